@@ -1,0 +1,70 @@
+/*
+ * conf.h - configuration keys and command line options as tables; help and --print-config are printed from them.
+ *
+ * A key has one name (wal_sync), settable in a file (wal_sync = always), as an option (--wal-sync always or
+ * --wal-sync=always) and in the environment (TSD_WAL_SYNC). Later wins: default < file < environment < option.
+ * Threads    read before threads start; values change later only through keys marked run-time
+ */
+#ifndef BASE_CONF_H
+#define BASE_CONF_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum ts_conf_type { TS_CONF_STR, TS_CONF_BOOL, TS_CONF_INT, TS_CONF_BYTES, TS_CONF_CHOICE };
+
+/* One row of a key table; tables are const arrays ended by name == NULL. */
+struct ts_conf_key {
+    const char *name;       /* wal_sync_interval_ms: unit in the name */
+    enum ts_conf_type type;
+    const char *def;        /* default as text */
+    int64_t min, max;       /* INT and BYTES: allowed range, inclusive */
+    const char *choices;    /* CHOICE: "always|interval|none" */
+    const char *opentsdb;   /* key of an opentsdb.conf that means the same, or NULL */
+    const char *help;       /* one or two sentences: what, cost, when to change */
+};
+
+struct ts_conf; /* values of one or more tables */
+/** New set over tables (array of n_tables pointers, borrowed for life), all at their defaults. */
+struct ts_conf *ts_conf_new(const struct ts_conf_key *const *tables, unsigned n_tables);
+void ts_conf_free(struct ts_conf *c);
+/** Set one key from text; where ("file x line 3", "option --x", "environment") goes into the error. TS_EINVAL with what is allowed. TS_ENOTFOUND:
+ *  no such key (text suggests the nearest name). */
+int ts_conf_set(struct ts_conf *c, const char *name, struct ts_slice value, const char *where, struct ts_error *err);
+/** Read a file of `key = value` lines (# comments; value may be quoted). Keys beginning "tsd." are OpenTSDB's: mapped when a row names
+ *  them (Java properties escapes understood), a warning each otherwise; unknown keys of ours are TS_EINVAL with file and line. */
+int ts_conf_load_file(struct ts_conf *c, const char *path, struct ts_error *err);
+/** Take TSD_<NAME> variables. Unknown TSD_ ones: TS_EINVAL naming it (TSD_TEST_* are left alone). */
+int ts_conf_load_env(struct ts_conf *c, struct ts_error *err);
+/** Values; a wrong name or type is TS_BUG. */
+const char *ts_conf_str(const struct ts_conf *c, const char *name);
+bool ts_conf_bool(const struct ts_conf *c, const char *name);
+int64_t ts_conf_int(const struct ts_conf *c, const char *name); /* INT and BYTES */
+/** The commented file with all keys and their present values (--print-config). */
+void ts_conf_print(const struct ts_conf *c, struct ts_buf *out);
+/** Each key with its value as text, sorted by name (for /api/config). */
+void ts_conf_each(const struct ts_conf *c, void (*emit)(void *arg, const struct ts_conf_key *key, const char *value), void *arg);
+
+/* Command line options of one command; const array ended by name == NULL. */
+struct ts_opt {
+    const char *name; /* "format": --format csv, --format=csv */
+    char letter;      /* 'h': -h, 0 = none */
+    const char *arg;  /* "FILE": takes a value; NULL = switch */
+    const char *help;
+};
+/* One use of an option or a plain word, in the order given. */
+struct ts_opt_use {
+    const char *name;  /* option name, NULL = plain word */
+    const char *value; /* value or the word; NULL for a switch */
+};
+/** Split argv[0..n) into uses. Options may stand anywhere; "--" ends them; "-" is a word. Options that are keys of conf (may be NULL) are
+ *  set there (with - for _) and not reported. TS_EINVAL "unknown option --x" with the nearest name. out_uses: array of n entries by caller. */
+int ts_opt_parse(int n, char *const *argv, const struct ts_opt *opts, struct ts_conf *conf, struct ts_opt_use *out_uses, unsigned *out_n,
+                 struct ts_error *err);
+/** Option lines of a help page, aligned. */
+void ts_opt_print_help(const struct ts_opt *opts, struct ts_buf *out);
+
+#endif

@@ -1,0 +1,61 @@
+/*
+ * fs.h - the file system as a struct of functions: the real one here, a faulty one in the tests.
+ *
+ * All of tsd's data files go through it. Paths are plain C strings. Every function answers 0 or a
+ * negative code with a text naming the path (TS_ENOSPC for full disk and quota, TS_ENOTFOUND for a
+ * missing file, else TS_EIO); EINTR is retried inside; short reads and writes are completed inside.
+ * Threads    functions may be called from any thread; one struct ts_file by one thread at a time except
+ *            pread, which any number may call
+ */
+#ifndef BASE_FS_H
+#define BASE_FS_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct ts_file; /* one open file; layout private to the file system that made it */
+
+enum ts_open {
+    TS_OPEN_READ,   /* existing, read-only */
+    TS_OPEN_CREATE, /* new, read and write; TS_EEXIST if there */
+    TS_OPEN_APPEND, /* existing or new, read and write, position at the end */
+};
+
+struct ts_fs {
+    int (*open)(const struct ts_fs *fs, const char *path, enum ts_open how, struct ts_file **out_file,
+                struct ts_error *err);
+    /* May report a write error that was held back; the file is closed in any case. NULL is harmless. */
+    int (*close)(struct ts_file *file, struct ts_error *err);
+    /* Write at the end; all of it or an error (then the end is unknown: truncate before going on). */
+    int (*append)(struct ts_file *file, const void *p, size_t n, struct ts_error *err);
+    /* Read up to n bytes at off; *out_n is less than n only at the end of the file. */
+    int (*pread)(struct ts_file *file, void *p, size_t n, uint64_t off, size_t *out_n, struct ts_error *err);
+    /* fdatasync. After an error the file must not be synced again: the kernel may have dropped the pages. */
+    int (*sync)(struct ts_file *file, struct ts_error *err);
+    int (*truncate)(struct ts_file *file, uint64_t size_bytes, struct ts_error *err);
+    int (*size)(struct ts_file *file, uint64_t *out_bytes, struct ts_error *err);
+    /* Exclusive advisory lock for the life of the open file; TS_EBUSY if another process holds it. */
+    int (*lock)(struct ts_file *file, struct ts_error *err);
+    int (*rename)(const struct ts_fs *fs, const char *from, const char *to, struct ts_error *err);
+    int (*unlink)(const struct ts_fs *fs, const char *path, struct ts_error *err);
+    int (*mkdir)(const struct ts_fs *fs, const char *path, struct ts_error *err); /* existing folder is fine */
+    int (*sync_dir)(const struct ts_fs *fs, const char *path, struct ts_error *err);
+    /* Calls each(arg, name) for every entry but "." and ".."; order unspecified. each < 0 stops and is returned. */
+    int (*list)(const struct ts_fs *fs, const char *path, int (*each)(void *arg, const char *name), void *arg,
+                struct ts_error *err);
+    /* Free bytes for us on the file system of path. */
+    int (*free_bytes)(const struct ts_fs *fs, const char *path, uint64_t *out_bytes, struct ts_error *err);
+};
+
+/** The real file system. Static; never freed. */
+const struct ts_fs *ts_fs_real(void);
+/** Whole file into a new buffer (ts_free it); TS_ELIMIT above max_bytes. */
+int ts_fs_read_file(const struct ts_fs *fs, const char *path, size_t max_bytes, char **out_p, size_t *out_n,
+                    struct ts_error *err);
+/** Write path.tmp, sync, rename to path, sync the folder: the file is old or new, never between. */
+int ts_fs_write_atomic(const struct ts_fs *fs, const char *path, const void *p, size_t n, struct ts_error *err);
+
+#endif

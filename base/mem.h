@@ -1,0 +1,49 @@
+/*
+ * mem.h - allocation: abort for small fixed sizes, try for sizes from outside; arenas.
+ *
+ * Threads    ts_x* and ts_try_* from any thread; an arena belongs to one thread at a time, except that
+ *            memory already handed out may be read by others
+ * Invariant  raw malloc is called nowhere else
+ */
+#ifndef BASE_MEM_H
+#define BASE_MEM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/** malloc, calloc, realloc, strdup that abort with a message when memory is gone. For sizes we choose. */
+void *ts_xmalloc(size_t n_bytes) __attribute__((malloc, returns_nonnull));
+void *ts_xcalloc(size_t n, size_t n_bytes) __attribute__((malloc, returns_nonnull));
+void *ts_xrealloc(void *p, size_t n_bytes) __attribute__((returns_nonnull));
+char *ts_xstrdup(const char *s) __attribute__((malloc, returns_nonnull));
+/** The same for sizes that come from outside: NULL when memory is gone (or a test says so). */
+void *ts_try_malloc(size_t n_bytes) __attribute__((malloc));
+void *ts_try_realloc(void *p, size_t n_bytes);
+/** 64-byte aligned block (cache lines); aborts when memory is gone; freed by ts_free. */
+void *ts_xaligned(size_t n_bytes) __attribute__((malloc, returns_nonnull));
+/** free; NULL is harmless. */
+void ts_free(void *p);
+
+/** Test hook: the n-th following ts_try_* call answers NULL once (0 = off). Process-wide. */
+void ts_mem_fail_after(uint64_t n);
+
+/* A growing piece of memory given back at once. Blocks double from first_bytes up to 1 MiB; a larger request gets
+ * its own block. */
+struct ts_arena {
+    struct ts_arena_block *head; /* newest block; private */
+    char *p, *end;               /* free part of the newest block; private */
+    size_t used_bytes;           /* bytes taken from the system, blocks and headers; owner writes, others may read */
+    size_t next_bytes;           /* size of the next block; private */
+};
+/** Empty arena; first_bytes 0 = 4 KiB. Takes no memory yet. */
+void ts_arena_init(struct ts_arena *a, size_t first_bytes);
+/** n_bytes aligned to 8, not cleared. Aborts when memory is gone. O(1). */
+void *ts_arena_alloc(struct ts_arena *a, size_t n_bytes) __attribute__((returns_nonnull));
+/** The same, cleared. */
+void *ts_arena_zalloc(struct ts_arena *a, size_t n_bytes) __attribute__((returns_nonnull));
+/** Copy of n bytes plus a terminating zero. */
+char *ts_arena_strndup(struct ts_arena *a, const char *s, size_t n) __attribute__((returns_nonnull));
+/** Give everything back; the arena is empty and usable again. Twice is harmless. */
+void ts_arena_release(struct ts_arena *a);
+
+#endif

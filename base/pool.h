@@ -1,0 +1,30 @@
+/*
+ * pool.h - worker threads for tasks, with two priorities, and "run these n pieces and wait".
+ *
+ * Threads    every function from any thread
+ */
+#ifndef BASE_POOL_H
+#define BASE_POOL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum ts_prio { TS_PRIO_HIGH, TS_PRIO_LOW };
+
+typedef void (*ts_task_fn)(void *arg);
+typedef void (*ts_piece_fn)(void *arg, size_t piece);
+
+struct ts_pool;
+/** n_threads >= 1; name (<= 15 bytes) shows in top. */
+struct ts_pool *ts_pool_new(unsigned n_threads, const char *name);
+/** Runs what is queued, then ends the threads. NULL is harmless. */
+void ts_pool_free(struct ts_pool *pool);
+/** Queue a task. Tasks of one priority start in order; LOW starts when no HIGH waits. */
+void ts_pool_run(struct ts_pool *pool, enum ts_prio prio, ts_task_fn fn, void *arg);
+/** Call fn(arg, 0..n_pieces-1), spread over the pool and the calling thread, return when all are done. Pieces are
+ *  taken one by one, so callers of different sizes share fairly; safe to call from a task of the same pool. */
+void ts_pool_each(struct ts_pool *pool, size_t n_pieces, ts_piece_fn fn, void *arg);
+/** Number of threads. */
+unsigned ts_pool_threads(const struct ts_pool *pool);
+
+#endif

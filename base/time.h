@@ -1,0 +1,65 @@
+/*
+ * time.h - clocks, OpenTSDB's time forms, calendars of time zones.
+ *
+ * Time stamps are int64_t milliseconds since the Unix epoch, UTC; all divisions are floor divisions, so times
+ * before 1970 work. Zone rules come from ICU.
+ * Threads    everything from any thread; a struct ts_tz is immutable after ts_tz_open
+ */
+#ifndef BASE_TIME_H
+#define BASE_TIME_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define TS_HOUR_MS 3600000ll
+#define TS_DAY_MS  86400000ll
+
+/** Floor division and remainder for b > 0. */
+static inline int64_t ts_floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0); }
+static inline int64_t ts_floor_mod(int64_t a, int64_t b) { int64_t r = a % b; return r < 0 ? r + b : r; }
+
+/** Wall clock in ms; monotonic clock in ns. Tests may replace the wall clock with ts_clock_set_fake(ms), 0 = real again. */
+int64_t ts_clock_ms(void);
+int64_t ts_clock_mono_ns(void);
+void ts_clock_set_fake(int64_t now_ms);
+
+struct ts_tz; /* one zone; offsets at any time */
+/** Zone by IANA name ("UTC", "Europe/Berlin"), or "" / NULL for UTC. TS_EPARSE "Invalid timezone name: X". Cached per name:
+ *  pointers stay valid for the life of the process; nothing to free. */
+int ts_tz_open(struct ts_slice name, const struct ts_tz **out_tz, struct ts_error *err);
+const char *ts_tz_name(const struct ts_tz *tz);
+/** Offset of local time from UTC at t, ms (east positive). */
+int64_t ts_tz_offset_ms(const struct ts_tz *tz, int64_t t_ms);
+/** A stretch of constant offset: [*out_from_ms, *out_to_ms) around t (INT64_MIN/MAX where open). Returns the offset. */
+int64_t ts_tz_span(const struct ts_tz *tz, int64_t t_ms, int64_t *out_from_ms, int64_t *out_to_ms);
+/** UTC of a local wall-clock time. In a gap: the instant of the change. Ambiguous: the earlier one. */
+int64_t ts_tz_from_local(const struct ts_tz *tz, int64_t local_ms);
+
+/* A calendar date and time of day. */
+struct ts_civil {
+    int32_t year;                           /* proleptic Gregorian, may be < 1 */
+    uint8_t month, day;                     /* 1..12, 1..31 */
+    uint8_t hour, minute, second;           /* 0..23, 0..59, 0..59 */
+    uint16_t ms;                            /* 0..999 */
+};
+/** Local time of t in tz (NULL = UTC). */
+struct ts_civil ts_civil_from_ms(const struct ts_tz *tz, int64_t t_ms);
+/** UTC-like ms of a civil time, without zone; months and days out of range roll over (lenient, as OpenTSDB's dates). */
+int64_t ts_civil_to_ms(int32_t year, int32_t month, int32_t day, int32_t hour, int32_t minute, int32_t second);
+
+enum ts_unit { TS_UNIT_MS, TS_UNIT_S, TS_UNIT_M, TS_UNIT_H, TS_UNIT_D, TS_UNIT_W, TS_UNIT_N, TS_UNIT_Y };
+/** "90m", "1d", "500ms", "1n": count and unit as OpenTSDB reads them (protocols-and-queries 3.2.1); *out_ms with n = 30 d, y = 365 d.
+ *  TS_EPARSE with OpenTSDB's texts. */
+int ts_duration_parse(struct ts_slice s, int64_t *out_n, enum ts_unit *out_unit, int64_t *out_ms, struct ts_error *err);
+/** Any time form of protocols-and-queries 3.4, dates in tz (NULL = UTC). *out_is_date: a date without time of day. Either out may be NULL
+ *  but out_ms. Also accepts yyyy-mm-dd, yyyy-mm-ddThh:mm[:ss][Z] unless strict. */
+int ts_time_parse(struct ts_slice s, const struct ts_tz *tz, int64_t now_ms, bool strict, int64_t *out_ms, bool *out_is_date,
+                  struct ts_error *err);
+/** Start of the calendar bucket of n units that holds t in tz, per protocols-and-queries 4.6; and start of the next bucket after a start. */
+int64_t ts_calendar_floor(const struct ts_tz *tz, int64_t t_ms, int64_t n, enum ts_unit unit);
+int64_t ts_calendar_next(const struct ts_tz *tz, int64_t start_ms, int64_t n, enum ts_unit unit);
+
+#endif

@@ -30,7 +30,11 @@ static inline bool ts_slice_is(struct ts_slice a, const char *s) { return ts_sli
 /** Byte order: <0, 0, >0; a prefix comes first. */
 int ts_slice_cmp(struct ts_slice a, struct ts_slice b);
 
-/* Growable bytes. Appending past max fails with TS_ELIMIT and sets `failed`, which stays: check once at the end. */
+/** The longest front part of at most max_bytes that does not end inside a UTF-8 character. */
+struct ts_slice ts_utf8_cut(struct ts_slice s, size_t max_bytes);
+
+/* Growable bytes. Appending past max fails with TS_ELIMIT and sets `failed`, which stays: check once at the end. After
+ * a failure every append is refused, so what is inside is always a front part of what was meant. */
 struct ts_buf {
     char *p;     /* owned; NULL while empty */
     size_t n;    /* bytes used */
@@ -46,7 +50,7 @@ void ts_buf_release(struct ts_buf *b);
 static inline void ts_buf_clear(struct ts_buf *b) { b->n = 0; b->failed = false; }
 /** Room for n more bytes; returns where to write them (caller then adds to b->n), NULL on TS_ELIMIT / no memory. */
 char *ts_buf_reserve(struct ts_buf *b, size_t n);
-/** Append; 0, TS_ELIMIT or TS_ENOMEM. */
+/** Append; 0, TS_ELIMIT (also after any earlier failure) or TS_ENOMEM. The bytes must not lie in b itself. */
 int ts_buf_append(struct ts_buf *b, const void *p, size_t n);
 int ts_buf_str(struct ts_buf *b, const char *s);
 int ts_buf_slice(struct ts_buf *b, struct ts_slice s);

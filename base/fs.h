@@ -50,12 +50,14 @@ struct ts_fs {
     int (*free_bytes)(const struct ts_fs *fs, const char *path, uint64_t *out_bytes, struct ts_error *err);
 };
 
-/** The real file system. Static; never freed. */
+/** The real file system. Static; never freed. New files are 0640, new folders 0750, less the umask. */
 const struct ts_fs *ts_fs_real(void);
-/** Whole file into a new buffer (ts_free it); TS_ELIMIT above max_bytes. */
+/** Whole file into a new buffer (ts_free it), with one zero byte behind it that *out_n does not count; TS_ELIMIT above
+ *  max_bytes, TS_ENOMEM. */
 int ts_fs_read_file(const struct ts_fs *fs, const char *path, size_t max_bytes, char **out_p, size_t *out_n,
                     struct ts_error *err);
-/** Write path.tmp, sync, rename to path, sync the folder: the file is old or new, never between. */
+/** Write path.tmp (replacing what a crash left there), sync, rename to path, sync the folder: the file is old or new, never
+ *  between. After an error it is either; path.tmp is removed if possible. */
 int ts_fs_write_atomic(const struct ts_fs *fs, const char *path, const void *p, size_t n, struct ts_error *err);
 
 #endif

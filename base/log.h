@@ -13,9 +13,9 @@ enum ts_log_level { TS_LOG_DEBUG, TS_LOG_INFO, TS_LOG_WARN, TS_LOG_ERROR };
 void ts_log_set_level(enum ts_log_level level);
 /** Level from its name (debug info warn error); TS_EPARSE if unknown. */
 int ts_log_level_parse(const char *name, enum ts_log_level *out_level);
-/** One line. Text is cut at 2,000 bytes; line breaks in it become spaces. */
+/** One line. Text is cut at 2,000 bytes; line breaks and other control bytes in it become spaces. Keeps errno. */
 void ts_log(enum ts_log_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/** At most one line a second for each call site (static struct); the next one tells how many were left out. */
+/** At most one line a second for each call site (static struct); the next one tells how many were left out (n_left_out=12). */
 struct ts_log_limit {
     long long next_ns;  /* monotonic time before which lines are counted only; atomic */
     long long n_dropped; /* lines left out since the last one printed; atomic */

@@ -15,14 +15,14 @@ typedef void (*ts_task_fn)(void *arg);
 typedef void (*ts_piece_fn)(void *arg, size_t piece);
 
 struct ts_pool;
-/** n_threads >= 1; name (<= 15 bytes) shows in top. */
+/** n_threads >= 1; name (<= 15 bytes) shows in top. Threads take no signals. Aborts when there are no threads to be had. */
 struct ts_pool *ts_pool_new(unsigned n_threads, const char *name);
-/** Runs what is queued, then ends the threads. NULL is harmless. */
+/** Runs what is queued, then ends the threads. NULL is harmless. Not from a task of the pool itself. */
 void ts_pool_free(struct ts_pool *pool);
 /** Queue a task. Tasks of one priority start in order; LOW starts when no HIGH waits. */
 void ts_pool_run(struct ts_pool *pool, enum ts_prio prio, ts_task_fn fn, void *arg);
 /** Call fn(arg, 0..n_pieces-1), spread over the pool and the calling thread, return when all are done. Pieces are
- *  taken one by one, so callers of different sizes share fairly; safe to call from a task of the same pool. */
+ *  taken one by one, so callers of different sizes share fairly; safe to call from a task or piece of the same pool. HIGH tasks start before further pieces, LOW tasks after. */
 void ts_pool_each(struct ts_pool *pool, size_t n_pieces, ts_piece_fn fn, void *arg);
 /** Number of threads. */
 unsigned ts_pool_threads(const struct ts_pool *pool);

@@ -3,8 +3,8 @@
  * transition from empty (eventfd).
  *
  * Threads    push from any thread; pop by the owner only
- * Cost       push: one atomic exchange (+ one write(2) when it was empty); pop: amortised O(1)
- * Source     intrusive MPSC list as described by D. Vyukov; reversed stack variant
+ * Cost       push: one atomic add, one compare-exchange (+ one write(2) when it was empty); pop: amortised O(1)
+ * Source     R. K. Treiber's stack ("Systems Programming: Coping with Parallelism", 1986), taken whole and reversed
  */
 #ifndef BASE_QUEUE_H
 #define BASE_QUEUE_H
@@ -26,7 +26,7 @@ struct ts_queue;
 struct ts_queue *ts_queue_new(size_t cap_bytes);
 /** Messages still inside are not freed: drain first. NULL is harmless. */
 void ts_queue_free(struct ts_queue *q);
-/** Append. Never refuses: the cap is advice that producers ask for with ts_queue_full. FIFO per producer. */
+/** Append. Never refuses: the cap is advice that producers ask for with ts_queue_above. FIFO per producer. */
 void ts_queue_push(struct ts_queue *q, struct ts_msg *msg);
 /** Next message or NULL; owner only. */
 struct ts_msg *ts_queue_pop(struct ts_queue *q);

@@ -1,0 +1,369 @@
+/*
+ * fs.c - the real file system behind struct ts_fs, and two whole-file functions on any struct ts_fs.
+ *
+ * Threads    see fs.h; nothing is shared between files
+ * Invariant  no system call on data files is made anywhere else
+ * Not here   which files there are and what is in them (storage)
+ */
+#include "base/fs.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+#define FILE_MODE   0640 /* before umask: a group may read, the world has no business here */
+#define FOLDER_MODE 0750
+#define TMP_SUFFIX  ".tmp"
+
+/* An open file of the real file system. */
+struct ts_file {
+    int fd;           /* open, close-on-exec */
+    bool sync_failed; /* a sync failed once: later ones must not pretend; set by its one thread */
+    char path[];      /* as opened, for messages */
+};
+
+/* errno as a code; the rest is TS_EIO, which ts_error_sys turns into TS_ENOSPC where it must. */
+static int code_of(int sys_errno)
+{
+    if (sys_errno == ENOENT)
+        return TS_ENOTFOUND;
+    if (sys_errno == EEXIST || sys_errno == ENOTEMPTY)
+        return TS_EEXIST;
+    return TS_EIO;
+}
+
+/* One message for all: "cannot open x: No such file or directory". */
+static int fail(struct ts_error *err, int sys_errno, const char *verb, const char *path)
+{
+    return ts_error_sys(err, code_of(sys_errno), sys_errno, "cannot %s %s", verb, path);
+}
+
+/* open(2), again after EINTR; -1 with errno. */
+static int open_fd(const char *path, int flags)
+{
+    int fd;
+    do
+        fd = open(path, flags | O_CLOEXEC, FILE_MODE);
+    while (fd < 0 && errno == EINTR);
+    return fd;
+}
+
+static int real_open(const struct ts_fs *fs, const char *path, enum ts_open how, struct ts_file **out_file,
+                     struct ts_error *err)
+{
+    (void)fs;
+    *out_file = NULL;
+    int flags = O_RDONLY; /* O_APPEND: the kernel finds the end, also after truncate */
+    if (how == TS_OPEN_CREATE)
+        flags = O_RDWR | O_APPEND | O_CREAT | O_EXCL;
+    else if (how == TS_OPEN_APPEND)
+        flags = O_RDWR | O_APPEND | O_CREAT;
+    int fd = open_fd(path, flags);
+    if (fd < 0)
+        return fail(err, errno, how == TS_OPEN_CREATE ? "create" : "open", path);
+    size_t n_path = strlen(path) + 1;
+    struct ts_file *file = ts_xcalloc(1, sizeof(*file) + n_path);
+    file->fd = fd;
+    memcpy(file->path, path, n_path);
+    *out_file = file;
+    return 0;
+}
+
+static int real_close(struct ts_file *file, struct ts_error *err)
+{
+    if (!file)
+        return 0;
+    int rc = 0;
+    /* Never twice: after EINTR Linux has closed it, and the number may be someone else's already. */
+    if (close(file->fd) < 0 && errno != EINTR)
+        rc = fail(err, errno, "close", file->path);
+    ts_free(file);
+    return rc;
+}
+
+static int real_append(struct ts_file *file, const void *data, size_t n, struct ts_error *err)
+{
+    const char *p = data;
+    while (n > 0) {
+        ssize_t k = write(file->fd, p, n);
+        if (k < 0 && errno == EINTR)
+            continue;
+        if (k <= 0) /* 0 for n > 0 happens on no file system we know: better an error than a loop */
+            return fail(err, k < 0 ? errno : EIO, "write to", file->path);
+        p += k;
+        n -= (size_t)k;
+    }
+    return 0;
+}
+
+static int real_pread(struct ts_file *file, void *out, size_t n, uint64_t off, size_t *out_n,
+                      struct ts_error *err)
+{
+    char *p = out;
+    *out_n = 0;
+    if (off > INT64_MAX || n > INT64_MAX - off)
+        return ts_error_set(err, TS_EINVAL, "cannot read %s: no such offset %llu", file->path,
+                            (unsigned long long)off);
+    while (*out_n < n) {
+        ssize_t k = pread(file->fd, p + *out_n, n - *out_n, (off_t)(off + *out_n));
+        if (k < 0 && errno == EINTR)
+            continue;
+        if (k < 0)
+            return fail(err, errno, "read", file->path);
+        if (k == 0)
+            break;
+        *out_n += (size_t)k;
+    }
+    return 0;
+}
+
+static int real_sync(struct ts_file *file, struct ts_error *err)
+{
+    if (file->sync_failed)
+        return ts_error_set(err, TS_EIO, "cannot sync %s: an earlier sync failed", file->path);
+    int rc;
+    do
+        rc = fdatasync(file->fd);
+    while (rc < 0 && errno == EINTR);
+    if (rc == 0)
+        return 0;
+    file->sync_failed = true;
+    return fail(err, errno, "sync", file->path);
+}
+
+static int real_truncate(struct ts_file *file, uint64_t size_bytes, struct ts_error *err)
+{
+    if (size_bytes > INT64_MAX)
+        return ts_error_set(err, TS_EINVAL, "cannot truncate %s to %llu bytes", file->path,
+                            (unsigned long long)size_bytes);
+    int rc;
+    do
+        rc = ftruncate(file->fd, (off_t)size_bytes);
+    while (rc < 0 && errno == EINTR);
+    return rc < 0 ? fail(err, errno, "truncate", file->path) : 0;
+}
+
+static int real_size(struct ts_file *file, uint64_t *out_bytes, struct ts_error *err)
+{
+    struct stat st;
+    *out_bytes = 0;
+    if (fstat(file->fd, &st) < 0)
+        return fail(err, errno, "stat", file->path);
+    *out_bytes = (uint64_t)st.st_size;
+    return 0;
+}
+
+static int real_lock(struct ts_file *file, struct ts_error *err)
+{
+    int rc;
+    do /* flock, not fcntl: works on files opened for reading, and holds between two opens of one process */
+        rc = flock(file->fd, LOCK_EX | LOCK_NB);
+    while (rc < 0 && errno == EINTR);
+    if (rc == 0)
+        return 0;
+    if (errno == EWOULDBLOCK)
+        return ts_error_set(err, TS_EBUSY, "%s is locked by another process", file->path);
+    return fail(err, errno, "lock", file->path);
+}
+
+static int real_rename(const struct ts_fs *fs, const char *from, const char *to, struct ts_error *err)
+{
+    (void)fs;
+    if (rename(from, to) < 0)
+        return ts_error_sys(err, code_of(errno), errno, "cannot rename %s to %s", from, to);
+    return 0;
+}
+
+static int real_unlink(const struct ts_fs *fs, const char *path, struct ts_error *err)
+{
+    (void)fs;
+    return unlink(path) < 0 ? fail(err, errno, "remove", path) : 0;
+}
+
+static int real_mkdir(const struct ts_fs *fs, const char *path, struct ts_error *err)
+{
+    (void)fs;
+    if (mkdir(path, FOLDER_MODE) == 0)
+        return 0;
+    int e = errno;
+    struct stat st;
+    if (e == EEXIST && stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+        return 0;
+    return fail(err, e, "make folder", path);
+}
+
+static int real_sync_dir(const struct ts_fs *fs, const char *path, struct ts_error *err)
+{
+    (void)fs;
+    int fd = open_fd(path, O_RDONLY | O_DIRECTORY);
+    if (fd < 0)
+        return fail(err, errno, "open folder", path);
+    int rc;
+    do
+        rc = fsync(fd);
+    while (rc < 0 && errno == EINTR);
+    int e = errno;
+    close(fd);
+    /* EINVAL: a file system that has no sync for folders; it can't be helped and is no failure of this disk.
+     */
+    return rc < 0 && e != EINVAL ? fail(err, e, "sync folder", path) : 0;
+}
+
+static int real_list(const struct ts_fs *fs, const char *path, int (*each)(void *arg, const char *name),
+                     void *arg, struct ts_error *err)
+{
+    (void)fs;
+    DIR *dir = opendir(path);
+    if (!dir)
+        return fail(err, errno, "open folder", path);
+    int rc = 0;
+    while (rc >= 0) {
+        errno = 0; /* readdir tells an error from the end by errno alone */
+        const struct dirent *e = readdir(dir);
+        if (!e) {
+            rc = errno ? fail(err, errno, "list", path) : 0;
+            break;
+        }
+        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
+            rc = each(arg, e->d_name);
+    }
+    closedir(dir);
+    return rc < 0 ? rc : 0;
+}
+
+static int real_free_bytes(const struct ts_fs *fs, const char *path, uint64_t *out_bytes,
+                           struct ts_error *err)
+{
+    (void)fs;
+    struct statvfs st;
+    int rc;
+    *out_bytes = 0;
+    do
+        rc = statvfs(path, &st);
+    while (rc < 0 && errno == EINTR);
+    if (rc < 0)
+        return fail(err, errno, "ask for free space of", path);
+    if (__builtin_mul_overflow((uint64_t)st.f_bavail, (uint64_t)st.f_frsize, out_bytes))
+        *out_bytes = UINT64_MAX;
+    return 0;
+}
+
+static const struct ts_fs real_fs = {
+    .open = real_open,
+    .close = real_close,
+    .append = real_append,
+    .pread = real_pread,
+    .sync = real_sync,
+    .truncate = real_truncate,
+    .size = real_size,
+    .lock = real_lock,
+    .rename = real_rename,
+    .unlink = real_unlink,
+    .mkdir = real_mkdir,
+    .sync_dir = real_sync_dir,
+    .list = real_list,
+    .free_bytes = real_free_bytes,
+};
+
+const struct ts_fs *ts_fs_real(void)
+{
+    return &real_fs;
+}
+
+/* --- whole files, on any file system --------------------------------------------------------------- */
+
+static int read_open_file(const struct ts_fs *fs, struct ts_file *file, const char *path, size_t max_bytes,
+                          char **out_p, size_t *out_n, struct ts_error *err)
+{
+    uint64_t size_bytes;
+    TS_TRY(fs->size(file, &size_bytes, err));
+    if (size_bytes > max_bytes)
+        return ts_error_set(err, TS_ELIMIT, "%s has %llu bytes, allowed are %zu", path,
+                            (unsigned long long)size_bytes, max_bytes);
+    size_t n = (size_t)size_bytes;
+    char *p = n < SIZE_MAX ? ts_try_malloc(n + 1) : NULL;
+    if (!p)
+        return ts_error_set(err, TS_ENOMEM, "no memory for %zu bytes of %s", n, path);
+    int rc = fs->pread(file, p, n, 0, out_n, err);
+    if (rc < 0) {
+        ts_free(p);
+        *out_n = 0;
+        return rc;
+    }
+    p[*out_n] = '\0';
+    *out_p = p;
+    return 0;
+}
+
+int ts_fs_read_file(const struct ts_fs *fs, const char *path, size_t max_bytes, char **out_p, size_t *out_n,
+                    struct ts_error *err)
+{
+    struct ts_file *file;
+    *out_p = NULL;
+    *out_n = 0;
+    TS_TRY(fs->open(fs, path, TS_OPEN_READ, &file, err));
+    int rc = read_open_file(fs, file, path, max_bytes, out_p, out_n, err);
+    fs->close(file, NULL); /* only read: nothing was held back */
+    return rc;
+}
+
+static int write_new_file(const struct ts_fs *fs, const char *path, const void *p, size_t n,
+                          struct ts_error *err)
+{
+    struct ts_file *file;
+    TS_TRY(fs->open(fs, path, TS_OPEN_CREATE, &file, err));
+    int rc = fs->append(file, p, n, err);
+    if (rc == 0)
+        rc = fs->sync(file, err);
+    int close_rc = fs->close(file, rc < 0 ? NULL : err); /* the first error is the one to tell */
+    return rc < 0 ? rc : close_rc;
+}
+
+/* Make the name in its folder last. dir: room for path and 2 bytes. */
+static int sync_folder_of(const struct ts_fs *fs, const char *path, char *dir, struct ts_error *err)
+{
+    const char *slash = strrchr(path, '/');
+    size_t n = slash ? (size_t)(slash - path) : 0;
+    if (n > 0) {
+        memcpy(dir, path, n);
+        dir[n] = '\0';
+    } else {
+        dir[0] = slash ? '/' : '.';
+        dir[1] = '\0';
+    }
+    return fs->sync_dir(fs, dir, err);
+}
+
+int ts_fs_write_atomic(const struct ts_fs *fs, const char *path, const void *p, size_t n,
+                       struct ts_error *err)
+{
+    size_t n_path = strlen(path);
+    char *tmp = ts_xmalloc(n_path + sizeof(TMP_SUFFIX));
+    memcpy(tmp, path, n_path);
+    memcpy(tmp + n_path, TMP_SUFFIX, sizeof(TMP_SUFFIX));
+    int rc = fs->unlink(fs, tmp, err); /* left by a crash */
+    if (rc == TS_ENOTFOUND) {
+        if (err)
+            *err = (struct ts_error){0};
+        rc = 0;
+    }
+    if (rc == 0)
+        rc = write_new_file(fs, tmp, p, n, err);
+    if (rc == 0)
+        rc = fs->rename(fs, tmp, path, err);
+    if (rc == 0)
+        rc = sync_folder_of(fs, path, tmp, err);
+    else
+        fs->unlink(fs, tmp, NULL);
+    ts_free(tmp);
+    return rc;
+}

@@ -8,7 +8,8 @@
  */
 #include "base/num.h"
 
-#include <locale.h>
+#include "base/num_int.h"
+
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -34,7 +35,7 @@ struct num_parts {
     bool exact;         /* no digit but zeros is missing in m */
 };
 
-static locale_t num_c_locale;
+static locale_t num_c_locale; /* made once; not freed: glibc keeps this one static */
 static pthread_once_t num_once = PTHREAD_ONCE_INIT;
 
 static void num_make_locale(void)
@@ -42,6 +43,12 @@ static void num_make_locale(void)
     num_c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     if (!num_c_locale)
         TS_BUG("no C locale");
+}
+
+locale_t ts_num__c_locale(void)
+{
+    pthread_once(&num_once, num_make_locale);
+    return num_c_locale;
 }
 
 static inline bool num_is_digit(char c)
@@ -178,8 +185,7 @@ static double num_strtod(const struct num_parts *parts)
     text[n++] = 'e';
     n += ts_num_print_int(e10, text + n);
     text[n] = 0;
-    pthread_once(&num_once, num_make_locale);
-    return strtod_l(text, NULL, num_c_locale);
+    return strtod_l(text, NULL, ts_num__c_locale());
 }
 
 /* Keep the text's own mantissa and exponent if they fit; shift zeros only where needed. */

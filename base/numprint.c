@@ -7,13 +7,11 @@
  */
 #include "base/num.h"
 
-#include <locale.h>
+#include "base/num_int.h"
+
 #include <math.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#define NUM_MAX_EXACT 1e15 /* integers below have at most 15 digits */
 
 /* d.ddd x 10^exp: digits without point, no trailing zeros but the first digit. */
 struct num_digits {
@@ -21,16 +19,6 @@ struct num_digits {
     int n;      /* digits, at least 1 */
     int exp;    /* power of ten of the first digit */
 };
-
-static locale_t num_print_locale;
-static pthread_once_t num_print_once = PTHREAD_ONCE_INIT;
-
-static void num_make_locale(void)
-{
-    num_print_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-    if (!num_print_locale)
-        TS_BUG("no C locale");
-}
 
 /* Unsigned to text; returns digits written. */
 static size_t num_put_u64(uint64_t v, char *out)
@@ -81,56 +69,36 @@ static void num_digits_of(uint64_t m, int k, struct num_digits *out)
         out->n--;
 }
 
-/* Decimals of at most 15 digits and plain integers, the everyday case. */
-static bool num_short_digits(double a, struct num_digits *out)
+/* Nearest decimal of n digits; does it read back as a? printf's text looks like d.ddde-xxx. */
+static bool num_try_digits(double a, int n, struct num_digits *out)
+{
+    char text[40], back[40];
+    snprintf(text, sizeof(text), "%.*e", n - 1, a);
+    const char *p = text;
+    for (out->n = 0; *p != 'e'; p++)
+        if (*p >= '0' && *p <= '9') /* the point may be any sign of the process's locale */
+            out->p[out->n++] = *p;
+    out->exp = (int)strtol(p + 1, NULL, 10);
+    snprintf(back, sizeof(back), "%.*se%d", out->n, out->p, out->exp - out->n + 1);
+    return strtod_l(back, NULL, ts_num__c_locale()) == a;
+}
+
+/* Digits of a > 0: the fewest, and of those the nearest. min_n counts for subnormals alone: others have no
+ * one-digit decimal that is not exact in two digits. */
+static void num_shortest(double a, int min_n, struct num_digits *out)
 {
     if (a <= 0x1p53 && a == (double)(int64_t)a) {
         num_digits_of((uint64_t)a, 0, out);
-        return true;
+    } else if (a >= 0x1p-1022) {
+        int exp10;
+        uint64_t m = ts_num__shortest(a, &exp10);
+        num_digits_of(m, -exp10, out);
+    } else {
+        while (!num_try_digits(a, min_n, out) && min_n < 17)
+            min_n++;
+        while (out->n > 1 && out->p[out->n - 1] == '0')
+            out->n--;
     }
-    for (int k = 1; k <= TS_NUM_MAX_EXP; k++) {
-        double t = a * ts_pow10[k];
-        if (t >= NUM_MAX_EXACT)
-            return false;
-        int64_t m = (int64_t)(t + 0.5);
-        if (m && fabs(t - (double)m) <= t * 0x1p-51 && (double)m / ts_pow10[k] == a) {
-            num_digits_of((uint64_t)m, k, out);
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Nearest decimal of n digits; does it read back as a? Texts look like d.ddde[+-]xx. */
-static bool num_try_digits(double a, int n, struct num_digits *out)
-{
-    char text[40];
-    snprintf(text, sizeof(text), "%.*e", n - 1, a);
-    out->n = 0;
-    const char *p = text;
-    for (; *p != 'e'; p++)
-        if (*p >= '0' && *p <= '9')
-            out->p[out->n++] = *p;
-    out->exp = (int)strtol(p + 1, NULL, 10);
-    char back[40];
-    int len = snprintf(back, sizeof(back), "%.*se%d", out->n, out->p, out->exp - out->n + 1);
-    (void)len;
-    return strtod_l(back, NULL, num_print_locale) == a;
-}
-
-/* Digits of a > 0: the fewest (but as if at least min_n were asked for), of those the nearest. */
-static void num_shortest(double a, int min_n, struct num_digits *out)
-{
-    if (num_short_digits(a, out))
-        return;
-    pthread_once(&num_print_once, num_make_locale);
-    int n = a < 0x1p-1022 ? min_n : 15;
-    while (n < 17 && !num_try_digits(a, n, out))
-        n++;
-    if (n == 17)
-        num_try_digits(a, 17, out);
-    while (out->n > 1 && out->p[out->n - 1] == '0')
-        out->n--;
 }
 
 /* Words for what has no digits; 0 = it has some. */

@@ -1,0 +1,216 @@
+/*
+ * json.c - JSON out by hand, JSON in through jansson behind limits.
+ *
+ * Source     RFC 8259; UTF-8 as in RFC 3629 (no surrogates, no overlong forms, nothing above U+10FFFF)
+ * Threads    one thread at a time for one writer; loading from any thread
+ */
+#include "base/json.h"
+
+#include "base/num.h"
+
+#include <math.h>
+
+#define JSON_MAX_DEPTH 64 /* nesting that ts_json_load accepts; bounds jansson's recursion */
+
+/* ---- out ---- */
+
+/* A value or a member begins: comma if one stands before it. */
+static void json_begin(struct ts_json *j)
+{
+    if (j->comma)
+        ts_buf_char(j->buf, ',');
+    j->comma = true;
+}
+
+static void json_open(struct ts_json *j, char c)
+{
+    json_begin(j);
+    ts_buf_char(j->buf, c);
+    j->comma = false;
+}
+
+static void json_close(struct ts_json *j, char c)
+{
+    ts_buf_char(j->buf, c);
+    j->comma = true;
+}
+
+void ts_json_obj(struct ts_json *j)
+{
+    json_open(j, '{');
+}
+void ts_json_obj_end(struct ts_json *j)
+{
+    json_close(j, '}');
+}
+void ts_json_arr(struct ts_json *j)
+{
+    json_open(j, '[');
+}
+void ts_json_arr_end(struct ts_json *j)
+{
+    json_close(j, ']');
+}
+
+/* Bytes of the valid UTF-8 character at p, 0 if there is none. */
+static size_t json_utf8_bytes(const unsigned char *p, size_t n)
+{
+    unsigned char c = p[0];
+    if (c < 0x80)
+        return 1;
+    size_t len = c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : 2;
+    if (c < 0xc2 || c > 0xf4 || n < len)
+        return 0;
+    /* the second byte alone tells overlong forms, surrogates and what lies above U+10FFFF */
+    unsigned char low = c == 0xe0 ? 0xa0 : c == 0xf0 ? 0x90 : 0x80;
+    unsigned char high = c == 0xed ? 0x9f : c == 0xf4 ? 0x8f : 0xbf;
+    if (p[1] < low || p[1] > high)
+        return 0;
+    for (size_t i = 2; i < len; i++)
+        if ((p[i] & 0xc0) != 0x80)
+            return 0;
+    return len;
+}
+
+/* The byte at hand can't stand as it is: write its escape, or U+FFFD for a stray byte. */
+static void json_put_special(struct ts_buf *b, unsigned char c)
+{
+    static const char hex[] = "0123456789abcdef";
+    static const char names[] = "btn\0fr"; /* for 8..13 */
+    if (c >= 0x80) {
+        ts_buf_append(b, "\xef\xbf\xbd", 3);
+        return;
+    }
+    char esc[6] = {'\\', (char)c, '0', '0', hex[c >> 4], hex[c & 15]};
+    if (c == '"' || c == '\\') {
+        ts_buf_append(b, esc, 2);
+    } else if (c >= 8 && c <= 13 && names[c - 8]) {
+        esc[1] = names[c - 8];
+        ts_buf_append(b, esc, 2);
+    } else {
+        esc[1] = 'u';
+        ts_buf_append(b, esc, 6);
+    }
+}
+
+static void json_put_string(struct ts_buf *b, struct ts_slice s)
+{
+    const unsigned char *p = (const unsigned char *)s.p;
+    size_t clean = 0; /* begin of the run not written yet */
+    ts_buf_char(b, '"');
+    for (size_t i = 0; i < s.n;) {
+        size_t len = 1;
+        if (p[i] >= 0x80)
+            len = json_utf8_bytes(p + i, s.n - i);
+        else if (p[i] < 0x20 || p[i] == '"' || p[i] == '\\')
+            len = 0;
+        if (len) {
+            i += len;
+            continue;
+        }
+        ts_buf_append(b, s.p + clean, i - clean);
+        json_put_special(b, p[i]);
+        clean = ++i;
+    }
+    if (s.n > clean)
+        ts_buf_append(b, s.p + clean, s.n - clean);
+    ts_buf_char(b, '"');
+}
+
+void ts_json_key_slice(struct ts_json *j, struct ts_slice key)
+{
+    json_begin(j);
+    json_put_string(j->buf, key);
+    ts_buf_char(j->buf, ':');
+    j->comma = false;
+}
+void ts_json_key(struct ts_json *j, const char *key)
+{
+    ts_json_key_slice(j, ts_slice_str(key));
+}
+
+void ts_json_slice(struct ts_json *j, struct ts_slice s)
+{
+    json_begin(j);
+    json_put_string(j->buf, s);
+}
+void ts_json_str(struct ts_json *j, const char *s)
+{
+    ts_json_slice(j, ts_slice_str(s));
+}
+
+void ts_json_int(struct ts_json *j, int64_t v)
+{
+    json_begin(j);
+    char text[TS_NUM_TEXT_BYTES];
+    ts_buf_append(j->buf, text, ts_num_print_int(v, text));
+}
+
+void ts_json_double(struct ts_json *j, double v)
+{
+    char text[TS_NUM_TEXT_BYTES];
+    struct ts_slice s = {text, ts_num_print_java(v, text)};
+    if (isfinite(v))
+        ts_json_raw(j, s);
+    else
+        ts_json_slice(j, s);
+}
+
+void ts_json_bool(struct ts_json *j, bool v)
+{
+    ts_json_raw(j, v ? TS_SLICE_LIT("true") : TS_SLICE_LIT("false"));
+}
+void ts_json_null(struct ts_json *j)
+{
+    ts_json_raw(j, TS_SLICE_LIT("null"));
+}
+
+void ts_json_raw(struct ts_json *j, struct ts_slice text)
+{
+    json_begin(j);
+    ts_buf_slice(j->buf, text);
+}
+
+/* ---- in ---- */
+
+/* Nesting before any parsing, so that deep texts cost no stack. Errors other than depth are left to the
+ * parser. */
+static int json_check_depth(struct ts_slice text, struct ts_error *err)
+{
+    int depth = 0, line = 1;
+    size_t line_start = 0;
+    bool quoted = false;
+    for (size_t i = 0; i < text.n; i++) {
+        char c = text.p[i];
+        if (c == '\n') {
+            line++;
+            line_start = i + 1;
+        }
+        if (quoted) {
+            if (c == '\\')
+                i++;
+            else if (c == '"')
+                quoted = false;
+        } else if (c == '"') {
+            quoted = true;
+        } else if (c == '{' || c == '[') {
+            if (++depth > JSON_MAX_DEPTH)
+                return ts_error_set(err, TS_EPARSE, "JSON line %d column %zu: more than %d levels deep", line,
+                                    i - line_start + 1, JSON_MAX_DEPTH);
+        } else if (c == '}' || c == ']') {
+            depth--;
+        }
+    }
+    return 0;
+}
+
+int ts_json_load(struct ts_slice text, json_t **out, struct ts_error *err)
+{
+    json_error_t why;
+    *out = NULL;
+    TS_TRY(json_check_depth(text, err));
+    *out = json_loadb(text.n ? text.p : "", text.n, JSON_DECODE_ANY, &why);
+    if (!*out)
+        return ts_error_set(err, TS_EPARSE, "JSON line %d column %d: %s", why.line, why.column, why.text);
+    return 0;
+}

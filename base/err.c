@@ -49,13 +49,16 @@ const char *ts_err_text(int code)
     return w ? w->text : "unknown error";
 }
 
-/* vsnprintf into out[TS_ERROR_TEXT_BYTES], cut to at most max_bytes between characters; returns the length.
+/* One byte more than travels: the first byte left out tells whether a character is cut. */
+#define WORK_BYTES (TS_ERROR_TEXT_BYTES + 1)
+
+/* vsnprintf into out[WORK_BYTES], cut to at most max_bytes between characters; returns the length.
  */
 static size_t format_text(char *out, size_t max_bytes, const char *fmt, va_list ap)
     __attribute__((format(printf, 3, 0)));
 static size_t format_text(char *out, size_t max_bytes, const char *fmt, va_list ap)
 {
-    int n = vsnprintf(out, TS_ERROR_TEXT_BYTES, fmt, ap);
+    int n = vsnprintf(out, WORK_BYTES, fmt, ap);
     size_t len = n < 0 ? 0 : (size_t)n;
     if (len > max_bytes)
         len = ts_utf8_cut((struct ts_slice){out, max_bytes + 1}, max_bytes).n;
@@ -67,7 +70,7 @@ int ts_error_set(struct ts_error *err, int code, const char *fmt, ...)
 {
     if (!err)
         return code;
-    char text[TS_ERROR_TEXT_BYTES]; /* not into err at once: an argument may be err->text itself */
+    char text[WORK_BYTES]; /* not into err at once: an argument may be err->text itself */
     va_list ap;
     va_start(ap, fmt);
     size_t n = format_text(text, TS_ERROR_TEXT_BYTES - 1, fmt, ap);
@@ -87,7 +90,7 @@ int ts_error_sys(struct ts_error *err, int code, int sys_errno, const char *fmt,
     char why_buf[96];
     const char *why = strerror_r(sys_errno, why_buf, sizeof(why_buf));
     size_t n_why = strnlen(why, sizeof(why_buf) - 1);
-    char text[TS_ERROR_TEXT_BYTES];
+    char text[WORK_BYTES];
     va_list ap;
     va_start(ap, fmt);
     /* The reason is worth more than the end of a long path: words in front give way. */
@@ -107,7 +110,7 @@ int ts_error_wrap(struct ts_error *err, const char *fmt, ...)
 {
     if (!err)
         return TS_EINVAL;
-    char text[TS_ERROR_TEXT_BYTES];
+    char text[WORK_BYTES];
     va_list ap;
     va_start(ap, fmt);
     size_t n = format_text(text, TS_ERROR_TEXT_BYTES - 1, fmt, ap);

@@ -1,10 +1,16 @@
 /*
- * reclog.h - an append-only log of checked records in one file, with a checkpoint that replaces it: manifest, catalog and small cells use it.
+ * reclog.h - an append-only log of checked records in one file, with a checkpoint that replaces it: manifest,
+ * catalog and small cells use it.
  *
- *   header (magic, version, kind) | record: length u32 · CRC-32C u32 · body | ...
+ *   header (magic, version, kind, CRC) | record | record | ...
+ *   record: length u32 · CRC of body u32 · synced u64 · CRC of these 16 bytes u32 · body
  *
- * A torn tail (a bad record with nothing good behind it) is cut when opened for writing; a bad record with good ones behind it is TS_ECORRUPT with file and offset.
- * Rewriting writes name.tmp, syncs, renames, syncs the folder: the file is the old or the new one, never between.
+ * `synced` tells how much of the file was on disk when the record was made. After a power cut the pages of a file
+ * survive in any order, so a bad record may have good ones behind it that were never synced: the log ends there and
+ * is cut when opened for writing. A bad record that a later record knows to have been synced is damage: TS_ECORRUPT
+ * with file and offset.
+ * Rewriting writes path.tmp, syncs, renames, syncs the folder: the file is the old or the new one, never between.
+ *
  * Format     docs/FORMAT.md "Record log"
  * Threads    one thread at a time (callers lock)
  */
@@ -17,21 +23,46 @@
 
 struct sto_reclog;
 #define STO_RECLOG_MAX_RECORD_BYTES (64u << 20)
+#define STO_RECLOG_HEADER_BYTES     20u /* before the first record */
+#define STO_RECLOG_HEAD_BYTES       20u /* before the body of each record */
 
+/* Takes one record while a log is opened; body is borrowed until return; < 0 stops and is returned by open. */
 typedef int (*sto_reclog_fn)(void *arg, struct ts_slice body, struct ts_error *err);
 
-/** Open (or create) path; kind (4 characters, "MANI") must agree; each record is given to each() in order. read_only: nothing is changed, torn tails are skipped. */
-int sto_reclog_open(const struct ts_fs *fs, const char *path, const char kind[4], bool read_only, sto_reclog_fn each, void *arg,
-                    struct sto_reclog **out_log, struct ts_error *err);
+/**
+ * Open (or create) a log and hand each record to each() in order.
+ *
+ * @param kind       4 characters ("MANI") that must agree with the file's
+ * @param read_only  nothing is changed: a torn tail is skipped, a missing file is TS_ENOTFOUND
+ * @param each       may be NULL
+ * @return 0
+ *         TS_ECORRUPT  damage, or a file of another kind: file and offset are named
+ *         TS_EVERSION  made by a newer program
+ *         TS_ENOTFOUND TS_EIO TS_ENOSPC TS_ENOMEM, or what each() returned
+ *
+ * Owns: path is copied; fs must outlive the log.   Blocks: reads the file; writing: one fdatasync.
+ */
+int sto_reclog_open(const struct ts_fs *fs, const char *path, const char kind[4], bool read_only,
+                    sto_reclog_fn each, void *arg, struct sto_reclog **out_log, struct ts_error *err);
+/** Write what is buffered (without sync) and close. NULL is harmless; the log is gone in any case. */
 int sto_reclog_close(struct sto_reclog *log, struct ts_error *err);
-/** Add a record to the buffer; it is written by the next flush. Never fails but for TS_ELIMIT (record too large). */
+/** Add a record (1..STO_RECLOG_MAX_RECORD_BYTES) to the buffer; it is written by the next flush. TS_ELIMIT (too
+ *  large), TS_EINVAL (empty, or the log is read-only), TS_ENOMEM; nothing is added then. */
 int sto_reclog_add(struct sto_reclog *log, struct ts_slice body, struct ts_error *err);
-/** Write the buffer; sync: fdatasync too. After TS_EIO the log refuses everything until reopened; TS_ENOSPC cuts back and keeps the buffer for a later try. */
+/** Write the buffer; sync: fdatasync too. After TS_EIO the log refuses everything until reopened; TS_ENOSPC cuts
+ *  back to the last good end and keeps the buffer for a later try. */
 int sto_reclog_flush(struct sto_reclog *log, bool sync, struct ts_error *err);
 /** Bytes in the file and in the buffer. */
 uint64_t sto_reclog_bytes(const struct sto_reclog *log);
-/** Replace the contents: emit() is called to add records to the new file through sto_reclog_add on the log passed to it. */
-int sto_reclog_rewrite(struct sto_reclog *log, int (*emit)(void *arg, struct sto_reclog *fresh, struct ts_error *err), void *arg,
+/**
+ * Replace the contents, buffer included.
+ *
+ * @param emit  adds the records of the new contents through sto_reclog_add on the log passed to it; it may call
+ *              sto_reclog_flush(fresh, false) to keep the buffer small
+ * @return 0, or an error of emit or of writing: the log is as it was (TS_EIO after the rename: it refuses everything)
+ */
+int sto_reclog_rewrite(struct sto_reclog *log,
+                       int (*emit)(void *arg, struct sto_reclog *fresh, struct ts_error *err), void *arg,
                        struct ts_error *err);
 
 #endif

@@ -1,0 +1,397 @@
+/*
+ * reclog.c - append-only log of checked records in one file, replaced by a checkpoint now and then.
+ *
+ * Format     docs/FORMAT.md "Record log"
+ * Threads    one thread at a time (callers lock)
+ * Invariant  bytes before end_off are whole records; what is behind it is cut before anything is written
+ * Not here   what records mean (manifest.c, catalog/catlog.c, cells.c), when to checkpoint
+ */
+#include "storage/reclog.h"
+
+#include <stdio.h>
+
+#include "base/bytes.h"
+#include "base/hash.h"
+#include "base/log.h"
+#include "base/mem.h"
+
+#define RECLOG_MAGIC   "TSDRECL\n"
+#define RECLOG_VERSION 1u
+#define READ_BYTES     (256u << 10) /* read at once */
+
+_Static_assert(STO_RECLOG_HEADER_BYTES == 20 && STO_RECLOG_HEAD_BYTES == 20, "docs/FORMAT.md says so");
+
+struct sto_reclog {
+    const struct ts_fs *fs;
+    struct ts_file *file;
+    char *path;          /* owned */
+    char kind[4];        /* of the file */
+    struct ts_buf buf;   /* records not yet written */
+    uint64_t end_off;    /* end of the last whole record in the file */
+    uint64_t synced_off; /* everything before it is known to be on disk */
+    bool read_only;
+    bool dirty_end; /* bytes of a failed write may stand behind end_off: cut first */
+    bool broken;    /* a write or sync failed: nothing more is accepted */
+};
+
+/* A window on a file that is read from front to back. */
+struct window {
+    const struct ts_fs *fs;
+    struct ts_file *file;
+    uint64_t size; /* of the file */
+    uint64_t off;  /* position of p[0] in the file */
+    size_t n, cap; /* bytes held, room */
+    uint8_t *p;    /* owned */
+};
+
+/* What stands before a body. */
+struct head {
+    uint32_t n_bytes; /* length of the body */
+    uint32_t crc;     /* CRC-32C of the body */
+    uint64_t synced;  /* bytes of the file on disk when the record was made */
+};
+
+static void header_make(uint8_t h[STO_RECLOG_HEADER_BYTES], const char kind[4])
+{
+    memcpy(h, RECLOG_MAGIC, 8);
+    ts_st32(h + 8, RECLOG_VERSION);
+    memcpy(h + 12, kind, 4);
+    ts_st32(h + 16, ts_crc32c(0, h, 16));
+}
+
+static int header_check(const uint8_t *h, const char *path, const char kind[4], struct ts_error *err)
+{
+    if (memcmp(h, RECLOG_MAGIC, 8) != 0 || ts_ld32(h + 16) != ts_crc32c(0, h, 16))
+        return ts_error_set(err, TS_ECORRUPT, "%s: offset 0: not a record log", path);
+    if (ts_ld32(h + 8) != RECLOG_VERSION)
+        return ts_error_set(err, TS_EVERSION, "%s: format version %u, this program reads %u", path,
+                            ts_ld32(h + 8), RECLOG_VERSION);
+    if (memcmp(h + 12, kind, 4) != 0)
+        return ts_error_set(err, TS_ECORRUPT, "%s: a log of kind %.4s, expected %.4s", path,
+                            (const char *)h + 12, kind);
+    return 0;
+}
+
+/* Bytes [off, off + n) of the file, which the caller knows to be in it; borrowed until the next call. */
+static int window_at(struct window *w, uint64_t off, size_t n, const uint8_t **out, struct ts_error *err)
+{
+    if (off < w->off || off + n > w->off + w->n) {
+        size_t want = n > READ_BYTES ? n : READ_BYTES;
+        if (want > w->cap) {
+            uint8_t *p = ts_try_realloc(w->p, want);
+            if (!p)
+                return ts_error_set(err, TS_ENOMEM, "no memory for a record of %zu bytes", n);
+            w->p = p;
+            w->cap = want;
+        }
+        w->off = off;
+        w->n = 0;
+        TS_TRY(w->fs->pread(w->file, w->p, w->cap, off, &w->n, err));
+        if (w->n < n)
+            return ts_error_set(err, TS_EIO, "the file became shorter while it was read");
+    }
+    *out = w->p + (off - w->off);
+    return 0;
+}
+
+/* Does a head that can be true stand at off? 1 yes, 0 no, < 0 error. */
+static int head_at(struct window *w, uint64_t off, struct head *out, struct ts_error *err)
+{
+    const uint8_t *p;
+    if (w->size - off < STO_RECLOG_HEAD_BYTES)
+        return 0;
+    TS_TRY(window_at(w, off, STO_RECLOG_HEAD_BYTES, &p, err));
+    *out = (struct head){.n_bytes = ts_ld32(p), .crc = ts_ld32(p + 4), .synced = ts_ld64(p + 8)};
+    if (out->n_bytes == 0 || out->n_bytes > STO_RECLOG_MAX_RECORD_BYTES ||
+        out->n_bytes > w->size - off - STO_RECLOG_HEAD_BYTES || out->synced > off)
+        return 0;
+    return ts_ld32(p + 16) == ts_crc32c(0, p, 16);
+}
+
+/* A whole record at off? 1 yes (body borrowed until the next call), 0 no, < 0 error. */
+static int record_at(struct window *w, uint64_t off, struct head *head, struct ts_slice *out_body,
+                     struct ts_error *err)
+{
+    int is_head = head_at(w, off, head, err);
+    if (is_head <= 0)
+        return is_head;
+    const uint8_t *p;
+    TS_TRY(window_at(w, off + STO_RECLOG_HEAD_BYTES, head->n_bytes, &p, err));
+    *out_body = (struct ts_slice){(const char *)p, head->n_bytes};
+    return ts_crc32c(0, p, head->n_bytes) == head->crc;
+}
+
+/* The record at bad_off is not whole. Damage, if a later one was made when bad_off was on disk already. */
+static int judge_tail(struct window *w, uint64_t bad_off, const char *path, struct ts_error *err)
+{
+    for (uint64_t off = bad_off + 1; off + STO_RECLOG_HEAD_BYTES < w->size;) {
+        struct head head;
+        struct ts_slice body;
+        int good = record_at(w, off, &head, &body, err);
+        if (good < 0)
+            return good;
+        if (good && head.synced > bad_off)
+            return ts_error_set(err, TS_ECORRUPT, "%s: offset %llu: damaged record, good ones follow at %llu",
+                                path, (unsigned long long)bad_off, (unsigned long long)off);
+        off += good ? STO_RECLOG_HEAD_BYTES + head.n_bytes : 1;
+    }
+    return 0;
+}
+
+/* Hand all records to each(); log->end_off is the end of the last whole one. */
+static int read_all(struct sto_reclog *log, struct window *w, sto_reclog_fn each, void *arg,
+                    struct ts_error *err)
+{
+    const uint8_t *p;
+    if (w->size < STO_RECLOG_HEADER_BYTES)
+        return ts_error_set(err, TS_ECORRUPT, "%s: %llu bytes are too few for a record log", log->path,
+                            (unsigned long long)w->size);
+    TS_TRY(window_at(w, 0, STO_RECLOG_HEADER_BYTES, &p, err));
+    TS_TRY(header_check(p, log->path, log->kind, err));
+    log->end_off = STO_RECLOG_HEADER_BYTES;
+    while (log->end_off < w->size) {
+        struct head head;
+        struct ts_slice body;
+        int good = record_at(w, log->end_off, &head, &body, err);
+        if (good < 0)
+            return good;
+        if (!good)
+            return judge_tail(w, log->end_off, log->path, err);
+        int rc = each ? each(arg, body, err) : 0;
+        if (rc < 0) {
+            ts_error_wrap(err, "%s: record at offset %llu", log->path, (unsigned long long)log->end_off);
+            return rc;
+        }
+        log->end_off += STO_RECLOG_HEAD_BYTES + head.n_bytes;
+    }
+    return 0;
+}
+
+/* Make sure that the file can be written: nothing behind the last record, and all before it on disk. */
+static int begin_writing(struct sto_reclog *log, uint64_t size, struct ts_error *err)
+{
+    if (size > log->end_off) {
+        ts_log(TS_LOG_WARN, "torn tail cut file=%s offset=%llu bytes=%llu", log->path,
+               (unsigned long long)log->end_off, (unsigned long long)(size - log->end_off));
+        TS_TRY(log->fs->truncate(log->file, log->end_off, err));
+    }
+    TS_TRY(log->fs->sync(log->file, err));
+    log->synced_off = log->end_off;
+    return 0;
+}
+
+static struct sto_reclog *log_new(const struct ts_fs *fs, const char *path, const char kind[4])
+{
+    struct sto_reclog *log = ts_xcalloc(1, sizeof(*log));
+    log->fs = fs;
+    log->path = ts_xstrdup(path);
+    memcpy(log->kind, kind, 4);
+    ts_buf_init(&log->buf, 0);
+    return log;
+}
+
+static int log_free(struct sto_reclog *log, struct ts_error *err)
+{
+    int rc = log->file ? log->fs->close(log->file, err) : 0;
+    ts_buf_release(&log->buf);
+    ts_free(log->path);
+    ts_free(log);
+    return rc;
+}
+
+/* Open the file; if it is missing and may be written, make an empty one that is whole from its first moment.
+ */
+static int open_file(struct sto_reclog *log, struct ts_error *err)
+{
+    struct ts_file *probe;
+    int rc = log->fs->open(log->fs, log->path, TS_OPEN_READ, &probe, err);
+    if (log->read_only || (rc < 0 && rc != TS_ENOTFOUND)) {
+        log->file = probe;
+        return rc;
+    }
+    if (rc == TS_ENOTFOUND) {
+        uint8_t header[STO_RECLOG_HEADER_BYTES];
+        header_make(header, log->kind);
+        TS_TRY(ts_fs_write_atomic(log->fs, log->path, header, sizeof(header), err));
+    } else {
+        TS_TRY(log->fs->close(probe, err));
+    }
+    return log->fs->open(log->fs, log->path, TS_OPEN_APPEND, &log->file, err);
+}
+
+int sto_reclog_open(const struct ts_fs *fs, const char *path, const char kind[4], bool read_only,
+                    sto_reclog_fn each, void *arg, struct sto_reclog **out_log, struct ts_error *err)
+{
+    *out_log = NULL;
+    struct sto_reclog *log = log_new(fs, path, kind);
+    log->read_only = read_only;
+    struct window w = {.fs = fs};
+    int rc = open_file(log, err);
+    if (rc < 0)
+        goto fail;
+    w.file = log->file;
+    rc = fs->size(log->file, &w.size, err);
+    if (rc < 0)
+        goto fail;
+    rc = read_all(log, &w, each, arg, err);
+    if (rc < 0)
+        goto fail;
+    if (!read_only) {
+        rc = begin_writing(log, w.size, err);
+        if (rc < 0)
+            goto fail;
+    }
+    ts_free(w.p);
+    *out_log = log;
+    return 0;
+fail:
+    ts_free(w.p);
+    (void)log_free(log, NULL); /* the first error is the one to tell */
+    return rc;
+}
+
+int sto_reclog_close(struct sto_reclog *log, struct ts_error *err)
+{
+    if (!log)
+        return 0;
+    int rc = log->broken ? 0 : sto_reclog_flush(log, false, err);
+    int rc_close = log_free(log, rc < 0 ? NULL : err);
+    return rc < 0 ? rc : rc_close;
+}
+
+int sto_reclog_add(struct sto_reclog *log, struct ts_slice body, struct ts_error *err)
+{
+    if (body.n > STO_RECLOG_MAX_RECORD_BYTES)
+        return ts_error_set(err, TS_ELIMIT, "%s: a record of %zu bytes is larger than %u", log->path, body.n,
+                            STO_RECLOG_MAX_RECORD_BYTES);
+    if (body.n == 0 || log->read_only)
+        return ts_error_set(err, TS_EINVAL, "%s: %s", log->path,
+                            body.n ? "opened read-only" : "empty record");
+    uint8_t *p = (uint8_t *)ts_buf_reserve(&log->buf, STO_RECLOG_HEAD_BYTES + body.n);
+    if (!p) {
+        log->buf.failed = false; /* what is in it is whole records and stays good */
+        return ts_error_set(err, TS_ENOMEM, "%s: no memory for a record of %zu bytes", log->path, body.n);
+    }
+    ts_st32(p, (uint32_t)body.n);
+    ts_st32(p + 4, ts_crc32c(0, body.p, body.n));
+    ts_st64(p + 8, log->synced_off);
+    ts_st32(p + 16, ts_crc32c(0, p, 16));
+    memcpy(p + STO_RECLOG_HEAD_BYTES, body.p, body.n);
+    log->buf.n += STO_RECLOG_HEAD_BYTES + body.n;
+    return 0;
+}
+
+/* Write the buffer; on error nothing of it counts. */
+static int write_buffer(struct sto_reclog *log, struct ts_error *err)
+{
+    int rc = 0;
+    if (log->dirty_end)
+        rc = log->fs->truncate(log->file, log->end_off, err);
+    if (rc < 0) {
+        log->broken = rc != TS_ENOSPC;
+        return rc;
+    }
+    log->dirty_end = false;
+    rc = log->fs->append(log->file, log->buf.p, log->buf.n, err);
+    if (rc < 0) {
+        log->broken = rc != TS_ENOSPC;
+        log->dirty_end = log->fs->truncate(log->file, log->end_off, NULL) < 0;
+        return rc;
+    }
+    log->end_off += log->buf.n;
+    ts_buf_clear(&log->buf);
+    return 0;
+}
+
+int sto_reclog_flush(struct sto_reclog *log, bool sync, struct ts_error *err)
+{
+    if (log->read_only)
+        return 0;
+    if (log->broken)
+        return ts_error_set(err, TS_EIO, "%s: an earlier write failed; reopen the store", log->path);
+    if (log->buf.n)
+        TS_TRY(write_buffer(log, err));
+    if (sync && log->synced_off < log->end_off) {
+        int rc = log->fs->sync(log->file, err);
+        if (rc < 0) {
+            /* the kernel may have dropped the pages: whatever the reason, another try would lie */
+            log->broken = true;
+            return rc;
+        }
+        log->synced_off = log->end_off;
+    }
+    return 0;
+}
+
+uint64_t sto_reclog_bytes(const struct sto_reclog *log)
+{
+    return log->end_off + log->buf.n;
+}
+
+/* Folder of a path, for sync_dir; the caller frees it. */
+static char *folder_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    if (!slash)
+        return ts_xstrdup(".");
+    size_t n = slash == path ? 1 : (size_t)(slash - path);
+    char *dir = ts_xmalloc(n + 1);
+    memcpy(dir, path, n);
+    dir[n] = 0;
+    return dir;
+}
+
+/* Make fresh->path with the contents emit gives, written and synced. */
+static int write_fresh(struct sto_reclog *fresh,
+                       int (*emit)(void *arg, struct sto_reclog *fresh, struct ts_error *err), void *arg,
+                       struct ts_error *err)
+{
+    (void)fresh->fs->unlink(fresh->fs, fresh->path, NULL); /* what a crash left there */
+    TS_TRY(fresh->fs->open(fresh->fs, fresh->path, TS_OPEN_CREATE, &fresh->file, err));
+    uint8_t header[STO_RECLOG_HEADER_BYTES];
+    header_make(header, fresh->kind);
+    TS_TRY(fresh->fs->append(fresh->file, header, sizeof(header), err));
+    fresh->end_off = sizeof(header);
+    TS_TRY(emit(arg, fresh, err));
+    return sto_reclog_flush(fresh, true, err);
+}
+
+int sto_reclog_rewrite(struct sto_reclog *log,
+                       int (*emit)(void *arg, struct sto_reclog *fresh, struct ts_error *err), void *arg,
+                       struct ts_error *err)
+{
+    if (log->read_only)
+        return ts_error_set(err, TS_EINVAL, "%s: opened read-only", log->path);
+    if (log->broken)
+        return ts_error_set(err, TS_EIO, "%s: an earlier write failed; reopen the store", log->path);
+    size_t n_path = strlen(log->path);
+    char *tmp = ts_xmalloc(n_path + sizeof(".tmp"));
+    (void)snprintf(tmp, n_path + sizeof(".tmp"), "%s.tmp", log->path);
+    struct sto_reclog *fresh = log_new(log->fs, tmp, log->kind);
+    int rc = write_fresh(fresh, emit, arg, err);
+    if (rc == 0)
+        rc = log->fs->rename(log->fs, tmp, log->path, err);
+    if (rc < 0) {
+        (void)log_free(fresh, NULL);
+        (void)log->fs->unlink(log->fs, tmp, NULL);
+        ts_free(tmp);
+        return rc;
+    }
+    ts_free(tmp);
+
+    /* from here the new file is the log, even if its name is not safe yet */
+    (void)log->fs->close(log->file, NULL); /* its contents are replaced: a late error of it means nothing */
+    log->file = fresh->file;
+    log->end_off = fresh->end_off;
+    log->synced_off = fresh->synced_off;
+    log->dirty_end = false;
+    ts_buf_clear(&log->buf);
+    fresh->file = NULL;
+    (void)log_free(fresh, NULL);
+    char *dir = folder_of(log->path);
+    rc = log->fs->sync_dir(log->fs, dir, err);
+    ts_free(dir);
+    if (rc < 0)
+        log->broken = true; /* a power cut may bring the old file back without what would be added now */
+    return rc;
+}

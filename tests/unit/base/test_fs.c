@@ -346,6 +346,10 @@ static void test_fs__read_file_has_a_limit(void **state)
     assert_null(p);
     assert_int_equal(ts_fs_write_atomic(fs, at("a"), NULL, 0, &err), 0);
     check_content(at("a"), "");
+    assert_int_equal(ts_fs_read_file(fs, folder, 1u << 20, &p, &n, &err),
+                     TS_EIO); /* opens, but cannot be read */
+    assert_null(p);
+    assert_int_equal(n, 0);
 }
 
 /* --- a file system that fails at one place --- */

@@ -1,0 +1,63 @@
+/*
+ * memstore_int.h - how a memstore lies in memory; for memstore.c and memstore_read.c only.
+ *
+ *   row (96 bytes)  | header 40 | 4 cells of 12 | link | --> | 8 cells | link | --> ... --> | 512 cells |
+ * link | --> ...
+ *
+ * Threads    members marked "owner" are touched by the writing thread alone
+ */
+#ifndef STORAGE_ENGINE_MEMSTORE_INT_H
+#define STORAGE_ENGINE_MEMSTORE_INT_H
+
+#include <stdatomic.h>
+
+#include "base/mem.h"
+#include "storage/engine/memstore.h"
+
+#define STO_MEM_PAGE_BITS   10 /* heads in a page: 1024, 8 KiB */
+#define STO_MEM_PAGE_ROWS   (1u << STO_MEM_PAGE_BITS)
+#define STO_MEM_FIRST_CELLS 4u   /* cells inside a row; each further chunk doubles */
+#define STO_MEM_CHUNK_CELLS 512u /* up to this */
+
+/* One operation. */
+struct sto_mem_cell {
+    uint32_t meta; /* offset and flags; DEL: first offset */
+    int64_t m;     /* value; DEL: last offset, inclusive */
+} __attribute__((packed, aligned(4)));
+_Static_assert(sizeof(struct sto_mem_cell) == 12, "cells are packed");
+
+/* What a series did in one hour. Never moves. */
+struct sto_mem_row {
+    const struct sto_series *series; /* whose; fixed before the row is published */
+    struct sto_mem_row *next;        /* row linked before this one; fixed before the row is published */
+    struct sto_mem_cell *tail;       /* owner: where the next cell goes; the chunk's link if left is 0 */
+    int32_t hour;                    /* hours since the epoch; fixed before the row is published */
+    /* Cells << 1 | out of order. One word, so that who sees n cells sees whether just these n are in order:
+     * the writer stores it with release after the cell (and after the link to the cell's chunk), readers load
+     * it once with acquire. */
+    _Atomic uint32_t state;
+    uint32_t min_off;  /* owner: an offset below this is out of order (last offset + 1) */
+    uint16_t left;     /* owner: cells free at tail */
+    uint8_t chunk_log; /* owner: log2 of the cells of the chunk at tail */
+    uint8_t depth;     /* rows of the series linked before, at most 255; fixed before the row is published */
+    struct sto_mem_cell first[STO_MEM_FIRST_CELLS]; /* first chunk; cell i is readable if i < n */
+    struct sto_mem_cell *link;                      /* chunk after the first; readable if n > 4 */
+};
+_Static_assert(sizeof(struct sto_mem_row) == 96, "a row with its first chunk");
+_Static_assert(offsetof(struct sto_mem_row, link) ==
+                   offsetof(struct sto_mem_row, first) + STO_MEM_FIRST_CELLS * sizeof(struct sto_mem_cell),
+               "the link stands behind the cells in every chunk");
+
+/** Cells in the chunk that follows one of n. */
+static inline uint32_t sto_mem__next_cap(uint32_t n)
+{
+    return n < STO_MEM_CHUNK_CELLS ? n * 2 : n;
+}
+
+/** Link behind a chunk of cap cells. */
+static inline struct sto_mem_cell **sto_mem__link(struct sto_mem_cell *chunk, uint32_t cap)
+{
+    return (struct sto_mem_cell **)(void *)(chunk + cap);
+}
+
+#endif

@@ -1,0 +1,162 @@
+/*
+ * reference.c - operations of each series in a list; a scan replays them time by time.
+ *
+ * Threads    one thread at a time
+ */
+#include "tests/model/reference.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+/* One remembered operation. */
+struct ref_op {
+    int64_t ts_ms;   /* time; DEL: first ms */
+    int64_t to_ms;   /* DEL: last ms */
+    size_t seq;      /* place in the order of writing */
+    enum sto_op op;  /* what to do */
+    struct ts_num v; /* value, not for DEL */
+    bool ms;         /* resolution */
+};
+
+/* A list that grows. */
+struct ref_list {
+    struct ref_op *ops; /* in order of writing */
+    size_t n, cap;      /* used, room */
+};
+
+struct t_ref {
+    struct ref_list *writes; /* by series id: PUT and ADD */
+    struct ref_list *dels;   /* by series id: DEL */
+    uint32_t n_series;       /* length of both */
+    size_t seq;              /* operations so far */
+};
+
+struct t_ref *t_ref_new(void)
+{
+    return ts_xcalloc(1, sizeof(struct t_ref));
+}
+
+void t_ref_free(struct t_ref *ref)
+{
+    if (!ref)
+        return;
+    for (uint32_t i = 0; i < ref->n_series; i++) {
+        ts_free(ref->writes[i].ops);
+        ts_free(ref->dels[i].ops);
+    }
+    ts_free(ref->writes);
+    ts_free(ref->dels);
+    ts_free(ref);
+}
+
+static void list_add(struct ref_list *list, const struct ref_op *op)
+{
+    if (list->n == list->cap) {
+        list->cap = list->cap ? list->cap * 2 : 16;
+        list->ops = ts_xrealloc(list->ops, list->cap * sizeof(*op));
+    }
+    list->ops[list->n++] = *op;
+}
+
+void t_ref_apply(struct t_ref *ref, const struct sto_point *p)
+{
+    uint32_t id = p->series->id;
+    if (id >= ref->n_series) {
+        uint32_t n = id + 1;
+        ref->writes = ts_xrealloc(ref->writes, n * sizeof(struct ref_list));
+        ref->dels = ts_xrealloc(ref->dels, n * sizeof(struct ref_list));
+        memset(ref->writes + ref->n_series, 0, (n - ref->n_series) * sizeof(struct ref_list));
+        memset(ref->dels + ref->n_series, 0, (n - ref->n_series) * sizeof(struct ref_list));
+        ref->n_series = n;
+    }
+    struct ref_op op = {.ts_ms = p->ts_ms, .seq = ref->seq++, .op = (enum sto_op)sto_meta_op(p->flags)};
+    if (op.op == STO_OP_DEL) {
+        op.to_ms = p->m;
+        list_add(&ref->dels[id], &op);
+        return;
+    }
+    op.v = sto_cell_num(p->flags, p->m);
+    op.ms = (p->flags & STO_META_MS) != 0;
+    list_add(&ref->writes[id], &op);
+}
+
+static int cmp_time_seq(const void *pa, const void *pb)
+{
+    const struct ref_op *a = pa, *b = pb;
+    if (a->ts_ms != b->ts_ms)
+        return a->ts_ms < b->ts_ms ? -1 : 1;
+    return a->seq < b->seq ? -1 : a->seq > b->seq;
+}
+
+static struct ts_num ref_sum(struct ts_num a, struct ts_num b)
+{
+    __int128 sum = (__int128)a.m + b.m;
+    if (a.kind == TS_NUM_INT && b.kind == TS_NUM_INT && sum >= INT64_MIN && sum <= INT64_MAX)
+        return (struct ts_num){.m = (int64_t)sum, .kind = TS_NUM_INT};
+    return ts_num_from_double(ts_num_double(a) + ts_num_double(b));
+}
+
+/* Was something deleted at this time between two moments of writing? */
+static bool deleted_between(const struct ref_list *dels, int64_t ts_ms, size_t after_seq, size_t before_seq)
+{
+    for (size_t i = 0; i < dels->n; i++) {
+        const struct ref_op *d = &dels->ops[i];
+        if (d->ts_ms <= ts_ms && ts_ms <= d->to_ms && d->seq > after_seq && d->seq < before_seq)
+            return true;
+    }
+    return false;
+}
+
+/* Replay the n operations of one time; false if nothing is left. */
+static bool replay(const struct ref_op *ops, size_t n, const struct ref_list *dels, struct t_ref_point *out)
+{
+    bool have = false;
+    out->ts_ms = ops[0].ts_ms;
+    for (size_t i = 0; i < n; i++) {
+        if (i > 0 && deleted_between(dels, out->ts_ms, ops[i - 1].seq, ops[i].seq))
+            have = false;
+        out->value = have && ops[i].op == STO_OP_ADD ? ref_sum(out->value, ops[i].v) : ops[i].v;
+        out->ms = ops[i].ms;
+        have = true;
+    }
+    return have && !deleted_between(dels, out->ts_ms, ops[n - 1].seq, SIZE_MAX);
+}
+
+size_t t_ref_scan(const struct t_ref *ref, uint32_t series, int64_t from_ms, int64_t to_ms,
+                  struct t_ref_point **out_points)
+{
+    *out_points = NULL;
+    if (series >= ref->n_series || ref->writes[series].n == 0)
+        return 0;
+    size_t n = ref->writes[series].n, n_out = 0;
+    struct ref_op *ops = ts_xmalloc(n * sizeof(*ops));
+    memcpy(ops, ref->writes[series].ops, n * sizeof(*ops));
+    qsort(ops, n, sizeof(*ops), cmp_time_seq);
+    *out_points = ts_xmalloc(n * sizeof(**out_points));
+    for (size_t i = 0, end; i < n; i = end) {
+        for (end = i + 1; end < n && ops[end].ts_ms == ops[i].ts_ms;)
+            end++;
+        if (ops[i].ts_ms >= from_ms && ops[i].ts_ms <= to_ms &&
+            replay(ops + i, end - i, &ref->dels[series], &(*out_points)[n_out]))
+            n_out++;
+    }
+    ts_free(ops);
+    return n_out;
+}
+
+uint32_t t_ref_n_series(const struct t_ref *ref)
+{
+    return ref->n_series;
+}
+
+bool t_ref_same(struct ts_num a, struct ts_num b)
+{
+    if ((a.kind == TS_NUM_INT) != (b.kind == TS_NUM_INT))
+        return false;
+    if (a.kind == TS_NUM_INT)
+        return a.m == b.m;
+    double x = ts_num_double(a), y = ts_num_double(b);
+    return memcmp(&x, &y, sizeof(x)) == 0;
+}

@@ -1,7 +1,7 @@
 /*
  * memstore.c - rows of one generation: the writer's side, and the way to a row.
  *
- * Threads    the shard's owner applies; all else from any thread that holds a reference
+ * Threads    the owner applies; all else from any thread that holds a reference
  * Invariant  what is published (row, cell, page, directory, tombstone) is never changed or moved; grown
  * tables are new ones, the old stay in the arena Not here   cells of a row in order of time (memstore_read.c)
  */
@@ -33,7 +33,7 @@ struct mem_page {
         heads[STO_MEM_PAGE_ROWS]; /* stored with release; newest row of the series */
 };
 
-/* Pages by local >> 10. Grows by replacement. */
+/* Pages by id >> 10. Grows by replacement. */
 struct mem_dir {
     uint32_t n_pages;                   /* room */
     _Atomic(struct mem_page *) pages[]; /* NULL = no series of that page has rows; stored with release */
@@ -44,7 +44,7 @@ struct sto_mem {
     _Atomic(struct mem_dir *) dir;      /* release */
     _Atomic(struct sto_tomb *) tombs;   /* release, before n_tombs */
     _Atomic size_t n_tombs;             /* release: so many are readable in any tombs array loaded later */
-    _Atomic uint32_t n_locals;          /* relaxed: highest local with a row + 1 */
+    _Atomic uint32_t n_ids;             /* relaxed: highest series number with a row + 1 */
     _Atomic int32_t min_hour, max_hour; /* relaxed: bounds of the rows' hours */
     _Atomic uint64_t n_points;          /* relaxed: statistics */
     _Atomic size_t index_bytes;         /* relaxed: statistics, memory of index */
@@ -55,16 +55,16 @@ struct sto_mem {
     size_t n_index;        /* owner: slots used */
     size_t tombs_cap;      /* owner: room in tombs */
     uint64_t gen;          /* fixed */
-    uint16_t shard;        /* fixed */
+    uint16_t owner;        /* fixed */
     char pad[64];          /* keeps readers' counting off the owner's cache lines */
     _Atomic uint32_t refs; /* any thread; the last one frees */
 };
 
-struct sto_mem *sto_mem_new(uint64_t gen, uint16_t shard)
+struct sto_mem *sto_mem_new(uint64_t gen, uint16_t owner)
 {
     struct sto_mem *mem = ts_xcalloc(1, sizeof(*mem));
     mem->gen = gen;
-    mem->shard = shard;
+    mem->owner = owner;
     ts_arena_init(&mem->arena, 0);
     atomic_init(&mem->min_hour, NO_HOUR_LO);
     atomic_init(&mem->max_hour, NO_HOUR_HI);
@@ -93,9 +93,9 @@ uint64_t sto_mem_gen(const struct sto_mem *mem)
     return mem->gen;
 }
 
-uint16_t sto_mem_shard(const struct sto_mem *mem)
+uint16_t sto_mem_owner(const struct sto_mem *mem)
 {
-    return mem->shard;
+    return mem->owner;
 }
 
 size_t sto_mem_bytes(const struct sto_mem *mem)
@@ -122,17 +122,16 @@ bool sto_mem_time_range(const struct sto_mem *mem, int64_t *out_min_ms, int64_t 
 
 /* --- the way to a row ------------------------------------------------------------------------------ */
 
-const struct sto_mem_row *sto_mem_rows(const struct sto_mem *mem, uint32_t local)
+const struct sto_mem_row *sto_mem_rows(const struct sto_mem *mem, uint32_t id)
 {
     /* acquire: partners are publish_dir, make_page and link_row */
     const struct mem_dir *dir = atomic_load_explicit(&mem->dir, memory_order_acquire);
-    if (!dir || local >> STO_MEM_PAGE_BITS >= dir->n_pages)
+    if (!dir || id >> STO_MEM_PAGE_BITS >= dir->n_pages)
         return NULL;
-    struct mem_page *page =
-        atomic_load_explicit(&dir->pages[local >> STO_MEM_PAGE_BITS], memory_order_acquire);
+    struct mem_page *page = atomic_load_explicit(&dir->pages[id >> STO_MEM_PAGE_BITS], memory_order_acquire);
     if (!page)
         return NULL;
-    return atomic_load_explicit(&page->heads[local & (STO_MEM_PAGE_ROWS - 1)], memory_order_acquire);
+    return atomic_load_explicit(&page->heads[id & (STO_MEM_PAGE_ROWS - 1)], memory_order_acquire);
 }
 
 const struct sto_mem_row *sto_mem_row_next(const struct sto_mem_row *row)
@@ -150,9 +149,9 @@ int32_t sto_mem_row_hour(const struct sto_mem_row *row)
     return row->hour;
 }
 
-uint32_t sto_mem_n_locals(const struct sto_mem *mem)
+uint32_t sto_mem_n_ids(const struct sto_mem *mem)
 {
-    return atomic_load_explicit(&mem->n_locals, memory_order_relaxed);
+    return atomic_load_explicit(&mem->n_ids, memory_order_relaxed);
 }
 
 const struct sto_tomb *sto_mem_tombs(const struct sto_mem *mem, size_t *out_n)
@@ -185,10 +184,10 @@ static struct mem_dir *grow_dir(struct sto_mem *mem, uint32_t page_no)
 }
 
 /* Head of a series, made if missing. */
-static _Atomic(struct sto_mem_row *) *owner_head(struct sto_mem *mem, uint32_t local)
+static _Atomic(struct sto_mem_row *) *owner_head(struct sto_mem *mem, uint32_t id)
 {
     struct mem_dir *dir = owner_dir(mem);
-    uint32_t page_no = local >> STO_MEM_PAGE_BITS;
+    uint32_t page_no = id >> STO_MEM_PAGE_BITS;
     if (__builtin_expect(!dir || page_no >= dir->n_pages, 0))
         dir = grow_dir(mem, page_no);
     struct mem_page *page = atomic_load_explicit(&dir->pages[page_no], memory_order_relaxed);
@@ -196,28 +195,28 @@ static _Atomic(struct sto_mem_row *) *owner_head(struct sto_mem *mem, uint32_t l
         page = ts_arena_zalloc(&mem->arena, sizeof(*page));
         atomic_store_explicit(&dir->pages[page_no], page, memory_order_release); /* partner: sto_mem_rows */
     }
-    return &page->heads[local & (STO_MEM_PAGE_ROWS - 1)];
+    return &page->heads[id & (STO_MEM_PAGE_ROWS - 1)];
 }
 
 /* The head if there is a page for it: for prefetching. */
-static _Atomic(struct sto_mem_row *) *peek_head(struct sto_mem *mem, uint32_t local)
+static _Atomic(struct sto_mem_row *) *peek_head(struct sto_mem *mem, uint32_t id)
 {
     struct mem_dir *dir = owner_dir(mem);
-    uint32_t page_no = local >> STO_MEM_PAGE_BITS;
+    uint32_t page_no = id >> STO_MEM_PAGE_BITS;
     if (!dir || page_no >= dir->n_pages)
         return NULL;
     struct mem_page *page = atomic_load_explicit(&dir->pages[page_no], memory_order_relaxed);
-    return page ? &page->heads[local & (STO_MEM_PAGE_ROWS - 1)] : NULL;
+    return page ? &page->heads[id & (STO_MEM_PAGE_ROWS - 1)] : NULL;
 }
 
-static size_t index_hash(const struct sto_mem *mem, uint32_t local, int32_t hour)
+static size_t index_hash(const struct sto_mem *mem, uint32_t id, int32_t hour)
 {
-    return (size_t)ts_hash_u64((uint64_t)local << 32 | (uint32_t)hour) & (mem->index_cap - 1);
+    return (size_t)ts_hash_u64((uint64_t)id << 32 | (uint32_t)hour) & (mem->index_cap - 1);
 }
 
 static void index_put(struct sto_mem *mem, struct sto_mem_row *row)
 {
-    size_t i = index_hash(mem, row->series->local, row->hour);
+    size_t i = index_hash(mem, row->series->id, row->hour);
     while (mem->index[i])
         i = (i + 1) & (mem->index_cap - 1);
     mem->index[i] = row;
@@ -242,10 +241,10 @@ static void index_add(struct sto_mem *mem, struct sto_mem_row *row)
     index_put(mem, row);
 }
 
-static struct sto_mem_row *index_find(const struct sto_mem *mem, uint32_t local, int32_t hour)
+static struct sto_mem_row *index_find(const struct sto_mem *mem, uint32_t id, int32_t hour)
 {
-    for (size_t i = index_hash(mem, local, hour); mem->index[i]; i = (i + 1) & (mem->index_cap - 1))
-        if (mem->index[i]->hour == hour && mem->index[i]->series->local == local)
+    for (size_t i = index_hash(mem, id, hour); mem->index[i]; i = (i + 1) & (mem->index_cap - 1))
+        if (mem->index[i]->hour == hour && mem->index[i]->series->id == id)
             return mem->index[i];
     return NULL;
 }
@@ -275,8 +274,8 @@ static struct sto_mem_row *link_row(struct sto_mem *mem, _Atomic(struct sto_mem_
         atomic_store_explicit(&mem->min_hour, hour, memory_order_relaxed);
     if (hour > atomic_load_explicit(&mem->max_hour, memory_order_relaxed))
         atomic_store_explicit(&mem->max_hour, hour, memory_order_relaxed);
-    if (series->local >= atomic_load_explicit(&mem->n_locals, memory_order_relaxed))
-        atomic_store_explicit(&mem->n_locals, series->local + 1, memory_order_relaxed);
+    if (series->id >= atomic_load_explicit(&mem->n_ids, memory_order_relaxed))
+        atomic_store_explicit(&mem->n_ids, series->id + 1, memory_order_relaxed);
     atomic_store_explicit(head, row, memory_order_release); /* partner: sto_mem_rows */
     return row;
 }
@@ -299,7 +298,7 @@ static struct sto_mem_row *find_or_link(struct sto_mem *mem, _Atomic(struct sto_
         if (r->hour == hour)
             return r;
     if (first && first->depth >= INDEX_FROM) {
-        struct sto_mem_row *r = index_find(mem, series->local, hour);
+        struct sto_mem_row *r = index_find(mem, series->id, hour);
         if (r)
             return r;
     }
@@ -364,7 +363,7 @@ static void apply_del(struct sto_mem *mem, const struct sto_point *p)
     if (from_ms > to_ms)
         return;
     add_tomb(mem, &(struct sto_tomb){p->series->metric, p->series->id, from_ms, to_ms});
-    _Atomic(struct sto_mem_row *) *head = peek_head(mem, p->series->local);
+    _Atomic(struct sto_mem_row *) *head = peek_head(mem, p->series->id);
     struct sto_mem_row *row = head ? atomic_load_explicit(head, memory_order_relaxed) : NULL;
     for (; row; row = row->next) {
         int64_t lo = row->hour * TS_HOUR_MS, hi = lo + TS_HOUR_MS - 1;
@@ -380,17 +379,17 @@ static inline void fetch_ahead(struct sto_mem *mem, const struct sto_point *poin
     if (i + AHEAD_SERIES < n)
         __builtin_prefetch(points[i + AHEAD_SERIES].series);
     if (i + AHEAD_HEAD < n) {
-        _Atomic(struct sto_mem_row *) *head = peek_head(mem, points[i + AHEAD_HEAD].series->local);
+        _Atomic(struct sto_mem_row *) *head = peek_head(mem, points[i + AHEAD_HEAD].series->id);
         if (head)
             __builtin_prefetch((const void *)head);
     }
     if (i + AHEAD_ROW < n) {
-        _Atomic(struct sto_mem_row *) *head = peek_head(mem, points[i + AHEAD_ROW].series->local);
+        _Atomic(struct sto_mem_row *) *head = peek_head(mem, points[i + AHEAD_ROW].series->id);
         if (head)
             __builtin_prefetch(atomic_load_explicit(head, memory_order_relaxed), 1);
     }
     if (i + AHEAD_TAIL < n) {
-        _Atomic(struct sto_mem_row *) *head = peek_head(mem, points[i + AHEAD_TAIL].series->local);
+        _Atomic(struct sto_mem_row *) *head = peek_head(mem, points[i + AHEAD_TAIL].series->id);
         struct sto_mem_row *row = head ? atomic_load_explicit(head, memory_order_relaxed) : NULL;
         if (row)
             __builtin_prefetch(row->tail, 1);
@@ -402,13 +401,11 @@ void sto_mem_apply(struct sto_mem *mem, const struct sto_point *points, size_t n
     for (size_t i = 0; i < n; i++) {
         const struct sto_point *p = &points[i];
         fetch_ahead(mem, points, n, i);
-        if (__builtin_expect(p->series->shard != mem->shard, 0))
-            TS_BUG("series %u of shard %u given to shard %u", p->series->id, p->series->shard, mem->shard);
         if (__builtin_expect(p->flags >> STO_META_OP_SHIFT == STO_OP_DEL, 0)) {
             apply_del(mem, p);
             continue;
         }
-        _Atomic(struct sto_mem_row *) *head = owner_head(mem, p->series->local);
+        _Atomic(struct sto_mem_row *) *head = owner_head(mem, p->series->id);
         struct sto_mem_row *row = atomic_load_explicit(head, memory_order_relaxed);
         if (__builtin_expect(!row || !row_covers(row, p->ts_ms), 0))
             row = find_or_link(mem, head, p->series, p->ts_ms);

@@ -1,14 +1,16 @@
 /*
- * memstore.h - rows of one shard and one generation in memory: one writer, any number of readers without
+ * memstore.h - rows of one owner and one generation in memory: one writer, any number of readers without
  * locks.
  *
- *   pages[local >> 10] -> heads[local & 1023] -> row(hour) -> row(other hour) -> ...
+ *   pages[id >> 10] -> heads[id & 1023] -> row(hour) -> row(other hour) -> ...
  *   row: n (published with release) | chunk 4 cells -> 8 -> ... -> 512 -> 512
  *
  * Cells are kept in the order of arrival (= order of writing); a row remembers whether that is also the order
- * of time. Threads    the shard's owner writes; readers see rows through acquire loads and hold a reference
- * to the memstore Invariant  a cell is appended only after it is in the log; rows and chunks never move Not
- * here   the log (wal.h), when to freeze (engine.c)
+ * of time.
+ *
+ * Threads    the owner writes; readers see rows through acquire loads and hold a reference to the memstore
+ * Invariant  a cell is appended only after it is in the log; rows and chunks never move
+ * Not here   the log (wal.h), when to freeze (engine.c)
  */
 #ifndef STORAGE_ENGINE_MEMSTORE_H
 #define STORAGE_ENGINE_MEMSTORE_H
@@ -18,16 +20,17 @@
 struct sto_mem;
 struct sto_mem_row;
 
-/** Empty memstore of a generation; count of references is 1. */
-struct sto_mem *sto_mem_new(uint64_t gen, uint16_t shard);
+/** Empty memstore of a generation; count of references is 1. owner is only a name: any series may be put in.
+ */
+struct sto_mem *sto_mem_new(uint64_t gen, uint16_t owner);
 struct sto_mem *sto_mem_ref(struct sto_mem *mem);
 void sto_mem_unref(struct sto_mem *mem); /* last one frees all; NULL is harmless */
 uint64_t sto_mem_gen(const struct sto_mem *mem);
-uint16_t sto_mem_shard(const struct sto_mem *mem);
+uint16_t sto_mem_owner(const struct sto_mem *mem);
 
-/** Append n operations of this shard's series (others are TS_BUG), in order. A DEL deletes what is in the
- * memstore in its range and leaves a tombstone for what is older. Owner only. Cost: ~20 ns a point (rows of
- * points to come are prefetched). */
+/** Append n operations, in order; times within STO_MIN_TS_MS..STO_MAX_TS_MS (TS_BUG), deletes of any range. A
+ * DEL deletes what is in the memstore in its range and leaves a tombstone for what is older. Owner only.
+ * Cost: ~20 ns a point (rows of points to come are prefetched). */
 void sto_mem_apply(struct sto_mem *mem, const struct sto_point *points, size_t n);
 /** Memory taken, bytes; points (operations) held. Any thread, may be a moment old. */
 size_t sto_mem_bytes(const struct sto_mem *mem);
@@ -37,7 +40,7 @@ uint64_t sto_mem_points(const struct sto_mem *mem);
 bool sto_mem_time_range(const struct sto_mem *mem, int64_t *out_min_ms, int64_t *out_max_ms);
 
 /** First row of a series (any hour; list order unspecified), NULL if none; next one. Any thread. */
-const struct sto_mem_row *sto_mem_rows(const struct sto_mem *mem, uint32_t local);
+const struct sto_mem_row *sto_mem_rows(const struct sto_mem *mem, uint32_t series);
 const struct sto_mem_row *sto_mem_row_next(const struct sto_mem_row *row);
 const struct sto_series *sto_mem_row_series(const struct sto_mem_row *row);
 int32_t sto_mem_row_hour(const struct sto_mem_row *row);
@@ -46,8 +49,8 @@ int32_t sto_mem_row_hour(const struct sto_mem_row *row);
 void sto_mem_row_read(const struct sto_mem_row *row, struct sto_cells *out);
 /** Operations in a row: at least as many as sto_mem_row_read gives cells. For estimates. */
 uint32_t sto_mem_row_n(const struct sto_mem_row *row);
-/** Number of series numbers (locals) that may have rows: walk 0..n for a flush. */
-uint32_t sto_mem_n_locals(const struct sto_mem *mem);
+/** Series numbers below this may have rows: walk 0..n for a flush. */
+uint32_t sto_mem_n_ids(const struct sto_mem *mem);
 /** Tombstones for older generations, in order of arrival; *out_n with acquire; borrowed, stable while
  * referenced. */
 const struct sto_tomb *sto_mem_tombs(const struct sto_mem *mem, size_t *out_n);

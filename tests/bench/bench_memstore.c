@@ -31,7 +31,7 @@ static struct bench_set make_set(uint32_t n)
     set.order = ts_xmalloc(n * sizeof(uint32_t));
     for (uint32_t i = 0; i < n; i++) {
         struct sto_series *s = ts_xcalloc(1, sizeof(*s) + 2 * sizeof(struct sto_tag) + 64);
-        s->id = s->local = i;
+        s->id = i;
         s->metric = 1;
         set.series[i] = s;
         set.order[i] = i;
@@ -83,8 +83,8 @@ static void bench_apply(const struct bench_set *set, uint32_t rounds, bool late,
     struct sto_cells cells = {0};
     uint64_t n_cells = 0;
     int64_t start = ts_clock_mono_ns();
-    for (uint32_t local = 0; local < set->n; local++) {
-        for (const struct sto_mem_row *row = sto_mem_rows(mem, local); row; row = sto_mem_row_next(row)) {
+    for (uint32_t id = 0; id < set->n; id++) {
+        for (const struct sto_mem_row *row = sto_mem_rows(mem, id); row; row = sto_mem_row_next(row)) {
             sto_mem_row_read(row, &cells);
             n_cells += cells.n;
         }

@@ -17,16 +17,16 @@
 
 #define HOUR TS_HOUR_MS
 
-/* A few series of shard 3, some locals far apart. */
+/* A few series, some numbers far apart. */
 #define N_SERIES 6
 static struct sto_series series[N_SERIES];
-static const uint32_t locals[N_SERIES] = {0, 1, 7, 1023, 1024, 1000000};
+static const uint32_t ids[N_SERIES] = {0, 1, 7, 1023, 1024, 1000000};
 
 static int setup(void **state)
 {
     (void)state;
     for (uint32_t i = 0; i < N_SERIES; i++)
-        series[i] = (struct sto_series){.id = 100 + i, .metric = 1 + i % 2, .local = locals[i], .shard = 3};
+        series[i] = (struct sto_series){.id = ids[i], .metric = 1 + i % 2};
     return 0;
 }
 
@@ -64,7 +64,7 @@ static void apply(struct sto_mem *mem, struct sto_point p)
 static const struct sto_mem_row *find_row(const struct sto_mem *mem, uint32_t s, int32_t hour)
 {
     const struct sto_mem_row *found = NULL;
-    for (const struct sto_mem_row *r = sto_mem_rows(mem, series[s].local); r; r = sto_mem_row_next(r)) {
+    for (const struct sto_mem_row *r = sto_mem_rows(mem, series[s].id); r; r = sto_mem_row_next(r)) {
         assert_ptr_equal(sto_mem_row_series(r), &series[s]);
         if (sto_mem_row_hour(r) != hour)
             continue;
@@ -112,10 +112,10 @@ static void test_memstore__empty_has_nothing(void **state)
     size_t n;
     int64_t lo, hi;
     assert_int_equal(sto_mem_gen(mem), 42);
-    assert_int_equal(sto_mem_shard(mem), 3);
+    assert_int_equal(sto_mem_owner(mem), 3);
     assert_null(sto_mem_rows(mem, 0));
     assert_null(sto_mem_rows(mem, UINT32_MAX));
-    assert_int_equal(sto_mem_n_locals(mem), 0);
+    assert_int_equal(sto_mem_n_ids(mem), 0);
     assert_int_equal(sto_mem_points(mem), 0);
     assert_false(sto_mem_time_range(mem, &lo, &hi));
     (void)sto_mem_tombs(mem, &n);
@@ -163,7 +163,7 @@ static void test_memstore__points_lie_in_rows_by_hour(void **state)
     int64_t lo, hi;
     assert_true(sto_mem_time_range(mem, &lo, &hi));
     assert_true(lo <= STO_MIN_TS_MS && hi >= STO_MAX_TS_MS);
-    assert_int_equal(sto_mem_n_locals(mem), 1000001);
+    assert_int_equal(sto_mem_n_ids(mem), 1000001);
     assert_int_equal(sto_mem_points(mem), 7 * N_SERIES);
     assert_null(sto_mem_rows(mem, 2));
     assert_null(sto_mem_rows(mem, 1000001));
@@ -325,7 +325,7 @@ static void test_memstore__many_hours_of_one_series_in_any_order(void **state)
         for (int64_t i = 0; i < N; i++) /* 7919 and N share no factor: every hour once a round */
             apply(mem, put(4, (i * 7919 % N - N / 2) * HOUR + round, i));
     uint32_t n_rows = 0;
-    for (const struct sto_mem_row *r = sto_mem_rows(mem, series[4].local); r; r = sto_mem_row_next(r)) {
+    for (const struct sto_mem_row *r = sto_mem_rows(mem, series[4].id); r; r = sto_mem_row_next(r)) {
         assert_int_equal(sto_mem_row_n(r), 2);
         n_rows++;
     }
@@ -340,7 +340,7 @@ static void test_memstore__new_row_takes_little_memory(void **state)
     struct sto_series *many = ts_xcalloc(N, sizeof(*many));
     struct sto_mem *mem = sto_mem_new(1, 3);
     for (uint32_t i = 0; i < N; i++) {
-        many[i] = (struct sto_series){.id = i, .metric = 1, .local = i, .shard = 3};
+        many[i] = (struct sto_series){.id = i, .metric = 1};
         struct sto_point p = put(0, 1000, i);
         p.series = &many[i];
         sto_mem_apply(mem, &p, 1);
@@ -411,7 +411,7 @@ static void *race_read(void *arg)
         bool stop = last;
         last = race->done; /* one more look at the whole */
         for (uint32_t s = 0; s < 3 && !wrong; s++) {
-            for (const struct sto_mem_row *r = sto_mem_rows(race->mem, series[s].local); r;
+            for (const struct sto_mem_row *r = sto_mem_rows(race->mem, series[s].id); r;
                  r = sto_mem_row_next(r)) {
                 sto_mem_row_read(r, &c);
                 int64_t base = sto_mem_row_hour(r) * HOUR;
@@ -433,7 +433,7 @@ static void *race_read(void *arg)
                 wrong = "tombstone";
         (void)sto_mem_bytes(race->mem);
         (void)sto_mem_points(race->mem);
-        (void)sto_mem_n_locals(race->mem);
+        (void)sto_mem_n_ids(race->mem);
         if (stop)
             break;
     }

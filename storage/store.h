@@ -35,7 +35,9 @@ struct sto_opts {
     size_t queue_bytes;          /* cap of one port's queue; 0 = 16 MiB */
     uint64_t max_series;         /* 0 = 2^32 - 1 */
     int64_t retention_ms;        /* 0 = keep for ever */
+    int64_t flush_age_ms;        /* a generation is flushed when it is this old; 0 = never */
     bool no_background;          /* tests: flush and compact only when told */
+    bool survive_sync_errors;    /* tests: refuse puts after a failed fdatasync instead of ending the process */
 };
 
 struct sto_store;
@@ -83,6 +85,8 @@ void sto_port_barrier(struct sto_port *port, enum sto_level level, sto_done_fn d
 enum sto_level sto_ack_level(const struct sto_store *st);
 /** Everything accepted so far at level, blocking the caller (never a port's thread). */
 int sto_flush(struct sto_store *st, enum sto_level level, struct ts_error *err);
+/** Ask for STO_LEVEL_COMPACT in the background, return at once. */
+void sto_compact_soon(struct sto_store *st);
 
 /* --- reading --- */
 struct sto_snap;

@@ -1,0 +1,350 @@
+/*
+ * engine.c - opening and closing the embedded engine: folder, lock, manifest, files, replay, threads.
+ *
+ *   DIR/LOCK  DIR/MANIFEST  DIR/catalog.log  DIR/cells.log  DIR/wal/  DIR/files/
+ *
+ * Not here   names (store.c opens the catalog when the engine says `ready`), flushing (flush.c), merging (compact.c)
+ */
+#include "storage/engine/engine.h"
+
+#include "base/log.h"
+#include "base/time.h"
+#include "storage/engine/engine_int.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char *join(const char *dir, const char *name)
+{
+    size_t n = strlen(dir) + strlen(name) + 2;
+    char *p = ts_xmalloc(n);
+    snprintf(p, n, "%s/%s", dir, name);
+    return p;
+}
+
+/* --- folder and lock ------------------------------------------------------------------------------------ */
+
+struct folder {
+    bool any, manifest;
+};
+
+static int look(void *arg, const char *name)
+{
+    struct folder *f = arg;
+    f->manifest |= strcmp(name, "MANIFEST") == 0;
+    f->any |= strcmp(name, "LOCK") != 0 && strcmp(name, "lost+found") != 0 && strcmp(name, "catalog.log") != 0 &&
+              strcmp(name, "wal") != 0 && strcmp(name, "files") != 0 && strncmp(name, "MANIFEST", 8) != 0;
+    return 0;
+}
+
+static int folder_check(struct sto_engine *e, bool *out_is_store, struct ts_error *err)
+{
+    struct folder f = {0};
+    struct ts_error why = {0};
+    int rc = e->fs->list(e->fs, e->dir, look, &f, &why);
+    if (rc == TS_ENOTFOUND && e->opts.create && !e->opts.read_only) {
+        TS_TRY(e->fs->mkdir(e->fs, e->dir, err));
+    } else if (rc == TS_ENOTFOUND) {
+        return ts_error_set(err, TS_ENOTFOUND, "there is no folder %s", e->dir);
+    } else if (rc < 0) {
+        if (err)
+            *err = why;
+        return rc;
+    }
+    *out_is_store = f.manifest;
+    if (!f.manifest && f.any)
+        return ts_error_set(err, TS_EINVAL, "%s is not a tsd store: it holds files, but no MANIFEST; give an empty or new folder", e->dir);
+    if (!f.manifest && (!e->opts.create || e->opts.read_only))
+        return ts_error_set(err, TS_ENOTFOUND, "%s is not a tsd store: it has no MANIFEST", e->dir);
+    return 0;
+}
+
+static int folder_lock(struct sto_engine *e, struct ts_error *err)
+{
+    char *path = join(e->dir, "LOCK");
+    struct ts_error why = {0};
+    int rc = e->fs->open(e->fs, path, e->opts.read_only ? TS_OPEN_READ : TS_OPEN_APPEND, &e->lock_file, &why);
+    if (rc == TS_ENOTFOUND && e->opts.read_only)
+        rc = 0; /* a copy on a medium that can't be written: nobody else can write there either */
+    else if (rc == 0 && (rc = e->fs->lock(e->lock_file, &why)) == TS_EBUSY)
+        ts_error_set(&why, TS_EBUSY, "%s is in use by another tsd process; stop it, or ask it (--host, --port) instead of its files", e->dir);
+    if (rc < 0 && err)
+        *err = why;
+    ts_free(path);
+    return rc;
+}
+
+/* --- files --------------------------------------------------------------------------------------------------- */
+
+static int open_files(struct sto_engine *e, struct ts_error *err)
+{
+    const struct sto_manifest_state *state = sto_manifest_state(e->manifest);
+    struct sto_version *v = sto_version__new(state->n_files, 0);
+    e->version = v;
+    for (size_t i = 0; i < state->n_files; i++) {
+        TS_TRY(sto_sst_open(e->fs, e->files_dir, &state->files[i], &v->ssts[v->n_ssts], err));
+        v->n_ssts++;
+    }
+    return 0;
+}
+
+struct orphans {
+    struct sto_engine *e;
+    unsigned n;
+};
+
+/* A file that no manifest names was being written when the process ended. */
+static int drop_orphan(void *arg, const char *name)
+{
+    struct orphans *o = arg;
+    const struct sto_manifest_state *state = sto_manifest_state(o->e->manifest);
+    char *end;
+    unsigned long long no = strtoull(name, &end, 16);
+    if (end == name || (strcmp(end, ".t") != 0 && strcmp(end, ".s") != 0))
+        return 0;
+    for (size_t i = 0; i < state->n_files; i++)
+        if (state->files[i].file_no == no)
+            return 0;
+    char *path = join(o->e->files_dir, name);
+    if (o->e->fs->unlink(o->e->fs, path, NULL) == 0)
+        o->n++;
+    ts_free(path);
+    if (no >= o->e->next_file_no)
+        o->e->next_file_no = no + 1;
+    return 0;
+}
+
+static int open_manifest(struct sto_engine *e, struct ts_error *err)
+{
+    TS_TRY(sto_manifest_open(e->fs, e->dir, e->opts.create && !e->opts.read_only, e->opts.read_only, e->opts.n_shards, &e->manifest, err));
+    const struct sto_manifest_state *state = sto_manifest_state(e->manifest);
+    e->n_shards = state->n_shards;
+    e->next_file_no = state->next_file_no;
+    if (!e->opts.read_only) {
+        TS_TRY(e->fs->mkdir(e->fs, e->wal_dir, err));
+        TS_TRY(e->fs->mkdir(e->fs, e->files_dir, err));
+        TS_TRY(e->fs->sync_dir(e->fs, e->dir, err));
+        struct orphans o = {.e = e};
+        TS_TRY(e->fs->list(e->fs, e->files_dir, drop_orphan, &o, err));
+        if (o.n)
+            ts_log(TS_LOG_INFO, "removed unfinished files=%u", o.n);
+    }
+    return open_files(e, err);
+}
+
+/* --- threads --------------------------------------------------------------------------------------------------- */
+
+static int start_thread(pthread_t *t, void *(*fn)(void *), void *arg, bool *out_runs, struct ts_error *err)
+{
+    int rc = pthread_create(t, NULL, fn, arg);
+    if (rc)
+        return ts_error_sys(err, TS_ENOMEM, rc, "no more threads can be started");
+    if (out_runs)
+        *out_runs = true;
+    return 0;
+}
+
+static int first_mems(struct sto_engine *e)
+{
+    uint64_t gen = atomic_load_explicit(&e->gen, memory_order_relaxed);
+    struct sto_mem **mems = ts_xcalloc(e->n_owners, sizeof *mems);
+    for (unsigned i = 0; i < e->n_owners; i++)
+        e->owners[i].mem = mems[i] = sto_mem_new(gen, (uint16_t)i);
+    sto_version__edit(e, NULL, 0, NULL, 0, 0, mems, e->n_owners);
+    for (unsigned i = 0; i < e->n_owners; i++)
+        sto_mem_unref(mems[i]);
+    ts_free(mems);
+    return 0;
+}
+
+static int start_threads(struct sto_engine *e, struct ts_error *err)
+{
+    if (e->opts.read_only)
+        return 0;
+    TS_TRY(start_thread(&e->sync_thread, sto_sync__thread, e, &e->sync_runs, err));
+    if (!e->opts.no_background) {
+        TS_TRY(start_thread(&e->flush_thread, sto_flush__thread, e, &e->flush_runs, err));
+        TS_TRY(start_thread(&e->compact_thread, sto_compact__thread, e, &e->compact_runs, err));
+    }
+    for (unsigned i = 0; e->opts.own_threads && i < e->n_owners; i++)
+        TS_TRY(start_thread(&e->owners[i].thread, sto_owner__thread, &e->owners[i], &e->owners[i].runs, err));
+    e->threads_run = true;
+    return 0;
+}
+
+static void stop_message(struct ts_queue *q)
+{
+    struct ts_msg *stop = ts_xcalloc(1, sizeof *stop);
+    stop->kind = STO_MSG_STOP;
+    ts_queue_push(q, stop);
+}
+
+static void stop_owners(struct sto_engine *e)
+{
+    for (unsigned i = 0; e->owners && i < e->n_owners; i++)
+        if (e->owners[i].runs) {
+            stop_message(e->owners[i].in);
+            pthread_join(e->owners[i].thread, NULL);
+            e->owners[i].runs = false;
+        }
+    e->threads_run = false;
+}
+
+static void stop_background(struct sto_engine *e)
+{
+    atomic_store_explicit(&e->stop_compact, true, memory_order_relaxed);
+    pthread_mutex_lock(&e->bg_mu);
+    e->bg_stop = true;
+    pthread_cond_broadcast(&e->flush_cond);
+    pthread_cond_broadcast(&e->compact_cond);
+    pthread_mutex_unlock(&e->bg_mu);
+    if (e->flush_runs)
+        pthread_join(e->flush_thread, NULL);
+    if (e->compact_runs)
+        pthread_join(e->compact_thread, NULL);
+    e->flush_runs = e->compact_runs = false;
+}
+
+/* --- open and close ---------------------------------------------------------------------------------------------- */
+
+static int open_all(struct sto_engine *e, struct ts_error *err)
+{
+    bool is_store = false;
+    TS_TRY(folder_check(e, &is_store, err));
+    TS_TRY(folder_lock(e, err));
+    TS_TRY(open_manifest(e, err));
+    TS_TRY(e->opts.ready(e->opts.arg, e->n_shards, err));
+    TS_TRY(sto_recover__wal(e, err));
+    if (!e->opts.read_only) {
+        struct sto_manifest_edit edit = {.run = e->run, .next_file_no = e->next_file_no};
+        TS_TRY(sto_manifest_apply(e->manifest, &edit, err));
+    }
+    TS_TRY(sto_ports__init(e, err));
+    first_mems(e);
+    return start_threads(e, err);
+}
+
+static void engine_free(struct sto_engine *e)
+{
+    if (e->owners)
+        for (unsigned i = 0; i < e->n_owners; i++)
+            sto_wal_close(e->owners[i].wal, NULL);
+    sto_ports__release(e);
+    if (e->sync_q)
+        ts_queue_free(e->sync_q);
+    if (e->version)
+        sto_version__drop(e, e->version);
+    sto_manifest_close(e->manifest);
+    if (e->lock_file)
+        e->fs->close(e->lock_file, NULL);
+    pthread_mutex_destroy(&e->version_mu);
+    pthread_mutex_destroy(&e->files_mu);
+    pthread_mutex_destroy(&e->flush_mu);
+    pthread_mutex_destroy(&e->refuse_mu);
+    pthread_mutex_destroy(&e->bg_mu);
+    pthread_mutex_destroy(&e->compact_mu);
+    pthread_cond_destroy(&e->flush_cond);
+    pthread_cond_destroy(&e->compact_cond);
+    ts_free(e->dir);
+    ts_free(e->wal_dir);
+    ts_free(e->files_dir);
+    ts_free(e);
+}
+
+int sto_engine_open(const struct sto_engine_opts *opts, struct sto_engine **out_e, struct ts_error *err)
+{
+    *out_e = NULL;
+    struct sto_engine *e = ts_xcalloc(1, sizeof *e);
+    e->opts = *opts;
+    e->fs = opts->fs;
+    e->dir = ts_xstrdup(opts->dir);
+    e->opts.dir = e->dir;
+    e->wal_dir = join(opts->dir, "wal");
+    e->files_dir = join(opts->dir, "files");
+    e->n_owners = opts->n_ports ? opts->n_ports : 1;
+    pthread_mutex_init(&e->version_mu, NULL);
+    pthread_mutex_init(&e->files_mu, NULL);
+    pthread_mutex_init(&e->flush_mu, NULL);
+    pthread_mutex_init(&e->refuse_mu, NULL);
+    pthread_mutex_init(&e->bg_mu, NULL);
+    pthread_mutex_init(&e->compact_mu, NULL);
+    pthread_cond_init(&e->flush_cond, NULL);
+    pthread_cond_init(&e->compact_cond, NULL);
+    e->sync_q = ts_queue_new(1u << 20);
+    int rc = open_all(e, err);
+    if (rc < 0) {
+        stop_owners(e);
+        stop_background(e);
+        if (e->sync_runs) {
+            stop_message(e->sync_q);
+            pthread_join(e->sync_thread, NULL);
+        }
+        engine_free(e);
+        return rc;
+    }
+    *out_e = e;
+    return 0;
+}
+
+int sto_engine_close(struct sto_engine *e, struct ts_error *err)
+{
+    if (!e)
+        return 0;
+    int rc = 0;
+    stop_background(e);
+    stop_owners(e);
+    if (!e->opts.read_only) {
+        for (unsigned i = 0; i < e->n_owners; i++)
+            sto_engine_turn(&e->ports[i]); /* batches left open; we are the only thread now */
+        sto_engine__pump(e);
+        rc = sto_engine_wait(e, true, err);
+        if (e->sync_runs) {
+            stop_message(e->sync_q);
+            pthread_join(e->sync_thread, NULL);
+            e->sync_runs = false;
+        }
+        int flushed = sto_flush__all(e, rc < 0 ? NULL : err); /* the log has it all if this fails */
+        if (rc == 0)
+            rc = flushed;
+    }
+    engine_free(e);
+    return rc;
+}
+
+uint32_t sto_engine_n_shards(const struct sto_engine *e) { return e->n_shards; }
+
+void sto_engine_stats(struct sto_engine *e, void (*each)(void *arg, const char *name, uint64_t value), void *arg)
+{
+    struct sto_version *v = sto_engine_pin(e);
+    uint64_t points = 0, files_bytes = 0, mem_bytes = 0, mem_points = 0, failed = 0, put = 0, log_bytes = 0;
+    for (size_t i = 0; i < v->n_ssts; i++) {
+        points += sto_sst_info(v->ssts[i])->n_points;
+        files_bytes += sto_sst_info(v->ssts[i])->t_bytes + sto_sst_info(v->ssts[i])->s_bytes;
+    }
+    for (size_t i = 0; i < v->n_mems; i++) {
+        mem_bytes += sto_mem_bytes(v->mems[i]);
+        mem_points += sto_mem_points(v->mems[i]);
+    }
+    for (unsigned i = 0; i < e->n_owners; i++) {
+        failed += atomic_load_explicit(&e->owners[i].n_failed, memory_order_relaxed);
+        put += atomic_load_explicit(&e->owners[i].n_points, memory_order_relaxed);
+        log_bytes += e->owners[i].wal ? sto_wal_written(e->owners[i].wal) : 0;
+    }
+    each(arg, "files.count", v->n_ssts);
+    each(arg, "files.bytes", files_bytes);
+    each(arg, "files.points", points);
+    each(arg, "memstore.bytes", mem_bytes);
+    each(arg, "memstore.points", mem_points);
+    each(arg, "memstore.generation", atomic_load(&e->gen));
+    each(arg, "points.applied", put);
+    each(arg, "points.refused", failed);
+    each(arg, "points.replayed", atomic_load(&e->n_replayed));
+    each(arg, "wal.bytes", log_bytes);
+    each(arg, "wal.syncs", atomic_load(&e->n_syncs));
+    each(arg, "flush.count", atomic_load(&e->n_flushes));
+    each(arg, "flush.errors", atomic_load(&e->n_flush_errors));
+    each(arg, "compaction.count", atomic_load(&e->n_compactions));
+    each(arg, "compaction.bytes", atomic_load(&e->n_compacted_bytes));
+    sto_engine_unpin(e, v);
+}

@@ -1,0 +1,340 @@
+/*
+ * flush.c - a generation of memstores becomes sorted files.
+ *
+ * Order: the owners change to a new generation (and a new log segment each); names are synced; files are written and synced, their
+ * folder too; the manifest says so; the version shows files instead of memstores; the old log segments are deleted. Every
+ * step may be the last one executed.
+ *
+ * Threads    the flush thread, or a caller that waits; one at a time (flush_mu)
+ * Not here   what a row becomes (sst_write.c), cutting by days (partition.c)
+ */
+#include "base/log.h"
+#include "base/time.h"
+#include "storage/engine/engine_int.h"
+#include "storage/engine/partition.h"
+
+#include <stdlib.h>
+
+/* Generations that are no longer written to. */
+struct frozen {
+    struct sto_version *v; /* pinned */
+    struct sto_mem **mems; /* borrowed from v */
+    size_t n;
+    uint64_t gen_lo, gen_hi;
+    uint64_t n_points;
+};
+
+static void change_generation(struct sto_engine *e)
+{
+    uint64_t gen = atomic_load_explicit(&e->gen, memory_order_relaxed) + 1;
+    struct sto_mem **mems = ts_xcalloc(e->n_owners, sizeof *mems);
+    struct sto_set_gen *msgs = ts_xcalloc(e->n_owners, sizeof *msgs);
+    struct sto_gate gate;
+    sto_gate_init(&gate, e->n_owners);
+    for (unsigned i = 0; i < e->n_owners; i++)
+        mems[i] = sto_mem_new(gen, (uint16_t)i);
+    /* Readers see the new memstores before anything is put into them. */
+    sto_version__edit(e, NULL, 0, NULL, 0, 0, mems, e->n_owners);
+    atomic_store_explicit(&e->gen, gen, memory_order_relaxed);
+    for (unsigned i = 0; i < e->n_owners; i++) {
+        msgs[i].msg.kind = STO_MSG_SET_GEN;
+        msgs[i].mem = mems[i];
+        msgs[i].gate = &gate;
+        ts_queue_push(e->owners[i].in, &msgs[i].msg);
+    }
+    if (!e->threads_run)
+        sto_engine__pump(e);
+    sto_gate_wait(&gate);
+    sto_gate_release(&gate);
+    atomic_store_explicit(&e->gen_born_ms, 0, memory_order_relaxed);
+    atomic_store_explicit(&e->flush_asked, false, memory_order_relaxed);
+    for (unsigned i = 0; i < e->n_owners; i++)
+        sto_mem_unref(mems[i]); /* the version keeps its own */
+    ts_free(mems);
+    ts_free(msgs);
+}
+
+static bool active_has_points(struct sto_engine *e)
+{
+    uint64_t gen = atomic_load_explicit(&e->gen, memory_order_relaxed), n = 0;
+    struct sto_version *v = sto_engine_pin(e);
+    for (size_t i = 0; i < v->n_mems; i++)
+        if (sto_mem_gen(v->mems[i]) == gen)
+            n += sto_mem_points(v->mems[i]);
+    sto_engine_unpin(e, v);
+    return n > 0;
+}
+
+static void frozen_take(struct sto_engine *e, struct frozen *f)
+{
+    uint64_t active = atomic_load_explicit(&e->gen, memory_order_relaxed);
+    *f = (struct frozen){.v = sto_engine_pin(e), .gen_lo = UINT64_MAX};
+    size_t bytes = 0;
+    f->mems = ts_xcalloc(f->v->n_mems + 1, sizeof *f->mems);
+    for (size_t i = 0; i < f->v->n_mems; i++) {
+        struct sto_mem *m = f->v->mems[i];
+        uint64_t gen = sto_mem_gen(m);
+        if (gen >= active)
+            continue;
+        f->mems[f->n++] = m;
+        f->gen_lo = gen < f->gen_lo ? gen : f->gen_lo;
+        f->gen_hi = gen > f->gen_hi ? gen : f->gen_hi;
+        f->n_points += sto_mem_points(m);
+        bytes += sto_mem_bytes(m);
+    }
+    atomic_store_explicit(&e->frozen_bytes, bytes, memory_order_relaxed);
+}
+
+static int cmp_day(const void *a, const void *b)
+{
+    const struct sto_day_count *x = a, *y = b;
+    return x->day < y->day ? -1 : x->day > y->day;
+}
+
+/* Points by UTC day over all rows; rows of one day follow each other mostly, so a small list is searched from its end. */
+static struct sto_day_count *count_days(const struct frozen *f, size_t *out_n)
+{
+    struct sto_day_count *days = NULL;
+    size_t n = 0, cap = 0, last = 0;
+    for (size_t i = 0; i < f->n; i++)
+        for (uint32_t id = 0; id < sto_mem_n_ids(f->mems[i]); id++)
+            for (const struct sto_mem_row *r = sto_mem_rows(f->mems[i], id); r; r = sto_mem_row_next(r)) {
+                int32_t day = (int32_t)ts_floor_div(sto_mem_row_hour(r), 24);
+                if (n == 0 || days[last].day != day) {
+                    for (last = 0; last < n && days[last].day != day; last++)
+                        ;
+                    if (last == n) {
+                        if (n == cap)
+                            days = ts_xrealloc(days, (cap = cap ? cap * 2 : 16) * sizeof *days);
+                        days[n++] = (struct sto_day_count){.day = day};
+                    }
+                }
+                days[last].n += sto_mem_row_n(r);
+            }
+    if (n)
+        qsort(days, n, sizeof *days, cmp_day);
+    *out_n = n;
+    return days;
+}
+
+/* --- writing --------------------------------------------------------------------------------------------- */
+
+struct output {
+    struct sto_sst_info *infos;
+    size_t n, cap;
+};
+
+static struct sto_sst_info *output_slot(struct output *o)
+{
+    if (o->n == o->cap)
+        o->infos = ts_xrealloc(o->infos, (o->cap = o->cap ? o->cap * 2 : 8) * sizeof *o->infos);
+    return &o->infos[o->n];
+}
+
+static int write_cut(struct sto_engine *e, const struct frozen *f, const struct sto_cut *cut, struct output *out, struct ts_error *err)
+{
+    struct sto_scan_spec spec = {.from_ms = STO_MIN_TS_MS,
+                                 .to_ms = STO_MAX_TS_MS,
+                                 .cut_hour_lo = cut->hour_lo,
+                                 .cut_hour_hi = cut->hour_hi};
+    struct sto_merge *merge = NULL;
+    struct sto_sst_writer *w = NULL;
+    struct sto_row row;
+    uint64_t n_rows = 0;
+    int rc = sto_merge_new(&spec, NULL, 0, f->mems, f->n, &merge, err);
+    if (rc == 0)
+        rc = sto_sst_writer_new(e->fs, e->files_dir, sto_engine__file_no(e), &w, err);
+    while (rc >= 0 && (rc = sto_merge_next(merge, &row, err)) == 1) {
+        rc = sto_sst_write_row(w, &row.key, row.cells, err);
+        n_rows++;
+    }
+    sto_merge_free(merge);
+    if (rc < 0 || n_rows == 0) {
+        sto_sst_writer_abort(w);
+        return rc;
+    }
+    TS_TRY(sto_sst_writer_finish(w, f->gen_lo, f->gen_hi, output_slot(out), err));
+    out->n++;
+    return 0;
+}
+
+/* Tombstones get a file of their own, without rows: their stretch of time then binds no points. */
+static int write_tombs(struct sto_engine *e, const struct frozen *f, struct output *out, struct ts_error *err)
+{
+    struct sto_sst_writer *w = NULL;
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < f->n; i++) {
+        size_t n;
+        const struct sto_tomb *tombs = sto_mem_tombs(f->mems[i], &n);
+        if (n && !w)
+            rc = sto_sst_writer_new(e->fs, e->files_dir, sto_engine__file_no(e), &w, err);
+        for (size_t k = 0; rc == 0 && k < n; k++)
+            rc = sto_sst_write_tomb(w, &tombs[k], err);
+    }
+    if (rc < 0) {
+        sto_sst_writer_abort(w);
+        return rc;
+    }
+    if (!w)
+        return 0;
+    TS_TRY(sto_sst_writer_finish(w, f->gen_lo, f->gen_hi, output_slot(out), err));
+    out->n++;
+    return 0;
+}
+
+static int write_files(struct sto_engine *e, const struct frozen *f, struct output *out, struct ts_error *err)
+{
+    size_t n_days;
+    struct sto_day_count *days = count_days(f, &n_days);
+    struct sto_cut *cuts = ts_xcalloc(n_days + 1, sizeof *cuts);
+    size_t n_cuts = sto_partition_plan(days, n_days, STO_BIG_DAY_POINTS, cuts);
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < n_cuts; i++)
+        rc = write_cut(e, f, &cuts[i], out, err);
+    if (rc == 0)
+        rc = write_tombs(e, f, out, err);
+    if (rc == 0 && out->n)
+        rc = e->fs->sync_dir(e->fs, e->files_dir, err);
+    ts_free(days);
+    ts_free(cuts);
+    return rc;
+}
+
+/* Files that no manifest names. */
+static void discard(struct sto_engine *e, const struct output *out)
+{
+    for (size_t i = 0; i < out->n; i++) {
+        struct sto_sst *sst = NULL;
+        if (sto_sst_open(e->fs, e->files_dir, &out->infos[i], &sst, NULL) == 0) {
+            sto_sst_doom(sst);
+            sto_sst_unref(sst);
+        }
+    }
+}
+
+/* The files count from here on. */
+static int commit(struct sto_engine *e, const struct frozen *f, const struct output *out, struct ts_error *err)
+{
+    struct sto_sst **ssts = ts_xcalloc(out->n + 1, sizeof *ssts);
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < out->n; i++)
+        rc = sto_sst_open(e->fs, e->files_dir, &out->infos[i], &ssts[i], err);
+    if (rc == 0) {
+        pthread_mutex_lock(&e->files_mu);
+        struct sto_manifest_edit edit = {
+            .add = out->infos, .n_add = out->n, .flushed_gen = f->gen_hi, .next_file_no = e->next_file_no};
+        rc = sto_manifest_apply(e->manifest, &edit, err);
+        pthread_mutex_unlock(&e->files_mu);
+    }
+    if (rc == 0)
+        rc = sto_version__edit(e, ssts, out->n, NULL, 0, f->gen_hi, NULL, 0);
+    for (size_t i = 0; i < out->n; i++)
+        sto_sst_unref(ssts[i]);
+    ts_free(ssts);
+    return rc;
+}
+
+static int flush_frozen(struct sto_engine *e, struct ts_error *err)
+{
+    struct frozen f;
+    struct output out = {0};
+    int rc = 0;
+    frozen_take(e, &f);
+    if (f.n) {
+        int64_t began = ts_clock_mono_ns();
+        rc = e->opts.sync_names ? e->opts.sync_names(e->opts.arg, err) : 0;
+        if (rc == 0)
+            rc = write_files(e, &f, &out, err);
+        bool committed = rc == 0 && (rc = commit(e, &f, &out, err)) == 0;
+        if (!committed)
+            discard(e, &out);
+        if (committed) {
+            atomic_store_explicit(&e->frozen_bytes, 0, memory_order_relaxed);
+            struct ts_error drop_err = {0};
+            if (sto_wal_drop(e->fs, e->wal_dir, f.gen_hi, &drop_err) < 0)
+                ts_log(TS_LOG_WARN, "old log segments stay: %s", drop_err.text);
+            atomic_fetch_add_explicit(&e->n_flushes, 1, memory_order_relaxed);
+            ts_log(TS_LOG_DEBUG, "flushed generation=%llu points=%llu files=%zu ms=%lld", (unsigned long long)f.gen_hi,
+                   (unsigned long long)f.n_points, out.n, (long long)((ts_clock_mono_ns() - began) / 1000000));
+        }
+    }
+    ts_free(out.infos);
+    ts_free(f.mems);
+    sto_engine_unpin(e, f.v);
+    return rc;
+}
+
+int sto_flush__all(struct sto_engine *e, struct ts_error *err)
+{
+    if (e->opts.read_only)
+        return ts_error_set(err, TS_EINVAL, "%s is opened for reading only", e->dir);
+    pthread_mutex_lock(&e->flush_mu);
+    if (active_has_points(e))
+        change_generation(e);
+    int rc = flush_frozen(e, err);
+    pthread_mutex_unlock(&e->flush_mu);
+    if (rc < 0) {
+        atomic_fetch_add_explicit(&e->n_flush_errors, 1, memory_order_relaxed);
+        struct ts_error why = {0};
+        if (rc == TS_ENOSPC && err) {
+            why = *err;
+            sto_engine__refuse(e, TS_ENOSPC, &why);
+        }
+    }
+    return rc;
+}
+
+int sto_engine_flush(struct sto_engine *e, struct ts_error *err)
+{
+    TS_TRY(sto_engine_wait(e, false, err));
+    return sto_flush__all(e, err);
+}
+
+/* --- the thread --------------------------------------------------------------------------------------------- */
+
+void sto_flush__wake(struct sto_engine *e)
+{
+    pthread_mutex_lock(&e->bg_mu);
+    e->flush_wanted = true;
+    pthread_cond_signal(&e->flush_cond);
+    pthread_mutex_unlock(&e->bg_mu);
+}
+
+static bool too_old(struct sto_engine *e)
+{
+    int64_t born = atomic_load_explicit(&e->gen_born_ms, memory_order_relaxed);
+    return e->opts.max_age_ms && born && ts_clock_mono_ns() / 1000000 - born > e->opts.max_age_ms;
+}
+
+void *sto_flush__thread(void *arg)
+{
+    struct sto_engine *e = arg;
+    static struct ts_log_limit limit;
+    pthread_mutex_lock(&e->bg_mu);
+    while (!e->bg_stop) {
+        if (!e->flush_wanted) {
+            struct timespec until;
+            clock_gettime(CLOCK_REALTIME, &until);
+            until.tv_sec += 1;
+            pthread_cond_timedwait(&e->flush_cond, &e->bg_mu, &until);
+        }
+        bool want = e->flush_wanted || too_old(e);
+        e->flush_wanted = false;
+        if (!want || e->bg_stop)
+            continue;
+        pthread_mutex_unlock(&e->bg_mu);
+        struct ts_error err = {0};
+        if (sto_flush__all(e, &err) < 0) {
+            ts_log_limited(&limit, TS_LOG_ERROR, "flush failed, will be tried again: %s", err.text);
+            struct timespec pause = {.tv_sec = 1};
+            nanosleep(&pause, NULL);
+            pthread_mutex_lock(&e->bg_mu);
+            e->flush_wanted = true;
+        } else {
+            sto_compact__wake(e, false);
+            pthread_mutex_lock(&e->bg_mu);
+        }
+    }
+    pthread_mutex_unlock(&e->bg_mu);
+    return NULL;
+}

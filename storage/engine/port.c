@@ -1,0 +1,442 @@
+/*
+ * port.c - points from the threads that ask to the threads that own: batches, barriers, changes of generation.
+ *
+ * A port belongs to one asking thread and has one open batch for each owner. A full batch, or the end of a turn, sends it: to
+ * itself it is applied at once, to another owner it travels through that owner's queue and comes back empty. What a port sends to
+ * an owner arrives in order, so a barrier that follows a batch is seen after it.
+ *
+ * Threads    port: its asking thread. Owner: the worker of the same number (one thread for both), or the store's own thread.
+ * Invariant  log first, memstore second: a query never shows what a crash would lose
+ * Not here   syncing (sync.c), when to flush (flush.c)
+ */
+#include "base/log.h"
+#include "base/time.h"
+#include "storage/engine/engine_int.h"
+
+#define QUEUE_BUSY_PCT  75
+#define RETRY_NS        1000000000ll /* a full disk is asked again once a second */
+
+/* --- gates ------------------------------------------------------------------------------------ */
+
+void sto_gate_init(struct sto_gate *g, unsigned n)
+{
+    pthread_mutex_init(&g->mu, NULL);
+    pthread_cond_init(&g->cond, NULL);
+    g->left = n;
+}
+
+void sto_gate_pass(struct sto_gate *g)
+{
+    pthread_mutex_lock(&g->mu);
+    if (--g->left == 0)
+        pthread_cond_broadcast(&g->cond);
+    pthread_mutex_unlock(&g->mu);
+}
+
+bool sto_gate_open(struct sto_gate *g)
+{
+    pthread_mutex_lock(&g->mu);
+    bool open = g->left == 0;
+    pthread_mutex_unlock(&g->mu);
+    return open;
+}
+
+void sto_gate_wait(struct sto_gate *g)
+{
+    pthread_mutex_lock(&g->mu);
+    while (g->left)
+        pthread_cond_wait(&g->cond, &g->mu);
+    pthread_mutex_unlock(&g->mu);
+}
+
+void sto_gate_release(struct sto_gate *g)
+{
+    pthread_mutex_destroy(&g->mu);
+    pthread_cond_destroy(&g->cond);
+}
+
+/* --- refusing --------------------------------------------------------------------------------- */
+
+void sto_engine__refuse(struct sto_engine *e, int code, const struct ts_error *err)
+{
+    pthread_mutex_lock(&e->refuse_mu);
+    int old = atomic_load_explicit(&e->refuse_code, memory_order_relaxed);
+    if (old != TS_EIO) { /* a broken log stays broken; a full disk may become a broken log */
+        if (old == 0)
+            ts_log(TS_LOG_ERROR, "puts are refused: %s", err->text);
+        e->refuse_err = *err;
+        atomic_store_explicit(&e->refuse_code, code == TS_ENOSPC ? TS_ENOSPC : TS_EIO, memory_order_release);
+    }
+    atomic_store_explicit(&e->retry_ns, ts_clock_mono_ns() + RETRY_NS, memory_order_relaxed);
+    pthread_mutex_unlock(&e->refuse_mu);
+}
+
+const char *sto_engine_refusing(const struct sto_engine *e, int *out_code)
+{
+    int code = atomic_load_explicit(&e->refuse_code, memory_order_acquire); /* pairs with sto_engine__refuse */
+    if (out_code)
+        *out_code = code;
+    return code ? e->refuse_err.text : NULL;
+}
+
+/* Full disk: let one attempt through each second; true if this one may try. */
+static bool may_try(struct sto_engine *e)
+{
+    int code = atomic_load_explicit(&e->refuse_code, memory_order_acquire);
+    if (code == 0)
+        return true;
+    if (code != TS_ENOSPC)
+        return false;
+    int64_t due = atomic_load_explicit(&e->retry_ns, memory_order_relaxed), now = ts_clock_mono_ns();
+    return now >= due && atomic_compare_exchange_strong(&e->retry_ns, &due, now + RETRY_NS);
+}
+
+/* Active and frozen generations together may take twice the budget: one on its way to disk, one filling up. */
+static bool memory_full(struct sto_engine *e)
+{
+    return atomic_load_explicit(&e->active_bytes, memory_order_relaxed) +
+               atomic_load_explicit(&e->frozen_bytes, memory_order_relaxed) >
+           2 * e->opts.memstore_bytes + e->opts.memstore_bytes / 8;
+}
+
+static void recovered(struct sto_engine *e)
+{
+    if (atomic_load_explicit(&e->refuse_code, memory_order_relaxed) != TS_ENOSPC || memory_full(e))
+        return;
+    atomic_store_explicit(&e->refuse_code, 0, memory_order_release);
+    ts_log(TS_LOG_WARN, "puts are accepted again");
+}
+
+/* --- the owner's side --------------------------------------------------------------------------- */
+
+static void owner_apply(struct sto_owner *o, const struct sto_point *points, uint32_t n)
+{
+    struct sto_engine *e = o->e;
+    struct ts_error err = {0};
+    if (n == 0)
+        return;
+    int rc = may_try(e) ? sto_wal_append(o->wal, points, n, &err) : TS_EBUSY;
+    if (rc < 0) {
+        atomic_fetch_add_explicit(&o->n_failed, n, memory_order_release);
+        if (rc != TS_EBUSY)
+            sto_engine__refuse(e, rc, &err);
+        return;
+    }
+    recovered(e);
+    sto_mem_apply(o->mem, points, n);
+    atomic_store_explicit(&o->n_points, atomic_load_explicit(&o->n_points, memory_order_relaxed) + n, memory_order_relaxed);
+    size_t now = sto_mem_bytes(o->mem), total;
+    total = atomic_fetch_add_explicit(&e->active_bytes, now - o->counted_bytes, memory_order_relaxed) + (now - o->counted_bytes);
+    o->counted_bytes = now;
+    if (atomic_load_explicit(&e->gen_born_ms, memory_order_relaxed) == 0)
+        atomic_store_explicit(&e->gen_born_ms, ts_clock_mono_ns() / 1000000, memory_order_relaxed);
+    if (total >= e->opts.memstore_bytes && !e->opts.no_background &&
+        !atomic_exchange_explicit(&e->flush_asked, true, memory_order_relaxed))
+        sto_flush__wake(e);
+    if (e->opts.sync == STO_ENGINE_SYNC_ALWAYS && e->sync_runs)
+        sto_sync__nudge(e);
+}
+
+static void barrier_answered(struct sto_barrier *b, struct sto_engine *e);
+
+static void owner_barrier(struct sto_owner *o, struct sto_barrier_leg *leg)
+{
+    struct sto_barrier *b = leg->barrier;
+    leg->target = o->wal ? sto_wal_written(o->wal) : 0;
+    /* Release: our target; the last one to come acquires all of them. */
+    if (atomic_fetch_sub_explicit(&b->left, 1, memory_order_acq_rel) == 1)
+        barrier_answered(b, o->e);
+}
+
+static void owner_set_gen(struct sto_owner *o, struct sto_set_gen *msg)
+{
+    struct ts_error err = {0};
+    int rc = o->wal ? sto_wal_set_gen(o->wal, sto_mem_gen(msg->mem), &err) : 0;
+    if (rc < 0)
+        sto_engine__refuse(o->e, rc, &err);
+    o->mem = msg->mem;
+    atomic_fetch_sub_explicit(&o->e->active_bytes, o->counted_bytes, memory_order_relaxed);
+    o->counted_bytes = 0;
+    sto_gate_pass(msg->gate);
+}
+
+static void port_done(struct sto_barrier *b)
+{
+    struct sto_port *port = b->port;
+    uint64_t failed = 0;
+    for (unsigned i = 0; i < port->e->n_owners; i++)
+        failed += atomic_load_explicit(&port->e->owners[i].n_failed, memory_order_acquire);
+    if (b->rc == 0 && failed != port->failed_seen) {
+        b->rc = TS_EIO;
+        pthread_mutex_lock(&port->e->refuse_mu);
+        b->err = port->e->refuse_err;
+        pthread_mutex_unlock(&port->e->refuse_mu);
+        if (b->err.code)
+            b->rc = b->err.code;
+    }
+    port->failed_seen = failed;
+    b->done(b->arg, b->rc, &b->err);
+    ts_free(b);
+}
+
+static void batch_home(struct sto_port *port, struct sto_batch *b)
+{
+    b->n = 0;
+    b->msg.next = port->free_list ? &port->free_list->msg : NULL;
+    port->free_list = b;
+}
+
+/* One message of an owner's or a port's queue. */
+static void handle(struct sto_engine *e, unsigned index, struct ts_msg *msg)
+{
+    struct sto_owner *o = &e->owners[index];
+    switch ((enum sto_msg_kind)msg->kind) {
+    case STO_MSG_BATCH: {
+        struct sto_batch *b = (struct sto_batch *)msg;
+        owner_apply(o, b->points, b->n);
+        b->msg.kind = STO_MSG_RETURN;
+        b->msg.size_bytes = 0;
+        ts_queue_push(e->ports[b->from].replies, &b->msg);
+        break;
+    }
+    case STO_MSG_RETURN:
+        batch_home(&e->ports[index], (struct sto_batch *)msg);
+        break;
+    case STO_MSG_BARRIER:
+        owner_barrier(o, (struct sto_barrier_leg *)msg);
+        break;
+    case STO_MSG_BARRIER_DONE:
+        port_done((struct sto_barrier *)msg);
+        break;
+    case STO_MSG_SET_GEN:
+        owner_set_gen(o, (struct sto_set_gen *)msg);
+        break;
+    case STO_MSG_STOP:
+        o->stop = true;
+        ts_free(msg);
+        break;
+    case STO_MSG_NUDGE:
+        TS_BUG("a nudge is for the sync thread");
+    }
+}
+
+void sto_owner__drain(struct sto_owner *o)
+{
+    ts_queue_drained(o->in);
+    for (struct ts_msg *msg; (msg = ts_queue_pop(o->in));)
+        handle(o->e, o->index, msg);
+}
+
+void *sto_owner__thread(void *arg)
+{
+    struct sto_owner *o = arg;
+    while (!o->stop)
+        if (ts_queue_wait(o->in, -1))
+            sto_owner__drain(o);
+    return NULL;
+}
+
+/* --- the port's side ------------------------------------------------------------------------------ */
+
+unsigned sto_engine_slot(const struct sto_port *port, const struct sto_series *series)
+{
+    return series->shard % port->e->n_owners;
+}
+
+static struct sto_batch *batch_take(struct sto_port *port)
+{
+    struct sto_batch *b = port->free_list;
+    if (b) {
+        port->free_list = (struct sto_batch *)b->msg.next;
+    } else {
+        b = ts_xmalloc(sizeof *b);
+        b->from = port->index;
+    }
+    b->n = 0;
+    return b;
+}
+
+static void batch_send(struct sto_port *port, unsigned slot)
+{
+    struct sto_engine *e = port->e;
+    struct sto_batch *b = port->open[slot];
+    if (!b || b->n == 0)
+        return;
+    struct sto_owner *o = &e->owners[slot];
+    if (port->replies == o->in) { /* we are the owner */
+        owner_apply(o, b->points, b->n);
+        b->n = 0;
+        return;
+    }
+    port->open[slot] = NULL;
+    b->msg.kind = STO_MSG_BATCH;
+    b->msg.size_bytes = (uint32_t)(sizeof *b);
+    ts_queue_push(o->in, &b->msg);
+}
+
+struct sto_batch *sto_engine_batch(struct sto_port *port, const struct sto_series *series)
+{
+    struct sto_engine *e = port->e;
+    unsigned slot = sto_engine_slot(port, series);
+    struct sto_batch *b = port->open[slot];
+    if (b && b->n < STO_BATCH_POINTS)
+        return b;
+    if (e->opts.read_only)
+        return NULL;
+    if (b)
+        batch_send(port, slot);
+    if (atomic_load_explicit(&e->refuse_code, memory_order_relaxed) && !may_try(e))
+        return NULL;
+    if (ts_queue_above(e->owners[slot].in, 100))
+        return NULL;
+    if (!port->open[slot])
+        port->open[slot] = batch_take(port);
+    return port->open[slot];
+}
+
+void sto_engine_turn(struct sto_port *port)
+{
+    if (port->turning)
+        return;
+    port->turning = true;
+    for (unsigned i = 0; i < port->e->n_owners; i++)
+        batch_send(port, i);
+    ts_queue_drained(port->replies);
+    for (struct ts_msg *msg; (msg = ts_queue_pop(port->replies));)
+        handle(port->e, port->index, msg);
+    port->turning = false;
+}
+
+int sto_engine_fd(const struct sto_port *port) { return ts_queue_fd(port->replies); }
+struct sto_port *sto_engine_port(struct sto_engine *e, unsigned i) { return &e->ports[i]; }
+struct sto_engine *sto_engine_of(const struct sto_port *port) { return port->e; }
+
+bool sto_engine_ready(struct sto_port *port)
+{
+    struct sto_engine *e = port->e;
+    if (memory_full(e) && !e->opts.no_background && !atomic_load_explicit(&e->refuse_code, memory_order_relaxed))
+        return false;
+    for (unsigned i = 0; i < e->n_owners; i++)
+        if (ts_queue_above(e->owners[i].in, QUEUE_BUSY_PCT))
+            return false;
+    return true;
+}
+
+/* --- barriers ---------------------------------------------------------------------------------------- */
+
+static struct sto_barrier *barrier_new(struct sto_engine *e, bool disk)
+{
+    struct sto_barrier *b = ts_xcalloc(1, sizeof *b + e->n_owners * sizeof b->legs[0]);
+    b->disk = disk;
+    atomic_store_explicit(&b->left, e->n_owners, memory_order_relaxed);
+    for (unsigned i = 0; i < e->n_owners; i++) {
+        b->legs[i].barrier = b;
+        b->legs[i].msg.kind = STO_MSG_BARRIER;
+    }
+    return b;
+}
+
+/* All owners have answered: to disk, or home. */
+static void barrier_answered(struct sto_barrier *b, struct sto_engine *e)
+{
+    b->done_msg.kind = STO_MSG_BARRIER_DONE;
+    if (b->disk && e->sync_runs)
+        ts_queue_push(e->sync_q, &b->done_msg);
+    else if (b->port)
+        ts_queue_push(b->port->replies, &b->done_msg);
+    else
+        sto_gate_pass(b->gate);
+}
+
+void sto_engine_barrier(struct sto_port *port, bool disk, sto_engine_done_fn done, void *arg)
+{
+    struct sto_engine *e = port->e;
+    for (unsigned i = 0; i < e->n_owners; i++)
+        batch_send(port, i);
+    struct sto_barrier *b = barrier_new(e, disk);
+    b->port = port;
+    b->done = done;
+    b->arg = arg;
+    for (unsigned i = 0; i < e->n_owners; i++)
+        ts_queue_push(e->owners[i].in, &b->legs[i].msg);
+}
+
+int sto_engine_wait(struct sto_engine *e, bool disk, struct ts_error *err)
+{
+    struct sto_gate gate;
+    sto_gate_init(&gate, 1);
+    struct sto_barrier *b = barrier_new(e, disk);
+    b->gate = &gate;
+    for (unsigned i = 0; i < e->n_owners; i++)
+        ts_queue_push(e->owners[i].in, &b->legs[i].msg);
+    if (!e->threads_run)
+        sto_engine__pump(e);
+    sto_gate_wait(&gate);
+    sto_gate_release(&gate);
+    int rc = b->rc;
+    if (rc < 0 && err)
+        *err = b->err;
+    ts_free(b);
+    return rc;
+}
+
+/* Nobody runs the owners (opening, closing): the caller does. */
+void sto_engine__pump(struct sto_engine *e)
+{
+    for (unsigned i = 0; i < e->n_owners; i++)
+        sto_owner__drain(&e->owners[i]);
+}
+
+/* --- start and end -------------------------------------------------------------------------------------- */
+
+int sto_ports__init(struct sto_engine *e, struct ts_error *err)
+{
+    e->owners = ts_xcalloc(e->n_owners, sizeof *e->owners);
+    e->ports = ts_xcalloc(e->n_owners, sizeof *e->ports);
+    for (unsigned i = 0; i < e->n_owners; i++) {
+        struct sto_owner *o = &e->owners[i];
+        struct sto_port *p = &e->ports[i];
+        o->e = p->e = e;
+        o->index = p->index = i;
+        o->in = ts_queue_new(e->opts.queue_bytes);
+        p->replies = e->opts.own_threads ? ts_queue_new(e->opts.queue_bytes) : o->in;
+        p->open = ts_xcalloc(e->n_owners, sizeof(struct sto_batch *));
+        if (!e->opts.read_only)
+            TS_TRY(sto_wal_new(e->fs, e->wal_dir, e->run, i, e->gen, &o->wal, err));
+    }
+    return 0;
+}
+
+static void drop_messages(struct ts_queue *q)
+{
+    for (struct ts_msg *msg; (msg = ts_queue_pop(q));)
+        if (msg->kind == STO_MSG_BATCH || msg->kind == STO_MSG_RETURN || msg->kind == STO_MSG_STOP)
+            ts_free(msg);
+}
+
+void sto_ports__release(struct sto_engine *e)
+{
+    for (unsigned i = 0; e->ports && i < e->n_owners; i++) {
+        struct sto_port *p = &e->ports[i];
+        if (p->replies) {
+            drop_messages(p->replies);
+            if (p->replies != e->owners[i].in)
+                ts_queue_free(p->replies);
+        }
+        for (unsigned k = 0; p->open && k < e->n_owners; k++)
+            ts_free(p->open[k]);
+        ts_free(p->open);
+        for (struct sto_batch *b = p->free_list, *next; b; b = next) {
+            next = (struct sto_batch *)b->msg.next;
+            ts_free(b);
+        }
+        if (e->owners[i].in) {
+            drop_messages(e->owners[i].in);
+            ts_queue_free(e->owners[i].in);
+        }
+    }
+    ts_free(e->ports);
+    ts_free(e->owners);
+    e->ports = NULL;
+    e->owners = NULL;
+}

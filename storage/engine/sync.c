@@ -1,0 +1,91 @@
+/*
+ * sync.c - the one thread that calls fdatasync on the logs: group commit for everybody who waits.
+ *
+ * It wakes for barriers at once, otherwise each interval (wal_sync = interval) or after each append (always). One pass syncs every
+ * log that has something new, then answers all barriers that came before the pass began.
+ *
+ * Threads    the sync thread alone; appends go on meanwhile
+ * Invariant  a sync that failed is never tried again on the same log: the process says so and ends, since the kernel may have
+ *            dropped the pages (storage then opens by replay of what is really there)
+ */
+#include "base/log.h"
+#include "base/time.h"
+#include "storage/engine/engine_int.h"
+
+void sto_sync__nudge(struct sto_engine *e)
+{
+    if (atomic_exchange_explicit(&e->nudged, true, memory_order_acq_rel))
+        return; /* already in the queue */
+    e->nudge.kind = STO_MSG_NUDGE;
+    ts_queue_push(e->sync_q, &e->nudge);
+}
+
+static int sync_all(struct sto_engine *e, struct ts_error *err)
+{
+    int rc = 0;
+    for (unsigned i = 0; i < e->n_owners; i++) {
+        struct sto_wal *wal = e->owners[i].wal;
+        if (sto_wal_synced(wal) >= sto_wal_written(wal))
+            continue;
+        int one = sto_wal_sync(wal, err);
+        atomic_fetch_add_explicit(&e->n_syncs, 1, memory_order_relaxed);
+        if (one < 0)
+            rc = one;
+    }
+    return rc;
+}
+
+static void answer(struct sto_barrier *b, int rc, const struct ts_error *err)
+{
+    if (rc < 0) {
+        b->rc = rc;
+        b->err = *err;
+    }
+    if (b->port)
+        ts_queue_push(b->port->replies, &b->done_msg);
+    else
+        sto_gate_pass(b->gate);
+}
+
+void *sto_sync__thread(void *arg)
+{
+    struct sto_engine *e = arg;
+    bool stop = false;
+    int wait_ms = e->opts.sync == STO_ENGINE_SYNC_INTERVAL ? (int)e->opts.sync_interval_ms : -1;
+    while (!stop) {
+        bool woken = ts_queue_wait(e->sync_q, wait_ms);
+        struct ts_msg *waiting = NULL;
+        if (woken) {
+            ts_queue_drained(e->sync_q);
+            for (struct ts_msg *msg; (msg = ts_queue_pop(e->sync_q));) {
+                if (msg->kind == STO_MSG_STOP) {
+                    stop = true;
+                    ts_free(msg);
+                } else if (msg->kind == STO_MSG_NUDGE) {
+                    atomic_store_explicit(&e->nudged, false, memory_order_release);
+                } else {
+                    msg->next = waiting;
+                    waiting = msg;
+                }
+            }
+        }
+        struct ts_error err = {0};
+        int rc = sync_all(e, &err);
+        if (rc < 0)
+            sto_engine__refuse(e, TS_EIO, &err);
+        /* Oldest first: the list was built backwards. */
+        struct ts_msg *in_order = NULL;
+        for (struct ts_msg *next; waiting; waiting = next) {
+            next = waiting->next;
+            waiting->next = in_order;
+            in_order = waiting;
+        }
+        for (struct ts_msg *next; in_order; in_order = next) {
+            next = in_order->next;
+            answer((struct sto_barrier *)in_order, rc, &err);
+        }
+        if (rc < 0 && e->opts.on_fatal)
+            e->opts.on_fatal(e->opts.arg, &err);
+    }
+    return NULL;
+}

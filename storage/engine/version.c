@@ -1,0 +1,145 @@
+/*
+ * version.c - immutable sets of files and memstores: what a query pins.
+ *
+ * Threads    any; the mutex is held for copying a pointer or counting a reference, never across I/O (the last unpin of a doomed
+ *            file unlinks it after the mutex is left)
+ * Invariant  each point of a generation is in exactly one version member: the memstores of a generation leave in the same change that
+ *            brings its files
+ */
+#include "storage/engine/engine_int.h"
+
+struct sto_version *sto_version__new(size_t n_ssts, size_t n_mems)
+{
+    struct sto_version *v = ts_xcalloc(1, sizeof *v);
+    v->refs = 1;
+    v->ssts = ts_xcalloc(n_ssts + 1, sizeof *v->ssts);
+    v->mems = ts_xcalloc(n_mems + 1, sizeof *v->mems);
+    return v;
+}
+
+static void version_free(struct sto_version *v)
+{
+    for (size_t i = 0; i < v->n_ssts; i++)
+        sto_sst_unref(v->ssts[i]);
+    for (size_t i = 0; i < v->n_mems; i++)
+        sto_mem_unref(v->mems[i]);
+    ts_free(v->ssts);
+    ts_free(v->mems);
+    ts_free(v);
+}
+
+struct sto_version *sto_engine_pin(struct sto_engine *e)
+{
+    pthread_mutex_lock(&e->version_mu);
+    struct sto_version *v = e->version;
+    v->refs++;
+    pthread_mutex_unlock(&e->version_mu);
+    return v;
+}
+
+void sto_version__drop(struct sto_engine *e, struct sto_version *v)
+{
+    if (!v)
+        return;
+    pthread_mutex_lock(&e->version_mu);
+    bool last = --v->refs == 0;
+    pthread_mutex_unlock(&e->version_mu);
+    if (last)
+        version_free(v);
+}
+
+void sto_engine_unpin(struct sto_engine *e, struct sto_version *v) { sto_version__drop(e, v); }
+
+void sto_version__publish(struct sto_engine *e, struct sto_version *v)
+{
+    pthread_mutex_lock(&e->version_mu);
+    struct sto_version *old = e->version;
+    e->version = v;
+    pthread_mutex_unlock(&e->version_mu);
+    sto_version__drop(e, old);
+}
+
+static bool listed(uint64_t no, const uint64_t *list, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (list[i] == no)
+            return true;
+    return false;
+}
+
+int sto_version__edit(struct sto_engine *e, struct sto_sst *const *add, size_t n_add, const uint64_t *remove, size_t n_remove,
+                      uint64_t flushed_gen, struct sto_mem *const *add_mems, size_t n_add_mems)
+{
+    /* Read-copy-publish under the mutex: two editors (flush, compaction) must not lose each other's change. */
+    pthread_mutex_lock(&e->version_mu);
+    struct sto_version *old = e->version;
+    struct sto_version *v = sto_version__new(old->n_ssts + n_add, old->n_mems + n_add_mems);
+    for (size_t i = 0; i < old->n_ssts; i++)
+        if (!listed(sto_sst_info(old->ssts[i])->file_no, remove, n_remove))
+            v->ssts[v->n_ssts++] = sto_sst_ref(old->ssts[i]);
+        else
+            sto_sst_doom(old->ssts[i]);
+    for (size_t i = 0; i < n_add; i++)
+        v->ssts[v->n_ssts++] = sto_sst_ref(add[i]);
+    for (size_t i = 0; i < old->n_mems; i++)
+        if (sto_mem_gen(old->mems[i]) > flushed_gen)
+            v->mems[v->n_mems++] = sto_mem_ref(old->mems[i]);
+    for (size_t i = 0; i < n_add_mems; i++)
+        v->mems[v->n_mems++] = sto_mem_ref(add_mems[i]);
+    e->version = v;
+    pthread_mutex_unlock(&e->version_mu);
+    sto_version__drop(e, old);
+    return 0;
+}
+
+int sto_version_scan(const struct sto_version *v, const struct sto_scan_spec *spec, struct sto_merge **out, struct ts_error *err)
+{
+    return sto_merge_new(spec, v->ssts, v->n_ssts, v->mems, v->n_mems, out, err);
+}
+
+bool sto_version_time_range(const struct sto_version *v, int64_t *out_min_ms, int64_t *out_max_ms)
+{
+    int64_t lo = INT64_MAX, hi = INT64_MIN;
+    for (size_t i = 0; i < v->n_ssts; i++) {
+        const struct sto_sst_info *f = sto_sst_info(v->ssts[i]);
+        if (f->n_points && f->min_ms < lo)
+            lo = f->min_ms;
+        if (f->n_points && f->max_ms > hi)
+            hi = f->max_ms;
+    }
+    for (size_t i = 0; i < v->n_mems; i++) {
+        int64_t a, b;
+        if (!sto_mem_time_range(v->mems[i], &a, &b))
+            continue;
+        lo = a < lo ? a : lo;
+        hi = b > hi ? b : hi;
+    }
+    *out_min_ms = lo;
+    *out_max_ms = hi;
+    return lo <= hi;
+}
+
+void sto_version_estimate(const struct sto_version *v, const struct sto_scan_spec *spec, uint64_t *out_points, uint64_t *out_bytes)
+{
+    double points = 0, bytes = 0;
+    for (size_t i = 0; i < v->n_ssts; i++) {
+        const struct sto_sst_info *f = sto_sst_info(v->ssts[i]);
+        if (!f->n_points || f->max_ms < spec->from_ms || f->min_ms > spec->to_ms)
+            continue;
+        double span = (double)(f->max_ms - f->min_ms) + 1;
+        int64_t lo = f->min_ms > spec->from_ms ? f->min_ms : spec->from_ms;
+        int64_t hi = f->max_ms < spec->to_ms ? f->max_ms : spec->to_ms;
+        double share = ((double)(hi - lo) + 1) / span;
+        if (spec->series) {
+            double all = (double)roaring_bitmap_get_cardinality(sto_sst_series(v->ssts[i]));
+            double part = (double)spec->n_series / (all > 1 ? all : 1);
+            share *= part < 1 ? part : 1;
+        }
+        points += share * (double)f->n_points;
+        bytes += share * (double)f->t_bytes;
+    }
+    for (size_t i = 0; i < v->n_mems; i++)
+        points += (double)sto_mem_points(v->mems[i]);
+    *out_points = (uint64_t)points;
+    *out_bytes = (uint64_t)bytes;
+}

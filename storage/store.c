@@ -1,0 +1,311 @@
+/*
+ * store.c - the door: joins names (catalog), points (engine) and small cells, and carries the configuration keys of storage.
+ *
+ * Threads    as store.h says; this file adds no lock of its own
+ */
+#include "storage/store.h"
+
+#include "base/log.h"
+#include "base/time.h"
+#include "base/mem.h"
+#include "storage/cells.h"
+#include "storage/engine/engine.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct sto_store {
+    struct sto_opts opts;
+    struct sto_catalog *catalog;
+    struct sto_engine *engine;
+    struct sto_cellmap *cells;
+};
+
+#define DEF_MEMSTORE_BYTES (32u << 20)
+#define DEF_QUEUE_BYTES    (16u << 20)
+
+const struct ts_conf_key sto_conf_keys[] = {
+    {.name = "wal_sync", .type = TS_CONF_CHOICE, .def = "interval", .choices = "always|interval|none",
+     .help = "When the log is forced to disk: always = as soon as something was written, interval = every wal_sync_interval_ms and "
+             "whenever a client waits for it, none = when the kernel likes. A killed process loses nothing in any mode."},
+    {.name = "wal_sync_interval_ms", .type = TS_CONF_INT, .def = "100", .min = 1, .max = 60000,
+     .help = "wal_sync = interval: a power cut costs at most this much (and one sync) of what nobody waited for."},
+    {.name = "memstore_bytes", .type = TS_CONF_BYTES, .def = "32M", .min = 1 << 20, .max = (int64_t)1 << 40,
+     .help = "Points are gathered in memory and written to a file when they take this much. Twice as much is used at times."},
+    {.name = "flush_age_s", .type = TS_CONF_INT, .def = "7200", .min = 0, .max = 30 * 86400,
+     .help = "Points are written to a file at the latest when they are this old, even if memory is not full. 0 = never."},
+    {.name = "queue_bytes", .type = TS_CONF_BYTES, .def = "16M", .min = 1 << 20, .max = (int64_t)1 << 36,
+     .help = "Points under way between two workers. Above 75 % sockets are not read until it is 50 % again."},
+    {.name = "shards", .type = TS_CONF_INT, .def = "16", .min = 1, .max = 4096,
+     .help = "Shards of a new store (a power of two, fixed for its life); each belongs to one worker. 64 on a large machine."},
+    {.name = "max_series", .type = TS_CONF_INT, .def = "4294967295", .min = 1, .max = 4294967295,
+     .help = "New series beyond this many are refused with an error."},
+    {.name = "retention_days", .type = TS_CONF_INT, .def = "0", .min = 0, .max = 3650000,
+     .help = "Files whose newest point is older are deleted. 0 = keep for ever."},
+    {.name = NULL},
+};
+
+void sto_opts_from_conf(struct sto_opts *opts, const struct ts_conf *conf)
+{
+    const char *sync = ts_conf_str(conf, "wal_sync");
+    opts->wal_sync = !strcmp(sync, "always") ? STO_SYNC_ALWAYS : !strcmp(sync, "none") ? STO_SYNC_NONE : STO_SYNC_INTERVAL;
+    opts->wal_sync_interval_ms = (unsigned)ts_conf_int(conf, "wal_sync_interval_ms");
+    opts->memstore_bytes = (size_t)ts_conf_int(conf, "memstore_bytes");
+    opts->queue_bytes = (size_t)ts_conf_int(conf, "queue_bytes");
+    opts->n_shards = (unsigned)ts_conf_int(conf, "shards");
+    opts->max_series = (uint64_t)ts_conf_int(conf, "max_series");
+    opts->retention_ms = ts_conf_int(conf, "retention_days") * TS_DAY_MS;
+    opts->flush_age_ms = ts_conf_int(conf, "flush_age_s") * 1000;
+}
+
+/* --- what the engine asks for --------------------------------------------------------------------------- */
+
+static int sync_names(void *arg, struct ts_error *err)
+{
+    struct sto_store *st = arg;
+    return sto_catalog_sync(st->catalog, true, err);
+}
+
+static int ready(void *arg, uint32_t n_shards, struct ts_error *err)
+{
+    struct sto_store *st = arg;
+    struct sto_catalog_opts opts = {.dir = st->opts.dir,
+                                    .n_shards = n_shards,
+                                    .read_only = st->opts.read_only,
+                                    .max_series = st->opts.max_series};
+    TS_TRY(sto_catalog_open(st->opts.fs, &opts, &st->catalog, err));
+    return sto_cellmap_open(st->opts.fs, st->opts.dir, st->opts.read_only, st->opts.wal_sync != STO_SYNC_NONE, &st->cells, err);
+}
+
+static const struct sto_series *restore(void *arg, uint32_t id, uint32_t metric, const struct sto_tag *tags, size_t n_tags,
+                                        struct ts_slice text, uint32_t metric_len, struct ts_error *err)
+{
+    struct sto_store *st = arg;
+    const struct sto_series *series = NULL;
+    if (sto_series_restore(st->catalog, id, metric, tags, n_tags, text, metric_len, &series, err) < 0)
+        return NULL;
+    return series;
+}
+
+static void on_fatal(void *arg, const struct ts_error *err)
+{
+    (void)arg;
+    ts_log(TS_LOG_ERROR, "the log can't be synced, stopping: %s; start again when the disk is well: what was answered is on it", err->text);
+    _Exit(1);
+}
+
+/* --- open and close ----------------------------------------------------------------------------------------- */
+
+static unsigned power_of_two(unsigned n)
+{
+    unsigned p = 1;
+    while (p < n)
+        p <<= 1;
+    return p;
+}
+
+int sto_open(const struct sto_opts *opts, struct sto_store **out_store, struct ts_error *err)
+{
+    *out_store = NULL;
+    struct sto_store *st = ts_xcalloc(1, sizeof *st);
+    st->opts = *opts;
+    if (!st->opts.fs)
+        st->opts.fs = ts_fs_real();
+    struct sto_engine_opts eo = {
+        .fs = st->opts.fs,
+        .dir = opts->dir,
+        .create = opts->create,
+        .read_only = opts->read_only,
+        .own_threads = opts->own_threads,
+        .no_background = opts->no_background,
+        .n_ports = opts->n_ports ? opts->n_ports : 1,
+        .n_shards = power_of_two(opts->n_shards ? opts->n_shards : 16),
+        .sync = opts->wal_sync == STO_SYNC_ALWAYS ? STO_ENGINE_SYNC_ALWAYS
+                : opts->wal_sync == STO_SYNC_NONE ? STO_ENGINE_SYNC_NONE
+                                                  : STO_ENGINE_SYNC_INTERVAL,
+        .sync_interval_ms = opts->wal_sync_interval_ms ? opts->wal_sync_interval_ms : 100,
+        .memstore_bytes = opts->memstore_bytes ? opts->memstore_bytes : DEF_MEMSTORE_BYTES,
+        .queue_bytes = opts->queue_bytes ? opts->queue_bytes : DEF_QUEUE_BYTES,
+        .retention_ms = opts->retention_ms,
+        .max_age_ms = opts->flush_age_ms,
+        .sync_names = sync_names,
+        .ready = ready,
+        .restore = restore,
+        .on_fatal = opts->survive_sync_errors ? NULL : on_fatal,
+        .arg = st,
+    };
+    int rc = sto_engine_open(&eo, &st->engine, err);
+    if (rc < 0) {
+        sto_cellmap_close(st->cells, NULL);
+        sto_catalog_close(st->catalog, NULL);
+        ts_free(st);
+        return rc;
+    }
+    *out_store = st;
+    return 0;
+}
+
+int sto_close(struct sto_store *st, struct ts_error *err)
+{
+    if (!st)
+        return 0;
+    int rc = sto_engine_close(st->engine, err);
+    struct ts_error later = {0};
+    int rc2 = sto_cellmap_close(st->cells, &later), rc3 = sto_catalog_close(st->catalog, &later);
+    if (rc == 0 && (rc2 < 0 || rc3 < 0)) {
+        rc = rc2 < 0 ? rc2 : rc3;
+        if (err)
+            *err = later;
+    }
+    ts_free(st);
+    return rc;
+}
+
+struct sto_catalog *sto_store_catalog(struct sto_store *st) { return st->catalog; }
+const char *sto_store_refusing(const struct sto_store *st) { return sto_engine_refusing(st->engine, NULL); }
+
+/* --- writing -------------------------------------------------------------------------------------------------- */
+
+struct sto_port *sto_port(struct sto_store *st, unsigned i) { return sto_engine_port(st->engine, i); }
+struct sto_batch *sto_port_batch(struct sto_port *port, const struct sto_series *series) { return sto_engine_batch(port, series); }
+unsigned sto_port_slot(const struct sto_port *port, const struct sto_series *series) { return sto_engine_slot(port, series); }
+void sto_port_turn(struct sto_port *port) { sto_engine_turn(port); }
+int sto_port_fd(const struct sto_port *port) { return sto_engine_fd(port); }
+bool sto_port_ready(struct sto_port *port) { return sto_engine_ready(port); }
+
+int sto_port_error(const struct sto_port *port, struct ts_error *err)
+{
+    int code = 0;
+    const char *why = sto_engine_refusing(sto_engine_of(port), &code);
+    if (code)
+        return ts_error_set(err, code, "%s", why);
+    return ts_error_set(err, TS_EBUSY, "too many points are waiting to be written; send slower");
+}
+
+static int put_op(struct sto_port *port, const struct sto_series *series, int64_t ts_ms, int64_t m, uint32_t flags)
+{
+    if (ts_ms < STO_MIN_TS_MS || ts_ms > STO_MAX_TS_MS)
+        return TS_EINVAL;
+    struct sto_batch *b = sto_engine_batch(port, series);
+    if (!b)
+        return sto_port_error(port, NULL);
+    b->points[b->n++] = (struct sto_point){.series = series, .ts_ms = ts_ms, .m = m, .flags = flags};
+    return 0;
+}
+
+int sto_put(struct sto_port *port, const struct sto_series *series, int64_t ts_ms, struct ts_num value, bool ms)
+{
+    return put_op(port, series, ts_ms, value.m, sto_meta_flags(STO_OP_PUT, value.kind, value.exp, ms));
+}
+
+int sto_add(struct sto_port *port, const struct sto_series *series, int64_t ts_ms, struct ts_num value, bool ms)
+{
+    return put_op(port, series, ts_ms, value.m, sto_meta_flags(STO_OP_ADD, value.kind, value.exp, ms));
+}
+
+int sto_delete(struct sto_port *port, const struct sto_series *series, int64_t from_ms, int64_t to_ms)
+{
+    if (from_ms > to_ms)
+        return TS_EINVAL;
+    from_ms = from_ms < STO_MIN_TS_MS ? STO_MIN_TS_MS : from_ms;
+    to_ms = to_ms > STO_MAX_TS_MS ? STO_MAX_TS_MS : to_ms;
+    return put_op(port, series, from_ms, to_ms, sto_meta_flags(STO_OP_DEL, TS_NUM_INT, 0, true));
+}
+
+void sto_port_barrier(struct sto_port *port, enum sto_level level, sto_done_fn done, void *arg)
+{
+    if (level > STO_LEVEL_DISK)
+        TS_BUG("a barrier goes to the log or to disk; sto_flush does more");
+    sto_engine_barrier(port, level == STO_LEVEL_DISK, done, arg);
+}
+
+enum sto_level sto_ack_level(const struct sto_store *st)
+{
+    return st->opts.wal_sync == STO_SYNC_NONE ? STO_LEVEL_LOG : STO_LEVEL_DISK;
+}
+
+int sto_flush(struct sto_store *st, enum sto_level level, struct ts_error *err)
+{
+    switch (level) {
+    case STO_LEVEL_LOG:
+        return sto_engine_wait(st->engine, false, err);
+    case STO_LEVEL_DISK:
+        return sto_engine_wait(st->engine, true, err);
+    case STO_LEVEL_FILES:
+        return sto_engine_flush(st->engine, err);
+    case STO_LEVEL_COMPACT:
+        return sto_engine_compact(st->engine, err);
+    }
+    return ts_error_set(err, TS_EINVAL, "no such level");
+}
+
+void sto_compact_soon(struct sto_store *st) { sto_engine_compact_soon(st->engine); }
+
+/* --- reading -------------------------------------------------------------------------------------------------- */
+
+/* A snapshot is a pinned version and the engine to give it back to. */
+struct sto_snap {
+    struct sto_engine *e;
+    struct sto_version *v;
+};
+
+struct sto_snap *sto_snap_take(struct sto_store *st)
+{
+    struct sto_snap *snap = ts_xmalloc(sizeof *snap);
+    *snap = (struct sto_snap){.e = st->engine, .v = sto_engine_pin(st->engine)};
+    return snap;
+}
+
+void sto_snap_release(struct sto_snap *snap)
+{
+    if (!snap)
+        return;
+    sto_engine_unpin(snap->e, snap->v);
+    ts_free(snap);
+}
+
+int sto_scan(struct sto_snap *snap, const struct sto_scan_spec *spec, struct sto_merge **out_scan, struct ts_error *err)
+{
+    return sto_version_scan(snap->v, spec, out_scan, err);
+}
+
+bool sto_snap_time_range(struct sto_snap *snap, int64_t *out_min_ms, int64_t *out_max_ms)
+{
+    return sto_version_time_range(snap->v, out_min_ms, out_max_ms);
+}
+
+void sto_scan_estimate(struct sto_snap *snap, const struct sto_scan_spec *spec, uint64_t *out_points, uint64_t *out_bytes)
+{
+    sto_version_estimate(snap->v, spec, out_points, out_bytes);
+}
+
+/* --- small cells ------------------------------------------------------------------------------------------------ */
+
+int sto_cell_get(struct sto_store *st, struct ts_slice key, struct ts_buf *out) { return sto_cellmap_get(st->cells, key, out); }
+
+int sto_cell_put(struct sto_store *st, struct ts_slice key, struct ts_slice value, struct ts_error *err)
+{
+    return sto_cellmap_put(st->cells, key, value, err);
+}
+
+int sto_cell_cas(struct sto_store *st, struct ts_slice key, struct ts_slice expected, struct ts_slice value, struct ts_error *err)
+{
+    return sto_cellmap_cas(st->cells, key, expected, value, err);
+}
+
+int sto_cell_incr(struct sto_store *st, struct ts_slice key, int64_t delta, int64_t *out_value, struct ts_error *err)
+{
+    return sto_cellmap_incr(st->cells, key, delta, out_value, err);
+}
+
+void sto_cell_each(struct sto_store *st, struct ts_slice prefix, bool (*each)(void *arg, struct ts_slice key, struct ts_slice value), void *arg)
+{
+    sto_cellmap_each(st->cells, prefix, each, arg);
+}
+
+void sto_stats(struct sto_store *st, void (*each)(void *arg, const char *name, uint64_t value), void *arg)
+{
+    sto_engine_stats(st->engine, each, arg);
+    sto_catalog_stats(st->catalog, each, arg);
+    each(arg, "cells.bytes", sto_cellmap_bytes(st->cells));
+}

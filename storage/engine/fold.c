@@ -133,7 +133,7 @@ static uint32_t drop_deleted(const uint32_t *meta, const int64_t *m, uint32_t n,
 
 /* What (meta, m) leaves on top of cell: a put replaces it, an add is summed. The newest write decides whether
  * the time counts as milliseconds. */
-static void put_on_top(uint32_t *cell_meta, int64_t *cell_m, uint32_t meta, int64_t m)
+void sto_fold_on_top(uint32_t *cell_meta, int64_t *cell_m, uint32_t meta, int64_t m)
 {
     if (sto_meta_op(meta) == STO_OP_PUT) {
         *cell_meta = meta;
@@ -164,7 +164,7 @@ void sto_fold(const uint32_t *meta, const int64_t *m, uint32_t n, struct sto_cel
     for (uint32_t i = 0; i < n_keys; i++) {
         uint32_t at = (uint32_t)keys[i];
         if (k > 0 && sto_meta_off(out->meta[k - 1]) == key_off(keys[i])) {
-            put_on_top(&out->meta[k - 1], &out->m[k - 1], meta[at], m[at]);
+            sto_fold_on_top(&out->meta[k - 1], &out->m[k - 1], meta[at], m[at]);
         } else {
             out->meta[k] = meta[at];
             out->m[k] = m[at];

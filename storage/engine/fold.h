@@ -26,6 +26,9 @@ struct ts_num sto_num_add(struct ts_num a, struct ts_num b);
  */
 void sto_fold(const uint32_t *meta, const int64_t *m, uint32_t n, struct sto_cells *out);
 
+/** What writing (meta, m), a PUT or ADD, leaves of a cell with the same offset. */
+void sto_fold_on_top(uint32_t *cell_meta, int64_t *cell_m, uint32_t meta, int64_t m);
+
 /** Set uniform and common from the cells. O(n). */
 void sto_fold_uniform(struct sto_cells *c);
 

@@ -1,0 +1,386 @@
+/*
+ * merge.c - rows of many files and memstores in key order, each row once.
+ *
+ * A heap holds the next row of each source. Rows with the smallest key are taken out together (the group) and
+ * become one answer: a summary, the cells of the one source as they are, or merged cells. Chosen series are
+ * entered one after the other.
+ *
+ * Threads    one; memstores are read beside their writers
+ * Not here   where sources stand (merge_src.c), tombstones (merge_tomb.c), merging of cells (merge_cells.c)
+ */
+#include "storage/engine/merge.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "storage/engine/fold.h"
+#include "storage/engine/merge_int.h"
+
+#define HOUR_SIGN    0x80000000u /* turned, hours compare as unsigned numbers */
+#define ROWS_AHEAD   8           /* rows of memstores fetched ahead */
+#define SERIES_AHEAD 6           /* series whose rows in memstores are fetched ahead */
+#define ROW_BYTES    96          /* of a memstore's row with its first cells: two cache lines */
+
+/* --- the heap ---------------------------------------------------------------------------------------- */
+
+static unsigned __int128 heap_key(uint32_t metric, uint32_t series, int32_t hour, size_t src)
+{
+    return (unsigned __int128)((uint64_t)metric << 32 | series) << 64 |
+           (uint64_t)((uint32_t)hour ^ HOUR_SIGN) << 32 | src;
+}
+
+static void heap_push(struct sto_merge *m, unsigned __int128 key, const struct sto_mem_row *row)
+{
+    if (m->n_heap == m->cap_heap) {
+        m->cap_heap = m->cap_heap ? m->cap_heap * 2 : 16;
+        m->heap = ts_xrealloc(m->heap, m->cap_heap * sizeof(*m->heap));
+    }
+    size_t i = m->n_heap++;
+    for (; i > 0 && m->heap[(i - 1) / 2].key > key; i = (i - 1) / 2)
+        m->heap[i] = m->heap[(i - 1) / 2];
+    m->heap[i] = (struct sto_merge__item){key, row};
+}
+
+static struct sto_merge__item heap_pop(struct sto_merge *m)
+{
+    struct sto_merge__item top = m->heap[0], last = m->heap[--m->n_heap];
+    size_t i = 0;
+    for (;;) {
+        size_t child = i * 2 + 1;
+        if (child >= m->n_heap)
+            break;
+        if (child + 1 < m->n_heap && m->heap[child + 1].key < m->heap[child].key)
+            child++;
+        if (m->heap[child].key >= last.key)
+            break;
+        m->heap[i] = m->heap[child];
+        i = child;
+    }
+    m->heap[i] = last;
+    return top;
+}
+
+static void push_file(struct sto_merge *m, struct sto_merge__src *src)
+{
+    const struct sto_key *key = sto_merge__key(src);
+    heap_push(m, heap_key(key->metric, key->series, key->hour, (size_t)(src - m->srcs)), NULL);
+}
+
+/* --- scans of all rows ------------------------------------------------------------------------------- */
+
+static void push_ref(struct sto_merge *m, struct sto_merge__src *src)
+{
+    if (src->at_ref == src->n_refs)
+        return;
+    if (src->at_ref + ROWS_AHEAD < src->n_refs) {
+        const char *ahead = (const char *)src->refs[src->at_ref + ROWS_AHEAD].row;
+        __builtin_prefetch(ahead);
+        __builtin_prefetch(ahead + ROW_BYTES - 1);
+    }
+    const struct sto_merge__ref *ref = &src->refs[src->at_ref];
+    heap_push(m, heap_key(ref->metric, ref->series, sto_mem_row_hour(ref->row), (size_t)(src - m->srcs)),
+              ref->row);
+}
+
+static int walk_file(struct sto_merge *m, struct sto_merge__src *src, struct ts_error *err)
+{
+    int rc = sto_merge__walk(src, m->hour_lo, m->hour_hi, err);
+    if (rc == 1)
+        push_file(m, src);
+    return rc;
+}
+
+static int begin_all(struct sto_merge *m, struct ts_error *err)
+{
+    for (size_t i = 0; i < m->n_srcs; i++) {
+        struct sto_merge__src *src = &m->srcs[i];
+        if (!src->has_rows)
+            continue;
+        if (src->mem) {
+            sto_merge__collect(src, m->hour_lo, m->hour_hi);
+            push_ref(m, src);
+        } else {
+            TS_TRY(walk_file(m, src, err));
+        }
+    }
+    return 0;
+}
+
+/* --- scans of chosen series -------------------------------------------------------------------------- */
+
+static int enter_series(struct sto_merge *m, struct ts_error *err)
+{
+    uint32_t id = m->spec.series[m->pos]->id;
+    const struct sto_key key = {m->spec.metric, id, m->hour_lo};
+    for (size_t i = 0; i < m->n_srcs; i++) {
+        struct sto_merge__src *src = &m->srcs[i];
+        if (!src->has_rows)
+            continue;
+        if (src->sst) {
+            int rc = sto_merge__find(src, &key, m->hour_hi, err);
+            if (rc < 0)
+                return rc;
+            if (rc == 1)
+                push_file(m, src);
+            continue;
+        }
+        if (m->pos + SERIES_AHEAD < m->spec.n_series)
+            __builtin_prefetch(sto_mem_rows(src->mem, m->spec.series[m->pos + SERIES_AHEAD]->id));
+        for (const struct sto_mem_row *r = sto_mem_rows(src->mem, id); r; r = sto_mem_row_next(r)) {
+            int32_t hour = sto_mem_row_hour(r);
+            if (hour >= m->hour_lo && hour <= m->hour_hi)
+                heap_push(m, heap_key(m->spec.metric, id, hour, i), r);
+        }
+    }
+    return 0;
+}
+
+/* Sources of the row given last go on: only now, because that row borrowed from them. */
+static int advance_group(struct sto_merge *m, struct ts_error *err)
+{
+    size_t n = m->n_group;
+    m->n_group = 0;
+    for (size_t i = 0; i < n; i++) {
+        struct sto_merge__src *src = m->group[i].src;
+        if (src->mem) { /* chosen series: all rows are in the heap */
+            if (!m->spec.series) {
+                src->at_ref++;
+                push_ref(m, src);
+            }
+        } else if (m->spec.series) {
+            int rc = sto_merge__find_next(src, m->hour_hi, err);
+            if (rc < 0)
+                return rc;
+            if (rc == 1)
+                push_file(m, src);
+        } else {
+            TS_TRY(walk_file(m, src, err));
+        }
+    }
+    return 0;
+}
+
+/* --- one row ----------------------------------------------------------------------------------------- */
+
+static void take_group(struct sto_merge *m, struct sto_key *out_key)
+{
+    unsigned __int128 id = m->heap[0].key >> 32;
+    do {
+        struct sto_merge__item item = heap_pop(m);
+        m->group[m->n_group++] = (struct sto_merge__member){&m->srcs[(uint32_t)item.key], item.row};
+    } while (m->n_heap > 0 && m->heap[0].key >> 32 == id);
+    *out_key =
+        (struct sto_key){(uint32_t)(id >> 64), (uint32_t)(id >> 32), (int32_t)((uint32_t)id ^ HOUR_SIGN)};
+}
+
+static bool is_whole_hour(const struct sto_merge *m, int32_t hour)
+{
+    int64_t lo = hour * TS_HOUR_MS;
+    return m->spec.whole_hours[hour - sto_hour(m->spec.from_ms)] && m->spec.from_ms <= lo &&
+           m->spec.to_ms >= lo + TS_HOUR_MS - 1;
+}
+
+/* First cell whose offset is >= off. */
+static uint32_t cell_at(const struct sto_cells *c, int64_t off)
+{
+    uint32_t lo = 0, hi = c->n;
+    while (lo < hi) {
+        uint32_t mid = lo + (hi - lo) / 2;
+        if (sto_meta_off(c->meta[mid]) < off)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+/* The part of c within from..to of the scan, borrowed. */
+static struct sto_cells trim(const struct sto_merge *m, int32_t hour, const struct sto_cells *c)
+{
+    struct sto_cells part = *c;
+    part.cap = 0;
+    int64_t start = hour * TS_HOUR_MS;
+    uint32_t lo = 0, hi = c->n;
+    if (m->spec.from_ms > start)
+        lo = cell_at(c, m->spec.from_ms - start);
+    if (m->spec.to_ms < start + TS_HOUR_MS - 1)
+        hi = cell_at(c, m->spec.to_ms - start + 1);
+    part.n = hi > lo ? hi - lo : 0;
+    part.meta += lo;
+    part.m += lo;
+    return part;
+}
+
+static int read_pieces(struct sto_merge *m, int32_t hour, struct ts_error *err)
+{
+    for (size_t i = 0; i < m->n_group; i++) {
+        const struct sto_cells *c = &m->bufs[i];
+        if (m->group[i].row)
+            sto_mem_row_read(m->group[i].row, &m->bufs[i]);
+        else
+            TS_TRY(sto_merge__cells(m->group[i].src, &c, err));
+        m->counts.n_rows++;
+        m->counts.n_points += c->n;
+        m->counts.n_bytes += c->n * (sizeof(c->meta[0]) + sizeof(c->m[0]));
+        m->pieces[i] = trim(m, hour, c);
+    }
+    return 0;
+}
+
+static bool has_adds(const struct sto_cells *c)
+{
+    if (c->uniform)
+        return (c->common & STO_META_OP_MASK) != 0;
+    uint32_t ops = 0;
+    for (uint32_t i = 0; i < c->n; i++)
+        ops |= c->meta[i];
+    return (ops & STO_META_OP_MASK) != 0;
+}
+
+/* The one piece, as it is; ADDs become PUTs in a copy of the flags. */
+static const struct sto_cells *pass_through(struct sto_merge *m)
+{
+    m->view = m->pieces[0];
+    if (m->spec.final && has_adds(&m->view)) {
+        sto_cells_reserve(&m->out, m->view.n);
+        for (uint32_t i = 0; i < m->view.n; i++)
+            m->out.meta[i] = m->view.meta[i] & ~STO_META_OP_MASK;
+        m->view.meta = m->out.meta;
+        sto_fold_uniform(&m->view);
+    }
+    return &m->view;
+}
+
+/* Pieces, and between them the tombstones that delete from all pieces before. */
+static const struct sto_cells *merge_pieces(struct sto_merge *m, int32_t hour)
+{
+    static const struct sto_cells nothing;
+    size_t n = 0, d = 0;
+    for (size_t i = 0; i <= m->n_group; i++) {
+        for (size_t k = 0; k < m->n_dels; k++)
+            if (m->dels[k].older == i)
+                m->parts[n++] = (struct sto_merge_src){&nothing, m->hour_tombs + m->dels[k].at, m->dels[k].n},
+                d++;
+        if (i < m->n_group)
+            m->parts[n++] = (struct sto_merge_src){.cells = &m->pieces[i]};
+    }
+    if (d != m->n_dels)
+        TS_BUG("%zu of %zu tombstone sources placed", d, m->n_dels);
+    sto_merge_cells(hour, m->parts, n, m->spec.final, &m->out);
+    return &m->out;
+}
+
+/* The row of the group: 1, 0 if nothing of it is left, < 0. */
+static int make_row(struct sto_merge *m, const struct sto_key *key, struct sto_row *out_row,
+                    struct ts_error *err)
+{
+    *out_row = (struct sto_row){.key = *key, .pos = m->spec.series ? m->pos - 1 : 0};
+    struct sto_merge__src *only = m->n_group == 1 ? m->group[0].src : NULL;
+    if (only && only->by_sums && is_whole_hour(m, key->hour)) {
+        sto_merge__tombs_at(m, key);
+        out_row->sum = m->n_dels == 0 ? sto_sst_cur_summary(only->sums.cur) : NULL;
+        if (out_row->sum) {
+            m->counts.n_summaries++;
+            return 1;
+        }
+    }
+    TS_TRY(read_pieces(m, key->hour, err));
+    /* After the cells: the tombstone of a delete that came before a cell that was read is seen then. */
+    sto_merge__tombs_at(m, key);
+    out_row->cells = m->n_group == 1 && m->n_dels == 0 ? pass_through(m) : merge_pieces(m, key->hour);
+    return out_row->cells->n > 0;
+}
+
+int sto_merge_next(struct sto_merge *m, struct sto_row *out_row, struct ts_error *err)
+{
+    for (;;) {
+        struct sto_key key;
+        TS_TRY(advance_group(m, err));
+        while (m->n_heap == 0) {
+            if (!m->spec.series || m->pos >= m->spec.n_series)
+                return 0;
+            TS_TRY(enter_series(m, err));
+            m->pos++;
+        }
+        take_group(m, &key);
+        int rc = make_row(m, &key, out_row, err);
+        if (rc != 0)
+            return rc;
+    }
+}
+
+/* --- making and freeing ------------------------------------------------------------------------------ */
+
+/* First and last hour of the scan; lo > hi if it is empty. */
+static void set_hours(struct sto_merge *m)
+{
+    struct sto_scan_spec *spec = &m->spec;
+    spec->from_ms = spec->from_ms < STO_MIN_TS_MS ? STO_MIN_TS_MS : spec->from_ms;
+    spec->to_ms = spec->to_ms > STO_MAX_TS_MS ? STO_MAX_TS_MS : spec->to_ms;
+    m->hour_lo = INT32_MAX;
+    m->hour_hi = INT32_MIN;
+    if (spec->from_ms > spec->to_ms)
+        return;
+    m->hour_lo = sto_hour(spec->from_ms);
+    m->hour_hi = sto_hour(spec->to_ms);
+    if (spec->series || (spec->cut_hour_lo == 0 && spec->cut_hour_hi == 0))
+        return;
+    if (spec->cut_hour_lo > m->hour_lo)
+        m->hour_lo = spec->cut_hour_lo;
+    if (spec->cut_hour_hi <= m->hour_hi && spec->cut_hour_hi != INT32_MAX)
+        m->hour_hi = spec->cut_hour_hi == INT32_MIN ? INT32_MIN : spec->cut_hour_hi - 1;
+}
+
+int sto_merge_new(const struct sto_scan_spec *spec, struct sto_sst *const *ssts, size_t n_ssts,
+                  struct sto_mem *const *mems, size_t n_mems, struct sto_merge **out_merge,
+                  struct ts_error *err)
+{
+    *out_merge = NULL;
+    struct sto_merge *m = ts_xcalloc(1, sizeof(*m));
+    m->spec = *spec;
+    set_hours(m);
+    int rc = 0;
+    if (m->hour_lo <= m->hour_hi)
+        rc = sto_merge__srcs_init(m, ssts, n_ssts, mems, n_mems, err);
+    else
+        m->pos = spec->n_series; /* nothing can lie in the range */
+    if (rc == 0) {
+        sto_merge__tombs_init(m);
+        m->group = ts_xcalloc(m->n_srcs, sizeof(*m->group));
+        m->bufs = ts_xcalloc(m->n_srcs, sizeof(*m->bufs));
+        m->pieces = ts_xcalloc(m->n_srcs, sizeof(*m->pieces));
+        m->parts = ts_xcalloc(m->n_srcs, 2 * sizeof(*m->parts));
+        m->dels = ts_xcalloc(m->n_srcs, sizeof(*m->dels));
+        rc = spec->series ? 0 : begin_all(m, err);
+    }
+    if (rc < 0)
+        sto_merge_free(m);
+    else
+        *out_merge = m;
+    return rc;
+}
+
+void sto_merge_free(struct sto_merge *m)
+{
+    if (!m)
+        return;
+    for (size_t i = 0; m->bufs && i < m->n_srcs; i++)
+        sto_cells_release(&m->bufs[i]);
+    sto_merge__srcs_release(m);
+    sto_cells_release(&m->out);
+    ts_free(m->bufs);
+    ts_free(m->tombers);
+    ts_free(m->heap);
+    ts_free(m->group);
+    ts_free(m->pieces);
+    ts_free(m->parts);
+    ts_free(m->dels);
+    ts_free(m->hour_tombs);
+    ts_free(m);
+}
+
+const struct sto_merge_counts *sto_merge_counts(const struct sto_merge *m)
+{
+    return &m->counts;
+}

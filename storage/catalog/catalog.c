@@ -1,0 +1,229 @@
+/*
+ * catalog.c - the door of the catalog: open, close, sync, checkpoints, counters.
+ *
+ * What is new stays in the tables and in four lists of ids ("pending") until sto_catalog_sync makes blocks of
+ * it; the more at once, the smaller. A checkpoint writes everything as if it were new.
+ *
+ * Threads    see catalog.h; locks in catalog_int.h
+ * Invariant  an id leaves the pending lists only when its block is in the log's buffer, which a full disk
+ * does not lose
+ */
+#include "storage/catalog/catalog.h"
+
+#include <stdio.h>
+
+#include "base/log.h"
+#include "storage/catalog/catalog_int.h"
+#include "storage/catalog/catlog.h"
+
+#define LOG_NAME     "catalog.log"
+#define LOG_KIND     "CATA"
+#define GROW_BYTES   (1u << 20) /* a running catalog rewrites its log when it has doubled and grown by this */
+#define GROW_CLOSING (16u << 10) /* a closing one when it has grown by a fourth and this */
+#define MAX_SHARDS   65536u
+
+static void cat_free(struct sto_catalog *cat)
+{
+    for (int kind = 0; kind < STO_UID_KINDS; kind++)
+        sto_uidtab__release(&cat->uids[kind]);
+    sto_seriestab__release(&cat->series);
+    sto_tagindex__release(&cat->index);
+    pthread_mutex_destroy(&cat->lock);
+    pthread_mutex_destroy(&cat->log_lock);
+    ts_free(cat);
+}
+
+int sto_catalog_open(const struct ts_fs *fs, const struct sto_catalog_opts *opts,
+                     struct sto_catalog **out_cat, struct ts_error *err)
+{
+    *out_cat = NULL;
+    if (opts->n_shards == 0 || opts->n_shards > MAX_SHARDS || (opts->n_shards & (opts->n_shards - 1)))
+        return ts_error_set(err, TS_EINVAL, "%u shards: a power of two up to %u is needed", opts->n_shards,
+                            MAX_SHARDS);
+    struct sto_catalog *cat = ts_xcalloc(1, sizeof(*cat));
+    pthread_mutex_init(&cat->lock, NULL);
+    pthread_mutex_init(&cat->log_lock, NULL);
+    for (int kind = 0; kind < STO_UID_KINDS; kind++)
+        sto_uidtab__init(&cat->uids[kind]);
+    sto_seriestab__init(&cat->series, opts->n_shards);
+    cat->read_only = opts->read_only;
+    cat->max_series = opts->max_series && opts->max_series < UINT32_MAX ? opts->max_series : UINT32_MAX;
+
+    size_t n_path = strlen(opts->dir) + sizeof("/" LOG_NAME);
+    char *path = ts_xmalloc(n_path);
+    (void)snprintf(path, n_path, "%s/%s", opts->dir, LOG_NAME);
+    int rc = sto_reclog_open(fs, path, LOG_KIND, opts->read_only, sto_catlog__replay, cat, &cat->log, err);
+    ts_free(path);
+    if (rc < 0) {
+        cat_free(cat);
+        return rc;
+    }
+    cat->checkpoint_bytes = sto_reclog_bytes(cat->log);
+    atomic_store_explicit(&cat->log_bytes, cat->checkpoint_bytes,
+                          memory_order_relaxed);     /* a number on its own */
+    cat->safe_tagk = sto_uid_max(cat, STO_UID_TAGK); /* the log has synced what it read */
+    *out_cat = cat;
+    return 0;
+}
+
+/* Take the pending lists. Lock held. */
+static void steal(struct sto_idruns *from, struct sto_idruns *to)
+{
+    *to = *from;
+    *from = (struct sto_idruns){0};
+    sto_idruns__sort(to);
+}
+
+static bool any(const struct sto_catlog_items *items)
+{
+    return items->names[0].n || items->names[1].n || items->names[2].n || items->series.n;
+}
+
+/* Blocks of all that is new into the log's buffer. *out_tagk: tag keys up to it are in it. */
+static int add_pending(struct sto_catalog *cat, uint32_t *out_tagk, struct ts_error *err)
+{
+    struct sto_catlog_items items;
+    pthread_mutex_lock(&cat->lock);
+    for (int kind = 0; kind < STO_UID_KINDS; kind++)
+        steal(&cat->uids[kind].pending, &items.names[kind]);
+    steal(&cat->series.pending, &items.series);
+    *out_tagk = sto_uid_max(cat, STO_UID_TAGK);
+    pthread_mutex_unlock(&cat->lock);
+    int rc = any(&items) ? sto_catlog__items(cat, &items, STO_CATLOG_LEVEL_APPEND, cat->log, err) : 0;
+    if (rc < 0) { /* some blocks may be in the buffer: coming twice is harmless */
+        pthread_mutex_lock(&cat->lock);
+        for (int kind = 0; kind < STO_UID_KINDS; kind++)
+            sto_idruns__add_all(&cat->uids[kind].pending, &items.names[kind]);
+        sto_idruns__add_all(&cat->series.pending, &items.series);
+        pthread_mutex_unlock(&cat->lock);
+    }
+    sto_catlog__release_items(&items);
+    return rc;
+}
+
+static void all_up_to(struct sto_idruns *runs, uint32_t first, uint32_t end)
+{
+    for (uint32_t id = first; id < end; id++)
+        sto_idruns__add(runs, id);
+}
+
+/* Everything there is, as the contents of a new log. */
+static int emit_checkpoint(void *arg, struct sto_reclog *fresh, struct ts_error *err)
+{
+    struct sto_catalog *cat = arg;
+    struct sto_catlog_items items = {0};
+    /* one moment for all four: a series must not be written without its names */
+    pthread_mutex_lock(&cat->lock);
+    uint32_t end[STO_UID_KINDS], n_series = sto_series_count(cat);
+    for (int kind = 0; kind < STO_UID_KINDS; kind++)
+        end[kind] = sto_uid_max(cat, (enum sto_uid_kind)kind) + 1;
+    pthread_mutex_unlock(&cat->lock);
+    for (int kind = 0; kind < STO_UID_KINDS; kind++)
+        all_up_to(&items.names[kind], 1, end[kind]);
+    all_up_to(&items.series, 0, n_series);
+    int rc = sto_catlog__sizes(&items, fresh, err);
+    if (rc == 0)
+        rc = sto_catlog__items(cat, &items, STO_CATLOG_LEVEL_CHECKPOINT, fresh, err);
+    sto_catlog__release_items(&items);
+    return rc;
+}
+
+/* Rewrite the log if it has grown much. A checkpoint that fails costs nothing but room, unless it broke the
+ * log. */
+static int maybe_checkpoint(struct sto_catalog *cat, bool closing, struct ts_error *err)
+{
+    uint64_t now = sto_reclog_bytes(cat->log), base = cat->checkpoint_bytes;
+    bool grown = closing ? now > base + base / 4 + GROW_CLOSING : now > base * 2 + GROW_BYTES;
+    if (!grown || now < cat->retry_bytes)
+        return 0;
+    struct ts_error why = {0};
+    int rc = sto_reclog_rewrite(cat->log, emit_checkpoint, cat, &why);
+    if (rc == TS_EIO) {
+        if (err)
+            *err = why;
+        return rc;
+    }
+    if (rc < 0) {
+        ts_log(TS_LOG_WARN, "catalog checkpoint put off error=\"%s\"", why.text);
+        cat->retry_bytes = now + GROW_BYTES;
+        return 0;
+    }
+    cat->checkpoint_bytes = sto_reclog_bytes(cat->log);
+    return 0;
+}
+
+int sto_catalog__write(struct sto_catalog *cat, bool sync, bool closing, struct ts_error *err)
+{
+    uint32_t tagk;
+    TS_TRY(add_pending(cat, &tagk, err));
+    TS_TRY(sto_reclog_flush(cat->log, sync, err));
+    TS_TRY(maybe_checkpoint(cat, closing, err));
+    atomic_store_explicit(&cat->log_bytes, sto_reclog_bytes(cat->log),
+                          memory_order_relaxed); /* a number on its own */
+    if (sync) {
+        pthread_mutex_lock(&cat->lock);
+        cat->safe_tagk = tagk;
+        pthread_mutex_unlock(&cat->lock);
+    }
+    return 0;
+}
+
+int sto_catalog_sync(struct sto_catalog *cat, bool sync, struct ts_error *err)
+{
+    if (cat->read_only)
+        return 0;
+    pthread_mutex_lock(&cat->log_lock);
+    int rc = sto_catalog__write(cat, sync, false, err);
+    pthread_mutex_unlock(&cat->log_lock);
+    return rc;
+}
+
+int sto_catalog_close(struct sto_catalog *cat, struct ts_error *err)
+{
+    if (!cat)
+        return 0;
+    int rc = cat->read_only ? 0 : sto_catalog__write(cat, true, true, err);
+    int rc_close = sto_reclog_close(cat->log, rc < 0 ? NULL : err);
+    cat_free(cat);
+    return rc < 0 ? rc : rc_close;
+}
+
+uint64_t sto_catalog_generation(const struct sto_catalog *cat)
+{
+    return atomic_load_explicit(&cat->generation, memory_order_acquire); /* partner: sto_uid_rename */
+}
+
+void sto_catalog_stats(const struct sto_catalog *cat,
+                       void (*each)(void *arg, const char *name, uint64_t value), void *arg)
+{
+    static const char *const names[STO_UID_KINDS][2] = {{"catalog.metrics", "catalog.metric_ids_left"},
+                                                        {"catalog.tag_keys", "catalog.tag_key_ids_left"},
+                                                        {"catalog.tag_values", "catalog.tag_value_ids_left"}};
+    pthread_mutex_t *lock =
+        (pthread_mutex_t *)(uintptr_t)&cat->lock; /* counting changes nothing that callers see */
+    uint64_t name_bytes = 0, n_names[STO_UID_KINDS];
+    pthread_mutex_lock(lock);
+    for (int kind = 0; kind < STO_UID_KINDS; kind++) {
+        const struct sto_uidtab *t = &cat->uids[kind];
+        n_names[kind] = t->n_names;
+        name_bytes += t->arena.used_bytes + sto_dense__bytes(&t->names) + sto_idtab__bytes(&t->by_name);
+    }
+    uint64_t n_series = cat->series.n, n_pairs = cat->index.n, n_bitmaps = cat->index.pool.n_bitmaps;
+    uint64_t series_bytes = cat->series.arena.used_bytes + sto_dense__bytes(&cat->series.by_id) +
+                            sto_idtab__bytes(&cat->series.by_ids);
+    uint64_t index_bytes = sto_tagindex__bytes(&cat->index);
+    pthread_mutex_unlock(lock);
+    for (int kind = 0; kind < STO_UID_KINDS; kind++) {
+        each(arg, names[kind][0], n_names[kind]);
+        each(arg, names[kind][1], STO_UID_MAX_ID - sto_uid_max(cat, (enum sto_uid_kind)kind));
+    }
+    each(arg, "catalog.series", n_series);
+    each(arg, "catalog.series_left", cat->max_series - sto_series_count(cat));
+    each(arg, "catalog.tag_pairs", n_pairs);
+    each(arg, "catalog.bitmaps", n_bitmaps);
+    each(arg, "catalog.names_bytes", name_bytes);
+    each(arg, "catalog.series_bytes", series_bytes);
+    each(arg, "catalog.index_bytes", index_bytes);
+    each(arg, "catalog.log_bytes", atomic_load_explicit(&cat->log_bytes, memory_order_relaxed));
+    each(arg, "catalog.generation", sto_catalog_generation(cat));
+}

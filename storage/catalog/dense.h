@@ -1,0 +1,49 @@
+/*
+ * dense.h - table of pointers by dense number that grows without moving: readers need no lock.
+ *
+ * Segments of 256, 512, 1024, ... pointers; a segment is never moved or freed while the table lives.
+ * Threads    one writer at a time (the catalog's lock); any number of readers. Two pairs order what they see:
+ *            segment pointer store(release) - load(acquire), slot store(release) - load(acquire). Who sees a
+ * pointer sees everything written to what it points to before sto_dense__set.
+ */
+#ifndef STORAGE_CATALOG_DENSE_H
+#define STORAGE_CATALOG_DENSE_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define STO_DENSE_FIRST    256u /* slots of the first segment; power of two */
+#define STO_DENSE_SEGMENTS 25   /* enough for 2^32 numbers */
+
+typedef _Atomic(const void *) sto_dense_slot; /* one pointer; NULL = no such number */
+
+struct sto_dense {
+    _Atomic(sto_dense_slot *) seg[STO_DENSE_SEGMENTS]; /* owned; NULL until needed */
+};
+
+/** Segment and place in it of a number. */
+static inline unsigned sto_dense__segment(uint32_t id, uint64_t *out_place)
+{
+    uint64_t n = (uint64_t)id + STO_DENSE_FIRST;
+    unsigned bits = 63 - (unsigned)__builtin_clzll(n);
+    *out_place = n - ((uint64_t)1 << bits);
+    return bits - 8;
+}
+/** Pointer of a number, NULL if there is none. Any thread. O(1). */
+static inline const void *sto_dense__get(const struct sto_dense *d, uint32_t id)
+{
+    uint64_t place;
+    unsigned s = sto_dense__segment(id, &place);
+    sto_dense_slot *seg =
+        atomic_load_explicit(&d->seg[s], memory_order_acquire);                  /* partner: sto_dense__set */
+    return seg ? atomic_load_explicit(&seg[place], memory_order_acquire) : NULL; /* partner: sto_dense__set */
+}
+/** Publish a pointer. Writer only. O(1), but for the allocation of a new segment (untouched zero pages). */
+void sto_dense__set(struct sto_dense *d, uint32_t id, const void *p);
+/** Free the segments, not what they point to. No reader may be left. */
+void sto_dense__release(struct sto_dense *d);
+/** Bytes of the segments. */
+size_t sto_dense__bytes(const struct sto_dense *d);
+
+#endif

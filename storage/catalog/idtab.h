@@ -1,0 +1,92 @@
+/*
+ * idtab.h - hash table of ids: 32 bits of hash and an id in 8 bytes; what an id stands for is kept elsewhere.
+ *
+ * The caller compares: it walks the ids whose hash agrees and looks at each. Growing moves a few slots with
+ * each insertion, so that no insertion stops the world; until all have moved, both tables are searched.
+ * Nothing is ever removed: an id that no longer fits the hash is passed over by the caller's comparison.
+ *
+ *   slot: hash (upper 32 bits) | id + 1 (lower 32 bits)      0 = free      place: hash * capacity / 2^32,
+ * then next ones
+ *
+ * Threads    plain data: the catalog's lock
+ * Cost       10.7-16 bytes an entry (filled to 1/2 - 3/4)
+ */
+#ifndef STORAGE_CATALOG_IDTAB_H
+#define STORAGE_CATALOG_IDTAB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct sto_idtab {
+    uint64_t *slots;   /* owned */
+    uint64_t cap;      /* slots */
+    uint64_t n;        /* entries in both tables */
+    uint64_t *old;     /* table being left; NULL = none */
+    uint64_t old_cap;  /* slots of it */
+    uint64_t old_next; /* first slot of it not yet moved */
+};
+
+/* A walk over the ids of one hash. */
+struct sto_idtab_walk {
+    const uint64_t *slots; /* table being walked */
+    uint64_t cap, at;      /* its size, next place */
+    const uint64_t *old;   /* table to walk after it; NULL = none */
+    uint64_t old_cap;      /* size of that */
+    uint32_t hash;         /* wanted */
+};
+
+/** Place where the search for a hash begins. */
+static inline uint64_t sto_idtab__home(uint32_t hash, uint64_t cap)
+{
+    return (uint64_t)((unsigned __int128)hash * cap >> 32);
+}
+/** Ask for the memory a walk will need. */
+static inline void sto_idtab__prefetch(const struct sto_idtab *t, uint32_t hash)
+{
+    if (t->cap)
+        __builtin_prefetch(&t->slots[sto_idtab__home(hash, t->cap)]);
+}
+/** Begin a walk. */
+static inline struct sto_idtab_walk sto_idtab__walk(const struct sto_idtab *t, uint32_t hash)
+{
+    return (struct sto_idtab_walk){.slots = t->slots,
+                                   .cap = t->cap,
+                                   .at = sto_idtab__home(hash, t->cap),
+                                   .old = t->old,
+                                   .old_cap = t->old_cap,
+                                   .hash = hash};
+}
+/** Next id whose hash agrees; false at the end. An id may come twice while the table grows. */
+static inline bool sto_idtab__next(struct sto_idtab_walk *w, uint32_t *out_id)
+{
+    if (!w->cap)
+        return false;
+    for (;;) {
+        uint64_t slot = w->slots[w->at];
+        if (slot == 0) {
+            if (!w->old)
+                return false;
+            w->slots = w->old;
+            w->cap = w->old_cap;
+            w->at = sto_idtab__home(w->hash, w->cap);
+            w->old = NULL;
+            continue;
+        }
+        w->at = w->at + 1 == w->cap ? 0 : w->at + 1;
+        if ((uint32_t)(slot >> 32) == w->hash) {
+            *out_id = (uint32_t)slot - 1;
+            return true;
+        }
+    }
+}
+/** Add an id (at most 2^32 - 2). The caller knows that it is not there. */
+void sto_idtab__insert(struct sto_idtab *t, uint32_t hash, uint32_t id);
+/** Room for n entries in all, at once: before loading many. */
+void sto_idtab__reserve(struct sto_idtab *t, uint64_t n);
+/** Free everything; usable again. */
+void sto_idtab__release(struct sto_idtab *t);
+/** Bytes of both tables. */
+size_t sto_idtab__bytes(const struct sto_idtab *t);
+
+#endif

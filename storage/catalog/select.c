@@ -1,0 +1,167 @@
+/*
+ * select.c - series of a metric that meet conditions on tags.
+ *
+ * First the sets (values listed, key present), then one walk over what is left for patterns and explicit
+ * keys.
+ *
+ * Threads    any; the catalog's lock is held for one set operation or a few dozen values at a time. The walk
+ * and the callers' match functions run without a lock on series and names that never change.
+ */
+#include "storage/catalog/catalog_int.h"
+
+#define VALUES_PER_LOCK 64u /* sets united before the lock is given up */
+#define WALK_BATCH      256u
+#define MEMO_CHUNK      65536u /* values a piece of the memo covers */
+
+/* Answers of a match function by value id, so that it is asked once for each value. */
+struct memo {
+    uint8_t **chunks; /* 0 = not asked, 1 = no, 2 = yes; MEMO_CHUNK bytes each, NULL = none asked */
+    size_t n;         /* chunks */
+};
+
+/* The walk of one selection. */
+struct walk {
+    const struct sto_catalog *cat;
+    const struct sto_tag_cond *conds; /* all of them */
+    size_t n_conds;
+    struct memo *memos; /* one for each condition; unused ones are empty */
+    bool explicit_keys; /* see sto_select */
+    unsigned n_keys;    /* different keys in the conditions */
+};
+
+static roaring_bitmap_t *unite(struct sto_catalog *cat, const struct sto_tag_cond *cond)
+{
+    roaring_bitmap_t *all = roaring_bitmap_create();
+    for (size_t i = 0; i < cond->n_values;) {
+        pthread_mutex_lock(&cat->lock);
+        for (size_t end = i + VALUES_PER_LOCK; i < end && i < cond->n_values; i++)
+            if (cond->values[i])
+                sto_posting__or_into(sto_tagindex__find(&cat->index, cond->tagk, cond->values[i]), all);
+        pthread_mutex_unlock(&cat->lock);
+    }
+    return all;
+}
+
+/* Keep the series that have the key and, where values are listed, one of them (or none of them). */
+static void apply_sets(struct sto_catalog *cat, const struct sto_tag_cond *cond, roaring_bitmap_t *set)
+{
+    if (!cond->tagk) { /* nobody has a key without an id; (0, v) are the sets of metrics */
+        roaring_bitmap_clear(set);
+        return;
+    }
+    if (!cond->values || cond->negate) {
+        pthread_mutex_lock(&cat->lock);
+        sto_posting__and_into(sto_tagindex__find(&cat->index, cond->tagk, 0), set);
+        pthread_mutex_unlock(&cat->lock);
+    }
+    if (!cond->values)
+        return;
+    roaring_bitmap_t *listed = unite(cat, cond);
+    if (cond->negate)
+        roaring_bitmap_andnot_inplace(set, listed);
+    else
+        roaring_bitmap_and_inplace(set, listed);
+    roaring_bitmap_free(listed);
+}
+
+static bool asks(const struct sto_tag_cond *cond)
+{
+    return !cond->values && cond->match;
+}
+
+static bool ask(const struct walk *w, size_t i, uint32_t value)
+{
+    struct memo *m = &w->memos[i];
+    size_t c = value / MEMO_CHUNK;
+    if (c >= m->n) {
+        m->chunks = ts_xrealloc(m->chunks, (c + 1) * sizeof(*m->chunks));
+        memset(m->chunks + m->n, 0, (c + 1 - m->n) * sizeof(*m->chunks));
+        m->n = c + 1;
+    }
+    if (!m->chunks[c])
+        m->chunks[c] = ts_xcalloc(MEMO_CHUNK, 1);
+    uint8_t *answer = &m->chunks[c][value % MEMO_CHUNK];
+    if (*answer == 0) {
+        bool yes = w->conds[i].match(w->conds[i].arg, sto_uidtab__name(&w->cat->uids[STO_UID_TAGV], value));
+        *answer = yes != w->conds[i].negate ? 2 : 1;
+    }
+    return *answer == 2;
+}
+
+static bool meets(const struct walk *w, const struct sto_series *s)
+{
+    if (w->explicit_keys && s->n_tags != w->n_keys)
+        return false;
+    for (size_t i = 0; i < w->n_conds; i++) {
+        if (!asks(&w->conds[i]))
+            continue;
+        unsigned t = 0;
+        while (s->tags[t].k != w->conds[i].tagk) /* it is there: the series is in the set of the key */
+            t++;
+        if (!ask(w, i, s->tags[t].v))
+            return false;
+    }
+    return true;
+}
+
+/* Keep what meets the conditions that no set answers. */
+static roaring_bitmap_t *walk_set(const struct walk *w, const roaring_bitmap_t *set)
+{
+    roaring_bitmap_t *kept = roaring_bitmap_create();
+    uint32_t ids[WALK_BATCH], n;
+    roaring_uint32_iterator_t it;
+    roaring_init_iterator(set, &it);
+    while ((n = roaring_read_uint32_iterator(&it, ids, WALK_BATCH)) > 0) {
+        uint32_t n_kept = 0;
+        for (uint32_t i = 0; i < n; i++)
+            if (meets(w, sto_seriestab__get(&w->cat->series, ids[i])))
+                ids[n_kept++] = ids[i];
+        roaring_bitmap_add_many(kept, n_kept, ids);
+    }
+    return kept;
+}
+
+static unsigned count_keys(const struct sto_tag_cond *conds, size_t n_conds)
+{
+    unsigned n = 0;
+    for (size_t i = 0; i < n_conds; i++) {
+        size_t j = 0;
+        while (j < i && conds[j].tagk != conds[i].tagk)
+            j++;
+        n += j == i;
+    }
+    return n;
+}
+
+int sto_select(struct sto_catalog *cat, uint32_t metric, const struct sto_tag_cond *conds, size_t n_conds,
+               bool explicit_keys, roaring_bitmap_t **out_set, struct ts_error *err)
+{
+    (void)err;
+    pthread_mutex_lock(&cat->lock);
+    roaring_bitmap_t *set = sto_posting__copy(metric ? sto_tagindex__find(&cat->index, 0, metric) : 0);
+    pthread_mutex_unlock(&cat->lock);
+    bool must_walk = explicit_keys;
+    for (size_t i = 0; i < n_conds; i++) {
+        apply_sets(cat, &conds[i], set);
+        must_walk |= asks(&conds[i]);
+    }
+    if (must_walk && !roaring_bitmap_is_empty(set)) {
+        struct walk w = {.cat = cat,
+                         .conds = conds,
+                         .n_conds = n_conds,
+                         .memos = ts_xcalloc(n_conds + 1, sizeof(struct memo)),
+                         .explicit_keys = explicit_keys,
+                         .n_keys = count_keys(conds, n_conds)};
+        roaring_bitmap_t *kept = walk_set(&w, set);
+        roaring_bitmap_free(set);
+        set = kept;
+        for (size_t i = 0; i < n_conds; i++) {
+            for (size_t c = 0; c < w.memos[i].n; c++)
+                ts_free(w.memos[i].chunks[c]);
+            ts_free(w.memos[i].chunks);
+        }
+        ts_free(w.memos);
+    }
+    *out_set = set;
+    return 0;
+}

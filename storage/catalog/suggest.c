@@ -1,0 +1,150 @@
+/*
+ * suggest.c - names in byte order, sorted when first asked for.
+ *
+ * Threads    see suggest.h
+ */
+#include "storage/catalog/suggest.h"
+
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "storage/catalog/uid.h"
+
+#define TAIL_MAX 4096u /* newer ids looked through one by one; more are sorted in first */
+
+/* A name to be sorted: its first 8 bytes decide nearly always, without touching the name. */
+struct item {
+    uint64_t head;              /* first 8 bytes, big-endian, zero-filled */
+    const struct sto_uidtab *t; /* where the rest is */
+    uint32_t id;                /* of the name */
+};
+
+static uint64_t head_of(struct ts_slice s)
+{
+    char b[8] = {0};
+    if (s.n)
+        memcpy(b, s.p, s.n < 8 ? s.n : 8);
+    return __builtin_bswap64(ts_ld64(b));
+}
+
+static int by_name(const void *a, const void *b)
+{
+    const struct item *x = a, *y = b;
+    if (x->head != y->head)
+        return x->head < y->head ? -1 : 1;
+    return ts_slice_cmp(sto_uidtab__name(x->t, x->id), sto_uidtab__name(y->t, y->id));
+}
+
+/* Sort the ids from..to that have a name; out has room for all of them. Returns how many. */
+static uint32_t sort_range(const struct sto_uidtab *t, uint32_t from, uint32_t to, uint32_t *out)
+{
+    struct item *items = ts_xmalloc(((size_t)to - from + 1) * sizeof(*items));
+    uint32_t n = 0;
+    for (uint64_t id = from; id <= to; id++) {
+        struct ts_slice name = sto_uidtab__name(t, (uint32_t)id);
+        if (name.p)
+            items[n++] = (struct item){.head = head_of(name), .t = t, .id = (uint32_t)id};
+    }
+    qsort(items, n, sizeof(*items), by_name);
+    for (uint32_t i = 0; i < n; i++)
+        out[i] = items[i].id;
+    ts_free(items);
+    return n;
+}
+
+static int cmp_ids(const struct sto_uidtab *t, uint32_t a, uint32_t b)
+{
+    return ts_slice_cmp(sto_uidtab__name(t, a), sto_uidtab__name(t, b));
+}
+
+/* Bring the sorted array up to the present, but for a short tail. */
+static void refresh(struct sto_suggest *s, const struct sto_uidtab *t, uint32_t max_id, uint64_t n_changes)
+{
+    if (s->n_changes != n_changes) {
+        s->n = s->covered = 0;
+        s->n_changes = n_changes;
+    }
+    if (max_id - s->covered <= TAIL_MAX)
+        return;
+    uint32_t *fresh = ts_xmalloc(((size_t)max_id - s->covered) * sizeof(*fresh));
+    uint32_t n_fresh = sort_range(t, s->covered + 1, max_id, fresh);
+    uint32_t *all = ts_xmalloc(((size_t)s->n + n_fresh) * sizeof(*all) + 1);
+    for (uint32_t i = 0, a = 0, b = 0; i < s->n + n_fresh; i++)
+        all[i] = b == n_fresh || (a < s->n && cmp_ids(t, s->sorted[a], fresh[b]) < 0) ? s->sorted[a++]
+                                                                                      : fresh[b++];
+    ts_free(fresh);
+    ts_free(s->sorted);
+    s->sorted = all;
+    s->n += n_fresh;
+    s->covered = max_id;
+}
+
+static bool begins_with(struct ts_slice name, struct ts_slice prefix)
+{
+    return name.p && name.n >= prefix.n && (prefix.n == 0 || memcmp(name.p, prefix.p, prefix.n) == 0);
+}
+
+/* First place in sorted whose name is not before prefix. */
+static uint32_t lower_bound(const struct sto_suggest *s, const struct sto_uidtab *t, struct ts_slice prefix)
+{
+    uint32_t lo = 0, hi = s->n;
+    while (lo < hi) {
+        uint32_t mid = lo + (hi - lo) / 2;
+        if (ts_slice_cmp(sto_uidtab__name(t, s->sorted[mid]), prefix) < 0)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+/* Matching ids of the tail, sorted; the caller frees them. */
+static uint32_t *tail_matches(const struct sto_suggest *s, const struct sto_uidtab *t, uint32_t max_id,
+                              struct ts_slice prefix, uint32_t *out_n)
+{
+    struct item *items = ts_xmalloc((TAIL_MAX + 1) * sizeof(*items));
+    uint32_t n = 0;
+    for (uint32_t id = s->covered + 1; id <= max_id; id++) {
+        struct ts_slice name = sto_uidtab__name(t, id);
+        if (begins_with(name, prefix))
+            items[n++] = (struct item){.head = head_of(name), .t = t, .id = id};
+    }
+    qsort(items, n, sizeof(*items), by_name);
+    uint32_t *ids = ts_xmalloc((n + 1) * sizeof(*ids));
+    for (uint32_t i = 0; i < n; i++)
+        ids[i] = items[i].id;
+    ts_free(items);
+    *out_n = n;
+    return ids;
+}
+
+void sto_suggest__names(struct sto_uidtab *t, struct ts_slice prefix, size_t max,
+                        void (*each)(void *arg, uint32_t id, struct ts_slice name), void *arg)
+{
+    struct sto_suggest *s = &t->suggest;
+    pthread_mutex_lock(&s->lock);
+    uint64_t n_changes =
+        atomic_load_explicit(&t->n_changes, memory_order_acquire);            /* partner: sto_uidtab__put */
+    uint32_t max_id = atomic_load_explicit(&t->max_id, memory_order_acquire); /* partner: sto_uidtab__put */
+    refresh(s, t, max_id, n_changes);
+    uint32_t n_tail, b = 0, a = lower_bound(s, t, prefix);
+    uint32_t *tail = tail_matches(s, t, max_id, prefix, &n_tail);
+    struct ts_buf found; /* ids: what is told is told outside of the lock */
+    ts_buf_init(&found, 0);
+    while (found.n / sizeof(uint32_t) < max) {
+        bool more = a < s->n && begins_with(sto_uidtab__name(t, s->sorted[a]), prefix);
+        if (!more && b == n_tail)
+            break;
+        bool from_sorted = more && (b == n_tail || cmp_ids(t, s->sorted[a], tail[b]) < 0);
+        uint32_t id = from_sorted ? s->sorted[a++] : tail[b++];
+        if (ts_buf_append(&found, &id, sizeof(id)) < 0)
+            break;
+    }
+    pthread_mutex_unlock(&s->lock);
+    ts_free(tail);
+    for (size_t i = 0; i < found.n; i += sizeof(uint32_t)) {
+        uint32_t id = ts_ld32(found.p + i);
+        each(arg, id, sto_uidtab__name(t, id));
+    }
+    ts_buf_release(&found);
+}

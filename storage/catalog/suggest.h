@@ -1,0 +1,29 @@
+/*
+ * suggest.h - names of one kind in byte order, for "names that begin with ...": built when first asked for.
+ *
+ * A sorted array of ids and a tail of newer ids that is looked through one by one until it is long enough to
+ * be sorted in. Nobody who creates names waits for it. Threads    any thread; one mutex inside, held while
+ * sorting; names are read without a lock
+ */
+#ifndef STORAGE_CATALOG_SUGGEST_H
+#define STORAGE_CATALOG_SUGGEST_H
+
+#include "base/buf.h"
+
+#include <pthread.h>
+
+struct sto_uidtab;
+
+struct sto_suggest {
+    pthread_mutex_t lock; /* of all below */
+    uint32_t *sorted;     /* owned; ids in the byte order of their names */
+    uint32_t n;           /* ids in sorted */
+    uint32_t covered;     /* ids up to this one are in sorted, if they had a name */
+    uint64_t n_changes;   /* of the table when sorted was built: another number voids it */
+};
+
+/** Names that begin with prefix, at most max, in byte order: each(arg, id, name), outside of any lock. */
+void sto_suggest__names(struct sto_uidtab *t, struct ts_slice prefix, size_t max,
+                        void (*each)(void *arg, uint32_t id, struct ts_slice name), void *arg);
+
+#endif

@@ -1,0 +1,46 @@
+/*
+ * tagindex.h - sets of series by metric, by tag key and by tag pair.
+ *
+ * One hash table for all three: a pair (k, v) of ids from 1, with k = 0 for a metric v and v = 0 for "has the
+ * key k".
+ *
+ * Threads    the catalog's lock; no I/O, no long work
+ * Cost       27-32 bytes for a pair with one series (entry 16, hash table 11-16)
+ * Not here   evaluating conditions (select.c)
+ */
+#ifndef STORAGE_CATALOG_TAGINDEX_H
+#define STORAGE_CATALOG_TAGINDEX_H
+
+#include "storage/catalog/idtab.h"
+#include "storage/catalog/posting.h"
+#include "storage/point.h"
+
+#define STO_TAGINDEX_CHUNK 4096u /* entries allocated together */
+
+/* A pair and its series. */
+struct sto_tagindex_entry {
+    uint32_t k, v;   /* see above */
+    sto_posting set; /* series */
+};
+
+struct sto_tagindex {
+    struct sto_idtab by_pair;           /* (k, v) -> number of entry */
+    struct sto_tagindex_entry **chunks; /* owned; entries by number, STO_TAGINDEX_CHUNK each */
+    uint32_t n_chunks;                  /* allocated */
+    uint32_t n;                         /* entries */
+    struct sto_posting_pool pool;       /* arrays of short sets */
+};
+
+/** Put a new series into the sets of its metric, keys and pairs. */
+void sto_tagindex__add(struct sto_tagindex *ti, const struct sto_series *s);
+/** The same for n series with ascending numbers that share metric and tag keys. */
+void sto_tagindex__add_many(struct sto_tagindex *ti, const struct sto_series *const *series, size_t n);
+/** Set of a pair; 0 if there is none. Valid until the lock is released. */
+sto_posting sto_tagindex__find(const struct sto_tagindex *ti, uint32_t k, uint32_t v);
+/** Room for n more pairs at once. */
+void sto_tagindex__reserve(struct sto_tagindex *ti, uint64_t n_pairs);
+void sto_tagindex__release(struct sto_tagindex *ti);
+/** Memory but that of bitmaps, bytes. */
+size_t sto_tagindex__bytes(const struct sto_tagindex *ti);
+
+#endif

@@ -1,0 +1,215 @@
+/*
+ * uid.c - names <-> ids of the three kinds.
+ *
+ * Threads    see catalog.h and uid.h
+ * Invariant  an id has a name before anybody can see the id
+ * Not here   suggestions (suggest.c), series (series.c)
+ */
+#include "storage/catalog/uid.h"
+
+#include "base/hash.h"
+#include "storage/catalog/catalog_int.h"
+#include "storage/catalog/catlog.h"
+
+#define ROOM_BYTES (64u << 10) /* taken from the arena at once: names need no alignment */
+
+uint32_t sto_uidtab__hash(struct ts_slice name)
+{
+    return (uint32_t)(ts_hash(name.p, name.n) >> 32);
+}
+
+uint32_t sto_uidtab__find(const struct sto_uidtab *t, struct ts_slice name, uint32_t hash)
+{
+    uint32_t id;
+    for (struct sto_idtab_walk w = sto_idtab__walk(&t->by_name, hash); sto_idtab__next(&w, &id);)
+        if (ts_slice_eq(sto_uidtab__name(t, id), name))
+            return id;
+    return 0;
+}
+
+const void *sto_uidtab__intern(struct sto_uidtab *t, struct ts_slice name)
+{
+    size_t n = name.n + 2;
+    if ((size_t)(t->room_end - t->room) < n) {
+        size_t take = n > ROOM_BYTES / 4 ? n : ROOM_BYTES;
+        char *p = ts_arena_alloc(&t->arena, take);
+        if (take == n) { /* a long name of its own: the room stays for short ones */
+            ts_st16(p, (uint16_t)name.n);
+            memcpy(p + 2, name.p, name.n);
+            return p;
+        }
+        t->room = p;
+        t->room_end = p + take;
+    }
+    char *p = t->room;
+    t->room += n;
+    ts_st16(p, (uint16_t)name.n);
+    memcpy(p + 2, name.p, name.n);
+    return p;
+}
+
+void sto_uidtab__put(struct sto_uidtab *t, uint32_t id, const void *interned, uint32_t hash)
+{
+    sto_dense__set(&t->names, id, interned);
+    sto_idtab__insert(&t->by_name, hash, id);
+    t->n_names++;
+    if (id > atomic_load_explicit(&t->max_id, memory_order_relaxed)) /* our own store */
+        atomic_store_explicit(&t->max_id, id, memory_order_release); /* partner: sto_uid_max */
+    else
+        atomic_fetch_add_explicit(&t->n_changes, 1, memory_order_release); /* partner: suggest.c */
+}
+
+void sto_uidtab__rename(struct sto_uidtab *t, uint32_t id, struct ts_slice name)
+{
+    sto_dense__set(&t->names, id, sto_uidtab__intern(t, name));
+    sto_idtab__insert(&t->by_name, sto_uidtab__hash(name), id);
+    atomic_fetch_add_explicit(&t->n_changes, 1, memory_order_release); /* partner: suggest.c */
+}
+
+void sto_uidtab__init(struct sto_uidtab *t)
+{
+    ts_arena_init(&t->arena, 0);
+    pthread_mutex_init(&t->suggest.lock, NULL);
+}
+
+void sto_uidtab__release(struct sto_uidtab *t)
+{
+    sto_dense__release(&t->names);
+    sto_idtab__release(&t->by_name);
+    ts_arena_release(&t->arena);
+    sto_idruns__release(&t->pending);
+    ts_free(t->suggest.sorted);
+    pthread_mutex_destroy(&t->suggest.lock);
+}
+
+const char *sto_uid__kind_name(enum sto_uid_kind kind)
+{
+    static const char *const names[STO_UID_KINDS] = {"metric", "tag key", "tag value"};
+    return names[kind];
+}
+
+int sto_uid__check(enum sto_uid_kind kind, struct ts_slice name, struct ts_error *err)
+{
+    if (name.n == 0)
+        return ts_error_set(err, TS_EINVAL, "empty %s", sto_uid__kind_name(kind));
+    if (name.n > STO_UID_MAX_NAME_BYTES)
+        return ts_error_set(err, TS_ELIMIT, "%s of %zu bytes is longer than %u", sto_uid__kind_name(kind),
+                            name.n, STO_UID_MAX_NAME_BYTES);
+    /* these two take the text of a series apart again */
+    if (memchr(name.p, ' ', name.n) || (kind == STO_UID_TAGK && memchr(name.p, '=', name.n)))
+        return ts_error_set(err, TS_EINVAL, "%s must not contain a space%s", sto_uid__kind_name(kind),
+                            kind == STO_UID_TAGK ? " or =" : "");
+    return 0;
+}
+
+int sto_uid__make_locked(struct sto_catalog *cat, enum sto_uid_kind kind, struct ts_slice name, uint32_t hash,
+                         uint32_t *out_id, struct ts_error *err)
+{
+    struct sto_uidtab *t = &cat->uids[kind];
+    *out_id = sto_uidtab__find(t, name, hash);
+    if (*out_id)
+        return 0;
+    TS_TRY(sto_uid__check(kind, name, err));
+    uint32_t max =
+        atomic_load_explicit(&t->max_id, memory_order_relaxed); /* written under the lock we hold */
+    if (max >= STO_UID_MAX_ID)
+        return ts_error_set(err, TS_ELIMIT, "no id is left for another %s", sto_uid__kind_name(kind));
+    *out_id = max + 1;
+    sto_uidtab__put(t, *out_id, sto_uidtab__intern(t, name), hash);
+    sto_idruns__add(&t->pending, *out_id);
+    return 0;
+}
+
+int sto_uid_find(struct sto_catalog *cat, enum sto_uid_kind kind, struct ts_slice name, uint32_t *out_id)
+{
+    uint32_t hash = sto_uidtab__hash(name);
+    pthread_mutex_lock(&cat->lock);
+    *out_id = sto_uidtab__find(&cat->uids[kind], name, hash);
+    pthread_mutex_unlock(&cat->lock);
+    return *out_id ? 0 : TS_ENOTFOUND;
+}
+
+int sto_uid_make(struct sto_catalog *cat, enum sto_uid_kind kind, struct ts_slice name, uint32_t *out_id,
+                 struct ts_error *err)
+{
+    uint32_t hash = sto_uidtab__hash(name);
+    *out_id = 0;
+    if (cat->read_only && sto_uid_find(cat, kind, name, out_id) < 0)
+        return ts_error_set(err, TS_EINVAL, "the store is open read-only");
+    pthread_mutex_lock(&cat->lock);
+    int rc = sto_uid__make_locked(cat, kind, name, hash, out_id, err);
+    pthread_mutex_unlock(&cat->lock);
+    return rc;
+}
+
+struct ts_slice sto_uid_name(const struct sto_catalog *cat, enum sto_uid_kind kind, uint32_t id)
+{
+    return sto_uidtab__name(&cat->uids[kind], id);
+}
+
+uint32_t sto_uid_max(const struct sto_catalog *cat, enum sto_uid_kind kind)
+{
+    return atomic_load_explicit(&cat->uids[kind].max_id, memory_order_acquire); /* partner: sto_uidtab__put */
+}
+
+void sto_uid_suggest(struct sto_catalog *cat, enum sto_uid_kind kind, struct ts_slice prefix, size_t max,
+                     void (*each)(void *arg, uint32_t id, struct ts_slice name), void *arg)
+{
+    sto_suggest__names(&cat->uids[kind], prefix, max, each, arg);
+}
+
+/* The name `to` is free and `from` is there? *out_id is its id. */
+static int rename_check(struct sto_catalog *cat, enum sto_uid_kind kind, struct ts_slice from,
+                        struct ts_slice to, uint32_t *out_id, struct ts_error *err)
+{
+    struct sto_uidtab *t = &cat->uids[kind];
+    *out_id = sto_uidtab__find(t, from, sto_uidtab__hash(from));
+    if (!*out_id)
+        return ts_error_set(err, TS_ENOTFOUND, "no such %s: %.*s", sto_uid__kind_name(kind), (int)from.n,
+                            from.p);
+    if (sto_uidtab__find(t, to, sto_uidtab__hash(to)))
+        return ts_error_set(err, TS_EEXIST, "%s exists already: %.*s", sto_uid__kind_name(kind), (int)to.n,
+                            to.p);
+    return 0;
+}
+
+/* Log first, memory second. log_lock is held, so nothing gets into the log between. */
+static int rename_logged(struct sto_catalog *cat, enum sto_uid_kind kind, struct ts_slice from,
+                         struct ts_slice to, struct ts_error *err)
+{
+    uint32_t id;
+    pthread_mutex_lock(&cat->lock);
+    int rc = rename_check(cat, kind, from, to, &id, err);
+    pthread_mutex_unlock(&cat->lock);
+    TS_TRY(rc);
+    TS_TRY(sto_catalog__write(cat, false, false, err)); /* the log knows the id before it renames it */
+    TS_TRY(sto_catlog__rename(cat->log, kind, id, to, err));
+    rc = sto_reclog_flush(cat->log, true, err);
+    if (rc == 0) {
+        pthread_mutex_lock(&cat->lock);
+        rc = rename_check(cat, kind, from, to, &id, err); /* somebody may have made `to` meanwhile */
+        if (rc == 0) {
+            sto_uidtab__rename(&cat->uids[kind], id, to);
+            atomic_fetch_add_explicit(&cat->generation, 1,
+                                      memory_order_release); /* partner: sto_catalog_generation */
+        }
+        pthread_mutex_unlock(&cat->lock);
+    }
+    if (rc < 0) { /* the record is in the log or in its buffer: take it back by another */
+        (void)sto_catlog__rename(cat->log, kind, id, from, NULL);
+        (void)sto_reclog_flush(cat->log, true, NULL);
+    }
+    return rc;
+}
+
+int sto_uid_rename(struct sto_catalog *cat, enum sto_uid_kind kind, struct ts_slice from, struct ts_slice to,
+                   struct ts_error *err)
+{
+    TS_TRY(sto_uid__check(kind, to, err));
+    if (cat->read_only)
+        return ts_error_set(err, TS_EINVAL, "the store is open read-only");
+    pthread_mutex_lock(&cat->log_lock);
+    int rc = rename_logged(cat, kind, from, to, err);
+    pthread_mutex_unlock(&cat->log_lock);
+    return rc;
+}

@@ -1,0 +1,58 @@
+/*
+ * uid.h - the names of one kind and their ids.
+ *
+ * Threads    sto_uidtab__name and max_id: any thread, no lock. The rest: the catalog's lock.
+ * Invariant  bytes of a name are never changed or freed while the table lives: a rename publishes new ones
+ * Not here   the doors sto_uid_* are declared in catalog.h; suggestions (suggest.h); the log (catlog.h)
+ */
+#ifndef STORAGE_CATALOG_UID_H
+#define STORAGE_CATALOG_UID_H
+
+#include "base/buf.h"
+#include "base/bytes.h"
+#include "base/mem.h"
+#include "storage/catalog/dense.h"
+#include "storage/catalog/idruns.h"
+#include "storage/catalog/idtab.h"
+#include "storage/catalog/suggest.h"
+
+#define STO_UID_MAX_NAME_BYTES 65535u      /* lengths are kept in 16 bits */
+#define STO_UID_MAX_ID         0xfffffffdu /* last id given out */
+
+struct sto_uidtab {
+    struct sto_dense names;     /* id -> length u16 and bytes */
+    struct sto_idtab by_name;   /* hash of name -> id; entries of old names stay and are passed over */
+    struct ts_arena arena;      /* of names */
+    char *room, *room_end;      /* part of the arena that is free for names */
+    _Atomic uint32_t max_id;    /* highest id given out; store(release) after the name - load(acquire) */
+    uint32_t n_names;           /* ids that have a name */
+    struct sto_idruns pending;  /* ids not handed to the log yet */
+    struct sto_suggest suggest; /* sorted names; has a lock of its own */
+    _Atomic uint64_t n_changes; /* names replaced, or given to an id below max_id: the sorted index is void */
+};
+
+/** Hash for the functions below. */
+uint32_t sto_uidtab__hash(struct ts_slice name);
+/** Id of a name, 0 if there is none. */
+uint32_t sto_uidtab__find(const struct sto_uidtab *t, struct ts_slice name, uint32_t hash);
+/** Copy of a name's bytes in the table's memory, for sto_uidtab__put. */
+const void *sto_uidtab__intern(struct sto_uidtab *t, struct ts_slice name);
+/** Publish the interned name of a new id (the caller knows that neither is there). */
+void sto_uidtab__put(struct sto_uidtab *t, uint32_t id, const void *interned, uint32_t hash);
+/** Give a known id another name. */
+void sto_uidtab__rename(struct sto_uidtab *t, uint32_t id, struct ts_slice name);
+/** Slice of what intern made. */
+static inline struct ts_slice sto_uidtab__slice(const void *interned)
+{
+    return interned ? (struct ts_slice){(const char *)interned + 2, ts_ld16(interned)}
+                    : (struct ts_slice){NULL, 0};
+}
+/** Name of an id, {NULL, 0} if there is none. Any thread. */
+static inline struct ts_slice sto_uidtab__name(const struct sto_uidtab *t, uint32_t id)
+{
+    return sto_uidtab__slice(sto_dense__get(&t->names, id));
+}
+void sto_uidtab__init(struct sto_uidtab *t);
+void sto_uidtab__release(struct sto_uidtab *t);
+
+#endif

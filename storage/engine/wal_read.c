@@ -1,0 +1,458 @@
+/*
+ * wal_read.c - write-ahead log, the reading half: replay with the torn-tail rule, drop.
+ *
+ * After a power cut the pages of one file are there in any order. So the first bad record ends a segment;
+ * whether that is a torn tail (cut it) or damage (refuse) depends on what is known to have been on disk:
+ * below the highest mark found anywhere in the segment, and below the length that the header of the following
+ * segment states.
+ *
+ * Format     docs/FORMAT.md "Write-ahead log"
+ * Threads    one; no writer at work in these segments
+ * Invariant  what ops are told of a segment is a front part of what was written there
+ */
+#include "storage/engine/wal.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "storage/engine/wal_format.h"
+
+#define WINDOW_BYTES (1u << 20)
+#define OUT_POINTS   4096u
+#define MARK_BYTES   (STO_WAL_RECORD_HEAD_BYTES + STO_WAL_MARK_BODY_BYTES)
+
+/* A segment found in the folder. */
+struct found {
+    struct sto_wal_head head; /* name as the file is called; the rest if head_rc is 0 */
+    int head_rc;              /* 0; TS_ENOTFOUND: too short or damaged header */
+    uint64_t size_bytes;      /* of the file */
+    uint64_t known_bytes;     /* length stated by the segment that follows; 0 = nobody says */
+};
+
+/* Names found in the folder. */
+struct list {
+    struct found *v;
+    size_t n, cap;
+};
+
+/* One replay. */
+struct replay {
+    const struct ts_fs *fs;
+    const char *dir;
+    bool read_only;
+    const struct sto_wal_replay_ops *ops;
+    void *arg;
+    struct sto_wal_replay_result *out;
+
+    /* the open segment */
+    const struct found *seg;
+    char path[PATH_MAX];
+    struct ts_file *file;
+    uint32_t salt;
+    uint64_t limit;    /* bytes that are looked at */
+    uint64_t mark_off; /* highest mark seen */
+
+    /* window into it */
+    uint8_t *win;
+    uint64_t win_off;
+    size_t win_n, win_cap;
+
+    /* handles by number in the segment; NULL = left out */
+    const struct sto_series **series;
+    uint32_t n_series, series_cap;
+    struct sto_wal_def def; /* the one being read; large, so not on the stack */
+    struct sto_point points[OUT_POINTS];
+};
+
+/* --- the folder ------------------------------------------------------------------------------------------
+ */
+
+static int add_name(void *arg, const char *text)
+{
+    struct list *l = arg;
+    struct sto_wal_name name;
+    if (!sto_wal__name_parse(text, &name))
+        return 0;
+    if (l->n == l->cap) {
+        l->cap = l->cap ? l->cap * 2 : 64;
+        l->v = ts_xrealloc(l->v, l->cap * sizeof(*l->v));
+    }
+    l->v[l->n++] = (struct found){.head.name = name};
+    return 0;
+}
+
+static int by_age(const void *a, const void *b)
+{
+    const struct sto_wal_name *x = &((const struct found *)a)->head.name,
+                              *y = &((const struct found *)b)->head.name;
+    if (x->run != y->run)
+        return x->run < y->run ? -1 : 1;
+    if (x->gen != y->gen)
+        return x->gen < y->gen ? -1 : 1;
+    if (x->worker != y->worker)
+        return x->worker < y->worker ? -1 : 1;
+    return x->segment < y->segment ? -1 : x->segment > y->segment;
+}
+
+/* Segments of the folder, oldest first. A missing folder has none. */
+static int list_segments(const struct ts_fs *fs, const char *dir, struct list *out, struct ts_error *err)
+{
+    if (strlen(dir) + 1 + STO_WAL_NAME_BYTES > PATH_MAX)
+        return ts_error_set(err, TS_EINVAL, "path too long: %s", dir);
+    int rc = fs->list(fs, dir, add_name, out, err);
+    if (rc == TS_ENOTFOUND) {
+        if (err)
+            *err = (struct ts_error){0};
+        rc = 0;
+    }
+    if (out->n)
+        qsort(out->v, out->n, sizeof(*out->v), by_age);
+    return rc;
+}
+
+static void segment_path(const char *dir, const struct sto_wal_name *name, char *out)
+{
+    char text[STO_WAL_NAME_BYTES];
+    sto_wal__name_print(name, text);
+    snprintf(out, PATH_MAX, "%s/%s", dir, text);
+}
+
+/* Unlink segments of generations <= gen. The folder is not synced: one that comes back is deleted again. */
+static int drop_segments(const struct ts_fs *fs, const char *dir, const struct list *l, uint64_t gen,
+                         struct ts_error *err)
+{
+    char path[PATH_MAX];
+    for (size_t i = 0; i < l->n; i++) {
+        if (l->v[i].head.name.gen > gen)
+            continue;
+        segment_path(dir, &l->v[i].head.name, path);
+        int rc = fs->unlink(fs, path, err);
+        if (rc < 0 && rc != TS_ENOTFOUND)
+            return rc;
+    }
+    return 0;
+}
+
+int sto_wal_drop(const struct ts_fs *fs, const char *dir, uint64_t gen, struct ts_error *err)
+{
+    struct list l = {0};
+    int rc = list_segments(fs, dir, &l, err);
+    if (rc == 0)
+        rc = drop_segments(fs, dir, &l, gen, err);
+    ts_free(l.v);
+    return rc;
+}
+
+/* Read a segment's header and size. A header that is short or damaged is not an error yet. */
+static int read_head(const struct ts_fs *fs, const char *dir, struct found *f, struct ts_error *err)
+{
+    char path[PATH_MAX];
+    uint8_t bytes[STO_WAL_HEADER_BYTES];
+    struct sto_wal_head head;
+    struct ts_file *file;
+    size_t n = 0;
+    segment_path(dir, &f->head.name, path);
+    TS_TRY(fs->open(fs, path, TS_OPEN_READ, &file, err));
+    int rc = fs->size(file, &f->size_bytes, err);
+    if (rc == 0)
+        rc = fs->pread(file, bytes, sizeof(bytes), 0, &n, err);
+    fs->close(file, NULL);
+    if (rc < 0)
+        return rc;
+    f->head_rc = TS_ENOTFOUND;
+    if (n < sizeof(bytes)) /* a short read must not pass for a short file */
+        return n == f->size_bytes ? 0 : ts_error_set(err, TS_EIO, "%s: short read of the header", path);
+    rc = sto_wal__head_get(bytes, &head);
+    if (rc == TS_EVERSION)
+        return ts_error_set(err, rc, "%s has format version %u; this program reads version %u", path,
+                            ts_ld32(bytes + 8), STO_WAL_VERSION);
+    if (rc < 0)
+        return 0;
+    if (by_age(&(struct found){.head = head}, f) != 0)
+        return ts_error_set(err, TS_ECORRUPT,
+                            "%s is a segment of another name (its header says run %u, worker %u, segment %u)",
+                            path, head.name.run, head.name.worker, head.name.segment);
+    f->head = head;
+    f->head_rc = 0;
+    return 0;
+}
+
+/* What a segment's header says of the one before it: that one must be there in that length. */
+static int check_chain(const struct replay *r, const struct list *l, const struct found *f,
+                       uint64_t flushed_gen, struct ts_error *err)
+{
+    if (f->head_rc < 0 || f->head.prev_segment == STO_WAL_NO_SEGMENT || f->head.prev_gen <= flushed_gen)
+        return 0;
+    struct found want = {.head.name = f->head.name};
+    want.head.name.gen = f->head.prev_gen;
+    want.head.name.segment = f->head.prev_segment;
+    char path[PATH_MAX];
+    segment_path(r->dir, &want.head.name, path);
+    struct found *prev = bsearch(&want, l->v, l->n, sizeof(*l->v), by_age);
+    if (!prev)
+        return ts_error_set(err, TS_ECORRUPT, "%s is missing (it had %" PRIu64 " bytes)", path,
+                            f->head.prev_bytes);
+    if (prev->size_bytes < f->head.prev_bytes)
+        return ts_error_set(err, TS_ECORRUPT, "%s ends at offset %" PRIu64 ", it had %" PRIu64 " bytes", path,
+                            prev->size_bytes, f->head.prev_bytes);
+    prev->known_bytes = f->head.prev_bytes;
+    return 0;
+}
+
+/* --- one segment -------------------------------------------------------------------------------------------
+ */
+
+/* The bytes [off, off + n) of the segment; *out_n < n only at its limit. Borrowed until the next call. */
+static int look(struct replay *r, uint64_t off, size_t n, const uint8_t **out, size_t *out_n,
+                struct ts_error *err)
+{
+    if (n > r->limit - off)
+        n = (size_t)(r->limit - off);
+    if (off < r->win_off || off + n > r->win_off + r->win_n) {
+        size_t want = n > WINDOW_BYTES ? n : WINDOW_BYTES;
+        if (want > r->win_cap) {
+            uint8_t *p = ts_try_realloc(r->win, want);
+            if (!p)
+                return ts_error_set(err, TS_ENOMEM, "no memory for a record of %zu bytes in %s", n, r->path);
+            r->win = p;
+            r->win_cap = want;
+        }
+        r->win_n = 0;
+        r->win_off = off;
+        TS_TRY(r->fs->pread(r->file, r->win, want, off, &r->win_n, err));
+        if (r->win_n < n)
+            return ts_error_set(err, TS_EIO, "%s: short read at offset %" PRIu64, r->path, off + r->win_n);
+    }
+    *out = r->win + (off - r->win_off);
+    *out_n = n;
+    return 0;
+}
+
+/* The record at off: *out_n is the length of its body, or 0 if there is no good record. */
+static int look_record(struct replay *r, uint64_t off, const uint8_t **out_body, size_t *out_n,
+                       struct ts_error *err)
+{
+    const uint8_t *p;
+    size_t n;
+    *out_n = 0;
+    TS_TRY(look(r, off, STO_WAL_RECORD_HEAD_BYTES, &p, &n, err));
+    if (n < STO_WAL_RECORD_HEAD_BYTES)
+        return 0;
+    size_t n_body = ts_ld32(p);
+    if (n_body == 0 || n_body > STO_WAL_MAX_RECORD_BYTES ||
+        n_body > r->limit - off - STO_WAL_RECORD_HEAD_BYTES)
+        return 0;
+    TS_TRY(look(r, off, STO_WAL_RECORD_HEAD_BYTES + n_body, &p, &n, err));
+    const uint8_t *body = p + STO_WAL_RECORD_HEAD_BYTES;
+    if (sto_wal__record_crc(r->salt, p, body, n_body) != ts_ld32(p + 4))
+        return 0;
+    *out_body = body;
+    *out_n = n_body;
+    return 0;
+}
+
+/* Marks behind a bad record: the chain of records is broken there, so every place is tried. */
+static int find_marks(struct replay *r, uint64_t off, struct ts_error *err)
+{
+    while (off + MARK_BYTES <= r->limit) {
+        const uint8_t *p;
+        size_t n;
+        size_t want = r->limit - off < WINDOW_BYTES ? (size_t)(r->limit - off) : WINDOW_BYTES;
+        TS_TRY(look(r, off, want, &p, &n, err));
+        for (size_t i = 0; i + MARK_BYTES <= n; i++) {
+            uint64_t mark;
+            if (p[i] == STO_WAL_MARK_BODY_BYTES && sto_wal__mark_get(p + i, r->salt, &mark) &&
+                mark <= off + i && mark > r->mark_off)
+                r->mark_off = mark;
+        }
+        off += n - MARK_BYTES + 1;
+    }
+    return 0;
+}
+
+/* The checksum is right and the contents make no sense: not a torn write. */
+static int nonsense(const struct replay *r, uint64_t off, const char *what, struct ts_error *err)
+{
+    return ts_error_set(err, TS_ECORRUPT, "%s: record at offset %" PRIu64 " %s", r->path, off, what);
+}
+
+static int take_series(struct replay *r, uint64_t off, const uint8_t *p, const uint8_t *end,
+                       struct ts_error *err)
+{
+    struct sto_wal_def *d = &r->def;
+    while (p < end) {
+        if (!(p = sto_wal__def_get(p, end, d)))
+            return nonsense(r, off, "holds a malformed series definition", err);
+        if (r->n_series == r->series_cap) {
+            uint32_t cap = r->series_cap ? r->series_cap * 2 : 1024;
+            const struct sto_series **v = ts_try_realloc(r->series, cap * sizeof(*v));
+            if (!v)
+                return ts_error_set(err, TS_ENOMEM, "no memory for %u series in %s", cap, r->path);
+            r->series = v;
+            r->series_cap = cap;
+        }
+        struct ts_error why = {0};
+        const struct sto_series *s =
+            r->ops->series(r->arg, d->id, d->metric, d->tags, d->n_tags, d->text, d->metric_len, &why);
+        if (!s && why.code < 0)
+            return ts_error_set(err, why.code, "%s: record at offset %" PRIu64 ": %s", r->path, off,
+                                why.text);
+        r->series[r->n_series++] = s;
+    }
+    return 0;
+}
+
+static int take_points(struct replay *r, uint64_t off, const uint8_t *p, const uint8_t *end,
+                       struct ts_error *err)
+{
+    struct sto_wal_ctx ctx = STO_WAL_CTX_INIT;
+    while (p < end) {
+        size_t n, n_skipped;
+        p = sto_wal__points_get(p, end, &ctx, r->series, r->n_series, r->points, OUT_POINTS, &n, &n_skipped);
+        if (!p)
+            return nonsense(r, off, "holds a malformed operation", err);
+        r->out->n_skipped += n_skipped;
+        if (n == 0)
+            continue;
+        TS_TRY(r->ops->points(r->arg, r->seg->head.name.gen, r->points, n, err));
+        r->out->n_points += n;
+    }
+    return 0;
+}
+
+static int take_record(struct replay *r, uint64_t off, const uint8_t *body, size_t n_body,
+                       struct ts_error *err)
+{
+    uint64_t mark;
+    switch (body[0]) {
+    case STO_WAL_POINTS:
+        return take_points(r, off, body + 1, body + n_body, err);
+    case STO_WAL_SERIES:
+        return take_series(r, off, body + 1, body + n_body, err);
+    case STO_WAL_MARK:
+        if (!sto_wal__mark_get(body - STO_WAL_RECORD_HEAD_BYTES, r->salt, &mark) || mark > off)
+            return nonsense(r, off, "holds a malformed mark", err);
+        if (mark > r->mark_off)
+            r->mark_off = mark;
+        return 0;
+    default:
+        return ts_error_set(err, TS_EVERSION, "%s: record at offset %" PRIu64 " has unknown type %u", r->path,
+                            off, body[0]);
+    }
+}
+
+/* Make the cut last: what lay behind it must not come back after the next crash. */
+static int cut(const struct replay *r, uint64_t end_off, struct ts_error *err)
+{
+    struct ts_file *file;
+    TS_TRY(r->fs->open(r->fs, r->path, TS_OPEN_APPEND, &file, err));
+    int rc = r->fs->truncate(file, end_off, err);
+    if (rc == 0)
+        rc = r->fs->sync(file, err);
+    int close_rc = r->fs->close(file, rc < 0 ? NULL : err);
+    return rc < 0 ? rc : close_rc;
+}
+
+/* Good records end at off, the file does not: torn tail or damage? */
+static int bad_end(struct replay *r, uint64_t off, struct ts_error *err)
+{
+    TS_TRY(find_marks(r, off + 1, err));
+    uint64_t safe_off = r->mark_off > r->seg->known_bytes ? r->mark_off : r->seg->known_bytes;
+    if (off < safe_off)
+        return ts_error_set(err, TS_ECORRUPT,
+                            "%s: damaged record at offset %" PRIu64 ", below %" PRIu64 " all was on disk",
+                            r->path, off, safe_off);
+    r->out->n_torn++;
+    ts_log(TS_LOG_WARN, "torn tail of the write-ahead log %s file=%s offset=%" PRIu64 " lost_bytes=%" PRIu64,
+           r->read_only ? "passed over" : "cut", r->path, off, r->seg->size_bytes - off);
+    return r->read_only ? 0 : cut(r, off, err);
+}
+
+/* All records of the open segment. */
+static int read_records(struct replay *r, struct ts_error *err)
+{
+    uint64_t off = STO_WAL_HEADER_BYTES;
+    if (r->seg->head_rc < 0)
+        return r->limit == 0 ? 0 : bad_end(r, 0, err);
+    while (off < r->limit) {
+        const uint8_t *body = NULL;
+        size_t n_body;
+        TS_TRY(look_record(r, off, &body, &n_body, err));
+        if (n_body == 0)
+            break;
+        TS_TRY(take_record(r, off, body, n_body, err));
+        off += STO_WAL_RECORD_HEAD_BYTES + n_body;
+    }
+    r->out->n_bytes += off;
+    return off < r->seg->size_bytes ? bad_end(r, off, err) : 0;
+}
+
+static int read_segment(struct replay *r, const struct found *f, struct ts_error *err)
+{
+    r->seg = f;
+    r->salt = sto_wal__salt(&f->head.name);
+    r->limit = f->known_bytes ? f->known_bytes
+                              : f->size_bytes; /* behind a known end is what an append left that failed */
+    r->mark_off = 0;
+    r->win_n = 0;
+    r->n_series = 0;
+    segment_path(r->dir, &f->head.name, r->path);
+    TS_TRY(r->fs->open(r->fs, r->path, TS_OPEN_READ, &r->file, err));
+    int rc = read_records(r, err);
+    r->fs->close(r->file, NULL);
+    r->file = NULL;
+    r->out->n_segments++;
+    return rc;
+}
+
+static int replay_list(struct replay *r, const struct list *l, uint64_t flushed_gen, struct ts_error *err)
+{
+    for (size_t i = 0; i < l->n; i++)
+        if (l->v[i].head.name.gen > flushed_gen)
+            TS_TRY(read_head(r->fs, r->dir, &l->v[i], err));
+    for (size_t i = 0; i < l->n; i++)
+        if (l->v[i].head.name.gen > flushed_gen)
+            TS_TRY(check_chain(r, l, &l->v[i], flushed_gen, err));
+    for (size_t i = 0; i < l->n; i++)
+        if (l->v[i].head.name.gen > flushed_gen)
+            TS_TRY(read_segment(r, &l->v[i], err));
+    return 0;
+}
+
+int sto_wal_replay(const struct ts_fs *fs, const char *dir, uint64_t flushed_gen,
+                   const struct sto_wal_replay_ops *ops, void *arg, bool read_only,
+                   struct sto_wal_replay_result *out, struct ts_error *err)
+{
+    *out = (struct sto_wal_replay_result){0};
+    struct list l = {0};
+    int rc = list_segments(fs, dir, &l, err);
+    for (size_t i = 0; i < l.n; i++) {
+        if (l.v[i].head.name.run > out->max_run)
+            out->max_run = l.v[i].head.name.run;
+        if (l.v[i].head.name.gen > out->max_gen)
+            out->max_gen = l.v[i].head.name.gen;
+    }
+    if (rc == 0 && !read_only)
+        rc = drop_segments(fs, dir, &l, flushed_gen, err);
+    if (rc == 0 && l.n) {
+        struct replay *r = ts_xcalloc(1, sizeof(*r));
+        r->fs = fs;
+        r->dir = dir;
+        r->read_only = read_only;
+        r->ops = ops;
+        r->arg = arg;
+        r->out = out;
+        rc = replay_list(r, &l, flushed_gen, err);
+        ts_free(r->win);
+        ts_free(r->series);
+        ts_free(r);
+    }
+    ts_free(l.v);
+    return rc;
+}

@@ -1,0 +1,447 @@
+/*
+ * manifest.c - which files make up the store: a log of edits, rewritten as one snapshot now and then.
+ *
+ * Format     docs/FORMAT.md "Manifest"
+ * Threads    one background thread at a time (callers lock)
+ * Invariant  the state in memory is what a reader of the file would find
+ * Not here   framing, checksums, torn tails (reclog.c)
+ */
+#include "storage/engine/manifest.h"
+
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/bytes.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "storage/reclog.h"
+
+#define MANIFEST_KIND     "MANI"
+#define MANIFEST_VERSION  1u
+#define REWRITE_MIN_BYTES (64u << 10) /* a smaller log is never rewritten */
+#define REWRITE_DEAD      4u          /* rewrite when the log is this many times what a snapshot takes */
+#define FILE_MIN_BYTES    12u         /* of a file in a record: twelve varints */
+
+/* First byte of a record. */
+enum record {
+    RECORD_STATE = 1, /* everything; the first record of the file and no other */
+    RECORD_EDIT = 2,
+};
+
+struct sto_manifest {
+    struct sto_reclog *log;
+    struct sto_manifest_state state;
+    bool read_only;
+    bool made;  /* a STATE record was read or written */
+    bool stale; /* the log's buffer holds an edit that was refused: replace the log before it is used again */
+    uint64_t rewrite_bytes; /* length of the log at which a rewrite is considered */
+};
+
+/* --- bytes --------------------------------------------------------------------------------------------- */
+
+static void put_u64(struct ts_buf *b, uint64_t v)
+{
+    uint8_t *p = (uint8_t *)ts_buf_reserve(b, TS_VARINT_MAX_BYTES);
+    if (p)
+        b->n += (size_t)(ts_put_varint(p, v) - p);
+}
+
+static void put_files(struct ts_buf *b, const struct sto_sst_info *files, size_t n)
+{
+    put_u64(b, n);
+    for (size_t i = 0; i < n; i++) {
+        const struct sto_sst_info *f = &files[i];
+        put_u64(b, f->file_no);
+        put_u64(b, f->gen_lo);
+        put_u64(b, f->gen_hi);
+        put_u64(b, ts_zigzag(f->min_ms));
+        put_u64(b, ts_zigzag(f->max_ms));
+        put_u64(b, ts_zigzag(f->tomb_min_ms));
+        put_u64(b, ts_zigzag(f->tomb_max_ms));
+        put_u64(b, f->n_points);
+        put_u64(b, f->n_rows);
+        put_u64(b, f->n_tombs);
+        put_u64(b, f->t_bytes);
+        put_u64(b, f->s_bytes);
+    }
+}
+
+static void put_state(struct ts_buf *b, const struct sto_manifest_state *s)
+{
+    ts_buf_char(b, RECORD_STATE);
+    put_u64(b, MANIFEST_VERSION);
+    put_u64(b, s->n_shards);
+    put_u64(b, s->flushed_gen);
+    put_u64(b, s->run);
+    put_u64(b, s->next_file_no);
+    put_files(b, s->files, s->n_files);
+}
+
+static void put_edit(struct ts_buf *b, const struct sto_manifest_edit *e)
+{
+    ts_buf_char(b, RECORD_EDIT);
+    put_u64(b, e->flushed_gen);
+    put_u64(b, e->run);
+    put_u64(b, e->next_file_no);
+    put_u64(b, e->n_remove);
+    for (size_t i = 0; i < e->n_remove; i++)
+        put_u64(b, e->remove[i]);
+    put_files(b, e->add, e->n_add);
+}
+
+/* Reads varints; the first that is cut or too large makes all that follow 0 and sets bad. */
+struct reader {
+    const uint8_t *p, *end;
+    bool bad;
+};
+
+static uint64_t get_u64(struct reader *r, uint64_t max)
+{
+    uint64_t v = 0;
+    const uint8_t *p = r->bad ? NULL : ts_get_varint(r->p, r->end, &v);
+    if (!p || v > max) {
+        r->bad = true;
+        return 0;
+    }
+    r->p = p;
+    return v;
+}
+
+/* A count of things that take at least min_bytes each: no more than can be there. */
+static size_t get_count(struct reader *r, size_t min_bytes)
+{
+    uint64_t n = get_u64(r, SIZE_MAX);
+    if (n > (size_t)(r->end - r->p) / min_bytes)
+        r->bad = true;
+    return r->bad ? 0 : (size_t)n;
+}
+
+/* Files into a new array (ts_free it). */
+static int get_files(struct reader *r, struct sto_sst_info **out, size_t *out_n, struct ts_error *err)
+{
+    size_t n = get_count(r, FILE_MIN_BYTES);
+    *out = NULL;
+    *out_n = 0;
+    if (n == 0)
+        return 0;
+    struct sto_sst_info *v = ts_try_malloc(n * sizeof(*v));
+    if (!v)
+        return ts_error_set(err, TS_ENOMEM, "no memory for %zu files of the manifest", n);
+    for (size_t i = 0; i < n; i++) {
+        struct sto_sst_info *f = &v[i];
+        *f = (struct sto_sst_info){0};
+        f->file_no = get_u64(r, UINT64_MAX - 1);
+        f->gen_lo = get_u64(r, UINT64_MAX);
+        f->gen_hi = get_u64(r, UINT64_MAX);
+        f->min_ms = ts_unzigzag(get_u64(r, UINT64_MAX));
+        f->max_ms = ts_unzigzag(get_u64(r, UINT64_MAX));
+        f->tomb_min_ms = ts_unzigzag(get_u64(r, UINT64_MAX));
+        f->tomb_max_ms = ts_unzigzag(get_u64(r, UINT64_MAX));
+        f->n_points = get_u64(r, UINT64_MAX);
+        f->n_rows = get_u64(r, UINT64_MAX);
+        f->n_tombs = get_u64(r, UINT64_MAX);
+        f->t_bytes = get_u64(r, UINT64_MAX);
+        f->s_bytes = get_u64(r, UINT64_MAX);
+    }
+    *out = v;
+    *out_n = n;
+    return 0;
+}
+
+/* --- state -----------------------------------------------------------------------------------------------
+ */
+
+/* Index of a file, SIZE_MAX if it is not there. A store has hundreds of files. */
+static size_t find_file(const struct sto_sst_info *files, size_t n, uint64_t file_no)
+{
+    for (size_t i = 0; i < n; i++)
+        if (files[i].file_no == file_no)
+            return i;
+    return SIZE_MAX;
+}
+
+/* What the state will be after an edit; out->files is a new array. code: that of an edit that contradicts the
+ * state. */
+static int next_state(const struct sto_manifest_state *s, const struct sto_manifest_edit *e, int code,
+                      struct sto_manifest_state *out, struct ts_error *err)
+{
+    *out = *s;
+    if ((e->flushed_gen && e->flushed_gen < s->flushed_gen) || (e->run && e->run < s->run) ||
+        (e->next_file_no && e->next_file_no < s->next_file_no))
+        return ts_error_set(err, code, "manifest edit goes back: generation %llu, run %u, next file %llu",
+                            (unsigned long long)e->flushed_gen, e->run, (unsigned long long)e->next_file_no);
+    out->flushed_gen = e->flushed_gen ? e->flushed_gen : s->flushed_gen;
+    out->run = e->run ? e->run : s->run;
+    out->next_file_no = e->next_file_no ? e->next_file_no : s->next_file_no;
+    out->files = ts_try_malloc((s->n_files + e->n_add + 1) * sizeof(*out->files));
+    if (!out->files)
+        return ts_error_set(err, TS_ENOMEM, "no memory for %zu files of the manifest", s->n_files + e->n_add);
+    if (s->n_files)
+        memcpy(out->files, s->files, s->n_files * sizeof(*s->files));
+    const char *what = NULL;
+    uint64_t file_no = 0;
+    for (size_t i = 0; i < e->n_remove && !what; i++) {
+        file_no = e->remove[i];
+        size_t k = find_file(out->files, out->n_files, file_no);
+        if (k == SIZE_MAX)
+            what = "removes a file that is not there";
+        else
+            out->files[k] = out->files[--out->n_files];
+    }
+    for (size_t i = 0; i < e->n_add && !what; i++) {
+        file_no = e->add[i].file_no;
+        if (find_file(out->files, out->n_files, file_no) != SIZE_MAX || file_no == 0)
+            what = "adds a file that is there already";
+        out->files[out->n_files++] = e->add[i];
+        if (file_no >= out->next_file_no)
+            out->next_file_no = file_no + 1;
+    }
+    if (!what)
+        return 0;
+    ts_free(out->files);
+    out->files = NULL;
+    return ts_error_set(err, code, "manifest edit %s: %llu", what, (unsigned long long)file_no);
+}
+
+static int malformed(struct ts_error *err)
+{
+    return ts_error_set(err, TS_ECORRUPT, "malformed manifest record");
+}
+
+static int read_state(struct sto_manifest *m, struct reader *r, struct ts_error *err)
+{
+    uint64_t version = get_u64(r, UINT64_MAX);
+    if (!r->bad && version != MANIFEST_VERSION)
+        return ts_error_set(err, TS_EVERSION, "manifest version %llu; this program reads version %u",
+                            (unsigned long long)version, MANIFEST_VERSION);
+    if (m->made)
+        return ts_error_set(err, TS_ECORRUPT, "a second state in the manifest");
+    m->state.n_shards = (uint32_t)get_u64(r, UINT32_MAX);
+    m->state.flushed_gen = get_u64(r, UINT64_MAX);
+    m->state.run = (uint32_t)get_u64(r, UINT32_MAX);
+    m->state.next_file_no = get_u64(r, UINT64_MAX);
+    TS_TRY(get_files(r, &m->state.files, &m->state.n_files, err));
+    m->made = true;
+    return r->bad || r->p != r->end || m->state.n_shards == 0 ? malformed(err) : 0;
+}
+
+static int read_edit(struct sto_manifest *m, struct reader *r, struct ts_error *err)
+{
+    struct sto_manifest_edit e = {0};
+    struct sto_manifest_state next;
+    struct sto_sst_info *add = NULL;
+    if (!m->made)
+        return ts_error_set(err, TS_ECORRUPT, "an edit before the first state in the manifest");
+    e.flushed_gen = get_u64(r, UINT64_MAX);
+    e.run = (uint32_t)get_u64(r, UINT32_MAX);
+    e.next_file_no = get_u64(r, UINT64_MAX);
+    e.n_remove = get_count(r, 1);
+    uint64_t *remove = ts_try_malloc((e.n_remove + 1) * sizeof(*remove));
+    if (!remove)
+        return ts_error_set(err, TS_ENOMEM, "no memory for a manifest edit");
+    for (size_t i = 0; i < e.n_remove; i++)
+        remove[i] = get_u64(r, UINT64_MAX);
+    e.remove = remove;
+    int rc = get_files(r, &add, &e.n_add, err);
+    e.add = add;
+    if (rc == 0)
+        rc = r->bad || r->p != r->end ? malformed(err) : next_state(&m->state, &e, TS_ECORRUPT, &next, err);
+    if (rc == 0) {
+        ts_free(m->state.files);
+        m->state = next;
+    }
+    ts_free(remove);
+    ts_free(add);
+    return rc;
+}
+
+static int on_record(void *arg, struct ts_slice body, struct ts_error *err)
+{
+    struct sto_manifest *m = arg;
+    const uint8_t *p = (const uint8_t *)body.p;
+    struct reader r = {.p = p + 1, .end = p + body.n};
+    if (body.n && p[0] == RECORD_STATE)
+        return read_state(m, &r, err);
+    if (body.n && p[0] == RECORD_EDIT)
+        return read_edit(m, &r, err);
+    return body.n ? ts_error_set(err, TS_EVERSION, "manifest record of unknown type %u", p[0])
+                  : malformed(err);
+}
+
+/* --- writing
+ * ------------------------------------------------------------------------------------------------ */
+
+/* Add the record in b to the log; b is released. */
+static int add_record(struct sto_reclog *log, struct ts_buf *b, struct ts_error *err)
+{
+    int rc = b->failed ? ts_error_set(err, TS_ENOMEM, "no memory for a manifest record")
+                       : sto_reclog_add(log, ts_buf_get(b), err);
+    ts_buf_release(b);
+    return rc;
+}
+
+static int emit_state(void *arg, struct sto_reclog *fresh, struct ts_error *err)
+{
+    const struct sto_manifest_state *s = arg;
+    struct ts_buf b;
+    ts_buf_init(&b, 0);
+    put_state(&b, s);
+    return add_record(fresh, &b, err);
+}
+
+/* Replace the log by one record that says all of s. */
+static int rewrite(struct sto_manifest *m, struct sto_manifest_state *s, struct ts_error *err)
+{
+    TS_TRY(sto_reclog_rewrite(m->log, emit_state, s, err));
+    m->stale = false;
+    m->rewrite_bytes = sto_reclog_bytes(m->log) * REWRITE_DEAD;
+    if (m->rewrite_bytes < REWRITE_MIN_BYTES)
+        m->rewrite_bytes = REWRITE_MIN_BYTES;
+    return 0;
+}
+
+/* Bytes of a snapshot, about. */
+static uint64_t snapshot_bytes(const struct sto_manifest_state *s)
+{
+    struct ts_buf b;
+    ts_buf_init(&b, 0);
+    put_state(&b, s);
+    uint64_t n = b.n;
+    ts_buf_release(&b);
+    return n;
+}
+
+/* After an edit: is most of the log dead? A rewrite that fails costs nothing but the space. */
+static void tidy(struct sto_manifest *m)
+{
+    uint64_t n = sto_reclog_bytes(m->log);
+    if (n < m->rewrite_bytes)
+        return;
+    struct ts_error err = {0};
+    if (n < snapshot_bytes(&m->state) * REWRITE_DEAD || rewrite(m, &m->state, &err) < 0) {
+        if (err.code < 0)
+            ts_log(TS_LOG_WARN, "manifest not rewritten error=%s", err.text);
+        m->rewrite_bytes = n + n / 2;
+    }
+}
+
+/* The disk is full and an edit was refused; the log's buffer still holds it. Is it certain that it is not on
+ * disk? */
+static int refused(struct sto_manifest *m, struct ts_error *err)
+{
+    struct ts_error why = {0};
+    m->stale = true;
+    int rc = rewrite(m, &m->state, &why);
+    if (rc == 0 || rc == TS_ENOSPC)
+        return TS_ENOSPC;
+    return ts_error_set(err, TS_EIO, "manifest edit in doubt: %s",
+                        why.text); /* written, but its sync failed */
+}
+
+/* Make one edit durable. */
+static int write_edit(struct sto_manifest *m, const struct sto_manifest_edit *edit,
+                      struct sto_manifest_state *next, struct ts_error *err)
+{
+    struct ts_buf b;
+    if (m->stale)
+        return rewrite(m, next, err);
+    ts_buf_init(&b, 0);
+    put_edit(&b, edit);
+    TS_TRY(add_record(m->log, &b, err));
+    int rc = sto_reclog_flush(m->log, true, err);
+    return rc == TS_ENOSPC ? refused(m, err) : rc;
+}
+
+int sto_manifest_apply(struct sto_manifest *m, const struct sto_manifest_edit *edit, struct ts_error *err)
+{
+    struct sto_manifest_state next;
+    if (m->read_only)
+        return ts_error_set(err, TS_EINVAL, "the store is open read-only");
+    TS_TRY(next_state(&m->state, edit, TS_EINVAL, &next, err));
+    int rc = write_edit(m, edit, &next, err);
+    if (rc < 0) {
+        ts_free(next.files);
+        return rc;
+    }
+    ts_free(m->state.files);
+    m->state = next;
+    tidy(m);
+    return 0;
+}
+
+/* --- open and close
+ * --------------------------------------------------------------------------------------------- */
+
+static int not_a_store(const char *dir, struct ts_error *err)
+{
+    return ts_error_set(err, TS_ENOTFOUND, "%s is not a tsd store", dir);
+}
+
+/* The first record of a new store. */
+static int make_store(struct sto_manifest *m, uint32_t n_shards, struct ts_error *err)
+{
+    m->state = (struct sto_manifest_state){.n_shards = n_shards, .next_file_no = 1};
+    TS_TRY(emit_state(&m->state, m->log, err));
+    TS_TRY(sto_reclog_flush(m->log, true, err));
+    m->made = true;
+    return 0;
+}
+
+static int open_log(struct sto_manifest *m, const struct ts_fs *fs, const char *path, const char *dir,
+                    bool create, uint32_t n_shards, struct ts_error *err)
+{
+    struct ts_file *probe;
+    int rc = fs->open(fs, path, TS_OPEN_READ, &probe, err);
+    if (rc == TS_ENOTFOUND && (!create || m->read_only))
+        return not_a_store(dir, err);
+    if (rc < 0 && rc != TS_ENOTFOUND)
+        return rc;
+    if (rc == 0)
+        fs->close(probe, NULL);
+    TS_TRY(sto_reclog_open(fs, path, MANIFEST_KIND, m->read_only, on_record, m, &m->log, err));
+    if (m->made)
+        return 0;
+    /* the first start ended before the first record: nothing was stored yet */
+    return create && !m->read_only ? make_store(m, n_shards, err) : not_a_store(dir, err);
+}
+
+int sto_manifest_open(const struct ts_fs *fs, const char *dir, bool create, bool read_only, uint32_t n_shards,
+                      struct sto_manifest **out_m, struct ts_error *err)
+{
+    *out_m = NULL;
+    if (create && n_shards == 0)
+        TS_BUG("a store without shards");
+    size_t n_dir = strlen(dir);
+    char *path = ts_xmalloc(n_dir + sizeof("/" STO_MANIFEST_NAME));
+    memcpy(path, dir, n_dir);
+    memcpy(path + n_dir, "/" STO_MANIFEST_NAME, sizeof("/" STO_MANIFEST_NAME));
+    struct sto_manifest *m = ts_xcalloc(1, sizeof(*m));
+    m->read_only = read_only;
+    m->rewrite_bytes = REWRITE_MIN_BYTES;
+    int rc = open_log(m, fs, path, dir, create, n_shards, err);
+    ts_free(path);
+    if (rc < 0) {
+        sto_manifest_close(m);
+        return rc;
+    }
+    *out_m = m;
+    return 0;
+}
+
+void sto_manifest_close(struct sto_manifest *m)
+{
+    if (!m)
+        return;
+    if (m->stale && rewrite(m, &m->state, NULL) < 0)
+        ts_log(TS_LOG_WARN,
+               "manifest left open: the disk is full, and closing would write an edit that was refused");
+    else
+        sto_reclog_close(m->log, NULL);
+    ts_free(m->state.files);
+    ts_free(m);
+}
+
+const struct sto_manifest_state *sto_manifest_state(const struct sto_manifest *m)
+{
+    return &m->state;
+}

@@ -14,7 +14,7 @@
 
 #define STACK_CELLS                                                                                          \
     256 /* rows up to this need no heap; most rows of a memstore that are out of order have fewer */
-#define INSERTION_MAX 64 /* below, two radix passes over 2048 counters cost more */
+#define INSERTION_MAX 24 /* below, looking for order costs more */
 #define RADIX_BITS    11 /* two passes sort the 22 bits of an offset */
 #define RADIX_BUCKETS (1u << RADIX_BITS)
 #define KEY_OFF_SHIFT 32 /* a key is offset << 32 | place in order of arrival */
@@ -68,13 +68,43 @@ static void radix_pass(const uint64_t *from, uint64_t *to, uint32_t n, unsigned 
         to[at[from[i] >> shift & (RADIX_BUCKETS - 1)]++] = from[i];
 }
 
-/* Keys come in order of arrival, so a stable sort by offset sorts whole keys. */
+/* a keys in keys and b keys in late, each sorted, into keys; from the end, so that no room is needed. */
+static void merge_late(uint64_t *keys, uint32_t a, const uint64_t *late, uint32_t b)
+{
+    while (b > 0) {
+        bool take_late = a == 0 || keys[a - 1] < late[b - 1];
+        keys[a + b - 1] = take_late ? late[b - 1] : keys[a - 1];
+        b -= take_late;
+        a -= !take_late;
+    }
+}
+
+/* Keys come in order of arrival, mostly that of time: the late ones are taken out, sorted by themselves (from
+ * one more sender they are in order, too) and merged in. If they are many, a radix sort by offset; it is
+ * stable, and that sorts whole keys: of equal offsets those that were not late came first. */
 static void sort_keys(uint64_t *keys, uint64_t *tmp, uint32_t n)
 {
     if (n <= INSERTION_MAX) {
         sort_insertion(keys, n);
         return;
     }
+    uint32_t a = 0, b = 0;
+    uint64_t max = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        uint64_t k = keys[i];
+        bool late = k < max;
+        tmp[b] = k;
+        keys[a] = k;
+        b += late;
+        a += !late;
+        max = late ? max : k;
+    }
+    if (b <= n / 2) {
+        sort_keys(tmp, tmp + b, b);
+        merge_late(keys, a, tmp, b);
+        return;
+    }
+    memcpy(keys + a, tmp, b * sizeof(*keys));
     radix_pass(keys, tmp, n, KEY_OFF_SHIFT);
     radix_pass(tmp, keys, n, KEY_OFF_SHIFT + RADIX_BITS);
 }

@@ -20,12 +20,14 @@
 #define NO_HOUR_LO      INT32_MAX
 #define NO_HOUR_HI      INT32_MIN
 
-/* How many points ahead memory is asked for: the series, then its head, then the row, then its tail. Each
- * step needs the one before it to have arrived (bench_memstore, 10,000 series round robin). */
-#define AHEAD_SERIES 16
-#define AHEAD_HEAD   12
-#define AHEAD_ROW    8
-#define AHEAD_TAIL   4
+/* When a point has its steps, counted in points after its series was asked for: its head is asked for, then
+ * the row, then the row's tail, then it is applied. Each step needs what the one before asked for
+ * (bench_memstore, 10,000 series). */
+#define AT_HEAD     4
+#define AT_ROW      8
+#define AT_TAIL     12
+#define AT_APPLY    16
+#define AHEAD_SLOTS 16 /* power of two, more than AT_APPLY - AT_HEAD */
 
 /* First rows of 1024 series. */
 struct mem_page {
@@ -374,43 +376,62 @@ static void apply_del(struct sto_mem *mem, const struct sto_point *p)
     }
 }
 
-static inline void fetch_ahead(struct sto_mem *mem, const struct sto_point *points, size_t n, size_t i)
+/* Points on their way through sto_mem_apply: what an earlier step found. */
+struct ahead {
+    _Atomic(struct sto_mem_row *) *head[AHEAD_SLOTS]; /* of the series of point i, at i mod AHEAD_SLOTS */
+    struct sto_mem_row *row[AHEAD_SLOTS];             /* newest row then; for prefetching only */
+};
+
+static inline void step_head(struct sto_mem *mem, struct ahead *a, const struct sto_point *points, size_t i)
 {
-    if (i + AHEAD_SERIES < n)
-        __builtin_prefetch(points[i + AHEAD_SERIES].series);
-    if (i + AHEAD_HEAD < n) {
-        _Atomic(struct sto_mem_row *) *head = peek_head(mem, points[i + AHEAD_HEAD].series->id);
-        if (head)
-            __builtin_prefetch((const void *)head);
-    }
-    if (i + AHEAD_ROW < n) {
-        _Atomic(struct sto_mem_row *) *head = peek_head(mem, points[i + AHEAD_ROW].series->id);
-        if (head)
-            __builtin_prefetch(atomic_load_explicit(head, memory_order_relaxed), 1);
-    }
-    if (i + AHEAD_TAIL < n) {
-        _Atomic(struct sto_mem_row *) *head = peek_head(mem, points[i + AHEAD_TAIL].series->id);
-        struct sto_mem_row *row = head ? atomic_load_explicit(head, memory_order_relaxed) : NULL;
-        if (row)
-            __builtin_prefetch(row->tail, 1);
-    }
+    static _Atomic(struct sto_mem_row *) no_head; /* a delete makes no page */
+    bool is_del = points[i].flags >> STO_META_OP_SHIFT == STO_OP_DEL;
+    a->head[i % AHEAD_SLOTS] = is_del ? &no_head : owner_head(mem, points[i].series->id);
+    __builtin_prefetch((const void *)a->head[i % AHEAD_SLOTS]);
 }
 
+static inline void step_row(struct ahead *a, size_t i)
+{
+    a->row[i % AHEAD_SLOTS] = atomic_load_explicit(a->head[i % AHEAD_SLOTS], memory_order_relaxed);
+    __builtin_prefetch(a->row[i % AHEAD_SLOTS], 1);
+}
+
+static inline void step_tail(const struct ahead *a, size_t i)
+{
+    const struct sto_mem_row *row = a->row[i % AHEAD_SLOTS];
+    if (row)
+        __builtin_prefetch(row->tail, 1);
+}
+
+static inline void apply_one(struct sto_mem *mem, _Atomic(struct sto_mem_row *) *head,
+                             const struct sto_point *p)
+{
+    if (__builtin_expect(p->flags >> STO_META_OP_SHIFT == STO_OP_DEL, 0)) {
+        apply_del(mem, p);
+        return;
+    }
+    struct sto_mem_row *row = atomic_load_explicit(head, memory_order_relaxed);
+    if (__builtin_expect(!row || !row_covers(row, p->ts_ms), 0))
+        row = find_or_link(mem, head, p->series, p->ts_ms);
+    append(mem, row, (p->flags & STO_META_FLAGS_MASK) | (uint32_t)(p->ts_ms - row->hour * TS_HOUR_MS), p->m);
+}
+
+/* A pipeline: each turn takes one point a step further in each stage. i - X wraps to a huge number while i <
+ * X. */
 void sto_mem_apply(struct sto_mem *mem, const struct sto_point *points, size_t n)
 {
-    for (size_t i = 0; i < n; i++) {
-        const struct sto_point *p = &points[i];
-        fetch_ahead(mem, points, n, i);
-        if (__builtin_expect(p->flags >> STO_META_OP_SHIFT == STO_OP_DEL, 0)) {
-            apply_del(mem, p);
-            continue;
-        }
-        _Atomic(struct sto_mem_row *) *head = owner_head(mem, p->series->id);
-        struct sto_mem_row *row = atomic_load_explicit(head, memory_order_relaxed);
-        if (__builtin_expect(!row || !row_covers(row, p->ts_ms), 0))
-            row = find_or_link(mem, head, p->series, p->ts_ms);
-        append(mem, row, (p->flags & STO_META_FLAGS_MASK) | (uint32_t)(p->ts_ms - row->hour * TS_HOUR_MS),
-               p->m);
+    struct ahead a;
+    for (size_t i = 0; i < n + AT_APPLY; i++) {
+        if (i < n)
+            __builtin_prefetch(points[i].series);
+        if (i - AT_HEAD < n)
+            step_head(mem, &a, points, i - AT_HEAD);
+        if (i - AT_ROW < n)
+            step_row(&a, i - AT_ROW);
+        if (i - AT_TAIL < n)
+            step_tail(&a, i - AT_TAIL);
+        if (i - AT_APPLY < n)
+            apply_one(mem, a.head[(i - AT_APPLY) % AHEAD_SLOTS], &points[i - AT_APPLY]);
     }
     uint64_t had = atomic_load_explicit(&mem->n_points, memory_order_relaxed);
     atomic_store_explicit(&mem->n_points, had + n, memory_order_relaxed);

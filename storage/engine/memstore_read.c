@@ -9,15 +9,23 @@
 #include "storage/engine/fold.h"
 #include "storage/engine/memstore_int.h"
 
-#define STACK_CELLS 256 /* unsorted rows up to this need no heap */
+#define STACK_CELLS      256 /* unsorted rows up to this need no heap */
+#define CACHE_LINE_BYTES 64
 
-/* Copy n cells in order of arrival. */
+/* Copy n cells in order of arrival. Chunks of one row lie apart: the next one is asked for before this one is
+ * copied. */
 static void copy_cells(const struct sto_mem_row *row, uint32_t n, uint32_t *meta, int64_t *m)
 {
-    const struct sto_mem_cell *chunk = row->first;
-    uint32_t cap = STO_MEM_FIRST_CELLS;
-    for (;;) {
+    const struct sto_mem_cell *chunk = row->first, *next = NULL;
+    for (uint32_t cap = STO_MEM_FIRST_CELLS;; cap = sto_mem__next_cap(cap)) {
         uint32_t k = n < cap ? n : cap;
+        if (n > cap) { /* the link was written before the state that counts the next chunk's first cell was
+                          published */
+            next = *sto_mem__link((struct sto_mem_cell *)(uintptr_t)chunk, cap);
+            __builtin_prefetch(next);
+            __builtin_prefetch((const char *)next + CACHE_LINE_BYTES);
+            __builtin_prefetch(next + sto_mem__next_cap(cap)); /* its link */
+        }
         for (uint32_t i = 0; i < k; i++) {
             meta[i] = chunk[i].meta;
             m[i] = chunk[i].m;
@@ -27,9 +35,7 @@ static void copy_cells(const struct sto_mem_row *row, uint32_t n, uint32_t *meta
             return;
         meta += k;
         m += k;
-        /* written before the state that counts the next cell was published */
-        chunk = *sto_mem__link((struct sto_mem_cell *)(uintptr_t)chunk, cap);
-        cap = sto_mem__next_cap(cap);
+        chunk = next;
     }
 }
 

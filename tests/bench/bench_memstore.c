@@ -1,5 +1,6 @@
 /*
- * bench_memstore.c - what a point costs in a memstore: time to append, memory, time to read rows.
+ * bench_memstore.c - what a point costs in a memstore: time to append, memory, time to read rows and to scan
+ * them.
  *
  * Usage      bench_memstore [n_series [n_rounds]]     default 10,000 series, 1,000 points each, round robin
  */
@@ -10,7 +11,7 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
-#include "storage/engine/memstore.h"
+#include "storage/engine/merge.h"
 
 #define BATCH   4096
 #define STEP_MS 10000
@@ -50,6 +51,33 @@ static void free_set(struct bench_set *set)
         ts_free(set->series[i]);
     ts_free(set->series);
     ts_free(set->order);
+}
+
+/* All rows in key order, as a flush reads them, or rows of all series of the set, as a query does. */
+static void bench_scan(const struct bench_set *set, struct sto_mem *mem, bool chosen)
+{
+    const struct sto_scan_spec spec = {.metric = 1,
+                                       .series =
+                                           chosen ? (const struct sto_series *const *)set->series : NULL,
+                                       .n_series = set->n,
+                                       .from_ms = STO_MIN_TS_MS,
+                                       .to_ms = STO_MAX_TS_MS,
+                                       .final = chosen};
+    struct sto_merge *merge;
+    struct sto_row row;
+    uint64_t n_rows = 0, n_cells = 0;
+    int64_t start = ts_clock_mono_ns();
+    if (sto_merge_new(&spec, NULL, 0, &mem, 1, &merge, NULL) < 0)
+        return;
+    while (sto_merge_next(merge, &row, NULL) == 1) {
+        n_rows++;
+        n_cells += row.cells->n;
+    }
+    sto_merge_free(merge);
+    double spent_ns = (double)(ts_clock_mono_ns() - start);
+    printf("%-24s %9" PRIu64 " cells   %6.2f ns/cell  %8.1f ns/row\n",
+           chosen ? "  scan of chosen" : "  scan of all", n_cells, spent_ns / (double)n_cells,
+           spent_ns / (double)n_rows);
 }
 
 /* Rounds of one point for each series; late: every fourth point is 175 s behind. */
@@ -92,6 +120,8 @@ static void bench_apply(const struct bench_set *set, uint32_t rounds, bool late,
     printf("%-24s %9" PRIu64 " cells   %6.2f ns/cell\n", "  read", n_cells,
            (double)(ts_clock_mono_ns() - start) / (double)n_cells);
     sto_cells_release(&cells);
+    bench_scan(set, mem, false);
+    bench_scan(set, mem, true);
     ts_free(batch);
     sto_mem_unref(mem);
 }

@@ -334,6 +334,7 @@ static int refused(struct sto_manifest *m, struct ts_error *err)
     int rc = rewrite(m, &m->state, &why);
     if (rc == 0 || rc == TS_ENOSPC)
         return TS_ENOSPC;
+    m->stale = false; /* the log is broken: nothing will be written any more */
     return ts_error_set(err, TS_EIO, "manifest edit in doubt: %s",
                         why.text); /* written, but its sync failed */
 }

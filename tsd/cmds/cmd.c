@@ -1,0 +1,330 @@
+/*
+ * cmd.c - from argv to a command: finding it, its options, its help page, and the one place that prints errors.
+ *
+ * Threads    see cmd.h
+ * Not here   the table (main.c)
+ */
+#include "tsd/cmds/cmd.h"
+
+#include "base/mem.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define CMD_MAX_TABLES 8
+#define CMD_NEAR       2 /* mistyped by at most this many letters */
+#define CMD_NAME_MAX   32
+
+/* One row for each code, in the order of enum ts_err; a unit test compares the numbers. */
+static const signed char exit_codes[TS_ERR_COUNT] = {
+    [-TS_OK] = TSD_EXIT_OK,
+    [-TS_ENOMEM] = TSD_EXIT_FAILED,
+    [-TS_EIO] = TSD_EXIT_FAILED,
+    [-TS_ENOSPC] = TSD_EXIT_FAILED,
+    [-TS_ECORRUPT] = TSD_EXIT_DAMAGE,
+    [-TS_EVERSION] = TSD_EXIT_FAILED,
+    [-TS_ENOTFOUND] = TSD_EXIT_FAILED,
+    [-TS_EEXIST] = TSD_EXIT_FAILED,
+    [-TS_EINVAL] = TSD_EXIT_FAILED,
+    [-TS_EPARSE] = TSD_EXIT_FAILED,
+    [-TS_ELIMIT] = TSD_EXIT_FAILED,
+    [-TS_EBUSY] = TSD_EXIT_FAILED,
+    [-TS_ETIMEOUT] = TSD_EXIT_FAILED,
+    [-TS_ECANCELLED] = TSD_EXIT_FAILED,
+    [-TS_EBACKEND] = TSD_EXIT_FAILED,
+};
+_Static_assert(-TS_EBACKEND + 1 == TS_ERR_COUNT, "a new code needs a row");
+
+static const struct ts_opt no_opts[] = {{.name = NULL}};
+static const struct ts_opt help_opts[] = {{.name = "help", .letter = 'h', .help = "Print this page."}, {.name = NULL}};
+
+int tsd_exit_of(int code)
+{
+    if (code > 0 || code <= -TS_ERR_COUNT)
+        return -1;
+    return exit_codes[-code];
+}
+
+/* --- texts --- */
+
+void tsd_say(const char *fmt, ...)
+{
+    char text[1024];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof(text), fmt, ap);
+    va_end(ap);
+    fprintf(stderr, "tsd: %s\n", text);
+}
+
+int tsd_fail(const struct ts_error *err)
+{
+    tsd_say("%s", err->text[0] ? err->text : ts_err_text(err->code));
+    int code = tsd_exit_of(err->code);
+    return code > 0 ? code : TSD_EXIT_FAILED;
+}
+
+int tsd_usage(const struct tsd_args *args, const char *fmt, ...)
+{
+    char text[1024];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof(text), fmt, ap);
+    va_end(ap);
+    tsd_say("%s; see tsd help %s", text, args->cmd->name);
+    return TSD_EXIT_USAGE;
+}
+
+int tsd_print(struct ts_slice text, struct ts_error *err)
+{
+    if (text.n && fwrite(text.p, 1, text.n, stdout) != text.n)
+        return ts_error_sys(err, TS_EIO, errno, "can't write the result to standard output");
+    return 0;
+}
+
+int tsd_print_end(struct ts_error *err)
+{
+    if (fflush(stdout) != 0 || ferror(stdout))
+        return ts_error_sys(err, TS_EIO, errno, "can't write the result to standard output");
+    return 0;
+}
+
+/* Lines of text, each with blanks in front. */
+static void cmd_indent(const char *text, const char *before, struct ts_buf *out)
+{
+    while (*text) {
+        size_t n = strcspn(text, "\n");
+        ts_buf_str(out, before);
+        ts_buf_append(out, text, n);
+        ts_buf_char(out, '\n');
+        text += n + (text[n] == '\n');
+    }
+}
+
+/* Keys of a table as option lines. */
+static void cmd_key_lines(const struct ts_conf_key *key, struct ts_buf *out)
+{
+    for (; key->name; key++) {
+        char name[64];
+        snprintf(name, sizeof(name), "%s", key->name);
+        for (char *p = name; *p; p++)
+            *p = *p == '_' ? '-' : *p;
+        const char *arg = key->type == TS_CONF_CHOICE  ? key->choices
+                          : key->type == TS_CONF_BOOL  ? "true|false"
+                          : key->type == TS_CONF_INT   ? "N"
+                          : key->type == TS_CONF_BYTES ? "BYTES"
+                                                       : "TEXT";
+        char def[80];
+        snprintf(def, sizeof(def), "Default %s.", key->def && *key->def ? key->def : "empty");
+        char help[1024];
+        snprintf(help, sizeof(help), "%s %s", key->help, def);
+        const struct ts_opt row[] = {{.name = name, .arg = arg, .help = help}, {.name = NULL}};
+        ts_opt_print_help(row, out);
+    }
+}
+
+void tsd_cmd_page(const struct tsd_cmd *cmd, struct ts_buf *out)
+{
+    ts_buf_printf(out, "tsd %s - %s\n\nUsage:\n", cmd->name, cmd->summary);
+    char before[CMD_NAME_MAX + 8];
+    snprintf(before, sizeof(before), "  tsd %s ", cmd->name);
+    cmd_indent(*cmd->usage ? cmd->usage : " ", before, out);
+    ts_buf_str(out, "\nOptions:\n");
+    if (cmd->opts)
+        ts_opt_print_help(cmd->opts, out);
+    ts_opt_print_help(help_opts, out);
+    if (cmd->tables) {
+        ts_buf_str(out, "\nKeys, as options, as lines of the configuration file (key = value, _ for -) or in the environment\n"
+                        "(TSD_KEY=value); the option wins over the environment, that over the file:\n");
+        for (const struct ts_conf_key *const *t = cmd->tables; *t; t++)
+            cmd_key_lines(*t, out);
+    }
+    if (cmd->details)
+        ts_buf_printf(out, "\n%s\n", cmd->details);
+    ts_buf_str(out, "\nExamples:\n");
+    cmd_indent(cmd->examples, "  ", out);
+    ts_buf_str(out, "\nExit codes: 0 fine, 1 failed, 2 wrong usage, 3 damaged data.\n");
+}
+
+void tsd_cmd_list(const struct tsd_cmd *table, struct ts_buf *out)
+{
+    ts_buf_str(out, "tsd - a time series database: takes points, keeps them, answers queries\n\n"
+                    "Usage:\n  tsd COMMAND [options] [words]\n\nCommands:\n");
+    for (const struct tsd_cmd *c = table; c->name; c++)
+        ts_buf_printf(out, "  %-9s %s\n", c->name, c->summary);
+    ts_buf_str(out, "\nEach command has a page: tsd help COMMAND.\n\nExamples:\n  tsd serve --data ./data\n"
+                    "  tsd query 2026/11/01 2026/11/04 sum web.hits --by day\n\n"
+                    "Exit codes: 0 fine, 1 failed, 2 wrong usage, 3 damaged data.\n");
+}
+
+/* --- finding --- */
+
+const struct tsd_cmd *tsd_cmd_find(const struct tsd_cmd *table, const char *name)
+{
+    for (const struct tsd_cmd *c = table; c->name; c++)
+        if (strcmp(c->name, name) == 0)
+            return c;
+    return NULL;
+}
+
+/* Letters to change, add or drop to come from a to b (both short). */
+static unsigned cmd_distance(const char *a, const char *b)
+{
+    unsigned row[CMD_NAME_MAX + 1];
+    size_t nb = strlen(b);
+    for (size_t j = 0; j <= nb; j++)
+        row[j] = (unsigned)j;
+    for (size_t i = 0; a[i]; i++) {
+        unsigned corner = row[0];
+        row[0] = (unsigned)i + 1;
+        for (size_t j = 0; j < nb; j++) {
+            unsigned change = corner + (a[i] != b[j]), drop = row[j + 1] + 1, add = row[j] + 1;
+            corner = row[j + 1];
+            row[j + 1] = change < drop ? (change < add ? change : add) : (drop < add ? drop : add);
+        }
+    }
+    return row[nb];
+}
+
+const struct tsd_cmd *tsd_cmd_near(const struct tsd_cmd *table, const char *name)
+{
+    const struct tsd_cmd *best = NULL;
+    unsigned least = CMD_NEAR + 1;
+    if (strlen(name) > CMD_NAME_MAX)
+        return NULL;
+    for (const struct tsd_cmd *c = table; c->name; c++) {
+        unsigned d = cmd_distance(name, c->name);
+        if (d < least && d < strlen(c->name)) {
+            least = d;
+            best = c;
+        }
+    }
+    return best;
+}
+
+const char *tsd_args_get(const struct tsd_args *args, const char *name)
+{
+    for (unsigned i = args->n_uses; i-- > 0;)
+        if (args->uses[i].name && strcmp(args->uses[i].name, name) == 0)
+            return args->uses[i].value ? args->uses[i].value : "";
+    return NULL;
+}
+
+bool tsd_args_has(const struct tsd_args *args, const char *name) { return tsd_args_get(args, name) != NULL; }
+
+/* --- running --- */
+
+/* The options of a row and --help, as one table; the caller frees it. */
+static struct ts_opt *cmd_all_opts(const struct tsd_cmd *cmd)
+{
+    const struct ts_opt *own = cmd->opts ? cmd->opts : no_opts;
+    size_t n = 0;
+    while (own[n].name)
+        n++;
+    struct ts_opt *all = ts_xcalloc(n + 2, sizeof(*all));
+    if (n)
+        memcpy(all, own, n * sizeof(*all));
+    all[n] = help_opts[0];
+    return all;
+}
+
+static struct ts_conf *cmd_conf(const struct tsd_cmd *cmd)
+{
+    unsigned n = 0;
+    if (!cmd->tables)
+        return NULL;
+    while (n < CMD_MAX_TABLES && cmd->tables[n])
+        n++;
+    return ts_conf_new(cmd->tables, n);
+}
+
+/* The file named by --config first, then the environment; options come last and win. */
+static int cmd_load_conf(const struct tsd_args *args, int argc, char *const *argv, struct ts_error *err)
+{
+    const char *path = NULL;
+    for (int i = 0; i < argc; i++) {
+        if (strcmp(argv[i], "--") == 0)
+            break;
+        if (strcmp(argv[i], "--config") == 0 && i + 1 < argc)
+            path = argv[i + 1];
+        else if (strncmp(argv[i], "--config=", 9) == 0)
+            path = argv[i] + 9;
+    }
+    if (path)
+        TS_TRY(ts_conf_load_file(args->conf, path, err));
+    return ts_conf_load_env(args->conf, err);
+}
+
+static int cmd_help_page(const struct tsd_cmd *cmd)
+{
+    struct ts_buf page;
+    struct ts_error err = {0};
+    ts_buf_init(&page, 0);
+    tsd_cmd_page(cmd, &page);
+    int rc = tsd_print(ts_buf_get(&page), &err);
+    if (rc == 0)
+        rc = tsd_print_end(&err);
+    ts_buf_release(&page);
+    return rc < 0 ? tsd_fail(&err) : TSD_EXIT_OK;
+}
+
+static int cmd_run(struct tsd_args *args, int argc, char *const *argv)
+{
+    struct ts_error err = {0};
+    if (args->conf && cmd_load_conf(args, argc, argv, &err) < 0) {
+        tsd_fail(&err);
+        return err.code == TS_EINVAL || err.code == TS_EPARSE ? TSD_EXIT_USAGE : TSD_EXIT_FAILED;
+    }
+    struct ts_opt *opts = cmd_all_opts(args->cmd);
+    int rc = ts_opt_parse(argc, argv, opts, args->conf, args->uses, &args->n_uses, &err);
+    int code = TSD_EXIT_USAGE;
+    if (rc < 0) {
+        tsd_usage(args, "%s", err.text);
+    } else if (tsd_args_has(args, "help")) {
+        code = cmd_help_page(args->cmd);
+    } else {
+        for (unsigned i = 0; i < args->n_uses; i++)
+            if (!args->uses[i].name)
+                args->words[args->n_words++] = args->uses[i].value;
+        code = args->cmd->run(args);
+    }
+    ts_free(opts);
+    return code;
+}
+
+int tsd_cmd_main(const struct tsd_cmd *table, int argc, char *const *argv)
+{
+    const char *name = argc > 1 ? argv[1] : NULL;
+    if (!name) {
+        struct ts_buf text;
+        ts_buf_init(&text, 0);
+        tsd_cmd_list(table, &text);
+        fwrite(text.p, 1, text.n, stderr);
+        ts_buf_release(&text);
+        return TSD_EXIT_USAGE;
+    }
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
+        name = "help";
+    else if (strcmp(name, "--version") == 0)
+        name = "version";
+    const struct tsd_cmd *cmd = tsd_cmd_find(table, name);
+    if (!cmd) {
+        const struct tsd_cmd *near = tsd_cmd_near(table, name);
+        if (near)
+            tsd_say("there is no command \"%s\"; did you mean tsd %s?", name, near->name);
+        else
+            tsd_say("there is no command \"%s\"; tsd help lists them", name);
+        return TSD_EXIT_USAGE;
+    }
+    struct tsd_args args = {.cmd = cmd, .table = table};
+    args.uses = ts_xcalloc((size_t)argc, sizeof(*args.uses));
+    args.words = ts_xcalloc((size_t)argc, sizeof(*args.words));
+    args.conf = cmd_conf(cmd);
+    int code = cmd_run(&args, argc - 2, argv + 2);
+    ts_conf_free(args.conf);
+    ts_free(args.uses);
+    ts_free(args.words);
+    return code;
+}

@@ -1,0 +1,146 @@
+/*
+ * import.c - tsd import: files in, counts and bad lines out.
+ *
+ * Threads    the main thread
+ * Not here   reading and unpacking (lineread.c), the two ways in (importtcp.c, importstore.c)
+ */
+#include "tsd/cmds/import.h"
+
+#include "base/num.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define IMPORT_LISTED 20
+#define IMPORT_REASON 400 /* longest reason printed */
+
+const struct ts_opt tsd_import_opts[] = {
+    {.name = "data", .arg = "DIR", .help = "Write straight into this folder; no daemon may use it. Made if it is missing or empty."},
+    {.name = "host", .arg = "HOST", .help = "The daemon's host. Default 127.0.0.1."},
+    {.name = "port", .letter = 'p', .arg = "PORT", .help = "The daemon's port. Default 4242, or TSD_PORT."},
+    {.name = "config", .arg = "FILE", .help = "With --data: the daemon's configuration, for its rules of names and its storage keys."},
+    {.name = "max-errors", .arg = "N", .help = "Bad lines that are listed; all are counted. Default 20."},
+    {.name = NULL},
+};
+
+struct ts_slice tsd_import_point(struct ts_slice line)
+{
+    static const struct ts_slice nothing = {NULL, 0};
+    while (line.n && (line.p[line.n - 1] == '\n' || line.p[line.n - 1] == '\r'))
+        line.n--;
+    if (line.n >= 4 && memcmp(line.p, "put ", 4) == 0)
+        return (struct ts_slice){line.p + 4, line.n - 4};
+    size_t i = 0;
+    while (i < line.n && (line.p[i] == ' ' || line.p[i] == '\t'))
+        i++;
+    return i == line.n || line.p[i] == '#' ? nothing : line;
+}
+
+void tsd_import_bad(struct tsd_import *im, const char *file, uint64_t line, struct ts_slice reason)
+{
+    if (im->n_bad++ >= im->max_listed)
+        return;
+    tsd_progress_clear(&im->bar);
+    struct ts_slice cut = ts_utf8_cut(reason, IMPORT_REASON);
+    tsd_say("%s:%llu: %.*s", file, (unsigned long long)line, (int)cut.n, cut.p);
+}
+
+void tsd_import_show(struct tsd_import *im)
+{
+    tsd_progress_set(&im->bar, im->before_bytes + (im->lines ? tsd_lines_done_bytes(im->lines) : 0), im->n_points);
+}
+
+/* Bytes of all files; 0 if one has no size known beforehand. */
+static uint64_t import_all_bytes(const struct tsd_args *args)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < args->n_words; i++) {
+        struct stat st;
+        if (stat(args->words[i], &st) < 0 || !S_ISREG(st.st_mode))
+            return 0;
+        sum += (uint64_t)st.st_size;
+    }
+    return sum;
+}
+
+/* A file that can't be read costs the others nothing. */
+static int import_file(struct tsd_import *im, const struct tsd_import_to *to, void *sink, const char *path,
+                       struct ts_error *err)
+{
+    const char *name = strcmp(path, "-") == 0 ? "standard input" : path;
+    struct ts_error file_err = {0};
+    struct ts_slice piece;
+    uint64_t line = 1;
+    int rc = tsd_lines_open(path, &im->lines, &file_err);
+    while (rc == 0 && (rc = tsd_lines_next(im->lines, &piece, &file_err)) > 0) {
+        rc = to->take(sink, name, piece, &line, err);
+        if (rc < 0)
+            break;
+        tsd_import_show(im);
+    }
+    if (im->lines)
+        im->before_bytes += tsd_lines_done_bytes(im->lines);
+    tsd_lines_close(im->lines);
+    im->lines = NULL;
+    if (file_err.code) {
+        tsd_progress_clear(&im->bar);
+        tsd_say("%s", file_err.text);
+        im->n_bad_files++;
+        return 0;
+    }
+    return rc;
+}
+
+static void import_report(struct tsd_import *im)
+{
+    char points[32], rate[32], bad[32], listed[32];
+    double s = tsd_progress_s(&im->bar);
+    tsd_progress_clear(&im->bar);
+    tsd_count_text(im->n_points, points);
+    tsd_count_text(s > 0 ? (uint64_t)((double)im->n_points / s) : 0, rate);
+    if (im->n_bad > im->max_listed)
+        tsd_say("%s lines were refused; the first %s are listed (--max-errors)", tsd_count_text(im->n_bad, bad),
+                tsd_count_text(im->max_listed, listed));
+    else if (im->n_bad)
+        tsd_say("%s line%s refused", tsd_count_text(im->n_bad, bad), im->n_bad == 1 ? " was" : "s were");
+    tsd_say("%s points in %.2f s (%s points/s)", points, s, rate);
+}
+
+static int import_run(struct tsd_import *im, const struct tsd_import_to *to)
+{
+    struct ts_error err = {0}, close_err = {0};
+    void *sink = NULL;
+    int rc = to->open(im, &sink, &err);
+    if (rc < 0)
+        return tsd_fail(&err);
+    tsd_progress_begin(&im->bar, import_all_bytes(im->args));
+    for (size_t i = 0; rc == 0 && i < im->args->n_words; i++)
+        rc = import_file(im, to, sink, im->args->words[i], &err);
+    if (rc == 0)
+        rc = to->finish(sink, &err);
+    int close_rc = to->close(sink, &close_err);
+    import_report(im);
+    if (rc < 0)
+        return tsd_fail(&err);
+    if (close_rc < 0)
+        return tsd_fail(&close_err);
+    return im->n_bad || im->n_bad_files ? TSD_EXIT_FAILED : TSD_EXIT_OK;
+}
+
+int tsd_import_run(const struct tsd_args *args)
+{
+    struct tsd_import im = {.args = args, .max_listed = IMPORT_LISTED};
+    const char *data = tsd_args_get(args, "data"), *max = tsd_args_get(args, "max-errors");
+    if (args->n_words == 0)
+        return tsd_usage(args, "name the files to import; - is standard input");
+    if (data && (tsd_args_has(args, "host") || tsd_args_has(args, "port")))
+        return tsd_usage(args, "--data writes into a folder, --host and --port to a daemon: give one of the two");
+    if (max) {
+        int64_t n;
+        if (ts_num_parse_int(ts_slice_str(max), &n, NULL) < 0 || n < 0)
+            return tsd_usage(args, "--max-errors takes a number from 0, not \"%s\"", max);
+        im.max_listed = (uint64_t)n;
+    }
+    return import_run(&im, data ? &tsd_import_store : &tsd_import_tcp);
+}

@@ -1,0 +1,48 @@
+/*
+ * import.h - what the two ways of import share: counts, the list of bad lines, the progress bar.
+ *
+ *   files -> lineread.c -> import.c -> importtcp.c (a running daemon) or importstore.c (a stopped store)
+ *
+ * Threads    the main thread
+ */
+#ifndef TSD_CMDS_IMPORT_H
+#define TSD_CMDS_IMPORT_H
+
+#include "tsd/cmds/cmd.h"
+#include "tsd/cmds/lineread.h"
+#include "tsd/cmds/progress.h"
+
+/* One run of tsd import. */
+struct tsd_import {
+    const struct tsd_args *args; /* of the command */
+    struct tsd_progress bar;     /* and the time */
+    uint64_t before_bytes;       /* size of the files that are done */
+    struct tsd_lines *lines;     /* the file at hand */
+    uint64_t n_points;           /* taken */
+    uint64_t n_bad;              /* lines refused */
+    uint64_t n_bad_files;        /* files that could not be read to their end */
+    uint64_t max_listed;         /* bad lines that are printed */
+};
+
+/* Where lines go. */
+struct tsd_import_to {
+    /* Connect or open; *out_sink is given to the others. */
+    int (*open)(struct tsd_import *im, void **out_sink, struct ts_error *err);
+    /* Take whole lines; *line is the number of the first one and grows by their number. Refused lines go to
+     * tsd_import_bad; < 0: nothing more can be taken. file stays valid to the end. */
+    int (*take)(void *sink, const char *file, struct ts_slice lines, uint64_t *line, struct ts_error *err);
+    /* Everything taken is safe when 0 is returned. */
+    int (*finish)(void *sink, struct ts_error *err);
+    /* Give back; after an error too. */
+    int (*close)(void *sink, struct ts_error *err);
+};
+extern const struct tsd_import_to tsd_import_tcp, tsd_import_store;
+
+/** Count a bad line and print it if not too many were. */
+void tsd_import_bad(struct tsd_import *im, const char *file, uint64_t line, struct ts_slice reason);
+/** Show how far it is. */
+void tsd_import_show(struct tsd_import *im);
+/** The part of a line that is a point: without its end and the word put. Empty for lines that hold nothing: blanks, #. */
+struct ts_slice tsd_import_point(struct ts_slice line);
+
+#endif

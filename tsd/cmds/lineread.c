@@ -1,0 +1,256 @@
+/*
+ * lineread.c - reads, unpacks, cuts behind the last line feed, keeps the rest for the next piece.
+ *
+ * Threads    see lineread.h
+ */
+#include "tsd/cmds/lineread.h"
+
+#include "base/mem.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#define LINES_PIECE_BYTES ((size_t)1 << 20)
+#define LINES_RAW_BYTES   ((size_t)256 << 10)
+
+enum lines_kind { LINES_PLAIN, LINES_GZIP, LINES_ZSTD };
+
+struct tsd_lines {
+    FILE *file;
+    const char *name;     /* for messages; borrowed */
+    enum lines_kind kind; /* by the first bytes */
+    uint64_t done_bytes;  /* read from the file */
+    uint64_t total_bytes; /* 0 = not known */
+    char *buf;            /* text: [start, n) is not given out yet */
+    size_t start, n, cap; /* in bytes; cap without the pad */
+    char *raw;            /* packed bytes; [raw_at, raw_n) is not used yet */
+    size_t raw_at, raw_n; /* in bytes */
+    z_stream gz;          /* gzip only */
+    ZSTD_DStream *zst;    /* zstd only */
+    bool eof;             /* the file has no more */
+    bool mid_frame;       /* a packed stream has begun and not ended */
+    int failed;           /* error kept until the lines before it were given out */
+    struct ts_error err;  /* its text */
+};
+
+/* Up to n bytes of the file itself. */
+static int lines_raw_read(struct tsd_lines *l, char *p, size_t n, size_t *out_n)
+{
+    *out_n = fread(p, 1, n, l->file);
+    l->done_bytes += *out_n;
+    if (*out_n == 0 && ferror(l->file))
+        return ts_error_sys(&l->err, TS_EIO, errno, "%s: can't be read", l->name);
+    l->eof = *out_n == 0;
+    return 0;
+}
+
+static int lines_refill(struct tsd_lines *l)
+{
+    if (l->raw_at < l->raw_n || l->eof)
+        return 0;
+    l->raw_at = 0;
+    return lines_raw_read(l, l->raw, LINES_RAW_BYTES, &l->raw_n);
+}
+
+static int lines_cut(struct tsd_lines *l)
+{
+    return ts_error_set(&l->err, TS_ECORRUPT, "%s: ends in the middle of its packed data", l->name);
+}
+
+/* Unpack into [p, p + n); *out_n = 0 at the end. */
+static int lines_gunzip(struct tsd_lines *l, char *p, size_t n, size_t *out_n)
+{
+    *out_n = 0;
+    while (*out_n == 0) {
+        TS_TRY(lines_refill(l));
+        if (l->raw_at == l->raw_n)
+            return l->mid_frame ? lines_cut(l) : 0;
+        l->gz.next_in = (Bytef *)(l->raw + l->raw_at);
+        l->gz.avail_in = (uInt)(l->raw_n - l->raw_at);
+        l->gz.next_out = (Bytef *)p;
+        l->gz.avail_out = (uInt)n;
+        l->mid_frame = true;
+        int rc = inflate(&l->gz, Z_NO_FLUSH);
+        l->raw_at = l->raw_n - l->gz.avail_in;
+        *out_n = n - l->gz.avail_out;
+        if (rc == Z_STREAM_END) {
+            l->mid_frame = false;
+            inflateReset(&l->gz);
+        } else if (rc != Z_OK && rc != Z_BUF_ERROR) {
+            return ts_error_set(&l->err, TS_ECORRUPT, "%s: damaged gzip data (%s)", l->name,
+                                l->gz.msg ? l->gz.msg : "no reason given");
+        }
+    }
+    return 0;
+}
+
+static int lines_unzstd(struct tsd_lines *l, char *p, size_t n, size_t *out_n)
+{
+    *out_n = 0;
+    while (*out_n == 0) {
+        TS_TRY(lines_refill(l));
+        ZSTD_inBuffer in = {l->raw, l->raw_n, l->raw_at};
+        ZSTD_outBuffer out = {p, n, 0};
+        size_t rc = ZSTD_decompressStream(l->zst, &out, &in);
+        if (ZSTD_isError(rc))
+            return ts_error_set(&l->err, TS_ECORRUPT, "%s: damaged zstd data (%s)", l->name, ZSTD_getErrorName(rc));
+        bool moved = in.pos != l->raw_at || out.pos;
+        l->raw_at = in.pos;
+        *out_n = out.pos;
+        if (moved)
+            l->mid_frame = rc != 0;
+        else if (l->eof)
+            return l->mid_frame ? lines_cut(l) : 0;
+    }
+    return 0;
+}
+
+/* More text behind what is there. False at the end or on an error (kept in failed). */
+static bool lines_fill(struct tsd_lines *l)
+{
+    size_t got = 0, room = l->cap - l->n;
+    if (l->failed)
+        return false;
+    switch (l->kind) {
+    case LINES_PLAIN:
+        while (l->raw_at < l->raw_n && got < room) { /* the first bytes were read to tell the kind */
+            l->buf[l->n + got++] = l->raw[l->raw_at++];
+        }
+        if (got == 0)
+            l->failed = lines_raw_read(l, l->buf + l->n, room, &got);
+        break;
+    case LINES_GZIP:
+        l->failed = lines_gunzip(l, l->buf + l->n, room, &got);
+        break;
+    case LINES_ZSTD:
+        l->failed = lines_unzstd(l, l->buf + l->n, room, &got);
+        break;
+    }
+    l->n += got;
+    return l->failed == 0 && got > 0;
+}
+
+/* First bytes tell the kind. */
+static int lines_kind(struct tsd_lines *l, struct ts_error *err)
+{
+    TS_TRY(lines_raw_read(l, l->raw, 4, &l->raw_n));
+    const unsigned char *m = (const unsigned char *)l->raw;
+    if (l->raw_n >= 2 && m[0] == 0x1f && m[1] == 0x8b) {
+        l->kind = LINES_GZIP;
+        if (inflateInit2(&l->gz, 15 + 16) != Z_OK)
+            return ts_error_set(err, TS_ENOMEM, "%s: no memory to unpack it", l->name);
+    } else if (l->raw_n == 4 && memcmp(m, "\x28\xb5\x2f\xfd", 4) == 0) {
+        l->kind = LINES_ZSTD;
+        l->zst = ZSTD_createDStream();
+        if (!l->zst)
+            return ts_error_set(err, TS_ENOMEM, "%s: no memory to unpack it", l->name);
+        ZSTD_initDStream(l->zst);
+    }
+    return 0;
+}
+
+int tsd_lines_open(const char *path, struct tsd_lines **out_lines, struct ts_error *err)
+{
+    bool is_stdin = strcmp(path, "-") == 0;
+    struct stat st;
+    *out_lines = NULL;
+    FILE *file = is_stdin ? stdin : fopen(path, "rbe");
+    if (!file || fstat(fileno(file), &st) < 0) {
+        int e = errno;
+        if (file && !is_stdin)
+            fclose(file);
+        return ts_error_sys(err, TS_EIO, e, "%s: can't be opened", path);
+    }
+    if (S_ISDIR(st.st_mode)) {
+        if (!is_stdin)
+            fclose(file);
+        return ts_error_set(err, TS_EINVAL, "%s: is a folder, not a file of lines", path);
+    }
+    setvbuf(file, NULL, _IONBF, 0);
+    struct tsd_lines *l = ts_xcalloc(1, sizeof(*l));
+    l->file = file;
+    l->name = is_stdin ? "standard input" : path;
+    l->total_bytes = S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0;
+    l->cap = LINES_PIECE_BYTES;
+    l->buf = ts_xcalloc(1, l->cap + TSD_LINES_PAD);
+    l->raw = ts_xmalloc(LINES_RAW_BYTES);
+    int rc = lines_kind(l, &l->err);
+    if (rc < 0) {
+        if (err)
+            *err = l->err;
+        tsd_lines_close(l);
+        return rc;
+    }
+    *out_lines = l;
+    return 0;
+}
+
+void tsd_lines_close(struct tsd_lines *l)
+{
+    if (!l)
+        return;
+    if (l->kind == LINES_GZIP)
+        inflateEnd(&l->gz);
+    ZSTD_freeDStream(l->zst);
+    if (l->file != stdin)
+        fclose(l->file);
+    ts_free(l->raw);
+    ts_free(l->buf);
+    ts_free(l);
+}
+
+/* Put the rest of the last piece in front and make room if it fills everything. */
+static int lines_make_room(struct tsd_lines *l)
+{
+    if (l->start) {
+        memmove(l->buf, l->buf + l->start, l->n - l->start);
+        l->n -= l->start;
+        l->start = 0;
+    }
+    if (l->n < l->cap)
+        return 0;
+    if (l->cap >= TSD_LINES_MAX_BYTES)
+        return ts_error_set(&l->err, TS_ELIMIT, "%s: a line is longer than 16 MiB; is this a file of lines?", l->name);
+    l->cap *= 2;
+    l->buf = ts_xrealloc(l->buf, l->cap + TSD_LINES_PAD);
+    return 0;
+}
+
+int tsd_lines_next(struct tsd_lines *l, struct ts_slice *out, struct ts_error *err)
+{
+    size_t seen = 0; /* of the text not given out, without a line feed */
+    for (;;) {
+        if (!l->failed)
+            l->failed = lines_make_room(l);
+        if (lines_fill(l) && l->n < l->cap && l->kind != LINES_PLAIN)
+            continue; /* packed data comes in small pieces: fill the buffer */
+        char *nl = memrchr(l->buf + l->start + seen, '\n', l->n - l->start - seen);
+        if (nl) {
+            *out = (struct ts_slice){l->buf + l->start, (size_t)(nl + 1 - (l->buf + l->start))};
+            l->start += out->n;
+            return 1;
+        }
+        seen = l->n - l->start;
+        if (l->failed) {
+            if (err)
+                *err = l->err;
+            return l->failed;
+        }
+        if (l->eof && l->raw_at == l->raw_n && !l->mid_frame) {
+            if (seen == 0)
+                return 0;
+            if (l->n == l->cap)
+                l->buf = ts_xrealloc(l->buf, ++l->cap + TSD_LINES_PAD);
+            l->buf[l->n++] = '\n';
+            seen = 0;
+        }
+    }
+}
+
+uint64_t tsd_lines_done_bytes(const struct tsd_lines *l) { return l->done_bytes; }
+uint64_t tsd_lines_total_bytes(const struct tsd_lines *l) { return l->total_bytes; }

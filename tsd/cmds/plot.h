@@ -1,0 +1,64 @@
+/*
+ * plot.h - the answer of a query as a picture: PNG through gnuplot.
+ *
+ * gnuplot gets numbers that were printed here and strings that were quoted here, on its standard input, and writes the picture
+ * to its standard output, which is the file: it is told no file names and no commands.
+ *
+ *   CSV of --by  or  text of a plain query  --(plotdata.c)-->  struct tsd_plot  --(plot.c)-->  script -> gnuplot -> FILE.png
+ *
+ * Threads    the main thread
+ */
+#ifndef TSD_CMDS_PLOT_H
+#define TSD_CMDS_PLOT_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define TSD_PLOT_MAX_SERIES 10  /* drawn by themselves; the rest is one more, or left out */
+#define TSD_PLOT_MAX_BARS   25  /* bars without a time axis */
+
+/* What x is. */
+enum tsd_plot_axis {
+    TSD_PLOT_NAMES, /* one value for each name: horizontal bars */
+    TSD_PLOT_DAYS,  /* days */
+    TSD_PLOT_HOURS, /* hours */
+    TSD_PLOT_TIMES, /* any times */
+};
+
+/* One line or one colour. */
+struct tsd_plot_series {
+    char *name;    /* as the legend shows it; owned */
+    int64_t *x_s;  /* seconds of the local clock read as UTC, ascending */
+    double *y;     /* values; NaN = none */
+    size_t n, cap; /* points */
+    double weight; /* what it is sorted by: sum of |y| */
+};
+
+/* One picture. Zero-initialise; tsd_plot_release. */
+struct tsd_plot {
+    enum tsd_plot_axis axis;        /* kind */
+    char title[200];                /* above */
+    bool additive;                  /* values of a time may be stacked and the rest may be summed */
+    struct tsd_plot_series *series; /* owned */
+    size_t n, cap;                  /* series */
+    size_t n_left_out;              /* series not shown */
+};
+void tsd_plot_release(struct tsd_plot *p);
+
+/** Fill from CSV of totals.
+ *  @param by  text of --by: which columns there are */
+int tsd_plot_read_csv(struct tsd_plot *p, struct ts_slice csv, const char *by, struct ts_error *err);
+/** Fill from lines "METRIC TIME_MS VALUE {tags}". */
+int tsd_plot_read_text(struct tsd_plot *p, struct ts_slice text, struct ts_error *err);
+/** Keep the heaviest series; the rest becomes one if values are additive, else it is left out and counted. */
+void tsd_plot_trim(struct tsd_plot *p);
+
+/** The script for gnuplot. */
+void tsd_plot_script(const struct tsd_plot *p, struct ts_buf *out);
+/** Draw into a file. TS_ENOTFOUND: gnuplot is not installed; TS_EIO with its first words. */
+int tsd_plot_draw(const struct tsd_plot *p, const char *path, struct ts_error *err);
+
+#endif

@@ -1,0 +1,323 @@
+/*
+ * plotdata.c - from the text of an answer to series of a picture.
+ *
+ * Threads    see plot.h
+ * Not here   how it is drawn (plot.c)
+ */
+#include "tsd/cmds/plot.h"
+
+#include "base/mem.h"
+#include "base/num.h"
+#include "base/time.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PLOT_NAME_MAX ((size_t)44)
+
+void tsd_plot_release(struct tsd_plot *p)
+{
+    for (size_t i = 0; i < p->n; i++) {
+        ts_free(p->series[i].name);
+        ts_free(p->series[i].x_s);
+        ts_free(p->series[i].y);
+    }
+    ts_free(p->series);
+    p->series = NULL;
+    p->n = p->cap = 0;
+}
+
+/* Series of a name, the last used one first. Names are compared whole before they are cut for show. */
+static struct tsd_plot_series *plot_series(struct tsd_plot *p, struct ts_slice name)
+{
+    for (size_t i = p->n; i-- > 0;)
+        if (ts_slice_is(name, p->series[i].name))
+            return &p->series[i];
+    if (p->n == p->cap) {
+        p->cap = p->cap ? p->cap * 2 : 16;
+        p->series = ts_xrealloc(p->series, p->cap * sizeof(*p->series));
+    }
+    struct tsd_plot_series *s = &p->series[p->n++];
+    *s = (struct tsd_plot_series){.name = ts_xmalloc(name.n + 1)};
+    memcpy(s->name, name.p, name.n);
+    s->name[name.n] = 0;
+    return s;
+}
+
+static void plot_add(struct tsd_plot_series *s, int64_t x_s, double y)
+{
+    if (s->n == s->cap) {
+        s->cap = s->cap ? s->cap * 2 : 64;
+        s->x_s = ts_xrealloc(s->x_s, s->cap * sizeof(*s->x_s));
+        s->y = ts_xrealloc(s->y, s->cap * sizeof(*s->y));
+    }
+    s->x_s[s->n] = x_s;
+    s->y[s->n++] = y;
+    if (!isnan(y))
+        s->weight += fabs(y);
+}
+
+static int plot_value(struct ts_slice text, double *out, struct ts_error *err)
+{
+    struct ts_num v;
+    *out = NAN;
+    if (text.n == 0 || ts_slice_is(text, "NaN") || ts_slice_is(text, "null"))
+        return 0;
+    if (ts_slice_is(text, "Infinity") || ts_slice_is(text, "-Infinity"))
+        return ts_error_set(err, TS_EINVAL, "an infinite value can't be drawn");
+    if (ts_num_parse(text, &v, NULL) == 0) {
+        *out = ts_num_double(v);
+        return 0;
+    }
+    char digits[64]; /* integers beyond 64 bits are drawn as doubles */
+    if (text.n < sizeof(digits) - 2) {
+        memcpy(digits, text.p, text.n);
+        memcpy(digits + text.n, ".0", 2);
+        if (ts_num_parse((struct ts_slice){digits, text.n + 2}, &v, NULL) == 0) {
+            *out = ts_num_double(v);
+            return 0;
+        }
+    }
+    return ts_error_set(err, TS_EPARSE, "no value in the answer: %.*s", (int)(text.n > 40 ? 40 : text.n), text.p);
+}
+
+/* --- CSV --- */
+
+/* Next field of a record into out; *more: the record goes on. Quotes are doubled inside of quotes. */
+static void csv_field(const char **at, const char *end, struct ts_buf *out, bool *more)
+{
+    const char *p = *at;
+    ts_buf_clear(out);
+    if (p < end && *p == '"') {
+        for (p++; p < end && (*p != '"' || (p + 1 < end && p[1] == '"')); p++) {
+            p += *p == '"';
+            ts_buf_char(out, *p);
+        }
+        p += p < end;
+    } else {
+        const char *from = p;
+        while (p < end && *p != ',' && *p != '\n' && *p != '\r')
+            p++;
+        ts_buf_append(out, from, (size_t)(p - from));
+    }
+    *more = p < end && *p == ',';
+    if (!*more) {
+        while (p < end && *p == '\r')
+            p++;
+        p += p < end && *p == '\n';
+    } else {
+        p++;
+    }
+    *at = p;
+}
+
+/* Digits of a date or hour. */
+static int csv_number(struct ts_slice s, size_t at, size_t n, int32_t *out)
+{
+    int64_t v;
+    if (s.n < at + n || ts_num_parse_int((struct ts_slice){s.p + at, n}, &v, NULL) < 0)
+        return TS_EPARSE;
+    *out = (int32_t)v;
+    return 0;
+}
+
+static int csv_date(struct ts_slice s, int64_t *out_s)
+{
+    int32_t y, m, d;
+    size_t minus = s.n && s.p[0] == '-'; /* years before 1 */
+    const char *dash = s.n > minus ? memchr(s.p + minus, '-', s.n - minus) : NULL;
+    size_t n = dash ? (size_t)(dash - s.p) : 0;
+    if (!n || csv_number(s, 0, n, &y) < 0 || csv_number(s, n + 1, 2, &m) < 0 || csv_number(s, n + 4, 2, &d) < 0)
+        return TS_EPARSE;
+    *out_s = ts_civil_to_ms(y, m, d, 0, 0, 0) / 1000;
+    return 0;
+}
+
+/* Which columns stand before the tags, and how many tags there are. */
+static void csv_columns(const char *by, bool *out_day, bool *out_hour, unsigned *out_tags)
+{
+    *out_day = *out_hour = false;
+    *out_tags = 0;
+    while (*by) {
+        size_t n = strcspn(by, ",");
+        struct ts_slice word = {by, n};
+        if (ts_slice_is(word, "day"))
+            *out_day = true;
+        else if (ts_slice_is(word, "hour"))
+            *out_hour = true;
+        else if (n)
+            ++*out_tags;
+        by += n + (by[n] == ',');
+    }
+}
+
+/* One record. */
+static int csv_record(struct tsd_plot *p, const char **at, const char *end, unsigned n_tags, struct ts_buf *field,
+                      struct ts_buf *name, struct ts_error *err)
+{
+    int64_t x_s = 0;
+    int32_t hour = 0;
+    bool more = true;
+    double y;
+    if (p->axis != TSD_PLOT_NAMES) {
+        csv_field(at, end, field, &more);
+        if (!more || csv_date(ts_buf_get(field), &x_s) < 0)
+            return ts_error_set(err, TS_EPARSE, "no date in the answer: %.*s", (int)(field->n > 40 ? 40 : field->n), field->p);
+    }
+    if (p->axis == TSD_PLOT_HOURS) {
+        csv_field(at, end, field, &more);
+        if (!more || csv_number(ts_buf_get(field), 0, 2, &hour) < 0)
+            return ts_error_set(err, TS_EPARSE, "no hour in the answer: %.*s", (int)(field->n > 40 ? 40 : field->n), field->p);
+    }
+    ts_buf_clear(name);
+    for (unsigned i = 0; i < n_tags && more; i++) {
+        csv_field(at, end, field, &more);
+        if (i)
+            ts_buf_str(name, ", ");
+        ts_buf_slice(name, ts_buf_get(field));
+    }
+    if (!more)
+        return ts_error_set(err, TS_EPARSE, "a row of the answer has too few columns");
+    csv_field(at, end, field, &more);
+    TS_TRY(plot_value(ts_buf_get(field), &y, err));
+    plot_add(plot_series(p, ts_buf_get(name)), x_s + hour * 3600, y);
+    return 0;
+}
+
+int tsd_plot_read_csv(struct tsd_plot *p, struct ts_slice csv, const char *by, struct ts_error *err)
+{
+    struct ts_buf field, name;
+    const char *at = csv.p, *end = csv.p + csv.n;
+    bool day, hour, more = true;
+    unsigned n_tags;
+    int rc = 0;
+    csv_columns(by, &day, &hour, &n_tags);
+    p->axis = hour ? TSD_PLOT_HOURS : day ? TSD_PLOT_DAYS : TSD_PLOT_NAMES;
+    ts_buf_init(&field, 0);
+    ts_buf_init(&name, 0);
+    while (at < end && more) /* header */
+        csv_field(&at, end, &field, &more);
+    while (rc == 0 && at < end)
+        rc = csv_record(p, &at, end, n_tags, &field, &name, err);
+    ts_buf_release(&field);
+    ts_buf_release(&name);
+    return rc;
+}
+
+/* --- text --- */
+
+int tsd_plot_read_text(struct tsd_plot *p, struct ts_slice text, struct ts_error *err)
+{
+    const char *at = text.p, *end = text.p + text.n;
+    struct ts_buf name;
+    ts_buf_init(&name, 0);
+    int rc = 0;
+    p->axis = TSD_PLOT_TIMES;
+    while (rc == 0 && at < end) {
+        const char *nl = memchr(at, '\n', (size_t)(end - at)), *stop = nl ? nl : end;
+        const char *a = memchr(at, ' ', (size_t)(stop - at));
+        const char *b = a ? memchr(a + 1, ' ', (size_t)(stop - a - 1)) : NULL;
+        const char *c = b ? memchr(b + 1, ' ', (size_t)(stop - b - 1)) : NULL;
+        int64_t ts_ms;
+        double y;
+        if (!c || ts_num_parse_int((struct ts_slice){a + 1, (size_t)(b - a - 1)}, &ts_ms, NULL) < 0) {
+            rc = ts_error_set(err, TS_EPARSE, "no point in the answer: %.*s", (int)(stop - at > 60 ? 60 : stop - at), at);
+            break;
+        }
+        rc = plot_value((struct ts_slice){b + 1, (size_t)(c - b - 1)}, &y, err);
+        ts_buf_clear(&name);
+        ts_buf_append(&name, at, (size_t)(a - at));
+        if (stop - c > 3) { /* more than {} */
+            ts_buf_char(&name, ' ');
+            ts_buf_append(&name, c + 1, (size_t)(stop - c - 1));
+        }
+        if (rc == 0)
+            plot_add(plot_series(p, ts_buf_get(&name)), ts_floor_div(ts_ms, 1000), y);
+        at = nl ? nl + 1 : end;
+    }
+    ts_buf_release(&name);
+    return rc;
+}
+
+/* --- the heaviest --- */
+
+static int plot_heavier(const void *a, const void *b)
+{
+    const struct tsd_plot_series *x = a, *y = b;
+    return x->weight > y->weight ? -1 : x->weight < y->weight ? 1 : strcmp(x->name, y->name);
+}
+
+/* A point on its way into the sum of the rest. */
+struct plot_pair {
+    int64_t x_s; /* time */
+    double y;    /* value */
+};
+static int plot_earlier(const void *a, const void *b)
+{
+    const struct plot_pair *x = a, *y = b;
+    return x->x_s < y->x_s ? -1 : x->x_s > y->x_s;
+}
+
+/* Sum of the series from number `from` on, as one. */
+static struct tsd_plot_series plot_rest(const struct tsd_plot *p, size_t from)
+{
+    struct tsd_plot_series rest = {0};
+    size_t n = 0, all = 0;
+    for (size_t i = from; i < p->n; i++)
+        all += p->series[i].n;
+    struct plot_pair *pairs = ts_xmalloc((all + 1) * sizeof(*pairs));
+    for (size_t i = from; i < p->n; i++)
+        for (size_t k = 0; k < p->series[i].n; k++)
+            if (!isnan(p->series[i].y[k]))
+                pairs[n++] = (struct plot_pair){p->series[i].x_s[k], p->series[i].y[k]};
+    qsort(pairs, n, sizeof(*pairs), plot_earlier);
+    for (size_t i = 0; i < n; i++) {
+        if (rest.n && rest.x_s[rest.n - 1] == pairs[i].x_s) {
+            rest.y[rest.n - 1] += pairs[i].y;
+            rest.weight += fabs(pairs[i].y);
+        } else {
+            plot_add(&rest, pairs[i].x_s, pairs[i].y);
+        }
+    }
+    ts_free(pairs);
+    char name[64];
+    int len = snprintf(name, sizeof(name), "others (%zu)", p->n - from);
+    rest.name = ts_xmalloc((size_t)len + 1);
+    memcpy(rest.name, name, (size_t)len + 1);
+    return rest;
+}
+
+/* Names as the legend has room for them: cut in the middle of nothing but between characters. */
+static void plot_cut_name(struct tsd_plot_series *s)
+{
+    struct ts_slice whole = ts_slice_str(s->name);
+    if (whole.n <= PLOT_NAME_MAX)
+        return;
+    struct ts_slice cut = ts_utf8_cut(whole, PLOT_NAME_MAX - 3);
+    memcpy(s->name + cut.n, "...", 4);
+}
+
+void tsd_plot_trim(struct tsd_plot *p)
+{
+    size_t max = p->axis == TSD_PLOT_NAMES ? TSD_PLOT_MAX_BARS : TSD_PLOT_MAX_SERIES;
+    qsort(p->series, p->n, sizeof(*p->series), plot_heavier);
+    if (p->n > max + 1) {
+        bool sum = p->additive;
+        struct tsd_plot_series rest = {0};
+        if (sum)
+            rest = plot_rest(p, max);
+        else
+            p->n_left_out = p->n - max;
+        for (size_t i = max; i < p->n; i++) {
+            ts_free(p->series[i].name);
+            ts_free(p->series[i].x_s);
+            ts_free(p->series[i].y);
+        }
+        p->n = max;
+        if (sum)
+            p->series[p->n++] = rest;
+    }
+    for (size_t i = 0; i < p->n; i++)
+        plot_cut_name(&p->series[i]);
+}

@@ -1,0 +1,165 @@
+/*
+ * ingest.c - series on a miss, batches, refusals.
+ *
+ * Threads    see ingest.h
+ * Not here   reading text (line/put.c, http/put_json.c), queues (storage)
+ */
+#include "tsd/ingest.h"
+
+#define INGEST_SHARDS     65536u             /* sto_series.shard has 16 bits */
+#define INGEST_MSG_BYTES  4096               /* longest text of a refusal */
+#define INGEST_TEXT_BYTES ((size_t)64 << 20) /* a line is bounded long before */
+
+void tsd_ingest_init(struct tsd_ingest *in, const struct tsd_rules *rules, struct sto_store *store,
+                     struct sto_port *port, size_t cache_bytes)
+{
+    *in = (struct tsd_ingest){.rules = rules, .store = store, .port = port};
+    in->cat = sto_store_catalog(store);
+    tsd_icache_init(&in->cache, in->cat, cache_bytes);
+    in->slot_of = ts_xcalloc(INGEST_SHARDS, sizeof(*in->slot_of));
+    ts_buf_init(&in->msg, INGEST_MSG_BYTES);
+    ts_buf_init(&in->text, INGEST_TEXT_BYTES);
+    ts_buf_init(&in->recoded, INGEST_TEXT_BYTES);
+}
+
+void tsd_ingest_release(struct tsd_ingest *in)
+{
+    tsd_icache_release(&in->cache);
+    ts_free(in->slot_of);
+    ts_free(in->open);
+    ts_free(in->tags);
+    ts_buf_release(&in->msg);
+    ts_buf_release(&in->text);
+    ts_buf_release(&in->recoded);
+    in->slot_of = NULL;
+    in->open = NULL;
+    in->tags = NULL;
+}
+
+void tsd_ingest_begin(struct tsd_ingest *in)
+{
+    if (sto_catalog_generation(in->cat) != in->cache.generation)
+        tsd_icache_reset(&in->cache);
+}
+
+void tsd_ingest_turn(struct tsd_ingest *in)
+{
+    for (unsigned i = 0; i < in->n_slots; i++)
+        in->open[i] = NULL;
+    sto_port_turn(in->port);
+}
+
+int tsd_ingest_series(struct tsd_ingest *in, struct ts_slice metric, const struct sto_tag_text *tags,
+                      size_t n_tags, struct ts_slice raw_metric, struct ts_slice raw_tags,
+                      const struct sto_series **out_series, uintptr_t *out_ref)
+{
+    *out_series = NULL;
+    if (out_ref)
+        *out_ref = 0;
+    ts_buf_clear(&in->msg);
+    TS_TRY(tsd_names_check(in->rules, metric, tags, n_tags, &in->msg));
+    uint32_t uid;
+    if (!in->rules->make_metrics && sto_uid_find(in->cat, STO_UID_METRIC, metric, &uid) < 0) {
+        ts_buf_str(&in->msg, "No such name for 'metrics': '");
+        ts_buf_slice(&in->msg, metric);
+        ts_buf_char(&in->msg, '\'');
+        return TS_ENOTFOUND;
+    }
+    ts_buf_clear(&in->text);
+    ts_buf_slice(&in->text, metric);
+    for (size_t i = 0; i < n_tags; i++) {
+        ts_buf_char(&in->text, ' ');
+        ts_buf_slice(&in->text, tags[i].k);
+        ts_buf_char(&in->text, '=');
+        ts_buf_slice(&in->text, tags[i].v);
+    }
+    struct ts_error err = {0};
+    int rc = sto_series_resolve(in->cat, ts_buf_get(&in->text), (uint32_t)metric.n, tags, n_tags, true,
+                                out_series, &err);
+    if (rc < 0) {
+        ts_buf_str(&in->msg, err.text);
+        return rc;
+    }
+    in->n_missed++;
+    if (raw_tags.n == 0)
+        return 0;
+    uintptr_t ref =
+        tsd_icache_add(&in->cache, tsd_icache_hash(raw_metric, raw_tags), raw_metric, raw_tags, *out_series);
+    if (out_ref)
+        *out_ref = ref;
+    return 0;
+}
+
+int tsd_ingest_text(struct tsd_ingest *in, struct ts_slice metric, const struct sto_tag_text *tags,
+                    size_t n_tags, const struct sto_series **out_series)
+{
+    struct ts_buf *b = &in->recoded;
+    ts_buf_clear(b);
+    for (size_t i = 0; i < n_tags; i++) {
+        if (i)
+            ts_buf_char(b, ' ');
+        ts_buf_slice(b, tags[i].k);
+        ts_buf_char(b, '=');
+        ts_buf_slice(b, tags[i].v);
+    }
+    struct ts_slice text = ts_buf_get(b);
+    uintptr_t ref = tsd_icache_find(&in->cache, tsd_icache_hash(metric, text), metric, text);
+    if (ref) {
+        in->n_found++;
+        *out_series = tsd_ref_series(ref);
+        return 0;
+    }
+    return tsd_ingest_series(in, metric, tags, n_tags, metric, text, out_series, NULL);
+}
+
+struct sto_batch *tsd_ingest_open(struct tsd_ingest *in, const struct sto_series *series)
+{
+    unsigned slot = sto_port_slot(in->port, series);
+    if (slot >= in->n_slots) {
+        in->open = ts_xrealloc(in->open, (slot + 1) * sizeof(struct sto_batch *));
+        for (unsigned i = in->n_slots; i <= slot; i++)
+            in->open[i] = NULL;
+        in->n_slots = (uint16_t)(slot + 1);
+    }
+    in->slot_of[series->shard] = (uint16_t)(slot + 1);
+    return in->open[slot] = sto_port_batch(in->port, series);
+}
+
+int tsd_ingest_refusal(struct tsd_ingest *in)
+{
+    struct ts_error err = {0};
+    int rc = sto_port_error(in->port, &err);
+    ts_buf_clear(&in->msg);
+    if (rc == 0 || rc == TS_EBUSY)
+        return TS_EBUSY;
+    ts_buf_str(&in->msg, err.text[0] ? err.text : ts_err_text(rc));
+    return rc;
+}
+
+const char *tsd_refusal_text(enum tsd_refusal kind, bool compat)
+{
+    switch (kind) {
+    case TSD_REF_ILLEGAL:
+        return "illegal argument: ";
+    case TSD_REF_VALUE:
+        return "invalid value: ";
+    case TSD_REF_UNKNOWN:
+        return "unknown metric: ";
+    default:
+        return compat ? "HBase error: " : "storage error: ";
+    }
+}
+
+enum tsd_refusal tsd_refusal_of(int code)
+{
+    switch (code) {
+    case TS_EPARSE:
+        return TSD_REF_VALUE;
+    case TS_EINVAL:
+        return TSD_REF_ILLEGAL;
+    case TS_ENOTFOUND:
+        return TSD_REF_UNKNOWN;
+    default:
+        return TSD_REF_STORAGE;
+    }
+}

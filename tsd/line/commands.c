@@ -1,0 +1,117 @@
+/*
+ * commands.c - the commands of the line protocol besides put.
+ *
+ * Threads    see line.h
+ * Source     protocols-and-queries 1.3
+ */
+#include "tsd/line/line.h"
+#include "tsd/version.h"
+
+#include <strings.h>
+
+void tsd_version_text(bool compat, struct ts_buf *out)
+{
+    ts_buf_printf(out, "%s %s built at revision %s (%s)\n", compat ? "net.opentsdb.tools" : "tsd",
+                  TSD_VERSION, TSD_REVISION, TSD_REPO_STATUS);
+    ts_buf_printf(out, "Built on %s by %s@%s:%s\n", TSD_BUILD_DATE, TSD_BUILD_USER, TSD_BUILD_HOST,
+                  TSD_BUILD_REPO);
+}
+
+static enum tsd_line_end cmd_version(struct tsd_line *l, struct ts_slice rest)
+{
+    (void)rest;
+    tsd_version_text(l->in->rules->compat, l->out);
+    return TSD_LINE_MORE;
+}
+
+static enum tsd_line_end cmd_stats(struct tsd_line *l, struct ts_slice rest)
+{
+    (void)rest;
+    if (l->ops && l->ops->stats)
+        l->ops->stats(l, l->out);
+    return TSD_LINE_MORE;
+}
+
+static enum tsd_line_end cmd_help(struct tsd_line *l, struct ts_slice rest)
+{
+    (void)rest;
+    ts_buf_str(l->out, "available commands: put ");
+    for (const struct tsd_line_cmd *c = tsd_line_cmds; c->name; c++) {
+        ts_buf_str(l->out, c->name);
+        ts_buf_char(l->out, ' ');
+    }
+    ts_buf_char(l->out, '\n');
+    return TSD_LINE_MORE;
+}
+
+static enum tsd_line_end cmd_exit(struct tsd_line *l, struct ts_slice rest)
+{
+    (void)l;
+    (void)rest;
+    return TSD_LINE_EXIT;
+}
+
+static enum tsd_line_end cmd_dropcaches(struct tsd_line *l, struct ts_slice rest)
+{
+    (void)rest;
+    if (l->ops && l->ops->drop_caches)
+        l->ops->drop_caches(l);
+    ts_buf_str(l->out, "Caches dropped.\n");
+    return TSD_LINE_MORE;
+}
+
+static enum tsd_line_end cmd_sync(struct tsd_line *l, struct ts_slice rest)
+{
+    (void)rest;
+    if (l->ops && l->ops->sync)
+        l->ops->sync(l);
+    return TSD_LINE_MORE;
+}
+
+/* Sorted by name, as help shows them. */
+const struct tsd_line_cmd tsd_line_cmds[] = {
+    {.name = "dropcaches", .run = cmd_dropcaches, .help = "Forget what can be learnt again from the store."},
+    {.name = "exit", .run = cmd_exit, .help = "Close the connection."},
+    {.name = "help", .run = cmd_help, .help = "Names of all commands."},
+    {.name = "stats", .run = cmd_stats, .help = "Counters of this daemon as put lines without put."},
+    {.name = "sync",
+     .run = cmd_sync,
+     .help = "Answer \"ok N\" when the N points of this connection are on disk."},
+    {.name = "version", .run = cmd_version, .help = "Two lines about this program."},
+    {.name = NULL, .run = NULL, .help = NULL},
+};
+
+static bool command_is(const struct tsd_line *l, struct ts_slice word, const char *name)
+{
+    if (word.n != strlen(name))
+        return false;
+    return l->in->rules->compat ? !memcmp(word.p, name, word.n) : !strncasecmp(word.p, name, word.n);
+}
+
+enum tsd_line_end tsd_line_command(struct tsd_line *l, struct ts_slice line)
+{
+    const char *blank = line.n ? memchr(line.p, ' ', line.n) : NULL;
+    struct ts_slice word = {line.p, blank ? (size_t)(blank - line.p) : line.n};
+    struct ts_slice rest = {blank ? blank + 1 : NULL, blank ? line.n - word.n - 1 : 0};
+    if (command_is(l, word, "put")) {
+        /* PUT, Put: only our own ways get here, the exact word went the short way */
+        int rc = tsd_put_line(l->in, &l->chain, rest);
+        if (rc == TS_EBUSY)
+            return TSD_LINE_BUSY;
+        l->n_points += rc == 0;
+        if (rc < 0)
+            tsd_line_say(l, "put: ", tsd_refusal_text(tsd_refusal_of(rc), l->in->rules->compat),
+                         ts_buf_get(&l->in->msg));
+        return TSD_LINE_MORE;
+    }
+    for (const struct tsd_line_cmd *c = tsd_line_cmds; c->name; c++)
+        if (command_is(l, word, c->name))
+            return c->run(l, rest);
+    struct ts_buf text;
+    ts_buf_init(&text, 512);
+    ts_buf_slice(&text, ts_utf8_cut(word, 200));
+    ts_buf_str(&text, ".  Try `help'.");
+    tsd_line_say(l, "unknown command: ", "", ts_buf_get(&text));
+    ts_buf_release(&text);
+    return TSD_LINE_MORE;
+}

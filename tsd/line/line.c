@@ -1,0 +1,104 @@
+/*
+ * line.c - lines out of bytes.
+ *
+ * Threads    see line.h
+ * Not here   what a put line says (put.c), the other commands (commands.c), sockets (line_conn.c)
+ */
+#include "tsd/line/line.h"
+
+#include "base/bytes.h"
+
+void tsd_line_say(struct tsd_line *l, const char *a, const char *b, struct ts_slice c)
+{
+    if (l->out->n > l->reply_max_bytes) {
+        l->n_dropped++;
+        return;
+    }
+    ts_buf_str(l->out, a);
+    ts_buf_str(l->out, b);
+    ts_buf_slice(l->out, c);
+    ts_buf_char(l->out, '\n');
+}
+
+static void line_too_long(struct tsd_line *l, const char *p)
+{
+    char text[96];
+    int n = snprintf(text, sizeof(text), "line too long: more than %zu bytes (line_max_bytes)",
+                     l->line_max_bytes);
+    bool put = !memcmp(p, "put ", 4);
+    l->in->n_refused[TSD_REF_ILLEGAL]++;
+    tsd_line_say(l, put ? "put: " : "", put ? "illegal argument: " : "", (struct ts_slice){text, (size_t)n});
+}
+
+static enum tsd_line_end line_put(struct tsd_line *l, struct ts_slice line)
+{
+    struct ts_slice args = {NULL, 0};
+    if (line.n > 3)
+        args = (struct ts_slice){line.p + 4, line.n - 4};
+    int rc = tsd_put_line(l->in, &l->chain, args);
+    if (rc == TS_EBUSY)
+        return TSD_LINE_BUSY;
+    if (rc == 0)
+        l->n_points++;
+    else
+        tsd_line_say(l, "put: ", tsd_refusal_text(tsd_refusal_of(rc), l->in->rules->compat),
+                     ts_buf_get(&l->in->msg));
+    return TSD_LINE_MORE;
+}
+
+/* One whole line without its end. */
+static enum tsd_line_end line_one(struct tsd_line *l, struct ts_slice line)
+{
+    if (line.n && line.p[line.n - 1] == '\r')
+        line.n--;
+    if (line.n >= 3 && !memcmp(line.p, "put", 3) && (line.n == 3 || line.p[3] == ' '))
+        return line_put(l, line);
+    l->n_commands++;
+    return tsd_line_command(l, line);
+}
+
+/* The rest of [p, end) holds no line feed. Returns what stays for later. */
+static const char *line_tail(struct tsd_line *l, const char *p, const char *end)
+{
+    if ((size_t)(end - p) <= l->line_max_bytes + 1)
+        return p;
+    line_too_long(l, p);
+    l->skipping = true;
+    return end;
+}
+
+enum tsd_line_end tsd_line_input(struct tsd_line *l, const char *p, const char *end, bool eof,
+                                 const char **out_rest)
+{
+    enum tsd_line_end done = TSD_LINE_MORE;
+    while (p < end) {
+        if (!l->skipping) {
+            p = tsd_put_run(l->in, &l->chain, p, end, &l->n_points);
+            if (p == end)
+                break;
+        }
+        const char *feed = memchr(p, '\n', (size_t)(end - p));
+        if (l->skipping) {
+            l->skipping = !feed && !eof;
+            p = feed ? feed + 1 : end;
+            continue;
+        }
+        if (!feed && !eof) {
+            p = line_tail(l, p, end);
+            break;
+        }
+        const char *stop = feed ? feed : end;
+        if ((size_t)(stop - p) > l->line_max_bytes + 1 ||
+            ((size_t)(stop - p) == l->line_max_bytes + 1 && stop[-1] != '\r'))
+            line_too_long(l, p);
+        else
+            done = line_one(l, (struct ts_slice){p, (size_t)(stop - p)});
+        if (done == TSD_LINE_BUSY)
+            break;
+        p = feed ? feed + 1 : end;
+        if (done == TSD_LINE_EXIT)
+            break;
+    }
+    *out_rest = p;
+    return done;
+}

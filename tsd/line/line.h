@@ -1,0 +1,67 @@
+/*
+ * line.h - the line protocol on bytes: cuts lines, runs puts and commands, collects replies. Knows no socket.
+ *
+ * Threads    one worker
+ * Invariant  a bad line never costs its neighbours; replies beyond the limit are dropped and counted, never
+ * waited for Source     protocols-and-queries 1.2 (framing), 1.3 (commands)
+ */
+#ifndef TSD_LINE_LINE_H
+#define TSD_LINE_LINE_H
+
+#include "tsd/line/put.h"
+
+struct tsd_line;
+
+/* What commands need of the daemon around; functions may be NULL in tests. */
+struct tsd_line_ops {
+    void (*sync)(struct tsd_line *l); /* answer "ok N" later, when all so far is on disk */
+    void (*stats)(struct tsd_line *l, struct ts_buf *out); /* the lines of stats */
+    void (*drop_caches)(struct tsd_line *l);               /* forget what can be learnt again */
+};
+
+/* One connection's side of the protocol. Zeroed, then tsd_line_init. */
+struct tsd_line {
+    struct tsd_ingest *in;          /* of the worker */
+    const struct tsd_line_ops *ops; /* static */
+    void *arg;                      /* for ops */
+    struct ts_buf *out;             /* replies; the caller sends and empties it */
+    size_t reply_max_bytes;         /* error lines are dropped while out holds more */
+    size_t line_max_bytes;          /* longest line without its end */
+    struct tsd_chain chain;         /* guess of the next series */
+    uint64_t n_points;              /* points taken on this connection */
+    uint64_t n_commands;            /* lines that were no put, since the caller set it to 0 */
+    uint64_t n_dropped;             /* replies dropped, since the caller set it to 0 */
+    bool skipping;                  /* in the rest of a line that is too long */
+};
+
+enum tsd_line_end {
+    TSD_LINE_MORE, /* all lines are done; what is left is the beginning of one */
+    TSD_LINE_BUSY, /* the store can't take more now: call again with the rest later */
+    TSD_LINE_EXIT, /* the client said exit */
+};
+
+/** Work through [p, end). TSD_PUT_PAD bytes beyond end are readable.
+ *  @param eof       nothing follows: a last line without line feed is a line
+ *  @param out_rest  [out] first byte not used
+ */
+enum tsd_line_end tsd_line_input(struct tsd_line *l, const char *p, const char *end, bool eof,
+                                 const char **out_rest);
+/** Append an error line "text\n" unless too much waits already. */
+void tsd_line_say(struct tsd_line *l, const char *a, const char *b, struct ts_slice c);
+
+/* One command, a row of commands.c. */
+struct tsd_line_cmd {
+    const char *name; /* first word, lower case */
+    enum tsd_line_end (*run)(struct tsd_line *l,
+                             struct ts_slice rest); /* rest: after the word and one blank */
+    const char *help;                               /* one sentence */
+};
+/** All commands but put, ended by name == NULL. */
+extern const struct tsd_line_cmd tsd_line_cmds[];
+/** Run a line that is no put (its first word is not known yet). */
+enum tsd_line_end tsd_line_command(struct tsd_line *l, struct ts_slice line);
+
+/** The two lines of version. */
+void tsd_version_text(bool compat, struct ts_buf *out);
+
+#endif

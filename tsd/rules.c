@@ -1,0 +1,240 @@
+/*
+ * rules.c - characters of names and forms of time, with OpenTSDB's messages.
+ *
+ * Threads    see rules.h
+ * Not here   where a message goes (line/put.c, http/ep_put.c), numbers (base/num.h)
+ */
+#include "tsd/rules.h"
+
+#include "base/num.h"
+
+#include <unicode/uchar.h>
+
+#define RULES_MAX_SECONDS 4294967295ll    /* larger numbers are milliseconds */
+#define RULES_MAX_MS      9999999999999ll /* 13 digits */
+
+void tsd_rules_init(struct tsd_rules *rules, bool compat, bool make_metrics, unsigned max_tags,
+                    const char *special)
+{
+    *rules = (struct tsd_rules){.compat = compat, .make_metrics = make_metrics, .max_tags = max_tags};
+    if (!max_tags)
+        rules->max_tags = compat ? TSD_TAGS_COMPAT : TSD_TAGS_DEFAULT;
+    if (rules->max_tags > TSD_TAGS_MAX)
+        rules->max_tags = TSD_TAGS_MAX;
+    for (int c = 0; c < 128; c++)
+        rules->ascii_ok[c] = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    for (const char *p = "-_./"; *p; p++)
+        rules->ascii_ok[(unsigned char)*p] = true;
+    struct ts_slice cut = ts_utf8_cut(ts_slice_str(special ? special : ""), sizeof(rules->special) - 1);
+    memcpy(rules->special, cut.p, cut.n);
+    rules->special[cut.n] = 0;
+    for (size_t i = 0; i < cut.n; i++)
+        if ((unsigned char)cut.p[i] < 128)
+            rules->ascii_ok[(unsigned char)cut.p[i]] = true;
+}
+
+/* The character s begins with, which is not ASCII; s becomes its bytes. -1 and one byte if that is no
+ * character. */
+static int32_t rules_utf8(struct ts_slice *s)
+{
+    static const int32_t least[5] = {0, 0, 0x80, 0x800, 0x10000};
+    unsigned char b = (unsigned char)*s->p;
+    size_t n = b >= 0xc2 && b < 0xe0 ? 2 : b >= 0xe0 && b < 0xf0 ? 3 : b >= 0xf0 && b < 0xf5 ? 4 : 0;
+    int32_t c = n ? b & (0x7f >> n) : -1;
+    for (size_t i = 1; i < n && c >= 0; i++)
+        c = i < s->n && (s->p[i] & 0xc0) == 0x80 ? c << 6 | (s->p[i] & 0x3f) : -1;
+    if (c >= 0 && (c < least[n] || c > 0x10ffff || (c >= 0xd800 && c < 0xe000)))
+        c = -1;
+    s->n = c < 0 ? 1 : n;
+    return c;
+}
+
+/* Letters of any script; in our own ways also the digits and marks that many scripts write words with. */
+static bool rules_char_ok(const struct tsd_rules *rules, int32_t c, struct ts_slice bytes)
+{
+    if (c < 0)
+        return false;
+    if (u_isalpha(c))
+        return true;
+    if (!rules->compat && (u_isdigit(c) || (U_GET_GC_MASK(c) & U_GC_M_MASK)))
+        return true;
+    return *rules->special && memmem(rules->special, strlen(rules->special), bytes.p, bytes.n) != NULL;
+}
+
+bool tsd_name_ok(const struct tsd_rules *rules, struct ts_slice name, struct ts_slice *out_bad)
+{
+    size_t i = 0;
+    if (out_bad)
+        *out_bad = (struct ts_slice){NULL, 0};
+    while (i < name.n) {
+        unsigned char b = (unsigned char)name.p[i];
+        if (b < 128) {
+            if (rules->ascii_ok[b]) {
+                i++;
+                continue;
+            }
+            if (out_bad)
+                *out_bad = (struct ts_slice){name.p + i, 1};
+            return false;
+        }
+        struct ts_slice bytes = {name.p + i, name.n - i};
+        int32_t c = rules_utf8(&bytes);
+        if (!rules_char_ok(rules, c, bytes)) {
+            if (out_bad)
+                *out_bad = bytes;
+            return false;
+        }
+        i += bytes.n;
+    }
+    return name.n > 0;
+}
+
+void tsd_name_why(struct ts_slice noun, struct ts_slice name, struct ts_slice bad, struct ts_buf *msg)
+{
+    ts_buf_str(msg, "Invalid ");
+    ts_buf_slice(msg, noun);
+    if (name.n == 0) {
+        ts_buf_str(msg, ": empty string");
+        return;
+    }
+    ts_buf_str(msg, " (\"");
+    ts_buf_slice(msg, name);
+    ts_buf_str(msg, "\"): illegal character: ");
+    ts_buf_slice(msg, bad);
+}
+
+int tsd_time_from_int(const struct tsd_rules *rules, int64_t raw, struct tsd_time *out)
+{
+    *out = (struct tsd_time){.raw = raw, .ts_ms = raw, .ms = true};
+    if (raw <= 0 && !rules->old_times)
+        return TS_EINVAL;
+    if (raw <= RULES_MAX_SECONDS && raw >= -RULES_MAX_SECONDS) {
+        out->ts_ms = raw * 1000;
+        out->ms = false;
+    }
+    out->bad = raw > RULES_MAX_MS || raw < -RULES_MAX_MS;
+    return 0;
+}
+
+static int rules_bad_time(struct ts_slice s, const char *why, struct ts_buf *msg)
+{
+    ts_buf_str(msg, "invalid timestamp: ");
+    ts_buf_slice(msg, s);
+    ts_buf_str(msg, why);
+    return TS_EINVAL;
+}
+
+static int rules_time_int(const struct tsd_rules *rules, struct ts_slice s, struct tsd_time *out,
+                          struct ts_buf *msg)
+{
+    struct ts_error err = {0};
+    int64_t raw;
+    if (ts_num_parse_int(s, &raw, &err) < 0) {
+        ts_buf_str(msg, err.text);
+        return TS_EPARSE;
+    }
+    if (tsd_time_from_int(rules, raw, out) == 0)
+        return 0;
+    ts_buf_printf(msg, "invalid timestamp: %lld", (long long)raw);
+    return TS_EINVAL;
+}
+
+/* Seconds with 1 to 3 decimals. */
+static int rules_time_fraction(const struct tsd_rules *rules, struct ts_slice s, size_t dot,
+                               struct tsd_time *out, struct ts_buf *msg)
+{
+    struct ts_slice whole = {s.p, dot}, frac = {s.p + dot + 1, s.n - dot - 1};
+    int64_t sec, part = 0;
+    struct ts_error err = {0};
+    if (ts_num_parse_int(whole, &sec, &err) < 0 ||
+        (frac.n && (frac.p[0] == '-' || frac.p[0] == '+' || ts_num_parse_int(frac, &part, &err) < 0))) {
+        ts_buf_str(msg, err.code ? err.text : "Invalid character '.' in ");
+        if (!err.code)
+            ts_buf_slice(msg, s);
+        return TS_EPARSE;
+    }
+    if (frac.n > 3)
+        return rules_bad_time(s, " (at most 3 decimals)", msg);
+    if (sec > RULES_MAX_SECONDS || sec < -RULES_MAX_SECONDS)
+        return rules_bad_time(s, " (decimals need seconds)", msg);
+    for (size_t i = frac.n; i < 3; i++)
+        part *= 10;
+    int64_t ms = sec * 1000 + (s.p[0] == '-' ? -part : part);
+    *out = (struct tsd_time){.raw = ms, .ts_ms = ms, .ms = frac.n > 0};
+    if (ms <= 0 && !rules->old_times)
+        return rules_bad_time(s, "", msg);
+    return 0;
+}
+
+int tsd_time_read(const struct tsd_rules *rules, struct ts_slice s, struct tsd_time *out, struct ts_buf *msg)
+{
+    const char *dot = s.n ? memchr(s.p, '.', s.n) : NULL;
+    if (!dot)
+        return rules_time_int(rules, s, out, msg);
+    if (!rules->compat)
+        return rules_time_fraction(rules, s, (size_t)(dot - s.p), out, msg);
+    char text[64];
+    size_t n = 0;
+    for (size_t i = 0; i < s.n && n < sizeof(text); i++)
+        if (s.p[i] != '.')
+            text[n++] = s.p[i];
+    return rules_time_int(rules, (struct ts_slice){text, n}, out, msg);
+}
+
+void tsd_tags_text(const struct sto_tag_text *tags, size_t n, struct ts_buf *out)
+{
+    ts_buf_char(out, '{');
+    for (size_t i = 0; i < n; i++) {
+        if (i)
+            ts_buf_str(out, ", ");
+        ts_buf_slice(out, tags[i].k);
+        ts_buf_char(out, '=');
+        ts_buf_slice(out, tags[i].v);
+    }
+    ts_buf_char(out, '}');
+}
+
+/* "tag name with value [V]": what messages call a key or value. */
+static void rules_tag_why(const char *noun, struct ts_slice other, struct ts_slice name, struct ts_slice bad,
+                          struct ts_buf *msg)
+{
+    struct ts_buf text;
+    ts_buf_init(&text, 1024);
+    ts_buf_str(&text, noun);
+    ts_buf_slice(&text, ts_utf8_cut(other, 900));
+    ts_buf_char(&text, ']');
+    tsd_name_why(ts_buf_get(&text), name, bad, msg);
+    ts_buf_release(&text);
+}
+
+int tsd_names_check(const struct tsd_rules *rules, struct ts_slice metric, const struct sto_tag_text *tags,
+                    size_t n_tags, struct ts_buf *msg)
+{
+    struct ts_slice bad;
+    if (n_tags == 0 || n_tags > rules->max_tags) {
+        if (n_tags == 0) {
+            ts_buf_str(msg, "Need at least one tag (metric=");
+            ts_buf_slice(msg, metric);
+            ts_buf_str(msg, ", tags={})");
+            return TS_EINVAL;
+        }
+        ts_buf_printf(msg, "Too many tags: %zu maximum allowed: %u, tags: ", n_tags, rules->max_tags);
+        tsd_tags_text(tags, n_tags, msg);
+        return TS_EINVAL;
+    }
+    if (!tsd_name_ok(rules, metric, &bad)) {
+        tsd_name_why(TS_SLICE_LIT("metric name"), metric, bad, msg);
+        return TS_EINVAL;
+    }
+    for (size_t i = 0; i < n_tags; i++) {
+        if (!tsd_name_ok(rules, tags[i].k, &bad)) {
+            rules_tag_why("tag name with value [", tags[i].v, tags[i].k, bad, msg);
+            return TS_EINVAL;
+        }
+        if (!tsd_name_ok(rules, tags[i].v, &bad)) {
+            rules_tag_why("tag value with key [", tags[i].k, tags[i].v, bad, msg);
+            return TS_EINVAL;
+        }
+    }
+    return 0;
+}

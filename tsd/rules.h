@@ -1,0 +1,63 @@
+/*
+ * rules.h - what a point may look like: characters of names, number of tags, forms of time.
+ *
+ * Line protocol, /api/put and import ask the same rules. Messages are OpenTSDB's.
+ * Threads    immutable after tsd_rules_init
+ * Source     protocols-and-queries 1.4; better ways where compat is not set
+ */
+#ifndef TSD_RULES_H
+#define TSD_RULES_H
+
+#include "base/buf.h"
+#include "storage/store.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define TSD_TAGS_DEFAULT 32  /* most tags of a series */
+#define TSD_TAGS_COMPAT  8   /* the same with compat = opentsdb */
+#define TSD_TAGS_MAX     255 /* struct sto_series counts them in a byte */
+
+struct tsd_rules {
+    bool compat;        /* OpenTSDB's ways: bytes of lines are ISO-8859-1, points in times are deleted */
+    bool make_metrics;  /* a metric not seen before is created */
+    bool old_times;     /* times <= 0 are taken */
+    unsigned max_tags;  /* most tags of a series */
+    bool ascii_ok[128]; /* characters a name may hold, besides letters of other scripts */
+    char special[64];   /* other characters allowed, UTF-8, terminated */
+};
+
+/** Fill rules. max_tags 0 = the default of the mode; special = further characters, UTF-8, at most 63 bytes.
+ */
+void tsd_rules_init(struct tsd_rules *rules, bool compat, bool make_metrics, unsigned max_tags,
+                    const char *special);
+
+/** May name stand as metric, tag key or tag value? Not empty and only allowed characters.
+ *  @param out_bad  [out] the first character that may not; empty slice when name is empty. May be NULL */
+bool tsd_name_ok(const struct tsd_rules *rules, struct ts_slice name, struct ts_slice *out_bad);
+/** Append why a name may not stand: `Invalid metric name ("a b"): illegal character:  `.
+ *  @param noun  "metric name", "tag name with value [V]" ... */
+void tsd_name_why(struct ts_slice noun, struct ts_slice name, struct ts_slice bad, struct ts_buf *msg);
+
+/* A time as sent. */
+struct tsd_time {
+    int64_t raw;   /* the number, as messages show it */
+    int64_t ts_ms; /* what it means */
+    bool ms;       /* came with milliseconds */
+    bool bad;      /* number out of range: refused after the value was looked at */
+};
+/** Read a time: whole seconds up to 4294967295, milliseconds above; a point as the mode says.
+ *  @return 0; TS_EPARSE "Invalid character ..."; TS_EINVAL "invalid timestamp: T". The text is appended to
+ * msg. */
+int tsd_time_read(const struct tsd_rules *rules, struct ts_slice s, struct tsd_time *out, struct ts_buf *msg);
+/** The same for a number (JSON). TS_EINVAL without text if <= 0 and that is not allowed. */
+int tsd_time_from_int(const struct tsd_rules *rules, int64_t raw, struct tsd_time *out);
+
+/** Append "{k=v, k=v}". */
+void tsd_tags_text(const struct sto_tag_text *tags, size_t n, struct ts_buf *out);
+/** Number and characters of the tags, after everything else was found good (steps 11 and 12): 0 or TS_EINVAL
+ * with text. */
+int tsd_names_check(const struct tsd_rules *rules, struct ts_slice metric, const struct sto_tag_text *tags,
+                    size_t n_tags, struct ts_buf *msg);
+
+#endif

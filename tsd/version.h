@@ -1,0 +1,29 @@
+/*
+ * version.h - what this program says about itself; the build may define each of these.
+ */
+#ifndef TSD_VERSION_H
+#define TSD_VERSION_H
+
+#ifndef TSD_VERSION
+#define TSD_VERSION "0.1.0"
+#endif
+#ifndef TSD_REVISION
+#define TSD_REVISION "release"
+#endif
+#ifndef TSD_REPO_STATUS
+#define TSD_REPO_STATUS "MINT"
+#endif
+#ifndef TSD_BUILD_DATE
+#define TSD_BUILD_DATE "unknown"
+#endif
+#ifndef TSD_BUILD_USER
+#define TSD_BUILD_USER "tsd"
+#endif
+#ifndef TSD_BUILD_HOST
+#define TSD_BUILD_HOST "localhost"
+#endif
+#ifndef TSD_BUILD_REPO
+#define TSD_BUILD_REPO "tsd"
+#endif
+
+#endif

@@ -1,0 +1,112 @@
+/*
+ * make_wal.c - writes the golden write-ahead log and manifest into a folder: make_golden_wal DIR
+ *
+ * ctest compares what it writes today with tests/golden/v1, byte for byte: a difference is a new format,
+ * which needs a new version number, new golden files and a note on upgrading.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/fs.h"
+#include "storage/engine/manifest.h"
+#include "storage/engine/wal.h"
+
+/* A series with its tags in place. */
+struct fixed {
+    struct sto_series s;
+    struct sto_tag tags[2];
+};
+
+static int write_log(const char *dir, struct ts_error *err)
+{
+    static struct fixed cpu = {.s = {.id = 5,
+                                     .metric = 1,
+                                     .n_tags = 2,
+                                     .metric_len = 8,
+                                     .text = "cpu.user host=a core=0",
+                                     .text_len = 22},
+                               .tags = {{1, 1}, {2, 2}}};
+    static struct fixed hits = {
+        .s = {.id = 300, .metric = 2, .n_tags = 1, .metric_len = 4, .text = "hits host=a", .text_len = 11},
+        .tags = {{1, 1}}};
+    const int64_t t = 1600000000000;
+    const uint32_t dec2 = sto_meta_flags(STO_OP_PUT, TS_NUM_DEC, 2, false);
+    const struct sto_point first[] = {
+        {&cpu.s, t, 1250, dec2},
+        {&hits.s, t, 3, sto_meta_flags(STO_OP_ADD, TS_NUM_INT, 0, false)},
+        {&cpu.s, t + 10000, -75, dec2},
+        {&hits.s, t + 10000, 200, sto_meta_flags(STO_OP_ADD, TS_NUM_INT, 0, false)},
+        {&hits.s, t + 20000, 1, sto_meta_flags(STO_OP_ADD, TS_NUM_INT, 0, false)},
+    };
+    const struct sto_point second[] = {
+        {&cpu.s, t + 30123, 0x3fd5555555555555, sto_meta_flags(STO_OP_PUT, TS_NUM_RAW, 0, true)},
+        {&cpu.s, t - 1000, t + 4000, sto_meta_flags(STO_OP_DEL, TS_NUM_INT, 0, false)},
+        {&hits.s, -5000, INT64_MIN, sto_meta_flags(STO_OP_PUT, TS_NUM_INT, 0, false)},
+    };
+    struct sto_wal *wal;
+    TS_TRY(sto_wal_new(ts_fs_real(), dir, 1, 0, 1, &wal, err));
+    TS_TRY(sto_wal_append(wal, first, 5, err));
+    TS_TRY(sto_wal_sync(wal, err));
+    TS_TRY(sto_wal_append(wal, second, 3, err));
+    TS_TRY(sto_wal_set_gen(wal, 2, err));
+    TS_TRY(sto_wal_append(wal, first, 1, err));
+    return sto_wal_close(wal, err);
+}
+
+static int write_manifest(const char *dir, struct ts_error *err)
+{
+    const struct sto_sst_info first = {.file_no = 1,
+                                       .gen_lo = 1,
+                                       .gen_hi = 1,
+                                       .min_ms = -5000,
+                                       .max_ms = 1600000030123,
+                                       .tomb_min_ms = 1599999999000,
+                                       .tomb_max_ms = 1600000004000,
+                                       .n_points = 7,
+                                       .n_rows = 3,
+                                       .n_tombs = 1,
+                                       .t_bytes = 400},
+                              second = {.file_no = 2,
+                                        .gen_lo = 1,
+                                        .gen_hi = 2,
+                                        .min_ms = 0,
+                                        .max_ms = 3599000,
+                                        .tomb_min_ms = INT64_MAX,
+                                        .tomb_max_ms = INT64_MIN,
+                                        .n_points = 3600,
+                                        .n_rows = 1,
+                                        .t_bytes = 5000,
+                                        .s_bytes = 200};
+    const uint64_t gone = 1;
+    const struct sto_manifest_edit start = {.run = 1}, flush = {.add = &first, .n_add = 1, .flushed_gen = 1},
+                                   compact = {.add = &second,
+                                              .n_add = 1,
+                                              .remove = &gone,
+                                              .n_remove = 1,
+                                              .next_file_no = 9};
+    struct sto_manifest *m;
+    TS_TRY(sto_manifest_open(ts_fs_real(), dir, true, false, 16, &m, err));
+    int rc = sto_manifest_apply(m, &start, err);
+    if (rc == 0)
+        rc = sto_manifest_apply(m, &flush, err);
+    if (rc == 0)
+        rc = sto_manifest_apply(m, &compact, err);
+    sto_manifest_close(m);
+    return rc;
+}
+
+int main(int argc, char **argv)
+{
+    struct ts_error err = {0};
+    if (argc != 2) {
+        fprintf(stderr, "usage: make_golden_wal DIR\n");
+        return 2;
+    }
+    if (ts_fs_real()->mkdir(ts_fs_real(), argv[1], &err) < 0 || write_log(argv[1], &err) < 0 ||
+        write_manifest(argv[1], &err) < 0) {
+        fprintf(stderr, "make_golden_wal: %s\n", err.text);
+        return 1;
+    }
+    return 0;
+}

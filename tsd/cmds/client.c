@@ -60,8 +60,10 @@ int tsd_client_open(struct tsd_client *c, const char *host, const char *port, st
     }
     freeaddrinfo(list);
     if (c->fd < 0) {
-        ts_error_sys(err, TS_EIO, e, "no daemon answers at %s:%s (start one with tsd serve, or name it with --host and --port)",
-                     host, port);
+        ts_error_sys(
+            err, TS_EIO, e,
+            "no daemon answers at %s:%s (start one with tsd serve, or name it with --host and --port)", host,
+            port);
         return TS_EIO;
     }
     int one = 1;
@@ -84,7 +86,8 @@ int tsd_client_send(struct tsd_client *c, struct ts_slice bytes, struct ts_error
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            return ts_error_sys(err, TS_EIO, errno, "the daemon at %s:%s closed the connection", c->host, c->port);
+            return ts_error_sys(err, TS_EIO, errno, "the daemon at %s:%s closed the connection", c->host,
+                                c->port);
         bytes.p += n;
         bytes.n -= (size_t)n;
     }
@@ -124,7 +127,8 @@ int tsd_client_line(struct tsd_client *c, struct ts_slice *out, struct ts_error 
         }
         char *room = ts_buf_reserve(&c->in, 4096);
         if (!room)
-            return ts_error_set(err, TS_ELIMIT, "the daemon at %s:%s sends a line without end", c->host, c->port);
+            return ts_error_set(err, TS_ELIMIT, "the daemon at %s:%s sends a line without end", c->host,
+                                c->port);
         size_t got;
         TS_TRY(client_recv(c, room, 4096, &got, err));
         if (got == 0)
@@ -161,8 +165,8 @@ static int client_send_request(struct tsd_client *c, const struct tsd_client_req
 {
     struct ts_buf head;
     ts_buf_init(&head, 0);
-    ts_buf_printf(&head, "%s %s HTTP/1.1\r\nHost: %s:%s\r\nUser-Agent: tsd\r\nConnection: close\r\n", req->method, req->path,
-                  c->host, c->port);
+    ts_buf_printf(&head, "%s %s HTTP/1.1\r\nHost: %s:%s\r\nUser-Agent: tsd\r\nConnection: close\r\n",
+                  req->method, req->path, c->host, c->port);
     if (req->content_type)
         ts_buf_printf(&head, "Content-Type: %s\r\n", req->content_type);
     if (req->body.n || strcmp(req->method, "GET") != 0)
@@ -177,7 +181,8 @@ static int client_send_request(struct tsd_client *c, const struct tsd_client_req
 int tsd_client_http(struct tsd_client *c, const struct tsd_client_req *req, struct tsd_client_reply *reply,
                     struct ts_error *err)
 {
-    static const http_parser_settings settings = {.on_body = client_on_body, .on_message_complete = client_on_done};
+    static const http_parser_settings settings = {.on_body = client_on_body,
+                                                  .on_message_complete = client_on_done};
     struct client_answer a = {.req = req, .reply = reply, .err = err};
     http_parser parser;
     reply->status = 0;
@@ -198,8 +203,9 @@ int tsd_client_http(struct tsd_client *c, const struct tsd_client_req *req, stru
         else if (HTTP_PARSER_ERRNO(&parser) != HPE_OK || (used < n && !a.done))
             rc = ts_error_set(err, TS_EPARSE, "what answers at %s:%s does not speak HTTP", c->host, c->port);
         else if (n == 0 && !a.done)
-            rc = ts_error_set(err, TS_EIO, "the daemon at %s:%s closed the connection before its answer was complete", c->host,
-                              c->port);
+            rc = ts_error_set(err, TS_EIO,
+                              "the daemon at %s:%s closed the connection before its answer was complete",
+                              c->host, c->port);
     }
     ts_free(room);
     return rc;
@@ -226,12 +232,12 @@ int tsd_client_refused(const struct tsd_client_reply *reply, struct ts_error *er
     json_decref(root);
     while (body.n && (body.p[body.n - 1] == '\n' || body.p[body.n - 1] == '\r'))
         body.n--;
-    return ts_error_set(err, code, "the daemon answered with status %u%s%.*s", reply->status, body.n ? ": " : "",
-                        (int)(body.n > 160 ? 160 : body.n), body.n ? body.p : "");
+    return ts_error_set(err, code, "the daemon answered with status %u%s%.*s", reply->status,
+                        body.n ? ": " : "", (int)(body.n > 160 ? 160 : body.n), body.n ? body.p : "");
 }
 
-int tsd_client_ask(const struct tsd_args *args, const struct tsd_client_req *req, struct tsd_client_reply *reply,
-                   struct ts_error *err)
+int tsd_client_ask(const struct tsd_args *args, const struct tsd_client_req *req,
+                   struct tsd_client_reply *reply, struct ts_error *err)
 {
     struct tsd_client c;
     const char *host, *port;
@@ -251,7 +257,8 @@ void tsd_client_escape(struct ts_slice text, struct ts_buf *out)
     static const char hex[] = "0123456789ABCDEF";
     for (size_t i = 0; i < text.n; i++) {
         unsigned char b = (unsigned char)text.p[i];
-        if ((b >= '0' && b <= '9') || (b >= 'a' && b <= 'z') || (b >= 'A' && b <= 'Z') || memchr("-_.~/:,*", b, 8)) {
+        if ((b >= '0' && b <= '9') || (b >= 'a' && b <= 'z') || (b >= 'A' && b <= 'Z') ||
+            memchr("-_.~/:,*", b, 8)) {
             ts_buf_char(out, (char)b);
         } else {
             ts_buf_char(out, '%');

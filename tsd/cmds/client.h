@@ -17,11 +17,11 @@
 
 /* One connection. Zero-initialise before tsd_client_open. */
 struct tsd_client {
-    int fd;            /* socket; -1 when closed */
-    const char *host;  /* borrowed, for messages and the Host header */
-    const char *port;  /* borrowed */
-    struct ts_buf in;  /* bytes read ahead, raw lines only */
-    size_t in_at;      /* of them used */
+    int fd;           /* socket; -1 when closed */
+    const char *host; /* borrowed, for messages and the Host header */
+    const char *port; /* borrowed */
+    struct ts_buf in; /* bytes read ahead, raw lines only */
+    size_t in_at;     /* of them used */
 };
 
 /* One request. */
@@ -30,7 +30,8 @@ struct tsd_client_req {
     const char *path;         /* with query, percent-encoded */
     const char *content_type; /* of body; NULL = none */
     struct ts_slice body;     /* may be empty */
-    /* Gets the body piece by piece if the status is 2xx; NULL: it is kept in reply.body. < 0 ends the request. */
+    /* Gets the body piece by piece if the status is 2xx; NULL: it is kept in reply.body. < 0 ends the
+     * request. */
     int (*sink)(void *arg, struct ts_slice piece, struct ts_error *err);
     void *arg; /* for sink */
 };
@@ -47,14 +48,16 @@ int tsd_client_open(struct tsd_client *c, const char *host, const char *port, st
 /** Close; twice is harmless. */
 void tsd_client_close(struct tsd_client *c);
 
-/** Send a request and read its answer. 0 for any status; TS_EIO, TS_EPARSE (no HTTP), TS_ELIMIT, or what sink returned. */
+/** Send a request and read its answer. 0 for any status; TS_EIO, TS_EPARSE (no HTTP), TS_ELIMIT, or what sink
+ * returned. */
 int tsd_client_http(struct tsd_client *c, const struct tsd_client_req *req, struct tsd_client_reply *reply,
                     struct ts_error *err);
-/** The error an answer with a status of 400 and more stands for: text from its JSON or plain body. Returns its code. */
+/** The error an answer with a status of 400 and more stands for: text from its JSON or plain body. Returns
+ * its code. */
 int tsd_client_refused(const struct tsd_client_reply *reply, struct ts_error *err);
 /** Connect, send, read, close; a status of 400 and more is an error. */
-int tsd_client_ask(const struct tsd_args *args, const struct tsd_client_req *req, struct tsd_client_reply *reply,
-                   struct ts_error *err);
+int tsd_client_ask(const struct tsd_args *args, const struct tsd_client_req *req,
+                   struct tsd_client_reply *reply, struct ts_error *err);
 
 /** Send all bytes. */
 int tsd_client_send(struct tsd_client *c, struct ts_slice bytes, struct ts_error *err);

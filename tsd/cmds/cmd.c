@@ -1,5 +1,6 @@
 /*
- * cmd.c - from argv to a command: finding it, its options, its help page, and the one place that prints errors.
+ * cmd.c - from argv to a command: finding it, its options, its help page, and the one place that prints
+ * errors.
  *
  * Threads    see cmd.h
  * Not here   the table (main.c)
@@ -38,7 +39,8 @@ static const signed char exit_codes[TS_ERR_COUNT] = {
 _Static_assert(-TS_EBACKEND + 1 == TS_ERR_COUNT, "a new code needs a row");
 
 static const struct ts_opt no_opts[] = {{.name = NULL}};
-static const struct ts_opt help_opts[] = {{.name = "help", .letter = 'h', .help = "Print this page."}, {.name = NULL}};
+static const struct ts_opt help_opts[] = {{.name = "help", .letter = 'h', .help = "Print this page."},
+                                          {.name = NULL}};
 
 int tsd_exit_of(int code)
 {
@@ -103,26 +105,38 @@ static void cmd_indent(const char *text, const char *before, struct ts_buf *out)
     }
 }
 
-/* Keys of a table as option lines. */
-static void cmd_key_lines(const struct ts_conf_key *key, struct ts_buf *out)
+/* A key as an option; its texts live in the arena. */
+static struct ts_opt cmd_key_opt(const struct ts_conf_key *key, struct ts_arena *arena)
 {
-    for (; key->name; key++) {
-        char name[64];
-        snprintf(name, sizeof(name), "%s", key->name);
-        for (char *p = name; *p; p++)
-            *p = *p == '_' ? '-' : *p;
-        const char *arg = key->type == TS_CONF_CHOICE  ? key->choices
-                          : key->type == TS_CONF_BOOL  ? "true|false"
-                          : key->type == TS_CONF_INT   ? "N"
-                          : key->type == TS_CONF_BYTES ? "BYTES"
-                                                       : "TEXT";
-        char def[80];
-        snprintf(def, sizeof(def), "Default %s.", key->def && *key->def ? key->def : "empty");
-        char help[1024];
-        snprintf(help, sizeof(help), "%s %s", key->help, def);
-        const struct ts_opt row[] = {{.name = name, .arg = arg, .help = help}, {.name = NULL}};
-        ts_opt_print_help(row, out);
-    }
+    char *name = ts_arena_strndup(arena, key->name, strlen(key->name));
+    for (char *p = name; *p; p++)
+        *p = *p == '_' ? '-' : *p;
+    const char *arg = key->type == TS_CONF_CHOICE  ? key->choices
+                      : key->type == TS_CONF_BOOL  ? "true|false"
+                      : key->type == TS_CONF_INT   ? "N"
+                      : key->type == TS_CONF_BYTES ? "BYTES"
+                                                   : "TEXT";
+    size_t n = strlen(key->help) + strlen(key->def ? key->def : "") + 32;
+    char *help = ts_arena_alloc(arena, n);
+    snprintf(help, n, "%s Default: %s.", key->help, key->def && *key->def ? key->def : "empty");
+    return (struct ts_opt){.name = name, .arg = arg, .help = help};
+}
+
+/* Keys of tables as option lines. */
+static void cmd_key_lines(const struct ts_conf_key *const *tables, struct ts_buf *out)
+{
+    struct ts_arena arena;
+    size_t n = 0, at = 0;
+    ts_arena_init(&arena, 0);
+    for (const struct ts_conf_key *const *t = tables; *t; t++)
+        for (const struct ts_conf_key *key = *t; key->name; key++)
+            n++;
+    struct ts_opt *opts = ts_arena_zalloc(&arena, (n + 1) * sizeof(*opts));
+    for (const struct ts_conf_key *const *t = tables; *t; t++)
+        for (const struct ts_conf_key *key = *t; key->name; key++)
+            opts[at++] = cmd_key_opt(key, &arena);
+    ts_opt_print_help(opts, out);
+    ts_arena_release(&arena);
 }
 
 void tsd_cmd_page(const struct tsd_cmd *cmd, struct ts_buf *out)
@@ -136,10 +150,10 @@ void tsd_cmd_page(const struct tsd_cmd *cmd, struct ts_buf *out)
         ts_opt_print_help(cmd->opts, out);
     ts_opt_print_help(help_opts, out);
     if (cmd->tables) {
-        ts_buf_str(out, "\nKeys, as options, as lines of the configuration file (key = value, _ for -) or in the environment\n"
+        ts_buf_str(out, "\nKeys, as options, as lines of the configuration file (key = value, _ for -) or in "
+                        "the environment\n"
                         "(TSD_KEY=value); the option wins over the environment, that over the file:\n");
-        for (const struct ts_conf_key *const *t = cmd->tables; *t; t++)
-            cmd_key_lines(*t, out);
+        cmd_key_lines(cmd->tables, out);
     }
     if (cmd->details)
         ts_buf_printf(out, "\n%s\n", cmd->details);
@@ -212,7 +226,10 @@ const char *tsd_args_get(const struct tsd_args *args, const char *name)
     return NULL;
 }
 
-bool tsd_args_has(const struct tsd_args *args, const char *name) { return tsd_args_get(args, name) != NULL; }
+bool tsd_args_has(const struct tsd_args *args, const char *name)
+{
+    return tsd_args_get(args, name) != NULL;
+}
 
 /* --- running --- */
 

@@ -1,8 +1,8 @@
 /*
  * cmd.h - what a command of the program is: a row with its texts and options, and a function.
  *
- * The table stands in main.c; help pages are printed from it. A command reads its arguments through struct tsd_args,
- * writes results to stdout and everything else to stderr as "tsd: ...".
+ * The table stands in main.c; help pages are printed from it. A command reads its arguments through struct
+ * tsd_args, writes results to stdout and everything else to stderr as "tsd: ...".
  *
  * Threads    the main thread
  * Not here   splitting options (base/conf.h), what a command does (its file)
@@ -42,17 +42,19 @@ struct tsd_args {
 
 /* One command. */
 struct tsd_cmd {
-    const char *name;                        /* as typed */
-    const char *summary;                     /* one sentence */
-    const char *usage;                       /* forms, one a line, without "tsd NAME" */
-    const struct ts_opt *opts;               /* ended by name == NULL; NULL = none but --help */
-    const struct ts_conf_key *const *tables; /* key tables whose keys are options too, ended by NULL; NULL = none */
-    const char *details;                     /* paragraphs below the options; NULL = none */
-    const char *examples;                    /* two, one a line */
+    const char *name;          /* as typed */
+    const char *summary;       /* one sentence */
+    const char *usage;         /* forms, one a line, without "tsd NAME" */
+    const struct ts_opt *opts; /* ended by name == NULL; NULL = none but --help */
+    const struct ts_conf_key *const
+        *tables;          /* key tables whose keys are options too, ended by NULL; NULL = none */
+    const char *details;  /* paragraphs below the options; NULL = none */
+    const char *examples; /* two, one a line */
     int (*run)(const struct tsd_args *args); /* returns an exit code */
 };
 
-/** Run the program: find the command in table, split its options, answer --help, run it. Returns the exit code. */
+/** Run the program: find the command in table, split its options, answer --help, run it. Returns the exit
+ * code. */
 int tsd_cmd_main(const struct tsd_cmd *table, int argc, char *const *argv);
 /** The help page of a command. */
 void tsd_cmd_page(const struct tsd_cmd *cmd, struct ts_buf *out);
@@ -90,7 +92,7 @@ int tsd_version_run(const struct tsd_args *args);
 int tsd_help_run(const struct tsd_args *args);
 
 /* Their options. */
-extern const struct ts_opt tsd_serve_opts[], tsd_query_opts[], tsd_import_opts[], tsd_export_opts[], tsd_uid_opts[],
-    tsd_flush_opts[];
+extern const struct ts_opt tsd_serve_opts[], tsd_query_opts[], tsd_import_opts[], tsd_export_opts[],
+    tsd_uid_opts[], tsd_flush_opts[];
 
 #endif

@@ -16,9 +16,13 @@ const struct ts_opt tsd_export_opts[] = {
     {.name = "data", .arg = "DIR", .help = "Read this folder; no daemon may use it."},
     {.name = "host", .arg = "HOST", .help = "The daemon's host. Default 127.0.0.1."},
     {.name = "port", .letter = 'p', .arg = "PORT", .help = "The daemon's port. Default 4242, or TSD_PORT."},
-    {.name = "config", .arg = "FILE", .help = "With --data: the daemon's configuration, for its storage keys."},
+    {.name = "config",
+     .arg = "FILE",
+     .help = "With --data: the daemon's configuration, for its storage keys."},
     {.name = "from", .arg = "TIME", .help = "First time, as in tsd query. Default: the first point."},
-    {.name = "to", .arg = "TIME", .help = "Last time, inclusive; a date means its first moment. Default: the last point."},
+    {.name = "to",
+     .arg = "TIME",
+     .help = "Last time, inclusive; a date means its first moment. Default: the last point."},
     {.name = NULL},
 };
 
@@ -75,7 +79,8 @@ static int export_remote(const struct tsd_args *args, const struct tsd_lines_spe
     struct ts_buf path;
     struct tsd_client_reply reply;
     ts_buf_init(&path, 0);
-    ts_buf_printf(&path, "/api/export?from=%lldms&to=%lldms", (long long)spec->from_ms, (long long)spec->to_ms);
+    ts_buf_printf(&path, "/api/export?from=%lldms&to=%lldms", (long long)spec->from_ms,
+                  (long long)spec->to_ms);
     if (spec->metric.n) {
         ts_buf_str(&path, "&metric=");
         tsd_client_escape(spec->metric, &path);
@@ -102,13 +107,14 @@ int tsd_export_run(const struct tsd_args *args)
     struct ts_error err = {0};
     struct sto_tag_text *tags = ts_xcalloc(args->n_words + 1, sizeof(*tags));
     int code = export_words(args, &spec, tags);
-    if (code == TSD_EXIT_OK &&
-        (export_time(args, "from", &spec.from_ms, &err) < 0 || export_time(args, "to", &spec.to_ms, &err) < 0))
+    if (code == TSD_EXIT_OK && (export_time(args, "from", &spec.from_ms, &err) < 0 ||
+                                export_time(args, "to", &spec.to_ms, &err) < 0))
         code = tsd_usage(args, "%s", err.text);
     if (code == TSD_EXIT_OK && spec.from_ms > spec.to_ms)
         code = tsd_usage(args, "--from is later than --to");
     if (code == TSD_EXIT_OK) {
-        int rc = tsd_args_has(args, "data") ? export_local(args, &spec, &err) : export_remote(args, &spec, &err);
+        int rc =
+            tsd_args_has(args, "data") ? export_local(args, &spec, &err) : export_remote(args, &spec, &err);
         code = rc < 0 ? tsd_fail(&err) : TSD_EXIT_OK;
     }
     ts_free(tags);

@@ -11,7 +11,9 @@ const struct ts_opt tsd_flush_opts[] = {
     {.name = "data", .arg = "DIR", .help = "Do it in this folder; no daemon may use it."},
     {.name = "host", .arg = "HOST", .help = "The daemon's host. Default 127.0.0.1."},
     {.name = "port", .letter = 'p', .arg = "PORT", .help = "The daemon's port. Default 4242, or TSD_PORT."},
-    {.name = "config", .arg = "FILE", .help = "With --data: the daemon's configuration, for its storage keys."},
+    {.name = "config",
+     .arg = "FILE",
+     .help = "With --data: the daemon's configuration, for its storage keys."},
     {.name = NULL},
 };
 
@@ -32,7 +34,8 @@ static int flush_local(const struct tsd_args *args, bool compact, struct ts_erro
 static int flush_remote(const struct tsd_args *args, bool compact, struct ts_error *err)
 {
     struct tsd_client_reply reply;
-    struct tsd_client_req req = {.method = "POST", .path = compact ? "/api/admin/flush?compact=true" : "/api/admin/flush"};
+    struct tsd_client_req req = {.method = "POST",
+                                 .path = compact ? "/api/admin/flush?compact=true" : "/api/admin/flush"};
     int rc = tsd_client_ask(args, &req, &reply, err);
     ts_buf_release(&reply.body);
     return rc;
@@ -45,7 +48,8 @@ int tsd_flush_run(const struct tsd_args *args)
     if (args->n_words)
         return tsd_usage(args, "flush takes no words");
     if (local && (tsd_args_has(args, "host") || tsd_args_has(args, "port")))
-        return tsd_usage(args, "--data works on a folder, --host and --port on a daemon: give one of the two");
+        return tsd_usage(args,
+                         "--data works on a folder, --host and --port on a daemon: give one of the two");
     int rc = local ? flush_local(args, compact, &err) : flush_remote(args, compact, &err);
     return rc < 0 ? tsd_fail(&err) : TSD_EXIT_OK;
 }

@@ -16,10 +16,14 @@
 #define IMPORT_REASON 400 /* longest reason printed */
 
 const struct ts_opt tsd_import_opts[] = {
-    {.name = "data", .arg = "DIR", .help = "Write straight into this folder; no daemon may use it. Made if it is missing or empty."},
+    {.name = "data",
+     .arg = "DIR",
+     .help = "Write straight into this folder; no daemon may use it. Made if it is missing or empty."},
     {.name = "host", .arg = "HOST", .help = "The daemon's host. Default 127.0.0.1."},
     {.name = "port", .letter = 'p', .arg = "PORT", .help = "The daemon's port. Default 4242, or TSD_PORT."},
-    {.name = "config", .arg = "FILE", .help = "With --data: the daemon's configuration, for its rules of names and its storage keys."},
+    {.name = "config",
+     .arg = "FILE",
+     .help = "With --data: the daemon's configuration, for its rules of names and its storage keys."},
     {.name = "max-errors", .arg = "N", .help = "Bad lines that are listed; all are counted. Default 20."},
     {.name = NULL},
 };
@@ -48,7 +52,8 @@ void tsd_import_bad(struct tsd_import *im, const char *file, uint64_t line, stru
 
 void tsd_import_show(struct tsd_import *im)
 {
-    tsd_progress_set(&im->bar, im->before_bytes + (im->lines ? tsd_lines_done_bytes(im->lines) : 0), im->n_points);
+    tsd_progress_set(&im->bar, im->before_bytes + (im->lines ? tsd_lines_done_bytes(im->lines) : 0),
+                     im->n_points);
 }
 
 /* Bytes of all files; 0 if one has no size known beforehand. */
@@ -100,8 +105,8 @@ static void import_report(struct tsd_import *im)
     tsd_count_text(im->n_points, points);
     tsd_count_text(s > 0 ? (uint64_t)((double)im->n_points / s) : 0, rate);
     if (im->n_bad > im->max_listed)
-        tsd_say("%s lines were refused; the first %s are listed (--max-errors)", tsd_count_text(im->n_bad, bad),
-                tsd_count_text(im->max_listed, listed));
+        tsd_say("%s lines were refused; the first %s are listed (--max-errors)",
+                tsd_count_text(im->n_bad, bad), tsd_count_text(im->max_listed, listed));
     else if (im->n_bad)
         tsd_say("%s line%s refused", tsd_count_text(im->n_bad, bad), im->n_bad == 1 ? " was" : "s were");
     tsd_say("%s points in %.2f s (%s points/s)", points, s, rate);
@@ -135,7 +140,8 @@ int tsd_import_run(const struct tsd_args *args)
     if (args->n_words == 0)
         return tsd_usage(args, "name the files to import; - is standard input");
     if (data && (tsd_args_has(args, "host") || tsd_args_has(args, "port")))
-        return tsd_usage(args, "--data writes into a folder, --host and --port to a daemon: give one of the two");
+        return tsd_usage(args,
+                         "--data writes into a folder, --host and --port to a daemon: give one of the two");
     if (max) {
         int64_t n;
         if (ts_num_parse_int(ts_slice_str(max), &n, NULL) < 0 || n < 0)

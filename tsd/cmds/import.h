@@ -42,7 +42,8 @@ extern const struct tsd_import_to tsd_import_tcp, tsd_import_store;
 void tsd_import_bad(struct tsd_import *im, const char *file, uint64_t line, struct ts_slice reason);
 /** Show how far it is. */
 void tsd_import_show(struct tsd_import *im);
-/** The part of a line that is a point: without its end and the word put. Empty for lines that hold nothing: blanks, #. */
+/** The part of a line that is a point: without its end and the word put. Empty for lines that hold nothing:
+ * blanks, #. */
 struct ts_slice tsd_import_point(struct ts_slice line);
 
 #endif

@@ -1,8 +1,10 @@
 /*
- * importstore.c - import straight into a stopped store: this thread parses, the store's thread logs and keeps.
+ * importstore.c - import straight into a stopped store: this thread parses, the store's thread logs and
+ * keeps.
  *
  * Threads    the main thread is the port's; see storage/store.h
- * Not here   rules and texts of errors (line/put.c, rules.c): the same as the daemon's, but times before 1970 are taken
+ * Not here   rules and texts of errors (line/put.c, rules.c): the same as the daemon's, but times before 1970
+ * are taken
  */
 #include "tsd/cmds/import.h"
 
@@ -17,12 +19,12 @@
 #define STORE_WAIT_MS     20
 
 struct store_sink {
-    struct tsd_import *im;    /* counts */
-    struct sto_store *store;  /* ours */
-    struct tsd_rules rules;   /* for in */
-    struct tsd_ingest in;     /* of the one port */
-    struct tsd_chain chain;   /* guess of the next series */
-    struct ts_buf reason;     /* of a bad line */
+    struct tsd_import *im;   /* counts */
+    struct sto_store *store; /* ours */
+    struct tsd_rules rules;  /* for in */
+    struct tsd_ingest in;    /* of the one port */
+    struct tsd_chain chain;  /* guess of the next series */
+    struct ts_buf reason;    /* of a bad line */
 };
 
 static int store_open(struct tsd_import *im, void **out_sink, struct ts_error *err)
@@ -50,7 +52,8 @@ static void store_wait(struct store_sink *s)
     tsd_ingest_turn(&s->in);
 }
 
-static int store_line(struct store_sink *s, const char *file, struct ts_slice line, uint64_t number, struct ts_error *err)
+static int store_line(struct store_sink *s, const char *file, struct ts_slice line, uint64_t number,
+                      struct ts_error *err)
 {
     struct ts_slice point = tsd_import_point(line);
     if (!point.n)
@@ -70,7 +73,8 @@ static int store_line(struct store_sink *s, const char *file, struct ts_slice li
     return 0;
 }
 
-static int store_take(void *sink, const char *file, struct ts_slice lines, uint64_t *line, struct ts_error *err)
+static int store_take(void *sink, const char *file, struct ts_slice lines, uint64_t *line,
+                      struct ts_error *err)
 {
     struct store_sink *s = sink;
     const char *p = lines.p, *end = p + lines.n;
@@ -90,7 +94,9 @@ static int store_take(void *sink, const char *file, struct ts_slice lines, uint6
         store_wait(s);
     s->im->n_points = s->in.n_points;
     const char *why = sto_store_refusing(s->store);
-    return why ? ts_error_set(err, TS_EIO, "%s:%llu: points are no longer taken: %s", file, (unsigned long long)*line, why) : 0;
+    return why ? ts_error_set(err, TS_EIO, "%s:%llu: points are no longer taken: %s", file,
+                              (unsigned long long)*line, why)
+               : 0;
 }
 
 static int store_finish(void *sink, struct ts_error *err)

@@ -1,9 +1,10 @@
 /*
  * importtcp.c - import into a running daemon: blocks of put lines, each followed by sync.
  *
- * Successful puts are silent and errors do not say which line they are about, so the answer to sync is what counts: "ok N" with
- * fewer points than lines sent means that the block holds bad lines. They are found by sending the block again on a second
- * connection, some lines at a time, with a command between them whose answer is known (writing a point twice changes nothing).
+ * Successful puts are silent and errors do not say which line they are about, so the answer to sync is what
+ * counts: "ok N" with fewer points than lines sent means that the block holds bad lines. They are found by
+ * sending the block again on a second connection, some lines at a time, with a command between them whose
+ * answer is known (writing a point twice changes nothing).
  *
  *   connection 1:  block sync block sync block sync ...      ok N ok N ...
  *   connection 2:  64 lines version                          errors? then: line version line version ...
@@ -27,24 +28,24 @@
 
 /* Lines of one file, as sent. */
 struct tcp_block {
-    struct ts_buf text;  /* put lines, then sync */
-    uint32_t *line_of;   /* number of each line in its file, less first */
-    uint32_t n, cap;     /* lines */
-    uint64_t first;      /* number of the first line */
-    const char *file;    /* all lines are from this file */
-    size_t sent;         /* bytes of text sent */
+    struct ts_buf text; /* put lines, then sync */
+    uint32_t *line_of;  /* number of each line in its file, less first */
+    uint32_t n, cap;    /* lines */
+    uint64_t first;     /* number of the first line */
+    const char *file;   /* all lines are from this file */
+    size_t sent;        /* bytes of text sent */
 };
 
 struct tcp_sink {
-    struct tsd_import *im;              /* counts */
-    struct tsd_client main, probe;      /* the two connections; probe is opened when needed */
-    bool probing;                       /* probe is open */
-    struct ts_buf marker;               /* first line of the answer to version */
+    struct tsd_import *im;               /* counts */
+    struct tsd_client main, probe;       /* the two connections; probe is opened when needed */
+    bool probing;                        /* probe is open */
+    struct ts_buf marker;                /* first line of the answer to version */
     struct tcp_block blocks[TCP_BLOCKS]; /* ring */
-    unsigned head, n_used;              /* oldest block not answered; blocks in use, the one being filled included */
-    struct tcp_block *fill;             /* being filled; NULL = none */
-    uint64_t n_ok;                      /* N of the last ok */
-    struct ts_buf in;                   /* answers, not yet whole lines */
+    unsigned head, n_used;  /* oldest block not answered; blocks in use, the one being filled included */
+    struct tcp_block *fill; /* being filled; NULL = none */
+    uint64_t n_ok;          /* N of the last ok */
+    struct ts_buf in;       /* answers, not yet whole lines */
 };
 
 /* --- the second connection: which lines are bad --- */
@@ -83,8 +84,8 @@ static int tcp_probe_answer(struct tcp_sink *s, bool *out_bad, struct ts_buf *re
 }
 
 /* The n lines of text, number `at` of the block first: list those the daemon refuses. */
-static int tcp_probe_lines(struct tcp_sink *s, const struct tcp_block *b, uint32_t at, uint32_t n, struct ts_slice text,
-                           struct ts_error *err)
+static int tcp_probe_lines(struct tcp_sink *s, const struct tcp_block *b, uint32_t at, uint32_t n,
+                           struct ts_slice text, struct ts_error *err)
 {
     struct ts_buf ask, reason;
     bool bad;
@@ -154,15 +155,16 @@ static int tcp_answer(struct tcp_sink *s, struct ts_slice line, struct ts_error 
         return 0;
     struct tcp_block *b = &s->blocks[s->head];
     if (s->n_used == 0 || b == s->fill || (uint64_t)n_ok < s->n_ok || (uint64_t)n_ok - s->n_ok > b->n)
-        return ts_error_set(err, TS_EPARSE, "what answers at %s:%s is no tsd: it says \"%.*s\" to sync", s->main.host,
-                            s->main.port, (int)(line.n > 80 ? 80 : line.n), line.p);
+        return ts_error_set(err, TS_EPARSE, "what answers at %s:%s is no tsd: it says \"%.*s\" to sync",
+                            s->main.host, s->main.port, (int)(line.n > 80 ? 80 : line.n), line.p);
     uint64_t taken = (uint64_t)n_ok - s->n_ok, n_bad = s->im->n_bad;
     s->n_ok = (uint64_t)n_ok;
     s->im->n_points += taken;
     if (taken < b->n) {
         TS_TRY(tcp_probe_block(s, b, err));
         n_bad = s->im->n_bad - n_bad;
-        if (n_bad < b->n - taken) /* refused then, accepted now: a disk that was full, or a metric made in between */
+        if (n_bad <
+            b->n - taken) /* refused then, accepted now: a disk that was full, or a metric made in between */
             s->im->n_points += b->n - taken - n_bad;
     }
     tcp_block_done(s);
@@ -179,8 +181,9 @@ static int tcp_recv(struct tcp_sink *s, struct ts_error *err)
     if (got < 0 && (errno == EAGAIN || errno == EINTR))
         return 0;
     if (got <= 0)
-        return ts_error_sys(err, TS_EIO, got < 0 ? errno : ECONNRESET, "the daemon at %s:%s went away; %llu points are safe",
-                            s->main.host, s->main.port, (unsigned long long)s->im->n_points);
+        return ts_error_sys(err, TS_EIO, got < 0 ? errno : ECONNRESET,
+                            "the daemon at %s:%s went away; %llu points are safe", s->main.host, s->main.port,
+                            (unsigned long long)s->im->n_points);
     s->in.n += (size_t)got;
     char *p = s->in.p, *end = p + s->in.n, *nl;
     while ((nl = memchr(p, '\n', (size_t)(end - p)))) {
@@ -212,13 +215,14 @@ static int tcp_send_some(struct tcp_sink *s, struct tcp_block *b, struct ts_erro
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return 0;
     if (n < 0)
-        return ts_error_sys(err, TS_EIO, errno, "the daemon at %s:%s went away; %llu points are safe", s->main.host,
-                            s->main.port, (unsigned long long)s->im->n_points);
+        return ts_error_sys(err, TS_EIO, errno, "the daemon at %s:%s went away; %llu points are safe",
+                            s->main.host, s->main.port, (unsigned long long)s->im->n_points);
     b->sent += (size_t)n;
     return 0;
 }
 
-/* Send and receive without waiting while at most max blocks are in use; wait until then. all: until all bytes are sent, too. */
+/* Send and receive without waiting while at most max blocks are in use; wait until then. all: until all bytes
+ * are sent, too. */
 static int tcp_work(struct tcp_sink *s, unsigned max, bool all, struct ts_error *err)
 {
     for (;;) {
@@ -342,4 +346,5 @@ static int tcp_open(struct tsd_import *im, void **out_sink, struct ts_error *err
     return 0;
 }
 
-const struct tsd_import_to tsd_import_tcp = {.open = tcp_open, .take = tcp_take, .finish = tcp_finish, .close = tcp_close};
+const struct tsd_import_to tsd_import_tcp = {
+    .open = tcp_open, .take = tcp_take, .finish = tcp_finish, .close = tcp_close};

@@ -98,7 +98,8 @@ static int lines_unzstd(struct tsd_lines *l, char *p, size_t n, size_t *out_n)
         ZSTD_outBuffer out = {p, n, 0};
         size_t rc = ZSTD_decompressStream(l->zst, &out, &in);
         if (ZSTD_isError(rc))
-            return ts_error_set(&l->err, TS_ECORRUPT, "%s: damaged zstd data (%s)", l->name, ZSTD_getErrorName(rc));
+            return ts_error_set(&l->err, TS_ECORRUPT, "%s: damaged zstd data (%s)", l->name,
+                                ZSTD_getErrorName(rc));
         bool moved = in.pos != l->raw_at || out.pos;
         l->raw_at = in.pos;
         *out_n = out.pos;
@@ -215,7 +216,8 @@ static int lines_make_room(struct tsd_lines *l)
     if (l->n < l->cap)
         return 0;
     if (l->cap >= TSD_LINES_MAX_BYTES)
-        return ts_error_set(&l->err, TS_ELIMIT, "%s: a line is longer than 16 MiB; is this a file of lines?", l->name);
+        return ts_error_set(&l->err, TS_ELIMIT, "%s: a line is longer than 16 MiB; is this a file of lines?",
+                            l->name);
     l->cap *= 2;
     l->buf = ts_xrealloc(l->buf, l->cap + TSD_LINES_PAD);
     return 0;
@@ -252,5 +254,11 @@ int tsd_lines_next(struct tsd_lines *l, struct ts_slice *out, struct ts_error *e
     }
 }
 
-uint64_t tsd_lines_done_bytes(const struct tsd_lines *l) { return l->done_bytes; }
-uint64_t tsd_lines_total_bytes(const struct tsd_lines *l) { return l->total_bytes; }
+uint64_t tsd_lines_done_bytes(const struct tsd_lines *l)
+{
+    return l->done_bytes;
+}
+uint64_t tsd_lines_total_bytes(const struct tsd_lines *l)
+{
+    return l->total_bytes;
+}

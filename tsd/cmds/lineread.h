@@ -1,9 +1,10 @@
 /*
- * lineread.h - lines of a file in large pieces: plain, .gz or .zst (told by their first bytes), or standard input.
+ * lineread.h - lines of a file in large pieces: plain, .gz or .zst (told by their first bytes), or standard
+ * input.
  *
  * Threads    one
- * Invariant  a piece holds whole lines only, each ended by a line feed; the last line of a file gets one if it has none
- * Not here   what a line means (import.c)
+ * Invariant  a piece holds whole lines only, each ended by a line feed; the last line of a file gets one if
+ * it has none Not here   what a line means (import.c)
  */
 #ifndef TSD_CMDS_LINEREAD_H
 #define TSD_CMDS_LINEREAD_H
@@ -11,8 +12,8 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-#define TSD_LINES_PAD       64                  /* bytes behind a piece that may be read, not used */
-#define TSD_LINES_MAX_BYTES ((size_t)16 << 20)  /* a longer line is no line */
+#define TSD_LINES_PAD       64                 /* bytes behind a piece that may be read, not used */
+#define TSD_LINES_MAX_BYTES ((size_t)16 << 20) /* a longer line is no line */
 
 struct tsd_lines;
 
@@ -21,8 +22,8 @@ int tsd_lines_open(const char *path, struct tsd_lines **out_lines, struct ts_err
 /** Close. NULL is harmless. */
 void tsd_lines_close(struct tsd_lines *l);
 /** Next lines, about a mebibyte; borrowed until the next call.
- *  @return 1; 0 at the end; TS_EIO; TS_ECORRUPT (packed data is damaged or cut; the lines before it were given out);
- *          TS_ELIMIT (a line above TSD_LINES_MAX_BYTES) */
+ *  @return 1; 0 at the end; TS_EIO; TS_ECORRUPT (packed data is damaged or cut; the lines before it were
+ * given out); TS_ELIMIT (a line above TSD_LINES_MAX_BYTES) */
 int tsd_lines_next(struct tsd_lines *l, struct ts_slice *out, struct ts_error *err);
 /** Bytes of the file read so far and in all (0: not known), packed ones where it is packed. */
 uint64_t tsd_lines_done_bytes(const struct tsd_lines *l);

@@ -5,8 +5,8 @@
  */
 #include "tsd/cmds/local.h"
 
-int tsd_local_open(const struct tsd_args *args, enum tsd_local how, struct sto_store **out_store, struct tsd_rules *rules,
-                   struct ts_error *err)
+int tsd_local_open(const struct tsd_args *args, enum tsd_local how, struct sto_store **out_store,
+                   struct tsd_rules *rules, struct ts_error *err)
 {
     static const struct ts_conf_key *const tables[] = {sto_conf_keys};
     struct ts_conf *conf = ts_conf_new(tables, 1);

@@ -1,10 +1,11 @@
 /*
  * plot.h - the answer of a query as a picture: PNG through gnuplot.
  *
- * gnuplot gets numbers that were printed here and strings that were quoted here, on its standard input, and writes the picture
- * to its standard output, which is the file: it is told no file names and no commands.
+ * gnuplot gets numbers that were printed here and strings that were quoted here, on its standard input, and
+ * writes the picture to its standard output, which is the file: it is told no file names and no commands.
  *
- *   CSV of --by  or  text of a plain query  --(plotdata.c)-->  struct tsd_plot  --(plot.c)-->  script -> gnuplot -> FILE.png
+ *   CSV of --by  or  text of a plain query  --(plotdata.c)-->  struct tsd_plot  --(plot.c)-->  script ->
+ * gnuplot -> FILE.png
  *
  * Threads    the main thread
  */
@@ -17,8 +18,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define TSD_PLOT_MAX_SERIES 10  /* drawn by themselves; the rest is one more, or left out */
-#define TSD_PLOT_MAX_BARS   25  /* bars without a time axis */
+#define TSD_PLOT_MAX_SERIES 10 /* drawn by themselves; the rest is one more, or left out */
+#define TSD_PLOT_MAX_BARS   25 /* bars without a time axis */
 
 /* What x is. */
 enum tsd_plot_axis {
@@ -45,6 +46,7 @@ struct tsd_plot {
     struct tsd_plot_series *series; /* owned */
     size_t n, cap;                  /* series */
     size_t n_left_out;              /* series not shown */
+    size_t hint; /* series of the last point read: the next one is often this or the one after */
 };
 void tsd_plot_release(struct tsd_plot *p);
 

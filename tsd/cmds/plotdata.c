@@ -11,6 +11,7 @@
 #include "base/time.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,19 +29,24 @@ void tsd_plot_release(struct tsd_plot *p)
     p->n = p->cap = 0;
 }
 
-/* Series of a name, the last used one first. Names are compared whole before they are cut for show. */
+/* Series of a name. Answers name them again and again in the same order. */
 static struct tsd_plot_series *plot_series(struct tsd_plot *p, struct ts_slice name)
 {
-    for (size_t i = p->n; i-- > 0;)
+    for (size_t i = p->hint; i < p->n && i < p->hint + 2; i++)
         if (ts_slice_is(name, p->series[i].name))
-            return &p->series[i];
+            return &p->series[p->hint = i];
+    for (size_t i = 0; i < p->n; i++)
+        if (ts_slice_is(name, p->series[i].name))
+            return &p->series[p->hint = i];
     if (p->n == p->cap) {
         p->cap = p->cap ? p->cap * 2 : 16;
         p->series = ts_xrealloc(p->series, p->cap * sizeof(*p->series));
     }
+    p->hint = p->n;
     struct tsd_plot_series *s = &p->series[p->n++];
     *s = (struct tsd_plot_series){.name = ts_xmalloc(name.n + 1)};
-    memcpy(s->name, name.p, name.n);
+    if (name.n)
+        memcpy(s->name, name.p, name.n);
     s->name[name.n] = 0;
     return s;
 }
@@ -79,7 +85,8 @@ static int plot_value(struct ts_slice text, double *out, struct ts_error *err)
             return 0;
         }
     }
-    return ts_error_set(err, TS_EPARSE, "no value in the answer: %.*s", (int)(text.n > 40 ? 40 : text.n), text.p);
+    return ts_error_set(err, TS_EPARSE, "no value in the answer: %.*s", (int)(text.n > 40 ? 40 : text.n),
+                        text.p);
 }
 
 /* --- CSV --- */
@@ -128,7 +135,8 @@ static int csv_date(struct ts_slice s, int64_t *out_s)
     size_t minus = s.n && s.p[0] == '-'; /* years before 1 */
     const char *dash = s.n > minus ? memchr(s.p + minus, '-', s.n - minus) : NULL;
     size_t n = dash ? (size_t)(dash - s.p) : 0;
-    if (!n || csv_number(s, 0, n, &y) < 0 || csv_number(s, n + 1, 2, &m) < 0 || csv_number(s, n + 4, 2, &d) < 0)
+    if (!n || csv_number(s, 0, n, &y) < 0 || csv_number(s, n + 1, 2, &m) < 0 ||
+        csv_number(s, n + 4, 2, &d) < 0)
         return TS_EPARSE;
     *out_s = ts_civil_to_ms(y, m, d, 0, 0, 0) / 1000;
     return 0;
@@ -153,8 +161,8 @@ static void csv_columns(const char *by, bool *out_day, bool *out_hour, unsigned 
 }
 
 /* One record. */
-static int csv_record(struct tsd_plot *p, const char **at, const char *end, unsigned n_tags, struct ts_buf *field,
-                      struct ts_buf *name, struct ts_error *err)
+static int csv_record(struct tsd_plot *p, const char **at, const char *end, unsigned n_tags,
+                      struct ts_buf *field, struct ts_buf *name, struct ts_error *err)
 {
     int64_t x_s = 0;
     int32_t hour = 0;
@@ -163,12 +171,14 @@ static int csv_record(struct tsd_plot *p, const char **at, const char *end, unsi
     if (p->axis != TSD_PLOT_NAMES) {
         csv_field(at, end, field, &more);
         if (!more || csv_date(ts_buf_get(field), &x_s) < 0)
-            return ts_error_set(err, TS_EPARSE, "no date in the answer: %.*s", (int)(field->n > 40 ? 40 : field->n), field->p);
+            return ts_error_set(err, TS_EPARSE, "no date in the answer: %.*s",
+                                (int)(field->n > 40 ? 40 : field->n), field->p);
     }
     if (p->axis == TSD_PLOT_HOURS) {
         csv_field(at, end, field, &more);
         if (!more || csv_number(ts_buf_get(field), 0, 2, &hour) < 0)
-            return ts_error_set(err, TS_EPARSE, "no hour in the answer: %.*s", (int)(field->n > 40 ? 40 : field->n), field->p);
+            return ts_error_set(err, TS_EPARSE, "no hour in the answer: %.*s",
+                                (int)(field->n > 40 ? 40 : field->n), field->p);
     }
     ts_buf_clear(name);
     for (unsigned i = 0; i < n_tags && more; i++) {
@@ -222,7 +232,8 @@ int tsd_plot_read_text(struct tsd_plot *p, struct ts_slice text, struct ts_error
         int64_t ts_ms;
         double y;
         if (!c || ts_num_parse_int((struct ts_slice){a + 1, (size_t)(b - a - 1)}, &ts_ms, NULL) < 0) {
-            rc = ts_error_set(err, TS_EPARSE, "no point in the answer: %.*s", (int)(stop - at > 60 ? 60 : stop - at), at);
+            rc = ts_error_set(err, TS_EPARSE, "no point in the answer: %.*s",
+                              (int)(stop - at > 60 ? 60 : stop - at), at);
             break;
         }
         rc = plot_value((struct ts_slice){b + 1, (size_t)(c - b - 1)}, &y, err);

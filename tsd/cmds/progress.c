@@ -37,7 +37,10 @@ void tsd_progress_begin(struct tsd_progress *p, uint64_t all_bytes)
     p->next_ns = p->began_ns + PROGRESS_EVERY_NS;
 }
 
-double tsd_progress_s(const struct tsd_progress *p) { return (double)(ts_clock_mono_ns() - p->began_ns) / 1e9; }
+double tsd_progress_s(const struct tsd_progress *p)
+{
+    return (double)(ts_clock_mono_ns() - p->began_ns) / 1e9;
+}
 
 size_t tsd_progress_line(const struct tsd_progress *p, double seconds, size_t width, char *out, size_t cap)
 {
@@ -51,8 +54,8 @@ size_t tsd_progress_line(const struct tsd_progress *p, double seconds, size_t wi
         return (size_t)snprintf(out, cap, "%s points, %s points/s", count, rate);
     if (part > 0.001) {
         unsigned left_s = (unsigned)(seconds / part - seconds + 0.5);
-        snprintf(tail, sizeof(tail), "%3.0f %%  %s points, %s points/s, %u:%02u left", part * 100, count, rate, left_s / 60,
-                 left_s % 60);
+        snprintf(tail, sizeof(tail), "%3.0f %%  %s points, %s points/s, %u:%02u left", part * 100, count,
+                 rate, left_s / 60, left_s % 60);
     } else {
         snprintf(tail, sizeof(tail), "%3.0f %%  %s points, %s points/s", part * 100, count, rate);
     }

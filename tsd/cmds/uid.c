@@ -14,7 +14,9 @@
 
 const struct ts_opt tsd_uid_opts[] = {
     {.name = "data", .arg = "DIR", .help = "The folder of the store; no daemon may use it. Needed."},
-    {.name = "config", .arg = "FILE", .help = "The daemon's configuration, for its rules of names and its storage keys."},
+    {.name = "config",
+     .arg = "FILE",
+     .help = "The daemon's configuration, for its rules of names and its storage keys."},
     {.name = "ignore-case", .letter = 'i', .help = "grep: upper and lower case are the same."},
     {.name = NULL},
 };
@@ -110,7 +112,8 @@ static int uid_grep(struct uid_run *r, const char *const *words, size_t n, struc
     if (!r->re) {
         char why[128];
         pcre2_get_error_message(code, (PCRE2_UCHAR *)why, sizeof(why));
-        return ts_error_set(err, TS_EINVAL, "the expression is wrong at character %zu: %s", (size_t)at + 1, why);
+        return ts_error_set(err, TS_EINVAL, "the expression is wrong at character %zu: %s", (size_t)at + 1,
+                            why);
     }
     r->match = pcre2_match_data_create_from_pattern(r->re, NULL);
     for (unsigned k = 0; k < STO_UID_KINDS; k++) {
@@ -172,10 +175,11 @@ static int uid_rename(struct uid_run *r, const char *const *words, size_t n, str
 
 /* One form, told by its first word. */
 struct uid_form {
-    const char *word;                                                                      /* NULL: look up */
-    size_t min, max;                                                                       /* words after it */
-    enum tsd_local how;                                                                    /* how the store is opened */
-    int (*run)(struct uid_run *r, const char *const *words, size_t n, struct ts_error *err); /* words after it */
+    const char *word;   /* NULL: look up */
+    size_t min, max;    /* words after it */
+    enum tsd_local how; /* how the store is opened */
+    int (*run)(struct uid_run *r, const char *const *words, size_t n,
+               struct ts_error *err); /* words after it */
 };
 static const struct uid_form forms[] = {
     {.word = "grep", .min = 1, .max = 2, .how = TSD_LOCAL_READ, .run = uid_grep},

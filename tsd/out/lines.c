@@ -8,21 +8,21 @@
 
 #include "base/mem.h"
 
-#define LINES_SERIES      4096u                  /* of one scan */
+#define LINES_SERIES      4096u /* of one scan */
 #define LINES_PIECE_BYTES ((size_t)256 << 10)
-#define LINES_MAX_SECONDS 4294967295ll           /* larger numbers are read as milliseconds */
+#define LINES_MAX_SECONDS 4294967295ll /* larger numbers are read as milliseconds */
 #define LINES_POINT_BYTES (TSD_LINES_TIME_BYTES + TSD_LINES_VALUE_BYTES + 2)
 
 /* One export under way. */
 struct lines_run {
-    struct sto_store *st;     /* borrowed */
-    struct sto_catalog *cat;  /* its names */
-    struct sto_snap *snap;    /* what is read */
-    tsd_lines_fn emit;        /* where text goes */
-    void *arg;                /* for emit */
-    struct ts_buf out;        /* text not given out yet */
+    struct sto_store *st;      /* borrowed */
+    struct sto_catalog *cat;   /* its names */
+    struct sto_snap *snap;     /* what is read */
+    tsd_lines_fn emit;         /* where text goes */
+    void *arg;                 /* for emit */
+    struct ts_buf out;         /* text not given out yet */
     struct ts_buf front, back; /* "metric " and " k=v k=v\n" of the row's series */
-    uint64_t n;               /* points */
+    uint64_t n;                /* points */
 };
 
 /* --- texts of numbers --- */
@@ -176,20 +176,23 @@ static int lines_conds(struct lines_run *r, const struct tsd_lines_spec *spec, s
         struct ts_slice k = spec->tags[i].k, v = spec->tags[i].v;
         conds[i] = (struct sto_tag_cond){0};
         if (sto_uid_find(r->cat, STO_UID_TAGK, k, &conds[i].tagk) < 0)
-            return ts_error_set(err, TS_ENOTFOUND, "no such tag key: %.*s", (int)(k.n > 100 ? 100 : k.n), k.p);
+            return ts_error_set(err, TS_ENOTFOUND, "no such tag key: %.*s", (int)(k.n > 100 ? 100 : k.n),
+                                k.p);
         if (ts_slice_is(v, "*"))
             continue;
         uint32_t *ids = ts_arena_alloc(arena, (v.n / 2 + 2) * sizeof(*ids));
         conds[i].n_values = lines_values(r->cat, v, ids);
         conds[i].values = ids;
         if (conds[i].n_values == 0)
-            return ts_error_set(err, TS_ENOTFOUND, "no such tag value: %.*s", (int)(v.n > 100 ? 100 : v.n), v.p);
+            return ts_error_set(err, TS_ENOTFOUND, "no such tag value: %.*s", (int)(v.n > 100 ? 100 : v.n),
+                                v.p);
     }
     return 0;
 }
 
 static int lines_metric(struct lines_run *r, uint32_t metric, const struct tsd_lines_spec *spec,
-                        const struct sto_tag_cond *conds, const struct sto_series **series, struct ts_error *err)
+                        const struct sto_tag_cond *conds, const struct sto_series **series,
+                        struct ts_error *err)
 {
     roaring_bitmap_t *set = NULL;
     TS_TRY(sto_select(r->cat, metric, conds, spec->n_tags, false, &set, err));
@@ -197,8 +200,11 @@ static int lines_metric(struct lines_run *r, uint32_t metric, const struct tsd_l
     roaring_init_iterator(set, &it);
     int rc = 0;
     while (rc == 0 && it.has_value) {
-        struct sto_scan_spec scan = {
-            .metric = metric, .series = series, .from_ms = spec->from_ms, .to_ms = spec->to_ms, .final = true};
+        struct sto_scan_spec scan = {.metric = metric,
+                                     .series = series,
+                                     .from_ms = spec->from_ms,
+                                     .to_ms = spec->to_ms,
+                                     .final = true};
         for (; it.has_value && scan.n_series < LINES_SERIES; roaring_advance_uint32_iterator(&it))
             series[scan.n_series++] = sto_series_get(r->cat, it.current_value);
         rc = lines_scan(r, &scan, err);
@@ -207,7 +213,8 @@ static int lines_metric(struct lines_run *r, uint32_t metric, const struct tsd_l
     return rc;
 }
 
-static int lines_all(struct lines_run *r, const struct tsd_lines_spec *spec, struct ts_arena *arena, struct ts_error *err)
+static int lines_all(struct lines_run *r, const struct tsd_lines_spec *spec, struct ts_arena *arena,
+                     struct ts_error *err)
 {
     uint32_t first = 1, last = sto_uid_max(r->cat, STO_UID_METRIC);
     if (spec->metric.n) {
@@ -224,8 +231,8 @@ static int lines_all(struct lines_run *r, const struct tsd_lines_spec *spec, str
     return lines_flush(r, 1, err);
 }
 
-int tsd_lines_export(struct sto_store *st, const struct tsd_lines_spec *spec, tsd_lines_fn emit, void *arg, uint64_t *out_n,
-                     struct ts_error *err)
+int tsd_lines_export(struct sto_store *st, const struct tsd_lines_spec *spec, tsd_lines_fn emit, void *arg,
+                     uint64_t *out_n, struct ts_error *err)
 {
     struct lines_run r = {.st = st, .cat = sto_store_catalog(st), .emit = emit, .arg = arg};
     struct ts_arena arena;

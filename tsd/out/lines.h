@@ -1,8 +1,10 @@
 /*
- * lines.h - points as lines of import: "metric time value k=v k=v", which give the same points again, bit for bit.
+ * lines.h - points as lines of import: "metric time value k=v k=v", which give the same points again, bit for
+ * bit.
  *
- * Whole seconds are written as seconds, milliseconds as 13 digits; milliseconds that would read as seconds (up to
- * 4294967295 either side of the epoch) as seconds with three decimals: 1234.567. Doubles hold a '.' or an 'e', integers do not.
+ * Whole seconds are written as seconds, milliseconds as 13 digits; milliseconds that would read as seconds
+ * (up to 4294967295 either side of the epoch) as seconds with three decimals: 1234.567. Doubles hold a '.' or
+ * an 'e', integers do not.
  *
  * Threads    one
  * Source     docs/PROTOCOL.md "Import and export"
@@ -23,11 +25,12 @@ struct tsd_lines_spec {
 /* Takes text; < 0 ends the export. Borrowed until return. */
 typedef int (*tsd_lines_fn)(void *arg, struct ts_slice text, struct ts_error *err);
 
-/** Write the points of a store, metric by metric, series by series, in order of time, in pieces of about 256 KiB.
+/** Write the points of a store, metric by metric, series by series, in order of time, in pieces of about 256
+ * KiB.
  *  @param out_n  [out] points written; may be NULL
  *  @return 0; TS_ENOTFOUND (no such metric, tag key or tag value); what emit or the scan returned */
-int tsd_lines_export(struct sto_store *st, const struct tsd_lines_spec *spec, tsd_lines_fn emit, void *arg, uint64_t *out_n,
-                     struct ts_error *err);
+int tsd_lines_export(struct sto_store *st, const struct tsd_lines_spec *spec, tsd_lines_fn emit, void *arg,
+                     uint64_t *out_n, struct ts_error *err);
 
 #define TSD_LINES_TIME_BYTES 24
 /** Text of a time; returns its length. */

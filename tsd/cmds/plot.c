@@ -1,0 +1,420 @@
+/*
+ * plot.c - the script for gnuplot and the process that runs it.
+ *
+ * Totals that can be added are stacked bars (one bar a day or an hour), other totals and plain series are
+ * lines; a breakdown without time is horizontal bars, largest on top.
+ *
+ * Threads    see plot.h
+ * Not here   what the series are (plotdata.c)
+ */
+#include "tsd/cmds/plot.h"
+
+#include "base/mem.h"
+#include "base/num.h"
+#include "base/time.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define PLOT_WIDTH  1200
+#define PLOT_HEIGHT 640
+#define PLOT_LABELS 12 /* labels on a time axis, about */
+#define PLOT_SAY    160
+
+/* Ten colours that people with weak colour vision tell apart as well as any ten, and grey for the rest. */
+static const char *const colours[TSD_PLOT_MAX_SERIES] = {"#4e79a7", "#f28e2b", "#59a14f", "#e15759",
+                                                         "#76b7b2", "#edc948", "#b07aa1", "#ff9da7",
+                                                         "#9c755f", "#2f4b7c"};
+#define PLOT_GREY "#bab0ac"
+
+extern char **environ;
+
+/* --- the script --- */
+
+/* 'text' with quotes doubled; control bytes become blanks, so that a text is never a second line. */
+static void script_quote(const char *text, struct ts_buf *out)
+{
+    ts_buf_char(out, '\'');
+    for (; *text; text++) {
+        if (*text == '\'')
+            ts_buf_char(out, '\'');
+        ts_buf_char(out, (unsigned char)*text < 32 || *text == 127 ? ' ' : *text);
+    }
+    ts_buf_char(out, '\'');
+}
+
+static void script_number(double v, struct ts_buf *out)
+{
+    char text[TS_NUM_TEXT_BYTES];
+    if (isnan(v))
+        ts_buf_str(out, "NaN");
+    else
+        ts_buf_append(out, text, ts_num_print_double(v, text));
+}
+
+static bool plot_stacks(const struct tsd_plot *p)
+{
+    if (!p->additive || (p->axis != TSD_PLOT_DAYS && p->axis != TSD_PLOT_HOURS))
+        return false;
+    for (size_t i = 0; i < p->n; i++)
+        for (size_t k = 0; k < p->series[i].n; k++)
+            if (p->series[i].y[k] < 0)
+                return false;
+    return true;
+}
+
+static void plot_range(const struct tsd_plot *p, int64_t *out_min, int64_t *out_max)
+{
+    *out_min = INT64_MAX;
+    *out_max = INT64_MIN;
+    for (size_t i = 0; i < p->n; i++) {
+        const struct tsd_plot_series *s = &p->series[i];
+        if (s->n && s->x_s[0] < *out_min)
+            *out_min = s->x_s[0];
+        if (s->n && s->x_s[s->n - 1] > *out_max)
+            *out_max = s->x_s[s->n - 1];
+    }
+}
+
+/* Seconds between labels: the first step that gives few enough. */
+static int64_t plot_step(int64_t span_s, int64_t least_s)
+{
+    static const int64_t steps[] = {1,      5,       15,      60,      300,      900,     1800,
+                                    3600,   7200,    10800,   21600,   43200,    86400,   172800,
+                                    604800, 1209600, 2678400, 7948800, 15811200, 31622400};
+    size_t n = sizeof(steps) / sizeof(steps[0]);
+    for (size_t i = 0; i < n; i++)
+        if (steps[i] >= least_s && span_s / steps[i] <= PLOT_LABELS)
+            return steps[i];
+    return (span_s / PLOT_LABELS / steps[n - 1] + 1) * steps[n - 1];
+}
+
+static void script_time_axis(const struct tsd_plot *p, int64_t bar_s, struct ts_buf *out)
+{
+    int64_t lo, hi;
+    plot_range(p, &lo, &hi);
+    int64_t span_s = hi - lo + bar_s, step_s = plot_step(span_s, bar_s);
+    const char *format = step_s >= 2678400 ? "%Y-%m"
+                         : step_s >= 86400 ? "%d %b\\n%Y"
+                         : span_s > 86400  ? "%H:%M\\n%d %b"
+                         : step_s >= 60    ? "%H:%M"
+                                           : "%H:%M:%S";
+    if (step_s < 86400) { /* what the labels leave out */
+        struct ts_civil a = ts_civil_from_ms(NULL, lo * 1000), b = ts_civil_from_ms(NULL, hi * 1000);
+        ts_buf_printf(out, "set xlabel '%04d-%02d-%02d", a.year, a.month, a.day);
+        if (a.day != b.day || hi - lo >= 86400)
+            ts_buf_printf(out, " to %04d-%02d-%02d", b.year, b.month, b.day);
+        ts_buf_str(out, "' textcolor rgb '#444444'\n");
+    }
+    int64_t margin_s = bar_s ? bar_s / 2 + bar_s / 4 : span_s / 100 + 1;
+    ts_buf_printf(out,
+                  "set xdata time\nset timefmt '%%s'\nset format x \"%s\"\nset xtics %lld\nunset mxtics\n",
+                  format, (long long)step_s);
+    ts_buf_printf(out, "set xrange ['%lld':'%lld']\n", (long long)(lo - margin_s),
+                  (long long)(hi + margin_s));
+    if (bar_s)
+        ts_buf_printf(out, "set boxwidth %lld absolute\n",
+                      (long long)(p->axis == TSD_PLOT_DAYS ? bar_s * 7 / 10 : bar_s * 94 / 100));
+}
+
+static void script_head(const struct tsd_plot *p, size_t height, struct ts_buf *out)
+{
+    ts_buf_printf(out,
+                  "set terminal pngcairo size %d,%zu noenhanced font 'DejaVu Sans,10' background '#ffffff'\n",
+                  PLOT_WIDTH, height);
+    ts_buf_str(out, "set encoding utf8\nset title ");
+    script_quote(p->title, out);
+    ts_buf_str(
+        out, " font 'DejaVu Sans,13' textcolor rgb '#333333'\n"
+             "set border 3 linecolor rgb '#888888'\nset tics nomirror out scale 0.5 textcolor rgb '#444444'\n"
+             "set grid ytics linetype 1 linecolor rgb '#e4e4e4'\nset style fill solid 1.0 noborder\n"
+             "set datafile missing 'NaN'\n");
+    if (p->n > 1 && p->axis != TSD_PLOT_NAMES)
+        ts_buf_str(out, "set key outside right top vertical Left reverse samplen 1 spacing 1.25 textcolor "
+                        "rgb '#333333'\n");
+    else
+        ts_buf_str(out, "set key off\nset rmargin 4\n");
+}
+
+/* "1.5 M" from a million on, plain below. */
+static void script_value_axis(const struct tsd_plot *p, const char *axis, struct ts_buf *out)
+{
+    double max = 0;
+    for (size_t i = 0; i < p->n; i++)
+        for (size_t k = 0; k < p->series[i].n; k++)
+            if (fabs(p->series[i].y[k]) > max)
+                max = fabs(p->series[i].y[k]);
+    ts_buf_printf(out, "set format %s '%s'\n", axis,
+                  max >= 1e6              ? "%.4s %c"
+                  : max < 1e-3 && max > 0 ? "%.3e"
+                                          : "%.10g");
+}
+
+static void script_colour(const struct tsd_plot *p, size_t i, struct ts_buf *out)
+{
+    bool rest = i >= TSD_PLOT_MAX_SERIES || strncmp(p->series[i].name, "others (", 8) == 0;
+    ts_buf_printf(out, "linecolor rgb '%s'", rest ? PLOT_GREY : colours[i]);
+}
+
+static void script_data(const char *name, size_t at, const int64_t *x_s, const double *y, size_t n,
+                        struct ts_buf *out)
+{
+    ts_buf_printf(out, "$%s%zu << EOD\n", name, at);
+    for (size_t k = 0; k < n; k++) {
+        ts_buf_printf(out, "%lld ", (long long)x_s[k]);
+        script_number(y[k], out);
+        ts_buf_char(out, '\n');
+    }
+    ts_buf_str(out, "EOD\n");
+}
+
+/* Lines, one a series; a hole in the data is a hole in the line. */
+static void script_lines(const struct tsd_plot *p, struct ts_buf *out)
+{
+    script_time_axis(p, 0, out);
+    for (size_t i = 0; i < p->n; i++)
+        script_data("d", i, p->series[i].x_s, p->series[i].y, p->series[i].n, out);
+    ts_buf_str(out, "plot ");
+    for (size_t i = 0; i < p->n; i++) {
+        const char *style = p->axis == TSD_PLOT_HOURS ? "steps"
+                            : p->series[i].n <= 60    ? "linespoints pointtype 7 pointsize 0.6"
+                                                      : "lines";
+        ts_buf_printf(out, "%s$d%zu using 1:2 with %s linewidth 1.6 ", i ? ", " : "", i, style);
+        script_colour(p, i, out);
+        ts_buf_str(out, " title ");
+        script_quote(p->series[i].name, out);
+    }
+    ts_buf_char(out, '\n');
+}
+
+/* All times of all series, ascending, each once. */
+static size_t plot_times(const struct tsd_plot *p, int64_t **out_x)
+{
+    size_t all = 1, n = 0;
+    for (size_t i = 0; i < p->n; i++)
+        all += p->series[i].n;
+    int64_t *x = ts_xmalloc(all * sizeof(*x)), *merged = ts_xmalloc(all * sizeof(*merged));
+    for (size_t i = 0; i < p->n; i++) {
+        const struct tsd_plot_series *s = &p->series[i];
+        size_t a = 0, b = 0, m = 0;
+        while (a < n || b < s->n) {
+            int64_t next = b == s->n || (a < n && x[a] <= s->x_s[b]) ? x[a++] : s->x_s[b++];
+            if (m == 0 || merged[m - 1] != next)
+                merged[m++] = next;
+        }
+        int64_t *swap = x;
+        x = merged;
+        merged = swap;
+        n = m;
+    }
+    ts_free(merged);
+    *out_x = x;
+    return n;
+}
+
+/* Bars, one on top of the other: the tallest sums are drawn first, so each shows its own part. */
+static void script_bars(const struct tsd_plot *p, struct ts_buf *out)
+{
+    int64_t *x;
+    size_t n = plot_times(p, &x);
+    double *sum = ts_xcalloc(n + 1, sizeof(*sum));
+    script_time_axis(p, p->axis == TSD_PLOT_DAYS ? 86400 : 3600, out);
+    ts_buf_str(out, "set yrange [0:*]\n");
+    for (size_t i = 0; i < p->n; i++) {
+        const struct tsd_plot_series *s = &p->series[i];
+        for (size_t k = 0, at = 0; k < s->n; k++) {
+            while (x[at] < s->x_s[k])
+                at++;
+            if (!isnan(s->y[k]))
+                sum[at] += s->y[k];
+        }
+        script_data("d", i, x, sum, n, out);
+    }
+    ts_buf_str(out, "plot ");
+    for (size_t i = p->n; i-- > 0;) {
+        ts_buf_printf(out, "%s$d%zu using 1:2 with boxes ", i + 1 < p->n ? ", " : "", i);
+        script_colour(p, i, out);
+        ts_buf_str(out, " notitle");
+    }
+    for (size_t i = 0; p->n > 1 && i < p->n; i++) { /* the legend in the order of size */
+        ts_buf_str(out, ", NaN with boxes ");
+        script_colour(p, i, out);
+        ts_buf_str(out, " title ");
+        script_quote(p->series[i].name, out);
+    }
+    ts_buf_char(out, '\n');
+    ts_free(x);
+    ts_free(sum);
+}
+
+/* Horizontal bars with names, largest on top. */
+static void script_names(const struct tsd_plot *p, struct ts_buf *out)
+{
+    script_value_axis(p, "x", out);
+    ts_buf_str(out, "set grid noytics xtics linetype 1 linecolor rgb '#e4e4e4'\nset ytics scale 0 (");
+    for (size_t i = 0; i < p->n; i++) {
+        ts_buf_str(out, i ? ", " : "");
+        script_quote(p->series[i].name, out);
+        ts_buf_printf(out, " %zu", p->n - 1 - i);
+    }
+    ts_buf_printf(out, ")\nset yrange [-0.6:%zu.4]\nset xrange [*<0:0<*]\n$d0 << EOD\n", p->n - 1);
+    for (size_t i = 0; i < p->n; i++) {
+        ts_buf_printf(out, "%zu ", p->n - 1 - i);
+        script_number(p->series[i].n ? p->series[i].y[0] : NAN, out);
+        ts_buf_char(out, '\n');
+    }
+    ts_buf_printf(
+        out, "EOD\nplot $d0 using ($2/2):1:($2/2):(0.35) with boxxyerrorbars linecolor rgb '%s' notitle\n",
+        colours[0]);
+}
+
+void tsd_plot_script(const struct tsd_plot *p, struct ts_buf *out)
+{
+    bool names = p->axis == TSD_PLOT_NAMES;
+    script_head(p, names ? 120 + p->n * 22 : PLOT_HEIGHT, out);
+    if (names) {
+        script_names(p, out);
+        return;
+    }
+    script_value_axis(p, "y", out);
+    if (plot_stacks(p))
+        script_bars(p, out);
+    else
+        script_lines(p, out);
+}
+
+/* --- the process --- */
+
+/* Start gnuplot with the script's pipe as input, the file as output and a pipe for its complaints. */
+static int plot_spawn(int in, int file, int complaints, pid_t *out_pid)
+{
+    static char *const argv[] = {(char *)"gnuplot", (char *)"-", NULL};
+    posix_spawn_file_actions_t acts;
+    posix_spawn_file_actions_init(&acts);
+    posix_spawn_file_actions_adddup2(&acts, in, STDIN_FILENO);
+    posix_spawn_file_actions_adddup2(&acts, file, STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&acts, complaints, STDERR_FILENO);
+    int e = posix_spawnp(out_pid, argv[0], &acts, NULL, argv, environ);
+    posix_spawn_file_actions_destroy(&acts);
+    return e;
+}
+
+/* Write the script and read complaints at the same time; keeps the first of them. */
+static void plot_feed(int in, int complaints, struct ts_slice script, char *say)
+{
+    size_t n_say = 0;
+    bool open = true;
+    fcntl(in, F_SETFL, O_NONBLOCK);
+    while (open) {
+        struct pollfd fds[2] = {{.fd = complaints, .events = POLLIN}, {.fd = in, .events = POLLOUT}};
+        if (poll(fds, in >= 0 ? 2 : 1, -1) < 0 && errno != EINTR)
+            break;
+        if (in >= 0 && fds[1].revents) {
+            ssize_t n = write(in, script.p, script.n);
+            if (n > 0)
+                script = (struct ts_slice){script.p + n, script.n - (size_t)n};
+            if ((n < 0 && errno != EAGAIN && errno != EINTR) || script.n == 0) {
+                close(in);
+                in = -1;
+            }
+        }
+        if (fds[0].revents) {
+            char more[256];
+            ssize_t n = read(complaints, more, sizeof(more));
+            open = n > 0 || (n < 0 && errno == EINTR);
+            for (ssize_t i = 0; i < n && n_say < PLOT_SAY; i++)
+                if (more[i] != '\n' || n_say)
+                    say[n_say++] = (unsigned char)more[i] < 32 ? ' ' : more[i];
+        }
+    }
+    if (in >= 0)
+        close(in);
+    say[n_say] = 0;
+}
+
+static int plot_run(struct ts_slice script, int file, struct ts_error *err)
+{
+    int in[2], complaints[2], status = 0;
+    char say[PLOT_SAY + 1] = "";
+    pid_t pid;
+    if (pipe2(in, O_CLOEXEC) < 0)
+        return ts_error_sys(err, TS_EIO, errno, "can't make a pipe to gnuplot");
+    if (pipe2(complaints, O_CLOEXEC) < 0) {
+        int e = errno;
+        close(in[0]);
+        close(in[1]);
+        return ts_error_sys(err, TS_EIO, e, "can't make a pipe to gnuplot");
+    }
+    int e = plot_spawn(in[0], file, complaints[1], &pid);
+    close(in[0]);
+    close(complaints[1]);
+    if (e == 0)
+        plot_feed(in[1], complaints[0], script, say);
+    else
+        close(in[1]);
+    close(complaints[0]);
+    if (e == ENOENT)
+        return ts_error_set(err, TS_ENOTFOUND,
+                            "gnuplot draws the picture and is not installed: apt-get install gnuplot-nox");
+    if (e != 0)
+        return ts_error_sys(err, TS_EIO, e, "can't start gnuplot");
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    if (!WIFEXITED(status) || WEXITSTATUS(status) == 127)
+        return ts_error_set(err, TS_EIO, "gnuplot ended early: %s", say);
+    if (WEXITSTATUS(status) != 0)
+        return ts_error_set(err, TS_EIO, "gnuplot could not draw: %s", say);
+    return 0;
+}
+
+/* The finished picture into its file: a failure before this leaves an older picture alone. */
+static int plot_copy(FILE *from, const char *path, struct ts_error *err)
+{
+    char piece[16384];
+    size_t n;
+    FILE *to = fopen(path, "wbe");
+    if (!to)
+        return ts_error_sys(err, TS_EIO, errno, "%s: can't be written", path);
+    rewind(from);
+    while ((n = fread(piece, 1, sizeof(piece), from)) > 0 && fwrite(piece, 1, n, to) == n)
+        ;
+    int e = errno;
+    bool bad = ferror(from) || ferror(to);
+    if (fclose(to) != 0 && !bad) {
+        e = errno;
+        bad = true;
+    }
+    return bad ? ts_error_sys(err, TS_EIO, e, "%s: can't be written", path) : 0;
+}
+
+int tsd_plot_draw(const struct tsd_plot *p, const char *path, struct ts_error *err)
+{
+    struct ts_buf script;
+    size_t n_points = 0;
+    for (size_t i = 0; i < p->n; i++)
+        n_points += p->series[i].n;
+    if (n_points == 0)
+        return ts_error_set(err, TS_ENOTFOUND, "there are no points to draw");
+    FILE *picture = tmpfile();
+    if (!picture)
+        return ts_error_sys(err, TS_EIO, errno, "can't make a temporary file for the picture");
+    ts_buf_init(&script, 0);
+    tsd_plot_script(p, &script);
+    void (*old)(int) = signal(SIGPIPE, SIG_IGN);
+    int rc = plot_run(ts_buf_get(&script), fileno(picture), err);
+    signal(SIGPIPE, old);
+    ts_buf_release(&script);
+    if (rc == 0)
+        rc = plot_copy(picture, path, err);
+    fclose(picture);
+    return rc;
+}

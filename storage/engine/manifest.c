@@ -190,7 +190,9 @@ static int next_state(const struct sto_manifest_state *s, const struct sto_manif
     }
     for (size_t i = 0; i < e->n_add && !what; i++) {
         file_no = e->add[i].file_no;
-        if (find_file(out->files, out->n_files, file_no) != SIZE_MAX || file_no == 0)
+        if (file_no == 0 || file_no == UINT64_MAX)
+            what = "adds a file with a number that is none";
+        else if (find_file(out->files, out->n_files, file_no) != SIZE_MAX)
             what = "adds a file that is there already";
         out->files[out->n_files++] = e->add[i];
         if (file_no >= out->next_file_no)
@@ -222,6 +224,8 @@ static int read_state(struct sto_manifest *m, struct reader *r, struct ts_error 
     m->state.next_file_no = get_u64(r, UINT64_MAX);
     TS_TRY(get_files(r, &m->state.files, &m->state.n_files, err));
     m->made = true;
+    for (size_t i = 0; i < m->state.n_files; i++)
+        r->bad |= m->state.files[i].file_no >= m->state.next_file_no;
     return r->bad || r->p != r->end || m->state.n_shards == 0 ? malformed(err) : 0;
 }
 

@@ -169,8 +169,10 @@ static int replay_rename(struct sto_catalog *cat, struct in *in, struct ts_error
     uint32_t other = sto_uidtab__find(t, name, sto_uidtab__hash(name));
     if (!sto_uidtab__name(t, id).p || (other && other != id))
         return damaged(err, "rename of an unknown id, or to a name that is taken");
-    if (!other)
+    if (!other) {
         sto_uidtab__rename(t, id, name);
+        atomic_fetch_add_explicit(&cat->generation, 1, memory_order_relaxed); /* nobody else is there yet */
+    }
     return 0;
 }
 

@@ -80,8 +80,13 @@ static int restore_name(struct sto_catalog *cat, enum sto_uid_kind kind, uint32_
                         struct ts_error *err)
 {
     struct sto_uidtab *t = &cat->uids[kind];
-    if (sto_uidtab__name(t, id).p)
+    struct ts_slice present = sto_uidtab__name(t, id);
+    if (present.p) {
+        if (!ts_slice_eq(present, name)) /* the series will have a text with an old name, as after a rename */
+            atomic_fetch_add_explicit(&cat->generation, 1,
+                                      memory_order_release); /* partner: sto_catalog_generation */
         return 0;
+    }
     uint32_t hash = sto_uidtab__hash(name), other = sto_uidtab__find(t, name, hash);
     if (id == 0 || id > STO_UID_MAX_ID || other)
         return ts_error_set(err, TS_ECORRUPT,

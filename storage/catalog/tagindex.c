@@ -45,10 +45,14 @@ static struct sto_tagindex_entry *find_or_make(struct sto_tagindex *ti, uint32_t
     return e;
 }
 
+void sto_tagindex__prefetch(const struct sto_tagindex *ti, const struct sto_tag *tags, size_t n_tags)
+{
+    for (size_t i = 0; i < n_tags; i++)
+        sto_idtab__prefetch(&ti->by_pair, pair_hash(tags[i].k, tags[i].v));
+}
+
 void sto_tagindex__add(struct sto_tagindex *ti, const struct sto_series *s)
 {
-    for (unsigned i = 0; i < s->n_tags; i++)
-        sto_idtab__prefetch(&ti->by_pair, pair_hash(s->tags[i].k, s->tags[i].v));
     sto_posting__add(&find_or_make(ti, 0, s->metric)->set, &ti->pool, s->id);
     for (unsigned i = 0; i < s->n_tags; i++) {
         sto_posting__add(&find_or_make(ti, s->tags[i].k, 0)->set, &ti->pool, s->id);

@@ -31,6 +31,8 @@ struct sto_tagindex {
     struct sto_posting_pool pool;       /* arrays of short sets */
 };
 
+/** Ask for the memory that adding a series with these tags will need. */
+void sto_tagindex__prefetch(const struct sto_tagindex *ti, const struct sto_tag *tags, size_t n_tags);
 /** Put a new series into the sets of its metric, keys and pairs. */
 void sto_tagindex__add(struct sto_tagindex *ti, const struct sto_series *s);
 /** The same for n series with ascending numbers that share metric and tag keys. */

@@ -1,0 +1,111 @@
+/*
+ * t_catalog.h - what the tests of the catalog share: a folder for each case, series from text, sets as text.
+ */
+#ifndef TESTS_UNIT_CATALOG_T_CATALOG_H
+#define TESTS_UNIT_CATALOG_T_CATALOG_H
+
+#include "storage/catalog/catalog.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "base/mem.h"
+
+static char t_dir[64];
+static char t_path[96]; /* of catalog.log */
+
+static inline int t_setup(void **state)
+{
+    (void)state;
+    (void)snprintf(t_dir, sizeof(t_dir), "/tmp/tsd-catalog-XXXXXX");
+    assert_non_null(mkdtemp(t_dir));
+    (void)snprintf(t_path, sizeof(t_path), "%s/catalog.log", t_dir);
+    return 0;
+}
+
+static inline int t_teardown(void **state)
+{
+    (void)state;
+    char tmp[128];
+    (void)snprintf(tmp, sizeof(tmp), "%s.tmp", t_path);
+    (void)unlink(tmp);
+    (void)unlink(t_path);
+    return rmdir(t_dir);
+}
+#define T_CASE(f) cmocka_unit_test_setup_teardown(f, t_setup, t_teardown)
+
+static inline struct sto_catalog *t_open_fs(const struct ts_fs *fs, bool read_only)
+{
+    struct sto_catalog *cat;
+    struct ts_error err = {0};
+    const struct sto_catalog_opts opts = {.dir = t_dir, .n_shards = 16, .read_only = read_only};
+    if (sto_catalog_open(fs, &opts, &cat, &err) < 0)
+        fail_msg("%s", err.text);
+    return cat;
+}
+static inline struct sto_catalog *t_open(void)
+{
+    return t_open_fs(ts_fs_real(), false);
+}
+static inline void t_close(struct sto_catalog *cat)
+{
+    struct ts_error err = {0};
+    if (sto_catalog_close(cat, &err) < 0)
+        fail_msg("%s", err.text);
+}
+
+/* Cut "metric k=v k=v"; returns the number of tags. */
+static inline size_t t_split(const char *text, uint32_t *out_metric_len, struct sto_tag_text *tags)
+{
+    const char *p = strchr(text, ' ');
+    size_t n = 0;
+    *out_metric_len = (uint32_t)(p ? (size_t)(p - text) : strlen(text));
+    while (p) {
+        const char *k = p + 1, *eq = strchr(k, '=');
+        p = strchr(eq, ' ');
+        tags[n].k = (struct ts_slice){k, (size_t)(eq - k)};
+        tags[n++].v = (struct ts_slice){eq + 1, p ? (size_t)(p - eq - 1) : strlen(eq + 1)};
+    }
+    return n;
+}
+
+static inline int t_resolve_rc(struct sto_catalog *cat, const char *text, bool create,
+                               const struct sto_series **out, struct ts_error *err)
+{
+    struct sto_tag_text tags[300];
+    uint32_t metric_len;
+    size_t n = t_split(text, &metric_len, tags);
+    return sto_series_resolve(cat, ts_slice_str(text), metric_len, tags, n, create, out, err);
+}
+
+/* Series of a text, made if missing. */
+static inline const struct sto_series *t_series(struct sto_catalog *cat, const char *text)
+{
+    const struct sto_series *s;
+    struct ts_error err = {0};
+    if (t_resolve_rc(cat, text, true, &s, &err) < 0)
+        fail_msg("%s: %s", text, err.text);
+    return s;
+}
+
+static inline uint32_t t_id(struct sto_catalog *cat, enum sto_uid_kind kind, const char *name)
+{
+    uint32_t id;
+    return sto_uid_find(cat, kind, ts_slice_str(name), &id) == 0 ? id : 0;
+}
+
+static inline void t_assert_slice(struct ts_slice got, const char *want)
+{
+    if (!ts_slice_is(got, want))
+        fail_msg("got \"%.*s\", want \"%s\"", (int)got.n, got.p ? got.p : "", want);
+}
+static inline void t_assert_text(const struct sto_series *s, const char *want)
+{
+    t_assert_slice((struct ts_slice){s->text, s->text_len}, want);
+}
+
+#endif

@@ -1,0 +1,556 @@
+/*
+ * test_catalog.c - the log of the catalog: round trips, checkpoints, crashes, damage, full disks; sizes;
+ * threads.
+ *
+ * Threads    one writer and four readers in the last case
+ */
+#include "tests/unit/catalog/t_catalog.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/bytes.h"
+#include "storage/catalog/catlog.h"
+
+/* All there is to know of a catalog, as text. */
+static void t_dump(struct sto_catalog *cat, struct ts_buf *out)
+{
+    ts_buf_init(out, 0);
+    for (int kind = 0; kind < STO_UID_KINDS; kind++)
+        for (uint32_t id = 0; id <= sto_uid_max(cat, (enum sto_uid_kind)kind); id++) {
+            struct ts_slice name = sto_uid_name(cat, (enum sto_uid_kind)kind, id);
+            ts_buf_printf(out, "%d %u %zu ", kind, id, name.n);
+            ts_buf_slice(out, name);
+        }
+    for (uint32_t id = 0; id < sto_series_count(cat); id++) {
+        const struct sto_series *s = sto_series_get(cat, id);
+        if (!s)
+            continue;
+        ts_buf_printf(out, "\n%u %u %u %u ", s->id, s->metric, s->shard, s->n_tags);
+        ts_buf_append(out, s->text, s->text_len);
+        for (unsigned t = 0; t < s->n_tags; t++)
+            ts_buf_printf(out, " %u:%u", s->tags[t].k, s->tags[t].v);
+        roaring_bitmap_t *set;
+        struct sto_tag_cond cond = {.tagk = s->tags[0].k, .values = &s->tags[0].v, .n_values = 1};
+        sto_select(cat, s->metric, &cond, 1, false, &set, NULL);
+        assert_true(roaring_bitmap_contains(set, id));
+        ts_buf_printf(out, " %llu", (unsigned long long)roaring_bitmap_get_cardinality(set));
+        roaring_bitmap_free(set);
+    }
+}
+
+static void t_same(struct sto_catalog *cat, const struct ts_buf *want)
+{
+    struct ts_buf got;
+    t_dump(cat, &got);
+    assert_int_equal(got.n, want->n);
+    assert_memory_equal(got.p, want->p, got.n);
+    ts_buf_release(&got);
+}
+
+/* Series of many shapes, with holes between the numbers of a shape, names with shared fronts, orders of tags.
+ */
+static void t_fill(struct sto_catalog *cat, int from, int to)
+{
+    for (int i = from; i < to; i++) {
+        char text[160];
+        switch (i % 4) {
+        case 0:
+            (void)snprintf(text, sizeof(text), "app.sessions user=u%07d pod=pod-%d zone=z%d", i, i / 200,
+                           i % 10);
+            break;
+        case 1:
+            (void)snprintf(text, sizeof(text), "m%d zone=z%d host=web%d", i % 100, i % 3, i);
+            break;
+        case 2:
+            (void)snprintf(text, sizeof(text), "m%d k%d=Größe", i % 7, i / 50);
+            break;
+        default:
+            (void)snprintf(text, sizeof(text), "lone.metric.number.%d host=web%d", i, i % 9);
+        }
+        t_series(cat, text);
+    }
+}
+
+static int t_no_sync(struct ts_file *file, struct ts_error *err)
+{
+    (void)file;
+    (void)err;
+    return 0;
+}
+static int t_no_sync_dir(const struct ts_fs *fs, const char *path, struct ts_error *err)
+{
+    (void)fs;
+    (void)path;
+    (void)err;
+    return 0;
+}
+
+/* The real file system, but nothing waits for the disk: for cases with thousands of files. */
+static const struct ts_fs *t_fast_fs(void)
+{
+    static struct ts_fs fs;
+    fs = *ts_fs_real();
+    fs.sync = t_no_sync;
+    fs.sync_dir = t_no_sync_dir;
+    return &fs;
+}
+
+static uint64_t t_file_bytes(void)
+{
+    char *p;
+    size_t n;
+    assert_int_equal(ts_fs_read_file(ts_fs_real(), t_path, 1u << 28, &p, &n, NULL), 0);
+    ts_free(p);
+    return n;
+}
+
+static void test_catalog__round_trip_through_log_and_checkpoint(void **state)
+{
+    (void)state;
+    struct sto_catalog *cat = t_open();
+    struct ts_buf want;
+    for (int i = 0; i < 20; i++) { /* many small blocks, then close makes a checkpoint of them */
+        t_fill(cat, i * 200, i * 200 + 200);
+        assert_int_equal(sto_catalog_sync(cat, i % 2, NULL), 0);
+    }
+    assert_int_equal(sto_uid_rename(cat, STO_UID_TAGV, TS_SLICE_LIT("web9"), TS_SLICE_LIT("renamed"), NULL),
+                     0);
+    struct sto_catalog *reader = t_open_fs(ts_fs_real(), true);
+    t_dump(reader, &want);
+    uint64_t n_log = t_file_bytes();
+    t_close(reader);
+    t_close(cat);
+    assert_true(t_file_bytes() < n_log);
+    cat = t_open();
+    struct ts_buf got;
+    t_dump(cat, &got);
+    /* texts are made of the names there are when a series is loaded: the rename shows in them now */
+    assert_true(got.n > want.n && got.n < want.n + 40);
+    t_close(cat);
+    cat = t_open();
+    t_same(cat, &got);
+    t_close(cat);
+    ts_buf_release(&want);
+    ts_buf_release(&got);
+}
+
+static void test_catalog__what_is_synced_survives_a_crash(void **state)
+{
+    (void)state;
+    struct sto_catalog *cat = t_open(), *after;
+    struct ts_buf want;
+    t_fill(cat, 0, 500);
+    assert_int_equal(sto_catalog_sync(cat, true, NULL), 0);
+    t_dump(cat, &want);
+    t_fill(cat, 500, 900); /* lost */
+    after = t_open();      /* the first one is never closed before: as after kill -9 */
+    t_same(after, &want);
+    t_close(after);
+    ts_buf_release(&want);
+    t_close(cat);
+}
+
+static void test_catalog__torn_tail_loses_the_last_blocks_only(void **state)
+{
+    (void)state;
+    struct sto_catalog *cat = t_open();
+    t_fill(cat, 0, 100);
+    assert_int_equal(sto_catalog_sync(cat, true, NULL), 0);
+    uint32_t n_series = sto_series_count(cat);
+    uint64_t n_safe = t_file_bytes();
+    t_fill(cat, 100, 130);
+    uint32_t n_more = sto_series_count(cat);
+    assert_int_equal(sto_catalog_sync(cat, true, NULL), 0);
+    char *all;
+    size_t n;
+    assert_int_equal(ts_fs_read_file(ts_fs_real(), t_path, 1u << 28, &all, &n, NULL), 0);
+    t_close(cat);
+    for (size_t cut = n_safe; cut < n; cut += 1 + (n - n_safe) / 40) {
+        FILE *f = fopen(t_path, "wb");
+        assert_int_equal(fwrite(all, 1, cut, f), cut);
+        fclose(f);
+        cat = t_open();
+        assert_int_equal(sto_series_count(cat), n_series); /* names of the lost ones may be there */
+        t_fill(cat, 90, 130);                              /* goes on */
+        assert_int_equal(sto_series_count(cat), n_more);
+        t_close(cat);
+    }
+    ts_free(all);
+}
+
+/* Wrong bytes behind a right checksum must give an error or a catalog, never a crash: the sanitizers watch.
+ */
+static void test_catalog__no_record_is_trusted(void **state)
+{
+    (void)state;
+    struct sto_catalog *cat = t_open();
+    t_fill(cat, 0, 300);
+    t_close(cat);
+    struct sto_reclog *log;
+    struct ts_buf bodies[16];
+    size_t n_bodies = 0;
+    char *all;
+    size_t n;
+    assert_int_equal(ts_fs_read_file(ts_fs_real(), t_path, 1u << 28, &all, &n, NULL), 0);
+    for (size_t off = STO_RECLOG_HEADER_BYTES; off < n && n_bodies < 16; n_bodies++) {
+        uint32_t len = ts_ld32(all + off);
+        ts_buf_init(&bodies[n_bodies], 0);
+        ts_buf_append(&bodies[n_bodies], all + off + STO_RECLOG_HEAD_BYTES, len);
+        off += STO_RECLOG_HEAD_BYTES + len;
+    }
+    ts_free(all);
+    assert_true(n_bodies >= 4);
+    uint64_t seed = 20240607, n_errors = 0;
+    for (int round = 0; round < 3000; round++) {
+        (void)unlink(t_path);
+        assert_int_equal(sto_reclog_open(t_fast_fs(), t_path, "CATA", false, NULL, NULL, &log, NULL), 0);
+        for (size_t i = 0; i < n_bodies; i++) {
+            struct ts_buf b;
+            ts_buf_init(&b, 0);
+            ts_buf_slice(&b, ts_buf_get(&bodies[i]));
+            seed = seed * 6364136223846793005ull + 1442695040888963407ull;
+            if (b.n && seed >> 62 == 0)
+                b.p[(seed >> 20) % b.n] ^= (char)(1u << (seed >> 59 & 7));
+            if (b.n > 1 && seed >> 58 == 17)
+                b.n = (seed >> 20) % b.n + 1;
+            sto_reclog_add(log, ts_buf_get(&b), NULL);
+            ts_buf_release(&b);
+        }
+        sto_reclog_close(log, NULL);
+        struct ts_error err = {0};
+        const struct sto_catalog_opts opts = {.dir = t_dir, .n_shards = 16, .read_only = true};
+        int rc = sto_catalog_open(ts_fs_real(), &opts, &cat, &err);
+        assert_true(rc == 0 || rc == TS_ECORRUPT || rc == TS_EVERSION);
+        n_errors += rc < 0;
+        t_close(cat);
+    }
+    assert_true(n_errors > 1000);
+    for (size_t i = 0; i < n_bodies; i++)
+        ts_buf_release(&bodies[i]);
+}
+
+/* --- records that nobody here would write --- */
+
+static int t_replay(const void *raw, size_t n, uint8_t type, struct ts_error *err)
+{
+    struct sto_catalog *cat = t_open();
+    t_series(cat, "m a=1");
+    uint8_t body[64] = {type, 0, (uint8_t)n};
+    memcpy(body + 3, raw, n);
+    int rc = sto_catlog__replay(cat, (struct ts_slice){(const char *)body, n + 3}, err);
+    t_close(cat);
+    (void)unlink(t_path);
+    return rc;
+}
+#define T_REPLAY(type, ...)                                                                                  \
+    t_replay((const uint8_t[]){__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__}), type, &err)
+
+static void test_catalog__impossible_records_are_refused(void **state)
+{
+    (void)state;
+    struct ts_error err = {0};
+    assert_int_equal(T_REPLAY(9, 0), TS_EVERSION);
+    assert_int_equal(T_REPLAY(STO_CATLOG_SIZES, 1, 2, 3, 4), 0);
+    assert_int_equal(T_REPLAY(STO_CATLOG_SIZES, 1, 2, 3), TS_ECORRUPT);
+    /* kind, runs (gap, length), shared, length, bytes */
+    assert_int_equal(T_REPLAY(STO_CATLOG_NAMES, 0, 1, 2, 1, 0, 1, 'n'), 0);
+    assert_int_equal(T_REPLAY(STO_CATLOG_NAMES, 3, 1, 2, 1, 0, 1, 'n'), TS_ECORRUPT);
+    assert_int_equal(T_REPLAY(STO_CATLOG_NAMES, 0, 1, 0, 1, 0, 1, 'n'), TS_ECORRUPT); /* id 0 */
+    assert_int_equal(T_REPLAY(STO_CATLOG_NAMES, 0, 1, 2, 1, 1, 1, 'n'),
+                     TS_ECORRUPT);                                               /* shares with nothing */
+    assert_int_equal(T_REPLAY(STO_CATLOG_NAMES, 0, 1, 2, 1, 0, 0), TS_ECORRUPT); /* empty */
+    assert_int_equal(T_REPLAY(STO_CATLOG_NAMES, 0, 1, 2, 1, 0, 1, 'm'), TS_ECORRUPT); /* m is 1 */
+    assert_int_equal(T_REPLAY(STO_CATLOG_NAMES, 0, 1, 1, 1, 0, 1, 'm'), 0);           /* twice */
+    /* runs, shapes (metric, tags, keys), columns (mode, values) */
+    assert_int_equal(T_REPLAY(STO_CATLOG_SERIES, 1, 0, 1, 1, 1, 1, 1, 0, 1), 0); /* series 0 once more */
+    assert_int_equal(T_REPLAY(STO_CATLOG_SERIES, 1, 1, 1, 1, 1, 1, 1, 0, 1),
+                     TS_ECORRUPT); /* under another number */
+    assert_int_equal(T_REPLAY(STO_CATLOG_SERIES, 1, 1, 1, 1, 2, 1, 1, 0, 1),
+                     TS_ECORRUPT); /* no such metric */
+    assert_int_equal(T_REPLAY(STO_CATLOG_SERIES, 1, 1, 1, 1, 1, 1, 2, 0, 1), TS_ECORRUPT); /* no such key */
+    assert_int_equal(T_REPLAY(STO_CATLOG_SERIES, 1, 1, 1, 1, 1, 1, 1, 0, 2), TS_ECORRUPT); /* no such value */
+    assert_int_equal(T_REPLAY(STO_CATLOG_SERIES, 1, 1, 1, 1, 1, 1, 1, 2, 1), TS_ECORRUPT); /* no such mode */
+    assert_int_equal(T_REPLAY(STO_CATLOG_SERIES, 1, 1, 1, 1, 1, 2, 1, 1, 0, 1, 0, 1),
+                     TS_ECORRUPT);                                                /* key twice */
+    assert_int_equal(T_REPLAY(STO_CATLOG_SERIES, 1, 1, 1, 1, 1, 0), TS_ECORRUPT); /* no tags */
+    assert_int_equal(T_REPLAY(STO_CATLOG_SERIES, 1, 1, 1, 0), TS_ECORRUPT);
+    assert_int_equal(T_REPLAY(STO_CATLOG_SERIES, 1, 1, 0, 1), TS_ECORRUPT);
+    assert_int_equal(T_REPLAY(STO_CATLOG_RENAME, 0, 1, 'x'), 0);
+    assert_int_equal(T_REPLAY(STO_CATLOG_RENAME, 0, 2, 'x'), TS_ECORRUPT);
+    assert_int_equal(T_REPLAY(STO_CATLOG_RENAME, 0, 1), TS_ECORRUPT);
+}
+
+static void test_catalog__newer_files_and_other_kinds_are_refused(void **state)
+{
+    (void)state;
+    struct sto_reclog *log;
+    struct sto_catalog *cat;
+    struct ts_error err = {0};
+    const struct sto_catalog_opts opts = {.dir = t_dir, .n_shards = 16};
+    assert_int_equal(sto_reclog_open(ts_fs_real(), t_path, "CATA", false, NULL, NULL, &log, NULL), 0);
+    sto_reclog_add(log, TS_SLICE_LIT("\xff\0\0"), NULL);
+    sto_reclog_close(log, NULL);
+    assert_int_equal(sto_catalog_open(ts_fs_real(), &opts, &cat, &err), TS_EVERSION);
+    assert_non_null(strstr(err.text, t_path));
+    (void)unlink(t_path);
+    assert_int_equal(sto_reclog_open(ts_fs_real(), t_path, "MANI", false, NULL, NULL, &log, NULL), 0);
+    sto_reclog_close(log, NULL);
+    assert_int_equal(sto_catalog_open(ts_fs_real(), &opts, &cat, &err), TS_ECORRUPT);
+}
+
+/* --- sizes --- */
+
+static void test_catalog__a_checkpoint_of_many_series_is_small(void **state)
+{
+    (void)state;
+    struct sto_catalog *cat = t_open();
+    for (int i = 0; i < 100000; i++) {
+        char text[96];
+        (void)snprintf(text, sizeof(text), "app.sessions user=u%07d pod=pod-%d zone=z%d", i, i / 200, i % 10);
+        t_series(cat, text);
+    }
+    struct ts_buf want;
+    t_dump(cat, &want);
+    t_close(cat);
+    assert_true(t_file_bytes() < 100000 / 4); /* a quarter of a byte each; measured 0.03 */
+    cat = t_open();
+    t_same(cat, &want);
+    t_close(cat);
+    ts_buf_release(&want);
+}
+
+static void test_catalog__many_syncs_do_not_let_the_log_grow(void **state)
+{
+    (void)state;
+    struct sto_catalog *cat = t_open();
+    for (int i = 0; i < 20000; i++) {
+        char text[96];
+        (void)snprintf(text, sizeof(text), "m host=%d", i);
+        t_series(cat, text);
+        if (i % 2 == 0)
+            assert_int_equal(sto_catalog_sync(cat, false, NULL), 0);
+        assert_true(t_file_bytes() < 1300000 || i % 1000);
+    }
+    t_close(cat);
+    assert_true(t_file_bytes() < 60000);
+}
+
+/* --- a file system that is full or fails --- */
+
+static struct ts_fs bad_fs;
+static int fail_append;
+
+static int bad_append(struct ts_file *file, const void *p, size_t n, struct ts_error *err)
+{
+    if (!fail_append)
+        return ts_fs_real()->append(file, p, n, err);
+    (void)ts_fs_real()->append(file, p, n / 3, NULL);
+    return ts_error_set(err, fail_append, "append fails");
+}
+
+static void test_catalog__full_disk_loses_nothing(void **state)
+{
+    (void)state;
+    bad_fs = *ts_fs_real();
+    bad_fs.append = bad_append;
+    fail_append = 0;
+    struct sto_catalog *cat = t_open_fs(&bad_fs, false);
+    struct ts_error err = {0};
+    t_fill(cat, 0, 50);
+    assert_int_equal(sto_catalog_sync(cat, true, &err), 0);
+    fail_append = TS_ENOSPC;
+    t_fill(cat, 50, 100);
+    assert_int_equal(sto_catalog_sync(cat, true, &err), TS_ENOSPC);
+    t_fill(cat, 100, 150); /* memory goes on */
+    assert_int_equal(sto_catalog_sync(cat, true, &err), TS_ENOSPC);
+    assert_int_equal(sto_uid_rename(cat, STO_UID_TAGV, TS_SLICE_LIT("web1"), TS_SLICE_LIT("x"), &err),
+                     TS_ENOSPC);
+    assert_int_not_equal(t_id(cat, STO_UID_TAGV, "web1"), 0);
+    assert_int_equal(sto_catalog_generation(cat), 0);
+    fail_append = 0;
+    assert_int_equal(sto_catalog_sync(cat, true, &err), 0);
+    struct ts_buf want;
+    t_dump(cat, &want);
+    struct sto_catalog *reader = t_open_fs(ts_fs_real(), true);
+    t_same(reader, &want);
+    t_close(reader);
+    ts_buf_release(&want);
+    fail_append = TS_EIO;
+    uint32_t n_series = sto_series_count(cat);
+    t_fill(cat, 150, 160);
+    assert_int_equal(sto_catalog_sync(cat, true, &err), TS_EIO);
+    fail_append = 0;
+    assert_int_equal(sto_catalog_sync(cat, true, &err), TS_EIO); /* not until it is opened again */
+    assert_int_equal(sto_catalog_close(cat, &err), TS_EIO);
+    cat = t_open();
+    assert_int_equal(sto_series_count(cat), n_series);
+    t_close(cat);
+}
+
+/* A rename that fails half-way, after its record is in the buffer, is taken back. */
+static int fail_on_nth;
+static int nth_append(struct ts_file *file, const void *p, size_t n, struct ts_error *err)
+{
+    if (fail_on_nth && --fail_on_nth == 0)
+        return ts_error_set(err, TS_ENOSPC, "append fails");
+    return ts_fs_real()->append(file, p, n, err);
+}
+
+static void test_catalog__failed_rename_is_taken_back(void **state)
+{
+    (void)state;
+    bad_fs = *ts_fs_real();
+    bad_fs.append = nth_append;
+    fail_on_nth = 0;
+    struct sto_catalog *cat = t_open_fs(&bad_fs, false);
+    struct ts_error err = {0};
+    t_series(cat, "m a=1");
+    assert_int_equal(sto_catalog_sync(cat, true, &err), 0);
+    fail_on_nth = 1; /* the record of the rename: nothing else is to be written */
+    assert_int_equal(sto_uid_rename(cat, STO_UID_METRIC, TS_SLICE_LIT("m"), TS_SLICE_LIT("n"), &err),
+                     TS_ENOSPC);
+    t_assert_slice(sto_uid_name(cat, STO_UID_METRIC, 1), "m");
+    assert_int_equal(t_series(cat, "n a=1")->id, 1); /* the name is still free */
+    t_close(cat);
+    cat = t_open();
+    t_assert_slice(sto_uid_name(cat, STO_UID_METRIC, 1), "m");
+    t_assert_slice(sto_uid_name(cat, STO_UID_METRIC, 2), "n");
+    t_close(cat);
+}
+
+/* --- threads --- */
+
+#define T_WRITES 6000
+
+/* What the threads of one case share. */
+struct t_shared {
+    struct sto_catalog *cat;
+    _Atomic bool done; /* the writer has ended */
+};
+
+static void *t_reader(void *arg)
+{
+    struct t_shared *sh = arg;
+    uint64_t n_seen = 0;
+    while (!atomic_load(&sh->done) || n_seen == 0) {
+        uint32_t n = sto_series_count(sh->cat);
+        for (uint32_t id = n > 50 ? n - 50 : 0; id < n; id++) {
+            const struct sto_series *s = sto_series_get(sh->cat, id);
+            assert_non_null(s);
+            for (unsigned t = 0; t < s->n_tags; t++)
+                assert_non_null(sto_uid_name(sh->cat, STO_UID_TAGV, s->tags[t].v).p);
+            assert_int_equal(s->text[s->metric_len], ' ');
+            n_seen++;
+        }
+        sto_catalog_generation(sh->cat);
+    }
+    return NULL;
+}
+
+static bool t_ends_with_7(void *arg, struct ts_slice value)
+{
+    (void)arg;
+    return value.p[value.n - 1] == '7';
+}
+
+static void t_ignore(void *arg, uint32_t id, struct ts_slice name)
+{
+    (void)arg;
+    (void)id;
+    assert_true(name.n > 0);
+}
+static void t_ignore_stat(void *arg, const char *name, uint64_t value)
+{
+    (void)arg;
+    (void)name;
+    (void)value;
+}
+
+static void *t_selector(void *arg)
+{
+    struct t_shared *sh = arg;
+    while (!atomic_load(&sh->done)) {
+        uint32_t metric = t_id(sh->cat, STO_UID_METRIC, "m");
+        struct sto_tag_cond cond = {.tagk = t_id(sh->cat, STO_UID_TAGK, "host"), .match = t_ends_with_7};
+        roaring_bitmap_t *set;
+        sto_select(sh->cat, metric, &cond, 1, false, &set, NULL);
+        roaring_bitmap_free(set);
+        sto_uid_suggest(sh->cat, STO_UID_TAGV, TS_SLICE_LIT("h1"), 10, t_ignore, NULL);
+        sto_catalog_stats(sh->cat, t_ignore_stat, NULL);
+    }
+    return NULL;
+}
+
+static void *t_syncer(void *arg)
+{
+    struct t_shared *sh = arg;
+    for (int i = 0; !atomic_load(&sh->done); i++) {
+        assert_int_equal(sto_catalog_sync(sh->cat, false, NULL), 0);
+        char to[32];
+        (void)snprintf(to, sizeof(to), "moving%d", i);
+        uint32_t id = t_id(sh->cat, STO_UID_TAGV, "h0");
+        if (id && i == 3)
+            sto_uid_rename(sh->cat, STO_UID_TAGV, sto_uid_name(sh->cat, STO_UID_TAGV, id), ts_slice_str(to),
+                           NULL);
+    }
+    return NULL;
+}
+
+static void *t_second_writer(void *arg)
+{
+    struct t_shared *sh = arg;
+    for (int i = 0; i < T_WRITES; i++) { /* meets the first writer on the same series, spelled otherwise */
+        char text[64];
+        (void)snprintf(text, sizeof(text), "m zone=z%d host=h%d", i % 5, i);
+        t_series(sh->cat, text);
+    }
+    return NULL;
+}
+
+static void test_catalog__readers_and_writers_at_once(void **state)
+{
+    (void)state;
+    struct t_shared sh = {.cat = t_open()};
+    void *(*const jobs[])(void *) = {t_reader, t_selector, t_syncer, t_second_writer};
+    pthread_t threads[4];
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, jobs[i], &sh), 0);
+    for (int i = 0; i < T_WRITES; i++) {
+        char text[64];
+        (void)snprintf(text, sizeof(text), "m host=h%d zone=z%d", i, i % 5);
+        const struct sto_series *s = t_series(sh.cat, text);
+        assert_int_equal(s->n_tags, 2);
+    }
+    pthread_join(threads[3], NULL);
+    atomic_store(&sh.done, true);
+    for (int i = 0; i < 3; i++)
+        pthread_join(threads[i], NULL);
+    uint32_t n = sto_series_count(sh.cat);
+    assert_in_range(n, T_WRITES, T_WRITES + 1); /* h0 once more if it was renamed between the writers */
+    struct ts_buf want;
+    t_close(sh.cat);
+    sh.cat = t_open();
+    assert_int_equal(sto_series_count(sh.cat), n);
+    t_dump(sh.cat, &want);
+    ts_buf_release(&want);
+    t_close(sh.cat);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        T_CASE(test_catalog__round_trip_through_log_and_checkpoint),
+        T_CASE(test_catalog__what_is_synced_survives_a_crash),
+        T_CASE(test_catalog__torn_tail_loses_the_last_blocks_only),
+        T_CASE(test_catalog__no_record_is_trusted),
+        T_CASE(test_catalog__impossible_records_are_refused),
+        T_CASE(test_catalog__newer_files_and_other_kinds_are_refused),
+        T_CASE(test_catalog__a_checkpoint_of_many_series_is_small),
+        T_CASE(test_catalog__many_syncs_do_not_let_the_log_grow),
+        T_CASE(test_catalog__full_disk_loses_nothing),
+        T_CASE(test_catalog__failed_rename_is_taken_back),
+        T_CASE(test_catalog__readers_and_writers_at_once),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -2,9 +2,11 @@
  * manifest.h - which files make up the store: a log of edits, rewritten as one snapshot now and then.
  *
  * An edit adds and removes files, says up to which generation all points are in files, which numbers are
- * given out. It is on disk before it counts. Format     docs/FORMAT.md "Manifest" Threads    one background
- * thread at a time (callers lock) Not here   opening the files (version.c), deleting those nobody lists
- * (recover.c)
+ * given out. It is on disk before it counts.
+ *
+ * Format     docs/FORMAT.md "Manifest"
+ * Threads    one background thread at a time (callers lock)
+ * Not here   opening the files (version.c), deleting those nobody lists (recover.c)
  */
 #ifndef STORAGE_ENGINE_MANIFEST_H
 #define STORAGE_ENGINE_MANIFEST_H

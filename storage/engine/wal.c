@@ -5,9 +5,9 @@
  * the kernel reports a failed write-back to each of them.
  *
  * Format     docs/FORMAT.md "Write-ahead log"
- * Threads    the owner has everything but the members under lock; sync threads take a reference to the open
- * segment Invariant  a segment is on disk, whole, before the next one is made; end_off is the end of a good
- * record Not here   replay (wal_read.c), bytes (wal_format.c)
+ * Threads    the owner has everything but the members under lock; sync threads reference the open segment
+ * Invariant  a segment is on disk, whole, before the next one is made; end_off is the end of a good record
+ * Not here   replay (wal_read.c), bytes (wal_format.c)
  */
 #include "storage/engine/wal.h"
 

@@ -9,11 +9,13 @@
  * deleted. The first use of a series in a segment writes its ids and text, so each segment can be replayed
  * alone. Within the segment the series then has a number of its own, so that senders that repeat their order
  * cost nothing for it. Points cost about 3 bytes under load: one control byte (series = last + 1, same time
- * as before, same flags as before, sign), then varints for what differs. Format     docs/FORMAT.md
- * "Write-ahead log" Threads    append, set_gen, close: the owning worker. sto_wal_sync: any number of
- * threads, meanwhile; they share one fdatasync. Replay: before threads start. Invariant  a point is visible
- * to readers only after it is in this file Not here   when to sync (engine.c), what replay does with points
- * (recover.c), bytes (wal_format.h)
+ * as before, same flags as before, sign), then varints for what differs.
+ *
+ * Format     docs/FORMAT.md "Write-ahead log"
+ * Threads    append, set_gen, close: the owning worker. sto_wal_sync: any number of threads, meanwhile; they
+ *            share one fdatasync. Replay: before threads start.
+ * Invariant  a point is visible to readers only after it is in this file
+ * Not here   when to sync (sync.c), what replay does with points (recover.c), bytes (wal_format.h)
  */
 #ifndef STORAGE_ENGINE_WAL_H
 #define STORAGE_ENGINE_WAL_H

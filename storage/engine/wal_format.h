@@ -1,6 +1,5 @@
 /*
- * wal_format.h - bytes of the write-ahead log: names, header, records, operations; shared by writer and
- * reader.
+ * wal_format.h - bytes of the write-ahead log: names, header, records, operations; for writer and reader.
  *
  *   segment   header (56) | record | record | ...
  *   record    length u32 | CRC-32C u32 | body: type u8, ...
@@ -8,9 +7,12 @@
  * The checksum of a record begins with a number made from the segment's name (its salt), so that a record of
  * another segment, left on recycled disk blocks, never looks good. Within a segment series have numbers of
  * their own, in the order of their definitions (= of first use): senders repeat their order, so the next
- * point's number is mostly the last one + 1, whatever ids and shards the series have. Format docs/FORMAT.md
- * "Write-ahead log" Threads    plain functions Invariant  decoding reads only inside [p, end) whatever the
- * bytes Not here   files (wal.c, wal_read.c)
+ * point's number is mostly the last one + 1, whatever ids and shards the series have.
+ *
+ * Format     docs/FORMAT.md "Write-ahead log"
+ * Threads    plain functions
+ * Invariant  decoding reads only inside [p, end) whatever the bytes
+ * Not here   files (wal.c, wal_read.c)
  */
 #ifndef STORAGE_ENGINE_WAL_FORMAT_H
 #define STORAGE_ENGINE_WAL_FORMAT_H

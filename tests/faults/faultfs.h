@@ -6,9 +6,10 @@
  * once or from then on.
  *
  *   disk     what survives for certain: pages synced, folder entries synced
- *   pending  dirty pages: each may be kept, lost or torn; folder changes (create, rename, unlink, mkdir):
- * each may be kept or lost; a longer file may have any length in between, pages never written read as zeros
- *   a sync that failed leaves its pages clean and not on disk (as Linux does), some of them written
+ *   pages    dirty ones: each may be kept, lost or torn; a longer file may have any length in between, pages
+ *            never written read as zeros
+ *   names    create, rename, unlink, mkdir: each may be kept or lost
+ *   a failed sync leaves its pages clean and not on disk (as Linux does), some of them written
  *
  * Threads    every function from any thread
  */

@@ -2,8 +2,10 @@
  * fuzz_reclog.c - the reader of record logs, and of the manifest in them, on any bytes.
  *
  * First byte even: the rest is a record log's file. Odd: the rest is bodies of manifest records, each after
- * its length (u16); framing and checksums are made here. Checked: no crash; read-only reading and cutting
- * find the same; what was cut reads the same again; a manifest that opens takes edits.
+ * its length (u16); framing and checksums are made here.
+ *
+ * Checked    no crash; read-only reading and cutting find the same; what was cut reads the same again; a
+ *            manifest that opens takes edits
  */
 #include <stdint.h>
 #include <stdlib.h>

@@ -2,9 +2,10 @@
  * fuzz_wal.c - the reader of the write-ahead log on any bytes.
  *
  * First byte even: the rest is a segment file. Odd: the rest is bodies of records, each after its length
- * (u16); header and checksums are made here, so that the decoders behind the checksum are reached. Checked:
- * no crash; what is read lies within what was defined; a replay that cut leaves a log that reads the same;
- * points that were read can be written and come back the same.
+ * (u16); header and checksums are made here, so that the decoders behind the checksum are reached.
+ *
+ * Checked    no crash; what is read lies within what was defined; a replay that cut leaves a log that reads
+ *            the same; points that were read can be written and come back the same
  */
 #include <stdint.h>
 #include <stdlib.h>

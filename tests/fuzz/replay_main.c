@@ -1,10 +1,9 @@
 /*
- * replay_main.c - runs a fuzzer over seeds without libFuzzer: fuzz_<name> [--changes N] [--seed S]
- * FILE|FOLDER...
+ * replay_main.c - runs a fuzzer over seeds without libFuzzer: fuzz_<name> [--changes N] [--seed S] PATH...
  *
- * Each seed is tried as it is, then N times changed: bytes flipped, set, cut out, doubled, cut off. Same
- * seed, same changes. A finding is a crash; the seed's name and the number of the change are printed before
- * each run when TSD_FUZZ_VERBOSE is set.
+ * Each seed (a file, or all files of a folder) is tried as it is, then N times changed: bytes flipped, set,
+ * cut out, doubled, cut off. Same seed, same changes. A finding is a crash; the seed's name and the number of
+ * the change are printed before each run when TSD_FUZZ_VERBOSE is set.
  */
 #include <stdint.h>
 #include <stdio.h>

@@ -1,6 +1,5 @@
 /*
- * test_faultfs.c - the faulty file system of the tests: a plain file system without faults, and faults as
- * promised.
+ * test_faultfs.c - the faulty file system of the tests: a plain file system, and faults as promised.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,5 @@
 /*
- * test_manifest.c - the list of files: edits are durable before they count, and come back whole or not at
- * all.
+ * test_manifest.c - the list of files: edits are durable before they count, and come back whole.
  *
  * Everything runs on the file system in memory (tests/faults/faultfs.h); every seed is fixed.
  */

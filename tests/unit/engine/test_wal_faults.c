@@ -1,6 +1,5 @@
 /*
- * test_wal_faults.c - the write-ahead log on bad days: what is torn is cut, what is damaged is named, nothing
- * is made up.
+ * test_wal_faults.c - the write-ahead log on bad days: what is torn is cut, what is damaged is named.
  *
  * Everything runs on the file system in memory (tests/faults/faultfs.h); every seed is fixed.
  */

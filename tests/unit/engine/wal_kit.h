@@ -1,6 +1,5 @@
 /*
- * wal_kit.h - what the tests of the write-ahead log share: series, random points, a diary of what was
- * written.
+ * wal_kit.h - what the tests of the write-ahead log share: series, random points, a diary.
  *
  * Threads    one
  */

@@ -1,0 +1,327 @@
+/*
+ * test_merge.c - scans over memstores and files, case by case; all answers are compared with the plain
+ * reference.
+ */
+#include "tests/unit/engine/merge_kit.h"
+
+static void test_merge__nothing_to_read(void **state)
+{
+    (void)state;
+    struct world w;
+    world_init(&w);
+    struct ask a = ask_some(&w, 1, STO_MIN_TS_MS, STO_MAX_TS_MS, NULL);
+    check(&w, &a);
+    apply(&w, op_int(&w.series[0], STO_OP_PUT, 1000, 1));
+    apply(&w, op_int(&w.series[1], STO_OP_PUT, 1000, 1));
+    check(&w, &a);
+    a.n = 0;
+    check(&w, &a);
+    a = ask_some(&w, 1, 2000, 1999, NULL); /* empty range */
+    check(&w, &a);
+    a = ask_some(&w, 1, INT64_MIN, INT64_MAX, NULL);
+    check(&w, &a);
+    a = ask_some(&w, 1, INT64_MAX, INT64_MAX, NULL);
+    check(&w, &a);
+    a = ask_some(&w, 1, INT64_MIN, INT64_MIN, NULL);
+    check(&w, &a);
+    sto_merge_free(NULL);
+    world_release(&w);
+}
+
+static void test_merge__ends_of_a_range_are_inclusive(void **state)
+{
+    (void)state;
+    struct world w;
+    world_init(&w);
+    for (int64_t t = -3 * HOUR; t <= 3 * HOUR; t += HOUR / 4)
+        apply(&w, op_int(&w.series[2], STO_OP_PUT, t, t));
+    apply(&w, op_int(&w.series[2], STO_OP_PUT, STO_MIN_TS_MS, 7));
+    apply(&w, op_int(&w.series[2], STO_OP_PUT, STO_MAX_TS_MS, 8));
+    for (int round = 0; round < 2; round++) {
+        for (int64_t from = -2 * HOUR; from <= HOUR; from += HOUR / 8) {
+            for (int64_t to = from - 1; to <= 2 * HOUR; to += HOUR / 8 + 1) {
+                struct ask a = {.series = {&w.series[2]}, .n = 1, .from_ms = from, .to_ms = to};
+                check(&w, &a);
+            }
+        }
+        struct ask all = {.series = {&w.series[2]}, .n = 1, .from_ms = INT64_MIN, .to_ms = INT64_MAX};
+        check(&w, &all);
+        next_generation(&w);
+        flush(&w, 1, 0); /* and the same from files: no row may fall out at the ends of time */
+    }
+    world_release(&w);
+}
+
+static void test_merge__newer_sources_win_whatever_their_order_in_the_arrays(void **state)
+{
+    (void)state;
+    struct world w;
+    world_init(&w);
+    for (int64_t g = 0; g < 6; g++) {
+        for (int64_t i = 0; i < 50; i++)
+            apply(&w, op_int(&w.series[4], (i + g) % 4 ? STO_OP_PUT : STO_OP_ADD, (i * (g + 1) % 60) * 1000,
+                             g * 100 + i));
+        next_generation(&w);
+    }
+    struct ask a = {.series = {&w.series[4]}, .n = 1, .from_ms = 0, .to_ms = HOUR};
+    check(&w, &a);
+    struct sto_mem *t = w.mems[0];
+    w.mems[0] = w.mems[4];
+    w.mems[4] = t;
+    check(&w, &a);
+    w.mems[4] = w.mems[0];
+    w.mems[0] = t;
+    flush(&w, 1, 0);
+    flush(&w, 1, 0);
+    struct sto_sst *s = w.ssts[0];
+    w.ssts[0] = w.ssts[1];
+    w.ssts[1] = s;
+    check(&w, &a);
+    world_release(&w);
+}
+
+/* One file; whole hours come from summaries without a look at the points, until something newer touches them.
+ */
+static void test_merge__whole_hours_of_one_file_are_summaries(void **state)
+{
+    (void)state;
+    struct world w;
+    world_init(&w);
+    uint8_t whole[ALL_HOURS];
+    memset(whole, 1, sizeof(whole));
+    for (uint32_t s = 0; s < N_SERIES; s++)
+        for (int64_t i = 0; i < 6 * 60; i++)
+            apply(&w, op_int(&w.series[s], STO_OP_PUT, i * 60000, (int64_t)rnd(1000) - 500));
+    next_generation(&w);
+    flush(&w, 1, INT32_MAX);
+    assert_true(sto_sst_info(w.ssts[0])->s_bytes > 0);
+
+    struct ask a = ask_some(&w, 1, 0, 6 * HOUR - 1, whole);
+    struct sto_merge_counts c = check(&w, &a);
+    assert_int_equal(c.n_points, 0);
+    assert_int_equal(c.n_summaries, 6 * N_SERIES / 2);
+
+    a.from_ms = HOUR / 2; /* half of the first hour: its points are read */
+    c = check(&w, &a);
+    assert_int_equal(c.n_points, 60 * N_SERIES / 2);
+    assert_int_equal(c.n_summaries, 5 * N_SERIES / 2);
+
+    a.from_ms = 0;
+    whole[2] = 0; /* the caller does not want this one */
+    c = check(&w, &a);
+    assert_int_equal(c.n_points, 60 * N_SERIES / 2);
+    whole[2] = 1;
+
+    const struct sto_series *s = a.series[3];
+    apply(&w, op_int(s, STO_OP_PUT, 3 * HOUR + 5, 1)); /* a memstore has the row too */
+    c = check(&w, &a);
+    assert_int_equal(c.n_points, 60 + 1);
+    assert_int_equal(c.n_summaries, 6 * N_SERIES / 2 - 1);
+
+    apply(&w, del(s, 4 * HOUR + HOUR / 2, 5 * HOUR)); /* touches two hours */
+    c = check(&w, &a);
+    assert_int_equal(c.n_summaries, 6 * N_SERIES / 2 - 3);
+
+    apply(&w, del(a.series[4], 0, 6 * HOUR)); /* takes all of a series */
+    c = check(&w, &a);
+    assert_int_equal(c.n_summaries, 6 * N_SERIES / 2 - 3 - 6);
+    next_generation(&w);
+    flush(&w, 1, INT32_MAX); /* the same with the tombstones in a file that has no rows of them */
+    c = check(&w, &a);
+    assert_int_equal(c.n_summaries, 6 * N_SERIES / 2 - 3 - 6);
+    compact(&w, true); /* one source again */
+    c = check(&w, &a);
+    assert_int_equal(c.n_points, 0);
+    assert_int_equal(c.n_summaries, 6 * N_SERIES / 2 - 6);
+    world_release(&w);
+}
+
+static void test_merge__rows_of_mixed_kinds_have_no_summary(void **state)
+{
+    (void)state;
+    struct world w;
+    world_init(&w);
+    uint8_t whole[ALL_HOURS];
+    memset(whole, 1, sizeof(whole));
+    for (int64_t i = 0; i < 3 * 60; i++) {
+        struct sto_point p = op_int(&w.series[6], STO_OP_PUT, i * 60000, i);
+        if (i / 60 == 1 && i % 2)
+            p.flags = sto_meta_flags(STO_OP_PUT, TS_NUM_DEC, 1, false);
+        apply(&w, p);
+    }
+    next_generation(&w);
+    flush(&w, 1, INT32_MAX);
+    struct ask a = {.series = {&w.series[6]}, .n = 1, .from_ms = 0, .to_ms = 3 * HOUR - 1, .whole = whole};
+    struct sto_merge_counts c = check(&w, &a);
+    assert_int_equal(c.n_summaries, 2);
+    assert_int_equal(c.n_points, 60);
+    world_release(&w);
+}
+
+static void test_merge__files_without_summaries_are_read_by_points(void **state)
+{
+    (void)state;
+    struct world w;
+    world_init(&w);
+    uint8_t whole[ALL_HOURS];
+    memset(whole, 1, sizeof(whole));
+    for (uint32_t s = 0; s < N_SERIES; s++)
+        for (int64_t h = 0; h < 5; h++)
+            apply(&w, op_int(&w.series[s], STO_OP_PUT, h * HOUR + s, (int64_t)s * h));
+    next_generation(&w);
+    flush(&w, 1, INT32_MAX);
+    assert_int_equal(sto_sst_info(w.ssts[0])->s_bytes,
+                     0); /* one point a row: a summary would be no smaller */
+    struct ask a = ask_some(&w, 1, 0, 5 * HOUR - 1, whole);
+    struct sto_merge_counts c = check(&w, &a);
+    assert_int_equal(c.n_summaries, 0);
+    assert_int_equal(c.n_points, 5 * N_SERIES / 2);
+    world_release(&w);
+}
+
+static void test_merge__files_that_cannot_matter_are_not_read(void **state)
+{
+    (void)state;
+    struct world w;
+    world_init(&w);
+    for (int64_t h = 0; h < 4; h++) {
+        for (uint32_t s = 0; s < 10; s++) /* each file has other series and another hour */
+            for (int64_t i = 0; i < 40; i++)
+                apply(&w, op_int(&w.series[h * 10 + s], STO_OP_PUT, h * HOUR + i * 1000, i));
+        next_generation(&w);
+        flush(&w, 1, INT32_MAX);
+    }
+    struct ask a = {.series = {&w.series[10]}, .n = 1, .from_ms = INT64_MIN, .to_ms = INT64_MAX};
+    assert_int_equal(check(&w, &a).n_points, 40);
+    a.from_ms = 2 * HOUR; /* the series is in a file of another hour */
+    assert_int_equal(check(&w, &a).n_points, 0);
+    a = (struct ask){.series = {&w.series[0], &w.series[30]}, .n = 2, .from_ms = 0, .to_ms = HOUR};
+    assert_int_equal(check(&w, &a).n_points, 40);
+    world_release(&w);
+}
+
+/* A batch of one file shares its generation with the tombstones beside it: what was written after the delete
+ * stays. */
+static void test_merge__tombstones_spare_what_was_written_beside_them(void **state)
+{
+    (void)state;
+    struct world w;
+    world_init(&w);
+    const struct sto_series *s = &w.series[8];
+    for (int64_t i = 0; i < 30; i++)
+        apply(&w, op_int(s, STO_OP_PUT, i * 60000, i));
+    next_generation(&w);
+    apply(&w, op_int(s, STO_OP_PUT, 0, 100));
+    apply(&w, del(s, 0, 20 * 60000));
+    apply(&w, op_int(s, STO_OP_ADD, 60000, 200));
+    apply(&w, op_int(s, STO_OP_PUT, 120000, 300));
+    next_generation(&w);
+    struct ask a = {.series = {s}, .n = 1, .from_ms = 0, .to_ms = HOUR};
+    check(&w, &a);
+    flush(&w, 1, INT32_MAX);
+    check(&w, &a);
+    flush(&w, 1, INT32_MAX);
+    assert_int_equal(w.n_ssts, 3);
+    check(&w, &a);
+    for (size_t turn = 0; turn < 3; turn++) { /* in any order */
+        struct sto_sst *first = w.ssts[0];
+        w.ssts[0] = w.ssts[1];
+        w.ssts[1] = w.ssts[2];
+        w.ssts[2] = first;
+        check(&w, &a);
+    }
+    compact(&w, false);
+    check(&w, &a);
+    compact(&w, true);
+    check(&w, &a);
+    world_release(&w);
+}
+
+static void test_merge__a_memstore_of_deletes_alone_counts(void **state)
+{
+    (void)state;
+    struct world w;
+    world_init(&w);
+    const struct sto_series *s = &w.series[2];
+    for (int64_t t = 0; t <= 2 * HOUR; t += HOUR / 8)
+        apply(&w, op_int(s, STO_OP_PUT, t, t));
+    apply(&w, op_int(s, STO_OP_PUT, HOUR - 1, 5));
+    next_generation(&w);
+    apply(&w, del(s, HOUR - 1, HOUR - 1)); /* the last ms of an hour, */
+    apply(&w, del(s, HOUR, HOUR));         /* the first of one */
+    apply(&w, del(s, 2 * HOUR + 1, INT64_MAX));
+    struct ask a = {.series = {s}, .n = 1, .from_ms = 0, .to_ms = 2 * HOUR};
+    for (int round = 0; round < 2; round++) {
+        check(&w, &a);
+        apply(&w,
+              op_int(s, STO_OP_PUT, 50 * HOUR, 1)); /* and with rows far from the range: they are not read */
+        assert_int_equal(check(&w, &a).n_points, 18);
+        next_generation(&w);
+        flush(&w, 1, INT32_MAX);
+    }
+    world_release(&w);
+}
+
+/* Deletes and adds that are written between two rows of a scan: who sees the add sees the delete before it.
+ */
+static void test_merge__deletes_during_a_scan_are_heeded(void **state)
+{
+    (void)state;
+    for (int64_t n_others = 0; n_others < 400; n_others += 50) {
+        struct world w;
+        world_init(&w);
+        const struct sto_series *s = &w.series[0], *other = &w.series[2];
+        for (int64_t t = 0; t < 3 * HOUR; t += HOUR / 2) {
+            apply(&w, op_int(s, STO_OP_PUT, t, 1));
+            apply(&w, op_int(other, STO_OP_PUT, t, 1));
+        }
+        next_generation(&w);
+        flush(&w, 1, INT32_MAX);
+        apply(&w, op_int(s, STO_OP_PUT, 0, 2));
+        apply(&w, op_int(s, STO_OP_ADD, 2 * HOUR, 1));
+        apply(&w, del(s, HOUR, HOUR));
+
+        struct sto_scan_spec spec = {
+            .metric = 5, .series = &s, .n_series = 1, .to_ms = 3 * HOUR, .final = true};
+        struct sto_merge *merge;
+        struct sto_row row;
+        assert_int_equal(sto_merge_new(&spec, w.ssts, w.n_ssts, w.mems, w.n_mems, &merge, NULL), 0);
+        assert_int_equal(sto_merge_next(merge, &row, NULL), 1);
+        for (int64_t i = 0; i < n_others; i++)
+            apply(&w, del(other, i * 2, i % 7 ? i * 2 : 3 * HOUR));
+        apply(&w, del(s, 2 * HOUR, 2 * HOUR));
+        apply(&w, op_int(s, STO_OP_ADD, 2 * HOUR, 5));
+        assert_int_equal(sto_merge_next(merge, &row, NULL), 1);
+        assert_int_equal(row.key.hour, 1);
+        assert_int_equal(row.cells->n, 1); /* the other series' deletes are not ours */
+        for (int64_t i = 0; i < n_others; i++)
+            apply(&w, del(other, i * 3, i * 3));
+        apply(&w, del(s, 2 * HOUR, 2 * HOUR));
+        apply(&w, op_int(s, STO_OP_ADD, 2 * HOUR, 7));
+        assert_int_equal(sto_merge_next(merge, &row, NULL), 1);
+        assert_int_equal(row.key.hour, 2);
+        assert_int_equal(row.cells->n, 2);
+        assert_int_equal(row.cells->m[0], 7);
+        assert_int_equal(row.cells->m[1], 1);
+        assert_int_equal(sto_merge_next(merge, &row, NULL), 0);
+        sto_merge_free(merge);
+        world_release(&w);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_merge__nothing_to_read),
+        cmocka_unit_test(test_merge__ends_of_a_range_are_inclusive),
+        cmocka_unit_test(test_merge__newer_sources_win_whatever_their_order_in_the_arrays),
+        cmocka_unit_test(test_merge__whole_hours_of_one_file_are_summaries),
+        cmocka_unit_test(test_merge__rows_of_mixed_kinds_have_no_summary),
+        cmocka_unit_test(test_merge__files_without_summaries_are_read_by_points),
+        cmocka_unit_test(test_merge__files_that_cannot_matter_are_not_read),
+        cmocka_unit_test(test_merge__tombstones_spare_what_was_written_beside_them),
+        cmocka_unit_test(test_merge__a_memstore_of_deletes_alone_counts),
+        cmocka_unit_test(test_merge__deletes_during_a_scan_are_heeded),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -253,8 +253,9 @@ static void test_merge__a_memstore_of_deletes_alone_counts(void **state)
     struct ask a = {.series = {s}, .n = 1, .from_ms = 0, .to_ms = 2 * HOUR};
     for (int round = 0; round < 2; round++) {
         check(&w, &a);
-        apply(&w,
-              op_int(s, STO_OP_PUT, 50 * HOUR, 1)); /* and with rows far from the range: they are not read */
+        /* Rows in the range but of another series, and rows far from it, are not read. */
+        apply(&w, op_int(&w.series[4], STO_OP_PUT, HOUR, 1));
+        apply(&w, op_int(s, STO_OP_PUT, 50 * HOUR, 1));
         assert_int_equal(check(&w, &a).n_points, 18);
         next_generation(&w);
         flush(&w, 1, INT32_MAX);

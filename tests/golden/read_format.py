@@ -4,6 +4,8 @@
 Every kind of file has one function, found by the magic at the start of the file. If this program can't read a file that
 tsd reads, the page is wrong.
 """
+import ctypes
+import ctypes.util
 import struct
 import sys
 
@@ -159,7 +161,7 @@ def manifest_file(b):
     return "  file no=%d gens=%d..%d time=%d..%d tombs=%d..%d points=%d rows=%d n_tombs=%d t=%d s=%d" % tuple(fields)
 
 
-def manifest_record(body):
+def manifest_record(body, _state):
     """Lines of one record of a record log of kind MANI."""
     b = Bytes(body)
     kind = b.u8()
@@ -179,9 +181,129 @@ def manifest_record(body):
         raise Damage("bytes behind a manifest record")
 
 
+# --- catalog -------------------------------------------------------------------------------------------
+
+NAME_KINDS = ("metric", "tagk", "tagv")
+
+
+def unzstd(frame, n):
+    """The n bytes of one zstd frame, by the library that tsd uses."""
+    library = ctypes.CDLL(ctypes.util.find_library("zstd") or "libzstd.so.1")
+    library.ZSTD_decompress.restype = ctypes.c_size_t
+    out = ctypes.create_string_buffer(n + 1)
+    if library.ZSTD_decompress(out, ctypes.c_size_t(n), frame, ctypes.c_size_t(len(frame))) != n:
+        raise Damage("zstd frame")
+    return out.raw[:n]
+
+
+def mix(x):
+    for factor in (0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53):
+        x ^= x >> 33
+        x = x * factor & 0xFFFFFFFFFFFFFFFF
+    return x ^ x >> 33
+
+
+def shard(metric, tags, n_shards):
+    """Shard of a series; tags are (key id, value id)."""
+    h = mix(metric)
+    for key, value in sorted(tags):
+        h = mix(h ^ (key << 32 | value))
+    return h % n_shards
+
+
+def catalog_ids(b):
+    ids, at = [], 0
+    for _ in range(b.varint()):
+        first, length = at + b.varint(), b.varint()
+        at = first + length
+        ids += range(first, at)
+    return ids
+
+
+def catalog_names(b, names):
+    kind = b.u8()
+    ids = catalog_ids(b)
+    shared = [b.u8() for _ in ids]
+    lengths = [b.varint() for _ in ids]
+    before = b""
+    for i, front, length in zip(ids, shared, lengths):
+        if front > len(before):
+            raise Damage("name %d shares more than there is" % i)
+        before = before[:front] + b.take(length)
+        names[kind].setdefault(i, before.decode("utf-8", "backslashreplace"))
+        yield "%s %d %s" % (NAME_KINDS[kind], i, names[kind][i])
+
+
+def catalog_column(b, n):
+    mode, values, before = b.u8(), [], 0
+    for _ in range(n):
+        before = before + b.zigzag() if mode == 1 else b.varint()
+        values.append(before)
+    return values
+
+
+def catalog_series(b, names):
+    ids = catalog_ids(b)
+    shapes = []
+    for _ in range(b.varint()):
+        metric = b.varint()
+        shapes.append((metric, [b.varint() for _ in range(b.u8())]))
+    places = [b.varint() if len(shapes) > 1 else 0 for _ in ids]
+    found = {}
+    for place, (metric, keys) in enumerate(shapes):
+        mine = [i for i, p in zip(ids, places) if p == place]
+        columns = [catalog_column(b, len(mine)) for _ in keys]
+        for i, values in zip(mine, zip(*columns)):
+            found[i] = (metric, list(zip(keys, values)))
+    for i in ids:
+        metric, tags = found[i]
+        text = " ".join("%s=%s" % (names[1][k], names[2][v]) for k, v in tags)
+        yield "series %d shard=%d/16 %s %s" % (i, shard(metric, tags, 16), names[0][metric], text)
+
+
+def catalog_record(body, state):
+    """Lines of one record of a record log of kind CATA; state keeps the names from record to record."""
+    names = state.setdefault("names", ({}, {}, {}))
+    b = Bytes(body)
+    kind, flags, raw_bytes = b.u8(), b.u8(), b.varint()
+    payload = b.take(b.left())
+    b = Bytes(unzstd(payload, raw_bytes) if flags & 1 else payload)
+    if flags > 1 or b.left() != raw_bytes:
+        raise Damage("flags or length of a catalog record")
+    if kind == 1:
+        yield "sizes metrics=%d tagk=%d tagv=%d series=%d" % tuple(b.varint() for _ in range(4))
+    elif kind == 2:
+        yield from catalog_names(b, names)
+    elif kind == 3:
+        yield from catalog_series(b, names)
+    elif kind == 4:
+        which, i = b.u8(), b.varint()
+        names[which][i] = b.take(b.left()).decode("utf-8", "backslashreplace")
+        yield "rename %s %d %s" % (NAME_KINDS[which], i, names[which][i])
+    else:
+        raise Damage("unknown catalog record %d" % kind)
+    if b.left():
+        raise Damage("bytes behind a catalog record")
+
+
+# --- cells ---------------------------------------------------------------------------------------------
+
+def cells_record(body, _state):
+    """Lines of one record of a record log of kind CELL."""
+    b = Bytes(body)
+    while b.left():
+        key = b.take(b.varint())
+        value = b.take(b.varint())
+        yield "%s %r" % ("put" if value else "delete", key) + (" %r" % value if value else "")
+
+
 # --- record log -------------------------------------------------------------------------------------------
 
-RECORD_KINDS = {b"MANI": manifest_record}  # kind -> lines of one record's body
+RECORD_KINDS = {  # kind -> lines of one record's body; state lives as long as the file is read
+    b"MANI": manifest_record,
+    b"CATA": catalog_record,
+    b"CELL": cells_record,
+}
 
 
 def read_reclog(data):
@@ -191,7 +313,7 @@ def read_reclog(data):
     if crc != crc32c(data[:16]) or version != 1:
         raise Damage("header")
     yield "record log kind=%s" % kind.decode()
-    at = 20
+    at, state = 20, {}
     while at < len(data):
         b = Bytes(data[at:])
         length, crc, synced, head_crc = b.u32(), b.u32(), b.u64(), b.u32()
@@ -200,7 +322,7 @@ def read_reclog(data):
         body = b.take(length)
         if crc != crc32c(body):
             raise Damage("record at offset %d" % at)
-        yield from RECORD_KINDS[kind](body)
+        yield from RECORD_KINDS[kind](body, state)
         at += 20 + length
 
 

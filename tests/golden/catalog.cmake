@@ -1,0 +1,8 @@
+# Golden catalog and cells: today's program reads v1, and the page alone is enough to read v1 and what is written today.
+find_package(Python3 REQUIRED COMPONENTS Interpreter)
+add_executable(make_golden_catalog ${CMAKE_SOURCE_DIR}/tests/golden/make_catalog.c)
+target_link_libraries(make_golden_catalog PRIVATE storage)
+add_test(NAME golden_catalog
+  COMMAND ${CMAKE_COMMAND} -DMAKE=$<TARGET_FILE:make_golden_catalog> -DPYTHON=${Python3_EXECUTABLE}
+    -DGOLDEN=${CMAKE_SOURCE_DIR}/tests/golden -DOUT=${CMAKE_BINARY_DIR}/golden_catalog
+    -P ${CMAKE_SOURCE_DIR}/tests/golden/catalog.script)

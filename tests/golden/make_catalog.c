@@ -1,0 +1,109 @@
+/*
+ * make_catalog.c - writes the golden catalog and cells into a folder, or checks one: make_golden_catalog
+ * make|check DIR
+ *
+ * ctest compares what read_format.py says of today's files with tests/golden/v1, and has today's program
+ * check v1. The bytes are not compared: another release of zstd may pack the same payload otherwise.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "storage/catalog/catalog.h"
+#include "storage/cells.h"
+
+/* Texts in the order of their numbers. */
+static const char *const texts[] = {
+    "cpu.user host=web01 dc=fra", "cpu.user host=web02 dc=fra",        "Größe.température host=web01 dc=fra",
+    "cpu.user dc=lon host=web03", "mem.free host=web02 dc=fra slot=1",
+};
+#define N_TEXTS  (sizeof(texts) / sizeof(*texts))
+#define N_SERIES 205u /* the texts, then 200 more: enough for a compressed block */
+
+static int put(struct sto_catalog *cat, const char *text, struct ts_error *err)
+{
+    struct sto_tag_text tags[4];
+    size_t n = 0;
+    const char *p = strchr(text, ' ');
+    uint32_t metric_len = (uint32_t)(p - text);
+    while (p) {
+        const char *k = p + 1, *eq = strchr(k, '=');
+        p = strchr(eq, ' ');
+        tags[n].k = (struct ts_slice){k, (size_t)(eq - k)};
+        tags[n++].v = (struct ts_slice){eq + 1, p ? (size_t)(p - eq - 1) : strlen(eq + 1)};
+    }
+    const struct sto_series *s;
+    return sto_series_resolve(cat, ts_slice_str(text), metric_len, tags, n, true, &s, err);
+}
+
+static int make_catalog(const char *dir, struct ts_error *err)
+{
+    const struct sto_catalog_opts opts = {.dir = dir, .n_shards = 16};
+    struct sto_catalog *cat;
+    TS_TRY(sto_catalog_open(ts_fs_real(), &opts, &cat, err));
+    for (int i = 0; i < 3; i++)
+        TS_TRY(put(cat, texts[i], err));
+    TS_TRY(sto_catalog_sync(cat, true, err));
+    TS_TRY(put(cat, texts[3], err)); /* keys are on disk: the sender's order stays */
+    TS_TRY(put(cat, texts[4], err));
+    TS_TRY(sto_uid_rename(cat, STO_UID_TAGV, TS_SLICE_LIT("web03"), TS_SLICE_LIT("web03-renamed"), err));
+    for (uint32_t i = N_TEXTS; i < N_SERIES; i++) {
+        char text[64];
+        (void)snprintf(text, sizeof(text), "app.sessions user=u%07u zone=z%u", i, i % 3);
+        TS_TRY(put(cat, text, err));
+    }
+    TS_TRY(sto_catalog_sync(cat, true, err));
+    return sto_catalog_close(cat, err);
+}
+
+static int make_cells(const char *dir, struct ts_error *err)
+{
+    struct sto_cellmap *map;
+    TS_TRY(sto_cellmap_open(ts_fs_real(), dir, false, false, &map, err));
+    TS_TRY(sto_cellmap_put(map, TS_SLICE_LIT("a"), TS_SLICE_LIT("first"), err));
+    TS_TRY(sto_cellmap_put(map, TS_SLICE_LIT("b\0c"), TS_SLICE_LIT("\xff\n"), err));
+    TS_TRY(sto_cellmap_incr(map, TS_SLICE_LIT("counter"), -2, NULL, err));
+    TS_TRY(sto_cellmap_put(map, TS_SLICE_LIT("a"), TS_SLICE_LIT(""), err));
+    return sto_cellmap_close(map, err);
+}
+
+static int check(const char *dir, struct ts_error *err)
+{
+    const struct sto_catalog_opts opts = {.dir = dir, .n_shards = 16, .read_only = true};
+    struct sto_catalog *cat;
+    struct sto_cellmap *map;
+    TS_TRY(sto_catalog_open(ts_fs_real(), &opts, &cat, err));
+    int rc = sto_series_count(cat) == N_SERIES ? 0 : ts_error_set(err, TS_ECORRUPT, "wrong number of series");
+    for (uint32_t i = 0; i < N_TEXTS && rc == 0; i++) {
+        const struct sto_series *s = sto_series_get(cat, i);
+        if (!s || !ts_slice_is((struct ts_slice){s->text, s->text_len}, texts[i]))
+            rc = ts_error_set(err, TS_ECORRUPT, "series %u has another text", i);
+    }
+    (void)sto_catalog_close(cat, NULL);
+    TS_TRY(rc);
+    TS_TRY(sto_cellmap_open(ts_fs_real(), dir, true, false, &map, err));
+    struct ts_buf value;
+    ts_buf_init(&value, 0);
+    rc = sto_cellmap_get(map, TS_SLICE_LIT("b\0c"), &value);
+    if (rc < 0 || !ts_slice_is(ts_buf_get(&value), "\xff\n") ||
+        sto_cellmap_get(map, TS_SLICE_LIT("a"), &value) == 0)
+        rc = ts_error_set(err, TS_ECORRUPT, "cells have other values");
+    ts_buf_release(&value);
+    (void)sto_cellmap_close(map, NULL);
+    return rc;
+}
+
+int main(int argc, char **argv)
+{
+    struct ts_error err = {0};
+    if (argc != 3)
+        return 2;
+    int rc = strcmp(argv[1], "check") == 0 ? check(argv[2], &err)
+                                           : ts_fs_real()->mkdir(ts_fs_real(), argv[2], &err);
+    if (rc == 0 && strcmp(argv[1], "make") == 0)
+        rc = make_catalog(argv[2], &err);
+    if (rc == 0 && strcmp(argv[1], "make") == 0)
+        rc = make_cells(argv[2], &err);
+    if (rc < 0)
+        (void)fprintf(stderr, "make_golden_catalog: %s\n", err.text);
+    return rc < 0;
+}

@@ -1,0 +1,331 @@
+/*
+ * test_time.c - clocks, civil dates, durations, every form of time text.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/time.h"
+
+#define SEED   0xd1342543de82ef95ull
+#define NOW_MS 1600000000123ll
+
+static uint64_t rng_state = SEED;
+
+static uint64_t t_rand(void)
+{
+    rng_state ^= rng_state << 13;
+    rng_state ^= rng_state >> 7;
+    rng_state ^= rng_state << 17;
+    return rng_state;
+}
+
+static const struct ts_tz *t_tz(const char *name)
+{
+    const struct ts_tz *tz;
+    struct ts_error err = {0};
+    if (ts_tz_open(ts_slice_str(name), &tz, &err) != 0)
+        fail_msg("%s", err.text);
+    return tz;
+}
+
+static void t_expect(const char *text, const char *zone, bool strict, int64_t want_ms, bool want_date)
+{
+    struct ts_error err = {0};
+    int64_t ms = -1;
+    bool is_date = !want_date;
+    if (ts_time_parse(ts_slice_str(text), zone ? t_tz(zone) : NULL, NOW_MS, strict, &ms, &is_date, &err) != 0)
+        fail_msg("%s: %s", text, err.text);
+    if (ms != want_ms || is_date != want_date)
+        fail_msg("%s: %lld, date %d", text, (long long)ms, is_date);
+    assert_int_equal(
+        ts_time_parse(ts_slice_str(text), zone ? t_tz(zone) : NULL, NOW_MS, strict, &ms, NULL, NULL), 0);
+}
+
+static void t_expect_error(const char *text, bool strict, const char *message)
+{
+    struct ts_error err = {0};
+    int64_t ms;
+    int rc = ts_time_parse(ts_slice_str(text), NULL, NOW_MS, strict, &ms, NULL, &err);
+    if (rc != TS_EPARSE || strcmp(err.text, message) != 0)
+        fail_msg("%s: %d %s", text, rc, err.text);
+}
+
+static void test_time__clocks_run_and_the_wall_can_be_faked(void **state)
+{
+    (void)state;
+    int64_t real = ts_clock_ms();
+    assert_true(real > 1600000000000);
+    ts_clock_set_fake(42);
+    assert_int_equal(ts_clock_ms(), 42);
+    ts_clock_set_fake(0);
+    assert_true(ts_clock_ms() >= real);
+    int64_t a = ts_clock_mono_ns();
+    assert_true(ts_clock_mono_ns() >= a);
+}
+
+static void test_time__floor_division_goes_down_before_1970(void **state)
+{
+    (void)state;
+    assert_int_equal(ts_floor_div(-1, 1000), -1);
+    assert_int_equal(ts_floor_mod(-1, 1000), 999);
+    assert_int_equal(ts_floor_div(-1000, 1000), -1);
+    assert_int_equal(ts_floor_mod(-1000, 1000), 0);
+    assert_int_equal(ts_floor_div(999, 1000), 0);
+    assert_true(ts_floor_div(INT64_MIN, TS_HOUR_MS) * (__int128)TS_HOUR_MS <= INT64_MIN);
+}
+
+static void test_time__civil_dates_agree_with_the_c_library(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 200000; i++) {
+        int64_t t =
+            (int64_t)(t_rand() % 400000000000000ull) - 200000000000000; /* some 6,300 years around 1970 */
+        struct ts_civil c = ts_civil_from_ms(NULL, t);
+        struct tm tm = {.tm_year = c.year - 1900,
+                        .tm_mon = c.month - 1,
+                        .tm_mday = c.day,
+                        .tm_hour = c.hour,
+                        .tm_min = c.minute,
+                        .tm_sec = c.second};
+        assert_int_equal((int64_t)timegm(&tm) * 1000 + c.ms, t);
+        assert_int_equal(ts_civil_to_ms(c.year, c.month, c.day, c.hour, c.minute, c.second) + c.ms, t);
+        assert_int_equal(tm.tm_mday, c.day); /* timegm would have put an impossible date right */
+    }
+}
+
+static void test_time__civil_dates_hold_at_the_edges(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t ms;
+        struct ts_civil c;
+    } rows[] = {
+        {0, {1970, 1, 1, 0, 0, 0, 0}},
+        {-1, {1969, 12, 31, 23, 59, 59, 999}},
+        {951782400000, {2000, 2, 29, 0, 0, 0, 0}},
+        {-2203891200000, {1900, 3, 1, 0, 0, 0, 0}},
+        {4107542400000, {2100, 3, 1, 0, 0, 0, 0}},
+        {-62167219200000, {0, 1, 1, 0, 0, 0, 0}},
+        {INT64_MAX, {292278994, 8, 17, 7, 12, 55, 807}},
+        {INT64_MIN, {-292275055, 5, 16, 16, 47, 4, 192}},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct ts_civil c = ts_civil_from_ms(NULL, rows[i].ms);
+        assert_int_equal(c.year, rows[i].c.year);
+        assert_int_equal(c.month, rows[i].c.month);
+        assert_int_equal(c.day, rows[i].c.day);
+        assert_int_equal(c.hour, rows[i].c.hour);
+        assert_int_equal(c.minute, rows[i].c.minute);
+        assert_int_equal(c.second, rows[i].c.second);
+        assert_int_equal(c.ms, rows[i].c.ms);
+    }
+    assert_true(ts_civil_to_ms(INT32_MAX, 12, 31, 0, 0, 0) == INT64_MAX);
+    assert_true(ts_civil_to_ms(INT32_MIN, 1, 1, 0, 0, 0) == INT64_MIN);
+    (void)ts_civil_from_ms(t_tz("Asia/Kathmandu"), INT64_MAX);
+    (void)ts_civil_from_ms(t_tz("America/New_York"), INT64_MIN);
+}
+
+static void test_time__civil_dates_roll_over(void **state)
+{
+    (void)state;
+    assert_int_equal(ts_civil_to_ms(2017, 13, 1, 0, 0, 0), ts_civil_to_ms(2018, 1, 1, 0, 0, 0));
+    assert_int_equal(ts_civil_to_ms(2017, 0, 1, 0, 0, 0), ts_civil_to_ms(2016, 12, 1, 0, 0, 0));
+    assert_int_equal(ts_civil_to_ms(2017, -11, 1, 0, 0, 0), ts_civil_to_ms(2016, 1, 1, 0, 0, 0));
+    assert_int_equal(ts_civil_to_ms(2017, 2, 30, 0, 0, 0), ts_civil_to_ms(2017, 3, 2, 0, 0, 0));
+    assert_int_equal(ts_civil_to_ms(2017, 1, 0, 24, 60, 60), ts_civil_to_ms(2017, 1, 1, 1, 1, 0));
+}
+
+static void test_time__durations_are_read_as_opentsdb_reads_them(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        int64_t n;
+        enum ts_unit unit;
+        int64_t ms;
+    } rows[] = {
+        {"500ms", 500, TS_UNIT_MS, 500},
+        {"90s", 90, TS_UNIT_S, 90000},
+        {"90m", 90, TS_UNIT_M, 5400000},
+        {"1M", 1, TS_UNIT_M, 60000},
+        {"2h", 2, TS_UNIT_H, 7200000},
+        {"1d", 1, TS_UNIT_D, 86400000},
+        {"1w", 1, TS_UNIT_W, 604800000},
+        {"1n", 1, TS_UNIT_N, 2592000000},
+        {"1y", 1, TS_UNIT_Y, 31536000000},
+        {"1.5h", 1, TS_UNIT_H, 3600000},
+        {"5minutes", 5, TS_UNIT_S, 5000},
+        {"007d", 7, TS_UNIT_D, 604800000},
+        {"9223372036854775807ms", INT64_MAX, TS_UNIT_MS, INT64_MAX},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        int64_t n, ms;
+        enum ts_unit unit;
+        assert_int_equal(ts_duration_parse(ts_slice_str(rows[i].text), &n, &unit, &ms, NULL), 0);
+        assert_int_equal(n, rows[i].n);
+        assert_int_equal(unit, rows[i].unit);
+        assert_int_equal(ms, rows[i].ms);
+        assert_int_equal(ts_duration_parse(ts_slice_str(rows[i].text), NULL, NULL, NULL, NULL), 0);
+    }
+}
+
+static void test_time__bad_durations_get_opentsdbs_words(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *message;
+    } rows[] = {
+        {"0s", "Zero or negative duration: 0s"},
+        {"5", "Invalid duration, must have an integer and unit: 5"},
+        {"", "Invalid duration, must have an integer and unit: "},
+        {"1x", "Invalid duration (suffix): 1x"},
+        {"ms", "Invalid duration (number): ms"},
+        {"-5m", "Invalid duration (number): -5m"},
+        {"9223372036854775808ms", "Invalid duration (number): 9223372036854775808ms"},
+        {"9223372036854775807s", "Invalid duration (number): 9223372036854775807s"},
+        {"300000000y", "Invalid duration (number): 300000000y"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct ts_error err = {0};
+        assert_int_equal(ts_duration_parse(ts_slice_str(rows[i].text), NULL, NULL, NULL, &err), TS_EPARSE);
+        assert_string_equal(err.text, rows[i].message);
+    }
+}
+
+static void test_time__numbers_are_seconds_up_to_ten_digits(void **state)
+{
+    (void)state;
+    for (int strict = 0; strict < 2; strict++) {
+        t_expect("1500000000", NULL, strict, 1500000000000, false);
+        t_expect("1500000000123", NULL, strict, 1500000000123, false);
+        t_expect("1500000000.123", NULL, strict, 1500000000123, false);
+        t_expect("15000000001", NULL, strict, 15000000001, false);
+        t_expect("1500000000ms", NULL, strict, 1500000000, false);
+        t_expect("0", NULL, strict, 0, false);
+        t_expect("00000000001", NULL, strict, 1, false);
+        t_expect("9223372036854775807", NULL, strict, INT64_MAX, false);
+    }
+    t_expect("1500000000.5", NULL, true, 15000000005, false); /* OpenTSDB deletes the dot */
+    t_expect("1500000000.5", NULL, false, 1500000000500, false);
+    t_expect("1500000000.05", NULL, false, 1500000000050, false);
+    t_expect("1.5", NULL, false, 1500, false);
+}
+
+static void test_time__relative_times_count_from_now(void **state)
+{
+    (void)state;
+    t_expect("now", NULL, true, NOW_MS, false);
+    t_expect("NoW", NULL, false, NOW_MS, false);
+    t_expect("90m-ago", NULL, true, NOW_MS - 5400000, false);
+    t_expect("1n-AGO", NULL, true, NOW_MS - 2592000000, false);
+    t_expect("500ms-ago", NULL, true, NOW_MS - 500, false);
+    t_expect("9223372036854775807ms-ago", NULL, true, NOW_MS - INT64_MAX, false);
+    t_expect_error("0s-ago", true, "Zero or negative duration: 0s");
+    t_expect_error("-ago", true, "Invalid duration, must have an integer and unit: ");
+    t_expect_error("1x-ago", false, "Invalid duration (suffix): 1x");
+}
+
+static void test_time__dates_are_told_by_length_and_taken_in_the_zone(void **state)
+{
+    (void)state;
+    t_expect("2017/03/12", NULL, true, 1489276800000, true);
+    t_expect("2017/03/12-01:02", NULL, true, 1489280520000, false);
+    t_expect("2017/03/12 01:02", NULL, true, 1489280520000, false);
+    t_expect("2017/03/12-01:02:03", NULL, true, 1489280523000, false);
+    t_expect("2017/03/12 01:02:03", NULL, true, 1489280523000, false);
+    t_expect("2017/03/12", "America/New_York", true, 1489294800000, true);
+    t_expect("2017/03/13-00:00", "America/New_York", true, 1489377600000, false);
+    t_expect("2017/03/12", "Asia/Kathmandu", true, 1489276800000 - 20700000, true);
+    t_expect("2017/13/01", NULL, true, 1514764800000, true);
+    t_expect("2017/02/30", NULL, true, 1488412800000, true);
+    t_expect("1969/12/31", NULL, true, -86400000, true);
+}
+
+static void test_time__iso_dates_are_read_unless_strict(void **state)
+{
+    (void)state;
+    t_expect("2017-03-12", NULL, false, 1489276800000, true);
+    t_expect("2017-03-12", "America/New_York", false, 1489294800000, true);
+    t_expect("2017-03-12T01:02", NULL, false, 1489280520000, false);
+    t_expect("2017-03-12T01:02Z", "America/New_York", false, 1489280520000, false);
+    t_expect("2017-03-12T01:02:03", NULL, false, 1489280523000, false);
+    t_expect("2017-03-12 01:02:03", NULL, false, 1489280523000, false);
+    t_expect("2017-03-12T01:02:03.5Z", NULL, false, 1489280523500, false);
+    t_expect("2017-03-12T01:02:03.045Z", NULL, false, 1489280523045, false);
+    t_expect_error("2017-03-12T01:02:03Z", true, "Invalid absolute date: 2017-03-12T01:02:03Z");
+    t_expect_error("2017-03-12", true, "Invalid time: 2017-03-12. Invalid character '-' in 2017-03-12");
+    t_expect_error("2017-03-12T01:02:03.Z", false, "Invalid absolute date: 2017-03-12T01:02:03.Z");
+    t_expect_error("2017-03-12T1:02", false, "Invalid absolute date: 2017-03-12T1:02");
+}
+
+static void test_time__bad_times_get_opentsdbs_words(void **state)
+{
+    (void)state;
+    t_expect_error("", true, "Invalid time: . Empty string");
+    t_expect_error("-5", true, "Invalid time: -5. Negative timestamps are not supported.");
+    t_expect_error("12a", true, "Invalid time: 12a. Invalid character 'a' in 12a");
+    t_expect_error("2017/3/1", true, "Invalid absolute date: 2017/3/1");
+    t_expect_error("01:02", true, "Invalid absolute date: 01:02");
+    t_expect_error("2017/03/1x", true, "Invalid date: 2017/03/1x. Unparseable date: \"2017/03/1x\"");
+    t_expect_error("2017/03/12+01:02", true,
+                   "Invalid date: 2017/03/12+01:02. Unparseable date: \"2017/03/12+01:02\"");
+    t_expect_error("//////////", true, "Invalid date: //////////. Unparseable date: \"//////////\"");
+    t_expect_error("99999999999999999999", true,
+                   "Invalid time: 99999999999999999999. Value too long: 99999999999999999999");
+    t_expect_error("99999999999999999999ms", true,
+                   "Invalid time: 99999999999999999999ms. Value too long: 99999999999999999999");
+    static const char *const dotted[] = {"1500000000.", "1500000000.1234", "150000000.5",
+                                         ".5",          "15000000000.5",   "1500000000.1x"};
+    for (size_t i = 0; i < sizeof(dotted) / sizeof(dotted[0]); i++) {
+        char message[TS_ERROR_TEXT_BYTES];
+        snprintf(message, sizeof(message),
+                 "Invalid time: %s. Millisecond timestamps must be in the format <seconds>.<ms> where the "
+                 "milliseconds are limited to 3 digits",
+                 dotted[i]);
+        t_expect_error(dotted[i], true, message);
+    }
+}
+
+static void test_time__long_texts_are_cut_in_messages(void **state)
+{
+    (void)state;
+    static char text[5000];
+    struct ts_error err = {0};
+    int64_t ms;
+    for (int c = 0; c < 4; c++) {
+        memset(text, "a/.9"[c], sizeof(text));
+        assert_int_equal(
+            ts_time_parse((struct ts_slice){text, sizeof(text)}, NULL, NOW_MS, c % 2, &ms, NULL, &err),
+            TS_EPARSE);
+        assert_true(strlen(err.text) > 20);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_time__clocks_run_and_the_wall_can_be_faked),
+        cmocka_unit_test(test_time__floor_division_goes_down_before_1970),
+        cmocka_unit_test(test_time__civil_dates_agree_with_the_c_library),
+        cmocka_unit_test(test_time__civil_dates_hold_at_the_edges),
+        cmocka_unit_test(test_time__civil_dates_roll_over),
+        cmocka_unit_test(test_time__durations_are_read_as_opentsdb_reads_them),
+        cmocka_unit_test(test_time__bad_durations_get_opentsdbs_words),
+        cmocka_unit_test(test_time__numbers_are_seconds_up_to_ten_digits),
+        cmocka_unit_test(test_time__relative_times_count_from_now),
+        cmocka_unit_test(test_time__dates_are_told_by_length_and_taken_in_the_zone),
+        cmocka_unit_test(test_time__iso_dates_are_read_unless_strict),
+        cmocka_unit_test(test_time__bad_times_get_opentsdbs_words),
+        cmocka_unit_test(test_time__long_texts_are_cut_in_messages),
+    };
+    print_message("seed %llu\n", SEED);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

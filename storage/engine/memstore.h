@@ -3,7 +3,7 @@
  * locks.
  *
  *   pages[id >> 10] -> heads[id & 1023] -> row(hour) -> row(other hour) -> ...
- *   row: n (published with release) | chunk 4 cells -> 8 -> ... -> 512 -> 512
+ *   row: n (published with release) | chunk 4 cells -> 8 -> ... -> 128 -> 128
  *
  * Cells are kept in the order of arrival (= order of writing); a row remembers whether that is also the order
  * of time.

@@ -174,7 +174,7 @@ static void test_memstore__long_rows_come_back_whole(void **state)
 {
     (void)state;
     struct sto_mem *mem = sto_mem_new(1, 3);
-    static const uint32_t sizes[] = {1, 3, 4, 5, 12, 13, 28, 508, 1020, 1021, 1532, 3600, 20000};
+    static const uint32_t sizes[] = {1, 3, 4, 5, 12, 13, 28, 124, 252, 253, 380, 381, 3600, 20000};
     for (size_t k = 0; k < sizeof(sizes) / sizeof(sizes[0]); k++) {
         int64_t base = (int64_t)k * HOUR;
         for (uint32_t i = 0; i < sizes[k]; i++)

@@ -1,8 +1,8 @@
 /*
  * memstore_int.h - how a memstore lies in memory; for memstore.c and memstore_read.c only.
  *
- *   row (96 bytes)  | header 40 | 4 cells of 12 | link | --> | 8 cells | link | --> ... --> | 512 cells |
- * link | --> ...
+ *   row (96 bytes)  | header 40 | 4 cells | link | --> | 8 cells | link | --> ... --> | 128 cells | link |
+ * -->
  *
  * Threads    members marked "owner" are touched by the writing thread alone
  */
@@ -17,8 +17,8 @@
 #define STO_MEM_PAGE_BITS   10 /* heads in a page: 1024, 8 KiB */
 #define STO_MEM_PAGE_ROWS   (1u << STO_MEM_PAGE_BITS)
 #define STO_MEM_FIRST_CELLS 4u /* cells inside a row; each further chunk doubles */
-#define STO_MEM_CHUNK_CELLS                                                                                  \
-    128u /* up to this: 360 points an hour take 14 bytes each, 19 with 512 (bench_memstore) */
+/* Chunks double up to this: 360 points an hour take 14 bytes each, 19 with 512 (bench_memstore). */
+#define STO_MEM_CHUNK_CELLS 128u
 
 /* One operation. */
 struct sto_mem_cell {

@@ -45,7 +45,8 @@ static struct ts_num num_at(const struct sto_cells *c, uint32_t i)
     return sto_cell_num(c->meta[i], c->m[i]);
 }
 
-/* Smallest and largest of values that compare as their m does: integers, or decimals of one exponent. First one wins. */
+/* Smallest and largest of values that compare as their m does: integers, or decimals of one exponent. First
+ * one wins. */
 static void extremes_by_m(const struct sto_cells *c, uint32_t *out_min, uint32_t *out_max)
 {
     int64_t lo = c->m[0], hi = c->m[0];

@@ -1,0 +1,354 @@
+/*
+ * block_dec.c - blocks into rows. Every byte may be hostile, checksum or not.
+ *
+ * Opening reads the row table; the cells' streams are inflated when the first row of them is wanted.
+ *
+ * Format     docs/FORMAT.md "Block"
+ * Not here   streams (unpack.c), writing (block_enc.c)
+ */
+#include "storage/codecs/block_int.h"
+
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/hash.h"
+#include "base/mem.h"
+
+/* A row of the open block, and where its cells are. */
+struct dec_row {
+    struct sto_dec_row pub;
+    uint32_t flags;            /* shared flags, in place */
+    uint32_t n_patches;        /* doubles in the list */
+    uint8_t mode, exp;         /* enum sto_mode; exponent of the sequence */
+    bool mixed, seconds;       /* flags of their own; offsets are seconds */
+    struct sto_seq t, v;       /* first is filled in when inflated */
+    struct sto_unpack_pos pos; /* of the offsets; the values follow */
+};
+
+struct sto_dec {
+    struct dec_row *rows; /* n_rows */
+    size_t rows_cap;      /* bytes of rows */
+    int64_t *col;         /* columns of the row table; first values */
+    size_t col_cap;       /* bytes of col */
+    int64_t *t;           /* offsets of one row */
+    size_t t_cap;         /* bytes of t */
+    uint32_t n_rows, n_points;
+    struct sto_seq firsts[2];        /* of offsets and values */
+    struct sto_unpack_pos firsts_at; /* where they begin */
+    struct sto_unpack table, pack;
+    struct sto_zip zip;
+};
+
+struct sto_dec *sto_dec_new(void)
+{
+    return ts_xcalloc(1, sizeof(struct sto_dec));
+}
+
+void sto_dec_free(struct sto_dec *d)
+{
+    if (!d)
+        return;
+    ts_free(d->rows);
+    ts_free(d->col);
+    ts_free(d->t);
+    sto_unpack__release(&d->table);
+    sto_unpack__release(&d->pack);
+    sto_zip__release(&d->zip);
+    ts_free(d);
+}
+
+uint32_t sto_dec_n_rows(const struct sto_dec *d)
+{
+    return d->n_rows;
+}
+
+const struct sto_dec_row *sto_dec_row_at(const struct sto_dec *d, uint32_t i)
+{
+    if (i >= d->n_rows)
+        TS_BUG("row %u of %u", i, d->n_rows);
+    return &d->rows[i].pub;
+}
+
+static bool grow(void *pp, size_t *cap, size_t need)
+{
+    void **p = pp;
+    if (need <= *cap)
+        return true;
+    void *q = ts_try_malloc(need + need / 4);
+    if (!q)
+        return false;
+    ts_free(*p);
+    *p = q;
+    *cap = need + need / 4;
+    return true;
+}
+
+/* What opening reads before the row table. */
+struct head {
+    uint64_t n_rows, n_points;
+    struct sto_key key; /* of the first row */
+    struct sto_seq cols[STO_COLS];
+};
+
+static const uint8_t *read_head(struct sto_dec *d, const uint8_t *p, const uint8_t *end, struct head *h)
+{
+    uint64_t v[5];
+    for (int i = 0; i < 5; i++) {
+        p = ts_get_varint(p, end, &v[i]);
+        if (!p)
+            return NULL;
+    }
+    int64_t hour = ts_unzigzag(v[4]);
+    if (v[0] == 0 || v[0] > v[1] || v[1] > STO_BLOCK_CAP_POINTS || v[2] > UINT32_MAX || v[3] > UINT32_MAX ||
+        hour != (int32_t)hour)
+        return NULL;
+    h->n_rows = v[0];
+    h->n_points = v[1];
+    h->key = (struct sto_key){(uint32_t)v[2], (uint32_t)v[3], (int32_t)hour};
+    for (int c = 0; c < STO_COLS && p; c++)
+        p = sto_seq__get(p, end, &h->cols[c]);
+    for (int i = 0; i < 2 && p; i++)
+        p = sto_seq__get(p, end, &d->firsts[i]);
+    return p;
+}
+
+/* Flags that cells may have. */
+static bool flags_valid(uint32_t flags)
+{
+    return sto_meta_op(flags) <= STO_OP_ADD && sto_meta_kind(flags) <= TS_NUM_RAW &&
+           (sto_meta_kind(flags) != TS_NUM_DEC || sto_meta_exp(flags) <= TS_NUM_MAX_EXP);
+}
+
+/* Put the value of a column into a row; false if it is out of range. */
+static bool set_column(struct dec_row *r, const struct dec_row *before, enum sto_col c, int64_t v)
+{
+    struct sto_seq *s = c >= STO_COL_VCODEC ? &r->v : &r->t;
+    int64_t x;
+    if (c <= STO_COL_HOUR && (v < -(1ll << 33) || v > 1ll << 33))
+        return false; /* so that nothing below overflows */
+    switch (c) {
+    case STO_COL_METRIC:
+        x = (int64_t)before->pub.key.metric + v;
+        r->pub.key.metric = (uint32_t)x;
+        return v >= 0 && x <= UINT32_MAX;
+    case STO_COL_SERIES:
+        x = r->pub.key.metric == before->pub.key.metric ? before->pub.key.series : 0;
+        r->pub.key.series = (uint32_t)(x + v);
+        return v >= 0 && v <= UINT32_MAX - x;
+    case STO_COL_HOUR:
+        r->pub.key.hour = (int32_t)(before->pub.key.hour + v);
+        return r->pub.key.hour == before->pub.key.hour + v;
+    case STO_COL_N:
+        r->pub.n = (uint32_t)v;
+        return v >= 1 && v <= STO_BLOCK_MAX_POINTS;
+    case STO_COL_FLAGS:
+        r->mixed = v == STO_FLAGS_MIXED;
+        r->flags = r->mixed ? 0 : (uint32_t)v << STO_FLAGS_SHIFT;
+        return v >= 0 && v <= STO_FLAGS_MIXED && flags_valid(r->flags);
+    case STO_COL_MODE:
+        r->mode = v & 3;
+        r->exp = (uint8_t)(v >> 2);
+        return v >= 0 && r->mode <= STO_MODE_AS_IS && v >> 2 <= TS_NUM_MAX_EXP;
+    case STO_COL_TCODEC:
+        r->seconds = (v & STO_TIME_SECONDS) != 0;
+        v &= ~(int64_t)STO_TIME_SECONDS;
+        /* fall through */
+    case STO_COL_VCODEC:
+        s->codec = v & 7;
+        s->cls = v >> 3 & 3;
+        return v >= 0 && v < 32;
+    case STO_COL_TK:
+    case STO_COL_VK:
+        s->k = (uint8_t)v;
+        return v >= 0 && v <= STO_SEQ_MAX_K;
+    case STO_COL_TESC:
+    case STO_COL_VESC:
+        s->n_esc = (uint32_t)v;
+        return v >= 0 && v <= STO_BLOCK_MAX_POINTS;
+    case STO_COL_TUNIT:
+    case STO_COL_VUNIT:
+        s->unit = (uint64_t)v;
+        return v >= 1;
+    case STO_COL_TSLOPE:
+    case STO_COL_VSLOPE:
+        s->slope = v;
+        return true;
+    case STO_COL_PATCHES:
+        r->n_patches = (uint32_t)v;
+        return v >= 0 && v <= STO_BLOCK_MAX_POINTS;
+    case STO_COLS:
+        break;
+    }
+    return false;
+}
+
+static int read_table(struct sto_dec *d, const struct head *h)
+{
+    if (!grow(&d->rows, &d->rows_cap, h->n_rows * sizeof *d->rows) ||
+        !grow(&d->col, &d->col_cap, h->n_rows * sizeof *d->col))
+        return TS_ENOMEM;
+    struct sto_unpack_pos pos = {0};
+    struct dec_row zero = {.pub.key = h->key};
+    for (int c = 0; c < STO_COLS; c++) {
+        TS_TRY(sto_unpack__get(&d->table, &pos, &h->cols[c], (uint32_t)h->n_rows, d->col));
+        const struct dec_row *before = &zero;
+        for (uint32_t i = 0; i < h->n_rows; before = &d->rows[i++])
+            if (!set_column(&d->rows[i], before, (enum sto_col)c, d->col[i]))
+                return TS_ECORRUPT;
+    }
+    return sto_unpack__ends_at(&d->table, &pos) ? 0 : TS_ECORRUPT;
+}
+
+/* Find where each row's cells begin; check that all is accounted for. */
+static int place_rows(struct sto_dec *d, const struct head *h)
+{
+    struct sto_unpack_pos pos = {0};
+    uint64_t points = 0;
+    for (uint32_t i = 0; i < h->n_rows; i++) {
+        struct dec_row *r = &d->rows[i];
+        uint32_t n = r->pub.n;
+        points += n;
+        r->pos = pos;
+        if (points > h->n_points || !sto_seq__valid(&r->t) || !sto_seq__valid(&r->v) || r->n_patches > n ||
+            (r->n_patches && (!r->mixed || r->mode != STO_MODE_SCALED)) ||
+            !sto_unpack__skip(&pos, &r->t, n) || !sto_unpack__skip(&pos, &r->v, n))
+            return TS_ECORRUPT;
+        if (r->mixed)
+            pos.byte += n * 2 + r->n_patches * 8;
+        if (i && sto_key_cmp(&r->pub.key, &d->rows[i - 1].pub.key) < 0)
+            return TS_ECORRUPT;
+    }
+    d->firsts_at = pos;
+    for (int i = 0; i < 2; i++)
+        if (!sto_unpack__skip(&pos, &d->firsts[i], (uint32_t)h->n_rows))
+            return TS_ECORRUPT;
+    return points == h->n_points && sto_unpack__ends_at(&d->pack, &pos) ? 0 : TS_ECORRUPT;
+}
+
+static int open_rows(struct sto_dec *d, const uint8_t *p, const uint8_t *end)
+{
+    struct head h;
+    p = read_head(d, p, end, &h);
+    if (!p)
+        return TS_ECORRUPT;
+    /* no stream of a real block is longer than the plain cells */
+    p = sto_unpack__open(&d->table, p, end, STO_BLOCK_CAP_POINTS * 16);
+    p = p ? sto_unpack__open(&d->pack, p, end, STO_BLOCK_CAP_POINTS * 16) : NULL;
+    if (p != end)
+        return TS_ECORRUPT;
+    TS_TRY(sto_unpack__inflate(&d->table, &d->zip));
+    TS_TRY(read_table(d, &h));
+    TS_TRY(place_rows(d, &h));
+    d->n_rows = (uint32_t)h.n_rows;
+    d->n_points = (uint32_t)h.n_points;
+    return 0;
+}
+
+int sto_dec_open(struct sto_dec *d, struct ts_slice block, struct ts_error *err)
+{
+    d->n_rows = d->n_points = 0;
+    const uint8_t *p = (const uint8_t *)block.p;
+    if (block.n < STO_BLOCK_HEADER_BYTES || block.n > STO_BLOCK_MAX_BYTES)
+        return ts_error_set(err, TS_ECORRUPT, "block of %zu bytes", block.n);
+    uint32_t crc = ts_crc32c(0, p + 4, block.n - 4);
+    if (crc != ts_ld32(p))
+        return ts_error_set(err, TS_ECORRUPT, "block has checksum %08x, its bytes give %08x", ts_ld32(p),
+                            crc);
+    if (p[4] != STO_BLOCK_VERSION)
+        return ts_error_set(err, TS_EVERSION, "block has version %u", p[4]);
+    int rc = open_rows(d, p + STO_BLOCK_HEADER_BYTES, p + block.n);
+    if (rc == TS_ENOMEM)
+        return ts_error_set(err, rc, "no memory for the rows of a block");
+    return rc < 0 ? ts_error_set(err, rc, "row table of a block makes no sense") : 0;
+}
+
+/* Inflate the cells and fill in what the rows begin with. */
+static int inflate(struct sto_dec *d)
+{
+    TS_TRY(sto_unpack__inflate(&d->pack, &d->zip));
+    struct sto_unpack_pos pos = d->firsts_at;
+    for (int i = 0; i < 2; i++) {
+        TS_TRY(sto_unpack__get(&d->pack, &pos, &d->firsts[i], d->n_rows, d->col));
+        for (uint32_t j = 0; j < d->n_rows; j++)
+            *(i ? &d->rows[j].v.first : &d->rows[j].t.first) = d->col[j];
+    }
+    if (!sto_unpack__ends_at(&d->pack, &pos)) {
+        d->pack.ready = false;
+        return TS_ECORRUPT;
+    }
+    return 0;
+}
+
+/* Offsets, with the flags all cells share. */
+static int get_offsets(struct sto_dec *d, const struct dec_row *r, struct sto_unpack_pos *pos, uint32_t *meta)
+{
+    uint32_t n = r->pub.n;
+    if (!grow(&d->t, &d->t_cap, n * sizeof *d->t))
+        return TS_ENOMEM;
+    TS_TRY(sto_unpack__get(&d->pack, pos, &r->t, n, d->t));
+    const int64_t *t = d->t;
+    uint32_t scale = r->seconds ? 1000 : 1;
+    uint64_t last = (TS_HOUR_MS - 1) / scale;
+    bool bad = t[0] < 0 || (uint64_t)t[n - 1] > last;
+    for (uint32_t i = 1; i < n; i++)
+        bad |= t[i] <= t[i - 1];
+    if (bad)
+        return TS_ECORRUPT;
+    for (uint32_t i = 0; i < n; i++)
+        meta[i] = (uint32_t)t[i] * scale | r->flags;
+    return 0;
+}
+
+/* Flags of each cell, and what they mean for its value. */
+static int get_mixed(const struct sto_dec *d, const struct dec_row *r, uint32_t at, struct sto_cells *out)
+{
+    const uint8_t *flags = d->pack.out[STO_STREAM_BYTES] + at, *patch = flags + 2 * (size_t)r->pub.n;
+    uint32_t n_raw = 0;
+    for (uint32_t i = 0; i < r->pub.n; i++) {
+        uint32_t f = (uint32_t)ts_ld16(flags + 2 * i) << STO_FLAGS_SHIFT;
+        if (ts_ld16(flags + 2 * i) >= STO_FLAGS_MIXED || !flags_valid(f))
+            return TS_ECORRUPT;
+        out->meta[i] |= f;
+        if (r->mode != STO_MODE_SCALED)
+            continue;
+        if (sto_meta_kind(f) == TS_NUM_RAW && r->n_patches) {
+            if (n_raw == r->n_patches)
+                return TS_ECORRUPT;
+            out->m[i] = (int64_t)ts_ld64(patch + 8 * n_raw++);
+        } else if (sto_meta_kind(f) == TS_NUM_INT && r->exp > 0) {
+            out->m[i] = r->exp < 19 ? out->m[i] / sto_pow10_int[r->exp] : 0;
+        }
+    }
+    return n_raw == r->n_patches ? 0 : TS_ECORRUPT;
+}
+
+static int get_cells(struct sto_dec *d, const struct dec_row *r, struct sto_cells *out)
+{
+    struct sto_unpack_pos pos = r->pos;
+    TS_TRY(get_offsets(d, r, &pos, out->meta));
+    TS_TRY(sto_unpack__get(&d->pack, &pos, &r->v, r->pub.n, out->m));
+    if (r->mode == STO_MODE_BITS)
+        for (uint32_t i = 0; i < r->pub.n; i++)
+            out->m[i] = sto_ordered_bits(out->m[i]);
+    return r->mixed ? get_mixed(d, r, r->pos.byte, out) : 0;
+}
+
+int sto_dec_cells(struct sto_dec *d, uint32_t i, struct sto_cells *out, struct ts_error *err)
+{
+    if (i >= d->n_rows)
+        TS_BUG("row %u of %u", i, d->n_rows);
+    const struct dec_row *r = &d->rows[i];
+    out->n = 0;
+    sto_cells_reserve(out, r->pub.n);
+    int rc = d->pack.ready ? 0 : inflate(d);
+    if (rc == 0)
+        rc = get_cells(d, r, out);
+    if (rc < 0)
+        return ts_error_set(
+            err, rc, rc == TS_ENOMEM ? "no memory for the cells of a block" : "cells of row %u make no sense",
+            i);
+    out->n = r->pub.n;
+    out->uniform = !r->mixed;
+    out->common = r->flags;
+    return 0;
+}

@@ -1,0 +1,75 @@
+/*
+ * pack_int.h - residuals of many sequences in six shared streams of bytes.
+ *
+ *   symbols of 8, 4, 2 bits | escapes (varints) | plain bytes | low bits
+ *
+ * A sequence takes the next n symbols of its class, the next n * k low bits and the next n_esc escapes: who
+ * knows the parameters of the sequences before it finds its place by adding. Symbols are entropy coded over
+ * the whole pack.
+ *
+ * Format     docs/FORMAT.md "Packs"
+ * Threads    a pack belongs to one thread
+ */
+#ifndef STORAGE_CODECS_PACK_INT_H
+#define STORAGE_CODECS_PACK_INT_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "storage/codecs/seq_int.h"
+#include "storage/codecs/zip_int.h"
+
+/* Streams in file order; the first three are the symbol classes. */
+enum sto_stream { STO_STREAM_ESC = STO_SYM_CLASSES, STO_STREAM_BYTES, STO_STREAM_LOW, STO_STREAMS };
+
+/* --- writing --- */
+struct sto_pack {
+    struct ts_buf s[STO_STREAMS]; /* symbols: one a byte until finish */
+    uint64_t acc;                 /* low bits that do not fill 8 bytes yet */
+    unsigned n_acc;               /* how many */
+    struct ts_buf tmp;            /* symbols packed two or four a byte */
+};
+void sto_pack__clear(struct sto_pack *p);
+void sto_pack__release(struct sto_pack *p);
+/** Append n residuals, split as s says (k, cls); sets s->n_esc. */
+void sto_pack__put(struct sto_pack *p, const uint64_t *res, uint32_t n, struct sto_seq *s);
+/** Append bytes as they are. */
+void sto_pack__bytes(struct sto_pack *p, const void *bytes, size_t n);
+/** Compress the streams and append them to out. */
+void sto_pack__finish(struct sto_pack *p, struct sto_zip *z, struct ts_buf *out);
+
+/* --- reading --- */
+/* Where a sequence begins in each stream. */
+struct sto_unpack_pos {
+    uint64_t bit;                  /* of the low bits */
+    uint32_t sym[STO_SYM_CLASSES]; /* symbols */
+    uint32_t esc;                  /* escapes */
+    uint32_t byte;                 /* plain bytes */
+};
+struct sto_unpack {
+    const uint8_t *src[STO_STREAMS]; /* borrowed from the block */
+    uint32_t raw[STO_STREAMS];       /* symbols or bytes when inflated */
+    uint32_t stored[STO_STREAMS];    /* bytes in the block */
+    uint8_t *out[STO_STREAMS];       /* inflated; symbols one a byte; low bits with 8 bytes of slack */
+    size_t cap[STO_STREAMS];         /* bytes of out */
+    uint64_t *esc;                   /* escapes */
+    size_t esc_cap;                  /* bytes of esc */
+    uint32_t n_esc;                  /* escapes */
+    uint8_t *tmp;                    /* packed symbols */
+    size_t tmp_cap;                  /* bytes of tmp */
+    bool ready;                      /* inflate was called */
+};
+void sto_unpack__release(struct sto_unpack *u);
+/** Read the directory of a pack; returns the byte after the pack, NULL if it is cut or a stream has more than
+ * max_raw symbols or bytes. */
+const uint8_t *sto_unpack__open(struct sto_unpack *u, const uint8_t *p, const uint8_t *end, uint32_t max_raw);
+/** Inflate the streams. 0, TS_ECORRUPT, TS_ENOMEM. */
+int sto_unpack__inflate(struct sto_unpack *u, struct sto_zip *z);
+/** Move pos behind a sequence of n values; false if that leaves the range of 32 bits. */
+bool sto_unpack__skip(struct sto_unpack_pos *pos, const struct sto_seq *s, uint32_t n);
+/** Does a pack end exactly at pos? Escapes are checked only when inflated. */
+bool sto_unpack__ends_at(const struct sto_unpack *u, const struct sto_unpack_pos *pos);
+/** Values of the sequence at pos (n >= 1) to v; pos moves behind it. 0 or TS_ECORRUPT. Needs inflate. */
+int sto_unpack__get(const struct sto_unpack *u, struct sto_unpack_pos *pos, const struct sto_seq *s,
+                    uint32_t n, int64_t *v);
+
+#endif

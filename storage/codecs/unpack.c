@@ -1,0 +1,204 @@
+/*
+ * unpack.c - reading packs; every byte may be hostile.
+ *
+ * Format     docs/FORMAT.md "Packs"
+ * Not here   writing (pack.c)
+ */
+#include "base/bytes.h"
+#include "base/mem.h"
+#include "storage/codecs/pack_int.h"
+
+#define SLACK_BYTES 16u /* behind every inflated stream: wide loads may touch them */
+
+void sto_unpack__release(struct sto_unpack *u)
+{
+    for (int i = 0; i < STO_STREAMS; i++)
+        ts_free(u->out[i]);
+    ts_free(u->esc);
+    ts_free(u->tmp);
+    memset(u, 0, sizeof *u);
+}
+
+/* Bytes of a stream before compression. */
+static size_t plain_bytes(int stream, uint32_t raw)
+{
+    return stream == STO_SYM_4 ? ((size_t)raw + 1) / 2 : stream == STO_SYM_2 ? ((size_t)raw + 3) / 4 : raw;
+}
+
+const uint8_t *sto_unpack__open(struct sto_unpack *u, const uint8_t *p, const uint8_t *end, uint32_t max_raw)
+{
+    u->ready = false;
+    u->n_esc = 0;
+    for (int i = 0; i < STO_STREAMS; i++) {
+        uint64_t raw, stored = 0;
+        p = ts_get_varint(p, end, &raw);
+        if (!p || raw > max_raw)
+            return NULL;
+        u->raw[i] = (uint32_t)raw;
+        u->stored[i] = 0;
+        u->src[i] = p;
+        if (raw == 0)
+            continue;
+        p = ts_get_varint(p, end, &stored);
+        if (!p)
+            return NULL;
+        u->src[i] = p;
+        size_t plain = plain_bytes(i, u->raw[i]);
+        if (stored >= plain || (i == STO_STREAM_LOW && stored))
+            return NULL;
+        u->stored[i] = (uint32_t)stored;
+        size_t n = stored ? stored : plain;
+        if (n > (size_t)(end - p))
+            return NULL;
+        p += n;
+    }
+    return p;
+}
+
+static bool grow(void *pp, size_t *cap, size_t need)
+{
+    void **p = pp;
+    if (need <= *cap)
+        return true;
+    size_t want = need + need / 4 + 64;
+    void *q = ts_try_malloc(want);
+    if (!q)
+        return false;
+    ts_free(*p);
+    *p = q;
+    *cap = want;
+    return true;
+}
+
+static void widen4(const uint8_t *src, size_t n, uint8_t *dst)
+{
+    for (size_t i = 0; i < n; i++) {
+        dst[2 * i] = src[i] & 15;
+        dst[2 * i + 1] = src[i] >> 4;
+    }
+}
+
+static void widen2(const uint8_t *src, size_t n, uint8_t *dst)
+{
+    for (size_t i = 0; i < n; i++) {
+        /* the four symbols of a byte, spread over a word by one multiplication */
+        uint32_t x = (uint32_t)src[i] * 0x40100401u >> 0;
+        x = (src[i] & 3u) | (src[i] & 12u) << 6 | (src[i] & 48u) << 12 | (src[i] & 192u) << 18;
+        ts_st32(dst + 4 * i, x);
+    }
+}
+
+static int inflate_one(struct sto_unpack *u, struct sto_zip *z, int i)
+{
+    size_t plain = plain_bytes(i, u->raw[i]);
+    if (!grow(&u->out[i], &u->cap[i], (size_t)u->raw[i] + SLACK_BYTES))
+        return TS_ENOMEM;
+    if (u->raw[i] == 0)
+        return 0;
+    bool packed = i == STO_SYM_4 || i == STO_SYM_2;
+    const uint8_t *src = u->src[i];
+    if (u->stored[i]) {
+        if (packed && !grow(&u->tmp, &u->tmp_cap, plain))
+            return TS_ENOMEM;
+        uint8_t *dst = packed ? u->tmp : u->out[i];
+        if (!sto_zip__read(z, src, u->stored[i], dst, plain))
+            return TS_ECORRUPT;
+        src = dst;
+    } else if (!packed) {
+        memcpy(u->out[i], src, plain);
+    }
+    if (i == STO_SYM_4)
+        widen4(src, plain, u->out[i]);
+    else if (i == STO_SYM_2)
+        widen2(src, plain, u->out[i]);
+    return 0;
+}
+
+int sto_unpack__inflate(struct sto_unpack *u, struct sto_zip *z)
+{
+    for (int i = 0; i < STO_STREAMS; i++)
+        TS_TRY(inflate_one(u, z, i));
+    memset(u->out[STO_STREAM_LOW] + u->raw[STO_STREAM_LOW], 0, 8);
+    u->n_esc = 0;
+    const uint8_t *p = u->out[STO_STREAM_ESC], *end = p + u->raw[STO_STREAM_ESC];
+    if (!grow(&u->esc, &u->esc_cap, (size_t)u->raw[STO_STREAM_ESC] * sizeof *u->esc))
+        return TS_ENOMEM;
+    while (p < end) {
+        p = ts_get_varint(p, end, &u->esc[u->n_esc++]);
+        if (!p)
+            return TS_ECORRUPT;
+    }
+    u->ready = true;
+    return 0;
+}
+
+bool sto_unpack__skip(struct sto_unpack_pos *pos, const struct sto_seq *s, uint32_t n)
+{
+    uint32_t n_res = sto_codec__n_res(sto_codec__get(s->codec), n);
+    if (s->n_esc > n_res || __builtin_add_overflow(pos->sym[s->cls], n_res, &pos->sym[s->cls]))
+        return false;
+    pos->bit += (uint64_t)n_res * s->k;
+    return !__builtin_add_overflow(pos->esc, s->n_esc, &pos->esc);
+}
+
+bool sto_unpack__ends_at(const struct sto_unpack *u, const struct sto_unpack_pos *pos)
+{
+    for (int i = 0; i < STO_SYM_CLASSES; i++)
+        if (u->raw[i] != pos->sym[i])
+            return false;
+    return (pos->bit + 7) / 8 == u->raw[STO_STREAM_LOW] && pos->byte == u->raw[STO_STREAM_BYTES] &&
+           (!u->ready || pos->esc == u->n_esc);
+}
+
+/* Symbols and low bits to residuals. */
+static void join(const uint8_t *sym, const uint8_t *low, uint64_t bit, unsigned k, uint32_t n, uint64_t *res)
+{
+    if (k == 0) {
+        for (uint32_t i = 0; i < n; i++)
+            res[i] = sym[i];
+        return;
+    }
+    uint64_t mask = (1ull << k) - 1;
+    for (uint32_t i = 0; i < n; i++, bit += k)
+        res[i] = (uint64_t)sym[i] << k | (ts_ld64(low + (bit >> 3)) >> (bit & 7) & mask);
+}
+
+/* Residuals that did not fit; false if there are more or fewer than announced. */
+static bool put_escapes(const uint8_t *sym, uint8_t esc, uint32_t n, const uint64_t *from, uint32_t n_esc,
+                        uint64_t *res)
+{
+    uint32_t found = 0;
+    for (const uint8_t *p = sym; n_esc > 0 && (p = memchr(p, esc, n - (size_t)(p - sym))); p++) {
+        if (found == n_esc)
+            return false;
+        res[p - sym] = from[found++];
+        if (p == sym + n - 1)
+            break;
+    }
+    return found == n_esc;
+}
+
+int sto_unpack__get(const struct sto_unpack *u, struct sto_unpack_pos *pos, const struct sto_seq *s,
+                    uint32_t n, int64_t *v)
+{
+    const struct sto_codec *c = sto_codec__get(s->codec);
+    uint32_t n_res = sto_codec__n_res(c, n);
+    struct sto_unpack_pos next = *pos;
+    if (!u->ready || !sto_unpack__skip(&next, s, n) || next.sym[s->cls] > u->raw[s->cls] ||
+        next.esc > u->n_esc || (next.bit + 7) / 8 > u->raw[STO_STREAM_LOW])
+        return TS_ECORRUPT;
+    if (n_res) {
+        uint64_t *res = (uint64_t *)v + c->n_skip;
+        const uint8_t *sym = u->out[s->cls] + pos->sym[s->cls];
+        join(sym, u->out[STO_STREAM_LOW], pos->bit, s->k, n_res, res);
+        if (s->n_esc &&
+            !put_escapes(sym, (uint8_t)sto_sym__escape(s->cls), n_res, u->esc + pos->esc, s->n_esc, res))
+            return TS_ECORRUPT;
+    }
+    c->decode(v, n, s->unit > 1 ? 0 : s->first, s->slope);
+    if (s->unit > 1)
+        for (uint32_t i = 0; i < n; i++)
+            v[i] = (int64_t)((uint64_t)s->first + (uint64_t)v[i] * s->unit);
+    *pos = next;
+    return 0;
+}

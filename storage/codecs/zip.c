@@ -1,0 +1,131 @@
+/*
+ * zip.c - see zip_int.h.
+ */
+#define ZSTD_STATIC_LINKING_ONLY  /* ZSTD_c_literalCompressionMode; without it streams would only be larger  \
+                                   */
+#include "storage/codecs/zip_int.h"
+
+#include "base/bytes.h"
+#include "base/err.h"
+#include "base/mem.h"
+
+#include <zstd.h>
+
+#define MAGIC_BYTES 4u
+#define MIN_BYTES   24u /* shorter input never gets smaller */
+#define MATCH_LEVEL 3
+#define NO_MATCHES  (1 << 17) /* step of the match finder: larger than any stream */
+#define PROBE_STEP  8u
+#define PROBE_SLOTS 2048u
+
+void sto_zip__release(struct sto_zip *z)
+{
+    ZSTD_freeCCtx(z->literals);
+    ZSTD_freeCCtx(z->matches);
+    ZSTD_freeDCtx(z->reader);
+    ts_free(z->tmp);
+    *z = (struct sto_zip){0};
+}
+
+size_t sto_zip__bound(size_t n)
+{
+    return ZSTD_compressBound(n);
+}
+
+static void set(ZSTD_CCtx *c, ZSTD_cParameter what, int value)
+{
+    (void)ZSTD_CCtx_setParameter(c, what,
+                                 value); /* one that this zstd does not know costs bytes, nothing else */
+}
+
+static ZSTD_CCtx *writer_new(bool matches)
+{
+    ZSTD_CCtx *c = ZSTD_createCCtx();
+    if (!c)
+        TS_BUG("no memory for a zstd context");
+    set(c, ZSTD_c_compressionLevel, matches ? MATCH_LEVEL : 1);
+    set(c, ZSTD_c_contentSizeFlag, 0);
+    set(c, ZSTD_c_checksumFlag, 0);
+    if (!matches) {
+        set(c, ZSTD_c_strategy, ZSTD_fast);
+        set(c, ZSTD_c_targetLength, NO_MATCHES);
+        set(c, ZSTD_c_hashLog, ZSTD_HASHLOG_MIN);
+        set(c, ZSTD_c_literalCompressionMode, ZSTD_ps_enable);
+    }
+    return c;
+}
+
+static size_t write_with(ZSTD_CCtx *c, const uint8_t *src, size_t n, uint8_t *dst)
+{
+    size_t got = ZSTD_compress2(c, dst, ZSTD_compressBound(n), src, n);
+    if (ZSTD_isError(got) || got <= MAGIC_BYTES || got - MAGIC_BYTES >= n)
+        return 0;
+    return got;
+}
+
+/* Do stretches of eight bytes come again often enough that matches may pay? Looks at one place in eight. */
+static bool has_repeats(const uint8_t *src, size_t n)
+{
+    uint64_t seen[PROBE_SLOTS] = {0};
+    size_t hits = 0, probes = 0;
+    for (size_t i = 0; i + 16 <= n; i += PROBE_STEP, probes++) {
+        uint64_t x = ts_ld64(src + i);
+        /* a place is remembered every eight bytes; it is found again at any distance only if all offsets are
+         * tried */
+        for (size_t o = 0; o < 8; o += 7) {
+            uint64_t w = ts_ld64(src + i + o);
+            if (seen[w * 0x9e3779b97f4a7c15ull >> 53] == w + 1) {
+                hits++;
+                break;
+            }
+        }
+        seen[x * 0x9e3779b97f4a7c15ull >> 53] = x + 1;
+    }
+    return hits * 16 > probes;
+}
+
+static void reserve_tmp(struct sto_zip *z, size_t n)
+{
+    if (n <= z->tmp_cap)
+        return;
+    z->tmp = ts_xrealloc(z->tmp, n);
+    z->tmp_cap = n;
+}
+
+size_t sto_zip__write(struct sto_zip *z, const uint8_t *src, size_t n, bool try_matches, uint8_t *dst)
+{
+    if (n < MIN_BYTES)
+        return 0;
+    if (!z->literals)
+        z->literals = writer_new(false);
+    size_t got = write_with(z->literals, src, n, dst);
+    if (try_matches || has_repeats(src, n)) {
+        if (!z->matches)
+            z->matches = writer_new(true);
+        reserve_tmp(z, ZSTD_compressBound(n));
+        size_t other = write_with(z->matches, src, n, z->tmp);
+        if (other && (!got || other < got)) {
+            got = other;
+            memcpy(dst, z->tmp, got);
+        }
+    }
+    if (!got)
+        return 0;
+    got -= MAGIC_BYTES;
+    memmove(dst, dst + MAGIC_BYTES, got);
+    return got;
+}
+
+bool sto_zip__read(struct sto_zip *z, const uint8_t *src, size_t n_src, uint8_t *dst, size_t n)
+{
+    if (!z->reader) {
+        z->reader = ZSTD_createDCtx();
+        if (!z->reader)
+            TS_BUG("no memory for a zstd context");
+    }
+    reserve_tmp(z, n_src + MAGIC_BYTES);
+    ts_st32(z->tmp, ZSTD_MAGICNUMBER);
+    memcpy(z->tmp + MAGIC_BYTES, src, n_src);
+    size_t got = ZSTD_decompressDCtx(z->reader, dst, n, z->tmp, n_src + MAGIC_BYTES);
+    return !ZSTD_isError(got) && got == n;
+}

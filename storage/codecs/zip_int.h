@@ -1,0 +1,35 @@
+/*
+ * zip_int.h - bytes of a stream through zstd: with its Huffman coder alone, or with matches as well.
+ *
+ * Symbols of residuals are noise with a skewed distribution: looking for matches costs time and makes them
+ * larger (a match of seven symbols of two bits is shorter than its own description). Streams with runs are
+ * the other case.
+ *
+ * Format     docs/FORMAT.md "Packs": a zstd frame without its first four bytes (the magic number)
+ * Threads    a context belongs to one thread
+ */
+#ifndef STORAGE_CODECS_ZIP_INT_H
+#define STORAGE_CODECS_ZIP_INT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* zstd's contexts, made when first needed. {0} is ready for use. */
+struct sto_zip {
+    void *literals; /* ZSTD_CCtx: entropy coder only */
+    void *matches;  /* ZSTD_CCtx: with matches */
+    void *reader;   /* ZSTD_DCtx */
+    uint8_t *tmp;   /* second try of a writer, input of a reader */
+    size_t tmp_cap; /* bytes of tmp */
+};
+void sto_zip__release(struct sto_zip *z);
+/** Room that sto_zip__write needs for n bytes. */
+size_t sto_zip__bound(size_t n);
+/** Compress n bytes to dst (sto_zip__bound bytes). Returns the bytes written, 0 if it does not get smaller.
+ * try_matches: also look for matches, keep the smaller; without it a look at the bytes decides. */
+size_t sto_zip__write(struct sto_zip *z, const uint8_t *src, size_t n, bool try_matches, uint8_t *dst);
+/** Inflate to exactly n bytes; false if the bytes do not give that. */
+bool sto_zip__read(struct sto_zip *z, const uint8_t *src, size_t n_src, uint8_t *dst, size_t n);
+
+#endif

@@ -21,7 +21,7 @@ struct ts_conf_key {
     const char *name;       /* wal_sync_interval_ms: unit in the name */
     enum ts_conf_type type;
     const char *def;        /* default as text */
-    int64_t min, max;       /* INT and BYTES: allowed range, inclusive */
+    int64_t min, max;       /* INT and BYTES: allowed range, inclusive; both 0 = any */
     const char *choices;    /* CHOICE: "always|interval|none" */
     const char *opentsdb;   /* key of an opentsdb.conf that means the same, or NULL */
     const char *help;       /* one or two sentences: what, cost, when to change */
@@ -35,7 +35,8 @@ void ts_conf_free(struct ts_conf *c);
  *  no such key (text suggests the nearest name). */
 int ts_conf_set(struct ts_conf *c, const char *name, struct ts_slice value, const char *where, struct ts_error *err);
 /** Read a file of `key = value` lines (# comments; value may be quoted). Keys beginning "tsd." are OpenTSDB's: mapped when a row names
- *  them (Java properties escapes understood), a warning each otherwise; unknown keys of ours are TS_EINVAL with file and line. */
+ *  them (Java properties escapes understood; seconds become ms where our key ends in _ms), a warning each otherwise. So is any key
+ *  with a dot (hbase.*); unknown keys of ours are TS_EINVAL with file and line. */
 int ts_conf_load_file(struct ts_conf *c, const char *path, struct ts_error *err);
 /** Take TSD_<NAME> variables. Unknown TSD_ ones: TS_EINVAL naming it (TSD_TEST_* are left alone). */
 int ts_conf_load_env(struct ts_conf *c, struct ts_error *err);
@@ -61,7 +62,8 @@ struct ts_opt_use {
     const char *value; /* value or the word; NULL for a switch */
 };
 /** Split argv[0..n) into uses. Options may stand anywhere; "--" ends them; "-" is a word. Options that are keys of conf (may be NULL) are
- *  set there (with - for _) and not reported. TS_EINVAL "unknown option --x" with the nearest name. out_uses: array of n entries by caller. */
+ *  set there (with - for _) and not reported; a BOOL key without a truth value behind it means true.
+ *  TS_EINVAL "unknown option --x" with the nearest name. out_uses: array of n entries by caller. */
 int ts_opt_parse(int n, char *const *argv, const struct ts_opt *opts, struct ts_conf *conf, struct ts_opt_use *out_uses, unsigned *out_n,
                  struct ts_error *err);
 /** Option lines of a help page, aligned. */

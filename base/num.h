@@ -49,14 +49,18 @@ struct ts_num ts_num_from_double(double d);
  *          TS_EPARSE  text per protocols-and-queries 1.4 ("Invalid character 'x' in xyz", "Overflow in S", "Empty string",
  *                     "Just a sign, no value: +", "Value too long: S") in err (may be NULL)
  *          TS_EINVAL  NaN or infinite (also 1e400); text in err
+ *                     ("value is NaN or Infinite: -Infinity")
+ *  A double that can't be read: "For input string: \"1.5x\"". Hexadecimal, "1.5f" and blanks are refused.
  *  Cost: no allocation; ~10 ns for short decimals. Uses strtod_l of the C locale only beyond 19 digits or |exp| > 22. */
 int ts_num_parse(struct ts_slice s, struct ts_num *out, struct ts_error *err);
 /** Integer with the same messages. */
 int ts_num_parse_int(struct ts_slice s, int64_t *out, struct ts_error *err);
 
+/* Printing: none of these functions writes a terminating zero. */
 #define TS_NUM_TEXT_BYTES 40
 /** Shortest decimal text that reads back as the same double, as Java's Double.toString lays it out: always a '.', plain for
- *  1e-3 <= |v| < 1e7, else d.dddE[-]n; "NaN", "Infinity". Returns length; out has room for TS_NUM_TEXT_BYTES. */
+ *  1e-3 <= |v| < 1e7, else d.dddE[-]n; "NaN", "Infinity". Returns length; out has room for TS_NUM_TEXT_BYTES.
+ *  Cost: ~60 ns; the first call for a fraction makes a table of powers (2.6 ms). */
 size_t ts_num_print_java(double d, char *out);
 /** The same digits in plain style for CSV and put lines: 0.1, 100, 1e+20 in C style with the fewest digits; always holds
  *  '.', 'e' or 'E' so that reading it gives a double again ("7.0"). */

@@ -55,10 +55,12 @@ enum ts_unit { TS_UNIT_MS, TS_UNIT_S, TS_UNIT_M, TS_UNIT_H, TS_UNIT_D, TS_UNIT_W
  *  TS_EPARSE with OpenTSDB's texts. */
 int ts_duration_parse(struct ts_slice s, int64_t *out_n, enum ts_unit *out_unit, int64_t *out_ms, struct ts_error *err);
 /** Any time form of protocols-and-queries 3.4, dates in tz (NULL = UTC). *out_is_date: a date without time of day. Either out may be NULL
- *  but out_ms. Also accepts yyyy-mm-dd, yyyy-mm-ddThh:mm[:ss][Z] unless strict. */
+ *  but out_ms. Unless strict also yyyy-mm-dd and yyyy-mm-ddThh:mm[:ss[.mmm]][Z], and 1500000000.5 is half a second
+ *  (strict: the dot is deleted, as OpenTSDB does). */
 int ts_time_parse(struct ts_slice s, const struct ts_tz *tz, int64_t now_ms, bool strict, int64_t *out_ms, bool *out_is_date,
                   struct ts_error *err);
-/** Start of the calendar bucket of n units that holds t in tz, per protocols-and-queries 4.6; and start of the next bucket after a start. */
+/** Start of the calendar bucket of n units that holds t in tz, per protocols-and-queries 4.6; and start of the next bucket after a start.
+ *  n >= 1. The base of floor is recomputed for every t: step through a range with next, as OpenTSDB does. */
 int64_t ts_calendar_floor(const struct ts_tz *tz, int64_t t_ms, int64_t n, enum ts_unit unit);
 int64_t ts_calendar_next(const struct ts_tz *tz, int64_t start_ms, int64_t n, enum ts_unit unit);
 

@@ -8,7 +8,8 @@
  * Source     R. M. Neal, "Fast Exact Summation Using Small and Large Superaccumulators" (2015); ours has one
  *            fixed-point word first, because metrics rarely leave it
  * Threads    plain value, one thread at a time
- * Cost       2-3 ns an addend in the fixed-point word, ~10 ns in the wide accumulator
+ * Cost       1.6 ns an addend in the fixed-point word, 2.6 ns in the wide accumulator; sum and mean
+ *            15 and 30 ns, wide 150 and 380 ns
  */
 #ifndef BASE_XSUM_H
 #define BASE_XSUM_H
@@ -17,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct ts_xsum_wide; /* 34 or more 64-bit limbs; private */
+struct ts_xsum_wide; /* 70 signed chunks, 568 bytes; private */
 
 struct ts_xsum {
     __int128 fix;              /* sum in units of 2^-64, while wide == NULL */
@@ -37,7 +38,7 @@ void ts_xsum_add_n(struct ts_xsum *s, const double *d, size_t n);
 void ts_xsum_add_i128(struct ts_xsum *s, __int128 v);
 /** Add another sum exactly. */
 void ts_xsum_merge(struct ts_xsum *s, const struct ts_xsum *other);
-/** The exact sum rounded to double once. */
+/** The exact sum rounded to double once; a sum of zeros is +0. NaN or both infinities give NaN. */
 double ts_xsum_get(const struct ts_xsum *s);
 /** The sum divided by n, both exact, rounded once (n >= 1). */
 double ts_xsum_mean(const struct ts_xsum *s, uint64_t n);

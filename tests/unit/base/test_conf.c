@@ -264,6 +264,8 @@ static void test_conf__an_opentsdb_file_is_understood(void **state)
     assert_int_equal(ts_conf_int(conf, "idle_timeout_ms"), 90000); /* seconds there */
     assert_int_equal(ts_conf_int(conf, "query_timeout_ms"), 5000); /* milliseconds there too */
     assert_string_equal(ts_conf_str(conf, "wal_sync"), "always");
+    assert_int_equal(t_load("tsd.network.port =\n"), 0); /* listed without a value: as if it were not there */
+    assert_int_equal(ts_conf_int(conf, "port"), 4243);
     n_warnings = 0;
     ts_log_recent(t_count_line, path);
     assert_int_equal(n_warnings, 3);

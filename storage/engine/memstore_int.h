@@ -1,8 +1,7 @@
 /*
  * memstore_int.h - how a memstore lies in memory; for memstore.c and memstore_read.c only.
  *
- *   row (96 bytes)  | header 40 | 4 cells | link | --> | 8 cells | link | --> ... --> | 128 cells | link |
- * -->
+ *   row (96 bytes)  | header 40 | 4 cells | link | -> | 8 cells | link | -> ... -> | 128 cells | link | ->
  *
  * Threads    members marked "owner" are touched by the writing thread alone
  */

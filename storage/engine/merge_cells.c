@@ -1,8 +1,8 @@
 /*
  * merge_cells.c - pieces of one row from several sources become one row.
  *
- * First each piece loses what tombstones of newer sources cover; then the pieces are appended where they do
- * not overlap in time, merged by runs where there are two, sorted and folded where there are more.
+ * First each piece loses what tombstones of newer sources cover; then the pieces are appended if they do not
+ * overlap in time, else merged by runs, two at a time.
  *
  * Threads    pure functions
  * Not here   finding the pieces (merge.c), put and add of one time (fold.c)
@@ -159,20 +159,32 @@ static bool order_by_time(const struct sto_cells **by_time, size_t n)
     return true;
 }
 
-/* More than two pieces that overlap: as operations in order of generation. */
-static void fold_pieces(const struct sto_cells *pieces, size_t n, uint32_t total, struct sto_cells *out)
+/* n >= 2 pieces that overlap, two neighbours at a time, the shortest first: few late points never make a long
+ * piece be copied twice. Which pairs come first does not matter to puts and adds. Pieces are used up. */
+static void merge_many(struct sto_cells *pieces, size_t n, struct sto_cells *out)
 {
-    struct sto_cells all = {0};
-    sto_cells_reserve(&all, total);
-    for (size_t i = 0; i < n; i++)
-        append_run(&all, &pieces[i], 0, pieces[i].n);
-    sto_fold(all.meta, all.m, total, out);
-    sto_cells_release(&all);
+    for (; n > 2; n--) {
+        size_t best = 0;
+        for (size_t i = 1; i + 1 < n; i++)
+            if (pieces[i].n + pieces[i + 1].n < pieces[best].n + pieces[best + 1].n)
+                best = i;
+        struct sto_cells both = {0};
+        sto_cells_reserve(&both, pieces[best].n + pieces[best + 1].n);
+        merge_two(&pieces[best], &pieces[best + 1], &both);
+        for (size_t i = best; i < best + 2; i++)
+            if (pieces[i].cap > 0)
+                sto_cells_release(&pieces[i]);
+        pieces[best] = both;
+        memmove(&pieces[best + 1], &pieces[best + 2], (n - best - 2) * sizeof(pieces[0]));
+    }
+    merge_two(&pieces[0], &pieces[1], out);
+    for (size_t i = 0; i < 2; i++)
+        if (pieces[i].cap > 0)
+            sto_cells_release(&pieces[i]);
 }
 
-/* Pieces, none empty, oldest first; by_time is scratch for n pointers. */
-static void join(const struct sto_cells *pieces, size_t n, const struct sto_cells **by_time,
-                 struct sto_cells *out)
+/* Pieces, none empty, oldest first, borrowed (cap 0); used up. by_time is scratch for n pointers. */
+static void join(struct sto_cells *pieces, size_t n, const struct sto_cells **by_time, struct sto_cells *out)
 {
     size_t total = 0;
     for (size_t i = 0; i < n; i++) {
@@ -183,14 +195,12 @@ static void join(const struct sto_cells *pieces, size_t n, const struct sto_cell
         TS_BUG("%zu cells in one row", total);
     sto_cells_reserve(out, (uint32_t)total);
     out->n = 0;
-    if (order_by_time(by_time, n)) {
-        for (size_t i = 0; i < n; i++)
-            append_run(out, by_time[i], 0, by_time[i]->n);
-    } else if (n == 2) {
-        merge_two(&pieces[0], &pieces[1], out);
-    } else {
-        fold_pieces(pieces, n, (uint32_t)total, out);
+    if (!order_by_time(by_time, n)) {
+        merge_many(pieces, n, out);
+        return;
     }
+    for (size_t i = 0; i < n; i++)
+        append_run(out, by_time[i], 0, by_time[i]->n);
 }
 
 void sto_merge_cells(int32_t hour, const struct sto_merge_src *src, size_t n_src, bool final,
@@ -214,8 +224,10 @@ void sto_merge_cells(int32_t hour, const struct sto_merge_src *src, size_t n_src
             copy_living(&dead, c, &copies[n_copies]);
             c = &copies[n_copies++];
         }
-        if (c && c->n > 0)
+        if (c && c->n > 0) {
             pieces[--at] = *c;
+            pieces[at].cap = 0; /* not ours */
+        }
         if (i > 0)
             dead_add(&dead, hour, src[i].tombs, src[i].n_tombs);
     }

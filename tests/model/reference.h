@@ -19,6 +19,7 @@ struct t_ref_point {
     bool ms;             /* resolution of the newest write */
 };
 
+/** Reference without operations. */
 struct t_ref *t_ref_new(void);
 void t_ref_free(struct t_ref *ref); /* NULL is harmless */
 /** Remember one operation; the order of calls is the order of writing. The series is remembered by its id. */

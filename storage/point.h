@@ -66,7 +66,7 @@ struct sto_series {
     uint32_t local;       /* dense number within its shard, from 0 (differs between runs) */
     uint16_t shard;       /* from the ids, so that a rename moves nothing */
     uint8_t n_tags;       /* tags[0..n_tags) */
-    uint8_t reserved;     /* 0 */
+    uint8_t reserved;     /* bit 0: bytes that tell the sender's order of tags stand behind text (catalog alone reads them) */
     uint32_t metric_len;  /* bytes of text that are the metric */
     uint32_t text_len;    /* bytes of text */
     const char *text;     /* "metric k=v k=v" as first written (order of tags as the sender had it), not terminated */

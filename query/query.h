@@ -1,8 +1,9 @@
 /*
  * query.h - the door of query: text or JSON in, series of points or totals out.
  *
- * A spec is parsed once (URI, JSON body or command-line words give the same struct), checked, and run against a store. Results come as
- * blocks that are borrowed for the length of a callback: a callback may block (a slow reader stops the query) or return < 0 to end it.
+ * A spec is parsed once (URI, JSON body or command-line words give the same struct), checked, and run against
+ * a store. Results come as blocks that are borrowed for the length of a callback: a callback may block (a
+ * slow reader stops the query) or return < 0 to end it.
  *
  * Threads    a spec and a run belong to one thread; a run spreads its work over the pool
  * Source     protocols-and-queries sections 3 and 4 (semantics); docs/QUERY.md
@@ -25,111 +26,123 @@ struct qry_filter; /* filters/filter.h: one tag filter */
 /* How to downsample one series. */
 struct qry_downsample {
     bool on;
-    bool all;               /* 0all: one bucket from start to end (end excluded) */
-    bool calendar;          /* buckets of the zone's calendar */
-    int64_t n;              /* count of units */
+    bool all;      /* 0all: one bucket from start to end (end excluded) */
+    bool calendar; /* buckets of the zone's calendar */
+    int64_t n;     /* count of units */
     enum ts_unit unit;
-    int64_t interval_ms;    /* n units in ms (n = 30 d, y = 365 d) */
+    int64_t interval_ms; /* n units in ms (n = 30 d, y = 365 d) */
     const struct qry_agg *fn;
     enum qry_fill fill;
 };
 struct qry_rate {
     bool on;
     bool counter, drop_resets;
-    int64_t counter_max;    /* 2^63-1 by default */
-    int64_t reset_value;    /* 0 = none */
+    int64_t counter_max; /* 2^63-1 by default */
+    int64_t reset_value; /* 0 = none */
 };
 /* One metric to query. */
 struct qry_sub {
     const struct qry_agg *agg;
     struct ts_slice metric;
-    struct ts_slice *tsuids;              /* hex; instead of metric */
+    struct ts_slice *tsuids; /* hex; instead of metric */
     size_t n_tsuids;
     struct qry_downsample downsample;
     struct qry_rate rate;
-    const struct qry_filter *filters;     /* ANDed */
+    const struct qry_filter *filters; /* ANDed */
     size_t n_filters;
     bool explicit_tags;
-    bool none;                            /* aggregator none: no grouping */
+    bool none; /* aggregator none: no grouping */
 };
 /* Everything asked for; memory lives in the arena given to the parser. */
 struct qry_spec {
-    int64_t start_ms, end_ms;             /* both inclusive for output */
-    const struct ts_tz *tz;               /* calendar buckets, --by, dates */
-    bool ms;                              /* msResolution */
+    int64_t start_ms, end_ms; /* both inclusive for output */
+    const struct ts_tz *tz;   /* calendar buckets, --by, dates */
+    bool ms;                  /* msResolution */
     bool show_tsuids, show_query, arrays, no_annotations, global_annotations, show_summary, show_stats;
-    bool del;                             /* delete what is read */
+    bool del; /* delete what is read */
     struct qry_sub *subs;
     size_t n_subs;
     /* totals (--by): */
     bool by_day, by_hour;
-    bool by_on;                           /* totals are asked for (also with no key: one cell) */
-    struct ts_slice *by_tags;             /* tag keys in the order given */
+    bool by_on;               /* totals are asked for (also with no key: one cell) */
+    struct ts_slice *by_tags; /* tag keys in the order given */
     size_t n_by_tags;
-    bool fill_zero;                       /* cells without points give a row of 0 */
-    bool compat;                          /* compat = opentsdb */
+    bool fill_zero; /* cells without points give a row of 0 */
+    bool compat;    /* compat = opentsdb */
 };
 
 /* Name and value of a request parameter, decoded. */
-struct qry_param { struct ts_slice name, value; };
+struct qry_param {
+    struct ts_slice name, value;
+};
 
-/** From the parameters of GET /api/query (start, end, m, tsuid, ms, arrays, ...; ours: tz, by, fill). Texts of errors as OpenTSDB's. */
-int qry_parse_params(const struct qry_param *params, size_t n, int64_t now_ms, bool compat, struct ts_arena *arena, struct qry_spec *out, struct ts_error *err);
+/** From the parameters of GET /api/query (start, end, m, tsuid, ms, arrays, ...; ours: tz, by, fill). Texts
+ * of errors as OpenTSDB's. */
+int qry_parse_params(const struct qry_param *params, size_t n, int64_t now_ms, bool compat,
+                     struct ts_arena *arena, struct qry_spec *out, struct ts_error *err);
 /** From the body of POST /api/query (ours: by, fill). */
-int qry_parse_json(struct ts_slice body, int64_t now_ms, bool compat, struct ts_arena *arena, struct qry_spec *out, struct ts_error *err);
-/** From command-line words: START [END] AGG [rate [counter,..]] [downsample N FUNC] METRIC [tag=value ...] (storage-and-tools 3.2); several queries may follow. by, tz, fill: option texts or NULL. With by, an END that is a
- *  date without time includes that day. The result is the text of request parameters too (*out_uri, appended "start=..&end=..&m=..", percent-encoded), so that it can be sent to a daemon. */
-int qry_parse_words(const char *const *words, size_t n, const char *by, const char *tz, const char *fill, int64_t now_ms, struct ts_arena *arena,
-                    struct qry_spec *out, struct ts_buf *out_uri, struct ts_error *err);
+int qry_parse_json(struct ts_slice body, int64_t now_ms, bool compat, struct ts_arena *arena,
+                   struct qry_spec *out, struct ts_error *err);
+/** From command-line words: START [END] AGG [rate [counter,..]] [downsample N FUNC] METRIC [tag=value ...]
+ * (storage-and-tools 3.2); several queries may follow. by, tz, fill: option texts or NULL. With by, an END
+ * that is a date without time includes that day. The result is the text of request parameters too (*out_uri,
+ * appended "start=..&end=..&m=..", percent-encoded), so that it can be sent to a daemon. */
+int qry_parse_words(const char *const *words, size_t n, const char *by, const char *tz, const char *fill,
+                    int64_t now_ms, struct ts_arena *arena, struct qry_spec *out, struct ts_buf *out_uri,
+                    struct ts_error *err);
 
 /* Budget of one run, shared with whoever may cancel it. */
 struct qry_limit {
-    uint64_t max_points;      /* points read; 0 = none */
-    uint64_t max_bytes;       /* memory of the run; 0 = none */
-    uint64_t max_series;      /* series selected; 0 = none */
-    int64_t deadline_ns;      /* monotonic; 0 = none */
-    _Atomic bool cancelled;   /* set by the connection when the client went away */
+    uint64_t max_points;       /* points read; 0 = none */
+    uint64_t max_bytes;        /* memory of the run; 0 = none */
+    uint64_t max_series;       /* series selected; 0 = none */
+    int64_t deadline_ns;       /* monotonic; 0 = none */
+    _Atomic bool cancelled;    /* set by the connection when the client went away */
     _Atomic uint64_t n_points; /* read so far */
 };
 
 /* A result series. Borrowed during the callback. */
 struct qry_series {
-    size_t sub;                      /* index of the sub query */
+    size_t sub; /* index of the sub query */
     struct ts_slice metric;
     const struct sto_tag_text *tags; /* common tags, and */
     size_t n_tags;
     const struct ts_slice *agg_tags; /* keys with different values */
     size_t n_agg_tags;
-    const struct ts_slice *tsuids;   /* sorted; only if show_tsuids */
+    const struct ts_slice *tsuids; /* sorted; only if show_tsuids */
     size_t n_tsuids;
-    size_t n;                        /* points */
-    const int64_t *ts_ms;            /* ascending */
-    const uint64_t *v;               /* int64_t or bits of a double */
-    const uint8_t *is_int;           /* NULL: none is an integer; else one byte a point */
-    bool all_int;                    /* every point is an integer (is_int may be NULL then) */
-    bool nan_is_null;                /* print NaN as null (fill policy null) */
+    size_t n;              /* points */
+    const int64_t *ts_ms;  /* ascending */
+    const uint64_t *v;     /* int64_t or bits of a double */
+    const uint8_t *is_int; /* NULL: none is an integer; else one byte a point */
+    bool all_int;          /* every point is an integer (is_int may be NULL then) */
+    bool nan_is_null;      /* print NaN as null (fill policy null) */
 };
 typedef int (*qry_series_fn)(void *arg, const struct qry_series *s, struct ts_error *err);
 
-/** Run a spec: emit is called for each group in order (sub by sub). pool may be NULL (all in the calling thread). TS_ENOTFOUND: unknown metric, tag key or value, with OpenTSDB's text. TS_ELIMIT names limit, how far it got, and key.
- *  TS_ECANCELLED, TS_ETIMEOUT. */
-int qry_run(struct sto_store *st, struct ts_pool *pool, const struct qry_spec *spec, struct qry_limit *limit, qry_series_fn emit, void *arg, struct ts_error *err);
+/** Run a spec: emit is called for each group in order (sub by sub). pool may be NULL (all in the calling
+ * thread). TS_ENOTFOUND: unknown metric, tag key or value, with OpenTSDB's text. TS_ELIMIT names limit, how
+ * far it got, and key. TS_ECANCELLED, TS_ETIMEOUT. */
+int qry_run(struct sto_store *st, struct ts_pool *pool, const struct qry_spec *spec, struct qry_limit *limit,
+            qry_series_fn emit, void *arg, struct ts_error *err);
 
 /* One cell of totals. */
 struct qry_total {
-    int64_t ts_ms;                 /* UTC start of the cell (clipped to nothing); meaningful if by_day or by_hour */
-    struct ts_civil local;         /* its date and hour in the zone */
-    int64_t offset_ms;             /* zone's offset: tells the repeated hour of autumn apart */
-    bool repeated;                 /* this local date and hour stands twice; this row is the second */
-    const struct ts_slice *tags;   /* values of by_tags, in their order */
+    int64_t ts_ms;         /* UTC start of the cell (clipped to nothing); meaningful if by_day or by_hour */
+    struct ts_civil local; /* its date and hour in the zone */
+    int64_t offset_ms;     /* zone's offset: tells the repeated hour of autumn apart */
+    bool repeated;         /* this local date and hour stands twice; this row is the second */
+    const struct ts_slice *tags; /* values of by_tags, in their order */
     bool is_int;
-    bool empty;                    /* no point: from fill zero */
-    __int128 i;                    /* value if is_int */
-    double d;                      /* value else */
+    bool empty; /* no point: from fill zero */
+    __int128 i; /* value if is_int */
+    double d;   /* value else */
 };
 typedef int (*qry_total_fn)(void *arg, const struct qry_total *t, struct ts_error *err);
-/** Totals of spec->subs[0]: the aggregator applied once to all points of a cell (day and/or hour x tag values). Rows sorted by time, then tag values (bytes). A series without one of the by_tags is left out. */
-int qry_totals(struct sto_store *st, struct ts_pool *pool, const struct qry_spec *spec, struct qry_limit *limit, qry_total_fn emit, void *arg, struct ts_error *err);
+/** Totals of spec->subs[0]: the aggregator applied once to all points of a cell (day and/or hour x tag
+ * values). Rows sorted by time, then tag values (bytes). A series without one of the by_tags is left out. */
+int qry_totals(struct sto_store *st, struct ts_pool *pool, const struct qry_spec *spec,
+               struct qry_limit *limit, qry_total_fn emit, void *arg, struct ts_error *err);
 
 /* /api/query/last: last point of each series of a metric with the given tags (exact values). */
 struct qry_last {
@@ -139,8 +152,9 @@ struct qry_last {
 };
 typedef int (*qry_last_fn)(void *arg, const struct qry_last *p, struct ts_error *err);
 /** timeseries = "metric{k=v,...}". back_scan_hours 0 = whole store. */
-int qry_run_last(struct sto_store *st, struct ts_pool *pool, struct ts_slice timeseries, int64_t back_scan_hours, int64_t now_ms, struct qry_limit *limit, qry_last_fn emit, void *arg,
-                 struct ts_error *err);
+int qry_run_last(struct sto_store *st, struct ts_pool *pool, struct ts_slice timeseries,
+                 int64_t back_scan_hours, int64_t now_ms, struct qry_limit *limit, qry_last_fn emit,
+                 void *arg, struct ts_error *err);
 
 /** Names of all aggregators, NULL-terminated, in the table's order. */
 const char *const *qry_agg_names(void);

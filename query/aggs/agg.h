@@ -1,0 +1,151 @@
+/*
+ * agg.h - what an aggregator is: a name, what a series contributes between its points, and two sets of
+ * functions.
+ *
+ * fold   many values into one: a downsampling bucket, a cell of totals. States are plain memory of
+ * state_bytes; all zero bytes is the empty state. Integers and doubles are told apart to the end. lane   many
+ * series into many points: point i of the answer is made of the values that each series has there. Arrays in,
+ * arrays out.
+ *
+ * NaN        a value that is not there, from fill policies; skipped unless a function says otherwise
+ * Threads    a state or lane belongs to one thread at a time; rows of the table are constant
+ * Source     protocols-and-queries 4.4, 4.10, 4.11
+ */
+#ifndef QUERY_AGGS_AGG_H
+#define QUERY_AGGS_AGG_H
+
+#include "base/num.h"
+#include "base/xsum.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What a series contributes at a time where it has no point, between its first and its last. */
+enum qry_interp {
+    QRY_INTERP_LERP, /* the straight line between its neighbours */
+    QRY_INTERP_ZIM,  /* 0 */
+    QRY_INTERP_MAX,  /* the largest number, so that it never is the minimum */
+    QRY_INTERP_MIN,  /* the smallest number */
+    QRY_INTERP_PREV, /* its last value */
+};
+
+/* A whole hour of one series, known without its points. */
+struct qry_hour {
+    uint32_t n;                /* points, >= 1 */
+    bool is_int;               /* all are integers; else all are doubles */
+    bool has_sum;              /* sum is known */
+    int64_t first_ms, last_ms; /* times of the first and last point */
+    struct ts_num first, last; /* their values */
+    struct ts_num min, max;    /* smallest and largest value */
+    __int128 sum;              /* is_int: the sum; else its units of 2^-64 (base/xsum.h) */
+};
+
+/* What a fold comes to. */
+struct qry_value {
+    bool is_int; /* i holds; else d */
+    __int128 i;  /* exact */
+    double d;    /* NaN: no value */
+};
+/** The value as a double, rounded once. */
+static inline double qry_value_double(const struct qry_value *v)
+{
+    return v->is_int ? (double)v->i : v->d;
+}
+
+struct qry_agg;
+
+/* Values arrive in pieces; each piece is sorted by time and n >= 1. first_ms and last_ms are the times of its
+ * ends. */
+struct qry_fold_ops {
+    size_t state_bytes; /* a multiple of 16 */
+    void (*add_f64)(void *st, const double *v, size_t n, int64_t first_ms, int64_t last_ms);
+    void (*add_i64)(void *st, const int64_t *v, size_t n, int64_t first_ms, int64_t last_ms);
+    /* Doubles m / 10^exp; NULL: the caller makes the doubles. */
+    void (*add_dec)(void *st, const int64_t *m, size_t n, uint8_t exp, int64_t first_ms, int64_t last_ms);
+    /* A whole hour; NULL: points are needed. Hours without has_sum are never passed if needs_sum. */
+    void (*add_hour)(void *st, const struct qry_hour *h);
+    bool needs_sum;
+    /* Add what from holds; its values come after (same time: later in order). from stays valid. */
+    void (*merge)(void *st, const void *from);
+    /* The answer; d is NaN if nothing was added (count: integer 0). */
+    void (*done)(const void *st, const struct qry_agg *agg, struct qry_value *out);
+    /* Empty again; frees what hangs on the state. Twice is harmless. NULL: clearing the bytes will do. */
+    void (*reset)(void *st);
+};
+
+/* Values of one series kept by a lane that needs all of them. */
+struct qry_lane_row {
+    size_t at, n; /* points at..at+n */
+    uint64_t *v;  /* owned: int64_t or bits of doubles */
+};
+
+/* Answers in the making for n points; which arrays exist is the business of the ops. */
+struct qry_lane {
+    const struct qry_lane_ops *ops; /* who fills it */
+    size_t n;                       /* points */
+    bool is_int;                    /* integers come in, integers go out; else doubles */
+    struct ts_xsum *xs;             /* [n] exact sums */
+    double *d, *d2;                 /* [n] */
+    int64_t *i, *i2;                /* [n] */
+    uint32_t *cnt;                  /* [n] contributions counted */
+    uint32_t *r1, *r2; /* [n] rank of the series whose value stands in (first, last), plus 1; 0 = none */
+    struct qry_lane_row *rows; /* values kept */
+    size_t n_rows, cap_rows;
+};
+
+struct qry_lane_ops {
+    void (*open)(struct qry_lane *l);
+    /* A series' contributions at points at..at+n; rank is its place in the order of series. */
+    void (*add_f64)(struct qry_lane *l, size_t at, const double *v, size_t n, uint32_t rank);
+    void (*add_i64)(struct qry_lane *l, size_t at, const int64_t *v, size_t n, uint32_t rank);
+    /* Add another lane of the same kind; it may be emptied, and is closed by the caller. */
+    void (*merge)(struct qry_lane *l, struct qry_lane *from);
+    /* Answers for all points (unspecified where no series contributed). */
+    void (*done_f64)(struct qry_lane *l, const struct qry_agg *agg, double *out);
+    void (*done_i64)(struct qry_lane *l, const struct qry_agg *agg, int64_t *out);
+};
+
+/* How a percentile's rank is found among n sorted values, counted from 1. */
+enum qry_rank {
+    QRY_RANK_LEGACY, /* p (n + 1), with a straight line between neighbours */
+    QRY_RANK_R3,     /* nearest to p n, ties to even; no line */
+    QRY_RANK_R7,     /* p (n - 1) + 1, with a straight line between neighbours */
+};
+
+/* One row of the table. */
+struct qry_agg {
+    const char *name;
+    enum qry_interp interp;
+    const struct qry_fold_ops *fold; /* NULL: none */
+    const struct qry_lane_ops *lane; /* NULL: none */
+    double p;                        /* percentiles: the share, in (0,1) */
+    enum qry_rank rank;              /* percentiles: how the rank is found */
+    const char *help;                /* one sentence */
+};
+
+/** Row by name (case counts), NULL if there is none. compat: ep*r3 and ep*r7 estimate as OpenTSDB really
+ * does. */
+const struct qry_agg *qry_agg_find(struct ts_slice name, bool compat);
+/** All rows, in the table's order, ended by name == NULL. */
+const struct qry_agg *qry_agg_table(void);
+/** Aggregator none: series stay apart. */
+bool qry_agg_is_none(const struct qry_agg *agg);
+
+/** Open a lane of n points; close frees it. Cost O(n). */
+void qry_lane_open(struct qry_lane *l, const struct qry_agg *agg, size_t n, bool is_int);
+void qry_lane_close(struct qry_lane *l);
+/** Bytes a lane takes for n points and n_rows series, roughly (for limits). */
+size_t qry_lane_bytes(const struct qry_agg *agg, size_t n, size_t n_rows);
+
+/** Percentile p of n >= 1 values by a rule; reorders them. O(n). */
+double qry_percentile(double *v, size_t n, double p, enum qry_rank rule);
+
+extern const struct qry_fold_ops qry_fold_sum, qry_fold_avg, qry_fold_count, qry_fold_min, qry_fold_max,
+    qry_fold_dev, qry_fold_mult, qry_fold_diff, qry_fold_first, qry_fold_last, qry_fold_square,
+    qry_fold_median, qry_fold_pct, qry_fold_pct_compat;
+extern const struct qry_lane_ops qry_lane_sum, qry_lane_avg, qry_lane_count, qry_lane_min, qry_lane_max,
+    qry_lane_dev, qry_lane_mult, qry_lane_diff, qry_lane_first, qry_lane_last, qry_lane_square,
+    qry_lane_median, qry_lane_pct, qry_lane_pct_compat;
+
+#endif

@@ -1,0 +1,328 @@
+/*
+ * percentile.c - median (the upper one), p50..p999, ep50r3..ep999r7: what needs all the values.
+ *
+ * Source     C. A. R. Hoare, "Algorithm 65: Find" (1961); R. J. Hyndman, Y. Fan, "Sample Quantiles in
+ * Statistical Packages" (1996) for R-3 and R-7
+ */
+#include "query/aggs/agg.h"
+
+#include "base/mem.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Put the k-th smallest (from 0) at its place, smaller ones before it, larger ones after it. */
+#define DEFINE_SELECT(name, type)                                                                            \
+    static void name(type *v, size_t n, size_t k)                                                            \
+    {                                                                                                        \
+        size_t lo = 0, hi = n - 1;                                                                           \
+        while (lo < hi) {                                                                                    \
+            size_t mid = lo + (hi - lo) / 2;                                                                 \
+            type a = v[lo], b = v[mid], c = v[hi];                                                           \
+            type pivot = a < b ? (b < c ? b : a < c ? c : a) : (a < c ? a : b < c ? c : b);                  \
+            size_t i = lo, j = hi;                                                                           \
+            for (;;) {                                                                                       \
+                while (v[i] < pivot)                                                                         \
+                    i++;                                                                                     \
+                while (pivot < v[j])                                                                         \
+                    j--;                                                                                     \
+                if (i >= j)                                                                                  \
+                    break;                                                                                   \
+                type t = v[i];                                                                               \
+                v[i++] = v[j];                                                                               \
+                v[j--] = t;                                                                                  \
+            }                                                                                                \
+            /* v[lo..j] <= pivot <= v[j+1..hi] */                                                            \
+            if (i > j + 1 && k > j && k < i)                                                                 \
+                return;                                                                                      \
+            if (k <= j)                                                                                      \
+                hi = j;                                                                                      \
+            else                                                                                             \
+                lo = j + 1;                                                                                  \
+        }                                                                                                    \
+    }
+DEFINE_SELECT(select_f64, double)
+DEFINE_SELECT(select_i64, int64_t)
+
+static double at_rank(double *v, size_t n, double h)
+{
+    if (h < 1)
+        h = 1;
+    if (h >= (double)n) {
+        select_f64(v, n, n - 1);
+        return v[n - 1];
+    }
+    size_t k = (size_t)h; /* from 1, < n */
+    double frac = h - (double)k;
+    select_f64(v, n, k - 1);
+    double lower = v[k - 1];
+    if (frac == 0)
+        return lower;
+    double upper = v[k];
+    for (size_t j = k + 1; j < n; j++)
+        upper = v[j] < upper ? v[j] : upper;
+    return lower + frac * (upper - lower);
+}
+
+double qry_percentile(double *v, size_t n, double p, enum qry_rank rule)
+{
+    double count = (double)n;
+    if (rule == QRY_RANK_R3)
+        return at_rank(v, n, rint(p * count));
+    if (rule == QRY_RANK_R7)
+        return at_rank(v, n, p * (count - 1) + 1);
+    return at_rank(v, n, p * (count + 1));
+}
+
+/* --- folds: all values, integers and doubles apart --- */
+struct pct_state {
+    double *d; /* owned */
+    size_t nd, capd;
+    int64_t *i; /* owned */
+    size_t ni, capi;
+};
+_Static_assert(sizeof(struct pct_state) % 16 == 0, "states are multiples of 16 bytes");
+
+static void *grow(void *p, size_t n, size_t more, size_t *cap)
+{
+    if (n + more <= *cap)
+        return p;
+    size_t want = *cap ? *cap * 2 : 16;
+    while (want < n + more)
+        want *= 2;
+    *cap = want;
+    return ts_xrealloc(p, want * 8);
+}
+
+static void pct_add_f64(void *p, const double *v, size_t n, int64_t t0, int64_t t1)
+{
+    struct pct_state *st = p;
+    (void)t0, (void)t1;
+    st->d = grow(st->d, st->nd, n, &st->capd);
+    for (size_t k = 0; k < n; k++)
+        if (v[k] == v[k])
+            st->d[st->nd++] = v[k];
+}
+
+static void pct_add_i64(void *p, const int64_t *v, size_t n, int64_t t0, int64_t t1)
+{
+    struct pct_state *st = p;
+    (void)t0, (void)t1;
+    st->i = grow(st->i, st->ni, n, &st->capi);
+    memcpy(st->i + st->ni, v, n * sizeof *v);
+    st->ni += n;
+}
+
+static void pct_merge(void *p, const void *q)
+{
+    const struct pct_state *from = q;
+    if (from->nd)
+        pct_add_f64(p, from->d, from->nd, 0, 0);
+    if (from->ni)
+        pct_add_i64(p, from->i, from->ni, 0, 0);
+}
+
+/* All values as doubles; to be freed by the caller. Integers alone go through here too. */
+static double *pct_doubles(const struct pct_state *st)
+{
+    double *all = ts_xmalloc((st->nd + st->ni) * sizeof *all);
+    if (st->nd)
+        memcpy(all, st->d, st->nd * sizeof *all);
+    for (size_t k = 0; k < st->ni; k++)
+        all[st->nd + k] = (double)st->i[k];
+    return all;
+}
+
+static void pct_answer(const struct pct_state *st, double p, enum qry_rank rule, struct qry_value *out)
+{
+    *out = (struct qry_value){.d = (double)NAN};
+    if (!(st->nd + st->ni))
+        return;
+    double *all = pct_doubles(st);
+    out->d = qry_percentile(all, st->nd + st->ni, p, rule);
+    ts_free(all);
+}
+
+static void pct_done(const void *p, const struct qry_agg *agg, struct qry_value *out)
+{
+    pct_answer(p, agg->p, agg->rank, out);
+}
+
+static void pct_compat_done(const void *p, const struct qry_agg *agg, struct qry_value *out)
+{
+    pct_answer(p, agg->p, QRY_RANK_LEGACY, out);
+}
+
+static void median_done(const void *p, const struct qry_agg *agg, struct qry_value *out)
+{
+    const struct pct_state *st = p;
+    (void)agg;
+    *out = (struct qry_value){.d = (double)NAN};
+    if (st->ni && !st->nd) {
+        select_i64(st->i, st->ni, st->ni / 2);
+        out->is_int = true;
+        out->i = st->i[st->ni / 2];
+    } else if (st->nd) {
+        size_t n = st->nd + st->ni;
+        double *all = pct_doubles(st);
+        select_f64(all, n, n / 2);
+        out->d = all[n / 2];
+        ts_free(all);
+    }
+}
+
+static void pct_reset(void *p)
+{
+    struct pct_state *st = p;
+    ts_free(st->d);
+    ts_free(st->i);
+    *st = (struct pct_state){0};
+}
+
+#define PCT_FOLD(done_fn)                                                                                    \
+    {                                                                                                        \
+        .state_bytes = sizeof(struct pct_state), .add_f64 = pct_add_f64, .add_i64 = pct_add_i64,             \
+        .merge = pct_merge, .done = done_fn, .reset = pct_reset                                              \
+    }
+const struct qry_fold_ops qry_fold_median = PCT_FOLD(median_done);
+const struct qry_fold_ops qry_fold_pct = PCT_FOLD(pct_done);
+const struct qry_fold_ops qry_fold_pct_compat = PCT_FOLD(pct_compat_done);
+
+/* --- lanes: the rows of all series, gathered point by point at the end --- */
+static void pct_open(struct qry_lane *l)
+{
+    (void)l;
+}
+
+static void lane_keep(struct qry_lane *l, size_t at, const void *v, size_t n)
+{
+    if (l->n_rows == l->cap_rows) {
+        l->cap_rows = l->cap_rows ? l->cap_rows * 2 : 8;
+        l->rows = ts_xrealloc(l->rows, l->cap_rows * sizeof *l->rows);
+    }
+    struct qry_lane_row *row = &l->rows[l->n_rows++];
+    *row = (struct qry_lane_row){at, n, ts_xmalloc(n * 8 + 1)};
+    memcpy(row->v, v, n * 8);
+}
+
+static void lane_pct_f64(struct qry_lane *l, size_t at, const double *v, size_t n, uint32_t rank)
+{
+    (void)rank;
+    lane_keep(l, at, v, n);
+}
+
+static void lane_pct_i64(struct qry_lane *l, size_t at, const int64_t *v, size_t n, uint32_t rank)
+{
+    (void)rank;
+    lane_keep(l, at, v, n);
+}
+
+static void lane_pct_merge(struct qry_lane *l, struct qry_lane *from)
+{
+    size_t n = l->n_rows + from->n_rows;
+    if (n > l->cap_rows) {
+        l->cap_rows = n;
+        l->rows = ts_xrealloc(l->rows, n * sizeof *l->rows);
+    }
+    if (from->n_rows)
+        memcpy(l->rows + l->n_rows, from->rows, from->n_rows * sizeof *l->rows);
+    l->n_rows = n;
+    from->n_rows = 0; /* the values are ours now */
+}
+
+/* Values at point x that are there; returns how many. */
+static size_t gather_f64(const struct qry_lane *l, size_t x, double *out)
+{
+    size_t n = 0;
+    for (size_t r = 0; r < l->n_rows; r++) {
+        const struct qry_lane_row *row = &l->rows[r];
+        if (x < row->at || x >= row->at + row->n)
+            continue;
+        double d;
+        if (l->is_int)
+            d = (double)(int64_t)row->v[x - row->at];
+        else
+            memcpy(&d, &row->v[x - row->at], 8);
+        if (d == d)
+            out[n++] = d;
+    }
+    return n;
+}
+
+static size_t gather_i64(const struct qry_lane *l, size_t x, int64_t *out)
+{
+    size_t n = 0;
+    for (size_t r = 0; r < l->n_rows; r++) {
+        const struct qry_lane_row *row = &l->rows[r];
+        if (x >= row->at && x < row->at + row->n)
+            out[n++] = (int64_t)row->v[x - row->at];
+    }
+    return n;
+}
+
+static void lane_pct_each(struct qry_lane *l, double p, enum qry_rank rule, double *out)
+{
+    double *v = ts_xmalloc(l->n_rows * sizeof *v + 1);
+    for (size_t x = 0; x < l->n; x++) {
+        size_t n = gather_f64(l, x, v);
+        out[x] = n ? qry_percentile(v, n, p, rule) : (double)NAN;
+    }
+    ts_free(v);
+}
+
+static void lane_pct_done_f64(struct qry_lane *l, const struct qry_agg *agg, double *out)
+{
+    lane_pct_each(l, agg->p, agg->rank, out);
+}
+
+static void lane_pct_compat_f64(struct qry_lane *l, const struct qry_agg *agg, double *out)
+{
+    lane_pct_each(l, agg->p, QRY_RANK_LEGACY, out);
+}
+
+static void lane_pct_done_i64(struct qry_lane *l, const struct qry_agg *agg, int64_t *out)
+{
+    double *d = ts_xmalloc(l->n * sizeof *d + 1);
+    lane_pct_each(l, agg->p, agg->rank, d);
+    for (size_t x = 0; x < l->n; x++) {
+        /* a double that rounded up to 2^63 has no integer: the largest one stands for it */
+        if (d[x] != d[x])
+            out[x] = 0;
+        else
+            out[x] = d[x] >= 0x1p63 ? INT64_MAX : (int64_t)d[x];
+    }
+    ts_free(d);
+}
+
+static void lane_median_done_f64(struct qry_lane *l, const struct qry_agg *agg, double *out)
+{
+    (void)agg;
+    double *v = ts_xmalloc(l->n_rows * sizeof *v + 1);
+    for (size_t x = 0; x < l->n; x++) {
+        size_t n = gather_f64(l, x, v);
+        if (n)
+            select_f64(v, n, n / 2);
+        out[x] = n ? v[n / 2] : (double)NAN;
+    }
+    ts_free(v);
+}
+
+static void lane_median_done_i64(struct qry_lane *l, const struct qry_agg *agg, int64_t *out)
+{
+    (void)agg;
+    int64_t *v = ts_xmalloc(l->n_rows * sizeof *v + 1);
+    for (size_t x = 0; x < l->n; x++) {
+        size_t n = gather_i64(l, x, v);
+        if (n)
+            select_i64(v, n, n / 2);
+        out[x] = n ? v[n / 2] : 0;
+    }
+    ts_free(v);
+}
+
+const struct qry_lane_ops qry_lane_median = {pct_open,       lane_pct_f64,         lane_pct_i64,
+                                             lane_pct_merge, lane_median_done_f64, lane_median_done_i64};
+const struct qry_lane_ops qry_lane_pct = {pct_open,       lane_pct_f64,      lane_pct_i64,
+                                          lane_pct_merge, lane_pct_done_f64, lane_pct_done_i64};
+const struct qry_lane_ops qry_lane_pct_compat = {pct_open,       lane_pct_f64,        lane_pct_i64,
+                                                 lane_pct_merge, lane_pct_compat_f64, lane_pct_done_i64};

@@ -1,0 +1,141 @@
+/*
+ * table.c - all aggregators, in the order in which they are listed to users; lanes' memory.
+ */
+#include "query/aggs/agg.h"
+
+#include "base/mem.h"
+#include "query/query.h"
+
+#define ROW(nm, ip, fam, hlp)                                                                                \
+    {                                                                                                        \
+        .name = nm, .interp = QRY_INTERP_##ip, .fold = &qry_fold_##fam, .lane = &qry_lane_##fam, .help = hlp \
+    }
+#define PCT(nm, share, rule, fam, hlp)                                                                       \
+    {                                                                                                        \
+        .name = nm, .interp = QRY_INTERP_LERP, .fold = &qry_fold_##fam, .lane = &qry_lane_##fam, .p = share, \
+        .rank = QRY_RANK_##rule, .help = hlp                                                                 \
+    }
+
+static const struct qry_agg table[] = {
+    ROW("sum", LERP, sum, "Sum of all series."),
+    ROW("min", LERP, min, "Smallest value."),
+    ROW("max", LERP, max, "Largest value."),
+    ROW("avg", LERP, avg, "Sum divided by the number of values."),
+    {.name = "none", .interp = QRY_INTERP_ZIM, .help = "Series stay apart."},
+    ROW("median", LERP, median, "The upper middle value."),
+    ROW("mult", LERP, mult, "Product."),
+    ROW("dev", LERP, dev, "Population standard deviation."),
+    ROW("diff", LERP, diff, "Last value minus the first."),
+    ROW("count", ZIM, count, "Number of values (in a group: of series alive)."),
+    ROW("zimsum", ZIM, sum, "Sum; a series without a point counts 0."),
+    ROW("mimmin", MAX, min, "Smallest value; a series without a point does not count."),
+    ROW("mimmax", MIN, max, "Largest value; a series without a point does not count."),
+    ROW("first", ZIM, first, "First value."),
+    ROW("last", ZIM, last, "Last value."),
+    ROW("pfsum", PREV, sum, "Sum; a series without a point counts its last value."),
+    ROW("squareSum", ZIM, square, "Sum of squares."),
+    PCT("p50", .5, LEGACY, pct, "50th percentile."),
+    PCT("p75", .75, LEGACY, pct, "75th percentile."),
+    PCT("p90", .9, LEGACY, pct, "90th percentile."),
+    PCT("p95", .95, LEGACY, pct, "95th percentile."),
+    PCT("p99", .99, LEGACY, pct, "99th percentile."),
+    PCT("p999", .999, LEGACY, pct, "99.9th percentile."),
+    PCT("ep50r3", .5, R3, pct, "50th percentile, estimated by rule R-3."),
+    PCT("ep75r3", .75, R3, pct, "75th percentile, estimated by rule R-3."),
+    PCT("ep90r3", .9, R3, pct, "90th percentile, estimated by rule R-3."),
+    PCT("ep95r3", .95, R3, pct, "95th percentile, estimated by rule R-3."),
+    PCT("ep99r3", .99, R3, pct, "99th percentile, estimated by rule R-3."),
+    PCT("ep999r3", .999, R3, pct, "99.9th percentile, estimated by rule R-3."),
+    PCT("ep50r7", .5, R7, pct, "50th percentile, estimated by rule R-7."),
+    PCT("ep75r7", .75, R7, pct, "75th percentile, estimated by rule R-7."),
+    PCT("ep90r7", .9, R7, pct, "90th percentile, estimated by rule R-7."),
+    PCT("ep95r7", .95, R7, pct, "95th percentile, estimated by rule R-7."),
+    PCT("ep99r7", .99, R7, pct, "99th percentile, estimated by rule R-7."),
+    PCT("ep999r7", .999, R7, pct, "99.9th percentile, estimated by rule R-7."),
+    {.name = NULL},
+};
+
+/* Names whose rule OpenTSDB drops as soon as doubles are involved. */
+static const struct qry_agg compat_table[] = {
+    PCT("ep50r3", .5, R3, pct_compat, "50th percentile, estimated by rule R-3."),
+    PCT("ep75r3", .75, R3, pct_compat, "75th percentile, estimated by rule R-3."),
+    PCT("ep90r3", .9, R3, pct_compat, "90th percentile, estimated by rule R-3."),
+    PCT("ep95r3", .95, R3, pct_compat, "95th percentile, estimated by rule R-3."),
+    PCT("ep99r3", .99, R3, pct_compat, "99th percentile, estimated by rule R-3."),
+    PCT("ep999r3", .999, R3, pct_compat, "99.9th percentile, estimated by rule R-3."),
+    PCT("ep50r7", .5, R7, pct_compat, "50th percentile, estimated by rule R-7."),
+    PCT("ep75r7", .75, R7, pct_compat, "75th percentile, estimated by rule R-7."),
+    PCT("ep90r7", .9, R7, pct_compat, "90th percentile, estimated by rule R-7."),
+    PCT("ep95r7", .95, R7, pct_compat, "95th percentile, estimated by rule R-7."),
+    PCT("ep99r7", .99, R7, pct_compat, "99th percentile, estimated by rule R-7."),
+    PCT("ep999r7", .999, R7, pct_compat, "99.9th percentile, estimated by rule R-7."),
+    {.name = NULL},
+};
+
+static const struct qry_agg *find_in(const struct qry_agg *rows, struct ts_slice name)
+{
+    for (; rows->name; rows++)
+        if (ts_slice_is(name, rows->name))
+            return rows;
+    return NULL;
+}
+
+const struct qry_agg *qry_agg_find(struct ts_slice name, bool compat)
+{
+    const struct qry_agg *row = compat ? find_in(compat_table, name) : NULL;
+    return row ? row : find_in(table, name);
+}
+
+const struct qry_agg *qry_agg_table(void)
+{
+    return table;
+}
+
+bool qry_agg_is_none(const struct qry_agg *agg)
+{
+    return !agg->fold;
+}
+
+const char *const *qry_agg_names(void)
+{
+    /* written out: a list made at run time would need a lock */
+    static const char *const names[] = {
+        "sum",    "min",     "max",    "avg",    "none",   "median", "mult",   "dev",       "diff",
+        "count",  "zimsum",  "mimmin", "mimmax", "first",  "last",   "pfsum",  "squareSum", "p50",
+        "p75",    "p90",     "p95",    "p99",    "p999",   "ep50r3", "ep75r3", "ep90r3",    "ep95r3",
+        "ep99r3", "ep999r3", "ep50r7", "ep75r7", "ep90r7", "ep95r7", "ep99r7", "ep999r7",   NULL,
+    };
+    _Static_assert(sizeof names / sizeof names[0] == sizeof table / sizeof table[0], "one name a row");
+    return names;
+}
+
+void qry_lane_open(struct qry_lane *l, const struct qry_agg *agg, size_t n, bool is_int)
+{
+    *l = (struct qry_lane){.ops = agg->lane, .n = n, .is_int = is_int};
+    l->ops->open(l);
+}
+
+void qry_lane_close(struct qry_lane *l)
+{
+    for (size_t k = 0; l->xs && k < l->n; k++)
+        ts_xsum_release(&l->xs[k]);
+    for (size_t r = 0; r < l->n_rows; r++)
+        ts_free(l->rows[r].v);
+    ts_free(l->xs);
+    ts_free(l->d);
+    ts_free(l->d2);
+    ts_free(l->i);
+    ts_free(l->i2);
+    ts_free(l->cnt);
+    ts_free(l->r1);
+    ts_free(l->r2);
+    ts_free(l->rows);
+    *l = (struct qry_lane){0};
+}
+
+size_t qry_lane_bytes(const struct qry_agg *agg, size_t n, size_t n_rows)
+{
+    bool keeps =
+        agg->lane == &qry_lane_pct || agg->lane == &qry_lane_pct_compat || agg->lane == &qry_lane_median;
+    return keeps ? n * n_rows * 8 : n * 40;
+}

@@ -1,0 +1,71 @@
+/*
+ * breakdown.h - what totals can be broken down by: a row of the table cuts time into cells, or names a tag.
+ *
+ * A time breakdown cuts a range into stretches; each stretch belongs to a cell. Days are cells of one date,
+ * however the clock was changed; hours are cells of one date and hour, and the second run of an hour that
+ * comes twice is a cell of its own.
+ *
+ * Threads    any; cells are constant once made
+ */
+#ifndef QUERY_BREAKDOWNS_BREAKDOWN_H
+#define QUERY_BREAKDOWNS_BREAKDOWN_H
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/time.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct qry_spec;
+
+/* One cell of time. */
+struct qry_cell {
+    int64_t start_ms;  /* where its first stretch begins, not cut to the range asked for */
+    int64_t local_ms;  /* its date and hour in the zone, as if that were UTC */
+    int64_t offset_ms; /* zone's offset there */
+    bool repeated;     /* the same date and hour were there before */
+};
+/* A stretch of time inside a cell; ends where the next one begins. */
+struct qry_stretch {
+    int64_t start_ms;
+    uint32_t cell;
+};
+struct qry_cells {
+    struct qry_cell *cell; /* [n] by time; owned */
+    size_t n, cap;
+    struct qry_stretch *stretch; /* [n_stretches] by time; the last one ends at end_ms; owned */
+    size_t n_stretches, cap_stretches;
+    int64_t end_ms;
+};
+void qry_cells_release(struct qry_cells *c);
+/** Stretch that holds t, at or after number from (t is inside the range). O(log n), O(1) when near. */
+size_t qry_cells_find(const struct qry_cells *c, size_t from, int64_t t_ms);
+/** End of stretch i. */
+static inline int64_t qry_stretch_end(const struct qry_cells *c, size_t i)
+{
+    return i + 1 < c->n_stretches ? c->stretch[i + 1].start_ms : c->end_ms;
+}
+
+struct qry_breakdown {
+    const char *name; /* "day"; NULL name: any tag key */
+    /* Take a key of --by into the spec. */
+    int (*add)(struct ts_slice key, struct qry_spec *spec, struct ts_error *err);
+    /* Time only: cells that meet from <= t < to (not empty). TS_ELIMIT. */
+    int (*cut)(const struct ts_tz *tz, int64_t from_ms, int64_t to_ms, struct qry_cells *out,
+               struct ts_error *err);
+    const char *help; /* one sentence */
+};
+/** All rows; the last one is the one for tags. */
+const struct qry_breakdown *const *qry_breakdown_table(void);
+/** Take a key into a spec; TS_EINVAL when it is there already. */
+int qry_breakdown_add(struct ts_slice key, struct qry_spec *spec, struct ts_error *err);
+/** Cells of a spec's time breakdown; one cell over all if there is none. */
+int qry_breakdown_cut(const struct qry_spec *spec, int64_t from_ms, int64_t to_ms, struct qry_cells *out,
+                      struct ts_error *err);
+
+#define QRY_MAX_CELLS (1 << 24) /* cells of time in one answer: 1,900 years of hours */
+
+extern const struct qry_breakdown qry_breakdown_day, qry_breakdown_hour, qry_breakdown_tag;
+
+#endif

@@ -1,0 +1,180 @@
+/*
+ * calendar.c - day and hour: cells by the clock of a zone.
+ *
+ * Within a stretch of constant offset local time is a plain shift; at a change of the clock a new stretch
+ * begins. Forward changes inside an hour go on with the same cell; after a backward change hours that come
+ * again are cells of their own, and dates go back to the cell they had.
+ */
+#include "query/breakdowns/breakdown.h"
+
+#include "query/query.h"
+
+#include <string.h>
+
+#define LOOK_BACK 3 /* cells of days that a change of the clock can go back to */
+
+void qry_cells_release(struct qry_cells *c)
+{
+    ts_free(c->cell);
+    ts_free(c->stretch);
+    *c = (struct qry_cells){0};
+}
+
+size_t qry_cells_find(const struct qry_cells *c, size_t from, int64_t t_ms)
+{
+    size_t lo = from, hi = c->n_stretches, step = 1;
+    /* invariant: stretch[lo] begins at or before t */
+    while (lo + step < hi && c->stretch[lo + step].start_ms <= t_ms) {
+        lo += step;
+        step *= 2;
+    }
+    if (lo + step < hi)
+        hi = lo + step;
+    while (hi - lo > 1) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (c->stretch[mid].start_ms <= t_ms)
+            lo = mid;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+static int too_many(struct ts_error *err)
+{
+    return ts_error_set(err, TS_ELIMIT,
+                        "The totals have more than %d cells of time; decrease your time range",
+                        QRY_MAX_CELLS);
+}
+
+static uint32_t new_cell(struct qry_cells *c, struct qry_cell cell)
+{
+    if (c->n == c->cap) {
+        c->cap = c->cap ? c->cap * 2 : 64;
+        c->cell = ts_xrealloc(c->cell, c->cap * sizeof *c->cell);
+    }
+    c->cell[c->n] = cell;
+    return (uint32_t)c->n++;
+}
+
+static void new_stretch(struct qry_cells *c, int64_t start_ms, uint32_t cell)
+{
+    if (c->n_stretches == c->cap_stretches) {
+        c->cap_stretches = c->cap_stretches ? c->cap_stretches * 2 : 64;
+        c->stretch = ts_xrealloc(c->stretch, c->cap_stretches * sizeof *c->stretch);
+    }
+    c->stretch[c->n_stretches++] = (struct qry_stretch){start_ms, cell};
+}
+
+/* The cell of a day that is there already, or SIZE_MAX. */
+static size_t known_day(const struct qry_cells *c, int64_t local_ms)
+{
+    for (size_t back = 1; back <= LOOK_BACK && back <= c->n; back++)
+        if (c->cell[c->n - back].local_ms == local_ms)
+            return c->n - back;
+    return SIZE_MAX;
+}
+
+/* One local day or hour within a span of constant offset. before: offset until the span began. */
+static void add_local(struct qry_cells *c, int64_t unit_ms, int64_t local_ms, int64_t start_ms,
+                      int64_t offset_ms, int64_t span_from_ms, int64_t before_ms)
+{
+    size_t known = known_day(c, local_ms);
+    bool forward = offset_ms >= before_ms;
+    if (known != SIZE_MAX && (unit_ms == TS_DAY_MS || forward)) {
+        new_stretch(c, start_ms, (uint32_t)known);
+        return;
+    }
+    /* it came before the span began, if the clock then showed this hour or a later one */
+    bool again = unit_ms != TS_DAY_MS && !forward && span_from_ms != INT64_MIN &&
+                 local_ms <= ts_floor_div(span_from_ms - 1 + before_ms, unit_ms) * unit_ms;
+    new_stretch(c, start_ms, new_cell(c, (struct qry_cell){start_ms, local_ms, offset_ms, again}));
+}
+
+static int cut_local(const struct ts_tz *tz, int64_t unit_ms, int64_t from_ms, int64_t to_ms,
+                     struct qry_cells *out, struct ts_error *err)
+{
+    *out = (struct qry_cells){.end_ms = to_ms};
+    /* begin two units early, so that dates and hours cut by a change of the clock are seen whole */
+    int64_t t = from_ms - 2 * unit_ms;
+    if ((to_ms - t) / unit_ms > QRY_MAX_CELLS)
+        return too_many(err);
+    while (t < to_ms) {
+        int64_t span_from, span_to;
+        int64_t offset = ts_tz_span(tz, t, &span_from, &span_to);
+        int64_t before = span_from == INT64_MIN ? offset : ts_tz_offset_ms(tz, span_from - 1);
+        int64_t end = span_to < to_ms ? span_to : to_ms;
+        int64_t local = ts_floor_div(t + offset, unit_ms) * unit_ms;
+        for (; local - offset < end; local += unit_ms) {
+            int64_t start = local - offset;
+            if (start < span_from)
+                start = span_from;
+            add_local(out, unit_ms, local, start, offset, span_from, before);
+        }
+        t = span_to > t ? span_to : end;
+    }
+    return 0;
+}
+
+/* Leave out cells that end before the range begins. */
+static void drop_early(struct qry_cells *c, int64_t from_ms)
+{
+    size_t first = qry_cells_find(c, 0, from_ms);
+    uint32_t lowest = c->stretch[first].cell;
+    for (size_t i = first; i < c->n_stretches; i++)
+        lowest = c->stretch[i].cell < lowest ? c->stretch[i].cell : lowest;
+    c->n_stretches -= first;
+    memmove(c->stretch, c->stretch + first, c->n_stretches * sizeof *c->stretch);
+    c->n -= lowest;
+    memmove(c->cell, c->cell + lowest, c->n * sizeof *c->cell);
+    for (size_t i = 0; i < c->n_stretches; i++)
+        c->stretch[i].cell -= lowest;
+}
+
+static int cut_unit(const struct ts_tz *tz, int64_t unit_ms, int64_t from_ms, int64_t to_ms,
+                    struct qry_cells *out, struct ts_error *err)
+{
+    int rc = cut_local(tz, unit_ms, from_ms, to_ms, out, err);
+    if (rc < 0)
+        qry_cells_release(out);
+    else
+        drop_early(out, from_ms);
+    return rc;
+}
+
+static int cut_days(const struct ts_tz *tz, int64_t from_ms, int64_t to_ms, struct qry_cells *out,
+                    struct ts_error *err)
+{
+    return cut_unit(tz, TS_DAY_MS, from_ms, to_ms, out, err);
+}
+
+static int cut_hours(const struct ts_tz *tz, int64_t from_ms, int64_t to_ms, struct qry_cells *out,
+                     struct ts_error *err)
+{
+    return cut_unit(tz, TS_HOUR_MS, from_ms, to_ms, out, err);
+}
+
+static int add_once(bool *flag, const char *name, struct ts_error *err)
+{
+    if (*flag)
+        return ts_error_set(err, TS_EINVAL, "Invalid breakdown, %s stands twice", name);
+    *flag = true;
+    return 0;
+}
+
+static int add_day(struct ts_slice key, struct qry_spec *spec, struct ts_error *err)
+{
+    (void)key;
+    return add_once(&spec->by_day, "day", err);
+}
+
+static int add_hour(struct ts_slice key, struct qry_spec *spec, struct ts_error *err)
+{
+    (void)key;
+    return add_once(&spec->by_hour, "hour", err);
+}
+
+const struct qry_breakdown qry_breakdown_day = {
+    .name = "day", .add = add_day, .cut = cut_days, .help = "Each date of the zone, of 23 to 25 hours."};
+const struct qry_breakdown qry_breakdown_hour = {
+    .name = "hour", .add = add_hour, .cut = cut_hours, .help = "Each hour of each date of the zone."};

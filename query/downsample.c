@@ -1,0 +1,270 @@
+/*
+ * downsample.c - rows into buckets, one open bucket at a time.
+ *
+ * Cost       a row costs a border search and one call a bucket; points go through the aggregator's array
+ * loops
+ */
+#include "query/downsample.h"
+
+#include "base/mem.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Does the zone's calendar have to be asked for each border? Hours and less are of equal length. */
+static bool uneven(const struct qry_downsample *ds)
+{
+    return ds->calendar && ds->unit >= TS_UNIT_D;
+}
+
+static int calendar_edges(const struct qry_downsample *ds, const struct ts_tz *tz, int64_t from_ms,
+                          int64_t to_ms, struct ts_arena *arena, struct qry_grid *g, struct ts_error *err)
+{
+    int64_t first = ts_calendar_floor(tz, from_ms, ds->n, ds->unit);
+    if (first < from_ms)
+        first = ts_calendar_next(tz, first, ds->n, ds->unit);
+    size_t n = 0;
+    int64_t t = first;
+    while (t < to_ms && n <= QRY_MAX_DENSE_BUCKETS) {
+        int64_t next = ts_calendar_next(tz, t, ds->n, ds->unit);
+        n++;
+        if (next <= t)
+            break;
+        t = next;
+    }
+    if (n > QRY_MAX_DENSE_BUCKETS)
+        return ts_error_set(err, TS_ELIMIT, "The query has more than %d calendar buckets; make it shorter",
+                            QRY_MAX_DENSE_BUCKETS);
+    int64_t *edges = ts_arena_alloc(arena, (n + 1) * sizeof *edges);
+    edges[0] = first;
+    for (size_t k = 0; k < n; k++)
+        edges[k + 1] = ts_calendar_next(tz, edges[k], ds->n, ds->unit);
+    g->n = n;
+    g->first_ms = first;
+    g->edges = edges;
+    g->dense = true;
+    return 0;
+}
+
+int qry_grid_make(const struct qry_downsample *ds, const struct ts_tz *tz, int64_t start_ms, int64_t end_ms,
+                  int64_t from_ms, int64_t to_ms, struct ts_arena *arena, struct qry_grid *out,
+                  struct ts_error *err)
+{
+    *out = (struct qry_grid){.all = ds->all, .fill = ds->fill};
+    if (ds->all) {
+        int64_t *edges = ts_arena_alloc(arena, 2 * sizeof *edges);
+        edges[0] = out->first_ms = start_ms;
+        edges[1] = end_ms;
+        out->edges = edges;
+        out->n = 1;
+        out->dense = true;
+        return 0;
+    }
+    if (from_ms >= to_ms) {
+        out->step_ms = ds->interval_ms;
+        out->first_ms = from_ms;
+        return 0;
+    }
+    if (uneven(ds))
+        return calendar_edges(ds, tz, from_ms, to_ms, arena, out, err);
+    int64_t step = ds->interval_ms;
+    int64_t first = ds->calendar ? ts_calendar_floor(tz, from_ms, ds->n, ds->unit)
+                                 : from_ms - ts_floor_mod(from_ms, step);
+    if (first < from_ms)
+        first += step;
+    uint64_t n =
+        first < to_ms ? ((uint64_t)to_ms - (uint64_t)first + (uint64_t)step - 1) / (uint64_t)step : 0;
+    out->first_ms = first;
+    out->step_ms = step;
+    out->n = n;
+    if (ds->fill != QRY_FILL_NONE && n > QRY_MAX_BUCKETS)
+        return ts_error_set(
+            err, TS_ELIMIT,
+            "The query fills %llu buckets, more than %d; make it shorter or its buckets longer",
+            (unsigned long long)n, QRY_MAX_BUCKETS);
+    out->dense = n <= QRY_MAX_DENSE_BUCKETS;
+    if (out->dense) {
+        int64_t *edges = ts_arena_alloc(arena, (n + 1) * sizeof *edges);
+        for (size_t k = 0; k <= n; k++)
+            edges[k] = first + (int64_t)k * step;
+        out->edges = edges;
+    }
+    return 0;
+}
+
+size_t qry_grid_find(const struct qry_grid *g, int64_t t_ms)
+{
+    if (g->step_ms)
+        return (size_t)((t_ms - g->first_ms) / g->step_ms);
+    size_t lo = 0, hi = g->n; /* edges[lo] <= t < edges[hi] */
+    while (hi - lo > 1) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (g->edges[mid] <= t_ms)
+            lo = mid;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+void qry_grid_whole_hours(const struct qry_grid *g, int32_t hour0, size_t n_hours, uint8_t *bits)
+{
+    memset(bits, 0, n_hours);
+    if (!g->n || (g->step_ms && g->step_ms < TS_HOUR_MS))
+        return;
+    int64_t end = qry_grid_start(g, g->n);
+    for (size_t h = 0; h < n_hours; h++) {
+        int64_t t = ((int64_t)hour0 + (int64_t)h) * TS_HOUR_MS;
+        if (t < g->first_ms || t >= end)
+            continue;
+        bits[h] = t + TS_HOUR_MS <= qry_grid_start(g, qry_grid_find(g, t) + 1);
+    }
+}
+
+void qry_down_init(struct qry_down *d, const struct qry_grid *grid, const struct qry_agg *fn)
+{
+    *d = (struct qry_down){.grid = grid, .fn = fn, .feed = {.ops = fn->fold}};
+    d->state = ts_xaligned(fn->fold->state_bytes);
+    memset(d->state, 0, fn->fold->state_bytes);
+}
+
+void qry_down_release(struct qry_down *d)
+{
+    if (d->state && d->fn->fold->reset)
+        d->fn->fold->reset(d->state);
+    ts_free(d->state);
+    ts_free(d->bucket);
+    ts_free(d->v);
+    qry_feed_release(&d->feed);
+    *d = (struct qry_down){0};
+}
+
+static void clear_state(struct qry_down *d)
+{
+    if (d->fn->fold->reset)
+        d->fn->fold->reset(d->state);
+    else
+        memset(d->state, 0, d->fn->fold->state_bytes);
+}
+
+void qry_down_begin(struct qry_down *d)
+{
+    clear_state(d);
+    d->open = false;
+    d->cur = 0;
+    d->n = 0;
+}
+
+static bool more_room(struct qry_down *d, size_t n)
+{
+    if (n <= d->cap)
+        return true;
+    size_t cap = d->cap ? d->cap : 256;
+    while (cap < n)
+        cap *= 2;
+    size_t *bucket = ts_try_realloc(d->bucket, cap * sizeof *bucket);
+    if (bucket)
+        d->bucket = bucket;
+    double *v = ts_try_realloc(d->v, cap * sizeof *v);
+    if (v)
+        d->v = v;
+    if (bucket && v)
+        d->cap = cap;
+    d->failed |= !bucket || !v;
+    return !d->failed;
+}
+
+static void close_bucket(struct qry_down *d)
+{
+    if (!d->open)
+        return;
+    d->open = false;
+    struct qry_value out;
+    d->fn->fold->done(d->state, d->fn, &out);
+    clear_state(d);
+    if (!more_room(d, d->n + 1))
+        return;
+    d->bucket[d->n] = d->cur;
+    d->v[d->n++] = qry_value_double(&out);
+}
+
+static void open_bucket(struct qry_down *d, size_t k)
+{
+    if (d->open && d->cur == k)
+        return;
+    close_bucket(d);
+    d->open = true;
+    d->cur = k;
+}
+
+void qry_down_row(struct qry_down *d, const struct sto_row *row)
+{
+    const struct qry_grid *g = d->grid;
+    int64_t base = row->key.hour * TS_HOUR_MS;
+    if (!g->n)
+        return;
+    int64_t last = qry_grid_start(g, g->n);
+    if (row->sum) {
+        struct qry_hour h;
+        qry_feed_hour(row, &h);
+        open_bucket(d, qry_grid_find(g, base));
+        d->fn->fold->add_hour(d->state, &h);
+        return;
+    }
+    qry_feed_row(&d->feed, row);
+    const struct sto_cells *c = row->cells;
+    size_t i = qry_feed_border(&d->feed, 0, g->first_ms - base);
+    size_t n = qry_feed_border(&d->feed, i, last - base);
+    if (i == n)
+        return;
+    size_t k = d->open ? d->cur : 0;
+    int64_t t = base + sto_meta_off(c->meta[i]);
+    if (!d->open || t >= qry_grid_start(g, k + 1))
+        k = qry_grid_find(g, t);
+    d->feed.guess = 0;
+    for (;;) {
+        open_bucket(d, k);
+        size_t e = qry_feed_border(&d->feed, i, qry_grid_start(g, k + 1) - base);
+        e = e < n ? e : n;
+        qry_feed_add(&d->feed, d->state, i, e);
+        i = e;
+        if (i == n)
+            return;
+        t = base + sto_meta_off(c->meta[i]);
+        if (++k < g->n && t >= qry_grid_start(g, k + 1))
+            k = qry_grid_find(g, t);
+    }
+}
+
+/* Every bucket gets a value; a series without a point was never begun to fill. */
+static int fill_buckets(struct qry_down *d)
+{
+    const struct qry_grid *g = d->grid;
+    if (g->fill == QRY_FILL_NONE || g->all || !d->n || d->n == g->n)
+        return 0;
+    if (!more_room(d, g->n))
+        return TS_ENOMEM;
+    double gap = g->fill == QRY_FILL_ZERO ? 0 : (double)NAN;
+    size_t have = d->n;
+    for (size_t k = g->n; k-- > 0;) {
+        bool is = have && d->bucket[have - 1] == k;
+        d->v[k] = is ? d->v[have - 1] : gap;
+        have -= is;
+        d->bucket[k] = k;
+    }
+    d->n = g->n;
+    return 0;
+}
+
+int qry_down_end(struct qry_down *d, struct ts_error *err)
+{
+    close_bucket(d);
+    if (d->failed || fill_buckets(d) < 0) {
+        d->failed = false;
+        return ts_error_set(err, TS_ENOMEM, "no memory for %zu buckets", d->n);
+    }
+    for (size_t k = 0; k < d->n; k++)
+        if (isinf(d->v[k]))
+            return ts_error_set(err, TS_EINVAL, "Got Infinity: a bucket of %s overflows", d->fn->name);
+    return 0;
+}

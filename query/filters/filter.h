@@ -1,0 +1,72 @@
+/*
+ * filter.h - what a tag filter is: a condition on the value of one tag key.
+ *
+ * Every filter, negated or not, wants the key to be there. Filters that name their values (by_values) are
+ * answered by the catalog's sets; the others look at each distinct value once.
+ *
+ * Threads    filters are constant once prepared; a state from open belongs to one thread
+ * Source     protocols-and-queries 4.3; patterns keep OpenTSDB's rules, odd as they are
+ */
+#ifndef QUERY_FILTERS_FILTER_H
+#define QUERY_FILTERS_FILTER_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/mem.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct qry_filter_type;
+
+/* One filter of a sub query; memory lives in the spec's arena. */
+struct qry_filter {
+    const struct qry_filter_type *type;
+    struct ts_slice tagk;    /* tag key */
+    struct ts_slice text;    /* what stands in the parentheses */
+    bool group_by;           /* and one group for each value */
+    bool shorthand;          /* written without a type: host=web* */
+    struct ts_slice *values; /* by_values: the names; iliteral: lower case; wildcard: parts between stars */
+    size_t n_values;
+    bool any;                  /* matches every value without looking */
+    bool open_front, open_end; /* wildcard: began, ended with a star */
+};
+
+struct qry_filter_type {
+    const char *name;
+    bool by_values; /* values are names of tag values: the catalog finds them */
+    bool negate;    /* by_values: matches what is not listed */
+    /* Take f->text apart; text of errors in err. */
+    int (*prepare)(struct qry_filter *f, struct ts_arena *arena, struct ts_error *err);
+    /* Make ready for match; NULL: the filter itself is the state. */
+    int (*open)(const struct qry_filter *f, void **out_state, struct ts_error *err);
+    bool (*match)(void *state, struct ts_slice value);
+    /* Ends what open made; says what went wrong inside match. */
+    int (*close)(void *state, struct ts_error *err);
+    const char *help;    /* one sentence */
+    const char *example; /* as written in a query */
+};
+
+/** Type by name, any case; NULL if there is none. */
+const struct qry_filter_type *qry_filter_find(struct ts_slice name);
+/** All types, sorted by name, ended by NULL. */
+const struct qry_filter_type *const *qry_filter_table(void);
+/** Filter from an expression of a URI: "*", "web01|web02", "web*", "type(text)". TS_EINVAL with OpenTSDB's
+ * texts. */
+int qry_filter_parse(struct ts_slice tagk, struct ts_slice expr, bool group_by, struct ts_arena *arena,
+                     struct qry_filter *out, struct ts_error *err);
+/** Filter of a type by name, from a JSON body. */
+int qry_filter_make(struct ts_slice tagk, struct ts_slice type, struct ts_slice text, bool group_by,
+                    struct ts_arena *arena, struct qry_filter *out, struct ts_error *err);
+
+/** Parts of text between separators, in the arena; at least one. Internal to the folder. */
+struct ts_slice *qry_filter__split(struct ts_slice text, char sep, struct ts_arena *arena, size_t *out_n);
+/** UTF-8 text in lower case, letter by letter; out has room for QRY_FILTER__LOWER_BYTES(n). Returns the
+ * length. */
+size_t qry_filter__lower(struct ts_slice text, char *out);
+#define QRY_FILTER__LOWER_BYTES(n) ((n)*3 + 4)
+
+extern const struct qry_filter_type qry_filter_literal_or, qry_filter_iliteral_or, qry_filter_not_literal_or,
+    qry_filter_not_iliteral_or, qry_filter_wildcard, qry_filter_iwildcard, qry_filter_regexp;
+
+#endif

@@ -1,0 +1,122 @@
+/*
+ * literal.c - literal_or, iliteral_or, not_literal_or, not_iliteral_or: listed values.
+ */
+#include "query/filters/filter.h"
+
+#include <unicode/uchar.h>
+#include <unicode/utf8.h>
+
+#define STACK_VALUE_BYTES 512 /* longest value lowered without the heap */
+
+struct ts_slice *qry_filter__split(struct ts_slice text, char sep, struct ts_arena *arena, size_t *out_n)
+{
+    size_t n = 1;
+    for (size_t i = 0; i < text.n; i++)
+        n += text.p[i] == sep;
+    struct ts_slice *parts = ts_arena_alloc(arena, n * sizeof *parts);
+    size_t from = 0, k = 0;
+    for (size_t i = 0; i <= text.n; i++) {
+        if (i < text.n && text.p[i] != sep)
+            continue;
+        parts[k++] = (struct ts_slice){text.p + from, i - from};
+        from = i + 1;
+    }
+    *out_n = n;
+    return parts;
+}
+
+size_t qry_filter__lower(struct ts_slice text, char *out)
+{
+    int32_t i = 0, n = (int32_t)text.n, o = 0, cap = (int32_t)QRY_FILTER__LOWER_BYTES(text.n);
+    const uint8_t *in = (const uint8_t *)text.p;
+    uint8_t *to = (uint8_t *)out;
+    while (i < n) {
+        int32_t from = i;
+        UChar32 c;
+        U8_NEXT(in, i, n, c);
+        UBool failed = 0;
+        if (c >= 0) {
+            uint32_t low = (uint32_t)u_tolower(c);
+            U8_APPEND(to, o, cap, low, failed);
+        }
+        if (c < 0 || failed)
+            while (from < i)
+                to[o++] = in[from++];
+    }
+    return (size_t)o;
+}
+
+static int literal_prepare(struct qry_filter *f, struct ts_arena *arena, struct ts_error *err)
+{
+    if (!f->text.n)
+        return ts_error_set(err, TS_EINVAL, "Filter cannot be null or empty");
+    struct ts_slice *parts = qry_filter__split(f->text, '|', arena, &f->n_values);
+    size_t n = 0;
+    for (size_t i = 0; i < f->n_values; i++)
+        if (parts[i].n)
+            parts[n++] = parts[i];
+    if (!n)
+        return ts_error_set(err, TS_EINVAL, "Filter cannot be null or empty");
+    f->values = parts;
+    f->n_values = n;
+    return 0;
+}
+
+static int iliteral_prepare(struct qry_filter *f, struct ts_arena *arena, struct ts_error *err)
+{
+    TS_TRY(literal_prepare(f, arena, err));
+    for (size_t i = 0; i < f->n_values; i++) {
+        char *p = ts_arena_alloc(arena, QRY_FILTER__LOWER_BYTES(f->values[i].n));
+        f->values[i] = (struct ts_slice){p, qry_filter__lower(f->values[i], p)};
+    }
+    return 0;
+}
+
+static bool iliteral_listed(const struct qry_filter *f, struct ts_slice value)
+{
+    char stack[QRY_FILTER__LOWER_BYTES(STACK_VALUE_BYTES)], *low = stack;
+    if (value.n > STACK_VALUE_BYTES)
+        low = ts_xmalloc(QRY_FILTER__LOWER_BYTES(value.n));
+    struct ts_slice l = {low, qry_filter__lower(value, low)};
+    bool found = false;
+    for (size_t i = 0; i < f->n_values && !found; i++)
+        found = ts_slice_eq(f->values[i], l);
+    if (low != stack)
+        ts_free(low);
+    return found;
+}
+
+static bool iliteral_match(void *state, struct ts_slice value)
+{
+    return iliteral_listed(state, value);
+}
+static bool not_iliteral_match(void *state, struct ts_slice value)
+{
+    return !iliteral_listed(state, value);
+}
+
+const struct qry_filter_type qry_filter_literal_or = {.name = "literal_or",
+                                                      .by_values = true,
+                                                      .prepare = literal_prepare,
+                                                      .help =
+                                                          "The value is one of those listed; case counts.",
+                                                      .example = "host=literal_or(web01|web02)"};
+const struct qry_filter_type qry_filter_not_literal_or = {
+    .name = "not_literal_or",
+    .by_values = true,
+    .negate = true,
+    .prepare = literal_prepare,
+    .help = "The value is none of those listed; case counts.",
+    .example = "host=not_literal_or(web01|web02)"};
+const struct qry_filter_type qry_filter_iliteral_or = {.name = "iliteral_or",
+                                                       .prepare = iliteral_prepare,
+                                                       .match = iliteral_match,
+                                                       .help =
+                                                           "The value is one of those listed in any case.",
+                                                       .example = "host=iliteral_or(WEB01|web02)"};
+const struct qry_filter_type qry_filter_not_iliteral_or = {
+    .name = "not_iliteral_or",
+    .prepare = iliteral_prepare,
+    .match = not_iliteral_match,
+    .help = "The value is none of those listed in any case.",
+    .example = "host=not_iliteral_or(WEB01)"};

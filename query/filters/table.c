@@ -1,0 +1,56 @@
+/*
+ * table.c - all tag filters, and filters from text.
+ */
+#include "query/filters/filter.h"
+
+#include <strings.h>
+
+static const struct qry_filter_type *const table[] = {
+    &qry_filter_iliteral_or,    &qry_filter_iwildcard, &qry_filter_literal_or, &qry_filter_not_iliteral_or,
+    &qry_filter_not_literal_or, &qry_filter_regexp,    &qry_filter_wildcard,   NULL,
+};
+
+const struct qry_filter_type *const *qry_filter_table(void)
+{
+    return table;
+}
+
+const struct qry_filter_type *qry_filter_find(struct ts_slice name)
+{
+    for (size_t i = 0; table[i]; i++)
+        if (strlen(table[i]->name) == name.n && strncasecmp(table[i]->name, name.p, name.n) == 0)
+            return table[i];
+    return NULL;
+}
+
+int qry_filter_make(struct ts_slice tagk, struct ts_slice type, struct ts_slice text, bool group_by,
+                    struct ts_arena *arena, struct qry_filter *out, struct ts_error *err)
+{
+    *out =
+        (struct qry_filter){.type = qry_filter_find(type), .tagk = tagk, .text = text, .group_by = group_by};
+    if (!tagk.n)
+        return ts_error_set(err, TS_EINVAL, "Tag key cannot be null or empty");
+    if (!out->type)
+        return ts_error_set(err, TS_EINVAL, "Could not find a tag value filter of the type: %.*s",
+                            (int)type.n, type.p);
+    return out->type->prepare(out, arena, err);
+}
+
+int qry_filter_parse(struct ts_slice tagk, struct ts_slice expr, bool group_by, struct ts_arena *arena,
+                     struct qry_filter *out, struct ts_error *err)
+{
+    const char *open = expr.n ? memchr(expr.p, '(', expr.n) : NULL;
+    if (open) {
+        if (expr.p[expr.n - 1] != ')')
+            return ts_error_set(err, TS_EINVAL, "Invalid filter, missing the closing parenthesis: %.*s",
+                                (int)expr.n, expr.p);
+        struct ts_slice type = {expr.p, (size_t)(open - expr.p)};
+        struct ts_slice text = {open + 1, expr.n - type.n - 2};
+        return qry_filter_make(tagk, type, text, group_by, arena, out, err);
+    }
+    bool star = expr.n && memchr(expr.p, '*', expr.n);
+    struct ts_slice type = star ? TS_SLICE_LIT("iwildcard") : TS_SLICE_LIT("literal_or");
+    TS_TRY(qry_filter_make(tagk, type, expr, group_by, arena, out, err));
+    out->shorthand = true;
+    return 0;
+}

@@ -1,0 +1,24 @@
+/*
+ * labels.h - what an output is called: tags that its series share, keys that differ, TSUIDs.
+ *
+ * Source     protocols-and-queries 4.3 ("Members of a group's output")
+ */
+#ifndef QUERY_LABELS_H
+#define QUERY_LABELS_H
+
+#include "query/plan.h"
+
+struct qry_labels {
+    struct sto_tag_text *tags; /* keys with one value in all series that have them, by key id */
+    size_t n_tags;
+    struct ts_slice *agg_tags; /* keys with several values, by key id */
+    size_t n_agg_tags;
+    struct ts_slice *tsuids; /* sorted; only if asked for */
+    size_t n_tsuids;
+    size_t n_series; /* series with data; 0: there is no output */
+};
+/** Labels of a group from its series with data. Memory of the arena; names are the catalog's. */
+void qry_labels_make(const struct sto_catalog *cat, const struct qry_plan *p, const struct qry_group *g,
+                     bool tsuids, struct ts_arena *arena, struct qry_labels *out);
+
+#endif

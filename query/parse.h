@@ -1,0 +1,38 @@
+/*
+ * parse.h - pieces of query text that URI, JSON and words share.
+ *
+ * Every function fails with TS_EINVAL or TS_EPARSE and OpenTSDB's text where it has one.
+ * Source     protocols-and-queries section 3
+ */
+#ifndef QUERY_PARSE_H
+#define QUERY_PARSE_H
+
+#include "query/filters/filter.h"
+#include "query/query.h"
+
+#define QRY_MAX_SUBS 1000 /* sub queries of one query */
+
+/** Aggregator by name: "No such aggregation function: X". */
+int qry_parse_agg(struct ts_slice name, bool compat, const struct qry_agg **out, struct ts_error *err);
+/** "1h-avg-nan", "0all-sum", "1dc-sum". */
+int qry_parse_downsample(struct ts_slice s, bool compat, struct qry_downsample *out, struct ts_error *err);
+/** "rate", "rate{counter,100,5}". */
+int qry_parse_rate(struct ts_slice s, struct qry_rate *out, struct ts_error *err);
+/** The value of m: "sum:1h-avg:rate:cpu{host=*}{dc=lga}". */
+int qry_parse_m(struct ts_slice m, bool compat, struct ts_arena *arena, struct qry_sub *out,
+                struct ts_error *err);
+/** The value of tsuid: "sum:1h-avg:000001000001000001,...". */
+int qry_parse_tsuid(struct ts_slice m, bool compat, struct ts_arena *arena, struct qry_sub *out,
+                    struct ts_error *err);
+
+/* Times and options as texts, before they are checked together. */
+struct qry_spec_text {
+    struct ts_slice start, end, tz; /* p == NULL: not given */
+    struct ts_slice by, fill;       /* ours; p == NULL: not given */
+    bool json;                      /* some texts of errors differ */
+};
+/** Fill what is common to all forms and check the whole: zone, times, totals. out->subs is there already. */
+int qry_spec_finish(const struct qry_spec_text *text, int64_t now_ms, struct ts_arena *arena,
+                    struct qry_spec *out, struct ts_error *err);
+
+#endif

@@ -1,0 +1,264 @@
+/*
+ * parse_json.c - the body of POST /api/query into a spec.
+ */
+#include "query/parse.h"
+
+#include "base/json.h"
+#include "query/aggs/agg.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* What the parts of the body share. */
+struct body {
+    bool compat;
+    bool calendar; /* useCalendar: all intervals are the zone's */
+    struct ts_arena *arena;
+    struct ts_error *err;
+};
+
+static int bad_json(struct body *b)
+{
+    return ts_error_set(b->err, TS_EINVAL, "Unable to parse the given JSON");
+}
+
+/* A string or number as text in the arena; {NULL,0} for null or nothing. */
+static struct ts_slice text_of(struct body *b, const json_t *v)
+{
+    char num[64];
+    int n;
+    if (json_is_string(v))
+        return (struct ts_slice){ts_arena_strndup(b->arena, json_string_value(v), json_string_length(v)),
+                                 json_string_length(v)};
+    if (json_is_integer(v))
+        n = snprintf(num, sizeof num, "%" JSON_INTEGER_FORMAT, json_integer_value(v));
+    else if (json_is_real(v))
+        n = snprintf(num, sizeof num, "%.3f", json_real_value(v));
+    else
+        return (struct ts_slice){NULL, 0};
+    return (struct ts_slice){ts_arena_strndup(b->arena, num, (size_t)n), (size_t)n};
+}
+
+static bool is_true(const json_t *v)
+{
+    return json_is_true(v) || (json_is_string(v) && strcasecmp(json_string_value(v), "true") == 0);
+}
+
+static int parse_rate_options(struct body *b, const json_t *o, struct qry_rate *out)
+{
+    const char *key;
+    json_t *v;
+    if (json_is_null(o))
+        return 0;
+    if (!json_is_object(o))
+        return bad_json(b);
+    json_object_foreach((json_t *)(uintptr_t)o, key, v)
+    {
+        struct ts_slice t = text_of(b, v);
+        if (strcmp(key, "counter") == 0)
+            out->counter = is_true(v);
+        else if (strcmp(key, "dropResets") == 0)
+            out->drop_resets = is_true(v);
+        else if (strcmp(key, "counterMax") != 0 && strcmp(key, "resetValue") != 0)
+            return bad_json(b);
+        else if (ts_num_parse_int(t, key[0] == 'c' ? &out->counter_max : &out->reset_value, NULL) < 0)
+            return bad_json(b);
+    }
+    return 0;
+}
+
+/* {"host":"web*"}: as the first braces of a URI. */
+static int parse_tags(struct body *b, const json_t *o, struct qry_sub *out)
+{
+    const char *key;
+    json_t *v;
+    if (json_is_null(o))
+        return 0;
+    if (!json_is_object(o))
+        return bad_json(b);
+    struct qry_filter *f = ts_arena_zalloc(b->arena, (json_object_size(o) + 1) * sizeof *f);
+    out->n_filters = 0;
+    json_object_foreach((json_t *)(uintptr_t)o, key, v)
+    {
+        struct ts_slice k = {ts_arena_strndup(b->arena, key, strlen(key)), strlen(key)};
+        TS_TRY(qry_filter_parse(k, text_of(b, v), true, b->arena, &f[out->n_filters], b->err));
+        out->n_filters++;
+    }
+    out->filters = f;
+    return 0;
+}
+
+static int parse_filters(struct body *b, const json_t *a, struct qry_sub *out)
+{
+    size_t i;
+    json_t *v;
+    if (json_is_null(a))
+        return 0;
+    if (!json_is_array(a))
+        return bad_json(b);
+    struct qry_filter *f = ts_arena_zalloc(b->arena, (json_array_size(a) + 1) * sizeof *f);
+    out->n_filters = 0;
+    json_array_foreach(a, i, v)
+    {
+        if (!json_is_object(v))
+            return bad_json(b);
+        bool group_by = is_true(json_object_get(v, "groupBy")) || is_true(json_object_get(v, "group_by"));
+        struct ts_slice type = text_of(b, json_object_get(v, "type"));
+        TS_TRY(qry_filter_make(text_of(b, json_object_get(v, "tagk")), type.p ? type : TS_SLICE_LIT(""),
+                               text_of(b, json_object_get(v, "filter")), group_by, b->arena, &f[i], b->err));
+        out->n_filters++;
+    }
+    out->filters = f;
+    return 0;
+}
+
+static int parse_tsuids(struct body *b, const json_t *a, struct qry_sub *out)
+{
+    size_t i;
+    json_t *v;
+    if (!json_is_array(a))
+        return json_is_null(a) ? 0 : bad_json(b);
+    out->tsuids = ts_arena_alloc(b->arena, (json_array_size(a) + 1) * sizeof *out->tsuids);
+    json_array_foreach(a, i, v)
+    {
+        out->tsuids[i] = text_of(b, v);
+        if (!out->tsuids[i].n)
+            return bad_json(b);
+    }
+    out->n_tsuids = json_array_size(a);
+    return 0;
+}
+
+static int parse_one(struct body *b, const char *key, json_t *v, struct qry_sub *out,
+                     struct ts_slice *downsample)
+{
+    if (strcmp(key, "metric") == 0)
+        out->metric = text_of(b, v);
+    else if (strcmp(key, "tsuids") == 0)
+        return parse_tsuids(b, v, out);
+    else if (strcmp(key, "downsample") == 0)
+        *downsample = text_of(b, v);
+    else if (strcmp(key, "rate") == 0)
+        out->rate.on = is_true(v);
+    else if (strcmp(key, "rateOptions") == 0)
+        return parse_rate_options(b, v, &out->rate);
+    else if (strcmp(key, "tags") == 0)
+        return parse_tags(b, v, out); /* of tags and filters the later one counts */
+    else if (strcmp(key, "filters") == 0)
+        return parse_filters(b, v, out);
+    else if (strcmp(key, "explicitTags") == 0)
+        out->explicit_tags = is_true(v);
+    else if ((strcmp(key, "percentiles") == 0 && json_array_size(v)) ||
+             (strcmp(key, "showHistogramBuckets") == 0 && is_true(v)))
+        return ts_error_set(b->err, TS_EINVAL, "Histogram queries are not supported");
+    return 0;
+}
+
+static int parse_sub(struct body *b, json_t *o, struct qry_sub *out)
+{
+    const char *key;
+    json_t *v;
+    struct ts_slice downsample = {0};
+    *out = (struct qry_sub){.rate = {.counter_max = INT64_MAX}};
+    if (!json_is_object(o))
+        return bad_json(b);
+    json_object_foreach(o, key, v) TS_TRY(parse_one(b, key, v, out, &downsample));
+    struct ts_slice agg = text_of(b, json_object_get(o, "aggregator"));
+    if (!agg.n)
+        return ts_error_set(b->err, TS_EINVAL, "Missing the aggregation function");
+    TS_TRY(qry_parse_agg(agg, b->compat, &out->agg, b->err));
+    out->none = qry_agg_is_none(out->agg);
+    if (!out->metric.n && !out->n_tsuids)
+        return ts_error_set(b->err, TS_EINVAL, "Missing the metric or tsuids, provide at least one");
+    if (downsample.n)
+        TS_TRY(qry_parse_downsample(downsample, b->compat, &out->downsample, b->err));
+    if (b->calendar && out->downsample.on && !out->downsample.all)
+        out->downsample.calendar = true;
+    return 0;
+}
+
+static int parse_queries(struct body *b, json_t *a, struct qry_spec *out)
+{
+    size_t i;
+    json_t *v;
+    if (!json_is_array(a))
+        return a && !json_is_null(a) ? bad_json(b) : ts_error_set(b->err, TS_EINVAL, "Missing queries");
+    if (json_array_size(a) > QRY_MAX_SUBS)
+        return ts_error_set(b->err, TS_EINVAL, "Too many sub queries, at most %d", QRY_MAX_SUBS);
+    out->subs = ts_arena_zalloc(b->arena, (json_array_size(a) + 1) * sizeof *out->subs);
+    json_array_foreach(a, i, v)
+    {
+        size_t k = 0;
+        while (k < i && !json_equal(json_array_get(a, k), v))
+            k++;
+        if (k < i)
+            continue; /* a repetition */
+        TS_TRY(parse_sub(b, v, &out->subs[out->n_subs]));
+        out->n_subs++;
+    }
+    return 0;
+}
+
+/* "by":"day,domain" or ["day","domain"]. */
+static struct ts_slice by_of(struct body *b, const json_t *v)
+{
+    if (!json_is_array(v))
+        return text_of(b, v);
+    struct ts_buf buf;
+    size_t i;
+    json_t *key;
+    ts_buf_init(&buf, 0);
+    json_array_foreach(v, i, key)
+    {
+        if (i)
+            ts_buf_char(&buf, ',');
+        ts_buf_slice(&buf, text_of(b, key));
+    }
+    struct ts_slice by = {ts_arena_strndup(b->arena, buf.n ? buf.p : "", buf.n), buf.n};
+    ts_buf_release(&buf);
+    return by;
+}
+
+static int parse_root(struct body *b, json_t *root, int64_t now_ms, struct qry_spec *out)
+{
+    if (!json_is_object(root))
+        return bad_json(b);
+    struct qry_spec_text text = {.start = text_of(b, json_object_get(root, "start")),
+                                 .end = text_of(b, json_object_get(root, "end")),
+                                 .tz = text_of(b, json_object_get(root, "timezone")),
+                                 .by = by_of(b, json_object_get(root, "by")),
+                                 .fill = text_of(b, json_object_get(root, "fill")),
+                                 .json = true};
+    if (text.by.p && !text.tz.p)
+        text.tz = text_of(b, json_object_get(root, "tz"));
+    out->ms = is_true(json_object_get(root, "msResolution")) ||
+              (!b->compat && is_true(json_object_get(root, "ms")));
+    out->show_tsuids = is_true(json_object_get(root, "showTSUIDs"));
+    out->show_query = is_true(json_object_get(root, "showQuery"));
+    out->show_stats = is_true(json_object_get(root, "showStats"));
+    out->show_summary = is_true(json_object_get(root, "showSummary"));
+    out->no_annotations = is_true(json_object_get(root, "noAnnotations"));
+    out->global_annotations = is_true(json_object_get(root, "globalAnnotations"));
+    out->del = is_true(json_object_get(root, "delete"));
+    b->calendar = is_true(json_object_get(root, "useCalendar"));
+    if (!text.start.n)
+        return ts_error_set(b->err, TS_EINVAL, "Missing start time");
+    TS_TRY(parse_queries(b, json_object_get(root, "queries"), out));
+    return qry_spec_finish(&text, now_ms, b->arena, out, b->err);
+}
+
+int qry_parse_json(struct ts_slice body, int64_t now_ms, bool compat, struct ts_arena *arena,
+                   struct qry_spec *out, struct ts_error *err)
+{
+    struct body b = {.compat = compat, .arena = arena, .err = err};
+    json_t *root;
+    *out = (struct qry_spec){.compat = compat};
+    if (!body.n)
+        return ts_error_set(err, TS_EINVAL, "Missing message content");
+    if (ts_json_load(body, &root, NULL) < 0)
+        return bad_json(&b);
+    int rc = parse_root(&b, root, now_ms, out);
+    json_decref(root);
+    return rc;
+}

@@ -1,0 +1,166 @@
+/*
+ * parse_words.c - words of a command line into parameters, and those into a spec; so a daemon gets the same
+ * query.
+ *
+ *   START [END] AGG [rate [counter[,MAX[,RESET]]]] [downsample N FUNC] METRIC [tag=value ...] [AGG ...]
+ *
+ * N is milliseconds, as in OpenTSDB, or has a unit ("1h").
+ * Source     storage-and-tools 3.2
+ */
+#include "query/parse.h"
+
+#include "query/aggs/agg.h"
+
+#include <string.h>
+
+#define MAX_PARAMS (QRY_MAX_SUBS + 8)
+
+/* Words on their way. */
+struct words {
+    const char *const *w;
+    size_t n, i;
+    struct ts_arena *arena;
+    struct ts_error *err;
+    struct qry_param *params;
+    size_t n_params;
+};
+
+static void put(struct words *w, const char *name, const char *value)
+{
+    w->params[w->n_params++] = (struct qry_param){ts_slice_str(name), ts_slice_str(value)};
+}
+
+static bool is_end(const char *s)
+{
+    if (s[0] == '+')
+        return false;
+    if (strpbrk(s, ":/-") || strcasecmp(s, "now") == 0)
+        return true;
+    return s[0] && s[strspn(s, "0123456789")] == 0 && s[strspn(s, "0")];
+}
+
+static const char *next(struct words *w)
+{
+    return w->i < w->n ? w->w[w->i++] : NULL;
+}
+static const char *peek(const struct words *w)
+{
+    return w->i < w->n ? w->w[w->i] : NULL;
+}
+
+static int missing(struct words *w, const char *what)
+{
+    return ts_error_set(
+        w->err, TS_EINVAL,
+        "%s is missing: START [END] AGG [rate [counter]] [downsample N FUNC] METRIC [tag=value ...]", what);
+}
+
+static int add_rate(struct words *w, struct ts_buf *m)
+{
+    const char *s = peek(w);
+    ts_buf_str(m, ":rate");
+    if (!s || (strncmp(s, "counter", 7) != 0 && strncmp(s, "dropcounter", 11) != 0))
+        return 0;
+    return ts_buf_printf(m, "{%s}", next(w));
+}
+
+static int add_downsample(struct words *w, struct ts_buf *m)
+{
+    const char *len = next(w), *fn = next(w);
+    if (!len || !fn)
+        return missing(w, "what to downsample by");
+    if (len[0] < '0' || len[0] > '9')
+        return ts_error_set(w->err, TS_EINVAL, "Invalid downsampling interval: %s", len);
+    bool plain = len[strspn(len, "0123456789")] == 0;
+    return ts_buf_printf(m, ":%s%s-%s", len, plain ? "ms" : "", fn);
+}
+
+static bool is_tag(const char *s)
+{
+    return s && s[0] && strchr(s + 1, '=') && !strchr(s, ' ');
+}
+
+/* One query of the line as an m. */
+static int one_query(struct words *w, struct ts_buf *m)
+{
+    const char *agg = next(w), *s;
+    ts_buf_clear(m);
+    ts_buf_str(m, agg);
+    TS_TRY(qry_parse_agg(ts_slice_str(agg), false, &(const struct qry_agg *){NULL}, w->err));
+    while ((s = next(w)) != NULL) {
+        if (strcmp(s, "rate") == 0)
+            TS_TRY(add_rate(w, m));
+        else if (strcmp(s, "downsample") == 0)
+            TS_TRY(add_downsample(w, m));
+        else
+            break;
+    }
+    if (!s)
+        return missing(w, "the metric");
+    ts_buf_printf(m, ":%s", s);
+    for (size_t k = 0; is_tag(peek(w)); k++)
+        ts_buf_printf(m, "%s%s%s", k ? "," : "{", next(w), is_tag(peek(w)) ? "" : "}");
+    if (m->failed)
+        return ts_error_set(w->err, TS_ENOMEM, "The query is too long");
+    put(w, "m", ts_arena_strndup(w->arena, m->p, m->n));
+    return 0;
+}
+
+static void encode(struct ts_buf *out, struct ts_slice s)
+{
+    for (size_t i = 0; i < s.n; i++) {
+        unsigned char c = (unsigned char)s.p[i];
+        bool plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                     (c && strchr("-._~:/,*", c));
+        if (plain)
+            ts_buf_char(out, (char)c);
+        else
+            ts_buf_printf(out, "%%%02X", c);
+    }
+}
+
+static int take_words(struct words *w)
+{
+    struct ts_buf m;
+    int rc = 0;
+    if (w->n < 3)
+        return missing(w, w->n < 1 ? "the start" : w->n < 2 ? "the aggregator" : "the metric");
+    put(w, "start", next(w));
+    if (w->n > 3 && is_end(peek(w)))
+        put(w, "end", next(w));
+    while (peek(w) && peek(w)[0] == '+')
+        w->i++; /* options of OpenTSDB's plots */
+    ts_buf_init(&m, 1 << 20);
+    while (peek(w) && rc == 0) {
+        if (w->n_params + 4 >= MAX_PARAMS)
+            rc = ts_error_set(w->err, TS_EINVAL, "Too many queries, at most %d", QRY_MAX_SUBS);
+        else
+            rc = one_query(w, &m);
+    }
+    ts_buf_release(&m);
+    return rc;
+}
+
+int qry_parse_words(const char *const *words, size_t n, const char *by, const char *tz, const char *fill,
+                    int64_t now_ms, struct ts_arena *arena, struct qry_spec *out, struct ts_buf *out_uri,
+                    struct ts_error *err)
+{
+    struct words w = {.w = words, .n = n, .arena = arena, .err = err};
+    w.params = ts_arena_zalloc(arena, (MAX_PARAMS + 4) * sizeof *w.params);
+    TS_TRY(take_words(&w));
+    if (by)
+        put(&w, "by", by);
+    if (tz)
+        put(&w, by ? "tz" : "timezone", tz);
+    if (fill && !by)
+        return ts_error_set(err, TS_EINVAL,
+                            "fill is for totals; downsample has its own: downsample 1h-sum-zero");
+    if (fill)
+        put(&w, "fill", fill);
+    TS_TRY(qry_parse_params(w.params, w.n_params, now_ms, false, arena, out, err));
+    for (size_t i = 0; out_uri && i < w.n_params; i++) {
+        ts_buf_printf(out_uri, "%s%.*s=", i ? "&" : "", (int)w.params[i].name.n, w.params[i].name.p);
+        encode(out_uri, w.params[i].value);
+    }
+    return 0;
+}

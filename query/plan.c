@@ -1,0 +1,383 @@
+/*
+ * plan.c - series of a sub query into groups; the range that is read.
+ */
+#include "query/plan.h"
+
+#include "base/hash.h"
+#include "query/select.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define CHUNK_MAX_SERIES 256 /* more make a piece too long to share fairly */
+#define CHUNK_MIN_ROWS   64  /* fewer cost more to hand over than to read */
+#define CHUNKS_WANTED    128 /* enough for any number of cores */
+
+uint32_t qry_series_value(const struct sto_series *s, uint32_t tagk)
+{
+    for (size_t i = 0; i < s->n_tags; i++)
+        if (s->tags[i].k == tagk)
+            return s->tags[i].v;
+    return 0;
+}
+
+size_t qry_plan_chunk(size_t n_series, int64_t n_hours)
+{
+    if (n_hours < 1)
+        n_hours = 1;
+    size_t few = n_hours >= CHUNK_MIN_ROWS ? 1 : (size_t)((CHUNK_MIN_ROWS + n_hours - 1) / n_hours);
+    size_t fair = (n_series + CHUNKS_WANTED - 1) / CHUNKS_WANTED;
+    size_t chunk = few > fair ? few : fair;
+    return chunk > CHUNK_MAX_SERIES ? CHUNK_MAX_SERIES : chunk;
+}
+
+static int cmp_u32(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+static int cmp_series_id(const void *a, const void *b)
+{
+    const struct sto_series *const *x = a, *const *y = b;
+    return cmp_u32(&(*x)->id, &(*y)->id);
+}
+
+/* Order of a series' key in OpenTSDB's table: metric (the same here), then tag ids. */
+static int cmp_series_tags(const struct sto_series *a, const struct sto_series *b)
+{
+    for (size_t i = 0; i < a->n_tags && i < b->n_tags; i++) {
+        if (a->tags[i].k != b->tags[i].k)
+            return a->tags[i].k < b->tags[i].k ? -1 : 1;
+        if (a->tags[i].v != b->tags[i].v)
+            return a->tags[i].v < b->tags[i].v ? -1 : 1;
+    }
+    return a->n_tags < b->n_tags ? -1 : a->n_tags > b->n_tags;
+}
+
+struct ranked {
+    const struct sto_series *series;
+    uint32_t pos;
+};
+static int cmp_ranked(const void *a, const void *b)
+{
+    return cmp_series_tags(((const struct ranked *)a)->series, ((const struct ranked *)b)->series);
+}
+
+static void make_ranks(struct qry_plan *p)
+{
+    struct ranked *r = ts_xmalloc(p->n * sizeof *r + 1);
+    for (size_t i = 0; i < p->n; i++)
+        r[i] = (struct ranked){p->series[i], (uint32_t)i};
+    qsort(r, p->n, sizeof *r, cmp_ranked);
+    p->rank = ts_arena_alloc(p->arena, p->n * sizeof *p->rank + 1);
+    for (size_t i = 0; i < p->n; i++)
+        p->rank[r[i].pos] = (uint32_t)i;
+    ts_free(r);
+}
+
+static int from_tsuids(struct sto_catalog *cat, struct qry_plan *p, struct ts_error *err)
+{
+    const struct qry_sub *sub = p->sub;
+    p->series = ts_arena_alloc(p->arena, sub->n_tsuids * sizeof(*p->series));
+    for (size_t i = 0; i < sub->n_tsuids; i++) {
+        TS_TRY(qry_select_tsuid(cat, sub->tsuids[i], &p->series[i], err));
+        if (p->series[i]->metric != p->series[0]->metric)
+            return ts_error_set(
+                err, TS_EINVAL, "One or more TSUIDs did not share the same metric [%.*s] [%.*s]",
+                (int)sub->tsuids[0].n, sub->tsuids[0].p, (int)sub->tsuids[i].n, sub->tsuids[i].p);
+    }
+    p->metric = p->series[0]->metric;
+    qsort(p->series, sub->n_tsuids, sizeof(*p->series), cmp_series_id);
+    for (size_t i = 0; i < sub->n_tsuids; i++)
+        if (!p->n || p->series[p->n - 1] != p->series[i])
+            p->series[p->n++] = p->series[i];
+    return 0;
+}
+
+static int from_filters(struct sto_catalog *cat, struct qry_plan *p, uint64_t max_series,
+                        struct ts_error *err)
+{
+    const struct qry_sub *sub = p->sub;
+    roaring_bitmap_t *set;
+    TS_TRY(qry_select_metric(cat, sub->metric, &p->metric, err));
+    TS_TRY(qry_select_filters(cat, p->metric, sub->filters, sub->n_filters, sub->explicit_tags,
+                              p->spec->compat, p->arena, &set, err));
+    uint64_t n = roaring_bitmap_get_cardinality(set);
+    if (max_series && n > max_series) {
+        roaring_bitmap_free(set);
+        return ts_error_set(
+            err, TS_ELIMIT,
+            "The query selects %llu series, more than our limit of %llu. Please try filtering using "
+            "more tags. (query_max_series)",
+            (unsigned long long)n, (unsigned long long)max_series);
+    }
+    uint32_t *ids = ts_xmalloc((size_t)n * sizeof *ids + 1);
+    roaring_bitmap_to_uint32_array(set, ids);
+    roaring_bitmap_free(set);
+    p->series = ts_arena_alloc(p->arena, (size_t)n * sizeof(*p->series) + 1);
+    for (size_t i = 0; i < n; i++) {
+        const struct sto_series *s = sto_series_get(cat, ids[i]);
+        if (s)
+            p->series[p->n++] = s;
+    }
+    ts_free(ids);
+    return 0;
+}
+
+/* Ids of the keys to group by, ascending, each once; names in the order given if they come from totals. */
+static int grouping_keys(struct sto_catalog *cat, struct qry_plan *p, const struct ts_slice *by_keys,
+                         size_t n_by_keys, struct ts_error *err)
+{
+    const struct qry_sub *sub = p->sub;
+    p->keys = ts_arena_alloc(p->arena, (n_by_keys + sub->n_filters + 1) * sizeof *p->keys);
+    for (size_t i = 0; i < n_by_keys; i++)
+        TS_TRY(qry_select_tagk(cat, by_keys[i], &p->keys[p->n_keys++], err));
+    if (by_keys)
+        return 0;
+    for (size_t i = 0; i < sub->n_filters; i++)
+        if (sub->filters[i].group_by)
+            TS_TRY(qry_select_tagk(cat, sub->filters[i].tagk, &p->keys[p->n_keys++], err));
+    qsort(p->keys, p->n_keys, sizeof *p->keys, cmp_u32);
+    size_t n = 0;
+    for (size_t i = 0; i < p->n_keys; i++)
+        if (!n || p->keys[n - 1] != p->keys[i])
+            p->keys[n++] = p->keys[i];
+    p->n_keys = n;
+    return 0;
+}
+
+/* Totals leave out series without one of the keys. */
+static void drop_keyless(struct qry_plan *p)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < p->n; i++) {
+        size_t k = 0;
+        while (k < p->n_keys && qry_series_value(p->series[i], p->keys[k]))
+            k++;
+        if (k == p->n_keys)
+            p->series[n++] = p->series[i];
+    }
+    p->n = n;
+}
+
+/* A new group while they are collected. */
+struct found {
+    uint32_t *key;
+    uint32_t n;     /* series */
+    uint32_t index; /* in order of discovery */
+};
+
+struct finder {
+    struct found *found; /* owned */
+    size_t n, cap;
+    uint32_t *slots; /* open addressing: index + 1; owned */
+    size_t mask;
+    size_t n_keys;
+};
+
+static size_t find_slot(const struct finder *f, const uint32_t *key)
+{
+    size_t at = (size_t)ts_hash(key, f->n_keys * sizeof *key) & f->mask;
+    while (f->slots[at] && memcmp(f->found[f->slots[at] - 1].key, key, f->n_keys * sizeof *key) != 0)
+        at = (at + 1) & f->mask;
+    return at;
+}
+
+static void finder_grow(struct finder *f)
+{
+    f->cap = f->cap ? f->cap * 2 : 64;
+    f->found = ts_xrealloc(f->found, f->cap * sizeof *f->found);
+    ts_free(f->slots);
+    f->mask = f->cap * 2 - 1;
+    f->slots = ts_xcalloc(f->cap * 2, sizeof *f->slots);
+    for (size_t i = 0; i < f->n; i++)
+        f->slots[find_slot(f, f->found[i].key)] = (uint32_t)i + 1;
+}
+
+static uint32_t finder_put(struct finder *f, const uint32_t *key, struct ts_arena *arena)
+{
+    if (f->n == f->cap)
+        finder_grow(f);
+    size_t at = find_slot(f, key);
+    if (!f->slots[at]) {
+        uint32_t *copy = ts_arena_alloc(arena, f->n_keys * sizeof *key + 1);
+        memcpy(copy, key, f->n_keys * sizeof *key);
+        f->found[f->n] = (struct found){copy, 0, (uint32_t)f->n};
+        f->slots[at] = (uint32_t)++f->n;
+    }
+    f->found[f->slots[at] - 1].n++;
+    return f->slots[at] - 1;
+}
+
+static int cmp_found(const void *a, const void *b, void *arg)
+{
+    const struct found *x = a, *y = b;
+    size_t n_keys = *(size_t *)arg;
+    for (size_t k = 0; k < n_keys; k++)
+        if (x->key[k] != y->key[k])
+            return x->key[k] < y->key[k] ? -1 : 1;
+    return 0;
+}
+
+/* Groups in the order of their keys, members by position; group_of holds indexes by discovery. */
+static void order_groups(struct qry_plan *p, struct finder *f)
+{
+    qsort_r(f->found, f->n, sizeof *f->found, cmp_found, &p->n_keys);
+    uint32_t *place = ts_xmalloc(f->n * sizeof *place + 1);
+    p->n_groups = f->n;
+    p->groups = ts_arena_alloc(p->arena, f->n * sizeof *p->groups + 1);
+    uint32_t *members = ts_arena_alloc(p->arena, p->n * sizeof *members + 1);
+    uint32_t **next = ts_xmalloc(f->n * sizeof *next + 1);
+    for (size_t g = 0; g < f->n; g++) {
+        place[f->found[g].index] = (uint32_t)g;
+        p->groups[g] = (struct qry_group){f->found[g].key, f->found[g].n, members};
+        next[g] = members;
+        members += f->found[g].n;
+    }
+    for (size_t i = 0; i < p->n; i++) {
+        p->group_of[i] = place[p->group_of[i]];
+        *next[p->group_of[i]]++ = (uint32_t)i;
+    }
+    ts_free(next);
+    ts_free(place);
+}
+
+static void make_groups(struct qry_plan *p)
+{
+    struct finder f = {.n_keys = p->n_keys};
+    uint32_t *key = ts_arena_alloc(p->arena, (p->n_keys + 1) * sizeof *key);
+    p->group_of = ts_arena_alloc(p->arena, p->n * sizeof *p->group_of + 1);
+    for (size_t i = 0; i < p->n; i++) {
+        for (size_t k = 0; k < p->n_keys; k++)
+            key[k] = qry_series_value(p->series[i], p->keys[k]);
+        p->group_of[i] = finder_put(&f, key, p->arena);
+    }
+    order_groups(p, &f);
+    ts_free(f.found);
+    ts_free(f.slots);
+}
+
+/* Aggregator none: each series is a group, in the order of names. */
+static void single_groups(struct qry_plan *p)
+{
+    make_ranks(p);
+    p->n_groups = p->n;
+    p->groups = ts_arena_alloc(p->arena, p->n * sizeof *p->groups + 1);
+    p->group_of = ts_arena_alloc(p->arena, p->n * sizeof *p->group_of + 1);
+    uint32_t *members = ts_arena_alloc(p->arena, p->n * sizeof *members + 1);
+    for (size_t i = 0; i < p->n; i++) {
+        p->group_of[i] = p->rank[i];
+        members[p->rank[i]] = (uint32_t)i;
+    }
+    for (size_t g = 0; g < p->n; g++)
+        p->groups[g] = (struct qry_group){NULL, 1, members + g};
+}
+
+int qry_plan_select(struct sto_store *st, const struct qry_spec *spec, size_t index,
+                    const struct ts_slice *by_keys, size_t n_by_keys, uint64_t max_series,
+                    struct ts_arena *arena, struct qry_plan *out, struct ts_error *err)
+{
+    struct sto_catalog *cat = sto_store_catalog(st);
+    struct qry_plan *p = out;
+    *p = (struct qry_plan){.spec = spec, .sub = &spec->subs[index], .index = index, .arena = arena};
+    TS_TRY(p->sub->n_tsuids ? from_tsuids(cat, p, err) : from_filters(cat, p, max_series, err));
+    TS_TRY(grouping_keys(cat, p, by_keys, n_by_keys, err));
+    if (by_keys)
+        drop_keyless(p);
+    p->has_data = ts_arena_zalloc(arena, p->n + 1);
+    if (p->sub->none && !by_keys) {
+        single_groups(p);
+        return 0;
+    }
+    const struct qry_lane_ops *lane = p->sub->agg->lane;
+    if (!by_keys && (lane == &qry_lane_first || lane == &qry_lane_last || lane == &qry_lane_diff))
+        make_ranks(p);
+    make_groups(p);
+    return 0;
+}
+
+static int64_t floor_hour(int64_t t)
+{
+    return ts_floor_div(t, TS_HOUR_MS) * TS_HOUR_MS;
+}
+
+void qry_plan_clip(struct sto_snap *snap, struct qry_plan *p)
+{
+    int64_t lo, hi;
+    p->scan_from_ms = p->from_ms;
+    p->scan_to_ms = p->to_ms;
+    if (!sto_snap_time_range(snap, &lo, &hi)) {
+        p->scan_to_ms = p->scan_from_ms;
+        return;
+    }
+    lo = floor_hour(lo);
+    hi = floor_hour(hi) + TS_HOUR_MS;
+    if (lo > p->scan_from_ms)
+        p->scan_from_ms = lo;
+    if (hi < p->scan_to_ms)
+        p->scan_to_ms = hi;
+}
+
+/* Which hours of the scan may come as summaries. */
+static void whole_hours(struct qry_plan *p)
+{
+    const struct qry_downsample *ds = &p->sub->downsample;
+    if (!ds->on || !ds->fn->fold->add_hour || p->scan_from_ms >= p->scan_to_ms)
+        return;
+    int32_t h0 = sto_hour(p->scan_from_ms), h1 = sto_hour(p->scan_to_ms - 1);
+    size_t n = (size_t)((int64_t)h1 - h0 + 1);
+    if (n > QRY_WHOLE_HOURS_MAX)
+        return;
+    uint8_t *bits = ts_arena_alloc(p->arena, n);
+    qry_grid_whole_hours(&p->grid, h0, n, bits);
+    if (h0 * TS_HOUR_MS < p->scan_from_ms)
+        bits[0] = 0;
+    if ((h1 + 1ll) * TS_HOUR_MS > p->scan_to_ms)
+        bits[n - 1] = 0;
+    if (memchr(bits, 1, n))
+        p->whole_hours = bits;
+}
+
+int qry_plan_range(struct sto_snap *snap, struct qry_plan *p, struct ts_error *err)
+{
+    const struct qry_downsample *ds = &p->sub->downsample;
+    /* whole seconds, and one more at the end */
+    int64_t start = ts_floor_div(p->spec->start_ms, 1000) * 1000;
+    int64_t end = ts_floor_div(p->spec->end_ms, 1000) * 1000 + 1000;
+    int64_t step = ds->on && !ds->all ? ds->interval_ms : 0;
+    if (step) {
+        int64_t s = ts_floor_div(start - ts_floor_mod(start, step), 1000) * 1000;
+        p->from_ms = floor_hour(s);
+        int64_t e = end + ts_floor_div(step - ts_floor_mod(end, step), 1000) * 1000;
+        p->to_ms = floor_hour(e + TS_HOUR_MS - 1);
+    } else {
+        p->from_ms = floor_hour(start);
+        p->to_ms = floor_hour(end) + TS_HOUR_MS;
+    }
+    if (ds->on && ds->all) {
+        p->from_ms = p->spec->start_ms;
+        p->to_ms = p->spec->end_ms;
+    }
+    qry_plan_clip(snap, p);
+    if (ds->on) {
+        /* calendar steps of several units are counted from the beginning asked for, not from the data */
+        bool clip = ds->fill == QRY_FILL_NONE && !(ds->calendar && ds->n > 1);
+        int64_t from = p->from_ms, to = p->to_ms;
+        if (clip && !ds->all) {
+            /* the bucket that holds the first hour with data may begin before it */
+            from = p->scan_from_ms > from ? p->scan_from_ms : from;
+            if (from > p->from_ms) {
+                from = ds->calendar ? ts_calendar_floor(p->spec->tz, from, ds->n, ds->unit)
+                                    : from - ts_floor_mod(from, step);
+                from = from > p->from_ms ? from : p->from_ms;
+            }
+            to = p->scan_to_ms < to ? p->scan_to_ms : to;
+        }
+        TS_TRY(qry_grid_make(ds, p->spec->tz, p->spec->start_ms, p->spec->end_ms, from, to, p->arena,
+                             &p->grid, err));
+        whole_hours(p);
+    }
+    p->chunk = qry_plan_chunk(p->n, (p->to_ms - p->from_ms) / TS_HOUR_MS);
+    return 0;
+}

@@ -1,0 +1,72 @@
+/*
+ * plan.h - a sub query with all names resolved: series, groups, what is read.
+ *
+ * Threads    made by one thread, constant afterwards (has_data: each piece writes its own series)
+ * Source     protocols-and-queries 4.2, 4.3
+ */
+#ifndef QUERY_PLAN_H
+#define QUERY_PLAN_H
+
+#include "query/downsample.h"
+#include "query/filters/filter.h"
+#include "query/limit.h"
+#include "query/query.h"
+
+#define QRY_WHOLE_HOURS_MAX (1 << 24) /* hours of a bitmap; longer scans read points */
+
+/* Series that make one output. */
+struct qry_group {
+    const uint32_t *key;     /* value ids of the grouping keys */
+    uint32_t n;              /* series */
+    const uint32_t *members; /* their positions, in scan order */
+};
+
+struct qry_plan {
+    const struct qry_spec *spec;
+    const struct qry_sub *sub;
+    size_t index;                     /* of the sub query */
+    struct ts_arena *arena;           /* of everything here */
+    uint32_t metric;                  /* id */
+    size_t n;                         /* series */
+    const struct sto_series **series; /* ascending by number */
+    uint8_t *has_data;                /* points were found in what is read */
+    uint32_t *rank;                   /* place in the order of names; NULL: as scanned */
+    uint32_t *group_of;               /* group of each series */
+    uint32_t *keys;                   /* grouping keys, ascending */
+    size_t n_keys;
+    struct qry_group *groups; /* in output order */
+    size_t n_groups;
+    int64_t from_ms, to_ms; /* padded range, from <= t < to */
+    int64_t scan_from_ms,
+        scan_to_ms;       /* the same, cut to hours where data may be; empty: scan_to <= scan_from */
+    uint8_t *whole_hours; /* hours that summaries may answer; NULL: none */
+    struct qry_grid grid; /* if sub->downsample.on */
+    size_t chunk;         /* series a piece of work */
+};
+
+/** Resolve names and select series; by_keys/n_by_keys: group by these tag keys (totals) instead of the
+ * filters'. TS_ENOTFOUND with OpenTSDB's text; TS_ELIMIT. */
+int qry_plan_select(struct sto_store *st, const struct qry_spec *spec, size_t index,
+                    const struct ts_slice *by_keys, size_t n_by_keys, uint64_t max_series,
+                    struct ts_arena *arena, struct qry_plan *out, struct ts_error *err);
+/** The padded range, buckets, whole hours of a query that is not totals. */
+int qry_plan_range(struct sto_snap *snap, struct qry_plan *p, struct ts_error *err);
+/** Cut from_ms..to_ms to the hours where data may be: sets scan_from_ms and scan_to_ms. */
+void qry_plan_clip(struct sto_snap *snap, struct qry_plan *p);
+/** Number of series in a piece of work, from their number and hours alone, so that digits never depend on
+ * threads. */
+size_t qry_plan_chunk(size_t n_series, int64_t n_hours);
+/** Number of pieces. */
+static inline size_t qry_plan_chunks(const struct qry_plan *p)
+{
+    return p->n ? (p->n + p->chunk - 1) / p->chunk : 0;
+}
+/** Place of a series in the order of groups' members. */
+static inline uint32_t qry_plan_rank(const struct qry_plan *p, size_t pos)
+{
+    return p->rank ? p->rank[pos] : (uint32_t)pos;
+}
+/** Value id of a key in a series; 0 if it has no such key. */
+uint32_t qry_series_value(const struct sto_series *s, uint32_t tagk);
+
+#endif

@@ -1,0 +1,204 @@
+/*
+ * query.c - the door: all sub queries of a spec over one snapshot, results in order.
+ */
+#include "query/query.h"
+
+#include "query/labels.h"
+#include "query/run.h"
+
+#include <math.h>
+#include <string.h>
+
+/* A run of all sub queries. */
+struct run {
+    struct qry_sub_run *subs;
+    size_t *first; /* [n_subs + 1] number of the first piece of each */
+    size_t n_subs;
+};
+
+static void piece(void *arg, size_t i)
+{
+    struct run *run = arg;
+    size_t s = 0;
+    while (i >= run->first[s + 1])
+        s++;
+    qry_sub_run_piece(&run->subs[s], i - run->first[s]);
+}
+
+/* --- seconds: several points of one second become one --- */
+static bool same_second(const struct qry_result *r)
+{
+    for (size_t k = 1; k < r->n; k++)
+        if (ts_floor_div(r->ts[k], 1000) == ts_floor_div(r->ts[k - 1], 1000))
+            return true;
+    return false;
+}
+
+static bool result_int(const struct qry_result *r, size_t k)
+{
+    return r->is_int ? r->is_int[k] : r->all_int;
+}
+
+/* Fold points i..e into one; false: there is no value but NaN. */
+static void fold_second(const struct qry_agg *agg, const struct qry_result *r, size_t i, size_t e,
+                        void *state, struct qry_value *out)
+{
+    const struct qry_fold_ops *ops = agg->fold;
+    bool any = false;
+    for (size_t k = i; k < e; k++) {
+        double d;
+        memcpy(&d, &r->v[k], 8);
+        if (result_int(r, k))
+            ops->add_i64(state, (const int64_t *)&r->v[k], 1, r->ts[k], r->ts[k]);
+        else if (d == d)
+            ops->add_f64(state, &d, 1, r->ts[k], r->ts[k]);
+        else
+            continue;
+        any = true;
+    }
+    *out = (struct qry_value){.d = (double)NAN};
+    if (any)
+        ops->done(state, agg, out);
+    if (ops->reset)
+        ops->reset(state);
+    memset(state, 0, ops->state_bytes);
+}
+
+static void put_value(struct qry_result *r, size_t at, const struct qry_value *v, bool *mixed)
+{
+    bool is_int = v->is_int && v->i >= INT64_MIN && v->i <= INT64_MAX;
+    if (is_int) {
+        r->v[at] = (uint64_t)(int64_t)v->i;
+    } else {
+        double d = qry_value_double(v);
+        memcpy(&r->v[at], &d, 8);
+    }
+    if (r->is_int)
+        r->is_int[at] = is_int;
+    else
+        *mixed |= is_int != r->all_int;
+}
+
+/* Points of one second are joined by the aggregator (none: the last one stays). */
+static void join_seconds(const struct qry_agg *agg, struct qry_result *r)
+{
+    void *state = agg->fold ? ts_xaligned(agg->fold->state_bytes) : NULL;
+    if (state)
+        memset(state, 0, agg->fold->state_bytes);
+    if (!r->is_int) {
+        /* an answer may change its kind: avg of integers */
+        r->is_int = ts_xmalloc(r->n + 1);
+        memset(r->is_int, r->all_int, r->n);
+    }
+    size_t n = 0;
+    bool mixed = false;
+    for (size_t i = 0, e; i < r->n; i = e) {
+        int64_t second = ts_floor_div(r->ts[i], 1000);
+        for (e = i + 1; e < r->n && ts_floor_div(r->ts[e], 1000) == second; e++)
+            continue;
+        if (e == i + 1 || !state) {
+            r->v[n] = r->v[e - 1];
+            r->is_int[n] = r->is_int[e - 1];
+        } else {
+            struct qry_value v;
+            fold_second(agg, r, i, e, state, &v);
+            put_value(r, n, &v, &mixed);
+        }
+        r->ts[n++] = second * 1000;
+    }
+    r->n = n;
+    r->all_int = !memchr(r->is_int, 0, n);
+    ts_free(state);
+}
+
+/* --- output --- */
+static int emit_group(struct sto_store *st, struct qry_sub_run *sr, size_t g, qry_series_fn emit, void *arg,
+                      struct ts_error *err)
+{
+    struct qry_plan *p = &sr->plan;
+    const struct qry_spec *spec = p->spec;
+    struct qry_result *r = &sr->results[g];
+    struct sto_catalog *cat = sto_store_catalog(st);
+    struct ts_arena arena;
+    struct qry_labels l;
+    ts_arena_init(&arena, 0);
+    qry_labels_make(cat, p, &p->groups[g], spec->show_tsuids, &arena, &l);
+    int rc = 0;
+    if (l.n_series) {
+        if (!spec->ms && !spec->compat && same_second(r))
+            join_seconds(p->sub->agg, r);
+        struct qry_series out = {.sub = p->index,
+                                 .metric = sto_uid_name(cat, STO_UID_METRIC, p->metric),
+                                 .tags = l.tags,
+                                 .n_tags = l.n_tags,
+                                 .agg_tags = l.agg_tags,
+                                 .n_agg_tags = l.n_agg_tags,
+                                 .tsuids = l.tsuids,
+                                 .n_tsuids = l.n_tsuids,
+                                 .n = r->n,
+                                 .ts_ms = r->ts,
+                                 .v = r->v,
+                                 .is_int = r->is_int,
+                                 .all_int = r->all_int,
+                                 .nan_is_null =
+                                     p->sub->downsample.on && p->sub->downsample.fill == QRY_FILL_NULL};
+        rc = emit(arg, &out, err);
+    }
+    ts_arena_release(&arena);
+    qry_result_release(r);
+    return rc;
+}
+
+static int read_all(struct run *run, struct ts_pool *pool, struct qry_budget *budget, struct ts_error *err)
+{
+    size_t n = run->first[run->n_subs];
+    if (pool && n > 1) {
+        ts_pool_each(pool, n, piece, run);
+    } else {
+        for (size_t i = 0; i < n; i++)
+            piece(run, i);
+    }
+    for (size_t s = 0; s < run->n_subs && !qry_budget_stopped(budget); s++)
+        qry_sub_run_groups(&run->subs[s]);
+    return qry_budget_result(budget, err);
+}
+
+static int plan_all(struct sto_store *st, struct sto_snap *snap, const struct qry_spec *spec,
+                    struct qry_limit *limit, struct ts_pool *pool, struct qry_budget *budget,
+                    struct ts_arena *arena, struct run *run, struct ts_error *err)
+{
+    uint64_t max_series = limit ? limit->max_series : 0;
+    for (size_t s = 0; s < spec->n_subs; s++) {
+        struct qry_sub_run *sr = &run->subs[s];
+        TS_TRY(qry_plan_select(st, spec, s, NULL, 0, max_series, arena, &sr->plan, err));
+        TS_TRY(qry_plan_range(snap, &sr->plan, err));
+        qry_sub_run_init(sr, snap, budget, pool);
+        run->first[s + 1] = run->first[s] + qry_plan_chunks(&sr->plan);
+        run->n_subs = s + 1;
+    }
+    return 0;
+}
+
+int qry_run(struct sto_store *st, struct ts_pool *pool, const struct qry_spec *spec, struct qry_limit *limit,
+            qry_series_fn emit, void *arg, struct ts_error *err)
+{
+    struct qry_budget budget;
+    struct ts_arena arena;
+    struct run run = {0};
+    qry_budget_init(&budget, limit);
+    ts_arena_init(&arena, 0);
+    run.subs = ts_arena_zalloc(&arena, (spec->n_subs + 1) * sizeof *run.subs);
+    run.first = ts_arena_zalloc(&arena, (spec->n_subs + 1) * sizeof *run.first);
+    struct sto_snap *snap = sto_snap_take(st);
+    int rc = plan_all(st, snap, spec, limit, pool, &budget, &arena, &run, err);
+    if (rc == 0)
+        rc = read_all(&run, pool, &budget, err);
+    sto_snap_release(snap);
+    for (size_t s = 0; s < run.n_subs; s++) {
+        for (size_t g = 0; g < run.subs[s].plan.n_groups && rc >= 0; g++)
+            rc = emit_group(st, &run.subs[s], g, emit, arg, err);
+        qry_sub_run_release(&run.subs[s]);
+    }
+    ts_arena_release(&arena);
+    return rc < 0 ? rc : 0;
+}

@@ -1,0 +1,38 @@
+/*
+ * run.h - a sub query at work: pieces of series read in parallel, groups made of them.
+ *
+ * Threads    pieces run on the pool; everything else in the caller's thread
+ */
+#ifndef QUERY_RUN_H
+#define QUERY_RUN_H
+
+#include "query/group.h"
+#include "query/reader.h"
+
+/* What one piece left behind for groups that reach into other pieces. */
+struct qry_piece {
+    struct qry_part *parts; /* owned */
+    size_t n_parts, cap_parts;
+};
+
+/* One sub query. */
+struct qry_sub_run {
+    struct qry_plan plan;
+    struct sto_snap *snap;      /* borrowed */
+    struct qry_budget *budget;  /* borrowed */
+    struct ts_pool *pool;       /* borrowed; may be NULL */
+    bool dense;                 /* series go into parts; else into spans */
+    struct qry_piece *pieces;   /* [qry_plan_chunks] owned */
+    struct qry_span *spans;     /* [plan.n] owned; NULL if dense */
+    struct qry_result *results; /* [plan.n_groups] owned */
+};
+/** Ready for pieces; the plan is made already. */
+void qry_sub_run_init(struct qry_sub_run *r, struct sto_snap *snap, struct qry_budget *budget,
+                      struct ts_pool *pool);
+/** Read one piece. Errors go to the budget. */
+void qry_sub_run_piece(struct qry_sub_run *r, size_t piece);
+/** After all pieces: groups into results. Errors go to the budget. */
+void qry_sub_run_groups(struct qry_sub_run *r);
+void qry_sub_run_release(struct qry_sub_run *r);
+
+#endif

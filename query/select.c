@@ -1,0 +1,152 @@
+/*
+ * select.c - filters of a sub query into series: names to ids, conditions for the catalog.
+ *
+ * Not here   groups and ranges (plan.c)
+ */
+#include "query/select.h"
+
+#include "query/query.h"
+
+#include <string.h>
+
+static int no_such(struct ts_error *err, const char *kind, struct ts_slice name)
+{
+    return ts_error_set(err, TS_ENOTFOUND, "No such name for '%s': '%.*s'", kind,
+                        (int)(name.n > 150 ? 150 : name.n), name.p);
+}
+
+int qry_select_metric(struct sto_catalog *cat, struct ts_slice name, uint32_t *out_id, struct ts_error *err)
+{
+    return sto_uid_find(cat, STO_UID_METRIC, name, out_id) == 0 ? 0 : no_such(err, "metrics", name);
+}
+
+int qry_select_tagk(struct sto_catalog *cat, struct ts_slice name, uint32_t *out_id, struct ts_error *err)
+{
+    return sto_uid_find(cat, STO_UID_TAGK, name, out_id) == 0 ? 0 : no_such(err, "tagk", name);
+}
+
+/* Ids of a filter's values; unknown ones match nothing, in compatibility mode they are errors. */
+static int resolve_values(struct sto_catalog *cat, const struct qry_filter *f, bool compat,
+                          struct ts_arena *arena, struct sto_tag_cond *cond, struct ts_error *err)
+{
+    uint32_t *ids = ts_arena_alloc(arena, (f->n_values + 1) * sizeof *ids);
+    size_t n = 0;
+    for (size_t i = 0; i < f->n_values; i++) {
+        if (sto_uid_find(cat, STO_UID_TAGV, f->values[i], &ids[n]) == 0)
+            n++;
+        else if (compat)
+            return no_such(err, "tagv", f->values[i]);
+    }
+    cond->values = ids;
+    cond->n_values = n;
+    cond->negate = f->type->negate;
+    return 0;
+}
+
+static int make_cond(struct sto_catalog *cat, const struct qry_filter *f, bool compat, struct ts_arena *arena,
+                     struct sto_tag_cond *cond, void **state, struct ts_error *err)
+{
+    *cond = (struct sto_tag_cond){0};
+    *state = NULL;
+    TS_TRY(qry_select_tagk(cat, f->tagk, &cond->tagk, err));
+    if (f->type->by_values)
+        return resolve_values(cat, f, compat, arena, cond, err);
+    if (f->any)
+        return 0;
+    cond->match = f->type->match;
+    cond->arg = (void *)(uintptr_t)f; /* constant: match of a type without open only reads it */
+    if (f->type->open) {
+        TS_TRY(f->type->open(f, state, err));
+        cond->arg = *state;
+    }
+    return 0;
+}
+
+int qry_select_filters(struct sto_catalog *cat, uint32_t metric, const struct qry_filter *filters, size_t n,
+                       bool explicit_tags, bool compat, struct ts_arena *arena, roaring_bitmap_t **out_set,
+                       struct ts_error *err)
+{
+    struct sto_tag_cond *conds = ts_arena_zalloc(arena, (n + 1) * sizeof *conds);
+    void **states = ts_arena_zalloc(arena, (n + 1) * sizeof *states);
+    int rc = 0;
+    *out_set = NULL;
+    for (size_t i = 0; i < n && rc == 0; i++)
+        rc = make_cond(cat, &filters[i], compat, arena, &conds[i], &states[i], err);
+    if (rc == 0)
+        rc = sto_select(cat, metric, conds, n, explicit_tags, out_set, err);
+    for (size_t i = 0; i < n; i++) {
+        struct ts_error close_err = {0};
+        if (!states[i] || filters[i].type->close(states[i], &close_err) == 0 || rc < 0)
+            continue;
+        rc = close_err.code;
+        if (err)
+            *err = close_err;
+    }
+    if (rc < 0 && *out_set) {
+        roaring_bitmap_free(*out_set);
+        *out_set = NULL;
+    }
+    return rc;
+}
+
+/* --- TSUIDs --- */
+static int hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'A' && c <= 'F')
+        return c - 'A' + 10;
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    return -1;
+}
+
+/* Ids of a TSUID: a metric, then pairs; of 3 or 4 bytes each (an odd number of ids tells which). */
+static int tsuid_ids(struct ts_slice hex, uint32_t *ids, size_t max, size_t *out_n)
+{
+    size_t width = hex.n % 6 == 0 && hex.n / 6 % 2 == 1 ? 6 : 8;
+    if (hex.n == 0 || hex.n % width != 0 || hex.n / width % 2 == 0 || hex.n / width > max)
+        return TS_EINVAL;
+    *out_n = hex.n / width;
+    for (size_t i = 0; i < *out_n; i++) {
+        uint32_t id = 0;
+        for (size_t k = 0; k < width; k++) {
+            int d = hex_digit(hex.p[i * width + k]);
+            if (d < 0)
+                return TS_EINVAL;
+            id = id << 4 | (uint32_t)d;
+        }
+        ids[i] = id;
+    }
+    return 0;
+}
+
+#define TSUID_MAX_IDS 511 /* 255 tags and a metric */
+
+int qry_select_tsuid(struct sto_catalog *cat, struct ts_slice hex, const struct sto_series **out,
+                     struct ts_error *err)
+{
+    uint32_t ids[TSUID_MAX_IDS];
+    struct sto_tag tags[TSUID_MAX_IDS / 2];
+    size_t n = 0;
+    *out = NULL;
+    if (tsuid_ids(hex, ids, TSUID_MAX_IDS, &n) < 0)
+        return ts_error_set(err, TS_EINVAL, "Invalid TSUID: %.*s", (int)(hex.n > 150 ? 150 : hex.n), hex.p);
+    for (size_t i = 0; i < n / 2; i++)
+        tags[i] = (struct sto_tag){ids[1 + 2 * i], ids[2 + 2 * i]};
+    if (sto_series_find_ids(cat, ids[0], tags, n / 2, out) < 0)
+        return ts_error_set(err, TS_ENOTFOUND, "No such TSUID: %.*s", (int)(hex.n > 150 ? 150 : hex.n),
+                            hex.p);
+    return 0;
+}
+
+void qry_tsuid(const struct sto_series *s, struct ts_buf *out)
+{
+    uint32_t all = s->metric;
+    for (size_t i = 0; i < s->n_tags; i++)
+        all |= s->tags[i].k | s->tags[i].v;
+    int width = all >> 24 ? 8 : 6;
+    ts_buf_printf(out, "%0*X", width, s->metric);
+    for (size_t i = 0; i < s->n_tags; i++)
+        ts_buf_printf(out, "%0*X%0*X", width, s->tags[i].k, width, s->tags[i].v);
+}

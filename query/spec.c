@@ -1,0 +1,85 @@
+/*
+ * spec.c - what all forms of a query have in common: zone, times, totals; checks of the whole.
+ */
+#include "query/parse.h"
+
+#include "query/aggs/agg.h"
+#include "query/breakdowns/breakdown.h"
+
+#include <strings.h>
+
+#define SHOW(s) (int)((s).n > 120 ? 120 : (s).n), (s).p
+
+/* Times that arithmetic on buckets and padding can't overflow. */
+#define MAX_TIME_MS (STO_MAX_TS_MS / 4)
+
+static int parse_by(const struct qry_spec_text *text, struct ts_arena *arena, struct qry_spec *out,
+                    struct ts_error *err)
+{
+    out->by_on = true;
+    size_t n = 1;
+    for (size_t i = 0; i < text->by.n; i++)
+        n += text->by.p[i] == ',';
+    out->by_tags = ts_arena_alloc(arena, n * sizeof *out->by_tags);
+    for (size_t i = 0, from = 0; i <= text->by.n; i++) {
+        if (i < text->by.n && text->by.p[i] != ',')
+            continue;
+        struct ts_slice key = {text->by.p + from, i - from};
+        from = i + 1;
+        if (!key.n && text->by.n)
+            return ts_error_set(err, TS_EINVAL, "Invalid breakdown, an empty key: %.*s", SHOW(text->by));
+        if (key.n)
+            TS_TRY(qry_breakdown_add(key, out, err));
+    }
+    if (text->fill.p && strncasecmp(text->fill.p, "zero", text->fill.n) == 0 && text->fill.n == 4)
+        out->fill_zero = true;
+    else if (text->fill.p && !(text->fill.n == 4 && strncasecmp(text->fill.p, "none", 4) == 0))
+        return ts_error_set(err, TS_EINVAL, "Unrecognized fill policy: %.*s", SHOW(text->fill));
+    if (out->n_subs != 1)
+        return ts_error_set(err, TS_EINVAL, "Totals are of one metric, not of %zu", out->n_subs);
+    const struct qry_sub *sub = &out->subs[0];
+    if (qry_agg_is_none(sub->agg))
+        return ts_error_set(err, TS_EINVAL, "The aggregator none makes no totals");
+    if (sub->downsample.on || sub->rate.on)
+        return ts_error_set(err, TS_EINVAL,
+                            "Totals are of the points themselves: leave out downsample and rate");
+    return 0;
+}
+
+static int parse_zone(const struct qry_spec_text *text, struct qry_spec *out, struct ts_error *err)
+{
+    int rc = ts_tz_open(text->tz.p ? text->tz : TS_SLICE_LIT("UTC"), &out->tz, err);
+    if (rc < 0 && text->json)
+        return ts_error_set(err, TS_EINVAL, "The timezone specification could not be found");
+    return rc;
+}
+
+static int64_t clamp(int64_t t)
+{
+    return t > MAX_TIME_MS ? MAX_TIME_MS : t < -MAX_TIME_MS ? -MAX_TIME_MS : t;
+}
+
+int qry_spec_finish(const struct qry_spec_text *text, int64_t now_ms, struct ts_arena *arena,
+                    struct qry_spec *out, struct ts_error *err)
+{
+    bool end_is_date = false;
+    if (!text->start.n)
+        return ts_error_set(err, TS_EINVAL, "Missing start time");
+    if (!out->n_subs)
+        return ts_error_set(err, TS_EINVAL, text->json ? "Missing queries" : "Missing sub queries");
+    TS_TRY(parse_zone(text, out, err));
+    TS_TRY(ts_time_parse(text->start, out->tz, now_ms, out->compat, &out->start_ms, NULL, err));
+    out->end_ms = now_ms;
+    if (text->end.n)
+        TS_TRY(ts_time_parse(text->end, out->tz, now_ms, out->compat, &out->end_ms, &end_is_date, err));
+    out->start_ms = clamp(out->start_ms);
+    out->end_ms = clamp(out->end_ms);
+    if (text->by.p)
+        TS_TRY(parse_by(text, arena, out, err));
+    if (out->by_on && end_is_date)
+        out->end_ms = ts_calendar_next(out->tz, out->end_ms, 1, TS_UNIT_D) - 1;
+    if (out->end_ms <= out->start_ms)
+        return ts_error_set(err, TS_EINVAL, "End time [%lld] must be greater than the start time [%lld]",
+                            (long long)out->end_ms, (long long)out->start_ms);
+    return 0;
+}

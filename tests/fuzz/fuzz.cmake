@@ -35,3 +35,4 @@ endfunction()
 
 tsd_fuzz(wal engine)
 tsd_fuzz(reclog engine)
+tsd_fuzz(block codecs)

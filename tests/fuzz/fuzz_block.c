@@ -1,0 +1,213 @@
+/*
+ * fuzz_block.c - blocks of rows: the decoder on any bytes, and encoder and decoder against each other.
+ *
+ * First byte, two lowest bits:
+ *   0     the rest is a block
+ *   1     the rest describes rows; they are encoded and must come back
+ *   2, 3  the rest describes rows and then changes: the encoded block is changed and its checksum made good
+ *         again, so that what is behind the checksum is reached
+ *
+ * Checked    no crash, nothing read or written out of bounds; errors have a code and a text
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/hash.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "storage/codecs/codec.h"
+
+#define MAX_ROWS 40u
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
+#define CHECK(x)                                                                                             \
+    do {                                                                                                     \
+        if (!(x))                                                                                            \
+            TS_BUG("%s", #x);                                                                                \
+    } while (0)
+
+/* The input, front to back; zeros behind its end. */
+struct input {
+    const uint8_t *p, *end;
+};
+
+static uint8_t next8(struct input *in)
+{
+    return in->p < in->end ? *in->p++ : 0;
+}
+
+static uint64_t next64(struct input *in)
+{
+    uint64_t v = 0;
+    unsigned n = next8(in) % 9; /* as many bytes as the first one says: small numbers are frequent */
+    for (unsigned i = 0; i < n; i++)
+        v = v << 8 | next8(in);
+    return v;
+}
+
+/* A value the encoder may be given; any kind. */
+static int64_t make_value(struct input *in, uint8_t kind, int64_t before, unsigned style)
+{
+    if (kind == TS_NUM_RAW)
+        return (int64_t)next64(in);
+    int64_t m =
+        style & 1 ? (int64_t)((uint64_t)before + (uint64_t)ts_unzigzag(next64(in))) : ts_unzigzag(next64(in));
+    if (kind == TS_NUM_DEC) { /* |m| <= 2^53 */
+        while (m > (1ll << 53) || m < -(1ll << 53))
+            m /= 2;
+    }
+    return m;
+}
+
+/* Flags and values follow a style per row: uniform rows, regular steps, mixtures. */
+static void make_row(struct input *in, struct sto_cells *c)
+{
+    unsigned style = next8(in);
+    uint32_t n = style & 16 ? next8(in) * 20u + 1 : next8(in) % 64u + 1;
+    uint32_t off = (uint32_t)(next64(in) % 1000), step = (uint32_t)(next64(in) % 60000) + 1;
+    uint8_t kind = next8(in) % 3, exp = next8(in) % (TS_NUM_MAX_EXP + 1);
+    int64_t m = 0;
+    sto_cells_reserve(c, n);
+    c->n = 0;
+    c->uniform = true;
+    for (uint32_t i = 0; i < n && off <= 3599999; i++) {
+        if (style & 2)
+            kind = next8(in) % 3;
+        if (style & 4)
+            exp = next8(in) % (TS_NUM_MAX_EXP + 1);
+        uint8_t more = style & 8 ? next8(in) : 0;
+        m = make_value(in, kind, m, style);
+        uint32_t flags =
+            sto_meta_flags(more & 1 ? STO_OP_ADD : STO_OP_PUT, kind, kind == TS_NUM_DEC ? exp : 0, more & 2);
+        c->meta[c->n] = flags | off;
+        c->m[c->n++] = m;
+        c->uniform = c->uniform && flags == (c->meta[0] & STO_META_FLAGS_MASK);
+        off += style & 32 ? (uint32_t)(next64(in) % 5000) + 1 : step;
+    }
+    c->common = c->meta[0] & STO_META_FLAGS_MASK;
+}
+
+/* Same cell? A decimal may come back with more digits, or as the bits of its double. */
+static bool same_cell(uint32_t meta_a, int64_t m_a, uint32_t meta_b, int64_t m_b)
+{
+    if (meta_a == meta_b && m_a == m_b)
+        return true;
+    if (((meta_a ^ meta_b) & ~(STO_META_EXP_MASK | STO_META_KIND_MASK)) ||
+        sto_meta_kind(meta_a) != TS_NUM_DEC || sto_meta_kind(meta_b) == TS_NUM_INT)
+        return false;
+    double a = ts_num_double(sto_cell_num(meta_a, m_a)), b = ts_num_double(sto_cell_num(meta_b, m_b));
+    return memcmp(&a, &b, sizeof(a)) == 0;
+}
+
+/* Decode all; rows must be sorted. Returns the code. */
+static int decode(struct ts_slice block)
+{
+    struct sto_dec *d = sto_dec_new();
+    struct sto_cells c = {0};
+    struct ts_error err = {0};
+    int rc = sto_dec_open(d, block, &err);
+    for (uint32_t i = 0; rc == 0 && i < sto_dec_n_rows(d); i++) {
+        const struct sto_dec_row *row = sto_dec_row_at(d, i);
+        rc = sto_dec_cells(d, i, &c, &err);
+        if (rc == 0)
+            CHECK(c.n == row->n && c.n >= 1 && c.n <= STO_BLOCK_MAX_POINTS);
+        uint64_t sum = 0;
+        for (uint32_t k = 0; rc == 0 && k < c.n; k++) /* touch all of it */
+            sum += c.meta[k] ^ (uint64_t)c.m[k];
+        __asm__ volatile("" : : "r"(sum)); /* and mean it */
+    }
+    if (rc < 0)
+        CHECK((rc == TS_ECORRUPT || rc == TS_EVERSION || rc == TS_ENOMEM || rc == TS_ELIMIT) &&
+              err.code == rc && err.text[0]);
+    sto_cells_release(&c);
+    sto_dec_free(d);
+    return rc;
+}
+
+/* Rows as described into the encoder; keeps them for the comparison. */
+static uint32_t encode(struct input *in, struct sto_enc *e, struct sto_key *keys, struct sto_cells *rows)
+{
+    struct sto_key key = {.metric = 1, .series = 1, .hour = -5};
+    uint32_t n_rows = next8(in) % MAX_ROWS + 1, i;
+    for (i = 0; i < n_rows && in->p < in->end && sto_enc_points(e) < STO_BLOCK_POINTS; i++) {
+        uint8_t what = next8(in);
+        if (what & 1) {
+            key.metric += (uint32_t)(next64(in) % 1000) + 1;
+            key.series = (uint32_t)next64(in) / 2;
+            key.hour = (int32_t)(next64(in) % 1000) - 500;
+        } else if (what & 2) {
+            key.series += (uint32_t)(next64(in) % 100000) + 1;
+            key.hour = (int32_t)(next64(in) % 1000000) - 500000;
+        } else {
+            key.hour += 1 + (what >> 4);
+        }
+        make_row(in, &rows[i]);
+        keys[i] = key;
+        sto_enc_row(e, &key, &rows[i]);
+    }
+    return i;
+}
+
+/* What was encoded is what comes back. */
+static void compare(struct ts_slice block, uint32_t n_rows, const struct sto_key *keys,
+                    const struct sto_cells *rows)
+{
+    struct sto_dec *d = sto_dec_new();
+    struct sto_cells c = {0};
+    CHECK(sto_dec_open(d, block, NULL) == 0 && sto_dec_n_rows(d) == n_rows);
+    for (uint32_t i = n_rows; i-- > 0;) { /* any order will do */
+        const struct sto_dec_row *row = sto_dec_row_at(d, i);
+        CHECK(sto_key_cmp(&row->key, &keys[i]) == 0 && row->n == rows[i].n);
+        CHECK(sto_dec_cells(d, i, &c, NULL) == 0 && c.n == rows[i].n);
+        for (uint32_t k = 0; k < c.n; k++) {
+            CHECK(same_cell(rows[i].meta[k], rows[i].m[k], c.meta[k], c.m[k]));
+            CHECK(!c.uniform || (c.meta[k] & STO_META_FLAGS_MASK) == c.common);
+        }
+    }
+    sto_cells_release(&c);
+    sto_dec_free(d);
+}
+
+/* Change some bytes; make the checksum good; decode. */
+static void damage(struct input *in, struct ts_slice block)
+{
+    uint8_t *p = ts_xmalloc(block.n);
+    memcpy(p, block.p, block.n);
+    for (unsigned n = next8(in) % 8 + 1; n; n--) {
+        size_t at = (size_t)(next64(in) % block.n);
+        p[at] = (uint8_t)(p[at] ^ next8(in));
+    }
+    ts_st32(p, ts_crc32c(0, p + 4, block.n - 4)); /* docs/FORMAT.md "Block": over all that follows */
+    decode((struct ts_slice){(const char *)p, block.n});
+    ts_free(p);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+    ts_log_set_level(TS_LOG_ERROR + 1);
+    if (n == 0)
+        return 0;
+    if ((data[0] & 3) == 0) {
+        decode((struct ts_slice){(const char *)data + 1, n - 1});
+        return 0;
+    }
+    struct input in = {data + 1, data + n};
+    struct sto_key keys[MAX_ROWS];
+    struct sto_cells rows[MAX_ROWS] = {{0}};
+    struct sto_enc *e = sto_enc_new();
+    uint32_t n_rows = encode(&in, e, keys, rows);
+    if (n_rows) {
+        struct ts_slice block = sto_enc_finish(e);
+        if ((data[0] & 3) == 1)
+            compare(block, n_rows, keys, rows);
+        else
+            damage(&in, block);
+    }
+    for (uint32_t i = 0; i < MAX_ROWS; i++)
+        sto_cells_release(&rows[i]);
+    sto_enc_free(e);
+    return 0;
+}

@@ -22,6 +22,12 @@
 #ifndef TSD_BUILD_HOST
 #define TSD_BUILD_HOST "localhost"
 #endif
+#ifndef TSD_BUILD_TIME
+#define TSD_BUILD_TIME "0" /* seconds since the epoch */
+#endif
+#ifndef TSD_BUILD_BRANCH
+#define TSD_BUILD_BRANCH "main"
+#endif
 #ifndef TSD_BUILD_REPO
 #define TSD_BUILD_REPO "tsd"
 #endif

@@ -116,18 +116,6 @@ static unsigned put_time(struct tsd_ingest *in, const char *p)
 
 /* --- first lane --- */
 
-/* Ten thousand series don't fit the nearest cache: fetch the struct and text of the next guess while this
- * line is read. */
-static inline void put_prefetch(const uintptr_t *link)
-{
-    if (!link || !*link || (*link & 1))
-        return;
-    const char *text = ((const struct sto_series *)*link)->text;
-    __builtin_prefetch(text);
-    __builtin_prefetch(text + 64);
-    __builtin_prefetch(text + 128);
-}
-
 const char *tsd_put_run(struct tsd_ingest *in, struct tsd_chain *chain, const char *p, const char *end,
                         uint64_t *n_points)
 {
@@ -172,7 +160,8 @@ const char *tsd_put_run(struct tsd_ingest *in, struct tsd_chain *chain, const ch
         chain->last = ref;
         n_taken++;
         link = tsd_icache_link(&in->cache, ref);
-        put_prefetch(link);
+        if (link && *link)
+            __builtin_prefetch((const void *)(*link & ~(uintptr_t)1));
     }
     in->n_points += n_taken;
     in->n_guessed += n_taken;

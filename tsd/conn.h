@@ -1,0 +1,109 @@
+/*
+ * conn.h - one connection: its socket, what it has sent and not yet been used, what waits to be sent to it.
+ *
+ * Bytes arrive in the worker's buffer; only what a protocol could not use yet is kept in `tail`. Replies go
+ * to `out` or, for long ones, come as finished blocks.
+ *
+ * Threads    its worker
+ * Invariant  a connection is freed at the end of a loop turn, never inside a callback, and not while n_held >
+ * 0
+ */
+#ifndef TSD_CONN_H
+#define TSD_CONN_H
+
+#include "base/buf.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct event;
+struct tsd_conn;
+struct tsd_worker;
+
+/* A protocol, a row of protocols.c. */
+struct tsd_protocol {
+    const char *name;
+    /* Do these first bytes of a connection belong to the protocol: 1 yes, 0 no, -1 can't tell yet. */
+    int (*match)(const struct tsd_worker *w, const char *p, size_t n);
+    void (*open)(struct tsd_conn *c);
+    /* Use bytes of [p, p + n); returns how many. TSD_PUT_PAD bytes beyond are readable. eof: nothing will
+     * follow. */
+    size_t (*input)(struct tsd_conn *c, const char *p, size_t n, bool eof);
+    /* Everything that waited to be sent is sent. */
+    void (*sent)(struct tsd_conn *c);
+    /* Once a second. */
+    void (*tick)(struct tsd_conn *c);
+    /* The client is gone or everything is sent. Work that holds the connection goes on. */
+    void (*close)(struct tsd_conn *c);
+    /* The last hold is gone: free what open made. */
+    void (*free)(struct tsd_conn *c);
+    bool waits; /* its input stops while the store can't take more */
+};
+/** All protocols in the order they are asked, ended by NULL. */
+extern const struct tsd_protocol *const tsd_protocols[];
+
+/* A finished piece of a reply, sent after `out`. */
+struct tsd_block {
+    struct tsd_block *next;                           /* private */
+    char *p;                                          /* bytes */
+    size_t n, off;                                    /* how many, how many are sent */
+    void (*done)(void *arg, struct tsd_block *block); /* sent, or the client is gone (off < n) */
+    void *arg;                                        /* for done */
+};
+
+struct tsd_conn {
+    struct tsd_worker *w;             /* owner */
+    const struct tsd_protocol *proto; /* NULL until the first bytes are here */
+    void *state;                      /* of the protocol */
+    struct event *ev_read, *ev_write; /* libevent's */
+    struct tsd_conn *prev, *next;     /* list of the worker */
+    struct tsd_conn *run_next;        /* list of connections to be worked on without waiting for the socket */
+    struct ts_buf tail;               /* received and not used yet */
+    struct ts_buf out;                /* to be sent */
+    size_t out_off;                   /* of it, sent */
+    struct tsd_block *blocks, **blocks_end; /* sent after out */
+    int64_t active_ms;                      /* worker's clock when something moved last */
+    int64_t eof_ms;                         /* when the client shut its side; meaningful if eof */
+    int64_t linger_until_ms; /* 0, or we have shut our side and wait for the client's end until then */
+    uint32_t n_held;         /* operations under way that will come back */
+    int fd;                  /* socket, -1 when closed */
+    bool local;              /* from this machine */
+    bool eof;                /* the client has shut its side */
+    bool blocked;            /* the protocol wants no input now */
+    bool stuck;              /* tail holds input that only waits for blocked or the store */
+    bool closing;            /* close when all is sent */
+    bool dead;               /* socket is gone; freed when nobody holds it */
+    bool reading, writing;   /* events that are on */
+    bool queued;             /* in the worker's run list */
+    char peer[64];           /* address and port, for people */
+};
+
+/** New connection of a worker around an accepted socket (taken). */
+struct tsd_conn *tsd_conn_new(struct tsd_worker *w, int fd);
+/** Send what can be sent now; the rest follows when the socket allows. */
+void tsd_conn_flush(struct tsd_conn *c);
+/** Queue a block to be sent after everything before it. */
+void tsd_conn_send_block(struct tsd_conn *c, struct tsd_block *block);
+/** Bytes waiting to be sent. */
+size_t tsd_conn_unsent(const struct tsd_conn *c);
+/** Want input (again) or not. */
+void tsd_conn_block(struct tsd_conn *c, bool blocked);
+/** Close once everything is sent and nobody holds it. */
+void tsd_conn_close_soon(struct tsd_conn *c);
+/** Socket away at once; holders may still come back. */
+void tsd_conn_kill(struct tsd_conn *c);
+/** An operation will come back to this connection; and: it came back. */
+void tsd_conn_hold(struct tsd_conn *c);
+void tsd_conn_unhold(struct tsd_conn *c);
+
+/* --- for the worker --- */
+/** Work on input that is here already (tail). */
+void tsd_conn_run(struct tsd_conn *c);
+/** Switch the read event on or off as the flags say. */
+void tsd_conn_update(struct tsd_conn *c);
+/** Once a second: idle, stalled and lingering connections. */
+void tsd_conn_tick(struct tsd_conn *c);
+/** Free a dead connection that nobody holds. */
+void tsd_conn_free(struct tsd_conn *c);
+
+#endif

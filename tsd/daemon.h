@@ -1,0 +1,34 @@
+/*
+ * daemon.h - what the threads of a running daemon share: settings, store, pools, the list of workers.
+ *
+ * Threads    members are constant while threads run, except the atomics
+ */
+#ifndef TSD_DAEMON_H
+#define TSD_DAEMON_H
+
+#include "base/pool.h"
+#include "query/query.h"
+#include "storage/store.h"
+#include "tsd/settings.h"
+
+#include <stdatomic.h>
+
+struct tsd_worker;
+
+struct tsd_daemon {
+    const struct ts_conf *conf;     /* all keys, for /api/config */
+    struct tsd_settings set;        /* their values */
+    struct sto_store *store;        /* the store */
+    struct ts_pool *pieces;         /* parallel pieces of queries */
+    struct ts_pool *jobs;           /* one thread for each running query or other job that may block */
+    struct tsd_worker **workers;    /* n_workers */
+    unsigned n_workers;             /* threads that serve sockets */
+    int64_t started_ms;             /* wall clock */
+    char host[256];                 /* name of this machine, for stats */
+    _Atomic uint32_t n_connections; /* open now; main adds, workers subtract */
+    _Atomic uint64_t n_accepted;    /* since the start */
+    _Atomic uint64_t n_rejected;    /* above max_connections */
+    _Atomic uint32_t drop_asked;    /* goes up at dropcaches; workers look at it each turn */
+};
+
+#endif

@@ -1,0 +1,31 @@
+/*
+ * ep.h - the endpoints' functions, for the table in routes.c. Contract: struct tsd_endpoint.
+ */
+#ifndef TSD_HTTP_EP_H
+#define TSD_HTTP_EP_H
+
+#include "tsd/http/http.h"
+
+/* ep_put.c */
+void tsd_ep_put(struct tsd_req *req);
+/* ep_export.c */
+void tsd_ep_export(struct tsd_req *req);
+/* ep_query.c */
+void tsd_ep_query(struct tsd_req *req);
+/* ep_last.c */
+void tsd_ep_query_last(struct tsd_req *req);
+/* ep_names.c */
+void tsd_ep_suggest(struct tsd_req *req);
+/* ep_info.c */
+void tsd_ep_aggregators(struct tsd_req *req);
+void tsd_ep_config(struct tsd_req *req);
+void tsd_ep_config_filters(struct tsd_req *req);
+void tsd_ep_version(struct tsd_req *req);
+/* ep_stats.c */
+void tsd_ep_stats(struct tsd_req *req);
+/* ep_admin.c */
+void tsd_ep_dropcaches(struct tsd_req *req);
+void tsd_ep_export(struct tsd_req *req);
+void tsd_ep_flush(struct tsd_req *req);
+
+#endif

@@ -1,0 +1,138 @@
+/*
+ * ep_last.c - GET and POST /api/query/last: the last point of each series.
+ *
+ * Threads    the endpoint in the worker, the rest in a job
+ * Source     protocols-and-queries 5.1; back_scan 0 looks everywhere, since our files know their last points
+ */
+#include "tsd/http/ep.h"
+
+#include "base/json.h"
+#include "base/time.h"
+#include "tsd/http/job.h"
+
+/* What was asked for, and where the answer goes. */
+struct last {
+    struct tsd_job *job;      /* runs us */
+    struct ts_slice *queries; /* "metric{k=v}" each */
+    size_t n_queries;         /* how many */
+    int64_t back_scan_hours;  /* 0 = everything */
+    bool resolve;             /* metric and tags in the answer */
+    struct ts_buf text;       /* one element */
+    size_t n;                 /* elements written */
+};
+
+static int last_emit(void *arg, const struct qry_last *p, struct ts_error *err)
+{
+    struct last *l = arg;
+    struct ts_json j;
+    char value[TS_NUM_TEXT_BYTES];
+    size_t n = p->value.kind == TS_NUM_INT ? ts_num_print_int(p->value.m, value)
+                                           : ts_num_print_java(ts_num_double(p->value), value);
+    ts_buf_clear(&l->text);
+    if (l->n++)
+        ts_buf_char(&l->text, ',');
+    ts_json_init(&j, &l->text);
+    ts_json_obj(&j);
+    if (l->resolve) {
+        struct sto_catalog *cat = sto_store_catalog(tsd_job_req(l->job)->d->store);
+        ts_json_key(&j, "metric");
+        ts_json_slice(&j, sto_uid_name(cat, STO_UID_METRIC, p->series->metric));
+        ts_json_key(&j, "tags");
+        ts_json_obj(&j);
+        for (unsigned i = 0; i < p->series->n_tags; i++) {
+            ts_json_key_slice(&j, sto_uid_name(cat, STO_UID_TAGK, p->series->tags[i].k));
+            ts_json_slice(&j, sto_uid_name(cat, STO_UID_TAGV, p->series->tags[i].v));
+        }
+        ts_json_obj_end(&j);
+    }
+    ts_json_key(&j, "timestamp");
+    ts_json_int(&j, p->ts_ms);
+    ts_json_key(&j, "value");
+    ts_json_slice(&j, (struct ts_slice){value, n});
+    ts_json_key(&j, "tsuid");
+    ts_buf_char(&l->text, '"');
+    qry_tsuid(p->series, &l->text);
+    ts_buf_str(&l->text, "\"}");
+    return tsd_sink_write(tsd_job_sink(l->job), ts_buf_get(&l->text), err);
+}
+
+static int last_params(struct last *l, const struct tsd_req *req, struct ts_arena *arena,
+                       struct ts_error *err)
+{
+    struct ts_slice s;
+    l->queries = ts_arena_alloc(arena, (req->n_params + 1) * sizeof(*l->queries));
+    for (size_t i = 0; i < req->n_params; i++)
+        if (ts_slice_is(req->params[i].name, "timeseries"))
+            l->queries[l->n_queries++] = req->params[i].value;
+    l->resolve = tsd_req_flag(req, "resolve");
+    if (tsd_req_param(req, "back_scan", &s) && ts_num_parse_int(s, &l->back_scan_hours, NULL) < 0)
+        return ts_error_set(err, TS_EINVAL, "Unable to parse 'back_scan' as a number");
+    return 0;
+}
+
+/* {"metric":"m","tags":{"k":"v"}} to "m{k=v}". */
+static struct ts_slice last_query(struct ts_arena *arena, json_t *q)
+{
+    struct ts_buf b;
+    const char *k;
+    json_t *v;
+    bool first = true;
+    ts_buf_init(&b, 0);
+    const char *metric = json_string_value(json_object_get(q, "metric"));
+    ts_buf_str(&b, metric ? metric : "");
+    json_object_foreach(json_object_get(q, "tags"), k, v)
+    {
+        ts_buf_str(&b, first ? "{" : ",");
+        first = false;
+        ts_buf_printf(&b, "%s=%s", k, json_is_string(v) ? json_string_value(v) : "");
+    }
+    if (!first)
+        ts_buf_char(&b, '}');
+    struct ts_slice out = {ts_arena_strndup(arena, b.p ? b.p : "", b.n), b.n};
+    ts_buf_release(&b);
+    return out;
+}
+
+static int last_body(struct last *l, const struct tsd_req *req, struct ts_arena *arena, struct ts_error *err)
+{
+    json_t *root, *queries;
+    if (req->body.n == 0)
+        return ts_error_set(err, TS_EPARSE, "Missing message content");
+    TS_TRY(ts_json_load(req->body, &root, err));
+    queries = json_object_get(root, "queries");
+    l->queries = ts_arena_alloc(arena, (json_array_size(queries) + 1) * sizeof(*l->queries));
+    for (size_t i = 0; i < json_array_size(queries); i++) {
+        json_t *q = json_array_get(queries, i);
+        if (json_object_get(q, "metric"))
+            l->queries[l->n_queries++] = last_query(arena, q);
+    }
+    l->resolve = json_is_true(json_object_get(root, "resolveNames"));
+    l->back_scan_hours = json_integer_value(json_object_get(root, "backScan"));
+    json_decref(root);
+    return 0;
+}
+
+static int last_run(struct tsd_job *job, struct ts_error *err)
+{
+    const struct tsd_req *req = tsd_job_req(job);
+    struct ts_arena *arena = tsd_job_arena(job);
+    struct last l = {.job = job};
+    int rc = req->method == TSD_POST ? last_body(&l, req, arena, err) : last_params(&l, req, arena, err);
+    TS_TRY(rc);
+    if (l.n_queries == 0)
+        return ts_error_set(err, TS_EINVAL, "Missing sub queries");
+    ts_buf_init(&l.text, 0);
+    rc = tsd_sink_str(tsd_job_sink(job), "[", err);
+    for (size_t i = 0; rc == 0 && i < l.n_queries; i++)
+        rc = qry_run_last(req->d->store, req->d->pieces, l.queries[i], l.back_scan_hours, ts_clock_ms(),
+                          tsd_job_limit(job), last_emit, &l, err);
+    if (rc == 0)
+        rc = tsd_sink_str(tsd_job_sink(job), "]", err);
+    ts_buf_release(&l.text);
+    return rc;
+}
+
+void tsd_ep_query_last(struct tsd_req *req)
+{
+    tsd_job_start(req, tsd_type_json, last_run);
+}

@@ -1,0 +1,69 @@
+/*
+ * ep_query.c - GET and POST /api/query: series of points, or totals with our own parameter by.
+ *
+ * Threads    the endpoint in the worker, the rest in a job
+ * Source     protocols-and-queries 2.5, 3.1, 3.5
+ */
+#include "tsd/http/ep.h"
+
+#include "base/time.h"
+#include "tsd/http/job.h"
+#include "tsd/out/out.h"
+
+/* Flags of the query string also hold for a body. */
+static void query_flags(const struct tsd_req *req, struct qry_spec *spec)
+{
+    spec->arrays = spec->arrays || tsd_req_flag(req, "arrays");
+    spec->ms = spec->ms || tsd_req_flag(req, "ms");
+}
+
+static int query_parse(struct tsd_job *job, struct qry_spec *spec, struct ts_error *err)
+{
+    const struct tsd_req *req = tsd_job_req(job);
+    struct ts_arena *arena = tsd_job_arena(job);
+    bool compat = req->d->set.rules.compat;
+    if (req->method != TSD_POST)
+        return qry_parse_params(req->params, req->n_params, ts_clock_ms(), compat, arena, spec, err);
+    if (req->body.n == 0)
+        return ts_error_set(err, TS_EPARSE, "Missing message content");
+    TS_TRY(qry_parse_json(req->body, ts_clock_ms(), compat, arena, spec, err));
+    query_flags(req, spec);
+    return 0;
+}
+
+static int query_format(const struct tsd_req *req, const struct tsd_out_format **out, struct ts_error *err)
+{
+    struct ts_slice name;
+    *out = &tsd_out_json;
+    if (!tsd_req_param(req, "format", &name) || name.n == 0)
+        return 0;
+    *out = tsd_out_find(name);
+    if (*out)
+        return 0;
+    return ts_error_set(err, TS_EINVAL, "No such format: %.*s (csv, json, ndjson, text)",
+                        (int)(name.n < 64 ? name.n : 64), name.p);
+}
+
+static int query_run(struct tsd_job *job, struct ts_error *err)
+{
+    const struct tsd_req *req = tsd_job_req(job);
+    const struct tsd_out_format *format;
+    struct qry_spec spec = {.n_subs = 0};
+    struct tsd_out out;
+    TS_TRY(query_format(req, &format, err));
+    TS_TRY(query_parse(job, &spec, err));
+    if (spec.del && !req->d->set.allow_delete) {
+        tsd_job_error_details(job, "Deleting data is not enabled (tsd.http.query.allow_delete=false)");
+        return ts_error_set(err, TS_EINVAL, "Bad request");
+    }
+    tsd_job_type(job, format == &tsd_out_json ? tsd_type_json : format->content_type);
+    tsd_out_init(&out, format, &spec, tsd_job_sink(job));
+    int rc = tsd_out_run(&out, req->d->store, req->d->pieces, tsd_job_limit(job), err);
+    tsd_out_release(&out);
+    return rc;
+}
+
+void tsd_ep_query(struct tsd_req *req)
+{
+    tsd_job_start(req, tsd_type_json, query_run);
+}

@@ -1,0 +1,26 @@
+/*
+ * gzip.h - bodies in and out, compressed.
+ *
+ * Threads    one at a time each
+ */
+#ifndef TSD_HTTP_GZIP_H
+#define TSD_HTTP_GZIP_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+/** Inflate a gzip or zlib body (also raw deflate, as some clients send) into out, whose maximum bounds it.
+ *  TS_EPARSE if it is not what it claims to be or cut; TS_ELIMIT above the maximum. */
+int tsd_gunzip(struct ts_slice in, struct ts_buf *out, struct ts_error *err);
+
+struct tsd_gzip;
+/** Compressor for one reply. Aborts when memory is gone. */
+struct tsd_gzip *tsd_gzip_new(void);
+void tsd_gzip_free(struct tsd_gzip *z);
+/** Feed *in and take at most room bytes to out; *in moves on. finish: nothing follows. Returns bytes written;
+ * the compressor wants to be called again while it fills all of room. *out_ended: the last byte was written.
+ */
+size_t tsd_gzip_run(struct tsd_gzip *z, struct ts_slice *in, char *out, size_t room, bool finish,
+                    bool *out_ended);
+
+#endif

@@ -1,0 +1,109 @@
+/*
+ * http.h - HTTP/1.1 on a connection: requests in, routed by a table, replies out.
+ *
+ * http_parser reads; the rest is ours (docs/ARCHITECTURE.md, "HTTP layer"). One request of a connection is
+ * worked on at a time; what follows waits in the connection's tail. An endpoint answers at once with
+ * tsd_reply_*, or later: then it has started a job (job.h) or holds the connection itself.
+ *
+ * Threads    the connection's worker, if not said otherwise
+ * Source     protocols-and-queries 2.1
+ */
+#ifndef TSD_HTTP_HTTP_H
+#define TSD_HTTP_HTTP_H
+
+#include "base/mem.h"
+#include "tsd/conn.h"
+#include "tsd/daemon.h"
+
+struct tsd_job;
+
+enum tsd_method {
+    TSD_GET = 1,
+    TSD_POST = 2,
+    TSD_PUT = 4,
+    TSD_DELETE = 8,
+    TSD_OPTIONS = 16,
+    TSD_OTHER = 32,
+};
+
+/* A whole request. Slices live until the reply is finished, except body: see tsd_req_keep_body. */
+struct tsd_req {
+    struct tsd_conn *c;           /* where it came from */
+    struct tsd_worker *w;         /* whose thread works on it */
+    struct tsd_daemon *d;         /* shared things */
+    struct ts_arena arena;        /* for the life of the request */
+    enum tsd_method method;       /* HEAD counts as GET */
+    const char *method_name;      /* as sent */
+    struct ts_slice path;         /* lower case, decoded, no slash at either end, "api/v1/" is "api/" */
+    struct qry_param *params;     /* of the query string, decoded */
+    size_t n_params;              /* how many */
+    struct ts_slice body;         /* inflated */
+    struct ts_slice origin;       /* header Origin */
+    struct ts_slice content_type; /* header Content-Type */
+    int64_t began_ns;             /* monotonic time when its first byte was seen */
+    bool head;                    /* reply without body */
+    bool http10;                  /* no chunks */
+    bool keep_alive;              /* the connection goes on */
+    bool gzip_ok;                 /* the client takes gzip */
+    bool cors_ok;                 /* reply with CORS headers */
+    bool body_borrowed;           /* body lies in the worker's buffer */
+    bool later;                   /* the reply comes later: set by tsd_req_later */
+    struct tsd_job *job;          /* running for it, or NULL */
+};
+
+/* An endpoint, a row of routes.c. */
+struct tsd_endpoint {
+    const char *path;                 /* as tsd_req.path: "api/put" */
+    unsigned methods;                 /* of enum tsd_method */
+    void (*run)(struct tsd_req *req); /* answers, or says tsd_req_later */
+    const char *help;                 /* one sentence */
+};
+/** All endpoints, sorted by path, ended by path == NULL. */
+extern const struct tsd_endpoint tsd_endpoints[];
+/** Row of a path, NULL if there is none. */
+const struct tsd_endpoint *tsd_endpoint_find(struct ts_slice path);
+
+/** Row of protocols.c. */
+extern const struct tsd_protocol tsd_http_protocol;
+/** Once, before threads start: limits that the parser keeps for the process. */
+void tsd_http_setup(const struct tsd_settings *set);
+
+/* --- request --- */
+/** Take a request target apart into path and params. TS_EPARSE, TS_ELIMIT (more than 1024 params) with text.
+ */
+int tsd_req_target(struct tsd_req *req, struct ts_slice target, struct ts_error *err);
+/** Last value of a parameter; false if it is not there (a bare name has an empty value). */
+bool tsd_req_param(const struct tsd_req *req, const char *name, struct ts_slice *out_value);
+/** Is a presence flag given? */
+bool tsd_req_flag(const struct tsd_req *req, const char *name);
+/** Copy the body if it lies in the worker's buffer: whoever looks at it later must call this first. */
+void tsd_req_keep_body(struct tsd_req *req);
+/** The reply comes later; holds the connection until it is there. */
+void tsd_req_later(struct tsd_req *req);
+
+/* --- reply: exactly one of these per request --- */
+/** Body of a type, e.g. "application/json; charset=UTF-8"; wrapped if jsonp was asked for. */
+void tsd_reply(struct tsd_req *req, int status, const char *type, struct ts_slice body);
+/** JSON. */
+void tsd_reply_json(struct tsd_req *req, int status, struct ts_slice body);
+/** Status alone (204, 304). */
+void tsd_reply_empty(struct tsd_req *req, int status);
+/** {"error":{"code":..,"message":..,"details":..}}; details may be NULL. 503 carries Retry-After. */
+void tsd_reply_error(struct tsd_req *req, int status, const char *message, const char *details);
+/** The same from a code and text of ours. */
+void tsd_reply_err(struct tsd_req *req, int code, const char *message);
+/** HTTP status of an error code. */
+int tsd_http_status(int code);
+extern const char tsd_type_json[];
+extern const char tsd_type_text[];
+
+/* --- for job.c: replies in pieces --- */
+/** Status line and headers into the connection's out; length < 0: chunked, or until close for HTTP/1.0. gzip:
+ * the body is. */
+void tsd_reply_head(struct tsd_req *req, int status, const char *type, int64_t length, bool gzip);
+/** The reply is complete (all of it is in the hands of the connection): on to the next request. */
+void tsd_reply_done(struct tsd_req *req);
+/** Name of a jsonp callback, empty if none or not a name. */
+struct ts_slice tsd_req_jsonp(const struct tsd_req *req);
+
+#endif

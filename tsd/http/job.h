@@ -1,0 +1,51 @@
+/*
+ * job.h - work that may block, done off the workers, whose result is streamed to the client.
+ *
+ *   pool thread                               worker
+ *   run(job) > sink > piece full > post ----> head, chunk > socket
+ *        ^ waits while too much is unsent      | sent: piece back, wake
+ *        +-------------------------------------+
+ *
+ * A result that fits one piece goes out with a Content-Length, errors before the first piece is posted become
+ * an error reply; later ones cut the connection, so that nobody takes half a result for a whole one.
+ *
+ * Threads    run: a pool thread. Start, gone: the request's worker
+ */
+#ifndef TSD_HTTP_JOB_H
+#define TSD_HTTP_JOB_H
+
+#include "query/query.h"
+#include "tsd/http/http.h"
+#include "tsd/out/sink.h"
+
+struct tsd_job;
+/* Does the work; writes the body to tsd_job_sink. < 0: err tells the client why. */
+typedef int (*tsd_job_fn)(struct tsd_job *job, struct ts_error *err);
+
+/** Answer a request with the result of run, 200 and a type (may be changed by tsd_job_type before the first
+ * byte). From the endpoint, in the worker. */
+void tsd_job_start(struct tsd_req *req, const char *type, tsd_job_fn run);
+
+/* --- inside run --- */
+/** Where the body goes. */
+struct tsd_sink *tsd_job_sink(struct tsd_job *job);
+/** The request: everything in it is constant while the job runs. */
+const struct tsd_req *tsd_job_req(const struct tsd_job *job);
+/** Memory for the life of the job, for run's thread. */
+struct ts_arena *tsd_job_arena(struct tsd_job *job);
+/** Budget of a query, filled from the settings; cancelled when the client goes. */
+struct qry_limit *tsd_job_limit(struct tsd_job *job);
+/** Another content type (static text). Before the first byte. */
+void tsd_job_type(struct tsd_job *job, const char *type);
+/** Another status for an error that run returns. */
+void tsd_job_error_status(struct tsd_job *job, int status);
+/** Details of the error object. Copied. */
+void tsd_job_error_details(struct tsd_job *job, const char *details);
+
+/* --- for http.c --- */
+/** The client is gone: cancel. */
+void tsd_job_gone(struct tsd_job *job);
+/** Has the client been sent anything yet? */
+bool tsd_job_committed(const struct tsd_job *job);
+
+#endif

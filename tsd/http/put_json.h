@@ -1,0 +1,44 @@
+/*
+ * put_json.h - the body of /api/put to points, nothing stored yet.
+ *
+ * The usual shape is read in place by a small pull parser; anything it does not know (escapes, nested unknown
+ * fields) is given to jansson, which builds a tree. Both give the same points.
+ *
+ * Threads    one worker
+ * Source     protocols-and-queries 2.2
+ */
+#ifndef TSD_HTTP_PUT_JSON_H
+#define TSD_HTTP_PUT_JSON_H
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "storage/store.h"
+
+/* One data point as sent. Slices point into the body or the tree. */
+struct tsd_put_point {
+    struct ts_slice metric;    /* p NULL: missing */
+    struct ts_slice time;      /* text of the number or string; p NULL: missing */
+    struct ts_slice value;     /* the same */
+    struct sto_tag_text *tags; /* last of a key wins */
+    uint32_t n_tags;           /* how many */
+    bool null_point;           /* null stood in the array */
+    bool time_quoted;          /* time came as a string */
+};
+
+struct tsd_put_body {
+    struct tsd_put_point *points; /* in the arena */
+    size_t n_points;              /* how many */
+    bool is_array;                /* it was an array */
+    json_t *tree;                 /* what the slices point into, or NULL */
+};
+
+/** Read a body. Slices are valid while body, arena and out->tree live.
+ *  @return 0
+ *          TS_EPARSE  "The JSON must start as an object or an array", "Unable to parse the given JSON";
+ * details of the place are appended to details (may be NULL) */
+int tsd_put_body_read(struct ts_slice body, struct ts_arena *arena, struct tsd_put_body *out,
+                      struct ts_error *err, struct ts_error *details);
+/** The tree away. Twice is harmless. */
+void tsd_put_body_release(struct tsd_put_body *b);
+
+#endif

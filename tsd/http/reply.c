@@ -1,0 +1,167 @@
+/*
+ * reply.c - status line, headers, bodies, errors.
+ *
+ * Threads    see http.h
+ * Not here   replies in pieces (job.c)
+ */
+#include "tsd/http/http.h"
+
+#include "base/json.h"
+#include "tsd/http/gzip.h"
+#include "tsd/worker.h"
+
+#include <http_parser.h>
+
+#define REPLY_GZIP_MIN_BYTES 1400 /* smaller replies fit one packet as they are */
+
+const char tsd_type_json[] = "application/json; charset=UTF-8";
+const char tsd_type_text[] = "text/plain; charset=UTF-8";
+
+int tsd_http_status(int code)
+{
+    static const int status[TS_ERR_COUNT] = {
+        [0] = 200,
+        [-TS_ENOMEM] = 503,
+        [-TS_EIO] = 500,
+        [-TS_ENOSPC] = 503,
+        [-TS_ECORRUPT] = 500,
+        [-TS_EVERSION] = 501,
+        [-TS_ENOTFOUND] =
+            400, /* an unknown name in a query is the client's fault; unknown paths say 404 themselves */
+        [-TS_EEXIST] = 409,
+        [-TS_EINVAL] = 400,
+        [-TS_EPARSE] = 400,
+        [-TS_ELIMIT] = 413,
+        [-TS_EBUSY] = 503,
+        [-TS_ETIMEOUT] = 408,
+        [-TS_ECANCELLED] = 503,
+        [-TS_EBACKEND] = 424,
+    };
+    return code <= 0 && code > -TS_ERR_COUNT ? status[-code] : 500;
+}
+
+static const char *reply_phrase(int status)
+{
+    const char *s =
+        status == 431 ? "Request Header Fields Too Large" : http_status_str((enum http_status)status);
+    return s && *s != '<' ? s : "Unknown";
+}
+
+void tsd_reply_head(struct tsd_req *req, int status, const char *type, int64_t length, bool gzip)
+{
+    struct ts_buf *out = &req->c->out;
+    if (req->c->dead)
+        return;
+    if (length < 0 && req->http10 && status != 204)
+        req->keep_alive = false;
+    ts_buf_printf(out, "HTTP/1.1 %d %s\r\n", status, reply_phrase(status));
+    if (type)
+        ts_buf_printf(out, "Content-Type: %s\r\n", type);
+    if (length >= 0)
+        ts_buf_printf(out, "Content-Length: %lld\r\n", (long long)length);
+    else if (!req->http10 && status != 204)
+        ts_buf_str(out, "Transfer-Encoding: chunked\r\n");
+    if (gzip)
+        ts_buf_str(out, "Content-Encoding: gzip\r\nVary: Accept-Encoding\r\n");
+    if (status == 503)
+        ts_buf_str(out, "Retry-After: 1\r\n");
+    if (req->cors_ok) {
+        ts_buf_str(out, "Access-Control-Allow-Origin: ");
+        ts_buf_slice(out, req->origin);
+        ts_buf_printf(out,
+                      "\r\nVary: Origin\r\nAccess-Control-Allow-Methods: GET, POST, PUT, DELETE\r\n"
+                      "Access-Control-Allow-Headers: %s\r\n",
+                      req->d->set.cors_headers);
+    }
+    if (!req->keep_alive)
+        ts_buf_str(out, "Connection: close\r\n");
+    else if (req->http10)
+        ts_buf_str(out, "Connection: keep-alive\r\n");
+    ts_buf_str(out, "\r\n");
+}
+
+/* Compressed copy in the request's arena; as it is if that is not smaller. */
+static bool reply_gzip(struct tsd_req *req, struct ts_slice *body)
+{
+    struct tsd_gzip *z = tsd_gzip_new();
+    char *p = ts_arena_alloc(&req->arena, body->n);
+    struct ts_slice in = *body;
+    bool ended;
+    size_t n = tsd_gzip_run(z, &in, p, body->n, true, &ended);
+    tsd_gzip_free(z);
+    if (!ended)
+        return false;
+    *body = (struct ts_slice){p, n};
+    return true;
+}
+
+static struct ts_slice reply_jsonp(struct tsd_req *req, struct ts_slice cb, struct ts_slice body)
+{
+    char *p = ts_arena_alloc(&req->arena, cb.n + body.n + 2);
+    memcpy(p, cb.p, cb.n);
+    p[cb.n] = '(';
+    if (body.n)
+        memcpy(p + cb.n + 1, body.p, body.n);
+    p[cb.n + 1 + body.n] = ')';
+    return (struct ts_slice){p, cb.n + body.n + 2};
+}
+
+void tsd_reply(struct tsd_req *req, int status, const char *type, struct ts_slice body)
+{
+    struct ts_slice cb = tsd_req_jsonp(req);
+    if (cb.n && type == tsd_type_json)
+        body = reply_jsonp(req, cb, body);
+    bool gzip = req->gzip_ok && req->d->set.http_gzip && body.n >= REPLY_GZIP_MIN_BYTES &&
+                body.n < UINT32_MAX && reply_gzip(req, &body);
+    tsd_reply_head(req, status, type, (int64_t)body.n, gzip);
+    if (!req->head && !req->c->dead && body.n)
+        ts_buf_slice(&req->c->out, body);
+    if (req->c->out.failed && !req->c->dead)
+        tsd_conn_kill(req->c); /* half a reply is worse than none */
+    tsd_reply_done(req);
+}
+
+void tsd_reply_json(struct tsd_req *req, int status, struct ts_slice body)
+{
+    tsd_reply(req, status, tsd_type_json, body);
+}
+
+void tsd_reply_empty(struct tsd_req *req, int status)
+{
+    if (status == 204 || status == 304) {
+        tsd_reply_head(req, status, NULL, status == 204 ? -1 : 0, false); /* a 204 has no length */
+        tsd_reply_done(req);
+        return;
+    }
+    tsd_reply(req, status, NULL, (struct ts_slice){"", 0});
+}
+
+void tsd_reply_error(struct tsd_req *req, int status, const char *message, const char *details)
+{
+    struct ts_buf b;
+    struct ts_json j;
+    ts_buf_init(&b, 0);
+    ts_json_init(&j, &b);
+    ts_json_obj(&j);
+    ts_json_key(&j, "error");
+    ts_json_obj(&j);
+    ts_json_key(&j, "code");
+    ts_json_int(&j, status);
+    ts_json_key(&j, "message");
+    ts_json_str(&j, message);
+    if (details && *details) {
+        ts_json_key(&j, "details");
+        ts_json_str(&j, details);
+    }
+    ts_json_obj_end(&j);
+    ts_json_obj_end(&j);
+    if (status >= 500 && status != 503 && status != 501)
+        req->w->counts.n_exceptions++;
+    tsd_reply_json(req, status, ts_buf_get(&b));
+    ts_buf_release(&b);
+}
+
+void tsd_reply_err(struct tsd_req *req, int code, const char *message)
+{
+    tsd_reply_error(req, tsd_http_status(code), message && *message ? message : ts_err_text(code), NULL);
+}

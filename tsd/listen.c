@@ -1,0 +1,192 @@
+/*
+ * listen.c - accept and hand off.
+ *
+ * SO_REUSEPORT would let the kernel spread connections by hash; with the few long connections of collectors
+ * it is often 6 : 2 or worse, so one thread accepts and counts.
+ *
+ * Threads    main
+ */
+#include "tsd/listen.h"
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "tsd/worker.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <event2/event.h>
+#include <netdb.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define LISTEN_MAX     8      /* addresses */
+#define LISTEN_BACKLOG 1024   /* the kernel cuts it to its own limit */
+#define LISTEN_WAIT_US 100000 /* without descriptors: how long to wait before the next try */
+
+struct tsd_listen {
+    struct tsd_daemon *daemon;        /* borrowed */
+    struct event *events[LISTEN_MAX]; /* one a socket */
+    struct event *ev_again;           /* listens again after a pause */
+    int fds[LISTEN_MAX];              /* sockets */
+    unsigned n;                       /* of both */
+    struct ts_log_limit limit;        /* of complaints */
+};
+
+static void listen_hand_off(struct tsd_daemon *d, int fd)
+{
+    struct tsd_worker *best = d->workers[0];
+    uint32_t least = UINT32_MAX;
+    for (unsigned i = 0; i < d->n_workers; i++) {
+        uint32_t n = atomic_load_explicit(&d->workers[i]->n_conns, memory_order_relaxed);
+        if (n < least) {
+            least = n;
+            best = d->workers[i];
+        }
+    }
+    atomic_fetch_add_explicit(&d->n_connections, 1, memory_order_relaxed);
+    tsd_worker_adopt(best, fd);
+}
+
+static void listen_switch(struct tsd_listen *l, bool on)
+{
+    for (unsigned i = 0; i < l->n; i++)
+        (void)(on ? event_add(l->events[i], NULL) : event_del(l->events[i]));
+}
+
+static void listen_on_again(evutil_socket_t fd, short what, void *arg)
+{
+    (void)fd;
+    (void)what;
+    listen_switch(arg, true);
+}
+
+static void listen_on_accept(evutil_socket_t listener, short what, void *arg)
+{
+    struct tsd_listen *l = arg;
+    struct tsd_daemon *d = l->daemon;
+    (void)what;
+    for (int i = 0; i < 64; i++) {
+        int fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        if (fd < 0) {
+            if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+                struct timeval wait = {0, LISTEN_WAIT_US};
+                ts_log_limited(&l->limit, TS_LOG_WARN, "can't accept connections: %s", strerror(errno));
+                listen_switch(l, false);
+                (void)event_add(l->ev_again, &wait);
+            }
+            return;
+        }
+        atomic_fetch_add_explicit(&d->n_accepted, 1, memory_order_relaxed);
+        if (d->set.max_connections &&
+            atomic_load_explicit(&d->n_connections, memory_order_relaxed) >= d->set.max_connections) {
+            atomic_fetch_add_explicit(&d->n_rejected, 1, memory_order_relaxed);
+            ts_log_limited(&l->limit, TS_LOG_WARN, "connection refused: max_connections=%u",
+                           d->set.max_connections);
+            (void)close(fd);
+            continue;
+        }
+        listen_hand_off(d, fd);
+    }
+}
+
+static unsigned listen_port_of(int fd)
+{
+    union {
+        struct sockaddr sa;
+        struct sockaddr_in in;
+        struct sockaddr_in6 in6;
+    } a = {.sa = {.sa_family = AF_UNSPEC}};
+    socklen_t n = sizeof(a);
+    if (getsockname(fd, &a.sa, &n) < 0)
+        return 0;
+    return ntohs(a.sa.sa_family == AF_INET6 ? a.in6.sin6_port : a.in.sin_port);
+}
+
+static int listen_socket(const struct addrinfo *ai, const char *where, int *out_fd, struct ts_error *err)
+{
+    int one = 1;
+    int fd = socket(ai->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return ts_error_sys(err, TS_EIO, errno, "no socket for %s", where);
+    (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+    if (ai->ai_family == AF_INET6)
+        (void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof(one));
+    if (bind(fd, ai->ai_addr, ai->ai_addrlen) < 0 || listen(fd, LISTEN_BACKLOG) < 0) {
+        int e = errno;
+        (void)close(fd);
+        return ts_error_sys(err, e == EADDRINUSE ? TS_EBUSY : TS_EIO, e, "can't listen on %s", where);
+    }
+    *out_fd = fd;
+    return 0;
+}
+
+static int listen_one(struct tsd_listen *l, struct event_base *base, const char *host, unsigned *port,
+                      struct ts_error *err)
+{
+    char service[16], where[300];
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV}, *list;
+    if (l->n == LISTEN_MAX)
+        return ts_error_set(err, TS_EINVAL, "bind: at most %d addresses", LISTEN_MAX);
+    (void)snprintf(service, sizeof(service), "%u", *port);
+    (void)snprintf(where, sizeof(where), "%s port %u", host, *port);
+    int rc = getaddrinfo(host, service, &hints, &list);
+    if (rc)
+        return ts_error_set(err, TS_EINVAL, "bind: %s: %s", host, gai_strerror(rc));
+    int fd = -1;
+    rc = listen_socket(list, where, &fd, err);
+    freeaddrinfo(list);
+    if (rc < 0)
+        return rc;
+    *port = listen_port_of(fd);
+    l->fds[l->n] = fd;
+    l->events[l->n] = event_new(base, fd, EV_READ | EV_PERSIST, listen_on_accept, l);
+    if (!l->events[l->n] || event_add(l->events[l->n], NULL) < 0)
+        TS_BUG("no memory for an event");
+    l->n++;
+    return 0;
+}
+
+int tsd_listen_open(struct tsd_daemon *daemon, struct event_base *base, struct tsd_listen **out_listen,
+                    unsigned *out_port, struct ts_error *err)
+{
+    struct tsd_listen *l = ts_xcalloc(1, sizeof(*l));
+    int rc = 0;
+    unsigned port = daemon->set.port;
+    *out_listen = NULL;
+    l->daemon = daemon;
+    l->ev_again = event_new(base, -1, 0, listen_on_again, l);
+    if (!l->ev_again)
+        TS_BUG("no memory for an event");
+    for (const char *p = daemon->set.bind; rc == 0 && *p;) {
+        char host[256];
+        size_t n = strcspn(p, ", ");
+        if (n && n < sizeof(host)) {
+            memcpy(host, p, n);
+            host[n] = 0;
+            rc = listen_one(l, base, host, &port, err);
+        }
+        p += n;
+        p += strspn(p, ", ");
+    }
+    if (rc == 0 && l->n == 0)
+        rc = ts_error_set(err, TS_EINVAL, "bind: no address");
+    if (rc < 0) {
+        tsd_listen_close(l);
+        return rc;
+    }
+    *out_port = port;
+    *out_listen = l;
+    return 0;
+}
+
+void tsd_listen_close(struct tsd_listen *l)
+{
+    if (!l)
+        return;
+    for (unsigned i = 0; i < l->n; i++) {
+        event_free(l->events[i]);
+        (void)close(l->fds[i]);
+    }
+    event_free(l->ev_again);
+    ts_free(l);
+}

@@ -1,0 +1,109 @@
+/*
+ * main.c - the program: the table of its commands.
+ *
+ * Read it first: a command is a row here and a file in cmds/.
+ * Threads    the main thread
+ */
+#include "tsd/cmds/cmd.h"
+#include "tsd/server.h"
+
+static const struct ts_conf_key *const serve_tables[] = {tsd_conf_keys, sto_conf_keys, NULL};
+
+static const struct tsd_cmd commands[] = {
+    {.name = "serve",
+     .summary = "Run the daemon: take points and answer queries until it is told to stop.",
+     .usage = "--data DIR [--port N] [--bind ADDRESS] [--config FILE] [--KEY VALUE ...]\n--print-config "
+              "[--config FILE] [--KEY VALUE ...]",
+     .opts = tsd_serve_opts,
+     .tables = serve_tables,
+     .details = "One port speaks both protocols: put lines and HTTP. It listens on this machine only unless "
+                "--bind says otherwise.\n"
+                "A line on standard error says when it is ready. SIGTERM and SIGINT end it; what was "
+                "accepted is on disk then.",
+     .examples = "tsd serve --data ./data\n"
+                 "tsd serve --data /var/lib/tsd --bind 0.0.0.0 --wal-sync always",
+     .run = tsd_serve_run},
+    {.name = "query",
+     .summary = "Ask for points or totals and print them as text, CSV or JSON, or draw them.",
+     .usage = "START [END] AGG [rate [counter[,MAX[,RESET]]]] [downsample N FUNC] METRIC [tag=value ...] "
+              "[options]",
+     .opts = tsd_query_opts,
+     .details = "START, END  2026/11/02, 2026/11/02-13:30, 2026-11-02T13:30:00Z, 1793620800, 1793620800000, "
+                "3h-ago, now. No END: now.\n"
+                "            With --by, an END that is a date without a time includes that day.\n"
+                "AGG, FUNC   sum min max avg count dev median first last p50 p95 p99 p999 ... (a wrong name "
+                "lists all)\n"
+                "N           milliseconds, or 10s, 5m, 1h, 1d, 1w\n"
+                "tag=value   tag=web1, tag=a|b (groups by it), tag=* (groups by it), tag=wildcard(web*), "
+                "tag=regexp(web[0-9]+) ...\n"
+                "\n"
+                "--by takes day, hour and tag keys, in any combination. AGG is applied once to all points of "
+                "a cell (a day or an\n"
+                "hour, and one value of each tag): nothing is interpolated. A row has the date, the hour, "
+                "the tags, the total.",
+     .examples = "tsd query 2026/11/01 2026/11/04 sum web.hits --by hour,domain --format csv\n"
+                 "tsd query 1h-ago avg downsample 60000 avg sys.cpu.user host=web1 --plot cpu.png",
+     .run = tsd_query_run},
+    {.name = "import",
+     .summary = "Read points from files into a running daemon or a stopped store.",
+     .usage = "FILE... [--host HOST] [--port PORT] [--max-errors N]\nFILE... --data DIR [--config FILE] "
+              "[--max-errors N]",
+     .opts = tsd_import_opts,
+     .details = "A line is \"METRIC TIME VALUE tag=value ...\", with or without \"put\" in front; empty "
+                "lines and lines that begin with #\n"
+                "are skipped. Files may be packed by gzip or zstd; - is standard input. Bad lines are listed "
+                "with file, line number\n"
+                "and reason and cost the others nothing; if there were any, the exit code is 1. What was "
+                "imported is on disk at the end.\n"
+                "With --data times before 1970 are taken too.",
+     .examples = "tsd import points.txt.zst\n"
+                 "tsd export --data ./old | tsd import --data ./new -",
+     .run = tsd_import_run},
+    {.name = "export",
+     .summary = "Print points as lines that tsd import takes back, bit for bit.",
+     .usage = "[METRIC [tag=value ...]] [--from TIME] [--to TIME] [--host HOST] [--port PORT]\n"
+              "[METRIC [tag=value ...]] [--from TIME] [--to TIME] --data DIR",
+     .opts = tsd_export_opts,
+     .details = "Without METRIC all metrics. tag=* and tag=a|b choose series too. TIME as in tsd query.",
+     .examples = "tsd export web.hits domain=example.org > hits.txt\n"
+                 "tsd export --data ./data --from 2026/11/01 | zstd > november.zst",
+     .run = tsd_export_run},
+    {.name = "uid",
+     .summary = "Look up, search, assign and rename the ids of names.",
+     .usage = "[KIND] NAME --data DIR\n[KIND] NUMBER --data DIR\ngrep [KIND] EXPRESSION --data DIR [-i]\n"
+              "assign KIND NAME... --data DIR\nrename KIND OLD NEW --data DIR",
+     .opts = tsd_uid_opts,
+     .details = "KIND is metrics, tagk or tagv; without it all kinds are searched. An id is printed as "
+                "OpenTSDB prints it: the bytes\n"
+                "as signed numbers.",
+     .examples = "tsd uid metrics web.hits --data ./data\n"
+                 "tsd uid rename tagv web01 web1 --data ./data",
+     .run = tsd_uid_run},
+    {.name = "flush",
+     .summary = "Write what is in memory to files; with --compact merge files too.",
+     .usage = "[--compact] [--host HOST] [--port PORT]\n[--compact] --data DIR",
+     .opts = tsd_flush_opts,
+     .details = "Nothing needs this: points are safe before. It makes backups of the folder smaller and "
+                "starts faster.",
+     .examples = "tsd flush\n"
+                 "tsd flush --compact --data ./data",
+     .run = tsd_flush_run},
+    {.name = "version",
+     .summary = "Print the version of this program.",
+     .usage = "",
+     .examples = "tsd version\n"
+                 "tsd --version",
+     .run = tsd_version_run},
+    {.name = "help",
+     .summary = "Print the page of a command, or the list of all.",
+     .usage = "[COMMAND]",
+     .examples = "tsd help\n"
+                 "tsd help query",
+     .run = tsd_help_run},
+    {.name = NULL},
+};
+
+int main(int argc, char **argv)
+{
+    return tsd_cmd_main(commands, argc, argv);
+}

@@ -1,0 +1,132 @@
+/*
+ * csv.c - totals as rows "date,hour,tags...,value"; series as rows "metric,timestamp,value,tags".
+ *
+ * Threads    see out.h
+ * Source     RFC 4180 (quoting); lines end in LF
+ */
+#include "tsd/out/out.h"
+
+#define CSV_POINT_BYTES 96
+
+/* A field, in quotes where it needs them. */
+static void csv_field(struct ts_buf *b, struct ts_slice s)
+{
+    bool plain = true;
+    for (size_t i = 0; i < s.n && plain; i++)
+        plain = s.p[i] != '"' && s.p[i] != ',' && s.p[i] != '\n' && s.p[i] != '\r';
+    if (plain) {
+        ts_buf_slice(b, s);
+        return;
+    }
+    ts_buf_char(b, '"');
+    for (size_t i = 0; i < s.n; i++) {
+        if (s.p[i] == '"')
+            ts_buf_char(b, '"');
+        ts_buf_char(b, s.p[i]);
+    }
+    ts_buf_char(b, '"');
+}
+
+static int csv_begin(struct tsd_out *o, struct ts_error *err)
+{
+    const struct qry_spec *spec = o->spec;
+    struct ts_buf *b = &o->scratch;
+    ts_buf_clear(b);
+    if (!spec->by_on)
+        return tsd_sink_str(o->sink, "metric,timestamp,value,tags\n", err);
+    if (spec->by_day || spec->by_hour)
+        ts_buf_str(b, "date,");
+    if (spec->by_hour)
+        ts_buf_str(b, "hour,");
+    for (size_t i = 0; i < spec->n_by_tags; i++) {
+        csv_field(b, spec->by_tags[i]);
+        ts_buf_char(b, ',');
+    }
+    csv_field(b, o->value_name);
+    ts_buf_char(b, '\n');
+    return tsd_sink_write(o->sink, ts_buf_get(b), err);
+}
+
+static int csv_total(struct tsd_out *o, const struct qry_total *t, struct ts_error *err)
+{
+    const struct qry_spec *spec = o->spec;
+    struct ts_buf *b = &o->scratch;
+    char text[64];
+    ts_buf_clear(b);
+    if (spec->by_day || spec->by_hour) {
+        ts_buf_append(b, text, tsd_out_total_day(t, text));
+        ts_buf_char(b, ',');
+    }
+    if (spec->by_hour) {
+        ts_buf_append(b, text, tsd_out_total_hour(t, text));
+        ts_buf_char(b, ',');
+    }
+    for (size_t i = 0; i < spec->n_by_tags; i++) {
+        csv_field(b, t->tags[i]);
+        ts_buf_char(b, ',');
+    }
+    ts_buf_append(b, text, tsd_out_total_value(t, text));
+    ts_buf_char(b, '\n');
+    return tsd_sink_write(o->sink, ts_buf_get(b), err);
+}
+
+/* The last field of every row of a series: "k=v k2=v2". */
+static void csv_tags(struct ts_buf *b, const struct qry_series *s)
+{
+    struct ts_buf tags;
+    ts_buf_init(&tags, 0);
+    for (size_t i = 0; i < s->n_tags; i++) {
+        if (i)
+            ts_buf_char(&tags, ' ');
+        ts_buf_slice(&tags, s->tags[i].k);
+        ts_buf_char(&tags, '=');
+        ts_buf_slice(&tags, s->tags[i].v);
+    }
+    csv_field(b, ts_buf_get(&tags));
+    ts_buf_release(&tags);
+}
+
+static int csv_series(struct tsd_out *o, const struct qry_series *s, struct ts_error *err)
+{
+    struct ts_buf *b = &o->scratch;
+    ts_buf_clear(b);
+    csv_field(b, s->metric);
+    size_t metric_n = b->n;
+    csv_tags(b, s);
+    struct ts_slice metric = {b->p, metric_n}, tags = {b->p + metric_n, b->n - metric_n};
+    for (size_t i = 0; i < s->n; i++) {
+        TS_TRY(tsd_sink_write(o->sink, metric, err));
+        TS_TRY(tsd_sink_room(o->sink, CSV_POINT_BYTES, err));
+        char *p = o->sink->p;
+        *p++ = ',';
+        p += ts_num_print_int(o->spec->ms ? s->ts_ms[i] : ts_floor_div(s->ts_ms[i], 1000), p);
+        *p++ = ',';
+        if (tsd_out_is_int(s, i)) {
+            p += ts_num_print_int((int64_t)s->v[i], p);
+        } else {
+            double d;
+            memcpy(&d, &s->v[i], 8);
+            p += ts_num_print_double(d, p);
+        }
+        *p++ = ',';
+        o->sink->p = p;
+        TS_TRY(tsd_sink_write(o->sink, tags, err));
+        TS_TRY(tsd_sink_str(o->sink, "\n", err));
+    }
+    return 0;
+}
+
+static int csv_end(struct tsd_out *o, struct ts_error *err)
+{
+    (void)o;
+    (void)err;
+    return 0;
+}
+
+const struct tsd_out_format tsd_out_csv = {.name = "csv",
+                                           .content_type = "text/csv; charset=UTF-8",
+                                           .begin = csv_begin,
+                                           .series = csv_series,
+                                           .total = csv_total,
+                                           .end = csv_end,
+                                           .help = "Rows with a header, for spreadsheets and scripts."};

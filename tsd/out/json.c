@@ -1,0 +1,286 @@
+/*
+ * json.c - OpenTSDB's JSON of series; totals as an array of objects; the same one a line (ndjson).
+ *
+ * Threads    see out.h
+ * Source     protocols-and-queries 2.5 (members and their order), 4.12 (numbers)
+ */
+#include "tsd/out/out.h"
+
+#include "base/json.h"
+#include "query/aggs/agg.h"
+
+#include <math.h>
+
+#define JSON_POINT_BYTES 96 /* most that one point takes */
+
+/* --- numbers --- */
+
+static const char json_pairs[] =
+    "00010203040506070809101112131415161718192021222324252627282930313233343536373839"
+    "40414243444546474849505152535455565758596061626364656667686970717273747576777879"
+    "8081828384858687888990919293949596979899";
+
+/* A time: seconds of ten digits share their first six with the point before. */
+static char *json_time(struct tsd_out *o, char *p, int64_t ts_ms)
+{
+    if (o->spec->ms)
+        return p + ts_num_print_int(ts_ms, p);
+    int64_t s = ts_ms / 1000; /* towards zero, as OpenTSDB */
+    if (s < 1000000000 || s > 9999999999)
+        return p + ts_num_print_int(s, p);
+    int64_t hi = s / 10000;
+    unsigned lo = (unsigned)(s - hi * 10000);
+    if (hi != o->time_hi) {
+        (void)ts_num_print_int(hi, o->time_text);
+        o->time_hi = hi;
+    }
+    memcpy(p, o->time_text, 6);
+    memcpy(p + 6, json_pairs + lo / 100 * 2, 2);
+    memcpy(p + 8, json_pairs + lo % 100 * 2, 2);
+    return p + 10;
+}
+
+/* Doubles that are whole numbers or have one or two decimals are most of what is stored: digits without a
+ * search. A decimal of at most 15 digits that gives the double back is its shortest text. */
+static char *json_short_double(char *p, double d)
+{
+    double a = fabs(d), t = a * 100;
+    if (!(a >= 1e-2 && a < 1e7))
+        return NULL;
+    uint64_t m = (uint64_t)(t + 0.5);
+    if ((double)m / 100 != a)
+        return NULL;
+    unsigned cents = (unsigned)(m % 100);
+    if (d < 0)
+        *p++ = '-';
+    p += ts_num_print_int((int64_t)(m / 100), p);
+    *p++ = '.';
+    memcpy(p, json_pairs + cents * 2, 2);
+    return p + (cents % 10 ? 2 : 1);
+}
+
+static char *json_double(char *p, double d, bool nan_is_null)
+{
+    char *end = json_short_double(p, d);
+    if (end)
+        return end;
+    if (isnan(d) && nan_is_null) {
+        memcpy(p, "null", 4);
+        return p + 4;
+    }
+    if (!isfinite(d)) { /* bare words are no JSON */
+        const char *text = isnan(d) ? "\"NaN\"" : d > 0 ? "\"Infinity\"" : "\"-Infinity\"";
+        size_t n = strlen(text);
+        memcpy(p, text, n);
+        return p + n;
+    }
+    return p + ts_num_print_java(d, p);
+}
+
+static char *json_value(const struct qry_series *s, size_t i, char *p)
+{
+    if (tsd_out_is_int(s, i))
+        return p + ts_num_print_int((int64_t)s->v[i], p);
+    double d;
+    memcpy(&d, &s->v[i], 8);
+    return json_double(p, d, s->nan_is_null);
+}
+
+/* --- series --- */
+
+/* Points of one second have one key: the last one counts. */
+static bool json_shadowed(const struct tsd_out *o, const struct qry_series *s, size_t i)
+{
+    return !o->spec->ms && i + 1 < s->n && s->ts_ms[i + 1] / 1000 == s->ts_ms[i] / 1000;
+}
+
+static int json_points(struct tsd_out *o, const struct qry_series *s, struct ts_error *err)
+{
+    struct tsd_sink *k = o->sink;
+    bool arrays = o->spec->arrays, first = true;
+    for (size_t i = 0; i < s->n; i++) {
+        if (json_shadowed(o, s, i))
+            continue;
+        TS_TRY(tsd_sink_room(k, JSON_POINT_BYTES, err));
+        char *p = k->p;
+        if (!first)
+            *p++ = ',';
+        first = false;
+        *p++ = arrays ? '[' : '"';
+        p = json_time(o, p, s->ts_ms[i]);
+        if (!arrays)
+            *p++ = '"';
+        *p++ = arrays ? ',' : ':';
+        p = json_value(s, i, p);
+        if (arrays)
+            *p++ = ']';
+        k->p = p;
+    }
+    return 0;
+}
+
+/* The sub query, as showQuery shows it. */
+static void json_sub(struct ts_json *j, const struct qry_sub *sub, size_t index)
+{
+    ts_json_key(j, "query");
+    ts_json_obj(j);
+    ts_json_key(j, "aggregator");
+    ts_json_str(j, sub->none ? "none" : sub->agg ? sub->agg->name : "");
+    ts_json_key(j, "metric");
+    ts_json_slice(j, sub->metric);
+    ts_json_key(j, "rate");
+    ts_json_bool(j, sub->rate.on);
+    ts_json_key(j, "explicitTags");
+    ts_json_bool(j, sub->explicit_tags);
+    ts_json_key(j, "index");
+    ts_json_int(j, (int64_t)index);
+    ts_json_obj_end(j);
+}
+
+static void json_names(struct ts_json *j, const char *key, const struct ts_slice *names, size_t n)
+{
+    ts_json_key(j, key);
+    ts_json_arr(j);
+    for (size_t i = 0; i < n; i++)
+        ts_json_slice(j, names[i]);
+    ts_json_arr_end(j);
+}
+
+/* All members before the points. */
+static int json_head(struct tsd_out *o, const struct qry_series *s, struct ts_error *err)
+{
+    struct ts_json j;
+    ts_buf_clear(&o->scratch);
+    ts_json_init(&j, &o->scratch);
+    ts_json_obj(&j);
+    ts_json_key(&j, "metric");
+    ts_json_slice(&j, s->metric);
+    ts_json_key(&j, "tags");
+    ts_json_obj(&j);
+    for (size_t i = 0; i < s->n_tags; i++) {
+        ts_json_key_slice(&j, s->tags[i].k);
+        ts_json_slice(&j, s->tags[i].v);
+    }
+    ts_json_obj_end(&j);
+    json_names(&j, "aggregateTags", s->agg_tags, s->n_agg_tags);
+    if (o->spec->show_query && s->sub < o->spec->n_subs)
+        json_sub(&j, &o->spec->subs[s->sub], s->sub);
+    if (o->spec->show_tsuids)
+        json_names(&j, "tsuids", s->tsuids, s->n_tsuids);
+    ts_json_key(&j, "dps");
+    ts_buf_char(&o->scratch, o->spec->arrays ? '[' : '{');
+    return tsd_sink_write(o->sink, ts_buf_get(&o->scratch), err);
+}
+
+static int json_series(struct tsd_out *o, const struct qry_series *s, struct ts_error *err)
+{
+    TS_TRY(json_head(o, s, err));
+    TS_TRY(json_points(o, s, err));
+    return tsd_sink_str(o->sink, o->spec->arrays ? "]}" : "}}", err);
+}
+
+static int json_array_series(struct tsd_out *o, const struct qry_series *s, struct ts_error *err)
+{
+    if (o->n)
+        TS_TRY(tsd_sink_str(o->sink, ",", err));
+    return json_series(o, s, err);
+}
+
+static int json_begin(struct tsd_out *o, struct ts_error *err)
+{
+    return tsd_sink_str(o->sink, "[", err);
+}
+
+static int json_end(struct tsd_out *o, struct ts_error *err)
+{
+    if (o->spec->show_summary && !o->spec->by_on)
+        TS_TRY(tsd_sink_str(o->sink, o->n ? ",{\"statsSummary\":{}}" : "{\"statsSummary\":{}}", err));
+    return tsd_sink_str(o->sink, "]", err);
+}
+
+/* --- totals --- */
+
+/* {"metric":"web.hits","timestamp":1793577600,"date":"2026-11-02","hour":"03","tags":{"domain":"a.org"},"value":5}
+ */
+static int json_total(struct tsd_out *o, const struct qry_total *t, struct ts_error *err)
+{
+    struct ts_json j;
+    char text[64];
+    size_t n;
+    ts_buf_clear(&o->scratch);
+    ts_json_init(&j, &o->scratch);
+    ts_json_obj(&j);
+    ts_json_key(&j, "metric");
+    ts_json_slice(&j, o->value_name);
+    if (o->spec->by_day || o->spec->by_hour) {
+        ts_json_key(&j, "timestamp");
+        ts_json_int(&j, o->spec->ms ? t->ts_ms : ts_floor_div(t->ts_ms, 1000));
+        n = tsd_out_total_day(t, text);
+        ts_json_key(&j, "date");
+        ts_json_slice(&j, (struct ts_slice){text, n});
+    }
+    if (o->spec->by_hour) {
+        n = tsd_out_total_hour(t, text);
+        ts_json_key(&j, "hour");
+        ts_json_slice(&j, (struct ts_slice){text, n});
+    }
+    if (o->spec->n_by_tags) {
+        ts_json_key(&j, "tags");
+        ts_json_obj(&j);
+        for (size_t i = 0; i < o->spec->n_by_tags; i++) {
+            ts_json_key_slice(&j, o->spec->by_tags[i]);
+            ts_json_slice(&j, t->tags[i]);
+        }
+        ts_json_obj_end(&j);
+    }
+    ts_json_key(&j, "value");
+    n = !t->is_int && !isfinite(t->d) ? (size_t)(json_double(text, t->d, false) - text)
+                                      : tsd_out_total_value(t, text);
+    ts_json_raw(&j, (struct ts_slice){text, n});
+    ts_json_obj_end(&j);
+    return tsd_sink_write(o->sink, ts_buf_get(&o->scratch), err);
+}
+
+static int json_array_total(struct tsd_out *o, const struct qry_total *t, struct ts_error *err)
+{
+    if (o->n)
+        TS_TRY(tsd_sink_str(o->sink, ",\n", err));
+    return json_total(o, t, err);
+}
+
+const struct tsd_out_format tsd_out_json = {.name = "json",
+                                            .content_type = "application/json; charset=UTF-8",
+                                            .begin = json_begin,
+                                            .series = json_array_series,
+                                            .total = json_array_total,
+                                            .end = json_end,
+                                            .help = "OpenTSDB's array of series, or an array of totals."};
+
+/* --- one object a line --- */
+
+static int ndjson_nothing(struct tsd_out *o, struct ts_error *err)
+{
+    (void)o;
+    (void)err;
+    return 0;
+}
+
+static int ndjson_series(struct tsd_out *o, const struct qry_series *s, struct ts_error *err)
+{
+    TS_TRY(json_series(o, s, err));
+    return tsd_sink_str(o->sink, "\n", err);
+}
+
+static int ndjson_total(struct tsd_out *o, const struct qry_total *t, struct ts_error *err)
+{
+    TS_TRY(json_total(o, t, err));
+    return tsd_sink_str(o->sink, "\n", err);
+}
+
+const struct tsd_out_format tsd_out_ndjson = {.name = "ndjson",
+                                              .content_type = "application/x-ndjson; charset=UTF-8",
+                                              .begin = ndjson_nothing,
+                                              .series = ndjson_series,
+                                              .total = ndjson_total,
+                                              .end = ndjson_nothing,
+                                              .help = "The objects of json, one a line."};

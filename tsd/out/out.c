@@ -1,0 +1,111 @@
+/*
+ * out.c - the table of formats and what they share.
+ *
+ * Threads    see out.h
+ */
+#include "tsd/out/out.h"
+
+#include "base/mem.h"
+
+#include <math.h>
+
+const struct tsd_out_format *const tsd_out_formats[] = {&tsd_out_csv, &tsd_out_json, &tsd_out_ndjson,
+                                                        &tsd_out_text, NULL};
+
+const struct tsd_out_format *tsd_out_find(struct ts_slice name)
+{
+    for (const struct tsd_out_format *const *f = tsd_out_formats; *f; f++)
+        if (ts_slice_is(name, (*f)->name))
+            return *f;
+    return NULL;
+}
+
+void tsd_out_init(struct tsd_out *o, const struct tsd_out_format *format, const struct qry_spec *spec,
+                  struct tsd_sink *sink)
+{
+    *o = (struct tsd_out){.format = format, .spec = spec, .sink = sink, .time_hi = -1};
+    ts_buf_init(&o->scratch, 0);
+    o->value_name = TS_SLICE_LIT("value");
+    if (spec->n_subs && spec->subs[0].metric.n)
+        o->value_name = spec->subs[0].metric;
+}
+
+void tsd_out_release(struct tsd_out *o)
+{
+    ts_buf_release(&o->scratch);
+}
+
+int tsd_out_series(void *arg, const struct qry_series *s, struct ts_error *err)
+{
+    struct tsd_out *o = arg;
+    TS_TRY(o->format->series(o, s, err));
+    o->n++;
+    return 0;
+}
+
+int tsd_out_total(void *arg, const struct qry_total *t, struct ts_error *err)
+{
+    struct tsd_out *o = arg;
+    TS_TRY(o->format->total(o, t, err));
+    o->n++;
+    return 0;
+}
+
+int tsd_out_run(struct tsd_out *o, struct sto_store *store, struct ts_pool *pool, struct qry_limit *limit,
+                struct ts_error *err)
+{
+    TS_TRY(o->format->begin(o, err));
+    if (o->spec->by_on)
+        TS_TRY(qry_totals(store, pool, o->spec, limit, tsd_out_total, o, err));
+    else
+        TS_TRY(qry_run(store, pool, o->spec, limit, tsd_out_series, o, err));
+    return o->format->end(o, err);
+}
+
+size_t tsd_out_total_value(const struct qry_total *t, char *out)
+{
+    if (!t->is_int)
+        return ts_num_print_double(t->d, out);
+    if (t->i >= INT64_MIN && t->i <= INT64_MAX)
+        return ts_num_print_i128(t->i, out);
+    return ts_num_print_double((double)t->i, out); /* beyond 64 bits other programs read doubles */
+}
+
+/* n digits of v. */
+static char *out_digits(char *p, int32_t v, int n)
+{
+    for (int i = n - 1; i >= 0; i--, v /= 10)
+        p[i] = (char)('0' + v % 10);
+    return p + n;
+}
+
+size_t tsd_out_total_day(const struct qry_total *t, char *out)
+{
+    char *p = out;
+    int32_t year = t->local.year;
+    if (year < 0) {
+        *p++ = '-';
+        year = -year;
+    }
+    if (year > 9999)
+        p += ts_num_print_int(year, p);
+    else
+        p = out_digits(p, year, 4);
+    *p++ = '-';
+    p = out_digits(p, t->local.month, 2);
+    *p++ = '-';
+    return (size_t)(out_digits(p, t->local.day, 2) - out);
+}
+
+size_t tsd_out_total_hour(const struct qry_total *t, char *out)
+{
+    char *p = out_digits(out, t->local.hour, 2);
+    if (!t->repeated)
+        return 2;
+    int64_t off = t->offset_ms / 60000;
+    *p++ = off < 0 ? '-' : '+';
+    off = off < 0 ? -off : off;
+    p = out_digits(p, (int32_t)(off / 60), 2);
+    *p++ = ':';
+    return (size_t)(out_digits(p, (int32_t)(off % 60), 2) - out);
+}

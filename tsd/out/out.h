@@ -1,0 +1,69 @@
+/*
+ * out.h - what an output format is: series or totals in, text into a sink. Shared by HTTP and the command
+ * line.
+ *
+ *   tsd_out_init(&o, format, spec, sink)   o.format->begin   series* or total*   end
+ *
+ * Threads    one thread at a time
+ * Not here   where the text goes (sink.h), what is computed (query/)
+ */
+#ifndef TSD_OUT_OUT_H
+#define TSD_OUT_OUT_H
+
+#include "query/query.h"
+#include "tsd/out/sink.h"
+
+struct tsd_out;
+
+/* A format, a row of out.c. Functions return 0 or what the sink said. */
+struct tsd_out_format {
+    const char *name;         /* as in format=csv */
+    const char *content_type; /* for HTTP */
+    int (*begin)(struct tsd_out *o, struct ts_error *err);
+    int (*series)(struct tsd_out *o, const struct qry_series *s, struct ts_error *err);
+    int (*total)(struct tsd_out *o, const struct qry_total *t, struct ts_error *err);
+    int (*end)(struct tsd_out *o, struct ts_error *err);
+    const char *help; /* one sentence */
+};
+extern const struct tsd_out_format tsd_out_json, tsd_out_ndjson, tsd_out_csv, tsd_out_text;
+/** All formats, ended by NULL. */
+extern const struct tsd_out_format *const tsd_out_formats[];
+/** Format by name; NULL if there is none. */
+const struct tsd_out_format *tsd_out_find(struct ts_slice name);
+
+/* One answer being written. */
+struct tsd_out {
+    const struct tsd_out_format *format; /* row of the table */
+    const struct qry_spec *spec;         /* borrowed */
+    struct tsd_sink *sink;               /* borrowed */
+    struct ts_buf scratch;               /* head of a series */
+    struct ts_slice value_name;          /* totals: name of the value's column */
+    size_t n;                            /* series or rows written */
+    int64_t time_hi;                     /* json: seconds / 10000 whose digits are in time_text; -1 = none */
+    char time_text[8];                   /* six digits */
+};
+/** Prepare; spec and sink are borrowed. */
+void tsd_out_init(struct tsd_out *o, const struct tsd_out_format *format, const struct qry_spec *spec,
+                  struct tsd_sink *sink);
+/** Memory away. Twice is harmless. */
+void tsd_out_release(struct tsd_out *o);
+/** Run a query and write its whole answer, series or totals as spec says. */
+int tsd_out_run(struct tsd_out *o, struct sto_store *store, struct ts_pool *pool, struct qry_limit *limit,
+                struct ts_error *err);
+
+/* --- for formats --- */
+/** Callbacks of qry_run and qry_totals; arg = struct tsd_out. */
+int tsd_out_series(void *arg, const struct qry_series *s, struct ts_error *err);
+int tsd_out_total(void *arg, const struct qry_total *t, struct ts_error *err);
+/** Is point i of a series an integer? */
+static inline bool tsd_out_is_int(const struct qry_series *s, size_t i)
+{
+    return s->all_int || (s->is_int && s->is_int[i]);
+}
+/** A total's value as text; bytes written (at most 48). */
+size_t tsd_out_total_value(const struct qry_total *t, char *out);
+/** "2026-11-02" of a total; "02" or, the second time round, "02+01:00". Bytes written (at most 32). */
+size_t tsd_out_total_day(const struct qry_total *t, char *out);
+size_t tsd_out_total_hour(const struct qry_total *t, char *out);
+
+#endif

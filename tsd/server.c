@@ -1,0 +1,155 @@
+/*
+ * server.c - start and stop.
+ *
+ *   start   settings > store > pools > workers > listen
+ *   stop    listen closed > workers drained > what is left cut off > jobs ended > workers ended > store
+ * closed
+ *
+ * Workers leave their loops only when none has connections any more: an answer that one waits for may need
+ * the shards of another.
+ *
+ * Threads    main
+ */
+#include "tsd/server.h"
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/time.h"
+#include "tsd/http/http.h"
+#include "tsd/listen.h"
+#include "tsd/version.h"
+#include "tsd/worker.h"
+
+#include <event2/event.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define SERVER_POLL_MS 2     /* while stopping */
+#define SERVER_CUT_MS  10000 /* for cut connections to come back */
+
+struct server {
+    struct tsd_daemon d;       /* what threads share */
+    struct event_base *base;   /* of main */
+    struct tsd_listen *listen; /* sockets */
+    unsigned n_started;        /* workers running */
+    const char *signal_name;   /* what ended us */
+};
+
+static void server_on_signal(evutil_socket_t fd, short what, void *arg)
+{
+    struct server *s = arg;
+    (void)what;
+    s->signal_name = fd == SIGINT ? "SIGINT" : "SIGTERM";
+    (void)event_base_loopbreak(s->base);
+}
+
+/* As many descriptors as the system lets us have: connections and data files need them. */
+static void server_raise_files(void)
+{
+    struct rlimit lim;
+    if (getrlimit(RLIMIT_NOFILE, &lim) == 0 && lim.rlim_cur < lim.rlim_max) {
+        lim.rlim_cur = lim.rlim_max;
+        (void)setrlimit(RLIMIT_NOFILE, &lim);
+    }
+}
+
+static int server_start(struct server *s, const struct ts_conf *conf, unsigned *out_port,
+                        struct ts_error *err)
+{
+    struct tsd_daemon *d = &s->d;
+    d->conf = conf;
+    TS_TRY(tsd_settings_load(conf, &d->set, err));
+    tsd_http_setup(&d->set);
+    struct sto_opts opts = {.fs = NULL};
+    sto_opts_from_conf(&opts, conf);
+    opts.dir = d->set.data;
+    opts.create = true;
+    opts.n_ports = d->set.n_workers;
+    TS_TRY(sto_open(&opts, &d->store, err));
+    d->started_ms = ts_clock_ms();
+    if (gethostname(d->host, sizeof(d->host) - 1) < 0 || !*d->host)
+        (void)snprintf(d->host, sizeof(d->host), "localhost");
+    d->pieces = ts_pool_new(d->set.n_query_threads, "tsd-query");
+    d->jobs = ts_pool_new(d->set.n_query_running, "tsd-job");
+    d->workers = ts_xcalloc(d->set.n_workers, sizeof(struct tsd_worker *));
+    for (unsigned i = 0; i < d->set.n_workers; i++)
+        d->workers[i] = tsd_worker_new(d, i);
+    d->n_workers = d->set.n_workers;
+    for (; s->n_started < d->n_workers; s->n_started++)
+        TS_TRY(tsd_worker_start(d->workers[s->n_started], err));
+    return tsd_listen_open(d, s->base, &s->listen, out_port, err);
+}
+
+static uint32_t server_connections(const struct server *s)
+{
+    uint32_t n = 0;
+    for (unsigned i = 0; i < s->n_started; i++)
+        n += atomic_load_explicit(&s->d.workers[i]->n_conns,
+                                  memory_order_acquire); /* pairs with worker_bury */
+    return n;
+}
+
+static void server_wait_idle(const struct server *s, int64_t max_ms)
+{
+    int64_t until = ts_clock_mono_ns() / 1000000 + max_ms;
+    while (server_connections(s) && ts_clock_mono_ns() / 1000000 < until)
+        (void)poll(NULL, 0, SERVER_POLL_MS);
+}
+
+static int server_stop(struct server *s, struct ts_error *err)
+{
+    struct tsd_daemon *d = &s->d;
+    tsd_listen_close(s->listen);
+    for (unsigned i = 0; i < s->n_started; i++)
+        tsd_worker_drain(d->workers[i]);
+    server_wait_idle(s, d->set.stop_timeout_ms);
+    for (unsigned i = 0; i < s->n_started; i++)
+        tsd_worker_cut(d->workers[i]);
+    ts_pool_free(d->jobs);
+    server_wait_idle(s, SERVER_CUT_MS);
+    for (unsigned i = 0; i < s->n_started; i++)
+        tsd_worker_stop(d->workers[i]);
+    for (unsigned i = 0; i < s->n_started; i++)
+        tsd_worker_join(d->workers[i]);
+    ts_pool_free(d->pieces);
+    for (unsigned i = 0; i < d->n_workers; i++)
+        tsd_worker_free(d->workers[i]);
+    ts_free(d->workers);
+    return d->store ? sto_close(d->store, err) : 0;
+}
+
+int tsd_server_run(const struct ts_conf *conf, struct ts_error *err)
+{
+    struct server *s = ts_xcalloc(1, sizeof(*s));
+    struct ts_error stop_err = {0};
+    unsigned port = 0;
+    (void)signal(SIGPIPE, SIG_IGN);
+    server_raise_files();
+    s->base = event_base_new();
+    struct event *term = s->base ? evsignal_new(s->base, SIGTERM, server_on_signal, s) : NULL;
+    struct event *intr = s->base ? evsignal_new(s->base, SIGINT, server_on_signal, s) : NULL;
+    if (!term || !intr || event_add(term, NULL) < 0 || event_add(intr, NULL) < 0)
+        TS_BUG("no event base");
+    int rc = server_start(s, conf, &port, err);
+    if (rc == 0) {
+        ts_log(TS_LOG_INFO, "listening bind=%s port=%u data=%s workers=%u version=%s", s->d.set.bind, port,
+               s->d.set.data, s->d.n_workers, TSD_VERSION);
+        (void)event_base_dispatch(s->base);
+        ts_log(TS_LOG_INFO, "stopping signal=%s", s->signal_name ? s->signal_name : "none");
+    }
+    int stop_rc = server_stop(s, &stop_err);
+    if (rc == 0 && stop_rc < 0) {
+        rc = stop_rc;
+        if (err)
+            *err = stop_err;
+    } else if (rc == 0) {
+        ts_log(TS_LOG_INFO, "stopped");
+    }
+    event_free(term);
+    event_free(intr);
+    event_base_free(s->base);
+    ts_free(s);
+    return rc;
+}

@@ -1,0 +1,265 @@
+/*
+ * settings.c - one row a key.
+ *
+ * Threads    see settings.h
+ * Not here   keys of storage (storage/store.c)
+ */
+#include "tsd/settings.h"
+
+#include "base/log.h"
+
+#include <unistd.h>
+
+#define KIB (1ll << 10)
+#define MIB (1ll << 20)
+#define GIB (1ll << 30)
+
+const struct ts_conf_key tsd_conf_keys[] = {
+    {.name = "port",
+     .type = TS_CONF_INT,
+     .def = "4242",
+     .max = 65535,
+     .opentsdb = "tsd.network.port",
+     .help = "TCP port for the line protocol and HTTP alike. 0 = any free one, named in the log."},
+    {.name = "bind",
+     .type = TS_CONF_STR,
+     .def = "127.0.0.1",
+     .opentsdb = "tsd.network.bind",
+     .help =
+         "Addresses to listen on, comma separated. 0.0.0.0 and :: are all of this machine's: everybody who "
+         "reaches them may read and write."},
+    {.name = "data", .type = TS_CONF_STR, .def = "", .help = "Data folder. Made if missing."},
+    {.name = "workers",
+     .type = TS_CONF_INT,
+     .def = "0",
+     .max = 1024,
+     .opentsdb = "tsd.network.worker_threads",
+     .help = "Threads that serve sockets and own shards. 0 = one for each core."},
+    {.name = "max_connections",
+     .type = TS_CONF_INT,
+     .def = "10000",
+     .max = 1000000,
+     .opentsdb = "tsd.core.connections.limit",
+     .help = "Connections above this many are closed at once and counted. 0 = no limit."},
+    {.name = "idle_timeout_s",
+     .type = TS_CONF_INT,
+     .def = "0",
+     .max = 86400 * 30,
+     .opentsdb = "tsd.core.socket.timeout",
+     .help = "Close connections on which nothing moved for so long. 0 = never: collectors may be silent for "
+             "hours."},
+    {.name = "recv_buffer_bytes",
+     .type = TS_CONF_BYTES,
+     .def = "256k",
+     .min = 4 * KIB,
+     .max = 64 * MIB,
+     .help =
+         "Read from one socket at once. Larger = fewer turns under load; each worker has one such buffer."},
+    {.name = "line_max_bytes",
+     .type = TS_CONF_BYTES,
+     .def = "64k",
+     .min = 256,
+     .max = 64 * MIB,
+     .help = "Longest line of the line protocol. A longer one gets one error line and is skipped."},
+    {.name = "line_reply_max_bytes",
+     .type = TS_CONF_BYTES,
+     .def = "64k",
+     .min = 256,
+     .max = GIB,
+     .help = "Error lines kept for a client that does not read them; more are dropped and counted."},
+    {.name = "series_cache_bytes",
+     .type = TS_CONF_BYTES,
+     .def = "256M",
+     .min = 1 * MIB,
+     .max = 1024 * GIB,
+     .help =
+         "Most memory for texts of series already seen, all workers together. 24 bytes a series are enough."},
+    {.name = "auto_create_metrics",
+     .type = TS_CONF_CHOICE,
+     .def = "auto",
+     .choices = "auto|true|false",
+     .opentsdb = "tsd.core.auto_create_metrics",
+     .help = "Make metrics on first use. auto = yes, but no with compat = opentsdb."},
+    {.name = "max_tags",
+     .type = TS_CONF_INT,
+     .def = "0",
+     .max = TSD_TAGS_MAX,
+     .opentsdb = "tsd.storage.max_tags",
+     .help = "Most tags of a series. 0 = 32, but 8 with compat = opentsdb."},
+    {.name = "allow_specialchars",
+     .type = TS_CONF_STR,
+     .def = "",
+     .opentsdb = "tsd.core.tag.allow_specialchars",
+     .help = "Characters allowed in names besides letters, digits and -_./ (63 bytes at most)."},
+    {.name = "allow_old_times",
+     .type = TS_CONF_BOOL,
+     .def = "false",
+     .help = "Take times <= 0 (before 1970) from clients."},
+    {.name = "compat",
+     .type = TS_CONF_CHOICE,
+     .def = "none",
+     .choices = "none|opentsdb",
+     .help = "opentsdb = every behaviour a client of OpenTSDB could notice, also where ours is better; see "
+             "docs/COMPATIBILITY.md."},
+    {.name = "http_max_header_bytes",
+     .type = TS_CONF_BYTES,
+     .def = "64k",
+     .min = KIB,
+     .max = 16 * MIB,
+     .help = "Request line and headers together; a larger request gets 431."},
+    {.name = "http_max_body_bytes",
+     .type = TS_CONF_BYTES,
+     .def = "64M",
+     .min = KIB,
+     .max = 4 * GIB,
+     .opentsdb = "tsd.http.request.max_chunk",
+     .help = "Body of a request, also after inflating; a larger one gets 413."},
+    {.name = "http_read_timeout_s",
+     .type = TS_CONF_INT,
+     .def = "60",
+     .min = 1,
+     .max = 86400,
+     .help = "A request that has begun must be here whole after this time."},
+    {.name = "http_gzip",
+     .type = TS_CONF_BOOL,
+     .def = "true",
+     .help = "Compress replies for clients that accept it. Costs the daemon time, saves the network bytes."},
+    {.name = "http_cors_domains",
+     .type = TS_CONF_STR,
+     .def = "",
+     .opentsdb = "tsd.http.request.cors_domains",
+     .help = "Origins whose pages may ask us, comma separated, or * for all. Empty = none."},
+    {.name = "http_cors_headers",
+     .type = TS_CONF_STR,
+     .opentsdb = "tsd.http.request.cors_headers",
+     .def = "Authorization, Content-Type, Accept, Origin, User-Agent, DNT, Cache-Control, X-Mx-ReqToken, "
+            "Keep-Alive, "
+            "X-Requested-With, If-Modified-Since",
+     .help = "Headers such pages may send."},
+    {.name = "write_stall_timeout_s",
+     .type = TS_CONF_INT,
+     .def = "60",
+     .min = 1,
+     .max = 86400,
+     .help = "A client that takes nothing of its reply for so long is dropped and its query cancelled."},
+    {.name = "query_threads",
+     .type = TS_CONF_INT,
+     .def = "0",
+     .max = 1024,
+     .help = "Threads that do the pieces of queries. 0 = one for each core."},
+    {.name = "query_max_running",
+     .type = TS_CONF_INT,
+     .def = "16",
+     .min = 1,
+     .max = 1024,
+     .help = "Queries at once; more wait in line."},
+    {.name = "query_reply_buffer_bytes",
+     .type = TS_CONF_BYTES,
+     .def = "4M",
+     .min = 256 * KIB,
+     .max = 4 * GIB,
+     .help = "Of one reply, waiting for its client; above it the query waits."},
+    {.name = "query_timeout_ms",
+     .type = TS_CONF_INT,
+     .def = "0",
+     .max = 86400000,
+     .opentsdb = "tsd.query.timeout",
+     .help = "A query that takes longer is ended with 408. 0 = none."},
+    {.name = "query_max_points",
+     .type = TS_CONF_INT,
+     .def = "0",
+     .max = INT64_MAX,
+     .opentsdb = "tsd.query.limits.data_points.default",
+     .help = "A query that reads more points is ended with 413. 0 = none."},
+    {.name = "query_max_bytes",
+     .type = TS_CONF_BYTES,
+     .def = "1G",
+     .max = 1024 * GIB,
+     .help = "Memory of one query; more ends it with 413. 0 = none."},
+    {.name = "query_max_series",
+     .type = TS_CONF_INT,
+     .def = "0",
+     .max = INT64_MAX,
+     .help = "A query that selects more series is refused with 413. 0 = none."},
+    {.name = "query_allow_delete",
+     .type = TS_CONF_BOOL,
+     .def = "false",
+     .opentsdb = "tsd.http.query.allow_delete",
+     .help = "Queries may ask to delete what they read."},
+    {.name = "admin_remote",
+     .type = TS_CONF_BOOL,
+     .def = "false",
+     .help = "Answer /api/admin/... to other machines too; else only to this one."},
+    {.name = "stop_timeout_s",
+     .type = TS_CONF_INT,
+     .def = "10",
+     .max = 3600,
+     .help = "Time for clients to get replies under way when the daemon is told to stop."},
+    {.name = "log_level",
+     .type = TS_CONF_CHOICE,
+     .def = "info",
+     .choices = "debug|info|warn|error",
+     .help = "Log lines below this level are dropped."},
+    {.name = NULL},
+};
+
+static unsigned settings_cores(int64_t asked)
+{
+    long n = asked > 0 ? (long)asked : sysconf(_SC_NPROCESSORS_ONLN);
+    return n < 1 ? 1 : (unsigned)n;
+}
+
+/* "*" beside names is OpenTSDB's start-up error; it is ours too, since it says two things. */
+static int settings_cors(const char *domains, struct ts_error *err)
+{
+    if (strchr(domains, '*') && strcmp(domains, "*") != 0)
+        return ts_error_set(err, TS_EINVAL, "http_cors_domains: * can't be mixed with names: %s", domains);
+    return 0;
+}
+
+static void settings_limits(const struct ts_conf *conf, struct tsd_settings *out)
+{
+    out->recv_buffer_bytes = (size_t)ts_conf_int(conf, "recv_buffer_bytes");
+    out->line_max_bytes = (size_t)ts_conf_int(conf, "line_max_bytes");
+    out->line_reply_max_bytes = (size_t)ts_conf_int(conf, "line_reply_max_bytes");
+    out->series_cache_bytes = (size_t)ts_conf_int(conf, "series_cache_bytes");
+    out->http_max_header_bytes = (size_t)ts_conf_int(conf, "http_max_header_bytes");
+    out->http_max_body_bytes = (size_t)ts_conf_int(conf, "http_max_body_bytes");
+    out->query_reply_buffer_bytes = (size_t)ts_conf_int(conf, "query_reply_buffer_bytes");
+    out->idle_timeout_ms = ts_conf_int(conf, "idle_timeout_s") * 1000;
+    out->http_read_timeout_ms = ts_conf_int(conf, "http_read_timeout_s") * 1000;
+    out->write_stall_timeout_ms = ts_conf_int(conf, "write_stall_timeout_s") * 1000;
+    out->stop_timeout_ms = ts_conf_int(conf, "stop_timeout_s") * 1000;
+    out->query_timeout_ms = ts_conf_int(conf, "query_timeout_ms");
+    out->query_max_points = (uint64_t)ts_conf_int(conf, "query_max_points");
+    out->query_max_bytes = (uint64_t)ts_conf_int(conf, "query_max_bytes");
+    out->query_max_series = (uint64_t)ts_conf_int(conf, "query_max_series");
+}
+
+int tsd_settings_load(const struct ts_conf *conf, struct tsd_settings *out, struct ts_error *err)
+{
+    *out = (struct tsd_settings){.bind = ts_conf_str(conf, "bind"), .data = ts_conf_str(conf, "data")};
+    bool compat = !strcmp(ts_conf_str(conf, "compat"), "opentsdb");
+    const char *make = ts_conf_str(conf, "auto_create_metrics");
+    tsd_rules_init(&out->rules, compat, strcmp(make, "auto") ? !strcmp(make, "true") : !compat,
+                   (unsigned)ts_conf_int(conf, "max_tags"), ts_conf_str(conf, "allow_specialchars"));
+    out->rules.old_times = ts_conf_bool(conf, "allow_old_times");
+    out->cors_domains = ts_conf_str(conf, "http_cors_domains");
+    out->cors_headers = ts_conf_str(conf, "http_cors_headers");
+    TS_TRY(settings_cors(out->cors_domains, err));
+    out->port = (unsigned)ts_conf_int(conf, "port");
+    out->n_workers = settings_cores(ts_conf_int(conf, "workers"));
+    out->n_query_threads = settings_cores(ts_conf_int(conf, "query_threads"));
+    out->n_query_running = (unsigned)ts_conf_int(conf, "query_max_running");
+    out->max_connections = (unsigned)ts_conf_int(conf, "max_connections");
+    settings_limits(conf, out);
+    out->admin_remote = ts_conf_bool(conf, "admin_remote");
+    out->http_gzip = ts_conf_bool(conf, "http_gzip");
+    out->allow_delete = ts_conf_bool(conf, "query_allow_delete");
+    if (!*out->data)
+        return ts_error_set(err, TS_EINVAL, "no data folder: give --data DIR or set the key data");
+    enum ts_log_level level;
+    TS_TRY(ts_log_level_parse(ts_conf_str(conf, "log_level"), &level));
+    ts_log_set_level(level);
+    return 0;
+}

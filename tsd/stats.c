@@ -1,0 +1,139 @@
+/*
+ * stats.c - sums the workers' counters and asks the store for its own.
+ *
+ * Threads    counters are read without a lock while workers write them: each is one aligned word, and a
+ * figure that is a moment old is fine
+ */
+#include "tsd/stats.h"
+
+#include "base/time.h"
+#include "tsd/worker.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#define STATS_SUM(d, member) stats_sum(d, offsetof(struct tsd_counts, member))
+
+static uint64_t stats_sum(const struct tsd_daemon *d, size_t off)
+{
+    uint64_t sum = 0;
+    for (unsigned i = 0; i < d->n_workers; i++) {
+        const char *p = (const char *)&d->workers[i]->counts + off;
+        sum += __atomic_load_n((const uint64_t *)(const void *)p, __ATOMIC_RELAXED);
+    }
+    return sum;
+}
+
+/* Upper edge of the slot that holds the percentile, ms; 0 when nothing was counted. */
+static uint64_t stats_percentile(const struct tsd_daemon *d, unsigned pct)
+{
+    uint64_t total = 0, seen = 0;
+    for (unsigned i = 0; i < TSD_LATENCY_SLOTS; i++)
+        total += stats_sum(d, offsetof(struct tsd_counts, latency) + i * 8);
+    if (!total)
+        return 0;
+    for (unsigned i = 0; i < TSD_LATENCY_SLOTS; i++) {
+        seen += stats_sum(d, offsetof(struct tsd_counts, latency) + i * 8);
+        if (seen * 100 >= total * pct)
+            return i < 50 ? (i + 1) * 2 : 200ull << (i - 50);
+    }
+    return 0;
+}
+
+static uint64_t stats_resident_bytes(void)
+{
+    unsigned long long pages = 0, resident = 0;
+    FILE *f = fopen("/proc/self/statm", "re");
+    if (f) {
+        if (fscanf(f, "%llu %llu", &pages, &resident) != 2)
+            resident = 0;
+        (void)fclose(f);
+    }
+    return resident * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+struct stats_store {
+    tsd_stat_fn each;
+    void *arg;
+};
+
+static void stats_from_store(void *arg, const char *name, uint64_t value)
+{
+    struct stats_store *s = arg;
+    char full[128];
+    (void)snprintf(full, sizeof(full), "storage.%s", name);
+    s->each(s->arg, full, "", value);
+}
+
+static void stats_uid(struct tsd_daemon *d, tsd_stat_fn each, void *arg)
+{
+    static const char *const kinds[STO_UID_KINDS] = {"kind=metrics", "kind=tagk", "kind=tagv"};
+    struct sto_catalog *cat = sto_store_catalog(d->store);
+    for (int k = 0; k < STO_UID_KINDS; k++) {
+        uint32_t used = sto_uid_max(cat, (enum sto_uid_kind)k);
+        each(arg, "uid.ids-used", kinds[k], used);
+        each(arg, "uid.ids-available", kinds[k], UINT32_MAX - used);
+        each(arg, "uid.cache-size", kinds[k], used);
+    }
+    each(arg, "uid.cache-hit", "kind=series", STATS_SUM(d, n_guessed) + STATS_SUM(d, n_found));
+    each(arg, "uid.cache-miss", "kind=series", STATS_SUM(d, n_missed));
+}
+
+void tsd_stats_each(struct tsd_daemon *d, tsd_stat_fn each, void *arg)
+{
+    static const struct {
+        const char *name;
+        unsigned pct;
+    } latency[] = {{"http.latency_50pct", 50},
+                   {"http.latency_75pct", 75},
+                   {"http.latency_90pct", 90},
+                   {"http.latency_95pct", 95}};
+    each(arg, "connectionmgr.connections", "type=open", atomic_load(&d->n_connections));
+    each(arg, "connectionmgr.connections", "type=rejected", atomic_load(&d->n_rejected));
+    each(arg, "connectionmgr.connections", "type=total", atomic_load(&d->n_accepted));
+    each(arg, "connectionmgr.exceptions", "type=timeout", STATS_SUM(d, n_idle) + STATS_SUM(d, n_stalled));
+    each(arg, "rpc.received", "type=telnet", STATS_SUM(d, n_lines));
+    each(arg, "rpc.received", "type=http", STATS_SUM(d, n_http));
+    each(arg, "rpc.received", "type=put", STATS_SUM(d, n_http_put));
+    each(arg, "rpc.exceptions", "", STATS_SUM(d, n_exceptions));
+    each(arg, "rpc.errors", "type=hbase_errors", STATS_SUM(d, n_refused[TSD_REF_STORAGE]));
+    each(arg, "rpc.errors", "type=invalid_values", STATS_SUM(d, n_refused[TSD_REF_VALUE]));
+    each(arg, "rpc.errors", "type=illegal_arguments", STATS_SUM(d, n_refused[TSD_REF_ILLEGAL]));
+    each(arg, "rpc.errors", "type=unknown_metrics", STATS_SUM(d, n_refused[TSD_REF_UNKNOWN]));
+    each(arg, "rpc.errors", "type=socket_writes_blocked", STATS_SUM(d, n_dropped));
+    for (size_t i = 0; i < sizeof(latency) / sizeof(latency[0]); i++)
+        each(arg, latency[i].name, "type=all", stats_percentile(d, latency[i].pct));
+    each(arg, "http.query.success", "", STATS_SUM(d, n_query_ok));
+    each(arg, "http.query.invalid_requests", "", STATS_SUM(d, n_query_bad));
+    each(arg, "http.query.exceptions", "", STATS_SUM(d, n_query_failed));
+    each(arg, "datapoints.added", "type=all", STATS_SUM(d, n_points));
+    each(arg, "ingest.pauses", "", STATS_SUM(d, n_paused));
+    each(arg, "ingest.cache_bytes", "", STATS_SUM(d, cache_bytes));
+    each(arg, "ingest.series", "by=guess", STATS_SUM(d, n_guessed));
+    each(arg, "ingest.series", "by=table", STATS_SUM(d, n_found));
+    each(arg, "ingest.series", "by=catalog", STATS_SUM(d, n_missed));
+    each(arg, "process.resident_bytes", "", stats_resident_bytes());
+    each(arg, "process.uptime_s", "", (uint64_t)(ts_clock_ms() - d->started_ms) / 1000);
+    stats_uid(d, each, arg);
+    struct stats_store s = {each, arg};
+    sto_stats(d->store, stats_from_store, &s);
+}
+
+struct stats_lines {
+    struct tsd_daemon *d;
+    struct ts_buf *out;
+    int64_t now_s;
+};
+
+static void stats_line(void *arg, const char *name, const char *tag, uint64_t value)
+{
+    struct stats_lines *l = arg;
+    ts_buf_printf(l->out, "tsd.%s %lld %llu%s%s host=%s\n", name, (long long)l->now_s,
+                  (unsigned long long)value, *tag ? " " : "", tag, l->d->host);
+}
+
+void tsd_stats_lines(struct tsd_daemon *d, struct ts_buf *out)
+{
+    struct stats_lines l = {d, out, ts_clock_ms() / 1000};
+    tsd_stats_each(d, stats_line, &l);
+}

@@ -98,6 +98,12 @@ static int64_t plot_step(int64_t span_s, int64_t least_s)
     return (span_s / PLOT_LABELS / steps[n - 1] + 1) * steps[n - 1];
 }
 
+/* A bar of an hour stands right of its beginning, one of a day above its name. */
+static int64_t plot_bar_shift(const struct tsd_plot *p)
+{
+    return p->axis == TSD_PLOT_HOURS ? 1800 : 0;
+}
+
 static void script_time_axis(const struct tsd_plot *p, int64_t bar_s, struct ts_buf *out)
 {
     int64_t lo, hi;
@@ -115,12 +121,13 @@ static void script_time_axis(const struct tsd_plot *p, int64_t bar_s, struct ts_
             ts_buf_printf(out, " to %04d-%02d-%02d", b.year, b.month, b.day);
         ts_buf_str(out, "' textcolor rgb '#444444'\n");
     }
+    int64_t shift_s = bar_s ? plot_bar_shift(p) : 0;
     int64_t margin_s = bar_s ? bar_s / 2 + bar_s / 4 : span_s / 100 + 1;
     ts_buf_printf(out,
                   "set xdata time\nset timefmt '%%s'\nset format x \"%s\"\nset xtics %lld\nunset mxtics\n",
                   format, (long long)step_s);
-    ts_buf_printf(out, "set xrange ['%lld':'%lld']\n", (long long)(lo - margin_s),
-                  (long long)(hi + margin_s));
+    ts_buf_printf(out, "set xrange ['%lld':'%lld']\n", (long long)(lo + shift_s - margin_s),
+                  (long long)(hi + shift_s + margin_s));
     if (bar_s)
         ts_buf_printf(out, "set boxwidth %lld absolute\n",
                       (long long)(p->axis == TSD_PLOT_DAYS ? bar_s * 7 / 10 : bar_s * 94 / 100));
@@ -227,6 +234,9 @@ static void script_bars(const struct tsd_plot *p, struct ts_buf *out)
     int64_t *x;
     size_t n = plot_times(p, &x);
     double *sum = ts_xcalloc(n + 1, sizeof(*sum));
+    int64_t *shifted = ts_xcalloc(n + 1, sizeof(*shifted));
+    for (size_t k = 0; k < n; k++)
+        shifted[k] = x[k] + plot_bar_shift(p);
     script_time_axis(p, p->axis == TSD_PLOT_DAYS ? 86400 : 3600, out);
     ts_buf_str(out, "set yrange [0:*]\n");
     for (size_t i = 0; i < p->n; i++) {
@@ -237,7 +247,7 @@ static void script_bars(const struct tsd_plot *p, struct ts_buf *out)
             if (!isnan(s->y[k]))
                 sum[at] += s->y[k];
         }
-        script_data("d", i, x, sum, n, out);
+        script_data("d", i, shifted, sum, n, out);
     }
     ts_buf_str(out, "plot ");
     for (size_t i = p->n; i-- > 0;) {
@@ -253,6 +263,7 @@ static void script_bars(const struct tsd_plot *p, struct ts_buf *out)
     }
     ts_buf_char(out, '\n');
     ts_free(x);
+    ts_free(shifted);
     ts_free(sum);
 }
 

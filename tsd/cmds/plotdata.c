@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/num.h"
 #include "base/time.h"
+#include "tsd/cmds/csvread.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -91,34 +92,6 @@ static int plot_value(struct ts_slice text, double *out, struct ts_error *err)
 
 /* --- CSV --- */
 
-/* Next field of a record into out; *more: the record goes on. Quotes are doubled inside of quotes. */
-static void csv_field(const char **at, const char *end, struct ts_buf *out, bool *more)
-{
-    const char *p = *at;
-    ts_buf_clear(out);
-    if (p < end && *p == '"') {
-        for (p++; p < end && (*p != '"' || (p + 1 < end && p[1] == '"')); p++) {
-            p += *p == '"';
-            ts_buf_char(out, *p);
-        }
-        p += p < end;
-    } else {
-        const char *from = p;
-        while (p < end && *p != ',' && *p != '\n' && *p != '\r')
-            p++;
-        ts_buf_append(out, from, (size_t)(p - from));
-    }
-    *more = p < end && *p == ',';
-    if (!*more) {
-        while (p < end && *p == '\r')
-            p++;
-        p += p < end && *p == '\n';
-    } else {
-        p++;
-    }
-    *at = p;
-}
-
 /* Digits of a date or hour. */
 static int csv_number(struct ts_slice s, size_t at, size_t n, int32_t *out)
 {
@@ -169,27 +142,27 @@ static int csv_record(struct tsd_plot *p, const char **at, const char *end, unsi
     bool more = true;
     double y;
     if (p->axis != TSD_PLOT_NAMES) {
-        csv_field(at, end, field, &more);
+        tsd_csv_field(at, end, field, &more);
         if (!more || csv_date(ts_buf_get(field), &x_s) < 0)
             return ts_error_set(err, TS_EPARSE, "no date in the answer: %.*s",
                                 (int)(field->n > 40 ? 40 : field->n), field->p);
     }
     if (p->axis == TSD_PLOT_HOURS) {
-        csv_field(at, end, field, &more);
+        tsd_csv_field(at, end, field, &more);
         if (!more || csv_number(ts_buf_get(field), 0, 2, &hour) < 0)
             return ts_error_set(err, TS_EPARSE, "no hour in the answer: %.*s",
                                 (int)(field->n > 40 ? 40 : field->n), field->p);
     }
     ts_buf_clear(name);
     for (unsigned i = 0; i < n_tags && more; i++) {
-        csv_field(at, end, field, &more);
+        tsd_csv_field(at, end, field, &more);
         if (i)
             ts_buf_str(name, ", ");
         ts_buf_slice(name, ts_buf_get(field));
     }
     if (!more)
         return ts_error_set(err, TS_EPARSE, "a row of the answer has too few columns");
-    csv_field(at, end, field, &more);
+    tsd_csv_field(at, end, field, &more);
     TS_TRY(plot_value(ts_buf_get(field), &y, err));
     plot_add(plot_series(p, ts_buf_get(name)), x_s + hour * 3600, y);
     return 0;
@@ -207,7 +180,7 @@ int tsd_plot_read_csv(struct tsd_plot *p, struct ts_slice csv, const char *by, s
     ts_buf_init(&field, 0);
     ts_buf_init(&name, 0);
     while (at < end && more) /* header */
-        csv_field(&at, end, &field, &more);
+        tsd_csv_field(&at, end, &field, &more);
     while (rc == 0 && at < end)
         rc = csv_record(p, &at, end, n_tags, &field, &name, err);
     ts_buf_release(&field);

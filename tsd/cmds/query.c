@@ -1,0 +1,254 @@
+/*
+ * query.c - tsd query: words to a request, the answer to standard output or a picture.
+ *
+ * The daemon or, with --data, this program formats the answer; both use tsd/out.
+ *
+ * Threads    the main thread; with --data a pool for the query
+ * Not here   what a query means (query/), encoders (out/), pictures (plot.c)
+ */
+#include "base/mem.h"
+#include "query/aggs/agg.h"
+#include "query/query.h"
+#include "tsd/cmds/client.h"
+#include "tsd/cmds/local.h"
+#include "tsd/cmds/csvread.h"
+#include "tsd/cmds/plot.h"
+#include "tsd/out/out.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+const struct ts_opt tsd_query_opts[] = {
+    {.name = "by", .arg = "KEYS", .help = "Totals by day, hour and tag keys, with commas between."},
+    {.name = "tz",
+     .arg = "ZONE",
+     .help = "Zone of dates, days and hours, for example Europe/Berlin. Default UTC."},
+    {.name = "fill", .arg = "zero", .help = "With --by: a row of 0 for a cell without points."},
+    {.name = "format", .letter = 'f', .arg = "text|csv|json", .help = "Form of the answer. Default text."},
+    {.name = "plot",
+     .arg = "FILE.png",
+     .help = "Draw it into this file through gnuplot. Prints nothing unless --format is given too."},
+    {.name = "host", .arg = "HOST", .help = "The daemon's host. Default 127.0.0.1."},
+    {.name = "port", .letter = 'p', .arg = "PORT", .help = "The daemon's port. Default 4242, or TSD_PORT."},
+    {.name = "data", .arg = "DIR", .help = "Read this folder; no daemon may use it."},
+    {.name = "config",
+     .arg = "FILE",
+     .help = "With --data: the daemon's configuration, for its storage keys."},
+    {.name = NULL},
+};
+
+#define QUERY_PARAM_MAX ((size_t)1 << 20)
+#define QUERY_PLOT_MAX  ((size_t)256 << 20) /* an answer that is kept whole: for a picture or a table */
+
+/* One question. */
+struct query_run {
+    const struct tsd_args *args; /* of the command */
+    struct ts_arena arena;       /* of spec */
+    struct qry_spec spec;        /* what is asked */
+    struct ts_buf uri;           /* the same as request parameters */
+    struct sto_store *store;     /* --data; NULL = ask a daemon */
+    struct ts_pool *pool;        /* --data */
+};
+
+/* Piece of an answer: kept in a buffer, or printed. */
+static int query_keep(void *arg, struct ts_slice piece, struct ts_error *err)
+{
+    if (ts_buf_slice(arg, piece) < 0)
+        return ts_error_set(err, TS_ELIMIT,
+                            "the answer is too large for a table or a picture; ask for --format csv");
+    return 0;
+}
+static int query_print(void *arg, struct ts_slice piece, struct ts_error *err)
+{
+    (void)arg;
+    return tsd_print(piece, err);
+}
+
+/* --- asking --- */
+
+static int query_remote(struct query_run *r, const char *format, struct ts_buf *keep, struct ts_error *err)
+{
+    struct ts_buf path;
+    struct tsd_client_reply reply;
+    ts_buf_init(&path, QUERY_PARAM_MAX);
+    ts_buf_str(&path, "/api/query?");
+    ts_buf_slice(&path, ts_buf_get(&r->uri));
+    ts_buf_printf(&path, "&format=%s", format);
+    ts_buf_char(&path, 0);
+    struct tsd_client_req req = {
+        .method = "GET", .path = path.p, .sink = keep ? query_keep : query_print, .arg = keep};
+    int rc = path.failed ? ts_error_set(err, TS_ELIMIT, "the query is too long")
+                         : tsd_client_ask(r->args, &req, &reply, err);
+    if (!path.failed)
+        ts_buf_release(&reply.body);
+    ts_buf_release(&path);
+    return rc;
+}
+
+/* Where a local answer goes: pieces of a sink. */
+struct query_sink {
+    struct tsd_sink sink; /* the encoder writes here */
+    struct ts_buf *keep;  /* NULL = print */
+    char piece[65536];    /* memory of the sink */
+};
+
+static int query_more(struct tsd_sink *s, struct ts_error *err)
+{
+    struct query_sink *q = s->arg;
+    struct ts_slice piece = {s->start, (size_t)(s->p - s->start)};
+    s->p = s->start;
+    return q->keep ? query_keep(q->keep, piece, err) : query_print(NULL, piece, err);
+}
+
+static int query_local(struct query_run *r, const char *format, struct ts_buf *keep, struct ts_error *err)
+{
+    struct query_sink *q = ts_xmalloc(sizeof(*q));
+    struct tsd_out out;
+    struct qry_limit limit = {.max_points = 0};
+    q->keep = keep;
+    q->sink = (struct tsd_sink){
+        .start = q->piece, .p = q->piece, .end = q->piece + sizeof(q->piece), .more = query_more, .arg = q};
+    tsd_out_init(&out, tsd_out_find(ts_slice_str(format)), &r->spec, &q->sink);
+    int rc = tsd_out_run(&out, r->store, r->pool, &limit, err);
+    if (rc == 0)
+        rc = query_more(&q->sink, err);
+    tsd_out_release(&out);
+    ts_free(q);
+    return rc;
+}
+
+static int query_ask(struct query_run *r, const char *format, struct ts_buf *keep, struct ts_error *err)
+{
+    return r->store ? query_local(r, format, keep, err) : query_remote(r, format, keep, err);
+}
+
+/* --- answering --- */
+
+/* Totals for people: a table. */
+static int query_table(struct query_run *r, struct ts_error *err)
+{
+    struct ts_buf csv, table;
+    ts_buf_init(&csv, QUERY_PLOT_MAX);
+    ts_buf_init(&table, 0);
+    int rc = query_ask(r, "csv", &csv, err);
+    if (rc == 0) {
+        tsd_csv_table(ts_buf_get(&csv), &table);
+        rc = tsd_print(ts_buf_get(&table), err);
+    }
+    ts_buf_release(&csv);
+    ts_buf_release(&table);
+    return rc;
+}
+
+/* Sums and counts of parts may be added up; averages and percentiles may not. */
+static bool query_additive(const struct qry_spec *spec)
+{
+    static const char *const names[] = {"sum", "zimsum", "pfsum", "count", "squareSum"};
+    for (size_t i = 0; spec->by_on && i < sizeof(names) / sizeof(names[0]); i++)
+        if (strcmp(spec->subs[0].agg->name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+static int query_plot(struct query_run *r, const char *path, struct ts_error *err)
+{
+    const char *by = tsd_args_get(r->args, "by"), *tz = tsd_args_get(r->args, "tz");
+    struct tsd_plot plot = {.additive = query_additive(&r->spec)};
+    struct ts_buf answer;
+    ts_buf_init(&answer, QUERY_PLOT_MAX);
+    int rc = query_ask(r, by ? "csv" : "text", &answer, err);
+    if (rc == 0)
+        rc = by ? tsd_plot_read_csv(&plot, ts_buf_get(&answer), by, err)
+                : tsd_plot_read_text(&plot, ts_buf_get(&answer), err);
+    ts_buf_release(&answer);
+    if (rc == 0) {
+        struct ts_slice metric = ts_utf8_cut(r->spec.subs[0].metric, 80);
+        tsd_plot_trim(&plot);
+        int n =
+            snprintf(plot.title, sizeof(plot.title), "%s of %.*s%s%.60s%s%.40s", r->spec.subs[0].agg->name,
+                     (int)metric.n, metric.p, by ? " by " : "", by ? by : "", tz ? ", " : "", tz ? tz : "");
+        if (plot.n_left_out && n > 0 && (size_t)n < sizeof(plot.title))
+            snprintf(plot.title + n, sizeof(plot.title) - (size_t)n, " (the largest %zu of %zu)", plot.n,
+                     plot.n + plot.n_left_out);
+        rc = tsd_plot_draw(&plot, path, err);
+    }
+    tsd_plot_release(&plot);
+    return rc;
+}
+
+static int query_answer(struct query_run *r, struct ts_error *err)
+{
+    const char *plot = tsd_args_get(r->args, "plot"), *format = tsd_args_get(r->args, "format");
+    if (plot)
+        TS_TRY(query_plot(r, plot, err));
+    if (plot && !format)
+        return 0;
+    if (r->spec.by_on && (!format || strcmp(format, "text") == 0))
+        TS_TRY(query_table(r, err));
+    else
+        TS_TRY(query_ask(r, format ? format : "text", NULL, err));
+    return tsd_print_end(err);
+}
+
+/* --- the command --- */
+
+static int query_open(struct query_run *r, struct ts_error *err)
+{
+    long n = sysconf(_SC_NPROCESSORS_ONLN);
+    if (!tsd_args_has(r->args, "data"))
+        return 0;
+    TS_TRY(tsd_local_open(r->args, TSD_LOCAL_READ, &r->store, NULL, err));
+    r->pool = ts_pool_new(n > 1 ? (unsigned)n : 1, "tsd-query");
+    return 0;
+}
+
+static int query_close(struct query_run *r, struct ts_error *err)
+{
+    ts_pool_free(r->pool);
+    return r->store ? sto_close(r->store, err) : 0;
+}
+
+static int query_run(struct query_run *r)
+{
+    struct ts_error err = {0}, close_err = {0};
+    int rc = query_open(r, &err);
+    if (rc == 0)
+        rc = query_answer(r, &err);
+    int close_rc = query_close(r, &close_err);
+    if (rc < 0)
+        return tsd_fail(&err);
+    return close_rc < 0 ? tsd_fail(&close_err) : TSD_EXIT_OK;
+}
+
+/* Options that contradict each other; TSD_EXIT_OK if none do. */
+static int query_check(const struct tsd_args *args)
+{
+    const char *format = tsd_args_get(args, "format"), *fill = tsd_args_get(args, "fill");
+    if (format && !tsd_out_find(ts_slice_str(format)))
+        return tsd_usage(args, "--format is text, csv or json, not \"%s\"", format);
+    if (fill && !tsd_args_has(args, "by"))
+        return tsd_usage(args, "--fill zero fills rows of --by; downsampling has its own fill policies");
+    if (tsd_args_has(args, "data") && (tsd_args_has(args, "host") || tsd_args_has(args, "port")))
+        return tsd_usage(args, "--data reads a folder, --host and --port ask a daemon: give one of the two");
+    return TSD_EXIT_OK;
+}
+
+int tsd_query_run(const struct tsd_args *args)
+{
+    struct query_run r = {.args = args};
+    struct ts_error err = {0};
+    int code = query_check(args);
+    if (code != TSD_EXIT_OK)
+        return code;
+    ts_arena_init(&r.arena, 0);
+    ts_buf_init(&r.uri, QUERY_PARAM_MAX);
+    if (qry_parse_words(args->words, args->n_words, tsd_args_get(args, "by"), tsd_args_get(args, "tz"),
+                        tsd_args_get(args, "fill"), ts_clock_ms(), &r.arena, &r.spec, &r.uri, &err) < 0)
+        code = tsd_usage(args, "%s", err.text);
+    else
+        code = query_run(&r);
+    ts_buf_release(&r.uri);
+    ts_arena_release(&r.arena);
+    return code;
+}

@@ -288,7 +288,7 @@ static int get_offsets(struct sto_dec *d, const struct dec_row *r, struct sto_un
     TS_TRY(sto_unpack__get(&d->pack, pos, &r->t, n, d->t));
     const int64_t *t = d->t;
     uint32_t scale = r->seconds ? 1000 : 1;
-    uint64_t last = (TS_HOUR_MS - 1) / scale;
+    uint64_t last = (uint64_t)(TS_HOUR_MS - 1) / scale;
     bool bad = t[0] < 0 || (uint64_t)t[n - 1] > last;
     for (uint32_t i = 1; i < n; i++)
         bad |= t[i] <= t[i - 1];

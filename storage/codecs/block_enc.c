@@ -196,7 +196,7 @@ static int64_t column(const struct sto_enc *e, uint32_t i, enum sto_col c)
     case STO_COL_MODE:
         return r->mode | r->exp << 2;
     case STO_COL_TCODEC:
-        return r->t.codec | r->t.cls << 3 | (r->seconds ? STO_TIME_SECONDS : 0);
+        return r->t.codec | r->t.cls << 3 | (r->seconds ? (int64_t)STO_TIME_SECONDS : 0);
     case STO_COL_TK:
         return r->t.k;
     case STO_COL_TESC:

@@ -1,0 +1,359 @@
+/*
+ * sums.c - see sums.h.
+ *
+ * Format     docs/FORMAT.md "Summary block"
+ */
+#include "storage/codecs/sums.h"
+
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/hash.h"
+#include "base/mem.h"
+#include "storage/codecs/block_int.h"
+
+#define SUMS_VERSION 1u
+
+/* Columns, one value a row each. */
+enum col {
+    COL_METRIC, /* minus that of the row before */
+    COL_SERIES, /* minus that of the row before if the metric is the same, else itself */
+    COL_HOUR,   /* minus that of the row before */
+    COL_FLAGS,  /* bits below, exponent of the sum << 8 */
+    COL_KINDS,  /* kind | exponent << 2 of min, first << 7, last << 14, max << 21 */
+    COL_N,
+    COL_FIRST_OFF,
+    COL_LAST_OFF, /* minus first */
+    COL_MIN,
+    COL_FIRST, /* the next three minus min */
+    COL_LAST,
+    COL_MAX,
+    COL_QUOT, /* sum of the mantissas minus n * min, if FLAG_NEAR */
+    COL_LOW,  /* low 64 bits of what is left of the sum */
+    COL_HIGH, /* high 64 bits of it, minus the sign of the low ones */
+    COLS
+};
+enum flag {
+    FLAG_HAS = 1,     /* has a summary; else all other columns are 0 */
+    FLAG_INT = 2,     /* is_int */
+    FLAG_SUM = 4,     /* has_sum */
+    FLAG_SECONDS = 8, /* offsets are whole seconds */
+    FLAG_NEAR = 16,   /* COL_QUOT is used */
+};
+#define FLAG_EXP_SHIFT 8
+
+struct sto_sums_enc {
+    int64_t col[COLS][STO_SUMS_ROWS]; /* of the open block */
+    struct sto_key first, last;       /* keys of its first and last row */
+    uint32_t n;                       /* its rows */
+    struct sto_plan plan;
+    struct sto_pack pack;
+    struct sto_zip zip;
+    struct ts_buf out; /* the finished block */
+};
+
+struct sto_sums_dec {
+    int64_t col[COLS][STO_SUMS_ROWS];
+    struct sto_key key[STO_SUMS_ROWS];
+    uint32_t n; /* rows */
+    struct sto_unpack pack;
+    struct sto_zip zip;
+};
+
+struct sto_sums_enc *sto_sums_enc_new(void)
+{
+    return ts_xcalloc(1, sizeof(struct sto_sums_enc));
+}
+
+void sto_sums_enc_free(struct sto_sums_enc *e)
+{
+    if (!e)
+        return;
+    sto_plan__release(&e->plan);
+    sto_pack__release(&e->pack);
+    sto_zip__release(&e->zip);
+    ts_buf_release(&e->out);
+    ts_free(e);
+}
+
+uint32_t sto_sums_enc_rows(const struct sto_sums_enc *e)
+{
+    return e->n;
+}
+
+static int64_t sub(int64_t a, int64_t b)
+{
+    return (int64_t)((uint64_t)a - (uint64_t)b);
+}
+static int64_t add(int64_t a, int64_t b)
+{
+    return (int64_t)((uint64_t)a + (uint64_t)b);
+}
+
+/* The number with exponent exp, if it is a decimal and fits. */
+static struct ts_num raised(struct ts_num v, uint8_t exp)
+{
+    if (v.kind != TS_NUM_DEC || exp <= v.exp || exp - v.exp > 15)
+        return v;
+    int64_t by = sto_pow10_int[exp - v.exp], limit = (1ll << 53) / by;
+    if (v.m > limit || v.m < -limit)
+        return v;
+    return (struct ts_num){.m = v.m * by, .kind = TS_NUM_DEC, .exp = exp};
+}
+
+/* m as an integer whose differences are small. */
+static int64_t ordered(struct ts_num v)
+{
+    return v.kind == TS_NUM_RAW ? sto_ordered_bits(v.m) : v.m;
+}
+
+/* Where the sum of decimals whose mantissas add up to quot lies, in units of 2^-64. */
+static __int128 near_sum(int64_t quot, uint8_t exp)
+{
+    return (__int128)((unsigned __int128)(__int128)quot << 64) / sto_pow10_int[exp];
+}
+
+/* The sum of mantissas behind an exact sum; false if there is none that helps. */
+static bool quotient(__int128 sum, uint8_t exp, int64_t *out)
+{
+    if (exp > 18)
+        return false;
+    __int128 limit = ((__int128)1 << 125) / sto_pow10_int[exp];
+    if (sum > limit || sum < -limit)
+        return false;
+    __int128 q = (sum * sto_pow10_int[exp] + ((__int128)1 << 63)) >> 64;
+    *out = (int64_t)q;
+    return *out == q;
+}
+
+static void put_sum(const struct sto_summary *s, int64_t min, uint8_t exp, int64_t *flags, int64_t *quot,
+                    int64_t *low, int64_t *high)
+{
+    unsigned __int128 rest = (unsigned __int128)s->sum;
+    int64_t q;
+    if (s->is_int) {
+        rest -= (unsigned __int128)((__int128)min * s->n);
+    } else if (s->min.kind == TS_NUM_DEC && s->max.kind == TS_NUM_DEC && quotient(s->sum, exp, &q)) {
+        rest -= (unsigned __int128)near_sum(q, exp);
+        *flags |= FLAG_NEAR | (int64_t)exp << FLAG_EXP_SHIFT;
+        *quot = sub(q, (int64_t)((uint64_t)min * s->n));
+    }
+    *low = (int64_t)(uint64_t)rest;
+    *high = sub((int64_t)(uint64_t)(rest >> 64), *low >> 63);
+}
+
+void sto_sums_enc_row(struct sto_sums_enc *e, const struct sto_key *key, const struct sto_summary *sum,
+                      uint8_t exp)
+{
+    if (e->n == STO_SUMS_ROWS)
+        TS_BUG("block of summaries is full");
+    uint32_t i = e->n++;
+    const struct sto_key *before = i ? &e->last : key;
+    for (int c = 0; c < COLS; c++)
+        e->col[c][i] = 0;
+    e->col[COL_METRIC][i] = (int64_t)key->metric - before->metric;
+    e->col[COL_SERIES][i] = (int64_t)key->series - (key->metric == before->metric ? before->series : 0);
+    e->col[COL_HOUR][i] = (int64_t)key->hour - before->hour;
+    if (i == 0)
+        e->first = *key;
+    e->last = *key;
+    if (!sum)
+        return;
+    const struct ts_num v[4] = {raised(sum->min, exp), raised(sum->first, exp), raised(sum->last, exp),
+                                raised(sum->max, exp)};
+    uint32_t scale = sum->first_off % 1000 == 0 && sum->last_off % 1000 == 0 ? 1000 : 1;
+    int64_t flags = FLAG_HAS | (sum->is_int ? FLAG_INT : 0) | (sum->has_sum ? FLAG_SUM : 0) |
+                    (scale == 1000 ? FLAG_SECONDS : 0);
+    for (int k = 0; k < 4; k++)
+        e->col[COL_KINDS][i] |= (int64_t)(v[k].kind | v[k].exp << 2) << 7 * k;
+    e->col[COL_N][i] = sum->n;
+    e->col[COL_FIRST_OFF][i] = sum->first_off / scale;
+    e->col[COL_LAST_OFF][i] = (sum->last_off - sum->first_off) / scale;
+    e->col[COL_MIN][i] = ordered(v[0]);
+    for (int k = 1; k < 4; k++)
+        e->col[COL_MIN + k][i] = sub(ordered(v[k]), ordered(v[0]));
+    if (sum->has_sum)
+        put_sum(sum, v[0].m, exp, &flags, &e->col[COL_QUOT][i], &e->col[COL_LOW][i], &e->col[COL_HIGH][i]);
+    e->col[COL_FLAGS][i] = flags;
+}
+
+struct ts_slice sto_sums_enc_finish(struct sto_sums_enc *e)
+{
+    ts_buf_clear(&e->out);
+    if (e->n == 0)
+        return ts_buf_get(&e->out);
+    uint8_t head[STO_BLOCK_HEADER_BYTES + 4 * TS_VARINT_MAX_BYTES] = {0}, *p = head + STO_BLOCK_HEADER_BYTES;
+    head[4] = SUMS_VERSION;
+    p = ts_put_varint(p, e->n);
+    p = ts_put_varint(p, e->first.metric);
+    p = ts_put_varint(p, e->first.series);
+    p = ts_put_varint(p, ts_zigzag(e->first.hour));
+    (void)ts_buf_append(&e->out, head, (size_t)(p - head));
+    sto_pack__clear(&e->pack);
+    for (int c = 0; c < COLS; c++) {
+        struct sto_seq s;
+        /* fifteen columns of different shapes share the symbols: full widths cost less than one mixed
+         * distribution */
+        uint32_t n_res = sto_plan__one(&e->plan, e->col[c], e->n, false, &s);
+        sto_pack__put(&e->pack, e->plan.res, n_res, &s);
+        sto_seq__put(&e->out, &s);
+    }
+    sto_pack__finish(&e->pack, &e->zip, &e->out);
+    if (e->out.failed)
+        TS_BUG("no memory for a block of summaries");
+    ts_st32(e->out.p, ts_crc32c(0, e->out.p + 4, e->out.n - 4));
+    e->n = 0;
+    return ts_buf_get(&e->out);
+}
+
+struct sto_sums_dec *sto_sums_dec_new(void)
+{
+    return ts_xcalloc(1, sizeof(struct sto_sums_dec));
+}
+
+void sto_sums_dec_free(struct sto_sums_dec *d)
+{
+    if (!d)
+        return;
+    sto_unpack__release(&d->pack);
+    sto_zip__release(&d->zip);
+    ts_free(d);
+}
+
+uint32_t sto_sums_dec_n_rows(const struct sto_sums_dec *d)
+{
+    return d->n;
+}
+
+const struct sto_key *sto_sums_dec_key(const struct sto_sums_dec *d, uint32_t i)
+{
+    return &d->key[i];
+}
+
+/* Keys of all rows from their differences; false if they leave their range or are not ascending. */
+static bool place_keys(struct sto_sums_dec *d, uint32_t n, struct sto_key first)
+{
+    const int64_t far = 1ll << 33;
+    struct sto_key at = first;
+    for (uint32_t i = 0; i < n; i++) {
+        int64_t metric = d->col[COL_METRIC][i], series = d->col[COL_SERIES][i], hour = d->col[COL_HOUR][i];
+        if (metric < 0 || metric > far || series < 0 || series > far || hour < -far || hour > far)
+            return false;
+        series += metric ? 0 : at.series;
+        metric += at.metric;
+        hour += at.hour;
+        if (metric > UINT32_MAX || series > UINT32_MAX || hour != (int32_t)hour)
+            return false;
+        d->key[i] = (struct sto_key){(uint32_t)metric, (uint32_t)series, (int32_t)hour};
+        if (i && sto_key_cmp(&at, &d->key[i]) >= 0)
+            return false;
+        at = d->key[i];
+    }
+    return true;
+}
+
+/* What sto_sums_dec_get relies on. */
+static bool row_valid(const struct sto_sums_dec *d, uint32_t i)
+{
+    int64_t flags = d->col[COL_FLAGS][i], kinds = d->col[COL_KINDS][i];
+    int64_t last = (flags & FLAG_SECONDS ? 3600 : TS_HOUR_MS) - 1;
+    if (flags == 0)
+        return true;
+    if (!(flags & FLAG_HAS) || flags < 0 || flags >> FLAG_EXP_SHIFT > 18 || kinds < 0 || kinds >> 28)
+        return false;
+    for (int k = 0; k < 4; k++) {
+        unsigned kind = kinds >> 7 * k & 3, exp = kinds >> (7 * k + 2) & 31;
+        if (exp > TS_NUM_MAX_EXP ||
+            (flags & FLAG_INT ? kind != TS_NUM_INT : kind != TS_NUM_DEC && kind != TS_NUM_RAW))
+            return false;
+    }
+    int64_t n = d->col[COL_N][i], a = d->col[COL_FIRST_OFF][i], b = d->col[COL_LAST_OFF][i];
+    return n >= 1 && n <= TS_HOUR_MS && a >= 0 && a <= last && b >= 0 && b <= last - a;
+}
+
+static int open_columns(struct sto_sums_dec *d, const uint8_t *p, const uint8_t *end)
+{
+    uint64_t v[4];
+    struct sto_seq cols[COLS];
+    for (int i = 0; i < 4; i++) {
+        p = ts_get_varint(p, end, &v[i]);
+        if (!p)
+            return TS_ECORRUPT;
+    }
+    int64_t hour = ts_unzigzag(v[3]);
+    if (v[0] == 0 || v[0] > STO_SUMS_ROWS || v[1] > UINT32_MAX || v[2] > UINT32_MAX || hour != (int32_t)hour)
+        return TS_ECORRUPT;
+    uint32_t n = (uint32_t)v[0];
+    for (int c = 0; c < COLS && p; c++)
+        p = sto_seq__get(p, end, &cols[c]);
+    p = p ? sto_unpack__open(&d->pack, p, end, STO_SUMS_ROWS * COLS * 16) : NULL;
+    if (p != end)
+        return TS_ECORRUPT;
+    TS_TRY(sto_unpack__inflate(&d->pack, &d->zip));
+    struct sto_unpack_pos pos = {0};
+    for (int c = 0; c < COLS; c++)
+        TS_TRY(sto_unpack__get(&d->pack, &pos, &cols[c], n, d->col[c]));
+    if (!sto_unpack__ends_at(&d->pack, &pos) ||
+        !place_keys(d, n, (struct sto_key){(uint32_t)v[1], (uint32_t)v[2], (int32_t)hour}))
+        return TS_ECORRUPT;
+    for (uint32_t i = 0; i < n; i++)
+        if (!row_valid(d, i))
+            return TS_ECORRUPT;
+    d->n = n;
+    return 0;
+}
+
+int sto_sums_dec_open(struct sto_sums_dec *d, struct ts_slice block, struct ts_error *err)
+{
+    d->n = 0;
+    const uint8_t *p = (const uint8_t *)block.p;
+    if (block.n < STO_BLOCK_HEADER_BYTES || block.n > STO_BLOCK_MAX_BYTES)
+        return ts_error_set(err, TS_ECORRUPT, "summary block of %zu bytes", block.n);
+    uint32_t crc = ts_crc32c(0, p + 4, block.n - 4);
+    if (crc != ts_ld32(p))
+        return ts_error_set(err, TS_ECORRUPT, "summary block has checksum %08x, its bytes give %08x",
+                            ts_ld32(p), crc);
+    if (p[4] != SUMS_VERSION)
+        return ts_error_set(err, TS_EVERSION, "summary block has version %u", p[4]);
+    int rc = open_columns(d, p + STO_BLOCK_HEADER_BYTES, p + block.n);
+    if (rc == TS_ENOMEM)
+        return ts_error_set(err, rc, "no memory for a summary block");
+    return rc < 0 ? ts_error_set(err, rc, "summary block makes no sense") : 0;
+}
+
+static struct ts_num num_of(int64_t kinds, int which, int64_t m)
+{
+    struct ts_num v = {.m = m, .kind = kinds >> 7 * which & 3, .exp = kinds >> (7 * which + 2) & 31};
+    if (v.kind == TS_NUM_RAW)
+        v.m = sto_ordered_bits(m);
+    return v;
+}
+
+bool sto_sums_dec_get(const struct sto_sums_dec *d, uint32_t i, struct sto_summary *out)
+{
+    int64_t flags = d->col[COL_FLAGS][i], kinds = d->col[COL_KINDS][i], min = d->col[COL_MIN][i];
+    if (!(flags & FLAG_HAS))
+        return false;
+    uint32_t scale = flags & FLAG_SECONDS ? 1000 : 1;
+    memset(out, 0, sizeof *out);
+    out->n = (uint32_t)d->col[COL_N][i];
+    out->is_int = (flags & FLAG_INT) != 0;
+    out->has_sum = (flags & FLAG_SUM) != 0;
+    out->first_off = (uint32_t)d->col[COL_FIRST_OFF][i] * scale;
+    out->last_off = out->first_off + (uint32_t)d->col[COL_LAST_OFF][i] * scale;
+    out->min = num_of(kinds, 0, min);
+    out->first = num_of(kinds, 1, add(min, d->col[COL_FIRST][i]));
+    out->last = num_of(kinds, 2, add(min, d->col[COL_LAST][i]));
+    out->max = num_of(kinds, 3, add(min, d->col[COL_MAX][i]));
+    if (!out->has_sum)
+        return true;
+    int64_t low = d->col[COL_LOW][i], high = add(d->col[COL_HIGH][i], low >> 63);
+    unsigned __int128 sum = (unsigned __int128)(uint64_t)high << 64 | (uint64_t)low;
+    if (out->is_int)
+        sum += (unsigned __int128)((__int128)min * out->n);
+    else if (flags & FLAG_NEAR)
+        sum += (unsigned __int128)near_sum(add(d->col[COL_QUOT][i], (int64_t)((uint64_t)out->min.m * out->n)),
+                                           (uint8_t)(flags >> FLAG_EXP_SHIFT));
+    out->sum = (__int128)sum;
+    return true;
+}

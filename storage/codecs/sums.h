@@ -1,0 +1,49 @@
+/*
+ * sums.h - summaries of up to 1,024 rows as one block, and back.
+ *
+ *   header | parameters of 15 columns | columns (a pack, see pack_int.h)
+ *
+ * A sum of doubles is exact in units of 2^-64, so that its low bits look like noise. Where all values are
+ * decimals the sum of their mantissas is kept, and how far the exact sum lies from that: a few bytes instead
+ * of sixteen.
+ *
+ * Format     docs/FORMAT.md "Summary block"
+ * Invariant  a summary comes back as it was, except that decimals may come back with a larger exponent
+ * Threads    encoder and decoder state belong to one thread
+ */
+#ifndef STORAGE_CODECS_SUMS_H
+#define STORAGE_CODECS_SUMS_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "storage/point.h"
+
+#define STO_SUMS_ROWS 1024u /* rows of a block, at most */
+
+/* --- writing --- */
+struct sto_sums_enc;
+struct sto_sums_enc *sto_sums_enc_new(void);
+void sto_sums_enc_free(struct sto_sums_enc *e);
+/** Add a row (room is left as long as sto_sums_enc_rows < STO_SUMS_ROWS). sum NULL: the row has no summary.
+ * exp: largest exponent of the row's decimals, 0 if there are none. */
+void sto_sums_enc_row(struct sto_sums_enc *e, const struct sto_key *key, const struct sto_summary *sum,
+                      uint8_t exp);
+/** Rows in the open block. */
+uint32_t sto_sums_enc_rows(const struct sto_sums_enc *e);
+/** Close the block: bytes borrowed until the next call on e. */
+struct ts_slice sto_sums_enc_finish(struct sto_sums_enc *e);
+
+/* --- reading --- */
+struct sto_sums_dec;
+struct sto_sums_dec *sto_sums_dec_new(void);
+void sto_sums_dec_free(struct sto_sums_dec *d);
+/** Check and open a block (bytes are not needed afterwards). 0, TS_ECORRUPT, TS_EVERSION, TS_ENOMEM. Safe for
+ * any bytes. */
+int sto_sums_dec_open(struct sto_sums_dec *d, struct ts_slice block, struct ts_error *err);
+uint32_t sto_sums_dec_n_rows(const struct sto_sums_dec *d);
+/** Key of row i, borrowed until the next open. */
+const struct sto_key *sto_sums_dec_key(const struct sto_sums_dec *d, uint32_t i);
+/** Summary of row i; false if it has none. ~20 ns. */
+bool sto_sums_dec_get(const struct sto_sums_dec *d, uint32_t i, struct sto_summary *out);
+
+#endif

@@ -1,0 +1,271 @@
+/*
+ * sst_cur.c - walks the rows of a sorted file.
+ *
+ * A row longer than a block lies in pieces of the same key behind each other, in one block or several. The
+ * cursor stands on the first piece; cells joins them.
+ *
+ * Threads    a cursor belongs to one thread
+ * Not here   opening files (sst_read.c), what is in a block (codecs/)
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "storage/codecs/codec.h"
+#include "storage/codecs/sums.h"
+#include "storage/engine/sst_int.h"
+
+#define NO_BLOCK UINT32_MAX
+
+/* A row: block and number in it. */
+struct place {
+    uint32_t block, row;
+};
+
+struct sto_sst_cur {
+    struct sto_sst *sst;           /* one reference */
+    const struct sto_sst__file *f; /* the file it walks */
+    struct sto_dec *dec;           /* points; else NULL */
+    struct sto_sums_dec *sums;     /* summaries; else NULL */
+    uint8_t *buf;                  /* bytes of the loaded block */
+    size_t cap;                    /* of buf */
+    uint32_t loaded;               /* block that dec or sums has open; NO_BLOCK */
+    bool on_row;                   /* stands on a row */
+    struct place at;               /* its first piece */
+    struct sto_key key;            /* its key */
+    struct sto_cells cells, piece; /* joined; the piece being added */
+    bool has_cells;                /* cells are those of the row */
+    struct place end;              /* behind its last piece, if has_cells */
+    struct sto_summary summary;    /* of the row */
+    bool has_summary;              /* the row has one */
+};
+
+struct sto_sst_cur *sto_sst_cur_new(struct sto_sst *sst, enum sto_sst_what what)
+{
+    struct sto_sst_cur *cur = ts_xcalloc(1, sizeof *cur);
+    if (what == STO_SST_SUMMARIES && !sst->s.file)
+        TS_BUG("file %" PRIu64 " has no summaries", sst->info.file_no);
+    cur->sst = sto_sst_ref(sst);
+    cur->f = what == STO_SST_POINTS ? &sst->t : &sst->s;
+    cur->loaded = NO_BLOCK;
+    if (what == STO_SST_POINTS)
+        cur->dec = sto_dec_new();
+    else
+        cur->sums = sto_sums_dec_new();
+    return cur;
+}
+
+void sto_sst_cur_free(struct sto_sst_cur *cur)
+{
+    if (!cur)
+        return;
+    sto_dec_free(cur->dec);
+    sto_sums_dec_free(cur->sums);
+    sto_cells_release(&cur->cells);
+    sto_cells_release(&cur->piece);
+    ts_free(cur->buf);
+    sto_sst_unref(cur->sst);
+    ts_free(cur);
+}
+
+static uint32_t n_rows(const struct sto_sst_cur *cur)
+{
+    return cur->dec ? sto_dec_n_rows(cur->dec) : sto_sums_dec_n_rows(cur->sums);
+}
+
+static const struct sto_key *key_of(const struct sto_sst_cur *cur, uint32_t row)
+{
+    return cur->dec ? &sto_dec_row_at(cur->dec, row)->key : sto_sums_dec_key(cur->sums, row);
+}
+
+/* Open block i, unless it is. */
+static int load(struct sto_sst_cur *cur, uint32_t i, struct ts_error *err)
+{
+    const struct sto_sst_block *b = &cur->f->blocks[i];
+    if (cur->loaded == i)
+        return 0;
+    cur->loaded = NO_BLOCK;
+    if (b->len > cur->cap) {
+        ts_free(cur->buf);
+        cur->cap = b->len + b->len / 4;
+        cur->buf = ts_xmalloc(cur->cap);
+    }
+    TS_TRY(sto_sst__read_block(cur->sst, cur->f, i, cur->buf, err));
+    struct ts_slice bytes = {(const char *)cur->buf, b->len};
+    int rc = cur->dec ? sto_dec_open(cur->dec, bytes, err) : sto_sums_dec_open(cur->sums, bytes, err);
+    if (rc == 0 && (sto_key_cmp(key_of(cur, 0), &b->first) != 0 ||
+                    sto_key_cmp(key_of(cur, n_rows(cur) - 1), &b->last) != 0))
+        rc = ts_error_set(err, TS_ECORRUPT, "keys are not those of the index");
+    if (rc < 0) {
+        (void)ts_error_wrap(err, "%s: block at %" PRIu64, cur->f->path, b->off);
+        return rc;
+    }
+    cur->loaded = i;
+    return 0;
+}
+
+/* Stand on a row of the loaded block. */
+static int stand(struct sto_sst_cur *cur, uint32_t row)
+{
+    cur->at = (struct place){cur->loaded, row};
+    cur->key = *key_of(cur, row);
+    cur->on_row = true;
+    cur->has_cells = false;
+    if (cur->sums)
+        cur->has_summary = sto_sums_dec_get(cur->sums, row, &cur->summary);
+    return 1;
+}
+
+static int stand_at_end(struct sto_sst_cur *cur)
+{
+    cur->on_row = false;
+    cur->has_cells = false;
+    cur->at = (struct place){cur->f->n_blocks, 0};
+    return 0;
+}
+
+/* Is block i the first one whose last key is not below key? */
+static bool is_block_of(const struct sto_sst_cur *cur, uint32_t i, const struct sto_key *key)
+{
+    const struct sto_sst_block *b = cur->f->blocks;
+    return i < cur->f->n_blocks && sto_key_cmp(&b[i].last, key) >= 0 &&
+           (i == 0 || sto_key_cmp(&b[i - 1].last, key) < 0);
+}
+
+static uint32_t find_block(const struct sto_sst_cur *cur, const struct sto_key *key)
+{
+    uint32_t here = cur->on_row ? cur->at.block : NO_BLOCK;
+    if (here != NO_BLOCK && is_block_of(cur, here, key))
+        return here;
+    if (here != NO_BLOCK && is_block_of(cur, here + 1, key))
+        return here + 1;
+    uint32_t lo = 0, hi = cur->f->n_blocks;
+    while (lo < hi) {
+        uint32_t mid = lo + (hi - lo) / 2;
+        if (sto_key_cmp(&cur->f->blocks[mid].last, key) < 0)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+int sto_sst_cur_seek(struct sto_sst_cur *cur, const struct sto_key *key, struct ts_error *err)
+{
+    if (cur->on_row && sto_key_cmp(&cur->key, key) == 0)
+        return 1;
+    uint32_t block = find_block(cur, key);
+    if (block == cur->f->n_blocks)
+        return stand_at_end(cur);
+    int rc = load(cur, block, err);
+    if (rc < 0) {
+        stand_at_end(cur);
+        return rc;
+    }
+    uint32_t lo = 0, hi = n_rows(cur);
+    while (lo < hi) {
+        uint32_t mid = lo + (hi - lo) / 2;
+        if (sto_key_cmp(key_of(cur, mid), key) < 0)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return stand(cur, lo); /* lo is a row: the block's last key is not below key */
+}
+
+/* Where the first row behind the pieces of the current one begins; row = n_rows stands for the next block. */
+static int find_end(struct sto_sst_cur *cur, struct place *out, struct ts_error *err)
+{
+    const struct sto_sst_block *b = cur->f->blocks;
+    struct place p = cur->at;
+    TS_TRY(load(cur, p.block, err));
+    for (p.row++; p.row < n_rows(cur) && sto_key_cmp(key_of(cur, p.row), &cur->key) == 0;)
+        p.row++;
+    while (p.row == n_rows(cur) && p.block + 1 < cur->f->n_blocks) {
+        p = (struct place){p.block + 1, 0};
+        if (sto_key_cmp(&b[p.block].first, &cur->key) != 0)
+            break;
+        TS_TRY(load(cur, p.block, err));
+        while (p.row < n_rows(cur) && sto_key_cmp(key_of(cur, p.row), &cur->key) == 0)
+            p.row++;
+    }
+    *out = p;
+    return 0;
+}
+
+int sto_sst_cur_next(struct sto_sst_cur *cur, struct ts_error *err)
+{
+    if (!cur->on_row)
+        return 0;
+    struct place p = cur->end;
+    int rc = cur->has_cells ? 0 : find_end(cur, &p, err);
+    rc = rc < 0 ? rc : load(cur, p.block, err);
+    if (rc < 0) {
+        stand_at_end(cur);
+        return rc;
+    }
+    return p.row < n_rows(cur) ? stand(cur, p.row) : stand_at_end(cur);
+}
+
+const struct sto_key *sto_sst_cur_key(const struct sto_sst_cur *cur)
+{
+    return &cur->key;
+}
+
+/* Put cur->piece behind cur->cells. */
+static int join(struct sto_sst_cur *cur, struct ts_error *err)
+{
+    struct sto_cells *all = &cur->cells, *p = &cur->piece;
+    if (sto_meta_off(all->meta[all->n - 1]) >= sto_meta_off(p->meta[0]))
+        return ts_error_set(err, TS_ECORRUPT, "%s: block at %" PRIu64 ": pieces of a row overlap",
+                            cur->f->path, cur->f->blocks[cur->loaded].off);
+    sto_cells_reserve(all, all->n + p->n);
+    memcpy(all->meta + all->n, p->meta, p->n * sizeof *p->meta);
+    memcpy(all->m + all->n, p->m, p->n * sizeof *p->m);
+    all->n += p->n;
+    all->uniform = all->uniform && p->uniform && all->common == p->common;
+    return 0;
+}
+
+static int decode(struct sto_sst_cur *cur, uint32_t row, struct sto_cells *out, struct ts_error *err)
+{
+    int rc = sto_dec_cells(cur->dec, row, out, err);
+    if (rc < 0)
+        (void)ts_error_wrap(err, "%s: block at %" PRIu64, cur->f->path, cur->f->blocks[cur->loaded].off);
+    return rc;
+}
+
+int sto_sst_cur_cells(struct sto_sst_cur *cur, const struct sto_cells **out_cells, struct ts_error *err)
+{
+    *out_cells = NULL;
+    if (!cur->on_row || !cur->dec)
+        TS_BUG("cursor stands on no row of points");
+    if (!cur->has_cells) {
+        struct place p = cur->at;
+        TS_TRY(load(cur, p.block, err));
+        TS_TRY(decode(cur, p.row++, &cur->cells, err));
+        for (;;) {
+            if (p.row == n_rows(cur)) {
+                if (p.block + 1 == cur->f->n_blocks)
+                    break;
+                p = (struct place){p.block + 1, 0};
+                if (sto_key_cmp(&cur->f->blocks[p.block].first, &cur->key) != 0)
+                    break;
+                TS_TRY(load(cur, p.block, err));
+            }
+            if (sto_key_cmp(key_of(cur, p.row), &cur->key) != 0)
+                break;
+            TS_TRY(decode(cur, p.row++, &cur->piece, err));
+            TS_TRY(join(cur, err));
+        }
+        cur->end = p;
+        cur->has_cells = true;
+    }
+    *out_cells = &cur->cells;
+    return 0;
+}
+
+const struct sto_summary *sto_sst_cur_summary(const struct sto_sst_cur *cur)
+{
+    return cur->on_row && cur->sums && cur->has_summary ? &cur->summary : NULL;
+}

@@ -1,0 +1,71 @@
+/*
+ * sst_format.h - bytes of sorted files, shared by writer and reader.
+ *
+ *   header (16) | blocks | tombstones | series bitmap | block index | footer (160)
+ *
+ * Files of summaries have the same layout with nothing in the tombstones and the bitmap. All bytes are
+ * covered by a checksum: header and footer hold their own, blocks too, the other sections' stand in the
+ * footer.
+ *
+ * Format     docs/FORMAT.md "Sorted file"
+ */
+#ifndef STORAGE_ENGINE_SST_FORMAT_H
+#define STORAGE_ENGINE_SST_FORMAT_H
+
+#include "base/buf.h"
+#include "storage/engine/sst.h"
+
+#define STO_SST_MAGIC        "TSDSST\r\n"
+#define STO_SST_VERSION      1u
+#define STO_SST_HEADER_BYTES 16u
+#define STO_SST_FOOTER_BYTES 160u
+#define STO_SST_NAME_BYTES   32u
+
+enum sto_sst_kind { STO_SST_KIND_POINTS = 1, STO_SST_KIND_SUMS = 2 };
+
+/* Where a block is. */
+struct sto_sst_block {
+    struct sto_key first, last; /* keys of its first and last row */
+    uint32_t len;               /* bytes */
+    uint32_t crc;               /* what the block begins with */
+    uint64_t off;               /* in the file */
+};
+
+/* The last bytes of a file. */
+struct sto_sst_footer {
+    uint32_t kind;     /* enum sto_sst_kind */
+    uint32_t n_blocks; /* entries of the index */
+    uint64_t tombs_off, bitmap_off,
+        index_off; /* a section ends where the next one begins, the index at the footer */
+    uint32_t tombs_crc, bitmap_crc, index_crc; /* CRC-32C of the sections */
+    struct sto_sst_info info;                  /* but the sizes of the files */
+};
+
+/** "NNNNNNNN.t" or ".s" in folder dir; ts_free it. */
+char *sto_sst__path(const char *dir, uint64_t file_no, enum sto_sst_kind kind);
+
+/** The first STO_SST_HEADER_BYTES of a file. */
+void sto_sst__put_header(uint8_t out[STO_SST_HEADER_BYTES]);
+/** 0, TS_ECORRUPT, TS_EVERSION; what names the file in the text. */
+int sto_sst__check_header(const uint8_t *p, const char *what, struct ts_error *err);
+
+/** The last STO_SST_FOOTER_BYTES of a file. */
+void sto_sst__put_footer(const struct sto_sst_footer *f, uint8_t out[STO_SST_FOOTER_BYTES]);
+/** Read and check a footer that ends a file of file_bytes: checksum, order of sections. 0, TS_ECORRUPT,
+ * TS_EVERSION. */
+int sto_sst__get_footer(const uint8_t *p, uint64_t file_bytes, const char *what, struct sto_sst_footer *out,
+                        struct ts_error *err);
+
+/** Append the index of n blocks, which lie behind each other from STO_SST_HEADER_BYTES. */
+void sto_sst__put_index(struct ts_buf *out, const struct sto_sst_block *blocks, size_t n);
+/** Read an index of n blocks that end at blocks_end; 0 or TS_ECORRUPT. */
+int sto_sst__get_index(struct ts_slice bytes, struct sto_sst_block *out, size_t n, uint64_t blocks_end);
+
+/** Append n tombstones, sorted by sto_sst__tomb_cmp. */
+void sto_sst__put_tombs(struct ts_buf *out, const struct sto_tomb *tombs, size_t n);
+/** Read n tombstones; 0 or TS_ECORRUPT (also when not sorted). */
+int sto_sst__get_tombs(struct ts_slice bytes, struct sto_tomb *out, size_t n);
+/** Order of tombstones: metric, series, from, to. */
+int sto_sst__tomb_cmp(const void *a, const void *b);
+
+#endif

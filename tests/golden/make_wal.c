@@ -9,49 +9,60 @@
 
 #include "base/err.h"
 #include "base/fs.h"
+#include "base/mem.h"
 #include "storage/engine/manifest.h"
 #include "storage/engine/wal.h"
 
-/* A series with its tags in place. */
-struct fixed {
-    struct sto_series s;
-    struct sto_tag tags[2];
-};
+/* A series with up to two tags; ts_free it. */
+static struct sto_series *make_series(uint32_t id, uint32_t metric, uint32_t metric_len, const char *text,
+                                      uint8_t n_tags)
+{
+    struct sto_series *s = ts_xcalloc(1, sizeof(*s) + n_tags * sizeof(struct sto_tag));
+    s->id = id;
+    s->metric = metric;
+    s->metric_len = metric_len;
+    s->text = text;
+    s->text_len = (uint32_t)strlen(text);
+    s->n_tags = n_tags;
+    for (uint32_t i = 0; i < n_tags; i++)
+        s->tags[i] = (struct sto_tag){i + 1, i + 1};
+    return s;
+}
 
 static int write_log(const char *dir, struct ts_error *err)
 {
-    static struct fixed cpu = {.s = {.id = 5,
-                                     .metric = 1,
-                                     .n_tags = 2,
-                                     .metric_len = 8,
-                                     .text = "cpu.user host=a core=0",
-                                     .text_len = 22},
-                               .tags = {{1, 1}, {2, 2}}};
-    static struct fixed hits = {
-        .s = {.id = 300, .metric = 2, .n_tags = 1, .metric_len = 4, .text = "hits host=a", .text_len = 11},
-        .tags = {{1, 1}}};
+    struct sto_series *cpu = make_series(5, 1, 8, "cpu.user host=a core=0", 2);
+    struct sto_series *hits = make_series(300, 2, 4, "hits host=a", 1);
     const int64_t t = 1600000000000;
     const uint32_t dec2 = sto_meta_flags(STO_OP_PUT, TS_NUM_DEC, 2, false);
     const struct sto_point first[] = {
-        {&cpu.s, t, 1250, dec2},
-        {&hits.s, t, 3, sto_meta_flags(STO_OP_ADD, TS_NUM_INT, 0, false)},
-        {&cpu.s, t + 10000, -75, dec2},
-        {&hits.s, t + 10000, 200, sto_meta_flags(STO_OP_ADD, TS_NUM_INT, 0, false)},
-        {&hits.s, t + 20000, 1, sto_meta_flags(STO_OP_ADD, TS_NUM_INT, 0, false)},
+        {cpu, t, 1250, dec2},
+        {hits, t, 3, sto_meta_flags(STO_OP_ADD, TS_NUM_INT, 0, false)},
+        {cpu, t + 10000, -75, dec2},
+        {hits, t + 10000, 200, sto_meta_flags(STO_OP_ADD, TS_NUM_INT, 0, false)},
+        {hits, t + 20000, 1, sto_meta_flags(STO_OP_ADD, TS_NUM_INT, 0, false)},
     };
     const struct sto_point second[] = {
-        {&cpu.s, t + 30123, 0x3fd5555555555555, sto_meta_flags(STO_OP_PUT, TS_NUM_RAW, 0, true)},
-        {&cpu.s, t - 1000, t + 4000, sto_meta_flags(STO_OP_DEL, TS_NUM_INT, 0, false)},
-        {&hits.s, -5000, INT64_MIN, sto_meta_flags(STO_OP_PUT, TS_NUM_INT, 0, false)},
+        {cpu, t + 30123, 0x3fd5555555555555, sto_meta_flags(STO_OP_PUT, TS_NUM_RAW, 0, true)},
+        {cpu, t - 1000, t + 4000, sto_meta_flags(STO_OP_DEL, TS_NUM_INT, 0, false)},
+        {hits, -5000, INT64_MIN, sto_meta_flags(STO_OP_PUT, TS_NUM_INT, 0, false)},
     };
     struct sto_wal *wal;
-    TS_TRY(sto_wal_new(ts_fs_real(), dir, 1, 0, 1, &wal, err));
-    TS_TRY(sto_wal_append(wal, first, 5, err));
-    TS_TRY(sto_wal_sync(wal, err));
-    TS_TRY(sto_wal_append(wal, second, 3, err));
-    TS_TRY(sto_wal_set_gen(wal, 2, err));
-    TS_TRY(sto_wal_append(wal, first, 1, err));
-    return sto_wal_close(wal, err);
+    int rc = sto_wal_new(ts_fs_real(), dir, 1, 0, 1, &wal, err);
+    if (rc == 0)
+        rc = sto_wal_append(wal, first, 5, err);
+    if (rc == 0)
+        rc = sto_wal_sync(wal, err);
+    if (rc == 0)
+        rc = sto_wal_append(wal, second, 3, err);
+    if (rc == 0)
+        rc = sto_wal_set_gen(wal, 2, err);
+    if (rc == 0)
+        rc = sto_wal_append(wal, first, 1, err);
+    int close_rc = sto_wal_close(wal, rc < 0 ? NULL : err);
+    ts_free(cpu);
+    ts_free(hits);
+    return rc < 0 ? rc : close_rc;
 }
 
 static int write_manifest(const char *dir, struct ts_error *err)

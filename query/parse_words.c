@@ -98,8 +98,10 @@ static int one_query(struct words *w, struct ts_buf *m)
     if (!s)
         return missing(w, "the metric");
     ts_buf_printf(m, ":%s", s);
-    for (size_t k = 0; is_tag(peek(w)); k++)
-        ts_buf_printf(m, "%s%s%s", k ? "," : "{", next(w), is_tag(peek(w)) ? "" : "}");
+    for (size_t k = 0; is_tag(peek(w)); k++) {
+        const char *tag = next(w);
+        ts_buf_printf(m, "%s%s%s", k ? "," : "{", tag, is_tag(peek(w)) ? "" : "}");
+    }
     if (m->failed)
         return ts_error_set(w->err, TS_ENOMEM, "The query is too long");
     put(w, "m", ts_arena_strndup(w->arena, m->p, m->n));

@@ -1,0 +1,389 @@
+/*
+ * test_parse.c - texts of queries: URI, JSON, words; what they mean and what is refused with which words.
+ */
+#include "query/parse.h"
+
+#include "query/aggs/agg.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define NOW_MS 1600000000000ll
+
+static struct ts_arena arena;
+static struct qry_spec spec;
+static struct ts_error err;
+
+/* "a=b&c=d", nothing encoded. */
+static int uri(const char *text, bool compat)
+{
+    static char copy[2000];
+    struct qry_param p[20];
+    size_t n = 0;
+    snprintf(copy, sizeof copy, "%s", text);
+    for (char *s = copy, *amp; s && *s; s = amp) {
+        amp = strchr(s, '&');
+        if (amp)
+            *amp++ = 0;
+        char *eq = strchr(s, '=');
+        p[n].name = (struct ts_slice){s, eq ? (size_t)(eq - s) : strlen(s)};
+        p[n++].value = eq ? ts_slice_str(eq + 1) : (struct ts_slice){NULL, 0};
+    }
+    memset(&err, 0, sizeof err);
+    return qry_parse_params(p, n, NOW_MS, compat, &arena, &spec, &err);
+}
+
+static int json(const char *text, bool compat)
+{
+    memset(&err, 0, sizeof err);
+    return qry_parse_json(ts_slice_str(text), NOW_MS, compat, &arena, &spec, &err);
+}
+
+static void assert_slice(struct ts_slice s, const char *want)
+{
+    if (!ts_slice_is(s, want))
+        fail_msg("'%.*s', not '%s'", (int)s.n, s.p, want);
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    ts_arena_init(&arena, 0);
+    return 0;
+}
+static int teardown(void **state)
+{
+    (void)state;
+    ts_arena_release(&arena);
+    return 0;
+}
+
+static void test_parse__m_with_everything(void **state)
+{
+    (void)state;
+    assert_int_equal(
+        uri("start=1356998400&end=1356999000&m=avg:rate{counter,100,5}:1h-p95-nan:explicit_tags:pre-agg:"
+            "sys.cpu{host=web*,dc=lga|sjc}{cpu=not_literal_or(0|1),rack=regexp(a{1,2}:[b,c]=)}&ms&arrays=x"
+            "&show_tsuids=false",
+            false),
+        TS_EINVAL); /* four options */
+    assert_memory_equal(err.text, "Invalid parameter m=avg:rate", 28);
+    assert_non_null(strstr(err.text, "(too many :-separated parts)"));
+    assert_int_equal(
+        uri("start=1356998400&end=1356999000&m=avg:rate{counter,100,5}:1h-p95-nan:"
+            "sys.cpu{host=web*,dc=lga|sjc}{cpu=not_literal_or(0|1),rack=regexp(a{1,2}:[b,c]=)}&ms&arrays=x"
+            "&show_tsuids=false",
+            false),
+        0);
+    assert_int_equal(spec.start_ms, 1356998400000);
+    assert_int_equal(spec.end_ms, 1356999000000);
+    assert_true(spec.ms && spec.arrays && spec.show_tsuids && !spec.show_query && !spec.by_on);
+    assert_int_equal(spec.n_subs, 1);
+    struct qry_sub *s = &spec.subs[0];
+    assert_string_equal(s->agg->name, "avg");
+    assert_slice(s->metric, "sys.cpu");
+    assert_true(s->rate.on && s->rate.counter && !s->rate.drop_resets);
+    assert_int_equal(s->rate.counter_max, 100);
+    assert_int_equal(s->rate.reset_value, 5);
+    assert_true(s->downsample.on && !s->downsample.all && !s->downsample.calendar);
+    assert_int_equal(s->downsample.interval_ms, TS_HOUR_MS);
+    assert_string_equal(s->downsample.fn->name, "p95");
+    assert_int_equal(s->downsample.fill, QRY_FILL_NAN);
+    assert_int_equal(s->n_filters, 4);
+    assert_string_equal(s->filters[0].type->name, "iwildcard");
+    assert_true(s->filters[0].shorthand && s->filters[0].group_by);
+    assert_string_equal(s->filters[1].type->name, "literal_or");
+    assert_int_equal(s->filters[1].n_values, 2);
+    assert_string_equal(s->filters[2].type->name, "not_literal_or");
+    assert_false(s->filters[2].group_by);
+    assert_string_equal(s->filters[3].type->name, "regexp");
+    assert_slice(s->filters[3].text, "a{1,2}:[b,c]=");
+}
+
+static void test_parse__downsample_forms(void **state)
+{
+    (void)state;
+    struct qry_downsample ds;
+    assert_int_equal(qry_parse_downsample(TS_SLICE_LIT("0all-sum"), false, &ds, &err), 0);
+    assert_true(ds.all);
+    assert_int_equal(qry_parse_downsample(TS_SLICE_LIT("1dc-sum-ZERO"), false, &ds, &err), 0);
+    assert_true(ds.calendar && ds.n == 1 && ds.unit == TS_UNIT_D && ds.fill == QRY_FILL_ZERO);
+    assert_int_equal(qry_parse_downsample(TS_SLICE_LIT("1n-sum-null"), false, &ds, &err), 0);
+    assert_true(!ds.calendar && ds.interval_ms == 30 * TS_DAY_MS && ds.fill == QRY_FILL_NULL);
+    assert_int_equal(qry_parse_downsample(TS_SLICE_LIT("250ms-ep99r7-none"), false, &ds, &err), 0);
+    assert_int_equal(ds.interval_ms, 250);
+    static const struct {
+        const char *text, *why;
+    } bad[] = {{"1h", "must provide at least interval and function"},
+               {"1h-sum-nan-x", "must consist of interval, function, and optional fill policy"},
+               {"10q-avg", "Invalid duration (suffix): 10q"},
+               {"0s-avg", "Zero or negative duration: 0s"},
+               {"1h-none", "cannot use the NONE aggregator for downsampling"},
+               {"1h-bogus", "No such downsampling function: bogus"},
+               {"1h-sum-bogus", "Unrecognized fill policy: bogus"},
+               {"1h-sum-scalar", "unhandled fill policy"},
+               {"999999999999999y-sum", ""}};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        memset(&err, 0, sizeof err);
+        assert_true(qry_parse_downsample(ts_slice_str(bad[i].text), false, &ds, &err) < 0);
+        if (!strstr(err.text, bad[i].why))
+            fail_msg("%s: %s", bad[i].text, err.text);
+    }
+}
+
+static void test_parse__rate_forms(void **state)
+{
+    (void)state;
+    struct qry_rate r;
+    assert_int_equal(qry_parse_rate(TS_SLICE_LIT("rate"), &r, &err), 0);
+    assert_true(r.on && !r.counter && r.counter_max == INT64_MAX && r.reset_value == 0);
+    assert_int_equal(qry_parse_rate(TS_SLICE_LIT("rate{dropcounter}"), &r, &err), 0);
+    assert_true(r.counter && r.drop_resets);
+    assert_int_equal(qry_parse_rate(TS_SLICE_LIT("rate{counter,,1000}"), &r, &err), 0);
+    assert_true(r.counter && r.counter_max == INT64_MAX && r.reset_value == 1000);
+    assert_int_equal(qry_parse_rate(TS_SLICE_LIT("rate{gauge}"), &r, &err), 0);
+    assert_false(r.counter);
+    assert_true(qry_parse_rate(TS_SLICE_LIT("rate{counter,x}"), &r, &err) < 0);
+    assert_string_equal(err.text, "Max value of counter was not a number, received 'x'");
+    assert_true(qry_parse_rate(TS_SLICE_LIT("rate{counter,1,y}"), &r, &err) < 0);
+    assert_string_equal(err.text, "Reset value of counter was not a number, received 'y'");
+    assert_true(qry_parse_rate(TS_SLICE_LIT("rate{counter,1,2,3}"), &r, &err) < 0);
+    assert_non_null(strstr(err.text, "recieved: 4 parts"));
+    assert_true(qry_parse_rate(TS_SLICE_LIT("rate{"), &r, &err) < 0);
+}
+
+static void test_parse__uri_errors_have_the_words_of_opentsdb(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *why;
+    } bad[] = {
+        {"m=sum:x", "Missing parameter <code>start</code>"},
+        {"start=1&end=2", "Missing sub queries"},
+        {"start=1356998400&m=sum", "Invalid parameter m=sum (not enough :-separated parts)"},
+        {"start=1356998400&m=bogus:x", "No such aggregation function: bogus"},
+        {"start=1356998400&m=sum:x{a=b", "Missing '}' at the end of: x{a=b"},
+        {"start=1356998400&m=sum:x{a}", "When parsing tag 'a': invalid tag: a"},
+        {"start=1356998400&m=sum:x{}{a=}", "When parsing filter 'a=': invalid tag: a="},
+        {"start=1356998400&m=sum:x{a=foo(b)}", "Could not find a tag value filter of the type: foo"},
+        {"start=abc&end=now&m=sum:x", "Invalid time: abc. Invalid character 'a' in abc"},
+        {"start=1357002000&end=1357002000&m=sum:x",
+         "End time [1357002000000] must be greater than the start time [1357002000000]"},
+        {"start=1&m=sum::x", "empty part"},
+        {"start=1&m=sum:", "Missing the metric"},
+        {"start=1&m=sum:x{a=wildcard(b)}", "asterisk"},
+        {"start=1&m=sum:x{a=regexp([)}", ""},
+        {"start=1&m=sum:percentiles[50]:x", "Histogram"},
+        {"start=1&m=sum:x&timezone=Mars/Olympus", "Invalid timezone name: Mars/Olympus"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        if (uri(bad[i].text, false) >= 0)
+            fail_msg("%s is taken", bad[i].text);
+        if (!strstr(err.text, bad[i].why))
+            fail_msg("%s: %s", bad[i].text, err.text);
+    }
+}
+
+static void test_parse__tsuids_come_first_and_repetitions_go(void **state)
+{
+    (void)state;
+    assert_int_equal(
+        uri("start=1h-ago&m=sum:a&tsuid=max:000001000001000001,000001000001000002&m=none:b&m=sum:a", false),
+        0);
+    assert_int_equal(spec.n_subs, 3);
+    assert_int_equal(spec.subs[0].n_tsuids, 2);
+    assert_slice(spec.subs[0].tsuids[1], "000001000001000002");
+    assert_slice(spec.subs[1].metric, "a");
+    assert_true(spec.subs[2].none);
+    assert_int_equal(spec.end_ms, NOW_MS);
+    assert_int_equal(spec.start_ms, NOW_MS - TS_HOUR_MS);
+}
+
+static void test_parse__zone_of_a_uri(void **state)
+{
+    (void)state;
+    assert_int_equal(uri("start=2013/01/01&m=sum:a&timezone=America/New_York", false), 0);
+    assert_int_equal(spec.start_ms, 1357016400000);
+    assert_int_equal(uri("start=2013/01/01&m=sum:a&timezone=America/New_York", true), 0);
+    assert_int_equal(spec.start_ms, 1356998400000);
+    /* tz is a word of /q; here it counts with totals only */
+    assert_int_equal(uri("start=2013/01/01&m=sum:a&tz=America/New_York", false), 0);
+    assert_int_equal(spec.start_ms, 1356998400000);
+    assert_int_equal(uri("start=2013/01/01&m=sum:a&tz=America/New_York&by=day", false), 0);
+    assert_int_equal(spec.start_ms, 1357016400000);
+}
+
+static void test_parse__totals(void **state)
+{
+    (void)state;
+    assert_int_equal(
+        uri("start=2026/11/01&end=2026/11/04&m=sum:web.hits&by=domain,hour,host&fill=zero", false), 0);
+    assert_true(spec.by_on && spec.by_hour && !spec.by_day && spec.fill_zero);
+    assert_int_equal(spec.n_by_tags, 2);
+    assert_slice(spec.by_tags[0], "domain");
+    assert_slice(spec.by_tags[1], "host");
+    assert_int_equal(spec.end_ms - spec.start_ms, 4 * TS_DAY_MS - 1); /* the last day counts */
+    assert_int_equal(uri("start=2026/11/01&end=2026/11/01&m=sum:web.hits&by=day", false), 0);
+    assert_int_equal(spec.end_ms - spec.start_ms, TS_DAY_MS - 1);
+    assert_int_equal(uri("start=2026/11/01&end=2026/11/01-00:00&m=sum:web.hits&by=day", false), TS_EINVAL);
+    assert_int_equal(uri("start=2026/10/25&end=2026/10/25&m=sum:web.hits&by=day&tz=Europe/Berlin", false), 0);
+    assert_int_equal(spec.end_ms - spec.start_ms, 25 * TS_HOUR_MS - 1);
+    assert_int_equal(uri("start=1h-ago&m=sum:web.hits&by=", false), 0);
+    assert_true(spec.by_on && !spec.by_hour && spec.n_by_tags == 0);
+    static const char *const bad[] = {"by=day,day", "by=a,a", "by=day,", "by=day&fill=nan", "by=day&m=sum:b"};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        char text[200];
+        snprintf(text, sizeof text, "start=1h-ago&m=sum:a&%s", bad[i]);
+        assert_int_equal(uri(text, false), TS_EINVAL);
+    }
+    assert_int_equal(uri("start=1h-ago&m=none:a&by=day", false), TS_EINVAL);
+    assert_int_equal(uri("start=1h-ago&m=sum:rate:a&by=day", false), TS_EINVAL);
+    assert_int_equal(uri("start=1h-ago&m=sum:1h-sum:a&by=day", false), TS_EINVAL);
+}
+
+static void test_parse__json_body(void **state)
+{
+    (void)state;
+    assert_int_equal(
+        json("{\"start\":1356998400,\"end\":\"1357016400\",\"msResolution\":true,\"showTSUIDs\":true,"
+             "\"timezone\":\"Asia/Kolkata\",\"useCalendar\":true,\"delete\":true,\"queries\":["
+             "{\"aggregator\":\"sum\",\"metric\":\"a\",\"downsample\":\"1d-avg-zero\",\"rate\":\"true\","
+             "\"rateOptions\":{\"counter\":true,\"counterMax\":65535,\"resetValue\":7,\"dropResets\":true},"
+             "\"tags\":{\"host\":\"*\"},\"explicitTags\":true,\"nonsense\":1},"
+             "{\"aggregator\":\"none\",\"tsuids\":[\"000001000001000001\"]},"
+             "{\"tsuids\":[\"000001000001000001\"],\"aggregator\":\"none\"},"
+             "{\"aggregator\":\"max\",\"metric\":\"b\",\"tags\":{\"x\":\"y\"},\"filters\":["
+             "{\"type\":\"iliteral_or\",\"tagk\":\"host\",\"filter\":\"A|b\",\"group_by\":true}]}]}",
+             false),
+        0);
+    assert_true(spec.ms && spec.show_tsuids && spec.del && !spec.show_query);
+    assert_string_equal(ts_tz_name(spec.tz), "Asia/Kolkata");
+    assert_int_equal(spec.n_subs, 3);
+    struct qry_sub *s = &spec.subs[0];
+    assert_true(s->downsample.calendar && s->downsample.fill == QRY_FILL_ZERO);
+    assert_true(s->rate.on && s->rate.counter && s->rate.drop_resets);
+    assert_int_equal(s->rate.counter_max, 65535);
+    assert_int_equal(s->rate.reset_value, 7);
+    assert_true(s->explicit_tags && s->n_filters == 1 && s->filters[0].group_by && s->filters[0].any);
+    assert_int_equal(spec.subs[1].n_tsuids, 1);
+    s = &spec.subs[2];
+    assert_int_equal(s->n_filters, 1);
+    assert_slice(s->filters[0].tagk, "host");
+    assert_slice(s->filters[0].values[0], "a");
+    assert_true(s->filters[0].group_by);
+    assert_int_equal(
+        json("{\"start\":\"1h-ago\",\"end\":\"\",\"ms\":true,\"by\":[\"day\",\"host\"],\"fill\":\"zero\","
+             "\"queries\":[{\"aggregator\":\"sum\",\"metric\":\"a\"}]}",
+             false),
+        0);
+    assert_true(spec.ms && spec.by_day && spec.n_by_tags == 1 && spec.fill_zero);
+    assert_int_equal(
+        json("{\"start\":1,\"ms\":true,\"queries\":[{\"aggregator\":\"sum\",\"metric\":\"a\"}]}", true), 0);
+    assert_false(spec.ms);
+}
+
+static void test_parse__json_errors(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *why;
+    } bad[] = {
+        {"", "Missing message content"},
+        {"{\"start\":", "Unable to parse the given JSON"},
+        {"[]", "Unable to parse the given JSON"},
+        {"{\"queries\":[{\"aggregator\":\"sum\",\"metric\":\"a\"}]}", "Missing start time"},
+        {"{\"start\":1}", "Missing queries"},
+        {"{\"start\":1,\"queries\":[]}", "Missing queries"},
+        {"{\"start\":1,\"queries\":[{\"metric\":\"a\"}]}", "Missing the aggregation function"},
+        {"{\"start\":1,\"queries\":[{\"aggregator\":\"sum\"}]}",
+         "Missing the metric or tsuids, provide at least one"},
+        {"{\"start\":1,\"queries\":[{\"aggregator\":\"sum\",\"metric\":\"a\",\"rateOptions\":{\"x\":1}}]}",
+         "Unable to parse the given JSON"},
+        {"{\"start\":1,\"queries\":[7]}", "Unable to parse the given JSON"},
+        {"{\"start\":1,\"queries\":[{\"aggregator\":\"sum\",\"metric\":\"a\",\"filters\":[{\"type\":\"not_"
+         "key\","
+         "\"tagk\":\"x\",\"filter\":\"\"}]}]}",
+         "Could not find a tag value filter of the type: not_key"},
+        {"{\"start\":1,\"timezone\":\"Mars/"
+         "Olympus\",\"queries\":[{\"aggregator\":\"sum\",\"metric\":\"a\"}]}",
+         "The timezone specification could not be found"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        assert_true(json(bad[i].text, false) < 0);
+        if (!strstr(err.text, bad[i].why))
+            fail_msg("%s: %s", bad[i].text, err.text);
+    }
+}
+
+static int words(const char *const *w, size_t n, const char *by, const char *tz, const char *fill,
+                 struct ts_buf *out)
+{
+    ts_buf_clear(out);
+    memset(&err, 0, sizeof err);
+    int rc = qry_parse_words(w, n, by, tz, fill, NOW_MS, &arena, &spec, out, &err);
+    ts_buf_char(out, 0);
+    return rc;
+}
+
+static void test_parse__words_make_a_spec_and_a_uri(void **state)
+{
+    (void)state;
+    struct ts_buf b;
+    ts_buf_init(&b, 0);
+    static const char *const totals[] = {"2026/11/01", "2026/11/04", "sum", "web.hits", "host=a|b"};
+    assert_int_equal(words(totals, 5, "hour,domain", "Europe/Berlin", "zero", &b), 0);
+    assert_true(spec.by_hour && spec.fill_zero);
+    assert_string_equal(b.p, "start=2026/11/01&end=2026/11/04&m=sum:web.hits%7Bhost%3Da%7Cb%7D&by=hour,domain"
+                             "&tz=Europe/Berlin&fill=zero");
+    static const char *const long_form[] = {
+        "1h-ago", "now",    "+wxh=1x1", "avg", "rate", "counter,,10", "downsample", "60000", "max",
+        "a",      "host=*", "max",      "b",   "none", "downsample",  "1h",         "sum",   "c"};
+    if (words(long_form, 18, NULL, "Asia/Kolkata", NULL, &b) < 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(spec.n_subs, 3);
+    assert_true(spec.subs[0].rate.counter && spec.subs[0].rate.reset_value == 10);
+    assert_int_equal(spec.subs[0].downsample.interval_ms, 60000);
+    assert_int_equal(spec.subs[2].downsample.interval_ms, TS_HOUR_MS);
+    assert_slice(spec.subs[1].metric, "b");
+    assert_string_equal(b.p,
+                        "start=1h-ago&end=now&m=avg:rate%7Bcounter,,10%7D:60000ms-max:a%7Bhost%3D*%7D&m=max:b"
+                        "&m=none:1h-sum:c&timezone=Asia/Kolkata");
+    /* END is looked for only where there are words enough */
+    static const char *const short_form[] = {"1500000000", "sum", "m"};
+    assert_int_equal(words(short_form, 3, NULL, NULL, NULL, &b), 0);
+    assert_int_equal(spec.end_ms, NOW_MS);
+    static const char *const bad[][5] = {{"1h-ago", "sum", NULL},
+                                         {"1h-ago", "bogus", "m", NULL},
+                                         {"1h-ago", "sum", "rate", NULL},
+                                         {"1h-ago", "sum", "downsample", "1", NULL},
+                                         {"1h-ago", "sum", "m", "x", NULL}};
+    for (size_t i = 0; i < 5; i++) {
+        size_t n = 0;
+        while (bad[i][n])
+            n++;
+        assert_true(words(bad[i], n, NULL, NULL, NULL, &b) < 0);
+    }
+    assert_true(words(short_form, 3, NULL, NULL, "zero", &b) < 0);
+    ts_buf_release(&b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_parse__m_with_everything),
+        cmocka_unit_test(test_parse__downsample_forms),
+        cmocka_unit_test(test_parse__rate_forms),
+        cmocka_unit_test(test_parse__uri_errors_have_the_words_of_opentsdb),
+        cmocka_unit_test(test_parse__tsuids_come_first_and_repetitions_go),
+        cmocka_unit_test(test_parse__zone_of_a_uri),
+        cmocka_unit_test(test_parse__totals),
+        cmocka_unit_test(test_parse__json_body),
+        cmocka_unit_test(test_parse__json_errors),
+        cmocka_unit_test(test_parse__words_make_a_spec_and_a_uri),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}

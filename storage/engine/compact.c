@@ -33,6 +33,7 @@ struct job {
     struct sto_sst_info *out;      /* files written */
     size_t n_out, cap_out;
     uint64_t gen_lo, gen_hi, bytes_in;
+    bool perhaps_named;            /* the manifest failed half-way: it may name the new files, they must stay */
 };
 
 static struct sto_scan_spec whole(const struct job *job, const struct sto_cut *cut)
@@ -174,11 +175,14 @@ static int commit(struct job *job, struct ts_error *err)
                                          .next_file_no = e->next_file_no};
         rc = sto_manifest_apply(e->manifest, &edit, err);
         pthread_mutex_unlock(&e->files_mu);
+        job->perhaps_named = rc == TS_EIO;
+        if (rc == TS_EIO && e->opts.on_fatal)
+            e->opts.on_fatal(e->opts.arg, err);
     }
     if (rc == 0)
         rc = sto_version__edit(e, ssts, job->n_out, gone, job->pick->n, 0, NULL, 0);
     for (size_t i = 0; i < job->n_out; i++) {
-        if (rc < 0 && ssts[i])
+        if (rc < 0 && ssts[i] && !job->perhaps_named)
             sto_sst_doom(ssts[i]);
         sto_sst_unref(ssts[i]);
     }

@@ -38,13 +38,23 @@ static int look(void *arg, const char *name)
     return 0;
 }
 
+/* The new folder's name is on disk too before anything is promised. */
+static int make_folder(struct sto_engine *e, struct ts_error *err)
+{
+    TS_TRY(e->fs->mkdir(e->fs, e->dir, err));
+    char *parent = join(e->dir, "..");
+    int rc = e->fs->sync_dir(e->fs, parent, err);
+    ts_free(parent);
+    return rc;
+}
+
 static int folder_check(struct sto_engine *e, bool *out_is_store, struct ts_error *err)
 {
     struct folder f = {0};
     struct ts_error why = {0};
     int rc = e->fs->list(e->fs, e->dir, look, &f, &why);
     if (rc == TS_ENOTFOUND && e->opts.create && !e->opts.read_only) {
-        TS_TRY(e->fs->mkdir(e->fs, e->dir, err));
+        TS_TRY(make_folder(e, err));
     } else if (rc == TS_ENOTFOUND) {
         return ts_error_set(err, TS_ENOTFOUND, "there is no folder %s", e->dir);
     } else if (rc < 0) {

@@ -122,6 +122,7 @@ static struct sto_day_count *count_days(const struct frozen *f, size_t *out_n)
 struct output {
     struct sto_sst_info *infos;
     size_t n, cap;
+    bool perhaps_named; /* the manifest failed half-way: it may name the files, they must stay */
 };
 
 static struct sto_sst_info *output_slot(struct output *o)
@@ -213,7 +214,7 @@ static void discard(struct sto_engine *e, const struct output *out)
 }
 
 /* The files count from here on. */
-static int commit(struct sto_engine *e, const struct frozen *f, const struct output *out, struct ts_error *err)
+static int commit(struct sto_engine *e, const struct frozen *f, struct output *out, struct ts_error *err)
 {
     struct sto_sst **ssts = ts_xcalloc(out->n + 1, sizeof *ssts);
     int rc = 0;
@@ -225,6 +226,9 @@ static int commit(struct sto_engine *e, const struct frozen *f, const struct out
             .add = out->infos, .n_add = out->n, .flushed_gen = f->gen_hi, .next_file_no = e->next_file_no};
         rc = sto_manifest_apply(e->manifest, &edit, err);
         pthread_mutex_unlock(&e->files_mu);
+        out->perhaps_named = rc == TS_EIO;
+        if (rc == TS_EIO && e->opts.on_fatal)
+            e->opts.on_fatal(e->opts.arg, err);
     }
     if (rc == 0)
         rc = sto_version__edit(e, ssts, out->n, NULL, 0, f->gen_hi, NULL, 0);
@@ -246,7 +250,7 @@ static int flush_frozen(struct sto_engine *e, struct ts_error *err)
         if (rc == 0)
             rc = write_files(e, &f, &out, err);
         bool committed = rc == 0 && (rc = commit(e, &f, &out, err)) == 0;
-        if (!committed)
+        if (!committed && !out.perhaps_named)
             discard(e, &out);
         if (committed) {
             atomic_store_explicit(&e->frozen_bytes, 0, memory_order_relaxed);

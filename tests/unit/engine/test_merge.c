@@ -310,6 +310,63 @@ static void test_merge__deletes_during_a_scan_are_heeded(void **state)
     }
 }
 
+/* Every byte of the first blocks of a file is turned round. */
+static void spoil(const struct world *w, uint64_t file_no)
+{
+    char path[128];
+    unsigned char bytes[400];
+    (void)snprintf(path, sizeof(path), "%s/%08llu.t", w->dir, (unsigned long long)file_no);
+    FILE *f = fopen(path, "r+b");
+    assert_non_null(f);
+    assert_int_equal(fseek(f, 16, SEEK_SET), 0);
+    size_t n = fread(bytes, 1, sizeof(bytes), f);
+    assert_true(n > 100);
+    for (size_t i = 0; i < n; i++)
+        bytes[i] ^= 0xff;
+    assert_int_equal(fseek(f, 16, SEEK_SET), 0);
+    assert_int_equal(fwrite(bytes, 1, n, f), n);
+    assert_int_equal(fclose(f), 0);
+}
+
+/* A damaged file ends a scan with words; whole hours never look at it. */
+static void test_merge__damage_is_told_and_summaries_stand_alone(void **state)
+{
+    (void)state;
+    struct world w;
+    world_init(&w);
+    uint8_t whole[4] = {1, 1, 1, 1};
+    for (uint32_t s = 0; s < N_SERIES; s++)
+        for (int64_t i = 0; i < 4 * 100; i++)
+            apply(&w, op_int(&w.series[s], STO_OP_PUT, i * 36000, (int64_t)rnd(1u << 30)));
+    next_generation(&w);
+    flush(&w, 1, INT32_MAX);
+    spoil(&w, sto_sst_info(w.ssts[0])->file_no);
+    struct ask a = ask_some(&w, 1, 0, 4 * HOUR - 1, whole);
+    assert_int_equal(check(&w, &a).n_summaries, 4 * N_SERIES / 2);
+
+    struct sto_scan_spec spec = {.metric = a.series[0]->metric,
+                                 .series = a.series,
+                                 .n_series = a.n,
+                                 .from_ms = 1,
+                                 .to_ms = 4 * HOUR - 1,
+                                 .whole_hours = whole,
+                                 .final = true};
+    for (int by_series = 0; by_series < 2; by_series++) {
+        struct sto_merge *merge = NULL;
+        struct sto_row row;
+        struct ts_error err = {0};
+        spec.series = by_series ? a.series : NULL;
+        int rc = sto_merge_new(&spec, w.ssts, w.n_ssts, NULL, 0, &merge, &err);
+        while (rc >= 0 && (rc = sto_merge_next(merge, &row, &err)) == 1)
+            ;
+        assert_int_equal(rc, TS_ECORRUPT);
+        assert_int_equal(err.code, TS_ECORRUPT);
+        assert_true(strlen(err.text) > 0);
+        sto_merge_free(merge);
+    }
+    world_release(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -323,6 +380,7 @@ int main(void)
         cmocka_unit_test(test_merge__tombstones_spare_what_was_written_beside_them),
         cmocka_unit_test(test_merge__a_memstore_of_deletes_alone_counts),
         cmocka_unit_test(test_merge__deletes_during_a_scan_are_heeded),
+        cmocka_unit_test(test_merge__damage_is_told_and_summaries_stand_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

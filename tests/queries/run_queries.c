@@ -1,0 +1,486 @@
+/*
+ * run_queries.c - runs query scripts (*.qt): load points, ask, compare. The language is in docs/QUERY.md,
+ * "Query scripts".
+ *
+ * Each script runs three times: points in memory; in files, flushed after each load; compacted and the store
+ * opened anew. Each question is asked twice: in one thread, and spread over three. All answers must be the
+ * same text.
+ *
+ *   run_queries FILE...        exit 0: all as expected; 1: differences, printed with file and line
+ */
+#include "query/query.h"
+
+#include "base/mem.h"
+
+#include <ftw.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MAX_WORDS  64
+#define NOW_MS     1600000000000ll /* what "now" is in scripts */
+#define LINE_BYTES (1 << 20)
+
+enum mode { MODE_MEMORY, MODE_FILES, MODE_COMPACT, MODE_COUNT };
+static const char *const mode_names[] = {"in memory", "in files", "compacted"};
+
+/* A script at work. */
+struct script {
+    const char *path;
+    int line; /* of the statement */
+    enum mode mode;
+    char dir[200]; /* store */
+    struct sto_store *st;
+    struct ts_pool *pool; /* three threads */
+    int64_t base_s;       /* offsets count from here */
+    bool compat;
+    int n_bad;                   /* differences */
+    struct ts_buf got;           /* lines of the answer */
+    const struct qry_spec *spec; /* of the question */
+};
+
+static void die(const struct script *s, const char *what, const char *why)
+{
+    fprintf(stderr, "%s:%d: %s: %s\n", s->path, s->line, what, why);
+    exit(1);
+}
+
+/* --- store --- */
+static void open_store(struct script *s)
+{
+    struct ts_error err = {0};
+    struct sto_opts opts = {
+        .dir = s->dir, .create = true, .own_threads = true, .wal_sync = STO_SYNC_NONE, .no_background = true};
+    if (sto_open(&opts, &s->st, &err) < 0)
+        die(s, "open", err.text);
+}
+
+static void close_store(struct script *s)
+{
+    struct ts_error err = {0};
+    if (sto_close(s->st, &err) < 0)
+        die(s, "close", err.text);
+}
+
+static int remove_one(const char *path, const struct stat *sb, int flag, struct FTW *ftw)
+{
+    (void)sb, (void)flag, (void)ftw;
+    return remove(path);
+}
+
+static void new_store(struct script *s)
+{
+    const char *tmp = getenv("TMPDIR");
+    snprintf(s->dir, sizeof s->dir, "%s/run_queries.XXXXXX", tmp ? tmp : "/tmp");
+    if (!mkdtemp(s->dir))
+        die(s, "mkdtemp", s->dir);
+    open_store(s);
+}
+
+static void drop_store(struct script *s)
+{
+    close_store(s);
+    nftw(s->dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+static void settle(struct script *s)
+{
+    struct ts_error err = {0};
+    enum sto_level level = s->mode == MODE_MEMORY  ? STO_LEVEL_LOG
+                           : s->mode == MODE_FILES ? STO_LEVEL_FILES
+                                                   : STO_LEVEL_COMPACT;
+    sto_port_turn(sto_port(s->st, 0));
+    if (sto_flush(s->st, level, &err) < 0)
+        die(s, "flush", err.text);
+    if (s->mode == MODE_COMPACT) {
+        close_store(s);
+        open_store(s);
+    }
+}
+
+/* --- loading --- */
+/* "10", "-3.250": seconds into ms. */
+static int64_t offset_ms(struct script *s, const char *text, char **end)
+{
+    bool neg = *text == '-';
+    int64_t ms = strtoll(text, end, 10) * 1000;
+    if (**end == '.') {
+        char *from = *end + 1;
+        int64_t frac = strtoll(from, end, 10);
+        if (*end - from != 3)
+            die(s, "a fraction has three digits", text);
+        ms += neg ? -frac : frac;
+    }
+    return s->base_s * 1000 + ms;
+}
+
+/* "cpu{host=a,dc=x}" into a series. */
+static const struct sto_series *resolve(struct script *s, char *name)
+{
+    struct sto_tag_text tags[16];
+    size_t n = 0;
+    struct ts_error err = {0};
+    const struct sto_series *series;
+    char *open = strchr(name, '{'), *tag;
+    if (!open || name[strlen(name) - 1] != '}')
+        die(s, "not METRIC{k=v,...}", name);
+    name[strlen(name) - 1] = 0;
+    *open = ' ';
+    size_t metric_len = (size_t)(open - name);
+    for (tag = open; tag; n++) {
+        char *next = strchr(tag + 1, ',');
+        size_t len = next ? (size_t)(next - tag - 1) : strlen(tag + 1);
+        char *eq = memchr(tag + 1, '=', len);
+        if (!eq || n == 16)
+            die(s, "not k=v", tag + 1);
+        tags[n].k = (struct ts_slice){tag + 1, (size_t)(eq - tag - 1)};
+        tags[n].v = (struct ts_slice){eq + 1, len - tags[n].k.n - 1};
+        if (next)
+            *next = ' ';
+        tag = next;
+    }
+    if (sto_series_resolve(sto_store_catalog(s->st), ts_slice_str(name), (uint32_t)metric_len, tags, n, true,
+                           &series, &err) < 0)
+        die(s, "series", err.text);
+    return series;
+}
+
+static void put_point(struct script *s, const struct sto_series *series, int64_t t, struct ts_slice value)
+{
+    struct ts_num num;
+    struct ts_error err = {0};
+    int rc;
+    if (ts_num_parse(value, &num, &err) < 0)
+        die(s, "value", err.text);
+    struct sto_port *port = sto_port(s->st, 0);
+    while ((rc = sto_put(port, series, t, num, t % 1000 != 0)) == TS_EBUSY) {
+        struct pollfd pfd = {.fd = sto_port_fd(port), .events = POLLIN};
+        sto_port_turn(port);
+        poll(&pfd, 1, 10);
+    }
+    if (rc < 0)
+        die(s, "put", ts_err_name(rc));
+}
+
+/* "cpu{host=a} 0:1 10..3600/10:2.5": points, or the same value from..to in steps (to excluded). */
+static void load_line(struct script *s, char *line)
+{
+    char *save, *word = strtok_r(line, " ", &save), *end;
+    const struct sto_series *series = resolve(s, word);
+    while ((word = strtok_r(NULL, " ", &save)) != NULL) {
+        int64_t from = offset_ms(s, word, &end), to = from + 1, step = 1;
+        if (strncmp(end, "..", 2) == 0) {
+            to = offset_ms(s, end + 2, &end);
+            if (*end != '/')
+                die(s, "not FROM..TO/STEP:VALUE", word);
+            step = offset_ms(s, end + 1, &end) - s->base_s * 1000;
+        }
+        if (*end != ':' || step <= 0)
+            die(s, "not TIME:VALUE", word);
+        for (int64_t t = from; t < to; t += step)
+            put_point(s, series, t, ts_slice_str(end + 1));
+    }
+}
+
+/* --- answers as text --- */
+static void print_time(struct script *s, int64_t ts_ms)
+{
+    int64_t ms = ts_ms - s->base_s * 1000;
+    if (ms % 1000 == 0)
+        ts_buf_printf(&s->got, " %lld:", (long long)(ms / 1000));
+    else
+        ts_buf_printf(&s->got, " %s%lld.%03lld:", ms < 0 ? "-" : "", (long long)llabs(ms) / 1000,
+                      (long long)llabs(ms) % 1000);
+}
+
+static void print_double(struct script *s, double d, bool nan_is_null)
+{
+    char num[TS_NUM_TEXT_BYTES];
+    if (d != d && nan_is_null)
+        ts_buf_str(&s->got, "null");
+    else
+        ts_buf_append(&s->got, num, ts_num_print_java(d, num));
+}
+
+static int emit_series(void *arg, const struct qry_series *r, struct ts_error *err)
+{
+    struct script *s = arg;
+    (void)err;
+    if (s->spec->n_subs > 1)
+        ts_buf_printf(&s->got, "%.*s", (int)r->metric.n, r->metric.p);
+    ts_buf_char(&s->got, '{');
+    for (size_t i = 0; i < r->n_tags; i++)
+        ts_buf_printf(&s->got, "%s%.*s=%.*s", i ? "," : "", (int)r->tags[i].k.n, r->tags[i].k.p,
+                      (int)r->tags[i].v.n, r->tags[i].v.p);
+    ts_buf_char(&s->got, '}');
+    for (size_t i = 0; i < r->n_agg_tags; i++)
+        ts_buf_printf(&s->got, "%s%.*s%s", i ? " " : " [", (int)r->agg_tags[i].n, r->agg_tags[i].p,
+                      i + 1 == r->n_agg_tags ? "]" : "");
+    for (size_t i = 0; i < r->n_tsuids; i++)
+        ts_buf_printf(&s->got, " <%.*s>", (int)r->tsuids[i].n, r->tsuids[i].p);
+    for (size_t k = 0; k < r->n; k++) {
+        print_time(s, r->ts_ms[k]);
+        if (r->is_int ? r->is_int[k] : r->all_int) {
+            ts_buf_printf(&s->got, "%lld", (long long)(int64_t)r->v[k]);
+        } else {
+            double d;
+            memcpy(&d, &r->v[k], 8);
+            print_double(s, d, r->nan_is_null);
+        }
+    }
+    return ts_buf_char(&s->got, '\n');
+}
+
+static int emit_total(void *arg, const struct qry_total *t, struct ts_error *err)
+{
+    struct script *s = arg;
+    char num[TS_NUM_TEXT_BYTES];
+    (void)err;
+    if (s->spec->by_day || s->spec->by_hour)
+        ts_buf_printf(&s->got, "%04d-%02d-%02d ", t->local.year, t->local.month, t->local.day);
+    if (s->spec->by_hour)
+        ts_buf_printf(&s->got, "%02d%s ", t->local.hour, t->repeated ? "'" : "");
+    for (size_t i = 0; i < s->spec->n_by_tags; i++)
+        ts_buf_printf(&s->got, "%.*s ", (int)t->tags[i].n, t->tags[i].p);
+    if (t->is_int)
+        ts_buf_append(&s->got, num, ts_num_print_i128(t->i, num));
+    else
+        print_double(s, t->d, false);
+    return ts_buf_char(&s->got, '\n');
+}
+
+static int emit_last(void *arg, const struct qry_last *p, struct ts_error *err)
+{
+    struct script *s = arg;
+    struct ts_buf text;
+    (void)err;
+    ts_buf_init(&text, 0);
+    ts_buf_printf(&s->got, "%.*s", (int)p->series->text_len, p->series->text);
+    print_time(s, p->ts_ms);
+    if (p->value.kind == TS_NUM_INT)
+        ts_buf_printf(&s->got, "%lld", (long long)p->value.m);
+    else
+        print_double(s, ts_num_double(p->value), false);
+    ts_buf_release(&text);
+    return ts_buf_char(&s->got, '\n');
+}
+
+/* --- questions --- */
+/* "@10" becomes the ms of base + 10 s. */
+static void expand(struct script *s, const char *text, struct ts_buf *out)
+{
+    ts_buf_clear(out);
+    while (*text) {
+        char *end;
+        if (*text != '@') {
+            ts_buf_char(out, *text++);
+            continue;
+        }
+        ts_buf_printf(out, "%lldms", (long long)offset_ms(s, text + 1, &end));
+        text = end;
+    }
+    ts_buf_char(out, 0);
+}
+
+static size_t split_params(char *text, struct qry_param *p)
+{
+    size_t n = 0;
+    for (char *amp; text && n < MAX_WORDS; text = amp) {
+        amp = strchr(text, '&');
+        if (amp)
+            *amp++ = 0;
+        char *eq = strchr(text, '=');
+        p[n].name = (struct ts_slice){text, eq ? (size_t)(eq - text) : strlen(text)};
+        p[n++].value = eq ? ts_slice_str(eq + 1) : (struct ts_slice){"", 0};
+    }
+    return n;
+}
+
+/* Words with --by, --tz, --fill among them. */
+static int parse_words(char *text, struct ts_arena *arena, struct qry_spec *spec, struct ts_error *err)
+{
+    const char *words[MAX_WORDS], *by = NULL, *tz = NULL, *fill = NULL;
+    size_t n = 0;
+    char *save;
+    for (char *w = strtok_r(text, " ", &save); w && n < MAX_WORDS; w = strtok_r(NULL, " ", &save)) {
+        const char **to = strcmp(w, "--by") == 0     ? &by
+                          : strcmp(w, "--tz") == 0   ? &tz
+                          : strcmp(w, "--fill") == 0 ? &fill
+                                                     : NULL;
+        if (to)
+            *to = strtok_r(NULL, " ", &save);
+        else
+            words[n++] = w;
+    }
+    return qry_parse_words(words, n, by && strcmp(by, "-") == 0 ? "" : by, tz, fill, NOW_MS, arena, spec,
+                           NULL, err);
+}
+
+/* One question in this many threads; the answer or the error is in s->got. */
+static int ask(struct script *s, const char *kind, const char *text, struct ts_pool *pool)
+{
+    struct ts_arena arena;
+    struct ts_buf q;
+    struct qry_spec spec = {0};
+    struct qry_limit limit = {0};
+    struct ts_error err = {0};
+    struct qry_param params[MAX_WORDS];
+    int rc;
+    ts_arena_init(&arena, 0);
+    ts_buf_init(&q, 0);
+    ts_buf_clear(&s->got);
+    expand(s, text, &q);
+    s->spec = &spec;
+    if (strcmp(kind, "last") == 0) {
+        char *back = strstr(q.p, " back ");
+        int64_t hours = 0, now = NOW_MS;
+        if (back) {
+            char *end;
+            *back = 0;
+            hours = strtoll(back + 6, &end, 10);
+            now = strncmp(end, " at ", 4) == 0 ? strtoll(end + 4, NULL, 10) : now;
+        }
+        rc = qry_run_last(s->st, pool, ts_slice_str(q.p), hours, now, &limit, emit_last, s, &err);
+    } else {
+        if (strcmp(kind, "words") == 0)
+            rc = parse_words(q.p, &arena, &spec, &err);
+        else if (strcmp(kind, "json") == 0)
+            rc = qry_parse_json(ts_slice_str(q.p), NOW_MS, s->compat, &arena, &spec, &err);
+        else
+            rc = qry_parse_params(params, split_params(q.p, params), NOW_MS, s->compat, &arena, &spec, &err);
+        if (rc == 0)
+            rc = spec.by_on ? qry_totals(s->st, pool, &spec, &limit, emit_total, s, &err)
+                            : qry_run(s->st, pool, &spec, &limit, emit_series, s, &err);
+    }
+    if (rc < 0) {
+        ts_buf_clear(&s->got);
+        ts_buf_printf(&s->got, "error: %s\n", err.text);
+    }
+    ts_buf_release(&q);
+    ts_arena_release(&arena);
+    return rc;
+}
+
+static void question(struct script *s, const char *kind, const char *text, struct ts_slice want)
+{
+    for (int threads = 0; threads < 2; threads++) {
+        ask(s, kind, text, threads ? s->pool : NULL);
+        if (ts_slice_eq(ts_buf_get(&s->got), want))
+            continue;
+        s->n_bad++;
+        printf("%s:%d: %s, %s: %s %s\n--- got\n%.*s--- want\n%.*s", s->path, s->line, mode_names[s->mode],
+               threads ? "three threads" : "one thread", kind, text, (int)s->got.n, s->got.p ? s->got.p : "",
+               (int)want.n, want.p ? want.p : "");
+    }
+}
+
+/* --- the script --- */
+struct lines {
+    FILE *f;
+    char *line;  /* LINE_BYTES */
+    bool pushed; /* line is to be read again */
+    int number;
+};
+
+static bool next_line(struct lines *l)
+{
+    if (l->pushed) {
+        l->pushed = false;
+        return true;
+    }
+    while (fgets(l->line, LINE_BYTES, l->f)) {
+        l->number++;
+        size_t n = strlen(l->line);
+        while (n && (l->line[n - 1] == '\n' || l->line[n - 1] == ' '))
+            l->line[--n] = 0;
+        if (n && l->line[strspn(l->line, " ")] != '#')
+            return true;
+    }
+    return false;
+}
+
+/* The indented lines that follow, without their indentation. */
+static void block(struct lines *l, struct ts_buf *out)
+{
+    ts_buf_clear(out);
+    while (next_line(l)) {
+        if (l->line[0] != ' ') {
+            l->pushed = true;
+            return;
+        }
+        ts_buf_printf(out, "%s\n", l->line + strspn(l->line, " "));
+    }
+}
+
+static void load(struct script *s, struct ts_buf *b)
+{
+    ts_buf_char(b, 0);
+    char *save;
+    for (char *line = strtok_r(b->p, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
+        load_line(s, line);
+    settle(s);
+}
+
+static void statement(struct script *s, struct lines *l)
+{
+    char *text = ts_xstrdup(l->line), *arg = strchr(text, ' ');
+    struct ts_buf b;
+    ts_buf_init(&b, 0);
+    s->line = l->number;
+    if (arg)
+        *arg++ = 0;
+    else
+        arg = text + strlen(text);
+    block(l, &b);
+    if (strcmp(text, "base") == 0) {
+        s->base_s = strtoll(arg, NULL, 10);
+    } else if (strcmp(text, "compat") == 0) {
+        s->compat = strcmp(arg, "on") == 0;
+    } else if (strcmp(text, "clear") == 0) {
+        drop_store(s);
+        new_store(s);
+    } else if (strcmp(text, "load") == 0) {
+        load(s, &b);
+    } else if (strcmp(text, "query") == 0 || strcmp(text, "json") == 0 || strcmp(text, "words") == 0 ||
+               strcmp(text, "last") == 0) {
+        question(s, text, arg, ts_buf_get(&b));
+    } else {
+        die(s, "no such statement", text);
+    }
+    ts_buf_release(&b);
+    ts_free(text);
+}
+
+static int run_script(const char *path)
+{
+    struct script s = {.path = path, .pool = ts_pool_new(3, "query")};
+    ts_buf_init(&s.got, 0);
+    for (s.mode = MODE_MEMORY; s.mode < MODE_COUNT; s.mode++) {
+        struct lines l = {.f = fopen(path, "r"), .line = ts_xmalloc(LINE_BYTES)};
+        if (!l.f)
+            die(&s, "open", path);
+        s.base_s = 1499997600;
+        s.compat = false;
+        new_store(&s);
+        while (next_line(&l))
+            statement(&s, &l);
+        drop_store(&s);
+        fclose(l.f);
+        ts_free(l.line);
+    }
+    ts_pool_free(s.pool);
+    ts_buf_release(&s.got);
+    return s.n_bad;
+}
+
+int main(int argc, char **argv)
+{
+    int n_bad = 0;
+    for (int i = 1; i < argc; i++)
+        n_bad += run_script(argv[i]);
+    if (n_bad)
+        printf("%d differences\n", n_bad);
+    return n_bad ? 1 : 0;
+}

@@ -42,6 +42,13 @@ void tsd_ingest_begin(struct tsd_ingest *in)
         tsd_icache_reset(&in->cache);
 }
 
+void tsd_ingest_barrier(struct tsd_ingest *in, enum sto_level level, sto_done_fn done, void *arg)
+{
+    for (unsigned i = 0; i < in->n_slots; i++)
+        in->open[i] = NULL;
+    sto_port_barrier(in->port, level, done, arg);
+}
+
 void tsd_ingest_turn(struct tsd_ingest *in)
 {
     for (unsigned i = 0; i < in->n_slots; i++)

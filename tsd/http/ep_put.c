@@ -333,5 +333,5 @@ void tsd_ep_put(struct tsd_req *req)
     }
     tsd_req_later(req);
     tsd_conn_hold(put->c); /* the store comes back, the request may be answered before */
-    sto_port_barrier(req->w->ingest.port, sto_ack_level(store), put_stored, put);
+    tsd_ingest_barrier(&req->w->ingest, sto_ack_level(store), put_stored, put);
 }

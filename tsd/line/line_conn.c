@@ -64,7 +64,7 @@ static void line_on_sync(struct tsd_line *l)
     *lc->syncs_end = s;
     lc->syncs_end = &s->next;
     tsd_conn_hold(c);
-    sto_port_barrier(l->in->port, STO_LEVEL_DISK, line_synced, s);
+    tsd_ingest_barrier(l->in, STO_LEVEL_DISK, line_synced, s);
 }
 
 static void line_on_stats(struct tsd_line *l, struct ts_buf *out)

@@ -139,6 +139,20 @@ static void cmd_key_lines(const struct ts_conf_key *const *tables, struct ts_buf
     ts_arena_release(&arena);
 }
 
+/* The options of a row and --help, as one table; the caller frees it. */
+static struct ts_opt *cmd_all_opts(const struct tsd_cmd *cmd)
+{
+    const struct ts_opt *own = cmd->opts ? cmd->opts : no_opts;
+    size_t n = 0;
+    while (own[n].name)
+        n++;
+    struct ts_opt *all = ts_xcalloc(n + 2, sizeof(*all));
+    if (n)
+        memcpy(all, own, n * sizeof(*all));
+    all[n] = help_opts[0];
+    return all;
+}
+
 void tsd_cmd_page(const struct tsd_cmd *cmd, struct ts_buf *out)
 {
     ts_buf_printf(out, "tsd %s - %s\n\nUsage:\n", cmd->name, cmd->summary);
@@ -146,9 +160,9 @@ void tsd_cmd_page(const struct tsd_cmd *cmd, struct ts_buf *out)
     snprintf(before, sizeof(before), "  tsd %s ", cmd->name);
     cmd_indent(*cmd->usage ? cmd->usage : " ", before, out);
     ts_buf_str(out, "\nOptions:\n");
-    if (cmd->opts)
-        ts_opt_print_help(cmd->opts, out);
-    ts_opt_print_help(help_opts, out);
+    struct ts_opt *opts = cmd_all_opts(cmd);
+    ts_opt_print_help(opts, out);
+    ts_free(opts);
     if (cmd->tables) {
         ts_buf_str(out, "\nKeys, as options, as lines of the configuration file (key = value, _ for -) or in "
                         "the environment\n"
@@ -232,20 +246,6 @@ bool tsd_args_has(const struct tsd_args *args, const char *name)
 }
 
 /* --- running --- */
-
-/* The options of a row and --help, as one table; the caller frees it. */
-static struct ts_opt *cmd_all_opts(const struct tsd_cmd *cmd)
-{
-    const struct ts_opt *own = cmd->opts ? cmd->opts : no_opts;
-    size_t n = 0;
-    while (own[n].name)
-        n++;
-    struct ts_opt *all = ts_xcalloc(n + 2, sizeof(*all));
-    if (n)
-        memcpy(all, own, n * sizeof(*all));
-    all[n] = help_opts[0];
-    return all;
-}
 
 static struct ts_conf *cmd_conf(const struct tsd_cmd *cmd)
 {

@@ -104,12 +104,14 @@ static void import_report(struct tsd_import *im)
     tsd_progress_clear(&im->bar);
     tsd_count_text(im->n_points, points);
     tsd_count_text(s > 0 ? (uint64_t)((double)im->n_points / s) : 0, rate);
+    tsd_count_text(im->n_bad, bad);
+    const char *were = im->n_bad == 1 ? "line was" : "lines were";
     if (im->n_bad > im->max_listed)
-        tsd_say("%s lines were refused; the first %s are listed (--max-errors)",
-                tsd_count_text(im->n_bad, bad), tsd_count_text(im->max_listed, listed));
+        tsd_say("%s %s refused; %s are listed (--max-errors)", bad, were,
+                tsd_count_text(im->max_listed, listed));
     else if (im->n_bad)
-        tsd_say("%s line%s refused", tsd_count_text(im->n_bad, bad), im->n_bad == 1 ? " was" : "s were");
-    tsd_say("%s points in %.2f s (%s points/s)", points, s, rate);
+        tsd_say("%s %s refused", bad, were);
+    tsd_say("%s point%s in %.2f s (%s points/s)", points, im->n_points == 1 ? "" : "s", s, rate);
 }
 
 static int import_run(struct tsd_import *im, const struct tsd_import_to *to)

@@ -49,6 +49,7 @@ struct query_run {
     struct ts_buf uri;           /* the same as request parameters */
     struct sto_store *store;     /* --data; NULL = ask a daemon */
     struct ts_pool *pool;        /* --data */
+    char last;                   /* byte printed last; 0 = none */
 };
 
 /* Piece of an answer: kept in a buffer, or printed. */
@@ -61,7 +62,9 @@ static int query_keep(void *arg, struct ts_slice piece, struct ts_error *err)
 }
 static int query_print(void *arg, struct ts_slice piece, struct ts_error *err)
 {
-    (void)arg;
+    struct query_run *r = arg;
+    if (piece.n)
+        r->last = piece.p[piece.n - 1];
     return tsd_print(piece, err);
 }
 
@@ -76,8 +79,10 @@ static int query_remote(struct query_run *r, const char *format, struct ts_buf *
     ts_buf_slice(&path, ts_buf_get(&r->uri));
     ts_buf_printf(&path, "&format=%s", format);
     ts_buf_char(&path, 0);
-    struct tsd_client_req req = {
-        .method = "GET", .path = path.p, .sink = keep ? query_keep : query_print, .arg = keep};
+    struct tsd_client_req req = {.method = "GET",
+                                 .path = path.p,
+                                 .sink = keep ? query_keep : query_print,
+                                 .arg = keep ? (void *)keep : r};
     int rc = path.failed ? ts_error_set(err, TS_ELIMIT, "the query is too long")
                          : tsd_client_ask(r->args, &req, &reply, err);
     if (!path.failed)
@@ -90,6 +95,7 @@ static int query_remote(struct query_run *r, const char *format, struct ts_buf *
 struct query_sink {
     struct tsd_sink sink; /* the encoder writes here */
     struct ts_buf *keep;  /* NULL = print */
+    struct query_run *r;  /* for printing */
     char piece[65536];    /* memory of the sink */
 };
 
@@ -98,7 +104,7 @@ static int query_more(struct tsd_sink *s, struct ts_error *err)
     struct query_sink *q = s->arg;
     struct ts_slice piece = {s->start, (size_t)(s->p - s->start)};
     s->p = s->start;
-    return q->keep ? query_keep(q->keep, piece, err) : query_print(NULL, piece, err);
+    return q->keep ? query_keep(q->keep, piece, err) : query_print(q->r, piece, err);
 }
 
 static int query_local(struct query_run *r, const char *format, struct ts_buf *keep, struct ts_error *err)
@@ -107,6 +113,7 @@ static int query_local(struct query_run *r, const char *format, struct ts_buf *k
     struct tsd_out out;
     struct qry_limit limit = {.max_points = 0};
     q->keep = keep;
+    q->r = r;
     q->sink = (struct tsd_sink){
         .start = q->piece, .p = q->piece, .end = q->piece + sizeof(q->piece), .more = query_more, .arg = q};
     tsd_out_init(&out, tsd_out_find(ts_slice_str(format)), &r->spec, &q->sink);
@@ -188,6 +195,8 @@ static int query_answer(struct query_run *r, struct ts_error *err)
         TS_TRY(query_table(r, err));
     else
         TS_TRY(query_ask(r, format ? format : "text", NULL, err));
+    if (r->last && r->last != '\n') /* JSON */
+        TS_TRY(tsd_print(TS_SLICE_LIT("\n"), err));
     return tsd_print_end(err);
 }
 

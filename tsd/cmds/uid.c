@@ -176,16 +176,32 @@ static int uid_rename(struct uid_run *r, const char *const *words, size_t n, str
 /* One form, told by its first word. */
 struct uid_form {
     const char *word;   /* NULL: look up */
-    size_t min, max;    /* words after it */
+    const char *usage;  /* all of its words */
+    size_t min, max;    /* number of words after the first */
     enum tsd_local how; /* how the store is opened */
-    int (*run)(struct uid_run *r, const char *const *words, size_t n,
-               struct ts_error *err); /* words after it */
+    /* Gets the words after the first. */
+    int (*run)(struct uid_run *r, const char *const *words, size_t n, struct ts_error *err);
 };
 static const struct uid_form forms[] = {
-    {.word = "grep", .min = 1, .max = 2, .how = TSD_LOCAL_READ, .run = uid_grep},
-    {.word = "assign", .min = 2, .max = SIZE_MAX, .how = TSD_LOCAL_WRITE, .run = uid_assign},
-    {.word = "rename", .min = 3, .max = 3, .how = TSD_LOCAL_WRITE, .run = uid_rename},
-    {.word = NULL, .min = 1, .max = 2, .how = TSD_LOCAL_READ, .run = uid_lookup},
+    {.word = "grep",
+     .usage = "grep [KIND] EXPRESSION",
+     .min = 1,
+     .max = 2,
+     .how = TSD_LOCAL_READ,
+     .run = uid_grep},
+    {.word = "assign",
+     .usage = "assign KIND NAME...",
+     .min = 2,
+     .max = SIZE_MAX,
+     .how = TSD_LOCAL_WRITE,
+     .run = uid_assign},
+    {.word = "rename",
+     .usage = "rename KIND OLD NEW",
+     .min = 3,
+     .max = 3,
+     .how = TSD_LOCAL_WRITE,
+     .run = uid_rename},
+    {.word = NULL, .usage = "[KIND] NAME", .min = 1, .max = 2, .how = TSD_LOCAL_READ, .run = uid_lookup},
 };
 
 static int uid_run(struct uid_run *r, const struct uid_form *form, const char *const *words, size_t n)
@@ -221,6 +237,6 @@ int tsd_uid_run(const struct tsd_args *args)
         form++;
     size_t skip = form->word ? 1 : 0, n = args->n_words - skip;
     if (n < form->min || n > form->max)
-        return tsd_usage(args, "%s takes other words", form->word ? form->word : "a look-up");
+        return tsd_usage(args, "the words are %s", form->usage);
     return uid_run(&r, form, args->words + skip, n);
 }

@@ -100,11 +100,20 @@ static void lines_names(struct lines_run *r, const struct sto_series *s)
         ts_buf_str(&r->front, "put ");
     ts_buf_slice(&r->front, metric);
     ts_buf_char(&r->front, ' ');
+    unsigned order[256];
+    for (unsigned i = 0; i < s->n_tags; i++) { /* by name: ids differ between stores that hold the same */
+        struct ts_slice k = sto_uid_name(r->cat, STO_UID_TAGK, s->tags[i].k);
+        unsigned at = i;
+        for (; at && ts_slice_cmp(k, sto_uid_name(r->cat, STO_UID_TAGK, s->tags[order[at - 1]].k)) < 0; at--)
+            order[at] = order[at - 1];
+        order[at] = i;
+    }
     for (unsigned i = 0; i < s->n_tags; i++) {
+        const struct sto_tag *tag = &s->tags[order[i]];
         ts_buf_char(&r->back, ' ');
-        ts_buf_slice(&r->back, sto_uid_name(r->cat, STO_UID_TAGK, s->tags[i].k));
+        ts_buf_slice(&r->back, sto_uid_name(r->cat, STO_UID_TAGK, tag->k));
         ts_buf_char(&r->back, '=');
-        ts_buf_slice(&r->back, sto_uid_name(r->cat, STO_UID_TAGV, s->tags[i].v));
+        ts_buf_slice(&r->back, sto_uid_name(r->cat, STO_UID_TAGV, tag->v));
     }
     ts_buf_char(&r->back, '\n');
 }

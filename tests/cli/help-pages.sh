@@ -1,0 +1,17 @@
+# Pages come from the table; a mistyped command is guessed.
+tsd help
+tsd help flush
+tsd uid --help | head -n 6
+tsd hlep
+tsd help imprt
+tsd nothing-like-it
+tsd help flush query
+tsd flush extra
+tsd flush --compress
+tsd | head -n 1
+for c in serve query import export uid flush version help; do
+    "$TSD" help $c >page.txt || echo "no page for $c"
+    for part in Usage: Options: Examples: "Exit codes:"; do
+        grep -q "^$part" page.txt || echo "$c: no $part"
+    done
+done

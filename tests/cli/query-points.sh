@@ -1,0 +1,26 @@
+# OpenTSDB's form; the daemon and a folder print the same.
+cat >cpu.txt <<'END'
+cpu 1793620800 1 host=a
+cpu 1793620860 3 host=a
+cpu 1793620800 10 host=b
+cpu 1793620860 30.5 host=b
+cpu 1793620920 50 host=b
+END
+start data
+tsd import --port $port cpu.txt
+q() { tsd query --port $port "$@"; }
+all() {
+    q 2026/11/02 2026/11/03 sum cpu
+    q 2026/11/02 2026/11/03 none cpu
+    q 2026/11/02 2026/11/03 sum cpu host='*'
+    q 2026/11/02 2026/11/03 sum downsample 120000 avg cpu host=b
+    q 2026/11/02 2026/11/03 sum rate cpu host=b
+    q 2026/11/02 2026/11/03 sum cpu host=b max cpu host=a
+    q 2026/11/02 2026/11/03 sum cpu --format json
+    q 2026/11/02 2026/11/03 sum cpu host=a --format csv
+}
+all | tee remote.txt
+stop
+q() { tsd query --data data "$@"; }
+all >local.txt
+cmp remote.txt local.txt && echo same

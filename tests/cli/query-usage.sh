@@ -1,0 +1,15 @@
+# What is wrong and what to do.
+tsd query
+tsd query 2026/11/01
+tsd query 2026/11/01 plus cpu
+tsd query tomorrow sum cpu
+tsd query 2026/11/01 sum cpu --format xml
+tsd query 2026/11/01 sum cpu --by day --tz Mars/Olympus
+tsd query 2026/11/01 sum cpu --fill zero
+tsd query 2026/11/01 sum cpu --by day --fill nan
+tsd query 2026/11/01 sum cpu --port 1
+start data
+tsd query 2026/11/01 sum cpu --port $port
+tsd query 2026/11/01 sum cpu --port $port --data data
+stop
+tsd query 2026/11/01 sum cpu --data data

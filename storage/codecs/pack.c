@@ -130,7 +130,7 @@ void sto_pack__finish(struct sto_pack *p, struct sto_zip *z, struct ts_buf *out)
              * itself, then moved */
             uint8_t *body = at + TS_VARINT_MAX_BYTES;
             bool zipped = i != STO_STREAM_LOW;
-            size_t n = zipped ? sto_zip__write(z, (const uint8_t *)src.p, src.n, i != STO_SYM_8, body) : 0;
+            size_t n = zipped ? sto_zip__write(z, (const uint8_t *)src.p, src.n, body) : 0;
             at = ts_put_varint(at, n);
             memmove(at, n ? (const void *)body : src.p, n ? n : src.n);
             at += n ? n : src.n;

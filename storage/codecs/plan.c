@@ -13,7 +13,8 @@
 
 #include <string.h>
 
-#define SAMPLE_MAX 256u
+#define SAMPLE_MAX 128u
+#define SPLIT_MAX  256u /* residuals looked at for k and class */
 #define MEDIAN_OF  31u
 #define UNIT_MIN_N 16u /* shorter sequences are not searched for a common unit */
 #define SLOPE_BITS 20u /* what a stored slope costs, about */
@@ -40,9 +41,16 @@ static void reserve(struct sto_plan *p, uint32_t n)
     p->cap = cap;
 }
 
+/* Bits of x; 63 for all of 63 and 64 bits (so that no branch is needed). */
 static inline unsigned bit_len(uint64_t x)
 {
-    return x ? 64u - (unsigned)__builtin_clzll(x) : 0;
+    return 63u - (unsigned)__builtin_clzll(x << 1 | 1 | (x & 1ull << 63));
+}
+
+/* The same, exactly: where a residual is cut, the last bit matters. */
+static inline unsigned bit_len_exact(uint64_t x)
+{
+    return bit_len(x) + (unsigned)(x >> 63);
 }
 
 static inline int64_t diff(const int64_t *v, uint32_t i)
@@ -147,18 +155,20 @@ static uint64_t cost_plain(const struct sample *s, const int64_t *y, int64_t min
     return sum;
 }
 
+/* Of every fourth value: most sequences are no line. */
 static uint64_t cost_line(const struct sample *s, const int64_t *y, int64_t slope)
 {
     uint64_t sum = 0;
     for (uint32_t w = 0; w < 4; w++)
-        for (uint32_t i = s->at[w]; i < s->at[w] + s->len[w]; i++)
+        for (uint32_t i = s->at[w]; i < s->at[w] + s->len[w]; i += 4)
             sum += bit_len(ts_zigzag((int64_t)((uint64_t)y[i] - (uint64_t)y[0] - i * (uint64_t)slope)));
-    return sum;
+    return sum * 4;
 }
 
-static int64_t median(const int64_t *x, uint32_t n)
+/* Mean of what lies near the median: as exact as a mean, as robust as a median. */
+static int64_t centre_of(const int64_t *x, uint32_t n)
 {
-    int64_t m[MEDIAN_OF];
+    int64_t m[MEDIAN_OF] = {0}; /* some of them, sorted */
     uint32_t k = n < MEDIAN_OF ? n : MEDIAN_OF;
     for (uint32_t i = 0; i < k; i++) {
         int64_t v = x[(uint64_t)i * n / k];
@@ -167,28 +177,16 @@ static int64_t median(const int64_t *x, uint32_t n)
             m[j] = m[j - 1];
         m[j] = v;
     }
-    return m[k / 2];
-}
-
-/* Mean of what lies near the median: as exact as a mean, as robust as a median. */
-static int64_t centre_of(const int64_t *x, uint32_t n)
-{
-    int64_t away[MEDIAN_OF], mid = median(x, n);
-    uint32_t k = n < MEDIAN_OF ? n : MEDIAN_OF;
-    for (uint32_t i = 0; i < k; i++) {
-        uint64_t a = ts_zigzag((int64_t)((uint64_t)x[(uint64_t)i * n / k] - (uint64_t)mid)) / 2;
-        away[i] = (int64_t)a;
-    }
-    uint64_t near = (uint64_t)median(away, k);
-    near = near < UINT64_MAX / 16 ? near * 6 + 1 : UINT64_MAX / 2;
+    int64_t mid = m[k / 2];
+    uint64_t middle_half = (uint64_t)m[k * 3 / 4] - (uint64_t)m[k / 4];
+    int64_t near = middle_half < INT64_MAX / 8 ? (int64_t)middle_half * 4 + 1 : INT64_MAX;
     __int128 sum = 0;
     int64_t count = 0;
     for (uint32_t i = 0; i < n; i++) {
         int64_t off = (int64_t)((uint64_t)x[i] - (uint64_t)mid);
-        if (ts_zigzag(off) / 2 <= near) {
-            sum += off;
-            count++;
-        }
+        bool is_near = off <= near && off >= -near;
+        sum += is_near ? off : 0;
+        count += is_near;
     }
     if (count == 0)
         return mid;
@@ -407,13 +405,20 @@ void sto_plan__split(const uint64_t *res, uint32_t n, bool entropy, struct sto_s
     s->cls = STO_SYM_2;
     if (n == 0)
         return;
+    uint64_t small[SPLIT_MAX];
+    if (n > SPLIT_MAX) {
+        for (uint32_t i = 0; i < SPLIT_MAX; i++)
+            small[i] = res[(uint64_t)i * n / SPLIT_MAX];
+        res = small;
+        n = SPLIT_MAX;
+    }
     uint32_t i = 0;
     for (; i + 1 < n; i += 2) {
-        hist[bit_len(res[i])]++;
-        hist2[bit_len(res[i + 1])]++;
+        hist[bit_len_exact(res[i])]++;
+        hist2[bit_len_exact(res[i + 1])]++;
     }
     if (i < n)
-        hist[bit_len(res[i])]++;
+        hist[bit_len_exact(res[i])]++;
     uint64_t sum = 0;
     for (unsigned b = 0; b <= 64; b++) {
         hist[b] += hist2[b];

@@ -15,8 +15,9 @@ void sto_seq__put(struct ts_buf *out, const struct sto_seq *s)
     uint8_t *begin = (uint8_t *)ts_buf_reserve(out, 1 + 5 * TS_VARINT_MAX_BYTES), *p = begin;
     if (!begin)
         return;
-    *p++ = (uint8_t)(s->codec | s->cls << 3 | (s->k ? HAS_K : 0) | (s->n_esc ? HAS_ESC : 0) |
-                     (s->unit > 1 ? HAS_UNIT : 0));
+    uint32_t head = s->codec | (uint32_t)s->cls << 3;
+    head |= (s->k ? HAS_K : 0) | (s->n_esc ? HAS_ESC : 0) | (s->unit > 1 ? HAS_UNIT : 0);
+    *p++ = (uint8_t)head;
     if (s->k)
         *p++ = s->k;
     if (s->n_esc)

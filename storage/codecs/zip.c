@@ -12,11 +12,12 @@
 #include <zstd.h>
 
 #define MAGIC_BYTES 4u
-#define MIN_BYTES   24u /* shorter input never gets smaller */
+#define MIN_BYTES   24u  /* shorter input never gets smaller */
+#define ALWAYS_BOTH 512u /* below that both ways are tried */
 #define MATCH_LEVEL 3
 #define NO_MATCHES  (1 << 17) /* step of the match finder: larger than any stream */
 #define PROBE_STEP  8u
-#define PROBE_SLOTS 2048u
+#define PROBE_SLOTS 512u /* the top nine bits of a hash */
 
 void sto_zip__release(struct sto_zip *z)
 {
@@ -63,23 +64,17 @@ static size_t write_with(ZSTD_CCtx *c, const uint8_t *src, size_t n, uint8_t *ds
     return got;
 }
 
-/* Do stretches of eight bytes come again often enough that matches may pay? Looks at one place in eight. */
+/* Do stretches of eight bytes come again often enough that matches may pay? Looks at two places in eight. */
 static bool has_repeats(const uint8_t *src, size_t n)
 {
     uint64_t seen[PROBE_SLOTS] = {0};
     size_t hits = 0, probes = 0;
     for (size_t i = 0; i + 16 <= n; i += PROBE_STEP, probes++) {
-        uint64_t x = ts_ld64(src + i);
-        /* a place is remembered every eight bytes; it is found again at any distance only if all offsets are
-         * tried */
-        for (size_t o = 0; o < 8; o += 7) {
-            uint64_t w = ts_ld64(src + i + o);
-            if (seen[w * 0x9e3779b97f4a7c15ull >> 53] == w + 1) {
-                hits++;
-                break;
-            }
-        }
-        seen[x * 0x9e3779b97f4a7c15ull >> 53] = x + 1;
+        uint64_t x = ts_ld64(src + i),
+                 y = ts_ld64(src + i + 7); /* repeats are at any distance, not at multiples of eight */
+        hits +=
+            seen[x * 0x9e3779b97f4a7c15ull >> 55] == x + 1 || seen[y * 0x9e3779b97f4a7c15ull >> 55] == y + 1;
+        seen[x * 0x9e3779b97f4a7c15ull >> 55] = x + 1;
     }
     return hits * 16 > probes;
 }
@@ -92,14 +87,14 @@ static void reserve_tmp(struct sto_zip *z, size_t n)
     z->tmp_cap = n;
 }
 
-size_t sto_zip__write(struct sto_zip *z, const uint8_t *src, size_t n, bool try_matches, uint8_t *dst)
+size_t sto_zip__write(struct sto_zip *z, const uint8_t *src, size_t n, uint8_t *dst)
 {
     if (n < MIN_BYTES)
         return 0;
     if (!z->literals)
         z->literals = writer_new(false);
     size_t got = write_with(z->literals, src, n, dst);
-    if (try_matches || has_repeats(src, n)) {
+    if (n < ALWAYS_BOTH || has_repeats(src, n)) {
         if (!z->matches)
             z->matches = writer_new(true);
         reserve_tmp(z, ZSTD_compressBound(n));

@@ -26,9 +26,9 @@ struct sto_zip {
 void sto_zip__release(struct sto_zip *z);
 /** Room that sto_zip__write needs for n bytes. */
 size_t sto_zip__bound(size_t n);
-/** Compress n bytes to dst (sto_zip__bound bytes). Returns the bytes written, 0 if it does not get smaller.
- * try_matches: also look for matches, keep the smaller; without it a look at the bytes decides. */
-size_t sto_zip__write(struct sto_zip *z, const uint8_t *src, size_t n, bool try_matches, uint8_t *dst);
+/** Compress n bytes to dst (sto_zip__bound bytes). Returns the bytes written, 0 if it does not get smaller. A
+ * look at the bytes decides whether matches are worth a try. */
+size_t sto_zip__write(struct sto_zip *z, const uint8_t *src, size_t n, uint8_t *dst);
 /** Inflate to exactly n bytes; false if the bytes do not give that. */
 bool sto_zip__read(struct sto_zip *z, const uint8_t *src, size_t n_src, uint8_t *dst, size_t n);
 

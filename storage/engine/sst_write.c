@@ -18,12 +18,13 @@
 
 #define BUFFER_BYTES   (256u << 10) /* bytes collected before they are written */
 #define SUMS_MIN_RATIO 16u          /* points a row that make summaries worth a file */
-#define SUMS_EARLY     16384u /* after that many rows with a quarter of the ratio summaries are given up */
+#define SUMS_EARLY     16384u       /* after that many rows with half of the ratio summaries are given up */
 
 /* One file being written. */
 struct out_file {
     struct ts_file *file; /* NULL until the first bytes are written */
     char *path;           /* owned */
+    bool created;         /* is in the folder */
     struct ts_buf buf;    /* not yet written */
     uint64_t bytes;       /* length, with what is in buf */
     struct sto_sst_block *blocks;
@@ -46,7 +47,11 @@ struct sto_sst_writer {
 
 static int open_file(struct sto_sst_writer *w, struct out_file *f, struct ts_error *err)
 {
-    return f->file ? 0 : w->fs->open(w->fs, f->path, TS_OPEN_CREATE, &f->file, err);
+    if (f->file)
+        return 0;
+    TS_TRY(w->fs->open(w->fs, f->path, TS_OPEN_CREATE, &f->file, err));
+    f->created = true;
+    return 0;
 }
 
 static int drain(struct sto_sst_writer *w, struct out_file *f, struct ts_error *err)
@@ -120,11 +125,12 @@ static void writer_free(struct sto_sst_writer *w)
 /* Close and remove what was written of a file. */
 static void drop_file(struct sto_sst_writer *w, struct out_file *f)
 {
-    if (!f->file)
-        return;
-    (void)w->fs->close(f->file, NULL);
-    (void)w->fs->unlink(w->fs, f->path, NULL);
+    if (f->file)
+        (void)w->fs->close(f->file, NULL);
+    if (f->created)
+        (void)w->fs->unlink(w->fs, f->path, NULL);
     f->file = NULL;
+    f->created = false;
 }
 
 void sto_sst_writer_abort(struct sto_sst_writer *w)
@@ -168,7 +174,7 @@ int sto_sst_writer_new(const struct ts_fs *fs, const char *dir, uint64_t file_no
 /* Rows so short that nobody would read their summaries? */
 static bool sums_are_vain(const struct sto_sst_writer *w)
 {
-    return w->info.n_rows >= SUMS_EARLY && w->info.n_points * 4 < w->info.n_rows * SUMS_MIN_RATIO;
+    return w->info.n_rows >= SUMS_EARLY && w->info.n_points * 2 < w->info.n_rows * SUMS_MIN_RATIO;
 }
 
 static int put_summary(struct sto_sst_writer *w, const struct sto_key *key, const struct sto_cells *cells,
@@ -324,14 +330,9 @@ static int finish(struct sto_sst_writer *w, struct ts_error *err)
     struct out_file *files[2] = {&w->t, &w->s};
     for (int i = 0; i < 2; i++) {
         struct ts_file *file = files[i]->file;
-        if (!file)
-            continue;
-        int rc = w->fs->close(file, err);
         files[i]->file = NULL;
-        if (rc < 0) {
-            (void)w->fs->unlink(w->fs, files[i]->path, NULL);
-            return rc;
-        }
+        if (file)
+            TS_TRY(w->fs->close(file, err));
     }
     w->info.t_bytes = w->t.bytes;
     w->info.s_bytes = w->sums ? w->s.bytes : 0;

@@ -1,0 +1,694 @@
+/*
+ * test_sst.c - sorted files: rows, pieces, summaries and tombstones come back; damage is found; a failed
+ * writer leaves nothing.
+ *
+ * Everything runs on the file system in memory (tests/faults/faultfs.h); every seed is fixed.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/hash.h"
+#include "storage/codecs/sums.h"
+#include "storage/engine/sst.h"
+#include "tests/faults/faultfs.h"
+
+#define DIR_NAME "d"
+#define FILE_NO  0x1fu
+#define T_PATH   DIR_NAME "/0000001f.t"
+#define S_PATH   DIR_NAME "/0000001f.s"
+
+static uint64_t seed;
+static struct t_faultfs *disk;
+
+static int set_up(void **state)
+{
+    (void)state;
+    seed = 7;
+    disk = t_faultfs_new(1);
+    return t_faultfs_fs(disk)->mkdir(t_faultfs_fs(disk), DIR_NAME, NULL);
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    size_t n_open = t_faultfs_n_open(disk);
+    t_faultfs_free(disk);
+    return n_open == 0 ? 0 : -1;
+}
+
+static uint64_t rnd(void)
+{
+    return t_rand(&seed);
+}
+
+/* Cells of row (series, hour): the same each time; n depends on both. */
+static void make_cells(uint32_t series, int32_t hour, struct sto_cells *c)
+{
+    uint64_t r = series * 1000003ull + (uint32_t)hour;
+    uint32_t n = 1 + (uint32_t)(t_rand(&r) % 60);
+    uint32_t kind = series / 2 % 4; /* 3: mixed */
+    c->n = 0;
+    sto_cells_reserve(c, n);
+    for (uint32_t i = 0; i < n; i++) {
+        uint8_t k = (uint8_t)(kind == 3 ? i % 3 : kind);
+        int64_t m = (int64_t)(t_rand(&r) % 10000);
+        double d = (double)m / 3;
+        if (k == TS_NUM_RAW)
+            memcpy(&m, &d, 8);
+        uint8_t exp = k == TS_NUM_DEC ? 2 : 0;
+        c->meta[i] = i * 59000 + (uint32_t)(t_rand(&r) % 59) * 1000;
+        c->meta[i] |= sto_meta_flags(STO_OP_PUT, k, exp, false);
+        c->m[i] = m;
+    }
+    c->n = n;
+}
+
+static void assert_cells_equal(const struct sto_cells *a, const struct sto_cells *b)
+{
+    assert_int_equal(a->n, b->n);
+    for (uint32_t i = 0; i < a->n; i++) {
+        assert_int_equal(sto_meta_off(a->meta[i]), sto_meta_off(b->meta[i]));
+        assert_int_equal(sto_meta_op(a->meta[i]), sto_meta_op(b->meta[i]));
+        bool is_int = sto_meta_kind(a->meta[i]) == TS_NUM_INT;
+        assert_int_equal(is_int, sto_meta_kind(b->meta[i]) == TS_NUM_INT);
+        double x = ts_num_double(sto_cell_num(a->meta[i], a->m[i])),
+               y = ts_num_double(sto_cell_num(b->meta[i], b->m[i]));
+        if (is_int)
+            assert_true(a->m[i] == b->m[i]);
+        else
+            assert_memory_equal(&x, &y, 8);
+    }
+}
+
+static void assert_num_equal(struct ts_num a, struct ts_num b)
+{
+    double x = ts_num_double(a), y = ts_num_double(b);
+    assert_int_equal(a.kind == TS_NUM_INT, b.kind == TS_NUM_INT);
+    if (a.kind == TS_NUM_INT)
+        assert_true(a.m == b.m);
+    else
+        assert_memory_equal(&x, &y, 8);
+}
+
+static void assert_summary_equal(const struct sto_summary *a, const struct sto_summary *b)
+{
+    assert_int_equal(a->n, b->n);
+    assert_int_equal(a->is_int, b->is_int);
+    assert_int_equal(a->has_sum, b->has_sum);
+    assert_int_equal(a->first_off, b->first_off);
+    assert_int_equal(a->last_off, b->last_off);
+    assert_num_equal(a->first, b->first);
+    assert_num_equal(a->last, b->last);
+    assert_num_equal(a->min, b->min);
+    assert_num_equal(a->max, b->max);
+    assert_true(a->sum == b->sum);
+}
+
+static struct sto_sst_writer *new_writer(void)
+{
+    struct sto_sst_writer *w;
+    struct ts_error err = {0};
+    if (sto_sst_writer_new(t_faultfs_fs(disk), DIR_NAME, FILE_NO, &w, &err) < 0)
+        fail_msg("%s", err.text);
+    return w;
+}
+
+static void must_write(struct sto_sst_writer *w, struct sto_key key, const struct sto_cells *c)
+{
+    struct ts_error err = {0};
+    if (sto_sst_write_row(w, &key, c, &err) < 0)
+        fail_msg("%s", err.text);
+}
+
+static struct sto_sst_info must_finish(struct sto_sst_writer *w)
+{
+    struct sto_sst_info info;
+    struct ts_error err = {0};
+    if (sto_sst_writer_finish(w, 3, 5, &info, &err) < 0)
+        fail_msg("%s", err.text);
+    return info;
+}
+
+static struct sto_sst *must_open(const struct sto_sst_info *info)
+{
+    struct sto_sst *sst;
+    struct ts_error err = {0};
+    if (sto_sst_open(t_faultfs_fs(disk), DIR_NAME, info, &sst, &err) < 0)
+        fail_msg("%s", err.text);
+    return sst;
+}
+
+/* Key of the i-th row of the standard file: two metrics, even series, hours -3, 0, 3 .. */
+#define N_HOURS 10u
+static struct sto_key key_at(uint32_t i, uint32_t n_series)
+{
+    uint32_t s = i / N_HOURS;
+    return (struct sto_key){
+        .metric = 5 + s / n_series, .series = s * 2, .hour = (int32_t)(i % N_HOURS) * 3 - 3};
+}
+
+/* The standard file: 2 * n_series series of ten hours, three tombstones. */
+static struct sto_sst_info write_standard(uint32_t n_series)
+{
+    struct sto_sst_writer *w = new_writer();
+    struct sto_cells c = {0};
+    for (uint32_t i = 0; i < 2 * n_series * N_HOURS; i++) {
+        struct sto_key k = key_at(i, n_series);
+        make_cells(k.series, k.hour, &c);
+        must_write(w, k, &c);
+    }
+    static const struct sto_tomb tombs[] = {{6, 3, 100, 200}, {6, 3, -50, 10}, {5, 9, INT64_MIN, INT64_MAX}};
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(sto_sst_write_tomb(w, &tombs[i], NULL), 0);
+    sto_cells_release(&c);
+    return must_finish(w);
+}
+
+static void test_sst__rows_come_back_in_order(void **state)
+{
+    (void)state;
+    uint32_t n_series = 300, n_rows = 2 * n_series * N_HOURS;
+    struct sto_sst_info info = write_standard(n_series);
+    assert_int_equal(info.n_rows, n_rows);
+    assert_int_equal(info.file_no, FILE_NO);
+    assert_int_equal(info.gen_lo, 3);
+    assert_int_equal(info.gen_hi, 5);
+    assert_true(info.min_ms >= -3 * TS_HOUR_MS && info.min_ms < -2 * TS_HOUR_MS);
+    assert_true(info.max_ms >= 24 * TS_HOUR_MS && info.max_ms < 25 * TS_HOUR_MS);
+    assert_true(info.tomb_min_ms == INT64_MIN && info.tomb_max_ms == INT64_MAX);
+    assert_int_equal(info.n_tombs, 3);
+    struct sto_sst *sst = must_open(&info);
+    struct sto_sst_cur *cur = sto_sst_cur_new(sst, STO_SST_POINTS);
+    struct sto_key first = {0, 0, INT32_MIN};
+    struct sto_cells want = {0};
+    const struct sto_cells *got;
+    struct ts_error err = {0};
+    uint64_t n_points = 0;
+    int rc = sto_sst_cur_seek(cur, &first, &err);
+    for (uint32_t i = 0; i < n_rows; i++) {
+        struct sto_key k = key_at(i, n_series);
+        assert_int_equal(rc, 1);
+        assert_int_equal(sto_key_cmp(sto_sst_cur_key(cur), &k), 0);
+        make_cells(k.series, k.hour, &want);
+        if (i % 3) { /* not all are wanted */
+            assert_int_equal(sto_sst_cur_cells(cur, &got, &err), 0);
+            assert_cells_equal(&want, got);
+        }
+        n_points += want.n;
+        rc = sto_sst_cur_next(cur, &err);
+    }
+    assert_int_equal(rc, 0);
+    assert_int_equal(sto_sst_cur_next(cur, &err), 0);
+    assert_int_equal(n_points, info.n_points);
+    assert_int_equal(roaring_bitmap_get_cardinality(sto_sst_series(sst)), 2 * n_series);
+    assert_true(roaring_bitmap_contains(sto_sst_series(sst), 2));
+    assert_false(roaring_bitmap_contains(sto_sst_series(sst), 3));
+    sto_sst_cur_free(cur);
+    sto_sst_unref(sst);
+    sto_cells_release(&want);
+}
+
+static void test_sst__seek_finds_the_first_row_not_below(void **state)
+{
+    (void)state;
+    uint32_t n_series = 100, n_rows = 2 * n_series * N_HOURS;
+    struct sto_sst_info info = write_standard(n_series);
+    struct sto_sst *sst = must_open(&info);
+    struct sto_sst_cur *cur = sto_sst_cur_new(sst, STO_SST_POINTS);
+    struct sto_cells want = {0};
+    struct ts_error err = {0};
+    for (int round = 0; round < 3000; round++) {
+        uint32_t i = (uint32_t)(rnd() % n_rows);
+        struct sto_key k = key_at(i, n_series), ask = k;
+        switch (rnd() % 4) {
+        case 0:
+            break;
+        case 1:
+            ask.hour -= (int32_t)(rnd() % 3);
+            break;
+        case 2: /* behind the last hour, or an odd series */
+            ask.series -= ask.series ? 1 : 0;
+            ask.hour = INT32_MIN;
+            k = key_at(i / N_HOURS * N_HOURS, n_series);
+            break;
+        case 3:
+            if (i % N_HOURS != N_HOURS - 1)
+                break;
+            ask.hour = INT32_MAX;
+            if (i + 1 == n_rows) {
+                assert_int_equal(sto_sst_cur_seek(cur, &ask, &err), 0);
+                continue;
+            }
+            k = key_at(i + 1, n_series);
+            break;
+        }
+        assert_int_equal(sto_sst_cur_seek(cur, &ask, &err), 1);
+        assert_int_equal(sto_key_cmp(sto_sst_cur_key(cur), &k), 0);
+        if (round % 2) {
+            const struct sto_cells *got;
+            make_cells(k.series, k.hour, &want);
+            assert_int_equal(sto_sst_cur_cells(cur, &got, &err), 0);
+            assert_cells_equal(&want, got);
+        }
+        if (round % 5 == 0 && sto_sst_cur_next(cur, &err) == 1)
+            assert_true(sto_key_cmp(sto_sst_cur_key(cur), &k) > 0);
+    }
+    struct sto_key behind = {7, 0, 0};
+    assert_int_equal(sto_sst_cur_seek(cur, &behind, &err), 0);
+    sto_sst_cur_free(cur);
+    sto_sst_unref(sst);
+    sto_cells_release(&want);
+}
+
+static void test_sst__tombstones_come_back_sorted(void **state)
+{
+    (void)state;
+    struct sto_sst_info info = write_standard(1);
+    struct sto_sst *sst = must_open(&info);
+    size_t n;
+    const struct sto_tomb *t = sto_sst_tombs(sst, &n);
+    assert_int_equal(n, 3);
+    assert_true(t[0].metric == 5 && t[0].from_ms == INT64_MIN && t[0].to_ms == INT64_MAX);
+    assert_true(t[1].metric == 6 && t[1].from_ms == -50 && t[1].to_ms == 10);
+    assert_true(t[2].metric == 6 && t[2].from_ms == 100 && t[2].to_ms == 200);
+    sto_sst_unref(sst);
+    struct sto_tomb wrong = {1, 1, 5, 4};
+    struct sto_sst_writer *w;
+    assert_int_equal(sto_sst_writer_new(t_faultfs_fs(disk), DIR_NAME, FILE_NO + 1, &w, NULL), 0);
+    assert_int_equal(sto_sst_write_tomb(w, &wrong, NULL), TS_EINVAL);
+    sto_sst_writer_abort(w);
+}
+
+static void test_sst__a_file_may_hold_tombstones_alone(void **state)
+{
+    (void)state;
+    struct sto_sst_writer *w = new_writer();
+    struct sto_tomb t = {1, 2, -3, 4};
+    assert_int_equal(sto_sst_write_tomb(w, &t, NULL), 0);
+    struct sto_sst_info info = must_finish(w);
+    assert_true(info.min_ms == INT64_MAX && info.max_ms == INT64_MIN);
+    assert_int_equal(info.s_bytes, 0);
+    struct sto_sst *sst = must_open(&info);
+    struct sto_sst_cur *cur = sto_sst_cur_new(sst, STO_SST_POINTS);
+    struct sto_key k = {0};
+    assert_int_equal(sto_sst_cur_seek(cur, &k, NULL), 0);
+    assert_int_equal(sto_sst_cur_next(cur, NULL), 0);
+    assert_true(roaring_bitmap_is_empty(sto_sst_series(sst)));
+    sto_sst_cur_free(cur);
+    sto_sst_unref(sst);
+}
+
+static void test_sst__summaries_are_those_of_the_rows(void **state)
+{
+    (void)state;
+    uint32_t n_series = 150, n_rows = 2 * n_series * N_HOURS;
+    struct sto_sst_info info = write_standard(n_series);
+    assert_true(info.s_bytes > 0);
+    struct sto_sst *sst = must_open(&info);
+    struct sto_sst_cur *cur = sto_sst_cur_new(sst, STO_SST_SUMMARIES);
+    struct sto_cells c = {0};
+    struct ts_error err = {0};
+    struct sto_key first = {0};
+    int rc = sto_sst_cur_seek(cur, &first, &err);
+    for (uint32_t i = 0; i < n_rows; i++, rc = sto_sst_cur_next(cur, &err)) {
+        struct sto_key k = key_at(i, n_series);
+        struct sto_summary want;
+        assert_int_equal(rc, 1);
+        assert_int_equal(sto_key_cmp(sto_sst_cur_key(cur), &k), 0);
+        make_cells(k.series, k.hour, &c);
+        const struct sto_summary *got = sto_sst_cur_summary(cur);
+        if (sto_summary_make(&c, &want)) {
+            assert_non_null(got);
+            assert_summary_equal(got, &want);
+        } else {
+            assert_null(got);
+        }
+    }
+    assert_int_equal(rc, 0);
+    struct sto_key k = key_at(1234, n_series);
+    assert_int_equal(sto_sst_cur_seek(cur, &k, &err), 1);
+    assert_int_equal(sto_key_cmp(sto_sst_cur_key(cur), &k), 0);
+    sto_sst_cur_free(cur);
+    sto_sst_unref(sst);
+    sto_cells_release(&c);
+}
+
+/* A row of n cells of one kind with extreme values. */
+static void make_extreme(int kind, struct sto_cells *c)
+{
+    static const int64_t m[] = {0, 1, -1, INT64_MIN, INT64_MAX, 1ll << 53, -(1ll << 53), 12345};
+    static const double d[] = {0.0, -0.0, 5e-324, 1e308, -1e308, 1e-20, 0x1p60, -0x1p62};
+    c->n = 0;
+    sto_cells_reserve(c, 20);
+    for (uint32_t i = 0; i < 20; i++) {
+        int64_t v = m[rnd() % 8];
+        if (kind == TS_NUM_DEC)
+            v = v > 1ll << 53 || v < -(1ll << 53) ? 7 : v;
+        if (kind == TS_NUM_RAW)
+            memcpy(&v, &d[rnd() % 8], 8);
+        uint8_t exp = (uint8_t)(kind == TS_NUM_DEC ? rnd() % 23 : 0);
+        c->meta[i] = i * 100 + (uint32_t)(rnd() % 100);
+        c->meta[i] |= sto_meta_flags(rnd() % 2 ? STO_OP_ADD : STO_OP_PUT, (uint8_t)kind, exp, true);
+        c->m[i] = v;
+    }
+    c->n = 20;
+}
+
+static void test_sst__summaries_of_extreme_values_come_back(void **state)
+{
+    (void)state;
+    struct sto_sums_enc *e = sto_sums_enc_new();
+    struct sto_sums_dec *d = sto_sums_dec_new();
+    static struct sto_summary want[STO_SUMS_ROWS];
+    struct sto_cells c = {0};
+    struct ts_error err = {0};
+    for (uint32_t i = 0; i < STO_SUMS_ROWS; i++) {
+        struct sto_key k = {i / 300, i, INT32_MAX - (int32_t)i * 3};
+        make_extreme((int)(i % 3), &c);
+        assert_true(sto_summary_make(&c, &want[i]));
+        sto_sums_enc_row(e, &k, i % 17 ? &want[i] : NULL, (uint8_t)(i % 3 == TS_NUM_DEC ? rnd() % 23 : 0));
+    }
+    struct ts_slice block = sto_sums_enc_finish(e);
+    assert_int_equal(sto_sums_dec_open(d, block, &err), 0);
+    assert_int_equal(sto_sums_dec_n_rows(d), STO_SUMS_ROWS);
+    for (uint32_t i = 0; i < STO_SUMS_ROWS; i++) {
+        struct sto_summary got;
+        assert_int_equal(sto_sums_dec_get(d, i, &got), i % 17 != 0);
+        if (i % 17)
+            assert_summary_equal(&got, &want[i]);
+        assert_int_equal(sto_sums_dec_key(d, i)->hour, INT32_MAX - (int32_t)i * 3);
+    }
+    sto_sums_enc_free(e);
+    sto_sums_dec_free(d);
+    sto_cells_release(&c);
+}
+
+static void test_sst__short_rows_get_no_summaries(void **state)
+{
+    (void)state;
+    struct sto_sst_writer *w = new_writer();
+    struct sto_cells c = {0};
+    sto_cells_reserve(&c, 5);
+    for (uint32_t s = 0; s < 20000; s++) {
+        for (c.n = 0; c.n < 5; c.n++) {
+            c.meta[c.n] = c.n * 60000;
+            c.m[c.n] = (int64_t)(rnd() % 1000);
+        }
+        must_write(w, (struct sto_key){1, s, 7}, &c);
+    }
+    uint64_t bytes = sto_sst_writer_bytes(w);
+    struct sto_sst_info info = must_finish(w);
+    assert_int_equal(info.s_bytes, 0);
+    assert_true(bytes > 0 && bytes <= info.t_bytes + 20000);
+    assert_true(info.t_bytes < 20000 * 5 * 14 / 10);
+    assert_null(t_faultfs_get(disk, S_PATH, &(size_t){0}));
+    sto_cells_release(&c);
+    struct sto_sst *sst = must_open(&info);
+    sto_sst_doom(sst);
+    sto_sst_unref(sst);
+    assert_int_equal(t_faultfs_count(disk), 0);
+}
+
+static void test_sst__a_row_longer_than_a_block_is_one_row(void **state)
+{
+    (void)state;
+    struct sto_sst_writer *w = new_writer();
+    struct sto_cells c = {0};
+    uint32_t n = (uint32_t)TS_HOUR_MS; /* a point each millisecond */
+    make_cells(1, 5, &c);
+    must_write(w, (struct sto_key){1, 1, 5}, &c);
+    sto_cells_reserve(&c, n);
+    for (uint32_t i = 0; i < n; i++) {
+        c.meta[i] = i | sto_meta_flags(STO_OP_PUT, TS_NUM_INT, 0, true);
+        c.m[i] = (int64_t)i * i % 1000;
+    }
+    c.n = n;
+    must_write(w, (struct sto_key){1, 1, 6}, &c);
+    must_write(w, (struct sto_key){1, 1, 7}, &c);
+    make_cells(1, 8, &c);
+    must_write(w, (struct sto_key){1, 1, 8}, &c);
+    struct sto_sst_info info = must_finish(w);
+    assert_int_equal(info.n_rows, 4);
+    struct sto_sst *sst = must_open(&info);
+    struct sto_sst_cur *cur = sto_sst_cur_new(sst, STO_SST_POINTS);
+    const struct sto_cells *got;
+    struct sto_key k = {1, 1, 6};
+    assert_int_equal(sto_sst_cur_seek(cur, &k, NULL), 1);
+    assert_int_equal(sto_sst_cur_cells(cur, &got, NULL), 0);
+    assert_int_equal(got->n, n);
+    assert_true(got->uniform);
+    for (uint32_t i = 0; i < n; i++)
+        if (sto_meta_off(got->meta[i]) != i || got->m[i] != (int64_t)i * i % 1000)
+            fail_msg("cell %u", i);
+    assert_int_equal(sto_sst_cur_next(cur, NULL), 1); /* the next one unread, skipped */
+    assert_int_equal(sto_sst_cur_key(cur)->hour, 7);
+    assert_int_equal(sto_sst_cur_next(cur, NULL), 1);
+    assert_int_equal(sto_sst_cur_key(cur)->hour, 8);
+    assert_int_equal(sto_sst_cur_next(cur, NULL), 0);
+    k.hour = 7; /* and back, onto a row that begins inside a block of the row before */
+    assert_int_equal(sto_sst_cur_seek(cur, &k, NULL), 1);
+    assert_int_equal(sto_sst_cur_cells(cur, &got, NULL), 0);
+    assert_int_equal(got->n, n);
+    assert_int_equal(sto_sst_cur_seek(cur, &k, NULL), 1); /* stays, and the cells stay good */
+    assert_int_equal(sto_meta_off(got->meta[n - 1]), n - 1);
+    sto_sst_cur_free(cur);
+    sto_sst_unref(sst);
+    sto_cells_release(&c);
+}
+
+/* Read all there is; 0 or the first error. Counts rows whose cells are wrong. */
+static int read_all(const struct sto_sst_info *info, uint32_t n_series, uint32_t *out_wrong,
+                    struct ts_error *err)
+{
+    struct sto_sst *sst;
+    struct sto_cells want = {0};
+    TS_TRY(sto_sst_open(t_faultfs_fs(disk), DIR_NAME, info, &sst, err));
+    int rc = 0;
+    *out_wrong = 0;
+    for (int what = 0; rc == 0 && what < (info->s_bytes ? 2 : 1); what++) {
+        struct sto_sst_cur *cur = sto_sst_cur_new(sst, what ? STO_SST_SUMMARIES : STO_SST_POINTS);
+        struct sto_key first = {0};
+        uint32_t i = 0;
+        for (rc = sto_sst_cur_seek(cur, &first, err); rc == 1; rc = sto_sst_cur_next(cur, err), i++) {
+            struct sto_key k = key_at(i, n_series);
+            const struct sto_cells *got;
+            make_cells(k.series, k.hour, &want);
+            *out_wrong += sto_key_cmp(&k, sto_sst_cur_key(cur)) != 0;
+            if (what == 0) {
+                int rc2 = sto_sst_cur_cells(cur, &got, err);
+                if (rc2 < 0) {
+                    rc = rc2;
+                    break;
+                }
+                *out_wrong += got->n != want.n || got->m[0] != want.m[0];
+            }
+        }
+        sto_sst_cur_free(cur);
+    }
+    sto_sst_unref(sst);
+    sto_cells_release(&want);
+    return rc;
+}
+
+static void test_sst__each_damaged_byte_is_found_and_named(void **state)
+{
+    (void)state;
+    struct sto_sst_info info = write_standard(4);
+    static const char *const path[2] = {T_PATH, S_PATH};
+    const uint64_t bytes[2] = {info.t_bytes, info.s_bytes};
+    uint32_t wrong;
+    assert_true(info.s_bytes > 0);
+    assert_int_equal(read_all(&info, 4, &wrong, NULL), 0);
+    assert_int_equal(wrong, 0);
+    for (int f = 0; f < 2; f++)
+        for (uint64_t off = 0; off < bytes[f]; off++) {
+            struct ts_error err = {0};
+            assert_true(t_faultfs_flip(disk, path[f], off, (uint8_t)(1 << off % 8)));
+            int rc = read_all(&info, 4, &wrong, &err);
+            if (rc != TS_ECORRUPT || !strstr(err.text, path[f]))
+                fail_msg("%s, byte %u: %d %s", path[f], (unsigned)off, rc, err.text);
+            assert_true(t_faultfs_flip(disk, path[f], off, (uint8_t)(1 << off % 8)));
+        }
+    assert_int_equal(read_all(&info, 4, &wrong, NULL), 0);
+}
+
+static void test_sst__cut_and_missing_files_are_found(void **state)
+{
+    (void)state;
+    struct sto_sst_info info = write_standard(4);
+    size_t n;
+    uint32_t wrong;
+    uint8_t *bytes = t_faultfs_get(disk, T_PATH, &n);
+    for (size_t cut = 0; cut < n; cut += cut < n - 200 ? 13 : 1) {
+        struct ts_error err = {0};
+        t_faultfs_put(disk, T_PATH, bytes, cut);
+        assert_int_equal(read_all(&info, 4, &wrong, &err), TS_ECORRUPT);
+        assert_non_null(strstr(err.text, T_PATH));
+        struct sto_sst_info shorter = info; /* the manifest agreeing does not help */
+        shorter.t_bytes = cut;
+        assert_int_equal(read_all(&shorter, 4, &wrong, &err), TS_ECORRUPT);
+    }
+    t_faultfs_put(disk, T_PATH, bytes, n);
+    struct sto_sst_info other = info;
+    other.gen_hi++;
+    assert_int_equal(read_all(&other, 4, &wrong, NULL), TS_ECORRUPT);
+    assert_true(t_faultfs_remove(disk, S_PATH));
+    assert_int_equal(read_all(&info, 4, &wrong, NULL), TS_ENOTFOUND);
+    ts_free(bytes);
+}
+
+static void test_sst__read_errors_are_passed_on(void **state)
+{
+    (void)state;
+    struct sto_sst_info info = write_standard(40);
+    uint32_t wrong;
+    for (uint64_t at = 1;; at++) {
+        t_faultfs_plan(disk, (struct t_fault_plan){
+                                 .ops = T_OP_PREAD | T_OP_OPEN | T_OP_SIZE, .at = at, .fault = T_FAULT_EIO});
+        int rc = read_all(&info, 40, &wrong, NULL);
+        if (!t_faultfs_fired(disk)) {
+            assert_int_equal(rc, 0);
+            assert_true(at > 10);
+            break;
+        }
+        assert_int_equal(rc, TS_EIO);
+        t_faultfs_plan(disk, (struct t_fault_plan){.at = 0});
+    }
+    t_faultfs_plan(disk, (struct t_fault_plan){.ops = T_OP_PREAD, .at = 5, .fault = T_FAULT_SHORT});
+    assert_int_equal(read_all(&info, 40, &wrong, NULL), TS_ECORRUPT);
+    t_faultfs_plan(disk, (struct t_fault_plan){.at = 0});
+}
+
+static void test_sst__a_failed_writer_leaves_nothing(void **state)
+{
+    (void)state;
+    struct sto_cells c = {0};
+    for (uint64_t at = 1;; at++) {
+        t_faultfs_plan(disk, (struct t_fault_plan){.ops = T_OP_OPEN | T_OP_APPEND | T_OP_SYNC | T_OP_CLOSE,
+                                                   .at = at,
+                                                   .fault = T_FAULT_ENOSPC});
+        struct sto_sst_writer *w;
+        struct sto_sst_info info;
+        int rc = sto_sst_writer_new(t_faultfs_fs(disk), DIR_NAME, FILE_NO, &w, NULL);
+        for (uint32_t i = 0; rc == 0 && i < 12000; i++) {
+            struct sto_key k = key_at(i, 5000);
+            make_cells(k.series, k.hour, &c);
+            rc = sto_sst_write_row(w, &k, &c, NULL);
+            if (rc < 0)
+                sto_sst_writer_abort(w);
+        }
+        if (rc == 0)
+            rc = sto_sst_writer_finish(w, 1, 1, &info, NULL);
+        bool fired = t_faultfs_fired(disk);
+        t_faultfs_plan(disk, (struct t_fault_plan){.at = 0});
+        if (!fired) {
+            assert_int_equal(rc, 0);
+            assert_int_equal(t_faultfs_count(disk), 2);
+            break;
+        }
+        assert_true(rc == TS_ENOSPC || rc == TS_EIO);
+        assert_int_equal(t_faultfs_count(disk), 0);
+        assert_int_equal(t_faultfs_n_open(disk), 0);
+    }
+    sto_cells_release(&c);
+}
+
+static void test_sst__an_aborted_writer_leaves_nothing(void **state)
+{
+    (void)state;
+    struct sto_sst_writer *w = new_writer();
+    sto_sst_writer_abort(w);
+    sto_sst_writer_abort(NULL);
+    assert_int_equal(t_faultfs_count(disk), 0);
+    struct ts_error err = {0};
+    assert_true(sto_sst_writer_new(t_faultfs_fs(disk), "nowhere", 1, &w, &err) < 0);
+    assert_null(w);
+}
+
+static void test_sst__doomed_files_go_with_the_last_reference(void **state)
+{
+    (void)state;
+    struct sto_sst_info info = write_standard(4);
+    struct sto_sst *sst = must_open(&info);
+    struct sto_sst_cur *cur = sto_sst_cur_new(sst, STO_SST_POINTS);
+    sto_sst_doom(sst);
+    assert_ptr_equal(sto_sst_ref(sst), sst);
+    sto_sst_unref(sst);
+    sto_sst_unref(sst);
+    sto_sst_unref(NULL);
+    struct sto_key first = {0};
+    assert_int_equal(sto_sst_cur_seek(cur, &first, NULL), 1); /* the cursor's reference holds it */
+    assert_int_equal(t_faultfs_count(disk), 2);
+    sto_sst_cur_free(cur);
+    assert_int_equal(t_faultfs_count(disk), 0);
+}
+
+/* Hostile summary blocks with a checksum that fits; the sanitizers watch. */
+static void test_sst__hostile_summaries_do_no_harm(void **state)
+{
+    (void)state;
+    struct sto_sums_enc *e = sto_sums_enc_new();
+    struct sto_sums_dec *d = sto_sums_dec_new();
+    struct sto_cells c = {0};
+    for (uint32_t i = 0; i < 200; i++) {
+        struct sto_summary s;
+        make_extreme((int)(i % 3), &c);
+        assert_true(sto_summary_make(&c, &s));
+        sto_sums_enc_row(e, &(struct sto_key){i / 50, i, (int32_t)i}, i % 17 ? &s : NULL, 3);
+    }
+    struct ts_slice good = sto_sums_enc_finish(e);
+    char *copy = ts_xmalloc(good.n);
+    uint32_t opened = 0, refused = 0;
+    for (int round = 0; round < 20000; round++) {
+        memcpy(copy, good.p, good.n);
+        for (uint64_t k = 1 + rnd() % 3; k > 0; k--) {
+            size_t at = rnd() % 2 ? 5 + rnd() % 100 : 5 + rnd() % (good.n - 5);
+            copy[at] = (char)rnd();
+        }
+        uint32_t crc = ts_crc32c(0, copy + 4, good.n - 4);
+        memcpy(copy, &crc, 4);
+        int rc = sto_sums_dec_open(d, (struct ts_slice){copy, good.n}, NULL);
+        opened += rc == 0;
+        refused += rc < 0;
+        struct sto_summary s;
+        for (uint32_t i = 0; i < sto_sums_dec_n_rows(d); i++)
+            if (sto_sums_dec_get(d, i, &s))
+                assert_true(s.first_off <= s.last_off && s.last_off < TS_HOUR_MS);
+    }
+    assert_true(opened > 100 && refused > 100);
+    ts_free(copy);
+    sto_sums_enc_free(e);
+    sto_sums_dec_free(d);
+    sto_cells_release(&c);
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(test_sst__rows_come_back_in_order),
+        CASE(test_sst__seek_finds_the_first_row_not_below),
+        CASE(test_sst__tombstones_come_back_sorted),
+        CASE(test_sst__a_file_may_hold_tombstones_alone),
+        CASE(test_sst__summaries_are_those_of_the_rows),
+        CASE(test_sst__summaries_of_extreme_values_come_back),
+        CASE(test_sst__short_rows_get_no_summaries),
+        CASE(test_sst__a_row_longer_than_a_block_is_one_row),
+        CASE(test_sst__each_damaged_byte_is_found_and_named),
+        CASE(test_sst__cut_and_missing_files_are_found),
+        CASE(test_sst__read_errors_are_passed_on),
+        CASE(test_sst__a_failed_writer_leaves_nothing),
+        CASE(test_sst__an_aborted_writer_leaves_nothing),
+        CASE(test_sst__doomed_files_go_with_the_last_reference),
+        CASE(test_sst__hostile_summaries_do_no_harm),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -59,8 +59,8 @@ void tsd_ingest_release(struct tsd_ingest *in);
 void tsd_ingest_begin(struct tsd_ingest *in);
 /** End of a loop turn: hand open batches to the store and let the port work. */
 void tsd_ingest_turn(struct tsd_ingest *in);
-/** sto_port_barrier for everything taken so far. The batches it sends are no longer ours to fill: a barrier that goes past this
- *  function loses points. */
+/** sto_port_barrier for everything taken so far. The batches it sends are no longer ours to fill: a barrier
+ * that goes past this function loses points. */
 void tsd_ingest_barrier(struct tsd_ingest *in, enum sto_level level, sto_done_fn done, void *arg);
 
 /** Series of a metric and tags; makes it if the rules allow. Names are checked; tags as sent, no key twice.

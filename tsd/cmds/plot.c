@@ -128,9 +128,6 @@ static void script_time_axis(const struct tsd_plot *p, int64_t bar_s, struct ts_
                   format, (long long)step_s);
     ts_buf_printf(out, "set xrange ['%lld':'%lld']\n", (long long)(lo + shift_s - margin_s),
                   (long long)(hi + shift_s + margin_s));
-    if (bar_s)
-        ts_buf_printf(out, "set boxwidth %lld absolute\n",
-                      (long long)(p->axis == TSD_PLOT_DAYS ? bar_s * 7 / 10 : bar_s * 94 / 100));
 }
 
 static void script_head(const struct tsd_plot *p, size_t height, struct ts_buf *out)
@@ -228,42 +225,42 @@ static size_t plot_times(const struct tsd_plot *p, int64_t **out_x)
     return n;
 }
 
-/* Bars, one on top of the other: the tallest sums are drawn first, so each shows its own part. */
+/* Bars, one on top of the other: each series from the sum of those before it to the sum with it. */
 static void script_bars(const struct tsd_plot *p, struct ts_buf *out)
 {
-    int64_t *x;
+    int64_t *x, bar_s = p->axis == TSD_PLOT_DAYS ? 86400 : 3600;
+    int64_t half_s = p->axis == TSD_PLOT_DAYS ? bar_s * 35 / 100 : bar_s * 47 / 100;
     size_t n = plot_times(p, &x);
     double *sum = ts_xcalloc(n + 1, sizeof(*sum));
-    int64_t *shifted = ts_xcalloc(n + 1, sizeof(*shifted));
-    for (size_t k = 0; k < n; k++)
-        shifted[k] = x[k] + plot_bar_shift(p);
-    script_time_axis(p, p->axis == TSD_PLOT_DAYS ? 86400 : 3600, out);
+    script_time_axis(p, bar_s, out);
     ts_buf_str(out, "set yrange [0:*]\n");
     for (size_t i = 0; i < p->n; i++) {
         const struct tsd_plot_series *s = &p->series[i];
+        ts_buf_printf(out, "$d%zu << EOD\n", i);
         for (size_t k = 0, at = 0; k < s->n; k++) {
             while (x[at] < s->x_s[k])
                 at++;
-            if (!isnan(s->y[k]))
-                sum[at] += s->y[k];
+            if (isnan(s->y[k]))
+                continue;
+            ts_buf_printf(out, "%lld ", (long long)(s->x_s[k] + plot_bar_shift(p)));
+            script_number(sum[at], out);
+            ts_buf_char(out, ' ');
+            sum[at] += s->y[k];
+            script_number(sum[at], out);
+            ts_buf_char(out, '\n');
         }
-        script_data("d", i, shifted, sum, n, out);
+        ts_buf_str(out, "EOD\n");
     }
     ts_buf_str(out, "plot ");
-    for (size_t i = p->n; i-- > 0;) {
-        ts_buf_printf(out, "%s$d%zu using 1:2 with boxes ", i + 1 < p->n ? ", " : "", i);
-        script_colour(p, i, out);
-        ts_buf_str(out, " notitle");
-    }
-    for (size_t i = 0; p->n > 1 && i < p->n; i++) { /* the legend in the order of size */
-        ts_buf_str(out, ", NaN with boxes ");
+    for (size_t i = 0; i < p->n; i++) {
+        ts_buf_printf(out, "%s$d%zu using 1:2:($1-%lld):($1+%lld):2:3 with boxxyerror ", i ? ", " : "", i,
+                      (long long)half_s, (long long)half_s);
         script_colour(p, i, out);
         ts_buf_str(out, " title ");
         script_quote(p->series[i].name, out);
     }
     ts_buf_char(out, '\n');
     ts_free(x);
-    ts_free(shifted);
     ts_free(sum);
 }
 

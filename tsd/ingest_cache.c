@@ -143,6 +143,7 @@ static bool icache_place(struct tsd_icache *c, uint32_t tag, uint32_t ref)
     return false;
 }
 
+/* A bucket's entries fall into two, by the next bit: nothing is lost. */
 static void icache_grow(struct tsd_icache *c)
 {
     struct tsd_icache_bucket *old = c->buckets;
@@ -194,9 +195,12 @@ uintptr_t tsd_icache_add(struct tsd_icache *c, uint64_t hash, struct ts_slice me
     } else if (ref & TSD_ICACHE_SPELLING) {
         return 0; /* numbers above 2^31 are found by the catalog alone */
     }
-    while (c->n_used > c->n_buckets * (TSD_ICACHE_WAYS / 2) && c->n_buckets < c->max_buckets)
+    bool placed = icache_place(c, tag, ref);
+    while (!placed && c->n_buckets < c->max_buckets && c->n_used > c->n_buckets) {
         icache_grow(c);
-    if (icache_place(c, tag, ref)) {
+        placed = icache_place(c, tag, ref);
+    }
+    if (placed) {
         c->n_used++;
         return result;
     }

@@ -1,0 +1,113 @@
+/*
+ * t_ingest.h - a store in a folder of its own, an ingest on its only port, and the line protocol without
+ * sockets.
+ */
+#ifndef TESTS_T_INGEST_H
+#define TESTS_T_INGEST_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tsd/line/line.h"
+#include "tsd/out/lines.h"
+
+#define T_LINE_MAX 256
+
+struct t_ingest {
+    char dir[64];
+    struct sto_store *store;
+    struct tsd_rules rules;
+    struct tsd_ingest in;
+    struct tsd_line line;
+    struct ts_buf out, text, exported;
+};
+
+static inline void t_open(struct t_ingest *t, bool compat)
+{
+    struct ts_error err = {0};
+    memset(t, 0, sizeof(*t));
+    snprintf(t->dir, sizeof(t->dir), "/tmp/tsd-test-XXXXXX");
+    assert_non_null(mkdtemp(t->dir));
+    struct sto_opts opts = {
+        .dir = t->dir, .create = true, .n_ports = 1, .no_background = true, .wal_sync = STO_SYNC_NONE};
+    if (sto_open(&opts, &t->store, &err) < 0)
+        fail_msg("%s", err.text);
+    tsd_rules_init(&t->rules, compat, true, 0, NULL);
+    tsd_ingest_init(&t->in, &t->rules, t->store, sto_port(t->store, 0), 1 << 20);
+    ts_buf_init(&t->out, 1 << 20);
+    ts_buf_init(&t->text, 0);
+    ts_buf_init(&t->exported, 0);
+    t->line = (struct tsd_line){
+        .in = &t->in, .out = &t->out, .reply_max_bytes = 1 << 16, .line_max_bytes = T_LINE_MAX};
+}
+
+static inline void t_close(struct t_ingest *t)
+{
+    struct ts_error err = {0};
+    char cmd[128];
+    tsd_ingest_turn(&t->in);
+    tsd_ingest_release(&t->in);
+    if (sto_close(t->store, &err) < 0)
+        fail_msg("%s", err.text);
+    ts_buf_release(&t->out);
+    ts_buf_release(&t->text);
+    ts_buf_release(&t->exported);
+    snprintf(cmd, sizeof(cmd), "rm -rf %s", t->dir);
+    assert_int_equal(system(cmd), 0);
+}
+
+/* Bytes through the line protocol, from a block that ends right after the readable padding. Returns bytes
+ * used. */
+static inline size_t t_bytes(struct t_ingest *t, const char *p, size_t n, bool eof)
+{
+    const char *rest;
+    char *copy = malloc(n + TSD_PUT_PAD);
+    assert_non_null(copy);
+    memcpy(copy, p, n);
+    memset(copy + n, 0x55, TSD_PUT_PAD);
+    tsd_ingest_begin(&t->in);
+    (void)tsd_line_input(&t->line, copy, copy + n, eof, &rest);
+    size_t used = (size_t)(rest - copy);
+    free(copy);
+    return used;
+}
+
+/* Whole text; returns the replies. */
+static inline const char *t_send(struct t_ingest *t, const char *text)
+{
+    ts_buf_clear(&t->out);
+    assert_int_equal(t_bytes(t, text, strlen(text), true), strlen(text));
+    tsd_ingest_turn(&t->in);
+    ts_buf_char(&t->out, 0);
+    return t->out.p;
+}
+
+static inline int t_export_sink(void *arg, struct ts_slice text, struct ts_error *err)
+{
+    (void)err;
+    return ts_buf_slice(arg, text);
+}
+
+/* All points as lines. */
+static inline const char *t_points(struct t_ingest *t)
+{
+    struct tsd_lines_spec spec = {.from_ms = STO_MIN_TS_MS, .to_ms = STO_MAX_TS_MS};
+    struct ts_error err = {0};
+    tsd_ingest_turn(&t->in);
+    ts_buf_clear(&t->exported);
+    if (tsd_lines_export(t->store, &spec, t_export_sink, &t->exported, NULL, &err) < 0)
+        fail_msg("%s", err.text);
+    ts_buf_char(&t->exported, 0);
+    return t->exported.p;
+}
+
+#endif

@@ -119,25 +119,33 @@ static bool flags_valid(uint32_t flags)
            (sto_meta_kind(flags) != TS_NUM_DEC || sto_meta_exp(flags) <= TS_NUM_MAX_EXP);
 }
 
-/* Put the value of a column into a row; false if it is out of range. */
-static bool set_column(struct dec_row *r, const struct dec_row *before, enum sto_col c, int64_t v)
+/* A row's part of the key from its difference; false if it leaves its range. */
+static bool set_key(struct dec_row *r, const struct sto_key *before, enum sto_col c, int64_t v)
 {
-    struct sto_seq *s = c >= STO_COL_VCODEC ? &r->v : &r->t;
     int64_t x;
-    if (c <= STO_COL_HOUR && (v < -(1ll << 33) || v > 1ll << 33))
+    if (v < -(1ll << 33) || v > 1ll << 33)
         return false; /* so that nothing below overflows */
     switch (c) {
     case STO_COL_METRIC:
-        x = (int64_t)before->pub.key.metric + v;
+        x = before->metric + v;
         r->pub.key.metric = (uint32_t)x;
         return v >= 0 && x <= UINT32_MAX;
     case STO_COL_SERIES:
-        x = r->pub.key.metric == before->pub.key.metric ? before->pub.key.series : 0;
-        r->pub.key.series = (uint32_t)(x + v);
-        return v >= 0 && v <= UINT32_MAX - x;
-    case STO_COL_HOUR:
-        r->pub.key.hour = (int32_t)(before->pub.key.hour + v);
-        return r->pub.key.hour == before->pub.key.hour + v;
+        x = v + (r->pub.key.metric == before->metric ? before->series : 0);
+        r->pub.key.series = (uint32_t)x;
+        return v >= 0 && x <= UINT32_MAX;
+    default:
+        x = before->hour + v;
+        r->pub.key.hour = (int32_t)x;
+        return x == (int32_t)x;
+    }
+}
+
+/* Put the value of another column into a row; false if it is out of range. */
+static bool set_column(struct dec_row *r, enum sto_col c, int64_t v)
+{
+    struct sto_seq *s = c >= STO_COL_VCODEC ? &r->v : &r->t;
+    switch (c) {
     case STO_COL_N:
         r->pub.n = (uint32_t)v;
         return v >= 1 && v <= STO_BLOCK_MAX_POINTS;
@@ -176,10 +184,21 @@ static bool set_column(struct dec_row *r, const struct dec_row *before, enum sto
     case STO_COL_PATCHES:
         r->n_patches = (uint32_t)v;
         return v >= 0 && v <= STO_BLOCK_MAX_POINTS;
-    case STO_COLS:
-        break;
+    default:
+        return false;
     }
-    return false;
+}
+
+/* Columns that are the same in all rows, as most are, go to one row that is copied. */
+static int copy_constant(struct sto_dec *d, const struct head *h)
+{
+    struct dec_row row = {.pub.key = h->key};
+    for (int c = STO_COL_HOUR + 1; c < STO_COLS; c++)
+        if (h->cols[c].codec == STO_CODEC_CONST && !set_column(&row, (enum sto_col)c, h->cols[c].first))
+            return TS_ECORRUPT;
+    for (uint32_t i = 0; i < h->n_rows; i++)
+        d->rows[i] = row;
+    return 0;
 }
 
 static int read_table(struct sto_dec *d, const struct head *h)
@@ -188,13 +207,21 @@ static int read_table(struct sto_dec *d, const struct head *h)
         !grow(&d->col, &d->col_cap, h->n_rows * sizeof *d->col))
         return TS_ENOMEM;
     struct sto_unpack_pos pos = {0};
-    struct dec_row zero = {.pub.key = h->key};
+    TS_TRY(copy_constant(d, h));
     for (int c = 0; c < STO_COLS; c++) {
+        if (c > STO_COL_HOUR && h->cols[c].codec == STO_CODEC_CONST)
+            continue;
         TS_TRY(sto_unpack__get(&d->table, &pos, &h->cols[c], (uint32_t)h->n_rows, d->col));
-        const struct dec_row *before = &zero;
-        for (uint32_t i = 0; i < h->n_rows; before = &d->rows[i++])
-            if (!set_column(&d->rows[i], before, (enum sto_col)c, d->col[i]))
-                return TS_ECORRUPT;
+        struct dec_row *r = d->rows;
+        bool ok = true;
+        if (c <= STO_COL_HOUR) /* the first row's key stands in the header */
+            for (uint32_t i = 1; i < h->n_rows && ok; i++)
+                ok = set_key(&r[i], &r[i - 1].pub.key, (enum sto_col)c, d->col[i]);
+        else
+            for (uint32_t i = 0; i < h->n_rows && ok; i++)
+                ok = set_column(&r[i], (enum sto_col)c, d->col[i]);
+        if (!ok)
+            return TS_ECORRUPT;
     }
     return sto_unpack__ends_at(&d->table, &pos) ? 0 : TS_ECORRUPT;
 }

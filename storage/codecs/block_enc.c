@@ -279,6 +279,8 @@ struct ts_slice sto_enc_finish(struct sto_enc *e)
     for (int c = 0; c < STO_COLS; c++) {
         for (uint32_t i = 0; i < e->n_rows; i++)
             e->col[i] = column(e, i, (enum sto_col)c);
+        if (c <= STO_COL_HOUR && e->n_rows > 1)
+            e->col[0] = e->col[1]; /* means nothing there: the key of the first row stands in the header */
         put_column(e, &e->table);
     }
     for (uint32_t i = 0; i < e->n_rows; i++)

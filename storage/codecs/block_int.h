@@ -18,7 +18,8 @@
 /* Points of a block: it is closed at STO_BLOCK_POINTS, the last row may have STO_BLOCK_MAX_POINTS. */
 #define STO_BLOCK_CAP_POINTS (STO_BLOCK_POINTS + STO_BLOCK_MAX_POINTS)
 
-/* Columns of the row table, one value a row each. */
+/* Columns of the row table, one value a row each. The first three of the first row mean nothing: its key
+ * stands in the header. */
 enum sto_col {
     STO_COL_METRIC, /* minus that of the row before */
     STO_COL_SERIES, /* minus that of the row before if the metric is the same, else itself */

@@ -14,7 +14,8 @@
 
 #define SUMS_VERSION 1u
 
-/* Columns, one value a row each. */
+/* Columns, one value a row each. The first three of the first row mean nothing: its key stands in the header.
+ */
 enum col {
     COL_METRIC, /* minus that of the row before */
     COL_SERIES, /* minus that of the row before if the metric is the same, else itself */
@@ -192,6 +193,9 @@ struct ts_slice sto_sums_enc_finish(struct sto_sums_enc *e)
     sto_pack__clear(&e->pack);
     for (int c = 0; c < COLS; c++) {
         struct sto_seq s;
+        if (c <= COL_HOUR && e->n > 1)
+            e->col[c][0] =
+                e->col[c][1]; /* means nothing there: the key of the first row stands in the header */
         /* fifteen columns of different shapes share the symbols: full widths cost less than one mixed
          * distribution */
         uint32_t n_res = sto_plan__one(&e->plan, e->col[c], e->n, false, &s);
@@ -235,7 +239,8 @@ static bool place_keys(struct sto_sums_dec *d, uint32_t n, struct sto_key first)
 {
     const int64_t far = 1ll << 33;
     struct sto_key at = first;
-    for (uint32_t i = 0; i < n; i++) {
+    d->key[0] = first;
+    for (uint32_t i = 1; i < n; i++) {
         int64_t metric = d->col[COL_METRIC][i], series = d->col[COL_SERIES][i], hour = d->col[COL_HOUR][i];
         if (metric < 0 || metric > far || series < 0 || series > far || hour < -far || hour > far)
             return false;
@@ -245,7 +250,7 @@ static bool place_keys(struct sto_sums_dec *d, uint32_t n, struct sto_key first)
         if (metric > UINT32_MAX || series > UINT32_MAX || hour != (int32_t)hour)
             return false;
         d->key[i] = (struct sto_key){(uint32_t)metric, (uint32_t)series, (int32_t)hour};
-        if (i && sto_key_cmp(&at, &d->key[i]) >= 0)
+        if (sto_key_cmp(&at, &d->key[i]) >= 0)
             return false;
         at = d->key[i];
     }

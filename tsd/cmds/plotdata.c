@@ -285,7 +285,8 @@ static void plot_cut_name(struct tsd_plot_series *s)
 void tsd_plot_trim(struct tsd_plot *p)
 {
     size_t max = p->axis == TSD_PLOT_NAMES ? TSD_PLOT_MAX_BARS : TSD_PLOT_MAX_SERIES;
-    qsort(p->series, p->n, sizeof(*p->series), plot_heavier);
+    if (p->n)
+        qsort(p->series, p->n, sizeof(*p->series), plot_heavier);
     if (p->n > max + 1) {
         bool sum = p->additive;
         struct tsd_plot_series rest = {0};

@@ -1,0 +1,363 @@
+/*
+ * test_http.c - requests over a socket pair: routing, limits, keep-alive, bodies, errors, cut requests.
+ */
+#include "t_daemon.h"
+
+#include "tsd/http/gzip.h"
+
+#define MAX ((size_t)1 << 20)
+
+static struct t_daemon t;
+static char answer[1 << 20];
+
+static int set_up(void **state)
+{
+    static const char *const keys[] = {"http_max_header_bytes", "2k", "http_max_body_bytes", "4k", NULL};
+    (void)state;
+    t_daemon_open(&t, keys);
+    return 0;
+}
+
+static int set_up_cors(void **state)
+{
+    static const char *const keys[] = {"http_cors_domains", "http://a.org,http://B.org", NULL};
+    (void)state;
+    t_daemon_open(&t, keys);
+    return 0;
+}
+
+static int set_up_compat(void **state)
+{
+    static const char *const keys[] = {"compat", "opentsdb", NULL};
+    (void)state;
+    t_daemon_open(&t, keys);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    t_daemon_close(&t);
+    return 0;
+}
+
+static const char *ask(const char *request)
+{
+    t_talk(&t, request, strlen(request), answer, sizeof(answer));
+    return answer;
+}
+
+static const char *post(const char *path, const char *body)
+{
+    static char request[65536];
+    snprintf(request, sizeof(request), "POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %zu\r\n\r\n%s", path,
+             strlen(body), body);
+    return ask(request);
+}
+
+static void expect(const char *got, const char *status, const char *part)
+{
+    if (memcmp(got, "HTTP/1.1 ", 9) || memcmp(got + 9, status, strlen(status)) || !strstr(got, part))
+        fail_msg("want %s with %s, got:\n%s", status, part, got);
+}
+
+static void test_http__routes_and_methods(void **state)
+{
+    (void)state;
+    expect(ask("GET /api/version HTTP/1.1\r\n\r\n"), "200 OK", "{\"version\":");
+    expect(ask("GET /api/v1/version/ HTTP/1.1\r\n\r\n"), "200", "{\"version\":");
+    expect(ask("GET /API/Version?x=1&y HTTP/1.1\r\n\r\n"), "200", "{\"version\":");
+    expect(ask("GET http://h:1/api/version HTTP/1.1\r\n\r\n"), "200", "{\"version\":");
+    expect(ask("GET /api/v2/version HTTP/1.1\r\n\r\n"), "501",
+           "Requested API version is greater than the max implemented");
+    expect(ask("GET /nope HTTP/1.1\r\n\r\n"), "404",
+           "{\"error\":{\"code\":404,\"message\":\"Endpoint not found\"}}");
+    expect(ask("GET /api HTTP/1.1\r\n\r\n"), "404", "Endpoint not found");
+    expect(ask("DELETE /api/put HTTP/1.1\r\n\r\n"), "405",
+           "{\"error\":{\"code\":405,\"message\":\"Method not allowed\",\"details\":\"The HTTP method "
+           "[DELETE] is not permitted "
+           "for this endpoint\"}}");
+    expect(ask("OPTIONS /api/version HTTP/1.1\r\nOrigin: http://a.org\r\n\r\n"), "405", "Method not allowed");
+    expect(ask("GET /api/version?jsonp=cb.x HTTP/1.1\r\n\r\n"), "200", "\r\n\r\ncb.x({\"version\":");
+    expect(ask("GET /version HTTP/1.1\r\n\r\n"), "200", "\r\n\r\ntsd ");
+    expect(ask("GET /api/dropcaches HTTP/1.1\r\n\r\n"), "200",
+           "{\"status\":\"200\",\"message\":\"Caches dropped\"}");
+    expect(ask("GET /api/aggregators HTTP/1.1\r\n\r\n"), "200", "\"squareSum\"");
+    expect(ask("GET /api/config HTTP/1.1\r\n\r\n"), "200", "\"tsd.network.port\":\"4242\"");
+}
+
+static void test_http__head_has_no_body(void **state)
+{
+    (void)state;
+    const char *got = ask("HEAD /api/version HTTP/1.1\r\n\r\n");
+    expect(got, "200", "Content-Length: ");
+    assert_string_equal(strstr(got, "\r\n\r\n"), "\r\n\r\n");
+    got = ask("HEAD /api/suggest?type=metrics HTTP/1.1\r\n\r\n");
+    expect(got, "200", "Content-Length: 2\r\n");
+    assert_string_equal(strstr(got, "\r\n\r\n"), "\r\n\r\n");
+}
+
+static unsigned count(const char *text, const char *part)
+{
+    unsigned n = 0;
+    for (; (text = strstr(text, part)); text++)
+        n++;
+    return n;
+}
+
+static void test_http__pipelined_requests_are_answered_in_order(void **state)
+{
+    (void)state;
+    const char *got = ask("GET /api/version HTTP/1.1\r\n\r\nGET /api/suggest?type=metrics "
+                          "HTTP/1.1\r\n\r\nGET /nope HTTP/1.1\r\n\r\n"
+                          "GET /api/suggest?type=no HTTP/1.1\r\n\r\nGET /api/version HTTP/1.1\r\n\r\n");
+    assert_int_equal(count(got, "HTTP/1.1 200 OK"), 3);
+    const char *a = strstr(got, "{\"version\""), *b = strstr(got, "[]"),
+               *c = strstr(got, "Endpoint not found"), *d = strstr(got, "Invalid 'type' parameter:no");
+    assert_true(a && b && c && d && a < b && b < c && c < d && strstr(d, "{\"version\""));
+    got = ask("GET /api/version HTTP/1.1\r\nConnection: close\r\n\r\nGET /api/version HTTP/1.1\r\n\r\n");
+    assert_int_equal(count(got, "HTTP/1.1"), 1);
+    expect(got, "200", "Connection: close\r\n");
+    got = ask("GET /api/version HTTP/1.0\r\n\r\nGET /api/version HTTP/1.0\r\n\r\n");
+    assert_int_equal(count(got, "HTTP/1.1"), 1);
+    got = ask("GET /api/version HTTP/1.0\r\nConnection: keep-alive\r\n\r\nGET /api/version HTTP/1.0\r\n\r\n");
+    assert_int_equal(count(got, "HTTP/1.1"), 2);
+}
+
+static void test_http__limits_are_answered(void **state)
+{
+    (void)state;
+    static char big[16384];
+    int n = snprintf(big, sizeof(big), "GET /");
+    memset(big + n, 'a', 3000);
+    snprintf(big + n + 3000, 64, " HTTP/1.1\r\n\r\n");
+    expect(ask(big), "414", "http_max_header_bytes");
+    n = snprintf(big, sizeof(big), "GET / HTTP/1.1\r\nX: ");
+    memset(big + n, 'a', 3000);
+    snprintf(big + n + 3000, 64, "\r\n\r\n");
+    expect(ask(big), "431", "http_max_header_bytes");
+    memset(big, 'a', 8000);
+    n = snprintf(big, sizeof(big), "GET / HTTP/1.1\r\nX: ");
+    memset(big + n, 'a', 12000);
+    big[n + 12000] = 0;
+    expect(ask(big), "431", "\"error\"");
+    n = snprintf(big, sizeof(big), "GET / HTTP/1.1\r\n");
+    for (int i = 0; i < 200; i++)
+        n += snprintf(big + n, sizeof(big) - (size_t)n, "a:b\r\n");
+    snprintf(big + n, sizeof(big) - (size_t)n, "\r\n");
+    expect(ask(big), "431", "Too many headers");
+    expect(ask("POST /api/put HTTP/1.1\r\nContent-Length: 5000\r\n\r\n"), "413", "http_max_body_bytes");
+    n = snprintf(big, sizeof(big), "POST /api/put HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1388\r\n");
+    memset(big + n, ' ', 5000);
+    snprintf(big + n + 5000, 64, "\r\n0\r\n\r\n");
+    expect(ask(big), "413", "http_max_body_bytes");
+    n = snprintf(big, sizeof(big), "GET /api/version?a");
+    for (int i = 0; i < 200; i++)
+        n += snprintf(big + n, sizeof(big) - (size_t)n, "&&&&&&");
+    snprintf(big + n, sizeof(big) - (size_t)n, " HTTP/1.1\r\n\r\n");
+    expect(ask(big), "400", "more than 1024 parameters");
+}
+
+static void test_http__nonsense_is_refused(void **state)
+{
+    (void)state;
+    expect(ask("GET\r\n\r\n"), "400", "Bad request: ");
+    expect(ask("FOO / HTTP/1.1\r\n\r\n"), "400", "Bad request: ");
+    expect(ask("GET / HTTP/x\r\n\r\n"), "400", "Bad request: ");
+    expect(ask("POST /api/put HTTP/1.1\r\nContent-Length: x\r\n\r\n"), "400", "Bad request: ");
+    expect(ask("POST /api/put HTTP/1.1\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"),
+           "400", "Bad request: ");
+    expect(ask("POST /api/put HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"), "400", "Bad request: ");
+    assert_int_equal(strlen(ask("GET /api/version HTTP/1.1\r\nHost: x\r\n")), 0);
+    assert_int_equal(strlen(ask("POST /api/put HTTP/1.1\r\nContent-Length: 10\r\n\r\n{}")), 0);
+}
+
+static void test_http__upgrade_offers_are_ignored(void **state)
+{
+    (void)state;
+    expect(ask("GET /api/version HTTP/1.1\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: "
+               "h2c\r\nHTTP2-Settings: x\r\n\r\n"),
+           "200", "{\"version\"");
+}
+
+#define GOOD "{\"metric\":\"m\",\"timestamp\":1500000000,\"value\":1,\"tags\":{\"a\":\"b\"}}"
+
+static void test_http__bodies_come_in_all_ways(void **state)
+{
+    (void)state;
+    expect(post("/api/put", GOOD), "204 No Content", "");
+    assert_null(strstr(answer, "Content-Length"));
+    expect(post("/api/put/", "[" GOOD "," GOOD "]"), "204", "");
+    char chunked[512];
+    snprintf(chunked, sizeof(chunked),
+             "POST /api/put?summary HTTP/1.1\r\nTransfer-Encoding: chunked\r\nExpect: "
+             "100-continue\r\n\r\n1\r\n[\r\n%zx\r\n%s\r\n1\r\n]\r\n"
+             "0\r\n\r\n",
+             strlen(GOOD), GOOD);
+    ask(chunked);
+    assert_memory_equal(answer, "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK", 40);
+    assert_non_null(strstr(answer, "{\"success\":1,\"failed\":0}"));
+    /* byte by byte */
+    char request[512];
+    int fd = t_connect(&t);
+    int n = snprintf(request, sizeof(request),
+                     "POST /api/put?details HTTP/1.1\r\nContent-Length: %zu\r\n\r\n%s", strlen(GOOD), GOOD);
+    for (int i = 0; i < n; i++)
+        assert_int_equal(send(fd, request + i, 1, 0), 1);
+    shutdown(fd, SHUT_WR);
+    t_read_all(fd, answer, sizeof(answer));
+    close(fd);
+    expect(answer, "200", "{\"success\":1,\"failed\":0,\"errors\":[]}");
+}
+
+static void test_http__gzip_both_ways(void **state)
+{
+    (void)state;
+    char packed[4096], request[8192];
+    struct ts_slice in = TS_SLICE_LIT("[" GOOD "]");
+    struct tsd_gzip *z = tsd_gzip_new();
+    bool ended;
+    size_t n = tsd_gzip_run(z, &in, packed, sizeof(packed), true, &ended);
+    tsd_gzip_free(z);
+    assert_true(ended);
+    size_t k = (size_t)snprintf(
+        request, sizeof(request),
+        "POST /api/put?details=true HTTP/1.1\r\nContent-Encoding: gzip\r\nContent-Length: %zu\r\n\r\n", n);
+    memcpy(request + k, packed, n);
+    t_talk(&t, request, k + n, answer, MAX);
+    expect(answer, "200", "{\"success\":1,\"failed\":0,\"errors\":[]}");
+    request[k + n / 2] ^= 0x55;
+    t_talk(&t, request, k + n, answer, MAX);
+    expect(answer, "400", "Content-Encoding");
+    expect(ask("GET /api/version HTTP/1.1\r\nContent-Encoding: gzip\r\n\r\n"), "200", "{\"version\"");
+    expect(ask("POST /api/put HTTP/1.1\r\nContent-Encoding: br\r\nContent-Length: 1\r\n\r\nx"), "415",
+           "Unsupported");
+    expect(ask("GET /api/stats HTTP/1.1\r\nAccept-Encoding: deflate, gzip;q=1.0\r\n\r\n"), "200",
+           "Content-Encoding: gzip\r\n");
+    expect(ask("GET /api/stats HTTP/1.1\r\nAccept-Encoding: gzip;q=0\r\n\r\n"), "200",
+           "\r\n\r\n[{\"metric\":\"tsd.");
+}
+
+static void test_http__put_judges_each_point(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *body, *status, *part;
+    } rows[] = {
+        {"", "400", "Missing request content"},
+        {"x", "400", "The JSON must start as an object or an array"},
+        {"[{]", "400", "Unable to parse the given JSON"},
+        {"{\"metric\":\"\",\"timestamp\":1500000000,\"value\":1,\"tags\":{\"a\":\"b\"}}", "400",
+         "Metric name was empty"},
+        {"{\"timestamp\":1500000000,\"value\":1,\"tags\":{\"a\":\"b\"}}", "400", "Metric name was empty"},
+        {"{\"metric\":\"m\",\"value\":1,\"tags\":{\"a\":\"b\"}}", "400", "Invalid timestamp"},
+        {"{\"metric\":\"m\",\"timestamp\":-5,\"value\":1,\"tags\":{\"a\":\"b\"}}", "400",
+         "Invalid timestamp"},
+        {"{\"metric\":\"m\",\"timestamp\":1500000000,\"tags\":{\"a\":\"b\"}}", "400", "Empty value"},
+        {"{\"metric\":\"m\",\"timestamp\":1500000000,\"value\":\"\",\"tags\":{\"a\":\"b\"}}", "400",
+         "Empty value"},
+        {"{\"metric\":\"m\",\"timestamp\":1500000000,\"value\":1}", "400", "Missing tags"},
+        {"{\"metric\":\"m\",\"timestamp\":1500000000,\"value\":1,\"tags\":{}}", "400", "Missing tags"},
+        {"{\"metric\":\"m\",\"timestamp\":1500000000,\"value\":\"x\",\"tags\":{\"a\":\"b\"}}", "400",
+         "Unable to parse value to a number"},
+        {"{\"metric\":\"m\",\"timestamp\":1500000000,\"value\":NaN,\"tags\":{\"a\":\"b\"}}", "400",
+         "Unable to parse value to a number"},
+        {"{\"metric\":\"m!\",\"timestamp\":1500000000,\"value\":1,\"tags\":{\"a\":\"b\"}}", "400",
+         "Invalid metric name (\\\"m!\\\"): illegal character: !"},
+        {"{\"metric\":\"m\",\"timestamp\":99999999999999,\"value\":1,\"tags\":{\"a\":\"b\"}}", "400",
+         "bad timestamp=99999999999999 when trying to add value=1"},
+        {"[null]", "400", "Unexpected null datapoint encountered in set.\",\"datapoint\":null}"},
+        {"{\"metric\":\"m\",\"timestamp\":1500000000,\"value\":\"1.5\",\"tags\":{\"a\":7}}", "200",
+         "\"success\":1,\"failed\":0"},
+        {"{\"metric\":\"\\u006d\",\"timestamp\":\"1500000000\",\"value\":1e3,\"tags\":{\"a\":\"b\"},\"x\":{"
+         "\"y\":[1]}}",
+         "200", "\"success\":1,\"failed\":0"},
+        {"[" GOOD ",{\"metric\":\"\"}," GOOD "]", "400",
+         "{\"success\":2,\"failed\":1,\"errors\":[{\"error\":\"Metric name was "
+         "empty\",\"datapoint\":{\"metric\":\"\",\"timestamp\":0,"
+         "\"value\":null,\"tags\":{}}}]}"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        expect(post("/api/put?details", rows[i].body), rows[i].status, rows[i].part);
+    expect(post("/api/put", "[" GOOD ",{\"metric\":\"\"}]"), "400",
+           "{\"error\":{\"code\":400,\"message\":\"One or more data points had errors\",\"details\":\"Please "
+           "see the TSD logs or append "
+           "\\\"details\\\" to the put request\"}}");
+    expect(post("/api/put?summary", "[" GOOD ",{}]"), "400", "\r\n\r\n{\"success\":1,\"failed\":1}");
+    expect(post("/api/put", "[\n\n]"), "204", "");
+    expect(post("/api/put?sync&sync_timeout=60000&summary", GOOD), "200",
+           "{\"success\":1,\"failed\":0,\"timeouts\":0}");
+    expect(post("/api/put?sync&sync_timeout=x", GOOD), "400", "sync_timeout");
+}
+
+static void test_http__compat_refuses_what_opentsdb_refuses(void **state)
+{
+    (void)state;
+    expect(post("/api/put", "[]"), "400", "No datapoints found in content");
+    expect(post("/api/put?details", GOOD), "400", "\"error\":\"Unknown metric\"");
+    expect(ask("PUT m 1500000000 1 a=b\n\n"), "400", "Bad request");
+}
+
+static void test_http__put_in_capitals_is_a_line(void **state)
+{
+    (void)state;
+    assert_memory_equal(ask("PUT m 1500000000\n"), "put: illegal argument: not enough", 33);
+    assert_memory_equal(ask("PUT hits 1500000000\n"), "put: illegal argument: not enough", 33);
+    expect(ask("PUT /api/put HTTP/1.1\r\n\r\n"), "405", "[PUT]");
+    assert_memory_equal(ask("get / HTTP/1.1\n"), "unknown command: get.", 21);
+}
+
+static void test_http__cors(void **state)
+{
+    (void)state;
+    const char *got = ask("OPTIONS /api/query HTTP/1.1\r\nOrigin: HTTP://b.org\r\n\r\n");
+    expect(got, "200", "Access-Control-Allow-Origin: HTTP://b.org\r\n");
+    expect(got, "200", "Access-Control-Allow-Methods: GET, POST, PUT, DELETE\r\n");
+    expect(got, "200", "Access-Control-Allow-Headers: Authorization, Content-Type");
+    expect(ask("GET /api/version HTTP/1.1\r\nOrigin: http://a.org\r\n\r\n"), "200",
+           "Access-Control-Allow-Origin: http://a.org\r\n");
+    got = ask("GET /api/version HTTP/1.1\r\nOrigin: http://evil.org\r\n\r\n");
+    expect(got, "200",
+           "{\"error\":{\"code\":200,\"message\":\"CORS domain not allowed\",\"details\":\"The domain "
+           "[http://evil.org] is not "
+           "permitted access\"}}");
+    assert_null(strstr(got, "Access-Control"));
+    expect(ask("GET /api/version HTTP/1.1\r\n\r\n"), "200", "{\"version\"");
+}
+
+/* A client that goes while its query runs: nothing hangs, nothing leaks (tear_down waits for the connection).
+ */
+static void test_http__a_client_may_go_at_any_time(void **state)
+{
+    (void)state;
+    static const char request[] =
+        "GET /api/query?start=1&m=sum:m HTTP/1.1\r\n\r\nPOST /api/put HTTP/1.1\r\nContent-Length: 4\r\n\r\n";
+    for (size_t n = 1; n < sizeof(request); n++) {
+        int fd = t_connect(&t);
+        assert_int_equal(send(fd, request, n, 0), (ssize_t)n);
+        close(fd);
+    }
+    expect(ask("GET /api/version HTTP/1.1\r\n\r\n"), "200", "{\"version\"");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_http__routes_and_methods, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_http__head_has_no_body, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_http__pipelined_requests_are_answered_in_order, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_http__limits_are_answered, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_http__nonsense_is_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_http__upgrade_offers_are_ignored, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_http__bodies_come_in_all_ways, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_http__gzip_both_ways, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_http__put_judges_each_point, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_http__compat_refuses_what_opentsdb_refuses, set_up_compat,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_http__put_in_capitals_is_a_line, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_http__cors, set_up_cors, tear_down),
+        cmocka_unit_test_setup_teardown(test_http__a_client_may_go_at_any_time, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -36,10 +36,12 @@ class Conn(threading.Thread):
         super().__init__()
         self.number, self.sent, self.confirmed = number, 0, 0
         self.start_at = 0
+        self.ranges = []        # lines [a, b) that sync confirmed, by round
 
     def prepare(self, daemon):
         super().__init__()
         self.daemon_, self.start_at = daemon, self.sent
+        self.ranges.append((self.sent, self.sent))
 
     def run(self):
         try:
@@ -63,7 +65,8 @@ class Conn(threading.Thread):
                     if not answer.startswith(b"ok "):
                         print("DIFFERENT: answer to sync: %r" % answer)
                         os._exit(1)
-                    self.confirmed = self.start_at + int(answer[3:])
+                    self.confirmed += self.start_at + int(answer[3:]) - self.ranges[-1][1]
+                    self.ranges[-1] = (self.start_at, self.start_at + int(answer[3:]))
         except OSError:
             return
 
@@ -146,10 +149,9 @@ def check(daemon, conns, http, asker):
                     say("invented point %d of connection %d series %d" % (k, c.number, s))
                 elif v != value(c.number, k):
                     say("point %d of connection %d is %r, sent %d" % (k, c.number, v, value(c.number, k)))
-            must = [k for k in sent if k < c.confirmed]
-            lost = [k for k in must if BASE + k not in got]
+            lost = [k for a, b in c.ranges for k in range(a + (s - a) % SERIES, b, SERIES) if BASE + k not in got]
             if lost:
-                say("%d confirmed points of connection %d series %d are lost, first %d of %d" % (len(lost), c.number, s, lost[0], c.confirmed))
+                say("%d confirmed points of connection %d series %d are lost, first %d; confirmed were %r" % (len(lost), c.number, s, lost[0], c.ranges))
             this_round = [k for k in sent if k >= c.start_at]
             there = [BASE + k in got for k in this_round]
             if False in there and True in there[there.index(False):]:

@@ -25,7 +25,6 @@ void tsd_ep_version(struct tsd_req *req);
 void tsd_ep_stats(struct tsd_req *req);
 /* ep_admin.c */
 void tsd_ep_dropcaches(struct tsd_req *req);
-void tsd_ep_export(struct tsd_req *req);
 void tsd_ep_flush(struct tsd_req *req);
 
 #endif

@@ -1,14 +1,12 @@
 /*
- * ep_admin.c - what an administrator asks for: caches dropped, everything flushed, all points as lines.
+ * ep_admin.c - what an administrator asks for: caches dropped, everything flushed.
  *
  * Threads    the endpoints in the worker, what blocks in a job
- * Source     protocols-and-queries 2.12; flush and export are our own
+ * Source     protocols-and-queries 2.12; flush is our own
  */
 #include "tsd/http/ep.h"
 
-#include "base/time.h"
 #include "tsd/http/job.h"
-#include "tsd/out/lines.h"
 
 void tsd_ep_dropcaches(struct tsd_req *req)
 {
@@ -58,52 +56,4 @@ void tsd_ep_flush(struct tsd_req *req)
 {
     if (!admin_refused(req))
         tsd_job_start(req, tsd_type_json, flush_run);
-}
-
-/* --- export --- */
-
-static int export_write(void *arg, struct ts_slice text, struct ts_error *err)
-{
-    return tsd_sink_write(tsd_job_sink(arg), text, err);
-}
-
-static int export_time(const struct tsd_req *req, const char *name, int64_t *out_ms, struct ts_error *err)
-{
-    struct ts_slice text;
-    int64_t ms;
-    if (!tsd_req_param(req, name, &text))
-        return 0;
-    if (text.n > 2 && !memcmp(text.p + text.n - 2, "ms", 2) &&
-        ts_num_parse_int((struct ts_slice){text.p, text.n - 2}, &ms, NULL) == 0) {
-        *out_ms = ms; /* also before 1970 */
-        return 0;
-    }
-    return ts_time_parse(text, NULL, ts_clock_ms(), false, out_ms, NULL, err);
-}
-
-static int export_run(struct tsd_job *job, struct ts_error *err)
-{
-    const struct tsd_req *req = tsd_job_req(job);
-    struct tsd_lines_spec spec = {.from_ms = STO_MIN_TS_MS, .to_ms = STO_MAX_TS_MS};
-    struct sto_tag_text *tags = ts_arena_alloc(tsd_job_arena(job), (req->n_params + 1) * sizeof(*tags));
-    TS_TRY(export_time(req, "from", &spec.from_ms, err));
-    TS_TRY(export_time(req, "to", &spec.to_ms, err));
-    (void)tsd_req_param(req, "metric", &spec.metric);
-    for (size_t i = 0; i < req->n_params; i++) {
-        struct ts_slice tag = req->params[i].value;
-        if (!ts_slice_is(req->params[i].name, "tag"))
-            continue;
-        const char *eq = memchr(tag.p, '=', tag.n);
-        if (!eq)
-            return ts_error_set(err, TS_EINVAL, "invalid tag: %.*s", (int)(tag.n < 64 ? tag.n : 64), tag.p);
-        tags[spec.n_tags++] =
-            (struct sto_tag_text){{tag.p, (size_t)(eq - tag.p)}, {eq + 1, tag.n - (size_t)(eq - tag.p) - 1}};
-    }
-    spec.tags = tags;
-    return tsd_lines_export(req->d->store, &spec, export_write, job, NULL, err);
-}
-
-void tsd_ep_export(struct tsd_req *req)
-{
-    tsd_job_start(req, tsd_type_text, export_run);
 }

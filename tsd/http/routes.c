@@ -16,7 +16,6 @@ const struct tsd_endpoint tsd_endpoints[] = {
     {"api/dropcaches", TSD_GET | TSD_POST | TSD_DELETE, tsd_ep_dropcaches,
      "Forget what can be learnt again."},
     {"api/export", TSD_GET, tsd_ep_export, "Points as lines of tsd import (metric, tag, from, to)."},
-    {"api/export", TSD_GET, tsd_ep_export, "All points as lines that import takes back."},
     {"api/put", TSD_POST, tsd_ep_put, "Store points."},
     {"api/query", TSD_GET | TSD_POST, tsd_ep_query, "Points or totals of series."},
     {"api/query/last", TSD_GET | TSD_POST, tsd_ep_query_last, "Last point of each series."},

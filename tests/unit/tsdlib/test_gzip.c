@@ -1,0 +1,125 @@
+/*
+ * test_gzip.c - bodies there and back; bombs, cuts and lies.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <zlib.h>
+
+#include "base/mem.h"
+#include "tsd/http/gzip.h"
+
+#define BYTES ((size_t)300000)
+
+static char *plain, *packed;
+static struct ts_buf out;
+
+static int set_up(void **state)
+{
+    (void)state;
+    plain = ts_xmalloc(BYTES);
+    packed = ts_xmalloc(BYTES);
+    for (size_t i = 0; i < BYTES; i++)
+        plain[i] = (char)(i * i >> 3);
+    ts_buf_init(&out, BYTES);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    ts_free(plain);
+    ts_free(packed);
+    ts_buf_release(&out);
+    return 0;
+}
+
+/* Compress with small pieces in and out. */
+static size_t pack(size_t n, size_t piece)
+{
+    struct tsd_gzip *z = tsd_gzip_new();
+    size_t at = 0;
+    bool ended = false;
+    for (size_t i = 0; i < n || !ended; i += piece) {
+        struct ts_slice in = {plain + (i < n ? i : n), i < n ? (n - i < piece ? n - i : piece) : 0};
+        bool last = i + piece >= n;
+        do {
+            size_t room = 777 < BYTES - at ? 777 : BYTES - at;
+            at += tsd_gzip_run(z, &in, packed + at, room, last, &ended);
+        } while (in.n || (last && !ended));
+    }
+    tsd_gzip_free(z);
+    return at;
+}
+
+static void test_gzip__there_and_back(void **state)
+{
+    (void)state;
+    static const size_t sizes[] = {0, 1, 100, 65536, BYTES};
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        size_t n = pack(sizes[i], 1000);
+        assert_int_equal(tsd_gunzip((struct ts_slice){packed, n}, &out, NULL), 0);
+        assert_int_equal(out.n, sizes[i]);
+        assert_true(sizes[i] == 0 || !memcmp(out.p, plain, out.n));
+    }
+}
+
+static void test_gzip__a_bomb_stops_at_the_limit(void **state)
+{
+    (void)state;
+    struct ts_error err = {0};
+    memset(plain, 0, BYTES);
+    size_t n = pack(BYTES, BYTES);
+    struct ts_buf small;
+    ts_buf_init(&small, 1000);
+    assert_int_equal(tsd_gunzip((struct ts_slice){packed, n}, &small, &err), TS_ELIMIT);
+    assert_non_null(strstr(err.text, "1000 bytes (http_max_body_bytes)"));
+    assert_true(small.n <= 1000);
+    ts_buf_release(&small);
+}
+
+static void test_gzip__cut_and_broken_bodies_are_refused(void **state)
+{
+    (void)state;
+    size_t n = pack(5000, 5000);
+    for (size_t k = 1; k < n; k += 7)
+        assert_int_equal(tsd_gunzip((struct ts_slice){packed, k}, &out, NULL), TS_EPARSE);
+    packed[n - 5] ^= 1; /* checksum */
+    assert_int_equal(tsd_gunzip((struct ts_slice){packed, n}, &out, NULL), TS_EPARSE);
+    assert_int_equal(tsd_gunzip(TS_SLICE_LIT("[{\"metric\":\"m\"}]"), &out, NULL), TS_EPARSE);
+}
+
+static void test_gzip__deflate_in_both_meanings(void **state)
+{
+    (void)state;
+    static const int windows[] = {15, -15};
+    for (int i = 0; i < 2; i++) {
+        z_stream z = {.next_in = NULL};
+        assert_int_equal(deflateInit2(&z, 6, Z_DEFLATED, windows[i], 8, Z_DEFAULT_STRATEGY), Z_OK);
+        z.next_in = (Bytef *)plain;
+        z.avail_in = 5000;
+        z.next_out = (Bytef *)packed;
+        z.avail_out = (uInt)BYTES;
+        assert_int_equal(deflate(&z, Z_FINISH), Z_STREAM_END);
+        size_t n = BYTES - z.avail_out;
+        deflateEnd(&z);
+        assert_int_equal(tsd_gunzip((struct ts_slice){packed, n}, &out, NULL), 0);
+        assert_int_equal(out.n, 5000);
+        assert_memory_equal(out.p, plain, 5000);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_gzip__there_and_back, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_gzip__a_bomb_stops_at_the_limit, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_gzip__cut_and_broken_bodies_are_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_gzip__deflate_in_both_meanings, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

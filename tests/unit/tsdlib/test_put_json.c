@@ -1,0 +1,184 @@
+/*
+ * test_put_json.c - data points out of JSON: the pull parser and the tree see the same, nonsense is refused.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "tsd/http/put_json.h"
+
+static struct ts_arena arena;
+static struct tsd_put_body body;
+
+static int tear_down(void **state)
+{
+    (void)state;
+    tsd_put_body_release(&body);
+    ts_arena_release(&arena);
+    return 0;
+}
+
+/* What was read, as text. */
+static void show(char *out, size_t max)
+{
+    size_t n = (size_t)snprintf(out, max, "%s", body.is_array ? "[" : "");
+    for (size_t i = 0; i < body.n_points; i++) {
+        const struct tsd_put_point *p = &body.points[i];
+        if (p->null_point) {
+            n += (size_t)snprintf(out + n, max - n, "null;");
+            continue;
+        }
+        n += (size_t)snprintf(out + n, max - n, "%.*s %.*s%s %.*s", p->metric.p ? (int)p->metric.n : 1,
+                              p->metric.p ? p->metric.p : "-", p->time.p ? (int)p->time.n : 1,
+                              p->time.p ? p->time.p : "-", p->time_quoted ? "\"" : "",
+                              p->value.p ? (int)p->value.n : 1, p->value.p ? p->value.p : "-");
+        for (uint32_t k = 0; k < p->n_tags; k++)
+            n += (size_t)snprintf(out + n, max - n, " %.*s=%.*s", (int)p->tags[k].k.n, p->tags[k].k.p,
+                                  (int)p->tags[k].v.n, p->tags[k].v.p);
+        n += (size_t)snprintf(out + n, max - n, ";");
+    }
+}
+
+static void check(const char *json, bool tree, const char *want)
+{
+    char got[1024];
+    struct ts_error err = {0}, details = {0};
+    tear_down(NULL);
+    if (tsd_put_body_read(ts_slice_str(json), &arena, &body, &err, &details) < 0)
+        fail_msg("%s: %s (%s)", json, err.text, details.text);
+    if ((body.tree != NULL) != tree)
+        fail_msg("%s: read by the %s", json, body.tree ? "tree" : "pull parser");
+    show(got, sizeof(got));
+    assert_string_equal(got, want);
+}
+
+static void test_put_json__usual_shapes_are_read_in_place(void **state)
+{
+    (void)state;
+    check("{\"metric\":\"m\",\"timestamp\":1,\"value\":2,\"tags\":{\"a\":\"b\"}}", false, "m 1 2 a=b;");
+    check(" [ { \"tags\" : { \"a\" : \"b\" , \"c\" : 5 } , \"value\" : -1.5e+3 ,\n\t\"timestamp\" : \"7\" , "
+          "\"metric\" : \"m\" } ] \r\n",
+          false, "[m 7\" -1.5e+3 a=b c=5;");
+    check("[]", false, "[");
+    check("[\n\n]", false, "[");
+    check("[{},{\"value\":\"\"}]", false, "[- - -;- - ;");
+    check("{\"metric\":\"m\",\"metric\":\"n\",\"tags\":{\"a\":\"b\",\"a\":\"c\"}}", false, "n - - a=c;");
+    check("{\"other\":\"x\",\"value\":NaN,\"timestamp\":-Infinity}", false, "- -Infinity NaN;");
+    check("{\"value\":99999999999999999999999,\"metric\":\"k\xc3\xb6ln\"}", false,
+          "k\xc3\xb6ln - 99999999999999999999999;");
+    check("{\"value\":0,\"timestamp\":0.5}", false, "- 0.5 0;");
+}
+
+static void test_put_json__unusual_shapes_go_to_the_tree(void **state)
+{
+    (void)state;
+    check("{\"metric\":\"a\\u0062\",\"value\":2,\"timestamp\":1,\"tags\":{\"x\\ty\":\"z\"}}", true,
+          "ab 1 2 x\ty=z;");
+    check("[null,{\"metric\":null,\"value\":1.5,\"tags\":null},5]", true, "[null;- - 1.5;null;");
+    check("{\"metric\":\"m\",\"more\":{\"x\":[1,2]},\"value\":true,\"tags\":{\"a\":true,\"b\":1.5}}", true,
+          "m - true a=true b=1.5;");
+    check("{\"metric\":\"m\",\"timestamp\":[1],\"value\":{}}", true, "m - -;");
+}
+
+static void test_put_json__nonsense_is_refused(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {"{",
+                                      "[",
+                                      "[{]",
+                                      "[{}",
+                                      "[{},]",
+                                      "[,]",
+                                      "{\"a\"}",
+                                      "{\"a\":}",
+                                      "{\"value\":01}",
+                                      "{\"value\":1.}",
+                                      "{\"value\":.5}",
+                                      "{\"value\":+1}",
+                                      "{\"value\":1e}",
+                                      "{\"value\":--1}",
+                                      "{}x",
+                                      "[]]",
+                                      "{\"a\":\"b}",
+                                      "{\"metric\":\"a\nb\"}",
+                                      "{\"tags\":{\"a\":\"b\",}}",
+                                      "{,}",
+                                      "{\"value\":Nan}",
+                                      "[{}{}]"};
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        struct ts_error err = {0}, details = {0};
+        tear_down(NULL);
+        if (tsd_put_body_read(ts_slice_str(bad[i]), &arena, &body, &err, &details) != TS_EPARSE)
+            fail_msg("%s was taken", bad[i]);
+        assert_string_equal(err.text, "Unable to parse the given JSON");
+        assert_true(details.text[0] != 0);
+    }
+    static const char *const other[] = {"", " ", "x", "\"a\"", "5", "null"};
+    for (size_t i = 0; i < sizeof(other) / sizeof(other[0]); i++) {
+        struct ts_error err = {0};
+        assert_int_equal(tsd_put_body_read(ts_slice_str(other[i]), &arena, &body, &err, NULL), TS_EPARSE);
+        assert_string_equal(err.text, "The JSON must start as an object or an array");
+    }
+}
+
+static void test_put_json__many_points_and_tags(void **state)
+{
+    (void)state;
+    struct ts_buf b;
+    struct ts_error err = {0};
+    ts_buf_init(&b, 0);
+    ts_buf_char(&b, '[');
+    for (int i = 0; i < 5000; i++)
+        ts_buf_printf(&b, "%s{\"metric\":\"m%d\",\"timestamp\":%d,\"value\":%d,\"tags\":{\"a\":\"b\"}}",
+                      i ? "," : "", i, i, i);
+    ts_buf_char(&b, ']');
+    assert_int_equal(tsd_put_body_read(ts_buf_get(&b), &arena, &body, &err, NULL), 0);
+    assert_null(body.tree);
+    assert_int_equal(body.n_points, 5000);
+    for (int i = 0; i < 5000; i++) {
+        char want[16];
+        snprintf(want, sizeof(want), "m%d", i);
+        assert_true(ts_slice_is(body.points[i].metric, want));
+    }
+    /* more tags than the pull parser keeps: the tree takes over */
+    ts_buf_clear(&b);
+    ts_buf_str(&b, "{\"metric\":\"m\",\"tags\":{");
+    for (int i = 0; i < 300; i++)
+        ts_buf_printf(&b, "%s\"k%d\":\"v\"", i ? "," : "", i);
+    ts_buf_str(&b, "}}");
+    assert_int_equal(tsd_put_body_read(ts_buf_get(&b), &arena, &body, &err, NULL), 0);
+    assert_non_null(body.tree);
+    assert_int_equal(body.points[0].n_tags, 300);
+    ts_buf_release(&b);
+}
+
+/* Every front part of a body is refused, whatever lies behind its end. */
+static void test_put_json__cut_bodies_are_refused(void **state)
+{
+    (void)state;
+    static const char json[] =
+        "[{\"metric\":\"m\",\"timestamp\":15,\"value\":-2.5e3,\"tags\":{\"a\":\"b\",\"c\":\"d\"}},{}]";
+    for (size_t n = 1; n < sizeof(json) - 1; n++) {
+        struct ts_error err = {0};
+        tear_down(NULL);
+        char *copy = ts_xmalloc(n);
+        memcpy(copy, json, n);
+        assert_int_equal(tsd_put_body_read((struct ts_slice){copy, n}, &arena, &body, &err, NULL), TS_EPARSE);
+        ts_free(copy);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_put_json__usual_shapes_are_read_in_place, tear_down),
+        cmocka_unit_test_teardown(test_put_json__unusual_shapes_go_to_the_tree, tear_down),
+        cmocka_unit_test_teardown(test_put_json__nonsense_is_refused, tear_down),
+        cmocka_unit_test_teardown(test_put_json__many_points_and_tags, tear_down),
+        cmocka_unit_test_teardown(test_put_json__cut_bodies_are_refused, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

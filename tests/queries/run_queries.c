@@ -106,7 +106,7 @@ static int64_t offset_ms(struct script *s, const char *text, char **end)
 {
     bool neg = *text == '-';
     int64_t ms = strtoll(text, end, 10) * 1000;
-    if (**end == '.') {
+    if (**end == '.' && (*end)[1] != '.') {
         char *from = *end + 1;
         int64_t frac = strtoll(from, end, 10);
         if (*end - from != 3)

@@ -4,6 +4,7 @@
 Every kind of file has one function, found by the magic at the start of the file. If this program can't read a file that
 tsd reads, the page is wrong.
 """
+import copy
 import ctypes
 import ctypes.util
 import struct
@@ -326,11 +327,310 @@ def read_reclog(data):
         at += 20 + length
 
 
+# --- sorted files: sequences and packs --------------------------------------------------------------------
+
+MASK = (1 << 64) - 1
+HAS_SLOPE = (1, 3, 4, 5, 6)
+
+
+def unzigzag(value):
+    return value >> 1 ^ -(value & 1)
+
+
+class Sequence:
+    """Parameters of a sequence."""
+
+    def __init__(self, codec=0, cls=0, k=0, n_esc=0, unit=1, first=0, slope=0):
+        self.codec, self.cls, self.k, self.n_esc = codec, cls, k, n_esc
+        self.unit, self.first, self.slope = unit, first, slope
+
+    def n_residuals(self, n):
+        return (0, 0, n, n - 1, n - 1, max(n - 2, 0), n - 1)[self.codec]
+
+    def values(self, r, n):
+        """The n values from their residuals."""
+        start, slope = self.first if self.unit == 1 else 0, self.slope
+        if self.codec <= 1:
+            y = [start + i * slope for i in range(n)] if self.codec else [start] * n
+        elif self.codec == 2:
+            y = [start + x for x in r]
+        elif self.codec == 6:
+            y = [start] + [start + (i + 1) * slope + unzigzag(x) for i, x in enumerate(r)]
+        elif self.codec == 5:
+            y, difference = [start, start + slope][:n], slope
+            for x in r:
+                difference += unzigzag(x)
+                y.append(y[-1] + difference)
+        else:
+            y = [start]
+            for x in r:
+                y.append(y[-1] + slope + (unzigzag(x) if self.codec == 3 else x))
+        return [signed(v if self.unit == 1 else self.first + self.unit * v) for v in y]
+
+
+def sequence(b):
+    """Parameters that stand as bytes."""
+    head = b.u8()
+    s = Sequence(codec=head & 7, cls=head >> 3 & 3)
+    s.k = b.u8() if head & 32 else 0
+    s.n_esc = b.varint() if head & 64 else 0
+    s.unit = b.varint() if head & 128 else 1
+    s.first = b.zigzag()
+    s.slope = b.zigzag() if s.codec in HAS_SLOPE else 0
+    return s
+
+
+class Pack:
+    """The six streams of a pack, read front to back."""
+
+    def __init__(self, b):
+        self.symbols = []
+        for per_byte in (1, 2, 4, 1, 1, 1):
+            raw = b.varint()
+            stored = b.varint() if raw else 0
+            n = (raw + per_byte - 1) // per_byte
+            data = unzstd(struct.pack("<I", 0xFD2FB528) + b.take(stored), n) if stored else b.take(n)
+            width = 8 // per_byte
+            self.symbols.append([byte >> width * i & (1 << width) - 1 for byte in data for i in range(per_byte)][:raw])
+        self.escapes, self.bytes = Bytes(bytes(self.symbols[3])), Bytes(bytes(self.symbols[4]))
+        self.low, self.n_low = int.from_bytes(bytes(self.symbols[5]), "little"), 0
+        self.symbols = [iter(s) for s in self.symbols[:3]]
+
+    def get(self, s, n):
+        """Values of the next sequence."""
+        residuals, escape, found = [], (255, 15, 3)[s.cls], 0
+        for _ in range(s.n_residuals(n)):
+            r = next(self.symbols[s.cls]) << s.k | self.low >> self.n_low & (1 << s.k) - 1
+            self.n_low += s.k
+            if r >> s.k == escape and s.n_esc:
+                r, found = self.escapes.varint(), found + 1
+            residuals.append(r)
+        if found != s.n_esc:
+            raise Damage("escapes")
+        return s.values(residuals, n)
+
+    def end(self):
+        if self.escapes.left() or self.bytes.left() or any(True for s in self.symbols for _ in s) or self.low >> self.n_low:
+            raise Damage("bytes left in a pack")
+
+
+# --- sorted files: blocks --------------------------------------------------------------------------------------
+
+
+def double(bits):
+    return struct.unpack("<d", struct.pack("<q", bits))[0]
+
+
+def ordered(bits):
+    """Bits of a double <-> integer of the same order."""
+    return bits if bits >= 0 else signed(bits ^ 0x7FFFFFFFFFFFFFFF)
+
+
+def number(kind, exponent, m):
+    return "%d" % m if kind == 0 else repr(m / 10 ** exponent if kind == 1 else double(m))
+
+
+def keys_of(first, columns):
+    """Keys (metric, series, hour) of the rows from their first three columns."""
+    keys = [first]
+    for metric, series, hour in list(zip(*columns))[1:]:
+        before = keys[-1]
+        keys.append((before[0] + metric, series if metric else before[1] + series, before[2] + hour))
+    return keys
+
+
+def block_body(data):
+    """Bytes behind checksum and version."""
+    b = Bytes(data)
+    if b.u32() != crc32c(data[4:]):
+        raise Damage("checksum of a block")
+    if b.u8() != 1:
+        raise Damage("version of a block")
+    return b
+
+
+def block_row(cells, n, flags, mode, times, values, seconds, n_patches):
+    """Offsets and values of a row as text."""
+    offsets, m = cells.get(times, n), cells.get(values, n)
+    exponent, mode = mode >> 2, mode & 3
+    mixed = flags == 1024
+    flag = [cells.bytes.u16() for _ in range(n)] if mixed else [flags] * n
+    out = []
+    for off, f, v in zip(offsets, flag, m):
+        kind = f >> 1 & 3
+        if mode == 1:
+            v = ordered(v)
+        elif mode == 0 and kind == 0 and exponent:
+            v //= 10 ** exponent
+        elif mode == 0 and kind == 2 and n_patches:
+            v = signed(cells.bytes.u64())
+        text = number(kind, f >> 3 & 31, v)
+        out.append("%d%s:%s%s" % (off * (1000 if seconds else 1), "ms" if f & 1 else "", "+" if f >> 8 == 1 else "", text))
+    return " ".join(out)
+
+
+def points_block(data):
+    b = block_body(data)
+    n_rows, n_points = b.varint(), b.varint()
+    first = (b.varint(), b.varint(), b.zigzag())
+    parameters = [sequence(b) for _ in range(17)]
+    first_times, first_values = sequence(b), sequence(b)
+    table, cells = Pack(b), Pack(b)
+    columns = [table.get(s, n_rows) for s in parameters]
+    table.end()
+    keys = keys_of(first, columns[:3])
+    times, values = [], []
+    for row in zip(*columns):
+        times.append(Sequence(row[6] & 7, row[6] >> 3 & 3, *row[7:9], row[9], 0, row[10]))
+        values.append(Sequence(row[11] & 7, row[11] >> 3 & 3, *row[12:14], row[14], 0, row[15]))
+    # a row's first offset and value come behind all rows: read once to get there, then again knowing them
+    for cells in (copy.deepcopy(cells), cells):
+        rows = [block_row(cells, row[3], row[4], row[5], times[i], values[i], row[6] & 32, row[16])
+                for i, row in enumerate(zip(*columns))]
+        for sequences, s in ((times, first_times), (values, first_values)):
+            for one, value in zip(sequences, cells.get(s, n_rows)):
+                one.first = value
+    cells.end()
+    if b.left() or sum(columns[3]) != n_points:
+        raise Damage("bytes behind a block")
+    for key, text in zip(keys, rows):
+        yield key, text
+
+
+def sums_block(data):
+    b = block_body(data)
+    n_rows = b.varint()
+    first = (b.varint(), b.varint(), b.zigzag())
+    parameters = [sequence(b) for _ in range(15)]
+    pack = Pack(b)
+    columns = [pack.get(s, n_rows) for s in parameters]
+    pack.end()
+    for key, row in zip(keys_of(first, columns[:3]), zip(*columns)):
+        flags, kinds, n, first_off, last_off, low, *rest = row[3:]
+        if not flags & 1:
+            yield key, "no summary"
+            continue
+        numbers = []
+        for i, m in enumerate([low] + [signed(low + x) for x in rest[:3]]):
+            kind = kinds >> 7 * i & 3
+            numbers.append(number(kind, kinds >> 7 * i + 2 & 31, ordered(m) if kind == 2 else m))
+        quotient, rest_low, rest_high = rest[3:]
+        total = (rest_high + (rest_low >> 63) << 64) + (rest_low & MASK)
+        if flags & 2:
+            total += n * low
+        elif flags & 16:
+            scaled, by = (quotient + n * low) << 64, 10 ** (flags >> 8)
+            total += scaled // by if scaled >= 0 else -(-scaled // by)
+        scale = 1000 if flags & 8 else 1
+        yield key, "n=%d off=%d..%d first=%s last=%s min=%s max=%s sum=%s" % (
+            n, first_off * scale, (first_off + last_off) * scale, numbers[1], numbers[2], numbers[0], numbers[3],
+            total if flags & 4 else "unknown")
+
+
+# --- sorted files ------------------------------------------------------------------------------------------------
+
+
+def sst_key(b, before):
+    metric, series = b.varint(), b.varint()
+    return (before[0] + metric, series if metric else before[1] + series, before[2] + b.zigzag())
+
+
+def sst_index(data, n_blocks):
+    b, before = Bytes(data), (0, 0, -1 << 31)
+    for _ in range(n_blocks):
+        first = sst_key(b, before)
+        before = sst_key(b, first)
+        yield first, before, b.varint(), b.u32()
+    if b.left():
+        raise Damage("bytes behind the index")
+
+
+def sst_tombs(data, n):
+    b, metric, series, start = Bytes(data), 0, 0, 0
+    for _ in range(n):
+        step = b.varint()
+        series = b.varint() + (0 if step else series)
+        metric += step
+        start = signed(start + b.zigzag())
+        yield "tombstone metric=%d series=%d %d..%d" % (metric, series, start, signed(start + b.varint()))
+    if b.left():
+        raise Damage("bytes behind tombstones")
+
+
+def roaring(data):
+    """Numbers in a 32-bit Roaring bitmap, portable format."""
+    b, out = Bytes(data), []
+    cookie = b.u32()
+    with_runs = cookie & 0xFFFF == 12347
+    n = (cookie >> 16) + 1 if with_runs else b.u32()
+    if not with_runs and cookie != 12346:
+        raise Damage("cookie of a bitmap")
+    runs = int.from_bytes(b.take((n + 7) // 8), "little") if with_runs else 0
+    heads = [(b.u16(), b.u16() + 1) for _ in range(n)]
+    if not with_runs or n >= 4:
+        b.take(4 * n)
+    for i, (high, count) in enumerate(heads):
+        if runs >> i & 1:
+            low = []
+            for _ in range(b.u16()):
+                start, length = b.u16(), b.u16()
+                low += range(start, start + length + 1)
+        elif count <= 4096:
+            low = [b.u16() for _ in range(count)]
+        else:
+            bitmap = int.from_bytes(b.take(8192), "little")
+            low = [j for j in range(65536) if bitmap >> j & 1]
+        out += [high << 16 | x for x in low]
+    if b.left():
+        raise Damage("bytes behind a bitmap")
+    return out
+
+
+def read_sst(data):
+    if struct.unpack("<II", data[8:16]) != (1, crc32c(data[:12])):
+        raise Damage("header")
+    end = len(data) - 160
+    foot = Bytes(data[end:])
+    number_, gen_lo, gen_hi = foot.u64(), foot.u64(), foot.u64()
+    times = [signed(foot.u64()) for _ in range(4)]
+    n_points, n_rows, n_tombs = foot.u64(), foot.u64(), foot.u64()
+    tombs, bitmap, index = foot.u64(), foot.u64(), foot.u64()
+    n_blocks = foot.u32()
+    crcs = [foot.u32() for _ in range(3)]
+    kind = foot.u32()
+    foot.take(20)
+    if foot.u32() != 1 or foot.u32() != crc32c(foot.data[:148]) or foot.take(8) != data[:8]:
+        raise Damage("footer")
+    if crcs != [crc32c(data[a:b]) for a, b in ((tombs, bitmap), (bitmap, index), (index, end))]:
+        raise Damage("checksum of a section")
+    yield "sorted file kind=%d no=%d gens=%d..%d time=%d..%d tombs=%d..%d points=%d rows=%d n_tombs=%d blocks=%d" % (
+        kind, number_, gen_lo, gen_hi, *times, n_points, n_rows, n_tombs, n_blocks)
+    yield from sst_tombs(data[tombs:bitmap], n_tombs)
+    if kind == 1:
+        yield "series %s" % " ".join("%d" % s for s in roaring(data[bitmap:index]))
+    at = 16
+    for first, last, length, crc in sst_index(data[index:end], n_blocks):
+        block = data[at:at + length]
+        if block[:4] != struct.pack("<I", crc):
+            raise Damage("block at %d is not the one of the index" % at)
+        yield "block at=%d bytes=%d" % (at, length)
+        keys = []
+        for key, text in points_block(block) if kind == 1 else sums_block(block):
+            keys.append(key)
+            yield "  metric=%d series=%d hour=%d " % key + text
+        if (keys[0], keys[-1]) != (first, last):
+            raise Damage("keys of the index")
+        at += length
+    if at != tombs:
+        raise Damage("blocks do not end at the tombstones")
+
+
 # --- which file is it -----------------------------------------------------------------------------------------
 
 READERS = {  # magic, the first 8 bytes -> lines of a file
     b"TSDWAL\r\n": read_wal,
     b"TSDRECL\n": read_reclog,
+    b"TSDSST\r\n": read_sst,
 }
 
 

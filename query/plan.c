@@ -355,13 +355,6 @@ int qry_plan_range(struct sto_snap *snap, struct qry_plan *p, struct ts_error *e
         p->from_ms = floor_hour(start);
         p->to_ms = floor_hour(end) + TS_HOUR_MS;
     }
-    if (step && ds->calendar && !p->spec->compat) {
-        /* the last bucket whole; OpenTSDB counts months as 30 days here and cuts it */
-        int64_t last = ts_calendar_floor(p->spec->tz, p->spec->end_ms, ds->n, ds->unit);
-        int64_t next = ts_calendar_next(p->spec->tz, last, ds->n, ds->unit);
-        next = floor_hour(next + TS_HOUR_MS - 1);
-        p->to_ms = next > p->to_ms ? next : p->to_ms;
-    }
     if (ds->on && ds->all) {
         p->from_ms = p->spec->start_ms;
         p->to_ms = p->spec->end_ms;

@@ -64,7 +64,7 @@ static void fold_second(const struct qry_agg *agg, const struct qry_result *r, s
     memset(state, 0, ops->state_bytes);
 }
 
-static void put_value(struct qry_result *r, size_t at, const struct qry_value *v, bool *mixed)
+static void put_value(struct qry_result *r, size_t at, const struct qry_value *v)
 {
     bool is_int = v->is_int && v->i >= INT64_MIN && v->i <= INT64_MAX;
     if (is_int) {
@@ -73,10 +73,7 @@ static void put_value(struct qry_result *r, size_t at, const struct qry_value *v
         double d = qry_value_double(v);
         memcpy(&r->v[at], &d, 8);
     }
-    if (r->is_int)
-        r->is_int[at] = is_int;
-    else
-        *mixed |= is_int != r->all_int;
+    r->is_int[at] = is_int;
 }
 
 /* Points of one second are joined by the aggregator (none: the last one stays). */
@@ -91,7 +88,6 @@ static void join_seconds(const struct qry_agg *agg, struct qry_result *r)
         memset(r->is_int, r->all_int, r->n);
     }
     size_t n = 0;
-    bool mixed = false;
     for (size_t i = 0, e; i < r->n; i = e) {
         int64_t second = ts_floor_div(r->ts[i], 1000);
         for (e = i + 1; e < r->n && ts_floor_div(r->ts[e], 1000) == second; e++)
@@ -102,7 +98,7 @@ static void join_seconds(const struct qry_agg *agg, struct qry_result *r)
         } else {
             struct qry_value v;
             fold_second(agg, r, i, e, state, &v);
-            put_value(r, n, &v, &mixed);
+            put_value(r, n, &v);
         }
         r->ts[n++] = second * 1000;
     }

@@ -74,6 +74,9 @@ int qry_spec_finish(const struct qry_spec_text *text, int64_t now_ms, struct ts_
         TS_TRY(ts_time_parse(text->end, out->tz, now_ms, out->compat, &out->end_ms, &end_is_date, err));
     out->start_ms = clamp(out->start_ms);
     out->end_ms = clamp(out->end_ms);
+    for (size_t i = 0; out->compat && i < out->n_subs; i++)
+        if (out->subs[i].rate.on && out->subs[i].downsample.on)
+            out->subs[i].downsample.fn = qry_agg_plain(out->subs[i].downsample.fn);
     if (text->by.p)
         TS_TRY(parse_by(text, arena, out, err));
     if (out->by_on && end_is_date)

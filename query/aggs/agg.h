@@ -127,6 +127,8 @@ struct qry_agg {
 /** Row by name (case counts), NULL if there is none. compat: ep*r3 and ep*r7 estimate as OpenTSDB really
  * does. */
 const struct qry_agg *qry_agg_find(struct ts_slice name, bool compat);
+/** The row that adds as OpenTSDB does, for sum, zimsum, pfsum and avg; others as they are. */
+const struct qry_agg *qry_agg_plain(const struct qry_agg *agg);
 /** All rows, in the table's order, ended by name == NULL. */
 const struct qry_agg *qry_agg_table(void);
 /** Aggregator none: series stay apart. */

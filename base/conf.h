@@ -38,7 +38,8 @@ int ts_conf_set(struct ts_conf *c, const char *name, struct ts_slice value, cons
  *  them (Java properties escapes understood; seconds become ms where our key ends in _ms), a warning each otherwise. So is any key
  *  with a dot (hbase.*); unknown keys of ours are TS_EINVAL with file and line. */
 int ts_conf_load_file(struct ts_conf *c, const char *path, struct ts_error *err);
-/** Take TSD_<NAME> variables. Unknown TSD_ ones: TS_EINVAL naming it (TSD_TEST_* are left alone). */
+/** Take TSD_<NAME> variables. One that looks like a slip of a key's name: TS_EINVAL naming both; other TSD_ variables are left alone: the
+ *  environment is everybody's. */
 int ts_conf_load_env(struct ts_conf *c, struct ts_error *err);
 /** Values; a wrong name or type is TS_BUG. */
 const char *ts_conf_str(const struct ts_conf *c, const char *name);

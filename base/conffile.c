@@ -309,7 +309,7 @@ static int conf_take_env(struct ts_conf *c, const char *entry, struct ts_error *
     if (n < 5 || strncmp(entry, "TSD_", 4) != 0 || strncmp(entry, "TSD_TEST_", 9) == 0)
         return 0;
     if (n - 4 >= sizeof(name))
-        return ts_error_set(err, TS_EINVAL, "environment: unknown variable %.*s", 80, entry);
+        return 0;
     for (size_t i = 4; i < n; i++)
         name[i - 4] = (char)tolower((unsigned char)entry[i]);
     name[n - 4] = 0;
@@ -317,8 +317,11 @@ static int conf_take_env(struct ts_conf *c, const char *entry, struct ts_error *
         struct ts_conf__guess g = {0};
         char upper[CONF_KEY_MAX];
         ts_conf__guess_keys(&g, c, ts_slice_str(name));
-        if (!g.name)
-            return ts_error_set(err, TS_EINVAL, "environment: unknown variable %.*s", (int)n, entry);
+        if (!g.name) {
+            /* The environment is everybody's: other programs' variables may begin alike. */
+            ts_log(TS_LOG_DEBUG, "environment: no key for variable %.*s", (int)n, entry);
+            return 0;
+        }
         snprintf(upper, sizeof(upper), "%s", g.name);
         for (char *p = upper; *p; p++)
             *p = (char)toupper((unsigned char)*p);

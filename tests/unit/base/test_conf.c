@@ -323,8 +323,7 @@ static void test_conf__the_environment_sets_keys(void **state)
     assert_string_equal(err.text, "environment: unknown variable TSD_WALSYNC; did you mean TSD_WAL_SYNC?");
     unsetenv("TSD_WALSYNC");
     setenv("TSD_QQQQQQQQQQQQQQQ", "", 1);
-    assert_int_equal(ts_conf_load_env(conf, &err), TS_EINVAL);
-    assert_string_equal(err.text, "environment: unknown variable TSD_QQQQQQQQQQQQQQQ");
+    assert_int_equal(ts_conf_load_env(conf, &err), 0); /* somebody else's */
     unsetenv("TSD_QQQQQQQQQQQQQQQ");
     unsetenv("TSD_WAL_SYNC");
 }

@@ -1,7 +1,8 @@
 /*
  * point.h - what a point, a row of points and a series are to everything in storage.
  *
- * A series has rows, one for each hour (floor division, so hours before 1970 are negative). A cell is one point of a row:
+ * A series has rows, one for each hour (floor division, so hours before 1970 are negative). A cell is one
+ * point of a row:
  *
  *   meta (32 bits)   31..30 op | 29..25 exp | 24..23 kind | 22 ms | 21..0 offset from the hour in ms
  *   m    (64 bits)   integer, mantissa or bits of a double (base/num.h)
@@ -41,16 +42,31 @@ static inline uint32_t sto_meta_flags(enum sto_op op, uint8_t kind, uint8_t exp,
     return (uint32_t)op << STO_META_OP_SHIFT | (uint32_t)exp << STO_META_EXP_SHIFT |
            (uint32_t)kind << STO_META_KIND_SHIFT | (ms ? STO_META_MS : 0);
 }
-static inline uint32_t sto_meta_off(uint32_t meta) { return meta & STO_META_OFF_MASK; }
-static inline uint8_t sto_meta_kind(uint32_t meta) { return (meta >> STO_META_KIND_SHIFT) & 3; }
-static inline uint8_t sto_meta_exp(uint32_t meta) { return (meta >> STO_META_EXP_SHIFT) & 31; }
-static inline uint8_t sto_meta_op(uint32_t meta) { return (uint8_t)(meta >> STO_META_OP_SHIFT); }
+static inline uint32_t sto_meta_off(uint32_t meta)
+{
+    return meta & STO_META_OFF_MASK;
+}
+static inline uint8_t sto_meta_kind(uint32_t meta)
+{
+    return (meta >> STO_META_KIND_SHIFT) & 3;
+}
+static inline uint8_t sto_meta_exp(uint32_t meta)
+{
+    return (meta >> STO_META_EXP_SHIFT) & 31;
+}
+static inline uint8_t sto_meta_op(uint32_t meta)
+{
+    return (uint8_t)(meta >> STO_META_OP_SHIFT);
+}
 static inline struct ts_num sto_cell_num(uint32_t meta, int64_t m)
 {
     return (struct ts_num){.m = m, .kind = sto_meta_kind(meta), .exp = sto_meta_exp(meta)};
 }
 /** Hour of a time stamp; time stamps are kept within +-2^31 hours (years -242,000 to 247,000). */
-static inline int32_t sto_hour(int64_t ts_ms) { return (int32_t)ts_floor_div(ts_ms, TS_HOUR_MS); }
+static inline int32_t sto_hour(int64_t ts_ms)
+{
+    return (int32_t)ts_floor_div(ts_ms, TS_HOUR_MS);
+}
 #define STO_MAX_TS_MS ((int64_t)INT32_MAX * TS_HOUR_MS)
 #define STO_MIN_TS_MS (-STO_MAX_TS_MS)
 
@@ -59,25 +75,28 @@ struct sto_tag {
     uint32_t k, v; /* ids of key and value */
 };
 
-/* One series. Made by the catalog, never changed or freed while the process runs: anyone may keep the pointer. */
+/* One series. Made by the catalog, never changed or freed while the process runs: anyone may keep the
+ * pointer. */
 struct sto_series {
-    uint32_t id;          /* dense number from 0 */
-    uint32_t metric;      /* id of the metric */
-    uint32_t local;       /* dense number within its shard, from 0 (differs between runs) */
-    uint16_t shard;       /* from the ids, so that a rename moves nothing */
-    uint8_t n_tags;       /* tags[0..n_tags) */
-    uint8_t reserved;     /* bit 0: bytes that tell the sender's order of tags stand behind text (catalog alone reads them) */
-    uint32_t metric_len;  /* bytes of text that are the metric */
-    uint32_t text_len;    /* bytes of text */
-    const char *text;     /* "metric k=v k=v" as first written (order of tags as the sender had it), not terminated */
+    uint32_t id;         /* dense number from 0 */
+    uint32_t metric;     /* id of the metric */
+    uint32_t local;      /* dense number within its shard, from 0 (differs between runs) */
+    uint16_t shard;      /* from the ids, so that a rename moves nothing */
+    uint8_t n_tags;      /* tags[0..n_tags) */
+    uint8_t reserved;    /* bit 0: bytes that tell the sender's order of tags stand behind text (catalog alone
+                            reads them) */
+    uint32_t metric_len; /* bytes of text that are the metric */
+    uint32_t text_len;   /* bytes of text */
+    const char
+        *text; /* "metric k=v k=v" as first written (order of tags as the sender had it), not terminated */
     struct sto_tag tags[]; /* sorted by key id */
 };
 
 /* One operation on its way down. */
 struct sto_point {
     const struct sto_series *series;
-    int64_t ts_ms; /* time; STO_OP_DEL: first ms of the range */
-    int64_t m;     /* value by kind; STO_OP_DEL: last ms of the range, inclusive */
+    int64_t ts_ms;  /* time; STO_OP_DEL: first ms of the range */
+    int64_t m;      /* value by kind; STO_OP_DEL: last ms of the range, inclusive */
     uint32_t flags; /* sto_meta_flags(); the offset bits are 0 */
 };
 
@@ -94,7 +113,8 @@ struct sto_cells {
 void sto_cells_reserve(struct sto_cells *c, uint32_t n);
 void sto_cells_release(struct sto_cells *c);
 
-/* Key of a row; rows of a file are in this order. One series' hours lie side by side, series of one metric too. */
+/* Key of a row; rows of a file are in this order. One series' hours lie side by side, series of one metric
+ * too. */
 struct sto_key {
     uint32_t metric; /* id */
     uint32_t series; /* number */
@@ -111,16 +131,17 @@ static inline int sto_key_cmp(const struct sto_key *a, const struct sto_key *b)
 
 /* What a whole row adds up to. Only rows whose cells are all integers or all doubles have one. */
 struct sto_summary {
-    uint32_t n;            /* points */
-    bool is_int;           /* INT cells only; else DEC and RAW only */
-    bool has_sum;          /* false: a double did not fit the fixed-point word; sum is not known */
-    uint32_t first_off;    /* offset of the first and last point, ms */
+    uint32_t n;         /* points */
+    bool is_int;        /* INT cells only; else DEC and RAW only */
+    bool has_sum;       /* false: a double did not fit the fixed-point word; sum is not known */
+    uint32_t first_off; /* offset of the first and last point, ms */
     uint32_t last_off;
     struct ts_num first, last; /* their values */
     struct ts_num min, max;    /* smallest and largest value */
-    __int128 sum;          /* is_int: the integer sum; else units of 2^-64, exact (base/xsum.h) */
+    __int128 sum;              /* is_int: the integer sum; else units of 2^-64, exact (base/xsum.h) */
 };
-/** Summary of sorted cells (n >= 1); false if integers and doubles are mixed or a value is NaN. ADD counts as its value. O(n). */
+/** Summary of sorted cells (n >= 1); false if integers and doubles are mixed or a value is NaN. ADD counts as
+ * its value. O(n). */
 bool sto_summary_make(const struct sto_cells *c, struct sto_summary *out);
 
 /* Deletes everything older than the file or memstore it stands in. */

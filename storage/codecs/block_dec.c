@@ -26,17 +26,17 @@ struct dec_row {
 };
 
 struct sto_dec {
-    struct dec_row *rows; /* n_rows */
-    size_t rows_cap;      /* bytes of rows */
-    int64_t *col;         /* columns of the row table; first values */
-    size_t col_cap;       /* bytes of col */
-    int64_t *t;           /* offsets of one row */
-    size_t t_cap;         /* bytes of t */
-    uint32_t n_rows, n_points;
+    struct dec_row *rows;            /* n_rows */
+    size_t rows_cap;                 /* bytes of rows */
+    int64_t *col;                    /* columns of the row table; first values */
+    size_t col_cap;                  /* bytes of col */
+    int64_t *t;                      /* offsets of one row */
+    size_t t_cap;                    /* bytes of t */
+    uint32_t n_rows, n_points;       /* of the open block; 0 = none */
     struct sto_seq firsts[2];        /* of offsets and values */
     struct sto_unpack_pos firsts_at; /* where they begin */
-    struct sto_unpack table, pack;
-    struct sto_zip zip;
+    struct sto_unpack table, pack;   /* row table; cells */
+    struct sto_zip zip;              /* inflates both */
 };
 
 struct sto_dec *sto_dec_new(void)

@@ -20,15 +20,15 @@
 #define MANY      512u /* sequences with that many values feed the entropy coder */
 
 struct sto_enc {
-    struct sto_enc_row *rows; /* of the open block */
-    uint32_t n_rows, cap_rows;
-    struct sto_cells cells;  /* of all rows, behind each other */
-    int64_t *v, *t;          /* sequences of the rows being planned */
-    uint32_t *ends;          /* ends of short rows in v and t */
-    uint32_t cap_v;          /* elements of v, t and ends */
-    int64_t *col;            /* one column of the row table, or first values */
-    struct sto_seq *seqs[2]; /* results of a group: offsets, values */
-    struct sto_plan plan[2]; /* the same */
+    struct sto_enc_row *rows;  /* of the open block */
+    uint32_t n_rows, cap_rows; /* rows used, rows allocated */
+    struct sto_cells cells;    /* of all rows, behind each other */
+    int64_t *v, *t;            /* sequences of the rows being planned */
+    uint32_t *ends;            /* ends of short rows in v and t */
+    uint32_t cap_v;            /* elements of v, t and ends */
+    int64_t *col;              /* one column of the row table, or first values */
+    struct sto_seq *seqs[2];   /* results of a group: offsets, values */
+    struct sto_plan plan[2];   /* the same */
     struct sto_pack table, pack;
     struct sto_zip zip;
     struct ts_buf out; /* the finished block */

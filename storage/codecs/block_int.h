@@ -33,7 +33,7 @@ enum sto_col {
     STO_COL_TUNIT,  /* offsets: common unit */
     STO_COL_TSLOPE, /* offsets: slope */
     STO_COL_VCODEC, /* values: codec | class << 3 */
-    STO_COL_VK,
+    STO_COL_VK,     /* values: low bits, escapes, unit, slope */
     STO_COL_VESC,
     STO_COL_VUNIT,
     STO_COL_VSLOPE,

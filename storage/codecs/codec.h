@@ -31,8 +31,11 @@
 #define STO_BLOCK_MAX_BYTES  (4u << 20) /* never more */
 
 /* --- writing --- */
-struct sto_enc;
+
+struct sto_enc; /* rows of the open block, and everything reused from block to block */
+/** Encoder with no open block. */
 struct sto_enc *sto_enc_new(void);
+/** Frees blocks it lent too. NULL is harmless. */
 void sto_enc_free(struct sto_enc *e);
 /** Add one row (sorted cells, ops PUT and ADD, n <= STO_BLOCK_MAX_POINTS) to the open block. Cells are
  * copied. */
@@ -50,8 +53,10 @@ struct sto_dec_row {
     struct sto_key key;
     uint32_t n; /* cells */
 };
-struct sto_dec;
+struct sto_dec; /* one open block */
+/** Decoder with no block open. */
 struct sto_dec *sto_dec_new(void);
+/** NULL is harmless. */
 void sto_dec_free(struct sto_dec *d);
 /** Check and open a block (bytes borrowed until the next open). Row headers are read; columns are inflated
  * when the first row of them is wanted.

@@ -103,7 +103,7 @@ static uint64_t common_unit(const int64_t *v, uint32_t n)
 
 /* Differences at sampled places, first and second, and the values themselves. */
 struct sample {
-    uint32_t n;
+    uint32_t n;             /* differences */
     uint32_t at[4], len[4]; /* stretches of the sequence */
     int64_t d[SAMPLE_MAX];  /* differences */
     int64_t dd[SAMPLE_MAX]; /* second differences */
@@ -289,8 +289,8 @@ static bool is_step(const int64_t *v, uint32_t n, int64_t step)
 
 /* Smallest value, smallest difference inside a row, and the cost of plain values and of differences. */
 struct group_shape {
-    int64_t min, min_diff;
-    uint64_t plain, delta;
+    int64_t min, min_diff; /* over all rows */
+    uint64_t plain, delta; /* bits of all residuals, about */
 };
 
 static struct group_shape group_scan(const int64_t *v, const uint32_t *ends, uint32_t n_rows)

@@ -47,18 +47,18 @@ struct sto_sums_enc {
     int64_t col[COLS][STO_SUMS_ROWS]; /* of the open block */
     struct sto_key first, last;       /* keys of its first and last row */
     uint32_t n;                       /* its rows */
-    struct sto_plan plan;
-    struct sto_pack pack;
-    struct sto_zip zip;
-    struct ts_buf out; /* the finished block */
+    struct sto_plan plan;             /* of the column being stored */
+    struct sto_pack pack;             /* columns */
+    struct sto_zip zip;               /* compresses it */
+    struct ts_buf out;                /* the finished block */
 };
 
 struct sto_sums_dec {
-    int64_t col[COLS][STO_SUMS_ROWS];
-    struct sto_key key[STO_SUMS_ROWS];
-    uint32_t n; /* rows */
-    struct sto_unpack pack;
-    struct sto_zip zip;
+    int64_t col[COLS][STO_SUMS_ROWS];  /* of the open block */
+    struct sto_key key[STO_SUMS_ROWS]; /* its keys */
+    uint32_t n;                        /* rows */
+    struct sto_unpack pack;            /* columns of the open block */
+    struct sto_zip zip;                /* inflates it */
 };
 
 struct sto_sums_enc *sto_sums_enc_new(void)

@@ -22,7 +22,9 @@
 
 /* --- writing --- */
 struct sto_sums_enc;
+/** Encoder with no open block. */
 struct sto_sums_enc *sto_sums_enc_new(void);
+/** NULL is harmless. */
 void sto_sums_enc_free(struct sto_sums_enc *e);
 /** Add a row (room is left as long as sto_sums_enc_rows < STO_SUMS_ROWS). sum NULL: the row has no summary.
  * exp: largest exponent of the row's decimals, 0 if there are none. */
@@ -35,7 +37,9 @@ struct ts_slice sto_sums_enc_finish(struct sto_sums_enc *e);
 
 /* --- reading --- */
 struct sto_sums_dec;
+/** Decoder with no block open. */
 struct sto_sums_dec *sto_sums_dec_new(void);
+/** NULL is harmless. */
 void sto_sums_dec_free(struct sto_sums_dec *d);
 /** Check and open a block (bytes are not needed afterwards). 0, TS_ECORRUPT, TS_EVERSION, TS_ENOMEM. Safe for
  * any bytes. */

@@ -1,15 +1,18 @@
 /*
- * sst.h - sorted files of the engine: rows of points (NNNNNNNN.t) and row summaries (NNNNNNNN.s), written once, read by many.
+ * sst.h - sorted files of the engine: rows of points (NNNNNNNN.t) and row summaries (NNNNNNNN.s), written
+ * once, read by many.
  *
- * A file pair holds the rows of one or more neighbouring generations of the memstore (gen_lo..gen_hi) in a stretch of time. What is in a higher
- * generation is newer. Tombstones of a file delete from files and memstores of lower generations only.
+ * A file pair holds the rows of one or more neighbouring generations of the memstore (gen_lo..gen_hi) in a
+ * stretch of time. What is in a higher generation is newer. Tombstones of a file delete from files and
+ * memstores of lower generations only.
  *
  *   .t   header | block | block | ... | tombstones | series bitmap | block index | footer
- *   .s   header | summary block | ... | index | footer        (left out when rows hold few points: n_points < 16 * n_rows)
+ *   .s   header | summary block | ... | index | footer        (left out when rows hold few points: n_points <
+ * 16 * n_rows)
  *
  * Format     docs/FORMAT.md "Sorted file"
- * Threads    a writer belongs to one thread; an open sst is immutable and shared (ref/unref); cursors belong to one thread
- * Not here   which files there are (manifest.h), merging (merge.h)
+ * Threads    a writer belongs to one thread; an open sst is immutable and shared (ref/unref); cursors belong
+ * to one thread Not here   which files there are (manifest.h), merging (merge.h)
  */
 #ifndef STORAGE_ENGINE_SST_H
 #define STORAGE_ENGINE_SST_H
@@ -22,9 +25,9 @@
 
 /* What is known of a file without opening it; kept in the manifest. */
 struct sto_sst_info {
-    uint64_t file_no;        /* names the files; never used again */
-    uint64_t gen_lo, gen_hi; /* generations inside, inclusive */
-    int64_t min_ms, max_ms;  /* first and last time of points and of tombstones' ranges clipped to the points of the flush; INT64_MAX/MIN if no points */
+    uint64_t file_no;                 /* names the files; never used again */
+    uint64_t gen_lo, gen_hi;          /* generations inside, inclusive */
+    int64_t min_ms, max_ms;           /* first and last time of points; INT64_MAX/MIN if there are none */
     int64_t tomb_min_ms, tomb_max_ms; /* stretch of the tombstones; min > max = none */
     uint64_t n_points, n_rows, n_tombs;
     uint64_t t_bytes, s_bytes; /* sizes; s_bytes 0 = no summary file */
@@ -33,22 +36,28 @@ struct sto_sst_info {
 /* --- writing --- */
 struct sto_sst_writer;
 /** Begin file_no in folder dir. */
-int sto_sst_writer_new(const struct ts_fs *fs, const char *dir, uint64_t file_no, struct sto_sst_writer **out_w, struct ts_error *err);
-/** Add a row; keys strictly ascending; any n >= 1 (long rows are cut into blocks inside). Cells: sorted, PUT and ADD. */
-int sto_sst_write_row(struct sto_sst_writer *w, const struct sto_key *key, const struct sto_cells *cells, struct ts_error *err);
+int sto_sst_writer_new(const struct ts_fs *fs, const char *dir, uint64_t file_no,
+                       struct sto_sst_writer **out_w, struct ts_error *err);
+/** Add a row; keys strictly ascending; any n >= 1 (long rows are cut into blocks inside). Cells: sorted, PUT
+ * and ADD. */
+int sto_sst_write_row(struct sto_sst_writer *w, const struct sto_key *key, const struct sto_cells *cells,
+                      struct ts_error *err);
 /** Add a tombstone, any order, any time before finish. */
 int sto_sst_write_tomb(struct sto_sst_writer *w, const struct sto_tomb *tomb, struct ts_error *err);
 /** Bytes written so far (to cut files by size). */
 uint64_t sto_sst_writer_bytes(const struct sto_sst_writer *w);
-/** Write index and footer, sync the files (not the folder), fill out_info. Frees w in any case; on error the files are unlinked. */
-int sto_sst_writer_finish(struct sto_sst_writer *w, uint64_t gen_lo, uint64_t gen_hi, struct sto_sst_info *out_info, struct ts_error *err);
+/** Write index and footer, sync the files (not the folder), fill out_info. Frees w in any case; on error the
+ * files are unlinked. */
+int sto_sst_writer_finish(struct sto_sst_writer *w, uint64_t gen_lo, uint64_t gen_hi,
+                          struct sto_sst_info *out_info, struct ts_error *err);
 /** Give up: unlink what was written, free w. NULL is harmless. */
 void sto_sst_writer_abort(struct sto_sst_writer *w);
 
 /* --- reading --- */
 struct sto_sst;
 /** Read and check footer, index, bitmap, tombstones. Count of references is 1. */
-int sto_sst_open(const struct ts_fs *fs, const char *dir, const struct sto_sst_info *info, struct sto_sst **out_sst, struct ts_error *err);
+int sto_sst_open(const struct ts_fs *fs, const char *dir, const struct sto_sst_info *info,
+                 struct sto_sst **out_sst, struct ts_error *err);
 struct sto_sst *sto_sst_ref(struct sto_sst *sst);
 /** The last one closes the files, and unlinks them if sto_sst_doom was called. NULL is harmless. */
 void sto_sst_unref(struct sto_sst *sst);
@@ -66,8 +75,9 @@ enum sto_sst_what { STO_SST_POINTS, STO_SST_SUMMARIES };
 /** New cursor, before the first row. Keeps a reference to sst. STO_SST_SUMMARIES needs info->s_bytes > 0. */
 struct sto_sst_cur *sto_sst_cur_new(struct sto_sst *sst, enum sto_sst_what what);
 void sto_sst_cur_free(struct sto_sst_cur *cur);
-/** Stand on the first row with key >= key. 1 = there is one, 0 = end, < 0 error (TS_EIO, TS_ECORRUPT naming file and offset). Cheap when the row lies in the
- *  block the cursor stands in or the next one; never goes back unless asked. */
+/** Stand on the first row with key >= key. 1 = there is one, 0 = end, < 0 error (TS_EIO, TS_ECORRUPT naming
+ * file and offset). Cheap when the row lies in the block the cursor stands in or the next one; goes back if
+ * key lies there. Cells and summary stay valid if the cursor stands there already. */
 int sto_sst_cur_seek(struct sto_sst_cur *cur, const struct sto_key *key, struct ts_error *err);
 /** Stand on the next row. 1, 0, < 0 as above. */
 int sto_sst_cur_next(struct sto_sst_cur *cur, struct ts_error *err);

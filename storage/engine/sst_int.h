@@ -14,15 +14,15 @@ struct sto_sst__file {
     char *path;                   /* owned */
     uint64_t bytes;               /* its length */
     struct sto_sst_block *blocks; /* the index */
-    uint32_t n_blocks;
+    uint32_t n_blocks;            /* its entries */
 };
 
 struct sto_sst {
-    const struct ts_fs *fs;
+    const struct ts_fs *fs;    /* borrowed */
     struct sto_sst__file t, s; /* points, summaries */
-    struct sto_sst_info info;
-    roaring_bitmap_t *series;
-    struct sto_tomb *tombs; /* n_tombs, sorted */
+    struct sto_sst_info info;  /* as the manifest has it */
+    roaring_bitmap_t *series;  /* series with rows */
+    struct sto_tomb *tombs;    /* n_tombs, sorted */
     size_t n_tombs;
     atomic_uint refs;   /* the last unref frees */
     atomic_bool doomed; /* and unlinks */

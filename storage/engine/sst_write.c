@@ -22,26 +22,26 @@
 
 /* One file being written. */
 struct out_file {
-    struct ts_file *file; /* NULL until the first bytes are written */
-    char *path;           /* owned */
-    bool created;         /* is in the folder */
-    struct ts_buf buf;    /* not yet written */
-    uint64_t bytes;       /* length, with what is in buf */
-    struct sto_sst_block *blocks;
+    struct ts_file *file;         /* NULL until the first bytes are written */
+    char *path;                   /* owned */
+    bool created;                 /* is in the folder */
+    struct ts_buf buf;            /* not yet written */
+    uint64_t bytes;               /* length, with what is in buf */
+    struct sto_sst_block *blocks; /* index so far */
     size_t n_blocks, cap_blocks;
 };
 
 struct sto_sst_writer {
-    const struct ts_fs *fs;
+    const struct ts_fs *fs;    /* borrowed */
     struct out_file t, s;      /* points, summaries */
     struct sto_enc *enc;       /* open block of points */
     struct sto_sums_enc *sums; /* open block of summaries; NULL when given up */
     struct sto_key t_first;    /* first key of the open block */
     struct sto_key s_first;    /* the same of the summaries */
     struct sto_key last;       /* last key */
-    struct sto_tomb *tombs;
+    struct sto_tomb *tombs;    /* as they came; sorted at the end */
     size_t n_tombs, cap_tombs;
-    roaring_bitmap_t *series;
+    roaring_bitmap_t *series; /* series with rows */
     struct sto_sst_info info; /* counts and times so far */
 };
 

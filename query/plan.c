@@ -223,7 +223,8 @@ static int cmp_found(const void *a, const void *b, void *arg)
 /* Groups in the order of their keys, members by position; group_of holds indexes by discovery. */
 static void order_groups(struct qry_plan *p, struct finder *f)
 {
-    qsort_r(f->found, f->n, sizeof *f->found, cmp_found, &p->n_keys);
+    if (f->n)
+        qsort_r(f->found, f->n, sizeof *f->found, cmp_found, &p->n_keys);
     uint32_t *place = ts_xmalloc(f->n * sizeof *place + 1);
     p->n_groups = f->n;
     p->groups = ts_arena_alloc(p->arena, f->n * sizeof *p->groups + 1);

@@ -104,6 +104,23 @@ static void line_open(struct tsd_conn *c)
     c->state = lc;
 }
 
+/* Everything taken on the connection is accepted: it may close. */
+static void line_accepted(void *arg, int rc, const struct ts_error *err)
+{
+    (void)rc;
+    (void)err;
+    tsd_conn_unhold(arg);
+}
+
+/* The client is done: who sees the connection closed may ask for its points. */
+static void line_end(struct tsd_conn *c, const struct tsd_line *l)
+{
+    if (!l->n_points)
+        return;
+    tsd_conn_hold(c);
+    tsd_ingest_barrier(l->in, STO_LEVEL_LOG, line_accepted, c);
+}
+
 static size_t line_input(struct tsd_conn *c, const char *p, size_t n, bool eof)
 {
     struct line_conn *lc = c->state;
@@ -118,6 +135,8 @@ static size_t line_input(struct tsd_conn *c, const char *p, size_t n, bool eof)
     counts->n_dropped += l->n_dropped;
     if (how == TSD_LINE_BUSY)
         tsd_worker_pause(c->w);
+    else if (eof || how == TSD_LINE_EXIT)
+        line_end(c, l);
     if (how == TSD_LINE_EXIT) {
         tsd_conn_close_soon(c);
         return n;

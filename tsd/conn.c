@@ -421,12 +421,12 @@ void tsd_conn_tick(struct tsd_conn *c)
         return;
     }
     if (tsd_conn_unsent(c) && quiet > set->write_stall_timeout_ms) {
-        c->w->counts.n_stalled++;
+        tsd_count(&c->w->counts.n_stalled, 1);
         tsd_conn_kill(c);
         return;
     }
     if (set->idle_timeout_ms && quiet > set->idle_timeout_ms && !c->n_held && !c->stuck) {
-        c->w->counts.n_idle++;
+        tsd_count(&c->w->counts.n_idle, 1);
         tsd_conn_kill(c);
         return;
     }

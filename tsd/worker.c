@@ -178,7 +178,7 @@ static void worker_set_paused(struct tsd_worker *w, bool paused)
     w->paused = paused;
     struct timeval tv = {0, WORKER_RETRY_US};
     if (paused) {
-        w->counts.n_paused++;
+        tsd_count(&w->counts.n_paused, 1);
         (void)event_add(w->ev_retry, &tv);
     } else {
         (void)event_del(w->ev_retry);
@@ -248,7 +248,7 @@ void tsd_worker_latency(struct tsd_worker *w, int64_t ms)
     unsigned slot = ms < 0 ? 0 : ms < 100 ? (unsigned)ms / 2 : 50;
     for (int64_t edge = 200; slot >= 50 && slot < TSD_LATENCY_SLOTS - 1 && ms >= edge; edge *= 2)
         slot++;
-    w->counts.latency[slot]++;
+    tsd_count(&w->counts.latency[slot], 1);
 }
 
 static void worker_turn(struct tsd_worker *w)

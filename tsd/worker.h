@@ -42,6 +42,12 @@ struct tsd_counts {
     uint64_t latency[TSD_LATENCY_SLOTS];              /* HTTP requests by duration */
 };
 
+/** Add to a counter of ours, so that others may read it at the same time. */
+static inline void tsd_count(uint64_t *counter, uint64_t n)
+{
+    __atomic_store_n(counter, *counter + n, __ATOMIC_RELAXED);
+}
+
 /* A message to a worker: run is called in its thread and owns the call. Put this first into your own struct.
  */
 struct tsd_call {

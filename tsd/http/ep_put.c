@@ -297,7 +297,7 @@ void tsd_ep_put(struct tsd_req *req)
     struct ts_error err = {0}, details = {0};
     struct tsd_put_body body;
     struct sto_store *store = req->d->store;
-    req->w->counts.n_http_put++;
+    tsd_count(&req->w->counts.n_http_put, 1);
     if (req->body.n == 0) {
         tsd_reply_error(req, 400, "Missing request content", NULL);
         return;

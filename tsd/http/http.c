@@ -308,7 +308,7 @@ static void http_request(struct tsd_conn *c, struct http_conn *hc)
     req->gzip_ok = http_takes_gzip(http_header(hc, "accept-encoding"));
     req->body_borrowed = hc->body.n == 0;
     req->body = hc->body.n ? ts_buf_get(&hc->body) : hc->whole;
-    c->w->counts.n_http++;
+    tsd_count(&c->w->counts.n_http, 1);
     struct ts_error err = {0};
     int rc = tsd_req_target(req, (struct ts_slice){hc->head.p, hc->target_n}, &err);
     if (rc < 0) {

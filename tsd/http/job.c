@@ -176,11 +176,11 @@ static void job_count(struct tsd_worker *w, const struct tsd_job *job)
 {
     int status = job->rc < 0 ? job->status ? job->status : tsd_http_status(job->rc) : 200;
     if (status < 400)
-        w->counts.n_query_ok++;
+        tsd_count(&w->counts.n_query_ok, 1);
     else if (status < 500)
-        w->counts.n_query_bad++;
+        tsd_count(&w->counts.n_query_bad, 1);
     else
-        w->counts.n_query_failed++;
+        tsd_count(&w->counts.n_query_failed, 1);
 }
 
 static void job_reply_error(struct tsd_job *job)

@@ -156,7 +156,7 @@ void tsd_reply_error(struct tsd_req *req, int status, const char *message, const
     ts_json_obj_end(&j);
     ts_json_obj_end(&j);
     if (status >= 500 && status != 503 && status != 501)
-        req->w->counts.n_exceptions++;
+        tsd_count(&req->w->counts.n_exceptions, 1);
     tsd_reply_json(req, status, ts_buf_get(&b));
     ts_buf_release(&b);
 }

@@ -131,8 +131,8 @@ static size_t line_input(struct tsd_conn *c, const char *p, size_t n, bool eof)
     l->n_commands = l->n_dropped = 0;
     tsd_ingest_begin(l->in);
     enum tsd_line_end how = tsd_line_input(l, p, p + n, eof, &rest);
-    counts->n_lines += l->in->n_points - before + l->n_commands;
-    counts->n_dropped += l->n_dropped;
+    tsd_count(&counts->n_lines, l->in->n_points - before + l->n_commands);
+    tsd_count(&counts->n_dropped, l->n_dropped);
     if (how == TSD_LINE_BUSY)
         tsd_worker_pause(c->w);
     else if (eof || how == TSD_LINE_EXIT)

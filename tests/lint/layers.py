@@ -33,6 +33,8 @@ def check(path):
     includes = INCLUDE.findall(ctext.blank(ctext.read(path), keep_strings=True))
     for inc in includes:
         where = f"{path}: includes \"{inc}\""
+        if room == "tests" and "/" not in inc and os.path.exists(os.path.join(ctext.ROOT, folder, inc)):
+            continue  # helpers of the tests beside it
         if not os.path.exists(os.path.join(ctext.ROOT, inc)):
             problems.append(f"{where}, which is no file counted from the root")
             continue

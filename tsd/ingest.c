@@ -97,19 +97,33 @@ int tsd_ingest_series(struct tsd_ingest *in, struct ts_slice metric, const struc
     return 0;
 }
 
+/* "k=v k=v" in the scratch buffer; {NULL, 0} if there is no memory for it. */
+static struct ts_slice ingest_tags_text(struct tsd_ingest *in, const struct sto_tag_text *tags, size_t n_tags)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < n_tags; i++)
+        n += tags[i].k.n + tags[i].v.n + 2;
+    ts_buf_clear(&in->recoded);
+    char *from = ts_buf_reserve(&in->recoded, n), *p = from;
+    if (!from)
+        return (struct ts_slice){NULL, 0};
+    for (size_t i = 0; i < n_tags; i++) {
+        memcpy(p, tags[i].k.p, tags[i].k.n);
+        p += tags[i].k.n;
+        *p++ = '=';
+        memcpy(p, tags[i].v.p, tags[i].v.n);
+        p += tags[i].v.n;
+        *p++ = ' ';
+    }
+    return (struct ts_slice){from, n - 1};
+}
+
 int tsd_ingest_text(struct tsd_ingest *in, struct ts_slice metric, const struct sto_tag_text *tags,
                     size_t n_tags, const struct sto_series **out_series)
 {
-    struct ts_buf *b = &in->recoded;
-    ts_buf_clear(b);
-    for (size_t i = 0; i < n_tags; i++) {
-        if (i)
-            ts_buf_char(b, ' ');
-        ts_buf_slice(b, tags[i].k);
-        ts_buf_char(b, '=');
-        ts_buf_slice(b, tags[i].v);
-    }
-    struct ts_slice text = ts_buf_get(b);
+    struct ts_slice text = ingest_tags_text(in, tags, n_tags);
+    if (!text.n)
+        return tsd_ingest_series(in, metric, tags, n_tags, metric, text, out_series, NULL);
     uintptr_t ref = tsd_icache_find(&in->cache, tsd_icache_hash(metric, text), metric, text);
     if (ref) {
         in->n_found++;

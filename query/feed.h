@@ -8,7 +8,7 @@
 #define QUERY_FEED_H
 
 #include "query/aggs/agg.h"
-#include "storage/engine/merge.h"
+#include "storage/store.h"
 
 /* One row at a time. {0} with ops set is ready. */
 struct qry_feed {

@@ -16,6 +16,8 @@
 
 #define FIRST_WINDOW_HOURS 2 /* collectors write every minute: most series end here */
 #define WINDOW_GROWTH      8
+#define MAX_PIECES         64  /* of a window */
+#define MIN_PIECE_SERIES   128 /* fewer would decode the same blocks again and again */
 
 /* The newest point found so far. */
 struct newest {
@@ -79,7 +81,8 @@ static int read_window(struct last_run *r, struct ts_pool *pool, struct ts_error
         memset(whole, 1, n_hours + 1);
     }
     r->whole_hours = whole;
-    r->chunk = qry_plan_chunk(r->n_left, (int64_t)n_hours);
+    r->chunk = (r->n_left + MAX_PIECES - 1) / MAX_PIECES;
+    r->chunk = r->chunk < MIN_PIECE_SERIES ? MIN_PIECE_SERIES : r->chunk;
     size_t n = (r->n_left + r->chunk - 1) / r->chunk;
     if (pool && n > 1) {
         ts_pool_each(pool, n, window_piece, r);

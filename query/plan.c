@@ -9,9 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CHUNK_MAX_SERIES 256 /* more make a piece too long to share fairly */
-#define CHUNK_MIN_ROWS   64  /* fewer cost more to hand over than to read */
-#define CHUNKS_WANTED    128 /* enough for any number of cores */
+/* Neighbouring pieces both decode the block of rows where they meet, so pieces should be some blocks long. */
+#define CHUNK_MAX_SERIES 4096
+#define CHUNK_MIN_ROWS   256  /* rows of points */
+#define CHUNK_MIN_SUMS   4096 /* rows that are summaries */
+#define CHUNKS_WANTED    64   /* enough for any number of cores */
 
 uint32_t qry_series_value(const struct sto_series *s, uint32_t tagk)
 {
@@ -21,11 +23,12 @@ uint32_t qry_series_value(const struct sto_series *s, uint32_t tagk)
     return 0;
 }
 
-size_t qry_plan_chunk(size_t n_series, int64_t n_hours)
+size_t qry_plan_chunk(size_t n_series, int64_t n_hours, bool sums)
 {
+    int64_t rows = sums ? CHUNK_MIN_SUMS : CHUNK_MIN_ROWS;
     if (n_hours < 1)
         n_hours = 1;
-    size_t few = n_hours >= CHUNK_MIN_ROWS ? 1 : (size_t)((CHUNK_MIN_ROWS + n_hours - 1) / n_hours);
+    size_t few = (size_t)((rows + n_hours - 1) / n_hours);
     size_t fair = (n_series + CHUNKS_WANTED - 1) / CHUNKS_WANTED;
     size_t chunk = few > fair ? few : fair;
     return chunk > CHUNK_MAX_SERIES ? CHUNK_MAX_SERIES : chunk;
@@ -379,6 +382,7 @@ int qry_plan_range(struct sto_snap *snap, struct qry_plan *p, struct ts_error *e
                              &p->grid, err));
         whole_hours(p);
     }
-    p->chunk = qry_plan_chunk(p->n, (p->to_ms - p->from_ms) / TS_HOUR_MS);
+    bool sums = ds->on && ds->fn->fold->add_hour && (ds->all || ds->interval_ms >= TS_HOUR_MS);
+    p->chunk = qry_plan_chunk(p->n, (p->to_ms - p->from_ms) / TS_HOUR_MS, sums);
     return 0;
 }

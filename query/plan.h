@@ -53,9 +53,9 @@ int qry_plan_select(struct sto_store *st, const struct qry_spec *spec, size_t in
 int qry_plan_range(struct sto_snap *snap, struct qry_plan *p, struct ts_error *err);
 /** Cut from_ms..to_ms to the hours where data may be: sets scan_from_ms and scan_to_ms. */
 void qry_plan_clip(struct sto_snap *snap, struct qry_plan *p);
-/** Number of series in a piece of work, from their number and hours alone, so that digits never depend on
- * threads. */
-size_t qry_plan_chunk(size_t n_series, int64_t n_hours);
+/** Number of series in a piece of work, from their number and hours and the question alone, so that digits
+ * never depend on threads or files. sums: most hours come as summaries. */
+size_t qry_plan_chunk(size_t n_series, int64_t n_hours, bool sums);
 /** Number of pieces. */
 static inline size_t qry_plan_chunks(const struct qry_plan *p)
 {

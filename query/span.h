@@ -24,6 +24,7 @@ struct qry_span {
     double phantom_v;
 };
 
+/** Free the arrays; usable again. Twice is harmless. */
 void qry_span_release(struct qry_span *s);
 /** No points; keeps the memory. */
 void qry_span_clear(struct qry_span *s);

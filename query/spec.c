@@ -81,6 +81,8 @@ int qry_spec_finish(const struct qry_spec_text *text, int64_t now_ms, struct ts_
         TS_TRY(parse_by(text, arena, out, err));
     if (out->by_on && end_is_date)
         out->end_ms = ts_calendar_next(out->tz, out->end_ms, 1, TS_UNIT_D) - 1;
+    else if (out->by_on && ts_floor_mod(out->end_ms, 1000) == 0)
+        out->end_ms += 999; /* a second named as the end belongs to the range whole */
     if (out->end_ms <= out->start_ms)
         return ts_error_set(err, TS_EINVAL, "End time [%lld] must be greater than the start time [%lld]",
                             (long long)out->end_ms, (long long)out->start_ms);

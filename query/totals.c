@@ -315,7 +315,7 @@ static int plan_totals(struct sto_store *st, const struct qry_spec *spec, struct
         return ts_error_set(err, TS_EINVAL, "The aggregator none makes no totals");
     p->from_ms = spec->start_ms;
     p->to_ms = spec->end_ms + 1;
-    p->chunk = qry_plan_chunk(p->n, (p->to_ms - p->from_ms) / TS_HOUR_MS);
+    p->chunk = qry_plan_chunk(p->n, (p->to_ms - p->from_ms) / TS_HOUR_MS, t->ops->add_hour != NULL);
     qry_plan_clip(t->snap, p);
     bool empty = p->scan_from_ms >= p->scan_to_ms;
     if (empty && !spec->fill_zero)

@@ -180,6 +180,8 @@ def admin(d):
     for level in ("disk", "files", "compact"):
         s, b, _ = ask(d, "POST", "/api/admin/flush?level=" + level)
         check("flush " + level, s == 200, b)
+    s, b, _ = ask(d, "POST", "/api/admin/flush?wait=false")
+    check("flush behind the scenes", s == 202, b)
     s, b, _ = ask(d, "POST", "/api/admin/flush?level=x")
     check("flush to nowhere", s == 400, b)
 

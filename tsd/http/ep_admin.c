@@ -52,8 +52,16 @@ static int flush_run(struct tsd_job *job, struct ts_error *err)
     return tsd_sink_str(tsd_job_sink(job), "{\"status\":\"200\",\"message\":\"Flushed\"}", err);
 }
 
+/* wait=false: flush and merge behind the scenes, answer at once. */
 void tsd_ep_flush(struct tsd_req *req)
 {
-    if (!admin_refused(req))
+    struct ts_slice wait;
+    if (admin_refused(req))
+        return;
+    if (tsd_req_param(req, "wait", &wait) && ts_slice_is(wait, "false")) {
+        sto_compact_soon(req->d->store);
+        tsd_reply_json(req, 202, TS_SLICE_LIT("{\"status\":\"202\",\"message\":\"Flushing and merging\"}"));
+    } else {
         tsd_job_start(req, tsd_type_json, flush_run);
+    }
 }

@@ -250,6 +250,12 @@ fail:
     return rc;
 }
 
+void sto_reclog_abandon(struct sto_reclog *log)
+{
+    if (log)
+        (void)log_free(log, NULL);
+}
+
 int sto_reclog_close(struct sto_reclog *log, struct ts_error *err)
 {
     if (!log)

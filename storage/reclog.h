@@ -46,6 +46,8 @@ int sto_reclog_open(const struct ts_fs *fs, const char *path, const char kind[4]
                     sto_reclog_fn each, void *arg, struct sto_reclog **out_log, struct ts_error *err);
 /** Write what is buffered (without sync) and close. NULL is harmless; the log is gone in any case. */
 int sto_reclog_close(struct sto_reclog *log, struct ts_error *err);
+/** Close without writing what is buffered. NULL is harmless. */
+void sto_reclog_abandon(struct sto_reclog *log);
 /** Add a record (1..STO_RECLOG_MAX_RECORD_BYTES) to the buffer; it is written by the next flush. TS_ELIMIT (too
  *  large), TS_EINVAL (empty, or the log is read-only), TS_ENOMEM; nothing is added then. */
 int sto_reclog_add(struct sto_reclog *log, struct ts_slice body, struct ts_error *err);

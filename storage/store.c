@@ -1,5 +1,6 @@
 /*
- * store.c - the door: joins names (catalog), points (engine) and small cells, and carries the configuration keys of storage.
+ * store.c - the door: joins names (catalog), points (engine) and small cells, and carries the configuration
+ * keys of storage.
  *
  * Threads    as store.h says; this file adds no lock of its own
  */
@@ -19,28 +20,67 @@ struct sto_store {
     struct sto_catalog *catalog;
     struct sto_engine *engine;
     struct sto_cellmap *cells;
+    int close_rc; /* of cells and catalog */
+    struct ts_error close_err;
 };
 
 #define DEF_MEMSTORE_BYTES (32u << 20)
 #define DEF_QUEUE_BYTES    (16u << 20)
 
 const struct ts_conf_key sto_conf_keys[] = {
-    {.name = "wal_sync", .type = TS_CONF_CHOICE, .def = "interval", .choices = "always|interval|none",
-     .help = "When the log is forced to disk: always = as soon as something was written, interval = every wal_sync_interval_ms and "
-             "whenever a client waits for it, none = when the kernel likes. A killed process loses nothing in any mode."},
-    {.name = "wal_sync_interval_ms", .type = TS_CONF_INT, .def = "100", .min = 1, .max = 60000,
-     .help = "wal_sync = interval: a power cut costs at most this much (and one sync) of what nobody waited for."},
-    {.name = "memstore_bytes", .type = TS_CONF_BYTES, .def = "32M", .min = 1 << 20, .max = (int64_t)1 << 40,
-     .help = "Points are gathered in memory and written to a file when they take this much. Twice as much is used at times."},
-    {.name = "flush_age_s", .type = TS_CONF_INT, .def = "7200", .min = 0, .max = 30 * 86400,
-     .help = "Points are written to a file at the latest when they are this old, even if memory is not full. 0 = never."},
-    {.name = "queue_bytes", .type = TS_CONF_BYTES, .def = "16M", .min = 1 << 20, .max = (int64_t)1 << 36,
+    {.name = "wal_sync",
+     .type = TS_CONF_CHOICE,
+     .def = "interval",
+     .choices = "always|interval|none",
+     .help = "When the log is forced to disk: always = as soon as something was written, interval = every "
+             "wal_sync_interval_ms and "
+             "whenever a client waits for it, none = when the kernel likes. A killed process loses nothing "
+             "in any mode."},
+    {.name = "wal_sync_interval_ms",
+     .type = TS_CONF_INT,
+     .def = "100",
+     .min = 1,
+     .max = 60000,
+     .help = "wal_sync = interval: a power cut costs at most this much (and one sync) of what nobody waited "
+             "for."},
+    {.name = "memstore_bytes",
+     .type = TS_CONF_BYTES,
+     .def = "32M",
+     .min = 1 << 20,
+     .max = (int64_t)1 << 40,
+     .help = "Points are gathered in memory and written to a file when they take this much. Twice as much is "
+             "used at times."},
+    {.name = "flush_age_s",
+     .type = TS_CONF_INT,
+     .def = "7200",
+     .min = 0,
+     .max = 30 * 86400,
+     .help = "Points are written to a file at the latest when they are this old, even if memory is not full. "
+             "0 = never."},
+    {.name = "queue_bytes",
+     .type = TS_CONF_BYTES,
+     .def = "16M",
+     .min = 1 << 20,
+     .max = (int64_t)1 << 36,
      .help = "Points under way between two workers. Above 75 % sockets are not read until it is 50 % again."},
-    {.name = "shards", .type = TS_CONF_INT, .def = "16", .min = 1, .max = 4096,
-     .help = "Shards of a new store (a power of two, fixed for its life); each belongs to one worker. 64 on a large machine."},
-    {.name = "max_series", .type = TS_CONF_INT, .def = "4294967295", .min = 1, .max = 4294967295,
+    {.name = "shards",
+     .type = TS_CONF_INT,
+     .def = "16",
+     .min = 1,
+     .max = 4096,
+     .help = "Shards of a new store (a power of two, fixed for its life); each belongs to one worker. 64 on "
+             "a large machine."},
+    {.name = "max_series",
+     .type = TS_CONF_INT,
+     .def = "4294967295",
+     .min = 1,
+     .max = 4294967295,
      .help = "New series beyond this many are refused with an error."},
-    {.name = "retention_days", .type = TS_CONF_INT, .def = "0", .min = 0, .max = 3650000,
+    {.name = "retention_days",
+     .type = TS_CONF_INT,
+     .def = "0",
+     .min = 0,
+     .max = 3650000,
      .help = "Files whose newest point is older are deleted. 0 = keep for ever."},
     {.name = NULL},
 };
@@ -48,7 +88,9 @@ const struct ts_conf_key sto_conf_keys[] = {
 void sto_opts_from_conf(struct sto_opts *opts, const struct ts_conf *conf)
 {
     const char *sync = ts_conf_str(conf, "wal_sync");
-    opts->wal_sync = !strcmp(sync, "always") ? STO_SYNC_ALWAYS : !strcmp(sync, "none") ? STO_SYNC_NONE : STO_SYNC_INTERVAL;
+    opts->wal_sync = !strcmp(sync, "always") ? STO_SYNC_ALWAYS
+                     : !strcmp(sync, "none") ? STO_SYNC_NONE
+                                             : STO_SYNC_INTERVAL;
     opts->wal_sync_interval_ms = (unsigned)ts_conf_int(conf, "wal_sync_interval_ms");
     opts->memstore_bytes = (size_t)ts_conf_int(conf, "memstore_bytes");
     opts->queue_bytes = (size_t)ts_conf_int(conf, "queue_bytes");
@@ -74,11 +116,13 @@ static int ready(void *arg, uint32_t n_shards, struct ts_error *err)
                                     .read_only = st->opts.read_only,
                                     .max_series = st->opts.max_series};
     TS_TRY(sto_catalog_open(st->opts.fs, &opts, &st->catalog, err));
-    return sto_cellmap_open(st->opts.fs, st->opts.dir, st->opts.read_only, st->opts.wal_sync != STO_SYNC_NONE, &st->cells, err);
+    return sto_cellmap_open(st->opts.fs, st->opts.dir, st->opts.read_only, st->opts.wal_sync != STO_SYNC_NONE,
+                            &st->cells, err);
 }
 
-static const struct sto_series *restore(void *arg, uint32_t id, uint32_t metric, const struct sto_tag *tags, size_t n_tags,
-                                        struct ts_slice text, uint32_t metric_len, struct ts_error *err)
+static const struct sto_series *restore(void *arg, uint32_t id, uint32_t metric, const struct sto_tag *tags,
+                                        size_t n_tags, struct ts_slice text, uint32_t metric_len,
+                                        struct ts_error *err)
 {
     struct sto_store *st = arg;
     const struct sto_series *series = NULL;
@@ -87,14 +131,29 @@ static const struct sto_series *restore(void *arg, uint32_t id, uint32_t metric,
     return series;
 }
 
+/* The folder is still locked. */
+static void closed(void *arg)
+{
+    struct sto_store *st = arg;
+    int rc = sto_cellmap_close(st->cells, &st->close_err);
+    int rc2 = sto_catalog_close(st->catalog, rc < 0 ? NULL : &st->close_err);
+    st->close_rc = rc < 0 ? rc : rc2;
+    st->cells = NULL;
+    st->catalog = NULL;
+}
+
 static void on_fatal(void *arg, const struct ts_error *err)
 {
     (void)arg;
-    ts_log(TS_LOG_ERROR, "the log can't be synced, stopping: %s; start again when the disk is well: what was answered is on it", err->text);
+    ts_log(TS_LOG_ERROR,
+           "the log can't be synced, stopping: %s; start again when the disk is well: what was answered is "
+           "on it",
+           err->text);
     _Exit(1);
 }
 
-/* --- open and close ----------------------------------------------------------------------------------------- */
+/* --- open and close
+ * ----------------------------------------------------------------------------------------- */
 
 static unsigned power_of_two(unsigned n)
 {
@@ -131,14 +190,13 @@ int sto_open(const struct sto_opts *opts, struct sto_store **out_store, struct t
         .sync_names = sync_names,
         .ready = ready,
         .restore = restore,
+        .closed = closed,
         .on_fatal = opts->survive_sync_errors ? NULL : on_fatal,
         .arg = st,
     };
     int rc = sto_engine_open(&eo, &st->engine, err);
     if (rc < 0) {
-        sto_cellmap_close(st->cells, NULL);
-        sto_catalog_close(st->catalog, NULL);
-        ts_free(st);
+        ts_free(st); /* closed() has been here */
         return rc;
     }
     *out_store = st;
@@ -150,28 +208,51 @@ int sto_close(struct sto_store *st, struct ts_error *err)
     if (!st)
         return 0;
     int rc = sto_engine_close(st->engine, err);
-    struct ts_error later = {0};
-    int rc2 = sto_cellmap_close(st->cells, &later), rc3 = sto_catalog_close(st->catalog, &later);
-    if (rc == 0 && (rc2 < 0 || rc3 < 0)) {
-        rc = rc2 < 0 ? rc2 : rc3;
+    if (rc == 0 && st->close_rc < 0) {
+        rc = st->close_rc;
         if (err)
-            *err = later;
+            *err = st->close_err;
     }
     ts_free(st);
     return rc;
 }
 
-struct sto_catalog *sto_store_catalog(struct sto_store *st) { return st->catalog; }
-const char *sto_store_refusing(const struct sto_store *st) { return sto_engine_refusing(st->engine, NULL); }
+struct sto_catalog *sto_store_catalog(struct sto_store *st)
+{
+    return st->catalog;
+}
+const char *sto_store_refusing(const struct sto_store *st)
+{
+    return sto_engine_refusing(st->engine, NULL);
+}
 
-/* --- writing -------------------------------------------------------------------------------------------------- */
+/* --- writing
+ * -------------------------------------------------------------------------------------------------- */
 
-struct sto_port *sto_port(struct sto_store *st, unsigned i) { return sto_engine_port(st->engine, i); }
-struct sto_batch *sto_port_batch(struct sto_port *port, const struct sto_series *series) { return sto_engine_batch(port, series); }
-unsigned sto_port_slot(const struct sto_port *port, const struct sto_series *series) { return sto_engine_slot(port, series); }
-void sto_port_turn(struct sto_port *port) { sto_engine_turn(port); }
-int sto_port_fd(const struct sto_port *port) { return sto_engine_fd(port); }
-bool sto_port_ready(struct sto_port *port) { return sto_engine_ready(port); }
+struct sto_port *sto_port(struct sto_store *st, unsigned i)
+{
+    return sto_engine_port(st->engine, i);
+}
+struct sto_batch *sto_port_batch(struct sto_port *port, const struct sto_series *series)
+{
+    return sto_engine_batch(port, series);
+}
+unsigned sto_port_slot(const struct sto_port *port, const struct sto_series *series)
+{
+    return sto_engine_slot(port, series);
+}
+void sto_port_turn(struct sto_port *port)
+{
+    sto_engine_turn(port);
+}
+int sto_port_fd(const struct sto_port *port)
+{
+    return sto_engine_fd(port);
+}
+bool sto_port_ready(struct sto_port *port)
+{
+    return sto_engine_ready(port);
+}
 
 int sto_port_error(const struct sto_port *port, struct ts_error *err)
 {
@@ -182,7 +263,8 @@ int sto_port_error(const struct sto_port *port, struct ts_error *err)
     return ts_error_set(err, TS_EBUSY, "too many points are waiting to be written; send slower");
 }
 
-static int put_op(struct sto_port *port, const struct sto_series *series, int64_t ts_ms, int64_t m, uint32_t flags)
+static int put_op(struct sto_port *port, const struct sto_series *series, int64_t ts_ms, int64_t m,
+                  uint32_t flags)
 {
     if (ts_ms < STO_MIN_TS_MS || ts_ms > STO_MAX_TS_MS)
         return TS_EINVAL;
@@ -193,12 +275,14 @@ static int put_op(struct sto_port *port, const struct sto_series *series, int64_
     return 0;
 }
 
-int sto_put(struct sto_port *port, const struct sto_series *series, int64_t ts_ms, struct ts_num value, bool ms)
+int sto_put(struct sto_port *port, const struct sto_series *series, int64_t ts_ms, struct ts_num value,
+            bool ms)
 {
     return put_op(port, series, ts_ms, value.m, sto_meta_flags(STO_OP_PUT, value.kind, value.exp, ms));
 }
 
-int sto_add(struct sto_port *port, const struct sto_series *series, int64_t ts_ms, struct ts_num value, bool ms)
+int sto_add(struct sto_port *port, const struct sto_series *series, int64_t ts_ms, struct ts_num value,
+            bool ms)
 {
     return put_op(port, series, ts_ms, value.m, sto_meta_flags(STO_OP_ADD, value.kind, value.exp, ms));
 }
@@ -239,9 +323,13 @@ int sto_flush(struct sto_store *st, enum sto_level level, struct ts_error *err)
     return ts_error_set(err, TS_EINVAL, "no such level");
 }
 
-void sto_compact_soon(struct sto_store *st) { sto_engine_compact_soon(st->engine); }
+void sto_compact_soon(struct sto_store *st)
+{
+    sto_engine_compact_soon(st->engine);
+}
 
-/* --- reading -------------------------------------------------------------------------------------------------- */
+/* --- reading
+ * -------------------------------------------------------------------------------------------------- */
 
 /* A snapshot is a pinned version and the engine to give it back to. */
 struct sto_snap {
@@ -264,7 +352,8 @@ void sto_snap_release(struct sto_snap *snap)
     ts_free(snap);
 }
 
-int sto_scan(struct sto_snap *snap, const struct sto_scan_spec *spec, struct sto_merge **out_scan, struct ts_error *err)
+int sto_scan(struct sto_snap *snap, const struct sto_scan_spec *spec, struct sto_merge **out_scan,
+             struct ts_error *err)
 {
     return sto_version_scan(snap->v, spec, out_scan, err);
 }
@@ -274,31 +363,39 @@ bool sto_snap_time_range(struct sto_snap *snap, int64_t *out_min_ms, int64_t *ou
     return sto_version_time_range(snap->v, out_min_ms, out_max_ms);
 }
 
-void sto_scan_estimate(struct sto_snap *snap, const struct sto_scan_spec *spec, uint64_t *out_points, uint64_t *out_bytes)
+void sto_scan_estimate(struct sto_snap *snap, const struct sto_scan_spec *spec, uint64_t *out_points,
+                       uint64_t *out_bytes)
 {
     sto_version_estimate(snap->v, spec, out_points, out_bytes);
 }
 
-/* --- small cells ------------------------------------------------------------------------------------------------ */
+/* --- small cells
+ * ------------------------------------------------------------------------------------------------ */
 
-int sto_cell_get(struct sto_store *st, struct ts_slice key, struct ts_buf *out) { return sto_cellmap_get(st->cells, key, out); }
+int sto_cell_get(struct sto_store *st, struct ts_slice key, struct ts_buf *out)
+{
+    return sto_cellmap_get(st->cells, key, out);
+}
 
 int sto_cell_put(struct sto_store *st, struct ts_slice key, struct ts_slice value, struct ts_error *err)
 {
     return sto_cellmap_put(st->cells, key, value, err);
 }
 
-int sto_cell_cas(struct sto_store *st, struct ts_slice key, struct ts_slice expected, struct ts_slice value, struct ts_error *err)
+int sto_cell_cas(struct sto_store *st, struct ts_slice key, struct ts_slice expected, struct ts_slice value,
+                 struct ts_error *err)
 {
     return sto_cellmap_cas(st->cells, key, expected, value, err);
 }
 
-int sto_cell_incr(struct sto_store *st, struct ts_slice key, int64_t delta, int64_t *out_value, struct ts_error *err)
+int sto_cell_incr(struct sto_store *st, struct ts_slice key, int64_t delta, int64_t *out_value,
+                  struct ts_error *err)
 {
     return sto_cellmap_incr(st->cells, key, delta, out_value, err);
 }
 
-void sto_cell_each(struct sto_store *st, struct ts_slice prefix, bool (*each)(void *arg, struct ts_slice key, struct ts_slice value), void *arg)
+void sto_cell_each(struct sto_store *st, struct ts_slice prefix,
+                   bool (*each)(void *arg, struct ts_slice key, struct ts_slice value), void *arg)
 {
     sto_cellmap_each(st->cells, prefix, each, arg);
 }

@@ -1,10 +1,13 @@
 /*
- * store.h - the door of storage: open a store, put points, resolve and select series, scan, flush, small cells.
+ * store.h - the door of storage: open a store, put points, resolve and select series, scan, flush, small
+ * cells.
  *
- * Writers are "ports": one for each worker thread. A worker puts points into its port, ends a turn, and runs its shards when its queue wakes it. The owner of a
- * shard writes the log first, the memstore second. Programs without an event loop let the store run the ports itself (own_threads).
+ * Writers are "ports": one for each worker thread. A worker puts points into its port, ends a turn, and runs
+ * its shards when its queue wakes it. The owner of a shard writes the log first, the memstore second.
+ * Programs without an event loop let the store run the ports itself (own_threads).
  *
- *   worker i: read socket > sto_put(port, ...)* > sto_port_turn(port)      sto_port_fd readable > sto_port_turn(port)
+ *   worker i: read socket > sto_put(port, ...)* > sto_port_turn(port)      sto_port_fd readable >
+ * sto_port_turn(port)
  *
  * Threads    a port belongs to one thread; everything else may be called from any thread
  * Not here   files and logs (engine/), names (catalog/)
@@ -22,54 +25,66 @@
 enum sto_sync { STO_SYNC_ALWAYS, STO_SYNC_INTERVAL, STO_SYNC_NONE };
 
 struct sto_opts {
-    const struct ts_fs *fs;      /* NULL = the real one */
-    const char *dir;             /* data folder */
-    bool create;                 /* make the folder and the store if missing */
-    bool read_only;              /* nothing is written; the log is replayed into memory */
-    bool own_threads;            /* the store runs the ports itself */
-    unsigned n_ports;            /* workers; 0 = 1 */
-    unsigned n_shards;           /* of a new store; power of two; 0 = 16 */
+    const struct ts_fs *fs; /* NULL = the real one */
+    const char *dir;        /* data folder */
+    bool create;            /* make the folder and the store if missing */
+    bool read_only;         /* nothing is written; the log is replayed into memory */
+    bool own_threads;       /* the store runs the ports itself */
+    unsigned n_ports;       /* workers; 0 = 1 */
+    unsigned n_shards;      /* of a new store; power of two; 0 = 16 */
     enum sto_sync wal_sync;
     unsigned wal_sync_interval_ms; /* 0 = 100 */
-    size_t memstore_bytes;       /* a generation is flushed at this size; 0 = 32 MiB */
-    size_t queue_bytes;          /* cap of one port's queue; 0 = 16 MiB */
-    uint64_t max_series;         /* 0 = 2^32 - 1 */
-    int64_t retention_ms;        /* 0 = keep for ever */
-    int64_t flush_age_ms;        /* a generation is flushed when it is this old; 0 = never */
-    bool no_background;          /* tests: flush and compact only when told */
-    bool survive_sync_errors;    /* tests: refuse puts after a failed fdatasync instead of ending the process */
+    size_t memstore_bytes;         /* a generation is flushed at this size; 0 = 32 MiB */
+    size_t queue_bytes;            /* cap of one port's queue; 0 = 16 MiB */
+    uint64_t max_series;           /* 0 = 2^32 - 1 */
+    int64_t retention_ms;          /* 0 = keep for ever */
+    int64_t flush_age_ms;          /* a generation is flushed when it is this old; 0 = never */
+    bool no_background;            /* tests: flush and compact only when told */
+    bool survive_sync_errors; /* tests: refuse puts after a failed fdatasync instead of ending the process */
 };
 
 struct sto_store;
 struct sto_port;
 
-/** The keys of storage (wal_sync, wal_sync_interval_ms, memstore_bytes, ...), a table for ts_conf_new, and opts from them. */
+/** The keys of storage (wal_sync, wal_sync_interval_ms, memstore_bytes, ...), a table for ts_conf_new, and
+ * opts from them. */
 extern const struct ts_conf_key sto_conf_keys[];
 void sto_opts_from_conf(struct sto_opts *opts, const struct ts_conf *conf);
 
-/** Open. One clear sentence each for: not a store, locked by another process (TS_EBUSY), read-only folder, full disk, newer format. */
+/** Open. One clear sentence each for: not a store, locked by another process (TS_EBUSY), read-only folder,
+ * full disk, newer format. */
 int sto_open(const struct sto_opts *opts, struct sto_store **out_store, struct ts_error *err);
-/** Everything accepted is on disk, threads ended, lock released. Ports must not be used any more. */
+/** Everything accepted is on disk, threads ended, lock released. Ports must not be used any more; a barrier
+ * that was not answered yet never is. TS_ENOSPC, TS_EIO: what was confirmed is safe in the log; what a full
+ * disk held back, or a broken one, is not. */
 int sto_close(struct sto_store *st, struct ts_error *err);
 struct sto_catalog *sto_store_catalog(struct sto_store *st);
-/** Names a sto_store refuses puts with and why, NULL when it accepts: disk full or a broken log. Static until it changes. */
+/** Names a sto_store refuses puts with and why, NULL when it accepts: disk full or a broken log. Static until
+ * it changes. */
 const char *sto_store_refusing(const struct sto_store *st);
 
 /* --- writing --- */
 struct sto_port *sto_port(struct sto_store *st, unsigned i);
-/** Add one operation. Owner of the port only. 0, TS_EBUSY (queue of the shard's owner above 75 %: stop reading; nothing is lost, the point was NOT taken), TS_ENOSPC, TS_EIO (store refuses). */
-int sto_put(struct sto_port *port, const struct sto_series *series, int64_t ts_ms, struct ts_num value, bool ms);
-int sto_add(struct sto_port *port, const struct sto_series *series, int64_t ts_ms, struct ts_num value, bool ms);
+/** Add one operation. Owner of the port only. 0, TS_EBUSY (queue of the shard's owner full: stop reading;
+ * nothing is lost, the point was NOT taken), TS_ENOSPC, TS_EIO (store refuses). */
+int sto_put(struct sto_port *port, const struct sto_series *series, int64_t ts_ms, struct ts_num value,
+            bool ms);
+int sto_add(struct sto_port *port, const struct sto_series *series, int64_t ts_ms, struct ts_num value,
+            bool ms);
 int sto_delete(struct sto_port *port, const struct sto_series *series, int64_t from_ms, int64_t to_ms);
-/** Fast lane for parsers: the open batch for a series' owner; append to batch->points[batch->n++] yourself while n < STO_BATCH_POINTS, then call again. NULL: busy or refusing (ask sto_port_error). */
+/** Fast lane for parsers: the open batch for a series' owner; append to batch->points[batch->n++] yourself
+ * while n < STO_BATCH_POINTS, then call again. NULL: busy or refusing (ask sto_port_error). */
 struct sto_batch *sto_port_batch(struct sto_port *port, const struct sto_series *series);
 int sto_port_error(const struct sto_port *port, struct ts_error *err);
-/** Index of the batch slot of a series (owner of its shard); batches of equal slot are the same until the next sto_port_batch or turn. */
+/** Index of the batch slot of a series (owner of its shard); batches of equal slot are the same until the
+ * next sto_port_batch or turn. */
 unsigned sto_port_slot(const struct sto_port *port, const struct sto_series *series);
-/** Send open batches, take in what others sent: log, memstore, done. Call at the end of each loop turn and when sto_port_fd is readable. */
+/** Send open batches, take in what others sent: log, memstore, done. Call at the end of each loop turn and
+ * when sto_port_fd is readable. */
 void sto_port_turn(struct sto_port *port);
 int sto_port_fd(const struct sto_port *port);
-/** Should sockets be read? False above 75 % of any queue or while memstores wait for a flush, true again below 50 %. */
+/** Should sockets be read? False above 75 % of any queue or while memstores wait for a flush, true again
+ * below 50 %. */
 bool sto_port_ready(struct sto_port *port);
 
 enum sto_level {
@@ -79,26 +94,32 @@ enum sto_level {
     STO_LEVEL_COMPACT, /* and files merged */
 };
 typedef void (*sto_done_fn)(void *arg, int rc, const struct ts_error *err);
-/** Ask: everything put into this port before the call holds at level (LOG, DISK). done is called once, in the port's thread, from sto_port_turn. */
+/** Ask: everything put into this port before the call holds at level (LOG, DISK). done is called once, in the
+ * port's thread, from sto_port_turn. TS_ENOSPC: the disk is full, some of it waits for room and is written as
+ * soon as there is some (ask again); TS_EIO: some of it is lost. */
 void sto_port_barrier(struct sto_port *port, enum sto_level level, sto_done_fn done, void *arg);
 /** Level the configuration promises for an answered put: LOG with wal_sync none, else DISK. */
 enum sto_level sto_ack_level(const struct sto_store *st);
-/** Everything accepted so far at level, blocking the caller (never a port's thread). */
+/** Everything accepted so far at level, blocking the caller (never a port's thread). Errors as for a barrier;
+ * files are written in any case. */
 int sto_flush(struct sto_store *st, enum sto_level level, struct ts_error *err);
 /** Ask for STO_LEVEL_COMPACT in the background, return at once. */
 void sto_compact_soon(struct sto_store *st);
 
 /* --- reading --- */
 struct sto_snap;
-/** Pin one version: files and memstores behind one pointer; nothing appears twice or not at all through a flush. Cheap. */
+/** Pin one version: files and memstores behind one pointer; nothing appears twice or not at all through a
+ * flush. Cheap. */
 struct sto_snap *sto_snap_take(struct sto_store *st);
 void sto_snap_release(struct sto_snap *snap);
 /** Rows of the chosen series in key order. Several scans of one snapshot may run in parallel threads. */
-int sto_scan(struct sto_snap *snap, const struct sto_scan_spec *spec, struct sto_merge **out_scan, struct ts_error *err);
+int sto_scan(struct sto_snap *snap, const struct sto_scan_spec *spec, struct sto_merge **out_scan,
+             struct ts_error *err);
 /** Time of the first and last point anywhere (a bound, from files and memstores); false if empty. */
 bool sto_snap_time_range(struct sto_snap *snap, int64_t *out_min_ms, int64_t *out_max_ms);
 /** Number of points and bytes a scan would read at most (from indexes; for planning and limits). */
-void sto_scan_estimate(struct sto_snap *snap, const struct sto_scan_spec *spec, uint64_t *out_points, uint64_t *out_bytes);
+void sto_scan_estimate(struct sto_snap *snap, const struct sto_scan_spec *spec, uint64_t *out_points,
+                       uint64_t *out_bytes);
 
 /* --- small cells: annotations, metadata; key and value are bytes; logged, in memory --- */
 /** Copy of a value into out (appended); TS_ENOTFOUND. */
@@ -106,11 +127,14 @@ int sto_cell_get(struct sto_store *st, struct ts_slice key, struct ts_buf *out);
 /** Durable (at the ack level) when 0 is returned. An empty value deletes. */
 int sto_cell_put(struct sto_store *st, struct ts_slice key, struct ts_slice value, struct ts_error *err);
 /** Put if the present value equals expected (empty = must be missing); TS_EEXIST if not. */
-int sto_cell_cas(struct sto_store *st, struct ts_slice key, struct ts_slice expected, struct ts_slice value, struct ts_error *err);
+int sto_cell_cas(struct sto_store *st, struct ts_slice key, struct ts_slice expected, struct ts_slice value,
+                 struct ts_error *err);
 /** Add delta to a 64-bit counter (missing = 0). */
-int sto_cell_incr(struct sto_store *st, struct ts_slice key, int64_t delta, int64_t *out_value, struct ts_error *err);
+int sto_cell_incr(struct sto_store *st, struct ts_slice key, int64_t delta, int64_t *out_value,
+                  struct ts_error *err);
 /** Cells whose key begins with prefix, in byte order, each(arg, key, value); each returns false to stop. */
-void sto_cell_each(struct sto_store *st, struct ts_slice prefix, bool (*each)(void *arg, struct ts_slice key, struct ts_slice value), void *arg);
+void sto_cell_each(struct sto_store *st, struct ts_slice prefix,
+                   bool (*each)(void *arg, struct ts_slice key, struct ts_slice value), void *arg);
 
 /** Counters with units: each(arg, "wal.bytes", value). */
 void sto_stats(struct sto_store *st, void (*each)(void *arg, const char *name, uint64_t value), void *arg);

@@ -1,11 +1,12 @@
 /*
  * compact.c - several sorted files become fewer; old files are dropped by retention.
  *
- * A merge reads its inputs through one pinned version, writes new files under new numbers, and swaps them in with one manifest
- * edit; readers that hold the old version go on with the old files, which are unlinked when the last one lets go.
+ * A merge reads its inputs through one pinned version, writes new files under new numbers, and swaps them in
+ * with one manifest edit; readers that hold the old version go on with the old files, which are unlinked when
+ * the last one lets go.
  *
- * Threads    the compact thread, or a caller that waits; one at a time (compact_mu). Runs at low priority (nice 10).
- * Not here   which files (partition.c), what the merge of a row is (merge_cells.c)
+ * Threads    the compact thread, or a caller that waits; one at a time (compact_mu). Runs at low priority
+ * (nice 10). Not here   which files (partition.c), what the merge of a row is (merge_cells.c)
  */
 #include "base/log.h"
 #include "base/time.h"
@@ -29,11 +30,11 @@ uint64_t sto_engine__file_no(struct sto_engine *e)
 struct job {
     struct sto_engine *e;
     const struct sto_pick *pick;
-    struct sto_sst **in;           /* inputs, borrowed from the version */
-    struct sto_sst_info *out;      /* files written */
+    struct sto_sst **in;      /* inputs, borrowed from the version */
+    struct sto_sst_info *out; /* files written */
     size_t n_out, cap_out;
     uint64_t gen_lo, gen_hi, bytes_in;
-    bool perhaps_named;            /* the manifest failed half-way: it may name the new files, they must stay */
+    bool perhaps_named; /* the manifest failed half-way: it may name the new files, they must stay */
 };
 
 static struct sto_scan_spec whole(const struct job *job, const struct sto_cut *cut)
@@ -45,7 +46,8 @@ static struct sto_scan_spec whole(const struct job *job, const struct sto_cut *c
                                   .cut_hour_hi = cut->hour_hi};
 }
 
-static int add_day(struct sto_day_count **days, size_t *n, size_t *cap, size_t *last, int32_t day, uint64_t points)
+static int add_day(struct sto_day_count **days, size_t *n, size_t *cap, size_t *last, int32_t day,
+                   uint64_t points)
 {
     if (*n == 0 || (*days)[*last].day != day) {
         for (*last = 0; *last < *n && (*days)[*last].day != day; ++*last)
@@ -90,8 +92,11 @@ static int plan(struct job *job, struct sto_cut **out_cuts, size_t *out_n, struc
     size_t n = 0, cap = 0, last = 0;
     struct sto_row row;
     int rc = sto_merge_new(&spec, job->in, job->pick->n, NULL, 0, &merge, err);
-    while (rc >= 0 && (rc = sto_merge_next(merge, &row, err)) == 1)
+    while (rc >= 0 && (rc = sto_merge_next(merge, &row, err)) == 1) {
+        if (atomic_load_explicit(&job->e->stop_compact, memory_order_relaxed))
+            rc = ts_error_set(err, TS_ECANCELLED, "the store is closing");
         add_day(&days, &n, &cap, &last, (int32_t)ts_floor_div(row.key.hour, 24), row.cells->n);
+    }
     sto_merge_free(merge);
     if (rc == 0 && n) {
         qsort(days, n, sizeof *days, cmp_day);
@@ -105,7 +110,8 @@ static int plan(struct job *job, struct sto_cut **out_cuts, size_t *out_n, struc
 static int finish(struct job *job, struct sto_sst_writer *w, struct ts_error *err)
 {
     if (job->n_out == job->cap_out)
-        job->out = ts_xrealloc(job->out, (job->cap_out = job->cap_out ? job->cap_out * 2 : 4) * sizeof *job->out);
+        job->out =
+            ts_xrealloc(job->out, (job->cap_out = job->cap_out ? job->cap_out * 2 : 4) * sizeof *job->out);
     TS_TRY(sto_sst_writer_finish(w, job->gen_lo, job->gen_hi, &job->out[job->n_out], err));
     job->n_out++;
     return 0;
@@ -232,7 +238,8 @@ static int run(struct sto_engine *e, struct sto_version *v, const struct sto_pic
     return rc;
 }
 
-/* --- retention --------------------------------------------------------------------------------------------- */
+/* --- retention ---------------------------------------------------------------------------------------------
+ */
 
 static int drop_old(struct sto_engine *e, struct ts_error *err)
 {
@@ -240,15 +247,17 @@ static int drop_old(struct sto_engine *e, struct ts_error *err)
         return 0;
     int64_t before = ts_clock_ms() - e->opts.retention_ms;
     struct sto_version *v = sto_engine_pin(e);
+    struct sto_sst_info *infos = ts_xcalloc(v->n_ssts + 1, sizeof *infos);
+    bool *expired = ts_xcalloc(v->n_ssts + 1, sizeof *expired);
     uint64_t *gone = ts_xcalloc(v->n_ssts + 1, sizeof *gone);
     size_t n = 0;
     int rc = 0;
-    for (size_t i = 0; i < v->n_ssts; i++) {
-        int64_t lo, hi;
-        sto_file_span(sto_sst_info(v->ssts[i]), &lo, &hi);
-        if (hi < before)
-            gone[n++] = sto_sst_info(v->ssts[i])->file_no;
-    }
+    for (size_t i = 0; i < v->n_ssts; i++)
+        infos[i] = *sto_sst_info(v->ssts[i]);
+    sto_pick_expired(infos, v->n_ssts, before, expired);
+    for (size_t i = 0; i < v->n_ssts; i++)
+        if (expired[i])
+            gone[n++] = infos[i].file_no;
     if (n) {
         struct sto_manifest_edit edit = {.remove = gone, .n_remove = n};
         pthread_mutex_lock(&e->files_mu);
@@ -260,11 +269,14 @@ static int drop_old(struct sto_engine *e, struct ts_error *err)
             ts_log(TS_LOG_INFO, "retention dropped files=%zu", n);
     }
     ts_free(gone);
+    ts_free(expired);
+    ts_free(infos);
     sto_engine_unpin(e, v);
     return rc;
 }
 
-/* --- one after the other -------------------------------------------------------------------------------------- */
+/* --- one after the other
+ * -------------------------------------------------------------------------------------- */
 
 /* 1 a merge was done, 0 nothing to do, < 0 error. */
 static int one_merge(struct sto_engine *e, bool full, struct ts_error *err)
@@ -315,7 +327,10 @@ void sto_compact__wake(struct sto_engine *e, bool full)
     pthread_mutex_unlock(&e->bg_mu);
 }
 
-void sto_engine_compact_soon(struct sto_engine *e) { sto_compact__wake(e, true); }
+void sto_engine_compact_soon(struct sto_engine *e)
+{
+    sto_compact__wake(e, true);
+}
 
 void *sto_compact__thread(void *arg)
 {
@@ -345,5 +360,6 @@ void *sto_compact__thread(void *arg)
         pthread_mutex_lock(&e->bg_mu);
     }
     pthread_mutex_unlock(&e->bg_mu);
+    atomic_fetch_sub_explicit(&e->n_bg, 1, memory_order_release); /* pairs with stop_background */
     return NULL;
 }

@@ -3,7 +3,8 @@
  *
  *   DIR/LOCK  DIR/MANIFEST  DIR/catalog.log  DIR/cells.log  DIR/wal/  DIR/files/
  *
- * Not here   names (store.c opens the catalog when the engine says `ready`), flushing (flush.c), merging (compact.c)
+ * Not here   names (store.c opens the catalog when the engine says `ready`), flushing (flush.c), merging
+ * (compact.c)
  */
 #include "storage/engine/engine.h"
 
@@ -33,8 +34,9 @@ static int look(void *arg, const char *name)
 {
     struct folder *f = arg;
     f->manifest |= strcmp(name, "MANIFEST") == 0;
-    f->any |= strcmp(name, "LOCK") != 0 && strcmp(name, "lost+found") != 0 && strcmp(name, "catalog.log") != 0 &&
-              strcmp(name, "wal") != 0 && strcmp(name, "files") != 0 && strncmp(name, "MANIFEST", 8) != 0;
+    f->any |= strcmp(name, "LOCK") != 0 && strcmp(name, "lost+found") != 0 &&
+              strcmp(name, "catalog.log") != 0 && strcmp(name, "wal") != 0 && strcmp(name, "files") != 0 &&
+              strncmp(name, "MANIFEST", 8) != 0;
     return 0;
 }
 
@@ -42,8 +44,17 @@ static int look(void *arg, const char *name)
 static int make_folder(struct sto_engine *e, struct ts_error *err)
 {
     TS_TRY(e->fs->mkdir(e->fs, e->dir, err));
-    char *parent = join(e->dir, "..");
-    int rc = e->fs->sync_dir(e->fs, parent, err);
+    /* The last component has just been made, so it is no link: the text before it names the parent. */
+    char *parent = ts_xstrdup(e->dir);
+    size_t n = strlen(parent);
+    while (n > 1 && parent[n - 1] == '/')
+        n--;
+    while (n > 0 && parent[n - 1] != '/')
+        n--;
+    while (n > 1 && parent[n - 1] == '/')
+        n--;
+    parent[n] = 0;
+    int rc = e->fs->sync_dir(e->fs, n ? parent : ".", err);
     ts_free(parent);
     return rc;
 }
@@ -64,7 +75,9 @@ static int folder_check(struct sto_engine *e, bool *out_is_store, struct ts_erro
     }
     *out_is_store = f.manifest;
     if (!f.manifest && f.any)
-        return ts_error_set(err, TS_EINVAL, "%s is not a tsd store: it holds files, but no MANIFEST; give an empty or new folder", e->dir);
+        return ts_error_set(
+            err, TS_EINVAL,
+            "%s is not a tsd store: it holds files, but no MANIFEST; give an empty or new folder", e->dir);
     if (!f.manifest && (!e->opts.create || e->opts.read_only))
         return ts_error_set(err, TS_ENOTFOUND, "%s is not a tsd store: it has no MANIFEST", e->dir);
     return 0;
@@ -78,14 +91,18 @@ static int folder_lock(struct sto_engine *e, struct ts_error *err)
     if (rc == TS_ENOTFOUND && e->opts.read_only)
         rc = 0; /* a copy on a medium that can't be written: nobody else can write there either */
     else if (rc == 0 && (rc = e->fs->lock(e->lock_file, &why)) == TS_EBUSY)
-        ts_error_set(&why, TS_EBUSY, "%s is in use by another tsd process; stop it, or ask it (--host, --port) instead of its files", e->dir);
+        ts_error_set(
+            &why, TS_EBUSY,
+            "%s is in use by another tsd process; stop it, or ask it (--host, --port) instead of its files",
+            e->dir);
     if (rc < 0 && err)
         *err = why;
     ts_free(path);
     return rc;
 }
 
-/* --- files --------------------------------------------------------------------------------------------------- */
+/* --- files
+ * --------------------------------------------------------------------------------------------------- */
 
 static int open_files(struct sto_engine *e, struct ts_error *err)
 {
@@ -127,7 +144,8 @@ static int drop_orphan(void *arg, const char *name)
 
 static int open_manifest(struct sto_engine *e, struct ts_error *err)
 {
-    TS_TRY(sto_manifest_open(e->fs, e->dir, e->opts.create && !e->opts.read_only, e->opts.read_only, e->opts.n_shards, &e->manifest, err));
+    TS_TRY(sto_manifest_open(e->fs, e->dir, e->opts.create && !e->opts.read_only, e->opts.read_only,
+                             e->opts.n_shards, &e->manifest, err));
     const struct sto_manifest_state *state = sto_manifest_state(e->manifest);
     e->n_shards = state->n_shards;
     e->next_file_no = state->next_file_no;
@@ -143,7 +161,8 @@ static int open_manifest(struct sto_engine *e, struct ts_error *err)
     return open_files(e, err);
 }
 
-/* --- threads --------------------------------------------------------------------------------------------------- */
+/* --- threads
+ * --------------------------------------------------------------------------------------------------- */
 
 static int start_thread(pthread_t *t, void *(*fn)(void *), void *arg, bool *out_runs, struct ts_error *err)
 {
@@ -172,15 +191,19 @@ static int start_threads(struct sto_engine *e, struct ts_error *err)
 {
     if (e->opts.read_only)
         return 0;
+    e->threads_run = true; /* before there is a thread that asks */
     TS_TRY(start_thread(&e->sync_thread, sto_sync__thread, e, &e->sync_runs, err));
-    if (!e->opts.no_background) {
-        TS_TRY(start_thread(&e->flush_thread, sto_flush__thread, e, &e->flush_runs, err));
-        TS_TRY(start_thread(&e->compact_thread, sto_compact__thread, e, &e->compact_runs, err));
-    }
     for (unsigned i = 0; e->opts.own_threads && i < e->n_owners; i++)
         TS_TRY(start_thread(&e->owners[i].thread, sto_owner__thread, &e->owners[i], &e->owners[i].runs, err));
-    e->threads_run = true;
-    return 0;
+    if (e->opts.no_background)
+        return 0;
+    atomic_store_explicit(&e->n_bg, 2, memory_order_relaxed);
+    int rc = start_thread(&e->flush_thread, sto_flush__thread, e, &e->flush_runs, err);
+    if (rc == 0)
+        rc = start_thread(&e->compact_thread, sto_compact__thread, e, &e->compact_runs, err);
+    if (rc < 0)
+        atomic_fetch_sub_explicit(&e->n_bg, e->flush_runs ? 1 : 2, memory_order_relaxed);
+    return rc;
 }
 
 static void stop_message(struct ts_queue *q)
@@ -209,6 +232,11 @@ static void stop_background(struct sto_engine *e)
     pthread_cond_broadcast(&e->flush_cond);
     pthread_cond_broadcast(&e->compact_cond);
     pthread_mutex_unlock(&e->bg_mu);
+    /* A flush may be waiting for owners whose workers have ended: their work is ours now. */
+    while (!e->opts.own_threads && atomic_load_explicit(&e->n_bg, memory_order_acquire)) {
+        sto_engine__pump(e);
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    }
     if (e->flush_runs)
         pthread_join(e->flush_thread, NULL);
     if (e->compact_runs)
@@ -216,7 +244,8 @@ static void stop_background(struct sto_engine *e)
     e->flush_runs = e->compact_runs = false;
 }
 
-/* --- open and close ---------------------------------------------------------------------------------------------- */
+/* --- open and close
+ * ---------------------------------------------------------------------------------------------- */
 
 static int open_all(struct sto_engine *e, struct ts_error *err)
 {
@@ -246,8 +275,10 @@ static void engine_free(struct sto_engine *e)
     if (e->version)
         sto_version__drop(e, e->version);
     sto_manifest_close(e->manifest);
+    if (e->opts.closed)
+        e->opts.closed(e->opts.arg);
     if (e->lock_file)
-        e->fs->close(e->lock_file, NULL);
+        e->fs->close(e->lock_file, NULL); /* last: the next process may open the moment it is gone */
     pthread_mutex_destroy(&e->version_mu);
     pthread_mutex_destroy(&e->files_mu);
     pthread_mutex_destroy(&e->flush_mu);
@@ -284,8 +315,8 @@ int sto_engine_open(const struct sto_engine_opts *opts, struct sto_engine **out_
     e->sync_q = ts_queue_new(1u << 20);
     int rc = open_all(e, err);
     if (rc < 0) {
-        stop_owners(e);
         stop_background(e);
+        stop_owners(e);
         if (e->sync_runs) {
             stop_message(e->sync_q);
             pthread_join(e->sync_thread, NULL);
@@ -302,6 +333,7 @@ int sto_engine_close(struct sto_engine *e, struct ts_error *err)
     if (!e)
         return 0;
     int rc = 0;
+    e->closing = true;
     stop_background(e);
     stop_owners(e);
     if (!e->opts.read_only) {
@@ -322,9 +354,13 @@ int sto_engine_close(struct sto_engine *e, struct ts_error *err)
     return rc;
 }
 
-uint32_t sto_engine_n_shards(const struct sto_engine *e) { return e->n_shards; }
+uint32_t sto_engine_n_shards(const struct sto_engine *e)
+{
+    return e->n_shards;
+}
 
-void sto_engine_stats(struct sto_engine *e, void (*each)(void *arg, const char *name, uint64_t value), void *arg)
+void sto_engine_stats(struct sto_engine *e, void (*each)(void *arg, const char *name, uint64_t value),
+                      void *arg)
 {
     struct sto_version *v = sto_engine_pin(e);
     uint64_t points = 0, files_bytes = 0, mem_bytes = 0, mem_points = 0, failed = 0, put = 0, log_bytes = 0;

@@ -1,13 +1,12 @@
 /*
- * engine.h - the embedded engine: owners of shards, generations of memstores, versions of files, flush and compaction.
+ * engine.h - the embedded engine: owners of shards, generations of memstores, versions of files, flush and
+ * compaction.
  *
- *   put > port (open batch per owner) > owner: log, memstore      flush thread: generation > sorted files > manifest > version
- *                                                                  compact thread: files > fewer files
- *                                                                  sync thread: fdatasync of the logs, answers barriers
+ *   put > port (open batch per owner) > owner: log, memstore      flush thread: generation > sorted files >
+ * manifest > version compact thread: files > fewer files sync thread: fdatasync of the logs, answers barriers
  *
- * The engine knows series as handles (storage/point.h); names are kept by whoever opened it, reached through two callbacks.
- * Threads    docs/THREADS.md
- * Not here   names (catalog/), options as text (store.c)
+ * The engine knows series as handles (storage/point.h); names are kept by whoever opened it, reached through
+ * two callbacks. Threads    docs/THREADS.md Not here   names (catalog/), options as text (store.c)
  */
 #ifndef STORAGE_ENGINE_ENGINE_H
 #define STORAGE_ENGINE_ENGINE_H
@@ -24,34 +23,40 @@ enum sto_engine_sync { STO_ENGINE_SYNC_ALWAYS, STO_ENGINE_SYNC_INTERVAL, STO_ENG
 
 struct sto_engine_opts {
     const struct ts_fs *fs;
-    const char *dir;            /* data folder */
+    const char *dir; /* data folder */
     bool create, read_only, own_threads, no_background;
-    unsigned n_ports;           /* >= 1 */
-    unsigned n_shards;          /* of a new store */
+    unsigned n_ports;  /* >= 1 */
+    unsigned n_shards; /* of a new store */
     enum sto_engine_sync sync;
     unsigned sync_interval_ms;
-    size_t memstore_bytes;      /* flush at this size of one generation */
-    size_t queue_bytes;         /* cap of one owner's queue */
-    int64_t retention_ms;       /* 0 = keep */
-    int64_t max_age_ms;         /* flush a generation that is older; 0 = never */
+    size_t memstore_bytes; /* flush at this size of one generation */
+    size_t queue_bytes;    /* cap of one owner's queue */
+    int64_t retention_ms;  /* 0 = keep */
+    int64_t max_age_ms;    /* flush a generation that is older; 0 = never */
     /* Called before a flush counts: names of all series in it must be on disk. Flush thread. */
     int (*sync_names)(void *arg, struct ts_error *err);
     /* Called once the number of shards is known, before the log is replayed: open the catalog. */
     int (*ready)(void *arg, uint32_t n_shards, struct ts_error *err);
     /* Replay: handle of a series from its ids and text. */
-    const struct sto_series *(*restore)(void *arg, uint32_t id, uint32_t metric, const struct sto_tag *tags, size_t n_tags,
-                                        struct ts_slice text, uint32_t metric_len, struct ts_error *err);
+    const struct sto_series *(*restore)(void *arg, uint32_t id, uint32_t metric, const struct sto_tag *tags,
+                                        size_t n_tags, struct ts_slice text, uint32_t metric_len,
+                                        struct ts_error *err);
+    /* Closing (or a failed opening): all of the engine is closed, but the folder is still locked. Close what
+     * else lives in it. May be NULL. */
+    void (*closed)(void *arg);
     /* A log could not be synced: the process should say so and end. Sync thread; may be NULL (tests). */
     void (*on_fatal)(void *arg, const struct ts_error *err);
-    void *arg;                  /* for the callbacks */
+    void *arg; /* for the callbacks */
 };
 
-/** Open or create: lock, manifest, replay of the logs, threads. One clear sentence in err for each way it can fail. */
+/** Open or create: lock, manifest, replay of the logs, threads. One clear sentence in err for each way it can
+ * fail. */
 int sto_engine_open(const struct sto_engine_opts *opts, struct sto_engine **out_e, struct ts_error *err);
 /** Flush what is in memory, sync, end threads, unlock. Ports' threads have ended before. NULL is harmless. */
 int sto_engine_close(struct sto_engine *e, struct ts_error *err);
 uint32_t sto_engine_n_shards(const struct sto_engine *e);
-/** Why puts are refused, NULL if they are not; out_code gets TS_ENOSPC or TS_EIO. */
+/** Why puts are refused, NULL if they are not; out_code gets TS_ENOSPC, TS_EIO, or TS_EINVAL (read-only). The
+ * text stays for ever. */
 const char *sto_engine_refusing(const struct sto_engine *e, int *out_code);
 
 /* --- ports: see storage/store.h for the contracts --- */
@@ -64,7 +69,8 @@ bool sto_engine_ready(struct sto_port *port);
 struct sto_engine *sto_engine_of(const struct sto_port *port);
 typedef void (*sto_engine_done_fn)(void *arg, int rc, const struct ts_error *err);
 void sto_engine_barrier(struct sto_port *port, bool disk, sto_engine_done_fn done, void *arg);
-/** Blocking barrier over everything that was sent before the call. */
+/** Blocking barrier over everything that was sent before the call. TS_ENOSPC: some of it waits for room on
+ * the disk; TS_EIO: some of it is lost. */
 int sto_engine_wait(struct sto_engine *e, bool disk, struct ts_error *err);
 
 /* --- files --- */
@@ -79,10 +85,13 @@ void sto_engine_compact_soon(struct sto_engine *e);
 struct sto_version; /* immutable: files and memstores that make up the store at one moment */
 struct sto_version *sto_engine_pin(struct sto_engine *e);
 void sto_engine_unpin(struct sto_engine *e, struct sto_version *v);
-int sto_version_scan(const struct sto_version *v, const struct sto_scan_spec *spec, struct sto_merge **out, struct ts_error *err);
+int sto_version_scan(const struct sto_version *v, const struct sto_scan_spec *spec, struct sto_merge **out,
+                     struct ts_error *err);
 bool sto_version_time_range(const struct sto_version *v, int64_t *out_min_ms, int64_t *out_max_ms);
-void sto_version_estimate(const struct sto_version *v, const struct sto_scan_spec *spec, uint64_t *out_points, uint64_t *out_bytes);
+void sto_version_estimate(const struct sto_version *v, const struct sto_scan_spec *spec, uint64_t *out_points,
+                          uint64_t *out_bytes);
 
-void sto_engine_stats(struct sto_engine *e, void (*each)(void *arg, const char *name, uint64_t value), void *arg);
+void sto_engine_stats(struct sto_engine *e, void (*each)(void *arg, const char *name, uint64_t value),
+                      void *arg);
 
 #endif

@@ -1,8 +1,9 @@
 /*
- * engine_int.h - structures shared by the files of the engine: engine.c port.c sync.c flush.c compact.c version.c recover.c.
+ * engine_int.h - structures shared by the files of the engine: engine.c port.c sync.c flush.c compact.c
+ * version.c recover.c.
  *
- * Lock order  flush_mu -> files_mu -> version_mu -> refuse_mu; gate and barrier mutexes are leaves. None but flush_mu and files_mu (background
- *             work alone takes them) is held across I/O.
+ * Lock order  flush_mu -> files_mu -> version_mu -> refuse_mu; gate and barrier mutexes are leaves. None but
+ * flush_mu and files_mu (background work alone takes them) is held across I/O.
  */
 #ifndef STORAGE_ENGINE_ENGINE_INT_H
 #define STORAGE_ENGINE_ENGINE_INT_H
@@ -15,7 +16,15 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-enum sto_msg_kind { STO_MSG_BATCH, STO_MSG_RETURN, STO_MSG_BARRIER, STO_MSG_BARRIER_DONE, STO_MSG_SET_GEN, STO_MSG_STOP, STO_MSG_NUDGE };
+enum sto_msg_kind {
+    STO_MSG_BATCH,
+    STO_MSG_RETURN,
+    STO_MSG_BARRIER,
+    STO_MSG_BARRIER_DONE,
+    STO_MSG_SET_GEN,
+    STO_MSG_STOP,
+    STO_MSG_NUDGE
+};
 
 /* Counts down to zero; somebody waits. */
 struct sto_gate {
@@ -41,15 +50,18 @@ struct sto_version {
 struct sto_owner {
     struct sto_engine *e;
     unsigned index;
-    struct ts_queue *in;         /* batches, barriers, generations */
-    struct sto_wal *wal;         /* NULL when read-only */
-    struct sto_mem *mem;         /* active generation; the version holds the reference */
-    size_t counted_bytes;        /* part of e->active_bytes that is ours; owner */
-    _Atomic uint64_t n_failed;   /* operations dropped because the log refused them; owner writes */
-    _Atomic uint64_t n_points;   /* operations applied; owner writes */
-    pthread_t thread;            /* own_threads only */
-    bool runs;                   /* thread was started */
-    bool stop;                   /* owner: STOP was received */
+    struct ts_queue *in;  /* batches, barriers, generations */
+    struct sto_wal *wal;  /* NULL when read-only */
+    struct sto_mem *mem;  /* active generation; the version holds the reference */
+    size_t counted_bytes; /* part of e->active_bytes that is ours; owner */
+    struct ts_msg *held; /* batches the disk had no room for, oldest first: written before any other; owner */
+    struct ts_msg **held_end;  /* where the next one goes; owner */
+    int64_t retry_ns;          /* monotonic time at which they are tried again; owner */
+    _Atomic uint64_t n_failed; /* operations lost because the log is broken; owner writes */
+    _Atomic uint64_t n_points; /* operations applied; owner writes */
+    pthread_t thread;          /* own_threads only */
+    bool runs;                 /* thread was started */
+    bool stop;                 /* owner: STOP was received */
 };
 
 /* One asking thread's side: open batches, one for each owner. */
@@ -59,33 +71,33 @@ struct sto_port {
     struct ts_queue *replies;    /* the owner's queue where worker and owner are one thread, else its own */
     struct sto_batch **open;     /* by owner; NULL = none */
     struct sto_batch *free_list; /* linked by msg.next */
-    uint64_t failed_seen;        /* sum of n_failed that a barrier has told of */
+    bool paused;                 /* sto_engine_ready said no: it says yes again below 50 % */
     bool turning;                /* inside sto_engine_turn: barriers called back must not recurse */
 };
 
 /* Asks all owners, then perhaps the sync thread, then answers the port (or opens the gate). */
 struct sto_barrier {
-    struct ts_msg done_msg;      /* BARRIER_DONE to the port, or into the sync queue */
-    struct sto_port *port;       /* NULL: gate instead */
+    struct ts_msg done_msg; /* BARRIER_DONE to the port, or into the sync queue */
+    struct sto_port *port;  /* NULL: gate instead */
     struct sto_gate *gate;
     bool disk;
-    atomic_uint left;            /* owners that have not answered */
-    int rc;                      /* written by the sync thread before done */
+    atomic_uint left; /* owners that have not answered */
+    int rc;           /* written by the last owner or the sync thread, before done */
     struct ts_error err;
     sto_engine_done_fn done;
     void *arg;
-    struct sto_barrier_leg {     /* one message per owner */
+    struct sto_barrier_leg { /* one message per owner */
         struct ts_msg msg;
         struct sto_barrier *barrier;
-        uint64_t target;         /* log position of the owner to be synced */
+        int rc; /* 0, or why something before it is not in the log; the owner's, read by the last one */
     } legs[];
 };
 
 /* Tells an owner to go on with another memstore. */
 struct sto_set_gen {
     struct ts_msg msg;
-    struct sto_mem *mem;         /* of the new generation */
-    struct sto_gate *gate;       /* passed when the owner has changed over */
+    struct sto_mem *mem;   /* of the new generation */
+    struct sto_gate *gate; /* passed when the owner has changed over */
 };
 
 struct sto_engine {
@@ -97,37 +109,43 @@ struct sto_engine {
     unsigned n_owners;
     struct sto_owner *owners;
     struct sto_port *ports;
-    bool threads_run;            /* owners' threads (own or workers') are at work; false: the caller pumps */
+    bool threads_run; /* owners' threads (own or workers') are at work; false: the caller pumps */
+    bool closing;     /* barriers not answered yet never will be: who asked may be gone */
 
     pthread_mutex_t version_mu;
     struct sto_version *version; /* under version_mu */
 
-    pthread_mutex_t files_mu;    /* manifest and file numbers */
+    pthread_mutex_t files_mu; /* manifest and file numbers */
     struct sto_manifest *manifest;
-    uint64_t next_file_no;       /* under files_mu */
+    uint64_t next_file_no; /* under files_mu */
 
-    pthread_mutex_t flush_mu;    /* one flush at a time */
-    _Atomic uint64_t gen;        /* active generation */
+    pthread_mutex_t flush_mu; /* one flush at a time */
+    bool flush_failed;        /* the last flush failed: its generations first, before others are frozen; under
+                                 flush_mu */
+    _Atomic uint64_t gen;     /* active generation */
     _Atomic size_t active_bytes; /* memory of the active generation, all owners */
     _Atomic size_t frozen_bytes; /* memory of generations being flushed */
     _Atomic bool flush_asked;    /* somebody has woken the flush thread for this generation */
-    _Atomic int64_t gen_born_ms; /* monotonic ms when the active generation got its first batch; 0 = none yet */
+    _Atomic int64_t
+        gen_born_ms; /* monotonic ms when the active generation got its first batch; 0 = none yet */
 
     pthread_mutex_t refuse_mu;
-    _Atomic int refuse_code;     /* 0, TS_ENOSPC, TS_EIO */
-    struct ts_error refuse_err;  /* under refuse_mu; text stays once set */
-    _Atomic int64_t retry_ns;    /* ENOSPC: monotonic time of the next try */
+    _Atomic int refuse_code;     /* 0, TS_ENOSPC, TS_EIO; changed under refuse_mu */
+    struct ts_error refuse_full; /* why, with TS_ENOSPC; written once, under refuse_mu, before the code */
+    struct ts_error refuse_io;   /* why, with TS_EIO; the same */
+    _Atomic unsigned n_holding;  /* owners that hold batches back */
 
     pthread_t sync_thread, flush_thread, compact_thread;
     bool sync_runs, flush_runs, compact_runs;
-    struct ts_queue *sync_q;     /* barriers, NUDGE, STOP */
-    struct ts_msg nudge;         /* the one nudge; inside sync_q while nudged */
+    _Atomic unsigned n_bg;   /* flush and compact thread, while they are at work */
+    struct ts_queue *sync_q; /* barriers, NUDGE, STOP */
+    struct ts_msg nudge;     /* the one nudge; inside sync_q while nudged */
     _Atomic bool nudged;
-    pthread_mutex_t bg_mu;       /* wakes flush and compact threads */
+    pthread_mutex_t bg_mu; /* wakes flush and compact threads */
     pthread_cond_t flush_cond, compact_cond;
     bool flush_wanted, compact_wanted, full_wanted, bg_stop; /* under bg_mu */
-    pthread_mutex_t compact_mu;  /* one compaction at a time */
-    _Atomic bool stop_compact;   /* close: give up the running compaction */
+    pthread_mutex_t compact_mu;                              /* one compaction at a time */
+    _Atomic bool stop_compact;                               /* close: give up the running compaction */
 
     _Atomic uint64_t n_flushes, n_compactions, n_compacted_bytes, n_syncs, n_replayed, n_flush_errors;
 };
@@ -136,16 +154,25 @@ struct sto_engine {
 struct sto_version *sto_version__new(size_t n_ssts, size_t n_mems);
 void sto_version__publish(struct sto_engine *e, struct sto_version *v); /* takes v; under no lock */
 void sto_version__drop(struct sto_engine *e, struct sto_version *v);
-/* Copy of the present version with room: add/remove lists applied. flushed_gen: memstores of generations <= it are left out. */
-int sto_version__edit(struct sto_engine *e, struct sto_sst *const *add, size_t n_add, const uint64_t *remove, size_t n_remove,
-                      uint64_t flushed_gen, struct sto_mem *const *add_mems, size_t n_add_mems);
+/* Copy of the present version with room: add/remove lists applied. flushed_gen: memstores of generations <=
+ * it are left out. */
+int sto_version__edit(struct sto_engine *e, struct sto_sst *const *add, size_t n_add, const uint64_t *remove,
+                      size_t n_remove, uint64_t flushed_gen, struct sto_mem *const *add_mems,
+                      size_t n_add_mems);
 
 /* port.c */
 void sto_owner__drain(struct sto_owner *o);
 void *sto_owner__thread(void *arg);
 int sto_ports__init(struct sto_engine *e, struct ts_error *err);
 void sto_ports__release(struct sto_engine *e);
+/* Puts are refused from now on: TS_ENOSPC until there is room, any other code for good. The first text of
+ * each stays. */
 void sto_engine__refuse(struct sto_engine *e, int code, const struct ts_error *err);
+/* Puts are accepted again if they were refused for want of room and nothing waits for room any more. */
+void sto_engine__recovered(struct sto_engine *e);
+/* Active and frozen generations together take more than twice the budget: one on its way to disk, one filling
+ * up. */
+bool sto_engine__memory_full(struct sto_engine *e);
 void sto_engine__pump(struct sto_engine *e);
 
 /* sync.c */

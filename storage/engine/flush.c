@@ -1,9 +1,9 @@
 /*
  * flush.c - a generation of memstores becomes sorted files.
  *
- * Order: the owners change to a new generation (and a new log segment each); names are synced; files are written and synced, their
- * folder too; the manifest says so; the version shows files instead of memstores; the old log segments are deleted. Every
- * step may be the last one executed.
+ * Order: the owners change to a new generation (and a new log segment each); names are synced; files are
+ * written and synced, their folder too; the manifest says so; the version shows files instead of memstores;
+ * the old log segments are deleted. Every step may be the last one executed.
  *
  * Threads    the flush thread, or a caller that waits; one at a time (flush_mu)
  * Not here   what a row becomes (sst_write.c), cutting by days (partition.c)
@@ -33,6 +33,9 @@ static void change_generation(struct sto_engine *e)
     sto_gate_init(&gate, e->n_owners);
     for (unsigned i = 0; i < e->n_owners; i++)
         mems[i] = sto_mem_new(gen, (uint16_t)i);
+    /* Before the owners change over: what the first of them puts into the new generation counts for its age.
+     */
+    atomic_store_explicit(&e->gen_born_ms, 0, memory_order_relaxed);
     /* Readers see the new memstores before anything is put into them. */
     sto_version__edit(e, NULL, 0, NULL, 0, 0, mems, e->n_owners);
     atomic_store_explicit(&e->gen, gen, memory_order_relaxed);
@@ -46,7 +49,6 @@ static void change_generation(struct sto_engine *e)
         sto_engine__pump(e);
     sto_gate_wait(&gate);
     sto_gate_release(&gate);
-    atomic_store_explicit(&e->gen_born_ms, 0, memory_order_relaxed);
     atomic_store_explicit(&e->flush_asked, false, memory_order_relaxed);
     for (unsigned i = 0; i < e->n_owners; i++)
         sto_mem_unref(mems[i]); /* the version keeps its own */
@@ -91,7 +93,8 @@ static int cmp_day(const void *a, const void *b)
     return x->day < y->day ? -1 : x->day > y->day;
 }
 
-/* Points by UTC day over all rows; rows of one day follow each other mostly, so a small list is searched from its end. */
+/* Points by UTC day over all rows; rows of one day follow each other mostly, so a small list is searched from
+ * its end. */
 static struct sto_day_count *count_days(const struct frozen *f, size_t *out_n)
 {
     struct sto_day_count *days = NULL;
@@ -117,7 +120,8 @@ static struct sto_day_count *count_days(const struct frozen *f, size_t *out_n)
     return days;
 }
 
-/* --- writing --------------------------------------------------------------------------------------------- */
+/* --- writing ---------------------------------------------------------------------------------------------
+ */
 
 struct output {
     struct sto_sst_info *infos;
@@ -132,7 +136,8 @@ static struct sto_sst_info *output_slot(struct output *o)
     return &o->infos[o->n];
 }
 
-static int write_cut(struct sto_engine *e, const struct frozen *f, const struct sto_cut *cut, struct output *out, struct ts_error *err)
+static int write_cut(struct sto_engine *e, const struct frozen *f, const struct sto_cut *cut,
+                     struct output *out, struct ts_error *err)
 {
     struct sto_scan_spec spec = {.from_ms = STO_MIN_TS_MS,
                                  .to_ms = STO_MAX_TS_MS,
@@ -254,12 +259,14 @@ static int flush_frozen(struct sto_engine *e, struct ts_error *err)
             discard(e, &out);
         if (committed) {
             atomic_store_explicit(&e->frozen_bytes, 0, memory_order_relaxed);
+            sto_engine__recovered(e);
             struct ts_error drop_err = {0};
             if (sto_wal_drop(e->fs, e->wal_dir, f.gen_hi, &drop_err) < 0)
                 ts_log(TS_LOG_WARN, "old log segments stay: %s", drop_err.text);
             atomic_fetch_add_explicit(&e->n_flushes, 1, memory_order_relaxed);
-            ts_log(TS_LOG_DEBUG, "flushed generation=%llu points=%llu files=%zu ms=%lld", (unsigned long long)f.gen_hi,
-                   (unsigned long long)f.n_points, out.n, (long long)((ts_clock_mono_ns() - began) / 1000000));
+            ts_log(TS_LOG_DEBUG, "flushed generation=%llu points=%llu files=%zu ms=%lld",
+                   (unsigned long long)f.gen_hi, (unsigned long long)f.n_points, out.n,
+                   (long long)((ts_clock_mono_ns() - began) / 1000000));
         }
     }
     ts_free(out.infos);
@@ -272,29 +279,42 @@ int sto_flush__all(struct sto_engine *e, struct ts_error *err)
 {
     if (e->opts.read_only)
         return ts_error_set(err, TS_EINVAL, "%s is opened for reading only", e->dir);
+    struct ts_error why = {0};
     pthread_mutex_lock(&e->flush_mu);
-    if (active_has_points(e))
-        change_generation(e);
-    int rc = flush_frozen(e, err);
+    int rc = e->flush_failed ? flush_frozen(e, &why)
+                             : 0; /* or each try on a full disk would freeze one more generation */
+    if (rc == 0) {
+        if (active_has_points(e))
+            change_generation(e);
+        rc = flush_frozen(e, &why);
+    }
+    e->flush_failed = rc < 0;
     pthread_mutex_unlock(&e->flush_mu);
     if (rc < 0) {
         atomic_fetch_add_explicit(&e->n_flush_errors, 1, memory_order_relaxed);
-        struct ts_error why = {0};
-        if (rc == TS_ENOSPC && err) {
-            why = *err;
+        if (rc == TS_ENOSPC &&
+            sto_engine__memory_full(e)) /* else the log says when the disk is full for puts too */
             sto_engine__refuse(e, TS_ENOSPC, &why);
-        }
+        if (err)
+            *err = why;
     }
     return rc;
 }
 
 int sto_engine_flush(struct sto_engine *e, struct ts_error *err)
 {
-    TS_TRY(sto_engine_wait(e, false, err));
-    return sto_flush__all(e, err);
+    struct ts_error why = {0};
+    int waited = sto_engine_wait(e, false, &why);
+    TS_TRY(sto_flush__all(e, err)); /* what is in memory is saved, whatever the log says */
+    if (waited == TS_ENOSPC && (waited = sto_engine_wait(e, false, &why)) == 0)
+        return sto_flush__all(e, err); /* dropped logs made room for what was held back */
+    if (waited < 0 && err)
+        *err = why;
+    return waited;
 }
 
-/* --- the thread --------------------------------------------------------------------------------------------- */
+/* --- the thread
+ * --------------------------------------------------------------------------------------------- */
 
 void sto_flush__wake(struct sto_engine *e)
 {
@@ -340,5 +360,6 @@ void *sto_flush__thread(void *arg)
         }
     }
     pthread_mutex_unlock(&e->bg_mu);
+    atomic_fetch_sub_explicit(&e->n_bg, 1, memory_order_release); /* pairs with stop_background */
     return NULL;
 }

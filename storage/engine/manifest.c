@@ -438,8 +438,7 @@ void sto_manifest_close(struct sto_manifest *m)
     if (!m)
         return;
     if (m->stale && rewrite(m, &m->state, NULL) < 0)
-        ts_log(TS_LOG_WARN,
-               "manifest left open: the disk is full, and closing would write an edit that was refused");
+        sto_reclog_abandon(m->log); /* its buffer holds an edit that was refused */
     else
         sto_reclog_close(m->log, NULL);
     ts_free(m->state.files);

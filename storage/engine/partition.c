@@ -1,8 +1,9 @@
 /*
  * partition.c - cutting time into files and picking merges.
  *
- * Picking, in this order: files of one day in size tiers (the newest ones, each no larger than half again what was gathered so
- * far: few rewrites a point); files across days when there are several; old small days into months, months into years.
+ * Picking, in this order: files of one day in size tiers (the newest ones, each no larger than half again
+ * what was gathered so far: few rewrites a point); files across days when there are several; old small days
+ * into months, months into years.
  */
 #include "storage/engine/partition.h"
 
@@ -10,12 +11,13 @@
 
 #include <stdlib.h>
 
-#define JOIN_AGE_MS (3 * TS_DAY_MS) /* a day may still get late points: leave it alone that long */
-#define TIER_SLACK_NUM 3            /* next older file <= 3/2 of the sum of the newer ones */
+#define JOIN_AGE_MS    (3 * TS_DAY_MS) /* a day may still get late points: leave it alone that long */
+#define TIER_SLACK_NUM 3               /* next older file <= 3/2 of the sum of the newer ones */
 #define TIER_SLACK_DEN 2
 #define WIDE_MAX_BYTES (1ull << 30) /* a merge across days is not started above this, but for `full` */
 
-size_t sto_partition_plan(const struct sto_day_count *days, size_t n_days, uint64_t big_day_points, struct sto_cut *out)
+size_t sto_partition_plan(const struct sto_day_count *days, size_t n_days, uint64_t big_day_points,
+                          struct sto_cut *out)
 {
     size_t n = 0;
     bool open = false; /* the last cut gathers small days */
@@ -50,10 +52,10 @@ void sto_file_span(const struct sto_sst_info *f, int64_t *out_lo_ms, int64_t *ou
 struct choice {
     const struct sto_sst_info *files;
     size_t n;
-    bool *in;         /* by index */
+    bool *in; /* by index */
     size_t n_in;
     uint64_t gen_lo, gen_hi, bytes;
-    int64_t lo, hi;   /* hull in time */
+    int64_t lo, hi; /* hull in time */
 };
 
 static void choice_add(struct choice *c, size_t i)
@@ -139,6 +141,28 @@ bool sto_pick_valid(const struct sto_sst_info *files, size_t n, const size_t *ch
     return ok;
 }
 
+void sto_pick_expired(const struct sto_sst_info *files, size_t n, int64_t before_ms, bool *expired)
+{
+    for (size_t i = 0; i < n; i++) {
+        int64_t lo, hi;
+        sto_file_span(&files[i], &lo, &hi);
+        expired[i] = hi < before_ms;
+    }
+    for (bool changed = true; changed;) { /* one that stays may keep another */
+        changed = false;
+        for (size_t i = 0; i < n; i++)
+            for (size_t k = 0; k < n && expired[i]; k++) {
+                int64_t lo, hi, a, b;
+                sto_file_span(&files[i], &lo, &hi);
+                sto_file_span(&files[k], &a, &b);
+                if (!expired[k] && a <= hi && b >= lo && files[k].gen_lo < files[i].gen_hi) {
+                    expired[i] = false;
+                    changed = true;
+                }
+            }
+    }
+}
+
 static void take(struct choice *c, enum sto_pick_why why, bool one, struct sto_pick *out)
 {
     out->why = why;
@@ -151,7 +175,8 @@ static void take(struct choice *c, enum sto_pick_why why, bool one, struct sto_p
             out->files[out->n++] = i;
 }
 
-/* --- the rules -------------------------------------------------------------------------------------------- */
+/* --- the rules --------------------------------------------------------------------------------------------
+ */
 
 /* Day a file lies wholly in; false for files across days and files with tombstones. */
 static bool one_day(const struct sto_sst_info *f, int64_t *out_day)
@@ -255,7 +280,8 @@ static bool period_of(const struct sto_sst_info *f, bool year, int64_t *out)
     if (!f->n_points || f->n_tombs)
         return false;
     struct ts_civil a = ts_civil_from_ms(NULL, f->min_ms), b = ts_civil_from_ms(NULL, f->max_ms);
-    int64_t x = year ? a.year : (int64_t)a.year * 12 + a.month, y = year ? b.year : (int64_t)b.year * 12 + b.month;
+    int64_t x = year ? a.year : (int64_t)a.year * 12 + a.month,
+            y = year ? b.year : (int64_t)b.year * 12 + b.month;
     *out = x;
     return x == y;
 }
@@ -305,12 +331,14 @@ static bool pick_full(struct choice *c, struct sto_pick *out)
     return false;
 }
 
-void sto_pick_next(const struct sto_sst_info *files, size_t n, int64_t now_ms, bool full, struct sto_pick *out)
+void sto_pick_next(const struct sto_sst_info *files, size_t n, int64_t now_ms, bool full,
+                   struct sto_pick *out)
 {
     struct choice c = {.files = files, .n = n, .in = ts_xcalloc(n + 1, sizeof(bool))};
     *out = (struct sto_pick){.why = STO_PICK_NONE};
     if (full)
-        (void)(pick_full(&c, out) || pick_join(&c, now_ms, false, true, out) || pick_join(&c, now_ms, true, true, out));
+        (void)(pick_full(&c, out) || pick_join(&c, now_ms, false, true, out) ||
+               pick_join(&c, now_ms, true, true, out));
     else
         (void)(pick_day(&c, out) || pick_wide(&c, out) || pick_join(&c, now_ms, false, false, out) ||
                pick_join(&c, now_ms, true, false, out));

@@ -1,12 +1,14 @@
 /*
- * partition.h - which stretch of time goes into which file, and which files to merge next. Pure functions: no I/O, no state.
+ * partition.h - which stretch of time goes into which file, and which files to merge next. Pure functions: no
+ * I/O, no state.
  *
- * A file spans one partition: a UTC day with enough points has files of its own; days with few points share a file with their small
- * neighbours, so that thirty years of a weather station are a few files and one busy day does not drag old ones along.
+ * A file spans one partition: a UTC day with enough points has files of its own; days with few points share a
+ * file with their small neighbours, so that thirty years of a weather station are a few files and one busy
+ * day does not drag old ones along.
  *
- * Invariant  files may be merged only if no other file that overlaps them in time has a generation between theirs: the newest write
- *            must keep winning (sto_pick_valid checks it, tests try all)
- * Not here   doing it (flush.c, compact.c)
+ * Invariant  files may be merged only if no other file that overlaps them in time has a generation between
+ * theirs: the newest write must keep winning (sto_pick_valid checks it, tests try all) Not here   doing it
+ * (flush.c, compact.c)
  */
 #ifndef STORAGE_ENGINE_PARTITION_H
 #define STORAGE_ENGINE_PARTITION_H
@@ -27,9 +29,10 @@ struct sto_day_count {
 struct sto_cut {
     int32_t hour_lo, hour_hi;
 };
-/** Cut days (ascending, distinct) into files; out has room for n_days entries. Returns the number of files. The first cut begins at INT32_MIN and the last
- *  ends at INT32_MAX, so that nothing can fall outside. */
-size_t sto_partition_plan(const struct sto_day_count *days, size_t n_days, uint64_t big_day_points, struct sto_cut *out);
+/** Cut days (ascending, distinct) into files; out has room for n_days entries. Returns the number of files.
+ * The first cut begins at INT32_MIN and the last ends at INT32_MAX, so that nothing can fall outside. */
+size_t sto_partition_plan(const struct sto_day_count *days, size_t n_days, uint64_t big_day_points,
+                          struct sto_cut *out);
 
 enum sto_pick_why { STO_PICK_NONE, STO_PICK_DAY, STO_PICK_WIDE, STO_PICK_JOIN, STO_PICK_FULL };
 /* A set of files to merge. */
@@ -37,12 +40,17 @@ struct sto_pick {
     enum sto_pick_why why;
     size_t *files; /* indexes into the list given; owned, ts_free */
     size_t n;
-    bool final;    /* nothing older overlaps: tombstones have done their work */
-    bool one;      /* write one file, do not cut by days (joined partitions) */
+    bool final; /* nothing older overlaps: tombstones have done their work */
+    bool one;   /* write one file, do not cut by days (joined partitions) */
 };
-/** The next merge worth doing, or why == STO_PICK_NONE. full: go on until no files overlap and small partitions are joined, whatever it costs; else only what keeps reading cheap.
- *  now_ms: partitions younger than a few days are not joined. */
-void sto_pick_next(const struct sto_sst_info *files, size_t n, int64_t now_ms, bool full, struct sto_pick *out);
+/** The next merge worth doing, or why == STO_PICK_NONE. full: go on until no files overlap and small
+ * partitions are joined, whatever it costs; else only what keeps reading cheap. now_ms: partitions younger
+ * than a few days are not joined. */
+void sto_pick_next(const struct sto_sst_info *files, size_t n, int64_t now_ms, bool full,
+                   struct sto_pick *out);
+/** Which files are wholly before before_ms and may go: expired[i] = true. A file stays while an older one
+ * that reaches further overlaps it, for what it overwrote or deleted there would come back. */
+void sto_pick_expired(const struct sto_sst_info *files, size_t n, int64_t before_ms, bool *expired);
 /** Does merging these files keep the order of writes? */
 bool sto_pick_valid(const struct sto_sst_info *files, size_t n, const size_t *chosen, size_t n_chosen);
 /** First and last ms a file says something about, tombstones included. */

@@ -1,20 +1,23 @@
 /*
- * port.c - points from the threads that ask to the threads that own: batches, barriers, changes of generation.
+ * port.c - points from the threads that ask to the threads that own: batches, barriers, changes of
+ * generation.
  *
- * A port belongs to one asking thread and has one open batch for each owner. A full batch, or the end of a turn, sends it: to
- * itself it is applied at once, to another owner it travels through that owner's queue and comes back empty. What a port sends to
- * an owner arrives in order, so a barrier that follows a batch is seen after it.
+ * A port belongs to one asking thread and has one open batch for each owner. A full batch, or the end of a
+ * turn, sends it: to itself it is applied at once, to another owner it travels through that owner's queue and
+ * comes back empty. What a port sends to an owner arrives in order, so a barrier that follows a batch is seen
+ * after it.
  *
- * Threads    port: its asking thread. Owner: the worker of the same number (one thread for both), or the store's own thread.
- * Invariant  log first, memstore second: a query never shows what a crash would lose
- * Not here   syncing (sync.c), when to flush (flush.c)
+ * Threads    port: its asking thread. Owner: the worker of the same number (one thread for both), or the
+ * store's own thread. Invariant  log first, memstore second: a query never shows what a crash would lose Not
+ * here   syncing (sync.c), when to flush (flush.c)
  */
 #include "base/log.h"
 #include "base/time.h"
 #include "storage/engine/engine_int.h"
 
-#define QUEUE_BUSY_PCT  75
-#define RETRY_NS        1000000000ll /* a full disk is asked again once a second */
+#define QUEUE_BUSY_PCT 75
+#define READY_PCT      50
+#define RETRY_MS       1000 /* a full disk is asked again once a second */
 
 /* --- gates ------------------------------------------------------------------------------------ */
 
@@ -59,74 +62,79 @@ void sto_gate_release(struct sto_gate *g)
 
 void sto_engine__refuse(struct sto_engine *e, int code, const struct ts_error *err)
 {
+    int want = code == TS_ENOSPC ? TS_ENOSPC : TS_EIO;
+    struct ts_error *text = code == TS_ENOSPC ? &e->refuse_full : &e->refuse_io;
     pthread_mutex_lock(&e->refuse_mu);
     int old = atomic_load_explicit(&e->refuse_code, memory_order_relaxed);
-    if (old != TS_EIO) { /* a broken log stays broken; a full disk may become a broken log */
-        if (old == 0)
-            ts_log(TS_LOG_ERROR, "puts are refused: %s", err->text);
-        e->refuse_err = *err;
-        atomic_store_explicit(&e->refuse_code, code == TS_ENOSPC ? TS_ENOSPC : TS_EIO, memory_order_release);
+    if (!text->code) {
+        *text = *err;
+        text->code = want;
+        if (want == TS_ENOSPC)
+            ts_error_wrap(text, "the disk is full, points are refused until there is room");
     }
-    atomic_store_explicit(&e->retry_ns, ts_clock_mono_ns() + RETRY_NS, memory_order_relaxed);
+    if (old != TS_EIO && old != want) { /* a broken log stays broken; a full disk may become a broken log */
+        ts_log(TS_LOG_ERROR, "puts are refused: %s", err->text);
+        atomic_store_explicit(&e->refuse_code, want,
+                              memory_order_release); /* pairs with sto_engine_refusing */
+    }
     pthread_mutex_unlock(&e->refuse_mu);
 }
 
 const char *sto_engine_refusing(const struct sto_engine *e, int *out_code)
 {
-    int code = atomic_load_explicit(&e->refuse_code, memory_order_acquire); /* pairs with sto_engine__refuse */
+    int code =
+        atomic_load_explicit(&e->refuse_code, memory_order_acquire); /* pairs with sto_engine__refuse */
     if (out_code)
-        *out_code = code;
-    return code ? e->refuse_err.text : NULL;
+        *out_code = e->opts.read_only ? TS_EINVAL : code;
+    if (e->opts.read_only)
+        return "the store is opened for reading only";
+    return code == TS_ENOSPC ? e->refuse_full.text : code ? e->refuse_io.text : NULL;
 }
 
-/* Full disk: let one attempt through each second; true if this one may try. */
-static bool may_try(struct sto_engine *e)
-{
-    int code = atomic_load_explicit(&e->refuse_code, memory_order_acquire);
-    if (code == 0)
-        return true;
-    if (code != TS_ENOSPC)
-        return false;
-    int64_t due = atomic_load_explicit(&e->retry_ns, memory_order_relaxed), now = ts_clock_mono_ns();
-    return now >= due && atomic_compare_exchange_strong(&e->retry_ns, &due, now + RETRY_NS);
-}
-
-/* Active and frozen generations together may take twice the budget: one on its way to disk, one filling up. */
-static bool memory_full(struct sto_engine *e)
+bool sto_engine__memory_full(struct sto_engine *e)
 {
     return atomic_load_explicit(&e->active_bytes, memory_order_relaxed) +
                atomic_load_explicit(&e->frozen_bytes, memory_order_relaxed) >
            2 * e->opts.memstore_bytes + e->opts.memstore_bytes / 8;
 }
 
-static void recovered(struct sto_engine *e)
+void sto_engine__recovered(struct sto_engine *e)
 {
-    if (atomic_load_explicit(&e->refuse_code, memory_order_relaxed) != TS_ENOSPC || memory_full(e))
+    if (atomic_load_explicit(&e->refuse_code, memory_order_relaxed) != TS_ENOSPC)
         return;
-    atomic_store_explicit(&e->refuse_code, 0, memory_order_release);
-    ts_log(TS_LOG_WARN, "puts are accepted again");
+    /* Under the mutex: an owner counts itself in n_holding first and refuses second, so one of us sees the
+     * other. */
+    pthread_mutex_lock(&e->refuse_mu);
+    if (atomic_load_explicit(&e->refuse_code, memory_order_relaxed) == TS_ENOSPC &&
+        !sto_engine__memory_full(e) && atomic_load_explicit(&e->n_holding, memory_order_relaxed) == 0) {
+        atomic_store_explicit(&e->refuse_code, 0, memory_order_release);
+        ts_log(TS_LOG_WARN, "puts are accepted again");
+    }
+    pthread_mutex_unlock(&e->refuse_mu);
 }
 
 /* --- the owner's side --------------------------------------------------------------------------- */
 
-static void owner_apply(struct sto_owner *o, const struct sto_point *points, uint32_t n)
+/* Log, then memstore. TS_ENOSPC: may be tried again; any other code: the log is broken. */
+static int owner_write(struct sto_owner *o, const struct sto_point *points, uint32_t n)
 {
     struct sto_engine *e = o->e;
     struct ts_error err = {0};
-    if (n == 0)
-        return;
-    int rc = may_try(e) ? sto_wal_append(o->wal, points, n, &err) : TS_EBUSY;
+    int rc = sto_wal_append(o->wal, points, n, &err);
+    if (rc < 0)
+        rc = rc == TS_ENOSPC || rc == TS_ENOMEM ? TS_ENOSPC : TS_EIO;
+    if (rc == TS_ENOSPC && !o->held)
+        atomic_fetch_add_explicit(&e->n_holding, 1, memory_order_relaxed);
     if (rc < 0) {
-        atomic_fetch_add_explicit(&o->n_failed, n, memory_order_release);
-        if (rc != TS_EBUSY)
-            sto_engine__refuse(e, rc, &err);
-        return;
+        sto_engine__refuse(e, rc, &err);
+        return rc;
     }
-    recovered(e);
     sto_mem_apply(o->mem, points, n);
-    atomic_store_explicit(&o->n_points, atomic_load_explicit(&o->n_points, memory_order_relaxed) + n, memory_order_relaxed);
+    atomic_store_explicit(&o->n_points, atomic_load_explicit(&o->n_points, memory_order_relaxed) + n,
+                          memory_order_relaxed);
     size_t now = sto_mem_bytes(o->mem), total;
-    total = atomic_fetch_add_explicit(&e->active_bytes, now - o->counted_bytes, memory_order_relaxed) + (now - o->counted_bytes);
+    total = atomic_fetch_add_explicit(&e->active_bytes, now - o->counted_bytes, memory_order_relaxed) +
+            (now - o->counted_bytes);
     o->counted_bytes = now;
     if (atomic_load_explicit(&e->gen_born_ms, memory_order_relaxed) == 0)
         atomic_store_explicit(&e->gen_born_ms, ts_clock_mono_ns() / 1000000, memory_order_relaxed);
@@ -135,6 +143,71 @@ static void owner_apply(struct sto_owner *o, const struct sto_point *points, uin
         sto_flush__wake(e);
     if (e->opts.sync == STO_ENGINE_SYNC_ALWAYS && e->sync_runs)
         sto_sync__nudge(e);
+    return 0;
+}
+
+static void owner_lose(struct sto_owner *o, uint32_t n)
+{
+    atomic_fetch_add_explicit(&o->n_failed, n,
+                              memory_order_relaxed); /* barriers read it in our thread, stats anywhere */
+}
+
+/* A batch goes back to the port it came from. */
+static void batch_return(struct sto_engine *e, struct sto_batch *b)
+{
+    b->msg.kind = STO_MSG_RETURN;
+    b->msg.size_bytes = 0;
+    ts_queue_push(e->ports[b->from].replies, &b->msg);
+}
+
+/* True: the batch is done with. False: there was no room on the disk, it is held back and returns later. What
+ * comes after it waits behind it, so that no hole is left in what a sender sent. Few are held: ports get no
+ * new batch meanwhile. */
+static bool owner_apply(struct sto_owner *o, struct sto_batch *b)
+{
+    if (b->n == 0)
+        return true;
+    int rc = o->held ? TS_ENOSPC : owner_write(o, b->points, b->n);
+    if (rc == 0)
+        return true;
+    if (rc != TS_ENOSPC) {
+        owner_lose(o, b->n);
+        return true;
+    }
+    if (!o->held) {
+        o->held_end = &o->held;
+        o->retry_ns = ts_clock_mono_ns() + RETRY_MS * 1000000ll;
+    }
+    b->msg.next = NULL;
+    *o->held_end = &b->msg;
+    o->held_end = &b->msg.next;
+    return false;
+}
+
+/* Is there room again? */
+static void owner_retry(struct sto_owner *o)
+{
+    while (o->held) {
+        struct sto_batch *b = (struct sto_batch *)o->held;
+        int rc = owner_write(o, b->points, b->n);
+        if (rc == TS_ENOSPC) {
+            o->retry_ns = ts_clock_mono_ns() + RETRY_MS * 1000000ll;
+            return;
+        }
+        if (rc < 0)
+            owner_lose(o, b->n);
+        o->held = b->msg.next;
+        batch_return(o->e, b);
+        if (!o->held)
+            atomic_fetch_sub_explicit(&o->e->n_holding, 1, memory_order_relaxed);
+    }
+    sto_engine__recovered(o->e);
+}
+
+static void owner_retry_due(struct sto_owner *o)
+{
+    if (o->held && ts_clock_mono_ns() >= o->retry_ns)
+        owner_retry(o);
 }
 
 static void barrier_answered(struct sto_barrier *b, struct sto_engine *e);
@@ -142,8 +215,10 @@ static void barrier_answered(struct sto_barrier *b, struct sto_engine *e);
 static void owner_barrier(struct sto_owner *o, struct sto_barrier_leg *leg)
 {
     struct sto_barrier *b = leg->barrier;
-    leg->target = o->wal ? sto_wal_written(o->wal) : 0;
-    /* Release: our target; the last one to come acquires all of them. */
+    if (o->held)
+        owner_retry(o); /* somebody waits: now, not in a second */
+    leg->rc = o->held ? TS_ENOSPC : atomic_load_explicit(&o->n_failed, memory_order_relaxed) ? TS_EIO : 0;
+    /* Release: our answer; the last one to come acquires all of them. */
     if (atomic_fetch_sub_explicit(&b->left, 1, memory_order_acq_rel) == 1)
         barrier_answered(b, o->e);
 }
@@ -162,20 +237,8 @@ static void owner_set_gen(struct sto_owner *o, struct sto_set_gen *msg)
 
 static void port_done(struct sto_barrier *b)
 {
-    struct sto_port *port = b->port;
-    uint64_t failed = 0;
-    for (unsigned i = 0; i < port->e->n_owners; i++)
-        failed += atomic_load_explicit(&port->e->owners[i].n_failed, memory_order_acquire);
-    if (b->rc == 0 && failed != port->failed_seen) {
-        b->rc = TS_EIO;
-        pthread_mutex_lock(&port->e->refuse_mu);
-        b->err = port->e->refuse_err;
-        pthread_mutex_unlock(&port->e->refuse_mu);
-        if (b->err.code)
-            b->rc = b->err.code;
-    }
-    port->failed_seen = failed;
-    b->done(b->arg, b->rc, &b->err);
+    if (!b->port->e->closing)
+        b->done(b->arg, b->rc, &b->err);
     ts_free(b);
 }
 
@@ -193,10 +256,8 @@ static void handle(struct sto_engine *e, unsigned index, struct ts_msg *msg)
     switch ((enum sto_msg_kind)msg->kind) {
     case STO_MSG_BATCH: {
         struct sto_batch *b = (struct sto_batch *)msg;
-        owner_apply(o, b->points, b->n);
-        b->msg.kind = STO_MSG_RETURN;
-        b->msg.size_bytes = 0;
-        ts_queue_push(e->ports[b->from].replies, &b->msg);
+        if (owner_apply(o, b))
+            batch_return(e, b);
         break;
     }
     case STO_MSG_RETURN:
@@ -225,14 +286,16 @@ void sto_owner__drain(struct sto_owner *o)
     ts_queue_drained(o->in);
     for (struct ts_msg *msg; (msg = ts_queue_pop(o->in));)
         handle(o->e, o->index, msg);
+    owner_retry_due(o);
 }
 
 void *sto_owner__thread(void *arg)
 {
     struct sto_owner *o = arg;
-    while (!o->stop)
-        if (ts_queue_wait(o->in, -1))
-            sto_owner__drain(o);
+    while (!o->stop) {
+        ts_queue_wait(o->in, o->held ? RETRY_MS : -1);
+        sto_owner__drain(o);
+    }
     return NULL;
 }
 
@@ -264,8 +327,10 @@ static void batch_send(struct sto_port *port, unsigned slot)
         return;
     struct sto_owner *o = &e->owners[slot];
     if (port->replies == o->in) { /* we are the owner */
-        owner_apply(o, b->points, b->n);
-        b->n = 0;
+        if (owner_apply(o, b))
+            b->n = 0;
+        else
+            port->open[slot] = NULL;
         return;
     }
     port->open[slot] = NULL;
@@ -279,15 +344,13 @@ struct sto_batch *sto_engine_batch(struct sto_port *port, const struct sto_serie
     struct sto_engine *e = port->e;
     unsigned slot = sto_engine_slot(port, series);
     struct sto_batch *b = port->open[slot];
-    if (b && b->n < STO_BATCH_POINTS)
+    bool refuses = e->opts.read_only || atomic_load_explicit(&e->refuse_code, memory_order_relaxed);
+    if (b && b->n && b->n < STO_BATCH_POINTS && !refuses)
         return b;
-    if (e->opts.read_only)
-        return NULL;
-    if (b)
-        batch_send(port, slot);
-    if (atomic_load_explicit(&e->refuse_code, memory_order_relaxed) && !may_try(e))
-        return NULL;
-    if (ts_queue_above(e->owners[slot].in, 100))
+    if (b && !refuses)
+        batch_send(port, slot); /* after which it may refuse */
+    if (refuses || atomic_load_explicit(&e->refuse_code, memory_order_relaxed) ||
+        ts_queue_above(e->owners[slot].in, 100))
         return NULL;
     if (!port->open[slot])
         port->open[slot] = batch_take(port);
@@ -304,22 +367,34 @@ void sto_engine_turn(struct sto_port *port)
     ts_queue_drained(port->replies);
     for (struct ts_msg *msg; (msg = ts_queue_pop(port->replies));)
         handle(port->e, port->index, msg);
+    if (port->replies == port->e->owners[port->index].in)
+        owner_retry_due(&port->e->owners[port->index]);
     port->turning = false;
 }
 
-int sto_engine_fd(const struct sto_port *port) { return ts_queue_fd(port->replies); }
-struct sto_port *sto_engine_port(struct sto_engine *e, unsigned i) { return &e->ports[i]; }
-struct sto_engine *sto_engine_of(const struct sto_port *port) { return port->e; }
+int sto_engine_fd(const struct sto_port *port)
+{
+    return ts_queue_fd(port->replies);
+}
+struct sto_port *sto_engine_port(struct sto_engine *e, unsigned i)
+{
+    return &e->ports[i];
+}
+struct sto_engine *sto_engine_of(const struct sto_port *port)
+{
+    return port->e;
+}
 
 bool sto_engine_ready(struct sto_port *port)
 {
     struct sto_engine *e = port->e;
-    if (memory_full(e) && !e->opts.no_background && !atomic_load_explicit(&e->refuse_code, memory_order_relaxed))
-        return false;
-    for (unsigned i = 0; i < e->n_owners; i++)
-        if (ts_queue_above(e->owners[i].in, QUEUE_BUSY_PCT))
-            return false;
-    return true;
+    bool full = sto_engine__memory_full(e) && !e->opts.no_background &&
+                !atomic_load_explicit(&e->refuse_code, memory_order_relaxed);
+    unsigned pct = port->paused ? READY_PCT : QUEUE_BUSY_PCT;
+    for (unsigned i = 0; i < e->n_owners && !full; i++)
+        full = ts_queue_above(e->owners[i].in, pct);
+    port->paused = full;
+    return !full;
 }
 
 /* --- barriers ---------------------------------------------------------------------------------------- */
@@ -340,7 +415,14 @@ static struct sto_barrier *barrier_new(struct sto_engine *e, bool disk)
 static void barrier_answered(struct sto_barrier *b, struct sto_engine *e)
 {
     b->done_msg.kind = STO_MSG_BARRIER_DONE;
-    if (b->disk && e->sync_runs)
+    for (unsigned i = 0; i < e->n_owners && b->rc == 0; i++)
+        b->rc = b->legs[i].rc;
+    if (b->rc < 0) {
+        pthread_mutex_lock(&e->refuse_mu);
+        b->err = b->rc == TS_ENOSPC ? e->refuse_full : e->refuse_io;
+        pthread_mutex_unlock(&e->refuse_mu);
+    }
+    if (b->disk && b->rc == 0 && e->sync_runs)
         ts_queue_push(e->sync_q, &b->done_msg);
     else if (b->port)
         ts_queue_push(b->port->replies, &b->done_msg);
@@ -363,6 +445,8 @@ void sto_engine_barrier(struct sto_port *port, bool disk, sto_engine_done_fn don
 
 int sto_engine_wait(struct sto_engine *e, bool disk, struct ts_error *err)
 {
+    if (e->opts.read_only)
+        return 0;
     struct sto_gate gate;
     sto_gate_init(&gate, 1);
     struct sto_barrier *b = barrier_new(e, disk);
@@ -410,8 +494,9 @@ int sto_ports__init(struct sto_engine *e, struct ts_error *err)
 static void drop_messages(struct ts_queue *q)
 {
     for (struct ts_msg *msg; (msg = ts_queue_pop(q));)
-        if (msg->kind == STO_MSG_BATCH || msg->kind == STO_MSG_RETURN || msg->kind == STO_MSG_STOP)
-            ts_free(msg);
+        if (msg->kind == STO_MSG_BATCH || msg->kind == STO_MSG_RETURN || msg->kind == STO_MSG_STOP ||
+            msg->kind == STO_MSG_BARRIER_DONE)
+            ts_free(msg); /* each is the first member of what was allocated */
 }
 
 void sto_ports__release(struct sto_engine *e)
@@ -429,6 +514,10 @@ void sto_ports__release(struct sto_engine *e)
         for (struct sto_batch *b = p->free_list, *next; b; b = next) {
             next = (struct sto_batch *)b->msg.next;
             ts_free(b);
+        }
+        for (struct ts_msg *held = e->owners[i].held, *next; held; held = next) {
+            next = held->next;
+            ts_free(held);
         }
         if (e->owners[i].in) {
             drop_messages(e->owners[i].in);

@@ -2,7 +2,8 @@
  * recover.c - opening after any kind of end: files by the manifest, memstores by replaying the logs.
  *
  * Threads    before any other thread runs
- * Invariant  replay puts the operations of a generation into a memstore of that generation, so that the order of writes is what it was
+ * Invariant  replay puts the operations of a generation into a memstore of that generation, so that the order
+ * of writes is what it was
  */
 #include "base/log.h"
 #include "base/time.h"
@@ -25,8 +26,9 @@ static struct sto_mem *mem_of(struct replay *r, uint64_t gen)
     return r->mems[r->n++] = sto_mem_new(gen, 0);
 }
 
-static const struct sto_series *on_series(void *arg, uint32_t id, uint32_t metric, const struct sto_tag *tags, size_t n_tags,
-                                          struct ts_slice text, uint32_t metric_len, struct ts_error *err)
+static const struct sto_series *on_series(void *arg, uint32_t id, uint32_t metric, const struct sto_tag *tags,
+                                          size_t n_tags, struct ts_slice text, uint32_t metric_len,
+                                          struct ts_error *err)
 {
     struct replay *r = arg;
     return r->e->opts.restore(r->e->opts.arg, id, metric, tags, n_tags, text, metric_len, err);
@@ -50,14 +52,20 @@ int sto_recover__wal(struct sto_engine *e, struct ts_error *err)
     int rc = sto_wal_replay(e->fs, e->wal_dir, state->flushed_gen, &ops, &r, e->opts.read_only, &found, err);
     if (rc == 0) {
         sto_version__edit(e, NULL, 0, NULL, 0, 0, r.mems, r.n);
+        size_t bytes = 0; /* of generations that wait for a flush, as after a failed one */
+        for (size_t i = 0; i < r.n; i++)
+            bytes += sto_mem_bytes(r.mems[i]);
+        atomic_store_explicit(&e->frozen_bytes, bytes, memory_order_relaxed);
+        e->flush_wanted = bytes > e->opts.memstore_bytes /
+                                      2; /* else crash after crash would gather more; no thread runs yet */
         uint64_t gen = found.max_gen > state->flushed_gen ? found.max_gen : state->flushed_gen;
         atomic_store_explicit(&e->gen, gen + 1, memory_order_relaxed);
         e->run = (found.max_run > state->run ? found.max_run : state->run) + 1;
         atomic_store_explicit(&e->n_replayed, found.n_points, memory_order_relaxed);
         if (found.n_segments)
-            ts_log(TS_LOG_INFO, "replayed log points=%llu segments=%llu torn=%llu ms=%lld", (unsigned long long)found.n_points,
-                   (unsigned long long)found.n_segments, (unsigned long long)found.n_torn,
-                   (long long)((ts_clock_mono_ns() - began) / 1000000));
+            ts_log(TS_LOG_INFO, "replayed log points=%llu segments=%llu torn=%llu ms=%lld",
+                   (unsigned long long)found.n_points, (unsigned long long)found.n_segments,
+                   (unsigned long long)found.n_torn, (long long)((ts_clock_mono_ns() - began) / 1000000));
     }
     for (size_t i = 0; i < r.n; i++)
         sto_mem_unref(r.mems[i]);

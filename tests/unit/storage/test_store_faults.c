@@ -1,0 +1,423 @@
+/*
+ * test_store_faults.c - a whole store whose disk loses power, fails or fills up at every n-th call of a
+ * scripted life.
+ *
+ *   test_store_faults [long]     long, or TSD_TEST_LONG=1: every call, more seeds, 1, 2 and 7 ports; else
+ * every few calls
+ *
+ * After each life the power comes back, the store is opened again, and what it holds is a front part of what
+ * it took, with everything in it that was confirmed. Then it must work as if nothing had been.
+ */
+#include "tests/unit/storage/store_kit.h"
+
+static bool t_long;
+
+/* A life that may end at any call. */
+struct life {
+    struct t_faultfs *f;
+    struct sto_store *st;
+    unsigned n_ports;
+    struct diary diary;
+    uint64_t rnd;
+    int64_t cell_acked, cell_tried; /* counter: confirmed value, highest value that may be there */
+    bool over;                      /* opening or closing failed: nothing after it counts */
+    unsigned n_errors;              /* answers that were errors */
+};
+
+/* Every error has its code and a sentence. */
+static void must_be_clear(struct life *l, int rc, const struct ts_error *err, const char *what)
+{
+    l->n_errors++;
+    if (rc != err->code || !err->text[0])
+        fail_msg("%s: answered %s with code %s and text \"%s\"", what, ts_err_name(rc),
+                 ts_err_name(err->code), err->text);
+    if (rc != TS_EIO && rc != TS_ENOSPC)
+        fail_msg("%s: %s: %s", what, ts_err_name(rc), err->text);
+}
+
+static void life_open(struct life *l, unsigned n_ports)
+{
+    struct sto_opts opts = KIT_OPTS(l->f, n_ports);
+    struct ts_error err = {0};
+    int rc = l->over ? TS_EIO : sto_open(&opts, &l->st, &err);
+    if (!l->over && rc < 0) {
+        must_be_clear(l, rc, &err, "open");
+        assert_null(l->st);
+        l->over = true;
+    }
+}
+
+static void life_close(struct life *l)
+{
+    struct ts_error err = {0};
+    if (!l->st)
+        return;
+    int rc = sto_close(l->st, &err);
+    l->st = NULL;
+    if (rc == 0) {
+        l->diary.n_acked = l->diary.n;
+        return;
+    }
+    must_be_clear(l, rc, &err, "close");
+    l->over = true;
+}
+
+static void life_op(struct life *l, unsigned series, enum sto_op op, int64_t t, int64_t m)
+{
+    if (l->over)
+        return;
+    struct sto_port *port = sto_port(l->st, series % l->n_ports);
+    int rc = kit_op(l->st, port, &l->diary, series, op, t, m);
+    if (rc == 0)
+        return;
+    struct ts_error err = {0};
+    assert_int_equal(sto_port_error(port, &err), rc);
+    must_be_clear(l, rc, &err, "put");
+    assert_non_null(sto_store_refusing(l->st));
+}
+
+static void life_flush(struct life *l, enum sto_level level)
+{
+    struct ts_error err = {0};
+    if (l->over)
+        return;
+    for (unsigned i = 0; i < l->n_ports; i++)
+        sto_port_turn(sto_port(l->st, i));
+    int rc = sto_flush(l->st, level, &err);
+    if (rc < 0)
+        must_be_clear(l, rc, &err, "flush");
+    else if (level >= STO_LEVEL_DISK)
+        l->diary.n_acked = l->diary.n;
+}
+
+static void life_count(struct life *l)
+{
+    struct ts_error err = {0};
+    int64_t now = 0;
+    if (l->over)
+        return;
+    l->cell_tried++;
+    int rc = sto_cell_incr(l->st, TS_SLICE_LIT("n"), 1, &now, &err);
+    if (rc == 0)
+        l->cell_acked = now;
+    else
+        must_be_clear(l, rc, &err, "count");
+}
+
+static void life_points(struct life *l, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++) {
+        uint64_t r = t_rand(&l->rnd);
+        int64_t t = T0 + (int64_t)(r >> 8 & 3) * 1800 * 1000 + (int64_t)(r >> 10 & 31) * 1000 -
+                    (r >> 20 & 7 ? 0 : 40 * TS_DAY_MS);
+        life_op(l, (unsigned)(r >> 32) % N_SERIES, r & 3 ? STO_OP_PUT : STO_OP_ADD, t,
+                (int64_t)(r >> 40 & 1023));
+    }
+}
+
+static void life_delete(struct life *l)
+{
+    uint64_t r = t_rand(&l->rnd);
+    int64_t from = T0 + (int64_t)(r & 63) * 60 * 1000;
+    life_op(l, (unsigned)(r >> 32) % N_SERIES, STO_OP_DEL, from, from + (int64_t)(r >> 8 & 31) * 60 * 1000);
+}
+
+/* The same calls each time until the fault; n_ports of the second half differ. */
+static void life_run(struct life *l, unsigned n_ports)
+{
+    l->n_ports = n_ports;
+    life_open(l, n_ports);
+    for (unsigned round = 0; round < 5; round++) {
+        life_points(l, 25);
+        if (round != 1)
+            life_flush(l, STO_LEVEL_DISK);
+        life_count(l);
+        life_points(l, 10);
+        life_delete(l);
+        if (round & 1)
+            life_flush(l, STO_LEVEL_FILES);
+        life_points(l, 8);
+        if (round == 3)
+            life_flush(l, STO_LEVEL_COMPACT);
+        if (round == 2) {
+            life_close(l);
+            l->n_ports =
+                n_ports == 1 ? 1 : n_ports + 1; /* one log stays one log, so that its order can be checked */
+            life_open(l, l->n_ports);
+        }
+    }
+    life_delete(l);
+    life_count(l);
+    life_flush(l, STO_LEVEL_LOG);
+}
+
+/* After the fault: open, compare, go on, close, open, compare. */
+static void life_after(struct life *l, bool one_log, const char *when)
+{
+    struct sto_opts opts = KIT_OPTS(l->f, l->n_ports);
+    l->over = false;
+    l->st = kit_open(&opts);
+    kit_expect_front(l->st, &l->diary, one_log, when);
+    struct ts_buf v;
+    ts_buf_init(&v, 0);
+    int rc = sto_cell_get(l->st, TS_SLICE_LIT("n"), &v);
+    int64_t n = 0;
+    if (rc == 0 && v.n == 8)
+        memcpy(&n, v.p, 8);
+    ts_buf_release(&v);
+    if (n < l->cell_acked || n > l->cell_tried)
+        fail_msg("%s: the counter is %lld, confirmed was %lld of %lld", when, (long long)n,
+                 (long long)l->cell_acked, (long long)l->cell_tried);
+    unsigned n_errors = l->n_errors;
+    if (one_log) {
+        life_points(l, 20);
+        life_delete(l);
+        life_flush(l, STO_LEVEL_FILES);
+        life_points(l, 20);
+        life_flush(l, STO_LEVEL_LOG);
+        kit_expect_all(l->st, &l->diary, when);
+        life_flush(l, STO_LEVEL_COMPACT);
+        kit_expect_all(l->st, &l->diary, when);
+    }
+    life_close(l);
+    opts.n_ports = 3;
+    l->st = kit_open(&opts);
+    if (one_log)
+        kit_expect_all(l->st, &l->diary, when);
+    life_close(l);
+    assert_int_equal(l->n_errors, n_errors);
+    assert_int_equal(t_faultfs_n_open(l->f), 0);
+}
+
+static struct life life_new(uint64_t seed)
+{
+    struct life l = {.f = t_faultfs_new(seed), .rnd = 42};
+    t_faultfs_set_page(l.f, 512);
+    return l;
+}
+
+static void life_release(struct life *l)
+{
+    diary_release(&l->diary);
+    t_faultfs_free(l->f);
+}
+
+/* Calls of a life without faults. */
+static uint64_t calls_of(unsigned n_ports, unsigned ops)
+{
+    struct life l = life_new(1);
+    life_run(&l, n_ports);
+    assert_int_equal(l.n_errors, 0);
+    kit_expect_all(l.st, &l.diary, "without faults");
+    life_close(&l);
+    assert_int_equal(t_faultfs_n_open(l.f), 0);
+    uint64_t n = t_faultfs_calls(l.f, ops);
+    life_release(&l);
+    return n;
+}
+
+static void one_fault(struct t_fault_plan plan, unsigned n_ports, uint64_t seed, enum t_keep keep,
+                      const char *name)
+{
+    char when[120];
+    snprintf(when, sizeof when, "%s at call %llu, %u ports, seed %llu", name, (unsigned long long)plan.at,
+             n_ports, (unsigned long long)seed);
+    struct life l = life_new(seed);
+    t_faultfs_plan(l.f, plan);
+    life_run(&l, n_ports);
+    if (plan.fault != T_FAULT_POWER && l.st) {
+        t_faultfs_plan(
+            l.f, (struct t_fault_plan){0}); /* the disk is well again: what was not lost is written now */
+        life_flush(&l, STO_LEVEL_DISK);
+        kit_expect_front(l.st,
+                         &(struct diary){.ops = l.diary.ops, .n = l.diary.n, .n_acked = l.diary.n_acked},
+                         n_ports == 1, when);
+    }
+    if (l.st && keep == T_KEEP_RANDOM && plan.fault == T_FAULT_POWER)
+        t_faultfs_power_cut(l.f);
+    life_close(&l);
+    assert_int_equal(t_faultfs_n_open(l.f), 0);
+    t_faultfs_reboot(l.f, keep);
+    life_after(&l, n_ports == 1, when);
+    life_release(&l);
+}
+
+/* Every n-th call of a life, a stride in the short test. */
+static void each_call(enum t_fault fault, bool for_good, unsigned ops, unsigned stride, const char *name)
+{
+    static const unsigned ports[] = {1, 2, 7};
+    for (unsigned p = 0; p < (t_long ? 3 : 2); p++) {
+        uint64_t n = calls_of(ports[p], ops ? ops : T_OP_ALL);
+        unsigned step = t_long ? 1 : stride * (1 + p * 5);
+        for (uint64_t at = 1 + p; at <= n; at += step)
+            for (uint64_t seed = at; seed < at + (t_long ? 3 : 1); seed++)
+                one_fault((struct t_fault_plan){.at = at, .ops = ops, .fault = fault, .for_good = for_good},
+                          ports[p], seed, T_KEEP_RANDOM, name);
+    }
+}
+
+static void test_store_faults__power_cuts_lose_nothing_confirmed(void **state)
+{
+    (void)state;
+    each_call(T_FAULT_POWER, false, T_OP_WRITES, 2, "power cut");
+}
+
+static void test_store_faults__failed_calls_lose_nothing_confirmed(void **state)
+{
+    (void)state;
+    each_call(T_FAULT_EIO, false, 0, 7, "I/O error");
+}
+
+static void test_store_faults__a_broken_disk_is_told(void **state)
+{
+    (void)state;
+    each_call(T_FAULT_EIO, true, T_OP_WRITES, 7, "I/O errors from");
+}
+
+static void test_store_faults__one_refusal_of_a_full_disk(void **state)
+{
+    (void)state;
+    each_call(T_FAULT_ENOSPC, false, T_OP_WRITES, 5, "disk full");
+}
+
+static void test_store_faults__a_disk_that_stays_full(void **state)
+{
+    (void)state;
+    each_call(T_FAULT_ENOSPC, true, T_OP_OPEN | T_OP_APPEND, 5, "disk full from");
+}
+
+/* Room for so many bytes, then for all: nothing that was taken is lost, queries go on meanwhile. */
+static void test_store_faults__writing_resumes_when_there_is_room(void **state)
+{
+    (void)state;
+    for (unsigned n_ports = 1; n_ports <= 2; n_ports++)
+        for (uint64_t room = 1500; room < 40000; room += t_long ? 97 : 2411) {
+            struct life l = life_new(room);
+            life_open(&l, l.n_ports = n_ports);
+            t_faultfs_set_capacity(l.f, room);
+            for (unsigned i = 0; i < 60; i++) {
+                life_points(&l, 20);
+                life_flush(&l, i % 8 == 7 ? STO_LEVEL_FILES : STO_LEVEL_DISK);
+            }
+            kit_expect_front(l.st,
+                             &(struct diary){.ops = l.diary.ops, .n = l.diary.n, .n_acked = l.diary.n_acked},
+                             n_ports == 1, "full");
+            bool was_full = sto_store_refusing(l.st) != NULL;
+            t_faultfs_set_capacity(l.f, 0);
+            unsigned n_errors = l.n_errors;
+            assert_true(!was_full || n_errors > 0);
+            life_flush(&l, STO_LEVEL_DISK);
+            assert_null(sto_store_refusing(l.st));
+            size_t before = l.diary.n;
+            life_points(&l, 20);
+            assert_int_equal(l.diary.n, before + 20);
+            life_flush(&l, STO_LEVEL_FILES);
+            assert_int_equal(l.n_errors, n_errors);
+            kit_expect_all(l.st, &l.diary, "room again");
+            life_close(&l);
+            life_after(&l, true, "room again");
+            life_release(&l);
+        }
+}
+
+/* A killed process: nothing that the store took is lost, whatever was synced. */
+static void test_store_faults__a_kill_loses_nothing_accepted(void **state)
+{
+    (void)state;
+    for (unsigned n_ports = 1; n_ports <= 7; n_ports += 3) {
+        struct life l = life_new(n_ports);
+        life_run(&l, n_ports);
+        life_flush(&l, STO_LEVEL_LOG);
+        struct t_faultfs *dead = t_faultfs_clone(l.f, 9);
+        size_t n = l.diary.n;
+        life_close(&l);
+        struct life after = {.f = dead,
+                             .rnd = 4,
+                             .n_ports = 2,
+                             .diary = l.diary,
+                             .cell_tried = l.cell_tried,
+                             .cell_acked = l.cell_acked};
+        after.diary.n = after.diary.n_acked = n;
+        life_after(&after, true, "killed");
+        l.diary = after.diary;
+        t_faultfs_free(dead);
+        life_release(&l);
+    }
+}
+
+/* Logs not flushed, medium not writable: all is seen, nothing is written, puts are refused in plain words. */
+static void test_store_faults__reading_only_replays_and_writes_nothing(void **state)
+{
+    (void)state;
+    struct life l = life_new(3);
+    life_run(&l, 3);
+    life_flush(&l, STO_LEVEL_LOG);
+    struct t_faultfs *dead = t_faultfs_clone(l.f, 9);
+    struct sto_opts opts = KIT_OPTS(dead, 2);
+    opts.read_only = true;
+    opts.create = false;
+    const unsigned changes =
+        T_OP_APPEND | T_OP_TRUNCATE | T_OP_RENAME | T_OP_UNLINK | T_OP_MKDIR | T_OP_SYNC | T_OP_SYNC_DIR;
+    uint64_t calls = t_faultfs_calls(dead, changes);
+    struct sto_store *st = kit_open(&opts);
+    struct ts_error err = {0};
+    kit_expect_all(st, &l.diary, "read-only");
+    assert_int_equal(sto_put(sto_port(st, 0), kit_series(st, 0), T0, (struct ts_num){0}, false), TS_EINVAL);
+    assert_int_equal(sto_port_error(sto_port(st, 0), &err), TS_EINVAL);
+    assert_non_null(strstr(err.text, "reading only"));
+    assert_int_equal(sto_flush(st, STO_LEVEL_DISK, &err), 0);
+    assert_int_equal(sto_flush(st, STO_LEVEL_FILES, &err), TS_EINVAL);
+    kit_close(st);
+    assert_int_equal(t_faultfs_calls(dead, changes), calls);
+    assert_int_equal(t_faultfs_n_open(dead), 0);
+    t_faultfs_free(dead);
+    life_close(&l);
+    life_release(&l);
+}
+
+/* Names and cells are written while the folder is still locked: the next process may open the moment the lock
+ * is gone. */
+static void test_store_faults__the_lock_is_the_last_thing_to_go(void **state)
+{
+    (void)state;
+    struct t_faultfs *f = t_faultfs_new(1);
+    struct sto_opts opts = KIT_OPTS(f, 1);
+    struct sto_store *st = kit_open(&opts);
+    (void)kit_series(st, 1); /* a name that only closing writes */
+    uint64_t closes = t_faultfs_calls(f, T_OP_CLOSE);
+    kit_close(st);
+    closes = t_faultfs_calls(f, T_OP_CLOSE) - closes;
+    t_faultfs_free(f);
+    /* The same again; the last close of all is that of LOCK: without it, everything is on disk and the lock
+     * still held. */
+    f = t_faultfs_new(1);
+    opts.fs = t_faultfs_fs(f);
+    st = kit_open(&opts);
+    (void)kit_series(st, 1);
+    t_faultfs_plan(f, (struct t_fault_plan){.ops = T_OP_CLOSE, .at = closes, .fault = T_FAULT_POWER});
+    kit_close(st); /* the close of LOCK has nothing to report */
+    assert_true(t_faultfs_fired(f));
+    t_faultfs_reboot(f, T_KEEP_NONE);
+    st = kit_open(&opts);
+    assert_int_equal(sto_series_count(sto_store_catalog(st)), 1);
+    kit_close(st);
+    t_faultfs_free(f);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_store_faults__power_cuts_lose_nothing_confirmed),
+        cmocka_unit_test(test_store_faults__failed_calls_lose_nothing_confirmed),
+        cmocka_unit_test(test_store_faults__a_broken_disk_is_told),
+        cmocka_unit_test(test_store_faults__one_refusal_of_a_full_disk),
+        cmocka_unit_test(test_store_faults__a_disk_that_stays_full),
+        cmocka_unit_test(test_store_faults__writing_resumes_when_there_is_room),
+        cmocka_unit_test(test_store_faults__a_kill_loses_nothing_accepted),
+        cmocka_unit_test(test_store_faults__reading_only_replays_and_writes_nothing),
+        cmocka_unit_test(test_store_faults__the_lock_is_the_last_thing_to_go),
+    };
+    t_long = getenv("TSD_TEST_LONG") != NULL || (argc > 1 && strcmp(argv[1], "long") == 0);
+    ts_log_set_level((enum ts_log_level)(TS_LOG_ERROR + 1)); /* errors are expected here */
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -174,6 +174,14 @@ static bool more_room(struct qry_down *d, size_t n)
     return !d->failed;
 }
 
+static inline void put_bucket(struct qry_down *d, size_t k, double v)
+{
+    if (d->n == d->cap && !more_room(d, d->n + 1))
+        return;
+    d->bucket[d->n] = k;
+    d->v[d->n++] = v;
+}
+
 static void close_bucket(struct qry_down *d)
 {
     if (!d->open)
@@ -182,10 +190,7 @@ static void close_bucket(struct qry_down *d)
     struct qry_value out;
     d->fn->fold->done(d->state, d->fn, &out);
     clear_state(d);
-    if (!more_room(d, d->n + 1))
-        return;
-    d->bucket[d->n] = d->cur;
-    d->v[d->n++] = qry_value_double(&out);
+    put_bucket(d, d->cur, qry_value_double(&out));
 }
 
 static void open_bucket(struct qry_down *d, size_t k)
@@ -222,11 +227,21 @@ void qry_down_row(struct qry_down *d, const struct sto_row *row)
     if (!d->open || t >= qry_grid_start(g, k + 1))
         k = qry_grid_find(g, t);
     d->feed.guess = 0;
+    bool direct = d->fn->fold->one && (d->feed.how == QRY_FEED_INT || d->feed.how == QRY_FEED_DEC);
+    uint8_t exp = d->feed.how == QRY_FEED_DEC ? sto_meta_exp(c->common) : 0;
     for (;;) {
-        open_bucket(d, k);
-        size_t e = qry_feed_border(&d->feed, i, qry_grid_start(g, k + 1) - base);
+        int64_t from = qry_grid_start(g, k) - base, to = qry_grid_start(g, k + 1) - base;
+        size_t e = qry_feed_border(&d->feed, i, to);
         e = e < n ? e : n;
-        qry_feed_add(&d->feed, d->state, i, e);
+        if (direct && from >= 0 && to <= TS_HOUR_MS) {
+            /* the bucket lies inside this hour: all its points are here */
+            close_bucket(d);
+            put_bucket(d, k, d->fn->fold->one(c->m + i, e - i, exp));
+            d->cur = k;
+        } else {
+            open_bucket(d, k);
+            qry_feed_add(&d->feed, d->state, i, e);
+        }
         i = e;
         if (i == n)
             return;

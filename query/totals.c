@@ -230,7 +230,8 @@ struct output {
     void *arg;
 };
 
-static int emit_cell(const struct output *o, size_t cell, const struct label *l, struct ts_error *err)
+static int emit_cell(const struct output *o, size_t cell, const struct ts_civil *local, const struct label *l,
+                     struct ts_error *err)
 {
     struct totals *t = o->t;
     const struct qry_cell *c = &t->cells.cell[cell];
@@ -247,7 +248,7 @@ static int emit_cell(const struct output *o, size_t cell, const struct label *l,
         return ts_error_set(err, TS_EINVAL, "Got Infinity: %s at %lld overflows", t->plan.sub->agg->name,
                             (long long)c->start_ms);
     struct qry_total out = {.ts_ms = c->start_ms,
-                            .local = ts_civil_from_ms(NULL, c->local_ms),
+                            .local = *local,
                             .offset_ms = c->offset_ms,
                             .repeated = c->repeated,
                             .tags = l->values,
@@ -276,8 +277,9 @@ static int emit_all(const struct output *o, struct ts_error *err)
             cell += PAGE_CELLS - 1;
             continue;
         }
+        struct ts_civil local = ts_civil_from_ms(NULL, t->cells.cell[cell].local_ms);
         for (size_t g = 0; g < t->plan.n_groups && rc >= 0; g++)
-            rc = emit_cell(o, cell, &o->labels[g], err);
+            rc = emit_cell(o, cell, &local, &o->labels[g], err);
     }
     return rc < 0 ? rc : 0;
 }

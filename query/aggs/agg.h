@@ -70,6 +70,8 @@ struct qry_fold_ops {
     void (*merge)(void *st, const void *from);
     /* The answer; d is NaN if nothing was added (count: integer 0). */
     void (*done)(const void *st, const struct qry_agg *agg, struct qry_value *out);
+    /* The answer for all values at once, m / 10^exp (integers: exp 0); NULL: through a state. n >= 1. */
+    double (*one)(const int64_t *m, size_t n, uint8_t exp);
     /* Empty again; frees what hangs on the state. Twice is harmless. NULL: clearing the bytes will do. */
     void (*reset)(void *st);
 };

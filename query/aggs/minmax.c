@@ -62,6 +62,10 @@ struct mm_state {
         (void)t0, (void)t1;                                                                                  \
         name##_d(p, (double)name##_best(m, n) / ts_pow10[exp]);                                              \
     }                                                                                                        \
+    static double name##_one(const int64_t *m, size_t n, uint8_t exp)                                        \
+    {                                                                                                        \
+        return (double)name##_best(m, n) / ts_pow10[exp];                                                    \
+    }                                                                                                        \
     static void name##_merge(void *p, const void *q)                                                         \
     {                                                                                                        \
         const struct mm_state *from = q;                                                                     \
@@ -129,14 +133,16 @@ const struct qry_fold_ops qry_fold_min = {.state_bytes = sizeof(struct mm_state)
                                           .add_dec = min_add_dec,
                                           .add_hour = min_add_hour,
                                           .merge = min_merge,
-                                          .done = min_done};
+                                          .done = min_done,
+                                          .one = min_one};
 const struct qry_fold_ops qry_fold_max = {.state_bytes = sizeof(struct mm_state),
                                           .add_f64 = max_add_f64,
                                           .add_i64 = max_add_i64,
                                           .add_dec = max_add_dec,
                                           .add_hour = max_add_hour,
                                           .merge = max_merge,
-                                          .done = max_done};
+                                          .done = max_done,
+                                          .one = max_one};
 
 static void mm_open(struct qry_lane *l, int64_t worst)
 {

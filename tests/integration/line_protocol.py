@@ -127,6 +127,25 @@ def limits(d):
         c.close()
 
 
+def behind(d):
+    """The store is behind all the time: reading pauses, nothing is lost, sync is honest."""
+    def one(k):
+        s = d.connect()
+        s.sendall(b"".join(b"put slow.m %d %d conn=c%d s=%d\n" % (1500000000 + i // 50, i, k, i % 50) for i in range(100000)))
+        s.sendall(b"sync\n")
+        answer = s.recv(100)
+        check("sync behind", answer == b"ok 100000\n", answer)
+        s.close()
+    threads = [threading.Thread(target=one, args=(k,)) for k in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    check("points of a store that is behind", count(d, "slow.m") == 400000, count(d, "slow.m"))
+    pauses = [int(x["value"]) for x in d.api("/api/stats") if x["metric"] == "tsd.ingest.pauses"]
+    check("it paused", pauses[0] > 0, pauses)
+
+
 def main():
     with Daemon(workers=2) as d:
         plain(d)
@@ -145,6 +164,8 @@ def main():
         s.close()
     with Daemon(workers=2, line_max_bytes=1024, max_connections=40) as d:
         limits(d)
+    with Daemon(workers=3, queue_bytes="1M", memstore_bytes="1M") as d:
+        behind(d)
     print("line protocol: %s" % ("as it should be" if not failures else "%d differences" % len(failures)))
     return 1 if failures else 0
 

@@ -133,16 +133,36 @@ static unsigned count_keys(const struct sto_tag_cond *conds, size_t n_conds)
     return n;
 }
 
+/* Series of the metric, begun with the values listed in a condition where there are some: one user of a million costs one
+ * number then, not a copy of the metric's set. *out_first is that condition, n_conds if there is none. */
+static roaring_bitmap_t *start_set(struct sto_catalog *cat, uint32_t metric, const struct sto_tag_cond *conds,
+                                   size_t n_conds, size_t *out_first)
+{
+    size_t i = 0;
+    while (i < n_conds && (!conds[i].tagk || !conds[i].values || conds[i].negate))
+        i++;
+    *out_first = i;
+    roaring_bitmap_t *set = i < n_conds ? unite(cat, &conds[i]) : NULL;
+    pthread_mutex_lock(&cat->lock);
+    sto_posting all = metric ? sto_tagindex__find(&cat->index, 0, metric) : 0;
+    if (set)
+        sto_posting__and_into(all, set);
+    else
+        set = sto_posting__copy(all);
+    pthread_mutex_unlock(&cat->lock);
+    return set;
+}
+
 int sto_select(struct sto_catalog *cat, uint32_t metric, const struct sto_tag_cond *conds, size_t n_conds,
                bool explicit_keys, roaring_bitmap_t **out_set, struct ts_error *err)
 {
     (void)err;
-    pthread_mutex_lock(&cat->lock);
-    roaring_bitmap_t *set = sto_posting__copy(metric ? sto_tagindex__find(&cat->index, 0, metric) : 0);
-    pthread_mutex_unlock(&cat->lock);
+    size_t first;
+    roaring_bitmap_t *set = start_set(cat, metric, conds, n_conds, &first);
     bool must_walk = explicit_keys;
     for (size_t i = 0; i < n_conds; i++) {
-        apply_sets(cat, &conds[i], set);
+        if (i != first)
+            apply_sets(cat, &conds[i], set);
         must_walk |= asks(&conds[i]);
     }
     if (must_walk && !roaring_bitmap_is_empty(set)) {

@@ -1,7 +1,7 @@
 /*
  * zip.c - see zip_int.h.
  */
-#define ZSTD_STATIC_LINKING_ONLY  /* ZSTD_c_literalCompressionMode; without it streams would only be larger  \
+#define ZSTD_STATIC_LINKING_ONLY /* ZSTD_c_literalCompressionMode; without it streams would only be larger  \
                                    */
 #include "storage/codecs/zip_int.h"
 
@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 
+#include <stdatomic.h>
 #include <zstd.h>
 
 #define MAGIC_BYTES 4u
@@ -19,11 +20,34 @@
 #define PROBE_STEP  8u
 #define PROBE_SLOTS 512u /* the top nine bits of a hash */
 
+/* Readers that nobody uses: making one costs as much as reading a block, and a short query needs one for a row. A slot is
+ * taken and filled by one exchange, so whoever holds a pointer owns it. */
+#define SPARE_READERS 8u
+static _Atomic(ZSTD_DCtx *) spare_readers[SPARE_READERS];
+
+static ZSTD_DCtx *reader_take(void)
+{
+    for (unsigned i = 0; i < SPARE_READERS; i++) {
+        ZSTD_DCtx *d = atomic_exchange_explicit(&spare_readers[i], NULL, memory_order_acquire);
+        if (d)
+            return d;
+    }
+    return ZSTD_createDCtx();
+}
+
+static void reader_give(ZSTD_DCtx *d)
+{
+    for (unsigned i = 0; d && i < SPARE_READERS; i++)
+        d = atomic_exchange_explicit(&spare_readers[i], d,
+                                     memory_order_acq_rel); /* release: our last use of d */
+    ZSTD_freeDCtx(d);
+}
+
 void sto_zip__release(struct sto_zip *z)
 {
     ZSTD_freeCCtx(z->literals);
     ZSTD_freeCCtx(z->matches);
-    ZSTD_freeDCtx(z->reader);
+    reader_give(z->reader);
     ts_free(z->tmp);
     *z = (struct sto_zip){0};
 }
@@ -114,7 +138,7 @@ size_t sto_zip__write(struct sto_zip *z, const uint8_t *src, size_t n, uint8_t *
 bool sto_zip__read(struct sto_zip *z, const uint8_t *src, size_t n_src, uint8_t *dst, size_t n)
 {
     if (!z->reader) {
-        z->reader = ZSTD_createDCtx();
+        z->reader = reader_take();
         if (!z->reader)
             TS_BUG("no memory for a zstd context");
     }

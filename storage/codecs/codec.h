@@ -14,11 +14,14 @@
  * decimals stand in a list of their own.
  *
  * Sources    delta of delta: Pelkonen et al., "Gorilla", VLDB 2015; scaled decimals: Afroozeh et al., "ALP",
- * SIGMOD 2023; split into raw low bits and entropy-coded high part: Rice coding, here per row parameter with
- * zstd's Huffman coder Format     docs/FORMAT.md "Block" Invariant  values come back bit for bit, flags too,
- * except that a decimal may come back with a larger exponent, or as the bits of the same double when its row
- * also holds doubles that are no short decimals Not here   codecs (table.c and a file for each), choosing one
- * (plan.c), streams (pack.c, unpack.c, zip.c) Threads    encoder and decoder state belong to one thread
+ *            SIGMOD 2023; split into raw low bits and entropy-coded high part: Rice coding, here per row
+ *            parameter with zstd's Huffman coder
+ * Format     docs/FORMAT.md "Block"
+ * Invariant  values come back bit for bit, flags too, except that a decimal may come back with a larger
+ *            exponent, or as the bits of the same double when its row also holds doubles that are no short
+ *            decimals
+ * Not here   codecs (table.c and a file for each), choosing one (plan.c), streams (pack.c, unpack.c, zip.c)
+ * Threads    encoder and decoder state belong to one thread
  */
 #ifndef STORAGE_CODECS_CODEC_H
 #define STORAGE_CODECS_CODEC_H
@@ -26,6 +29,8 @@
 #include "base/err.h"
 #include "storage/point.h"
 
+#define STO_BLOCK_ROWS                                                                                       \
+    512u /* or this many rows: whoever wants one row decodes the heads of all in its block */
 #define STO_BLOCK_POINTS     8192u  /* a block is closed at or above this many points (tune by bench_codec) */
 #define STO_BLOCK_MAX_POINTS 65536u /* never more; longer rows are cut into pieces with the same key */
 #define STO_BLOCK_MAX_BYTES  (4u << 20) /* never more */

@@ -220,7 +220,7 @@ int sto_sst_write_row(struct sto_sst_writer *w, const struct sto_key *key, const
             w->t_first = *key;
         sto_enc_row(w->enc, key, &piece);
         w->last = *key;
-        if (sto_enc_points(w->enc) >= STO_BLOCK_POINTS)
+        if (sto_enc_points(w->enc) >= STO_BLOCK_POINTS || sto_enc_rows(w->enc) >= STO_BLOCK_ROWS)
             TS_TRY(close_points(w, err));
         at += piece.n;
     }

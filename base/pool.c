@@ -20,14 +20,20 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/time.h"
 
 #define N_PRIOS 2
+/* A thread that has just run something looks out for so long before it sleeps: who asks small questions one after the other
+ * (a dashboard, bench q1 and q7) then pays no wake-up. One thread of a pool at a time. */
+#define WATCH_NS 40000
 
 /* One queued task. */
 struct task {
@@ -59,13 +65,17 @@ struct ts_pool {
     struct task_list tasks[N_PRIOS]; /* by enum ts_prio */
     struct job *jobs;                /* job whose turn it is, NULL = none */
     unsigned n_idle;                 /* threads waiting for work */
-    bool stopping;                   /* end when nothing is left */
-    unsigned n_threads;              /* constant */
-    char name[16];                   /* constant, terminated */
-    pthread_t threads[];             /* constant after ts_pool_new */
+    bool watched;                    /* a thread looks out: the next task needs no signal */
+    _Atomic unsigned
+        n_arrived;       /* tasks queued so far; written under the mutex, the watcher reads it without */
+    bool stopping;       /* end when nothing is left */
+    unsigned n_threads;  /* constant */
+    bool watches;        /* constant: there is another core to work for us meanwhile */
+    char name[16];       /* constant, terminated */
+    pthread_t threads[]; /* constant after ts_pool_new */
 };
 
-/* --- jobs, mutex held ----------------------------------------------------------------------------- */
+/* --- jobs, mutex held --- */
 
 static void ring_add(struct ts_pool *pool, struct job *job)
 {
@@ -106,7 +116,7 @@ static void run_piece(struct ts_pool *pool, struct job *job)
         pthread_cond_signal(&job->done);
 }
 
-/* --- tasks, mutex held ---------------------------------------------------------------------------- */
+/* --- tasks, mutex held --- */
 
 static struct task *take_task(struct task_list *list)
 {
@@ -127,14 +137,35 @@ static void run_task(struct ts_pool *pool, struct task *t)
     pthread_mutex_lock(&pool->mutex);
 }
 
-/* --- threads -------------------------------------------------------------------------------------- */
+/* --- threads --- */
+
+/* Let go of the mutex and look out for a task; true if one came. */
+static bool watch(struct ts_pool *pool)
+{
+    unsigned seen = atomic_load_explicit(&pool->n_arrived, memory_order_relaxed);
+    bool came = false;
+    pool->watched = true;
+    pthread_mutex_unlock(&pool->mutex);
+    int64_t until = ts_clock_mono_ns() + WATCH_NS;
+    do {
+        for (int i = 0; i < 64 && !came; i++) {
+            came = atomic_load_explicit(&pool->n_arrived, memory_order_relaxed) != seen;
+#if defined(__x86_64__)
+            __builtin_ia32_pause();
+#endif
+        }
+    } while (!came && ts_clock_mono_ns() < until);
+    pthread_mutex_lock(&pool->mutex); /* what arrived is seen under it */
+    pool->watched = false;
+    return came || atomic_load_explicit(&pool->n_arrived, memory_order_relaxed) != seen;
+}
 
 static void *thread_main(void *arg)
 {
     struct ts_pool *pool = arg;
     pthread_setname_np(pthread_self(), pool->name);
     pthread_mutex_lock(&pool->mutex);
-    for (;;) {
+    for (bool worked = false;;) {
         struct task *t = take_task(&pool->tasks[TS_PRIO_HIGH]);
         if (!t && pool->jobs) {
             struct job *job = pool->jobs;
@@ -146,10 +177,16 @@ static void *thread_main(void *arg)
             t = take_task(&pool->tasks[TS_PRIO_LOW]);
         if (t) {
             run_task(pool, t);
+            worked = true;
             continue;
         }
         if (pool->stopping)
             break;
+        if (worked && pool->watches && !pool->watched && watch(pool))
+            continue;
+        worked = false;
+        if (pool->tasks[TS_PRIO_HIGH].first || pool->tasks[TS_PRIO_LOW].first || pool->jobs || pool->stopping)
+            continue; /* came while we let go of the mutex */
         pool->n_idle++;
         pthread_cond_wait(&pool->work, &pool->mutex);
         pool->n_idle--;
@@ -180,6 +217,7 @@ struct ts_pool *ts_pool_new(unsigned n_threads, const char *name)
     for (int i = 0; i < N_PRIOS; i++)
         pool->tasks[i].end = &pool->tasks[i].first;
     pool->n_threads = n_threads;
+    pool->watches = sysconf(_SC_NPROCESSORS_ONLN) > 1;
     snprintf(pool->name, sizeof(pool->name), "%s", name);
     sigset_t old;
     block_signals(&old);
@@ -217,7 +255,10 @@ void ts_pool_run(struct ts_pool *pool, enum ts_prio prio, ts_task_fn fn, void *a
     struct task_list *list = &pool->tasks[prio];
     *list->end = t;
     list->end = &t->next;
-    if (pool->n_idle > 0)
+    atomic_fetch_add_explicit(&pool->n_arrived, 1, memory_order_relaxed);
+    if (pool->watched)
+        pool->watched = false; /* it is the watcher's; the next one wakes somebody */
+    else if (pool->n_idle > 0)
         pthread_cond_signal(&pool->work);
     pthread_mutex_unlock(&pool->mutex);
 }

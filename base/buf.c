@@ -2,7 +2,8 @@
  * buf.c - slices compared, buffers that grow.
  *
  * Invariant  n <= cap <= max, and cap + 1 bytes are allocated: the spare byte takes vsnprintf's terminator,
- * so that a text of exactly max bytes fits Not here   numbers as text (num.c), JSON (json.c)
+ *            so that a text of exactly max bytes fits
+ * Not here   numbers as text (num.c), JSON (json.c)
  */
 #include "base/buf.h"
 

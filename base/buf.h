@@ -19,14 +19,20 @@ struct ts_slice {
 #define TS_SLICE_LIT(s) ((struct ts_slice){(s), sizeof(s) - 1})
 
 /** Slice of a C string. */
-static inline struct ts_slice ts_slice_str(const char *s) { return (struct ts_slice){s, strlen(s)}; }
+static inline struct ts_slice ts_slice_str(const char *s)
+{
+    return (struct ts_slice){s, strlen(s)};
+}
 /** Same bytes? */
 static inline bool ts_slice_eq(struct ts_slice a, struct ts_slice b)
 {
     return a.n == b.n && (a.n == 0 || memcmp(a.p, b.p, a.n) == 0);
 }
 /** Same bytes as a C string? */
-static inline bool ts_slice_is(struct ts_slice a, const char *s) { return ts_slice_eq(a, ts_slice_str(s)); }
+static inline bool ts_slice_is(struct ts_slice a, const char *s)
+{
+    return ts_slice_eq(a, ts_slice_str(s));
+}
 /** Byte order: <0, 0, >0; a prefix comes first. */
 int ts_slice_cmp(struct ts_slice a, struct ts_slice b);
 
@@ -47,7 +53,11 @@ void ts_buf_init(struct ts_buf *b, size_t max_bytes);
 /** Free the bytes; usable again. Twice is harmless. */
 void ts_buf_release(struct ts_buf *b);
 /** n = 0, failed = false; keeps the memory. */
-static inline void ts_buf_clear(struct ts_buf *b) { b->n = 0; b->failed = false; }
+static inline void ts_buf_clear(struct ts_buf *b)
+{
+    b->n = 0;
+    b->failed = false;
+}
 /** Room for n more bytes; returns where to write them (caller then adds to b->n), NULL on TS_ELIMIT / no memory. */
 char *ts_buf_reserve(struct ts_buf *b, size_t n);
 /** Append; 0, TS_ELIMIT (also after any earlier failure) or TS_ENOMEM. The bytes must not lie in b itself. */
@@ -57,6 +67,9 @@ int ts_buf_slice(struct ts_buf *b, struct ts_slice s);
 int ts_buf_char(struct ts_buf *b, char c);
 int ts_buf_printf(struct ts_buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /** What is in it, borrowed until the next change. */
-static inline struct ts_slice ts_buf_get(const struct ts_buf *b) { return (struct ts_slice){b->p, b->n}; }
+static inline struct ts_slice ts_buf_get(const struct ts_buf *b)
+{
+    return (struct ts_slice){b->p, b->n};
+}
 
 #endif

@@ -15,16 +15,46 @@
 #error "tsd keeps little-endian files and is built for little-endian machines only"
 #endif
 
-static inline uint16_t ts_ld16(const void *p) { uint16_t v; memcpy(&v, p, 2); return v; }
-static inline uint32_t ts_ld32(const void *p) { uint32_t v; memcpy(&v, p, 4); return v; }
-static inline uint64_t ts_ld64(const void *p) { uint64_t v; memcpy(&v, p, 8); return v; }
-static inline void ts_st16(void *p, uint16_t v) { memcpy(p, &v, 2); }
-static inline void ts_st32(void *p, uint32_t v) { memcpy(p, &v, 4); }
-static inline void ts_st64(void *p, uint64_t v) { memcpy(p, &v, 8); }
+static inline uint16_t ts_ld16(const void *p)
+{
+    uint16_t v;
+    memcpy(&v, p, 2);
+    return v;
+}
+static inline uint32_t ts_ld32(const void *p)
+{
+    uint32_t v;
+    memcpy(&v, p, 4);
+    return v;
+}
+static inline uint64_t ts_ld64(const void *p)
+{
+    uint64_t v;
+    memcpy(&v, p, 8);
+    return v;
+}
+static inline void ts_st16(void *p, uint16_t v)
+{
+    memcpy(p, &v, 2);
+}
+static inline void ts_st32(void *p, uint32_t v)
+{
+    memcpy(p, &v, 4);
+}
+static inline void ts_st64(void *p, uint64_t v)
+{
+    memcpy(p, &v, 8);
+}
 
 /** Map signed to unsigned so that small magnitudes stay small, and back. */
-static inline uint64_t ts_zigzag(int64_t v) { return ((uint64_t)v << 1) ^ (uint64_t)(v >> 63); }
-static inline int64_t ts_unzigzag(uint64_t v) { return (int64_t)(v >> 1) ^ -(int64_t)(v & 1); }
+static inline uint64_t ts_zigzag(int64_t v)
+{
+    return ((uint64_t)v << 1) ^ (uint64_t)(v >> 63);
+}
+static inline int64_t ts_unzigzag(uint64_t v)
+{
+    return (int64_t)(v >> 1) ^ -(int64_t)(v & 1);
+}
 
 #define TS_VARINT_MAX_BYTES 10
 /** Write v at p (room for 10 bytes); returns the byte after it. */

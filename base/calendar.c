@@ -2,10 +2,12 @@
  * calendar.c - calendar buckets: days, weeks, months of a time zone.
  *
  * Buckets are found by going down to a base and stepping up by n units. Hours and less are exact lengths;
- * days and more are steps of local dates, so that days of 23 or 25 hours come out right. Source
+ * days and more are steps of local dates, so that days of 23 or 25 hours come out right.
+ * Source
  * docs/PROTOCOL.md, calendar buckets. Two points are ours: for weeks in threes or more the base is the Sunday
  * on or before 1 January of t's year; and hours, minutes, seconds keep step with the local clock in force at
- * t. Threads    any
+ * t.
+ * Threads    any
  */
 #include "base/time.h"
 

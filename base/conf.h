@@ -1,8 +1,10 @@
 /*
- * conf.h - configuration keys and command line options as tables; help and --print-config are printed from them.
+ * conf.h - configuration keys and command line options as tables; help and --print-config are printed from
+ * them.
  *
  * A key has one name (wal_sync), settable in a file (wal_sync = always), as an option (--wal-sync always or
- * --wal-sync=always) and in the environment (TSD_WAL_SYNC). Later wins: default < file < environment < option.
+ * --wal-sync=always) and in the environment (TSD_WAL_SYNC). Later wins: default < file < environment <
+ * option.
  * Threads    read before threads start; values change later only through keys marked run-time
  */
 #ifndef BASE_CONF_H
@@ -18,13 +20,13 @@ enum ts_conf_type { TS_CONF_STR, TS_CONF_BOOL, TS_CONF_INT, TS_CONF_BYTES, TS_CO
 
 /* One row of a key table; tables are const arrays ended by name == NULL. */
 struct ts_conf_key {
-    const char *name;       /* wal_sync_interval_ms: unit in the name */
+    const char *name; /* wal_sync_interval_ms: unit in the name */
     enum ts_conf_type type;
-    const char *def;        /* default as text */
-    int64_t min, max;       /* INT and BYTES: allowed range, inclusive; both 0 = any */
-    const char *choices;    /* CHOICE: "always|interval|none" */
-    const char *opentsdb;   /* key of an opentsdb.conf that means the same, or NULL */
-    const char *help;       /* one or two sentences: what, cost, when to change */
+    const char *def;      /* default as text */
+    int64_t min, max;     /* INT and BYTES: allowed range, inclusive; both 0 = any */
+    const char *choices;  /* CHOICE: "always|interval|none" */
+    const char *opentsdb; /* key of an opentsdb.conf that means the same, or NULL */
+    const char *help;     /* one or two sentences: what, cost, when to change */
 };
 
 struct ts_conf; /* values of one or more tables */
@@ -33,7 +35,8 @@ struct ts_conf *ts_conf_new(const struct ts_conf_key *const *tables, unsigned n_
 void ts_conf_free(struct ts_conf *c);
 /** Set one key from text; where ("file x line 3", "option --x", "environment") goes into the error. TS_EINVAL with what is allowed. TS_ENOTFOUND:
  *  no such key (text suggests the nearest name). */
-int ts_conf_set(struct ts_conf *c, const char *name, struct ts_slice value, const char *where, struct ts_error *err);
+int ts_conf_set(struct ts_conf *c, const char *name, struct ts_slice value, const char *where,
+                struct ts_error *err);
 /** Read a file of `key = value` lines (# comments; value may be quoted). Keys beginning "tsd." are OpenTSDB's: mapped when a row names
  *  them (Java properties escapes understood; seconds become ms where our key ends in _ms), a warning each otherwise. So is any key
  *  with a dot (hbase.*); unknown keys of ours are TS_EINVAL with file and line. */
@@ -48,7 +51,8 @@ int64_t ts_conf_int(const struct ts_conf *c, const char *name); /* INT and BYTES
 /** The commented file with all keys and their present values (--print-config). */
 void ts_conf_print(const struct ts_conf *c, struct ts_buf *out);
 /** Each key with its value as text, sorted by name (for /api/config). */
-void ts_conf_each(const struct ts_conf *c, void (*emit)(void *arg, const struct ts_conf_key *key, const char *value), void *arg);
+void ts_conf_each(const struct ts_conf *c,
+                  void (*emit)(void *arg, const struct ts_conf_key *key, const char *value), void *arg);
 
 /* Command line options of one command; const array ended by name == NULL. */
 struct ts_opt {
@@ -65,8 +69,8 @@ struct ts_opt_use {
 /** Split argv[0..n) into uses. Options may stand anywhere; "--" ends them; "-" is a word. Options that are keys of conf (may be NULL) are
  *  set there (with - for _) and not reported; a BOOL key without a truth value behind it means true.
  *  TS_EINVAL "unknown option --x" with the nearest name. out_uses: array of n entries by caller. */
-int ts_opt_parse(int n, char *const *argv, const struct ts_opt *opts, struct ts_conf *conf, struct ts_opt_use *out_uses, unsigned *out_n,
-                 struct ts_error *err);
+int ts_opt_parse(int n, char *const *argv, const struct ts_opt *opts, struct ts_conf *conf,
+                 struct ts_opt_use *out_uses, unsigned *out_n, struct ts_error *err);
 /** Option lines of a help page, aligned. */
 void ts_opt_print_help(const struct ts_opt *opts, struct ts_buf *out);
 

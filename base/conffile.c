@@ -2,8 +2,10 @@
  * conffile.c - configuration from files and the environment, OpenTSDB's own file included.
  *
  * A key with a dot is never ours: the line is then a Java property (escapes, lines continued with a
- * backslash), so that an opentsdb.conf, or one with our keys added, can be given as it is. Source
- * java.util.Properties, "load": the line format Threads    one, before others start
+ * backslash), so that an opentsdb.conf, or one with our keys added, can be given as it is.
+ * Source
+ * java.util.Properties, "load": the line format
+ * Threads    one, before others start
  */
 #include "base/conf.h"
 

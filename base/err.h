@@ -13,20 +13,20 @@
 
 enum ts_err {
     TS_OK = 0,
-    TS_ENOMEM = -1,     /* memory for a size that came from outside is not to be had */
-    TS_EIO = -2,        /* disk or network said no; saved errno tells more */
-    TS_ENOSPC = -3,     /* disk or quota full */
-    TS_ECORRUPT = -4,   /* bytes read back are not what was written */
-    TS_EVERSION = -5,   /* format of a newer or unknown version */
-    TS_ENOTFOUND = -6,  /* the named thing does not exist (not logged as an error) */
-    TS_EEXIST = -7,     /* the named thing exists already */
-    TS_EINVAL = -8,     /* argument makes no sense */
-    TS_EPARSE = -9,     /* text can't be read */
-    TS_ELIMIT = -10,    /* a configured limit was hit; the text names the key */
-    TS_EBUSY = -11,     /* come again later: queue full, folder locked */
-    TS_ETIMEOUT = -12,  /* deadline passed */
+    TS_ENOMEM = -1,      /* memory for a size that came from outside is not to be had */
+    TS_EIO = -2,         /* disk or network said no; saved errno tells more */
+    TS_ENOSPC = -3,      /* disk or quota full */
+    TS_ECORRUPT = -4,    /* bytes read back are not what was written */
+    TS_EVERSION = -5,    /* format of a newer or unknown version */
+    TS_ENOTFOUND = -6,   /* the named thing does not exist (not logged as an error) */
+    TS_EEXIST = -7,      /* the named thing exists already */
+    TS_EINVAL = -8,      /* argument makes no sense */
+    TS_EPARSE = -9,      /* text can't be read */
+    TS_ELIMIT = -10,     /* a configured limit was hit; the text names the key */
+    TS_EBUSY = -11,      /* come again later: queue full, folder locked */
+    TS_ETIMEOUT = -12,   /* deadline passed */
     TS_ECANCELLED = -13, /* client went away or asked to stop */
-    TS_EBACKEND = -14,  /* storage server answered with an error */
+    TS_EBACKEND = -14,   /* storage server answered with an error */
 };
 #define TS_ERR_COUNT 15 /* codes above with TS_OK; tables that map codes are checked against it */
 

@@ -279,7 +279,7 @@ const struct ts_fs *ts_fs_real(void)
     return &real_fs;
 }
 
-/* --- whole files, on any file system --------------------------------------------------------------- */
+/* --- whole files, on any file system --- */
 
 static int read_open_file(const struct ts_fs *fs, struct ts_file *file, const char *path, size_t max_bytes,
                           char **out_p, size_t *out_n, struct ts_error *err)

@@ -41,7 +41,8 @@ struct ts_fs {
     int (*lock)(struct ts_file *file, struct ts_error *err);
     int (*rename)(const struct ts_fs *fs, const char *from, const char *to, struct ts_error *err);
     int (*unlink)(const struct ts_fs *fs, const char *path, struct ts_error *err);
-    int (*mkdir)(const struct ts_fs *fs, const char *path, struct ts_error *err); /* existing folder is fine */
+    int (*mkdir)(const struct ts_fs *fs, const char *path,
+                 struct ts_error *err); /* existing folder is fine */
     int (*sync_dir)(const struct ts_fs *fs, const char *path, struct ts_error *err);
     /* Calls each(arg, name) for every entry but "." and ".."; order unspecified. each < 0 stops and is returned. */
     int (*list)(const struct ts_fs *fs, const char *path, int (*each)(void *arg, const char *name), void *arg,
@@ -58,6 +59,7 @@ int ts_fs_read_file(const struct ts_fs *fs, const char *path, size_t max_bytes, 
                     struct ts_error *err);
 /** Write path.tmp (replacing what a crash left there), sync, rename to path, sync the folder: the file is old or new, never
  *  between. After an error it is either; path.tmp is removed if possible. */
-int ts_fs_write_atomic(const struct ts_fs *fs, const char *path, const void *p, size_t n, struct ts_error *err);
+int ts_fs_write_atomic(const struct ts_fs *fs, const char *path, const void *p, size_t n,
+                       struct ts_error *err);
 
 #endif

@@ -75,7 +75,7 @@ static void make_tables(void)
     make_shift(&shift_short, STREAM_SHORT_BYTES);
 }
 
-/* --- tables -------------------------------------------------------------------------------------- */
+/* --- tables --- */
 
 static uint32_t crc_by_table(uint32_t crc, const void *data, size_t n)
 {
@@ -98,7 +98,7 @@ uint32_t ts_hash__crc32c_table(uint32_t crc, const void *p, size_t n)
     return crc_by_table(crc, p, n);
 }
 
-/* --- instruction ---------------------------------------------------------------------------------- */
+/* --- instruction --- */
 
 #if HAVE_CRC_INSTRUCTION
 
@@ -166,7 +166,7 @@ uint32_t ts_hash__crc32c_hw(uint32_t crc, const void *p, size_t n)
     return fn(crc, p, n);
 }
 
-/* --- the one to call ------------------------------------------------------------------------------ */
+/* --- the one to call --- */
 
 static uint32_t crc_first(uint32_t crc, const void *p, size_t n);
 

@@ -18,11 +18,15 @@ struct ts_json {
     bool comma;         /* a value was written at this level */
 };
 /** Begin writing values to buf. */
-static inline void ts_json_init(struct ts_json *j, struct ts_buf *buf) { j->buf = buf; j->comma = false; }
-void ts_json_obj(struct ts_json *j);      /* { */
-void ts_json_obj_end(struct ts_json *j);  /* } */
-void ts_json_arr(struct ts_json *j);      /* [ */
-void ts_json_arr_end(struct ts_json *j);  /* ] */
+static inline void ts_json_init(struct ts_json *j, struct ts_buf *buf)
+{
+    j->buf = buf;
+    j->comma = false;
+}
+void ts_json_obj(struct ts_json *j);     /* { */
+void ts_json_obj_end(struct ts_json *j); /* } */
+void ts_json_arr(struct ts_json *j);     /* [ */
+void ts_json_arr_end(struct ts_json *j); /* ] */
 /** Member name; the next call writes its value. Escaped like strings. */
 void ts_json_key(struct ts_json *j, const char *key);
 void ts_json_key_slice(struct ts_json *j, struct ts_slice key);

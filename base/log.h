@@ -17,7 +17,7 @@ int ts_log_level_parse(const char *name, enum ts_log_level *out_level);
 void ts_log(enum ts_log_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /** At most one line a second for each call site (static struct); the next one tells how many were left out (n_left_out=12). */
 struct ts_log_limit {
-    long long next_ns;  /* monotonic time before which lines are counted only; atomic */
+    long long next_ns;   /* monotonic time before which lines are counted only; atomic */
     long long n_dropped; /* lines left out since the last one printed; atomic */
 };
 void ts_log_limited(struct ts_log_limit *limit, enum ts_log_level level, const char *fmt, ...)

@@ -115,7 +115,7 @@ void ts_free(void *p)
     free(p);
 }
 
-/* --- arenas -------------------------------------------------------------------------------------- */
+/* --- arenas --- */
 
 /* In front of each block; a multiple of 8, so what follows is aligned. */
 struct ts_arena_block {

@@ -32,9 +32,10 @@ void ts_mem_fail_after(uint64_t n);
 struct ts_arena {
     struct ts_arena_block *head; /* newest block; private */
     char *p, *end;               /* free part of the newest block; private */
-    size_t used_bytes;           /* bytes taken from the system, blocks and headers; others read it with __atomic_load_n */
-    size_t next_bytes;           /* size of the next block; private */
-    size_t first_bytes;          /* size of the first block, for release; private */
+    size_t
+        used_bytes; /* bytes taken from the system, blocks and headers; others read it with __atomic_load_n */
+    size_t next_bytes;  /* size of the next block; private */
+    size_t first_bytes; /* size of the first block, for release; private */
 };
 /** Empty arena; first_bytes 0 = 4 KiB. Takes no memory yet. {0} is an empty arena too. */
 void ts_arena_init(struct ts_arena *a, size_t first_bytes);

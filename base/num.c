@@ -3,8 +3,10 @@
  *
  * Threads    any; the C locale object is made once
  * Invariant  a text read back after printing gives the same bits; a DEC gives the double that the text stands
- * for Source     exact small powers of ten: W. D. Clinger, "How to read floating point numbers accurately",
- * PLDI 1990 Not here   shortest digits of a double (numprint.c)
+ *            for
+ * Source     exact small powers of ten: W. D. Clinger, "How to read floating point numbers accurately", PLDI
+ *            1990
+ * Not here   shortest digits of a double (numprint.c)
  */
 #include "base/num.h"
 

@@ -3,7 +3,8 @@
  *
  * At most 15 digits: two different decimals of up to 15 digits never round to one normal double, so the
  * first scale 10^k at which the double is an integer again gives the shortest text. Others go through printf
- * and back. Threads    any
+ * and back.
+ * Threads    any
  */
 #include "base/num.h"
 

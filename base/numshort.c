@@ -4,9 +4,10 @@
  * All decimals that round to v = c 2^q lie between two neighbours' midpoints. With 10^k the largest power of
  * ten that is not wider than this interval, one or two multiples of 10^k lie inside, and at most one of
  * 10^(k+1). So four candidates decide, and a product with a 128-bit power of ten is exact enough to tell on
- * which side of a boundary each lies. Source     R. Giulietti, "The Schubfach way to render doubles" (2020),
- * sections 8-9. Ours keeps 128 bits a power, and computes the powers when first needed instead of listing
- * them Threads    any; the table is made once
+ * which side of a boundary each lies.
+ * Source     R. Giulietti, "The Schubfach way to render doubles" (2020), sections 8-9. Ours keeps 128 bits a
+ *            power, and computes the powers when first needed instead of listing them
+ * Threads    any; the table is made once
  */
 #include "base/num_int.h"
 

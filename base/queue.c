@@ -19,7 +19,8 @@
  *
  * Threads    push, above: any; the rest: owner
  * Invariant  n_bytes is raised before a message becomes visible and lowered after it was taken, never below
- * zero Not here   what a message means and who frees it (its sender and receiver agree)
+ *            zero
+ * Not here   what a message means and who frees it (its sender and receiver agree)
  */
 #include "base/queue.h"
 

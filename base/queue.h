@@ -3,8 +3,10 @@
  * transition from empty (eventfd).
  *
  * Threads    push from any thread; pop by the owner only
- * Cost       push: one atomic add, one compare-exchange (+ one write(2) when it was empty); pop: amortised O(1)
- * Source     R. K. Treiber's stack ("Systems Programming: Coping with Parallelism", 1986), taken whole and reversed
+ * Cost       push: one atomic add, one compare-exchange (+ one write(2) when it was empty); pop: amortised
+ *            O(1)
+ * Source     R. K. Treiber's stack ("Systems Programming: Coping with Parallelism", 1986), taken whole and
+ *            reversed
  */
 #ifndef BASE_QUEUE_H
 #define BASE_QUEUE_H
@@ -16,9 +18,9 @@
 
 /* Put this first into a message. */
 struct ts_msg {
-    struct ts_msg *next;  /* private to the queue while inside */
-    uint32_t kind;        /* the receiver's own enum */
-    uint32_t size_bytes;  /* counted against the cap while queued */
+    struct ts_msg *next; /* private to the queue while inside */
+    uint32_t kind;       /* the receiver's own enum */
+    uint32_t size_bytes; /* counted against the cap while queued */
 };
 
 struct ts_queue;

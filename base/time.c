@@ -2,8 +2,9 @@
  * time.c - clocks, civil dates, durations and time forms.
  *
  * Source     OpenTSDB's time forms: docs/PROTOCOL.md; days from civil dates: the usual count of a calendar
- * that begins its year in March, so that leap days come last Threads    any Not here   zones (tz.c), calendar
- * buckets (calendar.c)
+ *            that begins its year in March, so that leap days come last
+ * Threads    any
+ * Not here   zones (tz.c), calendar buckets (calendar.c)
  */
 #include "base/time.h"
 

@@ -18,8 +18,15 @@
 #define TS_DAY_MS  86400000ll
 
 /** Floor division and remainder for b > 0. */
-static inline int64_t ts_floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0); }
-static inline int64_t ts_floor_mod(int64_t a, int64_t b) { int64_t r = a % b; return r < 0 ? r + b : r; }
+static inline int64_t ts_floor_div(int64_t a, int64_t b)
+{
+    return a / b - (a % b < 0);
+}
+static inline int64_t ts_floor_mod(int64_t a, int64_t b)
+{
+    int64_t r = a % b;
+    return r < 0 ? r + b : r;
+}
 
 /** Wall clock in ms; monotonic clock in ns. Tests may replace the wall clock with ts_clock_set_fake(ms), 0 = real again. */
 int64_t ts_clock_ms(void);
@@ -40,25 +47,27 @@ int64_t ts_tz_from_local(const struct ts_tz *tz, int64_t local_ms);
 
 /* A calendar date and time of day. */
 struct ts_civil {
-    int32_t year;                           /* proleptic Gregorian, may be < 1 */
-    uint8_t month, day;                     /* 1..12, 1..31 */
-    uint8_t hour, minute, second;           /* 0..23, 0..59, 0..59 */
-    uint16_t ms;                            /* 0..999 */
+    int32_t year;                 /* proleptic Gregorian, may be < 1 */
+    uint8_t month, day;           /* 1..12, 1..31 */
+    uint8_t hour, minute, second; /* 0..23, 0..59, 0..59 */
+    uint16_t ms;                  /* 0..999 */
 };
 /** Local time of t in tz (NULL = UTC). */
 struct ts_civil ts_civil_from_ms(const struct ts_tz *tz, int64_t t_ms);
 /** UTC-like ms of a civil time, without zone; months and days out of range roll over (lenient, as OpenTSDB's dates). */
-int64_t ts_civil_to_ms(int32_t year, int32_t month, int32_t day, int32_t hour, int32_t minute, int32_t second);
+int64_t ts_civil_to_ms(int32_t year, int32_t month, int32_t day, int32_t hour, int32_t minute,
+                       int32_t second);
 
 enum ts_unit { TS_UNIT_MS, TS_UNIT_S, TS_UNIT_M, TS_UNIT_H, TS_UNIT_D, TS_UNIT_W, TS_UNIT_N, TS_UNIT_Y };
 /** "90m", "1d", "500ms", "1n": count and unit as OpenTSDB reads them (protocols-and-queries 3.2.1); *out_ms with n = 30 d, y = 365 d.
  *  TS_EPARSE with OpenTSDB's texts. */
-int ts_duration_parse(struct ts_slice s, int64_t *out_n, enum ts_unit *out_unit, int64_t *out_ms, struct ts_error *err);
+int ts_duration_parse(struct ts_slice s, int64_t *out_n, enum ts_unit *out_unit, int64_t *out_ms,
+                      struct ts_error *err);
 /** Any time form of protocols-and-queries 3.4, dates in tz (NULL = UTC). *out_is_date: a date without time of day. Either out may be NULL
  *  but out_ms. Unless strict also yyyy-mm-dd and yyyy-mm-ddThh:mm[:ss[.mmm]][Z], and 1500000000.5 is half a second
  *  (strict: the dot is deleted, as OpenTSDB does). */
-int ts_time_parse(struct ts_slice s, const struct ts_tz *tz, int64_t now_ms, bool strict, int64_t *out_ms, bool *out_is_date,
-                  struct ts_error *err);
+int ts_time_parse(struct ts_slice s, const struct ts_tz *tz, int64_t now_ms, bool strict, int64_t *out_ms,
+                  bool *out_is_date, struct ts_error *err);
 /** Start of the calendar bucket of n units that holds t in tz, per protocols-and-queries 4.6; and start of the next bucket after a start.
  *  n >= 1. The base of floor is recomputed for every t: step through a range with next, as OpenTSDB does. */
 int64_t ts_calendar_floor(const struct ts_tz *tz, int64_t t_ms, int64_t n, enum ts_unit unit);

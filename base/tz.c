@@ -3,8 +3,9 @@
  *
  * The Gregorian calendar repeats after 400 years = 20,871 weeks, and with it every rule of the kind "last
  * Sunday in March". So the table ends in the year 2500 and later times are looked up 400 years earlier, as
- * often as needed. Threads    any: the list of zones is under a mutex, a zone never changes once it is in the
- * list Invariant  tables are sorted, neighbours differ in offset, the first entry begins at INT64_MIN
+ * often as needed.
+ * Threads    any: the list of zones is under a mutex, a zone never changes once it is in the list
+ * Invariant  tables are sorted, neighbours differ in offset, the first entry begins at INT64_MIN
  */
 #include "base/time.h"
 

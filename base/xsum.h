@@ -3,13 +3,13 @@
  *
  * A sum is kept as a 128-bit fixed-point number in units of 2^-64 while every addend fits exactly; one that
  * does not moves the whole sum into a wide accumulator (all doubles fit). The result is the exact sum,
- * rounded once (half to even). So an answer has the same digits before and after flush, compaction, restart, and
- * with any number of workers.
+ * rounded once (half to even). So an answer has the same digits before and after flush, compaction, restart,
+ * and with any number of workers.
  * Source     R. M. Neal, "Fast Exact Summation Using Small and Large Superaccumulators" (2015); ours has one
  *            fixed-point word first, because metrics rarely leave it
  * Threads    plain value, one thread at a time
- * Cost       1.6 ns an addend in the fixed-point word, 2.6 ns in the wide accumulator; sum and mean
- *            15 and 30 ns, wide 150 and 380 ns
+ * Cost       1.6 ns an addend in the fixed-point word, 2.6 ns in the wide accumulator; sum and mean 15 and 30
+ *            ns, wide 150 and 380 ns
  */
 #ifndef BASE_XSUM_H
 #define BASE_XSUM_H
@@ -27,7 +27,12 @@ struct ts_xsum {
 };
 
 /** Zero. {0} is the same. */
-static inline void ts_xsum_init(struct ts_xsum *s) { s->fix = 0; s->wide = NULL; s->special = 0; }
+static inline void ts_xsum_init(struct ts_xsum *s)
+{
+    s->fix = 0;
+    s->wide = NULL;
+    s->special = 0;
+}
 /** Free the wide part. Twice is harmless. */
 void ts_xsum_release(struct ts_xsum *s);
 /** Add one double; any value. */
@@ -43,6 +48,9 @@ double ts_xsum_get(const struct ts_xsum *s);
 /** The sum divided by n, both exact, rounded once (n >= 1). */
 double ts_xsum_mean(const struct ts_xsum *s, uint64_t n);
 /** May it be stored as one 128-bit word? (wide == NULL and special == 0) */
-static inline bool ts_xsum_is_fixed(const struct ts_xsum *s) { return !s->wide && !s->special; }
+static inline bool ts_xsum_is_fixed(const struct ts_xsum *s)
+{
+    return !s->wide && !s->special;
+}
 
 #endif

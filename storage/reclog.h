@@ -5,11 +5,11 @@
  *   header (magic, version, kind, CRC) | record | record | ...
  *   record: length u32 · CRC of body u32 · synced u64 · CRC of these 16 bytes u32 · body
  *
- * `synced` tells how much of the file was on disk when the record was made. After a power cut the pages of a file
- * survive in any order, so a bad record may have good ones behind it that were never synced: the log ends there and
- * is cut when opened for writing. A bad record that a later record knows to have been synced is damage: TS_ECORRUPT
- * with file and offset.
- * Rewriting writes path.tmp, syncs, renames, syncs the folder: the file is the old or the new one, never between.
+ * `synced` tells how much of the file was on disk when the record was made. After a power cut the pages of a
+ * file survive in any order, so a bad record may have good ones behind it that were never synced: the log
+ * ends there and is cut when opened for writing. A bad record that a later record knows to have been synced
+ * is damage: TS_ECORRUPT with file and offset. Rewriting writes path.tmp, syncs, renames, syncs the folder:
+ * the file is the old or the new one, never between.
  *
  * Format     docs/FORMAT.md "Record log"
  * Threads    one thread at a time (callers lock)

@@ -100,7 +100,7 @@ void sto_opts_from_conf(struct sto_opts *opts, const struct ts_conf *conf)
     opts->flush_age_ms = ts_conf_int(conf, "flush_age_s") * 1000;
 }
 
-/* --- what the engine asks for --------------------------------------------------------------------------- */
+/* --- what the engine asks for --- */
 
 static int sync_names(void *arg, struct ts_error *err)
 {
@@ -152,8 +152,7 @@ static void on_fatal(void *arg, const struct ts_error *err)
     _Exit(1);
 }
 
-/* --- open and close
- * ----------------------------------------------------------------------------------------- */
+/* --- open and close --- */
 
 static unsigned power_of_two(unsigned n)
 {
@@ -226,8 +225,7 @@ const char *sto_store_refusing(const struct sto_store *st)
     return sto_engine_refusing(st->engine, NULL);
 }
 
-/* --- writing
- * -------------------------------------------------------------------------------------------------- */
+/* --- writing --- */
 
 struct sto_port *sto_port(struct sto_store *st, unsigned i)
 {
@@ -328,8 +326,7 @@ void sto_compact_soon(struct sto_store *st)
     sto_engine_compact_soon(st->engine);
 }
 
-/* --- reading
- * -------------------------------------------------------------------------------------------------- */
+/* --- reading --- */
 
 /* A snapshot is a pinned version and the engine to give it back to. */
 struct sto_snap {
@@ -369,8 +366,7 @@ void sto_scan_estimate(struct sto_snap *snap, const struct sto_scan_spec *spec, 
     sto_version_estimate(snap->v, spec, out_points, out_bytes);
 }
 
-/* --- small cells
- * ------------------------------------------------------------------------------------------------ */
+/* --- small cells --- */
 
 int sto_cell_get(struct sto_store *st, struct ts_slice key, struct ts_buf *out)
 {

@@ -46,9 +46,9 @@ struct sto_opts {
 struct sto_store;
 struct sto_port;
 
-/** The keys of storage (wal_sync, wal_sync_interval_ms, memstore_bytes, ...), a table for ts_conf_new, and
- * opts from them. */
+/** The keys of storage (wal_sync, wal_sync_interval_ms, memstore_bytes, ...), a table for ts_conf_new. */
 extern const struct ts_conf_key sto_conf_keys[];
+/** Fill the options that keys speak of; the others stay as they are. */
 void sto_opts_from_conf(struct sto_opts *opts, const struct ts_conf *conf);
 
 /** Open. One clear sentence each for: not a store, locked by another process (TS_EBUSY), read-only folder,

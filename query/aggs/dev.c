@@ -2,9 +2,9 @@
  * dev.c - dev: the population standard deviation (divisor n).
  *
  * A piece is measured in two passes, pieces are joined. Pieces are cut by hours and buckets, never by files,
- * so the digits do not depend on how points are stored. Source     B. P. Welford, "Note on a Method for
- * Calculating Corrected Sums of Squares and Products" (1962); T. F. Chan, G. H. Golub, R. J. LeVeque,
- * "Updating Formulae ..." (1979) for joining
+ * so the digits do not depend on how points are stored.
+ * Source     B. P. Welford, "Note on a Method for Calculating Corrected Sums of Squares and Products" (1962);
+ *            T. F. Chan, G. H. Golub, R. J. LeVeque, "Updating Formulae ..." (1979) for joining
  */
 #include "query/aggs/agg.h"
 

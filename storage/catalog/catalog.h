@@ -9,11 +9,12 @@
  *
  * Format     docs/FORMAT.md "Catalog"
  * Threads    id -> name and number -> series: any thread, no lock (chunked tables published with release).
- * Everything else: any thread, one mutex inside, held for microseconds: long work (matching a pattern against
- * a million values, sorting names) is done outside of it. The log has a mutex of its own, the only one held
- * across I/O. Cost       one million series with three tags and a name each of their own: 190 bytes of memory
- * a series; find 30 ns when asked for in the order of numbers, 0.4-1.8 us at random; create 0.8-0.9 us; load
- * 0.3 s (bench_catalog)
+ *            Everything else: any thread, one mutex inside, held for microseconds: long work (matching a
+ *            pattern against a million values, sorting names) is done outside of it. The log has a mutex of
+ *            its own, the only one held across I/O.
+ * Cost       one million series with three tags and a name each of their own: 190 bytes of memory a series;
+ *            find 30 ns when asked for in the order of numbers, 0.4-1.8 us at random; create 0.8-0.9 us; load
+ *            0.3 s (bench_catalog)
  */
 #ifndef STORAGE_CATALOG_CATALOG_H
 #define STORAGE_CATALOG_CATALOG_H

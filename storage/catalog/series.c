@@ -4,8 +4,9 @@
  * Text       A series keeps the order of tags its first sender wrote, so that the sender's next line is found
  * by its bytes. The write-ahead log stores ids (sorted) and text, and after a crash the text must tell which
  * name belongs to which id. It can if all but one of its keys are in the catalog's log. So a series with two
- * or more keys that are not yet on disk gets its text in the order of key ids instead. Threads    see
- * catalog.h and series.h Not here   restoring from the write-ahead log (restore.c), the log (catlog.h)
+ * or more keys that are not yet on disk gets its text in the order of key ids instead.
+ * Threads    see catalog.h and series.h
+ * Not here   restoring from the write-ahead log (restore.c), the log (catlog.h)
  */
 #include "storage/catalog/series.h"
 

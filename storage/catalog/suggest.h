@@ -2,8 +2,8 @@
  * suggest.h - names of one kind in byte order, for "names that begin with ...": built when first asked for.
  *
  * A sorted array of ids and a tail of newer ids that is looked through one by one until it is long enough to
- * be sorted in. Nobody who creates names waits for it. Threads    any thread; one mutex inside, held while
- * sorting; names are read without a lock
+ * be sorted in. Nobody who creates names waits for it.
+ * Threads    any thread; one mutex inside, held while sorting; names are read without a lock
  */
 #ifndef STORAGE_CATALOG_SUGGEST_H
 #define STORAGE_CATALOG_SUGGEST_H

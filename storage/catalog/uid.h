@@ -52,7 +52,9 @@ static inline struct ts_slice sto_uidtab__name(const struct sto_uidtab *t, uint3
 {
     return sto_uidtab__slice(sto_dense__get(&t->names, id));
 }
+/** Empty table. */
 void sto_uidtab__init(struct sto_uidtab *t);
+/** Give its memory back; no reader may be left. */
 void sto_uidtab__release(struct sto_uidtab *t);
 
 #endif

@@ -3,8 +3,8 @@
  * does not fit in.
  *
  * Source     bringing decimals to one exponent, with a list of exceptions: Afroozeh et al., "ALP", SIGMOD
- * 2023; ours takes the exponents that the parser saw instead of searching for them Format     docs/FORMAT.md
- * "Block", modes
+ *            2023; ours takes the exponents that the parser saw instead of searching for them
+ * Format     docs/FORMAT.md "Block", modes
  */
 #include "storage/codecs/block_int.h"
 

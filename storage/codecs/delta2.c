@@ -2,7 +2,8 @@
  * delta2.c - differences of differences: smooth curves.
  *
  * Source     Pelkonen et al., "Gorilla", VLDB 2015, 4.1.1 (there for times; ours splits the residual instead
- * of its bit buckets) Format     docs/FORMAT.md "Sequences", codec 5
+ *            of its bit buckets)
+ * Format     docs/FORMAT.md "Sequences", codec 5
  */
 #include "base/bytes.h"
 #include "storage/codecs/seq_int.h"

@@ -6,7 +6,8 @@
  * the last one lets go.
  *
  * Threads    the compact thread, or a caller that waits; one at a time (compact_mu). Runs at low priority
- * (nice 10). Not here   which files (partition.c), what the merge of a row is (merge_cells.c)
+ *            (nice 10).
+ * Not here   which files (partition.c), what the merge of a row is (merge_cells.c)
  */
 #include "base/log.h"
 #include "base/time.h"
@@ -238,8 +239,7 @@ static int run(struct sto_engine *e, struct sto_version *v, const struct sto_pic
     return rc;
 }
 
-/* --- retention ---------------------------------------------------------------------------------------------
- */
+/* --- retention --- */
 
 static int drop_old(struct sto_engine *e, struct ts_error *err)
 {
@@ -275,8 +275,7 @@ static int drop_old(struct sto_engine *e, struct ts_error *err)
     return rc;
 }
 
-/* --- one after the other
- * -------------------------------------------------------------------------------------- */
+/* --- one after the other --- */
 
 /* 1 a merge was done, 0 nothing to do, < 0 error. */
 static int one_merge(struct sto_engine *e, bool full, struct ts_error *err)

@@ -24,7 +24,7 @@ static char *join(const char *dir, const char *name)
     return p;
 }
 
-/* --- folder and lock ------------------------------------------------------------------------------------ */
+/* --- folder and lock --- */
 
 struct folder {
     bool any, manifest;
@@ -101,8 +101,7 @@ static int folder_lock(struct sto_engine *e, struct ts_error *err)
     return rc;
 }
 
-/* --- files
- * --------------------------------------------------------------------------------------------------- */
+/* --- files --- */
 
 static int open_files(struct sto_engine *e, struct ts_error *err)
 {
@@ -161,8 +160,7 @@ static int open_manifest(struct sto_engine *e, struct ts_error *err)
     return open_files(e, err);
 }
 
-/* --- threads
- * --------------------------------------------------------------------------------------------------- */
+/* --- threads --- */
 
 static int start_thread(pthread_t *t, void *(*fn)(void *), void *arg, bool *out_runs, struct ts_error *err)
 {
@@ -244,8 +242,7 @@ static void stop_background(struct sto_engine *e)
     e->flush_runs = e->compact_runs = false;
 }
 
-/* --- open and close
- * ---------------------------------------------------------------------------------------------- */
+/* --- open and close --- */
 
 static int open_all(struct sto_engine *e, struct ts_error *err)
 {

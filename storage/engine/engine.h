@@ -6,7 +6,9 @@
  * manifest > version compact thread: files > fewer files sync thread: fdatasync of the logs, answers barriers
  *
  * The engine knows series as handles (storage/point.h); names are kept by whoever opened it, reached through
- * two callbacks. Threads    docs/THREADS.md Not here   names (catalog/), options as text (store.c)
+ * two callbacks.
+ * Threads    docs/THREADS.md
+ * Not here   names (catalog/), options as text (store.c)
  */
 #ifndef STORAGE_ENGINE_ENGINE_H
 #define STORAGE_ENGINE_ENGINE_H
@@ -68,6 +70,7 @@ int sto_engine_fd(const struct sto_port *port);
 bool sto_engine_ready(struct sto_port *port);
 struct sto_engine *sto_engine_of(const struct sto_port *port);
 typedef void (*sto_engine_done_fn)(void *arg, int rc, const struct ts_error *err);
+/** done is called once in the port's thread when what the port sent before is in the logs (disk: synced). */
 void sto_engine_barrier(struct sto_port *port, bool disk, sto_engine_done_fn done, void *arg);
 /** Blocking barrier over everything that was sent before the call. TS_ENOSPC: some of it waits for room on
  * the disk; TS_EIO: some of it is lost. */
@@ -91,6 +94,7 @@ bool sto_version_time_range(const struct sto_version *v, int64_t *out_min_ms, in
 void sto_version_estimate(const struct sto_version *v, const struct sto_scan_spec *spec, uint64_t *out_points,
                           uint64_t *out_bytes);
 
+/** Counters of the engine, each(arg, "wal.bytes", value). Any thread. */
 void sto_engine_stats(struct sto_engine *e, void (*each)(void *arg, const char *name, uint64_t value),
                       void *arg);
 

@@ -120,8 +120,7 @@ static struct sto_day_count *count_days(const struct frozen *f, size_t *out_n)
     return days;
 }
 
-/* --- writing ---------------------------------------------------------------------------------------------
- */
+/* --- writing --- */
 
 struct output {
     struct sto_sst_info *infos;
@@ -313,8 +312,7 @@ int sto_engine_flush(struct sto_engine *e, struct ts_error *err)
     return waited;
 }
 
-/* --- the thread
- * --------------------------------------------------------------------------------------------- */
+/* --- the thread --- */
 
 void sto_flush__wake(struct sto_engine *e)
 {

@@ -3,8 +3,8 @@
  *
  * Threads    pure functions
  * Invariant  no input makes it quadratic: a time written a million times and a million deletes are sorted and
- * painted once Not here   where operations come from (memstore_read.c), rows of several sources
- * (merge_cells.c)
+ *            painted once
+ * Not here   where operations come from (memstore_read.c), rows of several sources (merge_cells.c)
  */
 #include "storage/engine/fold.h"
 

@@ -37,7 +37,7 @@ struct sto_manifest {
     uint64_t rewrite_bytes; /* length of the log at which a rewrite is considered */
 };
 
-/* --- bytes --------------------------------------------------------------------------------------------- */
+/* --- bytes --- */
 
 static void put_u64(struct ts_buf *b, uint64_t v)
 {
@@ -148,8 +148,7 @@ static int get_files(struct reader *r, struct sto_sst_info **out, size_t *out_n,
     return 0;
 }
 
-/* --- state -----------------------------------------------------------------------------------------------
- */
+/* --- state --- */
 
 /* Index of a file, SIZE_MAX if it is not there. A store has hundreds of files. */
 static size_t find_file(const struct sto_sst_info *files, size_t n, uint64_t file_no)
@@ -272,8 +271,7 @@ static int on_record(void *arg, struct ts_slice body, struct ts_error *err)
                   : malformed(err);
 }
 
-/* --- writing
- * ------------------------------------------------------------------------------------------------ */
+/* --- writing --- */
 
 /* Add the record in b to the log; b is released. */
 static int add_record(struct sto_reclog *log, struct ts_buf *b, struct ts_error *err)
@@ -374,8 +372,7 @@ int sto_manifest_apply(struct sto_manifest *m, const struct sto_manifest_edit *e
     return 0;
 }
 
-/* --- open and close
- * --------------------------------------------------------------------------------------------- */
+/* --- open and close --- */
 
 static int not_a_store(const char *dir, struct ts_error *err)
 {

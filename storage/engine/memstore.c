@@ -3,7 +3,8 @@
  *
  * Threads    the owner applies; all else from any thread that holds a reference
  * Invariant  what is published (row, cell, page, directory, tombstone) is never changed or moved; grown
- * tables are new ones, the old stay in the arena Not here   cells of a row in order of time (memstore_read.c)
+ *            tables are new ones, the old stay in the arena
+ * Not here   cells of a row in order of time (memstore_read.c)
  */
 #include "storage/engine/memstore.h"
 
@@ -122,7 +123,7 @@ bool sto_mem_time_range(const struct sto_mem *mem, int64_t *out_min_ms, int64_t 
     return true;
 }
 
-/* --- the way to a row ------------------------------------------------------------------------------ */
+/* --- the way to a row --- */
 
 const struct sto_mem_row *sto_mem_rows(const struct sto_mem *mem, uint32_t id)
 {
@@ -163,7 +164,7 @@ const struct sto_tomb *sto_mem_tombs(const struct sto_mem *mem, size_t *out_n)
     return atomic_load_explicit(&mem->tombs, memory_order_acquire);
 }
 
-/* --- the owner's tables ---------------------------------------------------------------------------- */
+/* --- the owner's tables --- */
 
 static struct mem_dir *owner_dir(struct sto_mem *mem)
 {
@@ -251,7 +252,7 @@ static struct sto_mem_row *index_find(const struct sto_mem *mem, uint32_t id, in
     return NULL;
 }
 
-/* --- writing --------------------------------------------------------------------------------------- */
+/* --- writing --- */
 
 static struct sto_mem_row *link_row(struct sto_mem *mem, _Atomic(struct sto_mem_row *) *head,
                                     const struct sto_series *series, int32_t hour)

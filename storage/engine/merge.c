@@ -22,7 +22,7 @@
 #define SERIES_AHEAD 6           /* series whose rows in memstores are fetched ahead */
 #define ROW_BYTES    96          /* of a memstore's row with its first cells: two cache lines */
 
-/* --- the heap ---------------------------------------------------------------------------------------- */
+/* --- the heap --- */
 
 static unsigned __int128 heap_key(uint32_t metric, uint32_t series, int32_t hour, size_t src)
 {
@@ -67,7 +67,7 @@ static void push_file(struct sto_merge *m, struct sto_merge__src *src)
     heap_push(m, heap_key(key->metric, key->series, key->hour, (size_t)(src - m->srcs)), NULL);
 }
 
-/* --- scans of all rows ------------------------------------------------------------------------------- */
+/* --- scans of all rows --- */
 
 static void push_ref(struct sto_merge *m, struct sto_merge__src *src)
 {
@@ -107,7 +107,7 @@ static int begin_all(struct sto_merge *m, struct ts_error *err)
     return 0;
 }
 
-/* --- scans of chosen series -------------------------------------------------------------------------- */
+/* --- scans of chosen series --- */
 
 static int enter_series(struct sto_merge *m, struct ts_error *err)
 {
@@ -161,7 +161,7 @@ static int advance_group(struct sto_merge *m, struct ts_error *err)
     return 0;
 }
 
-/* --- one row ----------------------------------------------------------------------------------------- */
+/* --- one row --- */
 
 static void take_group(struct sto_merge *m, struct sto_key *out_key)
 {
@@ -310,7 +310,7 @@ int sto_merge_next(struct sto_merge *m, struct sto_row *out_row, struct ts_error
     }
 }
 
-/* --- making and freeing ------------------------------------------------------------------------------ */
+/* --- making and freeing --- */
 
 /* First and last hour of the scan; lo > hi if it is empty. */
 static void set_hours(struct sto_merge *m)

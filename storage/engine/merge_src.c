@@ -18,7 +18,7 @@
 #define RADIX_BITS  8
 #define RADIX_COUNT (1u << RADIX_BITS)
 
-/* --- who takes part ---------------------------------------------------------------------------------- */
+/* --- who takes part --- */
 
 static bool meets(const struct sto_merge *m, int64_t lo_ms, int64_t hi_ms)
 {
@@ -125,7 +125,7 @@ void sto_merge__srcs_release(struct sto_merge *m)
     ts_free(m->srcs);
 }
 
-/* --- files ------------------------------------------------------------------------------------------- */
+/* --- files --- */
 
 static struct sto_merge__cur *driver(struct sto_merge__src *src)
 {
@@ -238,7 +238,7 @@ int sto_merge__cells(struct sto_merge__src *src, const struct sto_cells **out_ce
     return sto_sst_cur_cells(src->points.cur, out_cells, err);
 }
 
-/* --- memstores: all rows ----------------------------------------------------------------------------- */
+/* --- memstores: all rows --- */
 
 static int cmp_hour(const void *pa, const void *pb)
 {

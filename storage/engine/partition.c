@@ -47,7 +47,7 @@ void sto_file_span(const struct sto_sst_info *f, int64_t *out_lo_ms, int64_t *ou
     *out_hi_ms = hi;
 }
 
-/* --- sets of chosen files ---------------------------------------------------------------------------- */
+/* --- sets of chosen files --- */
 
 struct choice {
     const struct sto_sst_info *files;
@@ -175,8 +175,7 @@ static void take(struct choice *c, enum sto_pick_why why, bool one, struct sto_p
             out->files[out->n++] = i;
 }
 
-/* --- the rules --------------------------------------------------------------------------------------------
- */
+/* --- the rules --- */
 
 /* Day a file lies wholly in; false for files across days and files with tombstones. */
 static bool one_day(const struct sto_sst_info *f, int64_t *out_day)

@@ -7,8 +7,8 @@
  * day does not drag old ones along.
  *
  * Invariant  files may be merged only if no other file that overlaps them in time has a generation between
- * theirs: the newest write must keep winning (sto_pick_valid checks it, tests try all) Not here   doing it
- * (flush.c, compact.c)
+ *            theirs: the newest write must keep winning (sto_pick_valid checks it, tests try all)
+ * Not here   doing it (flush.c, compact.c)
  */
 #ifndef STORAGE_ENGINE_PARTITION_H
 #define STORAGE_ENGINE_PARTITION_H

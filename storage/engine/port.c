@@ -8,8 +8,9 @@
  * after it.
  *
  * Threads    port: its asking thread. Owner: the worker of the same number (one thread for both), or the
- * store's own thread. Invariant  log first, memstore second: a query never shows what a crash would lose Not
- * here   syncing (sync.c), when to flush (flush.c)
+ *            store's own thread.
+ * Invariant  log first, memstore second: a query never shows what a crash would lose
+ * Not here   syncing (sync.c), when to flush (flush.c)
  */
 #include "base/log.h"
 #include "base/time.h"
@@ -19,7 +20,7 @@
 #define READY_PCT      50
 #define RETRY_MS       1000 /* a full disk is asked again once a second */
 
-/* --- gates ------------------------------------------------------------------------------------ */
+/* --- gates --- */
 
 void sto_gate_init(struct sto_gate *g, unsigned n)
 {
@@ -58,7 +59,7 @@ void sto_gate_release(struct sto_gate *g)
     pthread_cond_destroy(&g->cond);
 }
 
-/* --- refusing --------------------------------------------------------------------------------- */
+/* --- refusing --- */
 
 void sto_engine__refuse(struct sto_engine *e, int code, const struct ts_error *err)
 {
@@ -113,7 +114,7 @@ void sto_engine__recovered(struct sto_engine *e)
     pthread_mutex_unlock(&e->refuse_mu);
 }
 
-/* --- the owner's side --------------------------------------------------------------------------- */
+/* --- the owner's side --- */
 
 /* Log, then memstore. TS_ENOSPC: may be tried again; any other code: the log is broken. */
 static int owner_write(struct sto_owner *o, const struct sto_point *points, uint32_t n)
@@ -299,7 +300,7 @@ void *sto_owner__thread(void *arg)
     return NULL;
 }
 
-/* --- the port's side ------------------------------------------------------------------------------ */
+/* --- the port's side --- */
 
 unsigned sto_engine_slot(const struct sto_port *port, const struct sto_series *series)
 {
@@ -397,7 +398,7 @@ bool sto_engine_ready(struct sto_port *port)
     return !full;
 }
 
-/* --- barriers ---------------------------------------------------------------------------------------- */
+/* --- barriers --- */
 
 static struct sto_barrier *barrier_new(struct sto_engine *e, bool disk)
 {
@@ -471,7 +472,7 @@ void sto_engine__pump(struct sto_engine *e)
         sto_owner__drain(&e->owners[i]);
 }
 
-/* --- start and end -------------------------------------------------------------------------------------- */
+/* --- start and end --- */
 
 int sto_ports__init(struct sto_engine *e, struct ts_error *err)
 {

@@ -12,7 +12,8 @@
  *
  * Format     docs/FORMAT.md "Sorted file"
  * Threads    a writer belongs to one thread; an open sst is immutable and shared (ref/unref); cursors belong
- * to one thread Not here   which files there are (manifest.h), merging (merge.h)
+ *            to one thread
+ * Not here   which files there are (manifest.h), merging (merge.h)
  */
 #ifndef STORAGE_ENGINE_SST_H
 #define STORAGE_ENGINE_SST_H

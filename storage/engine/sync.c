@@ -1,12 +1,12 @@
 /*
  * sync.c - the one thread that calls fdatasync on the logs: group commit for everybody who waits.
  *
- * It wakes for barriers at once, otherwise each interval (wal_sync = interval) or after each append (always). One pass syncs every
- * log that has something new, then answers all barriers that came before the pass began.
+ * It wakes for barriers at once, otherwise each interval (wal_sync = interval) or after each append (always).
+ * One pass syncs every log that has something new, then answers all barriers that came before the pass began.
  *
  * Threads    the sync thread alone; appends go on meanwhile
- * Invariant  a sync that failed is never tried again on the same log: the process says so and ends, since the kernel may have
- *            dropped the pages (storage then opens by replay of what is really there)
+ * Invariant  a sync that failed is never tried again on the same log: the process says so and ends, since the
+ * kernel may have dropped the pages (storage then opens by replay of what is really there)
  */
 #include "base/log.h"
 #include "base/time.h"

@@ -1,10 +1,10 @@
 /*
  * version.c - immutable sets of files and memstores: what a query pins.
  *
- * Threads    any; the mutex is held for copying a pointer or counting a reference, never across I/O (the last unpin of a doomed
- *            file unlinks it after the mutex is left)
- * Invariant  each point of a generation is in exactly one version member: the memstores of a generation leave in the same change that
- *            brings its files
+ * Threads    any; the mutex is held for copying a pointer or counting a reference, never across I/O (the last
+ *            unpin of a doomed file unlinks it after the mutex is left)
+ * Invariant  each point of a generation is in exactly one version member: the memstores of a generation leave
+ *            in the same change that brings its files
  */
 #include "storage/engine/engine_int.h"
 
@@ -48,7 +48,10 @@ void sto_version__drop(struct sto_engine *e, struct sto_version *v)
         version_free(v);
 }
 
-void sto_engine_unpin(struct sto_engine *e, struct sto_version *v) { sto_version__drop(e, v); }
+void sto_engine_unpin(struct sto_engine *e, struct sto_version *v)
+{
+    sto_version__drop(e, v);
+}
 
 void sto_version__publish(struct sto_engine *e, struct sto_version *v)
 {
@@ -67,10 +70,12 @@ static bool listed(uint64_t no, const uint64_t *list, size_t n)
     return false;
 }
 
-int sto_version__edit(struct sto_engine *e, struct sto_sst *const *add, size_t n_add, const uint64_t *remove, size_t n_remove,
-                      uint64_t flushed_gen, struct sto_mem *const *add_mems, size_t n_add_mems)
+int sto_version__edit(struct sto_engine *e, struct sto_sst *const *add, size_t n_add, const uint64_t *remove,
+                      size_t n_remove, uint64_t flushed_gen, struct sto_mem *const *add_mems,
+                      size_t n_add_mems)
 {
-    /* Read-copy-publish under the mutex: two editors (flush, compaction) must not lose each other's change. */
+    /* Read-copy-publish under the mutex: two editors (flush, compaction) must not lose each other's change.
+     */
     pthread_mutex_lock(&e->version_mu);
     struct sto_version *old = e->version;
     struct sto_version *v = sto_version__new(old->n_ssts + n_add, old->n_mems + n_add_mems);
@@ -92,7 +97,8 @@ int sto_version__edit(struct sto_engine *e, struct sto_sst *const *add, size_t n
     return 0;
 }
 
-int sto_version_scan(const struct sto_version *v, const struct sto_scan_spec *spec, struct sto_merge **out, struct ts_error *err)
+int sto_version_scan(const struct sto_version *v, const struct sto_scan_spec *spec, struct sto_merge **out,
+                     struct ts_error *err)
 {
     return sto_merge_new(spec, v->ssts, v->n_ssts, v->mems, v->n_mems, out, err);
 }
@@ -119,7 +125,8 @@ bool sto_version_time_range(const struct sto_version *v, int64_t *out_min_ms, in
     return lo <= hi;
 }
 
-void sto_version_estimate(const struct sto_version *v, const struct sto_scan_spec *spec, uint64_t *out_points, uint64_t *out_bytes)
+void sto_version_estimate(const struct sto_version *v, const struct sto_scan_spec *spec, uint64_t *out_points,
+                          uint64_t *out_bytes)
 {
     double points = 0, bytes = 0;
     for (size_t i = 0; i < v->n_ssts; i++) {

@@ -129,7 +129,7 @@ static void seg_unref(struct sto_wal *wal, struct seg *seg)
     ts_free(seg);
 }
 
-/* --- segments ----------------------------------------------------------------------------------------- */
+/* --- segments --- */
 
 /* Forget the numbers given out from number `from` on. */
 static void numbers_forget(struct sto_wal *wal, uint32_t from)
@@ -222,8 +222,7 @@ int sto_wal_set_gen(struct sto_wal *wal, uint64_t gen, struct ts_error *err)
     return 0;
 }
 
-/* --- making the bytes of an append ------------------------------------------------------------------------
- */
+/* --- making the bytes of an append --- */
 
 /* Room for n more bytes; NULL when memory is gone. */
 static uint8_t *reserve(struct sto_wal *wal, size_t n)
@@ -424,8 +423,7 @@ int sto_wal_append(struct sto_wal *wal, const struct sto_point *points, size_t n
     return rc;
 }
 
-/* --- positions and sync
- * -------------------------------------------------------------------------------------- */
+/* --- positions and sync --- */
 
 uint64_t sto_wal_written(const struct sto_wal *wal)
 {

@@ -92,7 +92,7 @@ int sto_wal__head_get(const uint8_t *p, struct sto_wal_head *out)
     return 0;
 }
 
-/* --- records ---------------------------------------------------------------------------------------- */
+/* --- records --- */
 
 uint32_t sto_wal__record_crc(uint32_t salt, const uint8_t *length_field, const uint8_t *body, size_t n_body)
 {
@@ -126,7 +126,7 @@ bool sto_wal__mark_get(const uint8_t *p, uint32_t salt, uint64_t *out_synced_off
     return true;
 }
 
-/* --- definitions ------------------------------------------------------------------------------------ */
+/* --- definitions --- */
 
 size_t sto_wal__def_bound(const struct sto_series *s)
 {
@@ -177,7 +177,7 @@ const uint8_t *sto_wal__def_get(const uint8_t *p, const uint8_t *end, struct sto
     return p + text_len;
 }
 
-/* --- operations ------------------------------------------------------------------------------------- */
+/* --- operations --- */
 
 /* Put the flags at place i of the recent ones (3 = new) in front. */
 static inline void flags_to_front(uint32_t *f, unsigned i, uint32_t flags)

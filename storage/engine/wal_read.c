@@ -70,8 +70,7 @@ struct replay {
     struct sto_point points[OUT_POINTS];
 };
 
-/* --- the folder ------------------------------------------------------------------------------------------
- */
+/* --- the folder --- */
 
 static int add_name(void *arg, const char *text)
 {
@@ -205,8 +204,7 @@ static int check_chain(const struct replay *r, const struct list *l, const struc
     return 0;
 }
 
-/* --- one segment -------------------------------------------------------------------------------------------
- */
+/* --- one segment --- */
 
 /* The bytes [off, off + n) of the segment; *out_n < n only at its limit. Borrowed until the next call. */
 static int look(struct replay *r, uint64_t off, size_t n, const uint8_t **out, size_t *out_n,

@@ -21,7 +21,7 @@
 #define N_SERIES 10000u
 #define DIR_NAME "w"
 
-/* --- a file system that holds one kept file, or none ---------------------------------------------------- */
+/* --- a file system that holds one kept file, or none --- */
 
 struct ts_file {
     char *p;       /* bytes kept; NULL = thrown away */
@@ -110,8 +110,7 @@ static const struct ts_fs bench_fs = {.open = b_open,
                                       .sync_dir = b_path,
                                       .list = b_list};
 
-/* --- patterns ---------------------------------------------------------------------------------------------
- */
+/* --- patterns --- */
 
 enum pattern { ROUND_ROBIN, INTEGERS, SHARDS, MIXED, DOUBLES, ONE_SERIES, RANDOM };
 static const char *const names[] = {"round robin, two decimals",

@@ -24,7 +24,7 @@ static size_t below(struct t_faultfs *f, size_t n)
     return (size_t)(t_rand(&f->rand) % n);
 }
 
-/* --- bytes ------------------------------------------------------------------------------------------ */
+/* --- bytes --- */
 
 struct t_inode *t_inode_new(bool is_dir)
 {
@@ -144,7 +144,7 @@ static void settle_inode(struct t_faultfs *f, struct t_inode *ino, enum t_keep k
     ino->owner = NULL;
 }
 
-/* --- names ------------------------------------------------------------------------------------------ */
+/* --- names --- */
 
 char *t_dir_of(const char *path)
 {

@@ -78,7 +78,7 @@ static bool is_top(const char *dir)
     return strcmp(dir, ".") == 0 || strcmp(dir, "/") == 0;
 }
 
-/* --- names ------------------------------------------------------------------------------------------ */
+/* --- names --- */
 
 static bool has_dir(const struct t_faultfs *f, const char *dir)
 {
@@ -285,7 +285,7 @@ static int f_free_bytes(const struct ts_fs *fs, const char *path, uint64_t *out_
     return leave(f, code);
 }
 
-/* --- open files ----------------------------------------------------------------------------------------- */
+/* --- open files --- */
 
 /* As enter, for a handle: one from before a reboot is dead. */
 static enum verdict enter_file(struct ts_file *h, enum t_op op, int *code, struct ts_error *err)
@@ -393,8 +393,7 @@ static int f_lock(struct ts_file *h, struct ts_error *err)
     return leave(h->f, code);
 }
 
-/* --- the tests' side --------------------------------------------------------------------------------------
- */
+/* --- the tests' side --- */
 
 struct t_faultfs *t_faultfs_new(uint64_t seed)
 {

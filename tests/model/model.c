@@ -3,9 +3,10 @@
  *
  *   model [--seed N] [--ops N] [--ports N] [--series N] [--dir DIR]
  *
- * Operations: put, overwrite, late put, add, delete of a range, flush, compaction, reopen, comparison of a series with the reference.
- * Readers scan meanwhile: times strictly ascending, and a witness series (point i has value i) is always a prefix that never shrinks.
- * The seed is printed; the same seed gives the same operations. Exit 0: agreed; 1: the first difference is printed.
+ * Operations: put, overwrite, late put, add, delete of a range, flush, compaction, reopen, comparison of a
+ * series with the reference. Readers scan meanwhile: times strictly ascending, and a witness series (point i
+ * has value i) is always a prefix that never shrinks. The seed is printed; the same seed gives the same
+ * operations. Exit 0: agreed; 1: the first difference is printed.
  */
 #include <inttypes.h>
 #include <pthread.h>
@@ -28,12 +29,12 @@
 struct model {
     struct sto_store *st;
     struct t_ref *ref;
-    uint64_t rnd;                      /* state of the random numbers */
+    uint64_t rnd; /* state of the random numbers */
     unsigned n_ports, n_series;
-    const struct sto_series **series;  /* the last one is the witness */
-    int64_t n_witness;                 /* points of the witness */
+    const struct sto_series **series; /* the last one is the witness */
+    int64_t n_witness;                /* points of the witness */
     char dir[200];
-    pthread_rwlock_t open_lock;        /* readers hold it while they use the store; reopen takes it */
+    pthread_rwlock_t open_lock; /* readers hold it while they use the store; reopen takes it */
     atomic_bool stop;
     atomic_uint n_bad;
     _Atomic uint64_t n_scans;
@@ -69,16 +70,20 @@ static void open_store(struct model *m)
         snprintf(host, sizeof host, "h%u", i);
         int n = snprintf(text, sizeof text, "m%u host=%s", i % 3, host);
         struct sto_tag_text tag = {TS_SLICE_LIT("host"), ts_slice_str(host)};
-        if (sto_series_resolve(sto_store_catalog(m->st), (struct ts_slice){text, (size_t)n}, 2, &tag, 1, true, &m->series[i], &err) < 0) {
+        if (sto_series_resolve(sto_store_catalog(m->st), (struct ts_slice){text, (size_t)n}, 2, &tag, 1, true,
+                               &m->series[i], &err) < 0) {
             fprintf(stderr, "series: %s\n", err.text);
             exit(1);
         }
     }
 }
 
-/* --- operations ------------------------------------------------------------------------------------ */
+/* --- operations --- */
 
-static struct sto_port *port_of(struct model *m, const struct sto_series *s) { return sto_port(m->st, s->id % m->n_ports); }
+static struct sto_port *port_of(struct model *m, const struct sto_series *s)
+{
+    return sto_port(m->st, s->id % m->n_ports);
+}
 
 static int64_t some_time(struct model *m, bool *out_ms)
 {
@@ -102,7 +107,8 @@ static struct ts_num some_value(struct model *m)
 {
     switch (rnd(m, 6)) {
     case 0:
-        return (struct ts_num){.m = (int64_t)rnd(m, 20000) - 10000, .kind = TS_NUM_DEC, .exp = (uint8_t)rnd(m, 4)};
+        return (struct ts_num){
+            .m = (int64_t)rnd(m, 20000) - 10000, .kind = TS_NUM_DEC, .exp = (uint8_t)rnd(m, 4)};
     case 1:
         return ts_num_from_double((double)(int64_t)ts_hash_u64(m->rnd) * 1.37e-7);
     case 2:
@@ -133,7 +139,8 @@ static void op_write(struct model *m, enum sto_op op)
         p.flags = sto_meta_flags(op, TS_NUM_INT, 0, true);
         rc = sto_delete(port, s, t, p.m);
     } else {
-        struct ts_num v = op == STO_OP_ADD ? (struct ts_num){.m = (int64_t)rnd(m, 9), .kind = TS_NUM_INT} : some_value(m);
+        struct ts_num v =
+            op == STO_OP_ADD ? (struct ts_num){.m = (int64_t)rnd(m, 9), .kind = TS_NUM_INT} : some_value(m);
         p.m = v.m;
         p.flags = sto_meta_flags(op, v.kind, v.exp, ms);
         while ((rc = op == STO_OP_ADD ? sto_add(port, s, t, v, ms) : sto_put(port, s, t, v, ms)) == TS_EBUSY)
@@ -150,7 +157,8 @@ static void op_witness(struct model *m)
     struct ts_num v = {.m = m->n_witness, .kind = TS_NUM_INT};
     while (sto_put(port_of(m, s), s, t, v, false) == TS_EBUSY)
         sto_port_turn(port_of(m, s));
-    struct sto_point p = {.series = s, .ts_ms = t, .m = v.m, .flags = sto_meta_flags(STO_OP_PUT, TS_NUM_INT, 0, false)};
+    struct sto_point p = {
+        .series = s, .ts_ms = t, .m = v.m, .flags = sto_meta_flags(STO_OP_PUT, TS_NUM_INT, 0, false)};
     t_ref_apply(m->ref, &p);
     m->n_witness++;
 }
@@ -166,9 +174,11 @@ static void settle(struct model *m, enum sto_level level)
     }
 }
 
-static struct sto_merge *scan_of(struct sto_snap *snap, const struct sto_series *const *s, int64_t from, int64_t to)
+static struct sto_merge *scan_of(struct sto_snap *snap, const struct sto_series *const *s, int64_t from,
+                                 int64_t to)
 {
-    struct sto_scan_spec spec = {.metric = (*s)->metric, .series = s, .n_series = 1, .from_ms = from, .to_ms = to, .final = true};
+    struct sto_scan_spec spec = {
+        .metric = (*s)->metric, .series = s, .n_series = 1, .from_ms = from, .to_ms = to, .final = true};
     struct sto_merge *scan = NULL;
     struct ts_error err = {0};
     if (sto_scan(snap, &spec, &scan, &err) < 0) {
@@ -231,7 +241,7 @@ static void reopen(struct model *m)
     pthread_rwlock_unlock(&m->open_lock);
 }
 
-/* --- readers ------------------------------------------------------------------------------------------- */
+/* --- readers --- */
 
 static void *reader(void *arg)
 {
@@ -342,8 +352,8 @@ int main(int argc, char **argv)
     t_ref_free(m.ref);
     ts_free(m.series);
     pthread_rwlock_destroy(&m.open_lock);
-    printf("%s: %u differences, %" PRIu64 " scans by readers\n", atomic_load(&m.n_bad) ? "FAILED" : "ok", atomic_load(&m.n_bad),
-           atomic_load(&m.n_scans));
+    printf("%s: %u differences, %" PRIu64 " scans by readers\n", atomic_load(&m.n_bad) ? "FAILED" : "ok",
+           atomic_load(&m.n_bad), atomic_load(&m.n_scans));
     char cmd[300];
     snprintf(cmd, sizeof cmd, "rm -rf '%s'", m.dir);
     if (!atomic_load(&m.n_bad) && system(cmd) != 0)

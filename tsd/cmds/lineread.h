@@ -4,7 +4,8 @@
  *
  * Threads    one
  * Invariant  a piece holds whole lines only, each ended by a line feed; the last line of a file gets one if
- * it has none Not here   what a line means (import.c)
+ *            it has none
+ * Not here   what a line means (import.c)
  */
 #ifndef TSD_CMDS_LINEREAD_H
 #define TSD_CMDS_LINEREAD_H

@@ -3,7 +3,8 @@
  *
  * Threads    one worker
  * Invariant  a bad line never costs its neighbours; replies beyond the limit are dropped and counted, never
- * waited for Source     protocols-and-queries 1.2 (framing), 1.3 (commands)
+ *            waited for
+ * Source     protocols-and-queries 1.2 (framing), 1.3 (commands)
  */
 #ifndef TSD_LINE_LINE_H
 #define TSD_LINE_LINE_H

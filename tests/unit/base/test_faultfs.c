@@ -43,7 +43,7 @@ static int count_name(void *arg, const char *name)
     return strcmp(name, "stop") == 0 ? TS_ECANCELLED : 0;
 }
 
-/* --- a plain file system ------------------------------------------------------------------------------ */
+/* --- a plain file system --- */
 
 static void test_faultfs__files_are_written_and_read(void **state)
 {
@@ -134,8 +134,7 @@ static void test_faultfs__a_lock_has_one_owner(void **state)
     t_faultfs_free(f);
 }
 
-/* --- power cuts ------------------------------------------------------------------------------------------
- */
+/* --- power cuts --- */
 
 /* "old" synced in a synced folder, then more; what is there after the cut? */
 static struct t_faultfs *before_cut(uint64_t seed, bool sync_more)
@@ -283,8 +282,7 @@ static void test_faultfs__handles_and_locks_die_with_the_power(void **state)
     t_faultfs_free(f);
 }
 
-/* --- faults
- * -------------------------------------------------------------------------------------------------- */
+/* --- faults --- */
 
 static void test_faultfs__the_nth_call_fails_once_or_for_good(void **state)
 {

@@ -215,7 +215,7 @@ static inline void compact(struct world *w, bool final)
         add_file(w, writer, gen_lo, gen_hi);
 }
 
-/* --- comparing --------------------------------------------------------------------------------------- */
+/* --- comparing --- */
 
 /* A scan of some series in a range; whole: which hours may be summaries (NULL = none). */
 struct ask {

@@ -116,7 +116,7 @@ static int step(struct sto_manifest *m, uint64_t i, struct ts_error *err)
     return sto_manifest_apply(m, &e, err);
 }
 
-/* --- what it keeps ----------------------------------------------------------------------------------- */
+/* --- what it keeps --- */
 
 static void test_manifest__a_new_store_is_empty_and_remembers_its_shards(void **state)
 {
@@ -227,7 +227,7 @@ static void test_manifest__a_log_that_is_mostly_dead_is_rewritten(void **state)
     t_faultfs_free(f);
 }
 
-/* --- damage --------------------------------------------------------------------------------------------- */
+/* --- damage --- */
 
 /* A manifest with its states after each edit; states[0] is before the first. */
 static struct t_faultfs *history(struct sto_manifest_state *states, size_t n)
@@ -371,8 +371,7 @@ static void test_manifest__a_bad_edit_after_a_good_state_is_refused(void **state
     }
 }
 
-/* --- faults ------------------------------------------------------------------------------------------------
- */
+/* --- faults --- */
 
 /* A life with many edits, some of them rewriting. Remembers the last state that was acknowledged and the one
  * that was tried last. Stops at the first error but TS_ENOSPC. */

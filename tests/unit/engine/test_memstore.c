@@ -389,7 +389,7 @@ static void test_memstore__random_operations_match_the_reference(void **state)
     }
 }
 
-/* --- readers beside the writer ---------------------------------------------------------------------- */
+/* --- readers beside the writer --- */
 
 #define RACE_ROUNDS 20000
 

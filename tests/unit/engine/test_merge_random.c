@@ -92,7 +92,7 @@ static void test_merge_random__cuts_by_hour_split_and_lose_nothing(void **state)
     world_release(&w);
 }
 
-/* --- beside a writer --------------------------------------------------------------------------------- */
+/* --- beside a writer --- */
 
 /* What the scanning thread shares with the writer. */
 struct race {

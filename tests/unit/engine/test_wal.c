@@ -5,7 +5,7 @@
  */
 #include "tests/unit/engine/wal_kit.h"
 
-/* --- format --------------------------------------------------------------------------------------------- */
+/* --- format --- */
 
 static void test_wal__names_are_read_only_in_one_spelling(void **state)
 {
@@ -56,8 +56,7 @@ static void test_wal__header_reads_back_and_is_checked(void **state)
     }
 }
 
-/* --- round trip --------------------------------------------------------------------------------------------
- */
+/* --- round trip --- */
 
 static void test_wal__random_points_come_back_bit_for_bit(void **state)
 {
@@ -187,8 +186,7 @@ static void test_wal__replay_may_leave_out_series_or_stop(void **state)
     t_faultfs_free(f);
 }
 
-/* --- generations, workers, runs
- * ------------------------------------------------------------------------------- */
+/* --- generations, workers, runs --- */
 
 static void test_wal__generations_are_replayed_and_dropped_apart(void **state)
 {

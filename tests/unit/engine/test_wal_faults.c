@@ -7,8 +7,7 @@
 
 #include <pthread.h>
 
-/* --- torn and damaged
- * ------------------------------------------------------------------------------------------- */
+/* --- torn and damaged --- */
 
 /* A small log of one segment: synced part, mark, unsynced part. *out_mark = what the mark says. */
 static struct t_faultfs *small_log(struct diary *want, uint64_t *out_mark, size_t *out_synced_points)
@@ -216,8 +215,7 @@ static void test_wal_faults__nonsense_with_a_good_checksum_is_damage(void **stat
     }
 }
 
-/* --- faults
- * ------------------------------------------------------------------------------------------------------- */
+/* --- faults --- */
 
 /* A life of a log. */
 struct life {
@@ -411,8 +409,7 @@ static void test_wal_faults__a_failing_read_is_never_taken_for_an_end(void **sta
     t_faultfs_free(f);
 }
 
-/* --- threads
- * ---------------------------------------------------------------------------------------------------- */
+/* --- threads --- */
 
 struct syncer {
     struct sto_wal *wal;

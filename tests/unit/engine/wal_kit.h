@@ -25,7 +25,7 @@
 #define DIR_NAME "w"
 #define N_SERIES 300u
 
-/* --- series and points ------------------------------------------------------------------------------ */
+/* --- series and points --- */
 
 static struct sto_series *all_series[N_SERIES];
 static char texts[N_SERIES][64];

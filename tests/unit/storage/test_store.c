@@ -1,5 +1,6 @@
 /*
- * test_store.c - the whole store through its door: put, snapshot, flush, compact, close, reopen, several ports.
+ * test_store.c - the whole store through its door: put, snapshot, flush, compact, close, reopen, several
+ * ports.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -38,7 +39,11 @@ static void t_dir_remove(struct t_dir *d)
 
 static struct sto_store *t_open(const struct t_dir *d, unsigned n_ports, bool own_threads)
 {
-    struct sto_opts opts = {.dir = d->path, .create = true, .n_ports = n_ports, .own_threads = own_threads, .no_background = true};
+    struct sto_opts opts = {.dir = d->path,
+                            .create = true,
+                            .n_ports = n_ports,
+                            .own_threads = own_threads,
+                            .no_background = true};
     struct sto_store *st = NULL;
     struct ts_error err = {0};
     if (sto_open(&opts, &st, &err) < 0)
@@ -60,18 +65,27 @@ static const struct sto_series *t_series(struct sto_store *st, const char *metri
     struct sto_tag_text tag = {TS_SLICE_LIT("host"), ts_slice_str(host)};
     const struct sto_series *s = NULL;
     struct ts_error err = {0};
-    if (sto_series_resolve(sto_store_catalog(st), (struct ts_slice){text, (size_t)n}, (uint32_t)strlen(metric), &tag, 1, true, &s, &err) < 0)
+    if (sto_series_resolve(sto_store_catalog(st), (struct ts_slice){text, (size_t)n},
+                           (uint32_t)strlen(metric), &tag, 1, true, &s, &err) < 0)
         fail_msg("series: %s", err.text);
     return s;
 }
 
-static struct ts_num t_int(int64_t v) { return (struct ts_num){.m = v, .kind = TS_NUM_INT}; }
+static struct ts_num t_int(int64_t v)
+{
+    return (struct ts_num){.m = v, .kind = TS_NUM_INT};
+}
 
 /* Points of one series as text "off=value off=value ...", offsets in s from T0. */
 static void t_expect(struct sto_store *st, const struct sto_series *s, const char *expected)
 {
     struct sto_snap *snap = sto_snap_take(st);
-    struct sto_scan_spec spec = {.metric = s->metric, .series = &s, .n_series = 1, .from_ms = STO_MIN_TS_MS, .to_ms = STO_MAX_TS_MS, .final = true};
+    struct sto_scan_spec spec = {.metric = s->metric,
+                                 .series = &s,
+                                 .n_series = 1,
+                                 .from_ms = STO_MIN_TS_MS,
+                                 .to_ms = STO_MAX_TS_MS,
+                                 .final = true};
     struct sto_merge *scan = NULL;
     struct ts_error err = {0};
     struct sto_row row;
@@ -82,7 +96,8 @@ static void t_expect(struct sto_store *st, const struct sto_series *s, const cha
         for (uint32_t i = 0; i < row.cells->n; i++) {
             int64_t t = (int64_t)row.key.hour * TS_HOUR_MS + sto_meta_off(row.cells->meta[i]) - T0;
             size_t at = strlen(got);
-            snprintf(got + at, sizeof got - at, "%s%lld=%lld", at ? " " : "", (long long)(t / 1000), (long long)row.cells->m[i]);
+            snprintf(got + at, sizeof got - at, "%s%lld=%lld", at ? " " : "", (long long)(t / 1000),
+                     (long long)row.cells->m[i]);
         }
     if (rc < 0)
         fail_msg("scan: %s", err.text);
@@ -160,7 +175,8 @@ static void test_store__adds_and_deletes_cross_files(void **state)
     t_dir_remove(&d);
 }
 
-/* What is written in a later generation never shows in a snapshot; files it stands on stay until it is released. */
+/* What is written in a later generation never shows in a snapshot; files it stands on stay until it is
+ * released. */
 static void test_store__a_snapshot_keeps_its_generation(void **state)
 {
     (void)state;
@@ -176,7 +192,12 @@ static void test_store__a_snapshot_keeps_its_generation(void **state)
     t_settle(st, STO_LEVEL_FILES);
     t_put(st, a, 1, 2);
     t_settle(st, STO_LEVEL_COMPACT);
-    struct sto_scan_spec spec = {.metric = a->metric, .series = &a, .n_series = 1, .from_ms = T0, .to_ms = T0 + 3600000, .final = true};
+    struct sto_scan_spec spec = {.metric = a->metric,
+                                 .series = &a,
+                                 .n_series = 1,
+                                 .from_ms = T0,
+                                 .to_ms = T0 + 3600000,
+                                 .final = true};
     struct sto_merge *scan = NULL;
     struct sto_row row;
     assert_int_equal(sto_scan(snap, &spec, &scan, NULL), 0);
@@ -242,7 +263,8 @@ static void test_store__many_files_merge_to_few(void **state)
         size_t at = strlen(expected);
         snprintf(expected + at, sizeof expected - at, "%d=%d ", i * 400, i);
     }
-    strncat(expected, "5000=111", 10);
+    size_t end = strlen(expected);
+    snprintf(expected + end, sizeof expected - end, "5000=111");
     t_expect(st, a, expected);
     t_settle(st, STO_LEVEL_COMPACT);
     t_expect(st, a, expected);

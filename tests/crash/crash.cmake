@@ -2,5 +2,5 @@
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 if(TARGET tsd)
   add_test(NAME crash_kill COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/crash/kill.py --rounds 8 --seed 1)
-  set_tests_properties(crash_kill PROPERTIES TIMEOUT 300 ENVIRONMENT "TSD=$<TARGET_FILE:tsd>")
+  set_tests_properties(crash_kill PROPERTIES TIMEOUT 900 ENVIRONMENT "TSD=$<TARGET_FILE:tsd>")
 endif()

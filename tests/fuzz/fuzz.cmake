@@ -30,7 +30,7 @@ function(tsd_fuzz name)
   endif()
   target_link_libraries(fuzz_${name} PRIVATE testkit ${ARGN})
   target_compile_options(fuzz_${name} PRIVATE -Wno-missing-prototypes)
-  set_tests_properties(fuzz_${name} PROPERTIES TIMEOUT 300)
+  set_tests_properties(fuzz_${name} PROPERTIES TIMEOUT 900)
 endfunction()
 
 tsd_fuzz(wal engine)

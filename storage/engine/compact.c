@@ -7,14 +7,12 @@
  *
  * Threads    the compact thread, or a caller that waits; one at a time (compact_mu). Runs at low priority
  *            (nice 10).
- * Not here   which files (partition.c), what the merge of a row is (merge_cells.c)
+ * Not here   which files (partition.c), what the merge of a row is (merge_cells.c), naming files (output.c)
  */
 #include "base/log.h"
 #include "base/time.h"
-#include "storage/engine/engine_int.h"
-#include "storage/engine/partition.h"
+#include "storage/engine/output.h"
 
-#include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -31,11 +29,8 @@ uint64_t sto_engine__file_no(struct sto_engine *e)
 struct job {
     struct sto_engine *e;
     const struct sto_pick *pick;
-    struct sto_sst **in;      /* inputs, borrowed from the version */
-    struct sto_sst_info *out; /* files written */
-    size_t n_out, cap_out;
-    uint64_t gen_lo, gen_hi, bytes_in;
-    bool perhaps_named; /* the manifest failed half-way: it may name the new files, they must stay */
+    struct sto_sst **in;   /* inputs, borrowed from the version */
+    struct sto_output out; /* files written */
 };
 
 static struct sto_scan_spec whole(const struct job *job, const struct sto_cut *cut)
@@ -45,28 +40,6 @@ static struct sto_scan_spec whole(const struct job *job, const struct sto_cut *c
                                   .final = job->pick->final,
                                   .cut_hour_lo = cut->hour_lo,
                                   .cut_hour_hi = cut->hour_hi};
-}
-
-static int add_day(struct sto_day_count **days, size_t *n, size_t *cap, size_t *last, int32_t day,
-                   uint64_t points)
-{
-    if (*n == 0 || (*days)[*last].day != day) {
-        for (*last = 0; *last < *n && (*days)[*last].day != day; ++*last)
-            ;
-        if (*last == *n) {
-            if (*n == *cap)
-                *days = ts_xrealloc(*days, (*cap = *cap ? *cap * 2 : 16) * sizeof **days);
-            (*days)[(*n)++] = (struct sto_day_count){.day = day};
-        }
-    }
-    (*days)[*last].n += points;
-    return 0;
-}
-
-static int cmp_day(const void *a, const void *b)
-{
-    const struct sto_day_count *x = a, *y = b;
-    return x->day < y->day ? -1 : x->day > y->day;
 }
 
 /* Inputs of one day need no counting; others are read once to see which days are big. */
@@ -89,153 +62,74 @@ static int plan(struct job *job, struct sto_cut **out_cuts, size_t *out_n, struc
     }
     struct sto_scan_spec spec = whole(job, &all);
     struct sto_merge *merge = NULL;
-    struct sto_day_count *days = NULL;
-    size_t n = 0, cap = 0, last = 0;
+    struct sto_day_counts days = {0};
     struct sto_row row;
     int rc = sto_merge_new(&spec, job->in, job->pick->n, NULL, 0, &merge, err);
     while (rc >= 0 && (rc = sto_merge_next(merge, &row, err)) == 1) {
         if (atomic_load_explicit(&job->e->stop_compact, memory_order_relaxed))
             rc = ts_error_set(err, TS_ECANCELLED, "the store is closing");
-        add_day(&days, &n, &cap, &last, (int32_t)ts_floor_div(row.key.hour, 24), row.cells->n);
+        sto_day_counts_add(&days, row.key.hour, row.cells->n);
     }
     sto_merge_free(merge);
-    if (rc == 0 && n) {
-        qsort(days, n, sizeof *days, cmp_day);
-        *out_cuts = ts_xcalloc(n, sizeof **out_cuts);
-        *out_n = sto_partition_plan(days, n, STO_BIG_DAY_POINTS, *out_cuts);
-    }
-    ts_free(days);
+    if (rc == 0)
+        *out_n = sto_day_counts_cut(&days, out_cuts);
+    ts_free(days.days);
     return rc;
-}
-
-static int finish(struct job *job, struct sto_sst_writer *w, struct ts_error *err)
-{
-    if (job->n_out == job->cap_out)
-        job->out =
-            ts_xrealloc(job->out, (job->cap_out = job->cap_out ? job->cap_out * 2 : 4) * sizeof *job->out);
-    TS_TRY(sto_sst_writer_finish(w, job->gen_lo, job->gen_hi, &job->out[job->n_out], err));
-    job->n_out++;
-    return 0;
 }
 
 static int write_cut(struct job *job, const struct sto_cut *cut, struct ts_error *err)
 {
-    struct sto_engine *e = job->e;
     struct sto_scan_spec spec = whole(job, cut);
     struct sto_merge *merge = NULL;
-    struct sto_sst_writer *w = NULL;
-    struct sto_row row;
-    uint64_t n_rows = 0;
-    int rc = sto_merge_new(&spec, job->in, job->pick->n, NULL, 0, &merge, err);
-    if (rc == 0)
-        rc = sto_sst_writer_new(e->fs, e->files_dir, sto_engine__file_no(e), &w, err);
-    while (rc >= 0 && (rc = sto_merge_next(merge, &row, err)) == 1) {
-        rc = sto_sst_write_row(w, &row.key, row.cells, err);
-        if ((++n_rows & 255) == 0 && atomic_load_explicit(&e->stop_compact, memory_order_relaxed))
-            rc = ts_error_set(err, TS_ECANCELLED, "the store is closing");
-    }
-    sto_merge_free(merge);
-    if (rc < 0 || n_rows == 0) {
-        sto_sst_writer_abort(w);
-        return rc;
-    }
-    return finish(job, w, err);
+    TS_TRY(sto_merge_new(&spec, job->in, job->pick->n, NULL, 0, &merge, err));
+    return sto_output__rows(&job->out, merge, err);
 }
 
-/* Tombstones stay while something older may be under them. */
-static int write_tombs(struct job *job, struct ts_error *err)
+static int write_files(struct job *job, struct ts_error *err)
 {
-    struct sto_engine *e = job->e;
-    struct sto_sst_writer *w = NULL;
-    int rc = 0;
+    struct sto_cut *cuts = NULL;
+    size_t n_cuts = 0;
+    int rc = plan(job, &cuts, &n_cuts, err);
+    for (size_t i = 0; rc == 0 && i < n_cuts; i++)
+        rc = write_cut(job, &cuts[i], err);
+    /* Tombstones stay while something older may be under them. */
     for (size_t i = 0; !job->pick->final && rc == 0 && i < job->pick->n; i++) {
         size_t n;
         const struct sto_tomb *tombs = sto_sst_tombs(job->in[i], &n);
-        if (n && !w)
-            rc = sto_sst_writer_new(e->fs, e->files_dir, sto_engine__file_no(e), &w, err);
-        for (size_t k = 0; rc == 0 && k < n; k++)
-            rc = sto_sst_write_tomb(w, &tombs[k], err);
+        rc = sto_output__tombs(&job->out, tombs, n, err);
     }
-    if (rc < 0 || !w) {
-        sto_sst_writer_abort(w);
-        return rc;
-    }
-    return finish(job, w, err);
-}
-
-static int commit(struct job *job, struct ts_error *err)
-{
-    struct sto_engine *e = job->e;
-    struct sto_sst **ssts = ts_xcalloc(job->n_out + 1, sizeof *ssts);
-    uint64_t *gone = ts_xcalloc(job->pick->n, sizeof *gone);
-    int rc = job->n_out ? e->fs->sync_dir(e->fs, e->files_dir, err) : 0;
-    for (size_t i = 0; rc == 0 && i < job->n_out; i++)
-        rc = sto_sst_open(e->fs, e->files_dir, &job->out[i], &ssts[i], err);
-    for (size_t i = 0; i < job->pick->n; i++)
-        gone[i] = sto_sst_info(job->in[i])->file_no;
-    if (rc == 0) {
-        pthread_mutex_lock(&e->files_mu);
-        struct sto_manifest_edit edit = {.add = job->out,
-                                         .n_add = job->n_out,
-                                         .remove = gone,
-                                         .n_remove = job->pick->n,
-                                         .next_file_no = e->next_file_no};
-        rc = sto_manifest_apply(e->manifest, &edit, err);
-        pthread_mutex_unlock(&e->files_mu);
-        job->perhaps_named = rc == TS_EIO;
-        if (rc == TS_EIO && e->opts.on_fatal)
-            e->opts.on_fatal(e->opts.arg, err);
-    }
-    if (rc == 0)
-        rc = sto_version__edit(e, ssts, job->n_out, gone, job->pick->n, 0, NULL, 0);
-    for (size_t i = 0; i < job->n_out; i++) {
-        if (rc < 0 && ssts[i] && !job->perhaps_named)
-            sto_sst_doom(ssts[i]);
-        sto_sst_unref(ssts[i]);
-    }
-    ts_free(ssts);
-    ts_free(gone);
+    ts_free(cuts);
     return rc;
 }
 
 static int run(struct sto_engine *e, struct sto_version *v, const struct sto_pick *pick, struct ts_error *err)
 {
-    struct job job = {.e = e, .pick = pick, .gen_lo = UINT64_MAX};
-    struct sto_cut *cuts = NULL;
-    size_t n_cuts = 0;
+    struct job job = {.e = e,
+                      .pick = pick,
+                      .in = ts_xcalloc(pick->n, sizeof(struct sto_sst *)),
+                      .out = {.e = e, .gen_lo = UINT64_MAX, .cancel = &e->stop_compact}};
+    uint64_t *gone = ts_xcalloc(pick->n, sizeof *gone), bytes_in = 0;
     int64_t began = ts_clock_mono_ns();
-    job.in = ts_xcalloc(pick->n, sizeof(struct sto_sst *));
     for (size_t i = 0; i < pick->n; i++) {
         job.in[i] = v->ssts[pick->files[i]];
         const struct sto_sst_info *f = sto_sst_info(job.in[i]);
-        job.gen_lo = f->gen_lo < job.gen_lo ? f->gen_lo : job.gen_lo;
-        job.gen_hi = f->gen_hi > job.gen_hi ? f->gen_hi : job.gen_hi;
-        job.bytes_in += f->t_bytes + f->s_bytes;
+        gone[i] = f->file_no;
+        job.out.gen_lo = f->gen_lo < job.out.gen_lo ? f->gen_lo : job.out.gen_lo;
+        job.out.gen_hi = f->gen_hi > job.out.gen_hi ? f->gen_hi : job.out.gen_hi;
+        bytes_in += f->t_bytes + f->s_bytes;
     }
-    int rc = plan(&job, &cuts, &n_cuts, err);
-    for (size_t i = 0; rc == 0 && i < n_cuts; i++)
-        rc = write_cut(&job, &cuts[i], err);
+    int rc = write_files(&job, err);
     if (rc == 0)
-        rc = write_tombs(&job, err);
-    bool written = rc == 0;
-    if (written)
-        rc = commit(&job, err);
-    for (size_t i = 0; !written && i < job.n_out; i++) {
-        struct sto_sst *sst = NULL;
-        if (sto_sst_open(e->fs, e->files_dir, &job.out[i], &sst, NULL) == 0) {
-            sto_sst_doom(sst);
-            sto_sst_unref(sst);
-        }
-    }
+        rc = sto_output__commit(&job.out, gone, pick->n, 0, err);
     if (rc == 0) {
         atomic_fetch_add_explicit(&e->n_compactions, 1, memory_order_relaxed);
-        atomic_fetch_add_explicit(&e->n_compacted_bytes, job.bytes_in, memory_order_relaxed);
-        ts_log(TS_LOG_DEBUG, "merged files=%zu into=%zu bytes=%llu ms=%lld", pick->n, job.n_out,
-               (unsigned long long)job.bytes_in, (long long)((ts_clock_mono_ns() - began) / 1000000));
+        atomic_fetch_add_explicit(&e->n_compacted_bytes, bytes_in, memory_order_relaxed);
+        ts_log(TS_LOG_DEBUG, "merged files=%zu into=%zu bytes=%llu ms=%lld", pick->n, job.out.n,
+               (unsigned long long)bytes_in, (long long)((ts_clock_mono_ns() - began) / 1000000));
     }
-    ts_free(cuts);
+    sto_output__release(&job.out, rc == 0);
     ts_free(job.in);
-    ts_free(job.out);
+    ts_free(gone);
     return rc;
 }
 
@@ -259,12 +153,8 @@ static int drop_old(struct sto_engine *e, struct ts_error *err)
         if (expired[i])
             gone[n++] = infos[i].file_no;
     if (n) {
-        struct sto_manifest_edit edit = {.remove = gone, .n_remove = n};
-        pthread_mutex_lock(&e->files_mu);
-        rc = sto_manifest_apply(e->manifest, &edit, err);
-        pthread_mutex_unlock(&e->files_mu);
-        if (rc == 0)
-            rc = sto_version__edit(e, NULL, 0, gone, n, 0, NULL, 0);
+        struct sto_output none = {.e = e};
+        rc = sto_output__commit(&none, gone, n, 0, err);
         if (rc == 0)
             ts_log(TS_LOG_INFO, "retention dropped files=%zu", n);
     }

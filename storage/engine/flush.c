@@ -6,14 +6,11 @@
  * the old log segments are deleted. Every step may be the last one executed.
  *
  * Threads    the flush thread, or a caller that waits; one at a time (flush_mu)
- * Not here   what a row becomes (sst_write.c), cutting by days (partition.c)
+ * Not here   what a row becomes (sst_write.c), cutting by days (partition.c), naming files (output.c)
  */
 #include "base/log.h"
 #include "base/time.h"
-#include "storage/engine/engine_int.h"
-#include "storage/engine/partition.h"
-
-#include <stdlib.h>
+#include "storage/engine/output.h"
 
 /* Generations that are no longer written to. */
 struct frozen {
@@ -87,175 +84,60 @@ static void frozen_take(struct sto_engine *e, struct frozen *f)
     atomic_store_explicit(&e->frozen_bytes, bytes, memory_order_relaxed);
 }
 
-static int cmp_day(const void *a, const void *b)
+static void count_days(const struct frozen *f, struct sto_day_counts *days)
 {
-    const struct sto_day_count *x = a, *y = b;
-    return x->day < y->day ? -1 : x->day > y->day;
-}
-
-/* Points by UTC day over all rows; rows of one day follow each other mostly, so a small list is searched from
- * its end. */
-static struct sto_day_count *count_days(const struct frozen *f, size_t *out_n)
-{
-    struct sto_day_count *days = NULL;
-    size_t n = 0, cap = 0, last = 0;
     for (size_t i = 0; i < f->n; i++)
         for (uint32_t id = 0; id < sto_mem_n_ids(f->mems[i]); id++)
-            for (const struct sto_mem_row *r = sto_mem_rows(f->mems[i], id); r; r = sto_mem_row_next(r)) {
-                int32_t day = (int32_t)ts_floor_div(sto_mem_row_hour(r), 24);
-                if (n == 0 || days[last].day != day) {
-                    for (last = 0; last < n && days[last].day != day; last++)
-                        ;
-                    if (last == n) {
-                        if (n == cap)
-                            days = ts_xrealloc(days, (cap = cap ? cap * 2 : 16) * sizeof *days);
-                        days[n++] = (struct sto_day_count){.day = day};
-                    }
-                }
-                days[last].n += sto_mem_row_n(r);
-            }
-    if (n)
-        qsort(days, n, sizeof *days, cmp_day);
-    *out_n = n;
-    return days;
+            for (const struct sto_mem_row *r = sto_mem_rows(f->mems[i], id); r; r = sto_mem_row_next(r))
+                sto_day_counts_add(days, sto_mem_row_hour(r), sto_mem_row_n(r));
 }
 
 /* --- writing --- */
 
-struct output {
-    struct sto_sst_info *infos;
-    size_t n, cap;
-    bool perhaps_named; /* the manifest failed half-way: it may name the files, they must stay */
-};
-
-static struct sto_sst_info *output_slot(struct output *o)
-{
-    if (o->n == o->cap)
-        o->infos = ts_xrealloc(o->infos, (o->cap = o->cap ? o->cap * 2 : 8) * sizeof *o->infos);
-    return &o->infos[o->n];
-}
-
-static int write_cut(struct sto_engine *e, const struct frozen *f, const struct sto_cut *cut,
-                     struct output *out, struct ts_error *err)
+static int write_cut(const struct frozen *f, const struct sto_cut *cut, struct sto_output *out,
+                     struct ts_error *err)
 {
     struct sto_scan_spec spec = {.from_ms = STO_MIN_TS_MS,
                                  .to_ms = STO_MAX_TS_MS,
                                  .cut_hour_lo = cut->hour_lo,
                                  .cut_hour_hi = cut->hour_hi};
     struct sto_merge *merge = NULL;
-    struct sto_sst_writer *w = NULL;
-    struct sto_row row;
-    uint64_t n_rows = 0;
-    int rc = sto_merge_new(&spec, NULL, 0, f->mems, f->n, &merge, err);
-    if (rc == 0)
-        rc = sto_sst_writer_new(e->fs, e->files_dir, sto_engine__file_no(e), &w, err);
-    while (rc >= 0 && (rc = sto_merge_next(merge, &row, err)) == 1) {
-        rc = sto_sst_write_row(w, &row.key, row.cells, err);
-        n_rows++;
-    }
-    sto_merge_free(merge);
-    if (rc < 0 || n_rows == 0) {
-        sto_sst_writer_abort(w);
-        return rc;
-    }
-    TS_TRY(sto_sst_writer_finish(w, f->gen_lo, f->gen_hi, output_slot(out), err));
-    out->n++;
-    return 0;
+    TS_TRY(sto_merge_new(&spec, NULL, 0, f->mems, f->n, &merge, err));
+    return sto_output__rows(out, merge, err);
 }
 
-/* Tombstones get a file of their own, without rows: their stretch of time then binds no points. */
-static int write_tombs(struct sto_engine *e, const struct frozen *f, struct output *out, struct ts_error *err)
+static int write_files(const struct frozen *f, struct sto_output *out, struct ts_error *err)
 {
-    struct sto_sst_writer *w = NULL;
+    struct sto_day_counts days = {0};
+    struct sto_cut *cuts;
     int rc = 0;
+    count_days(f, &days);
+    size_t n_cuts = sto_day_counts_cut(&days, &cuts);
+    for (size_t i = 0; rc == 0 && i < n_cuts; i++)
+        rc = write_cut(f, &cuts[i], out, err);
     for (size_t i = 0; rc == 0 && i < f->n; i++) {
         size_t n;
         const struct sto_tomb *tombs = sto_mem_tombs(f->mems[i], &n);
-        if (n && !w)
-            rc = sto_sst_writer_new(e->fs, e->files_dir, sto_engine__file_no(e), &w, err);
-        for (size_t k = 0; rc == 0 && k < n; k++)
-            rc = sto_sst_write_tomb(w, &tombs[k], err);
+        rc = sto_output__tombs(out, tombs, n, err);
     }
-    if (rc < 0) {
-        sto_sst_writer_abort(w);
-        return rc;
-    }
-    if (!w)
-        return 0;
-    TS_TRY(sto_sst_writer_finish(w, f->gen_lo, f->gen_hi, output_slot(out), err));
-    out->n++;
-    return 0;
-}
-
-static int write_files(struct sto_engine *e, const struct frozen *f, struct output *out, struct ts_error *err)
-{
-    size_t n_days;
-    struct sto_day_count *days = count_days(f, &n_days);
-    struct sto_cut *cuts = ts_xcalloc(n_days + 1, sizeof *cuts);
-    size_t n_cuts = sto_partition_plan(days, n_days, STO_BIG_DAY_POINTS, cuts);
-    int rc = 0;
-    for (size_t i = 0; rc == 0 && i < n_cuts; i++)
-        rc = write_cut(e, f, &cuts[i], out, err);
-    if (rc == 0)
-        rc = write_tombs(e, f, out, err);
-    if (rc == 0 && out->n)
-        rc = e->fs->sync_dir(e->fs, e->files_dir, err);
-    ts_free(days);
+    ts_free(days.days);
     ts_free(cuts);
-    return rc;
-}
-
-/* Files that no manifest names. */
-static void discard(struct sto_engine *e, const struct output *out)
-{
-    for (size_t i = 0; i < out->n; i++) {
-        struct sto_sst *sst = NULL;
-        if (sto_sst_open(e->fs, e->files_dir, &out->infos[i], &sst, NULL) == 0) {
-            sto_sst_doom(sst);
-            sto_sst_unref(sst);
-        }
-    }
-}
-
-/* The files count from here on. */
-static int commit(struct sto_engine *e, const struct frozen *f, struct output *out, struct ts_error *err)
-{
-    struct sto_sst **ssts = ts_xcalloc(out->n + 1, sizeof *ssts);
-    int rc = 0;
-    for (size_t i = 0; rc == 0 && i < out->n; i++)
-        rc = sto_sst_open(e->fs, e->files_dir, &out->infos[i], &ssts[i], err);
-    if (rc == 0) {
-        pthread_mutex_lock(&e->files_mu);
-        struct sto_manifest_edit edit = {
-            .add = out->infos, .n_add = out->n, .flushed_gen = f->gen_hi, .next_file_no = e->next_file_no};
-        rc = sto_manifest_apply(e->manifest, &edit, err);
-        pthread_mutex_unlock(&e->files_mu);
-        out->perhaps_named = rc == TS_EIO;
-        if (rc == TS_EIO && e->opts.on_fatal)
-            e->opts.on_fatal(e->opts.arg, err);
-    }
-    if (rc == 0)
-        rc = sto_version__edit(e, ssts, out->n, NULL, 0, f->gen_hi, NULL, 0);
-    for (size_t i = 0; i < out->n; i++)
-        sto_sst_unref(ssts[i]);
-    ts_free(ssts);
     return rc;
 }
 
 static int flush_frozen(struct sto_engine *e, struct ts_error *err)
 {
     struct frozen f;
-    struct output out = {0};
     int rc = 0;
     frozen_take(e, &f);
+    struct sto_output out = {.e = e, .gen_lo = f.gen_lo, .gen_hi = f.gen_hi};
+    bool committed = false;
     if (f.n) {
         int64_t began = ts_clock_mono_ns();
         rc = e->opts.sync_names ? e->opts.sync_names(e->opts.arg, err) : 0;
         if (rc == 0)
-            rc = write_files(e, &f, &out, err);
-        bool committed = rc == 0 && (rc = commit(e, &f, &out, err)) == 0;
-        if (!committed && !out.perhaps_named)
-            discard(e, &out);
+            rc = write_files(&f, &out, err);
+        committed = rc == 0 && (rc = sto_output__commit(&out, NULL, 0, f.gen_hi, err)) == 0;
         if (committed) {
             atomic_store_explicit(&e->frozen_bytes, 0, memory_order_relaxed);
             sto_engine__recovered(e);
@@ -268,7 +150,7 @@ static int flush_frozen(struct sto_engine *e, struct ts_error *err)
                    (long long)((ts_clock_mono_ns() - began) / 1000000));
         }
     }
-    ts_free(out.infos);
+    sto_output__release(&out, committed);
     ts_free(f.mems);
     sto_engine_unpin(e, f.v);
     return rc;

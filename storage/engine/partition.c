@@ -36,6 +36,36 @@ size_t sto_partition_plan(const struct sto_day_count *days, size_t n_days, uint6
     return n;
 }
 
+void sto_day_counts_add(struct sto_day_counts *c, int32_t hour, uint64_t points)
+{
+    int32_t day = (int32_t)ts_floor_div(hour, 24);
+    if (c->n == 0 || c->days[c->last].day != day) {
+        for (c->last = 0; c->last < c->n && c->days[c->last].day != day; c->last++)
+            ;
+        if (c->last == c->n) {
+            if (c->n == c->cap)
+                c->days = ts_xrealloc(c->days, (c->cap = c->cap ? c->cap * 2 : 16) * sizeof *c->days);
+            c->days[c->n++] = (struct sto_day_count){.day = day};
+        }
+    }
+    c->days[c->last].n += points;
+}
+
+static int cmp_day(const void *a, const void *b)
+{
+    const struct sto_day_count *x = a, *y = b;
+    return x->day < y->day ? -1 : x->day > y->day;
+}
+
+size_t sto_day_counts_cut(struct sto_day_counts *c, struct sto_cut **out_cuts)
+{
+    *out_cuts = ts_xcalloc(c->n + 1, sizeof **out_cuts);
+    if (c->n == 0)
+        return 0;
+    qsort(c->days, c->n, sizeof *c->days, cmp_day);
+    return sto_partition_plan(c->days, c->n, STO_BIG_DAY_POINTS, *out_cuts);
+}
+
 void sto_file_span(const struct sto_sst_info *f, int64_t *out_lo_ms, int64_t *out_hi_ms)
 {
     int64_t lo = f->n_points ? f->min_ms : INT64_MAX, hi = f->n_points ? f->max_ms : INT64_MIN;

@@ -25,10 +25,21 @@ struct sto_day_count {
     int32_t day; /* days since the epoch, floor */
     uint64_t n;
 };
+/* Points by day, being counted. {0} is empty; release with ts_free(days). */
+struct sto_day_counts {
+    struct sto_day_count *days; /* distinct; in the order they were met until sto_day_counts_cut */
+    size_t n, cap;              /* used and room */
+    size_t last;                /* the one added to last: rows of one day mostly follow each other */
+};
 /* Hours lo <= h < hi go into one file. */
 struct sto_cut {
     int32_t hour_lo, hour_hi;
 };
+/** Count points of a row of hour. O(1) while days repeat, else O(days). */
+void sto_day_counts_add(struct sto_day_counts *c, int32_t hour, uint64_t points);
+/** Sort the days and cut them into files (sto_partition_plan with STO_BIG_DAY_POINTS). The caller owns *out_cuts.
+ *  Returns their number, 0 without days. */
+size_t sto_day_counts_cut(struct sto_day_counts *c, struct sto_cut **out_cuts);
 /** Cut days (ascending, distinct) into files; out has room for n_days entries. Returns the number of files.
  * The first cut begins at INT32_MIN and the last ends at INT32_MAX, so that nothing can fall outside. */
 size_t sto_partition_plan(const struct sto_day_count *days, size_t n_days, uint64_t big_day_points,

@@ -1,0 +1,111 @@
+/*
+ * output.c - sorted files on their way into a store.
+ *
+ * Threads    output.h
+ */
+#include "storage/engine/output.h"
+
+static int finish(struct sto_output *o, struct sto_sst_writer *w, struct ts_error *err)
+{
+    if (o->n == o->cap)
+        o->infos = ts_xrealloc(o->infos, (o->cap = o->cap ? o->cap * 2 : 8) * sizeof *o->infos);
+    TS_TRY(sto_sst_writer_finish(w, o->gen_lo, o->gen_hi, &o->infos[o->n], err));
+    o->n++;
+    return 0;
+}
+
+static int new_file(struct sto_output *o, struct sto_sst_writer **out, struct ts_error *err)
+{
+    return sto_sst_writer_new(o->e->fs, o->e->files_dir, sto_engine__file_no(o->e), out, err);
+}
+
+int sto_output__rows(struct sto_output *o, struct sto_merge *merge, struct ts_error *err)
+{
+    struct sto_sst_writer *w = NULL;
+    struct sto_row row;
+    uint64_t n_rows = 0;
+    if (!merge)
+        return 0;
+    int rc = new_file(o, &w, err);
+    while (rc >= 0 && (rc = sto_merge_next(merge, &row, err)) == 1) {
+        rc = sto_sst_write_row(w, &row.key, row.cells, err);
+        if ((++n_rows & 255) == 0 && o->cancel && atomic_load_explicit(o->cancel, memory_order_relaxed))
+            rc = ts_error_set(err, TS_ECANCELLED, "the store is closing");
+    }
+    sto_merge_free(merge);
+    if (rc < 0 || n_rows == 0) {
+        sto_sst_writer_abort(w);
+        return rc;
+    }
+    return finish(o, w, err);
+}
+
+int sto_output__tombs(struct sto_output *o, const struct sto_tomb *tombs, size_t n, struct ts_error *err)
+{
+    if (n && !o->tombs)
+        TS_TRY(new_file(o, &o->tombs, err));
+    for (size_t i = 0; i < n; i++)
+        TS_TRY(sto_sst_write_tomb(o->tombs, &tombs[i], err));
+    return 0;
+}
+
+/* Names in the manifest first, readers second. */
+static int name_files(struct sto_output *o, struct sto_sst *const *ssts, const uint64_t *gone, size_t n_gone,
+                      uint64_t flushed_gen, struct ts_error *err)
+{
+    struct sto_engine *e = o->e;
+    pthread_mutex_lock(&e->files_mu);
+    struct sto_manifest_edit edit = {.add = o->infos,
+                                     .n_add = o->n,
+                                     .remove = gone,
+                                     .n_remove = n_gone,
+                                     .flushed_gen = flushed_gen,
+                                     .next_file_no = e->next_file_no};
+    int rc = sto_manifest_apply(e->manifest, &edit, err);
+    pthread_mutex_unlock(&e->files_mu);
+    o->perhaps_named = rc == TS_EIO;
+    if (rc == TS_EIO && e->opts.on_fatal)
+        e->opts.on_fatal(e->opts.arg, err);
+    if (rc == 0)
+        rc = sto_version__edit(e, ssts, o->n, gone, n_gone, flushed_gen, NULL, 0);
+    return rc;
+}
+
+int sto_output__commit(struct sto_output *o, const uint64_t *gone, size_t n_gone, uint64_t flushed_gen,
+                       struct ts_error *err)
+{
+    struct sto_engine *e = o->e;
+    if (o->tombs) {
+        struct sto_sst_writer *w = o->tombs;
+        o->tombs = NULL;
+        TS_TRY(finish(o, w, err));
+    }
+    if (o->n)
+        TS_TRY(e->fs->sync_dir(e->fs, e->files_dir, err));
+    struct sto_sst **ssts = ts_xcalloc(o->n + 1, sizeof *ssts);
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < o->n; i++)
+        rc = sto_sst_open(e->fs, e->files_dir, &o->infos[i], &ssts[i], err);
+    if (rc == 0)
+        rc = name_files(o, ssts, gone, n_gone, flushed_gen, err);
+    for (size_t i = 0; i < o->n; i++)
+        sto_sst_unref(ssts[i]);
+    ts_free(ssts);
+    return rc;
+}
+
+void sto_output__release(struct sto_output *o, bool committed)
+{
+    sto_sst_writer_abort(o->tombs);
+    for (size_t i = 0; !committed && !o->perhaps_named && i < o->n; i++) {
+        struct sto_sst *sst = NULL;
+        if (sto_sst_open(o->e->fs, o->e->files_dir, &o->infos[i], &sst, NULL) == 0) {
+            sto_sst_doom(sst);
+            sto_sst_unref(sst);
+        }
+    }
+    ts_free(o->infos);
+    o->infos = NULL;
+    o->tombs = NULL;
+    o->n = o->cap = 0;
+}

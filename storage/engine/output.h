@@ -1,0 +1,39 @@
+/*
+ * output.h - sorted files on their way into a store: written, then named by the manifest, or thrown away.
+ *
+ * What a flush and a merge of files have in common. The order that keeps a store whole after any crash is
+ * here: files are written and synced, their folder is synced, the manifest names them, readers see them.
+ *
+ * Threads    one flush or merge; commit takes files_mu and version_mu
+ * Not here   which rows (flush.c, compact.c), what a file looks like (sst_write.c)
+ */
+#ifndef STORAGE_ENGINE_OUTPUT_H
+#define STORAGE_ENGINE_OUTPUT_H
+
+#include "storage/engine/engine_int.h"
+#include "storage/engine/partition.h"
+
+/* Files written that nothing names yet. {0} with e, gen_lo and gen_hi set is an empty one. */
+struct sto_output {
+    struct sto_engine *e;         /* whose files */
+    uint64_t gen_lo, gen_hi;      /* generations the rows come from */
+    const _Atomic bool *cancel;   /* give up with TS_ECANCELLED when it is true; may be NULL */
+    struct sto_sst_info *infos;   /* n files; owned */
+    size_t n, cap;                /* used and room */
+    struct sto_sst_writer *tombs; /* file of the tombstones, NULL while there are none */
+    bool perhaps_named;           /* the manifest failed half-way: it may name the files, they must stay */
+};
+
+/** Write the rows of merge into one file; none is written if there are none. merge is freed in any case (NULL:
+ *  nothing happens). Errors of reading and writing; TS_ECANCELLED. */
+int sto_output__rows(struct sto_output *o, struct sto_merge *merge, struct ts_error *err);
+/** Add tombstones to the file of tombstones: it has no rows, so that its stretch of time binds no points. */
+int sto_output__tombs(struct sto_output *o, const struct sto_tomb *tombs, size_t n, struct ts_error *err);
+/** The files count from here on, those in gone[0..n_gone) no longer, memstores up to flushed_gen neither (0: none
+ *  is concerned). Files must not be added any more. On error nothing changed for readers. */
+int sto_output__commit(struct sto_output *o, const uint64_t *gone, size_t n_gone, uint64_t flushed_gen,
+                       struct ts_error *err);
+/** Empty it. Files stay if they are named, or may be; else they are unlinked. */
+void sto_output__release(struct sto_output *o, bool committed);
+
+#endif

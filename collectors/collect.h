@@ -1,0 +1,46 @@
+/*
+ * collect.h - the door: keys, start and stop of all that collects and sends.
+ *
+ *   col_run_start:   spool > sink (thread) > collectors (a thread each)
+ *   col_run_stop:    collectors > what waits is delivered > sink > spool
+ *
+ * Threads    start and stop from one thread
+ * Not here   the command line (tsd/cmds/collect.c), the daemon (tsd/server.c)
+ */
+#ifndef COLLECTORS_COLLECT_H
+#define COLLECTORS_COLLECT_H
+
+#include "base/buf.h"
+#include "base/conf.h"
+#include "base/err.h"
+#include "collectors/emit.h"
+
+#include <stdint.h>
+
+/** Keys of all that collects, a table for ts_conf_new; `tsd collect` and `tsd serve` have them. */
+extern const struct ts_conf_key col_conf_keys[];
+
+/* What the caller knows better than the keys. */
+struct col_run_opts {
+    const struct ts_conf *conf; /* holds col_conf_keys; borrowed for the life of the run */
+    const char *servers;        /* NULL = the key collect_server */
+    const char *state_dir; /* folder for spool and checkpoints, made if missing; NULL = the key collect_dir */
+};
+
+struct col_run;
+/** Check the keys, open the spool, start sink and collectors. TS_EINVAL names the bad key; TS_EBUSY: another process has the folder. */
+int col_run_start(const struct col_run_opts *opts, struct col_run **out, struct ts_error *err);
+/** Stop in order; what could not be delivered within a few seconds stays in the spool. Returns the number of collectors that could
+ *  not be stopped (0 = all is freed). NULL is harmless. */
+unsigned col_run_stop(struct col_run *run);
+/** Emit figures about the run itself, under tsd.collect.*; for the collector `self`. */
+void col_run_emit(const struct col_run *run, struct col_emit *emit);
+
+/** Every chosen collector once, its lines to out. */
+int col_once(const struct ts_conf *conf, struct col_out out, struct ts_error *err);
+/** Every chosen collector at its intervals, lines to out, until stop_fd is readable: what would be sent, for a look. */
+int col_watch(const struct ts_conf *conf, struct col_out out, int stop_fd, struct ts_error *err);
+/** Every collector and metric with its unit: for reading, or as CSV. */
+void col_list(bool csv, struct ts_buf *out);
+
+#endif

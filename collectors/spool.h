@@ -1,0 +1,77 @@
+/*
+ * spool.h - points on their way: every batch is written to a file before it is sent, and cut away when the daemon has it.
+ *
+ * A folder of segments `HOUR-NUMBER.put` (hour of arrival, seconds since 1970), plain put lines, appended with write(2). A segment is
+ * closed when its hour ends or it is large, unlinked when all of it was acknowledged; the open one is cut to nothing then. When the
+ * folder would grow above its limit, the oldest hour is dropped whole, counted and logged once. What a crash leaves behind is sent
+ * again from the first segment on; a point that is put twice is one point.
+ *
+ *   col_emit_end > append > [ seg seg seg seg ] > read > sink > "ok N" > ack
+ *                                ^ acknowledged up to here
+ *
+ * If the disk takes nothing, batches are kept in memory (a small bound of their own) in the same order.
+ *
+ * Threads    append from any thread (a mutex held across one write(2)); read and ack from one thread
+ * Not here   sending (sink.h)
+ */
+#ifndef COLLECTORS_SPOOL_H
+#define COLLECTORS_SPOOL_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/fs.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* How a spool is opened. */
+struct col_spool_opts {
+    const struct ts_fs *fs; /* NULL = the real one */
+    const char *dir;        /* folder, made if missing (its parent must exist); NULL = memory only */
+    uint64_t max_bytes;     /* lines on disk, or in memory without a folder; above it the oldest hour goes */
+    uint64_t
+        segment_bytes; /* a segment is closed above this; 0 = a sixteenth of max_bytes, at least 64 KiB, at most 4 MiB */
+    uint64_t fallback_bytes; /* lines in memory while the disk takes nothing; 0 = 4 MiB */
+};
+
+/* What it holds and has seen. */
+struct col_spool_stats {
+    uint64_t n_points;         /* waiting */
+    uint64_t n_bytes;          /* of them */
+    uint64_t n_taken;          /* points appended so far, those found at the start included */
+    uint64_t n_acked;          /* points acknowledged so far */
+    uint64_t n_dropped_points; /* lost because it was full */
+    uint64_t n_dropped_hours;  /* hours dropped */
+    uint64_t n_damaged;        /* lines of old segments that were no put lines, left out */
+};
+
+/* A place in the stream of lines. */
+struct col_spool_pos {
+    uint64_t segment; /* number; 0 = nowhere */
+    uint64_t off;     /* bytes */
+    uint32_t n_lines; /* lines between the acknowledged place and this */
+};
+
+struct col_spool;
+/** Open; TS_EBUSY if another process has the folder, TS_EIO, TS_ENOSPC. A torn last line of a killed process is cut off. */
+int col_spool_open(const struct col_spool_opts *opts, struct col_spool **out, struct ts_error *err);
+/** Close; lines that wait stay in the folder. NULL is harmless. */
+void col_spool_close(struct col_spool *s);
+/** Append whole lines (each ends with LF). TS_ELIMIT: larger than the whole spool, dropped and counted. Other errors: the disk refused and
+ *  the memory for that case is full; dropped and counted. */
+int col_spool_append(struct col_spool *s, struct ts_slice lines, uint32_t n_points, bool durable,
+                     struct ts_error *err);
+/** Copy whole lines that come next after the acknowledged place to out, about max_bytes of them, at least one.
+ *  @return 1 = lines; 0 = nothing waits; TS_EIO */
+int col_spool_read(struct col_spool *s, size_t max_bytes, struct ts_buf *out, struct col_spool_pos *out_pos,
+                   struct ts_error *err);
+/** All up to pos has arrived: cut it away. A place in an hour that was dropped meanwhile does nothing. */
+void col_spool_ack(struct col_spool *s, const struct col_spool_pos *pos);
+/** Sleep until something waits, col_spool_wake was called, or timeout_ms passed. True = something waits. */
+bool col_spool_wait(struct col_spool *s, int64_t timeout_ms);
+/** End a col_spool_wait under way, or the next one. */
+void col_spool_wake(struct col_spool *s);
+/** Figures. Any thread. */
+void col_spool_stats(struct col_spool *s, struct col_spool_stats *out);
+
+#endif

@@ -465,31 +465,42 @@ int sto_cellmap_incr(struct sto_cellmap *map, struct ts_slice key, int64_t delta
     return 0;
 }
 
+/* Which keys a walk takes. */
+struct walk {
+    struct ts_slice prefix; /* they begin with this */
+    struct ts_slice to;     /* and are before this; empty = no end */
+};
+
+static bool in_walk(const struct walk *w, const struct cell *c)
+{
+    struct ts_slice front = {c->key, w->prefix.n};
+    return c->n_key >= w->prefix.n && ts_slice_eq(front, w->prefix) &&
+           (w->to.n == 0 || ts_slice_cmp(key_of(c), w->to) < 0);
+}
+
 /* Copy cells from key on (past: behind it) into out, as put_op does; at least one. Lock held. */
-static void copy_some(struct sto_cellmap *map, struct ts_slice key, bool past, struct ts_slice prefix,
+static void copy_some(struct sto_cellmap *map, struct ts_slice key, bool past, const struct walk *w,
                       struct ts_buf *out)
 {
     const struct cell *c = seek(map, key, NULL);
     if (past && c && ts_slice_eq(key_of(c), key))
         c = c->next[0];
-    for (; c && out->n < COPY_BYTES; c = c->next[0]) {
-        struct ts_slice front = {c->key, prefix.n};
-        if (c->n_key < prefix.n || !ts_slice_eq(front, prefix) || put_op(out, key_of(c), value_of(c)) < 0)
+    for (; c && out->n < COPY_BYTES; c = c->next[0])
+        if (!in_walk(w, c) || put_op(out, key_of(c), value_of(c)) < 0)
             return;
-    }
 }
 
-void sto_cellmap_each(struct sto_cellmap *map, struct ts_slice prefix,
-                      bool (*each)(void *arg, struct ts_slice key, struct ts_slice value), void *arg)
+static void walk_cells(struct sto_cellmap *map, struct ts_slice from, const struct walk *w,
+                       bool (*each)(void *arg, struct ts_slice key, struct ts_slice value), void *arg)
 {
     struct ts_buf some, last;
     ts_buf_init(&some, 0);
     ts_buf_init(&last, 0);
-    bool go_on = ts_buf_slice(&last, prefix) == 0, past = false;
+    bool go_on = ts_buf_slice(&last, from) == 0, past = false;
     while (go_on) {
         ts_buf_clear(&some);
         pthread_mutex_lock(&map->lock);
-        copy_some(map, ts_buf_get(&last), past, prefix, &some);
+        copy_some(map, ts_buf_get(&last), past, w, &some);
         pthread_mutex_unlock(&map->lock);
         struct ts_slice key = {NULL, 0}, value;
         for (const uint8_t *p = (const uint8_t *)some.p, *end = p + some.n; go_on && p < end;) {
@@ -502,6 +513,18 @@ void sto_cellmap_each(struct sto_cellmap *map, struct ts_slice prefix,
     }
     ts_buf_release(&some);
     ts_buf_release(&last);
+}
+
+void sto_cellmap_each(struct sto_cellmap *map, struct ts_slice prefix,
+                      bool (*each)(void *arg, struct ts_slice key, struct ts_slice value), void *arg)
+{
+    walk_cells(map, prefix, &(struct walk){.prefix = prefix}, each, arg);
+}
+
+void sto_cellmap_range(struct sto_cellmap *map, struct ts_slice from, struct ts_slice to,
+                       bool (*each)(void *arg, struct ts_slice key, struct ts_slice value), void *arg)
+{
+    walk_cells(map, from, &(struct walk){.to = to}, each, arg);
 }
 
 uint64_t sto_cellmap_bytes(const struct sto_cellmap *map)

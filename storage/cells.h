@@ -44,6 +44,9 @@ int sto_cellmap_incr(struct sto_cellmap *map, struct ts_slice key, int64_t delta
  *  (borrowed until it returns), so that it may call any function of the map. */
 void sto_cellmap_each(struct sto_cellmap *map, struct ts_slice prefix,
                       bool (*each)(void *arg, struct ts_slice key, struct ts_slice value), void *arg);
+/** The same for cells from <= key < to; an empty to: up to the last one. */
+void sto_cellmap_range(struct sto_cellmap *map, struct ts_slice from, struct ts_slice to,
+                       bool (*each)(void *arg, struct ts_slice key, struct ts_slice value), void *arg);
 /** Memory of cells, bytes. */
 uint64_t sto_cellmap_bytes(const struct sto_cellmap *map);
 

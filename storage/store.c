@@ -396,6 +396,12 @@ void sto_cell_each(struct sto_store *st, struct ts_slice prefix,
     sto_cellmap_each(st->cells, prefix, each, arg);
 }
 
+void sto_cell_range(struct sto_store *st, struct ts_slice from, struct ts_slice to,
+                    bool (*each)(void *arg, struct ts_slice key, struct ts_slice value), void *arg)
+{
+    sto_cellmap_range(st->cells, from, to, each, arg);
+}
+
 void sto_stats(struct sto_store *st, void (*each)(void *arg, const char *name, uint64_t value), void *arg)
 {
     sto_engine_stats(st->engine, each, arg);

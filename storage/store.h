@@ -135,6 +135,9 @@ int sto_cell_incr(struct sto_store *st, struct ts_slice key, int64_t delta, int6
 /** Cells whose key begins with prefix, in byte order, each(arg, key, value); each returns false to stop. */
 void sto_cell_each(struct sto_store *st, struct ts_slice prefix,
                    bool (*each)(void *arg, struct ts_slice key, struct ts_slice value), void *arg);
+/** The same for cells from <= key < to; an empty to: up to the last one. */
+void sto_cell_range(struct sto_store *st, struct ts_slice from, struct ts_slice to,
+                    bool (*each)(void *arg, struct ts_slice key, struct ts_slice value), void *arg);
 
 /** Counters with units: each(arg, "wal.bytes", value). */
 void sto_stats(struct sto_store *st, void (*each)(void *arg, const char *name, uint64_t value), void *arg);

@@ -214,6 +214,13 @@ static size_t t_walk(struct sto_cellmap *map, const char *prefix, size_t stop_at
     return seen.n;
 }
 
+static size_t t_walk_range(struct sto_cellmap *map, const char *from, const char *to)
+{
+    struct t_seen seen = {.map = NULL};
+    sto_cellmap_range(map, ts_slice_str(from), ts_slice_str(to), t_each, &seen);
+    return seen.n;
+}
+
 static void test_cells__each_goes_through_a_prefix_in_byte_order(void **state)
 {
     (void)state;
@@ -231,6 +238,12 @@ static void test_cells__each_goes_through_a_prefix_in_byte_order(void **state)
     assert_int_equal(t_walk(map, "b00000", 0, false), 0);
     assert_int_equal(t_walk(map, "b", 0, true), 1667);
     assert_int_equal(t_walk(map, "b", 0, false), 0);
+    assert_int_equal(t_walk_range(map, "", ""), 3333);
+    assert_int_equal(t_walk_range(map, "b", ""), 1666);
+    assert_int_equal(t_walk_range(map, "b", "c9999"), 1666);
+    assert_int_equal(t_walk_range(map, "", "c"), 1667);
+    assert_int_equal(t_walk_range(map, "a0000", "a0000"), 0);
+    assert_int_equal(t_walk_range(map, "z", ""), 0);
     t_close(map);
     map = t_open();
     assert_int_equal(t_walk(map, "", 0, false), 3333);

@@ -111,6 +111,10 @@ struct qry_series {
     size_t n_agg_tags;
     const struct ts_slice *tsuids; /* sorted; only if show_tsuids */
     size_t n_tsuids;
+    const struct sto_series *const *members; /* series[places[i]] with data[places[i]] are behind it, */
+    const uint32_t *places;                  /* for i < n_places */
+    const uint8_t *data;
+    size_t n_places;
     size_t n;              /* points */
     const int64_t *ts_ms;  /* ascending */
     const uint64_t *v;     /* int64_t or bits of a double */
@@ -160,5 +164,8 @@ int qry_run_last(struct sto_store *st, struct ts_pool *pool, struct ts_slice tim
 const char *const *qry_agg_names(void);
 /** Upper-case hex of a series' TSUID with 3-byte ids (4 where they do not fit). */
 void qry_tsuid(const struct sto_series *s, struct ts_buf *out);
+/** The same from hex in any case and width that clients send, whether there is such a series or not. TS_EINVAL
+ * "Invalid TSUID: ..". */
+int qry_tsuid_plain(struct ts_slice hex, struct ts_buf *out, struct ts_error *err);
 
 #endif

@@ -140,13 +140,32 @@ int qry_select_tsuid(struct sto_catalog *cat, struct ts_slice hex, const struct 
     return 0;
 }
 
+/* 3 bytes an id, 4 where they do not fit. */
+static int tsuid_width(uint32_t all)
+{
+    return all >> 24 ? 8 : 6;
+}
+
 void qry_tsuid(const struct sto_series *s, struct ts_buf *out)
 {
     uint32_t all = s->metric;
     for (size_t i = 0; i < s->n_tags; i++)
         all |= s->tags[i].k | s->tags[i].v;
-    int width = all >> 24 ? 8 : 6;
+    int width = tsuid_width(all);
     ts_buf_printf(out, "%0*X", width, s->metric);
     for (size_t i = 0; i < s->n_tags; i++)
         ts_buf_printf(out, "%0*X%0*X", width, s->tags[i].k, width, s->tags[i].v);
+}
+
+int qry_tsuid_plain(struct ts_slice hex, struct ts_buf *out, struct ts_error *err)
+{
+    uint32_t ids[TSUID_MAX_IDS], all = 0;
+    size_t n = 0;
+    if (tsuid_ids(hex, ids, TSUID_MAX_IDS, &n) < 0)
+        return ts_error_set(err, TS_EINVAL, "Invalid TSUID: %.*s", (int)(hex.n > 150 ? 150 : hex.n), hex.p);
+    for (size_t i = 0; i < n; i++)
+        all |= ids[i];
+    for (size_t i = 0; i < n; i++)
+        ts_buf_printf(out, "%0*X", tsuid_width(all), ids[i]);
+    return 0;
 }

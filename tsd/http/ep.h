@@ -6,6 +6,10 @@
 
 #include "tsd/http/http.h"
 
+/* ep_annotation.c */
+void tsd_ep_annotation(struct tsd_req *req);
+void tsd_ep_annotation_bulk(struct tsd_req *req);
+void tsd_ep_annotations(struct tsd_req *req);
 /* ep_put.c */
 void tsd_ep_put(struct tsd_req *req);
 /* ep_export.c */

@@ -274,6 +274,29 @@ static bool http_inflate(struct tsd_req *req, struct http_conn *hc)
     return true;
 }
 
+/* GET with method_override counts as another method; false when the request is answered here. */
+static bool http_override(struct tsd_req *req)
+{
+    static const struct {
+        const char *name;
+        enum tsd_method method;
+    } methods[] = {{"GET", TSD_GET}, {"POST", TSD_POST}, {"PUT", TSD_PUT}, {"DELETE", TSD_DELETE}};
+    struct ts_slice word;
+    if (req->method != TSD_GET || !tsd_req_param(req, "method_override", &word))
+        return true;
+    for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++) {
+        if (http_is(word, methods[i].name)) {
+            req->method = methods[i].method;
+            req->method_name = methods[i].name;
+            return true;
+        }
+    }
+    tsd_reply_error(req, 405,
+                    word.n ? "Unknown or unsupported method override value" : "Missing method override value",
+                    NULL);
+    return false;
+}
+
 static void http_route(struct tsd_req *req)
 {
     const struct tsd_endpoint *e = tsd_endpoint_find(req->path);
@@ -281,6 +304,8 @@ static void http_route(struct tsd_req *req)
         tsd_reply_error(req, 404, "Endpoint not found", NULL);
         return;
     }
+    if ((e->flags & TSD_EP_OVERRIDE) && !http_override(req))
+        return;
     if (!(e->methods & (unsigned)req->method)) {
         char details[96];
         (void)snprintf(details, sizeof(details), "The HTTP method [%.20s] is not permitted for this endpoint",

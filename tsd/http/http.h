@@ -25,6 +25,7 @@ enum tsd_method {
     TSD_OPTIONS = 16,
     TSD_OTHER = 32,
 };
+#define TSD_ANY (TSD_GET | TSD_POST | TSD_PUT | TSD_DELETE | TSD_OTHER) /* the endpoint looks itself */
 
 /* A whole request. Slices live until the reply is finished, except body: see tsd_req_keep_body. */
 struct tsd_req {
@@ -32,8 +33,8 @@ struct tsd_req {
     struct tsd_worker *w;         /* whose thread works on it */
     struct tsd_daemon *d;         /* shared things */
     struct ts_arena arena;        /* for the life of the request */
-    enum tsd_method method;       /* HEAD counts as GET */
-    const char *method_name;      /* as sent */
+    enum tsd_method method;       /* HEAD counts as GET; after method_override */
+    const char *method_name;      /* as sent, or as overridden */
     struct ts_slice path;         /* lower case, decoded, no slash at either end, "api/v1/" is "api/" */
     struct qry_param *params;     /* of the query string, decoded */
     size_t n_params;              /* how many */
@@ -51,16 +52,20 @@ struct tsd_req {
     struct tsd_job *job;          /* running for it, or NULL */
 };
 
+enum tsd_endpoint_flag {
+    TSD_EP_OVERRIDE = 1, /* GET with method_override=post, put or delete counts as that method */
+};
 /* An endpoint, a row of routes.c. */
 struct tsd_endpoint {
-    const char *path;                 /* as tsd_req.path: "api/put" */
-    unsigned methods;                 /* of enum tsd_method */
+    const char *path; /* as tsd_req.path: "api/put"; "api/tree/" followed by a star: all below */
+    unsigned methods; /* of enum tsd_method */
     void (*run)(struct tsd_req *req); /* answers, or says tsd_req_later */
     const char *help;                 /* one sentence */
+    unsigned flags;                   /* of enum tsd_endpoint_flag */
 };
 /** All endpoints, sorted by path, ended by path == NULL. */
 extern const struct tsd_endpoint tsd_endpoints[];
-/** Row of a path, NULL if there is none. */
+/** Row of a path, the exact one before one with a star; NULL if there is none. */
 const struct tsd_endpoint *tsd_endpoint_find(struct ts_slice path);
 
 /** Row of protocols.c. */

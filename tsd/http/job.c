@@ -46,6 +46,7 @@ struct tsd_job {
     struct qry_limit limit;   /* budget */
     struct ts_error err;      /* of run */
     int rc;                   /* of run */
+    int ok_status;            /* of success; run's until a piece is posted */
     int status;               /* of an error; 0 = by its code */
     char details[256];        /* of the error object */
     uint64_t n_bytes;         /* run's: body bytes so far (HEAD) */
@@ -82,6 +83,10 @@ void tsd_job_type(struct tsd_job *job, const char *type)
 void tsd_job_error_status(struct tsd_job *job, int status)
 {
     job->status = status;
+}
+void tsd_job_status(struct tsd_job *job, int status)
+{
+    job->ok_status = status;
 }
 bool tsd_job_committed(const struct tsd_job *job)
 {
@@ -146,7 +151,7 @@ static void job_run_piece(struct tsd_worker *w, struct tsd_call *call)
     (void)w;
     if (!job->head_sent) {
         job->head_sent = true;
-        tsd_reply_head(job->req, 200, job->type, -1, job->gzip != NULL);
+        tsd_reply_head(job->req, job->ok_status, job->type, -1, job->gzip != NULL);
     }
     piece->block =
         (struct tsd_block){.p = job_data(piece), .n = piece->n, .done = job_piece_done, .arg = piece};
@@ -174,7 +179,7 @@ static void job_last_done(void *arg, struct tsd_block *block)
 
 static void job_count(struct tsd_worker *w, const struct tsd_job *job)
 {
-    int status = job->rc < 0 ? job->status ? job->status : tsd_http_status(job->rc) : 200;
+    int status = job->rc < 0 ? job->status ? job->status : tsd_http_status(job->rc) : job->ok_status;
     if (status < 400)
         tsd_count(&w->counts.n_query_ok, 1);
     else if (status < 500)
@@ -198,7 +203,13 @@ static void job_reply_error(struct tsd_job *job)
 static void job_reply_whole(struct tsd_job *job)
 {
     struct tsd_req *req = job->req;
-    tsd_reply_head(req, 200, job->type, req->head ? (int64_t)job->n_bytes : (int64_t)job->cur->n,
+    int status = job->ok_status;
+    if (status == 204 || status == 304) {
+        job_free(job);
+        tsd_reply_empty(req, status);
+        return;
+    }
+    tsd_reply_head(req, status, job->type, req->head ? (int64_t)job->n_bytes : (int64_t)job->cur->n,
                    job->gzip != NULL);
     if (!req->head && !req->c->dead)
         ts_buf_append(&req->c->out, job_data(job->cur), job->cur->n);
@@ -371,6 +382,7 @@ void tsd_job_start(struct tsd_req *req, const char *type, tsd_job_fn run)
     job->req = req;
     job->run = run;
     job->type = type;
+    job->ok_status = 200;
     job->sink = (struct tsd_sink){.more = job_more, .arg = job};
     ts_arena_init(&job->arena, 0);
     job->limit.max_points = set->query_max_points;

@@ -37,6 +37,9 @@ struct ts_arena *tsd_job_arena(struct tsd_job *job);
 struct qry_limit *tsd_job_limit(struct tsd_job *job);
 /** Another content type (static text). Before the first byte. */
 void tsd_job_type(struct tsd_job *job, const char *type);
+/** Another status for success, before the first byte: 400 with a body of its own, or 204 and 304, which have
+ * none (what run wrote is dropped). */
+void tsd_job_status(struct tsd_job *job, int status);
 /** Another status for an error that run returns. */
 void tsd_job_error_status(struct tsd_job *job, int status);
 /** Details of the error object. Copied. */

@@ -7,30 +7,40 @@
 #include "tsd/http/ep.h"
 
 const struct tsd_endpoint tsd_endpoints[] = {
-    {"aggregators", TSD_GET, tsd_ep_aggregators, "Names of all aggregators (old path)."},
+    {"aggregators", TSD_GET, tsd_ep_aggregators, "Names of all aggregators (old path).", 0},
     {"api/admin/flush", TSD_GET | TSD_POST, tsd_ep_flush,
-     "Everything accepted to disk, to files, or compacted (level=disk|files|compact)."},
-    {"api/aggregators", TSD_GET | TSD_POST, tsd_ep_aggregators, "Names of all aggregators."},
-    {"api/config", TSD_GET | TSD_POST, tsd_ep_config, "All keys of the configuration and their values."},
-    {"api/config/filters", TSD_GET | TSD_POST, tsd_ep_config_filters, "Types of tag filters."},
-    {"api/dropcaches", TSD_GET | TSD_POST | TSD_DELETE, tsd_ep_dropcaches,
-     "Forget what can be learnt again."},
-    {"api/export", TSD_GET, tsd_ep_export, "Points as lines of tsd import (metric, tag, from, to)."},
-    {"api/put", TSD_POST, tsd_ep_put, "Store points."},
-    {"api/query", TSD_GET | TSD_POST, tsd_ep_query, "Points or totals of series."},
-    {"api/query/last", TSD_GET | TSD_POST, tsd_ep_query_last, "Last point of each series."},
-    {"api/stats", TSD_GET | TSD_POST, tsd_ep_stats, "Counters of this daemon."},
-    {"api/suggest", TSD_GET | TSD_POST, tsd_ep_suggest, "Names that begin with a prefix."},
-    {"api/version", TSD_GET | TSD_POST, tsd_ep_version, "About this program."},
-    {"suggest", TSD_GET, tsd_ep_suggest, "Names that begin with a prefix (old path)."},
-    {"version", TSD_GET, tsd_ep_version, "About this program (old path)."},
-    {NULL, 0, NULL, NULL},
+     "Everything accepted to disk, to files, or compacted (level=disk|files|compact).", 0},
+    {"api/aggregators", TSD_GET | TSD_POST, tsd_ep_aggregators, "Names of all aggregators.", 0},
+    {"api/annotation", TSD_GET | TSD_POST | TSD_PUT | TSD_DELETE, tsd_ep_annotation,
+     "A note at a time, on one series or global.", TSD_EP_OVERRIDE},
+    {"api/annotation/bulk", TSD_POST | TSD_PUT | TSD_DELETE, tsd_ep_annotation_bulk,
+     "Many notes stored, or those of a range deleted.", TSD_EP_OVERRIDE},
+    {"api/annotations", TSD_GET, tsd_ep_annotations, "The global notes of a range.", TSD_EP_OVERRIDE},
+    {"api/config", TSD_GET | TSD_POST, tsd_ep_config, "All keys of the configuration and their values.", 0},
+    {"api/config/filters", TSD_GET | TSD_POST, tsd_ep_config_filters, "Types of tag filters.", 0},
+    {"api/dropcaches", TSD_GET | TSD_POST | TSD_DELETE, tsd_ep_dropcaches, "Forget what can be learnt again.",
+     0},
+    {"api/export", TSD_GET, tsd_ep_export, "Points as lines of tsd import (metric, tag, from, to).", 0},
+    {"api/put", TSD_POST, tsd_ep_put, "Store points.", 0},
+    {"api/query", TSD_GET | TSD_POST, tsd_ep_query, "Points or totals of series.", 0},
+    {"api/query/last", TSD_GET | TSD_POST, tsd_ep_query_last, "Last point of each series.", 0},
+    {"api/stats", TSD_GET | TSD_POST, tsd_ep_stats, "Counters of this daemon.", 0},
+    {"api/suggest", TSD_GET | TSD_POST, tsd_ep_suggest, "Names that begin with a prefix.", 0},
+    {"api/version", TSD_GET | TSD_POST, tsd_ep_version, "About this program.", 0},
+    {"suggest", TSD_GET, tsd_ep_suggest, "Names that begin with a prefix (old path).", 0},
+    {"version", TSD_GET, tsd_ep_version, "About this program (old path).", 0},
+    {NULL, 0, NULL, NULL, 0},
 };
 
 const struct tsd_endpoint *tsd_endpoint_find(struct ts_slice path)
 {
-    for (const struct tsd_endpoint *e = tsd_endpoints; e->path; e++)
+    const struct tsd_endpoint *below = NULL;
+    for (const struct tsd_endpoint *e = tsd_endpoints; e->path; e++) {
+        size_t n = strlen(e->path);
         if (ts_slice_is(path, e->path))
             return e;
-    return NULL;
+        if (e->path[n - 1] == '*' && path.n > n - 1 && !memcmp(path.p, e->path, n - 1))
+            below = e;
+    }
+    return below;
 }

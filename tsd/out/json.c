@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "query/aggs/agg.h"
+#include "tsd/meta/annotation_out.h"
 
 #include <math.h>
 
@@ -167,6 +168,12 @@ static int json_head(struct tsd_out *o, const struct qry_series *s, struct ts_er
         json_sub(&j, &o->spec->subs[s->sub], s->sub);
     if (o->spec->show_tsuids)
         json_names(&j, "tsuids", s->tsuids, s->n_tsuids);
+    if (o->notes)
+        tsd_notes_of_series(o->notes, s, o->spec->start_ms, o->spec->end_ms, &j);
+    if (o->globals.n) {
+        ts_json_key(&j, "globalAnnotations");
+        ts_json_raw(&j, ts_buf_get(&o->globals));
+    }
     ts_json_key(&j, "dps");
     ts_buf_char(&o->scratch, o->spec->arrays ? '[' : '{');
     return tsd_sink_write(o->sink, ts_buf_get(&o->scratch), err);

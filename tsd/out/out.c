@@ -6,6 +6,7 @@
 #include "tsd/out/out.h"
 
 #include "base/mem.h"
+#include "tsd/meta/annotation_out.h"
 
 #include <math.h>
 
@@ -25,6 +26,7 @@ void tsd_out_init(struct tsd_out *o, const struct tsd_out_format *format, const 
 {
     *o = (struct tsd_out){.format = format, .spec = spec, .sink = sink, .time_hi = -1};
     ts_buf_init(&o->scratch, 0);
+    ts_buf_init(&o->globals, 0);
     o->value_name = TS_SLICE_LIT("value");
     if (spec->n_subs && spec->subs[0].metric.n)
         o->value_name = spec->subs[0].metric;
@@ -33,6 +35,7 @@ void tsd_out_init(struct tsd_out *o, const struct tsd_out_format *format, const 
 void tsd_out_release(struct tsd_out *o)
 {
     ts_buf_release(&o->scratch);
+    ts_buf_release(&o->globals);
 }
 
 int tsd_out_series(void *arg, const struct qry_series *s, struct ts_error *err)
@@ -54,6 +57,10 @@ int tsd_out_total(void *arg, const struct qry_total *t, struct ts_error *err)
 int tsd_out_run(struct tsd_out *o, struct sto_store *store, struct ts_pool *pool, struct qry_limit *limit,
                 struct ts_error *err)
 {
+    if (!o->spec->by_on && !o->spec->no_annotations && tsd_notes_any(store))
+        o->notes = store;
+    if (!o->spec->by_on && o->spec->global_annotations)
+        tsd_notes_global(store, o->spec->start_ms, o->spec->end_ms, &o->globals);
     TS_TRY(o->format->begin(o, err));
     if (o->spec->by_on)
         TS_TRY(qry_totals(store, pool, o->spec, limit, tsd_out_total, o, err));

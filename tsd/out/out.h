@@ -39,6 +39,8 @@ struct tsd_out {
     struct ts_buf scratch;               /* head of a series */
     struct ts_slice value_name;          /* totals: name of the value's column */
     size_t n;                            /* series or rows written */
+    struct sto_store *notes;             /* json: has notes on series, to be shown; NULL = none */
+    struct ts_buf globals;               /* json: array of global notes; empty = none to show */
     int64_t time_hi;                     /* json: seconds / 10000 whose digits are in time_text; -1 = none */
     char time_text[8];                   /* six digits */
 };

@@ -1,0 +1,254 @@
+/*
+ * annotation.c - notes in cells.
+ *
+ *   key    "ann/" · length of the TSUID's text, u16 big-endian · TSUID's text · start in ms, u64 big-endian
+ *
+ * The length in front keeps a series apart from those whose tags go on where its own end. Big-endian numbers
+ * are in the order of keys, so the notes of a series in a range of times are a range of cells.
+ *
+ * Threads    see annotation.h
+ */
+#include "tsd/meta/annotation.h"
+
+#include "base/time.h"
+
+#define NOTE_PREFIX   "ann/"
+#define NOTE_HEAD     (sizeof(NOTE_PREFIX) - 1 + 2) /* bytes before the TSUID */
+#define NOTE_MS_FROM  4294967296ll                  /* larger times are milliseconds */
+#define NOTE_MS_LIMIT 9999999999999ll               /* last time of a point, and of a note */
+
+const struct tsd_field tsd_note_fields[] = {
+    [TSD_NOTE_TSUID] = {"tsuid", "tsuid", TSD_FIELD_TEXT, TSD_FIELD_COMPUTED},
+    [TSD_NOTE_DESCRIPTION] = {"description", "description", TSD_FIELD_TEXT, 0},
+    [TSD_NOTE_NOTES] = {"notes", "notes", TSD_FIELD_TEXT, 0},
+    [TSD_NOTE_CUSTOM] = {"custom", NULL, TSD_FIELD_MAP, TSD_FIELD_OMIT},
+    [TSD_NOTE_START] = {"startTime", NULL, TSD_FIELD_INT, 0},
+    [TSD_NOTE_END] = {"endTime", NULL, TSD_FIELD_INT, 0},
+    {NULL, NULL, TSD_FIELD_TEXT, 0},
+};
+
+int64_t tsd_note_ms(int64_t t)
+{
+    return t < NOTE_MS_FROM ? t * 1000 : t;
+}
+
+/* --- keys --- */
+
+/* Key of a series and a time, or without the time what all of its keys begin with. */
+static void note_key(struct ts_buf *key, struct ts_slice tsuid)
+{
+    ts_buf_clear(key);
+    ts_buf_str(key, NOTE_PREFIX);
+    ts_buf_char(key, (char)(tsuid.n >> 8));
+    ts_buf_char(key, (char)(tsuid.n & 255));
+    ts_buf_slice(key, tsuid);
+}
+
+static void note_key_time(struct ts_buf *key, int64_t ms)
+{
+    uint64_t t = ms < 0 ? 0 : (uint64_t)ms;
+    for (int shift = 56; shift >= 0; shift -= 8)
+        ts_buf_char(key, (char)(t >> shift & 255));
+}
+
+static void note_key_of(struct ts_buf *key, const struct tsd_record *note)
+{
+    note_key(key, note->v[TSD_NOTE_TSUID].text);
+    note_key_time(key, tsd_note_ms(note->v[TSD_NOTE_START].i));
+}
+
+/* The series in a key. */
+static struct ts_slice note_tsuid(struct ts_slice key)
+{
+    return key.n < NOTE_HEAD + 8 ? (struct ts_slice){"", 0}
+                                 : (struct ts_slice){key.p + NOTE_HEAD, key.n - NOTE_HEAD - 8};
+}
+
+/* --- what clients give --- */
+
+static int note_check(struct tsd_record *note, struct ts_arena *arena, struct ts_error *err)
+{
+    struct tsd_field_value *tsuid = &note->v[TSD_NOTE_TSUID];
+    int64_t start = note->v[TSD_NOTE_START].i;
+    if (start == 0)
+        return ts_error_set(err, TS_EINVAL, "Missing start time");
+    if (start < 0 || start > NOTE_MS_LIMIT || note->v[TSD_NOTE_END].i < 0 ||
+        note->v[TSD_NOTE_END].i > NOTE_MS_LIMIT)
+        return ts_error_set(err, TS_EINVAL, "Times of an annotation are from 1 to %lld", NOTE_MS_LIMIT);
+    if (tsuid->text.n == 0)
+        return 0;
+    struct ts_buf plain;
+    ts_buf_init(&plain, 0);
+    int rc = qry_tsuid_plain(tsuid->text, &plain, err);
+    if (rc == 0)
+        tsuid->text = (struct ts_slice){ts_arena_strndup(arena, plain.p, plain.n), plain.n};
+    ts_buf_release(&plain);
+    return rc;
+}
+
+int tsd_note_from_json(const json_t *obj, struct ts_arena *arena, struct tsd_record *out,
+                       struct ts_error *err)
+{
+    tsd_record_init(out, tsd_note_fields);
+    TS_TRY(tsd_record_from_json(out, obj, arena, err));
+    const json_t *tsuid = json_object_get(obj, "tsuid");
+    if (json_is_string(tsuid))
+        TS_TRY(tsd_record_set(out, TSD_NOTE_TSUID, ts_slice_str(json_string_value(tsuid)), arena, err));
+    else if (tsuid && !json_is_null(tsuid))
+        return ts_error_set(err, TS_EINVAL, "Field 'tsuid' must be a text");
+    return note_check(out, arena, err);
+}
+
+int tsd_note_from_params(const struct qry_param *params, size_t n, int64_t now_ms, bool strict,
+                         struct ts_arena *arena, struct tsd_record *out, struct ts_error *err)
+{
+    tsd_record_init(out, tsd_note_fields);
+    TS_TRY(tsd_record_from_params(out, params, n, arena, err));
+    for (size_t i = 0; i < n; i++) {
+        bool start = ts_slice_is(params[i].name, "start_time"), end = ts_slice_is(params[i].name, "end_time");
+        int64_t ms;
+        if ((!start && !end) || params[i].value.n == 0)
+            continue;
+        TS_TRY(ts_time_parse(params[i].value, NULL, now_ms, strict, &ms, NULL, err));
+        struct tsd_field_value *v = &out->v[start ? TSD_NOTE_START : TSD_NOTE_END];
+        v->i = ts_floor_div(ms, 1000);
+        v->given = true;
+    }
+    return note_check(out, arena, err);
+}
+
+/* --- stored --- */
+
+static struct tsd_field_value note_copy_tsuid(struct ts_slice tsuid, struct ts_arena *arena)
+{
+    return (struct tsd_field_value){.text = {ts_arena_strndup(arena, tsuid.p, tsuid.n), tsuid.n},
+                                    .given = true};
+}
+
+int tsd_note_load(struct sto_store *st, const struct tsd_record *which, struct ts_arena *arena,
+                  struct tsd_record *out, struct ts_error *err)
+{
+    struct ts_buf key;
+    ts_buf_init(&key, 0);
+    note_key_of(&key, which);
+    int rc = tsd_record_load(st, ts_buf_get(&key), tsd_note_fields, arena, out, err);
+    ts_buf_release(&key);
+    if (rc == TS_ENOTFOUND)
+        return ts_error_set(err, rc, "Unable to locate annotation in storage");
+    out->v[TSD_NOTE_TSUID] = note_copy_tsuid(which->v[TSD_NOTE_TSUID].text, arena);
+    return rc;
+}
+
+int tsd_note_store(struct sto_store *st, const struct tsd_record *given, bool replace, struct ts_arena *arena,
+                   struct tsd_record *out, bool *out_changed, struct ts_error *err)
+{
+    struct ts_buf key;
+    ts_buf_init(&key, 0);
+    note_key_of(&key, given);
+    int rc = tsd_record_store(st, ts_buf_get(&key), given, replace, arena, out, out_changed, err);
+    ts_buf_release(&key);
+    out->v[TSD_NOTE_TSUID] = note_copy_tsuid(given->v[TSD_NOTE_TSUID].text, arena);
+    return rc;
+}
+
+int tsd_note_delete(struct sto_store *st, const struct tsd_record *which, struct ts_error *err)
+{
+    struct ts_buf key;
+    ts_buf_init(&key, 0);
+    note_key_of(&key, which);
+    int rc = sto_cell_put(st, ts_buf_get(&key), (struct ts_slice){NULL, 0}, err);
+    ts_buf_release(&key);
+    return rc;
+}
+
+/* --- ranges --- */
+
+/* A walk over notes. */
+struct note_walk {
+    tsd_note_fn each;        /* gets them */
+    void *arg;               /* for each */
+    struct sto_store *store; /* deleting: where */
+    struct ts_error *err;    /* deleting: why not */
+    uint64_t n;              /* deleting: gone so far */
+    int rc;                  /* deleting */
+};
+
+static bool note_each(void *arg, struct ts_slice key, struct ts_slice value)
+{
+    struct note_walk *w = arg;
+    struct ts_arena arena;
+    struct tsd_record note;
+    bool go_on = true;
+    ts_arena_init(&arena, 0);
+    if (tsd_record_decode(value, tsd_note_fields, &arena, &note, NULL) == 0) {
+        note.v[TSD_NOTE_TSUID].text = note_tsuid(key);
+        go_on = w->each(w->arg, &note);
+    }
+    ts_arena_release(&arena);
+    return go_on;
+}
+
+static bool note_erase(void *arg, struct ts_slice key, struct ts_slice value)
+{
+    struct note_walk *w = arg;
+    (void)value;
+    w->rc = sto_cell_put(w->store, key, (struct ts_slice){NULL, 0}, w->err);
+    w->n += w->rc == 0;
+    return w->rc == 0;
+}
+
+static void note_range(struct sto_store *st, struct ts_slice tsuid, int64_t from_ms, int64_t to_ms,
+                       bool (*each)(void *arg, struct ts_slice key, struct ts_slice value), void *arg)
+{
+    struct ts_buf from, to;
+    if (to_ms < from_ms || to_ms < 0)
+        return;
+    ts_buf_init(&from, 0);
+    ts_buf_init(&to, 0);
+    note_key(&from, tsuid);
+    note_key_time(&from, from_ms);
+    note_key(&to, tsuid);
+    note_key_time(&to, to_ms == INT64_MAX ? to_ms : to_ms + 1);
+    sto_cell_range(st, ts_buf_get(&from), ts_buf_get(&to), each, arg);
+    ts_buf_release(&from);
+    ts_buf_release(&to);
+}
+
+void tsd_notes_each(struct sto_store *st, struct ts_slice tsuid, int64_t from_ms, int64_t to_ms,
+                    tsd_note_fn each, void *arg)
+{
+    struct note_walk w = {.each = each, .arg = arg};
+    note_range(st, tsuid, from_ms, to_ms, note_each, &w);
+}
+
+void tsd_notes_all(struct sto_store *st, tsd_note_fn each, void *arg)
+{
+    struct note_walk w = {.each = each, .arg = arg};
+    sto_cell_each(st, TS_SLICE_LIT(NOTE_PREFIX), note_each, &w);
+}
+
+int tsd_notes_delete(struct sto_store *st, struct ts_slice tsuid, int64_t from_ms, int64_t to_ms, uint64_t *n,
+                     struct ts_error *err)
+{
+    struct note_walk w = {.store = st, .err = err};
+    note_range(st, tsuid, from_ms, to_ms, note_erase, &w);
+    *n += w.n;
+    return w.rc;
+}
+
+static bool note_stop(void *arg, struct ts_slice key, struct ts_slice value)
+{
+    (void)key;
+    (void)value;
+    *(bool *)arg = true;
+    return false;
+}
+
+bool tsd_notes_any(struct sto_store *st)
+{
+    bool any = false;
+    /* behind the globals, whose series has no length */
+    sto_cell_range(st, (struct ts_slice){NOTE_PREFIX "\0\1", NOTE_HEAD}, TS_SLICE_LIT("ann0"), note_stop,
+                   &any);
+    return any;
+}

@@ -1,0 +1,58 @@
+/*
+ * annotation.h - notes at a time, on one series or global.
+ *
+ * A note is a record (fields.h) known by its series (empty = global) and the time it begins.
+ *
+ * Format     docs/FORMAT.md "Keys of cells"
+ * Threads    any; storing may block
+ * Source     protocols-and-queries 2.10
+ */
+#ifndef TSD_META_ANNOTATION_H
+#define TSD_META_ANNOTATION_H
+
+#include "tsd/meta/fields.h"
+
+/* Rows of tsd_note_fields. */
+enum tsd_note_field {
+    TSD_NOTE_TSUID, /* upper-case hex; "" = global */
+    TSD_NOTE_DESCRIPTION,
+    TSD_NOTE_NOTES,
+    TSD_NOTE_CUSTOM,
+    TSD_NOTE_START, /* seconds, or milliseconds from 2^32 on */
+    TSD_NOTE_END,   /* likewise; 0 = none */
+};
+extern const struct tsd_field tsd_note_fields[];
+
+/** Milliseconds of a time as notes hold it. */
+int64_t tsd_note_ms(int64_t t);
+/** A note as a client gives it: an object. TS_EINVAL "Missing start time" and others. */
+int tsd_note_from_json(const json_t *obj, struct ts_arena *arena, struct tsd_record *out,
+                       struct ts_error *err);
+/** The same from request parameters (times in any form, cut to seconds). strict: compat = opentsdb. */
+int tsd_note_from_params(const struct qry_param *params, size_t n, int64_t now_ms, bool strict,
+                         struct ts_arena *arena, struct tsd_record *out, struct ts_error *err);
+
+/** The stored note with the series and start of `which`; TS_ENOTFOUND with text. */
+int tsd_note_load(struct sto_store *st, const struct tsd_record *which, struct ts_arena *arena,
+                  struct tsd_record *out, struct ts_error *err);
+/** Merge into the stored note, or replace it: as tsd_record_store. */
+int tsd_note_store(struct sto_store *st, const struct tsd_record *given, bool replace, struct ts_arena *arena,
+                   struct tsd_record *out, bool *out_changed, struct ts_error *err);
+/** Delete the note with the series and start of `which`, if there is one. */
+int tsd_note_delete(struct sto_store *st, const struct tsd_record *which, struct ts_error *err);
+
+/* Gets one note; false to stop. */
+typedef bool (*tsd_note_fn)(void *arg, const struct tsd_record *note);
+/** Notes of a series (plain TSUID; "" = global) that begin in from_ms..to_ms, in order of time. Cost: O(log of
+ * all cells) if there are none. */
+void tsd_notes_each(struct sto_store *st, struct ts_slice tsuid, int64_t from_ms, int64_t to_ms,
+                    tsd_note_fn each, void *arg);
+/** All notes: globals first, then by series. */
+void tsd_notes_all(struct sto_store *st, tsd_note_fn each, void *arg);
+/** Delete the notes that tsd_notes_each would find; adds their number to *n. */
+int tsd_notes_delete(struct sto_store *st, struct ts_slice tsuid, int64_t from_ms, int64_t to_ms, uint64_t *n,
+                     struct ts_error *err);
+/** Is there any note on a series? Lets queries save their time. */
+bool tsd_notes_any(struct sto_store *st);
+
+#endif

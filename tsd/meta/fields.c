@@ -1,0 +1,284 @@
+/*
+ * fields.c - records in, merged, out.
+ *
+ * Threads    see fields.h
+ */
+#include "tsd/meta/fields.h"
+
+#include "base/num.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define STORE_TRIES 1000 /* somebody else changed the record between reading and writing */
+
+static struct ts_slice fields_copy(struct ts_arena *arena, const char *p, size_t n)
+{
+    return (struct ts_slice){ts_arena_strndup(arena, p, n), n};
+}
+
+void tsd_record_init(struct tsd_record *r, const struct tsd_field *fields)
+{
+    *r = (struct tsd_record){.fields = fields};
+    for (size_t i = 0; fields[i].name; i++) {
+        if (i == TSD_FIELDS_MAX)
+            TS_BUG("a record of more than %d fields", TSD_FIELDS_MAX);
+        r->v[i].d = (double)NAN;
+        if (fields[i].kind == TSD_FIELD_TEXT)
+            r->v[i].text = (struct ts_slice){"", 0};
+    }
+}
+
+/* --- in --- */
+
+static int fields_bad(const struct tsd_field *f, const char *want, struct ts_error *err)
+{
+    return ts_error_set(err, TS_EINVAL, "Field '%s' must be %s", f->name, want);
+}
+
+static int fields_double(const struct tsd_field *f, struct ts_slice text, double *out, struct ts_error *err)
+{
+    struct ts_num num;
+    if (ts_slice_is(text, "NaN")) {
+        *out = (double)NAN;
+        return 0;
+    }
+    if (ts_num_parse(text, &num, NULL) < 0)
+        return fields_bad(f, "a number", err);
+    *out = ts_num_double(num);
+    return 0;
+}
+
+int tsd_record_set(struct tsd_record *r, size_t field, struct ts_slice text, struct ts_arena *arena,
+                   struct ts_error *err)
+{
+    const struct tsd_field *f = &r->fields[field];
+    struct tsd_field_value *v = &r->v[field];
+    if (f->kind == TSD_FIELD_MAP)
+        return fields_bad(f, "an object", err);
+    if (f->kind == TSD_FIELD_INT && ts_num_parse_int(text, &v->i, NULL) < 0)
+        return fields_bad(f, "a whole number", err);
+    if (f->kind == TSD_FIELD_DOUBLE)
+        TS_TRY(fields_double(f, text, &v->d, err));
+    if (f->kind == TSD_FIELD_TEXT)
+        v->text = fields_copy(arena, text.p, text.n);
+    v->given = true;
+    return 0;
+}
+
+/* Text of a JSON value that is a text, a number or a truth; false for others. */
+static bool fields_scalar(const json_t *v, struct ts_arena *arena, struct ts_slice *out)
+{
+    char number[TS_NUM_TEXT_BYTES];
+    if (json_is_string(v))
+        *out = fields_copy(arena, json_string_value(v), json_string_length(v));
+    else if (json_is_integer(v))
+        *out = fields_copy(arena, number, ts_num_print_int(json_integer_value(v), number));
+    else if (json_is_real(v))
+        *out = fields_copy(arena, number, ts_num_print_java(json_real_value(v), number));
+    else if (json_is_boolean(v))
+        *out = json_is_true(v) ? TS_SLICE_LIT("true") : TS_SLICE_LIT("false");
+    else
+        return false;
+    return true;
+}
+
+static int fields_cmp(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* An object of texts, members in byte order, so that equal maps have equal bytes. */
+static int fields_map(const struct tsd_field *f, const json_t *obj, struct ts_arena *arena,
+                      struct ts_slice *out, struct ts_error *err)
+{
+    size_t n = 0;
+    const char **keys = ts_arena_alloc(arena, (json_object_size(obj) + 1) * sizeof(*keys)), *k;
+    json_t *v;
+    struct ts_buf text;
+    struct ts_json j;
+    bool ok = json_is_object(obj);
+    json_object_foreach((json_t *)(uintptr_t)obj, k, v) keys[n++] = k;
+    qsort(keys, n, sizeof(*keys), fields_cmp);
+    ts_buf_init(&text, 0);
+    ts_json_init(&j, &text);
+    ts_json_obj(&j);
+    for (size_t i = 0; i < n && ok; i++) {
+        struct ts_slice value = {"", 0};
+        v = json_object_get(obj, keys[i]);
+        ok = json_is_null(v) || fields_scalar(v, arena, &value);
+        ts_json_key(&j, keys[i]);
+        ts_json_slice(&j, value);
+    }
+    ts_json_obj_end(&j);
+    if (ok)
+        *out = fields_copy(arena, text.p, text.n);
+    ts_buf_release(&text);
+    return ok ? 0 : fields_bad(f, "an object of texts", err);
+}
+
+static int fields_read(struct tsd_record *r, size_t i, const json_t *v, struct ts_arena *arena,
+                       struct ts_error *err)
+{
+    struct ts_slice text;
+    if (r->fields[i].kind == TSD_FIELD_MAP) {
+        TS_TRY(fields_map(&r->fields[i], v, arena, &r->v[i].text, err));
+        r->v[i].given = true;
+        return 0;
+    }
+    if (!fields_scalar(v, arena, &text))
+        return fields_bad(&r->fields[i], "a text or a number", err);
+    return tsd_record_set(r, i, text, arena, err);
+}
+
+static int fields_object(struct tsd_record *r, const json_t *obj, unsigned skip, struct ts_arena *arena,
+                         struct ts_error *err)
+{
+    for (size_t i = 0; r->fields[i].name; i++) {
+        const json_t *v = json_object_get(obj, r->fields[i].name);
+        if (v && !json_is_null(v) && !(r->fields[i].flags & skip))
+            TS_TRY(fields_read(r, i, v, arena, err));
+    }
+    return 0;
+}
+
+int tsd_record_from_json(struct tsd_record *r, const json_t *obj, struct ts_arena *arena,
+                         struct ts_error *err)
+{
+    if (!json_is_object(obj))
+        return ts_error_set(err, TS_EPARSE, "Expected a JSON object");
+    return fields_object(r, obj, TSD_FIELD_OURS | TSD_FIELD_COMPUTED, arena, err);
+}
+
+int tsd_record_from_params(struct tsd_record *r, const struct qry_param *params, size_t n,
+                           struct ts_arena *arena, struct ts_error *err)
+{
+    for (size_t i = 0; r->fields[i].name; i++)
+        for (size_t k = 0; r->fields[i].param && k < n; k++)
+            if (ts_slice_is(params[k].name, r->fields[i].param))
+                TS_TRY(tsd_record_set(r, i, params[k].value, arena, err));
+    return 0;
+}
+
+/* --- out --- */
+
+static void fields_write(const struct tsd_record *r, unsigned skip, bool brief, struct ts_json *j)
+{
+    for (size_t i = 0; r->fields[i].name; i++) {
+        const struct tsd_field *f = &r->fields[i];
+        const struct tsd_field_value *v = &r->v[i];
+        bool null = f->kind == TSD_FIELD_MAP && !v->text.p;
+        if ((f->flags & skip) || (null && (brief || (f->flags & TSD_FIELD_OMIT))))
+            continue;
+        ts_json_key(j, f->name);
+        if (f->kind == TSD_FIELD_TEXT)
+            ts_json_slice(j, v->text);
+        else if (f->kind == TSD_FIELD_INT)
+            ts_json_int(j, v->i);
+        else if (f->kind == TSD_FIELD_DOUBLE)
+            ts_json_double(j, v->d);
+        else if (null)
+            ts_json_null(j);
+        else
+            ts_json_raw(j, v->text);
+    }
+}
+
+void tsd_record_members(const struct tsd_record *r, struct ts_json *j)
+{
+    fields_write(r, 0, false, j);
+}
+
+/* --- cells --- */
+
+static void fields_encode(const struct tsd_record *r, struct ts_buf *out)
+{
+    struct ts_json j;
+    ts_buf_char(out, TSD_FIELDS_FORMAT);
+    ts_json_init(&j, out);
+    ts_json_obj(&j);
+    fields_write(r, TSD_FIELD_COMPUTED, true, &j);
+    ts_json_obj_end(&j);
+}
+
+int tsd_record_decode(struct ts_slice cell, const struct tsd_field *fields, struct ts_arena *arena,
+                      struct tsd_record *out, struct ts_error *err)
+{
+    json_t *root;
+    tsd_record_init(out, fields);
+    if (cell.n == 0 || *cell.p != TSD_FIELDS_FORMAT)
+        return ts_error_set(err, TS_EVERSION, "a record of metadata was written by a newer program");
+    if (ts_json_load((struct ts_slice){cell.p + 1, cell.n - 1}, &root, err) < 0)
+        return ts_error_set(err, TS_ECORRUPT, "a record of metadata can't be read");
+    int rc = fields_object(out, root, TSD_FIELD_COMPUTED, arena, err);
+    json_decref(root);
+    return rc < 0 ? ts_error_set(err, TS_ECORRUPT, "a record of metadata makes no sense") : 0;
+}
+
+int tsd_record_load(struct sto_store *st, struct ts_slice key, const struct tsd_field *fields,
+                    struct ts_arena *arena, struct tsd_record *out, struct ts_error *err)
+{
+    struct ts_buf cell;
+    ts_buf_init(&cell, 0);
+    tsd_record_init(out, fields);
+    int rc = sto_cell_get(st, key, &cell);
+    if (rc == 0)
+        rc = tsd_record_decode(ts_buf_get(&cell), fields, arena, out, err);
+    ts_buf_release(&cell);
+    return rc;
+}
+
+/* What will be stored. */
+static void fields_merge(struct tsd_record *out, const struct tsd_record *given, bool replace)
+{
+    struct tsd_record fresh;
+    tsd_record_init(&fresh, out->fields);
+    for (size_t i = 0; out->fields[i].name; i++) {
+        if (given->v[i].given)
+            out->v[i] = given->v[i];
+        else if (replace && !(out->fields[i].flags & TSD_FIELD_OURS))
+            out->v[i] = fresh.v[i];
+    }
+}
+
+static int fields_swap(struct sto_store *st, struct ts_slice key, const struct tsd_record *given,
+                       bool replace, struct ts_buf *before, struct ts_buf *after, struct ts_arena *arena,
+                       struct tsd_record *out, bool *out_changed, struct ts_error *err)
+{
+    ts_buf_clear(before);
+    ts_buf_clear(after);
+    tsd_record_init(out, given->fields);
+    if (sto_cell_get(st, key, before) == 0)
+        TS_TRY(tsd_record_decode(ts_buf_get(before), given->fields, arena, out, err));
+    fields_merge(out, given, replace);
+    fields_encode(out, after);
+    if (after->failed)
+        return ts_error_set(err, TS_ENOMEM, "no memory for a record of metadata");
+    *out_changed = !ts_slice_eq(ts_buf_get(before), ts_buf_get(after));
+    return *out_changed ? sto_cell_cas(st, key, ts_buf_get(before), ts_buf_get(after), err) : 0;
+}
+
+int tsd_record_store(struct sto_store *st, struct ts_slice key, const struct tsd_record *given, bool replace,
+                     struct ts_arena *arena, struct tsd_record *out, bool *out_changed, struct ts_error *err)
+{
+    struct ts_buf before, after;
+    int rc = TS_EEXIST;
+    ts_buf_init(&before, 0);
+    ts_buf_init(&after, 0);
+    for (int i = 0; i < STORE_TRIES && rc == TS_EEXIST; i++)
+        rc = fields_swap(st, key, given, replace, &before, &after, arena, out, out_changed, err);
+    ts_buf_release(&before);
+    ts_buf_release(&after);
+    return rc;
+}
+
+bool tsd_map_get(struct ts_slice map, struct ts_slice name, struct ts_arena *arena, struct ts_slice *out)
+{
+    json_t *root;
+    *out = (struct ts_slice){NULL, 0};
+    if (!map.n || ts_json_load(map, &root, NULL) < 0)
+        return false;
+    bool found = fields_scalar(json_object_get(root, ts_arena_strndup(arena, name.p, name.n)), arena, out);
+    json_decref(root);
+    return found;
+}

@@ -1,0 +1,93 @@
+/*
+ * fields.h - records of named fields: what annotations and metadata of names and series are made of.
+ *
+ * A kind of record is a table of fields. Clients give some of them, in JSON or as request parameters; a change
+ * merges what was given into what is stored, or replaces it. A record is stored in a cell as a version byte
+ * and JSON.
+ *
+ * Format     docs/FORMAT.md "Keys of cells"
+ * Threads    a record belongs to one thread; storing may block (a sync of the cells' log)
+ * Not here   what the fields mean (annotation.h, uidmeta.h, tsmeta.h)
+ */
+#ifndef TSD_META_FIELDS_H
+#define TSD_META_FIELDS_H
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "query/query.h"
+
+#define TSD_FIELDS_MAX    12  /* fields of a record */
+#define TSD_FIELDS_FORMAT '1' /* first byte of a stored record */
+
+enum tsd_field_kind {
+    TSD_FIELD_TEXT,   /* "" by default */
+    TSD_FIELD_INT,    /* 0 */
+    TSD_FIELD_DOUBLE, /* NaN */
+    TSD_FIELD_MAP,    /* object of texts; null */
+};
+enum tsd_field_flag {
+    TSD_FIELD_OURS = 1,     /* clients do not set it */
+    TSD_FIELD_OMIT = 2,     /* left out of answers when it is null */
+    TSD_FIELD_COMPUTED = 4, /* not stored */
+};
+
+/* One field, a row of a record's table. */
+struct tsd_field {
+    const char *name;         /* in JSON; NULL ends the table */
+    const char *param;        /* in a query string; NULL = not there */
+    enum tsd_field_kind kind; /* what it holds */
+    unsigned flags;           /* of enum tsd_field_flag */
+};
+
+/* Value of a field. */
+struct tsd_field_value {
+    struct ts_slice text; /* TEXT; MAP: a JSON object, {NULL,0} = null */
+    int64_t i;            /* INT */
+    double d;             /* DOUBLE */
+    bool given;           /* set by whoever filled the record */
+};
+
+/* A record. Texts are borrowed or live in the arena given when it was filled. */
+struct tsd_record {
+    const struct tsd_field *fields;           /* its table */
+    struct tsd_field_value v[TSD_FIELDS_MAX]; /* by row */
+};
+
+/** All defaults, nothing given. */
+void tsd_record_init(struct tsd_record *r, const struct tsd_field *fields);
+/** Set a field from text, as of a query string. TS_EINVAL names the field. */
+int tsd_record_set(struct tsd_record *r, size_t field, struct ts_slice text, struct ts_arena *arena,
+                   struct ts_error *err);
+/** Take the fields a client gave in an object; others are ignored, so are nulls. TS_EINVAL names the field. */
+int tsd_record_from_json(struct tsd_record *r, const json_t *obj, struct ts_arena *arena,
+                         struct ts_error *err);
+/** Take the fields a client gave as request parameters. TS_EINVAL names the field. */
+int tsd_record_from_params(struct tsd_record *r, const struct qry_param *params, size_t n,
+                           struct ts_arena *arena, struct ts_error *err);
+/** Write all fields as members of an object that is open. */
+void tsd_record_members(const struct tsd_record *r, struct ts_json *j);
+
+/** Read a stored record. TS_ECORRUPT, TS_EVERSION. */
+int tsd_record_decode(struct ts_slice cell, const struct tsd_field *fields, struct ts_arena *arena,
+                      struct tsd_record *out, struct ts_error *err);
+/** Load the record of a key; TS_ENOTFOUND (no text). */
+int tsd_record_load(struct sto_store *st, struct ts_slice key, const struct tsd_field *fields,
+                    struct ts_arena *arena, struct tsd_record *out, struct ts_error *err);
+/**
+ * Bring what a client gave into the stored record, at once even when others change it too.
+ *
+ * @param given        its given fields are taken
+ * @param replace      fields not given go back to their defaults, but for TSD_FIELD_OURS
+ * @param out          [out] what is stored now
+ * @param out_changed  [out] false: it was so before, nothing was written
+ * @return 0; what storing said
+ *
+ * Blocks: one sync.
+ */
+int tsd_record_store(struct sto_store *st, struct ts_slice key, const struct tsd_record *given, bool replace,
+                     struct ts_arena *arena, struct tsd_record *out, bool *out_changed, struct ts_error *err);
+
+/** Text of a member of a map field; false if there is none. Copied into the arena. */
+bool tsd_map_get(struct ts_slice map, struct ts_slice name, struct ts_arena *arena, struct ts_slice *out);
+
+#endif

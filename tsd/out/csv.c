@@ -6,25 +6,21 @@
  */
 #include "tsd/out/out.h"
 
-#define CSV_POINT_BYTES 96
-
 /* A field, in quotes where it needs them. */
-static void csv_field(struct ts_buf *b, struct ts_slice s)
+static int csv_field(struct ts_buf *b, struct ts_slice s)
 {
     bool plain = true;
     for (size_t i = 0; i < s.n && plain; i++)
         plain = s.p[i] != '"' && s.p[i] != ',' && s.p[i] != '\n' && s.p[i] != '\r';
-    if (plain) {
-        ts_buf_slice(b, s);
-        return;
-    }
+    if (plain)
+        return ts_buf_slice(b, s);
     ts_buf_char(b, '"');
     for (size_t i = 0; i < s.n; i++) {
         if (s.p[i] == '"')
             ts_buf_char(b, '"');
         ts_buf_char(b, s.p[i]);
     }
-    ts_buf_char(b, '"');
+    return ts_buf_char(b, '"');
 }
 
 static int csv_begin(struct tsd_out *o, struct ts_error *err)
@@ -49,25 +45,7 @@ static int csv_begin(struct tsd_out *o, struct ts_error *err)
 
 static int csv_total(struct tsd_out *o, const struct qry_total *t, struct ts_error *err)
 {
-    const struct qry_spec *spec = o->spec;
-    struct ts_buf *b = &o->scratch;
-    char text[64];
-    ts_buf_clear(b);
-    if (spec->by_day || spec->by_hour) {
-        ts_buf_append(b, text, tsd_out_total_day(t, text));
-        ts_buf_char(b, ',');
-    }
-    if (spec->by_hour) {
-        ts_buf_append(b, text, tsd_out_total_hour(t, text));
-        ts_buf_char(b, ',');
-    }
-    for (size_t i = 0; i < spec->n_by_tags; i++) {
-        csv_field(b, t->tags[i]);
-        ts_buf_char(b, ',');
-    }
-    ts_buf_append(b, text, tsd_out_total_value(t, text));
-    ts_buf_char(b, '\n');
-    return tsd_sink_write(o->sink, ts_buf_get(b), err);
+    return tsd_out_total_row(o, t, ',', csv_field, err);
 }
 
 /* The last field of every row of a series: "k=v k2=v2". */
@@ -91,29 +69,13 @@ static int csv_series(struct tsd_out *o, const struct qry_series *s, struct ts_e
     struct ts_buf *b = &o->scratch;
     ts_buf_clear(b);
     csv_field(b, s->metric);
-    size_t metric_n = b->n;
+    ts_buf_char(b, ',');
+    size_t head_n = b->n;
+    ts_buf_char(b, ',');
     csv_tags(b, s);
-    struct ts_slice metric = {b->p, metric_n}, tags = {b->p + metric_n, b->n - metric_n};
-    for (size_t i = 0; i < s->n; i++) {
-        TS_TRY(tsd_sink_write(o->sink, metric, err));
-        TS_TRY(tsd_sink_room(o->sink, CSV_POINT_BYTES, err));
-        char *p = o->sink->p;
-        *p++ = ',';
-        p += ts_num_print_int(o->spec->ms ? s->ts_ms[i] : ts_floor_div(s->ts_ms[i], 1000), p);
-        *p++ = ',';
-        if (tsd_out_is_int(s, i)) {
-            p += ts_num_print_int((int64_t)s->v[i], p);
-        } else {
-            double d;
-            memcpy(&d, &s->v[i], 8);
-            p += ts_num_print_double(d, p);
-        }
-        *p++ = ',';
-        o->sink->p = p;
-        TS_TRY(tsd_sink_write(o->sink, tags, err));
-        TS_TRY(tsd_sink_str(o->sink, "\n", err));
-    }
-    return 0;
+    ts_buf_char(b, '\n');
+    return tsd_out_points(o, s, (struct ts_slice){b->p, head_n}, o->spec->ms, ',',
+                          (struct ts_slice){b->p + head_n, b->n - head_n}, err);
 }
 
 static int csv_end(struct tsd_out *o, struct ts_error *err)

@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "tsd/meta/annotation_out.h"
 
-#include <math.h>
+#define POINT_BYTES 96 /* at least what a time, a separator and a value take */
 
 const struct tsd_out_format *const tsd_out_formats[] = {&tsd_out_csv, &tsd_out_json, &tsd_out_ndjson,
                                                         &tsd_out_text, NULL};
@@ -115,4 +115,50 @@ size_t tsd_out_total_hour(const struct qry_total *t, char *out)
     p = out_digits(p, (int32_t)(off / 60), 2);
     *p++ = ':';
     return (size_t)(out_digits(p, (int32_t)(off % 60), 2) - out);
+}
+
+int tsd_out_total_row(struct tsd_out *o, const struct qry_total *t, char sep,
+                      int (*field)(struct ts_buf *b, struct ts_slice s), struct ts_error *err)
+{
+    const struct qry_spec *spec = o->spec;
+    struct ts_buf *b = &o->scratch;
+    char text[64];
+    ts_buf_clear(b);
+    if (spec->by_day || spec->by_hour) {
+        ts_buf_append(b, text, tsd_out_total_day(t, text));
+        ts_buf_char(b, sep);
+    }
+    if (spec->by_hour) {
+        ts_buf_append(b, text, tsd_out_total_hour(t, text));
+        ts_buf_char(b, sep);
+    }
+    for (size_t i = 0; i < spec->n_by_tags; i++) {
+        field(b, t->tags[i]);
+        ts_buf_char(b, sep);
+    }
+    ts_buf_append(b, text, tsd_out_total_value(t, text));
+    ts_buf_char(b, '\n');
+    return tsd_sink_write(o->sink, ts_buf_get(b), err);
+}
+
+int tsd_out_points(struct tsd_out *o, const struct qry_series *s, struct ts_slice head, bool ms, char sep,
+                   struct ts_slice tail, struct ts_error *err)
+{
+    for (size_t i = 0; i < s->n; i++) {
+        TS_TRY(tsd_sink_write(o->sink, head, err));
+        TS_TRY(tsd_sink_room(o->sink, POINT_BYTES, err));
+        char *p = o->sink->p;
+        p += ts_num_print_int(ms ? s->ts_ms[i] : ts_floor_div(s->ts_ms[i], 1000), p);
+        *p++ = sep;
+        if (tsd_out_is_int(s, i)) {
+            p += ts_num_print_int((int64_t)s->v[i], p);
+        } else {
+            double d;
+            memcpy(&d, &s->v[i], 8);
+            p += ts_num_print_double(d, p);
+        }
+        o->sink->p = p;
+        TS_TRY(tsd_sink_write(o->sink, tail, err));
+    }
+    return 0;
 }

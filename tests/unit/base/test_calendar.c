@@ -11,25 +11,7 @@
 #include "base/time.h"
 
 #define SEED 0x94d049bb133111ebull
-
-static uint64_t rng_state = SEED;
-
-static uint64_t t_rand(void)
-{
-    rng_state ^= rng_state << 13;
-    rng_state ^= rng_state >> 7;
-    rng_state ^= rng_state << 17;
-    return rng_state;
-}
-
-static const struct ts_tz *t_tz(const char *name)
-{
-    const struct ts_tz *tz;
-    struct ts_error err = {0};
-    if (ts_tz_open(ts_slice_str(name), &tz, &err) != 0)
-        fail_msg("%s", err.text);
-    return tz;
-}
+#include "base_kit.h"
 
 /* Bucket of t in seconds, and the starts after it. */
 static void t_expect(const char *zone, int64_t n, enum ts_unit unit, int64_t t_s, const int64_t *want_s,

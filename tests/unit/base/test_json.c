@@ -14,16 +14,7 @@
 #include "base/json.h"
 
 #define SEED 0xa0761d6478bd642full
-
-static uint64_t rng_state = SEED;
-
-static uint64_t t_rand(void)
-{
-    rng_state ^= rng_state << 13;
-    rng_state ^= rng_state >> 7;
-    rng_state ^= rng_state << 17;
-    return rng_state;
-}
+#include "base_kit.h"
 
 static struct ts_buf buf;
 static struct ts_json js;

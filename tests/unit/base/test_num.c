@@ -18,29 +18,13 @@
 #include "base/num.h"
 
 #define SEED 0x9e3779b97f4a7c15ull
-
-static uint64_t rng_state = SEED;
-
-static uint64_t t_rand(void)
-{
-    rng_state ^= rng_state << 13;
-    rng_state ^= rng_state >> 7;
-    rng_state ^= rng_state << 17;
-    return rng_state;
-}
+#include "base_kit.h"
 
 static double t_from_bits(uint64_t bits)
 {
     double d;
     memcpy(&d, &bits, 8);
     return d;
-}
-
-static uint64_t t_bits(double d)
-{
-    uint64_t bits;
-    memcpy(&bits, &d, 8);
-    return bits;
 }
 
 /* The C library's reading, in the C locale. */

@@ -16,25 +16,7 @@
 
 #define SEED   0xd1342543de82ef95ull
 #define NOW_MS 1600000000123ll
-
-static uint64_t rng_state = SEED;
-
-static uint64_t t_rand(void)
-{
-    rng_state ^= rng_state << 13;
-    rng_state ^= rng_state >> 7;
-    rng_state ^= rng_state << 17;
-    return rng_state;
-}
-
-static const struct ts_tz *t_tz(const char *name)
-{
-    const struct ts_tz *tz;
-    struct ts_error err = {0};
-    if (ts_tz_open(ts_slice_str(name), &tz, &err) != 0)
-        fail_msg("%s", err.text);
-    return tz;
-}
+#include "base_kit.h"
 
 static void t_expect(const char *text, const char *zone, bool strict, int64_t want_ms, bool want_date)
 {

@@ -17,16 +17,7 @@
 #include "base/time.h"
 
 #define SEED 0xbf58476d1ce4e5b9ull
-
-static uint64_t rng_state = SEED;
-
-static uint64_t t_rand(void)
-{
-    rng_state ^= rng_state << 13;
-    rng_state ^= rng_state >> 7;
-    rng_state ^= rng_state << 17;
-    return rng_state;
-}
+#include "base_kit.h"
 
 static const char *const zones[] = {
     "Europe/Berlin", "America/New_York", "Asia/Kathmandu",   "Australia/Lord_Howe", "Pacific/Apia",
@@ -34,15 +25,6 @@ static const char *const zones[] = {
     "Asia/Manila",   "Antarctica/Troll", "Etc/GMT+12",
 };
 #define N_ZONES (sizeof(zones) / sizeof(zones[0]))
-
-static const struct ts_tz *t_tz(const char *name)
-{
-    const struct ts_tz *tz;
-    struct ts_error err = {0};
-    if (ts_tz_open(ts_slice_str(name), &tz, &err) != 0)
-        fail_msg("%s", err.text);
-    return tz;
-}
 
 static void test_tz__unknown_names_are_refused(void **state)
 {

@@ -20,23 +20,7 @@
 #define SEED    0x2545f4914f6cdd1dull
 #define T_LIMBS 84 /* two's complement, 2,688 bits in units of 2^-1074 */
 #define T_MAX   1500
-
-static uint64_t rng_state = SEED;
-
-static uint64_t t_rand(void)
-{
-    rng_state ^= rng_state << 13;
-    rng_state ^= rng_state >> 7;
-    rng_state ^= rng_state << 17;
-    return rng_state;
-}
-
-static uint64_t t_bits(double d)
-{
-    uint64_t bits;
-    memcpy(&bits, &d, 8);
-    return bits;
-}
+#include "base_kit.h"
 
 /* ---- the reference: slow integers ---- */
 

@@ -238,6 +238,18 @@ static inline void assert_same(const struct diary *got, const struct diary *want
 }
 
 /* The only file, or the i-th. */
+/* Close the log: what comes back from it is want. Ends f and want too. */
+static inline void end_as(struct t_faultfs *f, struct sto_wal *wal, struct diary *want)
+{
+    struct diary got;
+    assert_int_equal(sto_wal_close(wal, NULL), 0);
+    assert_int_equal(replay(f, 0, true, &got, NULL, NULL), 0);
+    assert_same(&got, want);
+    diary_release(&got);
+    diary_release(want);
+    t_faultfs_free(f);
+}
+
 static inline const char *file_path(struct t_faultfs *f, size_t i)
 {
     const char *path = t_faultfs_path(f, i);

@@ -15,8 +15,8 @@
 #include "base/hash.h"
 #include "base/mem.h"
 
-static char dir[64];
-static char path[96];
+#define LOG_NAME "x.log"
+#include "tests/unit/log_kit.h"
 
 /* What came back from a log, one line a record. */
 struct t_got {
@@ -24,25 +24,6 @@ struct t_got {
     int n;              /* records */
     int stop_at;        /* fail at this record; 0 = never */
 };
-
-static int t_setup(void **state)
-{
-    (void)state;
-    (void)snprintf(dir, sizeof(dir), "/tmp/tsd-reclog-XXXXXX");
-    assert_non_null(mkdtemp(dir));
-    (void)snprintf(path, sizeof(path), "%s/x.log", dir);
-    return 0;
-}
-
-static int t_teardown(void **state)
-{
-    (void)state;
-    char tmp[128];
-    (void)snprintf(tmp, sizeof(tmp), "%s.tmp", path);
-    (void)unlink(tmp);
-    (void)unlink(path);
-    return rmdir(dir);
-}
 
 static int t_each(void *arg, struct ts_slice body, struct ts_error *err)
 {

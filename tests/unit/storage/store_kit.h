@@ -21,7 +21,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "storage/store.h"
+#include "tests/unit/storage/scan_kit.h"
 #include "tests/faults/faultfs.h"
 #include "tests/model/reference.h"
 
@@ -83,46 +83,45 @@ static inline int kit_op(struct sto_store *st, struct sto_port *port, struct dia
     return rc;
 }
 
+/* What kit_same has seen so far. */
+struct kit_compare {
+    const struct t_ref_point *want; /* n_want points */
+    size_t n_want, n;               /* expected, seen */
+    bool same;                      /* so far */
+    unsigned series;                /* for why */
+    char *why;                      /* first difference, or NULL */
+    size_t n_why;                   /* bytes of why */
+};
+
+static inline void kit_compare_point(void *arg, int64_t ts_ms, struct ts_num v)
+{
+    struct kit_compare *c = arg;
+    const struct t_ref_point *w = c->n < c->n_want ? &c->want[c->n] : NULL;
+    if (c->same && (!w || w->ts_ms != ts_ms || !t_ref_same(w->value, v))) {
+        c->same = false;
+        if (c->why)
+            snprintf(c->why, c->n_why, "series %u point %zu: %lld = %lld, expected %lld = %lld", c->series,
+                     c->n, (long long)ts_ms, (long long)v.m, w ? (long long)w->ts_ms : 0,
+                     w ? (long long)w->value.m : 0);
+    }
+    c->n++;
+}
+
 /* All points of a series equal the reference? why (may be NULL) gets the first difference. */
 static inline bool kit_same(struct sto_store *st, const struct t_ref *ref, unsigned series, char *why,
                             size_t n_why)
 {
-    const struct sto_series *s = kit_series(st, series);
     struct t_ref_point *want;
-    size_t n_want = t_ref_scan(ref, series, STO_MIN_TS_MS, STO_MAX_TS_MS, &want), n = 0;
-    struct sto_snap *snap = sto_snap_take(st);
-    struct sto_scan_spec spec = {.metric = s->metric,
-                                 .series = &s,
-                                 .n_series = 1,
-                                 .from_ms = STO_MIN_TS_MS,
-                                 .to_ms = STO_MAX_TS_MS,
-                                 .final = true};
-    struct sto_merge *scan = NULL;
+    struct kit_compare c = {.same = true, .series = series, .why = why, .n_why = n_why};
     struct ts_error err = {0};
-    struct sto_row row;
-    bool same = true;
-    int rc = sto_scan(snap, &spec, &scan, &err);
-    while (rc >= 0 && (rc = sto_merge_next(scan, &row, &err)) == 1)
-        for (uint32_t i = 0; i < row.cells->n; i++, n++) {
-            int64_t t = (int64_t)row.key.hour * TS_HOUR_MS + sto_meta_off(row.cells->meta[i]);
-            if (same && (n >= n_want || want[n].ts_ms != t ||
-                         !t_ref_same(want[n].value, sto_cell_num(row.cells->meta[i], row.cells->m[i])))) {
-                same = false;
-                if (why)
-                    snprintf(why, n_why, "series %u point %zu: %lld = %lld, expected %lld = %lld", series, n,
-                             (long long)t, (long long)row.cells->m[i],
-                             n < n_want ? (long long)want[n].ts_ms : 0,
-                             n < n_want ? (long long)want[n].value.m : 0);
-            }
-        }
-    if (rc < 0)
+    c.n_want = t_ref_scan(ref, series, STO_MIN_TS_MS, STO_MAX_TS_MS, &want);
+    c.want = want;
+    if (kit_points(st, kit_series(st, series), kit_compare_point, &c, &err) < 0)
         fail_msg("scan: %s", err.text);
-    if (same && n != n_want && why)
-        snprintf(why, n_why, "series %u: %zu points, expected %zu", series, n, n_want);
-    sto_merge_free(scan);
-    sto_snap_release(snap);
+    if (c.same && c.n != c.n_want && why)
+        snprintf(why, n_why, "series %u: %zu points, expected %zu", series, c.n, c.n_want);
     ts_free(want);
-    return same && n == n_want;
+    return c.same && c.n == c.n_want;
 }
 
 /* The store holds a front part of the diary that has at least what was confirmed. one_log: the same front

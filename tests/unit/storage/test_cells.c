@@ -18,27 +18,8 @@
 #include "base/mem.h"
 #include "storage/reclog.h"
 
-static char dir[64];
-static char path[96];
-
-static int t_setup(void **state)
-{
-    (void)state;
-    (void)snprintf(dir, sizeof(dir), "/tmp/tsd-cells-XXXXXX");
-    assert_non_null(mkdtemp(dir));
-    (void)snprintf(path, sizeof(path), "%s/cells.log", dir);
-    return 0;
-}
-
-static int t_teardown(void **state)
-{
-    (void)state;
-    char tmp[128];
-    (void)snprintf(tmp, sizeof(tmp), "%s.tmp", path);
-    (void)unlink(tmp);
-    (void)unlink(path);
-    return rmdir(dir);
-}
+#define LOG_NAME "cells.log"
+#include "tests/unit/log_kit.h"
 
 static struct sto_cellmap *t_open_fs(const struct ts_fs *fs, bool read_only, bool sync)
 {

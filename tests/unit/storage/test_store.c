@@ -15,7 +15,9 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "storage/store.h"
+#include "tests/unit/storage/scan_kit.h"
+
+#define GOT_BYTES 2000
 
 #define T0 1793620800000ll /* an hour: 2026-11-02 12:00 UTC */
 
@@ -76,33 +78,21 @@ static struct ts_num t_int(int64_t v)
     return (struct ts_num){.m = v, .kind = TS_NUM_INT};
 }
 
+static void t_print_point(void *arg, int64_t ts_ms, struct ts_num v)
+{
+    char *got = arg;
+    size_t at = strlen(got);
+    snprintf(got + at, GOT_BYTES - at, "%s%lld=%lld", at ? " " : "", (long long)((ts_ms - T0) / 1000),
+             (long long)v.m);
+}
+
 /* Points of one series as text "off=value off=value ...", offsets in s from T0. */
 static void t_expect(struct sto_store *st, const struct sto_series *s, const char *expected)
 {
-    struct sto_snap *snap = sto_snap_take(st);
-    struct sto_scan_spec spec = {.metric = s->metric,
-                                 .series = &s,
-                                 .n_series = 1,
-                                 .from_ms = STO_MIN_TS_MS,
-                                 .to_ms = STO_MAX_TS_MS,
-                                 .final = true};
-    struct sto_merge *scan = NULL;
+    char got[GOT_BYTES] = "";
     struct ts_error err = {0};
-    struct sto_row row;
-    char got[2000] = "";
-    int rc;
-    assert_int_equal(sto_scan(snap, &spec, &scan, &err), 0);
-    while ((rc = sto_merge_next(scan, &row, &err)) == 1)
-        for (uint32_t i = 0; i < row.cells->n; i++) {
-            int64_t t = (int64_t)row.key.hour * TS_HOUR_MS + sto_meta_off(row.cells->meta[i]) - T0;
-            size_t at = strlen(got);
-            snprintf(got + at, sizeof got - at, "%s%lld=%lld", at ? " " : "", (long long)(t / 1000),
-                     (long long)row.cells->m[i]);
-        }
-    if (rc < 0)
+    if (kit_points(st, s, t_print_point, got, &err) < 0)
         fail_msg("scan: %s", err.text);
-    sto_merge_free(scan);
-    sto_snap_release(snap);
     assert_string_equal(got, expected);
 }
 

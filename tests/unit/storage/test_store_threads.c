@@ -45,33 +45,27 @@ static void crowd_open(struct crowd *c, const struct sto_opts *opts)
         c->series[i] = kit_series(c->st, i);
 }
 
-/* Points of a series within from..to, and whether values count 0, 1, 2... by second from T0. */
+struct count {
+    int64_t n;
+    bool counted; /* values count 0, 1, 2... by second from T0 */
+};
+
+static void count_point(void *arg, int64_t ts_ms, struct ts_num v)
+{
+    struct count *c = arg;
+    c->counted &= ts_ms == T0 + c->n * 1000 && v.m == c->n;
+    c->n++;
+}
+
+/* Points of a series, and whether values count 0, 1, 2... by second from T0. */
 static int64_t count_points(struct crowd *c, unsigned series, bool *out_counted)
 {
-    struct sto_snap *snap = sto_snap_take(c->st);
-    const struct sto_series *s = c->series[series];
-    struct sto_scan_spec spec = {.metric = s->metric,
-                                 .series = &s,
-                                 .n_series = 1,
-                                 .from_ms = STO_MIN_TS_MS,
-                                 .to_ms = STO_MAX_TS_MS,
-                                 .final = true};
-    struct sto_merge *scan = NULL;
+    struct count count = {.counted = true};
     struct ts_error err = {0};
-    struct sto_row row;
-    int64_t n = 0;
-    int rc = sto_scan(snap, &spec, &scan, &err);
-    *out_counted = true;
-    while (rc >= 0 && (rc = sto_merge_next(scan, &row, &err)) == 1)
-        for (uint32_t i = 0; i < row.cells->n; i++, n++) {
-            int64_t t = (int64_t)row.key.hour * TS_HOUR_MS + sto_meta_off(row.cells->meta[i]);
-            *out_counted &= t == T0 + n * 1000 && row.cells->m[i] == n;
-        }
-    if (rc < 0)
+    if (kit_points(c->st, c->series[series], count_point, &count, &err) < 0)
         went_wrong(c, err.text);
-    sto_merge_free(scan);
-    sto_snap_release(snap);
-    return n;
+    *out_counted = count.counted;
+    return count.n;
 }
 
 static void on_answer(void *arg, int rc, const struct ts_error *err)

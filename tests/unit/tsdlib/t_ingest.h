@@ -110,4 +110,28 @@ static inline const char *t_points(struct t_ingest *t)
     return t->exported.p;
 }
 
+/* The one of a file, opened and closed around each case. */
+static struct t_ingest t;
+
+static inline int set_up(void **state)
+{
+    (void)state;
+    t_open(&t, false);
+    return 0;
+}
+
+static inline int set_up_compat(void **state)
+{
+    (void)state;
+    t_open(&t, true);
+    return 0;
+}
+
+static inline int tear_down(void **state)
+{
+    (void)state;
+    t_close(&t);
+    return 0;
+}
+
 #endif

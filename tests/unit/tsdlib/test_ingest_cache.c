@@ -3,22 +3,6 @@
  */
 #include "t_ingest.h"
 
-static struct t_ingest t;
-
-static int set_up(void **state)
-{
-    (void)state;
-    t_open(&t, false);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    t_close(&t);
-    return 0;
-}
-
 static const struct sto_series *make(int i, char *text, size_t n, struct ts_slice *metric,
                                      struct ts_slice *tags)
 {

@@ -3,30 +3,7 @@
  */
 #include "t_ingest.h"
 
-static struct t_ingest t;
 static unsigned n_syncs, n_drops;
-
-static int set_up(void **state)
-{
-    (void)state;
-    t_open(&t, false);
-    n_syncs = n_drops = 0;
-    return 0;
-}
-
-static int set_up_compat(void **state)
-{
-    (void)state;
-    t_open(&t, true);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    t_close(&t);
-    return 0;
-}
 
 static void test_line__commands_answer(void **state)
 {
@@ -81,6 +58,7 @@ static void test_line__operations_reach_the_daemon(void **state)
     (void)state;
     static const struct tsd_line_ops ops = {.sync = on_sync, .stats = on_stats, .drop_caches = on_drop};
     t.line.ops = &ops;
+    n_syncs = n_drops = 0;
     assert_string_equal(
         t_send(&t, "put m 1500000000 1 a=b\nput m 1500000001 1 a=b\nput m\nsync\ndropcaches\nstats\n"),
         "put: illegal argument: not enough arguments (need least 4, got 1)\nCaches dropped.\n"

@@ -4,29 +4,6 @@
  */
 #include "t_ingest.h"
 
-static struct t_ingest t;
-
-static int set_up(void **state)
-{
-    (void)state;
-    t_open(&t, false);
-    return 0;
-}
-
-static int set_up_compat(void **state)
-{
-    (void)state;
-    t_open(&t, true);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    t_close(&t);
-    return 0;
-}
-
 struct row {
     const char *line, *reply;
 };

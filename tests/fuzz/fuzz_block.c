@@ -18,77 +18,9 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "storage/codecs/codec.h"
+#include "tests/fuzz/fuzz_rows.h"
 
 #define MAX_ROWS 40u
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
-
-#define CHECK(x)                                                                                             \
-    do {                                                                                                     \
-        if (!(x))                                                                                            \
-            TS_BUG("%s", #x);                                                                                \
-    } while (0)
-
-/* The input, front to back; zeros behind its end. */
-struct input {
-    const uint8_t *p, *end;
-};
-
-static uint8_t next8(struct input *in)
-{
-    return in->p < in->end ? *in->p++ : 0;
-}
-
-static uint64_t next64(struct input *in)
-{
-    uint64_t v = 0;
-    unsigned n = next8(in) % 9; /* as many bytes as the first one says: small numbers are frequent */
-    for (unsigned i = 0; i < n; i++)
-        v = v << 8 | next8(in);
-    return v;
-}
-
-/* A value the encoder may be given; any kind. */
-static int64_t make_value(struct input *in, uint8_t kind, int64_t before, unsigned style)
-{
-    if (kind == TS_NUM_RAW)
-        return (int64_t)next64(in);
-    int64_t m =
-        style & 1 ? (int64_t)((uint64_t)before + (uint64_t)ts_unzigzag(next64(in))) : ts_unzigzag(next64(in));
-    if (kind == TS_NUM_DEC) { /* |m| <= 2^53 */
-        while (m > (1ll << 53) || m < -(1ll << 53))
-            m /= 2;
-    }
-    return m;
-}
-
-/* Flags and values follow a style per row: uniform rows, regular steps, mixtures. */
-static void make_row(struct input *in, struct sto_cells *c)
-{
-    unsigned style = next8(in);
-    uint32_t n = style & 16 ? next8(in) * 20u + 1 : next8(in) % 64u + 1;
-    uint32_t off = (uint32_t)(next64(in) % 1000), step = (uint32_t)(next64(in) % 60000) + 1;
-    uint8_t kind = next8(in) % 3, exp = next8(in) % (TS_NUM_MAX_EXP + 1);
-    int64_t m = 0;
-    sto_cells_reserve(c, n);
-    c->n = 0;
-    c->uniform = true;
-    for (uint32_t i = 0; i < n && off <= 3599999; i++) {
-        if (style & 2)
-            kind = next8(in) % 3;
-        if (style & 4)
-            exp = next8(in) % (TS_NUM_MAX_EXP + 1);
-        uint8_t more = style & 8 ? next8(in) : 0;
-        m = make_value(in, kind, m, style);
-        uint32_t flags =
-            sto_meta_flags(more & 1 ? STO_OP_ADD : STO_OP_PUT, kind, kind == TS_NUM_DEC ? exp : 0, more & 2);
-        c->meta[c->n] = flags | off;
-        c->m[c->n++] = m;
-        c->uniform = c->uniform && flags == (c->meta[0] & STO_META_FLAGS_MASK);
-        off += style & 32 ? (uint32_t)(next64(in) % 5000) + 1 : step;
-    }
-    c->common = c->meta[0] & STO_META_FLAGS_MASK;
-}
 
 /* Same cell? A decimal may come back with more digits, or as the bits of its double. */
 static bool same_cell(uint32_t meta_a, int64_t m_a, uint32_t meta_b, int64_t m_b)
@@ -133,17 +65,7 @@ static uint32_t encode(struct input *in, struct sto_enc *e, struct sto_key *keys
     struct sto_key key = {.metric = 1, .series = 1, .hour = -5};
     uint32_t n_rows = next8(in) % MAX_ROWS + 1, i;
     for (i = 0; i < n_rows && in->p < in->end && sto_enc_points(e) < STO_BLOCK_POINTS; i++) {
-        uint8_t what = next8(in);
-        if (what & 1) {
-            key.metric += (uint32_t)(next64(in) % 1000) + 1;
-            key.series = (uint32_t)next64(in) / 2;
-            key.hour = (int32_t)(next64(in) % 1000) - 500;
-        } else if (what & 2) {
-            key.series += (uint32_t)(next64(in) % 100000) + 1;
-            key.hour = (int32_t)(next64(in) % 1000000) - 500000;
-        } else {
-            key.hour += 1 + (what >> 4);
-        }
+        next_key(in, &key);
         make_row(in, &rows[i]);
         keys[i] = key;
         sto_enc_row(e, &key, &rows[i]);
@@ -176,10 +98,7 @@ static void damage(struct input *in, struct ts_slice block)
 {
     uint8_t *p = ts_xmalloc(block.n);
     memcpy(p, block.p, block.n);
-    for (unsigned n = next8(in) % 8 + 1; n; n--) {
-        size_t at = (size_t)(next64(in) % block.n);
-        p[at] = (uint8_t)(p[at] ^ next8(in));
-    }
+    change_bytes(in, p, block.n, 8);
     ts_st32(p, ts_crc32c(0, p + 4, block.n - 4)); /* docs/FORMAT.md "Block": over all that follows */
     decode((struct ts_slice){(const char *)p, block.n});
     ts_free(p);

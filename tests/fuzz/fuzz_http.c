@@ -22,14 +22,7 @@
 #include "tsd/http/http.h"
 #include "tsd/http/put_json.h"
 #include "tsd/worker.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
-
-#define CHECK(x)                                                                                             \
-    do {                                                                                                     \
-        if (!(x))                                                                                            \
-            TS_BUG("%s", #x);                                                                                \
-    } while (0)
+#include "tests/fuzz/fuzz_kit.h"
 
 static char dir[64];
 static struct tsd_daemon d;

@@ -14,16 +14,9 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "tsd/line/line.h"
+#include "tests/fuzz/fuzz_kit.h"
 
 #define LINE_MAX_BYTES 200
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
-
-#define CHECK(x)                                                                                             \
-    do {                                                                                                     \
-        if (!(x))                                                                                            \
-            TS_BUG("%s", #x);                                                                                \
-    } while (0)
 
 static struct sto_store *store;
 static char dir[64];

@@ -18,16 +18,9 @@
 #include "storage/engine/manifest.h"
 #include "storage/reclog.h"
 #include "tests/faults/faultfs.h"
+#include "tests/fuzz/fuzz_log.h"
 
 #define PATH "d/" STO_MANIFEST_NAME
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
-
-#define CHECK(x)                                                                                             \
-    do {                                                                                                     \
-        if (!(x))                                                                                            \
-            TS_BUG("%s", #x);                                                                                \
-    } while (0)
 
 /* Count and hash of the records read. */
 struct seen {
@@ -69,23 +62,6 @@ static void try_log(struct t_faultfs *f)
     CHECK(read_log(f, true, &b) == 0 && b.n == a.n + 1);
 }
 
-/* Bodies with their lengths -> a record log. */
-static void put_records(struct t_faultfs *f, const uint8_t *p, size_t n)
-{
-    const uint8_t *end = p + n;
-    struct sto_reclog *log;
-    CHECK(sto_reclog_open(t_faultfs_fs(f), PATH, "MANI", false, NULL, NULL, &log, NULL) == 0);
-    while (end - p >= 2) {
-        size_t n_body = ts_ld16(p);
-        p += 2;
-        n_body = n_body < (size_t)(end - p) ? n_body : (size_t)(end - p);
-        if (n_body)
-            CHECK(sto_reclog_add(log, (struct ts_slice){(const char *)p, n_body}, NULL) == 0);
-        p += n_body;
-    }
-    CHECK(sto_reclog_close(log, NULL) == 0);
-}
-
 static void try_manifest(struct t_faultfs *f)
 {
     struct sto_manifest *m;
@@ -118,7 +94,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     struct t_faultfs *f = t_faultfs_new(1);
     t_faultfs_put(f, "d/x", "", 0); /* makes the folder */
     if (data[0] & 1) {
-        put_records(f, data + 1, n - 1);
+        put_records(f, PATH, "MANI", data + 1, n - 1);
         try_manifest(f);
     } else {
         t_faultfs_put(f, PATH, data + 1, n - 1);

@@ -17,12 +17,11 @@
 #include "storage/engine/wal.h"
 #include "storage/engine/wal_format.h"
 #include "tests/faults/faultfs.h"
+#include "tests/fuzz/fuzz_kit.h"
 
 #define N_SERIES   16u
 #define MAX_POINTS 20000u
 #define NAME       "w/00000001-00000001-000-0000.log"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
 static struct sto_series all_series[N_SERIES];
 
@@ -31,12 +30,6 @@ struct seen {
     struct sto_point *v;
     size_t n;
 };
-
-#define CHECK(x)                                                                                             \
-    do {                                                                                                     \
-        if (!(x))                                                                                            \
-            TS_BUG("%s", #x);                                                                                \
-    } while (0)
 
 static const struct sto_series *on_series(void *arg, uint32_t id, uint32_t metric, const struct sto_tag *tags,
                                           size_t n_tags, struct ts_slice text, uint32_t metric_len,

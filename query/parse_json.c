@@ -45,7 +45,7 @@ static bool is_true(const json_t *v)
     return json_is_true(v) || (json_is_string(v) && strcasecmp(json_string_value(v), "true") == 0);
 }
 
-static int parse_rate_options(struct body *b, const json_t *o, struct qry_rate *out)
+static int parse_rate_options(struct body *b, const json_t *o, struct qry_rate *out, bool *given)
 {
     const char *key;
     json_t *v;
@@ -53,6 +53,7 @@ static int parse_rate_options(struct body *b, const json_t *o, struct qry_rate *
         return 0;
     if (!json_is_object(o))
         return bad_json(b);
+    *given = true;
     json_object_foreach((json_t *)(uintptr_t)o, key, v)
     {
         struct ts_slice t = text_of(b, v);
@@ -105,8 +106,10 @@ static int parse_filters(struct body *b, const json_t *a, struct qry_sub *out)
             return bad_json(b);
         bool group_by = is_true(json_object_get(v, "groupBy")) || is_true(json_object_get(v, "group_by"));
         struct ts_slice type = text_of(b, json_object_get(v, "type"));
-        TS_TRY(qry_filter_make(text_of(b, json_object_get(v, "tagk")), type.p ? type : TS_SLICE_LIT(""),
-                               text_of(b, json_object_get(v, "filter")), group_by, b->arena, &f[i], b->err));
+        int rc = qry_filter_make(text_of(b, json_object_get(v, "tagk")), type.p ? type : TS_SLICE_LIT(""),
+                                 text_of(b, json_object_get(v, "filter")), group_by, b->arena, &f[i], b->err);
+        if (rc < 0)
+            return b->compat ? bad_json(b) : rc; /* OpenTSDB makes filters while it reads */
         out->n_filters++;
     }
     out->filters = f;
@@ -142,7 +145,7 @@ static int parse_one(struct body *b, const char *key, json_t *v, struct qry_sub 
     else if (strcmp(key, "rate") == 0)
         out->rate.on = is_true(v);
     else if (strcmp(key, "rateOptions") == 0)
-        return parse_rate_options(b, v, &out->rate);
+        return parse_rate_options(b, v, &out->rate, &out->rate_options);
     else if (strcmp(key, "tags") == 0)
         return parse_tags(b, v, out); /* of tags and filters the later one counts */
     else if (strcmp(key, "filters") == 0)
@@ -171,6 +174,7 @@ static int parse_sub(struct body *b, json_t *o, struct qry_sub *out)
     out->none = qry_agg_is_none(out->agg);
     if (!out->metric.n && !out->n_tsuids)
         return ts_error_set(b->err, TS_EINVAL, "Missing the metric or tsuids, provide at least one");
+    out->downsample_text = downsample;
     if (downsample.n)
         TS_TRY(qry_parse_downsample(downsample, b->compat, &out->downsample, b->err));
     if (b->calendar && out->downsample.on && !out->downsample.all)

@@ -146,8 +146,11 @@ static int parse_option(struct ts_slice s, bool compat, struct qry_sub *out, str
 {
     if (!s.n)
         return ts_error_set(err, TS_EINVAL, "Invalid parameter, an empty part between colons");
-    if (s.p[0] >= '0' && s.p[0] <= '9')
+    if (s.p[0] >= '0' && s.p[0] <= '9') {
+        out->downsample_text = s;
         return qry_parse_downsample(s, compat, &out->downsample, err);
+    }
+    out->rate_options = out->rate_options || (starts(s, "rate") && memchr(s.p, '{', s.n));
     if (starts(s, "rate"))
         return qry_parse_rate(s, &out->rate, err);
     if (starts(s, "explicit_tags"))

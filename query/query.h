@@ -11,6 +11,7 @@
 #ifndef QUERY_QUERY_H
 #define QUERY_QUERY_H
 
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/pool.h"
 #include "base/time.h"
@@ -51,7 +52,9 @@ struct qry_sub {
     const struct qry_filter *filters; /* ANDed */
     size_t n_filters;
     bool explicit_tags;
-    bool none; /* aggregator none: no grouping */
+    bool none;                       /* aggregator none: no grouping */
+    struct ts_slice downsample_text; /* as sent, for showQuery; p == NULL: not given */
+    bool rate_options;               /* options of rate were given, for showQuery */
 };
 /* Everything asked for; memory lives in the arena given to the parser. */
 struct qry_spec {
@@ -162,6 +165,9 @@ int qry_run_last(struct sto_store *st, struct ts_pool *pool, struct ts_slice tim
 
 /** Names of all aggregators, NULL-terminated, in the table's order. */
 const char *const *qry_agg_names(void);
+/** Echo of a sub query as showQuery and /api/stats/query print it, one JSON object.
+ * cat: for the ids of tag keys, NULL: left out. Source: protocols-and-queries 2.5, golden answers. */
+void qry_echo_sub(const struct qry_sub *sub, size_t index, struct sto_catalog *cat, struct ts_json *j);
 /** Upper-case hex of a series' TSUID with 3-byte ids (4 where they do not fit). */
 void qry_tsuid(const struct sto_series *s, struct ts_buf *out);
 /** The same from hex in any case and width that clients send, whether there is such a series or not. TS_EINVAL

@@ -108,24 +108,27 @@ static void put_on_timer(evutil_socket_t fd, short what, void *arg)
 
 /* --- points --- */
 
+/* What was not sent, or sent as null, is left out. */
 static void put_echo(struct ts_json *j, const struct tsd_put_point *p)
 {
     ts_json_obj(j);
-    ts_json_key(j, "metric");
-    if (p->metric.p)
+    if (p->metric.p) {
+        ts_json_key(j, "metric");
         ts_json_slice(j, p->metric);
-    else
-        ts_json_null(j);
+    }
     int64_t t = 0;
     if (p->time.p)
         (void)ts_num_parse_int(p->time, &t, NULL);
     ts_json_key(j, "timestamp");
     ts_json_int(j, t);
-    ts_json_key(j, "value");
-    if (p->value.p)
+    if (p->value.p) {
+        ts_json_key(j, "value");
         ts_json_slice(j, p->value);
-    else
-        ts_json_null(j);
+    }
+    if (!p->tags) {
+        ts_json_obj_end(j);
+        return;
+    }
     ts_json_key(j, "tags");
     ts_json_obj(j);
     for (uint32_t i = 0; i < p->n_tags; i++) {

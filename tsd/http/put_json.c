@@ -220,6 +220,8 @@ static void tree_point(json_t *v, struct ts_arena *arena, struct tsd_put_point *
     out->time = tree_text(time, arena);
     out->time_quoted = json_is_string(time);
     out->value = tree_text(json_object_get(v, "value"), arena);
+    if (!json_is_object(tags))
+        return;
     out->tags = ts_arena_alloc(arena, json_object_size(tags) * sizeof(*out->tags) + 1);
     const char *k;
     json_t *tag;

@@ -19,7 +19,7 @@ struct tsd_put_point {
     struct ts_slice metric;    /* p NULL: missing */
     struct ts_slice time;      /* text of the number or string; p NULL: missing */
     struct ts_slice value;     /* the same */
-    struct sto_tag_text *tags; /* last of a key wins */
+    struct sto_tag_text *tags; /* last of a key wins; NULL: missing or null */
     uint32_t n_tags;           /* how many */
     bool null_point;           /* null stood in the array */
     bool time_quoted;          /* time came as a string */

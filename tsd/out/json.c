@@ -7,7 +7,6 @@
 #include "tsd/out/out.h"
 
 #include "base/json.h"
-#include "query/aggs/agg.h"
 #include "tsd/meta/annotation_out.h"
 
 #include <math.h>
@@ -120,24 +119,6 @@ static int json_points(struct tsd_out *o, const struct qry_series *s, struct ts_
     return 0;
 }
 
-/* The sub query, as showQuery shows it. */
-static void json_sub(struct ts_json *j, const struct qry_sub *sub, size_t index)
-{
-    ts_json_key(j, "query");
-    ts_json_obj(j);
-    ts_json_key(j, "aggregator");
-    ts_json_str(j, sub->none ? "none" : sub->agg ? sub->agg->name : "");
-    ts_json_key(j, "metric");
-    ts_json_slice(j, sub->metric);
-    ts_json_key(j, "rate");
-    ts_json_bool(j, sub->rate.on);
-    ts_json_key(j, "explicitTags");
-    ts_json_bool(j, sub->explicit_tags);
-    ts_json_key(j, "index");
-    ts_json_int(j, (int64_t)index);
-    ts_json_obj_end(j);
-}
-
 static void json_names(struct ts_json *j, const char *key, const struct ts_slice *names, size_t n)
 {
     ts_json_key(j, key);
@@ -164,8 +145,10 @@ static int json_head(struct tsd_out *o, const struct qry_series *s, struct ts_er
     }
     ts_json_obj_end(&j);
     json_names(&j, "aggregateTags", s->agg_tags, s->n_agg_tags);
-    if (o->spec->show_query && s->sub < o->spec->n_subs)
-        json_sub(&j, &o->spec->subs[s->sub], s->sub);
+    if (o->spec->show_query && s->sub < o->spec->n_subs) {
+        ts_json_key(&j, "query");
+        qry_echo_sub(&o->spec->subs[s->sub], s->sub, o->cat, &j);
+    }
     if (o->spec->show_tsuids)
         json_names(&j, "tsuids", s->tsuids, s->n_tsuids);
     if (o->notes)

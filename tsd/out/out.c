@@ -61,6 +61,7 @@ int tsd_out_run(struct tsd_out *o, struct sto_store *store, struct ts_pool *pool
         o->notes = store;
     if (!o->spec->by_on && o->spec->global_annotations)
         tsd_notes_global(store, o->spec->start_ms, o->spec->end_ms, &o->globals);
+    o->cat = sto_store_catalog(store);
     TS_TRY(o->format->begin(o, err));
     if (o->spec->by_on)
         TS_TRY(qry_totals(store, pool, o->spec, limit, tsd_out_total, o, err));

@@ -414,6 +414,7 @@ int sto_cellmap_open(const struct ts_fs *fs, const char *dir, bool read_only, bo
         map_free(map);
         return rc;
     }
+    sto_reclog_keep_copy(map->log);
     *out_map = map;
     return 0;
 }

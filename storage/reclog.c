@@ -14,25 +14,11 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/mem.h"
-
-#define RECLOG_MAGIC   "TSDRECL\n"
-#define RECLOG_VERSION 1u
-#define READ_BYTES     (256u << 10) /* read at once */
+#include "storage/reclog_int.h"
 
 _Static_assert(STO_RECLOG_HEADER_BYTES == 20 && STO_RECLOG_HEAD_BYTES == 20, "docs/FORMAT.md says so");
 
-struct sto_reclog {
-    const struct ts_fs *fs;
-    struct ts_file *file;
-    char *path;          /* owned */
-    char kind[4];        /* of the file */
-    struct ts_buf buf;   /* records not yet written */
-    uint64_t end_off;    /* end of the last whole record in the file */
-    uint64_t synced_off; /* everything before it is known to be on disk */
-    bool read_only;
-    bool dirty_end; /* bytes of a failed write may stand behind end_off: cut first */
-    bool broken;    /* a write or sync failed: nothing more is accepted */
-};
+#define READ_BYTES (256u << 10) /* read at once */
 
 /* A window on a file that is read from front to back. */
 struct window {
@@ -44,32 +30,53 @@ struct window {
     uint8_t *p;    /* owned */
 };
 
-/* What stands before a body. */
-struct head {
-    uint32_t n_bytes; /* length of the body */
-    uint32_t crc;     /* CRC-32C of the body */
-    uint64_t synced;  /* bytes of the file on disk when the record was made */
-};
-
-static void header_make(uint8_t h[STO_RECLOG_HEADER_BYTES], const char kind[4])
+void sto_reclog__header_make(uint8_t h[STO_RECLOG_HEADER_BYTES], const char kind[4])
 {
-    memcpy(h, RECLOG_MAGIC, 8);
-    ts_st32(h + 8, RECLOG_VERSION);
+    memcpy(h, STO_RECLOG_MAGIC, 8);
+    ts_st32(h + 8, STO_RECLOG_VERSION);
     memcpy(h + 12, kind, 4);
     ts_st32(h + 16, ts_crc32c(0, h, 16));
 }
 
-static int header_check(const uint8_t *h, const char *path, const char kind[4], struct ts_error *err)
+int sto_reclog__header_check(const uint8_t *h, const char *path, const char kind[4], struct ts_error *err)
 {
-    if (memcmp(h, RECLOG_MAGIC, 8) != 0 || ts_ld32(h + 16) != ts_crc32c(0, h, 16))
+    if (memcmp(h, STO_RECLOG_MAGIC, 8) != 0 || ts_ld32(h + 16) != ts_crc32c(0, h, 16))
         return ts_error_set(err, TS_ECORRUPT, "%s: offset 0: not a record log", path);
-    if (ts_ld32(h + 8) != RECLOG_VERSION)
+    if (ts_ld32(h + 8) != STO_RECLOG_VERSION)
         return ts_error_set(err, TS_EVERSION, "%s: format version %u, this program reads %u", path,
-                            ts_ld32(h + 8), RECLOG_VERSION);
+                            ts_ld32(h + 8), STO_RECLOG_VERSION);
     if (memcmp(h + 12, kind, 4) != 0)
         return ts_error_set(err, TS_ECORRUPT, "%s: a log of kind %.4s, expected %.4s", path,
                             (const char *)h + 12, kind);
     return 0;
+}
+
+bool sto_reclog__head_get(const uint8_t *p, uint64_t off, uint64_t size, struct sto_reclog__head *out)
+{
+    *out = (struct sto_reclog__head){.n_bytes = ts_ld32(p), .crc = ts_ld32(p + 4), .synced = ts_ld64(p + 8)};
+    return out->n_bytes != 0 && out->n_bytes <= STO_RECLOG_MAX_RECORD_BYTES &&
+           out->n_bytes <= size - off - STO_RECLOG_HEAD_BYTES && out->synced <= off &&
+           ts_ld32(p + 16) == ts_crc32c(0, p, 16);
+}
+
+bool sto_reclog__body_good(struct ts_slice one, const struct sto_reclog__head *head)
+{
+    return ts_crc32c(0, one.p + STO_RECLOG_HEAD_BYTES, head->n_bytes) == head->crc;
+}
+
+bool sto_reclog__record_get(struct ts_slice file, uint64_t off, struct ts_slice *out_body,
+                            uint64_t *out_synced)
+{
+    struct sto_reclog__head head;
+    const uint8_t *p = (const uint8_t *)file.p + off;
+    if (off > file.n || file.n - off < STO_RECLOG_HEAD_BYTES ||
+        !sto_reclog__head_get(p, off, file.n, &head) ||
+        !sto_reclog__body_good((struct ts_slice){(const char *)p, STO_RECLOG_HEAD_BYTES + head.n_bytes},
+                               &head))
+        return false;
+    *out_body = (struct ts_slice){(const char *)p + STO_RECLOG_HEAD_BYTES, head.n_bytes};
+    *out_synced = head.synced;
+    return true;
 }
 
 /* Bytes [off, off + n) of the file, which the caller knows to be in it; borrowed until the next call. */
@@ -95,21 +102,17 @@ static int window_at(struct window *w, uint64_t off, size_t n, const uint8_t **o
 }
 
 /* Does a head that can be true stand at off? 1 yes, 0 no, < 0 error. */
-static int head_at(struct window *w, uint64_t off, struct head *out, struct ts_error *err)
+static int head_at(struct window *w, uint64_t off, struct sto_reclog__head *out, struct ts_error *err)
 {
     const uint8_t *p;
     if (w->size - off < STO_RECLOG_HEAD_BYTES)
         return 0;
     TS_TRY(window_at(w, off, STO_RECLOG_HEAD_BYTES, &p, err));
-    *out = (struct head){.n_bytes = ts_ld32(p), .crc = ts_ld32(p + 4), .synced = ts_ld64(p + 8)};
-    if (out->n_bytes == 0 || out->n_bytes > STO_RECLOG_MAX_RECORD_BYTES ||
-        out->n_bytes > w->size - off - STO_RECLOG_HEAD_BYTES || out->synced > off)
-        return 0;
-    return ts_ld32(p + 16) == ts_crc32c(0, p, 16);
+    return sto_reclog__head_get(p, off, w->size, out);
 }
 
 /* A whole record at off? 1 yes (body borrowed until the next call), 0 no, < 0 error. */
-static int record_at(struct window *w, uint64_t off, struct head *head, struct ts_slice *out_body,
+static int record_at(struct window *w, uint64_t off, struct sto_reclog__head *head, struct ts_slice *out_body,
                      struct ts_error *err)
 {
     int is_head = head_at(w, off, head, err);
@@ -125,7 +128,7 @@ static int record_at(struct window *w, uint64_t off, struct head *head, struct t
 static int judge_tail(struct window *w, uint64_t bad_off, const char *path, struct ts_error *err)
 {
     for (uint64_t off = bad_off + 1; off + STO_RECLOG_HEAD_BYTES < w->size;) {
-        struct head head;
+        struct sto_reclog__head head;
         struct ts_slice body;
         int good = record_at(w, off, &head, &body, err);
         if (good < 0)
@@ -134,6 +137,33 @@ static int judge_tail(struct window *w, uint64_t bad_off, const char *path, stru
             return ts_error_set(err, TS_ECORRUPT, "%s: offset %llu: damaged record, good ones follow at %llu",
                                 path, (unsigned long long)bad_off, (unsigned long long)off);
         off += good ? STO_RECLOG_HEAD_BYTES + head.n_bytes : 1;
+    }
+    return 0;
+}
+
+/* Hand one record on. */
+static int give(const struct sto_reclog *log, uint64_t off, struct ts_slice body, sto_reclog_fn each,
+                void *arg, struct ts_error *err)
+{
+    int rc = each ? each(arg, body, err) : 0;
+    if (rc < 0)
+        ts_error_wrap(err, "%s: record at offset %llu", log->path, (unsigned long long)off);
+    return rc;
+}
+
+/* What the copy has behind the end of the log: bytes that were lost here, for the copy is written second. */
+static int read_healed(struct sto_reclog *log, sto_reclog_fn each, void *arg, struct ts_error *err)
+{
+    TS_TRY(sto_reclog__copy_heal(log, err));
+    if (log->healed.n == 0)
+        return 0;
+    ts_log(TS_LOG_WARN, "the end of a log was lost and is taken from its copy file=%s offset=%llu bytes=%zu",
+           log->path, (unsigned long long)log->end_off, log->healed.n);
+    for (size_t at = 0; at < log->healed.n;) {
+        const uint8_t *p = (const uint8_t *)log->healed.p + at;
+        struct ts_slice body = {(const char *)p + STO_RECLOG_HEAD_BYTES, ts_ld32(p)};
+        TS_TRY(give(log, log->end_off + at, body, each, arg, err));
+        at += STO_RECLOG_HEAD_BYTES + body.n;
     }
     return 0;
 }
@@ -147,24 +177,22 @@ static int read_all(struct sto_reclog *log, struct window *w, sto_reclog_fn each
         return ts_error_set(err, TS_ECORRUPT, "%s: %llu bytes are too few for a record log", log->path,
                             (unsigned long long)w->size);
     TS_TRY(window_at(w, 0, STO_RECLOG_HEADER_BYTES, &p, err));
-    TS_TRY(header_check(p, log->path, log->kind, err));
+    TS_TRY(sto_reclog__header_check(p, log->path, log->kind, err));
     log->end_off = STO_RECLOG_HEADER_BYTES;
     while (log->end_off < w->size) {
-        struct head head;
+        struct sto_reclog__head head;
         struct ts_slice body;
         int good = record_at(w, log->end_off, &head, &body, err);
         if (good < 0)
             return good;
-        if (!good)
-            return judge_tail(w, log->end_off, log->path, err);
-        int rc = each ? each(arg, body, err) : 0;
-        if (rc < 0) {
-            ts_error_wrap(err, "%s: record at offset %llu", log->path, (unsigned long long)log->end_off);
-            return rc;
+        if (!good) {
+            TS_TRY(judge_tail(w, log->end_off, log->path, err));
+            break;
         }
+        TS_TRY(give(log, log->end_off, body, each, arg, err));
         log->end_off += STO_RECLOG_HEAD_BYTES + head.n_bytes;
     }
-    return 0;
+    return read_healed(log, each, arg, err);
 }
 
 /* Make sure that the file can be written: nothing behind the last record, and all before it on disk. */
@@ -174,6 +202,11 @@ static int begin_writing(struct sto_reclog *log, uint64_t size, struct ts_error 
         ts_log(TS_LOG_WARN, "torn tail cut file=%s offset=%llu bytes=%llu", log->path,
                (unsigned long long)log->end_off, (unsigned long long)(size - log->end_off));
         TS_TRY(log->fs->truncate(log->file, log->end_off, err));
+    }
+    if (log->healed.n) {
+        TS_TRY(log->fs->append(log->file, log->healed.p, log->healed.n, err));
+        log->end_off += log->healed.n;
+        ts_buf_release(&log->healed);
     }
     TS_TRY(log->fs->sync(log->file, err));
     log->synced_off = log->end_off;
@@ -187,16 +220,33 @@ static struct sto_reclog *log_new(const struct ts_fs *fs, const char *path, cons
     log->path = ts_xstrdup(path);
     memcpy(log->kind, kind, 4);
     ts_buf_init(&log->buf, 0);
+    ts_buf_init(&log->healed, 0);
     return log;
 }
 
 static int log_free(struct sto_reclog *log, struct ts_error *err)
 {
+    sto_reclog__copy_close(log);
     int rc = log->file ? log->fs->close(log->file, err) : 0;
     ts_buf_release(&log->buf);
+    ts_buf_release(&log->healed);
     ts_free(log->path);
     ts_free(log);
     return rc;
+}
+
+/* A log that is missing while its copy is there was lost: an empty one would hide that. */
+static int no_copy(const struct sto_reclog *log, struct ts_error *err)
+{
+    char *path = sto_reclog__copy_path(log->path);
+    struct ts_file *probe;
+    int rc = log->fs->open(log->fs, path, TS_OPEN_READ, &probe, NULL);
+    ts_free(path);
+    if (rc < 0)
+        return 0;
+    (void)log->fs->close(probe, NULL);
+    return ts_error_set(err, TS_ECORRUPT, "%s is missing, but its copy is there; run tsd fsck --repair",
+                        log->path);
 }
 
 /* Open the file; if it is missing and may be written, make an empty one that is whole from its first moment.
@@ -211,7 +261,8 @@ static int open_file(struct sto_reclog *log, struct ts_error *err)
     }
     if (rc == TS_ENOTFOUND) {
         uint8_t header[STO_RECLOG_HEADER_BYTES];
-        header_make(header, log->kind);
+        TS_TRY(no_copy(log, err));
+        sto_reclog__header_make(header, log->kind);
         TS_TRY(ts_fs_write_atomic(log->fs, log->path, header, sizeof(header), err));
     } else {
         TS_TRY(log->fs->close(probe, err));
@@ -305,7 +356,6 @@ static int write_buffer(struct sto_reclog *log, struct ts_error *err)
         return rc;
     }
     log->end_off += log->buf.n;
-    ts_buf_clear(&log->buf);
     return 0;
 }
 
@@ -315,18 +365,22 @@ int sto_reclog_flush(struct sto_reclog *log, bool sync, struct ts_error *err)
         return 0;
     if (log->broken)
         return ts_error_set(err, TS_EIO, "%s: an earlier write failed; reopen the store", log->path);
-    if (log->buf.n)
+    size_t n = log->buf.n;
+    int rc = 0;
+    if (n)
         TS_TRY(write_buffer(log, err));
     if (sync && log->synced_off < log->end_off) {
-        int rc = log->fs->sync(log->file, err);
-        if (rc < 0) {
-            /* the kernel may have dropped the pages: whatever the reason, another try would lie */
-            log->broken = true;
-            return rc;
-        }
-        log->synced_off = log->end_off;
+        rc = log->fs->sync(log->file, err);
+        if (rc < 0)
+            log->broken = true; /* the kernel may have dropped the pages: another try would lie */
+        else
+            log->synced_off = log->end_off;
     }
-    return 0;
+    if (rc == 0 && log->copy.wanted)
+        sto_reclog__copy_append(log, log->buf.p, n);
+    if (n)
+        ts_buf_clear(&log->buf);
+    return rc;
 }
 
 uint64_t sto_reclog_bytes(const struct sto_reclog *log)
@@ -335,7 +389,7 @@ uint64_t sto_reclog_bytes(const struct sto_reclog *log)
 }
 
 /* Folder of a path, for sync_dir; the caller frees it. */
-static char *folder_of(const char *path)
+char *sto_reclog__folder_of(const char *path)
 {
     const char *slash = strrchr(path, '/');
     if (!slash)
@@ -355,7 +409,7 @@ static int write_fresh(struct sto_reclog *fresh,
     (void)fresh->fs->unlink(fresh->fs, fresh->path, NULL); /* what a crash left there */
     TS_TRY(fresh->fs->open(fresh->fs, fresh->path, TS_OPEN_CREATE, &fresh->file, err));
     uint8_t header[STO_RECLOG_HEADER_BYTES];
-    header_make(header, fresh->kind);
+    sto_reclog__header_make(header, fresh->kind);
     TS_TRY(fresh->fs->append(fresh->file, header, sizeof(header), err));
     fresh->end_off = sizeof(header);
     TS_TRY(emit(arg, fresh, err));
@@ -392,11 +446,14 @@ int sto_reclog_rewrite(struct sto_reclog *log,
     log->synced_off = fresh->synced_off;
     log->dirty_end = false;
     ts_buf_clear(&log->buf);
+    ts_buf_release(&log->healed);
     fresh->file = NULL;
     (void)log_free(fresh, NULL);
-    char *dir = folder_of(log->path);
+    char *dir = sto_reclog__folder_of(log->path);
     rc = log->fs->sync_dir(log->fs, dir, err);
     ts_free(dir);
+    if (rc == 0)
+        sto_reclog__copy_renew(log);
     if (rc < 0)
         log->broken = true; /* a power cut may bring the old file back without what would be added now */
     return rc;

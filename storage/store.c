@@ -12,6 +12,7 @@
 #include "storage/cells.h"
 #include "storage/engine/engine.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -108,7 +109,7 @@ static int sync_names(void *arg, struct ts_error *err)
     return sto_catalog_sync(st->catalog, true, err);
 }
 
-static int ready(void *arg, uint32_t n_shards, struct ts_error *err)
+static int ready(void *arg, uint32_t n_shards, uint64_t series_end, struct ts_error *err)
 {
     struct sto_store *st = arg;
     struct sto_catalog_opts opts = {.dir = st->opts.dir,
@@ -116,6 +117,10 @@ static int ready(void *arg, uint32_t n_shards, struct ts_error *err)
                                     .read_only = st->opts.read_only,
                                     .max_series = st->opts.max_series};
     TS_TRY(sto_catalog_open(st->opts.fs, &opts, &st->catalog, err));
+    if (sto_series_count(st->catalog) < series_end) /* names are on disk before rows are */
+        return ts_error_set(err, TS_ECORRUPT,
+                            "%s/catalog.log has lost names: it ends at series %u, files know %llu",
+                            st->opts.dir, sto_series_count(st->catalog), (unsigned long long)series_end);
     return sto_cellmap_open(st->opts.fs, st->opts.dir, st->opts.read_only, st->opts.wal_sync != STO_SYNC_NONE,
                             &st->cells, err);
 }
@@ -153,6 +158,14 @@ static void on_fatal(void *arg, const struct ts_error *err)
 }
 
 /* --- open and close --- */
+
+/* Say what to do about damage, if the text has room for it. */
+static void advise(struct ts_error *err, const char *dir)
+{
+    size_t n = err ? strlen(err->text) : 0;
+    if (err && !strstr(err->text, "tsd fsck"))
+        (void)snprintf(err->text + n, sizeof(err->text) - n, "; run tsd fsck --data %s", dir);
+}
 
 static unsigned power_of_two(unsigned n)
 {
@@ -194,6 +207,8 @@ int sto_open(const struct sto_opts *opts, struct sto_store **out_store, struct t
         .arg = st,
     };
     int rc = sto_engine_open(&eo, &st->engine, err);
+    if (rc == TS_ECORRUPT)
+        advise(err, opts->dir);
     if (rc < 0) {
         ts_free(st); /* closed() has been here */
         return rc;

@@ -58,6 +58,7 @@ int sto_catalog_open(const struct ts_fs *fs, const struct sto_catalog_opts *opts
         cat_free(cat);
         return rc;
     }
+    sto_reclog_keep_copy(cat->log);
     cat->checkpoint_bytes = sto_reclog_bytes(cat->log);
     atomic_store_explicit(&cat->log_bytes, cat->checkpoint_bytes,
                           memory_order_relaxed);     /* a number on its own */

@@ -27,13 +27,14 @@ static char *join(const char *dir, const char *name)
 /* --- folder and lock --- */
 
 struct folder {
-    bool any, manifest;
+    bool any, manifest, copy;
 };
 
 static int look(void *arg, const char *name)
 {
     struct folder *f = arg;
-    f->manifest |= strcmp(name, "MANIFEST") == 0;
+    f->manifest |= strcmp(name, STO_MANIFEST_NAME) == 0;
+    f->copy |= strcmp(name, STO_MANIFEST_NAME ".copy") == 0;
     f->any |= strcmp(name, "LOCK") != 0 && strcmp(name, "lost+found") != 0 &&
               strcmp(name, "catalog.log") != 0 && strcmp(name, "wal") != 0 && strcmp(name, "files") != 0 &&
               strncmp(name, "MANIFEST", 8) != 0;
@@ -74,6 +75,10 @@ static int folder_check(struct sto_engine *e, bool *out_is_store, struct ts_erro
         return rc;
     }
     *out_is_store = f.manifest;
+    if (!f.manifest && f.copy)
+        return ts_error_set(
+            err, TS_ECORRUPT,
+            "%s/" STO_MANIFEST_NAME " is missing, but its copy is there; run tsd fsck --repair", e->dir);
     if (!f.manifest && f.any)
         return ts_error_set(
             err, TS_EINVAL,
@@ -244,13 +249,25 @@ static void stop_background(struct sto_engine *e)
 
 /* --- open and close --- */
 
+/* Highest number of a series in the files, plus 1. */
+static uint64_t series_end(const struct sto_version *v)
+{
+    uint64_t end = 0;
+    for (size_t i = 0; i < v->n_ssts; i++) {
+        const roaring_bitmap_t *set = sto_sst_series(v->ssts[i]);
+        if (!roaring_bitmap_is_empty(set) && roaring_bitmap_maximum(set) + 1ull > end)
+            end = roaring_bitmap_maximum(set) + 1ull;
+    }
+    return end;
+}
+
 static int open_all(struct sto_engine *e, struct ts_error *err)
 {
     bool is_store = false;
     TS_TRY(folder_check(e, &is_store, err));
     TS_TRY(folder_lock(e, err));
     TS_TRY(open_manifest(e, err));
-    TS_TRY(e->opts.ready(e->opts.arg, e->n_shards, err));
+    TS_TRY(e->opts.ready(e->opts.arg, e->n_shards, series_end(e->version), err));
     TS_TRY(sto_recover__wal(e, err));
     if (!e->opts.read_only) {
         struct sto_manifest_edit edit = {.run = e->run, .next_file_no = e->next_file_no};

@@ -37,8 +37,9 @@ struct sto_engine_opts {
     int64_t max_age_ms;    /* flush a generation that is older; 0 = never */
     /* Called before a flush counts: names of all series in it must be on disk. Flush thread. */
     int (*sync_names)(void *arg, struct ts_error *err);
-    /* Called once the number of shards is known, before the log is replayed: open the catalog. */
-    int (*ready)(void *arg, uint32_t n_shards, struct ts_error *err);
+    /* Called once the number of shards is known, before the log is replayed: open the catalog. Files have rows
+     * of series below series_end. */
+    int (*ready)(void *arg, uint32_t n_shards, uint64_t series_end, struct ts_error *err);
     /* Replay: handle of a series from its ids and text. */
     const struct sto_series *(*restore)(void *arg, uint32_t id, uint32_t metric, const struct sto_tag *tags,
                                         size_t n_tags, struct ts_slice text, uint32_t metric_len,

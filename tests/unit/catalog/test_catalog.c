@@ -167,6 +167,7 @@ static void test_catalog__torn_tail_loses_the_last_blocks_only(void **state)
     assert_int_equal(ts_fs_read_file(ts_fs_real(), t_path, 1u << 28, &all, &n, NULL), 0);
     t_close(cat);
     for (size_t cut = n_safe; cut < n; cut += 1 + (n - n_safe) / 40) {
+        t_drop_copy();
         FILE *f = fopen(t_path, "wb");
         assert_int_equal(fwrite(all, 1, cut, f), cut);
         fclose(f);
@@ -204,6 +205,7 @@ static void test_catalog__no_record_is_trusted(void **state)
     uint64_t seed = 20240607, n_errors = 0;
     for (int round = 0; round < 3000; round++) {
         (void)unlink(t_path);
+        t_drop_copy();
         assert_int_equal(sto_reclog_open(t_fast_fs(), t_path, "CATA", false, NULL, NULL, &log, NULL), 0);
         for (size_t i = 0; i < n_bodies; i++) {
             struct ts_buf b;
@@ -241,6 +243,7 @@ static int t_replay(const void *raw, size_t n, uint8_t type, struct ts_error *er
     int rc = sto_catlog__replay(cat, (struct ts_slice){(const char *)body, n + 3}, err);
     t_close(cat);
     (void)unlink(t_path);
+    t_drop_copy();
     return rc;
 }
 #define T_REPLAY(type, ...)                                                                                  \
@@ -294,6 +297,7 @@ static void test_catalog__newer_files_and_other_kinds_are_refused(void **state)
     assert_int_equal(sto_catalog_open(ts_fs_real(), &opts, &cat, &err), TS_EVERSION);
     assert_non_null(strstr(err.text, t_path));
     (void)unlink(t_path);
+    t_drop_copy();
     assert_int_equal(sto_reclog_open(ts_fs_real(), t_path, "MANI", false, NULL, NULL, &log, NULL), 0);
     sto_reclog_close(log, NULL);
     assert_int_equal(sto_catalog_open(ts_fs_real(), &opts, &cat, &err), TS_ECORRUPT);

@@ -37,6 +37,7 @@ static void t_crash(struct sto_catalog *cat)
     size_t n;
     assert_int_equal(ts_fs_read_file(ts_fs_real(), t_path, 1u << 28, &bytes, &n, NULL), 0);
     t_close(cat);
+    t_drop_copy();
     FILE *f = fopen(t_path, "wb");
     assert_non_null(f);
     assert_int_equal(fwrite(bytes, 1, n, f), n);
@@ -86,6 +87,7 @@ static void test_restore__brings_back_names_and_ids_in_any_order(void **state)
         }
         t_close(cat);
         (void)unlink(t_path);
+        t_drop_copy();
     }
     sto_catalog_close(t_open(), NULL);
 }

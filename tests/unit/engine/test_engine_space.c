@@ -44,8 +44,9 @@ static void series_make(void)
     }
 }
 
-static int on_ready(void *arg, uint32_t n_shards, struct ts_error *err)
+static int on_ready(void *arg, uint32_t n_shards, uint64_t series_end, struct ts_error *err)
 {
+    (void)series_end;
     (void)arg;
     (void)n_shards;
     (void)err;

@@ -262,6 +262,7 @@ static void test_cells__synced_cells_survive_a_crash_and_a_torn_tail(void **stat
     t_expect(after, "b", "2");
     t_close(after);
     t_close(map);
+    t_drop_copy();
     assert_int_equal(truncate(path, (off_t)t_file_bytes() - 1), 0);
     map = t_open();
     t_expect(map, "a", "1");
@@ -278,6 +279,7 @@ static void test_cells__wrong_records_are_refused(void **state)
         struct sto_cellmap *map;
         struct ts_error err = {0};
         (void)unlink(path);
+        t_drop_copy();
         assert_int_equal(sto_reclog_open(ts_fs_real(), path, "CELL", false, NULL, NULL, &log, NULL), 0);
         sto_reclog_add(log, ts_slice_str(bad[i]), NULL);
         sto_reclog_close(log, NULL);

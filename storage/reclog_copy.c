@@ -1,0 +1,237 @@
+/*
+ * reclog_copy.c - the same bytes once more: NAME.copy beside a record log.
+ *
+ * Manifest, catalog and cells are small, and nothing else tells what they say, so each is kept twice. The copy
+ * follows the log: it is written after it and synced only when the log is closed, and is at worst a front part
+ * or out of date; then it is made anew when the log is opened for writing. A copy that can't be written costs a
+ * line in the log of the program and nothing else.
+ *
+ * Format     docs/FORMAT.md "Copy of a record log"
+ * Threads    one thread at a time (callers lock)
+ * Invariant  the copy never has a record that the log was not given before
+ * Not here   choosing between two damaged files (fsck.c)
+ */
+#include <stdio.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "storage/reclog_int.h"
+
+#define CHUNK_BYTES (256u << 10)
+
+char *sto_reclog__copy_path(const char *path)
+{
+    size_t n = strlen(path) + sizeof(STO_RECLOG_COPY);
+    char *p = ts_xmalloc(n);
+    (void)snprintf(p, n, "%s" STO_RECLOG_COPY, path);
+    return p;
+}
+
+/* --- reading --- */
+
+/* Are the first n bytes of both files the same? 1, 0, < 0. */
+static int same_front(const struct ts_fs *fs, struct ts_file *a, struct ts_file *b, uint64_t n,
+                      struct ts_error *err)
+{
+    uint8_t *buf = ts_xmalloc(2 * (size_t)CHUNK_BYTES);
+    int rc = 1;
+    for (uint64_t off = 0; rc == 1 && off < n; off += CHUNK_BYTES) {
+        size_t want = n - off < CHUNK_BYTES ? (size_t)(n - off) : CHUNK_BYTES, n_a = 0, n_b = 0;
+        int rc_read = fs->pread(a, buf, want, off, &n_a, err);
+        if (rc_read == 0)
+            rc_read = fs->pread(b, buf + CHUNK_BYTES, want, off, &n_b, err);
+        rc = rc_read < 0 ? rc_read : n_a == want && n_b == want && memcmp(buf, buf + CHUNK_BYTES, want) == 0;
+    }
+    ts_free(buf);
+    return rc;
+}
+
+/* Records from off to the end of the file, as far as they are whole, behind out. */
+static int take_records(const struct ts_fs *fs, struct ts_file *file, uint64_t off, uint64_t size,
+                        struct ts_buf *out, struct ts_error *err)
+{
+    size_t n = (size_t)(size - off), got = 0;
+    char *p = ts_try_malloc(n);
+    if (!p)
+        return ts_error_set(err, TS_ENOMEM, "no memory for %zu bytes of a copy", n);
+    int rc = fs->pread(file, p, n, off, &got, err);
+    size_t at = 0;
+    while (rc == 0 && got - at > STO_RECLOG_HEAD_BYTES) {
+        struct sto_reclog__head head;
+        /* places are those in the file: `synced` is checked against them */
+        if (!sto_reclog__head_get((const uint8_t *)p + at, off + at, off + got, &head))
+            break;
+        struct ts_slice one = {p + at, STO_RECLOG_HEAD_BYTES + head.n_bytes};
+        if (!sto_reclog__body_good(one, &head))
+            break;
+        if (ts_buf_append(out, one.p, one.n) < 0)
+            rc = ts_error_set(err, TS_ENOMEM, "no memory for %zu bytes of a copy", n);
+        at += one.n;
+    }
+    ts_free(p);
+    return rc;
+}
+
+int sto_reclog__copy_heal(struct sto_reclog *log, struct ts_error *err)
+{
+    char *path = sto_reclog__copy_path(log->path);
+    struct ts_file *file = NULL;
+    struct ts_error why = {0};
+    uint64_t size = 0;
+    int rc = log->fs->open(log->fs, path, TS_OPEN_READ, &file, &why);
+    ts_free(path);
+    if (rc == TS_ENOTFOUND)
+        return 0;
+    if (rc == 0)
+        rc = log->fs->size(file, &size, &why);
+    if (rc == 0 && size > log->end_off)
+        rc = same_front(log->fs, log->file, file, log->end_off, &why);
+    if (rc == 1)
+        rc = take_records(log->fs, file, log->end_off, size, &log->healed, &why);
+    if (file)
+        (void)log->fs->close(file, NULL);
+    if (rc < 0 && err)
+        *err = why;
+    return rc < 0 ? rc : 0;
+}
+
+/* --- writing --- */
+
+/* The copy is given up until it is made anew. */
+static void give_up(struct sto_reclog *log, const struct ts_error *err)
+{
+    struct sto_reclog__copy *c = &log->copy;
+    if (!c->warned)
+        ts_log(TS_LOG_WARN, "copy of a log is behind file=%s error=\"%s\"", c->path, err->text);
+    c->warned = true;
+    if (c->file && err->code != TS_ENOSPC) {
+        (void)log->fs->close(c->file, NULL);
+        c->file = NULL;
+    }
+}
+
+/* Append [copy.end_off, to) of the log's file. */
+static int catch_up(struct sto_reclog *log, uint64_t to, struct ts_error *err)
+{
+    struct sto_reclog__copy *c = &log->copy;
+    char *p = ts_xmalloc(CHUNK_BYTES);
+    int rc = 0;
+    while (rc == 0 && c->end_off < to) {
+        size_t want = to - c->end_off < CHUNK_BYTES ? (size_t)(to - c->end_off) : CHUNK_BYTES, n = 0;
+        rc = log->fs->pread(log->file, p, want, c->end_off, &n, err);
+        if (rc == 0 && n < want)
+            rc = ts_error_set(err, TS_EIO, "%s: became shorter while it was copied", log->path);
+        if (rc == 0) {
+            c->dirty_end = true;
+            rc = log->fs->append(c->file, p, n, err);
+        }
+        if (rc == 0) {
+            c->dirty_end = false;
+            c->end_off += n;
+        }
+    }
+    ts_free(p);
+    return rc;
+}
+
+void sto_reclog__copy_append(struct sto_reclog *log, const void *p, size_t n)
+{
+    struct sto_reclog__copy *c = &log->copy;
+    struct ts_error err = {0};
+    int rc = 0;
+    if (!c->file)
+        return;
+    if (c->dirty_end) {
+        rc = log->fs->truncate(c->file, c->end_off, &err);
+        c->dirty_end = rc < 0;
+    }
+    if (rc == 0)
+        rc = catch_up(log, log->end_off - n, &err); /* nothing to do but after a full disk */
+    if (rc == 0 && n) {
+        c->dirty_end = true;
+        rc = log->fs->append(c->file, p, n, &err);
+    }
+    if (rc == 0) {
+        c->dirty_end = false;
+        c->end_off = log->end_off;
+        c->warned = false;
+    } else {
+        give_up(log, &err);
+    }
+}
+
+/* A new file with the bytes of the log, under the name of the copy. */
+static int renew(struct sto_reclog *log, struct ts_error *err)
+{
+    struct sto_reclog__copy *c = &log->copy;
+    size_t n = strlen(c->path) + sizeof(".tmp");
+    char *tmp = ts_xmalloc(n);
+    (void)snprintf(tmp, n, "%s.tmp", c->path);
+    (void)log->fs->unlink(log->fs, tmp, NULL);
+    c->end_off = 0;
+    c->dirty_end = false;
+    int rc = log->fs->open(log->fs, tmp, TS_OPEN_CREATE, &c->file, err);
+    if (rc == 0)
+        rc = catch_up(log, log->end_off, err);
+    if (rc == 0)
+        rc = log->fs->rename(log->fs, tmp, c->path, err);
+    if (rc < 0) {
+        if (c->file)
+            (void)log->fs->close(c->file, NULL);
+        c->file = NULL;
+        (void)log->fs->unlink(log->fs, tmp, NULL);
+    }
+    ts_free(tmp);
+    return rc;
+}
+
+void sto_reclog__copy_renew(struct sto_reclog *log)
+{
+    struct sto_reclog__copy *c = &log->copy;
+    struct ts_error err = {0};
+    if (!c->wanted)
+        return;
+    if (c->file)
+        (void)log->fs->close(c->file, NULL);
+    c->file = NULL;
+    if (renew(log, &err) < 0)
+        give_up(log, &err);
+}
+
+/* Open the copy if it has the bytes of the log and no others. */
+static bool open_same(struct sto_reclog *log)
+{
+    struct sto_reclog__copy *c = &log->copy;
+    struct ts_file *probe = NULL;
+    uint64_t size = 0;
+    if (log->fs->open(log->fs, c->path, TS_OPEN_READ, &probe, NULL) < 0)
+        return false;
+    bool same = log->fs->size(probe, &size, NULL) == 0 && size == log->end_off &&
+                same_front(log->fs, log->file, probe, size, NULL) == 1;
+    (void)log->fs->close(probe, NULL);
+    if (!same || log->fs->open(log->fs, c->path, TS_OPEN_APPEND, &c->file, NULL) < 0)
+        return false;
+    c->end_off = size;
+    return true;
+}
+
+void sto_reclog_keep_copy(struct sto_reclog *log)
+{
+    if (log->read_only)
+        return;
+    log->copy.wanted = true;
+    log->copy.path = sto_reclog__copy_path(log->path);
+    if (!open_same(log))
+        sto_reclog__copy_renew(log);
+}
+
+void sto_reclog__copy_close(struct sto_reclog *log)
+{
+    struct sto_reclog__copy *c = &log->copy;
+    if (c->file) {
+        (void)log->fs->sync(c->file, NULL); /* what is lost here is made anew */
+        (void)log->fs->close(c->file, NULL);
+    }
+    ts_free(c->path);
+    *c = (struct sto_reclog__copy){0};
+}

@@ -151,6 +151,18 @@ typedef int (*qry_total_fn)(void *arg, const struct qry_total *t, struct ts_erro
 int qry_totals(struct sto_store *st, struct ts_pool *pool, const struct qry_spec *spec,
                struct qry_limit *limit, qry_total_fn emit, void *arg, struct ts_error *err);
 
+/* A series with points between start and end of a query that deletes. */
+struct qry_doomed {
+    const struct sto_series *series;
+    int64_t from_ms, to_ms; /* delete from..to, both inclusive */
+    uint64_t n_points;      /* there now */
+};
+typedef int (*qry_doomed_fn)(void *arg, const struct qry_doomed *d, struct ts_error *err);
+/** Series of all sub queries with points between start and end. With compat: of the hours in which they lie, as
+ * OpenTSDB deletes. Errors as qry_run. */
+int qry_find_doomed(struct sto_store *st, const struct qry_spec *spec, struct qry_limit *limit,
+                    qry_doomed_fn each, void *arg, struct ts_error *err);
+
 /* /api/query/last: last point of each series of a metric with the given tags (exact values). */
 struct qry_last {
     const struct sto_series *series;

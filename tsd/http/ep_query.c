@@ -7,8 +7,11 @@
 #include "tsd/http/ep.h"
 
 #include "base/time.h"
+#include "tsd/http/delete.h"
 #include "tsd/http/job.h"
 #include "tsd/out/out.h"
+
+#include <strings.h>
 
 /* Flags of the query string also hold for a body. */
 static void query_flags(const struct tsd_req *req, struct qry_spec *spec)
@@ -28,6 +31,29 @@ static int query_parse(struct tsd_job *job, struct qry_spec *spec, struct ts_err
         return ts_error_set(err, TS_EPARSE, "Missing message content");
     TS_TRY(qry_parse_json(req->body, ts_clock_ms(), compat, arena, spec, err));
     query_flags(req, spec);
+    return 0;
+}
+
+/* DELETE, method_override=delete of a GET, "delete":true of a body. */
+static int query_delete(struct tsd_job *job, struct qry_spec *spec, struct ts_error *err)
+{
+    const struct tsd_req *req = tsd_job_req(job);
+    struct ts_slice method;
+    bool overridden = req->method == TSD_GET && tsd_req_param(req, "method_override", &method) &&
+                      method.n == 6 && !strncasecmp(method.p, "delete", 6);
+    spec->del = spec->del || req->method == TSD_DELETE || overridden;
+    if (!spec->del)
+        return 0;
+    if (!req->d->set.allow_delete && overridden && req->d->set.rules.compat) {
+        spec->del = false; /* OpenTSDB silently answers the query */
+        return 0;
+    }
+    if (!req->d->set.allow_delete) {
+        tsd_job_error_details(job, "Deleting data is not enabled (tsd.http.query.allow_delete=false)");
+        return ts_error_set(err, TS_EINVAL, "Bad request");
+    }
+    if (spec->by_on)
+        return ts_error_set(err, TS_EINVAL, "Totals can't be deleted: ask for series");
     return 0;
 }
 
@@ -52,14 +78,15 @@ static int query_run(struct tsd_job *job, struct ts_error *err)
     struct tsd_out out;
     TS_TRY(query_format(req, &format, err));
     TS_TRY(query_parse(job, &spec, err));
-    if (spec.del && !req->d->set.allow_delete) {
-        tsd_job_error_details(job, "Deleting data is not enabled (tsd.http.query.allow_delete=false)");
-        return ts_error_set(err, TS_EINVAL, "Bad request");
-    }
+    TS_TRY(query_delete(job, &spec, err));
     tsd_job_type(job, format == &tsd_out_json ? tsd_type_json : format->content_type);
     tsd_out_init(&out, format, &spec, tsd_job_sink(job));
+    uint64_t n_deleted;
     int rc = tsd_out_run(&out, req->d->store, req->d->pieces, tsd_job_limit(job), err);
     tsd_out_release(&out);
+    if (rc == 0 && spec.del)
+        rc = tsd_delete_run(job, &spec, &n_deleted,
+                            err); /* what is answered is gone before the answer's end */
     return rc;
 }
 

@@ -22,7 +22,7 @@ const struct tsd_endpoint tsd_endpoints[] = {
      0},
     {"api/export", TSD_GET, tsd_ep_export, "Points as lines of tsd import (metric, tag, from, to).", 0},
     {"api/put", TSD_POST, tsd_ep_put, "Store points.", 0},
-    {"api/query", TSD_GET | TSD_POST, tsd_ep_query, "Points or totals of series.", 0},
+    {"api/query", TSD_GET | TSD_POST | TSD_DELETE, tsd_ep_query, "Points or totals of series.", 0},
     {"api/query/last", TSD_GET | TSD_POST, tsd_ep_query_last, "Last point of each series.", 0},
     {"api/stats", TSD_GET | TSD_POST, tsd_ep_stats, "Counters of this daemon.", 0},
     {"api/suggest", TSD_GET | TSD_POST, tsd_ep_suggest, "Names that begin with a prefix.", 0},

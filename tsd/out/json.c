@@ -88,10 +88,10 @@ static char *json_value(const struct qry_series *s, size_t i, char *p)
 
 /* --- series --- */
 
-/* Points of one second have one key: the last one counts. */
+/* Points of one second have one key: the last one counts. OpenTSDB prints the key again. */
 static bool json_shadowed(const struct tsd_out *o, const struct qry_series *s, size_t i)
 {
-    return !o->spec->ms && i + 1 < s->n && s->ts_ms[i + 1] / 1000 == s->ts_ms[i] / 1000;
+    return !o->spec->ms && !o->spec->compat && i + 1 < s->n && s->ts_ms[i + 1] / 1000 == s->ts_ms[i] / 1000;
 }
 
 static int json_points(struct tsd_out *o, const struct qry_series *s, struct ts_error *err)

@@ -1,0 +1,140 @@
+/*
+ * delete.c - deletes of a job through the port of its connection's worker.
+ *
+ * Invariant  the job waits until the worker is done with the call: it lives on the job's stack
+ */
+#include "tsd/http/delete.h"
+
+#include "base/log.h"
+#include "tsd/worker.h"
+
+#include <pthread.h>
+#include <time.h>
+
+#define DELETE_STEP_SERIES 4096      /* of one call: what a worker does between two looks at its sockets */
+#define DELETE_RETRY_NS    20000000  /* while the store is behind */
+#define DELETE_MAX_TRIES   (60 * 50) /* one minute of that */
+
+/* All deletes of one request. */
+struct delete
+{
+    struct tsd_call call;      /* on its way to the worker */
+    struct qry_doomed *doomed; /* owned: series and ranges */
+    size_t n, cap;             /* of doomed: used, room */
+    size_t next;               /* first that is not handed in yet; the worker's between call and answer */
+    bool barrier;              /* all are handed in: make them durable */
+    pthread_mutex_t mu;        /* guards what follows */
+    pthread_cond_t cond;       /* the worker is done */
+    bool done;                 /* it is */
+    int rc;                    /* 0, TS_EBUSY: call again; else why it ends */
+    struct ts_error err;       /* text of rc */
+};
+
+static void delete_answer(struct delete *d, int rc, const struct ts_error *err)
+{
+    pthread_mutex_lock(&d->mu);
+    d->rc = rc;
+    if (err)
+        d->err = *err;
+    d->done = true;
+    pthread_cond_signal(&d->cond); /* under the mutex: the job may free d as soon as it has it */
+    pthread_mutex_unlock(&d->mu);
+}
+
+static void delete_durable(void *arg, int rc, const struct ts_error *err)
+{
+    delete_answer(arg, rc, rc < 0 ? err : NULL);
+}
+
+/* In the worker. */
+static void delete_run_call(struct tsd_worker *w, struct tsd_call *call)
+{
+    struct delete *d = (struct delete *)call;
+    size_t end = d->n - d->next > DELETE_STEP_SERIES ? d->next + DELETE_STEP_SERIES : d->n;
+    for (; d->next < end; d->next++) {
+        const struct qry_doomed *x = &d->doomed[d->next];
+        int rc = tsd_ingest_point(&w->ingest, x->series, x->from_ms, x->to_ms,
+                                  sto_meta_flags(STO_OP_DEL, TS_NUM_INT, 0, false));
+        if (rc < 0) {
+            struct ts_error err = {0};
+            if (rc != TS_EBUSY) {
+                ts_buf_char(&w->ingest.msg, 0);
+                ts_error_set(&err, rc, "%s", w->ingest.msg.p ? w->ingest.msg.p : ts_err_text(rc));
+            }
+            delete_answer(d, rc, &err);
+            return;
+        }
+    }
+    if (d->next == d->n && d->barrier)
+        tsd_ingest_barrier(&w->ingest, sto_ack_level(w->daemon->store), delete_durable, d);
+    else
+        delete_answer(d, 0, NULL);
+}
+
+static int delete_call(struct delete *d, struct tsd_worker *w)
+{
+    d->done = false;
+    d->call.run = delete_run_call;
+    tsd_worker_call(w, &d->call);
+    pthread_mutex_lock(&d->mu);
+    while (!d->done)
+        pthread_cond_wait(&d->cond, &d->mu);
+    pthread_mutex_unlock(&d->mu);
+    return d->rc;
+}
+
+static int delete_all(struct delete *d, struct tsd_worker *w, struct ts_error *err)
+{
+    const struct timespec pause = {0, DELETE_RETRY_NS};
+    for (int tries = 0;;) {
+        size_t before = d->next;
+        d->barrier = d->n - d->next <= DELETE_STEP_SERIES;
+        bool last = d->barrier;
+        int rc = delete_call(d, w);
+        if (rc == 0 && last)
+            return 0;
+        if (rc == TS_EBUSY && (d->next > before || ++tries < DELETE_MAX_TRIES)) {
+            (void)nanosleep(&pause, NULL);
+            continue;
+        }
+        if (rc < 0)
+            return ts_error_set(err, rc, "deleted from %zu of %zu series, then: %s", d->next, d->n,
+                                d->err.text[0] ? d->err.text : "the store is behind, try again");
+    }
+}
+
+static int delete_collect(void *arg, const struct qry_doomed *x, struct ts_error *err)
+{
+    struct delete *d = arg;
+    (void)err;
+    if (d->n == d->cap) {
+        d->cap = d->cap ? d->cap * 2 : 64;
+        d->doomed = ts_xrealloc(d->doomed, d->cap * sizeof *d->doomed);
+    }
+    d->doomed[d->n++] = *x;
+    return 0;
+}
+
+int tsd_delete_run(struct tsd_job *job, const struct qry_spec *spec, uint64_t *out_points,
+                   struct ts_error *err)
+{
+    const struct tsd_req *req = tsd_job_req(job);
+    struct delete d = {.n = 0};
+    *out_points = 0;
+    int rc = qry_find_doomed(req->d->store, spec, tsd_job_limit(job), delete_collect, &d, err);
+    if (rc == 0 && d.n) {
+        pthread_mutex_init(&d.mu, NULL);
+        pthread_cond_init(&d.cond, NULL);
+        rc = delete_all(&d, req->w, err);
+        pthread_cond_destroy(&d.cond);
+        pthread_mutex_destroy(&d.mu);
+    }
+    for (size_t i = 0; rc == 0 && i < d.n; i++)
+        *out_points += d.doomed[i].n_points;
+    if (rc == 0 && d.n)
+        ts_log(TS_LOG_INFO, "deleted %llu points of %zu series, %lld ms to %lld ms",
+               (unsigned long long)*out_points, d.n, (long long)d.doomed[0].from_ms,
+               (long long)d.doomed[0].to_ms);
+    ts_free(d.doomed);
+    return rc;
+}

@@ -186,6 +186,20 @@ const struct ts_conf_key tsd_conf_keys[] = {
      .def = "false",
      .opentsdb = "tsd.http.query.allow_delete",
      .help = "Queries may ask to delete what they read."},
+    {.name = "meta_series",
+     .type = TS_CONF_CHOICE,
+     .def = "auto",
+     .choices = "auto|true|false",
+     .opentsdb = "tsd.core.meta.enable_tsuid_tracking",
+     .help = "/api/search/lookup and /api/uid/tsmeta know every series. auto = yes, but no with compat = "
+             "opentsdb."},
+    {.name = "search",
+     .type = TS_CONF_CHOICE,
+     .def = "auto",
+     .choices = "auto|true|false",
+     .opentsdb = "tsd.search.enable",
+     .help = "Answer searches for series, names and annotations. auto = yes, but no with compat = opentsdb, "
+             "which needs a plug-in for it."},
     {.name = "admin_remote",
      .type = TS_CONF_BOOL,
      .def = "false",
@@ -236,16 +250,24 @@ static void settings_limits(const struct ts_conf *conf, struct tsd_settings *out
     out->query_max_series = (uint64_t)ts_conf_int(conf, "query_max_series");
 }
 
+/* A key auto|true|false. */
+static bool settings_auto(const struct ts_conf *conf, const char *key, bool automatic)
+{
+    const char *value = ts_conf_str(conf, key);
+    return strcmp(value, "auto") ? !strcmp(value, "true") : automatic;
+}
+
 int tsd_settings_load(const struct ts_conf *conf, struct tsd_settings *out, struct ts_error *err)
 {
     *out = (struct tsd_settings){.bind = ts_conf_str(conf, "bind"), .data = ts_conf_str(conf, "data")};
     bool compat = !strcmp(ts_conf_str(conf, "compat"), "opentsdb");
-    const char *make = ts_conf_str(conf, "auto_create_metrics");
-    tsd_rules_init(&out->rules, compat, strcmp(make, "auto") ? !strcmp(make, "true") : !compat,
+    tsd_rules_init(&out->rules, compat, settings_auto(conf, "auto_create_metrics", !compat),
                    (unsigned)ts_conf_int(conf, "max_tags"), ts_conf_str(conf, "allow_specialchars"));
     out->rules.old_times = ts_conf_bool(conf, "allow_old_times");
     out->cors_domains = ts_conf_str(conf, "http_cors_domains");
     out->cors_headers = ts_conf_str(conf, "http_cors_headers");
+    out->meta_series = settings_auto(conf, "meta_series", !compat);
+    out->search = settings_auto(conf, "search", !compat);
     TS_TRY(settings_cors(out->cors_domains, err));
     out->port = (unsigned)ts_conf_int(conf, "port");
     out->n_workers = settings_cores(ts_conf_int(conf, "workers"));

@@ -37,7 +37,9 @@ struct tsd_settings {
     uint64_t query_max_points, query_max_bytes, query_max_series; /* of one query; 0 = none */
     bool admin_remote;                                            /* /api/admin from other machines */
     bool http_gzip;                                               /* compress replies when asked */
-    bool allow_delete;                                            /* queries may delete what they read */
+    bool meta_series;  /* lookups and metadata know series by themselves */
+    bool search;       /* /api/search/tsmeta ... */
+    bool allow_delete; /* queries may delete what they read */
 };
 
 /** The keys of the daemon, a table for ts_conf_new. */

@@ -73,6 +73,16 @@ struct ts_slice sto_uid_name(const struct sto_catalog *cat, enum sto_uid_kind ki
  * TS_EINVAL and TS_ELIMIT as sto_uid_make, TS_ENOSPC, TS_EIO. Blocks: one fdatasync. */
 int sto_uid_rename(struct sto_catalog *cat, enum sto_uid_kind kind, struct ts_slice from, struct ts_slice to,
                    struct ts_error *err);
+/**
+ * Delete a name. Its id is never given out again, and what was written with it stays: the id gets the name
+ * "~ID~name", which nobody can send, until it is renamed back. Whoever sends the old name gets a new id.
+ *
+ * On disk when 0 is returned; errors as sto_uid_rename.
+ */
+int sto_uid_delete(struct sto_catalog *cat, enum sto_uid_kind kind, struct ts_slice name,
+                   struct ts_error *err);
+/** Is this the name of a deleted one? */
+bool sto_uid_deleted(struct ts_slice name);
 /** Highest id given out. */
 uint32_t sto_uid_max(const struct sto_catalog *cat, enum sto_uid_kind kind);
 /** Names that begin with prefix, byte order, at most max; each(arg, id, name) is called outside of any lock.

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "storage/catalog/catalog.h"
 #include "storage/catalog/uid.h"
 
 #define TAIL_MAX 4096u /* newer ids looked through one by one; more are sorted in first */
@@ -137,6 +138,8 @@ void sto_suggest__names(struct sto_uidtab *t, struct ts_slice prefix, size_t max
             break;
         bool from_sorted = more && (b == n_tail || cmp_ids(t, s->sorted[a], tail[b]) < 0);
         uint32_t id = from_sorted ? s->sorted[a++] : tail[b++];
+        if (sto_uid_deleted(sto_uidtab__name(t, id)))
+            continue;
         if (ts_buf_append(&found, &id, sizeof(id)) < 0)
             break;
     }

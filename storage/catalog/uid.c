@@ -213,3 +213,29 @@ int sto_uid_rename(struct sto_catalog *cat, enum sto_uid_kind kind, struct ts_sl
     pthread_mutex_unlock(&cat->log_lock);
     return rc;
 }
+
+int sto_uid_delete(struct sto_catalog *cat, enum sto_uid_kind kind, struct ts_slice name,
+                   struct ts_error *err)
+{
+    uint32_t id;
+    struct ts_buf gone;
+    if (sto_uid_deleted(name))
+        return ts_error_set(err, TS_EINVAL, "this %s is deleted already", sto_uid__kind_name(kind));
+    if (sto_uid_find(cat, kind, name, &id) < 0)
+        return ts_error_set(err, TS_ENOTFOUND, "no such %s: %.*s", sto_uid__kind_name(kind), (int)name.n,
+                            name.p);
+    ts_buf_init(&gone, 0);
+    ts_buf_printf(&gone, "~%u~", id);
+    ts_buf_slice(&gone, name);
+    int rc = sto_uid_rename(cat, kind, name, ts_buf_get(&gone), err);
+    ts_buf_release(&gone);
+    return rc;
+}
+
+bool sto_uid_deleted(struct ts_slice name)
+{
+    size_t i = 1;
+    while (i < name.n && name.p[i] >= '0' && name.p[i] <= '9')
+        i++;
+    return i > 1 && i < name.n && name.p[0] == '~' && name.p[i] == '~';
+}

@@ -6,10 +6,8 @@
 
 #include "tsd/http/http.h"
 
-/* ep_annotation.c */
-void tsd_ep_annotation(struct tsd_req *req);
-void tsd_ep_annotation_bulk(struct tsd_req *req);
-void tsd_ep_annotations(struct tsd_req *req);
+/* ep_meta.c */
+void tsd_ep_meta(struct tsd_req *req);
 /* ep_put.c */
 void tsd_ep_put(struct tsd_req *req);
 /* ep_export.c */

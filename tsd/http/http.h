@@ -14,18 +14,9 @@
 #include "base/mem.h"
 #include "tsd/conn.h"
 #include "tsd/daemon.h"
+#include "tsd/http/method.h"
 
 struct tsd_job;
-
-enum tsd_method {
-    TSD_GET = 1,
-    TSD_POST = 2,
-    TSD_PUT = 4,
-    TSD_DELETE = 8,
-    TSD_OPTIONS = 16,
-    TSD_OTHER = 32,
-};
-#define TSD_ANY (TSD_GET | TSD_POST | TSD_PUT | TSD_DELETE | TSD_OTHER) /* the endpoint looks itself */
 
 /* A whole request. Slices live until the reply is finished, except body: see tsd_req_keep_body. */
 struct tsd_req {

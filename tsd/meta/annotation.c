@@ -236,19 +236,8 @@ int tsd_notes_delete(struct sto_store *st, struct ts_slice tsuid, int64_t from_m
     return w.rc;
 }
 
-static bool note_stop(void *arg, struct ts_slice key, struct ts_slice value)
-{
-    (void)key;
-    (void)value;
-    *(bool *)arg = true;
-    return false;
-}
-
 bool tsd_notes_any(struct sto_store *st)
 {
-    bool any = false;
     /* behind the globals, whose series has no length */
-    sto_cell_range(st, (struct ts_slice){NOTE_PREFIX "\0\1", NOTE_HEAD}, TS_SLICE_LIT("ann0"), note_stop,
-                   &any);
-    return any;
+    return tsd_record_any(st, (struct ts_slice){NOTE_PREFIX "\0\1", NOTE_HEAD}, TS_SLICE_LIT("ann0"));
 }

@@ -248,13 +248,18 @@ static int fields_swap(struct sto_store *st, struct ts_slice key, const struct t
     ts_buf_clear(before);
     ts_buf_clear(after);
     tsd_record_init(out, given->fields);
-    if (sto_cell_get(st, key, before) == 0)
+    bool there = sto_cell_get(st, key, before) == 0;
+    if (there)
         TS_TRY(tsd_record_decode(ts_buf_get(before), given->fields, arena, out, err));
+    else
+        fields_encode(out, before); /* all defaults are as good as nothing */
     fields_merge(out, given, replace);
     fields_encode(out, after);
-    if (after->failed)
+    if (after->failed || before->failed)
         return ts_error_set(err, TS_ENOMEM, "no memory for a record of metadata");
     *out_changed = !ts_slice_eq(ts_buf_get(before), ts_buf_get(after));
+    if (!there)
+        ts_buf_clear(before);
     return *out_changed ? sto_cell_cas(st, key, ts_buf_get(before), ts_buf_get(after), err) : 0;
 }
 
@@ -272,13 +277,76 @@ int tsd_record_store(struct sto_store *st, struct ts_slice key, const struct tsd
     return rc;
 }
 
-bool tsd_map_get(struct ts_slice map, struct ts_slice name, struct ts_arena *arena, struct ts_slice *out)
+/* The map with one member changed. */
+static int fields_change_map(const struct tsd_field *f, struct tsd_field_value *v, const char *name,
+                             struct ts_slice value, struct ts_arena *arena, struct ts_error *err)
 {
-    json_t *root;
-    *out = (struct ts_slice){NULL, 0};
-    if (!map.n || ts_json_load(map, &root, NULL) < 0)
-        return false;
-    bool found = fields_scalar(json_object_get(root, ts_arena_strndup(arena, name.p, name.n)), arena, out);
-    json_decref(root);
-    return found;
+    json_t *map = NULL;
+    if (v->text.n)
+        TS_TRY(ts_json_load(v->text, &map, err));
+    else
+        map = json_object();
+    if (value.n)
+        json_object_set_new(map, name, json_stringn(value.p, value.n));
+    else
+        json_object_del(map, name);
+    bool whole = !value.n || json_object_get(map, name); /* jansson takes valid UTF-8 alone */
+    int rc = whole ? 0 : ts_error_set(err, TS_EINVAL, "Field '%s' must be UTF-8", name);
+    if (rc == 0 && json_object_size(map) == 0)
+        v->text = (struct ts_slice){NULL, 0};
+    else if (rc == 0)
+        rc = fields_map(f, map, arena, &v->text, err);
+    json_decref(map);
+    return rc;
+}
+
+static int fields_try_member(struct sto_store *st, struct ts_slice key, struct tsd_record *r, size_t field,
+                             const char *name, struct ts_slice value, struct ts_arena *arena,
+                             struct ts_error *err)
+{
+    struct ts_buf before, after;
+    ts_buf_init(&before, 0);
+    ts_buf_init(&after, 0);
+    int rc = 0;
+    if (sto_cell_get(st, key, &before) == 0)
+        rc = tsd_record_decode(ts_buf_get(&before), r->fields, arena, r, err);
+    if (rc == 0)
+        rc = fields_change_map(&r->fields[field], &r->v[field], name, value, arena, err);
+    fields_encode(r, &after);
+    if (rc == 0)
+        rc = sto_cell_cas(st, key, ts_buf_get(&before), ts_buf_get(&after), err);
+    ts_buf_release(&before);
+    ts_buf_release(&after);
+    return rc;
+}
+
+int tsd_record_set_member(struct sto_store *st, struct ts_slice key, const struct tsd_field *fields,
+                          size_t field, struct ts_slice name, struct ts_slice value, struct ts_error *err)
+{
+    int rc = TS_EEXIST;
+    for (int i = 0; i < STORE_TRIES && rc == TS_EEXIST; i++) {
+        struct ts_arena arena;
+        struct tsd_record r;
+        ts_arena_init(&arena, 0);
+        tsd_record_init(&r, fields);
+        rc = fields_try_member(st, key, &r, field, ts_arena_strndup(&arena, name.p, name.n), value, &arena,
+                               err);
+        ts_arena_release(&arena);
+    }
+    return rc;
+}
+
+static bool fields_stop(void *arg, struct ts_slice key, struct ts_slice value)
+{
+    (void)key;
+    (void)value;
+    *(bool *)arg = true;
+    return false;
+}
+
+bool tsd_record_any(struct sto_store *st, struct ts_slice from, struct ts_slice to)
+{
+    bool any = false;
+    sto_cell_range(st, from, to, fields_stop, &any);
+    return any;
 }

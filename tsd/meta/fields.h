@@ -16,7 +16,7 @@
 #include "base/mem.h"
 #include "query/query.h"
 
-#define TSD_FIELDS_MAX    12  /* fields of a record */
+#define TSD_FIELDS_MAX    14  /* fields of a record */
 #define TSD_FIELDS_FORMAT '1' /* first byte of a stored record */
 
 enum tsd_field_kind {
@@ -87,7 +87,11 @@ int tsd_record_load(struct sto_store *st, struct ts_slice key, const struct tsd_
 int tsd_record_store(struct sto_store *st, struct ts_slice key, const struct tsd_record *given, bool replace,
                      struct ts_arena *arena, struct tsd_record *out, bool *out_changed, struct ts_error *err);
 
-/** Text of a member of a map field; false if there is none. Copied into the arena. */
-bool tsd_map_get(struct ts_slice map, struct ts_slice name, struct ts_arena *arena, struct ts_slice *out);
+/** Set one member of a stored map field, at once even when others change the record too; an empty value takes
+ * it away. Blocks: one sync. */
+int tsd_record_set_member(struct sto_store *st, struct ts_slice key, const struct tsd_field *fields,
+                          size_t field, struct ts_slice name, struct ts_slice value, struct ts_error *err);
+/** Is there any cell from <= key < to? */
+bool tsd_record_any(struct sto_store *st, struct ts_slice from, struct ts_slice to);
 
 #endif

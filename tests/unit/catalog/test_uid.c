@@ -208,6 +208,38 @@ static void test_uid__read_only_makes_nothing(void **state)
     t_close(cat);
 }
 
+static void test_uid__a_deleted_name_frees_no_id(void **state)
+{
+    (void)state;
+    struct sto_catalog *cat = t_open();
+    struct ts_error err = {0};
+    const struct sto_series *old = t_series(cat, "m host=a");
+    uint32_t host = t_id(cat, STO_UID_TAGK, "host"), a = t_id(cat, STO_UID_TAGV, "a");
+    uint64_t generation = sto_catalog_generation(cat);
+    assert_int_equal(sto_uid_delete(cat, STO_UID_TAGV, TS_SLICE_LIT("b"), &err), TS_ENOTFOUND);
+    assert_int_equal(sto_uid_delete(cat, STO_UID_TAGV, TS_SLICE_LIT("a"), &err), 0);
+    assert_true(sto_catalog_generation(cat) > generation);
+    assert_int_equal(t_id(cat, STO_UID_TAGV, "a"), 0);
+    assert_true(sto_uid_deleted(sto_uid_name(cat, STO_UID_TAGV, a)));
+    assert_false(sto_uid_deleted(TS_SLICE_LIT("~a")));
+    assert_false(sto_uid_deleted(TS_SLICE_LIT("~~a")));
+    assert_int_equal(sto_uid_delete(cat, STO_UID_TAGV, sto_uid_name(cat, STO_UID_TAGV, a), &err), TS_EINVAL);
+    const struct sto_series *fresh =
+        t_series(cat, "m host=a"); /* the name again: another id, another series */
+    assert_ptr_not_equal(fresh, old);
+    assert_int_equal(fresh->tags[0].k, host);
+    assert_true(fresh->tags[0].v > a);
+    t_close(cat);
+    cat = t_open();
+    assert_int_equal(t_id(cat, STO_UID_TAGV, "a"), a + 1);
+    assert_true(sto_uid_deleted(sto_uid_name(cat, STO_UID_TAGV, a)));
+    assert_int_equal(t_series(cat, "m host=a")->id, 1);
+    assert_int_equal(
+        sto_uid_rename(cat, STO_UID_TAGV, sto_uid_name(cat, STO_UID_TAGV, a), TS_SLICE_LIT("back"), &err), 0);
+    assert_int_equal(t_series(cat, "m host=back")->id, 0);
+    t_close(cat);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -215,6 +247,7 @@ int main(void)
         T_CASE(test_uid__wrong_names_are_refused),
         T_CASE(test_uid__long_and_utf8_names_survive),
         T_CASE(test_uid__rename_keeps_the_id_and_is_on_disk),
+        T_CASE(test_uid__a_deleted_name_frees_no_id),
         T_CASE(test_uid__suggest_is_in_byte_order),
         T_CASE(test_uid__suggest_sorted_and_tail_agree),
         T_CASE(test_uid__read_only_makes_nothing),

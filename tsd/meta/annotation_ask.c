@@ -1,92 +1,75 @@
 /*
- * ep_annotation.c - /api/annotation, /api/annotation/bulk, /api/annotations.
+ * annotation_ask.c - /api/annotation, /api/annotation/bulk, /api/annotations.
  *
- * Threads    the endpoints in the worker, the rest in a job
+ * Threads    see ask.h
  * Source     protocols-and-queries 2.10
  */
-#include "tsd/http/ep.h"
+#include "tsd/meta/ask.h"
 
 #include "base/time.h"
-#include "tsd/http/job.h"
 #include "tsd/meta/annotation_out.h"
 
-/* The body as JSON; the caller's. */
-static int note_body(const struct tsd_req *req, json_t **out, struct ts_error *err)
-{
-    *out = NULL;
-    if (req->body.n == 0)
-        return ts_error_set(err, TS_EPARSE, "Missing message content");
-    return ts_json_load(req->body, out, err);
-}
-
 /* The note of a request: its body, or its parameters where there is none. */
-static int note_request(struct tsd_job *job, struct tsd_record *out, struct ts_error *err)
+static int note_request(struct tsd_ask *ask, struct tsd_record *out, struct ts_error *err)
 {
-    const struct tsd_req *req = tsd_job_req(job);
-    struct ts_arena *arena = tsd_job_arena(job);
+    struct ts_arena *arena = ask->arena;
     json_t *root;
-    if (req->method == TSD_GET || req->body.n == 0)
-        return tsd_note_from_params(req->params, req->n_params, ts_clock_ms(), req->d->set.rules.compat,
-                                    arena, out, err);
-    TS_TRY(note_body(req, &root, err));
+    if (ask->method == TSD_GET || ask->body.n == 0)
+        return tsd_note_from_params(ask->params, ask->n_params, ts_clock_ms(), ask->rules->compat, arena, out,
+                                    err);
+    TS_TRY(tsd_ask_body(ask, &root, err));
     int rc = tsd_note_from_json(root, arena, out, err);
     json_decref(root);
     return rc;
 }
 
-static int note_answer(struct tsd_job *job, const struct tsd_record *note, struct ts_error *err)
+static int note_answer(struct tsd_ask *ask, const struct tsd_record *note, struct ts_error *err)
 {
     struct ts_buf text;
     struct ts_json j;
     ts_buf_init(&text, 0);
     ts_json_init(&j, &text);
     tsd_note_json(note, &j);
-    int rc = tsd_sink_write(tsd_job_sink(job), ts_buf_get(&text), err);
+    int rc = tsd_ask_write(ask, &text, err);
     ts_buf_release(&text);
     return rc;
 }
 
-static int note_run(struct tsd_job *job, struct ts_error *err)
+int tsd_ask_annotation(struct tsd_ask *ask, struct ts_error *err)
 {
-    const struct tsd_req *req = tsd_job_req(job);
-    struct sto_store *st = req->d->store;
+    struct sto_store *st = ask->store;
     struct tsd_record given, note;
     bool changed;
-    TS_TRY(note_request(job, &given, err));
-    if (req->method == TSD_DELETE) {
-        tsd_job_status(job, 204);
+    TS_TRY(note_request(ask, &given, err));
+    if (ask->method == TSD_DELETE) {
+        ask->status = 204;
         return tsd_note_delete(st, &given, err);
     }
-    if (req->method == TSD_GET) {
-        int rc = tsd_note_load(st, &given, tsd_job_arena(job), &note, err);
+    if (ask->method == TSD_GET) {
+        int rc = tsd_note_load(st, &given, ask->arena, &note, err);
         if (rc == TS_ENOTFOUND)
-            tsd_job_error_status(job, 404);
+            ask->error_status = 404;
         TS_TRY(rc);
-        return note_answer(job, &note, err);
+        return note_answer(ask, &note, err);
     }
-    TS_TRY(tsd_note_store(st, &given, req->method == TSD_PUT, tsd_job_arena(job), &note, &changed, err));
+    TS_TRY(tsd_note_store(st, &given, ask->method == TSD_PUT, ask->arena, &note, &changed, err));
     if (!changed) {
-        tsd_job_status(job, 304);
+        ask->status = 304;
         return 0;
     }
-    return note_answer(job, &note, err);
-}
-
-void tsd_ep_annotation(struct tsd_req *req)
-{
-    tsd_job_start(req, tsd_type_json, note_run);
+    return note_answer(ask, &note, err);
 }
 
 /* --- all global notes of a range --- */
 
-static int note_time(const struct tsd_req *req, const char *name, int64_t missing, int64_t *out_ms,
+static int note_time(const struct tsd_ask *ask, const char *name, int64_t missing, int64_t *out_ms,
                      struct ts_error *err)
 {
     struct ts_slice text;
     *out_ms = missing;
-    if (!tsd_req_param(req, name, &text) || text.n == 0)
+    if (!tsd_ask_param(ask, name, &text) || text.n == 0)
         return 0;
-    return ts_time_parse(text, NULL, ts_clock_ms(), req->d->set.rules.compat, out_ms, NULL, err);
+    return ts_time_parse(text, NULL, ts_clock_ms(), ask->rules->compat, out_ms, NULL, err);
 }
 
 /* A walk that writes notes. */
@@ -103,38 +86,31 @@ static bool note_list_add(void *arg, const struct tsd_record *note)
     return true;
 }
 
-static int notes_run(struct tsd_job *job, struct ts_error *err)
+int tsd_ask_annotations(struct tsd_ask *ask, struct ts_error *err)
 {
-    const struct tsd_req *req = tsd_job_req(job);
     int64_t from_ms, to_ms;
     struct ts_buf text;
     struct note_list list;
-    TS_TRY(note_time(req, "start_time", INT64_MIN, &from_ms, err));
-    TS_TRY(note_time(req, "end_time", ts_clock_ms(), &to_ms, err));
+    TS_TRY(note_time(ask, "start_time", INT64_MIN, &from_ms, err));
+    TS_TRY(note_time(ask, "end_time", ts_clock_ms(), &to_ms, err));
     if (from_ms == INT64_MIN)
         return ts_error_set(err, TS_EINVAL, "Missing start time");
     ts_buf_init(&text, 0);
     list.end_ms = to_ms;
     ts_json_init(&list.json, &text);
     ts_json_arr(&list.json);
-    tsd_notes_each(req->d->store, (struct ts_slice){"", 0}, from_ms, to_ms, note_list_add, &list);
+    tsd_notes_each(ask->store, (struct ts_slice){"", 0}, from_ms, to_ms, note_list_add, &list);
     ts_json_arr_end(&list.json);
-    int rc = tsd_sink_write(tsd_job_sink(job), ts_buf_get(&text), err);
+    int rc = tsd_ask_write(ask, &text, err);
     ts_buf_release(&text);
     return rc;
 }
 
-void tsd_ep_annotations(struct tsd_req *req)
-{
-    tsd_job_start(req, tsd_type_json, notes_run);
-}
-
 /* --- many at once --- */
 
-static int bulk_store_all(struct tsd_job *job, const json_t *root, struct ts_json *j, struct ts_error *err)
+static int bulk_store_all(struct tsd_ask *ask, const json_t *root, struct ts_json *j, struct ts_error *err)
 {
-    const struct tsd_req *req = tsd_job_req(job);
-    struct ts_arena *arena = tsd_job_arena(job);
+    struct ts_arena *arena = ask->arena;
     size_t n = json_array_size(root);
     if (!json_is_array(root) || n == 0)
         return ts_error_set(err, TS_EPARSE, "Expected an array of annotations");
@@ -144,7 +120,7 @@ static int bulk_store_all(struct tsd_job *job, const json_t *root, struct ts_jso
     ts_json_arr(j);
     for (size_t i = 0; i < n; i++) {
         bool changed;
-        TS_TRY(tsd_note_store(req->d->store, &given[i], req->method == TSD_PUT, arena, &note, &changed, err));
+        TS_TRY(tsd_note_store(ask->store, &given[i], ask->method == TSD_PUT, arena, &note, &changed, err));
         tsd_note_json(&note, j);
     }
     ts_json_arr_end(j);
@@ -172,20 +148,19 @@ static int bulk_tsuid(struct bulk_delete *b, struct ts_slice hex, struct ts_aren
     return rc;
 }
 
-static int bulk_params(struct tsd_job *job, struct bulk_delete *b, struct ts_error *err)
+static int bulk_params(struct tsd_ask *ask, struct bulk_delete *b, struct ts_error *err)
 {
-    const struct tsd_req *req = tsd_job_req(job);
-    struct ts_slice list;
-    (void)tsd_req_param(req, "start_time", &b->start);
-    (void)tsd_req_param(req, "end_time", &b->end);
-    (void)tsd_req_param(req, "tsuids", &list);
-    b->global = tsd_req_flag(req, "global");
-    b->tsuids = ts_arena_alloc(tsd_job_arena(job), (list.n + 1) * sizeof(*b->tsuids));
+    struct ts_slice list, global;
+    (void)tsd_ask_param(ask, "start_time", &b->start);
+    (void)tsd_ask_param(ask, "end_time", &b->end);
+    (void)tsd_ask_param(ask, "tsuids", &list);
+    b->global = tsd_ask_param(ask, "global", &global);
+    b->tsuids = ts_arena_alloc(ask->arena, (list.n + 1) * sizeof(*b->tsuids));
     for (size_t i = 0, end; i < list.n; i = end + 1) {
         const char *comma = memchr(list.p + i, ',', list.n - i);
         end = comma ? (size_t)(comma - list.p) : list.n;
         if (end > i)
-            TS_TRY(bulk_tsuid(b, (struct ts_slice){list.p + i, end - i}, tsd_job_arena(job), err));
+            TS_TRY(bulk_tsuid(b, (struct ts_slice){list.p + i, end - i}, ask->arena, err));
     }
     return 0;
 }
@@ -203,9 +178,9 @@ static struct ts_slice bulk_time(const json_t *v, struct ts_arena *arena)
     return (struct ts_slice){ts_arena_strndup(arena, number, n), n};
 }
 
-static int bulk_object(struct tsd_job *job, const json_t *root, struct bulk_delete *b, struct ts_error *err)
+static int bulk_object(struct tsd_ask *ask, const json_t *root, struct bulk_delete *b, struct ts_error *err)
 {
-    struct ts_arena *arena = tsd_job_arena(job);
+    struct ts_arena *arena = ask->arena;
     const json_t *list = json_object_get(root, "tsuids");
     b->start = bulk_time(json_object_get(root, "startTime"), arena);
     b->end = bulk_time(json_object_get(root, "endTime"), arena);
@@ -218,11 +193,10 @@ static int bulk_object(struct tsd_job *job, const json_t *root, struct bulk_dele
     return 0;
 }
 
-static int bulk_erase(struct tsd_job *job, struct bulk_delete *b, struct ts_error *err)
+static int bulk_erase(struct tsd_ask *ask, struct bulk_delete *b, struct ts_error *err)
 {
-    const struct tsd_req *req = tsd_job_req(job);
     int64_t now_ms = ts_clock_ms(), from_ms, to_ms = now_ms;
-    bool strict = req->d->set.rules.compat;
+    bool strict = ask->rules->compat;
     if (!b->start.n)
         return ts_error_set(err, TS_EINVAL, "Missing start time");
     if (!b->n_tsuids && !b->global)
@@ -231,9 +205,9 @@ static int bulk_erase(struct tsd_job *job, struct bulk_delete *b, struct ts_erro
     if (b->end.n)
         TS_TRY(ts_time_parse(b->end, NULL, now_ms, strict, &to_ms, NULL, err));
     if (b->global)
-        TS_TRY(tsd_notes_delete(req->d->store, (struct ts_slice){"", 0}, from_ms, to_ms, &b->n, err));
+        TS_TRY(tsd_notes_delete(ask->store, (struct ts_slice){"", 0}, from_ms, to_ms, &b->n, err));
     for (size_t i = 0; i < b->n_tsuids; i++)
-        TS_TRY(tsd_notes_delete(req->d->store, b->tsuids[i], from_ms, to_ms, &b->n, err));
+        TS_TRY(tsd_notes_delete(ask->store, b->tsuids[i], from_ms, to_ms, &b->n, err));
     return 0;
 }
 
@@ -260,36 +234,30 @@ static void bulk_delete_json(const struct bulk_delete *b, struct ts_json *j)
     ts_json_obj_end(j);
 }
 
-static int bulk_do(struct tsd_job *job, const json_t *root, struct ts_json *j, struct ts_error *err)
+static int bulk_do(struct tsd_ask *ask, const json_t *root, struct ts_json *j, struct ts_error *err)
 {
     struct bulk_delete b = {.n = 0};
-    if (tsd_job_req(job)->method != TSD_DELETE)
-        return bulk_store_all(job, root, j, err);
-    TS_TRY(root ? bulk_object(job, root, &b, err) : bulk_params(job, &b, err));
-    TS_TRY(bulk_erase(job, &b, err));
+    if (ask->method != TSD_DELETE)
+        return bulk_store_all(ask, root, j, err);
+    TS_TRY(root ? bulk_object(ask, root, &b, err) : bulk_params(ask, &b, err));
+    TS_TRY(bulk_erase(ask, &b, err));
     bulk_delete_json(&b, j);
     return 0;
 }
 
-static int bulk_run(struct tsd_job *job, struct ts_error *err)
+int tsd_ask_annotation_bulk(struct tsd_ask *ask, struct ts_error *err)
 {
-    const struct tsd_req *req = tsd_job_req(job);
     struct ts_buf text;
     struct ts_json j;
     json_t *root = NULL;
-    if (req->method != TSD_DELETE || req->body.n)
-        TS_TRY(note_body(req, &root, err));
+    if (ask->method != TSD_DELETE || ask->body.n)
+        TS_TRY(tsd_ask_body(ask, &root, err));
     ts_buf_init(&text, 0);
     ts_json_init(&j, &text);
-    int rc = bulk_do(job, root, &j, err);
+    int rc = bulk_do(ask, root, &j, err);
     if (rc == 0)
-        rc = tsd_sink_write(tsd_job_sink(job), ts_buf_get(&text), err);
+        rc = tsd_ask_write(ask, &text, err);
     ts_buf_release(&text);
     json_decref(root);
     return rc;
-}
-
-void tsd_ep_annotation_bulk(struct tsd_req *req)
-{
-    tsd_job_start(req, tsd_type_json, bulk_run);
 }

@@ -1,0 +1,73 @@
+/*
+ * ask.c - the table of requests about annotations and metadata.
+ *
+ * Threads    see ask.h
+ */
+#include "tsd/meta/ask.h"
+
+static const struct {
+    const char *path; /* a star at the end: everything below */
+    int (*run)(struct tsd_ask *a, struct ts_error *err);
+} asks[] = {
+    {"api/annotation", tsd_ask_annotation},   {"api/annotation/bulk", tsd_ask_annotation_bulk},
+    {"api/annotations", tsd_ask_annotations}, {"api/find/*", tsd_ask_find},
+    {"api/search/*", tsd_ask_search},         {"api/uid/assign", tsd_ask_uid_assign},
+    {"api/uid/delete", tsd_ask_uid_delete},   {"api/uid/rename", tsd_ask_uid_rename},
+    {"api/uid/tsmeta", tsd_ask_tsmeta},       {"api/uid/uidmeta", tsd_ask_uidmeta},
+    {"api/uid/*", tsd_ask_uid_other},
+};
+
+int tsd_ask_run(struct tsd_ask *a, struct ts_error *err)
+{
+    a->status = 200;
+    for (size_t i = 0; i < sizeof(asks) / sizeof(asks[0]); i++) {
+        size_t n = strlen(asks[i].path);
+        bool below = asks[i].path[n - 1] == '*' && a->path.n >= n && !memcmp(a->path.p, asks[i].path, n - 1);
+        if (below || ts_slice_is(a->path, asks[i].path))
+            return asks[i].run(a, err);
+    }
+    a->error_status = 404;
+    return ts_error_set(err, TS_ENOTFOUND, "Endpoint not found");
+}
+
+bool tsd_ask_param(const struct tsd_ask *a, const char *name, struct ts_slice *out)
+{
+    *out = (struct ts_slice){"", 0};
+    for (size_t i = a->n_params; i-- > 0;) {
+        if (ts_slice_is(a->params[i].name, name)) {
+            *out = a->params[i].value;
+            return true;
+        }
+    }
+    return false;
+}
+
+int tsd_ask_body(const struct tsd_ask *a, json_t **out, struct ts_error *err)
+{
+    *out = NULL;
+    if (a->body.n == 0)
+        return ts_error_set(err, TS_EPARSE, "Missing message content");
+    return ts_json_load(a->body, out, err);
+}
+
+struct ts_slice tsd_ask_text(const struct tsd_ask *a, const json_t *v)
+{
+    if (!json_is_string(v))
+        return (struct ts_slice){"", 0};
+    size_t n = json_string_length(v);
+    return (struct ts_slice){ts_arena_strndup(a->arena, json_string_value(v), n), n};
+}
+
+int tsd_ask_not_found(struct tsd_ask *a, const char *message, struct ts_error *err)
+{
+    a->error_status = 404;
+    (void)snprintf(a->details, sizeof(a->details), "%s", err->text);
+    return ts_error_set(err, TS_ENOTFOUND, "%s", message);
+}
+
+int tsd_ask_write(struct tsd_ask *a, const struct ts_buf *text, struct ts_error *err)
+{
+    if (text->failed)
+        return ts_error_set(err, TS_ENOMEM, "no memory for the answer");
+    return tsd_sink_write(a->sink, ts_buf_get(text), err);
+}

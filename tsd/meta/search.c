@@ -1,0 +1,147 @@
+/*
+ * search.c - walks over all series, names, notes.
+ *
+ * Threads    see search.h
+ */
+#include "tsd/meta/search.h"
+
+#include "base/time.h"
+#include "tsd/meta/annotation.h"
+#include "tsd/meta/tsmeta.h"
+#include "tsd/meta/uidmeta.h"
+
+#define SEARCH_CHECK 1024 /* candidates between two looks at the limit */
+
+/* A walk. */
+struct search_run {
+    struct sto_store *store;       /* where */
+    const struct tsd_terms *terms; /* what */
+    struct qry_limit *limit;       /* may be NULL */
+    tsd_hit_fn each;               /* gets hits */
+    void *arg;                     /* for each */
+    struct tsd_doc doc;            /* the candidate at hand */
+    uint64_t n_seen;               /* candidates */
+    bool stored;                   /* there are stored records at all */
+    bool stopped;                  /* each said so */
+    int rc;                        /* why it ended */
+    struct ts_error *err;          /* the same */
+};
+
+static int search_check(struct search_run *r)
+{
+    if (!r->limit || ++r->n_seen % SEARCH_CHECK)
+        return 0;
+    if (atomic_load_explicit(&r->limit->cancelled, memory_order_relaxed))
+        return ts_error_set(r->err, TS_ECANCELLED, "the client went away");
+    if (r->limit->deadline_ns && ts_clock_mono_ns() > r->limit->deadline_ns)
+        return ts_error_set(r->err, TS_ETIMEOUT, "Search took longer than query_timeout_ms");
+    return 0;
+}
+
+static void search_offer(struct search_run *r, const struct tsd_hit *hit)
+{
+    if (tsd_terms_match(r->terms, &r->doc))
+        r->stopped = !r->each(r->arg, hit);
+    r->doc.n = 0;
+}
+
+static int search_one_series(struct search_run *r, const struct sto_series *s)
+{
+    struct sto_catalog *cat = sto_store_catalog(r->store);
+    struct ts_arena arena;
+    struct tsd_record record;
+    struct ts_buf tsuid;
+    bool stored = false;
+    int rc = 0;
+    ts_arena_init(&arena, 0);
+    ts_buf_init(&tsuid, 0);
+    if (r->stored)
+        rc = tsd_tsmeta_load(r->store, s, &arena, &record, &stored, r->err);
+    qry_tsuid(s, &tsuid);
+    tsd_doc_add(&r->doc, TS_SLICE_LIT("tsuid"), ts_buf_get(&tsuid));
+    tsd_doc_add(&r->doc, TS_SLICE_LIT("metric"), sto_uid_name(cat, STO_UID_METRIC, s->metric));
+    for (unsigned i = 0; i < s->n_tags; i++)
+        tsd_doc_add(&r->doc, sto_uid_name(cat, STO_UID_TAGK, s->tags[i].k),
+                    sto_uid_name(cat, STO_UID_TAGV, s->tags[i].v));
+    if (stored)
+        tsd_doc_record(&r->doc, &record, &arena);
+    if (rc == 0)
+        search_offer(r, &(struct tsd_hit){.series = s, .record = stored ? &record : NULL});
+    ts_buf_release(&tsuid);
+    ts_arena_release(&arena);
+    return rc;
+}
+
+int tsd_search_series(struct sto_store *st, const struct tsd_terms *terms, struct qry_limit *limit,
+                      tsd_hit_fn each, void *arg, struct ts_error *err)
+{
+    struct search_run r = {.store = st, .terms = terms, .limit = limit, .each = each, .arg = arg, .err = err};
+    struct sto_catalog *cat = sto_store_catalog(st);
+    r.stored = tsd_tsmeta_any(st);
+    for (uint32_t id = 0, n = sto_series_count(cat); id < n && !r.stopped && r.rc == 0; id++) {
+        const struct sto_series *s = sto_series_get(cat, id);
+        if (s)
+            r.rc = search_one_series(&r, s);
+        if (r.rc == 0)
+            r.rc = search_check(&r);
+    }
+    ts_free(r.doc.fields);
+    return r.rc;
+}
+
+static int search_one_name(struct search_run *r, enum sto_uid_kind kind, uint32_t id)
+{
+    struct ts_slice name = sto_uid_name(sto_store_catalog(r->store), kind, id);
+    struct ts_arena arena;
+    struct tsd_record record;
+    if (!name.p || sto_uid_deleted(name))
+        return 0;
+    ts_arena_init(&arena, 0);
+    int rc = r->stored ? tsd_uidmeta_load(r->store, kind, id, &arena, &record, r->err)
+                       : tsd_uidmeta_plain(r->store, kind, id, &arena, &record, r->err);
+    if (rc == 0) {
+        tsd_doc_record(&r->doc, &record, &arena);
+        search_offer(r, &(struct tsd_hit){.record = &record});
+    }
+    ts_arena_release(&arena);
+    return rc;
+}
+
+int tsd_search_names(struct sto_store *st, const struct tsd_terms *terms, struct qry_limit *limit,
+                     tsd_hit_fn each, void *arg, struct ts_error *err)
+{
+    struct search_run r = {.store = st, .terms = terms, .limit = limit, .each = each, .arg = arg, .err = err};
+    struct sto_catalog *cat = sto_store_catalog(st);
+    r.stored = tsd_uidmeta_any(st);
+    for (int kind = 0; kind < STO_UID_KINDS; kind++) {
+        uint32_t n = sto_uid_max(cat, (enum sto_uid_kind)kind);
+        for (uint32_t id = 1; id <= n && !r.stopped && r.rc == 0; id++) {
+            r.rc = search_one_name(&r, (enum sto_uid_kind)kind, id);
+            if (r.rc == 0)
+                r.rc = search_check(&r);
+        }
+    }
+    ts_free(r.doc.fields);
+    return r.rc;
+}
+
+static bool search_one_note(void *arg, const struct tsd_record *note)
+{
+    struct search_run *r = arg;
+    struct ts_arena arena;
+    ts_arena_init(&arena, 0);
+    tsd_doc_record(&r->doc, note, &arena);
+    search_offer(r, &(struct tsd_hit){.record = note});
+    ts_arena_release(&arena);
+    r->rc = search_check(r);
+    return r->rc == 0 && !r->stopped;
+}
+
+int tsd_search_notes(struct sto_store *st, const struct tsd_terms *terms, struct qry_limit *limit,
+                     tsd_hit_fn each, void *arg, struct ts_error *err)
+{
+    struct search_run r = {.store = st, .terms = terms, .limit = limit, .each = each, .arg = arg, .err = err};
+    tsd_notes_all(st, search_one_note, &r);
+    ts_free(r.doc.fields);
+    return r.rc;
+}

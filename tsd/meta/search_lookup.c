@@ -1,0 +1,209 @@
+/*
+ * search_lookup.c - names to ids, then a test of each candidate.
+ *
+ * Threads    see search_lookup.h
+ */
+#include "tsd/meta/search_lookup.h"
+
+#include "base/time.h"
+
+#define LOOKUP_CHECK 4096 /* candidates between two looks at the limit */
+
+/* One pair as ids; 0 = any. */
+struct lookup_pair {
+    uint32_t k, v;
+};
+
+struct lookup_run {
+    const struct sto_catalog *cat; /* names and series */
+    uint32_t metric;               /* 0 = any */
+    struct lookup_pair *pairs;     /* key by key, bare values first */
+    size_t n;                      /* pairs */
+    struct qry_limit *limit;       /* may be NULL */
+    tsd_lookup_fn each;            /* gets what matches */
+    void *arg;                     /* for each */
+    uint64_t n_seen;               /* candidates */
+    bool stopped;                  /* each said so */
+};
+
+static bool lookup_any(struct ts_slice s)
+{
+    return s.n == 0 || ts_slice_is(s, "*");
+}
+
+/* --- parsing --- */
+
+int tsd_lookup_word(struct ts_slice word, struct tsd_lookup *out, struct ts_error *err)
+{
+    const char *eq = word.n ? memchr(word.p, '=', word.n) : NULL;
+    if (!eq || word.n == 1)
+        return ts_error_set(err, TS_EINVAL, "invalid tag: %.*s", (int)(word.n < 100 ? word.n : 100), word.p);
+    size_t k = (size_t)(eq - word.p);
+    out->pairs[out->n_pairs++] = (struct sto_tag_text){{word.p, k}, {eq + 1, word.n - k - 1}};
+    return 0;
+}
+
+int tsd_lookup_parse(struct ts_slice m, struct ts_arena *arena, struct tsd_lookup *out, struct ts_error *err)
+{
+    const char *open = m.n ? memchr(m.p, '{', m.n) : NULL;
+    size_t n_metric = open ? (size_t)(open - m.p) : m.n;
+    *out = (struct tsd_lookup){.metric = {m.p, n_metric}};
+    if (open && m.p[m.n - 1] != '}')
+        return ts_error_set(err, TS_EINVAL, "Missing '}' at the end of: %.*s", (int)(m.n < 150 ? m.n : 150),
+                            m.p);
+    struct ts_slice in = open ? (struct ts_slice){open + 1, m.n - n_metric - 2} : (struct ts_slice){"", 0};
+    out->pairs = ts_arena_alloc(arena, (in.n + 1) * sizeof(*out->pairs));
+    for (size_t i = 0, end; i < in.n; i = end + 1) {
+        const char *comma = memchr(in.p + i, ',', in.n - i);
+        end = comma ? (size_t)(comma - in.p) : in.n;
+        TS_TRY(tsd_lookup_word((struct ts_slice){in.p + i, end - i}, out, err));
+    }
+    if (out->metric.n == 0 && out->n_pairs == 0)
+        return ts_error_set(err, TS_EINVAL, "Missing metric and tags. Please supply at least one value.");
+    return 0;
+}
+
+/* --- ids --- */
+
+static int lookup_id(struct sto_catalog *cat, enum sto_uid_kind kind, struct ts_slice name, uint32_t *out,
+                     struct ts_error *err)
+{
+    static const char *const kinds[STO_UID_KINDS] = {"metrics", "tagk", "tagv"};
+    *out = 0;
+    if (lookup_any(name) || sto_uid_find(cat, kind, name, out) == 0)
+        return 0;
+    return ts_error_set(err, TS_ENOTFOUND, "No such name for '%s': '%.*s'", kinds[kind],
+                        (int)(name.n < 150 ? name.n : 150), name.p);
+}
+
+static int lookup_ids(struct sto_catalog *cat, const struct tsd_lookup *what, struct lookup_run *r,
+                      struct ts_arena *arena, struct ts_error *err)
+{
+    TS_TRY(lookup_id(cat, STO_UID_METRIC, what->metric, &r->metric, err));
+    r->pairs = ts_arena_alloc(arena, (what->n_pairs + 1) * sizeof(*r->pairs));
+    for (size_t i = 0; i < what->n_pairs; i++) {
+        struct lookup_pair p;
+        TS_TRY(lookup_id(cat, STO_UID_TAGK, what->pairs[i].k, &p.k, err));
+        TS_TRY(lookup_id(cat, STO_UID_TAGV, what->pairs[i].v, &p.v, err));
+        if (!p.k && !p.v)
+            continue; /* anything */
+        size_t at = r->n++;
+        for (; at && r->pairs[at - 1].k > p.k; at--)
+            r->pairs[at] = r->pairs[at - 1];
+        r->pairs[at] = p;
+    }
+    return 0;
+}
+
+int tsd_lookup_check(struct sto_catalog *cat, const struct tsd_lookup *what, struct ts_error *err)
+{
+    struct lookup_run r = {.cat = cat};
+    struct ts_arena arena;
+    ts_arena_init(&arena, 0);
+    int rc = lookup_ids(cat, what, &r, &arena, err);
+    ts_arena_release(&arena);
+    return rc;
+}
+
+/* --- series --- */
+
+/* Does one of the series' tags meet one of the pairs of this key? */
+static bool lookup_one_of(const struct sto_series *s, const struct lookup_pair *pairs, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        for (size_t t = 0; t < s->n_tags; t++)
+            if ((!pairs[i].k || pairs[i].k == s->tags[t].k) && (!pairs[i].v || pairs[i].v == s->tags[t].v))
+                return true;
+    return false;
+}
+
+static bool lookup_matches(const struct lookup_run *r, const struct sto_series *s)
+{
+    if (r->metric && s->metric != r->metric)
+        return false;
+    for (size_t i = 0, end; i < r->n; i = end) {
+        for (end = i + 1; end < r->n && r->pairs[end].k == r->pairs[i].k;)
+            end++;
+        if (!lookup_one_of(s, r->pairs + i, end - i))
+            return false;
+    }
+    return true;
+}
+
+static int lookup_late(struct lookup_run *r, struct ts_error *err)
+{
+    if (!r->limit || ++r->n_seen % LOOKUP_CHECK)
+        return 0;
+    if (atomic_load_explicit(&r->limit->cancelled, memory_order_relaxed))
+        return ts_error_set(err, TS_ECANCELLED, "the client went away");
+    if (r->limit->deadline_ns && ts_clock_mono_ns() > r->limit->deadline_ns)
+        return ts_error_set(err, TS_ETIMEOUT, "Search took longer than query_timeout_ms");
+    return 0;
+}
+
+static int lookup_offer(struct lookup_run *r, uint32_t id, struct ts_error *err)
+{
+    const struct sto_series *s = sto_series_get(r->cat, id);
+    if (s && lookup_matches(r, s))
+        r->stopped = !r->each(r->arg, s);
+    return lookup_late(r, err);
+}
+
+/* Keys with one value narrow the set; what is left is tested one by one. */
+static int lookup_metric(struct sto_catalog *cat, struct lookup_run *r, struct ts_arena *arena,
+                         struct ts_error *err)
+{
+    struct sto_tag_cond *conds = ts_arena_zalloc(arena, (r->n + 1) * sizeof(*conds));
+    roaring_bitmap_t *set;
+    size_t n = 0;
+    for (size_t i = 0; i < r->n; i++) {
+        bool twice =
+            (i && r->pairs[i - 1].k == r->pairs[i].k) || (i + 1 < r->n && r->pairs[i + 1].k == r->pairs[i].k);
+        if (!twice && r->pairs[i].k && r->pairs[i].v)
+            conds[n++] =
+                (struct sto_tag_cond){.tagk = r->pairs[i].k, .values = &r->pairs[i].v, .n_values = 1};
+    }
+    TS_TRY(sto_select(cat, r->metric, conds, n, false, &set, err));
+    roaring_uint32_iterator_t it;
+    roaring_init_iterator(set, &it);
+    int rc = 0;
+    for (; it.has_value && !r->stopped && rc == 0; roaring_advance_uint32_iterator(&it))
+        rc = lookup_offer(r, it.current_value, err);
+    roaring_bitmap_free(set);
+    return rc;
+}
+
+int tsd_lookup_run(struct sto_catalog *cat, const struct tsd_lookup *what, struct qry_limit *limit,
+                   tsd_lookup_fn each, void *arg, struct ts_error *err)
+{
+    struct lookup_run r = {.cat = cat, .limit = limit, .each = each, .arg = arg};
+    struct ts_arena arena;
+    ts_arena_init(&arena, 0);
+    int rc = lookup_ids(cat, what, &r, &arena, err);
+    if (rc == 0 && r.metric)
+        rc = lookup_metric(cat, &r, &arena, err);
+    else if (rc == 0)
+        for (uint32_t id = 0, n = sto_series_count(cat); id < n && !r.stopped && rc == 0; id++)
+            rc = lookup_offer(&r, id, err);
+    ts_arena_release(&arena);
+    return rc;
+}
+
+void tsd_lookup_members(const struct sto_catalog *cat, const struct sto_series *s, struct ts_json *j)
+{
+    struct ts_buf tsuid;
+    ts_buf_init(&tsuid, 0);
+    qry_tsuid(s, &tsuid);
+    ts_json_key(j, "tsuid");
+    ts_json_slice(j, ts_buf_get(&tsuid));
+    ts_buf_release(&tsuid);
+    ts_json_key(j, "metric");
+    ts_json_slice(j, sto_uid_name(cat, STO_UID_METRIC, s->metric));
+    ts_json_key(j, "tags");
+    ts_json_obj(j);
+    for (unsigned i = 0; i < s->n_tags; i++) {
+        ts_json_key_slice(j, sto_uid_name(cat, STO_UID_TAGK, s->tags[i].k));
+        ts_json_slice(j, sto_uid_name(cat, STO_UID_TAGV, s->tags[i].v));
+    }
+    ts_json_obj_end(j);
+}

@@ -1,0 +1,184 @@
+/*
+ * tsmeta.c - records of series in cells.
+ *
+ *   key    "tsmeta/" · TSUID as upper-case hexadecimal text
+ *
+ * Threads    see tsmeta.h
+ */
+#include "tsd/meta/tsmeta.h"
+
+#include "base/time.h"
+#include "tsd/meta/uidmeta.h"
+
+#define TSMETA_PREFIX    "tsmeta/"
+#define TSMETA_MAX_HOURS (1 << 24) /* longer stores are counted without summaries */
+
+const struct tsd_field tsd_tsmeta_fields[] = {
+    [TSD_TSMETA_TSUID] = {"tsuid", NULL, TSD_FIELD_TEXT, TSD_FIELD_COMPUTED},
+    [TSD_TSMETA_DISPLAY_NAME] = {"displayName", "display_name", TSD_FIELD_TEXT, 0},
+    [TSD_TSMETA_DESCRIPTION] = {"description", "description", TSD_FIELD_TEXT, 0},
+    [TSD_TSMETA_NOTES] = {"notes", "notes", TSD_FIELD_TEXT, 0},
+    [TSD_TSMETA_CREATED] = {"created", NULL, TSD_FIELD_INT, TSD_FIELD_OURS},
+    [TSD_TSMETA_CUSTOM] = {"custom", NULL, TSD_FIELD_MAP, 0},
+    [TSD_TSMETA_UNITS] = {"units", "units", TSD_FIELD_TEXT, 0},
+    [TSD_TSMETA_DATA_TYPE] = {"dataType", "data_type", TSD_FIELD_TEXT, 0},
+    [TSD_TSMETA_RETENTION] = {"retention", "retention", TSD_FIELD_INT, 0},
+    [TSD_TSMETA_MAX] = {"max", "max", TSD_FIELD_DOUBLE, 0},
+    [TSD_TSMETA_MIN] = {"min", "min", TSD_FIELD_DOUBLE, 0},
+    {NULL, NULL, TSD_FIELD_TEXT, 0},
+};
+
+/* --- points --- */
+
+static void tsmeta_row(const struct sto_row *row, struct tsd_tsmeta_points *out)
+{
+    int64_t base = row->key.hour * TS_HOUR_MS;
+    uint32_t n = row->sum ? row->sum->n : row->cells->n;
+    int64_t first = base + (row->sum ? row->sum->first_off : sto_meta_off(row->cells->meta[0]));
+    if (out->n == 0)
+        out->first_ms = first;
+    out->last_ms = base + (row->sum ? row->sum->last_off : sto_meta_off(row->cells->meta[n - 1]));
+    out->n += n;
+}
+
+static int tsmeta_scan(struct sto_snap *snap, const struct sto_series *s, int64_t from_ms, int64_t to_ms,
+                       struct tsd_tsmeta_points *out, struct ts_error *err)
+{
+    int64_t n_hours = (ts_floor_div(to_ms, TS_HOUR_MS) - ts_floor_div(from_ms, TS_HOUR_MS)) + 1;
+    uint8_t *whole = NULL;
+    if (n_hours <= TSMETA_MAX_HOURS) {
+        whole = ts_xmalloc((size_t)n_hours);
+        memset(whole, 1, (size_t)n_hours);
+    }
+    struct sto_scan_spec spec = {.metric = s->metric,
+                                 .series = &s,
+                                 .n_series = 1,
+                                 .from_ms = from_ms,
+                                 .to_ms = to_ms,
+                                 .whole_hours = whole,
+                                 .final = true};
+    struct sto_merge *scan;
+    struct sto_row row;
+    int rc = sto_scan(snap, &spec, &scan, err);
+    while (rc == 0 && (rc = sto_merge_next(scan, &row, err)) > 0) {
+        tsmeta_row(&row, out);
+        rc = 0;
+    }
+    sto_merge_free(scan);
+    ts_free(whole);
+    return rc;
+}
+
+int tsd_tsmeta_points(struct sto_store *st, const struct sto_series *s, struct tsd_tsmeta_points *out,
+                      struct ts_error *err)
+{
+    struct sto_snap *snap = sto_snap_take(st);
+    int64_t from_ms, to_ms;
+    int rc = 0;
+    *out = (struct tsd_tsmeta_points){0};
+    if (sto_snap_time_range(snap, &from_ms, &to_ms)) {
+        from_ms = ts_floor_div(from_ms, TS_HOUR_MS) * TS_HOUR_MS; /* summaries are of whole hours */
+        to_ms = ts_floor_div(to_ms, TS_HOUR_MS) * TS_HOUR_MS + TS_HOUR_MS - 1;
+        rc = tsmeta_scan(snap, s, from_ms, to_ms, out, err);
+    }
+    sto_snap_release(snap);
+    return rc;
+}
+
+/* --- records --- */
+
+static void tsmeta_key(const struct sto_series *s, struct ts_buf *key)
+{
+    ts_buf_init(key, 0);
+    ts_buf_str(key, TSMETA_PREFIX);
+    qry_tsuid(s, key);
+}
+
+static void tsmeta_tsuid(struct ts_slice key, struct ts_arena *arena, struct tsd_record *r)
+{
+    size_t n = sizeof(TSMETA_PREFIX) - 1;
+    r->v[TSD_TSMETA_TSUID].text = (struct ts_slice){ts_arena_strndup(arena, key.p + n, key.n - n), key.n - n};
+}
+
+int tsd_tsmeta_load(struct sto_store *st, const struct sto_series *s, struct ts_arena *arena,
+                    struct tsd_record *out, bool *out_stored, struct ts_error *err)
+{
+    struct ts_buf key;
+    tsmeta_key(s, &key);
+    int rc = tsd_record_load(st, ts_buf_get(&key), tsd_tsmeta_fields, arena, out, err);
+    *out_stored = rc == 0;
+    tsmeta_tsuid(ts_buf_get(&key), arena, out);
+    ts_buf_release(&key);
+    return rc == TS_ENOTFOUND ? 0 : rc;
+}
+
+int tsd_tsmeta_store(struct sto_store *st, const struct sto_series *s, struct tsd_record *given, bool replace,
+                     struct ts_arena *arena, struct tsd_record *out, bool *out_changed, struct ts_error *err)
+{
+    struct ts_buf key;
+    bool stored;
+    TS_TRY(tsd_tsmeta_load(st, s, arena, out, &stored, err));
+    if (!stored) {
+        given->v[TSD_TSMETA_CREATED].i = ts_clock_ms() / 1000;
+        given->v[TSD_TSMETA_CREATED].given = true;
+    }
+    tsmeta_key(s, &key);
+    int rc = tsd_record_store(st, ts_buf_get(&key), given, replace, arena, out, out_changed, err);
+    tsmeta_tsuid(ts_buf_get(&key), arena, out);
+    ts_buf_release(&key);
+    return rc;
+}
+
+int tsd_tsmeta_delete(struct sto_store *st, const struct sto_series *s, struct ts_error *err)
+{
+    struct ts_buf key;
+    tsmeta_key(s, &key);
+    int rc = sto_cell_put(st, ts_buf_get(&key), (struct ts_slice){NULL, 0}, err);
+    ts_buf_release(&key);
+    return rc;
+}
+
+static int tsmeta_name(struct sto_store *st, enum sto_uid_kind kind, uint32_t id, struct ts_json *j,
+                       struct ts_error *err)
+{
+    struct ts_arena arena;
+    struct tsd_record r;
+    ts_arena_init(&arena, 0);
+    int rc = tsd_uidmeta_load(st, kind, id, &arena, &r, err);
+    if (rc == 0)
+        tsd_uidmeta_json(&r, j);
+    ts_arena_release(&arena);
+    return rc;
+}
+
+int tsd_tsmeta_json(struct sto_store *st, const struct sto_series *s, const struct tsd_record *r,
+                    const struct tsd_tsmeta_points *points, struct ts_json *j, struct ts_error *err)
+{
+    struct tsd_record shown = *r;
+    if (points && points->n && !shown.v[TSD_TSMETA_CREATED].i)
+        shown.v[TSD_TSMETA_CREATED].i = ts_floor_div(points->first_ms, 1000);
+    ts_json_obj(j);
+    tsd_record_members(&shown, j);
+    ts_json_key(j, "metric");
+    TS_TRY(tsmeta_name(st, STO_UID_METRIC, s->metric, j, err));
+    ts_json_key(j, "tags");
+    ts_json_arr(j);
+    for (unsigned i = 0; i < s->n_tags; i++) {
+        TS_TRY(tsmeta_name(st, STO_UID_TAGK, s->tags[i].k, j, err));
+        TS_TRY(tsmeta_name(st, STO_UID_TAGV, s->tags[i].v, j, err));
+    }
+    ts_json_arr_end(j);
+    if (points) {
+        ts_json_key(j, "lastReceived");
+        ts_json_int(j, ts_floor_div(points->last_ms, 1000));
+        ts_json_key(j, "totalDatapoints");
+        ts_json_int(j, (int64_t)points->n);
+    }
+    ts_json_obj_end(j);
+    return 0;
+}
+
+bool tsd_tsmeta_any(struct sto_store *st)
+{
+    return tsd_record_any(st, TS_SLICE_LIT(TSMETA_PREFIX), TS_SLICE_LIT("tsmeta0"));
+}

@@ -1,0 +1,53 @@
+/*
+ * tsmeta.h - what people say about a series, and what its points say.
+ *
+ * Format     docs/FORMAT.md "Keys of cells"
+ * Threads    any; storing and counting points may block
+ * Source     protocols-and-queries 2.19
+ */
+#ifndef TSD_META_TSMETA_H
+#define TSD_META_TSMETA_H
+
+#include "tsd/meta/fields.h"
+
+/* Rows of tsd_tsmeta_fields. */
+enum tsd_tsmeta_field {
+    TSD_TSMETA_TSUID,
+    TSD_TSMETA_DISPLAY_NAME,
+    TSD_TSMETA_DESCRIPTION,
+    TSD_TSMETA_NOTES,
+    TSD_TSMETA_CREATED, /* seconds */
+    TSD_TSMETA_CUSTOM,
+    TSD_TSMETA_UNITS,
+    TSD_TSMETA_DATA_TYPE,
+    TSD_TSMETA_RETENTION, /* days */
+    TSD_TSMETA_MAX,
+    TSD_TSMETA_MIN,
+};
+extern const struct tsd_field tsd_tsmeta_fields[];
+
+/* What the points of a series say. */
+struct tsd_tsmeta_points {
+    uint64_t n;                /* how many */
+    int64_t first_ms, last_ms; /* times of the first and the last; 0 if there is none */
+};
+/** Count the points of a series: from summaries where they are exact. */
+int tsd_tsmeta_points(struct sto_store *st, const struct sto_series *s, struct tsd_tsmeta_points *out,
+                      struct ts_error *err);
+
+/** The stored record of a series; *out_stored is false, and the record all defaults, if nobody wrote one. */
+int tsd_tsmeta_load(struct sto_store *st, const struct sto_series *s, struct ts_arena *arena,
+                    struct tsd_record *out, bool *out_stored, struct ts_error *err);
+/** Merge what was given into it, or replace it: as tsd_record_store. A new one was created now. */
+int tsd_tsmeta_store(struct sto_store *st, const struct sto_series *s, struct tsd_record *given, bool replace,
+                     struct ts_arena *arena, struct tsd_record *out, bool *out_changed, struct ts_error *err);
+/** Take it away. */
+int tsd_tsmeta_delete(struct sto_store *st, const struct sto_series *s, struct ts_error *err);
+/** The record as an object, with the records of its names; points may be NULL: without lastReceived and
+ * totalDatapoints. */
+int tsd_tsmeta_json(struct sto_store *st, const struct sto_series *s, const struct tsd_record *r,
+                    const struct tsd_tsmeta_points *points, struct ts_json *j, struct ts_error *err);
+/** Has anybody written a record? */
+bool tsd_tsmeta_any(struct sto_store *st);
+
+#endif

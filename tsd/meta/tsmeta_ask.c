@@ -1,0 +1,166 @@
+/*
+ * tsmeta_ask.c - /api/uid/tsmeta: what people say about a series, and what its points say.
+ *
+ * Threads    see ask.h
+ * Source     protocols-and-queries 2.19
+ */
+#include "tsd/meta/ask.h"
+
+#include "query/select.h"
+#include "tsd/meta/search_lookup.h"
+#include "tsd/meta/tsmeta.h"
+
+/* A request at work. */
+struct tsmeta_work {
+    struct tsd_ask *ask;     /* the request */
+    struct sto_store *store; /* where */
+    struct ts_slice tsuid;   /* which series, or */
+    struct ts_slice m;       /* "metric{k=v}" */
+    bool create;             /* make the series of m */
+    struct tsd_record given; /* fields */
+    size_t n;                /* elements of an array written */
+    struct ts_error *err;    /* why a walk stopped */
+    int rc;                  /* the same */
+};
+
+static int tsmeta_request(struct tsmeta_work *a, struct ts_error *err)
+{
+    struct ts_arena *arena = a->ask->arena;
+    struct ts_slice create;
+    tsd_record_init(&a->given, tsd_tsmeta_fields);
+    (void)tsd_ask_param(a->ask, "tsuid", &a->tsuid);
+    (void)tsd_ask_param(a->ask, "m", &a->m);
+    a->create = tsd_ask_param(a->ask, "create", &create) && ts_slice_is(create, "true");
+    if (a->ask->method == TSD_GET || a->ask->body.n == 0) {
+        TS_TRY(tsd_record_from_params(&a->given, a->ask->params, a->ask->n_params, arena, err));
+    } else {
+        json_t *root;
+        TS_TRY(tsd_ask_body(a->ask, &root, err));
+        const json_t *tsuid = json_object_get(root, "tsuid");
+        if (json_is_string(tsuid))
+            a->tsuid = tsd_ask_text(a->ask, tsuid);
+        int rc = tsd_record_from_json(&a->given, root, arena, err);
+        json_decref(root);
+        TS_TRY(rc);
+    }
+    return a->tsuid.n || a->m.n ? 0 : ts_error_set(err, TS_EINVAL, "Missing tsuid or m");
+}
+
+static int tsmeta_not_found(struct tsmeta_work *a, struct ts_error *err)
+{
+    return tsd_ask_not_found(a->ask, "Could not find Timeseries meta data", err);
+}
+
+static int tsmeta_write(struct tsmeta_work *a, const struct sto_series *s, const struct tsd_record *r,
+                        struct ts_error *err)
+{
+    struct tsd_tsmeta_points points;
+    struct ts_buf text;
+    struct ts_json j;
+    TS_TRY(tsd_tsmeta_points(a->store, s, &points, err));
+    ts_buf_init(&text, 0);
+    if (a->n++)
+        ts_buf_char(&text, ',');
+    ts_json_init(&j, &text);
+    int rc = tsd_tsmeta_json(a->store, s, r, &points, &j, err);
+    if (rc == 0)
+        rc = tsd_sink_write(a->ask->sink, ts_buf_get(&text), err);
+    ts_buf_release(&text);
+    return rc;
+}
+
+/* --- many, for m --- */
+
+static bool tsmeta_each(void *arg, const struct sto_series *s)
+{
+    struct tsmeta_work *a = arg;
+    struct ts_arena arena;
+    struct tsd_record r;
+    bool stored;
+    ts_arena_init(&arena, 0);
+    a->rc = tsd_tsmeta_load(a->store, s, &arena, &r, &stored, a->err);
+    if (a->rc == 0 && (stored || a->ask->meta_series))
+        a->rc = tsmeta_write(a, s, &r, a->err);
+    ts_arena_release(&arena);
+    return a->rc == 0;
+}
+
+static int tsmeta_list(struct tsmeta_work *a, struct ts_error *err)
+{
+    struct tsd_lookup what;
+    a->err = err;
+    TS_TRY(tsd_lookup_parse(a->m, a->ask->arena, &what, err));
+    TS_TRY(tsd_sink_str(a->ask->sink, "[", err));
+    int rc = tsd_lookup_run(sto_store_catalog(a->store), &what, a->ask->limit, tsmeta_each, a, err);
+    if (rc == TS_ENOTFOUND)
+        return tsmeta_not_found(a, err);
+    TS_TRY(rc);
+    TS_TRY(a->rc);
+    return tsd_sink_str(a->ask->sink, "]", err);
+}
+
+/* --- one --- */
+
+/* The series of exactly the names of m; made if create was asked for and the names are there. */
+static int tsmeta_names(struct tsmeta_work *a, const struct sto_series **out, struct ts_error *err)
+{
+    struct sto_catalog *cat = sto_store_catalog(a->store);
+    struct tsd_lookup what;
+    struct ts_buf text;
+    uint32_t id;
+    TS_TRY(tsd_lookup_parse(a->m, a->ask->arena, &what, err));
+    ts_buf_init(&text, 0);
+    ts_buf_slice(&text, what.metric);
+    bool known = sto_uid_find(cat, STO_UID_METRIC, what.metric, &id) == 0;
+    for (size_t i = 0; i < what.n_pairs; i++) {
+        known = known && sto_uid_find(cat, STO_UID_TAGK, what.pairs[i].k, &id) == 0 &&
+                sto_uid_find(cat, STO_UID_TAGV, what.pairs[i].v, &id) == 0;
+        ts_buf_char(&text, ' ');
+        ts_buf_slice(&text, what.pairs[i].k);
+        ts_buf_char(&text, '=');
+        ts_buf_slice(&text, what.pairs[i].v);
+    }
+    int rc = known ? sto_series_resolve(cat, ts_buf_get(&text), (uint32_t)what.metric.n, what.pairs,
+                                        what.n_pairs, a->create, out, err)
+                   : TS_ENOTFOUND;
+    ts_buf_release(&text);
+    if (rc == TS_ENOTFOUND)
+        return ts_error_set(err, rc, "No such series: %.*s", (int)(a->m.n < 150 ? a->m.n : 150), a->m.p);
+    if (rc == 0 && a->create)
+        rc = sto_catalog_sync(cat, true, err);
+    return rc;
+}
+
+static int tsmeta_one(struct tsmeta_work *a, const struct sto_series *s, struct ts_error *err)
+{
+    struct ts_arena *arena = a->ask->arena;
+    struct tsd_record r;
+    bool stored, changed;
+    if (a->ask->method == TSD_DELETE) {
+        a->ask->status = 204;
+        return tsd_tsmeta_delete(a->store, s, err);
+    }
+    TS_TRY(tsd_tsmeta_load(a->store, s, arena, &r, &stored, err));
+    if (!stored && !a->ask->meta_series && !(a->create && a->ask->method != TSD_GET))
+        return ts_error_set(err, TS_ENOTFOUND, "Nothing is stored for it (meta_series = false)");
+    if (a->ask->method != TSD_GET) {
+        TS_TRY(tsd_tsmeta_store(a->store, s, &a->given, a->ask->method == TSD_PUT, arena, &r, &changed, err));
+        if (!changed)
+            a->ask->status = 304;
+    }
+    return tsmeta_write(a, s, &r, err);
+}
+
+int tsd_ask_tsmeta(struct tsd_ask *ask, struct ts_error *err)
+{
+    struct tsmeta_work a = {.ask = ask, .store = ask->store};
+    const struct sto_series *s;
+    TS_TRY(tsmeta_request(&a, err));
+    if (!a.tsuid.n && ask->method == TSD_GET)
+        return tsmeta_list(&a, err);
+    int rc = a.tsuid.n ? qry_select_tsuid(sto_store_catalog(a.store), a.tsuid, &s, err)
+                       : tsmeta_names(&a, &s, err);
+    if (rc == 0)
+        rc = tsmeta_one(&a, s, err);
+    return rc == TS_ENOTFOUND ? tsmeta_not_found(&a, err) : rc;
+}

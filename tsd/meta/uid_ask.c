@@ -1,0 +1,279 @@
+/*
+ * uid_ask.c - /api/uid/assign, /api/uid/rename; other paths below /api/uid are 501.
+ *
+ * Threads    see ask.h
+ * Source     protocols-and-queries 2.16, 2.17
+ */
+#include "tsd/meta/ask.h"
+
+#include "tsd/meta/uidmeta.h"
+
+int tsd_ask_uid_other(struct tsd_ask *ask, struct ts_error *err)
+{
+    ask->error_status = 501;
+    return ts_error_set(err, TS_EINVAL, "There is no such endpoint below /api/uid");
+}
+
+/* --- assign --- */
+
+/* One kind of names to assign. */
+struct assign {
+    const struct tsd_ask *ask; /* whose */
+    enum sto_uid_kind kind;    /* of the names */
+    struct ts_slice *names;    /* as given */
+    size_t n;                  /* how many; given at all if names is not NULL */
+    /* What is done with one of them: its id, or why not. */
+    int (*one)(const struct assign *a, struct ts_slice name, uint32_t *out_id, struct ts_buf *why);
+};
+
+/* Id of a name that was free; or why not. */
+static int assign_one(const struct assign *a, struct ts_slice name, uint32_t *out_id, struct ts_buf *why)
+{
+    static const char *const nouns[STO_UID_KINDS] = {"metric", "tagk", "tagv"};
+    struct sto_catalog *cat = sto_store_catalog(a->ask->store);
+    struct ts_slice bad;
+    struct ts_error err = {0};
+    if (!tsd_name_ok(a->ask->rules, name, &bad)) {
+        tsd_name_why(ts_slice_str(nouns[a->kind]), name, bad, why);
+        return TS_EINVAL;
+    }
+    if (sto_uid_find(cat, a->kind, name, out_id) == 0) {
+        ts_buf_str(why, "Name already exists with UID: ");
+        tsd_uid_hex(*out_id, why);
+        return TS_EEXIST;
+    }
+    int rc = sto_uid_make(cat, a->kind, name, out_id, &err);
+    if (rc < 0)
+        ts_buf_str(why, err.text);
+    return rc;
+}
+
+static int delete_one(const struct assign *a, struct ts_slice name, uint32_t *out_id, struct ts_buf *why)
+{
+    struct sto_catalog *cat = sto_store_catalog(a->ask->store);
+    struct ts_error err = {0};
+    int rc = sto_uid_find(cat, a->kind, name, out_id);
+    if (rc == 0)
+        rc = tsd_uidmeta_delete(a->ask->store, a->kind, *out_id, &err);
+    if (rc == 0 || rc == TS_ENOTFOUND)
+        rc = sto_uid_delete(cat, a->kind, name, &err);
+    if (rc < 0)
+        ts_buf_str(why, err.text);
+    return rc;
+}
+
+/* The members "metric" and, if there are any, "metric_errors". True if there are none. */
+static bool assign_kind(const struct assign *a, struct ts_json *j)
+{
+    struct ts_buf errors, text;
+    struct ts_json je;
+    bool clean = true;
+    ts_buf_init(&errors, 0);
+    ts_buf_init(&text, 0);
+    ts_json_init(&je, &errors);
+    ts_json_obj(&je);
+    ts_json_key(j, tsd_uid_kind_name(a->kind));
+    ts_json_obj(j);
+    for (size_t i = 0; i < a->n; i++) {
+        uint32_t id;
+        ts_buf_clear(&text);
+        if (a->one(a, a->names[i], &id, &text) < 0) {
+            ts_json_key_slice(&je, a->names[i]);
+            ts_json_slice(&je, ts_buf_get(&text));
+            clean = false;
+            continue;
+        }
+        tsd_uid_hex(id, &text);
+        ts_json_key_slice(j, a->names[i]);
+        ts_json_slice(j, ts_buf_get(&text));
+    }
+    ts_json_obj_end(j);
+    ts_json_obj_end(&je);
+    if (!clean) {
+        ts_buf_clear(&text);
+        ts_buf_printf(&text, "%s_errors", tsd_uid_kind_name(a->kind));
+        ts_json_key_slice(j, ts_buf_get(&text));
+        ts_json_raw(j, ts_buf_get(&errors));
+    }
+    ts_buf_release(&errors);
+    ts_buf_release(&text);
+    return clean;
+}
+
+/* Names of one kind from the body, an array of texts. */
+static int assign_from_json(struct assign *a, const json_t *root, struct ts_arena *arena,
+                            struct ts_error *err)
+{
+    const json_t *list = json_object_get(root, tsd_uid_kind_name(a->kind));
+    if (!list || json_is_null(list))
+        return 0;
+    if (!json_is_array(list))
+        return ts_error_set(err, TS_EPARSE, "Field '%s' must be an array of names",
+                            tsd_uid_kind_name(a->kind));
+    a->names = ts_arena_alloc(arena, (json_array_size(list) + 1) * sizeof(*a->names));
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *v = json_array_get(list, i);
+        if (!json_is_string(v))
+            return ts_error_set(err, TS_EPARSE, "Field '%s' must be an array of names",
+                                tsd_uid_kind_name(a->kind));
+        size_t n = json_string_length(v);
+        a->names[a->n++] = (struct ts_slice){ts_arena_strndup(arena, json_string_value(v), n), n};
+    }
+    return 0;
+}
+
+/* The same from a parameter with commas. */
+static void assign_from_param(struct assign *a, struct ts_arena *arena)
+{
+    struct ts_slice list;
+    if (!tsd_ask_param(a->ask, tsd_uid_kind_name(a->kind), &list) || list.n == 0)
+        return;
+    a->names = ts_arena_alloc(arena, (list.n + 1) * sizeof(*a->names));
+    for (size_t i = 0, end; i < list.n; i = end + 1) {
+        const char *comma = memchr(list.p + i, ',', list.n - i);
+        end = comma ? (size_t)(comma - list.p) : list.n;
+        if (end > i)
+            a->names[a->n++] = (struct ts_slice){list.p + i, end - i};
+    }
+}
+
+static int assign_names(struct tsd_ask *ask, struct assign *a, struct ts_error *err)
+{
+    struct ts_arena *arena = ask->arena;
+    json_t *root = NULL;
+    int rc = 0;
+    bool any = false;
+    if (ask->method == TSD_POST)
+        TS_TRY(tsd_ask_body(ask, &root, err));
+    for (int kind = 0; kind < STO_UID_KINDS && rc == 0; kind++) {
+        a[kind] = (struct assign){.ask = ask, .kind = (enum sto_uid_kind)kind};
+        if (root)
+            rc = assign_from_json(&a[kind], root, arena, err);
+        else
+            assign_from_param(&a[kind], arena);
+        any = any || a[kind].names;
+    }
+    json_decref(root);
+    if (rc == 0 && !any)
+        return ts_error_set(err, TS_EINVAL, "Missing values to assign UIDs");
+    return rc;
+}
+
+/* Do one thing with each name of a request. */
+static int names_run(struct tsd_ask *ask,
+                     int (*one)(const struct assign *a, struct ts_slice name, uint32_t *out_id,
+                                struct ts_buf *why),
+                     struct ts_error *err)
+{
+    struct assign kinds[STO_UID_KINDS];
+    struct ts_buf text;
+    struct ts_json j;
+    bool clean = true;
+    TS_TRY(assign_names(ask, kinds, err));
+    ts_buf_init(&text, 0);
+    ts_json_init(&j, &text);
+    ts_json_obj(&j);
+    for (int kind = 0; kind < STO_UID_KINDS; kind++)
+        kinds[kind].one = one;
+    for (int kind = 0; kind < STO_UID_KINDS; kind++)
+        if (kinds[kind].names)
+            clean = assign_kind(&kinds[kind], &j) && clean;
+    ts_json_obj_end(&j);
+    if (!clean)
+        ask->status = 400;
+    int rc = sto_catalog_sync(sto_store_catalog(ask->store), true, err);
+    if (rc == 0)
+        rc = tsd_ask_write(ask, &text, err);
+    ts_buf_release(&text);
+    return rc;
+}
+
+int tsd_ask_uid_assign(struct tsd_ask *ask, struct ts_error *err)
+{
+    return names_run(ask, assign_one, err);
+}
+
+int tsd_ask_uid_delete(struct tsd_ask *ask, struct ts_error *err)
+{
+    return names_run(ask, delete_one, err);
+}
+
+/* --- rename --- */
+
+static int rename_words(struct tsd_ask *ask, enum sto_uid_kind *kind, struct ts_slice *from,
+                        struct ts_slice *to, struct ts_error *err)
+{
+    json_t *root = NULL;
+    bool found = false;
+    if (ask->method == TSD_POST)
+        TS_TRY(tsd_ask_body(ask, &root, err));
+    *from = *to = (struct ts_slice){"", 0};
+    const char *names[] = {tsd_uid_kind_name(STO_UID_METRIC), tsd_uid_kind_name(STO_UID_TAGK),
+                           tsd_uid_kind_name(STO_UID_TAGV), "name"};
+    for (int i = 0; i <= STO_UID_KINDS; i++) {
+        struct ts_slice text;
+        const json_t *v = json_object_get(root, names[i]);
+        if (json_is_string(v))
+            text =
+                (struct ts_slice){ts_arena_strndup(ask->arena, json_string_value(v), json_string_length(v)),
+                                  json_string_length(v)};
+        else if (root || !tsd_ask_param(ask, names[i], &text))
+            continue;
+        if (i == STO_UID_KINDS) {
+            *to = text;
+        } else if (!found && text.n) {
+            found = true;
+            *kind = (enum sto_uid_kind)i;
+            *from = text;
+        }
+    }
+    json_decref(root);
+    return found && to->n ? 0 : ts_error_set(err, TS_EINVAL, "Missing necessary values to rename UID");
+}
+
+/* Why a rename was refused, in OpenTSDB's words where it has them. */
+static int rename_do(const struct tsd_ask *ask, enum sto_uid_kind kind, struct ts_slice from,
+                     struct ts_slice to, struct ts_buf *why)
+{
+    struct sto_catalog *cat = sto_store_catalog(ask->store);
+    struct ts_slice bad;
+    struct ts_error err = {0};
+    if (!tsd_name_ok(ask->rules, to, &bad)) {
+        tsd_name_why(ts_slice_str(tsd_uid_kind_name(kind)), to, bad, why);
+        return TS_EINVAL;
+    }
+    int rc = sto_uid_rename(cat, kind, from, to, &err);
+    if (rc == TS_ENOTFOUND)
+        ts_buf_printf(why, "Name(\"%.*s\") does not exist", (int)from.n, from.p);
+    else if (rc == TS_EEXIST)
+        ts_buf_printf(why, "Name(\"%.*s\") already exists", (int)to.n, to.p);
+    else if (rc < 0)
+        ts_buf_str(why, err.text);
+    return rc;
+}
+
+int tsd_ask_uid_rename(struct tsd_ask *ask, struct ts_error *err)
+{
+    enum sto_uid_kind kind = STO_UID_METRIC;
+    struct ts_slice from, to;
+    struct ts_buf why, text;
+    struct ts_json j;
+    TS_TRY(rename_words(ask, &kind, &from, &to, err));
+    ts_buf_init(&why, 0);
+    ts_buf_init(&text, 0);
+    ts_json_init(&j, &text);
+    bool done = rename_do(ask, kind, from, to, &why) == 0;
+    ts_json_obj(&j);
+    ts_json_key(&j, "result");
+    ts_json_str(&j, done ? "true" : "false");
+    if (!done) {
+        ts_json_key(&j, "error");
+        ts_json_slice(&j, ts_buf_get(&why));
+        ask->status = 400;
+    }
+    ts_json_obj_end(&j);
+    int rc = tsd_ask_write(ask, &text, err);
+    ts_buf_release(&text);
+    ts_buf_release(&why);
+    return rc;
+}

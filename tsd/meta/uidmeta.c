@@ -1,0 +1,191 @@
+/*
+ * uidmeta.c - records of names in cells.
+ *
+ *   key    "uidmeta/" · kind 0 metric, 1 tag key, 2 tag value · id, u32 big-endian
+ *
+ * Threads    see uidmeta.h
+ */
+#include "tsd/meta/uidmeta.h"
+
+#include <strings.h>
+
+#define UIDMETA_PREFIX "uidmeta/"
+
+const struct tsd_field tsd_uidmeta_fields[] = {
+    [TSD_UIDMETA_UID] = {"uid", NULL, TSD_FIELD_TEXT, TSD_FIELD_COMPUTED},
+    [TSD_UIDMETA_TYPE] = {"type", NULL, TSD_FIELD_TEXT, TSD_FIELD_COMPUTED},
+    [TSD_UIDMETA_NAME] = {"name", NULL, TSD_FIELD_TEXT, TSD_FIELD_COMPUTED},
+    [TSD_UIDMETA_DESCRIPTION] = {"description", "description", TSD_FIELD_TEXT, 0},
+    [TSD_UIDMETA_NOTES] = {"notes", "notes", TSD_FIELD_TEXT, 0},
+    [TSD_UIDMETA_CREATED] = {"created", NULL, TSD_FIELD_INT, TSD_FIELD_OURS},
+    [TSD_UIDMETA_CUSTOM] = {"custom", NULL, TSD_FIELD_MAP, 0},
+    [TSD_UIDMETA_DISPLAY_NAME] = {"displayName", "display_name", TSD_FIELD_TEXT, 0},
+    {NULL, NULL, TSD_FIELD_TEXT, 0},
+};
+
+/* --- ids --- */
+
+bool tsd_uid_kind(struct ts_slice name, enum sto_uid_kind *out)
+{
+    static const struct {
+        const char *name;
+        enum sto_uid_kind kind;
+    } kinds[] = {{"metric", STO_UID_METRIC},
+                 {"metrics", STO_UID_METRIC},
+                 {"tagk", STO_UID_TAGK},
+                 {"tagv", STO_UID_TAGV}};
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        if (name.n == strlen(kinds[i].name) && !strncasecmp(name.p, kinds[i].name, name.n)) {
+            *out = kinds[i].kind;
+            return true;
+        }
+    }
+    return false;
+}
+
+const char *tsd_uid_kind_name(enum sto_uid_kind kind)
+{
+    static const char *const names[STO_UID_KINDS] = {"metric", "tagk", "tagv"};
+    return names[kind];
+}
+
+void tsd_uid_hex(uint32_t id, struct ts_buf *out)
+{
+    ts_buf_printf(out, "%0*X", id >> 24 ? 8 : 6, id);
+}
+
+void tsd_uid_bytes(uint32_t id, struct ts_buf *out)
+{
+    const char *before = "[";
+    for (int shift = id >> 24 ? 24 : 16; shift >= 0; shift -= 8) {
+        ts_buf_printf(out, "%s%d", before, (int8_t)(id >> shift & 255));
+        before = ", ";
+    }
+    ts_buf_char(out, ']');
+}
+
+bool tsd_uid_parse(struct ts_slice hex, uint32_t *out_id)
+{
+    uint32_t id = 0;
+    if (hex.n != 6 && hex.n != 8)
+        return false;
+    for (size_t i = 0; i < hex.n; i++) {
+        char c = hex.p[i], low = (char)(c | 0x20);
+        bool digit = c >= '0' && c <= '9';
+        if (!digit && (low < 'a' || low > 'f'))
+            return false;
+        id = id << 4 | (uint32_t)(digit ? c - '0' : low - 'a' + 10);
+    }
+    *out_id = id;
+    return true;
+}
+
+/* --- records --- */
+
+static void uidmeta_key(enum sto_uid_kind kind, uint32_t id, struct ts_buf *key)
+{
+    ts_buf_init(key, 0);
+    ts_buf_str(key, UIDMETA_PREFIX);
+    ts_buf_char(key, (char)kind);
+    for (int shift = 24; shift >= 0; shift -= 8)
+        ts_buf_char(key, (char)(id >> shift & 255));
+}
+
+/* The fields that the catalog knows. */
+static int uidmeta_name(struct sto_store *st, enum sto_uid_kind kind, uint32_t id, struct ts_arena *arena,
+                        struct tsd_record *r, struct ts_error *err)
+{
+    static const char *const types[STO_UID_KINDS] = {"METRIC", "TAGK", "TAGV"};
+    struct ts_slice name = sto_uid_name(sto_store_catalog(st), kind, id);
+    struct ts_buf text;
+    ts_buf_init(&text, 0);
+    int rc = 0;
+    if (!name.p) {
+        tsd_uid_bytes(id, &text);
+        rc = ts_error_set(err, TS_ENOTFOUND, "No such unique ID for '%s': %.*s",
+                          kind == STO_UID_METRIC ? "metrics" : tsd_uid_kind_name(kind), (int)text.n, text.p);
+    } else {
+        tsd_uid_hex(id, &text);
+        r->v[TSD_UIDMETA_UID].text = (struct ts_slice){ts_arena_strndup(arena, text.p, text.n), text.n};
+        r->v[TSD_UIDMETA_TYPE].text = ts_slice_str(types[kind]);
+        r->v[TSD_UIDMETA_NAME].text = name; /* valid for ever */
+    }
+    ts_buf_release(&text);
+    return rc;
+}
+
+int tsd_uidmeta_load(struct sto_store *st, enum sto_uid_kind kind, uint32_t id, struct ts_arena *arena,
+                     struct tsd_record *out, struct ts_error *err)
+{
+    struct ts_buf key;
+    uidmeta_key(kind, id, &key);
+    int rc = tsd_record_load(st, ts_buf_get(&key), tsd_uidmeta_fields, arena, out, err);
+    ts_buf_release(&key);
+    if (rc < 0 && rc != TS_ENOTFOUND)
+        return rc;
+    return uidmeta_name(st, kind, id, arena, out, err);
+}
+
+int tsd_uidmeta_plain(struct sto_store *st, enum sto_uid_kind kind, uint32_t id, struct ts_arena *arena,
+                      struct tsd_record *out, struct ts_error *err)
+{
+    tsd_record_init(out, tsd_uidmeta_fields);
+    return uidmeta_name(st, kind, id, arena, out, err);
+}
+
+int tsd_uidmeta_store(struct sto_store *st, enum sto_uid_kind kind, uint32_t id,
+                      const struct tsd_record *given, bool replace, struct ts_arena *arena,
+                      struct tsd_record *out, bool *out_changed, struct ts_error *err)
+{
+    struct ts_buf key;
+    TS_TRY(tsd_uidmeta_plain(st, kind, id, arena, out, err));
+    uidmeta_key(kind, id, &key);
+    int rc = tsd_record_store(st, ts_buf_get(&key), given, replace, arena, out, out_changed, err);
+    ts_buf_release(&key);
+    TS_TRY(rc);
+    return uidmeta_name(st, kind, id, arena, out, err);
+}
+
+int tsd_uidmeta_set(struct sto_store *st, enum sto_uid_kind kind, uint32_t id, struct ts_slice field,
+                    struct ts_slice value, struct ts_error *err)
+{
+    struct ts_arena arena;
+    struct ts_buf key;
+    struct tsd_record r;
+    ts_arena_init(&arena, 0);
+    int rc = tsd_uidmeta_plain(st, kind, id, &arena, &r, err);
+    uidmeta_key(kind, id, &key);
+    if (rc == 0)
+        rc = tsd_record_set_member(st, ts_buf_get(&key), tsd_uidmeta_fields, TSD_UIDMETA_CUSTOM, field, value,
+                                   err);
+    ts_buf_release(&key);
+    ts_arena_release(&arena);
+    return rc;
+}
+
+int tsd_uidmeta_delete(struct sto_store *st, enum sto_uid_kind kind, uint32_t id, struct ts_error *err)
+{
+    struct ts_arena arena;
+    struct ts_buf key;
+    struct tsd_record r;
+    ts_arena_init(&arena, 0);
+    int rc = tsd_uidmeta_plain(st, kind, id, &arena, &r, err);
+    uidmeta_key(kind, id, &key);
+    if (rc == 0)
+        rc = sto_cell_put(st, ts_buf_get(&key), (struct ts_slice){NULL, 0}, err);
+    ts_buf_release(&key);
+    ts_arena_release(&arena);
+    return rc;
+}
+
+void tsd_uidmeta_json(const struct tsd_record *r, struct ts_json *j)
+{
+    ts_json_obj(j);
+    tsd_record_members(r, j);
+    ts_json_obj_end(j);
+}
+
+bool tsd_uidmeta_any(struct sto_store *st)
+{
+    return tsd_record_any(st, TS_SLICE_LIT(UIDMETA_PREFIX), TS_SLICE_LIT("uidmeta0"));
+}

@@ -1,0 +1,59 @@
+/*
+ * uidmeta.h - what people say about a name: display name, description, notes and free text fields ("custom").
+ *
+ * Every name has such a record; one that nobody wrote has defaults.
+ *
+ * Format     docs/FORMAT.md "Keys of cells"
+ * Threads    any; storing may block
+ * Source     protocols-and-queries 2.16, 2.18
+ */
+#ifndef TSD_META_UIDMETA_H
+#define TSD_META_UIDMETA_H
+
+#include "tsd/meta/fields.h"
+
+/* Rows of tsd_uidmeta_fields. */
+enum tsd_uidmeta_field {
+    TSD_UIDMETA_UID,  /* hex */
+    TSD_UIDMETA_TYPE, /* METRIC, TAGK, TAGV */
+    TSD_UIDMETA_NAME, /* the catalog's */
+    TSD_UIDMETA_DESCRIPTION,
+    TSD_UIDMETA_NOTES,
+    TSD_UIDMETA_CREATED, /* seconds; 0 = unknown */
+    TSD_UIDMETA_CUSTOM,
+    TSD_UIDMETA_DISPLAY_NAME,
+};
+extern const struct tsd_field tsd_uidmeta_fields[];
+
+/** Kind by its name, "metric", "metrics", "tagk", "tagv" in any case; false if it is none. */
+bool tsd_uid_kind(struct ts_slice name, enum sto_uid_kind *out);
+/** "metric", "tagk", "tagv". */
+const char *tsd_uid_kind_name(enum sto_uid_kind kind);
+/** Append an id as hex, 6 digits where they are enough. */
+void tsd_uid_hex(uint32_t id, struct ts_buf *out);
+/** Append an id as OpenTSDB's tools print it: "[0, 0, -58]". */
+void tsd_uid_bytes(uint32_t id, struct ts_buf *out);
+/** Read hex of 6 or 8 digits; false if it is none. */
+bool tsd_uid_parse(struct ts_slice hex, uint32_t *out_id);
+
+/** Record of an id, its name filled in. TS_ENOTFOUND "No such unique ID for 'metrics': [0, 0, 9]". */
+int tsd_uidmeta_load(struct sto_store *st, enum sto_uid_kind kind, uint32_t id, struct ts_arena *arena,
+                     struct tsd_record *out, struct ts_error *err);
+/** The same with defaults where people say something: no look at what is stored. */
+int tsd_uidmeta_plain(struct sto_store *st, enum sto_uid_kind kind, uint32_t id, struct ts_arena *arena,
+                      struct tsd_record *out, struct ts_error *err);
+/** Merge what was given into it, or replace it: as tsd_record_store. */
+int tsd_uidmeta_store(struct sto_store *st, enum sto_uid_kind kind, uint32_t id,
+                      const struct tsd_record *given, bool replace, struct ts_arena *arena,
+                      struct tsd_record *out, bool *out_changed, struct ts_error *err);
+/** Set one free text field; an empty value takes it away. */
+int tsd_uidmeta_set(struct sto_store *st, enum sto_uid_kind kind, uint32_t id, struct ts_slice field,
+                    struct ts_slice value, struct ts_error *err);
+/** Back to the defaults. TS_ENOTFOUND as load. */
+int tsd_uidmeta_delete(struct sto_store *st, enum sto_uid_kind kind, uint32_t id, struct ts_error *err);
+/** The record as an object. */
+void tsd_uidmeta_json(const struct tsd_record *r, struct ts_json *j);
+/** Has anybody written a record? Lets searches save their time. */
+bool tsd_uidmeta_any(struct sto_store *st);
+
+#endif

@@ -1,0 +1,91 @@
+/*
+ * uidmeta_ask.c - /api/uid/uidmeta: what people say about a name.
+ *
+ * Threads    see ask.h
+ * Source     protocols-and-queries 2.18
+ */
+#include "tsd/meta/ask.h"
+
+#include "tsd/meta/uidmeta.h"
+
+/* Which name, and what is given. */
+struct uidmeta_wanted {
+    enum sto_uid_kind kind;  /* of the name */
+    uint32_t id;             /* its id */
+    struct tsd_record given; /* fields */
+};
+
+static int uidmeta_which(struct ts_slice uid, struct ts_slice type, struct uidmeta_wanted *out,
+                         struct ts_error *err)
+{
+    if (!uid.n)
+        return ts_error_set(err, TS_EINVAL, "Missing UID");
+    if (!type.n)
+        return ts_error_set(err, TS_EINVAL, "Missing type");
+    if (!tsd_uid_kind(type, &out->kind))
+        return ts_error_set(err, TS_EINVAL, "Invalid type: %.*s (metric, tagk, tagv)",
+                            (int)(type.n < 64 ? type.n : 64), type.p);
+    if (!tsd_uid_parse(uid, &out->id))
+        return ts_error_set(err, TS_EINVAL, "Invalid UID: %.*s", (int)(uid.n < 64 ? uid.n : 64), uid.p);
+    return 0;
+}
+
+static int uidmeta_request(struct tsd_ask *ask, struct uidmeta_wanted *out, struct ts_error *err)
+{
+    tsd_record_init(&out->given, tsd_uidmeta_fields);
+    if (ask->method == TSD_GET || ask->body.n == 0) {
+        struct ts_slice uid, type;
+        (void)tsd_ask_param(ask, "uid", &uid);
+        (void)tsd_ask_param(ask, "type", &type);
+        TS_TRY(uidmeta_which(uid, type, out, err));
+        return tsd_record_from_params(&out->given, ask->params, ask->n_params, ask->arena, err);
+    }
+    json_t *root;
+    TS_TRY(tsd_ask_body(ask, &root, err));
+    const char *uid = json_string_value(json_object_get(root, "uid"));
+    const char *type = json_string_value(json_object_get(root, "type"));
+    int rc = uidmeta_which(ts_slice_str(uid ? uid : ""), ts_slice_str(type ? type : ""), out, err);
+    if (rc == 0)
+        rc = tsd_record_from_json(&out->given, root, ask->arena, err);
+    json_decref(root);
+    return rc;
+}
+
+static int uidmeta_do(struct tsd_ask *ask, const struct uidmeta_wanted *wanted, struct tsd_record *out,
+                      struct ts_error *err)
+{
+    struct sto_store *st = ask->store;
+    struct ts_arena *arena = ask->arena;
+    bool changed = true;
+    if (ask->method == TSD_DELETE) {
+        ask->status = 204;
+        return tsd_uidmeta_delete(st, wanted->kind, wanted->id, err);
+    }
+    if (ask->method == TSD_GET)
+        return tsd_uidmeta_load(st, wanted->kind, wanted->id, arena, out, err);
+    TS_TRY(tsd_uidmeta_store(st, wanted->kind, wanted->id, &wanted->given, ask->method == TSD_PUT, arena, out,
+                             &changed, err));
+    if (!changed)
+        ask->status = 304;
+    return 0;
+}
+
+int tsd_ask_uidmeta(struct tsd_ask *ask, struct ts_error *err)
+{
+    struct uidmeta_wanted wanted;
+    struct tsd_record r;
+    struct ts_buf text;
+    struct ts_json j;
+    TS_TRY(uidmeta_request(ask, &wanted, err));
+    tsd_record_init(&r, tsd_uidmeta_fields);
+    int rc = uidmeta_do(ask, &wanted, &r, err);
+    if (rc == TS_ENOTFOUND)
+        return tsd_ask_not_found(ask, "Could not find the requested UID", err);
+    TS_TRY(rc);
+    ts_buf_init(&text, 0);
+    ts_json_init(&j, &text);
+    tsd_uidmeta_json(&r, &j);
+    rc = tsd_ask_write(ask, &text, err);
+    ts_buf_release(&text);
+    return rc;
+}

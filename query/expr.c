@@ -4,15 +4,15 @@
  * Steps are appended as they are recognised, operands first, so the list of steps is the program. Precedence
  * climbing; depth is counted, not trusted.
  */
-#include "query/exprint.h"
-
-#include "base/num.h"
+#include "query/expr.h"
 
 #include <ctype.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "base/num.h"
+#include "query/exprint.h"
 
 #define SHOW(s) (int)((s).n > 120 ? 120 : (s).n), (s).p
 

@@ -30,6 +30,16 @@ static enum qry_interp policy(const struct qry_plan *p)
     return p->sub->rate.on ? QRY_INTERP_PREV : p->sub->agg->interp;
 }
 
+/* First and last time that is emitted. */
+static int64_t shown_from(const struct qry_plan *p)
+{
+    return p->spec->uncut ? INT64_MIN : p->spec->start_ms;
+}
+static int64_t shown_to(const struct qry_plan *p)
+{
+    return p->spec->uncut ? INT64_MAX : p->spec->end_ms;
+}
+
 /* --- dense --- */
 void qry_part_release(struct qry_part *part)
 {
@@ -82,10 +92,10 @@ int qry_part_finish(struct qry_part *const *parts, size_t n, const struct qry_pl
     double *d = ts_xmalloc(n_buckets * sizeof *d + 1);
     first->lane.ops->done_f64(&first->lane, p->sub->agg, d);
     *out = (struct qry_result){0};
-    while (k0 < n_buckets && p->grid.edges[k0] < p->spec->start_ms)
+    while (k0 < n_buckets && p->grid.edges[k0] < shown_from(p))
         k0++;
     size_t k1 = k0, n_seen = 0;
-    for (; k1 < n_buckets && p->grid.edges[k1] <= p->spec->end_ms; k1++)
+    for (; k1 < n_buckets && p->grid.edges[k1] <= shown_to(p); k1++)
         n_seen += first->seen[k1];
     int rc = 0;
     out->ts = ts_xmalloc(n_seen * sizeof *out->ts + 1);
@@ -235,9 +245,9 @@ static int take_result(struct sparse *g, struct slice *s, struct qry_result *out
     const struct qry_plan *p = g->p;
     const struct qry_agg *agg = p->sub->agg;
     size_t n = g->all.n, k0 = 0, k1 = n;
-    while (k0 < n && g->all.ts[k0] < p->spec->start_ms)
+    while (k0 < n && g->all.ts[k0] < shown_from(p))
         k0++;
-    while (k1 > k0 && g->all.ts[k1 - 1] > p->spec->end_ms)
+    while (k1 > k0 && g->all.ts[k1 - 1] > shown_to(p))
         k1--;
     int64_t *ints = NULL;
     double *dbls = NULL;
@@ -360,9 +370,9 @@ int qry_group_single(const struct qry_plan *p, const struct qry_span *s, struct 
 {
     size_t k0 = 0, k1 = s->n;
     *out = (struct qry_result){.all_int = s->any_int && !s->any_dbl};
-    while (k0 < k1 && s->ts[k0] < p->spec->start_ms)
+    while (k0 < k1 && s->ts[k0] < shown_from(p))
         k0++;
-    while (k1 > k0 && s->ts[k1 - 1] > p->spec->end_ms)
+    while (k1 > k0 && s->ts[k1 - 1] > shown_to(p))
         k1--;
     out->n = k1 - k0;
     out->ts = ts_try_malloc(out->n * sizeof *out->ts + 1);

@@ -72,6 +72,7 @@ struct qry_spec {
     size_t n_by_tags;
     bool fill_zero; /* cells without points give a row of 0 */
     bool compat;    /* compat = opentsdb */
+    bool uncut;     /* emit what was read around start..end too */
 };
 
 /* Name and value of a request parameter, decoded. */
@@ -124,6 +125,7 @@ struct qry_series {
     const uint8_t *is_int; /* NULL: none is an integer; else one byte a point */
     bool all_int;          /* every point is an integer (is_int may be NULL then) */
     bool nan_is_null;      /* print NaN as null (fill policy null) */
+    bool joined; /* a function made it of several series: OpenTSDB shows an empty list of annotations */
 };
 typedef int (*qry_series_fn)(void *arg, const struct qry_series *s, struct ts_error *err);
 

@@ -11,6 +11,7 @@
 #include "query/query.h"
 
 #include "base/mem.h"
+#include "query/gexp.h"
 
 #include <ftw.h>
 #include <poll.h>
@@ -38,6 +39,7 @@ struct script {
     bool compat;
     int n_bad;                   /* differences */
     struct ts_buf got;           /* lines of the answer */
+    bool metrics;                /* names of metrics are printed */
     const struct qry_spec *spec; /* of the question */
 };
 
@@ -208,7 +210,7 @@ static int emit_series(void *arg, const struct qry_series *r, struct ts_error *e
 {
     struct script *s = arg;
     (void)err;
-    if (s->spec->n_subs > 1)
+    if (s->metrics || s->spec->n_subs > 1)
         ts_buf_printf(&s->got, "%.*s", (int)r->metric.n, r->metric.p);
     ts_buf_char(&s->got, '{');
     for (size_t i = 0; i < r->n_tags; i++)
@@ -318,6 +320,19 @@ static int parse_words(char *text, struct ts_arena *arena, struct qry_spec *spec
                            NULL, err);
 }
 
+/* Functions over queries. */
+static int ask_gexp(struct script *s, char *text, struct ts_pool *pool, struct ts_arena *arena,
+                    struct ts_error *err)
+{
+    struct qry_param params[MAX_WORDS];
+    struct qry_limit limit = {0};
+    struct qry_gexp g;
+    TS_TRY(qry_gexp_parse(params, split_params(text, params), NOW_MS, s->compat, arena, &g, err));
+    s->spec = &g.spec;
+    s->metrics = true;
+    return qry_gexp_run(s->st, pool, &g, &limit, emit_series, s, err);
+}
+
 /* One question in this many threads; the answer or the error is in s->got. */
 static int ask(struct script *s, const char *kind, const char *text, struct ts_pool *pool)
 {
@@ -333,7 +348,10 @@ static int ask(struct script *s, const char *kind, const char *text, struct ts_p
     ts_buf_clear(&s->got);
     expand(s, text, &q);
     s->spec = &spec;
-    if (strcmp(kind, "last") == 0) {
+    s->metrics = false;
+    if (strcmp(kind, "gexp") == 0) {
+        rc = ask_gexp(s, q.p, pool, &arena, &err);
+    } else if (strcmp(kind, "last") == 0) {
         char *back = strstr(q.p, " back ");
         int64_t hours = 0, now = NOW_MS;
         if (back) {
@@ -444,7 +462,7 @@ static void statement(struct script *s, struct lines *l)
     } else if (strcmp(text, "load") == 0) {
         load(s, &b);
     } else if (strcmp(text, "query") == 0 || strcmp(text, "json") == 0 || strcmp(text, "words") == 0 ||
-               strcmp(text, "last") == 0) {
+               strcmp(text, "last") == 0 || strcmp(text, "gexp") == 0) {
         question(s, text, arg, ts_buf_get(&b));
     } else {
         die(s, "no such statement", text);

@@ -57,7 +57,7 @@ static int query_delete(struct tsd_job *job, struct qry_spec *spec, struct ts_er
     return 0;
 }
 
-static int query_format(const struct tsd_req *req, const struct tsd_out_format **out, struct ts_error *err)
+int tsd_ep_query_format(const struct tsd_req *req, const struct tsd_out_format **out, struct ts_error *err)
 {
     struct ts_slice name;
     *out = &tsd_out_json;
@@ -76,7 +76,7 @@ static int query_run(struct tsd_job *job, struct ts_error *err)
     const struct tsd_out_format *format;
     struct qry_spec spec = {.n_subs = 0};
     struct tsd_out out;
-    TS_TRY(query_format(req, &format, err));
+    TS_TRY(tsd_ep_query_format(req, &format, err));
     TS_TRY(query_parse(job, &spec, err));
     TS_TRY(query_delete(job, &spec, err));
     tsd_job_type(job, format == &tsd_out_json ? tsd_type_json : format->content_type);

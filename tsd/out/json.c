@@ -151,7 +151,9 @@ static int json_head(struct tsd_out *o, const struct qry_series *s, struct ts_er
     }
     if (o->spec->show_tsuids)
         json_names(&j, "tsuids", s->tsuids, s->n_tsuids);
-    if (o->notes)
+    if (s->joined && o->spec->compat && !o->spec->no_annotations)
+        json_names(&j, "annotations", NULL, 0);
+    else if (o->notes)
         tsd_notes_of_series(o->notes, s, o->spec->start_ms, o->spec->end_ms, &j);
     if (o->globals.n) {
         ts_json_key(&j, "globalAnnotations");

@@ -54,15 +54,20 @@ int tsd_out_total(void *arg, const struct qry_total *t, struct ts_error *err)
     return 0;
 }
 
-int tsd_out_run(struct tsd_out *o, struct sto_store *store, struct ts_pool *pool, struct qry_limit *limit,
-                struct ts_error *err)
+int tsd_out_begin(struct tsd_out *o, struct sto_store *store, struct ts_error *err)
 {
     if (!o->spec->by_on && !o->spec->no_annotations && tsd_notes_any(store))
         o->notes = store;
     if (!o->spec->by_on && o->spec->global_annotations)
         tsd_notes_global(store, o->spec->start_ms, o->spec->end_ms, &o->globals);
     o->cat = sto_store_catalog(store);
-    TS_TRY(o->format->begin(o, err));
+    return o->format->begin(o, err);
+}
+
+int tsd_out_run(struct tsd_out *o, struct sto_store *store, struct ts_pool *pool, struct qry_limit *limit,
+                struct ts_error *err)
+{
+    TS_TRY(tsd_out_begin(o, store, err));
     if (o->spec->by_on)
         TS_TRY(qry_totals(store, pool, o->spec, limit, tsd_out_total, o, err));
     else

@@ -1,0 +1,20 @@
+/*
+ * alias.c - alias(q, name): another name for the metric. OpenTSDB takes absolute values on the way, so compat
+ * does.
+ */
+#include "query/functions/function.h"
+
+int qry_fn_alias(const struct qry_function *f, struct qry_work *w, const struct qry_fn_args *args,
+                 struct qry_cols *out, struct ts_error *err)
+{
+    struct qry_name *name;
+    TS_TRY(w->compat ? qry_fn_absolute(f, w, args, out, err)
+                     : qry_function__copy(w, args->sets[0], out, err));
+    TS_TRY(qry_work_take(w, 1, sizeof *name, &name, err));
+    *name = (struct qry_name){.text = args->words[0]};
+    for (size_t i = 0; i < out->n; i++) {
+        out->col[i].label.metrics = name;
+        out->col[i].label.n_metrics = 1;
+    }
+    return 0;
+}

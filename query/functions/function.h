@@ -1,0 +1,86 @@
+/*
+ * function.h - what a function of gexp is: columns and words in, columns out.
+ *
+ * Arguments are result sets first, then words. A function with one set works on each of its columns; results
+ * share what does not change with their arguments.
+ *
+ * Threads    rows of the table are constant; a call belongs to one job
+ * Source     protocols-and-queries 8.1
+ */
+#ifndef QUERY_FUNCTIONS_FUNCTION_H
+#define QUERY_FUNCTIONS_FUNCTION_H
+
+#include "query/exprcols.h"
+
+/* Arguments of a call. */
+struct qry_fn_args {
+    const struct qry_cols *const *sets; /* [n_sets] results of calls and sub queries; unset for check */
+    size_t n_sets;
+    const struct ts_slice *words; /* [n_words] without quotes */
+    size_t n_words;
+};
+
+/* A row of the table. */
+struct qry_function {
+    const char *name;
+    unsigned min_sets, max_sets; /* sets wanted */
+    unsigned n_words;            /* words wanted */
+    int op;                      /* tells functions that share code apart */
+    /* Are the words right? Before anything is read. *out_shift_ms: how much earlier the sets are asked for
+     * (0 at first). TS_EINVAL. NULL: any words will do. */
+    int (*check)(const struct qry_function *f, const struct qry_fn_args *args, bool compat,
+                 int64_t *out_shift_ms, struct ts_error *err);
+    /* Do it; errors of qry_work_take. */
+    int (*apply)(const struct qry_function *f, struct qry_work *w, const struct qry_fn_args *args,
+                 struct qry_cols *out, struct ts_error *err);
+    const char *usage; /* "name(query, ...)" */
+    const char *help;  /* one sentence */
+};
+#define QRY_FN_MAX_SETS 26 /* sets of one call */
+
+/** Row by name, case counts; NULL if there is none. */
+const struct qry_function *qry_function_find(struct ts_slice name);
+/** All rows, sorted by name, ended by name == NULL. */
+const struct qry_function *qry_function_table(void);
+
+/** Length of a window: "10min", "1h", "30s", "2day", "1w". TS_EINVAL. Internal to the folder. */
+int qry_function__window(struct ts_slice word, int64_t *out_ms, struct ts_error *err);
+/** Whole number from 1 on. TS_EINVAL. Internal to the folder. */
+int qry_function__count(const struct qry_function *f, struct ts_slice word, int64_t *out,
+                        struct ts_error *err);
+/** Copy of a set whose columns share everything with it. Internal to the folder. */
+int qry_function__copy(struct qry_work *w, const struct qry_cols *from, struct qry_cols *out,
+                       struct ts_error *err);
+
+/* absolute.c */
+int qry_fn_absolute(const struct qry_function *f, struct qry_work *w, const struct qry_fn_args *args,
+                    struct qry_cols *out, struct ts_error *err);
+/* alias.c */
+int qry_fn_alias(const struct qry_function *f, struct qry_work *w, const struct qry_fn_args *args,
+                 struct qry_cols *out, struct ts_error *err);
+/* scale.c */
+int qry_fn_scale_check(const struct qry_function *f, const struct qry_fn_args *args, bool compat,
+                       int64_t *out_shift_ms, struct ts_error *err);
+int qry_fn_scale(const struct qry_function *f, struct qry_work *w, const struct qry_fn_args *args,
+                 struct qry_cols *out, struct ts_error *err);
+/* moving.c */
+int qry_fn_moving_check(const struct qry_function *f, const struct qry_fn_args *args, bool compat,
+                        int64_t *out_shift_ms, struct ts_error *err);
+int qry_fn_moving(const struct qry_function *f, struct qry_work *w, const struct qry_fn_args *args,
+                  struct qry_cols *out, struct ts_error *err);
+/* highest.c: op = enum qry_fn_highest */
+enum qry_fn_highest { QRY_FN_HIGHEST_MAX, QRY_FN_HIGHEST_CURRENT };
+int qry_fn_highest_check(const struct qry_function *f, const struct qry_fn_args *args, bool compat,
+                         int64_t *out_shift_ms, struct ts_error *err);
+int qry_fn_highest(const struct qry_function *f, struct qry_work *w, const struct qry_fn_args *args,
+                   struct qry_cols *out, struct ts_error *err);
+/* combine.c: op = enum qry_expr_code of the step */
+int qry_fn_combine(const struct qry_function *f, struct qry_work *w, const struct qry_fn_args *args,
+                   struct qry_cols *out, struct ts_error *err);
+/* shift.c */
+int qry_fn_shift_check(const struct qry_function *f, const struct qry_fn_args *args, bool compat,
+                       int64_t *out_shift_ms, struct ts_error *err);
+int qry_fn_shift(const struct qry_function *f, struct qry_work *w, const struct qry_fn_args *args,
+                 struct qry_cols *out, struct ts_error *err);
+
+#endif

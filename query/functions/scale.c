@@ -1,0 +1,59 @@
+/*
+ * scale.c - scale(q, factor): integers stay integers when the factor is whole.
+ */
+#include "query/functions/function.h"
+
+#include <math.h>
+#include <string.h>
+
+static int factor_of(const struct qry_function *f, struct ts_slice word, bool compat, double *out,
+                     struct ts_error *err)
+{
+    struct ts_num v;
+    bool plain = true;
+    for (size_t i = 0; i < word.n; i++)
+        plain = plain && strchr("0123456789-.", word.p[i]);
+    if ((plain || !compat) && ts_num_parse(word, &v, NULL) == 0) {
+        *out = ts_num_double(v);
+        return 0;
+    }
+    return ts_error_set(err, TS_EINVAL, "%s: '%.*s' is no number", f->name, (int)(word.n < 60 ? word.n : 60),
+                        word.p);
+}
+
+int qry_fn_scale_check(const struct qry_function *f, const struct qry_fn_args *args, bool compat,
+                       int64_t *out_shift_ms, struct ts_error *err)
+{
+    double factor;
+    (void)out_shift_ms;
+    return factor_of(f, args->words[0], compat, &factor, err);
+}
+
+int qry_fn_scale(const struct qry_function *f, struct qry_work *w, const struct qry_fn_args *args,
+                 struct qry_cols *out, struct ts_error *err)
+{
+    double factor;
+    TS_TRY(factor_of(f, args->words[0], w->compat, &factor, err));
+    bool whole = floor(factor) == factor && fabs(factor) < 0x1p62;
+    uint64_t times = whole ? (uint64_t)(int64_t)factor : 0;
+    TS_TRY(qry_function__copy(w, args->sets[0], out, err));
+    for (size_t i = 0; i < out->n; i++) {
+        struct qry_col *c = &out->col[i];
+        uint64_t *v;
+        TS_TRY(qry_work_take(w, c->n, sizeof *v, &v, err));
+        for (size_t k = 0; k < c->n; k++) {
+            if (whole && qry_col_int(c, k)) {
+                v[k] = c->v[k] * times;
+                continue;
+            }
+            double d = qry_col_double(c, k) * factor;
+            memcpy(&v[k], &d, sizeof d);
+        }
+        c->v = v;
+        if (!whole) {
+            c->is_int = NULL;
+            c->all_int = false;
+        }
+    }
+    return 0;
+}

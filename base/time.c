@@ -16,7 +16,8 @@
 
 #define TIME_TEXT_MAX 120 /* bytes of an unreadable text that go into the message */
 
-static _Atomic int64_t clock_fake_ms; /* 0 = real; tests set it, readers need no order with other data */
+static _Atomic int64_t clock_fake_ms;      /* 0 = real; tests set it, readers need no order with other data */
+static _Atomic int64_t clock_fake_mono_ns; /* the same of the monotonic clock */
 
 int64_t ts_clock_ms(void)
 {
@@ -30,6 +31,9 @@ int64_t ts_clock_ms(void)
 
 int64_t ts_clock_mono_ns(void)
 {
+    int64_t fake = atomic_load_explicit(&clock_fake_mono_ns, memory_order_relaxed);
+    if (fake)
+        return fake;
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
@@ -38,6 +42,10 @@ int64_t ts_clock_mono_ns(void)
 void ts_clock_set_fake(int64_t now_ms)
 {
     atomic_store_explicit(&clock_fake_ms, now_ms, memory_order_relaxed);
+}
+void ts_clock_set_fake_mono(int64_t now_ns)
+{
+    atomic_store_explicit(&clock_fake_mono_ns, now_ns, memory_order_relaxed);
 }
 
 /* ---- civil dates ---- */

@@ -32,6 +32,8 @@ static inline int64_t ts_floor_mod(int64_t a, int64_t b)
 int64_t ts_clock_ms(void);
 int64_t ts_clock_mono_ns(void);
 void ts_clock_set_fake(int64_t now_ms);
+/** The same for the monotonic clock, for tests that must not depend on how fast they run; 0 = real again. */
+void ts_clock_set_fake_mono(int64_t now_ns);
 
 struct ts_tz; /* one zone; offsets at any time */
 /** Zone by IANA name ("UTC", "Europe/Berlin"), or "" / NULL for UTC. TS_EPARSE "Invalid timezone name: X". Cached per name:

@@ -22,7 +22,7 @@
 #define LOG_KIND     "CELL"
 #define MAX_LEVEL    16          /* of the skip list: 4^16 cells */
 #define RECORD_BYTES (1u << 20)  /* a record of a checkpoint is closed beyond this */
-#define GROW_BYTES   (1u << 20)  /* a log is rewritten when it is twice the cells and this larger */
+#define GROW_BYTES   (1u << 20)  /* sto_cellmap.grow_bytes unless told */
 #define COPY_BYTES   (64u << 10) /* cells copied for each() under one lock */
 
 /* One cell. */
@@ -49,6 +49,7 @@ struct sto_cellmap {
     uint64_t done_seq;        /* changes that are as durable as configured */
     uint64_t retry_bytes;     /* a checkpoint failed at about this size of the log: not tried again before */
 
+    uint64_t grow_bytes;  /* a log is rewritten when it is twice the cells and this larger; constant */
     bool read_only, sync; /* constant */
 };
 
@@ -245,7 +246,7 @@ static int maybe_checkpoint(struct sto_cellmap *map, struct ts_error *err)
     uint64_t live = map->n_log_bytes;
     pthread_mutex_unlock(&map->lock);
     uint64_t now = sto_reclog_bytes(map->log);
-    if (now < live * 2 + GROW_BYTES || now < map->retry_bytes)
+    if (now < live * 2 + map->grow_bytes || now < map->retry_bytes)
         return 0;
     struct ts_error why = {0};
     int rc = sto_reclog_rewrite(map->log, emit_checkpoint, map, &why);
@@ -253,7 +254,7 @@ static int maybe_checkpoint(struct sto_cellmap *map, struct ts_error *err)
         *err = why;
     if (rc < 0 && rc != TS_EIO) {
         ts_log(TS_LOG_WARN, "cells checkpoint put off error=\"%s\"", why.text);
-        map->retry_bytes = now + GROW_BYTES;
+        map->retry_bytes = now + map->grow_bytes;
     }
     return rc == TS_EIO ? rc : 0;
 }
@@ -405,6 +406,7 @@ int sto_cellmap_open(const struct ts_fs *fs, const char *dir, bool read_only, bo
     map->random = 0x9e3779b97f4a7c15ull;
     map->read_only = read_only;
     map->sync = sync;
+    map->grow_bytes = GROW_BYTES;
     size_t n_path = strlen(dir) + sizeof("/" LOG_NAME);
     char *path = ts_xmalloc(n_path);
     (void)snprintf(path, n_path, "%s/%s", dir, LOG_NAME);
@@ -417,6 +419,11 @@ int sto_cellmap_open(const struct ts_fs *fs, const char *dir, bool read_only, bo
     sto_reclog_keep_copy(map->log);
     *out_map = map;
     return 0;
+}
+
+void sto_cellmap_set_grow_bytes(struct sto_cellmap *map, uint64_t n_bytes)
+{
+    map->grow_bytes = n_bytes;
 }
 
 int sto_cellmap_close(struct sto_cellmap *map, struct ts_error *err)

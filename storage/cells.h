@@ -26,6 +26,8 @@ struct sto_cellmap; /* the set of cells */
  *  fdatasynced before they return; else they are handed to the kernel. Errors as sto_reclog_open. */
 int sto_cellmap_open(const struct ts_fs *fs, const char *dir, bool read_only, bool sync,
                      struct sto_cellmap **out_map, struct ts_error *err);
+/** The log is rewritten when it is twice the cells and this larger; 1 MiB unless told. Before others use the map. */
+void sto_cellmap_set_grow_bytes(struct sto_cellmap *map, uint64_t n_bytes);
 /** Write what is left, sync, close. No other call may be under way. NULL is harmless. */
 int sto_cellmap_close(struct sto_cellmap *map, struct ts_error *err);
 /** Copy of a value appended to out; TS_ENOTFOUND; TS_ELIMIT or TS_ENOMEM if out cannot hold it. */

@@ -115,14 +115,18 @@ static int ready(void *arg, uint32_t n_shards, uint64_t series_end, struct ts_er
     struct sto_catalog_opts opts = {.dir = st->opts.dir,
                                     .n_shards = n_shards,
                                     .read_only = st->opts.read_only,
-                                    .max_series = st->opts.max_series};
+                                    .max_series = st->opts.max_series,
+                                    .grow_bytes = st->opts.log_grow_bytes};
     TS_TRY(sto_catalog_open(st->opts.fs, &opts, &st->catalog, err));
     if (sto_series_count(st->catalog) < series_end) /* names are on disk before rows are */
         return ts_error_set(err, TS_ECORRUPT,
                             "%s/catalog.log has lost names: it ends at series %u, files know %llu",
                             st->opts.dir, sto_series_count(st->catalog), (unsigned long long)series_end);
-    return sto_cellmap_open(st->opts.fs, st->opts.dir, st->opts.read_only, st->opts.wal_sync != STO_SYNC_NONE,
-                            &st->cells, err);
+    TS_TRY(sto_cellmap_open(st->opts.fs, st->opts.dir, st->opts.read_only, st->opts.wal_sync != STO_SYNC_NONE,
+                            &st->cells, err));
+    if (st->opts.log_grow_bytes)
+        sto_cellmap_set_grow_bytes(st->cells, st->opts.log_grow_bytes);
+    return 0;
 }
 
 static const struct sto_series *restore(void *arg, uint32_t id, uint32_t metric, const struct sto_tag *tags,
@@ -199,6 +203,10 @@ int sto_open(const struct sto_opts *opts, struct sto_store **out_store, struct t
         .queue_bytes = opts->queue_bytes ? opts->queue_bytes : DEF_QUEUE_BYTES,
         .retention_ms = opts->retention_ms,
         .max_age_ms = opts->flush_age_ms,
+        .pumped = opts->pumped,
+        .wal_segment_bytes = opts->wal_segment_bytes,
+        .manifest_grow_bytes = opts->log_grow_bytes,
+        .big_day_points = opts->big_day_points,
         .sync_names = sync_names,
         .ready = ready,
         .restore = restore,
@@ -334,6 +342,11 @@ int sto_flush(struct sto_store *st, enum sto_level level, struct ts_error *err)
         return sto_engine_compact(st->engine, err);
     }
     return ts_error_set(err, TS_EINVAL, "no such level");
+}
+
+void sto_store_pump(struct sto_store *st)
+{
+    sto_engine_pump_sync(st->engine);
 }
 
 void sto_compact_soon(struct sto_store *st)

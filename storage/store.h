@@ -41,6 +41,14 @@ struct sto_opts {
     int64_t flush_age_ms;          /* a generation is flushed when it is this old; 0 = never */
     bool no_background;            /* tests: flush and compact only when told */
     bool survive_sync_errors; /* tests: refuse puts after a failed fdatasync instead of ending the process */
+    bool pumped; /* tests: no thread is started; the caller turns the ports and calls sto_store_pump. Needs
+                    no_background, not own_threads */
+    uint64_t
+        wal_segment_bytes; /* tests: a log segment longer than this is followed by a new one; 0 = 64 MiB */
+    uint64_t
+        log_grow_bytes; /* tests: logs of manifest, names and cells are rewritten after growing by this; 0 =
+                                as each of them likes */
+    uint64_t big_day_points; /* tests: a day with this many points gets files of its own; 0 = 100,000 */
 };
 
 struct sto_store;
@@ -103,6 +111,8 @@ enum sto_level sto_ack_level(const struct sto_store *st);
 /** Everything accepted so far at level, blocking the caller (never a port's thread). Errors as for a barrier;
  * files are written in any case. */
 int sto_flush(struct sto_store *st, enum sto_level level, struct ts_error *err);
+/** Tests, with `pumped`: what the sync thread does once: sync the logs, answer the barriers that wait for it. */
+void sto_store_pump(struct sto_store *st);
 /** Ask for STO_LEVEL_COMPACT in the background, return at once. */
 void sto_compact_soon(struct sto_store *st);
 

@@ -18,7 +18,7 @@
 
 #define LOG_NAME     "catalog.log"
 #define LOG_KIND     "CATA"
-#define GROW_BYTES   (1u << 20) /* a running catalog rewrites its log when it has doubled and grown by this */
+#define GROW_BYTES   (1u << 20)  /* sto_catalog_opts.grow_bytes unless told */
 #define GROW_CLOSING (16u << 10) /* a closing one when it has grown by a fourth and this */
 #define MAX_SHARDS   65536u
 
@@ -47,6 +47,7 @@ int sto_catalog_open(const struct ts_fs *fs, const struct sto_catalog_opts *opts
         sto_uidtab__init(&cat->uids[kind]);
     sto_seriestab__init(&cat->series, opts->n_shards);
     cat->read_only = opts->read_only;
+    cat->grow_bytes = opts->grow_bytes ? opts->grow_bytes : GROW_BYTES;
     cat->max_series = opts->max_series && opts->max_series < UINT32_MAX ? opts->max_series : UINT32_MAX;
 
     size_t n_path = strlen(opts->dir) + sizeof("/" LOG_NAME);
@@ -134,7 +135,7 @@ static int emit_checkpoint(void *arg, struct sto_reclog *fresh, struct ts_error 
 static int maybe_checkpoint(struct sto_catalog *cat, bool closing, struct ts_error *err)
 {
     uint64_t now = sto_reclog_bytes(cat->log), base = cat->checkpoint_bytes;
-    bool grown = closing ? now > base + base / 4 + GROW_CLOSING : now > base * 2 + GROW_BYTES;
+    bool grown = closing ? now > base + base / 4 + GROW_CLOSING : now > base * 2 + cat->grow_bytes;
     if (!grown || now < cat->retry_bytes)
         return 0;
     struct ts_error why = {0};
@@ -146,7 +147,7 @@ static int maybe_checkpoint(struct sto_catalog *cat, bool closing, struct ts_err
     }
     if (rc < 0) {
         ts_log(TS_LOG_WARN, "catalog checkpoint put off error=\"%s\"", why.text);
-        cat->retry_bytes = now + GROW_BYTES;
+        cat->retry_bytes = now + cat->grow_bytes;
         return 0;
     }
     cat->checkpoint_bytes = sto_reclog_bytes(cat->log);

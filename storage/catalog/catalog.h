@@ -36,6 +36,7 @@ struct sto_catalog_opts {
     uint32_t n_shards; /* power of two */
     bool read_only;
     uint64_t max_series; /* refuse more: TS_ELIMIT naming the key max_series; 0 = 2^32 - 1 */
+    uint64_t grow_bytes; /* the log is rewritten when it has doubled and grown by this; 0 = 1 MiB */
 };
 
 /**

@@ -27,6 +27,8 @@ struct sto_catalog {
     struct sto_reclog *log;                /* catalog.log; under log_lock */
     _Atomic uint64_t log_bytes; /* its size when last written, for stats; relaxed: a number on its own */
     uint64_t checkpoint_bytes;  /* its size after the last checkpoint; under log_lock */
+    uint64_t
+        grow_bytes; /* a running catalog rewrites its log when it has doubled and grown by this; constant */
     uint64_t retry_bytes; /* a checkpoint failed at about this size: not tried again before; under log_lock */
 };
 

@@ -72,7 +72,7 @@ static int plan(struct job *job, struct sto_cut **out_cuts, size_t *out_n, struc
     }
     sto_merge_free(merge);
     if (rc == 0)
-        *out_n = sto_day_counts_cut(&days, out_cuts);
+        *out_n = sto_day_counts_cut(&days, job->e->opts.big_day_points, out_cuts);
     ts_free(days.days);
     return rc;
 }

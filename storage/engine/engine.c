@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/time.h"
 #include "storage/engine/engine_int.h"
+#include "storage/engine/partition.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -150,6 +151,8 @@ static int open_manifest(struct sto_engine *e, struct ts_error *err)
 {
     TS_TRY(sto_manifest_open(e->fs, e->dir, e->opts.create && !e->opts.read_only, e->opts.read_only,
                              e->opts.n_shards, &e->manifest, err));
+    if (e->opts.manifest_grow_bytes)
+        sto_manifest_set_rewrite_bytes(e->manifest, e->opts.manifest_grow_bytes);
     const struct sto_manifest_state *state = sto_manifest_state(e->manifest);
     e->n_shards = state->n_shards;
     e->next_file_no = state->next_file_no;
@@ -192,7 +195,7 @@ static int first_mems(struct sto_engine *e)
 
 static int start_threads(struct sto_engine *e, struct ts_error *err)
 {
-    if (e->opts.read_only)
+    if (e->opts.read_only || e->opts.pumped)
         return 0;
     e->threads_run = true; /* before there is a thread that asks */
     TS_TRY(start_thread(&e->sync_thread, sto_sync__thread, e, &e->sync_runs, err));
@@ -318,6 +321,8 @@ int sto_engine_open(const struct sto_engine_opts *opts, struct sto_engine **out_
     e->wal_dir = join(opts->dir, "wal");
     e->files_dir = join(opts->dir, "files");
     e->n_owners = opts->n_ports ? opts->n_ports : 1;
+    if (!e->opts.big_day_points)
+        e->opts.big_day_points = STO_BIG_DAY_POINTS;
     pthread_mutex_init(&e->version_mu, NULL);
     pthread_mutex_init(&e->files_mu, NULL);
     pthread_mutex_init(&e->flush_mu, NULL);

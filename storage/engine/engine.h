@@ -35,6 +35,10 @@ struct sto_engine_opts {
     size_t queue_bytes;    /* cap of one owner's queue */
     int64_t retention_ms;  /* 0 = keep */
     int64_t max_age_ms;    /* flush a generation that is older; 0 = never */
+    bool pumped; /* no thread is started: the caller turns the ports and calls sto_engine_pump_sync */
+    uint64_t wal_segment_bytes;   /* 0 = STO_WAL_SEGMENT_BYTES */
+    uint64_t manifest_grow_bytes; /* 0 = as the manifest likes */
+    uint64_t big_day_points;      /* 0 = STO_BIG_DAY_POINTS */
     /* Called before a flush counts: names of all series in it must be on disk. Flush thread. */
     int (*sync_names)(void *arg, struct ts_error *err);
     /* Called once the number of shards is known, before the log is replayed: open the catalog. Files have rows
@@ -76,6 +80,9 @@ void sto_engine_barrier(struct sto_port *port, bool disk, sto_engine_done_fn don
 /** Blocking barrier over everything that was sent before the call. TS_ENOSPC: some of it waits for room on
  * the disk; TS_EIO: some of it is lost. */
 int sto_engine_wait(struct sto_engine *e, bool disk, struct ts_error *err);
+
+/** With `pumped`: one pass of what the sync thread would do. */
+void sto_engine_pump_sync(struct sto_engine *e);
 
 /* --- files --- */
 /** Write all generations that hold points into files; returns when they are in the manifest. */

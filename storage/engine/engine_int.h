@@ -177,6 +177,8 @@ void sto_engine__pump(struct sto_engine *e);
 
 /* sync.c */
 void *sto_sync__thread(void *arg);
+/* One pass: sync all logs, answer the barriers that came before. True: STOP was among the messages. */
+bool sto_sync__pass(struct sto_engine *e);
 void sto_sync__nudge(struct sto_engine *e); /* wal_sync = always: there is something to sync */
 
 /* flush.c */

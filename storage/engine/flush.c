@@ -106,13 +106,14 @@ static int write_cut(const struct frozen *f, const struct sto_cut *cut, struct s
     return sto_output__rows(out, merge, err);
 }
 
-static int write_files(const struct frozen *f, struct sto_output *out, struct ts_error *err)
+static int write_files(const struct frozen *f, uint64_t big_day_points, struct sto_output *out,
+                       struct ts_error *err)
 {
     struct sto_day_counts days = {0};
     struct sto_cut *cuts;
     int rc = 0;
     count_days(f, &days);
-    size_t n_cuts = sto_day_counts_cut(&days, &cuts);
+    size_t n_cuts = sto_day_counts_cut(&days, big_day_points, &cuts);
     for (size_t i = 0; rc == 0 && i < n_cuts; i++)
         rc = write_cut(f, &cuts[i], out, err);
     for (size_t i = 0; rc == 0 && i < f->n; i++) {
@@ -136,7 +137,7 @@ static int flush_frozen(struct sto_engine *e, struct ts_error *err)
         int64_t began = ts_clock_mono_ns();
         rc = e->opts.sync_names ? e->opts.sync_names(e->opts.arg, err) : 0;
         if (rc == 0)
-            rc = write_files(&f, &out, err);
+            rc = write_files(&f, e->opts.big_day_points, &out, err);
         committed = rc == 0 && (rc = sto_output__commit(&out, NULL, 0, f.gen_hi, err)) == 0;
         if (committed) {
             atomic_store_explicit(&e->frozen_bytes, 0, memory_order_relaxed);

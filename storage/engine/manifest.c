@@ -18,7 +18,7 @@
 
 #define MANIFEST_KIND     "MANI"
 #define MANIFEST_VERSION  1u
-#define REWRITE_MIN_BYTES (64u << 10) /* a smaller log is never rewritten */
+#define REWRITE_MIN_BYTES (64u << 10) /* sto_manifest.rewrite_min_bytes unless told */
 #define REWRITE_DEAD      4u          /* rewrite when the log is this many times what a snapshot takes */
 #define FILE_MIN_BYTES    12u         /* of a file in a record: twelve varints */
 
@@ -34,7 +34,8 @@ struct sto_manifest {
     bool read_only;
     bool made;  /* a STATE record was read or written */
     bool stale; /* the log's buffer holds an edit that was refused: replace the log before it is used again */
-    uint64_t rewrite_bytes; /* length of the log at which a rewrite is considered */
+    uint64_t rewrite_min_bytes; /* a shorter log is never rewritten */
+    uint64_t rewrite_bytes;     /* length of the log at which a rewrite is considered */
 };
 
 /* --- bytes --- */
@@ -297,8 +298,8 @@ static int rewrite(struct sto_manifest *m, struct sto_manifest_state *s, struct 
     TS_TRY(sto_reclog_rewrite(m->log, emit_state, s, err));
     m->stale = false;
     m->rewrite_bytes = sto_reclog_bytes(m->log) * REWRITE_DEAD;
-    if (m->rewrite_bytes < REWRITE_MIN_BYTES)
-        m->rewrite_bytes = REWRITE_MIN_BYTES;
+    if (m->rewrite_bytes < m->rewrite_min_bytes)
+        m->rewrite_bytes = m->rewrite_min_bytes;
     return 0;
 }
 
@@ -420,7 +421,7 @@ int sto_manifest_open(const struct ts_fs *fs, const char *dir, bool create, bool
     memcpy(path + n_dir, "/" STO_MANIFEST_NAME, sizeof("/" STO_MANIFEST_NAME));
     struct sto_manifest *m = ts_xcalloc(1, sizeof(*m));
     m->read_only = read_only;
-    m->rewrite_bytes = REWRITE_MIN_BYTES;
+    m->rewrite_min_bytes = m->rewrite_bytes = REWRITE_MIN_BYTES;
     int rc = open_log(m, fs, path, dir, create, n_shards, err);
     ts_free(path);
     if (rc < 0) {
@@ -429,6 +430,11 @@ int sto_manifest_open(const struct ts_fs *fs, const char *dir, bool create, bool
     }
     *out_m = m;
     return 0;
+}
+
+void sto_manifest_set_rewrite_bytes(struct sto_manifest *m, uint64_t n_bytes)
+{
+    m->rewrite_min_bytes = m->rewrite_bytes = n_bytes;
 }
 
 void sto_manifest_close(struct sto_manifest *m)

@@ -54,6 +54,8 @@ struct sto_manifest_edit {
  */
 int sto_manifest_open(const struct ts_fs *fs, const char *dir, bool create, bool read_only, uint32_t n_shards,
                       struct sto_manifest **out_m, struct ts_error *err);
+/** A log shorter than this is not rewritten; 64 KiB unless told. */
+void sto_manifest_set_rewrite_bytes(struct sto_manifest *m, uint64_t n_bytes);
 /** Close and free. NULL is harmless. */
 void sto_manifest_close(struct sto_manifest *m);
 /** The state, borrowed until the next sto_manifest_apply. */

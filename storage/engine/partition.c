@@ -57,13 +57,13 @@ static int cmp_day(const void *a, const void *b)
     return x->day < y->day ? -1 : x->day > y->day;
 }
 
-size_t sto_day_counts_cut(struct sto_day_counts *c, struct sto_cut **out_cuts)
+size_t sto_day_counts_cut(struct sto_day_counts *c, uint64_t big_day_points, struct sto_cut **out_cuts)
 {
     *out_cuts = ts_xcalloc(c->n + 1, sizeof **out_cuts);
     if (c->n == 0)
         return 0;
     qsort(c->days, c->n, sizeof *c->days, cmp_day);
-    return sto_partition_plan(c->days, c->n, STO_BIG_DAY_POINTS, *out_cuts);
+    return sto_partition_plan(c->days, c->n, big_day_points, *out_cuts);
 }
 
 void sto_file_span(const struct sto_sst_info *f, int64_t *out_lo_ms, int64_t *out_hi_ms)

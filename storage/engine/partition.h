@@ -37,9 +37,9 @@ struct sto_cut {
 };
 /** Count points of a row of hour. O(1) while days repeat, else O(days). */
 void sto_day_counts_add(struct sto_day_counts *c, int32_t hour, uint64_t points);
-/** Sort the days and cut them into files (sto_partition_plan with STO_BIG_DAY_POINTS). The caller owns *out_cuts.
+/** Sort the days and cut them into files (sto_partition_plan). The caller owns *out_cuts.
  *  Returns their number, 0 without days. */
-size_t sto_day_counts_cut(struct sto_day_counts *c, struct sto_cut **out_cuts);
+size_t sto_day_counts_cut(struct sto_day_counts *c, uint64_t big_day_points, struct sto_cut **out_cuts);
 /** Cut days (ascending, distinct) into files; out has room for n_days entries. Returns the number of files.
  * The first cut begins at INT32_MIN and the last ends at INT32_MAX, so that nothing can fall outside. */
 size_t sto_partition_plan(const struct sto_day_count *days, size_t n_days, uint64_t big_day_points,

@@ -423,7 +423,7 @@ static void barrier_answered(struct sto_barrier *b, struct sto_engine *e)
         b->err = b->rc == TS_ENOSPC ? e->refuse_full : e->refuse_io;
         pthread_mutex_unlock(&e->refuse_mu);
     }
-    if (b->disk && b->rc == 0 && e->sync_runs)
+    if (b->disk && b->rc == 0 && (e->sync_runs || e->opts.pumped))
         ts_queue_push(e->sync_q, &b->done_msg);
     else if (b->port)
         ts_queue_push(b->port->replies, &b->done_msg);
@@ -456,6 +456,8 @@ int sto_engine_wait(struct sto_engine *e, bool disk, struct ts_error *err)
         ts_queue_push(e->owners[i].in, &b->legs[i].msg);
     if (!e->threads_run)
         sto_engine__pump(e);
+    if (disk && e->opts.pumped)
+        sto_sync__pass(e);
     sto_gate_wait(&gate);
     sto_gate_release(&gate);
     int rc = b->rc;
@@ -488,6 +490,8 @@ int sto_ports__init(struct sto_engine *e, struct ts_error *err)
         p->open = ts_xcalloc(e->n_owners, sizeof(struct sto_batch *));
         if (!e->opts.read_only)
             TS_TRY(sto_wal_new(e->fs, e->wal_dir, e->run, i, e->gen, &o->wal, err));
+        if (o->wal)
+            sto_wal_set_segment_bytes(o->wal, e->opts.wal_segment_bytes);
     }
     return 0;
 }

@@ -47,45 +47,54 @@ static void answer(struct sto_barrier *b, int rc, const struct ts_error *err)
         sto_gate_pass(b->gate);
 }
 
+bool sto_sync__pass(struct sto_engine *e)
+{
+    struct ts_msg *waiting = NULL;
+    bool stop = false;
+    ts_queue_drained(e->sync_q);
+    for (struct ts_msg *msg; (msg = ts_queue_pop(e->sync_q));) {
+        if (msg->kind == STO_MSG_STOP) {
+            stop = true;
+            ts_free(msg);
+        } else if (msg->kind == STO_MSG_NUDGE) {
+            atomic_store_explicit(&e->nudged, false, memory_order_release);
+        } else {
+            msg->next = waiting;
+            waiting = msg;
+        }
+    }
+    struct ts_error err = {0};
+    int rc = sync_all(e, &err);
+    if (rc < 0)
+        sto_engine__refuse(e, TS_EIO, &err);
+    /* Oldest first: the list was built backwards. */
+    struct ts_msg *in_order = NULL;
+    for (struct ts_msg *next; waiting; waiting = next) {
+        next = waiting->next;
+        waiting->next = in_order;
+        in_order = waiting;
+    }
+    for (struct ts_msg *next; in_order; in_order = next) {
+        next = in_order->next;
+        answer((struct sto_barrier *)in_order, rc, &err);
+    }
+    if (rc < 0 && e->opts.on_fatal)
+        e->opts.on_fatal(e->opts.arg, &err);
+    return stop;
+}
+
 void *sto_sync__thread(void *arg)
 {
     struct sto_engine *e = arg;
-    bool stop = false;
     int wait_ms = e->opts.sync == STO_ENGINE_SYNC_INTERVAL ? (int)e->opts.sync_interval_ms : -1;
-    while (!stop) {
-        bool woken = ts_queue_wait(e->sync_q, wait_ms);
-        struct ts_msg *waiting = NULL;
-        if (woken) {
-            ts_queue_drained(e->sync_q);
-            for (struct ts_msg *msg; (msg = ts_queue_pop(e->sync_q));) {
-                if (msg->kind == STO_MSG_STOP) {
-                    stop = true;
-                    ts_free(msg);
-                } else if (msg->kind == STO_MSG_NUDGE) {
-                    atomic_store_explicit(&e->nudged, false, memory_order_release);
-                } else {
-                    msg->next = waiting;
-                    waiting = msg;
-                }
-            }
-        }
-        struct ts_error err = {0};
-        int rc = sync_all(e, &err);
-        if (rc < 0)
-            sto_engine__refuse(e, TS_EIO, &err);
-        /* Oldest first: the list was built backwards. */
-        struct ts_msg *in_order = NULL;
-        for (struct ts_msg *next; waiting; waiting = next) {
-            next = waiting->next;
-            waiting->next = in_order;
-            in_order = waiting;
-        }
-        for (struct ts_msg *next; in_order; in_order = next) {
-            next = in_order->next;
-            answer((struct sto_barrier *)in_order, rc, &err);
-        }
-        if (rc < 0 && e->opts.on_fatal)
-            e->opts.on_fatal(e->opts.arg, &err);
-    }
+    do
+        ts_queue_wait(e->sync_q, wait_ms);
+    while (!sto_sync__pass(e));
     return NULL;
+}
+
+void sto_engine_pump_sync(struct sto_engine *e)
+{
+    if (!e->opts.read_only)
+        sto_sync__pass(e);
 }

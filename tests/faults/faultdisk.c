@@ -233,6 +233,36 @@ void t_pending_clear(struct t_faultfs *f)
     f->n_pending = 0;
 }
 
+void t_writeback(struct t_faultfs *f, struct t_inode *ino)
+{
+    size_t n_names = f->n_pending ? below(f, f->n_pending + 1) : 0, n = 0;
+    for (size_t i = 0; i < f->n_pending; i++) {
+        struct t_pending p = f->pending[i];
+        if (i < n_names) { /* in order: a journal */
+            apply(&f->disk, &p);
+            pending_release(&p);
+        } else {
+            f->pending[n++] = p;
+        }
+    }
+    f->n_pending = n;
+    if (!ino || ino->is_dir)
+        return;
+    bool all = true;
+    for (size_t i = 0; i < ino->cap / f->page; i++) {
+        if (!ino->dirty[i])
+            continue;
+        if (below(f, 2)) {
+            write_page(f, ino, i, 0, f->page);
+            ino->dirty[i] = 0;
+        } else {
+            all = false;
+        }
+    }
+    if (all || below(f, 2))
+        ino->disk_n = ino->now_n;
+}
+
 void t_change(struct t_faultfs *f, const char *del_path, const char *set_path, struct t_inode *ino)
 {
     struct t_pending p = {.dir = t_dir_of(set_path ? set_path : del_path),

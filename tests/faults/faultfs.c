@@ -1,8 +1,8 @@
 /*
- * faultfs.c - a file system in memory that forgets and fails on command: calls, faults, the tests' side.
+ * faultfs.c - a file system in memory that forgets and fails on command: calls, faults.
  *
  * Threads    one mutex over everything
- * Not here   what is on the disk (faultdisk.c)
+ * Not here   what is on the disk (faultdisk.c), the tests' side (faultctl.c)
  */
 #include "tests/faults/faultfs.h"
 
@@ -19,6 +19,7 @@ enum verdict {
     GO,           /* carry it out */
     FAIL,         /* answer the code, having done nothing or a part */
     CUT_AFTER,    /* carry it out, then the power goes */
+    CUT_AMID,     /* append only: carry out a part, then the power goes */
     SHORT_ANSWER, /* pread only */
 };
 
@@ -36,6 +37,8 @@ static int no_power(const char *path, struct ts_error *err)
 static enum verdict enter(struct t_faultfs *f, enum t_op op, const char *path, int *code,
                           struct ts_error *err)
 {
+    if (f->hook && !f->off)
+        f->hook(f->hook_arg, op, path, false);
     pthread_mutex_lock(&f->mu);
     f->n_calls[__builtin_ctz(op)]++;
     if (f->off) {
@@ -51,19 +54,16 @@ static enum verdict enter(struct t_faultfs *f, enum t_op op, const char *path, i
     f->fired = true;
     enum t_fault fault = f->plan.fault;
     if (fault == T_FAULT_POWER) {
-        bool after = t_rand(&f->rand) & 1;
+        uint64_t when = t_rand(&f->rand);
         f->off = true;
         *code = no_power(path, err);
-        return after ? CUT_AFTER : FAIL;
+        return op == T_OP_APPEND && when & 2 ? CUT_AMID : when & 1 ? CUT_AFTER : FAIL;
     }
     if (fault == T_FAULT_SHORT && op == T_OP_PREAD)
         return SHORT_ANSWER;
     bool full = (fault == T_FAULT_ENOSPC || fault == T_FAULT_EDQUOT) && (op & NEEDS_SPACE);
-    *code = ts_error_sys(err, TS_EIO,
-                         !full                     ? EIO
-                         : fault == T_FAULT_ENOSPC ? ENOSPC
-                                                   : EDQUOT,
-                         "cannot use %s", path);
+    int sys = full && fault == T_FAULT_ENOSPC ? ENOSPC : full ? EDQUOT : fault == T_FAULT_EINTR ? EINTR : EIO;
+    *code = ts_error_sys(err, TS_EIO, sys, "cannot use %s", path);
     return FAIL;
 }
 
@@ -73,6 +73,14 @@ static int leave(struct t_faultfs *f, int code)
     return code;
 }
 
+/* As leave, after a change (of ino's bytes, or of names if it is NULL). */
+static int leave_changed(struct t_faultfs *f, struct t_inode *ino, int code)
+{
+    if (f->writeback_pm && !f->off && t_rand(&f->rand) % 1000 < f->writeback_pm)
+        t_writeback(f, ino);
+    return leave(f, code);
+}
+
 static bool is_top(const char *dir)
 {
     return strcmp(dir, ".") == 0 || strcmp(dir, "/") == 0;
@@ -80,7 +88,7 @@ static bool is_top(const char *dir)
 
 /* --- names --- */
 
-static bool has_dir(const struct t_faultfs *f, const char *dir)
+bool t_has_dir(const struct t_faultfs *f, const char *dir)
 {
     struct t_entry *e = t_table_find(&f->now, dir);
     return is_top(dir) || (e && e->ino->is_dir);
@@ -89,7 +97,7 @@ static bool has_dir(const struct t_faultfs *f, const char *dir)
 static bool has_parent(const struct t_faultfs *f, const char *path)
 {
     char *dir = t_dir_of(path);
-    bool there = has_dir(f, dir);
+    bool there = t_has_dir(f, dir);
     ts_free(dir);
     return there;
 }
@@ -155,7 +163,7 @@ static int f_open(const struct ts_fs *fs, const char *path, enum ts_open how, st
         open_now(f, path, how, NULL, NULL);
     if (v == GO)
         code = open_now(f, path, how, out_file, err);
-    return leave(f, code);
+    return leave_changed(f, NULL, code);
 }
 
 static int rename_now(struct t_faultfs *f, const char *from, const char *to, struct ts_error *err)
@@ -178,7 +186,7 @@ static int f_rename(const struct ts_fs *fs, const char *from, const char *to, st
     enum verdict v = enter(f, T_OP_RENAME, from, &code, err);
     if (v == CUT_AFTER)
         rename_now(f, from, to, NULL);
-    return leave(f, v == GO ? rename_now(f, from, to, err) : code);
+    return leave_changed(f, NULL, v == GO ? rename_now(f, from, to, err) : code);
 }
 
 static int unlink_now(struct t_faultfs *f, const char *path, struct ts_error *err)
@@ -228,7 +236,7 @@ static int f_sync_dir(const struct ts_fs *fs, const char *path, struct ts_error 
     struct t_faultfs *f = of(fs);
     int code = 0;
     enum verdict v = enter(f, T_OP_SYNC_DIR, path, &code, err);
-    if (v == GO && !has_dir(f, path))
+    if (v == GO && !t_has_dir(f, path))
         return leave(f, ts_error_sys(err, TS_ENOTFOUND, ENOENT, "cannot open folder %s", path));
     if (v != FAIL)
         t_sync_dir(f, path);
@@ -259,7 +267,7 @@ static int f_list(const struct ts_fs *fs, const char *path, int (*each)(void *ar
     char **names = NULL;
     size_t n = 0;
     enum verdict v = enter(f, T_OP_LIST, path, &code, err);
-    if (v == GO && !has_dir(f, path))
+    if (v == GO && !t_has_dir(f, path))
         code = ts_error_sys(err, TS_ENOTFOUND, ENOENT, "cannot open folder %s", path);
     else if (v == GO)
         n = names_of(f, path, &names);
@@ -318,6 +326,10 @@ static int f_append(struct ts_file *h, const void *p, size_t n, struct ts_error 
         code = ts_error_sys(err, TS_EIO, EBADF, "cannot write to %s", h->path);
         return leave(f, code);
     }
+    if (v == CUT_AMID) {
+        t_inode_append(f, h->ino, p, n ? (size_t)(t_rand(&f->rand) % (n + 1)) : 0);
+        return leave(f, code);
+    }
     uint64_t used = f->capacity ? t_used_bytes(f) : 0;
     if (v == GO && f->capacity && used + n > f->capacity) {
         n = used < f->capacity ? (size_t)(f->capacity - used) : 0;
@@ -328,7 +340,7 @@ static int f_append(struct ts_file *h, const void *p, size_t n, struct ts_error 
         n = 0;
     }
     t_inode_append(f, h->ino, p, n);
-    return leave(f, code);
+    return leave_changed(f, h->ino, code);
 }
 
 static int f_pread(struct ts_file *h, void *p, size_t n, uint64_t off, size_t *out_n, struct ts_error *err)
@@ -357,7 +369,10 @@ static int f_sync(struct ts_file *h, struct ts_error *err)
     bool dead = h->epoch != f->epoch || (f->off && v == FAIL);
     if (!dead)
         t_inode_sync(f, h->ino, v == FAIL);
-    return leave(f, code);
+    leave(f, code);
+    if (f->hook && !f->off)
+        f->hook(f->hook_arg, T_OP_SYNC, h->path, true);
+    return code;
 }
 
 static int f_truncate(struct ts_file *h, uint64_t size_bytes, struct ts_error *err)
@@ -369,7 +384,7 @@ static int f_truncate(struct ts_file *h, uint64_t size_bytes, struct ts_error *e
         code = ts_error_sys(err, TS_EIO, EINVAL, "cannot truncate %s", h->path);
     else if (v != FAIL)
         t_inode_resize(f, h->ino, (size_t)size_bytes);
-    return leave(f, code);
+    return leave_changed(f, h->ino, code);
 }
 
 static int f_size(struct ts_file *h, uint64_t *out_bytes, struct ts_error *err)
@@ -392,8 +407,6 @@ static int f_lock(struct ts_file *h, struct ts_error *err)
     }
     return leave(h->f, code);
 }
-
-/* --- the tests' side --- */
 
 struct t_faultfs *t_faultfs_new(uint64_t seed)
 {
@@ -430,149 +443,4 @@ void t_faultfs_free(struct t_faultfs *f)
     t_table_clear(&f->disk);
     pthread_mutex_destroy(&f->mu);
     ts_free(f);
-}
-
-const struct ts_fs *t_faultfs_fs(struct t_faultfs *f)
-{
-    return &f->fs;
-}
-
-void t_faultfs_plan(struct t_faultfs *f, struct t_fault_plan plan)
-{
-    pthread_mutex_lock(&f->mu);
-    f->plan = plan;
-    f->n_planned = 0;
-    f->fired = false;
-    pthread_mutex_unlock(&f->mu);
-}
-
-bool t_faultfs_fired(const struct t_faultfs *f)
-{
-    return f->fired;
-}
-
-uint64_t t_faultfs_calls(const struct t_faultfs *f, unsigned ops)
-{
-    uint64_t n = 0;
-    for (unsigned i = 0; i < T_N_OPS; i++)
-        n += ops >> i & 1 ? f->n_calls[i] : 0;
-    return n;
-}
-
-void t_faultfs_set_capacity(struct t_faultfs *f, uint64_t n_bytes)
-{
-    f->capacity = n_bytes;
-}
-
-void t_faultfs_set_page(struct t_faultfs *f, size_t n_bytes)
-{
-    if (f->now.n || !n_bytes)
-        TS_BUG("pages have one size from the beginning");
-    f->page = n_bytes;
-}
-
-void t_faultfs_power_cut(struct t_faultfs *f)
-{
-    pthread_mutex_lock(&f->mu);
-    f->off = true;
-    pthread_mutex_unlock(&f->mu);
-}
-
-void t_faultfs_reboot(struct t_faultfs *f, enum t_keep keep)
-{
-    pthread_mutex_lock(&f->mu);
-    t_settle(f, keep);
-    f->epoch++;
-    f->off = false;
-    f->plan = (struct t_fault_plan){0};
-    pthread_mutex_unlock(&f->mu);
-}
-
-uint8_t *t_faultfs_get(const struct t_faultfs *f, const char *path, size_t *out_n)
-{
-    struct t_entry *e = t_table_find(&f->now, path);
-    *out_n = 0;
-    if (!e || e->ino->is_dir)
-        return NULL;
-    uint8_t *p = ts_xmalloc(e->ino->now_n + 1);
-    if (e->ino->now_n)
-        memcpy(p, e->ino->now, e->ino->now_n);
-    *out_n = e->ino->now_n;
-    return p;
-}
-
-/* A name in both tables; folders above it too. */
-static void put_name(struct t_faultfs *f, const char *path, struct t_inode *ino)
-{
-    char *dir = t_dir_of(path);
-    if (!has_dir(f, dir))
-        put_name(f, dir, t_inode_new(true));
-    ts_free(dir);
-    t_table_set(&f->disk, path, ino);
-    t_table_set(&f->now, path, ino);
-}
-
-void t_faultfs_put(struct t_faultfs *f, const char *path, const void *p, size_t n)
-{
-    struct t_inode *ino = t_inode_new(false);
-    put_name(f, path, ino);
-    t_inode_append(f, ino, p, n);
-    t_inode_sync(f, ino, false);
-}
-
-bool t_faultfs_remove(struct t_faultfs *f, const char *path)
-{
-    bool there = t_table_find(&f->now, path) != NULL;
-    t_table_del(&f->now, path);
-    t_table_del(&f->disk, path);
-    return there;
-}
-
-bool t_faultfs_flip(struct t_faultfs *f, const char *path, uint64_t off, uint8_t mask)
-{
-    struct t_entry *e = t_table_find(&f->now, path);
-    if (!e || off >= e->ino->now_n)
-        return false;
-    e->ino->now[off] ^= mask;
-    e->ino->disk[off] ^= mask;
-    return true;
-}
-
-const char *t_faultfs_path(const struct t_faultfs *f, size_t i)
-{
-    for (size_t k = 0; k < f->now.n; k++)
-        if (!f->now.v[k].ino->is_dir && i-- == 0)
-            return f->now.v[k].path;
-    return NULL;
-}
-
-size_t t_faultfs_count(const struct t_faultfs *f)
-{
-    size_t n = 0;
-    while (t_faultfs_path(f, n))
-        n++;
-    return n;
-}
-
-size_t t_faultfs_n_open(const struct t_faultfs *f)
-{
-    size_t n = 0;
-    for (const struct ts_file *h = f->open; h; h = h->next)
-        n++;
-    return n;
-}
-
-struct t_faultfs *t_faultfs_clone(const struct t_faultfs *f, uint64_t seed)
-{
-    struct t_faultfs *c = t_faultfs_new(seed);
-    c->page = f->page;
-    c->capacity = f->capacity;
-    for (size_t i = 0; i < f->now.n; i++) {
-        const struct t_inode *ino = f->now.v[i].ino;
-        if (ino->is_dir)
-            put_name(c, f->now.v[i].path, t_inode_new(true));
-        else
-            t_faultfs_put(c, f->now.v[i].path, ino->now, ino->now_n);
-    }
-    return c;
 }

@@ -10,6 +10,8 @@
  *            never written read as zeros
  *   names    create, rename, unlink, mkdir: each may be kept or lost
  *   a failed sync leaves its pages clean and not on disk (as Linux does), some of them written
+ *   write-back   pages, lengths and names may reach the disk by themselves at any call, so that what is left may
+ *            also be a state between two syncs
  *
  * Threads    every function from any thread
  */
@@ -51,6 +53,7 @@ enum t_fault {
     T_FAULT_ENOSPC, /* TS_ENOSPC; an append may have written a part. Calls that need no space fail with TS_EIO
                      */
     T_FAULT_EDQUOT, /* the same with another errno */
+    T_FAULT_EINTR,  /* TS_EIO with that errno: an interruption that the file system did not try again */
     T_FAULT_SHORT,  /* pread: fewer bytes than there are, no error. Others: as T_FAULT_EIO */
     T_FAULT_POWER, /* power cut before, in the middle of or after this call: it and all later calls fail until
                       reboot */
@@ -91,9 +94,21 @@ void t_faultfs_set_page(struct t_faultfs *f, size_t n_bytes);
 
 /** Pull the plug now. Handles stay valid only to be closed; all calls fail until t_faultfs_reboot. */
 void t_faultfs_power_cut(struct t_faultfs *f);
+/** The process ends and nothing else: open handles may only be closed, locks are gone, the plan is cleared; what
+ * is not synced stays so, and may be lost by a later power cut. Also ends a power cut as if it had not been. */
+void t_faultfs_kill(struct t_faultfs *f);
 /** Power is back (after a cut, or without one): unsynced things are kept or lost, what is left is the disk.
  * Open handles may only be closed; locks are gone; the plan is cleared. */
 void t_faultfs_reboot(struct t_faultfs *f, enum t_keep keep);
+
+/** Chance in 1,000 that a call that changes something is followed by a write-back of some of what is not on disk
+ * yet; 0 (default) = only syncs bring anything to the disk. */
+void t_faultfs_set_writeback(struct t_faultfs *f, unsigned per_mille);
+/** What other threads might do meanwhile: called without the mutex before every call with power, and once more
+ * after a sync (after = true). It may call anything that the caller's thread would not deadlock on. NULL = none.
+ */
+typedef void (*t_hook_fn)(void *arg, enum t_op op, const char *path, bool after);
+void t_faultfs_set_hook(struct t_faultfs *f, t_hook_fn hook, void *arg);
 
 /** Copy of a file's bytes as programs see them (ts_free it), NULL if it does not exist. */
 uint8_t *t_faultfs_get(const struct t_faultfs *f, const char *path, size_t *out_n);

@@ -1,5 +1,6 @@
 /*
- * faultfs_int.h - structures shared by faultfs.c (calls, faults) and faultdisk.c (what is on the disk).
+ * faultfs_int.h - structures shared by faultfs.c (calls, faults), faultctl.c (the tests'
+ * side) and faultdisk.c (what is on the disk).
  *
  * Threads    all under t_faultfs.mu
  */
@@ -59,6 +60,9 @@ struct t_faultfs {
     uint64_t capacity;        /* bytes, 0 = no limit */
     uint64_t epoch;           /* counts reboots */
     bool off;                 /* no power */
+    unsigned writeback_pm;    /* chance of a write-back after a change, in 1,000 */
+    t_hook_fn hook;           /* called around calls, without mu; NULL = none */
+    void *hook_arg;           /* its first argument */
     struct t_table now, disk; /* names as seen, and on disk */
     struct t_pending *pending;
     size_t n_pending, pending_cap;
@@ -69,6 +73,9 @@ struct t_faultfs {
     struct ts_file *open; /* list of handles */
 };
 
+/* faultfs.c; with mu held */
+/** Is there such a folder, as seen now? */
+bool t_has_dir(const struct t_faultfs *f, const char *dir);
 /* faultdisk.c; all with mu held */
 struct t_inode *t_inode_new(bool is_dir);
 struct t_inode *t_inode_ref(struct t_inode *ino);
@@ -86,6 +93,8 @@ void t_sync_dir(struct t_faultfs *f, const char *dir);
 void t_pending_clear(struct t_faultfs *f);
 /** Folder of a path; ts_free it. */
 char *t_dir_of(const char *path);
+/** Some of what is not on disk goes there: the oldest changes of names, pages and length of ino (may be NULL). */
+void t_writeback(struct t_faultfs *f, struct t_inode *ino);
 /** Decide what is left, and make it what is seen. */
 void t_settle(struct t_faultfs *f, enum t_keep keep);
 uint64_t t_used_bytes(const struct t_faultfs *f);

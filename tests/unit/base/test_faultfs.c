@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -432,6 +433,139 @@ static void test_faultfs__a_clone_goes_its_own_way(void **state)
     t_faultfs_free(NULL);
 }
 
+/* A process that ends takes nothing with it; a power cut after it takes what nobody has synced. */
+static void test_faultfs__a_kill_keeps_what_is_not_synced_unsynced(void **state)
+{
+    (void)state;
+    struct t_faultfs *f = t_faultfs_new(3);
+    const struct ts_fs *fs = t_faultfs_fs(f);
+    struct ts_file *h = open_file(f, "/a", TS_OPEN_CREATE);
+    assert_int_equal(fs->lock(h, NULL), 0);
+    assert_int_equal(fs->sync_dir(fs, "/", NULL), 0);
+    assert_int_equal(fs->append(h, "one", 3, NULL), 0);
+    assert_int_equal(fs->sync(h, NULL), 0);
+    assert_int_equal(fs->append(h, "two", 3, NULL), 0);
+    t_faultfs_kill(f);
+    assert_int_equal(fs->append(h, "x", 1, NULL), TS_EIO);
+    fs->close(h, NULL);
+    assert_holds(f, "/a", "onetwo");
+    h = open_file(f, "/a", TS_OPEN_READ);
+    assert_int_equal(fs->lock(h, NULL), 0);
+    fs->close(h, NULL);
+    t_faultfs_power_cut(f);
+    t_faultfs_kill(f); /* ends the cut too */
+    assert_holds(f, "/a", "onetwo");
+    t_faultfs_reboot(f, T_KEEP_NONE);
+    assert_holds(f, "/a", "one");
+    t_faultfs_free(f);
+}
+
+/* With write-back, what a later call takes back may be what a power cut leaves. */
+static void test_faultfs__writeback_brings_states_between_two_syncs_to_the_disk(void **state)
+{
+    (void)state;
+    bool old_there = false, new_there = false, none = false;
+    for (uint64_t seed = 0; seed < 200; seed++) {
+        struct t_faultfs *f = t_faultfs_new(seed);
+        const struct ts_fs *fs = t_faultfs_fs(f);
+        t_faultfs_set_writeback(f, 500);
+        struct ts_file *h = open_file(f, "/a", TS_OPEN_CREATE);
+        assert_int_equal(fs->sync_dir(fs, "/", NULL), 0);
+        assert_int_equal(fs->append(h, "old", 3, NULL), 0);
+        assert_int_equal(fs->truncate(h, 0, NULL), 0);
+        assert_int_equal(fs->append(h, "new", 3, NULL), 0);
+        fs->close(h, NULL);
+        t_faultfs_reboot(f, T_KEEP_NONE);
+        size_t n;
+        uint8_t *p = t_faultfs_get(f, "/a", &n);
+        none |= n == 0;
+        old_there |= n == 3 && memcmp(p, "old", 3) == 0;
+        new_there |= n == 3 && memcmp(p, "new", 3) == 0;
+        ts_free(p);
+        t_faultfs_free(f);
+    }
+    assert_true(none && old_there && new_there);
+}
+
+/* A hook sees each call before it is carried out, and a sync once more when its bytes are on disk. */
+struct hooked {
+    struct t_faultfs *f;
+    struct ts_file *h;
+    unsigned n_before, n_after;
+};
+
+static void on_call(void *arg, enum t_op op, const char *path, bool after)
+{
+    struct hooked *k = arg;
+    assert_string_equal(path, "/a");
+    k->n_before += !after;
+    k->n_after += after;
+    if (op == T_OP_SYNC && after) { /* another thread writes while the sync is under way */
+        t_faultfs_set_hook(k->f, NULL, NULL);
+        assert_int_equal(t_faultfs_fs(k->f)->append(k->h, "late", 4, NULL), 0);
+    }
+}
+
+static void test_faultfs__a_hook_stands_for_other_threads(void **state)
+{
+    (void)state;
+    struct t_faultfs *f = t_faultfs_new(3);
+    const struct ts_fs *fs = t_faultfs_fs(f);
+    struct ts_file *h = open_file(f, "/a", TS_OPEN_CREATE);
+    assert_int_equal(fs->sync_dir(fs, "/", NULL), 0);
+    struct hooked k = {.f = f, .h = h};
+    t_faultfs_set_hook(f, on_call, &k);
+    assert_int_equal(fs->append(h, "one", 3, NULL), 0);
+    assert_int_equal(fs->sync(h, NULL), 0);
+    assert_int_equal(k.n_before, 2);
+    assert_int_equal(k.n_after, 1);
+    fs->close(h, NULL);
+    assert_holds(f, "/a", "onelate");
+    t_faultfs_reboot(f, T_KEEP_NONE);
+    assert_holds(f, "/a", "one");
+    t_faultfs_free(f);
+}
+
+/* A power cut in the middle of an append leaves any part of it, also to a process that is only killed. */
+static void test_faultfs__a_cut_append_leaves_any_part(void **state)
+{
+    (void)state;
+    bool none = false, part = false, all = false;
+    for (uint64_t seed = 0; seed < 100; seed++) {
+        struct t_faultfs *f = t_faultfs_new(seed);
+        const struct ts_fs *fs = t_faultfs_fs(f);
+        struct ts_file *h = open_file(f, "/a", TS_OPEN_CREATE);
+        t_faultfs_plan(f, (struct t_fault_plan){.ops = T_OP_APPEND, .at = 1, .fault = T_FAULT_POWER});
+        assert_int_equal(fs->append(h, "abcd", 4, NULL), TS_EIO);
+        assert_int_equal(fs->append(h, "efgh", 4, NULL), TS_EIO);
+        fs->close(h, NULL);
+        t_faultfs_kill(f);
+        size_t n;
+        uint8_t *p = t_faultfs_get(f, "/a", &n);
+        assert_true(n <= 4 && memcmp(p, "abcd", n) == 0);
+        none |= n == 0;
+        part |= n > 0 && n < 4;
+        all |= n == 4;
+        ts_free(p);
+        t_faultfs_free(f);
+    }
+    assert_true(none && part && all);
+}
+
+static void test_faultfs__an_interruption_has_its_errno(void **state)
+{
+    (void)state;
+    struct t_faultfs *f = t_faultfs_new(3);
+    const struct ts_fs *fs = t_faultfs_fs(f);
+    struct ts_file *h = open_file(f, "/a", TS_OPEN_CREATE);
+    struct ts_error err = {0};
+    t_faultfs_plan(f, (struct t_fault_plan){.ops = T_OP_SYNC, .at = 1, .fault = T_FAULT_EINTR});
+    assert_int_equal(fs->sync(h, &err), TS_EIO);
+    assert_int_equal(err.sys_errno, EINTR);
+    fs->close(h, NULL);
+    t_faultfs_free(f);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -449,6 +583,11 @@ int main(void)
         cmocka_unit_test(test_faultfs__a_short_read_is_short_without_an_error),
         cmocka_unit_test(test_faultfs__the_power_can_go_at_any_call),
         cmocka_unit_test(test_faultfs__a_clone_goes_its_own_way),
+        cmocka_unit_test(test_faultfs__a_kill_keeps_what_is_not_synced_unsynced),
+        cmocka_unit_test(test_faultfs__writeback_brings_states_between_two_syncs_to_the_disk),
+        cmocka_unit_test(test_faultfs__a_hook_stands_for_other_threads),
+        cmocka_unit_test(test_faultfs__a_cut_append_leaves_any_part),
+        cmocka_unit_test(test_faultfs__an_interruption_has_its_errno),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

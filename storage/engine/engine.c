@@ -13,6 +13,7 @@
 #include "storage/engine/engine_int.h"
 #include "storage/engine/partition.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,11 +43,10 @@ static int look(void *arg, const char *name)
     return 0;
 }
 
-/* The new folder's name is on disk too before anything is promised. */
-static int make_folder(struct sto_engine *e, struct ts_error *err)
+/* The new folder's name is on disk too before anything is promised: the text before its last component names
+ * the parent. One that may not be read belongs to someone else, who made our folder. */
+static int sync_parent(struct sto_engine *e, struct ts_error *err)
 {
-    TS_TRY(e->fs->mkdir(e->fs, e->dir, err));
-    /* The last component has just been made, so it is no link: the text before it names the parent. */
     char *parent = ts_xstrdup(e->dir);
     size_t n = strlen(parent);
     while (n > 1 && parent[n - 1] == '/')
@@ -56,8 +56,13 @@ static int make_folder(struct sto_engine *e, struct ts_error *err)
     while (n > 1 && parent[n - 1] == '/')
         n--;
     parent[n] = 0;
-    int rc = e->fs->sync_dir(e->fs, n ? parent : ".", err);
+    struct ts_error why = {0};
+    int rc = e->fs->sync_dir(e->fs, n ? parent : ".", &why);
     ts_free(parent);
+    if (rc < 0 && (why.sys_errno == EACCES || why.sys_errno == EPERM))
+        return 0;
+    if (rc < 0 && err)
+        *err = why;
     return rc;
 }
 
@@ -67,7 +72,7 @@ static int folder_check(struct sto_engine *e, bool *out_is_store, struct ts_erro
     struct ts_error why = {0};
     int rc = e->fs->list(e->fs, e->dir, look, &f, &why);
     if (rc == TS_ENOTFOUND && e->opts.create && !e->opts.read_only) {
-        TS_TRY(make_folder(e, err));
+        TS_TRY(e->fs->mkdir(e->fs, e->dir, err));
     } else if (rc == TS_ENOTFOUND) {
         return ts_error_set(err, TS_ENOTFOUND, "there is no folder %s", e->dir);
     } else if (rc < 0) {
@@ -86,7 +91,8 @@ static int folder_check(struct sto_engine *e, bool *out_is_store, struct ts_erro
             "%s is not a tsd store: it holds files, but no MANIFEST; give an empty or new folder", e->dir);
     if (!f.manifest && (!e->opts.create || e->opts.read_only))
         return ts_error_set(err, TS_ENOTFOUND, "%s is not a tsd store: it has no MANIFEST", e->dir);
-    return 0;
+    /* Perhaps it was made by a start that ended right after. */
+    return f.manifest ? 0 : sync_parent(e, err);
 }
 
 static int folder_lock(struct sto_engine *e, struct ts_error *err)

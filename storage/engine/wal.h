@@ -96,7 +96,8 @@ struct sto_wal_replay_result {
 };
 /**
  * Read all segments of generations > flushed_gen in the order run, generation, worker, segment, and tell ops.
- * Segments of generations <= flushed_gen are deleted. A missing folder is an empty log.
+ * Segments of generations <= flushed_gen are deleted. A missing folder is an empty log. Unless read_only, what was
+ * told is on disk when 0 is returned.
  *
  * @param read_only  nothing is deleted or cut; torn tails are passed over
  * @return 0

@@ -403,6 +403,10 @@ static int read_segment(struct replay *r, const struct found *f, struct ts_error
     segment_path(r->dir, &f->head.name, r->path);
     TS_TRY(r->fs->open(r->fs, r->path, TS_OPEN_READ, &r->file, err));
     int rc = read_records(r, err);
+    /* A process that was killed left it to the kernel: what is seen from now on must not be lost with the power.
+     */
+    if (rc == 0 && !r->read_only)
+        rc = r->fs->sync(r->file, err);
     r->fs->close(r->file, NULL);
     r->file = NULL;
     r->out->n_segments++;

@@ -26,6 +26,11 @@ void t_faultfs_plan(struct t_faultfs *f, struct t_fault_plan plan)
     pthread_mutex_unlock(&f->mu);
 }
 
+bool t_faultfs_is_off(const struct t_faultfs *f)
+{
+    return f->off;
+}
+
 bool t_faultfs_fired(const struct t_faultfs *f)
 {
     return f->fired;

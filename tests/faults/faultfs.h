@@ -83,6 +83,8 @@ const struct ts_fs *t_faultfs_fs(struct t_faultfs *f);
 
 /** Plan a fault; replaces the plan before. */
 void t_faultfs_plan(struct t_faultfs *f, struct t_fault_plan plan);
+/** Is the power off? */
+bool t_faultfs_is_off(const struct t_faultfs *f);
 /** Has the planned fault happened? */
 bool t_faultfs_fired(const struct t_faultfs *f);
 /** Calls of these operations so far. */
@@ -108,6 +110,7 @@ void t_faultfs_set_writeback(struct t_faultfs *f, unsigned per_mille);
  * after a sync (after = true). It may call anything that the caller's thread would not deadlock on. NULL = none.
  */
 typedef void (*t_hook_fn)(void *arg, enum t_op op, const char *path, bool after);
+/** Set the hook; arg is handed to it. */
 void t_faultfs_set_hook(struct t_faultfs *f, t_hook_fn hook, void *arg);
 
 /** Copy of a file's bytes as programs see them (ts_free it), NULL if it does not exist. */

@@ -82,6 +82,29 @@ void t_ref_apply(struct t_ref *ref, const struct sto_point *p)
     list_add(&ref->writes[id], &op);
 }
 
+size_t t_ref_next(const struct t_ref *ref)
+{
+    return ref->seq;
+}
+
+static bool list_remove(struct ref_list *list, size_t seq)
+{
+    size_t i = list->n;
+    while (i > 0 && list->ops[i - 1].seq > seq)
+        i--;
+    if (i == 0 || list->ops[i - 1].seq != seq)
+        return false;
+    memmove(&list->ops[i - 1], &list->ops[i], (list->n - i) * sizeof(*list->ops));
+    list->n--;
+    return true;
+}
+
+void t_ref_undo(struct t_ref *ref, uint32_t series, size_t seq)
+{
+    if (series < ref->n_series && !list_remove(&ref->writes[series], seq))
+        list_remove(&ref->dels[series], seq);
+}
+
 static int cmp_time_seq(const void *pa, const void *pb)
 {
     const struct ref_op *a = pa, *b = pb;

@@ -24,6 +24,11 @@ struct t_ref *t_ref_new(void);
 void t_ref_free(struct t_ref *ref); /* NULL is harmless */
 /** Remember one operation; the order of calls is the order of writing. The series is remembered by its id. */
 void t_ref_apply(struct t_ref *ref, const struct sto_point *p);
+/** Place in the order of writing that the next operation gets. */
+size_t t_ref_next(const struct t_ref *ref);
+/** Take one operation back as if it had never been: the one of a series with this place in the order. Quick for
+ * the last ones. */
+void t_ref_undo(struct t_ref *ref, uint32_t series, size_t seq);
 /** Points of a series in from..to (inclusive), in order of time. The array is the caller's (ts_free); returns
  * its length. O(operations of the series * deletes of it). */
 size_t t_ref_scan(const struct t_ref *ref, uint32_t series, int64_t from_ms, int64_t to_ms,

@@ -465,6 +465,32 @@ static void test_wal_faults__threads_sync_while_the_owner_appends_and_rotates(vo
     t_faultfs_free(f);
 }
 
+/* A killed process leaves its last records to the kernel. Once replay has shown them, a power cut must not take
+ * them back. */
+static void test_wal_faults__what_replay_has_shown_survives_a_power_cut(void **state)
+{
+    (void)state;
+    struct t_faultfs *f = new_fs(5);
+    struct sto_wal *wal = new_wal(f, 1, 0, 1);
+    struct diary want = {0}, got;
+    uint64_t r = 3;
+    for (int i = 0; i < 5; i++)
+        assert_int_equal(append_random(wal, 1, &r, 20, &want), 0);
+    t_faultfs_power_cut(f); /* so that closing writes nothing */
+    sto_wal_close(wal, NULL);
+    t_faultfs_kill(f);
+    assert_int_equal(replay(f, 0, false, &got, NULL, NULL), 0);
+    assert_int_equal(got.n, want.n);
+    diary_release(&got);
+    t_faultfs_reboot(f, T_KEEP_NONE);
+    assert_int_equal(replay(f, 0, false, &got, NULL, NULL), 0);
+    assert_int_equal(got.n, want.n);
+    assert_true(is_prefix(&got, &want));
+    diary_release(&got);
+    diary_release(&want);
+    t_faultfs_free(f);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -478,6 +504,7 @@ int main(void)
         cmocka_unit_test(test_wal_faults__a_full_disk_is_retried_and_refused_points_do_not_come_back),
         cmocka_unit_test(test_wal_faults__a_failed_sync_breaks_the_log_for_good),
         cmocka_unit_test(test_wal_faults__a_failing_read_is_never_taken_for_an_end),
+        cmocka_unit_test(test_wal_faults__what_replay_has_shown_survives_a_power_cut),
         cmocka_unit_test(test_wal_faults__threads_sync_while_the_owner_appends_and_rotates),
     };
     return cmocka_run_group_tests(tests, make_series, free_series);

@@ -1,0 +1,315 @@
+/*
+ * sim_life.c - openings, ends and faults of the simulated store.
+ *
+ * Threads    one
+ */
+#include "tests/sim/sim.h"
+
+#include <stdio.h>
+
+#include "base/mem.h"
+
+#define DIR "/db"
+
+static uint64_t some_limit(struct sim *s, uint64_t lo, uint64_t hi)
+{
+    return sim_chance(s, 25) ? 0 : lo + sim_rnd(s, hi - lo);
+}
+
+void sim_configure(struct sim *s)
+{
+    static const size_t pages[] = {64, 512, 4096};
+    s->opts = (struct sto_opts){
+        .fs = t_faultfs_fs(s->f),
+        .dir = DIR,
+        .create = true,
+        .no_background = true,
+        .pumped = true,
+        .survive_sync_errors = true,
+        .n_shards = 1u << sim_rnd(s, 5),
+    };
+    if (sim_chance(s, 35))
+        s->opts.retention_ms = (int64_t)(2 + sim_rnd(s, 60)) * TS_DAY_MS;
+    s->has_adds = !s->opts.retention_ms;
+    t_faultfs_set_page(s->f, pages[sim_rnd(s, 3)]);
+    t_faultfs_set_writeback(s->f, sim_chance(s, 50) ? 0 : (unsigned)sim_rnd(s, 400));
+    s->hook_pct = sim_chance(s, 30) ? 0 : (unsigned)sim_rnd(s, 40);
+    s->now_ms = SIM_T0 + (int64_t)sim_rnd(s, 3600) * 1000;
+    s->horizon_ms = STO_MIN_TS_MS;
+    ts_clock_set_fake(s->now_ms);
+    ts_clock_set_fake_mono(1000000000);
+    t_faultfs_set_hook(s->f, sim_hook, s);
+}
+
+static void vary(struct sim *s)
+{
+    s->opts.n_ports = 1 + (unsigned)sim_rnd(s, SIM_PORTS);
+    if (sim_chance(s, 30))
+        s->opts.n_ports = 1;
+    s->opts.wal_sync = (enum sto_sync)sim_rnd(s, 3);
+    s->opts.memstore_bytes = 1u << (12 + sim_rnd(s, 14));
+    s->opts.wal_segment_bytes = some_limit(s, 200, 6000);
+    s->opts.log_grow_bytes = some_limit(s, 100, 4000);
+    s->opts.big_day_points = some_limit(s, 5, 300);
+}
+
+/* --- faults --- */
+
+static void plan(struct sim *s, struct t_fault_plan p)
+{
+    sim_say(s, "fault %d at call %llu of mask %x%s", (int)p.fault, (unsigned long long)p.at, p.ops,
+            p.for_good ? " and after" : "");
+    s->n_faults++;
+    t_faultfs_plan(s->f, p);
+}
+
+static void plan_end(struct sim *s)
+{
+    (sim_chance(s, 60) ? &s->cut_planned : &s->kill_planned)[0] = true;
+    plan(s, (struct t_fault_plan){.ops = sim_chance(s, 50) ? T_OP_WRITES : T_OP_ALL,
+                                  .at = 1 + sim_rnd(s, sim_chance(s, 50) ? 12 : 150),
+                                  .fault = T_FAULT_POWER});
+}
+
+static void fill_disk(struct sim *s)
+{
+    uint64_t left = 0;
+    struct ts_error err = {0};
+    t_faultfs_set_capacity(s->f, 1ull << 40);
+    if (s->opts.fs->free_bytes(s->opts.fs, DIR, &left, &err) < 0)
+        sim_fail(s, "free bytes: %s", err.text);
+    uint64_t room = (1ull << 40) - left + sim_rnd(s, 3000);
+    sim_say(s, "the disk holds %llu bytes", (unsigned long long)room);
+    s->n_faults++;
+    t_faultfs_set_capacity(s->f, room);
+}
+
+static void plan_error(struct sim *s)
+{
+    static const enum t_fault kinds[] = {T_FAULT_EIO,    T_FAULT_ENOSPC, T_FAULT_ENOSPC,
+                                         T_FAULT_EDQUOT, T_FAULT_EINTR,  T_FAULT_SHORT};
+    static const unsigned masks[] = {T_OP_ALL, T_OP_WRITES, T_OP_SYNC | T_OP_SYNC_DIR,
+                                     T_OP_OPEN | T_OP_APPEND | T_OP_RENAME | T_OP_TRUNCATE,
+                                     T_OP_RENAME | T_OP_UNLINK | T_OP_TRUNCATE | T_OP_CLOSE};
+    struct t_fault_plan p = {.fault = kinds[sim_rnd(s, 6)], .for_good = sim_chance(s, 25)};
+    p.ops = p.fault == T_FAULT_SHORT ? T_OP_PREAD : masks[sim_rnd(s, 5)];
+    p.at = 1 + sim_rnd(s, p.ops == T_OP_ALL || p.ops == T_OP_WRITES ? 60 : 8);
+    s->sync_lost |= (p.ops & T_OP_SYNC) != 0;
+    plan(s, p);
+}
+
+void sim_fault(struct sim *s)
+{
+    if (s->faulty || s->cut_planned || s->kill_planned)
+        return;
+    uint64_t r = sim_rnd(s, 10);
+    if (r < 5) {
+        plan_end(s);
+        return;
+    }
+    s->faulty = true;
+    if (r < 7)
+        fill_disk(s);
+    else
+        plan_error(s);
+}
+
+void sim_fault_over(struct sim *s)
+{
+    struct ts_error err = {0};
+    bool fired = t_faultfs_fired(s->f);
+    sim_say(s, "the fault is over%s", fired ? "" : ", it has not come");
+    t_faultfs_plan(s->f, (struct t_fault_plan){0});
+    t_faultfs_set_capacity(s->f, 0);
+    sim_turn_all(s);
+    /* What is not broken goes on by itself. */
+    for (enum sto_level level = STO_LEVEL_LOG; level <= STO_LEVEL_FILES; level++) {
+        int rc = sto_flush(s->st, level, &err);
+        sim_arrive_all(s);
+        if (rc == TS_ENOSPC)
+            sim_fail(s, "there is room again, but a flush says: %s", err.text);
+        sim_ok(s, rc, &err, "a flush");
+    }
+    uint64_t n_ops = s->n_ops;
+    while (s->n_ops == n_ops)
+        sim_cell_step(s);
+    sim_turn_all(s); /* answers of barriers */
+    if (s->broken || sto_store_refusing(s->st)) {
+        if (!fired)
+            sim_fail(s, "puts are refused without a cause: %s", sto_store_refusing(s->st));
+        sim_crash(s, s->sync_lost || sim_chance(s, 50));
+        return;
+    }
+    s->faulty = s->sync_lost = false;
+    sim_check(s, true);
+    sim_check_cells(s);
+}
+
+/* --- opening --- */
+
+/* Open for reading: the same is seen, and nothing is written. */
+static uint64_t look(struct sim *s)
+{
+    const unsigned changes =
+        T_OP_APPEND | T_OP_TRUNCATE | T_OP_RENAME | T_OP_UNLINK | T_OP_MKDIR | T_OP_SYNC | T_OP_SYNC_DIR;
+    struct sto_opts opts = s->opts;
+    struct ts_error err = {0};
+    uint64_t n = t_faultfs_calls(s->f, changes);
+    opts.read_only = true;
+    opts.create = false;
+    if (sto_open(&opts, &s->st, &err) < 0)
+        sim_fail(s, "cannot be opened for reading: %s", err.text);
+    for (unsigned i = 0; i < s->n_series; i++)
+        s->series[i].h = NULL;
+    uint64_t print = sim_fingerprint(s);
+    if (sto_close(s->st, &err) < 0)
+        sim_fail(s, "reading: cannot be closed: %s", err.text);
+    s->st = NULL;
+    for (unsigned i = 0; i < s->n_series; i++)
+        s->series[i].h = NULL;
+    if (t_faultfs_calls(s->f, changes) != n)
+        sim_fail(s, "a store opened for reading has written");
+    return print;
+}
+
+static void say_files(struct sim *s)
+{
+    const char *path;
+    for (size_t i = 0; s->verbose && (path = t_faultfs_path(s->f, i)); i++) {
+        size_t n;
+        ts_free(t_faultfs_get(s->f, path, &n));
+        sim_say(s, "  %s %zu bytes", path, n);
+    }
+}
+
+/* The disk as it is after the end of a process, or of the power. */
+static void end_of_process(struct sim *s, bool power)
+{
+    if (t_faultfs_n_open(s->f))
+        sim_fail(s, "%zu files are still open", t_faultfs_n_open(s->f));
+    if (power) {
+        uint64_t r = sim_rnd(s, 10);
+        t_faultfs_reboot(s->f, r < 7 ? T_KEEP_RANDOM : r < 9 ? T_KEEP_NONE : T_KEEP_ALL);
+        s->power_went = true;
+    } else {
+        t_faultfs_kill(s->f);
+    }
+    say_files(s);
+    t_faultfs_set_capacity(s->f, 0);
+    s->faulty = s->broken = s->sync_lost = s->cut_planned = s->kill_planned = false;
+}
+
+/* One try with a fault in it; true if the store is open nevertheless. */
+static bool open_badly(struct sim *s)
+{
+    struct ts_error err = {0};
+    if (sim_chance(s, 60)) {
+        plan_end(s);
+    } else {
+        s->faulty = true;
+        plan_error(s);
+    }
+    int rc = sto_open(&s->opts, &s->st, &err);
+    sim_say(s, "opening with a fault: %d %s", rc, err.text);
+    if (rc == 0)
+        return true;
+    if (!t_faultfs_fired(s->f))
+        sim_fail(s, "cannot be opened: %s", err.text);
+    if (rc != err.code || !err.text[0])
+        sim_fail(s, "the store does not open without a clear word");
+    end_of_process(s, s->cut_planned || s->sync_lost || (!s->kill_planned && sim_chance(s, 30)));
+    return false;
+}
+
+void sim_open(struct sim *s)
+{
+    struct ts_error err = {0};
+    uint64_t print = 0;
+    bool looked = false, open = false;
+    if (s->n_crashes && sim_chance(s, 15)) {
+        print = look(s);
+        looked = true;
+    }
+    for (unsigned i = 0; i < 3 && !open && sim_chance(s, 20); i++, looked = false) {
+        vary(s);
+        open = open_badly(s);
+    }
+    if (!open) {
+        vary(s);
+        if (sto_open(&s->opts, &s->st, &err) < 0)
+            sim_fail(s, "cannot be opened: %s", err.text);
+    }
+    sim_say(s, "open: %u ports, sync %d", s->opts.n_ports, (int)s->opts.wal_sync);
+    for (unsigned i = 0; i < s->n_series; i++)
+        s->series[i].h = NULL;
+    if (looked && sim_fingerprint(s) != print)
+        sim_fail(s, "reading showed something else than is there after the opening");
+}
+
+/* After the opening that follows an end: what is there? */
+static void compare(struct sim *s, const char *when)
+{
+    /* An end of this opening that comes while we look: nothing is known then, look after the next one. */
+    bool power = s->power_went;
+    unsigned hook_pct = s->hook_pct;
+    struct t_fault_plan none = {0};
+    bool planned = s->cut_planned || s->kill_planned || s->faulty;
+    if (planned) { /* a fault that did not come while opening does not come any more */
+        if (t_faultfs_fired(s->f)) {
+            sim_crash(s, s->cut_planned || s->sync_lost);
+            return;
+        }
+        t_faultfs_plan(s->f, none);
+        s->cut_planned = s->kill_planned = s->faulty = s->sync_lost = false;
+    }
+    s->hook_pct = 0;
+    sim_check_survivors(s, power, when);
+    s->hook_pct = hook_pct;
+    s->power_went = false;
+}
+
+static void forget_run(struct sim *s)
+{
+    for (unsigned p = 0; p < SIM_PORTS; p++)
+        for (unsigned o = 0; o < SIM_PORTS; o++)
+            s->open[p][o].n = 0;
+    s->n_barriers = 0;
+}
+
+void sim_close(struct sim *s)
+{
+    struct ts_error err = {0};
+    if (s->faulty)
+        return;
+    sim_turn_all(s);
+    sim_say(s, "close");
+    struct sim_known known = sim_known_now(s);
+    int rc = sto_close(s->st, &err);
+    s->st = NULL;
+    bool good = sim_ok(s, rc, &err, "closing");
+    forget_run(s);
+    bool power = s->cut_planned && t_faultfs_fired(s->f);
+    if (good) {
+        for (unsigned o = 0; o < SIM_PORTS; o++)
+            s->owners[o].n_seen = s->owners[o].n_disk = s->owners[o].arrived.n;
+        s->cells.n_seen = s->cells.n_disk = s->cells.n;
+        sim_names_safe(s, &known);
+        power |= sim_chance(s, 30); /* a store that was closed well needs no power any more */
+    }
+    end_of_process(s, power);
+    sim_open(s);
+    compare(s, "after closing");
+}
+
+void sim_crash(struct sim *s, bool power)
+{
+    s->n_crashes++;
+    sim_say(s, "%s", power ? "power cut" : "kill");
+    t_faultfs_power_cut(s->f);
+    sto_close(s->st, NULL);
+    s->st = NULL;
+    forget_run(s);
+    end_of_process(s, power);
+    sim_open(s);
+    compare(s, power ? "after a power cut" : "after a kill");
+}

@@ -1,0 +1,423 @@
+/*
+ * sim_ops.c - what is done in the simulation: points, turns, barriers, syncs, flushes, compactions; and who is
+ * played while one of the long ones is inside a call of the file system.
+ *
+ * Played meanwhile       sync          flush            compaction
+ *   during a sync        -             yes              -
+ *   during a flush       yes           -                -
+ *   during a compaction  yes           yes, unless the manifest is being written
+ *   ports, barriers, cells, names, queries: during all of them
+ *
+ * Threads    one
+ */
+#include "tests/sim/sim.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+
+#define PLAYED_MAX 25   /* turns of others during one step */
+#define OPEN_MAX   1000 /* operations in an open batch: far from where the store would send it by itself */
+
+/* --- batches and queues, as the store has them --- */
+
+static void ops_add(struct sim_ops *ops, const struct sim_op *op)
+{
+    if (ops->n == ops->cap)
+        ops->v = ts_xrealloc(ops->v, (ops->cap = ops->cap ? ops->cap * 2 : 32) * sizeof *ops->v);
+    ops->v[ops->n++] = *op;
+}
+
+void sim_ops_clear(struct sim_ops *ops)
+{
+    ts_free(ops->v);
+    *ops = (struct sim_ops){0};
+}
+
+static void arrive(struct sim *s, unsigned owner, struct sim_ops *ops)
+{
+    for (size_t i = 0; i < ops->n; i++) {
+        struct sim_op op = ops->v[i];
+        op.seq = t_ref_next(s->ref);
+        t_ref_apply(s->ref, &op.p);
+        ops_add(&s->owners[owner].arrived, &op);
+    }
+    ops->n = 0;
+}
+
+static void send(struct sim *s, unsigned port, unsigned owner)
+{
+    struct sim_ops *open = &s->open[port][owner];
+    if (port == owner) {
+        arrive(s, owner, open);
+        return;
+    }
+    for (size_t i = 0; i < open->n; i++)
+        ops_add(&s->owners[owner].queue, &open->v[i]);
+    open->n = 0;
+}
+
+void sim_arrive_all(struct sim *s)
+{
+    for (unsigned i = 0; i < SIM_PORTS; i++)
+        arrive(s, i, &s->owners[i].queue);
+}
+
+/* A flush that is under way may have emptied the queue without our knowing: what a port puts into its own log
+ * would then come after it, else before it. */
+static bool order_is_unknown(const struct sim *s, unsigned port)
+{
+    return s->depth && s->owners[port].queue.n && s->open[port][port].n;
+}
+
+static bool queues_empty(const struct sim *s)
+{
+    for (unsigned i = 0; i < s->opts.n_ports; i++)
+        if (s->owners[i].queue.n)
+            return false;
+    return true;
+}
+
+static void turn(struct sim *s, unsigned port)
+{
+    if (order_is_unknown(s, port))
+        return;
+    for (unsigned o = 0; o < s->opts.n_ports; o++)
+        send(s, port, o);
+    arrive(s, port, &s->owners[port].queue);
+    sto_port_turn(sto_port(s->st, port));
+}
+
+void sim_turn_all(struct sim *s)
+{
+    for (unsigned round = 0; round < 2; round++)
+        for (unsigned i = 0; i < s->opts.n_ports; i++)
+            turn(s, i);
+}
+
+/* --- points --- */
+
+static int64_t some_time(struct sim *s, bool *out_ms)
+{
+    int64_t t = s->now_ms / 1000 * 1000;
+    switch (sim_rnd(s, 12)) {
+    case 0:
+        t -= (int64_t)sim_rnd(s, 100) * TS_DAY_MS;
+        break;
+    case 1:
+        t -= (int64_t)sim_rnd(s, 4000) * TS_DAY_MS;
+        break;
+    case 2:
+    case 3:
+        t -= (int64_t)sim_rnd(s, 200) * TS_HOUR_MS;
+        break;
+    default:
+        t -= (int64_t)sim_rnd(s, 400) * 20000;
+        break;
+    }
+    if (sim_chance(s, 60)) /* so that times are met again */
+        t = t / 600000 * 600000;
+    *out_ms = sim_chance(s, 10);
+    return *out_ms ? t + (int64_t)sim_rnd(s, 1000) : t;
+}
+
+static struct ts_num some_value(struct sim *s, unsigned series)
+{
+    uint64_t r = sim_rnd(s, 12);
+    if (series % 3 == 1 && r < 11) /* a series of decimals: its rows have summaries too */
+        return (struct ts_num){
+            .m = (int64_t)sim_rnd(s, 20000) - 10000, .kind = TS_NUM_DEC, .exp = 1 + (uint8_t)sim_rnd(s, 3)};
+    if (series % 3 == 2 && r < 3)
+        return ts_num_from_double((double)(int64_t)sim_rnd(s, UINT64_MAX) * 1.37e-7);
+    if (r == 3 && !(s->has_adds && series % 3 == 0))
+        return (struct ts_num){.m = (int64_t)sim_rnd(s, UINT64_MAX), .kind = TS_NUM_INT};
+    return (struct ts_num){.m = (int64_t)sim_rnd(s, 100000), .kind = TS_NUM_INT};
+}
+
+static void put(struct sim *s, enum sto_op kind)
+{
+    if (!s->n_series)
+        return;
+    unsigned port = (unsigned)sim_rnd(s, s->opts.n_ports), i = (unsigned)sim_rnd(s, s->n_series);
+    const struct sto_series *h = sim_resolve(s, i, true);
+    if (!h)
+        return;
+    struct sto_port *p = sto_port(s->st, port);
+    unsigned owner = sto_port_slot(p, h);
+    bool ms = true;
+    int64_t t = some_time(s, &ms);
+    struct ts_num v = {.kind = TS_NUM_INT};
+    int rc;
+    if (s->open[port][owner].n >= OPEN_MAX)
+        return;
+    if (kind == STO_OP_DEL) {
+        v.m = t + (int64_t)(sim_chance(s, 85) ? sim_rnd(s, 4 * TS_HOUR_MS) : sim_rnd(s, 90 * TS_DAY_MS));
+        rc = sto_delete(p, h, t, v.m);
+        ms = true;
+    } else if (kind == STO_OP_ADD) {
+        if (i %
+            3) /* sums of others depend on where they are made: (a + b) + c is not a + (b + c) to the last bit */
+            return;
+        v.m = (int64_t)sim_rnd(s, 1000);
+        rc = sto_add(p, h, t, v, ms);
+    } else {
+        v = some_value(s, i);
+        rc = sto_put(p, h, t, v, ms);
+    }
+    if (rc < 0) {
+        struct ts_error err = {0};
+        if (rc == TS_EBUSY)
+            sim_fail(s, "a put is told to wait");
+        if (sto_port_error(p, &err) != rc)
+            sim_fail(s, "a put says %s, the port %s", ts_err_name(rc), ts_err_name(err.code));
+        sim_ok(s, rc, &err, "a put");
+        return;
+    }
+    s->n_ops++;
+    sim_say(s, "port %u op %d series %u at %lld value %lld", port, (int)kind, i, (long long)t,
+            (long long)v.m);
+    struct sim_op op = {.p = {.series = &s->handles[i],
+                              .ts_ms = t,
+                              .m = v.m,
+                              .flags = sto_meta_flags(kind, v.kind, v.exp, ms)}};
+    ops_add(&s->open[port][owner], &op);
+}
+
+static void put_some(struct sim *s)
+{
+    uint64_t n = sim_chance(s, 5) ? sim_rnd(s, 200) : 1 + sim_rnd(s, 8);
+    while (n-- > 0) {
+        uint64_t r = sim_rnd(s, 100);
+        put(s, r < 4 ? STO_OP_DEL : r < 16 && s->has_adds ? STO_OP_ADD : STO_OP_PUT);
+    }
+}
+
+/* --- barriers and syncs --- */
+
+static void on_done(void *arg, int rc, const struct ts_error *err)
+{
+    struct sim_barrier *b = arg;
+    struct sim *s = b->s;
+    if (!sim_ok(s, rc, err, "a barrier"))
+        return;
+    sim_say(s, "barrier %d of level %d answered", (int)(b - s->barriers), (int)b->level);
+    for (unsigned o = 0; o < s->opts.n_ports; o++) {
+        struct sim_owner *w = &s->owners[o];
+        size_t n = b->n[o] < w->arrived.n ? b->n[o] : w->arrived.n;
+        w->n_seen = n > w->n_seen ? n : w->n_seen;
+        if (b->level == STO_LEVEL_DISK)
+            w->n_disk = n > w->n_disk ? n : w->n_disk;
+    }
+}
+
+static void barrier(struct sim *s)
+{
+    unsigned port = (unsigned)sim_rnd(s, s->opts.n_ports);
+    if (order_is_unknown(s, port) || s->n_barriers == SIM_BARRIERS)
+        return;
+    struct sim_barrier *b = &s->barriers[s->n_barriers++];
+    *b = (struct sim_barrier){.s = s, .level = sim_chance(s, 80) ? STO_LEVEL_DISK : STO_LEVEL_LOG};
+    for (unsigned o = 0; o < s->opts.n_ports; o++) {
+        send(s, port, o);
+        b->n[o] = s->owners[o].arrived.n + s->owners[o].queue.n;
+    }
+    sim_say(s, "port %u barrier %d of level %d", port, (int)(b - s->barriers), (int)b->level);
+    sto_port_barrier(sto_port(s->st, port), b->level, on_done, b);
+}
+
+/* Run something long; others may be played while it is at work. */
+static void begin(struct sim *s, enum sim_actor who, bool play, unsigned *out_top)
+{
+    *out_top = s->top;
+    s->actors |= who;
+    s->top = play ? who : 0;
+}
+
+static void end(struct sim *s, enum sim_actor who, unsigned top)
+{
+    s->actors &= ~(unsigned)who;
+    s->top = top;
+}
+
+static void all_arrived(const struct sim *s, size_t out[SIM_PORTS])
+{
+    for (unsigned o = 0; o < SIM_PORTS; o++)
+        out[o] = s->owners[o].arrived.n;
+}
+
+static void confirm(struct sim *s, const size_t n[SIM_PORTS], bool disk)
+{
+    for (unsigned o = 0; o < SIM_PORTS; o++) {
+        struct sim_owner *w = &s->owners[o];
+        w->n_seen = n[o] > w->n_seen ? n[o] : w->n_seen;
+        if (disk)
+            w->n_disk = n[o] > w->n_disk ? n[o] : w->n_disk;
+    }
+}
+
+static bool all_well(const struct sim *s)
+{
+    return !s->faulty && !s->broken && !((s->cut_planned || s->kill_planned) && t_faultfs_fired(s->f)) &&
+           !sto_store_refusing(s->st);
+}
+
+/* What the sync thread does each interval. */
+static void sync_pass(struct sim *s)
+{
+    size_t n[SIM_PORTS];
+    unsigned top;
+    sim_say(s, "sync");
+    all_arrived(s, n);
+    begin(s, SIM_SYNC, true, &top);
+    sto_store_pump(s->st);
+    end(s, SIM_SYNC, top);
+    if (all_well(s))
+        confirm(s, n, true);
+    for (unsigned i = 0; i < s->opts.n_ports; i++)
+        if (sim_chance(s, 30))
+            turn(s, i);
+}
+
+/* --- flush and compaction --- */
+
+static bool flush(struct sim *s, enum sto_level level)
+{
+    size_t n[SIM_PORTS];
+    unsigned top;
+    struct ts_error err = {0};
+    enum sim_actor who = level == STO_LEVEL_FILES     ? SIM_FLUSH
+                         : level == STO_LEVEL_COMPACT ? SIM_COMPACT
+                                                      : SIM_SYNC;
+    sim_say(s, "flush to level %d", (int)level);
+    sim_arrive_all(s);
+    all_arrived(s, n);
+    struct sim_known known = sim_known_now(s);
+    begin(s, who, level >= STO_LEVEL_FILES, &top); /* else owners are at work in there */
+    int rc = sto_flush(s->st, level, &err);
+    end(s, who, top);
+    bool good = sim_ok(s, rc, &err, "a flush");
+    sim_say(s, "flush to level %d: %d", (int)level, rc);
+    if (good)
+        confirm(s, n, level >= STO_LEVEL_DISK);
+    if (good && level >= STO_LEVEL_FILES)
+        sim_names_safe(s, &known);
+    if (!s->depth && !queues_empty(s)) { /* perhaps taken in meanwhile, perhaps not: now they are */
+        sto_flush(s->st, STO_LEVEL_LOG, NULL);
+        sim_arrive_all(s);
+    }
+    return good;
+}
+
+static void compact(struct sim *s)
+{
+    unsigned pct = s->hook_pct;
+    sim_turn_all(s);
+    s->hook_pct = 0; /* nothing new: the flush that a compaction begins with must have nothing to do */
+    bool good = flush(s, STO_LEVEL_FILES);
+    s->hook_pct = pct;
+    if (!good)
+        return;
+    if (s->opts.retention_ms && s->now_ms - s->opts.retention_ms > s->horizon_ms)
+        s->horizon_ms = s->now_ms - s->opts.retention_ms;
+    flush(s, STO_LEVEL_COMPACT);
+}
+
+/* --- playing --- */
+
+static void check_now(struct sim *s)
+{
+    if (all_well(s) && queues_empty(s))
+        sim_check(s, sim_chance(s, 20));
+    else if (!s->depth && !s->broken && !s->cut_planned && !s->kill_planned && queues_empty(s))
+        sim_check_front(s);
+    sim_check_cells(s);
+}
+
+static void played(struct sim *s, bool may_flush)
+{
+    uint64_t r = sim_rnd(s, 100);
+    if (r < 40)
+        put_some(s);
+    else if (r < 65)
+        turn(s, (unsigned)sim_rnd(s, s->opts.n_ports));
+    else if (r < 72)
+        barrier(s);
+    else if (r < 80)
+        sim_cell_step(s);
+    else if (r < 84)
+        check_now(s);
+    else if (r < 86)
+        sim_new_series(s);
+    else if (r < 93 && !(s->actors & SIM_SYNC))
+        sync_pass(s);
+    else if (r >= 93 && may_flush)
+        flush(s, STO_LEVEL_FILES);
+}
+
+void sim_hook(void *arg, enum t_op op, const char *path, bool after)
+{
+    struct sim *s = arg;
+    (void)op;
+    (void)after;
+    if (!s->top || !s->st || s->depth >= 3 || s->n_turns >= PLAYED_MAX || !sim_chance(s, s->hook_pct))
+        return;
+    bool in_manifest = strstr(path, "MANIFEST") != NULL, in_files = strstr(path, "/files/") != NULL;
+    bool in_log = strstr(path, "/wal/") != NULL;
+    if (s->top == SIM_SYNC ? !in_log : !in_manifest && !in_files)
+        return; /* the caller is inside an owner, or holds a lock of the names */
+    bool may_flush = !(s->actors & SIM_FLUSH) && !s->no_flush && !in_manifest && s->top != SIM_FLUSH;
+    bool no_flush = s->no_flush;
+    unsigned top = s->top;
+    s->top = 0;
+    s->no_flush |= in_manifest;
+    s->depth++;
+    s->n_played++;
+    s->n_turns++;
+    for (uint64_t n = 1 + sim_rnd(s, 4); n > 0 && !t_faultfs_is_off(s->f); n--)
+        played(s, may_flush);
+    s->depth--;
+    s->no_flush = no_flush;
+    s->top = top;
+}
+
+void sim_step(struct sim *s)
+{
+    uint64_t r = sim_rnd(s, 1000);
+    s->n_turns = 0;
+    if (r < 420)
+        put_some(s);
+    else if (r < 580)
+        turn(s, (unsigned)sim_rnd(s, s->opts.n_ports));
+    else if (r < 640)
+        barrier(s);
+    else if (r < 700)
+        sync_pass(s);
+    else if (r < 770)
+        sim_cell_step(s);
+    else if (r < 790)
+        flush(s, sim_chance(s, 50) ? STO_LEVEL_DISK : STO_LEVEL_LOG);
+    else if (r < 825)
+        (sim_chance(s, 70) ? sim_turn_all(s) : (void)0), flush(s, STO_LEVEL_FILES);
+    else if (r < 840)
+        compact(s);
+    else if (r < 870)
+        s->now_ms += (int64_t)(sim_chance(s, 80) ? sim_rnd(s, TS_HOUR_MS) : sim_rnd(s, 5 * TS_DAY_MS));
+    else if (r < 895)
+        sim_new_series(s);
+    else if (r < 905)
+        sim_rename(s);
+    else if (r < 945)
+        check_now(s);
+    else if (r < 955)
+        sim_close(s);
+    else if (r < 975)
+        sim_crash(s, sim_chance(s, 60));
+    else
+        sim_fault(s);
+    ts_clock_set_fake(s->now_ms);
+    if (s->st && all_well(s)) {
+        size_t n[SIM_PORTS];
+        all_arrived(s, n);
+        confirm(s, n, false);
+    }
+}

@@ -15,6 +15,7 @@
 #include "base/err.h"
 #include "collectors/emit.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /** Keys of all that collects, a table for ts_conf_new; `tsd collect` and `tsd serve` have them. */
@@ -24,12 +25,16 @@ extern const struct ts_conf_key col_conf_keys[];
 struct col_run_opts {
     const struct ts_conf *conf; /* holds col_conf_keys; borrowed for the life of the run */
     const char *servers;        /* NULL = the key collect_server */
+    bool once;                  /* collectors do not run on: col_run_finish follows */
     const char *state_dir; /* folder for spool and checkpoints, made if missing; NULL = the key collect_dir */
 };
 
 struct col_run;
 /** Check the keys, open the spool, start sink and collectors. TS_EINVAL names the bad key; TS_EBUSY: another process has the folder. */
 int col_run_start(const struct col_run_opts *opts, struct col_run **out, struct ts_error *err);
+/** A run that was started with once: read every collector once, deliver (waiting for an answer at most collect_timeout_s) and stop. An
+ *  error if points were not delivered; they wait in the spool then. */
+int col_run_finish(struct col_run *run, struct ts_error *err);
 /** Stop in order; what could not be delivered within a few seconds stays in the spool. Returns the number of collectors that could
  *  not be stopped (0 = all is freed). NULL is harmless. */
 unsigned col_run_stop(struct col_run *run);

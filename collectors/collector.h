@@ -52,6 +52,7 @@ struct col_collector {
     unsigned interval_s;              /* between two reads unless the key collect_interval_s says otherwise */
     bool own_interval; /* interval_s is its own matter: collect_interval_s does not change it */
     bool rates;        /* some values are differences of two reads: --once reads twice */
+    bool every_value;  /* repeated values are never left out: totals are made of them */
     bool by_request;   /* runs only if named in collect_only or switched on by keys of its own (wanted) */
 
     /** With by_request: do keys of its own ask for it? NULL = no. */

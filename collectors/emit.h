@@ -2,7 +2,8 @@
  * emit.h - points of one collector become put lines: "put METRIC SECONDS VALUE tag=value ... host=HOST\n".
  *
  * The scheduler sets the time and calls col_emit_end after each read; a collector with a run function does both itself. A batch (what
- * lies between two ends) reaches the spool whole and in order.
+ * lies between two ends) reaches the spool in order; one
+ * above 1 MiB goes in parts.
  *
  * Threads    one emit a collector, used by its thread only; the output below may be shared and locks by itself
  * Not here   the spool (spool.h), which values are left out (repeat.h)
@@ -73,7 +74,7 @@ int col_emit_line(struct col_emit *e, struct ts_slice line, struct ts_error *err
 
 /** Hand the batch to the output. Afterwards the points survive kill -9 of this process; with durable a power cut too (call it before
  *  writing a checkpoint that says these points need not be made again). An empty batch does nothing but obey durable.
- *  @return 0, or what the output said: the points are lost and counted */
+ *  @return 0, or what the output said: the points are lost and counted, or, with durable, not promised to be on disk */
 int col_emit_end(struct col_emit *e, bool durable, struct ts_error *err);
 /** Points handed over so far, and left out as repetitions. */
 void col_emit_counts(const struct col_emit *e, uint64_t *out_points, uint64_t *out_left_out);

@@ -14,7 +14,7 @@
 
 /** Take the next line off the front of *text, without its end. False at the end. */
 bool col_line_next(struct ts_slice *text, struct ts_slice *out_line);
-/** Take the next word (up to a blank or tab) off the front of *line. False if there is none. */
+/** Take the next word (up to a blank, tab or line break) off the front of *line. False if there is none. */
 bool col_word_next(struct ts_slice *line, struct ts_slice *out_word);
 /** Take the next word, which must be an unsigned number (values above 2^64 - 1 are refused). False leaves *line alone. */
 bool col_u64_next(struct ts_slice *line, uint64_t *out);
@@ -26,7 +26,7 @@ bool col_i64_of(struct ts_slice s, int64_t *out);
 unsigned col_u64_row(struct ts_slice line, uint64_t *out, unsigned max);
 /** Does s begin with prefix? If so it is taken off. */
 bool col_prefix_take(struct ts_slice *s, const char *prefix);
-/** Without blanks and tabs at both ends. */
+/** Without blanks at both ends. */
 struct ts_slice col_trim(struct ts_slice s);
 /** Does name match any of the comma-separated shell patterns (* ? [a-z])? Empty patterns match nothing. */
 bool col_match_any(const char *patterns, struct ts_slice name);

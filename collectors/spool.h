@@ -11,7 +11,7 @@
  *
  * If the disk takes nothing, batches are kept in memory (a small bound of their own) in the same order.
  *
- * Threads    append from any thread (a mutex held across one write(2)); read and ack from one thread
+ * Threads    append from any thread; read and ack from one thread
  * Not here   sending (sink.h)
  */
 #ifndef COLLECTORS_SPOOL_H

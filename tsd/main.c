@@ -4,10 +4,12 @@
  * Read it first: a command is a row here and a file in cmds/.
  * Threads    the main thread
  */
+#include "collectors/collect.h"
 #include "tsd/cmds/cmd.h"
 #include "tsd/server.h"
 
-static const struct ts_conf_key *const serve_tables[] = {tsd_conf_keys, sto_conf_keys, NULL};
+static const struct ts_conf_key *const serve_tables[] = {tsd_conf_keys, sto_conf_keys, col_conf_keys, NULL};
+static const struct ts_conf_key *const collect_tables[] = {col_conf_keys, NULL};
 
 static const struct tsd_cmd commands[] = {
     {.name = "serve",
@@ -88,6 +90,19 @@ static const struct tsd_cmd commands[] = {
      .examples = "tsd flush\n"
                  "tsd flush --compact --data ./data",
      .run = tsd_flush_run},
+    {.name = "collect",
+     .summary = "Measure this host and send its vital signs to a daemon.",
+     .usage =
+         "[--server HOST:PORT[,HOST:PORT]] [--only NAMES] [--skip NAMES] [--config FILE] [--KEY VALUE ...]\n"
+         "--once [--format text]\n--list [--format csv]",
+     .opts = tsd_collect_opts,
+     .tables = collect_tables,
+     .details =
+         "Points wait in a folder until the daemon has them on disk: nothing is lost while it is away.\n"
+         "--format text shows what would be sent. Names, tags and units: --list and docs/COLLECTORS.md.",
+     .examples = "tsd collect --server tsd.example.org:4242\n"
+                 "tsd collect --once --format text --only cpu,load",
+     .run = tsd_collect_run},
     {.name = "version",
      .summary = "Print the version of this program.",
      .usage = "",

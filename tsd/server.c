@@ -1,8 +1,8 @@
 /*
  * server.c - start and stop.
  *
- *   start   settings > store > pools > workers > listen
- *   stop    listen closed > workers drained > what is left cut off > jobs ended > workers ended > store
+ *   start   settings > store > pools > workers > listen > collectors
+ *   stop    collectors > listen closed > workers drained > what is left cut off > jobs ended > workers ended > store
  * closed
  *
  * Workers leave their loops only when none has connections any more: an answer that one waits for may need
@@ -15,12 +15,14 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/time.h"
+#include "collectors/collect.h"
 #include "tsd/http/http.h"
 #include "tsd/listen.h"
 #include "tsd/version.h"
 #include "tsd/worker.h"
 
 #include <event2/event.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -33,6 +35,7 @@ struct server {
     struct tsd_daemon d;       /* what threads share */
     struct event_base *base;   /* of main */
     struct tsd_listen *listen; /* sockets */
+    struct col_run *collect;   /* collectors of this machine; NULL = none */
     unsigned n_started;        /* workers running */
     const char *signal_name;   /* what ended us */
 };
@@ -82,6 +85,24 @@ static int server_start(struct server *s, const struct ts_conf *conf, unsigned *
     return tsd_listen_open(d, s->base, &s->listen, out_port, err);
 }
 
+/* The collectors of this machine send to our own port: the way in that all points take. */
+static int server_collect(struct server *s, unsigned port, struct ts_error *err)
+{
+    char own[280], dir[PATH_MAX];
+    const char *bind = s->d.set.bind;
+    int n = (int)strcspn(bind, ", ");
+    bool v6 = memchr(bind, ':', (size_t)n);
+    if (!strncmp(bind, "0.0.0.0", (size_t)n))
+        (void)snprintf(own, sizeof(own), "127.0.0.1:%u", port);
+    else if (!strncmp(bind, "::", (size_t)n))
+        (void)snprintf(own, sizeof(own), "[::1]:%u", port);
+    else
+        (void)snprintf(own, sizeof(own), v6 ? "[%.*s]:%u" : "%.*s:%u", n > 250 ? 250 : n, bind, port);
+    (void)snprintf(dir, sizeof(dir), "%s/collect", s->d.set.data);
+    struct col_run_opts opts = {.conf = s->d.conf, .servers = own, .state_dir = dir};
+    return col_run_start(&opts, &s->collect, err);
+}
+
 static uint32_t server_connections(const struct server *s)
 {
     uint32_t n = 0;
@@ -101,6 +122,7 @@ static void server_wait_idle(const struct server *s, int64_t max_ms)
 static int server_stop(struct server *s, struct ts_error *err)
 {
     struct tsd_daemon *d = &s->d;
+    (void)col_run_stop(s->collect);
     tsd_listen_close(s->listen);
     for (unsigned i = 0; i < s->n_started; i++)
         tsd_worker_drain(d->workers[i]);
@@ -136,7 +158,10 @@ int tsd_server_run(const struct ts_conf *conf, struct ts_error *err)
     if (rc == 0) {
         ts_log(TS_LOG_INFO, "listening bind=%s port=%u data=%s workers=%u version=%s", s->d.set.bind, port,
                s->d.set.data, s->d.n_workers, TSD_VERSION);
-        (void)event_base_dispatch(s->base);
+        if (s->d.set.collect)
+            rc = server_collect(s, port, err);
+        if (rc == 0)
+            (void)event_base_dispatch(s->base);
         ts_log(TS_LOG_INFO, "stopping signal=%s", s->signal_name ? s->signal_name : "none");
     }
     int stop_rc = server_stop(s, &stop_err);

@@ -209,6 +209,12 @@ const struct ts_conf_key tsd_conf_keys[] = {
      .def = "10",
      .max = 3600,
      .help = "Time for clients to get replies under way when the daemon is told to stop."},
+    {.name = "collect",
+     .type = TS_CONF_BOOL,
+     .def = "false",
+     .help =
+         "Measure this machine too, as tsd collect does; its points come in through our own port and wait in "
+         "DATA/collect meanwhile."},
     {.name = "log_level",
      .type = TS_CONF_CHOICE,
      .def = "info",
@@ -275,6 +281,7 @@ int tsd_settings_load(const struct ts_conf *conf, struct tsd_settings *out, stru
     out->n_query_running = (unsigned)ts_conf_int(conf, "query_max_running");
     out->max_connections = (unsigned)ts_conf_int(conf, "max_connections");
     settings_limits(conf, out);
+    out->collect = ts_conf_bool(conf, "collect");
     out->admin_remote = ts_conf_bool(conf, "admin_remote");
     out->http_gzip = ts_conf_bool(conf, "http_gzip");
     out->allow_delete = ts_conf_bool(conf, "query_allow_delete");

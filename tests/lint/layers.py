@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Who may include whom: base <- storage <- query <- tsd; collectors uses base alone; inside storage, codecs and engine
+"""Who may include whom: base <- storage <- query <- tsd; collectors uses base alone, tsd sees its door; inside storage, codecs and engine
 do not know the catalog and the catalog does not know the engine."""
 import os
 import re
@@ -11,7 +11,7 @@ MAY = {
     "base": {"base"},
     "storage": {"base", "storage"},
     "query": {"base", "storage", "query"},
-    "tsd": {"base", "storage", "query", "tsd"},
+    "tsd": {"base", "storage", "query", "collectors", "tsd"},
     "collectors": {"base", "collectors"},
     "tests": {"base", "storage", "query", "tsd", "collectors", "tests"},
 }
@@ -23,6 +23,8 @@ NEVER = {
 }
 # The door of storage: what query and tsd may include of it.
 DOOR = {"storage/store.h", "storage/batch.h", "storage/point.h"}
+# What tsd may include of collectors.
+COLLECTORS_DOOR = {"collectors/collect.h"}
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 
 
@@ -44,6 +46,8 @@ def check(path):
             problems.append(f"{where}, which {folder}/ must not know")
         if room in ("query", "tsd") and inc.startswith("storage/") and inc not in DOOR:
             problems.append(f"{where}; storage's door is {', '.join(sorted(DOOR))}")
+        if room == "tsd" and inc.startswith("collectors/") and inc not in COLLECTORS_DOOR:
+            problems.append(f"{where}; the door of collectors is {', '.join(sorted(COLLECTORS_DOOR))}")
         if inc.endswith("_int.h") and room != "tests" and os.path.dirname(inc) != folder:
             problems.append(f"{where}, which is private to {os.path.dirname(inc)}/")
     own = path[:-2] + ".h"

@@ -1,0 +1,274 @@
+/*
+ * sink_conn.c - sockets of the sink.
+ *
+ * Sends and reads at once: a daemon that has errors to tell must not wait for us to finish.
+ * Threads    see sink_int.h
+ * Source     docs/PROTOCOL.md "Line protocol"
+ */
+#include "collectors/sink.h"
+#include "collectors/sink_int.h"
+
+#include "base/mem.h"
+#include "base/num.h"
+#include "base/time.h"
+#include "collectors/fields.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define DEFAULT_PORT "4242"
+#define ANSWER_MAX   ((size_t)1 << 20) /* bytes of one line */
+#define RECV_BYTES   ((size_t)16 << 10)
+
+/* --- addresses --- */
+
+static char *copy(struct ts_slice s)
+{
+    char *p = ts_xcalloc(1, s.n + 1);
+    if (s.n)
+        memcpy(p, s.p, s.n);
+    return p;
+}
+
+static int addr_parse(struct ts_slice text, struct col_sink__addr *out, struct ts_error *err)
+{
+    struct ts_slice host = text, port = TS_SLICE_LIT(DEFAULT_PORT);
+    const char *end = text.n && text.p[0] == '[' ? memchr(text.p, ']', text.n) : NULL;
+    const char *colon = end ? end + 1 : text.n ? memchr(text.p, ':', text.n) : NULL;
+    bool has_port = colon && colon < text.p + text.n;
+    if (end)
+        host = (struct ts_slice){text.p + 1, (size_t)(end - text.p - 1)};
+    else if (colon)
+        host.n = (size_t)(colon - text.p);
+    if (has_port)
+        port = (struct ts_slice){colon + 1, (size_t)(text.p + text.n - colon - 1)};
+    uint64_t n;
+    bool second = !end && has_port && memchr(port.p, ':', port.n);
+    if (!host.n || (has_port && *colon != ':') || second || !col_u64_of(port, &n) || n < 1 || n > 65535)
+        return ts_error_set(
+            err, TS_EINVAL,
+            "collect_server: \"%.*s\" is no HOST:PORT (an IPv6 address stands in brackets: [::1]:4242)",
+            (int)text.n, text.p);
+    *out = (struct col_sink__addr){.text = copy(text), .host = copy(host), .port = copy(port)};
+    return 0;
+}
+
+int col_sink__addrs_parse(const char *servers, struct col_sink__addrs *out, struct ts_error *err)
+{
+    *out = (struct col_sink__addrs){0};
+    int rc = 0;
+    while (rc == 0 && *servers) {
+        size_t n = strcspn(servers, ",");
+        struct ts_slice text = col_trim((struct ts_slice){servers, n});
+        if (text.n) {
+            out->p = ts_xrealloc(out->p, (out->n + 1) * sizeof(*out->p));
+            rc = addr_parse(text, &out->p[out->n], err);
+            out->n += rc == 0;
+        }
+        servers += n + (servers[n] == ',');
+    }
+    if (rc == 0 && !out->n)
+        rc = ts_error_set(err, TS_EINVAL, "collect_server is empty: where should points be sent?");
+    if (rc < 0)
+        col_sink__addrs_release(out);
+    return rc;
+}
+
+void col_sink__addrs_release(struct col_sink__addrs *a)
+{
+    for (unsigned i = 0; i < a->n; i++) {
+        ts_free(a->p[i].text);
+        ts_free(a->p[i].host);
+        ts_free(a->p[i].port);
+    }
+    ts_free(a->p);
+    *a = (struct col_sink__addrs){0};
+}
+
+int col_servers_check(const char *servers, struct ts_error *err)
+{
+    struct col_sink__addrs a;
+    TS_TRY(col_sink__addrs_parse(servers, &a, err));
+    col_sink__addrs_release(&a);
+    return 0;
+}
+
+/* --- connection --- */
+
+/* Ready for events (POLLIN, POLLOUT) within timeout_ms? What is ready, 0 = time is up. */
+static int conn_poll(int fd, int events, int64_t timeout_ms)
+{
+    struct pollfd p = {.fd = fd, .events = (short)events};
+    int64_t until_ns = ts_clock_mono_ns() + timeout_ms * 1000000;
+    for (;;) {
+        int64_t left_ms = (until_ns - ts_clock_mono_ns() + 999999) / 1000000;
+        int n = poll(&p, 1, (int)(left_ms < 0 ? 0 : left_ms > INT32_MAX ? INT32_MAX : left_ms));
+        if (n > 0)
+            return p.revents;
+        if (n == 0 || errno != EINTR)
+            return 0;
+    }
+}
+
+/* 0 or an errno. */
+static int conn_try(const struct addrinfo *a, int64_t timeout_ms, int *out_fd)
+{
+    int e = 0, fd = socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, a->ai_protocol);
+    socklen_t n = sizeof(e);
+    if (fd < 0)
+        return errno;
+    if (connect(fd, a->ai_addr, a->ai_addrlen) < 0) {
+        e = errno;
+        if (e == EINPROGRESS)
+            e = !conn_poll(fd, POLLOUT, timeout_ms)                ? ETIMEDOUT
+                : getsockopt(fd, SOL_SOCKET, SO_ERROR, &e, &n) < 0 ? errno
+                                                                   : e;
+    }
+    if (e)
+        close(fd);
+    else
+        *out_fd = fd;
+    return e;
+}
+
+int col_sink__open(struct col_sink__conn *c, const struct col_sink__addr *a, int64_t timeout_ms,
+                   struct ts_error *err)
+{
+    struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM}, *list = NULL;
+    *c = (struct col_sink__conn){.fd = -1};
+    int rc = getaddrinfo(a->host, a->port, &hints, &list);
+    if (rc != 0)
+        return ts_error_set(err, TS_EIO, "no such host as %s: %s", a->text, gai_strerror(rc));
+    int e = 0;
+    for (struct addrinfo *p = list; p && c->fd < 0; p = p->ai_next)
+        e = conn_try(p, timeout_ms, &c->fd);
+    freeaddrinfo(list);
+    if (c->fd < 0)
+        return ts_error_sys(err, TS_EIO, e, "no daemon answers at %s", a->text);
+    int one = 1;
+    (void)setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+    ts_buf_init(&c->in, ANSWER_MAX);
+    return 0;
+}
+
+void col_sink__close(struct col_sink__conn *c)
+{
+    if (c->fd >= 0)
+        close(c->fd);
+    c->fd = -1;
+    ts_buf_release(&c->in);
+}
+
+/* --- answers --- */
+
+/* Is a refused point one that may be taken later? OpenTSDB's words and ours. */
+static bool answer_is_passing(struct ts_slice line)
+{
+    static const char *const begins[] = {"put: storage error", "put: HBase error", "put: Please throttle",
+                                         "put: rejected"};
+    for (size_t i = 0; i < sizeof(begins) / sizeof(*begins); i++) {
+        struct ts_slice rest = line;
+        if (col_prefix_take(&rest, begins[i]))
+            return true;
+    }
+    return false;
+}
+
+/* One line. 1 = it is the answer to sync. */
+static int answer_line(struct col_sink__conn *c, struct ts_slice line, uint32_t n_lines,
+                       struct col_sink__answer *out, struct ts_error *err)
+{
+    struct ts_slice rest = line;
+    uint64_t n;
+    if (answer_is_passing(line))
+        return ts_error_set(err, TS_EBACKEND, "the daemon says \"%.*s\"", (int)(line.n > 150 ? 150 : line.n),
+                            line.p);
+    if (col_prefix_take(&rest, "ok ") && col_u64_of(rest, &n)) {
+        out->n_taken = n - c->n_ok;
+        c->n_ok = n;
+        return 1;
+    }
+    if (col_prefix_take(&rest, "sync: "))
+        return ts_error_set(err, TS_EBACKEND, "the daemon says \"%.*s\"", (int)(line.n > 150 ? 150 : line.n),
+                            line.p);
+    if (col_prefix_take(&rest, "unknown command: sync")) {
+        out->n_taken = out->n_lines < n_lines ? n_lines - out->n_lines : 0;
+        return 1;
+    }
+    if (line.n && !out->n_lines++)
+        (void)snprintf(out->text, sizeof(out->text), "%.*s", (int)line.n, line.p);
+    return 0;
+}
+
+/* Whole lines of what was read. */
+static int answer_lines(struct col_sink__conn *c, uint32_t n_lines, struct col_sink__answer *out,
+                        struct ts_error *err)
+{
+    struct ts_slice text = ts_buf_get(&c->in), line;
+    int rc = 0;
+    while (rc == 0 && text.n && memchr(text.p, '\n', text.n)) {
+        (void)col_line_next(&text, &line);
+        rc = answer_line(c, col_trim(line), n_lines, out, err);
+    }
+    if (text.n)
+        memmove(c->in.p, text.p, text.n);
+    c->in.n = text.n;
+    return rc;
+}
+
+static int conn_recv(struct col_sink__conn *c, struct ts_error *err)
+{
+    char *p = ts_buf_reserve(&c->in, RECV_BYTES);
+    if (!p)
+        return ts_error_set(err, TS_EIO, "an answer longer than %zu bytes; is that a tsd?", ANSWER_MAX);
+    ssize_t n = recv(c->fd, p, RECV_BYTES, 0);
+    if (n < 0 && (errno == EINTR || errno == EAGAIN))
+        return 0;
+    if (n < 0)
+        return ts_error_sys(err, TS_EIO, errno, "can't read the answer");
+    if (n == 0)
+        return ts_error_set(err, TS_EIO, "the daemon closed the connection");
+    c->in.n += (size_t)n;
+    return 0;
+}
+
+static int conn_send(struct col_sink__conn *c, struct ts_slice *block, struct ts_error *err)
+{
+    ssize_t n = send(c->fd, block->p, block->n, MSG_NOSIGNAL);
+    if (n < 0 && (errno == EINTR || errno == EAGAIN))
+        return 0;
+    if (n < 0)
+        return ts_error_sys(err, TS_EIO, errno, "can't send");
+    *block = (struct ts_slice){block->p + n, block->n - (size_t)n};
+    return 0;
+}
+
+int col_sink__exchange(struct col_sink__conn *c, struct ts_slice block, uint32_t n_lines, int64_t timeout_ms,
+                       struct col_sink__answer *out, struct ts_error *err)
+{
+    *out = (struct col_sink__answer){0};
+    for (;;) {
+        int ready = conn_poll(c->fd, block.n ? POLLIN | POLLOUT : POLLIN, timeout_ms);
+        if (!ready)
+            return ts_error_set(err, TS_ETIMEOUT, "no answer for %lld ms", (long long)timeout_ms);
+        if (ready & ~POLLOUT) {
+            TS_TRY(conn_recv(c, err));
+            int rc = answer_lines(c, n_lines, out, err);
+            if (rc < 0)
+                return rc;
+            if (rc > 0) {
+                c->n_blocks++;
+                return block.n ? ts_error_set(err, TS_EIO, "an answer to what was not sent yet") : 0;
+            }
+        }
+        if (block.n && (ready & POLLOUT))
+            TS_TRY(conn_send(c, &block, err));
+    }
+}

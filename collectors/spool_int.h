@@ -1,0 +1,54 @@
+/*
+ * spool_int.h - segments of a spool, shared by what takes and gives lines (spool.c) and what reads the folder at the start (spool_open.c).
+ *
+ * Threads    under the mutex of the spool unless a member says otherwise
+ */
+#ifndef COLLECTORS_SPOOL_INT_H
+#define COLLECTORS_SPOOL_INT_H
+
+#include "collectors/spool.h"
+
+#include <pthread.h>
+
+/* A run of lines that arrived in one hour: a file, or memory. */
+struct col_spool__seg {
+    struct col_spool__seg *next; /* younger one */
+    char *path;                  /* owned; NULL = in memory */
+    struct ts_buf mem;           /* its lines if there is no file */
+    uint64_t number;             /* grows along the list, never used twice in a folder */
+    int64_t hour_s;              /* begin of the hour of arrival */
+    uint64_t n_bytes;            /* lines in it */
+    uint64_t acked_off;          /* of them acknowledged */
+    uint64_t n_points;           /* lines in it */
+    uint64_t n_acked;            /* of them acknowledged */
+    bool synced;                 /* all of it is on disk, its name too */
+};
+
+struct col_spool {
+    const struct ts_fs *fs;              /* constant */
+    char *dir;                           /* constant; NULL = memory only */
+    struct ts_file *lock;                /* held while open; NULL without a folder */
+    uint64_t max_bytes;                  /* constant; see struct col_spool_opts */
+    uint64_t segment_bytes;              /* constant */
+    uint64_t fallback_bytes;             /* constant */
+    pthread_mutex_t mutex;               /* guards what follows but head_* */
+    pthread_cond_t changed;              /* something waits, or woken */
+    struct col_spool__seg *first, *last; /* oldest and youngest segment; NULL = none */
+    struct ts_file *tail;                /* file of last, for appending; NULL = last is closed or in memory */
+    uint64_t next_number;                /* of the next segment */
+    uint64_t n_bytes;                    /* in all segments */
+    uint64_t n_mem_bytes;                /* of them in memory */
+    int64_t disk_retry_ns;               /* after the disk refused: not tried before this monotonic time */
+    bool woken;                          /* col_spool_wake was called */
+    bool was_durable; /* someone asks for durable batches: segments are synced when they are closed */
+    struct col_spool_stats stats;
+    struct ts_file *head; /* file of the segment being read; reading thread only */
+    uint64_t head_number; /* its number; reading thread only */
+};
+
+/** Put a new, empty segment behind the last one; its file is not made yet. path (taken) NULL = in memory. Mutex held or alone. */
+struct col_spool__seg *col_spool__add(struct col_spool *s, char *path, uint64_t number, int64_t hour_s);
+/** Take up what an earlier process left in the folder. Alone. */
+int col_spool__scan(struct col_spool *s, struct ts_error *err);
+
+#endif

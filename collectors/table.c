@@ -1,0 +1,35 @@
+/*
+ * table.c - all collectors.
+ *
+ * Threads    constant
+ */
+#include "collectors/collector.h"
+
+extern const struct col_collector col_clock, col_cpu, col_disk, col_entropy, col_files, col_fs,
+    col_interrupts, col_load, col_memory, col_net, col_process, col_self, col_sockets, col_tcpudp,
+    col_temperature, col_units, col_uptime, col_vmstat;
+
+const struct col_collector *const col_collectors[] = {
+    &col_clock,       &col_cpu,    &col_disk,   &col_entropy, &col_files, &col_fs,      &col_interrupts,
+    &col_load,        &col_memory, &col_net,    &col_process, &col_self,  &col_sockets, &col_tcpudp,
+    &col_temperature, &col_units,  &col_uptime, &col_vmstat,  NULL,
+};
+
+const struct col_collector *col_collector_find(struct ts_slice name)
+{
+    for (const struct col_collector *const *c = col_collectors; *c; c++)
+        if (ts_slice_is(name, (*c)->name))
+            return *c;
+    return NULL;
+}
+
+const struct col_metric *col_metric_find(const struct col_collector *c, struct ts_slice metric)
+{
+    for (const struct col_metric *m = c->metrics; m->name; m++) {
+        size_t n = strlen(m->name);
+        bool open_end = n && m->name[n - 1] == '*';
+        if (open_end ? metric.n >= n && memcmp(metric.p, m->name, n - 1) == 0 : ts_slice_is(metric, m->name))
+            return m;
+    }
+    return NULL;
+}

@@ -1,0 +1,263 @@
+/*
+ * test_root.c - collectors on a folder of saved files: control groups of both versions, sensors, disks, small files.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "collectors/collect.h"
+#include "collectors/source.h"
+#include "t_points.h"
+
+extern const struct col_collector col_units, col_temperature, col_entropy, col_disk, col_sockets, col_process,
+    col_tcpudp, col_interrupts, col_fs;
+
+static char root[64];
+static struct ts_conf *conf;
+
+static int setup(void **state)
+{
+    static const struct ts_conf_key *const tables[] = {col_conf_keys};
+    (void)state;
+    snprintf(root, sizeof(root), "/tmp/test_root.XXXXXX");
+    assert_non_null(mkdtemp(root));
+    conf = ts_conf_new(tables, 1);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    char cmd[128];
+    (void)state;
+    ts_conf_free(conf);
+    snprintf(cmd, sizeof(cmd), "rm -rf %s", root);
+    return system(cmd);
+}
+
+/* A file below the root, its folders too. */
+static void file(const char *path, const char *text)
+{
+    char full[512];
+    snprintf(full, sizeof(full), "%s%s", root, path);
+    for (char *p = full + strlen(root) + 1; *p; p++)
+        if (*p == '/') {
+            *p = '\0';
+            (void)mkdir(full, 0755);
+            *p = '/';
+        }
+    FILE *f = fopen(full, "w");
+    assert_non_null(f);
+    fputs(text, f);
+    fclose(f);
+}
+
+/* Init, read twice (the second counts), release. Returns what init or read said. */
+static int run(const struct col_collector *c, struct t_points *p)
+{
+    struct col_ctx ctx = {.conf = conf, .root = root};
+    struct ts_error err = {0};
+    void *state = NULL;
+    t_points_init(p);
+    int rc = c->init ? c->init(&ctx, &state, &err) : 0;
+    if (rc == 0) {
+        rc = c->read(state, p->emit, &err);
+        t_points_end(p);
+        t_points_clear(p);
+        if (rc == 0)
+            rc = c->read(state, p->emit, &err);
+        t_points_end(p);
+        if (c->release)
+            c->release(state);
+    }
+    if (rc < 0)
+        assert_true(*err.text);
+    assert_true(t_all_listed(p, c));
+    return rc;
+}
+
+static void set(const char *key, const char *value)
+{
+    assert_int_equal(ts_conf_set(conf, key, ts_slice_str(value), "test", NULL), 0);
+}
+
+static void test_root__groups_of_version_2(void **state)
+{
+    struct t_points p;
+    (void)state;
+    file("/sys/fs/cgroup/cgroup.controllers", "cpuset cpu io memory\n");
+    file("/sys/fs/cgroup/cgroup.procs", "1\n");
+    file("/sys/fs/cgroup/system.slice/cgroup.procs", "");
+    file("/sys/fs/cgroup/system.slice/cpu.stat",
+         "usage_usec 9000\nuser_usec 7000\nsystem_usec 2000\nnew_usec 5\n");
+    file("/sys/fs/cgroup/system.slice/ssh.service/cgroup.procs", "77\n");
+    file("/sys/fs/cgroup/system.slice/ssh.service/cpu.stat",
+         "usage_usec 5\nuser_usec 4999\nsystem_usec 1000\n");
+    file("/sys/fs/cgroup/system.slice/ssh.service/memory.current", "4096\n");
+    file("/sys/fs/cgroup/system.slice/ssh.service/pids.current", "3\n");
+    file("/sys/fs/cgroup/user.slice/session-12.scope/cgroup.procs", "");
+    file("/sys/fs/cgroup/user.slice/session-12.scope/memory.current", "5\n");
+    file("/sys/fs/cgroup/user.slice/cgroup.procs", "");
+    file("/sys/fs/cgroup/docker/0a1b/cgroup.procs", "");
+    file("/sys/fs/cgroup/docker/0a1b/memory.current", "99\n");
+    file("/sys/fs/cgroup/docker/cgroup.procs", "");
+    assert_int_equal(run(&col_units, &p), 0);
+    assert_string_equal(t_value(&p, "proc.cgroup.cpu cgroup=system.slice unit=system.slice type=user"), "7");
+    assert_string_equal(
+        t_value(&p, "proc.cgroup.cpu cgroup=system.slice/ssh.service unit=ssh.service type=user"), "4");
+    assert_string_equal(t_value(&p, "proc.cgroup.memory cgroup=system.slice/ssh.service unit=ssh.service"),
+                        "4096");
+    assert_string_equal(t_value(&p, "proc.cgroup.tasks cgroup=system.slice/ssh.service unit=ssh.service"),
+                        "3");
+    assert_string_equal(t_value(&p, "proc.cgroup.memory cgroup=docker/0a1b unit=none"), "99");
+    assert_int_equal(p.n, 7);
+    t_points_release(&p);
+    set("collect_cgroups", "2"); /* docker and what is below it come first */
+    assert_int_equal(run(&col_units, &p), 0);
+    assert_int_equal(p.n, 1);
+    t_points_release(&p);
+    set("collect_cgroups", "0");
+    assert_int_equal(run(&col_units, &p), TS_ENOTFOUND);
+    t_points_release(&p);
+}
+
+static void test_root__groups_of_version_1(void **state)
+{
+    struct t_points p;
+    (void)state;
+    assert_int_equal(run(&col_units, &p), TS_ENOTFOUND); /* a container without any */
+    t_points_release(&p);
+    file("/sys/fs/cgroup/cpuacct/cgroup.procs", "1\n");
+    file("/sys/fs/cgroup/cpuacct/system.slice/cron.service/cgroup.procs", "5\n");
+    file("/sys/fs/cgroup/cpuacct/system.slice/cron.service/cpuacct.stat", "user 200\nsystem 50\n");
+    file("/sys/fs/cgroup/cpuacct/system.slice/cgroup.procs", "");
+    file("/sys/fs/cgroup/memory/system.slice/cron.service/memory.usage_in_bytes", "8192\n");
+    assert_int_equal(run(&col_units, &p), 0);
+    assert_string_equal(
+        t_value(&p, "proc.cgroup.cpu cgroup=system.slice/cron.service unit=cron.service type=user"), "2000");
+    assert_string_equal(t_value(&p, "proc.cgroup.memory cgroup=system.slice/cron.service unit=cron.service"),
+                        "8192");
+    assert_int_equal(p.n, 3);
+    t_points_release(&p);
+}
+
+static void test_root__sensors(void **state)
+{
+    struct t_points p;
+    (void)state;
+    assert_int_equal(run(&col_temperature, &p), TS_ENOTFOUND); /* a virtual machine */
+    t_points_release(&p);
+    file("/sys/class/thermal/thermal_zone0/type", "x86_pkg_temp\n");
+    file("/sys/class/thermal/thermal_zone0/temp", "41000\n");
+    file("/sys/class/thermal/cooling_device0/type", "Fan\n");
+    assert_int_equal(run(&col_temperature, &p), 0);
+    assert_string_equal(t_value(&p, "sys.temperature chip=thermal device=thermal_zone0 sensor=x86_pkg_temp"),
+                        "41.0");
+    assert_int_equal(p.n, 1);
+    t_points_release(&p);
+    file("/sys/class/hwmon/hwmon0/name", "coretemp\n");
+    file("/sys/class/hwmon/hwmon0/temp1_input", "45500\n");
+    file("/sys/class/hwmon/hwmon0/temp1_label", "Package id 0\n");
+    file("/sys/class/hwmon/hwmon0/temp2_input", "-5000\n");
+    file("/sys/class/hwmon/hwmon0/temp2_max", "90000\n");
+    file("/sys/class/hwmon/hwmon0/temp3_input", "");
+    file("/sys/class/hwmon/hwmon0/fan1_input", "1200\n");
+    assert_int_equal(run(&col_temperature, &p), 0);
+    assert_string_equal(t_value(&p, "sys.temperature chip=coretemp device=hwmon0 sensor=Package_id_0"),
+                        "45.5");
+    assert_string_equal(t_value(&p, "sys.temperature chip=coretemp device=hwmon0 sensor=temp2"), "-5.0");
+    assert_int_equal(p.n, 2);
+    t_points_release(&p);
+}
+
+static void test_root__disks_and_partitions_from_sys(void **state)
+{
+    struct t_points p;
+    (void)state;
+    file("/proc/diskstats",
+         " 259 0 nvme0n1 1 2 3 4 5 6 7 8 9 10 11\n 259 1 nvme0n1p1 1 2 3 4 5 6 7 8 9 10 11\n"
+         " 254 3 dm-3 1 2 3 4 5 6 7 8 9 10 11\n 9 127 md127 1 2 3 4 5 6 7 8 9 10 11\n");
+    file("/sys/class/block/nvme0n1/size", "5\n");
+    file("/sys/class/block/nvme0n1p1/partition", "1\n");
+    file("/sys/class/block/dm-3/dm/name", "vg0-home\n");
+    assert_int_equal(run(&col_disk, &p), 0);
+    assert_string_equal(t_value(&p, "iostat.disk.read_requests dev=nvme0n1"), "1");
+    assert_string_equal(t_value(&p, "iostat.part.read_requests dev=nvme0n1p1"), "1");
+    assert_string_equal(t_value(&p, "iostat.disk.read_requests dev=vg0-home"), "1");
+    assert_string_equal(t_value(&p, "iostat.disk.read_requests dev=md127"), "1");
+    t_points_release(&p);
+}
+
+static void test_root__missing_and_broken_files(void **state)
+{
+    struct t_points p;
+    (void)state;
+    static const struct col_collector *const all[] = {
+        &col_entropy, &col_disk, &col_sockets, &col_process, &col_tcpudp, &col_interrupts, &col_fs};
+    for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
+        assert_true(run(all[i], &p) < 0);
+        assert_int_equal(p.n, 0);
+        t_points_release(&p);
+    }
+    file("/proc/sys/kernel/random/entropy_avail", "none\n");
+    assert_true(run(&col_entropy, &p) < 0);
+    t_points_release(&p);
+    file("/proc/sys/kernel/random/entropy_avail", "256\n");
+    assert_int_equal(run(&col_entropy, &p), 0);
+    assert_string_equal(t_value(&p, "proc.kernel.entropy_avail"), "256");
+    t_points_release(&p);
+    file("/proc/net/sockstat", "TCP: inuse 5\n"); /* a kernel without IPv6 and /proc/net/tcp */
+    assert_int_equal(run(&col_sockets, &p), 0);
+    assert_int_equal(p.n, 1);
+    t_points_release(&p);
+}
+
+static void test_root__processes_and_long_files(void **state)
+{
+    struct t_points p;
+    struct ts_buf big;
+    (void)state;
+    file("/proc/1/stat", "1 (init) S 0 1 1 0 -1 4194560 1 2 3 4 10 5 10 20 20 0 1 0 5 1000 3 9 1 1 0\n");
+    file("/proc/self/stat", "9 (me) S 0 1 1 0 -1 4194560 1 2 3 4 10 5 10 20 20 0 1 0 5 1000 3 9 1 1 0\n");
+    file("/proc/12x/stat", "garbage");
+    assert_int_equal(run(&col_process, &p), 0);
+    assert_string_equal(t_value(&p, "proc.processes.count state=sleeping"), "1");
+    t_points_release(&p);
+    ts_buf_init(&big, 0);
+    for (int i = 0; i < 5000; i++)
+        ts_buf_printf(
+            &big, "%6d: 0100007F:8C05 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0\n", i);
+    ts_buf_char(&big, '\0');
+    file("/proc/net/sockstat", "");
+    file("/proc/net/tcp", big.p);
+    assert_int_equal(run(&col_sockets, &p), 0);
+    assert_string_equal(t_value(&p, "net.tcp_state.listen type=tcp"), "5000");
+    t_points_release(&p);
+    /* a buffer's maximum is a limit, at any size of the file */
+    struct ts_buf small;
+    struct ts_error err = {0};
+    ts_buf_init(&small, 1000);
+    assert_int_equal(col_source_read(root, "/proc/net/tcp", &small, &err), TS_ELIMIT);
+    assert_non_null(strstr(err.text, "1000"));
+    ts_buf_release(&small);
+    ts_buf_release(&big);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_root__groups_of_version_2, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_root__groups_of_version_1, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_root__sensors, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_root__disks_and_partitions_from_sys, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_root__missing_and_broken_files, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_root__processes_and_long_files, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

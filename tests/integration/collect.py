@@ -1,0 +1,223 @@
+#!/usr/bin/env python3
+"""`tsd collect` against real daemons: what /proc says comes back, nothing is lost while the daemon or the collector is away, a spool that
+is too small drops whole hours and says so, `tsd serve --collect`, docs/COLLECTORS.md lists what the program lists."""
+import csv
+import glob
+import io
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+import tsdtest
+from tsdtest import Daemon, ROOT, binary
+
+TMP = tempfile.TemporaryDirectory(prefix="tsd-collect.")
+ENV = {k: v for k, v in os.environ.items() if not k.startswith("TSD_")}
+
+
+def check(ok, what):
+    if not ok:
+        sys.exit("collect: " + what)
+
+
+def wait_for(what, test, seconds=120):
+    until = time.monotonic() + seconds
+    while not test():
+        check(time.monotonic() < until, "not within %d s: %s" % (seconds, what))
+        time.sleep(0.05)
+
+
+class Collector:
+    """A running `tsd collect` with a folder of its own."""
+
+    def __init__(self, name, port, *options):
+        self.dir = TMP.name + "/" + name
+        self.log = self.dir + ".log"
+        self.argv = [binary(), "collect", "--server", "127.0.0.1:%d" % port, "--host", "testhost", "--collect-dir", self.dir,
+                     "--collect-interval-s", "1", "--collect-send-delay-ms", "0", "--collect-retry-max-s", "1", *options]
+        self.proc = None
+
+    def start(self):
+        self.proc = subprocess.Popen(self.argv, stderr=open(self.log, "ab"), env=ENV)
+        return self
+
+    def stop(self, sig=signal.SIGTERM):
+        self.proc.send_signal(sig)
+        code = self.proc.wait(120)
+        check(sig == signal.SIGKILL or code == 0, "tsd collect ended with %d:\n%s" % (code, open(self.log).read()))
+
+    def waiting(self):
+        """The lines in the spool."""
+        lines = []
+        for name in sorted(glob.glob(self.dir + "/spool/*.put"), key=lambda p: int(re.search(r"-(\d+)\.put", p).group(1))):
+            try:
+                lines += open(name).read().split("\n")[:-1]
+            except FileNotFoundError:
+                pass  # delivered meanwhile
+        return lines
+
+
+def stored(d, metric):
+    """All points of a metric: {(tags as text, seconds): value}."""
+    out = {}
+    p = d.run("export", metric, "--port", str(d.port), check=False)
+    check(p.returncode == 0 or "no such metric" in p.stderr, p.stderr)
+    for line in p.stdout.splitlines():
+        name, ts, value, *tags = line.split()
+        if ts.endswith("000") and len(ts) > 11:
+            ts = ts[:-3]
+        out[(" ".join(sorted(tags)), ts)] = value
+    return out
+
+
+def points(lines):
+    for line in lines:
+        _, metric, ts, value, *tags = line.split(" ")
+        yield metric, ts, value, " ".join(sorted(tags))
+
+
+def documents():
+    """The table of docs/COLLECTORS.md is what --list says."""
+    rows = csv.DictReader(io.StringIO(subprocess.run([binary(), "collect", "--list", "--format", "csv"], stdout=subprocess.PIPE,
+                                                     text=True, check=True, env=ENV).stdout))
+    want = ["| %s | %s | `%s` | %s | %s | %s | %s |" % (r["collector"], r["interval_s"] + " s" if int(r["interval_s"]) else "-",
+                                                      r["metric"], r["tags"], r["unit"], r["kind"][0].upper(), r["help"]) for r in rows]
+    text = open(ROOT + "/docs/COLLECTORS.md").read()
+    have = [line for line in text.splitlines() if re.match(r"\| \w+ \| (\d+ s|-) \| `", line)]
+    for line in want:
+        check(line in have, "docs/COLLECTORS.md lacks the row\n" + line)
+    for line in have:
+        check(line in want, "docs/COLLECTORS.md has a row that `tsd collect --list` has not\n" + line)
+    check(len(want) > 100, "only %d metrics" % len(want))
+
+
+def proc_value(path, pattern):
+    return int(re.search(pattern, open(path).read(), re.M).group(1))
+
+
+def once_is_what_proc_says(d):
+    before = {"proc.stat.ctxt": proc_value("/proc/stat", r"^ctxt (\d+)"), "proc.vmstat.pgfault": proc_value("/proc/vmstat", r"^pgfault (\d+)"),
+              "proc.stat.processes": proc_value("/proc/stat", r"^processes (\d+)")}
+    lo = [int(x) for x in re.search(r"^\s*lo:(.*)$", open("/proc/net/dev").read(), re.M).group(1).split()]
+    text = subprocess.run([binary(), "collect", "--once", "--format", "text", "--host", "h1"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                          text=True, check=True, env=ENV).stdout
+    got = {}
+    for metric, ts, value, tags in points(text.splitlines()):
+        check("host=h1" in tags.split(), "no host: " + tags)
+        check(abs(int(ts) - time.time()) < 300, "time of %s: %s" % (metric, ts))
+        check((metric, tags) not in got, "twice: %s %s" % (metric, tags))
+        got[metric, tags] = float(value)
+    for metric, low in before.items():
+        high = {"proc.stat.ctxt": ("/proc/stat", r"^ctxt (\d+)"), "proc.vmstat.pgfault": ("/proc/vmstat", r"^pgfault (\d+)"),
+                "proc.stat.processes": ("/proc/stat", r"^processes (\d+)")}[metric]
+        check(low <= got[metric, "host=h1"] <= proc_value(*high), metric)
+    check(got["proc.meminfo.memtotal", "host=h1"] == 1024 * proc_value("/proc/meminfo", r"^MemTotal:\s*(\d+)"), "memtotal")
+    check(got["proc.net.bytes", "direction=in host=h1 iface=lo"] >= lo[0], "bytes of lo")
+    st = os.statvfs("/")
+    root = [v for (m, t), v in got.items() if m == "df.bytes.total" and "mount=/" in t.split()]
+    check(root in ([], [float(st.f_blocks * st.f_frsize)]), "df of / is %s, not %d" % (root, st.f_blocks * st.f_frsize))
+    cpus = {t for (m, t) in got if m == "proc.stat.cpu.percpu" and "type=idle" in t}
+    check(len(cpus) == len(re.findall(r"^cpu\d", open("/proc/stat").read(), re.M)), "cores: %s" % cpus)
+    listed = subprocess.run([binary(), "collect", "--list", "--format", "csv"], stdout=subprocess.PIPE, text=True, check=True, env=ENV).stdout
+    names = {r["metric"] for r in csv.DictReader(io.StringIO(listed))}
+    for metric, _ in got:
+        check(metric in names or any(n.endswith("*") and metric.startswith(n[:-1]) for n in names), "not listed: " + metric)
+    # the same into a daemon
+    p = subprocess.run([binary(), "collect", "--once", "--server", "127.0.0.1:%d" % d.port, "--host", "h2", "--collect-dir", TMP.name + "/once",
+                        "--only", "load,memory", "--collect-tags", "dc=fra"], stderr=subprocess.PIPE, text=True, env=ENV)
+    check(p.returncode == 0, "--once: " + p.stderr)
+    mem = stored(d, "proc.meminfo.memtotal")
+    check([v for (t, _), v in mem.items() if t == "dc=fra host=h2"] == [str(1024 * proc_value("/proc/meminfo", r"^MemTotal:\s*(\d+)"))], str(mem))
+    p = subprocess.run([binary(), "collect", "--once", "--server", "127.0.0.1:%d" % tsdtest.free_port(), "--collect-dir", TMP.name + "/once",
+                        "--only", "load"], stderr=subprocess.PIPE, text=True, env=ENV)
+    check(p.returncode == 1 and "5 points could not be delivered" in p.stderr, "nobody there: %d %s" % (p.returncode, p.stderr))
+
+
+def away_and_back(d):
+    """The daemon is killed and comes back, then the collector is killed while the daemon is away: every point that was spooled arrives."""
+    c = Collector("away", d.port).start()
+    wait_for("first points", lambda: stored(d, "proc.loadavg.1min"))
+    d.kill()
+    wait_for("points in the spool", lambda: len({ts for m, ts, _, _ in points(c.waiting()) if m == "proc.loadavg.1min"}) >= 3)
+    d.start()
+    wait_for("an empty spool", lambda: not c.waiting())
+    d.kill()
+    wait_for("points in the spool", lambda: len({ts for m, ts, _, _ in points(c.waiting()) if m == "proc.loadavg.1min"}) >= 2)
+    c.stop(signal.SIGKILL)
+    truth = list(points(c.waiting()))
+    check(len(truth) > 200, "only %d points in the spool" % len(truth))
+    d.start()
+    again = int(time.time())  # what is read a second time within this second replaces what was read before
+    c.start()
+    wait_for("the spool to be delivered", lambda: not {t for t in points(c.waiting())} & set(truth[:1] + truth[-1:]))
+    wait_for("own figures", lambda: stored(d, "tsd.collect.reads"))
+    c.stop()
+    check(not c.waiting(), "points wait after an orderly stop")
+    have = {}
+    for metric in {t[0] for t in truth}:
+        have[metric] = stored(d, metric)
+    for metric, ts, value, tags in truth:
+        if int(ts) >= again:
+            continue
+        got = have[metric].get((tags, ts))
+        check(got is not None and float(got) == float(value), "lost or changed: %s %s %s %s, stored: %s" % (metric, ts, value, tags, got))
+    # what the first process counted before it was killed is there as well: as many points as reads
+    reads = stored(d, "tsd.collect.reads")
+    seconds = {int(ts) for t, ts in stored(d, "proc.loadavg.1min")}
+    counts = sorted((int(ts), int(float(v))) for (t, ts), v in reads.items() if "collector=load" in t and "result=ok" in t)
+    first = [x for i, x in enumerate(counts) if all(x[1] >= y[1] for y in counts[:i])][-1]
+    check(len([s for s in seconds if s <= first[0]]) >= first[1], "%d reads but points at %s" % (first[1], sorted(seconds)))
+
+
+def tiny_spool(d):
+    """64 KiB, and the daemon away: hours go whole, are counted and logged."""
+    d.kill()
+    c = Collector("tiny", d.port, "--collect-spool-bytes", "64k").start()
+    wait_for("a dropped hour", lambda: "spool full: dropped the oldest hour" in open(c.log).read())
+    line = re.search(r"hour=(\S+) n_points=(\d+) max_bytes=65536", open(c.log).read())
+    check(line and int(line.group(2)) > 100, open(c.log).read())
+    check(sum(len(x) + 1 for x in c.waiting()) <= 65536, "the spool is larger than its limit")
+    d.start()
+
+    def dropped():
+        return max([int(v) for (t, _), v in stored(d, "tsd.collect.points").items() if "state=dropped" in t], default=0)
+    wait_for("the count of dropped points", lambda: dropped() >= int(line.group(2)))
+    c.stop()
+    log = open(c.log).read()
+    check(log.count("spool full") == sum(1 for _ in re.finditer(r"hour=\S+ n_points", log)), log)
+
+
+def inside_the_daemon():
+    with Daemon(workers=1, collect="true", collect_interval_s=1, collect_host="inner", collect_skip="process", collect_send_delay_ms=0) as d:
+        wait_for("points of serve --collect", lambda: len(stored(d, "proc.loadavg.1min")) >= 2)
+        check(all("host=inner" in t for t, _ in stored(d, "proc.loadavg.1min")), "host")
+        d.restart()
+        wait_for("points after a restart", lambda: len(stored(d, "proc.loadavg.1min")) >= 3)
+
+
+def mistakes():
+    for args, what in ((["--only", "cpux"], 'there is no collector "cpux"'), (["--server", "::1"], "is no HOST:PORT"),
+                       (["--collect-tags", "a=b c"], "collect_tags"), (["--format", "json"], "--format is text"), (["x"], "is no option"),
+                       (["--collect-dir", "/proc/nowhere"], "collect_dir")):
+        p = subprocess.run([binary(), "collect", "--collect-dir", "none", *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                           timeout=120, env=ENV)
+        check(p.returncode in (1, 2) and what in p.stderr, "%s: %d %s" % (args, p.returncode, p.stderr))
+
+
+def main():
+    documents()
+    mistakes()
+    with Daemon(workers=1) as d:
+        once_is_what_proc_says(d)
+        away_and_back(d)
+        tiny_spool(d)
+    inside_the_daemon()
+    print("collect: fine")
+
+
+if __name__ == "__main__":
+    main()

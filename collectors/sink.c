@@ -185,7 +185,8 @@ static void *sink_main(void *arg)
 {
     struct col_sink *s = arg;
     for (;;) {
-        bool waits = col_spool_wait(s->opts.spool, sink_left_ms(s, SINK_IDLE_MS));
+        /* who stops us wakes the spool after saying so: once that is seen nothing more comes to wait for */
+        bool waits = col_spool_wait(s->opts.spool, sink_stopping(s) ? 0 : SINK_IDLE_MS);
         bool stopping = sink_stopping(s);
         if (stopping && (!waits || sink_left_ms(s, 1) == 0))
             break;

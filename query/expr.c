@@ -57,7 +57,7 @@ struct parser {
     bool compat;
     struct ts_arena *arena;
     struct qry_expr *e;
-    struct qry_expr_op *ops; /* of the arena, room for one a byte of text, twice */
+    struct qry_expr_op *ops; /* owned, room for one a byte of text, twice */
     size_t n;
     struct ts_error *err;
 };
@@ -377,7 +377,7 @@ static void emit_bad(struct parser *p, size_t i, struct qry_expr_op *bad, size_t
     bad[(*n)++] = (struct qry_expr_op){.code = QRY_EXPR_SELECT};
 }
 
-static void find_bad(struct parser *p)
+static size_t find_bad(struct parser *p)
 {
     struct qry_expr_op *bad = p->ops + p->n;
     size_t n = 0;
@@ -385,8 +385,21 @@ static void find_bad(struct parser *p)
     emit_bad(p, p->n - 1, bad, &n);
     for (size_t i = 0; i < n; i++)
         any = any || (bad[i].code == QRY_EXPR_CONST && bad[i].d != 0);
-    p->e->bad = bad;
-    p->e->n_bad = any ? n : 0;
+    return any ? n : 0;
+}
+
+/* The steps into the arena, no larger than they are. */
+static void keep(struct parser *p)
+{
+    struct qry_expr *e = p->e;
+    e->n_ops = p->n;
+    e->n_bad = p->compat ? find_bad(p) : 0;
+    struct qry_expr_op *ops = ts_arena_alloc(p->arena, (e->n_ops + e->n_bad) * sizeof *ops);
+    memcpy(ops, p->ops, (e->n_ops + e->n_bad) * sizeof *ops);
+    e->ops = ops;
+    e->bad = ops + e->n_ops;
+    size_t n = stack_of(e->ops, e->n_ops), n_bad = stack_of(e->bad, e->n_bad);
+    e->n_stack = n > n_bad ? n : n_bad;
 }
 
 int qry_expr_parse(struct ts_slice text, bool compat, struct ts_arena *arena, struct qry_expr *out,
@@ -398,19 +411,15 @@ int qry_expr_parse(struct ts_slice text, bool compat, struct ts_arena *arena, st
         return ts_error_set(err, TS_ELIMIT, "The expression has %zu bytes, more than %d", text.n,
                             QRY_EXPR_MAX_BYTES);
     /* a token makes one step at most, and a copy of it for bad; a choice one more */
-    p.ops = ts_arena_alloc(arena, (2 * text.n + 2) * sizeof *p.ops);
+    p.ops = ts_xmalloc((2 * text.n + 2) * sizeof *p.ops);
     out->vars = ts_arena_alloc(arena, (text.n < QRY_EXPR_MAX_VARS ? text.n + 1 : QRY_EXPR_MAX_VARS) *
                                           sizeof *out->vars);
     next(&p);
-    TS_TRY(parse_choice(&p));
-    if (p.tok != TOK_END)
-        return unexpected(&p, "an operator");
-    out->ops = p.ops;
-    out->n_ops = p.n;
-    if (compat)
-        find_bad(&p);
-    out->n_stack = stack_of(out->ops, out->n_ops);
-    if (stack_of(out->bad, out->n_bad) > out->n_stack)
-        out->n_stack = stack_of(out->bad, out->n_bad);
-    return 0;
+    int rc = parse_choice(&p);
+    if (rc == 0 && p.tok != TOK_END)
+        rc = unexpected(&p, "an operator");
+    if (rc == 0)
+        keep(&p);
+    ts_free(p.ops);
+    return rc;
 }

@@ -7,6 +7,7 @@
 #ifndef QUERY_PARSE_H
 #define QUERY_PARSE_H
 
+#include "base/json.h"
 #include "query/filters/filter.h"
 #include "query/query.h"
 
@@ -24,6 +25,14 @@ int qry_parse_m(struct ts_slice m, bool compat, struct ts_arena *arena, struct q
 /** The value of tsuid: "sum:1h-avg:000001000001000001,...". */
 int qry_parse_tsuid(struct ts_slice m, bool compat, struct ts_arena *arena, struct qry_sub *out,
                     struct ts_error *err);
+
+/** A string or number of a body as text in the arena; {NULL,0} for anything else. */
+struct ts_slice qry_json_text(const json_t *v, struct ts_arena *arena);
+/** true, or the string "true". */
+bool qry_json_true(const json_t *v);
+/** A list of filters {"type","tagk","filter","groupBy"}; null and nothing give none. */
+int qry_json_filters(const json_t *a, bool compat, struct ts_arena *arena, const struct qry_filter **out,
+                     size_t *out_n, struct ts_error *err);
 
 /* Times and options as texts, before they are checked together. */
 struct qry_spec_text {

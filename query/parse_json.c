@@ -23,13 +23,12 @@ static int bad_json(struct body *b)
     return ts_error_set(b->err, TS_EINVAL, "Unable to parse the given JSON");
 }
 
-/* A string or number as text in the arena; {NULL,0} for null or nothing. */
-static struct ts_slice text_of(struct body *b, const json_t *v)
+struct ts_slice qry_json_text(const json_t *v, struct ts_arena *arena)
 {
     char num[64];
     int n;
     if (json_is_string(v))
-        return (struct ts_slice){ts_arena_strndup(b->arena, json_string_value(v), json_string_length(v)),
+        return (struct ts_slice){ts_arena_strndup(arena, json_string_value(v), json_string_length(v)),
                                  json_string_length(v)};
     if (json_is_integer(v))
         n = snprintf(num, sizeof num, "%" JSON_INTEGER_FORMAT, json_integer_value(v));
@@ -37,10 +36,15 @@ static struct ts_slice text_of(struct body *b, const json_t *v)
         n = snprintf(num, sizeof num, "%.3f", json_real_value(v));
     else
         return (struct ts_slice){NULL, 0};
-    return (struct ts_slice){ts_arena_strndup(b->arena, num, (size_t)n), (size_t)n};
+    return (struct ts_slice){ts_arena_strndup(arena, num, (size_t)n), (size_t)n};
 }
 
-static bool is_true(const json_t *v)
+static struct ts_slice text_of(struct body *b, const json_t *v)
+{
+    return qry_json_text(v, b->arena);
+}
+
+bool qry_json_true(const json_t *v)
 {
     return json_is_true(v) || (json_is_string(v) && strcasecmp(json_string_value(v), "true") == 0);
 }
@@ -58,9 +62,9 @@ static int parse_rate_options(struct body *b, const json_t *o, struct qry_rate *
     {
         struct ts_slice t = text_of(b, v);
         if (strcmp(key, "counter") == 0)
-            out->counter = is_true(v);
+            out->counter = qry_json_true(v);
         else if (strcmp(key, "dropResets") == 0)
-            out->drop_resets = is_true(v);
+            out->drop_resets = qry_json_true(v);
         else if (strcmp(key, "counterMax") != 0 && strcmp(key, "resetValue") != 0)
             return bad_json(b);
         else if (ts_num_parse_int(t, key[0] == 'c' ? &out->counter_max : &out->reset_value, NULL) < 0)
@@ -90,29 +94,33 @@ static int parse_tags(struct body *b, const json_t *o, struct qry_sub *out)
     return 0;
 }
 
-static int parse_filters(struct body *b, const json_t *a, struct qry_sub *out)
+int qry_json_filters(const json_t *a, bool compat, struct ts_arena *arena, const struct qry_filter **out,
+                     size_t *out_n, struct ts_error *err)
 {
+    struct body b = {.compat = compat, .arena = arena, .err = err};
     size_t i;
     json_t *v;
-    if (json_is_null(a))
+    *out = NULL;
+    *out_n = 0;
+    if (!a || json_is_null(a))
         return 0;
     if (!json_is_array(a))
-        return bad_json(b);
-    struct qry_filter *f = ts_arena_zalloc(b->arena, (json_array_size(a) + 1) * sizeof *f);
-    out->n_filters = 0;
+        return bad_json(&b);
+    struct qry_filter *f = ts_arena_zalloc(arena, (json_array_size(a) + 1) * sizeof *f);
     json_array_foreach(a, i, v)
     {
         if (!json_is_object(v))
-            return bad_json(b);
-        bool group_by = is_true(json_object_get(v, "groupBy")) || is_true(json_object_get(v, "group_by"));
-        struct ts_slice type = text_of(b, json_object_get(v, "type"));
-        int rc = qry_filter_make(text_of(b, json_object_get(v, "tagk")), type.p ? type : TS_SLICE_LIT(""),
-                                 text_of(b, json_object_get(v, "filter")), group_by, b->arena, &f[i], b->err);
+            return bad_json(&b);
+        bool group_by =
+            qry_json_true(json_object_get(v, "groupBy")) || qry_json_true(json_object_get(v, "group_by"));
+        struct ts_slice type = text_of(&b, json_object_get(v, "type"));
+        int rc = qry_filter_make(text_of(&b, json_object_get(v, "tagk")), type.p ? type : TS_SLICE_LIT(""),
+                                 text_of(&b, json_object_get(v, "filter")), group_by, arena, &f[i], err);
         if (rc < 0)
-            return b->compat ? bad_json(b) : rc; /* OpenTSDB makes filters while it reads */
-        out->n_filters++;
+            return compat ? bad_json(&b) : rc; /* OpenTSDB makes filters while it reads */
+        ++*out_n;
     }
-    out->filters = f;
+    *out = f;
     return 0;
 }
 
@@ -143,17 +151,19 @@ static int parse_one(struct body *b, const char *key, json_t *v, struct qry_sub 
     else if (strcmp(key, "downsample") == 0)
         *downsample = text_of(b, v);
     else if (strcmp(key, "rate") == 0)
-        out->rate.on = is_true(v);
+        out->rate.on = qry_json_true(v);
     else if (strcmp(key, "rateOptions") == 0)
         return parse_rate_options(b, v, &out->rate, &out->rate_options);
     else if (strcmp(key, "tags") == 0)
         return parse_tags(b, v, out); /* of tags and filters the later one counts */
     else if (strcmp(key, "filters") == 0)
-        return parse_filters(b, v, out);
+        return json_is_null(v)
+                   ? 0
+                   : qry_json_filters(v, b->compat, b->arena, &out->filters, &out->n_filters, b->err);
     else if (strcmp(key, "explicitTags") == 0)
-        out->explicit_tags = is_true(v);
+        out->explicit_tags = qry_json_true(v);
     else if ((strcmp(key, "percentiles") == 0 && json_array_size(v)) ||
-             (strcmp(key, "showHistogramBuckets") == 0 && is_true(v)))
+             (strcmp(key, "showHistogramBuckets") == 0 && qry_json_true(v)))
         return ts_error_set(b->err, TS_EINVAL, "Histogram queries are not supported");
     return 0;
 }
@@ -236,16 +246,16 @@ static int parse_root(struct body *b, json_t *root, int64_t now_ms, struct qry_s
                                  .json = true};
     if (text.by.p && !text.tz.p)
         text.tz = text_of(b, json_object_get(root, "tz"));
-    out->ms = is_true(json_object_get(root, "msResolution")) ||
-              (!b->compat && is_true(json_object_get(root, "ms")));
-    out->show_tsuids = is_true(json_object_get(root, "showTSUIDs"));
-    out->show_query = is_true(json_object_get(root, "showQuery"));
-    out->show_stats = is_true(json_object_get(root, "showStats"));
-    out->show_summary = is_true(json_object_get(root, "showSummary"));
-    out->no_annotations = is_true(json_object_get(root, "noAnnotations"));
-    out->global_annotations = is_true(json_object_get(root, "globalAnnotations"));
-    out->del = is_true(json_object_get(root, "delete"));
-    b->calendar = is_true(json_object_get(root, "useCalendar"));
+    out->ms = qry_json_true(json_object_get(root, "msResolution")) ||
+              (!b->compat && qry_json_true(json_object_get(root, "ms")));
+    out->show_tsuids = qry_json_true(json_object_get(root, "showTSUIDs"));
+    out->show_query = qry_json_true(json_object_get(root, "showQuery"));
+    out->show_stats = qry_json_true(json_object_get(root, "showStats"));
+    out->show_summary = qry_json_true(json_object_get(root, "showSummary"));
+    out->no_annotations = qry_json_true(json_object_get(root, "noAnnotations"));
+    out->global_annotations = qry_json_true(json_object_get(root, "globalAnnotations"));
+    out->del = qry_json_true(json_object_get(root, "delete"));
+    b->calendar = qry_json_true(json_object_get(root, "useCalendar"));
     if (!text.start.n)
         return ts_error_set(b->err, TS_EINVAL, "Missing start time");
     TS_TRY(parse_queries(b, json_object_get(root, "queries"), out));

@@ -11,6 +11,7 @@
 #include "query/query.h"
 
 #include "base/mem.h"
+#include "query/exprquery.h"
 #include "query/gexp.h"
 
 #include <ftw.h>
@@ -333,6 +334,42 @@ static int ask_gexp(struct script *s, char *text, struct ts_pool *pool, struct t
     return qry_gexp_run(s->st, pool, &g, &limit, emit_series, s, err);
 }
 
+/* A column of a formula or metric a line: "ID METRIC,METRIC{tags} [keys] TIME:VALUE ...". */
+static int emit_columns(void *arg, const struct qry_exp_result *r, struct ts_error *err)
+{
+    struct script *s = arg;
+    (void)err;
+    for (size_t i = 0; i < r->n_cols; i++) {
+        const struct qry_label *l = &r->labels[i].label;
+        struct ts_slice name = r->output->alias.p ? r->output->alias : r->output->id;
+        ts_buf_printf(&s->got, "%.*s ", (int)name.n, name.p);
+        for (size_t k = 0; k < l->n_metrics; k++)
+            ts_buf_printf(&s->got, "%s%.*s", k ? "," : "", (int)l->metrics[k].text.n, l->metrics[k].text.p);
+        for (size_t k = 0; k < l->n_tags; k++)
+            ts_buf_printf(&s->got, "%s%.*s=%.*s", k ? "," : "{", (int)l->tags[k].k.text.n,
+                          l->tags[k].k.text.p, (int)l->tags[k].v.text.n, l->tags[k].v.text.p);
+        ts_buf_str(&s->got, l->n_tags ? "}" : "{}");
+        for (size_t k = 0; k < l->n_agg_tags; k++)
+            ts_buf_printf(&s->got, "%s%.*s%s", k ? " " : " [", (int)l->agg_tags[k].text.n,
+                          l->agg_tags[k].text.p, k + 1 == l->n_agg_tags ? "]" : "");
+        for (size_t row = 0; row < r->n_rows; row++) {
+            print_time(s, r->ts_ms[row]);
+            print_double(s, r->v[i][row], r->nan_is_null);
+        }
+        ts_buf_char(&s->got, '\n');
+    }
+    return 0;
+}
+
+static int ask_exp(struct script *s, const char *text, struct ts_pool *pool, struct ts_arena *arena,
+                   struct ts_error *err)
+{
+    struct qry_limit limit = {0};
+    struct qry_exp q;
+    TS_TRY(qry_exp_parse(ts_slice_str(text), NOW_MS, s->compat, arena, &q, err));
+    return qry_exp_run(s->st, pool, &q, &limit, emit_columns, s, err);
+}
+
 /* One question in this many threads; the answer or the error is in s->got. */
 static int ask(struct script *s, const char *kind, const char *text, struct ts_pool *pool)
 {
@@ -349,7 +386,9 @@ static int ask(struct script *s, const char *kind, const char *text, struct ts_p
     expand(s, text, &q);
     s->spec = &spec;
     s->metrics = false;
-    if (strcmp(kind, "gexp") == 0) {
+    if (strcmp(kind, "exp") == 0) {
+        rc = ask_exp(s, q.p, pool, &arena, &err);
+    } else if (strcmp(kind, "gexp") == 0) {
         rc = ask_gexp(s, q.p, pool, &arena, &err);
     } else if (strcmp(kind, "last") == 0) {
         char *back = strstr(q.p, " back ");
@@ -462,7 +501,7 @@ static void statement(struct script *s, struct lines *l)
     } else if (strcmp(text, "load") == 0) {
         load(s, &b);
     } else if (strcmp(text, "query") == 0 || strcmp(text, "json") == 0 || strcmp(text, "words") == 0 ||
-               strcmp(text, "last") == 0 || strcmp(text, "gexp") == 0) {
+               strcmp(text, "last") == 0 || strcmp(text, "gexp") == 0 || strcmp(text, "exp") == 0) {
         question(s, text, arg, ts_buf_get(&b));
     } else {
         die(s, "no such statement", text);

@@ -17,6 +17,8 @@ struct tsd_out_format;
 /** Format of an answer by the parameter format, JSON if it is not there. TS_EINVAL. */
 int tsd_ep_query_format(const struct tsd_req *req, const struct tsd_out_format **out, struct ts_error *err);
 void tsd_ep_query(struct tsd_req *req);
+/* ep_exp.c */
+void tsd_ep_query_exp(struct tsd_req *req);
 /* ep_gexp.c */
 void tsd_ep_query_gexp(struct tsd_req *req);
 /* ep_last.c */

@@ -25,6 +25,7 @@ const struct tsd_endpoint tsd_endpoints[] = {
      "As api/search, whatever the configuration says: for the commands of this program.", 0},
     {"api/put", TSD_POST, tsd_ep_put, "Store points.", 0},
     {"api/query", TSD_GET | TSD_POST | TSD_DELETE, tsd_ep_query, "Points or totals of series.", 0},
+    {"api/query/exp", TSD_POST, tsd_ep_query_exp, "Formulas over metrics.", 0},
     {"api/query/gexp", TSD_GET, tsd_ep_query_gexp, "Functions over series.", 0},
     {"api/query/last", TSD_GET | TSD_POST, tsd_ep_query_last, "Last point of each series.", 0},
     {"api/search/*", TSD_ANY, tsd_ep_meta, "Series, names and annotations by what is said about them.",

@@ -59,7 +59,7 @@ static char *json_short_double(char *p, double d)
     return p + (cents % 10 ? 2 : 1);
 }
 
-static char *json_double(char *p, double d, bool nan_is_null)
+char *tsd_out_json_double(char *p, double d, bool nan_is_null)
 {
     char *end = json_short_double(p, d);
     if (end)
@@ -83,7 +83,7 @@ static char *json_value(const struct qry_series *s, size_t i, char *p)
         return p + ts_num_print_int((int64_t)s->v[i], p);
     double d;
     memcpy(&d, &s->v[i], 8);
-    return json_double(p, d, s->nan_is_null);
+    return tsd_out_json_double(p, d, s->nan_is_null);
 }
 
 /* --- series --- */
@@ -226,7 +226,7 @@ static int json_total(struct tsd_out *o, const struct qry_total *t, struct ts_er
         ts_json_obj_end(&j);
     }
     ts_json_key(&j, "value");
-    n = !t->is_int && !isfinite(t->d) ? (size_t)(json_double(text, t->d, false) - text)
+    n = !t->is_int && !isfinite(t->d) ? (size_t)(tsd_out_json_double(text, t->d, false) - text)
                                       : tsd_out_total_value(t, text);
     ts_json_raw(&j, (struct ts_slice){text, n});
     ts_json_obj_end(&j);

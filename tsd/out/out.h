@@ -65,6 +65,8 @@ static inline bool tsd_out_is_int(const struct qry_series *s, size_t i)
 {
     return s->all_int || (s->is_int && s->is_int[i]);
 }
+/** A double as JSON: Java's digits, NaN as "NaN" or null, at most 48 bytes; returns the end. */
+char *tsd_out_json_double(char *p, double d, bool nan_is_null);
 /** A total's value as text; bytes written (at most 48). */
 size_t tsd_out_total_value(const struct qry_total *t, char *out);
 /** A whole row of totals into o->scratch and on: date, hour, tag values by field, the value, with sep between. */

@@ -122,14 +122,27 @@ static int parse_conds(struct sto_catalog *cat, struct ts_slice in, struct ts_ar
     return 0;
 }
 
-static int select_series(struct sto_catalog *cat, struct ts_slice text, uint64_t max_series,
+static int select_tsuid(struct sto_catalog *cat, struct ts_slice tsuid, struct ts_arena *arena,
+                        struct last_run *r, struct ts_error *err)
+{
+    r->left = ts_arena_alloc(arena, sizeof(*r->left));
+    TS_TRY(qry_select_tsuid(cat, tsuid, &r->left[0], err));
+    r->metric = r->left[0]->metric;
+    r->n_left = 1;
+    return 0;
+}
+
+static int select_series(struct sto_catalog *cat, const struct qry_last_ask *ask, uint64_t max_series,
                          struct ts_arena *arena, struct last_run *r, struct ts_error *err)
 {
+    struct ts_slice text = ask->timeseries;
     const char *open = text.n ? memchr(text.p, '{', text.n) : NULL;
     struct ts_slice metric = {text.p, open ? (size_t)(open - text.p) : text.n};
     struct sto_tag_cond *conds = NULL;
     size_t n_conds = 0;
     roaring_bitmap_t *set;
+    if (ask->tsuid.n)
+        return select_tsuid(cat, ask->tsuid, arena, r, err);
     if (!metric.n)
         return ts_error_set(err, TS_EINVAL, "Missing the metric of a timeseries");
     if (open && text.p[text.n - 1] != '}')
@@ -140,7 +153,7 @@ static int select_series(struct sto_catalog *cat, struct ts_slice text, uint64_t
         conds = ts_arena_alloc(arena, (in.n / 2 + 2) * sizeof *conds);
         TS_TRY(parse_conds(cat, in, arena, conds, &n_conds, err));
     }
-    TS_TRY(sto_select(cat, r->metric, conds, n_conds, false, &set, err));
+    TS_TRY(sto_select(cat, r->metric, conds, n_conds, ask->only, &set, err));
     uint64_t n = roaring_bitmap_get_cardinality(set);
     if (max_series && n > max_series) {
         roaring_bitmap_free(set);
@@ -211,15 +224,14 @@ static int search(struct last_run *r, struct ts_pool *pool, int64_t back_scan_ho
     return 0;
 }
 
-int qry_run_last(struct sto_store *st, struct ts_pool *pool, struct ts_slice timeseries,
-                 int64_t back_scan_hours, int64_t now_ms, struct qry_limit *limit, qry_last_fn emit,
-                 void *arg, struct ts_error *err)
+int qry_run_last(struct sto_store *st, struct ts_pool *pool, const struct qry_last_ask *ask,
+                 struct qry_limit *limit, qry_last_fn emit, void *arg, struct ts_error *err)
 {
     struct last_run r = {0};
     struct ts_arena arena;
     ts_arena_init(&arena, 0);
     qry_budget_init(&r.budget, limit);
-    int rc = select_series(sto_store_catalog(st), timeseries, limit ? limit->max_series : 0, &arena, &r, err);
+    int rc = select_series(sto_store_catalog(st), ask, limit ? limit->max_series : 0, &arena, &r, err);
     if (rc == 0) {
         size_t n = r.n_left;
         const struct sto_series **series = ts_arena_alloc(&arena, n * sizeof(*series) + 1);
@@ -227,7 +239,7 @@ int qry_run_last(struct sto_store *st, struct ts_pool *pool, struct ts_slice tim
         if (n)
             memcpy(series, r.left, n * sizeof(*series));
         r.snap = sto_snap_take(st);
-        rc = search(&r, pool, back_scan_hours, now_ms, all, &arena, err);
+        rc = search(&r, pool, ask->back_scan_hours, ask->now_ms, all, &arena, err);
         sto_snap_release(r.snap);
         for (size_t i = 0; i < n && rc >= 0; i++) {
             if (!all[i].found)

@@ -267,7 +267,7 @@ int qry_parse_json(struct ts_slice body, int64_t now_ms, bool compat, struct ts_
 {
     struct body b = {.compat = compat, .arena = arena, .err = err};
     json_t *root;
-    *out = (struct qry_spec){.compat = compat};
+    *out = (struct qry_spec){.compat = compat, .values_must_exist = compat};
     if (!body.n)
         return ts_error_set(err, TS_EINVAL, "Missing message content");
     if (ts_json_load(body, &root, NULL) < 0)

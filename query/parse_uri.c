@@ -69,7 +69,7 @@ int qry_parse_params(const struct qry_param *params, size_t n, int64_t now_ms, b
     struct qry_spec_text text = {0};
     struct ts_slice tz = {0};
     size_t n_subs = 0;
-    *out = (struct qry_spec){.compat = compat};
+    *out = (struct qry_spec){.compat = compat, .values_must_exist = compat};
     for (size_t i = 0; i < n; i++) {
         struct ts_slice name = params[i].name, value = given(params[i].value);
         if (ts_slice_is(name, "start"))

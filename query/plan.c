@@ -105,7 +105,7 @@ static int from_filters(struct sto_catalog *cat, struct qry_plan *p, uint64_t ma
     roaring_bitmap_t *set;
     TS_TRY(qry_select_metric(cat, sub->metric, &p->metric, err));
     TS_TRY(qry_select_filters(cat, p->metric, sub->filters, sub->n_filters, sub->explicit_tags,
-                              p->spec->compat, p->arena, &set, err));
+                              p->spec->values_must_exist, p->arena, &set, err));
     uint64_t n = roaring_bitmap_get_cardinality(set);
     if (max_series && n > max_series) {
         roaring_bitmap_free(set);

@@ -73,6 +73,8 @@ struct qry_spec {
     bool fill_zero; /* cells without points give a row of 0 */
     bool compat;    /* compat = opentsdb */
     bool uncut;     /* emit what was read around start..end too */
+    /* a literal filter with a value that nobody sent fails; else it matches nothing */
+    bool values_must_exist;
 };
 
 /* Name and value of a request parameter, decoded. */
@@ -172,10 +174,17 @@ struct qry_last {
     struct ts_num value;
 };
 typedef int (*qry_last_fn)(void *arg, const struct qry_last *p, struct ts_error *err);
-/** timeseries = "metric{k=v,...}". back_scan_hours 0 = whole store. */
-int qry_run_last(struct sto_store *st, struct ts_pool *pool, struct ts_slice timeseries,
-                 int64_t back_scan_hours, int64_t now_ms, struct qry_limit *limit, qry_last_fn emit,
-                 void *arg, struct ts_error *err);
+/* Whose newest points are asked for. */
+struct qry_last_ask {
+    struct ts_slice timeseries; /* "metric{k=v,...}", exact values: the series that have these tags */
+    struct ts_slice tsuid;      /* hex; if given, this series instead */
+    bool only;                  /* timeseries names all tags: the one series that has no others */
+    int64_t back_scan_hours;    /* look back this far before the present hour; 0 = in the whole store */
+    int64_t now_ms;             /* for back_scan_hours */
+};
+/** The newest point of each series; series without one are left out. Errors as qry_run. */
+int qry_run_last(struct sto_store *st, struct ts_pool *pool, const struct qry_last_ask *ask,
+                 struct qry_limit *limit, qry_last_fn emit, void *arg, struct ts_error *err);
 
 /** Names of all aggregators, NULL-terminated, in the table's order. */
 const char *const *qry_agg_names(void);

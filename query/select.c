@@ -25,8 +25,8 @@ int qry_select_tagk(struct sto_catalog *cat, struct ts_slice name, uint32_t *out
     return sto_uid_find(cat, STO_UID_TAGK, name, out_id) == 0 ? 0 : no_such(err, "tagk", name);
 }
 
-/* Ids of a filter's values; unknown ones match nothing, in compatibility mode they are errors. */
-static int resolve_values(struct sto_catalog *cat, const struct qry_filter *f, bool compat,
+/* Ids of a filter's values; unknown ones match nothing, or are errors. */
+static int resolve_values(struct sto_catalog *cat, const struct qry_filter *f, bool must_exist,
                           struct ts_arena *arena, struct sto_tag_cond *cond, struct ts_error *err)
 {
     uint32_t *ids = ts_arena_alloc(arena, (f->n_values + 1) * sizeof *ids);
@@ -34,7 +34,7 @@ static int resolve_values(struct sto_catalog *cat, const struct qry_filter *f, b
     for (size_t i = 0; i < f->n_values; i++) {
         if (sto_uid_find(cat, STO_UID_TAGV, f->values[i], &ids[n]) == 0)
             n++;
-        else if (compat)
+        else if (must_exist)
             return no_such(err, "tagv", f->values[i]);
     }
     cond->values = ids;
@@ -43,14 +43,14 @@ static int resolve_values(struct sto_catalog *cat, const struct qry_filter *f, b
     return 0;
 }
 
-static int make_cond(struct sto_catalog *cat, const struct qry_filter *f, bool compat, struct ts_arena *arena,
-                     struct sto_tag_cond *cond, void **state, struct ts_error *err)
+static int make_cond(struct sto_catalog *cat, const struct qry_filter *f, bool must_exist,
+                     struct ts_arena *arena, struct sto_tag_cond *cond, void **state, struct ts_error *err)
 {
     *cond = (struct sto_tag_cond){0};
     *state = NULL;
     TS_TRY(qry_select_tagk(cat, f->tagk, &cond->tagk, err));
     if (f->type->by_values)
-        return resolve_values(cat, f, compat, arena, cond, err);
+        return resolve_values(cat, f, must_exist, arena, cond, err);
     if (f->any)
         return 0;
     cond->match = f->type->match;
@@ -63,15 +63,15 @@ static int make_cond(struct sto_catalog *cat, const struct qry_filter *f, bool c
 }
 
 int qry_select_filters(struct sto_catalog *cat, uint32_t metric, const struct qry_filter *filters, size_t n,
-                       bool explicit_tags, bool compat, struct ts_arena *arena, roaring_bitmap_t **out_set,
-                       struct ts_error *err)
+                       bool explicit_tags, bool must_exist, struct ts_arena *arena,
+                       roaring_bitmap_t **out_set, struct ts_error *err)
 {
     struct sto_tag_cond *conds = ts_arena_zalloc(arena, (n + 1) * sizeof *conds);
     void **states = ts_arena_zalloc(arena, (n + 1) * sizeof *states);
     int rc = 0;
     *out_set = NULL;
     for (size_t i = 0; i < n && rc == 0; i++)
-        rc = make_cond(cat, &filters[i], compat, arena, &conds[i], &states[i], err);
+        rc = make_cond(cat, &filters[i], must_exist, arena, &conds[i], &states[i], err);
     if (rc == 0)
         rc = sto_select(cat, metric, conds, n, explicit_tags, out_set, err);
     for (size_t i = 0; i < n; i++) {

@@ -14,10 +14,10 @@
 int qry_select_metric(struct sto_catalog *cat, struct ts_slice name, uint32_t *out_id, struct ts_error *err);
 int qry_select_tagk(struct sto_catalog *cat, struct ts_slice name, uint32_t *out_id, struct ts_error *err);
 /** Series of a metric that pass all filters; *out_set is the caller's. An unknown value matches nothing
- * (compat: TS_ENOTFOUND). TS_ELIMIT: a regular expression took too long. */
+ * (must_exist: TS_ENOTFOUND). TS_ELIMIT: a regular expression took too long. */
 int qry_select_filters(struct sto_catalog *cat, uint32_t metric, const struct qry_filter *filters, size_t n,
-                       bool explicit_tags, bool compat, struct ts_arena *arena, roaring_bitmap_t **out_set,
-                       struct ts_error *err);
+                       bool explicit_tags, bool must_exist, struct ts_arena *arena,
+                       roaring_bitmap_t **out_set, struct ts_error *err);
 /** Series by hex TSUID; TS_EINVAL, TS_ENOTFOUND. */
 int qry_select_tsuid(struct sto_catalog *cat, struct ts_slice hex, const struct sto_series **out,
                      struct ts_error *err);

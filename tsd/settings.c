@@ -181,6 +181,14 @@ const struct ts_conf_key tsd_conf_keys[] = {
      .def = "0",
      .max = INT64_MAX,
      .help = "A query that selects more series is refused with 413. 0 = none."},
+    {.name = "skip_unresolved_tagvs",
+     .type = TS_CONF_CHOICE,
+     .def = "auto",
+     .choices = "auto|true|false",
+     .opentsdb = "tsd.query.skip_unresolved_tagvs",
+     .help = "A value that nobody sent matches nothing in a filter; false = it is an error. auto = true, but "
+             "false with "
+             "compat = opentsdb."},
     {.name = "query_allow_delete",
      .type = TS_CONF_BOOL,
      .def = "false",
@@ -284,6 +292,8 @@ int tsd_settings_load(const struct ts_conf *conf, struct tsd_settings *out, stru
     out->collect = ts_conf_bool(conf, "collect");
     out->admin_remote = ts_conf_bool(conf, "admin_remote");
     out->http_gzip = ts_conf_bool(conf, "http_gzip");
+    const char *skip = ts_conf_str(conf, "skip_unresolved_tagvs");
+    out->values_must_exist = strcmp(skip, "auto") ? !strcmp(skip, "false") : compat;
     out->allow_delete = ts_conf_bool(conf, "query_allow_delete");
     if (!*out->data)
         return ts_error_set(err, TS_EINVAL, "no data folder: give --data DIR or set the key data");

@@ -38,9 +38,10 @@ struct tsd_settings {
     bool collect;                                                 /* run the collectors too */
     bool admin_remote;                                            /* /api/admin from other machines */
     bool http_gzip;                                               /* compress replies when asked */
-    bool meta_series;  /* lookups and metadata know series by themselves */
-    bool search;       /* /api/search/tsmeta ... */
-    bool allow_delete; /* queries may delete what they read */
+    bool meta_series;       /* lookups and metadata know series by themselves */
+    bool search;            /* /api/search/tsmeta ... */
+    bool allow_delete;      /* queries may delete what they read */
+    bool values_must_exist; /* filters with a value that nobody sent fail */
 };
 
 /** The keys of the daemon, a table for ts_conf_new. */

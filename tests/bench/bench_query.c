@@ -152,7 +152,10 @@ static void run(struct ts_pool *pool, const char *name, const char *m, const cha
         n_out = 0;
         ts_arena_init(&arena, 0);
         if (strncmp(name, "last", 4) == 0) {
-            check(qry_run_last(st, pool, ts_slice_str(m), 0, T0_MS, &limit, on_last, NULL, &err), &err);
+            check(qry_run_last(st, pool,
+                               &(struct qry_last_ask){.timeseries = ts_slice_str(m), .now_ms = T0_MS}, &limit,
+                               on_last, NULL, &err),
+                  &err);
         } else {
             check(qry_parse_params(p, by ? 4 : 3, T0_MS, false, &arena, &spec, &err), &err);
             check(by ? qry_totals(st, pool, &spec, &limit, on_total, NULL, &err)

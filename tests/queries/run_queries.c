@@ -399,7 +399,10 @@ static int ask(struct script *s, const char *kind, const char *text, struct ts_p
             hours = strtoll(back + 6, &end, 10);
             now = strncmp(end, " at ", 4) == 0 ? strtoll(end + 4, NULL, 10) : now;
         }
-        rc = qry_run_last(s->st, pool, ts_slice_str(q.p), hours, now, &limit, emit_last, s, &err);
+        rc = qry_run_last(
+            s->st, pool,
+            &(struct qry_last_ask){.timeseries = ts_slice_str(q.p), .back_scan_hours = hours, .now_ms = now},
+            &limit, emit_last, s, &err);
     } else {
         if (strcmp(kind, "words") == 0)
             rc = parse_words(q.p, &arena, &spec, &err);

@@ -29,6 +29,7 @@ void tsd_ep_suggest(struct tsd_req *req);
 void tsd_ep_aggregators(struct tsd_req *req);
 void tsd_ep_config(struct tsd_req *req);
 void tsd_ep_config_filters(struct tsd_req *req);
+void tsd_ep_serializers(struct tsd_req *req);
 void tsd_ep_version(struct tsd_req *req);
 /* ep_stats.c */
 void tsd_ep_stats(struct tsd_req *req);

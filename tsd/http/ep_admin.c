@@ -10,6 +10,10 @@
 
 void tsd_ep_dropcaches(struct tsd_req *req)
 {
+    if (req->method == TSD_POST && req->d->set.rules.compat) {
+        tsd_reply_method(req);
+        return;
+    }
     atomic_fetch_add_explicit(&req->d->drop_asked, 1, memory_order_relaxed);
     tsd_reply_json(req, 200, TS_SLICE_LIT("{\"status\":\"200\",\"message\":\"Caches dropped\"}"));
 }

@@ -2,7 +2,7 @@
  * ep_info.c - what this daemon is and can do: version, aggregators, configuration, filters.
  *
  * Threads    the connection's worker
- * Source     protocols-and-queries 2.9, 2.11, 2.20
+ * Source     protocols-and-queries 2.9, 2.11, 2.13, 2.20
  */
 #include "tsd/http/ep.h"
 
@@ -11,6 +11,7 @@
 #include "tsd/line/line.h"
 #include "tsd/version.h"
 
+#include <string.h>
 #include <strings.h>
 
 static void info_reply(struct tsd_req *req, struct ts_buf *b)
@@ -116,5 +117,42 @@ void tsd_ep_config_filters(struct tsd_req *req)
         ts_json_obj_end(&j);
     }
     ts_json_obj_end(&j);
+    info_reply(req, &b);
+}
+
+/* Endpoints of the API that take one of these methods. */
+static void info_paths(struct ts_json *j, const char *key, unsigned methods)
+{
+    ts_json_key(j, key);
+    ts_json_arr(j);
+    for (const struct tsd_endpoint *e = tsd_endpoints; e->path; e++)
+        if ((e->methods & methods) && !strncmp(e->path, "api/", 4))
+            ts_json_str(j, e->path + 4);
+    ts_json_arr_end(j);
+}
+
+/* OpenTSDB documents this path and does not answer it; there is one serializer and no plug-in. */
+void tsd_ep_serializers(struct tsd_req *req)
+{
+    static const char *const members[][2] = {
+        {"serializer", "json"},
+        {"class", "tsd"},
+        {"request_content_type", "application/json"},
+        {"response_content_type", tsd_type_json},
+    };
+    struct ts_buf b;
+    struct ts_json j;
+    ts_buf_init(&b, 0);
+    ts_json_init(&j, &b);
+    ts_json_arr(&j);
+    ts_json_obj(&j);
+    for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
+        ts_json_key(&j, members[i][0]);
+        ts_json_str(&j, members[i][1]);
+    }
+    info_paths(&j, "parsers", TSD_POST | TSD_PUT);
+    info_paths(&j, "formatters", TSD_GET);
+    ts_json_obj_end(&j);
+    ts_json_arr_end(&j);
     info_reply(req, &b);
 }

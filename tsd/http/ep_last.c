@@ -10,11 +10,15 @@
 #include "base/time.h"
 #include "tsd/http/job.h"
 
+#include <strings.h>
+
 /* What was asked for, and where the answer goes. */
 struct last {
     struct tsd_job *job;      /* runs us */
     struct ts_slice *queries; /* "metric{k=v}" each */
     size_t n_queries;         /* how many */
+    struct ts_slice *tsuids;  /* hex each */
+    size_t n_tsuids;          /* how many */
     int64_t back_scan_hours;  /* 0 = everything */
     bool resolve;             /* metric and tags in the answer */
     struct ts_buf text;       /* one element */
@@ -56,14 +60,33 @@ static int last_emit(void *arg, const struct qry_last *p, struct ts_error *err)
     return tsd_sink_write(tsd_job_sink(l->job), ts_buf_get(&l->text), err);
 }
 
+/* Parts of "T1,T2". */
+static void last_split(struct last *l, struct ts_slice list)
+{
+    for (size_t i = 0, from = 0; i <= list.n; i++) {
+        if (i < list.n && list.p[i] != ',')
+            continue;
+        if (i > from)
+            l->tsuids[l->n_tsuids++] = (struct ts_slice){list.p + from, i - from};
+        from = i + 1;
+    }
+}
+
 static int last_params(struct last *l, const struct tsd_req *req, struct ts_arena *arena,
                        struct ts_error *err)
 {
     struct ts_slice s;
-    l->queries = ts_arena_alloc(arena, (req->n_params + 1) * sizeof(*l->queries));
+    size_t n_tsuids = 0;
     for (size_t i = 0; i < req->n_params; i++)
+        n_tsuids += req->params[i].value.n / 2 + 1;
+    l->queries = ts_arena_alloc(arena, (req->n_params + 1) * sizeof(*l->queries));
+    l->tsuids = ts_arena_alloc(arena, (n_tsuids + 1) * sizeof(*l->tsuids));
+    for (size_t i = 0; i < req->n_params; i++) {
         if (ts_slice_is(req->params[i].name, "timeseries"))
             l->queries[l->n_queries++] = req->params[i].value;
+        else if (ts_slice_is(req->params[i].name, "tsuids"))
+            last_split(l, req->params[i].value);
+    }
     l->resolve = tsd_req_flag(req, "resolve");
     if (tsd_req_param(req, "back_scan", &s) && ts_num_parse_int(s, &l->back_scan_hours, NULL) < 0)
         return ts_error_set(err, TS_EINVAL, "Unable to parse 'back_scan' as a number");
@@ -93,23 +116,59 @@ static struct ts_slice last_query(struct ts_arena *arena, json_t *q)
     return out;
 }
 
-static int last_body(struct last *l, const struct tsd_req *req, struct ts_arena *arena, struct ts_error *err)
+static bool last_true(const json_t *v)
 {
-    json_t *root, *queries;
-    if (req->body.n == 0)
-        return ts_error_set(err, TS_EPARSE, "Missing message content");
-    TS_TRY(ts_json_load(req->body, &root, err));
-    queries = json_object_get(root, "queries");
+    return json_is_true(v) || (json_is_string(v) && !strcasecmp(json_string_value(v), "true"));
+}
+
+static struct ts_slice last_copy(struct ts_arena *arena, const json_t *text)
+{
+    size_t n = json_string_length(text);
+    return (struct ts_slice){ts_arena_strndup(arena, n ? json_string_value(text) : "", n), n};
+}
+
+/* tsuids win over metric inside one element. */
+static void last_elements(struct last *l, const json_t *queries, struct ts_arena *arena)
+{
+    size_t i, k, n_tsuids = 0;
+    json_t *q, *tsuid;
+    json_array_foreach(queries, i, q) n_tsuids += json_array_size(json_object_get(q, "tsuids"));
     l->queries = ts_arena_alloc(arena, (json_array_size(queries) + 1) * sizeof(*l->queries));
-    for (size_t i = 0; i < json_array_size(queries); i++) {
-        json_t *q = json_array_get(queries, i);
-        if (json_object_get(q, "metric"))
+    l->tsuids = ts_arena_alloc(arena, (n_tsuids + 1) * sizeof(*l->tsuids));
+    json_array_foreach(queries, i, q)
+    {
+        const json_t *tsuids = json_object_get(q, "tsuids");
+        json_array_foreach(tsuids, k, tsuid) l->tsuids[l->n_tsuids++] = last_copy(arena, tsuid);
+        if (!json_array_size(tsuids) && json_object_get(q, "metric"))
             l->queries[l->n_queries++] = last_query(arena, q);
     }
-    l->resolve = json_is_true(json_object_get(root, "resolveNames"));
+}
+
+static int last_body(struct last *l, struct ts_arena *arena, struct ts_error *err)
+{
+    json_t *root;
+    TS_TRY(tsd_job_json(l->job, &root, err));
+    last_elements(l, json_object_get(root, "queries"), arena);
+    l->resolve = last_true(json_object_get(root, "resolveNames"));
     l->back_scan_hours = json_integer_value(json_object_get(root, "backScan"));
     json_decref(root);
     return 0;
+}
+
+static int last_all(struct last *l, const struct tsd_req *req, struct ts_error *err)
+{
+    struct tsd_sink *out = tsd_job_sink(l->job);
+    struct qry_last_ask ask = {.back_scan_hours = l->back_scan_hours, .now_ms = ts_clock_ms()};
+    /* OpenTSDB looks for one row key when it goes back */
+    ask.only = req->d->set.rules.compat && l->back_scan_hours > 0;
+    TS_TRY(tsd_sink_str(out, "[", err));
+    for (size_t i = 0; i < l->n_queries + l->n_tsuids; i++) {
+        bool by_name = i < l->n_queries;
+        ask.timeseries = by_name ? l->queries[i] : TS_SLICE_LIT("");
+        ask.tsuid = by_name ? TS_SLICE_LIT("") : l->tsuids[i - l->n_queries];
+        TS_TRY(qry_run_last(req->d->store, req->d->pieces, &ask, tsd_job_limit(l->job), last_emit, l, err));
+    }
+    return tsd_sink_str(out, "]", err);
 }
 
 static int last_run(struct tsd_job *job, struct ts_error *err)
@@ -117,17 +176,11 @@ static int last_run(struct tsd_job *job, struct ts_error *err)
     const struct tsd_req *req = tsd_job_req(job);
     struct ts_arena *arena = tsd_job_arena(job);
     struct last l = {.job = job};
-    int rc = req->method == TSD_POST ? last_body(&l, req, arena, err) : last_params(&l, req, arena, err);
-    TS_TRY(rc);
-    if (l.n_queries == 0)
+    TS_TRY(req->method == TSD_POST ? last_body(&l, arena, err) : last_params(&l, req, arena, err));
+    if (l.n_queries + l.n_tsuids == 0)
         return ts_error_set(err, TS_EINVAL, "Missing sub queries");
     ts_buf_init(&l.text, 0);
-    rc = tsd_sink_str(tsd_job_sink(job), "[", err);
-    for (size_t i = 0; rc == 0 && i < l.n_queries; i++)
-        rc = qry_run_last(req->d->store, req->d->pieces, l.queries[i], l.back_scan_hours, ts_clock_ms(),
-                          tsd_job_limit(job), last_emit, &l, err);
-    if (rc == 0)
-        rc = tsd_sink_str(tsd_job_sink(job), "]", err);
+    int rc = last_all(&l, req, err);
     ts_buf_release(&l.text);
     return rc;
 }

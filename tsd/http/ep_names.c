@@ -27,9 +27,11 @@ static void suggest_each(void *arg, uint32_t id, struct ts_slice name)
 }
 
 /* type, q and max from the query string or the body. */
-static int suggest_words(const struct tsd_req *req, struct ts_arena *arena, struct ts_slice *type,
-                         struct ts_slice *q, struct ts_slice *max, struct ts_error *err)
+static int suggest_words(struct tsd_job *job, struct ts_slice *type, struct ts_slice *q, struct ts_slice *max,
+                         struct ts_error *err)
 {
+    const struct tsd_req *req = tsd_job_req(job);
+    struct ts_arena *arena = tsd_job_arena(job);
     if (req->method != TSD_POST || req->body.n == 0) {
         (void)tsd_req_param(req, "type", type);
         (void)tsd_req_param(req, "q", q);
@@ -39,7 +41,7 @@ static int suggest_words(const struct tsd_req *req, struct ts_arena *arena, stru
     struct ts_slice *out[3] = {type, q, max};
     static const char *const names[3] = {"type", "q", "max"};
     json_t *root;
-    TS_TRY(ts_json_load(req->body, &root, err));
+    TS_TRY(tsd_job_json(job, &root, err));
     for (int i = 0; i < 3; i++) {
         json_t *v = json_object_get(root, names[i]);
         char number[TS_NUM_TEXT_BYTES];
@@ -60,7 +62,7 @@ static int suggest_run(struct tsd_job *job, struct ts_error *err)
     struct ts_slice type, q, max_text;
     int64_t max = SUGGEST_DEFAULT;
     enum sto_uid_kind kind;
-    TS_TRY(suggest_words(req, tsd_job_arena(job), &type, &q, &max_text, err));
+    TS_TRY(suggest_words(job, &type, &q, &max_text, err));
     if (ts_slice_is(type, "metrics"))
         kind = STO_UID_METRIC;
     else if (ts_slice_is(type, "tagk"))

@@ -27,8 +27,10 @@ static int query_parse(struct tsd_job *job, struct qry_spec *spec, struct ts_err
     bool compat = req->d->set.rules.compat;
     if (req->method != TSD_POST)
         return qry_parse_params(req->params, req->n_params, ts_clock_ms(), compat, arena, spec, err);
-    if (req->body.n == 0)
-        return ts_error_set(err, TS_EPARSE, "Missing message content");
+    if (req->body.n == 0) {
+        json_t *none;
+        return tsd_job_json(job, &none, err);
+    }
     TS_TRY(qry_parse_json(req->body, ts_clock_ms(), compat, arena, spec, err));
     query_flags(req, spec);
     return 0;
@@ -78,6 +80,7 @@ static int query_run(struct tsd_job *job, struct ts_error *err)
     struct tsd_out out;
     TS_TRY(tsd_ep_query_format(req, &format, err));
     TS_TRY(query_parse(job, &spec, err));
+    spec.values_must_exist = req->d->set.values_must_exist;
     TS_TRY(query_delete(job, &spec, err));
     tsd_job_type(job, format == &tsd_out_json ? tsd_type_json : format->content_type);
     tsd_out_init(&out, format, &spec, tsd_job_sink(job));

@@ -12,6 +12,7 @@
 #define GZIP_STEP_BYTES  ((size_t)64 << 10)
 #define GZIP_LEVEL       1 /* replies are numbers: level 6 takes 4 times as long for a tenth less */
 #define GZIP_WINDOW_GZIP (15 + 16)
+#define GZIP_WINDOW_ZLIB 15
 #define GZIP_WINDOW_ANY  (15 + 32) /* gzip or zlib, told by the header */
 
 struct tsd_gzip {
@@ -65,10 +66,11 @@ int tsd_gunzip(struct ts_slice in, struct ts_buf *out, struct ts_error *err)
     return gzip_inflate(-15, in, out, err);
 }
 
-struct tsd_gzip *tsd_gzip_new(void)
+struct tsd_gzip *tsd_gzip_new(bool deflate)
 {
     struct tsd_gzip *z = ts_xcalloc(1, sizeof(*z));
-    if (deflateInit2(&z->z, GZIP_LEVEL, Z_DEFLATED, GZIP_WINDOW_GZIP, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+    int window = deflate ? GZIP_WINDOW_ZLIB : GZIP_WINDOW_GZIP;
+    if (deflateInit2(&z->z, GZIP_LEVEL, Z_DEFLATED, window, 8, Z_DEFAULT_STRATEGY) != Z_OK)
         TS_BUG("no memory to compress");
     return z;
 }

@@ -199,8 +199,8 @@ static enum tsd_method http_method_of(const http_parser *parser)
     }
 }
 
-/* Does a list like "gzip, deflate;q=0" allow gzip? */
-static bool http_takes_gzip(struct ts_slice list)
+/* Does a list like "gzip, deflate;q=0" allow a coding? */
+static bool http_takes(struct ts_slice list, const char *coding)
 {
     for (size_t i = 0; i < list.n;) {
         size_t end = i;
@@ -212,7 +212,7 @@ static bool http_takes_gzip(struct ts_slice list)
         while (word < end && list.p[word] != ';' && list.p[word] != ' ')
             word++;
         struct ts_slice name = {list.p + i, word - i}, rest = {list.p + word, end - word};
-        if (http_is(name, "gzip") || http_is(name, "*"))
+        if (http_is(name, coding) || http_is(name, "*"))
             return !memmem(rest.p, rest.n, "q=0", 3) || memmem(rest.p, rest.n, "q=0.", 4);
         i = end + 1;
     }
@@ -297,20 +297,30 @@ static bool http_override(struct tsd_req *req)
     return false;
 }
 
+/* Replies are JSON: another serializer is a plug-in that is not there. True when the request is answered here. */
+static bool http_serializer(struct tsd_req *req)
+{
+    struct ts_slice name;
+    if (!tsd_req_param(req, "serializer", &name) || http_is(name, "json"))
+        return false;
+    char details[160];
+    (void)snprintf(details, sizeof(details), "Could not find a serializer with the name: %.*s",
+                   (int)(name.n < 64 ? name.n : 64), name.p);
+    tsd_reply_error(req, 400, "Requested serializer was not found", details);
+    return true;
+}
+
 static void http_route(struct tsd_req *req)
 {
     const struct tsd_endpoint *e = tsd_endpoint_find(req->path);
-    if (!e) {
+    if (!e || ((e->flags & TSD_EP_OURS) && req->d->set.rules.compat)) {
         tsd_reply_error(req, 404, "Endpoint not found", NULL);
         return;
     }
     if ((e->flags & TSD_EP_OVERRIDE) && !http_override(req))
         return;
     if (!(e->methods & (unsigned)req->method)) {
-        char details[96];
-        (void)snprintf(details, sizeof(details), "The HTTP method [%.20s] is not permitted for this endpoint",
-                       req->method_name);
-        tsd_reply_error(req, 405, "Method not allowed", details);
+        tsd_reply_method(req);
         return;
     }
     e->run(req);
@@ -330,7 +340,10 @@ static void http_request(struct tsd_conn *c, struct http_conn *hc)
     req->keep_alive = http_should_keep_alive(&hc->parser) && !c->w->draining;
     req->origin = http_header(hc, "origin");
     req->content_type = http_header(hc, "content-type");
-    req->gzip_ok = http_takes_gzip(http_header(hc, "accept-encoding"));
+    struct ts_slice codings = http_header(hc, "accept-encoding");
+    bool gzip = http_takes(codings, "gzip");
+    req->deflate = !gzip && http_takes(codings, "deflate");
+    req->gzip_ok = gzip || req->deflate;
     req->body_borrowed = hc->body.n == 0;
     req->body = hc->body.n ? ts_buf_get(&hc->body) : hc->whole;
     tsd_count(&c->w->counts.n_http, 1);
@@ -340,9 +353,24 @@ static void http_request(struct tsd_conn *c, struct http_conn *hc)
         tsd_reply_error(req, rc == TS_EVERSION ? 501 : 400, err.text, NULL);
         return;
     }
-    if (http_cors(req) || !http_inflate(req, hc))
+    if (http_cors(req) || http_serializer(req) || !http_inflate(req, hc))
         return;
     http_route(req);
+}
+
+void tsd_req_headers(const struct tsd_req *req, struct ts_json *j)
+{
+    const struct http_conn *hc = req->c->state;
+    ts_json_obj(j);
+    for (unsigned i = 0; i < hc->n_headers; i++) {
+        const struct http_header *h = &hc->headers[i];
+        struct ts_slice name = {hc->head.p + h->name_off, h->name_n};
+        bool secret = http_is(name, "cookie") || http_is(name, "authorization");
+        ts_json_key_slice(j, name);
+        ts_json_slice(j, secret ? TS_SLICE_LIT("*******")
+                                : (struct ts_slice){hc->head.p + h->value_off, h->value_n});
+    }
+    ts_json_obj_end(j);
 }
 
 void tsd_req_later(struct tsd_req *req)

@@ -11,6 +11,7 @@
 #ifndef TSD_HTTP_HTTP_H
 #define TSD_HTTP_HTTP_H
 
+#include "base/json.h"
 #include "base/mem.h"
 #include "tsd/conn.h"
 #include "tsd/daemon.h"
@@ -36,7 +37,8 @@ struct tsd_req {
     bool head;                    /* reply without body */
     bool http10;                  /* no chunks */
     bool keep_alive;              /* the connection goes on */
-    bool gzip_ok;                 /* the client takes gzip */
+    bool gzip_ok;                 /* the client takes a compressed reply */
+    bool deflate;                 /* of which it knows deflate and not gzip */
     bool cors_ok;                 /* reply with CORS headers */
     bool body_borrowed;           /* body lies in the worker's buffer */
     bool later;                   /* the reply comes later: set by tsd_req_later */
@@ -44,6 +46,7 @@ struct tsd_req {
 };
 
 enum tsd_endpoint_flag {
+    TSD_EP_OURS = 2,     /* OpenTSDB 2.4 has no such path: 404 with compat = opentsdb */
     TSD_EP_OVERRIDE = 1, /* GET with method_override=post, put or delete counts as that method */
 };
 /* An endpoint, a row of routes.c. */
@@ -74,6 +77,9 @@ bool tsd_req_param(const struct tsd_req *req, const char *name, struct ts_slice 
 bool tsd_req_flag(const struct tsd_req *req, const char *name);
 /** Copy the body if it lies in the worker's buffer: whoever looks at it later must call this first. */
 void tsd_req_keep_body(struct tsd_req *req);
+/** The headers as one JSON object; values of Cookie and Authorization are masked. Any thread, before the reply
+ * is finished. */
+void tsd_req_headers(const struct tsd_req *req, struct ts_json *j);
 /** The reply comes later; holds the connection until it is there. */
 void tsd_req_later(struct tsd_req *req);
 
@@ -84,12 +90,15 @@ void tsd_reply(struct tsd_req *req, int status, const char *type, struct ts_slic
 void tsd_reply_json(struct tsd_req *req, int status, struct ts_slice body);
 /** Status alone (204, 304). */
 void tsd_reply_empty(struct tsd_req *req, int status);
-/** {"error":{"code":..,"message":..,"details":..}}; details may be NULL. 503 carries Retry-After. */
+/** {"error":{"code":..,"message":..,"details":..}}; details may be NULL; outside of /api {"err":..} or a page. 503 carries Retry-After. */
 void tsd_reply_error(struct tsd_req *req, int status, const char *message, const char *details);
+/** 405 for the request's method. */
+void tsd_reply_method(struct tsd_req *req);
 /** The same from a code and text of ours. */
 void tsd_reply_err(struct tsd_req *req, int code, const char *message);
 /** HTTP status of an error code. */
 int tsd_http_status(int code);
+extern const char tsd_type_html[];
 extern const char tsd_type_json[];
 extern const char tsd_type_text[];
 

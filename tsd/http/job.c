@@ -98,6 +98,20 @@ void tsd_job_error_details(struct tsd_job *job, const char *details)
     (void)snprintf(job->details, sizeof(job->details), "%s", details);
 }
 
+int tsd_job_json(struct tsd_job *job, json_t **out, struct ts_error *err)
+{
+    struct ts_error why = {0};
+    *out = NULL;
+    if (job->req->body.n == 0) {
+        tsd_job_error_details(job, "Supply valid JSON formatted data in the body of your request");
+        return ts_error_set(err, TS_EPARSE, "Missing message content");
+    }
+    if (ts_json_load(job->req->body, out, &why) == 0)
+        return 0;
+    tsd_job_error_details(job, why.text);
+    return ts_error_set(err, TS_EPARSE, "Unable to parse the given JSON");
+}
+
 /* --- worker's side --- */
 
 void tsd_job_gone(struct tsd_job *job)
@@ -391,7 +405,7 @@ void tsd_job_start(struct tsd_req *req, const char *type, tsd_job_fn run)
     if (set->query_timeout_ms)
         job->limit.deadline_ns = req->began_ns + set->query_timeout_ms * 1000000;
     if (req->gzip_ok && set->http_gzip)
-        job->gzip = tsd_gzip_new();
+        job->gzip = tsd_gzip_new(req->deflate);
     pthread_mutex_init(&job->mu, NULL);
     pthread_cond_init(&job->cond, NULL);
     req->job = job;

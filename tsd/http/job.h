@@ -42,6 +42,8 @@ void tsd_job_type(struct tsd_job *job, const char *type);
 void tsd_job_status(struct tsd_job *job, int status);
 /** Another status for an error that run returns. */
 void tsd_job_error_status(struct tsd_job *job, int status);
+/** The request's body as JSON (the caller's: json_decref). TS_EPARSE with OpenTSDB's texts and details. */
+int tsd_job_json(struct tsd_job *job, json_t **out, struct ts_error *err);
 /** Details of the error object. Copied. */
 void tsd_job_error_details(struct tsd_job *job, const char *details);
 

@@ -15,6 +15,7 @@
 #define REPLY_GZIP_MIN_BYTES 1400 /* smaller replies fit one packet as they are */
 
 const char tsd_type_json[] = "application/json; charset=UTF-8";
+const char tsd_type_html[] = "text/html; charset=UTF-8";
 const char tsd_type_text[] = "text/plain; charset=UTF-8";
 
 int tsd_http_status(int code)
@@ -62,7 +63,8 @@ void tsd_reply_head(struct tsd_req *req, int status, const char *type, int64_t l
     else if (!req->http10 && status != 204)
         ts_buf_str(out, "Transfer-Encoding: chunked\r\n");
     if (gzip)
-        ts_buf_str(out, "Content-Encoding: gzip\r\nVary: Accept-Encoding\r\n");
+        ts_buf_printf(out, "Content-Encoding: %s\r\nVary: Accept-Encoding\r\n",
+                      req->deflate ? "deflate" : "gzip");
     if (status == 503)
         ts_buf_str(out, "Retry-After: 1\r\n");
     if (req->cors_ok) {
@@ -83,7 +85,7 @@ void tsd_reply_head(struct tsd_req *req, int status, const char *type, int64_t l
 /* Compressed copy in the request's arena; as it is if that is not smaller. */
 static bool reply_gzip(struct tsd_req *req, struct ts_slice *body)
 {
-    struct tsd_gzip *z = tsd_gzip_new();
+    struct tsd_gzip *z = tsd_gzip_new(req->deflate);
     char *p = ts_arena_alloc(&req->arena, body->n);
     struct ts_slice in = *body;
     bool ended;
@@ -136,10 +138,61 @@ void tsd_reply_empty(struct tsd_req *req, int status)
     tsd_reply(req, status, NULL, (struct ts_slice){"", 0});
 }
 
+/* Text where markup may not stand. */
+static void reply_html_text(struct ts_buf *b, const char *text)
+{
+    for (; *text; text++) {
+        if (*text == '<')
+            ts_buf_str(b, "&lt;");
+        else if (*text == '&')
+            ts_buf_str(b, "&amp;");
+        else
+            ts_buf_char(b, *text);
+    }
+}
+
+/* Errors of paths outside of /api: {"err":..} if json is asked for, else a page. */
+static void reply_error_old(struct tsd_req *req, int status, const char *message)
+{
+    struct ts_buf b;
+    struct ts_json j;
+    bool json = tsd_req_flag(req, "json");
+    ts_buf_init(&b, 0);
+    ts_json_init(&j, &b);
+    if (json) {
+        ts_json_obj(&j);
+        ts_json_key(&j, "err");
+        ts_json_str(&j, message);
+        ts_json_obj_end(&j);
+    } else {
+        const char *title = status == 404  ? "Page Not Found"
+                            : status < 500 ? "Bad Request"
+                                           : "Internal Server Error";
+        ts_buf_printf(&b, "<!DOCTYPE html><html><head><title>%s</title></head><body><h1>%s</h1><p>", title,
+                      title);
+        reply_html_text(&b, message);
+        ts_buf_str(&b, "</p></body></html>");
+    }
+    tsd_reply(req, status, json ? tsd_type_json : tsd_type_html, ts_buf_get(&b));
+    ts_buf_release(&b);
+}
+
+static bool reply_is_old(const struct tsd_req *req)
+{
+    return req->path.p && !(req->path.n >= 3 && !memcmp(req->path.p, "api", 3) &&
+                            (req->path.n == 3 || req->path.p[3] == '/'));
+}
+
 void tsd_reply_error(struct tsd_req *req, int status, const char *message, const char *details)
 {
     struct ts_buf b;
     struct ts_json j;
+    if (status >= 500 && status != 503 && status != 501)
+        tsd_count(&req->w->counts.n_exceptions, 1);
+    if (reply_is_old(req)) {
+        reply_error_old(req, status, message);
+        return;
+    }
     ts_buf_init(&b, 0);
     ts_json_init(&j, &b);
     ts_json_obj(&j);
@@ -155,10 +208,16 @@ void tsd_reply_error(struct tsd_req *req, int status, const char *message, const
     }
     ts_json_obj_end(&j);
     ts_json_obj_end(&j);
-    if (status >= 500 && status != 503 && status != 501)
-        tsd_count(&req->w->counts.n_exceptions, 1);
     tsd_reply_json(req, status, ts_buf_get(&b));
     ts_buf_release(&b);
+}
+
+void tsd_reply_method(struct tsd_req *req)
+{
+    char details[96];
+    (void)snprintf(details, sizeof(details), "The HTTP method [%.20s] is not permitted for this endpoint",
+                   req->method_name);
+    tsd_reply_error(req, 405, "Method not allowed", details);
 }
 
 void tsd_reply_err(struct tsd_req *req, int code, const char *message)

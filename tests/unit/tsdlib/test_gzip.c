@@ -41,7 +41,7 @@ static int tear_down(void **state)
 /* Compress with small pieces in and out. */
 static size_t pack(size_t n, size_t piece)
 {
-    struct tsd_gzip *z = tsd_gzip_new();
+    struct tsd_gzip *z = tsd_gzip_new(false);
     size_t at = 0;
     bool ended = false;
     for (size_t i = 0; i < n || !ended; i += piece) {

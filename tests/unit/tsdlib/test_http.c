@@ -70,8 +70,13 @@ static void test_http__routes_and_methods(void **state)
     expect(ask("GET http://h:1/api/version HTTP/1.1\r\n\r\n"), "200", "{\"version\":");
     expect(ask("GET /api/v2/version HTTP/1.1\r\n\r\n"), "501",
            "Requested API version is greater than the max implemented");
-    expect(ask("GET /nope HTTP/1.1\r\n\r\n"), "404",
+    expect(ask("GET /api/nope HTTP/1.1\r\n\r\n"), "404",
            "{\"error\":{\"code\":404,\"message\":\"Endpoint not found\"}}");
+    expect(ask("GET /nope HTTP/1.1\r\n\r\n"), "404", "<p>Endpoint not found</p>");
+    expect(ask("GET /nope?json HTTP/1.1\r\n\r\n"), "404", "\r\n\r\n{\"err\":\"Endpoint not found\"}");
+    expect(ask("GET /api/version?serializer=x HTTP/1.1\r\n\r\n"), "400",
+           "Requested serializer was not found");
+    expect(ask("GET /api/serializers HTTP/1.1\r\n\r\n"), "200", "\"serializer\":\"json\"");
     expect(ask("GET /api HTTP/1.1\r\n\r\n"), "404", "Endpoint not found");
     expect(ask("DELETE /api/put HTTP/1.1\r\n\r\n"), "405",
            "{\"error\":{\"code\":405,\"message\":\"Method not allowed\",\"details\":\"The HTTP method "
@@ -215,7 +220,7 @@ static void test_http__gzip_both_ways(void **state)
     (void)state;
     char packed[4096], request[8192];
     struct ts_slice in = TS_SLICE_LIT("[" GOOD "]");
-    struct tsd_gzip *z = tsd_gzip_new();
+    struct tsd_gzip *z = tsd_gzip_new(false);
     bool ended;
     size_t n = tsd_gzip_run(z, &in, packed, sizeof(packed), true, &ended);
     tsd_gzip_free(z);

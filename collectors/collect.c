@@ -83,6 +83,7 @@ static int run_choose(const struct ts_conf *conf, const struct col_collector ***
     TS_TRY(run_check_words("collect_only", ts_conf_str(conf, "collect_only"), err));
     TS_TRY(run_check_words("collect_skip", ts_conf_str(conf, "collect_skip"), err));
     TS_TRY(col_tags_check(ts_conf_str(conf, "collect_tags"), err));
+    TS_TRY(col_prefix_check(ts_conf_str(conf, "collect_prefix"), err));
     while (col_collectors[n])
         n++;
     *out = ts_xcalloc(n + 1, sizeof(**out));

@@ -97,6 +97,15 @@ int col_tags_check(const char *tags, struct ts_error *err)
     return 0;
 }
 
+int col_prefix_check(const char *prefix, struct ts_error *err)
+{
+    if (*prefix && !name_ok(ts_slice_str(prefix)))
+        return ts_error_set(err, TS_EINVAL,
+                            "collect_prefix: \"%s\" has other characters than letters, digits and -_./",
+                            prefix);
+    return 0;
+}
+
 /* Keep the tags sorted; the first of two with the same key stays. */
 static void extra_add(struct col_emit *e, struct ts_slice key, struct ts_slice value)
 {

@@ -55,6 +55,9 @@ void col_emit_free(struct col_emit *e);
 /** Are these tags "k=v,k=v" with allowed characters? TS_EINVAL names the bad one. */
 int col_tags_check(const char *tags, struct ts_error *err);
 
+/** May this stand in front of every metric: empty, or letters, digits and -_./? TS_EINVAL. */
+int col_prefix_check(const char *prefix, struct ts_error *err);
+
 /** Time of the points that follow, ms. Printed as seconds if it is whole seconds. */
 void col_emit_time(struct col_emit *e, int64_t ts_ms);
 /** That time. */

@@ -154,6 +154,9 @@ static void test_emit__tags_of_all_lines_are_checked(void **state)
     assert_int_equal(col_tags_check("a=b c", NULL), TS_EINVAL);
     assert_int_equal(col_tags_check("a=b,=d", NULL), TS_EINVAL);
     assert_int_equal(col_tags_check("a=$", NULL), TS_EINVAL);
+    assert_int_equal(col_prefix_check("", NULL), 0);
+    assert_int_equal(col_prefix_check("web.", NULL), 0);
+    assert_int_equal(col_prefix_check("web x", NULL), TS_EINVAL);
 }
 
 static int refuse(void *arg, struct ts_slice lines, uint32_t n_points, bool durable, struct ts_error *err)

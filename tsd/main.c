@@ -71,16 +71,56 @@ static const struct tsd_cmd commands[] = {
                  "tsd export --data ./data --from 2026/11/01 | zstd > november.zst",
      .run = tsd_export_run},
     {.name = "uid",
-     .summary = "Look up, search, assign and rename the ids of names.",
-     .usage = "[KIND] NAME --data DIR\n[KIND] NUMBER --data DIR\ngrep [KIND] EXPRESSION --data DIR [-i]\n"
-              "assign KIND NAME... --data DIR\nrename KIND OLD NEW --data DIR",
+     .summary =
+         "Look up, search, assign, rename, delete and check the ids of names; free text fields of names.",
+     .usage = "[KIND] NAME\n[KIND] NUMBER\ngrep [KIND] EXPRESSION [-i]\nassign KIND NAME...\n"
+              "rename KIND OLD NEW\ndelete KIND NAME...\nfsck [fix]\nset KIND NAME FIELD TEXT\n"
+              "get KIND NAME [FIELD]\nfind [KIND] QUERY...",
      .opts = tsd_uid_opts,
-     .details = "KIND is metrics, tagk or tagv; without it all kinds are searched. An id is printed as "
-                "OpenTSDB prints it: the bytes\n"
-                "as signed numbers.",
-     .examples = "tsd uid metrics web.hits --data ./data\n"
-                 "tsd uid rename tagv web01 web1 --data ./data",
+     .details =
+         "KIND is metrics, tagk or tagv; without it all kinds are searched. An id is printed as "
+         "OpenTSDB prints it: the bytes\n"
+         "as signed numbers. assign prints the id of a name that is there already too. A deleted name "
+         "leaves its id taken, and\n"
+         "what was written with it stays: tsd uid grep --deleted shows such names, rename brings them back.\n"
+         "\n"
+         "FIELD is any name; displayName, description and notes are those of OpenTSDB. An empty TEXT "
+         "takes a field away. A\n"
+         "QUERY is words that must all hold: web, place:berlin, place:b*n, name=web01, name:/^web/i.",
+     .examples = "tsd uid metrics web.hits\n"
+                 "tsd uid rename tagv web01 web1 --data ./data\n"
+                 "tsd uid set tagv EDDF place 'Frankfurt am Main' && tsd uid find place:frankfurt",
      .run = tsd_uid_run},
+    {.name = "mkmetric",
+     .summary = "Make metrics: tsd uid assign metrics.",
+     .usage = "NAME...",
+     .opts = tsd_mkmetric_opts,
+     .examples = "tsd mkmetric web.hits web.bytes\n"
+                 "tsd mkmetric web.hits --data ./data",
+     .run = tsd_mkmetric_run},
+    {.name = "search",
+     .summary = "Find series by their tags, or series, names and notes by what is said about them.",
+     .usage = "lookup [METRIC] [tag=value | tag= | =value ...]\ntsmeta|tsuids|uidmeta|annotation QUERY...",
+     .opts = tsd_search_opts,
+     .details =
+         "lookup prints \"TSUID METRIC tag=value ...\". * is any metric, key or value; the same key twice is "
+         "either value. A QUERY is\n"
+         "words that must all hold, as in tsd uid find; tags of a series go by their keys.",
+     .examples = "tsd search lookup web.hits domain=*\n"
+                 "tsd search tsmeta station:edd* units=K",
+     .run = tsd_search_run},
+    {.name = "annotate",
+     .summary = "Note what happened at a time, on series or globally; list and delete such notes.",
+     .usage = "TIME DESCRIPTION [METRIC tag=value ...] [--end TIME] [--notes TEXT] [--field NAME=TEXT]\n"
+              "list START END [METRIC tag=value ...]\ndelete START END [METRIC tag=value ...]",
+     .opts = tsd_annotate_opts,
+     .details =
+         "TIME as in tsd query. With METRIC the note is on every series that has these tags; without, it is "
+         "global. A note at a\n"
+         "time that has one replaces it.",
+     .examples = "tsd annotate now 'new release' web.hits domain=example.org\n"
+                 "tsd annotate list 2026/11/01 now",
+     .run = tsd_annotate_run},
     {.name = "flush",
      .summary = "Write what is in memory to files; with --compact merge files too.",
      .usage = "[--compact] [--host HOST] [--port PORT]\n[--compact] --data DIR",

@@ -17,7 +17,6 @@ tsd uid rename metrics sys.cpu x --data data
 tsd uid rename metrics cpu.all sys.mem --data data
 tsd export --data data
 tsd uid --data data
-tsd uid sys.cpu
 tsd uid rename metrics a --data data
 i=0
 while [ $i -lt 300 ]; do

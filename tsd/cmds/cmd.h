@@ -87,6 +87,9 @@ int tsd_query_run(const struct tsd_args *args);
 int tsd_import_run(const struct tsd_args *args);
 int tsd_export_run(const struct tsd_args *args);
 int tsd_uid_run(const struct tsd_args *args);
+int tsd_mkmetric_run(const struct tsd_args *args);
+int tsd_search_run(const struct tsd_args *args);
+int tsd_annotate_run(const struct tsd_args *args);
 int tsd_flush_run(const struct tsd_args *args);
 int tsd_collect_run(const struct tsd_args *args);
 int tsd_version_run(const struct tsd_args *args);
@@ -94,6 +97,7 @@ int tsd_help_run(const struct tsd_args *args);
 
 /* Their options. */
 extern const struct ts_opt tsd_serve_opts[], tsd_query_opts[], tsd_import_opts[], tsd_export_opts[],
-    tsd_uid_opts[], tsd_flush_opts[], tsd_collect_opts[];
+    tsd_uid_opts[], tsd_mkmetric_opts[], tsd_search_opts[], tsd_annotate_opts[], tsd_flush_opts[],
+    tsd_collect_opts[];
 
 #endif

@@ -36,6 +36,8 @@ const struct tsd_endpoint tsd_endpoints[] = {
     {"api/uid/*", TSD_ANY, tsd_ep_meta, "501.", 0},
     {"api/uid/assign", TSD_GET | TSD_POST, tsd_ep_meta, "Ids for new names.", 0},
     {"api/uid/delete", TSD_POST, tsd_ep_meta, "Delete names; their ids are never used again.", 0},
+    {"api/uid/fsck", TSD_GET | TSD_POST, tsd_ep_meta,
+     "Do names, series and metadata agree? POST takes away metadata of nothing.", 0},
     {"api/uid/rename", TSD_GET | TSD_POST, tsd_ep_meta, "Another name for an id.", 0},
     {"api/uid/tsmeta", TSD_GET | TSD_POST | TSD_PUT | TSD_DELETE, tsd_ep_meta, "Metadata of a series.",
      TSD_EP_OVERRIDE},

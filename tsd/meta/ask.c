@@ -12,9 +12,9 @@ static const struct {
     {"api/annotation", tsd_ask_annotation},   {"api/annotation/bulk", tsd_ask_annotation_bulk},
     {"api/annotations", tsd_ask_annotations}, {"api/find/*", tsd_ask_find},
     {"api/search/*", tsd_ask_search},         {"api/uid/assign", tsd_ask_uid_assign},
-    {"api/uid/delete", tsd_ask_uid_delete},   {"api/uid/rename", tsd_ask_uid_rename},
-    {"api/uid/tsmeta", tsd_ask_tsmeta},       {"api/uid/uidmeta", tsd_ask_uidmeta},
-    {"api/uid/*", tsd_ask_uid_other},
+    {"api/uid/delete", tsd_ask_uid_delete},   {"api/uid/fsck", tsd_ask_uid_fsck},
+    {"api/uid/rename", tsd_ask_uid_rename},   {"api/uid/tsmeta", tsd_ask_tsmeta},
+    {"api/uid/uidmeta", tsd_ask_uidmeta},     {"api/uid/*", tsd_ask_uid_other},
 };
 
 int tsd_ask_run(struct tsd_ask *a, struct ts_error *err)

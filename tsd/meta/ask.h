@@ -64,6 +64,8 @@ int tsd_ask_uid_assign(struct tsd_ask *a, struct ts_error *err);
 int tsd_ask_uid_rename(struct tsd_ask *a, struct ts_error *err);
 int tsd_ask_uid_delete(struct tsd_ask *a, struct ts_error *err);
 int tsd_ask_uid_other(struct tsd_ask *a, struct ts_error *err);
+/* uid_check.c */
+int tsd_ask_uid_fsck(struct tsd_ask *a, struct ts_error *err);
 /* uidmeta_ask.c */
 int tsd_ask_uidmeta(struct tsd_ask *a, struct ts_error *err);
 /* tsmeta_ask.c */

@@ -21,6 +21,7 @@ struct search_run {
     void *arg;                     /* for each */
     struct tsd_doc doc;            /* the candidate at hand */
     uint64_t n_seen;               /* candidates */
+    bool deleted;                  /* names: deleted ones alone */
     bool stored;                   /* there are stored records at all */
     bool stopped;                  /* each said so */
     int rc;                        /* why it ended */
@@ -94,7 +95,7 @@ static int search_one_name(struct search_run *r, enum sto_uid_kind kind, uint32_
     struct ts_slice name = sto_uid_name(sto_store_catalog(r->store), kind, id);
     struct ts_arena arena;
     struct tsd_record record;
-    if (!name.p || sto_uid_deleted(name))
+    if (!name.p || sto_uid_deleted(name) != r->deleted)
         return 0;
     ts_arena_init(&arena, 0);
     int rc = r->stored ? tsd_uidmeta_load(r->store, kind, id, &arena, &record, r->err)
@@ -107,12 +108,12 @@ static int search_one_name(struct search_run *r, enum sto_uid_kind kind, uint32_
     return rc;
 }
 
-int tsd_search_names(struct sto_store *st, const struct tsd_terms *terms, struct qry_limit *limit,
-                     tsd_hit_fn each, void *arg, struct ts_error *err)
+/* Names of all kinds. */
+static int search_names(struct search_run *run)
 {
-    struct search_run r = {.store = st, .terms = terms, .limit = limit, .each = each, .arg = arg, .err = err};
-    struct sto_catalog *cat = sto_store_catalog(st);
-    r.stored = tsd_uidmeta_any(st);
+    struct search_run r = *run;
+    struct sto_catalog *cat = sto_store_catalog(r.store);
+    r.stored = tsd_uidmeta_any(r.store);
     for (int kind = 0; kind < STO_UID_KINDS; kind++) {
         uint32_t n = sto_uid_max(cat, (enum sto_uid_kind)kind);
         for (uint32_t id = 1; id <= n && !r.stopped && r.rc == 0; id++) {
@@ -123,6 +124,20 @@ int tsd_search_names(struct sto_store *st, const struct tsd_terms *terms, struct
     }
     ts_free(r.doc.fields);
     return r.rc;
+}
+
+int tsd_search_names(struct sto_store *st, const struct tsd_terms *terms, struct qry_limit *limit,
+                     tsd_hit_fn each, void *arg, struct ts_error *err)
+{
+    return search_names(&(struct search_run){
+        .store = st, .terms = terms, .limit = limit, .each = each, .arg = arg, .err = err});
+}
+
+int tsd_search_deleted(struct sto_store *st, const struct tsd_terms *terms, struct qry_limit *limit,
+                       tsd_hit_fn each, void *arg, struct ts_error *err)
+{
+    return search_names(&(struct search_run){
+        .store = st, .terms = terms, .limit = limit, .each = each, .arg = arg, .err = err, .deleted = true});
 }
 
 static bool search_one_note(void *arg, const struct tsd_record *note)

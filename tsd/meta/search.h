@@ -50,6 +50,9 @@ int tsd_search_series(struct sto_store *st, const struct tsd_terms *terms, struc
                       tsd_hit_fn each, void *arg, struct ts_error *err);
 int tsd_search_names(struct sto_store *st, const struct tsd_terms *terms, struct qry_limit *limit,
                      tsd_hit_fn each, void *arg, struct ts_error *err);
+/** Deleted names alone. */
+int tsd_search_deleted(struct sto_store *st, const struct tsd_terms *terms, struct qry_limit *limit,
+                       tsd_hit_fn each, void *arg, struct ts_error *err);
 int tsd_search_notes(struct sto_store *st, const struct tsd_terms *terms, struct qry_limit *limit,
                      tsd_hit_fn each, void *arg, struct ts_error *err);
 

@@ -140,6 +140,11 @@ static int run_names(struct search_work *w, struct ts_error *err)
     return run_terms(w, tsd_search_names, err);
 }
 
+static int run_deleted(struct search_work *w, struct ts_error *err)
+{
+    return run_terms(w, tsd_search_deleted, err);
+}
+
 static int run_notes(struct search_work *w, struct ts_error *err)
 {
     return run_terms(w, tsd_search_notes, err);
@@ -147,6 +152,7 @@ static int run_notes(struct search_work *w, struct ts_error *err)
 
 static const struct search searches[] = {
     {"annotation", "ANNOTATION", run_notes, print_record},
+    {"deleted", "DELETED", run_deleted, print_record},
     {"lookup", "LOOKUP", run_lookup, print_summary},
     {"tsmeta", "TSMETA", run_series, print_tsmeta},
     {"tsmeta_summary", "TSMETA_SUMMARY", run_series, print_summary},

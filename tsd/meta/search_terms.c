@@ -52,7 +52,7 @@ static int term_regex(struct tsd_terms *t, struct term *term, bool caseless, str
         PCRE2_UTF | PCRE2_UCP | PCRE2_NEVER_BACKSLASH_C | (caseless ? PCRE2_CASELESS : 0), &code, &at, NULL);
     if (!term->re) {
         pcre2_get_error_message(code, text, sizeof(text));
-        return ts_error_set(err, TS_EINVAL, "Regular expression, character %zu: %s", (size_t)at + 1,
+        return ts_error_set(err, TS_EINVAL, "the expression is wrong at character %zu: %s", (size_t)at + 1,
                             (const char *)text);
     }
     if (!t->data)

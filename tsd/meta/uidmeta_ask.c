@@ -13,6 +13,7 @@ struct uidmeta_wanted {
     enum sto_uid_kind kind;  /* of the name */
     uint32_t id;             /* its id */
     struct tsd_record given; /* fields */
+    json_t *merge;           /* ours: free text fields to set one by one; NULL = none */
 };
 
 static int uidmeta_which(struct ts_slice uid, struct ts_slice type, struct uidmeta_wanted *out,
@@ -32,6 +33,7 @@ static int uidmeta_which(struct ts_slice uid, struct ts_slice type, struct uidme
 
 static int uidmeta_request(struct tsd_ask *ask, struct uidmeta_wanted *out, struct ts_error *err)
 {
+    out->merge = NULL;
     tsd_record_init(&out->given, tsd_uidmeta_fields);
     if (ask->method == TSD_GET || ask->body.n == 0) {
         struct ts_slice uid, type;
@@ -47,8 +49,24 @@ static int uidmeta_request(struct tsd_ask *ask, struct uidmeta_wanted *out, stru
     int rc = uidmeta_which(ts_slice_str(uid ? uid : ""), ts_slice_str(type ? type : ""), out, err);
     if (rc == 0)
         rc = tsd_record_from_json(&out->given, root, ask->arena, err);
+    out->merge = json_incref(json_object_get(root, "customMerge"));
     json_decref(root);
     return rc;
+}
+
+/* {"field":"text", ...}: other free text fields stay; an empty text takes one away. */
+static int uidmeta_merge(struct tsd_ask *ask, const struct uidmeta_wanted *wanted, struct ts_error *err)
+{
+    const char *k;
+    json_t *v;
+    json_object_foreach(wanted->merge, k, v)
+    {
+        if (!json_is_string(v))
+            return ts_error_set(err, TS_EINVAL, "Field 'customMerge' must be an object of texts");
+        TS_TRY(tsd_uidmeta_set(ask->store, wanted->kind, wanted->id, ts_slice_str(k), tsd_ask_text(ask, v),
+                               err));
+    }
+    return 0;
 }
 
 static int uidmeta_do(struct tsd_ask *ask, const struct uidmeta_wanted *wanted, struct tsd_record *out,
@@ -63,9 +81,10 @@ static int uidmeta_do(struct tsd_ask *ask, const struct uidmeta_wanted *wanted, 
     }
     if (ask->method == TSD_GET)
         return tsd_uidmeta_load(st, wanted->kind, wanted->id, arena, out, err);
+    TS_TRY(uidmeta_merge(ask, wanted, err));
     TS_TRY(tsd_uidmeta_store(st, wanted->kind, wanted->id, &wanted->given, ask->method == TSD_PUT, arena, out,
                              &changed, err));
-    if (!changed)
+    if (!changed && !wanted->merge)
         ask->status = 304;
     return 0;
 }
@@ -76,9 +95,11 @@ int tsd_ask_uidmeta(struct tsd_ask *ask, struct ts_error *err)
     struct tsd_record r;
     struct ts_buf text;
     struct ts_json j;
-    TS_TRY(uidmeta_request(ask, &wanted, err));
     tsd_record_init(&r, tsd_uidmeta_fields);
-    int rc = uidmeta_do(ask, &wanted, &r, err);
+    int rc = uidmeta_request(ask, &wanted, err);
+    if (rc == 0)
+        rc = uidmeta_do(ask, &wanted, &r, err);
+    json_decref(wanted.merge);
     if (rc == TS_ENOTFOUND)
         return tsd_ask_not_found(ask, "Could not find the requested UID", err);
     TS_TRY(rc);

@@ -49,7 +49,7 @@ static void make_tsuids(const struct qry_plan *p, const struct qry_group *g, str
         if (!p->has_data[g->members[i]])
             continue;
         ts_buf_clear(&buf);
-        qry_tsuid(p->series[g->members[i]], &buf);
+        qry_tsuid(qry_plan_shown(p, g->members[i]), &buf);
         out->tsuids[out->n_tsuids++] = (struct ts_slice){ts_arena_strndup(arena, buf.p, buf.n), buf.n};
     }
     ts_buf_release(&buf);

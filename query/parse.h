@@ -19,6 +19,10 @@ int qry_parse_agg(struct ts_slice name, bool compat, const struct qry_agg **out,
 int qry_parse_downsample(struct ts_slice s, bool compat, struct qry_downsample *out, struct ts_error *err);
 /** "rate", "rate{counter,100,5}". */
 int qry_parse_rate(struct ts_slice s, struct qry_rate *out, struct ts_error *err);
+/** "ROLLUP_FALLBACK" in any case; an unknown one is ROLLUP_NOFALLBACK. */
+enum qry_rollup_usage qry_parse_rollup_usage(struct ts_slice s);
+/** Percentiles of a histogram query into out; sorts p, which stays borrowed. TS_EINVAL: outside of 0..100. */
+int qry_parse_percentiles(double *p, size_t n, struct qry_sub *out, struct ts_error *err);
 /** The value of m: "sum:1h-avg:rate:cpu{host=*}{dc=lga}". */
 int qry_parse_m(struct ts_slice m, bool compat, struct ts_arena *arena, struct qry_sub *out,
                 struct ts_error *err);

@@ -141,6 +141,22 @@ static int parse_tsuids(struct body *b, const json_t *a, struct qry_sub *out)
     return 0;
 }
 
+static int parse_percentiles(struct body *b, const json_t *a, struct qry_sub *out)
+{
+    size_t i;
+    json_t *v;
+    double *p = ts_arena_alloc(b->arena, (json_array_size(a) + 1) * sizeof *p);
+    if (!json_is_array(a))
+        return json_is_null(a) ? 0 : bad_json(b);
+    json_array_foreach(a, i, v)
+    {
+        if (!json_is_number(v))
+            return bad_json(b);
+        p[i] = json_number_value(v);
+    }
+    return qry_parse_percentiles(p, json_array_size(a), out, b->err);
+}
+
 static int parse_one(struct body *b, const char *key, json_t *v, struct qry_sub *out,
                      struct ts_slice *downsample)
 {
@@ -162,9 +178,14 @@ static int parse_one(struct body *b, const char *key, json_t *v, struct qry_sub 
                    : qry_json_filters(v, b->compat, b->arena, &out->filters, &out->n_filters, b->err);
     else if (strcmp(key, "explicitTags") == 0)
         out->explicit_tags = qry_json_true(v);
-    else if ((strcmp(key, "percentiles") == 0 && json_array_size(v)) ||
-             (strcmp(key, "showHistogramBuckets") == 0 && qry_json_true(v)))
-        return ts_error_set(b->err, TS_EINVAL, "Histogram queries are not supported");
+    else if (strcmp(key, "percentiles") == 0)
+        return parse_percentiles(b, v, out);
+    else if (strcmp(key, "showHistogramBuckets") == 0)
+        out->histogram_buckets = qry_json_true(v);
+    else if (strcmp(key, "preAggregate") == 0)
+        out->pre_aggregate = qry_json_true(v);
+    else if (strcmp(key, "rollupUsage") == 0 && json_is_string(v))
+        out->rollup_usage = qry_parse_rollup_usage(text_of(b, v));
     return 0;
 }
 

@@ -8,6 +8,7 @@
 #include "query/aggs/agg.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -141,8 +142,59 @@ int qry_parse_rate(struct ts_slice s, struct qry_rate *out, struct ts_error *err
     return rate_number(part[2], "Reset", &out->reset_value, err);
 }
 
+enum qry_rollup_usage qry_parse_rollup_usage(struct ts_slice s)
+{
+    if (same(s, "rollup_raw"))
+        return QRY_ROLLUP_RAW;
+    if (same(s, "rollup_fallback"))
+        return QRY_ROLLUP_FALLBACK;
+    return same(s, "rollup_fallback_raw") ? QRY_ROLLUP_FALLBACK_RAW : QRY_ROLLUP_NOFALLBACK;
+}
+
+static int cmp_doubles(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+int qry_parse_percentiles(double *p, size_t n, struct qry_sub *out, struct ts_error *err)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!(p[i] >= 0 && p[i] <= 100))
+            return ts_error_set(err, TS_EINVAL, "Invalid percentile parameters: %g", p[i]);
+    if (n)
+        qsort(p, n, sizeof *p, cmp_doubles);
+    out->percentiles = p;
+    out->n_percentiles = n;
+    return 0;
+}
+
+/* "percentiles[99.9,50]". */
+static int parse_percentiles(struct ts_slice s, struct ts_arena *arena, struct qry_sub *out,
+                             struct ts_error *err)
+{
+    const char *open = memchr(s.p, '[', s.n);
+    if (!open || s.p[s.n - 1] != ']')
+        return ts_error_set(err, TS_EINVAL, "Invalid percentile parameters: %.*s", SHOW(s));
+    struct ts_slice in = {open + 1, (size_t)(s.p + s.n - open) - 2};
+    size_t n = split(in, ',', NULL, 0);
+    struct ts_slice *item = ts_arena_alloc(arena, n * sizeof *item);
+    double *p = ts_arena_alloc(arena, n * sizeof *p);
+    split(in, ',', item, n);
+    for (size_t i = 0; i < n; i++) {
+        struct ts_num v;
+        while (item[i].n && item[i].p[0] == ' ')
+            item[i] = (struct ts_slice){item[i].p + 1, item[i].n - 1};
+        if (ts_num_parse(item[i], &v, NULL) < 0)
+            return ts_error_set(err, TS_EINVAL, "Invalid percentile parameters: %.*s", SHOW(s));
+        p[i] = ts_num_double(v);
+    }
+    return qry_parse_percentiles(p, n, out, err);
+}
+
 /* One option between aggregator and metric; unknown ones are ignored, as ever. */
-static int parse_option(struct ts_slice s, bool compat, struct qry_sub *out, struct ts_error *err)
+static int parse_option(struct ts_slice s, bool compat, struct ts_arena *arena, struct qry_sub *out,
+                        struct ts_error *err)
 {
     if (!s.n)
         return ts_error_set(err, TS_EINVAL, "Invalid parameter, an empty part between colons");
@@ -155,8 +207,14 @@ static int parse_option(struct ts_slice s, bool compat, struct qry_sub *out, str
         return qry_parse_rate(s, &out->rate, err);
     if (starts(s, "explicit_tags"))
         out->explicit_tags = true;
-    else if (starts(s, "percentiles") || starts(s, "show-histogram-buckets"))
-        return ts_error_set(err, TS_EINVAL, "Histogram queries are not supported");
+    else if (same(s, "pre-agg"))
+        out->pre_aggregate = true;
+    else if (starts(s, "rollup_"))
+        out->rollup_usage = qry_parse_rollup_usage(s);
+    else if (starts(s, "percentiles"))
+        return parse_percentiles(s, arena, out, err);
+    else if (starts(s, "show-histogram-buckets"))
+        out->histogram_buckets = true;
     return 0;
 }
 
@@ -220,8 +278,8 @@ static int parse_metric(struct ts_slice s, struct ts_arena *arena, struct qry_su
 }
 
 /* What m and tsuid share: the parts, the aggregator, the options; the last part is left to the caller. */
-static int parse_parts(struct ts_slice m, const char *param, bool compat, struct qry_sub *out,
-                       struct ts_slice *last, struct ts_error *err)
+static int parse_parts(struct ts_slice m, const char *param, bool compat, struct ts_arena *arena,
+                       struct qry_sub *out, struct ts_slice *last, struct ts_error *err)
 {
     struct ts_slice part[MAX_PARTS];
     size_t n = split(m, ':', part, MAX_PARTS);
@@ -232,7 +290,7 @@ static int parse_parts(struct ts_slice m, const char *param, bool compat, struct
     TS_TRY(qry_parse_agg(part[0], compat, &out->agg, err));
     out->none = qry_agg_is_none(out->agg);
     for (size_t i = 1; i + 1 < n; i++)
-        TS_TRY(parse_option(part[i], compat, out, err));
+        TS_TRY(parse_option(part[i], compat, arena, out, err));
     *last = part[n - 1];
     return 0;
 }
@@ -241,7 +299,7 @@ int qry_parse_m(struct ts_slice m, bool compat, struct ts_arena *arena, struct q
                 struct ts_error *err)
 {
     struct ts_slice last;
-    TS_TRY(parse_parts(m, "m", compat, out, &last, err));
+    TS_TRY(parse_parts(m, "m", compat, arena, out, &last, err));
     return parse_metric(last, arena, out, err);
 }
 
@@ -249,7 +307,7 @@ int qry_parse_tsuid(struct ts_slice m, bool compat, struct ts_arena *arena, stru
                     struct ts_error *err)
 {
     struct ts_slice last;
-    TS_TRY(parse_parts(m, "tsuid", compat, out, &last, err));
+    TS_TRY(parse_parts(m, "tsuid", compat, arena, out, &last, err));
     if (!last.n)
         return ts_error_set(err, TS_EINVAL, "Missing the metric or tsuids, provide at least one");
     out->n_tsuids = split(last, ',', NULL, 0);

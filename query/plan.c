@@ -286,6 +286,7 @@ int qry_plan_select(struct sto_store *st, const struct qry_spec *spec, size_t in
     struct qry_plan *p = out;
     *p = (struct qry_plan){.spec = spec, .sub = &spec->subs[index], .index = index, .arena = arena};
     TS_TRY(p->sub->n_tsuids ? from_tsuids(cat, p, err) : from_filters(cat, p, max_series, err));
+    p->shown_metric = p->metric;
     TS_TRY(grouping_keys(cat, p, by_keys, n_by_keys, err));
     if (by_keys)
         drop_keyless(p);

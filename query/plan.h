@@ -42,7 +42,16 @@ struct qry_plan {
     uint8_t *whole_hours; /* hours that summaries may answer; NULL: none */
     struct qry_grid grid; /* if sub->downsample.on */
     size_t chunk;         /* series a piece of work */
+    /* Hidden series are read in the place of others (rollup.h): */
+    const struct sto_series **shown; /* what users see of series[]; NULL: the same */
+    uint32_t shown_metric;           /* id of the metric users see */
+    bool keep_spans;                 /* series are worked on after reading: not dense, rates come later */
 };
+/** What users see of a series. */
+static inline const struct sto_series *qry_plan_shown(const struct qry_plan *p, size_t pos)
+{
+    return p->shown ? p->shown[pos] : p->series[pos];
+}
 
 /** Resolve names and select series; by_keys/n_by_keys: group by these tag keys (totals) instead of the
  * filters'. TS_ENOTFOUND with OpenTSDB's text; TS_ELIMIT. */

@@ -4,16 +4,20 @@
 #include "query/query.h"
 
 #include "query/labels.h"
-#include "query/run.h"
+#include "query/rollup.h"
 
 #include <math.h>
 #include <string.h>
 
 /* A run of all sub queries. */
 struct run {
-    struct qry_sub_run *subs;
-    size_t *first; /* [n_subs + 1] number of the first piece of each */
-    size_t n_subs;
+    struct qry_sub_run
+        *subs;         /* [2 * spec->n_subs]: those of the spec, and divisors of averages over rollups */
+    size_t *first;     /* [n_subs + 1] number of the first piece of each */
+    size_t n_subs;     /* sub runs begun */
+    size_t *main;      /* [spec->n_subs] place in subs of each sub query */
+    size_t *divisor;   /* [spec->n_subs] and of its divisor; 0 = none */
+    unsigned *attempt; /* [spec->n_subs] what is asked (query/rollup.h) */
 };
 
 static void piece(void *arg, size_t i)
@@ -124,14 +128,14 @@ static int emit_group(struct sto_store *st, struct qry_sub_run *sr, size_t g, qr
         if (!spec->ms && !spec->compat && same_second(r))
             join_seconds(p->sub->agg, r);
         struct qry_series out = {.sub = p->index,
-                                 .metric = sto_uid_name(cat, STO_UID_METRIC, p->metric),
+                                 .metric = sto_uid_name(cat, STO_UID_METRIC, p->shown_metric),
                                  .tags = l.tags,
                                  .n_tags = l.n_tags,
                                  .agg_tags = l.agg_tags,
                                  .n_agg_tags = l.n_agg_tags,
                                  .tsuids = l.tsuids,
                                  .n_tsuids = l.n_tsuids,
-                                 .members = p->series,
+                                 .members = p->shown ? p->shown : p->series,
                                  .places = p->groups[g].members,
                                  .data = p->has_data,
                                  .n_places = p->groups[g].n,
@@ -149,7 +153,8 @@ static int emit_group(struct sto_store *st, struct qry_sub_run *sr, size_t g, qr
     return rc;
 }
 
-static int read_all(struct run *run, struct ts_pool *pool, struct qry_budget *budget, struct ts_error *err)
+static int read_all(const struct qry_spec *spec, struct run *run, struct ts_pool *pool,
+                    struct qry_budget *budget, struct ts_error *err)
 {
     size_t n = run->first[run->n_subs];
     if (pool && n > 1) {
@@ -158,9 +163,24 @@ static int read_all(struct run *run, struct ts_pool *pool, struct qry_budget *bu
         for (size_t i = 0; i < n; i++)
             piece(run, i);
     }
-    for (size_t s = 0; s < run->n_subs && !qry_budget_stopped(budget); s++)
-        qry_sub_run_groups(&run->subs[s]);
+    for (size_t s = 0; s < spec->n_subs && !qry_budget_stopped(budget); s++) {
+        if (run->divisor[s])
+            qry_rollup_divide(&run->subs[run->main[s]], &run->subs[run->divisor[s]]);
+        qry_sub_run_groups(&run->subs[run->main[s]]);
+    }
     return qry_budget_result(budget, err);
+}
+
+/* The next sub run, its series chosen already. */
+static int begin_run(struct run *run, struct sto_snap *snap, struct ts_pool *pool, struct qry_budget *budget,
+                     struct ts_error *err)
+{
+    struct qry_sub_run *sr = &run->subs[run->n_subs];
+    TS_TRY(qry_plan_range(snap, &sr->plan, err));
+    qry_sub_run_init(sr, snap, budget, pool);
+    run->first[run->n_subs + 1] = run->first[run->n_subs] + qry_plan_chunks(&sr->plan);
+    run->n_subs++;
+    return 0;
 }
 
 static int plan_all(struct sto_store *st, struct sto_snap *snap, const struct qry_spec *spec,
@@ -169,14 +189,50 @@ static int plan_all(struct sto_store *st, struct sto_snap *snap, const struct qr
 {
     uint64_t max_series = limit ? limit->max_series : 0;
     for (size_t s = 0; s < spec->n_subs; s++) {
-        struct qry_sub_run *sr = &run->subs[s];
-        TS_TRY(qry_plan_select(st, spec, s, NULL, 0, max_series, arena, &sr->plan, err));
-        TS_TRY(qry_plan_range(snap, &sr->plan, err));
-        qry_sub_run_init(sr, snap, budget, pool);
-        run->first[s + 1] = run->first[s] + qry_plan_chunks(&sr->plan);
-        run->n_subs = s + 1;
+        struct qry_rollup_use use;
+        struct qry_plan visible;
+        TS_TRY(qry_rollup_choose(spec, &spec->subs[s], run->attempt[s], &use, err));
+        TS_TRY(qry_plan_select(st, spec, s, NULL, 0, max_series, arena, &visible, err));
+        struct qry_plan *p = &run->subs[run->n_subs].plan;
+        *p = visible;
+        if (use.hidden)
+            qry_rollup_plan(sto_store_catalog(st), &use, use.spec, p);
+        run->main[s] = run->n_subs;
+        TS_TRY(begin_run(run, snap, pool, budget, err));
+        if (!use.divisor[0])
+            continue;
+        run->divisor[s] = run->n_subs;
+        p = &run->subs[run->n_subs].plan;
+        *p = visible;
+        qry_rollup_plan(sto_store_catalog(st), &use, use.divisor, p);
+        TS_TRY(begin_run(run, snap, pool, budget, err));
     }
     return 0;
+}
+
+/* Rollups without data: ask the next thing. True if there is something else to ask for. */
+static bool next_attempt(const struct qry_spec *spec, struct run *run)
+{
+    bool again = false;
+    for (size_t s = 0; spec->rollups && s < spec->n_subs; s++) {
+        const struct qry_plan *p = &run->subs[run->main[s]].plan;
+        struct qry_rollup_use use;
+        if (!p->shown || (p->n && memchr(p->has_data, 1, p->n)) ||
+            qry_rollup_choose(spec, &spec->subs[s], run->attempt[s] + 1, &use, NULL) <= 0)
+            continue;
+        run->attempt[s]++;
+        again = true;
+    }
+    return again;
+}
+
+static void release_runs(const struct qry_spec *spec, struct run *run)
+{
+    for (size_t i = 0; i < run->n_subs; i++)
+        qry_sub_run_release(&run->subs[i]);
+    memset(run->subs, 0, 2 * spec->n_subs * sizeof *run->subs);
+    memset(run->divisor, 0, spec->n_subs * sizeof *run->divisor);
+    run->n_subs = 0;
 }
 
 int qry_run(struct sto_store *st, struct ts_pool *pool, const struct qry_spec *spec, struct qry_limit *limit,
@@ -187,18 +243,26 @@ int qry_run(struct sto_store *st, struct ts_pool *pool, const struct qry_spec *s
     struct run run = {0};
     qry_budget_init(&budget, limit);
     ts_arena_init(&arena, 0);
-    run.subs = ts_arena_zalloc(&arena, (spec->n_subs + 1) * sizeof *run.subs);
-    run.first = ts_arena_zalloc(&arena, (spec->n_subs + 1) * sizeof *run.first);
+    run.subs = ts_arena_zalloc(&arena, (2 * spec->n_subs + 1) * sizeof *run.subs);
+    run.first = ts_arena_zalloc(&arena, (2 * spec->n_subs + 1) * sizeof *run.first);
+    run.main = ts_arena_zalloc(&arena, (spec->n_subs + 1) * sizeof *run.main);
+    run.divisor = ts_arena_zalloc(&arena, (spec->n_subs + 1) * sizeof *run.divisor);
+    run.attempt = ts_arena_zalloc(&arena, (spec->n_subs + 1) * sizeof *run.attempt);
     struct sto_snap *snap = sto_snap_take(st);
-    int rc = plan_all(st, snap, spec, limit, pool, &budget, &arena, &run, err);
-    if (rc == 0)
-        rc = read_all(&run, pool, &budget, err);
+    int rc;
+    do {
+        release_runs(spec, &run);
+        rc = plan_all(st, snap, spec, limit, pool, &budget, &arena, &run, err);
+        if (rc == 0)
+            rc = read_all(spec, &run, pool, &budget, err);
+    } while (rc == 0 && next_attempt(spec, &run));
     sto_snap_release(snap);
-    for (size_t s = 0; s < run.n_subs; s++) {
-        for (size_t g = 0; g < run.subs[s].plan.n_groups && rc >= 0; g++)
-            rc = emit_group(st, &run.subs[s], g, emit, arg, err);
-        qry_sub_run_release(&run.subs[s]);
+    for (size_t s = 0; s < spec->n_subs && rc >= 0; s++) {
+        struct qry_sub_run *sr = &run.subs[run.main[s]];
+        for (size_t g = 0; g < sr->plan.n_groups && rc >= 0; g++)
+            rc = emit_group(st, sr, g, emit, arg, err);
     }
+    release_runs(spec, &run);
     ts_arena_release(&arena);
     return rc < 0 ? rc : 0;
 }

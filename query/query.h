@@ -21,8 +21,17 @@
 
 enum qry_fill { QRY_FILL_NONE, QRY_FILL_NAN, QRY_FILL_NULL, QRY_FILL_ZERO };
 
-struct qry_agg;    /* aggs/agg.h */
-struct qry_filter; /* filters/filter.h: one tag filter */
+enum qry_rollup_usage {
+    QRY_ROLLUP_UNSET,        /* fallback to points; with compat no fallback */
+    QRY_ROLLUP_NOFALLBACK,   /* the largest interval that fits, or nothing */
+    QRY_ROLLUP_FALLBACK,     /* smaller intervals next */
+    QRY_ROLLUP_FALLBACK_RAW, /* the points next */
+    QRY_ROLLUP_RAW,          /* never */
+};
+
+struct qry_agg;     /* aggs/agg.h */
+struct qry_rollups; /* rollup.h */
+struct qry_filter;  /* filters/filter.h: one tag filter */
 
 /* How to downsample one series. */
 struct qry_downsample {
@@ -55,6 +64,11 @@ struct qry_sub {
     bool none;                       /* aggregator none: no grouping */
     struct ts_slice downsample_text; /* as sent, for showQuery; p == NULL: not given */
     bool rate_options;               /* options of rate were given, for showQuery */
+    enum qry_rollup_usage rollup_usage;
+    bool pre_aggregate;        /* read pre-aggregates */
+    const double *percentiles; /* of histograms, ascending, 0..100 */
+    size_t n_percentiles;
+    bool histogram_buckets; /* an output for each bucket of histograms */
 };
 /* Everything asked for; memory lives in the arena given to the parser. */
 struct qry_spec {
@@ -73,8 +87,9 @@ struct qry_spec {
     bool fill_zero; /* cells without points give a row of 0 */
     bool compat;    /* compat = opentsdb */
     bool uncut;     /* emit what was read around start..end too */
-    /* a literal filter with a value that nobody sent fails; else it matches nothing */
-    bool values_must_exist;
+    bool
+        values_must_exist; /* a literal filter with a value that nobody sent fails; else it matches nothing */
+    const struct qry_rollups *rollups; /* set by who runs it; NULL = none */
 };
 
 /* Name and value of a request parameter, decoded. */

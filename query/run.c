@@ -27,7 +27,7 @@ void qry_sub_run_init(struct qry_sub_run *r, struct sto_snap *snap, struct qry_b
     r->snap = snap;
     r->budget = budget;
     r->pool = pool;
-    r->dense = sub->downsample.on && r->plan.grid.dense && !sub->none;
+    r->dense = sub->downsample.on && r->plan.grid.dense && !sub->none && !r->plan.keep_spans;
     r->pieces = ts_xcalloc(qry_plan_chunks(&r->plan) + 1, sizeof *r->pieces);
     r->results = ts_xcalloc(r->plan.n_groups + 1, sizeof *r->results);
     if (!r->dense)
@@ -143,7 +143,7 @@ static int end_series(struct work *w, size_t pos, struct ts_error *err)
         if (span_of_buckets(w) < 0)
             return ts_error_set(err, TS_ENOMEM, "no memory for %zu buckets", w->down.n);
     }
-    if (sub->rate.on)
+    if (sub->rate.on && !p->keep_spans)
         qry_rate_span(&sub->rate, p->spec->compat, &w->span);
     if (w->r->dense)
         return add_dense_rate(w, pos, err);

@@ -20,6 +20,8 @@ void tsd_ingest_init(struct tsd_ingest *in, const struct tsd_rules *rules, struc
     ts_buf_init(&in->msg, INGEST_MSG_BYTES);
     ts_buf_init(&in->text, INGEST_TEXT_BYTES);
     ts_buf_init(&in->recoded, INGEST_TEXT_BYTES);
+    ts_buf_init(&in->hidden, INGEST_TEXT_BYTES);
+    ts_buf_init(&in->tags_text, INGEST_TEXT_BYTES);
 }
 
 void tsd_ingest_release(struct tsd_ingest *in)
@@ -31,6 +33,8 @@ void tsd_ingest_release(struct tsd_ingest *in)
     ts_buf_release(&in->msg);
     ts_buf_release(&in->text);
     ts_buf_release(&in->recoded);
+    ts_buf_release(&in->hidden);
+    ts_buf_release(&in->tags_text);
     in->slot_of = NULL;
     in->open = NULL;
     in->tags = NULL;
@@ -56,22 +60,11 @@ void tsd_ingest_turn(struct tsd_ingest *in)
     sto_port_turn(in->port);
 }
 
-int tsd_ingest_series(struct tsd_ingest *in, struct ts_slice metric, const struct sto_tag_text *tags,
-                      size_t n_tags, struct ts_slice raw_metric, struct ts_slice raw_tags,
-                      const struct sto_series **out_series, uintptr_t *out_ref)
+/* Names are good: the series from the catalog, its spelling into the cache. */
+static int ingest_make(struct tsd_ingest *in, struct ts_slice metric, const struct sto_tag_text *tags,
+                       size_t n_tags, struct ts_slice raw_metric, struct ts_slice raw_tags,
+                       const struct sto_series **out_series, uintptr_t *out_ref)
 {
-    *out_series = NULL;
-    if (out_ref)
-        *out_ref = 0;
-    ts_buf_clear(&in->msg);
-    TS_TRY(tsd_names_check(in->rules, metric, tags, n_tags, &in->msg));
-    uint32_t uid;
-    if (!in->rules->make_metrics && sto_uid_find(in->cat, STO_UID_METRIC, metric, &uid) < 0) {
-        ts_buf_str(&in->msg, "No such name for 'metrics': '");
-        ts_buf_slice(&in->msg, metric);
-        ts_buf_char(&in->msg, '\'');
-        return TS_ENOTFOUND;
-    }
     ts_buf_clear(&in->text);
     ts_buf_slice(&in->text, metric);
     for (size_t i = 0; i < n_tags; i++) {
@@ -97,14 +90,33 @@ int tsd_ingest_series(struct tsd_ingest *in, struct ts_slice metric, const struc
     return 0;
 }
 
-/* "k=v k=v" in the scratch buffer; {NULL, 0} if there is no memory for it. */
-static struct ts_slice ingest_tags_text(struct tsd_ingest *in, const struct sto_tag_text *tags, size_t n_tags)
+int tsd_ingest_series(struct tsd_ingest *in, struct ts_slice metric, const struct sto_tag_text *tags,
+                      size_t n_tags, struct ts_slice raw_metric, struct ts_slice raw_tags,
+                      const struct sto_series **out_series, uintptr_t *out_ref)
+{
+    *out_series = NULL;
+    if (out_ref)
+        *out_ref = 0;
+    ts_buf_clear(&in->msg);
+    TS_TRY(tsd_names_check(in->rules, metric, tags, n_tags, &in->msg));
+    uint32_t uid;
+    if (!in->rules->make_metrics && sto_uid_find(in->cat, STO_UID_METRIC, metric, &uid) < 0) {
+        ts_buf_str(&in->msg, "No such name for 'metrics': '");
+        ts_buf_slice(&in->msg, metric);
+        ts_buf_char(&in->msg, '\'');
+        return TS_ENOTFOUND;
+    }
+    return ingest_make(in, metric, tags, n_tags, raw_metric, raw_tags, out_series, out_ref);
+}
+
+/* "k=v k=v" in a scratch buffer; {NULL, 0} if there is no memory for it. */
+static struct ts_slice ingest_tags_text(struct ts_buf *out, const struct sto_tag_text *tags, size_t n_tags)
 {
     size_t n = 0;
     for (size_t i = 0; i < n_tags; i++)
         n += tags[i].k.n + tags[i].v.n + 2;
-    ts_buf_clear(&in->recoded);
-    char *from = ts_buf_reserve(&in->recoded, n), *p = from;
+    ts_buf_clear(out);
+    char *from = ts_buf_reserve(out, n), *p = from;
     if (!from)
         return (struct ts_slice){NULL, 0};
     for (size_t i = 0; i < n_tags; i++) {
@@ -121,7 +133,7 @@ static struct ts_slice ingest_tags_text(struct tsd_ingest *in, const struct sto_
 int tsd_ingest_text(struct tsd_ingest *in, struct ts_slice metric, const struct sto_tag_text *tags,
                     size_t n_tags, const struct sto_series **out_series)
 {
-    struct ts_slice text = ingest_tags_text(in, tags, n_tags);
+    struct ts_slice text = ingest_tags_text(&in->recoded, tags, n_tags);
     if (!text.n)
         return tsd_ingest_series(in, metric, tags, n_tags, metric, text, out_series, NULL);
     uintptr_t ref = tsd_icache_find(&in->cache, tsd_icache_hash(metric, text), metric, text);
@@ -131,6 +143,29 @@ int tsd_ingest_text(struct tsd_ingest *in, struct ts_slice metric, const struct 
         return 0;
     }
     return tsd_ingest_series(in, metric, tags, n_tags, metric, text, out_series, NULL);
+}
+
+int tsd_ingest_hidden(struct tsd_ingest *in, struct ts_slice hidden, struct ts_slice metric,
+                      const struct sto_tag_text *tags, size_t n_tags, const struct sto_series **out_series)
+{
+    struct ts_slice text = ingest_tags_text(&in->tags_text, tags, n_tags);
+    uintptr_t ref = text.n ? tsd_icache_find(&in->cache, tsd_icache_hash(hidden, text), hidden, text) : 0;
+    if (ref) {
+        in->n_found++;
+        *out_series = tsd_ref_series(ref);
+        return 0;
+    }
+    TS_TRY(tsd_ingest_series(in, metric, tags, n_tags, metric, (struct ts_slice){NULL, 0}, out_series, NULL));
+    return ingest_make(in, hidden, tags, n_tags, hidden, text, out_series, NULL);
+}
+
+void tsd_ingest_add_tag(struct tsd_ingest *in, struct sto_tag_text tag)
+{
+    if (in->n_tags == in->max_tags) {
+        in->max_tags = in->max_tags ? in->max_tags * 2 : 16;
+        in->tags = ts_xrealloc(in->tags, in->max_tags * sizeof(*in->tags));
+    }
+    in->tags[in->n_tags++] = tag;
 }
 
 struct sto_batch *tsd_ingest_open(struct tsd_ingest *in, const struct sto_series *series)

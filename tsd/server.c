@@ -16,6 +16,7 @@
 #include "base/mem.h"
 #include "base/time.h"
 #include "collectors/collect.h"
+#include "query/hidden.h"
 #include "tsd/http/http.h"
 #include "tsd/listen.h"
 #include "tsd/version.h"
@@ -71,6 +72,7 @@ static int server_start(struct server *s, const struct ts_conf *conf, unsigned *
     opts.create = true;
     opts.n_ports = d->set.n_workers;
     TS_TRY(sto_open(&opts, &d->store, err));
+    TS_TRY(qry_hidden_restore(d->store, err));
     d->started_ms = ts_clock_ms();
     if (gethostname(d->host, sizeof(d->host) - 1) < 0 || !*d->host)
         (void)snprintf(d->host, sizeof(d->host), "localhost");
@@ -139,6 +141,7 @@ static int server_stop(struct server *s, struct ts_error *err)
     for (unsigned i = 0; i < d->n_workers; i++)
         tsd_worker_free(d->workers[i]);
     ts_free(d->workers);
+    tsd_rollups_release(&d->set.rollups);
     return d->store ? sto_close(d->store, err) : 0;
 }
 

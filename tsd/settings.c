@@ -208,6 +208,37 @@ const struct ts_conf_key tsd_conf_keys[] = {
      .opentsdb = "tsd.search.enable",
      .help = "Answer searches for series, names and annotations. auto = yes, but no with compat = opentsdb, "
              "which needs a plug-in for it."},
+    {.name = "rollups",
+     .type = TS_CONF_BOOL,
+     .def = "false",
+     .opentsdb = "tsd.rollups.enable",
+     .help = "Take rollups that clients send, and answer queries from them where they fit."},
+    {.name = "rollups_config",
+     .type = TS_CONF_STR,
+     .def = "1m,1h,1d",
+     .opentsdb = "tsd.rollups.config",
+     .help = "Intervals of rollups, comma separated; or OpenTSDB's JSON, or a file of it whose name ends in "
+             ".json."},
+    {.name = "rollups_agg_tag_key",
+     .type = TS_CONF_STR,
+     .def = "_aggregate",
+     .opentsdb = "tsd.rollups.agg_tag_key",
+     .help = "Tag that names the aggregator of a pre-aggregate."},
+    {.name = "rollups_raw_agg_tag_value",
+     .type = TS_CONF_STR,
+     .def = "RAW",
+     .opentsdb = "tsd.rollups.raw_agg_tag_value",
+     .help = "Its value for rollups of points."},
+    {.name = "rollups_tag_raw",
+     .type = TS_CONF_BOOL,
+     .def = "false",
+     .opentsdb = "tsd.rollups.tag_raw",
+     .help = "Give rollups of points that tag too."},
+    {.name = "rollups_block_derived",
+     .type = TS_CONF_BOOL,
+     .def = "true",
+     .opentsdb = "tsd.rollups.block_derived",
+     .help = "Refuse rollups by avg and dev: they can't be rolled up further."},
     {.name = "admin_remote",
      .type = TS_CONF_BOOL,
      .def = "false",
@@ -290,6 +321,7 @@ int tsd_settings_load(const struct ts_conf *conf, struct tsd_settings *out, stru
     out->max_connections = (unsigned)ts_conf_int(conf, "max_connections");
     settings_limits(conf, out);
     out->collect = ts_conf_bool(conf, "collect");
+    TS_TRY(tsd_rollups_load(conf, &out->rollups, err));
     out->admin_remote = ts_conf_bool(conf, "admin_remote");
     out->http_gzip = ts_conf_bool(conf, "http_gzip");
     const char *skip = ts_conf_str(conf, "skip_unresolved_tagvs");

@@ -7,12 +7,13 @@
 #define TSD_SETTINGS_H
 
 #include "base/conf.h"
-#include "tsd/rules.h"
+#include "tsd/rollups.h"
 
 #define TSD_CORS_MAX 32 /* most origins of http_cors_domains */
 
 struct tsd_settings {
     struct tsd_rules rules;          /* compat, max_tags, allow_specialchars ... */
+    struct qry_rollups rollups;      /* keys rollups_...; released by the daemon */
     const char *bind;                /* addresses to listen on, comma separated */
     const char *data;                /* data folder */
     const char *cors_domains;        /* allowed origins, "*", or "" */

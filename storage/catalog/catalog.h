@@ -86,8 +86,16 @@ int sto_uid_delete(struct sto_catalog *cat, enum sto_uid_kind kind, struct ts_sl
 bool sto_uid_deleted(struct ts_slice name);
 /** Highest id given out. */
 uint32_t sto_uid_max(const struct sto_catalog *cat, enum sto_uid_kind kind);
+#define STO_HIDDEN_MARK '\1' /* first byte of a hidden name */
+/** Is this a hidden name: one that tsd gives itself (rollups, buckets of histograms) and no list shows? Nothing else
+ * decides that. */
+static inline bool sto_name_hidden(struct ts_slice name)
+{
+    return name.n > 0 && name.p[0] == STO_HIDDEN_MARK;
+}
 /** Names that begin with prefix, byte order, at most max; each(arg, id, name) is called outside of any lock.
- * The first call sorts all names (0.1 s for a million), later ones only what is new. */
+ * Hidden names only if the prefix is hidden too. The first call sorts all names (0.1 s for a million), later ones only
+ * what is new. */
 void sto_uid_suggest(struct sto_catalog *cat, enum sto_uid_kind kind, struct ts_slice prefix, size_t max,
                      void (*each)(void *arg, uint32_t id, struct ts_slice name), void *arg);
 

@@ -127,7 +127,7 @@ static void put_body(const uint8_t *p, size_t n)
     char *copy = ts_xmalloc(n + 1);
     memcpy(copy, p, n);
     for (int i = 0; i < 2; i++) {
-        rc[i] = tsd_put_body_read((struct ts_slice){copy, n}, &arena, &body, &err, &details);
+        rc[i] = tsd_put_body_read((struct ts_slice){copy, n}, false, &arena, &body, &err, &details);
         CHECK(i == 0 || body.n_points == n_points || rc[i] < 0);
         n_points = body.n_points;
         for (size_t k = 0; rc[i] == 0 && k < body.n_points; k++)

@@ -56,7 +56,7 @@ static void compare(struct ts_slice text, const struct tsd_put_body *fast)
     ts_buf_init(&b, 0);
     ts_buf_str(&b, ESCAPED);
     ts_buf_append(&b, text.p + at + 1, text.n - at - 1);
-    int rc = tsd_put_body_read(ts_buf_get(&b), &arena, &tree, &err, &details);
+    int rc = tsd_put_body_read(ts_buf_get(&b), true, &arena, &tree, &err, &details);
     CHECK(rc == 0 || may_refuse(text));
     CHECK(rc < 0 || (tree.tree && tree.is_array && tree.n_points == fast->n_points + 1));
     for (size_t i = 0; rc == 0 && i < fast->n_points; i++)
@@ -76,7 +76,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     if (n)
         memcpy(copy, data, n);
     struct ts_slice text = {copy, n};
-    int rc = tsd_put_body_read(text, &arena, &body, &err, &details);
+    int rc = tsd_put_body_read(text, false, &arena, &body, &err, &details);
     check_answer(rc, &err);
     if (rc == 0 && !body.tree && body.is_array && body.n_points)
         compare(text, &body);

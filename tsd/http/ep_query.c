@@ -82,6 +82,7 @@ static int query_run(struct tsd_job *job, struct ts_error *err)
     TS_TRY(query_parse(job, &spec, err));
     spec.values_must_exist = req->d->set.values_must_exist;
     TS_TRY(query_delete(job, &spec, err));
+    spec.rollups = &req->d->set.rollups;
     tsd_job_type(job, format == &tsd_out_json ? tsd_type_json : format->content_type);
     tsd_out_init(&out, format, &spec, tsd_job_sink(job));
     uint64_t n_deleted;

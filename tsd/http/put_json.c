@@ -246,7 +246,12 @@ static int tree_body(struct ts_slice body, struct ts_arena *arena, struct tsd_pu
     return 0;
 }
 
-int tsd_put_body_read(struct ts_slice body, struct ts_arena *arena, struct tsd_put_body *out,
+const json_t *tsd_put_body_item(const struct tsd_put_body *b, size_t i)
+{
+    return b->is_array ? json_array_get(b->tree, i) : b->tree;
+}
+
+int tsd_put_body_read(struct ts_slice body, bool tree, struct ts_arena *arena, struct tsd_put_body *out,
                       struct ts_error *err, struct ts_error *details)
 {
     *out = (struct tsd_put_body){.points = NULL};
@@ -255,7 +260,7 @@ int tsd_put_body_read(struct ts_slice body, struct ts_arena *arena, struct tsd_p
         i++;
     if (i == body.n || (body.p[i] != '{' && body.p[i] != '['))
         return ts_error_set(err, TS_EPARSE, "The JSON must start as an object or an array");
-    if (pull_body(body, arena, out) == PULL_OK)
+    if (!tree && pull_body(body, arena, out) == PULL_OK)
         return 0;
     return tree_body(body, arena, out, err, details);
 }

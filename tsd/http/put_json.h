@@ -33,11 +33,14 @@ struct tsd_put_body {
 };
 
 /** Read a body. Slices are valid while body, arena and out->tree live.
+ *  @param tree  always make out->tree
  *  @return 0
  *          TS_EPARSE  "The JSON must start as an object or an array", "Unable to parse the given JSON";
  * details of the place are appended to details (may be NULL) */
-int tsd_put_body_read(struct ts_slice body, struct ts_arena *arena, struct tsd_put_body *out,
+int tsd_put_body_read(struct ts_slice body, bool tree, struct ts_arena *arena, struct tsd_put_body *out,
                       struct ts_error *err, struct ts_error *details);
+/** Object of point i of a body that has a tree; NULL if it is none. Borrowed from the tree. */
+const json_t *tsd_put_body_item(const struct tsd_put_body *b, size_t i);
 /** The tree away. Twice is harmless. */
 void tsd_put_body_release(struct tsd_put_body *b);
 

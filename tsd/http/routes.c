@@ -28,6 +28,7 @@ const struct tsd_endpoint tsd_endpoints[] = {
     {"api/query/exp", TSD_POST, tsd_ep_query_exp, "Formulas over metrics.", 0},
     {"api/query/gexp", TSD_GET, tsd_ep_query_gexp, "Functions over series.", 0},
     {"api/query/last", TSD_GET | TSD_POST, tsd_ep_query_last, "Last point of each series.", 0},
+    {"api/rollup", TSD_POST, tsd_ep_rollup, "Store points of rollups and pre-aggregates.", 0},
     {"api/search/*", TSD_ANY, tsd_ep_meta, "Series, names and annotations by what is said about them.",
      TSD_EP_OVERRIDE},
     {"api/serializers", TSD_GET | TSD_POST, tsd_ep_serializers, "Forms of bodies: JSON.", TSD_EP_OURS},

@@ -35,6 +35,12 @@ static enum tsd_line_end cmd_stats(struct tsd_line *l, struct ts_slice rest)
 static enum tsd_line_end cmd_help(struct tsd_line *l, struct ts_slice rest)
 {
     (void)rest;
+    if (l->in->rules->compat) { /* its order, and only its own */
+        ts_buf_str(
+            l->out,
+            "available commands: stats dropcaches version exit help put rollup histogram diediedie \n");
+        return TSD_LINE_MORE;
+    }
     ts_buf_str(l->out, "available commands: put ");
     for (const struct tsd_line_cmd *c = tsd_line_cmds; c->name; c++) {
         ts_buf_str(l->out, c->name);
@@ -73,6 +79,7 @@ const struct tsd_line_cmd tsd_line_cmds[] = {
     {.name = "dropcaches", .run = cmd_dropcaches, .help = "Forget what can be learnt again from the store."},
     {.name = "exit", .run = cmd_exit, .help = "Close the connection."},
     {.name = "help", .run = cmd_help, .help = "Names of all commands."},
+    {.name = "rollup", .run = tsd_cmd_rollup, .help = "A point of a rollup or pre-aggregate."},
     {.name = "stats", .run = cmd_stats, .help = "Counters of this daemon as put lines without put."},
     {.name = "sync",
      .run = cmd_sync,
@@ -95,14 +102,7 @@ enum tsd_line_end tsd_line_command(struct tsd_line *l, struct ts_slice line)
     struct ts_slice rest = {blank ? blank + 1 : NULL, blank ? line.n - word.n - 1 : 0};
     if (command_is(l, word, "put")) {
         /* PUT, Put: only our own ways get here, the exact word went the short way */
-        int rc = tsd_put_line(l->in, &l->chain, rest);
-        if (rc == TS_EBUSY)
-            return TSD_LINE_BUSY;
-        l->n_points += rc == 0;
-        if (rc < 0)
-            tsd_line_say(l, "put: ", tsd_refusal_text(tsd_refusal_of(rc), l->in->rules->compat),
-                         ts_buf_get(&l->in->msg));
-        return TSD_LINE_MORE;
+        return tsd_line_taken(l, "put: ", tsd_put_line(l->in, &l->chain, rest));
     }
     for (const struct tsd_line_cmd *c = tsd_line_cmds; c->name; c++)
         if (command_is(l, word, c->name))

@@ -20,6 +20,20 @@ void tsd_line_say(struct tsd_line *l, const char *a, const char *b, struct ts_sl
     ts_buf_char(l->out, '\n');
 }
 
+enum tsd_line_end tsd_line_taken(struct tsd_line *l, const char *word, int rc)
+{
+    if (rc == TS_EBUSY)
+        return TSD_LINE_BUSY;
+    if (rc == 0) {
+        l->n_points++;
+        return TSD_LINE_MORE;
+    }
+    l->in->n_refused[tsd_refusal_of(rc)]++;
+    tsd_line_say(l, word, tsd_refusal_text(tsd_refusal_of(rc), l->in->rules->compat),
+                 ts_buf_get(&l->in->msg));
+    return TSD_LINE_MORE;
+}
+
 static void line_too_long(struct tsd_line *l, const char *p)
 {
     char text[96];
@@ -35,15 +49,7 @@ static enum tsd_line_end line_put(struct tsd_line *l, struct ts_slice line)
     struct ts_slice args = {NULL, 0};
     if (line.n > 3)
         args = (struct ts_slice){line.p + 4, line.n - 4};
-    int rc = tsd_put_line(l->in, &l->chain, args);
-    if (rc == TS_EBUSY)
-        return TSD_LINE_BUSY;
-    if (rc == 0)
-        l->n_points++;
-    else
-        tsd_line_say(l, "put: ", tsd_refusal_text(tsd_refusal_of(rc), l->in->rules->compat),
-                     ts_buf_get(&l->in->msg));
-    return TSD_LINE_MORE;
+    return tsd_line_taken(l, "put: ", tsd_put_line(l->in, &l->chain, args));
 }
 
 /* One whole line without its end. */

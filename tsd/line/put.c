@@ -7,11 +7,10 @@
 #include "tsd/line/put.h"
 
 #include "base/bytes.h"
+#include "tsd/line/args.h"
 
 #define PUT_ONES      0x0101010101010101ull
 #define PUT_HIGHS     0x8080808080808080ull
-#define PUT_MAX_TAGS  1000 /* tags of one line that are looked at; more than any limit allows */
-#define PUT_MIN_ARGS  4    /* metric, time, value, one tag */
 #define PUT_S_DIGITS  10
 #define PUT_MS_DIGITS 13
 
@@ -222,152 +221,35 @@ static int put_found(struct tsd_ingest *in, struct tsd_chain *chain, struct ts_s
 
 /* --- third lane --- */
 
-/* Next word: up to one blank. False when nothing is left, not even an empty word. */
-static bool put_word(struct ts_slice *rest, bool *more, struct ts_slice *out)
-{
-    if (!*more)
-        return false;
-    const char *blank = memchr(rest->p, ' ', rest->n);
-    *more = blank != NULL;
-    *out = (struct ts_slice){rest->p, blank ? (size_t)(blank - rest->p) : rest->n};
-    if (blank)
-        *rest = (struct ts_slice){blank + 1, rest->n - out->n - 1};
-    return true;
-}
-
-static size_t put_count_words(struct ts_slice s)
-{
-    size_t n = 1;
-    for (const char *p = s.p, *end = s.p + s.n; p < end && (p = memchr(p, ' ', (size_t)(end - p))); p++)
-        n++;
-    return n;
-}
-
-static int put_say(struct tsd_ingest *in, int code, const char *text, struct ts_slice what)
-{
-    ts_buf_clear(&in->msg);
-    ts_buf_str(&in->msg, text);
-    ts_buf_slice(&in->msg, what);
-    return code;
-}
-
-/* k=v into in->tags; the same pair twice is one. */
-static int put_tag(struct tsd_ingest *in, struct ts_slice word)
-{
-    const char *eq = memchr(word.p, '=', word.n);
-    size_t k = eq ? (size_t)(eq - word.p) : 0;
-    if (!eq || k == 0 || k + 1 == word.n || memchr(eq + 1, '=', word.n - k - 1))
-        return put_say(in, TS_EINVAL, "invalid tag: ", word);
-    struct sto_tag_text tag = {{word.p, k}, {eq + 1, word.n - k - 1}};
-    for (size_t i = 0; i < in->n_tags; i++) {
-        if (!ts_slice_eq(in->tags[i].k, tag.k))
-            continue;
-        if (ts_slice_eq(in->tags[i].v, tag.v))
-            return 0;
-        put_say(in, TS_EINVAL, "duplicate tag: ", word);
-        ts_buf_str(&in->msg, ", tags=");
-        tsd_tags_text(in->tags, in->n_tags, &in->msg);
-        return TS_EINVAL;
-    }
-    if (in->n_tags == in->max_tags) {
-        in->max_tags = in->max_tags ? in->max_tags * 2 : 16;
-        in->tags = ts_xrealloc(in->tags, in->max_tags * sizeof(*in->tags));
-    }
-    in->tags[in->n_tags++] = tag;
-    return 0;
-}
-
-/* Value, then range of time, with the texts of steps 8 to 10. */
-static int put_value(struct tsd_ingest *in, struct ts_slice metric, struct ts_slice word,
-                     const struct tsd_time *time, struct ts_num *out)
-{
-    struct ts_error err = {0};
-    int rc = ts_num_parse(word, out, &err);
-    if (rc < 0) {
-        put_say(in, rc, err.text, (struct ts_slice){NULL, 0});
-        if (rc != TS_EINVAL)
-            return rc;
-        ts_buf_str(&in->msg, " for metric=");
-        ts_buf_slice(&in->msg, metric);
-        ts_buf_printf(&in->msg, " timestamp=%lld", (long long)time->raw);
-        return rc;
-    }
-    if (!time->bad)
-        return 0;
-    ts_buf_clear(&in->msg);
-    ts_buf_printf(&in->msg, "bad timestamp=%lld when trying to add value=", (long long)time->raw);
-    ts_buf_slice(&in->msg, word);
-    ts_buf_str(&in->msg, " to metric=");
-    ts_buf_slice(&in->msg, metric);
-    ts_buf_str(&in->msg, ", tags=");
-    tsd_tags_text(in->tags, in->n_tags, &in->msg);
-    return TS_EINVAL;
-}
-
-/* With compat the bytes of a line are ISO-8859-1: make them UTF-8. */
-static struct ts_slice put_recode(struct tsd_ingest *in, struct ts_slice s)
-{
-    size_t i = 0;
-    while (i < s.n && (unsigned char)s.p[i] < 128)
-        i++;
-    if (i == s.n)
-        return s;
-    ts_buf_clear(&in->recoded);
-    for (i = 0; i < s.n; i++) {
-        unsigned char c = (unsigned char)s.p[i];
-        if (c < 128) {
-            ts_buf_char(&in->recoded, (char)c);
-        } else {
-            ts_buf_char(&in->recoded, (char)(0xc0 | c >> 6));
-            ts_buf_char(&in->recoded, (char)(0x80 | (c & 0x3f)));
-        }
-    }
-    return ts_buf_get(&in->recoded);
-}
-
 /* Metric and tags as they stand in the line, to be remembered; none if the line is too short for both. */
-static void put_raw(struct ts_slice args, struct ts_slice *out_metric, struct ts_slice *out_tags)
+static void put_raw(struct ts_slice raw, struct ts_slice *out_metric, struct ts_slice *out_tags)
 {
-    bool more = true;
+    struct tsd_line_args a = {.rest = raw, .more = raw.p != NULL};
     struct ts_slice word;
-    (void)put_word(&args, &more, out_metric);
-    (void)put_word(&args, &more, &word);
-    (void)put_word(&args, &more, &word);
-    *out_tags = more ? args : (struct ts_slice){NULL, 0};
+    *out_metric = (struct ts_slice){NULL, 0};
+    (void)tsd_args_word(&a, out_metric);
+    (void)tsd_args_word(&a, &word);
+    (void)tsd_args_word(&a, &word);
+    *out_tags = a.more ? a.rest : (struct ts_slice){NULL, 0};
 }
 
 static int put_checked(struct tsd_ingest *in, struct tsd_chain *chain, struct ts_slice raw)
 {
-    struct ts_slice args = in->rules->compat ? put_recode(in, raw) : raw, metric, time_word, value_word, word;
-    bool more = true;
-    size_t n_args = raw.p ? put_count_words(args) : 0;
-    if (n_args < PUT_MIN_ARGS) {
-        ts_buf_clear(&in->msg);
-        ts_buf_printf(&in->msg, "not enough arguments (need least %d, got %zu)", PUT_MIN_ARGS, n_args);
-        return TS_EINVAL;
-    }
-    (void)put_word(&args, &more, &metric);
-    (void)put_word(&args, &more, &time_word);
-    (void)put_word(&args, &more, &value_word);
-    if (metric.n == 0)
-        return put_say(in, TS_EINVAL, "empty metric name", metric);
-    struct tsd_time time;
-    ts_buf_clear(&in->msg);
-    TS_TRY(tsd_time_read(in->rules, time_word, &time, &in->msg));
-    if (value_word.n == 0)
-        return put_say(in, TS_EINVAL, "empty value", value_word);
-    in->n_tags = 0;
-    while (put_word(&args, &more, &word))
-        if (word.n && in->n_tags < PUT_MAX_TAGS)
-            TS_TRY(put_tag(in, word));
-    struct ts_num v;
-    TS_TRY(put_value(in, metric, value_word, &time, &v));
+    struct tsd_line_args a;
+    TS_TRY(tsd_args_begin(in, raw, TSD_PUT_MIN_ARGS, TSD_PUT_MIN_ARGS, &a));
+    TS_TRY(tsd_args_head(in, &a));
+    (void)tsd_args_word(&a, &a.value_word);
+    if (a.value_word.n == 0)
+        return tsd_args_say(in, TS_EINVAL, "empty value", a.value_word);
+    TS_TRY(tsd_args_tags(in, &a));
+    TS_TRY(tsd_args_value(in, &a));
     const struct sto_series *series;
     struct ts_slice raw_metric, raw_tags;
     uintptr_t ref;
     put_raw(raw, &raw_metric, &raw_tags);
-    TS_TRY(tsd_ingest_series(in, metric, in->tags, in->n_tags, raw_metric, raw_tags, &series, &ref));
-    TS_TRY(tsd_ingest_point(in, series, time.ts_ms, v.m, sto_meta_flags(STO_OP_PUT, v.kind, v.exp, time.ms)));
+    TS_TRY(tsd_ingest_series(in, a.metric, in->tags, in->n_tags, raw_metric, raw_tags, &series, &ref));
+    TS_TRY(tsd_ingest_point(in, series, a.time.ts_ms, a.value.m,
+                            sto_meta_flags(STO_OP_PUT, a.value.kind, a.value.exp, a.time.ms)));
     put_follow(in, chain, ref);
     in->n_points++;
     return 0;
@@ -380,8 +262,5 @@ int tsd_put_line(struct tsd_ingest *in, struct tsd_chain *chain, struct ts_slice
         return rc;
     if (rc == 1)
         return 0;
-    rc = put_checked(in, chain, args);
-    if (rc < 0 && rc != TS_EBUSY)
-        in->n_refused[tsd_refusal_of(rc)]++;
-    return rc;
+    return put_checked(in, chain, args);
 }

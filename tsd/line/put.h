@@ -33,7 +33,7 @@ const char *tsd_put_run(struct tsd_ingest *in, struct tsd_chain *chain, const ch
  * when nothing followed the word.
  *  @return 0
  *          TS_EBUSY   not taken, come again later
- *          else       refused: in->msg has the text, tsd_refusal_of(code) its kind, counted in in->n_refused
+ *          else       refused: in->msg has the text, tsd_refusal_of(code) its kind
  */
 int tsd_put_line(struct tsd_ingest *in, struct tsd_chain *chain, struct ts_slice args);
 

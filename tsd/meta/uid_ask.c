@@ -6,6 +6,7 @@
  */
 #include "tsd/meta/ask.h"
 
+#include "query/hidden.h"
 #include "tsd/meta/uidmeta.h"
 
 int tsd_ask_uid_other(struct tsd_ask *ask, struct ts_error *err)
@@ -57,6 +58,8 @@ static int delete_one(const struct assign *a, struct ts_slice name, uint32_t *ou
         rc = tsd_uidmeta_delete(a->ask->store, a->kind, *out_id, &err);
     if (rc == 0 || rc == TS_ENOTFOUND)
         rc = sto_uid_delete(cat, a->kind, name, &err);
+    if (rc == 0 && a->kind == STO_UID_METRIC)
+        rc = qry_hidden_delete(a->ask->store, name, &err);
     if (rc < 0)
         ts_buf_str(why, err.text);
     return rc;
@@ -243,6 +246,8 @@ static int rename_do(const struct tsd_ask *ask, enum sto_uid_kind kind, struct t
         return TS_EINVAL;
     }
     int rc = sto_uid_rename(cat, kind, from, to, &err);
+    if (rc == 0 && kind == STO_UID_METRIC)
+        rc = qry_hidden_rename(ask->store, from, to, &err);
     if (rc == TS_ENOTFOUND)
         ts_buf_printf(why, "Name(\"%.*s\") does not exist", (int)from.n, from.p);
     else if (rc == TS_EEXIST)

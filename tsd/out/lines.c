@@ -236,7 +236,8 @@ static int lines_all(struct lines_run *r, const struct tsd_lines_spec *spec, str
     const struct sto_series **series = ts_arena_alloc(arena, LINES_SERIES * sizeof(struct sto_series *));
     TS_TRY(lines_conds(r, spec, arena, conds, err));
     for (uint32_t id = first; id <= last && id >= first; id++)
-        TS_TRY(lines_metric(r, id, spec, conds, series, err));
+        if (!sto_name_hidden(sto_uid_name(r->cat, STO_UID_METRIC, id)))
+            TS_TRY(lines_metric(r, id, spec, conds, series, err));
     return lines_flush(r, 1, err);
 }
 

@@ -177,7 +177,9 @@ static void test_parse__uri_errors_have_the_words_of_opentsdb(void **state)
         {"start=1&m=sum:", "Missing the metric"},
         {"start=1&m=sum:x{a=wildcard(b)}", "asterisk"},
         {"start=1&m=sum:x{a=regexp([)}", ""},
-        {"start=1&m=sum:percentiles[50]:x", "Histogram"},
+        {"start=1&m=sum:percentiles[101]:x", "Invalid percentile parameters: 101"},
+        {"start=1&m=sum:percentiles[a]:x", "Invalid percentile parameters: percentiles[a]"},
+        {"start=1&m=sum:percentiles:x", "Invalid percentile parameters: percentiles"},
         {"start=1&m=sum:x&timezone=Mars/Olympus", "Invalid timezone name: Mars/Olympus"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {

@@ -47,7 +47,7 @@ static void check(const char *json, bool tree, const char *want)
     char got[1024];
     struct ts_error err = {0}, details = {0};
     tear_down(NULL);
-    if (tsd_put_body_read(ts_slice_str(json), &arena, &body, &err, &details) < 0)
+    if (tsd_put_body_read(ts_slice_str(json), false, &arena, &body, &err, &details) < 0)
         fail_msg("%s: %s (%s)", json, err.text, details.text);
     if ((body.tree != NULL) != tree)
         fail_msg("%s: read by the %s", json, body.tree ? "tree" : "pull parser");
@@ -111,7 +111,7 @@ static void test_put_json__nonsense_is_refused(void **state)
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         struct ts_error err = {0}, details = {0};
         tear_down(NULL);
-        if (tsd_put_body_read(ts_slice_str(bad[i]), &arena, &body, &err, &details) != TS_EPARSE)
+        if (tsd_put_body_read(ts_slice_str(bad[i]), false, &arena, &body, &err, &details) != TS_EPARSE)
             fail_msg("%s was taken", bad[i]);
         assert_string_equal(err.text, "Unable to parse the given JSON");
         assert_true(details.text[0] != 0);
@@ -119,7 +119,8 @@ static void test_put_json__nonsense_is_refused(void **state)
     static const char *const other[] = {"", " ", "x", "\"a\"", "5", "null"};
     for (size_t i = 0; i < sizeof(other) / sizeof(other[0]); i++) {
         struct ts_error err = {0};
-        assert_int_equal(tsd_put_body_read(ts_slice_str(other[i]), &arena, &body, &err, NULL), TS_EPARSE);
+        assert_int_equal(tsd_put_body_read(ts_slice_str(other[i]), false, &arena, &body, &err, NULL),
+                         TS_EPARSE);
         assert_string_equal(err.text, "The JSON must start as an object or an array");
     }
 }
@@ -135,7 +136,7 @@ static void test_put_json__many_points_and_tags(void **state)
         ts_buf_printf(&b, "%s{\"metric\":\"m%d\",\"timestamp\":%d,\"value\":%d,\"tags\":{\"a\":\"b\"}}",
                       i ? "," : "", i, i, i);
     ts_buf_char(&b, ']');
-    assert_int_equal(tsd_put_body_read(ts_buf_get(&b), &arena, &body, &err, NULL), 0);
+    assert_int_equal(tsd_put_body_read(ts_buf_get(&b), false, &arena, &body, &err, NULL), 0);
     assert_null(body.tree);
     assert_int_equal(body.n_points, 5000);
     for (int i = 0; i < 5000; i++) {
@@ -149,7 +150,7 @@ static void test_put_json__many_points_and_tags(void **state)
     for (int i = 0; i < 300; i++)
         ts_buf_printf(&b, "%s\"k%d\":\"v\"", i ? "," : "", i);
     ts_buf_str(&b, "}}");
-    assert_int_equal(tsd_put_body_read(ts_buf_get(&b), &arena, &body, &err, NULL), 0);
+    assert_int_equal(tsd_put_body_read(ts_buf_get(&b), false, &arena, &body, &err, NULL), 0);
     assert_non_null(body.tree);
     assert_int_equal(body.points[0].n_tags, 300);
     ts_buf_release(&b);
@@ -166,7 +167,8 @@ static void test_put_json__cut_bodies_are_refused(void **state)
         tear_down(NULL);
         char *copy = ts_xmalloc(n);
         memcpy(copy, json, n);
-        assert_int_equal(tsd_put_body_read((struct ts_slice){copy, n}, &arena, &body, &err, NULL), TS_EPARSE);
+        assert_int_equal(tsd_put_body_read((struct ts_slice){copy, n}, false, &arena, &body, &err, NULL),
+                         TS_EPARSE);
         ts_free(copy);
     }
 }

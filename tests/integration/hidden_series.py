@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+"""Rollups and histograms: written by line and HTTP, queried, over a restart and a kill; nothing of them shows elsewhere."""
+import json
+import sys
+import urllib.error
+
+from tsdtest import Daemon
+
+H = 3600
+T0 = 1500000000 - 1500000000 % 86400  # a midnight UTC
+failures = []
+
+
+def check(what, want, seen):
+    if want != seen:
+        failures.append(what)
+        print("DIFFERENT %s:\n  wanted %.600r\n  seen   %.600r" % (what, want, seen))
+
+
+def ask(d, path, body=None):
+    """(status, JSON or None)"""
+    try:
+        b = d.http(path, None if body is None else json.dumps(body).encode())
+        return 200 if b else 204, json.loads(b) if b else None
+    except urllib.error.HTTPError as e:
+        return e.code, json.loads(e.read())
+
+
+def dps(d, m, start=T0, end=T0 + 86400 - 1):
+    """dps by the value of tag h ('' = none), offsets from T0 in seconds"""
+    rows = d.api("/api/query?start=%d&end=%d&m=%s" % (start, end, m))
+    return {r["metric"] + "/" + r["tags"].get("h", ""): {int(t) - T0: v for t, v in r["dps"].items()} for r in rows}
+
+
+def rollup_lines():
+    for h in ("a", "b"):
+        k = 1 if h == "a" else 10
+        for hour in range(4):
+            t = T0 + hour * H
+            yield "rollup 1h-sum r.m %d %d h=%s\n" % (t, k * (hour + 1) * 60, h)
+            yield "rollup 1h-count r.m %d %d h=%s\n" % (t + 17, 60, h)
+            yield "rollup 1h-max r.m %d %d h=%s\n" % (t, k * (hour + 2), h)
+    for minute in range(0, 60, 10):
+        yield "put r.m %d 7 h=a\n" % (T0 + 5 * H + minute * 60)
+        yield "put r.raw %d 7 h=a\n" % (T0 + minute * 60)
+    for hour in range(3):
+        yield "rollup sum r.pre %d %d dc=x\n" % (T0 + hour * H, hour)
+        yield "rollup 1h-sum:max r.pre %d %d dc=x\n" % (T0 + hour * H, hour + 100)
+
+
+def rollup_queries(d, when):
+    def same(what, m, want, **kw):
+        check("%s: %s" % (when, what), want, dps(d, m, **kw))
+    same("sum", "none:1h-sum:r.m", {"r.m/a": {0: 60, H: 120, 2 * H: 180, 3 * H: 240}, "r.m/b": {0: 600, H: 1200, 2 * H: 1800, 3 * H: 2400}})
+    same("two hours", "none:2h-sum:r.m{h=a}", {"r.m/a": {0: 180, 2 * H: 420}})
+    same("group", "sum:4h-sum:r.m", {"r.m/": {0: 6600}})
+    same("average is sum by count", "none:2h-avg:r.m{h=a}", {"r.m/a": {0: 1.5, 2 * H: 3.5}})
+    same("average of averages", "sum:4h-avg:r.m", {"r.m/": {0: 27.5}})
+    same("its rate", "none:1h-avg:rate:r.m{h=a}", {"r.m/a": {H: 1 / H, 2 * H: 1 / H, 3 * H: 1 / H}})
+    same("count adds counts", "none:4h-count:r.m{h=b}", {"r.m/b": {0: 240}})
+    same("max", "max:4h-mimmax:r.m", {"r.m/": {0: 50}})
+    same("filled", "none:1h-max-zero:r.m{h=a}", {"r.m/a": dict([(i * H, i + 2) for i in range(4)] + [(4 * H, 0)])}, end=T0 + 4 * H)
+    same("min was not sent: the points", "none:1h-min:r.m", {"r.m/a": {5 * H: 7}})
+    same("no fallback", "none:1h-min:rollup_nofallback:r.m", {})
+    same("never", "none:1h-sum:rollup_raw:r.m", {"r.m/a": {5 * H: 42}})
+    same("smaller intervals, then nothing", "none:1d-sum:rollup_fallback:r.m{h=a}", {"r.m/a": {0: 600}})
+    same("an interval that does not fit", "none:90m-sum:r.m", {"r.m/a": {int(4.5 * H): 42}})
+    same("no downsample", "count:r.m", {"r.m/a": {5 * H + i * 600: 1 for i in range(6)}})
+    same("no rollups at all", "sum:1h-sum:r.raw", {"r.raw/a": {0: 42}})
+    same("pre-aggregate", "sum:pre-agg:r.pre", {"r.pre/": {i * H: i for i in range(3)}})
+    same("rollup of a pre-aggregate", "sum:1h-sum:r.pre{_aggregate=MAX}", {"r.pre/": {i * H: i + 100 for i in range(3)}})
+    s, e = ask(d, "/api/query?start=%d&m=sum:1h-dev:r.m" % T0)
+    check(when + ": dev", 400, s)
+    rows = d.api("/api/query?start=%d&end=%d&m=sum:1h-sum:r.m&show_tsuids" % (T0, T0 + H))
+    plain = d.api("/api/query?start=%d&end=%d&m=sum:r.m{h=a}&show_tsuids" % (T0, T0 + 6 * H))
+    check(when + ": TSUIDs are those of the points", True, plain[0]["tsuids"][0] in rows[0]["tsuids"] and len(rows[0]["tsuids"]) == 2)
+    check(when + ": by TSUID", {"r.m/a": {0: 60, H: 120}},
+          {r["metric"] + "/" + r["tags"]["h"]: {int(t) - T0: v for t, v in r["dps"].items()} for r in
+           d.api("/api/query?start=%d&end=%d&tsuid=sum:1h-sum:%s" % (T0, T0 + H, plain[0]["tsuids"][0]))})
+    check(when + ": nothing shows in suggest", ["r.m", "r.pre", "r.raw"],
+          [x for x in d.api("/api/suggest?type=metrics&max=100") if x != "r.http"])
+
+
+def rollup_http(d):
+    one = {"metric": "r.http", "timestamp": T0, "value": 5, "tags": {"h": "a"}, "interval": "1h", "aggregator": "SUM"}
+    check("204", (204, None), ask(d, "/api/rollup", [one]))
+    check("stored", {"r.http/a": {0: 5}}, dps(d, "none:1h-sum:r.http"))
+    bad = [dict(one, interval=None), dict(one, aggregator=""), dict(one, interval="3h"), dict(one, timestamp=T0 * 1000),
+           dict(one, aggregator="avg"), dict(one, tags={})]
+    s, b = ask(d, "/api/rollup?details", [one] + bad)
+    check("details", (400, 1, 6), (s, b["success"], b["failed"]))
+    check("texts", ["Missing interval", "Missing aggregator", "No such rollup: 3h", "bad timestamp",
+                    "Derived rollup aggregations are not allowed", "Missing tags"],
+          [e["error"].split("=")[0].split(" (")[0] for e in b["errors"]])
+    check("method", 405, ask(d, "/api/rollup")[0])
+
+
+def main():
+    with Daemon(workers=2, rollups="true") as d:
+        d.send("".join(rollup_lines()))
+        d.sync()
+        rollup_queries(d, "in memory")
+        rollup_http(d)
+        d.kill()
+        d.start()
+        rollup_queries(d, "after a kill")
+        d.flush("files")
+        rollup_queries(d, "in files")
+        d.restart(workers=3)
+        rollup_queries(d, "after a restart")
+    with Daemon(workers=1) as d:
+        s, b = ask(d, "/api/rollup?details", [{"metric": "m", "timestamp": T0, "value": 1, "tags": {"a": "b"}, "interval": "1h", "aggregator": "sum"}])
+        check("off", "No rollup or aggregations were configured", b["errors"][0]["error"])
+    print("%d failures" % len(failures))
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,338 @@
+/*
+ * put_call.c - answers to requests that bring points, checks that all of them share.
+ *
+ * Threads    the connection's worker
+ * Not here   what one point becomes (ep_put.c, ep_rollup.c, ep_histogram.c), JSON (put_json.c)
+ */
+#include "tsd/http/put_call.h"
+
+#include "base/json.h"
+#include "base/time.h"
+#include "tsd/line/args.h"
+#include "tsd/worker.h"
+
+#include <event2/event.h>
+
+#define PUT_MAX_SYNC_MS 86400000
+
+/* One request on its way. Two may come back to it: the store, and a timer of sync_timeout. */
+struct tsd_put_call {
+    struct tsd_req *req;        /* NULL once answered */
+    struct tsd_conn *c;         /* held by the barrier */
+    struct ts_buf errors;       /* elements of "errors" */
+    struct ts_json errors_json; /* writes them */
+    struct event *timer;        /* of sync_timeout, or NULL */
+    size_t n_ok, n_failed;      /* points */
+    bool summary, details;      /* asked for */
+    bool timeouts;              /* and "timeouts" */
+};
+
+/* --- answers --- */
+
+static void put_free(struct tsd_put_call *put)
+{
+    if (put->timer)
+        event_free(put->timer);
+    ts_buf_release(&put->errors);
+    ts_free(put);
+}
+
+static void put_summary(const struct tsd_put_call *put, int status, size_t n_timeouts)
+{
+    struct ts_buf b;
+    ts_buf_init(&b, 0);
+    ts_buf_printf(&b, "{\"success\":%zu,\"failed\":%zu", put->n_ok - n_timeouts, put->n_failed);
+    if (put->timeouts)
+        ts_buf_printf(&b, ",\"timeouts\":%zu", n_timeouts);
+    if (put->details) {
+        ts_buf_str(&b, ",\"errors\":[");
+        ts_buf_slice(&b, ts_buf_get(&put->errors));
+        ts_buf_char(&b, ']');
+    }
+    ts_buf_char(&b, '}');
+    tsd_reply_json(put->req, status, ts_buf_get(&b));
+    ts_buf_release(&b);
+}
+
+static void put_answer(struct tsd_put_call *put)
+{
+    struct tsd_req *req = put->req;
+    if (put->summary)
+        put_summary(put, put->n_failed ? 400 : 200, 0);
+    else if (put->n_failed)
+        tsd_reply_error(req, 400, "One or more data points had errors",
+                        "Please see the TSD logs or append \"details\" to the put request");
+    else
+        tsd_reply_empty(req, 204);
+    put->req = NULL;
+}
+
+static void put_stored(void *arg, int rc, const struct ts_error *err)
+{
+    struct tsd_put_call *put = arg;
+    struct tsd_conn *c = put->c;
+    if (put->req && rc < 0) {
+        struct tsd_req *req = put->req;
+        put->req = NULL;
+        tsd_reply_err(req, rc, err && err->text[0] ? err->text : ts_err_text(rc));
+    } else if (put->req) {
+        put_answer(put);
+    }
+    put_free(put);
+    tsd_conn_unhold(c);
+}
+
+/* sync_timeout is over before the store answered. */
+static void put_on_timer(evutil_socket_t fd, short what, void *arg)
+{
+    struct tsd_put_call *put = arg;
+    (void)fd;
+    (void)what;
+    if (!put->req)
+        return;
+    if (put->summary) {
+        put_summary(put, 400, put->n_ok);
+    } else {
+        char text[160];
+        (void)snprintf(
+            text, sizeof(text),
+            "The put call has timedout with 0 successful writes, %zu failed writes and %zu timed out writes.",
+            put->n_failed, put->n_ok);
+        tsd_reply_error(put->req, 400, text, NULL);
+    }
+    put->req = NULL;
+}
+
+/* --- points --- */
+
+/* What was not sent, or sent as null, is left out. */
+static void put_echo(struct ts_json *j, const struct tsd_put_point *p)
+{
+    ts_json_obj(j);
+    if (p->metric.p) {
+        ts_json_key(j, "metric");
+        ts_json_slice(j, p->metric);
+    }
+    int64_t t = 0;
+    if (p->time.p)
+        (void)ts_num_parse_int(p->time, &t, NULL);
+    ts_json_key(j, "timestamp");
+    ts_json_int(j, t);
+    if (p->value.p) {
+        ts_json_key(j, "value");
+        ts_json_slice(j, p->value);
+    }
+    if (!p->tags) {
+        ts_json_obj_end(j);
+        return;
+    }
+    ts_json_key(j, "tags");
+    ts_json_obj(j);
+    for (uint32_t i = 0; i < p->n_tags; i++) {
+        ts_json_key_slice(j, p->tags[i].k);
+        ts_json_slice(j, p->tags[i].v);
+    }
+    ts_json_obj_end(j);
+    ts_json_obj_end(j);
+}
+
+void tsd_put_refuse(struct tsd_put_call *put, const struct tsd_put_point *p, int code, struct ts_slice text)
+{
+    put->n_failed++;
+    put->req->w->ingest.n_refused[tsd_refusal_of(code)]++;
+    if (!put->details)
+        return;
+    struct ts_json *j = &put->errors_json;
+    ts_json_obj(j);
+    ts_json_key(j, "error");
+    ts_json_slice(j, text);
+    ts_json_key(j, "datapoint");
+    if (p->null_point)
+        ts_json_null(j);
+    else
+        put_echo(j, p);
+    ts_json_obj_end(j);
+}
+
+/* Time of a point; false = "Invalid timestamp". */
+static bool put_time(const struct tsd_rules *rules, const struct tsd_put_point *p, struct tsd_time *out)
+{
+    struct ts_slice s = p->time;
+    const char *dot = s.n ? memchr(s.p, '.', s.n) : NULL;
+    int64_t raw;
+    if (!dot && s.n && !memchr(s.p, 'e', s.n) && !memchr(s.p, 'E', s.n))
+        return ts_num_parse_int(s, &raw, NULL) == 0 && tsd_time_from_int(rules, raw, out) == 0;
+    struct ts_num v;
+    if (s.n == 0 || ts_num_parse(s, &v, NULL) < 0)
+        return false;
+    double d = ts_num_double(v);
+    if (!(d > -1e15 && d < 1e15))
+        return false;
+    if (tsd_time_from_int(rules, (int64_t)d, out) < 0)
+        return false;
+    if (rules->compat || out->ms || d == (double)(int64_t)d)
+        return true; /* OpenTSDB cuts fractions */
+    out->ts_ms = (int64_t)(d * 1000 + (d < 0 ? -0.5 : 0.5));
+    out->ms = true;
+    return true;
+}
+
+bool tsd_put_check(struct tsd_put_call *put, const struct tsd_put_point *p, bool with_value,
+                   struct tsd_time *time)
+{
+    const char *why = NULL;
+    if (p->null_point)
+        why = "Unexpected null datapoint encountered in set.";
+    else if (p->metric.n == 0)
+        why = "Metric name was empty";
+    else if (!put_time(put->req->w->ingest.rules, p, time))
+        why = "Invalid timestamp";
+    else if (with_value && p->value.n == 0)
+        why = "Empty value";
+    else if (p->n_tags == 0)
+        why = "Missing tags";
+    if (why)
+        tsd_put_refuse(put, p, TS_EINVAL, ts_slice_str(why));
+    return !why;
+}
+
+bool tsd_put_number(struct tsd_put_call *put, const struct tsd_put_point *p, const struct tsd_time *time,
+                    struct ts_num *out)
+{
+    struct tsd_ingest *in = &put->req->w->ingest;
+    struct ts_error err = {0};
+    int rc = ts_num_parse(p->value, out, &err);
+    if (rc < 0) {
+        tsd_put_refuse(put, p, rc,
+                       ts_slice_str(rc == TS_EINVAL ? err.text : "Unable to parse value to a number"));
+        return false;
+    }
+    if (!time->bad)
+        return true;
+    rc = tsd_args_bad_time(in, time->raw, p->value, p->metric, p->tags, p->n_tags);
+    tsd_put_refuse(put, p, rc, ts_buf_get(&in->msg));
+    return false;
+}
+
+struct tsd_ingest *tsd_put_ingest(struct tsd_put_call *put)
+{
+    return &put->req->w->ingest;
+}
+
+struct tsd_daemon *tsd_put_daemon(struct tsd_put_call *put)
+{
+    return put->req->d;
+}
+
+struct ts_arena *tsd_put_arena(struct tsd_put_call *put)
+{
+    return &put->req->arena;
+}
+
+int tsd_put_end(struct tsd_put_call *put, const struct tsd_put_point *p, int rc)
+{
+    struct tsd_ingest *in = &put->req->w->ingest;
+    if (rc == TS_EBUSY || rc == TS_ENOSPC || rc == TS_EIO)
+        return rc;
+    if (rc == TS_ENOTFOUND)
+        tsd_put_refuse(put, p, rc, TS_SLICE_LIT("Unknown metric"));
+    else if (rc < 0)
+        tsd_put_refuse(put, p, rc, ts_buf_get(&in->msg));
+    else
+        put->n_ok++;
+    return 0;
+}
+
+/* --- the endpoint --- */
+
+static bool put_sync_timeout(struct tsd_req *req, struct tsd_put_call *put)
+{
+    struct ts_slice s;
+    int64_t ms = 0;
+    if (!tsd_req_flag(req, "sync") || !tsd_req_param(req, "sync_timeout", &s))
+        return true;
+    if (ts_num_parse_int(s, &ms, NULL) < 0 || ms < 0 || ms > PUT_MAX_SYNC_MS)
+        return false;
+    if (ms == 0)
+        return true;
+    struct timeval tv = {ms / 1000, ms % 1000 * 1000};
+    put->timeouts = true;
+    put->timer = event_new(req->w->base, -1, 0, put_on_timer, put);
+    if (!put->timer || event_add(put->timer, &tv) < 0)
+        TS_BUG("no memory for a timer");
+    return true;
+}
+
+static void put_busy(struct tsd_req *req, int rc, const char *text)
+{
+    tsd_reply_error(req, 503,
+                    rc == TS_EBUSY ? "Please throttle writes: the store is behind, send again later" : text,
+                    rc == TS_EBUSY ? NULL : ts_err_name(rc));
+}
+
+/* All points into the port; false when the request is answered. */
+static bool put_all(struct tsd_req *req, struct tsd_put_call *put, const struct tsd_put_body *body,
+                    tsd_put_one_fn one)
+{
+    struct tsd_ingest *in = &req->w->ingest;
+    if (body->n_points == 0) {
+        if (in->rules->compat)
+            tsd_reply_error(req, 400, "No datapoints found in content", NULL);
+        else
+            put_answer(put);
+        return false;
+    }
+    for (size_t i = 0; i < body->n_points; i++) {
+        int rc = one(put, body, i);
+        if (rc < 0) {
+            struct ts_slice text = ts_buf_get(&in->msg);
+            put_busy(req, rc, ts_arena_strndup(&req->arena, text.p ? text.p : "", text.n));
+            return false;
+        }
+    }
+    return true;
+}
+
+void tsd_put_serve(struct tsd_req *req, bool tree, tsd_put_one_fn one)
+{
+    struct ts_error err = {0}, details = {0};
+    struct tsd_put_body body;
+    struct sto_store *store = req->d->store;
+    tsd_count(&req->w->counts.n_http_put, 1);
+    if (req->body.n == 0) {
+        tsd_reply_error(req, 400, "Missing request content", NULL);
+        return;
+    }
+    if (!sto_port_ready(req->w->ingest.port)) {
+        put_busy(req, TS_EBUSY, NULL);
+        return;
+    }
+    if (tsd_put_body_read(req->body, tree, &req->arena, &body, &err, &details) < 0) {
+        tsd_reply_error(req, 400, err.text, details.text);
+        return;
+    }
+    struct tsd_put_call *put = ts_xcalloc(1, sizeof(*put));
+    put->req = req;
+    put->c = req->c;
+    ts_buf_init(&put->errors, 0);
+    ts_json_init(&put->errors_json, &put->errors);
+    put->details = tsd_req_flag(req, "details");
+    put->summary = put->details || tsd_req_flag(req, "summary");
+    bool go_on = put_all(req, put, &body, one);
+    tsd_put_body_release(&body);
+    if (go_on && !put_sync_timeout(req, put)) {
+        tsd_reply_error(req, 400, "Unable to parse 'sync_timeout' as a number of milliseconds", NULL);
+        go_on = false;
+    }
+    if (go_on && put->n_ok == 0) {
+        put_answer(put);
+        go_on = false;
+    }
+    if (!go_on) {
+        put_free(put);
+        return;
+    }
+    tsd_req_later(req);
+    tsd_conn_hold(put->c); /* the store comes back, the request may be answered before */
+    tsd_ingest_barrier(&req->w->ingest, sto_ack_level(store), put_stored, put);
+}

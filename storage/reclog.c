@@ -59,6 +59,19 @@ bool sto_reclog__head_get(const uint8_t *p, uint64_t off, uint64_t size, struct 
            ts_ld32(p + 16) == ts_crc32c(0, p, 16);
 }
 
+void sto_reclog__head_make(uint8_t h[STO_RECLOG_HEAD_BYTES], struct ts_slice body, uint64_t synced)
+{
+    ts_st32(h, (uint32_t)body.n);
+    ts_st32(h + 4, ts_crc32c(0, body.p, body.n));
+    ts_st64(h + 8, synced);
+    ts_st32(h + 16, ts_crc32c(0, h, 16));
+}
+
+uint64_t sto_reclog__synced(const char *head)
+{
+    return ts_ld64(head + 8);
+}
+
 bool sto_reclog__body_good(struct ts_slice one, const struct sto_reclog__head *head)
 {
     return ts_crc32c(0, one.p + STO_RECLOG_HEAD_BYTES, head->n_bytes) == head->crc;
@@ -329,10 +342,7 @@ int sto_reclog_add(struct sto_reclog *log, struct ts_slice body, struct ts_error
         log->buf.failed = false; /* what is in it is whole records and stays good */
         return ts_error_set(err, TS_ENOMEM, "%s: no memory for a record of %zu bytes", log->path, body.n);
     }
-    ts_st32(p, (uint32_t)body.n);
-    ts_st32(p + 4, ts_crc32c(0, body.p, body.n));
-    ts_st64(p + 8, log->synced_off);
-    ts_st32(p + 16, ts_crc32c(0, p, 16));
+    sto_reclog__head_make(p, body, log->synced_off);
     memcpy(p + STO_RECLOG_HEAD_BYTES, body.p, body.n);
     log->buf.n += STO_RECLOG_HEAD_BYTES + body.n;
     return 0;

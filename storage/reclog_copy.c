@@ -174,6 +174,8 @@ static int renew(struct sto_reclog *log, struct ts_error *err)
     if (rc == 0)
         rc = catch_up(log, log->end_off, err);
     if (rc == 0)
+        rc = log->fs->sync(c->file, err); /* a name must not come to stand for bytes that are not there */
+    if (rc == 0)
         rc = log->fs->rename(log->fs, tmp, c->path, err);
     if (rc < 0) {
         if (c->file)

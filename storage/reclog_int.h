@@ -52,6 +52,10 @@ void sto_reclog__header_make(uint8_t h[STO_RECLOG_HEADER_BYTES], const char kind
 int sto_reclog__header_check(const uint8_t *h, const char *path, const char kind[4], struct ts_error *err);
 /** Can what stands at p (STO_RECLOG_HEAD_BYTES) be the head of a record at off of a file of size bytes? */
 bool sto_reclog__head_get(const uint8_t *p, uint64_t off, uint64_t size, struct sto_reclog__head *out);
+/** Make the head of a record. */
+void sto_reclog__head_make(uint8_t h[STO_RECLOG_HEAD_BYTES], struct ts_slice body, uint64_t synced);
+/** `synced` of a good head. */
+uint64_t sto_reclog__synced(const char *head);
 /** Is the body behind a good head the one it was made for? one is head and body. */
 bool sto_reclog__body_good(struct ts_slice one, const struct sto_reclog__head *head);
 /** A whole record at off of a file that is in memory? Its body is borrowed from the file. */

@@ -21,6 +21,7 @@
 #include "storage/batch.h"
 #include "storage/catalog/catalog.h"
 #include "storage/engine/merge.h" /* sto_scan_spec, sto_row */
+#include "storage/fsck.h"         /* check and repair of a stopped store */
 
 enum sto_sync { STO_SYNC_ALWAYS, STO_SYNC_INTERVAL, STO_SYNC_NONE };
 

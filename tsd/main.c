@@ -130,6 +130,24 @@ static const struct tsd_cmd commands[] = {
      .examples = "tsd flush\n"
                  "tsd flush --compact --data ./data",
      .run = tsd_flush_run},
+    {.name = "fsck",
+     .summary = "Check all of a stopped store; with --repair make it whole.",
+     .usage = "--data DIR [--repair] [--format text|json] [--quiet]",
+     .opts = tsd_fsck_opts,
+     .details =
+         "Every byte is read and compared with its checksum, summaries with points, files with the manifest "
+         "and the catalog.\n"
+         "A line begins with: damage (bytes are not what was written), lost (points that can't be read: "
+         "series and times),\n"
+         "note (what a crash leaves; the next start mends it), done (what was repaired).\n"
+         "\n"
+         "--repair keeps every row, name and cell that can be read. Damaged files are moved to DIR/damaged, "
+         "never deleted.\n"
+         "A point that is lost may have overwritten an older one, which is seen again then.",
+     .exits = "0 clean, 1 repaired, 4 damage left, 8 it could not be done, 2 wrong usage",
+     .examples = "tsd fsck --data ./data\n"
+                 "tsd fsck --data ./data --repair",
+     .run = tsd_fsck_run},
     {.name = "collect",
      .summary = "Measure this host and send its vital signs to a daemon.",
      .usage =

@@ -33,6 +33,26 @@ static void cat_free(struct sto_catalog *cat)
     ts_free(cat);
 }
 
+/* One record of the log. What a lenient catalog leaves out was made for names that are lost. */
+static int replay(void *arg, struct ts_slice body, struct ts_error *err)
+{
+    struct sto_catalog *cat = arg;
+    struct ts_error why = {0};
+    int rc = sto_catlog__replay(cat, body, &why);
+    if (rc == TS_ECORRUPT && cat->lenient) {
+        cat->n_left_out++;
+        return 0;
+    }
+    if (rc < 0 && err)
+        *err = why;
+    return rc;
+}
+
+uint64_t sto_catalog_left_out(const struct sto_catalog *cat)
+{
+    return cat->n_left_out;
+}
+
 int sto_catalog_open(const struct ts_fs *fs, const struct sto_catalog_opts *opts,
                      struct sto_catalog **out_cat, struct ts_error *err)
 {
@@ -48,12 +68,13 @@ int sto_catalog_open(const struct ts_fs *fs, const struct sto_catalog_opts *opts
     sto_seriestab__init(&cat->series, opts->n_shards);
     cat->read_only = opts->read_only;
     cat->grow_bytes = opts->grow_bytes ? opts->grow_bytes : GROW_BYTES;
+    cat->lenient = opts->lenient;
     cat->max_series = opts->max_series && opts->max_series < UINT32_MAX ? opts->max_series : UINT32_MAX;
 
     size_t n_path = strlen(opts->dir) + sizeof("/" LOG_NAME);
     char *path = ts_xmalloc(n_path);
     (void)snprintf(path, n_path, "%s/%s", opts->dir, LOG_NAME);
-    int rc = sto_reclog_open(fs, path, LOG_KIND, opts->read_only, sto_catlog__replay, cat, &cat->log, err);
+    int rc = sto_reclog_open(fs, path, LOG_KIND, opts->read_only, replay, cat, &cat->log, err);
     ts_free(path);
     if (rc < 0) {
         cat_free(cat);
@@ -136,7 +157,7 @@ static int maybe_checkpoint(struct sto_catalog *cat, bool closing, struct ts_err
 {
     uint64_t now = sto_reclog_bytes(cat->log), base = cat->checkpoint_bytes;
     bool grown = closing ? now > base + base / 4 + GROW_CLOSING : now > base * 2 + cat->grow_bytes;
-    if (!grown || now < cat->retry_bytes)
+    if (!(closing && cat->n_left_out) && (!grown || now < cat->retry_bytes))
         return 0;
     struct ts_error why = {0};
     int rc = sto_reclog_rewrite(cat->log, emit_checkpoint, cat, &why);

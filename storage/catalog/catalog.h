@@ -35,6 +35,8 @@ struct sto_catalog_opts {
     const char *dir;   /* data folder; catalog.log is in it */
     uint32_t n_shards; /* power of two */
     bool read_only;
+    bool
+        lenient; /* fsck: records that cannot be applied are left out and counted, closing writes a checkpoint then */
     uint64_t max_series; /* refuse more: TS_ELIMIT naming the key max_series; 0 = 2^32 - 1 */
     uint64_t grow_bytes; /* the log is rewritten when it has doubled and grown by this; 0 = 1 MiB */
 };
@@ -55,6 +57,8 @@ int sto_catalog_open(const struct ts_fs *fs, const struct sto_catalog_opts *opts
 /** Write and sync what is new, close; a log that has grown is made compact. Every series and name is freed:
  * no other call may be under way. NULL is harmless. The catalog is gone in any case. */
 int sto_catalog_close(struct sto_catalog *cat, struct ts_error *err);
+/** Records left out by a lenient opening. */
+uint64_t sto_catalog_left_out(const struct sto_catalog *cat);
 /** Everything given out so far is written to the log; sync: and on disk. Rewrites the log as a checkpoint
  * when it has grown much. TS_ENOSPC: nothing is lost, call again later. TS_EIO: the log takes nothing more
  * until reopened. */

@@ -115,13 +115,33 @@ static int folder_lock(struct sto_engine *e, struct ts_error *err)
 
 /* --- files --- */
 
+/* The text of an error and what to do; err is changed. */
+static const char *advice(struct ts_error *err)
+{
+    size_t n = strlen(err->text);
+    (void)snprintf(err->text + n, sizeof(err->text) - n, "; run tsd fsck");
+    return err->text;
+}
+
 static int open_files(struct sto_engine *e, struct ts_error *err)
 {
     const struct sto_manifest_state *state = sto_manifest_state(e->manifest);
     struct sto_version *v = sto_version__new(state->n_files, 0);
     e->version = v;
     for (size_t i = 0; i < state->n_files; i++) {
-        TS_TRY(sto_sst_open(e->fs, e->files_dir, &state->files[i], &v->ssts[v->n_ssts], err));
+        struct ts_error why = {0};
+        int rc = sto_sst_open(e->fs, e->files_dir, &state->files[i], &v->ssts[v->n_ssts], &why);
+        if (e->opts.read_only &&
+            (rc == TS_ECORRUPT || rc == TS_ENOTFOUND)) { /* what does not need it can be asked */
+            ts_log(TS_LOG_WARN, "a damaged file is left out: %s", why.text);
+            v->ssts[v->n_ssts] = sto_sst_new_broken(e->fs, &state->files[i], advice(&why));
+            rc = 0;
+        }
+        if (rc < 0) {
+            if (err)
+                *err = why;
+            return rc == TS_ENOTFOUND ? ts_error_set(err, TS_ECORRUPT, "%s", why.text) : rc;
+        }
         v->n_ssts++;
     }
     return 0;

@@ -292,6 +292,15 @@ static int make_row(struct sto_merge *m, const struct sto_key *key, struct sto_r
     return out_row->cells->n > 0;
 }
 
+/* Damage is told with the series whose rows were wanted. */
+static int blame(const struct sto_series *s, int rc, struct ts_error *err)
+{
+    if (rc == TS_ECORRUPT && err && s->text)
+        (void)ts_error_wrap(err, "%.*s", (int)ts_utf8_cut((struct ts_slice){s->text, s->text_len}, 80).n,
+                            s->text);
+    return rc;
+}
+
 int sto_merge_next(struct sto_merge *m, struct sto_row *out_row, struct ts_error *err)
 {
     for (;;) {
@@ -300,11 +309,15 @@ int sto_merge_next(struct sto_merge *m, struct sto_row *out_row, struct ts_error
         while (m->n_heap == 0) {
             if (!m->spec.series || m->pos >= m->spec.n_series)
                 return 0;
-            TS_TRY(enter_series(m, err));
+            int rc = enter_series(m, err);
+            if (rc < 0)
+                return blame(m->spec.series[m->pos], rc, err);
             m->pos++;
         }
         take_group(m, &key);
         int rc = make_row(m, &key, out_row, err);
+        if (rc < 0 && m->spec.series && m->pos > 0)
+            return blame(m->spec.series[m->pos - 1], rc, err);
         if (rc != 0)
             return rc;
     }

@@ -84,6 +84,16 @@ static void add_sst(struct sto_merge *m, struct sto_sst *sst, roaring_bitmap_t *
     m->srcs[m->n_srcs++] = src;
 }
 
+/* A file that can't be read must not be needed. */
+static int broken(const struct sto_merge *m, const struct sto_sst *sst, struct ts_error *err)
+{
+    const struct sto_sst_info *info = sto_sst_info(sst);
+    const char *why = sto_sst_broken(sst);
+    if (!why || (!meets(m, info->min_ms, info->max_ms) && !meets(m, info->tomb_min_ms, info->tomb_max_ms)))
+        return 0;
+    return ts_error_set(err, TS_ECORRUPT, "%s", why);
+}
+
 static void add_mem(struct sto_merge *m, struct sto_mem *mem)
 {
     struct sto_merge__src src = {.mem = mem, .gen_lo = sto_mem_gen(mem), .gen_hi = sto_mem_gen(mem)};
@@ -102,14 +112,17 @@ int sto_merge__srcs_init(struct sto_merge *m, struct sto_sst *const *ssts, size_
         return ts_error_set(err, TS_ELIMIT, "%zu files are too many for one scan", n_ssts);
     roaring_bitmap_t *sel = NULL;
     m->srcs = ts_xcalloc(n_ssts + n_mems, sizeof(*m->srcs));
-    for (size_t i = 0; i < n_ssts; i++)
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < n_ssts; i++) {
+        rc = broken(m, ssts[i], err);
         add_sst(m, ssts[i], &sel);
+    }
     for (size_t i = 0; i < n_mems; i++)
         add_mem(m, mems[i]);
     if (sel)
         roaring_bitmap_free(sel);
     qsort(m->srcs, m->n_srcs, sizeof(*m->srcs), cmp_src);
-    return 0;
+    return rc;
 }
 
 void sto_merge__srcs_release(struct sto_merge *m)

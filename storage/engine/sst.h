@@ -59,6 +59,11 @@ struct sto_sst;
 /** Read and check footer, index, bitmap, tombstones. Count of references is 1. */
 int sto_sst_open(const struct ts_fs *fs, const char *dir, const struct sto_sst_info *info,
                  struct sto_sst **out_sst, struct ts_error *err);
+/** Stands for a file that could not be opened, in a store opened for reading: without rows, to be asked with
+ * sto_sst_broken before it is believed. */
+struct sto_sst *sto_sst_new_broken(const struct ts_fs *fs, const struct sto_sst_info *info, const char *why);
+/** Why the file can't be read; NULL: it can. Borrowed. */
+const char *sto_sst_broken(const struct sto_sst *sst);
 struct sto_sst *sto_sst_ref(struct sto_sst *sst);
 /** The last one closes the files, and unlinks them if sto_sst_doom was called. NULL is harmless. */
 void sto_sst_unref(struct sto_sst *sst);

@@ -78,6 +78,23 @@ static const struct sto_key *key_of(const struct sto_sst_cur *cur, uint32_t row)
     return cur->dec ? &sto_dec_row_at(cur->dec, row)->key : sto_sums_dec_key(cur->sums, row);
 }
 
+/* A block can't be used: what is in it, by the index. cause is dropped: who reads this needs to know what to do. */
+static int damaged(const struct sto_sst_cur *cur, const struct sto_sst_block *b, struct ts_error *err)
+{
+    int64_t lo = b->first.hour, hi = b->last.hour;
+    if (b->first.series != b->last.series || b->first.metric != b->last.metric) {
+        lo = ts_floor_div(cur->sst->info.min_ms, TS_HOUR_MS);
+        hi = ts_floor_div(cur->sst->info.max_ms, TS_HOUR_MS);
+    }
+    struct ts_civil from = ts_civil_from_ms(NULL, lo * TS_HOUR_MS),
+                    to = ts_civil_from_ms(NULL, hi * TS_HOUR_MS);
+    return ts_error_set(err, TS_ECORRUPT,
+                        "%s is damaged: block at %" PRIu64 ", series %u to %u, %04d-%02d-%02d %02d:00 to "
+                        "%04d-%02d-%02d %02d:59 UTC at most; stop the store and run tsd fsck",
+                        cur->f->path, b->off, b->first.series, b->last.series, from.year, from.month,
+                        from.day, from.hour, to.year, to.month, to.day, to.hour);
+}
+
 /* Open block i, unless it is. */
 static int load(struct sto_sst_cur *cur, uint32_t i, struct ts_error *err)
 {
@@ -90,16 +107,17 @@ static int load(struct sto_sst_cur *cur, uint32_t i, struct ts_error *err)
         cur->cap = b->len + b->len / 4;
         cur->buf = ts_xmalloc(cur->cap);
     }
-    TS_TRY(sto_sst__read_block(cur->sst, cur->f, i, cur->buf, err));
+    int rc = sto_sst__read_block(cur->sst, cur->f, i, cur->buf, err);
     struct ts_slice bytes = {(const char *)cur->buf, b->len};
-    int rc = cur->dec ? sto_dec_open(cur->dec, bytes, err) : sto_sums_dec_open(cur->sums, bytes, err);
+    if (rc == 0)
+        rc = cur->dec ? sto_dec_open(cur->dec, bytes, err) : sto_sums_dec_open(cur->sums, bytes, err);
     if (rc == 0 && (sto_key_cmp(key_of(cur, 0), &b->first) != 0 ||
                     sto_key_cmp(key_of(cur, n_rows(cur) - 1), &b->last) != 0))
-        rc = ts_error_set(err, TS_ECORRUPT, "keys are not those of the index");
-    if (rc < 0) {
-        (void)ts_error_wrap(err, "%s: block at %" PRIu64, cur->f->path, b->off);
+        rc = TS_ECORRUPT;
+    if (rc == TS_ECORRUPT)
+        return damaged(cur, b, err);
+    if (rc < 0)
         return rc;
-    }
     cur->loaded = i;
     return 0;
 }
@@ -217,8 +235,7 @@ static int join(struct sto_sst_cur *cur, struct ts_error *err)
 {
     struct sto_cells *all = &cur->cells, *p = &cur->piece;
     if (sto_meta_off(all->meta[all->n - 1]) >= sto_meta_off(p->meta[0]))
-        return ts_error_set(err, TS_ECORRUPT, "%s: block at %" PRIu64 ": pieces of a row overlap",
-                            cur->f->path, cur->f->blocks[cur->loaded].off);
+        return damaged(cur, &cur->f->blocks[cur->loaded], err);
     sto_cells_reserve(all, all->n + p->n);
     memcpy(all->meta + all->n, p->meta, p->n * sizeof *p->meta);
     memcpy(all->m + all->n, p->m, p->n * sizeof *p->m);
@@ -230,9 +247,7 @@ static int join(struct sto_sst_cur *cur, struct ts_error *err)
 static int decode(struct sto_sst_cur *cur, uint32_t row, struct sto_cells *out, struct ts_error *err)
 {
     int rc = sto_dec_cells(cur->dec, row, out, err);
-    if (rc < 0)
-        (void)ts_error_wrap(err, "%s: block at %" PRIu64, cur->f->path, cur->f->blocks[cur->loaded].off);
-    return rc;
+    return rc == TS_ECORRUPT ? damaged(cur, &cur->f->blocks[cur->loaded], err) : rc;
 }
 
 int sto_sst_cur_cells(struct sto_sst_cur *cur, const struct sto_cells **out_cells, struct ts_error *err)

@@ -24,6 +24,7 @@ struct sto_sst {
     roaring_bitmap_t *series;  /* series with rows */
     struct sto_tomb *tombs;    /* n_tombs, sorted */
     size_t n_tombs;
+    char *broken;       /* why it can't be read; NULL: it can; owned */
     atomic_uint refs;   /* the last unref frees */
     atomic_bool doomed; /* and unlinks */
 };

@@ -139,6 +139,7 @@ static void sst_free(struct sto_sst *sst, bool doomed)
     release_file(sst, &sst->t, doomed);
     release_file(sst, &sst->s, doomed && sst->info.s_bytes > 0);
     ts_free(sst->tombs);
+    ts_free(sst->broken);
     if (sst->series)
         roaring_bitmap_free(sst->series);
     ts_free(sst);
@@ -162,6 +163,25 @@ int sto_sst_open(const struct ts_fs *fs, const char *dir, const struct sto_sst_i
     }
     *out_sst = sst;
     return 0;
+}
+
+struct sto_sst *sto_sst_new_broken(const struct ts_fs *fs, const struct sto_sst_info *info, const char *why)
+{
+    struct sto_sst *sst = ts_xcalloc(1, sizeof *sst);
+    sst->fs = fs;
+    sst->info = *info;
+    sst->broken = ts_xstrdup(why);
+    sst->series = roaring_bitmap_create();
+    if (!sst->series)
+        TS_BUG("no memory for a bitmap");
+    atomic_init(&sst->refs, 1);
+    atomic_init(&sst->doomed, false);
+    return sst;
+}
+
+const char *sto_sst_broken(const struct sto_sst *sst)
+{
+    return sst->broken;
 }
 
 struct sto_sst *sto_sst_ref(struct sto_sst *sst)

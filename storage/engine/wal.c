@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "storage/engine/wal_format.h"
@@ -279,10 +280,10 @@ static int add_definition(struct sto_wal *wal, const struct sto_series *s, size_
                           struct ts_error *err)
 {
     size_t bound = sto_wal__def_bound(s);
-    if (bound + 1 > STO_WAL_MAX_RECORD_BYTES)
+    if (bound + 1 + TS_VARINT_MAX_BYTES > STO_WAL_MAX_RECORD_BYTES)
         return ts_error_set(err, TS_ELIMIT, "series text of %u bytes is too long for the write-ahead log",
                             s->text_len);
-    uint8_t *p = reserve(wal, STO_WAL_RECORD_HEAD_BYTES + 1 + bound);
+    uint8_t *p = reserve(wal, STO_WAL_RECORD_HEAD_BYTES + 1 + TS_VARINT_MAX_BYTES + bound);
     if (!p)
         return no_memory(wal, err);
     TS_TRY(give_number(wal, s->id, err));
@@ -293,7 +294,8 @@ static int add_definition(struct sto_wal *wal, const struct sto_series *s, size_
     if (*rec_off == SIZE_MAX) {
         *rec_off = wal->buf_n;
         p += STO_WAL_RECORD_HEAD_BYTES;
-        *p++ = STO_WAL_SERIES;
+        *p++ = STO_WAL_SERIES_FROM;
+        p = ts_put_varint(p, wal->n_ids - 1);
     }
     wal->buf_n = (size_t)(sto_wal__def_put(p, s) - wal->buf);
     return 0;

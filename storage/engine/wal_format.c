@@ -83,7 +83,7 @@ int sto_wal__head_get(const uint8_t *p, struct sto_wal_head *out)
 {
     if (memcmp(p, STO_WAL_MAGIC, 8) != 0 || ts_crc32c(0, p, 52) != ts_ld32(p + 52))
         return TS_ECORRUPT;
-    if (ts_ld32(p + 8) != STO_WAL_VERSION)
+    if (ts_ld32(p + 8) == 0 || ts_ld32(p + 8) > STO_WAL_VERSION)
         return TS_EVERSION;
     out->name = (struct sto_wal_name){ts_ld32(p + 12), ts_ld64(p + 16), ts_ld32(p + 24), ts_ld32(p + 28)};
     out->prev_gen = ts_ld64(p + 32);

@@ -26,7 +26,7 @@
 #include <stdint.h>
 
 #define STO_WAL_MAGIC             "TSDWAL\r\n" /* 8 bytes; CR LF shows transfers that change line ends */
-#define STO_WAL_VERSION           1u
+#define STO_WAL_VERSION           2u           /* 1 is read too */
 #define STO_WAL_HEADER_BYTES      56u
 #define STO_WAL_RECORD_HEAD_BYTES 8u
 #define STO_WAL_RECORD_BYTES      65536u      /* the writer closes a record at about this many bytes */
@@ -41,7 +41,10 @@ enum sto_wal_record {
     STO_WAL_POINTS = 1, /* operations, to the end of the body */
     STO_WAL_SERIES = 2, /* definitions, to the end of the body */
     STO_WAL_MARK = 3,   /* u64: the segment's bytes below this offset are on disk */
+    STO_WAL_SERIES_FROM =
+        4, /* varint: number of the first one; then as STO_WAL_SERIES, which version 1 wrote */
 };
+#define STO_WAL_LAST_TYPE STO_WAL_SERIES_FROM
 
 /* Control byte of an operation: four fields and two flags. */
 #define STO_WAL_CTL_SERIES_SHIFT 0 /* 2 bits, enum sto_wal_ctl_series */

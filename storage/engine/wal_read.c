@@ -327,12 +327,17 @@ static int take_points(struct replay *r, uint64_t off, const uint8_t *p, const u
 static int take_record(struct replay *r, uint64_t off, const uint8_t *body, size_t n_body,
                        struct ts_error *err)
 {
-    uint64_t mark;
+    uint64_t mark, number;
+    const uint8_t *p;
     switch (body[0]) {
     case STO_WAL_POINTS:
         return take_points(r, off, body + 1, body + n_body, err);
     case STO_WAL_SERIES:
         return take_series(r, off, body + 1, body + n_body, err);
+    case STO_WAL_SERIES_FROM:
+        if (!(p = ts_get_varint(body + 1, body + n_body, &number)) || number != r->n_series)
+            return nonsense(r, off, "defines series out of their order", err);
+        return take_series(r, off, p, body + n_body, err);
     case STO_WAL_MARK:
         if (!sto_wal__mark_get(body - STO_WAL_RECORD_HEAD_BYTES, r->salt, &mark) || mark > off)
             return nonsense(r, off, "holds a malformed mark", err);

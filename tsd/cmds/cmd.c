@@ -173,7 +173,8 @@ void tsd_cmd_page(const struct tsd_cmd *cmd, struct ts_buf *out)
         ts_buf_printf(out, "\n%s\n", cmd->details);
     ts_buf_str(out, "\nExamples:\n");
     cmd_indent(cmd->examples, "  ", out);
-    ts_buf_str(out, "\nExit codes: 0 fine, 1 failed, 2 wrong usage, 3 damaged data.\n");
+    ts_buf_printf(out, "\nExit codes: %s.\n",
+                  cmd->exits ? cmd->exits : "0 fine, 1 failed, 2 wrong usage, 3 damaged data");
 }
 
 void tsd_cmd_list(const struct tsd_cmd *table, struct ts_buf *out)

@@ -49,6 +49,7 @@ struct tsd_cmd {
     const struct ts_conf_key *const
         *tables;          /* key tables whose keys are options too, ended by NULL; NULL = none */
     const char *details;  /* paragraphs below the options; NULL = none */
+    const char *exits;    /* what its exit codes mean; NULL = those of enum tsd_exit */
     const char *examples; /* two, one a line */
     int (*run)(const struct tsd_args *args); /* returns an exit code */
 };
@@ -91,6 +92,7 @@ int tsd_mkmetric_run(const struct tsd_args *args);
 int tsd_search_run(const struct tsd_args *args);
 int tsd_annotate_run(const struct tsd_args *args);
 int tsd_flush_run(const struct tsd_args *args);
+int tsd_fsck_run(const struct tsd_args *args);
 int tsd_collect_run(const struct tsd_args *args);
 int tsd_version_run(const struct tsd_args *args);
 int tsd_help_run(const struct tsd_args *args);
@@ -98,6 +100,6 @@ int tsd_help_run(const struct tsd_args *args);
 /* Their options. */
 extern const struct ts_opt tsd_serve_opts[], tsd_query_opts[], tsd_import_opts[], tsd_export_opts[],
     tsd_uid_opts[], tsd_mkmetric_opts[], tsd_search_opts[], tsd_annotate_opts[], tsd_flush_opts[],
-    tsd_collect_opts[];
+    tsd_fsck_opts[], tsd_collect_opts[];
 
 #endif

@@ -1,0 +1,262 @@
+/*
+ * fsck_files.c - the sorted files of a store: those the manifest names, and those that nobody names.
+ *
+ * Threads    one
+ * Not here   reading a file (engine/fsck_file.c)
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "storage/engine/sst_format.h"
+#include "storage/fsck_int.h"
+
+#define DEF_SHARDS 16u /* only which log a series goes to depends on it */
+
+static void add_file(struct sto_fsck *k, const struct sto_sst_info *info)
+{
+    if (k->n_files == k->cap_files)
+        k->files =
+            ts_xrealloc(k->files, (k->cap_files = k->cap_files ? k->cap_files * 2 : 64) * sizeof *k->files);
+    k->files[k->n_files++] = (struct sto_fsck__file){.info = *info};
+    k->all_bytes += info->t_bytes + info->s_bytes;
+}
+
+/* --- without a manifest --- */
+
+struct numbers {
+    uint64_t *v;
+    size_t n, cap;
+};
+
+/* Number of a sorted file by its name; false if it is none. */
+static bool file_number(const char *name, char kind, uint64_t *out_no)
+{
+    char *end;
+    if (!strchr("0123456789abcdef", name[0]) || strlen(name) < 10)
+        return false;
+    *out_no = strtoull(name, &end, 16);
+    return *out_no && end[0] == '.' && end[1] == kind && end[2] == 0;
+}
+
+static int add_number(void *arg, const char *name)
+{
+    struct numbers *l = arg;
+    uint64_t no;
+    if (!file_number(name, 't', &no))
+        return 0;
+    if (l->n == l->cap)
+        l->v = ts_xrealloc(l->v, (l->cap = l->cap ? l->cap * 2 : 64) * sizeof *l->v);
+    l->v[l->n++] = no;
+    return 0;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* Every whole file of the folder counts. */
+static int rebuild(struct sto_fsck *k, struct ts_error *err)
+{
+    static const struct sto_fsck_file_ops quiet = {.row = NULL};
+    struct numbers l = {0};
+    int rc = k->fs->list(k->fs, k->files_dir, add_number, &l, err);
+    rc = rc == TS_ENOTFOUND ? 0 : rc;
+    if (l.n)
+        qsort(l.v, l.n, sizeof *l.v, by_number);
+    k->manifest_rebuilt = true;
+    k->n_shards = DEF_SHARDS;
+    k->next_file_no = 1;
+    for (size_t i = 0; rc == 0 && i < l.n; i++) {
+        struct sto_fsck_file f;
+        rc = sto_fsck_file_walk(k->fs, k->files_dir, l.v[i], NULL, &quiet, NULL, &f, err);
+        k->next_file_no = l.v[i] + 1;
+        if (rc < 0 || !f.readable || f.n_rows + f.n_tombs == 0)
+            continue;
+        f.info.file_no = l.v[i];
+        add_file(k, &f.info);
+        k->flushed_gen = f.info.gen_hi > k->flushed_gen ? f.info.gen_hi : k->flushed_gen;
+    }
+    ts_free(l.v);
+    return rc;
+}
+
+int sto_fsck__list_files(struct sto_fsck *k, struct ts_error *err)
+{
+    struct sto_fsck__reclog *log = &k->logs[STO_FSCK_MANIFEST];
+    struct sto_manifest *m = NULL;
+    struct ts_error why = {0};
+    int rc = log->holes || !log->whole.n
+                 ? TS_ECORRUPT
+                 : sto_manifest_open(sto_fsck_view_fs(k->view), k->opts.dir, false, true, 0, &m, &why);
+    if (rc == TS_ENOMEM || rc == TS_EVERSION) {
+        *err = why;
+        return rc;
+    }
+    if (rc < 0) {
+        sto_fsck__find(
+            k, STO_FIND_DAMAGE, log->path, UINT64_MAX,
+            "can't tell which files make up the store: every file of the folder counts, also those a "
+            "merge had just replaced");
+        return rebuild(k, err);
+    }
+    const struct sto_manifest_state *s = sto_manifest_state(m);
+    k->n_shards = s->n_shards;
+    k->run = s->run;
+    k->flushed_gen = s->flushed_gen;
+    k->next_file_no = s->next_file_no;
+    for (size_t i = 0; i < s->n_files; i++)
+        add_file(k, &s->files[i]);
+    sto_manifest_close(m);
+    return 0;
+}
+
+/* --- one file --- */
+
+static void no_name(struct sto_fsck *k, const struct sto_key *key)
+{
+    for (size_t i = k->n_unnamed; i-- > 0;)
+        if (k->unnamed[i].series == key->series)
+            return;
+    if (k->n_unnamed == k->cap_unnamed)
+        k->unnamed = ts_xrealloc(k->unnamed, (k->cap_unnamed = k->cap_unnamed ? k->cap_unnamed * 2 : 64) *
+                                                 sizeof *k->unnamed);
+    k->unnamed[k->n_unnamed++] = (struct sto_fsck__unnamed){key->series, key->metric};
+}
+
+static int on_row(void *arg, const struct sto_key *key, const struct sto_cells *cells, struct ts_error *err)
+{
+    struct sto_fsck *k = arg;
+    (void)cells;
+    (void)err;
+    const struct sto_series *s = sto_series_get(k->cat, key->series);
+    if (!s)
+        no_name(k, key);
+    else if (s->metric != key->metric)
+        sto_fsck__find(k, STO_FIND_DAMAGE, k->files_dir, UINT64_MAX,
+                       "rows of series %u are of metric %u, the catalog says %u", key->series, key->metric,
+                       s->metric);
+    return 0;
+}
+
+static void on_damage(void *arg, const char *path, uint64_t off, const char *what)
+{
+    sto_fsck__find(arg, STO_FIND_DAMAGE, path, off, "%s", what);
+}
+
+static void on_read(void *arg, uint64_t n_bytes)
+{
+    sto_fsck__read_bytes(arg, n_bytes);
+}
+
+/* Rows between two keys: by series where that is known. */
+static void on_lost(void *arg, const struct sto_key *first, const struct sto_key *last, uint64_t n_points,
+                    const roaring_bitmap_t *bitmap)
+{
+    struct sto_fsck *k = arg;
+    const struct sto_sst_info *info = &k->at->info;
+    const char *path = k->at_path;
+    int64_t lo = ts_floor_div(info->min_ms, TS_HOUR_MS) * TS_HOUR_MS,
+            hi = ts_floor_div(info->max_ms, TS_HOUR_MS) * TS_HOUR_MS + TS_HOUR_MS - 1;
+    if (first->series == last->series && first->metric == last->metric) {
+        sto_fsck__lost(k, path, first->metric, first->series, first->hour * TS_HOUR_MS,
+                       last->hour * TS_HOUR_MS + TS_HOUR_MS - 1, n_points, "");
+        return;
+    }
+    if (!bitmap) {
+        sto_fsck__lost(k, path, 0, UINT32_MAX, lo, hi, 0, "which series is not known");
+        return;
+    }
+    roaring_uint32_iterator_t *it = roaring_create_iterator(bitmap);
+    for (; it->has_value; roaring_advance_uint32_iterator(it)) {
+        const struct sto_series *s = sto_series_get(k->cat, it->current_value);
+        struct sto_key key = {s ? s->metric : first->metric, it->current_value, INT32_MIN}, end = key;
+        end.hour = INT32_MAX;
+        if (sto_key_cmp(&end, first) < 0 || sto_key_cmp(&key, last) > 0)
+            continue;
+        bool is_first = key.metric == first->metric && key.series == first->series;
+        bool is_last = key.metric == last->metric && key.series == last->series;
+        sto_fsck__lost(k, path, key.metric, key.series,
+                       is_first && first->hour != INT32_MIN ? first->hour * TS_HOUR_MS : lo,
+                       is_last && last->hour != INT32_MAX ? last->hour * TS_HOUR_MS + TS_HOUR_MS - 1 : hi, 0,
+                       "at most: the summaries can't be read");
+    }
+    roaring_free_uint32_iterator(it);
+}
+
+int sto_fsck__files(struct sto_fsck *k, struct ts_error *err)
+{
+    static const struct sto_fsck_file_ops ops = {
+        .row = on_row, .damage = on_damage, .lost = on_lost, .read = on_read};
+    for (size_t i = 0; i < k->n_files; i++) {
+        struct sto_fsck_file f;
+        k->at = &k->files[i];
+        ts_free(k->at_path);
+        k->at_path = sto_sst__path(k->files_dir, k->at->info.file_no, STO_SST_KIND_POINTS);
+        TS_TRY(sto_fsck_file_walk(k->fs, k->files_dir, k->at->info.file_no, &k->at->info, &ops, k, &f, err));
+        k->at->damaged = f.damaged;
+        k->out->n_files++;
+        k->out->n_blocks += f.n_blocks;
+        k->out->n_rows += f.n_rows;
+        k->out->n_points += f.n_points;
+        if (f.tombs_lost)
+            sto_fsck__lost(k, k->at_path, 0, UINT32_MAX, k->at->info.tomb_min_ms, k->at->info.tomb_max_ms, 0,
+                           "deletes: points they took away may be back");
+    }
+    if (k->n_unnamed)
+        sto_fsck__find(k, STO_FIND_DAMAGE, k->logs[STO_FSCK_CATALOG].path, UINT64_MAX,
+                       "%zu series of the files have no name", k->n_unnamed);
+    return 0;
+}
+
+/* --- what else lies there --- */
+
+struct strays {
+    struct sto_fsck *k;
+    const char *dir;
+    bool top; /* the data folder; else files/ */
+};
+
+static int on_name(void *arg, const char *name)
+{
+    static const char *const known[] = {"LOCK",           "RESERVE",          "wal",       "files",
+                                        STO_FSCK_DAMAGED, "lost+found",       "MANIFEST",  "MANIFEST.copy",
+                                        "catalog.log",    "catalog.log.copy", "cells.log", "cells.log.copy"};
+    struct strays *s = arg;
+    uint64_t no;
+    size_t n = strlen(name);
+    for (size_t i = 0; s->top && i < sizeof known / sizeof *known; i++)
+        if (strcmp(name, known[i]) == 0)
+            return 0;
+    if (!s->top && (file_number(name, 't', &no) || file_number(name, 's', &no)))
+        for (size_t i = 0; i < s->k->n_files; i++)
+            if (s->k->files[i].info.file_no == no && (name[n - 1] == 't' || s->k->files[i].info.s_bytes))
+                return 0;
+    char *path = sto_fsck__join(s->dir, name);
+    if (s->top)
+        sto_fsck__find(s->k, STO_FIND_NOTE, path, UINT64_MAX,
+                       n > 4 && strcmp(name + n - 4, ".tmp") == 0 ? "was being written at a crash: not used"
+                                                                  : "is no file of a store: not used");
+    else
+        sto_fsck__find(s->k, STO_FIND_NOTE, path, UINT64_MAX,
+                       "is not in the manifest: removed when the store is opened");
+    ts_free(path);
+    return 0;
+}
+
+int sto_fsck__strays(struct sto_fsck *k, struct ts_error *err)
+{
+    struct strays top = {.k = k, .dir = k->opts.dir, .top = true}, files = {.k = k, .dir = k->files_dir};
+    TS_TRY(k->fs->list(k->fs, k->opts.dir, on_name, &top, err));
+    struct ts_error why = {0};
+    int rc = k->fs->list(k->fs, k->files_dir, on_name, &files, &why);
+    if (rc < 0 && rc != TS_ENOTFOUND) {
+        *err = why;
+        return rc;
+    }
+    return 0;
+}

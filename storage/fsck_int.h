@@ -1,0 +1,88 @@
+/*
+ * fsck_int.h - a check of a store at work: shared by fsck.c, fsck_logs.c, fsck_files.c and fsck_repair.c.
+ */
+#ifndef STORAGE_FSCK_INT_H
+#define STORAGE_FSCK_INT_H
+
+#include "storage/catalog/catalog.h"
+#include "storage/engine/fsck_file.h"
+#include "storage/engine/fsck_wal.h"
+#include "storage/engine/manifest.h"
+#include "storage/fsck.h"
+#include "storage/fsck_view.h"
+
+enum sto_fsck__log { STO_FSCK_MANIFEST, STO_FSCK_CATALOG, STO_FSCK_CELLS, STO_FSCK_N_LOGS };
+
+/* One of the record logs and its copy. */
+struct sto_fsck__reclog {
+    char *path, *copy_path; /* owned */
+    struct ts_buf whole;    /* bytes of a log with every good record of the two; empty: nothing can be read */
+    bool bad, copy_bad;     /* the log, its copy: other than whole */
+    bool holes;             /* records are lost in both */
+};
+
+/* A sorted file the manifest names, or a rebuilt manifest would. */
+struct sto_fsck__file {
+    struct sto_sst_info info;
+    bool damaged;
+};
+
+/* A series of files that the catalog does not know. */
+struct sto_fsck__unnamed {
+    uint32_t series, metric;
+};
+
+struct sto_fsck {
+    struct sto_fsck_opts opts;
+    struct sto_fsck_result *out;
+    const struct ts_fs *fs;
+    char *wal_dir, *files_dir; /* owned */
+    uint64_t all_bytes;        /* to be read, about; for progress */
+    struct sto_fsck__reclog logs[STO_FSCK_N_LOGS];
+    struct sto_fsck_view *view; /* fs with whole logs */
+
+    uint32_t n_shards, run;
+    uint64_t flushed_gen, next_file_no;
+    bool manifest_rebuilt; /* made of the files' own words */
+    struct sto_fsck__file *files;
+    size_t n_files, cap_files;
+
+    struct sto_catalog *cat; /* by the view, with what the write-ahead log knows */
+    bool catalog_lost;       /* records of it could not be applied */
+    struct sto_fsck__unnamed *unnamed;
+    size_t n_unnamed, cap_unnamed;
+
+    struct sto_fsck_wal wal;
+    char **bad_segments; /* paths of segments with something wrong; owned */
+    size_t n_bad_segments;
+
+    struct sto_fsck__file *at; /* file being walked */
+    char *at_path;             /* its .t; owned */
+};
+
+/** "DIR/NAME" ; ts_free it. */
+char *sto_fsck__join(const char *dir, const char *name);
+/** Tell a finding. */
+void sto_fsck__find(struct sto_fsck *k, enum sto_finding_kind kind, const char *path, uint64_t off,
+                    const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+/** Tell lost points; series UINT32_MAX: not known. */
+void sto_fsck__lost(struct sto_fsck *k, const char *path, uint32_t metric, uint32_t series, int64_t from_ms,
+                    int64_t to_ms, uint64_t n_points, const char *text);
+/** n_bytes more were read. */
+void sto_fsck__read_bytes(struct sto_fsck *k, uint64_t n_bytes);
+
+/* fsck_logs.c */
+/** Read the three logs and their copies, make the view. */
+int sto_fsck__logs(struct sto_fsck *k, struct ts_error *err);
+/* fsck_files.c */
+/** Fill files by the manifest, or by the folder if it can't be read. */
+int sto_fsck__list_files(struct sto_fsck *k, struct ts_error *err);
+/** Read all files. */
+int sto_fsck__files(struct sto_fsck *k, struct ts_error *err);
+/** Files that nobody names. */
+int sto_fsck__strays(struct sto_fsck *k, struct ts_error *err);
+/* fsck_repair.c */
+/** Make whole what a check found. */
+int sto_fsck__repair(struct sto_fsck *k, struct ts_error *err);
+
+#endif

@@ -1,0 +1,403 @@
+/*
+ * fsck_repair.c - makes whole what a check found damaged.
+ *
+ * Order: damaged logs are kept aside and replaced, each by one rename; the catalog gets what the write-ahead log
+ * knows and names for what nobody knows; healthy rows go to new files; one manifest edit puts these in the place
+ * of the damaged ones, which are moved aside then. Interrupted anywhere, the next repair goes on.
+ *
+ * Threads    one
+ * Invariant  nothing that was damaged is deleted or overwritten before a copy of it lies in DIR/damaged
+ * Not here   finding what is damaged
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "storage/engine/merge.h"
+#include "storage/engine/sst_format.h"
+#include "storage/fsck_int.h"
+#include "storage/reclog_int.h"
+
+/* --- DIR/damaged --- */
+
+/* A free name in DIR/damaged for a file; ts_free it. */
+static int aside_path(struct sto_fsck *k, const char *path, char **out_path, struct ts_error *err)
+{
+    char *dir = sto_fsck__join(k->opts.dir, STO_FSCK_DAMAGED);
+    const char *slash = strrchr(path, '/');
+    size_t n = strlen(dir) + strlen(path) + 16;
+    char *to = ts_xmalloc(n);
+    int rc = k->fs->mkdir(k->fs, dir, err);
+    struct ts_file *probe = NULL;
+    snprintf(to, n, "%s/%s", dir, slash ? slash + 1 : path);
+    for (unsigned i = 1; rc == 0 && k->fs->open(k->fs, to, TS_OPEN_READ, &probe, NULL) == 0; i++) {
+        (void)k->fs->close(probe, NULL);
+        snprintf(to, n, "%s/%s.%u", dir, slash ? slash + 1 : path, i);
+    }
+    ts_free(dir);
+    *out_path = rc == 0 ? to : NULL;
+    if (rc < 0)
+        ts_free(to);
+    return rc;
+}
+
+/* Copy of a file into DIR/damaged; one that is missing is no error. */
+static int copy_aside(struct sto_fsck *k, const char *path, struct ts_error *err)
+{
+    char *to = NULL, *p = NULL;
+    size_t n = 0;
+    struct ts_error why = {0};
+    int rc = ts_fs_read_file(k->fs, path, (size_t)1 << 40, &p, &n, &why);
+    if (rc == TS_ENOTFOUND)
+        return 0;
+    if (rc == TS_EIO) /* the disk can't read it: there is nothing that could be kept */
+        return 0;
+    if (rc < 0)
+        return ts_error_set(err, rc, "%s", why.text);
+    rc = aside_path(k, path, &to, err);
+    if (rc == 0)
+        rc = ts_fs_write_atomic(k->fs, to, p, n, err);
+    if (rc == 0)
+        sto_fsck__find(k, STO_FIND_DONE, path, UINT64_MAX, "kept as %s", to);
+    ts_free(to);
+    ts_free(p);
+    return rc;
+}
+
+/* Move a file into DIR/damaged; one that is missing is no error. */
+static int move_aside(struct sto_fsck *k, const char *path, struct ts_error *err)
+{
+    char *to = NULL;
+    struct ts_error why = {0};
+    TS_TRY(aside_path(k, path, &to, err));
+    int rc = k->fs->rename(k->fs, path, to, &why);
+    if (rc == 0)
+        sto_fsck__find(k, STO_FIND_DONE, path, UINT64_MAX, "moved to %s", to);
+    ts_free(to);
+    return rc == TS_ENOTFOUND ? 0 : rc < 0 ? ts_error_set(err, rc, "%s", why.text) : 0;
+}
+
+/* --- record logs --- */
+
+static int repair_log(struct sto_fsck *k, enum sto_fsck__log which, struct ts_error *err)
+{
+    struct sto_fsck__reclog *log = &k->logs[which];
+    bool rebuilt = which == STO_FSCK_MANIFEST && k->manifest_rebuilt;
+    if (rebuilt) {
+        TS_TRY(copy_aside(k, log->path, err));
+        TS_TRY(copy_aside(k, log->copy_path, err));
+        (void)k->fs->unlink(k->fs, log->copy_path, NULL);
+        (void)k->fs->unlink(k->fs, log->path, NULL);
+        return k->fs->sync_dir(k->fs, k->opts.dir, err);
+    }
+    if (!log->bad && !log->copy_bad)
+        return 0;
+    if (!log->whole.n) { /* cells of which nothing is left: a log without records */
+        sto_reclog__header_make((uint8_t *)ts_buf_reserve(&log->whole, STO_RECLOG_HEADER_BYTES), "CELL");
+        log->whole.n = STO_RECLOG_HEADER_BYTES;
+    }
+    if (log->bad) {
+        TS_TRY(copy_aside(k, log->path, err));
+        TS_TRY(ts_fs_write_atomic(k->fs, log->path, log->whole.p, log->whole.n, err));
+    }
+    if (log->copy_bad)
+        TS_TRY(copy_aside(k, log->copy_path, err));
+    TS_TRY(ts_fs_write_atomic(k->fs, log->copy_path, log->whole.p, log->whole.n, err));
+    sto_fsck__find(k, STO_FIND_DONE, log->bad ? log->path : log->copy_path, UINT64_MAX,
+                   "written anew, %zu bytes%s", log->whole.n, log->holes ? ", without what is lost" : "");
+    return 0;
+}
+
+/* --- catalog --- */
+
+/* A name for a series that nobody knows: METRIC lost_series=NUMBER. */
+static int make_name(struct sto_catalog *cat, const struct sto_fsck__unnamed *u, struct ts_error *err)
+{
+    static const char key[] = "lost_series";
+    char value[16], made[32], *text;
+    struct ts_slice metric = sto_uid_name(cat, STO_UID_METRIC, u->metric);
+    struct sto_tag tag;
+    const struct sto_series *s;
+    snprintf(value, sizeof value, "%u", u->series);
+    if (!metric.p)
+        metric = (struct ts_slice){made, (size_t)snprintf(made, sizeof made, "lost_metric.%u", u->metric)};
+    TS_TRY(sto_uid_make(cat, STO_UID_TAGK, ts_slice_str(key), &tag.k, err));
+    TS_TRY(sto_uid_make(cat, STO_UID_TAGV, ts_slice_str(value), &tag.v, err));
+    size_t n = metric.n + sizeof key + sizeof value + 2;
+    text = ts_xmalloc(n);
+    int len = snprintf(text, n, "%.*s %s=%s", (int)metric.n, metric.p, key, value);
+    int rc = sto_series_restore(cat, u->series, u->metric, &tag, 1, (struct ts_slice){text, (size_t)len},
+                                (uint32_t)metric.n, &s, err);
+    ts_free(text);
+    return rc;
+}
+
+/* What is read of the write-ahead log on the way to files. */
+struct salvage {
+    struct sto_fsck *k;
+    struct sto_catalog *cat;
+    struct sto_mem **mems; /* by generation, ascending */
+    size_t n, cap;
+    bool names_only;
+};
+
+static struct sto_mem *mem_of(struct salvage *s, uint64_t gen)
+{
+    for (size_t i = s->n; i-- > 0;)
+        if (sto_mem_gen(s->mems[i]) == gen)
+            return s->mems[i];
+    if (s->n == s->cap)
+        s->mems = ts_xrealloc(s->mems, (s->cap = s->cap ? s->cap * 2 : 4) * sizeof *s->mems);
+    return s->mems[s->n++] = sto_mem_new(gen, 0);
+}
+
+static const struct sto_series *salvage_series(void *arg, uint32_t id, uint32_t metric,
+                                               const struct sto_tag *tags, size_t n_tags,
+                                               struct ts_slice text, uint32_t metric_len,
+                                               struct ts_error *err)
+{
+    struct salvage *s = arg;
+    const struct sto_series *out = NULL;
+    return sto_series_restore(s->cat, id, metric, tags, n_tags, text, metric_len, &out, err) < 0 ? NULL : out;
+}
+
+static int salvage_points(void *arg, uint64_t gen, const struct sto_point *points, size_t n,
+                          struct ts_error *err)
+{
+    struct salvage *s = arg;
+    (void)err;
+    if (!s->names_only)
+        sto_mem_apply(mem_of(s, gen), points, n);
+    return 0;
+}
+
+static void salvage_bad(void *arg, const char *path, uint64_t off, uint64_t n, bool torn, int64_t from_ms,
+                        int64_t to_ms)
+{
+    (void)arg;
+    (void)path;
+    (void)off;
+    (void)n;
+    (void)torn;
+    (void)from_ms;
+    (void)to_ms;
+}
+
+static void salvage_damage(void *arg, const char *path, const char *what, bool lost)
+{
+    (void)arg;
+    (void)path;
+    (void)what;
+    (void)lost;
+}
+
+static void salvage_read(void *arg, uint64_t n_bytes)
+{
+    (void)arg;
+    (void)n_bytes;
+}
+
+static const struct sto_fsck_wal_ops salvage_ops = {
+    .replay = {.series = salvage_series, .points = salvage_points},
+    .bad = salvage_bad,
+    .damage = salvage_damage,
+    .read = salvage_read};
+
+/* The new files and the manifest edit that brings them. */
+struct edit {
+    struct sto_sst_info *add;
+    uint64_t *remove;
+    size_t n_add, n_remove;
+    uint64_t flushed_gen;
+};
+
+static struct sto_sst_info *edit_slot(struct edit *e)
+{
+    e->add = ts_xrealloc(e->add, (e->n_add + 1) * sizeof *e->add);
+    return &e->add[e->n_add];
+}
+
+/* --- the write-ahead log --- */
+
+static int write_tombs(struct sto_fsck *k, const struct salvage *s, struct edit *e, struct ts_error *err)
+{
+    struct sto_sst_writer *w = NULL;
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < s->n; i++) {
+        size_t n;
+        const struct sto_tomb *tombs = sto_mem_tombs(s->mems[i], &n);
+        if (n && !w)
+            rc = sto_sst_writer_new(k->fs, k->files_dir, k->next_file_no++, &w, err);
+        for (size_t t = 0; rc == 0 && t < n; t++)
+            rc = sto_sst_write_tomb(w, &tombs[t], err);
+    }
+    if (rc < 0 || !w) {
+        sto_sst_writer_abort(w);
+        return rc;
+    }
+    TS_TRY(
+        sto_sst_writer_finish(w, sto_mem_gen(s->mems[0]), sto_mem_gen(s->mems[s->n - 1]), edit_slot(e), err));
+    e->n_add++;
+    return 0;
+}
+
+static int write_rows(struct sto_fsck *k, const struct salvage *s, struct edit *e, struct ts_error *err)
+{
+    struct sto_scan_spec spec = {.from_ms = STO_MIN_TS_MS, .to_ms = STO_MAX_TS_MS};
+    struct sto_merge *merge = NULL;
+    struct sto_sst_writer *w = NULL;
+    struct sto_row row;
+    uint64_t n_rows = 0;
+    int rc = sto_merge_new(&spec, NULL, 0, s->mems, s->n, &merge, err);
+    if (rc == 0)
+        rc = sto_sst_writer_new(k->fs, k->files_dir, k->next_file_no++, &w, err);
+    while (rc >= 0 && (rc = sto_merge_next(merge, &row, err)) == 1) {
+        rc = sto_sst_write_row(w, &row.key, row.cells, err);
+        n_rows++;
+    }
+    sto_merge_free(merge);
+    if (rc < 0 || n_rows == 0) {
+        sto_sst_writer_abort(w);
+        return rc;
+    }
+    TS_TRY(
+        sto_sst_writer_finish(w, sto_mem_gen(s->mems[0]), sto_mem_gen(s->mems[s->n - 1]), edit_slot(e), err));
+    e->n_add++;
+    return 0;
+}
+
+static int by_gen(const void *a, const void *b)
+{
+    uint64_t x = sto_mem_gen(*(struct sto_mem *const *)a), y = sto_mem_gen(*(struct sto_mem *const *)b);
+    return x < y ? -1 : x > y;
+}
+
+static int wal_to_files(struct sto_fsck *k, struct salvage *s, struct edit *e, struct ts_error *err)
+{
+    if (s->n) {
+        qsort(s->mems, s->n, sizeof(struct sto_mem *), by_gen);
+        TS_TRY(write_rows(k, s, e, err));
+        TS_TRY(write_tombs(k, s, e, err));
+        TS_TRY(k->fs->sync_dir(k->fs, k->files_dir, err));
+    }
+    e->flushed_gen = k->wal.max_gen > k->flushed_gen ? k->wal.max_gen : k->flushed_gen;
+    sto_fsck__find(k, STO_FIND_DONE, k->wal_dir, UINT64_MAX, "%" PRIu64 " points of the log written to files",
+                   k->wal.n_points);
+    return 0;
+}
+
+/* Names of the write-ahead log, of what nobody knows; points of a damaged log into memory. */
+static int repair_catalog(struct sto_fsck *k, struct salvage *s, struct ts_error *err)
+{
+    struct sto_catalog_opts opts = {.dir = k->opts.dir, .n_shards = k->n_shards, .lenient = true};
+    struct sto_fsck_wal found;
+    TS_TRY(sto_catalog_open(k->fs, &opts, &s->cat, err));
+    TS_TRY(sto_fsck_wal_read(k->fs, k->wal_dir, k->flushed_gen, &salvage_ops, s, &found, err));
+    for (size_t i = 0; i < k->n_unnamed; i++)
+        TS_TRY(make_name(s->cat, &k->unnamed[i], err));
+    if (k->n_unnamed)
+        sto_fsck__find(k, STO_FIND_DONE, k->logs[STO_FSCK_CATALOG].path, UINT64_MAX,
+                       "%zu series without a name are now called METRIC lost_series=NUMBER", k->n_unnamed);
+    return sto_catalog_sync(s->cat, true, err);
+}
+
+/* --- files --- */
+
+static int repair_files(struct sto_fsck *k, struct edit *e, struct ts_error *err)
+{
+    e->remove = ts_xcalloc(k->n_files + 1, sizeof *e->remove);
+    for (size_t i = 0; i < k->n_files; i++) {
+        const struct sto_fsck__file *f = &k->files[i];
+        if (!f->damaged) {
+            if (k->manifest_rebuilt) {
+                *edit_slot(e) = f->info;
+                e->n_add++;
+            }
+            continue;
+        }
+        int rc = sto_fsck_file_salvage(k->fs, k->files_dir, &f->info, k->next_file_no++, edit_slot(e), err);
+        TS_TRY(rc);
+        char *path = sto_sst__path(k->files_dir, f->info.file_no, STO_SST_KIND_POINTS);
+        if (rc == 1)
+            sto_fsck__find(k, STO_FIND_DONE, path, UINT64_MAX,
+                           "%" PRIu64 " rows, %" PRIu64 " points written to %08" PRIx64 ".t",
+                           e->add[e->n_add].n_rows, e->add[e->n_add].n_points, e->add[e->n_add].file_no);
+        else
+            sto_fsck__find(k, STO_FIND_DONE, path, UINT64_MAX, "nothing of it can be read");
+        ts_free(path);
+        e->n_add += rc == 1;
+        if (!k->manifest_rebuilt)
+            e->remove[e->n_remove++] = f->info.file_no;
+    }
+    return 0;
+}
+
+static int apply(struct sto_fsck *k, const struct edit *e, struct ts_error *err)
+{
+    struct sto_manifest *m = NULL;
+    struct sto_manifest_edit edit = {.add = e->add,
+                                     .n_add = e->n_add,
+                                     .remove = e->remove,
+                                     .n_remove = e->n_remove,
+                                     .flushed_gen = e->flushed_gen,
+                                     .next_file_no = k->next_file_no};
+    if (k->manifest_rebuilt) {
+        edit.run = k->wal.max_run + 1;
+        edit.flushed_gen = e->flushed_gen ? e->flushed_gen : k->flushed_gen;
+    }
+    TS_TRY(sto_manifest_open(k->fs, k->opts.dir, k->manifest_rebuilt, false, k->n_shards, &m, err));
+    int rc = sto_manifest_apply(m, &edit, err);
+    sto_manifest_close(m);
+    return rc;
+}
+
+/* Files that no longer count. */
+static int clear_away(struct sto_fsck *k, struct ts_error *err)
+{
+    for (size_t i = 0; i < k->n_files; i++) {
+        const struct sto_sst_info *info = &k->files[i].info;
+        for (int kind = STO_SST_KIND_POINTS; k->files[i].damaged && kind <= STO_SST_KIND_SUMS; kind++) {
+            char *path = sto_sst__path(k->files_dir, info->file_no, (enum sto_sst_kind)kind);
+            int rc = kind == STO_SST_KIND_POINTS || info->s_bytes ? move_aside(k, path, err) : 0;
+            ts_free(path);
+            TS_TRY(rc);
+        }
+    }
+    return k->fs->sync_dir(k->fs, k->files_dir, err);
+}
+
+int sto_fsck__repair(struct sto_fsck *k, struct ts_error *err)
+{
+    bool wal = k->wal.damaged || k->wal.beyond_torn || k->manifest_rebuilt;
+    struct salvage s = {.k = k, .names_only = !wal};
+    struct edit e = {0};
+    int rc = 0;
+    for (int i = 0; rc == 0 && i < STO_FSCK_N_LOGS; i++)
+        rc = repair_log(k, (enum sto_fsck__log)i, err);
+    if (rc == 0)
+        rc = k->fs->mkdir(k->fs, k->files_dir, err);
+    for (size_t i = 0; rc == 0 && i < k->n_bad_segments; i++)
+        rc = copy_aside(k, k->bad_segments[i], err);
+    if (rc == 0 && (wal || k->n_unnamed || k->catalog_lost))
+        rc = repair_catalog(k, &s, err);
+    if (rc == 0)
+        rc = repair_files(k, &e, err);
+    if (rc == 0 && wal)
+        rc = wal_to_files(k, &s, &e, err);
+    int rc_close = sto_catalog_close(s.cat, rc < 0 ? NULL : err);
+    rc = rc < 0 ? rc : rc_close;
+    if (rc == 0 && (e.n_add || e.n_remove || e.flushed_gen || k->manifest_rebuilt))
+        rc = apply(k, &e, err);
+    if (rc == 0)
+        rc = clear_away(k, err);
+    if (rc == 0 && wal)
+        rc = sto_wal_drop(k->fs, k->wal_dir, e.flushed_gen, err);
+    for (size_t i = 0; i < s.n; i++)
+        sto_mem_unref(s.mems[i]);
+    ts_free(s.mems);
+    ts_free(e.add);
+    ts_free(e.remove);
+    return rc;
+}

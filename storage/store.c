@@ -51,6 +51,14 @@ const struct ts_conf_key sto_conf_keys[] = {
      .max = (int64_t)1 << 40,
      .help = "Points are gathered in memory and written to a file when they take this much. Twice as much is "
              "used at times."},
+    {.name = "reserve_bytes",
+     .type = TS_CONF_BYTES,
+     .def = "4M",
+     .min = 0,
+     .max = (int64_t)1 << 32,
+     .help = "A file of this size in the data folder is given up when the disk is full, so that what is in "
+             "memory "
+             "and the manifest can still be written; it is made again when there is room. 0 = none."},
     {.name = "flush_age_s",
      .type = TS_CONF_INT,
      .def = "7200",
@@ -93,6 +101,7 @@ void sto_opts_from_conf(struct sto_opts *opts, const struct ts_conf *conf)
                      : !strcmp(sync, "none") ? STO_SYNC_NONE
                                              : STO_SYNC_INTERVAL;
     opts->wal_sync_interval_ms = (unsigned)ts_conf_int(conf, "wal_sync_interval_ms");
+    opts->reserve_bytes = (uint64_t)ts_conf_int(conf, "reserve_bytes");
     opts->memstore_bytes = (size_t)ts_conf_int(conf, "memstore_bytes");
     opts->queue_bytes = (size_t)ts_conf_int(conf, "queue_bytes");
     opts->n_shards = (unsigned)ts_conf_int(conf, "shards");
@@ -199,6 +208,7 @@ int sto_open(const struct sto_opts *opts, struct sto_store **out_store, struct t
                 : opts->wal_sync == STO_SYNC_NONE ? STO_ENGINE_SYNC_NONE
                                                   : STO_ENGINE_SYNC_INTERVAL,
         .sync_interval_ms = opts->wal_sync_interval_ms ? opts->wal_sync_interval_ms : 100,
+        .reserve_bytes = opts->reserve_bytes,
         .memstore_bytes = opts->memstore_bytes ? opts->memstore_bytes : DEF_MEMSTORE_BYTES,
         .queue_bytes = opts->queue_bytes ? opts->queue_bytes : DEF_QUEUE_BYTES,
         .retention_ms = opts->retention_ms,

@@ -35,6 +35,7 @@ struct sto_opts {
     unsigned n_shards;      /* of a new store; power of two; 0 = 16 */
     enum sto_sync wal_sync;
     unsigned wal_sync_interval_ms; /* 0 = 100 */
+    uint64_t reserve_bytes;        /* room kept for a full disk; 0 = none */
     size_t memstore_bytes;         /* a generation is flushed at this size; 0 = 32 MiB */
     size_t queue_bytes;            /* cap of one port's queue; 0 = 16 MiB */
     uint64_t max_series;           /* 0 = 2^32 - 1 */

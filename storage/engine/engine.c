@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/time.h"
 #include "storage/engine/engine_int.h"
+#include "storage/engine/reserve.h"
 #include "storage/engine/partition.h"
 
 #include <errno.h>
@@ -299,8 +300,8 @@ static int open_all(struct sto_engine *e, struct ts_error *err)
     TS_TRY(e->opts.ready(e->opts.arg, e->n_shards, series_end(e->version), err));
     TS_TRY(sto_recover__wal(e, err));
     if (!e->opts.read_only) {
-        struct sto_manifest_edit edit = {.run = e->run, .next_file_no = e->next_file_no};
-        TS_TRY(sto_manifest_apply(e->manifest, &edit, err));
+        sto_reserve__open(e);
+        TS_TRY(sto_reserve__save_run(e, err));
     }
     TS_TRY(sto_ports__init(e, err));
     first_mems(e);

@@ -133,7 +133,11 @@ struct sto_engine {
     _Atomic int refuse_code;     /* 0, TS_ENOSPC, TS_EIO; changed under refuse_mu */
     struct ts_error refuse_full; /* why, with TS_ENOSPC; written once, under refuse_mu, before the code */
     struct ts_error refuse_io;   /* why, with TS_EIO; the same */
-    _Atomic unsigned n_holding;  /* owners that hold batches back */
+    _Atomic bool reserve_there;  /* DIR/RESERVE is whole; changed under files_mu */
+    _Atomic bool reserve_spent;  /* it was given up and is not there again; the same */
+    _Atomic bool
+        run_unsaved; /* the number of this run is not in the manifest: no log may be begun; the same */
+    _Atomic unsigned n_holding; /* owners that hold batches back */
 
     pthread_t sync_thread, flush_thread, compact_thread;
     bool sync_runs, flush_runs, compact_runs;

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/time.h"
 #include "storage/engine/output.h"
+#include "storage/engine/reserve.h"
 
 /* Generations that are no longer written to. */
 struct frozen {
@@ -157,6 +158,14 @@ static int flush_frozen(struct sto_engine *e, struct ts_error *err)
     return rc;
 }
 
+static bool release_reserve(struct sto_engine *e, const struct ts_error *why)
+{
+    pthread_mutex_lock(&e->files_mu);
+    bool released = sto_reserve__release(e, why);
+    pthread_mutex_unlock(&e->files_mu);
+    return released;
+}
+
 int sto_flush__all(struct sto_engine *e, struct ts_error *err)
 {
     if (e->opts.read_only)
@@ -170,8 +179,13 @@ int sto_flush__all(struct sto_engine *e, struct ts_error *err)
             change_generation(e);
         rc = flush_frozen(e, &why);
     }
+    if (rc == TS_ENOSPC && release_reserve(e, &why)) {
+        why = (struct ts_error){0};
+        rc = flush_frozen(e, &why);
+    }
     e->flush_failed = rc < 0;
     pthread_mutex_unlock(&e->flush_mu);
+    sto_reserve__tick(e);
     if (rc < 0) {
         atomic_fetch_add_explicit(&e->n_flush_errors, 1, memory_order_relaxed);
         if (rc == TS_ENOSPC &&
@@ -223,6 +237,9 @@ void *sto_flush__thread(void *arg)
             until.tv_sec += 1;
             pthread_cond_timedwait(&e->flush_cond, &e->bg_mu, &until);
         }
+        pthread_mutex_unlock(&e->bg_mu);
+        sto_reserve__tick(e);
+        pthread_mutex_lock(&e->bg_mu);
         bool want = e->flush_wanted || too_old(e);
         e->flush_wanted = false;
         if (!want || e->bg_stop)

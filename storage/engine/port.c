@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "base/time.h"
 #include "storage/engine/engine_int.h"
+#include "storage/engine/reserve.h"
 
 #define QUEUE_BUSY_PCT 75
 #define READY_PCT      50
@@ -107,7 +108,8 @@ void sto_engine__recovered(struct sto_engine *e)
      * other. */
     pthread_mutex_lock(&e->refuse_mu);
     if (atomic_load_explicit(&e->refuse_code, memory_order_relaxed) == TS_ENOSPC &&
-        !sto_engine__memory_full(e) && atomic_load_explicit(&e->n_holding, memory_order_relaxed) == 0) {
+        !sto_engine__memory_full(e) && sto_reserve__may_write(e) &&
+        atomic_load_explicit(&e->n_holding, memory_order_relaxed) == 0) {
         atomic_store_explicit(&e->refuse_code, 0, memory_order_release);
         ts_log(TS_LOG_WARN, "puts are accepted again");
     }
@@ -121,7 +123,9 @@ static int owner_write(struct sto_owner *o, const struct sto_point *points, uint
 {
     struct sto_engine *e = o->e;
     struct ts_error err = {0};
-    int rc = sto_wal_append(o->wal, points, n, &err);
+    int rc = sto_reserve__may_write(e)
+                 ? sto_wal_append(o->wal, points, n, &err)
+                 : ts_error_set(&err, TS_ENOSPC, "%s: no room, the reserve is given up", e->dir);
     if (rc < 0)
         rc = rc == TS_ENOSPC || rc == TS_ENOMEM ? TS_ENOSPC : TS_EIO;
     if (rc == TS_ENOSPC && !o->held)

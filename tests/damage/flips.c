@@ -151,7 +151,7 @@ static int run_fsck(struct t_faultfs *f, bool repair, struct told *told, struct 
 
 /* --- damage --- */
 
-static void pick(struct round *r, struct t_faultfs *f, uint64_t *seed)
+static void pick(struct round *r, struct t_faultfs *f, bool empty_too, uint64_t *seed)
 {
     size_t n_files = t_faultfs_count(f), n;
     uint64_t all = 0, at;
@@ -159,9 +159,11 @@ static void pick(struct round *r, struct t_faultfs *f, uint64_t *seed)
         ts_free(t_faultfs_get(f, t_faultfs_path(f, i), &n));
         all += n;
     }
-    if (t_rand(seed) % 4 == 0) { /* small files get their share */
-        snprintf(r->path, sizeof r->path, "%s", t_faultfs_path(f, t_rand(seed) % n_files));
-        ts_free(t_faultfs_get(f, r->path, &n));
+    if (t_rand(seed) % 4 == 0) { /* small files get their share; empty ones have no bits */
+        do {
+            snprintf(r->path, sizeof r->path, "%s", t_faultfs_path(f, t_rand(seed) % n_files));
+            ts_free(t_faultfs_get(f, r->path, &n));
+        } while (n == 0 && !empty_too);
         r->size = n;
         r->off = n ? t_rand(seed) % n : 0;
         return;
@@ -181,7 +183,7 @@ static void pick(struct round *r, struct t_faultfs *f, uint64_t *seed)
 
 static void damage(struct round *r, struct t_faultfs *f, enum mode mode, uint64_t *seed)
 {
-    pick(r, f, seed);
+    pick(r, f, mode == MODE_REMOVE, seed);
     unsigned bit = (unsigned)(t_rand(seed) % 8);
     const char *name = r->path + strlen(SHAPE_DIR) + 1;
     if (mode == MODE_FLIP) {

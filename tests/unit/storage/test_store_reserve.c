@@ -1,0 +1,135 @@
+/*
+ * test_store_reserve.c - a full disk and the reserve: a store opens, answers, refuses puts, flushes with the room
+ * that is given up, and goes on when there is room again.
+ */
+#include "tests/unit/storage/store_kit.h"
+
+#define RESERVE_BYTES (256u << 10)
+#define RESERVE       "/db/RESERVE"
+
+static uint64_t used_bytes(struct t_faultfs *f)
+{
+    uint64_t all = 0;
+    for (size_t i = 0, n; i < t_faultfs_count(f); i++) {
+        ts_free(t_faultfs_get(f, t_faultfs_path(f, i), &n));
+        all += n;
+    }
+    return all;
+}
+
+static size_t reserve_bytes(struct t_faultfs *f)
+{
+    size_t n = 0;
+    ts_free(t_faultfs_get(f, RESERVE, &n));
+    return n;
+}
+
+/* A store with points, some of them in files, some in the log, as after kill -9. */
+static struct t_faultfs *some_store(struct diary *d, uint64_t reserve)
+{
+    struct t_faultfs *f = t_faultfs_new(3), *copy;
+    struct sto_opts opts = KIT_OPTS(f, 1);
+    opts.reserve_bytes = reserve;
+    struct sto_store *st = kit_open(&opts);
+    for (int64_t i = 0; i < 2000; i++) {
+        assert_int_equal(
+            kit_op(st, sto_port(st, 0), d, (unsigned)(i % N_SERIES), STO_OP_PUT, T0 + i * 1000, i), 0);
+        if (i == 1000) {
+            sto_port_turn(sto_port(st, 0));
+            assert_int_equal(sto_flush(st, STO_LEVEL_FILES, NULL), 0);
+        }
+    }
+    sto_port_turn(sto_port(st, 0));
+    assert_int_equal(sto_flush(st, STO_LEVEL_DISK, NULL), 0);
+    copy = t_faultfs_clone(f, 4);
+    kit_close(st);
+    t_faultfs_free(f);
+    return copy;
+}
+
+/* On a full disk the store opens, knows everything and refuses puts; with room it goes on by itself. */
+static void opens_and_resumes(uint64_t reserve)
+{
+    struct diary d = {0};
+    struct t_faultfs *f = some_store(&d, reserve);
+    struct sto_opts opts = KIT_OPTS(f, 1);
+    struct ts_error err = {0};
+    opts.reserve_bytes = reserve;
+    assert_int_equal(reserve_bytes(f), reserve);
+    t_faultfs_set_capacity(f, used_bytes(f));
+    struct sto_store *st = kit_open(&opts);
+    assert_int_equal(reserve_bytes(f), 0);
+    kit_expect_all(st, &d, "on a full disk");
+    assert_int_equal(kit_op(st, sto_port(st, 0), &d, 1, STO_OP_PUT, T0, 1), TS_ENOSPC);
+    assert_int_equal(sto_port_error(sto_port(st, 0), &err), TS_ENOSPC);
+    assert_non_null(strstr(err.text, "the disk is full"));
+    t_faultfs_set_capacity(f, 0);
+    assert_int_equal(sto_flush(st, STO_LEVEL_FILES, &err), 0);
+    assert_null(sto_store_refusing(st));
+    assert_int_equal(reserve_bytes(f), reserve);
+    assert_int_equal(kit_op(st, sto_port(st, 0), &d, 1, STO_OP_PUT, T0, 77), 0);
+    sto_port_turn(sto_port(st, 0));
+    assert_int_equal(sto_flush(st, STO_LEVEL_DISK, &err), 0);
+    kit_expect_all(st, &d, "with room again");
+    kit_close(st);
+    st = kit_open(&opts);
+    kit_expect_all(st, &d, "opened again");
+    kit_close(st);
+    diary_release(&d);
+    t_faultfs_free(f);
+}
+
+static void test_store_reserve__a_full_disk_opens_with_it(void **state)
+{
+    (void)state;
+    opens_and_resumes(RESERVE_BYTES);
+}
+
+static void test_store_reserve__a_full_disk_opens_without_it(void **state)
+{
+    (void)state;
+    opens_and_resumes(0);
+}
+
+/* A flush on a full disk takes the reserve's room, and gives more back: the log goes. */
+static void test_store_reserve__a_flush_may_use_it(void **state)
+{
+    (void)state;
+    struct diary d = {0};
+    struct t_faultfs *f = t_faultfs_new(5);
+    struct sto_opts opts = KIT_OPTS(f, 1);
+    struct ts_error err = {0};
+    opts.reserve_bytes = RESERVE_BYTES;
+    struct sto_store *st = kit_open(&opts);
+    for (int64_t i = 0; i < 3000; i++)
+        assert_int_equal(
+            kit_op(st, sto_port(st, 0), &d, (unsigned)(i % N_SERIES), STO_OP_PUT, T0 + i * 1000, i), 0);
+    sto_port_turn(sto_port(st, 0));
+    assert_int_equal(sto_flush(st, STO_LEVEL_DISK, &err), 0);
+    t_faultfs_set_capacity(f, used_bytes(f));
+    assert_int_equal(sto_flush(st, STO_LEVEL_FILES, &err), 0);
+    assert_int_equal(reserve_bytes(f), 0);
+    assert_non_null(sto_store_refusing(st));
+    kit_expect_all(st, &d, "flushed on a full disk");
+    t_faultfs_set_capacity(f, 0);
+    assert_int_equal(sto_flush(st, STO_LEVEL_FILES, &err), 0);
+    assert_null(sto_store_refusing(st));
+    kit_close(st);
+    st = kit_open(&opts);
+    kit_expect_all(st, &d, "opened again");
+    assert_int_equal(reserve_bytes(f), RESERVE_BYTES);
+    kit_close(st);
+    diary_release(&d);
+    t_faultfs_free(f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_store_reserve__a_full_disk_opens_with_it),
+        cmocka_unit_test(test_store_reserve__a_full_disk_opens_without_it),
+        cmocka_unit_test(test_store_reserve__a_flush_may_use_it),
+    };
+    ts_log_set_level(TS_LOG_ERROR);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -45,6 +45,8 @@ struct qry_plan {
     /* Hidden series are read in the place of others (rollup.h): */
     const struct sto_series **shown; /* what users see of series[]; NULL: the same */
     uint32_t shown_metric;           /* id of the metric users see */
+    const uint32_t *shown_pos;       /* [n] position of each series in the plan it was made from */
+    const uint32_t *shown_group;     /* [n_groups] and index of each group there, ascending */
     bool keep_spans;                 /* series are worked on after reading: not dense, rates come later */
 };
 /** What users see of a series. */

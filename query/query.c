@@ -3,6 +3,7 @@
  */
 #include "query/query.h"
 
+#include "query/histogram.h"
 #include "query/labels.h"
 #include "query/rollup.h"
 
@@ -18,6 +19,7 @@ struct run {
     size_t *main;      /* [spec->n_subs] place in subs of each sub query */
     size_t *divisor;   /* [spec->n_subs] and of its divisor; 0 = none */
     unsigned *attempt; /* [spec->n_subs] what is asked (query/rollup.h) */
+    struct qry_histogram *histograms; /* [spec->n_subs] queries of histograms, which have no sub run */
 };
 
 static void piece(void *arg, size_t i)
@@ -164,6 +166,8 @@ static int read_all(const struct qry_spec *spec, struct run *run, struct ts_pool
             piece(run, i);
     }
     for (size_t s = 0; s < spec->n_subs && !qry_budget_stopped(budget); s++) {
+        if (qry_sub_is_histogram(&spec->subs[s]))
+            continue;
         if (run->divisor[s])
             qry_rollup_divide(&run->subs[run->main[s]], &run->subs[run->divisor[s]]);
         qry_sub_run_groups(&run->subs[run->main[s]]);
@@ -191,6 +195,13 @@ static int plan_all(struct sto_store *st, struct sto_snap *snap, const struct qr
     for (size_t s = 0; s < spec->n_subs; s++) {
         struct qry_rollup_use use;
         struct qry_plan visible;
+        if (qry_sub_is_histogram(&spec->subs[s])) {
+            if (run->histograms[s].runs)
+                continue; /* read already */
+            TS_TRY(qry_histogram_read(st, snap, pool, spec, s, max_series, budget, arena, &run->histograms[s],
+                                      err));
+            continue;
+        }
         TS_TRY(qry_rollup_choose(spec, &spec->subs[s], run->attempt[s], &use, err));
         TS_TRY(qry_plan_select(st, spec, s, NULL, 0, max_series, arena, &visible, err));
         struct qry_plan *p = &run->subs[run->n_subs].plan;
@@ -217,7 +228,7 @@ static bool next_attempt(const struct qry_spec *spec, struct run *run)
     for (size_t s = 0; spec->rollups && s < spec->n_subs; s++) {
         const struct qry_plan *p = &run->subs[run->main[s]].plan;
         struct qry_rollup_use use;
-        if (!p->shown || (p->n && memchr(p->has_data, 1, p->n)) ||
+        if (qry_sub_is_histogram(&spec->subs[s]) || !p->shown || (p->n && memchr(p->has_data, 1, p->n)) ||
             qry_rollup_choose(spec, &spec->subs[s], run->attempt[s] + 1, &use, NULL) <= 0)
             continue;
         run->attempt[s]++;
@@ -247,6 +258,7 @@ int qry_run(struct sto_store *st, struct ts_pool *pool, const struct qry_spec *s
     run.first = ts_arena_zalloc(&arena, (2 * spec->n_subs + 1) * sizeof *run.first);
     run.main = ts_arena_zalloc(&arena, (spec->n_subs + 1) * sizeof *run.main);
     run.divisor = ts_arena_zalloc(&arena, (spec->n_subs + 1) * sizeof *run.divisor);
+    run.histograms = ts_arena_zalloc(&arena, (spec->n_subs + 1) * sizeof *run.histograms);
     run.attempt = ts_arena_zalloc(&arena, (spec->n_subs + 1) * sizeof *run.attempt);
     struct sto_snap *snap = sto_snap_take(st);
     int rc;
@@ -258,11 +270,17 @@ int qry_run(struct sto_store *st, struct ts_pool *pool, const struct qry_spec *s
     } while (rc == 0 && next_attempt(spec, &run));
     sto_snap_release(snap);
     for (size_t s = 0; s < spec->n_subs && rc >= 0; s++) {
+        if (qry_sub_is_histogram(&spec->subs[s])) {
+            rc = qry_histogram_answer(st, &run.histograms[s], emit, arg, err);
+            continue;
+        }
         struct qry_sub_run *sr = &run.subs[run.main[s]];
         for (size_t g = 0; g < sr->plan.n_groups && rc >= 0; g++)
             rc = emit_group(st, sr, g, emit, arg, err);
     }
     release_runs(spec, &run);
+    for (size_t s = 0; s < spec->n_subs; s++)
+        qry_histogram_close(&run.histograms[s]);
     ts_arena_release(&arena);
     return rc < 0 ? rc : 0;
 }

@@ -27,11 +27,13 @@ static void regroup(struct qry_plan *p, const struct pair *pairs)
     for (size_t i = 0; i < p->n; i++)
         count[p->group_of[pairs[i].pos]]++;
     struct qry_group *groups = ts_arena_alloc(p->arena, (p->n_groups + 1) * sizeof *groups);
+    uint32_t *shown_group = ts_arena_alloc(p->arena, p->n_groups * sizeof *shown_group + 1);
     size_t n_groups = 0;
     for (size_t g = 0; g < p->n_groups; g++) {
         place[g] = (uint32_t)n_groups;
         if (!count[g])
             continue;
+        shown_group[n_groups] = (uint32_t)g;
         groups[n_groups++] = (struct qry_group){p->groups[g].key, 0, members};
         members += count[g];
     }
@@ -43,6 +45,7 @@ static void regroup(struct qry_plan *p, const struct pair *pairs)
     p->groups = groups;
     p->n_groups = n_groups;
     p->group_of = group_of;
+    p->shown_group = shown_group;
 }
 
 static void rerank(struct qry_plan *p, const struct pair *pairs)
@@ -71,12 +74,15 @@ void qry_plan_shadow(struct sto_catalog *cat, struct qry_plan *p, struct ts_slic
     rerank(p, pairs);
     const struct sto_series **hidden = ts_arena_alloc(p->arena, n * sizeof(*hidden) + 1);
     const struct sto_series **shown = ts_arena_alloc(p->arena, n * sizeof(*shown) + 1);
+    uint32_t *shown_pos = ts_arena_alloc(p->arena, n * sizeof *shown_pos + 1);
     for (size_t i = 0; i < n; i++) {
+        shown_pos[i] = pairs[i].pos;
         hidden[i] = pairs[i].hidden;
         shown[i] = qry_plan_shown(p, pairs[i].pos);
     }
     p->series = hidden;
     p->shown = shown;
+    p->shown_pos = shown_pos;
     p->metric = metric;
     p->has_data = ts_arena_zalloc(p->arena, n + 1);
 }

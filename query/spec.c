@@ -40,6 +40,8 @@ static int parse_by(const struct qry_spec_text *text, struct ts_arena *arena, st
     const struct qry_sub *sub = &out->subs[0];
     if (qry_agg_is_none(sub->agg))
         return ts_error_set(err, TS_EINVAL, "The aggregator none makes no totals");
+    if (sub->n_percentiles || sub->histogram_buckets)
+        return ts_error_set(err, TS_EINVAL, "Totals are of points, not of histograms");
     if (sub->downsample.on || sub->rate.on)
         return ts_error_set(err, TS_EINVAL,
                             "Totals are of the points themselves: leave out downsample and rate");

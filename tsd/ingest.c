@@ -6,6 +6,8 @@
  */
 #include "tsd/ingest.h"
 
+#include "tsd/histogram.h"
+
 #define INGEST_SHARDS     65536u             /* sto_series.shard has 16 bits */
 #define INGEST_MSG_BYTES  4096               /* longest text of a refusal */
 #define INGEST_TEXT_BYTES ((size_t)64 << 20) /* a line is bounded long before */
@@ -35,6 +37,8 @@ void tsd_ingest_release(struct tsd_ingest *in)
     ts_buf_release(&in->recoded);
     ts_buf_release(&in->hidden);
     ts_buf_release(&in->tags_text);
+    tsd_hist_families_free(in->families);
+    in->families = NULL;
     in->slot_of = NULL;
     in->open = NULL;
     in->tags = NULL;

@@ -28,27 +28,30 @@ enum tsd_refusal {
     TSD_REF_KINDS
 };
 
+struct tsd_hist_families;
+
 struct tsd_ingest {
-    const struct tsd_rules *rules;         /* borrowed */
-    struct sto_store *store;               /* borrowed */
-    struct sto_catalog *cat;               /* of the store */
-    struct sto_port *port;                 /* ours */
-    struct tsd_icache cache;               /* text -> series */
-    struct sto_batch **open;               /* by slot: open batch or NULL; void after each turn */
-    uint16_t *slot_of;                     /* by shard: slot + 1, 0 = not asked yet */
-    uint16_t n_slots;                      /* room in open */
-    struct ts_buf msg;                     /* text of the last refusal */
-    struct ts_buf text;                    /* scratch: a series' text in normal form */
-    struct ts_buf recoded;                 /* scratch: a line in UTF-8 (compat) */
-    struct ts_buf hidden;                  /* scratch: name of a hidden metric, for callers */
-    struct ts_buf tags_text;               /* scratch: tags of a hidden series */
-    struct sto_tag_text *tags;             /* scratch: tags of a point */
-    size_t n_tags, max_tags;               /* tags: in use, room */
-    char time_text[24];                    /* time of the last line, with the blank after it */
-    uint32_t time_len;                     /* digits of it; 0 = none */
-    uint32_t time_ms_flag;                 /* STO_META_MS if it came with milliseconds */
-    int64_t time_ts_ms;                    /* its meaning */
-    uint64_t n_points;                     /* taken since the start */
+    const struct tsd_rules *rules;      /* borrowed */
+    struct sto_store *store;            /* borrowed */
+    struct sto_catalog *cat;            /* of the store */
+    struct sto_port *port;              /* ours */
+    struct tsd_icache cache;            /* text -> series */
+    struct sto_batch **open;            /* by slot: open batch or NULL; void after each turn */
+    uint16_t *slot_of;                  /* by shard: slot + 1, 0 = not asked yet */
+    uint16_t n_slots;                   /* room in open */
+    struct ts_buf msg;                  /* text of the last refusal */
+    struct ts_buf text;                 /* scratch: a series' text in normal form */
+    struct ts_buf recoded;              /* scratch: a line in UTF-8 (compat) */
+    struct ts_buf hidden;               /* scratch: name of a hidden metric, for callers */
+    struct ts_buf tags_text;            /* scratch: tags of a hidden series */
+    struct tsd_hist_families *families; /* owned: buckets of histograms (histogram.h); NULL until the first */
+    struct sto_tag_text *tags;          /* scratch: tags of a point */
+    size_t n_tags, max_tags;            /* tags: in use, room */
+    char time_text[24];                 /* time of the last line, with the blank after it */
+    uint32_t time_len;                  /* digits of it; 0 = none */
+    uint32_t time_ms_flag;              /* STO_META_MS if it came with milliseconds */
+    int64_t time_ts_ms;                 /* its meaning */
+    uint64_t n_points;                  /* taken since the start */
     uint64_t n_guessed, n_found, n_missed; /* series by guess, by table, by catalog */
     uint64_t n_refused[TSD_REF_KINDS];     /* refused points by kind */
 };

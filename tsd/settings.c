@@ -208,6 +208,19 @@ const struct ts_conf_key tsd_conf_keys[] = {
      .opentsdb = "tsd.search.enable",
      .help = "Answer searches for series, names and annotations. auto = yes, but no with compat = opentsdb, "
              "which needs a plug-in for it."},
+    {.name = "histograms_config",
+     .type = TS_CONF_STR,
+     .def = "{\"net.opentsdb.core.SimpleHistogramDecoder\": 0}",
+     .opentsdb = "tsd.core.histograms.config",
+     .help = "Ids of codecs of histograms, as OpenTSDB's JSON or a file of it whose name ends in .json; "
+             "empty = histograms "
+             "are refused. The simple codec is known."},
+    {.name = "histogram_max_buckets",
+     .type = TS_CONF_INT,
+     .def = "1024",
+     .min = 1,
+     .max = 1000000,
+     .help = "Most different buckets of the histograms of one metric: each is a series of its own."},
     {.name = "rollups",
      .type = TS_CONF_BOOL,
      .def = "false",
@@ -321,6 +334,7 @@ int tsd_settings_load(const struct ts_conf *conf, struct tsd_settings *out, stru
     out->max_connections = (unsigned)ts_conf_int(conf, "max_connections");
     settings_limits(conf, out);
     out->collect = ts_conf_bool(conf, "collect");
+    TS_TRY(tsd_histograms_load(conf, &out->histograms, err));
     TS_TRY(tsd_rollups_load(conf, &out->rollups, err));
     out->admin_remote = ts_conf_bool(conf, "admin_remote");
     out->http_gzip = ts_conf_bool(conf, "http_gzip");

@@ -78,7 +78,7 @@ def rollup_queries(d, when):
           {r["metric"] + "/" + r["tags"]["h"]: {int(t) - T0: v for t, v in r["dps"].items()} for r in
            d.api("/api/query?start=%d&end=%d&tsuid=sum:1h-sum:%s" % (T0, T0 + H, plain[0]["tsuids"][0]))})
     check(when + ": nothing shows in suggest", ["r.m", "r.pre", "r.raw"],
-          [x for x in d.api("/api/suggest?type=metrics&max=100") if x != "r.http"])
+          [x for x in d.api("/api/suggest?type=metrics&max=100") if x[0] == "r" and x != "r.http"])
 
 
 def rollup_http(d):
@@ -95,20 +95,79 @@ def rollup_http(d):
     check("method", 405, ask(d, "/api/rollup")[0])
 
 
+def histogram_lines():
+    """E58 of the facts at T0 in two series whose halves add up to it; a second time of one of them."""
+    yield "histogram h.m %d u=1:o=0:0,10=2:10,20=3:20,50=1 h=a\n" % T0
+    yield "histogram h.m %d O=2:20,50=1:U=0:0,10=3 h=b\n" % T0
+    yield "histogram h.m %d 0,10=1:10,20=1:20,50=1 h=a\n" % (T0 + 60)
+    yield "histogram h.m %d 0,10=9:500,1000=7 h=a\n" % (T0 + 120)
+    yield "histogram h.m %d 0,10=9:10,20=1 h=a\n" % (T0 + 120)  # takes the place of the one before
+    yield "histogram h.m %d123 0,0.1=1 h=c\n" % (T0 + 180)
+    yield "put h.m %d 77 h=a\n" % T0  # points are another thing
+
+
+def histogram_queries(d, when):
+    def same(what, m, want, **kw):
+        check("%s: %s" % (when, what), want, dps(d, m, **kw))
+    same("E58", "sum:percentiles[100,0.5,1,50,50.1,80,80.5]:h.m{}{h=a|b}",
+         {"h.m_pct_%s/" % p: {0: v, 60: w, 120: u} for p, v, w, u in
+          (("0.5", -1, -1, -1), ("1.0", 5, 5, 5), ("50.0", 5, 15, 5), ("50.1", 15, 15, 5), ("80.0", 15, 35, 5), ("80.5", 35, 35, 5), ("100.0", 35, 35, 15))})
+    same("by tag", "sum:percentiles[95]:h.m{h=*}", {"h.m_pct_95.0/a": {0: 35, 60: 35, 120: 15}, "h.m_pct_95.0/b": {0: 35}, "h.m_pct_95.0/c": {180: 0.05000000074505806}})
+    same("each series", "none:percentiles[95]:h.m{h=a|b}", {"h.m_pct_95.0/a": {0: 35, 60: 35, 120: 15}, "h.m_pct_95.0/b": {0: 35}})
+    same("buckets", "sum:show-histogram-buckets:h.m{}{h=a|b}",
+         {"h.m_" + k + "/": dict(zip((0, 60, 120), v)) for k, v in {
+             "UNDERFLOW": (1, 0, 0), "OVERFLOW": (2, 0, 0), "0.0_10.0": (5, 1, 9), "10.0_20.0": (3, 1, 1), "20.0_50.0": (2, 1, 0),
+             "500.0_1000.0": (0, 0, 0), "0.0_0.1": (0, 0, 0)}.items()})
+    same("downsampled", "sum:1h-sum:percentiles[75]:h.m{}{h=a|b}", {"h.m_pct_75.0/": {0: 15}})
+    same("the points", "sum:h.m{h=a}", {"h.m/a": {0: 77}})
+    for m, text in (("avg:percentiles[50]:h.m", "Only NONE or SUM aggregation function supported for histogram query"),
+                    ("sum:1h-avg:percentiles[50]:h.m", "Only SUM downsampling aggregation supported for histogram query"),
+                    ("sum:percentiles[101]:h.m", "Invalid percentile parameters: 101")):
+        s, b = ask(d, "/api/query?start=%d&m=%s" % (T0, m))
+        check("%s: %s" % (when, m), (400, text), (s, b["error"]["message"]))
+    check(when + ": a metric without histograms", [], d.api("/api/query?start=%d&m=sum:percentiles[50]:r.m" % T0))
+
+
+def histogram_http(d):
+    one = {"metric": "h.http", "timestamp": T0, "tags": {"h": "a"}, "buckets": {"0,10": 5, "10,20": "3", "20,50": 2}, "underflow": 1, "overflow": 2}
+    check("204", (204, None), ask(d, "/api/histogram", [one]))
+    # two buckets 1..2: 5 and 2..3: 300, underflow 0, overflow 1
+    two = {"metric": "h.http", "timestamp": T0 + 60, "tags": {"h": "a"}, "id": 0, "value": "AAI/gAAAQAAAAAVAAAAAQEAAAKwCAAE="}
+    check("binary", (204, None), ask(d, "/api/histogram", two))
+    check("stored", {"h.http_pct_99.9/a": {0: 35, 60: 2.5}}, dps(d, "sum:percentiles[99.9]:h.http"))
+    b = d.api("/api/query?start=%d&m=sum:show-histogram-buckets:h.http" % T0)
+    check("over- and underflow", [[1, 0], [2, 1]], [[r["dps"][str(T0 + t)] for t in (0, 60)] for r in b[:2]])
+    def bad(**kw):
+        return dict(one, **kw)
+    s, b = ask(d, "/api/histogram?details", [bad(buckets={}), bad(buckets=None), bad(buckets={"0-10": 1}), bad(buckets={"0,10": -1}), bad(buckets={"0,x": 1}),
+                                             bad(id=256, value="AA=="), bad(id=7, value="AA=="), bad(id=0, value="AAE="), bad(tags={})])
+    check("details", (400, 0, 9), (s, b["success"], b["failed"]))
+    none = "Histogram buckets cannot be null or empty if 'value' is empty."
+    check("texts", [none, none, "Improperly formatted bounds: 0-10", "Improperly formatted bucket: -1", "Improperly formatted bounds: 0,x",
+                    "Invalid type. Must be from 0 to 255.", "No codec is configured for this histogram's id", "Not a simple histogram in base64: AAE=",
+                    "Missing tags"], [e["error"] for e in b["errors"]])
+
+
 def main():
     with Daemon(workers=2, rollups="true") as d:
-        d.send("".join(rollup_lines()))
+        d.send("".join(rollup_lines()) + "".join(histogram_lines()))
         d.sync()
         rollup_queries(d, "in memory")
+        histogram_queries(d, "in memory")
         rollup_http(d)
+        histogram_http(d)
         d.kill()
         d.start()
         rollup_queries(d, "after a kill")
+        histogram_queries(d, "after a kill")
         d.flush("files")
         rollup_queries(d, "in files")
+        histogram_queries(d, "in files")
         d.restart(workers=3)
         rollup_queries(d, "after a restart")
-    with Daemon(workers=1) as d:
+        histogram_queries(d, "after a restart")
+    with Daemon(workers=1, histograms_config="") as d:
+        check("histograms off", (503, "Histogram storage has not been enabled."), (lambda s, b: (s, b["error"]["message"][:39]))(*ask(d, "/api/histogram", [])))
         s, b = ask(d, "/api/rollup?details", [{"metric": "m", "timestamp": T0, "value": 1, "tags": {"a": "b"}, "interval": "1h", "aggregator": "sum"}])
         check("off", "No rollup or aggregations were configured", b["errors"][0]["error"])
     print("%d failures" % len(failures))

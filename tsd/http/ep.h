@@ -10,6 +10,8 @@
 void tsd_ep_meta(struct tsd_req *req);
 /* ep_put.c */
 void tsd_ep_put(struct tsd_req *req);
+/* ep_histogram.c */
+void tsd_ep_histogram(struct tsd_req *req);
 /* ep_rollup.c */
 void tsd_ep_rollup(struct tsd_req *req);
 /* ep_export.c */

@@ -23,6 +23,7 @@ const struct tsd_endpoint tsd_endpoints[] = {
     {"api/export", TSD_GET, tsd_ep_export, "Points as lines of tsd import (metric, tag, from, to).", 0},
     {"api/find/*", TSD_GET | TSD_POST, tsd_ep_meta,
      "As api/search, whatever the configuration says: for the commands of this program.", 0},
+    {"api/histogram", TSD_POST, tsd_ep_histogram, "Store histograms.", 0},
     {"api/put", TSD_POST, tsd_ep_put, "Store points.", 0},
     {"api/query", TSD_GET | TSD_POST | TSD_DELETE, tsd_ep_query, "Points or totals of series.", 0},
     {"api/query/exp", TSD_POST, tsd_ep_query_exp, "Formulas over metrics.", 0},

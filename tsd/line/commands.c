@@ -79,6 +79,7 @@ const struct tsd_line_cmd tsd_line_cmds[] = {
     {.name = "dropcaches", .run = cmd_dropcaches, .help = "Forget what can be learnt again from the store."},
     {.name = "exit", .run = cmd_exit, .help = "Close the connection."},
     {.name = "help", .run = cmd_help, .help = "Names of all commands."},
+    {.name = "histogram", .run = tsd_cmd_histogram, .help = "Counts of values in buckets."},
     {.name = "rollup", .run = tsd_cmd_rollup, .help = "A point of a rollup or pre-aggregate."},
     {.name = "stats", .run = cmd_stats, .help = "Counters of this daemon as put lines without put."},
     {.name = "sync",

@@ -11,6 +11,9 @@
 
 #include "tsd/line/put.h"
 
+struct tsd_histograms;
+struct qry_rollups;
+
 struct tsd_line;
 
 /* What commands need of the daemon around; functions may be NULL in tests. */
@@ -22,18 +25,19 @@ struct tsd_line_ops {
 
 /* One connection's side of the protocol. Zeroed, then tsd_line_init. */
 struct tsd_line {
-    struct tsd_ingest *in;             /* of the worker */
-    const struct tsd_line_ops *ops;    /* static */
-    void *arg;                         /* for ops */
-    const struct qry_rollups *rollups; /* configuration; NULL = none */
-    struct ts_buf *out;                /* replies; the caller sends and empties it */
-    size_t reply_max_bytes;            /* error lines are dropped while out holds more */
-    size_t line_max_bytes;             /* longest line without its end */
-    struct tsd_chain chain;            /* guess of the next series */
-    uint64_t n_points;                 /* points taken on this connection */
-    uint64_t n_commands;               /* lines that were no put, since the caller set it to 0 */
-    uint64_t n_dropped;                /* replies dropped, since the caller set it to 0 */
-    bool skipping;                     /* in the rest of a line that is too long */
+    struct tsd_ingest *in;                   /* of the worker */
+    const struct tsd_line_ops *ops;          /* static */
+    void *arg;                               /* for ops */
+    const struct tsd_histograms *histograms; /* configuration; NULL = none */
+    const struct qry_rollups *rollups;       /* configuration; NULL = none */
+    struct ts_buf *out;                      /* replies; the caller sends and empties it */
+    size_t reply_max_bytes;                  /* error lines are dropped while out holds more */
+    size_t line_max_bytes;                   /* longest line without its end */
+    struct tsd_chain chain;                  /* guess of the next series */
+    uint64_t n_points;                       /* points taken on this connection */
+    uint64_t n_commands;                     /* lines that were no put, since the caller set it to 0 */
+    uint64_t n_dropped;                      /* replies dropped, since the caller set it to 0 */
+    bool skipping;                           /* in the rest of a line that is too long */
 };
 
 enum tsd_line_end {
@@ -68,6 +72,7 @@ enum tsd_line_end tsd_line_command(struct tsd_line *l, struct ts_slice line);
 enum tsd_line_end tsd_line_taken(struct tsd_line *l, const char *word, int rc);
 /** Commands with a file of their own. */
 enum tsd_line_end tsd_cmd_rollup(struct tsd_line *l, struct ts_slice rest);
+enum tsd_line_end tsd_cmd_histogram(struct tsd_line *l, struct ts_slice rest);
 
 /** The two lines of version. */
 void tsd_version_text(bool compat, struct ts_buf *out);

@@ -98,6 +98,7 @@ static void line_open(struct tsd_conn *c)
     lc->line = (struct tsd_line){.in = &c->w->ingest,
                                  .ops = &line_ops,
                                  .arg = c,
+                                 .histograms = &set->histograms,
                                  .rollups = &set->rollups,
                                  .out = &c->out,
                                  .reply_max_bytes = set->line_reply_max_bytes,

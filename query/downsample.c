@@ -251,7 +251,7 @@ void qry_down_row(struct qry_down *d, const struct sto_row *row)
     }
 }
 
-/* Every bucket gets a value; a series without a point was never begun to fill. */
+/* Every bucket (previous: from the first value on) gets a value; a series without a point was never begun to fill. */
 static int fill_buckets(struct qry_down *d)
 {
     const struct qry_grid *g = d->grid;
@@ -259,15 +259,16 @@ static int fill_buckets(struct qry_down *d)
         return 0;
     if (!more_room(d, g->n))
         return TS_ENOMEM;
+    bool previous = g->fill == QRY_FILL_PREVIOUS;
     double gap = g->fill == QRY_FILL_ZERO ? 0 : (double)NAN;
-    size_t have = d->n;
-    for (size_t k = g->n; k-- > 0;) {
+    size_t have = d->n, first = previous ? d->bucket[0] : 0; /* nothing to repeat before the first value */
+    for (size_t k = g->n; k-- > first;) {
         bool is = have && d->bucket[have - 1] == k;
-        d->v[k] = is ? d->v[have - 1] : gap;
+        d->v[k - first] = is || previous ? d->v[have - 1] : gap;
         have -= is;
-        d->bucket[k] = k;
+        d->bucket[k - first] = k;
     }
-    d->n = g->n;
+    d->n = g->n - first;
     return 0;
 }
 

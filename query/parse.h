@@ -38,6 +38,9 @@ bool qry_json_true(const json_t *v);
 int qry_json_filters(const json_t *a, bool compat, struct ts_arena *arena, const struct qry_filter **out,
                      size_t *out_n, struct ts_error *err);
 
+/** Append a text percent-encoded for a query string. */
+void qry_uri_encode(struct ts_slice s, struct ts_buf *out);
+
 /* Times and options as texts, before they are checked together. */
 struct qry_spec_text {
     struct ts_slice start, end, tz; /* p == NULL: not given */

@@ -255,6 +255,18 @@ static struct ts_slice by_of(struct body *b, const json_t *v)
     return by;
 }
 
+static int parse_choice(struct body *b, const json_t *root, struct qry_spec *out)
+{
+    static const char *const names[] = {"top", "bottom", "rank", "where"};
+    struct qry_param params[4];
+    size_t n = 0;
+    for (size_t i = 0; i < 4; i++) {
+        params[n] = (struct qry_param){ts_slice_str(names[i]), text_of(b, json_object_get(root, names[i]))};
+        n += params[n].value.p != NULL;
+    }
+    return qry_parse_choice(params, n, b->arena, out, NULL, b->err);
+}
+
 static int parse_root(struct body *b, json_t *root, int64_t now_ms, struct qry_spec *out)
 {
     if (!json_is_object(root))
@@ -280,6 +292,7 @@ static int parse_root(struct body *b, json_t *root, int64_t now_ms, struct qry_s
     if (!text.start.n)
         return ts_error_set(b->err, TS_EINVAL, "Missing start time");
     TS_TRY(parse_queries(b, json_object_get(root, "queries"), out));
+    TS_TRY(parse_choice(b, root, out));
     return qry_spec_finish(&text, now_ms, b->arena, out, b->err);
 }
 

@@ -70,6 +70,8 @@ static int parse_fill(struct ts_slice s, enum qry_fill *out, struct ts_error *er
         *out = QRY_FILL_NULL;
     else if (same(s, "zero"))
         *out = QRY_FILL_ZERO;
+    else if (same(s, "previous"))
+        *out = QRY_FILL_PREVIOUS;
     else if (same(s, "scalar"))
         return ts_error_set(err, TS_EINVAL, "unhandled fill policy");
     else

@@ -96,6 +96,7 @@ int qry_parse_params(const struct qry_param *params, size_t n, int64_t now_ms, b
     TS_TRY(parse_subs(params, n, "tsuid", "tsuids", arena, out, err));
     TS_TRY(parse_subs(params, n, "m", NULL, arena, out, err));
     parse_flags(params, n, out);
+    TS_TRY(qry_parse_choice(params, n, arena, out, NULL, err));
     if (text.by.n)
         text.by = (struct ts_slice){ts_arena_strndup(arena, text.by.p, text.by.n), text.by.n};
     return qry_spec_finish(&text, now_ms, arena, out, err);

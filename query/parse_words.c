@@ -108,7 +108,7 @@ static int one_query(struct words *w, struct ts_buf *m)
     return 0;
 }
 
-static void encode(struct ts_buf *out, struct ts_slice s)
+void qry_uri_encode(struct ts_slice s, struct ts_buf *out)
 {
     for (size_t i = 0; i < s.n; i++) {
         unsigned char c = (unsigned char)s.p[i];
@@ -162,7 +162,7 @@ int qry_parse_words(const char *const *words, size_t n, const char *by, const ch
     TS_TRY(qry_parse_params(w.params, w.n_params, now_ms, false, arena, out, err));
     for (size_t i = 0; out_uri && i < w.n_params; i++) {
         ts_buf_printf(out_uri, "%s%.*s=", i ? "&" : "", (int)w.params[i].name.n, w.params[i].name.p);
-        encode(out_uri, w.params[i].value);
+        qry_uri_encode(w.params[i].value, out_uri);
     }
     return 0;
 }

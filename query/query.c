@@ -6,6 +6,7 @@
 #include "query/histogram.h"
 #include "query/labels.h"
 #include "query/rollup.h"
+#include "query/top.h"
 
 #include <math.h>
 #include <string.h>
@@ -114,6 +115,12 @@ static void join_seconds(const struct qry_agg *agg, struct qry_result *r)
 }
 
 /* --- output --- */
+static void settle_group(const struct qry_plan *p, struct qry_result *r)
+{
+    if (!p->spec->ms && !p->spec->compat && same_second(r))
+        join_seconds(p->sub->agg, r);
+}
+
 static int emit_group(struct sto_store *st, struct qry_sub_run *sr, size_t g, qry_series_fn emit, void *arg,
                       struct ts_error *err)
 {
@@ -127,8 +134,7 @@ static int emit_group(struct sto_store *st, struct qry_sub_run *sr, size_t g, qr
     qry_labels_make(cat, p, &p->groups[g], spec->show_tsuids, &arena, &l);
     int rc = 0;
     if (l.n_series) {
-        if (!spec->ms && !spec->compat && same_second(r))
-            join_seconds(p->sub->agg, r);
+        settle_group(p, r);
         struct qry_series out = {.sub = p->index,
                                  .metric = sto_uid_name(cat, STO_UID_METRIC, p->shown_metric),
                                  .tags = l.tags,
@@ -152,6 +158,23 @@ static int emit_group(struct sto_store *st, struct qry_sub_run *sr, size_t g, qr
     }
     ts_arena_release(&arena);
     qry_result_release(r);
+    return rc;
+}
+
+/* The best groups only. */
+static int emit_top(struct sto_store *st, struct qry_sub_run *sr, qry_series_fn emit, void *arg,
+                    struct ts_error *err)
+{
+    struct ts_arena arena;
+    size_t *order;
+    int rc = 0;
+    ts_arena_init(&arena, 0);
+    for (size_t g = 0; g < sr->plan.n_groups; g++)
+        settle_group(&sr->plan, &sr->results[g]);
+    size_t n = qry_top_order(sto_store_catalog(st), &sr->plan.spec->top, sr, &arena, &order);
+    for (size_t i = 0; i < n && rc >= 0; i++)
+        rc = emit_group(st, sr, order[i], emit, arg, err);
+    ts_arena_release(&arena);
     return rc;
 }
 
@@ -275,7 +298,8 @@ int qry_run(struct sto_store *st, struct ts_pool *pool, const struct qry_spec *s
             continue;
         }
         struct qry_sub_run *sr = &run.subs[run.main[s]];
-        for (size_t g = 0; g < sr->plan.n_groups && rc >= 0; g++)
+        rc = spec->top.n ? emit_top(st, sr, emit, arg, err) : 0;
+        for (size_t g = 0; g < sr->plan.n_groups && rc >= 0 && !spec->top.n; g++)
             rc = emit_group(st, sr, g, emit, arg, err);
     }
     release_runs(spec, &run);

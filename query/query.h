@@ -19,7 +19,7 @@
 
 #include <stdatomic.h>
 
-enum qry_fill { QRY_FILL_NONE, QRY_FILL_NAN, QRY_FILL_NULL, QRY_FILL_ZERO };
+enum qry_fill { QRY_FILL_NONE, QRY_FILL_NAN, QRY_FILL_NULL, QRY_FILL_ZERO, QRY_FILL_PREVIOUS };
 
 enum qry_rollup_usage {
     QRY_ROLLUP_UNSET,        /* fallback to points; with compat no fallback */
@@ -70,6 +70,19 @@ struct qry_sub {
     size_t n_percentiles;
     bool histogram_buckets; /* an output for each bucket of histograms */
 };
+/* A condition on values; cond.h. */
+struct qry_cond;
+struct qry_where {
+    const struct qry_cond *conds; /* ANDed */
+    size_t n;                     /* 0: every point */
+};
+enum qry_top_by { QRY_TOP_AVG, QRY_TOP_MAX, QRY_TOP_MIN, QRY_TOP_SUM, QRY_TOP_LAST, QRY_TOP_COUNT };
+/* Only the best series of each sub query; top.h. */
+struct qry_top {
+    size_t n;             /* how many; 0: all, in their usual order */
+    bool bottom;          /* the lowest ones */
+    enum qry_top_by rank; /* by what */
+};
 /* Everything asked for; memory lives in the arena given to the parser. */
 struct qry_spec {
     int64_t start_ms, end_ms; /* both inclusive for output */
@@ -85,10 +98,13 @@ struct qry_spec {
     struct ts_slice *by_tags; /* tag keys in the order given */
     size_t n_by_tags;
     bool fill_zero; /* cells without points give a row of 0 */
+    bool fill_null; /* with fill_zero: a row without a value instead */
     bool compat;    /* compat = opentsdb */
     bool uncut;     /* emit what was read around start..end too */
     bool
         values_must_exist; /* a literal filter with a value that nobody sent fails; else it matches nothing */
+    struct qry_where where;            /* of the raw points only these count */
+    struct qry_top top;                /* of series only these are shown */
     const struct qry_rollups *rollups; /* set by who runs it; NULL = none */
 };
 
@@ -111,6 +127,11 @@ int qry_parse_json(struct ts_slice body, int64_t now_ms, bool compat, struct ts_
 int qry_parse_words(const char *const *words, size_t n, const char *by, const char *tz, const char *fill,
                     int64_t now_ms, struct ts_arena *arena, struct qry_spec *out, struct ts_buf *out_uri,
                     struct ts_error *err);
+
+/** Options that choose among what is there: top, bottom, rank, where; other parameters are not looked at. What counts is
+ * appended to out_uri ("&top=5", percent-encoded), which may be NULL. TS_EINVAL. */
+int qry_parse_choice(const struct qry_param *params, size_t n, struct ts_arena *arena, struct qry_spec *spec,
+                     struct ts_buf *out_uri, struct ts_error *err);
 
 /* Budget of one run, shared with whoever may cancel it. */
 struct qry_limit {
@@ -160,7 +181,8 @@ struct qry_total {
     bool repeated;         /* this local date and hour stands twice; this row is the second */
     const struct ts_slice *tags; /* values of by_tags, in their order */
     bool is_int;
-    bool empty; /* no point: from fill zero */
+    bool empty; /* no point: from fill zero or null */
+    bool null;  /* empty, to be shown as no value */
     __int128 i; /* value if is_int */
     double d;   /* value else */
 };
@@ -191,15 +213,32 @@ struct qry_last {
 typedef int (*qry_last_fn)(void *arg, const struct qry_last *p, struct ts_error *err);
 /* Whose newest points are asked for. */
 struct qry_last_ask {
-    struct ts_slice timeseries; /* "metric{k=v,...}", exact values: the series that have these tags */
+    struct ts_slice timeseries; /* "metric{k=v,...}", the series that have these tags; a value
+                                   may also be a star (any) or "a|b" (one of these) */
     struct ts_slice tsuid;      /* hex; if given, this series instead */
     bool only;                  /* timeseries names all tags: the one series that has no others */
     int64_t back_scan_hours;    /* look back this far before the present hour; 0 = in the whole store */
     int64_t now_ms;             /* for back_scan_hours */
+    size_t n;                   /* qry_run_latest: points of each series; 0 = 1 */
+    bool at_on;                 /* only points at or before */
+    int64_t at_ms;              /* this time */
 };
 /** The newest point of each series; series without one are left out. Errors as qry_run. */
 int qry_run_last(struct sto_store *st, struct ts_pool *pool, const struct qry_last_ask *ask,
                  struct qry_limit *limit, qry_last_fn emit, void *arg, struct ts_error *err);
+
+/* Points of one series, newest first. Borrowed during the callback. */
+struct qry_latest {
+    const struct sto_series *series;
+    size_t n; /* points, at least 1 */
+    const int64_t *ts_ms;
+    const struct ts_num *v;
+};
+typedef int (*qry_latest_fn)(void *arg, const struct qry_latest *p, struct ts_error *err);
+/** The newest ask->n points of each series, in the order of the series' numbers; series without one are left out. Goes
+ * back from the end and reads no further than it must. Errors as qry_run. */
+int qry_run_latest(struct sto_store *st, struct ts_pool *pool, const struct qry_last_ask *ask,
+                   struct qry_limit *limit, qry_latest_fn emit, void *arg, struct ts_error *err);
 
 /** Names of all aggregators, NULL-terminated, in the table's order. */
 const char *const *qry_agg_names(void);

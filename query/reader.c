@@ -3,6 +3,8 @@
  */
 #include "query/reader.h"
 
+#include "query/cond.h"
+
 #define REPORT_ROWS   64   /* rows between two looks at the budget */
 #define REPORT_POINTS 8192 /* or points */
 
@@ -30,6 +32,7 @@ void qry_reader_close(struct qry_reader *r)
     if (r->scan)
         sto_merge_free(r->scan);
     r->inner = r->scan = NULL;
+    sto_cells_release(&r->kept);
 }
 
 /* The points of a row that came as a summary. */
@@ -50,6 +53,23 @@ static int points_of(struct qry_reader *r, struct sto_row *row, struct ts_error 
     int rc = sto_merge_next(r->inner, row, err);
     row->pos = pos;
     return rc;
+}
+
+/* Take away what the conditions refuse: 1, 0 if nothing is left, < 0. */
+static int meet(struct qry_reader *r, struct sto_row *row, struct ts_error *err)
+{
+    if (row->sum) {
+        int all = qry_where_hour(r->where, row->sum);
+        if (all >= 0)
+            return all;
+        int rc = points_of(r, row, err);
+        if (rc <= 0)
+            return rc;
+        r->n_points += row->cells->n;
+    }
+    qry_where_cells(r->where, row->cells, &r->kept);
+    row->cells = &r->kept;
+    return r->kept.n > 0;
 }
 
 static int report(struct qry_reader *r, struct ts_error *err)
@@ -73,8 +93,13 @@ int qry_reader_next(struct qry_reader *r, struct sto_row *out, struct ts_error *
         if (rc == 0)
             continue; /* deleted since: the row is gone */
         r->n_points += out->cells ? out->cells->n : 1;
+        if (r->where && r->where->n)
+            rc = meet(r, out, err);
+        if (rc < 0)
+            return rc;
         if (++r->n_rows >= REPORT_ROWS || r->n_points >= REPORT_POINTS)
             TS_TRY(report(r, err));
-        return 1;
+        if (rc > 0)
+            return 1;
     }
 }

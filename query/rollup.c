@@ -56,7 +56,8 @@ static const struct qry_rollup_step *step_of(const struct qry_spec *spec, const 
                                              unsigned attempt)
 {
     const struct qry_rollups *conf = spec->rollups;
-    if (!sub->downsample.on || sub->downsample.all || sub->rollup_usage == QRY_ROLLUP_RAW)
+    if (!sub->downsample.on || sub->downsample.all || sub->rollup_usage == QRY_ROLLUP_RAW ||
+        spec->where.n) /* conditions are on points */
         return NULL;
     int64_t fit = fit_ms(spec, &sub->downsample);
     for (size_t i = conf->n_steps; i-- > 0;)

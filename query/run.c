@@ -208,6 +208,7 @@ void qry_sub_run_piece(struct qry_sub_run *r, size_t piece)
         w.buf = ts_xmalloc((p->grid.n + 1) * sizeof *w.buf);
     int rc = qry_reader_open(&rd, r->snap, r->budget, p->metric, p->series + w.first, w.n, p->scan_from_ms,
                              p->scan_to_ms, p->whole_hours, ds->on && ds->fn->fold->needs_sum, &err);
+    rd.where = &p->spec->where;
     if (rc == 0)
         rc = read_piece(&w, &rd, &err);
     qry_reader_close(&rd);

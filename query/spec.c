@@ -6,12 +6,18 @@
 #include "query/aggs/agg.h"
 #include "query/breakdowns/breakdown.h"
 
+#include <string.h>
 #include <strings.h>
 
 #define SHOW(s) (int)((s).n > 120 ? 120 : (s).n), (s).p
 
 /* Times that arithmetic on buckets and padding can't overflow. */
 #define MAX_TIME_MS (STO_MAX_TS_MS / 4)
+
+static bool fill_is(struct ts_slice s, const char *name)
+{
+    return s.p && s.n == strlen(name) && strncasecmp(s.p, name, s.n) == 0;
+}
 
 static int parse_by(const struct qry_spec_text *text, struct ts_arena *arena, struct qry_spec *out,
                     struct ts_error *err)
@@ -31,9 +37,9 @@ static int parse_by(const struct qry_spec_text *text, struct ts_arena *arena, st
         if (key.n)
             TS_TRY(qry_breakdown_add(key, out, err));
     }
-    if (text->fill.p && strncasecmp(text->fill.p, "zero", text->fill.n) == 0 && text->fill.n == 4)
-        out->fill_zero = true;
-    else if (text->fill.p && !(text->fill.n == 4 && strncasecmp(text->fill.p, "none", 4) == 0))
+    out->fill_null = fill_is(text->fill, "null");
+    out->fill_zero = out->fill_null || fill_is(text->fill, "zero");
+    if (text->fill.p && !out->fill_zero && !fill_is(text->fill, "none"))
         return ts_error_set(err, TS_EINVAL, "Unrecognized fill policy: %.*s", SHOW(text->fill));
     if (out->n_subs != 1)
         return ts_error_set(err, TS_EINVAL, "Totals are of one metric, not of %zu", out->n_subs);
@@ -42,6 +48,8 @@ static int parse_by(const struct qry_spec_text *text, struct ts_arena *arena, st
         return ts_error_set(err, TS_EINVAL, "The aggregator none makes no totals");
     if (sub->n_percentiles || sub->histogram_buckets)
         return ts_error_set(err, TS_EINVAL, "Totals are of points, not of histograms");
+    if (out->top.n)
+        return ts_error_set(err, TS_EINVAL, "top and bottom choose series; totals are all shown");
     if (sub->downsample.on || sub->rate.on)
         return ts_error_set(err, TS_EINVAL,
                             "Totals are of the points themselves: leave out downsample and rate");

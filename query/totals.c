@@ -116,6 +116,7 @@ static int read_piece(struct totals *t, size_t piece, struct ts_error *err)
     struct column *c = NULL;
     int rc = qry_reader_open(&rd, t->snap, &t->budget, p->metric, p->series + first, n, p->scan_from_ms,
                              p->scan_to_ms, p->whole_hours, t->ops->needs_sum, err);
+    rd.where = &p->spec->where;
     while (rc == 0 && (rc = qry_reader_next(&rd, &row, err)) > 0) {
         if (first + row.pos != pos) {
             pos = first + row.pos;
@@ -254,6 +255,7 @@ static int emit_cell(const struct output *o, size_t cell, const struct ts_civil 
                             .tags = l->values,
                             .is_int = v.is_int,
                             .empty = !has,
+                            .null = !has && t->plan.spec->fill_null,
                             .i = v.i,
                             .d = v.d};
     return o->emit(o->arg, &out, err);

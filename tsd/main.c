@@ -98,6 +98,16 @@ static const struct tsd_cmd commands[] = {
      .examples = "tsd mkmetric web.hits web.bytes\n"
                  "tsd mkmetric web.hits --data ./data",
      .run = tsd_mkmetric_run},
+    {.name = "last",
+     .summary = "Print the newest points of series, newest first.",
+     .usage = "METRIC [tag=value ...] [-n N] [--at TIME]",
+     .opts = tsd_last_opts,
+     .details = "Series are those that have the tags, whatever other tags they have; a value may be * or "
+                "a|b. Lines are "
+                "those of tsd query.",
+     .examples = "tsd last air.temp station=EDDF -n 10\n"
+                 "tsd last air.temp network=dwd --at 2026/11/02-06:00:00",
+     .run = tsd_last_run},
     {.name = "search",
      .summary = "Find series by their tags, or series, names and notes by what is said about them.",
      .usage = "lookup [METRIC] [tag=value | tag= | =value ...]\ntsmeta|tsuids|uidmeta|annotation QUERY...",

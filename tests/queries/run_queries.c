@@ -247,26 +247,27 @@ static int emit_total(void *arg, const struct qry_total *t, struct ts_error *err
         ts_buf_printf(&s->got, "%02d%s ", t->local.hour, t->repeated ? "'" : "");
     for (size_t i = 0; i < s->spec->n_by_tags; i++)
         ts_buf_printf(&s->got, "%.*s ", (int)t->tags[i].n, t->tags[i].p);
-    if (t->is_int)
+    if (t->null)
+        ts_buf_str(&s->got, "null");
+    else if (t->is_int)
         ts_buf_append(&s->got, num, ts_num_print_i128(t->i, num));
     else
         print_double(s, t->d, false);
     return ts_buf_char(&s->got, '\n');
 }
 
-static int emit_last(void *arg, const struct qry_last *p, struct ts_error *err)
+static int emit_last(void *arg, const struct qry_latest *p, struct ts_error *err)
 {
     struct script *s = arg;
-    struct ts_buf text;
     (void)err;
-    ts_buf_init(&text, 0);
     ts_buf_printf(&s->got, "%.*s", (int)p->series->text_len, p->series->text);
-    print_time(s, p->ts_ms);
-    if (p->value.kind == TS_NUM_INT)
-        ts_buf_printf(&s->got, "%lld", (long long)p->value.m);
-    else
-        print_double(s, ts_num_double(p->value), false);
-    ts_buf_release(&text);
+    for (size_t i = 0; i < p->n; i++) {
+        print_time(s, p->ts_ms[i]);
+        if (p->v[i].kind == TS_NUM_INT)
+            ts_buf_printf(&s->got, "%lld", (long long)p->v[i].m);
+        else
+            print_double(s, ts_num_double(p->v[i]), false);
+    }
     return ts_buf_char(&s->got, '\n');
 }
 
@@ -399,10 +400,19 @@ static int ask(struct script *s, const char *kind, const char *text, struct ts_p
             hours = strtoll(back + 6, &end, 10);
             now = strncmp(end, " at ", 4) == 0 ? strtoll(end + 4, NULL, 10) : now;
         }
-        rc = qry_run_last(
-            s->st, pool,
-            &(struct qry_last_ask){.timeseries = ts_slice_str(q.p), .back_scan_hours = hours, .now_ms = now},
-            &limit, emit_last, s, &err);
+        struct qry_last_ask ask = {.back_scan_hours = hours, .now_ms = now};
+        char *until = strstr(q.p, " until "), *n = strstr(q.p, " n ");
+        if (until) {
+            *until = 0;
+            ask.at_on = true;
+            ask.at_ms = strtoll(until + 7, NULL, 10);
+        }
+        if (n) {
+            *n = 0;
+            ask.n = (size_t)strtoll(n + 3, NULL, 10);
+        }
+        ask.timeseries = ts_slice_str(q.p);
+        rc = qry_run_latest(s->st, pool, &ask, &limit, emit_last, s, &err);
     } else {
         if (strcmp(kind, "words") == 0)
             rc = parse_words(q.p, &arena, &spec, &err);

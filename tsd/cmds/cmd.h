@@ -89,6 +89,7 @@ int tsd_import_run(const struct tsd_args *args);
 int tsd_export_run(const struct tsd_args *args);
 int tsd_uid_run(const struct tsd_args *args);
 int tsd_mkmetric_run(const struct tsd_args *args);
+int tsd_last_run(const struct tsd_args *args);
 int tsd_search_run(const struct tsd_args *args);
 int tsd_annotate_run(const struct tsd_args *args);
 int tsd_flush_run(const struct tsd_args *args);
@@ -99,7 +100,7 @@ int tsd_help_run(const struct tsd_args *args);
 
 /* Their options. */
 extern const struct ts_opt tsd_serve_opts[], tsd_query_opts[], tsd_import_opts[], tsd_export_opts[],
-    tsd_uid_opts[], tsd_mkmetric_opts[], tsd_search_opts[], tsd_annotate_opts[], tsd_flush_opts[],
-    tsd_fsck_opts[], tsd_collect_opts[];
+    tsd_uid_opts[], tsd_mkmetric_opts[], tsd_search_opts[], tsd_last_opts[], tsd_annotate_opts[],
+    tsd_flush_opts[], tsd_fsck_opts[], tsd_collect_opts[];
 
 #endif

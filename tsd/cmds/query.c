@@ -24,8 +24,19 @@ const struct ts_opt tsd_query_opts[] = {
     {.name = "tz",
      .arg = "ZONE",
      .help = "Zone of dates, days and hours, for example Europe/Berlin. Default UTC."},
-    {.name = "fill", .arg = "zero", .help = "With --by: a row of 0 for a cell without points."},
-    {.name = "format", .letter = 'f', .arg = "text|csv|json", .help = "Form of the answer. Default text."},
+    {.name = "fill",
+     .arg = "zero|null",
+     .help = "With --by: a row of 0, or without a value, for a cell without points."},
+    {.name = "top", .arg = "N", .help = "Only the N series with the highest rank, highest first."},
+    {.name = "bottom", .arg = "N", .help = "Only the N series with the lowest rank, lowest first."},
+    {.name = "rank",
+     .arg = "avg|max|min|sum|last|count",
+     .help = "What --top and --bottom go by. Default avg."},
+    {.name = "where", .arg = "COND", .help = "Only points like value>10 or 'value>=0,value!=99'."},
+    {.name = "format",
+     .letter = 'f',
+     .arg = "text|csv|json|ndjson",
+     .help = "Form of the answer. Default text."},
     {.name = "plot",
      .arg = "FILE.png",
      .help = "Draw it into this file through gnuplot. Prints nothing unless --format is given too."},
@@ -235,12 +246,29 @@ static int query_check(const struct tsd_args *args)
 {
     const char *format = tsd_args_get(args, "format"), *fill = tsd_args_get(args, "fill");
     if (format && !tsd_out_find(ts_slice_str(format)))
-        return tsd_usage(args, "--format is text, csv or json, not \"%s\"", format);
+        return tsd_usage(args, "--format is text, csv, json or ndjson, not \"%s\"", format);
     if (fill && !tsd_args_has(args, "by"))
-        return tsd_usage(args, "--fill zero fills rows of --by; downsampling has its own fill policies");
+        return tsd_usage(args, "--fill fills rows of --by; downsampling has its own fill policies");
     if (tsd_args_has(args, "data") && (tsd_args_has(args, "host") || tsd_args_has(args, "port")))
         return tsd_usage(args, "--data reads a folder, --host and --port ask a daemon: give one of the two");
     return TSD_EXIT_OK;
+}
+
+/* --top and its like as parameters. */
+static int query_choice(struct query_run *r, struct ts_error *err)
+{
+    static const char *const names[] = {"top", "bottom", "rank", "where"};
+    struct qry_param params[4];
+    size_t n = 0;
+    for (size_t i = 0; i < 4; i++) {
+        const char *value = tsd_args_get(r->args, names[i]);
+        if (value)
+            params[n++] = (struct qry_param){ts_slice_str(names[i]), ts_slice_str(value)};
+    }
+    TS_TRY(qry_parse_choice(params, n, &r->arena, &r->spec, &r->uri, err));
+    if (r->spec.top.n && r->spec.by_on)
+        return ts_error_set(err, TS_EINVAL, "top and bottom choose series; totals are all shown");
+    return 0;
 }
 
 int tsd_query_run(const struct tsd_args *args)
@@ -253,7 +281,8 @@ int tsd_query_run(const struct tsd_args *args)
     ts_arena_init(&r.arena, 0);
     ts_buf_init(&r.uri, QUERY_PARAM_MAX);
     if (qry_parse_words(args->words, args->n_words, tsd_args_get(args, "by"), tsd_args_get(args, "tz"),
-                        tsd_args_get(args, "fill"), ts_clock_ms(), &r.arena, &r.spec, &r.uri, &err) < 0)
+                        tsd_args_get(args, "fill"), ts_clock_ms(), &r.arena, &r.spec, &r.uri, &err) < 0 ||
+        query_choice(&r, &err) < 0)
         code = tsd_usage(args, "%s", err.text);
     else
         code = query_run(&r);

@@ -18,7 +18,7 @@ void tsd_ep_rollup(struct tsd_req *req);
 void tsd_ep_export(struct tsd_req *req);
 /* ep_query.c */
 struct tsd_out_format;
-/** Format of an answer by the parameter format, JSON if it is not there. TS_EINVAL. */
+/** Format of an answer by the parameter format, else by the header Accept, else JSON. TS_EINVAL. */
 int tsd_ep_query_format(const struct tsd_req *req, const struct tsd_out_format **out, struct ts_error *err);
 void tsd_ep_query(struct tsd_req *req);
 /* ep_exp.c */

@@ -8,21 +8,26 @@
 
 #include "base/json.h"
 #include "base/time.h"
+#include "query/parse.h"
 #include "tsd/http/job.h"
+#include "tsd/out/latest.h"
 
 #include <strings.h>
 
 /* What was asked for, and where the answer goes. */
 struct last {
-    struct tsd_job *job;      /* runs us */
-    struct ts_slice *queries; /* "metric{k=v}" each */
-    size_t n_queries;         /* how many */
-    struct ts_slice *tsuids;  /* hex each */
-    size_t n_tsuids;          /* how many */
-    int64_t back_scan_hours;  /* 0 = everything */
-    bool resolve;             /* metric and tags in the answer */
-    struct ts_buf text;       /* one element */
-    size_t n;                 /* elements written */
+    struct tsd_job *job;                 /* runs us */
+    struct ts_slice *queries;            /* "metric{k=v}" each */
+    size_t n_queries;                    /* how many */
+    struct ts_slice *tsuids;             /* hex each */
+    size_t n_tsuids;                     /* how many */
+    int64_t back_scan_hours;             /* 0 = everything */
+    struct qry_last_ask ask;             /* n and at */
+    bool several;                        /* n or a form other than JSON was asked for: points as series */
+    const struct tsd_out_format *format; /* of series */
+    bool resolve;                        /* metric and tags in the answer */
+    struct ts_buf text;                  /* one element */
+    size_t n;                            /* elements written */
 };
 
 static int last_emit(void *arg, const struct qry_last *p, struct ts_error *err)
@@ -72,6 +77,14 @@ static void last_split(struct last *l, struct ts_slice list)
     }
 }
 
+/* Ours: n points of each series, at or before a time. */
+static int last_several(struct last *l, struct ts_slice n, struct ts_slice at, struct ts_error *err)
+{
+    TS_TRY(tsd_ep_query_format(tsd_job_req(l->job), &l->format, err));
+    l->several = n.n > 0 || l->format != &tsd_out_json;
+    return tsd_latest_parse(n, at, ts_clock_ms(), &l->ask, err);
+}
+
 static int last_params(struct last *l, const struct tsd_req *req, struct ts_arena *arena,
                        struct ts_error *err)
 {
@@ -88,6 +101,10 @@ static int last_params(struct last *l, const struct tsd_req *req, struct ts_aren
             last_split(l, req->params[i].value);
     }
     l->resolve = tsd_req_flag(req, "resolve");
+    struct ts_slice n = {NULL, 0}, at = {NULL, 0};
+    (void)tsd_req_param(req, "n", &n);
+    (void)tsd_req_param(req, "at", &at);
+    TS_TRY(last_several(l, n, at, err));
     if (tsd_req_param(req, "back_scan", &s) && ts_num_parse_int(s, &l->back_scan_hours, NULL) < 0)
         return ts_error_set(err, TS_EINVAL, "Unable to parse 'back_scan' as a number");
     return 0;
@@ -150,17 +167,44 @@ static int last_body(struct last *l, struct ts_arena *arena, struct ts_error *er
     TS_TRY(tsd_job_json(l->job, &root, err));
     last_elements(l, json_object_get(root, "queries"), arena);
     l->resolve = last_true(json_object_get(root, "resolveNames"));
+    struct ts_slice n = qry_json_text(json_object_get(root, "n"), arena);
+    struct ts_slice at = qry_json_text(json_object_get(root, "at"), arena);
+    int rc = last_several(l, n, at, err);
     l->back_scan_hours = json_integer_value(json_object_get(root, "backScan"));
     json_decref(root);
-    return 0;
+    return rc;
+}
+
+/* Points of each series as series, in any form. */
+static int last_series(struct last *l, const struct tsd_req *req, struct qry_last_ask ask,
+                       struct ts_error *err)
+{
+    struct ts_arena *arena = tsd_job_arena(l->job);
+    size_t n = l->n_queries + l->n_tsuids;
+    struct qry_last_ask *asks = ts_arena_alloc(arena, n * sizeof *asks);
+    for (size_t i = 0; i < n; i++) {
+        asks[i] = ask;
+        if (i < l->n_queries)
+            asks[i].timeseries = l->queries[i];
+        else
+            asks[i].tsuid = l->tsuids[i - l->n_queries];
+    }
+    tsd_job_type(l->job, l->format == &tsd_out_json ? tsd_type_json : l->format->content_type);
+    struct tsd_latest what = {l->format, asks, n};
+    return tsd_latest_run(&what, req->d->store, req->d->pieces, tsd_job_limit(l->job), tsd_job_sink(l->job),
+                          err);
 }
 
 static int last_all(struct last *l, const struct tsd_req *req, struct ts_error *err)
 {
     struct tsd_sink *out = tsd_job_sink(l->job);
-    struct qry_last_ask ask = {.back_scan_hours = l->back_scan_hours, .now_ms = ts_clock_ms()};
+    struct qry_last_ask ask = l->ask;
+    ask.back_scan_hours = l->back_scan_hours;
+    ask.now_ms = ts_clock_ms();
     /* OpenTSDB looks for one row key when it goes back */
     ask.only = req->d->set.rules.compat && l->back_scan_hours > 0;
+    if (l->several)
+        return last_series(l, req, ask, err);
     TS_TRY(tsd_sink_str(out, "[", err));
     for (size_t i = 0; i < l->n_queries + l->n_tsuids; i++) {
         bool by_name = i < l->n_queries;

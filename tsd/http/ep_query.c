@@ -7,6 +7,7 @@
 #include "tsd/http/ep.h"
 
 #include "base/time.h"
+#include "tsd/http/accept.h"
 #include "tsd/http/delete.h"
 #include "tsd/http/job.h"
 #include "tsd/out/out.h"
@@ -54,6 +55,9 @@ static int query_delete(struct tsd_job *job, struct qry_spec *spec, struct ts_er
         tsd_job_error_details(job, "Deleting data is not enabled (tsd.http.query.allow_delete=false)");
         return ts_error_set(err, TS_EINVAL, "Bad request");
     }
+    if (spec->where.n || spec->top.n)
+        return ts_error_set(err, TS_EINVAL,
+                            "A delete takes all points of a range: leave out where, top and bottom");
     if (spec->by_on)
         return ts_error_set(err, TS_EINVAL, "Totals can't be deleted: ask for series");
     return 0;
@@ -63,8 +67,11 @@ int tsd_ep_query_format(const struct tsd_req *req, const struct tsd_out_format *
 {
     struct ts_slice name;
     *out = &tsd_out_json;
-    if (!tsd_req_param(req, "format", &name) || name.n == 0)
+    if (!tsd_req_param(req, "format", &name) || name.n == 0) {
+        if (!req->d->set.rules.compat) /* OpenTSDB looks at no Accept */
+            *out = tsd_accept_format(req->accept);
         return 0;
+    }
     *out = tsd_out_find(name);
     if (*out)
         return 0;

@@ -340,6 +340,7 @@ static void http_request(struct tsd_conn *c, struct http_conn *hc)
     req->keep_alive = http_should_keep_alive(&hc->parser) && !c->w->draining;
     req->origin = http_header(hc, "origin");
     req->content_type = http_header(hc, "content-type");
+    req->accept = http_header(hc, "accept");
     struct ts_slice codings = http_header(hc, "accept-encoding");
     bool gzip = http_takes(codings, "gzip");
     req->deflate = !gzip && http_takes(codings, "deflate");

@@ -33,6 +33,7 @@ struct tsd_req {
     struct ts_slice body;         /* inflated */
     struct ts_slice origin;       /* header Origin */
     struct ts_slice content_type; /* header Content-Type */
+    struct ts_slice accept;       /* header Accept */
     int64_t began_ns;             /* monotonic time when its first byte was seen */
     bool head;                    /* reply without body */
     bool http10;                  /* no chunks */

@@ -226,8 +226,11 @@ static int json_total(struct tsd_out *o, const struct qry_total *t, struct ts_er
         ts_json_obj_end(&j);
     }
     ts_json_key(&j, "value");
-    n = !t->is_int && !isfinite(t->d) ? (size_t)(tsd_out_json_double(text, t->d, false) - text)
-                                      : tsd_out_total_value(t, text);
+    if (t->null)
+        n = (size_t)((char *)memcpy(text, "null", 4) + 4 - text);
+    else
+        n = !t->is_int && !isfinite(t->d) ? (size_t)(tsd_out_json_double(text, t->d, false) - text)
+                                          : tsd_out_total_value(t, text);
     ts_json_raw(&j, (struct ts_slice){text, n});
     ts_json_obj_end(&j);
     return tsd_sink_write(o->sink, ts_buf_get(&o->scratch), err);

@@ -8,6 +8,8 @@
 #include "base/mem.h"
 #include "tsd/meta/annotation_out.h"
 
+#include <math.h>
+
 #define POINT_BYTES 96 /* at least what a time, a separator and a value take */
 
 const struct tsd_out_format *const tsd_out_formats[] = {&tsd_out_csv, &tsd_out_json, &tsd_out_ndjson,
@@ -142,7 +144,10 @@ int tsd_out_total_row(struct tsd_out *o, const struct qry_total *t, char sep,
         field(b, t->tags[i]);
         ts_buf_char(b, sep);
     }
-    ts_buf_append(b, text, tsd_out_total_value(t, text));
+    if (!t->null)
+        ts_buf_append(b, text, tsd_out_total_value(t, text));
+    else if (sep != ',')
+        ts_buf_str(b, "null");
     ts_buf_char(b, '\n');
     return tsd_sink_write(o->sink, ts_buf_get(b), err);
 }
@@ -161,7 +166,10 @@ int tsd_out_points(struct tsd_out *o, const struct qry_series *s, struct ts_slic
         } else {
             double d;
             memcpy(&d, &s->v[i], 8);
-            p += ts_num_print_double(d, p);
+            if (!isnan(d) || !s->nan_is_null)
+                p += ts_num_print_double(d, p);
+            else if (sep != ',') /* a field may be empty, a column may not */
+                p = (char *)memcpy(p, "null", 4) + 4;
         }
         o->sink->p = p;
         TS_TRY(tsd_sink_write(o->sink, tail, err));

@@ -69,10 +69,12 @@ static inline bool tsd_out_is_int(const struct qry_series *s, size_t i)
 char *tsd_out_json_double(char *p, double d, bool nan_is_null);
 /** A total's value as text; bytes written (at most 48). */
 size_t tsd_out_total_value(const struct qry_total *t, char *out);
-/** A whole row of totals into o->scratch and on: date, hour, tag values by field, the value, with sep between. */
+/** A whole row of totals into o->scratch and on: date, hour, tag values by field, the value, with sep between. No value
+ * is nothing between commas, else "null". */
 int tsd_out_total_row(struct tsd_out *o, const struct qry_total *t, char sep,
                       int (*field)(struct ts_buf *b, struct ts_slice s), struct ts_error *err);
-/** Rows of a series: head, time in seconds or milliseconds, sep, value, tail. */
+/** Rows of a series: head, time in seconds or milliseconds, sep, value, tail. NaN of fill policy null is nothing between
+ * commas, else "null". */
 int tsd_out_points(struct tsd_out *o, const struct qry_series *s, struct ts_slice head, bool ms, char sep,
                    struct ts_slice tail, struct ts_error *err);
 /** "2026-11-02" of a total; "02" or, the second time round, "02+01:00". Bytes written (at most 32). */

@@ -1,0 +1,156 @@
+/*
+ * top.c - ranks of series. Sums and averages are exact, so ranks do not depend on threads or files.
+ */
+#include "query/top.h"
+
+#include "base/xsum.h"
+#include "query/cond.h"
+#include "query/labels.h"
+#include "query/parse.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const rank_names[] = {
+    [QRY_TOP_AVG] = "avg", [QRY_TOP_MAX] = "max",   [QRY_TOP_MIN] = "min",
+    [QRY_TOP_SUM] = "sum", [QRY_TOP_LAST] = "last", [QRY_TOP_COUNT] = "count"};
+
+static int parse_count(const char *name, struct ts_slice s, size_t *out, struct ts_error *err)
+{
+    int64_t n;
+    if (ts_num_parse_int(s, &n, NULL) < 0 || n < 1)
+        return ts_error_set(err, TS_EINVAL, "Invalid number of series: %s=%.*s", name,
+                            (int)(s.n > 40 ? 40 : s.n), s.p);
+    *out = (size_t)n;
+    return 0;
+}
+
+static int parse_top(struct ts_slice top, struct ts_slice bottom, struct ts_slice rank, struct qry_top *out,
+                     struct ts_error *err)
+{
+    *out = (struct qry_top){.rank = QRY_TOP_AVG, .bottom = bottom.p != NULL};
+    if (top.p && bottom.p)
+        return ts_error_set(err, TS_EINVAL, "Give top or bottom, not both");
+    if (top.p || bottom.p)
+        TS_TRY(parse_count(top.p ? "top" : "bottom", top.p ? top : bottom, &out->n, err));
+    if (!rank.p)
+        return 0;
+    if (!out->n)
+        return ts_error_set(err, TS_EINVAL, "rank is for top and bottom: give one of them");
+    for (size_t i = 0; i < sizeof rank_names / sizeof rank_names[0]; i++) {
+        if (ts_slice_is(rank, rank_names[i])) {
+            out->rank = (enum qry_top_by)i;
+            return 0;
+        }
+    }
+    return ts_error_set(err, TS_EINVAL, "No such rank: %.*s (avg, max, min, sum, last, count)",
+                        (int)(rank.n > 40 ? 40 : rank.n), rank.p);
+}
+
+int qry_parse_choice(const struct qry_param *params, size_t n, struct ts_arena *arena, struct qry_spec *spec,
+                     struct ts_buf *out_uri, struct ts_error *err)
+{
+    static const char *const names[] = {"top", "bottom", "rank", "where"};
+    struct ts_slice v[4] = {{NULL, 0}};
+    for (size_t i = 0; i < n; i++) {
+        for (size_t k = 0; k < 4; k++) {
+            if (!ts_slice_is(params[i].name, names[k]))
+                continue;
+            v[k] = params[i].value.p ? params[i].value : TS_SLICE_LIT("");
+            if (!out_uri)
+                continue;
+            ts_buf_printf(out_uri, "&%s=", names[k]);
+            qry_uri_encode(v[k], out_uri);
+        }
+    }
+    TS_TRY(parse_top(v[0], v[1], v[2], &spec->top, err));
+    return v[3].p ? qry_where_parse(v[3], arena, &spec->where, err) : 0;
+}
+
+/* A series in the race. */
+struct ranked {
+    double value;
+    bool bottom;
+    size_t group;
+    struct qry_labels labels;
+};
+
+static double point(const struct qry_result *r, size_t k)
+{
+    double d;
+    if (r->is_int ? r->is_int[k] : r->all_int)
+        return (double)(int64_t)r->v[k];
+    memcpy(&d, &r->v[k], 8);
+    return d;
+}
+
+/* Rank of a series; false: it has no number. */
+static bool rank_of(enum qry_top_by rank, const struct qry_result *r, double *out)
+{
+    struct ts_xsum sum;
+    uint64_t n = 0;
+    double max = 0, min = 0, last = 0;
+    ts_xsum_init(&sum);
+    for (size_t k = 0; k < r->n; k++) {
+        double d = point(r, k);
+        if (d != d)
+            continue;
+        max = !n || d > max ? d : max;
+        min = !n || d < min ? d : min;
+        last = d;
+        n++;
+        if (rank == QRY_TOP_AVG || rank == QRY_TOP_SUM)
+            ts_xsum_add(&sum, d);
+    }
+    *out = rank == QRY_TOP_MAX     ? max
+           : rank == QRY_TOP_MIN   ? min
+           : rank == QRY_TOP_LAST  ? last
+           : rank == QRY_TOP_COUNT ? (double)n
+           : rank == QRY_TOP_SUM   ? ts_xsum_get(&sum)
+           : n                     ? ts_xsum_mean(&sum, n)
+                                   : 0;
+    ts_xsum_release(&sum);
+    return n > 0;
+}
+
+static int cmp_labels(const struct qry_labels *a, const struct qry_labels *b)
+{
+    for (size_t i = 0; i < a->n_tags && i < b->n_tags; i++) {
+        int c = ts_slice_cmp(a->tags[i].k, b->tags[i].k);
+        c = c ? c : ts_slice_cmp(a->tags[i].v, b->tags[i].v);
+        if (c)
+            return c;
+    }
+    return a->n_tags < b->n_tags ? -1 : a->n_tags > b->n_tags;
+}
+
+static int cmp_ranked(const void *x, const void *y)
+{
+    const struct ranked *a = x, *b = y;
+    if (a->value != b->value)
+        return (a->value < b->value) == a->bottom ? -1 : 1;
+    int c = cmp_labels(&a->labels, &b->labels);
+    return c ? c : a->group < b->group ? -1 : a->group > b->group;
+}
+
+size_t qry_top_order(const struct sto_catalog *cat, const struct qry_top *top, const struct qry_sub_run *sr,
+                     struct ts_arena *arena, size_t **out_order)
+{
+    const struct qry_plan *p = &sr->plan;
+    struct ranked *r = ts_arena_alloc(arena, p->n_groups * sizeof *r + 1);
+    size_t n = 0;
+    for (size_t g = 0; g < p->n_groups; g++) {
+        r[n] = (struct ranked){.bottom = top->bottom, .group = g};
+        if (!rank_of(top->rank, &sr->results[g], &r[n].value))
+            continue;
+        qry_labels_make(cat, p, &p->groups[g], false, arena, &r[n].labels);
+        n += r[n].labels.n_series > 0;
+    }
+    if (n)
+        qsort(r, n, sizeof *r, cmp_ranked);
+    n = n < top->n ? n : top->n;
+    *out_order = ts_arena_alloc(arena, n * sizeof **out_order + 1);
+    for (size_t i = 0; i < n; i++)
+        (*out_order)[i] = r[i].group;
+    return n;
+}

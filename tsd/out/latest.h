@@ -1,0 +1,28 @@
+/*
+ * latest.h - the newest points of series in any output format, for HTTP and the command line.
+ *
+ * The form is that of series with arrays and milliseconds, newest point first.
+ *
+ * Threads    one thread at a time; the query spreads over the pool
+ */
+#ifndef TSD_OUT_LATEST_H
+#define TSD_OUT_LATEST_H
+
+#include "tsd/out/out.h"
+
+/* What to write. */
+struct tsd_latest {
+    const struct tsd_out_format *format; /* row of out.c */
+    const struct qry_last_ask *asks;     /* one after the other */
+    size_t n_asks;                       /* of asks */
+};
+
+/** Ask and write the whole answer. Errors of qry_run_latest and of the sink. */
+int tsd_latest_run(const struct tsd_latest *what, struct sto_store *store, struct ts_pool *pool,
+                   struct qry_limit *limit, struct tsd_sink *sink, struct ts_error *err);
+/** Options of a question from their texts, which may be empty: n (points of each series), at (a time as in
+ * queries, UTC). TS_EINVAL, TS_EPARSE with text. */
+int tsd_latest_parse(struct ts_slice n, struct ts_slice at, int64_t now_ms, struct qry_last_ask *ask,
+                     struct ts_error *err);
+
+#endif

@@ -8,3 +8,7 @@ else()
 endif()
 add_test(NAME sim_short COMMAND sim --seeds ${SIM_SEEDS} --file ${CMAKE_CURRENT_SOURCE_DIR}/sim/seeds.txt)
 set_tests_properties(sim_short PROPERTIES TIMEOUT 900)
+# The real file system with a kernel that does less than it is asked.
+if(TARGET test_fs_interrupted)
+  target_link_options(test_fs_interrupted PRIVATE -Wl,--wrap=write,--wrap=pread,--wrap=fdatasync,--wrap=ftruncate,--wrap=close)
+endif()

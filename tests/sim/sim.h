@@ -173,6 +173,8 @@ void sim_ops_clear(struct sim_ops *ops);
 /* sim_check.c: comparing with the model */
 /** The store has all that arrived (nothing has failed since the opening). full: every series, else some. */
 void sim_check(struct sim *s, bool full);
+/** Bits of a sorted file are damaged one after the other: each answer is an error or right. */
+void sim_check_damage(struct sim *s);
 /** While something fails: of what arrived, the store has a front part with all that was seen before. */
 void sim_check_front(struct sim *s);
 /** After an opening: find out which operations of the last run are there; the others never were. power: those that

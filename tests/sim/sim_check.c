@@ -285,6 +285,42 @@ void sim_check(struct sim *s, bool full)
             check_hours(s, i, hour - 60 * TS_HOUR_MS, hour + 3 * TS_HOUR_MS - 1);
 }
 
+/* A bit of a sorted file is another while this is asked: each answer is an error or right. */
+static void ask_damaged(struct sim *s)
+{
+    int64_t hour = sto_hour(s->now_ms) * TS_HOUR_MS;
+    for (unsigned i = 0; i < s->n_series; i++) {
+        struct answer is[SIM_SERIES];
+        char why[200] = "";
+        bool good = ask(s, 1ull << i, STO_MIN_TS_MS, STO_MAX_TS_MS, is);
+        if (good && !same(s, i, &is[i], STO_MIN_TS_MS, STO_MAX_TS_MS, why))
+            sim_fail(s, "a bit was damaged: %s", why);
+        answers_release(is);
+        check_hours(s, i, hour - 60 * TS_HOUR_MS, hour + 3 * TS_HOUR_MS - 1);
+    }
+}
+
+void sim_check_damage(struct sim *s)
+{
+    char path[64];
+    size_t n_files = t_faultfs_count(s->f), n = 0;
+    const char *found = n_files ? t_faultfs_path(s->f, sim_rnd(s, n_files)) : NULL;
+    if (!found || !strstr(found, "/files/"))
+        return;
+    snprintf(path, sizeof path, "%s", found);
+    ts_free(t_faultfs_get(s->f, path, &n));
+    s->faulty = true;
+    for (unsigned k = 0; n && k < 6; k++) {
+        uint64_t off = sim_rnd(s, n);
+        uint8_t bit = (uint8_t)(1u << sim_rnd(s, 8));
+        sim_say(s, "damaged: %s at %llu", path, (unsigned long long)off);
+        t_faultfs_flip(s->f, path, off, bit);
+        ask_damaged(s);
+        t_faultfs_flip(s->f, path, off, bit);
+    }
+    s->faulty = s->broken = false;
+}
+
 /* The longest front part of what arrived at an owner that the store has; everything after it is taken out of
  * the model. Returns its length. */
 static size_t find_front(struct sim *s, struct sim_owner *o, size_t floor, const char *when)

@@ -406,8 +406,10 @@ void sim_step(struct sim *s)
         sim_new_series(s);
     else if (r < 905)
         sim_rename(s);
-    else if (r < 945)
+    else if (r < 940)
         check_now(s);
+    else if (r < 945)
+        all_well(s) && !s->cut_planned && !s->kill_planned && queues_empty(s) ? sim_check_damage(s) : (void)0;
     else if (r < 955)
         sim_close(s);
     else if (r < 975)

@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+"""Break the engine on purpose, one way at a time, and see whether the simulation notices.
+
+    tests/sim/mutate.py [--only NAME]... [--seeds N] [--jobs N] [--dir DIR]
+
+Each tests/sim/mutations/NAME.patch is applied to a copy of the tree; only `sim` is built there and run from seed 1 until one
+fails. Prints a table: mutation, first seed that fails, what it said. Exit 1 if a mutation was not noticed within N seeds (default
+2000), or if a patch does not apply any more.
+"""
+import argparse
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PATCHES = sorted((ROOT / "tests/sim/mutations").glob("*.patch"))
+CHUNK = 100  # seeds between two looks
+
+
+def run(args, **kw):
+    return subprocess.run(args, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **kw)
+
+
+def copy_tree(to):
+    names = run(["git", "ls-files", "--cached", "--others", "--exclude-standard"], cwd=ROOT).stdout.split("\n")
+    for name in filter(None, names):
+        src, dst = ROOT / name, to / name
+        if src.is_file():
+            dst.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(src, dst)
+
+
+def build(tree):
+    if not (tree / "build").exists():
+        made = run(["cmake", "-S", tree, "-B", tree / "build", "-G", "Ninja", "-DCMAKE_BUILD_TYPE=RelWithDebInfo", "-DTSD_WERROR=OFF"])
+        if made.returncode:
+            sys.exit(made.stdout)
+    return run(["cmake", "--build", tree / "build", "--target", "sim"])
+
+
+def first_failure(tree, seeds, jobs):
+    """(seed, text) of the lowest seed that fails, or None."""
+    sim = tree / "build/tests/sim"
+    for at in range(1, seeds + 1, CHUNK):
+        out = run([sim, "--seeds", f"{at}..{min(at + CHUNK - 1, seeds)}", "--jobs", str(jobs), "--stop"], errors="replace").stdout
+        found = sorted((int(n), text) for n, text in re.findall(r"^FAILED seed (\d+)(?: step \d+)?: (.*)$", out, re.M))
+        if found:
+            return found[0]
+    return None
+
+
+def main():
+    arg = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arg.add_argument("--only", action="append", default=[], metavar="NAME")
+    arg.add_argument("--seeds", type=int, default=2000)
+    arg.add_argument("--jobs", type=int, default=2)
+    arg.add_argument("--dir", help="where the copy is made and kept; default: a temporary folder")
+    opt = arg.parse_args()
+    tree = pathlib.Path(opt.dir or tempfile.mkdtemp(prefix="tsd-mutate-"))
+    copy_tree(tree)
+    bad = 0
+    try:
+        made = build(tree)
+        if made.returncode:
+            sys.exit(made.stdout)
+        whole = first_failure(tree, CHUNK, opt.jobs)
+        if whole:
+            sys.exit(f"without any mutation seed {whole[0]} fails: {whole[1]}")
+        for patch in PATCHES:
+            if opt.only and patch.stem not in opt.only:
+                continue
+            done = run(["patch", "-p1", "--no-backup-if-mismatch", "-i", patch], cwd=tree)
+            if done.returncode:
+                print(f"{patch.stem:34} DOES NOT APPLY\n{done.stdout}", flush=True)
+                bad += 1
+                copy_tree(tree)
+                continue
+            made = build(tree)
+            if made.returncode:
+                print(f"{patch.stem:34} DOES NOT BUILD\n{made.stdout[-2000:]}", flush=True)
+                bad += 1
+            else:
+                found = first_failure(tree, opt.seeds, opt.jobs)
+                bad += not found
+                print(f"{patch.stem:34} " + (f"seed {found[0]:<5} {found[1]}" if found else "NOT NOTICED"), flush=True)
+            run(["patch", "-R", "-p1", "--no-backup-if-mismatch", "-i", patch], cwd=tree)
+    finally:
+        if not opt.dir:
+            shutil.rmtree(tree)
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

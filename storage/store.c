@@ -359,6 +359,11 @@ void sto_store_pump(struct sto_store *st)
     sto_engine_pump_sync(st->engine);
 }
 
+int sto_store_pump_merges(struct sto_store *st, struct ts_error *err)
+{
+    return sto_engine_pump_merges(st->engine, err);
+}
+
 void sto_compact_soon(struct sto_store *st)
 {
     sto_engine_compact_soon(st->engine);

@@ -115,6 +115,8 @@ enum sto_level sto_ack_level(const struct sto_store *st);
 int sto_flush(struct sto_store *st, enum sto_level level, struct ts_error *err);
 /** Tests, with `pumped`: what the sync thread does once: sync the logs, answer the barriers that wait for it. */
 void sto_store_pump(struct sto_store *st);
+/** Tests, with `pumped`: what the compact thread does after a flush: retention, and the merges worth doing. */
+int sto_store_pump_merges(struct sto_store *st, struct ts_error *err);
 /** Ask for STO_LEVEL_COMPACT in the background, return at once. */
 void sto_compact_soon(struct sto_store *st);
 

@@ -201,6 +201,11 @@ static int merge_all(struct sto_engine *e, bool full, struct ts_error *err)
     return rc;
 }
 
+int sto_engine_pump_merges(struct sto_engine *e, struct ts_error *err)
+{
+    return merge_all(e, false, err);
+}
+
 int sto_engine_compact(struct sto_engine *e, struct ts_error *err)
 {
     TS_TRY(sto_engine_flush(e, err));

@@ -84,6 +84,8 @@ int sto_engine_wait(struct sto_engine *e, bool disk, struct ts_error *err);
 
 /** With `pumped`: one pass of what the sync thread would do. */
 void sto_engine_pump_sync(struct sto_engine *e);
+/** With `pumped`: one pass of what the compact thread would do when it is woken. */
+int sto_engine_pump_merges(struct sto_engine *e, struct ts_error *err);
 
 /* --- files --- */
 /** Write all generations that hold points into files; returns when they are in the manifest. */

@@ -103,6 +103,10 @@ struct sim {
     struct t_faultfs *f;
     struct sto_opts opts; /* of the present or next opening */
     struct sto_store *st; /* NULL = closed */
+    unsigned full_pct;    /* of merges: everything, not only what is worth it */
+    unsigned flush_pm;    /* of 1,000 steps: flushes */
+    bool merges_follow;   /* a flush is followed by the merges worth doing, as in the daemon */
+    bool dense;           /* few series, many points in an hour: files have summaries */
     bool has_adds;        /* adds are written (not with retention: a sum may lose its oldest part) */
     int64_t now_ms;       /* the wall clock */
     int64_t horizon_ms;   /* points before it may be dropped by retention */
@@ -121,6 +125,7 @@ struct sim {
     unsigned hook_pct; /* how often somebody is played at a call */
     unsigned depth;    /* of played steps */
     unsigned n_turns;  /* of others in this step */
+    bool flushed;      /* somebody flushed in this step: queues may be empty without our knowing */
     bool no_flush;     /* the manifest is being written: nobody may flush meanwhile */
 
     /* points */

@@ -31,6 +31,10 @@ void sim_configure(struct sim *s)
     if (sim_chance(s, 35))
         s->opts.retention_ms = (int64_t)(2 + sim_rnd(s, 60)) * TS_DAY_MS;
     s->has_adds = !s->opts.retention_ms;
+    s->dense = sim_chance(s, 40);
+    s->full_pct = sim_chance(s, 50) ? 10 : 80;
+    s->merges_follow = sim_chance(s, 50);
+    s->flush_pm = sim_chance(s, 30) ? 120 : 35;
     t_faultfs_set_page(s->f, pages[sim_rnd(s, 3)]);
     t_faultfs_set_writeback(s->f, sim_chance(s, 50) ? 0 : (unsigned)sim_rnd(s, 400));
     s->hook_pct = sim_chance(s, 30) ? 0 : (unsigned)sim_rnd(s, 40);

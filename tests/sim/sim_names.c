@@ -46,7 +46,7 @@ static int name_pick(struct sim *s, int kind)
 void sim_new_series(struct sim *s)
 {
     int metric = name_pick(s, STO_UID_METRIC), tagv = name_pick(s, STO_UID_TAGV);
-    if (metric < 0 || tagv < 0 || s->n_series == SIM_SERIES)
+    if (metric < 0 || tagv < 0 || s->n_series == (s->dense ? 4 : SIM_SERIES))
         return;
     for (unsigned i = 0; i < s->n_series; i++)
         if (s->series[i].metric == metric && s->series[i].tagv == tagv)

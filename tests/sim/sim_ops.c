@@ -82,6 +82,7 @@ static void turn(struct sim *s, unsigned port)
 {
     if (order_is_unknown(s, port))
         return;
+    sim_say(s, "port %u turns", port);
     for (unsigned o = 0; o < s->opts.n_ports; o++)
         send(s, port, o);
     arrive(s, port, &s->owners[port].queue);
@@ -100,7 +101,7 @@ void sim_turn_all(struct sim *s)
 static int64_t some_time(struct sim *s, bool *out_ms)
 {
     int64_t t = s->now_ms / 1000 * 1000;
-    switch (sim_rnd(s, 12)) {
+    switch (sim_rnd(s, s->dense ? 400 : 12)) {
     case 0:
         t -= (int64_t)sim_rnd(s, 100) * TS_DAY_MS;
         break;
@@ -112,10 +113,10 @@ static int64_t some_time(struct sim *s, bool *out_ms)
         t -= (int64_t)sim_rnd(s, 200) * TS_HOUR_MS;
         break;
     default:
-        t -= (int64_t)sim_rnd(s, 400) * 20000;
+        t -= (int64_t)sim_rnd(s, 400) * (s->dense ? 10000 : 20000);
         break;
     }
-    if (sim_chance(s, 60)) /* so that times are met again */
+    if (!s->dense && sim_chance(s, 60)) /* so that times are met again */
         t = t / 600000 * 600000;
     *out_ms = sim_chance(s, 10);
     return *out_ms ? t + (int64_t)sim_rnd(s, 1000) : t;
@@ -185,10 +186,10 @@ static void put(struct sim *s, enum sto_op kind)
 
 static void put_some(struct sim *s)
 {
-    uint64_t n = sim_chance(s, 5) ? sim_rnd(s, 200) : 1 + sim_rnd(s, 8);
+    uint64_t n = sim_chance(s, 5) ? sim_rnd(s, 200) : 1 + sim_rnd(s, s->dense ? 60 : 8);
     while (n-- > 0) {
         uint64_t r = sim_rnd(s, 100);
-        put(s, r < 4 ? STO_OP_DEL : r < 16 && s->has_adds ? STO_OP_ADD : STO_OP_PUT);
+        put(s, r < (s->dense ? 1 : 4) ? STO_OP_DEL : r < 16 && s->has_adds ? STO_OP_ADD : STO_OP_PUT);
     }
 }
 
@@ -261,6 +262,18 @@ static bool all_well(const struct sim *s)
            !sto_store_refusing(s->st);
 }
 
+/* What was sent while a flush was at work may have been taken in by it, or not: now it is. */
+static void make_sure(struct sim *s)
+{
+    if (s->depth)
+        return;
+    if (s->flushed && !queues_empty(s)) {
+        sto_flush(s->st, STO_LEVEL_LOG, NULL);
+        sim_arrive_all(s);
+    }
+    s->flushed = false;
+}
+
 /* What the sync thread does each interval. */
 static void sync_pass(struct sim *s)
 {
@@ -273,6 +286,7 @@ static void sync_pass(struct sim *s)
     end(s, SIM_SYNC, top);
     if (all_well(s))
         confirm(s, n, true);
+    make_sure(s);
     for (unsigned i = 0; i < s->opts.n_ports; i++)
         if (sim_chance(s, 30))
             turn(s, i);
@@ -301,11 +315,15 @@ static bool flush(struct sim *s, enum sto_level level)
         confirm(s, n, level >= STO_LEVEL_DISK);
     if (good && level >= STO_LEVEL_FILES)
         sim_names_safe(s, &known);
-    if (!s->depth && !queues_empty(s)) { /* perhaps taken in meanwhile, perhaps not: now they are */
-        sto_flush(s->st, STO_LEVEL_LOG, NULL);
-        sim_arrive_all(s);
-    }
+    s->flushed = true;
+    make_sure(s);
     return good;
+}
+
+static void note_horizon(struct sim *s)
+{
+    if (s->opts.retention_ms && s->now_ms - s->opts.retention_ms > s->horizon_ms)
+        s->horizon_ms = s->now_ms - s->opts.retention_ms;
 }
 
 static void compact(struct sim *s)
@@ -317,9 +335,22 @@ static void compact(struct sim *s)
     s->hook_pct = pct;
     if (!good)
         return;
-    if (s->opts.retention_ms && s->now_ms - s->opts.retention_ms > s->horizon_ms)
-        s->horizon_ms = s->now_ms - s->opts.retention_ms;
+    note_horizon(s);
     flush(s, STO_LEVEL_COMPACT);
+}
+
+/* What the compact thread does by itself. */
+static void merge_some(struct sim *s)
+{
+    struct ts_error err = {0};
+    unsigned top;
+    sim_say(s, "merges");
+    note_horizon(s);
+    begin(s, SIM_COMPACT, true, &top);
+    int rc = sto_store_pump_merges(s->st, &err);
+    end(s, SIM_COMPACT, top);
+    make_sure(s);
+    sim_ok(s, rc, &err, "merging");
 }
 
 /* --- playing --- */
@@ -380,11 +411,21 @@ void sim_hook(void *arg, enum t_op op, const char *path, bool after)
     s->top = top;
 }
 
+static void flush_files(struct sim *s)
+{
+    if (sim_chance(s, 70))
+        sim_turn_all(s);
+    if (flush(s, STO_LEVEL_FILES) && s->merges_follow)
+        merge_some(s);
+}
+
 void sim_step(struct sim *s)
 {
     uint64_t r = sim_rnd(s, 1000);
     s->n_turns = 0;
-    if (r < 420)
+    if (r < s->flush_pm)
+        flush_files(s);
+    else if (r < 440)
         put_some(s);
     else if (r < 580)
         turn(s, (unsigned)sim_rnd(s, s->opts.n_ports));
@@ -396,17 +437,15 @@ void sim_step(struct sim *s)
         sim_cell_step(s);
     else if (r < 790)
         flush(s, sim_chance(s, 50) ? STO_LEVEL_DISK : STO_LEVEL_LOG);
-    else if (r < 825)
-        (sim_chance(s, 70) ? sim_turn_all(s) : (void)0), flush(s, STO_LEVEL_FILES);
+    else if (r < 810)
+        sim_chance(s, s->full_pct) ? compact(s) : merge_some(s);
     else if (r < 840)
-        compact(s);
-    else if (r < 870)
         s->now_ms += (int64_t)(sim_chance(s, 80) ? sim_rnd(s, TS_HOUR_MS) : sim_rnd(s, 5 * TS_DAY_MS));
-    else if (r < 895)
+    else if (r < 865)
         sim_new_series(s);
-    else if (r < 905)
+    else if (r < 875)
         sim_rename(s);
-    else if (r < 940)
+    else if (r < 935)
         check_now(s);
     else if (r < 945)
         all_well(s) && !s->cut_planned && !s->kill_planned && queues_empty(s) ? sim_check_damage(s) : (void)0;

@@ -28,9 +28,10 @@ def copy_tree(to):
     names = run(["git", "ls-files", "--cached", "--others", "--exclude-standard"], cwd=ROOT).stdout.split("\n")
     for name in filter(None, names):
         src, dst = ROOT / name, to / name
-        if src.is_file():
+        if src.is_file() and not (dst.is_file() and dst.read_bytes() == src.read_bytes()):
             dst.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(src, dst)
+            shutil.copyfile(src, dst)  # with a new date: what was built from another version is built again
+            shutil.copymode(src, dst)
 
 
 def build(tree):

@@ -22,7 +22,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 
-#define SEED_SECONDS 60 /* a seed that takes longer hangs */
+#define SEED_SECONDS 300 /* a seed that takes longer hangs */
 
 static const char *program;
 

@@ -113,6 +113,7 @@ struct sim {
 
     /* faults */
     bool faulty; /* a fault is planned or has happened: errors are allowed */
+    bool full;   /* the fault is a full disk, which breaks nothing */
     bool broken; /* something said TS_EIO: the process would end */
     bool
         sync_lost; /* perhaps a sync failed: pages in memory and on disk may differ without anybody knowing */

@@ -85,6 +85,7 @@ static void fill_disk(struct sim *s)
     uint64_t room = (1ull << 40) - left + sim_rnd(s, 3000);
     sim_say(s, "the disk holds %llu bytes", (unsigned long long)room);
     s->n_faults++;
+    s->full = true;
     t_faultfs_set_capacity(s->f, room);
 }
 
@@ -127,7 +128,10 @@ void sim_fault_over(struct sim *s)
     t_faultfs_set_capacity(s->f, 0);
     sim_turn_all(s);
     /* What is not broken goes on by itself. */
-    for (enum sto_level level = STO_LEVEL_LOG; level <= STO_LEVEL_FILES; level++) {
+    enum sto_level last = s->full && sim_chance(s, 60) ? STO_LEVEL_DISK : STO_LEVEL_FILES;
+    for (enum sto_level level = STO_LEVEL_LOG; level <= last; level++) {
+        if (level == STO_LEVEL_DISK && sto_store_refusing(s->st))
+            last = STO_LEVEL_FILES; /* memory is full too: the flush thread would make room */
         int rc = sto_flush(s->st, level, &err);
         sim_arrive_all(s);
         if (rc == TS_ENOSPC)
@@ -144,7 +148,7 @@ void sim_fault_over(struct sim *s)
         sim_crash(s, s->sync_lost || sim_chance(s, 50));
         return;
     }
-    s->faulty = s->sync_lost = false;
+    s->faulty = s->sync_lost = s->full = false;
     sim_check(s, true);
     sim_check_cells(s);
 }
@@ -200,7 +204,7 @@ static void end_of_process(struct sim *s, bool power)
     }
     say_files(s);
     t_faultfs_set_capacity(s->f, 0);
-    s->faulty = s->broken = s->sync_lost = s->cut_planned = s->kill_planned = false;
+    s->faulty = s->broken = s->full = s->sync_lost = s->cut_planned = s->kill_planned = false;
 }
 
 /* One try with a fault in it; true if the store is open nevertheless. */

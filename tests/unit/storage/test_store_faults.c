@@ -404,6 +404,33 @@ static void test_store_faults__the_lock_is_the_last_thing_to_go(void **state)
     t_faultfs_free(f);
 }
 
+/* A start that was killed before it had synced the name of its new folder: the next start does it. */
+static void test_store_faults__a_new_folder_is_synced_by_whoever_finds_it_empty(void **state)
+{
+    (void)state;
+    struct t_faultfs *f = t_faultfs_new(1);
+    struct sto_opts opts = KIT_OPTS(f, 1);
+    struct sto_store *st = NULL;
+    struct ts_error err = {0};
+    t_faultfs_plan(
+        f, (struct t_fault_plan){.ops = T_OP_SYNC_DIR, .at = 1, .fault = T_FAULT_EIO, .for_good = true});
+    assert_int_equal(sto_open(&opts, &st, &err), TS_EIO);
+    t_faultfs_kill(f);
+    st = kit_open(&opts);
+    assert_int_equal(sto_cell_put(st, TS_SLICE_LIT("a"), TS_SLICE_LIT("1"), &err), 0);
+    t_faultfs_power_cut(f);
+    sto_close(st, NULL);
+    t_faultfs_reboot(f, T_KEEP_NONE);
+    opts.create = false;
+    st = kit_open(&opts);
+    struct ts_buf v;
+    ts_buf_init(&v, 0);
+    assert_int_equal(sto_cell_get(st, TS_SLICE_LIT("a"), &v), 0);
+    ts_buf_release(&v);
+    kit_close(st);
+    t_faultfs_free(f);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -416,6 +443,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_store_faults__a_kill_loses_nothing_accepted),
         cmocka_unit_test(test_store_faults__reading_only_replays_and_writes_nothing),
         cmocka_unit_test(test_store_faults__the_lock_is_the_last_thing_to_go),
+        cmocka_unit_test(test_store_faults__a_new_folder_is_synced_by_whoever_finds_it_empty),
     };
     t_long = getenv("TSD_TEST_LONG") != NULL || (argc > 1 && strcmp(argv[1], "long") == 0);
     ts_log_set_level((enum ts_log_level)(TS_LOG_ERROR + 1)); /* errors are expected here */

@@ -189,6 +189,14 @@ const struct ts_conf_key tsd_conf_keys[] = {
      .help = "A value that nobody sent matches nothing in a filter; false = it is an error. auto = true, but "
              "false with "
              "compat = opentsdb."},
+    {.name = "http_log_level",
+     .type = TS_CONF_BOOL,
+     .def = "false",
+     .help = "/logs?level=NAME changes log_level of the running daemon."},
+    {.name = "allow_diediedie",
+     .type = TS_CONF_BOOL,
+     .def = "false",
+     .help = "Clients may end the daemon with the line diediedie or /diediedie."},
     {.name = "query_allow_delete",
      .type = TS_CONF_BOOL,
      .def = "false",
@@ -336,6 +344,8 @@ int tsd_settings_load(const struct ts_conf *conf, struct tsd_settings *out, stru
     out->collect = ts_conf_bool(conf, "collect");
     TS_TRY(tsd_histograms_load(conf, &out->histograms, err));
     TS_TRY(tsd_rollups_load(conf, &out->rollups, err));
+    out->http_log_level = ts_conf_bool(conf, "http_log_level");
+    out->allow_diediedie = ts_conf_bool(conf, "allow_diediedie");
     out->admin_remote = ts_conf_bool(conf, "admin_remote");
     out->http_gzip = ts_conf_bool(conf, "http_gzip");
     const char *skip = ts_conf_str(conf, "skip_unresolved_tagvs");

@@ -40,6 +40,8 @@ struct tsd_settings {
     uint64_t query_max_points, query_max_bytes, query_max_series; /* of one query; 0 = none */
     bool collect;                                                 /* run the collectors too */
     bool admin_remote;                                            /* /api/admin from other machines */
+    bool http_log_level;                                          /* /logs may change the level */
+    bool allow_diediedie;                                         /* clients may end the daemon */
     bool http_gzip;                                               /* compress replies when asked */
     bool meta_series;       /* lookups and metadata know series by themselves */
     bool search;            /* /api/search/tsmeta ... */

@@ -40,7 +40,7 @@ static uint64_t stats_percentile(const struct tsd_daemon *d, unsigned pct)
     return 0;
 }
 
-static uint64_t stats_resident_bytes(void)
+uint64_t tsd_stats_resident_bytes(void)
 {
     unsigned long long pages = 0, resident = 0;
     FILE *f = fopen("/proc/self/statm", "re");
@@ -74,6 +74,8 @@ static void stats_uid(struct tsd_daemon *d, tsd_stat_fn each, void *arg)
         each(arg, "uid.ids-used", kinds[k], used);
         each(arg, "uid.ids-available", kinds[k], UINT32_MAX - used);
         each(arg, "uid.cache-size", kinds[k], used);
+        each(arg, "uid.random-collisions", kinds[k], 0);    /* ids are given out in order */
+        each(arg, "uid.rejected-assignments", kinds[k], 0); /* nothing vetoes a name that may stand */
     }
     each(arg, "uid.cache-hit", "kind=series", STATS_SUM(d, n_guessed) + STATS_SUM(d, n_found));
     each(arg, "uid.cache-miss", "kind=series", STATS_SUM(d, n_missed));
@@ -95,6 +97,12 @@ void tsd_stats_each(struct tsd_daemon *d, tsd_stat_fn each, void *arg)
     each(arg, "rpc.received", "type=telnet", STATS_SUM(d, n_lines));
     each(arg, "rpc.received", "type=http", STATS_SUM(d, n_http));
     each(arg, "rpc.received", "type=put", STATS_SUM(d, n_http_put));
+    static const char *const none[][2] = {
+        {"rpc.forbidden", "type=telnet"},    {"rpc.forbidden", "type=http"},
+        {"rpc.unauthorized", "type=telnet"}, {"rpc.unauthorized", "type=http"},
+        {"http.query.unauthorized", ""},     {"http.query.forbidden", ""}};
+    for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++)
+        each(arg, none[i][0], none[i][1], 0); /* nobody has to log in */
     each(arg, "rpc.exceptions", "", STATS_SUM(d, n_exceptions));
     each(arg, "rpc.errors", "type=hbase_errors", STATS_SUM(d, n_refused[TSD_REF_STORAGE]));
     each(arg, "rpc.errors", "type=invalid_values", STATS_SUM(d, n_refused[TSD_REF_VALUE]));
@@ -103,6 +111,7 @@ void tsd_stats_each(struct tsd_daemon *d, tsd_stat_fn each, void *arg)
     each(arg, "rpc.errors", "type=socket_writes_blocked", STATS_SUM(d, n_dropped));
     for (size_t i = 0; i < sizeof(latency) / sizeof(latency[0]); i++)
         each(arg, latency[i].name, "type=all", stats_percentile(d, latency[i].pct));
+    each(arg, "http.graph.requests", "cache=miss", STATS_SUM(d, n_graphs));
     each(arg, "http.query.success", "", STATS_SUM(d, n_query_ok));
     each(arg, "http.query.invalid_requests", "", STATS_SUM(d, n_query_bad));
     each(arg, "http.query.exceptions", "", STATS_SUM(d, n_query_failed));
@@ -112,7 +121,7 @@ void tsd_stats_each(struct tsd_daemon *d, tsd_stat_fn each, void *arg)
     each(arg, "ingest.series", "by=guess", STATS_SUM(d, n_guessed));
     each(arg, "ingest.series", "by=table", STATS_SUM(d, n_found));
     each(arg, "ingest.series", "by=catalog", STATS_SUM(d, n_missed));
-    each(arg, "process.resident_bytes", "", stats_resident_bytes());
+    each(arg, "process.resident_bytes", "", tsd_stats_resident_bytes());
     each(arg, "process.uptime_s", "", (uint64_t)(ts_clock_ms() - d->started_ms) / 1000);
     stats_uid(d, each, arg);
     struct stats_store s = {each, arg};

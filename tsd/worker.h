@@ -28,7 +28,8 @@ struct tsd_worker;
 struct tsd_counts {
     uint64_t n_lines;                  /* commands of the line protocol, puts included */
     uint64_t n_http;                   /* requests */
-    uint64_t n_http_put;               /* of them, /api/put */
+    uint64_t n_http_put;               /* of them, /api/put and the like */
+    uint64_t n_graphs;                 /* of them, /q */
     uint64_t n_points;                 /* points taken */
     uint64_t n_refused[TSD_REF_KINDS]; /* points refused, by kind */
     uint64_t n_dropped;                /* error replies nobody read */

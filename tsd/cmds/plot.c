@@ -1,34 +1,30 @@
 /*
- * plot.c - the script for gnuplot and the process that runs it.
+ * plot.c - the script for gnuplot.
  *
  * Totals that can be added are stacked bars (one bar a day or an hour), other totals and plain series are
  * lines; a breakdown without time is horizontal bars, largest on top.
  *
  * Threads    see plot.h
- * Not here   what the series are (plotdata.c)
+ * Not here   what the series are (plotdata.c), the process (out/gnuplot.c)
  */
 #include "tsd/cmds/plot.h"
 
 #include "base/mem.h"
 #include "base/num.h"
 #include "base/time.h"
+#include "tsd/out/gnuplot.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
-#include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#define PLOT_WIDTH  1200
-#define PLOT_HEIGHT 640
-#define PLOT_LABELS 12 /* labels on a time axis, about */
-#define PLOT_SAY    160
+#define PLOT_WIDTH      1200
+#define PLOT_HEIGHT     640
+#define PLOT_LABELS     12     /* labels on a time axis, about */
+#define PLOT_TIMEOUT_MS 600000 /* for gnuplot */
 
 /* Ten colours that people with weak colour vision tell apart as well as any ten, and grey for the rest. */
 static const char *const colours[TSD_PLOT_MAX_SERIES] = {"#4e79a7", "#f28e2b", "#59a14f", "#e15759",
@@ -36,30 +32,7 @@ static const char *const colours[TSD_PLOT_MAX_SERIES] = {"#4e79a7", "#f28e2b", "
                                                          "#9c755f", "#2f4b7c"};
 #define PLOT_GREY "#bab0ac"
 
-extern char **environ;
-
 /* --- the script --- */
-
-/* 'text' with quotes doubled; control bytes become blanks, so that a text is never a second line. */
-static void script_quote(const char *text, struct ts_buf *out)
-{
-    ts_buf_char(out, '\'');
-    for (; *text; text++) {
-        if (*text == '\'')
-            ts_buf_char(out, '\'');
-        ts_buf_char(out, (unsigned char)*text < 32 || *text == 127 ? ' ' : *text);
-    }
-    ts_buf_char(out, '\'');
-}
-
-static void script_number(double v, struct ts_buf *out)
-{
-    char text[TS_NUM_TEXT_BYTES];
-    if (isnan(v))
-        ts_buf_str(out, "NaN");
-    else
-        ts_buf_append(out, text, ts_num_print_double(v, text));
-}
 
 static bool plot_stacks(const struct tsd_plot *p)
 {
@@ -136,7 +109,7 @@ static void script_head(const struct tsd_plot *p, size_t height, struct ts_buf *
                   "set terminal pngcairo size %d,%zu noenhanced font 'DejaVu Sans,10' background '#ffffff'\n",
                   PLOT_WIDTH, height);
     ts_buf_str(out, "set encoding utf8\nset title ");
-    script_quote(p->title, out);
+    tsd_gnuplot_quote(p->title, out);
     ts_buf_str(
         out, " font 'DejaVu Sans,13' textcolor rgb '#333333'\n"
              "set border 3 linecolor rgb '#888888'\nset tics nomirror out scale 0.5 textcolor rgb '#444444'\n"
@@ -169,24 +142,12 @@ static void script_colour(const struct tsd_plot *p, size_t i, struct ts_buf *out
     ts_buf_printf(out, "linecolor rgb '%s'", rest ? PLOT_GREY : colours[i]);
 }
 
-static void script_data(const char *name, size_t at, const int64_t *x_s, const double *y, size_t n,
-                        struct ts_buf *out)
-{
-    ts_buf_printf(out, "$%s%zu << EOD\n", name, at);
-    for (size_t k = 0; k < n; k++) {
-        ts_buf_printf(out, "%lld ", (long long)x_s[k]);
-        script_number(y[k], out);
-        ts_buf_char(out, '\n');
-    }
-    ts_buf_str(out, "EOD\n");
-}
-
 /* Lines, one a series; a hole in the data is a hole in the line. */
 static void script_lines(const struct tsd_plot *p, struct ts_buf *out)
 {
     script_time_axis(p, 0, out);
     for (size_t i = 0; i < p->n; i++)
-        script_data("d", i, p->series[i].x_s, p->series[i].y, p->series[i].n, out);
+        tsd_gnuplot_data(i, p->series[i].x_s, p->series[i].y, p->series[i].n, out);
     ts_buf_str(out, "plot ");
     for (size_t i = 0; i < p->n; i++) {
         const char *style = p->axis == TSD_PLOT_HOURS ? "steps"
@@ -195,7 +156,7 @@ static void script_lines(const struct tsd_plot *p, struct ts_buf *out)
         ts_buf_printf(out, "%s$d%zu using 1:2 with %s linewidth 1.6 ", i ? ", " : "", i, style);
         script_colour(p, i, out);
         ts_buf_str(out, " title ");
-        script_quote(p->series[i].name, out);
+        tsd_gnuplot_quote(p->series[i].name, out);
     }
     ts_buf_char(out, '\n');
 }
@@ -243,10 +204,10 @@ static void script_bars(const struct tsd_plot *p, struct ts_buf *out)
             if (isnan(s->y[k]))
                 continue;
             ts_buf_printf(out, "%lld ", (long long)(s->x_s[k] + plot_bar_shift(p)));
-            script_number(sum[at], out);
+            tsd_gnuplot_number(sum[at], out);
             ts_buf_char(out, ' ');
             sum[at] += s->y[k];
-            script_number(sum[at], out);
+            tsd_gnuplot_number(sum[at], out);
             ts_buf_char(out, '\n');
         }
         ts_buf_str(out, "EOD\n");
@@ -257,7 +218,7 @@ static void script_bars(const struct tsd_plot *p, struct ts_buf *out)
                       (long long)half_s, (long long)half_s);
         script_colour(p, i, out);
         ts_buf_str(out, " title ");
-        script_quote(p->series[i].name, out);
+        tsd_gnuplot_quote(p->series[i].name, out);
     }
     ts_buf_char(out, '\n');
     ts_free(x);
@@ -271,13 +232,13 @@ static void script_names(const struct tsd_plot *p, struct ts_buf *out)
     ts_buf_str(out, "set grid noytics xtics linetype 1 linecolor rgb '#e4e4e4'\nset ytics scale 0 (");
     for (size_t i = 0; i < p->n; i++) {
         ts_buf_str(out, i ? ", " : "");
-        script_quote(p->series[i].name, out);
+        tsd_gnuplot_quote(p->series[i].name, out);
         ts_buf_printf(out, " %zu", p->n - 1 - i);
     }
     ts_buf_printf(out, ")\nset yrange [-0.6:%zu.4]\nset xrange [*<0:0<*]\n$d0 << EOD\n", p->n - 1);
     for (size_t i = 0; i < p->n; i++) {
         ts_buf_printf(out, "%zu ", p->n - 1 - i);
-        script_number(p->series[i].n ? p->series[i].y[0] : NAN, out);
+        tsd_gnuplot_number(p->series[i].n ? p->series[i].y[0] : NAN, out);
         ts_buf_char(out, '\n');
     }
     ts_buf_printf(
@@ -300,89 +261,7 @@ void tsd_plot_script(const struct tsd_plot *p, struct ts_buf *out)
         script_lines(p, out);
 }
 
-/* --- the process --- */
-
-/* Start gnuplot with the script's pipe as input, the file as output and a pipe for its complaints. */
-static int plot_spawn(int in, int file, int complaints, pid_t *out_pid)
-{
-    static char *const argv[] = {(char *)"gnuplot", (char *)"-", NULL};
-    posix_spawn_file_actions_t acts;
-    posix_spawn_file_actions_init(&acts);
-    posix_spawn_file_actions_adddup2(&acts, in, STDIN_FILENO);
-    posix_spawn_file_actions_adddup2(&acts, file, STDOUT_FILENO);
-    posix_spawn_file_actions_adddup2(&acts, complaints, STDERR_FILENO);
-    int e = posix_spawnp(out_pid, argv[0], &acts, NULL, argv, environ);
-    posix_spawn_file_actions_destroy(&acts);
-    return e;
-}
-
-/* Write the script and read complaints at the same time; keeps the first of them. */
-static void plot_feed(int in, int complaints, struct ts_slice script, char *say)
-{
-    size_t n_say = 0;
-    bool open = true;
-    fcntl(in, F_SETFL, O_NONBLOCK);
-    while (open) {
-        struct pollfd fds[2] = {{.fd = complaints, .events = POLLIN}, {.fd = in, .events = POLLOUT}};
-        if (poll(fds, in >= 0 ? 2 : 1, -1) < 0 && errno != EINTR)
-            break;
-        if (in >= 0 && fds[1].revents) {
-            ssize_t n = write(in, script.p, script.n);
-            if (n > 0)
-                script = (struct ts_slice){script.p + n, script.n - (size_t)n};
-            if ((n < 0 && errno != EAGAIN && errno != EINTR) || script.n == 0) {
-                close(in);
-                in = -1;
-            }
-        }
-        if (fds[0].revents) {
-            char more[256];
-            ssize_t n = read(complaints, more, sizeof(more));
-            open = n > 0 || (n < 0 && errno == EINTR);
-            for (ssize_t i = 0; i < n && n_say < PLOT_SAY; i++)
-                if (more[i] != '\n' || n_say)
-                    say[n_say++] = (unsigned char)more[i] < 32 ? ' ' : more[i];
-        }
-    }
-    if (in >= 0)
-        close(in);
-    say[n_say] = 0;
-}
-
-static int plot_run(struct ts_slice script, int file, struct ts_error *err)
-{
-    int in[2], complaints[2], status = 0;
-    char say[PLOT_SAY + 1] = "";
-    pid_t pid;
-    if (pipe2(in, O_CLOEXEC) < 0)
-        return ts_error_sys(err, TS_EIO, errno, "can't make a pipe to gnuplot");
-    if (pipe2(complaints, O_CLOEXEC) < 0) {
-        int e = errno;
-        close(in[0]);
-        close(in[1]);
-        return ts_error_sys(err, TS_EIO, e, "can't make a pipe to gnuplot");
-    }
-    int e = plot_spawn(in[0], file, complaints[1], &pid);
-    close(in[0]);
-    close(complaints[1]);
-    if (e == 0)
-        plot_feed(in[1], complaints[0], script, say);
-    else
-        close(in[1]);
-    close(complaints[0]);
-    if (e == ENOENT)
-        return ts_error_set(err, TS_ENOTFOUND,
-                            "gnuplot draws the picture and is not installed: apt-get install gnuplot-nox");
-    if (e != 0)
-        return ts_error_sys(err, TS_EIO, e, "can't start gnuplot");
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        ;
-    if (!WIFEXITED(status) || WEXITSTATUS(status) == 127)
-        return ts_error_set(err, TS_EIO, "gnuplot ended early: %s", say);
-    if (WEXITSTATUS(status) != 0)
-        return ts_error_set(err, TS_EIO, "gnuplot could not draw: %s", say);
-    return 0;
-}
+/* --- the file --- */
 
 /* The finished picture into its file: a failure before this leaves an older picture alone. */
 static int plot_copy(FILE *from, const char *path, struct ts_error *err)
@@ -412,17 +291,16 @@ int tsd_plot_draw(const struct tsd_plot *p, const char *path, struct ts_error *e
         n_points += p->series[i].n;
     if (n_points == 0)
         return ts_error_set(err, TS_ENOTFOUND, "there are no points to draw");
-    FILE *picture = tmpfile();
-    if (!picture)
-        return ts_error_sys(err, TS_EIO, errno, "can't make a temporary file for the picture");
+    FILE *picture = NULL;
     ts_buf_init(&script, 0);
     tsd_plot_script(p, &script);
     void (*old)(int) = signal(SIGPIPE, SIG_IGN);
-    int rc = plot_run(ts_buf_get(&script), fileno(picture), err);
+    int rc = tsd_gnuplot_run(ts_buf_get(&script), PLOT_TIMEOUT_MS, NULL, &picture, err);
     signal(SIGPIPE, old);
     ts_buf_release(&script);
     if (rc == 0)
         rc = plot_copy(picture, path, err);
-    fclose(picture);
+    if (picture)
+        fclose(picture);
     return rc;
 }

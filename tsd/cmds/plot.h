@@ -1,8 +1,7 @@
 /*
  * plot.h - the answer of a query as a picture: PNG through gnuplot.
  *
- * gnuplot gets numbers that were printed here and strings that were quoted here, on its standard input, and
- * writes the picture to its standard output, which is the file: it is told no file names and no commands.
+ * How gnuplot is run: out/gnuplot.h.
  *
  *   CSV of --by  or  text of a plain query  --(plotdata.c)-->  struct tsd_plot  --(plot.c)-->  script ->
  * gnuplot -> FILE.png

@@ -10,6 +10,20 @@
 void tsd_ep_meta(struct tsd_req *req);
 /* ep_put.c */
 void tsd_ep_put(struct tsd_req *req);
+/* ep_graph.c */
+void tsd_ep_graph(struct tsd_req *req);
+/* ep_legacy.c */
+void tsd_ep_home(struct tsd_req *req);
+void tsd_ep_stats_text(struct tsd_req *req);
+void tsd_ep_favicon(struct tsd_req *req);
+void tsd_ep_static(struct tsd_req *req);
+void tsd_ep_diediedie(struct tsd_req *req);
+/* ep_logs.c */
+void tsd_ep_logs(struct tsd_req *req);
+/* ep_threads.c */
+void tsd_ep_threads(struct tsd_req *req);
+void tsd_ep_jvm(struct tsd_req *req);
+void tsd_ep_region_clients(struct tsd_req *req);
 /* ep_histogram.c */
 void tsd_ep_histogram(struct tsd_req *req);
 /* ep_rollup.c */

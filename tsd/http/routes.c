@@ -7,6 +7,7 @@
 #include "tsd/http/ep.h"
 
 const struct tsd_endpoint tsd_endpoints[] = {
+    {"", TSD_GET, tsd_ep_home, "A form for graphs.", 0},
     {"aggregators", TSD_GET, tsd_ep_aggregators, "Names of all aggregators (old path).", 0},
     {"api/admin/flush", TSD_GET | TSD_POST, tsd_ep_flush,
      "Everything accepted to disk, to files, or compacted (level=disk|files|compact).", 0},
@@ -34,6 +35,9 @@ const struct tsd_endpoint tsd_endpoints[] = {
      TSD_EP_OVERRIDE},
     {"api/serializers", TSD_GET | TSD_POST, tsd_ep_serializers, "Forms of bodies: JSON.", TSD_EP_OURS},
     {"api/stats", TSD_GET | TSD_POST, tsd_ep_stats, "Counters of this daemon.", 0},
+    {"api/stats/jvm", TSD_GET | TSD_POST, tsd_ep_jvm, "Memory and age of the daemon in OpenTSDB's shape.", 0},
+    {"api/stats/region_clients", TSD_GET | TSD_POST, tsd_ep_region_clients, "Storage servers: none.", 0},
+    {"api/stats/threads", TSD_GET | TSD_POST, tsd_ep_threads, "Threads of the daemon.", 0},
     {"api/suggest", TSD_GET | TSD_POST, tsd_ep_suggest, "Names that begin with a prefix.", 0},
     {"api/uid/*", TSD_ANY, tsd_ep_meta, "501.", 0},
     {"api/uid/assign", TSD_GET | TSD_POST, tsd_ep_meta, "Ids for new names.", 0},
@@ -46,7 +50,13 @@ const struct tsd_endpoint tsd_endpoints[] = {
     {"api/uid/uidmeta", TSD_GET | TSD_POST | TSD_PUT | TSD_DELETE, tsd_ep_meta, "Metadata of a name.",
      TSD_EP_OVERRIDE},
     {"api/version", TSD_GET | TSD_POST, tsd_ep_version, "About this program.", 0},
+    {"diediedie", TSD_GET, tsd_ep_diediedie, "End of the daemon, if allow_diediedie.", 0},
     {"dropcaches", TSD_GET, tsd_ep_dropcaches, "Forget what can be learnt again (old path).", TSD_EP_OURS},
+    {"favicon.ico", TSD_GET, tsd_ep_favicon, "None.", 0},
+    {"logs", TSD_GET, tsd_ep_logs, "Last lines of the log.", 0},
+    {"q", TSD_GET, tsd_ep_graph, "Points as ascii, json or a picture (old path).", 0},
+    {"s/*", TSD_GET, tsd_ep_static, "404: our page needs no files.", 0},
+    {"stats", TSD_GET, tsd_ep_stats_text, "Counters as lines (old path).", 0},
     {"suggest", TSD_GET, tsd_ep_suggest, "Names that begin with a prefix (old path).", 0},
     {"version", TSD_GET, tsd_ep_version, "About this program (old path).", 0},
     {NULL, 0, NULL, NULL, 0},
@@ -59,7 +69,7 @@ const struct tsd_endpoint *tsd_endpoint_find(struct ts_slice path)
         size_t n = strlen(e->path);
         if (ts_slice_is(path, e->path))
             return e;
-        if (e->path[n - 1] == '*' && path.n > n - 1 && !memcmp(path.p, e->path, n - 1))
+        if (n && e->path[n - 1] == '*' && path.n > n - 1 && !memcmp(path.p, e->path, n - 1))
             below = e;
     }
     return below;

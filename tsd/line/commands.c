@@ -108,6 +108,10 @@ enum tsd_line_end tsd_line_command(struct tsd_line *l, struct ts_slice line)
     for (const struct tsd_line_cmd *c = tsd_line_cmds; c->name; c++)
         if (command_is(l, word, c->name))
             return c->run(l, rest);
+    if (command_is(l, word, "diediedie") && l->ops && l->ops->end_daemon && l->ops->end_daemon(l)) {
+        ts_buf_str(l->out, "Cleaning up and exiting now.\n");
+        return TSD_LINE_MORE;
+    }
     struct ts_buf text;
     ts_buf_init(&text, 512);
     ts_buf_slice(&text, ts_utf8_cut(word, 200));

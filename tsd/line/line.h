@@ -21,6 +21,7 @@ struct tsd_line_ops {
     void (*sync)(struct tsd_line *l); /* answer "ok N" later, when all so far is on disk */
     void (*stats)(struct tsd_line *l, struct ts_buf *out); /* the lines of stats */
     void (*drop_caches)(struct tsd_line *l);               /* forget what can be learnt again */
+    bool (*end_daemon)(struct tsd_line *l);                /* stop the program; false: that is not allowed */
 };
 
 /* One connection's side of the protocol. Zeroed, then tsd_line_init. */

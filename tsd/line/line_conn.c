@@ -11,6 +11,9 @@
 #include "tsd/stats.h"
 #include "tsd/worker.h"
 
+#include <signal.h>
+#include <unistd.h>
+
 /* One sync asked for and not answered. */
 struct line_sync {
     struct tsd_conn *c;             /* held */
@@ -79,8 +82,16 @@ static void line_on_drop_caches(struct tsd_line *l)
     atomic_fetch_add_explicit(&c->w->daemon->drop_asked, 1, memory_order_relaxed);
 }
 
-static const struct tsd_line_ops line_ops = {
-    .sync = line_on_sync, .stats = line_on_stats, .drop_caches = line_on_drop_caches};
+static bool line_on_end_daemon(struct tsd_line *l)
+{
+    struct tsd_conn *c = l->arg;
+    return c->w->daemon->set.allow_diediedie && kill(getpid(), SIGTERM) == 0;
+}
+
+static const struct tsd_line_ops line_ops = {.sync = line_on_sync,
+                                             .stats = line_on_stats,
+                                             .drop_caches = line_on_drop_caches,
+                                             .end_daemon = line_on_end_daemon};
 
 static int line_match(const struct tsd_worker *w, const char *p, size_t n)
 {

@@ -25,7 +25,7 @@ struct tsd_out_format {
     int (*end)(struct tsd_out *o, struct ts_error *err);
     const char *help; /* one sentence */
 };
-extern const struct tsd_out_format tsd_out_json, tsd_out_ndjson, tsd_out_csv, tsd_out_text;
+extern const struct tsd_out_format tsd_out_ascii, tsd_out_json, tsd_out_ndjson, tsd_out_csv, tsd_out_text;
 /** All formats, ended by NULL. */
 extern const struct tsd_out_format *const tsd_out_formats[];
 /** Format by name; NULL if there is none. */

@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+"""OpenTSDB's old paths: /q as ascii, json and png with every parameter, /logs, /stats, the page, the end; and the shapes of /api/stats/*."""
+import json
+import shutil
+import socket
+import sys
+import urllib.error
+import urllib.parse
+
+from tsdtest import Daemon
+
+T0 = 1500000000 - 1500000000 % 3600
+failures = []
+
+
+def check(what, ok, seen=""):
+    if not ok:
+        failures.append(what)
+        print("DIFFERENT %s: %.400r" % (what, seen))
+
+
+def get(d, path):
+    try:
+        return 200, d.http(path)
+    except urllib.error.HTTPError as e:
+        return e.code, e.read()
+
+
+def q(d, end="", **params):
+    return get(d, "/q?start=%d&end=%d&" % (T0 + 600, T0 + 900) + urllib.parse.urlencode(params) + end)
+
+
+def graphs(d):
+    d.send("".join("put g.m %d %s host=%s dc=x\n" % (T0 + 300 * i, v, h) for i in range(4) for h, v in (("a", i), ("b", i + 0.5))))
+    d.sync()
+    s, b = q(d, "&ascii", m="sum:g.m{host=*}")
+    want = ["g.m %d %d host=a dc=x" % (T0 + 300 * i, i) for i in range(4)] + ["g.m %d %d.5 host=b dc=x" % (T0 + 300 * i, i) for i in range(4)]
+    def lines(t):
+        return sorted(" ".join(x.split()[:3] + sorted(x.split()[3:])) for x in t)
+    check("ascii, with what is around", s == 200 and lines(b.decode().splitlines()) == lines(want), b)
+    s, b = q(d, "&ascii", m="sum:10m-count-nan:g.m{host=a}")
+    check("ascii without NaN", s == 200 and b"NaN" not in b and b.count(b"\n") == 2, b)
+    s, b = q(d, "&json", m="sum:g.m")
+    a = json.loads(b)
+    check("json", s == 200 and sorted(a) == ["etags", "plotted", "points", "timing"] and a["plotted"] == 2 and a["points"] == 8 and a["etags"] == [["host"]], a)
+    s, b = q(d, "&json", m="sum:no.such")
+    check("json error", s == 400 and "No such name for 'metrics': 'no.such'" in json.loads(b)["err"], b)
+    s, b = q(d, "&ascii", m="sum:no.such")
+    check("page error", s == 400 and b.startswith(b"<!DOCTYPE html>"), b)
+    s, b = q(d, m="sum:g.m")
+    check("no form", s == 200 and b"<html>" in b, b)
+
+
+GOOD = [{}, dict(o="axis x1y2"), dict(o=""), dict(yrange="[0:100]"), dict(yrange="[:1e3]"), dict(yrange="[-1.5:]"), dict(ylabel="a b-c_d"), dict(title="x"),
+        dict(yformat="%.2f"), dict(xformat="%H:%M"), dict(ylog=""), dict(key="out right top box"), dict(nokey=""), dict(wxh="300x200"), dict(style="dots"),
+        dict(smooth="bezier"), dict(fgcolor="x00ff00"), dict(bgcolor="xFFFFFF"), dict(tz="Europe/Berlin"), dict(m="sum:g.m{host=nobody}"),
+        dict(o="axis x1y2", y2range="[0:5]", y2label="right", y2format="%g", y2log="")]
+BAD = [dict(o="with lines"), dict(o="axis x1y2; system \"id\""), dict(yrange="[0:1];"), dict(yrange="[a:b]"), dict(yrange="0:1"), dict(yrange="[0:system('id')]"),
+       dict(ylabel='"'), dict(title="`id`"), dict(yformat="x\ny"), dict(yformat="%s'"), dict(key="left; print 1"), dict(wxh="99x200"), dict(wxh="1e9x200"),
+       dict(wxh="100x100x"), dict(style="lines title system"), dict(smooth="bezier sbezier"), dict(fgcolor="red"), dict(bgcolor="x12345g"), dict(tz="Mars/Olympus")]
+
+
+def pictures(d):
+    if not shutil.which("gnuplot"):
+        print("no gnuplot: pictures are not tested")
+        return
+    for params in GOOD:
+        s, b = q(d, "&png", **dict(dict(m="sum:g.m{host=*}"), **params))
+        check("picture %r" % params, s == 200 and b[:8] == b"\x89PNG\r\n\x1a\n", b[:300])
+        if params.get("wxh"):
+            check("its size", b[16:24] == (300).to_bytes(4, "big") + (200).to_bytes(4, "big"), b[16:24])
+    for params in BAD:
+        s, b = q(d, "&png&json", **dict(dict(m="sum:g.m"), **params))
+        check("refused %r" % params, s == 400 and "err" in json.loads(b), b[:300])
+    s, b = get(d, "/q?start=%d&m=sum:g.m&m=max:g.m&o=&png" % T0)
+    check("one o for two m", s == 400, b[:200])
+
+
+def others(d):
+    s, b = get(d, "/logs")
+    first = b.decode().splitlines()[-1].split("\t")
+    check("logs", s == 200 and len(first) == 5 and first[0].isdigit() and first[1] in ("INFO", "WARN"), first)
+    s, b = get(d, "/logs?json")
+    check("logs as JSON", s == 200 and all("\t" in x for x in json.loads(b)), b)
+    check("log level", get(d, "/logs?level=blah")[0] == 400 and get(d, "/logs?level=WARN")[0] == 403)
+    s, b = get(d, "/stats")
+    check("stats", s == 200 and all(x.startswith("tsd.") and " host=" in x for x in b.decode().splitlines()), b)
+    s, b = get(d, "/stats?json")
+    check("stats as JSON", s == 200 and "tsd.rpc.received" in json.loads(b)[4], b)
+    names = b.decode()
+    for name in ("connectionmgr.connections", "rpc.errors", "rpc.forbidden", "http.latency_95pct", "http.graph.requests", "http.query.success",
+                 "uid.ids-used", "uid.random-collisions", "datapoints.added"):
+        check("self metric " + name, "tsd.%s " % name in names)
+    check("aggregators", "zimsum" in json.loads(get(d, "/aggregators")[1]))
+    check("suggest", json.loads(get(d, "/suggest?type=metrics&q=g")[1]) == ["g.m"])
+    check("version", get(d, "/version")[1].startswith(b"tsd ") and "version" in json.loads(get(d, "/version?json")[1]))
+    s, b = get(d, "/")
+    check("page", s == 200 and b"<form" in b and b"</html>" in b, b)
+    check("favicon", d.http("/favicon.ico") == b"")
+    check("files", get(d, "/s/gwt.js")[0] == 404 and get(d, "/s/../etc")[0] == 400)
+    t = json.loads(get(d, "/api/stats/threads")[1])
+    check("threads", len(t) > 3 and all(sorted(x) == ["interrupted", "name", "priority", "stack", "state", "threadID"] for x in t)
+          and any(x["name"].startswith("tsd") for x in t), t)
+    j = json.loads(get(d, "/api/stats/jvm")[1])
+    check("jvm", sorted(j) == ["gc", "memory", "os", "pools", "runtime"] and j["runtime"]["uptime"] >= 0
+          and j["memory"]["heapMemoryUsage"]["used"] > 1 << 20, j)
+    check("region clients", json.loads(get(d, "/api/stats/region_clients")[1]) == [])
+    s = json.loads(get(d, "/api/serializers")[1])
+    check("serializers", sorted(s[0]) == ["class", "formatters", "parsers", "request_content_type", "response_content_type", "serializer"], s)
+
+
+def line(d, text):
+    with socket.create_connection(("127.0.0.1", d.port), 60) as s:
+        s.sendall(text.encode())
+        s.shutdown(socket.SHUT_WR)
+        got = b""
+        while True:
+            more = s.recv(4096)
+            if not more:
+                return got.decode()
+            got += more
+
+
+def the_end():
+    with Daemon(workers=1) as d:
+        check("line diediedie is off", line(d, "diediedie\n") == "unknown command: diediedie.  Try `help'.\n")
+        check("/diediedie is off", get(d, "/diediedie")[0] == 404)
+    for ask in (lambda d: line(d, "diediedie\n") == "Cleaning up and exiting now.\n", lambda d: b"exiting now" in d.http("/diediedie")):
+        d = Daemon(workers=2, allow_diediedie="true", http_log_level="true").start()
+        s, b = get(d, "/logs?level=WARN")
+        check("level set", (s, b) == (200, b"Set the log level to WARN on 1 loggers.\n"), b)
+        check("asked to end", ask(d))
+        check("ended in order", d.proc.wait(120) == 0)
+
+
+def main():
+    with Daemon(workers=2) as d:
+        graphs(d)
+        pictures(d)
+        others(d)
+    the_end()
+    print("%d failures" % len(failures))
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,101 @@
+/*
+ * test_graph.c - the script for gnuplot never holds anything but checked words, numbers and quoted strings.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tsd/http/graph.h"
+
+static const char *const names[] = {"yrange",  "y2range",  "ylabel",  "y2label", "title",
+                                    "yformat", "y2format", "xformat", "key",     "wxh",
+                                    "fgcolor", "style",    "smooth",  "bgcolor", "o"};
+
+/* Is every line of the script one that we wrote? Quotes must close on their line, and no shell is spoken to. */
+static void check_script(const struct ts_buf *b, const char *value)
+{
+    bool quoted = false;
+    for (size_t i = 0; i < b->n; i++) {
+        if (b->p[i] == '\'')
+            quoted = !quoted;
+        if (b->p[i] == '\n' && quoted)
+            fail_msg("an open quote with %s", value);
+        if (!quoted && (b->p[i] == ';' || b->p[i] == '`' || b->p[i] == '!' || b->p[i] == '|'))
+            fail_msg("%c in the script with %s", b->p[i], value);
+    }
+}
+
+static void one(const char *name, struct ts_slice value)
+{
+    struct ts_arena arena;
+    struct tsd_graph g;
+    struct ts_error err = {0};
+    struct ts_buf b;
+    struct qry_param param = {ts_slice_str(name), value};
+    struct qry_spec spec = {.start_ms = 0, .end_ms = 60000, .n_subs = 1};
+    int64_t x[] = {1, 2};
+    double y[] = {1.5, -1e300};
+    char title[] = "m{a=it's; system \"id\"}";
+    struct tsd_graph_line line = {.name = title, .x_s = x, .y = y, .n = 2};
+    ts_arena_init(&arena, 0);
+    ts_buf_init(&b, 0);
+    assert_int_equal(ts_tz_open(TS_SLICE_LIT("UTC"), &spec.tz, &err), 0);
+    if (tsd_graph_parse(&param, 1, 1, &arena, &g, &err) == 0) {
+        tsd_graph_script(&g, &spec, &line, 1, &b);
+        assert_false(b.failed);
+        check_script(&b, err.text);
+    } else {
+        assert_true(err.text[0]);
+    }
+    ts_buf_release(&b);
+    ts_arena_release(&arena);
+}
+
+static void test_graph__nothing_leaves_its_quotes(void **state)
+{
+    static const char *const seeds[] = {"[0:100]", "axis x1y2", "%H:%M",  "out right box",
+                                        "640x480", "x00ff00",   "bezier", "a b_c"};
+    static const char evil[] = "';`\"!|\n\\$()[]{}:%xX0123456789.-+eE ab\t\0\xff";
+    uint64_t rnd = 88172645463325252ull;
+    (void)state;
+    for (int round = 0; round < 20000; round++) {
+        char text[32];
+        const char *seed = seeds[(size_t)round % (sizeof(seeds) / sizeof(seeds[0]))];
+        size_t n = strlen(seed);
+        memcpy(text, seed, n);
+        for (int k = 0; k < round % 3; k++) {
+            rnd ^= rnd << 13, rnd ^= rnd >> 7, rnd ^= rnd << 17;
+            text[rnd % n] = evil[(rnd >> 32) % sizeof(evil)];
+        }
+        char *copy = malloc(n + 1);
+        memcpy(copy, text, n);
+        for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+            one(names[i], (struct ts_slice){copy, n});
+        free(copy);
+    }
+}
+
+static void test_graph__empty_values(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        one(names[i], (struct ts_slice){"", 0});
+        one(names[i], (struct ts_slice){NULL, 0});
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_graph__nothing_leaves_its_quotes),
+        cmocka_unit_test(test_graph__empty_values),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,232 @@
+/*
+ * ep_graph.c - GET /q: OpenTSDB's old graphs; ascii, json or png.
+ *
+ * Threads    the endpoint in the worker, the rest in a job
+ * Source     protocols-and-queries 6; no cache on disk: nocache and ignore are taken and mean nothing
+ */
+#include "tsd/http/ep.h"
+
+#include "base/json.h"
+#include "base/time.h"
+#include "tsd/http/graph.h"
+#include "tsd/http/job.h"
+#include "tsd/out/out.h"
+#include "tsd/worker.h"
+
+#define GRAPH_GNUPLOT_MS 60000 /* most time for gnuplot */
+#define GRAPH_MAX_LINES  4096  /* of one picture; more can't be told apart by anybody */
+
+/* A picture in the making, or its figures. */
+struct graph {
+    const struct qry_spec *spec;  /* of the query */
+    struct sto_catalog *cat;      /* its names */
+    uint64_t n_plotted;           /* points inside of start..end */
+    struct tsd_graph_line *lines; /* owned; png */
+    size_t n, cap;                /* lines in use, room */
+    json_t *etags;                /* array of arrays; json */
+};
+
+/* Parameters as /api/query has them: tz is the zone of dates. */
+static int graph_parse(const struct tsd_req *req, struct ts_arena *arena, struct qry_spec *spec,
+                       struct ts_error *err)
+{
+    struct qry_param *params = ts_arena_alloc(arena, (req->n_params + 1) * sizeof(*params));
+    for (size_t i = 0; i < req->n_params; i++) {
+        params[i] = req->params[i];
+        if (ts_slice_is(params[i].name, "tz"))
+            params[i].name = TS_SLICE_LIT("timezone");
+    }
+    TS_TRY(qry_parse_params(params, req->n_params, ts_clock_ms(), false, arena, spec, err));
+    spec->compat = req->d->set.rules.compat;
+    spec->rollups = &req->d->set.rollups;
+    if (spec->by_on)
+        return ts_error_set(err, TS_EINVAL, "/q makes no totals: ask /api/query");
+    spec->start_ms = ts_floor_div(spec->start_ms, 1000) * 1000;
+    spec->end_ms = ts_floor_div(spec->end_ms, 1000) * 1000;
+    return 0;
+}
+
+/* --- json --- */
+
+static int graph_count(void *arg, const struct qry_series *s, struct ts_error *err)
+{
+    struct graph *g = arg;
+    json_t *keys = json_array_get(g->etags, s->sub);
+    (void)err;
+    for (size_t i = 0; i < s->n; i++)
+        g->n_plotted += s->ts_ms[i] >= g->spec->start_ms && s->ts_ms[i] <= g->spec->end_ms;
+    for (size_t i = 0; i < s->n_agg_tags; i++) {
+        size_t k = 0;
+        while (k < json_array_size(keys) &&
+               !ts_slice_is(s->agg_tags[i], json_string_value(json_array_get(keys, k))))
+            k++;
+        if (k == json_array_size(keys))
+            json_array_append_new(keys, json_stringn(s->agg_tags[i].p, s->agg_tags[i].n));
+    }
+    return 0;
+}
+
+static int graph_json(struct tsd_job *job, const struct qry_spec *spec, struct ts_error *err)
+{
+    const struct tsd_req *req = tsd_job_req(job);
+    struct qry_limit *limit = tsd_job_limit(job);
+    struct graph g = {.spec = spec, .etags = json_array()};
+    struct ts_buf b;
+    struct ts_json j;
+    int64_t began_ns = ts_clock_mono_ns();
+    for (size_t i = 0; i < spec->n_subs; i++)
+        json_array_append_new(g.etags, json_array());
+    int rc = qry_run(req->d->store, req->d->pieces, spec, limit, graph_count, &g, err);
+    ts_buf_init(&b, 0);
+    ts_json_init(&j, &b);
+    ts_json_obj(&j);
+    ts_json_key(&j, "plotted");
+    ts_json_int(&j, (int64_t)g.n_plotted);
+    ts_json_key(&j, "points");
+    ts_json_int(&j, (int64_t)atomic_load_explicit(&limit->n_points, memory_order_relaxed));
+    ts_json_key(&j, "etags");
+    ts_json_arr(&j);
+    for (size_t i = 0; i < spec->n_subs; i++) {
+        json_t *key;
+        size_t k;
+        ts_json_arr(&j);
+        json_array_foreach(json_array_get(g.etags, i), k, key) ts_json_str(&j, json_string_value(key));
+        ts_json_arr_end(&j);
+    }
+    ts_json_arr_end(&j);
+    ts_json_key(&j, "timing");
+    ts_json_int(&j, (ts_clock_mono_ns() - began_ns) / 1000000);
+    ts_json_obj_end(&j);
+    json_decref(g.etags);
+    if (rc == 0)
+        rc = tsd_sink_write(tsd_job_sink(job), ts_buf_get(&b), err);
+    ts_buf_release(&b);
+    return rc;
+}
+
+/* --- png --- */
+
+/* "metric{k=v, k=v}". */
+static char *graph_name(const struct qry_series *s)
+{
+    struct ts_buf b;
+    ts_buf_init(&b, 0);
+    ts_buf_slice(&b, s->metric);
+    if (s->n_tags)
+        tsd_tags_text(s->tags, s->n_tags, &b);
+    ts_buf_char(&b, 0);
+    return b.p; /* the buffer's memory is ours now */
+}
+
+static int graph_line(void *arg, const struct qry_series *s, struct ts_error *err)
+{
+    struct graph *g = arg;
+    if (g->n == GRAPH_MAX_LINES)
+        return ts_error_set(err, TS_ELIMIT, "More than %d lines can't be drawn: group or filter",
+                            GRAPH_MAX_LINES);
+    if (g->n == g->cap) {
+        g->cap = g->cap ? g->cap * 2 : 16;
+        g->lines = ts_xrealloc(g->lines, g->cap * sizeof(*g->lines));
+    }
+    struct tsd_graph_line *line = &g->lines[g->n++];
+    *line = (struct tsd_graph_line){.sub = s->sub, .name = graph_name(s)};
+    line->x_s = ts_try_malloc(s->n * sizeof(*line->x_s) + 1);
+    line->y = ts_try_malloc(s->n * sizeof(*line->y) + 1);
+    if (!line->x_s || !line->y)
+        return ts_error_set(err, TS_ENOMEM, "no memory for a picture of %zu points", s->n);
+    for (size_t i = 0; i < s->n; i++) {
+        line->x_s[i] = ts_floor_div(s->ts_ms[i] + ts_tz_offset_ms(g->spec->tz, s->ts_ms[i]), 1000);
+        memcpy(&line->y[i], &s->v[i], 8);
+        if (tsd_out_is_int(s, i))
+            line->y[i] = (double)(int64_t)s->v[i];
+    }
+    line->n = s->n;
+    return 0;
+}
+
+static int graph_send(struct tsd_job *job, FILE *picture, struct ts_error *err)
+{
+    char piece[16384];
+    size_t n;
+    while ((n = fread(piece, 1, sizeof(piece), picture)) > 0)
+        TS_TRY(tsd_sink_write(tsd_job_sink(job), (struct ts_slice){piece, n}, err));
+    return ferror(picture) ? ts_error_set(err, TS_EIO, "the picture can't be read back") : 0;
+}
+
+static int graph_png(struct tsd_job *job, const struct qry_spec *spec, struct ts_error *err)
+{
+    const struct tsd_req *req = tsd_job_req(job);
+    struct graph g = {.spec = spec};
+    struct tsd_graph look;
+    struct ts_buf script;
+    FILE *picture = NULL;
+    TS_TRY(tsd_graph_parse(req->params, req->n_params, spec->n_subs, tsd_job_arena(job), &look, err));
+    ts_buf_init(&script, 0);
+    int rc = qry_run(req->d->store, req->d->pieces, spec, tsd_job_limit(job), graph_line, &g, err);
+    if (rc == 0) {
+        tsd_graph_script(&look, spec, g.lines, g.n, &script);
+        rc = tsd_gnuplot_run(ts_buf_get(&script), GRAPH_GNUPLOT_MS, &tsd_job_limit(job)->cancelled, &picture,
+                             err);
+        if (rc == TS_ENOTFOUND)
+            tsd_job_error_status(job, 501); /* no gnuplot here */
+    }
+    if (rc == 0)
+        rc = graph_send(job, picture, err);
+    if (picture)
+        (void)fclose(picture);
+    ts_buf_release(&script);
+    for (size_t i = 0; i < g.n; i++) {
+        ts_free(g.lines[i].name);
+        ts_free(g.lines[i].x_s);
+        ts_free(g.lines[i].y);
+    }
+    ts_free(g.lines);
+    return rc;
+}
+
+/* --- the endpoint --- */
+
+static int graph_ascii(struct tsd_job *job, struct qry_spec *spec, struct ts_error *err)
+{
+    const struct tsd_req *req = tsd_job_req(job);
+    struct tsd_out out;
+    spec->uncut = true; /* as OpenTSDB: with what was read around start and end */
+    tsd_out_init(&out, &tsd_out_ascii, spec, tsd_job_sink(job));
+    int rc = tsd_out_run(&out, req->d->store, req->d->pieces, tsd_job_limit(job), err);
+    tsd_out_release(&out);
+    return rc;
+}
+
+static int graph_run(struct tsd_job *job, struct ts_error *err)
+{
+    const struct tsd_req *req = tsd_job_req(job);
+    struct qry_spec spec = {.n_subs = 0};
+    TS_TRY(graph_parse(req, tsd_job_arena(job), &spec, err));
+    if (tsd_req_flag(req, "png")) {
+        tsd_job_type(job, "image/png");
+        return graph_png(job, &spec, err);
+    }
+    if (tsd_req_flag(req, "json"))
+        return graph_json(job, &spec, err);
+    tsd_job_type(job, tsd_type_text);
+    return graph_ascii(job, &spec, err);
+}
+
+/* No form of output is asked for: OpenTSDB sends to its page; ours shows the points. */
+static void graph_page(struct tsd_req *req)
+{
+    static const char page[] = "<!DOCTYPE html><html><head><meta "
+                               "charset=\"utf-8\"><title>tsd</title></head><body><p>Add <code>ascii</code>, "
+                               "<code>json</code> or <code>png</code> to the query string, or use the <a "
+                               "href=\"/\">form</a>.</p></body></html>\n";
+    tsd_reply(req, 200, "text/html; charset=UTF-8", ts_slice_str(page));
+}
+
+void tsd_ep_graph(struct tsd_req *req)
+{
+    tsd_count(&req->w->counts.n_graphs, 1);
+    if (tsd_req_flag(req, "ascii") || tsd_req_flag(req, "json") || tsd_req_flag(req, "png"))
+        tsd_job_start(req, tsd_type_json, graph_run);
+    else
+        graph_page(req);
+}

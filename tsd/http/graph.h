@@ -1,0 +1,44 @@
+/*
+ * graph.h - the picture of /q: its parameters, checked, and the script for gnuplot.
+ *
+ * Threads    any
+ * Source     protocols-and-queries 6
+ */
+#ifndef TSD_HTTP_GRAPH_H
+#define TSD_HTTP_GRAPH_H
+
+#include "query/query.h"
+#include "tsd/out/gnuplot.h"
+
+/* What a picture looks like. Texts are checked: they may stand in a script as they are, but for titles, which are
+ * quoted. */
+struct tsd_graph {
+    char yrange[64], y2range[64];                /* "[0:100]"; "" = gnuplot's choice */
+    char yformat[64], y2format[64], xformat[64]; /* "" = default */
+    char title[256], ylabel[256], y2label[256];  /* as sent */
+    char key[64];                                /* place of the legend, "" = none */
+    char smooth[16];                             /* "" = none */
+    const char *style;                           /* of lines, a word of gnuplot */
+    unsigned width, height;                      /* pixels */
+    unsigned fg, bg;                             /* 0xRRGGBB */
+    bool ylog, y2log;                            /* logarithmic */
+    bool *y2;    /* [n_subs] a sub query belongs to the right axis; in the arena */
+    bool any_y2; /* one does */
+};
+/** From request parameters. TS_EINVAL with the name and what is allowed. */
+int tsd_graph_parse(const struct qry_param *params, size_t n, size_t n_subs, struct ts_arena *arena,
+                    struct tsd_graph *out, struct ts_error *err);
+
+/* One line of the picture. */
+struct tsd_graph_line {
+    size_t sub;   /* sub query */
+    char *name;   /* of the legend; owned */
+    int64_t *x_s; /* local seconds; owned */
+    double *y;    /* owned */
+    size_t n;     /* points */
+};
+/** The script: lines within start..end of a zone. */
+void tsd_graph_script(const struct tsd_graph *g, const struct qry_spec *spec,
+                      const struct tsd_graph_line *lines, size_t n, struct ts_buf *out);
+
+#endif

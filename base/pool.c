@@ -265,9 +265,9 @@ void ts_pool_run(struct ts_pool *pool, enum ts_prio prio, ts_task_fn fn, void *a
 
 void ts_pool_each(struct ts_pool *pool, size_t n_pieces, ts_piece_fn fn, void *arg)
 {
-    if (n_pieces <= 1) {
-        if (n_pieces == 1)
-            fn(arg, 0);
+    if (!pool || n_pieces <= 1) {
+        for (size_t i = 0; i < n_pieces; i++)
+            fn(arg, i);
         return;
     }
     struct job job = {.fn = fn, .arg = arg, .n_pieces = n_pieces};

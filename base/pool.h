@@ -22,7 +22,8 @@ void ts_pool_free(struct ts_pool *pool);
 /** Queue a task. Tasks of one priority start in order; LOW starts when no HIGH waits. */
 void ts_pool_run(struct ts_pool *pool, enum ts_prio prio, ts_task_fn fn, void *arg);
 /** Call fn(arg, 0..n_pieces-1), spread over the pool and the calling thread, return when all are done. Pieces are
- *  taken one by one, so callers of different sizes share fairly; safe to call from a task or piece of the same pool. HIGH tasks start before further pieces, LOW tasks after. */
+ *  taken one by one, so callers of different sizes share fairly; safe to call from a task or piece of the same pool. HIGH tasks start before further pieces, LOW tasks after.
+ *  pool NULL: all in the calling thread, in order. */
 void ts_pool_each(struct ts_pool *pool, size_t n_pieces, ts_piece_fn fn, void *arg);
 /** Number of threads. */
 unsigned ts_pool_threads(const struct ts_pool *pool);

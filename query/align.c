@@ -176,34 +176,37 @@ static void gap_i64(enum qry_interp interp, const int64_t *grid, size_t from, si
         out[p - from - 1] = fill;
 }
 
+/* Values of 8 bytes to their places in out; false: there are no gaps between them. */
+static bool put_values(const size_t *at, const void *v, size_t n, void *out)
+{
+    const uint64_t *from = v;
+    uint64_t *to = out;
+    size_t base = at[0];
+    if (at[n - 1] - base + 1 == n) {
+        memcpy(to, from, n * sizeof *to);
+        return false;
+    }
+    for (size_t k = 0; k < n; k++)
+        to[at[k] - base] = from[k];
+    return true;
+}
+
 void qry_expand_f64(enum qry_interp interp, const int64_t *grid, const size_t *at, const double *v, size_t n,
                     double *out)
 {
-    size_t base = at[0];
-    if (at[n - 1] - base + 1 == n) {
-        memcpy(out, v, n * sizeof *out);
-        return;
-    }
-    for (size_t k = 0; k < n; k++) {
-        out[at[k] - base] = v[k];
-        if (k + 1 < n && at[k + 1] - at[k] > 1)
+    size_t base = at[0], last = put_values(at, v, n, out) ? n - 1 : 0;
+    for (size_t k = 0; k < last; k++)
+        if (at[k + 1] - at[k] > 1)
             gap_f64(interp, grid, at[k], at[k + 1], v[k], v[k + 1], out + (at[k] - base) + 1);
-    }
 }
 
 void qry_expand_i64(enum qry_interp interp, const int64_t *grid, const size_t *at, const int64_t *v, size_t n,
                     int64_t *out)
 {
-    size_t base = at[0];
-    if (at[n - 1] - base + 1 == n) {
-        memcpy(out, v, n * sizeof *out);
-        return;
-    }
-    for (size_t k = 0; k < n; k++) {
-        out[at[k] - base] = v[k];
-        if (k + 1 < n && at[k + 1] - at[k] > 1)
+    size_t base = at[0], last = put_values(at, v, n, out) ? n - 1 : 0;
+    for (size_t k = 0; k < last; k++)
+        if (at[k + 1] - at[k] > 1)
             gap_i64(interp, grid, at[k], at[k + 1], v[k], v[k + 1], out + (at[k] - base) + 1);
-    }
 }
 
 void qry_align_doubles(const struct qry_span *s, const size_t *at, uint8_t *flags)

@@ -293,16 +293,6 @@ static int worst(const struct sparse *g, size_t n, struct ts_error *err)
     return 0;
 }
 
-static void each(struct ts_pool *pool, size_t n, ts_piece_fn fn, void *arg)
-{
-    if (pool && n > 1) {
-        ts_pool_each(pool, n, fn, arg);
-        return;
-    }
-    for (size_t i = 0; i < n; i++)
-        fn(arg, i);
-}
-
 static int unite_slices(struct sparse *g, size_t n)
 {
     struct qry_stamps *sets = ts_xmalloc(n * sizeof *sets + 1);
@@ -333,7 +323,7 @@ int qry_group_spans(const struct qry_plan *p, const struct qry_span *const *span
         g.any_int |= spans[i]->n && spans[i]->any_int;
         g.any_dbl |= spans[i]->n && spans[i]->any_dbl;
     }
-    each(pool, n_slices, slice_union, &g);
+    ts_pool_each(pool, n_slices, slice_union, &g);
     int rc = worst(&g, n_slices, err);
     if (rc == 0)
         rc = unite_slices(&g, n_slices);
@@ -341,7 +331,7 @@ int qry_group_spans(const struct qry_plan *p, const struct qry_span *const *span
         if (g.any_int && g.any_dbl)
             g.dbl_at = ts_xcalloc(g.all.n, 1);
         /* flags of mixed groups are written by all slices: one after the other there */
-        each(g.dbl_at ? NULL : pool, n_slices, slice_lanes, &g);
+        ts_pool_each(g.dbl_at ? NULL : pool, n_slices, slice_lanes, &g);
         rc = worst(&g, n_slices, err);
     }
     for (size_t i = 1; i < n_slices && rc == 0 && g.all.n; i++) {

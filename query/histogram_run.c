@@ -187,10 +187,7 @@ static int read_buckets(struct qry_histogram *h, struct sto_store *st, struct st
         h->first[b + 1] = h->first[b] + qry_plan_chunks(p);
     }
     size_t n = h->first[h->buckets.n];
-    if (pool && n > 1)
-        ts_pool_each(pool, n, histogram_piece, h);
-    for (size_t i = 0; i < n && !(pool && n > 1); i++)
-        histogram_piece(h, i);
+    ts_pool_each(pool, n, histogram_piece, h);
     for (size_t b = 0; b < h->buckets.n && !qry_budget_stopped(budget); b++)
         qry_sub_run_groups(&h->runs[b]);
     return qry_budget_result(budget, err);

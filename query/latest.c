@@ -263,12 +263,7 @@ static int read_window(struct latest_run *r, struct ts_pool *pool, struct ts_err
     r->chunk = (r->n_left + MAX_PIECES - 1) / MAX_PIECES;
     r->chunk = r->chunk < MIN_PIECE_SERIES ? MIN_PIECE_SERIES : r->chunk;
     size_t n = (r->n_left + r->chunk - 1) / r->chunk;
-    if (pool && n > 1) {
-        ts_pool_each(pool, n, window_piece, r);
-    } else {
-        for (size_t i = 0; i < n; i++)
-            window_piece(r, i);
-    }
+    ts_pool_each(pool, n, window_piece, r);
     ts_free(whole);
     return qry_budget_result(&r->budget, err);
 }

@@ -49,14 +49,19 @@ bool qry_json_true(const json_t *v)
     return json_is_true(v) || (json_is_string(v) && strcasecmp(json_string_value(v), "true") == 0);
 }
 
+/* 1: an object, 0: null, < 0: an error. */
+static int object_or_null(struct body *b, const json_t *o)
+{
+    return json_is_object(o) ? 1 : json_is_null(o) ? 0 : bad_json(b);
+}
+
 static int parse_rate_options(struct body *b, const json_t *o, struct qry_rate *out, bool *given)
 {
     const char *key;
     json_t *v;
-    if (json_is_null(o))
-        return 0;
-    if (!json_is_object(o))
-        return bad_json(b);
+    int rc = object_or_null(b, o);
+    if (rc <= 0)
+        return rc;
     *given = true;
     json_object_foreach((json_t *)(uintptr_t)o, key, v)
     {
@@ -78,10 +83,9 @@ static int parse_tags(struct body *b, const json_t *o, struct qry_sub *out)
 {
     const char *key;
     json_t *v;
-    if (json_is_null(o))
-        return 0;
-    if (!json_is_object(o))
-        return bad_json(b);
+    int rc = object_or_null(b, o);
+    if (rc <= 0)
+        return rc;
     struct qry_filter *f = ts_arena_zalloc(b->arena, (json_object_size(o) + 1) * sizeof *f);
     out->n_filters = 0;
     json_object_foreach((json_t *)(uintptr_t)o, key, v)

@@ -182,12 +182,7 @@ static int read_all(const struct qry_spec *spec, struct run *run, struct ts_pool
                     struct qry_budget *budget, struct ts_error *err)
 {
     size_t n = run->first[run->n_subs];
-    if (pool && n > 1) {
-        ts_pool_each(pool, n, piece, run);
-    } else {
-        for (size_t i = 0; i < n; i++)
-            piece(run, i);
-    }
+    ts_pool_each(pool, n, piece, run);
     for (size_t s = 0; s < spec->n_subs && !qry_budget_stopped(budget); s++) {
         if (qry_sub_is_histogram(&spec->subs[s]))
             continue;

@@ -240,16 +240,6 @@ static void join_group(void *arg, size_t g)
         qry_budget_fail(j->r->budget, rc, &err);
 }
 
-static void each(struct ts_pool *pool, size_t n, ts_piece_fn fn, void *arg)
-{
-    if (pool && n > 1) {
-        ts_pool_each(pool, n, fn, arg);
-        return;
-    }
-    for (size_t i = 0; i < n; i++)
-        fn(arg, i);
-}
-
 static void join_dense(struct qry_sub_run *r)
 {
     size_t n_groups = r->plan.n_groups, n_pieces = qry_plan_chunks(&r->plan), n = 0;
@@ -264,7 +254,7 @@ static void join_dense(struct qry_sub_run *r)
     for (size_t c = 0; c < n_pieces; c++)
         for (size_t i = 0; i < r->pieces[c].n_parts; i++)
             j.parts[j.first[r->pieces[c].parts[i].group + 1]++] = &r->pieces[c].parts[i];
-    each(r->pool, n_groups, join_group, &j);
+    ts_pool_each(r->pool, n_groups, join_group, &j);
     ts_free(j.parts);
     ts_free(j.first);
 }
@@ -302,5 +292,5 @@ void qry_sub_run_groups(struct qry_sub_run *r)
     if (r->dense)
         join_dense(r);
     else
-        each(r->pool, r->plan.n_groups, join_spans, r);
+        ts_pool_each(r->pool, r->plan.n_groups, join_spans, r);
 }

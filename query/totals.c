@@ -337,12 +337,7 @@ static int run_totals(struct sto_store *st, struct ts_pool *pool, struct totals 
 {
     size_t n = qry_plan_chunks(&t->plan);
     t->pieces = ts_xcalloc(n + 1, sizeof *t->pieces);
-    if (pool && n > 1) {
-        ts_pool_each(pool, n, piece_task, t);
-    } else {
-        for (size_t i = 0; i < n; i++)
-            piece_task(t, i);
-    }
+    ts_pool_each(pool, n, piece_task, t);
     TS_TRY(qry_budget_result(&t->budget, err));
     join_all(t);
     struct output o = {t, make_labels(sto_store_catalog(st), &t->plan), emit, arg};

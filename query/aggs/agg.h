@@ -142,6 +142,15 @@ void qry_lane_close(struct qry_lane *l);
 /** Bytes a lane takes for n points and n_rows series, roughly (for limits). */
 size_t qry_lane_bytes(const struct qry_agg *agg, size_t n, size_t n_rows);
 
+/** Parts of lanes that keep one value a point, in i or d: begin with these, give them as they are. Internal to
+ * the folder. */
+void qry_lane__open(struct qry_lane *l, int64_t i, double d);
+void qry_lane__done_f64(struct qry_lane *l, const struct qry_agg *agg, double *out);
+void qry_lane__done_i64(struct qry_lane *l, const struct qry_agg *agg, int64_t *out);
+/** Integers and doubles summed apart into one value: an integer if there were no doubles. Internal to the
+ * folder. */
+void qry_fold__sum_done(const struct ts_xsum *x, __int128 i, bool dbl, uint64_t n, struct qry_value *out);
+
 /** Percentile p of n >= 1 values by a rule; reorders them. O(n). */
 double qry_percentile(double *v, size_t n, double p, enum qry_rank rule);
 

@@ -144,41 +144,16 @@ const struct qry_fold_ops qry_fold_max = {.state_bytes = sizeof(struct mm_state)
                                           .done = max_done,
                                           .one = max_one};
 
-static void mm_open(struct qry_lane *l, int64_t worst)
-{
-    if (l->is_int)
-        l->i = ts_xmalloc(l->n * sizeof *l->i + 1);
-    else
-        l->d = ts_xmalloc(l->n * sizeof *l->d + 1);
-    for (size_t k = 0; k < l->n; k++) {
-        if (l->is_int)
-            l->i[k] = worst;
-        else
-            l->d[k] = (double)NAN;
-    }
-}
 static void min_open(struct qry_lane *l)
 {
-    mm_open(l, INT64_MAX);
+    qry_lane__open(l, INT64_MAX, (double)NAN);
 }
 static void max_open(struct qry_lane *l)
 {
-    mm_open(l, INT64_MIN);
+    qry_lane__open(l, INT64_MIN, (double)NAN);
 }
 
-static void mm_done_f64(struct qry_lane *l, const struct qry_agg *agg, double *out)
-{
-    (void)agg;
-    memcpy(out, l->d, l->n * sizeof *out);
-}
-
-static void mm_done_i64(struct qry_lane *l, const struct qry_agg *agg, int64_t *out)
-{
-    (void)agg;
-    memcpy(out, l->i, l->n * sizeof *out);
-}
-
-const struct qry_lane_ops qry_lane_min = {min_open,       lane_min_f64, lane_min_i64,
-                                          lane_min_merge, mm_done_f64,  mm_done_i64};
-const struct qry_lane_ops qry_lane_max = {max_open,       lane_max_f64, lane_max_i64,
-                                          lane_max_merge, mm_done_f64,  mm_done_i64};
+const struct qry_lane_ops qry_lane_min = {min_open,       lane_min_f64,       lane_min_i64,
+                                          lane_min_merge, qry_lane__done_f64, qry_lane__done_i64};
+const struct qry_lane_ops qry_lane_max = {max_open,       lane_max_f64,       lane_max_i64,
+                                          lane_max_merge, qry_lane__done_f64, qry_lane__done_i64};

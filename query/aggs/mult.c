@@ -78,16 +78,7 @@ const struct qry_fold_ops qry_fold_mult = {.state_bytes = sizeof(struct mult_sta
 
 static void mult_open(struct qry_lane *l)
 {
-    if (l->is_int)
-        l->i = ts_xmalloc(l->n * sizeof *l->i + 1);
-    else
-        l->d = ts_xmalloc(l->n * sizeof *l->d + 1);
-    for (size_t k = 0; k < l->n; k++) {
-        if (l->is_int)
-            l->i[k] = 1;
-        else
-            l->d[k] = 1;
-    }
+    qry_lane__open(l, 1, 1);
 }
 
 static void lane_mult_f64(struct qry_lane *l, size_t at, const double *v, size_t n, uint32_t rank)
@@ -114,17 +105,5 @@ static void lane_mult_merge(struct qry_lane *l, struct qry_lane *from)
         lane_mult_f64(l, 0, from->d, l->n, 0);
 }
 
-static void lane_mult_done_f64(struct qry_lane *l, const struct qry_agg *agg, double *out)
-{
-    (void)agg;
-    memcpy(out, l->d, l->n * sizeof *out);
-}
-
-static void lane_mult_done_i64(struct qry_lane *l, const struct qry_agg *agg, int64_t *out)
-{
-    (void)agg;
-    memcpy(out, l->i, l->n * sizeof *out);
-}
-
 const struct qry_lane_ops qry_lane_mult = {mult_open,       lane_mult_f64,      lane_mult_i64,
-                                           lane_mult_merge, lane_mult_done_f64, lane_mult_done_i64};
+                                           lane_mult_merge, qry_lane__done_f64, qry_lane__done_i64};

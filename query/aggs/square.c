@@ -67,17 +67,7 @@ static void sq_done(const void *p, const struct qry_agg *agg, struct qry_value *
 {
     const struct square_state *st = p;
     (void)agg;
-    out->is_int = st->n && !st->dbl;
-    out->i = st->i;
-    out->d = NAN;
-    if (!st->dbl)
-        return;
-    struct ts_xsum x;
-    ts_xsum_init(&x);
-    ts_xsum_merge(&x, &st->x);
-    ts_xsum_add_i128(&x, st->i);
-    out->d = ts_xsum_get(&x);
-    ts_xsum_release(&x);
+    qry_fold__sum_done(&st->x, st->i, st->dbl, st->n, out);
 }
 
 static void sq_reset(void *p)

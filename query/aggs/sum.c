@@ -67,21 +67,24 @@ static void sum_merge(void *p, const void *q)
     st->dbl |= from->dbl;
 }
 
+void qry_fold__sum_done(const struct ts_xsum *x, __int128 i, bool dbl, uint64_t n, struct qry_value *out)
+{
+    *out = (struct qry_value){.is_int = n && !dbl, .i = i, .d = (double)NAN};
+    if (!dbl)
+        return;
+    struct ts_xsum all;
+    ts_xsum_init(&all);
+    ts_xsum_merge(&all, x);
+    ts_xsum_add_i128(&all, i);
+    out->d = ts_xsum_get(&all);
+    ts_xsum_release(&all);
+}
+
 static void sum_done(const void *p, const struct qry_agg *agg, struct qry_value *out)
 {
     const struct sum_state *st = p;
     (void)agg;
-    out->is_int = st->n && !st->dbl;
-    out->i = st->i;
-    out->d = NAN;
-    if (!st->dbl)
-        return;
-    struct ts_xsum x;
-    ts_xsum_init(&x);
-    ts_xsum_merge(&x, &st->x);
-    ts_xsum_add_i128(&x, st->i);
-    out->d = ts_xsum_get(&x);
-    ts_xsum_release(&x);
+    qry_fold__sum_done(&st->x, st->i, st->dbl, st->n, out);
 }
 
 static void avg_done(const void *p, const struct qry_agg *agg, struct qry_value *out)

@@ -6,6 +6,8 @@
 #include "base/mem.h"
 #include "query/query.h"
 
+#include <string.h>
+
 #define ROW(nm, ip, fam, hlp)                                                                                \
     {                                                                                                        \
         .name = nm, .interp = QRY_INTERP_##ip, .fold = &qry_fold_##fam, .lane = &qry_lane_##fam, .help = hlp \
@@ -113,6 +115,32 @@ void qry_lane_open(struct qry_lane *l, const struct qry_agg *agg, size_t n, bool
 {
     *l = (struct qry_lane){.ops = agg->lane, .n = n, .is_int = is_int};
     l->ops->open(l);
+}
+
+void qry_lane__open(struct qry_lane *l, int64_t i, double d)
+{
+    if (l->is_int)
+        l->i = ts_xmalloc(l->n * sizeof *l->i + 1);
+    else
+        l->d = ts_xmalloc(l->n * sizeof *l->d + 1);
+    for (size_t k = 0; k < l->n; k++) {
+        if (l->is_int)
+            l->i[k] = i;
+        else
+            l->d[k] = d;
+    }
+}
+
+void qry_lane__done_f64(struct qry_lane *l, const struct qry_agg *agg, double *out)
+{
+    (void)agg;
+    memcpy(out, l->d, l->n * sizeof *out);
+}
+
+void qry_lane__done_i64(struct qry_lane *l, const struct qry_agg *agg, int64_t *out)
+{
+    (void)agg;
+    memcpy(out, l->i, l->n * sizeof *out);
 }
 
 void qry_lane_close(struct qry_lane *l)

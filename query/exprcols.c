@@ -8,6 +8,18 @@
 #include <math.h>
 #include <string.h>
 
+void qry_work_open(struct qry_work *w, struct sto_store *st, struct qry_limit *limit, bool compat)
+{
+    *w = (struct qry_work){.catalog = sto_store_catalog(st), .compat = compat};
+    ts_arena_init(&w->arena, 0);
+    qry_budget_init(&w->budget, limit);
+}
+
+void qry_work_close(struct qry_work *w)
+{
+    ts_arena_release(&w->arena);
+}
+
 int qry_work_take(struct qry_work *w, size_t n, size_t size, void *out_p, struct ts_error *err)
 {
     void **out = out_p;
@@ -15,9 +27,9 @@ int qry_work_take(struct qry_work *w, size_t n, size_t size, void *out_p, struct
     size_t bytes;
     if (__builtin_mul_overflow(n, size, &bytes) || bytes > SIZE_MAX / 2)
         return ts_error_set(err, TS_ELIMIT, "The query needs too much memory (query_max_bytes)");
-    if (qry_budget_bytes(w->budget, bytes) < 0 || qry_budget_points(w->budget, 0) < 0)
-        return qry_budget_result(w->budget, err);
-    *out = ts_arena_alloc(w->arena, bytes + 1);
+    if (qry_budget_bytes(&w->budget, bytes) < 0 || qry_budget_points(&w->budget, 0) < 0)
+        return qry_budget_result(&w->budget, err);
+    *out = ts_arena_alloc(&w->arena, bytes + 1);
     return 0;
 }
 
@@ -67,7 +79,7 @@ static int copy_label(struct qry_work *w, const struct qry_series *s, struct qry
         agg[i] = name_of(w, STO_UID_TAGK, s->agg_tags[i]);
     for (size_t i = 0; i < s->n_tsuids; i++)
         tsuids[i] =
-            (struct ts_slice){ts_arena_strndup(w->arena, s->tsuids[i].p, s->tsuids[i].n), s->tsuids[i].n};
+            (struct ts_slice){ts_arena_strndup(&w->arena, s->tsuids[i].p, s->tsuids[i].n), s->tsuids[i].n};
     for (size_t i = 0; i < s->n_places; i++)
         if (s->data[s->places[i]])
             members[n++] = s->members[s->places[i]];

@@ -14,11 +14,15 @@
 
 /* What the steps of one job share. */
 struct qry_work {
-    struct ts_arena *arena;      /* of all columns; borrowed */
-    struct qry_budget *budget;   /* bytes, time, cancelled; borrowed */
+    struct ts_arena arena;       /* of all columns */
+    struct qry_budget budget;    /* bytes, time, cancelled */
     struct sto_catalog *catalog; /* ids of names; borrowed */
     bool compat;                 /* compat = opentsdb */
 };
+/** Begin a job within a limit (NULL: none); the store and the limit are borrowed until the end. */
+void qry_work_open(struct qry_work *w, struct sto_store *st, struct qry_limit *limit, bool compat);
+/** All columns away. */
+void qry_work_close(struct qry_work *w);
 /** Memory for n things of size bytes, not cleared. TS_ELIMIT (query_max_bytes), TS_ECANCELLED, TS_ETIMEOUT. */
 int qry_work_take(struct qry_work *w, size_t n, size_t size, void *out_p, struct ts_error *err);
 

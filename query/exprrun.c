@@ -235,8 +235,8 @@ static int run_all(struct run *r, struct sto_store *st, struct ts_pool *pool, st
                    qry_exp_fn emit, void *arg, struct ts_error *err)
 {
     const struct qry_exp *q = r->q;
-    r->metrics = ts_arena_zalloc(r->work.arena, q->n_metrics * sizeof *r->metrics);
-    r->formulas = ts_arena_zalloc(r->work.arena, (q->n_formulas + 1) * sizeof *r->formulas);
+    r->metrics = ts_arena_zalloc(&r->work.arena, q->n_metrics * sizeof *r->metrics);
+    r->formulas = ts_arena_zalloc(&r->work.arena, (q->n_formulas + 1) * sizeof *r->formulas);
     TS_TRY(ask(r, st, pool, limit, err));
     for (size_t i = 0; i < q->n_formulas; i++)
         TS_TRY(work_out(r, q->order[i], err));
@@ -246,15 +246,9 @@ static int run_all(struct run *r, struct sto_store *st, struct ts_pool *pool, st
 int qry_exp_run(struct sto_store *st, struct ts_pool *pool, const struct qry_exp *q, struct qry_limit *limit,
                 qry_exp_fn emit, void *arg, struct ts_error *err)
 {
-    struct ts_arena arena;
-    struct qry_budget budget;
-    ts_arena_init(&arena, 0);
-    qry_budget_init(&budget, limit);
-    struct run r = {
-        .q = q,
-        .work = {
-            .arena = &arena, .budget = &budget, .catalog = sto_store_catalog(st), .compat = q->spec.compat}};
+    struct run r = {.q = q};
+    qry_work_open(&r.work, st, limit, q->spec.compat);
     int rc = run_all(&r, st, pool, limit, emit, arg, err);
-    ts_arena_release(&arena);
+    qry_work_close(&r.work);
     return rc;
 }

@@ -19,7 +19,7 @@ struct run {
 static int ask_shifted(struct run *r, int64_t shift_ms, struct ts_error *err)
 {
     const struct qry_gexp *g = r->g;
-    struct ts_arena *arena = r->work.arena;
+    struct ts_arena *arena = &r->work.arena;
     struct qry_spec spec = g->spec;
     struct qry_cols *sets = ts_arena_zalloc(arena, g->n_leaves * sizeof *sets);
     struct qry_collect collect = {.work = &r->work, .sets = sets};
@@ -41,7 +41,7 @@ static int ask_shifted(struct run *r, int64_t shift_ms, struct ts_error *err)
 static int ask_all(struct run *r, struct ts_error *err)
 {
     const struct qry_gexp *g = r->g;
-    r->sets = ts_arena_zalloc(r->work.arena, (g->n_leaves + 1) * sizeof *r->sets);
+    r->sets = ts_arena_zalloc(&r->work.arena, (g->n_leaves + 1) * sizeof *r->sets);
     for (size_t i = 0; i < g->n_leaves; i++) {
         size_t first = 0;
         while (g->leaves[first].shift_ms != g->leaves[i].shift_ms)
@@ -59,7 +59,7 @@ static int apply(struct run *r, const struct qry_gexp_node *node, struct qry_col
         *out = r->sets[node->leaf];
         return 0;
     }
-    struct qry_cols *in = ts_arena_alloc(r->work.arena, node->n_args * sizeof *in);
+    struct qry_cols *in = ts_arena_alloc(&r->work.arena, node->n_args * sizeof *in);
     for (size_t i = 0; i < node->n_args; i++) {
         TS_TRY(apply(r, node->args[i], &in[i], err));
         sets[i] = &in[i];
@@ -95,18 +95,9 @@ static int run_all(struct run *r, qry_series_fn emit, void *arg, struct ts_error
 int qry_gexp_run(struct sto_store *st, struct ts_pool *pool, const struct qry_gexp *g,
                  struct qry_limit *limit, qry_series_fn emit, void *arg, struct ts_error *err)
 {
-    struct ts_arena arena;
-    struct qry_budget budget;
-    ts_arena_init(&arena, 0);
-    qry_budget_init(&budget, limit);
-    struct run r = {
-        .st = st,
-        .pool = pool,
-        .g = g,
-        .limit = limit,
-        .work = {
-            .arena = &arena, .budget = &budget, .catalog = sto_store_catalog(st), .compat = g->spec.compat}};
+    struct run r = {.st = st, .pool = pool, .g = g, .limit = limit};
+    qry_work_open(&r.work, st, limit, g->spec.compat);
     int rc = run_all(&r, emit, arg, err);
-    ts_arena_release(&arena);
+    qry_work_close(&r.work);
     return rc;
 }

@@ -52,6 +52,12 @@ int qry_function__count(const struct qry_function *f, struct ts_slice word, int6
 int qry_function__copy(struct qry_work *w, const struct qry_cols *from, struct qry_cols *out,
                        struct ts_error *err);
 
+/* Makes the values of a column: out[0..c->n). It may change what c says of their kind. */
+typedef void (*qry_fn_values_fn)(void *arg, struct qry_col *c, uint64_t *out);
+/** Copy of a set with other values in each column. Internal to the folder. */
+int qry_function__map(struct qry_work *w, const struct qry_cols *from, qry_fn_values_fn make, void *arg,
+                      struct qry_cols *out, struct ts_error *err);
+
 /* absolute.c */
 int qry_fn_absolute(const struct qry_function *f, struct qry_work *w, const struct qry_fn_args *args,
                     struct qry_cols *out, struct ts_error *err);

@@ -39,6 +39,7 @@ int qry_fn_moving_check(const struct qry_function *f, const struct qry_fn_args *
 
 /* Points that are numbers, and sums over a window of them that moves forward. */
 struct sums {
+    struct window win;
     size_t n;       /* points so far */
     size_t from;    /* first point of the window */
     size_t cut;     /* upto[] holds sums of points k..cut for k in from..cut */
@@ -75,8 +76,9 @@ static bool window_is_full(struct sums *s, const struct window *win)
     return s->from > 0;
 }
 
-static void average(const struct qry_col *c, const struct window *win, struct sums *s, uint64_t *out)
+static void average(void *arg, struct qry_col *c, uint64_t *out)
 {
+    struct sums *s = arg;
     s->n = s->from = s->cut = 0;
     s->since = 0;
     for (size_t k = 0; k < c->n; k++) {
@@ -86,33 +88,25 @@ static void average(const struct qry_col *c, const struct window *win, struct su
             s->v[s->n++] = d;
             s->since += d;
         }
-        if (s->n && window_is_full(s, win))
+        if (s->n && window_is_full(s, &s->win))
             mean = window_sum(s) / (double)(s->n - s->from);
         memcpy(&out[k], &mean, sizeof mean);
     }
+    c->is_int = NULL;
+    c->all_int = false;
 }
 
 int qry_fn_moving(const struct qry_function *f, struct qry_work *w, const struct qry_fn_args *args,
                   struct qry_cols *out, struct ts_error *err)
 {
-    struct window win;
+    const struct qry_cols *set = args->sets[0];
     struct sums s = {0};
     size_t longest = 0;
-    TS_TRY(window_of(f, args->words[0], &win, err));
-    TS_TRY(qry_function__copy(w, args->sets[0], out, err));
-    for (size_t i = 0; i < out->n; i++)
-        longest = out->col[i].n > longest ? out->col[i].n : longest;
+    TS_TRY(window_of(f, args->words[0], &s.win, err));
+    for (size_t i = 0; i < set->n; i++)
+        longest = set->col[i].n > longest ? set->col[i].n : longest;
     TS_TRY(qry_work_take(w, longest, sizeof *s.ts_ms, &s.ts_ms, err));
     TS_TRY(qry_work_take(w, longest, sizeof *s.v, &s.v, err));
     TS_TRY(qry_work_take(w, longest, sizeof *s.upto, &s.upto, err));
-    for (size_t i = 0; i < out->n; i++) {
-        struct qry_col *c = &out->col[i];
-        uint64_t *v;
-        TS_TRY(qry_work_take(w, c->n, sizeof *v, &v, err));
-        average(c, &win, &s, v);
-        c->v = v;
-        c->is_int = NULL;
-        c->all_int = false;
-    }
-    return 0;
+    return qry_function__map(w, set, average, &s, out, err);
 }

@@ -29,31 +29,29 @@ int qry_fn_scale_check(const struct qry_function *f, const struct qry_fn_args *a
     return factor_of(f, args->words[0], compat, &factor, err);
 }
 
+static void scale(void *arg, struct qry_col *c, uint64_t *out)
+{
+    double factor = *(const double *)arg;
+    bool whole = floor(factor) == factor && fabs(factor) < 0x1p62;
+    uint64_t times = whole ? (uint64_t)(int64_t)factor : 0;
+    for (size_t k = 0; k < c->n; k++) {
+        if (whole && qry_col_int(c, k)) {
+            out[k] = c->v[k] * times;
+            continue;
+        }
+        double d = qry_col_double(c, k) * factor;
+        memcpy(&out[k], &d, sizeof d);
+    }
+    if (!whole) {
+        c->is_int = NULL;
+        c->all_int = false;
+    }
+}
+
 int qry_fn_scale(const struct qry_function *f, struct qry_work *w, const struct qry_fn_args *args,
                  struct qry_cols *out, struct ts_error *err)
 {
     double factor;
     TS_TRY(factor_of(f, args->words[0], w->compat, &factor, err));
-    bool whole = floor(factor) == factor && fabs(factor) < 0x1p62;
-    uint64_t times = whole ? (uint64_t)(int64_t)factor : 0;
-    TS_TRY(qry_function__copy(w, args->sets[0], out, err));
-    for (size_t i = 0; i < out->n; i++) {
-        struct qry_col *c = &out->col[i];
-        uint64_t *v;
-        TS_TRY(qry_work_take(w, c->n, sizeof *v, &v, err));
-        for (size_t k = 0; k < c->n; k++) {
-            if (whole && qry_col_int(c, k)) {
-                v[k] = c->v[k] * times;
-                continue;
-            }
-            double d = qry_col_double(c, k) * factor;
-            memcpy(&v[k], &d, sizeof d);
-        }
-        c->v = v;
-        if (!whole) {
-            c->is_int = NULL;
-            c->all_int = false;
-        }
-    }
-    return 0;
+    return qry_function__map(w, args->sets[0], scale, &factor, out, err);
 }

@@ -99,3 +99,16 @@ int qry_function__copy(struct qry_work *w, const struct qry_cols *from, struct q
     out->cap = from->n;
     return 0;
 }
+
+int qry_function__map(struct qry_work *w, const struct qry_cols *from, qry_fn_values_fn make, void *arg,
+                      struct qry_cols *out, struct ts_error *err)
+{
+    TS_TRY(qry_function__copy(w, from, out, err));
+    for (size_t i = 0; i < out->n; i++) {
+        uint64_t *v;
+        TS_TRY(qry_work_take(w, out->col[i].n, sizeof *v, &v, err));
+        make(arg, &out->col[i], v);
+        out->col[i].v = v;
+    }
+    return 0;
+}

@@ -50,11 +50,12 @@ int qry_cols_add(struct qry_work *w, struct qry_cols *cols, struct qry_col **out
 }
 
 /* --- in and out --- */
+/* Texts of names are the catalog's and stay; others are copied. */
 static struct qry_name name_of(struct qry_work *w, enum sto_uid_kind kind, struct ts_slice text)
 {
     struct qry_name n = {0, text};
     if (sto_uid_find(w->catalog, kind, text, &n.id) < 0)
-        n.id = 0;
+        n = (struct qry_name){0, {ts_arena_strndup(&w->arena, text.p, text.n), text.n}};
     return n;
 }
 
@@ -71,7 +72,7 @@ static int copy_label(struct qry_work *w, const struct qry_series *s, struct qry
     TS_TRY(qry_work_take(w, s->n_tags, sizeof *tags, &tags, err));
     TS_TRY(qry_work_take(w, s->n_agg_tags, sizeof *agg, &agg, err));
     TS_TRY(qry_work_take(w, s->n_tsuids, sizeof *tsuids, &tsuids, err));
-    *metric = name_of(w, STO_UID_METRIC, s->metric); /* texts are the catalog's: they stay */
+    *metric = name_of(w, STO_UID_METRIC, s->metric);
     for (size_t i = 0; i < s->n_tags; i++)
         tags[i] = (struct qry_name_pair){name_of(w, STO_UID_TAGK, s->tags[i].k),
                                          name_of(w, STO_UID_TAGV, s->tags[i].v)};

@@ -280,7 +280,8 @@ int qry_exp_parse(struct ts_slice body, int64_t now_ms, bool compat, struct ts_a
 {
     struct body b = {.q = out, .compat = compat, .arena = arena, .err = err};
     json_t *root;
-    *out = (struct qry_exp){.spec = {.compat = compat, .ms = true, .no_annotations = true}};
+    *out = (struct qry_exp){
+        .spec = {.compat = compat, .values_must_exist = compat, .ms = true, .no_annotations = true}};
     if (!body.n)
         return bad(&b, "Missing message content");
     TS_TRY(ts_json_load(body, &root, err));

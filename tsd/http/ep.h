@@ -32,6 +32,8 @@ void tsd_ep_rollup(struct tsd_req *req);
 void tsd_ep_export(struct tsd_req *req);
 /* ep_query.c */
 struct tsd_out_format;
+/** What the configuration says about queries, after the spec was parsed. */
+void tsd_ep_query_settings(const struct tsd_req *req, struct qry_spec *spec);
 /** Format of an answer by the parameter format, else by the header Accept, else JSON. TS_EINVAL. */
 int tsd_ep_query_format(const struct tsd_req *req, const struct tsd_out_format **out, struct ts_error *err);
 void tsd_ep_query(struct tsd_req *req);

@@ -25,6 +25,7 @@ static int exp_run(struct tsd_job *job, struct ts_error *err)
             tsd_job_error_status(job, 500);
         return rc;
     }
+    tsd_ep_query_settings(req, &q.spec);
     out.q = &q;
     ts_buf_init(&out.scratch, 0);
     rc = tsd_exp_begin(&out, err);

@@ -20,6 +20,7 @@ static int gexp_run(struct tsd_job *job, struct ts_error *err)
     TS_TRY(tsd_ep_query_format(req, &format, err));
     TS_TRY(qry_gexp_parse(req->params, req->n_params, ts_clock_ms(), req->d->set.rules.compat,
                           tsd_job_arena(job), &g, err));
+    tsd_ep_query_settings(req, &g.spec);
     tsd_job_type(job, format == &tsd_out_json ? tsd_type_json : format->content_type);
     tsd_out_init(&out, format, &g.spec, tsd_job_sink(job));
     int rc = tsd_out_begin(&out, req->d->store, err);

@@ -63,6 +63,12 @@ static int query_delete(struct tsd_job *job, struct qry_spec *spec, struct ts_er
     return 0;
 }
 
+void tsd_ep_query_settings(const struct tsd_req *req, struct qry_spec *spec)
+{
+    spec->values_must_exist = req->d->set.values_must_exist;
+    spec->rollups = &req->d->set.rollups;
+}
+
 int tsd_ep_query_format(const struct tsd_req *req, const struct tsd_out_format **out, struct ts_error *err)
 {
     struct ts_slice name;
@@ -87,9 +93,8 @@ static int query_run(struct tsd_job *job, struct ts_error *err)
     struct tsd_out out;
     TS_TRY(tsd_ep_query_format(req, &format, err));
     TS_TRY(query_parse(job, &spec, err));
-    spec.values_must_exist = req->d->set.values_must_exist;
+    tsd_ep_query_settings(req, &spec);
     TS_TRY(query_delete(job, &spec, err));
-    spec.rollups = &req->d->set.rollups;
     tsd_job_type(job, format == &tsd_out_json ? tsd_type_json : format->content_type);
     tsd_out_init(&out, format, &spec, tsd_job_sink(job));
     uint64_t n_deleted;

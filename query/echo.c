@@ -164,3 +164,26 @@ void qry_echo_sub(const struct qry_sub *sub, size_t index, struct sto_catalog *c
     echo_bool(j, "histogramQuery", false);
     ts_json_obj_end(j);
 }
+
+void qry_echo(const struct qry_spec *spec, struct sto_catalog *cat, struct ts_json *j)
+{
+    ts_json_obj(j);
+    echo_text(j, "start", spec->start_text);
+    echo_text(j, "end", spec->end_text);
+    echo_int(j, "startTime", spec->start_ms);
+    echo_int(j, "endTime", spec->end_ms);
+    ts_json_key(j, "queries");
+    ts_json_arr(j);
+    for (size_t i = 0; i < spec->n_subs; i++)
+        qry_echo_sub(&spec->subs[i], i, cat, j);
+    ts_json_arr_end(j);
+    echo_bool(j, "msResolution", spec->ms);
+    echo_bool(j, "noAnnotations", spec->no_annotations);
+    echo_bool(j, "globalAnnotations", spec->global_annotations);
+    echo_bool(j, "showTSUIDs", spec->show_tsuids);
+    echo_bool(j, "showQuery", spec->show_query);
+    echo_bool(j, "showStats", spec->show_stats);
+    echo_bool(j, "showSummary", spec->show_summary);
+    echo_bool(j, "delete", spec->del);
+    ts_json_obj_end(j);
+}

@@ -5,6 +5,12 @@
 
 #include <string.h>
 
+void qry_stats_init(struct qry_stats *stats, size_t n, struct ts_arena *arena)
+{
+    *stats = (struct qry_stats){.n_subs = n};
+    stats->subs = ts_arena_zalloc(arena, (n + 1) * sizeof *stats->subs);
+}
+
 void qry_budget_init(struct qry_budget *b, struct qry_limit *limit)
 {
     memset(b, 0, sizeof *b);
@@ -39,14 +45,31 @@ int qry_budget_points(struct qry_budget *b, uint64_t n)
         rc = ts_error_set(
             &err, TS_ELIMIT,
             "Sorry, you have attempted to fetch more than our limit of %llu data points. Please try "
-            "filtering using more tags or decrease your time range. (query_max_points)",
-            (unsigned long long)l->max_points);
+            "filtering using more tags or decrease your time range. (query_max_points; %llu were read)",
+            (unsigned long long)l->max_points, (unsigned long long)read);
     else if (l->deadline_ns && ts_clock_mono_ns() > l->deadline_ns)
         rc = ts_error_set(
             &err, TS_ETIMEOUT,
             "The query ran out of time after %llu points; decrease your time range (query_timeout_ms)",
             (unsigned long long)read);
     return rc ? qry_budget_fail(b, rc, &err) : 0;
+}
+
+int qry_budget_scan(struct qry_budget *b, struct sto_snap *snap, const struct sto_scan_spec *spec,
+                    struct ts_error *err)
+{
+    uint64_t points, bytes, max = b->limit ? b->limit->max_read_bytes : 0;
+    if (!max || spec->from_ms > spec->to_ms || !spec->n_series)
+        return 0;
+    sto_scan_estimate(snap, spec, &points, &bytes);
+    b->n_read_bytes += bytes;
+    if (b->n_read_bytes <= max)
+        return 0;
+    return ts_error_set(
+        err, TS_ELIMIT,
+        "Sorry, you have attempted to fetch more than our maximum amount of %.2fMB from storage. Please "
+        "try filtering using more tags or decrease your time range. (query_max_read_bytes; about %.2fMB)",
+        (double)max / 1048576, (double)b->n_read_bytes / 1048576);
 }
 
 int qry_budget_bytes(struct qry_budget *b, uint64_t n)

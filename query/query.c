@@ -114,6 +114,41 @@ static void join_seconds(const struct qry_agg *agg, struct qry_result *r)
     ts_free(state);
 }
 
+/* --- what was done --- */
+static int64_t lap(int64_t *since_ns)
+{
+    int64_t now = ts_clock_mono_ns(), took = now - *since_ns;
+    *since_ns = now;
+    return took;
+}
+
+/* Rows and points of an average over rollups are those of its sums and counts; what was tried in vain counts too. */
+static void count_read(const struct run *run, const struct qry_spec *spec, struct qry_stats *stats)
+{
+    for (size_t s = 0; s < spec->n_subs && s < stats->n_subs && run->main[s] < run->n_subs; s++) {
+        if (s && !run->main[s])
+            break; /* planning ended before it */
+        size_t runs[2] = {run->main[s], run->divisor[s]};
+        stats->subs[s].n_series = run->subs[runs[0]].plan.n;
+        stats->subs[s].n_groups = run->subs[runs[0]].plan.n_groups;
+        for (int i = 0; i < 2 && (i == 0 || runs[i]); i++) {
+            struct qry_sub_run *sr = &run->subs[runs[i]];
+            stats->subs[s].n_rows += atomic_load_explicit(&sr->n_rows, memory_order_relaxed);
+            stats->subs[s].n_points += atomic_load_explicit(&sr->n_points, memory_order_relaxed);
+        }
+    }
+}
+
+static void count_out(const struct qry_series *out, struct qry_sub_stats *stats)
+{
+    stats->n_out += out->n;
+    for (size_t k = 0; !out->all_int && k < out->n; k++) {
+        double d;
+        memcpy(&d, &out->v[k], 8);
+        stats->n_nan += !(out->is_int && out->is_int[k]) && d != d;
+    }
+}
+
 /* --- output --- */
 static void settle_group(const struct qry_plan *p, struct qry_result *r)
 {
@@ -121,8 +156,8 @@ static void settle_group(const struct qry_plan *p, struct qry_result *r)
         join_seconds(p->sub->agg, r);
 }
 
-static int emit_group(struct sto_store *st, struct qry_sub_run *sr, size_t g, qry_series_fn emit, void *arg,
-                      struct ts_error *err)
+static int emit_group(struct sto_store *st, struct qry_sub_run *sr, size_t g, struct qry_stats *stats,
+                      qry_series_fn emit, void *arg, struct ts_error *err)
 {
     struct qry_plan *p = &sr->plan;
     const struct qry_spec *spec = p->spec;
@@ -154,6 +189,8 @@ static int emit_group(struct sto_store *st, struct qry_sub_run *sr, size_t g, qr
                                  .all_int = r->all_int,
                                  .nan_is_null =
                                      p->sub->downsample.on && p->sub->downsample.fill == QRY_FILL_NULL};
+        if (stats && p->index < stats->n_subs)
+            count_out(&out, &stats->subs[p->index]);
         rc = emit(arg, &out, err);
     }
     ts_arena_release(&arena);
@@ -162,8 +199,8 @@ static int emit_group(struct sto_store *st, struct qry_sub_run *sr, size_t g, qr
 }
 
 /* The best groups only. */
-static int emit_top(struct sto_store *st, struct qry_sub_run *sr, qry_series_fn emit, void *arg,
-                    struct ts_error *err)
+static int emit_top(struct sto_store *st, struct qry_sub_run *sr, struct qry_stats *stats, qry_series_fn emit,
+                    void *arg, struct ts_error *err)
 {
     struct ts_arena arena;
     size_t *order;
@@ -173,16 +210,21 @@ static int emit_top(struct sto_store *st, struct qry_sub_run *sr, qry_series_fn 
         settle_group(&sr->plan, &sr->results[g]);
     size_t n = qry_top_order(sto_store_catalog(st), &sr->plan.spec->top, sr, &arena, &order);
     for (size_t i = 0; i < n && rc >= 0; i++)
-        rc = emit_group(st, sr, order[i], emit, arg, err);
+        rc = emit_group(st, sr, order[i], stats, emit, arg, err);
     ts_arena_release(&arena);
     return rc;
 }
 
-static int read_all(const struct qry_spec *spec, struct run *run, struct ts_pool *pool,
-                    struct qry_budget *budget, struct ts_error *err)
+static int read_all(struct run *run, struct ts_pool *pool, struct qry_budget *budget, struct ts_error *err)
 {
     size_t n = run->first[run->n_subs];
     ts_pool_each(pool, n, piece, run);
+    return qry_budget_result(budget, err);
+}
+
+static int group_all(const struct qry_spec *spec, struct run *run, struct qry_budget *budget,
+                     struct ts_error *err)
+{
     for (size_t s = 0; s < spec->n_subs && !qry_budget_stopped(budget); s++) {
         if (qry_sub_is_histogram(&spec->subs[s]))
             continue;
@@ -198,7 +240,14 @@ static int begin_run(struct run *run, struct sto_snap *snap, struct ts_pool *poo
                      struct ts_error *err)
 {
     struct qry_sub_run *sr = &run->subs[run->n_subs];
+    const struct qry_plan *p = &sr->plan;
     TS_TRY(qry_plan_range(snap, &sr->plan, err));
+    struct sto_scan_spec scan = {.metric = p->metric,
+                                 .series = p->series,
+                                 .n_series = p->n,
+                                 .from_ms = p->scan_from_ms,
+                                 .to_ms = p->scan_to_ms - 1};
+    TS_TRY(qry_budget_scan(budget, snap, &scan, err));
     qry_sub_run_init(sr, snap, budget, pool);
     run->first[run->n_subs + 1] = run->first[run->n_subs] + qry_plan_chunks(&sr->plan);
     run->n_subs++;
@@ -278,24 +327,34 @@ int qry_run(struct sto_store *st, struct ts_pool *pool, const struct qry_spec *s
     run.divisor = ts_arena_zalloc(&arena, (spec->n_subs + 1) * sizeof *run.divisor);
     run.histograms = ts_arena_zalloc(&arena, (spec->n_subs + 1) * sizeof *run.histograms);
     run.attempt = ts_arena_zalloc(&arena, (spec->n_subs + 1) * sizeof *run.attempt);
+    struct qry_stats none = {.n_subs = 0}, *stats = limit && limit->stats ? limit->stats : &none;
     struct sto_snap *snap = sto_snap_take(st);
+    int64_t since_ns = ts_clock_mono_ns();
     int rc;
     do {
         release_runs(spec, &run);
         rc = plan_all(st, snap, spec, limit, pool, &budget, &arena, &run, err);
+        stats->plan_ns += lap(&since_ns);
         if (rc == 0)
-            rc = read_all(spec, &run, pool, &budget, err);
+            rc = read_all(&run, pool, &budget, err);
+        stats->read_ns += lap(&since_ns);
+        count_read(&run, spec, stats);
     } while (rc == 0 && next_attempt(spec, &run));
     sto_snap_release(snap);
+    if (rc == 0)
+        rc = group_all(spec, &run, &budget, err);
+    stats->group_ns = lap(&since_ns);
     for (size_t s = 0; s < spec->n_subs && rc >= 0; s++) {
         if (qry_sub_is_histogram(&spec->subs[s])) {
             rc = qry_histogram_answer(st, &run.histograms[s], emit, arg, err);
             continue;
         }
         struct qry_sub_run *sr = &run.subs[run.main[s]];
-        rc = spec->top.n ? emit_top(st, sr, emit, arg, err) : 0;
-        for (size_t g = 0; g < sr->plan.n_groups && rc >= 0 && !spec->top.n; g++)
-            rc = emit_group(st, sr, g, emit, arg, err);
+        rc = spec->top.n ? emit_top(st, sr, stats, emit, arg, err) : 0;
+        for (size_t g = 0; g < sr->plan.n_groups && rc >= 0 && !spec->top.n; g++) {
+            rc = emit_group(st, sr, g, stats, emit, arg, err);
+            stats->emit_ns = ts_clock_mono_ns() - since_ns;
+        }
     }
     release_runs(spec, &run);
     for (size_t s = 0; s < spec->n_subs; s++)

@@ -85,9 +85,10 @@ struct qry_top {
 };
 /* Everything asked for; memory lives in the arena given to the parser. */
 struct qry_spec {
-    int64_t start_ms, end_ms; /* both inclusive for output */
-    const struct ts_tz *tz;   /* calendar buckets, --by, dates */
-    bool ms;                  /* msResolution */
+    int64_t start_ms, end_ms;             /* both inclusive for output */
+    struct ts_slice start_text, end_text; /* as sent, for echoes; end: p == NULL = not given */
+    const struct ts_tz *tz;               /* calendar buckets, --by, dates */
+    bool ms;                              /* msResolution */
     bool show_tsuids, show_query, arrays, no_annotations, global_annotations, show_summary, show_stats;
     bool del; /* delete what is read */
     struct qry_sub *subs;
@@ -133,14 +134,36 @@ int qry_parse_words(const char *const *words, size_t n, const char *by, const ch
 int qry_parse_choice(const struct qry_param *params, size_t n, struct ts_arena *arena, struct qry_spec *spec,
                      struct ts_buf *out_uri, struct ts_error *err);
 
+/* What a run did with one sub query. */
+struct qry_sub_stats {
+    uint64_t n_series;     /* selected */
+    uint64_t n_groups;     /* of them */
+    uint64_t n_rows;       /* read: hours of series */
+    uint64_t n_points;     /* read; a summary of an hour counts as one */
+    uint64_t n_out, n_nan; /* points of the answer, and of them without a value */
+};
+/* What a run did; times are of the wall clock, of all sub queries together. */
+struct qry_stats {
+    int64_t plan_ns;            /* names, series, ranges */
+    int64_t read_ns;            /* storage, downsampling, rates */
+    int64_t group_ns;           /* joining series */
+    int64_t emit_ns;            /* printing, and waiting for the client */
+    struct qry_sub_stats *subs; /* [n_subs] in the arena of who asked */
+    size_t n_subs;              /* of the spec */
+};
+/** Room for the stats of n sub queries. */
+void qry_stats_init(struct qry_stats *stats, size_t n, struct ts_arena *arena);
+
 /* Budget of one run, shared with whoever may cancel it. */
 struct qry_limit {
     uint64_t max_points;       /* points read; 0 = none */
     uint64_t max_bytes;        /* memory of the run; 0 = none */
     uint64_t max_series;       /* series selected; 0 = none */
+    uint64_t max_read_bytes;   /* of files, by estimate before anything is read; 0 = none */
     int64_t deadline_ns;       /* monotonic; 0 = none */
     _Atomic bool cancelled;    /* set by the connection when the client went away */
     _Atomic uint64_t n_points; /* read so far */
+    struct qry_stats *stats;   /* filled by the run; NULL: not wanted */
 };
 
 /* A result series. Borrowed during the callback. */
@@ -245,6 +268,8 @@ const char *const *qry_agg_names(void);
 /** Echo of a sub query as showQuery and /api/stats/query print it, one JSON object.
  * cat: for the ids of tag keys, NULL: left out. Source: protocols-and-queries 2.5, golden answers. */
 void qry_echo_sub(const struct qry_sub *sub, size_t index, struct sto_catalog *cat, struct ts_json *j);
+/** Echo of a whole query, as /api/stats/query shows it. */
+void qry_echo(const struct qry_spec *spec, struct sto_catalog *cat, struct ts_json *j);
 /** Upper-case hex of a series' TSUID with 3-byte ids (4 where they do not fit). */
 void qry_tsuid(const struct sto_series *s, struct ts_buf *out);
 /** The same from hex in any case and width that clients send, whether there is such a series or not. TS_EINVAL

@@ -92,7 +92,10 @@ int qry_reader_next(struct qry_reader *r, struct sto_row *out, struct ts_error *
             return rc;
         if (rc == 0)
             continue; /* deleted since: the row is gone */
-        r->n_points += out->cells ? out->cells->n : 1;
+        uint64_t n = out->cells ? out->cells->n : 1;
+        r->n_points += n;
+        r->n_points_all += n;
+        r->n_rows_all++;
         if (r->where && r->where->n)
             rc = meet(r, out, err);
         if (rc < 0)

@@ -211,6 +211,8 @@ void qry_sub_run_piece(struct qry_sub_run *r, size_t piece)
     rd.where = &p->spec->where;
     if (rc == 0)
         rc = read_piece(&w, &rd, &err);
+    atomic_fetch_add_explicit(&r->n_rows, rd.n_rows_all, memory_order_relaxed);
+    atomic_fetch_add_explicit(&r->n_points, rd.n_points_all, memory_order_relaxed);
     qry_reader_close(&rd);
     if (ds->on)
         qry_down_release(&w.down);

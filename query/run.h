@@ -18,13 +18,14 @@ struct qry_piece {
 /* One sub query. */
 struct qry_sub_run {
     struct qry_plan plan;
-    struct sto_snap *snap;      /* borrowed */
-    struct qry_budget *budget;  /* borrowed */
-    struct ts_pool *pool;       /* borrowed; may be NULL */
-    bool dense;                 /* series go into parts; else into spans */
-    struct qry_piece *pieces;   /* [qry_plan_chunks] owned */
-    struct qry_span *spans;     /* [plan.n] owned; NULL if dense */
-    struct qry_result *results; /* [plan.n_groups] owned */
+    struct sto_snap *snap;             /* borrowed */
+    struct qry_budget *budget;         /* borrowed */
+    struct ts_pool *pool;              /* borrowed; may be NULL */
+    bool dense;                        /* series go into parts; else into spans */
+    struct qry_piece *pieces;          /* [qry_plan_chunks] owned */
+    struct qry_span *spans;            /* [plan.n] owned; NULL if dense */
+    struct qry_result *results;        /* [plan.n_groups] owned */
+    _Atomic uint64_t n_rows, n_points; /* read so far */
 };
 /** Ready for pieces; the plan is made already. */
 void qry_sub_run_init(struct qry_sub_run *r, struct sto_snap *snap, struct qry_budget *budget,

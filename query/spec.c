@@ -77,6 +77,9 @@ int qry_spec_finish(const struct qry_spec_text *text, int64_t now_ms, struct ts_
         return ts_error_set(err, TS_EINVAL, "Missing start time");
     if (!out->n_subs)
         return ts_error_set(err, TS_EINVAL, text->json ? "Missing queries" : "Missing sub queries");
+    out->start_text = (struct ts_slice){ts_arena_strndup(arena, text->start.p, text->start.n), text->start.n};
+    if (text->end.n)
+        out->end_text = (struct ts_slice){ts_arena_strndup(arena, text->end.p, text->end.n), text->end.n};
     TS_TRY(parse_zone(text, out, err));
     TS_TRY(ts_time_parse(text->start, out->tz, now_ms, out->compat, &out->start_ms, NULL, err));
     out->end_ms = now_ms;

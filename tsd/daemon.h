@@ -13,6 +13,7 @@
 
 #include <stdatomic.h>
 
+struct tsd_queries;
 struct tsd_worker;
 
 struct tsd_daemon {
@@ -20,6 +21,7 @@ struct tsd_daemon {
     struct tsd_settings set;        /* their values */
     struct sto_store *store;        /* the store */
     struct ts_pool *pieces;         /* parallel pieces of queries */
+    struct tsd_queries *queries;    /* running and ended ones; NULL: not kept */
     struct ts_pool *jobs;           /* one thread for each running query or other job that may block */
     struct tsd_worker **workers;    /* n_workers */
     unsigned n_workers;             /* threads that serve sockets */

@@ -18,6 +18,7 @@
 #include "collectors/collect.h"
 #include "query/hidden.h"
 #include "tsd/http/http.h"
+#include "tsd/http/queries.h"
 #include "tsd/listen.h"
 #include "tsd/version.h"
 #include "tsd/worker.h"
@@ -74,6 +75,7 @@ static int server_start(struct server *s, const struct ts_conf *conf, unsigned *
     TS_TRY(sto_open(&opts, &d->store, err));
     TS_TRY(qry_hidden_restore(d->store, err));
     d->started_ms = ts_clock_ms();
+    d->queries = tsd_queries_new();
     if (gethostname(d->host, sizeof(d->host) - 1) < 0 || !*d->host)
         (void)snprintf(d->host, sizeof(d->host), "localhost");
     d->pieces = ts_pool_new(d->set.n_query_threads, "tsd-query");
@@ -142,6 +144,7 @@ static int server_stop(struct server *s, struct ts_error *err)
         tsd_worker_free(d->workers[i]);
     ts_free(d->workers);
     tsd_rollups_release(&d->set.rollups);
+    tsd_queries_free(d->queries);
     return d->store ? sto_close(d->store, err) : 0;
 }
 

@@ -176,6 +176,13 @@ const struct ts_conf_key tsd_conf_keys[] = {
      .def = "1G",
      .max = 1024 * GIB,
      .help = "Memory of one query; more ends it with 413. 0 = none."},
+    {.name = "query_max_read_bytes",
+     .type = TS_CONF_BYTES,
+     .def = "0",
+     .max = 1024 * 1024 * GIB,
+     .opentsdb = "tsd.query.limits.bytes.default",
+     .help = "A query that would read more of files, by the estimate of their indexes, is refused with 413. "
+             "0 = none."},
     {.name = "query_max_series",
      .type = TS_CONF_INT,
      .def = "0",
@@ -313,6 +320,7 @@ static void settings_limits(const struct ts_conf *conf, struct tsd_settings *out
     out->query_timeout_ms = ts_conf_int(conf, "query_timeout_ms");
     out->query_max_points = (uint64_t)ts_conf_int(conf, "query_max_points");
     out->query_max_bytes = (uint64_t)ts_conf_int(conf, "query_max_bytes");
+    out->query_max_read_bytes = (uint64_t)ts_conf_int(conf, "query_max_read_bytes");
     out->query_max_series = (uint64_t)ts_conf_int(conf, "query_max_series");
 }
 

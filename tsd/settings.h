@@ -37,6 +37,7 @@ struct tsd_settings {
     int64_t write_stall_timeout_ms;   /* a client that takes nothing for so long is dropped */
     int64_t query_timeout_ms;         /* 0 = none */
     int64_t stop_timeout_ms;          /* for clients to get their replies when the daemon stops */
+    uint64_t query_max_read_bytes;    /* of files, by estimate; 0 = none */
     uint64_t query_max_points, query_max_bytes, query_max_series; /* of one query; 0 = none */
     bool collect;                                                 /* run the collectors too */
     bool admin_remote;                                            /* /api/admin from other machines */

@@ -53,6 +53,8 @@ void tsd_ep_serializers(struct tsd_req *req);
 void tsd_ep_version(struct tsd_req *req);
 /* ep_stats.c */
 void tsd_ep_stats(struct tsd_req *req);
+/* ep_stats_query.c */
+void tsd_ep_stats_query(struct tsd_req *req);
 /* ep_admin.c */
 void tsd_ep_dropcaches(struct tsd_req *req);
 void tsd_ep_flush(struct tsd_req *req);

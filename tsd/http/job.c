@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/time.h"
 #include "tsd/http/gzip.h"
+#include "tsd/http/queries.h"
 #include "tsd/worker.h"
 
 #include <pthread.h>
@@ -33,31 +34,33 @@ static char *job_data(struct job_piece *piece)
 }
 
 struct tsd_job {
-    struct tsd_call end;      /* last message to the worker */
-    struct tsd_block last;    /* end of the chunks */
-    struct tsd_req *req;      /* worker's; what is constant may be read */
-    tsd_job_fn run;           /* the work */
-    const char *type;         /* content type */
-    struct ts_arena arena;    /* run's */
-    struct tsd_sink sink;     /* run's: writes to cur */
-    struct job_piece *cur;    /* run's: being written */
-    struct job_piece *packed; /* run's: being filled by the compressor */
-    struct tsd_gzip *gzip;    /* run's: NULL = not compressed */
-    struct qry_limit limit;   /* budget */
-    struct ts_error err;      /* of run */
-    int rc;                   /* of run */
-    int ok_status;            /* of success; run's until a piece is posted */
-    int status;               /* of an error; 0 = by its code */
-    char details[256];        /* of the error object */
-    uint64_t n_bytes;         /* run's: body bytes so far (HEAD) */
-    bool posted;              /* run's: a piece is on its way */
-    bool head_sent;           /* worker's: status line is out */
-    bool cut;                 /* worker's: ends by cutting the connection */
-    pthread_mutex_t mu;       /* guards what follows */
-    pthread_cond_t cond;      /* room again, or gone */
-    size_t unsent_bytes;      /* posted and not sent */
-    struct job_piece *spare;  /* free list */
-    bool gone;                /* the client is */
+    struct tsd_call end;           /* last message to the worker */
+    struct tsd_block last;         /* end of the chunks */
+    struct tsd_req *req;           /* worker's; what is constant may be read */
+    tsd_job_fn run;                /* the work */
+    const char *type;              /* content type */
+    struct ts_arena arena;         /* run's */
+    struct tsd_sink sink;          /* run's: writes to cur */
+    struct job_piece *cur;         /* run's: being written */
+    struct job_piece *packed;      /* run's: being filled by the compressor */
+    struct tsd_gzip *gzip;         /* run's: NULL = not compressed */
+    struct qry_limit limit;        /* budget */
+    struct ts_error err;           /* of run */
+    int rc;                        /* of run */
+    int ok_status;                 /* of success; run's until a piece is posted */
+    int status;                    /* of an error; 0 = by its code */
+    char details[256];             /* of the error object */
+    struct tsd_query_entry *entry; /* run's: in the list of queries, or NULL */
+    uint64_t n_bytes;              /* run's: body bytes so far (HEAD) */
+    bool posted;                   /* run's: a piece is on its way */
+    bool head_sent;                /* worker's: status line is out */
+    bool cut;                      /* worker's: ends by cutting the connection */
+    pthread_mutex_t mu;            /* guards what follows */
+    pthread_cond_t cond;           /* room again, or gone */
+    size_t unsent_bytes;           /* posted and not sent */
+    struct job_piece *spare;       /* free list */
+    bool gone;                     /* the client is */
+    bool ended;                    /* somebody ended it: /api/stats/query */
 };
 
 struct tsd_sink *tsd_job_sink(struct tsd_job *job)
@@ -96,6 +99,35 @@ bool tsd_job_committed(const struct tsd_job *job)
 void tsd_job_error_details(struct tsd_job *job, const char *details)
 {
     (void)snprintf(job->details, sizeof(job->details), "%s", details);
+}
+
+void tsd_job_listed(struct tsd_job *job, struct tsd_query_entry *entry)
+{
+    job->entry = entry;
+}
+
+void tsd_job_cancel(struct tsd_job *job)
+{
+    pthread_mutex_lock(&job->mu);
+    job->ended = true;
+    pthread_cond_signal(&job->cond);
+    pthread_mutex_unlock(&job->mu);
+    /* release: whoever sees it sees why (job_cancelled) */
+    atomic_store_explicit(&job->limit.cancelled, true, memory_order_release);
+}
+
+/* Why a job that was cancelled ends. */
+static int job_cancelled(struct tsd_job *job, struct ts_error *err)
+{
+    pthread_mutex_lock(&job->mu);
+    bool ended = job->ended;
+    pthread_mutex_unlock(&job->mu);
+    if (!ended)
+        return ts_error_set(err, TS_ECANCELLED, "the client went away");
+    uint64_t n = atomic_load_explicit(&job->limit.n_points, memory_order_relaxed);
+    return ts_error_set(err, TS_ECANCELLED,
+                        "The query was cancelled through /api/stats/query after %llu points",
+                        (unsigned long long)n);
 }
 
 int tsd_job_json(struct tsd_job *job, json_t **out, struct ts_error *err)
@@ -191,9 +223,14 @@ static void job_last_done(void *arg, struct tsd_block *block)
     tsd_reply_done(req);
 }
 
+static int job_status(const struct tsd_job *job)
+{
+    return job->rc < 0 ? job->status ? job->status : tsd_http_status(job->rc) : job->ok_status;
+}
+
 static void job_count(struct tsd_worker *w, const struct tsd_job *job)
 {
-    int status = job->rc < 0 ? job->status ? job->status : tsd_http_status(job->rc) : job->ok_status;
+    int status = job_status(job);
     if (status < 400)
         tsd_count(&w->counts.n_query_ok, 1);
     else if (status < 500)
@@ -207,7 +244,7 @@ static void job_reply_error(struct tsd_job *job)
     struct tsd_req *req = job->req;
     struct ts_error err = job->err;
     char details[sizeof(job->details)];
-    int status = job->status ? job->status : tsd_http_status(job->rc);
+    int status = job_status(job);
     memcpy(details, job->details, sizeof(details));
     job_free(job);
     tsd_reply_error(req, status, err.text[0] ? err.text : ts_err_text(err.code), details);
@@ -277,15 +314,15 @@ static int job_post(struct tsd_job *job, struct job_piece *piece, struct ts_erro
 {
     size_t max = job->req->d->set.query_reply_buffer_bytes;
     pthread_mutex_lock(&job->mu);
-    while (job->unsent_bytes && job->unsent_bytes + piece->n > max && !job->gone)
+    while (job->unsent_bytes && job->unsent_bytes + piece->n > max && !job->gone && !job->ended)
         pthread_cond_wait(&job->cond, &job->mu);
-    bool gone = job->gone;
+    bool gone = job->gone || job->ended;
     if (!gone)
         job->unsent_bytes += piece->n;
     pthread_mutex_unlock(&job->mu);
     if (gone) {
         ts_free(piece);
-        return ts_error_set(err, TS_ECANCELLED, "the client went away");
+        return job_cancelled(job, err);
     }
     job->posted = true;
     piece->call.run = job_run_piece;
@@ -327,7 +364,7 @@ static int job_more(struct tsd_sink *s, struct ts_error *err)
     job->cur->n = (size_t)(s->p - s->start);
     job->n_bytes += job->cur->n;
     if (atomic_load_explicit(&job->limit.cancelled, memory_order_relaxed))
-        return ts_error_set(err, TS_ECANCELLED, "the client went away");
+        return job_cancelled(job, err);
     if (!job->req->head && job->gzip) {
         TS_TRY(job_pack(job, false, err));
     } else if (!job->req->head) {
@@ -385,6 +422,10 @@ static void job_task(void *arg)
         job->rc = ts_error_set(&job->err, TS_ECANCELLED, "the client went away");
     else
         job->rc = job_body(job);
+    if (job->rc == TS_ECANCELLED)
+        job->rc = job_cancelled(job, &job->err);
+    tsd_query_end(job->req->d->queries, job->entry, job_status(job), job->rc < 0 ? job->err.text : NULL,
+                  !job->gone);
     job->end.run = job_run_end;
     tsd_worker_call(w, &job->end);
 }
@@ -401,6 +442,7 @@ void tsd_job_start(struct tsd_req *req, const char *type, tsd_job_fn run)
     ts_arena_init(&job->arena, 0);
     job->limit.max_points = set->query_max_points;
     job->limit.max_bytes = set->query_max_bytes;
+    job->limit.max_read_bytes = set->query_max_read_bytes;
     job->limit.max_series = set->query_max_series;
     if (set->query_timeout_ms)
         job->limit.deadline_ns = req->began_ns + set->query_timeout_ms * 1000000;

@@ -19,6 +19,7 @@
 #include "tsd/out/sink.h"
 
 struct tsd_job;
+struct tsd_query_entry;
 /* Does the work; writes the body to tsd_job_sink. < 0: err tells the client why. */
 typedef int (*tsd_job_fn)(struct tsd_job *job, struct ts_error *err);
 
@@ -46,6 +47,12 @@ void tsd_job_error_status(struct tsd_job *job, int status);
 int tsd_job_json(struct tsd_job *job, json_t **out, struct ts_error *err);
 /** Details of the error object. Copied. */
 void tsd_job_error_details(struct tsd_job *job, const char *details);
+
+/* --- for queries.c --- */
+/** The job is in the list of queries: job.c says when it ends. */
+void tsd_job_listed(struct tsd_job *job, struct tsd_query_entry *entry);
+/** End the work from outside; any thread, while run has not returned. */
+void tsd_job_cancel(struct tsd_job *job);
 
 /* --- for http.c --- */
 /** The client is gone: cancel. */

@@ -36,6 +36,8 @@ const struct tsd_endpoint tsd_endpoints[] = {
     {"api/serializers", TSD_GET | TSD_POST, tsd_ep_serializers, "Forms of bodies: JSON.", TSD_EP_OURS},
     {"api/stats", TSD_GET | TSD_POST, tsd_ep_stats, "Counters of this daemon.", 0},
     {"api/stats/jvm", TSD_GET | TSD_POST, tsd_ep_jvm, "Memory and age of the daemon in OpenTSDB's shape.", 0},
+    {"api/stats/query", TSD_GET | TSD_POST | TSD_DELETE, tsd_ep_stats_query,
+     "Queries that run and that ran; DELETE ends one (id).", 0},
     {"api/stats/region_clients", TSD_GET | TSD_POST, tsd_ep_region_clients, "Storage servers: none.", 0},
     {"api/stats/threads", TSD_GET | TSD_POST, tsd_ep_threads, "Threads of the daemon.", 0},
     {"api/suggest", TSD_GET | TSD_POST, tsd_ep_suggest, "Names that begin with a prefix.", 0},

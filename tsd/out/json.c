@@ -7,6 +7,7 @@
 #include "tsd/out/out.h"
 
 #include "base/json.h"
+#include "tsd/out/querystats.h"
 #include "tsd/meta/annotation_out.h"
 
 #include <math.h>
@@ -168,7 +169,16 @@ static int json_series(struct tsd_out *o, const struct qry_series *s, struct ts_
 {
     TS_TRY(json_head(o, s, err));
     TS_TRY(json_points(o, s, err));
-    return tsd_sink_str(o->sink, o->spec->arrays ? "]}" : "}}", err);
+    TS_TRY(tsd_sink_str(o->sink, o->spec->arrays ? "]" : "}", err));
+    if (o->spec->show_stats && o->stats && s->sub < o->stats->n_subs) {
+        struct ts_json j;
+        ts_buf_clear(&o->scratch);
+        ts_buf_str(&o->scratch, ",\"stats\":");
+        ts_json_init(&j, &o->scratch);
+        tsd_querystats_sub(&j, o->stats, s->sub);
+        TS_TRY(tsd_sink_write(o->sink, ts_buf_get(&o->scratch), err));
+    }
+    return tsd_sink_str(o->sink, "}", err);
 }
 
 static int json_array_series(struct tsd_out *o, const struct qry_series *s, struct ts_error *err)
@@ -185,8 +195,18 @@ static int json_begin(struct tsd_out *o, struct ts_error *err)
 
 static int json_end(struct tsd_out *o, struct ts_error *err)
 {
-    if (o->spec->show_summary && !o->spec->by_on)
-        TS_TRY(tsd_sink_str(o->sink, o->n ? ",{\"statsSummary\":{}}" : "{\"statsSummary\":{}}", err));
+    if (o->spec->show_summary && !o->spec->by_on) {
+        struct ts_json j;
+        ts_buf_clear(&o->scratch);
+        ts_buf_str(&o->scratch, o->n ? ",{\"statsSummary\":" : "{\"statsSummary\":");
+        ts_json_init(&j, &o->scratch);
+        if (o->stats)
+            tsd_querystats_all(&j, o->stats, -1);
+        else
+            ts_json_raw(&j, TS_SLICE_LIT("{}"));
+        ts_buf_char(&o->scratch, '}');
+        TS_TRY(tsd_sink_write(o->sink, ts_buf_get(&o->scratch), err));
+    }
     return tsd_sink_str(o->sink, "]", err);
 }
 

@@ -69,6 +69,7 @@ int tsd_out_begin(struct tsd_out *o, struct sto_store *store, struct ts_error *e
 int tsd_out_run(struct tsd_out *o, struct sto_store *store, struct ts_pool *pool, struct qry_limit *limit,
                 struct ts_error *err)
 {
+    o->stats = limit ? limit->stats : NULL;
     TS_TRY(tsd_out_begin(o, store, err));
     if (o->spec->by_on)
         TS_TRY(qry_totals(store, pool, o->spec, limit, tsd_out_total, o, err));

@@ -36,6 +36,7 @@ struct tsd_out {
     const struct tsd_out_format *format; /* row of the table */
     const struct qry_spec *spec;         /* borrowed */
     struct tsd_sink *sink;               /* borrowed */
+    const struct qry_stats *stats;       /* of the run, NULL: none kept */
     struct sto_catalog *cat;             /* of the store asked; NULL before tsd_out_run */
     struct ts_buf scratch;               /* head of a series */
     struct ts_slice value_name;          /* totals: name of the value's column */

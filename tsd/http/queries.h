@@ -1,0 +1,35 @@
+/*
+ * queries.h - queries that run now and the last ones that ended: for /api/stats/query, and to cancel them.
+ *
+ * Threads    any; one mutex, held for a copy of a few members, never across I/O
+ * Source     protocols-and-queries 2.14
+ */
+#ifndef TSD_HTTP_QUERIES_H
+#define TSD_HTTP_QUERIES_H
+
+#include "base/json.h"
+#include "tsd/http/job.h"
+
+#define TSD_QUERIES_KEPT 256 /* ended queries */
+
+struct tsd_queries;
+struct tsd_query_entry;
+/** Empty list. Aborts when memory is gone. */
+struct tsd_queries *tsd_queries_new(void);
+/** No query runs any more. NULL is harmless. */
+void tsd_queries_free(struct tsd_queries *qs);
+
+/** A job's query begins: from run, once its text is understood. It is listed until the job's run has returned.
+ *  @param what   the query as JSON; copied
+ *  @param stats  filled by the run; lives as long as the job's arena */
+void tsd_query_begin(struct tsd_job *job, struct ts_slice what, const struct qry_stats *stats);
+/** For job.c: run has returned. NULL is harmless. text: why it failed, or NULL. */
+void tsd_query_end(struct tsd_queries *qs, struct tsd_query_entry *entry, int status, const char *text,
+                   bool sent);
+
+/** {"running":[..],"completed":[..]}; only_id != 0: just this one. */
+void tsd_queries_print(struct tsd_queries *qs, uint64_t only_id, struct ts_json *j);
+/** Cancel a running query; TS_ENOTFOUND. */
+int tsd_queries_cancel(struct tsd_queries *qs, uint64_t id);
+
+#endif

@@ -1,0 +1,270 @@
+#!/usr/bin/env python3
+"""Each row of docs/COMPATIBILITY.md, "Points and queries", asked of a daemon in its own ways and of one with compat = opentsdb.
+
+A row of the page is named in its first column; a function below has the same name and gives what each mode should answer.
+A row without a function, or a function without a row, fails.
+"""
+import http.client
+import json
+import re
+import socket
+import sys
+import urllib.parse
+
+from tsdtest import ROOT, Daemon
+
+T0 = 1500000000 - 1500000000 % 3600
+failures = []
+
+
+class Side:
+    """One daemon and its way."""
+
+    def __init__(self, d, compat):
+        self.d, self.compat = d, compat
+
+    def ask(self, path, body=None, method=None):
+        c = http.client.HTTPConnection("127.0.0.1", self.d.port, timeout=120)
+        data = body if isinstance(body, str) or body is None else json.dumps(body)
+        c.request(method or ("POST" if body is not None else "GET"), urllib.parse.quote(path, safe="/?&=%:,;"), data)
+        r = c.getresponse()
+        raw = r.read().decode()
+        c.close()
+        try:
+            return r.status, json.loads(raw, object_pairs_hook=lambda p: p if len(dict(p)) < len(p) else dict(p))
+        except ValueError:
+            return r.status, raw
+
+    def lines(self, text):
+        """Replies to lines, in the order of the connection."""
+        with socket.create_connection(("127.0.0.1", self.d.port), 60) as s:
+            s.sendall((text if isinstance(text, bytes) else text.encode()) + b"sync\n")
+            s.shutdown(socket.SHUT_WR)
+            got = b""
+            while True:
+                more = s.recv(65536)
+                if not more:
+                    return [x for x in got.decode().splitlines() if not x.startswith("ok ")]
+                got += more
+
+    def put(self, *points):
+        for p in points:
+            said = self.lines("put " + p + "\n")
+            if said:
+                raise AssertionError("%s: %s" % (p, said))
+
+    def dps(self, m, start=T0 - 7200, end=T0 + 7200, more=""):
+        """Points of the first series."""
+        status, rows = self.ask("/api/query?start=%s&end=%s&m=%s%s" % (start, end, m, more))
+        return rows[0]["dps"] if status == 200 and rows else (status, rows)
+
+    def message(self, answer):
+        return answer[0], answer[1]["error"]["message"] if isinstance(answer[1], dict) and "error" in answer[1] else answer[1]
+
+
+# Each gives (what the daemon answered, what it should): own ways, compat.
+def new_metrics(s):
+    said = s.lines("put new.metric %d 1 h=a\n" % T0)
+    return said, ["put: unknown metric: No such name for 'metrics': 'new.metric'"] if s.compat else []
+
+
+def many_tags(s):
+    said = s.lines("put a %d 1 %s\n" % (T0, " ".join("t%d=v" % i for i in range(9))))
+    return [x.split(",")[0] for x in said], ["put: illegal argument: Too many tags: 9 maximum allowed: 8"] if s.compat else []
+
+
+def empty_put(s):
+    return s.message(s.ask("/api/put", []))[0], 400 if s.compat else 204
+
+
+def fraction_of_seconds(s):
+    s.put("frac %d.5 7 h=a" % T0)
+    early = s.ask("/api/query?start=1ms&end=4294967296&ms&m=sum:frac")[1]
+    return [list(r["dps"]) for r in early], [[str(T0 * 10 + 5)]] if s.compat else [[str(T0 * 1000 + 500)]]
+
+
+def fraction_in_json(s):
+    s.ask("/api/put", {"metric": "jfrac", "timestamp": T0 + 0.25, "value": 1, "tags": {"h": "a"}})
+    return s.dps("sum:jfrac", more="&ms"), {str(T0 * 1000 + (0 if s.compat else 250)): 1}
+
+
+def letters(s):
+    s.lines("put utf.m %d 1 h=ä\n" % T0)
+    rows = s.ask("/api/query?start=%d&end=%d&m=none:utf.m" % (T0 - 1, T0 + 1))[1]
+    seen = rows[0]["tags"]["h"] if isinstance(rows, list) and rows else None
+    return seen, None if s.compat else "ä"
+
+
+def capitals(s):
+    return bool(s.lines("PUT a %d 1 h=a\n" % T0)), s.compat
+
+
+def same_time(s):
+    s.put("dup %d 1 h=a" % T0, "dup %d 2.5 h=a" % T0)
+    return s.dps("sum:dup"), {str(T0): 2.5}
+
+
+def same_second(s):
+    s.put("sec %d100 1 h=a" % T0, "sec %d600 2 h=a" % T0)
+    return s.dps("sum:sec", more="&arrays"), [[T0, 1], [T0, 2]] if s.compat else [[T0, 3]]
+
+
+def unknown_value(s):
+    got = s.ask("/api/query?start=%d&end=%d&m=sum:two{h=nobody}" % (T0, T0 + 60))
+    return s.message(got), (400, "No such name for 'tagv': 'nobody'") if s.compat else (200, [])
+
+
+def first_rate(s):
+    got = s.dps("sum:rate:two")
+    bogus = T0 + 10
+    return str(bogus) in got and abs(got[str(bogus)] - 1) > 1e-9, s.compat
+
+
+def percentiles(s):
+    got = s.dps("sum:1m-ep75r3:ten")
+    return got, {str(T0): 82.5 if s.compat else 80.0}
+
+
+def zone_in_uri(s):
+    got = s.ask("/api/query?start=2017/07/14-04:00&end=2017/07/14-06:00&timezone=Europe/Berlin&m=sum:two")[1]
+    return bool(got and got[0]["dps"]), not s.compat
+
+
+def ms_in_body(s):
+    got = s.ask("/api/query", {"start": T0 - 1, "end": T0 + 5, "ms": True, "queries": [{"metric": "two", "aggregator": "sum", "tags": {"h": "a"}}]})[1]
+    return list(got[0]["dps"]), [str(T0) if s.compat else str(T0 * 1000)]
+
+
+def filter_types(s):
+    got = s.ask("/api/query", {"start": T0, "queries": [{"metric": "two", "aggregator": "sum", "filters": [{"type": "x", "tagk": "h", "filter": "a"}]}]})
+    return s.message(got)[1], "Unable to parse the given JSON" if s.compat else "Could not find a tag value filter of the type: x"
+
+
+def fraction_in_query(s):
+    got = s.dps("sum:half", start="%d.5" % T0, end=T0 + 100, more="&ms")
+    first = got.get(str(T0 * 1000 + 400), None)
+    return first, 1 if s.compat else None
+
+
+def whole_hours(s):
+    s.put(*["gone %d %d h=a" % (T0 + i * 600, i) for i in range(8)])
+    s.ask("/api/query?start=%d&end=%d&m=sum:gone" % (T0 + 600, T0 + 1200), method="DELETE")
+    left = sorted(s.dps("sum:gone").values())
+    return left, [6, 7] if s.compat else [0, 3, 4, 5, 6, 7]
+
+
+def switch_of_deletes(s):
+    """Both ways the same, asked of the daemon that may not delete."""
+    return s.strict_delete, (400, "Bad request")
+
+
+def override_of_deletes(s):
+    return s.strict_override, 200 if s.compat else 400
+
+
+def filters_of_one_key(s):
+    got = s.ask("/api/query", {"start": T0 - 1, "end": T0 + 60, "queries": [{"metric": "two", "aggregator": "none", "filters": [
+        {"type": "literal_or", "tagk": "h", "filter": "a"}, {"type": "literal_or", "tagk": "h", "filter": "b"}]}]})
+    return got, (200, [])
+
+
+def regexp_with_colon(s):
+    got = s.ask("/api/query?start=%d&end=%d&m=none:two{h=regexp((?:a|x{1,2}))}" % (T0 - 1, T0 + 60))
+    return [r["tags"] for r in got[1]], [{"h": "a"}]
+
+
+def suggest_all(s):
+    s.ask("/api/uid/assign?metric=%C3%A4.m")
+    got = s.ask("/api/suggest?type=metrics&max=1000")[1]
+    return "ä.m" in got, not s.compat
+
+
+def last_with_some_tags(s):
+    s.put("last.m %d 1 h=a dc=x" % T0)
+    got = s.ask("/api/query/last?timeseries=last.m{h=a}&back_scan=1000000")[1]
+    return [p["value"] for p in got], [] if s.compat else ["1"]
+
+
+def last_anywhere(s):
+    got = s.ask("/api/query/last?timeseries=two{h=a}")[1]
+    return [p["timestamp"] for p in got], [T0 * 1000 + 30000]
+
+
+def documented_paths(s):
+    got = [s.ask("/api/serializers")[0], s.ask("/dropcaches")[0], s.ask("/api/dropcaches", {})[0]]
+    return got, [404, 404, 405] if s.compat else [200, 200, 200]
+
+
+def server_errors(s):
+    got = [s.message(s.ask("/api/query?start=%d&m=sum::two" % T0))[0], s.message(s.ask("/api/query", {"start": T0}))]
+    return got, [400, (400, "Missing queries")]
+
+
+def large_requests(s):
+    head = b"GET /api/version?x=" + b"y" * 6000 + b" HTTP/1.1\r\nConnection: close\r\n\r\n"
+    chunks = b"POST /api/put HTTP/1.1\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n"
+    got = []
+    for raw in (head, chunks):
+        with socket.create_connection(("127.0.0.1", s.d.port), 60) as c:
+            c.sendall(raw)
+            answer = b""
+            while b"\r\n\r\n" not in answer:
+                more = c.recv(65536)
+                if not more:
+                    break
+                answer += more
+            got.append((answer[9:12].decode(), b"hunked request" in answer))
+    return got, [("200", False), ("400", False)]
+
+
+ROWS = [new_metrics, many_tags, empty_put, fraction_of_seconds, fraction_in_json, letters, capitals, same_time, same_second, unknown_value, first_rate,
+        percentiles, zone_in_uri, ms_in_body, filter_types, fraction_in_query, whole_hours, switch_of_deletes, override_of_deletes,
+        filters_of_one_key, regexp_with_colon, suggest_all, last_with_some_tags, last_anywhere, documented_paths, server_errors, large_requests]
+
+
+def page_rows():
+    with open(ROOT + "/docs/COMPATIBILITY.md", encoding="utf-8") as f:
+        part = f.read().split("## Points and queries\n", 1)[1].split("\n## ", 1)[0]
+    return re.findall(r"^\| `(\w+)` \|", part, re.M)
+
+
+def prepare(s):
+    """Names that compat wants assigned, points that several rows look at, and what a daemon without leave to delete says."""
+    names = "a,frac,jfrac,utf.m,dup,sec,two,ten,half,gone,last.m"
+    s.ask("/api/uid/assign?metric=" + names)
+    s.put("two %d 0 h=a" % T0, "two %d 10 h=a" % (T0 + 10), "two %d 30 h=a" % (T0 + 30), "two %d 3000000 h=b" % (T0 + 5), "two %d 3000050 h=b" % (T0 + 15))
+    s.put(*["ten %d %d h=a" % (T0 + i, (i + 1) * 10) for i in range(10)])
+    s.put("half %d400 1 h=a" % T0, "half %d600 2 h=a" % T0)
+    q = "/api/query?start=%d&end=%d&m=sum:two" % (T0, T0 + 5)
+    body = {"start": T0, "end": T0 + 5, "delete": True, "queries": [{"metric": "two", "aggregator": "sum"}]}
+    s.strict_delete = s.message(s.ask("/api/query", body))
+    s.strict_override = s.ask(q + "&method_override=delete")[0]
+
+
+def side(compat):
+    keys = {"compat": "opentsdb"} if compat else {}
+    with Daemon(workers=2, **keys) as d:
+        s = Side(d, compat)
+        prepare(s)
+        d.keys["query_allow_delete"] = "true"
+        d.restart()
+        for row in ROWS:
+            got, want = row(s)
+            if got != want:
+                failures.append(row.__name__)
+                print("DIFFERENT %s %s: %.300r instead of %.300r" % (row.__name__, "compat" if compat else "own", got, want))
+
+
+def main():
+    rows, tests = page_rows(), [r.__name__ for r in ROWS]
+    for name in sorted(set(rows) ^ set(tests)):
+        failures.append(name)
+        print("DIFFERENT %s: %s" % (name, "no test" if name in rows else "not in docs/COMPATIBILITY.md"))
+    side(False)
+    side(True)
+    print("compat: %s" % ("as it should be" if not failures else "%d differences" % len(failures)))
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -62,9 +62,13 @@ static inline void ts_buf_clear(struct ts_buf *b)
 char *ts_buf_reserve(struct ts_buf *b, size_t n);
 /** Append; 0, TS_ELIMIT (also after any earlier failure) or TS_ENOMEM. The bytes must not lie in b itself. */
 int ts_buf_append(struct ts_buf *b, const void *p, size_t n);
+/** The same for a C string. */
 int ts_buf_str(struct ts_buf *b, const char *s);
+/** The same for a slice. */
 int ts_buf_slice(struct ts_buf *b, struct ts_slice s);
+/** The same for one byte. */
 int ts_buf_char(struct ts_buf *b, char c);
+/** The same for formatted text; ts_buf_str and ts_num_print_* are faster. */
 int ts_buf_printf(struct ts_buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /** What is in it, borrowed until the next change. */
 static inline struct ts_slice ts_buf_get(const struct ts_buf *b)

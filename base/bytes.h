@@ -21,26 +21,31 @@ static inline uint16_t ts_ld16(const void *p)
     memcpy(&v, p, 2);
     return v;
 }
+/** 4 bytes. */
 static inline uint32_t ts_ld32(const void *p)
 {
     uint32_t v;
     memcpy(&v, p, 4);
     return v;
 }
+/** 8 bytes. */
 static inline uint64_t ts_ld64(const void *p)
 {
     uint64_t v;
     memcpy(&v, p, 8);
     return v;
 }
+/** Store 2 bytes, little-endian, anywhere. */
 static inline void ts_st16(void *p, uint16_t v)
 {
     memcpy(p, &v, 2);
 }
+/** 4 bytes. */
 static inline void ts_st32(void *p, uint32_t v)
 {
     memcpy(p, &v, 4);
 }
+/** 8 bytes. */
 static inline void ts_st64(void *p, uint64_t v)
 {
     memcpy(p, &v, 8);
@@ -51,6 +56,7 @@ static inline uint64_t ts_zigzag(int64_t v)
 {
     return ((uint64_t)v << 1) ^ (uint64_t)(v >> 63);
 }
+/** Back again. */
 static inline int64_t ts_unzigzag(uint64_t v)
 {
     return (int64_t)(v >> 1) ^ -(int64_t)(v & 1);

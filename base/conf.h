@@ -32,6 +32,7 @@ struct ts_conf_key {
 struct ts_conf; /* values of one or more tables */
 /** New set over tables (array of n_tables pointers, borrowed for life), all at their defaults. */
 struct ts_conf *ts_conf_new(const struct ts_conf_key *const *tables, unsigned n_tables);
+/** Free it with its values. NULL is harmless. */
 void ts_conf_free(struct ts_conf *c);
 /** Set one key from text; where ("file x line 3", "option --x", "environment") goes into the error. TS_EINVAL with what is allowed. TS_ENOTFOUND:
  *  no such key (text suggests the nearest name). */
@@ -46,8 +47,10 @@ int ts_conf_load_file(struct ts_conf *c, const char *path, struct ts_error *err)
 int ts_conf_load_env(struct ts_conf *c, struct ts_error *err);
 /** Values; a wrong name or type is TS_BUG. */
 const char *ts_conf_str(const struct ts_conf *c, const char *name);
+/** Value of a key of kind bool. */
 bool ts_conf_bool(const struct ts_conf *c, const char *name);
-int64_t ts_conf_int(const struct ts_conf *c, const char *name); /* INT and BYTES */
+/** Value of a key of kind INT or BYTES. */
+int64_t ts_conf_int(const struct ts_conf *c, const char *name);
 /** The commented file with all keys and their present values (--print-config). */
 void ts_conf_print(const struct ts_conf *c, struct ts_buf *out);
 /** Each key with its value as text, sorted by name (for /api/config). */

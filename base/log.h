@@ -20,6 +20,7 @@ struct ts_log_limit {
     long long next_ns;   /* monotonic time before which lines are counted only; atomic */
     long long n_dropped; /* lines left out since the last one printed; atomic */
 };
+/** ts_log, but at most as often as limit says; what was left out is counted in the next line. */
 void ts_log_limited(struct ts_log_limit *limit, enum ts_log_level level, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 /** The last lines logged, newest first, for /logs: calls emit(arg, line) for up to 1,024 kept lines. */

@@ -13,11 +13,15 @@
 
 /** malloc, calloc, realloc, strdup that abort with a message when memory is gone. For sizes we choose. */
 void *ts_xmalloc(size_t n_bytes) __attribute__((malloc, returns_nonnull));
+/** n items of n_bytes, zeroed; ends the process when memory is short or n * n_bytes overflows. */
 void *ts_xcalloc(size_t n, size_t n_bytes) __attribute__((malloc, returns_nonnull));
+/** realloc that ends the process when memory is short. */
 void *ts_xrealloc(void *p, size_t n_bytes) __attribute__((returns_nonnull));
+/** Copy of a C string; ends the process when memory is short. */
 char *ts_xstrdup(const char *s) __attribute__((malloc, returns_nonnull));
 /** The same for sizes that come from outside: NULL when memory is gone (or a test says so). */
 void *ts_try_malloc(size_t n_bytes) __attribute__((malloc));
+/** realloc for sizes that come from outside: NULL when memory is short, p stays as it was. */
 void *ts_try_realloc(void *p, size_t n_bytes);
 /** 64-byte aligned block (cache lines); aborts when memory is gone; freed by ts_free. */
 void *ts_xaligned(size_t n_bytes) __attribute__((malloc, returns_nonnull));

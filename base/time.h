@@ -22,15 +22,18 @@ static inline int64_t ts_floor_div(int64_t a, int64_t b)
 {
     return a / b - (a % b < 0);
 }
+/** What is left: 0 <= result < b. */
 static inline int64_t ts_floor_mod(int64_t a, int64_t b)
 {
     int64_t r = a % b;
     return r < 0 ? r + b : r;
 }
 
-/** Wall clock in ms; monotonic clock in ns. Tests may replace the wall clock with ts_clock_set_fake(ms), 0 = real again. */
+/** Wall clock, milliseconds since 1970, UTC. */
 int64_t ts_clock_ms(void);
+/** Monotonic clock, nanoseconds; for durations. */
 int64_t ts_clock_mono_ns(void);
+/** Tests: ts_clock_ms answers this from now on, the real time again with 0. */
 void ts_clock_set_fake(int64_t now_ms);
 /** The same for the monotonic clock, for tests that must not depend on how fast they run; 0 = real again. */
 void ts_clock_set_fake_mono(int64_t now_ns);
@@ -39,6 +42,7 @@ struct ts_tz; /* one zone; offsets at any time */
 /** Zone by IANA name ("UTC", "Europe/Berlin"), or "" / NULL for UTC. TS_EPARSE "Invalid timezone name: X". Cached per name:
  *  pointers stay valid for the life of the process; nothing to free. */
 int ts_tz_open(struct ts_slice name, const struct ts_tz **out_tz, struct ts_error *err);
+/** Its name as given to ts_tz_open. */
 const char *ts_tz_name(const struct ts_tz *tz);
 /** Offset of local time from UTC at t, ms (east positive). */
 int64_t ts_tz_offset_ms(const struct ts_tz *tz, int64_t t_ms);
@@ -73,6 +77,7 @@ int ts_time_parse(struct ts_slice s, const struct ts_tz *tz, int64_t now_ms, boo
 /** Start of the calendar bucket of n units that holds t in tz, per protocols-and-queries 4.6; and start of the next bucket after a start.
  *  n >= 1. The base of floor is recomputed for every t: step through a range with next, as OpenTSDB does. */
 int64_t ts_calendar_floor(const struct ts_tz *tz, int64_t t_ms, int64_t n, enum ts_unit unit);
+/** Start of the bucket after the one that starts at start_ms. */
 int64_t ts_calendar_next(const struct ts_tz *tz, int64_t start_ms, int64_t n, enum ts_unit unit);
 
 #endif

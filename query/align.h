@@ -22,6 +22,7 @@ struct qry_stamps {
 int qry_stamps_union(struct qry_stamps *sets, size_t n, struct qry_stamps *out);
 /** Union of the times of spans. TS_ENOMEM. */
 int qry_stamps_of_spans(const struct qry_span *const *spans, size_t n, struct qry_stamps *out);
+/** Memory away; twice is harmless. */
 void qry_stamps_release(struct qry_stamps *s);
 
 /** Places of sorted times in sorted stamps that hold them all. O(n_stamps) or less. */
@@ -29,6 +30,7 @@ void qry_align_places(const struct qry_stamps *g, const int64_t *ts, size_t n, s
 /** Contributions at places at[0]..at[n-1]: out[0..at[n-1] - at[0]]. grid: time of each place; n >= 1. */
 void qry_expand_f64(enum qry_interp interp, const int64_t *grid, const size_t *at, const double *v, size_t n,
                     double *out);
+/** The same for integers, by integer arithmetic (truncating, as OpenTSDB). */
 void qry_expand_i64(enum qry_interp interp, const int64_t *grid, const size_t *at, const int64_t *v, size_t n,
                     int64_t *out);
 /** Set flags[place] = 1 where a series holds a double: its point there, the one before, or the next one. */

@@ -55,7 +55,9 @@ struct qry_down {
     double *v;      /* and values */
     bool failed;    /* no memory */
 };
+/** Begin a series. grid and fn are borrowed. */
 void qry_down_init(struct qry_down *d, const struct qry_grid *grid, const struct qry_agg *fn);
+/** Memory away; twice is harmless. */
 void qry_down_release(struct qry_down *d);
 /** Begin a series. */
 void qry_down_begin(struct qry_down *d);

@@ -21,6 +21,7 @@ struct qry_feed {
     size_t cap;      /* of buf */
     size_t guess;    /* cells of the last stretch: points come in regular steps */
 };
+/** Memory away; twice is harmless. */
 void qry_feed_release(struct qry_feed *f);
 /** Take a row with cells. Borrowed until the next row. */
 void qry_feed_row(struct qry_feed *f, const struct sto_row *row);

@@ -21,6 +21,7 @@ struct qry_result {
     uint8_t *is_int; /* owned; NULL: all_int says it for all */
     bool all_int;
 };
+/** Memory away; twice is harmless. */
 void qry_result_release(struct qry_result *r);
 
 /* --- dense: buckets are known before reading --- */
@@ -31,6 +32,7 @@ struct qry_part {
     struct qry_lane lane;
     uint8_t *seen; /* [buckets] a series has a value here; owned */
 };
+/** Memory away; twice is harmless. */
 void qry_part_release(struct qry_part *part);
 /** Open a part for a plan's buckets. */
 void qry_part_open(struct qry_part *part, const struct qry_plan *p, uint32_t group);

@@ -17,6 +17,7 @@ struct qry_budget {
     _Atomic bool taken;       /* err belongs to somebody */
     struct ts_error err;      /* the first error; read it after all pieces ended */
 };
+/** Begin a piece of work under a limit (NULL: none). */
 void qry_budget_init(struct qry_budget *b, struct qry_limit *limit);
 /** Report n points read; 0, or why the run ends: TS_ELIMIT, TS_ECANCELLED, TS_ETIMEOUT, or another piece's
  * error. */

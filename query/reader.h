@@ -29,6 +29,7 @@ int qry_reader_open(struct qry_reader *r, struct sto_snap *snap, struct qry_budg
                     const uint8_t *whole_hours, bool needs_sum, struct ts_error *err);
 /** Next row in key order: 1, 0 at the end, < 0. */
 int qry_reader_next(struct qry_reader *r, struct sto_row *out, struct ts_error *err);
+/** End the scan. Twice is harmless. */
 void qry_reader_close(struct qry_reader *r);
 
 #endif

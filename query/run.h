@@ -34,6 +34,7 @@ void qry_sub_run_init(struct qry_sub_run *r, struct sto_snap *snap, struct qry_b
 void qry_sub_run_piece(struct qry_sub_run *r, size_t piece);
 /** After all pieces: groups into results. Errors go to the budget. */
 void qry_sub_run_groups(struct qry_sub_run *r);
+/** Memory away; twice is harmless. */
 void qry_sub_run_release(struct qry_sub_run *r);
 
 #endif

@@ -12,6 +12,7 @@
 
 /** Id of a metric or tag key; TS_ENOTFOUND "No such name for 'metrics': 'x'". */
 int qry_select_metric(struct sto_catalog *cat, struct ts_slice name, uint32_t *out_id, struct ts_error *err);
+/** Id of a tag key; TS_ENOTFOUND with OpenTSDB's text. */
 int qry_select_tagk(struct sto_catalog *cat, struct ts_slice name, uint32_t *out_id, struct ts_error *err);
 /** Series of a metric that pass all filters; *out_set is the caller's. An unknown value matches nothing
  * (must_exist: TS_ENOTFOUND). TS_ELIMIT: a regular expression took too long. */

@@ -42,22 +42,27 @@ static inline uint32_t sto_meta_flags(enum sto_op op, uint8_t kind, uint8_t exp,
     return (uint32_t)op << STO_META_OP_SHIFT | (uint32_t)exp << STO_META_EXP_SHIFT |
            (uint32_t)kind << STO_META_KIND_SHIFT | (ms ? STO_META_MS : 0);
 }
+/** Milliseconds since the hour, 0 to 3,599,999. */
 static inline uint32_t sto_meta_off(uint32_t meta)
 {
     return meta & STO_META_OFF_MASK;
 }
+/** enum ts_num_kind. */
 static inline uint8_t sto_meta_kind(uint32_t meta)
 {
     return (meta >> STO_META_KIND_SHIFT) & 3;
 }
+/** Exponent of a decimal. */
 static inline uint8_t sto_meta_exp(uint32_t meta)
 {
     return (meta >> STO_META_EXP_SHIFT) & 31;
 }
+/** enum sto_op. */
 static inline uint8_t sto_meta_op(uint32_t meta)
 {
     return (uint8_t)(meta >> STO_META_OP_SHIFT);
 }
+/** Value of a cell. */
 static inline struct ts_num sto_cell_num(uint32_t meta, int64_t m)
 {
     return (struct ts_num){.m = m, .kind = sto_meta_kind(meta), .exp = sto_meta_exp(meta)};
@@ -111,6 +116,7 @@ struct sto_cells {
 };
 /** Room for n cells (contents kept); arrays are owned by the struct. */
 void sto_cells_reserve(struct sto_cells *c, uint32_t n);
+/** Memory away; twice is harmless. */
 void sto_cells_release(struct sto_cells *c);
 
 /* Key of a row; rows of a file are in this order. One series' hours lie side by side, series of one metric
@@ -120,6 +126,7 @@ struct sto_key {
     uint32_t series; /* number */
     int32_t hour;    /* hours since the epoch */
 };
+/** Order of rows: metric, series, hour. */
 static inline int sto_key_cmp(const struct sto_key *a, const struct sto_key *b)
 {
     if (a->metric != b->metric)

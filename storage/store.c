@@ -53,12 +53,11 @@ const struct ts_conf_key sto_conf_keys[] = {
              "used at times."},
     {.name = "reserve_bytes",
      .type = TS_CONF_BYTES,
-     .def = "4M",
+     .def = "1M",
      .min = 0,
      .max = (int64_t)1 << 32,
-     .help = "A file of this size in the data folder is given up when the disk is full, so that what is in "
-             "memory "
-             "and the manifest can still be written; it is made again when there is room. 0 = none."},
+     .help = "A file of this size in the data folder is given up when the disk is full, so that small files "
+             "can still be written; it is made again when there is room. 0 = none."},
     {.name = "flush_age_s",
      .type = TS_CONF_INT,
      .def = "7200",

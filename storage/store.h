@@ -68,6 +68,7 @@ int sto_open(const struct sto_opts *opts, struct sto_store **out_store, struct t
  * that was not answered yet never is. TS_ENOSPC, TS_EIO: what was confirmed is safe in the log; what a full
  * disk held back, or a broken one, is not. */
 int sto_close(struct sto_store *st, struct ts_error *err);
+/** Names and series of the store; borrowed. */
 struct sto_catalog *sto_store_catalog(struct sto_store *st);
 /** Names a sto_store refuses puts with and why, NULL when it accepts: disk full or a broken log. Static until
  * it changes. */
@@ -79,12 +80,15 @@ struct sto_port *sto_port(struct sto_store *st, unsigned i);
  * nothing is lost, the point was NOT taken), TS_ENOSPC, TS_EIO (store refuses). */
 int sto_put(struct sto_port *port, const struct sto_series *series, int64_t ts_ms, struct ts_num value,
             bool ms);
+/** The same, but the value is added to what stands at that time. */
 int sto_add(struct sto_port *port, const struct sto_series *series, int64_t ts_ms, struct ts_num value,
             bool ms);
+/** Delete a series' points with from_ms <= time <= to_ms that were put before. */
 int sto_delete(struct sto_port *port, const struct sto_series *series, int64_t from_ms, int64_t to_ms);
 /** Fast lane for parsers: the open batch for a series' owner; append to batch->points[batch->n++] yourself
  * while n < STO_BATCH_POINTS, then call again. NULL: busy or refusing (ask sto_port_error). */
 struct sto_batch *sto_port_batch(struct sto_port *port, const struct sto_series *series);
+/** Why puts are refused: TS_EBUSY, TS_ENOSPC, TS_EIO, or 0. */
 int sto_port_error(const struct sto_port *port, struct ts_error *err);
 /** Index of the batch slot of a series (owner of its shard); batches of equal slot are the same until the
  * next sto_port_batch or turn. */
@@ -92,6 +96,7 @@ unsigned sto_port_slot(const struct sto_port *port, const struct sto_series *ser
 /** Send open batches, take in what others sent: log, memstore, done. Call at the end of each loop turn and
  * when sto_port_fd is readable. */
 void sto_port_turn(struct sto_port *port);
+/** Readable when sto_port_turn has something to do. */
 int sto_port_fd(const struct sto_port *port);
 /** Should sockets be read? False above 75 % of any queue or while memstores wait for a flush, true again
  * below 50 %. */
@@ -125,6 +130,7 @@ struct sto_snap;
 /** Pin one version: files and memstores behind one pointer; nothing appears twice or not at all through a
  * flush. Cheap. */
 struct sto_snap *sto_snap_take(struct sto_store *st);
+/** Let the version go. NULL is harmless. */
 void sto_snap_release(struct sto_snap *snap);
 /** Rows of the chosen series in key order. Several scans of one snapshot may run in parallel threads. */
 int sto_scan(struct sto_snap *snap, const struct sto_scan_spec *spec, struct sto_merge **out_scan,

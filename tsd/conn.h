@@ -92,8 +92,9 @@ void tsd_conn_block(struct tsd_conn *c, bool blocked);
 void tsd_conn_close_soon(struct tsd_conn *c);
 /** Socket away at once; holders may still come back. */
 void tsd_conn_kill(struct tsd_conn *c);
-/** An operation will come back to this connection; and: it came back. */
+/** An operation will come back to this connection: it stays. */
 void tsd_conn_hold(struct tsd_conn *c);
+/** The operation came back; may free the connection. */
 void tsd_conn_unhold(struct tsd_conn *c);
 
 /* --- for the worker --- */

@@ -59,6 +59,7 @@ struct tsd_ingest {
 /** Prepare. rules, store and port are borrowed; cache_bytes = budget of the cache of texts. */
 void tsd_ingest_init(struct tsd_ingest *in, const struct tsd_rules *rules, struct sto_store *store,
                      struct sto_port *port, size_t cache_bytes);
+/** Memory away; open batches must have been sent. */
 void tsd_ingest_release(struct tsd_ingest *in);
 /** Call before a run of points: forgets texts if names were renamed. */
 void tsd_ingest_begin(struct tsd_ingest *in);

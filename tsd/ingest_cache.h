@@ -56,6 +56,7 @@ struct tsd_icache {
 
 /** Empty cache of at most max_bytes. cat is borrowed for life. */
 void tsd_icache_init(struct tsd_icache *c, const struct sto_catalog *cat, size_t max_bytes);
+/** Memory away; twice is harmless. */
 void tsd_icache_release(struct tsd_icache *c);
 /** Forget everything: names were renamed, or spellings have used up their share. */
 void tsd_icache_reset(struct tsd_icache *c);

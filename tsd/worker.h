@@ -80,6 +80,7 @@ struct tsd_worker {
 
 /** New worker i with port i of the store; not running yet. */
 struct tsd_worker *tsd_worker_new(struct tsd_daemon *daemon, unsigned index);
+/** Begin its thread. */
 int tsd_worker_start(struct tsd_worker *w, struct ts_error *err);
 /** Any thread: run a call in the worker. */
 void tsd_worker_call(struct tsd_worker *w, struct tsd_call *call);
@@ -92,6 +93,7 @@ void tsd_worker_cut(struct tsd_worker *w);
 /** Any thread: leave the loop, when no worker has connections any more (the port is not needed by others
  * then); and wait for it. */
 void tsd_worker_stop(struct tsd_worker *w);
+/** Wait for its end. */
 void tsd_worker_join(struct tsd_worker *w);
 /** After join. NULL is harmless. */
 void tsd_worker_free(struct tsd_worker *w);

@@ -138,6 +138,7 @@ bool qry_agg_is_none(const struct qry_agg *agg);
 
 /** Open a lane of n points; close frees it. Cost O(n). */
 void qry_lane_open(struct qry_lane *l, const struct qry_agg *agg, size_t n, bool is_int);
+/** Memory of a lane away; twice is harmless. */
 void qry_lane_close(struct qry_lane *l);
 /** Bytes a lane takes for n points and n_rows series, roughly (for limits). */
 size_t qry_lane_bytes(const struct qry_agg *agg, size_t n, size_t n_rows);

@@ -38,6 +38,7 @@ struct qry_cells {
     size_t n_stretches, cap_stretches;
     int64_t end_ms;
 };
+/** Memory away; twice is harmless. */
 void qry_cells_release(struct qry_cells *c);
 /** Stretch that holds t, at or after number from (t is inside the range). O(log n), O(1) when near. */
 size_t qry_cells_find(const struct qry_cells *c, size_t from, int64_t t_ms);

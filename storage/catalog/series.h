@@ -62,7 +62,9 @@ static inline unsigned sto_seriestab__text_tag(const struct sto_series *s, unsig
 }
 /** Sort tags by key id. */
 void sto_seriestab__sort(struct sto_tag *tags, size_t n_tags);
+/** Empty table. */
 void sto_seriestab__init(struct sto_seriestab *t, uint32_t n_shards);
+/** Memory away, series too; nobody may hold one any more. */
 void sto_seriestab__release(struct sto_seriestab *t);
 
 #endif

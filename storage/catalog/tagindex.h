@@ -41,6 +41,7 @@ void sto_tagindex__add_many(struct sto_tagindex *ti, const struct sto_series *co
 sto_posting sto_tagindex__find(const struct sto_tagindex *ti, uint32_t k, uint32_t v);
 /** Room for n more pairs at once. */
 void sto_tagindex__reserve(struct sto_tagindex *ti, uint64_t n_pairs);
+/** Memory away; no reader may be at work. */
 void sto_tagindex__release(struct sto_tagindex *ti);
 /** Memory but that of bitmaps, bytes. */
 size_t sto_tagindex__bytes(const struct sto_tagindex *ti);

@@ -47,6 +47,7 @@ void sto_enc_free(struct sto_enc *e);
 void sto_enc_row(struct sto_enc *e, const struct sto_key *key, const struct sto_cells *cells);
 /** Points and rows in the open block. */
 uint32_t sto_enc_points(const struct sto_enc *e);
+/** Rows added since the last block. */
 uint32_t sto_enc_rows(const struct sto_enc *e);
 /** Close the block: bytes borrowed until the next call on e. The block checks itself (CRC-32C inside). Cost:
  * ~10-20 ns a point. */
@@ -67,6 +68,7 @@ void sto_dec_free(struct sto_dec *d);
  * when the first row of them is wanted.
  *  @return 0, TS_ECORRUPT (checksum, lengths, anything out of bounds; text in err), TS_EVERSION */
 int sto_dec_open(struct sto_dec *d, struct ts_slice block, struct ts_error *err);
+/** Rows of the open block. */
 uint32_t sto_dec_n_rows(const struct sto_dec *d);
 /** Row i of the block, borrowed until the next open. */
 const struct sto_dec_row *sto_dec_row_at(const struct sto_dec *d, uint32_t i);

@@ -28,7 +28,9 @@ struct sto_pack {
     unsigned n_acc;               /* how many */
     struct ts_buf tmp;            /* symbols packed two or four a byte */
 };
+/** Empty it, memory stays. */
 void sto_pack__clear(struct sto_pack *p);
+/** Memory away; twice is harmless. */
 void sto_pack__release(struct sto_pack *p);
 /** Append n residuals, split as s says (k, cls); sets s->n_esc. */
 void sto_pack__put(struct sto_pack *p, const uint64_t *res, uint32_t n, struct sto_seq *s);
@@ -58,6 +60,7 @@ struct sto_unpack {
     size_t tmp_cap;                  /* bytes of tmp */
     bool ready;                      /* inflate was called */
 };
+/** Memory away; twice is harmless. */
 void sto_unpack__release(struct sto_unpack *u);
 /** Read the directory of a pack; returns the byte after the pack, NULL if it is cut or a stream has more than
  * max_raw symbols or bytes. */

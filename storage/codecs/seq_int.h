@@ -81,6 +81,7 @@ struct sto_plan {
     uint64_t *res; /* residuals of the sequence last planned */
     uint32_t cap;  /* elements in both */
 };
+/** Memory away; twice is harmless. */
 void sto_plan__release(struct sto_plan *p);
 
 /** Choose codec, first, slope and unit for v[0..n) (n >= 1), write its residuals to p->res, choose k and

@@ -45,6 +45,7 @@ void sto_sums_dec_free(struct sto_sums_dec *d);
 /** Check and open a block (bytes are not needed afterwards). 0, TS_ECORRUPT, TS_EVERSION, TS_ENOMEM. Safe for
  * any bytes. */
 int sto_sums_dec_open(struct sto_sums_dec *d, struct ts_slice block, struct ts_error *err);
+/** Rows of the open block. */
 uint32_t sto_sums_dec_n_rows(const struct sto_sums_dec *d);
 /** Key of row i, borrowed until the next open. */
 const struct sto_key *sto_sums_dec_key(const struct sto_sums_dec *d, uint32_t i);

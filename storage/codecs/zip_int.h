@@ -23,6 +23,7 @@ struct sto_zip {
     uint8_t *tmp;   /* second try of a writer, input of a reader */
     size_t tmp_cap; /* bytes of tmp */
 };
+/** Memory away; twice is harmless. */
 void sto_zip__release(struct sto_zip *z);
 /** Room that sto_zip__write needs for n bytes. */
 size_t sto_zip__bound(size_t n);

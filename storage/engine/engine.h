@@ -62,6 +62,7 @@ struct sto_engine_opts {
 int sto_engine_open(const struct sto_engine_opts *opts, struct sto_engine **out_e, struct ts_error *err);
 /** Flush what is in memory, sync, end threads, unlock. Ports' threads have ended before. NULL is harmless. */
 int sto_engine_close(struct sto_engine *e, struct ts_error *err);
+/** Shards of the store, a power of two. */
 uint32_t sto_engine_n_shards(const struct sto_engine *e);
 /** Why puts are refused, NULL if they are not; out_code gets TS_ENOSPC, TS_EIO, or TS_EINVAL (read-only). The
  * text stays for ever. */
@@ -69,11 +70,17 @@ const char *sto_engine_refusing(const struct sto_engine *e, int *out_code);
 
 /* --- ports: see storage/store.h for the contracts --- */
 struct sto_port *sto_engine_port(struct sto_engine *e, unsigned i);
+/** As sto_port_batch. */
 struct sto_batch *sto_engine_batch(struct sto_port *port, const struct sto_series *series);
+/** As sto_port_slot. */
 unsigned sto_engine_slot(const struct sto_port *port, const struct sto_series *series);
+/** As sto_port_turn. */
 void sto_engine_turn(struct sto_port *port);
+/** As sto_port_fd. */
 int sto_engine_fd(const struct sto_port *port);
+/** As sto_port_ready. */
 bool sto_engine_ready(struct sto_port *port);
+/** Engine of a port. */
 struct sto_engine *sto_engine_of(const struct sto_port *port);
 typedef void (*sto_engine_done_fn)(void *arg, int rc, const struct ts_error *err);
 /** done is called once in the port's thread when what the port sent before is in the logs (disk: synced). */
@@ -98,10 +105,14 @@ void sto_engine_compact_soon(struct sto_engine *e);
 /* --- reading --- */
 struct sto_version; /* immutable: files and memstores that make up the store at one moment */
 struct sto_version *sto_engine_pin(struct sto_engine *e);
+/** Let a version go; the last one frees it and unlinks doomed files. v may be NULL. */
 void sto_engine_unpin(struct sto_engine *e, struct sto_version *v);
+/** As sto_scan. */
 int sto_version_scan(const struct sto_version *v, const struct sto_scan_spec *spec, struct sto_merge **out,
                      struct ts_error *err);
+/** As sto_snap_time_range. */
 bool sto_version_time_range(const struct sto_version *v, int64_t *out_min_ms, int64_t *out_max_ms);
+/** As sto_scan_estimate. */
 void sto_version_estimate(const struct sto_version *v, const struct sto_scan_spec *spec, uint64_t *out_points,
                           uint64_t *out_bytes);
 

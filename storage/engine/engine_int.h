@@ -32,10 +32,14 @@ struct sto_gate {
     pthread_cond_t cond;
     unsigned left; /* under mu */
 };
+/** n passes open it. */
 void sto_gate_init(struct sto_gate *g, unsigned n);
+/** One pass; the last one wakes who waits. */
 void sto_gate_pass(struct sto_gate *g);
-bool sto_gate_open(struct sto_gate *g); /* left == 0? */
+/** left == 0? */
+bool sto_gate_open(struct sto_gate *g);
 void sto_gate_wait(struct sto_gate *g);
+/** Nobody may wait any more. */
 void sto_gate_release(struct sto_gate *g);
 
 /* Files and memstores at one moment. Immutable but for refs (under version_mu of the engine). */
@@ -156,7 +160,8 @@ struct sto_engine {
 
 /* version.c */
 struct sto_version *sto_version__new(size_t n_ssts, size_t n_mems);
-void sto_version__publish(struct sto_engine *e, struct sto_version *v); /* takes v; under no lock */
+/** Readers get v from now on. Takes v; under no lock. */
+void sto_version__publish(struct sto_engine *e, struct sto_version *v);
 void sto_version__drop(struct sto_engine *e, struct sto_version *v);
 /* Copy of the present version with room: add/remove lists applied. flushed_gen: memstores of generations <=
  * it are left out. */
@@ -166,8 +171,11 @@ int sto_version__edit(struct sto_engine *e, struct sto_sst *const *add, size_t n
 
 /* port.c */
 void sto_owner__drain(struct sto_owner *o);
+/** Loop of an owner that has a thread of its own (own_threads). */
 void *sto_owner__thread(void *arg);
+/** Make the ports and their queues. */
 int sto_ports__init(struct sto_engine *e, struct ts_error *err);
+/** Free them; no message may be on its way. */
 void sto_ports__release(struct sto_engine *e);
 /* Puts are refused from now on: TS_ENOSPC until there is room, any other code for good. The first text of
  * each stays. */
@@ -177,22 +185,28 @@ void sto_engine__recovered(struct sto_engine *e);
 /* Active and frozen generations together take more than twice the budget: one on its way to disk, one filling
  * up. */
 bool sto_engine__memory_full(struct sto_engine *e);
+/** Without threads: let every owner do what waits for it. */
 void sto_engine__pump(struct sto_engine *e);
 
 /* sync.c */
 void *sto_sync__thread(void *arg);
 /* One pass: sync all logs, answer the barriers that came before. True: STOP was among the messages. */
 bool sto_sync__pass(struct sto_engine *e);
-void sto_sync__nudge(struct sto_engine *e); /* wal_sync = always: there is something to sync */
+/** wal_sync = always: there is something to sync. */
+void sto_sync__nudge(struct sto_engine *e);
 
 /* flush.c */
 void *sto_flush__thread(void *arg);
+/** Freeze what is in memory and write it to files; blocks. Errors as sto_engine_flush. */
 int sto_flush__all(struct sto_engine *e, struct ts_error *err);
+/** Ask the flush thread to look. */
 void sto_flush__wake(struct sto_engine *e);
 
 /* compact.c */
 void *sto_compact__thread(void *arg);
+/** Ask the compact thread to look; full: until nothing overlaps. */
 void sto_compact__wake(struct sto_engine *e, bool full);
+/** A number no file has had. */
 uint64_t sto_engine__file_no(struct sto_engine *e);
 
 /* recover.c */

@@ -23,9 +23,12 @@ struct sto_mem_row;
 /** Empty memstore of a generation; count of references is 1. owner is only a name: any series may be put in.
  */
 struct sto_mem *sto_mem_new(uint64_t gen, uint16_t owner);
+/** One more reference. */
 struct sto_mem *sto_mem_ref(struct sto_mem *mem);
-void sto_mem_unref(struct sto_mem *mem); /* last one frees all; NULL is harmless */
+/** The last one frees it. NULL is harmless. */
+void sto_mem_unref(struct sto_mem *mem);
 uint64_t sto_mem_gen(const struct sto_mem *mem);
+/** Owner that writes it. */
 uint16_t sto_mem_owner(const struct sto_mem *mem);
 
 /** Append n operations, in order; times within STO_MIN_TS_MS..STO_MAX_TS_MS (TS_BUG), deletes of any range. A
@@ -34,6 +37,7 @@ uint16_t sto_mem_owner(const struct sto_mem *mem);
 void sto_mem_apply(struct sto_mem *mem, const struct sto_point *points, size_t n);
 /** Memory taken, bytes; points (operations) held. Any thread, may be a moment old. */
 size_t sto_mem_bytes(const struct sto_mem *mem);
+/** Operations in it; any thread. */
 uint64_t sto_mem_points(const struct sto_mem *mem);
 /** Bounds of the times of its rows, to whole hours; false if it has no row (tombstones do not count). Any
  * thread, may be a moment old. */
@@ -41,8 +45,11 @@ bool sto_mem_time_range(const struct sto_mem *mem, int64_t *out_min_ms, int64_t 
 
 /** First row of a series (any hour; list order unspecified), NULL if none; next one. Any thread. */
 const struct sto_mem_row *sto_mem_rows(const struct sto_mem *mem, uint32_t series);
+/** Next row of the same series, NULL at the end. */
 const struct sto_mem_row *sto_mem_row_next(const struct sto_mem_row *row);
+/** Its series. */
 const struct sto_series *sto_mem_row_series(const struct sto_mem_row *row);
+/** Its hour since 1970. */
 int32_t sto_mem_row_hour(const struct sto_mem_row *row);
 /** Cells of a row as one consistent prefix (one read of n): sorted by offset, each offset once, PUT and ADD
  * only, deletes carried out. May give n = 0. */

@@ -67,6 +67,7 @@ struct sto_merge;
 int sto_merge_new(const struct sto_scan_spec *spec, struct sto_sst *const *ssts, size_t n_ssts,
                   struct sto_mem *const *mems, size_t n_mems, struct sto_merge **out_merge,
                   struct ts_error *err);
+/** End it. NULL is harmless. */
 void sto_merge_free(struct sto_merge *m); /* NULL is harmless */
 /** Next row in key order: 1, 0 at the end, < 0 on error (TS_EIO, TS_ECORRUPT from a file). A summary is given
  * only where exactly one source has the row and no tombstone of a newer source touches the hour. Files whose
@@ -80,6 +81,7 @@ struct sto_merge_counts {
     uint64_t n_summaries; /* rows answered by a summary */
     uint64_t n_bytes;     /* of the cells read, decoded */
 };
+/** What was read so far. */
 const struct sto_merge_counts *sto_merge_counts(const struct sto_merge *m);
 
 #endif

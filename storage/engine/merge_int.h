@@ -91,6 +91,7 @@ struct sto_merge__del {
 /** Fill m->srcs: which files and memstores take part, in order of generation. */
 int sto_merge__srcs_init(struct sto_merge *m, struct sto_sst *const *ssts, size_t n_ssts,
                          struct sto_mem *const *mems, size_t n_mems, struct ts_error *err);
+/** Close all sources. */
 void sto_merge__srcs_release(struct sto_merge *m);
 /** Stand on the first row of a series at or after key->hour and not after hour_hi. 1, 0 = there is none, < 0.
  */

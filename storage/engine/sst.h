@@ -64,11 +64,13 @@ int sto_sst_open(const struct ts_fs *fs, const char *dir, const struct sto_sst_i
 struct sto_sst *sto_sst_new_broken(const struct ts_fs *fs, const struct sto_sst_info *info, const char *why);
 /** Why the file can't be read; NULL: it can. Borrowed. */
 const char *sto_sst_broken(const struct sto_sst *sst);
+/** One more reference. */
 struct sto_sst *sto_sst_ref(struct sto_sst *sst);
 /** The last one closes the files, and unlinks them if sto_sst_doom was called. NULL is harmless. */
 void sto_sst_unref(struct sto_sst *sst);
 /** Unlink the files when the last reference goes. */
 void sto_sst_doom(struct sto_sst *sst);
+/** What the manifest knows of it; borrowed. */
 const struct sto_sst_info *sto_sst_info(const struct sto_sst *sst);
 /** Series that have rows here; borrowed. */
 const roaring_bitmap_t *sto_sst_series(const struct sto_sst *sst);
@@ -80,6 +82,7 @@ struct sto_sst_cur;
 enum sto_sst_what { STO_SST_POINTS, STO_SST_SUMMARIES };
 /** New cursor, before the first row. Keeps a reference to sst. STO_SST_SUMMARIES needs info->s_bytes > 0. */
 struct sto_sst_cur *sto_sst_cur_new(struct sto_sst *sst, enum sto_sst_what what);
+/** End it. NULL is harmless. */
 void sto_sst_cur_free(struct sto_sst_cur *cur);
 /** Stand on the first row with key >= key. 1 = there is one, 0 = end, < 0 error (TS_EIO, TS_ECORRUPT naming
  * file and offset). Cheap when the row lies in the block the cursor stands in or the next one; goes back if

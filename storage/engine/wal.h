@@ -66,6 +66,7 @@ int sto_wal_set_gen(struct sto_wal *wal, uint64_t gen, struct ts_error *err);
 /** Bytes appended since the start of the run, all segments (a position to wait for), and bytes known to be on
  * disk. Any thread. */
 uint64_t sto_wal_written(const struct sto_wal *wal);
+/** Bytes that are on disk; any thread. */
 uint64_t sto_wal_synced(const struct sto_wal *wal);
 /** fdatasync what was written when the call began; callable while the owner appends or rotates (segments are
  *  referenced). After a failure the log is broken for good (TS_EIO for all later calls of all functions). Any

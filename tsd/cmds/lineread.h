@@ -28,6 +28,7 @@ void tsd_lines_close(struct tsd_lines *l);
 int tsd_lines_next(struct tsd_lines *l, struct ts_slice *out, struct ts_error *err);
 /** Bytes of the file read so far and in all (0: not known), packed ones where it is packed. */
 uint64_t tsd_lines_done_bytes(const struct tsd_lines *l);
+/** Size of the input on disk, 0 if it has none (a pipe). */
 uint64_t tsd_lines_total_bytes(const struct tsd_lines *l);
 
 #endif

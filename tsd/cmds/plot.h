@@ -47,6 +47,7 @@ struct tsd_plot {
     size_t n_left_out;              /* series not shown */
     size_t hint; /* series of the last point read: the next one is often this or the one after */
 };
+/** Memory away; twice is harmless. */
 void tsd_plot_release(struct tsd_plot *p);
 
 /** Fill from CSV of totals.

@@ -16,6 +16,7 @@ int tsd_gunzip(struct ts_slice in, struct ts_buf *out, struct ts_error *err);
 struct tsd_gzip;
 /** Compressor for one reply: gzip, or what HTTP calls deflate (zlib). Aborts when memory is gone. */
 struct tsd_gzip *tsd_gzip_new(bool deflate);
+/** End it. NULL is harmless. */
 void tsd_gzip_free(struct tsd_gzip *z);
 /** Feed *in and take at most room bytes to out; *in moves on. finish: nothing follows. Returns bytes written;
  * the compressor wants to be called again while it fills all of room. *out_ended: the last byte was written.

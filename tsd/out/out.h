@@ -60,6 +60,7 @@ int tsd_out_run(struct tsd_out *o, struct sto_store *store, struct ts_pool *pool
 /* --- for formats --- */
 /** Callbacks of qry_run and qry_totals; arg = struct tsd_out. */
 int tsd_out_series(void *arg, const struct qry_series *s, struct ts_error *err);
+/** Callback of qry_totals; arg = struct tsd_out. */
 int tsd_out_total(void *arg, const struct qry_total *t, struct ts_error *err);
 /** Is point i of a series an integer? */
 static inline bool tsd_out_is_int(const struct qry_series *s, size_t i)
@@ -80,6 +81,7 @@ int tsd_out_points(struct tsd_out *o, const struct qry_series *s, struct ts_slic
                    struct ts_slice tail, struct ts_error *err);
 /** "2026-11-02" of a total; "02" or, the second time round, "02+01:00". Bytes written (at most 32). */
 size_t tsd_out_total_day(const struct qry_total *t, char *out);
+/** "02" of a total or, the second time round, "02+01:00". Bytes written (at most 32). */
 size_t tsd_out_total_hour(const struct qry_total *t, char *out);
 
 #endif

@@ -111,7 +111,9 @@ enum sto_level {
 typedef void (*sto_done_fn)(void *arg, int rc, const struct ts_error *err);
 /** Ask: everything put into this port before the call holds at level (LOG, DISK). done is called once, in the
  * port's thread, from sto_port_turn. TS_ENOSPC: the disk is full, some of it waits for room and is written as
- * soon as there is some (ask again); TS_EIO: some of it is lost. */
+ * soon as there is some (ask again), but additions that wait are dropped and never written: additions of two
+ * askers must not be under way in one port, each waits for its answer first. TS_EIO: some of it is lost, or
+ * in doubt until the store was opened again. */
 void sto_port_barrier(struct sto_port *port, enum sto_level level, sto_done_fn done, void *arg);
 /** Level the configuration promises for an answered put: LOG with wal_sync none, else DISK. */
 enum sto_level sto_ack_level(const struct sto_store *st);

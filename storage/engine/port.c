@@ -217,11 +217,29 @@ static void owner_retry_due(struct sto_owner *o)
 
 static void barrier_answered(struct sto_barrier *b, struct sto_engine *e);
 
+/* The asker is about to hear that the disk is full. A put that is written later all the same does no harm, nor
+ * does a deletion; an addition would count twice when its sender repeats it: it goes. */
+static void drop_adds(struct sto_owner *o, const struct sto_port *port)
+{
+    for (struct ts_msg *held = o->held; held; held = held->next) {
+        struct sto_batch *b = (struct sto_batch *)held;
+        uint32_t n = 0;
+        if (b->from != port->index)
+            continue; /* their asker has a barrier of its own */
+        for (uint32_t i = 0; i < b->n; i++)
+            if (sto_meta_op(b->points[i].flags) != STO_OP_ADD)
+                b->points[n++] = b->points[i];
+        b->n = n;
+    }
+}
+
 static void owner_barrier(struct sto_owner *o, struct sto_barrier_leg *leg)
 {
     struct sto_barrier *b = leg->barrier;
     if (o->held)
         owner_retry(o); /* somebody waits: now, not in a second */
+    if (o->held && b->port)
+        drop_adds(o, b->port);
     leg->rc = o->held ? TS_ENOSPC : atomic_load_explicit(&o->n_failed, memory_order_relaxed) ? TS_EIO : 0;
     /* Release: our answer; the last one to come acquires all of them. */
     if (atomic_fetch_sub_explicit(&b->left, 1, memory_order_acq_rel) == 1)

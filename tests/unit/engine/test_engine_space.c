@@ -94,8 +94,8 @@ static void turn_all(struct sto_engine *e, unsigned n_ports)
             sto_engine_turn(sto_engine_port(e, i));
 }
 
-/* One point; false if the port takes none. */
-static bool put(struct sto_engine *e, unsigned port, unsigned series, int64_t k)
+/* One operation; false if the port takes none. */
+static bool operate(struct sto_engine *e, enum sto_op op, unsigned port, unsigned series, int64_t k)
 {
     struct sto_batch *b = sto_engine_batch(sto_engine_port(e, port), t_series[series]);
     if (!b)
@@ -103,12 +103,17 @@ static bool put(struct sto_engine *e, unsigned port, unsigned series, int64_t k)
     b->points[b->n++] = (struct sto_point){.series = t_series[series],
                                            .ts_ms = T0 + k * 1000,
                                            .m = k,
-                                           .flags = sto_meta_flags(STO_OP_PUT, TS_NUM_INT, 0, false)};
+                                           .flags = sto_meta_flags(op, TS_NUM_INT, 0, false)};
     return true;
 }
 
-/* Points a query sees. */
-static uint64_t seen(struct sto_engine *e)
+static bool put(struct sto_engine *e, unsigned port, unsigned series, int64_t k)
+{
+    return operate(e, STO_OP_PUT, port, series, k);
+}
+
+/* Points a query sees, and the sum of their values. */
+static uint64_t look(struct sto_engine *e, int64_t *out_sum)
 {
     struct sto_version *v = sto_engine_pin(e);
     struct sto_scan_spec spec = {.from_ms = STO_MIN_TS_MS, .to_ms = STO_MAX_TS_MS, .final = true};
@@ -117,12 +122,29 @@ static uint64_t seen(struct sto_engine *e)
     struct sto_row row;
     uint64_t n = 0;
     assert_int_equal(sto_version_scan(v, &spec, &m, &err), 0);
-    while (sto_merge_next(m, &row, &err) == 1)
+    *out_sum = 0;
+    while (sto_merge_next(m, &row, &err) == 1) {
         n += row.cells->n;
+        for (uint32_t i = 0; i < row.cells->n; i++)
+            *out_sum += row.cells->m[i];
+    }
     assert_int_equal(err.code, 0);
     sto_merge_free(m);
     sto_engine_unpin(e, v);
     return n;
+}
+
+static uint64_t seen(struct sto_engine *e)
+{
+    int64_t sum;
+    return look(e, &sum);
+}
+
+static int64_t sum_of(struct sto_engine *e)
+{
+    int64_t sum;
+    (void)look(e, &sum);
+    return sum;
 }
 
 /* What a barrier said. */
@@ -168,6 +190,44 @@ static void plan(struct t_faultfs *f, unsigned ops, enum t_fault fault, bool for
 static void no_plan(struct t_faultfs *f)
 {
     t_faultfs_plan(f, (struct t_fault_plan){0});
+}
+
+/* A put may be written later, its sender repeats it without harm; an addition must not. */
+static void test_engine_space__additions_that_got_an_error_are_never_made(void **state)
+{
+    (void)state;
+    for (unsigned n_ports = 1; n_ports <= 3; n_ports++) {
+        struct t_faultfs *f = t_faultfs_new(1);
+        struct sto_engine *e = engine_open(f, n_ports);
+        struct answer a = {0}, b = {0}, c = {0};
+        plan(f, T_OP_OPEN | T_OP_APPEND, T_FAULT_ENOSPC, true);
+        for (unsigned s = 0; s < N_SERIES; s++) {
+            assert_true(operate(e, STO_OP_PUT, 0, s, 1));
+            assert_true(operate(e, STO_OP_ADD, 0, s, 2));
+            assert_true(operate(e, STO_OP_ADD, n_ports - 1, s, 5)); /* of another asker where there is one */
+        }
+        turn_all(e, n_ports);
+        sto_engine_barrier(sto_engine_port(e, 0), true, on_answer, &a);
+        wait_answer(e, n_ports, &a);
+        assert_int_equal(a.rc, TS_ENOSPC);
+        no_plan(f);
+        sto_engine_barrier(sto_engine_port(e, n_ports - 1), true, on_answer, &b);
+        wait_answer(e, n_ports, &b);
+        assert_int_equal(b.rc, 0);
+        assert_int_equal(seen(e),
+                         n_ports == 1 ? N_SERIES : 2 * N_SERIES); /* puts; what the other one added */
+        for (unsigned s = 0; s < N_SERIES; s++)
+            assert_true(operate(e, STO_OP_ADD, 0, s, 2)); /* repeated, as its sender does */
+        sto_engine_barrier(sto_engine_port(e, 0), true, on_answer, &c);
+        wait_answer(e, n_ports, &c);
+        assert_int_equal(c.rc, 0);
+        assert_int_equal(sum_of(e), N_SERIES * (n_ports == 1 ? 3 : 8));
+        assert_int_equal(close_rc(e, f), 0);
+        e = engine_open(f, n_ports);
+        assert_int_equal(sum_of(e), N_SERIES * (n_ports == 1 ? 3 : 8)); /* not in the log either */
+        assert_int_equal(close_rc(e, f), 0);
+        t_faultfs_free(f);
+    }
 }
 
 static void test_engine_space__a_full_disk_refuses_and_resumes_without_loss(void **state)
@@ -383,6 +443,7 @@ static void test_engine_space__retention_lets_nothing_come_back(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_engine_space__additions_that_got_an_error_are_never_made),
         cmocka_unit_test(test_engine_space__a_full_disk_refuses_and_resumes_without_loss),
         cmocka_unit_test(test_engine_space__held_points_are_written_by_themselves),
         cmocka_unit_test(test_engine_space__a_broken_log_is_told_to_each_barrier),

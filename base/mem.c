@@ -94,6 +94,11 @@ void *ts_try_malloc(size_t n_bytes)
     return must_fail() ? NULL : malloc(at_least_one(n_bytes));
 }
 
+void *ts_try_calloc(size_t n, size_t n_bytes)
+{
+    return must_fail() ? NULL : n && n_bytes ? calloc(n, n_bytes) : calloc(1, 1);
+}
+
 void *ts_try_realloc(void *p, size_t n_bytes)
 {
     return must_fail() ? NULL : realloc(p, at_least_one(n_bytes));

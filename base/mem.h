@@ -21,6 +21,8 @@ void *ts_xrealloc(void *p, size_t n_bytes) __attribute__((returns_nonnull));
 char *ts_xstrdup(const char *s) __attribute__((malloc, returns_nonnull));
 /** The same for sizes that come from outside: NULL when memory is gone (or a test says so). */
 void *ts_try_malloc(size_t n_bytes) __attribute__((malloc));
+/** n items of n_bytes, zeroed; NULL when memory is short or n * n_bytes overflows. */
+void *ts_try_calloc(size_t n, size_t n_bytes) __attribute__((malloc));
 /** realloc for sizes that come from outside: NULL when memory is short, p stays as it was. */
 void *ts_try_realloc(void *p, size_t n_bytes);
 /** 64-byte aligned block (cache lines); aborts when memory is gone; freed by ts_free. */

@@ -27,6 +27,12 @@ static int damaged(struct ts_error *err, const char *what)
     return ts_error_set(err, TS_ECORRUPT, "catalog: %s", what);
 }
 
+/* Room for a number: a file whose bytes are whole may still name one that takes gigabytes. */
+static int room_for(struct sto_dense *d, uint32_t id, struct ts_error *err)
+{
+    return sto_dense__reserve(d, id) ? 0 : ts_error_set(err, TS_ENOMEM, "catalog: no memory for id %u", id);
+}
+
 static uint64_t get_varint(struct in *in)
 {
     uint64_t v = 0;
@@ -98,7 +104,8 @@ static int put_names(struct sto_uidtab *t, const uint32_t *ids, const void *cons
         if (known && known != ids[i])
             rc = damaged(err, "one name has two ids");
         else if (!sto_uidtab__name(t, ids[i])
-                      .p) /* a block may come twice: the first one and its renames count */
+                      .p && /* a block may come twice: the first one and its renames count */
+                 (rc = room_for(&t->names, ids[i], err)) == 0)
             sto_uidtab__put(t, ids[i], names[i], hashes[i]);
     }
     ts_free(hashes);
@@ -286,7 +293,8 @@ static int put_series(struct sto_catalog *cat, struct sto_series **made, uint32_
             sto_seriestab__find(&cat->series, hashes[i], s->metric, s->tags, s->n_tags);
         if (known != same)
             rc = damaged(err, "one series has two numbers, or one number two series");
-        else if (!known) { /* a block may come twice */
+        else if (!known &&
+                 (rc = room_for(&cat->series.by_id, s->id, err)) == 0) { /* a block may come twice */
             sto_seriestab__put(&cat->series, s, hashes[i]);
             made[n_new++] = s;
         }

@@ -7,6 +7,17 @@
 
 #include "base/mem.h"
 
+bool sto_dense__reserve(struct sto_dense *d, uint32_t id)
+{
+    uint64_t place;
+    unsigned s = sto_dense__segment(id, &place);
+    if (atomic_load_explicit(&d->seg[s], memory_order_relaxed)) /* our own store */
+        return true;
+    sto_dense_slot *seg = ts_try_calloc((size_t)STO_DENSE_FIRST << s, sizeof(*seg));
+    atomic_store_explicit(&d->seg[s], seg, memory_order_release); /* partner: sto_dense__get */
+    return seg != NULL;
+}
+
 void sto_dense__set(struct sto_dense *d, uint32_t id, const void *p)
 {
     uint64_t place;

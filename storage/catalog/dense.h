@@ -10,6 +10,7 @@
 #define STORAGE_CATALOG_DENSE_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -39,6 +40,9 @@ static inline const void *sto_dense__get(const struct sto_dense *d, uint32_t id)
         atomic_load_explicit(&d->seg[s], memory_order_acquire);                  /* partner: sto_dense__set */
     return seg ? atomic_load_explicit(&seg[place], memory_order_acquire) : NULL; /* partner: sto_dense__set */
 }
+/** Room for a number that comes from outside: false when memory is gone (a file may name a very high one).
+ * Writer only. */
+bool sto_dense__reserve(struct sto_dense *d, uint32_t id);
 /** Publish a pointer. Writer only. O(1), but for the allocation of a new segment (untouched zero pages). */
 void sto_dense__set(struct sto_dense *d, uint32_t id, const void *p);
 /** Free the segments, not what they point to. No reader may be left. */

@@ -93,6 +93,8 @@ static int restore_name(struct sto_catalog *cat, enum sto_uid_kind kind, uint32_
                             "%s \"%.*s\" has id %u in the write-ahead log and %u in the catalog",
                             sto_uid__kind_name(kind), (int)(name.n < 100 ? name.n : 100), name.p, id, other);
     TS_TRY(sto_uid__check(kind, name, err));
+    if (!sto_dense__reserve(&t->names, id))
+        return ts_error_set(err, TS_ENOMEM, "no memory for id %u of the write-ahead log", id);
     sto_uidtab__put(t, id, sto_uidtab__intern(t, name), hash);
     sto_idruns__add(&t->pending, id);
     return 0;
@@ -116,6 +118,8 @@ static int restore_new(struct sto_catalog *cat, struct restored *r, const struct
         TS_TRY(restore_name(cat, STO_UID_TAGK, r->tags[i].k, r->texts[i].k, err));
         TS_TRY(restore_name(cat, STO_UID_TAGV, r->tags[i].v, r->texts[i].v, err));
     }
+    if (!sto_dense__reserve(&cat->series.by_id, r->id))
+        return ts_error_set(err, TS_ENOMEM, "no memory for series %u of the write-ahead log", r->id);
     struct sto_series_draft draft = {.id = r->id,
                                      .metric = r->metric,
                                      .tags = r->tags,

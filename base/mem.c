@@ -51,6 +51,11 @@ void ts_mem_fail_after(uint64_t n)
     atomic_store_explicit(&fail_after, n, memory_order_relaxed);
 }
 
+uint64_t ts_mem_fail_left(void)
+{
+    return atomic_load_explicit(&fail_after, memory_order_relaxed);
+}
+
 /* 0 bytes may legally give NULL, and realloc to 0 frees: ask for one byte instead. */
 static size_t at_least_one(size_t n_bytes)
 {

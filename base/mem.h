@@ -32,6 +32,8 @@ void ts_free(void *p);
 
 /** Test hook: the n-th following ts_try_* call answers NULL once (0 = off). Process-wide. */
 void ts_mem_fail_after(uint64_t n);
+/** ts_try_* calls until the one that answers NULL, itself counted; 0 = it did, or none is to. */
+uint64_t ts_mem_fail_left(void);
 
 /* A growing piece of memory given back at once. Blocks double from first_bytes up to 1 MiB; a larger request gets
  * its own block. */

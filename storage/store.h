@@ -98,7 +98,9 @@ unsigned sto_port_slot(const struct sto_port *port, const struct sto_series *ser
 void sto_port_turn(struct sto_port *port);
 /** Readable when sto_port_turn has something to do. */
 int sto_port_fd(const struct sto_port *port);
-/** Should sockets be read? False above 75 % of any queue or while memstores wait for a flush, true again
+/** Memory: sto_put fills memstores for whoever does not ask here. The daemon asks before each read of a line
+ * socket and before each body, so that one buffer and one body a worker come on top of the budget.
+ * Should sockets be read? False above 75 % of any queue or while memstores wait for a flush, true again
  * below 50 %. */
 bool sto_port_ready(struct sto_port *port);
 

@@ -9,7 +9,8 @@
  *   pages    dirty ones: each may be kept, lost or torn; a longer file may have any length in between, pages
  *            never written read as zeros
  *   names    create, rename, unlink, mkdir: each may be kept or lost
- *   a failed sync leaves its pages clean and not on disk (as Linux does), some of them written
+ *   a failed sync leaves its pages clean and not on disk (as Linux does), some of them written; who syncs the
+ *            same handle again ends the test
  *   write-back   pages, lengths and names may reach the disk by themselves at any call, so that what is left may
  *            also be a state between two syncs
  *

@@ -49,6 +49,7 @@ struct ts_file {
     char *path;                  /* as opened, for texts; owned */
     bool can_write;              /* not TS_OPEN_READ */
     uint64_t epoch;              /* of the file system when opened; an older one is dead */
+    bool sync_failed;            /* a sync of it was answered with an error */
     struct ts_file *prev, *next; /* all open handles */
 };
 

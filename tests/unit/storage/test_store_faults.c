@@ -19,9 +19,11 @@ struct life {
     unsigned n_ports;
     struct diary diary;
     uint64_t rnd;
-    int64_t cell_acked, cell_tried; /* counter: confirmed value, highest value that may be there */
-    bool over;                      /* opening or closing failed: nothing after it counts */
-    unsigned n_errors;              /* answers that were errors */
+    int64_t cell_acked, cell_tried;   /* counter: confirmed value, highest value that may be there */
+    int version_acked, version_tried; /* the same of the cell "c" */
+    bool over;                        /* opening or closing failed: nothing after it counts */
+    unsigned n_errors;                /* answers that were errors */
+    bool damage;                      /* TS_ECORRUPT may be answered */
 };
 
 /* Every error has its code and a sentence. */
@@ -31,7 +33,7 @@ static void must_be_clear(struct life *l, int rc, const struct ts_error *err, co
     if (rc != err->code || !err->text[0])
         fail_msg("%s: answered %s with code %s and text \"%s\"", what, ts_err_name(rc),
                  ts_err_name(err->code), err->text);
-    if (rc != TS_EIO && rc != TS_ENOSPC)
+    if (rc != TS_EIO && rc != TS_ENOSPC && !(l->damage && rc == TS_ECORRUPT))
         fail_msg("%s: %s: %s", what, ts_err_name(rc), err->text);
 }
 
@@ -104,6 +106,54 @@ static void life_count(struct life *l)
         must_be_clear(l, rc, &err, "count");
 }
 
+/* Cells put, compared and deleted; afterwards "c" holds what was confirmed last, or what was tried since. */
+static void life_cells(struct life *l)
+{
+    struct ts_error err = {0};
+    char now[16], next[16];
+    struct ts_buf v;
+    if (l->over)
+        return;
+    ts_buf_init(&v, 0);
+    int found = sto_cell_get(l->st, TS_SLICE_LIT("c"), &v);
+    assert_true(found == 0 || found == TS_ENOTFOUND);
+    snprintf(now, sizeof now, "%.*s", (int)v.n, v.n ? v.p : "");
+    ts_buf_release(&v);
+    snprintf(next, sizeof next, "%d", atoi(now) + 1);
+    int rc = sto_cell_cas(l->st, TS_SLICE_LIT("c"), ts_slice_str(now), ts_slice_str(next), &err);
+    l->version_tried = atoi(next);
+    if (rc == 0)
+        l->version_acked = l->version_tried;
+    else
+        must_be_clear(l, rc, &err, "compare");
+    struct ts_slice value = l->version_tried & 1 ? TS_SLICE_LIT("here") : (struct ts_slice){"", 0};
+    if ((rc = sto_cell_put(l->st, TS_SLICE_LIT("d"), value, &err)) < 0)
+        must_be_clear(l, rc, &err, "cell");
+}
+
+/* What an export reads: all of it or an error; all of it is right when nothing was refused so far. */
+static void life_export(struct life *l)
+{
+    struct t_ref *ref = t_ref_new();
+    for (size_t i = 0; i < l->diary.n; i++)
+        t_ref_apply(ref, &l->diary.ops[i]);
+    for (unsigned s = 0; s < N_SERIES && !l->over; s++) {
+        char why[200] = "";
+        struct t_ref_point *want;
+        struct kit_compare c = {.same = true, .series = s, .why = why, .n_why = sizeof why};
+        struct ts_error err = {0};
+        c.n_want = t_ref_scan(ref, s, STO_MIN_TS_MS, STO_MAX_TS_MS, &want);
+        c.want = want;
+        int rc = kit_points(l->st, kit_series(l->st, s), kit_compare_point, &c, &err);
+        if (rc < 0)
+            must_be_clear(l, rc, &err, "export");
+        else if (l->n_errors == 0 && (!c.same || c.n != c.n_want))
+            fail_msg("export: series %u has %zu points, not %zu; %s", s, c.n, c.n_want, why);
+        ts_free(want);
+    }
+    t_ref_free(ref);
+}
+
 static void life_points(struct life *l, unsigned n)
 {
     for (unsigned i = 0; i < n; i++) {
@@ -132,6 +182,7 @@ static void life_run(struct life *l, unsigned n_ports)
         if (round != 1)
             life_flush(l, STO_LEVEL_DISK);
         life_count(l);
+        life_cells(l);
         life_points(l, 10);
         life_delete(l);
         if (round & 1)
@@ -139,6 +190,10 @@ static void life_run(struct life *l, unsigned n_ports)
         life_points(l, 8);
         if (round == 3)
             life_flush(l, STO_LEVEL_COMPACT);
+        if (round >= 3) {
+            life_flush(l, STO_LEVEL_LOG);
+            life_export(l);
+        }
         if (round == 2) {
             life_close(l);
             l->n_ports =
@@ -164,7 +219,14 @@ static void life_after(struct life *l, bool one_log, const char *when)
     int64_t n = 0;
     if (rc == 0 && v.n == 8)
         memcpy(&n, v.p, 8);
+    ts_buf_clear(&v);
+    rc = sto_cell_get(l->st, TS_SLICE_LIT("c"), &v);
+    ts_buf_char(&v, 0);
+    int version = rc == 0 ? atoi(v.p) : 0;
     ts_buf_release(&v);
+    if (version < l->version_acked || version > l->version_tried)
+        fail_msg("%s: the cell is %d, confirmed was %d of %d", when, version, l->version_acked,
+                 l->version_tried);
     if (n < l->cell_acked || n > l->cell_tried)
         fail_msg("%s: the counter is %lld, confirmed was %lld of %lld", when, (long long)n,
                  (long long)l->cell_acked, (long long)l->cell_tried);
@@ -286,6 +348,46 @@ static void test_store_faults__a_disk_that_stays_full(void **state)
     each_call(T_FAULT_ENOSPC, true, T_OP_OPEN | T_OP_APPEND, 5, "disk full from");
 }
 
+static void test_store_faults__one_refusal_for_the_quota(void **state)
+{
+    (void)state;
+    each_call(T_FAULT_EDQUOT, false, T_OP_WRITES, 11, "quota");
+}
+
+static void test_store_faults__a_quota_that_stays_used_up(void **state)
+{
+    (void)state;
+    each_call(T_FAULT_EDQUOT, true, T_OP_OPEN | T_OP_APPEND, 11, "quota from");
+}
+
+/* A file that ends early while it is read (cut under a running store): an error or the right answer, never less. */
+static void test_store_faults__a_short_read_is_never_a_short_answer(void **state)
+{
+    (void)state;
+    uint64_t n = 1;
+    for (uint64_t at = 1; at <= n; at += t_long ? 1 : 3)
+        for (int for_good = 0; for_good < 2; for_good++) {
+            struct life l = life_new(at);
+            life_run(&l, 1);
+            life_flush(&l, STO_LEVEL_FILES);
+            assert_int_equal(l.n_errors, 0);
+            uint64_t before = t_faultfs_calls(l.f, T_OP_PREAD);
+            t_faultfs_plan(l.f,
+                           (struct t_fault_plan){
+                               .ops = T_OP_PREAD, .at = at, .fault = T_FAULT_SHORT, .for_good = for_good});
+            l.damage = true;
+            life_export(&l);
+            life_flush(&l, STO_LEVEL_COMPACT);
+            life_export(&l);
+            n = at == 1 && !for_good ? t_faultfs_calls(l.f, T_OP_PREAD) - before : n;
+            t_faultfs_plan(l.f, (struct t_fault_plan){0});
+            kit_expect_all(l.st, &l.diary, "short reads are over");
+            life_close(&l);
+            life_after(&l, true, "after short reads");
+            life_release(&l);
+        }
+}
+
 /* Room for so many bytes, then for all: nothing that was taken is lost, queries go on meanwhile. */
 static void test_store_faults__writing_resumes_when_there_is_room(void **state)
 {
@@ -336,7 +438,9 @@ static void test_store_faults__a_kill_loses_nothing_accepted(void **state)
                              .n_ports = 2,
                              .diary = l.diary,
                              .cell_tried = l.cell_tried,
-                             .cell_acked = l.cell_acked};
+                             .cell_acked = l.cell_acked,
+                             .version_tried = l.version_tried,
+                             .version_acked = l.version_acked};
         after.diary.n = after.diary.n_acked = n;
         life_after(&after, true, "killed");
         l.diary = after.diary;
@@ -439,6 +543,9 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_store_faults__a_broken_disk_is_told),
         cmocka_unit_test(test_store_faults__one_refusal_of_a_full_disk),
         cmocka_unit_test(test_store_faults__a_disk_that_stays_full),
+        cmocka_unit_test(test_store_faults__one_refusal_for_the_quota),
+        cmocka_unit_test(test_store_faults__a_quota_that_stays_used_up),
+        cmocka_unit_test(test_store_faults__a_short_read_is_never_a_short_answer),
         cmocka_unit_test(test_store_faults__writing_resumes_when_there_is_room),
         cmocka_unit_test(test_store_faults__a_kill_loses_nothing_accepted),
         cmocka_unit_test(test_store_faults__reading_only_replays_and_writes_nothing),

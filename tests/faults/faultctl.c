@@ -36,6 +36,11 @@ bool t_faultfs_fired(const struct t_faultfs *f)
     return f->fired;
 }
 
+uint64_t t_faultfs_n_synced_again(const struct t_faultfs *f)
+{
+    return f->n_synced_again;
+}
+
 uint64_t t_faultfs_calls(const struct t_faultfs *f, unsigned ops)
 {
     uint64_t n = 0;

@@ -9,8 +9,7 @@
  *   pages    dirty ones: each may be kept, lost or torn; a longer file may have any length in between, pages
  *            never written read as zeros
  *   names    create, rename, unlink, mkdir: each may be kept or lost
- *   a failed sync leaves its pages clean and not on disk (as Linux does), some of them written; who syncs the
- *            same handle again ends the test
+ *   a failed sync leaves its pages clean and not on disk (as Linux does), some of them written
  *   write-back   pages, lengths and names may reach the disk by themselves at any call, so that what is left may
  *            also be a state between two syncs
  *
@@ -88,6 +87,8 @@ void t_faultfs_plan(struct t_faultfs *f, struct t_fault_plan plan);
 bool t_faultfs_is_off(const struct t_faultfs *f);
 /** Has the planned fault happened? */
 bool t_faultfs_fired(const struct t_faultfs *f);
+/** Syncs of a handle after one that failed: 0 for code that knows what that means. */
+uint64_t t_faultfs_n_synced_again(const struct t_faultfs *f);
 /** Calls of these operations so far. */
 uint64_t t_faultfs_calls(const struct t_faultfs *f, unsigned ops);
 /** Total bytes that fit (0 = no limit): appends beyond it fail with TS_ENOSPC. */

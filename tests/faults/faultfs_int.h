@@ -71,7 +71,8 @@ struct t_faultfs {
     uint64_t n_planned; /* calls counted for the plan */
     bool fired;
     uint64_t n_calls[T_N_OPS];
-    struct ts_file *open; /* list of handles */
+    uint64_t n_synced_again; /* syncs of handles of which one had failed */
+    struct ts_file *open;    /* list of handles */
 };
 
 /* faultfs.c; with mu held */

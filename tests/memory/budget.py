@@ -56,8 +56,8 @@ def send_all(daemon, lines):
 
 def main():
     ap = argparse.ArgumentParser()
-    ap.add_argument("--series", type=int, default=60000)
-    ap.add_argument("--points", type=int, default=300000)
+    ap.add_argument("--series", type=int, default=30000)
+    ap.add_argument("--points", type=int, default=120000)
     a = ap.parse_args()
     rng = random.Random(5)
     workers, memstore, cache, queue = 2, 2 * MIB, 1 * MIB, 1 * MIB

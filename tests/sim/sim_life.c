@@ -112,6 +112,8 @@ void sim_fault(struct sim *s)
         plan_end(s);
         return;
     }
+    if (s->has_adds)
+        sim_turn_all(s); /* owners have heard barriers that are under way */
     s->faulty = true;
     if (r < 7)
         fill_disk(s);

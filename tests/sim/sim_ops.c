@@ -216,6 +216,8 @@ static void barrier(struct sim *s)
     unsigned port = (unsigned)sim_rnd(s, s->opts.n_ports);
     if (order_is_unknown(s, port) || s->n_barriers == SIM_BARRIERS)
         return;
+    if (s->has_adds && s->faulty) /* answered by TS_ENOSPC, it drops additions that wait: not in the model */
+        return;
     struct sim_barrier *b = &s->barriers[s->n_barriers++];
     *b = (struct sim_barrier){.s = s, .level = sim_chance(s, 80) ? STO_LEVEL_DISK : STO_LEVEL_LOG};
     for (unsigned o = 0; o < s->opts.n_ports; o++) {

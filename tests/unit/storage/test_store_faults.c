@@ -260,6 +260,7 @@ static struct life life_new(uint64_t seed)
 
 static void life_release(struct life *l)
 {
+    assert_int_equal(t_faultfs_n_synced_again(l->f), 0);
     diary_release(&l->diary);
     t_faultfs_free(l->f);
 }

@@ -271,8 +271,8 @@ static int try_put_body(void *arg, struct ts_error *err)
     struct ts_error details = {0};
     (void)arg;
     int rc = tsd_put_body_read(
-        TS_SLICE_LIT("[{\"metric\":\"\\u006d\",\"timestamp\":1,\"value\":2,\"tags\":{\"a\":\"b\"}}]"), &arena,
-        &body, err, &details);
+        TS_SLICE_LIT("[{\"metric\":\"\\u006d\",\"timestamp\":1,\"value\":2,\"tags\":{\"a\":\"b\"}}]"), false,
+        &arena, &body, err, &details);
     assert_true(rc < 0 || body.n_points == 1);
     tsd_put_body_release(&body);
     ts_arena_release(&arena);

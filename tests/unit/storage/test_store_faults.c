@@ -106,6 +106,15 @@ static void life_count(struct life *l)
         must_be_clear(l, rc, &err, "count");
 }
 
+/* The number a cell holds as text; none is 0. */
+static int cell_number(struct ts_slice text)
+{
+    int64_t n = 0;
+    if (text.n && ts_num_parse_int(text, &n, NULL) < 0)
+        fail_msg("a cell holds %.*s", (int)text.n, text.p);
+    return (int)n;
+}
+
 /* Cells put, compared and deleted; afterwards "c" holds what was confirmed last, or what was tried since. */
 static void life_cells(struct life *l)
 {
@@ -119,9 +128,9 @@ static void life_cells(struct life *l)
     assert_true(found == 0 || found == TS_ENOTFOUND);
     snprintf(now, sizeof now, "%.*s", (int)v.n, v.n ? v.p : "");
     ts_buf_release(&v);
-    snprintf(next, sizeof next, "%d", atoi(now) + 1);
+    l->version_tried = cell_number(ts_slice_str(now)) + 1;
+    snprintf(next, sizeof next, "%d", l->version_tried);
     int rc = sto_cell_cas(l->st, TS_SLICE_LIT("c"), ts_slice_str(now), ts_slice_str(next), &err);
-    l->version_tried = atoi(next);
     if (rc == 0)
         l->version_acked = l->version_tried;
     else
@@ -221,8 +230,7 @@ static void life_after(struct life *l, bool one_log, const char *when)
         memcpy(&n, v.p, 8);
     ts_buf_clear(&v);
     rc = sto_cell_get(l->st, TS_SLICE_LIT("c"), &v);
-    ts_buf_char(&v, 0);
-    int version = rc == 0 ? atoi(v.p) : 0;
+    int version = rc == 0 ? cell_number(ts_buf_get(&v)) : 0;
     ts_buf_release(&v);
     if (version < l->version_acked || version > l->version_tried)
         fail_msg("%s: the cell is %d, confirmed was %d of %d", when, version, l->version_acked,

@@ -253,6 +253,10 @@ static int lock(const struct sto_fsck_opts *opts, const struct ts_fs *fs, struct
         rc = 0;
     else if (rc == 0 && (rc = fs->lock(*out_file, &why)) == TS_EBUSY)
         ts_error_set(&why, TS_EBUSY, "%s is in use by another tsd process; stop it first", opts->dir);
+    if (rc < 0 && *out_file) {
+        (void)fs->close(*out_file, NULL);
+        *out_file = NULL;
+    }
     if (rc < 0 && err)
         *err = why;
     ts_free(path);

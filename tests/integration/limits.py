@@ -2,6 +2,7 @@
 """Limits of queries and /api/stats/query on a real daemon: each limit says its key, memory stays bounded, slow and vanished clients, cancel."""
 import http.client
 import json
+import os
 import socket
 import sys
 import time
@@ -96,7 +97,8 @@ def streaming(d):
     status, rows = ask(d, "/api/query?%s&m=none:big.m" % ALL)
     check("a reader gets all beside them", status == 200 and sum(len(r["dps"]) for r in rows) == N_SERIES * N_POINTS)
     grown = memory_kib(d, "VmHWM") - before
-    check("memory stays within seven budgets", grown < 7 * 64 * 1024, grown)
+    if not os.environ.get("TEST_SANITIZE"):      # sanitizers keep freed memory and shadows of it
+        check("memory stays within seven budgets", grown < 7 * 64 * 1024, grown)
     print("limits: seven answers of 12 MB at once took %d MiB" % (grown >> 10))
     return slow, running
 

@@ -89,6 +89,13 @@ static int copy_label(struct qry_work *w, const struct qry_series *s, struct qry
     return 0;
 }
 
+/* A series may have no points, and no arrays then. */
+static void copy(void *to, const void *from, size_t n_bytes)
+{
+    if (n_bytes)
+        memcpy(to, from, n_bytes);
+}
+
 int qry_collect_series(void *arg, const struct qry_series *s, struct ts_error *err)
 {
     struct qry_collect *c = arg;
@@ -104,16 +111,17 @@ int qry_collect_series(void *arg, const struct qry_series *s, struct ts_error *e
     TS_TRY(copy_label(w, s, &col->label, err));
     /* columns of one sub query often have the same times */
     const struct qry_col *prev = set->n > 1 ? col - 1 : NULL;
-    bool same = prev && prev->n == s->n && memcmp(prev->ts_ms, s->ts_ms, s->n * sizeof *ts) == 0;
+    bool same =
+        prev && prev->n == s->n && (s->n == 0 || memcmp(prev->ts_ms, s->ts_ms, s->n * sizeof *ts) == 0);
     if (!same) {
         TS_TRY(qry_work_take(w, s->n, sizeof *ts, &ts, err));
-        memcpy(ts, s->ts_ms, s->n * sizeof *ts);
+        copy(ts, s->ts_ms, s->n * sizeof *ts);
     }
     TS_TRY(qry_work_take(w, s->n, sizeof *v, &v, err));
-    memcpy(v, s->v, s->n * sizeof *v);
+    copy(v, s->v, s->n * sizeof *v);
     if (s->is_int && !s->all_int) {
         TS_TRY(qry_work_take(w, s->n, 1, &is_int, err));
-        memcpy(is_int, s->is_int, s->n);
+        copy(is_int, s->is_int, s->n);
     }
     col->n = s->n;
     col->ts_ms = same ? prev->ts_ms : ts;

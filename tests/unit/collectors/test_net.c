@@ -101,8 +101,7 @@ static void test_net__tcp_states(void **state)
 {
     static const char *const lines[] = {
         "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode",
-        "   0: 0100007F:8C05 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 499638 1 "
-        "0",
+        "   0: 0100007F:8C05 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 499638",
         "   1: 0100007F:8C05 0100007F:0001 01 00000000:00000000",
         "   2: 00000000000000000000000000000000:0050 00000000000000000000000000000000:0000 0A 0:0",
         "   3: a b 0C",

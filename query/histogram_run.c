@@ -231,20 +231,7 @@ int qry_histogram_answer(struct sto_store *st, const struct qry_histogram *h, qr
         }
         ts_arena_init(&arena, 0);
         qry_labels_make(cat, p, &p->groups[g], p->spec->show_tsuids, &arena, &l);
-        struct qry_series base = {.sub = p->index,
-                                  .metric = sto_uid_name(cat, STO_UID_METRIC, p->metric),
-                                  .tags = l.tags,
-                                  .n_tags = l.n_tags,
-                                  .agg_tags = l.agg_tags,
-                                  .n_agg_tags = l.n_agg_tags,
-                                  .tsuids = l.tsuids,
-                                  .n_tsuids = l.n_tsuids,
-                                  .members = p->series,
-                                  .places = p->groups[g].members,
-                                  .data = p->has_data,
-                                  .n_places = p->groups[g].n,
-                                  .nan_is_null =
-                                      p->sub->downsample.on && p->sub->downsample.fill == QRY_FILL_NULL};
+        struct qry_series base = qry_labels_series(cat, p, &p->groups[g], &l);
         if (l.n_series)
             rc = emit_group(h, sums, &base, emit, arg, err);
         ts_arena_release(&arena);

@@ -82,3 +82,22 @@ void qry_labels_make(const struct sto_catalog *cat, const struct qry_plan *p, co
     if (tsuids)
         make_tsuids(p, g, arena, out);
 }
+
+struct qry_series qry_labels_series(const struct sto_catalog *cat, const struct qry_plan *p,
+                                    const struct qry_group *g, const struct qry_labels *l)
+{
+    return (struct qry_series){.sub = p->index,
+                               .metric = sto_uid_name(cat, STO_UID_METRIC, p->shown_metric),
+                               .tags = l->tags,
+                               .n_tags = l->n_tags,
+                               .agg_tags = l->agg_tags,
+                               .n_agg_tags = l->n_agg_tags,
+                               .tsuids = l->tsuids,
+                               .n_tsuids = l->n_tsuids,
+                               .members = p->shown ? p->shown : p->series,
+                               .places = g->members,
+                               .data = p->has_data,
+                               .n_places = g->n,
+                               .nan_is_null =
+                                   p->sub->downsample.on && p->sub->downsample.fill == QRY_FILL_NULL};
+}

@@ -20,5 +20,8 @@ struct qry_labels {
 /** Labels of a group from its series with data. Memory of the arena; names are the catalog's. */
 void qry_labels_make(const struct sto_catalog *cat, const struct qry_plan *p, const struct qry_group *g,
                      bool tsuids, struct ts_arena *arena, struct qry_labels *out);
+/** An output with these labels and no points yet. Borrows from the plan, the group and l. */
+struct qry_series qry_labels_series(const struct sto_catalog *cat, const struct qry_plan *p,
+                                    const struct qry_group *g, const struct qry_labels *l);
 
 #endif

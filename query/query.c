@@ -170,25 +170,12 @@ static int emit_group(struct sto_store *st, struct qry_sub_run *sr, size_t g, st
     int rc = 0;
     if (l.n_series) {
         settle_group(p, r);
-        struct qry_series out = {.sub = p->index,
-                                 .metric = sto_uid_name(cat, STO_UID_METRIC, p->shown_metric),
-                                 .tags = l.tags,
-                                 .n_tags = l.n_tags,
-                                 .agg_tags = l.agg_tags,
-                                 .n_agg_tags = l.n_agg_tags,
-                                 .tsuids = l.tsuids,
-                                 .n_tsuids = l.n_tsuids,
-                                 .members = p->shown ? p->shown : p->series,
-                                 .places = p->groups[g].members,
-                                 .data = p->has_data,
-                                 .n_places = p->groups[g].n,
-                                 .n = r->n,
-                                 .ts_ms = r->ts,
-                                 .v = r->v,
-                                 .is_int = r->is_int,
-                                 .all_int = r->all_int,
-                                 .nan_is_null =
-                                     p->sub->downsample.on && p->sub->downsample.fill == QRY_FILL_NULL};
+        struct qry_series out = qry_labels_series(cat, p, &p->groups[g], &l);
+        out.n = r->n;
+        out.ts_ms = r->ts;
+        out.v = r->v;
+        out.is_int = r->is_int;
+        out.all_int = r->all_int;
         if (stats && p->index < stats->n_subs)
             count_out(&out, &stats->subs[p->index]);
         rc = emit(arg, &out, err);

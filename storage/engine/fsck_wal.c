@@ -76,15 +76,7 @@ static int add_name(void *arg, const char *text)
 
 static int by_age(const void *a, const void *b)
 {
-    const struct sto_wal_name *x = &((const struct segment *)a)->name,
-                              *y = &((const struct segment *)b)->name;
-    if (x->run != y->run)
-        return x->run < y->run ? -1 : 1;
-    if (x->gen != y->gen)
-        return x->gen < y->gen ? -1 : 1;
-    if (x->worker != y->worker)
-        return x->worker < y->worker ? -1 : 1;
-    return x->segment < y->segment ? -1 : x->segment > y->segment;
+    return sto_wal__name_cmp(&((const struct segment *)a)->name, &((const struct segment *)b)->name);
 }
 
 static char *path_of(const struct reading *r, const struct sto_wal_name *name)

@@ -42,6 +42,17 @@ static const char *hex_get(const char *p, char stop, uint64_t max, uint64_t *out
     return p == begin || *p != stop || v > max ? NULL : p + 1;
 }
 
+int sto_wal__name_cmp(const struct sto_wal_name *x, const struct sto_wal_name *y)
+{
+    if (x->run != y->run)
+        return x->run < y->run ? -1 : 1;
+    if (x->gen != y->gen)
+        return x->gen < y->gen ? -1 : 1;
+    if (x->worker != y->worker)
+        return x->worker < y->worker ? -1 : 1;
+    return x->segment < y->segment ? -1 : x->segment > y->segment;
+}
+
 bool sto_wal__name_parse(const char *text, struct sto_wal_name *out)
 {
     uint64_t run, gen, worker, segment;

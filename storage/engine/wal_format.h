@@ -113,6 +113,8 @@ struct sto_wal_def {
 void sto_wal__name_print(const struct sto_wal_name *name, char *out);
 /** The other way; false if text is not exactly what sto_wal__name_print makes. */
 bool sto_wal__name_parse(const char *text, struct sto_wal_name *out);
+/** Order in which segments are replayed: by run, generation, worker, segment. As strcmp. */
+int sto_wal__name_cmp(const struct sto_wal_name *x, const struct sto_wal_name *y);
 /** What the checksums of a segment's records begin with. */
 uint32_t sto_wal__salt(const struct sto_wal_name *name);
 /** Header into out[STO_WAL_HEADER_BYTES]. */

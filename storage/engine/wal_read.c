@@ -88,15 +88,7 @@ static int add_name(void *arg, const char *text)
 
 static int by_age(const void *a, const void *b)
 {
-    const struct sto_wal_name *x = &((const struct found *)a)->head.name,
-                              *y = &((const struct found *)b)->head.name;
-    if (x->run != y->run)
-        return x->run < y->run ? -1 : 1;
-    if (x->gen != y->gen)
-        return x->gen < y->gen ? -1 : 1;
-    if (x->worker != y->worker)
-        return x->worker < y->worker ? -1 : 1;
-    return x->segment < y->segment ? -1 : x->segment > y->segment;
+    return sto_wal__name_cmp(&((const struct found *)a)->head.name, &((const struct found *)b)->head.name);
 }
 
 /* Segments of the folder, oldest first. A missing folder has none. */

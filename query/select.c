@@ -146,15 +146,27 @@ static int tsuid_width(uint32_t all)
     return all >> 24 ? 8 : 6;
 }
 
+/* One id, width hex digits. Answers have thousands of them. */
+static void put_id(struct ts_buf *out, int width, uint32_t id)
+{
+    static const char digits[] = "0123456789ABCDEF";
+    char text[8];
+    for (int i = width; i-- > 0; id >>= 4)
+        text[i] = digits[id & 15];
+    ts_buf_append(out, text, (size_t)width);
+}
+
 void qry_tsuid(const struct sto_series *s, struct ts_buf *out)
 {
     uint32_t all = s->metric;
     for (size_t i = 0; i < s->n_tags; i++)
         all |= s->tags[i].k | s->tags[i].v;
     int width = tsuid_width(all);
-    ts_buf_printf(out, "%0*X", width, s->metric);
-    for (size_t i = 0; i < s->n_tags; i++)
-        ts_buf_printf(out, "%0*X%0*X", width, s->tags[i].k, width, s->tags[i].v);
+    put_id(out, width, s->metric);
+    for (size_t i = 0; i < s->n_tags; i++) {
+        put_id(out, width, s->tags[i].k);
+        put_id(out, width, s->tags[i].v);
+    }
 }
 
 int qry_tsuid_plain(struct ts_slice hex, struct ts_buf *out, struct ts_error *err)
@@ -166,6 +178,6 @@ int qry_tsuid_plain(struct ts_slice hex, struct ts_buf *out, struct ts_error *er
     for (size_t i = 0; i < n; i++)
         all |= ids[i];
     for (size_t i = 0; i < n; i++)
-        ts_buf_printf(out, "%0*X", tsuid_width(all), ids[i]);
+        put_id(out, tsuid_width(all), ids[i]);
     return 0;
 }

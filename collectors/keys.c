@@ -127,5 +127,34 @@ const struct ts_conf_key col_conf_keys[] = {
      .def = "true",
      .help = "Interrupts of each core, as tcollector has them. false = sums: on large machines far fewer "
              "series."},
+    {.name = "collect_programs_dir",
+     .type = TS_CONF_STR,
+     .def = "",
+     .help =
+         "Folder of programs that print points, as tcollector's: 0/x runs for ever, 60/y is started every "
+         "60 s. Empty = none."},
+    {.name = "collect_commands",
+     .type = TS_CONF_STR,
+     .def = "",
+     .help = "Further programs: interval in seconds and a command for the shell, separated by semicolons: 60 "
+             "/usr/bin/queue --length; 0 /opt/follow."},
+    {.name = "collect_programs_scan_s",
+     .type = TS_CONF_INT,
+     .def = "15",
+     .min = 1,
+     .max = 3600,
+     .help = "New, changed and removed files in that folder are noticed after so long."},
+    {.name = "collect_programs_silence_s",
+     .type = TS_CONF_INT,
+     .def = "600",
+     .max = 86400 * 30,
+     .help = "A program that runs for ever and prints no line for so long is stopped and started again. 0 = "
+             "never."},
+    {.name = "collect_programs_retry_max_s",
+     .type = TS_CONF_INT,
+     .def = "3600",
+     .min = 1,
+     .max = 86400,
+     .help = "Longest pause before a program that failed is started again; it begins with 1 s and doubles."},
     {.name = NULL},
 };

@@ -250,13 +250,16 @@ static int maybe_checkpoint(struct sto_cellmap *map, struct ts_error *err)
         return 0;
     struct ts_error why = {0};
     int rc = sto_reclog_rewrite(map->log, emit_checkpoint, map, &why);
-    if (rc == TS_EIO && err)
-        *err = why;
-    if (rc < 0 && rc != TS_EIO) {
+    if (rc < 0 && sto_reclog_broken(map->log)) {
+        if (err)
+            *err = why;
+        return rc;
+    }
+    if (rc < 0) {
         ts_log(TS_LOG_WARN, "cells checkpoint put off error=\"%s\"", why.text);
         map->retry_bytes = now + map->grow_bytes;
     }
-    return rc == TS_EIO ? rc : 0;
+    return 0;
 }
 
 /* Write the queue; log_lock held. */

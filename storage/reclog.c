@@ -348,6 +348,29 @@ int sto_reclog_add(struct sto_reclog *log, struct ts_slice body, struct ts_error
     return 0;
 }
 
+/* From now on nothing is accepted. */
+static void break_log(struct sto_reclog *log, const struct ts_error *why)
+{
+    if (!log->broken)
+        log->why = *why;
+    log->broken = true;
+}
+
+bool sto_reclog_broken(const struct sto_reclog *log)
+{
+    return log->broken;
+}
+
+/* What a broken log answers. */
+static int refuse(const struct sto_reclog *log, struct ts_error *err)
+{
+    ts_error_set(err, TS_EIO, "%s takes nothing more until tsd is started again, because of: %s", log->path,
+                 log->why.text);
+    if (err)
+        err->sys_errno = log->why.sys_errno;
+    return TS_EIO;
+}
+
 /* Write the buffer; on error nothing of it counts. */
 static int write_buffer(struct sto_reclog *log, struct ts_error *err)
 {
@@ -355,13 +378,15 @@ static int write_buffer(struct sto_reclog *log, struct ts_error *err)
     if (log->dirty_end)
         rc = log->fs->truncate(log->file, log->end_off, err);
     if (rc < 0) {
-        log->broken = rc != TS_ENOSPC;
+        if (rc != TS_ENOSPC)
+            break_log(log, err);
         return rc;
     }
     log->dirty_end = false;
     rc = log->fs->append(log->file, log->buf.p, log->buf.n, err);
     if (rc < 0) {
-        log->broken = rc != TS_ENOSPC;
+        if (rc != TS_ENOSPC)
+            break_log(log, err);
         log->dirty_end = log->fs->truncate(log->file, log->end_off, NULL) < 0;
         return rc;
     }
@@ -369,12 +394,9 @@ static int write_buffer(struct sto_reclog *log, struct ts_error *err)
     return 0;
 }
 
-int sto_reclog_flush(struct sto_reclog *log, bool sync, struct ts_error *err)
+/* Write the buffer, sync perhaps; err is there. */
+static int flush(struct sto_reclog *log, bool sync, struct ts_error *err)
 {
-    if (log->read_only)
-        return 0;
-    if (log->broken)
-        return ts_error_set(err, TS_EIO, "%s: an earlier write failed; reopen the store", log->path);
     size_t n = log->buf.n;
     int rc = 0;
     if (n)
@@ -382,7 +404,7 @@ int sto_reclog_flush(struct sto_reclog *log, bool sync, struct ts_error *err)
     if (sync && log->synced_off < log->end_off) {
         rc = log->fs->sync(log->file, err);
         if (rc < 0)
-            log->broken = true; /* the kernel may have dropped the pages: another try would lie */
+            break_log(log, err); /* the kernel may have dropped the pages: another try would lie */
         else
             log->synced_off = log->end_off;
     }
@@ -390,6 +412,19 @@ int sto_reclog_flush(struct sto_reclog *log, bool sync, struct ts_error *err)
         sto_reclog__copy_append(log, log->buf.p, n);
     if (n)
         ts_buf_clear(&log->buf);
+    return rc;
+}
+
+int sto_reclog_flush(struct sto_reclog *log, bool sync, struct ts_error *err)
+{
+    struct ts_error why = {0};
+    if (log->read_only)
+        return 0;
+    if (log->broken)
+        return refuse(log, err);
+    int rc = flush(log, sync, &why);
+    if (rc < 0 && err)
+        *err = why;
     return rc;
 }
 
@@ -433,7 +468,7 @@ int sto_reclog_rewrite(struct sto_reclog *log,
     if (log->read_only)
         return ts_error_set(err, TS_EINVAL, "%s: opened read-only", log->path);
     if (log->broken)
-        return ts_error_set(err, TS_EIO, "%s: an earlier write failed; reopen the store", log->path);
+        return refuse(log, err);
     size_t n_path = strlen(log->path);
     char *tmp = ts_xmalloc(n_path + sizeof(".tmp"));
     (void)snprintf(tmp, n_path + sizeof(".tmp"), "%s.tmp", log->path);
@@ -459,12 +494,17 @@ int sto_reclog_rewrite(struct sto_reclog *log,
     ts_buf_release(&log->healed);
     fresh->file = NULL;
     (void)log_free(fresh, NULL);
+    struct ts_error why = {0};
     char *dir = sto_reclog__folder_of(log->path);
-    rc = log->fs->sync_dir(log->fs, dir, err);
+    rc = log->fs->sync_dir(log->fs, dir, &why);
     ts_free(dir);
-    if (rc == 0)
+    if (rc == 0) {
         sto_reclog__copy_renew(log);
-    if (rc < 0)
-        log->broken = true; /* a power cut may bring the old file back without what would be added now */
-    return rc;
+        return 0;
+    }
+    why.code = TS_EIO;
+    break_log(log, &why); /* a power cut may bring the old file back without what would be added now */
+    if (err)
+        *err = why;
+    return TS_EIO;
 }

@@ -56,8 +56,11 @@ void sto_reclog_abandon(struct sto_reclog *log);
  *  large), TS_EINVAL (empty, or the log is read-only), TS_ENOMEM; nothing is added then. */
 int sto_reclog_add(struct sto_reclog *log, struct ts_slice body, struct ts_error *err);
 /** Write the buffer; sync: fdatasync too. After TS_EIO the log refuses everything until reopened; TS_ENOSPC cuts
- *  back to the last good end and keeps the buffer for a later try. */
+ *  back to the last good end and keeps the buffer for a later try (if it was a sync that met it, that try is refused
+ *  with TS_EIO). What is refused later names the first error. */
 int sto_reclog_flush(struct sto_reclog *log, bool sync, struct ts_error *err);
+/** Has a write or sync failed, so that everything is refused until the log is opened again? */
+bool sto_reclog_broken(const struct sto_reclog *log);
 /** Bytes in the file and in the buffer. */
 uint64_t sto_reclog_bytes(const struct sto_reclog *log);
 /**
@@ -65,7 +68,8 @@ uint64_t sto_reclog_bytes(const struct sto_reclog *log);
  *
  * @param emit  adds the records of the new contents through sto_reclog_add on the log passed to it; it may call
  *              sto_reclog_flush(fresh, false) to keep the buffer small
- * @return 0, or an error of emit or of writing: the log is as it was (TS_EIO after the rename: it refuses everything)
+ * @return 0, or an error of emit or of writing: the log is as it was, unless it is broken now (the folder could not
+ *         be synced after the rename: TS_EIO)
  */
 int sto_reclog_rewrite(struct sto_reclog *log,
                        int (*emit)(void *arg, struct sto_reclog *fresh, struct ts_error *err), void *arg,

@@ -33,8 +33,9 @@ struct sto_reclog {
     uint64_t end_off;    /* end of the last whole record in the file */
     uint64_t synced_off; /* everything before it is known to be on disk */
     bool read_only;
-    bool dirty_end; /* bytes of a failed write may stand behind end_off: cut first */
-    bool broken;    /* a write or sync failed: nothing more is accepted */
+    bool dirty_end;      /* bytes of a failed write may stand behind end_off: cut first */
+    bool broken;         /* a write or sync failed: nothing more is accepted */
+    struct ts_error why; /* the error that broke it */
     struct sto_reclog__copy copy;
     struct ts_buf healed; /* records found in the copy alone, to be added to the file; empty mostly */
 };

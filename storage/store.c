@@ -161,11 +161,14 @@ static void closed(void *arg)
 
 static void on_fatal(void *arg, const struct ts_error *err)
 {
-    (void)arg;
-    ts_log(TS_LOG_ERROR,
-           "the log can't be synced, stopping: %s; start again when the disk is well: what was answered is "
-           "on it",
-           err->text);
+    const struct sto_store *st = arg;
+    ts_log(
+        TS_LOG_ERROR,
+        "stopping: %s (errno %d). A write or sync that failed is never tried again, since a second try may "
+        "succeed and the data be lost all the same. What was acknowledged is safe. Look at the disk (dmesg, "
+        "df, SMART) and start tsd again: it goes on from what is really there; if it does not start, run "
+        "tsd fsck --data %s",
+        err->text, err->sys_errno, st->opts.dir);
     _Exit(1);
 }
 

@@ -161,7 +161,7 @@ static int maybe_checkpoint(struct sto_catalog *cat, bool closing, struct ts_err
         return 0;
     struct ts_error why = {0};
     int rc = sto_reclog_rewrite(cat->log, emit_checkpoint, cat, &why);
-    if (rc == TS_EIO) {
+    if (rc < 0 && sto_reclog_broken(cat->log)) {
         if (err)
             *err = why;
         return rc;

@@ -52,7 +52,9 @@ struct sto_engine_opts {
     /* Closing (or a failed opening): all of the engine is closed, but the folder is still locked. Close what
      * else lives in it. May be NULL. */
     void (*closed)(void *arg);
-    /* A log could not be synced: the process should say so and end. Sync thread; may be NULL (tests). */
+    /* A write-ahead log, the manifest or the names could not be written or synced, nobody knows what of it is on
+     * disk, and only opening the store again finds out: the process should say so and end. err names file and
+     * errno. Sync, flush or compact thread; may be NULL (tests). */
     void (*on_fatal)(void *arg, const struct ts_error *err);
     void *arg; /* for the callbacks */
 };
@@ -64,7 +66,7 @@ int sto_engine_open(const struct sto_engine_opts *opts, struct sto_engine **out_
 int sto_engine_close(struct sto_engine *e, struct ts_error *err);
 /** Shards of the store, a power of two. */
 uint32_t sto_engine_n_shards(const struct sto_engine *e);
-/** Why puts are refused, NULL if they are not; out_code gets TS_ENOSPC, TS_EIO, or TS_EINVAL (read-only). The
+/** Why puts are refused, NULL if they are not; out_code gets TS_ENOSPC, TS_ENOMEM, TS_EIO, or TS_EINVAL (read-only). The
  * text stays for ever. */
 const char *sto_engine_refusing(const struct sto_engine *e, int *out_code);
 
@@ -85,8 +87,8 @@ struct sto_engine *sto_engine_of(const struct sto_port *port);
 typedef void (*sto_engine_done_fn)(void *arg, int rc, const struct ts_error *err);
 /** done is called once in the port's thread when what the port sent before is in the logs (disk: synced). */
 void sto_engine_barrier(struct sto_port *port, bool disk, sto_engine_done_fn done, void *arg);
-/** Blocking barrier over everything that was sent before the call. TS_ENOSPC: some of it waits for room on
- * the disk; TS_EIO: some of it is lost. */
+/** Blocking barrier over everything that was sent before the call. TS_ENOSPC, TS_ENOMEM: some of it waits for
+ * room on the disk, or memory; TS_EIO: some of it is lost. */
 int sto_engine_wait(struct sto_engine *e, bool disk, struct ts_error *err);
 
 /** With `pumped`: one pass of what the sync thread would do. */

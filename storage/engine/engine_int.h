@@ -58,7 +58,9 @@ struct sto_owner {
     struct sto_wal *wal;  /* NULL when read-only */
     struct sto_mem *mem;  /* active generation; the version holds the reference */
     size_t counted_bytes; /* part of e->active_bytes that is ours; owner */
-    struct ts_msg *held; /* batches the disk had no room for, oldest first: written before any other; owner */
+    struct ts_msg
+        *held;     /* batches that wait for room or memory, oldest first: written before any other; owner */
+    int held_code; /* why: TS_ENOSPC or TS_ENOMEM, of the last try; owner */
     struct ts_msg **held_end;  /* where the next one goes; owner */
     int64_t retry_ns;          /* monotonic time at which they are tried again; owner */
     _Atomic uint64_t n_failed; /* operations lost because the log is broken; owner writes */
@@ -134,11 +136,12 @@ struct sto_engine {
         gen_born_ms; /* monotonic ms when the active generation got its first batch; 0 = none yet */
 
     pthread_mutex_t refuse_mu;
-    _Atomic int refuse_code;     /* 0, TS_ENOSPC, TS_EIO; changed under refuse_mu */
-    struct ts_error refuse_full; /* why, with TS_ENOSPC; written once, under refuse_mu, before the code */
-    struct ts_error refuse_io;   /* why, with TS_EIO; the same */
-    _Atomic bool reserve_there;  /* DIR/RESERVE is whole; changed under files_mu */
-    _Atomic bool reserve_spent;  /* it was given up and is not there again; the same */
+    _Atomic int refuse_code;       /* 0, TS_ENOSPC, TS_ENOMEM, TS_EIO; changed under refuse_mu */
+    struct ts_error refuse_full;   /* why, with TS_ENOSPC; written once, under refuse_mu, before the code */
+    struct ts_error refuse_memory; /* why, with TS_ENOMEM; the same */
+    struct ts_error refuse_io;     /* why, with TS_EIO; the same */
+    _Atomic bool reserve_there;    /* DIR/RESERVE is whole; changed under files_mu */
+    _Atomic bool reserve_spent;    /* it was given up and is not there again; the same */
     _Atomic bool
         run_unsaved; /* the number of this run is not in the manifest: no log may be begun; the same */
     _Atomic unsigned n_holding; /* owners that hold batches back */
@@ -177,10 +180,12 @@ void *sto_owner__thread(void *arg);
 int sto_ports__init(struct sto_engine *e, struct ts_error *err);
 /** Free them; no message may be on its way. */
 void sto_ports__release(struct sto_engine *e);
-/* Puts are refused from now on: TS_ENOSPC until there is room, any other code for good. The first text of
- * each stays. */
+/* Puts are refused from now on: TS_ENOSPC until there is room, TS_ENOMEM until there is memory, any other code
+ * for good. The first text of each stays. */
 void sto_engine__refuse(struct sto_engine *e, int code, const struct ts_error *err);
-/* Puts are accepted again if they were refused for want of room and nothing waits for room any more. */
+/* If rc is TS_EIO: manifest or catalog take nothing more, nothing can be flushed any more; tell on_fatal. */
+void sto_engine__fatal(struct sto_engine *e, int rc, const struct ts_error *err);
+/* Puts are accepted again if they were refused for want of room or memory and nothing waits for it any more. */
 void sto_engine__recovered(struct sto_engine *e);
 /* Active and frozen generations together take more than twice the budget: one on its way to disk, one filling
  * up. */
@@ -192,7 +197,7 @@ void sto_engine__pump(struct sto_engine *e);
 void *sto_sync__thread(void *arg);
 /* One pass: sync all logs, answer the barriers that came before. True: STOP was among the messages. */
 bool sto_sync__pass(struct sto_engine *e);
-/** wal_sync = always: there is something to sync. */
+/** wal_sync = always: there is something to sync; or a log is broken. */
 void sto_sync__nudge(struct sto_engine *e);
 
 /* flush.c */

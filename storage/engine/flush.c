@@ -137,6 +137,7 @@ static int flush_frozen(struct sto_engine *e, struct ts_error *err)
     if (f.n) {
         int64_t began = ts_clock_mono_ns();
         rc = e->opts.sync_names ? e->opts.sync_names(e->opts.arg, err) : 0;
+        sto_engine__fatal(e, rc, err);
         if (rc == 0)
             rc = write_files(&f, e->opts.big_day_points, &out, err);
         committed = rc == 0 && (rc = sto_output__commit(&out, NULL, 0, f.gen_hi, err)) == 0;
@@ -202,7 +203,7 @@ int sto_engine_flush(struct sto_engine *e, struct ts_error *err)
     struct ts_error why = {0};
     int waited = sto_engine_wait(e, false, &why);
     TS_TRY(sto_flush__all(e, err)); /* what is in memory is saved, whatever the log says */
-    if (waited == TS_ENOSPC && (waited = sto_engine_wait(e, false, &why)) == 0)
+    if ((waited == TS_ENOSPC || waited == TS_ENOMEM) && (waited = sto_engine_wait(e, false, &why)) == 0)
         return sto_flush__all(e, err); /* dropped logs made room for what was held back */
     if (waited < 0 && err)
         *err = why;

@@ -334,12 +334,12 @@ static int refused(struct sto_manifest *m, struct ts_error *err)
 {
     struct ts_error why = {0};
     m->stale = true;
-    int rc = rewrite(m, &m->state, &why);
-    if (rc == 0 || rc == TS_ENOSPC)
+    if (rewrite(m, &m->state, &why) == 0 || !sto_reclog_broken(m->log))
         return TS_ENOSPC;
     m->stale = false; /* the log is broken: nothing will be written any more */
-    return ts_error_set(err, TS_EIO, "manifest edit in doubt: %s",
-                        why.text); /* written, but its sync failed */
+    if (err)
+        *err = why; /* written, but its sync failed */
+    return TS_EIO;
 }
 
 /* Make one edit durable. */

@@ -64,8 +64,7 @@ static int name_files(struct sto_output *o, struct sto_sst *const *ssts, const u
     int rc = sto_manifest_apply(e->manifest, &edit, err);
     pthread_mutex_unlock(&e->files_mu);
     o->perhaps_named = rc == TS_EIO;
-    if (rc == TS_EIO && e->opts.on_fatal)
-        e->opts.on_fatal(e->opts.arg, err);
+    sto_engine__fatal(e, rc, err);
     if (rc == 0)
         rc = sto_version__edit(e, ssts, o->n, gone, n_gone, flushed_gen, NULL, 0);
     return rc;

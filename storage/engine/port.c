@@ -62,10 +62,23 @@ void sto_gate_release(struct sto_gate *g)
 
 /* --- refusing --- */
 
+/* May what was refused with this code be tried again? */
+static bool may_wait(int code)
+{
+    return code == TS_ENOSPC || code == TS_ENOMEM;
+}
+
+static const struct ts_error *refuse_text(const struct sto_engine *e, int code)
+{
+    return code == TS_ENOSPC ? &e->refuse_full : code == TS_ENOMEM ? &e->refuse_memory : &e->refuse_io;
+}
+
 void sto_engine__refuse(struct sto_engine *e, int code, const struct ts_error *err)
 {
-    int want = code == TS_ENOSPC ? TS_ENOSPC : TS_EIO;
-    struct ts_error *text = code == TS_ENOSPC ? &e->refuse_full : &e->refuse_io;
+    int want = may_wait(code) ? code : TS_EIO;
+    struct ts_error *text = want == TS_ENOSPC   ? &e->refuse_full
+                            : want == TS_ENOMEM ? &e->refuse_memory
+                                                : &e->refuse_io;
     pthread_mutex_lock(&e->refuse_mu);
     int old = atomic_load_explicit(&e->refuse_code, memory_order_relaxed);
     if (!text->code) {
@@ -73,6 +86,8 @@ void sto_engine__refuse(struct sto_engine *e, int code, const struct ts_error *e
         text->code = want;
         if (want == TS_ENOSPC)
             ts_error_wrap(text, "the disk is full, points are refused until there is room");
+        if (want == TS_ENOMEM)
+            ts_error_wrap(text, "memory is gone, points are refused until there is some");
     }
     if (old != TS_EIO && old != want) { /* a broken log stays broken; a full disk may become a broken log */
         ts_log(TS_LOG_ERROR, "puts are refused: %s", err->text);
@@ -90,7 +105,13 @@ const char *sto_engine_refusing(const struct sto_engine *e, int *out_code)
         *out_code = e->opts.read_only ? TS_EINVAL : code;
     if (e->opts.read_only)
         return "the store is opened for reading only";
-    return code == TS_ENOSPC ? e->refuse_full.text : code ? e->refuse_io.text : NULL;
+    return code ? refuse_text(e, code)->text : NULL;
+}
+
+void sto_engine__fatal(struct sto_engine *e, int rc, const struct ts_error *err)
+{
+    if (rc == TS_EIO && e->opts.on_fatal)
+        e->opts.on_fatal(e->opts.arg, err);
 }
 
 bool sto_engine__memory_full(struct sto_engine *e)
@@ -102,12 +123,12 @@ bool sto_engine__memory_full(struct sto_engine *e)
 
 void sto_engine__recovered(struct sto_engine *e)
 {
-    if (atomic_load_explicit(&e->refuse_code, memory_order_relaxed) != TS_ENOSPC)
+    if (!may_wait(atomic_load_explicit(&e->refuse_code, memory_order_relaxed)))
         return;
     /* Under the mutex: an owner counts itself in n_holding first and refuses second, so one of us sees the
      * other. */
     pthread_mutex_lock(&e->refuse_mu);
-    if (atomic_load_explicit(&e->refuse_code, memory_order_relaxed) == TS_ENOSPC &&
+    if (may_wait(atomic_load_explicit(&e->refuse_code, memory_order_relaxed)) &&
         !sto_engine__memory_full(e) && sto_reserve__may_write(e) &&
         atomic_load_explicit(&e->n_holding, memory_order_relaxed) == 0) {
         atomic_store_explicit(&e->refuse_code, 0, memory_order_release);
@@ -118,7 +139,14 @@ void sto_engine__recovered(struct sto_engine *e)
 
 /* --- the owner's side --- */
 
-/* Log, then memstore. TS_ENOSPC: may be tried again; any other code: the log is broken. */
+/* A broken log: the sync thread shall end the process, now and not when it next has something to sync. */
+static void tell_sync(struct sto_engine *e, int rc)
+{
+    if (rc == TS_EIO && e->sync_runs)
+        sto_sync__nudge(e);
+}
+
+/* Log, then memstore. TS_ENOSPC, TS_ENOMEM: may be tried again; any other code: the log is broken. */
 static int owner_write(struct sto_owner *o, const struct sto_point *points, uint32_t n)
 {
     struct sto_engine *e = o->e;
@@ -126,12 +154,16 @@ static int owner_write(struct sto_owner *o, const struct sto_point *points, uint
     int rc = sto_reserve__may_write(e)
                  ? sto_wal_append(o->wal, points, n, &err)
                  : ts_error_set(&err, TS_ENOSPC, "%s: no room, the reserve is given up", e->dir);
-    if (rc < 0)
-        rc = rc == TS_ENOSPC || rc == TS_ENOMEM ? TS_ENOSPC : TS_EIO;
-    if (rc == TS_ENOSPC && !o->held)
-        atomic_fetch_add_explicit(&e->n_holding, 1, memory_order_relaxed);
+    if (may_wait(rc)) {
+        if (!o->held)
+            atomic_fetch_add_explicit(&e->n_holding, 1, memory_order_relaxed);
+        o->held_code = rc;
+    } else if (rc < 0) {
+        rc = TS_EIO;
+    }
     if (rc < 0) {
         sto_engine__refuse(e, rc, &err);
+        tell_sync(e, rc);
         return rc;
     }
     sto_mem_apply(o->mem, points, n);
@@ -165,17 +197,17 @@ static void batch_return(struct sto_engine *e, struct sto_batch *b)
     ts_queue_push(e->ports[b->from].replies, &b->msg);
 }
 
-/* True: the batch is done with. False: there was no room on the disk, it is held back and returns later. What
+/* True: the batch is done with. False: there was no room or no memory, it is held back and returns later. What
  * comes after it waits behind it, so that no hole is left in what a sender sent. Few are held: ports get no
  * new batch meanwhile. */
 static bool owner_apply(struct sto_owner *o, struct sto_batch *b)
 {
     if (b->n == 0)
         return true;
-    int rc = o->held ? TS_ENOSPC : owner_write(o, b->points, b->n);
+    int rc = o->held ? o->held_code : owner_write(o, b->points, b->n);
     if (rc == 0)
         return true;
-    if (rc != TS_ENOSPC) {
+    if (!may_wait(rc)) {
         owner_lose(o, b->n);
         return true;
     }
@@ -195,7 +227,7 @@ static void owner_retry(struct sto_owner *o)
     while (o->held) {
         struct sto_batch *b = (struct sto_batch *)o->held;
         int rc = owner_write(o, b->points, b->n);
-        if (rc == TS_ENOSPC) {
+        if (may_wait(rc)) {
             o->retry_ns = ts_clock_mono_ns() + RETRY_MS * 1000000ll;
             return;
         }
@@ -217,7 +249,7 @@ static void owner_retry_due(struct sto_owner *o)
 
 static void barrier_answered(struct sto_barrier *b, struct sto_engine *e);
 
-/* The asker is about to hear that the disk is full. A put that is written later all the same does no harm, nor
+/* The asker is about to hear that there is no room. A put that is written later all the same does no harm, nor
  * does a deletion; an addition would count twice when its sender repeats it: it goes. */
 static void drop_adds(struct sto_owner *o, const struct sto_port *port)
 {
@@ -240,7 +272,7 @@ static void owner_barrier(struct sto_owner *o, struct sto_barrier_leg *leg)
         owner_retry(o); /* somebody waits: now, not in a second */
     if (o->held && b->port)
         drop_adds(o, b->port);
-    leg->rc = o->held ? TS_ENOSPC : atomic_load_explicit(&o->n_failed, memory_order_relaxed) ? TS_EIO : 0;
+    leg->rc = o->held ? o->held_code : atomic_load_explicit(&o->n_failed, memory_order_relaxed) ? TS_EIO : 0;
     /* Release: our answer; the last one to come acquires all of them. */
     if (atomic_fetch_sub_explicit(&b->left, 1, memory_order_acq_rel) == 1)
         barrier_answered(b, o->e);
@@ -250,8 +282,10 @@ static void owner_set_gen(struct sto_owner *o, struct sto_set_gen *msg)
 {
     struct ts_error err = {0};
     int rc = o->wal ? sto_wal_set_gen(o->wal, sto_mem_gen(msg->mem), &err) : 0;
-    if (rc < 0)
+    if (rc < 0) {
         sto_engine__refuse(o->e, rc, &err);
+        tell_sync(o->e, rc);
+    }
     o->mem = msg->mem;
     atomic_fetch_sub_explicit(&o->e->active_bytes, o->counted_bytes, memory_order_relaxed);
     o->counted_bytes = 0;
@@ -442,7 +476,7 @@ static void barrier_answered(struct sto_barrier *b, struct sto_engine *e)
         b->rc = b->legs[i].rc;
     if (b->rc < 0) {
         pthread_mutex_lock(&e->refuse_mu);
-        b->err = b->rc == TS_ENOSPC ? e->refuse_full : e->refuse_io;
+        b->err = *refuse_text(e, b->rc);
         pthread_mutex_unlock(&e->refuse_mu);
     }
     if (b->disk && b->rc == 0 && (e->sync_runs || e->opts.pumped))

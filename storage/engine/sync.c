@@ -20,12 +20,13 @@ void sto_sync__nudge(struct sto_engine *e)
     ts_queue_push(e->sync_q, &e->nudge);
 }
 
+/* A log that is broken is told as one that can't be synced, even if nothing of it waits. */
 static int sync_all(struct sto_engine *e, struct ts_error *err)
 {
     int rc = 0;
     for (unsigned i = 0; i < e->n_owners; i++) {
         struct sto_wal *wal = e->owners[i].wal;
-        if (sto_wal_synced(wal) >= sto_wal_written(wal))
+        if (sto_wal_synced(wal) >= sto_wal_written(wal) && !sto_wal_broken(wal))
             continue;
         int one = sto_wal_sync(wal, err);
         atomic_fetch_add_explicit(&e->n_syncs, 1, memory_order_relaxed);
@@ -78,8 +79,7 @@ bool sto_sync__pass(struct sto_engine *e)
         next = in_order->next;
         answer((struct sto_barrier *)in_order, rc, &err);
     }
-    if (rc < 0 && e->opts.on_fatal)
-        e->opts.on_fatal(e->opts.arg, &err);
+    sto_engine__fatal(e, rc, &err);
     return stop;
 }
 

@@ -67,24 +67,38 @@ struct sto_wal {
 
     _Atomic uint64_t written; /* owner adds; release after the write(2), acquire in sync */
     _Atomic uint64_t synced;  /* changed under lock; only grows */
-    _Atomic bool broken;      /* never cleared */
+    _Atomic bool broken;      /* never cleared; changed under lock */
+    struct ts_error why;      /* the error that broke it; written once, under lock, before broken */
 };
 
+/* What a broken log answers. */
 static int refuse(const struct sto_wal *wal, struct ts_error *err)
 {
-    return ts_error_set(err, TS_EIO,
-                        "the write-ahead log of worker %u in %s is broken by an earlier error; restart",
-                        wal->name.worker, wal->dir);
+    (void)sto_wal_broken(wal); /* acquire: why is there */
+    ts_error_set(err, TS_EIO,
+                 "the write-ahead log of worker %u is broken until tsd is started again, because of: %s",
+                 wal->name.worker, wal->why.text);
+    if (err)
+        err->sys_errno = wal->why.sys_errno;
+    return TS_EIO;
 }
 
-/* From now on nothing is accepted; returns TS_EIO with the text that is in err. */
+/* From now on nothing is accepted; returns TS_EIO with the text that is in err. lock not held. */
 static int break_log(struct sto_wal *wal, struct ts_error *err)
 {
-    if (!atomic_exchange(&wal->broken, true))
-        ts_log(TS_LOG_ERROR, "write-ahead log broken worker=%u error=%s", wal->name.worker,
-               err && err->code ? err->text : "input/output error");
     if (err)
         err->code = TS_EIO;
+    pthread_mutex_lock(&wal->lock);
+    bool first = !atomic_load_explicit(&wal->broken, memory_order_relaxed);
+    if (first && err)
+        wal->why = *err;
+    else if (first)
+        ts_error_set(&wal->why, TS_EIO, "%s: input/output error", wal->dir);
+    atomic_store_explicit(&wal->broken, true, memory_order_release); /* pairs with refuse */
+    pthread_mutex_unlock(&wal->lock);
+    if (first)
+        ts_log(TS_LOG_ERROR, "write-ahead log broken worker=%u error=\"%s\"", wal->name.worker,
+               wal->why.text);
     return TS_EIO;
 }
 
@@ -435,6 +449,11 @@ uint64_t sto_wal_written(const struct sto_wal *wal)
 uint64_t sto_wal_synced(const struct sto_wal *wal)
 {
     return atomic_load_explicit(&wal->synced, memory_order_acquire);
+}
+
+bool sto_wal_broken(const struct sto_wal *wal)
+{
+    return atomic_load_explicit(&wal->broken, memory_order_acquire); /* pairs with break_log */
 }
 
 /* One fdatasync of the open segment; the lock is held on entry and on return, not between. */

@@ -68,6 +68,8 @@ int sto_wal_set_gen(struct sto_wal *wal, uint64_t gen, struct ts_error *err);
 uint64_t sto_wal_written(const struct sto_wal *wal);
 /** Bytes that are on disk; any thread. */
 uint64_t sto_wal_synced(const struct sto_wal *wal);
+/** Did an error break the log, so that it takes nothing until the store is opened again? Any thread. */
+bool sto_wal_broken(const struct sto_wal *wal);
 /** fdatasync what was written when the call began; callable while the owner appends or rotates (segments are
  *  referenced). After a failure the log is broken for good (TS_EIO for all later calls of all functions). Any
  * thread. */

@@ -16,7 +16,7 @@
  *  0 is returned. Series that have no points there are not touched.
  *  @param out_points  [out] points that were there
  *  @return 0; errors of selecting and reading (nothing is deleted), TS_ECANCELLED before the first delete,
- *          TS_EBUSY, TS_ENOSPC, TS_EIO: some series may be deleted and others not, the text says so
+ *          TS_EBUSY, TS_ENOSPC, TS_ENOMEM, TS_EIO: some series may be deleted and others not, the text says so
  *  Blocks. */
 int tsd_delete_run(struct tsd_job *job, const struct qry_spec *spec, uint64_t *out_points,
                    struct ts_error *err);

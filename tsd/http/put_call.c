@@ -232,7 +232,7 @@ struct ts_arena *tsd_put_arena(struct tsd_put_call *put)
 int tsd_put_end(struct tsd_put_call *put, const struct tsd_put_point *p, int rc)
 {
     struct tsd_ingest *in = &put->req->w->ingest;
-    if (rc == TS_EBUSY || rc == TS_ENOSPC || rc == TS_EIO)
+    if (rc == TS_EBUSY || rc == TS_ENOSPC || rc == TS_ENOMEM || rc == TS_EIO)
         return rc;
     if (rc == TS_ENOTFOUND)
         tsd_put_refuse(put, p, rc, TS_SLICE_LIT("Unknown metric"));

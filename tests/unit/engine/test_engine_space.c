@@ -299,6 +299,44 @@ static void test_engine_space__held_points_are_written_by_themselves(void **stat
     t_faultfs_free(f);
 }
 
+/* Memory that is not to be had is not called a full disk; what waits for it is written by the next try. */
+static void test_engine_space__no_memory_is_told_apart(void **state)
+{
+    (void)state;
+    for (uint64_t nth = 1; nth <= 3; nth++) {
+        struct t_faultfs *f = t_faultfs_new(1);
+        struct sto_engine *e = engine_open(f, 1);
+        struct answer refused = {0}, taken = {0};
+        int code = 0;
+        assert_true(put(e, 0, 0, 1));
+        assert_true(operate(e, STO_OP_ADD, 0, 1, 2));
+        ts_mem_fail_after(nth);
+        sto_engine_turn(sto_engine_port(e, 0));
+        assert_int_equal(ts_mem_fail_left(), 0);
+        const char *why = sto_engine_refusing(e, &code);
+        assert_int_equal(code, TS_ENOMEM);
+        assert_non_null(strstr(why, "memory is gone, points are refused until there is some"));
+        assert_null(strstr(why, "disk"));
+        assert_false(put(e, 0, 0, 3));
+        ts_mem_fail_after(1);
+        sto_engine_barrier(sto_engine_port(e, 0), false, on_answer, &refused);
+        wait_answer(e, 1, &refused);
+        assert_int_equal(refused.rc, TS_ENOMEM);
+        assert_non_null(strstr(refused.text, "memory is gone"));
+        sto_engine_barrier(sto_engine_port(e, 0), false, on_answer, &taken);
+        wait_answer(e, 1, &taken);
+        assert_int_equal(taken.rc, 0);
+        assert_null(sto_engine_refusing(e, &code));
+        assert_int_equal(sum_of(e), 1); /* the addition got an error: it is not made */
+        assert_true(put(e, 0, 0, 3));
+        assert_int_equal(close_rc(e, f), 0);
+        e = engine_open(f, 1);
+        assert_int_equal(sum_of(e), 4);
+        assert_int_equal(close_rc(e, f), 0);
+        t_faultfs_free(f);
+    }
+}
+
 /* A barrier from before the loss is right to say yes, and every later one must say no, whoever was told
  * already. */
 static void test_engine_space__a_broken_log_is_told_to_each_barrier(void **state)
@@ -446,6 +484,7 @@ int main(void)
         cmocka_unit_test(test_engine_space__additions_that_got_an_error_are_never_made),
         cmocka_unit_test(test_engine_space__a_full_disk_refuses_and_resumes_without_loss),
         cmocka_unit_test(test_engine_space__held_points_are_written_by_themselves),
+        cmocka_unit_test(test_engine_space__no_memory_is_told_apart),
         cmocka_unit_test(test_engine_space__a_broken_log_is_told_to_each_barrier),
         cmocka_unit_test(test_engine_space__closing_on_a_full_disk_says_so),
         cmocka_unit_test(test_engine_space__replayed_generations_are_flushed_once),

@@ -39,26 +39,28 @@ static double value_of(const json_t *v)
     return (double)NAN;
 }
 
+const char *qry_exp_policy_name(enum qry_exp_policy policy)
+{
+    static const char *const names[] = {"", "zero", "nan", "null", "scalar", "previous"};
+    return names[policy];
+}
+
 static int parse_policy(struct body *b, struct ts_slice name, bool has_value, double v,
                         struct qry_exp_fill *out)
 {
-    static const struct {
-        const char *name;
-        enum qry_exp_policy policy;
-    } names[] = {{"zero", QRY_EXP_FILL_ZERO},
-                 {"nan", QRY_EXP_FILL_NAN},
-                 {"null", QRY_EXP_FILL_NULL},
-                 {"scalar", QRY_EXP_FILL_SCALAR}};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (name.n == strlen(names[i].name) && strncasecmp(name.p, names[i].name, name.n) == 0)
-            out->policy = names[i].policy;
+    for (int p = QRY_EXP_FILL_ZERO; p <= QRY_EXP_FILL_PREVIOUS; p++) {
+        const char *known = qry_exp_policy_name((enum qry_exp_policy)p);
+        if (name.n == strlen(known) && strncasecmp(name.p, known, name.n) == 0)
+            out->policy = (enum qry_exp_policy)p;
+    }
     if (name.n && out->policy == QRY_EXP_FILL_DEFAULT)
         return ts_error_set(b->err, TS_EINVAL, "Unrecognized fill policy: %.*s", SHOW(name));
     if (!name.n) /* the value says it */
         out->policy = !has_value || v == 0 ? QRY_EXP_FILL_ZERO
                       : isnan(v)           ? QRY_EXP_FILL_NAN
                                            : QRY_EXP_FILL_SCALAR;
-    bool nan = out->policy == QRY_EXP_FILL_NAN || out->policy == QRY_EXP_FILL_NULL;
+    bool nan = out->policy == QRY_EXP_FILL_NAN || out->policy == QRY_EXP_FILL_NULL ||
+               out->policy == QRY_EXP_FILL_PREVIOUS;
     if (has_value && ((nan && !isnan(v)) || (out->policy == QRY_EXP_FILL_ZERO && v != 0)))
         return ts_error_set(b->err, TS_EINVAL, "Fill policy %.*s contradicts its value %g", SHOW(name), v);
     out->value = nan ? (double)NAN : has_value ? v : 0;
@@ -79,12 +81,22 @@ static int parse_fill(struct body *b, const json_t *o, double by_default, struct
     return parse_policy(b, text_at(b, o, "policy"), v && !json_is_null(v), value_of(v), out);
 }
 
+/* The same where there is no bucket before. */
+static int parse_value_fill(struct body *b, const json_t *o, double by_default, struct qry_exp_fill *out)
+{
+    TS_TRY(parse_fill(b, o, by_default, out));
+    if (out->policy == QRY_EXP_FILL_PREVIOUS)
+        return bad(
+            b,
+            "Only a downsampler fills with previous; metrics and expressions with nan, null, zero or scalar");
+    return 0;
+}
+
 /* --- time --- */
 /* Interval, function and fill as one text, as m has it. */
 static int parse_downsampler(struct body *b, const json_t *o, struct qry_downsample *out)
 {
     struct qry_exp_time *t = &b->q->time;
-    static const char *const fills[] = {"none", "zero", "nan", "null", ""};
     if (!o || json_is_null(o))
         return 0;
     if (!json_is_object(o))
@@ -96,14 +108,14 @@ static int parse_downsampler(struct body *b, const json_t *o, struct qry_downsam
     if (!t->interval.n || !t->function.n)
         return bad(b, "The downsampler wants an interval and an aggregator");
     if (t->fill.policy == QRY_EXP_FILL_SCALAR && !b->compat)
-        return bad(b, "A downsampler fills with nan, null or zero");
+        return bad(b, "A downsampler fills with nan, null, zero or previous");
     struct ts_buf text;
     ts_buf_init(&text, 0);
     ts_buf_slice(&text, t->interval);
     ts_buf_char(&text, '-');
     ts_buf_slice(&text, t->function);
     if (t->fill.policy != QRY_EXP_FILL_DEFAULT && !b->compat)
-        ts_buf_printf(&text, "-%s", fills[t->fill.policy]); /* OpenTSDB does not look at it */
+        ts_buf_printf(&text, "-%s", qry_exp_policy_name(t->fill.policy)); /* OpenTSDB does not look at it */
     int rc = qry_parse_downsample(ts_buf_get(&text), b->compat, out, b->err);
     ts_buf_release(&text);
     return rc;
@@ -164,7 +176,7 @@ static int parse_metric(struct body *b, const json_t *o, struct qry_exp_metric *
     out->time_offset = text_at(b, o, "timeOffset");
     if (!out->metric.n)
         return ts_error_set(b->err, TS_EINVAL, "Missing the metric of '%.*s'", SHOW(out->id));
-    return parse_fill(b, json_object_get(o, "fillPolicy"), 0, &out->fill);
+    return parse_value_fill(b, json_object_get(o, "fillPolicy"), 0, &out->fill);
 }
 
 static int parse_formula(struct body *b, const json_t *o, struct qry_exp_formula *out)
@@ -186,7 +198,7 @@ static int parse_formula(struct body *b, const json_t *o, struct qry_exp_formula
                             SHOW(op));
     if (!out->text.n)
         return ts_error_set(b->err, TS_EINVAL, "Missing the expr of '%.*s'", SHOW(out->id));
-    return parse_fill(b, json_object_get(o, "fillPolicy"), (double)NAN, &out->fill);
+    return parse_value_fill(b, json_object_get(o, "fillPolicy"), (double)NAN, &out->fill);
 }
 
 static int parse_lists(struct body *b, const json_t *root)

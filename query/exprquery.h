@@ -26,7 +26,11 @@ enum qry_exp_policy {
     QRY_EXP_FILL_NAN,
     QRY_EXP_FILL_NULL,
     QRY_EXP_FILL_SCALAR,
+    QRY_EXP_FILL_PREVIOUS, /* of downsamplers only, ours */
 };
+/** As clients write it; "" for DEFAULT. */
+const char *qry_exp_policy_name(enum qry_exp_policy policy);
+
 struct qry_exp_fill {
     enum qry_exp_policy policy;
     double value; /* what is put in; of DEFAULT: 0 for metrics, NaN for formulas */

@@ -90,9 +90,15 @@ def formulas(d, compat):
     reply = exp(d, body([], expressions=None, metrics=[{"id": "l", "metric": "ex.load"}], time={"start": T + 61, "end": T + 130, "aggregator": "sum"}))[1]
     check("a metric", reply["outputs"][0]["dps"], [[(T + 60 * i) * 1000, 3 * i + 1.0] for i in (range(10) if compat else [2])])
     check("one row", (reply["outputs"][0]["dpsMeta"]["lastTimestamp"] if not compat else 0), (T + 120) * 1000 if not compat else 0)
+    for policy, empty in (("previous", [0.5, 1.5]), ("zero", [0, 0]), ("nan", ["NaN", "NaN"])):
+        time = {"start": T, "end": T + 130, "aggregator": "sum", "downsampler": {"interval": "30s", "aggregator": "avg", "fillPolicy": {"policy": policy}}}
+        dps = exp(d, body([], expressions=None, metrics=[{"id": "l", "metric": "ex.load", "filter": "f", "fillPolicy": "nan"}], time=time))[1]["outputs"][0]["dps"]
+        filled = [r[1] for r in dps if r[0] in ((T + 30) * 1000, (T + 90) * 1000)]
+        check("buckets filled with %s" % policy, filled, [] if compat else empty)
     bad = 500 if compat else 400
     for what, b in (("no metric", body(["l + x"])), ("a circle", body([], expressions=[{"id": "x", "expr": "y"}, {"id": "y", "expr": "x"}])), ("no text", body(["l +"])),
-                    ("no time", {"metrics": []}), ("no object", [1]), ("a contradiction", body(["l"], metrics=[{"id": "l", "metric": "ex.load", "fillPolicy": {"policy": "nan", "value": 3}}]))):
+                    ("no time", {"metrics": []}), ("no object", [1]), ("a contradiction", body(["l"], metrics=[{"id": "l", "metric": "ex.load", "fillPolicy": {"policy": "nan", "value": 3}}])),
+                    ("previous without buckets", body(["l"], metrics=[{"id": "l", "metric": "ex.load", "fillPolicy": {"policy": "previous"}}]))):
         check(what, refused(exp(d, b))[0], bad)
     check("nothing", ask(d, "POST", "/api/query/exp")[0], bad)
     check("no such name", refused(exp(d, body(["l"], metrics=[{"id": "l", "metric": "nosuch"}]))), (400, "No such name for 'metrics': 'nosuch'"))

@@ -22,7 +22,6 @@ static void echo_flag(struct ts_json *j, const char *key, bool flag)
 
 static void echo_fill(struct ts_json *j, const struct qry_exp_fill *fill)
 {
-    static const char *const names[] = {"", "zero", "nan", "null", "scalar"};
     ts_json_key(j, "fillPolicy");
     if (fill->policy == QRY_EXP_FILL_DEFAULT) {
         ts_json_null(j);
@@ -30,7 +29,7 @@ static void echo_fill(struct ts_json *j, const struct qry_exp_fill *fill)
     }
     ts_json_obj(j);
     ts_json_key(j, "policy");
-    ts_json_str(j, names[fill->policy]);
+    ts_json_str(j, qry_exp_policy_name(fill->policy));
     ts_json_key(j, "value");
     ts_json_double(j, fill->value);
     ts_json_obj_end(j);

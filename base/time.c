@@ -304,6 +304,7 @@ int ts_time_parse(struct ts_slice s, const struct ts_tz *tz, int64_t now_ms, boo
     if (!out_is_date)
         out_is_date = &is_date;
     *out_is_date = false;
+    tz = tz ? tz : ts_tz_default();
     if (s.n == 0)
         return ts_error_set(err, TS_EPARSE, "Invalid time: . Empty string");
     size_t n_digits = 0;

@@ -42,6 +42,9 @@ struct ts_tz; /* one zone; offsets at any time */
 /** Zone by IANA name ("UTC", "Europe/Berlin"), or "" / NULL for UTC. TS_EPARSE "Invalid timezone name: X". Cached per name:
  *  pointers stay valid for the life of the process; nothing to free. */
 int ts_tz_open(struct ts_slice name, const struct ts_tz **out_tz, struct ts_error *err);
+/** Zone of dates that come without one: UTC, or what the process set before it started threads. */
+const struct ts_tz *ts_tz_default(void);
+void ts_tz_set_default(const struct ts_tz *tz);
 /** Its name as given to ts_tz_open. */
 const char *ts_tz_name(const struct ts_tz *tz);
 /** Offset of local time from UTC at t, ms (east positive). */
@@ -69,7 +72,7 @@ enum ts_unit { TS_UNIT_MS, TS_UNIT_S, TS_UNIT_M, TS_UNIT_H, TS_UNIT_D, TS_UNIT_W
  *  TS_EPARSE with OpenTSDB's texts. */
 int ts_duration_parse(struct ts_slice s, int64_t *out_n, enum ts_unit *out_unit, int64_t *out_ms,
                       struct ts_error *err);
-/** Any time form of protocols-and-queries 3.4, dates in tz (NULL = UTC). *out_is_date: a date without time of day. Either out may be NULL
+/** Any time form of protocols-and-queries 3.4, dates in tz (NULL = ts_tz_default). *out_is_date: a date without time of day. Either out may be NULL
  *  but out_ms. Unless strict also yyyy-mm-dd and yyyy-mm-ddThh:mm[:ss[.mmm]][Z], and 1500000000.5 is half a second
  *  (strict: the dot is deleted, as OpenTSDB does). */
 int ts_time_parse(struct ts_slice s, const struct ts_tz *tz, int64_t now_ms, bool strict, int64_t *out_ms,

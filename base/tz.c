@@ -155,6 +155,17 @@ int ts_tz_open(struct ts_slice name, const struct ts_tz **out_tz, struct ts_erro
     return 0;
 }
 
+static const struct ts_tz *tz_default = &tz_utc;
+
+const struct ts_tz *ts_tz_default(void)
+{
+    return tz_default;
+}
+void ts_tz_set_default(const struct ts_tz *tz)
+{
+    tz_default = tz ? tz : &tz_utc;
+}
+
 const char *ts_tz_name(const struct ts_tz *tz)
 {
     return tz ? tz->name : tz_utc.name;

@@ -58,7 +58,11 @@ static int parse_by(const struct qry_spec_text *text, struct ts_arena *arena, st
 
 static int parse_zone(const struct qry_spec_text *text, struct qry_spec *out, struct ts_error *err)
 {
-    int rc = ts_tz_open(text->tz.p ? text->tz : TS_SLICE_LIT("UTC"), &out->tz, err);
+    out->tz = ts_tz_default();
+    if (!text->tz.p && !out->compat)
+        return 0;
+    /* without a zone OpenTSDB's calendar is UTC, whatever zone its dates have */
+    int rc = ts_tz_open(text->tz, &out->tz, err);
     if (rc < 0 && text->json)
         return ts_error_set(err, TS_EINVAL, "The timezone specification could not be found");
     return rc;
@@ -81,10 +85,11 @@ int qry_spec_finish(const struct qry_spec_text *text, int64_t now_ms, struct ts_
     if (text->end.n)
         out->end_text = (struct ts_slice){ts_arena_strndup(arena, text->end.p, text->end.n), text->end.n};
     TS_TRY(parse_zone(text, out, err));
-    TS_TRY(ts_time_parse(text->start, out->tz, now_ms, out->compat, &out->start_ms, NULL, err));
+    const struct ts_tz *dates = text->tz.p ? out->tz : NULL;
+    TS_TRY(ts_time_parse(text->start, dates, now_ms, out->compat, &out->start_ms, NULL, err));
     out->end_ms = now_ms;
     if (text->end.n)
-        TS_TRY(ts_time_parse(text->end, out->tz, now_ms, out->compat, &out->end_ms, &end_is_date, err));
+        TS_TRY(ts_time_parse(text->end, dates, now_ms, out->compat, &out->end_ms, &end_is_date, err));
     out->start_ms = clamp(out->start_ms);
     out->end_ms = clamp(out->end_ms);
     for (size_t i = 0; out->compat && i < out->n_subs; i++)

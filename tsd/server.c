@@ -66,6 +66,7 @@ static int server_start(struct server *s, const struct ts_conf *conf, unsigned *
     struct tsd_daemon *d = &s->d;
     d->conf = conf;
     TS_TRY(tsd_settings_load(conf, &d->set, err));
+    ts_tz_set_default(d->set.zone);
     tsd_http_setup(&d->set);
     struct sto_opts opts = {.fs = NULL};
     sto_opts_from_conf(&opts, conf);

@@ -95,6 +95,11 @@ const struct ts_conf_key tsd_conf_keys[] = {
      .type = TS_CONF_BOOL,
      .def = "false",
      .help = "Take times <= 0 (before 1970) from clients."},
+    {.name = "timezone",
+     .type = TS_CONF_STR,
+     .def = "UTC",
+     .opentsdb = "tsd.core.timezone",
+     .help = "Zone of the dates, days and calendar intervals of queries that name none, as Europe/Berlin."},
     {.name = "compat",
      .type = TS_CONF_CHOICE,
      .def = "none",
@@ -343,6 +348,10 @@ int tsd_settings_load(const struct ts_conf *conf, struct tsd_settings *out, stru
     out->meta_series = settings_auto(conf, "meta_series", !compat);
     out->search = settings_auto(conf, "search", !compat);
     TS_TRY(settings_cors(out->cors_domains, err));
+    const char *zone = ts_conf_str(conf, "timezone");
+    if (ts_tz_open(ts_slice_str(zone), &out->zone, err) < 0)
+        return ts_error_set(err, TS_EINVAL, "timezone: no zone is called '%s'; names are as Europe/Berlin",
+                            zone);
     out->port = (unsigned)ts_conf_int(conf, "port");
     out->n_workers = settings_cores(ts_conf_int(conf, "workers"));
     out->n_query_threads = settings_cores(ts_conf_int(conf, "query_threads"));

@@ -7,6 +7,7 @@
 #define TSD_SETTINGS_H
 
 #include "base/conf.h"
+#include "base/time.h"
 #include "tsd/histogram.h"
 #include "tsd/rollups.h"
 
@@ -18,6 +19,7 @@ struct tsd_settings {
     struct tsd_histograms histograms; /* keys histogram... */
     const char *bind;                 /* addresses to listen on, comma separated */
     const char *data;                 /* data folder */
+    const struct ts_tz *zone;         /* of dates and days that come without one */
     const char *cors_domains;         /* allowed origins, "*", or "" */
     const char *cors_headers;         /* headers a page of another origin may send */
     unsigned port;                    /* TCP; 0 = any free one */

@@ -35,8 +35,27 @@ def main():
                 for by in ("day", "hour", "day,domain", "hour,domain"):
                     bad += compare(d, points, tz, zone, by, state)
             d.flush("compact")
+        bad += by_default(d, points)
     print("zones: %d points, %s" % (len(points), "equal" if not bad else "%d differences" % bad))
     return 1 if bad else 0
+
+
+def by_default(d, points):
+    """The key timezone is the zone of who names none; compat = opentsdb keeps the calendar of UTC."""
+    tz = zoneinfo.ZoneInfo("Asia/Kathmandu")
+    d.keys["timezone"] = tz.key
+    d.restart()
+    bad = compare(d, points, tz, None, "day", "key timezone")
+    for compat, shift in (("none", 0), ("opentsdb", 5 * 3600 + 45 * 60)):
+        d.keys["compat"] = compat
+        d.restart()
+        # asked for from a midnight of Kathmandu on: buckets at its midnights, or at the next ones of UTC
+        got = list(d.api("/api/query?start=2026/03/28&end=2026/03/30&m=sum:1dc-sum:web.hits")[0]["dps"])
+        first = int(datetime.datetime(2026, 3, 28, tzinfo=tz).timestamp()) + shift
+        if got[:1] != [str(first)]:
+            print("DIFFERENT calendar of %s: %s, expected first %d" % (compat, got, first))
+            bad += 1
+    return bad
 
 
 def compare(d, points, tz, zone, by, state):
@@ -50,7 +69,7 @@ def compare(d, points, tz, zone, by, state):
             # a cell is one clock reading of date and hour; the second time round (fold) is another cell
             key = (local.strftime("%Y-%m-%d"), local.strftime("%H"), local.fold)
         cells[key + ((dom + ".example",) if "domain" in by else ())] += v
-    header, rows = d.query("2025/10/01", "2026/12/01", "sum", "web.hits", "--by", by, "--tz", zone)
+    header, rows = d.query("2025/10/01", "2026/12/01", "sum", "web.hits", "--by", by, *(("--tz", zone) if zone else ()))
     if by.startswith("day"):
         want = [k[1:] + (str(v),) for k, v in sorted(cells.items())]
         got = rows

@@ -71,15 +71,13 @@ int tsd_latest_parse(struct ts_slice n, struct ts_slice at, int64_t now_ms, stru
                      struct ts_error *err)
 {
     int64_t count = 0;
-    const struct ts_tz *utc;
     if (n.n && (ts_num_parse_int(n, &count, NULL) < 0 || count < 1))
         return ts_error_set(err, TS_EINVAL, "Unable to parse 'n' as a number from 1 on: %.*s",
                             (int)(n.n < 64 ? n.n : 64), n.p);
     ask->n = (size_t)count;
     if (!at.n)
         return 0;
-    TS_TRY(ts_tz_open(TS_SLICE_LIT("UTC"), &utc, err));
-    TS_TRY(ts_time_parse(at, utc, now_ms, false, &ask->at_ms, NULL, err));
+    TS_TRY(ts_time_parse(at, NULL, now_ms, false, &ask->at_ms, NULL, err));
     ask->at_on = true;
     ask->at_ms = ask->at_ms > STO_MAX_TS_MS / 4 ? STO_MAX_TS_MS / 4 : ask->at_ms;
     return 0;

@@ -411,6 +411,11 @@ void sto_scan_estimate(struct sto_snap *snap, const struct sto_scan_spec *spec, 
     sto_version_estimate(snap->v, spec, out_points, out_bytes);
 }
 
+void sto_scan_cost(struct sto_snap *snap, const struct sto_scan_spec *spec, sto_scan_cost_fn each, void *arg)
+{
+    sto_version_cost(snap->v, spec, each, arg);
+}
+
 /* --- small cells --- */
 
 int sto_cell_get(struct sto_store *st, struct ts_slice key, struct ts_buf *out)

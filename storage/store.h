@@ -20,6 +20,7 @@
 #include "base/pool.h"
 #include "storage/batch.h"
 #include "storage/catalog/catalog.h"
+#include "storage/engine/cost.h"  /* sto_scan_cost_fn */
 #include "storage/engine/merge.h" /* sto_scan_spec, sto_row */
 #include "storage/fsck.h"         /* check and repair of a stopped store */
 
@@ -146,6 +147,8 @@ bool sto_snap_time_range(struct sto_snap *snap, int64_t *out_min_ms, int64_t *ou
 /** Number of points and bytes a scan would read at most (from indexes; for planning and limits). */
 void sto_scan_estimate(struct sto_snap *snap, const struct sto_scan_spec *spec, uint64_t *out_points,
                        uint64_t *out_bytes);
+/** What a scan of chosen series would touch, file by file, from indexes alone; see engine/cost.h. */
+void sto_scan_cost(struct sto_snap *snap, const struct sto_scan_spec *spec, sto_scan_cost_fn each, void *arg);
 
 /* --- small cells: annotations, metadata; key and value are bytes; logged, in memory --- */
 /** Copy of a value into out (appended); TS_ENOTFOUND. */

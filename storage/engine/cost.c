@@ -1,0 +1,209 @@
+/*
+ * cost.c - blocks, rows and bytes of a scan from indexes alone.
+ *
+ * Threads    see cost.h
+ * Not here   the rules by which a scan chooses its sources and summaries (merge_src.c, merge.c): they are followed here
+ */
+#include "storage/engine/cost.h"
+
+#include "storage/engine/engine_int.h"
+#include "storage/engine/sst_int.h"
+
+#define STRETCHES_MAX 64 /* more gaps between summaries than this count as one */
+
+/* A scan being priced. */
+struct cost_scan {
+    const struct sto_scan_spec *spec; /* borrowed */
+    int32_t hour_lo, hour_hi;         /* of the scan */
+    roaring_bitmap_t *chosen;         /* ids of its series */
+};
+
+/* Hours lo..hi. */
+struct stretch {
+    int32_t lo, hi;
+};
+
+/* Blocks of a file; asked for in the order of keys, each is counted once. */
+struct block_count {
+    const struct sto_sst__file *f; /* the file */
+    uint32_t next;                 /* first block that is not passed */
+    uint64_t n, bytes;             /* counted */
+};
+
+static bool cost_meets(const struct sto_scan_spec *spec, int64_t lo_ms, int64_t hi_ms)
+{
+    return lo_ms <= hi_ms && lo_ms <= spec->to_ms && hi_ms >= spec->from_ms;
+}
+
+/* Blocks with rows of a series in a stretch of hours. */
+static void count_blocks(struct block_count *c, uint32_t metric, uint32_t series, const struct stretch *s)
+{
+    const struct sto_sst_block *b = c->f->blocks;
+    const struct sto_key from = {metric, series, s->lo}, to = {metric, series, s->hi};
+    uint32_t lo = c->next, hi = c->f->n_blocks;
+    while (lo < hi) {
+        uint32_t mid = lo + (hi - lo) / 2;
+        if (sto_key_cmp(&b[mid].last, &from) < 0)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    for (; lo < c->f->n_blocks && sto_key_cmp(&b[lo].first, &to) <= 0; lo++) {
+        c->n++;
+        c->bytes += b[lo].len;
+    }
+    c->next = lo;
+}
+
+static bool is_whole(const struct cost_scan *scan, int64_t hour)
+{
+    int64_t lo = hour * TS_HOUR_MS;
+    return scan->spec->whole_hours[hour - sto_hour(scan->spec->from_ms)] && scan->spec->from_ms <= lo &&
+           scan->spec->to_ms >= lo + TS_HOUR_MS - 1;
+}
+
+/* The stretches of lo..hi that no summary may answer; *out_whole: the hours one may. All as one if they are many. */
+static size_t points_only(const struct cost_scan *scan, struct stretch all, struct stretch *out,
+                          uint64_t *out_whole)
+{
+    size_t n = 0;
+    *out_whole = 0;
+    for (int64_t h = all.lo; h <= all.hi; h++) {
+        if (is_whole(scan, h)) {
+            ++*out_whole;
+        } else if (n && out[n - 1].hi + 1ll == h) {
+            out[n - 1].hi = (int32_t)h;
+        } else if (n == STRETCHES_MAX) {
+            n = 1;
+            out[0].hi = (int32_t)h;
+        } else {
+            out[n++] = (struct stretch){(int32_t)h, (int32_t)h};
+        }
+    }
+    return n;
+}
+
+/* Rows and points: a file tells how many it holds, its blocks which part is looked at. */
+static void guess_rows(const struct sto_sst *sst, const struct stretch *all, uint64_t part_bytes,
+                       uint64_t n_whole, struct sto_scan_cost *c)
+{
+    const struct sto_sst_info *info = &sst->info;
+    double file_bytes = 0, hours = (double)all->hi - (double)all->lo + 1;
+    for (uint32_t i = 0; i < sst->t.n_blocks; i++)
+        file_bytes += sst->t.blocks[i].len;
+    double rows = file_bytes > 0 ? (double)info->n_rows * ((double)part_bytes / file_bytes) : 0;
+    double most = (double)c->n_series * hours, sums = 0;
+    rows = rows < most ? rows : most;
+    if (c->by_summaries)
+        sums = rows * ((double)n_whole / hours);
+    c->n_sums = (uint64_t)(sums + 0.5);
+    c->n_rows = (uint64_t)(rows - sums + 0.5);
+    c->n_points =
+        (uint64_t)((rows - sums) * ((double)info->n_points / (double)(info->n_rows ? info->n_rows : 1)) +
+                   0.5);
+}
+
+static void cost_rows_of_file(const struct cost_scan *scan, const struct sto_sst *sst, const uint32_t *ids,
+                              struct sto_scan_cost *c)
+{
+    const struct sto_sst_info *info = &sst->info;
+    struct stretch all = {scan->hour_lo, scan->hour_hi}, gaps[STRETCHES_MAX];
+    int32_t first = sto_hour(info->min_ms), last = sto_hour(info->max_ms);
+    size_t n_gaps = 0;
+    uint64_t n_whole = 0;
+    all.lo = first > all.lo ? first : all.lo;
+    all.hi = last < all.hi ? last : all.hi;
+    if (scan->spec->whole_hours && scan->spec->final && info->s_bytes)
+        n_gaps = points_only(scan, all, gaps, &n_whole);
+    c->by_summaries = n_whole > 0;
+    struct block_count points = {.f = &sst->t}, sums = {.f = &sst->s}, wanted = {.f = &sst->t};
+    for (size_t i = 0; i < c->n_series; i++) {
+        count_blocks(&points, scan->spec->metric, ids[i], &all);
+        if (!c->by_summaries)
+            continue;
+        count_blocks(&sums, scan->spec->metric, ids[i], &all);
+        for (size_t g = 0; g < n_gaps; g++)
+            count_blocks(&wanted, scan->spec->metric, ids[i], &gaps[g]);
+    }
+    guess_rows(sst, &all, points.bytes, n_whole, c);
+    const struct block_count *read = c->by_summaries ? &wanted : &points;
+    c->n_blocks = read->n;
+    c->n_bytes = read->bytes;
+    c->n_sum_blocks = sums.n;
+    c->n_sum_bytes = sums.bytes;
+}
+
+/* True if a scan uses the file. */
+static bool cost_of_file(const struct cost_scan *scan, const struct sto_sst *sst, struct sto_scan_cost *c)
+{
+    const struct sto_sst_info *info = &sst->info;
+    *c = (struct sto_scan_cost){.file_no = info->file_no, .min_ms = info->min_ms, .max_ms = info->max_ms};
+    bool rows = info->n_rows > 0 && cost_meets(scan->spec, info->min_ms, info->max_ms);
+    bool tombs = cost_meets(scan->spec, info->tomb_min_ms, info->tomb_max_ms);
+    if (sst->broken) {
+        c->broken = sst->broken;
+        return rows || tombs;
+    }
+    for (size_t i = 0; tombs && i < sst->n_tombs; i++)
+        c->n_tombs += sst->tombs[i].metric == scan->spec->metric &&
+                      cost_meets(scan->spec, sst->tombs[i].from_ms, sst->tombs[i].to_ms);
+    if (!rows)
+        return c->n_tombs > 0;
+    roaring_bitmap_t *here = roaring_bitmap_and(sst->series, scan->chosen);
+    c->n_series = (size_t)roaring_bitmap_get_cardinality(here);
+    uint32_t *ids = ts_xmalloc(c->n_series * sizeof *ids + 1);
+    roaring_bitmap_to_uint32_array(here, ids);
+    roaring_bitmap_free(here);
+    if (c->n_series)
+        cost_rows_of_file(scan, sst, ids, c);
+    ts_free(ids);
+    return c->n_series > 0 || c->n_tombs > 0;
+}
+
+static bool cost_of_mem(const struct cost_scan *scan, const struct sto_mem *mem, struct sto_scan_cost *c)
+{
+    *c = (struct sto_scan_cost){.memory = true, .min_ms = INT64_MAX, .max_ms = INT64_MIN};
+    bool any = sto_mem_time_range(mem, &c->min_ms, &c->max_ms);
+    for (size_t i = 0; any && i < scan->spec->n_series; i++) {
+        uint64_t before = c->n_rows;
+        for (const struct sto_mem_row *r = sto_mem_rows(mem, scan->spec->series[i]->id); r;
+             r = sto_mem_row_next(r)) {
+            if (sto_mem_row_hour(r) < scan->hour_lo || sto_mem_row_hour(r) > scan->hour_hi)
+                continue;
+            c->n_rows++;
+            c->n_points += sto_mem_row_n(r);
+        }
+        c->n_series += c->n_rows > before;
+    }
+    c->n_bytes = c->n_points * (sizeof(uint32_t) + sizeof(int64_t)); /* of cells, as a scan counts them */
+    size_t n;
+    const struct sto_tomb *tombs = sto_mem_tombs(mem, &n);
+    for (size_t i = 0; i < n; i++)
+        c->n_tombs +=
+            tombs[i].metric == scan->spec->metric && cost_meets(scan->spec, tombs[i].from_ms, tombs[i].to_ms);
+    return c->n_series > 0 || c->n_tombs > 0;
+}
+
+void sto_version_cost(const struct sto_version *v, const struct sto_scan_spec *spec, sto_scan_cost_fn each,
+                      void *arg)
+{
+    struct sto_scan_spec within = *spec;
+    struct sto_scan_cost c;
+    within.from_ms = spec->from_ms < STO_MIN_TS_MS ? STO_MIN_TS_MS : spec->from_ms;
+    within.to_ms = spec->to_ms > STO_MAX_TS_MS ? STO_MAX_TS_MS : spec->to_ms;
+    if (within.from_ms > within.to_ms || !spec->n_series)
+        return;
+    struct cost_scan scan = {.spec = &within,
+                             .hour_lo = sto_hour(within.from_ms),
+                             .hour_hi = sto_hour(within.to_ms),
+                             .chosen = roaring_bitmap_create()};
+    for (size_t i = 0; i < spec->n_series; i++)
+        roaring_bitmap_add(scan.chosen, spec->series[i]->id);
+    for (size_t i = 0; i < v->n_ssts; i++)
+        if (cost_of_file(&scan, v->ssts[i], &c))
+            each(arg, &c);
+    for (size_t i = 0; i < v->n_mems; i++)
+        if (cost_of_mem(&scan, v->mems[i], &c))
+            each(arg, &c);
+    roaring_bitmap_free(scan.chosen);
+}

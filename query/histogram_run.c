@@ -183,6 +183,7 @@ static int read_buckets(struct qry_histogram *h, struct sto_store *st, struct st
         if (rc < 0)
             return qry_budget_result(budget, err);
         TS_TRY(qry_plan_range(snap, p, err));
+        TS_TRY(qry_plan_afford(p, snap, budget, err));
         qry_sub_run_init(&h->runs[b], snap, budget, pool);
         h->first[b + 1] = h->first[b] + qry_plan_chunks(p);
     }

@@ -387,3 +387,21 @@ int qry_plan_range(struct sto_snap *snap, struct qry_plan *p, struct ts_error *e
     p->chunk = qry_plan_chunk(p->n, (p->to_ms - p->from_ms) / TS_HOUR_MS, sums);
     return 0;
 }
+
+struct sto_scan_spec qry_plan_scan(const struct qry_plan *p)
+{
+    return (struct sto_scan_spec){.metric = p->metric,
+                                  .series = p->series,
+                                  .n_series = p->n,
+                                  .from_ms = p->scan_from_ms,
+                                  .to_ms = p->scan_to_ms - 1,
+                                  .whole_hours = p->whole_hours,
+                                  .final = true};
+}
+
+int qry_plan_afford(const struct qry_plan *p, struct sto_snap *snap, struct qry_budget *budget,
+                    struct ts_error *err)
+{
+    struct sto_scan_spec scan = qry_plan_scan(p);
+    return qry_budget_scan(budget, snap, &scan, err);
+}

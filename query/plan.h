@@ -67,6 +67,14 @@ void qry_plan_clip(struct sto_snap *snap, struct qry_plan *p);
 /** Number of series in a piece of work, from their number and hours and the question alone, so that digits
  * never depend on threads or files. sums: most hours come as summaries. */
 size_t qry_plan_chunk(size_t n_series, int64_t n_hours, bool sums);
+/** The plan of totals (totals.c): series, cells as groups, range, whole hours. For explain; memory of the arena. */
+int qry_totals_plan(struct sto_store *st, struct sto_snap *snap, const struct qry_spec *spec,
+                    uint64_t max_series, struct ts_arena *arena, struct qry_plan *out, struct ts_error *err);
+/** The scan of a plan. */
+struct sto_scan_spec qry_plan_scan(const struct qry_plan *p);
+/** Refuse a plan that would read more of files than the limit allows; as qry_budget_scan. */
+int qry_plan_afford(const struct qry_plan *p, struct sto_snap *snap, struct qry_budget *budget,
+                    struct ts_error *err);
 /** Number of pieces. */
 static inline size_t qry_plan_chunks(const struct qry_plan *p)
 {

@@ -227,14 +227,8 @@ static int begin_run(struct run *run, struct sto_snap *snap, struct ts_pool *poo
                      struct ts_error *err)
 {
     struct qry_sub_run *sr = &run->subs[run->n_subs];
-    const struct qry_plan *p = &sr->plan;
     TS_TRY(qry_plan_range(snap, &sr->plan, err));
-    struct sto_scan_spec scan = {.metric = p->metric,
-                                 .series = p->series,
-                                 .n_series = p->n,
-                                 .from_ms = p->scan_from_ms,
-                                 .to_ms = p->scan_to_ms - 1};
-    TS_TRY(qry_budget_scan(budget, snap, &scan, err));
+    TS_TRY(qry_plan_afford(&sr->plan, snap, budget, err));
     qry_sub_run_init(sr, snap, budget, pool);
     run->first[run->n_subs + 1] = run->first[run->n_subs] + qry_plan_chunks(&sr->plan);
     run->n_subs++;

@@ -307,13 +307,13 @@ static void whole_hours(struct totals *t)
     }
 }
 
-static int plan_totals(struct sto_store *st, const struct qry_spec *spec, struct qry_limit *limit,
+static int plan_totals(struct sto_store *st, const struct qry_spec *spec, uint64_t max_series,
                        struct ts_arena *arena, struct totals *t, struct ts_error *err)
 {
     static const struct ts_slice no_keys[1];
     struct qry_plan *p = &t->plan;
     TS_TRY(qry_plan_select(st, spec, 0, spec->n_by_tags ? spec->by_tags : no_keys, spec->n_by_tags,
-                           limit ? limit->max_series : 0, arena, p, err));
+                           max_series, arena, p, err));
     t->ops = p->sub->agg->fold;
     if (!t->ops)
         return ts_error_set(err, TS_EINVAL, "The aggregator none makes no totals");
@@ -330,6 +330,16 @@ static int plan_totals(struct sto_store *st, const struct qry_spec *spec, struct
     t->n_pages = (t->cells.n + PAGE_CELLS - 1) / PAGE_CELLS;
     whole_hours(t);
     return 0;
+}
+
+int qry_totals_plan(struct sto_store *st, struct sto_snap *snap, const struct qry_spec *spec,
+                    uint64_t max_series, struct ts_arena *arena, struct qry_plan *out, struct ts_error *err)
+{
+    struct totals t = {.snap = snap};
+    int rc = plan_totals(st, spec, max_series, arena, &t, err);
+    *out = t.plan;
+    totals_release(&t);
+    return rc;
 }
 
 static int run_totals(struct sto_store *st, struct ts_pool *pool, struct totals *t, qry_total_fn emit,
@@ -354,7 +364,9 @@ int qry_totals(struct sto_store *st, struct ts_pool *pool, const struct qry_spec
     ts_arena_init(&arena, 0);
     qry_budget_init(&t.budget, limit);
     t.snap = sto_snap_take(st);
-    int rc = plan_totals(st, spec, limit, &arena, &t, err);
+    int rc = plan_totals(st, spec, limit ? limit->max_series : 0, &arena, &t, err);
+    if (rc == 0)
+        rc = qry_plan_afford(&t.plan, t.snap, &t.budget, err);
     if (rc == 0)
         rc = run_totals(st, pool, &t, emit, arg, err);
     sto_snap_release(t.snap);

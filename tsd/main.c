@@ -42,7 +42,11 @@ static const struct tsd_cmd commands[] = {
                 "--by takes day, hour and tag keys, in any combination. AGG is applied once to all points of "
                 "a cell (a day or an\n"
                 "hour, and one value of each tag): nothing is interpolated. A row has the date, the hour, "
-                "the tags, the total.",
+                "the tags, the total.\n"
+                "\n"
+                "--explain tells which series, files, blocks and bytes would be read, whether summaries "
+                "answer, and which limits\n"
+                "of the daemon apply. It reads no points.",
      .examples = "tsd query 2026/11/01 2026/11/04 sum web.hits --by hour,domain --format csv\n"
                  "tsd query 1h-ago avg downsample 60000 avg sys.cpu.user host=web1 --plot cpu.png",
      .run = tsd_query_run},

@@ -88,9 +88,9 @@ static void guess_rows(const struct sto_sst *sst, const struct stretch *all, uin
                        uint64_t n_whole, struct sto_scan_cost *c)
 {
     const struct sto_sst_info *info = &sst->info;
-    double file_bytes = 0, hours = (double)all->hi - (double)all->lo + 1;
-    for (uint32_t i = 0; i < sst->t.n_blocks; i++)
-        file_bytes += sst->t.blocks[i].len;
+    const struct sto_sst_block *last = sst->t.n_blocks ? &sst->t.blocks[sst->t.n_blocks - 1] : NULL;
+    double hours = (double)all->hi - (double)all->lo + 1;
+    double file_bytes = last ? (double)(last->off + last->len - sst->t.blocks[0].off) : 0;
     double rows = file_bytes > 0 ? (double)info->n_rows * ((double)part_bytes / file_bytes) : 0;
     double most = (double)c->n_series * hours, sums = 0;
     rows = rows < most ? rows : most;

@@ -6,31 +6,20 @@
  */
 #include "base/mem.h"
 #include "base/time.h"
+#include "tsd/cmds/answer.h"
 #include "tsd/cmds/client.h"
-#include "tsd/cmds/local.h"
 #include "tsd/out/lines.h"
 
 #include <string.h>
 
 const struct ts_opt tsd_export_opts[] = {
-    {.name = "data", .arg = "DIR", .help = "Read this folder; no daemon may use it."},
-    {.name = "host", .arg = "HOST", .help = "The daemon's host. Default 127.0.0.1."},
-    {.name = "port", .letter = 'p', .arg = "PORT", .help = "The daemon's port. Default 4242, or TSD_PORT."},
-    {.name = "config",
-     .arg = "FILE",
-     .help = "With --data: the daemon's configuration, for its storage keys."},
+    TSD_ANSWER_OPTS,
     {.name = "from", .arg = "TIME", .help = "First time, as in tsd query. Default: the first point."},
     {.name = "to",
      .arg = "TIME",
      .help = "Last time, inclusive; a date means its first moment. Default: the last point."},
     {.name = NULL},
 };
-
-static int export_sink(void *arg, struct ts_slice text, struct ts_error *err)
-{
-    (void)arg;
-    return tsd_print(text, err);
-}
 
 /* METRIC and tag=value words. */
 static int export_words(const struct tsd_args *args, struct tsd_lines_spec *spec, struct sto_tag_text *tags)
@@ -57,27 +46,31 @@ static int export_time(const struct tsd_args *args, const char *name, int64_t *o
     return text ? ts_time_parse(ts_slice_str(text), NULL, ts_clock_ms(), false, out_ms, NULL, err) : 0;
 }
 
-static int export_local(const struct tsd_args *args, const struct tsd_lines_spec *spec, struct ts_error *err)
+/* One export. */
+struct export_run {
+    struct tsd_answer answer;    /* where it is asked */
+    struct tsd_lines_spec *spec; /* what is wanted */
+    struct tsd_sink *sink;       /* --data: where lines go */
+};
+
+static int export_emit(void *arg, struct ts_slice text, struct ts_error *err)
 {
-    struct sto_store *st;
-    struct ts_error close_err = {0};
-    TS_TRY(tsd_local_open(args, TSD_LOCAL_READ, &st, NULL, err));
-    int rc = tsd_lines_export(st, spec, export_sink, NULL, NULL, err);
-    if (rc == 0)
-        rc = tsd_print_end(err);
-    int close_rc = sto_close(st, &close_err);
-    if (rc == 0 && close_rc < 0) {
-        *err = close_err;
-        rc = close_rc;
-    }
-    return rc;
+    struct export_run *r = arg;
+    return tsd_sink_write(r->sink, text, err);
+}
+
+static int export_local(void *arg, struct tsd_sink *sink, struct ts_error *err)
+{
+    struct export_run *r = arg;
+    r->sink = sink;
+    return tsd_lines_export(r->answer.store, r->spec, export_emit, r, NULL, err);
 }
 
 /* The daemon does the same and sends the lines. */
-static int export_remote(const struct tsd_args *args, const struct tsd_lines_spec *spec, struct ts_error *err)
+static int export_remote(struct export_run *r, struct ts_error *err)
 {
+    const struct tsd_lines_spec *spec = r->spec;
     struct ts_buf path;
-    struct tsd_client_reply reply;
     ts_buf_init(&path, 0);
     ts_buf_printf(&path, "/api/export?from=%lldms&to=%lldms", (long long)spec->from_ms,
                   (long long)spec->to_ms);
@@ -91,14 +84,21 @@ static int export_remote(const struct tsd_args *args, const struct tsd_lines_spe
         ts_buf_str(&path, "%3D");
         tsd_client_escape(spec->tags[i].v, &path);
     }
-    ts_buf_char(&path, '\0');
-    struct tsd_client_req req = {.method = "GET", .path = path.p, .sink = export_sink};
-    int rc = tsd_client_ask(args, &req, &reply, err);
-    if (rc == 0)
-        rc = tsd_print_end(err);
-    ts_buf_release(&reply.body);
+    int rc = tsd_answer_remote(&r->answer, "GET", ts_buf_get(&path), NULL, err);
     ts_buf_release(&path);
     return rc;
+}
+
+static int export_run(const struct tsd_args *args, struct export_run *r)
+{
+    struct ts_error err = {0};
+    int rc = tsd_answer_open(&r->answer, args, TSD_LOCAL_READ, &err);
+    if (rc == 0)
+        rc = r->answer.store ? tsd_answer_local(&r->answer, export_local, r, NULL, &err)
+                             : export_remote(r, &err);
+    if (rc == 0)
+        rc = tsd_answer_end(&r->answer, &err);
+    return tsd_answer_close(&r->answer, rc, &err);
 }
 
 int tsd_export_run(const struct tsd_args *args)
@@ -112,10 +112,11 @@ int tsd_export_run(const struct tsd_args *args)
         code = tsd_usage(args, "%s", err.text);
     if (code == TSD_EXIT_OK && spec.from_ms > spec.to_ms)
         code = tsd_usage(args, "--from is later than --to");
+    if (code == TSD_EXIT_OK)
+        code = tsd_answer_where(args);
     if (code == TSD_EXIT_OK) {
-        int rc =
-            tsd_args_has(args, "data") ? export_local(args, &spec, &err) : export_remote(args, &spec, &err);
-        code = rc < 0 ? tsd_fail(&err) : TSD_EXIT_OK;
+        struct export_run r = {.spec = &spec};
+        code = export_run(args, &r);
     }
     ts_free(tags);
     return code;

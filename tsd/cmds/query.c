@@ -9,15 +9,14 @@
 #include "base/mem.h"
 #include "query/aggs/agg.h"
 #include "query/query.h"
-#include "tsd/cmds/client.h"
-#include "tsd/cmds/local.h"
+#include "tsd/cmds/answer.h"
 #include "tsd/cmds/csvread.h"
 #include "tsd/cmds/plot.h"
+#include "tsd/out/explain.h"
 #include "tsd/out/out.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 const struct ts_opt tsd_query_opts[] = {
     {.name = "by", .arg = "KEYS", .help = "Totals by day, hour and tag keys, with commas between."},
@@ -40,12 +39,9 @@ const struct ts_opt tsd_query_opts[] = {
     {.name = "plot",
      .arg = "FILE.png",
      .help = "Draw it into this file through gnuplot. Prints nothing unless --format is given too."},
-    {.name = "host", .arg = "HOST", .help = "The daemon's host. Default 127.0.0.1."},
-    {.name = "port", .letter = 'p', .arg = "PORT", .help = "The daemon's port. Default 4242, or TSD_PORT."},
-    {.name = "data", .arg = "DIR", .help = "Read this folder; no daemon may use it."},
-    {.name = "config",
-     .arg = "FILE",
-     .help = "With --data: the daemon's configuration, for its storage keys."},
+    {.name = "explain",
+     .help = "Tell what would be read instead of reading it: series, files, rows, bytes, limits."},
+    TSD_ANSWER_OPTS,
     {.name = NULL},
 };
 
@@ -58,87 +54,43 @@ struct query_run {
     struct ts_arena arena;       /* of spec */
     struct qry_spec spec;        /* what is asked */
     struct ts_buf uri;           /* the same as request parameters */
-    struct sto_store *store;     /* --data; NULL = ask a daemon */
-    struct ts_pool *pool;        /* --data */
-    char last;                   /* byte printed last; 0 = none */
+    struct tsd_answer answer;    /* where it is asked, where the answer goes */
+    const char *format;          /* of the part of the answer at hand */
 };
-
-/* Piece of an answer: kept in a buffer, or printed. */
-static int query_keep(void *arg, struct ts_slice piece, struct ts_error *err)
-{
-    if (ts_buf_slice(arg, piece) < 0)
-        return ts_error_set(err, TS_ELIMIT,
-                            "the answer is too large for a table or a picture; ask for --format csv");
-    return 0;
-}
-static int query_print(void *arg, struct ts_slice piece, struct ts_error *err)
-{
-    struct query_run *r = arg;
-    if (piece.n)
-        r->last = piece.p[piece.n - 1];
-    return tsd_print(piece, err);
-}
 
 /* --- asking --- */
 
 static int query_remote(struct query_run *r, const char *format, struct ts_buf *keep, struct ts_error *err)
 {
     struct ts_buf path;
-    struct tsd_client_reply reply;
     ts_buf_init(&path, QUERY_PARAM_MAX);
-    ts_buf_str(&path, "/api/query?");
+    ts_buf_str(&path, tsd_args_has(r->args, "explain") ? "/api/query/explain?" : "/api/query?");
     ts_buf_slice(&path, ts_buf_get(&r->uri));
     ts_buf_printf(&path, "&format=%s", format);
-    ts_buf_char(&path, 0);
-    struct tsd_client_req req = {.method = "GET",
-                                 .path = path.p,
-                                 .sink = keep ? query_keep : query_print,
-                                 .arg = keep ? (void *)keep : r};
     int rc = path.failed ? ts_error_set(err, TS_ELIMIT, "the query is too long")
-                         : tsd_client_ask(r->args, &req, &reply, err);
-    if (!path.failed)
-        ts_buf_release(&reply.body);
+                         : tsd_answer_remote(&r->answer, "GET", ts_buf_get(&path), keep, err);
     ts_buf_release(&path);
     return rc;
 }
 
-/* Where a local answer goes: pieces of a sink. */
-struct query_sink {
-    struct tsd_sink sink; /* the encoder writes here */
-    struct ts_buf *keep;  /* NULL = print */
-    struct query_run *r;  /* for printing */
-    char piece[65536];    /* memory of the sink */
-};
-
-static int query_more(struct tsd_sink *s, struct ts_error *err)
+static int query_local(void *arg, struct tsd_sink *sink, struct ts_error *err)
 {
-    struct query_sink *q = s->arg;
-    struct ts_slice piece = {s->start, (size_t)(s->p - s->start)};
-    s->p = s->start;
-    return q->keep ? query_keep(q->keep, piece, err) : query_print(q->r, piece, err);
-}
-
-static int query_local(struct query_run *r, const char *format, struct ts_buf *keep, struct ts_error *err)
-{
-    struct query_sink *q = ts_xmalloc(sizeof(*q));
+    struct query_run *r = arg;
     struct tsd_out out;
     struct qry_limit limit = {.max_points = 0};
-    q->keep = keep;
-    q->r = r;
-    q->sink = (struct tsd_sink){
-        .start = q->piece, .p = q->piece, .end = q->piece + sizeof(q->piece), .more = query_more, .arg = q};
-    tsd_out_init(&out, tsd_out_find(ts_slice_str(format)), &r->spec, &q->sink);
-    int rc = tsd_out_run(&out, r->store, r->pool, &limit, err);
-    if (rc == 0)
-        rc = query_more(&q->sink, err);
+    if (tsd_args_has(r->args, "explain"))
+        return tsd_explain_run(r->answer.store, &r->spec, NULL, 0, strcmp(r->format, "json") == 0, sink, err);
+    tsd_out_init(&out, tsd_out_find(ts_slice_str(r->format)), &r->spec, sink);
+    int rc = tsd_out_run(&out, r->answer.store, r->answer.pool, &limit, err);
     tsd_out_release(&out);
-    ts_free(q);
     return rc;
 }
 
 static int query_ask(struct query_run *r, const char *format, struct ts_buf *keep, struct ts_error *err)
 {
-    return r->store ? query_local(r, format, keep, err) : query_remote(r, format, keep, err);
+    r->format = format;
+    return r->answer.store ? tsd_answer_local(&r->answer, query_local, r, keep, err)
+                           : query_remote(r, format, keep, err);
 }
 
 /* --- answering --- */
@@ -198,60 +150,40 @@ static int query_plot(struct query_run *r, const char *path, struct ts_error *er
 static int query_answer(struct query_run *r, struct ts_error *err)
 {
     const char *plot = tsd_args_get(r->args, "plot"), *format = tsd_args_get(r->args, "format");
+    bool explain = tsd_args_has(r->args, "explain");
     if (plot)
         TS_TRY(query_plot(r, plot, err));
     if (plot && !format)
         return 0;
-    if (r->spec.by_on && (!format || strcmp(format, "text") == 0))
+    if (r->spec.by_on && !explain && (!format || strcmp(format, "text") == 0))
         TS_TRY(query_table(r, err));
     else
         TS_TRY(query_ask(r, format ? format : "text", NULL, err));
-    if (r->last && r->last != '\n') /* JSON */
-        TS_TRY(tsd_print(TS_SLICE_LIT("\n"), err));
-    return tsd_print_end(err);
+    return tsd_answer_end(&r->answer, err);
 }
 
 /* --- the command --- */
 
-static int query_open(struct query_run *r, struct ts_error *err)
-{
-    long n = sysconf(_SC_NPROCESSORS_ONLN);
-    if (!tsd_args_has(r->args, "data"))
-        return 0;
-    TS_TRY(tsd_local_open(r->args, TSD_LOCAL_READ, &r->store, NULL, err));
-    r->pool = ts_pool_new(n > 1 ? (unsigned)n : 1, "tsd-query");
-    return 0;
-}
-
-static int query_close(struct query_run *r, struct ts_error *err)
-{
-    ts_pool_free(r->pool);
-    return r->store ? sto_close(r->store, err) : 0;
-}
-
 static int query_run(struct query_run *r)
 {
-    struct ts_error err = {0}, close_err = {0};
-    int rc = query_open(r, &err);
+    struct ts_error err = {0};
+    int rc = tsd_answer_open(&r->answer, r->args, TSD_LOCAL_READ, &err);
     if (rc == 0)
         rc = query_answer(r, &err);
-    int close_rc = query_close(r, &close_err);
-    if (rc < 0)
-        return tsd_fail(&err);
-    return close_rc < 0 ? tsd_fail(&close_err) : TSD_EXIT_OK;
+    return tsd_answer_close(&r->answer, rc, &err);
 }
 
 /* Options that contradict each other; TSD_EXIT_OK if none do. */
 static int query_check(const struct tsd_args *args)
 {
-    const char *format = tsd_args_get(args, "format"), *fill = tsd_args_get(args, "fill");
-    if (format && !tsd_out_find(ts_slice_str(format)))
-        return tsd_usage(args, "--format is text, csv, json or ndjson, not \"%s\"", format);
-    if (fill && !tsd_args_has(args, "by"))
+    bool explain = tsd_args_has(args, "explain");
+    if (!tsd_answer_format(args, explain ? "text|json" : "text|csv|json|ndjson", "text"))
+        return TSD_EXIT_USAGE;
+    if (explain && tsd_args_has(args, "plot"))
+        return tsd_usage(args, "--explain reads no points, so there is nothing to --plot");
+    if (tsd_args_has(args, "fill") && !tsd_args_has(args, "by"))
         return tsd_usage(args, "--fill fills rows of --by; downsampling has its own fill policies");
-    if (tsd_args_has(args, "data") && (tsd_args_has(args, "host") || tsd_args_has(args, "port")))
-        return tsd_usage(args, "--data reads a folder, --host and --port ask a daemon: give one of the two");
-    return TSD_EXIT_OK;
+    return tsd_answer_where(args);
 }
 
 /* --top and its like as parameters. */

@@ -31,12 +31,17 @@ void tsd_ep_rollup(struct tsd_req *req);
 /* ep_export.c */
 void tsd_ep_export(struct tsd_req *req);
 /* ep_query.c */
+struct tsd_job;
 struct tsd_out_format;
+/** The query of a request: parameters of GET and DELETE, body of POST and flags beside it. */
+int tsd_ep_query_parse(struct tsd_job *job, struct qry_spec *spec, struct ts_error *err);
 /** What the configuration says about queries, after the spec was parsed. */
 void tsd_ep_query_settings(const struct tsd_req *req, struct qry_spec *spec);
 /** Format of an answer by the parameter format, else by the header Accept, else JSON. TS_EINVAL. */
 int tsd_ep_query_format(const struct tsd_req *req, const struct tsd_out_format **out, struct ts_error *err);
 void tsd_ep_query(struct tsd_req *req);
+/* ep_explain.c */
+void tsd_ep_query_explain(struct tsd_req *req);
 /* ep_exp.c */
 void tsd_ep_query_exp(struct tsd_req *req);
 /* ep_gexp.c */

@@ -21,7 +21,7 @@ static void query_flags(const struct tsd_req *req, struct qry_spec *spec)
     spec->ms = spec->ms || tsd_req_flag(req, "ms");
 }
 
-static int query_parse(struct tsd_job *job, struct qry_spec *spec, struct ts_error *err)
+int tsd_ep_query_parse(struct tsd_job *job, struct qry_spec *spec, struct ts_error *err)
 {
     const struct tsd_req *req = tsd_job_req(job);
     struct ts_arena *arena = tsd_job_arena(job);
@@ -108,7 +108,7 @@ static int query_run(struct tsd_job *job, struct ts_error *err)
     struct qry_spec spec = {.n_subs = 0};
     struct tsd_out out;
     TS_TRY(tsd_ep_query_format(req, &format, err));
-    TS_TRY(query_parse(job, &spec, err));
+    TS_TRY(tsd_ep_query_parse(job, &spec, err));
     tsd_ep_query_settings(req, &spec);
     TS_TRY(query_delete(job, &spec, err));
     query_list(job, &spec);

@@ -28,6 +28,7 @@ const struct tsd_endpoint tsd_endpoints[] = {
     {"api/put", TSD_POST, tsd_ep_put, "Store points.", 0},
     {"api/query", TSD_GET | TSD_POST | TSD_DELETE, tsd_ep_query, "Points or totals of series.", 0},
     {"api/query/exp", TSD_POST, tsd_ep_query_exp, "Formulas over metrics.", 0},
+    {"api/query/explain", TSD_GET | TSD_POST, tsd_ep_query_explain, "What a query would read.", TSD_EP_OURS},
     {"api/query/gexp", TSD_GET, tsd_ep_query_gexp, "Functions over series.", 0},
     {"api/query/last", TSD_GET | TSD_POST, tsd_ep_query_last, "Last point of each series.", 0},
     {"api/rollup", TSD_POST, tsd_ep_rollup, "Store points of rollups and pre-aggregates.", 0},

@@ -1,0 +1,262 @@
+/*
+ * explain.c - two forms of one answer.
+ *
+ * Threads    see explain.h
+ */
+#include "tsd/out/explain.h"
+
+#include "base/json.h"
+#include "query/aggs/agg.h"
+
+/* --- JSON --- */
+
+static void put_int(struct ts_json *j, const char *key, uint64_t v)
+{
+    ts_json_key(j, key);
+    ts_json_int(j, (int64_t)v);
+}
+
+static void put_time(struct ts_json *j, const char *key, int64_t ms)
+{
+    ts_json_key(j, key);
+    ts_json_int(j, ms);
+}
+
+static void put_counts(struct ts_json *j, const struct sto_scan_cost *c)
+{
+    put_int(j, "rows", c->n_rows);
+    put_int(j, "points", c->n_points);
+    put_int(j, "summaries", c->n_sums);
+    put_int(j, "blocks", c->n_blocks);
+    put_int(j, "bytes", c->n_bytes);
+    put_int(j, "summaryBlocks", c->n_sum_blocks);
+    put_int(j, "summaryBytes", c->n_sum_bytes);
+    put_int(j, "deletes", c->n_tombs);
+}
+
+/* Times of what holds deletes alone are none. */
+static void put_span(struct ts_json *j, const struct sto_scan_cost *c)
+{
+    if (c->min_ms > c->max_ms)
+        return;
+    put_time(j, "from", c->min_ms);
+    put_time(j, "to", c->max_ms);
+}
+
+static void put_file(struct ts_json *j, const struct sto_scan_cost *c)
+{
+    ts_json_obj(j);
+    put_int(j, "file", c->file_no);
+    put_span(j, c);
+    put_int(j, "series", c->n_series);
+    put_counts(j, c);
+    if (c->broken) {
+        ts_json_key(j, "broken");
+        ts_json_str(j, c->broken);
+    }
+    ts_json_obj_end(j);
+}
+
+static void put_sub(struct ts_json *j, size_t index, const struct qry_explained *e)
+{
+    ts_json_obj(j);
+    put_int(j, "index", index);
+    ts_json_key(j, "metric");
+    ts_json_slice(j, e->metric);
+    ts_json_key(j, "aggregator");
+    ts_json_str(j, e->sub->agg->name);
+    ts_json_key(j, "reads");
+    ts_json_str(j, e->reads);
+    put_int(j, "scans", e->n_scans);
+    put_int(j, "series", e->n_series);
+    put_int(j, "groups", e->n_groups);
+    put_time(j, "from", e->from_ms);
+    put_time(j, "to", e->to_ms);
+    put_time(j, "hours", e->n_hours);
+    put_time(j, "summaryHours", e->n_whole);
+    ts_json_key(j, "files");
+    ts_json_arr(j);
+    for (size_t i = 0; i < e->n_files; i++)
+        put_file(j, &e->files[i]);
+    ts_json_arr_end(j);
+    ts_json_key(j, "memory");
+    ts_json_obj(j);
+    put_int(j, "memstores", e->n_memstores);
+    put_int(j, "series", e->memory.n_series);
+    put_counts(j, &e->memory);
+    ts_json_obj_end(j);
+    ts_json_key(j, "total");
+    ts_json_obj(j);
+    put_int(j, "files", e->n_files);
+    put_counts(j, &e->total);
+    ts_json_obj_end(j);
+    ts_json_obj_end(j);
+}
+
+static void put_limit(struct ts_json *j, const struct qry_explained_limit *l)
+{
+    ts_json_obj(j);
+    ts_json_key(j, "key");
+    ts_json_str(j, l->key);
+    put_int(j, "limit", l->limit);
+    ts_json_key(j, "needs");
+    if (l->told)
+        ts_json_int(j, (int64_t)l->needs);
+    else
+        ts_json_null(j);
+    ts_json_key(j, "refused");
+    ts_json_bool(j, l->refused);
+    ts_json_obj_end(j);
+}
+
+static void explain_json(const struct qry_spec *spec, const struct qry_explain *x, struct ts_buf *out)
+{
+    struct ts_json j;
+    ts_json_init(&j, out);
+    ts_json_obj(&j);
+    put_time(&j, "start", spec->start_ms);
+    put_time(&j, "end", spec->end_ms);
+    ts_json_key(&j, "queries");
+    ts_json_arr(&j);
+    for (size_t i = 0; i < x->n_subs; i++)
+        put_sub(&j, i, &x->subs[i]);
+    ts_json_arr_end(&j);
+    ts_json_key(&j, "limits");
+    ts_json_arr(&j);
+    for (size_t i = 0; i < QRY_EXPLAINED_LIMITS; i++)
+        put_limit(&j, &x->limits[i]);
+    ts_json_arr_end(&j);
+    ts_json_obj_end(&j);
+}
+
+/* --- text --- */
+
+static void say_time(struct ts_buf *b, int64_t ms)
+{
+    struct ts_civil c = ts_civil_from_ms(NULL, ms);
+    ts_buf_printf(b, "%04d-%02d-%02d %02d:%02d:%02d", c.year, c.month, c.day, c.hour, c.minute, c.second);
+}
+
+static void say_n(struct ts_buf *b, uint64_t n, const char *one, const char *many)
+{
+    ts_buf_printf(b, "%llu %s", (unsigned long long)n, n == 1 ? one : many);
+}
+
+static void say_cost(struct ts_buf *b, const struct sto_scan_cost *c)
+{
+    const char *about = c->memory ? "" : "about ";
+    say_n(b, c->n_series, "series", "series");
+    if (c->n_rows) {
+        ts_buf_printf(b, ", %s", about);
+        say_n(b, c->n_rows, "row", "rows");
+        ts_buf_str(b, " of ");
+        say_n(b, c->n_points, "point", "points");
+    }
+    if (c->n_blocks) {
+        ts_buf_str(b, " in ");
+        say_n(b, c->n_blocks, "block", "blocks");
+        ts_buf_printf(b, " (%llu bytes)", (unsigned long long)c->n_bytes);
+    }
+    if (c->n_sum_blocks) {
+        ts_buf_printf(b, ", %s", about);
+        say_n(b, c->n_sums, "summary", "summaries");
+        ts_buf_str(b, " in ");
+        say_n(b, c->n_sum_blocks, "block", "blocks");
+        ts_buf_printf(b, " (%llu bytes)", (unsigned long long)c->n_sum_bytes);
+    }
+    if (c->n_tombs) {
+        ts_buf_str(b, ", ");
+        say_n(b, c->n_tombs, "delete", "deletes");
+    }
+    ts_buf_char(b, '\n');
+}
+
+static void say_file(struct ts_buf *b, const struct sto_scan_cost *c)
+{
+    ts_buf_printf(b, "  file %08llu  ", (unsigned long long)c->file_no);
+    if (c->min_ms > c->max_ms) {
+        ts_buf_str(b, "only deletes");
+    } else {
+        say_time(b, c->min_ms);
+        ts_buf_str(b, " to ");
+        say_time(b, c->max_ms);
+    }
+    ts_buf_str(b, "  ");
+    if (c->broken)
+        ts_buf_printf(b, "can't be read: %s\n", c->broken);
+    else
+        say_cost(b, c);
+}
+
+static void say_sub(struct ts_buf *b, const struct qry_explained *e)
+{
+    const struct sto_scan_cost *t = &e->total;
+    ts_buf_printf(b, "%s ", e->sub->agg->name);
+    ts_buf_slice(b, e->metric);
+    ts_buf_str(b, ": ");
+    say_n(b, e->n_series, "series", "series");
+    ts_buf_str(b, " in ");
+    say_n(b, e->n_groups, "group", "groups");
+    ts_buf_printf(b, ", reads %s", e->reads);
+    if (e->n_scans > 1)
+        ts_buf_printf(b, " (%zu scans)", e->n_scans);
+    ts_buf_char(b, '\n');
+    if (e->from_ms == e->to_ms) {
+        ts_buf_str(b, "  nothing is stored in this time\n");
+        return;
+    }
+    ts_buf_str(b, "  reads ");
+    say_time(b, e->from_ms);
+    ts_buf_str(b, " up to ");
+    say_time(b, e->to_ms);
+    ts_buf_printf(b, " UTC, %lld hours, of them by summaries where there are some: %lld\n",
+                  (long long)e->n_hours, (long long)e->n_whole);
+    for (size_t i = 0; i < e->n_files; i++)
+        say_file(b, &e->files[i]);
+    if (e->n_memstores) {
+        ts_buf_str(b, "  memory  ");
+        say_cost(b, &e->memory);
+    }
+    ts_buf_printf(
+        b, "  total: %zu %s, about %llu rows of %llu points, %llu summaries, %llu blocks, %llu bytes\n",
+        e->n_files, e->n_files == 1 ? "file" : "files", (unsigned long long)t->n_rows,
+        (unsigned long long)t->n_points, (unsigned long long)t->n_sums,
+        (unsigned long long)(t->n_blocks + t->n_sum_blocks),
+        (unsigned long long)(t->n_bytes + t->n_sum_bytes));
+}
+
+static void explain_text(const struct qry_explain *x, struct ts_buf *out)
+{
+    for (size_t i = 0; i < x->n_subs; i++)
+        say_sub(out, &x->subs[i]);
+    for (size_t i = 0; i < QRY_EXPLAINED_LIMITS; i++) {
+        const struct qry_explained_limit *l = &x->limits[i];
+        if (!l->limit)
+            continue;
+        ts_buf_printf(out, "limit %s = %llu", l->key, (unsigned long long)l->limit);
+        if (l->told)
+            ts_buf_printf(out, ", needs about %llu", (unsigned long long)l->needs);
+        ts_buf_str(out, l->refused ? ": WOULD BE REFUSED\n" : "\n");
+    }
+}
+
+int tsd_explain_run(struct sto_store *store, const struct qry_spec *spec, const struct qry_limit *limit,
+                    int64_t timeout_ms, bool json, struct tsd_sink *sink, struct ts_error *err)
+{
+    struct ts_arena arena;
+    struct qry_explain x;
+    struct ts_buf out;
+    ts_arena_init(&arena, 0);
+    ts_buf_init(&out, 0);
+    int rc = qry_explain(store, spec, limit, timeout_ms, &arena, &x, err);
+    if (rc == 0) {
+        if (json)
+            explain_json(spec, &x, &out);
+        else
+            explain_text(&x, &out);
+        rc = tsd_sink_write(sink, ts_buf_get(&out), err);
+    }
+    ts_buf_release(&out);
+    ts_arena_release(&arena);
+    return rc;
+}

@@ -30,6 +30,8 @@
 #define LIVED_MS       60000 /* a program of interval 0 that ran so long begins anew with pauses */
 #define WELL_MAX_MS    15000 /* longest pause after status 0: tcollector's turn */
 #define FIGURES_MS     15000 /* between own points */
+#define LOG_LINES      50u   /* of standard error a program */
+#define LOG_WINDOW_MS  60000 /* in such a time */
 #define READ_BYTES     ((size_t)16 << 10)
 #define READS_A_TURN   4 /* then the other programs have their turn */
 
@@ -55,7 +57,8 @@ struct program {
     struct col_program_file file;      /* texts owned */
     struct col_child child;            /* its run */
     struct col_line_cut out, err;      /* what it is printing */
-    struct ts_log_limit err_limit;     /* of its standard error */
+    int64_t log_ns;                    /* monotonic: begin of the minute that n_log counts in */
+    unsigned n_log;                    /* lines of its standard error in that minute */
     struct col_emit *emit;             /* for its lines; borrowed */
     unsigned n_polled;                 /* descriptors in the last poll */
     int64_t started_ns, line_ns;       /* monotonic: last start, last line (or start) */
@@ -113,12 +116,23 @@ static void program_point(void *arg, struct ts_slice line, bool too_long)
         p->n_points++;
 }
 
+/* Standard error goes to our log: a traceback whole, a flood not. */
 static void program_complaint(void *arg, struct ts_slice line, bool too_long)
 {
     struct program *p = arg;
+    int64_t now_ns = ts_clock_mono_ns();
     (void)too_long;
-    if (col_trim(line).n)
-        ts_log_limited(&p->err_limit, TS_LOG_WARN, "program %s: %.*s", p->file.name, (int)line.n, line.p);
+    if (!col_trim(line).n)
+        return;
+    if (now_ns - p->log_ns >= LOG_WINDOW_MS * 1000000ll) {
+        if (p->n_log > LOG_LINES)
+            ts_log(TS_LOG_WARN, "program %s: n_left_out=%u lines before this one", p->file.name,
+                   p->n_log - LOG_LINES);
+        p->log_ns = now_ns;
+        p->n_log = 0;
+    }
+    if (++p->n_log <= LOG_LINES)
+        ts_log(TS_LOG_WARN, "program %s: %.*s", p->file.name, (int)line.n, line.p);
 }
 
 static void program_read(struct program *p)

@@ -1,0 +1,1 @@
+print("not executable: no program")

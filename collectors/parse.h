@@ -53,6 +53,8 @@ void col_sockstat_parse(struct ts_slice text, uint64_t page_bytes, struct col_em
 #define COL_TCP_STATES 12u /* as the kernel numbers them, from 1 */
 /** A line of /proc/net/tcp or tcp6 counts for its state. */
 void col_tcp_line(struct ts_slice line, uint64_t counts[COL_TCP_STATES]);
+/** /proc/net/rpc/nfs */
+void col_nfs_parse(struct ts_slice text, struct col_emit *emit);
 /** /proc/net/netstat or /proc/net/snmp */
 void col_tcpudp_parse(struct ts_slice text, struct col_emit *emit);
 

@@ -15,14 +15,11 @@
 #include "collectors/programs_env.h"
 #include "collectors/programs_line.h"
 
+#include "tests/unit/t_folder.h"
+
 #include <limits.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 /* --- lines --- */
 
@@ -75,38 +72,24 @@ static void test_programs__long_lines_are_given_once_and_cut(void **state)
 
 /* --- which programs --- */
 
-static char folder[] = "/tmp/tsd-programs.XXXXXX";
+static char folder[T_FOLDER_BYTES];
 
-static void file_make(const char *name, const char *text, mode_t mode)
+static void file_make(const char *name, mode_t mode)
 {
-    char path[PATH_MAX];
-    snprintf(path, sizeof(path), "%s/%s", folder, name);
-    FILE *f = fopen(path, "w");
-    assert_non_null(f);
-    fputs(text, f);
-    fclose(f);
-    assert_int_equal(chmod(path, mode), 0);
-}
-
-static void folder_make(const char *name)
-{
-    char path[PATH_MAX];
-    snprintf(path, sizeof(path), "%s/%s", folder, name);
-    assert_int_equal(mkdir(path, 0755), 0);
+    t_folder_file(folder, name, "#!/nowhere/python\n", mode);
 }
 
 static int folder_setup(void **state)
 {
     (void)state;
-    return mkdtemp(folder) ? 0 : -1;
+    t_folder_make(folder);
+    return 0;
 }
 
 static int folder_teardown(void **state)
 {
-    char command[PATH_MAX];
     (void)state;
-    snprintf(command, sizeof(command), "rm -rf %s", folder);
-    return system(command);
+    return t_folder_remove(folder);
 }
 
 static void test_programs__files_of_interval_folders(void **state)
@@ -114,23 +97,18 @@ static void test_programs__files_of_interval_folders(void **state)
     struct col_program_list l = {.p = NULL};
     struct ts_error err = {0};
     (void)state;
-    folder_make("0");
-    folder_make("300");
-    folder_make("60");
-    folder_make("007");
-    folder_make("etc");
-    folder_make("lib");
-    folder_make("60/sub");
-    folder_make("99999999999");
-    file_make("15", "a file, no folder", 0644);
-    file_make("0/b.py", "x", 0755);
-    file_make("60/a.sh", "x", 0755);
-    file_make("300/a.sh", "x", 0755); /* the name is taken */
-    file_make("60/.hidden", "x", 0755);
-    file_make("60/plain", "x", 0644);
-    file_make("300/z", "x", 0700);
-    file_make("007/bond", "x", 0755);
-    file_make("etc/conf.py", "x", 0755);
+    file_make("15", 0644);
+    file_make("0/b.py", 0755);
+    file_make("60/a.sh", 0755);
+    file_make("300/a.sh", 0755); /* the name is taken */
+    file_make("60/.hidden", 0755);
+    file_make("60/plain", 0644);
+    file_make("60/sub/below", 0755);
+    file_make("lib/utils.py", 0755);
+    file_make("99999999999/x", 0755);
+    file_make("300/z", 0700);
+    file_make("007/bond", 0755);
+    file_make("etc/conf.py", 0755);
     assert_int_equal(col_programs_scan(folder, &l, &err), 0);
     assert_int_equal(l.n, 3);
     assert_string_equal(l.p[0].name, "b.py");
@@ -142,8 +120,7 @@ static void test_programs__files_of_interval_folders(void **state)
     assert_string_equal(l.p[2].name, "z");
     assert_int_equal(l.n_twice, 1);
     assert_string_equal(l.twice, "300/a.sh");
-    if (geteuid() != 0)
-        assert_int_equal(l.n_not_executable, 1);
+    assert_int_equal(l.n_not_executable, 1);
     assert_string_equal(l.not_executable, "60/plain");
     col_programs_release(&l);
     col_programs_release(&l);
@@ -332,7 +309,7 @@ static void test_programs__what_can_not_be_started(void **state)
     struct ts_error err = {0};
     char path[PATH_MAX];
     (void)state;
-    file_make("0/no-interpreter", "#!/nowhere/python\n", 0755);
+    file_make("0/no-interpreter", 0755);
     snprintf(path, sizeof(path), "%s/0/no-interpreter", folder);
     struct col_child_opts opts = {.path = path, .env = environ};
     assert_int_equal(col_child_start(&c, &opts, &err), TS_EIO);

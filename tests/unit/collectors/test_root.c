@@ -8,54 +8,37 @@
 
 #include <cmocka.h>
 
-#include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "collectors/collect.h"
 #include "collectors/source.h"
 #include "t_points.h"
+#include "tests/unit/t_folder.h"
 
 extern const struct col_collector col_units, col_temperature, col_entropy, col_disk, col_sockets, col_process,
-    col_tcpudp, col_interrupts, col_fs;
+    col_tcpudp, col_interrupts, col_fs, col_nfs, col_netfilter;
 
-static char root[64];
+static char root[T_FOLDER_BYTES];
 static struct ts_conf *conf;
 
 static int setup(void **state)
 {
     static const struct ts_conf_key *const tables[] = {col_conf_keys};
     (void)state;
-    snprintf(root, sizeof(root), "/tmp/test_root.XXXXXX");
-    assert_non_null(mkdtemp(root));
+    t_folder_make(root);
     conf = ts_conf_new(tables, 1);
     return 0;
 }
 
 static int teardown(void **state)
 {
-    char cmd[128];
     (void)state;
     ts_conf_free(conf);
-    snprintf(cmd, sizeof(cmd), "rm -rf %s", root);
-    return system(cmd);
+    return t_folder_remove(root);
 }
 
-/* A file below the root, its folders too. */
+/* A file below the root. */
 static void file(const char *path, const char *text)
 {
-    char full[512];
-    snprintf(full, sizeof(full), "%s%s", root, path);
-    for (char *p = full + strlen(root) + 1; *p; p++)
-        if (*p == '/') {
-            *p = '\0';
-            (void)mkdir(full, 0755);
-            *p = '/';
-        }
-    FILE *f = fopen(full, "w");
-    assert_non_null(f);
-    fputs(text, f);
-    fclose(f);
+    t_folder_file(root, path, text, 0644);
 }
 
 /* Init, read twice (the second counts), release. Returns what init or read said. */
@@ -249,6 +232,52 @@ static void test_root__processes_and_long_files(void **state)
     ts_buf_release(&big);
 }
 
+static void test_root__nfs_calls_by_operation(void **state)
+{
+    struct t_points p;
+    (void)state;
+    assert_int_equal(run(&col_nfs, &p), TS_ENOTFOUND);
+    t_points_release(&p);
+    file("/proc/net/rpc/nfs", "net 0 0 0 0\nrpc 1234 5 1240\n"
+                              "proc2 18 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n"
+                              "proc3 22 0 100 2 3 4 5 600 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21\n"
+                              "proc4 72 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 "
+                              "27 28 29 30 31 32 33 34 35 36 "
+                              "37 38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 "
+                              "63 64 65 66 67 68 69 70 71 72\n"
+                              "proc4 5 cut\nproc3\nrpc\n");
+    assert_int_equal(run(&col_nfs, &p), 0);
+    assert_string_equal(t_value(&p, "nfs.client.rpc.stats type=retrans"), "5");
+    assert_string_equal(t_value(&p, "nfs.client.rpc op=getattr version=3"), "100");
+    assert_string_equal(t_value(&p, "nfs.client.rpc op=read version=3"), "600");
+    assert_string_equal(t_value(&p, "nfs.client.rpc op=commit version=3"), "21");
+    assert_string_equal(t_value(&p, "nfs.client.rpc op=getattr version=4"), "19");
+    assert_string_equal(t_value(&p, "nfs.client.rpc op=sequence version=4"), "42");
+    assert_int_equal(p.n, 3 + 22 + 69); /* the last operations have no name yet */
+    t_points_release(&p);
+}
+
+static void test_root__connection_tracking(void **state)
+{
+    struct t_points p;
+    (void)state;
+    assert_int_equal(run(&col_netfilter, &p), TS_ENOTFOUND);
+    t_points_release(&p);
+    file("/proc/sys/net/netfilter/nf_conntrack_count", "77\n");
+    file("/proc/sys/net/netfilter/nf_conntrack_max", "262144\n");
+    file("/proc/sys/net/netfilter/nf_conntrack_tcp_timeout_established", "432000\n");
+    file("/proc/sys/net/netfilter/nf_conntrack_generic_timeout", "600\n");
+    file("/proc/sys/net/netfilter/nf_conntrack_gre_timeout_stream", "180\n");
+    file("/proc/sys/net/netfilter/nf_conntrack_events", "2\n");
+    file("/proc/sys/net/netfilter/nf_conntrack_helper", "0\n");
+    file("/proc/sys/net/netfilter/nf_log/2", "NONE\n");
+    assert_int_equal(run(&col_netfilter, &p), 0);
+    assert_int_equal(p.n, 5);
+    assert_string_equal(t_value(&p, "proc.sys.net.netfilter.nf_conntrack_count"), "77");
+    assert_string_equal(t_value(&p, "proc.sys.net.netfilter.nf_conntrack_gre_timeout_stream"), "180");
+    t_points_release(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -258,6 +287,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_root__disks_and_partitions_from_sys, setup, teardown),
         cmocka_unit_test_setup_teardown(test_root__missing_and_broken_files, setup, teardown),
         cmocka_unit_test_setup_teardown(test_root__processes_and_long_files, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_root__nfs_calls_by_operation, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_root__connection_tracking, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,27 +17,25 @@
 #include "base/fs.h"
 #include "base/time.h"
 #include "collectors/spool.h"
+#include "tests/unit/t_folder.h"
 
 #define HOUR0 (1700000000000ll / TS_HOUR_MS * TS_HOUR_MS)
 
-static char dir[64];
+static char dir[T_FOLDER_BYTES];
 
 static int setup(void **state)
 {
     (void)state;
-    snprintf(dir, sizeof(dir), "/tmp/test_spool.XXXXXX");
-    assert_non_null(mkdtemp(dir));
+    t_folder_make(dir);
     ts_clock_set_fake(HOUR0);
     return 0;
 }
 
 static int teardown(void **state)
 {
-    char cmd[128];
     (void)state;
     ts_clock_set_fake(0);
-    snprintf(cmd, sizeof(cmd), "rm -rf %s", dir);
-    return system(cmd);
+    return t_folder_remove(dir);
 }
 
 static struct col_spool *spool(uint64_t max_bytes, uint64_t segment_bytes, bool disk)
@@ -287,18 +285,20 @@ static void test_spool__full_disk_keeps_order_in_memory(void **state)
     col_spool_close(s);
 }
 
+/* A case with a folder of its own. */
+#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_spool__gives_back_in_order, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_spool__what_waits_outlives_the_process, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_spool__full_drops_the_oldest_hour_whole, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_spool__an_answer_for_a_dropped_hour_does_nothing, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(test_spool__torn_and_damaged_lines_are_left_out, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_spool__a_folder_has_one_process, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_spool__durable_batches_are_synced, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_spool__full_disk_keeps_order_in_memory, setup, teardown),
+        CASE(test_spool__gives_back_in_order),
+        CASE(test_spool__what_waits_outlives_the_process),
+        CASE(test_spool__full_drops_the_oldest_hour_whole),
+        CASE(test_spool__an_answer_for_a_dropped_hour_does_nothing),
+        CASE(test_spool__torn_and_damaged_lines_are_left_out),
+        CASE(test_spool__a_folder_has_one_process),
+        CASE(test_spool__durable_batches_are_synced),
+        CASE(test_spool__full_disk_keeps_order_in_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -134,6 +134,9 @@ int qry_parse_words(const char *const *words, size_t n, const char *by, const ch
 int qry_parse_choice(const struct qry_param *params, size_t n, struct ts_arena *arena, struct qry_spec *spec,
                      struct ts_buf *out_uri, struct ts_error *err);
 
+/** Does what was chosen fit the queries? All parsers ask; whoever calls qry_parse_choice later asks again. TS_EINVAL. */
+int qry_spec_check_choice(const struct qry_spec *spec, struct ts_error *err);
+
 /* What a run did with one sub query. */
 struct qry_sub_stats {
     uint64_t n_series;     /* selected */

@@ -48,11 +48,28 @@ static int parse_by(const struct qry_spec_text *text, struct ts_arena *arena, st
         return ts_error_set(err, TS_EINVAL, "The aggregator none makes no totals");
     if (sub->n_percentiles || sub->histogram_buckets)
         return ts_error_set(err, TS_EINVAL, "Totals are of points, not of histograms");
-    if (out->top.n)
-        return ts_error_set(err, TS_EINVAL, "top and bottom choose series; totals are all shown");
     if (sub->downsample.on || sub->rate.on)
         return ts_error_set(err, TS_EINVAL,
                             "Totals are of the points themselves: leave out downsample and rate");
+    return 0;
+}
+
+int qry_spec_check_choice(const struct qry_spec *spec, struct ts_error *err)
+{
+    if (spec->top.n && spec->by_on)
+        return ts_error_set(err, TS_EINVAL, "top and bottom choose series; totals are all shown");
+    for (size_t i = 0; i < spec->n_subs; i++) {
+        if (!spec->subs[i].n_percentiles && !spec->subs[i].histogram_buckets)
+            continue;
+        if (spec->top.n)
+            return ts_error_set(
+                err, TS_EINVAL,
+                "top and bottom choose among series of points: leave them out of a histogram query");
+        if (spec->where.n)
+            return ts_error_set(
+                err, TS_EINVAL,
+                "where is about values of points: a histogram query has counts of buckets, leave it out");
+    }
     return 0;
 }
 
@@ -97,6 +114,7 @@ int qry_spec_finish(const struct qry_spec_text *text, int64_t now_ms, struct ts_
             out->subs[i].downsample.fn = qry_agg_plain(out->subs[i].downsample.fn);
     if (text->by.p)
         TS_TRY(parse_by(text, arena, out, err));
+    TS_TRY(qry_spec_check_choice(out, err));
     if (out->by_on && end_is_date)
         out->end_ms = ts_calendar_next(out->tz, out->end_ms, 1, TS_UNIT_D) - 1;
     else if (out->by_on && ts_floor_mod(out->end_ms, 1000) == 0)

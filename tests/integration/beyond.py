@@ -135,6 +135,43 @@ def choice(d):
     check("tsd query --top 0", d.run(*words, "--top", "0", check=False).returncode == 2)
 
 
+def listed(d):
+    """/api/stats/query has all endpoints that query, also when they fail."""
+    span = "start=%d&end=%d" % (T0, T0 + 7200)
+    exp = {"time": {"start": str(T0), "end": str(T0 + 7200), "aggregator": "sum"}, "metrics": [{"id": "a", "metric": "temp"}],
+           "expressions": [{"id": "e", "expr": "a * 2"}], "outputs": [{"id": "e"}]}
+    asked = (("/api/query?%s&m=sum:temp" % span, None, 200, lambda q: q["queries"][0]["metric"] == "temp"),
+             ("/api/query/gexp?%s&exp=scale(sum:temp,2)" % span, None, 200, lambda q: q["exp"] == ["scale(sum:temp,2)"] and q["queries"][0]["metric"] == "temp"),
+             ("/api/query/exp", exp, 200, lambda q: q["expressions"] == [{"id": "e", "expr": "a * 2"}] and q["startTime"] == T0 * 1000),
+             ("/api/query/last?timeseries=temp{s=a}&n=2", None, 200, lambda q: q["last"]["timeseries"] == ["temp{s=a}"] and q["last"]["n"] == 2),
+             ("/api/query/last?timeseries=nothing", None, 400, lambda q: q["last"]["timeseries"] == ["nothing"]),
+             ("/api/query/gexp?%s&exp=scale(sum:nothing,2)" % span, None, 400, lambda q: q["exp"] == ["scale(sum:nothing,2)"]),
+             ("/q?%s&m=sum:temp&ascii" % span, None, 200, lambda q: q["queries"][0]["metric"] == "temp"))
+    for path, body, status, same in asked:
+        got = ask(d, path, body)
+        row = json.loads(ask(d, "/api/stats/query")[2])["completed"][0]
+        check("listed: " + path, got[0] == status == row["httpResponse"]["code"] and same(row["query"]), (got, row))
+        check("points of " + path, status != 200 or row["pointsRead"] > 0, row)
+
+
+def explain(d):
+    """/api/query/explain: as /api/query is asked, GET and POST; nothing is deleted."""
+    q = "/api/query/explain?start=%d&end=%d&m=sum:1h-sum:temp{s=*}" % (T0, T0 + 7200)
+    body = {"start": T0, "end": T0 + 7200, "delete": True, "queries": [{"metric": "temp", "aggregator": "sum", "downsample": "1h-sum", "tags": {"s": "*"}}]}
+    status, type_, text = ask(d, q)
+    x = json.loads(text)
+    check("explain", (status, type_) == (200, "application/json") and x["queries"][0]["series"] == 2 and x["queries"][0]["memory"]["points"] == 4, text)
+    check("by POST", ask(d, "/api/query/explain", body)[2] == text)
+    check("text", ask(d, q + "&format=text")[1] == "text/plain" and ask(d, q + "&format=text")[2].startswith("sum temp: 2 series in 2 groups"))
+    check("Accept of points", ask(d, q, None, "text/csv")[2] == text)
+    check("format of points", ask(d, q + "&format=csv")[0] == 400)
+    check("unknown metric", ask(d, q.replace("temp", "none"))[0] == 400)
+    check("totals", json.loads(ask(d, q.replace("1h-sum:", "") + "&by=day")[2])["queries"][0]["groups"] == 1)
+    check("limits", {l["key"]: l["refused"] for l in x["limits"]} == {"query_max_series": False, "query_max_read_bytes": False, "query_max_points": False,
+                                                                     "query_max_bytes": False, "query_timeout_ms": False}, x["limits"])
+    check("nothing is gone", ask(d, q)[2] == text)
+
+
 def main():
     with Daemon(workers=2) as d:
         for t, v, s in ((0, 1, "a"), (600, 2, "a"), (3600, 5, "a"), (60, 10, "b")):
@@ -144,6 +181,8 @@ def main():
         breakdowns(d)
         fills(d)
         choice(d)
+        listed(d)
+        explain(d)
         text, several = latest(d)
         d.stop()
         check("tsd last --data", d.run("last", "temp", "--data", d.data).stdout == text)

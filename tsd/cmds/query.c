@@ -198,9 +198,7 @@ static int query_choice(struct query_run *r, struct ts_error *err)
             params[n++] = (struct qry_param){ts_slice_str(names[i]), ts_slice_str(value)};
     }
     TS_TRY(qry_parse_choice(params, n, &r->arena, &r->spec, &r->uri, err));
-    if (r->spec.top.n && r->spec.by_on)
-        return ts_error_set(err, TS_EINVAL, "top and bottom choose series; totals are all shown");
-    return 0;
+    return qry_spec_check_choice(&r->spec, err);
 }
 
 int tsd_query_run(const struct tsd_args *args)

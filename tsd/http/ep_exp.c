@@ -7,11 +7,33 @@
 #include "tsd/http/ep.h"
 
 #include "base/time.h"
-#include "tsd/http/job.h"
+#include "tsd/http/queries.h"
 #include "tsd/out/exp.h"
 
 /* The text of tsd_type_json, but not it: jsonp is not for this type, as in OpenTSDB. */
 static const char exp_type[] = "application/json; charset=UTF-8";
+
+/* Into the list of /api/stats/query: the metrics, and the formulas over them. */
+static void exp_list(struct tsd_job *job, const struct qry_exp *q)
+{
+    struct ts_buf member;
+    struct ts_json j;
+    ts_buf_init(&member, 0);
+    ts_json_init(&j, &member);
+    ts_json_key(&j, "expressions");
+    ts_json_arr(&j);
+    for (size_t i = 0; i < q->n_formulas; i++) {
+        ts_json_obj(&j);
+        ts_json_key(&j, "id");
+        ts_json_slice(&j, q->formulas[i].id);
+        ts_json_key(&j, "expr");
+        ts_json_slice(&j, q->formulas[i].text);
+        ts_json_obj_end(&j);
+    }
+    ts_json_arr_end(&j);
+    tsd_query_begin_spec(job, &q->spec, &member);
+    ts_buf_release(&member);
+}
 
 static int exp_run(struct tsd_job *job, struct ts_error *err)
 {
@@ -26,6 +48,7 @@ static int exp_run(struct tsd_job *job, struct ts_error *err)
         return rc;
     }
     tsd_ep_query_settings(req, &q.spec);
+    exp_list(job, &q);
     out.q = &q;
     ts_buf_init(&out.scratch, 0);
     rc = tsd_exp_begin(&out, err);

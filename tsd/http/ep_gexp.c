@@ -8,8 +8,26 @@
 
 #include "base/time.h"
 #include "query/gexp.h"
-#include "tsd/http/job.h"
+#include "tsd/http/queries.h"
 #include "tsd/out/out.h"
+
+/* Into the list of /api/stats/query, with its texts. */
+static void gexp_list(struct tsd_job *job, const struct qry_gexp *g)
+{
+    const struct tsd_req *req = tsd_job_req(job);
+    struct ts_buf member;
+    struct ts_json j;
+    ts_buf_init(&member, 0);
+    ts_json_init(&j, &member);
+    ts_json_key(&j, "exp");
+    ts_json_arr(&j);
+    for (size_t i = 0; i < req->n_params; i++)
+        if (ts_slice_is(req->params[i].name, "exp"))
+            ts_json_slice(&j, req->params[i].value);
+    ts_json_arr_end(&j);
+    tsd_query_begin_spec(job, &g->spec, &member);
+    ts_buf_release(&member);
+}
 
 static int gexp_run(struct tsd_job *job, struct ts_error *err)
 {
@@ -21,6 +39,7 @@ static int gexp_run(struct tsd_job *job, struct ts_error *err)
     TS_TRY(qry_gexp_parse(req->params, req->n_params, ts_clock_ms(), req->d->set.rules.compat,
                           tsd_job_arena(job), &g, err));
     tsd_ep_query_settings(req, &g.spec);
+    gexp_list(job, &g);
     tsd_job_type(job, format == &tsd_out_json ? tsd_type_json : format->content_type);
     tsd_out_init(&out, format, &g.spec, tsd_job_sink(job));
     int rc = tsd_out_begin(&out, req->d->store, err);

@@ -9,7 +9,7 @@
 #include "base/json.h"
 #include "base/time.h"
 #include "tsd/http/graph.h"
-#include "tsd/http/job.h"
+#include "tsd/http/queries.h"
 #include "tsd/out/out.h"
 #include "tsd/worker.h"
 
@@ -202,6 +202,7 @@ static int graph_run(struct tsd_job *job, struct ts_error *err)
     const struct tsd_req *req = tsd_job_req(job);
     struct qry_spec spec = {.n_subs = 0};
     TS_TRY(graph_parse(req, tsd_job_arena(job), &spec, err));
+    tsd_query_begin_spec(job, &spec, NULL);
     if (tsd_req_flag(req, "png")) {
         tsd_job_type(job, "image/png");
         return graph_png(job, &spec, err);

@@ -9,7 +9,7 @@
 #include "base/json.h"
 #include "base/time.h"
 #include "query/parse.h"
-#include "tsd/http/job.h"
+#include "tsd/http/queries.h"
 #include "tsd/out/latest.h"
 
 #include <strings.h>
@@ -215,6 +215,38 @@ static int last_all(struct last *l, const struct tsd_req *req, struct ts_error *
     return tsd_sink_str(out, "]", err);
 }
 
+/* Into the list of /api/stats/query. */
+static void last_list(const struct last *l)
+{
+    struct ts_buf member;
+    struct ts_json j;
+    ts_buf_init(&member, 0);
+    ts_json_init(&j, &member);
+    ts_json_key(&j, "last");
+    ts_json_obj(&j);
+    ts_json_key(&j, "timeseries");
+    ts_json_arr(&j);
+    for (size_t i = 0; i < l->n_queries; i++)
+        ts_json_slice(&j, l->queries[i]);
+    ts_json_arr_end(&j);
+    ts_json_key(&j, "tsuids");
+    ts_json_arr(&j);
+    for (size_t i = 0; i < l->n_tsuids; i++)
+        ts_json_slice(&j, l->tsuids[i]);
+    ts_json_arr_end(&j);
+    ts_json_key(&j, "n");
+    ts_json_int(&j, l->ask.n ? (int64_t)l->ask.n : 1);
+    ts_json_key(&j, "backScan");
+    ts_json_int(&j, l->back_scan_hours);
+    if (l->ask.at_on) {
+        ts_json_key(&j, "at");
+        ts_json_int(&j, l->ask.at_ms);
+    }
+    ts_json_obj_end(&j);
+    tsd_query_begin_member(l->job, &member);
+    ts_buf_release(&member);
+}
+
 static int last_run(struct tsd_job *job, struct ts_error *err)
 {
     const struct tsd_req *req = tsd_job_req(job);
@@ -223,6 +255,7 @@ static int last_run(struct tsd_job *job, struct ts_error *err)
     TS_TRY(req->method == TSD_POST ? last_body(&l, arena, err) : last_params(&l, req, arena, err));
     if (l.n_queries + l.n_tsuids == 0)
         return ts_error_set(err, TS_EINVAL, "Missing sub queries");
+    last_list(&l);
     ts_buf_init(&l.text, 0);
     int rc = last_all(&l, req, err);
     ts_buf_release(&l.text);

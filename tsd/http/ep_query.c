@@ -85,22 +85,6 @@ int tsd_ep_query_format(const struct tsd_req *req, const struct tsd_out_format *
                         (int)(name.n < 64 ? name.n : 64), name.p);
 }
 
-/* Into the list of /api/stats/query, with room for what the run will do. */
-static void query_list(struct tsd_job *job, const struct qry_spec *spec)
-{
-    struct ts_arena *arena = tsd_job_arena(job);
-    struct qry_stats *stats = ts_arena_alloc(arena, sizeof(*stats)); /* looked at when run has returned */
-    struct ts_buf b;
-    struct ts_json j;
-    qry_stats_init(stats, spec->n_subs, arena);
-    tsd_job_limit(job)->stats = stats;
-    ts_buf_init(&b, 0);
-    ts_json_init(&j, &b);
-    qry_echo(spec, sto_store_catalog(tsd_job_req(job)->d->store), &j);
-    tsd_query_begin(job, ts_buf_get(&b), stats);
-    ts_buf_release(&b);
-}
-
 static int query_run(struct tsd_job *job, struct ts_error *err)
 {
     const struct tsd_req *req = tsd_job_req(job);
@@ -111,7 +95,7 @@ static int query_run(struct tsd_job *job, struct ts_error *err)
     TS_TRY(tsd_ep_query_parse(job, &spec, err));
     tsd_ep_query_settings(req, &spec);
     TS_TRY(query_delete(job, &spec, err));
-    query_list(job, &spec);
+    tsd_query_begin_spec(job, &spec, NULL);
     tsd_job_type(job, format == &tsd_out_json ? tsd_type_json : format->content_type);
     tsd_out_init(&out, format, &spec, tsd_job_sink(job));
     uint64_t n_deleted;

@@ -103,6 +103,47 @@ void tsd_query_begin(struct tsd_job *job, struct ts_slice what, const struct qry
     tsd_job_listed(job, e);
 }
 
+/* Room for what the run will do. */
+static const struct qry_stats *queries_stats(struct tsd_job *job, size_t n_subs)
+{
+    struct ts_arena *arena = tsd_job_arena(job);
+    struct qry_stats *stats = ts_arena_alloc(arena, sizeof(*stats)); /* looked at when run has returned */
+    qry_stats_init(stats, n_subs, arena);
+    tsd_job_limit(job)->stats = stats;
+    return stats;
+}
+
+void tsd_query_begin_spec(struct tsd_job *job, const struct qry_spec *spec, const struct ts_buf *member)
+{
+    const struct qry_stats *stats = queries_stats(job, spec->n_subs);
+    struct ts_buf echo, what;
+    struct ts_json j;
+    ts_buf_init(&echo, 0);
+    ts_buf_init(&what, 0);
+    ts_json_init(&j, &echo);
+    qry_echo(spec, sto_store_catalog(tsd_job_req(job)->d->store), &j);
+    ts_buf_char(&what, '{');
+    if (member) {
+        ts_buf_slice(&what, ts_buf_get(member));
+        ts_buf_char(&what, ',');
+    }
+    ts_buf_append(&what, echo.p + 1, echo.n - 1);
+    tsd_query_begin(job, ts_buf_get(&what), stats);
+    ts_buf_release(&what);
+    ts_buf_release(&echo);
+}
+
+void tsd_query_begin_member(struct tsd_job *job, const struct ts_buf *member)
+{
+    struct ts_buf what;
+    ts_buf_init(&what, 0);
+    ts_buf_char(&what, '{');
+    ts_buf_slice(&what, ts_buf_get(member));
+    ts_buf_char(&what, '}');
+    tsd_query_begin(job, ts_buf_get(&what), queries_stats(job, 0));
+    ts_buf_release(&what);
+}
+
 /* From the list into the ring. */
 static struct tsd_query_entry *queries_move(struct tsd_queries *qs, struct tsd_query_entry *e)
 {

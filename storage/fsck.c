@@ -84,6 +84,7 @@ static int open_catalog(struct sto_fsck *k, struct ts_error *err)
         .dir = k->opts.dir, .n_shards = k->n_shards, .read_only = true, .lenient = true};
     const struct sto_fsck__reclog *log = &k->logs[STO_FSCK_CATALOG];
     TS_TRY(sto_catalog_open(sto_fsck_view_fs(k->view), &opts, &k->cat, err));
+    k->catalog_end = sto_series_count(k->cat);
     uint64_t n = sto_catalog_left_out(k->cat);
     k->catalog_lost = n > 0;
     if (n)

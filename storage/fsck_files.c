@@ -97,6 +97,10 @@ int sto_fsck__list_files(struct sto_fsck *k, struct ts_error *err)
         *err = why;
         return rc;
     }
+    if (rc == 0 && sto_manifest_lost(k->fs, k->opts.dir, sto_manifest_state(m))) {
+        sto_manifest_close(m);
+        rc = TS_ECORRUPT;
+    }
     if (rc < 0) {
         sto_fsck__find(
             k, STO_FIND_DAMAGE, log->path, UINT64_MAX,
@@ -134,6 +138,7 @@ static int on_row(void *arg, const struct sto_key *key, const struct sto_cells *
     (void)cells;
     (void)err;
     const struct sto_series *s = sto_series_get(k->cat, key->series);
+    k->files_end = key->series >= k->files_end ? key->series + 1ull : k->files_end;
     if (!s)
         no_name(k, key);
     else if (s->metric != key->metric)
@@ -210,6 +215,13 @@ int sto_fsck__files(struct sto_fsck *k, struct ts_error *err)
     if (k->n_unnamed)
         sto_fsck__find(k, STO_FIND_DAMAGE, k->logs[STO_FSCK_CATALOG].path, UINT64_MAX,
                        "%zu series of the files have no name", k->n_unnamed);
+    if (k->files_end > k->catalog_end) { /* a store opens only when names are on disk before rows are */
+        sto_fsck__find(k, STO_FIND_DAMAGE, k->logs[STO_FSCK_CATALOG].path, UINT64_MAX,
+                       "ends at series %" PRIu64 ", files have series up to %" PRIu64
+                       ": names that the write-ahead log still has are taken from there",
+                       k->catalog_end, k->files_end - 1);
+        k->catalog_lost = true;
+    }
     return 0;
 }
 

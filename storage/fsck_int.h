@@ -48,7 +48,9 @@ struct sto_fsck {
     size_t n_files, cap_files;
 
     struct sto_catalog *cat; /* by the view, with what the write-ahead log knows */
-    bool catalog_lost;       /* records of it could not be applied */
+    bool catalog_lost;    /* records of it could not be applied, or it ends before the series of the files */
+    uint64_t catalog_end; /* series it knows by itself: numbers below this */
+    uint64_t files_end;   /* numbers of series in files are below this */
     struct sto_fsck__unnamed *unnamed;
     size_t n_unnamed, cap_unnamed;
 

@@ -16,7 +16,12 @@
 
 static const struct {
     const char *name, *kind;
-} logs[STO_FSCK_N_LOGS] = {{STO_MANIFEST_NAME, "MANI"}, {"catalog.log", "CATA"}, {"cells.log", "CELL"}};
+    const char *lost; /* what it means that both are gone */
+} logs[STO_FSCK_N_LOGS] = {
+    {STO_MANIFEST_NAME, "MANI", "it is made anew from the files and the log"},
+    {"catalog.log", "CATA", "names are lost but for those of series in the write-ahead log"},
+    {"cells.log", "CELL", "all annotations and metadata are lost"},
+};
 
 /* One of the two files. */
 struct side {
@@ -151,11 +156,14 @@ static void frame(struct sto_fsck__reclog *log, const char kind[4])
     ts_buf_release(&old);
 }
 
-static void tell(struct sto_fsck *k, const struct sto_fsck__reclog *log, const struct side *a,
-                 const struct side *b)
+static void tell(struct sto_fsck *k, const struct sto_fsck__reclog *log, const char *lost,
+                 const struct side *a, const struct side *b)
 {
     const char *cure = b->good || b->bytes.p ? "the copy has it" : "there is no copy of it";
-    if (!a->bytes.p)
+    if (!a->good && !b->good)
+        sto_fsck__find(k, STO_FIND_DAMAGE, log->path, UINT64_MAX, "%s and its copy too: %s",
+                       a->bytes.p ? "can't be read" : "is missing", lost);
+    else if (!a->bytes.p)
         sto_fsck__find(k, STO_FIND_DAMAGE, log->path, UINT64_MAX, "is missing; %s", cure);
     else if (a->bad_off != UINT64_MAX && !log->holes)
         sto_fsck__find(k, STO_FIND_DAMAGE, log->path, a->bad_off, "%s; %s",
@@ -191,7 +199,7 @@ static int read_log(struct sto_fsck *k, enum sto_fsck__log which, struct ts_erro
     if (rc == 0) {
         log->bad = !a.bytes.p || a.bad_off != UINT64_MAX;
         log->copy_bad = b.bytes.p && b.bad_off != UINT64_MAX;
-        tell(k, log, &a, &b);
+        tell(k, log, logs[which].lost, &a, &b);
         if (log->bad && log->whole.n)
             sto_fsck_view_set(k->view, log->path, log->whole.p, log->whole.n);
         if (log->whole.failed)

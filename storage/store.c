@@ -117,19 +117,41 @@ static int sync_names(void *arg, struct ts_error *err)
     return sto_catalog_sync(st->catalog, true, err);
 }
 
-static int ready(void *arg, uint32_t n_shards, uint64_t series_end, struct ts_error *err)
+/* A log that was made when the store was first started must be there (its copy alone is no help: reclog.c). */
+static int must_be_there(const struct sto_store *st, const char *name, const char *what, struct ts_error *err)
+{
+    size_t n = strlen(st->opts.dir) + strlen(name) + 2;
+    char *path = ts_xmalloc(n);
+    struct ts_file *probe = NULL;
+    struct ts_error why = {0};
+    (void)snprintf(path, n, "%s/%s", st->opts.dir, name);
+    int rc = st->opts.fs->open(st->opts.fs, path, TS_OPEN_READ, &probe, &why);
+    if (rc == 0)
+        (void)st->opts.fs->close(probe, NULL);
+    if (rc == TS_ENOTFOUND)
+        ts_error_set(err, TS_ECORRUPT, "%s, which holds %s, is missing; run tsd fsck --repair --data %s",
+                     path, what, st->opts.dir);
+    ts_free(path);
+    return rc == TS_ENOTFOUND ? TS_ECORRUPT : 0;
+}
+
+static int ready(void *arg, const struct sto_engine_found *found, struct ts_error *err)
 {
     struct sto_store *st = arg;
+    if (found->used) {
+        TS_TRY(must_be_there(st, "catalog.log", "names of metrics and tags", err));
+        TS_TRY(must_be_there(st, "cells.log", "annotations and metadata", err));
+    }
     struct sto_catalog_opts opts = {.dir = st->opts.dir,
-                                    .n_shards = n_shards,
+                                    .n_shards = found->n_shards,
                                     .read_only = st->opts.read_only,
                                     .max_series = st->opts.max_series,
                                     .grow_bytes = st->opts.log_grow_bytes};
     TS_TRY(sto_catalog_open(st->opts.fs, &opts, &st->catalog, err));
-    if (sto_series_count(st->catalog) < series_end) /* names are on disk before rows are */
-        return ts_error_set(err, TS_ECORRUPT,
-                            "%s/catalog.log has lost names: it ends at series %u, files know %llu",
-                            st->opts.dir, sto_series_count(st->catalog), (unsigned long long)series_end);
+    if (sto_series_count(st->catalog) < found->series_end) /* names are on disk before rows are */
+        return ts_error_set(
+            err, TS_ECORRUPT, "%s/catalog.log has lost names: it ends at series %u, files know %llu",
+            st->opts.dir, sto_series_count(st->catalog), (unsigned long long)found->series_end);
     TS_TRY(sto_cellmap_open(st->opts.fs, st->opts.dir, st->opts.read_only, st->opts.wal_sync != STO_SYNC_NONE,
                             &st->cells, err));
     if (st->opts.log_grow_bytes)

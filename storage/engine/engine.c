@@ -30,7 +30,9 @@ static char *join(const char *dir, const char *name)
 /* --- folder and lock --- */
 
 struct folder {
-    bool any, manifest, copy;
+    bool any;      /* things that are not of a store */
+    bool of_store; /* things that are made after the manifest */
+    bool manifest, copy;
 };
 
 static int look(void *arg, const char *name)
@@ -38,8 +40,10 @@ static int look(void *arg, const char *name)
     struct folder *f = arg;
     f->manifest |= strcmp(name, STO_MANIFEST_NAME) == 0;
     f->copy |= strcmp(name, STO_MANIFEST_NAME ".copy") == 0;
-    f->any |= strcmp(name, "LOCK") != 0 && strcmp(name, "lost+found") != 0 &&
-              strcmp(name, "catalog.log") != 0 && strcmp(name, "wal") != 0 && strcmp(name, "files") != 0 &&
+    bool of_store = strncmp(name, "catalog.log", 11) == 0 || strncmp(name, "cells.log", 9) == 0 ||
+                    strcmp(name, "wal") == 0 || strcmp(name, "files") == 0;
+    f->of_store |= of_store;
+    f->any |= !of_store && strcmp(name, "LOCK") != 0 && strcmp(name, "lost+found") != 0 &&
               strncmp(name, "MANIFEST", 8) != 0;
     return 0;
 }
@@ -86,6 +90,12 @@ static int folder_check(struct sto_engine *e, bool *out_is_store, struct ts_erro
         return ts_error_set(
             err, TS_ECORRUPT,
             "%s/" STO_MANIFEST_NAME " is missing, but its copy is there; run tsd fsck --repair", e->dir);
+    if (!f.manifest && f.of_store) /* a new one would say that all files are left over, and remove them */
+        return ts_error_set(err, TS_ECORRUPT,
+                            "%s/" STO_MANIFEST_NAME
+                            " and its copy are missing, but a store is there; run tsd "
+                            "fsck --repair, which makes it anew from the files and the log",
+                            e->dir);
     if (!f.manifest && f.any)
         return ts_error_set(
             err, TS_EINVAL,
@@ -176,8 +186,22 @@ static int drop_orphan(void *arg, const char *name)
 
 static int open_manifest(struct sto_engine *e, struct ts_error *err)
 {
-    TS_TRY(sto_manifest_open(e->fs, e->dir, e->opts.create && !e->opts.read_only, e->opts.read_only,
-                             e->opts.n_shards, &e->manifest, err));
+    bool data = sto_manifest_lost(e->fs, e->dir, NULL),
+         create = e->opts.create && !e->opts.read_only && !data;
+    struct ts_error why = {0};
+    int rc =
+        sto_manifest_open(e->fs, e->dir, create, e->opts.read_only, e->opts.n_shards, &e->manifest, &why);
+    if (data && (rc == TS_ENOTFOUND || (rc == 0 && sto_manifest_state(e->manifest)->run == 0)))
+        rc =
+            ts_error_set(&why, TS_ECORRUPT,
+                         "%s/" STO_MANIFEST_NAME " has lost its records, but files of a store are there; run "
+                         "tsd fsck --repair, which makes it anew from the files and the log",
+                         e->dir);
+    if (rc < 0) {
+        if (err)
+            *err = why;
+        return rc;
+    }
     if (e->opts.manifest_grow_bytes)
         sto_manifest_set_rewrite_bytes(e->manifest, e->opts.manifest_grow_bytes);
     const struct sto_manifest_state *state = sto_manifest_state(e->manifest);
@@ -297,7 +321,10 @@ static int open_all(struct sto_engine *e, struct ts_error *err)
     TS_TRY(folder_check(e, &is_store, err));
     TS_TRY(folder_lock(e, err));
     TS_TRY(open_manifest(e, err));
-    TS_TRY(e->opts.ready(e->opts.arg, e->n_shards, series_end(e->version), err));
+    struct sto_engine_found found = {.n_shards = e->n_shards,
+                                     .series_end = series_end(e->version),
+                                     .used = sto_manifest_state(e->manifest)->run > 0};
+    TS_TRY(e->opts.ready(e->opts.arg, &found, err));
     TS_TRY(sto_recover__wal(e, err));
     if (!e->opts.read_only) {
         sto_reserve__open(e);

@@ -23,6 +23,13 @@ struct sto_port;
 
 enum sto_engine_sync { STO_ENGINE_SYNC_ALWAYS, STO_ENGINE_SYNC_INTERVAL, STO_ENGINE_SYNC_NONE };
 
+/* What the manifest and the files say, for who keeps the names. */
+struct sto_engine_found {
+    uint32_t n_shards;
+    uint64_t series_end; /* files have rows of series below it */
+    bool used;           /* it was started for writing before: logs of names and cells were made then */
+};
+
 struct sto_engine_opts {
     const struct ts_fs *fs;
     const char *dir; /* data folder */
@@ -42,9 +49,8 @@ struct sto_engine_opts {
     uint64_t big_day_points;      /* 0 = STO_BIG_DAY_POINTS */
     /* Called before a flush counts: names of all series in it must be on disk. Flush thread. */
     int (*sync_names)(void *arg, struct ts_error *err);
-    /* Called once the number of shards is known, before the log is replayed: open the catalog. Files have rows
-     * of series below series_end. */
-    int (*ready)(void *arg, uint32_t n_shards, uint64_t series_end, struct ts_error *err);
+    /* Called once the manifest and the heads of the files are read, before the log is replayed: open the catalog. */
+    int (*ready)(void *arg, const struct sto_engine_found *found, struct ts_error *err);
     /* Replay: handle of a series from its ids and text. */
     const struct sto_series *(*restore)(void *arg, uint32_t id, uint32_t metric, const struct sto_tag *tags,
                                         size_t n_tags, struct ts_slice text, uint32_t metric_len,

@@ -8,6 +8,7 @@
  */
 #include "storage/engine/manifest.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -374,6 +375,31 @@ int sto_manifest_apply(struct sto_manifest *m, const struct sto_manifest_edit *e
 }
 
 /* --- open and close --- */
+
+/* Stops at the first sorted file or log segment. */
+static int is_data(void *arg, const char *name)
+{
+    const char *dot = strrchr(name, '.');
+    bool *found = arg;
+    *found |= dot && (strcmp(dot, ".t") == 0 || strcmp(dot, ".s") == 0 || strcmp(dot, ".log") == 0);
+    return *found ? TS_ECANCELLED : 0;
+}
+
+bool sto_manifest_lost(const struct ts_fs *fs, const char *dir, const struct sto_manifest_state *state)
+{
+    static const char *const folders[] = {"files", "wal"};
+    bool found = false;
+    if (state && state->run > 0)
+        return false;
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        size_t n = strlen(dir) + strlen(folders[i]) + 2;
+        char *path = ts_xmalloc(n);
+        (void)snprintf(path, n, "%s/%s", dir, folders[i]);
+        (void)fs->list(fs, path, is_data, &found, NULL); /* a folder that is not there has none */
+        ts_free(path);
+    }
+    return found;
+}
 
 static int not_a_store(const char *dir, struct ts_error *err)
 {

@@ -1,14 +1,18 @@
 /*
  * flips.c - damages small stores at random and looks at what is noticed, what is answered and what a repair keeps.
  *
- *   flips [--rounds N] [--seed S] [--mode flip|cut|remove] [--only ROUND] [--verbose]
+ *   flips [--rounds N] [--seed S] [--mode flip|cut|remove|pair] [--only ROUND] [--verbose]
  *
- * In each round one bit of one file is flipped (or a file is cut, or removed), and then must hold:
+ * In each round one bit of one file is flipped (or a file is cut, or removed, or a record log together with its copy),
+ * and then must hold:
  *   - opening the store and reading everything, read-only and for writing, gives an error or what was written; no
  *     other value, no point that was not there; points may be missing only if fsck tells of the place
  *   - fsck finds it, or opening does, or every answer is what it was before (bytes nobody reads: they are listed)
  *   - fsck --repair leaves a store that opens and in which fsck finds nothing, and only points are missing that it
  *     listed as lost; cells and names are all there
+ *
+ * Where a record log and its copy are both gone, opening must refuse, fsck must say what is lost, and the repair must
+ * keep every point: without the names, under other names; without the cells, all but these.
  *
  * A cut or missing last segment of the write-ahead log looks as a power cut does: there what is missing needs no
  * finding.
@@ -27,7 +31,7 @@
 #include "tests/damage/content.h"
 #include "tests/damage/shapes.h"
 
-enum mode { MODE_FLIP, MODE_CUT, MODE_REMOVE };
+enum mode { MODE_FLIP, MODE_CUT, MODE_REMOVE, MODE_PAIR };
 
 /* What fsck told. */
 struct told {
@@ -85,6 +89,7 @@ struct round {
     uint64_t off, size;
     char what[320];
     bool verbose;
+    bool pair; /* a log and its copy are gone */
     struct told told, repair_told;
     uint64_t n_unlisted; /* missing points that nobody listed as lost */
     char unlisted[160];
@@ -197,6 +202,15 @@ static void damage(struct round *r, struct t_faultfs *f, enum mode mode, uint64_
         ts_free(p);
         snprintf(r->what, sizeof r->what, "%s: %s of %" PRIu64 " bytes cut at %" PRIu64, r->shape, name,
                  r->size, r->off);
+    } else if (mode == MODE_PAIR) {
+        static const char *const logs[] = {"MANIFEST", "catalog.log", "cells.log"};
+        char copy[sizeof r->path + 8];
+        snprintf(r->path, sizeof r->path, SHAPE_DIR "/%s", logs[t_rand(seed) % 3]);
+        snprintf(copy, sizeof copy, "%s.copy", r->path);
+        t_faultfs_remove(f, r->path);
+        t_faultfs_remove(f, copy);
+        snprintf(r->what, sizeof r->what, "%s: %s and its copy removed", r->shape,
+                 r->path + strlen(SHAPE_DIR) + 1);
     } else {
         t_faultfs_remove(f, r->path);
         snprintf(r->what, sizeof r->what, "%s: %s removed", r->shape, name);
@@ -256,6 +270,47 @@ static void on_missing(void *arg, const char *text, int64_t ts_ms)
         snprintf(r->unlisted, sizeof r->unlisted, "%s %" PRId64, text, ts_ms);
 }
 
+static int by_time_and_value(const void *a, const void *b)
+{
+    const struct content_point *x = a, *y = b;
+    if (x->ts_ms != y->ts_ms)
+        return x->ts_ms < y->ts_ms ? -1 : 1;
+    if (x->value.kind != y->value.kind)
+        return x->value.kind < y->value.kind ? -1 : 1;
+    return x->value.m < y->value.m ? -1 : x->value.m > y->value.m ? 1 : (int)x->value.exp - (int)y->value.exp;
+}
+
+/* Both have as many series and the same points, whatever the series are called. Sorts b. */
+static bool same_but_names(const struct content *a, struct content *b)
+{
+    if (a->n_texts != b->n_texts || a->n_points != b->n_points)
+        return false;
+    struct content_point *of_a = ts_xmalloc((a->n_points + 1) * sizeof *of_a);
+    bool same = true;
+    if (a->n_points) {
+        memcpy(of_a, a->points, a->n_points * sizeof *of_a);
+        qsort(of_a, a->n_points, sizeof *of_a, by_time_and_value);
+        qsort(b->points, b->n_points, sizeof *of_a, by_time_and_value);
+    }
+    for (size_t i = 0; same && i < a->n_points; i++)
+        same = by_time_and_value(&of_a[i], &b->points[i]) == 0;
+    ts_free(of_a);
+    return same;
+}
+
+/* After the loss of a log and its copy, and the repair. */
+static void compare_pair(struct round *r, struct content *got)
+{
+    struct content_diff d = content_compare(&r->base->content, got, NULL, NULL, NULL);
+    bool names = strstr(r->path, "catalog.log") != NULL, cells = strstr(r->path, "cells.log") != NULL;
+    if (names ? !same_but_names(&r->base->content, got) : d.n_missing || d.n_other)
+        bad(r, "%zu points are missing, %zu are other ones", d.n_missing, d.n_other);
+    if (d.cells && !cells)
+        bad(r, "cells are gone after the repair");
+    if (!strstr(r->repair_told.text.p, "and its copy too: "))
+        bad(r, "fsck does not say what is lost");
+}
+
 static uint64_t repair(struct round *r, struct t_faultfs *f, bool excused)
 {
     struct sto_fsck_result out, again;
@@ -272,6 +327,8 @@ static uint64_t repair(struct round *r, struct t_faultfs *f, bool excused)
         bad(r, "fsck after the repair: %s\n%.*s", err.text, (int)told.text.n, told.text.p);
     else if (content_read(f, false, &got, &err) < 0)
         bad(r, "after the repair: %s", err.text);
+    else if (r->pair)
+        compare_pair(r, &got);
     else {
         struct content_diff d = content_compare(&r->base->content, &got, on_missing, on_other, r);
         n_missing = d.n_missing;
@@ -295,8 +352,11 @@ static bool run_round(uint64_t number, uint64_t seed, enum mode mode, struct bas
 {
     uint64_t s = seed * 1000003 + number;
     size_t shape = (size_t)(t_rand(&s) % n_shapes);
-    struct round r = {
-        .number = number, .base = &bases[shape], .shape = shapes[shape].name, .verbose = verbose};
+    struct round r = {.number = number,
+                      .base = &bases[shape],
+                      .shape = shapes[shape].name,
+                      .verbose = verbose,
+                      .pair = mode == MODE_PAIR};
     struct t_faultfs *f = t_faultfs_clone(bases[shape].f, seed);
     struct sto_fsck_result out;
     struct ts_error err = {0};
@@ -316,6 +376,8 @@ static bool run_round(uint64_t number, uint64_t seed, enum mode mode, struct bas
                  (r.told.text.n && memcmp(r.told.text.p, r.base->told.text.p, r.told.text.n) != 0);
     if (!found && (ro == 2 || rw == 2) && !excused)
         bad(&r, "points are missing and fsck does not know");
+    if (r.pair && (opened_ro || opened_rw))
+        bad(&r, "it was opened");
     row->n++;
     row->by_open += ro == 1 && !opened_ro;
     row->by_query += ro == 1 && opened_ro;
@@ -369,9 +431,10 @@ int main(int argc, char **argv)
         else if (i + 1 < argc && strcmp(argv[i], "--mode") == 0 && ++i)
             mode = strcmp(argv[i], "cut") == 0      ? MODE_CUT
                    : strcmp(argv[i], "remove") == 0 ? MODE_REMOVE
+                   : strcmp(argv[i], "pair") == 0   ? MODE_PAIR
                                                     : MODE_FLIP;
         else
-            return printf("usage: flips [--rounds N] [--seed S] [--mode flip|cut|remove] [--only ROUND] "
+            return printf("usage: flips [--rounds N] [--seed S] [--mode flip|cut|remove|pair] [--only ROUND] "
                           "[--verbose]\n"),
                    2;
     }

@@ -44,11 +44,10 @@ static void series_make(void)
     }
 }
 
-static int on_ready(void *arg, uint32_t n_shards, uint64_t series_end, struct ts_error *err)
+static int on_ready(void *arg, const struct sto_engine_found *found, struct ts_error *err)
 {
-    (void)series_end;
     (void)arg;
-    (void)n_shards;
+    (void)found;
     (void)err;
     return 0;
 }

@@ -1,0 +1,191 @@
+/*
+ * test_store_lost.c - manifest, names or cells are gone together with their copies: the store says what is lost,
+ * opens nothing by guessing, deletes nothing, and fsck --repair brings back what can be brought back.
+ *
+ * Random stores without each of the three: tests/damage/flips.c, mode pair.
+ */
+#include "tests/unit/storage/store_kit.h"
+
+#include "storage/reclog.h"
+
+/* A store with points in files and in the log, closed as a kill leaves it. */
+static struct t_faultfs *make_store(struct diary *d)
+{
+    struct t_faultfs *f = t_faultfs_new(1);
+    struct sto_opts opts = KIT_OPTS(f, 1);
+    struct sto_store *st = kit_open(&opts);
+    for (int64_t i = 0; i < 300; i++)
+        assert_int_equal(
+            kit_op(st, sto_port(st, 0), d, (unsigned)(i % N_SERIES), STO_OP_PUT, T0 + i * 1000, i), 0);
+    sto_port_turn(sto_port(st, 0));
+    assert_int_equal(sto_flush(st, STO_LEVEL_FILES, NULL), 0);
+    for (int64_t i = 300; i < 400; i++)
+        assert_int_equal(
+            kit_op(st, sto_port(st, 0), d, (unsigned)(i % N_SERIES), STO_OP_PUT, T0 + i * 1000, i), 0);
+    sto_port_turn(sto_port(st, 0));
+    assert_int_equal(sto_cell_put(st, TS_SLICE_LIT("k"), TS_SLICE_LIT("v"), NULL), 0);
+    assert_int_equal(sto_flush(st, STO_LEVEL_DISK, NULL), 0);
+    struct t_faultfs *copy = t_faultfs_clone(f, 2);
+    kit_close(st);
+    t_faultfs_free(f);
+    return copy;
+}
+
+static void lose(struct t_faultfs *f, const char *name)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/db/%s", name);
+    (void)t_faultfs_remove(f, path);
+    snprintf(path, sizeof path, "/db/%s.copy", name);
+    (void)t_faultfs_remove(f, path);
+}
+
+/* What is left of a log and its copy after its first n bytes. */
+static void cut(struct t_faultfs *f, const char *name, size_t n)
+{
+    char path[64];
+    size_t had;
+    for (int copy = 0; copy < 2; copy++) {
+        snprintf(path, sizeof path, "/db/%s%s", name, copy ? ".copy" : "");
+        uint8_t *p = t_faultfs_get(f, path, &had);
+        assert_true(had >= n);
+        t_faultfs_put(f, path, p, n);
+        ts_free(p);
+    }
+}
+
+static size_t n_data_files(struct t_faultfs *f)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < t_faultfs_count(f); i++)
+        n += strstr(t_faultfs_path(f, i), "/files/") || strstr(t_faultfs_path(f, i), "/wal/");
+    return n;
+}
+
+/* Both ways of opening refuse with these words and leave everything. */
+static void must_refuse(struct t_faultfs *f, const char *words)
+{
+    size_t n = n_data_files(f);
+    for (int read_only = 0; read_only < 2; read_only++) {
+        struct sto_opts opts = KIT_OPTS(f, 1);
+        struct sto_store *st = NULL;
+        struct ts_error err = {0};
+        opts.read_only = read_only;
+        opts.create = !read_only;
+        int rc = sto_open(&opts, &st, &err);
+        if (rc != TS_ECORRUPT || !strstr(err.text, words) || !strstr(err.text, "tsd fsck"))
+            fail_msg("open%s: %s: %s", read_only ? " for reading" : "", ts_err_name(rc), err.text);
+        assert_int_equal(t_faultfs_n_open(f), 0);
+    }
+    assert_int_equal(n_data_files(f), n);
+}
+
+/* Repair; then it opens, and all points of the diary are there. */
+static void repair(struct t_faultfs *f, const struct diary *d)
+{
+    struct sto_fsck_opts check = {.fs = t_faultfs_fs(f), .dir = "/db", .repair = true};
+    struct sto_fsck_result out;
+    struct ts_error err = {0};
+    if (sto_fsck(&check, &out, &err) < 0)
+        fail_msg("repair: %s", err.text);
+    assert_true(out.n_damage > 0 && out.repaired);
+    assert_int_equal(out.n_left, 0);
+    struct sto_opts opts = KIT_OPTS(f, 1);
+    struct sto_store *st = kit_open(&opts);
+    if (d)
+        kit_expect_all(st, d, "repaired");
+    kit_close(st);
+}
+
+static void test_store_lost__a_lost_manifest_is_made_of_the_files(void **state)
+{
+    (void)state;
+    struct diary d = {0};
+    struct t_faultfs *f = make_store(&d);
+    lose(f, "MANIFEST");
+    must_refuse(f, "MANIFEST and its copy are missing");
+    repair(f, &d);
+    t_faultfs_free(f);
+    diary_release(&d);
+}
+
+/* With nothing but points left, a start must not take the folder for a new one: it would remove them. */
+static void test_store_lost__files_alone_are_no_new_store(void **state)
+{
+    (void)state;
+    struct diary d = {0};
+    struct t_faultfs *f = make_store(&d);
+    lose(f, "MANIFEST");
+    lose(f, "cells.log");
+    must_refuse(f, "MANIFEST and its copy are missing");
+    lose(f, "catalog.log");
+    must_refuse(f, "MANIFEST and its copy are missing");
+    repair(f, &d);
+    t_faultfs_free(f);
+    diary_release(&d);
+}
+
+/* A manifest without records is that of a start that ended early, but only where there is nothing else. */
+static void test_store_lost__an_empty_manifest_removes_nothing(void **state)
+{
+    (void)state;
+    struct diary d = {0};
+    struct t_faultfs *f = make_store(&d);
+    size_t n;
+    uint8_t *p = t_faultfs_get(f, "/db/MANIFEST", &n);
+    uint32_t body;
+    memcpy(&body, p + STO_RECLOG_HEADER_BYTES, sizeof body);
+    ts_free(p);
+    struct t_faultfs *first = t_faultfs_clone(f, 3);
+    cut(f, "MANIFEST", STO_RECLOG_HEADER_BYTES);
+    must_refuse(f, "MANIFEST has lost its records");
+    repair(f, &d);
+    t_faultfs_free(f);
+    /* the first record alone: also what a repair leaves that ended half-way */
+    cut(first, "MANIFEST", STO_RECLOG_HEADER_BYTES + STO_RECLOG_HEAD_BYTES + body);
+    must_refuse(first, "MANIFEST has lost its records");
+    repair(first, &d);
+    t_faultfs_free(first);
+    diary_release(&d);
+}
+
+static void test_store_lost__names_come_from_the_log_as_far_as_it_has_them(void **state)
+{
+    (void)state;
+    struct diary d = {0};
+    struct t_faultfs *f = make_store(&d), *cut_off = t_faultfs_clone(f, 3);
+    lose(f, "catalog.log");
+    must_refuse(f, "catalog.log, which holds names of metrics and tags, is missing");
+    repair(f, &d); /* the log of the last run defines the series it has points of */
+    t_faultfs_free(f);
+    cut(cut_off, "catalog.log", STO_RECLOG_HEADER_BYTES); /* the end of both is lost: looks like a torn one */
+    must_refuse(cut_off, "catalog.log has lost names");
+    repair(cut_off, &d);
+    t_faultfs_free(cut_off);
+    diary_release(&d);
+}
+
+static void test_store_lost__cells_are_never_silently_empty(void **state)
+{
+    (void)state;
+    struct diary d = {0};
+    struct t_faultfs *f = make_store(&d);
+    lose(f, "cells.log");
+    must_refuse(f, "cells.log, which holds annotations and metadata, is missing");
+    repair(f, &d);
+    t_faultfs_free(f);
+    diary_release(&d);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_store_lost__a_lost_manifest_is_made_of_the_files),
+        cmocka_unit_test(test_store_lost__files_alone_are_no_new_store),
+        cmocka_unit_test(test_store_lost__an_empty_manifest_removes_nothing),
+        cmocka_unit_test(test_store_lost__names_come_from_the_log_as_far_as_it_has_them),
+        cmocka_unit_test(test_store_lost__cells_are_never_silently_empty),
+    };
+    ts_log_set_level((enum ts_log_level)(TS_LOG_ERROR + 1));
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

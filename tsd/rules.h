@@ -22,6 +22,7 @@ struct tsd_rules {
     bool compat;        /* OpenTSDB's ways: bytes of lines are ISO-8859-1, points in times are deleted */
     bool make_metrics;  /* a metric not seen before is created */
     bool old_times;     /* times <= 0 are taken */
+    bool no_points;     /* mode = ro: commands that store are not there */
     unsigned max_tags;  /* most tags of a series */
     bool ascii_ok[128]; /* characters a name may hold, besides letters of other scripts */
     char special[64];   /* other characters allowed, UTF-8, terminated */

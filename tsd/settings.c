@@ -7,6 +7,7 @@
 #include "tsd/settings.h"
 
 #include "base/log.h"
+#include "tsd/http/http.h"
 
 #include <unistd.h>
 
@@ -95,6 +96,13 @@ const struct ts_conf_key tsd_conf_keys[] = {
      .type = TS_CONF_BOOL,
      .def = "false",
      .help = "Take times <= 0 (before 1970) from clients."},
+    {.name = "mode",
+     .type = TS_CONF_CHOICE,
+     .def = "rw",
+     .choices = "rw|ro|wo",
+     .opentsdb = "tsd.mode",
+     .help = "ro = clients cannot store or delete, wo = they cannot query: those commands and paths are not "
+             "there."},
     {.name = "timezone",
      .type = TS_CONF_STR,
      .def = "UTC",
@@ -336,6 +344,17 @@ static bool settings_auto(const struct ts_conf *conf, const char *key, bool auto
     return strcmp(value, "auto") ? !strcmp(value, "true") : automatic;
 }
 
+/* What clients may do. */
+static void settings_mode(const struct ts_conf *conf, struct tsd_settings *out)
+{
+    const char *mode = ts_conf_str(conf, "mode");
+    bool ro = !strcmp(mode, "ro"), wo = !strcmp(mode, "wo");
+    out->rules.no_points = ro;
+    out->allow_delete = ts_conf_bool(conf, "query_allow_delete") && !ro;
+    out->ep_hidden =
+        (out->rules.compat ? TSD_EP_OURS : 0u) | (ro ? TSD_EP_STORES : 0u) | (wo ? TSD_EP_READS : 0u);
+}
+
 int tsd_settings_load(const struct ts_conf *conf, struct tsd_settings *out, struct ts_error *err)
 {
     *out = (struct tsd_settings){.bind = ts_conf_str(conf, "bind"), .data = ts_conf_str(conf, "data")};
@@ -343,6 +362,7 @@ int tsd_settings_load(const struct ts_conf *conf, struct tsd_settings *out, stru
     tsd_rules_init(&out->rules, compat, settings_auto(conf, "auto_create_metrics", !compat),
                    (unsigned)ts_conf_int(conf, "max_tags"), ts_conf_str(conf, "allow_specialchars"));
     out->rules.old_times = ts_conf_bool(conf, "allow_old_times");
+    settings_mode(conf, out);
     out->cors_domains = ts_conf_str(conf, "http_cors_domains");
     out->cors_headers = ts_conf_str(conf, "http_cors_headers");
     out->meta_series = settings_auto(conf, "meta_series", !compat);
@@ -367,7 +387,6 @@ int tsd_settings_load(const struct ts_conf *conf, struct tsd_settings *out, stru
     out->http_gzip = ts_conf_bool(conf, "http_gzip");
     const char *skip = ts_conf_str(conf, "skip_unresolved_tagvs");
     out->values_must_exist = strcmp(skip, "auto") ? !strcmp(skip, "false") : compat;
-    out->allow_delete = ts_conf_bool(conf, "query_allow_delete");
     if (!*out->data)
         return ts_error_set(err, TS_EINVAL, "no data folder: give --data DIR or set the key data");
     enum ts_log_level level;

@@ -19,6 +19,7 @@ struct tsd_settings {
     struct tsd_histograms histograms; /* keys histogram... */
     const char *bind;                 /* addresses to listen on, comma separated */
     const char *data;                 /* data folder */
+    unsigned ep_hidden;               /* endpoints with one of these flags are not there */
     const struct ts_tz *zone;         /* of dates and days that come without one */
     const char *cors_domains;         /* allowed origins, "*", or "" */
     const char *cors_headers;         /* headers a page of another origin may send */

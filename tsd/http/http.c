@@ -313,7 +313,7 @@ static bool http_serializer(struct tsd_req *req)
 static void http_route(struct tsd_req *req)
 {
     const struct tsd_endpoint *e = tsd_endpoint_find(req->path);
-    if (!e || ((e->flags & TSD_EP_OURS) && req->d->set.rules.compat)) {
+    if (!e || (e->flags & req->d->set.ep_hidden)) {
         tsd_reply_error(req, 404, "Endpoint not found", NULL);
         return;
     }

@@ -35,14 +35,16 @@ static enum tsd_line_end cmd_stats(struct tsd_line *l, struct ts_slice rest)
 static enum tsd_line_end cmd_help(struct tsd_line *l, struct ts_slice rest)
 {
     (void)rest;
+    bool stores = !l->in->rules->no_points;
     if (l->in->rules->compat) { /* its order, and only its own */
-        ts_buf_str(
-            l->out,
-            "available commands: stats dropcaches version exit help put rollup histogram diediedie \n");
+        ts_buf_str(l->out, "available commands: stats dropcaches version exit help ");
+        ts_buf_str(l->out, stores ? "put rollup histogram diediedie \n" : "diediedie \n");
         return TSD_LINE_MORE;
     }
-    ts_buf_str(l->out, "available commands: put ");
+    ts_buf_str(l->out, stores ? "available commands: put " : "available commands: ");
     for (const struct tsd_line_cmd *c = tsd_line_cmds; c->name; c++) {
+        if (c->stores && !stores)
+            continue;
         ts_buf_str(l->out, c->name);
         ts_buf_char(l->out, ' ');
     }
@@ -79,8 +81,11 @@ const struct tsd_line_cmd tsd_line_cmds[] = {
     {.name = "dropcaches", .run = cmd_dropcaches, .help = "Forget what can be learnt again from the store."},
     {.name = "exit", .run = cmd_exit, .help = "Close the connection."},
     {.name = "help", .run = cmd_help, .help = "Names of all commands."},
-    {.name = "histogram", .run = tsd_cmd_histogram, .help = "Counts of values in buckets."},
-    {.name = "rollup", .run = tsd_cmd_rollup, .help = "A point of a rollup or pre-aggregate."},
+    {.name = "histogram", .run = tsd_cmd_histogram, .stores = true, .help = "Counts of values in buckets."},
+    {.name = "rollup",
+     .run = tsd_cmd_rollup,
+     .stores = true,
+     .help = "A point of a rollup or pre-aggregate."},
     {.name = "stats", .run = cmd_stats, .help = "Counters of this daemon as put lines without put."},
     {.name = "sync",
      .run = cmd_sync,
@@ -101,12 +106,13 @@ enum tsd_line_end tsd_line_command(struct tsd_line *l, struct ts_slice line)
     const char *blank = line.n ? memchr(line.p, ' ', line.n) : NULL;
     struct ts_slice word = {line.p, blank ? (size_t)(blank - line.p) : line.n};
     struct ts_slice rest = {blank ? blank + 1 : NULL, blank ? line.n - word.n - 1 : 0};
-    if (command_is(l, word, "put")) {
+    bool stores = !l->in->rules->no_points;
+    if (stores && command_is(l, word, "put")) {
         /* PUT, Put: only our own ways get here, the exact word went the short way */
         return tsd_line_taken(l, "put: ", tsd_put_line(l->in, &l->chain, rest));
     }
     for (const struct tsd_line_cmd *c = tsd_line_cmds; c->name; c++)
-        if (command_is(l, word, c->name))
+        if ((stores || !c->stores) && command_is(l, word, c->name))
             return c->run(l, rest);
     if (command_is(l, word, "diediedie") && l->ops && l->ops->end_daemon && l->ops->end_daemon(l)) {
         ts_buf_str(l->out, "Cleaning up and exiting now.\n");

@@ -57,7 +57,8 @@ static enum tsd_line_end line_one(struct tsd_line *l, struct ts_slice line)
 {
     if (line.n && line.p[line.n - 1] == '\r')
         line.n--;
-    if (line.n >= 3 && !memcmp(line.p, "put", 3) && (line.n == 3 || line.p[3] == ' '))
+    bool put = line.n >= 3 && !memcmp(line.p, "put", 3) && (line.n == 3 || line.p[3] == ' ');
+    if (put && !l->in->rules->no_points)
         return line_put(l, line);
     l->n_commands++;
     return tsd_line_command(l, line);
@@ -79,7 +80,7 @@ enum tsd_line_end tsd_line_input(struct tsd_line *l, const char *p, const char *
     enum tsd_line_end done = TSD_LINE_MORE;
     while (p < end) {
         if (!l->skipping) {
-            p = tsd_put_run(l->in, &l->chain, p, end, &l->n_points);
+            p = l->in->rules->no_points ? p : tsd_put_run(l->in, &l->chain, p, end, &l->n_points);
             if (p == end)
                 break;
         }

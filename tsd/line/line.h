@@ -61,6 +61,7 @@ struct tsd_line_cmd {
     const char *name; /* first word, lower case */
     enum tsd_line_end (*run)(struct tsd_line *l,
                              struct ts_slice rest); /* rest: after the word and one blank */
+    bool stores;                                    /* not there with mode = ro */
     const char *help;                               /* one sentence */
 };
 /** All commands but put, ended by name == NULL. */

@@ -181,7 +181,7 @@ static bool smart_answer(struct smart *s, const char *disk)
 {
     struct ts_slice out = ts_buf_get(&s->out);
     return col_smart_parse(out, disk, s->emit) ||
-           (out.n && (memmem(out.p, out.n, " STANDBY", 8) || memmem(out.p, out.n, " SLEEP", 6)));
+           (out.p && (memmem(out.p, out.n, " STANDBY", 8) || memmem(out.p, out.n, " SLEEP", 6)));
 }
 
 /* sda, hdb: what smartctl reads attributes of. */

@@ -20,6 +20,7 @@ struct qry_rollups {
     bool on;                                        /* rollups are taken and used */
     bool tag_raw;                                   /* rollups of raw data get the tag too */
     bool block_derived;                             /* avg and dev are refused */
+    bool any;                                       /* every interval is taken: import of what export wrote */
     struct qry_rollup_step steps[QRY_ROLLUP_STEPS]; /* ascending */
     size_t n_steps;                                 /* how many */
     const char *tag_key;   /* of the tag that names the aggregator of a pre-aggregate */

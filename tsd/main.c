@@ -55,13 +55,14 @@ static const struct tsd_cmd commands[] = {
      .usage = "FILE... [--host HOST] [--port PORT] [--max-errors N]\nFILE... --data DIR [--config FILE] "
               "[--max-errors N]",
      .opts = tsd_import_opts,
-     .details = "A line is \"METRIC TIME VALUE tag=value ...\", with or without \"put\" in front; empty "
-                "lines and lines that begin with #\n"
-                "are skipped. Files may be packed by gzip or zstd; - is standard input. Bad lines are listed "
-                "with file, line number\n"
-                "and reason and cost the others nothing; if there were any, the exit code is 1. What was "
-                "imported is on disk at the end.\n"
-                "With --data times before 1970 are taken too.",
+     .details =
+         "A line is \"METRIC TIME VALUE tag=value ...\", with or without \"put\" in front, or a rollup "
+         "or histogram as in the\n"
+         "line protocol; empty lines and lines that begin with # are skipped. Files may be packed by gzip "
+         "or zstd; - is standard\n"
+         "input. Bad lines are listed with file, line number and reason and cost the others nothing; if "
+         "there were any, the exit\n"
+         "code is 1. What was imported is on disk at the end. With --data times before 1970 are taken too.",
      .examples = "tsd import points.txt.zst\n"
                  "tsd export --data ./old | tsd import --data ./new -",
      .run = tsd_import_run},
@@ -70,7 +71,12 @@ static const struct tsd_cmd commands[] = {
      .usage = "[METRIC [tag=value ...]] [--from TIME] [--to TIME] [--host HOST] [--port PORT]\n"
               "[METRIC [tag=value ...]] [--from TIME] [--to TIME] --data DIR",
      .opts = tsd_export_opts,
-     .details = "Without METRIC all metrics. tag=* and tag=a|b choose series too. TIME as in tsd query.",
+     .details = "Without METRIC all metrics. tag=* and tag=a|b choose series too. TIME as in tsd query. "
+                "Histograms and "
+                "rollups follow\n"
+                "the points: \"histogram METRIC TIME u=N:o=N:LOWER,UPPER=N tag=value\", \"rollup 1h-sum "
+                "METRIC TIME VALUE "
+                "tag=value\".",
      .examples = "tsd export web.hits domain=example.org > hits.txt\n"
                  "tsd export --data ./data --from 2026/11/01 | zstd > november.zst",
      .run = tsd_export_run},

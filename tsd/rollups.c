@@ -15,6 +15,9 @@
 
 #define ROLLUPS_FILE_BYTES ((size_t)1 << 20) /* a configuration is a page of text */
 
+const struct qry_rollups tsd_rollups_any = {
+    .on = true, .any = true, .tag_key = "_aggregate", .raw_value = "RAW"};
+
 /* --- configuration --- */
 
 static int rollups_step(struct qry_rollups *r, struct ts_slice text, struct ts_error *err)
@@ -139,16 +142,23 @@ static int rollups_agg(struct tsd_ingest *in, const struct qry_rollups *conf, st
     return known ? 0 : rollups_say(in, "No such rollup: aggregator ", name);
 }
 
-static const struct qry_rollup_step *rollups_find(const struct qry_rollups *conf, struct ts_slice interval)
+static bool rollups_find(const struct qry_rollups *conf, struct ts_slice interval,
+                         struct qry_rollup_step *out)
 {
     int64_t n, ms;
     enum ts_unit unit;
     if (ts_duration_parse(interval, &n, &unit, &ms, NULL) < 0)
-        return NULL;
+        return false;
     for (size_t i = 0; i < conf->n_steps; i++)
-        if (conf->steps[i].ms == ms)
-            return &conf->steps[i];
-    return NULL;
+        if (conf->steps[i].ms == ms) {
+            *out = conf->steps[i];
+            return true;
+        }
+    if (!conf->any || interval.n >= sizeof(out->text) || ms < 1000)
+        return false;
+    *out = (struct qry_rollup_step){.ms = ms};
+    memcpy(out->text, interval.p, interval.n);
+    return true;
 }
 
 /* The name of the hidden metric in in->hidden, the interval, the value of the tag ("" = no tag). */
@@ -157,12 +167,11 @@ static int rollups_target(struct tsd_ingest *in, const struct qry_rollups *conf,
                           char *tag, size_t tag_room)
 {
     char agg[32] = "", spec[64] = "";
-    const struct qry_rollup_step *step = NULL;
+    struct qry_rollup_step step = {.ms = 0};
     if (!conf || !conf->on)
         return rollups_say(in, "No rollup or aggregations were configured", (struct ts_slice){NULL, 0});
     if (w->interval.n) {
-        step = rollups_find(conf, w->interval);
-        if (!step)
+        if (!rollups_find(conf, w->interval, &step))
             return rollups_say(in, "No such rollup: ", w->interval);
         TS_TRY(rollups_agg(in, conf, w->aggregator, agg, sizeof(agg)));
     }
@@ -171,12 +180,12 @@ static int rollups_target(struct tsd_ingest *in, const struct qry_rollups *conf,
         TS_TRY(rollups_agg(in, conf, w->group_by, tag, tag_room));
         for (char *p = tag; *p; p++)
             *p = (char)(*p >= 'a' && *p <= 'z' ? *p - 32 : *p);
-    } else if (conf->tag_raw) {
+    } else if (conf->tag_raw && !w->tagged) {
         (void)snprintf(tag, tag_room, "%s", conf->raw_value);
     }
-    (void)snprintf(spec, sizeof(spec), "%s%s%s%s", step ? step->text : "", step ? "-" : "", agg,
-                   w->group_by.n ? ":" : "");
-    *out_ms = step ? step->ms : 0;
+    (void)snprintf(spec, sizeof(spec), "%s%s%s%s", step.text, step.ms ? "-" : "", agg,
+                   w->group_by.n || w->tagged ? ":" : "");
+    *out_ms = step.ms;
     ts_buf_clear(&in->hidden);
     qry_hidden_name(&(struct qry_hidden){QRY_HIDDEN_ROLLUP, metric, ts_slice_str(spec)}, &in->hidden);
     return 0;
@@ -195,6 +204,14 @@ static size_t rollups_tag(const struct qry_rollups *conf, const char *value, str
     return i < n ? n : n + 1;
 }
 
+static bool rollups_has_tag(const struct qry_rollups *conf, const struct sto_tag_text *tags, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (ts_slice_is(tags[i].k, conf->tag_key))
+            return true;
+    return false;
+}
+
 int tsd_rollup_take(struct tsd_ingest *in, const struct qry_rollups *conf,
                     const struct tsd_rollup_words *words, struct ts_slice metric, struct sto_tag_text *tags,
                     size_t n_tags, const struct tsd_time *time, struct ts_slice value_word,
@@ -204,6 +221,8 @@ int tsd_rollup_take(struct tsd_ingest *in, const struct qry_rollups *conf,
     int64_t step_ms = 0;
     const struct sto_series *series;
     TS_TRY(rollups_target(in, conf, words, metric, &step_ms, tag, sizeof(tag)));
+    if (words->tagged && !conf->any && !rollups_has_tag(conf, tags, n_tags))
+        return rollups_say(in, "Missing interval or aggregator", (struct ts_slice){NULL, 0});
     if (time->bad || time->ms)
         return tsd_args_bad_time(in, time->raw, value_word, metric, tags, n_tags);
     n_tags = rollups_tag(conf, tag, tags, n_tags);

@@ -16,11 +16,15 @@ int tsd_rollups_load(const struct ts_conf *conf, struct qry_rollups *out, struct
 /** Memory away. Twice is harmless. */
 void tsd_rollups_release(struct qry_rollups *r);
 
+/** For import into a folder: takes every interval and aggregator that was taken before. */
+extern const struct qry_rollups tsd_rollups_any;
+
 /* What a rollup point says about itself, as sent; n 0 = not there. */
 struct tsd_rollup_words {
     struct ts_slice interval;   /* "1h" */
     struct ts_slice aggregator; /* over time */
     struct ts_slice group_by;   /* over series: a pre-aggregate */
+    bool tagged; /* a pre-aggregate, and its tag is among the tags already: what export writes */
 };
 /** Take a point of a rollup. Whole seconds only; the time becomes the start of its interval.
  *  @param conf  borrowed; NULL or off is TS_EINVAL

@@ -42,8 +42,12 @@ extern const struct tsd_import_to tsd_import_tcp, tsd_import_store;
 void tsd_import_bad(struct tsd_import *im, const char *file, uint64_t line, struct ts_slice reason);
 /** Show how far it is. */
 void tsd_import_show(struct tsd_import *im);
-/** The part of a line that is a point: without its end and the word put. Empty for lines that hold nothing:
- * blanks, #. */
-struct ts_slice tsd_import_point(struct ts_slice line);
+/* What a line brings. */
+enum tsd_import_kind { TSD_IMPORT_NOTHING, TSD_IMPORT_POINT, TSD_IMPORT_ROLLUP, TSD_IMPORT_HISTOGRAM };
+/** First word of such lines in the line protocol, with a blank behind. */
+const char *tsd_import_word(enum tsd_import_kind kind);
+/** What a line is; *out_rest: without its end and its first word put, rollup or histogram. Blanks and # are nothing. A metric may
+ * be called rollup or histogram: what follows the name of a point is a time. */
+enum tsd_import_kind tsd_import_line(struct ts_slice line, struct ts_slice *out_rest);
 
 #endif

@@ -10,8 +10,11 @@
 
 #include "base/mem.h"
 #include "tsd/cmds/local.h"
-#include "tsd/line/put.h"
+#include "tsd/histogram.h"
+#include "tsd/line/line.h"
+#include "tsd/rollups.h"
 
+#include <limits.h>
 #include <poll.h>
 #include <string.h>
 
@@ -52,14 +55,23 @@ static void store_wait(struct store_sink *s)
     tsd_ingest_turn(&s->in);
 }
 
+static int store_one(struct store_sink *s, enum tsd_import_kind kind, struct ts_slice rest)
+{
+    static const struct tsd_histograms any = {.on = true, .max_buckets = UINT_MAX};
+    return kind == TSD_IMPORT_ROLLUP      ? tsd_rollup_line(&s->in, &tsd_rollups_any, rest)
+           : kind == TSD_IMPORT_HISTOGRAM ? tsd_histogram_line(&s->in, &any, rest)
+                                          : tsd_put_line(&s->in, &s->chain, rest);
+}
+
 static int store_line(struct store_sink *s, const char *file, struct ts_slice line, uint64_t number,
                       struct ts_error *err)
 {
-    struct ts_slice point = tsd_import_point(line);
-    if (!point.n)
+    struct ts_slice rest;
+    enum tsd_import_kind kind = tsd_import_line(line, &rest);
+    if (kind == TSD_IMPORT_NOTHING)
         return 0;
     int rc;
-    while ((rc = tsd_put_line(&s->in, &s->chain, point)) == TS_EBUSY)
+    while ((rc = store_one(s, kind, rest)) == TS_EBUSY)
         store_wait(s);
     if (rc == 0)
         return 0;

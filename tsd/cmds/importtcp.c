@@ -267,20 +267,21 @@ static void tcp_begin_block(struct tcp_sink *s, const char *file, uint64_t line)
     s->fill = b;
 }
 
-static void tcp_add_line(struct tcp_block *b, struct ts_slice point, uint64_t line)
+static void tcp_add_line(struct tcp_block *b, const char *word, struct ts_slice rest, uint64_t line)
 {
+    size_t word_n = strlen(word);
     if (b->n == b->cap) {
         b->cap = b->cap ? b->cap * 2 : 32768;
         b->line_of = ts_xrealloc(b->line_of, b->cap * sizeof(*b->line_of));
     }
     b->line_of[b->n++] = (uint32_t)(line - b->first);
-    char *room = ts_buf_reserve(&b->text, point.n + 5);
+    char *room = ts_buf_reserve(&b->text, word_n + rest.n + 1);
     if (!room)
         TS_BUG("a block of import has no limit");
-    memcpy(room, "put ", 4);
-    memcpy(room + 4, point.p, point.n);
-    room[4 + point.n] = '\n';
-    b->text.n += point.n + 5;
+    memcpy(room, word, word_n);
+    memcpy(room + word_n, rest.p, rest.n);
+    room[word_n + rest.n] = '\n';
+    b->text.n += word_n + rest.n + 1;
 }
 
 static int tcp_take(void *sink, const char *file, struct ts_slice lines, uint64_t *line, struct ts_error *err)
@@ -289,17 +290,18 @@ static int tcp_take(void *sink, const char *file, struct ts_slice lines, uint64_
     const char *p = lines.p, *end = p + lines.n;
     while (p < end) {
         const char *nl = memchr(p, '\n', (size_t)(end - p));
-        struct ts_slice point = tsd_import_point((struct ts_slice){p, (size_t)(nl - p)});
+        struct ts_slice rest;
+        enum tsd_import_kind kind = tsd_import_line((struct ts_slice){p, (size_t)(nl - p)}, &rest);
         p = nl + 1;
         uint64_t number = (*line)++;
-        if (!point.n)
+        if (kind == TSD_IMPORT_NOTHING)
             continue;
         if (s->fill && (s->fill->text.n >= TCP_BLOCK_BYTES || s->fill->file != file ||
                         number - s->fill->first > UINT32_MAX))
             TS_TRY(tcp_seal(s, err));
         if (!s->fill)
             tcp_begin_block(s, file, number);
-        tcp_add_line(s->fill, point, number);
+        tcp_add_line(s->fill, tsd_import_word(kind), rest, number);
     }
     return tcp_work(s, TCP_BLOCKS, false, err);
 }

@@ -45,10 +45,15 @@ static int histogram_line(struct tsd_ingest *in, const struct tsd_histograms *co
     return tsd_histogram_take(in, conf, h, a.metric, in->tags, in->n_tags, &a.time);
 }
 
-enum tsd_line_end tsd_cmd_histogram(struct tsd_line *l, struct ts_slice rest)
+int tsd_histogram_line(struct tsd_ingest *in, const struct tsd_histograms *conf, struct ts_slice raw)
 {
     struct tsd_histogram h = {.n = 0};
-    int rc = histogram_line(l->in, l->histograms, rest, &h);
+    int rc = histogram_line(in, conf, raw, &h);
     tsd_histogram_release(&h);
-    return tsd_line_taken(l, "histogram: ", rc);
+    return rc;
+}
+
+enum tsd_line_end tsd_cmd_histogram(struct tsd_line *l, struct ts_slice rest)
+{
+    return tsd_line_taken(l, "histogram: ", tsd_histogram_line(l->in, l->histograms, rest));
 }

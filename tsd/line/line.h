@@ -76,6 +76,11 @@ enum tsd_line_end tsd_line_taken(struct tsd_line *l, const char *word, int rc);
 enum tsd_line_end tsd_cmd_rollup(struct tsd_line *l, struct ts_slice rest);
 enum tsd_line_end tsd_cmd_histogram(struct tsd_line *l, struct ts_slice rest);
 
+/** The rest of a line "rollup SPEC METRIC TIME VALUE k=v": taken as a put line is (tsd_put_line). */
+int tsd_rollup_line(struct tsd_ingest *in, const struct qry_rollups *conf, struct ts_slice raw);
+/** The same of "histogram METRIC TIME [ID] DATA k=v". TS_EBUSY: taken in part, the same again is harmless. */
+int tsd_histogram_line(struct tsd_ingest *in, const struct tsd_histograms *conf, struct ts_slice raw);
+
 /** The two lines of version. */
 void tsd_version_text(bool compat, struct ts_buf *out);
 

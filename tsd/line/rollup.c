@@ -12,7 +12,7 @@
 #define ROLLUP_MIN_ARGS    5 /* spec, metric, time, value, one tag */
 #define ROLLUP_COMPAT_ARGS 7 /* what OpenTSDB says it needs */
 
-/* "1h-sum", "sum", "1h-sum:max". */
+/* "1h-sum", "sum", "1h-sum:max"; of export "1h-sum:" and ":", pre-aggregates that have their tag. */
 static int rollup_spec(struct tsd_ingest *in, struct ts_slice spec, struct tsd_rollup_words *out)
 {
     const char *colon = memchr(spec.p, ':', spec.n);
@@ -27,13 +27,14 @@ static int rollup_spec(struct tsd_ingest *in, struct ts_slice spec, struct tsd_r
         out->interval = (struct ts_slice){front.p, (size_t)(dash - front.p)};
         out->aggregator = (struct ts_slice){dash + 1, front.n - out->interval.n - 1};
     }
+    out->tagged = colon && !out->group_by.n && (dash || !front.n) && !in->rules->compat;
     bool half = (dash && (!out->interval.n || !out->aggregator.n)) ||
-                (colon && (!dash || !out->group_by.n)) || !spec.n;
+                (colon && !out->tagged && (!dash || !out->group_by.n)) || !spec.n;
     return half ? tsd_args_say(in, TS_EINVAL, "Missing interval or aggregator", (struct ts_slice){NULL, 0})
                 : 0;
 }
 
-static int rollup_line(struct tsd_ingest *in, const struct qry_rollups *conf, struct ts_slice raw)
+int tsd_rollup_line(struct tsd_ingest *in, const struct qry_rollups *conf, struct ts_slice raw)
 {
     struct tsd_line_args a;
     struct tsd_rollup_words words;
@@ -56,5 +57,5 @@ static int rollup_line(struct tsd_ingest *in, const struct qry_rollups *conf, st
 
 enum tsd_line_end tsd_cmd_rollup(struct tsd_line *l, struct ts_slice rest)
 {
-    return tsd_line_taken(l, "rollup: ", rollup_line(l->in, l->rollups, rest));
+    return tsd_line_taken(l, "rollup: ", tsd_rollup_line(l->in, l->rollups, rest));
 }

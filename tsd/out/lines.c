@@ -2,28 +2,15 @@
  * lines.c - export: scans metric by metric, some thousand series at a time, and prints rows.
  *
  * Threads    see lines.h
- * Not here   reading lines (rules.c for times, base/num.h for values)
+ * Not here   reading lines (rules.c for times, base/num.h for values), rollups and histograms (lines_hidden.c)
  */
 #include "tsd/out/lines.h"
 
 #include "base/mem.h"
+#include "tsd/out/lines_int.h"
 
-#define LINES_SERIES      4096u /* of one scan */
-#define LINES_PIECE_BYTES ((size_t)256 << 10)
 #define LINES_MAX_SECONDS 4294967295ll /* larger numbers are read as milliseconds */
 #define LINES_POINT_BYTES (TSD_LINES_TIME_BYTES + TSD_LINES_VALUE_BYTES + 2)
-
-/* One export under way. */
-struct lines_run {
-    struct sto_store *st;      /* borrowed */
-    struct sto_catalog *cat;   /* its names */
-    struct sto_snap *snap;     /* what is read */
-    tsd_lines_fn emit;         /* where text goes */
-    void *arg;                 /* for emit */
-    struct ts_buf out;         /* text not given out yet */
-    struct ts_buf front, back; /* "metric " and " k=v k=v\n" of the row's series */
-    uint64_t n;                /* points */
-};
 
 /* --- texts of numbers --- */
 
@@ -81,7 +68,7 @@ size_t tsd_lines_value(struct ts_num v, char *out)
 
 /* --- rows --- */
 
-static int lines_flush(struct lines_run *r, size_t at_least, struct ts_error *err)
+int tsd_lines__flush(struct tsd_lines_run *r, size_t at_least, struct ts_error *err)
 {
     if (r->out.n < at_least)
         return 0;
@@ -91,12 +78,13 @@ static int lines_flush(struct lines_run *r, size_t at_least, struct ts_error *er
 }
 
 /* What stands before the time and after the value. Names come from the catalog, so renames are seen. */
-static void lines_names(struct lines_run *r, const struct sto_series *s)
+void tsd_lines__names(struct tsd_lines_run *r, const struct sto_series *s)
 {
-    struct ts_slice metric = sto_uid_name(r->cat, STO_UID_METRIC, s->metric);
+    struct ts_slice metric = r->metric.p ? r->metric : sto_uid_name(r->cat, STO_UID_METRIC, s->metric);
     ts_buf_clear(&r->front);
     ts_buf_clear(&r->back);
-    if (ts_slice_is(metric, "put")) /* "put 1 2 a=b" would be read as a put line */
+    ts_buf_slice(&r->front, r->lead);
+    if (!r->lead.n && ts_slice_is(metric, "put")) /* "put 1 2 a=b" would be read as a put line */
         ts_buf_str(&r->front, "put ");
     ts_buf_slice(&r->front, metric);
     ts_buf_char(&r->front, ' ');
@@ -118,7 +106,7 @@ static void lines_names(struct lines_run *r, const struct sto_series *s)
     ts_buf_char(&r->back, '\n');
 }
 
-static int lines_row(struct lines_run *r, const struct sto_row *row, struct ts_error *err)
+static int lines_row(struct tsd_lines_run *r, const struct sto_row *row, struct ts_error *err)
 {
     int64_t base_ms = (int64_t)row->key.hour * TS_HOUR_MS;
     size_t line_bytes = r->front.n + r->back.n + LINES_POINT_BYTES;
@@ -135,13 +123,13 @@ static int lines_row(struct lines_run *r, const struct sto_row *row, struct ts_e
         memcpy(p, r->back.p, r->back.n);
         p += r->back.n;
         r->out.n += (size_t)(p - room);
-        TS_TRY(lines_flush(r, LINES_PIECE_BYTES, err));
+        TS_TRY(tsd_lines__flush(r, TSD_LINES_PIECE_BYTES, err));
     }
     r->n += row->cells->n;
     return 0;
 }
 
-static int lines_scan(struct lines_run *r, struct sto_scan_spec *scan, struct ts_error *err)
+int tsd_lines__scan(struct tsd_lines_run *r, const struct sto_scan_spec *scan, struct ts_error *err)
 {
     struct sto_merge *m = NULL;
     struct sto_row row;
@@ -151,7 +139,7 @@ static int lines_scan(struct lines_run *r, struct sto_scan_spec *scan, struct ts
     while ((rc = sto_merge_next(m, &row, err)) > 0) {
         const struct sto_series *s = scan->series[row.pos];
         if (s != named)
-            lines_names(r, s);
+            tsd_lines__names(r, s);
         named = s;
         rc = lines_row(r, &row, err);
         if (rc < 0)
@@ -178,7 +166,7 @@ static size_t lines_values(struct sto_catalog *cat, struct ts_slice text, uint32
     }
 }
 
-static int lines_conds(struct lines_run *r, const struct tsd_lines_spec *spec, struct ts_arena *arena,
+static int lines_conds(struct tsd_lines_run *r, const struct tsd_lines_spec *spec, struct ts_arena *arena,
                        struct sto_tag_cond *conds, struct ts_error *err)
 {
     for (size_t i = 0; i < spec->n_tags; i++) {
@@ -199,10 +187,10 @@ static int lines_conds(struct lines_run *r, const struct tsd_lines_spec *spec, s
     return 0;
 }
 
-static int lines_metric(struct lines_run *r, uint32_t metric, const struct tsd_lines_spec *spec,
-                        const struct sto_tag_cond *conds, const struct sto_series **series,
-                        struct ts_error *err)
+int tsd_lines__metric(struct tsd_lines_run *r, uint32_t metric, const struct tsd_lines_spec *spec,
+                      const struct sto_tag_cond *conds, struct ts_error *err)
 {
+    const struct sto_series *series[TSD_LINES_SERIES];
     roaring_bitmap_t *set = NULL;
     TS_TRY(sto_select(r->cat, metric, conds, spec->n_tags, false, &set, err));
     roaring_uint32_iterator_t it;
@@ -214,15 +202,15 @@ static int lines_metric(struct lines_run *r, uint32_t metric, const struct tsd_l
                                      .from_ms = spec->from_ms,
                                      .to_ms = spec->to_ms,
                                      .final = true};
-        for (; it.has_value && scan.n_series < LINES_SERIES; roaring_advance_uint32_iterator(&it))
+        for (; it.has_value && scan.n_series < TSD_LINES_SERIES; roaring_advance_uint32_iterator(&it))
             series[scan.n_series++] = sto_series_get(r->cat, it.current_value);
-        rc = lines_scan(r, &scan, err);
+        rc = tsd_lines__scan(r, &scan, err);
     }
     roaring_bitmap_free(set);
     return rc;
 }
 
-static int lines_all(struct lines_run *r, const struct tsd_lines_spec *spec, struct ts_arena *arena,
+static int lines_all(struct tsd_lines_run *r, const struct tsd_lines_spec *spec, struct ts_arena *arena,
                      struct ts_error *err)
 {
     uint32_t first = 1, last = sto_uid_max(r->cat, STO_UID_METRIC);
@@ -233,31 +221,42 @@ static int lines_all(struct lines_run *r, const struct tsd_lines_spec *spec, str
         last = first;
     }
     struct sto_tag_cond *conds = ts_arena_zalloc(arena, (spec->n_tags + 1) * sizeof(*conds));
-    const struct sto_series **series = ts_arena_alloc(arena, LINES_SERIES * sizeof(struct sto_series *));
     TS_TRY(lines_conds(r, spec, arena, conds, err));
     for (uint32_t id = first; id <= last && id >= first; id++)
         if (!sto_name_hidden(sto_uid_name(r->cat, STO_UID_METRIC, id)))
-            TS_TRY(lines_metric(r, id, spec, conds, series, err));
-    return lines_flush(r, 1, err);
+            TS_TRY(tsd_lines__metric(r, id, spec, conds, err));
+    TS_TRY(tsd_lines__hidden(r, spec, conds, arena, err));
+    return tsd_lines__flush(r, 1, err);
+}
+
+void tsd_lines__open(struct tsd_lines_run *r, struct sto_store *st, tsd_lines_fn emit, void *arg)
+{
+    *r = (struct tsd_lines_run){.cat = sto_store_catalog(st), .emit = emit, .arg = arg};
+    ts_buf_init(&r->out, 0);
+    ts_buf_init(&r->front, 0);
+    ts_buf_init(&r->back, 0);
+    r->snap = sto_snap_take(st);
+}
+
+void tsd_lines__close(struct tsd_lines_run *r)
+{
+    sto_snap_release(r->snap);
+    ts_buf_release(&r->out);
+    ts_buf_release(&r->front);
+    ts_buf_release(&r->back);
 }
 
 int tsd_lines_export(struct sto_store *st, const struct tsd_lines_spec *spec, tsd_lines_fn emit, void *arg,
                      uint64_t *out_n, struct ts_error *err)
 {
-    struct lines_run r = {.st = st, .cat = sto_store_catalog(st), .emit = emit, .arg = arg};
+    struct tsd_lines_run r;
     struct ts_arena arena;
     ts_arena_init(&arena, 0);
-    ts_buf_init(&r.out, 0);
-    ts_buf_init(&r.front, 0);
-    ts_buf_init(&r.back, 0);
-    r.snap = sto_snap_take(st);
+    tsd_lines__open(&r, st, emit, arg);
     int rc = lines_all(&r, spec, &arena, err);
-    sto_snap_release(r.snap);
-    ts_buf_release(&r.out);
-    ts_buf_release(&r.front);
-    ts_buf_release(&r.back);
-    ts_arena_release(&arena);
     if (out_n)
         *out_n = r.n;
+    tsd_lines__close(&r);
+    ts_arena_release(&arena);
     return rc;
 }

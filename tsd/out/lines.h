@@ -4,7 +4,8 @@
  *
  * Whole seconds are written as seconds, milliseconds as 13 digits; milliseconds that would read as seconds
  * (up to 4294967295 either side of the epoch) as seconds with three decimals: 1234.567. Doubles hold a '.' or
- * an 'e', integers do not.
+ * an 'e', integers do not. Rollups and histograms follow: "rollup 1h-sum metric time value k=v", "histogram metric
+ * time u=0:o=0:0.0,1.5=42 k=v".
  *
  * Threads    one
  * Source     docs/PROTOCOL.md "Import and export"
@@ -26,8 +27,8 @@ struct tsd_lines_spec {
 typedef int (*tsd_lines_fn)(void *arg, struct ts_slice text, struct ts_error *err);
 
 /** Write the points of a store, metric by metric, series by series, in order of time, in pieces of about 256
- * KiB.
- *  @param out_n  [out] points written; may be NULL
+ * KiB; then histograms by metric and rollups by spec.
+ *  @param out_n  [out] points and histograms written; may be NULL
  *  @return 0; TS_ENOTFOUND (no such metric, tag key or tag value); what emit or the scan returned */
 int tsd_lines_export(struct sto_store *st, const struct tsd_lines_spec *spec, tsd_lines_fn emit, void *arg,
                      uint64_t *out_n, struct ts_error *err);

@@ -133,27 +133,43 @@ static void test_cmd__a_page_has_all_its_parts(void **state)
     ts_buf_release(&b);
 }
 
-static void t_point(const char *line, const char *want)
+static void t_line(const char *line, enum tsd_import_kind kind, const char *want)
 {
-    struct ts_slice got = tsd_import_point(ts_slice_str(line));
-    if (!ts_slice_is(got, want))
+    struct ts_slice got;
+    if (tsd_import_line(ts_slice_str(line), &got) != kind || (kind && !ts_slice_is(got, want)))
         fail_msg("\"%s\" gives \"%.*s\"", line, (int)got.n, got.n ? got.p : "");
 }
 
 static void test_cmd__import_takes_lines_with_and_without_put(void **state)
 {
     (void)state;
-    t_point("m 1 2 a=b\n", "m 1 2 a=b");
-    t_point("put m 1 2 a=b\r\n", "m 1 2 a=b");
-    t_point("put put 1 2 a=b", "put 1 2 a=b");
-    t_point("", "");
-    t_point("\r\n", "");
-    t_point("  \t ", "");
-    t_point("# said", "");
-    t_point("  # said", "");
-    t_point(" m 1 2 a=b", " m 1 2 a=b"); /* refused later, with its reason */
-    t_point("putter 1 2 a=b", "putter 1 2 a=b");
-    t_point("exit", "exit");
+    t_line("m 1 2 a=b\n", TSD_IMPORT_POINT, "m 1 2 a=b");
+    t_line("put m 1 2 a=b\r\n", TSD_IMPORT_POINT, "m 1 2 a=b");
+    t_line("put put 1 2 a=b", TSD_IMPORT_POINT, "put 1 2 a=b");
+    t_line("", TSD_IMPORT_NOTHING, "");
+    t_line("\r\n", TSD_IMPORT_NOTHING, "");
+    t_line("  \t ", TSD_IMPORT_NOTHING, "");
+    t_line("# said", TSD_IMPORT_NOTHING, "");
+    t_line("  # said", TSD_IMPORT_NOTHING, "");
+    t_line(" m 1 2 a=b", TSD_IMPORT_POINT, " m 1 2 a=b"); /* refused later, with its reason */
+    t_line("putter 1 2 a=b", TSD_IMPORT_POINT, "putter 1 2 a=b");
+    t_line("exit", TSD_IMPORT_POINT, "exit");
+}
+
+static void test_cmd__import_knows_rollups_and_histograms(void **state)
+{
+    (void)state;
+    t_line("rollup 1h-sum m 1 2 a=b\n", TSD_IMPORT_ROLLUP, "1h-sum m 1 2 a=b");
+    t_line("rollup : m 1 2 a=b", TSD_IMPORT_ROLLUP, ": m 1 2 a=b");
+    t_line("rollup 1500000000 2 a=b", TSD_IMPORT_POINT, "rollup 1500000000 2 a=b"); /* a metric */
+    t_line("put rollup 1 2 a=b", TSD_IMPORT_POINT, "rollup 1 2 a=b");
+    t_line("rollups 1 2 a=b", TSD_IMPORT_POINT, "rollups 1 2 a=b");
+    t_line("rollup", TSD_IMPORT_POINT, "rollup");
+    t_line("histogram m 1 u=0:o=0 a=b", TSD_IMPORT_HISTOGRAM, "m 1 u=0:o=0 a=b");
+    t_line("histogram 1.5 2 a=b", TSD_IMPORT_POINT, "histogram 1.5 2 a=b");
+    t_line("histogram 15 16 u=0:o=0 a=b", TSD_IMPORT_HISTOGRAM, "15 16 u=0:o=0 a=b"); /* a metric 15 */
+    t_line("histogram 15 16 u=b x=c", TSD_IMPORT_POINT, "histogram 15 16 u=b x=c");
+    t_line("histogram 15 16 a=b u=c", TSD_IMPORT_POINT, "histogram 15 16 a=b u=c");
 }
 
 static void test_cmd__progress_shows_part_rate_and_time_left(void **state)
@@ -184,6 +200,7 @@ int main(void)
         cmocka_unit_test(test_cmd__wrong_usage_ends_with_two),
         cmocka_unit_test(test_cmd__a_page_has_all_its_parts),
         cmocka_unit_test(test_cmd__import_takes_lines_with_and_without_put),
+        cmocka_unit_test(test_cmd__import_knows_rollups_and_histograms),
         cmocka_unit_test(test_cmd__progress_shows_part_rate_and_time_left),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -48,6 +48,8 @@ static void test_rollups__lines_are_refused_with_opentsdbs_texts(void **state)
         {"rollup 1h- m 1500000000 2 a=b", "rollup: illegal argument: Missing interval or aggregator\n"},
         {"rollup -sum m 1500000000 2 a=b", "rollup: illegal argument: Missing interval or aggregator\n"},
         {"rollup 1h-sum: m 1500000000 2 a=b", "rollup: illegal argument: Missing interval or aggregator\n"},
+        {"rollup : m 1500000000 2 a=b", "rollup: illegal argument: Missing interval or aggregator\n"},
+        {"rollup 1h-sum: m 1500000000 2 a=b _aggregate=MAX", ""}, /* what export writes */
         {"rollup  m 1500000000 2 a=b", "rollup: illegal argument: Missing interval or aggregator\n"},
         {"rollup sum:max m 1500000000 2 a=b", "rollup: illegal argument: Missing interval or aggregator\n"},
         {"rollup 7m-sum m 1500000000 2 a=b", "rollup: illegal argument: No such rollup: 7m\n"},
@@ -77,8 +79,11 @@ static void test_rollups__lines_are_refused_with_opentsdbs_texts(void **state)
         if (strcmp(t_send(&t, line), rows[i][1]))
             fail_msg("%s: %s", rows[i][0], t.out.p);
     }
-    assert_int_equal(t.line.n_points, 4);
-    assert_string_equal(t_points(&t), ""); /* none of them is a point of m */
+    assert_int_equal(t.line.n_points, 5);
+    /* none of them is a point of m */
+    assert_string_equal(t_points(&t), "rollup 1h-sum m 1499997600 2 a=b\n"
+                                      "rollup 1h-sum: m 1499997600 2 _aggregate=MAX a=b\n"
+                                      "rollup : m 1500000000 2 _aggregate=SUM a=b\n");
 }
 
 static void test_rollups__off_says_so(void **state)

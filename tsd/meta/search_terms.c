@@ -6,16 +6,14 @@
  *
  * Threads    see search.h
  */
-#define PCRE2_CODE_UNIT_WIDTH 8
-
 #include "tsd/meta/search.h"
 
-#include <pcre2.h>
+#include "base/regex.h"
+
 #include <strings.h>
 
 #define TERMS_MAX        64
 #define TERM_MATCH_LIMIT 100000 /* steps of a regular expression on one value */
-#define TERM_HEAP_KIB    1024   /* its memory */
 
 enum term_kind { TERM_CONTAINS, TERM_LIKE, TERM_EXACT, TERM_REGEX };
 
@@ -23,15 +21,13 @@ struct term {
     enum term_kind kind;   /* how */
     struct ts_slice field; /* "" = any */
     struct ts_slice text;  /* what; without case for CONTAINS and LIKE */
-    pcre2_code *re;        /* REGEX */
+    struct ts_regex *re;   /* REGEX; owned */
 };
 
 struct tsd_terms {
-    struct ts_arena arena;       /* of texts */
-    struct term all[TERMS_MAX];  /* the words */
-    size_t n;                    /* how many */
-    pcre2_match_data *data;      /* for matching */
-    pcre2_match_context *limits; /* the same */
+    struct ts_arena arena;      /* of texts */
+    struct term all[TERMS_MAX]; /* the words */
+    size_t n;                   /* how many */
 };
 
 static char term_lower(char c)
@@ -40,25 +36,6 @@ static char term_lower(char c)
 }
 
 /* --- reading --- */
-
-static int term_regex(struct tsd_terms *t, struct term *term, bool caseless, struct ts_error *err)
-{
-    int code;
-    PCRE2_SIZE at;
-    unsigned char text[120];
-    term->kind = TERM_REGEX;
-    term->re = pcre2_compile(
-        (PCRE2_SPTR)term->text.p, term->text.n,
-        PCRE2_UTF | PCRE2_UCP | PCRE2_NEVER_BACKSLASH_C | (caseless ? PCRE2_CASELESS : 0), &code, &at, NULL);
-    if (!term->re) {
-        pcre2_get_error_message(code, text, sizeof(text));
-        return ts_error_set(err, TS_EINVAL, "the expression is wrong at character %zu: %s", (size_t)at + 1,
-                            (const char *)text);
-    }
-    if (!t->data)
-        t->data = pcre2_match_data_create(1, NULL);
-    return 0;
-}
 
 /* A word without its quotes: field, kind, text. */
 static int term_read(struct tsd_terms *t, struct ts_slice word, bool quoted, struct ts_error *err)
@@ -84,7 +61,8 @@ static int term_read(struct tsd_terms *t, struct ts_slice word, bool quoted, str
     bool caseless = n > 2 && p[n - 1] == 'i' && p[n - 2] == '/';
     if (!quoted && n > 1 && p[0] == '/' && (p[n - 1] == '/' || caseless)) {
         term->text = (struct ts_slice){p + 1, n - 2 - caseless};
-        return term_regex(t, term, caseless, err);
+        term->kind = TERM_REGEX;
+        return ts_regex_new(term->text, caseless, TERM_MATCH_LIMIT, &term->re, err);
     }
     char *low = ts_arena_strndup(&t->arena, p, n);
     for (size_t k = 0; k < n; k++)
@@ -120,9 +98,6 @@ int tsd_terms_new(struct ts_slice query, struct tsd_terms **out, struct ts_error
     int rc = 0;
     *out = NULL;
     ts_arena_init(&t->arena, 0);
-    t->limits = pcre2_match_context_create(NULL);
-    pcre2_set_match_limit(t->limits, TERM_MATCH_LIMIT);
-    pcre2_set_heap_limit(t->limits, TERM_HEAP_KIB);
     for (size_t i = 0; i < query.n && rc == 0; i++) {
         struct ts_slice word;
         bool quoted;
@@ -143,9 +118,7 @@ void tsd_terms_free(struct tsd_terms *t)
     if (!t)
         return;
     for (size_t i = 0; i < t->n; i++)
-        pcre2_code_free(t->all[i].re);
-    pcre2_match_data_free(t->data);
-    pcre2_match_context_free(t->limits);
+        ts_regex_free(t->all[i].re);
     ts_arena_release(&t->arena);
     ts_free(t);
 }
@@ -187,7 +160,7 @@ static bool term_like(struct ts_slice value, struct ts_slice low)
     return p == low.n;
 }
 
-static bool term_holds(const struct tsd_terms *t, const struct term *term, struct ts_slice value)
+static bool term_holds(const struct term *term, struct ts_slice value)
 {
     switch (term->kind) {
     case TERM_EXACT:
@@ -195,8 +168,7 @@ static bool term_holds(const struct tsd_terms *t, const struct term *term, struc
     case TERM_LIKE:
         return term_like(value, term->text);
     case TERM_REGEX:
-        return pcre2_match(term->re, (PCRE2_SPTR)(value.p ? value.p : ""), value.n, 0, 0, t->data,
-                           t->limits) >= 0;
+        return ts_regex_find(term->re, value, 0, NULL) > 0;
     case TERM_CONTAINS:
         break;
     }
@@ -208,14 +180,14 @@ static bool term_same_name(struct ts_slice a, struct ts_slice b)
     return a.n == b.n && !strncasecmp(a.p, b.p, a.n);
 }
 
-static bool term_match(const struct tsd_terms *t, const struct term *term, const struct tsd_doc *doc)
+static bool term_match(const struct term *term, const struct tsd_doc *doc)
 {
     struct ts_slice field = term->field;
     if (field.n > 7 && !strncasecmp(field.p, "custom.", 7))
         field = (struct ts_slice){field.p + 7, field.n - 7};
     for (size_t i = 0; i < doc->n; i++)
         if ((field.n == 0 || term_same_name(doc->fields[i].name, field)) &&
-            term_holds(t, term, doc->fields[i].value))
+            term_holds(term, doc->fields[i].value))
             return true;
     return false;
 }
@@ -223,7 +195,7 @@ static bool term_match(const struct tsd_terms *t, const struct term *term, const
 bool tsd_terms_match(const struct tsd_terms *t, const struct tsd_doc *doc)
 {
     for (size_t i = 0; i < t->n; i++)
-        if (!term_match(t, &t->all[i], doc))
+        if (!term_match(&t->all[i], doc))
             return false;
     return true;
 }

@@ -102,6 +102,22 @@ int ts_num_parse_int(struct ts_slice s, int64_t *out, struct ts_error *err)
     return 0;
 }
 
+bool ts_num_parse_hex(struct ts_slice s, uint32_t *out)
+{
+    uint32_t v = 0;
+    if (s.n == 0 || s.n > 8)
+        return false;
+    for (size_t i = 0; i < s.n; i++) {
+        char c = s.p[i], low = (char)(c | 0x20);
+        bool digit = c >= '0' && c <= '9';
+        if (!digit && (low < 'a' || low > 'f'))
+            return false;
+        v = v << 4 | (uint32_t)(digit ? c - '0' : low - 'a' + 10);
+    }
+    *out = v;
+    return true;
+}
+
 /* ---- decimals ---- */
 
 /* Take a decimal apart: [sign] digits [. digits] [e [sign] digits], at least one mantissa digit, nothing

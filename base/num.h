@@ -55,6 +55,8 @@ struct ts_num ts_num_from_double(double d);
 int ts_num_parse(struct ts_slice s, struct ts_num *out, struct ts_error *err);
 /** Integer with the same messages. */
 int ts_num_parse_int(struct ts_slice s, int64_t *out, struct ts_error *err);
+/** Read 1 to 8 hexadecimal digits in any case; false if it is anything else. */
+bool ts_num_parse_hex(struct ts_slice s, uint32_t *out);
 
 /* Printing: none of these functions writes a terminating zero. */
 #define TS_NUM_TEXT_BYTES 40

@@ -85,7 +85,7 @@ static const struct tsd_cmd commands[] = {
          "Look up, search, assign, rename, delete and check the ids of names; free text fields of names.",
      .usage = "[KIND] NAME\n[KIND] NUMBER\ngrep [KIND] EXPRESSION [-i]\nassign KIND NAME...\n"
               "rename KIND OLD NEW\ndelete KIND NAME...\nfsck [fix]\nset KIND NAME FIELD TEXT\n"
-              "get KIND NAME [FIELD]\nfind [KIND] QUERY...",
+              "get KIND NAME [FIELD]\nfind [KIND] QUERY...\ntreesync [ID]\ntreepurge ID [definition]",
      .opts = tsd_uid_opts,
      .details =
          "KIND is metrics, tagk or tagv; without it all kinds are searched. An id is printed as "
@@ -96,7 +96,11 @@ static const struct tsd_cmd commands[] = {
          "\n"
          "FIELD is any name; displayName, description and notes are those of OpenTSDB. An empty TEXT "
          "takes a field away. A\n"
-         "QUERY is words that must all hold: web, place:berlin, place:b*n, name=web01, name:/^web/i.",
+         "QUERY is words that must all hold: web, place:berlin, place:b*n, name=web01, name:/^web/i.\n"
+         "\n"
+         "Branches of trees (/api/tree) are made from their rules when they are asked for, so treesync finds "
+         "nothing to do.\n"
+         "treepurge ID definition deletes a tree with its rules.",
      .examples = "tsd uid metrics web.hits\n"
                  "tsd uid rename tagv web01 web1 --data ./data\n"
                  "tsd uid set tagv EDDF place 'Frankfurt am Main' && tsd uid find place:frankfurt",

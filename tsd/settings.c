@@ -236,6 +236,13 @@ const struct ts_conf_key tsd_conf_keys[] = {
      .opentsdb = "tsd.search.enable",
      .help = "Answer searches for series, names and annotations. auto = yes, but no with compat = opentsdb, "
              "which needs a plug-in for it."},
+    {.name = "tree_max_rules",
+     .type = TS_CONF_INT,
+     .def = "1000",
+     .max = INT64_MAX,
+     .help = "Rules of one tree (/api/tree); more are refused with 413. Each costs every request for a "
+             "branch its time, "
+             "series by series. 0 = no limit."},
     {.name = "histograms_config",
      .type = TS_CONF_STR,
      .def = "{\"net.opentsdb.core.SimpleHistogramDecoder\": 0}",
@@ -367,6 +374,7 @@ int tsd_settings_load(const struct ts_conf *conf, struct tsd_settings *out, stru
     out->cors_headers = ts_conf_str(conf, "http_cors_headers");
     out->meta_series = settings_auto(conf, "meta_series", !compat);
     out->search = settings_auto(conf, "search", !compat);
+    out->tree_max_rules = (uint64_t)ts_conf_int(conf, "tree_max_rules");
     TS_TRY(settings_cors(out->cors_domains, err));
     const char *zone = ts_conf_str(conf, "timezone");
     if (ts_tz_open(ts_slice_str(zone), &out->zone, err) < 0)

@@ -47,10 +47,11 @@ struct tsd_settings {
     bool http_log_level;                                          /* /logs may change the level */
     bool allow_diediedie;                                         /* clients may end the daemon */
     bool http_gzip;                                               /* compress replies when asked */
-    bool meta_series;       /* lookups and metadata know series by themselves */
-    bool search;            /* /api/search/tsmeta ... */
-    bool allow_delete;      /* queries may delete what they read */
-    bool values_must_exist; /* filters with a value that nobody sent fail */
+    bool meta_series;        /* lookups and metadata know series by themselves */
+    bool search;             /* /api/search/tsmeta ... */
+    uint64_t tree_max_rules; /* of a tree; 0 = no limit */
+    bool allow_delete;       /* queries may delete what they read */
+    bool values_must_exist;  /* filters with a value that nobody sent fail */
 };
 
 /** The keys of the daemon, a table for ts_conf_new. */

@@ -1,5 +1,5 @@
 /*
- * uid.c - tsd uid: names and their ids: look up, search, assign, rename, delete, check, free text fields.
+ * uid.c - tsd uid: names and their ids: look up, search, assign, rename, delete, check, free text fields; trees.
  * tsd mkmetric is its form "assign metrics".
  *
  * Threads    the main thread
@@ -416,6 +416,62 @@ static int uid_fsck(struct tsd_door *door, struct ts_buf *out, struct ts_error *
     return n && !fix ? ts_error_set(err, TS_ECORRUPT, "tsd uid fsck fix corrects them") : 0;
 }
 
+/* --- trees --- */
+
+/* Ask for a tree, or for all of them; *out is an object or an array. */
+static int uid_trees(struct tsd_door *door, const char *id, json_t **out, struct ts_error *err)
+{
+    struct tsd_door_req req = {.method = "GET", .path = "api/tree"};
+    if (id)
+        req.params[0] = (struct qry_param){TS_SLICE_LIT("treeid"), ts_slice_str(id)};
+    return tsd_door_ask(door, &req, out, err);
+}
+
+static void uid_tree_line(const json_t *tree, const char *what, struct ts_buf *out)
+{
+    ts_buf_printf(out, "tree %lld %s: %s\n", (long long)json_integer_value(json_object_get(tree, "treeId")),
+                  json_string_value(json_object_get(tree, "name")), what);
+}
+
+/* There is nothing to do, and it says so: branches follow from the rules. */
+static int uid_treesync(struct tsd_door *door, struct ts_buf *out, struct ts_error *err)
+{
+    static const char in_sync[] = "in sync: branches are made from its rules whenever they are asked for";
+    static const char off[] = "not enabled: it has no branches (POST /api/tree with enabled=true)";
+    struct uid_words w = uid_rest(door, 1);
+    json_t *root = NULL;
+    TS_TRY(uid_trees(door, w.n ? w.words[0] : NULL, &root, err));
+    for (size_t i = 0, n = json_is_array(root) ? json_array_size(root) : 1; i < n; i++) {
+        const json_t *tree = json_is_array(root) ? json_array_get(root, i) : root;
+        uid_tree_line(tree, json_is_true(json_object_get(tree, "enabled")) ? in_sync : off, out);
+    }
+    json_decref(root);
+    return 0;
+}
+
+static int uid_treepurge(struct tsd_door *door, struct ts_buf *out, struct ts_error *err)
+{
+    struct uid_words w = uid_rest(door, 1);
+    json_t *root = NULL, *answer = NULL;
+    bool all = w.n > 1 && (strcmp(w.words[1], "definition") == 0 || strcmp(w.words[1], "true") == 0);
+    if (w.n > 1 && !all)
+        return ts_error_set(err, TS_EINVAL, "treepurge takes no second word but definition");
+    TS_TRY(uid_trees(door, w.words[0], &root, err));
+    struct tsd_door_req req = {.method = "DELETE",
+                               .path = "api/tree",
+                               .params = {{TS_SLICE_LIT("treeid"), ts_slice_str(w.words[0])},
+                                          {TS_SLICE_LIT("definition"), TS_SLICE_LIT("true")}}};
+    int rc = all ? tsd_door_ask(door, &req, &answer, err) : 0;
+    if (rc == 0)
+        uid_tree_line(root,
+                      all ? "definition and rules are deleted, and with them all branches"
+                          : "nothing to purge: branches are not stored, they are made from its rules",
+                      out);
+    json_decref(answer);
+    json_decref(root);
+    return rc;
+}
+
 /* --- the command --- */
 
 /* One form, told by its first word. */
@@ -434,6 +490,8 @@ static const struct uid_form forms[] = {
     {"fsck", "fsck [fix]", 0, 1, TSD_LOCAL_WRITE, uid_fsck},
     {"set", "set KIND NAME FIELD TEXT", 4, 4, TSD_LOCAL_WRITE, uid_set},
     {"get", "get KIND NAME [FIELD]", 2, 3, TSD_LOCAL_READ, uid_get},
+    {"treesync", "treesync [ID]", 0, 1, TSD_LOCAL_READ, uid_treesync},
+    {"treepurge", "treepurge ID [definition]", 1, 2, TSD_LOCAL_WRITE, uid_treepurge},
     {"find", "find [KIND] QUERY...", 1, SIZE_MAX, TSD_LOCAL_READ, uid_find},
     {NULL, "[KIND] NAME", 1, 2, TSD_LOCAL_READ, uid_lookup},
 };
@@ -443,7 +501,8 @@ int tsd_uid_run(const struct tsd_args *args)
     const struct uid_form *form = forms;
     if (args->n_words == 0)
         return tsd_usage(args,
-                         "say what: a name, a number, grep, assign, rename, delete, fsck, set, get or find");
+                         "say what: a name, a number, grep, assign, rename, delete, fsck, set, get, find, "
+                         "treesync or treepurge");
     while (form->word && strcmp(form->word, args->words[0]) != 0)
         form++;
     size_t n = args->n_words - (form->word ? 1 : 0);

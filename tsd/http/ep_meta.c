@@ -16,6 +16,7 @@ static int meta_run(struct tsd_job *job, struct ts_error *err)
                         .rules = &req->d->set.rules,
                         .meta_series = req->d->set.meta_series,
                         .search = req->d->set.search,
+                        .tree_max_rules = req->d->set.tree_max_rules,
                         .method = req->method,
                         .method_name = req->method_name,
                         .path = req->path,

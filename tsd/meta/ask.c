@@ -9,12 +9,25 @@ static const struct {
     const char *path; /* a star at the end: everything below */
     int (*run)(struct tsd_ask *a, struct ts_error *err);
 } asks[] = {
-    {"api/annotation", tsd_ask_annotation},   {"api/annotation/bulk", tsd_ask_annotation_bulk},
-    {"api/annotations", tsd_ask_annotations}, {"api/find/*", tsd_ask_find},
-    {"api/search/*", tsd_ask_search},         {"api/uid/assign", tsd_ask_uid_assign},
-    {"api/uid/delete", tsd_ask_uid_delete},   {"api/uid/fsck", tsd_ask_uid_fsck},
-    {"api/uid/rename", tsd_ask_uid_rename},   {"api/uid/tsmeta", tsd_ask_tsmeta},
-    {"api/uid/uidmeta", tsd_ask_uidmeta},     {"api/uid/*", tsd_ask_uid_other},
+    {"api/annotation", tsd_ask_annotation},
+    {"api/annotation/bulk", tsd_ask_annotation_bulk},
+    {"api/annotations", tsd_ask_annotations},
+    {"api/find/*", tsd_ask_find},
+    {"api/search/*", tsd_ask_search},
+    {"api/tree", tsd_ask_tree},
+    {"api/tree/branch", tsd_ask_tree_branch},
+    {"api/tree/collisions", tsd_ask_tree_collisions},
+    {"api/tree/notmatched", tsd_ask_tree_notmatched},
+    {"api/tree/rule", tsd_ask_tree_rule},
+    {"api/tree/rules", tsd_ask_tree_rules},
+    {"api/tree/test", tsd_ask_tree_test},
+    {"api/uid/assign", tsd_ask_uid_assign},
+    {"api/uid/delete", tsd_ask_uid_delete},
+    {"api/uid/fsck", tsd_ask_uid_fsck},
+    {"api/uid/rename", tsd_ask_uid_rename},
+    {"api/uid/tsmeta", tsd_ask_tsmeta},
+    {"api/uid/uidmeta", tsd_ask_uidmeta},
+    {"api/uid/*", tsd_ask_uid_other},
 };
 
 int tsd_ask_run(struct tsd_ask *a, struct ts_error *err)

@@ -1,12 +1,12 @@
 /*
- * ask.h - a request about annotations and metadata, and its answer: the same for HTTP and for a command with
+ * ask.h - a request about annotations, trees and metadata, and its answer: the same for HTTP and for a command with
  * a stopped store.
  *
  *   HTTP        ep_meta.c > struct tsd_ask > tsd_ask_run > sink of the job
  *   tsd uid ..  metacli.c > a daemon; or with --data: struct tsd_ask > tsd_ask_run > a buffer
  *
  * Threads    one for each request; it may block
- * Source     protocols-and-queries 2.8, 2.10, 2.16 to 2.19
+ * Source     protocols-and-queries 2.8, 2.10, 2.15 to 2.19
  */
 #ifndef TSD_META_ASK_H
 #define TSD_META_ASK_H
@@ -24,6 +24,7 @@ struct tsd_ask {
     const struct tsd_rules *rules;  /* of new names; compat */
     bool meta_series;               /* series are known without a stored record */
     bool search;                    /* searches are answered */
+    uint64_t tree_max_rules;        /* of a tree; 0 = no limit */
     enum tsd_method method;         /* after method_override */
     const char *method_name;        /* for messages */
     struct ts_slice path;           /* "api/uid/assign" */
@@ -73,5 +74,15 @@ int tsd_ask_tsmeta(struct tsd_ask *a, struct ts_error *err);
 /* search_ask.c */
 int tsd_ask_search(struct tsd_ask *a, struct ts_error *err);
 int tsd_ask_find(struct tsd_ask *a, struct ts_error *err);
+/* tree_ask.c */
+int tsd_ask_tree(struct tsd_ask *a, struct ts_error *err);
+int tsd_ask_tree_branch(struct tsd_ask *a, struct ts_error *err);
+/* tree_rule_ask.c */
+int tsd_ask_tree_rule(struct tsd_ask *a, struct ts_error *err);
+int tsd_ask_tree_rules(struct tsd_ask *a, struct ts_error *err);
+/* tree_test_ask.c */
+int tsd_ask_tree_test(struct tsd_ask *a, struct ts_error *err);
+int tsd_ask_tree_collisions(struct tsd_ask *a, struct ts_error *err);
+int tsd_ask_tree_notmatched(struct tsd_ask *a, struct ts_error *err);
 
 #endif

@@ -9,6 +9,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <strings.h>
 
 #define STORE_TRIES 1000 /* somebody else changed the record between reading and writing */
 
@@ -49,6 +50,18 @@ static int fields_double(const struct tsd_field *f, struct ts_slice text, double
     return 0;
 }
 
+static int fields_bool(const struct tsd_field *f, struct ts_slice text, int64_t *out, struct ts_error *err)
+{
+    static const char *const words[] = {"false", "true", "0", "1", "no", "yes"};
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        if (text.n == strlen(words[i]) && !strncasecmp(text.p, words[i], text.n)) {
+            *out = i & 1;
+            return 0;
+        }
+    }
+    return fields_bad(f, "true or false", err);
+}
+
 int tsd_record_set(struct tsd_record *r, size_t field, struct ts_slice text, struct ts_arena *arena,
                    struct ts_error *err)
 {
@@ -60,6 +73,8 @@ int tsd_record_set(struct tsd_record *r, size_t field, struct ts_slice text, str
         return fields_bad(f, "a whole number", err);
     if (f->kind == TSD_FIELD_DOUBLE)
         TS_TRY(fields_double(f, text, &v->d, err));
+    if (f->kind == TSD_FIELD_BOOL)
+        TS_TRY(fields_bool(f, text, &v->i, err));
     if (f->kind == TSD_FIELD_TEXT)
         v->text = fields_copy(arena, text.p, text.n);
     v->given = true;
@@ -175,6 +190,8 @@ static void fields_write(const struct tsd_record *r, unsigned skip, bool brief, 
             ts_json_slice(j, v->text);
         else if (f->kind == TSD_FIELD_INT)
             ts_json_int(j, v->i);
+        else if (f->kind == TSD_FIELD_BOOL)
+            ts_json_bool(j, v->i);
         else if (f->kind == TSD_FIELD_DOUBLE)
             ts_json_double(j, v->d);
         else if (null)
@@ -191,14 +208,27 @@ void tsd_record_members(const struct tsd_record *r, struct ts_json *j)
 
 /* --- cells --- */
 
+void tsd_record_store_members(const struct tsd_record *r, struct ts_json *j)
+{
+    fields_write(r, TSD_FIELD_COMPUTED, true, j);
+}
+
 static void fields_encode(const struct tsd_record *r, struct ts_buf *out)
 {
     struct ts_json j;
     ts_buf_char(out, TSD_FIELDS_FORMAT);
     ts_json_init(&j, out);
     ts_json_obj(&j);
-    fields_write(r, TSD_FIELD_COMPUTED, true, &j);
+    tsd_record_store_members(r, &j);
     ts_json_obj_end(&j);
+}
+
+int tsd_record_load_members(const json_t *obj, const struct tsd_field *fields, struct ts_arena *arena,
+                            struct tsd_record *out, struct ts_error *err)
+{
+    tsd_record_init(out, fields);
+    int rc = fields_object(out, obj, TSD_FIELD_COMPUTED, arena, err);
+    return rc < 0 ? ts_error_set(err, TS_ECORRUPT, "a record of metadata makes no sense") : 0;
 }
 
 int tsd_record_decode(struct ts_slice cell, const struct tsd_field *fields, struct ts_arena *arena,
@@ -210,9 +240,9 @@ int tsd_record_decode(struct ts_slice cell, const struct tsd_field *fields, stru
         return ts_error_set(err, TS_EVERSION, "a record of metadata was written by a newer program");
     if (ts_json_load((struct ts_slice){cell.p + 1, cell.n - 1}, &root, err) < 0)
         return ts_error_set(err, TS_ECORRUPT, "a record of metadata can't be read");
-    int rc = fields_object(out, root, TSD_FIELD_COMPUTED, arena, err);
+    int rc = tsd_record_load_members(root, fields, arena, out, err);
     json_decref(root);
-    return rc < 0 ? ts_error_set(err, TS_ECORRUPT, "a record of metadata makes no sense") : 0;
+    return rc;
 }
 
 int tsd_record_load(struct sto_store *st, struct ts_slice key, const struct tsd_field *fields,
@@ -228,16 +258,15 @@ int tsd_record_load(struct sto_store *st, struct ts_slice key, const struct tsd_
     return rc;
 }
 
-/* What will be stored. */
-static void fields_merge(struct tsd_record *out, const struct tsd_record *given, bool replace)
+void tsd_record_merge(struct tsd_record *io, const struct tsd_record *given, bool replace)
 {
     struct tsd_record fresh;
-    tsd_record_init(&fresh, out->fields);
-    for (size_t i = 0; out->fields[i].name; i++) {
+    tsd_record_init(&fresh, io->fields);
+    for (size_t i = 0; io->fields[i].name; i++) {
         if (given->v[i].given)
-            out->v[i] = given->v[i];
-        else if (replace && !(out->fields[i].flags & TSD_FIELD_OURS))
-            out->v[i] = fresh.v[i];
+            io->v[i] = given->v[i];
+        else if (replace && !(io->fields[i].flags & (TSD_FIELD_OURS | TSD_FIELD_COMPUTED)))
+            io->v[i] = fresh.v[i];
     }
 }
 
@@ -253,7 +282,7 @@ static int fields_swap(struct sto_store *st, struct ts_slice key, const struct t
         TS_TRY(tsd_record_decode(ts_buf_get(before), given->fields, arena, out, err));
     else
         fields_encode(out, before); /* all defaults are as good as nothing */
-    fields_merge(out, given, replace);
+    tsd_record_merge(out, given, replace);
     fields_encode(out, after);
     if (after->failed || before->failed)
         return ts_error_set(err, TS_ENOMEM, "no memory for a record of metadata");

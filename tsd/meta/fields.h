@@ -1,5 +1,6 @@
 /*
- * fields.h - records of named fields: what annotations and metadata of names and series are made of.
+ * fields.h - records of named fields: what annotations, trees and metadata of names and series are made
+ * of.
  *
  * A kind of record is a table of fields. Clients give some of them, in JSON or as request parameters; a change
  * merges what was given into what is stored, or replaces it. A record is stored in a cell as a version byte
@@ -24,6 +25,7 @@ enum tsd_field_kind {
     TSD_FIELD_INT,    /* 0 */
     TSD_FIELD_DOUBLE, /* NaN */
     TSD_FIELD_MAP,    /* object of texts; null */
+    TSD_FIELD_BOOL,   /* false */
 };
 enum tsd_field_flag {
     TSD_FIELD_OURS = 1,     /* clients do not set it */
@@ -42,7 +44,7 @@ struct tsd_field {
 /* Value of a field. */
 struct tsd_field_value {
     struct ts_slice text; /* TEXT; MAP: a JSON object, {NULL,0} = null */
-    int64_t i;            /* INT */
+    int64_t i;            /* INT; BOOL: 0, 1 */
     double d;             /* DOUBLE */
     bool given;           /* set by whoever filled the record */
 };
@@ -70,6 +72,15 @@ void tsd_record_members(const struct tsd_record *r, struct ts_json *j);
 /** Read a stored record. TS_ECORRUPT, TS_EVERSION. */
 int tsd_record_decode(struct ts_slice cell, const struct tsd_field *fields, struct ts_arena *arena,
                       struct tsd_record *out, struct ts_error *err);
+/** Write the fields that are stored and not null as members of an object that is open: for cells that hold more than
+ * one record. */
+void tsd_record_store_members(const struct tsd_record *r, struct ts_json *j);
+/** Read what tsd_record_store_members wrote. TS_ECORRUPT. */
+int tsd_record_load_members(const json_t *obj, const struct tsd_field *fields, struct ts_arena *arena,
+                            struct tsd_record *out, struct ts_error *err);
+/** Take the given fields of a record; replace: those not given go back to their defaults, but for TSD_FIELD_OURS and
+ * TSD_FIELD_COMPUTED. */
+void tsd_record_merge(struct tsd_record *io, const struct tsd_record *given, bool replace);
 /** Load the record of a key; TS_ENOTFOUND (no text). */
 int tsd_record_load(struct sto_store *st, struct ts_slice key, const struct tsd_field *fields,
                     struct ts_arena *arena, struct tsd_record *out, struct ts_error *err);

@@ -7,6 +7,8 @@
  */
 #include "tsd/meta/uidmeta.h"
 
+#include "base/num.h"
+
 #include <strings.h>
 
 #define UIDMETA_PREFIX "uidmeta/"
@@ -66,18 +68,7 @@ void tsd_uid_bytes(uint32_t id, struct ts_buf *out)
 
 bool tsd_uid_parse(struct ts_slice hex, uint32_t *out_id)
 {
-    uint32_t id = 0;
-    if (hex.n != 6 && hex.n != 8)
-        return false;
-    for (size_t i = 0; i < hex.n; i++) {
-        char c = hex.p[i], low = (char)(c | 0x20);
-        bool digit = c >= '0' && c <= '9';
-        if (!digit && (low < 'a' || low > 'f'))
-            return false;
-        id = id << 4 | (uint32_t)(digit ? c - '0' : low - 'a' + 10);
-    }
-    *out_id = id;
-    return true;
+    return (hex.n == 6 || hex.n == 8) && ts_num_parse_hex(hex, out_id);
 }
 
 /* --- records --- */

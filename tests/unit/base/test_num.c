@@ -408,6 +408,21 @@ static void test_num__sizes_take_units_of_1024(void **state)
         assert_int_equal(ts_num_parse_bytes(ts_slice_str(bad[i]), &v), TS_EPARSE);
 }
 
+static void test_num__hex(void **state)
+{
+    (void)state;
+    uint32_t v = 0;
+    assert_true(ts_num_parse_hex(TS_SLICE_LIT("0aF9"), &v));
+    assert_int_equal(v, 0xaf9);
+    assert_true(ts_num_parse_hex(TS_SLICE_LIT("ffffffff"), &v));
+    assert_int_equal(v, UINT32_MAX);
+    assert_false(ts_num_parse_hex(TS_SLICE_LIT(""), &v));
+    assert_false(ts_num_parse_hex(TS_SLICE_LIT("000000001"), &v));
+    assert_false(ts_num_parse_hex(TS_SLICE_LIT("0x1"), &v));
+    assert_false(ts_num_parse_hex(TS_SLICE_LIT("g"), &v));
+    assert_false(ts_num_parse_hex(TS_SLICE_LIT("@"), &v));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -426,6 +441,7 @@ int main(void)
         cmocka_unit_test(test_num__locale_of_the_process_does_not_matter),
         cmocka_unit_test(test_num__integers_print_whole),
         cmocka_unit_test(test_num__sizes_take_units_of_1024),
+        cmocka_unit_test(test_num__hex),
     };
     print_message("seed %llu\n", SEED);
     return cmocka_run_group_tests(tests, NULL, NULL);

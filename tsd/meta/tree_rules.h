@@ -1,0 +1,65 @@
+/*
+ * tree_rules.h - what the rules of a tree make of a series: the names of the branches that lead to its leaf, and of the
+ * leaf.
+ *
+ * Levels are gone through in their order; of each, the first rule that matches counts, by its order:
+ *
+ *   METRIC         the metric                  METRIC_CUSTOM  customField of what people say about the metric
+ *   TAGK           value of the tag `field`    TAGK_CUSTOM    customField of what people say about the key `field`
+ *                                              TAGV_CUSTOM    customField of what they say about the value of the tag
+ *                                                             `field`, else about a value that is `field`
+ *
+ *   regex          a group of it is taken (regexGroupIdx from 0; without groups all that matched), else no match
+ *   separator      instead: each part is a branch of its own; empty parts are left out. One character, or an
+ *                  expression
+ *   displayFormat  name of the branch: {value}, {ovalue} before regex and separator, {tag_name}, {tsuid}
+ *
+ * The last name is the leaf's. A series without any name, or with strictMatch without one of each level, is not in the
+ * tree.
+ *
+ * Threads    a plan and a path belong to one thread
+ * Source     protocols-and-queries 2.15; storage-and-tools 2.14 (hashes)
+ */
+#ifndef TSD_META_TREE_RULES_H
+#define TSD_META_TREE_RULES_H
+
+#include "tsd/meta/tree.h"
+
+/** Does a rule make sense? Its type is written in capitals. TS_EINVAL says why not. */
+int tsd_tree_rule_check(struct tsd_record *rule, struct ts_error *err);
+/** Hash of a name as OpenTSDB makes it: h = 31 * h + unit, over UTF-16. */
+uint32_t tsd_tree_hash(struct ts_slice name);
+
+/* One name of a path. */
+struct tsd_tree_part {
+    size_t at, n;  /* bytes of the path's text */
+    uint32_t hash; /* of the name */
+};
+/* Where a series is. */
+struct tsd_tree_path {
+    struct tsd_tree_part *parts; /* owned: branches below the root, then the leaf */
+    size_t n, cap;               /* used, room; 0 = not in the tree */
+    struct ts_buf text;          /* names, one after the other */
+    struct ts_buf why;           /* why it is not in the tree */
+    struct ts_json
+        *messages; /* gets a string for each step, an array being open; NULL = nobody wants to know */
+};
+/** Empty. */
+void tsd_tree_path_init(struct tsd_tree_path *p);
+/** Free it; usable again. */
+void tsd_tree_path_release(struct tsd_tree_path *p);
+/** Name of a part. */
+struct ts_slice tsd_tree_path_name(const struct tsd_tree_path *p, size_t i);
+
+struct tsd_tree_plan;
+/** Compile the rules of a tree. Borrows the tree and its arena's texts. TS_ELIMIT names the rule. */
+int tsd_tree_plan_new(struct sto_store *st, const struct tsd_tree *t, struct tsd_tree_plan **out,
+                      struct ts_error *err);
+/** NULL is harmless. */
+void tsd_tree_plan_free(struct tsd_tree_plan *plan);
+/** Where is a series? Errors: TS_ELIMIT, a regular expression takes too long; of reading metadata. Cost: about a
+ * microsecond, and what its expressions cost. */
+int tsd_tree_plan_run(struct tsd_tree_plan *plan, const struct sto_series *s, struct tsd_tree_path *out,
+                      struct ts_error *err);
+
+#endif

@@ -65,12 +65,13 @@ static void job_error(struct job *j, const struct ts_error *err)
     ts_log_limited(&j->limit, TS_LOG_WARN, "collector %s: %s", j->c->name, err->text);
 }
 
-static void job_read(struct job *j)
+/* One turn: read, or once. */
+static void job_read(struct job *j, int (*read_fn)(void *state, struct col_emit *emit, struct ts_error *err))
 {
     struct ts_error err = {0};
     int64_t from_ns = ts_clock_mono_ns();
     col_emit_time(j->emit, ts_clock_ms() / 1000 * 1000);
-    if (j->c->read(j->state, j->emit, &err) < 0)
+    if (read_fn(j->state, j->emit, &err) < 0)
         job_error(j, &err);
     if (col_emit_end(j->emit, false, &err) < 0)
         job_error(j, &err);
@@ -84,7 +85,7 @@ static void job_loop(struct job *j)
     bool stop = job_sleep(j, j->stagger_ms);
     while (!stop) {
         int64_t turn = ts_floor_div(ts_clock_ms(), step_ms);
-        job_read(j);
+        job_read(j, j->c->read);
         int64_t now_ms = ts_clock_ms(), over = ts_floor_div(now_ms, step_ms) - turn;
         if (over > 0 && over < 1000000) /* more is a clock that was set */
             job_count(&j->n_skipped, (uint64_t)over);
@@ -280,8 +281,8 @@ int col_sched_once(const struct col_sched_opts *opts, struct ts_error *err)
     if (rates)
         (void)job_sleep(&s->jobs[0], ONCE_PAUSE_MS);
     for (unsigned i = 0; i < s->n_jobs; i++)
-        if (s->jobs[i].c->read)
-            job_read(&s->jobs[i]);
+        if (s->jobs[i].c->read || s->jobs[i].c->once)
+            job_read(&s->jobs[i], s->jobs[i].c->read ? s->jobs[i].c->read : s->jobs[i].c->once);
     sched_free(s);
     return 0;
 }

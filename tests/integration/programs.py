@@ -4,11 +4,12 @@ real daemon. They keep a diary of what they print; all of it must come back, and
 garbage, one hangs with a child, one is too slow, one asks not to be started again; files are added, changed and removed."""
 import os
 import shutil
+import subprocess
 import sys
 
 import collect
 from collect import Collector, TMP, check, stored, wait_for
-from tsdtest import Daemon, ROOT
+from tsdtest import Daemon, ROOT, binary
 
 HOME = TMP.name + "/opt"
 FOLDER = HOME + "/collectors"
@@ -122,6 +123,21 @@ def figures(d):
     check(figure(d, "ends", "echo", ["result=ok"]) >= 1, "ends of a command")
 
 
+def once():
+    """Every program is run once; those for ever are ended after a while."""
+    if os.path.exists(DIARY):
+        os.unlink(DIARY)
+    p = subprocess.run([binary(), "collect", "--once", "--format", "text", "--only", "programs", "--collect-programs-dir", "collectors",
+                        "--collect-commands", "60 echo it.command $(date +%s) 42", "--collect-host", "h"], cwd=HOME, stdout=subprocess.PIPE,
+                       stderr=subprocess.DEVNULL, text=True, timeout=300, env=collect.ENV, check=False)
+    check(p.returncode == 0, "--once ended with %d" % p.returncode)
+    names = [line.split()[1] for line in p.stdout.splitlines()]
+    for metric, n in (("it.command", 1), ("it.every", 1), ("it.never", 1), ("it.slow", 1), ("it.hang", 1), ("it.crash", 1), ("it.halves", 1)):
+        check(names.count(metric) == n, "--once: %d points of %s, not %d" % (names.count(metric), metric, n))
+    check(names.count("it.loop.ms") >= 2, "--once: points of loop.py")
+    check(not alive(int(diary("it.hang.child")[0][2])), "--once left a child of hang.py")
+
+
 def inside_the_daemon():
     with Daemon(workers=1, collect="true", collect_only="programs", collect_commands="1 echo it.inside $(date +%s) 6 a=b", collect_host="inner",
                 collect_send_delay_ms=0) as d:
@@ -144,8 +160,9 @@ def main():
         what_was_printed_is_stored(d)
         check(set(values(d, "it.command")) == {42.0}, "a command of the configuration")
         figures(d)
-    inside_the_daemon()
     print("programs: %d points of programs came back" % len(diary()))
+    once()
+    inside_the_daemon()
 
 
 if __name__ == "__main__":

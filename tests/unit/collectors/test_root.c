@@ -14,7 +14,7 @@
 #include "tests/unit/t_folder.h"
 
 extern const struct col_collector col_units, col_temperature, col_entropy, col_disk, col_sockets, col_process,
-    col_tcpudp, col_interrupts, col_fs, col_nfs, col_netfilter;
+    col_tcpudp, col_interrupts, col_fs, col_nfs, col_netfilter, col_mountstats, col_numa, col_frequency;
 
 static char root[T_FOLDER_BYTES];
 static struct ts_conf *conf;
@@ -257,6 +257,68 @@ static void test_root__nfs_calls_by_operation(void **state)
     t_points_release(&p);
 }
 
+static void test_root__nfs_volumes(void **state)
+{
+    struct t_points p;
+    (void)state;
+    assert_int_equal(run(&col_mountstats, &p), TS_ENOTFOUND);
+    t_points_release(&p);
+#define OPS                                                                                                  \
+    "\tper-op statistics\n\t        NULL: 1 1 0 44 24 1 2 3\n\t        READ: 10 11 1 1000 2000 5 6 7 0\n"    \
+    "\t     GETATTR: 20 20 0 1 2 3 4 5\n\t      LOOKUP: 100 100 0 10 20 30 40 50\n\t     NEW_ONE: 1 2 3\n"
+    file("/proc/self/mountstats",
+         "device rootfs mounted on / with fstype rootfs\ndevice proc mounted on /proc with fstype proc\n"
+         "device [fe80::1]:/export/home mounted on /home with fstype nfs4 statvers=1.1\n"
+         "\topts:\trw,vers=4.1\n\tage:\t99\n\tbytes:\t1 2 3 4 5 6 7 8 \n\tRPC iostats version: 1.1  p/v: "
+         "100003/4 (nfs)\n"
+         "\txprt:\ttcp 0 0 2 0 0 7 7 0 7 0 2 0 0\n" OPS
+         "device [fe80::1]:/export/home mounted on /again with fstype nfs4 statvers=1.1\n\tbytes:\t1 2 3 4 5 "
+         "6 7 8\n" OPS
+         "device nas:/ mounted on /nas with fstype nfs statvers=1.1\n\tbytes:\t9 9 9 9 9 9 9 9\n");
+    assert_int_equal(run(&col_mountstats, &p), 0);
+    assert_string_equal(t_value(&p, "proc.mountstats.read.ops nfshost=_fe80__1_ nfsvol=/export/home"), "10");
+    assert_string_equal(t_value(&p, "proc.mountstats.read.totaltime nfshost=_fe80__1_ nfsvol=/export/home"),
+                        "7");
+    assert_string_equal(t_value(&p, "proc.mountstats.getattr.qtime nfshost=_fe80__1_ nfsvol=/export/home"),
+                        "3");
+    assert_string_equal(t_value(&p, "proc.mountstats.other.ops nfshost=_fe80__1_ nfsvol=/export/home"),
+                        "101");
+    assert_string_equal(t_value(&p, "proc.mountstats.bytes.serverread nfshost=_fe80__1_ nfsvol=/export/home"),
+                        "5");
+    assert_string_equal(t_value(&p, "proc.mountstats.bytes.writepages nfshost=nas nfsvol=/"), "9");
+    assert_int_equal(p.n, 5 * 8 + 8 + 8);
+    t_points_release(&p);
+}
+
+static void test_root__memory_nodes_and_clock_speeds(void **state)
+{
+    struct t_points p;
+    (void)state;
+    assert_int_equal(run(&col_numa, &p), TS_ENOTFOUND);
+    t_points_release(&p);
+    assert_int_equal(run(&col_frequency, &p), TS_ENOTFOUND);
+    t_points_release(&p);
+    file("/sys/devices/system/node/node0/numastat",
+         "numa_hit 10\nnuma_miss 2\nnuma_foreign 3\ninterleave_hit 4\nlocal_node 5\nother_node 6\n");
+    file("/sys/devices/system/node/node12/numastat", "numa_hit 7\nnew 1\ncut\n");
+    file("/sys/devices/system/node/possible", "0-12\n");
+    assert_int_equal(run(&col_numa, &p), 0);
+    assert_int_equal(p.n, 7);
+    assert_string_equal(t_value(&p, "sys.numa.zoneallocs node=0 type=miss"), "2");
+    assert_string_equal(t_value(&p, "sys.numa.foreign_allocs node=0"), "3");
+    assert_string_equal(t_value(&p, "sys.numa.allocation node=0 type=remote"), "6");
+    assert_string_equal(t_value(&p, "sys.numa.zoneallocs node=12 type=hit"), "7");
+    t_points_release(&p);
+    file("/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq", "3800000\n");
+    file("/sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq", "1200000\n");
+    file("/sys/devices/system/cpu/cpu1/online", "0\n");
+    file("/sys/devices/system/cpu/cpufreq/boost", "1\n");
+    assert_int_equal(run(&col_frequency, &p), 0);
+    assert_int_equal(p.n, 2);
+    assert_string_equal(t_value(&p, "proc.scaling.cur cpu=0"), "1200000");
+    t_points_release(&p);
+}
+
 static void test_root__connection_tracking(void **state)
 {
     struct t_points p;
@@ -289,6 +351,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_root__processes_and_long_files, setup, teardown),
         cmocka_unit_test_setup_teardown(test_root__nfs_calls_by_operation, setup, teardown),
         cmocka_unit_test_setup_teardown(test_root__connection_tracking, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_root__nfs_volumes, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_root__memory_nodes_and_clock_speeds, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -49,6 +49,11 @@ def writers(d):
     check("netdata's first round", s == 204, b)
     s, b, _ = ask(d, "POST", "/api/put", json.dumps([point("prom", T0, 1, **{"t%d" % i: "v" for i in range(12)})]))
     check("a dozen tags", s == 204, b)
+    for more in ("", ',"more":{}', ',"more":{"x":"\\u0041"}'):
+        s, b, _ = ask(d, "POST", "/api/put?details", '{"metric":"numbers","timestamp":%d.0,"value":1,"tags":{"a":-0,"b":1.50,"c":1e3}%s}' % (T0, more))
+        check("numbers as tag values" + more, s == 200 and json.loads(b)["success"] == 1, b)
+    s, b, _ = ask(d, "GET", "/api/search/lookup?m=numbers")
+    check("they are the text that was sent", [r["tags"] for r in json.loads(b)["results"]] == [{"a": "-0", "b": "1.50", "c": "1e3"}], b)
     s, b, _ = ask(d, "POST", "/api/put", json.dumps([one, point("", T0, 1, h="a")]))
     check("one bad point", s == 400 and json.loads(b)["error"]["message"] == "One or more data points had errors", b)
     c = http.client.HTTPConnection("127.0.0.1", d.port, timeout=60)

@@ -8,7 +8,7 @@ from tsdtest import Daemon
 T0 = 1500000000
 READS = ("/", "/q?start=1h-ago&m=sum:mode.m&ascii", "/api/query?start=%d&m=sum:mode.m" % T0, "/api/query/last?timeseries=mode.m", "/api/suggest?type=metrics",
          "/suggest?type=metrics", "/api/search/lookup?m=mode.m", "/api/export?metric=mode.m", "/api/query/gexp?start=%d&exp=absolute(sum:mode.m)" % T0)
-STORES = ("/api/put", "/api/rollup", "/api/histogram", "/api/annotation", "/api/uid/assign", "/api/uid/uidmeta")
+STORES = ("/api/put", "/api/rollup", "/api/histogram", "/api/annotation", "/api/tree", "/api/uid/assign", "/api/uid/uidmeta")
 ALWAYS = ("/api/version", "/api/stats", "/api/config", "/api/aggregators", "/version", "/stats", "/logs")
 
 

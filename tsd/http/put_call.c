@@ -307,8 +307,12 @@ void tsd_put_serve(struct tsd_req *req, bool tree, tsd_put_one_fn one)
         put_busy(req, TS_EBUSY, NULL);
         return;
     }
-    if (tsd_put_body_read(req->body, tree, &req->arena, &body, &err, &details) < 0) {
-        tsd_reply_error(req, 400, err.text, details.text);
+    int rc = tsd_put_body_read(req->body, tree, &req->arena, &body, &err, &details);
+    if (rc < 0) {
+        if (rc == TS_ENOMEM)
+            tsd_reply_err(req, rc, err.text);
+        else
+            tsd_reply_error(req, 400, err.text, details.text);
         return;
     }
     struct tsd_put_call *put = ts_xcalloc(1, sizeof(*put));

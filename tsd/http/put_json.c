@@ -7,6 +7,8 @@
  */
 #include "tsd/http/put_json.h"
 
+#include <strings.h>
+
 #define PUT_JSON_FIRST 16 /* points and tags room at first; doubles */
 
 /* Answers of the pull parser. */
@@ -192,22 +194,88 @@ static enum pull pull_body(struct ts_slice body, struct ts_arena *arena, struct 
 
 /* --- the tree --- */
 
-/* Text of a string or number; {NULL, 0} for anything else. */
-static struct ts_slice tree_text(const json_t *v, struct ts_arena *arena)
+/* jansson makes its own of numbers (1.50 is 1.5, -0 is 0, 2^63 none at all), and a tag value is the text that was
+ * sent. So numbers become strings before: MARK and their text. A string that begins with MARK gets another one. */
+#define MARK '\x7f'
+
+/* A string, copied, escapes as they are; false: it doesn't end. */
+static bool mark_string(struct pull_state *s, struct ts_buf *out)
 {
-    char text[TS_NUM_TEXT_BYTES];
-    size_t n;
+    const char *from = s->p++;
+    static const char escaped[] = "\\u007f";
+    size_t n = sizeof(escaped) - 1;
+    bool twice = s->p < s->end && *s->p == MARK;
+    if ((size_t)(s->end - s->p) >= n && !strncasecmp(s->p, escaped, n))
+        twice = true;
+    while (s->p < s->end && *s->p != '"')
+        s->p += *s->p == '\\' && s->end - s->p > 1 ? 2 : 1;
+    if (s->p == s->end)
+        return false;
+    s->p++;
+    ts_buf_char(out, *from++);
+    if (twice)
+        ts_buf_char(out, MARK);
+    ts_buf_append(out, from, (size_t)(s->p - from));
+    return true;
+}
+
+/* A number as a string, unless it is none, or stands where a name should. */
+static void mark_number(struct pull_state *s, struct ts_buf *out)
+{
+    const char *from = s->p;
+    struct ts_slice number;
+    bool whole = pull_number(s, &number);
+    const char *after = s->p;
+    bool name = whole && pull_char(s, ':');
+    s->p = whole && !name ? after : from + 1;
+    if (!whole || name) {
+        ts_buf_char(out, *from);
+        return;
+    }
+    ts_buf_char(out, '"');
+    ts_buf_char(out, MARK);
+    ts_buf_slice(out, number);
+    ts_buf_char(out, '"');
+}
+
+/* The body with its numbers as strings. What is no JSON stays none. */
+static void mark_numbers(struct ts_slice body, struct ts_buf *out)
+{
+    struct pull_state s = {.p = body.p, .end = body.p + body.n};
+    while (s.p < s.end) {
+        char c = *s.p;
+        if (c == '"') {
+            if (!mark_string(&s, out))
+                return;
+        } else if (c == '-' || c == 'N' || c == 'I' || (unsigned char)(c - '0') <= 9) {
+            mark_number(&s, out);
+        } else {
+            ts_buf_char(out, c);
+            s.p++;
+        }
+    }
+}
+
+/* A string of the marked tree as it was sent. */
+static struct ts_slice mark_off(const char *p, size_t n)
+{
+    return n && *p == MARK ? (struct ts_slice){p + 1, n - 1} : (struct ts_slice){p, n};
+}
+
+static bool marked_number(const json_t *v)
+{
+    const char *p = json_string_value(v);
+    return p && p[0] == MARK && p[1] != MARK;
+}
+
+/* Text of a string or number; {NULL, 0} for anything else. */
+static struct ts_slice tree_text(const json_t *v)
+{
     if (json_is_string(v))
-        return (struct ts_slice){json_string_value(v), json_string_length(v)};
-    if (json_is_integer(v))
-        n = ts_num_print_int(json_integer_value(v), text);
-    else if (json_is_real(v))
-        n = ts_num_print_double(json_real_value(v), text);
-    else if (json_is_boolean(v))
+        return mark_off(json_string_value(v), json_string_length(v));
+    if (json_is_boolean(v))
         return ts_slice_str(json_is_true(v) ? "true" : "false");
-    else
-        return (struct ts_slice){NULL, 0};
-    return (struct ts_slice){ts_arena_strndup(arena, text, n), n};
+    return (struct ts_slice){NULL, 0};
 }
 
 static void tree_point(json_t *v, struct ts_arena *arena, struct tsd_put_point *out)
@@ -216,33 +284,54 @@ static void tree_point(json_t *v, struct ts_arena *arena, struct tsd_put_point *
     if (out->null_point)
         return;
     json_t *time = json_object_get(v, "timestamp"), *tags = json_object_get(v, "tags");
-    out->metric = tree_text(json_object_get(v, "metric"), arena);
-    out->time = tree_text(time, arena);
-    out->time_quoted = json_is_string(time);
-    out->value = tree_text(json_object_get(v, "value"), arena);
+    out->metric = tree_text(json_object_get(v, "metric"));
+    out->time = tree_text(time);
+    out->time_quoted = json_is_string(time) && !marked_number(time);
+    out->value = tree_text(json_object_get(v, "value"));
     if (!json_is_object(tags))
         return;
     out->tags = ts_arena_alloc(arena, json_object_size(tags) * sizeof(*out->tags) + 1);
     const char *k;
     json_t *tag;
     json_object_foreach(tags, k, tag) out->tags[out->n_tags++] =
-        (struct sto_tag_text){ts_slice_str(k), tree_text(tag, arena)};
+        (struct sto_tag_text){mark_off(k, strlen(k)), tree_text(tag)};
 }
 
-static int tree_body(struct ts_slice body, struct ts_arena *arena, struct tsd_put_body *out,
+/* out->texts; the error is that of the body as it was sent. */
+static int tree_load(struct ts_slice body, struct tsd_put_body *out, struct ts_error *why)
+{
+    struct ts_buf marked;
+    json_t *as_sent;
+    ts_buf_init(&marked, 0);
+    mark_numbers(body, &marked);
+    int rc = marked.failed ? ts_error_set(why, TS_ENOMEM, "no memory for the body")
+                           : ts_json_load(ts_buf_get(&marked), &out->texts, why);
+    ts_buf_release(&marked);
+    if (rc == TS_EPARSE && ts_json_load(body, &as_sent, why) == 0)
+        json_decref(as_sent);
+    return rc;
+}
+
+static int tree_body(struct ts_slice body, bool tree, struct ts_arena *arena, struct tsd_put_body *out,
                      struct ts_error *err, struct ts_error *details)
 {
     struct ts_error why = {0};
-    if (ts_json_load(body, &out->tree, &why) < 0) {
+    int rc = tree_load(body, out, &why);
+    if (rc == 0 && tree)
+        rc = ts_json_load(body, &out->tree, &why);
+    if (rc < 0) {
         if (details)
             *details = why;
+        tsd_put_body_release(out);
+        if (rc == TS_ENOMEM)
+            return ts_error_set(err, rc, "no memory for the body");
         return ts_error_set(err, TS_EPARSE, "Unable to parse the given JSON");
     }
-    out->is_array = json_is_array(out->tree);
-    out->n_points = out->is_array ? json_array_size(out->tree) : 1;
+    out->is_array = json_is_array(out->texts);
+    out->n_points = out->is_array ? json_array_size(out->texts) : 1;
     out->points = ts_arena_alloc(arena, out->n_points * sizeof(*out->points) + 1);
     for (size_t i = 0; i < out->n_points; i++)
-        tree_point(out->is_array ? json_array_get(out->tree, i) : out->tree, arena, &out->points[i]);
+        tree_point(out->is_array ? json_array_get(out->texts, i) : out->texts, arena, &out->points[i]);
     return 0;
 }
 
@@ -262,11 +351,12 @@ int tsd_put_body_read(struct ts_slice body, bool tree, struct ts_arena *arena, s
         return ts_error_set(err, TS_EPARSE, "The JSON must start as an object or an array");
     if (!tree && pull_body(body, arena, out) == PULL_OK)
         return 0;
-    return tree_body(body, arena, out, err, details);
+    return tree_body(body, tree, arena, out, err, details);
 }
 
 void tsd_put_body_release(struct tsd_put_body *b)
 {
     json_decref(b->tree);
-    b->tree = NULL;
+    json_decref(b->texts);
+    b->tree = b->texts = NULL;
 }

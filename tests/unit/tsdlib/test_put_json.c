@@ -49,8 +49,8 @@ static void check(const char *json, bool tree, const char *want)
     tear_down(NULL);
     if (tsd_put_body_read(ts_slice_str(json), false, &arena, &body, &err, &details) < 0)
         fail_msg("%s: %s (%s)", json, err.text, details.text);
-    if ((body.tree != NULL) != tree)
-        fail_msg("%s: read by the %s", json, body.tree ? "tree" : "pull parser");
+    if ((body.texts != NULL) != tree)
+        fail_msg("%s: read by the %s", json, body.texts ? "tree" : "pull parser");
     show(got, sizeof(got));
     assert_string_equal(got, want);
 }
@@ -83,6 +83,31 @@ static void test_put_json__unusual_shapes_go_to_the_tree(void **state)
     check("{\"metric\":\"m\",\"timestamp\":[1],\"value\":{}}", true, "m - -;");
 }
 
+/* Numbers keep their text, whatever way they are read. */
+static void test_put_json__numbers_are_the_text_that_was_sent(void **state)
+{
+    (void)state;
+    static const char *const numbers[] = {
+        "-0", "1.50", "1e3", "0.0", "-1E+05", "18446744073709551616", "1e999", "-0.10", "NaN", "-Infinity"};
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        const char *n = numbers[i];
+        char json[300], want[200];
+        snprintf(json, sizeof(json), "{\"timestamp\":%s,\"value\": %s ,\"tags\":{\"a\":%s}}", n, n, n);
+        snprintf(want, sizeof(want), "- %s %s a=%s;", n, n, n);
+        check(json, false, want);
+        snprintf(json, sizeof(json), "{\"timestamp\":%s,\"value\": %s ,\"tags\":{\"\\u0061\":%s}}", n, n, n);
+        check(json, true, want);
+        snprintf(json, sizeof(json), "{\"more\":[%s,[%s]],\"timestamp\":%s,\"value\":%s,\"tags\":{\"a\":%s}}",
+                 n, n, n, n, n);
+        check(json, true, want);
+    }
+    check("{\"timestamp\":\"5\",\"tags\":{\"1\":\"2\\u0033\"}}", true, "- 5\" - 1=23;");
+    /* strings that look like what numbers become meanwhile */
+    check("{\"timestamp\":\"\x7f\x35\",\"tags\":{\"\\u007Fx\":\"\\u007f\x7f\"}}", true,
+          "- \x7f\x35\" - \x7fx=\x7f\x7f;");
+    check("{\"metric\":\"a\\\"1\",\"value\":1}", true, "a\"1 - 1;");
+}
+
 static void test_put_json__nonsense_is_refused(void **state)
 {
     (void)state;
@@ -107,6 +132,13 @@ static void test_put_json__nonsense_is_refused(void **state)
                                       "{\"tags\":{\"a\":\"b\",}}",
                                       "{,}",
                                       "{\"value\":Nan}",
+                                      "{1:2}",
+                                      "{\"a\":{-1 : 2}}",
+                                      "{\"a\":1 2}",
+                                      "{\"a\":1\"2\"}",
+                                      "{\"a\":{\"b\":[1.e5]}}",
+                                      "{\"a\":[01]}",
+                                      "{\"a\":[1-2]}",
                                       "[{}{}]"};
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         struct ts_error err = {0}, details = {0};
@@ -151,7 +183,7 @@ static void test_put_json__many_points_and_tags(void **state)
         ts_buf_printf(&b, "%s\"k%d\":\"v\"", i ? "," : "", i);
     ts_buf_str(&b, "}}");
     assert_int_equal(tsd_put_body_read(ts_buf_get(&b), false, &arena, &body, &err, NULL), 0);
-    assert_non_null(body.tree);
+    assert_non_null(body.texts);
     assert_int_equal(body.points[0].n_tags, 300);
     ts_buf_release(&b);
 }
@@ -178,6 +210,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_put_json__usual_shapes_are_read_in_place, tear_down),
         cmocka_unit_test_teardown(test_put_json__unusual_shapes_go_to_the_tree, tear_down),
+        cmocka_unit_test_teardown(test_put_json__numbers_are_the_text_that_was_sent, tear_down),
         cmocka_unit_test_teardown(test_put_json__nonsense_is_refused, tear_down),
         cmocka_unit_test_teardown(test_put_json__many_points_and_tags, tear_down),
         cmocka_unit_test_teardown(test_put_json__cut_bodies_are_refused, tear_down),

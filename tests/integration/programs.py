@@ -74,7 +74,7 @@ def files_come_change_and_go():
     wait_for("the end of a removed program", lambda: not alive(second))
     n_never = len(diary("it.never"))
     check(n_never == 1, "status 13 was started %d times" % n_never)
-    os.utime(FOLDER + "/1/never.py")
+    os.utime(FOLDER + "/60/never.py")
     wait_for("status 13 to be started after its file changed", lambda: len(diary("it.never")) == 2)
 
 
@@ -87,7 +87,7 @@ def hanging_ones_are_ended(log):
     text = open(log).read()
     for what in ("program hang.py printed no line for", "program slow.py still runs at its next turn", "program crash.py ended with status 1; again in 1 s",
                  "program never.py asks not to be started again", "program garbage.py prints lines that are no points", "SystemError: this one always fails",
-                 "program garbage.py: a complaint of garbage.py", "0/plain.py is left out: it is not executable", "2/never.py is left out: another interval"):
+                 "program garbage.py: a complaint of garbage.py", "0/plain.py is left out: it is not executable", "300/never.py is left out: another interval"):
         check(what in text, "the log lacks %r:\n%s" % (what, text))
     check(text.count("garbage.py prints lines") == 1, "bad lines are logged more than once")
 
@@ -104,7 +104,7 @@ def what_was_printed_is_stored(d):
         check(got is not None and float(got) == float(value), "%s %s: printed %s, stored %s" % (metric, key, value, got))
     for metric, points in have.items():
         n = len({(r[1], tuple(r[3])) for r in rows if r[0] == metric})
-        check(n <= len(points) <= n + 1, "%s: %d printed, %d stored" % (metric, n, len(points)))  # one may have been killed before it took note
+        check(n <= len(points) <= n + 3, "%s: %d printed, %d stored" % (metric, n, len(points)))  # some may have been killed before they took note
     for metric in ("it.bad", "it.cut", "it.hidden", "it.twice", "it"):
         check(not stored(d, metric), metric + " is stored")
     check(values(d, "it.halves") and set(values(d, "it.halves")) == {4711.0}, "a line in two halves")
@@ -114,8 +114,8 @@ def what_was_printed_is_stored(d):
 
 def figures(d):
     starts = figure(d, "starts", "garbage.py")
-    check(figure(d, "bad_lines", "garbage.py") == 11 * figure(d, "ends", "garbage.py", ["result=ok"]) > 0, "bad lines of garbage.py")
-    check(starts >= figure(d, "ends", "garbage.py", ["result=ok"]), "starts of garbage.py")
+    ends = figure(d, "ends", "garbage.py", ["result=ok"])
+    check(0 < 11 * ends <= figure(d, "bad_lines", "garbage.py") <= 11 * starts, "bad lines of garbage.py: %d starts, %d ends" % (starts, ends))
     check(figure(d, "ends", "crash.py", ["result=failed"]) >= 2, "ends of crash.py")
     check(figure(d, "ends", "never.py", ["result=never"]) == 2 == figure(d, "starts", "never.py"), "ends of never.py")
     check(figure(d, "ends", "hang.py", ["result=stopped"]) >= 1, "ends of hang.py")
@@ -123,34 +123,39 @@ def figures(d):
     check(figure(d, "ends", "echo", ["result=ok"]) >= 1, "ends of a command")
 
 
-def once():
-    """Every program is run once; those for ever are ended after a while."""
-    if os.path.exists(DIARY):
-        os.unlink(DIARY)
-    p = subprocess.run([binary(), "collect", "--once", "--format", "text", "--only", "programs", "--collect-programs-dir", "collectors",
-                        "--collect-commands", "60 echo it.command $(date +%s) 42", "--collect-host", "h"], cwd=HOME, stdout=subprocess.PIPE,
-                       stderr=subprocess.DEVNULL, text=True, timeout=300, env=collect.ENV, check=False)
-    check(p.returncode == 0, "--once ended with %d" % p.returncode)
-    names = [line.split()[1] for line in p.stdout.splitlines()]
-    for metric, n in (("it.command", 1), ("it.every", 1), ("it.never", 1), ("it.slow", 1), ("it.hang", 1), ("it.crash", 1), ("it.halves", 1)):
-        check(names.count(metric) == n, "--once: %d points of %s, not %d" % (names.count(metric), metric, n))
-    check(names.count("it.loop.ms") >= 2, "--once: points of loop.py")
-    check(not alive(int(diary("it.hang.child")[0][2])), "--once left a child of hang.py")
+class Once:
+    """--once starts every program once and ends those that run for ever after a while; it runs beside the rest."""
+
+    def __init__(self):
+        self.diary = TMP.name + "/once.diary"
+        self.proc = subprocess.Popen([binary(), "collect", "--once", "--format", "text", "--only", "programs", "--collect-programs-dir", "collectors",
+                                      "--collect-commands", "60 echo it.command $(date +%s) 42", "--collect-host", "h"], cwd=HOME, text=True,
+                                     stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=dict(collect.ENV, PROGRAMS_DIARY=self.diary))
+
+    def check(self):
+        names = [line.split()[1] for line in self.proc.communicate(timeout=300)[0].splitlines()]
+        check(self.proc.returncode == 0, "--once ended with %d" % self.proc.returncode)
+        for metric in ("it.command", "it.never", "it.slow", "it.hang", "it.crash"):
+            check(names.count(metric) == 1, "--once: %d points of %s" % (names.count(metric), metric))
+        check(names.count("it.loop.ms") >= 2, "--once: points of loop.py")
+        with open(self.diary) as f:
+            child = [line.split()[2] for line in f if line.startswith("it.hang.child ")]
+        check(not alive(int(child[0])), "--once left a child of hang.py")
 
 
-def inside_the_daemon():
-    with Daemon(workers=1, collect="true", collect_only="programs", collect_commands="1 echo it.inside $(date +%s) 6 a=b", collect_host="inner",
-                collect_send_delay_ms=0) as d:
-        wait_for("points of a command of serve --collect", lambda: stored(d, "it.inside"))
-        check(all(t == "a=b host=inner" for t, _ in stored(d, "it.inside")), "tags")
+def inside_the_daemon(d):
+    wait_for("points of a command of serve --collect", lambda: stored(d, "it.inside"))
+    check(all(t == "a=b host=inner" for t, _ in stored(d, "it.inside")), "tags")
 
 
 def main():
     shutil.copytree(ROOT + "/tests/integration/programs/collectors", FOLDER)
     collect.ENV["PROGRAMS_DIARY"] = DIARY
-    with Daemon(workers=1) as d:
+    one = Once()
+    with Daemon(workers=1) as d, Daemon(workers=1, collect="true", collect_only="programs", collect_host="inner", collect_send_delay_ms=0,
+                                        collect_commands="1 echo it.inside $(date +%s) 6 a=b") as inner:
         c = Collector("programs", d.port, "--only", "programs", "--collect-programs-dir", FOLDER, "--collect-programs-scan-s", "1",
-                      "--collect-programs-silence-s", "2", "--collect-commands", "1 echo it.command $(date +%s) 42").start()
+                      "--collect-programs-silence-s", "3", "--collect-commands", "1 echo it.command $(date +%s) 42").start()
         files_come_change_and_go()
         hanging_ones_are_ended(c.log)
         running = [int(diary(m)[-1][2]) for m in ("it.hang", "it.hang.child", "it.slow")]
@@ -160,9 +165,9 @@ def main():
         what_was_printed_is_stored(d)
         check(set(values(d, "it.command")) == {42.0}, "a command of the configuration")
         figures(d)
+        inside_the_daemon(inner)
+    one.check()
     print("programs: %d points of programs came back" % len(diary()))
-    once()
-    inside_the_daemon()
 
 
 if __name__ == "__main__":

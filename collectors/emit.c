@@ -58,7 +58,7 @@ static bool name_ok(struct ts_slice s)
     return s.n > 0;
 }
 
-static void name_append(struct ts_buf *out, struct ts_slice value)
+void col_name_append(struct ts_buf *out, struct ts_slice value)
 {
     if (!value.n)
         value = TS_SLICE_LIT("none");
@@ -117,7 +117,7 @@ static void extra_add(struct col_emit *e, struct ts_slice key, struct ts_slice v
         return;
     ts_buf_init(&text, 0);
     ts_buf_printf(&text, " %.*s=", (int)key.n, key.p);
-    name_append(&text, value);
+    col_name_append(&text, value);
     ts_buf_char(&text, '\0');
     memmove(&e->extras[i + 1], &e->extras[i], (e->n_extras - i) * sizeof(e->extras[0]));
     e->extras[i].text = text.p; /* taken */
@@ -227,7 +227,7 @@ static uint32_t emit_tag(struct col_emit *e, struct ts_slice key, struct ts_slic
     ts_buf_char(&e->key, ' ');
     ts_buf_slice(&e->key, key);
     ts_buf_char(&e->key, '=');
-    name_append(&e->key, value);
+    col_name_append(&e->key, value);
     for (unsigned i = 0; i < e->n_extras; i++)
         if (ts_slice_is(key, e->extras[i].key))
             return 1u << i;

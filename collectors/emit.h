@@ -29,6 +29,9 @@ struct col_tag {
         sizeof((const struct col_tag[]){__VA_ARGS__}) / sizeof(struct col_tag)
 #define COL_NO_TAGS NULL, 0
 
+/** Append a tag value as lines have it: bytes that names may not hold become '_', empty is "none", cut at 255 bytes. */
+void col_name_append(struct ts_buf *out, struct ts_slice value);
+
 /* Where batches go. */
 struct col_out {
     /** Take n_points lines, all of them or none. With durable they are on disk on return, else with the kernel (a killed process

@@ -8,13 +8,13 @@
 extern const struct col_collector col_clock, col_cpu, col_disk, col_entropy, col_files, col_frequency, col_fs,
     col_interrupts, col_load, col_memory, col_mountstats, col_net, col_netfilter, col_nfs, col_numa,
     col_process, col_programs, col_self, col_smart, col_sockets, col_tcpudp, col_temperature, col_units,
-    col_uptime, col_vmstat;
+    col_uptime, col_vmstat, col_weblog;
 
 const struct col_collector *const col_collectors[] = {
-    &col_clock,       &col_cpu,     &col_disk,     &col_entropy,    &col_files, &col_frequency, &col_fs,
-    &col_interrupts,  &col_load,    &col_memory,   &col_mountstats, &col_net,   &col_netfilter, &col_nfs,
-    &col_numa,        &col_process, &col_programs, &col_self,       &col_smart, &col_sockets,   &col_tcpudp,
-    &col_temperature, &col_units,   &col_uptime,   &col_vmstat,     NULL,
+    &col_clock,       &col_cpu,     &col_disk,     &col_entropy,    &col_files,  &col_frequency, &col_fs,
+    &col_interrupts,  &col_load,    &col_memory,   &col_mountstats, &col_net,    &col_netfilter, &col_nfs,
+    &col_numa,        &col_process, &col_programs, &col_self,       &col_smart,  &col_sockets,   &col_tcpudp,
+    &col_temperature, &col_units,   &col_uptime,   &col_vmstat,     &col_weblog, NULL,
 };
 
 const struct col_collector *col_collector_find(struct ts_slice name)

@@ -18,7 +18,7 @@
 #include "base/json.h"
 #include "query/query.h"
 #include "tests/unit/storage/store_kit.h"
-#include "tsd/cmds/lineread.h"
+#include "base/lineread.h"
 #include "tsd/http/gzip.h"
 #include "tsd/http/put_json.h"
 #include "tsd/settings.h"
@@ -313,14 +313,14 @@ static void test_no_memory__bodies_are_refused_and_taken_again(void **state)
 
 static int try_lines(void *arg, struct ts_error *err)
 {
-    struct tsd_lines *l = NULL;
+    struct ts_lines *l = NULL;
     struct ts_slice piece;
     size_t n = 0;
-    int rc = tsd_lines_open(arg, &l, err);
-    while (rc >= 0 && (rc = tsd_lines_next(l, &piece, err)) == 1)
+    int rc = ts_lines_open(arg, &l, err);
+    while (rc >= 0 && (rc = ts_lines_next(l, &piece, err)) == 1)
         n += piece.n;
     assert_true(rc < 0 || n == 300000);
-    tsd_lines_close(l);
+    ts_lines_close(l);
     return rc;
 }
 

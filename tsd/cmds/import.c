@@ -96,7 +96,7 @@ void tsd_import_bad(struct tsd_import *im, const char *file, uint64_t line, stru
 
 void tsd_import_show(struct tsd_import *im)
 {
-    tsd_progress_set(&im->bar, im->before_bytes + (im->lines ? tsd_lines_done_bytes(im->lines) : 0),
+    tsd_progress_set(&im->bar, im->before_bytes + (im->lines ? ts_lines_done_bytes(im->lines) : 0),
                      im->n_points);
 }
 
@@ -121,16 +121,16 @@ static int import_file(struct tsd_import *im, const struct tsd_import_to *to, vo
     struct ts_error file_err = {0};
     struct ts_slice piece;
     uint64_t line = 1;
-    int rc = tsd_lines_open(path, &im->lines, &file_err);
-    while (rc == 0 && (rc = tsd_lines_next(im->lines, &piece, &file_err)) > 0) {
+    int rc = ts_lines_open(path, &im->lines, &file_err);
+    while (rc == 0 && (rc = ts_lines_next(im->lines, &piece, &file_err)) > 0) {
         rc = to->take(sink, name, piece, &line, err);
         if (rc < 0)
             break;
         tsd_import_show(im);
     }
     if (im->lines)
-        im->before_bytes += tsd_lines_done_bytes(im->lines);
-    tsd_lines_close(im->lines);
+        im->before_bytes += ts_lines_done_bytes(im->lines);
+    ts_lines_close(im->lines);
     im->lines = NULL;
     if (file_err.code) {
         tsd_progress_clear(&im->bar);

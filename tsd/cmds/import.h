@@ -9,7 +9,7 @@
 #define TSD_CMDS_IMPORT_H
 
 #include "tsd/cmds/cmd.h"
-#include "tsd/cmds/lineread.h"
+#include "base/lineread.h"
 #include "tsd/cmds/progress.h"
 
 /* One run of tsd import. */
@@ -17,7 +17,7 @@ struct tsd_import {
     const struct tsd_args *args; /* of the command */
     struct tsd_progress bar;     /* and the time */
     uint64_t before_bytes;       /* size of the files that are done */
-    struct tsd_lines *lines;     /* the file at hand */
+    struct ts_lines *lines;      /* the file at hand */
     uint64_t n_points;           /* taken */
     uint64_t n_bad;              /* lines refused */
     uint64_t n_bad_files;        /* files that could not be read to their end */

@@ -5,30 +5,30 @@
  * Threads    one
  * Invariant  a piece holds whole lines only, each ended by a line feed; the last line of a file gets one if
  *            it has none
- * Not here   what a line means (import.c)
+ * Not here   what a line means (who reads it)
  */
-#ifndef TSD_CMDS_LINEREAD_H
-#define TSD_CMDS_LINEREAD_H
+#ifndef BASE_LINEREAD_H
+#define BASE_LINEREAD_H
 
 #include "base/buf.h"
 #include "base/err.h"
 
-#define TSD_LINES_PAD       64                 /* bytes behind a piece that may be read, not used */
-#define TSD_LINES_MAX_BYTES ((size_t)16 << 20) /* a longer line is no line */
+#define TS_LINES_PAD       64                 /* bytes behind a piece that may be read, not used */
+#define TS_LINES_MAX_BYTES ((size_t)16 << 20) /* a longer line is no line */
 
-struct tsd_lines;
+struct ts_lines;
 
 /** Open a file; "-" is standard input. The text of an error names the file. */
-int tsd_lines_open(const char *path, struct tsd_lines **out_lines, struct ts_error *err);
+int ts_lines_open(const char *path, struct ts_lines **out_lines, struct ts_error *err);
 /** Close. NULL is harmless. */
-void tsd_lines_close(struct tsd_lines *l);
+void ts_lines_close(struct ts_lines *l);
 /** Next lines, about a mebibyte; borrowed until the next call.
  *  @return 1; 0 at the end; TS_EIO; TS_ECORRUPT (packed data is damaged or cut; the lines before it were
- * given out); TS_ELIMIT (a line above TSD_LINES_MAX_BYTES) */
-int tsd_lines_next(struct tsd_lines *l, struct ts_slice *out, struct ts_error *err);
+ * given out); TS_ELIMIT (a line above TS_LINES_MAX_BYTES) */
+int ts_lines_next(struct ts_lines *l, struct ts_slice *out, struct ts_error *err);
 /** Bytes of the file read so far and in all (0: not known), packed ones where it is packed. */
-uint64_t tsd_lines_done_bytes(const struct tsd_lines *l);
+uint64_t ts_lines_done_bytes(const struct ts_lines *l);
 /** Size of the input on disk, 0 if it has none (a pipe). */
-uint64_t tsd_lines_total_bytes(const struct tsd_lines *l);
+uint64_t ts_lines_total_bytes(const struct ts_lines *l);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * test_lineread.c - lines of plain, packed, cut and damaged files.
  */
-#include "tsd/cmds/lineread.h"
+#include "base/lineread.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -29,20 +29,20 @@ static void t_write(const void *p, size_t n)
 /* Everything a file gives, and how it ended. */
 static int t_read(struct ts_buf *out, struct ts_error *err)
 {
-    struct tsd_lines *l;
+    struct ts_lines *l;
     struct ts_slice piece;
     ts_buf_init(out, 0);
-    int rc = tsd_lines_open(path, &l, err);
+    int rc = ts_lines_open(path, &l, err);
     if (rc < 0)
         return rc;
-    while ((rc = tsd_lines_next(l, &piece, err)) > 0) {
+    while ((rc = ts_lines_next(l, &piece, err)) > 0) {
         assert_true(piece.n > 0);
         assert_int_equal(piece.p[piece.n - 1], '\n');
         ts_buf_slice(out, piece);
     }
     if (rc == 0)
-        assert_int_equal(tsd_lines_done_bytes(l), tsd_lines_total_bytes(l));
-    tsd_lines_close(l);
+        assert_int_equal(ts_lines_done_bytes(l), ts_lines_total_bytes(l));
+    ts_lines_close(l);
     remove(path);
     return rc;
 }
@@ -158,7 +158,7 @@ static void test_lineread__cut_and_damaged_packed_files_say_so(void **state)
 static void test_lineread__lines_grow_up_to_the_limit(void **state)
 {
     (void)state;
-    size_t n = TSD_LINES_MAX_BYTES + 10;
+    size_t n = TS_LINES_MAX_BYTES + 10;
     char *p = malloc(n);
     memset(p, 'x', n);
     p[5000000] = '\n';
@@ -176,12 +176,12 @@ static void test_lineread__lines_grow_up_to_the_limit(void **state)
 static void test_lineread__missing_files_and_folders_are_refused(void **state)
 {
     (void)state;
-    struct tsd_lines *l = (struct tsd_lines *)1;
+    struct ts_lines *l = (struct ts_lines *)1;
     struct ts_error err = {0};
-    assert_int_equal(tsd_lines_open("/nonexistent/file", &l, &err), TS_EIO);
+    assert_int_equal(ts_lines_open("/nonexistent/file", &l, &err), TS_EIO);
     assert_null(l);
     assert_non_null(strstr(err.text, "/nonexistent/file: can't be opened"));
-    assert_int_equal(tsd_lines_open("/tmp", &l, &err), TS_EINVAL);
+    assert_int_equal(ts_lines_open("/tmp", &l, &err), TS_EINVAL);
     assert_non_null(strstr(err.text, "is a folder"));
 }
 

@@ -3,7 +3,7 @@
  *
  * Threads    see lineread.h
  */
-#include "tsd/cmds/lineread.h"
+#include "base/lineread.h"
 
 #include "base/mem.h"
 
@@ -20,7 +20,7 @@
 
 enum lines_kind { LINES_PLAIN, LINES_GZIP, LINES_ZSTD };
 
-struct tsd_lines {
+struct ts_lines {
     FILE *file;
     const char *name;     /* for messages; borrowed */
     enum lines_kind kind; /* by the first bytes */
@@ -39,7 +39,7 @@ struct tsd_lines {
 };
 
 /* Up to n bytes of the file itself. */
-static int lines_raw_read(struct tsd_lines *l, char *p, size_t n, size_t *out_n)
+static int lines_raw_read(struct ts_lines *l, char *p, size_t n, size_t *out_n)
 {
     *out_n = fread(p, 1, n, l->file);
     l->done_bytes += *out_n;
@@ -49,7 +49,7 @@ static int lines_raw_read(struct tsd_lines *l, char *p, size_t n, size_t *out_n)
     return 0;
 }
 
-static int lines_refill(struct tsd_lines *l)
+static int lines_refill(struct ts_lines *l)
 {
     if (l->raw_at < l->raw_n || l->eof)
         return 0;
@@ -57,13 +57,13 @@ static int lines_refill(struct tsd_lines *l)
     return lines_raw_read(l, l->raw, LINES_RAW_BYTES, &l->raw_n);
 }
 
-static int lines_cut(struct tsd_lines *l)
+static int lines_cut(struct ts_lines *l)
 {
     return ts_error_set(&l->err, TS_ECORRUPT, "%s: ends in the middle of its packed data", l->name);
 }
 
 /* Unpack into [p, p + n); *out_n = 0 at the end. */
-static int lines_gunzip(struct tsd_lines *l, char *p, size_t n, size_t *out_n)
+static int lines_gunzip(struct ts_lines *l, char *p, size_t n, size_t *out_n)
 {
     *out_n = 0;
     while (*out_n == 0) {
@@ -89,7 +89,7 @@ static int lines_gunzip(struct tsd_lines *l, char *p, size_t n, size_t *out_n)
     return 0;
 }
 
-static int lines_unzstd(struct tsd_lines *l, char *p, size_t n, size_t *out_n)
+static int lines_unzstd(struct ts_lines *l, char *p, size_t n, size_t *out_n)
 {
     *out_n = 0;
     while (*out_n == 0) {
@@ -112,7 +112,7 @@ static int lines_unzstd(struct tsd_lines *l, char *p, size_t n, size_t *out_n)
 }
 
 /* More text behind what is there. False at the end or on an error (kept in failed). */
-static bool lines_fill(struct tsd_lines *l)
+static bool lines_fill(struct ts_lines *l)
 {
     size_t got = 0, room = l->cap - l->n;
     if (l->failed)
@@ -137,7 +137,7 @@ static bool lines_fill(struct tsd_lines *l)
 }
 
 /* First bytes tell the kind. */
-static int lines_kind(struct tsd_lines *l, struct ts_error *err)
+static int lines_kind(struct ts_lines *l, struct ts_error *err)
 {
     TS_TRY(lines_raw_read(l, l->raw, 4, &l->raw_n));
     const unsigned char *m = (const unsigned char *)l->raw;
@@ -155,7 +155,7 @@ static int lines_kind(struct tsd_lines *l, struct ts_error *err)
     return 0;
 }
 
-int tsd_lines_open(const char *path, struct tsd_lines **out_lines, struct ts_error *err)
+int ts_lines_open(const char *path, struct ts_lines **out_lines, struct ts_error *err)
 {
     bool is_stdin = strcmp(path, "-") == 0;
     struct stat st;
@@ -173,25 +173,25 @@ int tsd_lines_open(const char *path, struct tsd_lines **out_lines, struct ts_err
         return ts_error_set(err, TS_EINVAL, "%s: is a folder, not a file of lines", path);
     }
     setvbuf(file, NULL, _IONBF, 0);
-    struct tsd_lines *l = ts_xcalloc(1, sizeof(*l));
+    struct ts_lines *l = ts_xcalloc(1, sizeof(*l));
     l->file = file;
     l->name = is_stdin ? "standard input" : path;
     l->total_bytes = S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0;
     l->cap = LINES_PIECE_BYTES;
-    l->buf = ts_xcalloc(1, l->cap + TSD_LINES_PAD);
+    l->buf = ts_xcalloc(1, l->cap + TS_LINES_PAD);
     l->raw = ts_xmalloc(LINES_RAW_BYTES);
     int rc = lines_kind(l, &l->err);
     if (rc < 0) {
         if (err)
             *err = l->err;
-        tsd_lines_close(l);
+        ts_lines_close(l);
         return rc;
     }
     *out_lines = l;
     return 0;
 }
 
-void tsd_lines_close(struct tsd_lines *l)
+void ts_lines_close(struct ts_lines *l)
 {
     if (!l)
         return;
@@ -206,7 +206,7 @@ void tsd_lines_close(struct tsd_lines *l)
 }
 
 /* Put the rest of the last piece in front and make room if it fills everything. */
-static int lines_make_room(struct tsd_lines *l)
+static int lines_make_room(struct ts_lines *l)
 {
     if (l->start) {
         memmove(l->buf, l->buf + l->start, l->n - l->start);
@@ -215,15 +215,15 @@ static int lines_make_room(struct tsd_lines *l)
     }
     if (l->n < l->cap)
         return 0;
-    if (l->cap >= TSD_LINES_MAX_BYTES)
+    if (l->cap >= TS_LINES_MAX_BYTES)
         return ts_error_set(&l->err, TS_ELIMIT, "%s: a line is longer than 16 MiB; is this a file of lines?",
                             l->name);
     l->cap *= 2;
-    l->buf = ts_xrealloc(l->buf, l->cap + TSD_LINES_PAD);
+    l->buf = ts_xrealloc(l->buf, l->cap + TS_LINES_PAD);
     return 0;
 }
 
-int tsd_lines_next(struct tsd_lines *l, struct ts_slice *out, struct ts_error *err)
+int ts_lines_next(struct ts_lines *l, struct ts_slice *out, struct ts_error *err)
 {
     size_t seen = 0; /* of the text not given out, without a line feed */
     for (;;) {
@@ -247,18 +247,18 @@ int tsd_lines_next(struct tsd_lines *l, struct ts_slice *out, struct ts_error *e
             if (seen == 0)
                 return 0;
             if (l->n == l->cap)
-                l->buf = ts_xrealloc(l->buf, ++l->cap + TSD_LINES_PAD);
+                l->buf = ts_xrealloc(l->buf, ++l->cap + TS_LINES_PAD);
             l->buf[l->n++] = '\n';
             seen = 0;
         }
     }
 }
 
-uint64_t tsd_lines_done_bytes(const struct tsd_lines *l)
+uint64_t ts_lines_done_bytes(const struct ts_lines *l)
 {
     return l->done_bytes;
 }
-uint64_t tsd_lines_total_bytes(const struct tsd_lines *l)
+uint64_t ts_lines_total_bytes(const struct ts_lines *l)
 {
     return l->total_bytes;
 }

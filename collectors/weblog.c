@@ -1,0 +1,232 @@
+/*
+ * weblog.c - requests of web servers by domain, path and status, from the logs they write; every line counts exactly once.
+ *
+ *   lines > cells (absolute counts of buckets) > checkpoint > points > spool, synced > cells marked as sent > next checkpoint
+ *
+ * The checkpoint comes first: it holds the places in the files, and with them exactly the counts that are about to be sent. A crash before
+ * it repeats the reading, a crash behind it repeats the sending of the same absolute counts.
+ *
+ * Threads    the collector's own
+ * Not here   following (weblog_follow.h), formats (weblog_format.h), counting (weblog_count.h), the checkpoint (weblog_state.h)
+ */
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/time.h"
+#include "collectors/collector.h"
+#include "collectors/weblog_state.h"
+
+#include <limits.h>
+#include <poll.h>
+#include <stdio.h>
+
+#define FIGURES_MS 60000  /* between our own figures when nothing happens */
+#define TELL_MS    600000 /* between two bad lines in the log */
+#define SHOWN      120    /* bytes of a bad line in the log */
+
+static const struct col_metric metrics[] = {
+    {"web.hits", "domain path status", "requests",
+     "Requests in the bucket that begins at the point's time; status is 1xx to 5xx or other.", COL_GAUGE},
+    {"web.bytes", "domain path status", "bytes", "Bytes sent for them, as the log says.", COL_GAUGE},
+    {"web.time.count", "domain path", "requests", "Requests whose time is in the log.", COL_GAUGE},
+    {"web.time.sum", "domain path", "ms", "Time they took, added up.", COL_GAUGE},
+    {"web.time.max", "domain path", "ms", "Longest of these times.", COL_GAUGE},
+    {"web.time.requests", "domain path upto_ms", "requests",
+     "Requests by time: more than the value before, at most 10, 30, 100, 300, 1000, 3000, 10000 ms, more.",
+     COL_GAUGE},
+    {"web.log.lines", "state", "lines",
+     "Lines read: counted (late ones, which came after their bucket was given up, are among them), bad.",
+     COL_COUNTER},
+    {"web.log.files", "", "files", "Logs being read, rotated ones included.", COL_GAUGE},
+    {"web.log.lag", "", "bytes", "Bytes of these that were not read yet.", COL_GAUGE},
+    {NULL, NULL, NULL, NULL, COL_GAUGE},
+};
+
+/* The collector. */
+struct weblog {
+    struct col_web_logs logs;     /* what to follow */
+    struct col_web_follow follow; /* files */
+    struct col_web_count count;   /* counts */
+    struct ts_buf scratch;        /* texts of JSON lines */
+    uint64_t n_bad;               /* lines, all files, kept in the checkpoint */
+    uint64_t n_untold;            /* bad lines since one was logged */
+    int64_t tell_ms;              /* clock before which no other is */
+    int64_t now_ms;               /* clock of this turn */
+    int64_t send_ms, poll_ms;     /* keys */
+    int64_t next_ms;              /* clock of the next sending */
+    int64_t figures_ms;           /* clock of the last figures */
+    uint64_t n_saved;             /* changes that the checkpoint has */
+    char path[PATH_MAX];          /* of the checkpoint; "" = none */
+};
+
+static struct col_web_state weblog_state(struct weblog *w)
+{
+    return (struct col_web_state){
+        .path = w->path, .follow = &w->follow, .count = &w->count, .n_bad = &w->n_bad};
+}
+
+/* --- lines --- */
+
+static void weblog_bad(struct weblog *w, const struct col_web_file *file, uint64_t off, const char *why,
+                       struct ts_slice line)
+{
+    w->n_bad++;
+    w->n_untold++;
+    if (w->now_ms < w->tell_ms)
+        return;
+    struct ts_slice cut = ts_utf8_cut(line, SHOWN);
+    ts_log(TS_LOG_WARN, "weblog: bad line in %s at byte %llu: %s: %.*s n_bad=%llu", file->path,
+           (unsigned long long)off, why, (int)cut.n, cut.p, (unsigned long long)w->n_untold);
+    w->n_untold = 0;
+    w->tell_ms = w->now_ms + TELL_MS;
+}
+
+static void weblog_line(void *arg, const struct col_web_file *file, uint64_t off, struct ts_slice line)
+{
+    struct weblog *w = arg;
+    struct col_web_hit hit;
+    if (!line.n || (line.n == 1 && line.p[0] == '\r'))
+        return;
+    const char *why = col_web_line_parse(file->log->format, line, &w->scratch, &hit);
+    if (!why && hit.time_ms > w->now_ms + TS_DAY_MS)
+        why = "its time is in the future";
+    if (why)
+        weblog_bad(w, file, off, why, line);
+    else
+        col_web_count_hit(&w->count, &hit, col_web_domain(file->log, file->path, &hit), w->now_ms);
+}
+
+static void weblog_too_long(void *arg, const struct col_web_file *file, uint64_t off)
+{
+    weblog_bad(arg, file, off, "it is too long", (struct ts_slice){"", 0});
+}
+
+/* --- sending --- */
+
+static void weblog_figures(struct weblog *w, struct col_emit *emit)
+{
+    const struct {
+        const char *state;
+        uint64_t n;
+    } rows[] = {{"counted", w->count.n_counted}, {"late", w->count.n_late}, {"bad", w->n_bad}};
+    col_emit_time(emit, w->now_ms / 1000 * 1000);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+        col_emit_u64(emit, "web.log.lines", rows[i].n, COL_TAGS({"state", ts_slice_str(rows[i].state)}));
+    col_emit_int(emit, "web.log.files", w->follow.n_files, COL_NO_TAGS);
+    col_emit_u64(emit, "web.log.lag", col_web_follow_lag_bytes(&w->follow), COL_NO_TAGS);
+    w->figures_ms = w->now_ms;
+}
+
+/* Checkpoint, points, and what needs not be kept any more. After an error all is as it was and comes again. */
+static int weblog_send(struct weblog *w, struct col_emit *emit, struct ts_error *err)
+{
+    struct col_web_state st = weblog_state(w);
+    uint64_t n_changes = w->follow.n_changes;
+    if (*w->path && n_changes != w->n_saved)
+        TS_TRY(col_web_state_save(&st, err));
+    if (w->count.n_dirty || n_changes != w->n_saved || w->now_ms - w->figures_ms >= FIGURES_MS) {
+        w->n_saved = n_changes;
+        weblog_figures(w, emit);
+        col_web_count_emit(&w->count, emit);
+        TS_TRY(col_emit_end(emit, true, err));
+        col_web_count_sent(&w->count);
+    }
+    (void)col_web_count_evict(&w->count, w->now_ms, false);
+    if (col_web_count_full(&w->count))
+        (void)col_web_count_evict(&w->count, w->now_ms, true);
+    w->next_ms = w->now_ms + w->send_ms;
+    return 0;
+}
+
+static int weblog_run(void *state, struct col_emit *emit, int stop_fd, struct ts_error *err)
+{
+    struct weblog *w = state;
+    struct pollfd p = {.fd = stop_fd, .events = POLLIN};
+    bool stop = false;
+    while (!stop) {
+        w->now_ms = ts_clock_ms();
+        int more = col_web_follow_turn(&w->follow, w->now_ms);
+        if (w->now_ms >= w->next_ms || w->next_ms > w->now_ms + w->send_ms || col_web_count_full(&w->count))
+            TS_TRY(weblog_send(w, emit, err));
+        stop = poll(&p, 1, more ? 0 : (int)w->poll_ms) > 0;
+    }
+    return weblog_send(w, emit, err);
+}
+
+/* --- life --- */
+
+static void weblog_release(void *state)
+{
+    struct weblog *w = state;
+    if (!w)
+        return;
+    col_web_follow_release(&w->follow);
+    col_web_count_release(&w->count);
+    col_web_logs_release(&w->logs);
+    ts_buf_release(&w->scratch);
+    ts_free(w);
+}
+
+static int weblog_load(struct weblog *w, const struct col_ctx *ctx, struct ts_error *err)
+{
+    if (!ctx->state_dir)
+        return 0;
+    int n = snprintf(w->path, sizeof(w->path), "%s/weblog.state", ctx->state_dir);
+    if (n < 0 || (size_t)n >= sizeof(w->path))
+        return ts_error_set(err, TS_EINVAL, "collect_dir is too long");
+    struct col_web_state st = weblog_state(w);
+    int rc = col_web_state_load(&st, ts_clock_ms(), err);
+    if (rc == TS_ENOTFOUND && err)
+        *err = (struct ts_error){0};
+    w->n_saved = UINT64_MAX; /* the first sending writes one */
+    return rc == TS_ENOTFOUND ? 0 : rc;
+}
+
+static int weblog_make(struct weblog *w, const struct col_ctx *ctx, struct ts_error *err)
+{
+    struct col_web_limits limits;
+    TS_TRY(col_web_logs_init(&w->logs, ctx->conf, err));
+    if (!w->logs.n)
+        return ts_error_set(err, TS_ENOTFOUND, "collect_weblog names no log");
+    TS_TRY(col_web_limits_get(ctx->conf, &limits, err));
+    struct col_web_follow_opts opts = {.logs = &w->logs,
+                                       .rotated_ms =
+                                           ts_conf_int(ctx->conf, "collect_weblog_rotated_s") * 1000,
+                                       .from_end = !ctx->state_dir,
+                                       .line = weblog_line,
+                                       .too_long = weblog_too_long,
+                                       .arg = w};
+    col_web_follow_init(&w->follow, &opts);
+    col_web_count_init(&w->count, &limits);
+    w->send_ms = ts_conf_int(ctx->conf, "collect_weblog_send_s") * 1000;
+    w->poll_ms = ts_conf_int(ctx->conf, "collect_weblog_poll_ms");
+    return weblog_load(w, ctx, err);
+}
+
+static int weblog_init(const struct col_ctx *ctx, void **out_state, struct ts_error *err)
+{
+    struct weblog *w = ts_xcalloc(1, sizeof(*w));
+    ts_buf_init(&w->scratch, 0);
+    int rc = weblog_make(w, ctx, err);
+    if (rc < 0)
+        weblog_release(w);
+    else
+        *out_state = w;
+    return rc;
+}
+
+static bool weblog_wanted(const struct ts_conf *conf)
+{
+    return *ts_conf_str(conf, "collect_weblog") != '\0';
+}
+
+const struct col_collector col_weblog = {
+    .name = "weblog",
+    .help = "Requests of web servers from their logs (collect_weblog), every line once.",
+    .metrics = metrics,
+    .every_value = true,
+    .by_request = true,
+    .wanted = weblog_wanted,
+    .init = weblog_init,
+    .run = weblog_run,
+    .release = weblog_release,
+};

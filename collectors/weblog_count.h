@@ -1,0 +1,105 @@
+/*
+ * weblog_count.h - requests counted by time bucket, domain and path prefix.
+ *
+ * A cell holds what was counted for one bucket of one series (domain and path). It is sent as an absolute count at the bucket's time, as
+ * often as it changes: a repeat overwrites itself. Cells stay for a while after their last change, since lines come late (a request is
+ * logged when it ends). What comes after its cell was given up gets a new cell whose points have a time of their own inside the bucket,
+ * some ms later: nothing is overwritten, sums stay exact.
+ *
+ *   bucket 12:00:00   cell A  time 12:00:00.000   sent 3 times, given up
+ *                     cell B  time 12:00:00.001   a late line (generation 1)
+ *
+ * Threads    one
+ * Not here   reading lines (weblog_format.h), keeping it all on disk (weblog_state.h)
+ */
+#ifndef COLLECTORS_WEBLOG_COUNT_H
+#define COLLECTORS_WEBLOG_COUNT_H
+
+#include "collectors/emit.h"
+#include "collectors/weblog_field.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define COL_WEB_CLASSES    6u  /* 1xx to 5xx, none of these */
+#define COL_WEB_TOOK_STEPS 8u  /* up to 10, 30, 100, 300, 1000, 3000, 10000 ms, more */
+#define COL_WEB_NAME_BYTES 100 /* of a domain or path; longer ones are cut */
+#define COL_WEB_NO_HORIZON INT64_MIN
+
+/* How to count. */
+struct col_web_limits {
+    int64_t bucket_ms; /* length of a bucket */
+    int64_t late_ms;   /* a cell is kept so long after its last change */
+    int64_t slot_ms;   /* 0 = points have the bucket's time; else added to it (finished logs, see import) */
+    uint32_t max_domains; /* values of domain; the rest is "other" */
+    uint32_t max_paths;   /* values of path of one domain; the rest is "other" */
+    uint32_t path_depth;  /* folders of a path that make its prefix; 0 = no tag path */
+    uint32_t max_cells;   /* cells kept; above it those of old buckets are given up early */
+};
+
+/* A domain or a path of a domain. */
+struct col_web_name {
+    char *text;      /* as sent, owned */
+    uint32_t parent; /* of a path: its domain; COL_WEB_TOP for a domain */
+    uint32_t n_subs; /* of a domain: paths that have a value of their own */
+};
+#define COL_WEB_TOP UINT32_MAX
+
+/* What was counted. */
+struct col_web_cell {
+    int64_t time_ms;                   /* of its points */
+    int64_t start_ms;                  /* of the bucket */
+    int64_t touched_ms;                /* clock at the last change */
+    uint32_t series;                   /* name of the path (which knows its domain) */
+    bool dirty;                        /* changed since it was sent */
+    uint64_t hits[COL_WEB_CLASSES];    /* requests */
+    uint64_t bytes[COL_WEB_CLASSES];   /* sent */
+    uint64_t n_timed;                  /* requests whose time is known */
+    uint64_t sum_us;                   /* of these times */
+    uint64_t max_us;                   /* longest */
+    uint64_t took[COL_WEB_TOOK_STEPS]; /* requests by time */
+};
+
+struct col_web_count {
+    struct col_web_limits limits; /* as given */
+    struct col_web_name *names;   /* domains and paths, in order of arrival; owned */
+    uint32_t n_names, cap_names;  /* used, allocated */
+    uint32_t n_domains;           /* domains that have a value of their own */
+    uint32_t *name_slots;         /* table of names, index + 1; owned */
+    uint32_t n_name_slots;        /* a power of two */
+    struct col_web_cell *cells;   /* owned */
+    uint32_t n_cells, cap_cells;  /* used, allocated */
+    uint32_t *cell_slots;         /* table of cells, index + 1; owned */
+    uint32_t n_cell_slots;        /* a power of two */
+    uint32_t n_dirty;             /* cells to be sent */
+    int64_t horizon_ms;           /* youngest bucket of which a cell was given up; COL_WEB_NO_HORIZON */
+    uint32_t generation;          /* of late cells, from 1 */
+    uint64_t n_counted;           /* lines */
+    uint64_t n_late;              /* of these: counted in a cell of their own */
+    struct ts_buf text;           /* a name being made */
+};
+
+/** Empty. limits are copied. */
+void col_web_count_init(struct col_web_count *c, const struct col_web_limits *limits);
+/** Give back; twice is harmless. */
+void col_web_count_release(struct col_web_count *c);
+/** Count a request for a domain (any bytes, empty = none). Cost: two look-ups. */
+void col_web_count_hit(struct col_web_count *c, const struct col_web_hit *h, struct ts_slice domain,
+                       int64_t now_ms);
+/** Emit all that changed. Call col_web_count_sent when the points are safe. Metrics: web.hits ... of the collector weblog. */
+void col_web_count_emit(const struct col_web_count *c, struct col_emit *emit);
+/** Nothing is left to be sent. */
+void col_web_count_sent(struct col_web_count *c);
+/** Give up cells that were sent and have not changed for late_ms; with full also those of old buckets, or all that were sent, until
+ *  there is room again. Returns how many. */
+uint32_t col_web_count_evict(struct col_web_count *c, int64_t now_ms, bool full);
+/** More cells than max_cells? */
+bool col_web_count_full(const struct col_web_count *c);
+
+/* For the checkpoint: the same things as they were. */
+/** Add a name as it was saved; names come in their order. False: it makes no sense. */
+bool col_web_name_restore(struct col_web_count *c, struct ts_slice text, uint32_t parent);
+/** Add a cell as it was saved. False: there is no such series, or the cell is there already. */
+bool col_web_cell_restore(struct col_web_count *c, const struct col_web_cell *cell);
+
+#endif

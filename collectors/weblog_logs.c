@@ -1,0 +1,217 @@
+/*
+ * weblog_logs.c - keys to formats, patterns and domains.
+ *
+ * Threads    see weblog_logs.h
+ */
+#include "collectors/weblog_logs.h"
+
+#include "base/mem.h"
+#include "collectors/fields.h"
+
+#include <string.h>
+
+#define QUARTER_HOUR_S 900 /* zones and days are made of these */
+
+static const struct {
+    const char *word;
+    enum col_web_from from;
+} sources[] = {{"auto", COL_WEB_FROM_AUTO},
+               {"vhost", COL_WEB_FROM_VHOST},
+               {"file", COL_WEB_FROM_FILE},
+               {"referrer", COL_WEB_FROM_REFERRER},
+               {"client", COL_WEB_FROM_CLIENT}};
+
+static char *dup_slice(struct ts_slice s)
+{
+    char *p = ts_xcalloc(1, s.n + 1);
+    memcpy(p, s.p, s.n);
+    return p;
+}
+
+static int log_domain(struct col_web_log *log, struct ts_slice word, struct ts_error *err)
+{
+    for (size_t i = 0; i < sizeof(sources) / sizeof(*sources); i++)
+        if (ts_slice_is(word, sources[i].word)) {
+            log->from = sources[i].from;
+            return 0;
+        }
+    if (!word.n || (!memchr(word.p, '.', word.n) && !ts_slice_is(word, "localhost")))
+        return ts_error_set(
+            err, TS_EINVAL,
+            "\"%.*s\" says nothing about domains: auto, vhost, file, referrer, client, or a name "
+            "with a dot",
+            (int)word.n, word.p);
+    log->from = COL_WEB_FROM_NAME;
+    log->name = dup_slice(word);
+    return 0;
+}
+
+int col_web_log_init(struct col_web_log *log, const char *format, const char *domain, struct ts_error *err)
+{
+    *log = (struct col_web_log){.from = COL_WEB_FROM_AUTO};
+    int rc = col_web_format_new(ts_slice_str(format), &log->format, err);
+    if (rc == 0)
+        rc = log_domain(log, ts_slice_str(domain), err);
+    if (rc < 0)
+        col_web_log_release(log);
+    return rc;
+}
+
+void col_web_log_release(struct col_web_log *log)
+{
+    ts_free(log->pattern);
+    ts_free(log->name);
+    col_web_format_free(log->format);
+    *log = (struct col_web_log){.pattern = NULL};
+}
+
+void col_web_logs_release(struct col_web_logs *l)
+{
+    for (uint32_t i = 0; i < l->n; i++)
+        col_web_log_release(&l->logs[i]);
+    ts_free(l->logs);
+    *l = (struct col_web_logs){.n = 0};
+}
+
+/* [FORMAT:]PATTERN[=DOMAIN] */
+static int logs_entry(struct col_web_log *log, struct ts_slice entry, const struct ts_conf *conf,
+                      struct ts_error *err)
+{
+    struct ts_slice format = ts_slice_str(ts_conf_str(conf, "collect_weblog_format"));
+    struct ts_slice domain = ts_slice_str(ts_conf_str(conf, "collect_weblog_domain"));
+    const char *colon = memchr(entry.p, ':', entry.n), *slash = memchr(entry.p, '/', entry.n);
+    struct ts_slice pattern = entry;
+    if (colon && slash && colon < slash) {
+        struct ts_slice word = {entry.p, (size_t)(colon - entry.p)};
+        pattern = (struct ts_slice){colon + 1, entry.n - word.n - 1};
+        if (!ts_slice_is(word, "custom"))
+            format = word;
+    }
+    const char *eq = pattern.n ? memrchr(pattern.p, '=', pattern.n) : NULL;
+    if (eq) {
+        domain = (struct ts_slice){eq + 1, (size_t)(pattern.p + pattern.n - eq - 1)};
+        pattern.n = (size_t)(eq - pattern.p);
+    }
+    if (!pattern.n || pattern.p[0] != '/')
+        return ts_error_set(err, TS_EINVAL, "collect_weblog: \"%.*s\" is no path that begins with /",
+                            (int)pattern.n, pattern.p);
+    log->pattern = dup_slice(pattern);
+    log->wild = strpbrk(log->pattern, "*?[") != NULL;
+    if (col_web_format_new(format, &log->format, err) < 0)
+        return ts_error_wrap(err, "collect_weblog_format");
+    return log_domain(log, domain, err) < 0 ? ts_error_wrap(err, "collect_weblog_domain") : 0;
+}
+
+int col_web_logs_init(struct col_web_logs *l, const struct ts_conf *conf, struct ts_error *err)
+{
+    const char *list = ts_conf_str(conf, "collect_weblog");
+    *l = (struct col_web_logs){.n = 0};
+    while (*list) {
+        size_t n = strcspn(list, ",");
+        struct ts_slice entry = col_trim((struct ts_slice){list, n});
+        list += n + (list[n] == ',');
+        if (!entry.n)
+            continue;
+        l->logs = ts_xrealloc(l->logs, (l->n + 1) * sizeof(*l->logs));
+        l->logs[l->n] = (struct col_web_log){.pattern = NULL};
+        int rc = logs_entry(&l->logs[l->n++], entry, conf, err);
+        if (rc < 0) {
+            col_web_logs_release(l);
+            return rc;
+        }
+    }
+    return 0;
+}
+
+int col_web_limits_get(const struct ts_conf *conf, struct col_web_limits *out, struct ts_error *err)
+{
+    int64_t bucket_s = ts_conf_int(conf, "collect_weblog_bucket_s");
+    if (QUARTER_HOUR_S % bucket_s != 0)
+        return ts_error_set(
+            err, TS_EINVAL,
+            "collect_weblog_bucket_s = %lld: hours and days must be whole buckets in every zone, "
+            "so it has to divide 900",
+            (long long)bucket_s);
+    *out = (struct col_web_limits){
+        .bucket_ms = bucket_s * 1000,
+        .late_ms = ts_conf_int(conf, "collect_weblog_late_s") * 1000,
+        .max_domains = (uint32_t)ts_conf_int(conf, "collect_weblog_domains"),
+        .max_paths = (uint32_t)ts_conf_int(conf, "collect_weblog_paths"),
+        .path_depth = (uint32_t)ts_conf_int(conf, "collect_weblog_path_depth"),
+        .max_cells = (uint32_t)ts_conf_int(conf, "collect_weblog_cells"),
+    };
+    return 0;
+}
+
+/* --- names of files --- */
+
+static bool take_suffix(struct ts_slice *s, const char *suffix)
+{
+    size_t n = strlen(suffix);
+    if (s->n < n || memcmp(s->p + s->n - n, suffix, n) != 0)
+        return false;
+    s->n -= n;
+    return true;
+}
+
+static struct ts_slice base_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return ts_slice_str(slash ? slash + 1 : path);
+}
+
+bool col_web_is_rotated_name(const char *path)
+{
+    struct ts_slice s = base_of(path);
+    if (take_suffix(&s, ".gz") || take_suffix(&s, ".zst") || take_suffix(&s, ".xz") ||
+        take_suffix(&s, ".bz2") || take_suffix(&s, "~"))
+        return true;
+    (void)take_suffix(&s, ".log"); /* access-20261121.log */
+    size_t n = s.n;
+    while (n && ((s.p[n - 1] >= '0' && s.p[n - 1] <= '9') ||
+                 (s.p[n - 1] == '-' && n < s.n && n > 1 && s.p[n - 2] >= '0' && s.p[n - 2] <= '9')))
+        n--;
+    return n && n < s.n && ((s.p[n - 1] == '.' && n > 1) || s.p[n - 1] == '-');
+}
+
+/* "example.org" of example.org.access.log, example.org_ssl_access.log; nothing of access.log. */
+static struct ts_slice file_domain(const char *path)
+{
+    static const char *const endings[] = {
+        ".gz",  ".zst", ".log",   ".access",    "_access",      "-access",     "_ssl",
+        "-ssl", ".ssl", "access", "access_log", "other_vhosts", "_access_log", "-access_log"};
+    struct ts_slice s = base_of(path);
+    bool rotated = col_web_is_rotated_name(path);
+    size_t before;
+    do {
+        before = s.n;
+        for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++)
+            (void)take_suffix(&s, endings[i]);
+        while (rotated && s.n && s.p[s.n - 1] >= '0' && s.p[s.n - 1] <= '9')
+            s.n--;
+        while (s.n && strchr(".-_", s.p[s.n - 1]))
+            s.n--;
+    } while (s.n != before);
+    return s;
+}
+
+struct ts_slice col_web_domain(const struct col_web_log *log, const char *path, const struct col_web_hit *h)
+{
+    struct ts_slice s = {NULL, 0};
+    switch (log->from) {
+    case COL_WEB_FROM_AUTO:
+        s = col_web_host(h->domain);
+        return s.n ? s : file_domain(path);
+    case COL_WEB_FROM_VHOST:
+        return col_web_host(h->domain);
+    case COL_WEB_FROM_FILE:
+        return file_domain(path);
+    case COL_WEB_FROM_REFERRER:
+        return col_web_host(h->referrer);
+    case COL_WEB_FROM_CLIENT:
+        return col_web_site(h->client);
+    case COL_WEB_FROM_NAME:
+        return ts_slice_str(log->name);
+    }
+    return s;
+}

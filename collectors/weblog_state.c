@@ -1,0 +1,277 @@
+/*
+ * weblog_state.c - the checkpoint as JSON, in and out.
+ *
+ * Threads    one
+ */
+#include "collectors/weblog_state.h"
+
+#include "base/hash.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "collectors/fields.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define STATE_MAGIC     "tsd-weblog 1 "
+#define STATE_MAX_BYTES ((size_t)1 << 30)
+#define CELL_NUMBERS    (7 + 2 * COL_WEB_CLASSES + COL_WEB_TOOK_STEPS)
+
+/* --- out --- */
+
+static void save_head(struct ts_json *j, const struct col_web_head *h)
+{
+    char hex[20];
+    (void)snprintf(hex, sizeof(hex), "%016" PRIx64, h->hash);
+    ts_json_key(j, "head_bytes");
+    ts_json_int(j, h->n_bytes);
+    ts_json_key(j, "head");
+    ts_json_str(j, hex);
+}
+
+static void save_int(struct ts_json *j, const char *key, uint64_t v)
+{
+    ts_json_key(j, key);
+    ts_json_int(j, (int64_t)v);
+}
+
+static void save_files(struct ts_json *j, const struct col_web_follow *f)
+{
+    ts_json_key(j, "files");
+    ts_json_arr(j);
+    for (uint32_t i = 0; i < f->n_files; i++) {
+        const struct col_web_file *file = f->files[i];
+        ts_json_obj(j);
+        ts_json_key(j, "path");
+        ts_json_str(j, file->path);
+        save_int(j, "dev", file->dev);
+        save_int(j, "ino", file->ino);
+        save_head(j, &file->head);
+        save_int(j, "off", file->off);
+        save_int(j, "mtime_ms", (uint64_t)file->mtime_ms);
+        ts_json_key(j, "skip");
+        ts_json_bool(j, file->skip);
+        ts_json_key(j, "rotated");
+        ts_json_bool(j, file->rotated);
+        ts_json_obj_end(j);
+    }
+    ts_json_arr_end(j);
+    ts_json_key(j, "done");
+    ts_json_arr(j);
+    uint32_t n = f->n_done < COL_WEB_DONE_MAX ? f->n_done : COL_WEB_DONE_MAX;
+    for (uint32_t i = f->n_done - n; i < f->n_done; i++) {
+        ts_json_obj(j);
+        save_head(j, &f->done[i % COL_WEB_DONE_MAX]);
+        ts_json_obj_end(j);
+    }
+    ts_json_arr_end(j);
+}
+
+static void save_cell(struct ts_json *j, const struct col_web_cell *cell)
+{
+    ts_json_arr(j);
+    ts_json_int(j, cell->time_ms);
+    ts_json_int(j, cell->start_ms);
+    ts_json_int(j, cell->series);
+    ts_json_int(j, cell->dirty);
+    ts_json_int(j, (int64_t)cell->n_timed);
+    ts_json_int(j, (int64_t)cell->sum_us);
+    ts_json_int(j, (int64_t)cell->max_us);
+    for (unsigned k = 0; k < COL_WEB_CLASSES; k++)
+        ts_json_int(j, (int64_t)cell->hits[k]);
+    for (unsigned k = 0; k < COL_WEB_CLASSES; k++)
+        ts_json_int(j, (int64_t)cell->bytes[k]);
+    for (unsigned k = 0; k < COL_WEB_TOOK_STEPS; k++)
+        ts_json_int(j, (int64_t)cell->took[k]);
+    ts_json_arr_end(j);
+}
+
+static void save_count(struct ts_json *j, const struct col_web_count *c)
+{
+    ts_json_key(j, "names"); /* [parent, text]; -1: a domain */
+    ts_json_arr(j);
+    for (uint32_t i = 0; i < c->n_names; i++) {
+        ts_json_arr(j);
+        ts_json_int(j, c->names[i].parent == COL_WEB_TOP ? -1 : (int64_t)c->names[i].parent);
+        ts_json_str(j, c->names[i].text);
+        ts_json_arr_end(j);
+    }
+    ts_json_arr_end(j);
+    ts_json_key(j, "cells");
+    ts_json_arr(j);
+    for (uint32_t i = 0; i < c->n_cells; i++)
+        save_cell(j, &c->cells[i]);
+    ts_json_arr_end(j);
+    ts_json_key(j, "horizon_ms");
+    ts_json_int(j, c->horizon_ms);
+    save_int(j, "generation", c->generation);
+    save_int(j, "counted", c->n_counted);
+    save_int(j, "late", c->n_late);
+}
+
+int col_web_state_save(const struct col_web_state *s, struct ts_error *err)
+{
+    struct ts_buf body, text;
+    struct ts_json j;
+    ts_buf_init(&body, STATE_MAX_BYTES);
+    ts_buf_init(&text, 0);
+    ts_json_init(&j, &body);
+    ts_json_obj(&j);
+    save_files(&j, s->follow);
+    save_count(&j, s->count);
+    save_int(&j, "bad", *s->n_bad);
+    ts_json_obj_end(&j);
+    ts_buf_char(&body, '\n');
+    int rc = 0;
+    if (body.failed)
+        rc = ts_error_set(err, TS_ELIMIT, "%s would be larger than 1 GiB; lower collect_weblog_cells",
+                          s->path);
+    else {
+        ts_buf_printf(&text, "%s%08x\n", STATE_MAGIC, ts_crc32c(0, body.p, body.n));
+        ts_buf_slice(&text, ts_buf_get(&body));
+        rc = ts_fs_write_atomic(s->fs ? s->fs : ts_fs_real(), s->path, text.p, text.n, err);
+    }
+    ts_buf_release(&body);
+    ts_buf_release(&text);
+    return rc;
+}
+
+/* --- in --- */
+
+static int64_t get_int(const json_t *o, const char *key)
+{
+    return json_integer_value(json_object_get(o, key));
+}
+
+static bool get_head(const json_t *o, struct col_web_head *out)
+{
+    const char *hex = json_string_value(json_object_get(o, "head"));
+    int64_t n = get_int(o, "head_bytes");
+    *out = (struct col_web_head){.n_bytes = (uint32_t)n};
+    return hex && n >= 0 && n <= COL_WEB_HEAD_BYTES && sscanf(hex, "%16" SCNx64, &out->hash) == 1;
+}
+
+static bool load_files(const json_t *root, struct col_web_follow *f, int64_t now_ms)
+{
+    const json_t *files = json_object_get(root, "files"), *done = json_object_get(root, "done");
+    if (!json_is_array(files) || !json_is_array(done))
+        return false;
+    for (size_t i = 0; i < json_array_size(files); i++) {
+        const json_t *o = json_array_get(files, i);
+        const char *path = json_string_value(json_object_get(o, "path"));
+        struct col_web_file file = {.dev = (uint64_t)get_int(o, "dev"),
+                                    .ino = (uint64_t)get_int(o, "ino"),
+                                    .off = (uint64_t)get_int(o, "off"),
+                                    .mtime_ms = get_int(o, "mtime_ms"),
+                                    .skip = json_is_true(json_object_get(o, "skip")),
+                                    .rotated = json_is_true(json_object_get(o, "rotated")),
+                                    .quiet_ms = now_ms};
+        if (!path || path[0] != '/' || !get_head(o, &file.head) || get_int(o, "off") < 0)
+            return false;
+        file.path = (char *)(uintptr_t)path; /* copied */
+        (void)col_web_follow_restore(f, &file);
+    }
+    for (size_t i = 0; i < json_array_size(done) && i < COL_WEB_DONE_MAX; i++) {
+        if (!get_head(json_array_get(done, i), &f->done[f->n_done]))
+            return false;
+        f->n_done++;
+    }
+    return true;
+}
+
+static bool load_names(const json_t *names, struct col_web_count *c)
+{
+    if (!json_is_array(names))
+        return false;
+    for (size_t i = 0; i < json_array_size(names); i++) {
+        const json_t *row = json_array_get(names, i), *text = json_array_get(row, 1);
+        int64_t parent = json_integer_value(json_array_get(row, 0));
+        if (!json_is_string(text) || parent < -1 || parent >= (int64_t)i ||
+            !col_web_name_restore(c, (struct ts_slice){json_string_value(text), json_string_length(text)},
+                                  parent < 0 ? COL_WEB_TOP : (uint32_t)parent))
+            return false;
+    }
+    return true;
+}
+
+static bool load_cell(const json_t *row, struct col_web_count *c, int64_t now_ms)
+{
+    int64_t v[CELL_NUMBERS];
+    struct col_web_cell cell;
+    if (json_array_size(row) != CELL_NUMBERS)
+        return false;
+    for (unsigned i = 0; i < CELL_NUMBERS; i++) {
+        if (!json_is_integer(json_array_get(row, i)))
+            return false;
+        v[i] = json_integer_value(json_array_get(row, i));
+    }
+    if (v[2] < 0 || v[2] >= c->n_names)
+        return false;
+    cell = (struct col_web_cell){.time_ms = v[0],
+                                 .start_ms = v[1],
+                                 .touched_ms = now_ms,
+                                 .series = (uint32_t)v[2],
+                                 .dirty = v[3] != 0,
+                                 .n_timed = (uint64_t)v[4],
+                                 .sum_us = (uint64_t)v[5],
+                                 .max_us = (uint64_t)v[6]};
+    for (unsigned k = 0; k < COL_WEB_CLASSES; k++) {
+        cell.hits[k] = (uint64_t)v[7 + k];
+        cell.bytes[k] = (uint64_t)v[7 + COL_WEB_CLASSES + k];
+    }
+    for (unsigned k = 0; k < COL_WEB_TOOK_STEPS; k++)
+        cell.took[k] = (uint64_t)v[7 + 2 * COL_WEB_CLASSES + k];
+    return col_web_cell_restore(c, &cell);
+}
+
+static bool load_all(const json_t *root, const struct col_web_state *s, int64_t now_ms)
+{
+    struct col_web_count *c = s->count;
+    const json_t *cells = json_object_get(root, "cells");
+    if (!json_is_object(root) || !load_files(root, s->follow, now_ms) ||
+        !load_names(json_object_get(root, "names"), c) || !json_is_array(cells) ||
+        get_int(root, "generation") < 1)
+        return false;
+    for (size_t i = 0; i < json_array_size(cells); i++)
+        if (!load_cell(json_array_get(cells, i), c, now_ms))
+            return false;
+    c->horizon_ms = get_int(root, "horizon_ms");
+    c->generation = (uint32_t)get_int(root, "generation");
+    c->n_counted = (uint64_t)get_int(root, "counted");
+    c->n_late = (uint64_t)get_int(root, "late");
+    *s->n_bad = (uint64_t)get_int(root, "bad");
+    return true;
+}
+
+static int state_corrupt(const struct col_web_state *s, const char *what, struct ts_error *err)
+{
+    return ts_error_set(err, TS_ECORRUPT,
+                        "%s: %s; move it away to begin anew (files are then read from their beginning and "
+                        "counted once more)",
+                        s->path, what);
+}
+
+int col_web_state_load(const struct col_web_state *s, int64_t now_ms, struct ts_error *err)
+{
+    const size_t n_magic = sizeof(STATE_MAGIC) - 1;
+    char *text;
+    size_t n;
+    unsigned crc = 0;
+    json_t *root = NULL;
+    TS_TRY(ts_fs_read_file(s->fs ? s->fs : ts_fs_real(), s->path, STATE_MAX_BYTES + 64, &text, &n, err));
+    int rc = 0;
+    if (n >= 10 && !memcmp(text, "tsd-weblog", 10) &&
+        (n < n_magic || memcmp(text, STATE_MAGIC, n_magic) != 0))
+        rc = ts_error_set(err, TS_EVERSION, "%s is of another version of tsd", s->path);
+    else if (n < n_magic + 9 || memcmp(text, STATE_MAGIC, n_magic) != 0 || text[n_magic + 8] != '\n' ||
+             sscanf(text + n_magic, "%8x", &crc) != 1)
+        rc = state_corrupt(s, "it is no checkpoint of web logs", err);
+    else if (ts_crc32c(0, text + n_magic + 9, n - n_magic - 9) != crc)
+        rc = state_corrupt(s, "its checksum is wrong", err);
+    else if (ts_json_load((struct ts_slice){text + n_magic + 9, n - n_magic - 9}, &root, NULL) < 0 ||
+             !load_all(root, s, now_ms))
+        rc = state_corrupt(s, "its content makes no sense", err);
+    json_decref(root);
+    ts_free(text);
+    return rc;
+}

@@ -22,7 +22,7 @@ enum lines_kind { LINES_PLAIN, LINES_GZIP, LINES_ZSTD };
 
 struct ts_lines {
     FILE *file;
-    const char *name;     /* for messages; borrowed */
+    char *name;           /* for messages; owned */
     enum lines_kind kind; /* by the first bytes */
     uint64_t done_bytes;  /* read from the file */
     uint64_t total_bytes; /* 0 = not known */
@@ -175,7 +175,7 @@ int ts_lines_open(const char *path, struct ts_lines **out_lines, struct ts_error
     setvbuf(file, NULL, _IONBF, 0);
     struct ts_lines *l = ts_xcalloc(1, sizeof(*l));
     l->file = file;
-    l->name = is_stdin ? "standard input" : path;
+    l->name = ts_xstrdup(is_stdin ? "standard input" : path);
     l->total_bytes = S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0;
     l->cap = LINES_PIECE_BYTES;
     l->buf = ts_xcalloc(1, l->cap + TS_LINES_PAD);
@@ -200,6 +200,7 @@ void ts_lines_close(struct ts_lines *l)
     ZSTD_freeDStream(l->zst);
     if (l->file != stdin)
         fclose(l->file);
+    ts_free(l->name);
     ts_free(l->raw);
     ts_free(l->buf);
     ts_free(l);

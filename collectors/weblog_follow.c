@@ -17,7 +17,8 @@
 
 #define CHUNKS_A_TURN 8 /* of one file: others get their turn, the caller saves its place */
 #define SEARCH_MS     2000
-#define WARN_MS       600000 /* between two complaints about files that can't be read */
+#define HISTORY_MS    86400000 /* younger rotated files are looked at when a log is first seen */
+#define WARN_MS       600000   /* between two complaints about files that can't be read */
 
 void col_web_follow_init(struct col_web_follow *f, const struct col_web_follow_opts *opts)
 {
@@ -142,14 +143,6 @@ static struct col_web_file *current_at(const struct col_web_follow *f, const cha
     return NULL;
 }
 
-static bool inode_known(const struct col_web_follow *f, const struct stat *st)
-{
-    for (uint32_t i = 0; i < f->n_files; i++)
-        if (f->files[i]->ino && f->files[i]->dev == st->st_dev && f->files[i]->ino == st->st_ino)
-            return true;
-    return false;
-}
-
 static int64_t mtime_ms(const struct stat *st)
 {
     return (int64_t)st->st_mtim.tv_sec * 1000 + st->st_mtim.tv_nsec / 1000000;
@@ -180,7 +173,7 @@ static void path_new(struct col_web_follow *f, const struct col_web_log *log, co
 {
     struct stat st;
     if ((log->wild && col_web_is_rotated_name(path)) || current_at(f, path) || stat(path, &st) < 0 ||
-        !S_ISREG(st.st_mode) || inode_known(f, &st))
+        !S_ISREG(st.st_mode) || col_web__inode_known(f, path, &st))
         return;
     struct col_web_file *file = col_web__file_add(f, path, log, f->n_files);
     file->quiet_ms = now_ms;
@@ -192,6 +185,7 @@ static void path_new(struct col_web_follow *f, const struct col_web_log *log, co
     if (f->opts.from_end && !f->turned)
         file->off = (uint64_t)st.st_size;
     (void)col_web__head_read(file->file, 0, &file->head);
+    col_web__rotated_skip(f, file, now_ms - HISTORY_MS);
     ts_log(TS_LOG_INFO, "weblog: following %s from=%llu", path, (unsigned long long)file->off);
 }
 
@@ -345,10 +339,11 @@ static void file_truncated(struct col_web_follow *f, uint32_t at, int64_t now_ms
 static int current_turn(struct col_web_follow *f, uint32_t at, int64_t now_ms)
 {
     struct col_web_file *file = f->files[at];
+    uint32_t n_added = 0;
     struct stat st;
     bool there = stat(file->path, &st) == 0 && S_ISREG(st.st_mode);
     if (!file->ino) { /* it waits for a file: those that came and went before it first */
-        if (!there || inode_known(f, &st))
+        if (!there || col_web__inode_known(f, file->path, &st))
             return 0;
         (void)col_web__rotated_add(f, file, at, now_ms);
         file->dev = st.st_dev;
@@ -360,14 +355,16 @@ static int current_turn(struct col_web_follow *f, uint32_t at, int64_t now_ms)
         file_rotate(f, at, now_ms);
         return 1;
     }
+    if (!file->head.n_bytes && st.st_size) /* the first look into it: did it begin anew in between, unseen? */
+        n_added = col_web__rotated_add(f, file, at, now_ms);
     if (!file->file && !file_open(f, file, now_ms))
         return 0;
     if (st.st_dev != file->dev || st.st_ino != file->ino)
         return 1; /* replaced between the two calls: the next turn sees it */
     int rc = file_take(f, file, false, now_ms);
     if (rc < 0)
-        file_truncated(f, at, now_ms);
-    return rc != 0;
+        file_truncated(f, at + n_added, now_ms);
+    return rc != 0 || n_added;
 }
 
 /* 1 = more; 0 = not now; -1 = done with it. */

@@ -24,10 +24,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/stat.h>
 
 #define COL_WEB_HEAD_BYTES  1024u /* first bytes that make the hash, fewer while there are fewer */
 #define COL_WEB_CHUNK_BYTES ((size_t)256 << 10) /* read at once; a longer line is a bad one */
-#define COL_WEB_DONE_MAX    128u                /* files remembered after they were read to their end */
+#define COL_WEB_DONE_MAX    256u                /* files remembered after they were read to their end */
 
 /* First bytes of a file. */
 struct col_web_head {
@@ -103,5 +104,9 @@ bool col_web__rotated_find(struct col_web_follow *f, struct col_web_file *file);
 /** Add rotated files beside path that nobody has read, younger than since_ms, before place `at`. Returns how many. */
 uint32_t col_web__rotated_add(struct col_web_follow *f, const struct col_web_file *after, uint32_t at,
                               int64_t now_ms);
+/** Nobody shall read the rotated files beside a log that is seen for the first time: remember those younger than since_ms. */
+void col_web__rotated_skip(struct col_web_follow *f, const struct col_web_file *file, int64_t since_ms);
+/** Is the file at path, with this inode, one of ours? */
+bool col_web__inode_known(const struct col_web_follow *f, const char *path, const struct stat *st);
 
 #endif

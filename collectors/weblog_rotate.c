@@ -66,10 +66,13 @@ static size_t text_first(const char *path, char out[COL_WEB_HEAD_BYTES])
     struct ts_slice piece;
     if (ts_lines_open(path, &lines, NULL) < 0)
         return 0;
-    if (ts_lines_next(lines, &piece, NULL) > 0) {
-        n = piece.n < COL_WEB_HEAD_BYTES ? piece.n : COL_WEB_HEAD_BYTES;
-        memcpy(out, piece.p, n);
+    int rc;
+    while ((rc = ts_lines_next(lines, &piece, NULL)) > 0 && n < COL_WEB_HEAD_BYTES) {
+        size_t k = piece.n < COL_WEB_HEAD_BYTES - n ? piece.n : COL_WEB_HEAD_BYTES - n;
+        memcpy(out + n, piece.p, k);
+        n += k;
     }
+    n = rc < 0 && n < COL_WEB_HEAD_BYTES ? 0 : n; /* cut: it can't be told what it is */
     ts_lines_close(lines);
     return n;
 }
@@ -83,6 +86,18 @@ static bool head_matches(const char *path, const struct col_web_head *want)
 {
     char first[COL_WEB_HEAD_BYTES];
     return want->n_bytes && first_matches(first, text_first(path, first), want);
+}
+
+bool col_web__inode_known(const struct col_web_follow *f, const char *path, const struct stat *st)
+{
+    for (uint32_t i = 0; i < f->n_files; i++) {
+        const struct col_web_file *file = f->files[i];
+        if (!file->ino || file->ino != st->st_ino || file->dev != st->st_dev)
+            continue;
+        if (file->file || !file->head.n_bytes || head_matches(path, &file->head))
+            return true; /* else its number was given to a new file while it was not open */
+    }
+    return false;
 }
 
 /* Is the plain file a packed one was made of still there? */
@@ -139,14 +154,6 @@ static bool head_known(const struct col_web_follow *f, const char *path)
     return !n; /* nothing to read yet */
 }
 
-static bool inode_known(const struct col_web_follow *f, const struct stat *st)
-{
-    for (uint32_t i = 0; i < f->n_files; i++)
-        if (f->files[i]->ino && f->files[i]->ino == st->st_ino && f->files[i]->dev == st->st_dev)
-            return true;
-    return false;
-}
-
 static void try_unread(struct search *s, const char *path, const struct stat *st)
 {
     const char *name = path + strlen(s->dir);
@@ -155,7 +162,7 @@ static void try_unread(struct search *s, const char *path, const struct stat *st
     bool named = col_web_is_rotated_name(path) && ((!strncmp(name, s->base, n) && strchr(".-", name[n])) ||
                                                    (s->n_stem < n && name[s->n_stem] == '-'));
     if (!named || !st->st_size || mtime_ms < s->want->mtime_ms || being_packed(path) ||
-        inode_known(s->follow, st) || head_known(s->follow, path))
+        col_web__inode_known(s->follow, path, st) || head_known(s->follow, path))
         return;
     uint32_t at = s->n_paths++;
     s->paths = ts_xrealloc(s->paths, s->n_paths * sizeof(char *));
@@ -242,4 +249,23 @@ uint32_t col_web__rotated_add(struct col_web_follow *f, const struct col_web_fil
     ts_free(s->mtimes_ms);
     ts_free(s);
     return n;
+}
+
+void col_web__rotated_skip(struct col_web_follow *f, const struct col_web_file *file, int64_t since_ms)
+{
+    struct search *s = ts_xcalloc(1, sizeof(*s));
+    struct col_web_file after = {.mtime_ms = since_ms};
+    s->follow = f;
+    s->want = &after;
+    s->unread = true;
+    if (search_begin(s, file->path))
+        (void)col_source_list("", s->dir, try_name, s, NULL);
+    for (uint32_t i = 0; i < s->n_paths; i++) {
+        char first[COL_WEB_HEAD_BYTES];
+        f->done[f->n_done++ % COL_WEB_DONE_MAX] = col_web__head_of(first, text_first(s->paths[i], first));
+        ts_free(s->paths[i]);
+    }
+    ts_free(s->paths);
+    ts_free(s->mtimes_ms);
+    ts_free(s);
 }

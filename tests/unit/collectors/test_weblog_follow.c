@@ -1,0 +1,330 @@
+/*
+ * test_weblog_follow.c - files that grow, are rotated in all ways, truncated, packed; restarts in between.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "collectors/weblog_follow.h"
+
+#define ROTATED_MS 5000
+
+/* A folder with logs that are followed. */
+struct t_dir {
+    char path[64];
+    struct col_web_logs logs;
+    struct col_web_follow f;
+    struct ts_buf lines; /* what came, "line|" each; "<long>|" for one that is too long */
+    int64_t now_ms;
+};
+
+static void take_line(void *arg, const struct col_web_file *file, uint64_t off, struct ts_slice line)
+{
+    struct t_dir *d = arg;
+    (void)file;
+    (void)off;
+    ts_buf_slice(&d->lines, line);
+    ts_buf_char(&d->lines, '|');
+}
+
+static void take_long(void *arg, const struct col_web_file *file, uint64_t off)
+{
+    (void)file;
+    (void)off;
+    ts_buf_str(&((struct t_dir *)arg)->lines, "<long>|");
+}
+
+static struct col_web_follow_opts opts_of(struct t_dir *d)
+{
+    return (struct col_web_follow_opts){
+        .logs = &d->logs, .rotated_ms = ROTATED_MS, .line = take_line, .too_long = take_long, .arg = d};
+}
+
+static void dir_init(struct t_dir *d, const char *pattern)
+{
+    char full[128];
+    *d = (struct t_dir){.now_ms = 1000000};
+    snprintf(d->path, sizeof(d->path), "/tmp/tsd-test-follow-XXXXXX");
+    assert_non_null(mkdtemp(d->path));
+    ts_log_set_level(TS_LOG_ERROR);
+    d->logs.logs = ts_xcalloc(1, sizeof(*d->logs.logs));
+    d->logs.n = 1;
+    assert_int_equal(col_web_log_init(&d->logs.logs[0], "combined", "auto", NULL), 0);
+    snprintf(full, sizeof(full), "%s/%s", d->path, pattern);
+    d->logs.logs[0].pattern = ts_xstrdup(full);
+    d->logs.logs[0].wild = strpbrk(pattern, "*?") != NULL;
+    ts_buf_init(&d->lines, 0);
+    struct col_web_follow_opts opts = opts_of(d);
+    col_web_follow_init(&d->f, &opts);
+}
+
+static void dir_release(struct t_dir *d)
+{
+    char cmd[128];
+    col_web_follow_release(&d->f);
+    col_web_logs_release(&d->logs);
+    ts_buf_release(&d->lines);
+    snprintf(cmd, sizeof(cmd), "rm -rf %s", d->path);
+    assert_int_equal(system(cmd), 0);
+}
+
+/* A shell command in the folder. */
+static void sh(struct t_dir *d, const char *command)
+{
+    char cmd[512];
+    snprintf(cmd, sizeof(cmd), "cd %s && { %s; }", d->path, command);
+    assert_int_equal(system(cmd), 0);
+}
+
+/* Turns until nothing more comes; what came. */
+static const char *turn(struct t_dir *d)
+{
+    static char out[4096];
+    d->now_ms += 100;
+    for (int i = 0; i < 100 && col_web_follow_turn(&d->f, d->now_ms) > 0; i++)
+        ;
+    snprintf(out, sizeof(out), "%.*s", (int)d->lines.n, d->lines.p);
+    ts_buf_clear(&d->lines);
+    return out;
+}
+
+/* As after a kill: a new process knows what a checkpoint would have kept. */
+static void again(struct t_dir *d)
+{
+    struct col_web_follow old = d->f;
+    struct col_web_follow_opts opts = opts_of(d);
+    col_web_follow_init(&d->f, &opts);
+    for (uint32_t i = 0; i < old.n_files; i++) {
+        struct col_web_file saved = *old.files[i];
+        saved.file = NULL;
+        saved.lines = NULL;
+        saved.lines_off = 0;
+        saved.search_ms = 0;
+        saved.quiet_ms = d->now_ms;
+        assert_true(col_web_follow_restore(&d->f, &saved));
+    }
+    memcpy(d->f.done, old.done, COL_WEB_DONE_MAX * sizeof(*old.done));
+    d->f.n_done = old.n_done;
+    col_web_follow_release(&old);
+}
+
+static void test_weblog_follow__torn_lines_come_once_and_whole(void **state)
+{
+    struct t_dir d;
+    (void)state;
+    dir_init(&d, "a.log");
+    assert_string_equal(turn(&d), "");
+    sh(&d, "printf 'one\\ntw' >a.log");
+    assert_string_equal(turn(&d), "one|");
+    assert_string_equal(turn(&d), "");
+    again(&d);
+    assert_string_equal(turn(&d), "");
+    sh(&d, "printf 'o\\r\\n\\nthree\\n' >>a.log");
+    assert_string_equal(turn(&d), "two\r||three|");
+    again(&d);
+    assert_string_equal(turn(&d), "");
+    assert_int_equal(d.f.n_files, 1);
+    dir_release(&d);
+}
+
+static void test_weblog_follow__a_renamed_file_is_read_to_its_end(void **state)
+{
+    struct t_dir d;
+    (void)state;
+    dir_init(&d, "a.log");
+    sh(&d, "printf 'a1\\n' >a.log");
+    assert_string_equal(turn(&d), "a1|");
+    sh(&d, "printf 'a2\\n' >>a.log; mv a.log a.log.1; printf 'b1\\n' >a.log");
+    assert_string_equal(turn(&d), "a2|b1|");
+    sh(&d, "printf 'a3\\nend' >>a.log.1; printf 'b2\\n' >>a.log"); /* the server has not reopened it yet */
+    assert_string_equal(turn(&d), "a3|b2|");
+    again(&d);
+    sh(&d, "mv a.log.1 a.log.2; printf 'b3\\n' >>a.log");
+    assert_string_equal(turn(&d), "b3|");
+    d.now_ms += ROTATED_MS + 1000;
+    assert_string_equal(turn(&d), "end|"); /* nobody ends this line any more */
+    assert_int_equal(d.f.n_files, 1);
+    assert_int_equal(d.f.n_done, 1);
+    sh(&d, "mv a.log a.log.1; rm -f a.log.2");
+    assert_string_equal(turn(&d), "");
+    sh(&d, "printf 'c1\\n' >a.log");
+    assert_string_equal(turn(&d), "c1|");
+    dir_release(&d);
+}
+
+static void test_weblog_follow__a_truncated_file_goes_on_in_its_copy(void **state)
+{
+    struct t_dir d;
+    (void)state;
+    dir_init(&d, "a.log");
+    sh(&d, "printf 'a1\\n' >a.log");
+    assert_string_equal(turn(&d), "a1|");
+    sh(&d, "printf 'a2\\n' >>a.log; cp a.log a.log.1; : >a.log");
+    assert_string_equal(turn(&d), "a2|");
+    sh(&d, "printf 'b1\\nb2 is longer than all that was there\\n' >>a.log; cp a.log a.log.2; : >a.log; "
+           "printf 'c1\\n' >>a.log");
+    assert_string_equal(turn(&d), "c1|b1|b2 is longer than all that was there|");
+    sh(&d, "printf 'c2\\n' >>a.log; cp a.log a.log.3; : >a.log; "
+           "printf 'd1 makes the file longer than it was before\\n' >>a.log");
+    again(&d);
+    assert_string_equal(turn(&d), "d1 makes the file longer than it was before|c2|");
+    sh(&d, ": >a.log"); /* without a copy nothing is left to read */
+    assert_string_equal(turn(&d), "");
+    d.now_ms += ROTATED_MS + 1000;
+    assert_string_equal(turn(&d), "");
+    d.now_ms += ROTATED_MS + 1000;
+    assert_string_equal(turn(&d), "");
+    assert_int_equal(d.f.n_files, 1);
+    dir_release(&d);
+}
+
+static void test_weblog_follow__rotations_while_nobody_looked(void **state)
+{
+    struct t_dir d;
+    (void)state;
+    dir_init(&d, "a.log");
+    sh(&d, "printf 'old\\n' >a.log.1; touch -d '1 hour ago' a.log.1; printf 'a1\\n' >a.log");
+    assert_string_equal(turn(&d), "a1|"); /* what was rotated before is history */
+    sh(&d, "printf 'a2\\n' >>a.log; mv a.log.1 a.log.2; mv a.log a.log.1; gzip a.log.1 a.log.2; sleep 0.02;"
+           "printf 'b1\\nb2\\n' >a.log; mv a.log a.log-20261121; zstd -q --rm a.log-20261121; sleep 0.02;"
+           "printf 'c1\\n' >a.log; cp a.log a-20261122.log; : >a.log; printf 'd1\\n' >>a.log");
+    again(&d);
+    assert_string_equal(turn(&d), "c1|d1|a2|b1|b2|");
+    again(&d);
+    assert_string_equal(turn(&d), "");
+    d.now_ms += ROTATED_MS + 1000;
+    assert_string_equal(turn(&d), "");
+    assert_int_equal(d.f.n_files, 1);
+    /* again, with the path missing in between */
+    sh(&d, "printf 'd2\\n' >>a.log; mv a.log a.log.3");
+    assert_string_equal(turn(&d), "d2|");
+    again(&d);
+    sh(&d, "sleep 0.02; printf 'e1\\n' >a.log; mv a.log a.log.4; printf 'f1\\n' >a.log");
+    assert_string_equal(turn(&d), "f1|e1|");
+    dir_release(&d);
+}
+
+static void test_weblog_follow__a_half_packed_file_is_not_read(void **state)
+{
+    struct t_dir d;
+    (void)state;
+    dir_init(&d, "a.log");
+    sh(&d, "seq 1 2000 >a.log");
+    (void)turn(&d);
+    sh(&d, "seq 2001 2003 >>a.log; mv a.log a.log.1; gzip -k a.log.1; head -c 100 a.log.1.gz >x; mv x "
+           "a.log.1.gz");
+    again(&d);
+    assert_string_equal(turn(&d), "2001|2002|2003|"); /* from the plain one, which is still there */
+    again(&d);
+    sh(&d, "rm a.log.1; sleep 0.02; printf 'b\\n' >a.log");
+    assert_string_equal(turn(&d), "b|"); /* what is left of it can't be unpacked: given up, nothing twice */
+    d.now_ms += ROTATED_MS + 1000;
+    assert_string_equal(turn(&d), "");
+    d.now_ms += ROTATED_MS + 1000;
+    assert_string_equal(turn(&d), "");
+    assert_int_equal(d.f.n_files, 1);
+    dir_release(&d);
+}
+
+static void test_weblog_follow__a_line_that_is_too_long_is_one_bad_line(void **state)
+{
+    struct t_dir d;
+    (void)state;
+    dir_init(&d, "a.log");
+    sh(&d, "{ echo x; head -c 700000 /dev/zero; } >a.log");
+    assert_string_equal(turn(&d), "x|<long>|");
+    again(&d);
+    sh(&d, "{ head -c 10 /dev/zero; echo; echo y; } >>a.log");
+    assert_string_equal(turn(&d), "y|");
+    dir_release(&d);
+}
+
+static void test_weblog_follow__patterns_find_new_files_but_not_rotated_ones(void **state)
+{
+    struct t_dir d;
+    (void)state;
+    dir_init(&d, "*");
+    sh(&d, "echo a >a.log; echo r >a.log.1; echo g >a.log.gz; echo d >a.log-20261121; mkdir folder.log; "
+           "mkfifo pipe.log");
+    assert_string_equal(turn(&d), "a|");
+    sh(&d, "echo b >b.log");
+    assert_string_equal(turn(&d), "b|");
+    sh(&d, "mv b.log c.log; echo c >>c.log"); /* another name that the pattern takes: the same file */
+    assert_string_equal(turn(&d), "c|");
+    dir_release(&d);
+}
+
+static void test_weblog_follow__names_of_rotated_files(void **state)
+{
+    static const char *const yes[] = {
+        "/x/a.log.1", "/x/a.log-20261121",   "a.log.2.gz", "access-20261121.log",
+        "a.1.zst",    "/x/a.log-2026-11-21", "a.log.10"};
+    static const char *const no[] = {"/x/a.log",    "/x.1/a.log", "access_log", "web2",
+                                     "/x/web2.log", ".1",         "1",          "vhost-a.log"};
+    (void)state;
+    for (size_t i = 0; i < sizeof(yes) / sizeof(*yes); i++)
+        if (!col_web_is_rotated_name(yes[i]))
+            fail_msg("%s", yes[i]);
+    for (size_t i = 0; i < sizeof(no) / sizeof(*no); i++)
+        if (col_web_is_rotated_name(no[i]))
+            fail_msg("%s", no[i]);
+}
+
+static void test_weblog_follow__domains(void **state)
+{
+    struct col_web_log log;
+    struct col_web_hit h;
+    static const char *const files[][2] = {{"/l/example.org.access.log", "example.org"},
+                                           {"/l/access.log", ""},
+                                           {"/l/example.org_ssl_access.log.2.gz", "example.org"},
+                                           {"/l/access_log-20261121", ""},
+                                           {"/l/other_vhosts_access.log", ""},
+                                           {"/l/shop-access.log", "shop"}};
+    (void)state;
+    col_web_hit_init(&h);
+    h.referrer = TS_SLICE_LIT("http://r.org/");
+    h.client = TS_SLICE_LIT("x.c.org");
+    assert_int_equal(col_web_log_init(&log, "combined", "auto", NULL), 0);
+    for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
+        assert_true(ts_slice_is(col_web_domain(&log, files[i][0], &h), files[i][1]));
+    h.domain = TS_SLICE_LIT("v.org:80");
+    assert_true(ts_slice_is(col_web_domain(&log, "/l/f.org.log", &h), "v.org"));
+    static const char *const words[][2] = {{"vhost", "v.org"},
+                                           {"file", "f.org"},
+                                           {"referrer", "r.org"},
+                                           {"client", "c.org"},
+                                           {"n.org", "n.org"}};
+    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
+        col_web_log_release(&log);
+        assert_int_equal(col_web_log_init(&log, "combined", words[i][0], NULL), 0);
+        assert_true(ts_slice_is(col_web_domain(&log, "/l/f.org.log", &h), words[i][1]));
+    }
+    col_web_log_release(&log);
+    assert_int_equal(col_web_log_init(&log, "combined", "referer", NULL), TS_EINVAL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_weblog_follow__torn_lines_come_once_and_whole),
+        cmocka_unit_test(test_weblog_follow__a_renamed_file_is_read_to_its_end),
+        cmocka_unit_test(test_weblog_follow__a_truncated_file_goes_on_in_its_copy),
+        cmocka_unit_test(test_weblog_follow__rotations_while_nobody_looked),
+        cmocka_unit_test(test_weblog_follow__a_half_packed_file_is_not_read),
+        cmocka_unit_test(test_weblog_follow__a_line_that_is_too_long_is_one_bad_line),
+        cmocka_unit_test(test_weblog_follow__patterns_find_new_files_but_not_rotated_ones),
+        cmocka_unit_test(test_weblog_follow__names_of_rotated_files),
+        cmocka_unit_test(test_weblog_follow__domains),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

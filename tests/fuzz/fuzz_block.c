@@ -1,12 +1,7 @@
 /*
  * fuzz_block.c - blocks of rows: the decoder on any bytes, and encoder and decoder against each other.
  *
- * First byte, two lowest bits:
- *   0     the rest is a block
- *   1     the rest describes rows; they are encoded and must come back
- *   2, 3  the rest describes rows and then changes: the encoded block is changed and its checksum made good
- *         again, so that what is behind the checksum is reached
- *
+ * Input      fuzz_rows.h
  * Checked    no crash, nothing read or written out of bounds; errors have a code and a text
  */
 #include <stdint.h>
@@ -20,8 +15,6 @@
 #include "storage/codecs/codec.h"
 #include "tests/fuzz/fuzz_rows.h"
 
-#define MAX_ROWS 40u
-
 /* Same cell? A decimal may come back with more digits, or as the bits of its double. */
 static bool same_cell(uint32_t meta_a, int64_t m_a, uint32_t meta_b, int64_t m_b)
 {
@@ -34,8 +27,8 @@ static bool same_cell(uint32_t meta_a, int64_t m_a, uint32_t meta_b, int64_t m_b
     return memcmp(&a, &b, sizeof(a)) == 0;
 }
 
-/* Decode all; rows must be sorted. Returns the code. */
-static int decode(struct ts_slice block)
+/* Decode all; rows must be sorted. */
+static void decode(struct ts_slice block)
 {
     struct sto_dec *d = sto_dec_new();
     struct sto_cells c = {0};
@@ -56,14 +49,13 @@ static int decode(struct ts_slice block)
               err.code == rc && err.text[0]);
     sto_cells_release(&c);
     sto_dec_free(d);
-    return rc;
 }
 
 /* Rows as described into the encoder; keeps them for the comparison. */
 static uint32_t encode(struct input *in, struct sto_enc *e, struct sto_key *keys, struct sto_cells *rows)
 {
     struct sto_key key = {.metric = 1, .series = 1, .hour = -5};
-    uint32_t n_rows = next8(in) % MAX_ROWS + 1, i;
+    uint32_t n_rows = next8(in) % BLOCK_MAX_ROWS + 1, i;
     for (i = 0; i < n_rows && in->p < in->end && sto_enc_points(e) < STO_BLOCK_POINTS; i++) {
         next_key(in, &key);
         make_row(in, &rows[i]);
@@ -93,29 +85,13 @@ static void compare(struct ts_slice block, uint32_t n_rows, const struct sto_key
     sto_dec_free(d);
 }
 
-/* Change some bytes; make the checksum good; decode. */
-static void damage(struct input *in, struct ts_slice block)
-{
-    uint8_t *p = ts_xmalloc(block.n);
-    memcpy(p, block.p, block.n);
-    change_bytes(in, p, block.n, 8);
-    ts_st32(p, ts_crc32c(0, p + 4, block.n - 4)); /* docs/FORMAT.md "Block": over all that follows */
-    decode((struct ts_slice){(const char *)p, block.n});
-    ts_free(p);
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
-    ts_log_set_level(TS_LOG_ERROR + 1);
-    if (n == 0)
+    struct input in;
+    if (!rows_described(data, n, decode, &in))
         return 0;
-    if ((data[0] & 3) == 0) {
-        decode((struct ts_slice){(const char *)data + 1, n - 1});
-        return 0;
-    }
-    struct input in = {data + 1, data + n};
-    struct sto_key keys[MAX_ROWS];
-    struct sto_cells rows[MAX_ROWS] = {{0}};
+    struct sto_key keys[BLOCK_MAX_ROWS];
+    struct sto_cells rows[BLOCK_MAX_ROWS] = {{0}};
     struct sto_enc *e = sto_enc_new();
     uint32_t n_rows = encode(&in, e, keys, rows);
     if (n_rows) {
@@ -123,9 +99,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         if ((data[0] & 3) == 1)
             compare(block, n_rows, keys, rows);
         else
-            damage(&in, block);
+            damage_block(&in, block, decode);
     }
-    for (uint32_t i = 0; i < MAX_ROWS; i++)
+    for (uint32_t i = 0; i < BLOCK_MAX_ROWS; i++)
         sto_cells_release(&rows[i]);
     sto_enc_free(e);
     return 0;

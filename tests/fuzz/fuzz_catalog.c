@@ -1,8 +1,7 @@
 /*
  * fuzz_catalog.c - the catalog opened on any bytes.
  *
- * First byte even: the rest is catalog.log. Odd: the rest is bodies of records, each after its length (u16);
- * framing and checksums are made here.
+ * Input      catalog.log, or bodies of its records: fuzz_one_log (fuzz_log.h)
  *
  * Checked    no crash, no leak; errors have a code and a text; what opens has series whose names exist and
  *            whose text finds them; it takes new names and series, and holds the same after it was closed
@@ -11,7 +10,6 @@
 #include "base/hash.h"
 #include "tests/fuzz/fuzz_log.h"
 
-#define PATH       "d/catalog.log"
 #define MAX_LOOKED 2000u /* series and names looked at: a log can promise four billion */
 
 static int open_catalog(struct t_faultfs *f, bool read_only, struct sto_catalog **out)
@@ -93,17 +91,6 @@ static void try_catalog(struct t_faultfs *f)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
-    ts_log_set_level(TS_LOG_ERROR + 1);
-    if (n == 0)
-        return 0;
-    struct t_faultfs *f = t_faultfs_new(1);
-    t_faultfs_put(f, "d/x", "", 0); /* makes the folder */
-    if (data[0] & 1)
-        put_records(f, PATH, "CATA", data + 1, n - 1);
-    else
-        t_faultfs_put(f, PATH, data + 1, n - 1);
-    try_catalog(f);
-    CHECK(t_faultfs_n_open(f) == 0);
-    t_faultfs_free(f);
+    fuzz_one_log(data, n, "d/catalog.log", "CATA", try_catalog);
     return 0;
 }

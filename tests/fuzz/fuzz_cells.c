@@ -1,8 +1,7 @@
 /*
  * fuzz_cells.c - the small cells opened on any bytes.
  *
- * First byte even: the rest is cells.log. Odd: the rest is bodies of records, each after its length (u16);
- * framing and checksums are made here.
+ * Input      cells.log, or bodies of its records: fuzz_one_log (fuzz_log.h)
  *
  * Checked    no crash, no leak; errors have a code and a text; keys ascend and are found; what opens takes
  *            changes and holds the same after it was closed
@@ -10,8 +9,6 @@
 #include "storage/cells.h"
 #include "base/hash.h"
 #include "tests/fuzz/fuzz_log.h"
-
-#define PATH "d/cells.log"
 
 /* What was seen. */
 struct seen {
@@ -90,17 +87,6 @@ static void try_cells(struct t_faultfs *f)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
-    ts_log_set_level(TS_LOG_ERROR + 1);
-    if (n == 0)
-        return 0;
-    struct t_faultfs *f = t_faultfs_new(1);
-    t_faultfs_put(f, "d/x", "", 0); /* makes the folder */
-    if (data[0] & 1)
-        put_records(f, PATH, "CELL", data + 1, n - 1);
-    else
-        t_faultfs_put(f, PATH, data + 1, n - 1);
-    try_cells(f);
-    CHECK(t_faultfs_n_open(f) == 0);
-    t_faultfs_free(f);
+    fuzz_one_log(data, n, "d/cells.log", "CELL", try_cells);
     return 0;
 }

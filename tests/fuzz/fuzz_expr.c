@@ -9,26 +9,12 @@
  */
 #include "query/exprquery.h"
 #include "query/gexp.h"
-#include "tests/fuzz/fuzz_kit.h"
-
-#include <stdio.h>
+#include "tests/fuzz/fuzz_store.h"
 
 #define START_S   1499997600ll
 #define NOW_MS    1600000000000ll
 #define ROWS      600
 #define MAX_BYTES ((uint64_t)32 << 20)
-
-static struct sto_store *store;
-static char dir[64];
-
-static void at_end(void)
-{
-    char cmd[128];
-    (void)sto_close(store, NULL);
-    snprintf(cmd, sizeof(cmd), "rm -rf %s", dir);
-    if (system(cmd) != 0)
-        abort();
-}
 
 /* Metrics a, b, c with hosts x, y and keys that differ. */
 static void put(const char *text, const char *metric, const char *host, const char *dc)
@@ -50,16 +36,8 @@ static void start(void)
 {
     struct ts_error err = {0};
     ts_log_set_level(TS_LOG_ERROR + 1);
-    snprintf(dir, sizeof(dir), "/tmp/tsd-fuzz-XXXXXX");
-    CHECK(mkdtemp(dir));
-    struct sto_opts opts = {.dir = dir,
-                            .create = true,
-                            .own_threads = true,
-                            .n_ports = 1,
-                            .no_background = true,
-                            .wal_sync = STO_SYNC_NONE};
-    if (sto_open(&opts, &store, &err) < 0)
-        TS_BUG("%s", err.text);
+    open_store((struct sto_opts){
+        .own_threads = true, .n_ports = 1, .no_background = true, .wal_sync = STO_SYNC_NONE});
     put("a h=x dc=l", "a", "x", "l");
     put("a h=y dc=l", "a", "y", "l");
     put("b h=x dc=l", "b", "x", "l");
@@ -68,7 +46,6 @@ static void start(void)
     put("c h=x dc=l", "c", "x", "l");
     sto_port_turn(sto_port(store, 0));
     CHECK(sto_flush(store, STO_LEVEL_LOG, &err) == 0);
-    atexit(at_end);
 }
 
 /* --- formulas --- */

@@ -14,37 +14,15 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "tsd/line/line.h"
-#include "tests/fuzz/fuzz_kit.h"
+#include "tests/fuzz/fuzz_store.h"
 
 #define LINE_MAX_BYTES 200
 
-static struct sto_store *store;
-static char dir[64];
-
-static void at_end(void)
-{
-    char cmd[128];
-    (void)sto_close(store, NULL);
-    snprintf(cmd, sizeof(cmd), "rm -rf %s", dir);
-    if (system(cmd) != 0)
-        abort();
-}
-
 static void start(void)
 {
-    struct ts_error err = {0};
     ts_log_set_level(TS_LOG_ERROR);
-    snprintf(dir, sizeof(dir), "/tmp/tsd-fuzz-XXXXXX");
-    CHECK(mkdtemp(dir));
-    struct sto_opts opts = {.dir = dir,
-                            .create = true,
-                            .n_ports = 1,
-                            .no_background = true,
-                            .max_series = 5000,
-                            .wal_sync = STO_SYNC_NONE};
-    if (sto_open(&opts, &store, &err) < 0)
-        TS_BUG("%s", err.text);
-    atexit(at_end);
+    open_store((struct sto_opts){
+        .n_ports = 1, .no_background = true, .max_series = 5000, .wal_sync = STO_SYNC_NONE});
 }
 
 /* What came of the bytes. */

@@ -29,4 +29,23 @@ static inline void put_records(struct t_faultfs *f, const char *path, const char
     CHECK(sto_reclog_close(log, NULL) == 0);
 }
 
+/* The input of a fuzzer of one log: first byte even: the rest is the file d/NAME; odd: the rest is bodies of records, each
+ * after its length (u16), framed here. It is handed to try, which closes what it opens. */
+static inline void fuzz_one_log(const uint8_t *data, size_t n, const char *path, const char *kind,
+                                void (*try)(struct t_faultfs *f))
+{
+    ts_log_set_level(TS_LOG_ERROR + 1);
+    if (n == 0)
+        return;
+    struct t_faultfs *f = t_faultfs_new(1);
+    t_faultfs_put(f, "d/x", "", 0); /* makes the folder */
+    if (data[0] & 1)
+        put_records(f, path, kind, data + 1, n - 1);
+    else
+        t_faultfs_put(f, path, data + 1, n - 1);
+    try(f);
+    CHECK(t_faultfs_n_open(f) == 0);
+    t_faultfs_free(f);
+}
+
 #endif

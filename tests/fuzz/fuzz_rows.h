@@ -1,13 +1,23 @@
 /*
- * fuzz_rows.h - rows of points as an input describes them.
+ * fuzz_rows.h - rows of points as an input describes them, for the fuzzers of blocks.
+ *
+ * First byte of an input, two lowest bits:
+ *   0     the rest is a block
+ *   1     the rest describes rows; they are encoded and must come back
+ *   2, 3  the rest describes rows and then changes: the encoded block is changed and its checksum made good
+ *         again, so that what is behind the checksum is reached
  *
  * Threads    one
  */
 #ifndef TESTS_FUZZ_FUZZ_ROWS_H
 #define TESTS_FUZZ_FUZZ_ROWS_H
 
+#include "base/bytes.h"
+#include "base/hash.h"
 #include "storage/point.h"
 #include "tests/fuzz/fuzz_kit.h"
+
+#define BLOCK_MAX_ROWS 40u /* described by one input */
 
 /* A value the encoder may be given; any kind. */
 static inline int64_t make_value(struct input *in, uint8_t kind, int64_t before, unsigned style)
@@ -65,6 +75,33 @@ static inline void next_key(struct input *in, struct sto_key *key)
     } else {
         key->hour += 1 + (what >> 4);
     }
+}
+
+/* True: *out describes rows. False: there is nothing, or it was a block and went to decode. */
+static inline bool rows_described(const uint8_t *data, size_t n, void (*decode)(struct ts_slice block),
+                                  struct input *out)
+{
+    ts_log_set_level(TS_LOG_ERROR + 1);
+    if (n == 0)
+        return false;
+    *out = (struct input){data + 1, data + n};
+    if (data[0] & 3)
+        return true;
+    decode((struct ts_slice){(const char *)data + 1, n - 1});
+    return false;
+}
+
+/* Change some bytes of a block; make the checksum good; decode. */
+static inline void damage_block(struct input *in, struct ts_slice block,
+                                void (*decode)(struct ts_slice block))
+{
+    uint8_t *p = ts_xmalloc(block.n);
+    memcpy(p, block.p, block.n);
+    change_bytes(in, p, block.n, 8);
+    ts_st32(p, ts_crc32c(0, p + 4,
+                         block.n - 4)); /* docs/FORMAT.md "Block", "Summary block": over all that follows */
+    decode((struct ts_slice){(const char *)p, block.n});
+    ts_free(p);
 }
 
 #endif

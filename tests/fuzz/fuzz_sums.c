@@ -1,20 +1,13 @@
 /*
  * fuzz_sums.c - blocks of summaries: the decoder on any bytes, and encoder and decoder against each other.
  *
- * First byte, two lowest bits:
- *   0     the rest is a block
- *   1     the rest describes rows; their summaries are encoded and must come back
- *   2, 3  the rest describes rows and then changes: the encoded block is changed and its checksum made good
- *         again, so that what is behind the checksum is reached
- *
+ * Input      fuzz_rows.h
  * Checked    no crash, nothing read or written out of bounds; errors have a code and a text; keys ascend
  */
 #include "base/bytes.h"
 #include "base/hash.h"
 #include "storage/codecs/sums.h"
 #include "tests/fuzz/fuzz_rows.h"
-
-#define MAX_ROWS 40u
 
 static void decode(struct ts_slice block)
 {
@@ -47,7 +40,7 @@ static uint32_t encode(struct input *in, struct sto_sums_enc *e, struct sto_key 
 {
     struct sto_key key = {.metric = 1, .series = 1, .hour = -5};
     struct sto_cells row = {0};
-    uint32_t n_rows = next8(in) % MAX_ROWS + 1, i;
+    uint32_t n_rows = next8(in) % BLOCK_MAX_ROWS + 1, i;
     for (i = 0; i < n_rows && in->p < in->end; i++) {
         uint8_t exp = 0;
         next_key(in, &key);
@@ -82,29 +75,14 @@ static void compare(struct ts_slice block, uint32_t n, const struct sto_key *key
     sto_sums_dec_free(d);
 }
 
-static void damage(struct input *in, struct ts_slice block)
-{
-    uint8_t *p = ts_xmalloc(block.n);
-    memcpy(p, block.p, block.n);
-    change_bytes(in, p, block.n, 8);
-    ts_st32(p, ts_crc32c(0, p + 4, block.n - 4)); /* docs/FORMAT.md "Summary block": over all that follows */
-    decode((struct ts_slice){(const char *)p, block.n});
-    ts_free(p);
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
-    ts_log_set_level(TS_LOG_ERROR + 1);
-    if (n == 0)
+    struct input in;
+    if (!rows_described(data, n, decode, &in))
         return 0;
-    if ((data[0] & 3) == 0) {
-        decode((struct ts_slice){(const char *)data + 1, n - 1});
-        return 0;
-    }
-    struct input in = {data + 1, data + n};
-    struct sto_key keys[MAX_ROWS];
-    struct sto_summary sums[MAX_ROWS];
-    bool has[MAX_ROWS];
+    struct sto_key keys[BLOCK_MAX_ROWS];
+    struct sto_summary sums[BLOCK_MAX_ROWS];
+    bool has[BLOCK_MAX_ROWS];
     struct sto_sums_enc *e = sto_sums_enc_new();
     uint32_t n_rows = encode(&in, e, keys, sums, has);
     if (n_rows) {
@@ -112,7 +90,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         if ((data[0] & 3) == 1)
             compare(block, n_rows, keys, sums, has);
         else
-            damage(&in, block);
+            damage_block(&in, block, decode);
     }
     sto_sums_enc_free(e);
     return 0;

@@ -6,7 +6,7 @@
  * Operations: put, overwrite, late put, add, delete of a range, flush, compaction, reopen, comparison of a
  * series with the reference. Readers scan meanwhile: times strictly ascending, and a witness series (point i
  * has value i) is always a prefix that never shrinks. The seed is printed; the same seed gives the same
- * operations. Exit 0: agreed; 1: the first difference is printed.
+ * operations; how far it is stands on standard error every ten seconds. Exit 0: agreed; 1: the first difference is printed.
  */
 #include <inttypes.h>
 #include <pthread.h>
@@ -20,11 +20,13 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/time.h"
 #include "storage/store.h"
 #include "tests/model/reference.h"
 
-#define T0        (1700000000000ll / TS_HOUR_MS * TS_HOUR_MS)
-#define N_READERS 2
+#define T0          (1700000000000ll / TS_HOUR_MS * TS_HOUR_MS)
+#define N_READERS   2
+#define PROGRESS_NS 10000000000ll
 
 struct model {
     struct sto_store *st;
@@ -305,6 +307,17 @@ static void step(struct model *m)
         op_write(m, STO_OP_PUT);
 }
 
+/* A line on standard error every ten seconds: done operations, operations of a second, scans. */
+static void progress(struct model *m, uint64_t done, uint64_t all, int64_t began_ns, int64_t *told_ns)
+{
+    int64_t now_ns = done % 1024 ? *told_ns : ts_clock_mono_ns();
+    if (now_ns - *told_ns < PROGRESS_NS)
+        return;
+    *told_ns = now_ns;
+    fprintf(stderr, "%" PRIu64 " of %" PRIu64 " operations, %.0f a second, %" PRIu64 " scans\n", done, all,
+            (double)done * 1e9 / (double)(now_ns - began_ns), atomic_load(&m->n_scans));
+}
+
 int main(int argc, char **argv)
 {
     uint64_t seed = (uint64_t)time(NULL), n_ops = 100000;
@@ -336,8 +349,11 @@ int main(int argc, char **argv)
     pthread_t threads[N_READERS];
     for (int i = 0; i < N_READERS; i++)
         pthread_create(&threads[i], NULL, reader, &m);
-    for (uint64_t i = 0; i < n_ops && !atomic_load(&m.n_bad); i++)
+    int64_t began_ns = ts_clock_mono_ns(), told_ns = began_ns;
+    for (uint64_t i = 0; i < n_ops && !atomic_load(&m.n_bad); i++) {
         step(&m);
+        progress(&m, i + 1, n_ops, began_ns, &told_ns);
+    }
     settle(&m, STO_LEVEL_LOG);
     for (unsigned i = 0; i < m.n_series && !atomic_load(&m.n_bad); i++)
         compare(&m, i);

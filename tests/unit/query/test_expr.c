@@ -4,30 +4,10 @@
 #include "query/expr.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 
-#include <cmocka.h>
+#include "tests/unit/query/parse_kit.h"
 
 #define NA ((double)NAN)
-
-static struct ts_arena arena;
-static struct ts_error err;
-
-static int setup(void **state)
-{
-    (void)state;
-    ts_arena_init(&arena, 0);
-    return 0;
-}
-static int teardown(void **state)
-{
-    (void)state;
-    ts_arena_release(&arena);
-    return 0;
-}
 
 /* Value of a variable by its name in row k. */
 static double value_of(struct ts_slice name, size_t k)

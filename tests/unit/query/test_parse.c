@@ -5,18 +5,11 @@
 
 #include "query/aggs/agg.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "tests/unit/query/parse_kit.h"
 
 #define NOW_MS 1600000000000ll
 
-static struct ts_arena arena;
 static struct qry_spec spec;
-static struct ts_error err;
 
 /* "a=b&c=d", nothing encoded. */
 static int uri(const char *text, bool compat)
@@ -47,19 +40,6 @@ static void assert_slice(struct ts_slice s, const char *want)
 {
     if (!ts_slice_is(s, want))
         fail_msg("'%.*s', not '%s'", (int)s.n, s.p, want);
-}
-
-static int setup(void **state)
-{
-    (void)state;
-    ts_arena_init(&arena, 0);
-    return 0;
-}
-static int teardown(void **state)
-{
-    (void)state;
-    ts_arena_release(&arena);
-    return 0;
 }
 
 static void test_parse__m_with_everything(void **state)

@@ -91,6 +91,17 @@ static inline const char *t_send(struct t_ingest *t, const char *text)
     return t->out.p;
 }
 
+/* Lines, each with the reply it must get. */
+static inline void t_each_line(struct t_ingest *t, const char *const (*rows)[2], size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        char line[256];
+        snprintf(line, sizeof(line), "%s\n", rows[i][0]);
+        if (strcmp(t_send(t, line), rows[i][1]))
+            fail_msg("%s: %s", rows[i][0], t->out.p);
+    }
+}
+
 static inline int t_export_sink(void *arg, struct ts_slice text, struct ts_error *err)
 {
     (void)err;

@@ -195,12 +195,7 @@ static void test_histogram__lines_are_refused(void **state)
         {"histogram m 1500000000 42 AAI/gAAAQAAAAAVAAAAAQEAAAKwCAAE= a=b", ""},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        char line[256];
-        snprintf(line, sizeof(line), "%s\n", rows[i][0]);
-        if (strcmp(t_send(&t, line), rows[i][1]))
-            fail_msg("%s: %s", rows[i][0], t.out.p);
-    }
+    t_each_line(&t, rows, sizeof(rows) / sizeof(rows[0]));
     assert_string_equal(t_points(&t), "histogram m 1500000000 u=0:o=1:0.0,1.0=0:1.0,2.0=5:2.0,3.0=300 a=b\n");
     t.line.histograms = NULL;
     assert_string_equal(t_send(&t, "histogram\n"),

@@ -73,12 +73,7 @@ static void test_rollups__lines_are_refused_with_opentsdbs_texts(void **state)
         {"rollup 1h-sum:max m 1500000000 2 a=b", ""},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        char line[256];
-        snprintf(line, sizeof(line), "%s\n", rows[i][0]);
-        if (strcmp(t_send(&t, line), rows[i][1]))
-            fail_msg("%s: %s", rows[i][0], t.out.p);
-    }
+    t_each_line(&t, rows, sizeof(rows) / sizeof(rows[0]));
     assert_int_equal(t.line.n_points, 5);
     /* none of them is a point of m */
     assert_string_equal(t_points(&t), "rollup 1h-sum m 1499997600 2 a=b\n"

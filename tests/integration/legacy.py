@@ -6,6 +6,7 @@ import socket
 import sys
 import urllib.error
 import urllib.parse
+import urllib.request
 
 from tsdtest import Daemon
 
@@ -69,6 +70,16 @@ def pictures(d):
         check("picture %r" % params, s == 200 and b[:8] == b"\x89PNG\r\n\x1a\n", b[:300])
         if params.get("wxh"):
             check("its size", b[16:24] == (300).to_bytes(4, "big") + (200).to_bytes(4, "big"), b[16:24])
+    _, plain = q(d, "&png", m="sum:g.m")
+    tsuid = json.loads(get(d, "/api/search/lookup?m=g.m%7Bhost%3Da%7D")[1])["results"][0]["tsuid"]
+    for note in ({"startTime": T0 + 700, "tsuid": tsuid, "description": "it's `id`\n; the new disk"}, {"startTime": T0 + 800, "description": "everywhere"}):
+        d.http("/api/annotation", json.dumps(note).encode())
+    pictures = [q(d, "&png" + more, m="sum:g.m")[1] for more in ("", "&global_annotations", "&no_annotations")]
+    check("notes are drawn", len(set(pictures + [plain])) == 3 and pictures[2] == plain and all(p[:4] == b"\x89PNG" for p in pictures))
+    for what, when, want in (("old", "start=%d&end=%d" % (T0, T0 + 900), "86400"), ("moving", "start=2h-ago", "7"), ("future", "start=2h-ago&end=2040/01/01", "0"),
+                             ("no picture", None, None)):
+        with urllib.request.urlopen("http://127.0.0.1:%d/q?m=sum:g.m&%s" % (d.port, when + "&png" if when else "start=%d&ascii" % T0)) as r:
+            check("Cache-Control, " + what, r.headers["Cache-Control"] == (want and "max-age=" + want), r.headers["Cache-Control"])
     for params in BAD:
         s, b = q(d, "&png&json", **dict(dict(m="sum:g.m"), **params))
         check("refused %r" % params, s == 400 and "err" in json.loads(b), b[:300])

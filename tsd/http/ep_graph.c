@@ -10,11 +10,14 @@
 #include "base/time.h"
 #include "tsd/http/graph.h"
 #include "tsd/http/queries.h"
+#include "tsd/meta/annotation.h"
 #include "tsd/out/out.h"
 #include "tsd/worker.h"
 
 #define GRAPH_GNUPLOT_MS 60000 /* most time for gnuplot */
 #define GRAPH_MAX_LINES  4096  /* of one picture; more can't be told apart by anybody */
+#define GRAPH_MAX_NOTES  1000  /* the same; further ones are left out */
+#define GRAPH_NOTE_BYTES 80    /* of a note's text */
 
 /* A picture in the making, or its figures. */
 struct graph {
@@ -23,6 +26,9 @@ struct graph {
     uint64_t n_plotted;           /* points inside of start..end */
     struct tsd_graph_line *lines; /* owned; png */
     size_t n, cap;                /* lines in use, room */
+    struct tsd_graph_note *notes; /* owned; png */
+    size_t n_notes;               /* of them */
+    struct sto_store *store;      /* where notes are; NULL: none is wanted */
     json_t *etags;                /* array of arrays; json */
 };
 
@@ -118,9 +124,47 @@ static char *graph_name(const struct qry_series *s)
     return b.p; /* the buffer's memory is ours now */
 }
 
+static int64_t graph_local_s(const struct graph *g, int64_t ts_ms)
+{
+    return ts_floor_div(ts_ms + ts_tz_offset_ms(g->spec->tz, ts_ms), 1000);
+}
+
+static bool graph_note(void *arg, const struct tsd_record *note)
+{
+    struct graph *g = arg;
+    if (g->n_notes == GRAPH_MAX_NOTES)
+        return false;
+    if (!g->notes)
+        g->notes = ts_xcalloc(GRAPH_MAX_NOTES, sizeof(*g->notes));
+    struct ts_slice text = ts_utf8_cut(note->v[TSD_NOTE_DESCRIPTION].text, GRAPH_NOTE_BYTES);
+    char *copy = ts_xmalloc(text.n + 1);
+    memcpy(copy, text.p, text.n);
+    copy[text.n] = 0;
+    int64_t x_s = graph_local_s(g, tsd_note_ms(note->v[TSD_NOTE_START].i));
+    g->notes[g->n_notes++] = (struct tsd_graph_note){x_s, copy};
+    return true;
+}
+
+/* Notes of the series behind a line. */
+static void graph_notes_of(struct graph *g, const struct qry_series *s)
+{
+    struct ts_buf tsuid;
+    ts_buf_init(&tsuid, 0);
+    for (size_t i = 0; i < s->n_places && g->n_notes < GRAPH_MAX_NOTES; i++) {
+        if (!s->data[s->places[i]])
+            continue;
+        ts_buf_clear(&tsuid);
+        qry_tsuid(s->members[s->places[i]], &tsuid);
+        tsd_notes_each(g->store, ts_buf_get(&tsuid), g->spec->start_ms, g->spec->end_ms, graph_note, g);
+    }
+    ts_buf_release(&tsuid);
+}
+
 static int graph_line(void *arg, const struct qry_series *s, struct ts_error *err)
 {
     struct graph *g = arg;
+    if (g->store)
+        graph_notes_of(g, s);
     if (g->n == GRAPH_MAX_LINES)
         return ts_error_set(err, TS_ELIMIT, "More than %d lines can't be drawn: group or filter",
                             GRAPH_MAX_LINES);
@@ -135,7 +179,7 @@ static int graph_line(void *arg, const struct qry_series *s, struct ts_error *er
     if (!line->x_s || !line->y)
         return ts_error_set(err, TS_ENOMEM, "no memory for a picture of %zu points", s->n);
     for (size_t i = 0; i < s->n; i++) {
-        line->x_s[i] = ts_floor_div(s->ts_ms[i] + ts_tz_offset_ms(g->spec->tz, s->ts_ms[i]), 1000);
+        line->x_s[i] = graph_local_s(g, s->ts_ms[i]);
         memcpy(&line->y[i], &s->v[i], 8);
         if (tsd_out_is_int(s, i))
             line->y[i] = (double)(int64_t)s->v[i];
@@ -162,8 +206,16 @@ static int graph_png(struct tsd_job *job, const struct qry_spec *spec, struct ts
     FILE *picture = NULL;
     TS_TRY(tsd_graph_parse(req->params, req->n_params, spec->n_subs, tsd_job_arena(job), &look, err));
     ts_buf_init(&script, 0);
+    if (!spec->no_annotations && tsd_notes_any(req->d->store))
+        g.store = req->d->store;
+    if (spec->global_annotations)
+        tsd_notes_each(req->d->store, (struct ts_slice){"", 0}, spec->start_ms, spec->end_ms, graph_note, &g);
     int rc = qry_run(req->d->store, req->d->pieces, spec, tsd_job_limit(job), graph_line, &g, err);
     if (rc == 0) {
+        look.notes = g.notes;
+        look.n_notes = g.n_notes;
+        tsd_job_max_age(job, tsd_graph_max_age_s(req->params, req->n_params, spec->start_ms, spec->end_ms,
+                                                 ts_clock_ms()));
         tsd_graph_script(&look, spec, g.lines, g.n, &script);
         rc = tsd_gnuplot_run(ts_buf_get(&script), GRAPH_GNUPLOT_MS, &tsd_job_limit(job)->cancelled, &picture,
                              err);
@@ -181,6 +233,9 @@ static int graph_png(struct tsd_job *job, const struct qry_spec *spec, struct ts
         ts_free(g.lines[i].y);
     }
     ts_free(g.lines);
+    for (size_t i = 0; i < g.n_notes; i++)
+        ts_free(g.notes[i].text);
+    ts_free(g.notes);
     return rc;
 }
 

@@ -230,7 +230,46 @@ int tsd_graph_parse(const struct qry_param *params, size_t n, size_t n_subs, str
     return graph_axes(params, n, n_subs, arena, out, err);
 }
 
+/* --- how long it holds --- */
+
+/* Does a bound move with the clock? */
+static bool graph_relative(const struct qry_param *params, size_t n, const char *name)
+{
+    struct ts_slice v;
+    if (!graph_param(params, n, name, &v))
+        return false;
+    return memmem(v.p ? v.p : "", v.n, "ago", 3) != NULL || ts_slice_is(v, "now");
+}
+
+int64_t tsd_graph_max_age_s(const struct qry_param *params, size_t n, int64_t start_ms, int64_t end_ms,
+                            int64_t now_ms)
+{
+    if (end_ms > now_ms)
+        return 0;
+    if (end_ms < now_ms - TS_HOUR_MS && !graph_relative(params, n, "start") &&
+        !graph_relative(params, n, "end"))
+        return 86400;
+    return end_ms > start_ms ? (end_ms - start_ms) / 1000 / 1024 : 0;
+}
+
 /* --- the script --- */
+
+/* Lines at the notes' times, with their texts. */
+static void graph_notes(const struct tsd_graph *g, struct ts_buf *out)
+{
+    for (size_t i = 0; i < g->n_notes; i++) {
+        long long x = (long long)g->notes[i].x_s;
+        ts_buf_printf(
+            out,
+            "set arrow from '%lld', graph 0 to '%lld', graph 1 nohead dashtype 2 linecolor rgb '#%06x'\n"
+            "set label ",
+            x, x, g->fg);
+        tsd_gnuplot_quote(g->notes[i].text, out);
+        ts_buf_printf(out,
+                      " at '%lld', graph 0.02 left rotate offset character -0.8,0 textcolor rgb '#%06x'\n", x,
+                      g->fg);
+    }
+}
 
 static const char *graph_xformat(int64_t span_s)
 {
@@ -284,6 +323,7 @@ void tsd_graph_script(const struct tsd_graph *g, const struct qry_spec *spec,
         if (g->y2log)
             ts_buf_str(out, "set logscale y2\n");
     }
+    graph_notes(g, out);
     if (n_points == 0) {
         ts_buf_str(out, "set yrange [0:10]\nset label 'No data' at graph 0.5,0.9 center\nplot NaN notitle\n");
         return;

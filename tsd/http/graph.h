@@ -10,6 +10,12 @@
 #include "query/query.h"
 #include "tsd/out/gnuplot.h"
 
+/* A note in the picture: a line from top to bottom. */
+struct tsd_graph_note {
+    int64_t x_s; /* local seconds */
+    char *text;  /* beside it; owned */
+};
+
 /* What a picture looks like. Texts are checked: they may stand in a script as they are, but for titles, which are
  * quoted. */
 struct tsd_graph {
@@ -22,12 +28,20 @@ struct tsd_graph {
     unsigned width, height;                      /* pixels */
     unsigned fg, bg;                             /* 0xRRGGBB */
     bool ylog, y2log;                            /* logarithmic */
+    const struct tsd_graph_note *notes;          /* set by the caller; borrowed */
+    size_t n_notes;                              /* how many */
     bool *y2;    /* [n_subs] a sub query belongs to the right axis; in the arena */
     bool any_y2; /* one does */
 };
 /** From request parameters. TS_EINVAL with the name and what is allowed. */
 int tsd_graph_parse(const struct qry_param *params, size_t n, size_t n_subs, struct ts_arena *arena,
                     struct tsd_graph *out, struct ts_error *err);
+
+/** For how many seconds a picture of a query's points may be kept, by the parameters start and end as they were sent: not at
+ * all while points may still come, a day if its end is an hour ago and neither moves, else a 1,024th of what it
+ * shows. */
+int64_t tsd_graph_max_age_s(const struct qry_param *params, size_t n, int64_t start_ms, int64_t end_ms,
+                            int64_t now_ms);
 
 /* One line of the picture. */
 struct tsd_graph_line {

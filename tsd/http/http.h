@@ -43,6 +43,8 @@ struct tsd_req {
     bool cors_ok;                 /* reply with CORS headers */
     bool body_borrowed;           /* body lies in the worker's buffer */
     bool later;                   /* the reply comes later: set by tsd_req_later */
+    bool has_max_age;             /* the reply says for how long it may be kept: */
+    int64_t max_age_s;            /* Cache-Control */
     struct tsd_job *job;          /* running for it, or NULL */
 };
 

@@ -49,6 +49,8 @@ struct tsd_job {
     int rc;                        /* of run */
     int ok_status;                 /* of success; run's until a piece is posted */
     int status;                    /* of an error; 0 = by its code */
+    bool has_max_age;              /* of success: how long clients may keep it, */
+    int64_t max_age_s;             /* in seconds */
     char details[256];             /* of the error object */
     struct tsd_query_entry *entry; /* run's: in the list of queries, or NULL */
     uint64_t n_bytes;              /* run's: body bytes so far (HEAD) */
@@ -82,6 +84,11 @@ struct qry_limit *tsd_job_limit(struct tsd_job *job)
 void tsd_job_type(struct tsd_job *job, const char *type)
 {
     job->type = type;
+}
+void tsd_job_max_age(struct tsd_job *job, int64_t max_age_s)
+{
+    job->has_max_age = true;
+    job->max_age_s = max_age_s;
 }
 void tsd_job_error_status(struct tsd_job *job, int status)
 {
@@ -190,6 +197,14 @@ static bool job_wraps(const struct tsd_job *job)
     return job->type == tsd_type_json && tsd_req_jsonp(job->req).n > 0;
 }
 
+/* Head of a success. Worker. */
+static void job_head(struct tsd_job *job, int64_t length)
+{
+    job->req->has_max_age = job->has_max_age;
+    job->req->max_age_s = job->max_age_s;
+    tsd_reply_head(job->req, job->ok_status, job->type, length, job->gzip != NULL);
+}
+
 static void job_run_piece(struct tsd_worker *w, struct tsd_call *call)
 {
     struct job_piece *piece = (struct job_piece *)call;
@@ -197,7 +212,7 @@ static void job_run_piece(struct tsd_worker *w, struct tsd_call *call)
     (void)w;
     if (!job->head_sent) {
         job->head_sent = true;
-        tsd_reply_head(job->req, job->ok_status, job->type, -1, job->gzip != NULL);
+        job_head(job, -1);
     }
     piece->block =
         (struct tsd_block){.p = job_data(piece), .n = piece->n, .done = job_piece_done, .arg = piece};
@@ -260,8 +275,7 @@ static void job_reply_whole(struct tsd_job *job)
         tsd_reply_empty(req, status);
         return;
     }
-    tsd_reply_head(req, status, job->type, req->head ? (int64_t)job->n_bytes : (int64_t)job->cur->n,
-                   job->gzip != NULL);
+    job_head(job, req->head ? (int64_t)job->n_bytes : (int64_t)job->cur->n);
     if (!req->head && !req->c->dead)
         ts_buf_append(&req->c->out, job_data(job->cur), job->cur->n);
     job_free(job);

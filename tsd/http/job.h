@@ -41,6 +41,8 @@ void tsd_job_type(struct tsd_job *job, const char *type);
 /** Another status for success, before the first byte: 400 with a body of its own, or 204 and 304, which have
  * none (what run wrote is dropped). */
 void tsd_job_status(struct tsd_job *job, int status);
+/** Clients may keep a success for so long (Cache-Control). Before the first byte. */
+void tsd_job_max_age(struct tsd_job *job, int64_t max_age_s);
 /** Another status for an error that run returns. */
 void tsd_job_error_status(struct tsd_job *job, int status);
 /** The request's body as JSON (the caller's: json_decref). TS_EPARSE with OpenTSDB's texts and details. */

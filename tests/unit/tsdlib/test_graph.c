@@ -42,12 +42,15 @@ static void one(const char *name, struct ts_slice value)
     struct qry_spec spec = {.start_ms = 0, .end_ms = 60000, .n_subs = 1};
     int64_t x[] = {1, 2};
     double y[] = {1.5, -1e300};
-    char title[] = "m{a=it's; system \"id\"}";
+    char title[] = "m{a=it's; system \"id\"}", said[] = "it's `done`; plot\n!id";
+    struct tsd_graph_note note = {1, said};
     struct tsd_graph_line line = {.name = title, .x_s = x, .y = y, .n = 2};
     ts_arena_init(&arena, 0);
     ts_buf_init(&b, 0);
     assert_int_equal(ts_tz_open(TS_SLICE_LIT("UTC"), &spec.tz, &err), 0);
     if (tsd_graph_parse(&param, 1, 1, &arena, &g, &err) == 0) {
+        g.notes = &note;
+        g.n_notes = 1;
         tsd_graph_script(&g, &spec, &line, 1, &b);
         assert_false(b.failed);
         check_script(&b, err.text);
@@ -91,11 +94,27 @@ static void test_graph__empty_values(void **state)
     }
 }
 
+static void test_graph__how_long_it_holds(void **state)
+{
+    (void)state;
+    const int64_t now = 2000000000000, hour = 3600000;
+    struct qry_param fixed[] = {{TS_SLICE_LIT("start"), TS_SLICE_LIT("2033/01/01")},
+                                {TS_SLICE_LIT("end"), TS_SLICE_LIT("1")}};
+    struct qry_param moving[] = {{TS_SLICE_LIT("start"), TS_SLICE_LIT("2h-ago")}};
+    assert_int_equal(tsd_graph_max_age_s(fixed, 2, now - 9 * hour, now - 2 * hour, now), 86400);
+    assert_int_equal(tsd_graph_max_age_s(fixed, 2, now - 9 * hour, now - hour / 2, now), 30600 / 1024);
+    assert_int_equal(tsd_graph_max_age_s(fixed, 2, now - 9 * hour, now + 1, now), 0);
+    assert_int_equal(tsd_graph_max_age_s(moving, 1, now - 9 * hour, now - 2 * hour, now), 7 * 3600 / 1024);
+    assert_int_equal(tsd_graph_max_age_s(moving, 1, now - 2 * hour, now, now), 7);
+    assert_int_equal(tsd_graph_max_age_s(fixed, 1, now, now, now), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_graph__nothing_leaves_its_quotes),
         cmocka_unit_test(test_graph__empty_values),
+        cmocka_unit_test(test_graph__how_long_it_holds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -117,7 +117,7 @@ static void command_add(struct col_program_list *l, struct ts_slice command, uns
     struct ts_slice rest = command, word = {"", 0};
     (void)col_word_next(&rest, &word);
     const char *slash = memrchr(word.p, '/', word.n);
-    if (slash)
+    if (slash && slash + 1 < word.p + word.n)
         word = (struct ts_slice){slash + 1, (size_t)(word.p + word.n - slash - 1)};
     (void)snprintf(name, sizeof(name), "%.*s", word.n < 60 ? (int)word.n : 60, word.p);
     for (unsigned i = 2; list_has(l, name); i++)

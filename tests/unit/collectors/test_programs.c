@@ -142,6 +142,10 @@ static void test_programs__commands(void **state)
     assert_int_equal(l.p[1].interval_s, 0);
     assert_string_equal(l.p[2].name, "queue-2");
     col_programs_release(&l);
+    assert_int_equal(col_programs_commands("5 a/; 5 /usr/bin/x", &l, &err), 0);
+    assert_string_equal(l.p[0].name, "a/");
+    assert_string_equal(l.p[1].name, "x");
+    col_programs_release(&l);
     assert_int_equal(col_programs_commands("", NULL, &err), 0);
     assert_int_equal(col_programs_commands("60", NULL, &err), TS_EINVAL);
     assert_int_equal(col_programs_commands("/bin/x", NULL, &err), TS_EINVAL);

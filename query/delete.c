@@ -4,8 +4,10 @@
  * Not here   the deleting itself: points are the store's, and its ports belong to other threads (tsd/http/delete.c)
  * Source     protocols-and-queries 2.5; exact times instead of whole hours, see docs/COMPATIBILITY.md
  */
-#include "query/plan.h"
+#include "query/hidden.h"
+#include "query/histogram.h"
 #include "query/reader.h"
+#include "query/rollup.h"
 
 #include "base/mem.h"
 
@@ -55,32 +57,84 @@ static int find(struct finder *f, struct qry_reader *rd, struct ts_error *err)
     return rc == 0 && pos != SIZE_MAX ? f->each(f->arg, f->out, err) : rc;
 }
 
-static int find_sub(struct sto_store *st, struct sto_snap *snap, const struct qry_spec *spec, size_t index,
-                    struct qry_budget *budget, qry_doomed_fn each, void *arg, struct ts_error *err)
+void qry_doomed_range(const struct qry_spec *spec, int64_t *out_from_ms, int64_t *out_to_ms)
 {
+    *out_from_ms = spec->start_ms;
+    *out_to_ms = spec->end_ms;
+    if (!spec->compat)
+        return;
+    *out_from_ms = sto_hour(spec->start_ms) * TS_HOUR_MS;
+    *out_to_ms = (sto_hour(spec->end_ms) + 1ll) * TS_HOUR_MS - 1;
+}
+
+/* Where a request stands. */
+struct searching {
+    struct sto_store *st;      /* asked */
+    struct sto_snap *snap;     /* of it */
+    struct qry_budget *budget; /* of the request */
+    struct qry_doomed doomed;  /* range, sub, kind of what is found next */
+    qry_doomed_fn each;        /* who wants to know */
+    void *arg;                 /* for each */
+};
+
+/* Series of a plan. */
+static int find_plan(struct searching *s, struct qry_plan *plan, struct ts_error *err)
+{
+    struct finder f = {.plan = plan, .out = &s->doomed, .each = s->each, .arg = s->arg};
+    struct qry_reader rd = {0};
+    plan->from_ms = s->doomed.from_ms;
+    plan->to_ms = s->doomed.to_ms + 1;
+    qry_plan_clip(s->snap, plan);
+    int rc = qry_reader_open(&rd, s->snap, s->budget, plan->metric, plan->series, plan->n, plan->scan_from_ms,
+                             plan->scan_to_ms, whole_hours(plan->scan_from_ms, plan->scan_to_ms, plan->arena),
+                             false, err);
+    if (rc == 0)
+        rc = find(&f, &rd, err);
+    qry_reader_close(&rd);
+    return rc;
+}
+
+/* Rollups and buckets of histograms beside the series of a plan. */
+static int find_hidden(struct searching *s, const struct qry_plan *visible, unsigned kinds,
+                       struct ts_error *err)
+{
+    struct sto_catalog *cat = sto_store_catalog(s->st);
+    const struct qry_hidden_metric *list;
+    size_t n;
+    int rc = 0;
+    if (!(kinds & (QRY_KIND_ROLLUPS | QRY_KIND_HISTOGRAMS)))
+        return 0;
+    qry_hidden_list(cat, sto_uid_name(cat, STO_UID_METRIC, visible->metric), visible->arena, &list, &n);
+    for (size_t i = 0; i < n && rc == 0; i++) {
+        struct qry_plan plan = *visible;
+        bool rollup = list[i].parts.kind == QRY_HIDDEN_ROLLUP;
+        s->doomed.kind = rollup ? QRY_KIND_ROLLUPS : QRY_KIND_HISTOGRAMS;
+        s->doomed.counts = rollup || ts_slice_is(list[i].parts.detail, "u");
+        if (!(kinds & s->doomed.kind))
+            continue;
+        qry_plan_shadow(cat, &plan, list[i].name);
+        rc = find_plan(s, &plan, err);
+    }
+    return rc;
+}
+
+static int find_sub(struct searching *s, const struct qry_spec *spec, size_t index, struct ts_error *err)
+{
+    const struct qry_limit *limit = s->budget->limit;
     struct ts_arena arena;
     struct qry_plan plan;
-    struct qry_reader rd = {0};
-    struct qry_doomed doomed = {.from_ms = spec->start_ms, .to_ms = spec->end_ms};
-    if (spec->compat) {
-        doomed.from_ms = sto_hour(spec->start_ms) * TS_HOUR_MS;
-        doomed.to_ms = (sto_hour(spec->end_ms) + 1ll) * TS_HOUR_MS - 1;
-    }
+    unsigned kinds = spec->kinds;
+    if (!kinds)
+        kinds = qry_sub_is_histogram(&spec->subs[index]) ? QRY_KIND_HISTOGRAMS : QRY_KIND_POINTS;
     ts_arena_init(&arena, 0);
-    int rc = qry_plan_select(st, spec, index, NULL, 0, budget->limit ? budget->limit->max_series : 0, &arena,
-                             &plan, err);
-    if (rc == 0) {
-        struct finder f = {.plan = &plan, .out = &doomed, .each = each, .arg = arg};
-        plan.from_ms = doomed.from_ms;
-        plan.to_ms = doomed.to_ms + 1;
-        qry_plan_clip(snap, &plan);
-        rc = qry_reader_open(&rd, snap, budget, plan.metric, plan.series, plan.n, plan.scan_from_ms,
-                             plan.scan_to_ms, whole_hours(plan.scan_from_ms, plan.scan_to_ms, &arena), false,
-                             err);
-        if (rc == 0)
-            rc = find(&f, &rd, err);
-        qry_reader_close(&rd);
-    }
+    s->doomed.sub = index;
+    int rc = qry_plan_select(s->st, spec, index, NULL, 0, limit ? limit->max_series : 0, &arena, &plan, err);
+    if (rc == 0)
+        rc = find_hidden(s, &plan, kinds, err);
+    s->doomed.kind = QRY_KIND_POINTS;
+    s->doomed.counts = true;
+    if (rc == 0 && (kinds & QRY_KIND_POINTS))
+        rc = find_plan(s, &plan, err);
     ts_arena_release(&arena);
     return rc;
 }
@@ -89,12 +143,13 @@ int qry_find_doomed(struct sto_store *st, const struct qry_spec *spec, struct qr
                     qry_doomed_fn each, void *arg, struct ts_error *err)
 {
     struct qry_budget budget;
-    struct sto_snap *snap = sto_snap_take(st);
+    struct searching s = {.st = st, .snap = sto_snap_take(st), .budget = &budget, .each = each, .arg = arg};
     int rc = 0;
     qry_budget_init(&budget, limit);
+    qry_doomed_range(spec, &s.doomed.from_ms, &s.doomed.to_ms);
     for (size_t i = 0; i < spec->n_subs && rc == 0; i++)
-        rc = find_sub(st, snap, spec, i, &budget, each, arg, err);
-    sto_snap_release(snap);
+        rc = find_sub(&s, spec, i, err);
+    sto_snap_release(s.snap);
     struct ts_error why;
     if (rc < 0 && qry_budget_result(&budget, &why) < 0 && err)
         *err = why;

@@ -3,7 +3,7 @@
  */
 #include "query/hidden.h"
 
-#include "base/mem.h"
+#include <string.h>
 
 #define MARK TS_SLICE_LIT("\1")
 
@@ -36,6 +36,39 @@ bool qry_hidden_parse(struct ts_slice name, struct qry_hidden *out)
 void qry_hidden_buckets(struct ts_slice metric, struct ts_buf *out)
 {
     qry_hidden_name(&(struct qry_hidden){.kind = QRY_HIDDEN_HISTOGRAM, .metric = metric}, out);
+}
+
+/* A list being made. */
+struct lister {
+    struct ts_slice metric;         /* whose; empty = all */
+    struct qry_hidden_metric *list; /* owned */
+    size_t n, cap;                  /* used, room */
+};
+
+static void list_one(void *arg, uint32_t id, struct ts_slice name)
+{
+    struct lister *l = arg;
+    struct qry_hidden h;
+    if (!qry_hidden_parse(name, &h) || (l->metric.n && !ts_slice_eq(h.metric, l->metric)))
+        return;
+    if (l->n == l->cap) {
+        l->cap = l->cap ? l->cap * 2 : 64;
+        l->list = ts_xrealloc(l->list, l->cap * sizeof *l->list);
+    }
+    l->list[l->n++] = (struct qry_hidden_metric){id, name, h};
+}
+
+void qry_hidden_list(struct sto_catalog *cat, struct ts_slice metric, struct ts_arena *arena,
+                     const struct qry_hidden_metric **out, size_t *out_n)
+{
+    struct lister l = {.metric = metric};
+    sto_uid_suggest(cat, STO_UID_METRIC, MARK, SIZE_MAX, list_one, &l);
+    struct qry_hidden_metric *copy = ts_arena_alloc(arena, l.n * sizeof *copy + 1);
+    if (l.n)
+        memcpy(copy, l.list, l.n * sizeof *copy);
+    ts_free(l.list);
+    *out = copy;
+    *out_n = l.n;
 }
 
 /* Hidden metrics of a store, while they are walked. */

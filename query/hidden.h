@@ -14,6 +14,7 @@
 #ifndef QUERY_HIDDEN_H
 #define QUERY_HIDDEN_H
 
+#include "base/mem.h"
 #include "storage/store.h"
 
 enum qry_hidden_kind { QRY_HIDDEN_ROLLUP = 'r', QRY_HIDDEN_HISTOGRAM = 'h' };
@@ -30,6 +31,16 @@ void qry_hidden_name(const struct qry_hidden *h, struct ts_buf *out);
 bool qry_hidden_parse(struct ts_slice name, struct qry_hidden *out);
 /** Append what all names of a metric's buckets begin with. */
 void qry_hidden_buckets(struct ts_slice metric, struct ts_buf *out);
+/* A hidden metric that there is. */
+struct qry_hidden_metric {
+    uint32_t id;             /* of it */
+    struct ts_slice name;    /* the catalog's */
+    struct qry_hidden parts; /* of name */
+};
+/** The hidden metrics of a metric, of all metrics if it is empty, in the order of their names; memory of the arena.
+ * Cost: a look at each hidden name of the store. */
+void qry_hidden_list(struct sto_catalog *cat, struct ts_slice metric, struct ts_arena *arena,
+                     const struct qry_hidden_metric **out, size_t *out_n);
 /** Make the visible series of each hidden one that a crash has lost: they have no points of their own, so the log does
  * not know them. Once, after opening a store for writing. Cost: a look-up a hidden series. Errors of
  * sto_series_resolve. */

@@ -261,10 +261,10 @@ static struct ts_slice by_of(struct body *b, const json_t *v)
 
 static int parse_choice(struct body *b, const json_t *root, struct qry_spec *out)
 {
-    static const char *const names[] = {"top", "bottom", "rank", "where"};
-    struct qry_param params[4];
+    static const char *const names[] = {"top", "bottom", "rank", "where", "kinds"};
+    struct qry_param params[5];
     size_t n = 0;
-    for (size_t i = 0; i < 4; i++) {
+    for (size_t i = 0; i < 5; i++) {
         params[n] = (struct qry_param){ts_slice_str(names[i]), text_of(b, json_object_get(root, names[i]))};
         n += params[n].value.p != NULL;
     }

@@ -107,7 +107,10 @@ struct qry_spec {
     struct qry_where where;            /* of the raw points only these count */
     struct qry_top top;                /* of series only these are shown */
     const struct qry_rollups *rollups; /* set by who runs it; NULL = none */
+    unsigned kinds; /* of a delete: bits of enum qry_kind; 0 = what the query reads, points or histograms */
 };
+/* What a delete takes. */
+enum qry_kind { QRY_KIND_POINTS = 1, QRY_KIND_ROLLUPS = 2, QRY_KIND_HISTOGRAMS = 4 };
 
 /* Name and value of a request parameter, decoded. */
 struct qry_param {
@@ -129,7 +132,7 @@ int qry_parse_words(const char *const *words, size_t n, const char *by, const ch
                     int64_t now_ms, struct ts_arena *arena, struct qry_spec *out, struct ts_buf *out_uri,
                     struct ts_error *err);
 
-/** Options that choose among what is there: top, bottom, rank, where; other parameters are not looked at. What counts is
+/** Options that choose among what is there: top, bottom, rank, where, kinds; other parameters are not looked at. What counts is
  * appended to out_uri ("&top=5", percent-encoded), which may be NULL. TS_EINVAL. */
 int qry_parse_choice(const struct qry_param *params, size_t n, struct ts_arena *arena, struct qry_spec *spec,
                      struct ts_buf *out_uri, struct ts_error *err);
@@ -223,10 +226,14 @@ struct qry_doomed {
     const struct sto_series *series;
     int64_t from_ms, to_ms; /* delete from..to, both inclusive */
     uint64_t n_points;      /* there now */
+    size_t sub;             /* index of the sub query */
+    enum qry_kind kind;     /* series of rollups and of buckets of histograms are hidden ones */
+    bool counts; /* its points are whole things: of a histogram's buckets only the first one's are */
 };
 typedef int (*qry_doomed_fn)(void *arg, const struct qry_doomed *d, struct ts_error *err);
-/** Series of all sub queries with points between start and end. With compat: of the hours in which they lie, as
- * OpenTSDB deletes. Errors as qry_run. */
+/** What a delete takes: start to end; with compat the hours in which they lie, as OpenTSDB deletes. Both inclusive. */
+void qry_doomed_range(const struct qry_spec *spec, int64_t *out_from_ms, int64_t *out_to_ms);
+/** Series of all sub queries with points in qry_doomed_range, of the kinds that spec says. Errors as qry_run. */
 int qry_find_doomed(struct sto_store *st, const struct qry_spec *spec, struct qry_limit *limit,
                     qry_doomed_fn each, void *arg, struct ts_error *err);
 

@@ -47,13 +47,40 @@ static int parse_top(struct ts_slice top, struct ts_slice bottom, struct ts_slic
                         (int)(rank.n > 40 ? 40 : rank.n), rank.p);
 }
 
+/* "points,rollups", "all". */
+static int parse_kinds(struct ts_slice s, unsigned *out, struct ts_error *err)
+{
+    static const struct {
+        const char *name; /* as asked for */
+        unsigned bits;    /* enum qry_kind */
+    } kinds[] = {{"points", QRY_KIND_POINTS},
+                 {"rollups", QRY_KIND_ROLLUPS},
+                 {"histograms", QRY_KIND_HISTOGRAMS},
+                 {"all", QRY_KIND_POINTS | QRY_KIND_ROLLUPS | QRY_KIND_HISTOGRAMS}};
+    *out = 0;
+    for (size_t i = 0, from = 0; i <= s.n; i++) {
+        if (i < s.n && s.p[i] != ',')
+            continue;
+        struct ts_slice one = {s.p + from, i - from};
+        unsigned bits = 0;
+        from = i + 1;
+        for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++)
+            bits |= ts_slice_is(one, kinds[k].name) ? kinds[k].bits : 0;
+        if (!bits)
+            return ts_error_set(err, TS_EINVAL, "No such kind: %.*s (points, rollups, histograms, all)",
+                                (int)(one.n > 40 ? 40 : one.n), one.p);
+        *out |= bits;
+    }
+    return 0;
+}
+
 int qry_parse_choice(const struct qry_param *params, size_t n, struct ts_arena *arena, struct qry_spec *spec,
                      struct ts_buf *out_uri, struct ts_error *err)
 {
-    static const char *const names[] = {"top", "bottom", "rank", "where"};
-    struct ts_slice v[4] = {{NULL, 0}};
+    static const char *const names[] = {"top", "bottom", "rank", "where", "kinds"};
+    struct ts_slice v[5] = {{NULL, 0}};
     for (size_t i = 0; i < n; i++) {
-        for (size_t k = 0; k < 4; k++) {
+        for (size_t k = 0; k < 5; k++) {
             if (!ts_slice_is(params[i].name, names[k]))
                 continue;
             v[k] = params[i].value.p ? params[i].value : TS_SLICE_LIT("");
@@ -64,6 +91,7 @@ int qry_parse_choice(const struct qry_param *params, size_t n, struct ts_arena *
         }
     }
     TS_TRY(parse_top(v[0], v[1], v[2], &spec->top, err));
+    TS_TRY(v[4].p ? parse_kinds(v[4], &spec->kinds, err) : 0);
     return v[3].p ? qry_where_parse(v[3], arena, &spec->where, err) : 0;
 }
 

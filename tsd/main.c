@@ -80,6 +80,37 @@ static const struct tsd_cmd commands[] = {
      .examples = "tsd export web.hits domain=example.org > hits.txt\n"
                  "tsd export --data ./data --from 2026/11/01 | zstd > november.zst",
      .run = tsd_export_run},
+    {.name = "scan",
+     .summary = "Print stored rows as OpenTSDB's scan does, or as lines of import; delete them.",
+     .usage = "START [END] AGG METRIC [tag=value ...] [AGG METRIC ...] [--import | --delete] [options]",
+     .opts = tsd_scan_opts,
+     .details =
+         "Words as in tsd query; AGG is needed and does not matter. A row is an hour of a series: its key as "
+         "bytes, metric,\n"
+         "time, tags; then a line for each point from START to END: qualifier, value, offset, l (integer) or "
+         "f, "
+         "time, date,\n"
+         "with tabs between. Rows come series by series. --delete asks for nothing: what was printed to its "
+         "end is "
+         "deleted.\n"
+         "Histograms, rollups and annotations are not shown: tsd export and tsd annotate have them.",
+     .examples = "tsd scan 2026/11/01 2026/11/02 sum web.hits host=web1\n"
+                 "tsd scan --delete 2026/11/01 2026/11/02 sum web.hits > deleted.txt",
+     .run = tsd_scan_cmd_run},
+    {.name = "delete",
+     .summary = "Delete the points, rollups or histograms of a query's series between two times.",
+     .usage = "START [END] AGG METRIC [tag=value ...] [AGG METRIC ...] [--dry-run] [--kinds KINDS] [options]",
+     .opts = tsd_delete_opts,
+     .details = "Words as in tsd query; AGG is needed and does not matter. START and END are both included; "
+                "no END: now. "
+                "A date means its\n"
+                "first moment. Nothing is asked: look with --dry-run first. A daemon deletes only with "
+                "query_allow_delete = "
+                "true, in a\n"
+                "folder its owner may.",
+     .examples = "tsd delete 2026/11/01 2026/11/02 sum web.hits host=web1 --dry-run\n"
+                 "tsd delete 2026/11/01-13:00 2026/11/01-13:59:59 sum web.hits --kinds all",
+     .run = tsd_delete_cmd_run},
     {.name = "uid",
      .summary =
          "Look up, search, assign, rename, delete and check the ids of names; free text fields of names.",

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Rollups and histograms: written by line and HTTP, queried, over a restart and a kill; nothing of them shows elsewhere."""
+import http.client
 import json
 import sys
 import urllib.error
@@ -148,8 +149,52 @@ def histogram_http(d):
                     "Missing tags"], [e["error"] for e in b["errors"]])
 
 
+def explained(d, when):
+    """What reads rollups or histograms, and when the points are read after all."""
+    for m, reads, scans in (("none:1h-sum:r.m", "rollups 1h-sum", 1), ("none:2h-avg:r.m", "rollups 1h-sum and 1h-count", 2), ("none:1h-min:r.m", "points", 1),
+                            ("none:1h-sum:rollup_raw:r.m", "points", 1), ("sum:pre-agg:r.pre", "rollups of points over series", 1),
+                            ("sum:1h-sum:r.pre{_aggregate=MAX}", "rollups 1h-sum:", 1), ("sum:percentiles[50]:h.m{h=a}", "histograms", 7)):
+        x = d.api("/api/query/explain?start=%d&end=%d&m=%s" % (T0, T0 + 86399, m))["queries"][0]
+        check("%s: explain %s" % (when, m), (reads, scans, True), (x["reads"], x["scans"], x["total"]["rows"] + x["total"]["summaries"] > 0))
+
+
+def deletes(d):
+    """Points, rollups and histograms go only if they are meant, and for good."""
+    day = "start=%d&end=%d" % (T0, T0 + 86399)
+
+    def counts(m, more="", method="GET"):
+        c = http.client.HTTPConnection("127.0.0.1", d.port, timeout=120)
+        c.request(method, "/api/delete?%s&m=%s%s" % (day, m, more))
+        b = json.loads(c.getresponse().read())
+        c.close()
+        return b["deleted"], [[q[k]["count"] for k in ("points", "rollups", "histograms")] for q in b["queries"]]
+    before = dps(d, "sum:percentiles[50]:h.m{h=*}")
+    check("what would go", (False, [[6, 0, 0], [0, 0, 3]]), counts("sum:r.m{h=a}&m=sum:percentiles[50]:h.m{h=a}"))
+    check("all kinds", (False, [[6, 12, 0], [1, 0, 5]]), counts("sum:r.m{h=a}&m=sum:h.m", "&kinds=all"))
+    check("asking takes nothing", before, dps(d, "sum:percentiles[50]:h.m{h=*}"))
+    check("histograms of a query of histograms", (True, [[0, 0, 3]]), counts("sum:percentiles[50]:h.m{h=a}", "", "DELETE"))
+    left = {k: v for k, v in before.items() if not k.endswith("/a")}
+    check("the others stay", left, dps(d, "sum:percentiles[50]:h.m{h=*}"))
+    check("the points too", {"h.m/a": {0: 77}}, dps(d, "sum:h.m{h=a}"))
+    check("no switch, no kind", (400, 400), (ask(d, "/api/delete?%s&m=sum:r.m&kinds=some" % day)[0], ask(d, "/api/delete?%s&m=sum:r.m&top=1" % day)[0]))
+    check("rollups by a query", (True, [[0, 12, 0]]), counts("sum:r.m{h=b}", "&kinds=rollups", "DELETE"))
+    check("rollups of b are gone", {"r.m/a": {0: 60, H: 120, 2 * H: 180, 3 * H: 240}}, dps(d, "none:1h-sum:r.m"))
+    body = {"start": T0, "end": T0 + 86399, "delete": True, "kinds": "all", "queries": [{"metric": "r.pre", "aggregator": "sum"}]}
+    check("by a body", 200, ask(d, "/api/query", body)[0])
+    for when in ("now", "after a kill", "compacted"):
+        check("pre-aggregates: " + when, {}, dps(d, "sum:pre-agg:r.pre"))
+        check("histograms: " + when, left, dps(d, "sum:percentiles[50]:h.m{h=*}"))
+        check("rollups: " + when, ["r.m/a"], sorted(dps(d, "none:1h-sum:r.m")))
+        if when == "now":
+            d.kill()
+            d.conn = None
+            d.start()
+        else:
+            d.flush("compact")
+
+
 def main():
-    with Daemon(workers=2, rollups="true") as d:
+    with Daemon(workers=2, rollups="true", query_allow_delete="true") as d:
         d.send("".join(rollup_lines()) + "".join(histogram_lines()))
         d.sync()
         rollup_queries(d, "in memory")
@@ -166,6 +211,8 @@ def main():
         d.restart(workers=3)
         rollup_queries(d, "after a restart")
         histogram_queries(d, "after a restart")
+        explained(d, "after a restart")
+        deletes(d)
     with Daemon(workers=1, histograms_config="") as d:
         check("histograms off", (503, "Histogram storage has not been enabled."), (lambda s, b: (s, b["error"]["message"][:39]))(*ask(d, "/api/histogram", [])))
         s, b = ask(d, "/api/rollup?details", [{"metric": "m", "timestamp": T0, "value": 1, "tags": {"a": "b"}, "interval": "1h", "aggregator": "sum"}])

@@ -87,6 +87,8 @@ int tsd_serve_run(const struct tsd_args *args);
 int tsd_query_run(const struct tsd_args *args);
 int tsd_import_run(const struct tsd_args *args);
 int tsd_export_run(const struct tsd_args *args);
+int tsd_scan_cmd_run(const struct tsd_args *args);
+int tsd_delete_cmd_run(const struct tsd_args *args);
 int tsd_uid_run(const struct tsd_args *args);
 int tsd_mkmetric_run(const struct tsd_args *args);
 int tsd_last_run(const struct tsd_args *args);
@@ -100,7 +102,7 @@ int tsd_help_run(const struct tsd_args *args);
 
 /* Their options. */
 extern const struct ts_opt tsd_serve_opts[], tsd_query_opts[], tsd_import_opts[], tsd_export_opts[],
-    tsd_uid_opts[], tsd_mkmetric_opts[], tsd_search_opts[], tsd_last_opts[], tsd_annotate_opts[],
-    tsd_flush_opts[], tsd_fsck_opts[], tsd_collect_opts[];
+    tsd_scan_opts[], tsd_delete_opts[], tsd_uid_opts[], tsd_mkmetric_opts[], tsd_search_opts[],
+    tsd_last_opts[], tsd_annotate_opts[], tsd_flush_opts[], tsd_fsck_opts[], tsd_collect_opts[];
 
 #endif

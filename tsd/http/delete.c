@@ -18,16 +18,16 @@
 /* All deletes of one request. */
 struct delete
 {
-    struct tsd_call call;      /* on its way to the worker */
-    struct qry_doomed *doomed; /* owned: series and ranges */
-    size_t n, cap;             /* of doomed: used, room */
-    size_t next;               /* first that is not handed in yet; the worker's between call and answer */
-    bool barrier;              /* all are handed in: make them durable */
-    pthread_mutex_t mu;        /* guards what follows */
-    pthread_cond_t cond;       /* the worker is done */
-    bool done;                 /* it is */
-    int rc;                    /* 0, TS_EBUSY: call again; else why it ends */
-    struct ts_error err;       /* text of rc */
+    struct tsd_call call;            /* on its way to the worker */
+    const struct qry_doomed *doomed; /* series and ranges; borrowed */
+    size_t n;                        /* of doomed */
+    size_t next;         /* first that is not handed in yet; the worker's between call and answer */
+    bool barrier;        /* all are handed in: make them durable */
+    pthread_mutex_t mu;  /* guards what follows */
+    pthread_cond_t cond; /* the worker is done */
+    bool done;           /* it is */
+    int rc;              /* 0, TS_EBUSY: call again; else why it ends */
+    struct ts_error err; /* text of rc */
 };
 
 static void delete_answer(struct delete *d, int rc, const struct ts_error *err)
@@ -103,38 +103,21 @@ static int delete_all(struct delete *d, struct tsd_worker *w, struct ts_error *e
     }
 }
 
-static int delete_collect(void *arg, const struct qry_doomed *x, struct ts_error *err)
-{
-    struct delete *d = arg;
-    (void)err;
-    if (d->n == d->cap) {
-        d->cap = d->cap ? d->cap * 2 : 64;
-        d->doomed = ts_xrealloc(d->doomed, d->cap * sizeof *d->doomed);
-    }
-    d->doomed[d->n++] = *x;
-    return 0;
-}
-
-int tsd_delete_run(struct tsd_job *job, const struct qry_spec *spec, uint64_t *out_points,
-                   struct ts_error *err)
+int tsd_delete_run(struct tsd_job *job, struct tsd_deleted *what, struct ts_error *err)
 {
     const struct tsd_req *req = tsd_job_req(job);
-    struct delete d = {.n = 0};
-    *out_points = 0;
-    int rc = qry_find_doomed(req->d->store, spec, tsd_job_limit(job), delete_collect, &d, err);
-    if (rc == 0 && d.n) {
-        pthread_mutex_init(&d.mu, NULL);
-        pthread_cond_init(&d.cond, NULL);
-        rc = delete_all(&d, req->w, err);
-        pthread_cond_destroy(&d.cond);
-        pthread_mutex_destroy(&d.mu);
-    }
-    for (size_t i = 0; rc == 0 && i < d.n; i++)
-        *out_points += d.doomed[i].n_points;
-    if (rc == 0 && d.n)
+    TS_TRY(tsd_deleted_find(what, req->d->store, tsd_job_limit(job), err));
+    if (what->dry || !what->n)
+        return 0;
+    struct delete d = {.doomed = what->doomed, .n = what->n};
+    pthread_mutex_init(&d.mu, NULL);
+    pthread_cond_init(&d.cond, NULL);
+    int rc = delete_all(&d, req->w, err);
+    pthread_cond_destroy(&d.cond);
+    pthread_mutex_destroy(&d.mu);
+    if (rc == 0)
         ts_log(TS_LOG_INFO, "deleted %llu points of %zu series, %lld ms to %lld ms",
-               (unsigned long long)*out_points, d.n, (long long)d.doomed[0].from_ms,
+               (unsigned long long)tsd_deleted_sum(what), d.n, (long long)d.doomed[0].from_ms,
                (long long)d.doomed[0].to_ms);
-    ts_free(d.doomed);
     return rc;
 }

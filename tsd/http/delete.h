@@ -11,14 +11,14 @@
 #define TSD_HTTP_DELETE_H
 
 #include "tsd/http/job.h"
+#include "tsd/out/deleted.h"
 
-/** Delete the points of all series of a query between its start and end, both inclusive; durable as a put is when
- *  0 is returned. Series that have no points there are not touched.
- *  @param out_points  [out] points that were there
+/** Delete what a query matches between its start and end, both inclusive; durable as a put is when 0 is returned.
+ *  Series that have nothing there are not touched.
+ *  @param d  prepared; gets what was found. dry: nothing is deleted
  *  @return 0; errors of selecting and reading (nothing is deleted), TS_ECANCELLED before the first delete,
- *          TS_EBUSY, TS_ENOSPC, TS_ENOMEM, TS_EIO: some series may be deleted and others not, the text says so
+ *          TS_EBUSY, TS_ENOSPC, TS_EIO: some series may be deleted and others not, the text says so
  *  Blocks. */
-int tsd_delete_run(struct tsd_job *job, const struct qry_spec *spec, uint64_t *out_points,
-                   struct ts_error *err);
+int tsd_delete_run(struct tsd_job *job, struct tsd_deleted *d, struct ts_error *err);
 
 #endif

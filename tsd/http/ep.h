@@ -35,11 +35,17 @@ struct tsd_job;
 struct tsd_out_format;
 /** The query of a request: parameters of GET and DELETE, body of POST and flags beside it. */
 int tsd_ep_query_parse(struct tsd_job *job, struct qry_spec *spec, struct ts_error *err);
+/** May a query be deleted? TS_EINVAL: where, top, totals. */
+int tsd_ep_delete_fits(const struct qry_spec *spec, struct ts_error *err);
+/** json (also for an Accept that means points) or text of the parameter format; TS_EINVAL for others. */
+int tsd_ep_plain_format(struct tsd_job *job, bool *out_json, struct ts_error *err);
 /** What the configuration says about queries, after the spec was parsed. */
 void tsd_ep_query_settings(const struct tsd_req *req, struct qry_spec *spec);
 /** Format of an answer by the parameter format, else by the header Accept, else JSON. TS_EINVAL. */
 int tsd_ep_query_format(const struct tsd_req *req, const struct tsd_out_format **out, struct ts_error *err);
 void tsd_ep_query(struct tsd_req *req);
+/* ep_delete.c */
+void tsd_ep_delete(struct tsd_req *req);
 /* ep_explain.c */
 void tsd_ep_query_explain(struct tsd_req *req);
 /* ep_exp.c */
@@ -48,6 +54,8 @@ void tsd_ep_query_exp(struct tsd_req *req);
 void tsd_ep_query_gexp(struct tsd_req *req);
 /* ep_last.c */
 void tsd_ep_query_last(struct tsd_req *req);
+/* ep_scan.c */
+void tsd_ep_scan(struct tsd_req *req);
 /* ep_names.c */
 void tsd_ep_suggest(struct tsd_req *req);
 /* ep_info.c */

@@ -37,6 +37,16 @@ int tsd_ep_query_parse(struct tsd_job *job, struct qry_spec *spec, struct ts_err
     return 0;
 }
 
+int tsd_ep_delete_fits(const struct qry_spec *spec, struct ts_error *err)
+{
+    if (spec->where.n || spec->top.n)
+        return ts_error_set(err, TS_EINVAL,
+                            "A delete takes all points of a range: leave out where, top and bottom");
+    if (spec->by_on)
+        return ts_error_set(err, TS_EINVAL, "Totals can't be deleted: ask for series");
+    return 0;
+}
+
 /* DELETE, method_override=delete of a GET, "delete":true of a body. */
 static int query_delete(struct tsd_job *job, struct qry_spec *spec, struct ts_error *err)
 {
@@ -55,12 +65,7 @@ static int query_delete(struct tsd_job *job, struct qry_spec *spec, struct ts_er
         tsd_job_error_details(job, "Deleting data is not enabled (tsd.http.query.allow_delete=false)");
         return ts_error_set(err, TS_EINVAL, "Bad request");
     }
-    if (spec->where.n || spec->top.n)
-        return ts_error_set(err, TS_EINVAL,
-                            "A delete takes all points of a range: leave out where, top and bottom");
-    if (spec->by_on)
-        return ts_error_set(err, TS_EINVAL, "Totals can't be deleted: ask for series");
-    return 0;
+    return tsd_ep_delete_fits(spec, err);
 }
 
 void tsd_ep_query_settings(const struct tsd_req *req, struct qry_spec *spec)
@@ -85,6 +90,19 @@ int tsd_ep_query_format(const struct tsd_req *req, const struct tsd_out_format *
                         (int)(name.n < 64 ? name.n : 64), name.p);
 }
 
+int tsd_ep_plain_format(struct tsd_job *job, bool *out_json, struct ts_error *err)
+{
+    const struct tsd_req *req = tsd_job_req(job);
+    const struct tsd_out_format *format;
+    struct ts_slice name;
+    TS_TRY(tsd_ep_query_format(req, &format, err));
+    *out_json = format != &tsd_out_text;
+    if (*out_json && format != &tsd_out_json && tsd_req_param(req, "format", &name) && name.n)
+        return ts_error_set(err, TS_EINVAL, "The answer comes as json or text, not as %s", format->name);
+    tsd_job_type(job, *out_json ? tsd_type_json : format->content_type);
+    return 0;
+}
+
 static int query_run(struct tsd_job *job, struct ts_error *err)
 {
     const struct tsd_req *req = tsd_job_req(job);
@@ -98,12 +116,14 @@ static int query_run(struct tsd_job *job, struct ts_error *err)
     tsd_query_begin_spec(job, &spec, NULL);
     tsd_job_type(job, format == &tsd_out_json ? tsd_type_json : format->content_type);
     tsd_out_init(&out, format, &spec, tsd_job_sink(job));
-    uint64_t n_deleted;
     int rc = tsd_out_run(&out, req->d->store, req->d->pieces, tsd_job_limit(job), err);
     tsd_out_release(&out);
-    if (rc == 0 && spec.del)
-        rc = tsd_delete_run(job, &spec, &n_deleted,
-                            err); /* what is answered is gone before the answer's end */
+    if (rc == 0 && spec.del) { /* what is answered is gone before the answer's end */
+        struct tsd_deleted deleted;
+        tsd_deleted_init(&deleted, &spec, false, tsd_job_arena(job));
+        rc = tsd_delete_run(job, &deleted, err);
+        tsd_deleted_release(&deleted);
+    }
     return rc;
 }
 

@@ -106,7 +106,7 @@ void tsd_lines__names(struct tsd_lines_run *r, const struct sto_series *s)
     ts_buf_char(&r->back, '\n');
 }
 
-static int lines_row(struct tsd_lines_run *r, const struct sto_row *row, struct ts_error *err)
+int tsd_lines__row(struct tsd_lines_run *r, const struct sto_row *row, struct ts_error *err)
 {
     int64_t base_ms = (int64_t)row->key.hour * TS_HOUR_MS;
     size_t line_bytes = r->front.n + r->back.n + LINES_POINT_BYTES;
@@ -141,7 +141,7 @@ int tsd_lines__scan(struct tsd_lines_run *r, const struct sto_scan_spec *scan, s
         if (s != named)
             tsd_lines__names(r, s);
         named = s;
-        rc = lines_row(r, &row, err);
+        rc = tsd_lines__row(r, &row, err);
         if (rc < 0)
             break;
     }

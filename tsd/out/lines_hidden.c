@@ -17,33 +17,7 @@
 
 #define HIST_COUNTS 200000u /* counts of a stretch, about: 5 MB */
 
-/* A hidden metric. */
-struct hidden_name {
-    uint32_t id;             /* of it */
-    struct qry_hidden parts; /* slices of the catalog's name */
-};
-
-/* All hidden metrics that are wanted, in the order of their names. */
-struct hidden_list {
-    struct ts_slice only;      /* users' metric; empty = all */
-    struct hidden_name *names; /* owned */
-    size_t n, cap;             /* used, room */
-};
-
-static void take_name(void *arg, uint32_t id, struct ts_slice name)
-{
-    struct hidden_list *l = arg;
-    struct qry_hidden h;
-    if (!qry_hidden_parse(name, &h) || (l->only.n && !ts_slice_eq(h.metric, l->only)))
-        return;
-    if (l->n == l->cap) {
-        l->cap = l->cap ? l->cap * 2 : 64;
-        l->names = ts_xrealloc(l->names, l->cap * sizeof *l->names);
-    }
-    l->names[l->n++] = (struct hidden_name){id, h};
-}
-
-static int rollup_lines(struct tsd_lines_run *r, const struct hidden_name *h,
+static int rollup_lines(struct tsd_lines_run *r, const struct qry_hidden_metric *h,
                         const struct tsd_lines_spec *spec, const struct sto_tag_cond *conds,
                         struct ts_error *err)
 {
@@ -215,20 +189,19 @@ static int histogram_lines(struct tsd_lines_run *r, struct ts_slice metric, cons
 int tsd_lines__hidden(struct tsd_lines_run *r, const struct tsd_lines_spec *spec,
                       const struct sto_tag_cond *conds, struct ts_arena *arena, struct ts_error *err)
 {
-    static const char mark[1] = {STO_HIDDEN_MARK};
-    struct hidden_list l = {.only = spec->metric};
+    const struct qry_hidden_metric *list;
     struct ts_slice done = {NULL, 0}; /* metric whose histograms are written: its buckets stand together */
+    size_t n;
     int rc = 0;
-    sto_uid_suggest(r->cat, STO_UID_METRIC, (struct ts_slice){mark, 1}, SIZE_MAX, take_name, &l);
-    for (size_t i = 0; i < l.n && rc == 0; i++) {
-        const struct qry_hidden *h = &l.names[i].parts;
+    qry_hidden_list(r->cat, spec->metric, arena, &list, &n);
+    for (size_t i = 0; i < n && rc == 0; i++) {
+        const struct qry_hidden *h = &list[i].parts;
         if (h->kind == QRY_HIDDEN_ROLLUP) {
-            rc = rollup_lines(r, &l.names[i], spec, conds, err);
+            rc = rollup_lines(r, &list[i], spec, conds, err);
         } else if (!ts_slice_eq(h->metric, done)) {
             rc = histogram_lines(r, h->metric, spec, conds, arena, err);
             done = h->metric;
         }
     }
-    ts_free(l.names);
     return rc;
 }

@@ -32,6 +32,8 @@ void tsd_lines__close(struct tsd_lines_run *r);
 int tsd_lines__flush(struct tsd_lines_run *r, size_t at_least, struct ts_error *err);
 /** Set front and back to a series' names. */
 void tsd_lines__names(struct tsd_lines_run *r, const struct sto_series *s);
+/** Lines of a row of the series whose names are set. */
+int tsd_lines__row(struct tsd_lines_run *r, const struct sto_row *row, struct ts_error *err);
 /** Lines of the points of a scan. */
 int tsd_lines__scan(struct tsd_lines_run *r, const struct sto_scan_spec *scan, struct ts_error *err);
 /** Lines of a metric's series that meet the conditions of spec, which conds holds as ids. */

@@ -1,0 +1,154 @@
+/*
+ * deleted.c - counting and telling.
+ *
+ * Threads    see deleted.h
+ */
+#include "tsd/out/deleted.h"
+
+#include "base/json.h"
+
+static const struct {
+    enum qry_kind kind;
+    const char *name, *one, *many;
+} deleted_kinds[TSD_DELETED_KINDS] = {{QRY_KIND_POINTS, "points", "point", "points"},
+                                      {QRY_KIND_ROLLUPS, "rollups", "rollup", "rollups"},
+                                      {QRY_KIND_HISTOGRAMS, "histograms", "histogram", "histograms"}};
+
+void tsd_deleted_init(struct tsd_deleted *d, const struct qry_spec *spec, bool dry, struct ts_arena *arena)
+{
+    *d = (struct tsd_deleted){.spec = spec, .dry = dry};
+    d->subs = ts_arena_zalloc(arena, (spec->n_subs + 1) * sizeof *d->subs);
+}
+
+void tsd_deleted_release(struct tsd_deleted *d)
+{
+    ts_free(d->doomed);
+    d->doomed = NULL;
+    d->n = d->cap = 0;
+}
+
+static int deleted_take(void *arg, const struct qry_doomed *x, struct ts_error *err)
+{
+    struct tsd_deleted *d = arg;
+    (void)err;
+    if (d->n == d->cap) {
+        d->cap = d->cap ? d->cap * 2 : 64;
+        d->doomed = ts_xrealloc(d->doomed, d->cap * sizeof *d->doomed);
+    }
+    d->doomed[d->n++] = *x;
+    for (size_t k = 0; x->counts && k < TSD_DELETED_KINDS; k++) {
+        if (deleted_kinds[k].kind != x->kind)
+            continue;
+        d->subs[x->sub][k].n_series++;
+        d->subs[x->sub][k].n_points += x->n_points;
+    }
+    return 0;
+}
+
+int tsd_deleted_find(struct tsd_deleted *d, struct sto_store *st, struct qry_limit *limit,
+                     struct ts_error *err)
+{
+    return qry_find_doomed(st, d->spec, limit, deleted_take, d, err);
+}
+
+uint64_t tsd_deleted_sum(const struct tsd_deleted *d)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < d->spec->n_subs; i++)
+        for (size_t k = 0; k < TSD_DELETED_KINDS; k++)
+            sum += d->subs[i][k].n_points;
+    return sum;
+}
+
+static void deleted_int(struct ts_json *j, const char *key, int64_t v)
+{
+    ts_json_key(j, key);
+    ts_json_int(j, v);
+}
+
+/* The metric as it was asked for; of ids the first one. */
+static struct ts_slice deleted_name(const struct qry_sub *sub)
+{
+    return sub->n_tsuids ? sub->tsuids[0] : sub->metric;
+}
+
+static void deleted_json(const struct tsd_deleted *d, int64_t from_ms, int64_t to_ms, struct ts_buf *out)
+{
+    struct ts_json j;
+    ts_json_init(&j, out);
+    ts_json_obj(&j);
+    deleted_int(&j, "start", from_ms);
+    deleted_int(&j, "end", to_ms);
+    ts_json_key(&j, "deleted");
+    ts_json_bool(&j, !d->dry);
+    ts_json_key(&j, "queries");
+    ts_json_arr(&j);
+    for (size_t i = 0; i < d->spec->n_subs; i++) {
+        ts_json_obj(&j);
+        deleted_int(&j, "index", (int64_t)i);
+        ts_json_key(&j, "metric");
+        ts_json_slice(&j, deleted_name(&d->spec->subs[i]));
+        for (size_t k = 0; k < TSD_DELETED_KINDS; k++) {
+            ts_json_key(&j, deleted_kinds[k].name);
+            ts_json_obj(&j);
+            deleted_int(&j, "series", (int64_t)d->subs[i][k].n_series);
+            deleted_int(&j, "count", (int64_t)d->subs[i][k].n_points);
+            ts_json_obj_end(&j);
+        }
+        ts_json_obj_end(&j);
+    }
+    ts_json_arr_end(&j);
+    ts_json_obj_end(&j);
+}
+
+static void deleted_time(struct ts_buf *b, int64_t ms)
+{
+    struct ts_civil c = ts_civil_from_ms(NULL, ms);
+    ts_buf_printf(b, "%04d-%02d-%02d %02d:%02d:%02d", c.year, c.month, c.day, c.hour, c.minute, c.second);
+    if (c.ms)
+        ts_buf_printf(b, ".%03d", c.ms);
+}
+
+static void deleted_text(const struct tsd_deleted *d, int64_t from_ms, int64_t to_ms, struct ts_buf *out)
+{
+    const char *verb = d->dry ? "would delete" : "deleted";
+    for (size_t i = 0; i < d->spec->n_subs; i++) {
+        struct ts_slice name = deleted_name(&d->spec->subs[i]);
+        bool any = false;
+        for (size_t k = 0; k < TSD_DELETED_KINDS; k++) {
+            const struct tsd_deleted_count *c = &d->subs[i][k];
+            if (!c->n_series)
+                continue;
+            ts_buf_printf(out, "%s %llu %s of %llu series of ", verb, (unsigned long long)c->n_points,
+                          c->n_points == 1 ? deleted_kinds[k].one : deleted_kinds[k].many,
+                          (unsigned long long)c->n_series);
+            any = true;
+            ts_buf_slice(out, name);
+            ts_buf_str(out, ", ");
+            deleted_time(out, from_ms);
+            ts_buf_str(out, " to ");
+            deleted_time(out, to_ms);
+            ts_buf_str(out, " UTC\n");
+        }
+        if (any)
+            continue;
+        ts_buf_printf(out, "%s nothing of ", verb);
+        ts_buf_slice(out, name);
+        ts_buf_char(out, '\n');
+    }
+}
+
+int tsd_deleted_print(const struct tsd_deleted *d, bool json, struct tsd_sink *sink, struct ts_error *err)
+{
+    struct ts_buf out;
+    int64_t from_ms, to_ms;
+    ts_buf_init(&out, 0);
+    qry_doomed_range(d->spec, &from_ms, &to_ms);
+    if (json)
+        deleted_json(d, from_ms, to_ms, &out);
+    else
+        deleted_text(d, from_ms, to_ms, &out);
+    int rc = tsd_sink_write(sink, ts_buf_get(&out), err);
+    ts_buf_release(&out);
+    return rc;
+}

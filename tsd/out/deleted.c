@@ -6,6 +6,7 @@
 #include "tsd/out/deleted.h"
 
 #include "base/json.h"
+#include "tsd/out/out.h"
 
 static const struct {
     enum qry_kind kind;
@@ -101,14 +102,6 @@ static void deleted_json(const struct tsd_deleted *d, int64_t from_ms, int64_t t
     ts_json_obj_end(&j);
 }
 
-static void deleted_time(struct ts_buf *b, int64_t ms)
-{
-    struct ts_civil c = ts_civil_from_ms(NULL, ms);
-    ts_buf_printf(b, "%04d-%02d-%02d %02d:%02d:%02d", c.year, c.month, c.day, c.hour, c.minute, c.second);
-    if (c.ms)
-        ts_buf_printf(b, ".%03d", c.ms);
-}
-
 static void deleted_text(const struct tsd_deleted *d, int64_t from_ms, int64_t to_ms, struct ts_buf *out)
 {
     const char *verb = d->dry ? "would delete" : "deleted";
@@ -125,9 +118,9 @@ static void deleted_text(const struct tsd_deleted *d, int64_t from_ms, int64_t t
             any = true;
             ts_buf_slice(out, name);
             ts_buf_str(out, ", ");
-            deleted_time(out, from_ms);
+            tsd_out_time(out, from_ms);
             ts_buf_str(out, " to ");
-            deleted_time(out, to_ms);
+            tsd_out_time(out, to_ms);
             ts_buf_str(out, " UTC\n");
         }
         if (any)

@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "query/aggs/agg.h"
+#include "tsd/out/out.h"
 
 /* --- JSON --- */
 
@@ -131,12 +132,6 @@ static void explain_json(const struct qry_spec *spec, const struct qry_explain *
 
 /* --- text --- */
 
-static void say_time(struct ts_buf *b, int64_t ms)
-{
-    struct ts_civil c = ts_civil_from_ms(NULL, ms);
-    ts_buf_printf(b, "%04d-%02d-%02d %02d:%02d:%02d", c.year, c.month, c.day, c.hour, c.minute, c.second);
-}
-
 static void say_n(struct ts_buf *b, uint64_t n, const char *one, const char *many)
 {
     ts_buf_printf(b, "%llu %s", (unsigned long long)n, n == 1 ? one : many);
@@ -177,9 +172,9 @@ static void say_file(struct ts_buf *b, const struct sto_scan_cost *c)
     if (c->min_ms > c->max_ms) {
         ts_buf_str(b, "only deletes");
     } else {
-        say_time(b, c->min_ms);
+        tsd_out_time(b, c->min_ms);
         ts_buf_str(b, " to ");
-        say_time(b, c->max_ms);
+        tsd_out_time(b, c->max_ms);
     }
     ts_buf_str(b, "  ");
     if (c->broken)
@@ -206,9 +201,9 @@ static void say_sub(struct ts_buf *b, const struct qry_explained *e)
         return;
     }
     ts_buf_str(b, "  reads ");
-    say_time(b, e->from_ms);
+    tsd_out_time(b, e->from_ms);
     ts_buf_str(b, " up to ");
-    say_time(b, e->to_ms);
+    tsd_out_time(b, e->to_ms);
     ts_buf_printf(b, " UTC, %lld hours, of them by summaries where there are some: %lld\n",
                   (long long)e->n_hours, (long long)e->n_whole);
     for (size_t i = 0; i < e->n_files; i++)

@@ -95,6 +95,14 @@ static char *out_digits(char *p, int32_t v, int n)
     return p + n;
 }
 
+void tsd_out_time(struct ts_buf *b, int64_t ms)
+{
+    struct ts_civil c = ts_civil_from_ms(NULL, ms);
+    ts_buf_printf(b, "%04d-%02d-%02d %02d:%02d:%02d", c.year, c.month, c.day, c.hour, c.minute, c.second);
+    if (c.ms)
+        ts_buf_printf(b, ".%03d", c.ms);
+}
+
 size_t tsd_out_total_day(const struct qry_total *t, char *out)
 {
     char *p = out;

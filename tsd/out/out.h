@@ -79,6 +79,8 @@ int tsd_out_total_row(struct tsd_out *o, const struct qry_total *t, char sep,
  * commas, else "null". */
 int tsd_out_points(struct tsd_out *o, const struct qry_series *s, struct ts_slice head, bool ms, char sep,
                    struct ts_slice tail, struct ts_error *err);
+/** A time as "2026-11-02 13:00:00", UTC, with .mmm if it has milliseconds. */
+void tsd_out_time(struct ts_buf *b, int64_t ms);
 /** "2026-11-02" of a total; "02" or, the second time round, "02+01:00". Bytes written (at most 32). */
 size_t tsd_out_total_day(const struct qry_total *t, char *out);
 /** "02" of a total or, the second time round, "02+01:00". Bytes written (at most 32). */

@@ -89,6 +89,24 @@ static void test_rollups__off_says_so(void **state)
                         "rollup: illegal argument: No rollup or aggregations were configured\n");
 }
 
+/* Import into a folder has no configuration: it takes what was taken once. */
+static void test_rollups__import_takes_every_interval(void **state)
+{
+    static const char *const good[] = {"1h-sum m 1500000000 2 a=b", "7m-avg m 1500000000 2 a=b",
+                                       "90s-dev: m 1500000000 2 a=b", ": m 1500000000 2 a=b",
+                                       "sum m 1500000000 2 a=b"};
+    static const char *const bad[] = {"7q-sum m 1500000000 2 a=b", "1h-what m 1500000000 2 a=b",
+                                      "10ms-sum m 1500000000 2 a=b", "1h-sum m 1500000000 2",
+                                      "12345678901234567h-sum m 1500000000 2 a=b"};
+    (void)state;
+    for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
+        if (tsd_rollup_line(&t.in, &tsd_rollups_any, ts_slice_str(good[i])) < 0)
+            fail_msg("%s: %.*s", good[i], (int)t.in.msg.n, t.in.msg.p);
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+        if (tsd_rollup_line(&t.in, &tsd_rollups_any, ts_slice_str(bad[i])) == 0)
+            fail_msg("%s was taken", bad[i]);
+}
+
 static void test_rollups__names_are_hidden(void **state)
 {
     struct ts_buf b;
@@ -162,6 +180,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_rollups__lines_are_refused_with_opentsdbs_texts, set_up_on,
                                         tear_down_on),
         cmocka_unit_test_setup_teardown(test_rollups__off_says_so, set_up_on, tear_down_on),
+        cmocka_unit_test_setup_teardown(test_rollups__import_takes_every_interval, set_up_on, tear_down_on),
         cmocka_unit_test_setup_teardown(test_rollups__names_are_hidden, set_up_on, tear_down_on),
         cmocka_unit_test_setup_teardown(test_rollups__the_visible_series_is_made_and_renamed_with_it,
                                         set_up_on, tear_down_on),

@@ -25,8 +25,11 @@ def run(args, **kw):
 
 
 def copy_tree(to):
-    names = run(["git", "ls-files", "--cached", "--others", "--exclude-standard"], cwd=ROOT).stdout.split("\n")
-    for name in filter(None, names):
+    names = set(filter(None, run(["git", "ls-files", "--cached", "--others", "--exclude-standard"], cwd=ROOT).stdout.split("\n")))
+    for old in [p for p in to.rglob("*") if p.is_file() and p.relative_to(to).parts[0] != "build"]:
+        if str(old.relative_to(to)) not in names:
+            old.unlink()  # of another version
+    for name in names:
         src, dst = ROOT / name, to / name
         if src.is_file() and not (dst.is_file() and dst.read_bytes() == src.read_bytes()):
             dst.parent.mkdir(parents=True, exist_ok=True)

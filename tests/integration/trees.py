@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """/api/tree of a real daemon: definitions, rules, branches, tests, failures; all methods, overrides and errors; kill -9 and restart."""
+import threading
 import time
 
 from metakit import ask, check, end, refused
@@ -191,6 +192,25 @@ def names(d):
     check("a new series", [b["displayName"] for b in ask(d, "GET", "/api/tree/branch?treeid=1")[1]["branches"]], ["app", "lga", "sjc", "zrh"])
 
 
+def at_once(d):
+    """Rules of one tree, trees, by several clients at the same time: nothing is lost, no id is given twice."""
+    answers = []
+
+    def one(i):
+        answers.append((ask(d, "POST", "/api/tree/rule", rule(4, i, 0, "METRIC"))[0], ask(d, "POST", "/api/tree", {"name": "many"})[1]["treeId"]))
+
+    check("for many", ask(d, "POST", "/api/tree", {"name": "many"})[1]["treeId"], 4)
+    threads = [threading.Thread(target=one, args=(i,)) for i in range(10)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    check("at once", (sorted(s for s, _ in answers), sorted(i for _, i in answers)), ([200] * 10, list(range(5, 15))))
+    check("all rules are there", len(ask(d, "GET", "/api/tree?treeid=4")[1]["rules"]), 10)
+    for i in range(4, 15):
+        ask(d, "DELETE", "/api/tree?treeid=%d&definition=true" % i)
+
+
 def deleted(d):
     check("rules", ask(d, "GET", "/api/tree/rules?treeid=3&method_override=delete"), (204, None))
     check("no rules", (ask(d, "GET", "/api/tree?treeid=3")[1]["rules"], ask(d, "DELETE", "/api/tree/rules?treeid=3")), (None, (204, None)))
@@ -218,6 +238,7 @@ with Daemon(workers=2, tree_max_rules="10") as d:
     d.start()
     check("after kill -9", ask(d, "GET", "/api/tree"), before)
     check("branches after kill -9", ask(d, "GET", "/api/tree/branch?treeid=3")[0], 200)
+    at_once(d)
     deleted(d)
     d.restart()
     check("after a restart", [t["treeId"] for t in ask(d, "GET", "/api/tree")[1]], [2, 3])

@@ -36,7 +36,7 @@ struct col_run {
 
 /* --- from keys --- */
 
-static void run_host(const struct ts_conf *conf, char *out, size_t out_bytes)
+void col_host_name(const struct ts_conf *conf, char *out, size_t out_bytes)
 {
     const char *host = ts_conf_str(conf, "collect_host");
     out[0] = '\0';
@@ -174,7 +174,7 @@ static int run_start(struct col_run *run, const struct col_run_opts *opts, struc
     TS_TRY(col_servers_check(servers, err));
     TS_TRY(run_choose(conf, &run->collectors, err));
     TS_TRY(run_folder(opts, run->dir, err));
-    run_host(conf, run->host, sizeof(run->host));
+    col_host_name(conf, run->host, sizeof(run->host));
     char spool_dir[PATH_MAX + 8];
     (void)snprintf(spool_dir, sizeof(spool_dir), "%s/spool", run->dir);
     struct col_spool_opts spool = {.dir = *run->dir ? spool_dir : NULL,
@@ -304,7 +304,7 @@ int col_once(const struct ts_conf *conf, struct col_out out, struct ts_error *er
     const struct col_collector **collectors;
     char host[HOST_BYTES];
     TS_TRY(run_choose(conf, &collectors, err));
-    run_host(conf, host, sizeof(host));
+    col_host_name(conf, host, sizeof(host));
     struct col_sched_opts opts = run_sched_opts(conf, collectors, host, out);
     opts.emit.repeat_interval_s = 0;
     int rc = col_sched_once(&opts, err);
@@ -318,7 +318,7 @@ int col_watch(const struct ts_conf *conf, struct col_out out, int stop_fd, struc
     struct col_sched *sched;
     char host[HOST_BYTES];
     TS_TRY(run_choose(conf, &collectors, err));
-    run_host(conf, host, sizeof(host));
+    col_host_name(conf, host, sizeof(host));
     struct col_sched_opts opts = run_sched_opts(conf, collectors, host, out);
     int rc = col_sched_start(&opts, &sched, err);
     if (rc == 0) {

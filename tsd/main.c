@@ -207,12 +207,17 @@ static const struct tsd_cmd commands[] = {
      .summary = "Measure this host and send its vital signs to a daemon.",
      .usage =
          "[--server HOST:PORT[,HOST:PORT]] [--only NAMES] [--skip NAMES] [--config FILE] [--KEY VALUE ...]\n"
-         "--once [--format text]\n--list [--format csv]",
+         "--once [--format text]\n--list [--format csv]\nweblog-import FILE... [--server HOST:PORT] "
+         "[--format text] [--max-errors N] [--KEY VALUE ...]",
      .opts = tsd_collect_opts,
      .tables = collect_tables,
      .details =
          "Points wait in a folder until the daemon has them on disk: nothing is lost while it is away.\n"
-         "--format text shows what would be sent. Names, tags and units: --list and docs/COLLECTORS.md.",
+         "--format text shows what would be sent. Names, tags and units: --list and docs/COLLECTORS.md.\n"
+         "weblog-import reads finished logs of web servers (plain, .gz, .zst; - is standard input), which "
+         "were not followed, with the "
+         "keys\n"
+         "collect_weblog_format, collect_weblog_domain and their like. The same file again changes nothing.",
      .examples = "tsd collect --server tsd.example.org:4242\n"
                  "tsd collect --once --format text --only cpu,load",
      .run = tsd_collect_run},

@@ -277,6 +277,39 @@ def one(path, kills, rng):
     return bad
 
 
+def imports(path, rng):
+    """Finished logs, each by itself and more than once, one of them while it grew: the same totals."""
+    folder = tempfile.mkdtemp(prefix="tsd-weblog.")
+    lines, facts = zip(*lines_of(path))
+    cuts = sorted(rng.sample(range(len(lines)), 3))
+    parts = [lines[a:b] for a, b in zip([0, *cuts], [*cuts, len(lines)])]
+    names = [folder + "/access.log.%d" % i for i in range(4)]
+    for name, part in zip(names, parts):
+        open(name, "w", encoding="latin-1").write("".join(line + "\n" for line in part))
+    grown = folder + "/access.log.3"
+    whole = open(grown, "rb").read()
+    open(grown, "wb").write(whole[:whole.index(b"\n", len(whole) // 2) + 1])
+    subprocess.run(["gzip", names[0]], check=True)
+    subprocess.run(["zstd", "-q", "--rm", names[1]], check=True)
+    names = [names[0] + ".gz", names[1] + ".zst", *names[2:]]
+    with Daemon(workers=2) as d:
+        def load(*files):
+            p = d.run("collect", "weblog-import", "--server", "127.0.0.1:%d" % d.port, "--host", "web1", "--collect-weblog-domain", "referrer",
+                      "--collect-weblog-domains", "100000", "--collect-weblog-cells", "1000", *files, check=False)
+            check(p.returncode == (1 if folder + "/junk" in files else 0), "weblog-import ended with %d: %s" % (p.returncode, p.stderr))
+            return p.stderr
+        open(folder + "/junk", "w").write("junk\n" + lines[0] + "\n")
+        check("/junk:1: it has no time" in load(folder + "/junk"), "no word of a bad line")
+        load(*names)
+        open(grown, "wb").write(whole)
+        load(names[2])
+        check("requests counted" in load(names[3]), "no word of what was counted")
+        bad = compare(d, [*facts, facts[0]], "imported")
+    print("%s: imported in four parts, %s" % (os.path.basename(path), "%d differences" % bad if bad else "totals equal"))
+    shutil.rmtree(folder)
+    return bad
+
+
 def main():
     ap = argparse.ArgumentParser()
     ap.add_argument("--kills", type=int, default=6)
@@ -285,7 +318,9 @@ def main():
     a = ap.parse_args()
     rng = random.Random(a.seed)
     print("seed %d" % a.seed, flush=True)
-    return 1 if sum(one(p, a.kills, rng) for p in a.logs or [ROOT + "/tests/data/weblog-apache.log.zst"]) else 0
+    logs = a.logs or [ROOT + "/tests/data/weblog-apache.log.zst"]
+    bad = sum(imports(p, rng) for p in logs if ".tsv" not in p)
+    return 1 if bad + sum(one(p, a.kills, rng) for p in logs) else 0
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ NEVER = {
 # The door of storage: what query and tsd may include of it.
 DOOR = {"storage/store.h", "storage/batch.h", "storage/point.h"}
 # What tsd may include of collectors.
-COLLECTORS_DOOR = {"collectors/collect.h"}
+COLLECTORS_DOOR = {"collectors/collect.h", "collectors/weblog_import.h"}
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 
 

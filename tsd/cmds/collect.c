@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "collectors/collect.h"
 #include "tsd/cmds/cmd.h"
+#include "tsd/cmds/weblogimport.h"
 
 #include <errno.h>
 #include <malloc.h>
@@ -30,6 +31,9 @@ const struct ts_opt tsd_collect_opts[] = {
     {.name = "format",
      .arg = "text",
      .help = "Print put lines on standard output instead of sending. With --list: text or csv."},
+    {.name = "max-errors",
+     .arg = "N",
+     .help = "With weblog-import: bad lines that are listed; all are counted. Default 20."},
     {.name = "list", .help = "Print every collector and metric with its unit, and end."},
     {.name = "print-config",
      .help = "Print all keys with their present values as a file for --config, and end."},
@@ -141,7 +145,8 @@ int tsd_collect_run(const struct tsd_args *args)
     struct col_out print = {.put = collect_print};
     const char *format = tsd_args_get(args, "format");
     int rc;
-    if (args->n_words)
+    bool logs = args->n_words && !strcmp(args->words[0], "weblog-import");
+    if (args->n_words && !logs)
         return tsd_usage(args, "\"%s\" is no option", args->words[0]);
     if (format && strcmp(format, "text") != 0 && !(tsd_args_has(args, "list") && !strcmp(format, "csv")))
         return tsd_usage(args, "--format is text (or csv with --list), not \"%s\"", format);
@@ -150,6 +155,8 @@ int tsd_collect_run(const struct tsd_args *args)
         return tsd_fail(&err);
     if (tsd_args_has(args, "list") || tsd_args_has(args, "print-config"))
         return collect_show(args, &err) < 0 ? tsd_fail(&err) : TSD_EXIT_OK;
+    if (logs)
+        return tsd_weblog_import(args);
     int stop_fd = collect_signals();
     if (format && tsd_args_has(args, "once"))
         rc = col_once(args->conf, print, &err);

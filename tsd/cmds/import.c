@@ -158,7 +158,7 @@ static void import_report(struct tsd_import *im)
     tsd_say("%s point%s in %.2f s (%s points/s)", points, im->n_points == 1 ? "" : "s", s, rate);
 }
 
-static int import_run(struct tsd_import *im, const struct tsd_import_to *to)
+int tsd_import_files(struct tsd_import *im, const struct tsd_import_to *to)
 {
     struct ts_error err = {0}, close_err = {0};
     void *sink = NULL;
@@ -194,5 +194,5 @@ int tsd_import_run(const struct tsd_args *args)
             return tsd_usage(args, "--max-errors takes a number from 0, not \"%s\"", max);
         im.max_listed = (uint64_t)n;
     }
-    return import_run(&im, data ? &tsd_import_store : &tsd_import_tcp);
+    return tsd_import_files(&im, data ? &tsd_import_store : &tsd_import_tcp);
 }

@@ -22,6 +22,9 @@ struct tsd_import {
     uint64_t n_bad;              /* lines refused */
     uint64_t n_bad_files;        /* files that could not be read to their end */
     uint64_t max_listed;         /* bad lines that are printed */
+    const char *host, *port;     /* of the daemon; NULL = as tsd_client_where says */
+    const struct tsd_import_to
+        *points_to; /* for a sink that makes points of lines: where they go; else NULL */
 };
 
 /* Where lines go. */
@@ -38,6 +41,8 @@ struct tsd_import_to {
 };
 extern const struct tsd_import_to tsd_import_tcp, tsd_import_store;
 
+/** Read all files (the words of im->args) into a sink, show how far it is, report. Returns an exit code. */
+int tsd_import_files(struct tsd_import *im, const struct tsd_import_to *to);
 /** Count a bad line and print it if not too many were. */
 void tsd_import_bad(struct tsd_import *im, const char *file, uint64_t line, struct ts_slice reason);
 /** Show how far it is. */

@@ -334,7 +334,12 @@ static int tcp_open(struct tsd_import *im, void **out_sink, struct ts_error *err
 {
     struct tcp_sink *s = ts_xcalloc(1, sizeof(*s));
     const char *host, *port;
-    tsd_client_where(im->args, &host, &port);
+    if (im->host) {
+        host = im->host;
+        port = im->port;
+    } else {
+        tsd_client_where(im->args, &host, &port);
+    }
     s->im = im;
     s->main.fd = -1;
     ts_buf_init(&s->marker, 4096);

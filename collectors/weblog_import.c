@@ -1,0 +1,163 @@
+/*
+ * weblog_import.c - files of lines to counts to points, a file at a time.
+ *
+ * Threads    one
+ */
+#include "collectors/weblog_import.h"
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/time.h"
+#include "collectors/collect.h"
+#include "collectors/weblog_follow.h"
+
+#define HOST_BYTES 256
+#define SLOTS_A_S                                                                                            \
+    500 /* of each second, behind its first half: the first is for late lines of followed logs */
+#define FIRST_SLOT   500 /* ms */
+#define WARN_SHARING 32  /* files remembered to tell of two that share a slot */
+
+struct col_web_import {
+    struct col_web_import_opts opts; /* as given */
+    struct col_web_log log;          /* format and domain */
+    struct col_web_limits limits;    /* of counting */
+    struct col_web_count count;      /* of the file at hand */
+    struct col_emit *emit;           /* its points */
+    struct ts_buf scratch;           /* texts of JSON lines */
+    const char *path;                /* of the file at hand; borrowed */
+    bool begun;                      /* its first line was seen */
+    uint64_t line;                   /* number of the next one */
+    uint64_t n_counted;              /* of files that ended */
+    int64_t slots_ms[WARN_SHARING];  /* of the last files */
+    uint32_t n_files;                /* begun so far */
+};
+
+int col_web_import_new(const struct col_web_import_opts *opts, struct col_web_import **out,
+                       struct ts_error *err)
+{
+    struct col_web_import *im = ts_xcalloc(1, sizeof(*im));
+    char host[HOST_BYTES];
+    *out = NULL;
+    im->opts = *opts;
+    ts_buf_init(&im->scratch, 0);
+    int rc = col_web_limits_get(opts->conf, &im->limits, err);
+    if (rc == 0)
+        rc = col_tags_check(ts_conf_str(opts->conf, "collect_tags"), err);
+    if (rc == 0)
+        rc = col_prefix_check(ts_conf_str(opts->conf, "collect_prefix"), err);
+    if (rc == 0)
+        rc = col_web_log_init(&im->log, ts_conf_str(opts->conf, "collect_weblog_format"),
+                              ts_conf_str(opts->conf, "collect_weblog_domain"), err);
+    if (rc < 0) {
+        col_web_import_free(im);
+        return rc;
+    }
+    col_host_name(opts->conf, host, sizeof(host));
+    im->emit = col_emit_new(&(struct col_emit_opts){.out = opts->out,
+                                                    .host = host,
+                                                    .tags = ts_conf_str(opts->conf, "collect_tags"),
+                                                    .prefix = ts_conf_str(opts->conf, "collect_prefix")});
+    *out = im;
+    return 0;
+}
+
+void col_web_import_free(struct col_web_import *im)
+{
+    if (!im)
+        return;
+    col_web_count_release(&im->count);
+    col_web_log_release(&im->log);
+    col_emit_free(im->emit);
+    ts_buf_release(&im->scratch);
+    ts_free(im);
+}
+
+void col_web_import_begin(struct col_web_import *im, const char *path)
+{
+    im->path = path;
+    im->begun = false;
+    im->line = 1;
+}
+
+/* Where in a bucket the points of this file stand: by its first line, which stays when the file grows. */
+static void import_slot(struct col_web_import *im, struct ts_slice first)
+{
+    size_t n = first.n < COL_WEB_HEAD_BYTES ? first.n : COL_WEB_HEAD_BYTES;
+    uint64_t n_slots = (uint64_t)(im->limits.bucket_ms / 1000 * SLOTS_A_S);
+    int64_t slot = (int64_t)(col_web__head_of(first.p, n).hash % n_slots);
+    im->limits.slot_ms = slot / SLOTS_A_S * 1000 + FIRST_SLOT + slot % SLOTS_A_S;
+    for (uint32_t i = 0; i < im->n_files && i < WARN_SHARING; i++)
+        if (im->slots_ms[i] == im->limits.slot_ms)
+            ts_log(TS_LOG_WARN,
+                   "weblog: %s and a file before it put their points at the same times: the same log, or "
+                   "by chance; buckets that both have would hold one of them only",
+                   im->path);
+    im->slots_ms[im->n_files++ % WARN_SHARING] = im->limits.slot_ms;
+    col_web_count_release(&im->count);
+    col_web_count_init(&im->count, &im->limits);
+    im->begun = true;
+}
+
+static int import_send(struct col_web_import *im, struct ts_error *err)
+{
+    col_web_count_emit(&im->count, im->emit);
+    TS_TRY(col_emit_end(im->emit, false, err));
+    col_web_count_sent(&im->count);
+    return 0;
+}
+
+static void import_line(struct col_web_import *im, struct ts_slice line, int64_t now_ms)
+{
+    struct col_web_hit hit;
+    if (!line.n || (line.n == 1 && line.p[0] == '\r'))
+        return;
+    const char *why = line.n > COL_WEB_CHUNK_BYTES
+                          ? "it is too long"
+                          : col_web_line_parse(im->log.format, line, &im->scratch, &hit);
+    if (!why && hit.time_ms > now_ms + TS_DAY_MS)
+        why = "its time is in the future";
+    if (why)
+        im->opts.bad(im->opts.arg, im->line, why);
+    else
+        col_web_count_hit(&im->count, &hit, col_web_domain(&im->log, im->path, &hit), 0);
+}
+
+int col_web_import_lines(struct col_web_import *im, struct ts_slice lines, struct ts_error *err)
+{
+    int64_t now_ms = ts_clock_ms();
+    while (lines.n) {
+        const char *nl = memchr(lines.p, '\n', lines.n);
+        struct ts_slice line = {lines.p, nl ? (size_t)(nl - lines.p) : lines.n};
+        lines = (struct ts_slice){line.p + line.n + (nl != NULL), lines.n - line.n - (nl != NULL)};
+        if (!im->begun)
+            import_slot(im, line);
+        import_line(im, line, now_ms);
+        im->line++;
+        if (!col_web_count_full(&im->count))
+            continue;
+        TS_TRY(import_send(im, err)); /* when depends on the lines alone: the same again each time */
+        (void)col_web_count_evict(&im->count, 0, true);
+    }
+    return 0;
+}
+
+int col_web_import_end(struct col_web_import *im, struct ts_error *err)
+{
+    if (!im->begun)
+        return 0;
+    TS_TRY(import_send(im, err));
+    im->n_counted += im->count.n_counted;
+    col_web_count_release(&im->count);
+    im->begun = false;
+    return 0;
+}
+
+uint64_t col_web_import_counted(const struct col_web_import *im)
+{
+    return im->n_counted + im->count.n_counted;
+}
+
+uint64_t col_web_import_line(const struct col_web_import *im)
+{
+    return im->line;
+}

@@ -1,0 +1,45 @@
+/*
+ * weblog_import.h - finished web logs as points: the past of what weblog.c follows.
+ *
+ * Each file is counted by itself, and its points have a time inside their bucket that its first line decides (500 to 999 ms behind a full
+ * second): a file read again, or read again when it has grown, overwrites its own points and no others. What reads the same lines twice is
+ * a log that was followed and is imported as well.
+ *
+ * Threads    one
+ * Not here   reading and unpacking files (base/lineread.h), where points go (tsd/cmds/weblogimport.c)
+ */
+#ifndef COLLECTORS_WEBLOG_IMPORT_H
+#define COLLECTORS_WEBLOG_IMPORT_H
+
+#include "base/conf.h"
+#include "collectors/emit.h"
+
+#include <stdint.h>
+
+/* How to import. */
+struct col_web_import_opts {
+    const struct ts_conf *conf; /* holds col_conf_keys (collect.h); borrowed for the life of the import */
+    struct col_out out;         /* where lines of points go */
+    /** Line number `line` of the file at hand (from 1) can't be read. */
+    void (*bad)(void *arg, uint64_t line, const char *why);
+    void *arg; /* for bad */
+};
+
+struct col_web_import;
+/** Check the keys (format and domain are collect_weblog_format and collect_weblog_domain). TS_EINVAL. */
+int col_web_import_new(const struct col_web_import_opts *opts, struct col_web_import **out,
+                       struct ts_error *err);
+/** Free; NULL is harmless. */
+void col_web_import_free(struct col_web_import *im);
+/** Begin a file; path names its domain if nothing else does (borrowed until its end). */
+void col_web_import_begin(struct col_web_import *im, const char *path);
+/** Count whole lines, each ended by a line feed. An error is that of the output. */
+int col_web_import_lines(struct col_web_import *im, struct ts_slice lines, struct ts_error *err);
+/** End the file: what was counted goes out. */
+int col_web_import_end(struct col_web_import *im, struct ts_error *err);
+/** Number of the next line of the file at hand. */
+uint64_t col_web_import_line(const struct col_web_import *im);
+/** Lines counted in all files. */
+uint64_t col_web_import_counted(const struct col_web_import *im);
+
+#endif

@@ -1,0 +1,14 @@
+/*
+ * weblogimport.h - tsd collect weblog-import: finished web logs into a running daemon.
+ *
+ * Threads    the main thread
+ */
+#ifndef TSD_CMDS_WEBLOGIMPORT_H
+#define TSD_CMDS_WEBLOGIMPORT_H
+
+#include "tsd/cmds/cmd.h"
+
+/** Run it: the words behind the first one are files; keys and options as of tsd collect. Returns an exit code. */
+int tsd_weblog_import(const struct tsd_args *args);
+
+#endif

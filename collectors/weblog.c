@@ -152,6 +152,20 @@ static int weblog_run(void *state, struct col_emit *emit, int stop_fd, struct ts
     return weblog_send(w, emit, err);
 }
 
+/* What is new since the checkpoint. */
+static int weblog_once(void *state, struct col_emit *emit, struct ts_error *err)
+{
+    struct weblog *w = state;
+    int more = 1;
+    while (more) {
+        w->now_ms = ts_clock_ms();
+        more = col_web_follow_turn(&w->follow, w->now_ms);
+        if (!more || col_web_count_full(&w->count))
+            TS_TRY(weblog_send(w, emit, err));
+    }
+    return 0;
+}
+
 /* --- life --- */
 
 static void weblog_release(void *state)
@@ -228,5 +242,6 @@ const struct col_collector col_weblog = {
     .wanted = weblog_wanted,
     .init = weblog_init,
     .run = weblog_run,
+    .once = weblog_once,
     .release = weblog_release,
 };

@@ -257,8 +257,10 @@ struct ts_slice col_web_host(struct ts_slice url)
 struct ts_slice col_web_site(struct ts_slice client)
 {
     struct ts_slice host = col_web_host(client), labels[3] = {{NULL, 0}};
-    bool address = host.n > 0;
+    bool address = true;
     unsigned n = 0;
+    if (!host.n)
+        return host;
     for (size_t i = 0; i < host.n && address; i++)
         address = strchr("0123456789abcdefABCDEF.:", host.p[i]) != NULL && host.p[i] != '\0';
     if (address && (memchr(host.p, ':', host.n) || (host.p[host.n - 1] >= '0' && host.p[host.n - 1] <= '9')))
@@ -269,8 +271,6 @@ struct ts_slice col_web_site(struct ts_slice client)
             const char *from = p[-1] == '.' ? p : p - 1;
             labels[n++] = (struct ts_slice){from, (size_t)(end - from)}; /* the last n + 1 labels */
         }
-    if (!n)
-        return host;
     bool country = n == 3 && labels[0].n == 2 && labels[1].n - labels[0].n - 1 <= 3;
     return labels[country ? 2 : n >= 2 ? 1 : 0];
 }

@@ -35,6 +35,22 @@ static void save_int(struct ts_json *j, const char *key, uint64_t v)
     ts_json_int(j, (int64_t)v);
 }
 
+/* Paths are any bytes, JSON is UTF-8: what is not plain ASCII is written as %XX. */
+static void save_path(struct ts_json *j, const char *path)
+{
+    struct ts_buf text;
+    ts_buf_init(&text, 0);
+    for (const char *p = path; *p; p++) {
+        if ((unsigned char)*p < 0x80 && *p != '%')
+            ts_buf_char(&text, *p);
+        else
+            ts_buf_printf(&text, "%%%02x", (unsigned)(unsigned char)*p);
+    }
+    ts_json_key(j, "path");
+    ts_json_slice(j, ts_buf_get(&text));
+    ts_buf_release(&text);
+}
+
 static void save_files(struct ts_json *j, const struct col_web_follow *f)
 {
     ts_json_key(j, "files");
@@ -42,8 +58,7 @@ static void save_files(struct ts_json *j, const struct col_web_follow *f)
     for (uint32_t i = 0; i < f->n_files; i++) {
         const struct col_web_file *file = f->files[i];
         ts_json_obj(j);
-        ts_json_key(j, "path");
-        ts_json_str(j, file->path);
+        save_path(j, file->path);
         save_int(j, "dev", file->dev);
         save_int(j, "ino", file->ino);
         save_head(j, &file->head);
@@ -151,6 +166,25 @@ static bool get_head(const json_t *o, struct col_web_head *out)
     return hex && n >= 0 && n <= COL_WEB_HEAD_BYTES && sscanf(hex, "%16" SCNx64, &out->hash) == 1;
 }
 
+/* The other way; NULL if it makes no sense. The caller frees it. */
+static char *get_path(const json_t *o)
+{
+    const char *text = json_string_value(json_object_get(o, "path"));
+    if (!text || *text != '/')
+        return NULL;
+    char *path = ts_xcalloc(1, strlen(text) + 1), *to = path;
+    unsigned byte;
+    for (; *text; text++) {
+        if (*text == '%' && sscanf(text, "%%%2x", &byte) == 1 && text[1] && text[2]) {
+            *to++ = (char)byte;
+            text += 2;
+        } else {
+            *to++ = *text;
+        }
+    }
+    return path;
+}
+
 static bool load_files(const json_t *root, struct col_web_follow *f, int64_t now_ms)
 {
     const json_t *files = json_object_get(root, "files"), *done = json_object_get(root, "done");
@@ -158,7 +192,7 @@ static bool load_files(const json_t *root, struct col_web_follow *f, int64_t now
         return false;
     for (size_t i = 0; i < json_array_size(files); i++) {
         const json_t *o = json_array_get(files, i);
-        const char *path = json_string_value(json_object_get(o, "path"));
+        char *path = get_path(o);
         struct col_web_file file = {.dev = (uint64_t)get_int(o, "dev"),
                                     .ino = (uint64_t)get_int(o, "ino"),
                                     .off = (uint64_t)get_int(o, "off"),
@@ -166,10 +200,13 @@ static bool load_files(const json_t *root, struct col_web_follow *f, int64_t now
                                     .skip = json_is_true(json_object_get(o, "skip")),
                                     .rotated = json_is_true(json_object_get(o, "rotated")),
                                     .quiet_ms = now_ms};
-        if (!path || path[0] != '/' || !get_head(o, &file.head) || get_int(o, "off") < 0)
+        bool ok = path && get_head(o, &file.head) && get_int(o, "off") >= 0;
+        file.path = path; /* copied */
+        if (ok)
+            (void)col_web_follow_restore(f, &file);
+        ts_free(path);
+        if (!ok)
             return false;
-        file.path = (char *)(uintptr_t)path; /* copied */
-        (void)col_web_follow_restore(f, &file);
     }
     for (size_t i = 0; i < json_array_size(done) && i < COL_WEB_DONE_MAX; i++) {
         if (!get_head(json_array_get(done, i), &f->done[f->n_done]))

@@ -283,7 +283,7 @@ static void test_weblog_count__the_checkpoint_comes_back(void **state)
 {
     struct t_all a, b;
     struct t_points p;
-    struct col_web_file file = {.path = (char *)(uintptr_t) "/nowhere/a\"b.log",
+    struct col_web_file file = {.path = (char *)(uintptr_t) "/nowhere/a\"b%41\xff.log",
                                 .dev = 1,
                                 .ino = UINT64_MAX >> 1,
                                 .head = {77, 0xfedcba9876543210u},
@@ -316,7 +316,7 @@ static void test_weblog_count__the_checkpoint_comes_back(void **state)
     assert_int_equal(b.count.n_dirty, 1); /* what was sent is not sent again */
     assert_int_equal(b.count.n_domains, 2);
     assert_int_equal(b.follow.n_files, 1);
-    assert_string_equal(b.follow.files[0]->path, "/nowhere/a\"b.log");
+    assert_string_equal(b.follow.files[0]->path, "/nowhere/a\"b%41\xff.log");
     assert_true(b.follow.files[0]->off == 12345678901 && b.follow.files[0]->skip);
     assert_true(b.follow.files[0]->head.hash == 0xfedcba9876543210u);
     assert_true(b.follow.n_done == 1 && b.follow.done[0].hash == 42);

@@ -75,8 +75,12 @@ def refusals(d):
         got, answer = ask(d, "/api/query?%s&%s" % (ALL, query))
         text = answer["error"]["message"] if got != 200 else answer
         check(key, got == status and words in text and key in text, (got, text))
+        told = [x for x in ask(d, "/api/query/explain?%s&%s" % (ALL, query))[1]["limits"] if x["key"] == key][0]
+        check(key + " is explained", told["limit"] > 0 and told["refused"] == (told["needs"] is not None), told)
         ended = ask(d, "/api/stats/query")[1]["completed"][0]
         check(key + " is listed", ended["httpResponse"]["code"] == status and key in ended["exception"], ended)
+        if key in ("query_max_series", "query_max_read_bytes", "query_max_points"):
+            check(key + " holds for totals", ask(d, "/api/query?%s&%s&by=day" % (ALL, query))[0] == 413)
         if status == 413:
             got, answer = ask(d, "/api/query?start=%d&end=%d&m=sum:big.m%%7Bs=s007%%7D" % (T0, T0 + 60))
             check(key + " lets small ones through", got == 200 and len(answer[0]["dps"]) == 61 or key == "query_max_read_bytes", answer)

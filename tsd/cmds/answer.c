@@ -6,19 +6,11 @@
 #include "tsd/cmds/answer.h"
 
 #include "base/mem.h"
-#include "tsd/cmds/client.h"
 
 #include <string.h>
 #include <unistd.h>
 
 #define ANSWER_PIECE_BYTES ((size_t)64 << 10)
-
-int tsd_answer_where(const struct tsd_args *args)
-{
-    if (tsd_args_has(args, "data") && (tsd_args_has(args, "host") || tsd_args_has(args, "port")))
-        return tsd_usage(args, "--data reads a folder, --host and --port ask a daemon: give one of the two");
-    return TSD_EXIT_OK;
-}
 
 const char *tsd_answer_format(const struct tsd_args *args, const char *names, const char *def)
 {

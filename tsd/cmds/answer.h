@@ -2,7 +2,7 @@
  * answer.h - commands that print a long answer: asked of a running daemon or, with --data, of a folder, and printed as it
  * comes.
  *
- *   tsd_answer_check   tsd_answer_open   tsd_answer_remote | tsd_answer_local   tsd_answer_close
+ *   tsd_answer_format   tsd_answer_open   tsd_answer_remote | tsd_answer_local   tsd_answer_close
  *
  * Threads    the main thread; with --data a pool for queries
  * Not here   what is asked (query.c, last.c, scan.c, ...), small answers (door.h)
@@ -11,17 +11,13 @@
 #define TSD_CMDS_ANSWER_H
 
 #include "base/pool.h"
+#include "tsd/cmds/client.h"
 #include "tsd/cmds/local.h"
 #include "tsd/out/sink.h"
 
 /* Options of where to ask. */
 #define TSD_ANSWER_OPTS                                                                                      \
-    {.name = "host", .arg = "HOST", .help = "The daemon's host. Default 127.0.0.1."},                        \
-        {.name = "port",                                                                                     \
-         .letter = 'p',                                                                                      \
-         .arg = "PORT",                                                                                      \
-         .help = "The daemon's port. Default 4242, or TSD_PORT."},                                           \
-        {.name = "data", .arg = "DIR", .help = "Read this folder; no daemon may use it."},                   \
+    TSD_CLIENT_OPTS, {.name = "data", .arg = "DIR", .help = "Read this folder; no daemon may use it."},      \
     {                                                                                                        \
         .name = "config", .arg = "FILE",                                                                     \
         .help = "With --data: the daemon's configuration, for its storage keys."                             \
@@ -35,8 +31,6 @@ struct tsd_answer {
     char last;                   /* byte printed last; 0 = none */
 };
 
-/** --data and --host or --port together: says so and returns TSD_EXIT_USAGE; else TSD_EXIT_OK. */
-int tsd_answer_where(const struct tsd_args *args);
 /** --format, or def if it is not given, must be among names ("text|csv"): NULL after a complaint. */
 const char *tsd_answer_format(const struct tsd_args *args, const char *names, const char *def);
 /** Value of an option, n 0 if it is not given. */

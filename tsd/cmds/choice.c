@@ -45,7 +45,7 @@ int tsd_choice_parse(struct tsd_choice *c, const struct tsd_args *args)
     if (rc == 0)
         choice_fix_times(c, &words);
     ts_buf_release(&words);
-    return rc < 0 ? tsd_usage(args, "%s", err.text) : tsd_answer_where(args);
+    return rc < 0 ? tsd_usage(args, "%s", err.text) : tsd_client_or_data(args);
 }
 
 void tsd_choice_release(struct tsd_choice *c)

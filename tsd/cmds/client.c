@@ -39,6 +39,14 @@ void tsd_client_where(const struct tsd_args *args, const char **out_host, const 
     *out_host = host && *host ? host : TSD_CLIENT_HOST;
 }
 
+int tsd_client_or_data(const struct tsd_args *args)
+{
+    if (tsd_args_has(args, "data") && (tsd_args_has(args, "host") || tsd_args_has(args, "port")))
+        return tsd_usage(args,
+                         "--data works on a folder, --host and --port on a daemon: give one of the two");
+    return TSD_EXIT_OK;
+}
+
 int tsd_client_open(struct tsd_client *c, const char *host, const char *port, struct ts_error *err)
 {
     struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM}, *list = NULL;

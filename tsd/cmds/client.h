@@ -15,6 +15,14 @@
 #define TSD_CLIENT_HOST "127.0.0.1"
 #define TSD_CLIENT_PORT "4242"
 
+/* Options of where the daemon is. */
+#define TSD_CLIENT_OPTS                                                                                      \
+    {.name = "host", .arg = "HOST", .help = "The daemon's host. Default 127.0.0.1."},                        \
+    {                                                                                                        \
+        .name = "port", .letter = 'p', .arg = "PORT",                                                        \
+        .help = "The daemon's port. Default 4242, or TSD_PORT."                                              \
+    }
+
 /* One connection. Zero-initialise before tsd_client_open. */
 struct tsd_client {
     int fd;           /* socket; -1 when closed */
@@ -43,6 +51,8 @@ struct tsd_client_reply {
 
 /** Where the daemon is: --host and --port, TSD_PORT in the environment, 127.0.0.1:4242. */
 void tsd_client_where(const struct tsd_args *args, const char **out_host, const char **out_port);
+/** --data and --host or --port together: says so and returns TSD_EXIT_USAGE; else TSD_EXIT_OK. */
+int tsd_client_or_data(const struct tsd_args *args);
 /** Connect. TS_EIO with what to do about it. */
 int tsd_client_open(struct tsd_client *c, const char *host, const char *port, struct ts_error *err);
 /** Close; twice is harmless. */

@@ -5,7 +5,6 @@
  */
 #include "tsd/cmds/door.h"
 
-#include "tsd/cmds/client.h"
 #include "tsd/meta/ask.h"
 
 int tsd_door_open(struct tsd_door *door, const struct tsd_args *args, enum tsd_local how,
@@ -163,9 +162,8 @@ int tsd_door_run(const struct tsd_args *args, enum tsd_local how,
     struct tsd_door door;
     struct ts_error err = {0}, close_err = {0};
     struct ts_buf out;
-    if (tsd_args_has(args, "data") && (tsd_args_has(args, "host") || tsd_args_has(args, "port")))
-        return tsd_usage(args,
-                         "--data works on a folder, --host and --port on a daemon: give one of the two");
+    if (tsd_client_or_data(args) != TSD_EXIT_OK)
+        return TSD_EXIT_USAGE;
     if (tsd_door_open(&door, args, how, &err) < 0)
         return tsd_fail(&err);
     ts_buf_init(&out, 0);

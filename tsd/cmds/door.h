@@ -10,16 +10,12 @@
 
 #include "base/json.h"
 #include "query/query.h"
+#include "tsd/cmds/client.h"
 #include "tsd/cmds/local.h"
 
 /* Options that every command with a door has. */
 #define TSD_DOOR_OPTS                                                                                        \
-    {.name = "host", .arg = "HOST", .help = "The daemon's host. Default 127.0.0.1."},                        \
-        {.name = "port",                                                                                     \
-         .letter = 'p',                                                                                      \
-         .arg = "PORT",                                                                                      \
-         .help = "The daemon's port. Default 4242, or TSD_PORT."},                                           \
-        {.name = "data", .arg = "DIR", .help = "Ask this folder; no daemon may use it."},                    \
+    TSD_CLIENT_OPTS, {.name = "data", .arg = "DIR", .help = "Ask this folder; no daemon may use it."},       \
     {                                                                                                        \
         .name = "config", .arg = "FILE",                                                                     \
         .help = "With --data: the daemon's configuration, for its rules of names and its storage keys."      \

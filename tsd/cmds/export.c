@@ -7,7 +7,6 @@
 #include "base/mem.h"
 #include "base/time.h"
 #include "tsd/cmds/answer.h"
-#include "tsd/cmds/client.h"
 #include "tsd/out/lines.h"
 
 #include <string.h>
@@ -113,7 +112,7 @@ int tsd_export_run(const struct tsd_args *args)
     if (code == TSD_EXIT_OK && spec.from_ms > spec.to_ms)
         code = tsd_usage(args, "--from is later than --to");
     if (code == TSD_EXIT_OK)
-        code = tsd_answer_where(args);
+        code = tsd_client_or_data(args);
     if (code == TSD_EXIT_OK) {
         struct export_run r = {.spec = &spec};
         code = export_run(args, &r);

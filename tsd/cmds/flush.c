@@ -9,8 +9,7 @@
 const struct ts_opt tsd_flush_opts[] = {
     {.name = "compact", .help = "Merge files afterwards and wait until that is done."},
     {.name = "data", .arg = "DIR", .help = "Do it in this folder; no daemon may use it."},
-    {.name = "host", .arg = "HOST", .help = "The daemon's host. Default 127.0.0.1."},
-    {.name = "port", .letter = 'p', .arg = "PORT", .help = "The daemon's port. Default 4242, or TSD_PORT."},
+    TSD_CLIENT_OPTS,
     {.name = "config",
      .arg = "FILE",
      .help = "With --data: the daemon's configuration, for its storage keys."},
@@ -48,9 +47,8 @@ int tsd_flush_run(const struct tsd_args *args)
     bool compact = tsd_args_has(args, "compact"), local = tsd_args_has(args, "data");
     if (args->n_words)
         return tsd_usage(args, "flush takes no words");
-    if (local && (tsd_args_has(args, "host") || tsd_args_has(args, "port")))
-        return tsd_usage(args,
-                         "--data works on a folder, --host and --port on a daemon: give one of the two");
+    if (tsd_client_or_data(args) != TSD_EXIT_OK)
+        return TSD_EXIT_USAGE;
     int rc = local ? flush_local(args, compact, &err) : flush_remote(args, compact, &err);
     return rc < 0 ? tsd_fail(&err) : TSD_EXIT_OK;
 }

@@ -7,6 +7,7 @@
 #include "tsd/cmds/import.h"
 
 #include "base/num.h"
+#include "tsd/cmds/client.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -19,8 +20,7 @@ const struct ts_opt tsd_import_opts[] = {
     {.name = "data",
      .arg = "DIR",
      .help = "Write straight into this folder; no daemon may use it. Made if it is missing or empty."},
-    {.name = "host", .arg = "HOST", .help = "The daemon's host. Default 127.0.0.1."},
-    {.name = "port", .letter = 'p', .arg = "PORT", .help = "The daemon's port. Default 4242, or TSD_PORT."},
+    TSD_CLIENT_OPTS,
     {.name = "config",
      .arg = "FILE",
      .help = "With --data: the daemon's configuration, for its rules of names and its storage keys."},
@@ -185,9 +185,8 @@ int tsd_import_run(const struct tsd_args *args)
     const char *data = tsd_args_get(args, "data"), *max = tsd_args_get(args, "max-errors");
     if (args->n_words == 0)
         return tsd_usage(args, "name the files to import; - is standard input");
-    if (data && (tsd_args_has(args, "host") || tsd_args_has(args, "port")))
-        return tsd_usage(args,
-                         "--data writes into a folder, --host and --port to a daemon: give one of the two");
+    if (tsd_client_or_data(args) != TSD_EXIT_OK)
+        return TSD_EXIT_USAGE;
     if (max) {
         int64_t n;
         if (ts_num_parse_int(ts_slice_str(max), &n, NULL) < 0 || n < 0)

@@ -6,7 +6,6 @@
  */
 #include "base/mem.h"
 #include "tsd/cmds/answer.h"
-#include "tsd/cmds/client.h"
 #include "tsd/out/latest.h"
 
 #include <string.h>
@@ -95,7 +94,7 @@ int tsd_last_run(const struct tsd_args *args)
     if (!args->n_words)
         return tsd_usage(args, "say which metric");
     const char *format = tsd_answer_format(args, "text|csv|json|ndjson", "text");
-    if (!format || tsd_answer_where(args) != TSD_EXIT_OK)
+    if (!format || tsd_client_or_data(args) != TSD_EXIT_OK)
         return TSD_EXIT_USAGE;
     if (tsd_latest_parse(tsd_answer_opt(args, "count"), tsd_answer_opt(args, "at"), ask.now_ms, &ask, &err) <
         0)

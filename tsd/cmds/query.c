@@ -183,7 +183,7 @@ static int query_check(const struct tsd_args *args)
         return tsd_usage(args, "--explain reads no points, so there is nothing to --plot");
     if (tsd_args_has(args, "fill") && !tsd_args_has(args, "by"))
         return tsd_usage(args, "--fill fills rows of --by; downsampling has its own fill policies");
-    return tsd_answer_where(args);
+    return tsd_client_or_data(args);
 }
 
 /* --top and its like as parameters. */

@@ -126,7 +126,7 @@ static int weblog_send(struct weblog *w, struct col_emit *emit, struct ts_error 
     if (w->count.n_dirty || n_changes != w->n_saved || w->now_ms - w->figures_ms >= FIGURES_MS) {
         w->n_saved = n_changes;
         weblog_figures(w, emit);
-        col_web_count_emit(&w->count, emit);
+        TS_TRY(col_web_count_emit(&w->count, emit, err));
         TS_TRY(col_emit_end(emit, true, err));
         col_web_count_sent(&w->count);
     }

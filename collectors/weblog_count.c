@@ -12,6 +12,7 @@
 #include <string.h>
 
 #define FIRST_SLOTS 64u
+#define BATCH_CELLS 16u /* at most 22 points each: below the smallest spool */
 #define LATE_MS     499 /* late cells have 1 to 499 ms behind a full second, finished logs the rest */
 
 static const uint32_t took_ms[COL_WEB_TOOK_STEPS] = {10, 30, 100, 300, 1000, 3000, 10000, UINT32_MAX};
@@ -260,10 +261,12 @@ static void cell_emit(const struct col_web_cell *cell, const struct col_tag *tag
     }
 }
 
-void col_web_count_emit(const struct col_web_count *c, struct col_emit *emit)
+int col_web_count_emit(const struct col_web_count *c, struct col_emit *emit, struct ts_error *err)
 {
     int64_t before_ms = col_emit_time_get(emit);
-    for (uint32_t i = 0; i < c->n_cells; i++) {
+    unsigned n = 0;
+    int rc = 0;
+    for (uint32_t i = 0; rc == 0 && i < c->n_cells; i++) {
         const struct col_web_cell *cell = &c->cells[i];
         if (!cell->dirty)
             continue;
@@ -271,8 +274,11 @@ void col_web_count_emit(const struct col_web_count *c, struct col_emit *emit)
         struct col_tag tags[2] = {{"domain", ts_slice_str(c->names[path->parent].text)},
                                   {"path", ts_slice_str(path->text)}};
         cell_emit(cell, tags, *path->text ? 2 : 1, emit);
+        if (++n % BATCH_CELLS == 0)
+            rc = col_emit_end(emit, false, err);
     }
     col_emit_time(emit, before_ms);
+    return rc;
 }
 
 void col_web_count_sent(struct col_web_count *c)

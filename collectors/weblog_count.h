@@ -86,8 +86,9 @@ void col_web_count_release(struct col_web_count *c);
 /** Count a request for a domain (any bytes, empty = none). Cost: two look-ups. */
 void col_web_count_hit(struct col_web_count *c, const struct col_web_hit *h, struct ts_slice domain,
                        int64_t now_ms);
-/** Emit all that changed. Call col_web_count_sent when the points are safe. Metrics: web.hits ... of the collector weblog. */
-void col_web_count_emit(const struct col_web_count *c, struct col_emit *emit);
+/** Emit all that changed, in batches that any spool takes; the last one is the caller's to end. Call col_web_count_sent when the
+ *  points are safe. Metrics: web.hits ... of the collector weblog. An error is that of a batch. */
+int col_web_count_emit(const struct col_web_count *c, struct col_emit *emit, struct ts_error *err);
 /** Nothing is left to be sent. */
 void col_web_count_sent(struct col_web_count *c);
 /** Give up cells that were sent and have not changed for late_ms; with full also those of old buckets, or all that were sent, until

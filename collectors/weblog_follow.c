@@ -176,9 +176,12 @@ static void path_new(struct col_web_follow *f, const struct col_web_log *log, co
         !S_ISREG(st.st_mode) || col_web__inode_known(f, path, &st))
         return;
     struct col_web_file *file = col_web__file_add(f, path, log, f->n_files);
+    struct col_web_head head = {.n_bytes = 0};
     file->quiet_ms = now_ms;
-    if (!file_open(f, file, now_ms)) {
+    if (!file_open(f, file, now_ms) || (log->wild && col_web__head_read(file->file, 0, &head) &&
+                                        col_web__head_known(f, &head))) { /* a rotated one */
         file_done(f, f->n_files - 1);
+        f->n_changes -= 2; /* as if nothing had happened */
         return;
     }
     file->mtime_ms = mtime_ms(&st);

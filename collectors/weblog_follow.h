@@ -106,6 +106,9 @@ uint32_t col_web__rotated_add(struct col_web_follow *f, const struct col_web_fil
                               int64_t now_ms);
 /** Nobody shall read the rotated files beside a log that is seen for the first time: remember those younger than since_ms. */
 void col_web__rotated_skip(struct col_web_follow *f, const struct col_web_file *file, int64_t since_ms);
+/** Are these first bytes, as many as are ever looked at, those of a rotated file? Then it was given a name that a pattern
+ *  takes. */
+bool col_web__head_known(const struct col_web_follow *f, const struct col_web_head *head);
 /** Is the file at path, with this inode, one of ours? */
 bool col_web__inode_known(const struct col_web_follow *f, const char *path, const struct stat *st);
 

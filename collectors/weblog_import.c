@@ -100,7 +100,7 @@ static void import_slot(struct col_web_import *im, struct ts_slice first)
 
 static int import_send(struct col_web_import *im, struct ts_error *err)
 {
-    col_web_count_emit(&im->count, im->emit);
+    TS_TRY(col_web_count_emit(&im->count, im->emit, err));
     TS_TRY(col_emit_end(im->emit, false, err));
     col_web_count_sent(&im->count);
     return 0;

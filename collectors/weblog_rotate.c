@@ -154,6 +154,18 @@ static bool head_known(const struct col_web_follow *f, const char *path)
     return !n; /* nothing to read yet */
 }
 
+bool col_web__head_known(const struct col_web_follow *f, const struct col_web_head *head)
+{
+    uint32_t n_done = f->n_done < COL_WEB_DONE_MAX ? f->n_done : COL_WEB_DONE_MAX;
+    bool known = false;
+    for (uint32_t i = 0; i < f->n_files && !known; i++)
+        known = f->files[i]->rotated && f->files[i]->head.n_bytes == head->n_bytes &&
+                f->files[i]->head.hash == head->hash;
+    for (uint32_t i = 0; i < n_done && !known; i++)
+        known = f->done[i].n_bytes == head->n_bytes && f->done[i].hash == head->hash;
+    return known && head->n_bytes == COL_WEB_HEAD_BYTES;
+}
+
 static void try_unread(struct search *s, const char *path, const struct stat *st)
 {
     const char *name = path + strlen(s->dir);

@@ -115,7 +115,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         in = (struct ts_slice){in.p + line.n + (nl != NULL), in.n - line.n - (nl != NULL)};
     }
     n_hits = 0;
-    col_web_count_emit(&c, emit);
+    CHECK(col_web_count_emit(&c, emit, NULL) == 0);
     CHECK(col_emit_end(emit, false, NULL) == 0);
     CHECK(n_hits == c.n_counted);
     col_web_count_release(&c);

@@ -37,7 +37,7 @@ static void hit(struct col_web_count *c, int64_t s, const char *domain, const ch
 static void sent(struct col_web_count *c, struct t_points *p)
 {
     t_points_clear(p);
-    col_web_count_emit(c, p->emit);
+    assert_int_equal(col_web_count_emit(c, p->emit, NULL), 0);
     t_points_end(p);
     col_web_count_sent(c);
 }

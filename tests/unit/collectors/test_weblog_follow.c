@@ -264,6 +264,25 @@ static void test_weblog_follow__patterns_find_new_files_but_not_rotated_ones(voi
     dir_release(&d);
 }
 
+static void test_weblog_follow__odd_names_are_not_read_again(void **state)
+{
+    struct t_dir d;
+    (void)state;
+    dir_init(&d, "*");
+    sh(&d, "seq 1 1000 >a.log");
+    assert_true(strlen(turn(&d)) > 0);
+    assert_int_equal(d.f.n_files, 1);
+    sh(&d, "mv a.log a.old; seq 5001 6000 >a.log");
+    assert_true(!strncmp(turn(&d), "5001|", 5));
+    d.now_ms += ROTATED_MS + 1000;
+    assert_string_equal(turn(&d), "");
+    again(&d);
+    sh(&d, "mv a.old b.log");
+    assert_string_equal(turn(&d), "");
+    assert_int_equal(d.f.n_files, 1);
+    dir_release(&d);
+}
+
 static void test_weblog_follow__names_of_rotated_files(void **state)
 {
     static const char *const yes[] = {
@@ -323,6 +342,7 @@ int main(void)
         cmocka_unit_test(test_weblog_follow__a_half_packed_file_is_not_read),
         cmocka_unit_test(test_weblog_follow__a_line_that_is_too_long_is_one_bad_line),
         cmocka_unit_test(test_weblog_follow__patterns_find_new_files_but_not_rotated_ones),
+        cmocka_unit_test(test_weblog_follow__odd_names_are_not_read_again),
         cmocka_unit_test(test_weblog_follow__names_of_rotated_files),
         cmocka_unit_test(test_weblog_follow__domains),
     };

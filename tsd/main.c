@@ -90,10 +90,12 @@ static const struct tsd_cmd commands[] = {
          "time, tags; then a line for each point from START to END: qualifier, value, offset, l (integer) or "
          "f, "
          "time, date,\n"
-         "with tabs between. Rows come series by series. --delete asks for nothing: what was printed to its "
-         "end is "
-         "deleted.\n"
-         "Histograms, rollups and annotations are not shown: tsd export and tsd annotate have them.",
+         "with tabs between. Rows come series by series. --delete asks for nothing: when all is printed, "
+         "this range "
+         "of these\n"
+         "series is deleted. Histograms, rollups and annotations are not shown: tsd export and tsd annotate "
+         "have "
+         "them.",
      .examples = "tsd scan 2026/11/01 2026/11/02 sum web.hits host=web1\n"
                  "tsd scan --delete 2026/11/01 2026/11/02 sum web.hits > deleted.txt",
      .run = tsd_scan_cmd_run},

@@ -104,6 +104,9 @@ struct col_web_file *col_web__file_add(struct col_web_follow *f, const char *pat
 static void file_done(struct col_web_follow *f, uint32_t at)
 {
     struct col_web_file *file = f->files[at];
+    if (file->rotated)
+        ts_log(TS_LOG_DEBUG, "weblog: done with a rotated %s at byte %llu", file->path,
+               (unsigned long long)file->off);
     if (file->head.n_bytes)
         f->done[f->n_done++ % COL_WEB_DONE_MAX] = file->head;
     file_free(file);
@@ -250,7 +253,8 @@ static bool chunk_take(struct col_web_follow *f, struct col_web_file *file, bool
         return true;
     if (n > 0 && file->head.n_bytes < COL_WEB_HEAD_BYTES && col_web__head_read(file->file, 0, &head))
         file->head = head;
-    file->mtime_ms = mtime_ms(&st);
+    if (n > 0) /* an empty file may be one that began anew, after others that are older than this */
+        file->mtime_ms = mtime_ms(&st);
     size_t taken = lines_take(f, file, f->chunk, (size_t)n);
     if (!taken && (size_t)n == COL_WEB_CHUNK_BYTES) {
         if (!file->skip)
@@ -316,6 +320,12 @@ static void file_rotate(struct col_web_follow *f, uint32_t at, int64_t now_ms)
     file->rotated = true;
     file->quiet_ms = now_ms;
     file->search_ms = 0;
+    if (file->file && !file_same(file)) { /* it was truncated before: what was read of lives on in a copy */
+        file_shut(file);
+        file->dev = file->ino = 0;
+    }
+    if (file->file && !file->head.n_bytes) /* so that it is known when it was packed meanwhile */
+        (void)col_web__head_read(file->file, 0, &file->head);
     col_web__file_add(f, file->path, file->log, at + 1)->mtime_ms = file->mtime_ms;
 }
 
@@ -395,7 +405,11 @@ static int rotated_turn(struct col_web_follow *f, struct col_web_file *file, int
         file->lines_off = 0;
         return 0;
     }
-    return tired || rc < 0 ? -1 : 0;
+    if (rc < 0) { /* truncated: look for a copy */
+        file_shut(file);
+        file->dev = file->ino = 0;
+    }
+    return tired ? -1 : 0;
 }
 
 int col_web_follow_turn(struct col_web_follow *f, int64_t now_ms)

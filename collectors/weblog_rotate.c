@@ -94,8 +94,11 @@ bool col_web__inode_known(const struct col_web_follow *f, const char *path, cons
         const struct col_web_file *file = f->files[i];
         if (!file->ino || file->ino != st->st_ino || file->dev != st->st_dev)
             continue;
-        if (file->file || !file->head.n_bytes || head_matches(path, &file->head))
-            return true; /* else its number was given to a new file while it was not open */
+        if (file->file)
+            return true;
+        /* its number may have been given to a new file while it was not open */
+        if (file->head.n_bytes ? head_matches(path, &file->head) : strcmp(file->path, path) != 0)
+            return true;
     }
     return false;
 }
@@ -174,7 +177,7 @@ static void try_unread(struct search *s, const char *path, const struct stat *st
     bool named = col_web_is_rotated_name(path) && ((!strncmp(name, s->base, n) && strchr(".-", name[n])) ||
                                                    (s->n_stem < n && name[s->n_stem] == '-'));
     if (!named || !st->st_size || mtime_ms < s->want->mtime_ms || being_packed(path) ||
-        col_web__inode_known(s->follow, path, st) || head_known(s->follow, path))
+        (!packed_suffix(path) && col_web__inode_known(s->follow, path, st)) || head_known(s->follow, path))
         return;
     uint32_t at = s->n_paths++;
     s->paths = ts_xrealloc(s->paths, s->n_paths * sizeof(char *));
@@ -194,7 +197,7 @@ static int try_name(void *arg, const char *name)
     struct search *s = arg;
     char path[PATH_MAX];
     struct stat st;
-    if (strncmp(name, s->base, s->n_stem) != 0)
+    if (strncmp(name, s->base, s->n_stem) != 0 || !strcmp(name, s->base))
         return 0;
     int n = snprintf(path, sizeof(path), "%s%s", s->dir, name);
     if (n < 0 || (size_t)n >= sizeof(path) || stat(path, &st) < 0 || !S_ISREG(st.st_mode))

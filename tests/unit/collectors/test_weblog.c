@@ -1,0 +1,224 @@
+/*
+ * test_weblog.c - the whole collector on a log that grows and is rotated, with outputs that fail and restarts at random: what is stored
+ * in the end is what a plain count says.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "collectors/collect.h"
+#include "collectors/collector.h"
+
+extern const struct col_collector col_weblog;
+
+#define N_POINTS 20000
+#define T_SEED   20261121u
+
+/* A store: the last value of every point. */
+struct t_store {
+    struct {
+        char key[160]; /* metric, time, tags */
+        long n;        /* value */
+    } * points;
+    size_t n_points;
+    uint32_t seed;
+    bool faults; /* puts fail at random */
+};
+
+static uint32_t next_rand(struct t_store *s, uint32_t below)
+{
+    s->seed = s->seed * 1664525u + 1013904223u;
+    return (s->seed >> 8) % below;
+}
+
+static void store_line(struct t_store *s, const char *line)
+{
+    char metric[40], time[24], tags[80], key[160];
+    long n;
+    if (sscanf(line, "put %39s %23s %ld %79[^\n]", metric, time, &n, tags) != 4)
+        return;
+    if (strncmp(metric, "web.hits", 8) != 0 && strncmp(metric, "web.bytes", 9) != 0)
+        return;
+    snprintf(key, sizeof(key), "%s %s %s", metric, time, tags);
+    size_t i = 0;
+    while (i < s->n_points && strcmp(s->points[i].key, key) != 0)
+        i++;
+    assert_true(i < N_POINTS);
+    s->n_points += i == s->n_points;
+    snprintf(s->points[i].key, sizeof(s->points[i].key), "%s", key);
+    s->points[i].n = n;
+}
+
+/* Taken; taken, but nobody hears of it; lost. */
+static int store_put(void *arg, struct ts_slice lines, uint32_t n_points, bool durable, struct ts_error *err)
+{
+    struct t_store *s = arg;
+    uint32_t what = s->faults ? next_rand(s, 4) : 3;
+    (void)n_points;
+    (void)durable;
+    while (lines.n && what > 0) {
+        const char *nl = memchr(lines.p, '\n', lines.n);
+        char line[300];
+        snprintf(line, sizeof(line), "%.*s", (int)(nl - lines.p), lines.p);
+        store_line(s, line);
+        lines = (struct ts_slice){nl + 1, lines.n - (size_t)(nl + 1 - lines.p)};
+    }
+    return what > 1 ? 0 : ts_error_set(err, TS_EIO, "no");
+}
+
+static long store_sum(const struct t_store *s, const char *metric, const char *with)
+{
+    long sum = 0;
+    for (size_t i = 0; i < s->n_points; i++)
+        if (!strncmp(s->points[i].key, metric, strlen(metric)) && strstr(s->points[i].key, with))
+            sum += s->points[i].n;
+    return sum;
+}
+
+/* One collector with its folder; conf decides how. */
+struct t_collector {
+    struct ts_conf *conf;
+    struct col_ctx ctx;
+    struct col_emit *emit;
+    void *state;
+};
+
+static void set(struct ts_conf *conf, const char *key, const char *value)
+{
+    assert_int_equal(ts_conf_set(conf, key, ts_slice_str(value), "test", NULL), 0);
+}
+
+static void begin(struct t_collector *c, const char *late_s, const char *bucket_s)
+{
+    struct ts_error err = {0};
+    set(c->conf, "collect_weblog_late_s", late_s);
+    set(c->conf, "collect_weblog_bucket_s", bucket_s);
+    if (col_weblog.init(&c->ctx, &c->state, &err) < 0)
+        fail_msg("%s", err.text);
+}
+
+static void sh(const char *dir, const char *command)
+{
+    char cmd[512];
+    snprintf(cmd, sizeof(cmd), "cd %s && { %s; }", dir, command);
+    assert_int_equal(system(cmd), 0);
+}
+
+/* Some lines of two domains in the same few minutes, so that buckets change again and again. */
+static unsigned add_lines(struct t_store *s, const char *log, long sums[2])
+{
+    FILE *f = fopen(log, "ae");
+    unsigned n = next_rand(s, 40);
+    assert_non_null(f);
+    for (unsigned i = 0; i < n; i++) {
+        unsigned k = next_rand(s, 2), bytes = next_rand(s, 1000);
+        fprintf(
+            f, "%s:80 1.2.3.4 - - [17/May/2015:10:%02u:03 +0000] \"GET /%c/x HTTP/1.1\" 200 %u \"-\" \"-\"\n",
+            k ? "b.org" : "a.org", next_rand(s, 8), 'p' + (char)next_rand(s, 3), bytes);
+        sums[k]++;
+    }
+    fclose(f);
+    return n;
+}
+
+static void test_weblog__every_line_counts_once(void **state)
+{
+    static const char *const rotations[] = {"mv a.log a.log.$N", "mv a.log a.log.$N; gzip a.log.$N",
+                                            "cp a.log a.log.$N; : >a.log",
+                                            "cp a.log a.log.$N; : >a.log; gzip a.log.$N"};
+    static const char *const lates[] = {"0", "1", "600"}, *const buckets[] = {"60", "60", "300", "10"};
+    const struct ts_conf_key *const tables[] = {col_conf_keys};
+    struct t_store s = {.points = ts_xcalloc(N_POINTS, sizeof(*s.points)), .seed = T_SEED, .faults = true};
+    const char *seed = getenv("TSD_TEST_SEED");
+    struct t_collector c = {.conf = ts_conf_new(tables, 1)};
+    char dir[] = "/tmp/tsd-test-weblog-XXXXXX", log[64], spec[96], command[200];
+    long sums[2] = {0, 0};
+    (void)state;
+    if (seed)
+        s.seed = (uint32_t)strtoul(seed, NULL, 10);
+    ts_log_set_level(TS_LOG_ERROR);
+    assert_non_null(mkdtemp(dir));
+    snprintf(log, sizeof(log), "%s/a.log", dir);
+    snprintf(spec, sizeof(spec), "vhost_combined:%s", log);
+    set(c.conf, "collect_weblog", spec);
+    c.ctx = (struct col_ctx){.conf = c.conf, .root = "", .state_dir = dir};
+    c.emit = col_emit_new(&(struct col_emit_opts){.out = {.put = store_put, .arg = &s}});
+    sh(dir, ": >a.log");
+    begin(&c, "600", "60");
+    (void)col_weblog.once(c.state, c.emit,
+                          NULL); /* it must have been seen: what was rotated before is history */
+    unsigned n_rotations = 0;
+    for (unsigned round = 0; round < 300; round++) {
+        (void)add_lines(&s, log, sums);
+        if (next_rand(&s, 12) == 0) {
+            snprintf(command, sizeof(command), "N=%u; %s; touch a.log", ++n_rotations,
+                     rotations[next_rand(&s, 4)]);
+            sh(dir, command);
+        }
+        if (next_rand(&s, 3))
+            (void)col_weblog.once(c.state, c.emit, NULL);
+        if (next_rand(&s, 5) == 0) { /* as after kill -9: what was not in the checkpoint is forgotten */
+            col_weblog.release(c.state);
+            begin(&c, lates[next_rand(&s, 3)], buckets[next_rand(&s, 4)]);
+        }
+    }
+    s.faults = false;
+    assert_int_equal(col_weblog.once(c.state, c.emit, NULL), 0);
+    assert_int_equal(store_sum(&s, "web.hits ", "domain=a.org"), sums[0]);
+    assert_int_equal(store_sum(&s, "web.hits ", "domain=b.org"), sums[1]);
+    assert_int_equal(store_sum(&s, "web.hits ", "status=2xx"), sums[0] + sums[1]);
+    assert_true(n_rotations > 10);
+    col_weblog.release(c.state);
+    col_emit_free(c.emit);
+    ts_conf_free(c.conf);
+    ts_free(s.points);
+    snprintf(command, sizeof(command), "rm -rf %s", dir);
+    assert_int_equal(system(command), 0);
+}
+
+static void test_weblog__wrong_keys_are_refused(void **state)
+{
+    static const struct {
+        const char *key, *value, *text;
+    } wrong[] = {{"collect_weblog", "relative.log", "no path that begins with /"},
+                 {"collect_weblog", "nonsense:/x.log", "is no log format"},
+                 {"collect_weblog", "/x.log=nodot", "says nothing about domains"},
+                 {"collect_weblog_format", "$status", "it has no time"},
+                 {"collect_weblog_bucket_s", "7", "divide 900"}};
+    const struct ts_conf_key *const tables[] = {col_conf_keys};
+    (void)state;
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+        struct ts_conf *conf = ts_conf_new(tables, 1);
+        struct col_ctx ctx = {.conf = conf, .root = ""};
+        struct ts_error err = {0};
+        void *made = NULL;
+        assert_int_equal(col_weblog.init(&ctx, &made, &err), TS_ENOTFOUND);
+        assert_false(col_weblog.wanted(conf));
+        set(conf, "collect_weblog", "/x.log");
+        assert_true(col_weblog.wanted(conf));
+        set(conf, wrong[i].key, wrong[i].value);
+        assert_int_equal(col_weblog.init(&ctx, &made, &err), TS_EINVAL);
+        if (!strstr(err.text, wrong[i].text))
+            fail_msg("%s", err.text);
+        assert_null(made);
+        ts_conf_free(conf);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_weblog__every_line_counts_once),
+        cmocka_unit_test(test_weblog__wrong_keys_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -389,7 +389,7 @@ static int rotated_turn(struct col_web_follow *f, struct col_web_file *file, int
             return 0;
         file->search_ms = now_ms + SEARCH_MS;
         if (!col_web__rotated_find(f, file)) {
-            if (tired)
+            if (tired && file->off)
                 ts_log(TS_LOG_WARN, "weblog: what came after byte %llu of the rotated %s was not found",
                        (unsigned long long)file->off, file->path);
             return tired ? -1 : 0;

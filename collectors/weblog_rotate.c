@@ -121,28 +121,7 @@ static bool current_inode(const struct col_web_follow *f, const struct stat *st)
     return false;
 }
 
-/* --- the one we know --- */
-
-static void try_wanted(struct search *s, const char *path, const struct stat *st)
-{
-    const struct col_web_file *w = s->want;
-    unsigned rank = 0;
-    if (packed_suffix(path))
-        rank = !being_packed(path) && head_matches(path, &w->head) ? 1 : 0;
-    else if (current_inode(s->follow, st) || (uint64_t)st->st_size < w->off)
-        rank = 0;
-    else if (w->ino == st->st_ino && w->dev == st->st_dev)
-        rank = !w->head.n_bytes || head_matches(path, &w->head) ? 3 : 0;
-    else
-        rank = head_matches(path, &w->head) ? 2 : 0;
-    if (rank <= s->rank)
-        return;
-    s->rank = rank;
-    (void)snprintf(s->found, sizeof(s->found), "%s", path);
-}
-
-/* --- those nobody has read --- */
-
+/* Is it one that is read, or was? Also if there is nothing in it yet. */
 static bool head_known(const struct col_web_follow *f, const char *path)
 {
     char first[COL_WEB_HEAD_BYTES];
@@ -156,6 +135,28 @@ static bool head_known(const struct col_web_follow *f, const char *path)
             return true;
     return !n; /* nothing to read yet */
 }
+
+/* --- the one we know --- */
+
+static void try_wanted(struct search *s, const char *path, const struct stat *st)
+{
+    const struct col_web_file *w = s->want;
+    unsigned rank = 0;
+    if (packed_suffix(path))
+        rank = !being_packed(path) && head_matches(path, &w->head) ? 1 : 0;
+    else if (current_inode(s->follow, st) || (uint64_t)st->st_size < w->off)
+        rank = 0;
+    else if (w->ino == st->st_ino && w->dev == st->st_dev)
+        rank = (w->head.n_bytes ? head_matches(path, &w->head) : !head_known(s->follow, path)) ? 3 : 0;
+    else
+        rank = head_matches(path, &w->head) ? 2 : 0;
+    if (rank <= s->rank)
+        return;
+    s->rank = rank;
+    (void)snprintf(s->found, sizeof(s->found), "%s", path);
+}
+
+/* --- those nobody has read --- */
 
 bool col_web__head_known(const struct col_web_follow *f, const struct col_web_head *head)
 {

@@ -415,11 +415,13 @@ int sto_cellmap_open(const struct ts_fs *fs, const char *dir, bool read_only, bo
     (void)snprintf(path, n_path, "%s/%s", dir, LOG_NAME);
     int rc = sto_reclog_open(fs, path, LOG_KIND, read_only, replay, map, &map->log, err);
     ts_free(path);
+    if (rc == 0)
+        rc = sto_reclog_keep_copy(map->log, err);
     if (rc < 0) {
+        sto_reclog_abandon(map->log);
         map_free(map);
         return rc;
     }
-    sto_reclog_keep_copy(map->log);
     *out_map = map;
     return 0;
 }

@@ -403,10 +403,12 @@ static int flush(struct sto_reclog *log, bool sync, struct ts_error *err)
         TS_TRY(write_buffer(log, err));
     if (sync && log->synced_off < log->end_off) {
         rc = log->fs->sync(log->file, err);
-        if (rc < 0)
-            break_log(log, err); /* the kernel may have dropped the pages: another try would lie */
-        else
+        if (rc < 0) { /* the kernel may have dropped the pages: another try would lie */
+            break_log(log, err);
+            sto_reclog__copy_cut(log);
+        } else {
             log->synced_off = log->end_off;
+        }
     }
     if (rc == 0 && log->copy.wanted)
         sto_reclog__copy_append(log, log->buf.p, n);

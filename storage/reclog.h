@@ -45,9 +45,11 @@ typedef int (*sto_reclog_fn)(void *arg, struct ts_slice body, struct ts_error *e
 int sto_reclog_open(const struct ts_fs *fs, const char *path, const char kind[4], bool read_only,
                     sto_reclog_fn each, void *arg, struct sto_reclog **out_log, struct ts_error *err);
 /** From now on keep a copy of the file beside it (PATH.copy); a log that loses its end is healed by it at the next
- * opening, one that is damaged by fsck. Made now if it is missing or not the same. What goes wrong with it is
- * logged once and otherwise without consequence. Nothing is done for a log that is read-only. */
-void sto_reclog_keep_copy(struct sto_reclog *log);
+ * opening, one that is damaged by fsck. Made now if it is missing or not the same; then the log is written anew too,
+ * for its end may be in memory alone (a process that ended after a failed sync). What goes wrong with the copy is
+ * logged once and otherwise without consequence. Nothing is done for a log that is read-only.
+ *  @return 0; TS_EIO: the log could not be written anew, close it */
+int sto_reclog_keep_copy(struct sto_reclog *log, struct ts_error *err);
 /** Write what is buffered (without sync) and close. NULL is harmless; the log is gone in any case. */
 int sto_reclog_close(struct sto_reclog *log, struct ts_error *err);
 /** Close without writing what is buffered. NULL is harmless. */

@@ -6,6 +6,10 @@
  * or out of date; then it is made anew when the log is opened for writing. A copy that can't be written costs a
  * line in the log of the program and nothing else.
  *
+ * A copy that differs also tells that the log's own end may be in memory only: the last process may have ended
+ * after a sync that failed, whose pages the kernel calls clean although the disk has not got them. Then the log
+ * is written anew first.
+ *
  * Format     docs/FORMAT.md "Copy of a record log"
  * Threads    one thread at a time (callers lock)
  * Invariant  the copy never has a record that the log was not given before
@@ -110,27 +114,32 @@ static void give_up(struct sto_reclog *log, const struct ts_error *err)
     }
 }
 
+/* Append [*off, to) of the log's file to another one; *off tells how far it came. */
+static int copy_bytes(struct sto_reclog *log, struct ts_file *out, uint64_t *off, uint64_t to,
+                      struct ts_error *err)
+{
+    char *p = ts_xmalloc(CHUNK_BYTES);
+    int rc = 0;
+    while (rc == 0 && *off < to) {
+        size_t want = to - *off < CHUNK_BYTES ? (size_t)(to - *off) : CHUNK_BYTES, n = 0;
+        rc = log->fs->pread(log->file, p, want, *off, &n, err);
+        if (rc == 0 && n < want)
+            rc = ts_error_set(err, TS_EIO, "%s: became shorter while it was copied", log->path);
+        if (rc == 0)
+            rc = log->fs->append(out, p, n, err);
+        if (rc == 0)
+            *off += n;
+    }
+    ts_free(p);
+    return rc;
+}
+
 /* Append [copy.end_off, to) of the log's file. */
 static int catch_up(struct sto_reclog *log, uint64_t to, struct ts_error *err)
 {
     struct sto_reclog__copy *c = &log->copy;
-    char *p = ts_xmalloc(CHUNK_BYTES);
-    int rc = 0;
-    while (rc == 0 && c->end_off < to) {
-        size_t want = to - c->end_off < CHUNK_BYTES ? (size_t)(to - c->end_off) : CHUNK_BYTES, n = 0;
-        rc = log->fs->pread(log->file, p, want, c->end_off, &n, err);
-        if (rc == 0 && n < want)
-            rc = ts_error_set(err, TS_EIO, "%s: became shorter while it was copied", log->path);
-        if (rc == 0) {
-            c->dirty_end = true;
-            rc = log->fs->append(c->file, p, n, err);
-        }
-        if (rc == 0) {
-            c->dirty_end = false;
-            c->end_off += n;
-        }
-    }
-    ts_free(p);
+    int rc = copy_bytes(log, c->file, &c->end_off, to, err);
+    c->dirty_end |= rc < 0;
     return rc;
 }
 
@@ -160,31 +169,48 @@ void sto_reclog__copy_append(struct sto_reclog *log, const void *p, size_t n)
     }
 }
 
-/* A new file with the bytes of the log, under the name of the copy. */
-static int renew(struct sto_reclog *log, struct ts_error *err)
+/* A new file with the bytes of the log under a name, open for appending. */
+static int write_anew(struct sto_reclog *log, const char *path, struct ts_file **out, struct ts_error *err)
 {
-    struct sto_reclog__copy *c = &log->copy;
-    size_t n = strlen(c->path) + sizeof(".tmp");
+    size_t n = strlen(path) + sizeof(".tmp");
     char *tmp = ts_xmalloc(n);
-    (void)snprintf(tmp, n, "%s.tmp", c->path);
+    uint64_t off = 0;
+    (void)snprintf(tmp, n, "%s.tmp", path);
     (void)log->fs->unlink(log->fs, tmp, NULL);
-    c->end_off = 0;
-    c->dirty_end = false;
-    int rc = log->fs->open(log->fs, tmp, TS_OPEN_CREATE, &c->file, err);
+    *out = NULL;
+    int rc = log->fs->open(log->fs, tmp, TS_OPEN_CREATE, out, err);
     if (rc == 0)
-        rc = catch_up(log, log->end_off, err);
+        rc = copy_bytes(log, *out, &off, log->end_off, err);
     if (rc == 0)
-        rc = log->fs->sync(c->file, err); /* a name must not come to stand for bytes that are not there */
+        rc = log->fs->sync(*out, err); /* a name must not come to stand for bytes that are not there */
     if (rc == 0)
-        rc = log->fs->rename(log->fs, tmp, c->path, err);
+        rc = log->fs->rename(log->fs, tmp, path, err);
     if (rc < 0) {
-        if (c->file)
-            (void)log->fs->close(c->file, NULL);
-        c->file = NULL;
+        if (*out)
+            (void)log->fs->close(*out, NULL);
+        *out = NULL;
         (void)log->fs->unlink(log->fs, tmp, NULL);
     }
     ts_free(tmp);
     return rc;
+}
+
+static int renew(struct sto_reclog *log, struct ts_error *err)
+{
+    struct sto_reclog__copy *c = &log->copy;
+    int rc = write_anew(log, c->path, &c->file, err);
+    c->end_off = rc < 0 ? 0 : log->end_off;
+    c->dirty_end = false;
+    return rc;
+}
+
+void sto_reclog__copy_cut(struct sto_reclog *log)
+{
+    struct sto_reclog__copy *c = &log->copy;
+    if (!c->file || c->end_off <= log->synced_off)
+        return;
+    if (log->fs->truncate(c->file, log->synced_off, NULL) == 0)
+        c->end_off = log->synced_off;
 }
 
 void sto_reclog__copy_renew(struct sto_reclog *log)
@@ -217,14 +243,32 @@ static bool open_same(struct sto_reclog *log)
     return true;
 }
 
-void sto_reclog_keep_copy(struct sto_reclog *log)
+/* The log itself, written anew: nobody knows whether the disk has all that is read. */
+static int refresh(struct sto_reclog *log, struct ts_error *err)
+{
+    struct ts_file *file;
+    TS_TRY(write_anew(log, log->path, &file, err));
+    (void)log->fs->close(log->file, NULL); /* its contents are replaced: a late error of it means nothing */
+    log->file = file;
+    char *dir = sto_reclog__folder_of(log->path);
+    int rc = log->fs->sync_dir(log->fs, dir, err);
+    ts_free(dir);
+    return rc;
+}
+
+int sto_reclog_keep_copy(struct sto_reclog *log, struct ts_error *err)
 {
     if (log->read_only)
-        return;
+        return 0;
     log->copy.wanted = true;
     log->copy.path = sto_reclog__copy_path(log->path);
-    if (!open_same(log))
-        sto_reclog__copy_renew(log);
+    if (open_same(log))
+        return 0;
+    int rc = log->end_off > STO_RECLOG_HEADER_BYTES ? refresh(log, err) : 0;
+    if (rc < 0 && rc != TS_ENOSPC) /* without room it stays as it is: the sync of the opening must do */
+        return rc;
+    sto_reclog__copy_renew(log);
+    return 0;
 }
 
 void sto_reclog__copy_close(struct sto_reclog *log)

@@ -73,6 +73,9 @@ char *sto_reclog__folder_of(const char *path);
 int sto_reclog__copy_heal(struct sto_reclog *log, struct ts_error *err);
 /** Bring the copy to log->end_off, p being the n bytes before that. Failures are logged once, never told. */
 void sto_reclog__copy_append(struct sto_reclog *log, const void *p, size_t n);
+/** A sync of the log has failed: take from the copy what may not be on disk, so that the next opening sees them
+ * differ. */
+void sto_reclog__copy_cut(struct sto_reclog *log);
 /** The log's file was replaced: make the copy anew. */
 void sto_reclog__copy_renew(struct sto_reclog *log);
 /** Sync and close it. */

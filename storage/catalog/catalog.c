@@ -76,11 +76,13 @@ int sto_catalog_open(const struct ts_fs *fs, const struct sto_catalog_opts *opts
     (void)snprintf(path, n_path, "%s/%s", opts->dir, LOG_NAME);
     int rc = sto_reclog_open(fs, path, LOG_KIND, opts->read_only, replay, cat, &cat->log, err);
     ts_free(path);
+    if (rc == 0)
+        rc = sto_reclog_keep_copy(cat->log, err);
     if (rc < 0) {
+        sto_reclog_abandon(cat->log);
         cat_free(cat);
         return rc;
     }
-    sto_reclog_keep_copy(cat->log);
     cat->checkpoint_bytes = sto_reclog_bytes(cat->log);
     atomic_store_explicit(&cat->log_bytes, cat->checkpoint_bytes,
                           memory_order_relaxed);     /* a number on its own */

@@ -428,7 +428,7 @@ static int open_log(struct sto_manifest *m, const struct ts_fs *fs, const char *
     if (rc == 0)
         fs->close(probe, NULL);
     TS_TRY(sto_reclog_open(fs, path, MANIFEST_KIND, m->read_only, on_record, m, &m->log, err));
-    sto_reclog_keep_copy(m->log);
+    TS_TRY(sto_reclog_keep_copy(m->log, err));
     if (m->made)
         return 0;
     /* the first start ended before the first record: nothing was stored yet */

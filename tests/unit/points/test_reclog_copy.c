@@ -36,7 +36,9 @@ static int open_it(struct t_faultfs *f, bool read_only, struct ts_buf *got, stru
     ts_buf_init(got, 0);
     int rc = sto_reclog_open(t_faultfs_fs(f), PATH, "TEST", read_only, take, got, out, &err);
     if (rc == 0)
-        sto_reclog_keep_copy(*out);
+        rc = sto_reclog_keep_copy(*out, &err);
+    if (rc < 0)
+        sto_reclog_abandon(*out); /* NULL if it did not open at all */
     return rc;
 }
 
@@ -126,6 +128,46 @@ static void test_reclog_copy__a_bad_copy_is_made_anew(void **state)
 }
 
 /* A checkpoint was made and its copy was not: the old copy is longer and must not be believed. */
+/* What the process after a failed sync reads is in memory, and the disk may never have got it. */
+static void failed_sync_and_kill(struct t_faultfs *f, bool in_copy)
+{
+    static char large[20000], want[sizeof large + 8]; /* of pages that the record behind it does not touch */
+    struct sto_reclog *log;
+    struct ts_buf got;
+    memset(large, 'b', sizeof large);
+    int n = snprintf(want, sizeof want, "a|%.*s|", (int)sizeof large, large);
+    assert_int_equal(open_it(f, false, &got, &log), 0);
+    ts_buf_release(&got);
+    add(log, "a");
+    assert_int_equal(sto_reclog_add(log, (struct ts_slice){large, sizeof large}, NULL), 0);
+    if (in_copy)
+        assert_int_equal(sto_reclog_flush(log, false, NULL), 0);
+    t_faultfs_plan(f, (struct t_fault_plan){.fault = T_FAULT_EIO, .ops = T_OP_SYNC, .at = 1});
+    assert_int_equal(sto_reclog_flush(log, true, NULL), TS_EIO);
+    t_faultfs_plan(f, (struct t_fault_plan){0});
+    sto_reclog_abandon(log);
+    t_faultfs_kill(f);
+
+    assert_int_equal(open_it(f, false, &got, &log), 0);
+    assert_true(ts_slice_is(ts_buf_get(&got), want));
+    ts_buf_release(&got);
+    add(log, "c");
+    sto_reclog_abandon(log);
+    t_faultfs_reboot(f, T_KEEP_NONE);
+    (void)snprintf(want + n, sizeof want - (size_t)n, "c|");
+    expect_records(f, false, want);
+}
+
+static void test_reclog_copy__a_failed_sync_and_a_kill(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed < 40; seed++) {
+        struct t_faultfs *f = t_faultfs_new(seed);
+        failed_sync_and_kill(f, seed % 2 == 0);
+        t_faultfs_free(f);
+    }
+}
+
 static void test_reclog_copy__of_another_log_heals_nothing(void **state)
 {
     (void)state;
@@ -197,6 +239,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_reclog_copy__an_end_that_was_lost_is_healed),
         cmocka_unit_test(test_reclog_copy__a_bad_copy_is_made_anew),
+        cmocka_unit_test(test_reclog_copy__a_failed_sync_and_a_kill),
         cmocka_unit_test(test_reclog_copy__of_another_log_heals_nothing),
         cmocka_unit_test(test_reclog_copy__a_missing_log_is_not_made_anew),
         cmocka_unit_test(test_reclog_copy__failures_cost_nothing),

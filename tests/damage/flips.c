@@ -307,7 +307,8 @@ static void compare_pair(struct round *r, struct content *got)
         bad(r, "%zu points are missing, %zu are other ones", d.n_missing, d.n_other);
     if (d.cells && !cells)
         bad(r, "cells are gone after the repair");
-    if (!strstr(r->repair_told.text.p, "and its copy too: "))
+    static const char words[] = "and its copy too: ";
+    if (!memmem(r->repair_told.text.p, r->repair_told.text.n, words, sizeof words - 1))
         bad(r, "fsck does not say what is lost");
 }
 

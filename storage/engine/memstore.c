@@ -48,7 +48,7 @@ struct sto_mem {
     _Atomic(struct sto_tomb *) tombs;   /* release, before n_tombs */
     _Atomic size_t n_tombs;             /* release: so many are readable in any tombs array loaded later */
     _Atomic uint32_t n_ids;             /* relaxed: highest series number with a row + 1 */
-    _Atomic int32_t min_hour, max_hour; /* relaxed: bounds of the rows' hours */
+    _Atomic int32_t min_hour, max_hour; /* release: bounds of the rows' hours */
     _Atomic uint64_t n_points;          /* relaxed: statistics */
     _Atomic size_t index_bytes;         /* relaxed: statistics, memory of index */
     struct ts_arena arena;              /* owner: all rows, chunks, pages, directories, tombstones */
@@ -114,8 +114,9 @@ uint64_t sto_mem_points(const struct sto_mem *mem)
 
 bool sto_mem_time_range(const struct sto_mem *mem, int64_t *out_min_ms, int64_t *out_max_ms)
 {
-    int32_t lo = atomic_load_explicit(&mem->min_hour, memory_order_relaxed);
-    int32_t hi = atomic_load_explicit(&mem->max_hour, memory_order_relaxed);
+    /* acquire: who sees an hour sees all that the owner wrote before, into older memstores too */
+    int32_t lo = atomic_load_explicit(&mem->min_hour, memory_order_acquire);
+    int32_t hi = atomic_load_explicit(&mem->max_hour, memory_order_acquire);
     if (lo > hi)
         return false;
     *out_min_ms = lo * TS_HOUR_MS;
@@ -274,9 +275,9 @@ static struct sto_mem_row *link_row(struct sto_mem *mem, _Atomic(struct sto_mem_
     if (row->depth >= INDEX_FROM)
         index_add(mem, row);
     if (hour < atomic_load_explicit(&mem->min_hour, memory_order_relaxed))
-        atomic_store_explicit(&mem->min_hour, hour, memory_order_relaxed);
+        atomic_store_explicit(&mem->min_hour, hour, memory_order_release);
     if (hour > atomic_load_explicit(&mem->max_hour, memory_order_relaxed))
-        atomic_store_explicit(&mem->max_hour, hour, memory_order_relaxed);
+        atomic_store_explicit(&mem->max_hour, hour, memory_order_release);
     if (series->id >= atomic_load_explicit(&mem->n_ids, memory_order_relaxed))
         atomic_store_explicit(&mem->n_ids, series->id + 1, memory_order_relaxed);
     atomic_store_explicit(head, row, memory_order_release); /* partner: sto_mem_rows */

@@ -93,7 +93,7 @@ static int walk_file(struct sto_merge *m, struct sto_merge__src *src, struct ts_
 
 static int begin_all(struct sto_merge *m, struct ts_error *err)
 {
-    for (size_t i = 0; i < m->n_srcs; i++) {
+    for (size_t i = m->n_srcs; i-- > 0;) { /* newest first, see sto_merge__srcs_init */
         struct sto_merge__src *src = &m->srcs[i];
         if (!src->has_rows)
             continue;
@@ -113,7 +113,7 @@ static int enter_series(struct sto_merge *m, struct ts_error *err)
 {
     uint32_t id = m->spec.series[m->pos]->id;
     const struct sto_key key = {m->spec.metric, id, m->hour_lo};
-    for (size_t i = 0; i < m->n_srcs; i++) {
+    for (size_t i = m->n_srcs; i-- > 0;) { /* newest first, see sto_merge__srcs_init */
         struct sto_merge__src *src = &m->srcs[i];
         if (!src->has_rows)
             continue;

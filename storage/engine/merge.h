@@ -63,7 +63,8 @@ struct sto_row {
 
 struct sto_merge;
 /** Merge of files and memstores (in any order; they must stay referenced, the arrays and spec need not stay).
- * What is in a memstore when its series is come to is seen; what is written later may be seen or not. */
+ * What is in a memstore when its series is come to is seen; what is written later may be seen or not, but of a
+ * series' points in time order never a later one without those before it. */
 int sto_merge_new(const struct sto_scan_spec *spec, struct sto_sst *const *ssts, size_t n_ssts,
                   struct sto_mem *const *mems, size_t n_mems, struct sto_merge **out_merge,
                   struct ts_error *err);

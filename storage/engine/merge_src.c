@@ -117,7 +117,9 @@ int sto_merge__srcs_init(struct sto_merge *m, struct sto_sst *const *ssts, size_
         rc = broken(m, ssts[i], err);
         add_sst(m, ssts[i], &sel);
     }
-    for (size_t i = 0; i < n_mems; i++)
+    /* Memstores are written meanwhile, an older generation before a newer one: looked at in the opposite order none
+     * shows points without those that its owner put before them. */
+    for (size_t i = n_mems; i-- > 0;)
         add_mem(m, mems[i]);
     if (sel)
         roaring_bitmap_free(sel);

@@ -113,7 +113,7 @@ bool sto_version_time_range(const struct sto_version *v, int64_t *out_min_ms, in
         if (f->n_points && f->max_ms > hi)
             hi = f->max_ms;
     }
-    for (size_t i = 0; i < v->n_mems; i++) {
+    for (size_t i = v->n_mems; i-- > 0;) { /* newest first, see sto_merge__srcs_init */
         int64_t a, b;
         if (!sto_mem_time_range(v->mems[i], &a, &b))
             continue;

@@ -178,7 +178,7 @@ static const uint8_t *hist_count(const uint8_t *p, const uint8_t *end, int64_t *
 /* The bytes of the simple codec, all of them. */
 static bool hist_decode(struct tsd_histogram *h, const uint8_t *p, const uint8_t *end)
 {
-    int64_t count, under, over;
+    int64_t count = 0, under = 0, over = 0;
     tsd_histogram_clear(h);
     if (end - p < 2)
         return false;

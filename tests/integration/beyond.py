@@ -6,16 +6,10 @@ import io
 import json
 import sys
 
+from metakit import failures, holds as check
 from tsdtest import Daemon
 
 T0 = 1500000000 - 1500000000 % 86400
-failures = []
-
-
-def check(what, ok, seen=""):
-    if not ok:
-        failures.append(what)
-        print("DIFFERENT %s: %.600r" % (what, seen))
 
 
 def ask(d, path, body=None, accept=None):

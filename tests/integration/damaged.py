@@ -8,19 +8,13 @@ import re
 import sys
 import urllib.error
 
+from metakit import failures, holds as check
 from tsdtest import Daemon
 
 T0 = 1500000000 - 1500000000 % 3600
 N = 3 * 3600            # points a series, one a second: three hours
 ILL, WELL = ["a.ill", "b.ill"], ["y.well", "z.well"]
 RANGE = "start=%d&end=%d" % (T0, T0 + N)
-failures = []
-
-
-def check(what, ok, seen=""):
-    if not ok:
-        failures.append(what)
-        print("DIFFERENT %s: %.600r" % (what, seen))
 
 
 def ask(d, path):

@@ -5,16 +5,10 @@ import json
 import sys
 import urllib.parse
 
+from metakit import failures, holds as check
 from tsdtest import Daemon
 
 T0 = 1500000000 - 1500000000 % 3600
-failures = []
-
-
-def check(what, ok, seen=""):
-    if not ok:
-        failures.append(what)
-        print("DIFFERENT %s: %.400r" % (what, seen))
 
 
 def ask(d, method, path, body=None):

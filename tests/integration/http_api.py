@@ -8,16 +8,10 @@ import sys
 import threading
 import time
 
+from metakit import failures, holds as check
 from tsdtest import Daemon
 
 T0 = 1500000000
-failures = []
-
-
-def check(what, ok, seen=""):
-    if not ok:
-        failures.append(what)
-        print("DIFFERENT %s: %.400r" % (what, seen))
 
 
 def ask(d, method, path, body=None, headers=None):

@@ -8,16 +8,10 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
+from metakit import failures, holds as check
 from tsdtest import Daemon
 
 T0 = 1500000000 - 1500000000 % 3600
-failures = []
-
-
-def check(what, ok, seen=""):
-    if not ok:
-        failures.append(what)
-        print("DIFFERENT %s: %.400r" % (what, seen))
 
 
 def get(d, path):

@@ -7,18 +7,12 @@ import socket
 import sys
 import time
 
+from metakit import failures, holds as check
 from tsdtest import Daemon
 
 T0 = 1500000000
 N_SERIES, N_POINTS = 200, 3000
 ALL = "start=%d&end=%d" % (T0, T0 + N_POINTS)
-failures = []
-
-
-def check(what, ok, seen=""):
-    if not ok:
-        failures.append(what)
-        print("DIFFERENT %s: %.400r" % (what, seen))
 
 
 def ask(d, path, method="GET"):

@@ -5,15 +5,8 @@ import sys
 import threading
 import time
 
+from metakit import failures, holds as check
 from tsdtest import Daemon
-
-failures = []
-
-
-def check(what, ok, seen=""):
-    if not ok:
-        failures.append(what)
-        print("DIFFERENT %s: %.300r" % (what, seen))
 
 
 def talk(d, data, shut=True):

@@ -209,8 +209,11 @@ static bool mark_string(struct pull_state *s, struct ts_buf *out)
         twice = true;
     while (s->p < s->end && *s->p != '"')
         s->p += *s->p == '\\' && s->end - s->p > 1 ? 2 : 1;
-    if (s->p == s->end)
+    if (s->p == s->end) {
+        ts_buf_append(out, from,
+                      (size_t)(s->end - from)); /* or the rest of the body could be JSON without it */
         return false;
+    }
     s->p++;
     ts_buf_char(out, *from++);
     if (twice)

@@ -139,7 +139,9 @@ static void test_put_json__nonsense_is_refused(void **state)
                                       "{\"a\":{\"b\":[1.e5]}}",
                                       "{\"a\":[01]}",
                                       "{\"a\":[1-2]}",
-                                      "[{}{}]"};
+                                      "[{}{}]",
+                                      "[{}] \"and more",
+                                      "{\"value\":1} \"\\"};
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         struct ts_error err = {0}, details = {0};
         tear_down(NULL);

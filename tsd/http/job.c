@@ -123,6 +123,15 @@ void tsd_job_cancel(struct tsd_job *job)
     atomic_store_explicit(&job->limit.cancelled, true, memory_order_release);
 }
 
+/* Has the client gone? Any thread. */
+static bool job_gone(struct tsd_job *job)
+{
+    pthread_mutex_lock(&job->mu);
+    bool gone = job->gone;
+    pthread_mutex_unlock(&job->mu);
+    return gone;
+}
+
 /* Why a job that was cancelled ends. */
 static int job_cancelled(struct tsd_job *job, struct ts_error *err)
 {
@@ -439,7 +448,7 @@ static void job_task(void *arg)
     if (job->rc == TS_ECANCELLED)
         job->rc = job_cancelled(job, &job->err);
     tsd_query_end(job->req->d->queries, job->entry, job_status(job), job->rc < 0 ? job->err.text : NULL,
-                  !job->gone);
+                  !job_gone(job));
     job->end.run = job_run_end;
     tsd_worker_call(w, &job->end);
 }

@@ -171,6 +171,79 @@ void ts_json_raw(struct ts_json *j, struct ts_slice text)
     ts_buf_slice(j->buf, text);
 }
 
+/* ---- members ---- */
+
+void ts_json_member_obj(struct ts_json *j, const char *key)
+{
+    ts_json_key(j, key);
+    ts_json_obj(j);
+}
+void ts_json_member_arr(struct ts_json *j, const char *key)
+{
+    ts_json_key(j, key);
+    ts_json_arr(j);
+}
+
+void ts_json_member_str(struct ts_json *j, const char *key, const char *s)
+{
+    ts_json_key(j, key);
+    ts_json_str(j, s);
+}
+void ts_json_member_slice(struct ts_json *j, const char *key, struct ts_slice s)
+{
+    ts_json_key(j, key);
+    ts_json_slice(j, s);
+}
+void ts_json_member_slices(struct ts_json *j, struct ts_slice key, struct ts_slice s)
+{
+    ts_json_key_slice(j, key);
+    ts_json_slice(j, s);
+}
+void ts_json_member_given(struct ts_json *j, const char *key, struct ts_slice s)
+{
+    if (s.p)
+        ts_json_member_slice(j, key, s);
+    else
+        ts_json_member_null(j, key);
+}
+void ts_json_member_filled(struct ts_json *j, const char *key, struct ts_slice s)
+{
+    if (s.n)
+        ts_json_member_slice(j, key, s);
+    else
+        ts_json_member_null(j, key);
+}
+
+void ts_json_member_int(struct ts_json *j, const char *key, int64_t v)
+{
+    ts_json_key(j, key);
+    ts_json_int(j, v);
+}
+void ts_json_member_count(struct ts_json *j, const char *key, uint64_t n)
+{
+    ts_json_member_int(j, key, (int64_t)n);
+}
+void ts_json_member_double(struct ts_json *j, const char *key, double v)
+{
+    ts_json_key(j, key);
+    ts_json_double(j, v);
+}
+void ts_json_member_bool(struct ts_json *j, const char *key, bool v)
+{
+    ts_json_key(j, key);
+    ts_json_bool(j, v);
+}
+void ts_json_member_null(struct ts_json *j, const char *key)
+{
+    ts_json_key(j, key);
+    ts_json_null(j);
+}
+void ts_json_member_raw(struct ts_json *j, const char *key, struct ts_slice text)
+{
+    ts_json_key(j, key);
+    ts_json_raw(j, text);
+}
+
 /* ---- in ---- */
 
 /* Nesting before any parsing, so that deep texts cost no stack. Errors other than depth are left to the

@@ -46,6 +46,34 @@ void ts_json_null(struct ts_json *j);
 /** Text that is JSON already. */
 void ts_json_raw(struct ts_json *j, struct ts_slice text);
 
+/* Members of an object, name and value at once: the bytes of ts_json_key and of the call above for such a value. */
+/** A member that begins an object; ts_json_obj_end ends it. */
+void ts_json_member_obj(struct ts_json *j, const char *key);
+/** A member that begins a list; ts_json_arr_end ends it. */
+void ts_json_member_arr(struct ts_json *j, const char *key);
+/** A string that is there: s is never NULL. */
+void ts_json_member_str(struct ts_json *j, const char *key, const char *s);
+/** A string, any bytes; "" if there are none. */
+void ts_json_member_slice(struct ts_json *j, const char *key, struct ts_slice s);
+/** A string whose name is any bytes too: a tag, a header. */
+void ts_json_member_slices(struct ts_json *j, struct ts_slice key, struct ts_slice s);
+/** A string, null if it was not given (p == NULL); given and empty is "". */
+void ts_json_member_given(struct ts_json *j, const char *key, struct ts_slice s);
+/** A string, null if it is empty (n == 0), given or not. */
+void ts_json_member_filled(struct ts_json *j, const char *key, struct ts_slice s);
+/** A whole number. */
+void ts_json_member_int(struct ts_json *j, const char *key, int64_t v);
+/** A count, an id, an offset: the 64 bits as int64_t, so from 2^63 on negative. */
+void ts_json_member_count(struct ts_json *j, const char *key, uint64_t n);
+/** A number as Java prints it; NaN and infinity as strings. */
+void ts_json_member_double(struct ts_json *j, const char *key, double v);
+/** true or false. */
+void ts_json_member_bool(struct ts_json *j, const char *key, bool v);
+/** null. */
+void ts_json_member_null(struct ts_json *j, const char *key);
+/** Text that is JSON already. */
+void ts_json_member_raw(struct ts_json *j, const char *key, struct ts_slice text);
+
 /** Parse text (at most 64 levels deep, duplicate keys: the last wins, NaN refused). *out is the caller's (json_decref). TS_EPARSE with line and column. */
 int ts_json_load(struct ts_slice text, json_t **out, struct ts_error *err);
 

@@ -69,6 +69,63 @@ static void test_json__commas_and_nesting_come_right(void **state)
     t_expect("[{\"a\":-1,\"b\":[],\"c\":{},\"d\":[true,false,null,[1, 2],\"x\"]},{}]");
 }
 
+static void test_json__members_are_name_and_value(void **state)
+{
+    (void)state;
+    ts_json_obj(&js);
+    ts_json_member_str(&js, "q\"", "a\nb");
+    ts_json_member_slice(&js, "s", (struct ts_slice){"xyz", 2});
+    ts_json_member_slice(&js, "none", (struct ts_slice){NULL, 0});
+    ts_json_member_slices(&js, (struct ts_slice){"k\0\"", 3}, TS_SLICE_LIT("v\xff"));
+    ts_json_member_int(&js, "i", INT64_MIN);
+    ts_json_member_count(&js, "n", INT64_MAX);
+    ts_json_member_count(&js, "wraps", UINT64_MAX);
+    ts_json_member_double(&js, "d", 2);
+    ts_json_member_double(&js, "nan", (double)NAN);
+    ts_json_member_bool(&js, "t", true);
+    ts_json_member_bool(&js, "f", false);
+    ts_json_member_null(&js, "z");
+    ts_json_member_raw(&js, "r", TS_SLICE_LIT("[1, 2]"));
+    ts_json_obj_end(&js);
+    t_expect("{\"q\\\"\":\"a\\nb\",\"s\":\"xy\",\"none\":\"\",\"k\\u0000\\\"\":\"v\xef\xbf\xbd\","
+             "\"i\":-9223372036854775808,\"n\":9223372036854775807,\"wraps\":-1,\"d\":2.0,\"nan\":\"NaN\","
+             "\"t\":true,\"f\":false,\"z\":null,\"r\":[1, 2]}");
+}
+
+static void test_json__members_that_hold_others_take_commas_right(void **state)
+{
+    (void)state;
+    ts_json_obj(&js);
+    ts_json_member_obj(&js, "o");
+    ts_json_member_arr(&js, "a");
+    ts_json_int(&js, 1);
+    ts_json_int(&js, 2);
+    ts_json_arr_end(&js);
+    ts_json_member_arr(&js, "b");
+    ts_json_arr_end(&js);
+    ts_json_obj_end(&js);
+    ts_json_member_obj(&js, "p");
+    ts_json_obj_end(&js);
+    ts_json_member_int(&js, "i", 3);
+    ts_json_obj_end(&js);
+    t_expect("{\"o\":{\"a\":[1,2],\"b\":[]},\"p\":{},\"i\":3}");
+}
+
+static void test_json__not_given_and_empty_are_told_apart_by_name(void **state)
+{
+    (void)state;
+    static const struct ts_slice none = {NULL, 0}, empty = {"x", 0}, full = {"x", 1};
+    ts_json_obj(&js);
+    ts_json_member_given(&js, "a", none);
+    ts_json_member_given(&js, "b", empty);
+    ts_json_member_given(&js, "c", full);
+    ts_json_member_filled(&js, "d", none);
+    ts_json_member_filled(&js, "e", empty);
+    ts_json_member_filled(&js, "f", full);
+    ts_json_obj_end(&js);
+    t_expect("{\"a\":null,\"b\":\"\",\"c\":\"x\",\"d\":null,\"e\":null,\"f\":\"x\"}");
+}
+
 static void test_json__numbers_are_plain(void **state)
 {
     (void)state;
@@ -230,6 +287,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         T_CASE(test_json__commas_and_nesting_come_right),
+        T_CASE(test_json__members_are_name_and_value),
+        T_CASE(test_json__members_that_hold_others_take_commas_right),
+        T_CASE(test_json__not_given_and_empty_are_told_apart_by_name),
         T_CASE(test_json__numbers_are_plain),
         T_CASE(test_json__strings_are_escaped),
         T_CASE(test_json__broken_utf8_becomes_the_replacement_character),

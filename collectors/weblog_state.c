@@ -23,16 +23,8 @@ static void save_head(struct ts_json *j, const struct col_web_head *h)
 {
     char hex[20];
     (void)snprintf(hex, sizeof(hex), "%016" PRIx64, h->hash);
-    ts_json_key(j, "head_bytes");
-    ts_json_int(j, h->n_bytes);
-    ts_json_key(j, "head");
-    ts_json_str(j, hex);
-}
-
-static void save_int(struct ts_json *j, const char *key, uint64_t v)
-{
-    ts_json_key(j, key);
-    ts_json_int(j, (int64_t)v);
+    ts_json_member_int(j, "head_bytes", h->n_bytes);
+    ts_json_member_str(j, "head", hex);
 }
 
 /* Paths are any bytes, JSON is UTF-8: what is not plain ASCII is written as %XX. */
@@ -46,33 +38,28 @@ static void save_path(struct ts_json *j, const char *path)
         else
             ts_buf_printf(&text, "%%%02x", (unsigned)(unsigned char)*p);
     }
-    ts_json_key(j, "path");
-    ts_json_slice(j, ts_buf_get(&text));
+    ts_json_member_slice(j, "path", ts_buf_get(&text));
     ts_buf_release(&text);
 }
 
 static void save_files(struct ts_json *j, const struct col_web_follow *f)
 {
-    ts_json_key(j, "files");
-    ts_json_arr(j);
+    ts_json_member_arr(j, "files");
     for (uint32_t i = 0; i < f->n_files; i++) {
         const struct col_web_file *file = f->files[i];
         ts_json_obj(j);
         save_path(j, file->path);
-        save_int(j, "dev", file->dev);
-        save_int(j, "ino", file->ino);
+        ts_json_member_count(j, "dev", file->dev);
+        ts_json_member_count(j, "ino", file->ino);
         save_head(j, &file->head);
-        save_int(j, "off", file->off);
-        save_int(j, "mtime_ms", (uint64_t)file->mtime_ms);
-        ts_json_key(j, "skip");
-        ts_json_bool(j, file->skip);
-        ts_json_key(j, "rotated");
-        ts_json_bool(j, file->rotated);
+        ts_json_member_count(j, "off", file->off);
+        ts_json_member_int(j, "mtime_ms", file->mtime_ms);
+        ts_json_member_bool(j, "skip", file->skip);
+        ts_json_member_bool(j, "rotated", file->rotated);
         ts_json_obj_end(j);
     }
     ts_json_arr_end(j);
-    ts_json_key(j, "done");
-    ts_json_arr(j);
+    ts_json_member_arr(j, "done");
     uint32_t n = f->n_done < COL_WEB_DONE_MAX ? f->n_done : COL_WEB_DONE_MAX;
     for (uint32_t i = f->n_done - n; i < f->n_done; i++) {
         ts_json_obj(j);
@@ -103,8 +90,7 @@ static void save_cell(struct ts_json *j, const struct col_web_cell *cell)
 
 static void save_count(struct ts_json *j, const struct col_web_count *c)
 {
-    ts_json_key(j, "names"); /* [parent, text]; -1: a domain */
-    ts_json_arr(j);
+    ts_json_member_arr(j, "names"); /* [parent, text]; -1: a domain */
     for (uint32_t i = 0; i < c->n_names; i++) {
         ts_json_arr(j);
         ts_json_int(j, c->names[i].parent == COL_WEB_TOP ? -1 : (int64_t)c->names[i].parent);
@@ -112,16 +98,14 @@ static void save_count(struct ts_json *j, const struct col_web_count *c)
         ts_json_arr_end(j);
     }
     ts_json_arr_end(j);
-    ts_json_key(j, "cells");
-    ts_json_arr(j);
+    ts_json_member_arr(j, "cells");
     for (uint32_t i = 0; i < c->n_cells; i++)
         save_cell(j, &c->cells[i]);
     ts_json_arr_end(j);
-    ts_json_key(j, "horizon_ms");
-    ts_json_int(j, c->horizon_ms);
-    save_int(j, "generation", c->generation);
-    save_int(j, "counted", c->n_counted);
-    save_int(j, "late", c->n_late);
+    ts_json_member_int(j, "horizon_ms", c->horizon_ms);
+    ts_json_member_count(j, "generation", c->generation);
+    ts_json_member_count(j, "counted", c->n_counted);
+    ts_json_member_count(j, "late", c->n_late);
 }
 
 int col_web_state_save(const struct col_web_state *s, struct ts_error *err)
@@ -134,7 +118,7 @@ int col_web_state_save(const struct col_web_state *s, struct ts_error *err)
     ts_json_obj(&j);
     save_files(&j, s->follow);
     save_count(&j, s->count);
-    save_int(&j, "bad", *s->n_bad);
+    ts_json_member_count(&j, "bad", *s->n_bad);
     ts_json_obj_end(&j);
     ts_buf_char(&body, '\n');
     int rc = 0;

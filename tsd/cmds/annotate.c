@@ -64,10 +64,8 @@ static void annotate_fields(const struct tsd_args *args, struct ts_json *j)
         if (!args->uses[i].name || strcmp(args->uses[i].name, "field") ||
             !(eq = strchr(args->uses[i].value, '=')))
             continue;
-        if (!any) {
-            ts_json_key(j, "custom");
-            ts_json_obj(j);
-        }
+        if (!any)
+            ts_json_member_obj(j, "custom");
         any = true;
         ts_json_key_slice(j, (struct ts_slice){args->uses[i].value, (size_t)(eq - args->uses[i].value)});
         ts_json_str(j, eq + 1);
@@ -100,16 +98,11 @@ static int annotate_add(struct tsd_door *door, struct ts_buf *out, struct ts_err
     ts_json_arr(&j);
     for (size_t i = 0; i < json_array_size(series); i++) {
         ts_json_obj(&j);
-        ts_json_key(&j, "startTime");
-        ts_json_int(&j, annotate_stamp(start_ms));
-        ts_json_key(&j, "endTime");
-        ts_json_int(&j, annotate_stamp(end_ms));
-        ts_json_key(&j, "tsuid");
-        ts_json_str(&j, json_string_value(json_array_get(series, i)));
-        ts_json_key(&j, "description");
-        ts_json_str(&j, args->words[1]);
-        ts_json_key(&j, "notes");
-        ts_json_str(&j, notes ? notes : "");
+        ts_json_member_int(&j, "startTime", annotate_stamp(start_ms));
+        ts_json_member_int(&j, "endTime", annotate_stamp(end_ms));
+        ts_json_member_str(&j, "tsuid", json_string_value(json_array_get(series, i)));
+        ts_json_member_str(&j, "description", args->words[1]);
+        ts_json_member_str(&j, "notes", notes ? notes : "");
         annotate_fields(args, &j);
         ts_json_obj_end(&j);
     }
@@ -170,14 +163,10 @@ static int annotate_delete(struct tsd_door *door, struct ts_buf *out, struct ts_
     ts_buf_init(&body, 0);
     ts_json_init(&j, &body);
     ts_json_obj(&j);
-    ts_json_key(&j, "startTime");
-    ts_json_int(&j, annotate_stamp(from_ms));
-    ts_json_key(&j, "endTime");
-    ts_json_int(&j, annotate_stamp(to_ms));
-    ts_json_key(&j, "global");
-    ts_json_bool(&j, global);
-    ts_json_key(&j, "tsuids");
-    ts_json_arr(&j);
+    ts_json_member_int(&j, "startTime", annotate_stamp(from_ms));
+    ts_json_member_int(&j, "endTime", annotate_stamp(to_ms));
+    ts_json_member_bool(&j, "global", global);
+    ts_json_member_arr(&j, "tsuids");
     for (size_t i = 0; i < json_array_size(series) && !global; i++)
         ts_json_str(&j, json_string_value(json_array_get(series, i)));
     ts_json_arr_end(&j);

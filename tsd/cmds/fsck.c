@@ -74,32 +74,20 @@ static void put_json(struct ts_buf *b, const struct sto_finding *f)
     struct ts_json j;
     ts_json_init(&j, b);
     ts_json_obj(&j);
-    ts_json_key(&j, "kind");
-    ts_json_str(&j, kinds[f->kind]);
-    ts_json_key(&j, "path");
-    ts_json_str(&j, f->path);
-    if (f->off != UINT64_MAX) {
-        ts_json_key(&j, "offset");
-        ts_json_int(&j, (int64_t)f->off);
-    }
-    if (f->series.p) {
-        ts_json_key(&j, "series");
-        ts_json_slice(&j, f->series);
-    }
+    ts_json_member_str(&j, "kind", kinds[f->kind]);
+    ts_json_member_str(&j, "path", f->path);
+    if (f->off != UINT64_MAX)
+        ts_json_member_count(&j, "offset", f->off);
+    if (f->series.p)
+        ts_json_member_slice(&j, "series", f->series);
     if (f->kind == STO_FIND_LOST && f->from_ms <= f->to_ms) {
-        ts_json_key(&j, "from_ms");
-        ts_json_int(&j, f->from_ms);
-        ts_json_key(&j, "to_ms");
-        ts_json_int(&j, f->to_ms);
+        ts_json_member_int(&j, "from_ms", f->from_ms);
+        ts_json_member_int(&j, "to_ms", f->to_ms);
     }
-    if (f->n_points) {
-        ts_json_key(&j, "points");
-        ts_json_int(&j, (int64_t)f->n_points);
-    }
-    if (*f->text) {
-        ts_json_key(&j, "text");
-        ts_json_str(&j, f->text);
-    }
+    if (f->n_points)
+        ts_json_member_count(&j, "points", f->n_points);
+    if (*f->text)
+        ts_json_member_str(&j, "text", f->text);
     ts_json_obj_end(&j);
     ts_buf_char(b, '\n');
 }
@@ -135,14 +123,10 @@ static void put_json_summary(struct ts_buf *b, const struct sto_fsck_result *res
     struct ts_json j;
     ts_json_init(&j, b);
     ts_json_obj(&j);
-    ts_json_key(&j, "kind");
-    ts_json_str(&j, "summary");
-    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
-        ts_json_key(&j, counts[i].name);
-        ts_json_int(&j, (int64_t)counts[i].v);
-    }
-    ts_json_key(&j, "repaired");
-    ts_json_bool(&j, res->repaired);
+    ts_json_member_str(&j, "kind", "summary");
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        ts_json_member_count(&j, counts[i].name, counts[i].v);
+    ts_json_member_bool(&j, "repaired", res->repaired);
     ts_json_obj_end(&j);
     ts_buf_char(b, '\n');
 }

@@ -216,8 +216,7 @@ static void uid_names(enum sto_uid_kind kind, struct uid_words w, struct ts_buf 
     struct ts_json j;
     ts_json_init(&j, body);
     ts_json_obj(&j);
-    ts_json_key(&j, tsd_uid_kind_name(kind));
-    ts_json_arr(&j);
+    ts_json_member_arr(&j, tsd_uid_kind_name(kind));
     for (size_t i = 0; i < w.n; i++)
         ts_json_str(&j, w.words[i]);
     ts_json_arr_end(&j);
@@ -365,17 +364,14 @@ static int uid_set(struct tsd_door *door, struct ts_buf *out, struct ts_error *e
     ts_buf_init(&body, 0);
     ts_json_init(&j, &body);
     ts_json_obj(&j);
-    ts_json_key(&j, "type");
-    ts_json_str(&j, tsd_uid_kind_name(kind));
-    ts_json_key(&j, "uid");
-    ts_json_str(&j, rc == 0 ? json_string_value(json_object_get(record, "uid")) : "");
+    ts_json_member_str(&j, "type", tsd_uid_kind_name(kind));
+    ts_json_member_str(&j, "uid", rc == 0 ? json_string_value(json_object_get(record, "uid")) : "");
     ts_json_key(&j, uid_own_field(w.words[2]) ? w.words[2] : "customMerge");
     if (uid_own_field(w.words[2])) {
         ts_json_str(&j, w.words[3]);
     } else {
         ts_json_obj(&j);
-        ts_json_key(&j, w.words[2]);
-        ts_json_str(&j, w.words[3]);
+        ts_json_member_str(&j, w.words[2], w.words[3]);
         ts_json_obj_end(&j);
     }
     ts_json_obj_end(&j);

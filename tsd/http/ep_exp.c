@@ -20,14 +20,11 @@ static void exp_list(struct tsd_job *job, const struct qry_exp *q)
     struct ts_json j;
     ts_buf_init(&member, 0);
     ts_json_init(&j, &member);
-    ts_json_key(&j, "expressions");
-    ts_json_arr(&j);
+    ts_json_member_arr(&j, "expressions");
     for (size_t i = 0; i < q->n_formulas; i++) {
         ts_json_obj(&j);
-        ts_json_key(&j, "id");
-        ts_json_slice(&j, q->formulas[i].id);
-        ts_json_key(&j, "expr");
-        ts_json_slice(&j, q->formulas[i].text);
+        ts_json_member_slice(&j, "id", q->formulas[i].id);
+        ts_json_member_slice(&j, "expr", q->formulas[i].text);
         ts_json_obj_end(&j);
     }
     ts_json_arr_end(&j);

@@ -19,8 +19,7 @@ static void gexp_list(struct tsd_job *job, const struct qry_gexp *g)
     struct ts_json j;
     ts_buf_init(&member, 0);
     ts_json_init(&j, &member);
-    ts_json_key(&j, "exp");
-    ts_json_arr(&j);
+    ts_json_member_arr(&j, "exp");
     for (size_t i = 0; i < req->n_params; i++)
         if (ts_slice_is(req->params[i].name, "exp"))
             ts_json_slice(&j, req->params[i].value);

@@ -86,12 +86,9 @@ static int graph_json(struct tsd_job *job, const struct qry_spec *spec, struct t
     ts_buf_init(&b, 0);
     ts_json_init(&j, &b);
     ts_json_obj(&j);
-    ts_json_key(&j, "plotted");
-    ts_json_int(&j, (int64_t)g.n_plotted);
-    ts_json_key(&j, "points");
-    ts_json_int(&j, (int64_t)atomic_load_explicit(&limit->n_points, memory_order_relaxed));
-    ts_json_key(&j, "etags");
-    ts_json_arr(&j);
+    ts_json_member_count(&j, "plotted", g.n_plotted);
+    ts_json_member_count(&j, "points", atomic_load_explicit(&limit->n_points, memory_order_relaxed));
+    ts_json_member_arr(&j, "etags");
     for (size_t i = 0; i < spec->n_subs; i++) {
         json_t *key;
         size_t k;
@@ -100,8 +97,7 @@ static int graph_json(struct tsd_job *job, const struct qry_spec *spec, struct t
         ts_json_arr_end(&j);
     }
     ts_json_arr_end(&j);
-    ts_json_key(&j, "timing");
-    ts_json_int(&j, (ts_clock_mono_ns() - began_ns) / 1000000);
+    ts_json_member_int(&j, "timing", (ts_clock_mono_ns() - began_ns) / 1000000);
     ts_json_obj_end(&j);
     json_decref(g.etags);
     if (rc == 0)

@@ -40,10 +40,8 @@ void tsd_ep_version(struct tsd_req *req)
     struct ts_json j;
     ts_json_init(&j, &b);
     ts_json_obj(&j);
-    for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
-        ts_json_key(&j, members[i][0]);
-        ts_json_str(&j, members[i][1]);
-    }
+    for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++)
+        ts_json_member_str(&j, members[i][0], members[i][1]);
     ts_json_obj_end(&j);
     info_reply(req, &b);
 }
@@ -73,8 +71,7 @@ static void info_key(void *arg, const struct ts_conf_key *key, const char *value
 {
     struct ts_json *j = arg;
     const char *shown = info_secret(key->name) ? "********" : value;
-    ts_json_key(j, key->name);
-    ts_json_str(j, shown);
+    ts_json_member_str(j, key->name, shown);
 }
 
 static void info_opentsdb_key(void *arg, const struct ts_conf_key *key, const char *value)
@@ -82,8 +79,7 @@ static void info_opentsdb_key(void *arg, const struct ts_conf_key *key, const ch
     struct ts_json *j = arg;
     if (!key->opentsdb || !*key->opentsdb)
         return;
-    ts_json_key(j, key->opentsdb);
-    ts_json_str(j, info_secret(key->opentsdb) ? "********" : value);
+    ts_json_member_str(j, key->opentsdb, info_secret(key->opentsdb) ? "********" : value);
 }
 
 /* Our names, then OpenTSDB's for the same keys: clients look for those. */
@@ -108,12 +104,9 @@ void tsd_ep_config_filters(struct tsd_req *req)
     ts_json_init(&j, &b);
     ts_json_obj(&j);
     for (const struct qry_filter_type *const *t = qry_filter_table(); *t; t++) {
-        ts_json_key(&j, (*t)->name);
-        ts_json_obj(&j);
-        ts_json_key(&j, "description");
-        ts_json_str(&j, (*t)->help);
-        ts_json_key(&j, "examples");
-        ts_json_str(&j, (*t)->example);
+        ts_json_member_obj(&j, (*t)->name);
+        ts_json_member_str(&j, "description", (*t)->help);
+        ts_json_member_str(&j, "examples", (*t)->example);
         ts_json_obj_end(&j);
     }
     ts_json_obj_end(&j);
@@ -123,8 +116,7 @@ void tsd_ep_config_filters(struct tsd_req *req)
 /* Endpoints of the API that take one of these methods. */
 static void info_paths(struct ts_json *j, const char *key, unsigned methods)
 {
-    ts_json_key(j, key);
-    ts_json_arr(j);
+    ts_json_member_arr(j, key);
     for (const struct tsd_endpoint *e = tsd_endpoints; e->path; e++)
         if ((e->methods & methods) && !strncmp(e->path, "api/", 4))
             ts_json_str(j, e->path + 4);
@@ -146,10 +138,8 @@ void tsd_ep_serializers(struct tsd_req *req)
     ts_json_init(&j, &b);
     ts_json_arr(&j);
     ts_json_obj(&j);
-    for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
-        ts_json_key(&j, members[i][0]);
-        ts_json_str(&j, members[i][1]);
-    }
+    for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++)
+        ts_json_member_str(&j, members[i][0], members[i][1]);
     info_paths(&j, "parsers", TSD_POST | TSD_PUT);
     info_paths(&j, "formatters", TSD_GET);
     ts_json_obj_end(&j);

@@ -44,20 +44,15 @@ static int last_emit(void *arg, const struct qry_last *p, struct ts_error *err)
     ts_json_obj(&j);
     if (l->resolve) {
         struct sto_catalog *cat = sto_store_catalog(tsd_job_req(l->job)->d->store);
-        ts_json_key(&j, "metric");
-        ts_json_slice(&j, sto_uid_name(cat, STO_UID_METRIC, p->series->metric));
-        ts_json_key(&j, "tags");
-        ts_json_obj(&j);
-        for (unsigned i = 0; i < p->series->n_tags; i++) {
-            ts_json_key_slice(&j, sto_uid_name(cat, STO_UID_TAGK, p->series->tags[i].k));
-            ts_json_slice(&j, sto_uid_name(cat, STO_UID_TAGV, p->series->tags[i].v));
-        }
+        ts_json_member_slice(&j, "metric", sto_uid_name(cat, STO_UID_METRIC, p->series->metric));
+        ts_json_member_obj(&j, "tags");
+        for (unsigned i = 0; i < p->series->n_tags; i++)
+            ts_json_member_slices(&j, sto_uid_name(cat, STO_UID_TAGK, p->series->tags[i].k),
+                                  sto_uid_name(cat, STO_UID_TAGV, p->series->tags[i].v));
         ts_json_obj_end(&j);
     }
-    ts_json_key(&j, "timestamp");
-    ts_json_int(&j, p->ts_ms);
-    ts_json_key(&j, "value");
-    ts_json_slice(&j, (struct ts_slice){value, n});
+    ts_json_member_int(&j, "timestamp", p->ts_ms);
+    ts_json_member_slice(&j, "value", (struct ts_slice){value, n});
     ts_json_key(&j, "tsuid");
     ts_buf_char(&l->text, '"');
     qry_tsuid(p->series, &l->text);
@@ -222,26 +217,19 @@ static void last_list(const struct last *l)
     struct ts_json j;
     ts_buf_init(&member, 0);
     ts_json_init(&j, &member);
-    ts_json_key(&j, "last");
-    ts_json_obj(&j);
-    ts_json_key(&j, "timeseries");
-    ts_json_arr(&j);
+    ts_json_member_obj(&j, "last");
+    ts_json_member_arr(&j, "timeseries");
     for (size_t i = 0; i < l->n_queries; i++)
         ts_json_slice(&j, l->queries[i]);
     ts_json_arr_end(&j);
-    ts_json_key(&j, "tsuids");
-    ts_json_arr(&j);
+    ts_json_member_arr(&j, "tsuids");
     for (size_t i = 0; i < l->n_tsuids; i++)
         ts_json_slice(&j, l->tsuids[i]);
     ts_json_arr_end(&j);
-    ts_json_key(&j, "n");
-    ts_json_int(&j, l->ask.n ? (int64_t)l->ask.n : 1);
-    ts_json_key(&j, "backScan");
-    ts_json_int(&j, l->back_scan_hours);
-    if (l->ask.at_on) {
-        ts_json_key(&j, "at");
-        ts_json_int(&j, l->ask.at_ms);
-    }
+    ts_json_member_int(&j, "n", l->ask.n ? (int64_t)l->ask.n : 1);
+    ts_json_member_int(&j, "backScan", l->back_scan_hours);
+    if (l->ask.at_on)
+        ts_json_member_int(&j, "at", l->ask.at_ms);
     ts_json_obj_end(&j);
     tsd_query_begin_member(l->job, &member);
     ts_buf_release(&member);

@@ -24,21 +24,16 @@ static void stats_each(void *arg, const char *name, const char *tag, uint64_t va
     const char *eq = strchr(tag, '=');
     ts_json_obj(j);
     (void)snprintf(text, sizeof(text), "tsd.%s", name);
-    ts_json_key(j, "metric");
-    ts_json_str(j, text);
-    ts_json_key(j, "timestamp");
-    ts_json_int(j, s->now_s);
+    ts_json_member_str(j, "metric", text);
+    ts_json_member_int(j, "timestamp", s->now_s);
     (void)snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
-    ts_json_key(j, "value");
-    ts_json_str(j, text);
-    ts_json_key(j, "tags");
-    ts_json_obj(j);
+    ts_json_member_str(j, "value", text);
+    ts_json_member_obj(j, "tags");
     if (eq) {
         ts_json_key_slice(j, (struct ts_slice){tag, (size_t)(eq - tag)});
         ts_json_str(j, eq + 1);
     }
-    ts_json_key(j, "host");
-    ts_json_str(j, s->host);
+    ts_json_member_str(j, "host", s->host);
     ts_json_obj_end(j);
     ts_json_obj_end(j);
 }

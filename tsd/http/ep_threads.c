@@ -56,18 +56,12 @@ static void threads_one(struct ts_json *j, const char *id)
     if (p)
         priority = strtol(p, NULL, 10);
     ts_json_obj(j);
-    ts_json_key(j, "threadID");
-    ts_json_int(j, strtoll(id, NULL, 10));
-    ts_json_key(j, "name");
-    ts_json_slice(j, (struct ts_slice){open + 1, (size_t)(close - open - 1)});
-    ts_json_key(j, "state");
-    ts_json_str(j, threads_state(state));
-    ts_json_key(j, "interrupted");
-    ts_json_bool(j, false);
-    ts_json_key(j, "priority");
-    ts_json_int(j, priority);
-    ts_json_key(j, "stack");
-    ts_json_arr(j);
+    ts_json_member_int(j, "threadID", strtoll(id, NULL, 10));
+    ts_json_member_slice(j, "name", (struct ts_slice){open + 1, (size_t)(close - open - 1)});
+    ts_json_member_str(j, "state", threads_state(state));
+    ts_json_member_bool(j, "interrupted", false);
+    ts_json_member_int(j, "priority", priority);
+    ts_json_member_arr(j, "stack");
     ts_json_arr_end(j);
     ts_json_obj_end(j);
 }
@@ -92,16 +86,11 @@ void tsd_ep_threads(struct tsd_req *req)
 /* {"init":..,"used":..,"committed":..,"max":..} of memory. */
 static void jvm_usage(struct ts_json *j, const char *name, int64_t used)
 {
-    ts_json_key(j, name);
-    ts_json_obj(j);
-    ts_json_key(j, "init");
-    ts_json_int(j, 0);
-    ts_json_key(j, "used");
-    ts_json_int(j, used);
-    ts_json_key(j, "committed");
-    ts_json_int(j, used);
-    ts_json_key(j, "max");
-    ts_json_int(j, -1); /* no limit of our own */
+    ts_json_member_obj(j, name);
+    ts_json_member_int(j, "init", 0);
+    ts_json_member_int(j, "used", used);
+    ts_json_member_int(j, "committed", used);
+    ts_json_member_int(j, "max", -1); /* no limit of our own */
     ts_json_obj_end(j);
 }
 
@@ -115,36 +104,25 @@ void tsd_ep_jvm(struct tsd_req *req)
     ts_buf_init(&b, 0);
     ts_json_init(&j, &b);
     ts_json_obj(&j);
-    ts_json_key(&j, "runtime");
-    ts_json_obj(&j);
-    ts_json_key(&j, "startTime");
-    ts_json_int(&j, req->d->started_ms);
-    ts_json_key(&j, "uptime");
-    ts_json_int(&j, ts_clock_ms() - req->d->started_ms);
-    ts_json_key(&j, "vmName");
-    ts_json_str(&j, "none: compiled C");
-    ts_json_key(&j, "vmVendor");
-    ts_json_str(&j, "tsd");
-    ts_json_key(&j, "vmVersion");
-    ts_json_str(&j, TSD_VERSION);
+    ts_json_member_obj(&j, "runtime");
+    ts_json_member_int(&j, "startTime", req->d->started_ms);
+    ts_json_member_int(&j, "uptime", ts_clock_ms() - req->d->started_ms);
+    ts_json_member_str(&j, "vmName", "none: compiled C");
+    ts_json_member_str(&j, "vmVendor", "tsd");
+    ts_json_member_str(&j, "vmVersion", TSD_VERSION);
     ts_json_obj_end(&j);
-    ts_json_key(&j, "memory");
-    ts_json_obj(&j);
+    ts_json_member_obj(&j, "memory");
     jvm_usage(&j, "heapMemoryUsage", (int64_t)tsd_stats_resident_bytes());
     jvm_usage(&j, "nonHeapMemoryUsage", 0);
-    ts_json_key(&j, "objectsPendingFinalization");
-    ts_json_int(&j, 0);
+    ts_json_member_int(&j, "objectsPendingFinalization", 0);
     ts_json_obj_end(&j);
     static const char *const empty[] = {"gc", "pools"};
     for (int i = 0; i < 2; i++) {
-        ts_json_key(&j, empty[i]);
-        ts_json_obj(&j);
+        ts_json_member_obj(&j, empty[i]);
         ts_json_obj_end(&j);
     }
-    ts_json_key(&j, "os");
-    ts_json_obj(&j);
-    ts_json_key(&j, "systemLoadAverage");
-    ts_json_double(&j, load[0]);
+    ts_json_member_obj(&j, "os");
+    ts_json_member_double(&j, "systemLoadAverage", load[0]);
     ts_json_obj_end(&j);
     ts_json_obj_end(&j);
     threads_reply(req, &b);

@@ -367,9 +367,9 @@ void tsd_req_headers(const struct tsd_req *req, struct ts_json *j)
         const struct http_header *h = &hc->headers[i];
         struct ts_slice name = {hc->head.p + h->name_off, h->name_n};
         bool secret = http_is(name, "cookie") || http_is(name, "authorization");
-        ts_json_key_slice(j, name);
-        ts_json_slice(j, secret ? TS_SLICE_LIT("*******")
-                                : (struct ts_slice){hc->head.p + h->value_off, h->value_n});
+        ts_json_member_slices(j, name,
+                              secret ? TS_SLICE_LIT("*******")
+                                     : (struct ts_slice){hc->head.p + h->value_off, h->value_n});
     }
     ts_json_obj_end(j);
 }

@@ -109,29 +109,21 @@ static void put_on_timer(evutil_socket_t fd, short what, void *arg)
 static void put_echo(struct ts_json *j, const struct tsd_put_point *p)
 {
     ts_json_obj(j);
-    if (p->metric.p) {
-        ts_json_key(j, "metric");
-        ts_json_slice(j, p->metric);
-    }
+    if (p->metric.p)
+        ts_json_member_slice(j, "metric", p->metric);
     int64_t t = 0;
     if (p->time.p)
         (void)ts_num_parse_int(p->time, &t, NULL);
-    ts_json_key(j, "timestamp");
-    ts_json_int(j, t);
-    if (p->value.p) {
-        ts_json_key(j, "value");
-        ts_json_slice(j, p->value);
-    }
+    ts_json_member_int(j, "timestamp", t);
+    if (p->value.p)
+        ts_json_member_slice(j, "value", p->value);
     if (!p->tags) {
         ts_json_obj_end(j);
         return;
     }
-    ts_json_key(j, "tags");
-    ts_json_obj(j);
-    for (uint32_t i = 0; i < p->n_tags; i++) {
-        ts_json_key_slice(j, p->tags[i].k);
-        ts_json_slice(j, p->tags[i].v);
-    }
+    ts_json_member_obj(j, "tags");
+    for (uint32_t i = 0; i < p->n_tags; i++)
+        ts_json_member_slices(j, p->tags[i].k, p->tags[i].v);
     ts_json_obj_end(j);
     ts_json_obj_end(j);
 }
@@ -144,8 +136,7 @@ void tsd_put_refuse(struct tsd_put_call *put, const struct tsd_put_point *p, int
         return;
     struct ts_json *j = &put->errors_json;
     ts_json_obj(j);
-    ts_json_key(j, "error");
-    ts_json_slice(j, text);
+    ts_json_member_slice(j, "error", text);
     ts_json_key(j, "datapoint");
     if (p->null_point)
         ts_json_null(j);

@@ -201,36 +201,18 @@ int tsd_queries_cancel(struct tsd_queries *qs, uint64_t id)
 
 /* --- printing --- */
 
-static void print_int(struct ts_json *j, const char *key, int64_t v)
-{
-    ts_json_key(j, key);
-    ts_json_int(j, v);
-}
-
-static void print_str(struct ts_json *j, const char *key, const char *v)
-{
-    ts_json_key(j, key);
-    ts_json_str(j, v);
-}
-
-static void print_raw(struct ts_json *j, const char *key, const struct ts_buf *b)
-{
-    ts_json_key(j, key);
-    ts_json_raw(j, ts_buf_get(b));
-}
-
 static void print_running(struct ts_json *j, const struct tsd_query_entry *e)
 {
     ts_json_obj(j);
-    print_int(j, "id", (int64_t)e->id);
-    print_raw(j, "query", &e->what);
-    print_str(j, "remote", e->peer);
-    print_str(j, "user", "");
-    print_raw(j, "headers", &e->headers);
-    print_int(j, "queryStart", e->began_ms);
-    print_int(j, "elapsed", (ts_clock_mono_ns() - e->began_ns) / 1000000);
-    print_int(j, "pointsRead",
-              (int64_t)atomic_load_explicit(&tsd_job_limit(e->job)->n_points, memory_order_relaxed));
+    ts_json_member_count(j, "id", e->id);
+    ts_json_member_raw(j, "query", ts_buf_get(&e->what));
+    ts_json_member_str(j, "remote", e->peer);
+    ts_json_member_str(j, "user", "");
+    ts_json_member_raw(j, "headers", ts_buf_get(&e->headers));
+    ts_json_member_int(j, "queryStart", e->began_ms);
+    ts_json_member_int(j, "elapsed", (ts_clock_mono_ns() - e->began_ns) / 1000000);
+    ts_json_member_count(j, "pointsRead",
+                         atomic_load_explicit(&tsd_job_limit(e->job)->n_points, memory_order_relaxed));
     ts_json_obj_end(j);
 }
 
@@ -238,26 +220,23 @@ static void print_ended(struct ts_json *j, const struct tsd_query_entry *e)
 {
     const char *phrase = http_status_str((enum http_status)e->status);
     ts_json_obj(j);
-    print_int(j, "id", (int64_t)e->id);
-    print_raw(j, "query", &e->what);
-    ts_json_key(j, "exception");
-    ts_json_slice(j, e->text.n ? ts_buf_get(&e->text) : TS_SLICE_LIT("null"));
-    print_int(j, "executed", 1);
-    print_str(j, "remote", e->peer);
-    print_str(j, "user", "");
-    print_raw(j, "requestHeaders", &e->headers);
-    print_int(j, "numRunningQueries", (int64_t)e->n_running);
-    ts_json_key(j, "httpResponse");
-    ts_json_obj(j);
-    print_int(j, "code", e->status);
-    print_str(j, "reasonPhrase", phrase);
+    ts_json_member_count(j, "id", e->id);
+    ts_json_member_raw(j, "query", ts_buf_get(&e->what));
+    ts_json_member_slice(j, "exception", e->text.n ? ts_buf_get(&e->text) : TS_SLICE_LIT("null"));
+    ts_json_member_int(j, "executed", 1);
+    ts_json_member_str(j, "remote", e->peer);
+    ts_json_member_str(j, "user", "");
+    ts_json_member_raw(j, "requestHeaders", ts_buf_get(&e->headers));
+    ts_json_member_count(j, "numRunningQueries", e->n_running);
+    ts_json_member_obj(j, "httpResponse");
+    ts_json_member_int(j, "code", e->status);
+    ts_json_member_str(j, "reasonPhrase", phrase);
     ts_json_obj_end(j);
-    print_int(j, "queryStartTimestamp", e->began_ms);
-    print_int(j, "queryCompletedTimestamp", e->ended_ms);
-    ts_json_key(j, "sentToClient");
-    ts_json_bool(j, e->sent);
-    print_int(j, "pointsRead", (int64_t)e->n_points);
-    print_raw(j, "stats", &e->done);
+    ts_json_member_int(j, "queryStartTimestamp", e->began_ms);
+    ts_json_member_int(j, "queryCompletedTimestamp", e->ended_ms);
+    ts_json_member_bool(j, "sentToClient", e->sent);
+    ts_json_member_count(j, "pointsRead", e->n_points);
+    ts_json_member_raw(j, "stats", ts_buf_get(&e->done));
     ts_json_obj_end(j);
 }
 
@@ -265,14 +244,12 @@ void tsd_queries_print(struct tsd_queries *qs, uint64_t only_id, struct ts_json 
 {
     pthread_mutex_lock(&qs->mu);
     ts_json_obj(j);
-    ts_json_key(j, "running");
-    ts_json_arr(j);
+    ts_json_member_arr(j, "running");
     for (const struct tsd_query_entry *e = qs->running; e; e = e->next)
         if (!only_id || e->id == only_id)
             print_running(j, e);
     ts_json_arr_end(j);
-    ts_json_key(j, "completed");
-    ts_json_arr(j);
+    ts_json_member_arr(j, "completed");
     for (uint64_t i = 0; i < TSD_QUERIES_KEPT && i < qs->n_ended; i++) {
         const struct tsd_query_entry *e = qs->ended[(qs->n_ended - 1 - i) % TSD_QUERIES_KEPT];
         if (!only_id || e->id == only_id)

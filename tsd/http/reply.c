@@ -163,8 +163,7 @@ static void reply_error_old(struct tsd_req *req, int status, const char *message
     ts_json_init(&j, &b);
     if (json) {
         ts_json_obj(&j);
-        ts_json_key(&j, "err");
-        ts_json_str(&j, message);
+        ts_json_member_str(&j, "err", message);
         ts_json_obj_end(&j);
     } else {
         const char *title = status == 404  ? "Page Not Found"
@@ -198,16 +197,11 @@ void tsd_reply_error(struct tsd_req *req, int status, const char *message, const
     ts_buf_init(&b, 0);
     ts_json_init(&j, &b);
     ts_json_obj(&j);
-    ts_json_key(&j, "error");
-    ts_json_obj(&j);
-    ts_json_key(&j, "code");
-    ts_json_int(&j, status);
-    ts_json_key(&j, "message");
-    ts_json_str(&j, message);
-    if (details && *details) {
-        ts_json_key(&j, "details");
-        ts_json_str(&j, details);
-    }
+    ts_json_member_obj(&j, "error");
+    ts_json_member_int(&j, "code", status);
+    ts_json_member_str(&j, "message", message);
+    if (details && *details)
+        ts_json_member_str(&j, "details", details);
     ts_json_obj_end(&j);
     ts_json_obj_end(&j);
     tsd_reply_json(req, status, ts_buf_get(&b));

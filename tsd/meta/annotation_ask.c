@@ -215,22 +215,16 @@ static void bulk_delete_json(const struct bulk_delete *b, struct ts_json *j)
 {
     ts_json_obj(j);
     if (b->n_tsuids) {
-        ts_json_key(j, "tsuids");
-        ts_json_arr(j);
+        ts_json_member_arr(j, "tsuids");
         for (size_t i = 0; i < b->n_tsuids; i++)
             ts_json_slice(j, b->tsuids[i]);
         ts_json_arr_end(j);
     }
-    ts_json_key(j, "global");
-    ts_json_bool(j, b->global);
-    ts_json_key(j, "startTime");
-    ts_json_slice(j, b->start);
-    if (b->end.n) {
-        ts_json_key(j, "endTime");
-        ts_json_slice(j, b->end);
-    }
-    ts_json_key(j, "totalDeleted");
-    ts_json_int(j, (int64_t)b->n);
+    ts_json_member_bool(j, "global", b->global);
+    ts_json_member_slice(j, "startTime", b->start);
+    if (b->end.n)
+        ts_json_member_slice(j, "endTime", b->end);
+    ts_json_member_count(j, "totalDeleted", b->n);
     ts_json_obj_end(j);
 }
 

@@ -122,8 +122,7 @@ static int fields_map(const struct tsd_field *f, const json_t *obj, struct ts_ar
         struct ts_slice value = {"", 0};
         v = json_object_get(obj, keys[i]);
         ok = json_is_null(v) || fields_scalar(v, arena, &value);
-        ts_json_key(&j, keys[i]);
-        ts_json_slice(&j, value);
+        ts_json_member_slice(&j, keys[i], value);
     }
     ts_json_obj_end(&j);
     if (ok)

@@ -237,32 +237,23 @@ static int search_head(struct search_work *w, struct ts_error *err)
     struct ts_json j;
     ts_json_init(&j, &w->text);
     ts_json_obj(&j);
-    ts_json_key(&j, "type");
-    ts_json_str(&j, w->kind->type);
-    if (w->query.n) {
-        ts_json_key(&j, "query");
-        ts_json_slice(&j, w->query);
-    }
+    ts_json_member_str(&j, "type", w->kind->type);
+    if (w->query.n)
+        ts_json_member_slice(&j, "query", w->query);
     if (w->kind->run == run_lookup) {
-        ts_json_key(&j, "metric");
-        ts_json_slice(&j, w->lookup.metric.n ? w->lookup.metric : TS_SLICE_LIT("*"));
-        ts_json_key(&j, "tags");
-        ts_json_arr(&j);
+        ts_json_member_slice(&j, "metric", w->lookup.metric.n ? w->lookup.metric : TS_SLICE_LIT("*"));
+        ts_json_member_arr(&j, "tags");
         for (size_t i = 0; i < w->lookup.n_pairs; i++) {
             const struct sto_tag_text *p = &w->lookup.pairs[i];
             ts_json_obj(&j);
-            ts_json_key(&j, "key");
-            ts_json_slice(&j, p->k.n ? p->k : TS_SLICE_LIT("*"));
-            ts_json_key(&j, "value");
-            ts_json_slice(&j, p->v.n ? p->v : TS_SLICE_LIT("*"));
+            ts_json_member_slice(&j, "key", p->k.n ? p->k : TS_SLICE_LIT("*"));
+            ts_json_member_slice(&j, "value", p->v.n ? p->v : TS_SLICE_LIT("*"));
             ts_json_obj_end(&j);
         }
         ts_json_arr_end(&j);
     }
-    ts_json_key(&j, "limit");
-    ts_json_int(&j, w->limit);
-    ts_json_key(&j, "startIndex");
-    ts_json_int(&j, w->start);
+    ts_json_member_int(&j, "limit", w->limit);
+    ts_json_member_int(&j, "startIndex", w->start);
     ts_json_key(&j, "results");
     ts_buf_char(&w->text, '[');
     return tsd_ask_write(w->ask, &w->text, err);

@@ -194,16 +194,12 @@ void tsd_lookup_members(const struct sto_catalog *cat, const struct sto_series *
     struct ts_buf tsuid;
     ts_buf_init(&tsuid, 0);
     qry_tsuid(s, &tsuid);
-    ts_json_key(j, "tsuid");
-    ts_json_slice(j, ts_buf_get(&tsuid));
+    ts_json_member_slice(j, "tsuid", ts_buf_get(&tsuid));
     ts_buf_release(&tsuid);
-    ts_json_key(j, "metric");
-    ts_json_slice(j, sto_uid_name(cat, STO_UID_METRIC, s->metric));
-    ts_json_key(j, "tags");
-    ts_json_obj(j);
-    for (unsigned i = 0; i < s->n_tags; i++) {
-        ts_json_key_slice(j, sto_uid_name(cat, STO_UID_TAGK, s->tags[i].k));
-        ts_json_slice(j, sto_uid_name(cat, STO_UID_TAGV, s->tags[i].v));
-    }
+    ts_json_member_slice(j, "metric", sto_uid_name(cat, STO_UID_METRIC, s->metric));
+    ts_json_member_obj(j, "tags");
+    for (unsigned i = 0; i < s->n_tags; i++)
+        ts_json_member_slices(j, sto_uid_name(cat, STO_UID_TAGK, s->tags[i].k),
+                              sto_uid_name(cat, STO_UID_TAGV, s->tags[i].v));
     ts_json_obj_end(j);
 }

@@ -58,8 +58,7 @@ static void tree_encode(const struct tsd_tree *t, struct ts_buf *out)
     ts_json_init(&j, out);
     ts_json_obj(&j);
     tsd_record_store_members(&t->def, &j);
-    ts_json_key(&j, "rules");
-    ts_json_arr(&j);
+    ts_json_member_arr(&j, "rules");
     for (size_t i = 0; i < t->n_rules; i++) {
         ts_json_obj(&j);
         tsd_record_store_members(&t->rules[i], &j);
@@ -294,8 +293,7 @@ int tsd_tree_rule_delete(struct tsd_tree *t, int64_t level, int64_t order, struc
 void tsd_tree_rule_json(const struct tsd_tree *t, const struct tsd_record *rule, struct ts_json *j)
 {
     ts_json_obj(j);
-    ts_json_key(j, "treeId");
-    ts_json_int(j, t->id);
+    ts_json_member_int(j, "treeId", t->id);
     tsd_record_members(rule, j);
     ts_json_obj_end(j);
 }
@@ -327,8 +325,7 @@ static void tree_rules_json(const struct tsd_tree *t, struct ts_json *j)
 void tsd_tree_json(const struct tsd_tree *t, struct ts_json *j)
 {
     ts_json_obj(j);
-    ts_json_key(j, "treeId");
-    ts_json_int(j, t->id);
+    ts_json_member_int(j, "treeId", t->id);
     tsd_record_members(&t->def, j);
     ts_json_key(j, "rules");
     if (t->n_rules)

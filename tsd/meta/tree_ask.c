@@ -193,22 +193,15 @@ void tsd_tree_branch_members(uint16_t tree, const struct ts_slice *names, const 
     tsd_tree_branch_hex(tree, hashes, depth, &id);
     if (last)
         ts_buf_printf(&id, "%08X", last->hash);
-    ts_json_key(j, "treeId");
-    ts_json_int(j, tree);
-    ts_json_key(j, "branchId");
-    ts_json_slice(j, ts_buf_get(&id));
-    ts_json_key(j, "depth");
-    ts_json_int(j, (int64_t)depth + (last ? 1 : 0));
-    ts_json_key(j, "displayName");
-    ts_json_slice(j, last ? last->name : name);
-    ts_json_key(j, "path");
-    ts_json_obj(j);
-    ts_json_key(j, "0");
-    ts_json_str(j, ROOT_NAME);
+    ts_json_member_int(j, "treeId", tree);
+    ts_json_member_slice(j, "branchId", ts_buf_get(&id));
+    ts_json_member_int(j, "depth", (int64_t)depth + (last ? 1 : 0));
+    ts_json_member_slice(j, "displayName", last ? last->name : name);
+    ts_json_member_obj(j, "path");
+    ts_json_member_str(j, "0", ROOT_NAME);
     for (size_t i = 1; i <= depth + (last ? 1 : 0); i++) {
         (void)snprintf(key, sizeof(key), "%zu", i);
-        ts_json_key(j, key);
-        ts_json_slice(j, i <= depth ? names[i - 1] : last->name);
+        ts_json_member_slice(j, key, i <= depth ? names[i - 1] : last->name);
     }
     ts_json_obj_end(j);
     ts_buf_release(&id);
@@ -219,8 +212,7 @@ void tsd_tree_leaf_json(const struct sto_catalog *cat, const struct sto_series *
 {
     ts_json_obj(j);
     tsd_lookup_members(cat, s, j);
-    ts_json_key(j, "displayName");
-    ts_json_slice(j, name);
+    ts_json_member_slice(j, "displayName", name);
     ts_json_obj_end(j);
 }
 
@@ -243,10 +235,8 @@ static int branch_children(struct tsd_ask *a, const struct tsd_tree_branch *b, s
         } else {
             ts_json_obj(&j);
             tsd_tree_branch_members(b->id.tree, b->names, b->id.hashes, b->id.depth, c, &j);
-            ts_json_key(&j, "branches");
-            ts_json_null(&j);
-            ts_json_key(&j, "leaves");
-            ts_json_null(&j);
+            ts_json_member_null(&j, "branches");
+            ts_json_member_null(&j, "leaves");
             ts_json_obj_end(&j);
         }
         rc = tsd_ask_write(a, &text, err);

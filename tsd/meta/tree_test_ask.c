@@ -78,10 +78,8 @@ static void test_branch(const struct test *t, const struct sto_series *s, struct
     }
     ts_json_obj(j);
     tsd_tree_branch_members(t->tree->id, names, hashes, depth, NULL, j);
-    ts_json_key(j, "branches");
-    ts_json_null(j);
-    ts_json_key(j, "leaves");
-    ts_json_arr(j);
+    ts_json_member_null(j, "branches");
+    ts_json_member_arr(j, "leaves");
     tsd_tree_leaf_json(sto_store_catalog(t->ask->store), s, tsd_tree_path_name(p, depth), j);
     ts_json_arr_end(j);
     ts_json_obj_end(j);
@@ -131,8 +129,7 @@ static int test_one(struct test *t, struct ts_slice tsuid, struct ts_arena *aren
         rc = test_meta(t, s, arena, &j, err);
     else
         ts_json_null(&j);
-    ts_json_key(&j, "messages");
-    ts_json_raw(&j, ts_buf_get(&messages));
+    ts_json_member_raw(&j, "messages", ts_buf_get(&messages));
     ts_json_obj_end(&j);
     ts_buf_release(&messages);
     return rc;

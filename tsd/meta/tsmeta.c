@@ -161,18 +161,15 @@ int tsd_tsmeta_json(struct sto_store *st, const struct sto_series *s, const stru
     tsd_record_members(&shown, j);
     ts_json_key(j, "metric");
     TS_TRY(tsmeta_name(st, STO_UID_METRIC, s->metric, j, err));
-    ts_json_key(j, "tags");
-    ts_json_arr(j);
+    ts_json_member_arr(j, "tags");
     for (unsigned i = 0; i < s->n_tags; i++) {
         TS_TRY(tsmeta_name(st, STO_UID_TAGK, s->tags[i].k, j, err));
         TS_TRY(tsmeta_name(st, STO_UID_TAGV, s->tags[i].v, j, err));
     }
     ts_json_arr_end(j);
     if (points) {
-        ts_json_key(j, "lastReceived");
-        ts_json_int(j, ts_floor_div(points->last_ms, 1000));
-        ts_json_key(j, "totalDatapoints");
-        ts_json_int(j, (int64_t)points->n);
+        ts_json_member_int(j, "lastReceived", ts_floor_div(points->last_ms, 1000));
+        ts_json_member_count(j, "totalDatapoints", points->n);
     }
     ts_json_obj_end(j);
     return 0;

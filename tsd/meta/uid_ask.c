@@ -75,20 +75,17 @@ static bool assign_kind(const struct assign *a, struct ts_json *j)
     ts_buf_init(&text, 0);
     ts_json_init(&je, &errors);
     ts_json_obj(&je);
-    ts_json_key(j, tsd_uid_kind_name(a->kind));
-    ts_json_obj(j);
+    ts_json_member_obj(j, tsd_uid_kind_name(a->kind));
     for (size_t i = 0; i < a->n; i++) {
         uint32_t id;
         ts_buf_clear(&text);
         if (a->one(a, a->names[i], &id, &text) < 0) {
-            ts_json_key_slice(&je, a->names[i]);
-            ts_json_slice(&je, ts_buf_get(&text));
+            ts_json_member_slices(&je, a->names[i], ts_buf_get(&text));
             clean = false;
             continue;
         }
         tsd_uid_hex(id, &text);
-        ts_json_key_slice(j, a->names[i]);
-        ts_json_slice(j, ts_buf_get(&text));
+        ts_json_member_slices(j, a->names[i], ts_buf_get(&text));
     }
     ts_json_obj_end(j);
     ts_json_obj_end(&je);
@@ -269,11 +266,9 @@ int tsd_ask_uid_rename(struct tsd_ask *ask, struct ts_error *err)
     ts_json_init(&j, &text);
     bool done = rename_do(ask, kind, from, to, &why) == 0;
     ts_json_obj(&j);
-    ts_json_key(&j, "result");
-    ts_json_str(&j, done ? "true" : "false");
+    ts_json_member_str(&j, "result", done ? "true" : "false");
     if (!done) {
-        ts_json_key(&j, "error");
-        ts_json_slice(&j, ts_buf_get(&why));
+        ts_json_member_slice(&j, "error", ts_buf_get(&why));
         ask->status = 400;
     }
     ts_json_obj_end(&j);

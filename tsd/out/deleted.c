@@ -61,12 +61,6 @@ uint64_t tsd_deleted_sum(const struct tsd_deleted *d)
     return sum;
 }
 
-static void deleted_int(struct ts_json *j, const char *key, int64_t v)
-{
-    ts_json_key(j, key);
-    ts_json_int(j, v);
-}
-
 /* The metric as it was asked for; of ids the first one. */
 static struct ts_slice deleted_name(const struct qry_sub *sub)
 {
@@ -78,22 +72,18 @@ static void deleted_json(const struct tsd_deleted *d, int64_t from_ms, int64_t t
     struct ts_json j;
     ts_json_init(&j, out);
     ts_json_obj(&j);
-    deleted_int(&j, "start", from_ms);
-    deleted_int(&j, "end", to_ms);
-    ts_json_key(&j, "deleted");
-    ts_json_bool(&j, !d->dry);
-    ts_json_key(&j, "queries");
-    ts_json_arr(&j);
+    ts_json_member_int(&j, "start", from_ms);
+    ts_json_member_int(&j, "end", to_ms);
+    ts_json_member_bool(&j, "deleted", !d->dry);
+    ts_json_member_arr(&j, "queries");
     for (size_t i = 0; i < d->spec->n_subs; i++) {
         ts_json_obj(&j);
-        deleted_int(&j, "index", (int64_t)i);
-        ts_json_key(&j, "metric");
-        ts_json_slice(&j, deleted_name(&d->spec->subs[i]));
+        ts_json_member_count(&j, "index", i);
+        ts_json_member_slice(&j, "metric", deleted_name(&d->spec->subs[i]));
         for (size_t k = 0; k < TSD_DELETED_KINDS; k++) {
-            ts_json_key(&j, deleted_kinds[k].name);
-            ts_json_obj(&j);
-            deleted_int(&j, "series", (int64_t)d->subs[i][k].n_series);
-            deleted_int(&j, "count", (int64_t)d->subs[i][k].n_points);
+            ts_json_member_obj(&j, deleted_kinds[k].name);
+            ts_json_member_count(&j, "series", d->subs[i][k].n_series);
+            ts_json_member_count(&j, "count", d->subs[i][k].n_points);
             ts_json_obj_end(&j);
         }
         ts_json_obj_end(&j);

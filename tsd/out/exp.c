@@ -45,8 +45,7 @@ static void exp_metrics(struct ts_json *j, const struct qry_label *l)
     if (l->n_metrics)
         memcpy(sorted, l->metrics, l->n_metrics * sizeof(*sorted));
     qsort(sorted, l->n_metrics, sizeof(*sorted), exp_cmp_names);
-    ts_json_key(j, "metrics");
-    ts_json_arr(j);
+    ts_json_member_arr(j, "metrics");
     for (size_t i = 0; i < l->n_metrics; i++)
         ts_json_slice(j, sorted[i].text);
     ts_json_arr_end(j);
@@ -59,18 +58,13 @@ static void exp_column(struct ts_json *j, const struct tsd_exp_out *o, const str
 {
     const struct qry_label *l = &r->labels[i].label;
     ts_json_obj(j);
-    ts_json_key(j, "index");
-    ts_json_int(j, (int64_t)i + 1);
+    ts_json_member_int(j, "index", (int64_t)i + 1);
     exp_metrics(j, o->q->spec.compat ? &r->labels[0].label : l);
-    ts_json_key(j, "commonTags");
-    ts_json_obj(j);
-    for (size_t t = 0; t < l->n_tags; t++) {
-        ts_json_key_slice(j, l->tags[t].k.text);
-        ts_json_slice(j, l->tags[t].v.text);
-    }
+    ts_json_member_obj(j, "commonTags");
+    for (size_t t = 0; t < l->n_tags; t++)
+        ts_json_member_slices(j, l->tags[t].k.text, l->tags[t].v.text);
     ts_json_obj_end(j);
-    ts_json_key(j, "aggregatedTags");
-    ts_json_arr(j);
+    ts_json_member_arr(j, "aggregatedTags");
     for (size_t t = 0; t < l->n_agg_tags; t++)
         ts_json_slice(j, l->agg_tags[t].text);
     ts_json_arr_end(j);
@@ -111,12 +105,9 @@ int tsd_exp_output(void *arg, const struct qry_exp_result *r, struct ts_error *e
         ts_buf_char(&o->scratch, ',');
     ts_json_init(&j, &o->scratch);
     ts_json_obj(&j);
-    ts_json_key(&j, "id");
-    ts_json_slice(&j, r->output->id);
-    if (r->output->alias.p) {
-        ts_json_key(&j, "alias");
-        ts_json_slice(&j, r->output->alias);
-    }
+    ts_json_member_slice(&j, "id", r->output->id);
+    if (r->output->alias.p)
+        ts_json_member_slice(&j, "alias", r->output->alias);
     ts_json_key(&j, "dps");
     ts_buf_char(&o->scratch, '[');
     TS_TRY(tsd_sink_write(o->sink, ts_buf_get(&o->scratch), err));

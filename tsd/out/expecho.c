@@ -5,21 +5,6 @@
 
 #include "base/json.h"
 
-static void echo_text(struct ts_json *j, const char *key, struct ts_slice text)
-{
-    ts_json_key(j, key);
-    if (text.p)
-        ts_json_slice(j, text);
-    else
-        ts_json_null(j);
-}
-
-static void echo_flag(struct ts_json *j, const char *key, bool flag)
-{
-    ts_json_key(j, key);
-    ts_json_bool(j, flag);
-}
-
 static void echo_fill(struct ts_json *j, const struct qry_exp_fill *fill)
 {
     ts_json_key(j, "fillPolicy");
@@ -28,63 +13,58 @@ static void echo_fill(struct ts_json *j, const struct qry_exp_fill *fill)
         return;
     }
     ts_json_obj(j);
-    ts_json_key(j, "policy");
-    ts_json_str(j, qry_exp_policy_name(fill->policy));
-    ts_json_key(j, "value");
-    ts_json_double(j, fill->value);
+    ts_json_member_str(j, "policy", qry_exp_policy_name(fill->policy));
+    ts_json_member_double(j, "value", fill->value);
     ts_json_obj_end(j);
 }
 
 static void echo_time(struct ts_json *j, const struct qry_exp_time *t)
 {
-    ts_json_key(j, "time");
-    ts_json_obj(j);
-    echo_text(j, "start", t->start);
-    echo_text(j, "end", t->end);
-    echo_text(j, "timezone", t->timezone);
+    ts_json_member_obj(j, "time");
+    ts_json_member_given(j, "start", t->start);
+    ts_json_member_given(j, "end", t->end);
+    ts_json_member_given(j, "timezone", t->timezone);
     ts_json_key(j, "downsampler");
     if (t->downsampled) {
         ts_json_obj(j);
-        echo_text(j, "interval", t->interval);
-        echo_text(j, "aggregator", t->function);
+        ts_json_member_given(j, "interval", t->interval);
+        ts_json_member_given(j, "aggregator", t->function);
         echo_fill(j, &t->fill);
         ts_json_obj_end(j);
     } else {
         ts_json_null(j);
     }
-    echo_text(j, "aggregator", t->aggregator);
-    echo_flag(j, "rate", t->rate);
+    ts_json_member_given(j, "aggregator", t->aggregator);
+    ts_json_member_bool(j, "rate", t->rate);
     ts_json_obj_end(j);
 }
 
 static void echo_filter(struct ts_json *j, const struct qry_exp_filter *f)
 {
     ts_json_obj(j);
-    echo_text(j, "id", f->id);
-    ts_json_key(j, "tags");
-    ts_json_arr(j);
+    ts_json_member_given(j, "id", f->id);
+    ts_json_member_arr(j, "tags");
     for (size_t i = 0; i < f->n_filters; i++) {
         ts_json_obj(j);
-        echo_text(j, "tagk", f->filters[i].tagk);
-        echo_text(j, "filter", f->filters[i].text);
-        echo_flag(j, "group_by", f->filters[i].group_by);
-        ts_json_key(j, "type");
-        ts_json_str(j, f->filters[i].type->name);
+        ts_json_member_given(j, "tagk", f->filters[i].tagk);
+        ts_json_member_given(j, "filter", f->filters[i].text);
+        ts_json_member_bool(j, "group_by", f->filters[i].group_by);
+        ts_json_member_str(j, "type", f->filters[i].type->name);
         ts_json_obj_end(j);
     }
     ts_json_arr_end(j);
-    echo_flag(j, "explicitTags", f->explicit_tags);
+    ts_json_member_bool(j, "explicitTags", f->explicit_tags);
     ts_json_obj_end(j);
 }
 
 static void echo_metric(struct ts_json *j, const struct qry_exp_metric *m)
 {
     ts_json_obj(j);
-    echo_text(j, "metric", m->metric);
-    echo_text(j, "id", m->id);
-    echo_text(j, "filter", m->filter);
-    echo_text(j, "aggregator", m->aggregator);
-    echo_text(j, "timeOffset", m->time_offset);
+    ts_json_member_given(j, "metric", m->metric);
+    ts_json_member_given(j, "id", m->id);
+    ts_json_member_given(j, "filter", m->filter);
+    ts_json_member_given(j, "aggregator", m->aggregator);
+    ts_json_member_given(j, "timeOffset", m->time_offset);
     echo_fill(j, &m->fill);
     ts_json_obj_end(j);
 }
@@ -92,14 +72,12 @@ static void echo_metric(struct ts_json *j, const struct qry_exp_metric *m)
 static void echo_formula(struct ts_json *j, const struct qry_exp_formula *f)
 {
     ts_json_obj(j);
-    echo_text(j, "id", f->id);
-    echo_text(j, "expr", f->text);
-    ts_json_key(j, "join");
-    ts_json_obj(j);
-    ts_json_key(j, "operator");
-    ts_json_str(j, f->intersection ? "intersection" : "union");
-    echo_flag(j, "useQueryTags", f->use_query_tags);
-    echo_flag(j, "includeAggTags", f->with_agg_tags);
+    ts_json_member_given(j, "id", f->id);
+    ts_json_member_given(j, "expr", f->text);
+    ts_json_member_obj(j, "join");
+    ts_json_member_str(j, "operator", f->intersection ? "intersection" : "union");
+    ts_json_member_bool(j, "useQueryTags", f->use_query_tags);
+    ts_json_member_bool(j, "includeAggTags", f->with_agg_tags);
     ts_json_obj_end(j);
     echo_fill(j, &f->fill);
     ts_json_obj_end(j);
@@ -108,8 +86,8 @@ static void echo_formula(struct ts_json *j, const struct qry_exp_formula *f)
 static void echo_output(struct ts_json *j, const struct qry_exp_output *o)
 {
     ts_json_obj(j);
-    echo_text(j, "id", o->id);
-    echo_text(j, "alias", o->alias);
+    ts_json_member_given(j, "id", o->id);
+    ts_json_member_given(j, "alias", o->alias);
     ts_json_obj_end(j);
 }
 
@@ -127,7 +105,7 @@ static bool echo_list(struct ts_json *j, const char *key, bool given)
 void tsd_exp_echo(const struct qry_exp *q, struct ts_json *j)
 {
     ts_json_obj(j);
-    echo_text(j, "name", q->name);
+    ts_json_member_given(j, "name", q->name);
     echo_time(j, &q->time);
     if (echo_list(j, "filters", q->has_filters)) {
         for (size_t i = 0; i < q->n_filters; i++)

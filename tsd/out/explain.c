@@ -11,28 +11,16 @@
 
 /* --- JSON --- */
 
-static void put_int(struct ts_json *j, const char *key, uint64_t v)
-{
-    ts_json_key(j, key);
-    ts_json_int(j, (int64_t)v);
-}
-
-static void put_time(struct ts_json *j, const char *key, int64_t ms)
-{
-    ts_json_key(j, key);
-    ts_json_int(j, ms);
-}
-
 static void put_counts(struct ts_json *j, const struct sto_scan_cost *c)
 {
-    put_int(j, "rows", c->n_rows);
-    put_int(j, "points", c->n_points);
-    put_int(j, "summaries", c->n_sums);
-    put_int(j, "blocks", c->n_blocks);
-    put_int(j, "bytes", c->n_bytes);
-    put_int(j, "summaryBlocks", c->n_sum_blocks);
-    put_int(j, "summaryBytes", c->n_sum_bytes);
-    put_int(j, "deletes", c->n_tombs);
+    ts_json_member_count(j, "rows", c->n_rows);
+    ts_json_member_count(j, "points", c->n_points);
+    ts_json_member_count(j, "summaries", c->n_sums);
+    ts_json_member_count(j, "blocks", c->n_blocks);
+    ts_json_member_count(j, "bytes", c->n_bytes);
+    ts_json_member_count(j, "summaryBlocks", c->n_sum_blocks);
+    ts_json_member_count(j, "summaryBytes", c->n_sum_bytes);
+    ts_json_member_count(j, "deletes", c->n_tombs);
 }
 
 /* Times of what holds deletes alone are none. */
@@ -40,55 +28,47 @@ static void put_span(struct ts_json *j, const struct sto_scan_cost *c)
 {
     if (c->min_ms > c->max_ms)
         return;
-    put_time(j, "from", c->min_ms);
-    put_time(j, "to", c->max_ms);
+    ts_json_member_int(j, "from", c->min_ms);
+    ts_json_member_int(j, "to", c->max_ms);
 }
 
 static void put_file(struct ts_json *j, const struct sto_scan_cost *c)
 {
     ts_json_obj(j);
-    put_int(j, "file", c->file_no);
+    ts_json_member_count(j, "file", c->file_no);
     put_span(j, c);
-    put_int(j, "series", c->n_series);
+    ts_json_member_count(j, "series", c->n_series);
     put_counts(j, c);
-    if (c->broken) {
-        ts_json_key(j, "broken");
-        ts_json_str(j, c->broken);
-    }
+    if (c->broken)
+        ts_json_member_str(j, "broken", c->broken);
     ts_json_obj_end(j);
 }
 
 static void put_sub(struct ts_json *j, size_t index, const struct qry_explained *e)
 {
     ts_json_obj(j);
-    put_int(j, "index", index);
-    ts_json_key(j, "metric");
-    ts_json_slice(j, e->metric);
-    ts_json_key(j, "aggregator");
-    ts_json_str(j, e->sub->agg->name);
-    ts_json_key(j, "reads");
-    ts_json_str(j, e->reads);
-    put_int(j, "scans", e->n_scans);
-    put_int(j, "series", e->n_series);
-    put_int(j, "groups", e->n_groups);
-    put_time(j, "from", e->from_ms);
-    put_time(j, "to", e->to_ms);
-    put_time(j, "hours", e->n_hours);
-    put_time(j, "summaryHours", e->n_whole);
-    ts_json_key(j, "files");
-    ts_json_arr(j);
+    ts_json_member_count(j, "index", index);
+    ts_json_member_slice(j, "metric", e->metric);
+    ts_json_member_str(j, "aggregator", e->sub->agg->name);
+    ts_json_member_str(j, "reads", e->reads);
+    ts_json_member_count(j, "scans", e->n_scans);
+    ts_json_member_count(j, "series", e->n_series);
+    ts_json_member_count(j, "groups", e->n_groups);
+    ts_json_member_int(j, "from", e->from_ms);
+    ts_json_member_int(j, "to", e->to_ms);
+    ts_json_member_int(j, "hours", e->n_hours);
+    ts_json_member_int(j, "summaryHours", e->n_whole);
+    ts_json_member_arr(j, "files");
     for (size_t i = 0; i < e->n_files; i++)
         put_file(j, &e->files[i]);
     ts_json_arr_end(j);
-    ts_json_key(j, "memory");
-    ts_json_obj(j);
-    put_int(j, "memstores", e->n_memstores);
-    put_int(j, "series", e->memory.n_series);
+    ts_json_member_obj(j, "memory");
+    ts_json_member_count(j, "memstores", e->n_memstores);
+    ts_json_member_count(j, "series", e->memory.n_series);
     put_counts(j, &e->memory);
     ts_json_obj_end(j);
-    ts_json_key(j, "total");
-    ts_json_obj(j);
-    put_int(j, "files", e->n_files);
+    ts_json_member_obj(j, "total");
+    ts_json_member_count(j, "files", e->n_files);
     put_counts(j, &e->total);
     ts_json_obj_end(j);
     ts_json_obj_end(j);
@@ -97,16 +77,14 @@ static void put_sub(struct ts_json *j, size_t index, const struct qry_explained 
 static void put_limit(struct ts_json *j, const struct qry_explained_limit *l)
 {
     ts_json_obj(j);
-    ts_json_key(j, "key");
-    ts_json_str(j, l->key);
-    put_int(j, "limit", l->limit);
+    ts_json_member_str(j, "key", l->key);
+    ts_json_member_count(j, "limit", l->limit);
     ts_json_key(j, "needs");
     if (l->told)
         ts_json_int(j, (int64_t)l->needs);
     else
         ts_json_null(j);
-    ts_json_key(j, "refused");
-    ts_json_bool(j, l->refused);
+    ts_json_member_bool(j, "refused", l->refused);
     ts_json_obj_end(j);
 }
 
@@ -115,15 +93,13 @@ static void explain_json(const struct qry_spec *spec, const struct qry_explain *
     struct ts_json j;
     ts_json_init(&j, out);
     ts_json_obj(&j);
-    put_time(&j, "start", spec->start_ms);
-    put_time(&j, "end", spec->end_ms);
-    ts_json_key(&j, "queries");
-    ts_json_arr(&j);
+    ts_json_member_int(&j, "start", spec->start_ms);
+    ts_json_member_int(&j, "end", spec->end_ms);
+    ts_json_member_arr(&j, "queries");
     for (size_t i = 0; i < x->n_subs; i++)
         put_sub(&j, i, &x->subs[i]);
     ts_json_arr_end(&j);
-    ts_json_key(&j, "limits");
-    ts_json_arr(&j);
+    ts_json_member_arr(&j, "limits");
     for (size_t i = 0; i < QRY_EXPLAINED_LIMITS; i++)
         put_limit(&j, &x->limits[i]);
     ts_json_arr_end(&j);

@@ -122,8 +122,7 @@ static int json_points(struct tsd_out *o, const struct qry_series *s, struct ts_
 
 static void json_names(struct ts_json *j, const char *key, const struct ts_slice *names, size_t n)
 {
-    ts_json_key(j, key);
-    ts_json_arr(j);
+    ts_json_member_arr(j, key);
     for (size_t i = 0; i < n; i++)
         ts_json_slice(j, names[i]);
     ts_json_arr_end(j);
@@ -136,14 +135,10 @@ static int json_head(struct tsd_out *o, const struct qry_series *s, struct ts_er
     ts_buf_clear(&o->scratch);
     ts_json_init(&j, &o->scratch);
     ts_json_obj(&j);
-    ts_json_key(&j, "metric");
-    ts_json_slice(&j, s->metric);
-    ts_json_key(&j, "tags");
-    ts_json_obj(&j);
-    for (size_t i = 0; i < s->n_tags; i++) {
-        ts_json_key_slice(&j, s->tags[i].k);
-        ts_json_slice(&j, s->tags[i].v);
-    }
+    ts_json_member_slice(&j, "metric", s->metric);
+    ts_json_member_obj(&j, "tags");
+    for (size_t i = 0; i < s->n_tags; i++)
+        ts_json_member_slices(&j, s->tags[i].k, s->tags[i].v);
     ts_json_obj_end(&j);
     json_names(&j, "aggregateTags", s->agg_tags, s->n_agg_tags);
     if (o->spec->show_query && s->sub < o->spec->n_subs) {
@@ -156,10 +151,8 @@ static int json_head(struct tsd_out *o, const struct qry_series *s, struct ts_er
         json_names(&j, "annotations", NULL, 0);
     else if (o->notes)
         tsd_notes_of_series(o->notes, s, o->spec->start_ms, o->spec->end_ms, &j);
-    if (o->globals.n) {
-        ts_json_key(&j, "globalAnnotations");
-        ts_json_raw(&j, ts_buf_get(&o->globals));
-    }
+    if (o->globals.n)
+        ts_json_member_raw(&j, "globalAnnotations", ts_buf_get(&o->globals));
     ts_json_key(&j, "dps");
     ts_buf_char(&o->scratch, o->spec->arrays ? '[' : '{');
     return tsd_sink_write(o->sink, ts_buf_get(&o->scratch), err);
@@ -222,27 +215,20 @@ static int json_total(struct tsd_out *o, const struct qry_total *t, struct ts_er
     ts_buf_clear(&o->scratch);
     ts_json_init(&j, &o->scratch);
     ts_json_obj(&j);
-    ts_json_key(&j, "metric");
-    ts_json_slice(&j, o->value_name);
+    ts_json_member_slice(&j, "metric", o->value_name);
     if (o->spec->by_day || o->spec->by_hour) {
-        ts_json_key(&j, "timestamp");
-        ts_json_int(&j, o->spec->ms ? t->ts_ms : ts_floor_div(t->ts_ms, 1000));
+        ts_json_member_int(&j, "timestamp", o->spec->ms ? t->ts_ms : ts_floor_div(t->ts_ms, 1000));
         n = tsd_out_total_day(t, text);
-        ts_json_key(&j, "date");
-        ts_json_slice(&j, (struct ts_slice){text, n});
+        ts_json_member_slice(&j, "date", (struct ts_slice){text, n});
     }
     if (o->spec->by_hour) {
         n = tsd_out_total_hour(t, text);
-        ts_json_key(&j, "hour");
-        ts_json_slice(&j, (struct ts_slice){text, n});
+        ts_json_member_slice(&j, "hour", (struct ts_slice){text, n});
     }
     if (o->spec->n_by_tags) {
-        ts_json_key(&j, "tags");
-        ts_json_obj(&j);
-        for (size_t i = 0; i < o->spec->n_by_tags; i++) {
-            ts_json_key_slice(&j, o->spec->by_tags[i]);
-            ts_json_slice(&j, t->tags[i]);
-        }
+        ts_json_member_obj(&j, "tags");
+        for (size_t i = 0; i < o->spec->n_by_tags; i++)
+            ts_json_member_slices(&j, o->spec->by_tags[i], t->tags[i]);
         ts_json_obj_end(&j);
     }
     ts_json_key(&j, "value");

@@ -49,8 +49,8 @@ struct tsd_req {
 };
 
 enum tsd_endpoint_flag {
-    TSD_EP_OURS = 2,     /* OpenTSDB 2.4 has no such path: 404 with compat = opentsdb */
     TSD_EP_OVERRIDE = 1, /* GET with method_override=post, put or delete counts as that method */
+    TSD_EP_OURS = 2,     /* OpenTSDB 2.4 has no such path: 404 with compat = opentsdb */
     TSD_EP_READS = 4,    /* not there with mode = wo */
     TSD_EP_STORES = 8,   /* not there with mode = ro */
 };

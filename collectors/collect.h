@@ -45,6 +45,9 @@ void col_run_emit(const struct col_run *run, struct col_emit *emit);
 int col_once(const struct ts_conf *conf, struct col_out out, struct ts_error *err);
 /** Every chosen collector at its intervals, lines to out, until stop_fd is readable: what would be sent, for a look. */
 int col_watch(const struct ts_conf *conf, struct col_out out, int stop_fd, struct ts_error *err);
+/** Where the first of these addresses (as of collect_server; all are checked) is. The texts are the caller's, ts_free them; NULL after
+ *  an error. TS_EINVAL names the bad one. */
+int col_server_first(const char *servers, char **out_host, char **out_port, struct ts_error *err);
 /** Value of the tag host: the key collect_host, else the name of this machine. */
 void col_host_name(const struct ts_conf *conf, char *out, size_t out_bytes);
 /** Every collector and metric with its unit: for reading, or as CSV. */

@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/num.h"
 #include "base/time.h"
+#include "collectors/collect.h"
 #include "collectors/fields.h"
 
 #include <errno.h>
@@ -96,6 +97,17 @@ int col_servers_check(const char *servers, struct ts_error *err)
 {
     struct col_sink__addrs a;
     TS_TRY(col_sink__addrs_parse(servers, &a, err));
+    col_sink__addrs_release(&a);
+    return 0;
+}
+
+int col_server_first(const char *servers, char **out_host, char **out_port, struct ts_error *err)
+{
+    struct col_sink__addrs a;
+    *out_host = *out_port = NULL;
+    TS_TRY(col_sink__addrs_parse(servers, &a, err));
+    *out_host = ts_xstrdup(a.p[0].host);
+    *out_port = ts_xstrdup(a.p[0].port);
     col_sink__addrs_release(&a);
     return 0;
 }

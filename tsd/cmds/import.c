@@ -85,6 +85,16 @@ enum tsd_import_kind tsd_import_line(struct ts_slice line, struct ts_slice *out_
     return i == line.n || line.p[i] == '#' ? TSD_IMPORT_NOTHING : TSD_IMPORT_POINT;
 }
 
+int tsd_import_listed(struct tsd_import *im)
+{
+    const char *max = tsd_args_get(im->args, "max-errors");
+    int64_t n = IMPORT_LISTED;
+    if (max && (ts_num_parse_int(ts_slice_str(max), &n, NULL) < 0 || n < 0))
+        return tsd_usage(im->args, "--max-errors takes a number from 0, not \"%s\"", max);
+    im->max_listed = (uint64_t)n;
+    return TSD_EXIT_OK;
+}
+
 void tsd_import_bad(struct tsd_import *im, const char *file, uint64_t line, struct ts_slice reason)
 {
     if (im->n_bad++ >= im->max_listed)
@@ -181,17 +191,11 @@ int tsd_import_files(struct tsd_import *im, const struct tsd_import_to *to)
 
 int tsd_import_run(const struct tsd_args *args)
 {
-    struct tsd_import im = {.args = args, .max_listed = IMPORT_LISTED};
-    const char *data = tsd_args_get(args, "data"), *max = tsd_args_get(args, "max-errors");
+    struct tsd_import im = {.args = args};
+    const char *data = tsd_args_get(args, "data");
     if (args->n_words == 0)
         return tsd_usage(args, "name the files to import; - is standard input");
-    if (tsd_client_or_data(args) != TSD_EXIT_OK)
+    if (tsd_client_or_data(args) != TSD_EXIT_OK || tsd_import_listed(&im) != TSD_EXIT_OK)
         return TSD_EXIT_USAGE;
-    if (max) {
-        int64_t n;
-        if (ts_num_parse_int(ts_slice_str(max), &n, NULL) < 0 || n < 0)
-            return tsd_usage(args, "--max-errors takes a number from 0, not \"%s\"", max);
-        im.max_listed = (uint64_t)n;
-    }
     return tsd_import_files(&im, data ? &tsd_import_store : &tsd_import_tcp);
 }

@@ -9,15 +9,9 @@
 #include "tsd/cmds/weblogimport.h"
 
 #include "base/mem.h"
-#include "base/num.h"
+#include "collectors/collect.h"
 #include "collectors/weblog_import.h"
 #include "tsd/cmds/import.h"
-
-#include <stdio.h>
-#include <string.h>
-
-#define LISTED     20 /* bad lines, unless --max-errors says otherwise */
-#define HOST_BYTES 256
 
 /* A sink of tsd import that counts lines and has another sink for the points. */
 struct weblog_sink {
@@ -136,43 +130,25 @@ static const struct tsd_import_to to_print = {
 
 /* --- the command --- */
 
-/* The first address of collect_server: "HOST:PORT" or "[v6]:PORT". */
-static bool first_server(const char *list, char host[HOST_BYTES], char port[HOST_BYTES])
-{
-    size_t n = strcspn(list, ",");
-    const char *colon = memrchr(list, ':', n);
-    if (!colon || colon == list)
-        return false;
-    const char *from = list, *to = colon;
-    if (*from == '[' && to[-1] == ']') {
-        from++;
-        to--;
-    }
-    (void)snprintf(host, HOST_BYTES, "%.*s", (int)(to - from), from);
-    (void)snprintf(port, HOST_BYTES, "%.*s", (int)(list + n - colon - 1), colon + 1);
-    return *host && *port;
-}
-
 int tsd_weblog_import(const struct tsd_args *args)
 {
     struct tsd_args files = *args;
-    struct tsd_import im = {.args = &files, .max_listed = LISTED};
-    const char *servers = ts_conf_str(args->conf, "collect_server"), *max = tsd_args_get(args, "max-errors");
-    char host[HOST_BYTES], port[HOST_BYTES];
+    struct tsd_import im = {.args = &files};
+    struct ts_error err = {0};
+    char *host, *port;
     files.words++; /* behind "weblog-import" */
     files.n_words--;
     if (!files.n_words)
         return tsd_usage(args, "weblog-import: name the logs to read; - is standard input");
-    if (!first_server(servers, host, port))
-        return tsd_usage(args, "collect_server: \"%s\" is no HOST:PORT", servers);
-    if (max) {
-        int64_t n;
-        if (ts_num_parse_int(ts_slice_str(max), &n, NULL) < 0 || n < 0)
-            return tsd_usage(args, "--max-errors takes a number from 0, not \"%s\"", max);
-        im.max_listed = (uint64_t)n;
-    }
+    if (tsd_import_listed(&im) != TSD_EXIT_OK)
+        return TSD_EXIT_USAGE;
+    if (col_server_first(ts_conf_str(args->conf, "collect_server"), &host, &port, &err) < 0)
+        return tsd_usage(args, "%s", err.text);
     im.host = host;
     im.port = port;
     im.points_to = tsd_args_has(args, "format") ? &to_print : &tsd_import_tcp;
-    return tsd_import_files(&im, &to_weblog);
+    int code = tsd_import_files(&im, &to_weblog);
+    ts_free(host);
+    ts_free(port);
+    return code;
 }

@@ -18,6 +18,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/mem.h"
+#include "collectors/collect.h"
 #include "collectors/sink.h"
 
 #define WAIT_MS 60000 /* for things that happen at once on a machine that is not busy */
@@ -291,6 +293,37 @@ static void test_sink__addresses_are_checked(void **state)
     }
 }
 
+static void test_sink__the_first_address_is_taken_apart(void **state)
+{
+    static const struct {
+        const char *servers, *host, *port; /* host NULL: refused */
+    } rows[] = {
+        {"[::1]:4242", "::1", "4242"}, {"[::1]:80, b", "::1", "80"},
+        {"[::1]", "::1", "4242"},      {"host", "host", "4242"},
+        {"host:8080", "host", "8080"}, {" , host:1 ,b", "host", "1"},
+        {"::1", NULL, NULL},           {"host:x", NULL, NULL},
+        {"host,b:", NULL, NULL},       {"", NULL, NULL},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct ts_error err = {0};
+        char *host = (char *)&err, *port = host;
+        int rc = col_server_first(rows[i].servers, &host, &port, &err);
+        if (!rows[i].host) {
+            assert_int_equal(rc, TS_EINVAL);
+            assert_non_null(strstr(err.text, "collect_server"));
+            assert_null(host);
+            assert_null(port);
+            continue;
+        }
+        assert_int_equal(rc, 0);
+        assert_string_equal(host, rows[i].host);
+        assert_string_equal(port, rows[i].port);
+        ts_free(host);
+        ts_free(port);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -300,6 +333,7 @@ int main(void)
         cmocka_unit_test(test_sink__silence_is_a_failure),
         cmocka_unit_test(test_sink__stops_though_nobody_answers),
         cmocka_unit_test(test_sink__addresses_are_checked),
+        cmocka_unit_test(test_sink__the_first_address_is_taken_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

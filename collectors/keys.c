@@ -163,9 +163,9 @@ const struct ts_conf_key col_conf_keys[] = {
              "FORMAT and DOMAIN as in the two keys below (custom: = collect_weblog_format)."},
     {.name = "collect_weblog_format",
      .type = TS_CONF_STR,
-     .def = "combined",
-     .help = "Their lines: common, combined, vhost_combined, json, or a string as in nginx's log_format or "
-             "Apache's LogFormat."},
+     .def = "auto",
+     .help = "Their lines: auto (the first lines of each file decide which of the next four), json, "
+             "vhost_combined, combined, common, or a string as in nginx's log_format or Apache's LogFormat."},
     {.name = "collect_weblog_domain",
      .type = TS_CONF_STR,
      .def = "auto",

@@ -21,7 +21,6 @@
 
 #define FIGURES_MS 60000  /* between our own figures when nothing happens */
 #define TELL_MS    600000 /* between two bad lines in the log */
-#define SHOWN      120    /* bytes of a bad line in the log */
 
 static const struct col_metric metrics[] = {
     {"web.hits", "domain path status", "requests",
@@ -73,9 +72,10 @@ static void weblog_bad(struct weblog *w, const struct col_web_file *file, uint64
     w->n_untold++;
     if (w->now_ms < w->tell_ms)
         return;
-    struct ts_slice cut = ts_utf8_cut(line, SHOWN);
-    ts_log(TS_LOG_WARN, "weblog: bad line in %s at byte %llu: %s: %.*s n_bad=%llu", file->path,
-           (unsigned long long)off, why, (int)cut.n, cut.p, (unsigned long long)w->n_untold);
+    char shown[COL_WEB_SHOWN];
+    col_web_show(line, shown, sizeof(shown));
+    ts_log(TS_LOG_WARN, "weblog: bad line in %s at byte %llu: %s: %s n_bad=%llu", file->path,
+           (unsigned long long)off, why, shown, (unsigned long long)w->n_untold);
     w->n_untold = 0;
     w->tell_ms = w->now_ms + TELL_MS;
 }
@@ -86,7 +86,7 @@ static void weblog_line(void *arg, const struct col_web_file *file, uint64_t off
     struct col_web_hit hit;
     if (!line.n || (line.n == 1 && line.p[0] == '\r'))
         return;
-    const char *why = col_web_line_parse(file->log->format, line, &w->scratch, &hit);
+    const char *why = col_web_log_parse(file->log, file->kind, line, &w->scratch, &hit);
     if (!why && hit.time_ms > w->now_ms + TS_DAY_MS)
         why = "its time is in the future";
     if (why)

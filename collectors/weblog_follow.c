@@ -19,12 +19,14 @@
 #define SEARCH_MS     2000
 #define HISTORY_MS    86400000 /* younger rotated files are looked at when a log is first seen */
 #define WARN_MS       600000   /* between two complaints about files that can't be read */
+#define ODD_MS        10000 /* first lines of no known format are told after so long, or when they are many */
 
 void col_web_follow_init(struct col_web_follow *f, const struct col_web_follow_opts *opts)
 {
     *f = (struct col_web_follow){.opts = *opts};
     f->done = ts_xcalloc(COL_WEB_DONE_MAX, sizeof(*f->done));
     f->chunk = ts_xmalloc(COL_WEB_CHUNK_BYTES);
+    ts_buf_init(&f->scratch, 0);
 }
 
 static void file_shut(struct col_web_file *file)
@@ -50,6 +52,7 @@ void col_web_follow_release(struct col_web_follow *f)
     ts_free(f->files);
     ts_free(f->done);
     ts_free(f->chunk);
+    ts_buf_release(&f->scratch);
     *f = (struct col_web_follow){.n_files = 0};
 }
 
@@ -210,6 +213,67 @@ static void paths_scan(struct col_web_follow *f, int64_t now_ms)
     }
 }
 
+/* --- formats that files decide --- */
+
+static bool kind_wanted(const struct col_web_file *file)
+{
+    return file->log->detect && file->kind == COL_WEB_KIND_UNKNOWN;
+}
+
+static void kind_tell(struct col_web_file *file, const struct col_web_look *look)
+{
+    char odd[COL_WEB_ODD_BYTES];
+    bool given_up = file->kind == COL_WEB_KIND_NONE;
+    col_web_look_odd(look, given_up ? "it was rotated: they count as bad" : "nothing is read of it yet", odd);
+    ts_log(TS_LOG_ERROR, "weblog: %s: %s", file->path, odd);
+    file->told = true;
+}
+
+/* Look at a file's first lines. The last time: if none decides, none will. */
+static void kind_look(struct col_web_follow *f, struct col_web_file *file, struct ts_slice text, bool last,
+                      int64_t now_ms)
+{
+    struct col_web_look look;
+    col_web_auto_look(file->log->detect, text, &f->scratch, &look);
+    file->kind = look.kind;
+    if (file->kind != COL_WEB_KIND_UNKNOWN)
+        ts_log(TS_LOG_INFO, "weblog: lines of %s are %s", file->path, col_web_kind_name(file->kind));
+    else if (last)
+        file->kind = COL_WEB_KIND_NONE;
+    if (file->kind == COL_WEB_KIND_NONE && look.n_lines)
+        kind_tell(file, &look);
+    else if (file->kind == COL_WEB_KIND_UNKNOWN && look.n_lines && !file->told &&
+             (look.n_lines == COL_WEB_LOOK_LINES || now_ms - file->quiet_ms >= ODD_MS))
+        kind_tell(file, &look);
+    f->n_changes += file->kind != COL_WEB_KIND_UNKNOWN;
+}
+
+/* Whole lines at the beginning of a text, without the rest of one that is too long; the last time also what nobody will end. */
+static struct ts_slice whole_lines(const struct col_web_file *file, struct ts_slice text, bool last)
+{
+    const char *nl = file->skip && text.n ? memchr(text.p, '\n', text.n) : NULL;
+    size_t from = nl ? (size_t)(nl + 1 - text.p) : 0;
+    nl = text.n && !last ? memrchr(text.p, '\n', text.n) : NULL;
+    size_t to = last ? text.n : nl ? (size_t)(nl + 1 - text.p) : 0;
+    return (struct ts_slice){text.p + from, to > from ? to - from : 0};
+}
+
+/* May what stands at the file's place be given out? Text is what is there now. */
+static bool kind_known(struct col_web_follow *f, struct col_web_file *file, struct ts_slice text,
+                       uint64_t size_bytes, bool last, int64_t now_ms)
+{
+    if (!kind_wanted(file))
+        return true;
+    if (size_bytes == file->looked_bytes && !last && (file->told || now_ms - file->quiet_ms < ODD_MS))
+        return false;
+    struct ts_slice lines = whole_lines(file, text, last);
+    if (!lines.n)
+        return text.n == COL_WEB_CHUNK_BYTES; /* a line that is too long decides nothing */
+    kind_look(f, file, lines, last, now_ms);
+    file->looked_bytes = size_bytes;
+    return file->kind != COL_WEB_KIND_UNKNOWN;
+}
+
 /* --- reading --- */
 
 /* Give out the whole lines of p, which stands at file->off. Returns bytes taken. */
@@ -255,6 +319,8 @@ static bool chunk_take(struct col_web_follow *f, struct col_web_file *file, bool
         file->head = head;
     if (n > 0) /* an empty file may be one that began anew, after others that are older than this */
         file->mtime_ms = mtime_ms(&st);
+    if (!kind_known(f, file, (struct ts_slice){f->chunk, (size_t)n}, (uint64_t)st.st_size, last_too, now_ms))
+        return true;
     size_t taken = lines_take(f, file, f->chunk, (size_t)n);
     if (!taken && (size_t)n == COL_WEB_CHUNK_BYTES) {
         if (!file->skip)
@@ -298,6 +364,8 @@ static int packed_take(struct col_web_follow *f, struct col_web_file *file, int6
         rc = ts_lines_next(file->lines, &piece, &err);
         if (rc <= 0)
             break;
+        if (kind_wanted(file)) /* nobody appends to it: what is there decides */
+            kind_look(f, file, piece, true, now_ms);
         uint64_t end = file->lines_off + piece.n;
         if (end > file->off) { /* else all of it was taken before */
             size_t before = file->off > file->lines_off ? (size_t)(file->off - file->lines_off) : 0;
@@ -339,6 +407,7 @@ static void file_truncated(struct col_web_follow *f, uint32_t at, int64_t now_ms
         old->head = file->head;
         old->off = file->off;
         old->skip = file->skip;
+        old->kind = file->kind;
         old->mtime_ms = file->mtime_ms;
         old->rotated = true;
         old->quiet_ms = now_ms;
@@ -347,6 +416,10 @@ static void file_truncated(struct col_web_follow *f, uint32_t at, int64_t now_ms
     file->head = (struct col_web_head){.n_bytes = 0};
     file->off = 0;
     file->skip = false;
+    file->kind = COL_WEB_KIND_UNKNOWN;
+    file->looked_bytes = 0;
+    file->told = false;
+    file->quiet_ms = now_ms;
 }
 
 static int current_turn(struct col_web_follow *f, uint32_t at, int64_t now_ms)
@@ -361,6 +434,7 @@ static int current_turn(struct col_web_follow *f, uint32_t at, int64_t now_ms)
         (void)col_web__rotated_add(f, file, at, now_ms);
         file->dev = st.st_dev;
         file->ino = st.st_ino;
+        file->quiet_ms = now_ms;
         f->n_changes++;
         return 1;
     }
@@ -389,7 +463,7 @@ static int rotated_turn(struct col_web_follow *f, struct col_web_file *file, int
             return 0;
         file->search_ms = now_ms + SEARCH_MS;
         if (!col_web__rotated_find(f, file)) {
-            if (tired && file->off)
+            if (tired && (file->off || kind_wanted(file)))
                 ts_log(TS_LOG_WARN, "weblog: what came after byte %llu of the rotated %s was not found",
                        (unsigned long long)file->off, file->path);
             return tired ? -1 : 0;

@@ -10,6 +10,9 @@
  *   /var/log/access.log.1    rotated     off = 9000 of inode 5, quiet for 12 s
  *   /var/log/access.log.2.gz done        known by its first bytes
  *
+ * Where the format is `auto`, nothing is taken of a file before its first lines have decided (weblog_kind.h); a rotated one that is given up
+ * without a decision is given out as it is.
+ *
  * Threads    one
  * Not here   what a line says (weblog_format.h), keeping places on disk (weblog_state.h), looking for rotated files (weblog_rotate.c)
  */
@@ -46,11 +49,15 @@ struct col_web_file {
     uint64_t dev, ino;        /* 0 = known by its first bytes alone; not rotated: waits for a file at path */
     struct col_web_head head; /* its first bytes */
     uint64_t off;             /* bytes taken */
-    bool skip;                /* off stands inside of a line that is too long */
-    bool rotated;             /* something else stands at path */
-    int64_t mtime_ms;         /* last change when it was last read */
-    int64_t quiet_ms;         /* clock when it last gave something, or was rotated */
-    int64_t search_ms;        /* clock before which it is not looked for again */
+    enum col_web_kind
+        kind; /* of its lines, where its log has no format: nothing is taken before it is known */
+    uint64_t looked_bytes; /* its size when its first lines were looked at in vain */
+    bool told;             /* that nothing was found was logged */
+    bool skip;             /* off stands inside of a line that is too long */
+    bool rotated;          /* something else stands at path */
+    int64_t mtime_ms;      /* last change when it was last read */
+    int64_t quiet_ms;      /* clock when it last gave something, or was rotated */
+    int64_t search_ms;     /* clock before which it is not looked for again */
 };
 
 /* What the caller gives. */
@@ -74,6 +81,7 @@ struct col_web_follow {
     int64_t warn_ms;                 /* clock before which files that can't be read are no news */
     uint64_t n_changes;              /* grows with all that a checkpoint must know */
     bool turned;                     /* the first turn is over */
+    struct ts_buf scratch;           /* texts of JSON lines */
     char *chunk;                     /* COL_WEB_CHUNK_BYTES, owned */
 };
 

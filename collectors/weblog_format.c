@@ -249,10 +249,11 @@ static int format_compile(struct col_web_format *f, struct ts_slice text, struct
         return nginx_compile(f, text, err);
     if (text.n && memchr(text.p, '%', text.n))
         return apache_compile(f, text, err);
-    return ts_error_set(err, TS_EINVAL,
-                        "\"%.*s\" is no log format: common, combined, vhost_combined, json, or a string of "
-                        "nginx's $variables or Apache's %%directives",
-                        (int)text.n, text.p);
+    return ts_error_set(
+        err, TS_EINVAL,
+        "\"%.*s\" is no log format: auto, common, combined, vhost_combined, json, or a string of "
+        "nginx's $variables or Apache's %%directives",
+        (int)text.n, text.p);
 }
 
 static int format_check(struct col_web_format *f, struct ts_error *err)
@@ -330,7 +331,9 @@ static size_t field_bytes(const struct piece *p, struct ts_slice s, struct ts_sl
         return CLF_TIME_BYTES;
     if (p->quoted && until.n && until.p[0] == '"')
         return quoted_bytes(s);
-    return plain_bytes(s, until, p->field == COL_WEB_LIST);
+    const char *end = p->field == COL_WEB_DOMAIN && s.p[0] == '[' ? memchr(s.p, ']', s.n) : NULL;
+    size_t n_v6 = end ? (size_t)(end + 1 - s.p) : 0; /* [2001:db8::1]:443 */
+    return n_v6 + plain_bytes((struct ts_slice){s.p + n_v6, s.n - n_v6}, until, p->field == COL_WEB_LIST);
 }
 
 /* What a line must have; the rest may be missing at its end. */

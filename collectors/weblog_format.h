@@ -7,7 +7,7 @@
  *   "GET / HTTP/1.1" 200        <- [text "\""] REQUEST [text "\" "] STATUS ...
  *
  * Threads    constant after it was made; any number of readers
- * Not here   what a field's text means (weblog_field.h), JSON lines (weblog_json.c)
+ * Not here   what a field's text means (weblog_field.h), JSON lines (weblog_json.c), the format `auto` (weblog_kind.h)
  * Source     nginx ngx_http_log_module, Apache mod_log_config (documentation)
  */
 #ifndef COLLECTORS_WEBLOG_FORMAT_H

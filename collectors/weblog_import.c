@@ -9,13 +9,15 @@
 #include "base/mem.h"
 #include "base/time.h"
 #include "collectors/collect.h"
+#include "collectors/fields.h"
 #include "collectors/weblog_follow.h"
 
 #define HOST_BYTES 256
 #define SLOTS_A_S                                                                                            \
     500 /* of each second, behind its first half: the first is for late lines of followed logs */
-#define FIRST_SLOT   500 /* ms */
-#define WARN_SHARING 32  /* files remembered to tell of two that share a slot */
+#define FIRST_SLOT    500               /* ms */
+#define WAITING_BYTES ((size_t)1 << 20) /* first lines that decide nothing */
+#define WARN_SHARING  32                /* files remembered to tell of two that share a slot */
 
 struct col_web_import {
     struct col_web_import_opts opts; /* as given */
@@ -26,6 +28,10 @@ struct col_web_import {
     struct ts_buf scratch;           /* texts of JSON lines */
     const char *path;                /* of the file at hand; borrowed */
     bool begun;                      /* its first line was seen */
+    enum col_web_kind kind;          /* of its lines, where the format is auto */
+    struct ts_buf waiting;           /* its lines before that is known */
+    uint64_t n_waiting;              /* lines of these */
+    bool left_out;                   /* nothing of it counts */
     uint64_t line;                   /* number of the next one */
     uint64_t n_counted;              /* of files that ended */
     int64_t slots_ms[WARN_SHARING];  /* of the last files */
@@ -40,6 +46,7 @@ int col_web_import_new(const struct col_web_import_opts *opts, struct col_web_im
     *out = NULL;
     im->opts = *opts;
     ts_buf_init(&im->scratch, 0);
+    ts_buf_init(&im->waiting, 0);
     int rc = col_web_limits_get(opts->conf, &im->limits, err);
     if (rc == 0)
         rc = col_tags_check(ts_conf_str(opts->conf, "collect_tags"), err);
@@ -69,6 +76,7 @@ void col_web_import_free(struct col_web_import *im)
     col_web_log_release(&im->log);
     col_emit_free(im->emit);
     ts_buf_release(&im->scratch);
+    ts_buf_release(&im->waiting);
     ts_free(im);
 }
 
@@ -77,6 +85,10 @@ void col_web_import_begin(struct col_web_import *im, const char *path)
     im->path = path;
     im->begun = false;
     im->line = 1;
+    im->kind = COL_WEB_KIND_UNKNOWN;
+    im->left_out = false;
+    ts_buf_clear(&im->waiting);
+    im->n_waiting = 0;
 }
 
 /* Where in a bucket the points of this file stand: by its first line, which stays when the file grows. */
@@ -113,7 +125,7 @@ static void import_line(struct col_web_import *im, struct ts_slice line, int64_t
         return;
     const char *why = line.n > COL_WEB_CHUNK_BYTES
                           ? "it is too long"
-                          : col_web_line_parse(im->log.format, line, &im->scratch, &hit);
+                          : col_web_log_parse(&im->log, im->kind, line, &im->scratch, &hit);
     if (!why && hit.time_ms > now_ms + TS_DAY_MS)
         why = "its time is in the future";
     if (why)
@@ -122,13 +134,11 @@ static void import_line(struct col_web_import *im, struct ts_slice line, int64_t
         col_web_count_hit(&im->count, &hit, col_web_domain(&im->log, im->path, &hit), 0);
 }
 
-int col_web_import_lines(struct col_web_import *im, struct ts_slice lines, struct ts_error *err)
+static int import_count(struct col_web_import *im, struct ts_slice lines, struct ts_error *err)
 {
     int64_t now_ms = ts_clock_ms();
-    while (lines.n) {
-        const char *nl = memchr(lines.p, '\n', lines.n);
-        struct ts_slice line = {lines.p, nl ? (size_t)(nl - lines.p) : lines.n};
-        lines = (struct ts_slice){line.p + line.n + (nl != NULL), lines.n - line.n - (nl != NULL)};
+    struct ts_slice line;
+    while (col_line_next(&lines, &line)) {
         if (!im->begun)
             import_slot(im, line);
         import_line(im, line, now_ms);
@@ -141,8 +151,53 @@ int col_web_import_lines(struct col_web_import *im, struct ts_slice lines, struc
     return 0;
 }
 
+/* No line of the first decides: one word about all of it. */
+static void import_odd(struct col_web_import *im, const struct col_web_look *look)
+{
+    char odd[COL_WEB_ODD_BYTES];
+    col_web_look_odd(look, "it is left out", odd);
+    im->opts.bad(im->opts.arg, 1, odd);
+    im->left_out = true;
+}
+
+/* Lines wait until one decides what they are. The last time: those that wait are all there is. */
+static int import_decide(struct col_web_import *im, bool last, struct ts_error *err)
+{
+    struct col_web_look look;
+    col_web_auto_look(im->log.detect, ts_buf_get(&im->waiting), &im->scratch, &look);
+    if (look.kind == COL_WEB_KIND_UNKNOWN && !last && look.n_lines < COL_WEB_LOOK_LINES &&
+        im->waiting.n < WAITING_BYTES)
+        return 0;
+    im->kind = look.kind;
+    int rc = 0;
+    if (look.kind != COL_WEB_KIND_UNKNOWN) {
+        rc = import_count(im, ts_buf_get(&im->waiting), err);
+    } else {
+        if (look.n_lines)
+            import_odd(im, &look);
+        im->line += im->n_waiting;
+    }
+    im->n_waiting = 0;
+    ts_buf_clear(&im->waiting);
+    return rc;
+}
+
+int col_web_import_lines(struct col_web_import *im, struct ts_slice lines, struct ts_error *err)
+{
+    if (im->left_out)
+        return 0;
+    if (!im->log.detect || im->kind != COL_WEB_KIND_UNKNOWN)
+        return import_count(im, lines, err);
+    ts_buf_slice(&im->waiting, lines);
+    for (size_t i = 0; i < lines.n; i++)
+        im->n_waiting += lines.p[i] == '\n';
+    return import_decide(im, false, err);
+}
+
 int col_web_import_end(struct col_web_import *im, struct ts_error *err)
 {
+    if (im->waiting.n)
+        TS_TRY(import_decide(im, true, err));
     if (!im->begun)
         return 0;
     TS_TRY(import_send(im, err));
@@ -159,5 +214,5 @@ uint64_t col_web_import_counted(const struct col_web_import *im)
 
 uint64_t col_web_import_line(const struct col_web_import *im)
 {
-    return im->line;
+    return im->line + im->n_waiting;
 }

@@ -46,10 +46,18 @@ static int log_domain(struct col_web_log *log, struct ts_slice word, struct ts_e
     return 0;
 }
 
+static int log_format(struct col_web_log *log, struct ts_slice word, struct ts_error *err)
+{
+    if (!ts_slice_is(word, "auto"))
+        return col_web_format_new(word, &log->format, err);
+    log->detect = col_web_auto_new();
+    return 0;
+}
+
 int col_web_log_init(struct col_web_log *log, const char *format, const char *domain, struct ts_error *err)
 {
     *log = (struct col_web_log){.from = COL_WEB_FROM_AUTO};
-    int rc = col_web_format_new(ts_slice_str(format), &log->format, err);
+    int rc = log_format(log, ts_slice_str(format), err);
     if (rc == 0)
         rc = log_domain(log, ts_slice_str(domain), err);
     if (rc < 0)
@@ -62,6 +70,7 @@ void col_web_log_release(struct col_web_log *log)
     ts_free(log->pattern);
     ts_free(log->name);
     col_web_format_free(log->format);
+    col_web_auto_free(log->detect);
     *log = (struct col_web_log){.pattern = NULL};
 }
 
@@ -97,7 +106,7 @@ static int logs_entry(struct col_web_log *log, struct ts_slice entry, const stru
                             (int)pattern.n, pattern.p);
     log->pattern = dup_slice(pattern);
     log->wild = strpbrk(log->pattern, "*?[") != NULL;
-    if (col_web_format_new(format, &log->format, err) < 0)
+    if (log_format(log, format, err) < 0)
         return ts_error_wrap(err, "collect_weblog_format");
     return log_domain(log, domain, err) < 0 ? ts_error_wrap(err, "collect_weblog_domain") : 0;
 }
@@ -141,6 +150,15 @@ int col_web_limits_get(const struct ts_conf *conf, struct col_web_limits *out, s
         .max_cells = (uint32_t)ts_conf_int(conf, "collect_weblog_cells"),
     };
     return 0;
+}
+
+/* --- lines --- */
+
+const char *col_web_log_parse(const struct col_web_log *log, enum col_web_kind kind, struct ts_slice line,
+                              struct ts_buf *scratch, struct col_web_hit *out)
+{
+    return log->detect ? col_web_auto_parse(log->detect, kind, line, scratch, out)
+                       : col_web_line_parse(log->format, line, scratch, out);
 }
 
 /* --- names of files --- */

@@ -12,7 +12,7 @@
 
 #include "base/conf.h"
 #include "collectors/weblog_count.h"
-#include "collectors/weblog_format.h"
+#include "collectors/weblog_kind.h"
 
 #include <stdbool.h>
 
@@ -30,7 +30,8 @@ enum col_web_from {
 struct col_web_log {
     char *pattern;                 /* of paths, owned */
     bool wild;                     /* it holds * ? or [ */
-    struct col_web_format *format; /* of lines, owned */
+    struct col_web_format *format; /* of lines, owned; NULL = each file decides */
+    struct col_web_auto *detect;   /* that decides then, owned; else NULL */
     enum col_web_from from;        /* source of the domain */
     char *name;                    /* with COL_WEB_FROM_NAME, owned; else NULL */
 };
@@ -51,6 +52,9 @@ void col_web_logs_release(struct col_web_logs *l);
 void col_web_log_release(struct col_web_log *log);
 /** Limits of counting from the keys; TS_EINVAL: a bucket length that does not divide a quarter of an hour. */
 int col_web_limits_get(const struct ts_conf *conf, struct col_web_limits *out, struct ts_error *err);
+/** Read one line of a file whose lines are of a kind (COL_WEB_KIND_UNKNOWN where the log has a format). Answers as col_web_line_parse. */
+const char *col_web_log_parse(const struct col_web_log *log, enum col_web_kind kind, struct ts_slice line,
+                              struct ts_buf *scratch, struct col_web_hit *out);
 /** Domain of a request read from the file path; n = 0: none. Borrowed from the hit, the log or the path. */
 struct ts_slice col_web_domain(const struct col_web_log *log, const char *path, const struct col_web_hit *h);
 /** Has the name of a file the form a log gets when it is rotated: ".1", "-20261121", ".2.gz" at its end? */

@@ -54,6 +54,7 @@ static void save_files(struct ts_json *j, const struct col_web_follow *f)
         save_head(j, &file->head);
         ts_json_member_count(j, "off", file->off);
         ts_json_member_int(j, "mtime_ms", file->mtime_ms);
+        ts_json_member_str(j, "kind", col_web_kind_name(file->kind));
         ts_json_member_bool(j, "skip", file->skip);
         ts_json_member_bool(j, "rotated", file->rotated);
         ts_json_obj_end(j);
@@ -169,6 +170,15 @@ static char *get_path(const json_t *o)
     return path;
 }
 
+/* Files of a checkpoint without kinds were read as combined unless their format had a name: their rest is the same. */
+static enum col_web_kind get_kind(const json_t *o)
+{
+    const char *name = json_string_value(json_object_get(o, "kind"));
+    if (name)
+        return col_web_kind_of(name);
+    return get_int(o, "off") > 0 ? COL_WEB_KIND_COMBINED : COL_WEB_KIND_UNKNOWN;
+}
+
 static bool load_files(const json_t *root, struct col_web_follow *f, int64_t now_ms)
 {
     const json_t *files = json_object_get(root, "files"), *done = json_object_get(root, "done");
@@ -181,6 +191,7 @@ static bool load_files(const json_t *root, struct col_web_follow *f, int64_t now
                                     .ino = (uint64_t)get_int(o, "ino"),
                                     .off = (uint64_t)get_int(o, "off"),
                                     .mtime_ms = get_int(o, "mtime_ms"),
+                                    .kind = get_kind(o),
                                     .skip = json_is_true(json_object_get(o, "skip")),
                                     .rotated = json_is_true(json_object_get(o, "rotated")),
                                     .quiet_ms = now_ms};

@@ -1,10 +1,12 @@
 /*
  * fuzz_weblog.c - formats and lines of web server logs, any bytes.
  *
- * First line of the input: a format (a name, or a string); the rest: lines of it. First byte 'J': the lines are JSON.
+ * First line of the input: a format (a name, or a string); the rest: lines of it. First byte 'J': the lines are JSON. All lines are read with
+ * the format auto as well.
  *
  * Checked    no crash; a format that was refused has a reason; what a line says lies in the line; a line says the same twice and with
- * other bytes behind it; every hit that was counted is in the points exactly once
+ * other bytes behind it; every hit that was counted is in the points exactly once; with auto, what decides is read as such whatever was decided
+ * before, and a line that begins with a host never counts without one
  */
 #include <stdio.h>
 
@@ -86,6 +88,64 @@ static void one_line(const struct col_web_format *f, struct ts_slice line, struc
     ts_buf_release(&sb);
 }
 
+/* Does it begin with HOST:PORT and a client? */
+static bool has_host(struct ts_slice line)
+{
+    char text[200], host[100], client[100];
+    unsigned port;
+    int n = 0;
+    snprintf(text, sizeof(text), "%.*s", (int)line.n, line.p);
+    return sscanf(text, "%99[a-z.]:%5u %99[0-9.] - %n", host, &port, client, &n) == 3 && n > 0;
+}
+
+static void auto_line(const struct col_web_auto *a, struct ts_slice line)
+{
+    struct col_web_hit h, again;
+    struct col_web_look look;
+    struct ts_buf scratch, other;
+    ts_buf_init(&scratch, 0);
+    ts_buf_init(&other, 0);
+    col_web_auto_look(a, line, &scratch, &look);
+    CHECK(look.n_lines <= 1);
+    for (unsigned k = COL_WEB_KIND_UNKNOWN; k <= COL_WEB_KIND_NONE; k++) {
+        const char *why = col_web_auto_parse(a, (enum col_web_kind)k, line, &scratch, &h);
+        CHECK(!why || *why);
+        CHECK(!why || look.kind == COL_WEB_KIND_UNKNOWN); /* sure is sure */
+        CHECK(why || h.domain.n || !has_host(line));
+        if (why || look.kind == COL_WEB_KIND_UNKNOWN)
+            continue;
+        CHECK(!col_web_auto_parse(a, look.kind, line, &other, &again));
+        CHECK(h.time_ms == again.time_ms && h.status == again.status && h.bytes == again.bytes);
+        CHECK(ts_slice_eq(h.domain, again.domain) && ts_slice_eq(h.path, again.path));
+    }
+    ts_buf_release(&scratch);
+    ts_buf_release(&other);
+}
+
+/* Lines by themselves, and as the beginning of a file. */
+static void auto_text(struct ts_slice in)
+{
+    struct col_web_auto *a = col_web_auto_new();
+    struct ts_buf scratch;
+    struct col_web_look look;
+    char odd[COL_WEB_ODD_BYTES];
+    ts_buf_init(&scratch, 0);
+    col_web_auto_look(a, in, &scratch, &look);
+    CHECK(look.n_lines <= COL_WEB_LOOK_LINES);
+    if (look.n_lines) {
+        inside(look.first, in);
+        col_web_look_odd(&look, "x", odd);
+    }
+    while (in.n) {
+        const char *nl = memchr(in.p, '\n', in.n);
+        struct ts_slice line = {in.p, nl ? (size_t)(nl - in.p) : in.n};
+        auto_line(a, line);
+        in = (struct ts_slice){in.p + line.n + (nl != NULL), in.n - line.n - (nl != NULL)};
+    }
+    ts_buf_release(&scratch);
+    col_web_auto_free(a);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     struct ts_slice in = {(const char *)data, n};
@@ -95,6 +155,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     if (!nl)
         return 0;
     ts_log_set_level(TS_LOG_ERROR);
+    auto_text((struct ts_slice){nl + 1, (size_t)((const char *)data + n - (nl + 1))});
     struct ts_slice format = {in.p, (size_t)(nl - in.p)};
     if (format.n && format.p[0] == 'J')
         format = TS_SLICE_LIT("json");

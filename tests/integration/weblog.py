@@ -166,8 +166,9 @@ class Writer(threading.Thread):
 class Collector:
     def __init__(self, folder, port, logs, form, domain, rng):
         self.rng = rng
+        first = "auto" if form == "combined" else form      # the first log decides by itself; NASA's has names where it wants addresses
         self.dir, self.log, self.port = folder + "/state", folder + "/collect.log", port
-        spec = ",".join("%s:%s=%s" % (form, log.path if i else log.path[:-4] + "*.log", domain) for i, log in enumerate(logs))
+        spec = ",".join("%s:%s=%s" % (form if i else first, log.path if i else log.path[:-4] + "*.log", domain) for i, log in enumerate(logs))
         self.argv = [binary(), "collect", "--server", "127.0.0.1:%d" % port, "--host", "web1", "--collect-dir", self.dir, "--only", "weblog",
                      "--collect-weblog", spec, "--collect-weblog-domains", "100000", "--collect-weblog-send-s", "1",
                      "--collect-weblog-poll-ms", "20", "--collect-weblog-rotated-s", "4", "--collect-send-delay-ms", "0",

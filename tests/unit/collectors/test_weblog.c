@@ -22,6 +22,7 @@ extern const struct col_collector col_weblog;
 
 #define N_POINTS 20000
 #define T_SEED   20261121u
+#define N_ROUNDS 250
 
 /* A store: the last value of every point. */
 struct t_store {
@@ -113,12 +114,19 @@ static void sh(const char *dir, const char *command)
     assert_int_equal(system(cmd), 0);
 }
 
-/* Some lines of two domains in the same few minutes, so that buckets change again and again. */
-static unsigned add_lines(struct t_store *s, const char *log, long sums[2])
+/* Some lines of two domains in the same few minutes, so that buckets change again and again. Odd ones among them: what is no line at all,
+ * and a line without a host, which counts for the file's name. */
+static unsigned add_lines(struct t_store *s, const char *log, bool odd, long sums[3])
 {
     FILE *f = fopen(log, "ae");
     unsigned n = next_rand(s, 40);
     assert_non_null(f);
+    if (odd && next_rand(s, 4) == 0)
+        fprintf(f, next_rand(s, 2) ? "\n\n" : "HTTP/1.1\" 200 5\n");
+    if (odd && next_rand(s, 4) == 0) {
+        fprintf(f, "::1 - - [17/May/2015:10:05:03 +0000] \"GET / HTTP/1.1\" 200 5 \"-\" \"-\"\n");
+        sums[2]++;
+    }
     for (unsigned i = 0; i < n; i++) {
         unsigned k = next_rand(s, 2), bytes = next_rand(s, 1000);
         fprintf(
@@ -130,7 +138,7 @@ static unsigned add_lines(struct t_store *s, const char *log, long sums[2])
     return n;
 }
 
-static void test_weblog__every_line_counts_once(void **state)
+static void every_line_once(const char *format)
 {
     static const char *const rotations[] = {"mv a.log a.log.$N", "mv a.log a.log.$N; gzip a.log.$N",
                                             "cp a.log a.log.$N; : >a.log",
@@ -141,14 +149,14 @@ static void test_weblog__every_line_counts_once(void **state)
     const char *seed = getenv("TSD_TEST_SEED");
     struct t_collector c = {.conf = ts_conf_new(tables, 1)};
     char dir[] = "/tmp/tsd-test-weblog-XXXXXX", log[64], spec[96], command[200];
-    long sums[2] = {0, 0};
-    (void)state;
+    long sums[3] = {0, 0, 0};
+    bool odd = !strcmp(format, "auto");
     if (seed)
         s.seed = (uint32_t)strtoul(seed, NULL, 10);
     ts_log_set_level(TS_LOG_ERROR);
     assert_non_null(mkdtemp(dir));
     snprintf(log, sizeof(log), "%s/a.log", dir);
-    snprintf(spec, sizeof(spec), "vhost_combined:%s", log);
+    snprintf(spec, sizeof(spec), "%s:%s", format, log);
     set(c.conf, "collect_weblog", spec);
     c.ctx = (struct col_ctx){.conf = c.conf, .root = "", .state_dir = dir};
     c.emit = col_emit_new(&(struct col_emit_opts){.out = {.put = store_put, .arg = &s}});
@@ -157,8 +165,8 @@ static void test_weblog__every_line_counts_once(void **state)
     (void)col_weblog.once(c.state, c.emit,
                           NULL); /* it must have been seen: what was rotated before is history */
     unsigned n_rotations = 0;
-    for (unsigned round = 0; round < 300; round++) {
-        (void)add_lines(&s, log, sums);
+    for (unsigned round = 0; round < N_ROUNDS; round++) {
+        (void)add_lines(&s, log, odd, sums);
         if (next_rand(&s, 12) == 0) {
             snprintf(command, sizeof(command), "N=%u; %s; touch a.log", ++n_rotations,
                      rotations[next_rand(&s, 4)]);
@@ -175,7 +183,8 @@ static void test_weblog__every_line_counts_once(void **state)
     assert_int_equal(col_weblog.once(c.state, c.emit, NULL), 0);
     assert_int_equal(store_sum(&s, "web.hits ", "domain=a.org"), sums[0]);
     assert_int_equal(store_sum(&s, "web.hits ", "domain=b.org"), sums[1]);
-    assert_int_equal(store_sum(&s, "web.hits ", "status=2xx"), sums[0] + sums[1]);
+    assert_int_equal(store_sum(&s, "web.hits ", "domain=a "), sums[2]);
+    assert_int_equal(store_sum(&s, "web.hits ", "status=2xx"), sums[0] + sums[1] + sums[2]);
     assert_true(n_rotations > 10);
     col_weblog.release(c.state);
     col_emit_free(c.emit);
@@ -183,6 +192,18 @@ static void test_weblog__every_line_counts_once(void **state)
     ts_free(s.points);
     snprintf(command, sizeof(command), "rm -rf %s", dir);
     assert_int_equal(system(command), 0);
+}
+
+static void test_weblog__every_line_counts_once(void **state)
+{
+    (void)state;
+    every_line_once("vhost_combined");
+}
+
+static void test_weblog__every_line_counts_once_whatever_its_format(void **state)
+{
+    (void)state;
+    every_line_once("auto");
 }
 
 static void test_weblog__wrong_keys_are_refused(void **state)
@@ -218,6 +239,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_weblog__every_line_counts_once),
+        cmocka_unit_test(test_weblog__every_line_counts_once_whatever_its_format),
         cmocka_unit_test(test_weblog__wrong_keys_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

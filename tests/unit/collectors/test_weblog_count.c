@@ -9,7 +9,9 @@
 #include <cmocka.h>
 
 #include <stdlib.h>
+#include <unistd.h>
 
+#include "base/hash.h"
 #include "base/mem.h"
 #include "collectors/weblog_state.h"
 #include "t_points.h"
@@ -233,7 +235,7 @@ static void test_weblog_count__too_many_cells_go_early(void **state)
 
 /* --- the checkpoint --- */
 
-#define T_STATE "/tmp/tsd-test-weblog.state"
+static char t_state[64]; /* the checkpoint; other runs of this test have another */
 
 static void no_line(void *arg, const struct col_web_file *file, uint64_t off, struct ts_slice line)
 {
@@ -260,6 +262,7 @@ struct t_all {
 static void all_init(struct t_all *t)
 {
     *t = (struct t_all){.n_bad = 0};
+    snprintf(t_state, sizeof(t_state), "/tmp/tsd-test-weblog.%d.state", (int)getpid());
     t->logs.logs = ts_xcalloc(1, sizeof(*t->logs.logs));
     t->logs.n = 1;
     assert_int_equal(col_web_log_init(&t->logs.logs[0], "combined", "auto", NULL), 0);
@@ -269,7 +272,7 @@ static void all_init(struct t_all *t)
     col_web_follow_init(&t->follow, &opts);
     col_web_count_init(&t->count, &limits);
     t->st =
-        (struct col_web_state){.path = T_STATE, .follow = &t->follow, .count = &t->count, .n_bad = &t->n_bad};
+        (struct col_web_state){.path = t_state, .follow = &t->follow, .count = &t->count, .n_bad = &t->n_bad};
 }
 
 static void all_release(struct t_all *t)
@@ -290,6 +293,7 @@ static void test_weblog_count__the_checkpoint_comes_back(void **state)
                                 .off = 12345678901,
                                 .skip = true,
                                 .rotated = true,
+                                .kind = COL_WEB_KIND_COMMON,
                                 .mtime_ms = 99};
     (void)state;
     all_init(&a);
@@ -319,6 +323,7 @@ static void test_weblog_count__the_checkpoint_comes_back(void **state)
     assert_string_equal(b.follow.files[0]->path, "/nowhere/a\"b%41\xff.log");
     assert_true(b.follow.files[0]->off == 12345678901 && b.follow.files[0]->skip);
     assert_true(b.follow.files[0]->head.hash == 0xfedcba9876543210u);
+    assert_int_equal(b.follow.files[0]->kind, COL_WEB_KIND_COMMON);
     assert_true(b.follow.n_done == 1 && b.follow.done[0].hash == 42);
     hit(&a.count, 60, "d", "/", 200, 3, 0); /* both go on alike */
     hit(&b.count, 60, "d", "/", 200, 3, 0);
@@ -332,12 +337,12 @@ static void test_weblog_count__the_checkpoint_comes_back(void **state)
     t_points_release(&p);
     all_release(&a);
     all_release(&b);
-    (void)ts_fs_real()->unlink(ts_fs_real(), T_STATE, NULL);
+    (void)ts_fs_real()->unlink(ts_fs_real(), t_state, NULL);
 }
 
 static void write_state(const char *text)
 {
-    assert_int_equal(ts_fs_write_atomic(ts_fs_real(), T_STATE, text, strlen(text), NULL), 0);
+    assert_int_equal(ts_fs_write_atomic(ts_fs_real(), t_state, text, strlen(text), NULL), 0);
 }
 
 static void test_weblog_count__a_damaged_checkpoint_is_refused(void **state)
@@ -351,7 +356,7 @@ static void test_weblog_count__a_damaged_checkpoint_is_refused(void **state)
     assert_int_equal(col_web_state_load(&a.st, 0, &err), TS_ENOTFOUND);
     hit(&a.count, 60, "a", "/x/", 200, 7, 0);
     assert_int_equal(col_web_state_save(&a.st, NULL), 0);
-    assert_int_equal(ts_fs_read_file(ts_fs_real(), T_STATE, 1 << 20, &text, &n, NULL), 0);
+    assert_int_equal(ts_fs_read_file(ts_fs_real(), t_state, 1 << 20, &text, &n, NULL), 0);
     all_release(&a);
     for (size_t i = 0; i < n; i += 3) { /* any byte */
         all_init(&a);
@@ -369,7 +374,43 @@ static void test_weblog_count__a_damaged_checkpoint_is_refused(void **state)
     write_state("");
     assert_int_equal(col_web_state_load(&a.st, 0, &err), TS_ECORRUPT);
     all_release(&a);
-    (void)ts_fs_real()->unlink(ts_fs_real(), T_STATE, NULL);
+    (void)ts_fs_real()->unlink(ts_fs_real(), t_state, NULL);
+}
+
+static void test_weblog_count__a_checkpoint_without_kinds_is_read(void **state)
+{
+    static const char file[] =
+        "{\"path\":\"/nowhere/%c.log\",\"dev\":1,\"ino\":%d,\"head_bytes\":3,\"head\":"
+        "\"00000000000000aa\",\"off\":%d,\"mtime_ms\":5,\"skip\":false,\"rotated\":false}";
+    struct t_all a;
+    struct ts_buf body, text;
+    struct ts_error err = {0};
+    (void)state;
+    all_init(&a);
+    ts_buf_init(&body, 0);
+    ts_buf_init(&text, 0);
+    ts_buf_str(&body, "{\"files\":[");
+    ts_buf_printf(&body, file, 'a', 1, 700);
+    ts_buf_char(&body, ',');
+    ts_buf_printf(&body, file, 'b', 2, 0);
+    ts_buf_str(&body,
+               "],\"done\":[{\"head_bytes\":7,\"head\":\"00000000000000bb\"}],\"names\":[],\"cells\":[],"
+               "\"horizon_ms\":0,\"generation\":1,\"counted\":9,\"late\":0,\"bad\":2}\n");
+    ts_buf_printf(&text, "tsd-weblog 1 %08x\n", ts_crc32c(0, body.p, body.n));
+    ts_buf_slice(&text, ts_buf_get(&body));
+    ts_buf_char(&text, '\0');
+    write_state(text.p);
+    if (col_web_state_load(&a.st, 0, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(a.follow.n_files, 2);
+    assert_int_equal(a.follow.files[0]->kind, COL_WEB_KIND_COMBINED); /* its beginning was read as such */
+    assert_int_equal(a.follow.files[1]->kind, COL_WEB_KIND_UNKNOWN);
+    assert_int_equal(a.follow.n_done, 1);
+    assert_int_equal(a.n_bad, 2);
+    ts_buf_release(&body);
+    ts_buf_release(&text);
+    all_release(&a);
+    (void)ts_fs_real()->unlink(ts_fs_real(), t_state, NULL);
 }
 
 int main(void)
@@ -382,6 +423,7 @@ int main(void)
         cmocka_unit_test(test_weblog_count__too_many_cells_go_early),
         cmocka_unit_test(test_weblog_count__the_checkpoint_comes_back),
         cmocka_unit_test(test_weblog_count__a_damaged_checkpoint_is_refused),
+        cmocka_unit_test(test_weblog_count__a_checkpoint_without_kinds_is_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,8 +31,8 @@ struct t_dir {
 static void take_line(void *arg, const struct col_web_file *file, uint64_t off, struct ts_slice line)
 {
     struct t_dir *d = arg;
-    (void)file;
     (void)off;
+    assert_true(!file->log->detect || file->kind != COL_WEB_KIND_UNKNOWN); /* never before it is known */
     ts_buf_slice(&d->lines, line);
     ts_buf_char(&d->lines, '|');
 }
@@ -66,6 +66,20 @@ static void dir_init(struct t_dir *d, const char *pattern)
     ts_buf_init(&d->lines, 0);
     struct col_web_follow_opts opts = opts_of(d);
     col_web_follow_init(&d->f, &opts);
+}
+
+/* The same with the format auto. */
+static void dir_init_auto(struct t_dir *d, const char *pattern)
+{
+    dir_init(d, pattern);
+    struct col_web_log *log = &d->logs.logs[0];
+    char *full = log->pattern;
+    bool wild = log->wild;
+    log->pattern = NULL;
+    col_web_log_release(log);
+    assert_int_equal(col_web_log_init(log, "auto", "auto", NULL), 0);
+    log->pattern = full;
+    log->wild = wild;
 }
 
 static void dir_release(struct t_dir *d)
@@ -283,6 +297,82 @@ static void test_weblog_follow__odd_names_are_not_read_again(void **state)
     dir_release(&d);
 }
 
+#define T_FRONT "1.1.1.1 - - [17/May/2015:10:05:03 +0000] "
+#define T_A     T_FRONT "\"GET /a\" 200 1"
+#define T_LINE  "1.1.1.1 - - [17/May/2015:10:05:03 +0000] \"GET /a\" 200 1|"
+
+static void test_weblog_follow__nothing_is_taken_before_its_format_is_known(void **state)
+{
+    struct t_dir d;
+    (void)state;
+    dir_init_auto(&d, "a.log");
+    sh(&d, "printf '\\n\\n' >a.log");
+    assert_string_equal(turn(&d), "");
+    sh(&d, "printf 'cut\\n" T_FRONT "' >>a.log");
+    assert_string_equal(turn(&d), "");
+    again(&d);
+    assert_string_equal(turn(&d), "");
+    assert_int_equal(d.f.files[0]->off, 0);
+    sh(&d, "printf '\"GET /a\" 200 1\\nodd\\n' >>a.log");
+    assert_string_equal(turn(&d), "||cut|" T_LINE "odd|");
+    assert_int_equal(d.f.files[0]->kind, COL_WEB_KIND_COMMON);
+    again(&d);
+    assert_int_equal(d.f.files[0]->kind, COL_WEB_KIND_COMMON);
+    sh(&d, "mv a.log a.log.1; printf 'a.org:80 " T_A "\\n' >a.log; printf 'more\\n' >>a.log.1");
+    assert_string_equal(turn(&d), "more|a.org:80 " T_LINE);
+    assert_int_equal(d.f.files[0]->kind, COL_WEB_KIND_COMMON); /* each file by itself */
+    assert_int_equal(d.f.files[1]->kind, COL_WEB_KIND_VHOST);
+    sh(&d, "cp a.log a.log.2; : >a.log; printf '" T_A "\\n' >>a.log");
+    assert_string_equal(turn(&d), T_LINE);
+    settle(&d, 2);
+    assert_int_equal(d.f.files[0]->kind, COL_WEB_KIND_COMMON);
+    dir_release(&d);
+}
+
+static void test_weblog_follow__odd_files_are_told_once_and_given_out_in_the_end(void **state)
+{
+    struct t_dir d;
+    (void)state;
+    dir_init_auto(&d, "a.log");
+    sh(&d, "printf 'odd 1\\nodd 2\\n' >a.log");
+    assert_string_equal(turn(&d), "");
+    assert_false(d.f.files[0]->told); /* the next line may be better */
+    d.now_ms += 20000;
+    assert_string_equal(turn(&d), "");
+    assert_true(d.f.files[0]->told);
+    sh(&d, "seq 1 200 >>a.log; printf '" T_A "\\n' >>a.log");
+    assert_string_equal(turn(&d), ""); /* too far behind to decide */
+    assert_int_equal(d.f.files[0]->off, 0);
+    sh(&d, "mv a.log a.log.1; printf '" T_A "\\n' >a.log");
+    assert_string_equal(turn(&d), T_LINE);
+    again(&d);
+    d.now_ms += ROTATED_MS + 1000;
+    assert_true(!strncmp(turn(&d), "odd 1|odd 2|1|2|", 16));
+    settle(&d, 2);
+    /* the same, but packed before it was given up */
+    sh(&d, "mv a.log a.log.2; printf 'odd 3\\nodd 4' >a.log");
+    assert_string_equal(turn(&d), "");
+    sh(&d, "mv a.log a.log.3; gzip a.log.3; sleep 0.02; printf '" T_A "\\n' >a.log");
+    again(&d);
+    assert_string_equal(turn(&d), "odd 3|odd 4|" T_LINE);
+    settle(&d, 2);
+    dir_release(&d);
+}
+
+static void test_weblog_follow__a_line_that_is_too_long_decides_nothing(void **state)
+{
+    struct t_dir d;
+    (void)state;
+    dir_init_auto(&d, "a.log");
+    sh(&d, "{ head -c 700000 /dev/zero; } >a.log");
+    assert_string_equal(turn(&d), "<long>|");
+    again(&d);
+    sh(&d, "{ echo; printf '" T_A "\\n'; } >>a.log");
+    assert_string_equal(turn(&d), T_LINE);
+    assert_int_equal(d.f.files[0]->kind, COL_WEB_KIND_COMMON);
+    dir_release(&d);
+}
+
 static void test_weblog_follow__names_of_rotated_files(void **state)
 {
     static const char *const yes[] = {
@@ -343,6 +433,9 @@ int main(void)
         cmocka_unit_test(test_weblog_follow__a_line_that_is_too_long_is_one_bad_line),
         cmocka_unit_test(test_weblog_follow__patterns_find_new_files_but_not_rotated_ones),
         cmocka_unit_test(test_weblog_follow__odd_names_are_not_read_again),
+        cmocka_unit_test(test_weblog_follow__nothing_is_taken_before_its_format_is_known),
+        cmocka_unit_test(test_weblog_follow__odd_files_are_told_once_and_given_out_in_the_end),
+        cmocka_unit_test(test_weblog_follow__a_line_that_is_too_long_decides_nothing),
         cmocka_unit_test(test_weblog_follow__names_of_rotated_files),
         cmocka_unit_test(test_weblog_follow__domains),
     };

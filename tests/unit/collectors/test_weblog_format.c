@@ -55,6 +55,8 @@ static void test_weblog_format__known_names(void **state)
                              "shop.example.org:443 ::1 - - [17/May/2015:12:05:03 +0200] \"POST / HTTP/2.0\" "
                              "500 7 \"-\" \"curl\"\r"),
                         "1431857103000|500|7|-1|shop.example.org|/|-|::1");
+    assert_string_equal(READ("vhost_combined", "[2001:db8::1]:443 " HEAD "\"GET /a HTTP/1.1\" 200 5"),
+                        "1431857103000|200|5|-1|[2001:db8::1]|/a||1.2.3.4");
     /* a format takes lines that go on behind it, and lines that end early once time and status are there */
     assert_string_equal(READ("common", HEAD "\"GET /a HTTP/1.1\" 200 5 \"ref\" \"agent\""),
                         "1431857103000|200|5|-1||/a||1.2.3.4");

@@ -1,0 +1,317 @@
+/*
+ * weblog_kind.c - shapes of lines, and what they say about a file.
+ *
+ * Threads    see weblog_kind.h
+ */
+#include "collectors/weblog_kind.h"
+
+#include "base/mem.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <string.h>
+
+#define CLF_TIME_BYTES 26u /* 17/May/2015:10:05:03 +0000 */
+#define PORT_DIGITS    5u
+
+struct col_web_auto {
+    struct col_web_format *formats[COL_WEB_KIND_NONE]; /* by kind; owned; NULL = none of its own */
+};
+
+static const char *const kind_names[] = {"", "json", "vhost_combined", "combined", "common", "none"};
+
+const char *col_web_kind_name(enum col_web_kind kind)
+{
+    return kind_names[kind];
+}
+
+enum col_web_kind col_web_kind_of(const char *name)
+{
+    for (unsigned i = 1; i < sizeof(kind_names) / sizeof(*kind_names); i++)
+        if (!strcmp(name, kind_names[i]))
+            return (enum col_web_kind)i;
+    return COL_WEB_KIND_UNKNOWN;
+}
+
+struct col_web_auto *col_web_auto_new(void)
+{
+    struct col_web_auto *a = ts_xcalloc(1, sizeof(*a));
+    for (unsigned i = COL_WEB_KIND_JSON; i <= COL_WEB_KIND_COMMON; i++)
+        if (col_web_format_new(ts_slice_str(kind_names[i]), &a->formats[i], NULL) < 0)
+            TS_BUG("format %s is not known", kind_names[i]);
+    return a;
+}
+
+void col_web_auto_free(struct col_web_auto *a)
+{
+    for (unsigned i = 0; a && i < COL_WEB_KIND_NONE; i++)
+        col_web_format_free(a->formats[i]);
+    ts_free(a);
+}
+
+/* --- words --- */
+
+static struct ts_slice behind(struct ts_slice s, size_t n)
+{
+    return (struct ts_slice){s.p + n, s.n - n};
+}
+
+/* Bytes up to one of the given, or all. */
+static size_t span_until(struct ts_slice s, const char *bytes)
+{
+    size_t n = 0;
+    while (n < s.n && (!s.p[n] || !strchr(bytes, s.p[n])))
+        n++;
+    return n;
+}
+
+static bool only(struct ts_slice s, const char *bytes)
+{
+    for (size_t i = 0; i < s.n; i++)
+        if (!s.p[i] || !strchr(bytes, s.p[i]))
+            return false;
+    return s.n > 0;
+}
+
+/* The word up to the next blank, which is taken too; false if there is no blank behind it, or no word. */
+static bool word(struct ts_slice *s, struct ts_slice *out)
+{
+    size_t n = span_until(*s, " ");
+    if (!n || n == s->n)
+        return false;
+    *out = (struct ts_slice){s->p, n};
+    *s = behind(*s, n + 1);
+    return true;
+}
+
+static bool is_address(struct ts_slice s)
+{
+    char text[INET6_ADDRSTRLEN];
+    struct in6_addr out;
+    if (!s.n || s.n >= sizeof(text) || memchr(s.p, '\0', s.n))
+        return false;
+    memcpy(text, s.p, s.n);
+    text[s.n] = '\0';
+    return inet_pton(AF_INET, text, &out) == 1 || inet_pton(AF_INET6, text, &out) == 1;
+}
+
+static bool is_host_port(struct ts_slice s)
+{
+    const char *colon = s.n ? memrchr(s.p, ':', s.n) : NULL;
+    if (!colon || colon == s.p)
+        return false;
+    struct ts_slice host = {s.p, (size_t)(colon - s.p)}, port = behind(s, host.n + 1);
+    if (port.n > PORT_DIGITS || !only(port, "0123456789"))
+        return false;
+    if (host.p[0] == '[')
+        return host.n > 2 && host.p[host.n - 1] == ']' &&
+               is_address((struct ts_slice){host.p + 1, host.n - 2});
+    return span_until(host, ":\t\"[]{}") == host.n;
+}
+
+/* Numbers, addresses, "-" and lists of these: nothing of it is a host. */
+static bool is_harmless(struct ts_slice s)
+{
+    while (s.n) {
+        size_t n = span_until(s, " \",");
+        struct ts_slice w = {s.p, n};
+        s = behind(s, n + (n < s.n));
+        if (!n || only(w, "0123456789.:-") || ts_slice_is(w, "unknown") || is_address(w))
+            continue;
+        size_t end = span_until(w, "]"); /* [::1]:80 */
+        if (w.p[0] != '[' || end == w.n || !is_address((struct ts_slice){w.p + 1, end - 1}))
+            return false;
+    }
+    return true;
+}
+
+/* --- shapes --- */
+
+/* Bytes of a quoted text with both its quotes; 0: there is none, or it does not end. */
+static size_t quoted(struct ts_slice s)
+{
+    size_t i = 1;
+    if (!s.n || s.p[0] != '"')
+        return 0;
+    while (i < s.n && s.p[i] != '"')
+        i += s.p[i] == '\\' ? 2 : 1;
+    return i < s.n ? i + 1 : 0;
+}
+
+/* What stands before the time. Leaves the rest, from the time's bracket on. */
+static enum col_web_kind shape_front(struct ts_slice *line, bool *sure)
+{
+    struct ts_slice client, ident;
+    const char *bracket = line->n ? memmem(line->p, line->n, " [", 2) : NULL;
+    if (!bracket)
+        return COL_WEB_KIND_UNKNOWN;
+    struct ts_slice front = {line->p, (size_t)(bracket - line->p)};
+    *line = behind(*line, front.n + 1);
+    if (!word(&front, &client) || !word(&front, &ident) || !front.n)
+        return COL_WEB_KIND_UNKNOWN;
+    if (is_host_port(client)) {
+        client = ident;
+        *sure = true;
+        return word(&front, &ident) && ts_slice_is(ident, "-") && !ts_slice_is(client, "-") && front.n
+                   ? COL_WEB_KIND_VHOST
+                   : COL_WEB_KIND_UNKNOWN;
+    }
+    *sure = is_address(client);
+    return ts_slice_is(ident, "-") ? COL_WEB_KIND_COMMON : COL_WEB_KIND_UNKNOWN;
+}
+
+/* What follows the number of bytes. */
+static enum col_web_kind shape_end(enum col_web_kind front, struct ts_slice rest, bool *sure)
+{
+    const char *end = rest.p + rest.n;
+    bool vhost = front == COL_WEB_KIND_VHOST;
+    while (rest.n && end[-1] == ' ') {
+        end--;
+        rest.n--;
+    }
+    if (!rest.n)
+        return front;
+    if (rest.n < 2 || rest.p[1] != '"')
+        return !vhost && is_harmless(rest) ? front : COL_WEB_KIND_UNKNOWN;
+    enum col_web_kind kind = vhost ? front : COL_WEB_KIND_COMBINED;
+    for (unsigned i = 0; i < 2; i++) { /* referrer, agent */
+        size_t n = rest.n > 1 && rest.p[0] == ' ' ? quoted(behind(rest, 1)) : 0;
+        if (!n) { /* cut off, or something else */
+            *sure = false;
+            return rest.n < 2 || rest.p[1] == '"' ? kind : COL_WEB_KIND_UNKNOWN;
+        }
+        struct ts_slice text = {rest.p + 2, n - 2};
+        if (i == 0 && text.n && !ts_slice_is(text, "-") && !memmem(text.p, text.n, "://", 3))
+            *sure = false; /* a host in its place, for all we know */
+        rest = behind(rest, n + 1);
+    }
+    return vhost || is_harmless(rest) ? kind : COL_WEB_KIND_UNKNOWN;
+}
+
+/* Shape of a line that is not JSON. Not sure: it has it as far as it goes. */
+static enum col_web_kind shape_of(struct ts_slice line, bool *sure)
+{
+    enum col_web_kind kind = shape_front(&line, sure);
+    if (kind == COL_WEB_KIND_UNKNOWN || line.n < CLF_TIME_BYTES + 4 ||
+        memcmp(line.p + 1 + CLF_TIME_BYTES, "] \"", 3) != 0)
+        return COL_WEB_KIND_UNKNOWN;
+    line = behind(line, CLF_TIME_BYTES + 3);
+    size_t n = quoted(line);
+    if (!n || n == line.n || line.p[n] != ' ')
+        return COL_WEB_KIND_UNKNOWN;
+    line = behind(line, n + 1);
+    struct ts_slice status = {line.p, span_until(line, " ")};
+    if (!ts_slice_is(status, "-") && (status.n != 3 || !only(status, "0123456789")))
+        return COL_WEB_KIND_UNKNOWN;
+    line = behind(line, status.n);
+    if (line.n < 2) { /* it was cut off */
+        *sure = false;
+        return kind;
+    }
+    n = span_until(behind(line, 1), " ");
+    struct ts_slice bytes = {line.p + 1, n};
+    if (!ts_slice_is(bytes, "-") && !only(bytes, "0123456789"))
+        return COL_WEB_KIND_UNKNOWN;
+    return shape_end(kind, behind(line, n + 1), sure);
+}
+
+/* --- lines --- */
+
+/* The kind of a line that decides; COL_WEB_KIND_UNKNOWN. */
+static enum col_web_kind line_decides(const struct col_web_auto *a, struct ts_slice line,
+                                      struct ts_buf *scratch)
+{
+    struct col_web_hit hit;
+    bool sure = true;
+    enum col_web_kind kind = line.p[0] == '{' ? COL_WEB_KIND_JSON : shape_of(line, &sure);
+    if (kind == COL_WEB_KIND_UNKNOWN || !sure ||
+        col_web_line_parse(a->formats[kind], line, scratch, &hit) != NULL || !hit.has_status)
+        return COL_WEB_KIND_UNKNOWN;
+    return kind;
+}
+
+static struct ts_slice without_cr(struct ts_slice line)
+{
+    line.n -= line.n && line.p[line.n - 1] == '\r';
+    return line;
+}
+
+void col_web_auto_look(const struct col_web_auto *a, struct ts_slice text, struct ts_buf *scratch,
+                       struct col_web_look *out)
+{
+    *out = (struct col_web_look){.kind = COL_WEB_KIND_UNKNOWN};
+    while (text.n && out->n_lines < COL_WEB_LOOK_LINES && out->kind == COL_WEB_KIND_UNKNOWN) {
+        size_t n = span_until(text, "\n");
+        struct ts_slice line = without_cr((struct ts_slice){text.p, n});
+        text = behind(text, n + (n < text.n));
+        if (!line.n)
+            continue;
+        if (!out->n_lines++)
+            out->first = line;
+        out->kind = line_decides(a, line, scratch);
+    }
+}
+
+/* --- messages --- */
+
+void col_web_show(struct ts_slice line, char *out, size_t out_bytes)
+{
+    size_t n = 0;
+    const size_t room = sizeof("\\x00...");
+    struct ts_slice cut = ts_utf8_cut(line, out_bytes > room ? out_bytes - room : 0);
+    size_t i = 0;
+    for (; i < cut.n && n + room <= out_bytes; i++) {
+        unsigned char c = (unsigned char)cut.p[i];
+        if (c == '\t')
+            n += (size_t)snprintf(out + n, out_bytes - n, "\\t");
+        else if (c < ' ' || c == 0x7f)
+            n += (size_t)snprintf(out + n, out_bytes - n, "\\x%02x", c);
+        else
+            out[n++] = (char)c;
+    }
+    (void)snprintf(out + n, out_bytes - n, "%s", i < line.n ? "..." : "");
+}
+
+void col_web_look_odd(const struct col_web_look *look, const char *what, char out[COL_WEB_ODD_BYTES])
+{
+    char shown[COL_WEB_SHOWN], lines[40];
+    col_web_show(look->first, shown, sizeof(shown));
+    if (look->n_lines == 1)
+        (void)snprintf(lines, sizeof(lines), "line is");
+    else
+        (void)snprintf(lines, sizeof(lines), "%u lines are", look->n_lines);
+    (void)snprintf(
+        out, COL_WEB_ODD_BYTES,
+        "its first %s of no format that is known by itself (json, vhost_combined, combined, common); %s; "
+        "set collect_weblog_format, or FORMAT: in front of its path in collect_weblog; first line: %s",
+        lines, what, shown);
+}
+
+/* --- lines of a file --- */
+
+/* Are both without a host, so that one is the other cut off, or was? */
+static bool same_family(enum col_web_kind a, enum col_web_kind b)
+{
+    return a == b || (a == COL_WEB_KIND_COMMON && b == COL_WEB_KIND_COMBINED) ||
+           (a == COL_WEB_KIND_COMBINED && b == COL_WEB_KIND_COMMON);
+}
+
+const char *col_web_auto_parse(const struct col_web_auto *a, enum col_web_kind kind, struct ts_slice line,
+                               struct ts_buf *scratch, struct col_web_hit *out)
+{
+    const struct col_web_format *decided = kind < COL_WEB_KIND_NONE ? a->formats[kind] : NULL;
+    const char *why;
+    bool sure = true;
+    line = without_cr(line);
+    if (line.n && line.p[0] == '{') {
+        why = col_web_json_parse(line, scratch, out);
+        return kind == COL_WEB_KIND_JSON || (!why && out->has_status) ? why : "it is of no known format";
+    }
+    enum col_web_kind shape = shape_of(line, &sure);
+    if (shape != COL_WEB_KIND_UNKNOWN && (sure || same_family(shape, kind)))
+        return col_web_line_parse(a->formats[shape], line, scratch, out);
+    if (!decided)
+        return "it is of no known format";
+    why = col_web_line_parse(decided, line, scratch, out); /* it knows best what is missing */
+    return why ? why : "it is not of this format, or a host may be in it";
+}

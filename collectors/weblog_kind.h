@@ -1,0 +1,74 @@
+/*
+ * weblog_kind.h - the format `auto`: which of the known formats the lines of a log have.
+ *
+ * A file is looked at once. The first of its first COL_WEB_LOOK_LINES lines that is sure decides for all of it, and the answer is kept with
+ * the file's place in the checkpoint. A line is sure to be
+ *
+ *   json            an object with a time and a status
+ *   vhost_combined  HOST:PORT client - user [time] "request" status bytes, alone or with "referrer" "agent"
+ *   combined        address - user [time] "request" status bytes "referrer" "agent"
+ *   common          address - user [time] "request" status bytes
+ *
+ * and no other, so that a host is never overlooked: with a '-' in second place that word is no host (lighttpd has one there), an address in
+ * first place is none, and behind a line of the last two at most numbers, addresses, '-' and "unknown" may follow (forwarded-for, times).
+ * The referrer of a sure line is an URL, '-' or empty (a log with its host in that place, and '-' there now and then, is not told apart).
+ * HOST is anything without a colon, or an IPv6 address in brackets; a client with a port is no HOST:PORT, since a '-' follows it.
+ *
+ * Lines of a file that was decided are read as what they are: a sure one by its own format (servers change theirs in the middle of a file),
+ * others (client with a name, end cut off) if they fit what was decided, with the same care for hosts. What fits nothing is a bad line.
+ * All of it follows from the line and the decision: whoever reads a line again finds the same.
+ *
+ * Threads    constant after it was made; any number of readers
+ * Not here   keeping the decision (weblog_follow.h, weblog_state.h), named formats (weblog_format.h)
+ * Source     Apache httpd.conf of Debian, nginx.conf of nginx.org ("main"), lighttpd's accesslog.format (documentation)
+ */
+#ifndef COLLECTORS_WEBLOG_KIND_H
+#define COLLECTORS_WEBLOG_KIND_H
+
+#include "collectors/weblog_format.h"
+
+#define COL_WEB_LOOK_LINES 50u /* lines, empty ones apart, among which one must be sure */
+
+#define COL_WEB_SHOWN     160 /* bytes for col_web_show */
+#define COL_WEB_ODD_BYTES 600 /* of a text about first lines */
+
+/* What the lines of a file are. */
+enum col_web_kind {
+    COL_WEB_KIND_UNKNOWN, /* not decided yet, or its format has a name in the configuration */
+    COL_WEB_KIND_JSON,
+    COL_WEB_KIND_VHOST,
+    COL_WEB_KIND_COMBINED,
+    COL_WEB_KIND_COMMON,
+    COL_WEB_KIND_NONE, /* given up: no line decided; those that are sure count nevertheless */
+};
+
+/* The formats to choose from. */
+struct col_web_auto;
+
+/* A look at first lines. */
+struct col_web_look {
+    enum col_web_kind kind; /* COL_WEB_KIND_UNKNOWN: no line is sure */
+    unsigned n_lines;       /* looked at, empty ones apart */
+    struct ts_slice first;  /* the first of them; borrowed from the text */
+};
+
+/** Make the formats; never fails. */
+struct col_web_auto *col_web_auto_new(void);
+/** Free; NULL is harmless. */
+void col_web_auto_free(struct col_web_auto *a);
+/** Look at the first lines of a text; what stands behind its last line feed is a line too. Cost: at most COL_WEB_LOOK_LINES lines. */
+void col_web_auto_look(const struct col_web_auto *a, struct ts_slice text, struct ts_buf *scratch,
+                       struct col_web_look *out);
+/** Read one line of a file that was decided to be kind. Same answers as col_web_line_parse. */
+const char *col_web_auto_parse(const struct col_web_auto *a, enum col_web_kind kind, struct ts_slice line,
+                               struct ts_buf *scratch, struct col_web_hit *out);
+/** "json", "vhost_combined", "combined", "common", "none"; "" for COL_WEB_KIND_UNKNOWN. */
+const char *col_web_kind_name(enum col_web_kind kind);
+/** The other way; COL_WEB_KIND_UNKNOWN if there is no such name. */
+enum col_web_kind col_web_kind_of(const char *name);
+/** The beginning of a line for a message: bytes that can't be seen as \t or \x00, "..." if it goes on. */
+void col_web_show(struct ts_slice line, char *out, size_t out_bytes);
+/** Text about first lines that decided nothing: what becomes of the file, which key helps, the first of them. */
+void col_web_look_odd(const struct col_web_look *look, const char *what, char out[COL_WEB_ODD_BYTES]);
+
+#endif

@@ -85,7 +85,7 @@ static int annotate_add(struct tsd_door *door, struct ts_buf *out, struct ts_err
     const struct tsd_args *args = door->args;
     const char *end = tsd_args_get(args, "end"), *notes = tsd_args_get(args, "notes");
     int64_t start_ms, end_ms = 0;
-    json_t *series = NULL, *answer = NULL;
+    json_t *series = NULL;
     struct ts_buf body;
     struct ts_json j;
     (void)out;
@@ -107,11 +107,9 @@ static int annotate_add(struct tsd_door *door, struct ts_buf *out, struct ts_err
         ts_json_obj_end(&j);
     }
     ts_json_arr_end(&j);
-    struct tsd_door_req req = {.method = "PUT", .path = "api/annotation/bulk", .body = ts_buf_get(&body)};
     if (rc == 0)
-        rc = tsd_door_ask(door, &req, &answer, err);
+        rc = tsd_door_tell(door, "PUT", "api/annotation/bulk", &body, err);
     ts_buf_release(&body);
-    json_decref(answer);
     json_decref(series);
     return rc;
 }

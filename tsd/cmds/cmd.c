@@ -93,6 +93,20 @@ int tsd_print_end(struct ts_error *err)
     return 0;
 }
 
+int tsd_print_all(struct ts_slice text, struct ts_error *err)
+{
+    TS_TRY(tsd_print(text, err));
+    return tsd_print_end(err);
+}
+
+int tsd_print_page(struct ts_buf *text)
+{
+    struct ts_error err = {0};
+    int rc = tsd_print_all(ts_buf_get(text), &err);
+    ts_buf_release(text);
+    return rc < 0 ? tsd_fail(&err) : TSD_EXIT_OK;
+}
+
 /* Lines of text, each with blanks in front. */
 static void cmd_indent(const char *text, const char *before, struct ts_buf *out)
 {
@@ -278,14 +292,9 @@ static int cmd_load_conf(const struct tsd_args *args, int argc, char *const *arg
 static int cmd_help_page(const struct tsd_cmd *cmd)
 {
     struct ts_buf page;
-    struct ts_error err = {0};
     ts_buf_init(&page, 0);
     tsd_cmd_page(cmd, &page);
-    int rc = tsd_print(ts_buf_get(&page), &err);
-    if (rc == 0)
-        rc = tsd_print_end(&err);
-    ts_buf_release(&page);
-    return rc < 0 ? tsd_fail(&err) : TSD_EXIT_OK;
+    return tsd_print_page(&page);
 }
 
 static int cmd_run(struct tsd_args *args, int argc, char *const *argv)

@@ -81,6 +81,10 @@ int tsd_usage(const struct tsd_args *args, const char *fmt, ...) __attribute__((
 int tsd_print(struct ts_slice text, struct ts_error *err);
 /** Push out what stdout holds back; TS_EIO as above. Call at the end of a command. */
 int tsd_print_end(struct ts_error *err);
+/** Both: a text that is all there is to print. */
+int tsd_print_all(struct ts_slice text, struct ts_error *err);
+/** Print a text that is all a command has to say, and release it. Returns an exit code, having said why it is not TSD_EXIT_OK. */
+int tsd_print_page(struct ts_buf *text);
 
 /* The commands, one a file. */
 int tsd_serve_run(const struct tsd_args *args);

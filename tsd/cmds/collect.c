@@ -72,14 +72,12 @@ static int collect_print(void *arg, struct ts_slice lines, uint32_t n_points, bo
     (void)n_points;
     (void)durable;
     pthread_mutex_lock(&print_mutex);
-    int rc = tsd_print(lines, err);
-    if (rc == 0)
-        rc = tsd_print_end(err);
+    int rc = tsd_print_all(lines, err);
     pthread_mutex_unlock(&print_mutex);
     return rc;
 }
 
-static int collect_show(const struct tsd_args *args, struct ts_error *err)
+static int collect_show(const struct tsd_args *args)
 {
     struct ts_buf text;
     const char *format = tsd_args_get(args, "format");
@@ -88,11 +86,7 @@ static int collect_show(const struct tsd_args *args, struct ts_error *err)
         col_list(format && !strcmp(format, "csv"), &text);
     else
         ts_conf_print(args->conf, &text);
-    int rc = tsd_print(ts_buf_get(&text), err);
-    if (rc == 0)
-        rc = tsd_print_end(err);
-    ts_buf_release(&text);
-    return rc;
+    return tsd_print_page(&text);
 }
 
 /* --- running --- */
@@ -154,7 +148,7 @@ int tsd_collect_run(const struct tsd_args *args)
     if (collect_aliases(args, &err) < 0)
         return tsd_fail(&err);
     if (tsd_args_has(args, "list") || tsd_args_has(args, "print-config"))
-        return collect_show(args, &err) < 0 ? tsd_fail(&err) : TSD_EXIT_OK;
+        return collect_show(args);
     if (logs)
         return tsd_weblog_import(args);
     int stop_fd = collect_signals();

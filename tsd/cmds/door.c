@@ -156,6 +156,16 @@ int tsd_door_ask(struct tsd_door *door, const struct tsd_door_req *req, json_t *
     return rc;
 }
 
+int tsd_door_tell(struct tsd_door *door, const char *method, const char *path, const struct ts_buf *body,
+                  struct ts_error *err)
+{
+    struct tsd_door_req req = {.method = method, .path = path, .body = ts_buf_get(body)};
+    json_t *answer;
+    int rc = tsd_door_ask(door, &req, &answer, err);
+    json_decref(answer);
+    return rc;
+}
+
 int tsd_door_run(const struct tsd_args *args, enum tsd_local how,
                  int (*run)(struct tsd_door *door, struct ts_buf *out, struct ts_error *err))
 {
@@ -168,9 +178,7 @@ int tsd_door_run(const struct tsd_args *args, enum tsd_local how,
         return tsd_fail(&err);
     ts_buf_init(&out, 0);
     int rc = run(&door, &out, &err);
-    int print_rc = tsd_print(ts_buf_get(&out), rc < 0 ? NULL : &err);
-    if (print_rc == 0)
-        print_rc = tsd_print_end(rc < 0 ? NULL : &err);
+    int print_rc = tsd_print_all(ts_buf_get(&out), rc < 0 ? NULL : &err);
     ts_buf_release(&out);
     int close_rc = tsd_door_close(&door, &close_err);
     if (rc < 0 || print_rc < 0)

@@ -45,6 +45,9 @@ int tsd_door_close(struct tsd_door *door, struct ts_error *err);
 /** Ask and read the answer, the caller's (json_decref); NULL if it has no body. An answer with an error object
  * is an error, its details in the text; door->status tells the status of others. */
 int tsd_door_ask(struct tsd_door *door, const struct tsd_door_req *req, json_t **out, struct ts_error *err);
+/** Ask with a body of JSON; of the answer counts alone whether it is an error. */
+int tsd_door_tell(struct tsd_door *door, const char *method, const char *path, const struct ts_buf *body,
+                  struct ts_error *err);
 /** Run a command that asks: open, run, print what it wrote, close; the exit code. */
 int tsd_door_run(const struct tsd_args *args, enum tsd_local how,
                  int (*run)(struct tsd_door *door, struct ts_buf *out, struct ts_error *err));

@@ -20,15 +20,10 @@ int tsd_help_run(const struct tsd_args *args)
         return TSD_EXIT_USAGE;
     }
     struct ts_buf text;
-    struct ts_error err = {0};
     ts_buf_init(&text, 0);
     if (cmd)
         tsd_cmd_page(cmd, &text);
     else
         tsd_cmd_list(args->table, &text);
-    int rc = tsd_print(ts_buf_get(&text), &err);
-    if (rc == 0)
-        rc = tsd_print_end(&err);
-    ts_buf_release(&text);
-    return rc < 0 ? tsd_fail(&err) : TSD_EXIT_OK;
+    return tsd_print_page(&text);
 }

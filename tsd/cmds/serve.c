@@ -17,16 +17,12 @@ const struct ts_opt tsd_serve_opts[] = {
     {.name = NULL},
 };
 
-static int serve_print_config(const struct tsd_args *args, struct ts_error *err)
+static int serve_print_config(const struct tsd_args *args)
 {
     struct ts_buf text;
     ts_buf_init(&text, 0);
     ts_conf_print(args->conf, &text);
-    int rc = tsd_print(ts_buf_get(&text), err);
-    if (rc == 0)
-        rc = tsd_print_end(err);
-    ts_buf_release(&text);
-    return rc;
+    return tsd_print_page(&text);
 }
 
 int tsd_serve_run(const struct tsd_args *args)
@@ -35,7 +31,7 @@ int tsd_serve_run(const struct tsd_args *args)
     if (args->n_words)
         return tsd_usage(args, "\"%s\" is no option; the folder is named with --data", args->words[0]);
     if (tsd_args_has(args, "print-config"))
-        return serve_print_config(args, &err) < 0 ? tsd_fail(&err) : TSD_EXIT_OK;
+        return serve_print_config(args);
     if (!*ts_conf_str(args->conf, "data"))
         return tsd_usage(
             args, "--data DIR is missing: the folder that holds the points; it is made if it is not there");

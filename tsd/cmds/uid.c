@@ -355,7 +355,7 @@ static int uid_set(struct tsd_door *door, struct ts_buf *out, struct ts_error *e
 {
     struct uid_words w = uid_rest(door, 1);
     enum sto_uid_kind kind = STO_UID_METRIC;
-    json_t *root = NULL, *answer = NULL;
+    json_t *root = NULL;
     const json_t *record;
     struct ts_buf body;
     struct ts_json j;
@@ -375,11 +375,9 @@ static int uid_set(struct tsd_door *door, struct ts_buf *out, struct ts_error *e
         ts_json_obj_end(&j);
     }
     ts_json_obj_end(&j);
-    struct tsd_door_req req = {.method = "POST", .path = "api/uid/uidmeta", .body = ts_buf_get(&body)};
     if (rc == 0)
-        rc = tsd_door_ask(door, &req, &answer, err);
+        rc = tsd_door_tell(door, "POST", "api/uid/uidmeta", &body, err);
     ts_buf_release(&body);
-    json_decref(answer);
     json_decref(root);
     return rc;
 }

@@ -126,7 +126,8 @@ int tsd_args_bad_time(struct tsd_ingest *in, int64_t raw, struct ts_slice value,
     return TS_EINVAL;
 }
 
-int tsd_args_value(struct tsd_ingest *in, struct tsd_line_args *a)
+/* Number in value_word, then range of the time. */
+static int args_value(struct tsd_ingest *in, struct tsd_line_args *a)
 {
     struct ts_error err = {0};
     int rc = ts_num_parse(a->value_word, &a->value, &err);
@@ -142,4 +143,14 @@ int tsd_args_value(struct tsd_ingest *in, struct tsd_line_args *a)
     if (!a->time.bad)
         return 0;
     return tsd_args_bad_time(in, a->time.raw, a->value_word, a->metric, in->tags, in->n_tags);
+}
+
+int tsd_args_point(struct tsd_ingest *in, struct tsd_line_args *a)
+{
+    TS_TRY(tsd_args_head(in, a));
+    (void)tsd_args_word(a, &a->value_word);
+    if (a->value_word.n == 0)
+        return tsd_args_say(in, TS_EINVAL, "empty value", a->value_word);
+    TS_TRY(tsd_args_tags(in, a));
+    return args_value(in, a);
 }

@@ -32,8 +32,8 @@ bool tsd_args_word(struct tsd_line_args *a, struct ts_slice *out);
 int tsd_args_head(struct tsd_ingest *in, struct tsd_line_args *a);
 /** The rest of the words as k=v into in->tags; the same pair twice is one. TS_EINVAL. */
 int tsd_args_tags(struct tsd_ingest *in, struct tsd_line_args *a);
-/** Number in value_word, then range of the time. TS_EINVAL, TS_EPARSE. */
-int tsd_args_value(struct tsd_ingest *in, struct tsd_line_args *a);
+/** All of a point: head, a word that is a number, tags, then the number and the range of the time. TS_EINVAL, TS_EPARSE. */
+int tsd_args_point(struct tsd_ingest *in, struct tsd_line_args *a);
 /** Text of a time out of range, in in->msg; returns TS_EINVAL. */
 int tsd_args_bad_time(struct tsd_ingest *in, int64_t raw, struct ts_slice value, struct ts_slice metric,
                       const struct sto_tag_text *tags, size_t n_tags);

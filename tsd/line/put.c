@@ -237,12 +237,7 @@ static int put_checked(struct tsd_ingest *in, struct tsd_chain *chain, struct ts
 {
     struct tsd_line_args a;
     TS_TRY(tsd_args_begin(in, raw, TSD_PUT_MIN_ARGS, TSD_PUT_MIN_ARGS, &a));
-    TS_TRY(tsd_args_head(in, &a));
-    (void)tsd_args_word(&a, &a.value_word);
-    if (a.value_word.n == 0)
-        return tsd_args_say(in, TS_EINVAL, "empty value", a.value_word);
-    TS_TRY(tsd_args_tags(in, &a));
-    TS_TRY(tsd_args_value(in, &a));
+    TS_TRY(tsd_args_point(in, &a));
     const struct sto_series *series;
     struct ts_slice raw_metric, raw_tags;
     uintptr_t ref;

@@ -43,12 +43,7 @@ int tsd_rollup_line(struct tsd_ingest *in, const struct qry_rollups *conf, struc
                           &a));
     (void)tsd_args_word(&a, &spec);
     TS_TRY(rollup_spec(in, spec, &words));
-    TS_TRY(tsd_args_head(in, &a));
-    (void)tsd_args_word(&a, &a.value_word);
-    if (a.value_word.n == 0)
-        return tsd_args_say(in, TS_EINVAL, "empty value", a.value_word);
-    TS_TRY(tsd_args_tags(in, &a));
-    TS_TRY(tsd_args_value(in, &a));
+    TS_TRY(tsd_args_point(in, &a));
     size_t n_tags = in->n_tags;
     tsd_ingest_add_tag(in,
                        (struct sto_tag_text){{NULL, 0}, {NULL, 0}}); /* room for the tag of pre-aggregates */

@@ -14,12 +14,6 @@
 #include <string.h>
 #include <strings.h>
 
-static void info_reply(struct tsd_req *req, struct ts_buf *b)
-{
-    tsd_reply_json(req, 200, ts_buf_get(b));
-    ts_buf_release(b);
-}
-
 void tsd_ep_version(struct tsd_req *req)
 {
     static const char *const members[][2] = {
@@ -43,7 +37,7 @@ void tsd_ep_version(struct tsd_req *req)
     for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++)
         ts_json_member_str(&j, members[i][0], members[i][1]);
     ts_json_obj_end(&j);
-    info_reply(req, &b);
+    tsd_reply_json_take(req, 200, &b);
 }
 
 void tsd_ep_aggregators(struct tsd_req *req)
@@ -56,7 +50,7 @@ void tsd_ep_aggregators(struct tsd_req *req)
     for (const char *const *name = qry_agg_names(); *name; name++)
         ts_json_str(&j, *name);
     ts_json_arr_end(&j);
-    info_reply(req, &b);
+    tsd_reply_json_take(req, 200, &b);
 }
 
 static bool info_secret(const char *name)
@@ -93,7 +87,7 @@ void tsd_ep_config(struct tsd_req *req)
     ts_conf_each(req->d->conf, info_key, &j);
     ts_conf_each(req->d->conf, info_opentsdb_key, &j);
     ts_json_obj_end(&j);
-    info_reply(req, &b);
+    tsd_reply_json_take(req, 200, &b);
 }
 
 void tsd_ep_config_filters(struct tsd_req *req)
@@ -110,7 +104,7 @@ void tsd_ep_config_filters(struct tsd_req *req)
         ts_json_obj_end(&j);
     }
     ts_json_obj_end(&j);
-    info_reply(req, &b);
+    tsd_reply_json_take(req, 200, &b);
 }
 
 /* Endpoints of the API that take one of these methods. */
@@ -144,5 +138,5 @@ void tsd_ep_serializers(struct tsd_req *req)
     info_paths(&j, "formatters", TSD_GET);
     ts_json_obj_end(&j);
     ts_json_arr_end(&j);
-    info_reply(req, &b);
+    tsd_reply_json_take(req, 200, &b);
 }

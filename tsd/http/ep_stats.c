@@ -47,6 +47,5 @@ void tsd_ep_stats(struct tsd_req *req)
     ts_json_arr(&s.json);
     tsd_stats_each(req->d, stats_each, &s);
     ts_json_arr_end(&s.json);
-    tsd_reply_json(req, 200, ts_buf_get(&b));
-    ts_buf_release(&b);
+    tsd_reply_json_take(req, 200, &b);
 }

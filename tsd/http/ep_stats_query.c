@@ -44,6 +44,5 @@ void tsd_ep_stats_query(struct tsd_req *req)
     ts_buf_init(&b, 0);
     ts_json_init(&j, &b);
     tsd_queries_print(req->d->queries, id, &j);
-    tsd_reply_json(req, 200, ts_buf_get(&b));
-    ts_buf_release(&b);
+    tsd_reply_json_take(req, 200, &b);
 }

@@ -19,12 +19,6 @@
 
 #define THREADS_LINE 512 /* of /proc/self/task/N/stat */
 
-static void threads_reply(struct tsd_req *req, struct ts_buf *b)
-{
-    tsd_reply_json(req, 200, ts_buf_get(b));
-    ts_buf_release(b);
-}
-
 /* R, S, D, T, Z to the states of a Java thread. */
 static const char *threads_state(char c)
 {
@@ -80,7 +74,7 @@ void tsd_ep_threads(struct tsd_req *req)
     if (dir)
         (void)closedir(dir);
     ts_json_arr_end(&j);
-    threads_reply(req, &b);
+    tsd_reply_json_take(req, 200, &b);
 }
 
 /* {"init":..,"used":..,"committed":..,"max":..} of memory. */
@@ -125,7 +119,7 @@ void tsd_ep_jvm(struct tsd_req *req)
     ts_json_member_double(&j, "systemLoadAverage", load[0]);
     ts_json_obj_end(&j);
     ts_json_obj_end(&j);
-    threads_reply(req, &b);
+    tsd_reply_json_take(req, 200, &b);
 }
 
 void tsd_ep_region_clients(struct tsd_req *req)

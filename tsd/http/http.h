@@ -93,6 +93,8 @@ void tsd_req_later(struct tsd_req *req);
 void tsd_reply(struct tsd_req *req, int status, const char *type, struct ts_slice body);
 /** JSON. */
 void tsd_reply_json(struct tsd_req *req, int status, struct ts_slice body);
+/** JSON; body is taken. */
+void tsd_reply_json_take(struct tsd_req *req, int status, struct ts_buf *body);
 /** Status alone (204, 304). */
 void tsd_reply_empty(struct tsd_req *req, int status);
 /** {"error":{"code":..,"message":..,"details":..}}; details may be NULL; outside of /api {"err":..} or a page. 503 carries Retry-After. */

@@ -50,8 +50,7 @@ static void put_summary(const struct tsd_put_call *put, int status, size_t n_tim
         ts_buf_char(&b, ']');
     }
     ts_buf_char(&b, '}');
-    tsd_reply_json(put->req, status, ts_buf_get(&b));
-    ts_buf_release(&b);
+    tsd_reply_json_take(put->req, status, &b);
 }
 
 static void put_answer(struct tsd_put_call *put)

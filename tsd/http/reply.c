@@ -130,6 +130,12 @@ void tsd_reply_json(struct tsd_req *req, int status, struct ts_slice body)
     tsd_reply(req, status, tsd_type_json, body);
 }
 
+void tsd_reply_json_take(struct tsd_req *req, int status, struct ts_buf *body)
+{
+    tsd_reply_json(req, status, ts_buf_get(body));
+    ts_buf_release(body);
+}
+
 void tsd_reply_empty(struct tsd_req *req, int status)
 {
     if (status == 204 || status == 304) {
@@ -204,8 +210,7 @@ void tsd_reply_error(struct tsd_req *req, int status, const char *message, const
         ts_json_member_str(&j, "details", details);
     ts_json_obj_end(&j);
     ts_json_obj_end(&j);
-    tsd_reply_json(req, status, ts_buf_get(&b));
-    ts_buf_release(&b);
+    tsd_reply_json_take(req, status, &b);
 }
 
 void tsd_reply_method(struct tsd_req *req)

@@ -6,6 +6,7 @@
  */
 #include "tsd/rollups.h"
 
+#include "base/cut.h"
 #include "base/json.h"
 #include "query/aggs/agg.h"
 #include "query/hidden.h"
@@ -43,9 +44,7 @@ static int rollups_step(struct qry_rollups *r, struct ts_slice text, struct ts_e
 static int rollups_list(struct qry_rollups *r, struct ts_slice s, struct ts_error *err)
 {
     while (s.n) {
-        const char *comma = memchr(s.p, ',', s.n);
-        struct ts_slice one = {s.p, comma ? (size_t)(comma - s.p) : s.n};
-        s = comma ? (struct ts_slice){comma + 1, s.n - one.n - 1} : (struct ts_slice){s.p, 0};
+        struct ts_slice one = ts_slice_cut(&s, ',');
         while (one.n && one.p[0] == ' ')
             one = (struct ts_slice){one.p + 1, one.n - 1};
         while (one.n && one.p[one.n - 1] == ' ')

@@ -5,6 +5,7 @@
  */
 #include "tsd/http/accept.h"
 
+#include "base/cut.h"
 #include "base/num.h"
 
 #include <strings.h>
@@ -34,21 +35,11 @@ static struct ts_slice accept_trim(struct ts_slice s)
     return s;
 }
 
-/* The part before the next sep; *rest begins behind it. */
-static struct ts_slice accept_part(struct ts_slice *rest, char sep)
-{
-    const char *end = rest->n ? memchr(rest->p, sep, rest->n) : NULL;
-    struct ts_slice part = {rest->p, end ? (size_t)(end - rest->p) : rest->n};
-    rest->p += part.n + (end != NULL);
-    rest->n -= part.n + (end != NULL);
-    return accept_trim(part);
-}
-
 /* q of a range's parameters; 1 if there is none, 0 if it is no number. */
 static double accept_q(struct ts_slice params)
 {
     while (params.n) {
-        struct ts_slice one = accept_part(&params, ';');
+        struct ts_slice one = accept_trim(ts_slice_cut(&params, ';'));
         struct ts_num num;
         if (one.n < 2 || (one.p[0] != 'q' && one.p[0] != 'Q') || one.p[1] != '=')
             continue;
@@ -62,8 +53,8 @@ const struct tsd_out_format *tsd_accept_format(struct ts_slice accept)
     const struct tsd_out_format *best = &tsd_out_json;
     double best_q = 0;
     while (accept.n) {
-        struct ts_slice params = accept_part(&accept, ',');
-        struct ts_slice name = accept_part(&params, ';');
+        struct ts_slice params = accept_trim(ts_slice_cut(&accept, ','));
+        struct ts_slice name = accept_trim(ts_slice_cut(&params, ';'));
         double q = accept_q(params);
         for (size_t i = 0; i < sizeof accept_types / sizeof accept_types[0]; i++) {
             const struct accept_type *t = &accept_types[i];

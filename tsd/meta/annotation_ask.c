@@ -6,6 +6,7 @@
  */
 #include "tsd/meta/ask.h"
 
+#include "base/cut.h"
 #include "base/time.h"
 #include "tsd/meta/annotation_out.h"
 
@@ -156,11 +157,10 @@ static int bulk_params(struct tsd_ask *ask, struct bulk_delete *b, struct ts_err
     (void)tsd_ask_param(ask, "tsuids", &list);
     b->global = tsd_ask_param(ask, "global", &global);
     b->tsuids = ts_arena_alloc(ask->arena, (list.n + 1) * sizeof(*b->tsuids));
-    for (size_t i = 0, end; i < list.n; i = end + 1) {
-        const char *comma = memchr(list.p + i, ',', list.n - i);
-        end = comma ? (size_t)(comma - list.p) : list.n;
-        if (end > i)
-            TS_TRY(bulk_tsuid(b, (struct ts_slice){list.p + i, end - i}, ask->arena, err));
+    while (list.n) {
+        struct ts_slice part = ts_slice_cut(&list, ',');
+        if (part.n)
+            TS_TRY(bulk_tsuid(b, part, ask->arena, err));
     }
     return 0;
 }

@@ -6,6 +6,7 @@
  */
 #include "tsd/meta/ask.h"
 
+#include "base/cut.h"
 #include "query/hidden.h"
 #include "tsd/meta/uidmeta.h"
 
@@ -129,11 +130,10 @@ static void assign_from_param(struct assign *a, struct ts_arena *arena)
     if (!tsd_ask_param(a->ask, tsd_uid_kind_name(a->kind), &list) || list.n == 0)
         return;
     a->names = ts_arena_alloc(arena, (list.n + 1) * sizeof(*a->names));
-    for (size_t i = 0, end; i < list.n; i = end + 1) {
-        const char *comma = memchr(list.p + i, ',', list.n - i);
-        end = comma ? (size_t)(comma - list.p) : list.n;
-        if (end > i)
-            a->names[a->n++] = (struct ts_slice){list.p + i, end - i};
+    while (list.n) {
+        struct ts_slice part = ts_slice_cut(&list, ',');
+        if (part.n)
+            a->names[a->n++] = part;
     }
 }
 

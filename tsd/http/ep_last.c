@@ -6,6 +6,7 @@
  */
 #include "tsd/http/ep.h"
 
+#include "base/cut.h"
 #include "base/json.h"
 #include "base/time.h"
 #include "query/parse.h"
@@ -42,15 +43,8 @@ static int last_emit(void *arg, const struct qry_last *p, struct ts_error *err)
         ts_buf_char(&l->text, ',');
     ts_json_init(&j, &l->text);
     ts_json_obj(&j);
-    if (l->resolve) {
-        struct sto_catalog *cat = sto_store_catalog(tsd_job_req(l->job)->d->store);
-        ts_json_member_slice(&j, "metric", sto_uid_name(cat, STO_UID_METRIC, p->series->metric));
-        ts_json_member_obj(&j, "tags");
-        for (unsigned i = 0; i < p->series->n_tags; i++)
-            ts_json_member_slices(&j, sto_uid_name(cat, STO_UID_TAGK, p->series->tags[i].k),
-                                  sto_uid_name(cat, STO_UID_TAGV, p->series->tags[i].v));
-        ts_json_obj_end(&j);
-    }
+    if (l->resolve)
+        tsd_out_series_members(sto_store_catalog(tsd_job_req(l->job)->d->store), p->series, &j);
     ts_json_member_int(&j, "timestamp", p->ts_ms);
     ts_json_member_slice(&j, "value", (struct ts_slice){value, n});
     ts_json_key(&j, "tsuid");
@@ -63,12 +57,10 @@ static int last_emit(void *arg, const struct qry_last *p, struct ts_error *err)
 /* Parts of "T1,T2". */
 static void last_split(struct last *l, struct ts_slice list)
 {
-    for (size_t i = 0, from = 0; i <= list.n; i++) {
-        if (i < list.n && list.p[i] != ',')
-            continue;
-        if (i > from)
-            l->tsuids[l->n_tsuids++] = (struct ts_slice){list.p + from, i - from};
-        from = i + 1;
+    while (list.n) {
+        struct ts_slice part = ts_slice_cut(&list, ',');
+        if (part.n)
+            l->tsuids[l->n_tsuids++] = part;
     }
 }
 

@@ -5,7 +5,9 @@
  */
 #include "tsd/meta/search_lookup.h"
 
+#include "base/cut.h"
 #include "base/time.h"
+#include "tsd/out/out.h"
 
 #define LOOKUP_CHECK 4096 /* candidates between two looks at the limit */
 
@@ -53,11 +55,8 @@ int tsd_lookup_parse(struct ts_slice m, struct ts_arena *arena, struct tsd_looku
                             m.p);
     struct ts_slice in = open ? (struct ts_slice){open + 1, m.n - n_metric - 2} : (struct ts_slice){"", 0};
     out->pairs = ts_arena_alloc(arena, (in.n + 1) * sizeof(*out->pairs));
-    for (size_t i = 0, end; i < in.n; i = end + 1) {
-        const char *comma = memchr(in.p + i, ',', in.n - i);
-        end = comma ? (size_t)(comma - in.p) : in.n;
-        TS_TRY(tsd_lookup_word((struct ts_slice){in.p + i, end - i}, out, err));
-    }
+    while (in.n)
+        TS_TRY(tsd_lookup_word(ts_slice_cut(&in, ','), out, err));
     if (out->metric.n == 0 && out->n_pairs == 0)
         return ts_error_set(err, TS_EINVAL, "Missing metric and tags. Please supply at least one value.");
     return 0;
@@ -196,10 +195,5 @@ void tsd_lookup_members(const struct sto_catalog *cat, const struct sto_series *
     qry_tsuid(s, &tsuid);
     ts_json_member_slice(j, "tsuid", ts_buf_get(&tsuid));
     ts_buf_release(&tsuid);
-    ts_json_member_slice(j, "metric", sto_uid_name(cat, STO_UID_METRIC, s->metric));
-    ts_json_member_obj(j, "tags");
-    for (unsigned i = 0; i < s->n_tags; i++)
-        ts_json_member_slices(j, sto_uid_name(cat, STO_UID_TAGK, s->tags[i].k),
-                              sto_uid_name(cat, STO_UID_TAGV, s->tags[i].v));
-    ts_json_obj_end(j);
+    tsd_out_series_members(cat, s, j);
 }

@@ -6,18 +6,6 @@
  */
 #include "tsd/out/out.h"
 
-static int ascii_nothing(struct tsd_out *o, struct ts_error *err)
-{
-    (void)o;
-    (void)err;
-    return 0;
-}
-
-static int ascii_total(struct tsd_out *o, const struct qry_total *t, struct ts_error *err)
-{
-    return tsd_out_total_row(o, t, ' ', ts_buf_slice, err);
-}
-
 static int ascii_series(struct tsd_out *o, const struct qry_series *s, struct ts_error *err)
 {
     struct ts_buf *b = &o->scratch;
@@ -52,8 +40,8 @@ static int ascii_series(struct tsd_out *o, const struct qry_series *s, struct ts
 
 const struct tsd_out_format tsd_out_ascii = {.name = "ascii",
                                              .content_type = "text/plain; charset=UTF-8",
-                                             .begin = ascii_nothing,
+                                             .begin = tsd_out_nothing,
                                              .series = ascii_series,
-                                             .total = ascii_total,
-                                             .end = ascii_nothing,
+                                             .total = tsd_out_total_words,
+                                             .end = tsd_out_nothing,
                                              .help = "Lines as put takes them, in whole seconds."};

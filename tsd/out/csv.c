@@ -78,17 +78,10 @@ static int csv_series(struct tsd_out *o, const struct qry_series *s, struct ts_e
                           (struct ts_slice){b->p + head_n, b->n - head_n}, err);
 }
 
-static int csv_end(struct tsd_out *o, struct ts_error *err)
-{
-    (void)o;
-    (void)err;
-    return 0;
-}
-
 const struct tsd_out_format tsd_out_csv = {.name = "csv",
                                            .content_type = "text/csv; charset=UTF-8",
                                            .begin = csv_begin,
                                            .series = csv_series,
                                            .total = csv_total,
-                                           .end = csv_end,
+                                           .end = tsd_out_nothing,
                                            .help = "Rows with a header, for spreadsheets and scripts."};

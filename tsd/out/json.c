@@ -259,13 +259,6 @@ const struct tsd_out_format tsd_out_json = {.name = "json",
 
 /* --- one object a line --- */
 
-static int ndjson_nothing(struct tsd_out *o, struct ts_error *err)
-{
-    (void)o;
-    (void)err;
-    return 0;
-}
-
 static int ndjson_series(struct tsd_out *o, const struct qry_series *s, struct ts_error *err)
 {
     TS_TRY(json_series(o, s, err));
@@ -280,8 +273,8 @@ static int ndjson_total(struct tsd_out *o, const struct qry_total *t, struct ts_
 
 const struct tsd_out_format tsd_out_ndjson = {.name = "ndjson",
                                               .content_type = "application/x-ndjson; charset=UTF-8",
-                                              .begin = ndjson_nothing,
+                                              .begin = tsd_out_nothing,
                                               .series = ndjson_series,
                                               .total = ndjson_total,
-                                              .end = ndjson_nothing,
+                                              .end = tsd_out_nothing,
                                               .help = "The objects of json, one a line."};

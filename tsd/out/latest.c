@@ -19,7 +19,7 @@ struct latest {
 static int latest_emit(void *arg, const struct qry_latest *p, struct ts_error *err)
 {
     struct latest *l = arg;
-    struct sto_tag_text tags[UINT8_MAX + 1];
+    struct sto_tag_text tags[TSD_OUT_MAX_TAGS];
     ts_buf_clear(&l->v);
     ts_buf_clear(&l->is_int);
     ts_buf_clear(&l->tsuid);
@@ -29,14 +29,11 @@ static int latest_emit(void *arg, const struct qry_latest *p, struct ts_error *e
         ts_buf_append(&l->v, is_int ? (const void *)&p->v[i].m : (const void *)&d, sizeof d);
         ts_buf_char(&l->is_int, is_int);
     }
-    for (unsigned i = 0; i < p->series->n_tags; i++)
-        tags[i] = (struct sto_tag_text){sto_uid_name(l->cat, STO_UID_TAGK, p->series->tags[i].k),
-                                        sto_uid_name(l->cat, STO_UID_TAGV, p->series->tags[i].v)};
     qry_tsuid(p->series, &l->tsuid);
     struct ts_slice tsuid = ts_buf_get(&l->tsuid);
     struct qry_series s = {.metric = sto_uid_name(l->cat, STO_UID_METRIC, p->series->metric),
                            .tags = tags,
-                           .n_tags = p->series->n_tags,
+                           .n_tags = tsd_out_tags(l->cat, p->series, tags),
                            .tsuids = &tsuid,
                            .n_tsuids = 1,
                            .n = p->n,

@@ -23,6 +23,37 @@ const struct tsd_out_format *tsd_out_find(struct ts_slice name)
     return NULL;
 }
 
+int tsd_out_nothing(struct tsd_out *o, struct ts_error *err)
+{
+    (void)o;
+    (void)err;
+    return 0;
+}
+
+int tsd_out_total_words(struct tsd_out *o, const struct qry_total *t, struct ts_error *err)
+{
+    return tsd_out_total_row(o, t, ' ', ts_buf_slice, err);
+}
+
+unsigned tsd_out_tags(const struct sto_catalog *cat, const struct sto_series *s, struct sto_tag_text *out)
+{
+    for (unsigned i = 0; i < s->n_tags; i++)
+        out[i] = (struct sto_tag_text){sto_uid_name(cat, STO_UID_TAGK, s->tags[i].k),
+                                       sto_uid_name(cat, STO_UID_TAGV, s->tags[i].v)};
+    return s->n_tags;
+}
+
+void tsd_out_series_members(const struct sto_catalog *cat, const struct sto_series *s, struct ts_json *j)
+{
+    struct sto_tag_text tags[TSD_OUT_MAX_TAGS];
+    unsigned n = tsd_out_tags(cat, s, tags);
+    ts_json_member_slice(j, "metric", sto_uid_name(cat, STO_UID_METRIC, s->metric));
+    ts_json_member_obj(j, "tags");
+    for (unsigned i = 0; i < n; i++)
+        ts_json_member_slices(j, tags[i].k, tags[i].v);
+    ts_json_obj_end(j);
+}
+
 void tsd_out_init(struct tsd_out *o, const struct tsd_out_format *format, const struct qry_spec *spec,
                   struct tsd_sink *sink)
 {

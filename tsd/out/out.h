@@ -13,6 +13,8 @@
 #include "query/query.h"
 #include "tsd/out/sink.h"
 
+#define TSD_OUT_MAX_TAGS (UINT8_MAX + 1) /* more than a series has */
+
 struct tsd_out;
 
 /* A format, a row of out.c. Functions return 0 or what the sink said. */
@@ -67,6 +69,14 @@ static inline bool tsd_out_is_int(const struct qry_series *s, size_t i)
 {
     return s->all_int || (s->is_int && s->is_int[i]);
 }
+/** A beginning or an end that writes nothing. */
+int tsd_out_nothing(struct tsd_out *o, struct ts_error *err);
+/** A row of totals with one blank between its columns. */
+int tsd_out_total_words(struct tsd_out *o, const struct qry_total *t, struct ts_error *err);
+/** Names and values of a series' tags into out, which has room for TSD_OUT_MAX_TAGS; returns how many. Borrowed from the catalog. */
+unsigned tsd_out_tags(const struct sto_catalog *cat, const struct sto_series *s, struct sto_tag_text *out);
+/** Write the members "metric" and "tags" of a series. */
+void tsd_out_series_members(const struct sto_catalog *cat, const struct sto_series *s, struct ts_json *j);
 /** A double as JSON: Java's digits, NaN as "NaN" or null, at most 48 bytes; returns the end. */
 char *tsd_out_json_double(char *p, double d, bool nan_is_null);
 /** A total's value as text; bytes written (at most 48). */

@@ -12,6 +12,7 @@
 #include "query/plan.h"
 #include "query/reader.h"
 #include "tsd/out/lines_int.h"
+#include "tsd/out/out.h"
 #include "tsd/rules.h"
 
 #include <string.h>
@@ -86,12 +87,9 @@ static void scan_ids(struct scan_run *r, const struct sto_series *s)
 
 static void scan_series(struct scan_run *r, const struct sto_series *s)
 {
-    struct sto_tag_text tags[256];
-    for (unsigned i = 0; i < s->n_tags; i++)
-        tags[i] = (struct sto_tag_text){sto_uid_name(r->lines.cat, STO_UID_TAGK, s->tags[i].k),
-                                        sto_uid_name(r->lines.cat, STO_UID_TAGV, s->tags[i].v)};
+    struct sto_tag_text tags[TSD_OUT_MAX_TAGS];
     ts_buf_clear(&r->tags);
-    tsd_tags_text(tags, s->n_tags, &r->tags);
+    tsd_tags_text(tags, tsd_out_tags(r->lines.cat, s, tags), &r->tags);
     scan_ids(r, s);
 }
 

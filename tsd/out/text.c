@@ -7,18 +7,6 @@
  */
 #include "tsd/out/out.h"
 
-static int text_nothing(struct tsd_out *o, struct ts_error *err)
-{
-    (void)o;
-    (void)err;
-    return 0;
-}
-
-static int text_total(struct tsd_out *o, const struct qry_total *t, struct ts_error *err)
-{
-    return tsd_out_total_row(o, t, ' ', ts_buf_slice, err);
-}
-
 static int text_series(struct tsd_out *o, const struct qry_series *s, struct ts_error *err)
 {
     struct ts_buf *b = &o->scratch;
@@ -41,8 +29,8 @@ static int text_series(struct tsd_out *o, const struct qry_series *s, struct ts_
 
 const struct tsd_out_format tsd_out_text = {.name = "text",
                                             .content_type = "text/plain; charset=UTF-8",
-                                            .begin = text_nothing,
+                                            .begin = tsd_out_nothing,
                                             .series = text_series,
-                                            .total = text_total,
-                                            .end = text_nothing,
+                                            .total = tsd_out_total_words,
+                                            .end = tsd_out_nothing,
                                             .help = "Plain columns."};

@@ -40,12 +40,11 @@ int tsd_tree_id_of(const json_t *obj, uint16_t *out, struct ts_error *err)
     return 0;
 }
 
-int tsd_tree_request_read(struct tsd_ask *a, unsigned methods, struct tsd_tree_request *out,
-                          struct ts_error *err)
+static int tree_request_read(struct tsd_ask *a, unsigned methods, struct tsd_tree_request *out,
+                             struct ts_error *err)
 {
     struct ts_slice text;
     int64_t id = 0;
-    *out = (struct tsd_tree_request){0};
     if (!(a->method & methods))
         return ts_error_set(err, TS_EINVAL, "Unsupported HTTP request method");
     if (a->method != TSD_GET && a->body.n)
@@ -59,10 +58,16 @@ int tsd_tree_request_read(struct tsd_ask *a, unsigned methods, struct tsd_tree_r
     return 0;
 }
 
-void tsd_tree_request_release(struct tsd_tree_request *r)
+int tsd_tree_request_run(struct tsd_ask *a, unsigned methods,
+                         int (*answer)(struct tsd_ask *a, struct tsd_tree_request *r, struct ts_error *err),
+                         struct ts_error *err)
 {
-    json_decref(r->root);
-    r->root = NULL;
+    struct tsd_tree_request r = {0};
+    int rc = tree_request_read(a, methods, &r, err);
+    if (rc == 0)
+        rc = answer(a, &r, err);
+    json_decref(r.root);
+    return rc;
 }
 
 int tsd_tree_gone(struct tsd_ask *a, uint16_t id, int rc, struct ts_error *err)
@@ -173,12 +178,7 @@ static int tree_do(struct tsd_ask *a, struct tsd_tree_request *r, struct ts_erro
 
 int tsd_ask_tree(struct tsd_ask *a, struct ts_error *err)
 {
-    struct tsd_tree_request r;
-    int rc = tsd_tree_request_read(a, TSD_GET | TSD_POST | TSD_PUT | TSD_DELETE, &r, err);
-    if (rc == 0)
-        rc = tree_do(a, &r, err);
-    tsd_tree_request_release(&r);
-    return rc;
+    return tsd_tree_request_run(a, TSD_GET | TSD_POST | TSD_PUT | TSD_DELETE, tree_do, err);
 }
 
 /* --- branches --- */
@@ -304,10 +304,5 @@ static int branch_do(struct tsd_ask *a, struct tsd_tree_request *r, struct ts_er
 
 int tsd_ask_tree_branch(struct tsd_ask *a, struct ts_error *err)
 {
-    struct tsd_tree_request r;
-    int rc = tsd_tree_request_read(a, TSD_GET, &r, err);
-    if (rc == 0)
-        rc = branch_do(a, &r, err);
-    tsd_tree_request_release(&r);
-    return rc;
+    return tsd_tree_request_run(a, TSD_GET, branch_do, err);
 }

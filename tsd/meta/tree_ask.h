@@ -16,11 +16,10 @@ struct tsd_tree_request {
     uint16_t id;          /* which */
     struct tsd_tree tree; /* it, after tsd_tree_request_load */
 };
-/** Check the method and read body and tree id. TS_EINVAL, TS_EPARSE. Release it in any case. */
-int tsd_tree_request_read(struct tsd_ask *a, unsigned methods, struct tsd_tree_request *out,
-                          struct ts_error *err);
-/** Free the body. */
-void tsd_tree_request_release(struct tsd_tree_request *r);
+/** Check the method, read body and tree id, and let answer do the rest. TS_EINVAL, TS_EPARSE, what answer says. */
+int tsd_tree_request_run(struct tsd_ask *a, unsigned methods,
+                         int (*answer)(struct tsd_ask *a, struct tsd_tree_request *r, struct ts_error *err),
+                         struct ts_error *err);
 /** Load the tree. TS_EINVAL "Missing tree ID"; 404 "Unable to locate tree: 7". */
 int tsd_tree_request_load(struct tsd_ask *a, struct tsd_tree_request *r, struct ts_error *err);
 /** A 404 about a tree, if rc says that it is not there; else rc. */

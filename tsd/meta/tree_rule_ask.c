@@ -109,12 +109,7 @@ static int rule_do(struct tsd_ask *a, struct tsd_tree_request *r, struct ts_erro
 
 int tsd_ask_tree_rule(struct tsd_ask *a, struct ts_error *err)
 {
-    struct tsd_tree_request r;
-    int rc = tsd_tree_request_read(a, TSD_GET | TSD_POST | TSD_PUT | TSD_DELETE, &r, err);
-    if (rc == 0)
-        rc = rule_do(a, &r, err);
-    tsd_tree_request_release(&r);
-    return rc;
+    return tsd_tree_request_run(a, TSD_GET | TSD_POST | TSD_PUT | TSD_DELETE, rule_do, err);
 }
 
 /* --- many --- */
@@ -159,10 +154,5 @@ static int rules_do(struct tsd_ask *a, struct tsd_tree_request *r, struct ts_err
 
 int tsd_ask_tree_rules(struct tsd_ask *a, struct ts_error *err)
 {
-    struct tsd_tree_request r;
-    int rc = tsd_tree_request_read(a, TSD_POST | TSD_PUT | TSD_DELETE, &r, err);
-    if (rc == 0)
-        rc = rules_do(a, &r, err);
-    tsd_tree_request_release(&r);
-    return rc;
+    return tsd_tree_request_run(a, TSD_POST | TSD_PUT | TSD_DELETE, rules_do, err);
 }

@@ -7,6 +7,7 @@
  */
 #include "tsd/meta/tree_ask.h"
 
+#include "base/cut.h"
 #include "query/select.h"
 #include "tsd/meta/tsmeta.h"
 
@@ -21,11 +22,10 @@ struct tsuids {
 static void tsuids_split(struct tsd_ask *a, struct ts_slice list, struct tsuids *out)
 {
     out->all = ts_arena_alloc(a->arena, (list.n + 1) * sizeof(*out->all));
-    for (size_t i = 0, end; i < list.n; i = end + 1) {
-        const char *comma = memchr(list.p + i, ',', list.n - i);
-        end = comma ? (size_t)(comma - list.p) : list.n;
-        if (end > i)
-            out->all[out->n++] = (struct ts_slice){list.p + i, end - i};
+    while (list.n) {
+        struct ts_slice part = ts_slice_cut(&list, ',');
+        if (part.n)
+            out->all[out->n++] = part;
     }
 }
 
@@ -177,12 +177,7 @@ static int test_do(struct tsd_ask *a, struct tsd_tree_request *r, struct ts_erro
 
 int tsd_ask_tree_test(struct tsd_ask *a, struct ts_error *err)
 {
-    struct tsd_tree_request r;
-    int rc = tsd_tree_request_read(a, TEST_METHODS, &r, err);
-    if (rc == 0)
-        rc = test_do(a, &r, err);
-    tsd_tree_request_release(&r);
-    return rc;
+    return tsd_tree_request_run(a, TEST_METHODS, test_do, err);
 }
 
 /* --- failures --- */
@@ -266,22 +261,22 @@ static int failures_do(struct tsd_ask *a, struct tsd_tree_request *r, failures_w
     return tsd_sink_str(a->sink, "}", err);
 }
 
-static int failures_ask(struct tsd_ask *a, failures_walk walk, struct ts_error *err)
+static int collisions_do(struct tsd_ask *a, struct tsd_tree_request *r, struct ts_error *err)
 {
-    struct tsd_tree_request r;
-    int rc = tsd_tree_request_read(a, TEST_METHODS, &r, err);
-    if (rc == 0)
-        rc = failures_do(a, &r, walk, err);
-    tsd_tree_request_release(&r);
-    return rc;
+    return failures_do(a, r, tsd_tree_collisions, err);
+}
+
+static int notmatched_do(struct tsd_ask *a, struct tsd_tree_request *r, struct ts_error *err)
+{
+    return failures_do(a, r, tsd_tree_not_matched, err);
 }
 
 int tsd_ask_tree_collisions(struct tsd_ask *a, struct ts_error *err)
 {
-    return failures_ask(a, tsd_tree_collisions, err);
+    return tsd_tree_request_run(a, TEST_METHODS, collisions_do, err);
 }
 
 int tsd_ask_tree_notmatched(struct tsd_ask *a, struct ts_error *err)
 {
-    return failures_ask(a, tsd_tree_not_matched, err);
+    return tsd_tree_request_run(a, TEST_METHODS, notmatched_do, err);
 }

@@ -137,8 +137,9 @@ int tsd_uidmeta_store(struct sto_store *st, enum sto_uid_kind kind, uint32_t id,
     return uidmeta_name(st, kind, id, arena, out, err);
 }
 
-int tsd_uidmeta_set(struct sto_store *st, enum sto_uid_kind kind, uint32_t id, struct ts_slice field,
-                    struct ts_slice value, struct ts_error *err)
+/* Set a field of a name that is there (p != NULL), or forget all of them. */
+static int uidmeta_change(struct sto_store *st, enum sto_uid_kind kind, uint32_t id, struct ts_slice field,
+                          struct ts_slice value, struct ts_error *err)
 {
     struct ts_arena arena;
     struct ts_buf key;
@@ -147,26 +148,23 @@ int tsd_uidmeta_set(struct sto_store *st, enum sto_uid_kind kind, uint32_t id, s
     int rc = tsd_uidmeta_plain(st, kind, id, &arena, &r, err);
     uidmeta_key(kind, id, &key);
     if (rc == 0)
-        rc = tsd_record_set_member(st, ts_buf_get(&key), tsd_uidmeta_fields, TSD_UIDMETA_CUSTOM, field, value,
-                                   err);
+        rc = field.p ? tsd_record_set_member(st, ts_buf_get(&key), tsd_uidmeta_fields, TSD_UIDMETA_CUSTOM,
+                                             field, value, err)
+                     : sto_cell_put(st, ts_buf_get(&key), (struct ts_slice){NULL, 0}, err);
     ts_buf_release(&key);
     ts_arena_release(&arena);
     return rc;
 }
 
+int tsd_uidmeta_set(struct sto_store *st, enum sto_uid_kind kind, uint32_t id, struct ts_slice field,
+                    struct ts_slice value, struct ts_error *err)
+{
+    return uidmeta_change(st, kind, id, field, value, err);
+}
+
 int tsd_uidmeta_delete(struct sto_store *st, enum sto_uid_kind kind, uint32_t id, struct ts_error *err)
 {
-    struct ts_arena arena;
-    struct ts_buf key;
-    struct tsd_record r;
-    ts_arena_init(&arena, 0);
-    int rc = tsd_uidmeta_plain(st, kind, id, &arena, &r, err);
-    uidmeta_key(kind, id, &key);
-    if (rc == 0)
-        rc = sto_cell_put(st, ts_buf_get(&key), (struct ts_slice){NULL, 0}, err);
-    ts_buf_release(&key);
-    ts_arena_release(&arena);
-    return rc;
+    return uidmeta_change(st, kind, id, (struct ts_slice){NULL, 0}, (struct ts_slice){NULL, 0}, err);
 }
 
 void tsd_uidmeta_json(const struct tsd_record *r, struct ts_json *j)

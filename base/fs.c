@@ -1,5 +1,5 @@
 /*
- * fs.c - the real file system behind struct ts_fs, and two whole-file functions on any struct ts_fs.
+ * fs.c - the real file system behind struct ts_fs, and functions on paths and whole files of any struct ts_fs.
  *
  * Threads    see fs.h; nothing is shared between files
  * Invariant  no system call on data files is made anywhere else
@@ -328,28 +328,54 @@ static int write_new_file(const struct ts_fs *fs, const char *path, const void *
     return rc < 0 ? rc : close_rc;
 }
 
-/* Make the name in its folder last. dir: room for path and 2 bytes. */
-static int sync_folder_of(const struct ts_fs *fs, const char *path, char *dir, struct ts_error *err)
+int ts_fs_exists(const struct ts_fs *fs, const char *path, struct ts_error *err)
+{
+    struct ts_file *probe;
+    struct ts_error why = {0};
+    int rc = fs->open(fs, path, TS_OPEN_READ, &probe, &why);
+    if (rc == TS_ENOTFOUND)
+        return 0;
+    if (rc < 0) {
+        if (err)
+            *err = why;
+        return rc;
+    }
+    (void)fs->close(probe, NULL); /* nothing was written */
+    return 1;
+}
+
+int ts_fs_sync_folder_of(const struct ts_fs *fs, const char *path, struct ts_error *err)
 {
     const char *slash = strrchr(path, '/');
-    size_t n = slash ? (size_t)(slash - path) : 0;
-    if (n > 0) {
-        memcpy(dir, path, n);
-        dir[n] = '\0';
-    } else {
-        dir[0] = slash ? '/' : '.';
-        dir[1] = '\0';
-    }
-    return fs->sync_dir(fs, dir, err);
+    size_t n = !slash ? 0 : slash == path ? 1 : (size_t)(slash - path);
+    char *dir = ts_xmalloc(n + 2);
+    memcpy(dir, n ? path : ".", n ? n : 1);
+    dir[n ? n : 1] = 0;
+    int rc = fs->sync_dir(fs, dir, err);
+    ts_free(dir);
+    return rc;
+}
+
+char *ts_fs_join(const char *dir, const char *name)
+{
+    size_t n = strlen(dir) + strlen(name) + 2;
+    char *p = ts_xmalloc(n);
+    (void)snprintf(p, n, "%s/%s", dir, name);
+    return p;
+}
+
+char *ts_fs_suffixed(const char *path, const char *suffix)
+{
+    size_t n = strlen(path) + strlen(suffix) + 1;
+    char *p = ts_xmalloc(n);
+    (void)snprintf(p, n, "%s%s", path, suffix);
+    return p;
 }
 
 int ts_fs_write_atomic(const struct ts_fs *fs, const char *path, const void *p, size_t n,
                        struct ts_error *err)
 {
-    size_t n_path = strlen(path);
-    char *tmp = ts_xmalloc(n_path + sizeof(TMP_SUFFIX));
-    memcpy(tmp, path, n_path);
-    memcpy(tmp + n_path, TMP_SUFFIX, sizeof(TMP_SUFFIX));
+    char *tmp = ts_fs_suffixed(path, TMP_SUFFIX);
     int rc = fs->unlink(fs, tmp, err); /* left by a crash */
     if (rc == TS_ENOTFOUND) {
         if (err)
@@ -361,7 +387,7 @@ int ts_fs_write_atomic(const struct ts_fs *fs, const char *path, const void *p, 
     if (rc == 0)
         rc = fs->rename(fs, tmp, path, err);
     if (rc == 0)
-        rc = sync_folder_of(fs, path, tmp, err);
+        rc = ts_fs_sync_folder_of(fs, path, err);
     else
         fs->unlink(fs, tmp, NULL);
     ts_free(tmp);

@@ -410,9 +410,7 @@ int sto_cellmap_open(const struct ts_fs *fs, const char *dir, bool read_only, bo
     map->read_only = read_only;
     map->sync = sync;
     map->grow_bytes = GROW_BYTES;
-    size_t n_path = strlen(dir) + sizeof("/" LOG_NAME);
-    char *path = ts_xmalloc(n_path);
-    (void)snprintf(path, n_path, "%s/%s", dir, LOG_NAME);
+    char *path = ts_fs_join(dir, LOG_NAME);
     int rc = sto_reclog_open(fs, path, LOG_KIND, read_only, replay, map, &map->log, err);
     ts_free(path);
     if (rc == 0)

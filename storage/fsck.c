@@ -19,14 +19,6 @@
 #include "storage/fsck_int.h"
 #include "storage/reclog_int.h"
 
-char *sto_fsck__join(const char *dir, const char *name)
-{
-    size_t n = strlen(dir) + strlen(name) + 2;
-    char *p = ts_xmalloc(n);
-    snprintf(p, n, "%s/%s", dir, name);
-    return p;
-}
-
 /* --- telling --- */
 
 void sto_fsck__find(struct sto_fsck *k, enum sto_finding_kind kind, const char *path, uint64_t off,
@@ -227,8 +219,8 @@ static void view_empty_catalog(struct sto_fsck *k)
 
 static int check(struct sto_fsck *k, struct ts_error *err)
 {
-    k->wal_dir = sto_fsck__join(k->opts.dir, "wal");
-    k->files_dir = sto_fsck__join(k->opts.dir, "files");
+    k->wal_dir = ts_fs_join(k->opts.dir, "wal");
+    k->files_dir = ts_fs_join(k->opts.dir, "files");
     k->view = sto_fsck_view_new(k->fs);
     TS_TRY(sto_fsck__logs(k, err));
     view_empty_catalog(k);
@@ -247,7 +239,7 @@ static int check(struct sto_fsck *k, struct ts_error *err)
 static int lock(const struct sto_fsck_opts *opts, const struct ts_fs *fs, struct ts_file **out_file,
                 struct ts_error *err)
 {
-    char *path = sto_fsck__join(opts->dir, "LOCK");
+    char *path = ts_fs_join(opts->dir, "LOCK");
     struct ts_error why = {0};
     int rc = fs->open(fs, path, opts->repair ? TS_OPEN_APPEND : TS_OPEN_READ, out_file, &why);
     if (rc == TS_ENOTFOUND && !opts->repair)

@@ -248,7 +248,7 @@ static int on_name(void *arg, const char *name)
         for (size_t i = 0; i < s->k->n_files; i++)
             if (s->k->files[i].info.file_no == no && (name[n - 1] == 't' || s->k->files[i].info.s_bytes))
                 return 0;
-    char *path = sto_fsck__join(s->dir, name);
+    char *path = ts_fs_join(s->dir, name);
     if (s->top)
         sto_fsck__find(s->k, STO_FIND_NOTE, path, UINT64_MAX,
                        n > 4 && strcmp(name + n - 4, ".tmp") == 0 ? "was being written at a crash: not used"

@@ -62,8 +62,6 @@ struct sto_fsck {
     char *at_path;             /* its .t; owned */
 };
 
-/** "DIR/NAME" ; ts_free it. */
-char *sto_fsck__join(const char *dir, const char *name);
 /** Tell a finding. */
 void sto_fsck__find(struct sto_fsck *k, enum sto_finding_kind kind, const char *path, uint64_t off,
                     const char *fmt, ...) __attribute__((format(printf, 5, 6)));

@@ -185,7 +185,7 @@ static void tell(struct sto_fsck *k, const struct sto_fsck__reclog *log, const c
 static int read_log(struct sto_fsck *k, enum sto_fsck__log which, struct ts_error *err)
 {
     struct sto_fsck__reclog *log = &k->logs[which];
-    log->path = sto_fsck__join(k->opts.dir, logs[which].name);
+    log->path = ts_fs_join(k->opts.dir, logs[which].name);
     log->copy_path = sto_reclog__copy_path(log->path);
     ts_buf_init(&log->whole, 0);
     struct side a = {.path = log->path}, b = {.path = log->copy_path};

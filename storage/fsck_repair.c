@@ -25,17 +25,16 @@
 /* A free name in DIR/damaged for a file; ts_free it. */
 static int aside_path(struct sto_fsck *k, const char *path, char **out_path, struct ts_error *err)
 {
-    char *dir = sto_fsck__join(k->opts.dir, STO_FSCK_DAMAGED);
+    char *dir = ts_fs_join(k->opts.dir, STO_FSCK_DAMAGED);
     const char *slash = strrchr(path, '/');
-    size_t n = strlen(dir) + strlen(path) + 16;
-    char *to = ts_xmalloc(n);
+    char *first = ts_fs_join(dir, slash ? slash + 1 : path), *to = ts_xstrdup(first), number[16];
     int rc = k->fs->mkdir(k->fs, dir, err);
-    struct ts_file *probe = NULL;
-    snprintf(to, n, "%s/%s", dir, slash ? slash + 1 : path);
-    for (unsigned i = 1; rc == 0 && k->fs->open(k->fs, to, TS_OPEN_READ, &probe, NULL) == 0; i++) {
-        (void)k->fs->close(probe, NULL);
-        snprintf(to, n, "%s/%s.%u", dir, slash ? slash + 1 : path, i);
+    for (unsigned i = 1; rc == 0 && ts_fs_exists(k->fs, to, NULL) == 1; i++) {
+        snprintf(number, sizeof number, ".%u", i);
+        ts_free(to);
+        to = ts_fs_suffixed(first, number);
     }
+    ts_free(first);
     ts_free(dir);
     *out_path = rc == 0 ? to : NULL;
     if (rc < 0)

@@ -252,12 +252,10 @@ static int log_free(struct sto_reclog *log, struct ts_error *err)
 static int no_copy(const struct sto_reclog *log, struct ts_error *err)
 {
     char *path = sto_reclog__copy_path(log->path);
-    struct ts_file *probe;
-    int rc = log->fs->open(log->fs, path, TS_OPEN_READ, &probe, NULL);
+    int rc = ts_fs_exists(log->fs, path, NULL);
     ts_free(path);
-    if (rc < 0)
+    if (rc < 1)
         return 0;
-    (void)log->fs->close(probe, NULL);
     return ts_error_set(err, TS_ECORRUPT, "%s is missing, but its copy is there; run tsd fsck --repair",
                         log->path);
 }
@@ -436,16 +434,11 @@ uint64_t sto_reclog_bytes(const struct sto_reclog *log)
 }
 
 /* Folder of a path, for sync_dir; the caller frees it. */
-char *sto_reclog__folder_of(const char *path)
+int sto_reclog__take_over(struct sto_reclog *log, struct ts_file *file, struct ts_error *err)
 {
-    const char *slash = strrchr(path, '/');
-    if (!slash)
-        return ts_xstrdup(".");
-    size_t n = slash == path ? 1 : (size_t)(slash - path);
-    char *dir = ts_xmalloc(n + 1);
-    memcpy(dir, path, n);
-    dir[n] = 0;
-    return dir;
+    (void)log->fs->close(log->file, NULL); /* its contents are replaced: a late error of it means nothing */
+    log->file = file;
+    return ts_fs_sync_folder_of(log->fs, log->path, err);
 }
 
 /* Make fresh->path with the contents emit gives, written and synced. */
@@ -471,9 +464,7 @@ int sto_reclog_rewrite(struct sto_reclog *log,
         return ts_error_set(err, TS_EINVAL, "%s: opened read-only", log->path);
     if (log->broken)
         return refuse(log, err);
-    size_t n_path = strlen(log->path);
-    char *tmp = ts_xmalloc(n_path + sizeof(".tmp"));
-    (void)snprintf(tmp, n_path + sizeof(".tmp"), "%s.tmp", log->path);
+    char *tmp = ts_fs_suffixed(log->path, ".tmp");
     struct sto_reclog *fresh = log_new(log->fs, tmp, log->kind);
     int rc = write_fresh(fresh, emit, arg, err);
     if (rc == 0)
@@ -487,8 +478,7 @@ int sto_reclog_rewrite(struct sto_reclog *log,
     ts_free(tmp);
 
     /* from here the new file is the log, even if its name is not safe yet */
-    (void)log->fs->close(log->file, NULL); /* its contents are replaced: a late error of it means nothing */
-    log->file = fresh->file;
+    struct ts_file *file = fresh->file;
     log->end_off = fresh->end_off;
     log->synced_off = fresh->synced_off;
     log->dirty_end = false;
@@ -497,9 +487,7 @@ int sto_reclog_rewrite(struct sto_reclog *log,
     fresh->file = NULL;
     (void)log_free(fresh, NULL);
     struct ts_error why = {0};
-    char *dir = sto_reclog__folder_of(log->path);
-    rc = log->fs->sync_dir(log->fs, dir, &why);
-    ts_free(dir);
+    rc = sto_reclog__take_over(log, file, &why);
     if (rc == 0) {
         sto_reclog__copy_renew(log);
         return 0;

@@ -25,10 +25,7 @@
 
 char *sto_reclog__copy_path(const char *path)
 {
-    size_t n = strlen(path) + sizeof(STO_RECLOG_COPY);
-    char *p = ts_xmalloc(n);
-    (void)snprintf(p, n, "%s" STO_RECLOG_COPY, path);
-    return p;
+    return ts_fs_suffixed(path, STO_RECLOG_COPY);
 }
 
 /* --- reading --- */
@@ -172,10 +169,8 @@ void sto_reclog__copy_append(struct sto_reclog *log, const void *p, size_t n)
 /* A new file with the bytes of the log under a name, open for appending. */
 static int write_anew(struct sto_reclog *log, const char *path, struct ts_file **out, struct ts_error *err)
 {
-    size_t n = strlen(path) + sizeof(".tmp");
-    char *tmp = ts_xmalloc(n);
+    char *tmp = ts_fs_suffixed(path, ".tmp");
     uint64_t off = 0;
-    (void)snprintf(tmp, n, "%s.tmp", path);
     (void)log->fs->unlink(log->fs, tmp, NULL);
     *out = NULL;
     int rc = log->fs->open(log->fs, tmp, TS_OPEN_CREATE, out, err);
@@ -248,12 +243,7 @@ static int refresh(struct sto_reclog *log, struct ts_error *err)
 {
     struct ts_file *file;
     TS_TRY(write_anew(log, log->path, &file, err));
-    (void)log->fs->close(log->file, NULL); /* its contents are replaced: a late error of it means nothing */
-    log->file = file;
-    char *dir = sto_reclog__folder_of(log->path);
-    int rc = log->fs->sync_dir(log->fs, dir, err);
-    ts_free(dir);
-    return rc;
+    return sto_reclog__take_over(log, file, err);
 }
 
 int sto_reclog_keep_copy(struct sto_reclog *log, struct ts_error *err)

@@ -64,8 +64,8 @@ bool sto_reclog__record_get(struct ts_slice file, uint64_t off, struct ts_slice 
                             uint64_t *out_synced);
 /** "PATH.copy"; ts_free it. */
 char *sto_reclog__copy_path(const char *path);
-/** Folder of a path, for sync_dir; ts_free it. */
-char *sto_reclog__folder_of(const char *path);
+/** A new file has taken the log's name: close the old one, go on with the new one, sync the folder. */
+int sto_reclog__take_over(struct sto_reclog *log, struct ts_file *file, struct ts_error *err);
 
 /* reclog_copy.c */
 /** The log ends at log->end_off, by what its own file says. Records that the copy has behind that go to

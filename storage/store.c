@@ -120,19 +120,13 @@ static int sync_names(void *arg, struct ts_error *err)
 /* A log that was made when the store was first started must be there (its copy alone is no help: reclog.c). */
 static int must_be_there(const struct sto_store *st, const char *name, const char *what, struct ts_error *err)
 {
-    size_t n = strlen(st->opts.dir) + strlen(name) + 2;
-    char *path = ts_xmalloc(n);
-    struct ts_file *probe = NULL;
-    struct ts_error why = {0};
-    (void)snprintf(path, n, "%s/%s", st->opts.dir, name);
-    int rc = st->opts.fs->open(st->opts.fs, path, TS_OPEN_READ, &probe, &why);
-    if (rc == 0)
-        (void)st->opts.fs->close(probe, NULL);
-    if (rc == TS_ENOTFOUND)
+    char *path = ts_fs_join(st->opts.dir, name);
+    bool lost = ts_fs_exists(st->opts.fs, path, NULL) == 0; /* another error is told by who opens it */
+    if (lost)
         ts_error_set(err, TS_ECORRUPT, "%s, which holds %s, is missing; run tsd fsck --repair --data %s",
                      path, what, st->opts.dir);
     ts_free(path);
-    return rc == TS_ENOTFOUND ? TS_ECORRUPT : 0;
+    return lost ? TS_ECORRUPT : 0;
 }
 
 static int ready(void *arg, const struct sto_engine_found *found, struct ts_error *err)

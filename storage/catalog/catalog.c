@@ -71,9 +71,7 @@ int sto_catalog_open(const struct ts_fs *fs, const struct sto_catalog_opts *opts
     cat->lenient = opts->lenient;
     cat->max_series = opts->max_series && opts->max_series < UINT32_MAX ? opts->max_series : UINT32_MAX;
 
-    size_t n_path = strlen(opts->dir) + sizeof("/" LOG_NAME);
-    char *path = ts_xmalloc(n_path);
-    (void)snprintf(path, n_path, "%s/%s", opts->dir, LOG_NAME);
+    char *path = ts_fs_join(opts->dir, LOG_NAME);
     int rc = sto_reclog_open(fs, path, LOG_KIND, opts->read_only, replay, cat, &cat->log, err);
     ts_free(path);
     if (rc == 0)

@@ -19,14 +19,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static char *join(const char *dir, const char *name)
-{
-    size_t n = strlen(dir) + strlen(name) + 2;
-    char *p = ts_xmalloc(n);
-    snprintf(p, n, "%s/%s", dir, name);
-    return p;
-}
-
 /* --- folder and lock --- */
 
 struct folder {
@@ -108,7 +100,7 @@ static int folder_check(struct sto_engine *e, bool *out_is_store, struct ts_erro
 
 static int folder_lock(struct sto_engine *e, struct ts_error *err)
 {
-    char *path = join(e->dir, "LOCK");
+    char *path = ts_fs_join(e->dir, "LOCK");
     struct ts_error why = {0};
     int rc = e->fs->open(e->fs, path, e->opts.read_only ? TS_OPEN_READ : TS_OPEN_APPEND, &e->lock_file, &why);
     if (rc == TS_ENOTFOUND && e->opts.read_only)
@@ -175,7 +167,7 @@ static int drop_orphan(void *arg, const char *name)
     for (size_t i = 0; i < state->n_files; i++)
         if (state->files[i].file_no == no)
             return 0;
-    char *path = join(o->e->files_dir, name);
+    char *path = ts_fs_join(o->e->files_dir, name);
     if (o->e->fs->unlink(o->e->fs, path, NULL) == 0)
         o->n++;
     ts_free(path);
@@ -372,8 +364,8 @@ int sto_engine_open(const struct sto_engine_opts *opts, struct sto_engine **out_
     e->fs = opts->fs;
     e->dir = ts_xstrdup(opts->dir);
     e->opts.dir = e->dir;
-    e->wal_dir = join(opts->dir, "wal");
-    e->files_dir = join(opts->dir, "files");
+    e->wal_dir = ts_fs_join(opts->dir, "wal");
+    e->files_dir = ts_fs_join(opts->dir, "files");
     e->n_owners = opts->n_ports ? opts->n_ports : 1;
     if (!e->opts.big_day_points)
         e->opts.big_day_points = STO_BIG_DAY_POINTS;

@@ -344,12 +344,9 @@ static void fill_info(struct pair *p, uint64_t file_no)
 static bool there_is(const struct ts_fs *fs, const char *dir, uint64_t file_no)
 {
     char *path = sto_sst__path(dir, file_no, STO_SST_KIND_SUMS);
-    struct ts_file *probe = NULL;
-    int rc = fs->open(fs, path, TS_OPEN_READ, &probe, NULL);
-    if (rc == 0)
-        (void)fs->close(probe, NULL);
+    int rc = ts_fs_exists(fs, path, NULL);
     ts_free(path);
-    return rc == 0;
+    return rc == 1;
 }
 
 static int walk(struct pair *p, const char *dir, uint64_t file_no, struct ts_error *err)

@@ -83,10 +83,7 @@ static char *path_of(const struct reading *r, const struct sto_wal_name *name)
 {
     char text[STO_WAL_NAME_BYTES];
     sto_wal__name_print(name, text);
-    size_t n = strlen(r->dir) + sizeof text + 2;
-    char *path = ts_xmalloc(n);
-    snprintf(path, n, "%s/%s", r->dir, text);
-    return path;
+    return ts_fs_join(r->dir, text);
 }
 
 static void damage(struct reading *r, const char *path, const char *what, bool lost)

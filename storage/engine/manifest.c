@@ -392,9 +392,7 @@ bool sto_manifest_lost(const struct ts_fs *fs, const char *dir, const struct sto
     if (state && state->run > 0)
         return false;
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
-        size_t n = strlen(dir) + strlen(folders[i]) + 2;
-        char *path = ts_xmalloc(n);
-        (void)snprintf(path, n, "%s/%s", dir, folders[i]);
+        char *path = ts_fs_join(dir, folders[i]);
         (void)fs->list(fs, path, is_data, &found, NULL); /* a folder that is not there has none */
         ts_free(path);
     }
@@ -419,14 +417,11 @@ static int make_store(struct sto_manifest *m, uint32_t n_shards, struct ts_error
 static int open_log(struct sto_manifest *m, const struct ts_fs *fs, const char *path, const char *dir,
                     bool create, uint32_t n_shards, struct ts_error *err)
 {
-    struct ts_file *probe;
-    int rc = fs->open(fs, path, TS_OPEN_READ, &probe, err);
-    if (rc == TS_ENOTFOUND && (!create || m->read_only))
+    int rc = ts_fs_exists(fs, path, err);
+    if (rc == 0 && (!create || m->read_only))
         return not_a_store(dir, err);
-    if (rc < 0 && rc != TS_ENOTFOUND)
+    if (rc < 0)
         return rc;
-    if (rc == 0)
-        fs->close(probe, NULL);
     TS_TRY(sto_reclog_open(fs, path, MANIFEST_KIND, m->read_only, on_record, m, &m->log, err));
     TS_TRY(sto_reclog_keep_copy(m->log, err));
     if (m->made)
@@ -441,10 +436,7 @@ int sto_manifest_open(const struct ts_fs *fs, const char *dir, bool create, bool
     *out_m = NULL;
     if (create && n_shards == 0)
         TS_BUG("a store without shards");
-    size_t n_dir = strlen(dir);
-    char *path = ts_xmalloc(n_dir + sizeof("/" STO_MANIFEST_NAME));
-    memcpy(path, dir, n_dir);
-    memcpy(path + n_dir, "/" STO_MANIFEST_NAME, sizeof("/" STO_MANIFEST_NAME));
+    char *path = ts_fs_join(dir, STO_MANIFEST_NAME);
     struct sto_manifest *m = ts_xcalloc(1, sizeof(*m));
     m->read_only = read_only;
     m->rewrite_min_bytes = m->rewrite_bytes = REWRITE_MIN_BYTES;

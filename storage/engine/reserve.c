@@ -13,14 +13,6 @@
 
 #define CHUNK_BYTES (256u << 10)
 
-static char *reserve_path(const struct sto_engine *e)
-{
-    size_t n = strlen(e->dir) + sizeof("/" STO_RESERVE_NAME);
-    char *p = ts_xmalloc(n);
-    (void)snprintf(p, n, "%s/" STO_RESERVE_NAME, e->dir);
-    return p;
-}
-
 /* Bytes that no file system packs or leaves out. */
 static void fill(uint8_t *p, size_t n, uint64_t *state)
 {
@@ -65,7 +57,7 @@ static bool has_room(struct sto_engine *e)
 /* Make it if there is room. files_mu held, or nobody else there. */
 static bool make(struct sto_engine *e)
 {
-    char *path = reserve_path(e);
+    char *path = ts_fs_join(e->dir, STO_RESERVE_NAME);
     bool made = has_room(e) && write_file(e, path, NULL) == 0;
     ts_free(path);
     atomic_store_explicit(&e->reserve_there, made, memory_order_relaxed);
@@ -74,7 +66,7 @@ static bool make(struct sto_engine *e)
 
 void sto_reserve__open(struct sto_engine *e)
 {
-    char *path = reserve_path(e);
+    char *path = ts_fs_join(e->dir, STO_RESERVE_NAME);
     struct ts_file *file = NULL;
     uint64_t size = 0;
     bool there = e->fs->open(e->fs, path, TS_OPEN_READ, &file, NULL) == 0;
@@ -94,7 +86,7 @@ bool sto_reserve__release(struct sto_engine *e, const struct ts_error *why)
 {
     if (!atomic_load_explicit(&e->reserve_there, memory_order_relaxed))
         return false;
-    char *path = reserve_path(e);
+    char *path = ts_fs_join(e->dir, STO_RESERVE_NAME);
     /* refuse first: who still puts must not take the room */
     atomic_store_explicit(&e->reserve_spent, true,
                           memory_order_release); /* pairs with sto_reserve__may_write */

@@ -488,6 +488,28 @@ static void test_fs__atomic_write_syncs_the_right_folder(void **state)
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
+static void test_fs__paths_and_whether_they_are_there(void **state)
+{
+    (void)state;
+    char *path = ts_fs_join(folder, "a"), *tmp = ts_fs_suffixed(path, ".tmp");
+    assert_string_equal(path, at("a"));
+    assert_string_equal(tmp, at("a.tmp"));
+    assert_int_equal(ts_fs_exists(fs, path, &err), 0);
+    assert_int_equal(err.code, 0);
+    assert_int_equal(ts_fs_write_atomic(fs, path, "x", 1, &err), 0);
+    assert_int_equal(ts_fs_exists(fs, path, &err), 1);
+    char *below = ts_fs_join(path, "b"); /* a file is no folder */
+    assert_true(ts_fs_exists(fs, below, &err) < 0);
+    assert_non_null(strstr(err.text, below));
+    assert_int_equal(ts_fs_sync_folder_of(fs, path, NULL), 0);
+    assert_int_equal(ts_fs_sync_folder_of(fs, "/nothing", NULL), 0);
+    assert_int_equal(ts_fs_sync_folder_of(fs, "nothing", NULL), 0);
+    assert_true(ts_fs_sync_folder_of(fs, below, &err) < 0);
+    ts_free(below);
+    ts_free(path);
+    ts_free(tmp);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -502,6 +524,7 @@ int main(void)
         CASE(test_fs__names_come_and_go),
         CASE(test_fs__folders_may_be_there_already_files_may_not),
         CASE(test_fs__list_gives_every_name_but_dots),
+        CASE(test_fs__paths_and_whether_they_are_there),
         CASE(test_fs__read_file_has_a_limit),
         CASE(test_fs__atomic_write_leaves_old_or_new),
         CASE(test_fs__atomic_write_replaces_what_a_crash_left),

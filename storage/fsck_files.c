@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "storage/engine/lost.h"
 #include "storage/engine/sst_format.h"
 #include "storage/fsck_int.h"
 
@@ -31,21 +32,12 @@ struct numbers {
     size_t n, cap;
 };
 
-/* Number of a sorted file by its name; false if it is none. */
-static bool file_number(const char *name, char kind, uint64_t *out_no)
-{
-    char *end;
-    if (!strchr("0123456789abcdef", name[0]) || strlen(name) < 10)
-        return false;
-    *out_no = strtoull(name, &end, 16);
-    return *out_no && end[0] == '.' && end[1] == kind && end[2] == 0;
-}
-
 static int add_number(void *arg, const char *name)
 {
     struct numbers *l = arg;
+    enum sto_sst_kind kind;
     uint64_t no;
-    if (!file_number(name, 't', &no))
+    if (!sto_sst__name_parse(name, &no, &kind) || kind != STO_SST_KIND_POINTS)
         return 0;
     if (l->n == l->cap)
         l->v = ts_xrealloc(l->v, (l->cap = l->cap ? l->cap * 2 : 64) * sizeof *l->v);
@@ -85,6 +77,12 @@ static int rebuild(struct sto_fsck *k, struct ts_error *err)
     return rc;
 }
 
+/* Can the manifest be read, but says less than the folder does? A file that can't be read says nothing. */
+static bool has_lost(const struct sto_fsck *k, const struct sto_manifest_state *state)
+{
+    return sto_lost__all(k->fs, k->opts.dir, state) || sto_lost__edits(k->fs, k->opts.dir, state, NULL) == 1;
+}
+
 int sto_fsck__list_files(struct sto_fsck *k, struct ts_error *err)
 {
     struct sto_fsck__reclog *log = &k->logs[STO_FSCK_MANIFEST];
@@ -97,11 +95,8 @@ int sto_fsck__list_files(struct sto_fsck *k, struct ts_error *err)
         *err = why;
         return rc;
     }
-    if (rc == 0 && sto_manifest_lost(k->fs, k->opts.dir, sto_manifest_state(m))) {
+    if (rc < 0 || has_lost(k, sto_manifest_state(m))) {
         sto_manifest_close(m);
-        rc = TS_ECORRUPT;
-    }
-    if (rc < 0) {
         sto_fsck__find(
             k, STO_FIND_DAMAGE, log->path, UINT64_MAX,
             "can't tell which files make up the store: every file of the folder counts, also those a "
@@ -239,14 +234,16 @@ static int on_name(void *arg, const char *name)
                                         STO_FSCK_DAMAGED, "lost+found",       "MANIFEST",  "MANIFEST.copy",
                                         "catalog.log",    "catalog.log.copy", "cells.log", "cells.log.copy"};
     struct strays *s = arg;
+    enum sto_sst_kind kind;
     uint64_t no;
     size_t n = strlen(name);
     for (size_t i = 0; s->top && i < sizeof known / sizeof *known; i++)
         if (strcmp(name, known[i]) == 0)
             return 0;
-    if (!s->top && (file_number(name, 't', &no) || file_number(name, 's', &no)))
+    if (!s->top && sto_sst__name_parse(name, &no, &kind))
         for (size_t i = 0; i < s->k->n_files; i++)
-            if (s->k->files[i].info.file_no == no && (name[n - 1] == 't' || s->k->files[i].info.s_bytes))
+            if (s->k->files[i].info.file_no == no &&
+                (kind == STO_SST_KIND_POINTS || s->k->files[i].info.s_bytes))
                 return 0;
     char *path = ts_fs_join(s->dir, name);
     if (s->top)

@@ -11,8 +11,10 @@
 #include "base/log.h"
 #include "base/time.h"
 #include "storage/engine/engine_int.h"
+#include "storage/engine/lost.h"
 #include "storage/engine/reserve.h"
 #include "storage/engine/partition.h"
+#include "storage/engine/sst_format.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -159,14 +161,10 @@ struct orphans {
 static int drop_orphan(void *arg, const char *name)
 {
     struct orphans *o = arg;
-    const struct sto_manifest_state *state = sto_manifest_state(o->e->manifest);
-    char *end;
-    unsigned long long no = strtoull(name, &end, 16);
-    if (end == name || (strcmp(end, ".t") != 0 && strcmp(end, ".s") != 0))
+    enum sto_sst_kind kind;
+    uint64_t no;
+    if (!sto_sst__name_parse(name, &no, &kind) || sto_manifest_file(sto_manifest_state(o->e->manifest), no))
         return 0;
-    for (size_t i = 0; i < state->n_files; i++)
-        if (state->files[i].file_no == no)
-            return 0;
     char *path = ts_fs_join(o->e->files_dir, name);
     if (o->e->fs->unlink(o->e->fs, path, NULL) == 0)
         o->n++;
@@ -176,10 +174,19 @@ static int drop_orphan(void *arg, const char *name)
     return 0;
 }
 
+/* Only when all that counts could be read: what the manifest does not name might be all that is left of it. */
+static int drop_orphans(struct sto_engine *e, struct ts_error *err)
+{
+    struct orphans o = {.e = e};
+    TS_TRY(e->fs->list(e->fs, e->files_dir, drop_orphan, &o, err));
+    if (o.n)
+        ts_log(TS_LOG_INFO, "removed unfinished files=%u", o.n);
+    return 0;
+}
+
 static int open_manifest(struct sto_engine *e, struct ts_error *err)
 {
-    bool data = sto_manifest_lost(e->fs, e->dir, NULL),
-         create = e->opts.create && !e->opts.read_only && !data;
+    bool data = sto_lost__all(e->fs, e->dir, NULL), create = e->opts.create && !e->opts.read_only && !data;
     struct ts_error why = {0};
     int rc =
         sto_manifest_open(e->fs, e->dir, create, e->opts.read_only, e->opts.n_shards, &e->manifest, &why);
@@ -203,11 +210,15 @@ static int open_manifest(struct sto_engine *e, struct ts_error *err)
         TS_TRY(e->fs->mkdir(e->fs, e->wal_dir, err));
         TS_TRY(e->fs->mkdir(e->fs, e->files_dir, err));
         TS_TRY(e->fs->sync_dir(e->fs, e->dir, err));
-        struct orphans o = {.e = e};
-        TS_TRY(e->fs->list(e->fs, e->files_dir, drop_orphan, &o, err));
-        if (o.n)
-            ts_log(TS_LOG_INFO, "removed unfinished files=%u", o.n);
     }
+    TS_TRY(rc = sto_lost__edits(e->fs, e->dir, state, err));
+    if (rc)
+        return ts_error_set(
+            err, TS_ECORRUPT,
+            "%s/" STO_MANIFEST_NAME " and its copy have lost their last records: %s/ has sorted files "
+            "that they do not name and that are no leftovers; run tsd fsck --repair, which makes it "
+            "anew from the files and the log",
+            e->dir, e->files_dir);
     return open_files(e, err);
 }
 
@@ -319,6 +330,7 @@ static int open_all(struct sto_engine *e, struct ts_error *err)
     TS_TRY(e->opts.ready(e->opts.arg, &found, err));
     TS_TRY(sto_recover__wal(e, err));
     if (!e->opts.read_only) {
+        TS_TRY(drop_orphans(e, err));
         sto_reserve__open(e);
         TS_TRY(sto_reserve__save_run(e, err));
     }

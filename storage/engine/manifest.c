@@ -376,29 +376,6 @@ int sto_manifest_apply(struct sto_manifest *m, const struct sto_manifest_edit *e
 
 /* --- open and close --- */
 
-/* Stops at the first sorted file or log segment. */
-static int is_data(void *arg, const char *name)
-{
-    const char *dot = strrchr(name, '.');
-    bool *found = arg;
-    *found |= dot && (strcmp(dot, ".t") == 0 || strcmp(dot, ".s") == 0 || strcmp(dot, ".log") == 0);
-    return *found ? TS_ECANCELLED : 0;
-}
-
-bool sto_manifest_lost(const struct ts_fs *fs, const char *dir, const struct sto_manifest_state *state)
-{
-    static const char *const folders[] = {"files", "wal"};
-    bool found = false;
-    if (state && state->run > 0)
-        return false;
-    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
-        char *path = ts_fs_join(dir, folders[i]);
-        (void)fs->list(fs, path, is_data, &found, NULL); /* a folder that is not there has none */
-        ts_free(path);
-    }
-    return found;
-}
-
 static int not_a_store(const char *dir, struct ts_error *err)
 {
     return ts_error_set(err, TS_ENOTFOUND, "%s is not a tsd store", dir);
@@ -470,4 +447,10 @@ void sto_manifest_close(struct sto_manifest *m)
 const struct sto_manifest_state *sto_manifest_state(const struct sto_manifest *m)
 {
     return &m->state;
+}
+
+const struct sto_sst_info *sto_manifest_file(const struct sto_manifest_state *state, uint64_t file_no)
+{
+    size_t i = find_file(state->files, state->n_files, file_no);
+    return i == SIZE_MAX ? NULL : &state->files[i];
 }

@@ -6,7 +6,7 @@
  *
  * Format     docs/FORMAT.md "Manifest"
  * Threads    one background thread at a time (callers lock)
- * Not here   opening the files (version.c), deleting those nobody lists (recover.c)
+ * Not here   opening the files (version.c), deleting those nobody lists (engine.c), a manifest that lost edits (lost.h)
  */
 #ifndef STORAGE_ENGINE_MANIFEST_H
 #define STORAGE_ENGINE_MANIFEST_H
@@ -56,14 +56,12 @@ int sto_manifest_open(const struct ts_fs *fs, const char *dir, bool create, bool
                       struct sto_manifest **out_m, struct ts_error *err);
 /** A log shorter than this is not rewritten; 64 KiB unless told. */
 void sto_manifest_set_rewrite_bytes(struct sto_manifest *m, uint64_t n_bytes);
-/** Has the manifest of a store lost what it said? There is none, or one of a store that was never started for writing
- *  (state NULL, or its run is 0), and yet sorted files or log segments lie below dir: run 1 is on disk before the first
- *  of them is made. */
-bool sto_manifest_lost(const struct ts_fs *fs, const char *dir, const struct sto_manifest_state *state);
 /** Close and free. NULL is harmless. */
 void sto_manifest_close(struct sto_manifest *m);
 /** The state, borrowed until the next sto_manifest_apply. */
 const struct sto_manifest_state *sto_manifest_state(const struct sto_manifest *m);
+/** The file of that number in a state; NULL: it is not there. Cost: looks at each of the files. */
+const struct sto_sst_info *sto_manifest_file(const struct sto_manifest_state *state, uint64_t file_no);
 /**
  * Make an edit durable, then apply it to the state. On error the state is unchanged.
  *

@@ -8,6 +8,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/bytes.h"
@@ -48,6 +49,16 @@ char *sto_sst__path(const char *dir, uint64_t file_no, enum sto_sst_kind kind)
     char *path = ts_xmalloc(n);
     snprintf(path, n, "%s/%08" PRIx64 ".%c", dir, file_no, kind == STO_SST_KIND_POINTS ? 't' : 's');
     return path;
+}
+
+bool sto_sst__name_parse(const char *name, uint64_t *out_no, enum sto_sst_kind *out_kind)
+{
+    size_t n = strspn(name, "0123456789abcdef");
+    if (n < 8 || n > 16 || name[n] != '.' || (name[n + 1] != 't' && name[n + 1] != 's') || name[n + 2])
+        return false;
+    *out_no = strtoull(name, NULL, 16);
+    *out_kind = name[n + 1] == 't' ? STO_SST_KIND_POINTS : STO_SST_KIND_SUMS;
+    return *out_no > 0;
 }
 
 void sto_sst__put_header(uint8_t out[STO_SST_HEADER_BYTES])

@@ -44,6 +44,9 @@ struct sto_sst_footer {
 /** "NNNNNNNN.t" or ".s" in folder dir; ts_free it. */
 char *sto_sst__path(const char *dir, uint64_t file_no, enum sto_sst_kind kind);
 
+/** Is this the name of a sorted file, as sto_sst__path makes it? */
+bool sto_sst__name_parse(const char *name, uint64_t *out_no, enum sto_sst_kind *out_kind);
+
 /** The first STO_SST_HEADER_BYTES of a file. */
 void sto_sst__put_header(uint8_t out[STO_SST_HEADER_BYTES]);
 /** 0, TS_ECORRUPT, TS_EVERSION; what names the file in the text. */

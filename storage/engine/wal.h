@@ -110,6 +110,8 @@ struct sto_wal_replay_result {
 int sto_wal_replay(const struct ts_fs *fs, const char *dir, uint64_t flushed_gen,
                    const struct sto_wal_replay_ops *ops, void *arg, bool read_only,
                    struct sto_wal_replay_result *out, struct ts_error *err);
+/** Is there a segment of this generation? 1, 0, < 0. */
+int sto_wal_has_gen(const struct ts_fs *fs, const char *dir, uint64_t gen, struct ts_error *err);
 /** Delete all segments of generations <= gen (after the flush of gen is in the manifest). */
 int sto_wal_drop(const struct ts_fs *fs, const char *dir, uint64_t gen, struct ts_error *err);
 

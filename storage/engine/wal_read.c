@@ -140,6 +140,16 @@ int sto_wal_drop(const struct ts_fs *fs, const char *dir, uint64_t gen, struct t
     return rc;
 }
 
+int sto_wal_has_gen(const struct ts_fs *fs, const char *dir, uint64_t gen, struct ts_error *err)
+{
+    struct list l = {0};
+    int rc = list_segments(fs, dir, &l, err);
+    for (size_t i = 0; rc == 0 && i < l.n; i++)
+        rc = l.v[i].head.name.gen == gen;
+    ts_free(l.v);
+    return rc;
+}
+
 /* Read a segment's header and size. A header that is short or damaged is not an error yet. */
 static int read_head(const struct ts_fs *fs, const char *dir, struct found *f, struct ts_error *err)
 {

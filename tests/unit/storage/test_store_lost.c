@@ -149,6 +149,81 @@ static void test_store_lost__an_empty_manifest_removes_nothing(void **state)
     diary_release(&d);
 }
 
+/* A flush more, and a merge of all: closed as a stop leaves it, without log segments. */
+static struct t_faultfs *make_merged(struct diary *d, bool merge)
+{
+    struct t_faultfs *f = make_store(d);
+    struct sto_opts opts = KIT_OPTS(f, 1);
+    for (int64_t round = 1; round < 4; round++) {
+        struct sto_store *st = kit_open(&opts);
+        for (int64_t i = 0; i < 100; i++)
+            assert_int_equal(kit_op(st, sto_port(st, 0), d, (unsigned)(i % N_SERIES), STO_OP_PUT,
+                                    T0 + (round * 1000 + i) * 1000, i),
+                             0);
+        sto_port_turn(sto_port(st, 0));
+        assert_int_equal(sto_flush(st, merge && round == 3 ? STO_LEVEL_COMPACT : STO_LEVEL_FILES, NULL), 0);
+        kit_close(st);
+    }
+    return f;
+}
+
+/* Cut MANIFEST and its copy after their first n records; false: they have not got more. */
+static bool cut_records(struct t_faultfs *f, size_t n)
+{
+    size_t n_bytes, at = STO_RECLOG_HEADER_BYTES;
+    uint8_t *p = t_faultfs_get(f, "/db/MANIFEST", &n_bytes);
+    for (; n && at < n_bytes; n--) {
+        uint32_t body;
+        memcpy(&body, p + at, sizeof body);
+        at += STO_RECLOG_HEAD_BYTES + body;
+    }
+    ts_free(p);
+    if (at < n_bytes)
+        cut(f, "MANIFEST", at);
+    return at < n_bytes;
+}
+
+/* Both lose the same later records: each front part is refused or, where it says the same, opens with all points. */
+static void front_parts(bool merge)
+{
+    struct diary d = {0};
+    struct t_faultfs *whole = make_merged(&d, merge);
+    size_t n_refused = 0;
+    for (size_t n = 2;; n++) {
+        struct t_faultfs *f = t_faultfs_clone(whole, n);
+        bool shorter = cut_records(f, n);
+        struct sto_opts opts = KIT_OPTS(f, 1);
+        struct sto_store *st = NULL;
+        struct ts_error err = {0};
+        if (sto_open(&opts, &st, &err) < 0) {
+            must_refuse(f, "");
+            repair(f, &d);
+            n_refused++;
+        } else {
+            kit_expect_all(st, &d, "opened");
+            kit_close(st);
+        }
+        t_faultfs_free(f);
+        if (!shorter)
+            break;
+    }
+    assert_true(n_refused >= 3); /* at least one for each flush of make_merged */
+    t_faultfs_free(whole);
+    diary_release(&d);
+}
+
+static void test_store_lost__a_manifest_without_its_last_flushes_removes_nothing(void **state)
+{
+    (void)state;
+    front_parts(false);
+}
+
+static void test_store_lost__a_manifest_without_its_last_merge_removes_nothing(void **state)
+{
+    (void)state;
+    front_parts(true);
+}
+
 static void test_store_lost__names_come_from_the_log_as_far_as_it_has_them(void **state)
 {
     (void)state;
@@ -183,6 +258,8 @@ int main(void)
         cmocka_unit_test(test_store_lost__a_lost_manifest_is_made_of_the_files),
         cmocka_unit_test(test_store_lost__files_alone_are_no_new_store),
         cmocka_unit_test(test_store_lost__an_empty_manifest_removes_nothing),
+        cmocka_unit_test(test_store_lost__a_manifest_without_its_last_flushes_removes_nothing),
+        cmocka_unit_test(test_store_lost__a_manifest_without_its_last_merge_removes_nothing),
         cmocka_unit_test(test_store_lost__names_come_from_the_log_as_far_as_it_has_them),
         cmocka_unit_test(test_store_lost__cells_are_never_silently_empty),
     };

@@ -204,6 +204,12 @@ const struct ts_conf_key col_conf_keys[] = {
      .min = 1,
      .max = 86400,
      .help = "A rotated log is read on until nothing was added for so long."},
+    {.name = "collect_weblog_olddir",
+     .type = TS_CONF_STR,
+     .def = "",
+     .help = "Folders where rotated logs are looked for besides their own, comma separated: logrotate's "
+             "olddir. A "
+             "relative one counts from the log's folder."},
     {.name = "collect_weblog_domains",
      .type = TS_CONF_INT,
      .def = "100",

@@ -203,6 +203,7 @@ static int weblog_make(struct weblog *w, const struct col_ctx *ctx, struct ts_er
         return ts_error_set(err, TS_ENOTFOUND, "collect_weblog names no log");
     TS_TRY(col_web_limits_get(ctx->conf, &limits, err));
     struct col_web_follow_opts opts = {.logs = &w->logs,
+                                       .olddirs = ts_conf_str(ctx->conf, "collect_weblog_olddir"),
                                        .rotated_ms =
                                            ts_conf_int(ctx->conf, "collect_weblog_rotated_s") * 1000,
                                        .from_end = !ctx->state_dir,

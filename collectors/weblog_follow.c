@@ -173,6 +173,17 @@ static bool file_open(struct col_web_follow *f, struct col_web_file *file, int64
     return true;
 }
 
+/* Folders of rotated files that are not there are a slip of the pen, mostly. */
+static void olddirs_check(const struct col_web_follow *f, const char *path)
+{
+    char dir[PATH_MAX];
+    struct stat st;
+    for (unsigned i = 0; col_web__olddir(f, path, i, dir); i++)
+        if (stat(dir, &st) < 0 || !S_ISDIR(st.st_mode))
+            ts_log(TS_LOG_WARN, "weblog: collect_weblog_olddir: %s, for rotated files of %s, is no folder",
+                   dir, path);
+}
+
 /* A path that no entry stands for. */
 static void path_new(struct col_web_follow *f, const struct col_web_log *log, const char *path,
                      int64_t now_ms)
@@ -195,6 +206,7 @@ static void path_new(struct col_web_follow *f, const struct col_web_log *log, co
         file->off = (uint64_t)st.st_size;
     (void)col_web__head_read(file->file, 0, &file->head);
     col_web__rotated_skip(f, file, now_ms - HISTORY_MS);
+    olddirs_check(f, path);
     ts_log(TS_LOG_INFO, "weblog: following %s from=%llu", path, (unsigned long long)file->off);
 }
 

@@ -4,7 +4,7 @@
  * A file is known by device, inode and a hash of its first bytes; what was taken of it is an offset at the end of a line. When another
  * file stands at its path, the old one is read to its end first and for a while after, since servers write to it until they reopen
  * their logs. After a restart it is found again beside its path: by its inode, or by its first bytes when it was copied or packed
- * (.gz, .zst). Rotated files that appeared meanwhile and are younger are read too.
+ * (.gz, .zst), or in the folders that olddirs names. Rotated files that appeared meanwhile and are younger are read too.
  *
  *   /var/log/access.log      current     off = 1200 of inode 7
  *   /var/log/access.log.1    rotated     off = 9000 of inode 5, quiet for 12 s
@@ -24,6 +24,7 @@
 #include "base/lineread.h"
 #include "collectors/weblog_logs.h"
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -63,8 +64,10 @@ struct col_web_file {
 /* What the caller gives. */
 struct col_web_follow_opts {
     const struct col_web_logs *logs; /* borrowed */
-    int64_t rotated_ms;              /* a rotated file is given up when it was quiet so long */
-    bool from_end;                   /* files found by the first turn are taken from their end */
+    const char *
+        olddirs; /* folders where rotated files are looked for besides their own, comma separated; relative to it; borrowed; NULL */
+    int64_t rotated_ms; /* a rotated file is given up when it was quiet so long */
+    bool from_end;      /* files found by the first turn are taken from their end */
     /** A line (without its end) of file, which begins at off. */
     void (*line)(void *arg, const struct col_web_file *file, uint64_t off, struct ts_slice line);
     /** A line that is too long, which begins about at off. */
@@ -117,6 +120,8 @@ void col_web__rotated_skip(struct col_web_follow *f, const struct col_web_file *
 /** Are these first bytes, as many as are ever looked at, those of a rotated file? Then it was given a name that a pattern
  *  takes. */
 bool col_web__head_known(const struct col_web_follow *f, const struct col_web_head *head);
+/** Folder number i of the olddirs for the log at path, with a slash at its end. False: there are not so many, or it is too long. */
+bool col_web__olddir(const struct col_web_follow *f, const char *path, unsigned i, char out[PATH_MAX]);
 /** Is the file at path, with this inode, one of ours? */
 bool col_web__inode_known(const struct col_web_follow *f, const char *path, const struct stat *st);
 

@@ -1,5 +1,6 @@
 /*
- * weblog_rotate.c - finds files that were rotated: by inode, by first bytes, packed or not, beside the path where they stood.
+ * weblog_rotate.c - finds files that were rotated: by inode, by first bytes, packed or not, beside the path where they stood and in the folders
+ * of collect_weblog_olddir.
  *
  * A packed file beside its plain one is not whole yet: gzip and zstd remove the plain one when they are done.
  *
@@ -7,6 +8,7 @@
  */
 #include "base/log.h"
 #include "base/mem.h"
+#include "collectors/fields.h"
 #include "collectors/source.h"
 #include "collectors/weblog_follow.h"
 
@@ -14,19 +16,26 @@
 #include <string.h>
 #include <sys/stat.h>
 
+/* A file nobody has read. */
+struct unread {
+    char *path;               /* owned */
+    int64_t mtime_ms;         /* last change */
+    struct col_web_head head; /* its first bytes */
+};
+
 /* One search. */
 struct search {
     struct col_web_follow *follow;   /* whose files are known */
     const struct col_web_file *want; /* looked for; with unread: what they came after */
     bool unread;                     /* look for files nobody has read */
-    char dir[PATH_MAX];              /* folder */
+    bool moved;                      /* dir is not the log's own folder */
+    char dir[PATH_MAX];              /* folder, with a slash at its end */
     char base[NAME_MAX + 1];         /* name of the log in it */
     size_t n_stem;                   /* bytes of base without its ending */
     char found[PATH_MAX];            /* best one so far; "" = none */
     unsigned rank;                   /* of it: 3 inode, 2 plain by first bytes, 1 packed by first bytes */
-    char **paths;                    /* unread ones, owned */
-    int64_t *mtimes_ms;              /* of them; owned */
-    uint32_t n_paths;                /* entries of both */
+    struct unread *files;            /* unread ones, oldest first; owned */
+    uint32_t n_files;                /* entries */
 };
 
 static size_t packed_suffix(const char *name)
@@ -122,10 +131,8 @@ static bool current_inode(const struct col_web_follow *f, const struct stat *st)
 }
 
 /* Is it one that is read, or was? Also if there is nothing in it yet. */
-static bool head_known(const struct col_web_follow *f, const char *path)
+static bool first_known(const struct col_web_follow *f, const char *first, size_t n)
 {
-    char first[COL_WEB_HEAD_BYTES];
-    size_t n = text_first(path, first);
     uint32_t n_done = f->n_done < COL_WEB_DONE_MAX ? f->n_done : COL_WEB_DONE_MAX;
     for (uint32_t i = 0; i < f->n_files; i++)
         if (first_matches(first, n, &f->files[i]->head))
@@ -134,6 +141,12 @@ static bool head_known(const struct col_web_follow *f, const char *path)
         if (first_matches(first, n, &f->done[i]))
             return true;
     return !n; /* nothing to read yet */
+}
+
+static bool head_known(const struct col_web_follow *f, const char *path)
+{
+    char first[COL_WEB_HEAD_BYTES];
+    return first_known(f, first, text_first(path, first));
 }
 
 /* --- the one we know --- */
@@ -170,25 +183,34 @@ bool col_web__head_known(const struct col_web_follow *f, const struct col_web_he
     return known && head->n_bytes == COL_WEB_HEAD_BYTES;
 }
 
-static void try_unread(struct search *s, const char *path, const struct stat *st)
+/* Is its name one that the log gets when it is rotated? */
+static bool named_like(const struct search *s, const char *path)
 {
     const char *name = path + strlen(s->dir);
-    int64_t mtime_ms = (int64_t)st->st_mtim.tv_sec * 1000 + st->st_mtim.tv_nsec / 1000000;
     size_t n = strlen(s->base);
-    bool named = col_web_is_rotated_name(path) && ((!strncmp(name, s->base, n) && strchr(".-", name[n])) ||
-                                                   (s->n_stem < n && name[s->n_stem] == '-'));
-    if (!named || !st->st_size || mtime_ms < s->want->mtime_ms || being_packed(path) ||
-        (!packed_suffix(path) && col_web__inode_known(s->follow, path, st)) || head_known(s->follow, path))
+    return col_web_is_rotated_name(path) && ((!strncmp(name, s->base, n) && strchr(".-", name[n])) ||
+                                             (s->n_stem < n && name[s->n_stem] == '-'));
+}
+
+static void try_unread(struct search *s, const char *path, const struct stat *st)
+{
+    char first[COL_WEB_HEAD_BYTES];
+    int64_t mtime_ms = (int64_t)st->st_mtim.tv_sec * 1000 + st->st_mtim.tv_nsec / 1000000;
+    if (!named_like(s, path) || !st->st_size || mtime_ms < s->want->mtime_ms || being_packed(path) ||
+        (!packed_suffix(path) && col_web__inode_known(s->follow, path, st)))
         return;
-    uint32_t at = s->n_paths++;
-    s->paths = ts_xrealloc(s->paths, s->n_paths * sizeof(char *));
-    s->mtimes_ms = ts_xrealloc(s->mtimes_ms, s->n_paths * sizeof(int64_t));
-    for (; at && s->mtimes_ms[at - 1] > mtime_ms; at--) { /* oldest first */
-        s->paths[at] = s->paths[at - 1];
-        s->mtimes_ms[at] = s->mtimes_ms[at - 1];
-    }
-    s->paths[at] = ts_xstrdup(path);
-    s->mtimes_ms[at] = mtime_ms;
+    size_t n = text_first(path, first);
+    if (first_known(s->follow, first, n))
+        return;
+    struct col_web_head head = col_web__head_of(first, n);
+    for (uint32_t i = 0; i < s->n_files; i++) /* a copy, or the same folder by another name */
+        if (s->files[i].head.n_bytes == head.n_bytes && s->files[i].head.hash == head.hash)
+            return;
+    uint32_t at = s->n_files++;
+    s->files = ts_xrealloc(s->files, s->n_files * sizeof(*s->files));
+    for (; at && s->files[at - 1].mtime_ms > mtime_ms; at--) /* oldest first */
+        s->files[at] = s->files[at - 1];
+    s->files[at] = (struct unread){.path = ts_xstrdup(path), .mtime_ms = mtime_ms, .head = head};
 }
 
 /* --- walking --- */
@@ -198,7 +220,7 @@ static int try_name(void *arg, const char *name)
     struct search *s = arg;
     char path[PATH_MAX];
     struct stat st;
-    if (strncmp(name, s->base, s->n_stem) != 0 || !strcmp(name, s->base))
+    if (strncmp(name, s->base, s->n_stem) != 0 || (!s->moved && !strcmp(name, s->base)))
         return 0;
     int n = snprintf(path, sizeof(path), "%s%s", s->dir, name);
     if (n < 0 || (size_t)n >= sizeof(path) || stat(path, &st) < 0 || !S_ISREG(st.st_mode))
@@ -210,6 +232,41 @@ static int try_name(void *arg, const char *name)
     return 0;
 }
 
+bool col_web__olddir(const struct col_web_follow *f, const char *path, unsigned i, char out[PATH_MAX])
+{
+    const char *list = f->opts.olddirs ? f->opts.olddirs : "", *slash = strrchr(path, '/');
+    while (*list) {
+        size_t n = strcspn(list, ",");
+        struct ts_slice dir = col_trim((struct ts_slice){list, n});
+        list += n + (list[n] == ',');
+        if (!dir.n || i--)
+            continue;
+        int len = snprintf(out, PATH_MAX, "%.*s%.*s/", dir.p[0] == '/' ? 0 : (int)(slash + 1 - path), path,
+                           (int)dir.n, dir.p);
+        return len > 0 && len < PATH_MAX;
+    }
+    return false;
+}
+
+/* Look at all names that may be of the log at path. */
+static void search_run(struct search *s, const char *path)
+{
+    if (!search_begin(s, path))
+        return;
+    (void)col_source_list("", s->dir, try_name, s, NULL);
+    s->moved = true;
+    for (unsigned i = 0; col_web__olddir(s->follow, path, i, s->dir); i++)
+        (void)col_source_list("", s->dir, try_name, s, NULL);
+}
+
+static void search_free(struct search *s)
+{
+    for (uint32_t i = 0; i < s->n_files; i++)
+        ts_free(s->files[i].path);
+    ts_free(s->files);
+    ts_free(s);
+}
+
 bool col_web__rotated_find(struct col_web_follow *f, struct col_web_file *file)
 {
     struct search *s = ts_xcalloc(1, sizeof(*s));
@@ -217,8 +274,7 @@ bool col_web__rotated_find(struct col_web_follow *f, struct col_web_file *file)
     struct stat st;
     s->follow = f;
     s->want = file;
-    if (search_begin(s, file->path))
-        (void)col_source_list("", s->dir, try_name, s, NULL);
+    search_run(s, file->path);
     if (s->rank == 1) {
         file->lines_off = 0;
         if (ts_lines_open(s->found, &file->lines, &err) < 0)
@@ -234,7 +290,7 @@ bool col_web__rotated_find(struct col_web_follow *f, struct col_web_file *file)
     if (found)
         ts_log(TS_LOG_INFO, "weblog: %s goes on in %s from=%llu", file->path, s->found,
                (unsigned long long)file->off);
-    ts_free(s);
+    search_free(s);
     return found;
 }
 
@@ -245,25 +301,21 @@ uint32_t col_web__rotated_add(struct col_web_follow *f, const struct col_web_fil
     s->follow = f;
     s->want = after;
     s->unread = true;
-    if (search_begin(s, after->path))
-        (void)col_source_list("", s->dir, try_name, s, NULL);
-    for (uint32_t i = 0; i < s->n_paths; i++) {
+    search_run(s, after->path);
+    for (uint32_t i = 0; i < s->n_files; i++) {
+        const struct unread *found = &s->files[i];
         struct col_web_file *file = col_web__file_add(f, after->path, after->log, at + i);
         file->rotated = true;
         file->quiet_ms = now_ms;
-        if (packed_suffix(s->paths[i]))
-            (void)ts_lines_open(s->paths[i], &file->lines, NULL);
+        if (packed_suffix(found->path))
+            (void)ts_lines_open(found->path, &file->lines, NULL);
         else
-            file->file = fopen(s->paths[i], "rbe");
-        char first[COL_WEB_HEAD_BYTES];
-        file->head = col_web__head_of(first, text_first(s->paths[i], first));
-        ts_log(TS_LOG_INFO, "weblog: %s was not read yet", s->paths[i]);
-        ts_free(s->paths[i]);
+            file->file = fopen(found->path, "rbe");
+        file->head = found->head;
+        ts_log(TS_LOG_INFO, "weblog: %s was not read yet", found->path);
     }
-    uint32_t n = s->n_paths;
-    ts_free(s->paths);
-    ts_free(s->mtimes_ms);
-    ts_free(s);
+    uint32_t n = s->n_files;
+    search_free(s);
     return n;
 }
 
@@ -274,14 +326,8 @@ void col_web__rotated_skip(struct col_web_follow *f, const struct col_web_file *
     s->follow = f;
     s->want = &after;
     s->unread = true;
-    if (search_begin(s, file->path))
-        (void)col_source_list("", s->dir, try_name, s, NULL);
-    for (uint32_t i = 0; i < s->n_paths; i++) {
-        char first[COL_WEB_HEAD_BYTES];
-        f->done[f->n_done++ % COL_WEB_DONE_MAX] = col_web__head_of(first, text_first(s->paths[i], first));
-        ts_free(s->paths[i]);
-    }
-    ts_free(s->paths);
-    ts_free(s->mtimes_ms);
-    ts_free(s);
+    search_run(s, file->path);
+    for (uint32_t i = 0; i < s->n_files; i++)
+        f->done[f->n_done++ % COL_WEB_DONE_MAX] = s->files[i].head;
+    search_free(s);
 }

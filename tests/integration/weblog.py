@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Every line of a web log counts exactly once: logs are written in pieces (torn lines too) into followed files that are rotated in all ways
-(rename, copy and truncate, packed), while collector and daemon are killed with -9. Totals by day, hour and domain must equal a plain count.
+(rename, copy and truncate, packed, moved to another folder), while collector and daemon are killed with -9. Totals by day, hour and domain must equal a plain count.
 
     weblog.py [--kills N] [--seed N] [LOG...]     .log: combined; .tsv: NASA's trace; plain, .gz or .zst
 """
@@ -101,11 +101,13 @@ class Log:
             os.rename(p, "%s%d%s" % (m.group(1), int(m.group(2)) + 1, m.group(3)))
 
     def rotate(self):
-        kind = self.rng.choice(["rename", "rename", "copytruncate", "rename and pack", "dated"])
+        kind = self.rng.choice(["rename", "rename", "copytruncate", "rename and pack", "dated", "olddir", "olddir"])
         self.kinds[kind] += 1
-        if kind == "dated":
+        if kind in ("dated", "olddir"):
             self.n += 1
-            os.rename(self.path, "%s-20261121%02d" % (self.path[:-4] + ".log", self.n))
+            folder, name = os.path.split(self.path)
+            to = "%s/%s%s-20261121%02d" % (folder, "old/" if kind == "olddir" else "", name, self.n)
+            os.rename(self.path, to)
         else:
             self.shift()
             if kind == "copytruncate":
@@ -118,6 +120,8 @@ class Log:
         old.close()
         if kind == "rename and pack":
             self.packed(self.path + ".1")
+        elif kind == "olddir" and self.rng.random() < 0.5:
+            self.packed(to)
         elif self.rng.random() < 0.3 and os.path.exists(self.path + ".2"):
             self.packed(self.path + ".2")
 
@@ -170,7 +174,7 @@ class Collector:
         self.dir, self.log, self.port = folder + "/state", folder + "/collect.log", port
         spec = ",".join("%s:%s=%s" % (form if i else first, log.path if i else log.path[:-4] + "*.log", domain) for i, log in enumerate(logs))
         self.argv = [binary(), "collect", "--server", "127.0.0.1:%d" % port, "--host", "web1", "--collect-dir", self.dir, "--only", "weblog",
-                     "--collect-weblog", spec, "--collect-weblog-domains", "100000", "--collect-weblog-send-s", "1",
+                     "--collect-weblog", spec, "--collect-weblog-olddir", "old", "--collect-weblog-domains", "100000", "--collect-weblog-send-s", "1",
                      "--collect-weblog-poll-ms", "20", "--collect-weblog-rotated-s", "4", "--collect-send-delay-ms", "0",
                      "--collect-retry-max-s", "1"]
         self.proc = None
@@ -231,6 +235,7 @@ def one(path, kills, rng):
     folder = tempfile.mkdtemp(prefix="tsd-weblog.")
     lines, facts = zip(*lines_of(path))
     form, domain = ("common", "client") if ".tsv" in path else ("combined", "referrer")
+    os.mkdir(folder + "/old")
     logs = [Log(folder + "/%s.log" % name, rng) for name in ("access", "second")]
     seconds = max(4.0, kills * 1.0)
     writer = Writer(logs, list(lines), seconds, rng)

@@ -140,9 +140,14 @@ static unsigned add_lines(struct t_store *s, const char *log, bool odd, long sum
 
 static void every_line_once(const char *format)
 {
-    static const char *const rotations[] = {"mv a.log a.log.$N", "mv a.log a.log.$N; gzip a.log.$N",
+    static const char *const rotations[] = {"mv a.log a.log.$N",
+                                            "mv a.log a.log.$N; gzip a.log.$N",
                                             "cp a.log a.log.$N; : >a.log",
-                                            "cp a.log a.log.$N; : >a.log; gzip a.log.$N"};
+                                            "cp a.log a.log.$N; : >a.log; gzip a.log.$N",
+                                            "mv a.log old/a.log.$N",
+                                            "mv a.log old/a.log.$N; gzip old/a.log.$N",
+                                            "cp a.log old/a.log.$N; : >a.log",
+                                            "mv a.log a.log.$N; gzip a.log.$N; mv a.log.$N.gz old"};
     static const char *const lates[] = {"0", "1", "600"}, *const buckets[] = {"60", "60", "300", "10"};
     const struct ts_conf_key *const tables[] = {col_conf_keys};
     struct t_store s = {.points = ts_xcalloc(N_POINTS, sizeof(*s.points)), .seed = T_SEED, .faults = true};
@@ -160,7 +165,8 @@ static void every_line_once(const char *format)
     set(c.conf, "collect_weblog", spec);
     c.ctx = (struct col_ctx){.conf = c.conf, .root = "", .state_dir = dir};
     c.emit = col_emit_new(&(struct col_emit_opts){.out = {.put = store_put, .arg = &s}});
-    sh(dir, ": >a.log");
+    sh(dir, "mkdir old; : >a.log");
+    set(c.conf, "collect_weblog_olddir", "old");
     begin(&c, "600", "60");
     (void)col_weblog.once(c.state, c.emit,
                           NULL); /* it must have been seen: what was rotated before is history */
@@ -169,7 +175,7 @@ static void every_line_once(const char *format)
         (void)add_lines(&s, log, odd, sums);
         if (next_rand(&s, 12) == 0) {
             snprintf(command, sizeof(command), "N=%u; %s; touch a.log", ++n_rotations,
-                     rotations[next_rand(&s, 4)]);
+                     rotations[next_rand(&s, 8)]);
             sh(dir, command);
         }
         if (next_rand(&s, 3))

@@ -26,6 +26,7 @@ struct t_dir {
     struct col_web_follow f;
     struct ts_buf lines; /* what came, "line|" each; "<long>|" for one that is too long */
     int64_t now_ms;
+    const char *olddirs; /* NULL = none */
 };
 
 static void take_line(void *arg, const struct col_web_file *file, uint64_t off, struct ts_slice line)
@@ -46,8 +47,12 @@ static void take_long(void *arg, const struct col_web_file *file, uint64_t off)
 
 static struct col_web_follow_opts opts_of(struct t_dir *d)
 {
-    return (struct col_web_follow_opts){
-        .logs = &d->logs, .rotated_ms = ROTATED_MS, .line = take_line, .too_long = take_long, .arg = d};
+    return (struct col_web_follow_opts){.logs = &d->logs,
+                                        .olddirs = d->olddirs,
+                                        .rotated_ms = ROTATED_MS,
+                                        .line = take_line,
+                                        .too_long = take_long,
+                                        .arg = d};
 }
 
 static void dir_init(struct t_dir *d, const char *pattern)
@@ -229,6 +234,43 @@ static void test_weblog_follow__rotations_while_nobody_looked(void **state)
     again(&d);
     sh(&d, "sleep 0.02; printf 'e1\\n' >a.log; mv a.log a.log.4; printf 'f1\\n' >a.log");
     assert_string_equal(turn(&d), "f1|e1|");
+    dir_release(&d);
+}
+
+static void test_weblog_follow__rotated_files_are_found_in_other_folders(void **state)
+{
+    struct t_dir d;
+    char olddirs[128];
+    (void)state;
+    dir_init(&d, "a.log");
+    sh(&d, "mkdir old abs; ln -s old link"); /* the same folder twice changes nothing */
+    snprintf(olddirs, sizeof(olddirs), "old, ,link,missing,%s/abs", d.path);
+    d.olddirs = olddirs;
+    ts_log_set_level(TS_LOG_ERROR + 1);
+    again(&d);
+    sh(&d, "echo history >old/a.log.9; echo a1 >a.log");
+    assert_string_equal(turn(&d), "a1|");
+    ts_log_set_level(TS_LOG_ERROR);
+    sh(&d, "echo a2 >>a.log; mv a.log old/a.log.1; echo b1 >a.log"); /* while we look */
+    assert_string_equal(turn(&d), "a2|b1|");
+    sh(&d, "echo a3 >>old/a.log.1");
+    again(&d);
+    assert_string_equal(turn(&d), "a3|"); /* by its inode */
+    settle(&d, 1);
+    sh(&d,
+       "echo b2 >>a.log; mv a.log old/a.log.2; gzip old/a.log.2; sleep 0.02;" /* while nobody does, packed there */
+       "echo c1 >a.log; echo c2 >>a.log; mv a.log abs/a.log-20261121; zstd -q --rm abs/a.log-20261121; sleep "
+       "0.02;"
+       "echo d1 >a.log; cp a.log old/a-20261122.log; : >a.log; echo e1 >>a.log");
+    again(&d);
+    assert_string_equal(turn(&d), "d1|e1|b2|c1|c2|");
+    settle(&d, 1);
+    sh(&d, "echo e2 >>a.log; mv a.log old/a.log; echo f1 >a.log"); /* with the name it had */
+    again(&d);
+    assert_string_equal(turn(&d), "e2|f1|");
+    settle(&d, 2);
+    again(&d);
+    assert_string_equal(turn(&d), "");
     dir_release(&d);
 }
 
@@ -429,6 +471,7 @@ int main(void)
         cmocka_unit_test(test_weblog_follow__a_renamed_file_is_read_to_its_end),
         cmocka_unit_test(test_weblog_follow__a_truncated_file_goes_on_in_its_copy),
         cmocka_unit_test(test_weblog_follow__rotations_while_nobody_looked),
+        cmocka_unit_test(test_weblog_follow__rotated_files_are_found_in_other_folders),
         cmocka_unit_test(test_weblog_follow__a_half_packed_file_is_not_read),
         cmocka_unit_test(test_weblog_follow__a_line_that_is_too_long_is_one_bad_line),
         cmocka_unit_test(test_weblog_follow__patterns_find_new_files_but_not_rotated_ones),

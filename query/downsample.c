@@ -279,8 +279,5 @@ int qry_down_end(struct qry_down *d, struct ts_error *err)
         d->failed = false;
         return ts_error_set(err, TS_ENOMEM, "no memory for %zu buckets", d->n);
     }
-    for (size_t k = 0; k < d->n; k++)
-        if (isinf(d->v[k]))
-            return ts_error_set(err, TS_EINVAL, "Got Infinity: a bucket of %s overflows", d->fn->name);
     return 0;
 }

@@ -63,7 +63,7 @@ void qry_down_release(struct qry_down *d);
 void qry_down_begin(struct qry_down *d);
 /** Take a row: cells, or a summary (then no border cuts its hour). */
 void qry_down_row(struct qry_down *d, const struct sto_row *row);
-/** All rows came: close the open bucket, fill. 0 or TS_ENOMEM; TS_EINVAL: a bucket became infinite. */
+/** All rows came: close the open bucket, fill. 0 or TS_ENOMEM. Buckets may be infinite: what is shown decides. */
 int qry_down_end(struct qry_down *d, struct ts_error *err);
 
 #endif

@@ -377,5 +377,18 @@ int qry_group_single(const struct qry_plan *p, const struct qry_span *s, struct 
     }
     if (out->is_int)
         memcpy(out->is_int, s->is_int + k0, out->n);
+    for (size_t k = 0; k < out->n && s->any_dbl; k++) {
+        if (!qry_span_int(s, k0 + k)) {
+            double d;
+            memcpy(&d, &out->v[k], 8);
+            if (isinf(d))
+                return infinite(p, out->ts[k], err);
+        } else if (p->spec->compat && k0 + k + 1 < s->n && !s->is_int[k0 + k + 1]) {
+            /* OpenTSDB: a double next to come makes it a double */
+            double d = (double)(int64_t)out->v[k];
+            memcpy(&out->v[k], &d, 8);
+            out->is_int[k] = 0;
+        }
+    }
     return 0;
 }

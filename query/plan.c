@@ -360,10 +360,6 @@ int qry_plan_range(struct sto_snap *snap, struct qry_plan *p, struct ts_error *e
         p->from_ms = floor_hour(start);
         p->to_ms = floor_hour(end) + TS_HOUR_MS;
     }
-    if (ds->on && ds->all) {
-        p->from_ms = p->spec->start_ms;
-        p->to_ms = p->spec->end_ms;
-    }
     qry_plan_clip(snap, p);
     if (ds->on) {
         /* calendar steps of several units are counted from the beginning asked for, not from the data */

@@ -17,6 +17,26 @@ static bool uneven(const struct qry_downsample *ds)
     return ds->calendar && ds->unit >= TS_UNIT_D;
 }
 
+/* Do steps begin elsewhere if they are counted from a later base? */
+static bool depends_on_base(const struct qry_downsample *ds)
+{
+    if (!ds->calendar || ds->all || ds->n == 1 || ds->fill != QRY_FILL_NONE)
+        return false;
+    switch (ds->unit) {
+    case TS_UNIT_MS:
+        return 1000 % ds->n != 0;
+    case TS_UNIT_S:
+    case TS_UNIT_M:
+        return 60 % ds->n != 0;
+    case TS_UNIT_H:
+        return 24 % ds->n != 0;
+    case TS_UNIT_N:
+        return 12 % ds->n != 0;
+    default:
+        return true;
+    }
+}
+
 static int calendar_edges(const struct qry_downsample *ds, const struct ts_tz *tz, int64_t from_ms,
                           int64_t to_ms, struct ts_arena *arena, struct qry_grid *g, struct ts_error *err)
 {
@@ -65,8 +85,16 @@ int qry_grid_make(const struct qry_downsample *ds, const struct ts_tz *tz, int64
         out->first_ms = from_ms;
         return 0;
     }
-    if (uneven(ds))
-        return calendar_edges(ds, tz, from_ms, to_ms, arena, out, err);
+    out->own = depends_on_base(ds);
+    out->tz = tz;
+    out->units = ds->n;
+    out->unit = ds->unit;
+    out->to_ms = to_ms;
+    if (uneven(ds)) {
+        int rc = calendar_edges(ds, tz, from_ms, to_ms, arena, out, err);
+        out->dense &= !out->own;
+        return rc;
+    }
     int64_t step = ds->interval_ms;
     int64_t first = ds->calendar ? ts_calendar_floor(tz, from_ms, ds->n, ds->unit)
                                  : from_ms - ts_floor_mod(from_ms, step);
@@ -82,7 +110,7 @@ int qry_grid_make(const struct qry_downsample *ds, const struct ts_tz *tz, int64
             err, TS_ELIMIT,
             "The query fills %llu buckets, more than %d; make it shorter or its buckets longer",
             (unsigned long long)n, QRY_MAX_BUCKETS);
-    out->dense = n <= QRY_MAX_DENSE_BUCKETS;
+    out->dense = n <= QRY_MAX_DENSE_BUCKETS && !out->own;
     if (out->dense) {
         int64_t *edges = ts_arena_alloc(arena, (n + 1) * sizeof *edges);
         for (size_t k = 0; k <= n; k++)
@@ -110,7 +138,7 @@ size_t qry_grid_find(const struct qry_grid *g, int64_t t_ms)
 void qry_grid_whole_hours(const struct qry_grid *g, int32_t hour0, size_t n_hours, uint8_t *bits)
 {
     memset(bits, 0, n_hours);
-    if (!g->n || (g->step_ms && g->step_ms < TS_HOUR_MS))
+    if (!g->n || g->own || (g->step_ms && g->step_ms < TS_HOUR_MS))
         return;
     int64_t end = qry_grid_start(g, g->n);
     for (size_t h = 0; h < n_hours; h++) {
@@ -123,7 +151,7 @@ void qry_grid_whole_hours(const struct qry_grid *g, int32_t hour0, size_t n_hour
 
 void qry_down_init(struct qry_down *d, const struct qry_grid *grid, const struct qry_agg *fn)
 {
-    *d = (struct qry_down){.grid = grid, .fn = fn, .feed = {.ops = fn->fold}};
+    *d = (struct qry_down){.grid = grid, .shared = grid, .fn = fn, .feed = {.ops = fn->fold}};
     d->state = ts_xaligned(fn->fold->state_bytes);
     memset(d->state, 0, fn->fold->state_bytes);
 }
@@ -135,6 +163,7 @@ void qry_down_release(struct qry_down *d)
     ts_free(d->state);
     ts_free(d->bucket);
     ts_free(d->v);
+    ts_free(d->edges);
     qry_feed_release(&d->feed);
     *d = (struct qry_down){0};
 }
@@ -153,6 +182,34 @@ void qry_down_begin(struct qry_down *d)
     d->open = false;
     d->cur = 0;
     d->n = 0;
+    d->grid = d->shared;
+}
+
+/* The grid of a series whose first point is at t. */
+static void own_grid(struct qry_down *d, int64_t t_ms)
+{
+    const struct qry_grid *s = d->shared;
+    int64_t first = ts_calendar_floor(s->tz, t_ms, s->units, s->unit);
+    d->grid = &d->mine;
+    if (d->mine.n && d->mine.first_ms == first)
+        return;
+    d->mine = *s;
+    d->mine.first_ms = first;
+    d->mine.own = false;
+    d->mine.n = 0;
+    if (s->step_ms) {
+        d->mine.n = (size_t)((s->to_ms - first + s->step_ms - 1) / s->step_ms);
+        return;
+    }
+    /* never more steps than from the same day on: the shared grid has this many, and the one it begins in */
+    size_t room = s->n + 2;
+    d->edges = ts_xrealloc(d->edges, (room + 1) * sizeof *d->edges);
+    d->mine.edges = d->edges;
+    d->edges[0] = first;
+    while (d->mine.n < room && d->edges[d->mine.n] < s->to_ms) {
+        d->edges[d->mine.n + 1] = ts_calendar_next(s->tz, d->edges[d->mine.n], s->units, s->unit);
+        d->mine.n++;
+    }
 }
 
 static bool more_room(struct qry_down *d, size_t n)
@@ -208,7 +265,6 @@ void qry_down_row(struct qry_down *d, const struct sto_row *row)
     int64_t base = row->key.hour * TS_HOUR_MS;
     if (!g->n)
         return;
-    int64_t last = qry_grid_start(g, g->n);
     if (row->sum) {
         struct qry_hour h;
         qry_feed_hour(row, &h);
@@ -219,9 +275,14 @@ void qry_down_row(struct qry_down *d, const struct sto_row *row)
     qry_feed_row(&d->feed, row);
     const struct sto_cells *c = row->cells;
     size_t i = qry_feed_border(&d->feed, 0, g->first_ms - base);
-    size_t n = qry_feed_border(&d->feed, i, last - base);
+    size_t n = qry_feed_border(&d->feed, i, qry_grid_start(g, g->n) - base);
     if (i == n)
         return;
+    if (g->own) {
+        own_grid(d, base + sto_meta_off(c->meta[i]));
+        g = d->grid;
+        n = qry_feed_border(&d->feed, i, qry_grid_start(g, g->n) - base);
+    }
     size_t k = d->open ? d->cur : 0;
     int64_t t = base + sto_meta_off(c->meta[i]);
     if (!d->open || t >= qry_grid_start(g, k + 1))

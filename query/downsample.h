@@ -2,7 +2,9 @@
  * downsample.h - buckets of a query, and one series into them while its rows stream in.
  *
  * Bucket k covers [start(k), start(k+1)); the first one is the first border at or after the beginning of what
- * is read, points before it are dropped.
+ * is read, points before it are dropped. Calendar steps of several units that do not divide the next larger one
+ * (7 days, 2 weeks, 5 hours) are counted from a base that each series' first point decides: such a series has a
+ * grid of its own.
  *
  * Threads    a grid is constant once made; a downsampler belongs to one thread
  * Source     protocols-and-queries 4.5 to 4.8
@@ -25,6 +27,12 @@ struct qry_grid {
     bool dense; /* few enough for arrays over all buckets (edges is there) */
     bool all;   /* one bucket from start to end, end excluded */
     enum qry_fill fill;
+    /* Calendar steps counted from the first point of each series: what makes its own grid. Not dense. */
+    bool own;
+    const struct ts_tz *tz;
+    int64_t units; /* in a step */
+    enum ts_unit unit;
+    int64_t to_ms; /* end of what is read */
 };
 
 /** Buckets for points with from <= t < to (the padded range; already cut to where data is if fill is none).
@@ -44,7 +52,10 @@ void qry_grid_whole_hours(const struct qry_grid *g, int32_t hour0, size_t n_hour
 
 /* One series on its way into buckets. */
 struct qry_down {
-    const struct qry_grid *grid;
+    const struct qry_grid *grid;   /* of this series: shared or mine */
+    const struct qry_grid *shared; /* of the query */
+    struct qry_grid mine;          /* from the first point of a series on; kept for the next one */
+    int64_t *edges;                /* of mine, if its steps are uneven */
     const struct qry_agg *fn;
     struct qry_feed feed;
     void *state;    /* of the open bucket */

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#define PLAIN_SERIES 256 /* larger groups keep exact sums with compat too: what is kept would be much */
 #define SLICE_SERIES 128 /* spans that share a lane; slices are joined in order */
 
 void qry_result_release(struct qry_result *r)
@@ -40,6 +41,11 @@ static int64_t shown_to(const struct qry_plan *p)
     return p->spec->uncut ? INT64_MAX : p->spec->end_ms;
 }
 
+const struct qry_agg *qry_group_agg(const struct qry_plan *p, size_t n)
+{
+    return p->spec->compat && n <= PLAIN_SERIES ? qry_agg_plain(p->sub->agg) : p->sub->agg;
+}
+
 /* --- dense --- */
 void qry_part_release(struct qry_part *part)
 {
@@ -52,7 +58,7 @@ void qry_part_release(struct qry_part *part)
 void qry_part_open(struct qry_part *part, const struct qry_plan *p, uint32_t group)
 {
     *part = (struct qry_part){.group = group};
-    qry_lane_open(&part->lane, p->sub->agg, p->grid.n, false);
+    qry_lane_open(&part->lane, qry_group_agg(p, p->groups[group].n), p->grid.n, false);
     part->seen = ts_xcalloc(p->grid.n + 1, 1);
 }
 
@@ -127,9 +133,10 @@ struct sparse {
     const uint32_t *ranks;
     struct qry_budget *budget;
     struct slice *slices;
-    struct qry_stamps all; /* union of all */
-    bool any_int, any_dbl; /* kinds in the group */
-    uint8_t *dbl_at;       /* [all.n] a double is held here; NULL: one kind only. */
+    struct qry_stamps all;     /* union of all */
+    const struct qry_agg *agg; /* what makes it */
+    bool any_int, any_dbl;     /* kinds in the group */
+    uint8_t *dbl_at;           /* [all.n] a double is held here; NULL: one kind only. */
 };
 
 static void slice_union(void *arg, size_t piece)
@@ -218,7 +225,7 @@ static void slice_lanes(void *arg, size_t piece)
     struct sparse *g = arg;
     struct slice *s = &g->slices[piece];
     size_t n = g->all.n, longest = 0;
-    const struct qry_agg *agg = g->p->sub->agg;
+    const struct qry_agg *agg = g->agg;
     for (size_t i = s->i; i < s->e; i++)
         longest = g->spans[i]->n > longest ? g->spans[i]->n : longest;
     s->rc = qry_budget_bytes(g->budget, qry_lane_bytes(agg, n, s->e - s->i));
@@ -312,7 +319,7 @@ int qry_group_spans(const struct qry_plan *p, const struct qry_span *const *span
                     struct ts_error *err)
 {
     size_t n_slices = (n + SLICE_SERIES - 1) / SLICE_SERIES;
-    struct sparse g = {.p = p, .spans = spans, .ranks = ranks, .budget = budget};
+    struct sparse g = {.p = p, .spans = spans, .ranks = ranks, .budget = budget, .agg = qry_group_agg(p, n)};
     *out = (struct qry_result){0};
     g.slices = ts_xcalloc(n_slices + 1, sizeof *g.slices);
     for (size_t i = 0; i < n_slices; i++) {

@@ -34,6 +34,8 @@ struct qry_part {
 };
 /** Memory away; twice is harmless. */
 void qry_part_release(struct qry_part *part);
+/** What makes a group of n series: the query's aggregator; with compat small groups add as OpenTSDB does. */
+const struct qry_agg *qry_group_agg(const struct qry_plan *p, size_t n);
 /** Open a part for a plan's buckets. */
 void qry_part_open(struct qry_part *part, const struct qry_plan *p, uint32_t group);
 /** Add a series' buckets (n >= 1); buf: room for all buckets. phantom as in struct qry_span, places of the

@@ -296,7 +296,8 @@ int qry_plan_select(struct sto_store *st, const struct qry_spec *spec, size_t in
         return 0;
     }
     const struct qry_lane_ops *lane = p->sub->agg->lane;
-    if (!by_keys && (lane == &qry_lane_first || lane == &qry_lane_last || lane == &qry_lane_diff))
+    bool ends = lane == &qry_lane_first || lane == &qry_lane_last || lane == &qry_lane_diff;
+    if (!by_keys && (ends || (spec->compat && (lane == &qry_lane_sum || lane == &qry_lane_avg))))
         make_ranks(p);
     make_groups(p);
     return 0;

@@ -93,7 +93,8 @@ static int add_dense(struct work *w, size_t pos, const size_t *bucket, const dou
     size_t before = w->piece->n_parts;
     struct qry_part *part = part_of(w, group);
     if (w->piece->n_parts > before && p->groups[group].n > 1)
-        TS_TRY(qry_budget_bytes(w->r->budget, qry_lane_bytes(p->sub->agg, p->grid.n, p->groups[group].n)));
+        TS_TRY(qry_budget_bytes(w->r->budget, qry_lane_bytes(qry_group_agg(p, p->groups[group].n), p->grid.n,
+                                                             p->groups[group].n)));
     qry_part_add(part, p, bucket, v, n, p->sub->rate.on ? &w->span : NULL, qry_plan_rank(p, pos), w->buf);
     const struct qry_group *g = &p->groups[group];
     if (!is_inner(w, group) || g->members[g->n - 1] != pos)
@@ -111,7 +112,7 @@ static int span_of_buckets(struct work *w)
     qry_span_clear(s);
     TS_TRY(qry_span_reserve(s, w->down.n));
     for (size_t k = 0; k < w->down.n; k++)
-        s->ts[k] = qry_grid_start(&w->r->plan.grid, w->down.bucket[k]);
+        s->ts[k] = qry_grid_start(w->down.grid, w->down.bucket[k]);
     memcpy(s->v, w->down.v, w->down.n * sizeof *s->v);
     s->n = w->down.n;
     s->any_dbl = s->n > 0;

@@ -110,7 +110,9 @@ int qry_spec_finish(const struct qry_spec_text *text, int64_t now_ms, struct ts_
     out->start_ms = clamp(out->start_ms);
     out->end_ms = clamp(out->end_ms);
     for (size_t i = 0; out->compat && i < out->n_subs; i++)
-        if (out->subs[i].rate.on && out->subs[i].downsample.on)
+        if (out->subs[i].downsample.on &&
+            (out->subs[i].rate.on ||
+             (!out->subs[i].downsample.all && out->subs[i].downsample.interval_ms < TS_HOUR_MS)))
             out->subs[i].downsample.fn = qry_agg_plain(out->subs[i].downsample.fn);
     if (text->by.p)
         TS_TRY(parse_by(text, arena, out, err));

@@ -78,8 +78,9 @@ struct qry_fold_ops {
 
 /* Values of one series kept by a lane that needs all of them. */
 struct qry_lane_row {
-    size_t at, n; /* points at..at+n */
-    uint64_t *v;  /* owned: int64_t or bits of doubles */
+    size_t at, n;  /* points at..at+n */
+    uint64_t *v;   /* owned: int64_t or bits of doubles */
+    uint32_t rank; /* of the series */
 };
 
 /* Answers in the making for n points; which arrays exist is the business of the ops. */
@@ -129,7 +130,8 @@ struct qry_agg {
 /** Row by name (case counts), NULL if there is none. compat: ep*r3 and ep*r7 estimate as OpenTSDB really
  * does. */
 const struct qry_agg *qry_agg_find(struct ts_slice name, bool compat);
-/** The row that adds as OpenTSDB does, for sum, zimsum, pfsum and avg; others as they are. */
+/** The row that adds as OpenTSDB does, values by time and series by rank, for sum, zimsum, pfsum and avg; others as
+ * they are. Its interp is not theirs. */
 const struct qry_agg *qry_agg_plain(const struct qry_agg *agg);
 /** All rows, in the table's order, ended by name == NULL. */
 const struct qry_agg *qry_agg_table(void);
@@ -148,6 +150,9 @@ size_t qry_lane_bytes(const struct qry_agg *agg, size_t n, size_t n_rows);
 void qry_lane__open(struct qry_lane *l, int64_t i, double d);
 void qry_lane__done_f64(struct qry_lane *l, const struct qry_agg *agg, double *out);
 void qry_lane__done_i64(struct qry_lane *l, const struct qry_agg *agg, int64_t *out);
+/** Parts of lanes that keep all values, in rows: take the n of one series; take another lane's. Internal to the folder. */
+void qry_lane__keep(struct qry_lane *l, size_t at, const void *v, size_t n, uint32_t rank);
+void qry_lane__keep_all(struct qry_lane *l, struct qry_lane *from);
 /** Integers and doubles summed apart into one value: an integer if there were no doubles. Internal to the
  * folder. */
 void qry_fold__sum_done(const struct ts_xsum *x, __int128 i, bool dbl, uint64_t n, struct qry_value *out);
@@ -160,6 +165,6 @@ extern const struct qry_fold_ops qry_fold_sum, qry_fold_avg, qry_fold_count, qry
     qry_fold_median, qry_fold_pct, qry_fold_pct_compat;
 extern const struct qry_lane_ops qry_lane_sum, qry_lane_avg, qry_lane_count, qry_lane_min, qry_lane_max,
     qry_lane_dev, qry_lane_mult, qry_lane_diff, qry_lane_first, qry_lane_last, qry_lane_square,
-    qry_lane_median, qry_lane_pct, qry_lane_pct_compat;
+    qry_lane_median, qry_lane_pct, qry_lane_pct_compat, qry_lane_plain_sum, qry_lane_plain_avg;
 
 #endif

@@ -37,12 +37,17 @@ static void dev_add_f64(void *p, const double *v, size_t n, int64_t t0, int64_t 
 {
     (void)t0, (void)t1;
     uint64_t c = 0;
+    size_t first = 0;
     double sum = 0, m2 = 0;
-    for (size_t k = 0; k < n; k++) {
+    while (first < n && v[first] != v[first])
+        first++;
+    if (first == n)
+        return;
+    for (size_t k = first; k < n; k++) { /* distances from the first: equal values have none at all */
         c += v[k] == v[k];
-        sum += v[k] == v[k] ? v[k] : 0;
+        sum += v[k] == v[k] ? v[k] - v[first] : 0;
     }
-    double mean = c ? sum / (double)c : 0;
+    double mean = v[first] + sum / (double)c;
     for (size_t k = 0; k < n; k++)
         m2 += v[k] == v[k] ? (v[k] - mean) * (v[k] - mean) : 0;
     dev_join(p, c, mean, m2);

@@ -194,40 +194,14 @@ static void pct_open(struct qry_lane *l)
     (void)l;
 }
 
-static void lane_keep(struct qry_lane *l, size_t at, const void *v, size_t n)
-{
-    if (l->n_rows == l->cap_rows) {
-        l->cap_rows = l->cap_rows ? l->cap_rows * 2 : 8;
-        l->rows = ts_xrealloc(l->rows, l->cap_rows * sizeof *l->rows);
-    }
-    struct qry_lane_row *row = &l->rows[l->n_rows++];
-    *row = (struct qry_lane_row){at, n, ts_xmalloc(n * 8 + 1)};
-    memcpy(row->v, v, n * 8);
-}
-
 static void lane_pct_f64(struct qry_lane *l, size_t at, const double *v, size_t n, uint32_t rank)
 {
-    (void)rank;
-    lane_keep(l, at, v, n);
+    qry_lane__keep(l, at, v, n, rank);
 }
 
 static void lane_pct_i64(struct qry_lane *l, size_t at, const int64_t *v, size_t n, uint32_t rank)
 {
-    (void)rank;
-    lane_keep(l, at, v, n);
-}
-
-static void lane_pct_merge(struct qry_lane *l, struct qry_lane *from)
-{
-    size_t n = l->n_rows + from->n_rows;
-    if (n > l->cap_rows) {
-        l->cap_rows = n;
-        l->rows = ts_xrealloc(l->rows, n * sizeof *l->rows);
-    }
-    if (from->n_rows)
-        memcpy(l->rows + l->n_rows, from->rows, from->n_rows * sizeof *l->rows);
-    l->n_rows = n;
-    from->n_rows = 0; /* the values are ours now */
+    qry_lane__keep(l, at, v, n, rank);
 }
 
 /* Values at point x that are there; returns how many. */
@@ -320,9 +294,9 @@ static void lane_median_done_i64(struct qry_lane *l, const struct qry_agg *agg, 
     ts_free(v);
 }
 
-const struct qry_lane_ops qry_lane_median = {pct_open,       lane_pct_f64,         lane_pct_i64,
-                                             lane_pct_merge, lane_median_done_f64, lane_median_done_i64};
-const struct qry_lane_ops qry_lane_pct = {pct_open,       lane_pct_f64,      lane_pct_i64,
-                                          lane_pct_merge, lane_pct_done_f64, lane_pct_done_i64};
-const struct qry_lane_ops qry_lane_pct_compat = {pct_open,       lane_pct_f64,        lane_pct_i64,
-                                                 lane_pct_merge, lane_pct_compat_f64, lane_pct_done_i64};
+const struct qry_lane_ops qry_lane_median = {pct_open,           lane_pct_f64,         lane_pct_i64,
+                                             qry_lane__keep_all, lane_median_done_f64, lane_median_done_i64};
+const struct qry_lane_ops qry_lane_pct = {pct_open,           lane_pct_f64,      lane_pct_i64,
+                                          qry_lane__keep_all, lane_pct_done_f64, lane_pct_done_i64};
+const struct qry_lane_ops qry_lane_pct_compat = {pct_open,           lane_pct_f64,        lane_pct_i64,
+                                                 qry_lane__keep_all, lane_pct_compat_f64, lane_pct_done_i64};

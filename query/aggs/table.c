@@ -143,6 +143,30 @@ void qry_lane__done_i64(struct qry_lane *l, const struct qry_agg *agg, int64_t *
     memcpy(out, l->i, l->n * sizeof *out);
 }
 
+void qry_lane__keep(struct qry_lane *l, size_t at, const void *v, size_t n, uint32_t rank)
+{
+    if (l->n_rows == l->cap_rows) {
+        l->cap_rows = l->cap_rows ? l->cap_rows * 2 : 8;
+        l->rows = ts_xrealloc(l->rows, l->cap_rows * sizeof *l->rows);
+    }
+    struct qry_lane_row *row = &l->rows[l->n_rows++];
+    *row = (struct qry_lane_row){.at = at, .n = n, .v = ts_xmalloc(n * 8 + 1), .rank = rank};
+    memcpy(row->v, v, n * 8);
+}
+
+void qry_lane__keep_all(struct qry_lane *l, struct qry_lane *from)
+{
+    size_t n = l->n_rows + from->n_rows;
+    if (n > l->cap_rows) {
+        l->cap_rows = n;
+        l->rows = ts_xrealloc(l->rows, n * sizeof *l->rows);
+    }
+    if (from->n_rows)
+        memcpy(l->rows + l->n_rows, from->rows, from->n_rows * sizeof *l->rows);
+    l->n_rows = n;
+    from->n_rows = 0; /* the values are ours now */
+}
+
 void qry_lane_close(struct qry_lane *l)
 {
     for (size_t k = 0; l->xs && k < l->n; k++)
@@ -163,7 +187,8 @@ void qry_lane_close(struct qry_lane *l)
 
 size_t qry_lane_bytes(const struct qry_agg *agg, size_t n, size_t n_rows)
 {
-    bool keeps =
-        agg->lane == &qry_lane_pct || agg->lane == &qry_lane_pct_compat || agg->lane == &qry_lane_median;
+    bool keeps = agg->lane == &qry_lane_pct || agg->lane == &qry_lane_pct_compat ||
+                 agg->lane == &qry_lane_median || agg->lane == &qry_lane_plain_sum ||
+                 agg->lane == &qry_lane_plain_avg;
     return keeps ? n * n_rows * 8 : n * 40;
 }

@@ -108,10 +108,9 @@ static int run_mkdirs(char *path, struct ts_error *err)
     return fs->mkdir(fs, path, err);
 }
 
-/* The folder: given, from the key, or where programs of this user keep such things. Made if missing. */
-static int run_folder(const struct col_run_opts *opts, char out[PATH_MAX], struct ts_error *err)
+int col_state_dir(const struct ts_conf *conf, char out[PATH_MAX], struct ts_error *err)
 {
-    const char *key = ts_conf_str(opts->conf, "collect_dir"), *dir = opts->state_dir ? opts->state_dir : key;
+    const char *dir = ts_conf_str(conf, "collect_dir");
     const char *systemd = getenv("STATE_DIRECTORY"), *xdg = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
     if (!strcmp(dir, "none"))
         out[0] = '\0';
@@ -128,6 +127,16 @@ static int run_folder(const struct col_run_opts *opts, char out[PATH_MAX], struc
     else
         return ts_error_set(err, TS_EINVAL,
                             "no folder for points that wait: set collect_dir (none = memory only)");
+    return 0;
+}
+
+/* The folder: given, or from the keys. Made if missing. */
+static int run_folder(const struct col_run_opts *opts, char out[PATH_MAX], struct ts_error *err)
+{
+    if (opts->state_dir)
+        (void)snprintf(out, PATH_MAX, "%s", opts->state_dir);
+    else
+        TS_TRY(col_state_dir(opts->conf, out, err));
     if (*out && run_mkdirs(out, err) < 0)
         return ts_error_wrap(err, "collect_dir");
     return 0;

@@ -15,6 +15,7 @@
 #include "base/err.h"
 #include "collectors/emit.h"
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -41,6 +42,9 @@ unsigned col_run_stop(struct col_run *run);
 /** Emit figures about the run itself, under tsd.collect.*; for the collector `self`. */
 void col_run_emit(const struct col_run *run, struct col_emit *emit);
 
+/** Folder for spool and checkpoints by the key collect_dir: as it says, "" for none, else where programs of this user keep such things.
+ *  TS_EINVAL: there is no such place. Nothing is made. */
+int col_state_dir(const struct ts_conf *conf, char out[PATH_MAX], struct ts_error *err);
 /** Every chosen collector once, its lines to out. */
 int col_once(const struct ts_conf *conf, struct col_out out, struct ts_error *err);
 /** Every chosen collector at its intervals, lines to out, until stop_fd is readable: what would be sent, for a look. */

@@ -184,7 +184,7 @@ static int weblog_load(struct weblog *w, const struct col_ctx *ctx, struct ts_er
 {
     if (!ctx->state_dir)
         return 0;
-    int n = snprintf(w->path, sizeof(w->path), "%s/weblog.state", ctx->state_dir);
+    int n = snprintf(w->path, sizeof(w->path), "%s/" COL_WEB_STATE_NAME, ctx->state_dir);
     if (n < 0 || (size_t)n >= sizeof(w->path))
         return ts_error_set(err, TS_EINVAL, "collect_dir is too long");
     struct col_web_state st = weblog_state(w);

@@ -9,7 +9,6 @@
 #include "base/log.h"
 #include "base/mem.h"
 
-#include <fnmatch.h>
 #include <glob.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -118,20 +117,10 @@ static void file_done(struct col_web_follow *f, uint32_t at)
     memmove(&f->files[at], &f->files[at + 1], (f->n_files - at) * sizeof(struct col_web_file *));
 }
 
-static const struct col_web_log *log_of(const struct col_web_follow *f, const char *path)
-{
-    for (uint32_t i = 0; i < f->opts.logs->n; i++) {
-        const struct col_web_log *log = &f->opts.logs->logs[i];
-        if (log->wild ? fnmatch(log->pattern, path, FNM_PATHNAME) == 0 : !strcmp(log->pattern, path))
-            return log;
-    }
-    return NULL;
-}
-
 bool col_web_follow_restore(struct col_web_follow *f, const struct col_web_file *saved)
 {
-    const struct col_web_log *log = log_of(f, saved->path);
-    if (!log)
+    const struct col_web_log *log = f->opts.logs ? col_web_logs_find(f->opts.logs, saved->path) : NULL;
+    if (!log && f->opts.logs)
         return false;
     struct col_web_file *file = col_web__file_add(f, saved->path, log, f->n_files);
     char *path = file->path;

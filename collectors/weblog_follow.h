@@ -38,6 +38,7 @@
 struct col_web_head {
     uint32_t n_bytes; /* hashed; 0 = nothing known yet */
     uint64_t hash;    /* stable: kept on disk */
+    bool unread; /* among those that are done: it was rotated before its log was first seen, nobody read it */
 };
 
 /* A file being read. */
@@ -63,7 +64,8 @@ struct col_web_file {
 
 /* What the caller gives. */
 struct col_web_follow_opts {
-    const struct col_web_logs *logs; /* borrowed */
+    const struct col_web_logs
+        *logs; /* borrowed; NULL = restored files are looked at only, whatever they are */
     const char *
         olddirs; /* folders where rotated files are looked for besides their own, comma separated; relative to it; borrowed; NULL */
     int64_t rotated_ms; /* a rotated file is given up when it was quiet so long */
@@ -107,6 +109,10 @@ uint64_t col_web_follow_lag_bytes(const struct col_web_follow *f);
 bool col_web__head_read(FILE *file, uint32_t n_bytes, struct col_web_head *out);
 /** Hash of bytes. */
 struct col_web_head col_web__head_of(const char *p, size_t n);
+/** The first bytes of a file's text, packed or not. Returns how many; 0 if it can't be read. */
+size_t col_web__text_first(const char *path, char out[COL_WEB_HEAD_BYTES]);
+/** Do n first bytes begin with what a head was made of? */
+bool col_web__first_matches(const char *first, size_t n, const struct col_web_head *want);
 /** A new entry in front of what stands at place `at`. */
 struct col_web_file *col_web__file_add(struct col_web_follow *f, const char *path,
                                        const struct col_web_log *log, uint32_t at);

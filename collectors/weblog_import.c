@@ -11,6 +11,7 @@
 #include "collectors/collect.h"
 #include "collectors/fields.h"
 #include "collectors/weblog_follow.h"
+#include "collectors/weblog_known.h"
 
 #define HOST_BYTES 256
 #define SLOTS_A_S                                                                                            \
@@ -22,6 +23,7 @@
 struct col_web_import {
     struct col_web_import_opts opts; /* as given */
     struct col_web_log log;          /* format and domain */
+    struct col_web_known *known;     /* which files are followed */
     struct col_web_limits limits;    /* of counting */
     struct col_web_count count;      /* of the file at hand */
     struct col_emit *emit;           /* its points */
@@ -55,6 +57,8 @@ int col_web_import_new(const struct col_web_import_opts *opts, struct col_web_im
     if (rc == 0)
         rc = col_web_log_init(&im->log, ts_conf_str(opts->conf, "collect_weblog_format"),
                               ts_conf_str(opts->conf, "collect_weblog_domain"), err);
+    if (rc == 0)
+        rc = col_web_known_new(opts->conf, &im->known, err);
     if (rc < 0) {
         col_web_import_free(im);
         return rc;
@@ -74,6 +78,7 @@ void col_web_import_free(struct col_web_import *im)
         return;
     col_web_count_release(&im->count);
     col_web_log_release(&im->log);
+    col_web_known_free(im->known);
     col_emit_free(im->emit);
     ts_buf_release(&im->scratch);
     ts_buf_release(&im->waiting);
@@ -86,9 +91,15 @@ void col_web_import_begin(struct col_web_import *im, const char *path)
     im->begun = false;
     im->line = 1;
     im->kind = COL_WEB_KIND_UNKNOWN;
-    im->left_out = false;
     ts_buf_clear(&im->waiting);
     im->n_waiting = 0;
+    char why[100];
+    im->left_out = col_web_known_find(im->known, path, why, sizeof(why));
+    if (im->left_out)
+        ts_log(TS_LOG_WARN,
+               "weblog: %s is left out: %s, its lines would count twice; collect_dir = none counts it "
+               "nevertheless",
+               path, why);
 }
 
 /* Where in a bucket the points of this file stand: by its first line, which stays when the file grows. */
@@ -184,13 +195,17 @@ static int import_decide(struct col_web_import *im, bool last, struct ts_error *
 
 int col_web_import_lines(struct col_web_import *im, struct ts_slice lines, struct ts_error *err)
 {
-    if (im->left_out)
-        return 0;
-    if (!im->log.detect || im->kind != COL_WEB_KIND_UNKNOWN)
+    if (!im->left_out && (!im->log.detect || im->kind != COL_WEB_KIND_UNKNOWN))
         return import_count(im, lines, err);
-    ts_buf_slice(&im->waiting, lines);
+    uint64_t n = 0;
     for (size_t i = 0; i < lines.n; i++)
-        im->n_waiting += lines.p[i] == '\n';
+        n += lines.p[i] == '\n';
+    if (im->left_out) {
+        im->line += n;
+        return 0;
+    }
+    ts_buf_slice(&im->waiting, lines);
+    im->n_waiting += n;
     return import_decide(im, false, err);
 }
 

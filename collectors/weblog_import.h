@@ -2,8 +2,8 @@
  * weblog_import.h - finished web logs as points: the past of what weblog.c follows.
  *
  * Each file is counted by itself, and its points have a time inside their bucket that its first line decides (500 to 999 ms behind a full
- * second): a file read again, or read again when it has grown, overwrites its own points and no others. What reads the same lines twice is
- * a log that was followed and is imported as well.
+ * second): a file read again, or read again when it has grown, overwrites its own points and no others. A log that is or was followed is left
+ * out, as far as keys and checkpoint know it (weblog_known.h), and the log says so.
  *
  * Threads    one
  * Not here   reading and unpacking files (base/lineread.h), where points go (tsd/cmds/weblogimport.c)
@@ -31,7 +31,7 @@ int col_web_import_new(const struct col_web_import_opts *opts, struct col_web_im
                        struct ts_error *err);
 /** Free; NULL is harmless. */
 void col_web_import_free(struct col_web_import *im);
-/** Begin a file; path names its domain if nothing else does (borrowed until its end). */
+/** Begin a file, or leave it out; path names its domain if nothing else does (borrowed until its end). */
 void col_web_import_begin(struct col_web_import *im, const char *path);
 /** Count whole lines, each ended by a line feed. An error is that of the output. */
 int col_web_import_lines(struct col_web_import *im, struct ts_slice lines, struct ts_error *err);

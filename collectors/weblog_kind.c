@@ -274,16 +274,14 @@ void col_web_show(struct ts_slice line, char *out, size_t out_bytes)
 
 void col_web_look_odd(const struct col_web_look *look, const char *what, char out[COL_WEB_ODD_BYTES])
 {
-    char shown[COL_WEB_SHOWN], lines[40];
+    char shown[COL_WEB_SHOWN], lines[40] = "first line is";
     col_web_show(look->first, shown, sizeof(shown));
-    if (look->n_lines == 1)
-        (void)snprintf(lines, sizeof(lines), "line is");
-    else
-        (void)snprintf(lines, sizeof(lines), "%u lines are", look->n_lines);
+    if (look->n_lines > 1)
+        (void)snprintf(lines, sizeof(lines), "first %u lines are", look->n_lines);
     (void)snprintf(
         out, COL_WEB_ODD_BYTES,
-        "its first %s of no format that is known by itself (json, vhost_combined, combined, common); %s; "
-        "set collect_weblog_format, or FORMAT: in front of its path in collect_weblog; first line: %s",
+        "its %s surely none of json, vhost_combined, combined, common: %s; set collect_weblog_format, or "
+        "FORMAT: in front of its path in collect_weblog; first line: %s",
         lines, what, shown);
 }
 

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "collectors/fields.h"
 
+#include <fnmatch.h>
 #include <string.h>
 
 #define QUARTER_HOUR_S 900 /* zones and days are made of these */
@@ -130,6 +131,22 @@ int col_web_logs_init(struct col_web_logs *l, const struct ts_conf *conf, struct
         }
     }
     return 0;
+}
+
+const struct col_web_log *col_web_logs_find(const struct col_web_logs *l, const char *path)
+{
+    for (uint32_t i = 0; i < l->n; i++) {
+        const struct col_web_log *log = &l->logs[i];
+        if (log->wild ? fnmatch(log->pattern, path, FNM_PATHNAME) == 0 : !strcmp(log->pattern, path))
+            return log;
+    }
+    return NULL;
+}
+
+bool col_web_logs_follow(const struct col_web_logs *l, const char *path)
+{
+    const struct col_web_log *log = col_web_logs_find(l, path);
+    return log && !(log->wild && col_web_is_rotated_name(path));
 }
 
 int col_web_limits_get(const struct ts_conf *conf, struct col_web_limits *out, struct ts_error *err)

@@ -46,6 +46,10 @@ struct col_web_logs {
 int col_web_logs_init(struct col_web_logs *l, const struct ts_conf *conf, struct ts_error *err);
 /** One log that is not followed: format and domain as in the keys; NULL = the keys' values. */
 int col_web_log_init(struct col_web_log *log, const char *format, const char *domain, struct ts_error *err);
+/** Entry whose pattern takes a path, rotated names among them; NULL. */
+const struct col_web_log *col_web_logs_find(const struct col_web_logs *l, const char *path);
+/** Is the file at path followed as a current one? */
+bool col_web_logs_follow(const struct col_web_logs *l, const char *path);
 /** Give back; twice is harmless. */
 void col_web_logs_release(struct col_web_logs *l);
 /** Give back one. */

@@ -60,8 +60,7 @@ static bool search_begin(struct search *s, const char *path)
     return true;
 }
 
-/* The first bytes of a file's text, at most COL_WEB_HEAD_BYTES; 0 if it can't be read. */
-static size_t text_first(const char *path, char out[COL_WEB_HEAD_BYTES])
+size_t col_web__text_first(const char *path, char out[COL_WEB_HEAD_BYTES])
 {
     size_t n = 0;
     if (!packed_suffix(path)) {
@@ -86,7 +85,7 @@ static size_t text_first(const char *path, char out[COL_WEB_HEAD_BYTES])
     return n;
 }
 
-static bool first_matches(const char *first, size_t n, const struct col_web_head *want)
+bool col_web__first_matches(const char *first, size_t n, const struct col_web_head *want)
 {
     return want->n_bytes && want->n_bytes <= n && col_web__head_of(first, want->n_bytes).hash == want->hash;
 }
@@ -94,7 +93,7 @@ static bool first_matches(const char *first, size_t n, const struct col_web_head
 static bool head_matches(const char *path, const struct col_web_head *want)
 {
     char first[COL_WEB_HEAD_BYTES];
-    return want->n_bytes && first_matches(first, text_first(path, first), want);
+    return want->n_bytes && col_web__first_matches(first, col_web__text_first(path, first), want);
 }
 
 bool col_web__inode_known(const struct col_web_follow *f, const char *path, const struct stat *st)
@@ -135,10 +134,10 @@ static bool first_known(const struct col_web_follow *f, const char *first, size_
 {
     uint32_t n_done = f->n_done < COL_WEB_DONE_MAX ? f->n_done : COL_WEB_DONE_MAX;
     for (uint32_t i = 0; i < f->n_files; i++)
-        if (first_matches(first, n, &f->files[i]->head))
+        if (col_web__first_matches(first, n, &f->files[i]->head))
             return true;
     for (uint32_t i = 0; i < n_done; i++)
-        if (first_matches(first, n, &f->done[i]))
+        if (col_web__first_matches(first, n, &f->done[i]))
             return true;
     return !n; /* nothing to read yet */
 }
@@ -146,7 +145,7 @@ static bool first_known(const struct col_web_follow *f, const char *first, size_
 static bool head_known(const struct col_web_follow *f, const char *path)
 {
     char first[COL_WEB_HEAD_BYTES];
-    return first_known(f, first, text_first(path, first));
+    return first_known(f, first, col_web__text_first(path, first));
 }
 
 /* --- the one we know --- */
@@ -199,7 +198,7 @@ static void try_unread(struct search *s, const char *path, const struct stat *st
     if (!named_like(s, path) || !st->st_size || mtime_ms < s->want->mtime_ms || being_packed(path) ||
         (!packed_suffix(path) && col_web__inode_known(s->follow, path, st)))
         return;
-    size_t n = text_first(path, first);
+    size_t n = col_web__text_first(path, first);
     if (first_known(s->follow, first, n))
         return;
     struct col_web_head head = col_web__head_of(first, n);
@@ -327,7 +326,9 @@ void col_web__rotated_skip(struct col_web_follow *f, const struct col_web_file *
     s->want = &after;
     s->unread = true;
     search_run(s, file->path);
-    for (uint32_t i = 0; i < s->n_files; i++)
+    for (uint32_t i = 0; i < s->n_files; i++) {
+        s->files[i].head.unread = true;
         f->done[f->n_done++ % COL_WEB_DONE_MAX] = s->files[i].head;
+    }
     search_free(s);
 }

@@ -65,6 +65,7 @@ static void save_files(struct ts_json *j, const struct col_web_follow *f)
     for (uint32_t i = f->n_done - n; i < f->n_done; i++) {
         ts_json_obj(j);
         save_head(j, &f->done[i % COL_WEB_DONE_MAX]);
+        ts_json_member_bool(j, "unread", f->done[i % COL_WEB_DONE_MAX].unread);
         ts_json_obj_end(j);
     }
     ts_json_arr_end(j);
@@ -204,8 +205,11 @@ static bool load_files(const json_t *root, struct col_web_follow *f, int64_t now
             return false;
     }
     for (size_t i = 0; i < json_array_size(done) && i < COL_WEB_DONE_MAX; i++) {
-        if (!get_head(json_array_get(done, i), &f->done[f->n_done]))
+        const json_t *o = json_array_get(done, i);
+        if (!get_head(o, &f->done[f->n_done]))
             return false;
+        f->done[f->n_done].unread =
+            !json_is_false(json_object_get(o, "unread")); /* older ones don't say it */
         f->n_done++;
     }
     return true;

@@ -15,6 +15,8 @@
 #include "collectors/weblog_count.h"
 #include "collectors/weblog_follow.h"
 
+#define COL_WEB_STATE_NAME "weblog.state" /* of the checkpoint, in the collector's folder */
+
 /* All that is kept. */
 struct col_web_state {
     const struct ts_fs *fs;        /* NULL = the real one */

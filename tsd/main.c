@@ -216,10 +216,11 @@ static const struct tsd_cmd commands[] = {
      .details =
          "Points wait in a folder until the daemon has them on disk: nothing is lost while it is away.\n"
          "--format text shows what would be sent. Names, tags and units: --list and docs/COLLECTORS.md.\n"
-         "weblog-import reads finished logs of web servers (plain, .gz, .zst; - is standard input), which "
-         "were not followed, with the "
+         "weblog-import reads finished logs of web servers (plain, .gz, .zst; - is standard input) with the "
          "keys\n"
-         "collect_weblog_format, collect_weblog_domain and their like. The same file again changes nothing.",
+         "collect_weblog_format, collect_weblog_domain and their like. The same file again changes nothing; "
+         "files that\n"
+         "collect_weblog follows, or that were followed (collect_dir knows them), are left out.",
      .examples = "tsd collect --server tsd.example.org:4242\n"
                  "tsd collect --once --format text --only cpu,load",
      .run = tsd_collect_run},

@@ -167,6 +167,11 @@ class Writer(threading.Thread):
                 time.sleep(ahead)
 
 
+def spooled(state):
+    """Bytes of points that wait to be sent."""
+    return sum(os.path.getsize(p) for p in glob.glob(state + "/spool/*.put"))
+
+
 class Collector:
     def __init__(self, folder, port, logs, form, domain, rng):
         self.rng = rng
@@ -191,7 +196,7 @@ class Collector:
         check(sig == signal.SIGKILL or code == 0, "tsd collect ended with %d:\n%s" % (code, open(self.log).read()[-4000:]))
 
     def waiting(self):
-        return sum(os.path.getsize(p) for p in glob.glob(self.dir + "/spool/*.put"))
+        return spooled(self.dir)
 
 
 def figures(d):
@@ -316,6 +321,68 @@ def imports(path, rng):
     return bad
 
 
+def past_and_present(path, rng):
+    """The way docs/COLLECTORS.md tells: follow what grows, then import the log with all its rotated files, as often as one likes. Each line counts once."""
+    folder = tempfile.mkdtemp(prefix="tsd-weblog.")
+    lines, facts = zip(*lines_of(path))
+    cuts = sorted(rng.sample(range(1, len(lines)), 5))
+    parts = [lines[a:b] for a, b in zip([0, *cuts], [*cuts, len(lines)])]
+    log, conf, state = folder + "/access.log", folder + "/collect.conf", folder + "/state/weblog.state"
+
+    def add(k):
+        with open(log, "a", encoding="latin-1") as f:
+            f.write("".join(line + "\n" for line in parts[k]))
+
+    for k in range(4):          # three rotated ones and what the server writes to
+        if k:
+            os.rename(log, folder + "/access.log.%d" % (4 - k))
+        add(k)
+    subprocess.run(["gzip", folder + "/access.log.3"], check=True)
+    subprocess.run(["zstd", "-q", "--rm", folder + "/access.log.2"], check=True)
+    with Daemon(workers=2) as d:
+        with open(conf, "w") as f:
+            f.write("collect_server = 127.0.0.1:%d\ncollect_host = web1\ncollect_dir = %s/state\ncollect_only = weblog\ncollect_weblog = %s\n"
+                    "collect_weblog_domain = referrer\ncollect_weblog_domains = 100000\ncollect_weblog_poll_ms = 20\ncollect_weblog_send_s = 1\n" %
+                    (d.port, folder, log))
+        collector = subprocess.Popen([binary(), "collect", "--config", conf], stderr=open(folder + "/collect.log", "ab"), env=ENV)
+        atexit.register(lambda: collector.poll() is None and collector.kill())
+
+        def wait(ok, what):
+            until = time.monotonic() + 120
+            while not ok():
+                check(time.monotonic() < until and collector.poll() is None, what + ":\n" + open(folder + "/collect.log").read()[-4000:])
+                time.sleep(0.05)
+
+        def load():
+            files = sorted(glob.glob(log + "*"))
+            p = subprocess.run([binary(), "collect", "weblog-import", "--config", conf, *files], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENV)
+            check(p.returncode == 0, "weblog-import ended with %d: %s" % (p.returncode, p.stderr))
+            return sorted(re.findall(r"access\.log\S* is left out", p.stderr))
+
+        def counted(n):
+            return figures(d).get("counted", 0) >= n and not spooled(folder + "/state")
+
+        wait(lambda: os.path.exists(state), "no checkpoint")
+        check(load() == ["access.log is left out"], "the log that is followed is not left out")
+        add(4)
+        wait(lambda: counted(len(parts[3]) + len(parts[4])), "not all was counted")
+        for k in (3, 2, 1):     # a rotation, after which all names stand for other files
+            for end in ("", ".gz", ".zst"):
+                if os.path.exists(log + ".%d%s" % (k, end)):
+                    os.rename(log + ".%d%s" % (k, end), log + ".%d%s" % (k + 1, end))
+        os.rename(log, log + ".1")
+        add(5)
+        check(load() == ["access.log is left out", "access.log.1 is left out"], "what was followed is not left out")
+        wait(lambda: counted(sum(map(len, parts[3:]))), "not all was counted")
+        collector.terminate()
+        check(collector.wait(120) == 0, "tsd collect did not end well:\n" + open(folder + "/collect.log").read()[-4000:])
+        bad = compare(d, facts, "imported and followed")
+    print("%s: the past imported, the present followed, %s" % (os.path.basename(path), "%d differences, kept in %s" % (bad, folder) if bad else "totals equal"))
+    if not bad:
+        shutil.rmtree(folder)
+    return bad
+
+
 def main():
     ap = argparse.ArgumentParser()
     ap.add_argument("--kills", type=int, default=6)
@@ -325,7 +392,7 @@ def main():
     rng = random.Random(a.seed)
     print("seed %d" % a.seed, flush=True)
     logs = a.logs or [ROOT + "/tests/data/weblog-apache.log.zst"]
-    bad = sum(imports(p, rng) for p in logs if ".tsv" not in p)
+    bad = sum(imports(p, rng) + past_and_present(p, rng) for p in logs if ".tsv" not in p)
     return 1 if bad + sum(one(p, a.kills, rng) for p in logs) else 0
 
 

@@ -289,7 +289,7 @@ static void test_weblog_count__the_checkpoint_comes_back(void **state)
     struct col_web_file file = {.path = (char *)(uintptr_t) "/nowhere/a\"b%41\xff.log",
                                 .dev = 1,
                                 .ino = UINT64_MAX >> 1,
-                                .head = {77, 0xfedcba9876543210u},
+                                .head = {77, 0xfedcba9876543210u, false},
                                 .off = 12345678901,
                                 .skip = true,
                                 .rotated = true,
@@ -310,7 +310,8 @@ static void test_weblog_count__the_checkpoint_comes_back(void **state)
     assert_true(col_web_follow_restore(&a.follow, &file));
     file.path = (char *)(uintptr_t) "/elsewhere/x.log";
     assert_false(col_web_follow_restore(&a.follow, &file));
-    a.follow.done[a.follow.n_done++] = (struct col_web_head){1024, 42};
+    a.follow.done[a.follow.n_done++] = (struct col_web_head){1024, 42, false};
+    a.follow.done[a.follow.n_done++] = (struct col_web_head){1024, 43, true};
     assert_int_equal(col_web_state_save(&a.st, NULL), 0);
     assert_int_equal(col_web_state_load(&b.st, 500, NULL), 0);
     assert_int_equal(b.n_bad, 5);
@@ -324,7 +325,8 @@ static void test_weblog_count__the_checkpoint_comes_back(void **state)
     assert_true(b.follow.files[0]->off == 12345678901 && b.follow.files[0]->skip);
     assert_true(b.follow.files[0]->head.hash == 0xfedcba9876543210u);
     assert_int_equal(b.follow.files[0]->kind, COL_WEB_KIND_COMMON);
-    assert_true(b.follow.n_done == 1 && b.follow.done[0].hash == 42);
+    assert_true(b.follow.n_done == 2 && b.follow.done[0].hash == 42);
+    assert_true(!b.follow.done[0].unread && b.follow.done[1].unread);
     hit(&a.count, 60, "d", "/", 200, 3, 0); /* both go on alike */
     hit(&b.count, 60, "d", "/", 200, 3, 0);
     sent(&a.count, &p);
@@ -406,6 +408,7 @@ static void test_weblog_count__a_checkpoint_without_kinds_is_read(void **state)
     assert_int_equal(a.follow.files[0]->kind, COL_WEB_KIND_COMBINED); /* its beginning was read as such */
     assert_int_equal(a.follow.files[1]->kind, COL_WEB_KIND_UNKNOWN);
     assert_int_equal(a.follow.n_done, 1);
+    assert_true(a.follow.done[0].unread); /* it does not say; what may be new is not kept from an import */
     assert_int_equal(a.n_bad, 2);
     ts_buf_release(&body);
     ts_buf_release(&text);

@@ -1,0 +1,123 @@
+/*
+ * weblog_known.c - a file beside keys and checkpoint.
+ *
+ * Threads    one
+ */
+#include "collectors/weblog_known.h"
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "collectors/collect.h"
+#include "collectors/weblog_state.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+struct col_web_known {
+    struct col_web_logs logs;     /* that are followed by configuration */
+    struct col_web_limits limits; /* of counting */
+    char path[PATH_MAX];          /* of the checkpoint; "" = none */
+    bool told;                    /* that it can't be read was logged */
+};
+
+/* A file in question. */
+struct candidate {
+    char path[PATH_MAX];            /* without links */
+    struct stat st;                 /* of it */
+    char first[COL_WEB_HEAD_BYTES]; /* of its text */
+    size_t n_first;                 /* bytes of these */
+};
+
+int col_web_known_new(const struct ts_conf *conf, struct col_web_known **out, struct ts_error *err)
+{
+    struct col_web_known *k = ts_xcalloc(1, sizeof(*k));
+    char dir[PATH_MAX];
+    *out = NULL;
+    int rc = col_web_limits_get(conf, &k->limits, err);
+    if (rc == 0)
+        rc = col_web_logs_init(&k->logs, conf, err);
+    if (rc < 0) {
+        col_web_known_free(k);
+        return rc;
+    }
+    if (col_state_dir(conf, dir, NULL) == 0 && *dir &&
+        snprintf(k->path, sizeof(k->path), "%s/" COL_WEB_STATE_NAME, dir) >= (int)sizeof(k->path))
+        k->path[0] = '\0';
+    *out = k;
+    return 0;
+}
+
+void col_web_known_free(struct col_web_known *k)
+{
+    if (k)
+        col_web_logs_release(&k->logs);
+    ts_free(k);
+}
+
+static bool candidate_matches(const struct candidate *c, const struct col_web_head *head)
+{
+    return col_web__first_matches(c->first, c->n_first, head);
+}
+
+/* What a checkpoint says of it; NULL = nothing. */
+static const char *follow_says(const struct col_web_follow *f, const struct candidate *c)
+{
+    char real[PATH_MAX];
+    uint32_t n_done = f->n_done < COL_WEB_DONE_MAX ? f->n_done : COL_WEB_DONE_MAX;
+    for (uint32_t i = 0; i < f->n_files; i++) {
+        const struct col_web_file *file = f->files[i];
+        bool same = file->ino && file->ino == c->st.st_ino && file->dev == c->st.st_dev;
+        if ((same && !file->head.n_bytes) || candidate_matches(c, &file->head))
+            return file->rotated ? "it was followed until it was rotated" : "it is followed";
+        if (!file->rotated && realpath(file->path, real) && !strcmp(real, c->path))
+            return "it is followed";
+    }
+    for (uint32_t i = 0; i < n_done; i++)
+        if (!f->done[i].unread && candidate_matches(c, &f->done[i]))
+            return "it was followed to its end";
+    return NULL;
+}
+
+static const char *checkpoint_says(struct col_web_known *k, const struct candidate *c)
+{
+    struct col_web_follow follow;
+    struct col_web_count count;
+    uint64_t n_bad;
+    struct ts_error err = {0};
+    struct col_web_state st = {.path = k->path, .follow = &follow, .count = &count, .n_bad = &n_bad};
+    const char *says = NULL;
+    if (!*k->path)
+        return NULL;
+    col_web_follow_init(&follow, &(struct col_web_follow_opts){.logs = NULL});
+    col_web_count_init(&count, &k->limits);
+    int rc = col_web_state_load(&st, 0, &err);
+    if (rc == 0)
+        says = follow_says(&follow, c);
+    else if (rc != TS_ENOTFOUND && !k->told) {
+        ts_log(TS_LOG_WARN, "weblog: which logs were followed is not known, they would count twice: %s",
+               err.text);
+        k->told = true;
+    }
+    col_web_follow_release(&follow);
+    col_web_count_release(&count);
+    return says;
+}
+
+bool col_web_known_find(struct col_web_known *k, const char *path, char *why, size_t why_bytes)
+{
+    struct candidate *c = ts_xcalloc(1, sizeof(*c));
+    const char *says = NULL;
+    if (*k->path && realpath(path, c->path) && stat(c->path, &c->st) == 0 && S_ISREG(c->st.st_mode)) {
+        c->n_first = col_web__text_first(c->path, c->first);
+        if (col_web_logs_follow(&k->logs, path) || col_web_logs_follow(&k->logs, c->path))
+            says = "collect_weblog follows it";
+        else
+            says = checkpoint_says(k, c);
+    }
+    if (says)
+        (void)snprintf(why, why_bytes, "%s", says);
+    ts_free(c);
+    return says;
+}

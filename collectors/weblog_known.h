@@ -1,0 +1,28 @@
+/*
+ * weblog_known.h - is a log followed, or was it? So that an import does not count its lines once more.
+ *
+ * A file is known if collect_weblog names it (not as a rotated one), or if the checkpoint in collect_dir has it: by its path, by device and
+ * inode, or by its first bytes, packed or not, among the last COL_WEB_DONE_MAX that were read to their end. The checkpoint is read anew for
+ * each file, since the collector may run meanwhile. With collect_dir = none nothing is known.
+ *
+ * Threads    one
+ * Not here   following (weblog_follow.h), the checkpoint (weblog_state.h)
+ */
+#ifndef COLLECTORS_WEBLOG_KNOWN_H
+#define COLLECTORS_WEBLOG_KNOWN_H
+
+#include "base/conf.h"
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct col_web_known;
+/** Read the keys. TS_EINVAL names the one that is wrong. conf is borrowed. */
+int col_web_known_new(const struct ts_conf *conf, struct col_web_known **out, struct ts_error *err);
+/** Free; NULL is harmless. */
+void col_web_known_free(struct col_web_known *k);
+/** Is the file at path known? Then why has a few words about it. A checkpoint that can't be read is logged once. Cost: reads it. */
+bool col_web_known_find(struct col_web_known *k, const char *path, char *why, size_t why_bytes);
+
+#endif

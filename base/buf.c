@@ -128,3 +128,16 @@ int ts_buf_printf(struct ts_buf *b, const char *fmt, ...)
     b->n += (size_t)n;
     return 0;
 }
+
+int ts_buf_uri(struct ts_buf *b, struct ts_slice text)
+{
+    static const char hex[] = "0123456789ABCDEF";
+    for (size_t i = 0; i < text.n; i++) {
+        unsigned char c = (unsigned char)text.p[i];
+        bool plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                     memchr("-_.~/:,*", c, 8);
+        char code[3] = {'%', hex[c >> 4], hex[c & 15]};
+        ts_buf_append(b, plain ? (const char *)&text.p[i] : code, plain ? 1 : 3);
+    }
+    return b->failed ? TS_ELIMIT : 0;
+}

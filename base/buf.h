@@ -70,6 +70,8 @@ int ts_buf_slice(struct ts_buf *b, struct ts_slice s);
 int ts_buf_char(struct ts_buf *b, char c);
 /** The same for formatted text; ts_buf_str and ts_num_print_* are faster. */
 int ts_buf_printf(struct ts_buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/** The same for text percent-encoded: it may stand in a query string, a header, an attribute in quotes. */
+int ts_buf_uri(struct ts_buf *b, struct ts_slice text);
 /** What is in it, borrowed until the next change. */
 static inline struct ts_slice ts_buf_get(const struct ts_buf *b)
 {

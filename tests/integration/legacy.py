@@ -44,6 +44,11 @@ def graphs(d):
     check("page error", s == 400 and b.startswith(b"<!DOCTYPE html>"), b)
     s, b = q(d, m="sum:g.m")
     check("no form", s == 200 and b"<html>" in b, b)
+    path = "start=1h-ago&m=sum:g.m%7Bhost=*%7D&o=%22%3E%0D%0AX:y&ylog"
+    with urllib.request.urlopen("http://127.0.0.1:%d/q?%s" % (d.port, path)) as r:
+        to = "/#start=1h-ago&m=sum:g.m%7Bhost%3D*%7D&o=%22%3E%0D%0AX:y&ylog"
+        check("no form leads to the page", r.headers["Location"] == to and not r.headers["X"], r.headers)
+        check("as a refresh", b'content="0; url=%s"' % to.replace("&", "&amp;").encode() in r.read(), to)
 
 
 GOOD = [{}, dict(o="axis x1y2"), dict(o=""), dict(yrange="[0:100]"), dict(yrange="[:1e3]"), dict(yrange="[-1.5:]"), dict(ylabel="a b-c_d"), dict(title="x"),

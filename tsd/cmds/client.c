@@ -260,19 +260,3 @@ int tsd_client_ask(const struct tsd_args *args, const struct tsd_client_req *req
         rc = tsd_client_refused(reply, err);
     return rc;
 }
-
-void tsd_client_escape(struct ts_slice text, struct ts_buf *out)
-{
-    static const char hex[] = "0123456789ABCDEF";
-    for (size_t i = 0; i < text.n; i++) {
-        unsigned char b = (unsigned char)text.p[i];
-        if ((b >= '0' && b <= '9') || (b >= 'a' && b <= 'z') || (b >= 'A' && b <= 'Z') ||
-            memchr("-_.~/:,*", b, 8)) {
-            ts_buf_char(out, (char)b);
-        } else {
-            ts_buf_char(out, '%');
-            ts_buf_char(out, hex[b >> 4]);
-            ts_buf_char(out, hex[b & 15]);
-        }
-    }
-}

@@ -73,7 +73,5 @@ int tsd_client_ask(const struct tsd_args *args, const struct tsd_client_req *req
 int tsd_client_send(struct tsd_client *c, struct ts_slice bytes, struct ts_error *err);
 /** Next line without its end, borrowed until the next call; TS_EIO when the daemon closed. */
 int tsd_client_line(struct tsd_client *c, struct ts_slice *out, struct ts_error *err);
-/** Append text percent-encoded for a query string. */
-void tsd_client_escape(struct ts_slice text, struct ts_buf *out);
 
 #endif

@@ -117,9 +117,9 @@ static int door_remote(struct tsd_door *door, const struct tsd_door_req *req, st
     ts_buf_printf(&path, "/%s", req->path);
     for (size_t i = 0; i < door_params(req); i++) {
         ts_buf_char(&path, i ? '&' : '?');
-        tsd_client_escape(req->params[i].name, &path);
+        ts_buf_uri(&path, req->params[i].name);
         ts_buf_char(&path, '=');
-        tsd_client_escape(req->params[i].value, &path);
+        ts_buf_uri(&path, req->params[i].value);
     }
     ts_buf_char(&path, 0);
     struct tsd_client_req http = {.method = req->method,

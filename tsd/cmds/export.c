@@ -75,13 +75,13 @@ static int export_remote(struct export_run *r, struct ts_error *err)
                   (long long)spec->to_ms);
     if (spec->metric.n) {
         ts_buf_str(&path, "&metric=");
-        tsd_client_escape(spec->metric, &path);
+        ts_buf_uri(&path, spec->metric);
     }
     for (size_t i = 0; i < spec->n_tags; i++) {
         ts_buf_str(&path, "&tag=");
-        tsd_client_escape(spec->tags[i].k, &path);
+        ts_buf_uri(&path, spec->tags[i].k);
         ts_buf_str(&path, "%3D");
-        tsd_client_escape(spec->tags[i].v, &path);
+        ts_buf_uri(&path, spec->tags[i].v);
     }
     int rc = tsd_answer_remote(&r->answer, "GET", ts_buf_get(&path), NULL, err);
     ts_buf_release(&path);

@@ -43,7 +43,7 @@ static void last_param(struct ts_buf *path, const char *name, struct ts_slice va
     if (!value.n)
         return;
     ts_buf_printf(path, "&%s=", name);
-    tsd_client_escape(value, path);
+    ts_buf_uri(path, value);
 }
 
 /* One question. */

@@ -264,14 +264,36 @@ static int graph_run(struct tsd_job *job, struct ts_error *err)
     return graph_ascii(job, &spec, err);
 }
 
-/* No form of output is asked for: OpenTSDB sends to its page; ours shows the points. */
+/* No form of output is asked for: as OpenTSDB, a page that leads to the form, with the parameters behind "#". */
 static void graph_page(struct tsd_req *req)
 {
-    static const char page[] = "<!DOCTYPE html><html><head><meta "
-                               "charset=\"utf-8\"><title>tsd</title></head><body><p>Add <code>ascii</code>, "
-                               "<code>json</code> or <code>png</code> to the query string, or use the <a "
-                               "href=\"/\">form</a>.</p></body></html>\n";
-    tsd_reply(req, 200, "text/html; charset=UTF-8", ts_slice_str(page));
+    struct ts_buf to, page;
+    ts_buf_init(&to, 0);
+    ts_buf_init(&page, 0);
+    ts_buf_str(&to, "/#");
+    for (size_t i = 0; i < req->n_params; i++) {
+        if (i)
+            ts_buf_char(&to, '&');
+        ts_buf_uri(&to, req->params[i].name);
+        if (req->params[i].value.n)
+            ts_buf_char(&to, '=');
+        ts_buf_uri(&to, req->params[i].value);
+    }
+    req->location = ts_arena_strndup(&req->arena, to.p, to.n);
+    ts_buf_str(&page, "<!DOCTYPE html><html><head><meta charset=\"utf-8\"><title>tsd</title><meta "
+                      "http-equiv=\"refresh\" content=\"0; url=");
+    for (const char *c = req->location; *c; c++) {
+        if (*c == '&')
+            ts_buf_str(&page, "&amp;");
+        else
+            ts_buf_char(&page, *c);
+    }
+    ts_buf_str(&page,
+               "\"></head><body><p>Add <code>ascii</code>, <code>json</code> or <code>png</code> to the "
+               "query string, or use the <a href=\"/\">form</a>.</p></body></html>\n");
+    tsd_reply(req, 200, "text/html; charset=UTF-8", ts_buf_get(&page));
+    ts_buf_release(&to);
+    ts_buf_release(&page);
 }
 
 void tsd_ep_graph(struct tsd_req *req)

@@ -59,7 +59,10 @@ void tsd_ep_home(struct tsd_req *req)
         "<p><a href=\"/stats\">Counters</a> &middot; <a href=\"/logs\">Log</a> &middot; "
         "<a href=\"/api/suggest?type=metrics&amp;max=1000\">Metrics</a> &middot; <a "
         "href=\"/api/config\">Configuration</a> "
-        "&middot; <a href=\"/version\">Version</a></p>\n</body></html>\n";
+        "&middot; <a href=\"/version\">Version</a></p>\n"
+        /* what /q sent here is in the address */
+        "<script>new URLSearchParams(location.hash.slice(1)).forEach((v,k)=>{"
+        "const f=document.forms[0].elements[k];if(f)f.value=v})</script>\n</body></html>\n";
     tsd_reply(req, 200, legacy_html, ts_slice_str(page));
 }
 

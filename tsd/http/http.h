@@ -45,7 +45,8 @@ struct tsd_req {
     bool later;                   /* the reply comes later: set by tsd_req_later */
     bool has_max_age;             /* the reply says for how long it may be kept: */
     int64_t max_age_s;            /* Cache-Control */
-    struct tsd_job *job;          /* running for it, or NULL */
+    const char *location; /* header Location of the reply, no line break in it; in the arena, or NULL */
+    struct tsd_job *job;  /* running for it, or NULL */
 };
 
 enum tsd_endpoint_flag {

@@ -67,6 +67,8 @@ void tsd_reply_head(struct tsd_req *req, int status, const char *type, int64_t l
                       req->deflate ? "deflate" : "gzip");
     if (req->has_max_age && status == 200)
         ts_buf_printf(out, "Cache-Control: max-age=%lld\r\n", (long long)req->max_age_s);
+    if (req->location)
+        ts_buf_printf(out, "Location: %s\r\n", req->location);
     if (status == 503)
         ts_buf_str(out, "Retry-After: 1\r\n");
     if (req->cors_ok) {

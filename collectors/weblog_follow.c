@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 
+#include <errno.h>
 #include <glob.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -148,8 +149,9 @@ static bool file_open(struct col_web_follow *f, struct col_web_file *file, int64
     struct stat st;
     file->file = fopen(file->path, "rbe");
     if (!file->file) {
-        if (now_ms >= f->warn_ms) /* one of them is enough to know */
-            ts_log(TS_LOG_WARN, "weblog: can't read %s: %m", file->path);
+        if (now_ms >= f->warn_ms || !f->turned) /* later on, one of them is enough to know */
+            ts_log(TS_LOG_WARN, "weblog: can't read %s: %m%s", file->path,
+                   errno == EACCES ? "; our user must be allowed to" : "");
         f->warn_ms = now_ms >= f->warn_ms ? now_ms + WARN_MS : f->warn_ms;
         return false;
     }
@@ -199,6 +201,24 @@ static void path_new(struct col_web_follow *f, const struct col_web_log *log, co
     ts_log(TS_LOG_INFO, "weblog: following %s from=%llu", path, (unsigned long long)file->off);
 }
 
+/* Nothing stands for an entry at the start: that may be right, or a slip of the pen. */
+static void log_missing(const struct col_web_log *log)
+{
+    struct stat st;
+    if (log->wild)
+        ts_log(TS_LOG_WARN,
+               "weblog: no file is like %s yet (collect_weblog); the first that is will be followed",
+               log->pattern);
+    else if (stat(log->pattern, &st) < 0)
+        ts_log(TS_LOG_WARN, "weblog: %s (collect_weblog): %m; it will be followed when it is there",
+               log->pattern);
+    else if (S_ISDIR(st.st_mode))
+        ts_log(TS_LOG_WARN, "weblog: %s (collect_weblog) is a folder; name files, as %s/*.log", log->pattern,
+               log->pattern);
+    else if (!S_ISREG(st.st_mode))
+        ts_log(TS_LOG_WARN, "weblog: %s (collect_weblog) is no regular file", log->pattern);
+}
+
 static void paths_scan(struct col_web_follow *f, int64_t now_ms)
 {
     for (uint32_t i = 0; i < f->opts.logs->n; i++) {
@@ -209,6 +229,8 @@ static void paths_scan(struct col_web_follow *f, int64_t now_ms)
         else if (glob(log->pattern, 0, NULL, &found) == 0)
             for (size_t k = 0; k < found.gl_pathc; k++)
                 path_new(f, log, found.gl_pathv[k], now_ms);
+        if (!f->turned && !found.gl_pathc)
+            log_missing(log);
         if (log->wild)
             globfree(&found);
     }

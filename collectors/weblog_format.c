@@ -266,7 +266,10 @@ static int format_check(struct col_web_format *f, struct ts_error *err)
         if (field != COL_WEB_NONE && field != COL_WEB_LIST)
             f->n_needed = i + 1;
     }
-    return has_time ? 0 : ts_error_set(err, TS_EINVAL, "log format: it has no time");
+    return has_time
+               ? 0
+               : ts_error_set(err, TS_EINVAL,
+                              "log format: it has no time, as $time_local, $time_iso8601, $msec, or %%t");
 }
 
 int col_web_format_new(struct ts_slice text, struct col_web_format **out, struct ts_error *err)

@@ -274,14 +274,14 @@ void col_web_show(struct ts_slice line, char *out, size_t out_bytes)
 
 void col_web_look_odd(const struct col_web_look *look, const char *what, char out[COL_WEB_ODD_BYTES])
 {
-    char shown[COL_WEB_SHOWN], lines[40] = "first line is";
+    char shown[COL_WEB_SHOWN], lines[60] = "its first line is not";
     col_web_show(look->first, shown, sizeof(shown));
     if (look->n_lines > 1)
-        (void)snprintf(lines, sizeof(lines), "first %u lines are", look->n_lines);
+        (void)snprintf(lines, sizeof(lines), "none of its first %u lines is", look->n_lines);
     (void)snprintf(
         out, COL_WEB_ODD_BYTES,
-        "its %s surely none of json, vhost_combined, combined, common: %s; set collect_weblog_format, or "
-        "FORMAT: in front of its path in collect_weblog; first line: %s",
+        "%s surely json, vhost_combined, combined or common: %s; set collect_weblog_format, or FORMAT: in "
+        "front of its path in collect_weblog; first line: %s",
         lines, what, shown);
 }
 

@@ -91,10 +91,12 @@ static int logs_entry(struct col_web_log *log, struct ts_slice entry, const stru
     struct ts_slice domain = ts_slice_str(ts_conf_str(conf, "collect_weblog_domain"));
     const char *colon = memchr(entry.p, ':', entry.n), *slash = memchr(entry.p, '/', entry.n);
     struct ts_slice pattern = entry;
+    bool own_format = false;
     if (colon && slash && colon < slash) {
         struct ts_slice word = {entry.p, (size_t)(colon - entry.p)};
         pattern = (struct ts_slice){colon + 1, entry.n - word.n - 1};
-        if (!ts_slice_is(word, "custom"))
+        own_format = !ts_slice_is(word, "custom");
+        if (own_format)
             format = word;
     }
     const char *eq = pattern.n ? memrchr(pattern.p, '=', pattern.n) : NULL;
@@ -108,8 +110,10 @@ static int logs_entry(struct col_web_log *log, struct ts_slice entry, const stru
     log->pattern = dup_slice(pattern);
     log->wild = strpbrk(log->pattern, "*?[") != NULL;
     if (log_format(log, format, err) < 0)
-        return ts_error_wrap(err, "collect_weblog_format");
-    return log_domain(log, domain, err) < 0 ? ts_error_wrap(err, "collect_weblog_domain") : 0;
+        return ts_error_wrap(err, own_format ? "collect_weblog" : "collect_weblog_format");
+    return log_domain(log, domain, err) < 0
+               ? ts_error_wrap(err, eq ? "collect_weblog" : "collect_weblog_domain")
+               : 0;
 }
 
 int col_web_logs_init(struct col_web_logs *l, const struct ts_conf *conf, struct ts_error *err)

@@ -415,6 +415,43 @@ static void test_weblog_follow__a_line_that_is_too_long_decides_nothing(void **s
     dir_release(&d);
 }
 
+static void keep_line(void *arg, const char *line)
+{
+    ts_buf_str(arg, line);
+    ts_buf_char(arg, '\n');
+}
+
+static void test_weblog_follow__what_is_not_there_is_told_at_the_start(void **state)
+{
+    static const struct {
+        const char *pattern, *text;
+    } rows[] = {{"missing.log", "No such file or directory; it will be followed when it is there"},
+                {"none/*.log", "no file is like "},
+                {"folder", "is a folder; name files"},
+                {"pipe", "is no regular file"},
+                {"a.log", "collect_weblog_olddir: "}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct t_dir d;
+        struct ts_buf log;
+        dir_init(&d, rows[i].pattern);
+        d.f.opts.olddirs = "old";
+        sh(&d, "mkdir folder; mkfifo pipe; touch a.log");
+        ts_log_set_level(TS_LOG_WARN);
+        assert_string_equal(turn(&d), "");
+        assert_string_equal(turn(&d), "");
+        ts_log_set_level(TS_LOG_ERROR);
+        ts_buf_init(&log, 0);
+        ts_log_recent(keep_line, &log);
+        ts_buf_char(&log, '\0');
+        const char *at = strstr(log.p, d.path);
+        if (!at || !strstr(log.p, rows[i].text))
+            fail_msg("%s: %s", rows[i].pattern, log.p);
+        ts_buf_release(&log);
+        dir_release(&d);
+    }
+}
+
 static void test_weblog_follow__names_of_rotated_files(void **state)
 {
     static const char *const yes[] = {
@@ -479,6 +516,7 @@ int main(void)
         cmocka_unit_test(test_weblog_follow__nothing_is_taken_before_its_format_is_known),
         cmocka_unit_test(test_weblog_follow__odd_files_are_told_once_and_given_out_in_the_end),
         cmocka_unit_test(test_weblog_follow__a_line_that_is_too_long_decides_nothing),
+        cmocka_unit_test(test_weblog_follow__what_is_not_there_is_told_at_the_start),
         cmocka_unit_test(test_weblog_follow__names_of_rotated_files),
         cmocka_unit_test(test_weblog_follow__domains),
     };

@@ -97,10 +97,12 @@ static bool is_address(struct ts_slice s)
 
 static bool is_host_port(struct ts_slice s)
 {
-    const char *colon = s.n ? memrchr(s.p, ':', s.n) : NULL;
-    if (!colon || colon == s.p)
+    size_t n = s.n;
+    while (n && s.p[n - 1] != ':')
+        n--;
+    if (n < 2)
         return false;
-    struct ts_slice host = {s.p, (size_t)(colon - s.p)}, port = behind(s, host.n + 1);
+    struct ts_slice host = {s.p, n - 1}, port = behind(s, n);
     if (port.n > PORT_DIGITS || !only(port, "0123456789"))
         return false;
     if (host.p[0] == '[')

@@ -140,6 +140,16 @@ def filter_types(s):
     return s.message(got)[1], "Unable to parse the given JSON" if s.compat else "Could not find a tag value filter of the type: x"
 
 
+def explicit_groups(s):
+    s.put("ex %d 1 h=a" % T0, "ex %d 2 h=b dc=x" % T0, "ex %d 3 h=c" % T0, "ex %d 4 h=c dc=x" % T0)
+    ask = {"start": T0, "end": T0 + 60, "queries": [{"metric": "ex", "aggregator": "sum", "explicitTags": True,
+                                                       "filters": [{"type": "wildcard", "tagk": "h", "filter": "*", "groupBy": True}]}]}
+    groups = [{"metric": "ex", "tags": {"h": h}, "aggregateTags": [], "dps": {str(T0): v}} for h, v in (("a", 1), ("c", 3))]
+    nothing = {"metric": "", "tags": {}, "aggregateTags": [], "dps": {}}
+    got = s.ask("/api/query", ask)[1]
+    return sorted(got, key=str) if isinstance(got, list) else got, sorted(groups + ([nothing] if s.compat else []), key=str)
+
+
 def fraction_in_query(s):
     got = s.dps("sum:half", start="%d.5" % T0, end=T0 + 100, more="&ms")
     first = got.get(str(T0 * 1000 + 400), None)
@@ -217,7 +227,7 @@ def large_requests(s):
     return got, [("200", False), ("400", False)]
 
 
-ROWS = [new_metrics, many_tags, empty_put, fraction_of_seconds, fraction_in_json, letters, capitals, same_time, same_second, unknown_value, first_rate,
+ROWS = [new_metrics, many_tags, explicit_groups, empty_put, fraction_of_seconds, fraction_in_json, letters, capitals, same_time, same_second, unknown_value, first_rate,
         percentiles, zone_in_uri, ms_in_body, filter_types, fraction_in_query, whole_hours, switch_of_deletes, override_of_deletes,
         filters_of_one_key, regexp_with_colon, suggest_all, last_with_some_tags, last_anywhere, documented_paths, server_errors, large_requests]
 
@@ -230,7 +240,7 @@ def page_rows():
 
 def prepare(s):
     """Names that compat wants assigned, points that several rows look at, and what a daemon without leave to delete says."""
-    names = "a,frac,jfrac,utf.m,dup,sec,two,ten,half,gone,last.m"
+    names = "a,frac,jfrac,utf.m,dup,sec,two,ten,half,gone,last.m,ex"
     s.ask("/api/uid/assign?metric=" + names)
     s.put("two %d 0 h=a" % T0, "two %d 10 h=a" % (T0 + 10), "two %d 30 h=a" % (T0 + 30), "two %d 3000000 h=b" % (T0 + 5), "two %d 3000050 h=b" % (T0 + 15))
     s.put(*["ten %d %d h=a" % (T0 + i, (i + 1) * 10) for i in range(10)])

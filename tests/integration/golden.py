@@ -22,7 +22,6 @@ from tsdtest import ROOT, Daemon
 # Differences we keep, at most 12. Each is explained in docs/COMPATIBILITY.md, "Recorded answers that differ".
 KNOWN = {
     "delete-002": "OpenTSDB still shows what it deleted",
-    "hits-011": "OpenTSDB adds a group without name and points",
 }
 RELATIVE = 1e-9
 ANY_ORDER = ("aggregateTags", "tsuids", "tags")

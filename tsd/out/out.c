@@ -69,6 +69,8 @@ void tsd_out_release(struct tsd_out *o)
 {
     ts_buf_release(&o->scratch);
     ts_buf_release(&o->globals);
+    ts_free(o->n_of);
+    o->n_of = NULL;
 }
 
 int tsd_out_series(void *arg, const struct qry_series *s, struct ts_error *err)
@@ -76,6 +78,8 @@ int tsd_out_series(void *arg, const struct qry_series *s, struct ts_error *err)
     struct tsd_out *o = arg;
     TS_TRY(o->format->series(o, s, err));
     o->n++;
+    if (o->n_of)
+        o->n_of[s->sub]++;
     return 0;
 }
 
@@ -102,10 +106,14 @@ int tsd_out_run(struct tsd_out *o, struct sto_store *store, struct ts_pool *pool
 {
     o->stats = limit ? limit->stats : NULL;
     TS_TRY(tsd_out_begin(o, store, err));
-    if (o->spec->by_on)
+    if (o->spec->by_on) {
         TS_TRY(qry_totals(store, pool, o->spec, limit, tsd_out_total, o, err));
-    else
-        TS_TRY(qry_run(store, pool, o->spec, limit, tsd_out_series, o, err));
+        return o->format->end(o, err);
+    }
+    o->n_of = ts_xcalloc(o->spec->n_subs + 1, sizeof *o->n_of);
+    TS_TRY(qry_run(store, pool, o->spec, limit, tsd_out_series, o, err));
+    for (size_t i = 0; i < o->spec->n_subs; i++)
+        TS_TRY(tsd_out_nameless(o, i, o->n_of[i], store, pool, limit, err));
     return o->format->end(o, err);
 }
 

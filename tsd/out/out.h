@@ -43,6 +43,7 @@ struct tsd_out {
     struct ts_buf scratch;               /* head of a series */
     struct ts_slice value_name;          /* totals: name of the value's column */
     size_t n;                            /* series or rows written */
+    size_t *n_of;                        /* series of each sub query; NULL: not counted */
     struct sto_store *notes;             /* json: has notes on series, to be shown; NULL = none */
     struct ts_buf globals;               /* json: array of global notes; empty = none to show */
     int64_t time_hi;                     /* json: seconds / 10000 whose digits are in time_text; -1 = none */
@@ -62,6 +63,10 @@ int tsd_out_run(struct tsd_out *o, struct sto_store *store, struct ts_pool *pool
 /* --- for formats --- */
 /** Callbacks of qry_run and qry_totals; arg = struct tsd_out. */
 int tsd_out_series(void *arg, const struct qry_series *s, struct ts_error *err);
+/** With compat = opentsdb: after a query, the empty outputs that explicitTags leaves in OpenTSDB's answer. n_shown is the
+ * number of series of the sub query; reads its series once more. */
+int tsd_out_nameless(struct tsd_out *o, size_t sub, size_t n_shown, struct sto_store *store,
+                     struct ts_pool *pool, struct qry_limit *limit, struct ts_error *err);
 /** Callback of qry_totals; arg = struct tsd_out. */
 int tsd_out_total(void *arg, const struct qry_total *t, struct ts_error *err);
 /** Is point i of a series an integer? */

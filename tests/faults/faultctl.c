@@ -51,7 +51,9 @@ uint64_t t_faultfs_calls(const struct t_faultfs *f, unsigned ops)
 
 void t_faultfs_set_capacity(struct t_faultfs *f, uint64_t n_bytes)
 {
+    pthread_mutex_lock(&f->mu);
     f->capacity = n_bytes;
+    pthread_mutex_unlock(&f->mu);
 }
 
 void t_faultfs_set_page(struct t_faultfs *f, size_t n_bytes)

@@ -33,12 +33,23 @@ static int no_power(const char *path, struct ts_error *err)
     return ts_error_set(err, TS_EIO, "%s: the power is off", path);
 }
 
+/* Tell the hook, while there is power. Without the mutex: it may call us. */
+static void call_hook(struct t_faultfs *f, enum t_op op, const char *path, bool after)
+{
+    if (!f->hook)
+        return;
+    pthread_mutex_lock(&f->mu);
+    bool off = f->off;
+    pthread_mutex_unlock(&f->mu);
+    if (!off)
+        f->hook(f->hook_arg, op, path, after);
+}
+
 /* Count the call and ask the plan. Takes the mutex; *code is set unless GO or SHORT_ANSWER. */
 static enum verdict enter(struct t_faultfs *f, enum t_op op, const char *path, int *code,
                           struct ts_error *err)
 {
-    if (f->hook && !f->off)
-        f->hook(f->hook_arg, op, path, false);
+    call_hook(f, op, path, false);
     pthread_mutex_lock(&f->mu);
     f->n_calls[__builtin_ctz(op)]++;
     if (f->off) {
@@ -372,8 +383,7 @@ static int f_sync(struct ts_file *h, struct ts_error *err)
     if (!dead)
         t_inode_sync(f, h->ino, v == FAIL);
     leave(f, code);
-    if (f->hook && !f->off)
-        f->hook(f->hook_arg, T_OP_SYNC, h->path, true);
+    call_hook(f, T_OP_SYNC, h->path, true);
     return code;
 }
 

@@ -13,7 +13,7 @@
  *   write-back   pages, lengths and names may reach the disk by themselves at any call, so that what is left may
  *            also be a state between two syncs
  *
- * Threads    every function from any thread
+ * Threads    the file system, plans, capacity and power: from any thread; the rest while nobody works on it
  */
 #ifndef TESTS_FAULTS_FAULTFS_H
 #define TESTS_FAULTS_FAULTFS_H

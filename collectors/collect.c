@@ -243,7 +243,8 @@ unsigned col_run_stop(struct col_run *run)
     if (!run)
         return 0;
     unsigned n_stuck = col_sched_stop(run->sched, STOP_SCHED_MS);
-    bool drained = col_sink_stop(run->sink, STOP_SINK_MS);
+    /* a thread that is stuck may come back and ask for the figures */
+    bool drained = n_stuck ? col_sink_end(run->sink, STOP_SINK_MS) : col_sink_stop(run->sink, STOP_SINK_MS);
     if (!drained && run->spool) {
         struct col_spool_stats st;
         col_spool_stats(run->spool, &st);

@@ -231,10 +231,8 @@ struct col_sink *col_sink_start(const struct col_sink_opts *opts)
     return s;
 }
 
-bool col_sink_stop(struct col_sink *s, int64_t wait_ms)
+bool col_sink_end(struct col_sink *s, int64_t wait_ms)
 {
-    if (!s)
-        return true;
     uint64_t one = 1;
     atomic_store_explicit(&s->until_ns, ts_clock_mono_ns() + wait_ms * 1000000, memory_order_relaxed);
     atomic_store_explicit(&s->stopping, true, memory_order_release); /* pairs with sink_stopping */
@@ -242,7 +240,14 @@ bool col_sink_stop(struct col_sink *s, int64_t wait_ms)
         TS_BUG("eventfd takes nothing");
     col_spool_wake(s->opts.spool);
     pthread_join(s->thread, NULL);
-    bool drained = s->drained;
+    return s->drained;
+}
+
+bool col_sink_stop(struct col_sink *s, int64_t wait_ms)
+{
+    bool drained = !s || col_sink_end(s, wait_ms);
+    if (!s)
+        return drained;
     close(s->stop_fd);
     col_sink__addrs_release(&s->addrs);
     ts_buf_release(&s->block);

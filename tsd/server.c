@@ -39,6 +39,7 @@ struct server {
     struct tsd_listen *listen; /* sockets */
     struct col_run *collect;   /* collectors of this machine; NULL = none */
     unsigned n_started;        /* workers running */
+    unsigned n_stuck;          /* threads of collectors that did not end */
     const char *signal_name;   /* what ended us */
 };
 
@@ -127,13 +128,15 @@ static void server_wait_idle(const struct server *s, int64_t max_ms)
 static int server_stop(struct server *s, struct ts_error *err)
 {
     struct tsd_daemon *d = &s->d;
-    (void)col_run_stop(s->collect);
+    s->n_stuck = col_run_stop(s->collect);
     tsd_listen_close(s->listen);
     for (unsigned i = 0; i < s->n_started; i++)
         tsd_worker_drain(d->workers[i]);
     server_wait_idle(s, d->set.stop_timeout_ms);
     for (unsigned i = 0; i < s->n_started; i++)
         tsd_worker_cut(d->workers[i]);
+    for (unsigned i = 0; i < s->n_started; i++)
+        tsd_worker_await_cut(d->workers[i]); /* until then one may give work to the pool */
     ts_pool_free(d->jobs);
     server_wait_idle(s, SERVER_CUT_MS);
     for (unsigned i = 0; i < s->n_started; i++)
@@ -178,6 +181,11 @@ int tsd_server_run(const struct ts_conf *conf, struct ts_error *err)
             *err = stop_err;
     } else if (rc == 0) {
         ts_log(TS_LOG_INFO, "stopped");
+    }
+    if (s->n_stuck) { /* a collector hangs in the kernel; its thread uses what would be freed from here on */
+        if (rc < 0)
+            ts_log(TS_LOG_ERROR, "%s", err ? err->text : ts_err_text(rc));
+        _exit(rc < 0 ? EXIT_FAILURE : EXIT_SUCCESS);
     }
     event_free(term);
     event_free(intr);

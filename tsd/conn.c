@@ -116,6 +116,9 @@ void tsd_conn_kill(struct tsd_conn *c)
     event_free(c->ev_write);
     (void)close(c->fd);
     c->fd = -1;
+    if (c->proto &&
+        c->proto->close) /* before blocks come back: who waits for room must see that nobody reads */
+        c->proto->close(c);
     while (c->blocks) {
         struct tsd_block *b = c->blocks;
         c->blocks = b->next;
@@ -124,8 +127,6 @@ void tsd_conn_kill(struct tsd_conn *c)
     c->blocks_end = &c->blocks;
     ts_buf_release(&c->out);
     ts_buf_release(&c->tail);
-    if (c->proto && c->proto->close)
-        c->proto->close(c);
     tsd_worker_conn_dead(c->w, c);
 }
 

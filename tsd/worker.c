@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <event2/event.h>
+#include <poll.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -67,6 +68,7 @@ static void worker_run_cut(struct tsd_worker *w, struct tsd_call *call)
     ts_free(call);
     while (w->conns)
         tsd_conn_kill(w->conns);
+    atomic_store_explicit(&w->is_cut, true, memory_order_release); /* pairs with tsd_worker_await_cut */
 }
 
 static void worker_tell(struct tsd_worker *w, void (*run)(struct tsd_worker *w, struct tsd_call *call))
@@ -79,6 +81,12 @@ static void worker_tell(struct tsd_worker *w, void (*run)(struct tsd_worker *w, 
 void tsd_worker_cut(struct tsd_worker *w)
 {
     worker_tell(w, worker_run_cut);
+}
+
+void tsd_worker_await_cut(const struct tsd_worker *w)
+{
+    while (!atomic_load_explicit(&w->is_cut, memory_order_acquire)) /* pairs with worker_run_cut */
+        (void)poll(NULL, 0, 1);
 }
 
 /* Stopping: those without work end now, the others when their reply is sent. */

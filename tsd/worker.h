@@ -72,6 +72,7 @@ struct tsd_worker {
     _Atomic uint32_t n_conns; /* given to us and not freed; main looks for the least */
     int64_t now_ms;           /* monotonic clock at the start of the turn */
     uint32_t drop_seen;       /* dropcaches seen */
+    _Atomic bool is_cut;      /* tsd_worker_cut was carried out */
     bool paused;              /* the store is behind: no input for protocols that wait */
     bool draining;            /* stopping: connections end as soon as they can */
     bool quit;                /* leave the loop */
@@ -90,6 +91,8 @@ void tsd_worker_adopt(struct tsd_worker *w, int fd);
 void tsd_worker_drain(struct tsd_worker *w);
 /** Any thread: close the sockets that are left, cancel their work. */
 void tsd_worker_cut(struct tsd_worker *w);
+/** Wait until that is done: after a drain, nothing is begun any more then. */
+void tsd_worker_await_cut(const struct tsd_worker *w);
 /** Any thread: leave the loop, when no worker has connections any more (the port is not needed by others
  * then); and wait for it. */
 void tsd_worker_stop(struct tsd_worker *w);

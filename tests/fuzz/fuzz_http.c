@@ -32,7 +32,9 @@ static struct ts_conf *conf;
 static void at_end(void)
 {
     char cmd[128];
+    tsd_worker_drain(workers[0]);
     tsd_worker_cut(workers[0]);
+    tsd_worker_await_cut(workers[0]);
     ts_pool_free(d.jobs);
     while (atomic_load(&workers[0]->n_conns))
         poll(NULL, 0, 1);

@@ -9,6 +9,11 @@
 #include "tsd/http/job.h"
 #include "tsd/meta/ask.h"
 
+static void meta_begins(void *arg, int status)
+{
+    tsd_job_status(arg, status);
+}
+
 static int meta_run(struct tsd_job *job, struct ts_error *err)
 {
     const struct tsd_req *req = tsd_job_req(job);
@@ -25,10 +30,10 @@ static int meta_run(struct tsd_job *job, struct ts_error *err)
                         .body = req->body,
                         .arena = tsd_job_arena(job),
                         .limit = tsd_job_limit(job),
-                        .sink = tsd_job_sink(job)};
+                        .sink = tsd_job_sink(job),
+                        .begins = meta_begins,
+                        .arg = job};
     int rc = tsd_ask_run(&a, err);
-    if (rc == 0)
-        tsd_job_status(job, a.status);
     if (a.error_status)
         tsd_job_error_status(job, a.error_status);
     if (a.details[0])

@@ -96,7 +96,8 @@ void tsd_job_error_status(struct tsd_job *job, int status)
 }
 void tsd_job_status(struct tsd_job *job, int status)
 {
-    job->ok_status = status;
+    if (!job->posted) /* after that the worker reads it: the head is on its way */
+        job->ok_status = status;
 }
 bool tsd_job_committed(const struct tsd_job *job)
 {
@@ -164,11 +165,12 @@ int tsd_job_json(struct tsd_job *job, json_t **out, struct ts_error *err)
 
 void tsd_job_gone(struct tsd_job *job)
 {
-    atomic_store_explicit(&job->limit.cancelled, true, memory_order_relaxed);
     pthread_mutex_lock(&job->mu);
     job->gone = true;
     pthread_cond_signal(&job->cond);
     pthread_mutex_unlock(&job->mu);
+    /* release: whoever sees it sees why (job_cancelled) */
+    atomic_store_explicit(&job->limit.cancelled, true, memory_order_release);
 }
 
 static void job_free(struct tsd_job *job)

@@ -39,7 +39,7 @@ struct qry_limit *tsd_job_limit(struct tsd_job *job);
 /** Another content type (static text). Before the first byte. */
 void tsd_job_type(struct tsd_job *job, const char *type);
 /** Another status for success, before the first byte: 400 with a body of its own, or 204 and 304, which have
- * none (what run wrote is dropped). */
+ * none (what run wrote is dropped). Later, when the head may be sent already, it changes nothing. */
 void tsd_job_status(struct tsd_job *job, int status);
 /** Clients may keep a success for so long (Cache-Control). Before the first byte. */
 void tsd_job_max_age(struct tsd_job *job, int64_t max_age_s);

@@ -36,8 +36,12 @@ int tsd_ask_run(struct tsd_ask *a, struct ts_error *err)
     for (size_t i = 0; i < sizeof(asks) / sizeof(asks[0]); i++) {
         size_t n = strlen(asks[i].path);
         bool below = asks[i].path[n - 1] == '*' && a->path.n >= n && !memcmp(a->path.p, asks[i].path, n - 1);
-        if (below || ts_slice_is(a->path, asks[i].path))
-            return asks[i].run(a, err);
+        if (!below && !ts_slice_is(a->path, asks[i].path))
+            continue;
+        TS_TRY(asks[i].run(a, err));
+        if (a->begins)
+            a->begins(a->arg, a->status); /* nothing was written: 204, 304 */
+        return 0;
     }
     a->error_status = 404;
     return ts_error_set(err, TS_ENOTFOUND, "Endpoint not found");
@@ -82,5 +86,7 @@ int tsd_ask_write(struct tsd_ask *a, const struct ts_buf *text, struct ts_error 
 {
     if (text->failed)
         return ts_error_set(err, TS_ENOMEM, "no memory for the answer");
+    if (a->begins)
+        a->begins(a->arg, a->status);
     return tsd_sink_write(a->sink, ts_buf_get(text), err);
 }

@@ -20,20 +20,22 @@
 #define TSD_ASK_DETAILS_BYTES 256
 
 struct tsd_ask {
-    struct sto_store *store;        /* where */
-    const struct tsd_rules *rules;  /* of new names; compat */
-    bool meta_series;               /* series are known without a stored record */
-    bool search;                    /* searches are answered */
-    uint64_t tree_max_rules;        /* of a tree; 0 = no limit */
-    enum tsd_method method;         /* after method_override */
-    const char *method_name;        /* for messages */
-    struct ts_slice path;           /* "api/uid/assign" */
-    const struct qry_param *params; /* of the query string, decoded */
-    size_t n_params;                /* how many */
-    struct ts_slice body;           /* may be empty */
-    struct ts_arena *arena;         /* for the life of the request */
-    struct qry_limit *limit;        /* when to give up; may be NULL */
-    struct tsd_sink *sink;          /* where the answer goes */
+    struct sto_store *store;               /* where */
+    const struct tsd_rules *rules;         /* of new names; compat */
+    bool meta_series;                      /* series are known without a stored record */
+    bool search;                           /* searches are answered */
+    uint64_t tree_max_rules;               /* of a tree; 0 = no limit */
+    enum tsd_method method;                /* after method_override */
+    const char *method_name;               /* for messages */
+    struct ts_slice path;                  /* "api/uid/assign" */
+    const struct qry_param *params;        /* of the query string, decoded */
+    size_t n_params;                       /* how many */
+    struct ts_slice body;                  /* may be empty */
+    struct ts_arena *arena;                /* for the life of the request */
+    struct qry_limit *limit;               /* when to give up; may be NULL */
+    struct tsd_sink *sink;                 /* where the answer goes */
+    void (*begins)(void *arg, int status); /* told the status before the first byte; may be NULL */
+    void *arg;                             /* of begins */
 
     /* filled while it runs, before the first byte of the answer: */
     int status;                          /* of success: 200; 204 and 304 have no body */

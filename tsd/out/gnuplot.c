@@ -61,12 +61,21 @@ static int gnuplot_spawn(int in, int file, int complaints, pid_t *out_pid)
 {
     static char *const argv[] = {(char *)"gnuplot", (char *)"-", NULL};
     posix_spawn_file_actions_t acts;
+    posix_spawnattr_t attr; /* our threads block signals and ignore broken pipes; it should not */
+    sigset_t none, all;
+    sigemptyset(&none);
+    sigfillset(&all);
+    posix_spawnattr_init(&attr);
+    posix_spawnattr_setsigmask(&attr, &none);
+    posix_spawnattr_setsigdefault(&attr, &all);
+    posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
     posix_spawn_file_actions_init(&acts);
     posix_spawn_file_actions_adddup2(&acts, in, STDIN_FILENO);
     posix_spawn_file_actions_adddup2(&acts, file, STDOUT_FILENO);
     posix_spawn_file_actions_adddup2(&acts, complaints, STDERR_FILENO);
-    int e = posix_spawnp(out_pid, argv[0], &acts, NULL, argv, environ);
+    int e = posix_spawnp(out_pid, argv[0], &acts, &attr, argv, environ);
     posix_spawn_file_actions_destroy(&acts);
+    posix_spawnattr_destroy(&attr);
     return e;
 }
 

@@ -74,6 +74,7 @@ static inline void t_daemon_close(struct t_daemon *t)
     char cmd[128];
     tsd_worker_drain(t->workers[0]);
     tsd_worker_cut(t->workers[0]);
+    tsd_worker_await_cut(t->workers[0]);
     ts_pool_free(t->d.jobs);
     while (atomic_load(&t->workers[0]->n_conns))
         poll(NULL, 0, 1);

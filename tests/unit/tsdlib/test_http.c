@@ -18,6 +18,13 @@ static int set_up(void **state)
     return 0;
 }
 
+static int set_up_large(void **state)
+{
+    (void)state;
+    t_daemon_open(&t, NULL);
+    return 0;
+}
+
 static int set_up_cors(void **state)
 {
     static const char *const keys[] = {"http_cors_domains", "http://a.org,http://B.org", NULL};
@@ -344,6 +351,45 @@ static void test_http__a_client_may_go_at_any_time(void **state)
     expect(ask("GET /api/version HTTP/1.1\r\n\r\n"), "200", "{\"version\"");
 }
 
+/* Requests that were just sent when the daemon stops: answered or cut off, nothing is begun any more. */
+static void test_http__a_stop_ends_what_is_under_way(void **state)
+{
+    (void)state;
+    static const char request[] = "GET /api/query?start=1&m=sum:m HTTP/1.1\r\n\r\n";
+    int fds[32];
+    for (size_t i = 0; i < sizeof(fds) / sizeof(*fds); i++) {
+        fds[i] = t_connect(&t);
+        assert_int_equal(send(fds[i], request, sizeof(request) - 1, 0), (ssize_t)sizeof(request) - 1);
+    }
+    t_daemon_close(&t);
+    for (size_t i = 0; i < sizeof(fds) / sizeof(*fds); i++)
+        close(fds[i]);
+}
+
+/* The head goes out with the first piece, long before the answer is whole. */
+static void test_http__a_large_answer_has_its_own_status(void **state)
+{
+    (void)state;
+    static char request[200000];
+    enum { N_NAMES = 6000 };
+    struct ts_buf body;
+    ts_buf_init(&body, 0);
+    ts_buf_str(&body, "{\"metric\":[");
+    for (unsigned i = 0; i < N_NAMES; i++)
+        ts_buf_printf(&body, "%s\"!%u\"", i ? "," : "", i);
+    ts_buf_str(&body, "]}");
+    int n =
+        snprintf(request, sizeof(request), "POST /api/uid/assign HTTP/1.1\r\nContent-Length: %zu\r\n\r\n%.*s",
+                 body.n, (int)body.n, body.p);
+    assert_true(n > 0 && (size_t)n < sizeof(request));
+    ts_buf_release(&body);
+    for (unsigned i = 0; i < 3; i++) {
+        size_t got = t_talk(&t, request, (size_t)n, answer, sizeof(answer));
+        assert_true(got > (300u << 10)); /* several pieces */
+        expect(answer, "400", "Transfer-Encoding: chunked");
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -362,6 +408,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_http__put_in_capitals_is_a_line, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_http__cors, set_up_cors, tear_down),
         cmocka_unit_test_setup_teardown(test_http__a_client_may_go_at_any_time, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_http__a_large_answer_has_its_own_status, set_up_large,
+                                        tear_down),
+        cmocka_unit_test_setup(test_http__a_stop_ends_what_is_under_way, set_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,20 +3,7 @@
  */
 #include "query/rate.h"
 
-#include <string.h>
-
-static inline double dbl(uint64_t u)
-{
-    double d;
-    memcpy(&d, &u, 8);
-    return d;
-}
-static inline uint64_t bits(double d)
-{
-    uint64_t u;
-    memcpy(&u, &d, 8);
-    return u;
-}
+#include "base/double.h"
 
 /* Rate of a counter that went down. */
 static double reset_rate(const struct qry_rate *r, double diff, double seconds)
@@ -39,7 +26,8 @@ static bool one_rate(const struct qry_rate *r, const struct qry_span *s, size_t 
         diff = (int64_t)((uint64_t)r->counter_max - v0 + v1);
         *out = reset_rate(r, (double)diff, seconds);
     } else {
-        double a = int0 ? (double)(int64_t)v0 : dbl(v0), b = int1 ? (double)(int64_t)v1 : dbl(v1);
+        double a = int0 ? (double)(int64_t)v0 : ts_double_of(v0),
+               b = int1 ? (double)(int64_t)v1 : ts_double_of(v1);
         double diff = b - a;
         *out = diff / seconds;
         if (!(diff < 0) || !r->counter)
@@ -55,7 +43,7 @@ void qry_rate_span(const struct qry_rate *r, bool compat, struct qry_span *s)
     if (!s->n)
         return;
     if (compat && s->n > 1 && s->ts[0] > 0) {
-        double v = qry_span_int(s, 0) ? (double)(int64_t)s->v[0] : dbl(s->v[0]);
+        double v = qry_span_int(s, 0) ? (double)(int64_t)s->v[0] : ts_double_of(s->v[0]);
         s->phantom = true;
         s->phantom_ts = s->ts[0];
         s->phantom_v = v / ((double)s->ts[0] / 1000.0);
@@ -73,7 +61,7 @@ void qry_rate_span(const struct qry_rate *r, bool compat, struct qry_span *s)
         if (!keep)
             continue;
         /* n <= k: what is overwritten has been read */
-        s->v[n] = bits(rate);
+        s->v[n] = ts_double_bits(rate);
         s->ts[n] = s->ts[k + 1];
         n++;
     }

@@ -3,6 +3,7 @@
  */
 #include "query/span.h"
 
+#include "base/double.h"
 #include "base/mem.h"
 
 #include <string.h>
@@ -48,13 +49,9 @@ int qry_span_reserve(struct qry_span *s, size_t more)
 
 static inline uint64_t cell_bits(uint32_t meta, int64_t m)
 {
-    double d;
     if (sto_meta_kind(meta) != TS_NUM_DEC)
         return (uint64_t)m; /* integer, or bits of a double already */
-    d = (double)m / ts_pow10[sto_meta_exp(meta)];
-    uint64_t u;
-    memcpy(&u, &d, 8);
-    return u;
+    return ts_double_bits((double)m / ts_pow10[sto_meta_exp(meta)]);
 }
 
 void qry_cells_doubles(const struct sto_cells *c, size_t i, size_t n, double *out)

@@ -6,6 +6,7 @@
  */
 #include "query/aggs/agg.h"
 
+#include "base/double.h"
 #include "base/mem.h"
 
 #include <math.h>
@@ -21,21 +22,9 @@ struct ends_state {
     struct end first, last;
 };
 
-static inline uint64_t bits(double d)
-{
-    uint64_t u;
-    memcpy(&u, &d, 8);
-    return u;
-}
-static inline double dbl(uint64_t u)
-{
-    double d;
-    memcpy(&d, &u, 8);
-    return d;
-}
 static double end_double(const struct end *e)
 {
-    return e->is_int ? (double)(int64_t)e->v : dbl(e->v);
+    return e->is_int ? (double)(int64_t)e->v : ts_double_of(e->v);
 }
 
 static void ends_put(struct ends_state *st, const struct end *first, const struct end *last)
@@ -48,7 +37,7 @@ static void ends_put(struct ends_state *st, const struct end *first, const struc
 
 static void ends_add_f64(void *p, const double *v, size_t n, int64_t t0, int64_t t1)
 {
-    struct end a = {t0, bits(v[0]), false, true}, b = {t1, bits(v[n - 1]), false, true};
+    struct end a = {t0, ts_double_bits(v[0]), false, true}, b = {t1, ts_double_bits(v[n - 1]), false, true};
     ends_put(p, &a, &b);
 }
 
@@ -60,8 +49,8 @@ static void ends_add_i64(void *p, const int64_t *v, size_t n, int64_t t0, int64_
 
 static void ends_add_dec(void *p, const int64_t *m, size_t n, uint8_t exp, int64_t t0, int64_t t1)
 {
-    struct end a = {t0, bits((double)m[0] / ts_pow10[exp]), false, true};
-    struct end b = {t1, bits((double)m[n - 1] / ts_pow10[exp]), false, true};
+    struct end a = {t0, ts_double_bits((double)m[0] / ts_pow10[exp]), false, true};
+    struct end b = {t1, ts_double_bits((double)m[n - 1] / ts_pow10[exp]), false, true};
     ends_put(p, &a, &b);
 }
 
@@ -69,7 +58,7 @@ static struct end end_of(struct ts_num v, int64_t ts_ms)
 {
     if (v.kind == TS_NUM_INT)
         return (struct end){ts_ms, (uint64_t)v.m, true, true};
-    return (struct end){ts_ms, bits(ts_num_double(v)), false, true};
+    return (struct end){ts_ms, ts_double_bits(ts_num_double(v)), false, true};
 }
 
 static void ends_add_hour(void *p, const struct qry_hour *h)
@@ -88,7 +77,7 @@ static void end_value(const struct end *e, struct qry_value *out)
 {
     *out = (struct qry_value){.is_int = e->has && e->is_int, .i = (int64_t)e->v, .d = (double)NAN};
     if (e->has && !e->is_int)
-        out->d = dbl(e->v);
+        out->d = ts_double_of(e->v);
 }
 
 static void first_done(const void *p, const struct qry_agg *agg, struct qry_value *out)

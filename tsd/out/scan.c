@@ -9,6 +9,7 @@
  */
 #include "tsd/out/scan.h"
 
+#include "base/double.h"
 #include "query/plan.h"
 #include "query/reader.h"
 #include "tsd/out/lines_int.h"
@@ -126,11 +127,9 @@ static size_t scan_value(struct ts_num v, uint8_t *out)
     }
     double d = ts_num_double(v);
     float f = (float)d;
-    uint64_t bits;
     uint32_t bits32;
-    memcpy(&bits, &d, 8);
     memcpy(&bits32, &f, 4);
-    return (double)f == d ? scan_be(bits32, 4, out) : scan_be(bits, 8, out);
+    return (double)f == d ? scan_be(bits32, 4, out) : scan_be(ts_double_bits(d), 8, out);
 }
 
 static void scan_point(struct scan_run *r, int64_t base_ms, uint32_t meta, int64_t m)

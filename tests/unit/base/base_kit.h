@@ -1,5 +1,5 @@
 /*
- * base_kit.h - what tests of base share: repeatable random numbers, bits of doubles, zones by name.
+ * base_kit.h - what tests of base share: repeatable random numbers, zones by name.
  *
  * A file says its own SEED before it includes this.
  */
@@ -18,13 +18,6 @@ static inline uint64_t t_rand(void)
     rng_state ^= rng_state >> 7;
     rng_state ^= rng_state << 17;
     return rng_state;
-}
-
-static inline uint64_t t_bits(double d)
-{
-    uint64_t bits;
-    memcpy(&bits, &d, 8);
-    return bits;
 }
 
 static inline const struct ts_tz *t_tz(const char *name)

@@ -15,17 +15,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/double.h"
 #include "base/num.h"
 
 #define SEED 0x9e3779b97f4a7c15ull
 #include "base_kit.h"
-
-static double t_from_bits(uint64_t bits)
-{
-    double d;
-    memcpy(&d, &bits, 8);
-    return d;
-}
 
 /* The C library's reading, in the C locale. */
 static double t_read(const char *text)
@@ -138,7 +132,7 @@ static void test_num__what_no_decimal_holds_becomes_raw_bits(void **state)
     };
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         double d = t_read(texts[i]);
-        t_expect(texts[i], TS_NUM_RAW, (int64_t)t_bits(d), 0);
+        t_expect(texts[i], TS_NUM_RAW, (int64_t)ts_double_bits(d), 0);
     }
     t_expect("-0.0", TS_NUM_RAW, INT64_MIN, 0);
     t_expect("-0e0", TS_NUM_RAW, INT64_MIN, 0);
@@ -205,7 +199,7 @@ static void test_num__random_decimals_round_correctly(void **state)
     char text[80];
     for (int i = 0; i < 60000; i++) {
         struct ts_num v;
-        double d = t_from_bits(t_rand());
+        double d = ts_double_of(t_rand());
         if (i % 2)
             snprintf(text, sizeof(text), "%lld.%llue%d", (long long)t_rand() >> (t_rand() % 64),
                      (unsigned long long)(t_rand() >> (t_rand() % 64)), (int)(t_rand() % 80) - 40);
@@ -216,7 +210,7 @@ static void test_num__random_decimals_round_correctly(void **state)
         struct ts_error err = {0};
         if (ts_num_parse(ts_slice_str(text), &v, &err) != 0)
             fail_msg("%s: %s", text, err.text);
-        if (t_bits(ts_num_double(v)) != t_bits(t_read(text)))
+        if (ts_double_bits(ts_num_double(v)) != ts_double_bits(t_read(text)))
             fail_msg("%s", text);
     }
 }
@@ -244,15 +238,15 @@ static void test_num__from_double_gives_the_same_bits_back(void **state)
     static const double raws[] = {-0.0, 1e300, 0x1p-1074, 1e-18, 9007199254740994.0, -1e22};
     for (size_t i = 0; i < sizeof(raws) / sizeof(raws[0]); i++) {
         assert_int_equal(ts_num_from_double(raws[i]).kind, TS_NUM_RAW);
-        assert_int_equal(t_bits(ts_num_double(ts_num_from_double(raws[i]))), t_bits(raws[i]));
+        assert_int_equal(ts_double_bits(ts_num_double(ts_num_from_double(raws[i]))), ts_double_bits(raws[i]));
     }
     assert_true(isnan(ts_num_double(ts_num_from_double((double)NAN))));
     assert_true(isinf(ts_num_double(ts_num_from_double(-(double)INFINITY))));
     for (int i = 0; i < 100000; i++) {
-        double d = t_from_bits(t_rand());
+        double d = ts_double_of(t_rand());
         if (i % 2)
             d = (double)((int64_t)t_rand() >> (t_rand() % 64)) / ts_pow10[t_rand() % 23];
-        if (!isnan(d) && t_bits(ts_num_double(ts_num_from_double(d))) != t_bits(d))
+        if (!isnan(d) && ts_double_bits(ts_num_double(ts_num_from_double(d))) != ts_double_bits(d))
             fail_msg("%a", d);
     }
 }
@@ -315,13 +309,13 @@ static void test_num__printed_text_is_the_shortest_that_reads_back(void **state)
             bits = (uint64_t)(i + 1) << 52;
         else if (i % 4 == 0)
             bits = bits >> 12 | (1000 + t_rand() % 60) << 52;
-        double d = t_from_bits(bits);
+        double d = ts_double_of(bits);
         if (!isfinite(d) || d == 0)
             continue;
         text[ts_num_print_java(d, text)] = 0;
-        assert_int_equal(t_bits(t_read(text)), t_bits(d));
+        assert_int_equal(ts_double_bits(t_read(text)), ts_double_bits(d));
         text[ts_num_print_double(d, text)] = 0;
-        if (t_bits(t_read(text)) != t_bits(d))
+        if (ts_double_bits(t_read(text)) != ts_double_bits(d))
             fail_msg("%a printed as %s", d, text);
         assert_non_null(strpbrk(text, ".e"));
         int n_digits = 0, zeros = 0;

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/double.h"
 #include "base/xsum.h"
 
 #define SEED    0x2545f4914f6cdd1dull
@@ -139,7 +140,7 @@ static bool t_is_mean(struct t_big a, uint64_t n, double r)
     t_big_add(&high, &next);
     t_big_mul(&high, n);
     int cmp_high = isinf(r) ? -1 : t_big_cmp(&twice, &high);
-    bool odd = t_bits(r) & 1;
+    bool odd = ts_double_bits(r) & 1;
     if (cmp_high > 0 || (cmp_high == 0 && odd))
         return false;
     if (r == 0)
@@ -157,7 +158,6 @@ static bool t_is_mean(struct t_big a, uint64_t n, double r)
  * 5 halfway bits */
 static double t_value(int kind)
 {
-    double d;
     uint64_t bits = t_rand();
     switch (kind) {
     case 0:
@@ -178,8 +178,7 @@ static double t_value(int kind)
         bits = (bits & 0x8000000000000000ull) | (1023 - 60 + t_rand() % 120) << 52;
         break;
     }
-    memcpy(&d, &bits, 8);
-    return d;
+    return ts_double_of(bits);
 }
 
 static size_t t_fill(double *v, int kind)
@@ -215,7 +214,7 @@ static void test_xsum__sum_is_exact_and_rounded_once(void **state)
         }
         ts_xsum_add_n(&s, v, n);
         double sum = t_big_round(want);
-        if (t_bits(ts_xsum_get(&s)) != t_bits(sum))
+        if (ts_double_bits(ts_xsum_get(&s)) != ts_double_bits(sum))
             fail_msg("kind %d: %a, want %a", round % 6, ts_xsum_get(&s), sum);
         const uint64_t counts[] = {1, n, 3, 7, t_rand() | 1, UINT64_MAX, 1ull << 40};
         for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
@@ -236,7 +235,7 @@ static void test_xsum__order_and_split_do_not_show(void **state)
         size_t n = t_fill(v, round % 6);
         struct ts_xsum a = {0};
         ts_xsum_add_n(&a, v, n);
-        uint64_t want = t_bits(ts_xsum_get(&a)), want_mean = t_bits(ts_xsum_mean(&a, n));
+        uint64_t want = ts_double_bits(ts_xsum_get(&a)), want_mean = ts_double_bits(ts_xsum_mean(&a, n));
         for (int again = 0; again < 3; again++) {
             struct ts_xsum b = {0}, c = {0}, d = {0};
             t_shuffle(v, n);
@@ -247,8 +246,8 @@ static void test_xsum__order_and_split_do_not_show(void **state)
             ts_xsum_add_n(&d, v + m, n - m);
             ts_xsum_merge(&c, &d);
             ts_xsum_merge(&b, &c);
-            assert_int_equal(t_bits(ts_xsum_get(&b)), want);
-            assert_int_equal(t_bits(ts_xsum_mean(&b, n)), want_mean);
+            assert_int_equal(ts_double_bits(ts_xsum_get(&b)), want);
+            assert_int_equal(ts_double_bits(ts_xsum_mean(&b, n)), want_mean);
             ts_xsum_release(&b);
             ts_xsum_release(&c);
             ts_xsum_release(&d);
@@ -337,7 +336,7 @@ static void test_xsum__integers_of_128_bits_are_exact(void **state)
                     t_big_of(v < 0 ? 0 - (unsigned __int128)v : (unsigned __int128)v, 1074, v < 0);
                 t_big_add(&want, &b);
             }
-            assert_int_equal(t_bits(ts_xsum_get(&s)), t_bits(t_big_round(want)));
+            assert_int_equal(ts_double_bits(ts_xsum_get(&s)), ts_double_bits(t_big_round(want)));
             assert_true(t_is_mean(want, 3, ts_xsum_mean(&s, 3)));
             ts_xsum_release(&s);
         }

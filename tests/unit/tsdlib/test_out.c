@@ -10,6 +10,7 @@
 
 #include <math.h>
 
+#include "base/double.h"
 #include "base/json.h"
 #include "tsd/out/out.h"
 
@@ -53,13 +54,6 @@ static const char *text(void)
     return got.p;
 }
 
-static uint64_t bits(double d)
-{
-    uint64_t u;
-    memcpy(&u, &d, 8);
-    return u;
-}
-
 static const struct sto_tag_text tags[] = {{{"host", 4}, {"a\"b", 3}}, {{"dc", 2}, {"x,y", 3}}};
 static const struct ts_slice agg_tags[] = {{"iface", 5}};
 
@@ -83,7 +77,7 @@ static const int64_t times[] = {1500000000000, 1500000001000, 1500009999000, 150
 static void test_out__json_is_opentsdbs(void **state)
 {
     (void)state;
-    uint64_t v[] = {bits(1), bits(-2.5), 7, bits(NAN)};
+    uint64_t v[] = {ts_double_bits(1), ts_double_bits(-2.5), 7, ts_double_bits(NAN)};
     uint8_t is_int[] = {0, 0, 1, 0};
     struct qry_series s = {.metric = {"m", 1},
                            .tags = tags,
@@ -157,7 +151,7 @@ static void test_out__json_doubles_are_javas(void **state)
             continue;
         char want[64], line[128];
         want[ts_num_print_java(d, want)] = 0;
-        uint64_t v = bits(d);
+        uint64_t v = ts_double_bits(d);
         struct qry_series s = {.metric = {"m", 1}, .n = 1, .ts_ms = times, .v = &v};
         snprintf(line, sizeof(line), ":%s}}]", want);
         const char *have = series(&tsd_out_json, &spec, &s, 1);
@@ -218,7 +212,7 @@ static void test_out__a_client_that_goes_ends_it(void **state)
 static void test_out__csv_and_text_of_series(void **state)
 {
     (void)state;
-    uint64_t v[] = {bits(1), bits(1e300), 7, bits(0.1)};
+    uint64_t v[] = {ts_double_bits(1), ts_double_bits(1e300), 7, ts_double_bits(0.1)};
     uint8_t is_int[] = {0, 0, 1, 0};
     struct qry_series s = {
         .metric = {"m", 1}, .tags = tags, .n_tags = 2, .n = 4, .ts_ms = times, .v = v, .is_int = is_int};

@@ -161,10 +161,7 @@ static const struct qry_sub *bucket_sub(const struct qry_sub *sub, bool compat, 
 static void histogram_piece(void *arg, size_t i)
 {
     struct qry_histogram *h = arg;
-    size_t b = 0;
-    while (i >= h->first[b + 1])
-        b++;
-    qry_sub_run_piece(&h->runs[b], i - h->first[b]);
+    qry_sub_runs_piece(h->runs, h->first, i);
 }
 
 static int read_buckets(struct qry_histogram *h, struct sto_store *st, struct sto_snap *snap,

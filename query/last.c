@@ -95,16 +95,7 @@ int qry_latest_select(struct sto_catalog *cat, const struct qry_last_ask *ask, u
                             "The query selects %llu series, more than our limit of %llu (query_max_series)",
                             (unsigned long long)n, (unsigned long long)max_series);
     }
-    uint32_t *ids = ts_xmalloc((size_t)n * sizeof *ids + 1);
-    roaring_bitmap_to_uint32_array(set, ids);
-    roaring_bitmap_free(set);
-    out->series = ts_arena_alloc(arena, (size_t)n * sizeof(*out->series) + 1);
-    for (size_t i = 0; i < n; i++) {
-        const struct sto_series *s = sto_series_get(cat, ids[i]);
-        if (s)
-            out->series[out->n++] = s;
-    }
-    ts_free(ids);
+    out->n = qry_select_series(cat, set, arena, &out->series);
     return 0;
 }
 

@@ -115,16 +115,7 @@ static int from_filters(struct sto_catalog *cat, struct qry_plan *p, uint64_t ma
             "more tags. (query_max_series)",
             (unsigned long long)n, (unsigned long long)max_series);
     }
-    uint32_t *ids = ts_xmalloc((size_t)n * sizeof *ids + 1);
-    roaring_bitmap_to_uint32_array(set, ids);
-    roaring_bitmap_free(set);
-    p->series = ts_arena_alloc(p->arena, (size_t)n * sizeof(*p->series) + 1);
-    for (size_t i = 0; i < n; i++) {
-        const struct sto_series *s = sto_series_get(cat, ids[i]);
-        if (s)
-            p->series[p->n++] = s;
-    }
-    ts_free(ids);
+    p->n = qry_select_series(cat, set, p->arena, &p->series);
     return 0;
 }
 

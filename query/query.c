@@ -26,10 +26,7 @@ struct run {
 static void piece(void *arg, size_t i)
 {
     struct run *run = arg;
-    size_t s = 0;
-    while (i >= run->first[s + 1])
-        s++;
-    qry_sub_run_piece(&run->subs[s], i - run->first[s]);
+    qry_sub_runs_piece(run->subs, run->first, i);
 }
 
 /* --- seconds: several points of one second become one --- */

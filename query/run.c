@@ -224,6 +224,14 @@ void qry_sub_run_piece(struct qry_sub_run *r, size_t piece)
         qry_budget_fail(r->budget, rc, &err);
 }
 
+void qry_sub_runs_piece(struct qry_sub_run *runs, const size_t *first, size_t piece)
+{
+    size_t i = 0;
+    while (piece >= first[i + 1])
+        i++;
+    qry_sub_run_piece(&runs[i], piece - first[i]);
+}
+
 /* --- groups --- */
 struct joiner {
     struct qry_sub_run *r;

@@ -32,6 +32,8 @@ void qry_sub_run_init(struct qry_sub_run *r, struct sto_snap *snap, struct qry_b
                       struct ts_pool *pool);
 /** Read one piece. Errors go to the budget. */
 void qry_sub_run_piece(struct qry_sub_run *r, size_t piece);
+/** The same of several runs whose pieces are numbered through: those of run i are first[i] to first[i + 1] - 1. */
+void qry_sub_runs_piece(struct qry_sub_run *runs, const size_t *first, size_t piece);
 /** After all pieces: groups into results. Errors go to the budget. */
 void qry_sub_run_groups(struct qry_sub_run *r);
 /** Memory away; twice is harmless. */

@@ -5,6 +5,7 @@
  */
 #include "query/select.h"
 
+#include "base/mem.h"
 #include "query/query.h"
 
 #include <string.h>
@@ -180,4 +181,21 @@ int qry_tsuid_plain(struct ts_slice hex, struct ts_buf *out, struct ts_error *er
     for (size_t i = 0; i < n; i++)
         put_id(out, tsuid_width(all), ids[i]);
     return 0;
+}
+
+size_t qry_select_series(const struct sto_catalog *cat, roaring_bitmap_t *set, struct ts_arena *arena,
+                         const struct sto_series ***out)
+{
+    size_t n_set = (size_t)roaring_bitmap_get_cardinality(set), n = 0;
+    uint32_t *ids = ts_xmalloc(n_set * sizeof *ids + 1);
+    roaring_bitmap_to_uint32_array(set, ids);
+    roaring_bitmap_free(set);
+    *out = ts_arena_alloc(arena, n_set * sizeof(**out) + 1);
+    for (size_t i = 0; i < n_set; i++) {
+        const struct sto_series *s = sto_series_get(cat, ids[i]);
+        if (s)
+            (*out)[n++] = s;
+    }
+    ts_free(ids);
+    return n;
 }

@@ -22,5 +22,8 @@ int qry_select_filters(struct sto_catalog *cat, uint32_t metric, const struct qr
 /** Series by hex TSUID; TS_EINVAL, TS_ENOTFOUND. */
 int qry_select_tsuid(struct sto_catalog *cat, struct ts_slice hex, const struct sto_series **out,
                      struct ts_error *err);
+/** The series of a set, ascending by number, into *out (memory of the arena); set is taken. Returns how many there are. */
+size_t qry_select_series(const struct sto_catalog *cat, roaring_bitmap_t *set, struct ts_arena *arena,
+                         const struct sto_series ***out);
 
 #endif

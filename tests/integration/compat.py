@@ -37,15 +37,8 @@ class Side:
 
     def lines(self, text):
         """Replies to lines, in the order of the connection."""
-        with socket.create_connection(("127.0.0.1", self.d.port), 60) as s:
-            s.sendall((text if isinstance(text, bytes) else text.encode()) + b"sync\n")
-            s.shutdown(socket.SHUT_WR)
-            got = b""
-            while True:
-                more = s.recv(65536)
-                if not more:
-                    return [x for x in got.decode().splitlines() if not x.startswith("ok ")]
-                got += more
+        got = self.d.talk((text if isinstance(text, bytes) else text.encode()) + b"sync\n").decode()
+        return [x for x in got.splitlines() if not x.startswith("ok ")]
 
     def put(self, *points):
         for p in points:

@@ -10,14 +10,13 @@ import argparse
 import gzip
 import http.client
 import json
-import os
 import re
 import socket
 import sys
 import time
 import urllib.parse
 
-from tsdtest import ROOT, Daemon
+from tsdtest import ROOT, Daemon, talk
 
 # Differences we keep, at most 12. Each is explained in docs/COMPATIBILITY.md, "Recorded answers that differ".
 KNOWN = {
@@ -206,15 +205,7 @@ class Server:
 
     def lines(self, text, end=None):
         """Send lines and half-close; what comes back."""
-        with socket.create_connection((self.host, self.port), 120) as s:
-            s.sendall(text.encode())
-            s.shutdown(socket.SHUT_WR)
-            got = b""
-            while True:
-                more = s.recv(1 << 16)
-                if not more:
-                    return got.decode("utf-8", "replace")
-                got += more
+        return talk(socket.create_connection((self.host, self.port), 120), text.encode()).decode("utf-8", "replace")
 
 
 def load(server, names, path):

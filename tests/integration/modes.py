@@ -16,14 +16,8 @@ def there(d, method, path):
     return ask(d, method, path, {} if method == "POST" else None)[0] != 404
 
 
-def talk(d, text):
-    s = d.connect()
-    s.sendall(text.encode() + b"exit\n")
-    out = b""
-    while got := s.recv(4096):
-        out += got
-    s.close()
-    return out.decode()
+def said(d, text):
+    return d.talk(text + "exit\n", shut=False).decode()
 
 
 def run(d, mode, compat):
@@ -38,9 +32,9 @@ def run(d, mode, compat):
         check(name + path, there(d, "GET", path), True)
     unknown = "unknown command: %s.  Try `help'.\n"
     line = "put mode.m %d 2 h=%s\n" % (T0 + 1, mode + compat)
-    got = talk(d, line + "rollup 10m:sum\n")
+    got = said(d, line + "rollup 10m:sum\n")
     check(name + "put", got == unknown % "put" + unknown % "rollup" if mode == "ro" else got.startswith("rollup: illegal argument: not enough arguments"))
-    check(name + "help", "put" in talk(d, "help\n").split(), mode != "ro")
+    check(name + "help", "put" in said(d, "help\n").split(), mode != "ro")
 
 
 def main():

@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
 """/api/tree of a real daemon: definitions, rules, branches, tests, failures; all methods, overrides and errors; kill -9 and restart."""
-import threading
 import time
 
 from metakit import ask, check, end, refused
-from tsdtest import Daemon
+from tsdtest import Daemon, together
 
 T = 1356998400
 HOSTS = [("sys.cpu.user", {"host": "web01.lga.example.com", "dc": "lga"}), ("sys.cpu.user", {"host": "web02.lga.example.com", "dc": "lga"}),
@@ -200,11 +199,7 @@ def at_once(d):
         answers.append((ask(d, "POST", "/api/tree/rule", rule(4, i, 0, "METRIC"))[0], ask(d, "POST", "/api/tree", {"name": "many"})[1]["treeId"]))
 
     check("for many", ask(d, "POST", "/api/tree", {"name": "many"})[1]["treeId"], 4)
-    threads = [threading.Thread(target=one, args=(i,)) for i in range(10)]
-    for t in threads:
-        t.start()
-    for t in threads:
-        t.join()
+    together(*((one, i) for i in range(10)))
     check("at once", (sorted(s for s, _ in answers), sorted(i for _, i in answers)), ([200] * 10, list(range(5, 15))))
     check("all rules are there", len(ask(d, "GET", "/api/tree?treeid=4")[1]["rules"]), 10)
     for i in range(4, 15):

@@ -16,6 +16,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import urllib.request
 
@@ -33,6 +34,27 @@ def free_port():
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
         return s.getsockname()[1]
+
+
+def talk(s, data, shut=True):
+    """Send on a connection, half-close it unless told otherwise, read to the end, close."""
+    with s:
+        s.sendall(data)
+        if shut:
+            s.shutdown(socket.SHUT_WR)
+        out = b""
+        while got := s.recv(1 << 16):
+            out += got
+        return out
+
+
+def together(*calls):
+    """Run calls (function, argument ...) in a thread each, at the same time; wait for all."""
+    threads = [threading.Thread(target=f, args=args) for f, *args in calls]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
 
 
 class Daemon:
@@ -93,9 +115,13 @@ class Daemon:
 
     # --- line protocol ---
     def connect(self):
-        s = socket.create_connection(("127.0.0.1", self.port), 60)
+        s = socket.create_connection(("127.0.0.1", self.port), 120)
         s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return s
+
+    def talk(self, data, shut=True):
+        """What a connection of its own answers to bytes or a text, as bytes."""
+        return talk(self.connect(), data if isinstance(data, bytes) else data.encode(), shut)
 
     def send(self, text):
         if not self.conn:

@@ -7,6 +7,7 @@
 #include "query/query.h"
 
 #include "base/mem.h"
+#include "tests/unit/t_random.h"
 
 #include <poll.h>
 #include <stdio.h>
@@ -29,8 +30,7 @@ static const char *only = ""; /* run queries whose names begin with this */
 
 static uint64_t rnd(void)
 {
-    rnd_state ^= rnd_state << 13, rnd_state ^= rnd_state >> 7, rnd_state ^= rnd_state << 17;
-    return rnd_state;
+    return t_random(&rnd_state);
 }
 
 static void check(int rc, const struct ts_error *err)

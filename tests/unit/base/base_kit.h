@@ -9,15 +9,13 @@
 #include <string.h>
 
 #include "base/time.h"
+#include "tests/unit/t_random.h"
 
 static uint64_t rng_state = SEED;
 
 static inline uint64_t t_rand(void)
 {
-    rng_state ^= rng_state << 13;
-    rng_state ^= rng_state >> 7;
-    rng_state ^= rng_state << 17;
-    return rng_state;
+    return t_random(&rng_state);
 }
 
 static inline const struct ts_tz *t_tz(const char *name)

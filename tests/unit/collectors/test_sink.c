@@ -157,6 +157,25 @@ static void wait_acked(struct col_spool *s, uint64_t n)
     fail_msg("only %llu points were acknowledged", (unsigned long long)st.n_acked);
 }
 
+/* Until all of n points are sent or refused, which is counted after their acknowledgement. */
+static void wait_counted(struct col_sink *k, uint64_t n, struct col_sink_stats *out)
+{
+    for (int i = 0; i < WAIT_MS / 10; i++) {
+        col_sink_stats(k, out);
+        if (out->n_sent + out->n_refused == n)
+            return;
+        usleep(10000);
+    }
+    fail_msg("only %llu points were counted", (unsigned long long)(out->n_sent + out->n_refused));
+}
+
+static void wait_least(const atomic_int *count, int n)
+{
+    for (int i = 0; i < WAIT_MS / 10 && *count < n; i++)
+        usleep(10000);
+    assert_true(*count >= n);
+}
+
 static void test_sink__all_are_delivered(void **state)
 {
     (void)state;
@@ -169,12 +188,7 @@ static void test_sink__all_are_delivered(void **state)
         struct col_spool *s = spool_of(100);
         struct col_sink *k = start(s, servers, WAIT_MS);
         wait_acked(s, 100);
-        for (int j = 0; j < WAIT_MS / 10; j++) { /* counted after the acknowledgement */
-            col_sink_stats(k, &st);
-            if (st.n_sent == 100)
-                break;
-            usleep(10000);
-        }
+        wait_counted(k, 100, &st);
         assert_int_equal(st.n_sent, 100);
         assert_int_equal(st.n_refused, 0);
         assert_true(st.connected);
@@ -198,12 +212,7 @@ static void test_sink__refused_points_are_counted_and_not_sent_again(void **stat
     struct col_spool *s = spool_of(20);
     struct col_sink *k = start(s, servers, WAIT_MS);
     wait_acked(s, 20);
-    for (int i = 0; i < WAIT_MS / 10; i++) { /* counted after the acknowledgement */
-        col_sink_stats(k, &st);
-        if (st.n_sent + st.n_refused == 20)
-            break;
-        usleep(10000);
-    }
+    wait_counted(k, 20, &st);
     assert_int_equal(st.n_sent, 10);
     assert_int_equal(st.n_refused, 10);
     assert_true(col_sink_stop(k, WAIT_MS));
@@ -225,15 +234,11 @@ static void test_sink__fails_over_and_tries_again(void **state)
     snprintf(servers, sizeof(servers), "127.0.0.1:%u,127.0.0.1:%u", dead.port, p.port);
     struct col_spool *s = spool_of(10);
     struct col_sink *k = start(s, servers, WAIT_MS);
-    for (int i = 0; i < WAIT_MS / 10 && p.n_syncs < 3; i++)
-        usleep(10000);
-    assert_true(p.n_syncs >= 3);
+    wait_least(&p.n_syncs, 3);
     col_sink_stats(k, &st);
     assert_int_equal(st.n_sent, 0);
     p.answer = CLOSE;
-    int n = p.n_syncs;
-    for (int i = 0; i < WAIT_MS / 10 && p.n_syncs < n + 2; i++)
-        usleep(10000);
+    wait_least(&p.n_syncs, p.n_syncs + 2);
     p.answer = OK;
     wait_acked(s, 10);
     col_sink_stats(k, &st);
@@ -253,8 +258,7 @@ static void test_sink__silence_is_a_failure(void **state)
     snprintf(servers, sizeof(servers), "127.0.0.1:%u,127.0.0.1:%u", mute.port, p.port);
     struct col_spool *s = spool_of(10);
     struct col_sink *k = start(s, servers, 300);
-    for (int i = 0; i < WAIT_MS / 10 && p.n_lines < 10; i++)
-        usleep(10000);
+    wait_least(&p.n_lines, 10);
     assert_int_equal(p.n_lines, 10);
     assert_true(mute.n_syncs >= 1);
     assert_true(col_sink_stop(k, WAIT_MS));

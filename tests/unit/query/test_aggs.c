@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "query/query.h"
+#include "tests/unit/t_random.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -172,7 +173,7 @@ static void test_aggs__sums_do_not_depend_on_order(void **state)
     double v[1000], sum_up, sum_down;
     uint64_t x = 88172645463325252ull;
     for (size_t k = 0; k < 1000; k++) {
-        x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+        (void)t_random(&x);
         v[k] = (double)(int64_t)(x >> 11) * (k % 7 ? 1e-9 : 1e-300) * (k % 2 ? 1 : -1);
     }
     sum_up = fold(agg("sum"), v, 1000, NULL, 0, 7, true).d;
@@ -266,7 +267,7 @@ static void test_aggs__percentiles_equal_a_sort(void **state)
     for (int round = 0; round < 300; round++) {
         size_t n = 1 + (size_t)(x % 200);
         for (size_t k = 0; k < n; k++) {
-            x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+            (void)t_random(&x);
             v[k] = (double)(int)(x % (uint64_t)(1 + round));
             size_t at = k;
             for (; at && sorted[at - 1] > v[k]; at--)

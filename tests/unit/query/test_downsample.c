@@ -2,6 +2,7 @@
  * test_downsample.c - rows into buckets: borders, fill, calendars, summaries; whatever the cells look like.
  */
 #include "query/downsample.h"
+#include "tests/unit/t_random.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -87,8 +88,7 @@ static struct qry_downsample spec_of(const char *text)
 static uint64_t rnd_state = 88172645463325252ull;
 static uint64_t rnd(void)
 {
-    rnd_state ^= rnd_state << 13, rnd_state ^= rnd_state >> 7, rnd_state ^= rnd_state << 17;
-    return rnd_state;
+    return t_random(&rnd_state);
 }
 
 /* The plain way: look at each bucket, collect its values, ask the fold once. */

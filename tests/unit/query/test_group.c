@@ -6,6 +6,7 @@
 
 #include "query/parse.h"
 #include "query/rate.h"
+#include "tests/unit/t_random.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -218,7 +219,7 @@ static void test_group__slices_and_threads_do_not_show(void **state)
     uint64_t x = 2463534242ull;
     for (size_t s = 0; s < N; s++) {
         for (int k = 0; k < POINTS; k++) {
-            x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+            (void)t_random(&x);
             bool dbl = s % 3 == 1 || (s % 3 == 2 && x % 5 == 0);
             double d = (double)(x % 1000) / 16 + 1;
             int64_t m = (int64_t)(x % 1000) + 1;

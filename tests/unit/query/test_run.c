@@ -5,8 +5,8 @@
 #include "query/query.h"
 
 #include "base/mem.h"
+#include "tests/unit/t_random.h"
 
-#include <ftw.h>
 #include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,17 +17,18 @@
 
 #include <cmocka.h>
 
+#include "tests/unit/t_folder.h"
+
 #define T0_MS    1499997600000ll
 #define N_SERIES 140
 
-static char dir[64];
+static char dir[T_FOLDER_BYTES];
 static struct sto_store *st;
 
 static uint64_t rnd_state = 88172645463325252ull;
 static uint64_t rnd(void)
 {
-    rnd_state ^= rnd_state << 13, rnd_state ^= rnd_state >> 7, rnd_state ^= rnd_state << 17;
-    return rnd_state;
+    return t_random(&rnd_state);
 }
 
 static void put(const struct sto_series *s, int64_t t, struct ts_num v)
@@ -69,9 +70,7 @@ static struct ts_num some_value(unsigned series)
 static int setup(void **state)
 {
     (void)state;
-    const char *tmp = getenv("TMPDIR");
-    snprintf(dir, sizeof dir, "%s/test_run.XXXXXX", tmp && strlen(tmp) < 40 ? tmp : "/tmp");
-    assert_non_null(mkdtemp(dir));
+    t_folder_make(dir);
     struct sto_opts opts = {
         .dir = dir, .create = true, .own_threads = true, .wal_sync = STO_SYNC_NONE, .no_background = true};
     assert_int_equal(sto_open(&opts, &st, NULL), 0);
@@ -96,17 +95,11 @@ static int setup(void **state)
     return 0;
 }
 
-static int remove_one(const char *path, const struct stat *sb, int flag, struct FTW *ftw)
-{
-    (void)sb, (void)flag, (void)ftw;
-    return remove(path);
-}
-
 static int teardown(void **state)
 {
     (void)state;
     assert_int_equal(sto_close(st, NULL), 0);
-    return nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    return t_folder_remove(dir);
 }
 
 /* What a callback saw, as bytes. */
@@ -282,10 +275,9 @@ static void test_run__the_same_bits_always(void **state)
 static void test_run__an_empty_store_answers_nothing(void **state)
 {
     (void)state;
-    char other[64];
+    char other[T_FOLDER_BYTES];
     struct sto_store *kept = st;
-    snprintf(other, sizeof other, "/tmp/test_run.XXXXXX");
-    assert_non_null(mkdtemp(other));
+    t_folder_make(other);
     struct sto_opts opts = {
         .dir = other, .create = true, .own_threads = true, .wal_sync = STO_SYNC_NONE, .no_background = true};
     struct seen seen = {0};
@@ -300,7 +292,7 @@ static void test_run__an_empty_store_answers_nothing(void **state)
     assert_int_equal(run("sum:m", "day", NULL, NULL, &seen, &err), 0);
     assert_int_equal(seen.n_calls, 0);
     assert_int_equal(sto_close(st, NULL), 0);
-    nftw(other, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    assert_int_equal(t_folder_remove(other), 0);
     st = kept;
     ts_buf_release(&seen.bytes);
 }

@@ -17,13 +17,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tests/unit/t_folder.h"
 #include "tsd/line/line.h"
 #include "tsd/out/lines.h"
 
 #define T_LINE_MAX 256
 
 struct t_ingest {
-    char dir[64];
+    char dir[T_FOLDER_BYTES];
     struct sto_store *store;
     struct tsd_rules rules;
     struct tsd_ingest in;
@@ -35,8 +36,7 @@ static inline void t_open(struct t_ingest *t, bool compat)
 {
     struct ts_error err = {0};
     memset(t, 0, sizeof(*t));
-    snprintf(t->dir, sizeof(t->dir), "/tmp/tsd-test-XXXXXX");
-    assert_non_null(mkdtemp(t->dir));
+    t_folder_make(t->dir);
     struct sto_opts opts = {
         .dir = t->dir, .create = true, .n_ports = 1, .no_background = true, .wal_sync = STO_SYNC_NONE};
     if (sto_open(&opts, &t->store, &err) < 0)
@@ -53,7 +53,6 @@ static inline void t_open(struct t_ingest *t, bool compat)
 static inline void t_close(struct t_ingest *t)
 {
     struct ts_error err = {0};
-    char cmd[128];
     tsd_ingest_turn(&t->in);
     tsd_ingest_release(&t->in);
     if (sto_close(t->store, &err) < 0)
@@ -61,8 +60,7 @@ static inline void t_close(struct t_ingest *t)
     ts_buf_release(&t->out);
     ts_buf_release(&t->text);
     ts_buf_release(&t->exported);
-    snprintf(cmd, sizeof(cmd), "rm -rf %s", t->dir);
-    assert_int_equal(system(cmd), 0);
+    assert_int_equal(t_folder_remove(t->dir), 0);
 }
 
 /* Bytes through the line protocol, from a block that ends right after the readable padding. Returns bytes

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "tsd/http/graph.h"
+#include "tests/unit/t_random.h"
 
 static const char *const names[] = {"yrange",  "y2range",  "ylabel",  "y2label", "title",
                                     "yformat", "y2format", "xformat", "key",     "wxh",
@@ -74,7 +75,7 @@ static void test_graph__nothing_leaves_its_quotes(void **state)
         size_t n = strlen(seed);
         memcpy(text, seed, n);
         for (int k = 0; k < round % 3; k++) {
-            rnd ^= rnd << 13, rnd ^= rnd >> 7, rnd ^= rnd << 17;
+            (void)t_random(&rnd);
             text[rnd % n] = evil[(rnd >> 32) % sizeof(evil)];
         }
         char *copy = malloc(n + 1);

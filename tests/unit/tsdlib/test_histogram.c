@@ -5,6 +5,7 @@
 
 #include "query/hidden.h"
 #include "tsd/histogram.h"
+#include "tests/unit/t_random.h"
 
 static struct tsd_histogram h;
 static struct ts_buf msg;
@@ -123,7 +124,7 @@ static void test_histogram__random_changes(void **state)
         size_t n = strlen(seed);
         memcpy(text, seed, n);
         for (int k = 0; k < 3; k++) {
-            rnd ^= rnd << 13, rnd ^= rnd >> 7, rnd ^= rnd << 17;
+            (void)t_random(&rnd);
             text[rnd % n] = "0123456789,.:=-uoeA/+z\0\xff"[(rnd >> 32) % 24];
         }
         n -= rnd >> 60 < 3 ? rnd % n : 0;

@@ -57,19 +57,30 @@ static const char *text(void)
 static const struct sto_tag_text tags[] = {{{"host", 4}, {"a\"b", 3}}, {{"dc", 2}, {"x,y", 3}}};
 static const struct ts_slice agg_tags[] = {{"iface", 5}};
 
+static void begin(struct tsd_out *o, const struct tsd_out_format *f, const struct qry_spec *spec)
+{
+    set_up(NULL);
+    tsd_out_init(o, f, spec, &sink);
+    assert_int_equal(f->begin(o, NULL), 0);
+}
+
+/* Returns the text. */
+static const char *end(struct tsd_out *o)
+{
+    assert_int_equal(o->format->end(o, NULL), 0);
+    tsd_out_release(o);
+    return text();
+}
+
 /* One series in a format; returns the text. */
 static const char *series(const struct tsd_out_format *f, const struct qry_spec *spec,
                           const struct qry_series *s, int times)
 {
     struct tsd_out o;
-    set_up(NULL);
-    tsd_out_init(&o, f, spec, &sink);
-    assert_int_equal(f->begin(&o, NULL), 0);
+    begin(&o, f, spec);
     for (int i = 0; i < times; i++)
         assert_int_equal(tsd_out_series(&o, s, NULL), 0);
-    assert_int_equal(f->end(&o, NULL), 0);
-    tsd_out_release(&o);
-    return text();
+    return end(&o);
 }
 
 static const int64_t times[] = {1500000000000, 1500000001000, 1500009999000, 1500010000000};
@@ -237,14 +248,10 @@ static const char *totals(const struct tsd_out_format *f, const struct qry_spec 
                           const struct qry_total *t, size_t n)
 {
     struct tsd_out o;
-    set_up(NULL);
-    tsd_out_init(&o, f, spec, &sink);
-    assert_int_equal(f->begin(&o, NULL), 0);
+    begin(&o, f, spec);
     for (size_t i = 0; i < n; i++)
         assert_int_equal(tsd_out_total(&o, &t[i], NULL), 0);
-    assert_int_equal(f->end(&o, NULL), 0);
-    tsd_out_release(&o);
-    return text();
+    return end(&o);
 }
 
 static void test_out__totals(void **state)

@@ -5,6 +5,7 @@
 
 #include "query/aggs/agg.h"
 #include "query/breakdowns/breakdown.h"
+#include "query/histogram.h"
 
 #include <string.h>
 #include <strings.h>
@@ -110,7 +111,7 @@ int qry_spec_finish(const struct qry_spec_text *text, int64_t now_ms, struct ts_
     out->start_ms = clamp(out->start_ms);
     out->end_ms = clamp(out->end_ms);
     for (size_t i = 0; out->compat && i < out->n_subs; i++)
-        if (out->subs[i].downsample.on &&
+        if (out->subs[i].downsample.on && !qry_sub_is_histogram(&out->subs[i]) &&
             (out->subs[i].rate.on ||
              (!out->subs[i].downsample.all && out->subs[i].downsample.interval_ms < TS_HOUR_MS)))
             out->subs[i].downsample.fn = qry_agg_plain(out->subs[i].downsample.fn);

@@ -84,6 +84,34 @@ static void test_parse__m_with_everything(void **state)
     assert_slice(s->filters[3].text, "a{1,2}:[b,c]=");
 }
 
+static void test_parse__compat_adds_as_opentsdb(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *m;
+        bool plain;
+    } rows[] = {
+        {"sum:1m-sum:x", true},
+        {"sum:59m-avg:x", true},
+        {"sum:1h-sum:x", false},
+        {"sum:rate:1h-sum:x", true},
+        {"sum:0all-sum:x", false},
+        {"sum:1m-max:x", false},
+        {"sum:percentiles[50]:1m-zimsum:x", false},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char text[100];
+        const struct qry_agg *fn[2];
+        for (int compat = 0; compat < 2; compat++) {
+            snprintf(text, sizeof text, "start=1&m=%s", rows[i].m);
+            assert_int_equal(uri(text, compat), 0);
+            fn[compat] = spec.subs[0].downsample.fn;
+        }
+        if ((fn[0] != fn[1]) != rows[i].plain)
+            fail_msg("%s: %s", rows[i].m, fn[1]->name);
+    }
+}
+
 static void test_parse__downsample_forms(void **state)
 {
     (void)state;
@@ -357,6 +385,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_parse__m_with_everything),
+        cmocka_unit_test(test_parse__compat_adds_as_opentsdb),
         cmocka_unit_test(test_parse__downsample_forms),
         cmocka_unit_test(test_parse__rate_forms),
         cmocka_unit_test(test_parse__uri_errors_have_the_words_of_opentsdb),

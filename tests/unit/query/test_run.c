@@ -213,10 +213,11 @@ static size_t make_questions(struct question *q)
                                         "%s:1h-%s:m",
                                         "%s:2h-%s-zero:m{zone=z1|z3}",
                                         "%s:rate:m{zone=*}",
-                                        "%s:1ms-%s:m{host=h1*}"};
+                                        "%s:1ms-%s:m{host=h1*}",
+                                        "%s:50mc-%s:m{zone=*}"};
     size_t n = 0;
     for (const char *const *name = qry_agg_names(); *name; name++) {
-        for (size_t f = 0; f < 6; f++) {
+        for (size_t f = 0; f < sizeof forms / sizeof forms[0]; f++) {
             if (strcmp(*name, "none") == 0 && strstr(forms[f], "-%s"))
                 continue;
             q[n].by = NULL;

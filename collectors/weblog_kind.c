@@ -60,6 +60,10 @@ static struct ts_slice behind(struct ts_slice s, size_t n)
 static size_t span_until(struct ts_slice s, const char *bytes)
 {
     size_t n = 0;
+    if (!bytes[1]) {
+        const char *p = s.n ? memchr(s.p, bytes[0], s.n) : NULL;
+        return p ? (size_t)(p - s.p) : s.n;
+    }
     while (n < s.n && (!s.p[n] || !strchr(bytes, s.p[n])))
         n++;
     return n;
@@ -92,7 +96,7 @@ static bool is_address(struct ts_slice s)
         return false;
     memcpy(text, s.p, s.n);
     text[s.n] = '\0';
-    return inet_pton(AF_INET, text, &out) == 1 || inet_pton(AF_INET6, text, &out) == 1;
+    return inet_pton(strchr(text, ':') ? AF_INET6 : AF_INET, text, &out) == 1;
 }
 
 static bool is_host_port(struct ts_slice s)
@@ -135,6 +139,9 @@ static size_t quoted(struct ts_slice s)
     size_t i = 1;
     if (!s.n || s.p[0] != '"')
         return 0;
+    size_t n = 1 + span_until(behind(s, 1), "\"");
+    if (n < s.n && !memchr(s.p, '\\', n)) /* most have none */
+        return n + 1;
     while (i < s.n && s.p[i] != '"')
         i += s.p[i] == '\\' ? 2 : 1;
     return i < s.n ? i + 1 : 0;
@@ -312,6 +319,8 @@ const char *col_web_auto_parse(const struct col_web_auto *a, enum col_web_kind k
         return col_web_line_parse(a->formats[shape], line, scratch, out);
     if (!decided)
         return "it is of no known format";
+    if (shape != COL_WEB_KIND_UNKNOWN)
+        return "it is not of the format of the first lines";
     why = col_web_line_parse(decided, line, scratch, out); /* it knows best what is missing */
     return why ? why : "it is not of this format, or a host may be in it";
 }

@@ -16,12 +16,13 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "collectors/weblog_follow.h"
+#include "tests/unit/t_folder.h"
 
 #define ROTATED_MS 5000
 
 /* A folder with logs that are followed. */
 struct t_dir {
-    char path[64];
+    char path[T_FOLDER_BYTES];
     struct col_web_logs logs;
     struct col_web_follow f;
     struct ts_buf lines; /* what came, "line|" each; "<long>|" for one that is too long */
@@ -55,16 +56,15 @@ static struct col_web_follow_opts opts_of(struct t_dir *d)
                                         .arg = d};
 }
 
-static void dir_init(struct t_dir *d, const char *pattern)
+static void dir_init(struct t_dir *d, const char *pattern, const char *format)
 {
-    char full[128];
+    char full[512];
     *d = (struct t_dir){.now_ms = 1000000};
-    snprintf(d->path, sizeof(d->path), "/tmp/tsd-test-follow-XXXXXX");
-    assert_non_null(mkdtemp(d->path));
+    t_folder_make(d->path);
     ts_log_set_level(TS_LOG_ERROR);
     d->logs.logs = ts_xcalloc(1, sizeof(*d->logs.logs));
     d->logs.n = 1;
-    assert_int_equal(col_web_log_init(&d->logs.logs[0], "combined", "auto", NULL), 0);
+    assert_int_equal(col_web_log_init(&d->logs.logs[0], format, "auto", NULL), 0);
     snprintf(full, sizeof(full), "%s/%s", d->path, pattern);
     d->logs.logs[0].pattern = ts_xstrdup(full);
     d->logs.logs[0].wild = strpbrk(pattern, "*?") != NULL;
@@ -73,28 +73,41 @@ static void dir_init(struct t_dir *d, const char *pattern)
     col_web_follow_init(&d->f, &opts);
 }
 
-/* The same with the format auto. */
-static void dir_init_auto(struct t_dir *d, const char *pattern)
-{
-    dir_init(d, pattern);
-    struct col_web_log *log = &d->logs.logs[0];
-    char *full = log->pattern;
-    bool wild = log->wild;
-    log->pattern = NULL;
-    col_web_log_release(log);
-    assert_int_equal(col_web_log_init(log, "auto", "auto", NULL), 0);
-    log->pattern = full;
-    log->wild = wild;
-}
-
 static void dir_release(struct t_dir *d)
 {
-    char cmd[128];
     col_web_follow_release(&d->f);
     col_web_logs_release(&d->logs);
     ts_buf_release(&d->lines);
-    snprintf(cmd, sizeof(cmd), "rm -rf %s", d->path);
-    assert_int_equal(system(cmd), 0);
+    assert_int_equal(t_folder_remove(d->path), 0);
+}
+
+static struct t_dir dir; /* of the case at hand */
+
+static int set_up(void **state)
+{
+    *state = &dir;
+    dir_init(&dir, "a.log", "combined");
+    return 0;
+}
+
+static int set_up_all(void **state)
+{
+    *state = &dir;
+    dir_init(&dir, "*", "combined");
+    return 0;
+}
+
+static int set_up_auto(void **state)
+{
+    *state = &dir;
+    dir_init(&dir, "a.log", "auto");
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    dir_release(*state);
+    return 0;
 }
 
 /* A shell command in the folder. */
@@ -116,6 +129,14 @@ static const char *turn(struct t_dir *d)
     ts_buf_clear(&d->lines);
     return out;
 }
+
+/* What comes now, and what comes of a command: macros, so that a failure names the line of its case. */
+#define t_comes(d, want) assert_string_equal(turn(d), want)
+#define t_after(d, command, want)                                                                            \
+    do {                                                                                                     \
+        sh(d, command);                                                                                      \
+        t_comes(d, want);                                                                                    \
+    } while (0)
 
 /* As after a kill: a new process knows what a checkpoint would have kept. */
 static void again(struct t_dir *d)
@@ -149,194 +170,151 @@ static void settle(struct t_dir *d, int n_times)
 
 static void test_weblog_follow__torn_lines_come_once_and_whole(void **state)
 {
-    struct t_dir d;
-    (void)state;
-    dir_init(&d, "a.log");
-    assert_string_equal(turn(&d), "");
-    sh(&d, "printf 'one\\ntw' >a.log");
-    assert_string_equal(turn(&d), "one|");
-    assert_string_equal(turn(&d), "");
-    again(&d);
-    assert_string_equal(turn(&d), "");
-    sh(&d, "printf 'o\\r\\n\\nthree\\n' >>a.log");
-    assert_string_equal(turn(&d), "two\r||three|");
-    again(&d);
-    assert_string_equal(turn(&d), "");
-    assert_int_equal(d.f.n_files, 1);
-    dir_release(&d);
+    struct t_dir *d = *state;
+    t_comes(d, "");
+    t_after(d, "printf 'one\\ntw' >a.log", "one|");
+    t_comes(d, "");
+    again(d);
+    t_comes(d, "");
+    t_after(d, "printf 'o\\r\\n\\nthree\\n' >>a.log", "two\r||three|");
+    again(d);
+    t_comes(d, "");
+    assert_int_equal(d->f.n_files, 1);
 }
 
 static void test_weblog_follow__a_renamed_file_is_read_to_its_end(void **state)
 {
-    struct t_dir d;
-    (void)state;
-    dir_init(&d, "a.log");
-    sh(&d, "printf 'a1\\n' >a.log");
-    assert_string_equal(turn(&d), "a1|");
-    sh(&d, "printf 'a2\\n' >>a.log; mv a.log a.log.1; printf 'b1\\n' >a.log");
-    assert_string_equal(turn(&d), "a2|b1|");
-    sh(&d, "printf 'a3\\nend' >>a.log.1; printf 'b2\\n' >>a.log"); /* the server has not reopened it yet */
-    assert_string_equal(turn(&d), "a3|b2|");
-    again(&d);
-    sh(&d, "mv a.log.1 a.log.2; printf 'b3\\n' >>a.log");
-    assert_string_equal(turn(&d), "b3|");
-    d.now_ms += ROTATED_MS + 1000;
-    assert_string_equal(turn(&d), "end|"); /* nobody ends this line any more */
-    assert_int_equal(d.f.n_files, 1);
-    assert_int_equal(d.f.n_done, 1);
-    sh(&d, "mv a.log a.log.1; rm -f a.log.2");
-    assert_string_equal(turn(&d), "");
-    sh(&d, "printf 'c1\\n' >a.log");
-    assert_string_equal(turn(&d), "c1|");
-    dir_release(&d);
+    struct t_dir *d = *state;
+    t_after(d, "printf 'a1\\n' >a.log", "a1|");
+    t_after(d, "printf 'a2\\n' >>a.log; mv a.log a.log.1; printf 'b1\\n' >a.log", "a2|b1|");
+    /* the server has not reopened it yet */
+    t_after(d, "printf 'a3\\nend' >>a.log.1; printf 'b2\\n' >>a.log", "a3|b2|");
+    again(d);
+    t_after(d, "mv a.log.1 a.log.2; printf 'b3\\n' >>a.log", "b3|");
+    d->now_ms += ROTATED_MS + 1000;
+    t_comes(d, "end|"); /* nobody ends this line any more */
+    assert_int_equal(d->f.n_files, 1);
+    assert_int_equal(d->f.n_done, 1);
+    t_after(d, "mv a.log a.log.1; rm -f a.log.2", "");
+    t_after(d, "printf 'c1\\n' >a.log", "c1|");
 }
 
 static void test_weblog_follow__a_truncated_file_goes_on_in_its_copy(void **state)
 {
-    struct t_dir d;
-    (void)state;
-    dir_init(&d, "a.log");
-    sh(&d, "printf 'a1\\n' >a.log");
-    assert_string_equal(turn(&d), "a1|");
-    sh(&d, "printf 'a2\\n' >>a.log; cp a.log a.log.1; : >a.log");
-    assert_string_equal(turn(&d), "a2|");
-    sh(&d, "printf 'b1\\nb2 is longer than all that was there\\n' >>a.log; cp a.log a.log.2; : >a.log; "
-           "printf 'c1\\n' >>a.log");
-    assert_string_equal(turn(&d), "c1|b1|b2 is longer than all that was there|");
-    sh(&d, "printf 'c2\\n' >>a.log; cp a.log a.log.3; : >a.log; "
-           "printf 'd1 makes the file longer than it was before\\n' >>a.log");
-    again(&d);
-    assert_string_equal(turn(&d), "d1 makes the file longer than it was before|c2|");
-    sh(&d, ": >a.log"); /* without a copy nothing is left to read */
-    assert_string_equal(turn(&d), "");
-    settle(&d, 2);
-    dir_release(&d);
+    struct t_dir *d = *state;
+    t_after(d, "printf 'a1\\n' >a.log", "a1|");
+    t_after(d, "printf 'a2\\n' >>a.log; cp a.log a.log.1; : >a.log", "a2|");
+    t_after(d,
+            "printf 'b1\\nb2 is longer than all that was there\\n' >>a.log; cp a.log a.log.2; : >a.log; "
+            "printf 'c1\\n' >>a.log",
+            "c1|b1|b2 is longer than all that was there|");
+    sh(d, "printf 'c2\\n' >>a.log; cp a.log a.log.3; : >a.log; "
+          "printf 'd1 makes the file longer than it was before\\n' >>a.log");
+    again(d);
+    t_comes(d, "d1 makes the file longer than it was before|c2|");
+    t_after(d, ": >a.log", ""); /* without a copy nothing is left to read */
+    settle(d, 2);
 }
 
 static void test_weblog_follow__rotations_while_nobody_looked(void **state)
 {
-    struct t_dir d;
-    (void)state;
-    dir_init(&d, "a.log");
-    sh(&d, "printf 'old\\n' >a.log.1; touch -d '1 hour ago' a.log.1; printf 'a1\\n' >a.log");
-    assert_string_equal(turn(&d), "a1|"); /* what was rotated before is history */
-    sh(&d, "printf 'a2\\n' >>a.log; mv a.log.1 a.log.2; mv a.log a.log.1; gzip a.log.1 a.log.2; sleep 0.02;"
-           "printf 'b1\\nb2\\n' >a.log; mv a.log a.log-20261121; zstd -q --rm a.log-20261121; sleep 0.02;"
-           "printf 'c1\\n' >a.log; cp a.log a-20261122.log; : >a.log; printf 'd1\\n' >>a.log");
-    again(&d);
-    assert_string_equal(turn(&d), "c1|d1|a2|b1|b2|");
-    again(&d);
-    assert_string_equal(turn(&d), "");
-    settle(&d, 1);
+    struct t_dir *d = *state;
+    /* what was rotated before is history */
+    t_after(d, "printf 'old\\n' >a.log.1; touch -d '1 hour ago' a.log.1; printf 'a1\\n' >a.log", "a1|");
+    sh(d, "printf 'a2\\n' >>a.log; mv a.log.1 a.log.2; mv a.log a.log.1; gzip a.log.1 a.log.2; sleep 0.02;"
+          "printf 'b1\\nb2\\n' >a.log; mv a.log a.log-20261121; zstd -q --rm a.log-20261121; sleep 0.02;"
+          "printf 'c1\\n' >a.log; cp a.log a-20261122.log; : >a.log; printf 'd1\\n' >>a.log");
+    again(d);
+    t_comes(d, "c1|d1|a2|b1|b2|");
+    again(d);
+    t_comes(d, "");
+    settle(d, 1);
     /* again, with the path missing in between */
-    sh(&d, "printf 'd2\\n' >>a.log; mv a.log a.log.3");
-    assert_string_equal(turn(&d), "d2|");
-    again(&d);
-    sh(&d, "sleep 0.02; printf 'e1\\n' >a.log; mv a.log a.log.4; printf 'f1\\n' >a.log");
-    assert_string_equal(turn(&d), "f1|e1|");
-    dir_release(&d);
+    t_after(d, "printf 'd2\\n' >>a.log; mv a.log a.log.3", "d2|");
+    again(d);
+    t_after(d, "sleep 0.02; printf 'e1\\n' >a.log; mv a.log a.log.4; printf 'f1\\n' >a.log", "f1|e1|");
 }
 
 static void test_weblog_follow__rotated_files_are_found_in_other_folders(void **state)
 {
-    struct t_dir d;
-    char olddirs[128];
-    (void)state;
-    dir_init(&d, "a.log");
-    sh(&d, "mkdir old abs; ln -s old link"); /* the same folder twice changes nothing */
-    snprintf(olddirs, sizeof(olddirs), "old, ,link,missing,%s/abs", d.path);
-    d.olddirs = olddirs;
+    struct t_dir *d = *state;
+    static char olddirs[128];               /* borrowed until the files are released */
+    sh(d, "mkdir old abs; ln -s old link"); /* the same folder twice changes nothing */
+    snprintf(olddirs, sizeof(olddirs), "old, ,link,missing,%s/abs", d->path);
+    d->olddirs = olddirs;
     ts_log_set_level(TS_LOG_ERROR + 1);
-    again(&d);
-    sh(&d, "echo history >old/a.log.9; echo a1 >a.log");
-    assert_string_equal(turn(&d), "a1|");
+    again(d);
+    t_after(d, "echo history >old/a.log.9; echo a1 >a.log", "a1|");
     ts_log_set_level(TS_LOG_ERROR);
-    sh(&d, "echo a2 >>a.log; mv a.log old/a.log.1; echo b1 >a.log"); /* while we look */
-    assert_string_equal(turn(&d), "a2|b1|");
-    sh(&d, "echo a3 >>old/a.log.1");
-    again(&d);
-    assert_string_equal(turn(&d), "a3|"); /* by its inode */
-    settle(&d, 1);
-    sh(&d,
+    t_after(d, "echo a2 >>a.log; mv a.log old/a.log.1; echo b1 >a.log", "a2|b1|"); /* while we look */
+    sh(d, "echo a3 >>old/a.log.1");
+    again(d);
+    t_comes(d, "a3|"); /* by its inode */
+    settle(d, 1);
+    sh(d,
        "echo b2 >>a.log; mv a.log old/a.log.2; gzip old/a.log.2; sleep 0.02;" /* while nobody does, packed there */
        "echo c1 >a.log; echo c2 >>a.log; mv a.log abs/a.log-20261121; zstd -q --rm abs/a.log-20261121; sleep "
        "0.02;"
        "echo d1 >a.log; cp a.log old/a-20261122.log; : >a.log; echo e1 >>a.log");
-    again(&d);
-    assert_string_equal(turn(&d), "d1|e1|b2|c1|c2|");
-    settle(&d, 1);
-    sh(&d, "echo e2 >>a.log; mv a.log old/a.log; echo f1 >a.log"); /* with the name it had */
-    again(&d);
-    assert_string_equal(turn(&d), "e2|f1|");
-    settle(&d, 2);
-    again(&d);
-    assert_string_equal(turn(&d), "");
-    dir_release(&d);
+    again(d);
+    t_comes(d, "d1|e1|b2|c1|c2|");
+    settle(d, 1);
+    sh(d, "echo e2 >>a.log; mv a.log old/a.log; echo f1 >a.log"); /* with the name it had */
+    again(d);
+    t_comes(d, "e2|f1|");
+    settle(d, 2);
+    again(d);
+    t_comes(d, "");
 }
 
 static void test_weblog_follow__a_half_packed_file_is_not_read(void **state)
 {
-    struct t_dir d;
-    (void)state;
-    dir_init(&d, "a.log");
-    sh(&d, "seq 1 2000 >a.log");
-    (void)turn(&d);
-    sh(&d, "seq 2001 2003 >>a.log; mv a.log a.log.1; gzip -k a.log.1; head -c 100 a.log.1.gz >x; mv x "
-           "a.log.1.gz");
-    again(&d);
-    assert_string_equal(turn(&d), "2001|2002|2003|"); /* from the plain one, which is still there */
-    again(&d);
-    sh(&d, "rm a.log.1; sleep 0.02; printf 'b\\n' >a.log");
-    assert_string_equal(turn(&d), "b|"); /* what is left of it can't be unpacked: given up, nothing twice */
-    settle(&d, 2);
-    dir_release(&d);
+    struct t_dir *d = *state;
+    sh(d, "seq 1 2000 >a.log");
+    (void)turn(d);
+    sh(d, "seq 2001 2003 >>a.log; mv a.log a.log.1; gzip -k a.log.1; head -c 100 a.log.1.gz >x; mv x "
+          "a.log.1.gz");
+    again(d);
+    t_comes(d, "2001|2002|2003|"); /* from the plain one, which is still there */
+    again(d);
+    /* what is left of it can't be unpacked: given up, nothing twice */
+    t_after(d, "rm a.log.1; sleep 0.02; printf 'b\\n' >a.log", "b|");
+    settle(d, 2);
 }
 
 static void test_weblog_follow__a_line_that_is_too_long_is_one_bad_line(void **state)
 {
-    struct t_dir d;
-    (void)state;
-    dir_init(&d, "a.log");
-    sh(&d, "{ echo x; head -c 700000 /dev/zero; } >a.log");
-    assert_string_equal(turn(&d), "x|<long>|");
-    again(&d);
-    sh(&d, "{ head -c 10 /dev/zero; echo; echo y; } >>a.log");
-    assert_string_equal(turn(&d), "y|");
-    dir_release(&d);
+    struct t_dir *d = *state;
+    t_after(d, "{ echo x; head -c 700000 /dev/zero; } >a.log", "x|<long>|");
+    again(d);
+    t_after(d, "{ head -c 10 /dev/zero; echo; echo y; } >>a.log", "y|");
 }
 
 static void test_weblog_follow__patterns_find_new_files_but_not_rotated_ones(void **state)
 {
-    struct t_dir d;
-    (void)state;
-    dir_init(&d, "*");
-    sh(&d, "echo a >a.log; echo r >a.log.1; echo g >a.log.gz; echo d >a.log-20261121; mkdir folder.log; "
-           "mkfifo pipe.log");
-    assert_string_equal(turn(&d), "a|");
-    sh(&d, "echo b >b.log");
-    assert_string_equal(turn(&d), "b|");
-    sh(&d, "mv b.log c.log; echo c >>c.log"); /* another name that the pattern takes: the same file */
-    assert_string_equal(turn(&d), "c|");
-    dir_release(&d);
+    struct t_dir *d = *state;
+    t_after(d,
+            "echo a >a.log; echo r >a.log.1; echo g >a.log.gz; echo d >a.log-20261121; mkdir folder.log; "
+            "mkfifo pipe.log",
+            "a|");
+    t_after(d, "echo b >b.log", "b|");
+    /* another name that the pattern takes: the same file */
+    t_after(d, "mv b.log c.log; echo c >>c.log", "c|");
 }
 
 static void test_weblog_follow__odd_names_are_not_read_again(void **state)
 {
-    struct t_dir d;
-    (void)state;
-    dir_init(&d, "*");
-    sh(&d, "seq 1 1000 >a.log");
-    assert_true(strlen(turn(&d)) > 0);
-    assert_int_equal(d.f.n_files, 1);
-    sh(&d, "mv a.log a.old; seq 5001 6000 >a.log");
-    assert_true(!strncmp(turn(&d), "5001|", 5));
-    d.now_ms += ROTATED_MS + 1000;
-    assert_string_equal(turn(&d), "");
-    again(&d);
-    sh(&d, "mv a.old b.log");
-    assert_string_equal(turn(&d), "");
-    assert_int_equal(d.f.n_files, 1);
-    dir_release(&d);
+    struct t_dir *d = *state;
+    sh(d, "seq 1 1000 >a.log");
+    assert_true(strlen(turn(d)) > 0);
+    assert_int_equal(d->f.n_files, 1);
+    sh(d, "mv a.log a.old; seq 5001 6000 >a.log");
+    assert_true(!strncmp(turn(d), "5001|", 5));
+    d->now_ms += ROTATED_MS + 1000;
+    t_comes(d, "");
+    again(d);
+    t_after(d, "mv a.old b.log", "");
+    assert_int_equal(d->f.n_files, 1);
 }
 
 #define T_FRONT "1.1.1.1 - - [17/May/2015:10:05:03 +0000] "
@@ -345,74 +323,55 @@ static void test_weblog_follow__odd_names_are_not_read_again(void **state)
 
 static void test_weblog_follow__nothing_is_taken_before_its_format_is_known(void **state)
 {
-    struct t_dir d;
-    (void)state;
-    dir_init_auto(&d, "a.log");
-    sh(&d, "printf '\\n\\n' >a.log");
-    assert_string_equal(turn(&d), "");
-    sh(&d, "printf 'cut\\n" T_FRONT "' >>a.log");
-    assert_string_equal(turn(&d), "");
-    again(&d);
-    assert_string_equal(turn(&d), "");
-    assert_int_equal(d.f.files[0]->off, 0);
-    sh(&d, "printf '\"GET /a\" 200 1\\nodd\\n' >>a.log");
-    assert_string_equal(turn(&d), "||cut|" T_LINE "odd|");
-    assert_int_equal(d.f.files[0]->kind, COL_WEB_KIND_COMMON);
-    again(&d);
-    assert_int_equal(d.f.files[0]->kind, COL_WEB_KIND_COMMON);
-    sh(&d, "mv a.log a.log.1; printf 'a.org:80 " T_A "\\n' >a.log; printf 'more\\n' >>a.log.1");
-    assert_string_equal(turn(&d), "more|a.org:80 " T_LINE);
-    assert_int_equal(d.f.files[0]->kind, COL_WEB_KIND_COMMON); /* each file by itself */
-    assert_int_equal(d.f.files[1]->kind, COL_WEB_KIND_VHOST);
-    sh(&d, "cp a.log a.log.2; : >a.log; printf '" T_A "\\n' >>a.log");
-    assert_string_equal(turn(&d), T_LINE);
-    settle(&d, 2);
-    assert_int_equal(d.f.files[0]->kind, COL_WEB_KIND_COMMON);
-    dir_release(&d);
+    struct t_dir *d = *state;
+    t_after(d, "printf '\\n\\n' >a.log", "");
+    t_after(d, "printf 'cut\\n" T_FRONT "' >>a.log", "");
+    again(d);
+    t_comes(d, "");
+    assert_int_equal(d->f.files[0]->off, 0);
+    t_after(d, "printf '\"GET /a\" 200 1\\nodd\\n' >>a.log", "||cut|" T_LINE "odd|");
+    assert_int_equal(d->f.files[0]->kind, COL_WEB_KIND_COMMON);
+    again(d);
+    assert_int_equal(d->f.files[0]->kind, COL_WEB_KIND_COMMON);
+    t_after(d, "mv a.log a.log.1; printf 'a.org:80 " T_A "\\n' >a.log; printf 'more\\n' >>a.log.1",
+            "more|a.org:80 " T_LINE);
+    assert_int_equal(d->f.files[0]->kind, COL_WEB_KIND_COMMON); /* each file by itself */
+    assert_int_equal(d->f.files[1]->kind, COL_WEB_KIND_VHOST);
+    t_after(d, "cp a.log a.log.2; : >a.log; printf '" T_A "\\n' >>a.log", T_LINE);
+    settle(d, 2);
+    assert_int_equal(d->f.files[0]->kind, COL_WEB_KIND_COMMON);
 }
 
 static void test_weblog_follow__odd_files_are_told_once_and_given_out_in_the_end(void **state)
 {
-    struct t_dir d;
-    (void)state;
-    dir_init_auto(&d, "a.log");
-    sh(&d, "printf 'odd 1\\nodd 2\\n' >a.log");
-    assert_string_equal(turn(&d), "");
-    assert_false(d.f.files[0]->told); /* the next line may be better */
-    d.now_ms += 20000;
-    assert_string_equal(turn(&d), "");
-    assert_true(d.f.files[0]->told);
-    sh(&d, "seq 1 200 >>a.log; printf '" T_A "\\n' >>a.log");
-    assert_string_equal(turn(&d), ""); /* too far behind to decide */
-    assert_int_equal(d.f.files[0]->off, 0);
-    sh(&d, "mv a.log a.log.1; printf '" T_A "\\n' >a.log");
-    assert_string_equal(turn(&d), T_LINE);
-    again(&d);
-    d.now_ms += ROTATED_MS + 1000;
-    assert_true(!strncmp(turn(&d), "odd 1|odd 2|1|2|", 16));
-    settle(&d, 2);
+    struct t_dir *d = *state;
+    t_after(d, "printf 'odd 1\\nodd 2\\n' >a.log", "");
+    assert_false(d->f.files[0]->told); /* the next line may be better */
+    d->now_ms += 20000;
+    t_comes(d, "");
+    assert_true(d->f.files[0]->told);
+    t_after(d, "seq 1 200 >>a.log; printf '" T_A "\\n' >>a.log", ""); /* too far behind to decide */
+    assert_int_equal(d->f.files[0]->off, 0);
+    t_after(d, "mv a.log a.log.1; printf '" T_A "\\n' >a.log", T_LINE);
+    again(d);
+    d->now_ms += ROTATED_MS + 1000;
+    assert_true(!strncmp(turn(d), "odd 1|odd 2|1|2|", 16));
+    settle(d, 2);
     /* the same, but packed before it was given up */
-    sh(&d, "mv a.log a.log.2; printf 'odd 3\\nodd 4' >a.log");
-    assert_string_equal(turn(&d), "");
-    sh(&d, "mv a.log a.log.3; gzip a.log.3; sleep 0.02; printf '" T_A "\\n' >a.log");
-    again(&d);
-    assert_string_equal(turn(&d), "odd 3|odd 4|" T_LINE);
-    settle(&d, 2);
-    dir_release(&d);
+    t_after(d, "mv a.log a.log.2; printf 'odd 3\\nodd 4' >a.log", "");
+    sh(d, "mv a.log a.log.3; gzip a.log.3; sleep 0.02; printf '" T_A "\\n' >a.log");
+    again(d);
+    t_comes(d, "odd 3|odd 4|" T_LINE);
+    settle(d, 2);
 }
 
 static void test_weblog_follow__a_line_that_is_too_long_decides_nothing(void **state)
 {
-    struct t_dir d;
-    (void)state;
-    dir_init_auto(&d, "a.log");
-    sh(&d, "{ head -c 700000 /dev/zero; } >a.log");
-    assert_string_equal(turn(&d), "<long>|");
-    again(&d);
-    sh(&d, "{ echo; printf '" T_A "\\n'; } >>a.log");
-    assert_string_equal(turn(&d), T_LINE);
-    assert_int_equal(d.f.files[0]->kind, COL_WEB_KIND_COMMON);
-    dir_release(&d);
+    struct t_dir *d = *state;
+    t_after(d, "{ head -c 700000 /dev/zero; } >a.log", "<long>|");
+    again(d);
+    t_after(d, "{ echo; printf '" T_A "\\n'; } >>a.log", T_LINE);
+    assert_int_equal(d->f.files[0]->kind, COL_WEB_KIND_COMMON);
 }
 
 static void keep_line(void *arg, const char *line)
@@ -434,7 +393,7 @@ static void test_weblog_follow__what_is_not_there_is_told_at_the_start(void **st
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         struct t_dir d;
         struct ts_buf log;
-        dir_init(&d, rows[i].pattern);
+        dir_init(&d, rows[i].pattern, "combined");
         d.f.opts.olddirs = "old";
         sh(&d, "mkdir folder; mkfifo pipe; touch a.log");
         ts_log_set_level(TS_LOG_WARN);
@@ -501,21 +460,23 @@ static void test_weblog_follow__domains(void **state)
     assert_int_equal(col_web_log_init(&log, "combined", "referer", NULL), TS_EINVAL);
 }
 
+#define T_CASE(f, begin) cmocka_unit_test_setup_teardown(f, begin, tear_down)
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_weblog_follow__torn_lines_come_once_and_whole),
-        cmocka_unit_test(test_weblog_follow__a_renamed_file_is_read_to_its_end),
-        cmocka_unit_test(test_weblog_follow__a_truncated_file_goes_on_in_its_copy),
-        cmocka_unit_test(test_weblog_follow__rotations_while_nobody_looked),
-        cmocka_unit_test(test_weblog_follow__rotated_files_are_found_in_other_folders),
-        cmocka_unit_test(test_weblog_follow__a_half_packed_file_is_not_read),
-        cmocka_unit_test(test_weblog_follow__a_line_that_is_too_long_is_one_bad_line),
-        cmocka_unit_test(test_weblog_follow__patterns_find_new_files_but_not_rotated_ones),
-        cmocka_unit_test(test_weblog_follow__odd_names_are_not_read_again),
-        cmocka_unit_test(test_weblog_follow__nothing_is_taken_before_its_format_is_known),
-        cmocka_unit_test(test_weblog_follow__odd_files_are_told_once_and_given_out_in_the_end),
-        cmocka_unit_test(test_weblog_follow__a_line_that_is_too_long_decides_nothing),
+        T_CASE(test_weblog_follow__torn_lines_come_once_and_whole, set_up),
+        T_CASE(test_weblog_follow__a_renamed_file_is_read_to_its_end, set_up),
+        T_CASE(test_weblog_follow__a_truncated_file_goes_on_in_its_copy, set_up),
+        T_CASE(test_weblog_follow__rotations_while_nobody_looked, set_up),
+        T_CASE(test_weblog_follow__rotated_files_are_found_in_other_folders, set_up),
+        T_CASE(test_weblog_follow__a_half_packed_file_is_not_read, set_up),
+        T_CASE(test_weblog_follow__a_line_that_is_too_long_is_one_bad_line, set_up),
+        T_CASE(test_weblog_follow__patterns_find_new_files_but_not_rotated_ones, set_up_all),
+        T_CASE(test_weblog_follow__odd_names_are_not_read_again, set_up_all),
+        T_CASE(test_weblog_follow__nothing_is_taken_before_its_format_is_known, set_up_auto),
+        T_CASE(test_weblog_follow__odd_files_are_told_once_and_given_out_in_the_end, set_up_auto),
+        T_CASE(test_weblog_follow__a_line_that_is_too_long_decides_nothing, set_up_auto),
         cmocka_unit_test(test_weblog_follow__what_is_not_there_is_told_at_the_start),
         cmocka_unit_test(test_weblog_follow__names_of_rotated_files),
         cmocka_unit_test(test_weblog_follow__domains),

@@ -80,6 +80,8 @@ def pictures(d):
     for params in BAD:
         s, b = q(d, "&png&json", **dict(dict(m="sum:g.m"), **params))
         check("refused %r" % params, s == 400 and "err" in json.loads(b), b[:300])
+        for form in ("&json", "&ascii"):
+            check("refused without a picture %r" % params, q(d, form, **dict(dict(m="sum:g.m"), **params))[0] == 400, form)
     s, b = get(d, "/q?start=%d&m=sum:g.m&m=max:g.m&o=&png" % T0)
     check("one o for two m", s == 400, b[:200])
 

@@ -193,14 +193,13 @@ static int graph_send(struct tsd_job *job, FILE *picture, struct ts_error *err)
     return ferror(picture) ? ts_error_set(err, TS_EIO, "the picture can't be read back") : 0;
 }
 
-static int graph_png(struct tsd_job *job, const struct qry_spec *spec, struct ts_error *err)
+static int graph_png(struct tsd_job *job, const struct qry_spec *spec, struct tsd_graph *look,
+                     struct ts_error *err)
 {
     const struct tsd_req *req = tsd_job_req(job);
     struct graph g = {.spec = spec};
-    struct tsd_graph look;
     struct ts_buf script;
     FILE *picture = NULL;
-    TS_TRY(tsd_graph_parse(req->params, req->n_params, spec->n_subs, tsd_job_arena(job), &look, err));
     ts_buf_init(&script, 0);
     if (!spec->no_annotations && tsd_notes_any(req->d->store))
         g.store = req->d->store;
@@ -208,11 +207,11 @@ static int graph_png(struct tsd_job *job, const struct qry_spec *spec, struct ts
         tsd_notes_each(req->d->store, (struct ts_slice){"", 0}, spec->start_ms, spec->end_ms, graph_note, &g);
     int rc = qry_run(req->d->store, req->d->pieces, spec, tsd_job_limit(job), graph_line, &g, err);
     if (rc == 0) {
-        look.notes = g.notes;
-        look.n_notes = g.n_notes;
+        look->notes = g.notes;
+        look->n_notes = g.n_notes;
         tsd_job_max_age(job, tsd_graph_max_age_s(req->params, req->n_params, spec->start_ms, spec->end_ms,
                                                  ts_clock_ms()));
-        tsd_graph_script(&look, spec, g.lines, g.n, &script);
+        tsd_graph_script(look, spec, g.lines, g.n, &script);
         rc = tsd_gnuplot_run(ts_buf_get(&script), GRAPH_GNUPLOT_MS, &tsd_job_limit(job)->cancelled, &picture,
                              err);
         if (rc == TS_ENOTFOUND)
@@ -252,11 +251,15 @@ static int graph_run(struct tsd_job *job, struct ts_error *err)
 {
     const struct tsd_req *req = tsd_job_req(job);
     struct qry_spec spec = {.n_subs = 0};
+    struct tsd_graph look;
     TS_TRY(graph_parse(req, tsd_job_arena(job), &spec, err));
+    /* bad words about the picture are refused in every form, as OpenTSDB does */
+    TS_TRY(tsd_graph_parse(req->params, req->n_params, spec.n_subs, spec.compat, tsd_job_arena(job), &look,
+                           err));
     tsd_query_begin_spec(job, &spec, NULL);
     if (tsd_req_flag(req, "png")) {
         tsd_job_type(job, "image/png");
-        return graph_png(job, &spec, err);
+        return graph_png(job, &spec, &look, err);
     }
     if (tsd_req_flag(req, "json"))
         return graph_json(job, &spec, err);

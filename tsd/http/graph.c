@@ -181,8 +181,8 @@ static int graph_style(struct ts_slice v, struct tsd_graph *g, struct ts_error *
 }
 
 /* One o for each m: "", "axis x1y1" or "axis x1y2"; nothing else is honoured. */
-static int graph_axes(const struct qry_param *params, size_t n, size_t n_subs, struct ts_arena *arena,
-                      struct tsd_graph *g, struct ts_error *err)
+static int graph_axes(const struct qry_param *params, size_t n, size_t n_subs, bool compat,
+                      struct ts_arena *arena, struct tsd_graph *g, struct ts_error *err)
 {
     size_t n_o = 0;
     g->y2 = ts_arena_zalloc(arena, n_subs + 1);
@@ -191,7 +191,7 @@ static int graph_axes(const struct qry_param *params, size_t n, size_t n_subs, s
         if (!ts_slice_is(params[i].name, "o"))
             continue;
         bool right = ts_slice_is(v, "axis x1y2");
-        if (v.n && !right && !ts_slice_is(v, "axis x1y1"))
+        if (v.n && !right && !compat && !ts_slice_is(v, "axis x1y1"))
             return graph_bad(err, "o", v, "empty, axis x1y1 or axis x1y2");
         if (n_o < n_subs)
             g->y2[n_o] = right;
@@ -204,8 +204,8 @@ static int graph_axes(const struct qry_param *params, size_t n, size_t n_subs, s
     return 0;
 }
 
-int tsd_graph_parse(const struct qry_param *params, size_t n, size_t n_subs, struct ts_arena *arena,
-                    struct tsd_graph *out, struct ts_error *err)
+int tsd_graph_parse(const struct qry_param *params, size_t n, size_t n_subs, bool compat,
+                    struct ts_arena *arena, struct tsd_graph *out, struct ts_error *err)
 {
     struct ts_slice v;
     *out = (struct tsd_graph){.style = "linespoints", .width = 1024, .height = 768, .fg = 0, .bg = 0xffffff};
@@ -227,7 +227,7 @@ int tsd_graph_parse(const struct qry_param *params, size_t n, size_t n_subs, str
         TS_TRY(graph_colour("fgcolor", v, &out->fg, err));
     if (graph_param(params, n, "bgcolor", &v))
         TS_TRY(graph_colour("bgcolor", v, &out->bg, err));
-    return graph_axes(params, n, n_subs, arena, out, err);
+    return graph_axes(params, n, n_subs, compat, arena, out, err);
 }
 
 /* --- how long it holds --- */

@@ -33,9 +33,10 @@ struct tsd_graph {
     bool *y2;    /* [n_subs] a sub query belongs to the right axis; in the arena */
     bool any_y2; /* one does */
 };
-/** From request parameters. TS_EINVAL with the name and what is allowed. */
-int tsd_graph_parse(const struct qry_param *params, size_t n, size_t n_subs, struct ts_arena *arena,
-                    struct tsd_graph *out, struct ts_error *err);
+/** From request parameters. compat: other values of `o` than we draw are passed over, as OpenTSDB does.
+ * TS_EINVAL with the name and what is allowed. */
+int tsd_graph_parse(const struct qry_param *params, size_t n, size_t n_subs, bool compat,
+                    struct ts_arena *arena, struct tsd_graph *out, struct ts_error *err);
 
 /** For how many seconds a picture of a query's points may be kept, by the parameters start and end as they were sent: not at
  * all while points may still come, a day if its end is an hour ago and neither moves, else a 1,024th of what it

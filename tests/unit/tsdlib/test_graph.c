@@ -49,7 +49,7 @@ static void one(const char *name, struct ts_slice value)
     ts_arena_init(&arena, 0);
     ts_buf_init(&b, 0);
     assert_int_equal(ts_tz_open(TS_SLICE_LIT("UTC"), &spec.tz, &err), 0);
-    if (tsd_graph_parse(&param, 1, 1, &arena, &g, &err) == 0) {
+    if (tsd_graph_parse(&param, 1, 1, false, &arena, &g, &err) == 0) {
         g.notes = &note;
         g.n_notes = 1;
         tsd_graph_script(&g, &spec, &line, 1, &b);
@@ -110,11 +110,27 @@ static void test_graph__how_long_it_holds(void **state)
     assert_int_equal(tsd_graph_max_age_s(fixed, 1, now, now, now), 0);
 }
 
+static void test_graph__compat_passes_over_other_plot_options(void **state)
+{
+    (void)state;
+    struct qry_param o = {TS_SLICE_LIT("o"), TS_SLICE_LIT("with lines")};
+    struct ts_arena arena;
+    struct tsd_graph g;
+    struct ts_error err = {0};
+    ts_arena_init(&arena, 0);
+    assert_int_equal(tsd_graph_parse(&o, 1, 1, false, &arena, &g, &err), TS_EINVAL);
+    assert_int_equal(tsd_graph_parse(&o, 1, 1, true, &arena, &g, &err), 0);
+    assert_false(g.any_y2);
+    assert_int_equal(tsd_graph_parse(&o, 1, 2, true, &arena, &g, &err), TS_EINVAL); /* one for two of m */
+    ts_arena_release(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_graph__nothing_leaves_its_quotes),
         cmocka_unit_test(test_graph__empty_values),
+        cmocka_unit_test(test_graph__compat_passes_over_other_plot_options),
         cmocka_unit_test(test_graph__how_long_it_holds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -96,6 +96,16 @@ static bool head_matches(const char *path, const struct col_web_head *want)
     return want->n_bytes && col_web__first_matches(first, col_web__text_first(path, first), want);
 }
 
+/* Can a file of this path be the one that stood at a log's path, by their names? */
+static bool may_come_from(const char *log_path, const char *path)
+{
+    const char *base = strrchr(log_path, '/') + 1, *name = strrchr(path, '/') + 1, *dot = strrchr(base, '.');
+    size_t n = strlen(base), n_stem = dot && dot > base ? (size_t)(dot - base) : n;
+    if (!strncmp(name, base, n))
+        return !name[n] || name[n] == '.' || name[n] == '-';
+    return n_stem < n && !strncmp(name, base, n_stem) && name[n_stem] == '-';
+}
+
 bool col_web__inode_known(const struct col_web_follow *f, const char *path, const struct stat *st)
 {
     for (uint32_t i = 0; i < f->n_files; i++) {
@@ -105,7 +115,8 @@ bool col_web__inode_known(const struct col_web_follow *f, const char *path, cons
         if (file->file)
             return true;
         /* its number may have been given to a new file while it was not open */
-        if (file->head.n_bytes ? head_matches(path, &file->head) : strcmp(file->path, path) != 0)
+        if (file->head.n_bytes ? head_matches(path, &file->head)
+                               : strcmp(file->path, path) != 0 && may_come_from(file->path, path))
             return true;
     }
     return false;

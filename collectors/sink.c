@@ -245,9 +245,9 @@ bool col_sink_end(struct col_sink *s, int64_t wait_ms)
 
 bool col_sink_stop(struct col_sink *s, int64_t wait_ms)
 {
-    bool drained = !s || col_sink_end(s, wait_ms);
     if (!s)
-        return drained;
+        return true;
+    bool drained = col_sink_end(s, wait_ms);
     close(s->stop_fd);
     col_sink__addrs_release(&s->addrs);
     ts_buf_release(&s->block);

@@ -139,11 +139,6 @@ static struct col_web_file *current_at(const struct col_web_follow *f, const cha
     return NULL;
 }
 
-static int64_t mtime_ms(const struct stat *st)
-{
-    return (int64_t)st->st_mtim.tv_sec * 1000 + st->st_mtim.tv_nsec / 1000000;
-}
-
 static bool file_open(struct col_web_follow *f, struct col_web_file *file, int64_t now_ms)
 {
     struct stat st;
@@ -192,7 +187,7 @@ static void path_new(struct col_web_follow *f, const struct col_web_log *log, co
         f->n_changes -= 2; /* as if nothing had happened */
         return;
     }
-    file->mtime_ms = mtime_ms(&st);
+    file->mtime_ms = col_web__mtime_ms(&st);
     if (f->opts.from_end && !f->turned)
         file->off = (uint64_t)st.st_size;
     (void)col_web__head_read(file->file, 0, &file->head);
@@ -263,10 +258,9 @@ static void kind_look(struct col_web_follow *f, struct col_web_file *file, struc
         ts_log(TS_LOG_INFO, "weblog: lines of %s are %s", file->path, col_web_kind_name(file->kind));
     else if (last)
         file->kind = COL_WEB_KIND_NONE;
-    if (file->kind == COL_WEB_KIND_NONE && look.n_lines)
-        kind_tell(file, &look);
-    else if (file->kind == COL_WEB_KIND_UNKNOWN && look.n_lines && !file->told &&
-             (look.n_lines == COL_WEB_LOOK_LINES || now_ms - file->quiet_ms >= ODD_MS))
+    bool waited = look.n_lines == COL_WEB_LOOK_LINES || now_ms - file->quiet_ms >= ODD_MS;
+    if (look.n_lines &&
+        (file->kind == COL_WEB_KIND_NONE || (file->kind == COL_WEB_KIND_UNKNOWN && !file->told && waited)))
         kind_tell(file, &look);
     f->n_changes += file->kind != COL_WEB_KIND_UNKNOWN;
 }
@@ -331,7 +325,7 @@ static bool chunk_take(struct col_web_follow *f, struct col_web_file *file, bool
         return true;
     if ((uint64_t)st.st_size < file->off)
         return false;
-    if (mtime_ms(&st) == file->mtime_ms && (uint64_t)st.st_size == file->off)
+    if (col_web__mtime_ms(&st) == file->mtime_ms && (uint64_t)st.st_size == file->off)
         return true;
     ssize_t n = pread(fileno(file->file), f->chunk, COL_WEB_CHUNK_BYTES, (off_t)file->off);
     if (!file_same(file)) /* looked at after the read: what was read is of the file it was */
@@ -341,7 +335,7 @@ static bool chunk_take(struct col_web_follow *f, struct col_web_file *file, bool
     if (n > 0 && file->head.n_bytes < COL_WEB_HEAD_BYTES && col_web__head_read(file->file, 0, &head))
         file->head = head;
     if (n > 0) /* an empty file may be one that began anew, after others that are older than this */
-        file->mtime_ms = mtime_ms(&st);
+        file->mtime_ms = col_web__mtime_ms(&st);
     if (!kind_known(f, file, (struct ts_slice){f->chunk, (size_t)n}, (uint64_t)st.st_size, last_too, now_ms))
         return true;
     size_t taken = lines_take(f, file, f->chunk, (size_t)n);

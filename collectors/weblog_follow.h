@@ -107,6 +107,16 @@ uint64_t col_web_follow_lag_bytes(const struct col_web_follow *f);
 /** Hash of the first bytes of an open file (n_bytes 0: as many as there are, at most COL_WEB_HEAD_BYTES). False: it has fewer, or can't be
  *  read. */
 bool col_web__head_read(FILE *file, uint32_t n_bytes, struct col_web_head *out);
+/** Entries of done that are filled. */
+static inline uint32_t col_web__n_done(const struct col_web_follow *f)
+{
+    return f->n_done < COL_WEB_DONE_MAX ? f->n_done : COL_WEB_DONE_MAX;
+}
+/** Time of a file's last change. */
+static inline int64_t col_web__mtime_ms(const struct stat *st)
+{
+    return (int64_t)st->st_mtim.tv_sec * 1000 + st->st_mtim.tv_nsec / 1000000;
+}
 /** Hash of bytes. */
 struct col_web_head col_web__head_of(const char *p, size_t n);
 /** The first bytes of a file's text, packed or not. Returns how many; 0 if it can't be read. */

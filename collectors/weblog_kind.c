@@ -6,6 +6,7 @@
 #include "collectors/weblog_kind.h"
 
 #include "base/mem.h"
+#include "collectors/fields.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>
@@ -249,10 +250,10 @@ void col_web_auto_look(const struct col_web_auto *a, struct ts_slice text, struc
                        struct col_web_look *out)
 {
     *out = (struct col_web_look){.kind = COL_WEB_KIND_UNKNOWN};
-    while (text.n && out->n_lines < COL_WEB_LOOK_LINES && out->kind == COL_WEB_KIND_UNKNOWN) {
-        size_t n = span_until(text, "\n");
-        struct ts_slice line = without_cr((struct ts_slice){text.p, n});
-        text = behind(text, n + (n < text.n));
+    struct ts_slice line;
+    while (out->n_lines < COL_WEB_LOOK_LINES && out->kind == COL_WEB_KIND_UNKNOWN &&
+           col_line_next(&text, &line)) {
+        line = without_cr(line);
         if (!line.n)
             continue;
         if (!out->n_lines++)

@@ -65,7 +65,7 @@ static bool candidate_matches(const struct candidate *c, const struct col_web_he
 static const char *follow_says(const struct col_web_follow *f, const struct candidate *c)
 {
     char real[PATH_MAX];
-    uint32_t n_done = f->n_done < COL_WEB_DONE_MAX ? f->n_done : COL_WEB_DONE_MAX;
+    uint32_t n_done = col_web__n_done(f);
     for (uint32_t i = 0; i < f->n_files; i++) {
         const struct col_web_file *file = f->files[i];
         bool same = file->ino && file->ino == c->st.st_ino && file->dev == c->st.st_dev;

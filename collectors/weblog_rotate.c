@@ -6,6 +6,7 @@
  *
  * Threads    one
  */
+#include "base/cut.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "collectors/fields.h"
@@ -46,17 +47,23 @@ static size_t packed_suffix(const char *name)
     return n > 4 && !strcmp(name + n - 4, ".zst") ? 4 : 0;
 }
 
+/* Bytes of a log's name without its ending. */
+static size_t stem_bytes(const char *base)
+{
+    const char *dot = strrchr(base, '.');
+    return dot && dot > base ? (size_t)(dot - base) : strlen(base);
+}
+
 /* Folder, name and stem of a path; false if it is too long. */
 static bool search_begin(struct search *s, const char *path)
 {
-    const char *slash = strrchr(path, '/'), *dot;
+    const char *slash = strrchr(path, '/');
     size_t n = (size_t)(slash - path);
     if (n + 1 >= sizeof(s->dir) || strlen(slash + 1) >= sizeof(s->base))
         return false;
     (void)snprintf(s->dir, sizeof(s->dir), "%.*s/", (int)n, path);
     (void)snprintf(s->base, sizeof(s->base), "%s", slash + 1);
-    dot = strrchr(s->base, '.');
-    s->n_stem = dot && dot > s->base ? (size_t)(dot - s->base) : strlen(s->base);
+    s->n_stem = stem_bytes(s->base);
     return true;
 }
 
@@ -96,11 +103,10 @@ static bool head_matches(const char *path, const struct col_web_head *want)
     return want->n_bytes && col_web__first_matches(first, col_web__text_first(path, first), want);
 }
 
-/* Can a file of this path be the one that stood at a log's path, by their names? */
-static bool may_come_from(const char *log_path, const char *path)
+/* Is a file's name that of a log called base, or made of it? */
+static bool named_after(const char *base, const char *name)
 {
-    const char *base = strrchr(log_path, '/') + 1, *name = strrchr(path, '/') + 1, *dot = strrchr(base, '.');
-    size_t n = strlen(base), n_stem = dot && dot > base ? (size_t)(dot - base) : n;
+    size_t n = strlen(base), n_stem = stem_bytes(base);
     if (!strncmp(name, base, n))
         return !name[n] || name[n] == '.' || name[n] == '-';
     return n_stem < n && !strncmp(name, base, n_stem) && name[n_stem] == '-';
@@ -116,7 +122,8 @@ bool col_web__inode_known(const struct col_web_follow *f, const char *path, cons
             return true;
         /* its number may have been given to a new file while it was not open */
         if (file->head.n_bytes ? head_matches(path, &file->head)
-                               : strcmp(file->path, path) != 0 && may_come_from(file->path, path))
+                               : strcmp(file->path, path) != 0 &&
+                                     named_after(strrchr(file->path, '/') + 1, strrchr(path, '/') + 1))
             return true;
     }
     return false;
@@ -143,7 +150,7 @@ static bool current_inode(const struct col_web_follow *f, const struct stat *st)
 /* Is it one that is read, or was? Also if there is nothing in it yet. */
 static bool first_known(const struct col_web_follow *f, const char *first, size_t n)
 {
-    uint32_t n_done = f->n_done < COL_WEB_DONE_MAX ? f->n_done : COL_WEB_DONE_MAX;
+    uint32_t n_done = col_web__n_done(f);
     for (uint32_t i = 0; i < f->n_files; i++)
         if (col_web__first_matches(first, n, &f->files[i]->head))
             return true;
@@ -183,7 +190,7 @@ static void try_wanted(struct search *s, const char *path, const struct stat *st
 
 bool col_web__head_known(const struct col_web_follow *f, const struct col_web_head *head)
 {
-    uint32_t n_done = f->n_done < COL_WEB_DONE_MAX ? f->n_done : COL_WEB_DONE_MAX;
+    uint32_t n_done = col_web__n_done(f);
     bool known = false;
     for (uint32_t i = 0; i < f->n_files && !known; i++)
         known = f->files[i]->rotated && f->files[i]->head.n_bytes == head->n_bytes &&
@@ -193,20 +200,12 @@ bool col_web__head_known(const struct col_web_follow *f, const struct col_web_he
     return known && head->n_bytes == COL_WEB_HEAD_BYTES;
 }
 
-/* Is its name one that the log gets when it is rotated? */
-static bool named_like(const struct search *s, const char *path)
-{
-    const char *name = path + strlen(s->dir);
-    size_t n = strlen(s->base);
-    return col_web_is_rotated_name(path) && ((!strncmp(name, s->base, n) && strchr(".-", name[n])) ||
-                                             (s->n_stem < n && name[s->n_stem] == '-'));
-}
-
 static void try_unread(struct search *s, const char *path, const struct stat *st)
 {
     char first[COL_WEB_HEAD_BYTES];
-    int64_t mtime_ms = (int64_t)st->st_mtim.tv_sec * 1000 + st->st_mtim.tv_nsec / 1000000;
-    if (!named_like(s, path) || !st->st_size || mtime_ms < s->want->mtime_ms || being_packed(path) ||
+    int64_t mtime_ms = col_web__mtime_ms(st);
+    if (!col_web_is_rotated_name(path) || !named_after(s->base, path + strlen(s->dir)) || !st->st_size ||
+        mtime_ms < s->want->mtime_ms || being_packed(path) ||
         (!packed_suffix(path) && col_web__inode_known(s->follow, path, st)))
         return;
     size_t n = col_web__text_first(path, first);
@@ -244,11 +243,10 @@ static int try_name(void *arg, const char *name)
 
 bool col_web__olddir(const struct col_web_follow *f, const char *path, unsigned i, char out[PATH_MAX])
 {
-    const char *list = f->opts.olddirs ? f->opts.olddirs : "", *slash = strrchr(path, '/');
-    while (*list) {
-        size_t n = strcspn(list, ",");
-        struct ts_slice dir = col_trim((struct ts_slice){list, n});
-        list += n + (list[n] == ',');
+    struct ts_slice list = ts_slice_str(f->opts.olddirs ? f->opts.olddirs : "");
+    const char *slash = strrchr(path, '/');
+    while (list.n) {
+        struct ts_slice dir = col_trim(ts_slice_cut(&list, ','));
         if (!dir.n || i--)
             continue;
         int len = snprintf(out, PATH_MAX, "%.*s%.*s/", dir.p[0] == '/' ? 0 : (int)(slash + 1 - path), path,

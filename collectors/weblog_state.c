@@ -61,7 +61,7 @@ static void save_files(struct ts_json *j, const struct col_web_follow *f)
     }
     ts_json_arr_end(j);
     ts_json_member_arr(j, "done");
-    uint32_t n = f->n_done < COL_WEB_DONE_MAX ? f->n_done : COL_WEB_DONE_MAX;
+    uint32_t n = col_web__n_done(f);
     for (uint32_t i = f->n_done - n; i < f->n_done; i++) {
         ts_json_obj(j);
         save_head(j, &f->done[i % COL_WEB_DONE_MAX]);

@@ -6,6 +6,7 @@
  */
 #include "query/aggs/agg.h"
 
+#include "base/double.h"
 #include "base/mem.h"
 
 #include <math.h>
@@ -111,8 +112,7 @@ static void plain_lane_done(struct qry_lane *l, bool mean, double *out)
     for (size_t r = 0; r < l->n_rows; r++) {
         const struct qry_lane_row *row = &l->rows[r];
         for (size_t k = 0; k < row->n; k++) {
-            double d;
-            memcpy(&d, &row->v[k], 8);
+            double d = ts_double_of(row->v[k]);
             if (d != d)
                 continue;
             out[row->at + k] += d;

@@ -285,12 +285,7 @@ static void graph_page(struct tsd_req *req)
     req->location = ts_arena_strndup(&req->arena, to.p, to.n);
     ts_buf_str(&page, "<!DOCTYPE html><html><head><meta charset=\"utf-8\"><title>tsd</title><meta "
                       "http-equiv=\"refresh\" content=\"0; url=");
-    for (const char *c = req->location; *c; c++) {
-        if (*c == '&')
-            ts_buf_str(&page, "&amp;");
-        else
-            ts_buf_char(&page, *c);
-    }
+    tsd_reply_html_text(&page, req->location);
     ts_buf_str(&page,
                "\"></head><body><p>Add <code>ascii</code>, <code>json</code> or <code>png</code> to the "
                "query string, or use the <a href=\"/\">form</a>.</p></body></html>\n");

@@ -94,6 +94,8 @@ void tsd_req_later(struct tsd_req *req);
 void tsd_reply(struct tsd_req *req, int status, const char *type, struct ts_slice body);
 /** JSON. */
 void tsd_reply_json(struct tsd_req *req, int status, struct ts_slice body);
+/** Append text to a page, so that nothing of it is markup. */
+void tsd_reply_html_text(struct ts_buf *b, const char *text);
 /** JSON; body is taken. */
 void tsd_reply_json_take(struct tsd_req *req, int status, struct ts_buf *body);
 /** Status alone (204, 304). */

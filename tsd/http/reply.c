@@ -148,8 +148,7 @@ void tsd_reply_empty(struct tsd_req *req, int status)
     tsd_reply(req, status, NULL, (struct ts_slice){"", 0});
 }
 
-/* Text where markup may not stand. */
-static void reply_html_text(struct ts_buf *b, const char *text)
+void tsd_reply_html_text(struct ts_buf *b, const char *text)
 {
     for (; *text; text++) {
         if (*text == '<')
@@ -179,7 +178,7 @@ static void reply_error_old(struct tsd_req *req, int status, const char *message
                                            : "Internal Server Error";
         ts_buf_printf(&b, "<!DOCTYPE html><html><head><title>%s</title></head><body><h1>%s</h1><p>", title,
                       title);
-        reply_html_text(&b, message);
+        tsd_reply_html_text(&b, message);
         ts_buf_str(&b, "</p></body></html>");
     }
     tsd_reply(req, status, json ? tsd_type_json : tsd_type_html, ts_buf_get(&b));

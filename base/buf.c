@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/budget.h"
 #include "base/err.h"
 #include "base/mem.h"
 
@@ -44,7 +45,9 @@ void ts_buf_init(struct ts_buf *b, size_t max_bytes)
 void ts_buf_release(struct ts_buf *b)
 {
     ts_free(b->p);
-    ts_buf_init(b, b->max);
+    if (b->p)
+        ts_budget_give(b->budget, b->cap + 1);
+    *b = (struct ts_buf){.max = b->max, .budget = b->budget};
 }
 
 /* Make cap - n >= n_more. */
@@ -64,8 +67,14 @@ static int grow(struct ts_buf *b, size_t n_more)
         cap = b->n + n_more;
     if (cap > max)
         cap = max;
+    size_t more = b->p ? cap - b->cap : cap + 1;
+    if (ts_budget_take(b->budget, more, NULL) < 0) {
+        b->failed = true;
+        return TS_ELIMIT;
+    }
     char *p = ts_try_realloc(b->p, cap + 1);
     if (!p) {
+        ts_budget_give(b->budget, more);
         b->failed = true;
         return TS_ENOMEM;
     }

@@ -11,6 +11,8 @@
 #include <stdint.h>
 #include <string.h>
 
+struct ts_budget;
+
 /* Borrowed bytes, passed by value; not terminated. */
 struct ts_slice {
     const char *p; /* may be NULL when n is 0 */
@@ -47,10 +49,12 @@ struct ts_buf {
     size_t cap;  /* bytes allocated */
     size_t max;  /* never more than this; 0 = SIZE_MAX/2 */
     bool failed; /* an append was refused */
+    struct ts_budget
+        *budget; /* account of cap (base/budget.h); set it while the buffer is empty; NULL = uncounted */
 };
 /** Empty buffer that never grows beyond max_bytes (0 = no limit but memory). */
 void ts_buf_init(struct ts_buf *b, size_t max_bytes);
-/** Free the bytes; usable again. Twice is harmless. */
+/** Free the bytes and give them back to the budget; usable again. Twice is harmless. */
 void ts_buf_release(struct ts_buf *b);
 /** n = 0, failed = false; keeps the memory. */
 static inline void ts_buf_clear(struct ts_buf *b)

@@ -7,6 +7,8 @@
  */
 #include "base/mem.h"
 
+#include "base/budget.h"
+
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -152,21 +154,32 @@ static void set_used(struct ts_arena *a, size_t used_bytes)
     __atomic_store_n(&a->used_bytes, used_bytes, __ATOMIC_RELAXED);
 }
 
-static struct ts_arena_block *add_block(struct ts_arena *a, size_t n_bytes)
+/* must: abort instead of NULL, and take from the budget what it does not have. */
+static struct ts_arena_block *add_block(struct ts_arena *a, size_t n_bytes, bool must)
 {
-    struct ts_arena_block *b = ts_xmalloc(n_bytes);
+    if (must)
+        ts_budget_force(a->budget, n_bytes);
+    else if (ts_budget_take(a->budget, n_bytes, NULL) < 0)
+        return NULL;
+    struct ts_arena_block *b = must ? ts_xmalloc(n_bytes) : ts_try_malloc(n_bytes);
+    if (!b) {
+        ts_budget_give(a->budget, n_bytes);
+        return NULL;
+    }
     b->n_bytes = n_bytes;
     set_used(a, a->used_bytes + n_bytes);
     return b;
 }
 
 /* The free part is too small for n_bytes (a multiple of 8). */
-static void *alloc_slow(struct ts_arena *a, size_t n_bytes)
+static void *alloc_slow(struct ts_arena *a, size_t n_bytes, bool must)
 {
     if (a->next_bytes == 0) /* a zeroed struct is an empty arena too */
-        ts_arena_init(a, 0);
+        a->next_bytes = a->first_bytes = ARENA_FIRST_BYTES;
     if (n_bytes > a->next_bytes - sizeof(struct ts_arena_block)) {
-        struct ts_arena_block *own = add_block(a, sizeof(*own) + n_bytes);
+        struct ts_arena_block *own = add_block(a, sizeof(*own) + n_bytes, must);
+        if (!own)
+            return NULL;
         if (a->head) { /* behind the newest: its free part stays in use */
             own->older = a->head->older;
             a->head->older = own;
@@ -176,7 +189,9 @@ static void *alloc_slow(struct ts_arena *a, size_t n_bytes)
         }
         return own + 1;
     }
-    struct ts_arena_block *b = add_block(a, a->next_bytes);
+    struct ts_arena_block *b = add_block(a, a->next_bytes, must);
+    if (!b)
+        return NULL;
     b->older = a->head;
     a->head = b;
     a->p = (char *)(b + 1) + n_bytes;
@@ -185,16 +200,26 @@ static void *alloc_slow(struct ts_arena *a, size_t n_bytes)
     return b + 1;
 }
 
+static inline void *arena_take(struct ts_arena *a, size_t n_bytes, bool must)
+{
+    n_bytes = (at_least_one(n_bytes) + ARENA_ALIGN_BYTES - 1) & ~(size_t)(ARENA_ALIGN_BYTES - 1);
+    if (n_bytes > (size_t)(a->end - a->p))
+        return alloc_slow(a, n_bytes, must);
+    char *p = a->p;
+    a->p += n_bytes;
+    return p;
+}
+
 void *ts_arena_alloc(struct ts_arena *a, size_t n_bytes)
 {
     if (n_bytes > SIZE_MAX / 2)
         die_no_memory(n_bytes);
-    n_bytes = (at_least_one(n_bytes) + ARENA_ALIGN_BYTES - 1) & ~(size_t)(ARENA_ALIGN_BYTES - 1);
-    if (n_bytes > (size_t)(a->end - a->p))
-        return alloc_slow(a, n_bytes);
-    char *p = a->p;
-    a->p += n_bytes;
-    return p;
+    return arena_take(a, n_bytes, true);
+}
+
+void *ts_arena_try(struct ts_arena *a, size_t n_bytes)
+{
+    return n_bytes > SIZE_MAX / 2 ? NULL : arena_take(a, n_bytes, false);
 }
 
 void *ts_arena_zalloc(struct ts_arena *a, size_t n_bytes)
@@ -221,6 +246,7 @@ void ts_arena_release(struct ts_arena *a)
         older = b->older;
         free(b);
     }
+    ts_budget_give(a->budget, a->used_bytes);
     a->head = NULL;
     a->p = a->end = NULL;
     a->next_bytes = a->first_bytes;

@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct ts_budget;
+
 /** malloc, calloc, realloc, strdup that abort with a message when memory is gone. For sizes we choose. */
 void *ts_xmalloc(size_t n_bytes) __attribute__((malloc, returns_nonnull));
 /** n items of n_bytes, zeroed; ends the process when memory is short or n * n_bytes overflows. */
@@ -44,12 +46,16 @@ struct ts_arena {
         used_bytes; /* bytes taken from the system, blocks and headers; others read it with __atomic_load_n */
     size_t next_bytes;  /* size of the next block; private */
     size_t first_bytes; /* size of the first block, for release; private */
+    struct ts_budget *
+        budget; /* account of used_bytes (base/budget.h); set it while the arena is empty; NULL = uncounted */
 };
 /** Empty arena; first_bytes 0 = 4 KiB. Takes no memory yet. {0} is an empty arena too. */
 void ts_arena_init(struct ts_arena *a, size_t first_bytes);
-/** n_bytes aligned to 8, not cleared. Aborts when memory is gone. O(1). */
+/** n_bytes aligned to 8, not cleared. Aborts when memory is gone; counted in the arena's budget, never refused by it. O(1). */
 void *ts_arena_alloc(struct ts_arena *a, size_t n_bytes) __attribute__((returns_nonnull));
-/** The same, cleared. */
+/** The same for sizes that come from outside: NULL when the arena's budget refuses or memory is gone. */
+void *ts_arena_try(struct ts_arena *a, size_t n_bytes);
+/** As ts_arena_alloc, cleared. */
 void *ts_arena_zalloc(struct ts_arena *a, size_t n_bytes) __attribute__((returns_nonnull));
 /** Copy of n bytes plus a terminating zero. */
 char *ts_arena_strndup(struct ts_arena *a, const char *s, size_t n) __attribute__((returns_nonnull));

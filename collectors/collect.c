@@ -29,6 +29,7 @@ struct col_run {
     char dir[PATH_MAX];                      /* folder; "" = memory only */
     const struct col_collector **collectors; /* chosen, ended by NULL */
     struct col_spool *spool;                 /* owned */
+    struct col_spool *later;                 /* of points put aside (sink.h); owned */
     struct col_sink *sink;                   /* owned */
     struct col_sched *sched;                 /* owned; NULL with once */
     const struct ts_conf *conf;              /* borrowed */
@@ -176,6 +177,26 @@ static struct col_sched_opts run_opts(struct col_run *run)
     return sched;
 }
 
+/* A spool in the folder of that name below the run's, or in memory. */
+static int run_spool(const struct col_run *run, const char *name, const char *key, struct col_spool **out,
+                     struct ts_error *err)
+{
+    char dir[PATH_MAX + 8];
+    (void)snprintf(dir, sizeof(dir), "%s/%s", run->dir, name);
+    struct col_spool_opts opts = {
+        .dir = *run->dir ? dir : NULL, .key = key, .max_bytes = (uint64_t)ts_conf_int(run->conf, key)};
+    return col_spool_open(&opts, out, err);
+}
+
+/* Points in both spools. */
+static unsigned long long run_waiting(const struct col_run *run)
+{
+    struct col_spool_stats st, later;
+    col_spool_stats(run->spool, &st);
+    col_spool_stats(run->later, &later);
+    return st.n_points + later.n_points;
+}
+
 static int run_start(struct col_run *run, const struct col_run_opts *opts, struct ts_error *err)
 {
     const struct ts_conf *conf = opts->conf;
@@ -184,12 +205,10 @@ static int run_start(struct col_run *run, const struct col_run_opts *opts, struc
     TS_TRY(run_choose(conf, &run->collectors, err));
     TS_TRY(run_folder(opts, run->dir, err));
     col_host_name(conf, run->host, sizeof(run->host));
-    char spool_dir[PATH_MAX + 8];
-    (void)snprintf(spool_dir, sizeof(spool_dir), "%s/spool", run->dir);
-    struct col_spool_opts spool = {.dir = *run->dir ? spool_dir : NULL,
-                                   .max_bytes = (uint64_t)ts_conf_int(conf, "collect_spool_bytes")};
-    TS_TRY(col_spool_open(&spool, &run->spool, err));
+    TS_TRY(run_spool(run, "spool", "collect_spool_bytes", &run->spool, err));
+    TS_TRY(run_spool(run, "later", "collect_later_bytes", &run->later, err));
     struct col_sink_opts sink = {.spool = run->spool,
+                                 .later = run->later,
                                  .servers = servers,
                                  .timeout_ms = ts_conf_int(conf, "collect_timeout_s") * 1000,
                                  .delay_ms = ts_conf_int(conf, "collect_send_delay_ms"),
@@ -219,6 +238,7 @@ int col_run_start(const struct col_run_opts *opts, struct col_run **out, struct 
 static void run_free(struct col_run *run)
 {
     col_spool_close(run->spool);
+    col_spool_close(run->later);
     ts_free(run->collectors);
     ts_free(run);
 }
@@ -226,13 +246,11 @@ static void run_free(struct col_run *run)
 int col_run_finish(struct col_run *run, struct ts_error *err)
 {
     struct col_sched_opts opts = run_opts(run);
-    struct col_spool_stats st;
     opts.emit.repeat_interval_s = 0;
     int rc = col_sched_once(&opts, err);
     if (!col_sink_stop(run->sink, ts_conf_int(run->conf, "collect_timeout_s") * 1000) && rc == 0) {
-        col_spool_stats(run->spool, &st);
-        rc = ts_error_set(err, TS_EIO, "%llu points could not be delivered%s",
-                          (unsigned long long)st.n_points, *run->dir ? "; they wait in the spool" : "");
+        rc = ts_error_set(err, TS_EIO, "%llu points could not be delivered%s", run_waiting(run),
+                          *run->dir ? "; they wait in the spool" : "");
     }
     run_free(run);
     return rc;
@@ -245,12 +263,9 @@ unsigned col_run_stop(struct col_run *run)
     unsigned n_stuck = col_sched_stop(run->sched, STOP_SCHED_MS);
     /* a thread that is stuck may come back and ask for the figures */
     bool drained = n_stuck ? col_sink_end(run->sink, STOP_SINK_MS) : col_sink_stop(run->sink, STOP_SINK_MS);
-    if (!drained && run->spool) {
-        struct col_spool_stats st;
-        col_spool_stats(run->spool, &st);
-        ts_log(TS_LOG_INFO, "collect: n_points=%llu not delivered yet%s", (unsigned long long)st.n_points,
+    if (!drained)
+        ts_log(TS_LOG_INFO, "collect: n_points=%llu not delivered yet%s", run_waiting(run),
                *run->dir ? " wait in the spool" : " are lost (collect_dir = none)");
-    }
     if (n_stuck)
         return n_stuck; /* their threads may still come and write */
     run_free(run);
@@ -283,9 +298,10 @@ static void run_emit_sched(const struct col_sched *sched, struct col_emit *emit)
 
 void col_run_emit(const struct col_run *run, struct col_emit *emit)
 {
-    struct col_spool_stats sp;
+    struct col_spool_stats sp, later;
     struct col_sink_stats si;
     col_spool_stats(run->spool, &sp);
+    col_spool_stats(run->later, &later);
     col_sink_stats(run->sink, &si);
     const struct {
         const char *metric, *key, *value;
@@ -293,8 +309,8 @@ void col_run_emit(const struct col_run *run, struct col_emit *emit)
     } rows[] = {
         {"tsd.collect.points", "state", "sent", si.n_sent},
         {"tsd.collect.points", "state", "refused", si.n_refused},
-        {"tsd.collect.points", "state", "dropped", sp.n_dropped_points},
-        {"tsd.collect.points", "state", "damaged", sp.n_damaged},
+        {"tsd.collect.points", "state", "dropped", sp.n_dropped_points + later.n_dropped_points},
+        {"tsd.collect.points", "state", "damaged", sp.n_damaged + later.n_damaged},
         {"tsd.collect.connects", "result", "ok", si.n_connects},
         {"tsd.collect.connects", "result", "failed", si.n_failures},
     };
@@ -302,6 +318,7 @@ void col_run_emit(const struct col_run *run, struct col_emit *emit)
         col_emit_u64(emit, rows[k].metric, rows[k].n, COL_TAGS({rows[k].key, ts_slice_str(rows[k].value)}));
     col_emit_u64(emit, "tsd.collect.spool.points", sp.n_points, COL_NO_TAGS);
     col_emit_u64(emit, "tsd.collect.spool.bytes", sp.n_bytes, COL_NO_TAGS);
+    col_emit_u64(emit, "tsd.collect.later.points", later.n_points, COL_NO_TAGS);
     col_emit_u64(emit, "tsd.collect.spool.dropped_hours", sp.n_dropped_hours, COL_NO_TAGS);
     col_emit_int(emit, "tsd.collect.connected", si.connected, COL_NO_TAGS);
     run_emit_sched(run->sched, emit);

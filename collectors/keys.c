@@ -53,6 +53,14 @@ const struct ts_conf_key col_conf_keys[] = {
      .help = "Most bytes of points that wait (about 100 a point). When full, the oldest hour is dropped "
              "whole, counted "
              "and logged."},
+    {.name = "collect_later_bytes",
+     .type = TS_CONF_BYTES,
+     .def = "64M",
+     .min = 64 << 10,
+     .max = 1024 * GIB,
+     .help = "Most bytes of points put aside because the daemon takes others but not their series (its "
+             "max_series is "
+             "reached); they are sent again later."},
     {.name = "collect_repeat_interval_s",
      .type = TS_CONF_INT,
      .def = "0",

@@ -2,6 +2,7 @@
  * sink.c - the thread that sends.
  *
  *   wait for lines > gather > connect > block + "sync" > "ok N" > cut the spool > ...
+ *                                                  \ some refused > sort line by line > those for later to a spool of their own
  *
  * One block is under way at a time: on a local network that is some 100,000 points a second.
  * Threads    see sink.h; the figures are atomic, everything else belongs to the thread
@@ -12,6 +13,8 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/time.h"
+#include "collectors/answer.h"
+#include "collectors/fields.h"
 #include "collectors/sink_int.h"
 
 #include <poll.h>
@@ -28,6 +31,8 @@
 #define SINK_RETRY_MAX_MS 60000
 #define SINK_BLOCK_BYTES  ((size_t)256 << 10)
 #define SINK_IDLE_MS      60000 /* longest sleep without lines */
+#define SINK_SORT_AFTER                                                                                      \
+    3u /* a block that failed so often is sorted line by line: one of its lines may be why */
 
 struct col_sink {
     struct col_sink_opts opts;     /* constant */
@@ -40,12 +45,17 @@ struct col_sink {
     struct col_sink__conn conn;    /* open or not */
     unsigned at;                   /* address to try next, or connected to */
     int64_t opened_ns;             /* when the connection was made */
-    int64_t retry_ms;              /* next pause */
+    atomic_int_least64_t retry_ms; /* next pause; written by the thread alone */
+    unsigned n_held;               /* times the daemon took nothing of the block that comes next */
+    int64_t later_ms;              /* pause before points put aside are sent again */
+    int64_t later_ns;              /* monotonic time when that ends */
     uint64_t random;               /* state of jitter */
     bool told;                     /* the log knows that nobody answers */
     struct ts_buf block;           /* lines under way */
-    atomic_uint_least64_t n_sent, n_refused, n_connects, n_failures; /* figures */
-    atomic_bool connected;                                           /* figure */
+    struct ts_buf verdicts;        /* of its lines, when they were sorted */
+    struct ts_buf aside;           /* lines of it that are for later */
+    atomic_uint_least64_t n_sent, n_refused, n_later, n_connects, n_failures; /* figures */
+    atomic_bool connected, opentsdb;                                          /* figures */
 };
 
 static void sink_count(atomic_uint_least64_t *figure, uint64_t n)
@@ -110,49 +120,175 @@ static int sink_connect(struct col_sink *s)
     return TS_EIO;
 }
 
+static int64_t sink_retry_ms(struct col_sink *s)
+{
+    return atomic_load_explicit(&s->retry_ms, memory_order_relaxed); /* a figure to others */
+}
+
+static void sink_set_retry(struct col_sink *s, int64_t ms)
+{
+    ms = ms > s->opts.retry_max_ms ? s->opts.retry_max_ms : ms;
+    atomic_store_explicit(&s->retry_ms, ms, memory_order_relaxed); /* a figure to others */
+}
+
 static void sink_backoff(struct col_sink *s)
 {
-    sink_pause(s, sink_random(s, s->retry_ms / 2, s->retry_ms * 3 / 2));
-    s->retry_ms = s->retry_ms * 2 > s->opts.retry_max_ms ? s->opts.retry_max_ms : s->retry_ms * 2;
+    int64_t ms = sink_retry_ms(s);
+    sink_pause(s, sink_random(s, ms / 2, ms * 3 / 2));
+    sink_set_retry(s, ms * 2);
+}
+
+/* --- blocks --- */
+
+/* What an answer tells about the daemon. */
+static void sink_daemon(struct col_sink *s)
+{
+    const char *where = s->addrs.p[s->at].text;
+    if (s->told)
+        ts_log(TS_LOG_INFO, "collect: %s answers again", where);
+    if (s->conn.opentsdb && s->conn.n_blocks == 1)
+        ts_log(TS_LOG_INFO,
+               "collect: %s does not know sync, so it is OpenTSDB: points count as delivered when it has "
+               "answered, before they are on its disk",
+               where);
+    atomic_store_explicit(&s->opentsdb, s->conn.opentsdb, memory_order_relaxed); /* a figure */
+    s->told = false;
+    s->n_held = 0;
+    sink_set_retry(s, s->opts.retry_min_ms);
+}
+
+/* Keep the lines of s->block that are not taken at present. */
+static void sink_aside(struct col_sink *s)
+{
+    struct ts_slice text = ts_buf_get(&s->block), line;
+    ts_buf_clear(&s->aside);
+    for (size_t i = 0; i < s->verdicts.n && col_line_next(&text, &line); i++)
+        if (s->verdicts.p[i] == COL_LATER || s->verdicts.p[i] == COL_LATER_SERIES) {
+            ts_buf_slice(&s->aside, line);
+            ts_buf_char(&s->aside, '\n');
+        }
+}
+
+/* The daemon took nothing. Is every line that may be taken later refused for its series alone? */
+static bool sink_series_only(const struct col_sink *s)
+{
+    return !s->verdicts.n || !memchr(s->verdicts.p, COL_LATER, s->verdicts.n);
+}
+
+/* Send the lines in s->block, then, if some were refused for now or the block failed often, line by line. Those for later are in s->aside
+ * afterwards. An error: nothing of the block may be given up. */
+static int sink_exchange(struct col_sink *s, uint32_t n_lines, bool sort, struct col_sink__answer *out,
+                         struct ts_error *err)
+{
+    size_t n = s->block.n;
+    ts_buf_clear(&s->verdicts);
+    ts_buf_clear(&s->aside);
+    if (!sort || s->conn.opentsdb) {
+        ts_buf_str(&s->block, "sync\n");
+        int rc = col_sink__exchange(&s->conn, ts_buf_get(&s->block), n_lines,
+                                    sink_left_ms(s, s->opts.timeout_ms), out, err);
+        s->block.n = n;
+        if (rc < 0 || s->conn.opentsdb || out->n_taken + out->n_never == n_lines)
+            return rc;
+    }
+    TS_TRY(col_sink__sort(&s->conn, ts_buf_get(&s->block), n_lines, sink_left_ms(s, s->opts.timeout_ms),
+                          &s->verdicts, out, err));
+    if (out->n_later && !out->n_taken && !sink_series_only(s))
+        return ts_error_set(err, TS_EBACKEND, "the daemon takes no points at present: \"%s\"", out->text);
+    sink_aside(s);
+    return 0;
 }
 
 /* The block was answered. */
-static void sink_done(struct col_sink *s, const struct col_spool_pos *pos, const struct col_sink__answer *a)
+static void sink_count_answer(struct col_sink *s, uint32_t n_lines, const struct col_sink__answer *a)
+{
+    static struct ts_log_limit never, later;
+    uint64_t n_refused = a->n_never + a->n_later;
+    sink_count(&s->n_sent, n_refused < n_lines ? n_lines - n_refused : 0);
+    sink_count(&s->n_refused, a->n_never);
+    sink_count(&s->n_later, a->n_later);
+    if (a->n_later)
+        ts_log_limited(&later, TS_LOG_WARN,
+                       "collect: n_points=%llu are not taken at present and are sent again later; the daemon "
+                       "says \"%s\"",
+                       (unsigned long long)a->n_later, a->text);
+    else if (a->n_never)
+        ts_log_limited(&never, TS_LOG_WARN, "collect: the daemon refused n_points=%llu, for instance: %s",
+                       (unsigned long long)a->n_never, a->text);
+}
+
+static void sink_failed(struct col_sink *s, const struct ts_error *err)
 {
     static struct ts_log_limit limit;
-    uint32_t n_refused = a->n_taken < pos->n_lines ? pos->n_lines - (uint32_t)a->n_taken : 0;
-    col_spool_ack(s->opts.spool, pos);
-    sink_count(&s->n_sent, pos->n_lines - n_refused);
-    sink_count(&s->n_refused, n_refused);
-    if (n_refused)
-        ts_log_limited(&limit, TS_LOG_WARN, "collect: the daemon refused n_points=%u, for instance: %s",
-                       n_refused, a->text);
-    if (s->told)
-        ts_log(TS_LOG_INFO, "collect: %s answers again", s->addrs.p[s->at].text);
-    s->told = false;
-    s->retry_ms = SINK_RETRY_MIN_MS;
+    sink_count(&s->n_failures, 1);
+    ts_log_limited(&limit, TS_LOG_WARN, "collect: %s: %s; the points are sent again", s->addrs.p[s->at].text,
+                   err->text);
 }
 
 /* Send one block and wait for its answer. 1 = done, 0 = nothing to send. */
 static int sink_block(struct col_sink *s)
 {
-    static struct ts_log_limit limit;
     struct ts_error err = {0};
     struct col_spool_pos pos;
     struct col_sink__answer answer;
     int rc = col_spool_read(s->opts.spool, s->opts.block_bytes, &s->block, &pos, &err);
     if (rc <= 0)
         return 0; /* what can't be read was given up, logged and counted */
-    ts_buf_str(&s->block, "sync\n");
-    rc = col_sink__exchange(&s->conn, ts_buf_get(&s->block), pos.n_lines, sink_left_ms(s, s->opts.timeout_ms),
-                            &answer, &err);
-    if (rc == 0) {
-        sink_done(s, &pos, &answer);
-        return 1;
+    rc = sink_exchange(s, pos.n_lines, s->n_held >= SINK_SORT_AFTER, &answer, &err);
+    if (rc < 0) {
+        s->n_held += rc == TS_EBACKEND;
+        sink_failed(s, &err);
+        return rc;
     }
-    sink_count(&s->n_failures, 1);
-    ts_log_limited(&limit, TS_LOG_WARN, "collect: %s: %s; the points are sent again", s->addrs.p[s->at].text,
-                   err.text);
+    if (s->aside.n &&
+        col_spool_append(s->opts.later, ts_buf_get(&s->aside), (uint32_t)answer.n_later, true, &err) < 0)
+        sink_failed(s, &err);
+    col_spool_ack(s->opts.spool, &pos);
+    sink_count_answer(s, pos.n_lines, &answer);
+    sink_daemon(s);
+    return 1;
+}
+
+/* Send the points put aside that have waited longest; those that are refused once more go behind the others. 1 = some were taken. */
+static int sink_later(struct col_sink *s)
+{
+    struct ts_error err = {0};
+    struct col_spool_pos pos;
+    struct col_sink__answer answer;
+    struct col_spool_stats st;
+    int rc = col_spool_read(s->opts.later, s->opts.block_bytes, &s->block, &pos, &err);
+    if (rc <= 0)
+        return 0;
+    rc = sink_exchange(s, pos.n_lines, false, &answer, &err);
+    if (rc < 0) {
+        sink_failed(s, &err);
+        return rc;
+    }
+    col_spool_stats(s->opts.later, &st);
+    if (answer.n_later == pos.n_lines)
+        return 0;
+    /* behind the others only if there is room: a full spool would drop what waits */
+    bool fits = st.n_bytes + s->aside.n <= col_spool_max_bytes(s->opts.later);
+    if (s->aside.n && (!fits || col_spool_append(s->opts.later, ts_buf_get(&s->aside),
+                                                 (uint32_t)answer.n_later, true, &err) < 0))
+        return 0;
+    col_spool_ack(s->opts.later, &pos);
+    sink_count_answer(s, pos.n_lines, &answer);
+    return answer.n_taken > 0;
+}
+
+/* Points put aside, when their pause is over, for as long as some are taken. */
+static int sink_laters(struct col_sink *s)
+{
+    int rc = 0;
+    bool any = false;
+    if (ts_clock_mono_ns() < s->later_ns || s->conn.fd < 0)
+        return 0;
+    while (!sink_stopping(s) && (rc = sink_later(s)) > 0)
+        any = true;
+    s->later_ms = any ? s->opts.retry_min_ms : s->later_ms * 2;
+    s->later_ms = s->later_ms > s->opts.retry_max_ms ? s->opts.retry_max_ms : s->later_ms;
+    s->later_ns = ts_clock_mono_ns() + sink_random(s, s->later_ms / 2, s->later_ms * 3 / 2) * 1000000;
     return rc;
 }
 
@@ -170,15 +306,31 @@ static int sink_deliver(struct col_sink *s)
         TS_TRY(sink_connect(s));
     while ((rc = sink_block(s)) > 0)
         any = true;
+    if (rc == 0)
+        rc = sink_laters(s);
     if (rc < 0) {
-        bool old = s->conn.n_blocks > 0;
-        sink_close(s);
-        if (!any && !old)
-            s->at = (s->at + 1) % s->addrs.n;
         /* a connection that had worked may just be stale: try once more without a pause */
-        return old ? 0 : rc;
+        bool stale = s->conn.n_blocks > 0 && rc != TS_EBACKEND;
+        sink_close(s);
+        if (!any && !stale)
+            s->at = (s->at + 1) % s->addrs.n;
+        return stale ? 0 : rc;
     }
     return 0;
+}
+
+/* Sleep until lines come, or points put aside are due. True = there is something to send. */
+static bool sink_wait(struct col_sink *s, bool stopping)
+{
+    struct col_spool_stats st;
+    col_spool_stats(s->opts.later, &st);
+    int64_t idle_ms = stopping ? 0 : SINK_IDLE_MS;
+    int64_t due_ms = (s->later_ns - ts_clock_mono_ns() + 999999) / 1000000;
+    due_ms = due_ms < 0 ? 0 : due_ms;
+    if (st.n_points && due_ms < idle_ms)
+        idle_ms = due_ms;
+    return col_spool_wait(s->opts.spool, idle_ms) ||
+           (!stopping && st.n_points && ts_clock_mono_ns() >= s->later_ns);
 }
 
 static void *sink_main(void *arg)
@@ -186,7 +338,7 @@ static void *sink_main(void *arg)
     struct col_sink *s = arg;
     for (;;) {
         /* who stops us wakes the spool after saying so: once that is seen nothing more comes to wait for */
-        bool waits = col_spool_wait(s->opts.spool, sink_stopping(s) ? 0 : SINK_IDLE_MS);
+        bool waits = sink_wait(s, sink_stopping(s));
         bool stopping = sink_stopping(s);
         if (stopping && (!waits || sink_left_ms(s, 1) == 0))
             break;
@@ -200,9 +352,10 @@ static void *sink_main(void *arg)
             break; /* every address was tried */
         sink_backoff(s);
     }
-    struct col_spool_stats st;
+    struct col_spool_stats st, later;
     col_spool_stats(s->opts.spool, &st);
-    s->drained = st.n_points == 0;
+    col_spool_stats(s->opts.later, &later);
+    s->drained = st.n_points + later.n_points == 0;
     sink_close(s);
     return NULL;
 }
@@ -214,11 +367,17 @@ struct col_sink *col_sink_start(const struct col_sink_opts *opts)
     s->opts = *opts;
     s->opts.timeout_ms = opts->timeout_ms ? opts->timeout_ms : SINK_TIMEOUT_MS;
     s->opts.retry_max_ms = opts->retry_max_ms ? opts->retry_max_ms : SINK_RETRY_MAX_MS;
+    s->opts.retry_min_ms = opts->retry_min_ms ? opts->retry_min_ms : SINK_RETRY_MIN_MS;
+    if (s->opts.retry_min_ms > s->opts.retry_max_ms)
+        s->opts.retry_min_ms = s->opts.retry_max_ms;
     s->opts.block_bytes = opts->block_bytes ? opts->block_bytes : SINK_BLOCK_BYTES;
-    s->retry_ms = SINK_RETRY_MIN_MS < s->opts.retry_max_ms ? SINK_RETRY_MIN_MS : s->opts.retry_max_ms;
+    s->later_ms = s->opts.retry_min_ms;
+    sink_set_retry(s, s->opts.retry_min_ms);
     s->random = ts_hash_u64((uint64_t)ts_clock_mono_ns() ^ ((uint64_t)getpid() << 32));
     s->conn.fd = -1;
     ts_buf_init(&s->block, 0);
+    ts_buf_init(&s->verdicts, 0);
+    ts_buf_init(&s->aside, 0);
     s->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (s->stop_fd < 0 || col_sink__addrs_parse(opts->servers, &s->addrs, NULL) < 0)
         TS_BUG("sink without a descriptor or with addresses that were not checked");
@@ -251,6 +410,8 @@ bool col_sink_stop(struct col_sink *s, int64_t wait_ms)
     close(s->stop_fd);
     col_sink__addrs_release(&s->addrs);
     ts_buf_release(&s->block);
+    ts_buf_release(&s->verdicts);
+    ts_buf_release(&s->aside);
     ts_free(s);
     return drained;
 }
@@ -260,6 +421,9 @@ void col_sink_stats(struct col_sink *s, struct col_sink_stats *out)
     /* figures, order nothing */
     out->n_sent = atomic_load_explicit(&s->n_sent, memory_order_relaxed);
     out->n_refused = atomic_load_explicit(&s->n_refused, memory_order_relaxed);
+    out->n_later = atomic_load_explicit(&s->n_later, memory_order_relaxed);
+    out->pause_ms = (uint64_t)atomic_load_explicit(&s->retry_ms, memory_order_relaxed);
+    out->opentsdb = atomic_load_explicit(&s->opentsdb, memory_order_relaxed);
     out->n_connects = atomic_load_explicit(&s->n_connects, memory_order_relaxed);
     out->n_failures = atomic_load_explicit(&s->n_failures, memory_order_relaxed);
     out->connected = atomic_load_explicit(&s->connected, memory_order_relaxed);

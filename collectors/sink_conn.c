@@ -1,7 +1,8 @@
 /*
  * sink_conn.c - sockets of the sink.
  *
- * Sends and reads at once: a daemon that has errors to tell must not wait for us to finish.
+ * Sends and reads at once: a daemon that reports errors must not wait for us to finish. An exchange has a deadline as a whole, so that a
+ * peer that sends a byte now and then holds nothing.
  * Threads    see sink_int.h
  * Source     docs/PROTOCOL.md "Line protocol"
  */
@@ -11,6 +12,7 @@
 #include "base/mem.h"
 #include "base/num.h"
 #include "base/time.h"
+#include "collectors/answer.h"
 #include "collectors/collect.h"
 #include "collectors/fields.h"
 
@@ -27,6 +29,7 @@
 #define DEFAULT_PORT "4242"
 #define ANSWER_MAX   ((size_t)1 << 20) /* bytes of one line */
 #define RECV_BYTES   ((size_t)16 << 10)
+#define VERSION_MAX  (COL_SINK_VERSION_BYTES - 1)
 
 /* --- addresses --- */
 
@@ -114,11 +117,10 @@ int col_server_first(const char *servers, char **out_host, char **out_port, stru
 
 /* --- connection --- */
 
-/* Ready for events (POLLIN, POLLOUT) within timeout_ms? What is ready, 0 = time is up. */
-static int conn_poll(int fd, int events, int64_t timeout_ms)
+/* Ready for events (POLLIN, POLLOUT) before a monotonic time? What is ready, 0 = time is up. */
+static int conn_poll(int fd, int events, int64_t until_ns)
 {
     struct pollfd p = {.fd = fd, .events = (short)events};
-    int64_t until_ns = ts_clock_mono_ns() + timeout_ms * 1000000;
     for (;;) {
         int64_t left_ms = (until_ns - ts_clock_mono_ns() + 999999) / 1000000;
         int n = poll(&p, 1, (int)(left_ms < 0 ? 0 : left_ms > INT32_MAX ? INT32_MAX : left_ms));
@@ -130,7 +132,7 @@ static int conn_poll(int fd, int events, int64_t timeout_ms)
 }
 
 /* 0 or an errno. */
-static int conn_try(const struct addrinfo *a, int64_t timeout_ms, int *out_fd)
+static int conn_try(const struct addrinfo *a, int64_t until_ns, int *out_fd)
 {
     int e = 0, fd = socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, a->ai_protocol);
     socklen_t n = sizeof(e);
@@ -139,7 +141,7 @@ static int conn_try(const struct addrinfo *a, int64_t timeout_ms, int *out_fd)
     if (connect(fd, a->ai_addr, a->ai_addrlen) < 0) {
         e = errno;
         if (e == EINPROGRESS)
-            e = !conn_poll(fd, POLLOUT, timeout_ms)                ? ETIMEDOUT
+            e = !conn_poll(fd, POLLOUT, until_ns)                  ? ETIMEDOUT
                 : getsockopt(fd, SOL_SOCKET, SO_ERROR, &e, &n) < 0 ? errno
                                                                    : e;
     }
@@ -159,8 +161,9 @@ int col_sink__open(struct col_sink__conn *c, const struct col_sink__addr *a, int
     if (rc != 0)
         return ts_error_set(err, TS_EIO, "no such host as %s: %s", a->text, gai_strerror(rc));
     int e = 0;
+    int64_t until_ns = ts_clock_mono_ns() + timeout_ms * 1000000;
     for (struct addrinfo *p = list; p && c->fd < 0; p = p->ai_next)
-        e = conn_try(p, timeout_ms, &c->fd);
+        e = conn_try(p, until_ns, &c->fd);
     freeaddrinfo(list);
     if (c->fd < 0)
         return ts_error_sys(err, TS_EIO, e, "no daemon answers at %s", a->text);
@@ -178,62 +181,7 @@ void col_sink__close(struct col_sink__conn *c)
     ts_buf_release(&c->in);
 }
 
-/* --- answers --- */
-
-/* Is a refused point one that may be taken later? OpenTSDB's words and ours. */
-static bool answer_is_passing(struct ts_slice line)
-{
-    static const char *const begins[] = {"put: storage error", "put: HBase error", "put: Please throttle",
-                                         "put: rejected"};
-    for (size_t i = 0; i < sizeof(begins) / sizeof(*begins); i++) {
-        struct ts_slice rest = line;
-        if (col_prefix_take(&rest, begins[i]))
-            return true;
-    }
-    return false;
-}
-
-/* One line. 1 = it is the answer to sync. */
-static int answer_line(struct col_sink__conn *c, struct ts_slice line, uint32_t n_lines,
-                       struct col_sink__answer *out, struct ts_error *err)
-{
-    struct ts_slice rest = line;
-    uint64_t n;
-    if (answer_is_passing(line))
-        return ts_error_set(err, TS_EBACKEND, "the daemon says \"%.*s\"", (int)(line.n > 150 ? 150 : line.n),
-                            line.p);
-    if (col_prefix_take(&rest, "ok ") && col_u64_of(rest, &n)) {
-        out->n_taken = n - c->n_ok;
-        c->n_ok = n;
-        return 1;
-    }
-    if (col_prefix_take(&rest, "sync: "))
-        return ts_error_set(err, TS_EBACKEND, "the daemon says \"%.*s\"", (int)(line.n > 150 ? 150 : line.n),
-                            line.p);
-    if (col_prefix_take(&rest, "unknown command: sync")) {
-        out->n_taken = out->n_lines < n_lines ? n_lines - out->n_lines : 0;
-        return 1;
-    }
-    if (line.n && !out->n_lines++)
-        (void)snprintf(out->text, sizeof(out->text), "%.*s", (int)line.n, line.p);
-    return 0;
-}
-
-/* Whole lines of what was read. */
-static int answer_lines(struct col_sink__conn *c, uint32_t n_lines, struct col_sink__answer *out,
-                        struct ts_error *err)
-{
-    struct ts_slice text = ts_buf_get(&c->in), line;
-    int rc = 0;
-    while (rc == 0 && text.n && memchr(text.p, '\n', text.n)) {
-        (void)col_line_next(&text, &line);
-        rc = answer_line(c, col_trim(line), n_lines, out, err);
-    }
-    if (text.n)
-        memmove(c->in.p, text.p, text.n);
-    c->in.n = text.n;
-    return rc;
-}
+/* --- bytes --- */
 
 static int conn_recv(struct col_sink__conn *c, struct ts_error *err)
 {
@@ -251,36 +199,181 @@ static int conn_recv(struct col_sink__conn *c, struct ts_error *err)
     return 0;
 }
 
-static int conn_send(struct col_sink__conn *c, struct ts_slice *block, struct ts_error *err)
+static int conn_send(struct col_sink__conn *c, struct ts_slice *text, struct ts_error *err)
 {
-    ssize_t n = send(c->fd, block->p, block->n, MSG_NOSIGNAL);
+    ssize_t n = send(c->fd, text->p, text->n, MSG_NOSIGNAL);
     if (n < 0 && (errno == EINTR || errno == EAGAIN))
         return 0;
     if (n < 0)
         return ts_error_sys(err, TS_EIO, errno, "can't send");
-    *block = (struct ts_slice){block->p + n, block->n - (size_t)n};
+    *text = (struct ts_slice){text->p + n, text->n - (size_t)n};
+    return 0;
+}
+
+/* An exchange under way. */
+struct talk {
+    struct col_sink__conn *c;     /* connection */
+    struct col_sink__answer *out; /* figures */
+    uint32_t n_lines;             /* sent */
+    uint8_t *verdicts;            /* a enum col_verdict a line; sort only */
+    uint32_t at;                  /* line whose answer comes; sort only */
+    bool in_version;              /* the second line of an answer to version comes; sort only */
+    /** Use one line. 1 = the exchange is over. */
+    int (*line)(struct talk *t, struct ts_slice line, struct ts_error *err);
+};
+
+/* Whole lines of what was read. */
+static int talk_lines(struct talk *t, struct ts_error *err)
+{
+    struct col_sink__conn *c = t->c;
+    struct ts_slice text = ts_buf_get(&c->in), line;
+    int rc = 0;
+    while (rc == 0 && text.n && memchr(text.p, '\n', text.n)) {
+        (void)col_line_next(&text, &line);
+        rc = t->line(t, col_trim(line), err);
+    }
+    if (text.n)
+        memmove(c->in.p, text.p, text.n);
+    c->in.n = text.n;
+    return rc;
+}
+
+/* Send a text and read lines until one ends the exchange. */
+static int talk(struct talk *t, struct ts_slice text, int64_t timeout_ms, struct ts_error *err)
+{
+    struct col_sink__conn *c = t->c;
+    int64_t until_ns = ts_clock_mono_ns() + timeout_ms * 1000000;
+    for (;;) {
+        int ready = conn_poll(c->fd, text.n ? POLLIN | POLLOUT : POLLIN, until_ns);
+        if (!ready || ts_clock_mono_ns() > until_ns)
+            return ts_error_set(err, TS_ETIMEOUT, "no whole answer within %lld ms (collect_timeout_s)",
+                                (long long)timeout_ms);
+        if (ready & ~POLLOUT) {
+            TS_TRY(conn_recv(c, err));
+            int rc = talk_lines(t, err);
+            if (rc < 0)
+                return rc;
+            if (rc > 0)
+                return text.n ? ts_error_set(err, TS_EIO, "an answer to what was not sent yet") : 0;
+        }
+        if (text.n && (ready & POLLOUT))
+            TS_TRY(conn_send(c, &text, err));
+    }
+}
+
+/* --- answers --- */
+
+static int talk_not_now(struct ts_slice line, struct ts_error *err)
+{
+    return ts_error_set(err, TS_EBACKEND, "the daemon takes no points at present: \"%.*s\"",
+                        (int)(line.n > 150 ? 150 : line.n), line.p);
+}
+
+/* A refusal is counted, the first one kept for the log. */
+static void talk_count(struct talk *t, enum col_verdict verdict, struct ts_slice line)
+{
+    struct col_sink__answer *out = t->out;
+    if (!*out->text)
+        (void)snprintf(out->text, sizeof(out->text), "%.*s", (int)line.n, line.p);
+    out->n_never += verdict == COL_NEVER;
+    out->n_later += verdict != COL_NEVER;
+}
+
+/* Is it the answer to sync? 1, 0, or what sync says is wrong. */
+static int talk_sync(struct talk *t, struct ts_slice line, struct ts_error *err)
+{
+    struct ts_slice rest = line;
+    uint64_t n;
+    if (col_prefix_take(&rest, "ok ") && col_u64_of(rest, &n)) {
+        t->out->n_taken = n - t->c->n_ok;
+        t->c->n_ok = n;
+        return 1;
+    }
+    if (col_prefix_take(&rest, "sync: "))
+        return talk_not_now(line, err);
+    if (col_prefix_take(&rest, "unknown command: sync")) {
+        uint64_t n_refused = t->out->n_never + t->out->n_later;
+        t->c->opentsdb = true;
+        t->out->n_taken = n_refused < t->n_lines ? t->n_lines - n_refused : 0;
+        return 1;
+    }
+    return 0;
+}
+
+/* A line of the answer to a block. */
+static int block_line(struct talk *t, struct ts_slice line, struct ts_error *err)
+{
+    int rc = line.n ? talk_sync(t, line, err) : 0;
+    if (rc != 0 || !line.n)
+        return rc;
+    enum col_verdict verdict = col_verdict_of(line);
+    if (verdict == COL_LATER)
+        return talk_not_now(line, err);
+    talk_count(t, verdict, line);
     return 0;
 }
 
 int col_sink__exchange(struct col_sink__conn *c, struct ts_slice block, uint32_t n_lines, int64_t timeout_ms,
                        struct col_sink__answer *out, struct ts_error *err)
 {
+    struct talk t = {.c = c, .out = out, .n_lines = n_lines, .line = block_line};
     *out = (struct col_sink__answer){0};
-    for (;;) {
-        int ready = conn_poll(c->fd, block.n ? POLLIN | POLLOUT : POLLIN, timeout_ms);
-        if (!ready)
-            return ts_error_set(err, TS_ETIMEOUT, "no answer for %lld ms", (long long)timeout_ms);
-        if (ready & ~POLLOUT) {
-            TS_TRY(conn_recv(c, err));
-            int rc = answer_lines(c, n_lines, out, err);
-            if (rc < 0)
-                return rc;
-            if (rc > 0) {
-                c->n_blocks++;
-                return block.n ? ts_error_set(err, TS_EIO, "an answer to what was not sent yet") : 0;
-            }
-        }
-        if (block.n && (ready & POLLOUT))
-            TS_TRY(conn_send(c, &block, err));
+    TS_TRY(talk(&t, block, timeout_ms, err));
+    c->n_blocks++;
+    return 0;
+}
+
+/* The answer to version, which has two lines: the first is remembered. */
+static int version_line(struct talk *t, struct ts_slice line, struct ts_error *err)
+{
+    (void)err;
+    if (!t->in_version)
+        (void)snprintf(t->c->version, sizeof(t->c->version), "%.*s", (int)line.n, line.p);
+    t->in_version = !t->in_version;
+    return t->in_version ? 0 : 1;
+}
+
+/* A line of the answer to "put ... / version / put ... / version / ... / sync". */
+static int sort_line(struct talk *t, struct ts_slice line, struct ts_error *err)
+{
+    if (t->in_version) {
+        t->in_version = false;
+        t->at++;
+        return 0;
     }
+    if (t->at == t->n_lines)
+        return line.n ? talk_sync(t, line, err) : 0;
+    t->in_version =
+        ts_slice_is((struct ts_slice){line.p, line.n < VERSION_MAX ? line.n : VERSION_MAX}, t->c->version);
+    if (!t->in_version && line.n && t->verdicts[t->at] == COL_TAKEN) {
+        t->verdicts[t->at] = (uint8_t)col_verdict_of(line);
+        talk_count(t, col_verdict_of(line), line);
+    }
+    return 0;
+}
+
+int col_sink__sort(struct col_sink__conn *c, struct ts_slice lines, uint32_t n_lines, int64_t timeout_ms,
+                   struct ts_buf *verdicts, struct col_sink__answer *out, struct ts_error *err)
+{
+    struct ts_slice line;
+    struct ts_buf text;
+    *out = (struct col_sink__answer){0};
+    ts_buf_clear(verdicts);
+    struct talk t = {.c = c, .out = out, .n_lines = n_lines, .line = version_line};
+    if (!*c->version)
+        TS_TRY(talk(&t, TS_SLICE_LIT("version\n"), timeout_ms, err));
+    t.line = sort_line;
+    ts_buf_init(&text, 0);
+    while (col_line_next(&lines, &line)) {
+        ts_buf_slice(&text, line);
+        ts_buf_str(&text, "\nversion\n");
+        ts_buf_char(verdicts, COL_TAKEN);
+    }
+    ts_buf_str(&text, "sync\n");
+    t.verdicts = (uint8_t *)verdicts->p;
+    int rc = talk(&t, ts_buf_get(&text), timeout_ms, err);
+    ts_buf_release(&text);
+    if (rc == 0)
+        c->n_blocks++;
+    return rc;
 }

@@ -66,6 +66,7 @@ int col_spool_open(const struct col_spool_opts *opts, struct col_spool **out, st
     *out = NULL;
     s->fs = opts->fs ? opts->fs : ts_fs_real();
     s->dir = opts->dir ? ts_xstrdup(opts->dir) : NULL;
+    s->key = opts->key ? opts->key : "collect_spool_bytes";
     s->max_bytes = opts->max_bytes;
     uint64_t part = opts->max_bytes / 16;
     part = part < SEGMENT_MIN_BYTES ? SEGMENT_MIN_BYTES : part;
@@ -169,8 +170,8 @@ static void spool_drop_hour(struct col_spool *s)
     struct ts_civil c = ts_civil_from_ms(NULL, hour_s * 1000);
     ts_log(TS_LOG_WARN,
            "spool full: dropped the oldest hour hour=%04d-%02u-%02uT%02uZ n_points=%llu max_bytes=%llu; "
-           "collect_spool_bytes sets the size",
-           c.year, c.month, c.day, c.hour, (unsigned long long)n, (unsigned long long)s->max_bytes);
+           "%s sets the size",
+           c.year, c.month, c.day, c.hour, (unsigned long long)n, (unsigned long long)s->max_bytes, s->key);
 }
 
 /* A new last segment with a file. */
@@ -230,9 +231,8 @@ static int spool_take(struct col_spool *s, struct ts_slice lines, struct ts_erro
     struct ts_error disk_err = {0};
     int64_t hour_s = ts_floor_div(ts_clock_ms(), TS_HOUR_MS) * (TS_HOUR_MS / 1000);
     if (lines.n > s->max_bytes)
-        return ts_error_set(err, TS_ELIMIT,
-                            "a batch of %zu bytes is larger than the spool (collect_spool_bytes = %llu)",
-                            lines.n, (unsigned long long)s->max_bytes);
+        return ts_error_set(err, TS_ELIMIT, "a batch of %zu bytes is larger than the spool (%s = %llu)",
+                            lines.n, s->key, (unsigned long long)s->max_bytes);
     while (s->first && s->n_bytes + lines.n > s->max_bytes)
         spool_drop_hour(s);
     int rc = TS_EIO;
@@ -426,6 +426,11 @@ void col_spool_wake(struct col_spool *s)
     s->woken = true;
     pthread_cond_broadcast(&s->changed);
     pthread_mutex_unlock(&s->mutex);
+}
+
+uint64_t col_spool_max_bytes(const struct col_spool *s)
+{
+    return s->max_bytes;
 }
 
 void col_spool_stats(struct col_spool *s, struct col_spool_stats *out)

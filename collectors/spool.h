@@ -28,7 +28,8 @@
 struct col_spool_opts {
     const struct ts_fs *fs; /* NULL = the real one */
     const char *dir;        /* folder, made if missing (its parent must exist); NULL = memory only */
-    uint64_t max_bytes;     /* lines on disk, or in memory without a folder; above it the oldest hour goes */
+    const char *key;    /* the one max_bytes is from, for messages; borrowed. NULL = collect_spool_bytes */
+    uint64_t max_bytes; /* lines on disk, or in memory without a folder; above it the oldest hour goes */
     uint64_t
         segment_bytes; /* a segment is closed above this; 0 = a sixteenth of max_bytes, at least 64 KiB, at most 4 MiB */
     uint64_t fallback_bytes; /* lines in memory while the disk takes nothing; 0 = 4 MiB */
@@ -71,6 +72,8 @@ void col_spool_ack(struct col_spool *s, const struct col_spool_pos *pos);
 bool col_spool_wait(struct col_spool *s, int64_t timeout_ms);
 /** End a col_spool_wait under way, or the next one. */
 void col_spool_wake(struct col_spool *s);
+/** The limit it was opened with, bytes. */
+uint64_t col_spool_max_bytes(const struct col_spool *s);
 /** Figures. Any thread. */
 void col_spool_stats(struct col_spool *s, struct col_spool_stats *out);
 

@@ -28,6 +28,7 @@ struct col_spool {
     const struct ts_fs *fs;              /* constant */
     char *dir;                           /* constant; NULL = memory only */
     struct ts_file *lock;                /* held while open; NULL without a folder */
+    const char *key;                     /* constant; see struct col_spool_opts */
     uint64_t max_bytes;                  /* constant; see struct col_spool_opts */
     uint64_t segment_bytes;              /* constant */
     uint64_t fallback_bytes;             /* constant */

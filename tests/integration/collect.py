@@ -191,6 +191,40 @@ def tiny_spool(d):
     check(log.count("spool full") == sum(1 for _ in re.finditer(r"hour=\S+ n_points", log)), log)
 
 
+def refused_at_present():
+    """A daemon that takes no new series, and one that only reads: no point is lost, known series go on."""
+    with Daemon(workers=1) as d:
+        c = Collector("first", d.port, "--only", "load").start()
+        wait_for("points of the known series", lambda: stored(d, "proc.loadavg.1min"))
+        c.stop()
+        d.stop()
+        d.keys = {"max_series": 5}
+        d.start()
+        c.argv[c.argv.index("--only") + 1] = "load,memory"
+        c.start()
+        n = len(stored(d, "proc.loadavg.1min"))
+        wait_for("points of the known series beside new ones", lambda: len(stored(d, "proc.loadavg.1min")) >= n + 3)
+        check(not stored(d, "proc.meminfo.memtotal"), "max_series is not kept")
+        c.stop()
+        d.stop()
+        d.keys = {"mode": "ro"}
+        d.start()
+        c.start()
+        wait_for("a refusal", lambda: "unknown command: put" in open(c.log).read())
+        c.stop()
+        waiting = {(ts, value) for m, ts, value, _ in points(c.waiting()) if m == "proc.loadavg.1min"}
+        check(waiting, "nothing waits while the daemon only reads")
+        d.stop()
+        d.keys = {}
+        d.start()
+        c.start()
+        wait_for("what was put aside", lambda: len(stored(d, "proc.meminfo.memtotal")) >= 4)
+        c.stop()
+        check("refused" not in open(c.log).read(), open(c.log).read())
+        have = {(ts, float(v)) for (_, ts), v in stored(d, "proc.loadavg.1min").items()}
+        check({(ts, float(v)) for ts, v in waiting} <= have, "points measured while the daemon only read are missing")
+
+
 def inside_the_daemon():
     with Daemon(workers=1, collect="true", collect_interval_s=1, collect_host="inner", collect_skip="process", collect_send_delay_ms=0) as d:
         wait_for("points of serve --collect", lambda: len(stored(d, "proc.loadavg.1min")) >= 2)
@@ -215,6 +249,7 @@ def main():
         once_is_what_proc_says(d)
         away_and_back(d)
         tiny_spool(d)
+    refused_at_present()
     inside_the_daemon()
     print("collect: fine")
 

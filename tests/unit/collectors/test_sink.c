@@ -1,5 +1,5 @@
 /*
- * test_sink.c - delivery to daemons played by a thread: acknowledgement, refusal, failover, silence, OpenTSDB's answers.
+ * test_sink.c - delivery to daemons played by a thread: acknowledgement, the three kinds of refusal, failover, silence, OpenTSDB's answers.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,12 +19,16 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "collectors/answer.h"
 #include "collectors/collect.h"
 #include "collectors/sink.h"
 
 #define WAIT_MS 60000 /* for things that happen at once on a machine that is not busy */
 
-enum answer { OK, OPENTSDB, REFUSE_ODD, FULL, CLOSE, SILENT };
+/* How a daemon answers. REFUSE_ODD: every second line is bad. NO_ROOM: max_series is reached, series with "new" are refused. READ_ONLY: no
+ * such command as put. STRANGE: series with "new" are refused in words nobody knows. DRIP: sync is answered by a byte now and then, without
+ * end. */
+enum answer { OK, OPENTSDB, REFUSE_ODD, FULL, CLOSE, SILENT, NO_ROOM, READ_ONLY, STRANGE, DRIP };
 
 /* A daemon that listens; one connection at a time. */
 struct peer {
@@ -34,35 +38,65 @@ struct peer {
     atomic_int n_lines; /* put lines that were acknowledged */
     atomic_int n_conns; /* connections accepted */
     atomic_int n_syncs; /* syncs read */
+    atomic_int n_known; /* acknowledged put lines without "new" */
     atomic_bool end;    /* told to end */
     pthread_t thread;   /* its thread */
 };
 
-/* Answer one line; false = close. n_new, n_taken: put lines since the last answer, and taken on this connection. */
-static bool peer_line(struct peer *p, int fd, const char *line, int *n_new, int *n_taken)
+/* The text a put line is refused with; "" = it is taken. n_new counts lines since the last sync. */
+static const char *peer_refusal(int how, const char *line, int n_new)
+{
+    bool new_series = strstr(line, "new") != NULL;
+    if (how == REFUSE_ODD && n_new % 2)
+        return "put: illegal argument: Invalid metric name (\"m\"): illegal character: !\n";
+    if (how == NO_ROOM && new_series)
+        return "put: storage error: no more than 1 series (max_series)\n";
+    if (how == READ_ONLY)
+        return "unknown command: put.  Try `help'.\n";
+    if (how == STRANGE && new_series)
+        return "put: the moon is full\n";
+    return "";
+}
+
+static bool peer_sync(struct peer *p, int fd, int *n_new, int *n_taken)
 {
     char text[128] = "";
+    int how = p->answer;
+    p->n_syncs++;
+    while (p->answer == DRIP && !p->end) {
+        if (send(fd, "o", 1, MSG_NOSIGNAL) < 0)
+            return false;
+        usleep(20000);
+    }
+    if (how == CLOSE || how == DRIP)
+        return false;
+    if (how == OPENTSDB)
+        snprintf(text, sizeof(text), "unknown command: sync.  Try `help'.\n");
+    else if (how == FULL)
+        snprintf(text, sizeof(text), "sync: error disk full\n");
+    else if (how != SILENT)
+        snprintf(text, sizeof(text), "ok %d\n", *n_taken);
+    *n_new = 0;
+    return !*text || send(fd, text, strlen(text), MSG_NOSIGNAL) > 0;
+}
+
+/* Answer one line; false = close. n_new, n_taken: put lines since the last sync, and taken on this connection. */
+static bool peer_line(struct peer *p, int fd, const char *line, int *n_new, int *n_taken)
+{
+    int how = p->answer;
+    const char *text = "";
     if (strncmp(line, "put ", 4) == 0) {
         ++*n_new;
-        if (p->answer == REFUSE_ODD && *n_new % 2) {
-            --*n_taken; /* made up for below */
-            snprintf(text, sizeof(text), "put: illegal argument: bad %d\n", *n_new);
+        text = peer_refusal(how, line, *n_new);
+        *n_taken += !*text;
+        if (!*text && how != FULL && how != SILENT && how != CLOSE && how != DRIP) {
+            p->n_lines++;
+            p->n_known += strstr(line, "new") == NULL;
         }
+    } else if (strcmp(line, "version") == 0) {
+        text = "tsd 1\nBuilt by hand\n";
     } else if (strcmp(line, "sync") == 0) {
-        p->n_syncs++;
-        int how = p->answer;
-        if (how == CLOSE)
-            return false;
-        *n_taken += *n_new;
-        if (how == OPENTSDB)
-            snprintf(text, sizeof(text), "unknown command: sync.  Try `help'.\n");
-        else if (how == FULL)
-            snprintf(text, sizeof(text), "sync: error disk full\n");
-        else if (how != SILENT)
-            snprintf(text, sizeof(text), "ok %d\n", *n_taken);
-        if (how != FULL && how != SILENT)
-            p->n_lines += *n_new;
-        *n_new = 0;
+        return peer_sync(p, fd, n_new, n_taken);
     }
     return !*text || send(fd, text, strlen(text), MSG_NOSIGNAL) > 0;
 }
@@ -138,11 +172,40 @@ static struct col_spool *spool_of(int n)
     return s;
 }
 
+/* Points put aside by the sinks of a case. */
+static struct col_spool *later;
+
+static int setup(void **state)
+{
+    (void)state;
+    later = spool_of(0);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    col_spool_close(later);
+    return 0;
+}
+
 static struct col_sink *start(struct col_spool *spool, const char *servers, int64_t timeout_ms)
 {
-    struct col_sink_opts opts = {
-        .spool = spool, .servers = servers, .timeout_ms = timeout_ms, .retry_max_ms = 50, .block_bytes = 140};
+    struct col_sink_opts opts = {.spool = spool,
+                                 .later = later,
+                                 .servers = servers,
+                                 .timeout_ms = timeout_ms,
+                                 .retry_min_ms = 1,
+                                 .retry_max_ms = 50,
+                                 .block_bytes = 140};
     return col_sink_start(&opts);
+}
+
+static uint64_t points_in(struct col_spool *s)
+{
+    struct col_spool_stats st;
+    col_spool_stats(s, &st);
+    return st.n_points;
 }
 
 static void wait_acked(struct col_spool *s, uint64_t n)
@@ -192,6 +255,7 @@ static void test_sink__all_are_delivered(void **state)
         assert_int_equal(st.n_sent, 100);
         assert_int_equal(st.n_refused, 0);
         assert_true(st.connected);
+        assert_int_equal(st.opentsdb, i);
         assert_true(col_sink_stop(k, 0));
         assert_int_equal(p.n_lines, 100);
         assert_int_equal(p.n_conns, 1);
@@ -216,7 +280,7 @@ static void test_sink__refused_points_are_counted_and_not_sent_again(void **stat
     assert_int_equal(st.n_sent, 10);
     assert_int_equal(st.n_refused, 10);
     assert_true(col_sink_stop(k, WAIT_MS));
-    assert_int_equal(p.n_syncs, 2);
+    assert_int_equal(p.n_syncs, 2); /* sent once */
     peer_stop(&p);
     col_spool_close(s);
 }
@@ -246,6 +310,148 @@ static void test_sink__fails_over_and_tries_again(void **state)
     assert_true(col_sink_stop(k, 0));
     peer_stop(&p);
     col_spool_close(s);
+}
+
+/* Lines of known and of new series, mixed; n of each. */
+static struct col_spool *mixed_spool(int n)
+{
+    struct col_spool *s = spool_of(0);
+    for (int i = 0; i < n; i++) {
+        assert_int_equal(col_spool_append(s, TS_SLICE_LIT("put new 1 a=b\n"), 1, false, NULL), 0);
+        assert_int_equal(col_spool_append(s, TS_SLICE_LIT("put old 1 a=b\n"), 1, false, NULL), 0);
+    }
+    return s;
+}
+
+/* New series are refused; points of known ones behind them arrive, the others when there is room. */
+static void known_series_pass(enum answer how)
+{
+    struct peer p;
+    struct col_sink_stats st;
+    char servers[64];
+    peer_start(&p, how);
+    snprintf(servers, sizeof(servers), "127.0.0.1:%u", p.port);
+    struct col_spool *s = mixed_spool(40);
+    struct col_sink *k = start(s, servers, WAIT_MS);
+    wait_acked(s, 80);
+    assert_int_equal(points_in(s), 0);
+    assert_true(p.n_known >= 40);
+    assert_int_equal(points_in(later), 40);
+    wait_least(&p.n_syncs, p.n_syncs + 3); /* what was put aside is tried again, and refused */
+    assert_int_equal(points_in(later), 40);
+    col_sink_stats(k, &st);
+    assert_int_equal(st.n_refused, 0);
+    assert_int_equal(st.n_sent, 40);
+    p.answer = OK;
+    wait_acked(later, 40);
+    wait_counted(k, 80, &st);
+    assert_int_equal(st.n_refused, 0);
+    assert_true(col_sink_stop(k, 0));
+    peer_stop(&p);
+    col_spool_close(s);
+}
+
+static void test_sink__refused_series_hold_up_no_others(void **state)
+{
+    (void)state;
+    known_series_pass(NO_ROOM);
+}
+
+static void test_sink__words_nobody_knows_hold_up_no_others(void **state)
+{
+    (void)state;
+    known_series_pass(STRANGE);
+}
+
+/* Only new series wait: they are put aside too. */
+static void test_sink__a_block_of_refused_series_is_put_aside(void **state)
+{
+    struct peer p;
+    char servers[64];
+    (void)state;
+    peer_start(&p, NO_ROOM);
+    snprintf(servers, sizeof(servers), "127.0.0.1:%u", p.port);
+    struct col_spool *s = spool_of(0);
+    for (int i = 0; i < 20; i++)
+        assert_int_equal(col_spool_append(s, TS_SLICE_LIT("put new 1 a=b\n"), 1, false, NULL), 0);
+    struct col_sink *k = start(s, servers, WAIT_MS);
+    wait_acked(s, 20);
+    assert_int_equal(points_in(later), 20);
+    assert_false(col_sink_stop(k, 0));
+    assert_int_equal(p.n_lines, 0);
+    peer_stop(&p);
+    col_spool_close(s);
+}
+
+/* A daemon with mode=ro does not know put: nothing is given up, the pause grows up to its limit and is short again afterwards. */
+static void test_sink__a_read_only_daemon_costs_nothing(void **state)
+{
+    struct peer p;
+    struct col_sink_stats st;
+    char servers[64];
+    (void)state;
+    peer_start(&p, READ_ONLY);
+    snprintf(servers, sizeof(servers), "127.0.0.1:%u", p.port);
+    struct col_spool *s = spool_of(20);
+    struct col_sink *k = start(s, servers, WAIT_MS);
+    wait_least(&p.n_conns, 12);
+    col_sink_stats(k, &st);
+    assert_int_equal(st.n_sent + st.n_refused, 0);
+    assert_int_equal(st.pause_ms, 50);
+    assert_int_equal(points_in(s), 20);
+    p.answer = OK;
+    wait_counted(k, 20, &st);
+    assert_int_equal(st.n_sent, 20);
+    for (int i = 0; i < WAIT_MS / 10 && st.pause_ms != 1; i++) {
+        usleep(10000);
+        col_sink_stats(k, &st);
+    }
+    assert_int_equal(st.pause_ms, 1);
+    assert_true(col_sink_stop(k, WAIT_MS));
+    peer_stop(&p);
+    col_spool_close(s);
+}
+
+/* A byte now and then is no answer: the block goes to the next address. */
+static void test_sink__dripped_bytes_are_no_answer(void **state)
+{
+    struct peer slow, p;
+    char servers[96];
+    (void)state;
+    peer_start(&slow, DRIP);
+    peer_start(&p, OK);
+    snprintf(servers, sizeof(servers), "127.0.0.1:%u,127.0.0.1:%u", slow.port, p.port);
+    struct col_spool *s = spool_of(10);
+    struct col_sink *k = start(s, servers, 300);
+    wait_acked(s, 10);
+    assert_true(slow.n_syncs >= 1);
+    assert_true(col_sink_stop(k, WAIT_MS));
+    peer_stop(&slow);
+    peer_stop(&p);
+    col_spool_close(s);
+}
+
+static void test_sink__refusals_have_three_meanings(void **state)
+{
+    static const struct {
+        const char *line;
+        enum col_verdict verdict;
+    } cases[] = {
+        {"put: illegal argument: not enough arguments (need least 4, got 2)", COL_NEVER},
+        {"put: invalid value: Unable to parse", COL_NEVER},
+        {"put: unknown metric: No such name for 'metrics': 'm'", COL_NEVER},
+        {"line too long: more than 65536 bytes (line_max_bytes)", COL_NEVER},
+        {"put: storage error: no more than 5 series (max_series)", COL_LATER_SERIES},
+        {"put: HBase error: no more than 5 series (max_series)", COL_LATER_SERIES},
+        {"put: storage error: the disk is full", COL_LATER},
+        {"put: HBase error: 10000 RPCs waiting on", COL_LATER},
+        {"put: Please throttle writes: 10000 RPCs waiting on", COL_LATER},
+        {"unknown command: put.  Try `help'.", COL_LATER},
+        {"whatever a later daemon says", COL_LATER},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+        assert_int_equal(col_verdict_of(ts_slice_str(cases[i].line)), cases[i].verdict);
 }
 
 static void test_sink__silence_is_a_failure(void **state)
@@ -328,16 +534,25 @@ static void test_sink__the_first_address_is_taken_apart(void **state)
     }
 }
 
+/* A case with a spool for what is put aside. */
+#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sink__all_are_delivered),
-        cmocka_unit_test(test_sink__refused_points_are_counted_and_not_sent_again),
-        cmocka_unit_test(test_sink__fails_over_and_tries_again),
-        cmocka_unit_test(test_sink__silence_is_a_failure),
-        cmocka_unit_test(test_sink__stops_though_nobody_answers),
-        cmocka_unit_test(test_sink__addresses_are_checked),
-        cmocka_unit_test(test_sink__the_first_address_is_taken_apart),
+        CASE(test_sink__all_are_delivered),
+        CASE(test_sink__refused_points_are_counted_and_not_sent_again),
+        CASE(test_sink__fails_over_and_tries_again),
+        CASE(test_sink__refused_series_hold_up_no_others),
+        CASE(test_sink__words_nobody_knows_hold_up_no_others),
+        CASE(test_sink__a_block_of_refused_series_is_put_aside),
+        CASE(test_sink__a_read_only_daemon_costs_nothing),
+        CASE(test_sink__dripped_bytes_are_no_answer),
+        CASE(test_sink__refusals_have_three_meanings),
+        CASE(test_sink__silence_is_a_failure),
+        CASE(test_sink__stops_though_nobody_answers),
+        CASE(test_sink__addresses_are_checked),
+        CASE(test_sink__the_first_address_is_taken_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

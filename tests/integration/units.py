@@ -19,6 +19,7 @@ def ask(*argv):
 
 def main():
     if not shutil.which("systemd-analyze"):
+        print("skipped, systemd-analyze is not installed; scripts/setup test installs it")
         return 77
     failed = False
     with tempfile.TemporaryDirectory(prefix="tsd-units.") as tmp:

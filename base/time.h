@@ -2,7 +2,8 @@
  * time.h - clocks, OpenTSDB's time forms, calendars of time zones.
  *
  * Time stamps are int64_t milliseconds since the Unix epoch, UTC; all divisions are floor divisions, so times
- * before 1970 work. Zone rules come from ICU.
+ * before 1970 work. Zone rules come from the system's
+ * time zone files (package tzdata).
  * Threads    everything from any thread; a struct ts_tz is immutable after ts_tz_open
  */
 #ifndef BASE_TIME_H
@@ -39,8 +40,9 @@ void ts_clock_set_fake(int64_t now_ms);
 void ts_clock_set_fake_mono(int64_t now_ns);
 
 struct ts_tz; /* one zone; offsets at any time */
-/** Zone by IANA name ("UTC", "Europe/Berlin"), or "" / NULL for UTC. TS_EPARSE "Invalid timezone name: X". Cached per name:
- *  pointers stay valid for the life of the process; nothing to free. */
+/** Zone by IANA name ("UTC", "Europe/Berlin"), or "" / NULL for UTC, read from the
+ *  files in $TZDIR or /usr/share/zoneinfo. TS_EPARSE "Invalid timezone name: X"; TS_EIO: the machine has no such files; TS_ECORRUPT: the file is
+ *  damaged. Cached per name: pointers stay valid for the life of the process, nothing to free, and a newer tzdata counts after a restart. */
 int ts_tz_open(struct ts_slice name, const struct ts_tz **out_tz, struct ts_error *err);
 /** Zone of dates that come without one: UTC, or what the process set before it started threads. */
 const struct ts_tz *ts_tz_default(void);

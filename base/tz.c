@@ -1,112 +1,100 @@
 /*
- * tz.c - time zones: each one a sorted table of offset changes, made once from ICU.
+ * tz.c - time zones: each one a sorted table of offset changes, made once from the system's TZif file.
  *
  * The Gregorian calendar repeats after 400 years = 20,871 weeks, and with it every rule of the kind "last
  * Sunday in March". So the table ends in the year 2500 and later times are looked up 400 years earlier, as
  * often as needed.
  * Threads    any: the list of zones is under a mutex, a zone never changes once it is in the list
  * Invariant  tables are sorted, neighbours differ in offset, the first entry begins at INT64_MIN
+ * Not here   the format of the files (tzif.c)
  */
 #include "base/time.h"
 
+#include "base/fs.h"
 #include "base/mem.h"
+#include "base/tz_int.h"
 
+#include <errno.h>
 #include <pthread.h>
-#include <unicode/ucal.h>
-#include <unicode/ustring.h>
+#include <stdlib.h>
 
-#define TZ_NAME_MAX      63                   /* longest IANA name is 32 bytes */
-#define TZ_CYCLE_MS      (146097 * TS_DAY_MS) /* 400 Gregorian years */
-#define TZ_END_MS        16725225600000ll     /* 2500-01-01: rules are looked up below this */
-#define TZ_BEGIN_MS      (-11676096000000.0)  /* 1600-01-01: no zone changes earlier */
-#define TZ_MAX_STEPS     8192                 /* more changes than this in 900 years: bad zone data */
-#define TZ_MAX_OFFSET_MS TS_DAY_MS            /* no zone is a day or more away from UTC */
-
-/* One stretch of constant offset, up to the next entry. */
-struct tz_step {
-    int64_t from_ms;   /* first instant of it */
-    int64_t offset_ms; /* local time minus UTC */
-};
+#define TZ_NAME_MAX 63                   /* longest IANA name is 32 bytes */
+#define TZ_CYCLE_MS (146097 * TS_DAY_MS) /* 400 Gregorian years */
+#define TZ_FOLDER   "/usr/share/zoneinfo"
 
 struct ts_tz {
     struct ts_tz *next;         /* list of opened zones; under tz_lock */
-    struct tz_step *steps;      /* sorted by from_ms; NULL for UTC */
-    size_t n_steps;             /* entries; the last one begins after TZ_END_MS if the rules go on for ever */
-    bool repeats;               /* rules go on for ever: fold later times back */
+    struct tz_table table;      /* its offsets */
     char name[TZ_NAME_MAX + 1]; /* as asked for */
 };
 
 static struct tz_step tz_utc_step = {INT64_MIN, 0};
-static struct ts_tz tz_utc = {.steps = &tz_utc_step, .n_steps = 1, .name = "UTC"};
+static struct ts_tz tz_utc = {.table = {.steps = &tz_utc_step, .n_steps = 1}, .name = "UTC"};
 static struct ts_tz *tz_list; /* opened zones, newest first */
 static pthread_mutex_t tz_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* ---- opening ---- */
 
-/* Offset that a calendar shows at t. */
-static int64_t tz_ask_icu(UCalendar *cal, double t, UErrorCode *st)
+/* The folder of zone files. */
+static const char *tz_folder(void)
 {
-    ucal_setMillis(cal, t, st);
-    return ucal_get(cal, UCAL_ZONE_OFFSET, st) + ucal_get(cal, UCAL_DST_OFFSET, st);
+    const char *dir = getenv("TZDIR");
+    return dir && *dir ? dir : TZ_FOLDER;
 }
 
-/* Walk all changes of a zone into its table. */
-static bool tz_fill(struct ts_tz *tz, UCalendar *cal)
+static int tz_stop_at_first(void *arg, const char *name)
 {
-    UErrorCode st = U_ZERO_ERROR;
-    size_t cap = 64;
-    tz->steps = ts_xmalloc(cap * sizeof(tz->steps[0]));
-    tz->steps[0] = (struct tz_step){INT64_MIN, tz_ask_icu(cal, TZ_BEGIN_MS, &st)};
-    tz->n_steps = 1;
-    for (int i = 0; i < TZ_MAX_STEPS && U_SUCCESS(st); i++) {
-        UDate next;
-        if (!ucal_getTimeZoneTransitionDate(cal, UCAL_TZ_TRANSITION_NEXT, &next, &st))
-            return U_SUCCESS(st);
-        int64_t offset = tz_ask_icu(cal, next, &st);
-        if (offset == tz->steps[tz->n_steps - 1].offset_ms)
-            continue; /* only the name of the time changed */
-        if (tz->n_steps == cap)
-            tz->steps = ts_xrealloc(tz->steps, (cap *= 2) * sizeof(tz->steps[0]));
-        tz->steps[tz->n_steps++] = (struct tz_step){(int64_t)next, offset};
-        if ((int64_t)next >= TZ_END_MS) {
-            tz->repeats = true;
-            return U_SUCCESS(st);
-        }
-    }
-    return false;
+    (void)arg;
+    (void)name;
+    return 1; /* one entry is enough to know that the folder is there */
 }
 
-/* Known to the zone database under this name? ICU also invents zones from texts such as GMT+5; those are
- * refused. */
-static bool tz_is_known(const UChar *uname, int32_t n)
+/* No zone has the name: is it wrong, or are there no zones at all? */
+static int tz_unknown(struct ts_slice name, struct ts_error *err)
 {
-    UChar canonical[TZ_NAME_MAX + 1];
-    UErrorCode st = U_ZERO_ERROR;
-    UBool is_system = 0;
-    ucal_getCanonicalTimeZoneID(uname, n, canonical, TZ_NAME_MAX + 1, &is_system, &st);
-    return U_SUCCESS(st) && is_system;
+    const struct ts_fs *fs = ts_fs_real();
+    if (fs->list(fs, tz_folder(), tz_stop_at_first, NULL, NULL) < 0)
+        return ts_error_set(
+            err, TS_EIO,
+            "Invalid timezone name: %.*s. This machine has no time zones in %.100s: install the "
+            "package tzdata, or set TZDIR to their folder",
+            (int)name.n, name.p, tz_folder());
+    return ts_error_set(err, TS_EPARSE, "Invalid timezone name: %.*s", (int)name.n, name.p);
 }
 
-static struct ts_tz *tz_load(struct ts_slice name)
+/* Table of a zone from its file. */
+static int tz_read(struct ts_slice name, const char *path, struct tz_table *out, struct ts_error *err)
 {
-    UChar uname[TZ_NAME_MAX + 1];
-    UErrorCode st = U_ZERO_ERROR;
+    char *bytes = NULL;
+    size_t n = 0;
+    struct ts_error why = {0};
+    int rc = ts_fs_read_file(ts_fs_real(), path, TZ_MAX_FILE_BYTES, &bytes, &n, &why);
+    if (rc == 0)
+        rc = ts_tzif_read((struct ts_slice){bytes, n}, out, &why);
+    ts_free(bytes);
+    /* Europe is the name of a folder, and Europe/Berlin/Mitte goes through a file */
+    if (rc == TS_ENOTFOUND || why.sys_errno == EISDIR || why.sys_errno == ENOTDIR)
+        return tz_unknown(name, err);
+    if (rc < 0)
+        return ts_error_set(err, rc, "timezone %.*s: %s: %.100s", (int)name.n, name.p, path, why.text);
+    return 0;
+}
+
+/* New zone; the name has been checked. */
+static int tz_load(struct ts_slice name, struct ts_tz **out_tz, struct ts_error *err)
+{
     struct ts_tz *tz = ts_xcalloc(1, sizeof(*tz));
     memcpy(tz->name, name.p, name.n);
-    u_charsToUChars(tz->name, uname, (int32_t)name.n);
-    uname[name.n] = 0;
-    UCalendar *cal = NULL;
-    bool ok = tz_is_known(uname, (int32_t)name.n);
-    if (ok) {
-        cal = ucal_open(uname, (int32_t)name.n, "en_US", UCAL_GREGORIAN, &st);
-        ok = U_SUCCESS(st) && tz_fill(tz, cal);
+    char *path = ts_fs_join(tz_folder(), tz->name);
+    int rc = tz_read(name, path, &tz->table, err);
+    ts_free(path);
+    if (rc == 0) {
+        *out_tz = tz;
+        return 0;
     }
-    ucal_close(cal);
-    if (ok)
-        return tz;
-    ts_free(tz->steps);
+    ts_tzif_release(&tz->table);
     ts_free(tz);
-    return NULL;
+    return rc;
 }
 
 static bool tz_is_utc(struct ts_slice name)
@@ -115,10 +103,11 @@ static bool tz_is_utc(struct ts_slice name)
            ts_slice_is(name, "GMT");
 }
 
-/* Letters, digits and a few signs, as all IANA names; "Etc/Unknown" is ICU's own word for nothing. */
+/* As all IANA names: a capital, then letters, digits and a few signs. No dot and no slash in front, so that
+ * the path stays in the folder; other files there (localtime, posixrules, right/...) begin with a small letter. */
 static bool tz_may_be_name(struct ts_slice name)
 {
-    if (name.n > TZ_NAME_MAX || ts_slice_is(name, "Etc/Unknown"))
+    if (name.n > TZ_NAME_MAX || name.p[0] < 'A' || name.p[0] > 'Z')
         return false;
     for (size_t i = 0; i < name.n; i++) {
         char c = name.p[i];
@@ -133,26 +122,25 @@ static bool tz_may_be_name(struct ts_slice name)
 int ts_tz_open(struct ts_slice name, const struct ts_tz **out_tz, struct ts_error *err)
 {
     struct ts_tz *tz = NULL;
+    int rc = 0;
     *out_tz = NULL;
     if (tz_is_utc(name)) {
         *out_tz = &tz_utc;
         return 0;
     }
-    if (tz_may_be_name(name)) {
-        pthread_mutex_lock(&tz_lock);
-        for (tz = tz_list; tz && !ts_slice_is(name, tz->name); tz = tz->next)
-            ;
-        if (!tz && (tz = tz_load(name))) {
-            tz->next = tz_list;
-            tz_list = tz;
-        }
-        pthread_mutex_unlock(&tz_lock);
-    }
-    if (!tz)
+    if (!tz_may_be_name(name))
         return ts_error_set(err, TS_EPARSE, "Invalid timezone name: %.*s", name.n > 100 ? 100 : (int)name.n,
                             name.p);
+    pthread_mutex_lock(&tz_lock);
+    for (tz = tz_list; tz && !ts_slice_is(name, tz->name); tz = tz->next)
+        ;
+    if (!tz && (rc = tz_load(name, &tz, err)) == 0) {
+        tz->next = tz_list;
+        tz_list = tz;
+    }
+    pthread_mutex_unlock(&tz_lock);
     *out_tz = tz;
-    return 0;
+    return rc;
 }
 
 static const struct ts_tz *tz_default = &tz_utc;
@@ -184,10 +172,10 @@ static int64_t tz_add(int64_t a, int64_t b)
 /* Last entry that begins at or before t. */
 static size_t tz_find(const struct ts_tz *tz, int64_t t_ms)
 {
-    size_t lo = 0, hi = tz->n_steps;
+    size_t lo = 0, hi = tz->table.n_steps;
     while (hi - lo > 1) {
         size_t mid = (lo + hi) / 2;
-        if (tz->steps[mid].from_ms <= t_ms)
+        if (tz->table.steps[mid].from_ms <= t_ms)
             lo = mid;
         else
             hi = mid;
@@ -198,14 +186,14 @@ static size_t tz_find(const struct ts_tz *tz, int64_t t_ms)
 /* How far t must go back to lie in the table: a multiple of the calendar's cycle. */
 static int64_t tz_fold(const struct ts_tz *tz, int64_t t_ms)
 {
-    if (!tz->repeats || t_ms < TZ_END_MS)
+    if (!tz->table.repeats || t_ms < TZ_END_MS)
         return 0;
     return ((t_ms - TZ_END_MS) / TZ_CYCLE_MS + 1) * TZ_CYCLE_MS;
 }
 
 int64_t ts_tz_offset_ms(const struct ts_tz *tz, int64_t t_ms)
 {
-    return tz ? tz->steps[tz_find(tz, t_ms - tz_fold(tz, t_ms))].offset_ms : 0;
+    return tz ? tz->table.steps[tz_find(tz, t_ms - tz_fold(tz, t_ms))].offset_ms : 0;
 }
 
 int64_t ts_tz_span(const struct ts_tz *tz, int64_t t_ms, int64_t *out_from_ms, int64_t *out_to_ms)
@@ -214,16 +202,16 @@ int64_t ts_tz_span(const struct ts_tz *tz, int64_t t_ms, int64_t *out_from_ms, i
         tz = &tz_utc;
     int64_t fold = tz_fold(tz, t_ms);
     size_t i = tz_find(tz, t_ms - fold);
-    *out_from_ms = tz_add(tz->steps[i].from_ms, fold);
-    *out_to_ms = i + 1 < tz->n_steps ? tz_add(tz->steps[i + 1].from_ms, fold) : INT64_MAX;
-    return tz->steps[i].offset_ms;
+    *out_from_ms = tz_add(tz->table.steps[i].from_ms, fold);
+    *out_to_ms = i + 1 < tz->table.n_steps ? tz_add(tz->table.steps[i + 1].from_ms, fold) : INT64_MAX;
+    return tz->table.steps[i].offset_ms;
 }
 
 int64_t ts_tz_from_local(const struct ts_tz *tz, int64_t local_ms)
 {
     /* begin in a stretch that is surely not too late, then go up: the first that holds the local time is the
      * earliest */
-    int64_t from, to, offset, t = tz_add(local_ms, -TZ_MAX_OFFSET_MS);
+    int64_t from, to, offset, t = tz_add(local_ms, -TZ_MAX_OFFSET_S * 1000ll);
     for (;;) {
         offset = ts_tz_span(tz, t, &from, &to);
         t = tz_add(local_ms, -offset);

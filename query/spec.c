@@ -81,7 +81,7 @@ static int parse_zone(const struct qry_spec_text *text, struct qry_spec *out, st
         return 0;
     /* without a zone OpenTSDB's calendar is UTC, whatever zone its dates have */
     int rc = ts_tz_open(text->tz, &out->tz, err);
-    if (rc < 0 && text->json)
+    if (rc == TS_EPARSE && text->json)
         return ts_error_set(err, TS_EINVAL, "The timezone specification could not be found");
     return rc;
 }

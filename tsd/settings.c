@@ -107,7 +107,9 @@ const struct ts_conf_key tsd_conf_keys[] = {
      .type = TS_CONF_STR,
      .def = "UTC",
      .opentsdb = "tsd.core.timezone",
-     .help = "Zone of the dates, days and calendar intervals of queries that name none, as Europe/Berlin."},
+     .help =
+         "Zone of the dates, days and calendar intervals of queries that name none, as Europe/Berlin. Zones "
+         "are read from the system's tzdata (TZDIR or /usr/share/zoneinfo)."},
     {.name = "compat",
      .type = TS_CONF_CHOICE,
      .def = "none",
@@ -377,9 +379,12 @@ int tsd_settings_load(const struct ts_conf *conf, struct tsd_settings *out, stru
     out->tree_max_rules = (uint64_t)ts_conf_int(conf, "tree_max_rules");
     TS_TRY(settings_cors(out->cors_domains, err));
     const char *zone = ts_conf_str(conf, "timezone");
-    if (ts_tz_open(ts_slice_str(zone), &out->zone, err) < 0)
+    int zone_rc = ts_tz_open(ts_slice_str(zone), &out->zone, err);
+    if (zone_rc == TS_EPARSE)
         return ts_error_set(err, TS_EINVAL, "timezone: no zone is called '%s'; names are as Europe/Berlin",
                             zone);
+    if (zone_rc < 0)
+        return ts_error_wrap(err, "timezone");
     out->port = (unsigned)ts_conf_int(conf, "port");
     out->n_workers = settings_cores(ts_conf_int(conf, "workers"));
     out->n_query_threads = settings_cores(ts_conf_int(conf, "query_threads"));

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""A generated log with known answers across clock changes, by day and by hour, in five zones.
+"""A generated log with known answers across clock changes, by day and by hour, in seven zones.
 
 Days of 23 and 25 hours (Europe/Berlin 2026-03-29 and 2025-10-26, America/New_York 2026-03-08 and 2026-11-01), +5:45 (Asia/Kathmandu), half-hour
-changes (Australia/Lord_Howe). Expected rows come from Python's zoneinfo; the repeated hour of autumn is two rows.
+changes (Australia/Lord_Howe), rules of 2022 and 2024 (America/Mexico_City, Asia/Almaty). Expected rows come from Python's zoneinfo; the repeated hour of autumn is two rows.
 """
 import collections
 import datetime
@@ -13,7 +13,7 @@ import zoneinfo
 from tsdtest import Daemon
 
 UTC = datetime.timezone.utc
-ZONES = ("Europe/Berlin", "America/New_York", "Asia/Kathmandu", "Australia/Lord_Howe", "UTC")
+ZONES = ("Europe/Berlin", "America/New_York", "Asia/Kathmandu", "Australia/Lord_Howe", "America/Mexico_City", "Asia/Almaty", "UTC")
 # stretches of UTC days around changes of clocks
 STRETCHES = ((2026, 3, 27, 4), (2026, 10, 30, 4), (2025, 10, 24, 4), (2026, 3, 6, 4), (2026, 4, 3, 4), (2026, 10, 2, 4))
 

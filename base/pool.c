@@ -19,7 +19,6 @@
 #include "base/pool.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -28,6 +27,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/thread.h"
 #include "base/time.h"
 
 #define N_PRIOS 2
@@ -163,7 +163,6 @@ static bool watch(struct ts_pool *pool)
 static void *thread_main(void *arg)
 {
     struct ts_pool *pool = arg;
-    pthread_setname_np(pthread_self(), pool->name);
     pthread_mutex_lock(&pool->mutex);
     for (bool worked = false;;) {
         struct task *t = take_task(&pool->tasks[TS_PRIO_HIGH]);
@@ -195,18 +194,6 @@ static void *thread_main(void *arg)
     return NULL;
 }
 
-/* Threads inherit the mask: signals are for the main thread, but those a thread causes itself stay
- * deliverable. */
-static void block_signals(sigset_t *old)
-{
-    sigset_t all;
-    sigfillset(&all);
-    static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS};
-    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
-        sigdelset(&all, own[i]);
-    pthread_sigmask(SIG_SETMASK, &all, old);
-}
-
 struct ts_pool *ts_pool_new(unsigned n_threads, const char *name)
 {
     if (n_threads == 0)
@@ -219,14 +206,12 @@ struct ts_pool *ts_pool_new(unsigned n_threads, const char *name)
     pool->n_threads = n_threads;
     pool->watches = sysconf(_SC_NPROCESSORS_ONLN) > 1;
     snprintf(pool->name, sizeof(pool->name), "%s", name);
-    sigset_t old;
-    block_signals(&old);
     for (unsigned i = 0; i < n_threads; i++) {
-        int e = pthread_create(&pool->threads[i], NULL, thread_main, pool);
+        int e = ts_thread_start(&pool->threads[i],
+                                &(struct ts_thread_opts){.name = pool->name, .fn = thread_main, .arg = pool});
         if (e)
             TS_BUG("cannot start thread %u of %u of pool %s: %s", i + 1, n_threads, pool->name, strerror(e));
     }
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
     return pool;
 }
 

@@ -7,11 +7,11 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/thread.h"
 #include "base/time.h"
 
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <sys/eventfd.h>
@@ -181,26 +181,19 @@ static int sched_none(struct col_sched *s, struct ts_error *err)
 int col_sched_start(const struct col_sched_opts *opts, struct col_sched **out, struct ts_error *err)
 {
     struct col_sched *s = sched_new(opts);
-    pthread_attr_t attr;
-    sigset_t all, old;
     *out = NULL;
     if (!s->n_jobs)
         return sched_none(s, err);
     *out = s; /* the collector of our own figures may ask before we are done */
-    pthread_attr_init(&attr);
-    pthread_attr_setstacksize(&attr, STACK_BYTES);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
     for (unsigned i = 0; i < s->n_jobs; i++) {
         struct job *j = &s->jobs[i];
         char name[16];
-        if (pthread_create(&j->thread, &attr, job_main, j) != 0)
-            TS_BUG("no thread for collector %s", j->c->name);
         (void)snprintf(name, sizeof(name), "c-%.12s", j->c->name);
-        (void)pthread_setname_np(j->thread, name);
+        if (ts_thread_start(&j->thread,
+                            &(struct ts_thread_opts){
+                                .name = name, .stack_bytes = STACK_BYTES, .fn = job_main, .arg = j}) != 0)
+            TS_BUG("no thread for collector %s", j->c->name);
     }
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    pthread_attr_destroy(&attr);
     return 0;
 }
 

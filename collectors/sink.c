@@ -12,6 +12,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/thread.h"
 #include "base/time.h"
 #include "collectors/answer.h"
 #include "collectors/fields.h"
@@ -19,7 +20,6 @@
 
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -363,7 +363,6 @@ static void *sink_main(void *arg)
 struct col_sink *col_sink_start(const struct col_sink_opts *opts)
 {
     struct col_sink *s = ts_xcalloc(1, sizeof(*s));
-    sigset_t all, old;
     s->opts = *opts;
     s->opts.timeout_ms = opts->timeout_ms ? opts->timeout_ms : SINK_TIMEOUT_MS;
     s->opts.retry_max_ms = opts->retry_max_ms ? opts->retry_max_ms : SINK_RETRY_MAX_MS;
@@ -381,12 +380,9 @@ struct col_sink *col_sink_start(const struct col_sink_opts *opts)
     s->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (s->stop_fd < 0 || col_sink__addrs_parse(opts->servers, &s->addrs, NULL) < 0)
         TS_BUG("sink without a descriptor or with addresses that were not checked");
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    if (pthread_create(&s->thread, NULL, sink_main, s) != 0)
+    if (ts_thread_start(&s->thread,
+                        &(struct ts_thread_opts){.name = "tsd-sink", .fn = sink_main, .arg = s}) != 0)
         TS_BUG("no thread for the sink");
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    (void)pthread_setname_np(s->thread, "tsd-sink");
     return s;
 }
 

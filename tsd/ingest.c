@@ -113,14 +113,14 @@ int tsd_ingest_series(struct tsd_ingest *in, struct ts_slice metric, const struc
     return ingest_make(in, metric, tags, n_tags, raw_metric, raw_tags, out_series, out_ref);
 }
 
-/* "k=v k=v" in a scratch buffer; {NULL, 0} if there is no memory for it. */
+/* "k=v k=v" in a scratch buffer; {NULL, 0} if there are no tags, or no memory for the text. */
 static struct ts_slice ingest_tags_text(struct ts_buf *out, const struct sto_tag_text *tags, size_t n_tags)
 {
     size_t n = 0;
     for (size_t i = 0; i < n_tags; i++)
         n += tags[i].k.n + tags[i].v.n + 2;
     ts_buf_clear(out);
-    char *from = ts_buf_reserve(out, n), *p = from;
+    char *from = n ? ts_buf_reserve(out, n) : NULL, *p = from;
     if (!from)
         return (struct ts_slice){NULL, 0};
     for (size_t i = 0; i < n_tags; i++) {

@@ -4,6 +4,7 @@
  * Read it first: a command is a row here and a file in cmds/.
  * Threads    the main thread
  */
+#include "base/crash.h"
 #include "collectors/collect.h"
 #include "tsd/cmds/cmd.h"
 #include "tsd/server.h"
@@ -241,5 +242,6 @@ static const struct tsd_cmd commands[] = {
 
 int main(int argc, char **argv)
 {
+    ts_crash_install("tsd", TSD_VERSION);
     return tsd_cmd_main(commands, argc, argv);
 }

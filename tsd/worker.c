@@ -7,13 +7,13 @@
 #include "tsd/worker.h"
 
 #include "base/log.h"
+#include "base/thread.h"
 #include "base/time.h"
 #include "tsd/line/put.h"
 
 #include <errno.h>
 #include <event2/event.h>
 #include <poll.h>
-#include <signal.h>
 #include <unistd.h>
 
 #define WORKER_INBOX_BYTES ((size_t)64 << 20)
@@ -332,17 +332,10 @@ struct tsd_worker *tsd_worker_new(struct tsd_daemon *daemon, unsigned index)
 
 int tsd_worker_start(struct tsd_worker *w, struct ts_error *err)
 {
-    sigset_t all, old;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    int rc = pthread_create(&w->thread, NULL, worker_main, w);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    if (rc)
-        return ts_error_sys(err, TS_EIO, rc, "no thread for worker %u", w->index);
     char name[16];
     (void)snprintf(name, sizeof(name), "tsd-worker-%u", w->index % 1000);
-    (void)pthread_setname_np(w->thread, name);
-    return 0;
+    int rc = ts_thread_start(&w->thread, &(struct ts_thread_opts){.name = name, .fn = worker_main, .arg = w});
+    return rc ? ts_error_sys(err, TS_EIO, rc, "no thread for worker %u", w->index) : 0;
 }
 
 void tsd_worker_join(struct tsd_worker *w)

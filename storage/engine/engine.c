@@ -9,6 +9,7 @@
 #include "storage/engine/engine.h"
 
 #include "base/log.h"
+#include "base/thread.h"
 #include "base/time.h"
 #include "storage/engine/engine_int.h"
 #include "storage/engine/lost.h"
@@ -226,7 +227,7 @@ static int open_manifest(struct sto_engine *e, struct ts_error *err)
 
 static int start_thread(pthread_t *t, void *(*fn)(void *), void *arg, bool *out_runs, struct ts_error *err)
 {
-    int rc = pthread_create(t, NULL, fn, arg);
+    int rc = ts_thread_start(t, &(struct ts_thread_opts){.fn = fn, .arg = arg});
     if (rc)
         return ts_error_sys(err, TS_ENOMEM, rc, "no more threads can be started");
     if (out_runs)

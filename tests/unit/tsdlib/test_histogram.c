@@ -188,6 +188,8 @@ static void test_histogram__lines_are_refused(void **state)
         {"histogram m 1500000000 42 a=b",
          "histogram: illegal argument: Not a simple histogram in base64: a=b\n"},
         {"histogram m 1500000000 u=1 ab", "histogram: illegal argument: invalid tag: ab\n"},
+        {"histogram m 1500000000 u=1 ",
+         "histogram: illegal argument: Need at least one tag (metric=m, tags={})\n"},
         {"histogram m! 1500000000 u=1 a=b",
          "histogram: illegal argument: Invalid metric name (\"m!\"): illegal character: !\n"},
         {"histogram m 1500000000 u=1:0,1=1:1,2=1:2,3=1:3,4=1:4,5=1:5,6=1:6,7=1 a=b",

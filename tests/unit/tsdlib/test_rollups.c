@@ -51,6 +51,8 @@ static void test_rollups__lines_are_refused_with_opentsdbs_texts(void **state)
         {"rollup : m 1500000000 2 a=b", "rollup: illegal argument: Missing interval or aggregator\n"},
         {"rollup 1h-sum: m 1500000000 2 a=b _aggregate=MAX", ""}, /* what export writes */
         {"rollup  m 1500000000 2 a=b", "rollup: illegal argument: Missing interval or aggregator\n"},
+        {"rollup 1h-sum m 1500000000 2 ",
+         "rollup: illegal argument: Need at least one tag (metric=m, tags={})\n"},
         {"rollup sum:max m 1500000000 2 a=b", "rollup: illegal argument: Missing interval or aggregator\n"},
         {"rollup 7m-sum m 1500000000 2 a=b", "rollup: illegal argument: No such rollup: 7m\n"},
         {"rollup x-sum m 1500000000 2 a=b", "rollup: illegal argument: No such rollup: x\n"},

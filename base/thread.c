@@ -1,0 +1,61 @@
+/*
+ * thread.c - threads with the right signals and an alternate stack.
+ *
+ * The alternate stack is a part of the thread's first stack frame: a stack that overflows grows away from it, and
+ * it needs no allocation that somebody must free.
+ *
+ * Threads    see thread.h
+ */
+#include "base/thread.h"
+
+#include "base/crash.h"
+#include "base/mem.h"
+
+#include <signal.h>
+#include <stdio.h>
+
+#define THREAD_NAME_BYTES 16 /* the kernel's limit, with the zero at the end */
+
+/* What the new thread needs; it frees it. */
+struct thread_start {
+    void *(*fn)(void *);
+    void *arg;
+    char name[THREAD_NAME_BYTES]; /* "" = keep the inherited name */
+};
+
+static void *thread_main(void *arg)
+{
+    char stack[TS_CRASH_STACK_BYTES];
+    struct thread_start s = *(struct thread_start *)arg;
+    ts_free(arg);
+    if (s.name[0])
+        (void)pthread_setname_np(pthread_self(), s.name);
+    bool ours = ts_crash_stack_set(stack, sizeof(stack));
+    void *result = s.fn(s.arg);
+    if (ours)
+        ts_crash_stack_clear();
+    return result;
+}
+
+int ts_thread_start(pthread_t *out, const struct ts_thread_opts *opts)
+{
+    struct thread_start *s = ts_xcalloc(1, sizeof(*s));
+    pthread_attr_t attr;
+    sigset_t mask, old;
+    s->fn = opts->fn;
+    s->arg = opts->arg;
+    (void)snprintf(s->name, sizeof(s->name), "%s", opts->name ? opts->name : "");
+    pthread_attr_init(&attr);
+    if (opts->stack_bytes)
+        (void)pthread_attr_setstacksize(&attr, opts->stack_bytes + TS_CRASH_STACK_BYTES);
+    sigfillset(&mask);
+    for (const int *sig = ts_crash_signals; *sig; sig++)
+        sigdelset(&mask, *sig);
+    pthread_sigmask(SIG_SETMASK, &mask, &old); /* inherited by the new thread */
+    int rc = pthread_create(out, &attr, thread_main, s);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    pthread_attr_destroy(&attr);
+    if (rc)
+        ts_free(s);
+    return rc;
+}

@@ -1,0 +1,27 @@
+/*
+ * thread.h - start a thread of this program: its signals, its name, a stack for the handler of fatal signals.
+ *
+ * Threads    every function from any thread
+ * Not here   pools of threads (pool.h), what a fatal signal prints (crash.h)
+ */
+#ifndef BASE_THREAD_H
+#define BASE_THREAD_H
+
+#include <pthread.h>
+#include <stddef.h>
+
+/* How to start a thread. */
+struct ts_thread_opts {
+    const char *name;    /* shown by ps and gdb, cut at 15 bytes; NULL = the name of the calling thread */
+    size_t stack_bytes;  /* size of its stack; 0 = the system's default */
+    void *(*fn)(void *); /* what it runs */
+    void *arg;           /* for fn */
+};
+
+/** Start a thread. It blocks every signal but the fatal ones (ts_crash_signals), so that SIGTERM and the like reach the
+ * main thread, and it has an alternate stack, so that a stack overflow can be reported.
+ *  @param out  [out] for pthread_join
+ *  @return 0 or an errno value of pthread_create(3) */
+int ts_thread_start(pthread_t *out, const struct ts_thread_opts *opts);
+
+#endif

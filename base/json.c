@@ -246,11 +246,32 @@ void ts_json_member_raw(struct ts_json *j, const char *key, struct ts_slice text
 
 /* ---- in ---- */
 
-/* Nesting before any parsing, so that deep texts cost no stack. Errors other than depth are left to the
- * parser. */
-static int json_check_depth(struct ts_slice text, struct ts_error *err)
+static size_t json_max_values = TS_JSON_MAX_VALUES_DEFAULT; /* constant once threads run */
+
+void ts_json_set_max_values(size_t max)
+{
+    json_max_values = max;
+}
+
+size_t ts_json_max_values(void)
+{
+    return json_max_values;
+}
+
+int ts_json_too_large(struct ts_error *err)
+{
+    return ts_error_set(err, TS_ELIMIT,
+                        "The JSON has more than %zu values (json_max_values): send it in parts",
+                        json_max_values);
+}
+
+/* Nesting and number of values before any parsing, so that deep texts cost no stack and long ones no memory. Each value
+ * but the first follows a comma or an opening bracket; an empty container counts twice, since it takes the memory of
+ * several numbers. Other errors are left to the parser. */
+static int json_check_size(struct ts_slice text, struct ts_error *err)
 {
     int depth = 0, line = 1;
+    size_t n_values = 1;
     size_t line_start = 0;
     bool quoted = false;
     for (size_t i = 0; i < text.n; i++) {
@@ -266,13 +287,18 @@ static int json_check_depth(struct ts_slice text, struct ts_error *err)
                 quoted = false;
         } else if (c == '"') {
             quoted = true;
+        } else if (c == ',') {
+            n_values++;
         } else if (c == '{' || c == '[') {
+            n_values++;
             if (++depth > JSON_MAX_DEPTH)
                 return ts_error_set(err, TS_EPARSE, "JSON line %d column %zu: more than %d levels deep", line,
                                     i - line_start + 1, JSON_MAX_DEPTH);
         } else if (c == '}' || c == ']') {
             depth--;
         }
+        if (n_values > json_max_values)
+            return ts_json_too_large(err);
     }
     return 0;
 }
@@ -281,7 +307,7 @@ int ts_json_load(struct ts_slice text, json_t **out, struct ts_error *err)
 {
     json_error_t why;
     *out = NULL;
-    TS_TRY(json_check_depth(text, err));
+    TS_TRY(json_check_size(text, err));
     *out = json_loadb(text.n ? text.p : "", text.n, JSON_DECODE_ANY, &why);
     if (!*out)
         return ts_error_set(err, TS_EPARSE, "JSON line %d column %d: %s", why.line, why.column, why.text);

@@ -74,7 +74,18 @@ void ts_json_member_null(struct ts_json *j, const char *key);
 /** Text that is JSON already. */
 void ts_json_member_raw(struct ts_json *j, const char *key, struct ts_slice text);
 
-/** Parse text (at most 64 levels deep, duplicate keys: the last wins, NaN refused). *out is the caller's (json_decref). TS_EPARSE with line and column. */
+#define TS_JSON_MAX_VALUES_DEFAULT 500000 /* see ts_json_set_max_values */
+
+/** Most values of a text that ts_json_load takes (default TS_JSON_MAX_VALUES_DEFAULT): elements of arrays and members of
+ * objects, counted before any memory is taken. A tree takes up to 140 bytes a value. Call before threads start. */
+void ts_json_set_max_values(size_t max);
+size_t ts_json_max_values(void); /* as set */
+/** TS_ELIMIT with a text that names json_max_values. */
+int ts_json_too_large(struct ts_error *err);
+
+/** Parse text (at most 64 levels deep, duplicate keys: the last wins, NaN refused). *out is the caller's (json_decref).
+ *  @return 0; TS_EPARSE with line and column; TS_ELIMIT: more than ts_json_max_values values
+ *  Cost: two passes; memory see ts_json_set_max_values. */
 int ts_json_load(struct ts_slice text, json_t **out, struct ts_error *err);
 
 #endif

@@ -308,9 +308,10 @@ int qry_parse_json(struct ts_slice body, int64_t now_ms, bool compat, struct ts_
     *out = (struct qry_spec){.compat = compat, .values_must_exist = compat};
     if (!body.n)
         return ts_error_set(err, TS_EINVAL, "Missing message content");
-    if (ts_json_load(body, &root, NULL) < 0)
-        return bad_json(&b);
-    int rc = parse_root(&b, root, now_ms, out);
+    int rc = ts_json_load(body, &root, err);
+    if (rc < 0)
+        return rc == TS_ELIMIT ? rc : bad_json(&b);
+    rc = parse_root(&b, root, now_ms, out);
     json_decref(root);
     return rc;
 }

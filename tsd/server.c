@@ -12,6 +12,7 @@
  */
 #include "tsd/server.h"
 
+#include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/time.h"
@@ -69,6 +70,7 @@ static int server_start(struct server *s, const struct ts_conf *conf, unsigned *
     TS_TRY(tsd_settings_load(conf, &d->set, err));
     ts_tz_set_default(d->set.zone);
     tsd_http_setup(&d->set);
+    ts_json_set_max_values(d->set.json_max_values);
     struct sto_opts opts = {.fs = NULL};
     sto_opts_from_conf(&opts, conf);
     opts.dir = d->set.data;

@@ -124,11 +124,32 @@ const struct ts_conf_key tsd_conf_keys[] = {
      .help = "Request line and headers together; a larger request gets 431."},
     {.name = "http_max_body_bytes",
      .type = TS_CONF_BYTES,
-     .def = "64M",
+     .def = "8M",
      .min = KIB,
      .max = 4 * GIB,
      .opentsdb = "tsd.http.request.max_chunk",
      .help = "Body of a request, also after inflating; a larger one gets 413."},
+    {.name = "http_max_inflate_ratio",
+     .type = TS_CONF_INT,
+     .def = "100",
+     .min = 1,
+     .max = 1100,
+     .help = "A packed body that inflates to more than this many times its size, and to more than 256 KiB, "
+             "gets 413."},
+    {.name = "json_max_values",
+     .type = TS_CONF_INT,
+     .def = "500000",
+     .min = 10000,
+     .max = 1000000000,
+     .help = "Elements of arrays and members of objects in a JSON body; a body with more gets 413, and so "
+             "does a put "
+             "of more points. 140 bytes of memory each."},
+    {.name = "put_details_max_bytes",
+     .type = TS_CONF_BYTES,
+     .def = "4M",
+     .min = 4 * KIB,
+     .max = GIB,
+     .help = "Most bytes of errors that /api/put?details lists; points refused after that are only counted."},
     {.name = "http_read_timeout_s",
      .type = TS_CONF_INT,
      .def = "60",
@@ -334,6 +355,9 @@ static void settings_limits(const struct ts_conf *conf, struct tsd_settings *out
     out->series_cache_bytes = (size_t)ts_conf_int(conf, "series_cache_bytes");
     out->http_max_header_bytes = (size_t)ts_conf_int(conf, "http_max_header_bytes");
     out->http_max_body_bytes = (size_t)ts_conf_int(conf, "http_max_body_bytes");
+    out->http_max_inflate_ratio = (unsigned)ts_conf_int(conf, "http_max_inflate_ratio");
+    out->json_max_values = (size_t)ts_conf_int(conf, "json_max_values");
+    out->put_details_max_bytes = (size_t)ts_conf_int(conf, "put_details_max_bytes");
     out->query_reply_buffer_bytes = (size_t)ts_conf_int(conf, "query_reply_buffer_bytes");
     out->idle_timeout_ms = ts_conf_int(conf, "idle_timeout_s") * 1000;
     out->http_read_timeout_ms = ts_conf_int(conf, "http_read_timeout_s") * 1000;

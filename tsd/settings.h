@@ -34,6 +34,9 @@ struct tsd_settings {
     size_t series_cache_bytes;        /* texts of series, all workers together */
     size_t http_max_header_bytes;     /* request line and headers */
     size_t http_max_body_bytes;       /* after inflating */
+    unsigned http_max_inflate_ratio;  /* inflated bytes of a body for each packed byte */
+    size_t json_max_values;           /* of a body */
+    size_t put_details_max_bytes;     /* of the errors that /api/put?details lists */
     size_t query_reply_buffer_bytes;  /* of one reply, waiting for its client */
     int64_t idle_timeout_ms;          /* 0 = never */
     int64_t http_read_timeout_ms;     /* for the whole of a request to arrive */

@@ -146,7 +146,7 @@ static void packed(const uint8_t *p, size_t n)
     struct ts_buf out;
     struct ts_error err = {0};
     ts_buf_init(&out, 1 << 18);
-    int rc = tsd_gunzip((struct ts_slice){(const char *)p, n}, &out, &err);
+    int rc = tsd_gunzip((struct ts_slice){(const char *)p, n}, 1100, &out, &err);
     CHECK(rc == 0 || err.text[0]);
     CHECK(out.n <= 1 << 18);
     ts_buf_release(&out);

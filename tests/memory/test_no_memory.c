@@ -285,7 +285,7 @@ static int try_gunzip(void *arg, struct ts_error *err)
     struct ts_slice packed = ts_buf_get(arg);
     struct ts_buf out;
     ts_buf_init(&out, 1 << 20);
-    int rc = tsd_gunzip(packed, &out, err);
+    int rc = tsd_gunzip(packed, 1000, &out, err);
     assert_true(rc < 0 || out.n == 70000);
     ts_buf_release(&out);
     return rc;

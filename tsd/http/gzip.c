@@ -19,9 +19,25 @@ struct tsd_gzip {
     z_stream z; /* zlib's */
 };
 
-/* One attempt with a window code; TS_EPARSE when the bytes are not of that kind. */
-static int gzip_inflate(int window, struct ts_slice in, struct ts_buf *out, struct ts_error *err)
+static int gzip_too_large(size_t packed, unsigned max_ratio, size_t most, size_t max, struct ts_error *err)
 {
+    if (most == max)
+        return ts_error_set(err, TS_ELIMIT, "inflated body has more than %zu bytes (http_max_body_bytes)",
+                            max);
+    return ts_error_set(err, TS_ELIMIT,
+                        "body of %zu bytes inflates to more than %u times that (http_max_inflate_ratio)",
+                        packed, max_ratio);
+}
+
+/* One attempt with a window code; TS_EPARSE when the bytes are not of that kind. */
+static int gzip_inflate(int window, struct ts_slice in, unsigned max_ratio, struct ts_buf *out,
+                        struct ts_error *err)
+{
+    size_t most = in.n * max_ratio;
+    if (most < TSD_INFLATE_FREE_BYTES)
+        most = TSD_INFLATE_FREE_BYTES;
+    if (most > out->max)
+        most = out->max;
     z_stream z = {.next_in = NULL};
     int rc, result = 0;
     if (inflateInit2(&z, window) != Z_OK)
@@ -29,11 +45,10 @@ static int gzip_inflate(int window, struct ts_slice in, struct ts_buf *out, stru
     z.next_in = (Bytef *)(uintptr_t)in.p;
     z.avail_in = (uInt)in.n;
     do {
-        size_t left = out->max - out->n, step = left < GZIP_STEP_BYTES ? left : GZIP_STEP_BYTES;
+        size_t left = most - out->n, step = left < GZIP_STEP_BYTES ? left : GZIP_STEP_BYTES;
         char *p = step ? ts_buf_reserve(out, step) : NULL;
         if (!p) {
-            result = ts_error_set(err, TS_ELIMIT,
-                                  "inflated body has more than %zu bytes (http_max_body_bytes)", out->max);
+            result = gzip_too_large(in.n, max_ratio, most, out->max, err);
             break;
         }
         z.next_out = (Bytef *)p;
@@ -53,17 +68,17 @@ static int gzip_inflate(int window, struct ts_slice in, struct ts_buf *out, stru
     return result;
 }
 
-int tsd_gunzip(struct ts_slice in, struct ts_buf *out, struct ts_error *err)
+int tsd_gunzip(struct ts_slice in, unsigned max_ratio, struct ts_buf *out, struct ts_error *err)
 {
     ts_buf_clear(out);
     if (in.n > UINT32_MAX)
         return ts_error_set(err, TS_ELIMIT, "body too large");
-    int rc = gzip_inflate(GZIP_WINDOW_ANY, in, out, err);
+    int rc = gzip_inflate(GZIP_WINDOW_ANY, in, max_ratio, out, err);
     bool gzip = in.n > 1 && (unsigned char)in.p[0] == 0x1f && (unsigned char)in.p[1] == 0x8b;
     if (rc != TS_EPARSE || gzip)
         return rc;
     ts_buf_clear(out);
-    return gzip_inflate(-15, in, out, err);
+    return gzip_inflate(-15, in, max_ratio, out, err);
 }
 
 struct tsd_gzip *tsd_gzip_new(bool deflate)

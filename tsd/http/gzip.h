@@ -9,9 +9,13 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-/** Inflate a gzip or zlib body (also raw deflate, as some clients send) into out, whose maximum bounds it.
- *  TS_EPARSE if it is not what it claims to be or cut; TS_ELIMIT above the maximum. */
-int tsd_gunzip(struct ts_slice in, struct ts_buf *out, struct ts_error *err);
+#define TSD_INFLATE_FREE_BYTES ((size_t)256 << 10) /* a body may inflate to so much whatever the ratio */
+
+/** Inflate a gzip or zlib body (also raw deflate, as some clients send) into out, whose maximum bounds it
+ * (http_max_body_bytes).
+ *  @param max_ratio  inflated bytes for each byte of in (http_max_inflate_ratio), from TSD_INFLATE_FREE_BYTES on
+ *  @return 0; TS_EPARSE: not what it claims to be, or cut; TS_ELIMIT: above a maximum, the text names the key */
+int tsd_gunzip(struct ts_slice in, unsigned max_ratio, struct ts_buf *out, struct ts_error *err);
 
 struct tsd_gzip;
 /** Compressor for one reply: gzip, or what HTTP calls deflate (zlib). Aborts when memory is gone. */

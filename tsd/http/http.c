@@ -264,7 +264,7 @@ static bool http_inflate(struct tsd_req *req, struct http_conn *hc)
         tsd_reply_error(req, 415, "Unsupported Content-Encoding", NULL);
         return false;
     }
-    int rc = tsd_gunzip(req->body, &hc->inflated, &err);
+    int rc = tsd_gunzip(req->body, req->d->set.http_max_inflate_ratio, &hc->inflated, &err);
     if (rc < 0) {
         tsd_reply_err(req, rc, err.text);
         return false;

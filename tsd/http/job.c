@@ -155,8 +155,11 @@ int tsd_job_json(struct tsd_job *job, json_t **out, struct ts_error *err)
         tsd_job_error_details(job, "Supply valid JSON formatted data in the body of your request");
         return ts_error_set(err, TS_EPARSE, "Missing message content");
     }
-    if (ts_json_load(job->req->body, out, &why) == 0)
+    int rc = ts_json_load(job->req->body, out, &why);
+    if (rc == 0)
         return 0;
+    if (rc == TS_ELIMIT)
+        return ts_error_set(err, rc, "%s", why.text);
     tsd_job_error_details(job, why.text);
     return ts_error_set(err, TS_EPARSE, "Unable to parse the given JSON");
 }

@@ -23,6 +23,7 @@ struct tsd_put_call {
     struct ts_json errors_json; /* writes them */
     struct event *timer;        /* of sync_timeout, or NULL */
     size_t n_ok, n_failed;      /* points */
+    size_t details_max_bytes;   /* of errors */
     bool summary, details;      /* asked for */
     bool timeouts;              /* and "timeouts" */
 };
@@ -131,7 +132,7 @@ void tsd_put_refuse(struct tsd_put_call *put, const struct tsd_put_point *p, int
 {
     put->n_failed++;
     put->req->w->ingest.n_refused[tsd_refusal_of(code)]++;
-    if (!put->details)
+    if (!put->details || put->errors.n >= put->details_max_bytes)
         return;
     struct ts_json *j = &put->errors_json;
     ts_json_obj(j);
@@ -299,7 +300,7 @@ void tsd_put_serve(struct tsd_req *req, bool tree, tsd_put_one_fn one)
     }
     int rc = tsd_put_body_read(req->body, tree, &req->arena, &body, &err, &details);
     if (rc < 0) {
-        if (rc == TS_ENOMEM)
+        if (rc == TS_ENOMEM || rc == TS_ELIMIT)
             tsd_reply_err(req, rc, err.text);
         else
             tsd_reply_error(req, 400, err.text, details.text);
@@ -308,6 +309,7 @@ void tsd_put_serve(struct tsd_req *req, bool tree, tsd_put_one_fn one)
     struct tsd_put_call *put = ts_xcalloc(1, sizeof(*put));
     put->req = req;
     put->c = req->c;
+    put->details_max_bytes = req->d->set.put_details_max_bytes;
     ts_buf_init(&put->errors, 0);
     ts_json_init(&put->errors_json, &put->errors);
     put->details = tsd_req_flag(req, "details");

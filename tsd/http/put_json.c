@@ -9,12 +9,13 @@
 
 #include <strings.h>
 
-#define PUT_JSON_FIRST 16 /* points and tags room at first; doubles */
+#define PUT_JSON_FIRST 16 /* capacity for points at first; doubles */
 
 /* Answers of the pull parser. */
 enum pull {
     PULL_OK = 0,
-    PULL_ODD = 1, /* not the usual shape, or not JSON: ask jansson */
+    PULL_ODD = 1,   /* not the usual shape, or not JSON: ask jansson */
+    PULL_LARGE = 2, /* more points than ts_json_max_values */
 };
 
 struct pull_state {
@@ -156,6 +157,8 @@ static enum pull pull_point(struct pull_state *s)
 {
     if (!pull_char(s, '{'))
         return PULL_ODD;
+    if (s->n_points == ts_json_max_values())
+        return PULL_LARGE;
     if (s->n_points == s->max_points) {
         struct tsd_put_point *more = ts_arena_alloc(s->arena, 2 * s->max_points * sizeof(*more));
         memcpy(more, s->points, s->n_points * sizeof(*more));
@@ -173,15 +176,16 @@ static enum pull pull_point(struct pull_state *s)
 static enum pull pull_body(struct ts_slice body, struct ts_arena *arena, struct tsd_put_body *out)
 {
     struct pull_state s = {.p = body.p, .end = body.p + body.n, .arena = arena, .max_points = PUT_JSON_FIRST};
+    enum pull how;
     s.points = ts_arena_alloc(arena, s.max_points * sizeof(*s.points));
     out->is_array = pull_char(&s, '[');
     if (!out->is_array) {
-        if (pull_point(&s) != PULL_OK)
-            return PULL_ODD;
+        if ((how = pull_point(&s)) != PULL_OK)
+            return how;
     } else if (!pull_char(&s, ']')) {
         do {
-            if (pull_point(&s) != PULL_OK)
-                return PULL_ODD;
+            if ((how = pull_point(&s)) != PULL_OK)
+                return how;
         } while (pull_char(&s, ','));
         if (!pull_char(&s, ']'))
             return PULL_ODD;
@@ -222,17 +226,18 @@ static bool mark_string(struct pull_state *s, struct ts_buf *out)
     return true;
 }
 
-/* A number as a string, unless it is none, or stands where a name should. */
+/* A number as a string, unless it is none, or stands where a name should: then all that was read of it is copied as it
+ * is, so that no byte is read twice. */
 static void mark_number(struct pull_state *s, struct ts_buf *out)
 {
     const char *from = s->p;
     struct ts_slice number;
     bool whole = pull_number(s, &number);
-    const char *after = s->p;
+    const char *after = s->p > from ? s->p : from + 1;
     bool name = whole && pull_char(s, ':');
-    s->p = whole && !name ? after : from + 1;
+    s->p = after;
     if (!whole || name) {
-        ts_buf_char(out, *from);
+        ts_buf_append(out, from, (size_t)(after - from));
         return;
     }
     ts_buf_char(out, '"');
@@ -328,6 +333,8 @@ static int tree_body(struct ts_slice body, bool tree, struct ts_arena *arena, st
         tsd_put_body_release(out);
         if (rc == TS_ENOMEM)
             return ts_error_set(err, rc, "no memory for the body");
+        if (rc == TS_ELIMIT)
+            return ts_json_too_large(err);
         return ts_error_set(err, TS_EPARSE, "Unable to parse the given JSON");
     }
     out->is_array = json_is_array(out->texts);
@@ -352,8 +359,9 @@ int tsd_put_body_read(struct ts_slice body, bool tree, struct ts_arena *arena, s
         i++;
     if (i == body.n || (body.p[i] != '{' && body.p[i] != '['))
         return ts_error_set(err, TS_EPARSE, "The JSON must start as an object or an array");
-    if (!tree && pull_body(body, arena, out) == PULL_OK)
-        return 0;
+    enum pull how = tree ? PULL_ODD : pull_body(body, arena, out);
+    if (how != PULL_ODD)
+        return how == PULL_OK ? 0 : ts_json_too_large(err);
     return tree_body(body, tree, arena, out, err, details);
 }
 

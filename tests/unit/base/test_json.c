@@ -281,6 +281,35 @@ static void test_json__depth_is_limited(void **state)
     assert_int_equal(t_load(text, &err), TS_EPARSE);
 }
 
+/* At the limit and one above it, each kind of value; what stands in strings counts nothing. */
+static void test_json__values_are_limited(void **state)
+{
+    (void)state;
+    static const char *const unit[] = {"1,", "[],", "{},", "\"a,[{\",", "{\"a\":1},", "null,"};
+    static const size_t cost[] = {1, 2, 2, 1, 2, 1}; /* of a unit */
+    struct ts_buf b;
+    ts_json_set_max_values(1001);
+    for (size_t i = 0; i < sizeof(unit) / sizeof(unit[0]); i++) {
+        ts_buf_init(&b, 0);
+        ts_buf_char(&b, '['); /* 2 with the last 0 */
+        for (size_t n = 0; n < 998 / cost[i]; n++)
+            ts_buf_str(&b, unit[i]);
+        ts_buf_str(&b, "0]");
+        struct ts_error err = {0};
+        ts_buf_char(&b, 0);
+        if (t_load(b.p, &err) != 0)
+            fail_msg("%s: %s", unit[i], err.text);
+        b.n -= 2; /* the bracket and the zero */
+        ts_buf_str(&b, ",0,0]");
+        ts_buf_char(&b, 0);
+        assert_int_equal(t_load(b.p, &err), TS_ELIMIT);
+        assert_string_equal(err.text,
+                            "The JSON has more than 1001 values (json_max_values): send it in parts");
+        ts_buf_release(&b);
+    }
+    ts_json_set_max_values(TS_JSON_MAX_VALUES_DEFAULT);
+}
+
 #define T_CASE(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
@@ -298,6 +327,7 @@ int main(void)
         T_CASE(test_json__good_texts_load),
         T_CASE(test_json__bad_texts_tell_their_place),
         T_CASE(test_json__depth_is_limited),
+        T_CASE(test_json__values_are_limited),
     };
     print_message("seed %llu\n", SEED);
     return cmocka_run_group_tests(tests, NULL, NULL);

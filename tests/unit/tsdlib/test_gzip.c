@@ -14,6 +14,7 @@
 #include "tsd/http/gzip.h"
 
 #define BYTES ((size_t)300000)
+#define RATIO 1100 /* more than deflate reaches */
 
 static char *plain, *packed;
 static struct ts_buf out;
@@ -62,7 +63,7 @@ static void test_gzip__there_and_back(void **state)
     static const size_t sizes[] = {0, 1, 100, 65536, BYTES};
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
         size_t n = pack(sizes[i], 1000);
-        assert_int_equal(tsd_gunzip((struct ts_slice){packed, n}, &out, NULL), 0);
+        assert_int_equal(tsd_gunzip((struct ts_slice){packed, n}, RATIO, &out, NULL), 0);
         assert_int_equal(out.n, sizes[i]);
         assert_true(sizes[i] == 0 || !memcmp(out.p, plain, out.n));
     }
@@ -76,10 +77,36 @@ static void test_gzip__a_bomb_stops_at_the_limit(void **state)
     size_t n = pack(BYTES, BYTES);
     struct ts_buf small;
     ts_buf_init(&small, 1000);
-    assert_int_equal(tsd_gunzip((struct ts_slice){packed, n}, &small, &err), TS_ELIMIT);
+    assert_int_equal(tsd_gunzip((struct ts_slice){packed, n}, RATIO, &small, &err), TS_ELIMIT);
     assert_non_null(strstr(err.text, "1000 bytes (http_max_body_bytes)"));
     assert_true(small.n <= 1000);
     ts_buf_release(&small);
+}
+
+static void test_gzip__a_bomb_stops_at_the_ratio(void **state)
+{
+    (void)state;
+    static char bomb[TSD_INFLATE_FREE_BYTES + 4096];
+    struct ts_error err = {0};
+    z_stream z = {.next_in = NULL};
+    struct ts_buf big;
+    for (int more = 0; more < 2; more++) { /* what any ratio allows, and a byte more */
+        memset(&z, 0, sizeof(z));
+        assert_int_equal(deflateInit2(&z, 9, Z_DEFLATED, 31, 8, Z_DEFAULT_STRATEGY), Z_OK);
+        z.next_in = (Bytef *)bomb;
+        z.avail_in = (uInt)(TSD_INFLATE_FREE_BYTES + (more ? 1 : 0));
+        z.next_out = (Bytef *)packed;
+        z.avail_out = (uInt)BYTES;
+        assert_int_equal(deflate(&z, Z_FINISH), Z_STREAM_END);
+        struct ts_slice in = {packed, BYTES - z.avail_out};
+        deflateEnd(&z);
+        ts_buf_init(&big, 1 << 20);
+        assert_int_equal(tsd_gunzip(in, 100, &big, &err), more ? TS_ELIMIT : 0);
+        assert_int_equal(big.n, TSD_INFLATE_FREE_BYTES);
+        assert_true(!more || strstr(err.text, "100 times that (http_max_inflate_ratio)"));
+        assert_int_equal(tsd_gunzip(in, 1100, &big, &err), 0);
+        ts_buf_release(&big);
+    }
 }
 
 static void test_gzip__cut_and_broken_bodies_are_refused(void **state)
@@ -87,10 +114,10 @@ static void test_gzip__cut_and_broken_bodies_are_refused(void **state)
     (void)state;
     size_t n = pack(5000, 5000);
     for (size_t k = 1; k < n; k += 7)
-        assert_int_equal(tsd_gunzip((struct ts_slice){packed, k}, &out, NULL), TS_EPARSE);
+        assert_int_equal(tsd_gunzip((struct ts_slice){packed, k}, RATIO, &out, NULL), TS_EPARSE);
     packed[n - 5] ^= 1; /* checksum */
-    assert_int_equal(tsd_gunzip((struct ts_slice){packed, n}, &out, NULL), TS_EPARSE);
-    assert_int_equal(tsd_gunzip(TS_SLICE_LIT("[{\"metric\":\"m\"}]"), &out, NULL), TS_EPARSE);
+    assert_int_equal(tsd_gunzip((struct ts_slice){packed, n}, RATIO, &out, NULL), TS_EPARSE);
+    assert_int_equal(tsd_gunzip(TS_SLICE_LIT("[{\"metric\":\"m\"}]"), RATIO, &out, NULL), TS_EPARSE);
 }
 
 static void test_gzip__deflate_in_both_meanings(void **state)
@@ -107,7 +134,7 @@ static void test_gzip__deflate_in_both_meanings(void **state)
         assert_int_equal(deflate(&z, Z_FINISH), Z_STREAM_END);
         size_t n = BYTES - z.avail_out;
         deflateEnd(&z);
-        assert_int_equal(tsd_gunzip((struct ts_slice){packed, n}, &out, NULL), 0);
+        assert_int_equal(tsd_gunzip((struct ts_slice){packed, n}, RATIO, &out, NULL), 0);
         assert_int_equal(out.n, 5000);
         assert_memory_equal(out.p, plain, 5000);
     }
@@ -118,6 +145,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_gzip__there_and_back, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_gzip__a_bomb_stops_at_the_limit, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_gzip__a_bomb_stops_at_the_ratio, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_gzip__cut_and_broken_bodies_are_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_gzip__deflate_in_both_meanings, set_up, tear_down),
     };

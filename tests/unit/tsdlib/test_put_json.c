@@ -207,6 +207,58 @@ static void test_put_json__cut_bodies_are_refused(void **state)
     }
 }
 
+/* A text of n times unit between two others. */
+static struct ts_slice repeated(struct ts_buf *b, const char *before, const char *unit, size_t n,
+                                const char *after)
+{
+    ts_buf_clear(b);
+    ts_buf_str(b, before);
+    for (size_t i = 0; i < n; i++)
+        ts_buf_str(b, unit);
+    ts_buf_str(b, after);
+    return ts_buf_get(b);
+}
+
+/* Each of these took hours when every digit was read again from there on. */
+static void test_put_json__digits_without_end_are_read_once(void **state)
+{
+    (void)state;
+    static const char *const shapes[][3] = {{"[", "0", ""},      {"[", "7", ":1]"},        {"[-", "0", "]"},
+                                            {"[1.", "00", "x]"}, {"[0", "000", ":\"a\"]"}, {"[1e", "5", ""}};
+    struct ts_buf b;
+    ts_buf_init(&b, 0);
+    for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
+        struct ts_error err = {0};
+        tear_down(NULL);
+        struct ts_slice text = repeated(&b, shapes[i][0], shapes[i][1], 8000000, shapes[i][2]);
+        assert_int_equal(tsd_put_body_read(text, false, &arena, &body, &err, NULL), TS_EPARSE);
+    }
+    ts_buf_release(&b);
+}
+
+static void test_put_json__large_bodies_are_refused_before_they_take_memory(void **state)
+{
+    (void)state;
+    static const char *const units[] = {"[],", "{},", "null,{},{},", "[[]],", "\"\\n\","};
+    struct ts_buf b;
+    ts_buf_init(&b, 0);
+    for (int tree = 0; tree < 2; tree++)
+        for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+            struct ts_error err = {0}, details = {0};
+            tear_down(NULL);
+            struct ts_slice text = repeated(&b, "[", units[i], 600000, "{}]");
+            assert_int_equal(tsd_put_body_read(text, tree, &arena, &body, &err, &details), TS_ELIMIT);
+            assert_non_null(strstr(err.text, "json_max_values"));
+            assert_true(arena.used_bytes <=
+                        (size_t)TS_JSON_MAX_VALUES_DEFAULT * 4 * sizeof(*body.points) + (1 << 20));
+        }
+    assert_int_equal(tsd_put_body_read(repeated(&b, "[", "{},", 499999, "{}]"), false, &arena, &body,
+                                       &(struct ts_error){0}, NULL),
+                     0);
+    assert_int_equal(body.n_points, 500000);
+    ts_buf_release(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -216,6 +268,8 @@ int main(void)
         cmocka_unit_test_teardown(test_put_json__nonsense_is_refused, tear_down),
         cmocka_unit_test_teardown(test_put_json__many_points_and_tags, tear_down),
         cmocka_unit_test_teardown(test_put_json__cut_bodies_are_refused, tear_down),
+        cmocka_unit_test_teardown(test_put_json__digits_without_end_are_read_once, tear_down),
+        cmocka_unit_test_teardown(test_put_json__large_bodies_are_refused_before_they_take_memory, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

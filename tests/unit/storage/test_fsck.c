@@ -1,0 +1,214 @@
+/*
+ * test_fsck.c - what a check says of a damaged store: which series, which hours, how many points; what a repair leaves.
+ *
+ * Random damage: tests/damage/flips.c.
+ */
+#include "tests/unit/storage/store_kit.h"
+
+#include "base/time.h"
+
+/* What a check said. */
+struct said {
+    char damage[8][200];     /* path and text of the first findings of damage */
+    unsigned n_damage;       /* findings of damage */
+    uint64_t lost[N_SERIES]; /* points lost of m? host=h?, counted ones */
+    bool maybe[N_SERIES];    /* named without a count */
+    bool unknown;            /* some loss has no series */
+    int64_t from_ms, to_ms;  /* times of all losses with a series, together */
+};
+
+static void on_found(void *arg, const struct sto_finding *f)
+{
+    struct said *s = arg;
+    if (f->kind == STO_FIND_DAMAGE) {
+        if (s->n_damage < 8)
+            snprintf(s->damage[s->n_damage], sizeof s->damage[0], "%s: %s", f->path, f->text);
+        s->n_damage++;
+    }
+    if (f->kind != STO_FIND_LOST)
+        return;
+    if (!f->series.p) {
+        s->unknown = true;
+        return;
+    }
+    unsigned i = (unsigned)(f->series.p[f->series.n - 1] - '0');
+    assert_true(i < N_SERIES);
+    if (f->n_points)
+        s->lost[i] += f->n_points;
+    else
+        s->maybe[i] = true;
+    s->from_ms = f->from_ms < s->from_ms ? f->from_ms : s->from_ms;
+    s->to_ms = f->to_ms > s->to_ms ? f->to_ms : s->to_ms;
+}
+
+static struct said check_store(struct t_faultfs *f, bool repair, struct sto_fsck_result *out)
+{
+    struct said s = {.from_ms = INT64_MAX, .to_ms = INT64_MIN};
+    struct sto_fsck_opts opts = {
+        .fs = t_faultfs_fs(f), .dir = "/db", .repair = repair, .found = on_found, .arg = &s};
+    struct ts_error err = {0};
+    if (sto_fsck(&opts, out, &err) < 0)
+        fail_msg("fsck: %s", err.text);
+    return s;
+}
+
+/* n points of every series, one a second, from start_ms. */
+static void put_all(struct sto_store *st, struct diary *d, int64_t start_ms, int64_t n)
+{
+    for (int64_t i = 0; i < n * N_SERIES; i++)
+        assert_int_equal(kit_op(st, sto_port(st, 0), d, (unsigned)(i % N_SERIES), STO_OP_PUT,
+                                start_ms + i / N_SERIES * 1000, i * 7919 % 10007),
+                         0);
+    sto_port_turn(sto_port(st, 0));
+}
+
+static struct t_faultfs *end_by_kill(struct sto_store *st, struct t_faultfs *f)
+{
+    assert_int_equal(sto_flush(st, STO_LEVEL_DISK, NULL), 0);
+    struct t_faultfs *copy = t_faultfs_clone(f, 2);
+    kit_close(st);
+    t_faultfs_free(f);
+    return copy;
+}
+
+static const char *path_of(struct t_faultfs *f, const char *part, const char *ending, unsigned nth)
+{
+    for (size_t i = 0; i < t_faultfs_count(f); i++) {
+        const char *path = t_faultfs_path(f, i), *end = path + strlen(path) - strlen(ending);
+        if (strstr(path, part) && end >= path && !strcmp(end, ending) && !nth--)
+            return path;
+    }
+    fail_msg("no %s file in %s", ending, part);
+    return NULL;
+}
+
+static void flip(struct t_faultfs *f, const char *path, size_t at)
+{
+    size_t n;
+    uint8_t *p = t_faultfs_get(f, path, &n);
+    assert_true(at < n);
+    p[at] ^= 4;
+    t_faultfs_put(f, path, p, n);
+    ts_free(p);
+}
+
+static void test_fsck__a_missing_log_segment_is_damage(void **state)
+{
+    (void)state;
+    struct diary d = {0};
+    struct t_faultfs *f = t_faultfs_new(1);
+    struct sto_opts opts = KIT_OPTS(f, 1);
+    struct sto_fsck_result r;
+    opts.wal_segment_bytes = 4096;
+    struct sto_store *st = kit_open(&opts);
+    for (int k = 0; k < 20; k++) {
+        put_all(st, &d, T0 + k * 200000, 200);
+        assert_int_equal(sto_flush(st, STO_LEVEL_DISK, NULL), 0);
+    }
+    f = end_by_kill(st, f);
+    struct said s = check_store(f, false, &r);
+    assert_int_equal(s.n_damage, 0);
+    assert_int_equal(r.n_log_points, d.n);
+    char path[300];
+    snprintf(path, sizeof path, "%s", path_of(f, "/wal/", "", 1)); /* neither the first nor the last */
+    assert_true(t_faultfs_remove(f, path));
+    s = check_store(f, false, &r);
+    assert_true(s.n_damage >= 1);
+    assert_non_null(strstr(s.damage[0], "is missing"));
+    assert_non_null(strstr(s.damage[0], path));
+    assert_true(s.unknown);
+    assert_true(r.n_log_points < d.n && r.n_log_points > 0);
+    uint64_t n_left = r.n_log_points;
+    (void)check_store(f, true, &r);
+    assert_true(r.repaired);
+    assert_int_equal(r.n_left, 0);
+    s = check_store(f, false, &r);
+    assert_int_equal(s.n_damage, 0);
+    assert_int_equal(r.n_points + r.n_log_points, n_left);
+    diary_release(&d);
+    t_faultfs_free(f);
+}
+
+/* A store with all points in one sorted file of several series and blocks. */
+static struct t_faultfs *one_file(struct diary *d)
+{
+    struct t_faultfs *f = t_faultfs_new(1);
+    struct sto_opts opts = KIT_OPTS(f, 1);
+    struct sto_store *st = kit_open(&opts);
+    put_all(st, d, T0, 3000);
+    assert_int_equal(sto_flush(st, STO_LEVEL_FILES, NULL), 0);
+    return end_by_kill(st, f);
+}
+
+static void test_fsck__lost_rows_are_counted_by_their_summaries(void **state)
+{
+    (void)state;
+    struct diary d = {0};
+    struct sto_fsck_result r;
+    struct t_faultfs *f = one_file(&d);
+    struct said s = check_store(f, false, &r);
+    assert_int_equal(s.n_damage, 0);
+    assert_int_equal(r.n_points, d.n);
+    flip(f, path_of(f, "/files/", ".t", 0), 100);
+    s = check_store(f, false, &r);
+    assert_true(s.n_damage >= 1);
+    uint64_t n = 0;
+    for (unsigned i = 0; i < N_SERIES; i++) {
+        assert_false(s.maybe[i]);
+        n += s.lost[i];
+    }
+    assert_true(n > 0);
+    assert_int_equal(n, r.n_lost_points);
+    assert_int_equal(n + r.n_points, d.n);
+    assert_true(s.from_ms <= T0 && s.from_ms >= T0 - TS_HOUR_MS);
+    diary_release(&d);
+    t_faultfs_free(f);
+}
+
+static void test_fsck__without_summaries_every_possible_series_is_named(void **state)
+{
+    (void)state;
+    struct diary d = {0};
+    struct sto_fsck_result r;
+    struct t_faultfs *f = one_file(&d);
+    flip(f, path_of(f, "/files/", ".t", 0), 100);
+    flip(f, path_of(f, "/files/", ".s", 0), 100);
+    struct said s = check_store(f, false, &r);
+    assert_true(s.n_damage >= 1);
+    unsigned n_named = 0;
+    for (unsigned i = 0; i < N_SERIES; i++) {
+        assert_int_equal(s.lost[i], 0); /* no number that nobody knows */
+        n_named += s.maybe[i];
+    }
+    assert_true(n_named > 0);
+    assert_true(r.n_points < d.n);
+    assert_true(s.from_ms <= T0 && s.to_ms >= T0);
+    /* what is not named is all there after a repair */
+    (void)check_store(f, true, &r);
+    assert_true(r.repaired);
+    struct sto_opts opts = KIT_OPTS(f, 1);
+    struct sto_store *st = kit_open(&opts);
+    struct t_ref *ref = t_ref_new();
+    for (size_t i = 0; i < d.n; i++)
+        t_ref_apply(ref, &d.ops[i]);
+    for (unsigned i = 0; i < N_SERIES; i++) {
+        char why[200] = "";
+        if (!s.maybe[i] && !kit_same(st, ref, i, why, sizeof why))
+            fail_msg("series %u was not named: %s", i, why);
+    }
+    t_ref_free(ref);
+    kit_close(st);
+    diary_release(&d);
+    t_faultfs_free(f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_fsck__a_missing_log_segment_is_damage),
+        cmocka_unit_test(test_fsck__lost_rows_are_counted_by_their_summaries),
+        cmocka_unit_test(test_fsck__without_summaries_every_possible_series_is_named),
+    };
+    ts_log_set_level(TS_LOG_ERROR);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

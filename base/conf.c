@@ -28,6 +28,8 @@ struct ts_conf {
     const struct ts_conf_key **order; /* all rows in table order, for printing */
     struct conf_value *values;        /* sorted by name */
     unsigned n;                       /* rows */
+    const struct ts_conf_key *const
+        *others; /* tables of keys that are passed over, ended by NULL; NULL = none */
 };
 
 /* ---- finding ---- */
@@ -48,6 +50,20 @@ const struct ts_conf_key *ts_conf__find(const struct ts_conf *c, const char *nam
 {
     const struct conf_value *v = conf_find(c, name);
     return v ? v->key : NULL;
+}
+
+void ts_conf_pass_over(struct ts_conf *c, const struct ts_conf_key *const *tables)
+{
+    c->others = tables;
+}
+
+bool ts_conf__passed_over(const struct ts_conf *c, const char *name)
+{
+    for (const struct ts_conf_key *const *t = c->others; t && *t; t++)
+        for (const struct ts_conf_key *key = *t; key->name; key++)
+            if (strcmp(key->name, name) == 0)
+                return true;
+    return false;
 }
 
 int ts_conf__each_opentsdb(const struct ts_conf *c, const char *opentsdb_key,

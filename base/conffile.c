@@ -110,6 +110,8 @@ static int conf_take_own(struct conf_reader *r, struct ts_slice line)
     if (rc == 0)
         rc = ts_conf_set(r->conf, key, value, r->where, r->err);
     ts_buf_release(&text);
+    if (rc == TS_ENOTFOUND && ts_conf__passed_over(r->conf, key))
+        return 0;
     if (rc == TS_ENOTFOUND) {
         rc = TS_EINVAL;
         if (r->err)
@@ -315,6 +317,8 @@ static int conf_take_env(struct ts_conf *c, const char *entry, struct ts_error *
     for (size_t i = 4; i < n; i++)
         name[i - 4] = (char)tolower((unsigned char)entry[i]);
     name[n - 4] = 0;
+    if (ts_conf__passed_over(c, name))
+        return 0;
     if (!ts_conf__find(c, name)) {
         struct ts_conf__guess g = {0};
         char upper[CONF_KEY_MAX];

@@ -11,9 +11,10 @@
 const struct ts_conf_key col_conf_keys[] = {
     {.name = "collect_server",
      .type = TS_CONF_STR,
-     .def = "127.0.0.1:4242",
-     .help = "Daemons to send to, HOST:PORT, comma separated. The first that answers is used, the next when "
-             "it fails."},
+     .def = "127.0.0.1",
+     .help =
+         "Daemons to send to, HOST[:PORT], comma separated. The first that answers is used, the next when "
+         "it fails. Without PORT: TSD_PORT of the environment, else 4242."},
     {.name = "collect_host",
      .type = TS_CONF_STR,
      .def = "",

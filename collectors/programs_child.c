@@ -179,7 +179,40 @@ int64_t col_child_wake_ns(const struct col_child *child)
             wake_ns = child->killed ? look_ns : child->kill_ns;
     if (!child->pid)
         return INT64_MAX;
+    if (child->ended && child->out_fd < 0 && child->err_fd < 0)
+        return 0; /* nothing is left to poll for */
     if (!child->ended && child->pid_fd < 0 && look_ns < wake_ns)
         wake_ns = look_ns;
     return wake_ns;
+}
+
+/* Read what both pipes have; returns bytes. */
+static size_t child_drain(struct col_child *child, struct ts_buf *out)
+{
+    char rest[4096], *p = ts_buf_reserve(out, sizeof(rest));
+    size_t n = col_child_read(child, 0, p ? p : rest, sizeof(rest));
+    out->n += p ? n : 0;
+    return n + col_child_read(child, 1, rest, sizeof(rest));
+}
+
+int col_child_run(const struct col_child_opts *opts, int64_t limit_ms, int64_t grace_ms, struct ts_buf *out,
+                  struct ts_error *err)
+{
+    struct col_child child;
+    struct pollfd fds[COL_CHILD_FDS];
+    ts_buf_clear(out);
+    TS_TRY(col_child_start(&child, opts, err));
+    int64_t late_ns = ts_clock_mono_ns() + limit_ms * 1000000;
+    while (!col_child_over(&child)) {
+        size_t n = child_drain(&child, out);
+        int64_t now_ns = ts_clock_mono_ns(), wake_ns = col_child_wake_ns(&child);
+        if (now_ns >= late_ns)
+            col_child_stop(&child, grace_ms);
+        if (n)
+            continue;
+        wake_ns = wake_ns < late_ns || now_ns >= late_ns ? wake_ns : late_ns;
+        int64_t wait_ms = wake_ns > now_ns ? (wake_ns - now_ns) / 1000000 + 1 : 0;
+        (void)poll(fds, col_child_fds(&child, fds), wait_ms < limit_ms ? (int)wait_ms : (int)limit_ms);
+    }
+    return 0;
 }

@@ -13,6 +13,7 @@
 #ifndef COLLECTORS_PROGRAMS_CHILD_H
 #define COLLECTORS_PROGRAMS_CHILD_H
 
+#include "base/buf.h"
 #include "base/err.h"
 
 #include <poll.h>
@@ -59,5 +60,9 @@ size_t col_child_read(struct col_child *child, unsigned which, char *p, size_t n
 bool col_child_over(struct col_child *child);
 /** When col_child_over should be called at the latest, monotonic ns; INT64_MAX = when a descriptor moves. */
 int64_t col_child_wake_ns(const struct col_child *child);
+/** Run a program to its end, in this thread: standard output to out (what exceeds its maximum is thrown away), error to nowhere. After
+ *  limit_ms it is asked to end, grace_ms later killed. TS_EIO if it could not be started; its status is not looked at. */
+int col_child_run(const struct col_child_opts *opts, int64_t limit_ms, int64_t grace_ms, struct ts_buf *out,
+                  struct ts_error *err);
 
 #endif

@@ -22,6 +22,7 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -43,7 +44,8 @@ static char *copy(struct ts_slice s)
 
 static int addr_parse(struct ts_slice text, struct col_sink__addr *out, struct ts_error *err)
 {
-    struct ts_slice host = text, port = TS_SLICE_LIT(DEFAULT_PORT);
+    const char *own = getenv("TSD_PORT");
+    struct ts_slice host = text, port = ts_slice_str(own && *own ? own : DEFAULT_PORT);
     const char *end = text.n && text.p[0] == '[' ? memchr(text.p, ']', text.n) : NULL;
     const char *colon = end ? end + 1 : text.n ? memchr(text.p, ':', text.n) : NULL;
     bool has_port = colon && colon < text.p + text.n;

@@ -10,7 +10,6 @@
 #include "collectors/smart.h"
 
 #include "base/mem.h"
-#include "base/time.h"
 #include "collectors/collector.h"
 #include "collectors/fields.h"
 #include "collectors/programs_child.h"
@@ -150,30 +149,10 @@ struct smart {
 /* All it prints within LIMIT_MS; false if it could not be started. */
 static bool smart_run(struct smart *s, const char *disk)
 {
-    struct col_child child;
     char command[128];
     (void)snprintf(command, sizeof(command), "exec smartctl -n standby -i -A /dev/%s", disk);
     struct col_child_opts opts = {.path = command, .shell = true, .env = environ};
-    ts_buf_clear(&s->out);
-    if (col_child_start(&child, &opts, NULL) < 0)
-        return false;
-    int64_t late_ns = ts_clock_mono_ns() + LIMIT_MS * 1000000ll;
-    while (!col_child_over(&child)) {
-        struct pollfd fds[COL_CHILD_FDS];
-        char rest[4096], *p = ts_buf_reserve(&s->out, sizeof(rest));
-        size_t n = col_child_read(&child, 0, p ? p : rest, sizeof(rest));
-        s->out.n += p ? n : 0;
-        n += col_child_read(&child, 1, rest, sizeof(rest));
-        int64_t now_ns = ts_clock_mono_ns(), wake_ns = col_child_wake_ns(&child);
-        if (now_ns >= late_ns)
-            col_child_stop(&child, GRACE_MS);
-        if (n)
-            continue;
-        wake_ns = wake_ns < late_ns || now_ns >= late_ns ? wake_ns : late_ns;
-        int64_t wait_ms = wake_ns > now_ns ? (wake_ns - now_ns) / 1000000 + 1 : 0;
-        (void)poll(fds, col_child_fds(&child, fds), wait_ms < LIMIT_MS ? (int)wait_ms : LIMIT_MS);
-    }
-    return true;
+    return col_child_run(&opts, LIMIT_MS, GRACE_MS, &s->out, NULL) == 0;
 }
 
 /* Attributes, or a disk that sleeps and is not to be woken for them. */

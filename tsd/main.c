@@ -11,6 +11,7 @@
 
 static const struct ts_conf_key *const serve_tables[] = {tsd_conf_keys, sto_conf_keys, col_conf_keys, NULL};
 static const struct ts_conf_key *const collect_tables[] = {col_conf_keys, NULL};
+static const struct ts_conf_key *const daemon_tables[] = {tsd_conf_keys, sto_conf_keys, NULL};
 
 static const struct tsd_cmd commands[] = {
     {.name = "serve",
@@ -214,6 +215,7 @@ static const struct tsd_cmd commands[] = {
          "[--format text] [--max-errors N] [--KEY VALUE ...]",
      .opts = tsd_collect_opts,
      .tables = collect_tables,
+     .other_tables = daemon_tables,
      .details =
          "Points wait in a folder until the daemon has them on disk: nothing is lost while it is away.\n"
          "--format text shows what would be sent. Names, tags and units: --list and docs/COLLECTORS.md.\n"

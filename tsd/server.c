@@ -14,6 +14,7 @@
 
 #include "base/json.h"
 #include "base/log.h"
+#include "base/openfiles.h"
 #include "base/mem.h"
 #include "base/time.h"
 #include "collectors/collect.h"
@@ -28,7 +29,6 @@
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #define SERVER_POLL_MS 2     /* while stopping */
@@ -50,16 +50,6 @@ static void server_on_signal(evutil_socket_t fd, short what, void *arg)
     (void)what;
     s->signal_name = fd == SIGINT ? "SIGINT" : "SIGTERM";
     (void)event_base_loopbreak(s->base);
-}
-
-/* As many descriptors as the system lets us have: connections and data files need them. */
-static void server_raise_files(void)
-{
-    struct rlimit lim;
-    if (getrlimit(RLIMIT_NOFILE, &lim) == 0 && lim.rlim_cur < lim.rlim_max) {
-        lim.rlim_cur = lim.rlim_max;
-        (void)setrlimit(RLIMIT_NOFILE, &lim);
-    }
 }
 
 static int server_start(struct server *s, const struct ts_conf *conf, unsigned *out_port,
@@ -160,7 +150,7 @@ int tsd_server_run(const struct ts_conf *conf, struct ts_error *err)
     struct ts_error stop_err = {0};
     unsigned port = 0;
     (void)signal(SIGPIPE, SIG_IGN);
-    server_raise_files();
+    (void)ts_open_files_raise();
     s->base = event_base_new();
     struct event *term = s->base ? evsignal_new(s->base, SIGTERM, server_on_signal, s) : NULL;
     struct event *intr = s->base ? evsignal_new(s->base, SIGINT, server_on_signal, s) : NULL;

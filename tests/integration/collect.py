@@ -6,6 +6,7 @@ import glob
 import io
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -41,8 +42,8 @@ class Collector:
                      "--collect-interval-s", "1", "--collect-send-delay-ms", "0", "--collect-retry-max-s", "1", *options]
         self.proc = None
 
-    def start(self):
-        self.proc = subprocess.Popen(self.argv, stderr=open(self.log, "ab"), env=ENV)
+    def start(self, **how):
+        self.proc = subprocess.Popen(self.argv, stderr=open(self.log, "ab"), env=ENV, **how)
         return self
 
     def stop(self, sig=signal.SIGTERM):
@@ -225,6 +226,35 @@ def refused_at_present():
         check({(ts, float(v)) for ts, v in waiting} <= have, "points measured while the daemon only read are missing")
 
 
+def few_files():
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.prlimit(0, resource.RLIMIT_NOFILE, (64, hard))
+    try:
+        return subprocess.Popen([binary(), "collect", "--collect-dir", "none", "--only", "load", "--format", "text"],
+                                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=ENV)
+    finally:
+        resource.prlimit(0, resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def open_files():
+    """The soft limit of open files is raised: each followed log takes one. The unit has a high one, and both units read one file."""
+    p = few_files()
+    p.stdout.readline()
+    soft, hard = re.search(r"^Max open files\s+(\d+)\s+(\d+)", open("/proc/%d/limits" % p.pid).read(), re.M).groups()
+    p.terminate()
+    p.wait(120)
+    check(soft == hard, "%s open files of %s" % (soft, hard))
+    for unit in ("tsd", "tsd-collect"):
+        text = open("%s/dist/%s.service" % (ROOT, unit)).read()
+        check("LimitNOFILE=1048576" in text and "--config /etc/tsd.conf" in text, unit + ".service")
+    both = TMP.name + "/both.conf"
+    with open(ROOT + "/dist/tsd.conf") as f, open(both, "w") as out:
+        out.write("\n".join(line[1:] if re.match(r"#\w+ = ", line) else line for line in f.read().split("\n")))
+    for command in ("serve", "collect"):
+        p = subprocess.run([binary(), command, "--config", both, "--print-config"], stdout=subprocess.PIPE, text=True, env=ENV, check=False)
+        check(p.returncode == 0 and "\ncollect_server = tsd.example.org:4242\n" in p.stdout, "%s: %d" % (command, p.returncode))
+
+
 def inside_the_daemon():
     with Daemon(workers=1, collect="true", collect_interval_s=1, collect_host="inner", collect_skip="process", collect_send_delay_ms=0) as d:
         wait_for("points of serve --collect", lambda: len(stored(d, "proc.loadavg.1min")) >= 2)
@@ -234,9 +264,12 @@ def inside_the_daemon():
 
 
 def mistakes():
+    p = subprocess.run([binary(), "collect", "--port", "4300", "--print-config"], stdout=subprocess.PIPE, text=True, env=ENV, check=True)
+    check("\ncollect_server = 127.0.0.1:4300\n" in p.stdout, "--port")
     for args, what in ((["--only", "cpux"], 'there is no collector "cpux"'), (["--server", "::1"], "is no HOST:PORT"),
                        (["--collect-tags", "a=b c"], "collect_tags"), (["--format", "json"], "--format is text"), (["x"], "is no option"),
-                       (["--collect-dir", "/proc/nowhere"], "collect_dir")):
+                       (["--collect-dir", "/proc/nowhere"], "collect_dir"), (["--port", "1", "--server", "h"], "--port is for the daemon on this"),
+                       (["--port", "x"], "is no HOST:PORT")):
         p = subprocess.run([binary(), "collect", "--collect-dir", "none", *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                            timeout=120, env=ENV)
         check(p.returncode in (1, 2) and what in p.stderr, "%s: %d %s" % (args, p.returncode, p.stderr))
@@ -249,6 +282,7 @@ def main():
         once_is_what_proc_says(d)
         away_and_back(d)
         tiny_spool(d)
+    open_files()
     refused_at_present()
     inside_the_daemon()
     print("collect: fine")

@@ -269,7 +269,9 @@ static struct ts_conf *cmd_conf(const struct tsd_cmd *cmd)
         return NULL;
     while (n < CMD_MAX_TABLES && cmd->tables[n])
         n++;
-    return ts_conf_new(cmd->tables, n);
+    struct ts_conf *conf = ts_conf_new(cmd->tables, n);
+    ts_conf_pass_over(conf, cmd->other_tables);
+    return conf;
 }
 
 /* The file named by --config first, then the environment; options come last and win. */

@@ -47,7 +47,9 @@ struct tsd_cmd {
     const char *usage;         /* forms, one a line, without "tsd NAME" */
     const struct ts_opt *opts; /* ended by name == NULL; NULL = none but --help */
     const struct ts_conf_key *const
-        *tables;          /* key tables whose keys are options too, ended by NULL; NULL = none */
+        *tables; /* key tables whose keys are options too, ended by NULL; NULL = none */
+    const struct ts_conf_key *const
+        *other_tables;    /* keys that may stand in its file for other commands; ended by NULL, or NULL */
     const char *details;  /* paragraphs below the options; NULL = none */
     const char *exits;    /* what its exit codes mean; NULL = those of enum tsd_exit */
     const char *examples; /* two, one a line */

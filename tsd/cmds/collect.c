@@ -6,6 +6,7 @@
  */
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/openfiles.h"
 #include "collectors/collect.h"
 #include "tsd/cmds/cmd.h"
 #include "tsd/cmds/weblogimport.h"
@@ -23,6 +24,10 @@ const struct ts_opt tsd_collect_opts[] = {
     {.name = "server",
      .arg = "HOST:PORT",
      .help = "Send to this daemon, or the first of several (comma separated) that answers."},
+    {.name = "port",
+     .letter = 'p',
+     .arg = "PORT",
+     .help = "Send to the daemon on this machine at that port: short for --server 127.0.0.1:PORT."},
     {.name = "host", .arg = "NAME", .help = "Value of the tag host; the name of this machine if not given."},
     {.name = "only", .arg = "NAMES", .help = "Run these collectors, comma separated, * and ? allowed."},
     {.name = "skip", .arg = "NAMES", .help = "Do not run these."},
@@ -51,6 +56,15 @@ static const struct {
 
 static int collect_aliases(const struct tsd_args *args, struct ts_error *err)
 {
+    const char *port = tsd_args_get(args, "port");
+    char local[64];
+    if (port && tsd_args_get(args, "server"))
+        return ts_error_set(err, TS_EINVAL,
+                            "--port is for the daemon on this machine; write --server HOST:PORT for another");
+    if (port) {
+        (void)snprintf(local, sizeof(local), "127.0.0.1:%s", port);
+        TS_TRY(ts_conf_set(args->conf, "collect_server", ts_slice_str(local), "option --port", err));
+    }
     for (size_t i = 0; i < sizeof(aliases) / sizeof(*aliases); i++) {
         const char *value = tsd_args_get(args, aliases[i].option);
         char where[32];
@@ -151,6 +165,7 @@ int tsd_collect_run(const struct tsd_args *args)
         return collect_show(args);
     if (logs)
         return tsd_weblog_import(args);
+    (void)ts_open_files_raise(); /* followed logs need one each */
     int stop_fd = collect_signals();
     if (format && tsd_args_has(args, "once"))
         rc = col_once(args->conf, print, &err);

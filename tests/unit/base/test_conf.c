@@ -397,6 +397,20 @@ static void test_conf__each_goes_by_name(void **state)
     ts_buf_release(&out);
 }
 
+/* One file for several programs: keys of the others are no error, slips still are. */
+static void test_conf__keys_of_others_are_passed_over(void **state)
+{
+    static const struct ts_conf_key theirs[] = {{.name = "their_key", .type = TS_CONF_STR, .def = ""},
+                                                {.name = NULL}};
+    static const struct ts_conf_key *const others[] = {theirs, NULL};
+    (void)state;
+    assert_int_equal(t_load("port = 1234\ntheir_key = x\n"), TS_EINVAL);
+    ts_conf_pass_over(conf, others);
+    assert_int_equal(t_load("port = 1234\ntheir_key = x\n"), 0);
+    assert_int_equal(ts_conf_int(conf, "port"), 1234);
+    assert_int_equal(t_load("their_keyx = x\n"), TS_EINVAL);
+}
+
 static void test_conf__no_tables_and_no_set_are_harmless(void **state)
 {
     (void)state;
@@ -424,6 +438,7 @@ int main(void)
         T_CASE(test_conf__the_printed_file_explains_each_key),
         T_CASE(test_conf__the_printed_file_reads_back),
         T_CASE(test_conf__each_goes_by_name),
+        T_CASE(test_conf__keys_of_others_are_passed_over),
         T_CASE(test_conf__no_tables_and_no_set_are_harmless),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

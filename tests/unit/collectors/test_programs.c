@@ -253,6 +253,45 @@ static bool process_there(pid_t pid)
 }
 
 /* Wait until a line "N" of a process came out. */
+/* It has ended and both pipes are at their end: nothing may be waited for any more. */
+static void test_programs__the_end_is_seen_at_once(void **state)
+{
+    struct col_child c = COL_CHILD_NONE;
+    struct pollfd fds[COL_CHILD_FDS];
+    char byte;
+    (void)state;
+    child_shell(&c, "exit 3");
+    do
+        (void)poll(fds, col_child_fds(&c, fds), 1000);
+    while (c.ended ? false : (col_child_over(&c), !c.ended));
+    assert_int_equal(col_child_read(&c, 0, &byte, 1), 0);
+    assert_int_equal(col_child_read(&c, 1, &byte, 1), 0);
+    while (c.out_fd >= 0 || c.err_fd >= 0) { /* the kernel closes them a moment before or after */
+        (void)poll(fds, col_child_fds(&c, fds), 1000);
+        (void)col_child_read(&c, 0, &byte, 1);
+        (void)col_child_read(&c, 1, &byte, 1);
+    }
+    assert_int_equal(col_child_fds(&c, fds), 0);
+    assert_true(col_child_wake_ns(&c) <= ts_clock_mono_ns());
+    assert_true(col_child_over(&c));
+    assert_int_equal(c.status >> 8, 3);
+}
+
+static void test_programs__a_run_gives_what_is_printed(void **state)
+{
+    struct ts_buf out;
+    struct col_child_opts opts = {.path = "echo noise >&2; echo 12345678", .shell = true, .env = environ};
+    (void)state;
+    ts_buf_init(&out, 0);
+    assert_int_equal(col_child_run(&opts, 60000, 1000, &out, NULL), 0);
+    assert_true(ts_slice_is(ts_buf_get(&out), "12345678\n"));
+    opts.path = "echo a; exec sleep 1000"; /* asked to end after 1 ms */
+    assert_int_equal(col_child_run(&opts, 1, 1000, &out, NULL), 0);
+    opts = (struct col_child_opts){.path = "/nowhere/program", .env = environ};
+    assert_int_equal(col_child_run(&opts, 1000, 1000, &out, NULL), TS_EIO);
+    ts_buf_release(&out);
+}
+
 static pid_t child_number(struct col_child *c)
 {
     char out[64] = "";
@@ -332,6 +371,8 @@ int main(void)
         cmocka_unit_test(test_programs__commands),
         cmocka_unit_test(test_programs__python_finds_lib),
         cmocka_unit_test(test_programs__a_run_and_its_end),
+        cmocka_unit_test(test_programs__the_end_is_seen_at_once),
+        cmocka_unit_test(test_programs__a_run_gives_what_is_printed),
         cmocka_unit_test(test_programs__the_whole_group_is_killed),
         cmocka_unit_test(test_programs__what_it_leaves_behind_is_ended),
         cmocka_unit_test(test_programs__what_can_not_be_started),

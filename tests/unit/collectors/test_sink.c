@@ -14,6 +14,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -503,6 +504,22 @@ static void test_sink__addresses_are_checked(void **state)
     }
 }
 
+static void test_sink__the_environment_names_the_port(void **state)
+{
+    char *host, *port;
+    (void)state;
+    setenv("TSD_PORT", "4300", 1);
+    assert_int_equal(col_server_first("localhost", &host, &port, NULL), 0);
+    assert_string_equal(port, "4300");
+    ts_free(host);
+    ts_free(port);
+    assert_int_equal(col_server_first("localhost:80", &host, &port, NULL), 0);
+    assert_string_equal(port, "80");
+    ts_free(host);
+    ts_free(port);
+    unsetenv("TSD_PORT");
+}
+
 static void test_sink__the_first_address_is_taken_apart(void **state)
 {
     static const struct {
@@ -552,6 +569,7 @@ int main(void)
         CASE(test_sink__silence_is_a_failure),
         CASE(test_sink__stops_though_nobody_answers),
         CASE(test_sink__addresses_are_checked),
+        CASE(test_sink__the_environment_names_the_port),
         CASE(test_sink__the_first_address_is_taken_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

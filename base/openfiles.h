@@ -1,0 +1,17 @@
+/*
+ * openfiles.h - how many descriptors this process may have.
+ *
+ * Threads    at the start, before others open files
+ */
+#ifndef BASE_OPENFILES_H
+#define BASE_OPENFILES_H
+
+#include <stdint.h>
+
+/** Raise the soft limit of open files to the hard one, which needs no privilege.
+ *
+ * @return the limit in force afterwards; UINT64_MAX = none, 0 = the kernel does not say
+ */
+uint64_t ts_open_files_raise(void);
+
+#endif

@@ -9,6 +9,7 @@
  */
 #include "base/xsum.h"
 
+#include "base/budget.h"
 #include "base/mem.h"
 
 #include <math.h>
@@ -28,7 +29,16 @@ enum { SAW_NAN = 1, SAW_INF = 2, SAW_NEG_INF = 4 };
 struct ts_xsum_wide {
     int64_t chunk[WIDE_CHUNKS]; /* weight 2^(32 i - 1074) each */
     uint32_t n_pending;         /* addends since carries were last moved up */
+    struct ts_budget *account;  /* counts these bytes; NULL = none */
 };
+
+/* Account of the wide parts that this thread makes. */
+static _Thread_local struct ts_budget *account;
+
+void ts_xsum_account(struct ts_budget *b)
+{
+    account = b;
+}
 
 /* ---- wide accumulator ---- */
 
@@ -75,7 +85,9 @@ static void wide_add_i128(struct ts_xsum_wide *w, __int128 v, unsigned shift)
 static struct ts_xsum_wide *wide_of(struct ts_xsum *s)
 {
     if (!s->wide) {
+        ts_budget_force(account, sizeof(*s->wide));
         s->wide = ts_xcalloc(1, sizeof(*s->wide));
+        s->wide->account = account;
         wide_add_i128(s->wide, s->fix, -WIDE_LOW_EXP - FIX_SCALE);
         s->fix = 0;
     }
@@ -96,7 +108,8 @@ static void wide_add_double(struct ts_xsum_wide *w, uint64_t bits)
 
 void ts_xsum_release(struct ts_xsum *s)
 {
-    ts_free(s->wide);
+    if (s->wide)
+        ts_budget_free(s->wide->account, s->wide, sizeof(*s->wide));
     ts_xsum_init(s);
 }
 

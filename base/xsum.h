@@ -18,7 +18,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct ts_xsum_wide; /* 70 signed chunks, 568 bytes; private */
+struct ts_budget;
+struct ts_xsum_wide; /* 70 signed chunks, 576 bytes; private */
 
 struct ts_xsum {
     __int128 fix;              /* sum in units of 2^-64, while wide == NULL */
@@ -33,6 +34,13 @@ static inline void ts_xsum_init(struct ts_xsum *s)
     s->wide = NULL;
     s->special = 0;
 }
+/**
+ * Count the wide parts that this thread makes from now on in an account, whatever its limit says; whoever adds looks at the
+ * limit now and then. A wide part is given back to the account it was taken from, which must live as long.
+ *
+ * @param b  NULL = they are not counted
+ */
+void ts_xsum_account(struct ts_budget *b);
 /** Free the wide part. Twice is harmless. */
 void ts_xsum_release(struct ts_xsum *s);
 /** Add one double; any value. */

@@ -55,7 +55,9 @@ static int calendar_edges(const struct qry_downsample *ds, const struct ts_tz *t
     if (n > QRY_MAX_DENSE_BUCKETS)
         return ts_error_set(err, TS_ELIMIT, "The query has more than %d calendar buckets; make it shorter",
                             QRY_MAX_DENSE_BUCKETS);
-    int64_t *edges = ts_arena_alloc(arena, (n + 1) * sizeof *edges);
+    int64_t *edges = qry_arena_take(arena, n + 1, sizeof *edges, err);
+    if (!edges)
+        return qry_memory_code(err);
     edges[0] = first;
     for (size_t k = 0; k < n; k++)
         edges[k + 1] = ts_calendar_next(tz, edges[k], ds->n, ds->unit);
@@ -112,7 +114,9 @@ int qry_grid_make(const struct qry_downsample *ds, const struct ts_tz *tz, int64
             (unsigned long long)n, QRY_MAX_BUCKETS);
     out->dense = n <= QRY_MAX_DENSE_BUCKETS && !out->own;
     if (out->dense) {
-        int64_t *edges = ts_arena_alloc(arena, (n + 1) * sizeof *edges);
+        int64_t *edges = qry_arena_take(arena, n + 1, sizeof *edges, err);
+        if (!edges)
+            return qry_memory_code(err);
         for (size_t k = 0; k <= n; k++)
             edges[k] = first + (int64_t)k * step;
         out->edges = edges;
@@ -149,9 +153,14 @@ void qry_grid_whole_hours(const struct qry_grid *g, int32_t hour0, size_t n_hour
     }
 }
 
-void qry_down_init(struct qry_down *d, const struct qry_grid *grid, const struct qry_agg *fn)
+void qry_down_init(struct qry_down *d, const struct qry_grid *grid, const struct qry_agg *fn,
+                   struct ts_budget *memory)
 {
-    *d = (struct qry_down){.grid = grid, .shared = grid, .fn = fn, .feed = {.ops = fn->fold}};
+    *d = (struct qry_down){.grid = grid,
+                           .shared = grid,
+                           .fn = fn,
+                           .memory = memory,
+                           .feed = {.ops = fn->fold, .memory = memory}};
     d->state = ts_xaligned(fn->fold->state_bytes);
     memset(d->state, 0, fn->fold->state_bytes);
 }
@@ -161,9 +170,9 @@ void qry_down_release(struct qry_down *d)
     if (d->state && d->fn->fold->reset)
         d->fn->fold->reset(d->state);
     ts_free(d->state);
-    ts_free(d->bucket);
-    ts_free(d->v);
-    ts_free(d->edges);
+    ts_budget_free(d->memory, d->bucket, d->cap_bucket * sizeof *d->bucket);
+    ts_budget_free(d->memory, d->v, d->cap * sizeof *d->v);
+    ts_budget_free(d->memory, d->edges, d->cap_edges * sizeof *d->edges);
     qry_feed_release(&d->feed);
     *d = (struct qry_down){0};
 }
@@ -186,100 +195,93 @@ void qry_down_begin(struct qry_down *d)
 }
 
 /* The grid of a series whose first point is at t. */
-static void own_grid(struct qry_down *d, int64_t t_ms)
+static int own_grid(struct qry_down *d, int64_t t_ms, struct ts_error *err)
 {
     const struct qry_grid *s = d->shared;
     int64_t first = ts_calendar_floor(s->tz, t_ms, s->units, s->unit);
     d->grid = &d->mine;
     if (d->mine.n && d->mine.first_ms == first)
-        return;
+        return 0;
     d->mine = *s;
     d->mine.first_ms = first;
     d->mine.own = false;
     d->mine.n = 0;
     if (s->step_ms) {
         d->mine.n = (size_t)((s->to_ms - first + s->step_ms - 1) / s->step_ms);
-        return;
+        return 0;
     }
     /* never more steps than from the same day on: the shared grid has this many, and the one it begins in */
     size_t room = s->n + 2;
-    d->edges = ts_xrealloc(d->edges, (room + 1) * sizeof *d->edges);
+    int rc = ts_budget_grow(d->memory, &d->edges, &d->cap_edges, room + 1, sizeof *d->edges, err);
+    if (rc < 0)
+        return rc;
     d->mine.edges = d->edges;
     d->edges[0] = first;
     while (d->mine.n < room && d->edges[d->mine.n] < s->to_ms) {
         d->edges[d->mine.n + 1] = ts_calendar_next(s->tz, d->edges[d->mine.n], s->units, s->unit);
         d->mine.n++;
     }
+    return 0;
 }
 
-static bool more_room(struct qry_down *d, size_t n)
+static int more_room(struct qry_down *d, size_t n, struct ts_error *err)
 {
-    if (n <= d->cap)
-        return true;
-    size_t cap = d->cap ? d->cap : 256;
-    while (cap < n)
-        cap *= 2;
-    size_t *bucket = ts_try_realloc(d->bucket, cap * sizeof *bucket);
-    if (bucket)
-        d->bucket = bucket;
-    double *v = ts_try_realloc(d->v, cap * sizeof *v);
-    if (v)
-        d->v = v;
-    if (bucket && v)
-        d->cap = cap;
-    d->failed |= !bucket || !v;
-    return !d->failed;
+    n = n < 256 ? 256 : n;
+    TS_TRY(ts_budget_grow(d->memory, &d->bucket, &d->cap_bucket, n, sizeof *d->bucket, err));
+    return ts_budget_grow(d->memory, &d->v, &d->cap, n, sizeof *d->v, err);
 }
 
-static inline void put_bucket(struct qry_down *d, size_t k, double v)
+static inline int put_bucket(struct qry_down *d, size_t k, double v, struct ts_error *err)
 {
-    if (d->n == d->cap && !more_room(d, d->n + 1))
-        return;
+    if (d->n == d->cap)
+        TS_TRY(more_room(d, d->n + 1, err));
     d->bucket[d->n] = k;
     d->v[d->n++] = v;
+    return 0;
 }
 
-static void close_bucket(struct qry_down *d)
+static int close_bucket(struct qry_down *d, struct ts_error *err)
 {
     if (!d->open)
-        return;
+        return 0;
     d->open = false;
     struct qry_value out;
     d->fn->fold->done(d->state, d->fn, &out);
     clear_state(d);
-    put_bucket(d, d->cur, qry_value_double(&out));
+    return put_bucket(d, d->cur, qry_value_double(&out), err);
 }
 
-static void open_bucket(struct qry_down *d, size_t k)
+static int open_bucket(struct qry_down *d, size_t k, struct ts_error *err)
 {
     if (d->open && d->cur == k)
-        return;
-    close_bucket(d);
+        return 0;
+    TS_TRY(close_bucket(d, err));
     d->open = true;
     d->cur = k;
+    return 0;
 }
 
-void qry_down_row(struct qry_down *d, const struct sto_row *row)
+int qry_down_row(struct qry_down *d, const struct sto_row *row, struct ts_error *err)
 {
     const struct qry_grid *g = d->grid;
     int64_t base = row->key.hour * TS_HOUR_MS;
     if (!g->n)
-        return;
+        return 0;
     if (row->sum) {
         struct qry_hour h;
         qry_feed_hour(row, &h);
-        open_bucket(d, qry_grid_find(g, base));
+        TS_TRY(open_bucket(d, qry_grid_find(g, base), err));
         d->fn->fold->add_hour(d->state, &h);
-        return;
+        return 0;
     }
-    qry_feed_row(&d->feed, row);
+    TS_TRY(qry_feed_row(&d->feed, row, err));
     const struct sto_cells *c = row->cells;
     size_t i = qry_feed_border(&d->feed, 0, g->first_ms - base);
     size_t n = qry_feed_border(&d->feed, i, qry_grid_start(g, g->n) - base);
     if (i == n)
-        return;
+        return 0;
     if (g->own) {
-        own_grid(d, base + sto_meta_off(c->meta[i]));
+        TS_TRY(own_grid(d, base + sto_meta_off(c->meta[i]), err));
         g = d->grid;
         n = qry_feed_border(&d->feed, i, qry_grid_start(g, g->n) - base);
     }
@@ -296,16 +298,16 @@ void qry_down_row(struct qry_down *d, const struct sto_row *row)
         e = e < n ? e : n;
         if (direct && from >= 0 && to <= TS_HOUR_MS) {
             /* the bucket lies inside this hour: all its points are here */
-            close_bucket(d);
-            put_bucket(d, k, d->fn->fold->one(c->m + i, e - i, exp));
+            TS_TRY(close_bucket(d, err));
+            TS_TRY(put_bucket(d, k, d->fn->fold->one(c->m + i, e - i, exp), err));
             d->cur = k;
         } else {
-            open_bucket(d, k);
-            qry_feed_add(&d->feed, d->state, i, e);
+            TS_TRY(open_bucket(d, k, err));
+            TS_TRY(qry_feed_add(&d->feed, d->state, i, e, err));
         }
         i = e;
         if (i == n)
-            return;
+            return 0;
         t = base + sto_meta_off(c->meta[i]);
         if (++k < g->n && t >= qry_grid_start(g, k + 1))
             k = qry_grid_find(g, t);
@@ -313,13 +315,12 @@ void qry_down_row(struct qry_down *d, const struct sto_row *row)
 }
 
 /* Every bucket (previous: from the first value on) gets a value; a series without a point was never begun to fill. */
-static int fill_buckets(struct qry_down *d)
+static int fill_buckets(struct qry_down *d, struct ts_error *err)
 {
     const struct qry_grid *g = d->grid;
     if (g->fill == QRY_FILL_NONE || g->all || !d->n || d->n == g->n)
         return 0;
-    if (!more_room(d, g->n))
-        return TS_ENOMEM;
+    TS_TRY(more_room(d, g->n, err));
     bool previous = g->fill == QRY_FILL_PREVIOUS;
     double gap = g->fill == QRY_FILL_ZERO ? 0 : (double)NAN;
     size_t have = d->n, first = previous ? d->bucket[0] : 0; /* nothing to repeat before the first value */
@@ -335,10 +336,6 @@ static int fill_buckets(struct qry_down *d)
 
 int qry_down_end(struct qry_down *d, struct ts_error *err)
 {
-    close_bucket(d);
-    if (d->failed || fill_buckets(d) < 0) {
-        d->failed = false;
-        return ts_error_set(err, TS_ENOMEM, "no memory for %zu buckets", d->n);
-    }
-    return 0;
+    TS_TRY(close_bucket(d, err));
+    return fill_buckets(d, err);
 }

@@ -13,7 +13,7 @@
 #define QUERY_DOWNSAMPLE_H
 
 #include "query/feed.h"
-#include "query/query.h"
+#include "query/limit.h"
 
 #define QRY_MAX_DENSE_BUCKETS 65536     /* up to here groups are arrays over all buckets: half a MiB each */
 #define QRY_MAX_BUCKETS       (1 << 24) /* never more in one answer */
@@ -58,23 +58,25 @@ struct qry_down {
     int64_t *edges;                /* of mine, if its steps are uneven */
     const struct qry_agg *fn;
     struct qry_feed feed;
-    void *state;    /* of the open bucket */
-    bool open;      /* there is one */
-    size_t cur;     /* its number; search starts here */
-    size_t n, cap;  /* buckets done */
-    size_t *bucket; /* their numbers, ascending */
-    double *v;      /* and values */
-    bool failed;    /* no memory */
+    void *state;                  /* of the open bucket */
+    bool open;                    /* there is one */
+    size_t cur;                   /* its number; search starts here */
+    size_t n, cap;                /* buckets done; room in v */
+    size_t *bucket;               /* their numbers, ascending */
+    double *v;                    /* and values */
+    size_t cap_bucket, cap_edges; /* room in bucket, edges */
+    struct ts_budget *memory;     /* account of all arrays */
 };
-/** Begin a series. grid and fn are borrowed. */
-void qry_down_init(struct qry_down *d, const struct qry_grid *grid, const struct qry_agg *fn);
+/** Make ready. grid, fn and memory (account of what it takes, NULL: not counted) are borrowed. */
+void qry_down_init(struct qry_down *d, const struct qry_grid *grid, const struct qry_agg *fn,
+                   struct ts_budget *memory);
 /** Memory away; twice is harmless. */
 void qry_down_release(struct qry_down *d);
 /** Begin a series. */
 void qry_down_begin(struct qry_down *d);
-/** Take a row: cells, or a summary (then no border cuts its hour). */
-void qry_down_row(struct qry_down *d, const struct sto_row *row);
-/** All rows came: close the open bucket, fill. 0 or TS_ENOMEM. Buckets may be infinite: what is shown decides. */
+/** Take a row: cells, or a summary (then no border cuts its hour). TS_ELIMIT, TS_ENOMEM. */
+int qry_down_row(struct qry_down *d, const struct sto_row *row, struct ts_error *err);
+/** All rows came: close the open bucket, fill. TS_ELIMIT, TS_ENOMEM. Buckets may be infinite: what is shown decides. */
 int qry_down_end(struct qry_down *d, struct ts_error *err);
 
 #endif

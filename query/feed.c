@@ -10,29 +10,24 @@
 
 void qry_feed_release(struct qry_feed *f)
 {
-    ts_free(f->buf);
+    ts_budget_free(f->memory, f->buf, f->cap * sizeof *f->buf);
     f->buf = NULL;
     f->cap = 0;
 }
 
-static double *room(struct qry_feed *f, size_t n)
+static int room(struct qry_feed *f, size_t n, struct ts_error *err)
 {
-    if (n > f->cap) {
-        f->cap = n < 512 ? 512 : n;
-        ts_free(f->buf);
-        f->buf = ts_xmalloc(f->cap * sizeof *f->buf);
-    }
-    return f->buf;
+    return ts_budget_grow(f->memory, &f->buf, &f->cap, n < 512 ? 512 : n, sizeof *f->buf, err);
 }
 
-void qry_feed_row(struct qry_feed *f, const struct sto_row *row)
+int qry_feed_row(struct qry_feed *f, const struct sto_row *row, struct ts_error *err)
 {
     const struct sto_cells *c = row->cells;
     f->c = c;
     f->base_ms = row->key.hour * TS_HOUR_MS;
     if (!c->uniform) {
         f->how = QRY_FEED_MIXED;
-        return;
+        return room(f, c->n, err);
     }
     uint8_t kind = sto_meta_kind(c->common);
     if (kind == TS_NUM_INT) {
@@ -43,11 +38,12 @@ void qry_feed_row(struct qry_feed *f, const struct sto_row *row)
         f->how = QRY_FEED_F64;
         f->d = (const double *)(const void *)c->m;
         if (kind == TS_NUM_DEC) {
-            double *d = room(f, c->n);
-            qry_cells_doubles(c, 0, c->n, d);
-            f->d = d;
+            TS_TRY(room(f, c->n, err));
+            qry_cells_doubles(c, 0, c->n, f->buf);
+            f->d = f->buf;
         }
     }
+    return 0;
 }
 
 size_t qry_feed_border(struct qry_feed *f, size_t i, int64_t off_ms)
@@ -100,17 +96,18 @@ static void add_mixed(struct qry_feed *f, void *state, size_t i, size_t e)
         if (ints) {
             f->ops->add_i64(state, c->m + i, k - i, t0, t1);
         } else {
-            double *d = room(f, k - i);
-            qry_cells_doubles(c, i, k - i, d);
-            f->ops->add_f64(state, d, k - i, t0, t1);
+            qry_cells_doubles(c, i, k - i, f->buf);
+            f->ops->add_f64(state, f->buf, k - i, t0, t1);
         }
         i = k;
     }
 }
 
-void qry_feed_add(struct qry_feed *f, void *state, size_t i, size_t e)
+int qry_feed_add(struct qry_feed *f, void *state, size_t i, size_t e, struct ts_error *err)
 {
     const struct sto_cells *c = f->c;
+    if (f->ops->reserve)
+        TS_TRY(f->ops->reserve(state, e - i, NULL, f->memory, err));
     int64_t t0 = f->base_ms + sto_meta_off(c->meta[i]), t1 = f->base_ms + sto_meta_off(c->meta[e - 1]);
     switch (f->how) {
     case QRY_FEED_INT:
@@ -125,6 +122,7 @@ void qry_feed_add(struct qry_feed *f, void *state, size_t i, size_t e)
     default:
         add_mixed(f, state, i, e);
     }
+    return 0;
 }
 
 void qry_feed_hour(const struct sto_row *row, struct qry_hour *out)

@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#define ARENA_BLOCK_BYTES (1u << 20) /* the largest block an arena takes for small things */
+
 void qry_stats_init(struct qry_stats *stats, size_t n, struct ts_arena *arena)
 {
     *stats = (struct qry_stats){.n_subs = n};
@@ -15,6 +17,13 @@ void qry_budget_init(struct qry_budget *b, struct qry_limit *limit)
 {
     memset(b, 0, sizeof *b);
     b->limit = limit;
+    if (!limit)
+        return;
+    if (!limit->memory) {
+        ts_budget_init(&limit->own, "this query", "query_max_bytes", NULL, limit->max_bytes);
+        limit->memory = &limit->own;
+    }
+    b->memory = limit->memory;
 }
 
 int qry_budget_fail(struct qry_budget *b, int rc, const struct ts_error *err)
@@ -30,6 +39,42 @@ int qry_budget_fail(struct qry_budget *b, int rc, const struct ts_error *err)
     return rc;
 }
 
+/* What cannot be refused (sums of numbers far apart, base/xsum.h) is found here. */
+static int over_memory(const struct ts_budget *m, struct ts_error *err)
+{
+    uint64_t used = m ? atomic_load_explicit(&m->used_bytes, memory_order_relaxed) : 0;
+    if (!m || !m->limit_bytes || used <= m->limit_bytes)
+        return 0;
+    return ts_error_set(
+        err, TS_ELIMIT,
+        "Not enough memory for %s: %llu bytes are in use, more than %llu. Ask for less, or raise %s", m->name,
+        (unsigned long long)used, (unsigned long long)m->limit_bytes, m->key);
+}
+
+/* Why the run must end now, in err; 0: it need not. read: points so far. */
+static int look(struct qry_budget *b, uint64_t read, struct ts_error *err)
+{
+    struct qry_limit *l = b->limit;
+    uint64_t looks = atomic_fetch_add_explicit(&l->n_looks, 1, memory_order_relaxed) + 1;
+    if (l->cancel_at_look && looks >= l->cancel_at_look)
+        atomic_store_explicit(&l->cancelled, true, memory_order_relaxed);
+    if (atomic_load_explicit(&l->cancelled, memory_order_relaxed))
+        return ts_error_set(err, TS_ECANCELLED, "The query was cancelled after %llu points",
+                            (unsigned long long)read);
+    if (l->max_points && read > l->max_points)
+        return ts_error_set(
+            err, TS_ELIMIT,
+            "Sorry, you have attempted to fetch more than our limit of %llu data points. Please try "
+            "filtering using more tags or decrease your time range. (query_max_points; %llu were read)",
+            (unsigned long long)l->max_points, (unsigned long long)read);
+    if (l->deadline_ns && ts_clock_mono_ns() > l->deadline_ns)
+        return ts_error_set(
+            err, TS_ETIMEOUT,
+            "The query ran out of time after %llu points; decrease your time range (query_timeout_ms)",
+            (unsigned long long)read);
+    return over_memory(b->memory, err);
+}
+
 int qry_budget_points(struct qry_budget *b, uint64_t n)
 {
     struct qry_limit *l = b->limit;
@@ -37,22 +82,22 @@ int qry_budget_points(struct qry_budget *b, uint64_t n)
     struct ts_error err = {0};
     if (rc || !l)
         return rc;
-    uint64_t read = atomic_fetch_add_explicit(&l->n_points, n, memory_order_relaxed) + n;
-    if (atomic_load_explicit(&l->cancelled, memory_order_relaxed))
-        rc = ts_error_set(&err, TS_ECANCELLED, "The query was cancelled after %llu points",
-                          (unsigned long long)read);
-    else if (l->max_points && read > l->max_points)
-        rc = ts_error_set(
-            &err, TS_ELIMIT,
-            "Sorry, you have attempted to fetch more than our limit of %llu data points. Please try "
-            "filtering using more tags or decrease your time range. (query_max_points; %llu were read)",
-            (unsigned long long)l->max_points, (unsigned long long)read);
-    else if (l->deadline_ns && ts_clock_mono_ns() > l->deadline_ns)
-        rc = ts_error_set(
-            &err, TS_ETIMEOUT,
-            "The query ran out of time after %llu points; decrease your time range (query_timeout_ms)",
-            (unsigned long long)read);
+    rc = look(b, atomic_fetch_add_explicit(&l->n_points, n, memory_order_relaxed) + n, &err);
     return rc ? qry_budget_fail(b, rc, &err) : 0;
+}
+
+int qry_budget_look(struct qry_budget *b, struct ts_error *err)
+{
+    struct ts_error why = {0};
+    int rc = atomic_load_explicit(&b->stop, memory_order_relaxed);
+    if (rc)
+        return ts_error_set(err, rc, "%s", ts_err_text(rc)); /* who was first says why: qry_budget_result */
+    if (!b->limit)
+        return 0;
+    rc = look(b, atomic_load_explicit(&b->limit->n_points, memory_order_relaxed), &why);
+    if (rc && err)
+        *err = why;
+    return rc ? qry_budget_fail(b, rc, &why) : 0;
 }
 
 int qry_budget_scan(struct qry_budget *b, struct sto_snap *snap, const struct sto_scan_spec *spec,
@@ -62,33 +107,23 @@ int qry_budget_scan(struct qry_budget *b, struct sto_snap *snap, const struct st
     if (!max || spec->from_ms > spec->to_ms || !spec->n_series)
         return 0;
     sto_scan_estimate(snap, spec, &points, &bytes);
-    b->n_read_bytes += bytes;
-    if (b->n_read_bytes <= max)
+    b->limit->n_read_bytes += bytes;
+    if (b->limit->n_read_bytes <= max)
         return 0;
     return ts_error_set(
         err, TS_ELIMIT,
         "Sorry, you have attempted to fetch more than our maximum amount of %.2fMB from storage. Please "
         "try filtering using more tags or decrease your time range. (query_max_read_bytes; about %.2fMB)",
-        (double)max / 1048576, (double)b->n_read_bytes / 1048576);
+        (double)max / 1048576, (double)b->limit->n_read_bytes / 1048576);
 }
 
 int qry_budget_bytes(struct qry_budget *b, uint64_t n)
 {
-    struct qry_limit *l = b->limit;
-    int rc = atomic_load_explicit(&b->stop, memory_order_relaxed);
-    if (rc || !l || !l->max_bytes)
-        return rc;
-    uint64_t used = atomic_fetch_add_explicit(&b->n_bytes, n, memory_order_relaxed) + n;
-    if (used <= l->max_bytes)
-        return 0;
     struct ts_error err = {0};
-    rc = ts_error_set(
-        &err, TS_ELIMIT,
-        "Sorry, the query needs more than our limit of %llu bytes of memory after %llu points. Please "
-        "try filtering using more tags or decrease your time range. (query_max_bytes)",
-        (unsigned long long)l->max_bytes,
-        (unsigned long long)atomic_load_explicit(&l->n_points, memory_order_relaxed));
-    return qry_budget_fail(b, rc, &err);
+    int rc = atomic_load_explicit(&b->stop, memory_order_relaxed);
+    if (rc == 0)
+        rc = ts_budget_take(b->memory, n, &err);
+    return rc ? qry_budget_fail(b, rc, &err) : 0;
 }
 
 int qry_budget_result(struct qry_budget *b, struct ts_error *err)
@@ -97,4 +132,29 @@ int qry_budget_result(struct qry_budget *b, struct ts_error *err)
     if (rc && err)
         *err = b->err;
     return rc;
+}
+
+/* --- arenas --- */
+
+void *qry_arena_take(struct ts_arena *arena, size_t n, size_t n_bytes, struct ts_error *err)
+{
+    size_t sum;
+    if (__builtin_mul_overflow(n, n_bytes, &sum))
+        sum = SIZE_MAX;
+    void *p = ts_arena_try(arena, sum);
+    /* the arena says only no, perhaps to a whole block: the account says why */
+    uint64_t most = sum < UINT64_MAX - ARENA_BLOCK_BYTES ? sum + ARENA_BLOCK_BYTES : sum;
+    if (!p && ts_budget_take(arena->budget, most, err) == 0) {
+        ts_budget_give(arena->budget, most);
+        (void)ts_error_set(err, TS_ENOMEM, "The system has no %zu bytes of memory left for a query", sum);
+    }
+    return p;
+}
+
+void *qry_arena_zero(struct ts_arena *arena, size_t n, size_t n_bytes, struct ts_error *err)
+{
+    void *p = qry_arena_take(arena, n, n_bytes, err);
+    if (p)
+        memset(p, 0, n * n_bytes);
+    return p;
 }

@@ -1,6 +1,10 @@
 /*
  * limit.h - what one run may use: points, bytes, time; and the first error of its many threads.
  *
+ * All memory of a run whose size depends on data or on the request is taken from one account, budget->memory, with
+ * ts_budget_alloc and its like, before it is allocated, and given back when it is freed. Whoever may loop for long calls
+ * qry_budget_look every few hundred steps.
+ *
  * Threads    any number of pieces of one run at once
  */
 #ifndef QUERY_LIMIT_H
@@ -8,20 +12,28 @@
 
 #include "query/query.h"
 
+#define QRY_LOOK_STEPS 256 /* cheap steps (series, values, groups) between two looks at the limits */
+
 /* Shared by all pieces of a run. */
 struct qry_budget {
     struct qry_limit *limit;  /* NULL: none */
-    _Atomic uint64_t n_bytes; /* memory taken so far */
-    uint64_t n_read_bytes;    /* of files, estimated; the planning thread's */
+    struct ts_budget *memory; /* account of the run's memory; NULL: not counted */
     _Atomic int stop;         /* code of the first error; 0 = go on */
     _Atomic bool taken;       /* err belongs to somebody */
     struct ts_error err;      /* the first error; read it after all pieces ended */
 };
-/** Begin a piece of work under a limit (NULL: none). */
+/** Begin a piece of work under a limit (NULL: none). Several pieces of work under one limit share its account. */
 void qry_budget_init(struct qry_budget *b, struct qry_limit *limit);
-/** Report n points read; 0, or why the run ends: TS_ELIMIT, TS_ECANCELLED, TS_ETIMEOUT, or another piece's
- * error. */
+/** Report n points read, and look whether the run must end; 0, or why it ends: TS_ELIMIT, TS_ECANCELLED, TS_ETIMEOUT, or
+ * another piece's error. */
 int qry_budget_points(struct qry_budget *b, uint64_t n);
+/** Look whether the run must end; as qry_budget_points, with the text in err (may be NULL). */
+int qry_budget_look(struct qry_budget *b, struct ts_error *err);
+/** A look at every QRY_LOOK_STEPS-th call; *step is the caller's counter. */
+static inline int qry_budget_step(struct qry_budget *b, size_t *step, struct ts_error *err)
+{
+    return ++*step % QRY_LOOK_STEPS ? 0 : qry_budget_look(b, err);
+}
 /** Refuse a scan that would read more of files than the limit allows, by the indexes' estimate; TS_ELIMIT. */
 int qry_budget_scan(struct qry_budget *b, struct sto_snap *snap, const struct sto_scan_spec *spec,
                     struct ts_error *err);
@@ -36,5 +48,16 @@ static inline bool qry_budget_stopped(struct qry_budget *b)
 }
 /** After all pieces: 0, or the error in err. */
 int qry_budget_result(struct qry_budget *b, struct ts_error *err);
+
+/** Memory of an arena for n items of n_bytes each whose number comes from outside; NULL: refused by the arena's account
+ * (TS_ELIMIT in err) or not there (TS_ENOMEM). Not cleared. */
+void *qry_arena_take(struct ts_arena *arena, size_t n, size_t n_bytes, struct ts_error *err);
+/** The same, cleared. */
+void *qry_arena_zero(struct ts_arena *arena, size_t n, size_t n_bytes, struct ts_error *err);
+/** Code of err after an allocation answered NULL. */
+static inline int qry_memory_code(const struct ts_error *err)
+{
+    return err && err->code ? err->code : TS_ENOMEM;
+}
 
 #endif

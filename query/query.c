@@ -44,11 +44,13 @@ static bool result_int(const struct qry_result *r, size_t k)
 }
 
 /* Fold points i..e into one; false: there is no value but NaN. */
-static void fold_second(const struct qry_agg *agg, const struct qry_result *r, size_t i, size_t e,
-                        void *state, struct qry_value *out)
+static int fold_second(const struct qry_agg *agg, const struct qry_result *r, size_t i, size_t e, void *state,
+                       struct qry_budget *budget, struct qry_value *out, struct ts_error *err)
 {
     const struct qry_fold_ops *ops = agg->fold;
     bool any = false;
+    if (ops->reserve)
+        TS_TRY(ops->reserve(state, e - i, NULL, budget->memory, err));
     for (size_t k = i; k < e; k++) {
         double d;
         memcpy(&d, &r->v[k], 8);
@@ -66,6 +68,7 @@ static void fold_second(const struct qry_agg *agg, const struct qry_result *r, s
     if (ops->reset)
         ops->reset(state);
     memset(state, 0, ops->state_bytes);
+    return 0;
 }
 
 static void put_value(struct qry_result *r, size_t at, const struct qry_value *v)
@@ -81,8 +84,10 @@ static void put_value(struct qry_result *r, size_t at, const struct qry_value *v
 }
 
 /* Points of one second are joined by the aggregator (none: the last one stays). */
-static void join_seconds(const struct qry_agg *agg, struct qry_result *r)
+static int join_seconds(const struct qry_agg *agg, struct qry_result *r, struct qry_budget *budget,
+                        struct ts_error *err)
 {
+    int rc = 0;
     void *state = agg->fold ? ts_xaligned(agg->fold->state_bytes) : NULL;
     if (state)
         memset(state, 0, agg->fold->state_bytes);
@@ -92,7 +97,7 @@ static void join_seconds(const struct qry_agg *agg, struct qry_result *r)
         memset(r->is_int, r->all_int, r->n);
     }
     size_t n = 0;
-    for (size_t i = 0, e; i < r->n; i = e) {
+    for (size_t i = 0, e; i < r->n && rc == 0; i = e) {
         int64_t second = ts_floor_div(r->ts[i], 1000);
         for (e = i + 1; e < r->n && ts_floor_div(r->ts[e], 1000) == second; e++)
             continue;
@@ -100,8 +105,8 @@ static void join_seconds(const struct qry_agg *agg, struct qry_result *r)
             r->v[n] = r->v[e - 1];
             r->is_int[n] = r->is_int[e - 1];
         } else {
-            struct qry_value v;
-            fold_second(agg, r, i, e, state, &v);
+            struct qry_value v = {0};
+            rc = fold_second(agg, r, i, e, state, budget, &v, err);
             put_value(r, n, &v);
         }
         r->ts[n++] = second * 1000;
@@ -109,6 +114,7 @@ static void join_seconds(const struct qry_agg *agg, struct qry_result *r)
     r->n = n;
     r->all_int = !memchr(r->is_int, 0, n);
     ts_free(state);
+    return rc;
 }
 
 /* --- what was done --- */
@@ -147,10 +153,12 @@ static void count_out(const struct qry_series *out, struct qry_sub_stats *stats)
 }
 
 /* --- output --- */
-static void settle_group(const struct qry_plan *p, struct qry_result *r)
+static int settle_group(const struct qry_sub_run *sr, struct qry_result *r, struct ts_error *err)
 {
-    if (!p->spec->ms && !p->spec->compat && same_second(r))
-        join_seconds(p->sub->agg, r);
+    const struct qry_plan *p = &sr->plan;
+    if (p->spec->ms || p->spec->compat || !same_second(r))
+        return 0;
+    return join_seconds(p->sub->agg, r, sr->budget, err);
 }
 
 static int emit_group(struct sto_store *st, struct qry_sub_run *sr, size_t g, struct qry_stats *stats,
@@ -164,9 +172,8 @@ static int emit_group(struct sto_store *st, struct qry_sub_run *sr, size_t g, st
     struct qry_labels l;
     ts_arena_init(&arena, 0);
     qry_labels_make(cat, p, &p->groups[g], spec->show_tsuids, &arena, &l);
-    int rc = 0;
-    if (l.n_series) {
-        settle_group(p, r);
+    int rc = l.n_series ? settle_group(sr, r, err) : 0;
+    if (l.n_series && rc == 0) {
         struct qry_series out = qry_labels_series(cat, p, &p->groups[g], &l);
         out.n = r->n;
         out.ts_ms = r->ts;
@@ -190,9 +197,9 @@ static int emit_top(struct sto_store *st, struct qry_sub_run *sr, struct qry_sta
     size_t *order;
     int rc = 0;
     ts_arena_init(&arena, 0);
-    for (size_t g = 0; g < sr->plan.n_groups; g++)
-        settle_group(&sr->plan, &sr->results[g]);
-    size_t n = qry_top_order(sto_store_catalog(st), &sr->plan.spec->top, sr, &arena, &order);
+    for (size_t g = 0; g < sr->plan.n_groups && rc == 0; g++)
+        rc = settle_group(sr, &sr->results[g], err);
+    size_t n = rc < 0 ? 0 : qry_top_order(sto_store_catalog(st), &sr->plan.spec->top, sr, &arena, &order);
     for (size_t i = 0; i < n && rc >= 0; i++)
         rc = emit_group(st, sr, order[i], stats, emit, arg, err);
     ts_arena_release(&arena);

@@ -11,6 +11,7 @@
 #ifndef QUERY_QUERY_H
 #define QUERY_QUERY_H
 
+#include "base/budget.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/pool.h"
@@ -160,15 +161,20 @@ struct qry_stats {
 /** Room for the stats of n sub queries. */
 void qry_stats_init(struct qry_stats *stats, size_t n, struct ts_arena *arena);
 
-/* Budget of one run, shared with whoever may cancel it. */
+/* Budget of one run, shared with whoever may cancel it. It stays where it is while anything runs under it. */
 struct qry_limit {
-    uint64_t max_points;       /* points read; 0 = none */
-    uint64_t max_bytes;        /* memory of the run; 0 = none */
-    uint64_t max_series;       /* series selected; 0 = none */
-    uint64_t max_read_bytes;   /* of files, by estimate before anything is read; 0 = none */
-    int64_t deadline_ns;       /* monotonic; 0 = none */
-    _Atomic bool cancelled;    /* set by the connection when the client went away */
+    uint64_t max_points;      /* points read; 0 = none */
+    uint64_t max_bytes;       /* memory of the run, if memory is NULL; 0 = none */
+    uint64_t max_series;      /* series selected; 0 = none */
+    uint64_t max_read_bytes;  /* of files, by estimate before anything is read; 0 = none */
+    struct ts_budget *memory; /* account of all memory of the run, with its limit; NULL: one is made in own */
+    struct ts_budget own;     /* that one, of max_bytes */
+    int64_t deadline_ns;      /* monotonic; 0 = none */
+    _Atomic bool cancelled;   /* set by the connection when the client went away */
     _Atomic uint64_t n_points; /* read so far */
+    uint64_t n_read_bytes;     /* of files, estimated so far, by all sub queries; the planning thread's */
+    _Atomic uint64_t n_looks;  /* how often the run looked at its limits */
+    uint64_t cancel_at_look;   /* for tests: the run is cancelled at this look; 0 = never */
     struct qry_stats *stats;   /* filled by the run; NULL: not wanted */
 };
 

@@ -156,10 +156,8 @@ static int end_series(struct work *w, size_t pos, struct ts_error *err)
 
 static int take_row(struct work *w, const struct sto_row *row, struct ts_error *err)
 {
-    if (w->r->plan.sub->downsample.on) {
-        qry_down_row(&w->down, row);
-        return 0;
-    }
+    if (w->r->plan.sub->downsample.on)
+        return qry_down_row(&w->down, row, err);
     if (qry_span_append(&w->span, row->key.hour, row->cells) < 0)
         return ts_error_set(err, TS_ENOMEM, "no memory for %zu points", w->span.n);
     return 0;
@@ -204,7 +202,7 @@ void qry_sub_run_piece(struct qry_sub_run *r, size_t piece)
         return;
     const struct qry_downsample *ds = &p->sub->downsample;
     if (ds->on)
-        qry_down_init(&w.down, &p->grid, ds->fn);
+        qry_down_init(&w.down, &p->grid, ds->fn, r->budget->memory);
     if (r->dense)
         w.buf = ts_xmalloc((p->grid.n + 1) * sizeof *w.buf);
     int rc = qry_reader_open(&rd, r->snap, r->budget, p->metric, p->series + w.first, w.n, p->scan_from_ms,

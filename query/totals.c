@@ -2,8 +2,8 @@
  * totals.c - totals by day, hour and tags: one aggregator over all points of a cell, nothing in between.
  *
  * A series' tag cell is found once, its time cell once a row; a row that no border cuts goes in as a summary
- * or as one array. Each piece of series has its own columns (tag cell -> pages of states by time); they are
- * joined in the order of the pieces.
+ * or as one array. Each piece of series has its own set of states (cellset.h); they are joined in the order of
+ * the pieces.
  *
  * Threads    pieces and columns spread over the pool; emit runs in the caller's thread
  */
@@ -12,78 +12,25 @@
 #include "query/reader.h"
 
 #include "base/mem.h"
+#include "query/cellset.h"
 #include "query/feed.h"
+#include "query/sort.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
-#define PAGE_CELLS 32 /* cells of time in a page: days and hours of a dashboard touch few pages */
-
-/* States of some neighbouring cells of time. */
-struct page {
-    uint32_t used; /* a bit a cell: it has points */
-    _Alignas(16) unsigned char states[];
-};
-/* All of one tag cell. */
-struct column {
-    uint32_t group;      /* in the plan */
-    struct page **pages; /* [n_pages] owned; NULL where nothing is */
-};
-struct tot_piece {
-    struct column *columns; /* owned */
-    size_t n, cap;
-};
 struct totals {
     struct qry_plan plan;
     const struct qry_fold_ops *ops;
     struct qry_cells cells;
-    size_t n_pages;
     struct sto_snap *snap;
     struct qry_budget budget;
-    struct tot_piece *pieces;
-    struct column **of_group; /* [groups] first column of each, the others joined into it; NULL: no points */
+    struct qry_cellset *pieces; /* [n_pieces] states of each piece; owned */
+    size_t n_pieces;
 };
 
-static void page_free(const struct qry_fold_ops *ops, struct page *p)
-{
-    for (unsigned k = 0; p && ops->reset && k < PAGE_CELLS; k++)
-        if (p->used >> k & 1)
-            ops->reset(p->states + k * ops->state_bytes);
-    ts_free(p);
-}
-
-static struct column *column_of(struct totals *t, struct tot_piece *pc, uint32_t group)
-{
-    for (size_t i = pc->n; i-- > 0;)
-        if (pc->columns[i].group == group)
-            return &pc->columns[i];
-    if (pc->n == pc->cap) {
-        pc->cap = pc->cap ? pc->cap * 2 : 8;
-        pc->columns = ts_xrealloc(pc->columns, pc->cap * sizeof *pc->columns);
-    }
-    struct column *c = &pc->columns[pc->n++];
-    *c = (struct column){group, ts_xcalloc(t->n_pages + 1, sizeof(struct page *))};
-    return c;
-}
-
-static void *state_of(struct totals *t, struct column *c, size_t cell)
-{
-    struct page **p = &c->pages[cell / PAGE_CELLS];
-    unsigned k = cell % PAGE_CELLS;
-    if (!*p) {
-        size_t bytes = sizeof **p + PAGE_CELLS * t->ops->state_bytes;
-        *p = ts_xaligned(bytes);
-        memset(*p, 0, bytes);
-        qry_budget_bytes(&t->budget, bytes);
-    }
-    (*p)->used |= 1u << k;
-    return (*p)->states + k * t->ops->state_bytes;
-}
-
 /* One row into its cells; *at is the stretch where the search begins. */
-static void add_row(struct totals *t, struct column *c, struct qry_feed *feed, const struct sto_row *row,
-                    size_t *at)
+static int add_row(struct totals *t, struct qry_cellset *set, uint32_t group, struct qry_feed *feed,
+                   const struct sto_row *row, size_t *at, struct ts_error *err)
 {
     const struct qry_cells *cells = &t->cells;
     int64_t base = row->key.hour * TS_HOUR_MS;
@@ -91,29 +38,35 @@ static void add_row(struct totals *t, struct column *c, struct qry_feed *feed, c
         struct qry_hour h;
         qry_feed_hour(row, &h);
         *at = qry_cells_find(cells, *at, base);
-        t->ops->add_hour(state_of(t, c, cells->stretch[*at].cell), &h);
-        return;
+        void *st = qry_cellset_state(set, group, cells->stretch[*at].cell, err);
+        if (!st)
+            return qry_memory_code(err);
+        t->ops->add_hour(st, &h);
+        return 0;
     }
-    qry_feed_row(feed, row);
+    TS_TRY(qry_feed_row(feed, row, err));
     feed->guess = 0;
     for (size_t i = 0, n = row->cells->n; i < n;) {
         *at = qry_cells_find(cells, *at, base + sto_meta_off(row->cells->meta[i]));
         size_t e = qry_feed_border(feed, i, qry_stretch_end(cells, *at) - base);
-        qry_feed_add(feed, state_of(t, c, cells->stretch[*at].cell), i, e);
+        void *st = qry_cellset_state(set, group, cells->stretch[*at].cell, err);
+        if (!st)
+            return qry_memory_code(err);
+        TS_TRY(qry_feed_add(feed, st, i, e, err));
         i = e;
     }
+    return 0;
 }
 
 static int read_piece(struct totals *t, size_t piece, struct ts_error *err)
 {
     struct qry_plan *p = &t->plan;
     size_t first = piece * p->chunk, n = p->n - first < p->chunk ? p->n - first : p->chunk;
-    struct qry_feed feed = {.ops = t->ops};
+    struct qry_feed feed = {.ops = t->ops, .memory = t->budget.memory};
     struct qry_reader rd;
     struct sto_row row;
     size_t pos = SIZE_MAX, at = 0;
     uint32_t group = 0;
-    struct column *c = NULL;
     int rc = qry_reader_open(&rd, t->snap, &t->budget, p->metric, p->series + first, n, p->scan_from_ms,
                              p->scan_to_ms, p->whole_hours, t->ops->needs_sum, err);
     rd.where = &p->spec->where;
@@ -121,11 +74,9 @@ static int read_piece(struct totals *t, size_t piece, struct ts_error *err)
         if (first + row.pos != pos) {
             pos = first + row.pos;
             group = p->group_of[pos];
-            c = column_of(t, &t->pieces[piece], group);
             at = 0;
         }
-        add_row(t, c, &feed, &row, &at);
-        rc = 0;
+        rc = add_row(t, &t->pieces[piece], group, &feed, &row, &at, err);
     }
     qry_reader_close(&rd);
     qry_feed_release(&feed);
@@ -138,113 +89,95 @@ static void piece_task(void *arg, size_t piece)
     struct ts_error err = {0};
     if (qry_budget_stopped(&t->budget))
         return;
+    ts_xsum_account(t->budget.memory);
     int rc = read_piece(t, piece, &err);
+    ts_xsum_account(NULL);
     if (rc < 0)
         qry_budget_fail(&t->budget, rc, &err);
 }
 
-static void join_columns(struct totals *t, struct column *into, struct column *from)
+/* All pieces into the first one, in their order. */
+static int join_all(struct totals *t, struct ts_error *err)
 {
-    const struct qry_fold_ops *ops = t->ops;
-    for (size_t i = 0; i < t->n_pages; i++) {
-        struct page *a = into->pages[i], *b = from->pages[i];
-        from->pages[i] = NULL;
-        if (!a) {
-            into->pages[i] = b;
-            continue;
-        }
-        for (unsigned k = 0; b && k < PAGE_CELLS; k++) {
-            if (!(b->used >> k & 1))
-                continue;
-            ops->merge(a->states + k * ops->state_bytes, b->states + k * ops->state_bytes);
-            a->used |= 1u << k;
-        }
-        page_free(ops, b);
-    }
-}
-
-static void join_all(struct totals *t)
-{
-    t->of_group = ts_xcalloc(t->plan.n_groups + 1, sizeof(*t->of_group));
-    for (size_t i = 0; i < qry_plan_chunks(&t->plan); i++) {
-        for (size_t k = 0; k < t->pieces[i].n; k++) {
-            struct column *c = &t->pieces[i].columns[k];
-            if (t->of_group[c->group])
-                join_columns(t, t->of_group[c->group], c);
-            else
-                t->of_group[c->group] = c;
-        }
-    }
+    ts_xsum_account(t->budget.memory);
+    int rc = 0;
+    for (size_t i = 1; i < t->n_pieces && rc == 0; i++)
+        rc = qry_cellset_join(&t->pieces[0], &t->pieces[i], err);
+    ts_xsum_account(NULL);
+    return rc;
 }
 
 static void totals_release(struct totals *t)
 {
-    for (size_t i = 0; t->pieces && i < qry_plan_chunks(&t->plan); i++) {
-        for (size_t k = 0; k < t->pieces[i].n; k++) {
-            for (size_t p = 0; p < t->n_pages; p++)
-                page_free(t->ops, t->pieces[i].columns[k].pages[p]);
-            ts_free(t->pieces[i].columns[k].pages);
-        }
-        ts_free(t->pieces[i].columns);
-    }
-    ts_free(t->pieces);
-    ts_free(t->of_group);
+    for (size_t i = 0; i < t->n_pieces; i++)
+        qry_cellset_release(&t->pieces[i]);
+    ts_budget_free(t->budget.memory, t->pieces, (t->n_pieces + !!t->pieces) * sizeof *t->pieces);
+    t->pieces = NULL;
     qry_cells_release(&t->cells);
 }
 
 /* --- output --- */
 /* A tag cell by its texts. */
 struct label {
-    uint32_t group;
     const struct ts_slice *values; /* in the order of by_tags */
-    size_t n;
+    uint32_t group;
 };
 
-static int cmp_labels(const void *a, const void *b)
+static int cmp_labels(const void *a, const void *b, void *arg)
 {
     const struct label *x = a, *y = b;
-    for (size_t i = 0; i < x->n; i++) {
+    for (size_t i = 0, n = *(const size_t *)arg; i < n; i++) {
         int c = ts_slice_cmp(x->values[i], y->values[i]);
         if (c)
             return c;
     }
-    return 0;
+    return x->group < y->group ? -1 : x->group > y->group;
 }
 
-static struct label *make_labels(const struct sto_catalog *cat, const struct qry_plan *p)
+/* Labels of all tag cells, sorted, in the plan's arena; and the place of each group among them. */
+static int make_labels(const struct sto_catalog *cat, struct totals *t, struct label **out_labels,
+                       uint32_t **out_place, struct ts_error *err)
 {
-    struct label *l = ts_arena_alloc(p->arena, p->n_groups * sizeof *l + 1);
-    for (size_t g = 0; g < p->n_groups; g++) {
-        struct ts_slice *v = ts_arena_alloc(p->arena, p->n_keys * sizeof *v + 1);
+    struct qry_plan *p = &t->plan;
+    struct ts_slice *v = qry_arena_take(p->arena, p->n_groups * p->n_keys, sizeof *v, err);
+    struct label *l = v ? qry_arena_take(p->arena, p->n_groups, sizeof *l, err) : NULL;
+    uint32_t *place = l ? qry_arena_take(p->arena, p->n_groups, sizeof *place, err) : NULL;
+    size_t step = 0;
+    if (!place)
+        return qry_memory_code(err);
+    for (size_t g = 0; g < p->n_groups; g++, v += p->n_keys) {
         for (size_t k = 0; k < p->n_keys; k++)
             v[k] = sto_uid_name(cat, STO_UID_TAGV, p->groups[g].key[k]);
-        l[g] = (struct label){(uint32_t)g, v, p->n_keys};
+        l[g] = (struct label){v, (uint32_t)g};
+        TS_TRY(qry_budget_step(&t->budget, &step, err));
     }
-    qsort(l, p->n_groups, sizeof *l, cmp_labels);
-    return l;
+    TS_TRY(qry_sort(l, p->n_groups, sizeof *l, cmp_labels, &p->n_keys, &t->budget, err));
+    for (size_t i = 0; i < p->n_groups; i++)
+        place[l[i].group] = (uint32_t)i;
+    *out_labels = l;
+    *out_place = place;
+    return 0;
 }
 
 struct output {
     struct totals *t;
-    const struct label *labels;
+    const struct label *labels; /* sorted */
+    const uint32_t *place;      /* of each group among them */
     qry_total_fn emit;
     void *arg;
+    size_t n_steps; /* since the last look at the limits */
 };
 
-static int emit_cell(const struct output *o, size_t cell, const struct ts_civil *local, const struct label *l,
-                     struct ts_error *err)
+/* One cell; state NULL: it has no points. */
+static int emit_cell(struct output *o, size_t cell, const struct ts_civil *local, const struct label *l,
+                     const void *state, struct ts_error *err)
 {
     struct totals *t = o->t;
     const struct qry_cell *c = &t->cells.cell[cell];
-    const struct column *col = t->of_group[l->group];
-    const struct page *page = col ? col->pages[cell / PAGE_CELLS] : NULL;
-    unsigned k = cell % PAGE_CELLS;
-    bool has = page && (page->used >> k & 1);
-    if (!has && !t->plan.spec->fill_zero)
-        return 0;
     struct qry_value v = {.is_int = true};
-    if (has)
-        t->ops->done(page->states + k * t->ops->state_bytes, t->plan.sub->agg, &v);
+    TS_TRY(qry_budget_step(&t->budget, &o->n_steps, err));
+    if (state)
+        t->ops->done(state, t->plan.sub->agg, &v);
     if (!v.is_int && isinf(v.d))
         return ts_error_set(err, TS_EINVAL, "Got Infinity: %s at %lld overflows", t->plan.sub->agg->name,
                             (long long)c->start_ms);
@@ -254,49 +187,77 @@ static int emit_cell(const struct output *o, size_t cell, const struct ts_civil 
                             .repeated = c->repeated,
                             .tags = l->values,
                             .is_int = v.is_int,
-                            .empty = !has,
-                            .null = !has && t->plan.spec->fill_null,
+                            .empty = !state,
+                            .null = !state && t->plan.spec->fill_null,
                             .i = v.i,
                             .d = v.d};
     return o->emit(o->arg, &out, err);
 }
 
-/* Does any tag cell have points in this page? */
-static bool page_used(const struct totals *t, size_t page)
-{
-    for (size_t g = 0; g < t->plan.n_groups; g++)
-        if (t->of_group[g] && t->of_group[g]->pages[page])
-            return true;
-    return false;
-}
+/* Pages of neighbouring cells, by the places of their groups. */
+struct run {
+    struct qry_page **pages;
+    size_t n;
+};
 
-static int emit_all(const struct output *o, struct ts_error *err)
+/* Cell k of the pages of a run; with fill zero of all groups. */
+static int emit_time(struct output *o, size_t cell, const struct run *run, struct ts_error *err)
 {
     struct totals *t = o->t;
-    int rc = 0;
-    for (size_t cell = 0; cell < t->cells.n && rc >= 0; cell++) {
-        if (cell % PAGE_CELLS == 0 && !t->plan.spec->fill_zero && !page_used(t, cell / PAGE_CELLS)) {
-            cell += PAGE_CELLS - 1;
-            continue;
-        }
-        struct ts_civil local = ts_civil_from_ms(NULL, t->cells.cell[cell].local_ms);
-        for (size_t g = 0; g < t->plan.n_groups && rc >= 0; g++)
-            rc = emit_cell(o, cell, &local, &o->labels[g], err);
+    size_t bytes = t->ops->state_bytes;
+    unsigned k = cell % QRY_PAGE_CELLS;
+    struct ts_civil local = ts_civil_from_ms(NULL, t->cells.cell[cell].local_ms);
+    for (size_t i = 0; i < run->n && !t->plan.spec->fill_zero; i++) {
+        const void *state = qry_page_state(run->pages[i], k, bytes);
+        TS_TRY(state ? emit_cell(o, cell, &local, &o->labels[o->place[run->pages[i]->group]], state, err)
+                     : qry_budget_step(&t->budget, &o->n_steps, err));
     }
-    return rc < 0 ? rc : 0;
+    for (size_t g = 0, i = 0; g < t->plan.n_groups && t->plan.spec->fill_zero; g++) {
+        bool here = i < run->n && run->pages[i]->group == o->labels[g].group;
+        const void *state = here ? qry_page_state(run->pages[i++], k, bytes) : NULL;
+        TS_TRY(emit_cell(o, cell, &local, &o->labels[g], state, err));
+    }
+    return 0;
+}
+
+static int emit_all(struct output *o, struct ts_error *err)
+{
+    struct totals *t = o->t;
+    struct qry_page **pages = t->n_pieces ? t->pieces[0].slots : NULL;
+    size_t n_pages = t->n_pieces ? t->pieces[0].n : 0;
+    struct run run = {pages, 0};
+    for (size_t cell = 0; cell < t->cells.n; cell++) {
+        size_t no = cell / QRY_PAGE_CELLS, left = n_pages - (size_t)(run.pages - pages);
+        if (cell % QRY_PAGE_CELLS == 0) {
+            run.pages += run.n;
+            left -= run.n;
+            if (!t->plan.spec->fill_zero && !left)
+                return 0;
+            if (!t->plan.spec->fill_zero && run.pages[0]->no > no) {
+                no = run.pages[0]->no; /* nothing is in between */
+                cell = no * QRY_PAGE_CELLS;
+            }
+            for (run.n = 0; run.n < left && run.pages[run.n]->no == no;)
+                run.n++;
+        }
+        TS_TRY(emit_time(o, cell, &run, err));
+    }
+    return 0;
 }
 
 /* Hours that lie in one stretch, all of them read. */
-static void whole_hours(struct totals *t)
+static int whole_hours(struct totals *t, struct ts_error *err)
 {
     struct qry_plan *p = &t->plan;
     if (!t->ops->add_hour || p->scan_from_ms >= p->scan_to_ms)
-        return;
+        return 0;
     int32_t h0 = sto_hour(p->scan_from_ms), h1 = sto_hour(p->scan_to_ms - 1);
     size_t n = (size_t)((int64_t)h1 - h0 + 1), at = 0;
     if (n > QRY_WHOLE_HOURS_MAX)
-        return;
-    p->whole_hours = ts_arena_alloc(p->arena, n);
+        return 0;
+    p->whole_hours = qry_arena_take(p->arena, n, 1, err);
+    if (!p->whole_hours)
+        return qry_memory_code(err);
     for (size_t h = 0; h < n; h++) {
         int64_t from = ((int64_t)h0 + (int64_t)h) * TS_HOUR_MS, to = from + TS_HOUR_MS;
         p->whole_hours[h] = 0;
@@ -305,6 +266,7 @@ static void whole_hours(struct totals *t)
         at = qry_cells_find(&t->cells, at, from);
         p->whole_hours[h] = to <= qry_stretch_end(&t->cells, at);
     }
+    return 0;
 }
 
 static int plan_totals(struct sto_store *st, const struct qry_spec *spec, uint64_t max_series,
@@ -326,16 +288,15 @@ static int plan_totals(struct sto_store *st, const struct qry_spec *spec, uint64
         return 0;
     int64_t from = spec->fill_zero ? p->from_ms : p->scan_from_ms,
             to = spec->fill_zero ? p->to_ms : p->scan_to_ms;
-    TS_TRY(qry_breakdown_cut(spec, from, to, &t->cells, err));
-    t->n_pages = (t->cells.n + PAGE_CELLS - 1) / PAGE_CELLS;
-    whole_hours(t);
-    return 0;
+    TS_TRY(qry_breakdown_cut(spec, from, to, &t->budget, &t->cells, err));
+    return whole_hours(t, err);
 }
 
 int qry_totals_plan(struct sto_store *st, struct sto_snap *snap, const struct qry_spec *spec,
                     uint64_t max_series, struct ts_arena *arena, struct qry_plan *out, struct ts_error *err)
 {
     struct totals t = {.snap = snap};
+    qry_budget_init(&t.budget, NULL);
     int rc = plan_totals(st, spec, max_series, arena, &t, err);
     *out = t.plan;
     totals_release(&t);
@@ -346,11 +307,21 @@ static int run_totals(struct sto_store *st, struct ts_pool *pool, struct totals 
                       void *arg, struct ts_error *err)
 {
     size_t n = qry_plan_chunks(&t->plan);
-    t->pieces = ts_xcalloc(n + 1, sizeof *t->pieces);
+    struct label *labels = NULL;
+    uint32_t *place = NULL;
+    t->pieces = ts_budget_calloc(t->budget.memory, n + 1, sizeof *t->pieces, err);
+    if (!t->pieces)
+        return qry_memory_code(err);
+    t->n_pieces = n;
+    for (size_t i = 0; i < n; i++)
+        qry_cellset_init(&t->pieces[i], t->ops, &t->budget);
     ts_pool_each(pool, n, piece_task, t);
     TS_TRY(qry_budget_result(&t->budget, err));
-    join_all(t);
-    struct output o = {t, make_labels(sto_store_catalog(st), &t->plan), emit, arg};
+    TS_TRY(join_all(t, err));
+    TS_TRY(make_labels(sto_store_catalog(st), t, &labels, &place, err));
+    if (n)
+        TS_TRY(qry_cellset_sort(&t->pieces[0], place, err));
+    struct output o = {t, labels, place, emit, arg, 0};
     return emit_all(&o, err);
 }
 
@@ -363,6 +334,7 @@ int qry_totals(struct sto_store *st, struct ts_pool *pool, const struct qry_spec
         return ts_error_set(err, TS_EINVAL, "Totals are of one metric, not of %zu", spec->n_subs);
     ts_arena_init(&arena, 0);
     qry_budget_init(&t.budget, limit);
+    arena.budget = t.budget.memory;
     t.snap = sto_snap_take(st);
     int rc = plan_totals(st, spec, limit ? limit->max_series : 0, &arena, &t, err);
     if (rc == 0)

@@ -14,6 +14,7 @@
 #ifndef QUERY_AGGS_AGG_H
 #define QUERY_AGGS_AGG_H
 
+#include "base/budget.h"
 #include "base/num.h"
 #include "base/xsum.h"
 
@@ -66,9 +67,12 @@ struct qry_fold_ops {
     /* A whole hour; NULL: points are needed. Hours without has_sum are never passed if needs_sum. */
     void (*add_hour)(void *st, const struct qry_hour *h);
     bool needs_sum;
+    /* Make room for n more values, and for those that the state from (may be NULL) holds, before they are added; NULL: states
+     * take no memory of their own. memory is the account of the state until reset. TS_ELIMIT, TS_ENOMEM. */
+    int (*reserve)(void *st, size_t n, const void *from, struct ts_budget *memory, struct ts_error *err);
     /* Add what from holds; its values come after (same time: later in order). from stays valid. */
     void (*merge)(void *st, const void *from);
-    /* The answer; d is NaN if nothing was added (count: integer 0). */
+    /* The answer; d is NaN if nothing was added (count: integer 0). Values kept in a state may change their order. */
     void (*done)(const void *st, const struct qry_agg *agg, struct qry_value *out);
     /* The answer for all values at once, m / 10^exp (integers: exp 0); NULL: through a state. n >= 1. */
     double (*one)(const int64_t *m, size_t n, uint8_t exp);

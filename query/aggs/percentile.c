@@ -9,7 +9,7 @@
 #include "base/mem.h"
 
 #include <math.h>
-#include <stdlib.h>
+#include <string.h>
 
 /* Put the k-th smallest (from 0) at its place, smaller ones before it, larger ones after it. */
 #define DEFINE_SELECT(name, type)                                                                            \
@@ -44,103 +44,119 @@
 DEFINE_SELECT(select_f64, double)
 DEFINE_SELECT(select_i64, int64_t)
 
-static double at_rank(double *v, size_t n, double h)
-{
-    if (h < 1)
-        h = 1;
-    if (h >= (double)n) {
-        select_f64(v, n, n - 1);
-        return v[n - 1];
+/* Value at rank h (from 1, between two ranks by a straight line) of n values, which are reordered. */
+#define DEFINE_AT_RANK(name, type, select)                                                                   \
+    static double name(type *v, size_t n, double h)                                                          \
+    {                                                                                                        \
+        if (h < 1)                                                                                           \
+            h = 1;                                                                                           \
+        if (h >= (double)n) {                                                                                \
+            select(v, n, n - 1);                                                                             \
+            return (double)v[n - 1];                                                                         \
+        }                                                                                                    \
+        size_t k = (size_t)h; /* from 1, < n */                                                              \
+        double frac = h - (double)k;                                                                         \
+        select(v, n, k - 1);                                                                                 \
+        double lower = (double)v[k - 1];                                                                     \
+        if (frac == 0)                                                                                       \
+            return lower;                                                                                    \
+        type upper = v[k];                                                                                   \
+        for (size_t j = k + 1; j < n; j++)                                                                   \
+            upper = v[j] < upper ? v[j] : upper;                                                             \
+        return lower + frac * ((double)upper - lower);                                                       \
     }
-    size_t k = (size_t)h; /* from 1, < n */
-    double frac = h - (double)k;
-    select_f64(v, n, k - 1);
-    double lower = v[k - 1];
-    if (frac == 0)
-        return lower;
-    double upper = v[k];
-    for (size_t j = k + 1; j < n; j++)
-        upper = v[j] < upper ? v[j] : upper;
-    return lower + frac * (upper - lower);
+DEFINE_AT_RANK(at_rank_f64, double, select_f64)
+DEFINE_AT_RANK(at_rank_i64, int64_t, select_i64)
+
+static double rank_of(size_t n, double p, enum qry_rank rule)
+{
+    double count = (double)n;
+    if (rule == QRY_RANK_R3)
+        return rint(p * count);
+    if (rule == QRY_RANK_R7)
+        return p * (count - 1) + 1;
+    return p * (count + 1);
 }
 
 double qry_percentile(double *v, size_t n, double p, enum qry_rank rule)
 {
-    double count = (double)n;
-    if (rule == QRY_RANK_R3)
-        return at_rank(v, n, rint(p * count));
-    if (rule == QRY_RANK_R7)
-        return at_rank(v, n, p * (count - 1) + 1);
-    return at_rank(v, n, p * (count + 1));
+    return at_rank_f64(v, n, rank_of(n, p, rule));
 }
 
-/* --- folds: all values, integers and doubles apart --- */
+/* --- folds: all values; integers until the first double comes, then doubles --- */
 struct pct_state {
-    double *d; /* owned */
-    size_t nd, capd;
-    int64_t *i; /* owned */
-    size_t ni, capi;
+    uint64_t *v; /* [cap] owned: int64_t, or bits of doubles if dbl */
+    size_t n, cap;
+    struct ts_budget *memory; /* account of v */
+    bool dbl;
 };
-_Static_assert(sizeof(struct pct_state) % 16 == 0, "states are multiples of 16 bytes");
+#define PCT_STATE_BYTES ((sizeof(struct pct_state) + 15) / 16 * 16) /* states are multiples of 16 bytes */
 
-static void *grow(void *p, size_t n, size_t more, size_t *cap)
+static int pct_reserve(void *p, size_t n, const void *from, struct ts_budget *memory, struct ts_error *err)
 {
-    if (n + more <= *cap)
-        return p;
-    size_t want = *cap ? *cap * 2 : 16;
-    while (want < n + more)
-        want *= 2;
-    *cap = want;
-    return ts_xrealloc(p, want * 8);
+    struct pct_state *st = p;
+    n += from ? ((const struct pct_state *)from)->n : 0;
+    st->memory = memory;
+    return ts_budget_grow(memory, &st->v, &st->cap, st->n + n, sizeof *st->v, err);
+}
+
+static double *as_f64(const struct pct_state *st)
+{
+    return (double *)(void *)st->v;
+}
+
+static int64_t *as_i64(const struct pct_state *st)
+{
+    return (int64_t *)st->v;
+}
+
+static void become_doubles(struct pct_state *st)
+{
+    for (size_t k = 0; k < st->n; k++)
+        as_f64(st)[k] = (double)as_i64(st)[k];
+    st->dbl = true;
 }
 
 static void pct_add_f64(void *p, const double *v, size_t n, int64_t t0, int64_t t1)
 {
     struct pct_state *st = p;
     (void)t0, (void)t1;
-    st->d = grow(st->d, st->nd, n, &st->capd);
-    for (size_t k = 0; k < n; k++)
-        if (v[k] == v[k])
-            st->d[st->nd++] = v[k];
+    for (size_t k = 0; k < n; k++) {
+        if (v[k] != v[k])
+            continue;
+        if (!st->dbl)
+            become_doubles(st);
+        as_f64(st)[st->n++] = v[k];
+    }
 }
 
 static void pct_add_i64(void *p, const int64_t *v, size_t n, int64_t t0, int64_t t1)
 {
     struct pct_state *st = p;
     (void)t0, (void)t1;
-    st->i = grow(st->i, st->ni, n, &st->capi);
-    memcpy(st->i + st->ni, v, n * sizeof *v);
-    st->ni += n;
+    for (size_t k = 0; st->dbl && k < n; k++)
+        as_f64(st)[st->n + k] = (double)v[k];
+    if (!st->dbl)
+        memcpy(st->v + st->n, v, n * sizeof *v);
+    st->n += n;
 }
 
 static void pct_merge(void *p, const void *q)
 {
     const struct pct_state *from = q;
-    if (from->nd)
-        pct_add_f64(p, from->d, from->nd, 0, 0);
-    if (from->ni)
-        pct_add_i64(p, from->i, from->ni, 0, 0);
-}
-
-/* All values as doubles; to be freed by the caller. Integers alone go through here too. */
-static double *pct_doubles(const struct pct_state *st)
-{
-    double *all = ts_xmalloc((st->nd + st->ni) * sizeof *all);
-    if (st->nd)
-        memcpy(all, st->d, st->nd * sizeof *all);
-    for (size_t k = 0; k < st->ni; k++)
-        all[st->nd + k] = (double)st->i[k];
-    return all;
+    if (from->n && from->dbl)
+        pct_add_f64(p, as_f64(from), from->n, 0, 0);
+    else if (from->n)
+        pct_add_i64(p, as_i64(from), from->n, 0, 0);
 }
 
 static void pct_answer(const struct pct_state *st, double p, enum qry_rank rule, struct qry_value *out)
 {
     *out = (struct qry_value){.d = (double)NAN};
-    if (!(st->nd + st->ni))
+    if (!st->n)
         return;
-    double *all = pct_doubles(st);
-    out->d = qry_percentile(all, st->nd + st->ni, p, rule);
-    ts_free(all);
+    double h = rank_of(st->n, p, rule);
+    out->d = st->dbl ? at_rank_f64(as_f64(st), st->n, h) : at_rank_i64(as_i64(st), st->n, h);
 }
 
 static void pct_done(const void *p, const struct qry_agg *agg, struct qry_value *out)
@@ -158,31 +174,29 @@ static void median_done(const void *p, const struct qry_agg *agg, struct qry_val
     const struct pct_state *st = p;
     (void)agg;
     *out = (struct qry_value){.d = (double)NAN};
-    if (st->ni && !st->nd) {
-        select_i64(st->i, st->ni, st->ni / 2);
+    if (!st->n)
+        return;
+    if (st->dbl) {
+        select_f64(as_f64(st), st->n, st->n / 2);
+        out->d = as_f64(st)[st->n / 2];
+    } else {
+        select_i64(as_i64(st), st->n, st->n / 2);
         out->is_int = true;
-        out->i = st->i[st->ni / 2];
-    } else if (st->nd) {
-        size_t n = st->nd + st->ni;
-        double *all = pct_doubles(st);
-        select_f64(all, n, n / 2);
-        out->d = all[n / 2];
-        ts_free(all);
+        out->i = as_i64(st)[st->n / 2];
     }
 }
 
 static void pct_reset(void *p)
 {
     struct pct_state *st = p;
-    ts_free(st->d);
-    ts_free(st->i);
+    ts_budget_free(st->memory, st->v, st->cap * sizeof *st->v);
     *st = (struct pct_state){0};
 }
 
 #define PCT_FOLD(done_fn)                                                                                    \
     {                                                                                                        \
-        .state_bytes = sizeof(struct pct_state), .add_f64 = pct_add_f64, .add_i64 = pct_add_i64,             \
-        .merge = pct_merge, .done = done_fn, .reset = pct_reset                                              \
+        .state_bytes = PCT_STATE_BYTES, .add_f64 = pct_add_f64, .add_i64 = pct_add_i64,                      \
+        .reserve = pct_reserve, .merge = pct_merge, .done = done_fn, .reset = pct_reset                      \
     }
 const struct qry_fold_ops qry_fold_median = PCT_FOLD(median_done);
 const struct qry_fold_ops qry_fold_pct = PCT_FOLD(pct_done);

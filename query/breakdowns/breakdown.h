@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct qry_budget;
 struct qry_spec;
 
 /* One cell of time. */
@@ -37,11 +38,16 @@ struct qry_cells {
     struct qry_stretch *stretch; /* [n_stretches] by time; the last one ends at end_ms; owned */
     size_t n_stretches, cap_stretches;
     int64_t end_ms;
+    struct qry_budget
+        *budget; /* limits of the run, whose account counts the arrays; set by qry_breakdown_cut */
 };
 /** Memory away; twice is harmless. */
 void qry_cells_release(struct qry_cells *c);
 /** Stretch that holds t, at or after number from (t is inside the range). O(log n), O(1) when near. */
 size_t qry_cells_find(const struct qry_cells *c, size_t from, int64_t t_ms);
+/** Append a cell; a stretch of a cell. Errors as cut. Internal to the folder. */
+int qry_cells__add(struct qry_cells *c, struct qry_cell cell, struct ts_error *err);
+int qry_cells__stretch(struct qry_cells *c, int64_t start_ms, uint32_t cell, struct ts_error *err);
 /** End of stretch i. */
 static inline int64_t qry_stretch_end(const struct qry_cells *c, size_t i)
 {
@@ -52,7 +58,8 @@ struct qry_breakdown {
     const char *name; /* "day"; NULL name: any tag key */
     /* Take a key of --by into the spec. */
     int (*add)(struct ts_slice key, struct qry_spec *spec, struct ts_error *err);
-    /* Time only: cells that meet from <= t < to (not empty). TS_ELIMIT. */
+    /* Time only: cells that meet from <= t < to (not empty) into out, which is empty but for its budget. TS_ELIMIT and other
+     * errors of qry_budget_look, TS_ENOMEM; the caller releases out. */
     int (*cut)(const struct ts_tz *tz, int64_t from_ms, int64_t to_ms, struct qry_cells *out,
                struct ts_error *err);
     const char *help; /* one sentence */
@@ -61,9 +68,9 @@ struct qry_breakdown {
 const struct qry_breakdown *const *qry_breakdown_table(void);
 /** Take a key into a spec; TS_EINVAL when it is there already. */
 int qry_breakdown_add(struct ts_slice key, struct qry_spec *spec, struct ts_error *err);
-/** Cells of a spec's time breakdown; one cell over all if there is none. */
-int qry_breakdown_cut(const struct qry_spec *spec, int64_t from_ms, int64_t to_ms, struct qry_cells *out,
-                      struct ts_error *err);
+/** Cells of a spec's time breakdown; one cell over all if there is none. Memory is the budget's. After an error out is empty. */
+int qry_breakdown_cut(const struct qry_spec *spec, int64_t from_ms, int64_t to_ms, struct qry_budget *budget,
+                      struct qry_cells *out, struct ts_error *err);
 
 #define QRY_MAX_CELLS (1 << 24) /* cells of time in one answer: 1,900 years of hours */
 

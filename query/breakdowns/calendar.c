@@ -7,7 +7,7 @@
  */
 #include "query/breakdowns/breakdown.h"
 
-#include "query/query.h"
+#include "query/limit.h"
 
 #include <string.h>
 
@@ -15,9 +15,12 @@
 
 void qry_cells_release(struct qry_cells *c)
 {
-    ts_free(c->cell);
-    ts_free(c->stretch);
-    *c = (struct qry_cells){0};
+    struct qry_budget *b = c->budget;
+    if (b) {
+        ts_budget_free(b->memory, c->cell, c->cap * sizeof *c->cell);
+        ts_budget_free(b->memory, c->stretch, c->cap_stretches * sizeof *c->stretch);
+    }
+    *c = (struct qry_cells){.budget = b};
 }
 
 size_t qry_cells_find(const struct qry_cells *c, size_t from, int64_t t_ms)
@@ -47,23 +50,19 @@ static int too_many(struct ts_error *err)
                         QRY_MAX_CELLS);
 }
 
-static uint32_t new_cell(struct qry_cells *c, struct qry_cell cell)
+int qry_cells__add(struct qry_cells *c, struct qry_cell cell, struct ts_error *err)
 {
-    if (c->n == c->cap) {
-        c->cap = c->cap ? c->cap * 2 : 64;
-        c->cell = ts_xrealloc(c->cell, c->cap * sizeof *c->cell);
-    }
-    c->cell[c->n] = cell;
-    return (uint32_t)c->n++;
+    TS_TRY(ts_budget_grow(c->budget->memory, &c->cell, &c->cap, c->n + 1, sizeof *c->cell, err));
+    c->cell[c->n++] = cell;
+    return c->n % QRY_LOOK_STEPS ? 0 : qry_budget_look(c->budget, err);
 }
 
-static void new_stretch(struct qry_cells *c, int64_t start_ms, uint32_t cell)
+int qry_cells__stretch(struct qry_cells *c, int64_t start_ms, uint32_t cell, struct ts_error *err)
 {
-    if (c->n_stretches == c->cap_stretches) {
-        c->cap_stretches = c->cap_stretches ? c->cap_stretches * 2 : 64;
-        c->stretch = ts_xrealloc(c->stretch, c->cap_stretches * sizeof *c->stretch);
-    }
+    TS_TRY(ts_budget_grow(c->budget->memory, &c->stretch, &c->cap_stretches, c->n_stretches + 1,
+                          sizeof *c->stretch, err));
     c->stretch[c->n_stretches++] = (struct qry_stretch){start_ms, cell};
+    return 0;
 }
 
 /* The cell of a day that is there already, or SIZE_MAX. */
@@ -76,25 +75,24 @@ static size_t known_day(const struct qry_cells *c, int64_t local_ms)
 }
 
 /* One local day or hour within a span of constant offset. before: offset until the span began. */
-static void add_local(struct qry_cells *c, int64_t unit_ms, int64_t local_ms, int64_t start_ms,
-                      int64_t offset_ms, int64_t span_from_ms, int64_t before_ms)
+static int add_local(struct qry_cells *c, int64_t unit_ms, int64_t local_ms, int64_t start_ms,
+                     int64_t offset_ms, int64_t span_from_ms, int64_t before_ms, struct ts_error *err)
 {
     size_t known = known_day(c, local_ms);
     bool forward = offset_ms >= before_ms;
-    if (known != SIZE_MAX && (unit_ms == TS_DAY_MS || forward)) {
-        new_stretch(c, start_ms, (uint32_t)known);
-        return;
-    }
+    if (known != SIZE_MAX && (unit_ms == TS_DAY_MS || forward))
+        return qry_cells__stretch(c, start_ms, (uint32_t)known, err);
     /* it came before the span began, if the clock then showed this hour or a later one */
     bool again = unit_ms != TS_DAY_MS && !forward && span_from_ms != INT64_MIN &&
                  local_ms <= ts_floor_div(span_from_ms - 1 + before_ms, unit_ms) * unit_ms;
-    new_stretch(c, start_ms, new_cell(c, (struct qry_cell){start_ms, local_ms, offset_ms, again}));
+    TS_TRY(qry_cells__add(c, (struct qry_cell){start_ms, local_ms, offset_ms, again}, err));
+    return qry_cells__stretch(c, start_ms, (uint32_t)(c->n - 1), err);
 }
 
 static int cut_local(const struct ts_tz *tz, int64_t unit_ms, int64_t from_ms, int64_t to_ms,
                      struct qry_cells *out, struct ts_error *err)
 {
-    *out = (struct qry_cells){.end_ms = to_ms};
+    out->end_ms = to_ms;
     /* begin two units early, so that dates and hours cut by a change of the clock are seen whole */
     int64_t t = from_ms - 2 * unit_ms;
     if ((to_ms - t) / unit_ms > QRY_MAX_CELLS)
@@ -109,7 +107,7 @@ static int cut_local(const struct ts_tz *tz, int64_t unit_ms, int64_t from_ms, i
             int64_t start = local - offset;
             if (start < span_from)
                 start = span_from;
-            add_local(out, unit_ms, local, start, offset, span_from, before);
+            TS_TRY(add_local(out, unit_ms, local, start, offset, span_from, before, err));
         }
         t = span_to > t ? span_to : end;
     }
@@ -134,12 +132,9 @@ static void drop_early(struct qry_cells *c, int64_t from_ms)
 static int cut_unit(const struct ts_tz *tz, int64_t unit_ms, int64_t from_ms, int64_t to_ms,
                     struct qry_cells *out, struct ts_error *err)
 {
-    int rc = cut_local(tz, unit_ms, from_ms, to_ms, out, err);
-    if (rc < 0)
-        qry_cells_release(out);
-    else
-        drop_early(out, from_ms);
-    return rc;
+    TS_TRY(cut_local(tz, unit_ms, from_ms, to_ms, out, err));
+    drop_early(out, from_ms);
+    return 0;
 }
 
 static int cut_days(const struct ts_tz *tz, int64_t from_ms, int64_t to_ms, struct qry_cells *out,

@@ -22,21 +22,29 @@ int qry_breakdown_add(struct ts_slice key, struct qry_spec *spec, struct ts_erro
 }
 
 /* One cell over all time. */
-static void one_cell(int64_t from_ms, int64_t to_ms, struct qry_cells *out)
+static int one_cell(int64_t from_ms, int64_t to_ms, struct qry_cells *out, struct ts_error *err)
 {
-    *out = (struct qry_cells){.n = 1, .cap = 1, .n_stretches = 1, .cap_stretches = 1, .end_ms = to_ms};
-    out->cell = ts_xcalloc(1, sizeof *out->cell);
-    out->stretch = ts_xcalloc(1, sizeof *out->stretch);
-    out->cell->start_ms = out->cell->local_ms = out->stretch->start_ms = from_ms;
+    out->end_ms = to_ms;
+    TS_TRY(qry_cells__add(out, (struct qry_cell){.start_ms = from_ms, .local_ms = from_ms}, err));
+    return qry_cells__stretch(out, from_ms, 0, err);
 }
 
-int qry_breakdown_cut(const struct qry_spec *spec, int64_t from_ms, int64_t to_ms, struct qry_cells *out,
-                      struct ts_error *err)
+static int cut(const struct qry_spec *spec, int64_t from_ms, int64_t to_ms, struct qry_cells *out,
+               struct ts_error *err)
 {
     if (spec->by_hour) /* its cells carry the date too */
         return qry_breakdown_hour.cut(spec->tz, from_ms, to_ms, out, err);
     if (spec->by_day)
         return qry_breakdown_day.cut(spec->tz, from_ms, to_ms, out, err);
-    one_cell(from_ms, to_ms, out);
-    return 0;
+    return one_cell(from_ms, to_ms, out, err);
+}
+
+int qry_breakdown_cut(const struct qry_spec *spec, int64_t from_ms, int64_t to_ms, struct qry_budget *budget,
+                      struct qry_cells *out, struct ts_error *err)
+{
+    *out = (struct qry_cells){.budget = budget};
+    int rc = cut(spec, from_ms, to_ms, out, err);
+    if (rc < 0)
+        qry_cells_release(out);
+    return rc;
 }

@@ -59,7 +59,7 @@ def refusals(d):
     """key, value, query, status, words of the message"""
     rows = (("query_max_series", 50, "m=sum:big.m", 413, "selects 200 series"),
             ("query_max_points", 10000, "m=sum:big.m", 413, "our limit of 10000 data points"),
-            ("query_max_bytes", "1M", "m=none:big.m", 413, "bytes of memory after"),
+            ("query_max_bytes", "1M", "m=none:big.m", 413, "Not enough memory for"),
             ("query_max_read_bytes", "1k", "m=sum:big.m", 413, "from storage"),
             ("query_timeout_ms", 1, "m=dev:big.m", 408, "ran out of time after"))
     for key, value, query, status, words in rows:

@@ -21,6 +21,12 @@ static const struct qry_agg *agg(const char *name)
     return a;
 }
 
+static void reserve(const struct qry_agg *a, void *st, size_t n, const void *from)
+{
+    if (a->fold->reserve)
+        assert_int_equal(a->fold->reserve(st, n, from, NULL, NULL), 0);
+}
+
 /* A fold of doubles and then integers, in pieces of `step`, each piece into one of two states that are
  * merged. */
 static struct qry_value fold(const struct qry_agg *a, const double *d, size_t nd, const int64_t *i, size_t ni,
@@ -34,15 +40,18 @@ static struct qry_value fold(const struct qry_agg *a, const double *d, size_t nd
     int64_t t = 0;
     for (size_t at = 0; at < nd; at += step) {
         size_t n = nd - at < step ? nd - at : step;
+        reserve(a, st[two && at >= nd / 2], n, NULL);
         a->fold->add_f64(st[two && at >= nd / 2], d + at, n, t, t + (int64_t)n - 1);
         t += (int64_t)n;
     }
     for (size_t at = 0; at < ni; at += step) {
         size_t n = ni - at < step ? ni - at : step;
+        reserve(a, st[two && at >= ni / 2], n, NULL);
         a->fold->add_i64(st[two && at >= ni / 2], i + at, n, t, t + (int64_t)n - 1);
         t += (int64_t)n;
     }
     struct qry_value out;
+    reserve(a, st[0], 0, st[1]);
     a->fold->merge(st[0], st[1]);
     a->fold->done(st[0], a, &out);
     for (int k = 0; k < 2; k++) {

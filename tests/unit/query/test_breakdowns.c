@@ -3,7 +3,7 @@
  */
 #include "query/breakdowns/breakdown.h"
 
-#include "query/query.h"
+#include "query/limit.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,6 +23,8 @@ static int64_t at(const struct ts_tz *tz, int y, int mo, int d, int h, int mi)
 {
     return ts_tz_from_local(tz, ts_civil_to_ms(y, mo, d, h, mi, 0));
 }
+
+static struct qry_budget unlimited;
 
 static int64_t length(const struct qry_cells *c, size_t cell)
 {
@@ -54,7 +56,7 @@ static void test_breakdowns__days_follow_the_clock(void **state)
 {
     (void)state;
     const struct ts_tz *tz = zone("Europe/Berlin");
-    struct qry_cells c;
+    struct qry_cells c = {.budget = &unlimited};
     int64_t from = at(tz, 2026, 3, 28, 0, 0), to = at(tz, 2026, 3, 31, 0, 0);
     assert_int_equal(qry_breakdown_day.cut(tz, from, to, &c, NULL), 0);
     assert_int_equal(c.n, 3);
@@ -73,7 +75,7 @@ static void test_breakdowns__the_hour_of_autumn_stands_twice(void **state)
 {
     (void)state;
     const struct ts_tz *tz = zone("America/New_York");
-    struct qry_cells c;
+    struct qry_cells c = {.budget = &unlimited};
     int64_t from = at(tz, 2026, 11, 1, 0, 0), to = at(tz, 2026, 11, 2, 0, 0);
     assert_int_equal(qry_breakdown_hour.cut(tz, from, to, &c, NULL), 0);
     assert_int_equal(c.n, 25);
@@ -105,7 +107,7 @@ static void test_breakdowns__half_hours(void **state)
 {
     (void)state;
     const struct ts_tz *tz = zone("Australia/Lord_Howe");
-    struct qry_cells c;
+    struct qry_cells c = {.budget = &unlimited};
     int64_t from = at(tz, 2026, 4, 5, 0, 0), to = at(tz, 2026, 4, 6, 0, 0);
     assert_int_equal(qry_breakdown_hour.cut(tz, from, to, &c, NULL), 0);
     assert_int_equal(c.n, 25); /* 01:00 whole, then 01:30 to 02:00 once more */
@@ -135,7 +137,7 @@ static void test_breakdowns__half_hours(void **state)
 static void test_breakdowns__dates_that_are_skipped_or_come_back(void **state)
 {
     (void)state;
-    struct qry_cells c;
+    struct qry_cells c = {.budget = &unlimited};
     const struct ts_tz *tz = zone("Pacific/Apia"); /* had no 2011-12-30 */
     int64_t from = at(tz, 2011, 12, 29, 0, 0), to = at(tz, 2012, 1, 1, 0, 0);
     assert_int_equal(qry_breakdown_day.cut(tz, from, to, &c, NULL), 0);
@@ -157,7 +159,7 @@ static void test_breakdowns__dates_that_are_skipped_or_come_back(void **state)
 static void test_breakdowns__before_1970_and_too_much(void **state)
 {
     (void)state;
-    struct qry_cells c;
+    struct qry_cells c = {.budget = &unlimited};
     struct ts_error err;
     const struct ts_tz *tz = zone("UTC");
     assert_int_equal(qry_breakdown_day.cut(tz, -TS_DAY_MS - 1, 1, &c, NULL), 0);
@@ -166,7 +168,7 @@ static void test_breakdowns__before_1970_and_too_much(void **state)
     qry_cells_release(&c);
     assert_int_equal(qry_breakdown_hour.cut(tz, 0, (QRY_MAX_CELLS + 5ll) * TS_HOUR_MS, &c, &err), TS_ELIMIT);
     struct qry_spec spec = {.tz = tz};
-    assert_int_equal(qry_breakdown_cut(&spec, 5, 99, &c, NULL), 0);
+    assert_int_equal(qry_breakdown_cut(&spec, 5, 99, &unlimited, &c, NULL), 0);
     assert_int_equal(c.n, 1);
     assert_int_equal(qry_stretch_end(&c, 0), 99);
     qry_cells_release(&c);

@@ -62,7 +62,7 @@ static void feed(struct qry_down *d, const struct series *s, const uint8_t *whol
         struct sto_row row = {.key = {.hour = hour}, .cells = &c};
         if (whole && whole[hour - hour0] && sto_summary_make(&c, &sum) && sum.has_sum)
             row.cells = NULL, row.sum = &sum;
-        qry_down_row(d, &row);
+        assert_int_equal(qry_down_row(d, &row, NULL), 0);
         i = e;
     }
     assert_int_equal(qry_down_end(d, NULL), 0);
@@ -103,6 +103,8 @@ static void check_against_plain(const struct series *s, const struct qry_grid *g
             if (s->ts[i] < qry_grid_start(g, k) || s->ts[i] >= qry_grid_start(g, k + 1))
                 continue;
             double v = value(s, i);
+            if (fn->fold->reserve)
+                assert_int_equal(fn->fold->reserve(st, 1, NULL, NULL, NULL), 0);
             if (sto_meta_kind(s->flags[i]) == TS_NUM_INT)
                 fn->fold->add_i64(st, &s->m[i], 1, s->ts[i], s->ts[i]);
             else
@@ -163,7 +165,7 @@ static void test_downsample__equals_the_plain_way(void **state)
             struct qry_grid g;
             assert_int_equal(qry_grid_make(&ds, tz, from, to, from, to, &arena, &g, NULL), 0);
             struct qry_down d;
-            qry_down_init(&d, &g, ds.fn);
+            qry_down_init(&d, &g, ds.fn, NULL);
             feed(&d, &s, NULL, 0);
             if (g.n < 5000)
                 check_against_plain(&s, &g, ds.fn, &d);
@@ -242,7 +244,7 @@ static void test_downsample__fill_gives_every_bucket(void **state)
     for (int fill = QRY_FILL_NONE; fill <= QRY_FILL_ZERO; fill++) {
         ds.fill = (enum qry_fill)fill;
         assert_int_equal(qry_grid_make(&ds, NULL, 0, 0, BASE_MS, BASE_MS + 300000, &arena, &g, NULL), 0);
-        qry_down_init(&d, &g, ds.fn);
+        qry_down_init(&d, &g, ds.fn, NULL);
         feed(&d, &s, NULL, 0);
         assert_int_equal(d.n, fill == QRY_FILL_NONE ? 2 : 5);
         for (size_t k = 0; fill != QRY_FILL_NONE && k < 5; k++) {
@@ -296,9 +298,9 @@ static void test_downsample__infinite_buckets_are_kept(void **state)
     assert_int_equal(qry_grid_make(&ds, NULL, 0, 0, 0, TS_HOUR_MS, &arena, &g, NULL), 0);
     struct sto_cells c = {.n = 2, .uniform = true, .common = kind_flags(TS_NUM_RAW, 0), .meta = meta, .m = m};
     struct sto_row row = {.cells = &c};
-    qry_down_init(&d, &g, ds.fn);
+    qry_down_init(&d, &g, ds.fn, NULL);
     qry_down_begin(&d);
-    qry_down_row(&d, &row);
+    assert_int_equal(qry_down_row(&d, &row, NULL), 0);
     assert_int_equal(qry_down_end(&d, NULL), 0);
     assert_int_equal(d.n, 1);
     assert_true(isinf(d.v[0]));

@@ -1,0 +1,324 @@
+/*
+ * test_query_memory.c - memory of queries: the account of a query counts what malloc really gave, all of it comes back, and a
+ * query that is refused never had more than its limit.
+ *
+ * malloc and its like are this program's own here: they count the bytes in use. Bytes of the engine's readers are not the
+ * query's; there are few of them, because all points lie in memory.
+ */
+#include "query/exprquery.h"
+#include "query/gexp.h"
+#include "query/query.h"
+
+#include "base/mem.h"
+
+#include <errno.h>
+#include <malloc.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/t_folder.h"
+
+#define MIB        (1u << 20)
+#define DAY_S      1600000000ll /* 2020-09-13T12:26:40Z */
+#define N_WIDE     60000        /* series of one point each */
+#define N_LONG     400000       /* points of one series, a second apart */
+#define N_HOSTS    1500         /* of 4 cpus each, made cpu by cpu */
+#define N_PCT      300          /* series of a point a minute over 12 hours */
+#define N_PCT_PTS  720
+#define FACTOR_PCT 125       /* what malloc gave may be so much of what is counted, */
+#define SLACK      (8 * MIB) /* and this much more: readers, stacks of blocks */
+
+/* --- counting --- */
+static _Atomic int64_t live_bytes, peak_bytes;
+
+static void *counted(void *p)
+{
+    if (!p)
+        return NULL;
+    int64_t now =
+        atomic_fetch_add(&live_bytes, (int64_t)malloc_usable_size(p)) + (int64_t)malloc_usable_size(p);
+    int64_t peak = atomic_load(&peak_bytes);
+    while (now > peak && !atomic_compare_exchange_weak(&peak_bytes, &peak, now))
+        ;
+    return p;
+}
+
+extern void *__libc_malloc(size_t n);
+extern void *__libc_calloc(size_t n, size_t size);
+extern void *__libc_realloc(void *p, size_t n);
+extern void *__libc_memalign(size_t align, size_t n);
+extern void __libc_free(void *p);
+
+void *malloc(size_t n)
+{
+    return counted(__libc_malloc(n));
+}
+void *calloc(size_t n, size_t size)
+{
+    return counted(__libc_calloc(n, size));
+}
+void *realloc(void *p, size_t n)
+{
+    int64_t old = p ? (int64_t)malloc_usable_size(p) : 0;
+    void *q = __libc_realloc(p, n);
+    if (q || !n)
+        atomic_fetch_sub(&live_bytes, old);
+    return counted(q);
+}
+void *aligned_alloc(size_t align, size_t n)
+{
+    return counted(__libc_memalign(align, n));
+}
+void free(void *p)
+{
+    if (p)
+        atomic_fetch_sub(&live_bytes, (int64_t)malloc_usable_size(p));
+    __libc_free(p);
+}
+
+/* --- points --- */
+static char dir[T_FOLDER_BYTES];
+static struct sto_store *st;
+static struct ts_pool *pool;
+
+static void put(const struct sto_series *s, int64_t t_ms, struct ts_num v)
+{
+    struct sto_port *port = sto_port(st, 0);
+    int rc;
+    while ((rc = sto_put(port, s, t_ms, v, false)) == TS_EBUSY) {
+        struct pollfd pfd = {.fd = sto_port_fd(port), .events = POLLIN};
+        sto_port_turn(port);
+        poll(&pfd, 1, 10);
+    }
+    assert_int_equal(rc, 0);
+}
+
+static const struct sto_series *series_of(const char *metric, unsigned a, unsigned b)
+{
+    char text[64], host[16], cpu[16];
+    snprintf(host, sizeof host, "h%06u", a);
+    snprintf(cpu, sizeof cpu, "c%u", b);
+    struct sto_tag_text tags[] = {{TS_SLICE_LIT("cpu"), ts_slice_str(cpu)},
+                                  {TS_SLICE_LIT("host"), ts_slice_str(host)}};
+    const struct sto_series *s;
+    int n = snprintf(text, sizeof text, "%s cpu=%s host=%s", metric, cpu, host);
+    assert_int_equal(sto_series_resolve(sto_store_catalog(st), (struct ts_slice){text, (size_t)n},
+                                        (uint32_t)strlen(metric), tags, 2, true, &s, NULL),
+                     0);
+    return s;
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    t_folder_make(dir);
+    struct sto_opts opts = {.dir = dir,
+                            .create = true,
+                            .own_threads = true,
+                            .wal_sync = STO_SYNC_NONE,
+                            .memstore_bytes = 512 * MIB,
+                            .no_background = true};
+    assert_int_equal(sto_open(&opts, &st, NULL), 0);
+    for (unsigned i = 0; i < N_WIDE; i++)
+        put(series_of("wide", i, 0), (DAY_S + (int64_t)i * 521 % 31536000) * 1000, (struct ts_num){.m = i});
+    const struct sto_series *one = series_of("long", 0, 0);
+    for (unsigned i = 0; i < N_LONG; i++)
+        put(one, (DAY_S + i) * 1000, (struct ts_num){.m = i});
+    for (unsigned c = 0; c < 4; c++)
+        for (unsigned h = 0; h < N_HOSTS; h++)
+            for (unsigned k = 0; k < 12; k++)
+                put(series_of("cpus", h, c), (DAY_S + k * 7200) * 1000, (struct ts_num){.m = k});
+    for (unsigned h = 0; h < N_PCT; h++)
+        for (unsigned k = 0; k < N_PCT_PTS; k++)
+            put(series_of("pct", h, 0), (DAY_S + k * 60) * 1000, ts_num_from_double((double)(h * k) / 7));
+    for (unsigned h = 0; h < 40; h++)
+        for (unsigned k = 0; k < 2000; k++)
+            put(series_of("tiny", h, 0), (DAY_S + k * 60) * 1000,
+                ts_num_from_double((h + 1) * (k % 2 ? 1e-200 : 1e200)));
+    sto_port_turn(sto_port(st, 0));
+    assert_int_equal(sto_flush(st, STO_LEVEL_LOG, NULL), 0);
+    pool = ts_pool_new(2, "t");
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    ts_pool_free(pool);
+    assert_int_equal(sto_close(st, NULL), 0);
+    return t_folder_remove(dir);
+}
+
+/* --- queries --- */
+enum kind { TOTALS, SERIES, GEXP, EXP, LATEST };
+
+static const struct {
+    enum kind kind;
+    const char *m, *by;  /* query; breakdown of totals */
+    const char *fill;    /* of totals */
+    int64_t days;        /* from DAY_S on */
+    uint64_t most_bytes; /* what physics needs, generously; the peak must stay below */
+    const char *why;
+} rows[] = {
+    {TOTALS, "sum:wide", "hour,host", NULL, 366, 40 * MIB, "one state and some 100 bytes a series"},
+    {TOTALS, "sum:cpus", "hour", "zero", 30000, 80 * MIB, "cells of 80 years of hours"},
+    {TOTALS, "p99:long", "", NULL, 10, 8 * MIB, "8 bytes a point, doubled"},
+    {TOTALS, "p90:pct", "day", NULL, 2, 8 * MIB, "8 bytes a point"},
+    {TOTALS, "sum:tiny", "hour", NULL, 3, 8 * MIB, "wide sums"},
+};
+
+static int on_series(void *arg, const struct qry_series *s, struct ts_error *err)
+{
+    (void)err;
+    *(uint64_t *)arg += s->n;
+    return 0;
+}
+
+static int on_total(void *arg, const struct qry_total *t, struct ts_error *err)
+{
+    (void)err, (void)t;
+    ++*(uint64_t *)arg;
+    return 0;
+}
+
+static int on_latest(void *arg, const struct qry_latest *p, struct ts_error *err)
+{
+    (void)err;
+    *(uint64_t *)arg += p->n;
+    return 0;
+}
+
+static int on_exp(void *arg, const struct qry_exp_result *r, struct ts_error *err)
+{
+    (void)err;
+    *(uint64_t *)arg += r->n_rows;
+    return 0;
+}
+
+static int run(size_t row, struct qry_limit *limit, struct ts_error *err)
+{
+    char start[32], end[32];
+    uint64_t n = 0;
+    struct ts_arena arena;
+    struct qry_spec spec;
+    snprintf(start, sizeof start, "%lld", (long long)DAY_S);
+    snprintf(end, sizeof end, "%lld", (long long)(DAY_S + rows[row].days * 86400));
+    struct qry_param p[] = {{TS_SLICE_LIT("start"), ts_slice_str(start)},
+                            {TS_SLICE_LIT("end"), ts_slice_str(end)},
+                            {TS_SLICE_LIT("m"), ts_slice_str(rows[row].m)},
+                            {TS_SLICE_LIT("by"), ts_slice_str(rows[row].by ? rows[row].by : "")},
+                            {TS_SLICE_LIT("fill"), ts_slice_str(rows[row].fill ? rows[row].fill : "")}};
+    size_t n_params = rows[row].kind == TOTALS ? rows[row].fill ? 5 : 4 : 3;
+    ts_arena_init(&arena, 0);
+    int rc = 0;
+    switch (rows[row].kind) {
+    case TOTALS:
+    case SERIES:
+        rc = qry_parse_params(p, n_params, DAY_S * 1000, false, &arena, &spec, err);
+        if (rc == 0)
+            rc = rows[row].kind == TOTALS ? qry_totals(st, pool, &spec, limit, on_total, &n, err)
+                                          : qry_run(st, pool, &spec, limit, on_series, &n, err);
+        break;
+    case GEXP: {
+        struct qry_gexp g;
+        p[2].name = TS_SLICE_LIT("exp");
+        rc = qry_gexp_parse(p, 3, DAY_S * 1000, false, &arena, &g, err);
+        if (rc == 0)
+            rc = qry_gexp_run(st, pool, &g, limit, on_series, &n, err);
+        break;
+    }
+    case EXP: {
+        struct qry_exp q;
+        char body[600];
+        snprintf(body, sizeof body,
+                 "{\"time\":{\"start\":\"%s\",\"end\":\"%s\",\"aggregator\":\"sum\"},"
+                 "\"metrics\":[{\"id\":\"a\",\"metric\":\"%s\",\"filter\":\"f\"},{\"id\":\"b\",\"metric\":\"%"
+                 "s\",\"filter\":\"f\"}],"
+                 "\"filters\":[{\"id\":\"f\",\"tags\":[{\"tagk\":\"host\",\"type\":\"wildcard\",\"filter\":"
+                 "\"*\",\"groupBy\":true}]}],"
+                 "\"expressions\":[{\"id\":\"e\",\"expr\":\"a * 2 + b\"}],\"outputs\":[{\"id\":\"e\"}]}",
+                 start, end, rows[row].m, rows[row].m);
+        rc = qry_exp_parse(ts_slice_str(body), DAY_S * 1000, false, &arena, &q, err);
+        if (rc == 0)
+            rc = qry_exp_run(st, pool, &q, limit, on_exp, &n, err);
+        break;
+    }
+    default: {
+        struct qry_last_ask ask = {.timeseries = ts_slice_str(rows[row].m), .n = 500, .now_ms = DAY_S * 1000};
+        rc = qry_run_latest(st, pool, &ask, limit, on_latest, &n, err);
+    }
+    }
+    ts_arena_release(&arena);
+    if (rc == 0)
+        assert_true(n > 0);
+    return rc;
+}
+
+/* Bytes that malloc gave beyond what there was before. */
+static int64_t measured(size_t row, struct qry_limit *limit, int want, struct ts_error *err)
+{
+    int64_t before = atomic_load(&live_bytes);
+    atomic_store(&peak_bytes, before);
+    int rc = run(row, limit, err);
+    if (rc != want)
+        fail_msg("%s by %s: %d %s", rows[row].m, rows[row].by ? rows[row].by : "-", rc,
+                 rc < 0 ? err->text : "");
+    assert_int_equal(atomic_load(&limit->memory->used_bytes), 0); /* all of it came back */
+    return atomic_load(&peak_bytes) - before;
+}
+
+static void test_memory__the_account_counts_what_malloc_gives(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct ts_error err = {0};
+        struct qry_limit limit = {.max_bytes = 0};
+        int64_t real = measured(i, &limit, 0, &err);
+        int64_t peak = (int64_t)atomic_load(&limit.memory->peak_bytes);
+        print_message("%-24s %-10s counted %7.2f MiB, malloc %7.2f MiB, looks %llu\n", rows[i].m,
+                      rows[i].by ? rows[i].by : "", (double)peak / MIB, (double)real / MIB,
+                      (unsigned long long)limit.n_looks);
+        assert_true(real <= peak * FACTOR_PCT / 100 + SLACK);
+        if ((uint64_t)peak > rows[i].most_bytes)
+            fail_msg("%s by %s: %lld bytes, should need %llu (%s)", rows[i].m, rows[i].by ? rows[i].by : "-",
+                     (long long)peak, (unsigned long long)rows[i].most_bytes, rows[i].why);
+    }
+}
+
+/* At limits below the need: refused, by name, and never more taken than the limit says. */
+static void test_memory__limits_hold_at_every_size(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct qry_limit free_run = {.max_bytes = 0};
+        struct ts_error err = {0};
+        measured(i, &free_run, 0, &err);
+        uint64_t peak = atomic_load(&free_run.memory->peak_bytes);
+        for (unsigned part = 1; part < 8; part++) {
+            uint64_t most = peak * part / 10;
+            struct qry_limit limit = {.max_bytes = most};
+            int64_t real = measured(i, &limit, TS_ELIMIT, &err);
+            assert_non_null(strstr(err.text, "query_max_bytes"));
+            if (real > (int64_t)(most * FACTOR_PCT / 100 + SLACK))
+                fail_msg("%s: %lld bytes at a limit of %llu", rows[i].m, (long long)real,
+                         (unsigned long long)most);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_memory__the_account_counts_what_malloc_gives),
+        cmocka_unit_test(test_memory__limits_hold_at_every_size),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}

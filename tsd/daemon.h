@@ -9,6 +9,7 @@
 #include "base/pool.h"
 #include "query/query.h"
 #include "storage/store.h"
+#include "tsd/http/access.h"
 #include "tsd/settings.h"
 
 #include <stdatomic.h>
@@ -30,7 +31,9 @@ struct tsd_daemon {
     _Atomic uint32_t n_connections; /* open now; main adds, workers subtract */
     _Atomic uint64_t n_accepted;    /* since the start */
     _Atomic uint64_t n_rejected;    /* above max_connections */
-    _Atomic uint32_t drop_asked;    /* goes up at dropcaches; workers look at it each turn */
+    bool loopback_only; /* no address but loopback is bound; set before connections are accepted */
+    _Atomic uint64_t n_denied[TSD_DENIED_KINDS]; /* requests that access.c refused, by kind */
+    _Atomic uint32_t drop_asked;                 /* goes up at dropcaches; workers look at it each turn */
 };
 
 #endif

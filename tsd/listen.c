@@ -89,7 +89,8 @@ static void listen_on_accept(evutil_socket_t listener, short what, void *arg)
     }
 }
 
-static unsigned listen_port_of(int fd)
+/* Port of a listening socket; *loopback: only this machine reaches it. */
+static unsigned listen_port_of(int fd, bool *loopback)
 {
     union {
         struct sockaddr sa;
@@ -97,8 +98,11 @@ static unsigned listen_port_of(int fd)
         struct sockaddr_in6 in6;
     } a = {.sa = {.sa_family = AF_UNSPEC}};
     socklen_t n = sizeof(a);
+    *loopback = false;
     if (getsockname(fd, &a.sa, &n) < 0)
         return 0;
+    *loopback = a.sa.sa_family == AF_INET6 ? IN6_IS_ADDR_LOOPBACK(&a.in6.sin6_addr)
+                                           : ntohl(a.in.sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
     return ntohs(a.sa.sa_family == AF_INET6 ? a.in6.sin6_port : a.in.sin_port);
 }
 
@@ -137,7 +141,9 @@ static int listen_one(struct tsd_listen *l, struct event_base *base, const char 
     freeaddrinfo(list);
     if (rc < 0)
         return rc;
-    *port = listen_port_of(fd);
+    bool loopback;
+    *port = listen_port_of(fd, &loopback);
+    l->daemon->loopback_only = l->daemon->loopback_only && loopback;
     l->fds[l->n] = fd;
     l->events[l->n] = event_new(base, fd, EV_READ | EV_PERSIST, listen_on_accept, l);
     if (!l->events[l->n] || event_add(l->events[l->n], NULL) < 0)
@@ -154,6 +160,7 @@ int tsd_listen_open(struct tsd_daemon *daemon, struct event_base *base, struct t
     unsigned port = daemon->set.port;
     *out_listen = NULL;
     l->daemon = daemon;
+    daemon->loopback_only = true; /* until an address says otherwise */
     l->ev_again = event_new(base, -1, 0, listen_on_again, l);
     if (!l->ev_again)
         TS_BUG("no memory for an event");

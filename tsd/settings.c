@@ -164,7 +164,23 @@ const struct ts_conf_key tsd_conf_keys[] = {
      .type = TS_CONF_STR,
      .def = "",
      .opentsdb = "tsd.http.request.cors_domains",
-     .help = "Origins whose pages may ask us, comma separated, or * for all. Empty = none."},
+     .help = "Origins whose pages may read and change what is here, comma separated, or * for all. Empty = "
+             "none."},
+    {.name = "http_hosts",
+     .type = TS_CONF_STR,
+     .def = "",
+     .help = "Names by which clients call this daemon in the header Host, comma separated, or * for any. "
+             "localhost and addresses "
+             "are always taken. Empty = any while more than loopback is bound, else none: a web page could "
+             "point a name of its "
+             "own at this machine."},
+    {.name = "http_jsonp",
+     .type = TS_CONF_CHOICE,
+     .def = "auto",
+     .choices = "auto|true|false",
+     .help = "The parameter jsonp wraps answers in a call of a function, which lets every web page read "
+             "them. auto = no, but yes with "
+             "compat = opentsdb."},
     {.name = "http_cors_headers",
      .type = TS_CONF_STR,
      .opentsdb = "tsd.http.request.cors_headers",
@@ -245,6 +261,24 @@ const struct ts_conf_key tsd_conf_keys[] = {
      .def = "false",
      .opentsdb = "tsd.http.query.allow_delete",
      .help = "Queries may ask to delete what they read."},
+    {.name = "uid_allow_delete",
+     .type = TS_CONF_BOOL,
+     .def = "false",
+     .help = "Requests may delete names (/api/uid/delete) and metadata of names that are gone (POST "
+             "/api/uid/fsck)."},
+    {.name = "uid_allow_rename",
+     .type = TS_CONF_CHOICE,
+     .def = "auto",
+     .choices = "auto|true|false",
+     .help = "Requests may rename metrics, tag keys and values (/api/uid/rename). auto = no, but yes with "
+             "compat = opentsdb."},
+    {.name = "meta_allow_delete",
+     .type = TS_CONF_CHOICE,
+     .def = "auto",
+     .choices = "auto|true|false",
+     .help = "Requests may delete all annotations of a range (DELETE /api/annotation/bulk), trees and all "
+             "rules of a tree. auto = no, "
+             "but yes with compat = opentsdb."},
     {.name = "meta_series",
      .type = TS_CONF_CHOICE,
      .def = "auto",
@@ -383,9 +417,12 @@ static void settings_mode(const struct ts_conf *conf, struct tsd_settings *out)
     const char *mode = ts_conf_str(conf, "mode");
     bool ro = !strcmp(mode, "ro"), wo = !strcmp(mode, "wo");
     out->rules.no_points = ro;
-    out->allow_delete = ts_conf_bool(conf, "query_allow_delete") && !ro;
-    out->ep_hidden =
-        (out->rules.compat ? TSD_EP_OURS : 0u) | (ro ? TSD_EP_STORES : 0u) | (wo ? TSD_EP_READS : 0u);
+    bool compat = out->rules.compat;
+    out->allow = (ts_conf_bool(conf, "query_allow_delete") && !ro ? TSD_ALLOW_QUERY_DELETE : 0u) |
+                 (ts_conf_bool(conf, "uid_allow_delete") ? TSD_ALLOW_UID_DELETE : 0u) |
+                 (settings_auto(conf, "uid_allow_rename", compat) ? TSD_ALLOW_UID_RENAME : 0u) |
+                 (settings_auto(conf, "meta_allow_delete", compat) ? TSD_ALLOW_META_DELETE : 0u);
+    out->ep_hidden = (compat ? TSD_EP_OURS : 0u) | (ro ? TSD_EP_STORES : 0u) | (wo ? TSD_EP_READS : 0u);
 }
 
 int tsd_settings_load(const struct ts_conf *conf, struct tsd_settings *out, struct ts_error *err)
@@ -396,6 +433,8 @@ int tsd_settings_load(const struct ts_conf *conf, struct tsd_settings *out, stru
                    (unsigned)ts_conf_int(conf, "max_tags"), ts_conf_str(conf, "allow_specialchars"));
     out->rules.old_times = ts_conf_bool(conf, "allow_old_times");
     settings_mode(conf, out);
+    out->http_hosts = ts_conf_str(conf, "http_hosts");
+    out->jsonp = settings_auto(conf, "http_jsonp", compat);
     out->cors_domains = ts_conf_str(conf, "http_cors_domains");
     out->cors_headers = ts_conf_str(conf, "http_cors_headers");
     out->meta_series = settings_auto(conf, "meta_series", !compat);

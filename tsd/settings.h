@@ -53,8 +53,12 @@ struct tsd_settings {
     bool meta_series;        /* lookups and metadata know series by themselves */
     bool search;             /* /api/search/tsmeta ... */
     uint64_t tree_max_rules; /* of a tree; 0 = no limit */
-    bool allow_delete;       /* queries may delete what they read */
     bool values_must_exist;  /* filters with a value that nobody sent fail */
+
+    /* access by HTTP (tsd/http/access.h) */
+    const char *http_hosts; /* names of this daemon in Host, "*", or "" */
+    unsigned allow;         /* what clients may delete and rename, of enum tsd_allow */
+    bool jsonp;             /* answers may be wrapped in calls of functions */
 };
 
 /** The keys of the daemon, a table for ts_conf_new. */

@@ -97,12 +97,20 @@ void tsd_stats_each(struct tsd_daemon *d, tsd_stat_fn each, void *arg)
     each(arg, "rpc.received", "type=telnet", STATS_SUM(d, n_lines));
     each(arg, "rpc.received", "type=http", STATS_SUM(d, n_http));
     each(arg, "rpc.received", "type=put", STATS_SUM(d, n_http_put));
-    static const char *const none[][2] = {
-        {"rpc.forbidden", "type=telnet"},    {"rpc.forbidden", "type=http"},
-        {"rpc.unauthorized", "type=telnet"}, {"rpc.unauthorized", "type=http"},
-        {"http.query.unauthorized", ""},     {"http.query.forbidden", ""}};
+    static const char *const none[][2] = {{"rpc.forbidden", "type=telnet"},
+                                          {"rpc.unauthorized", "type=telnet"},
+                                          {"rpc.unauthorized", "type=http"},
+                                          {"http.query.unauthorized", ""},
+                                          {"http.query.forbidden", ""}};
     for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++)
         each(arg, none[i][0], none[i][1], 0); /* nobody has to log in */
+    uint64_t n_forbidden = 0;
+    for (int i = 0; i < TSD_DENIED_KINDS; i++) {
+        uint64_t n = atomic_load_explicit(&d->n_denied[i], memory_order_relaxed);
+        each(arg, "http.refused", tsd_denial_tags[i], n);
+        n_forbidden += n;
+    }
+    each(arg, "rpc.forbidden", "type=http", n_forbidden);
     each(arg, "rpc.exceptions", "", STATS_SUM(d, n_exceptions));
     each(arg, "rpc.errors", "type=hbase_errors", STATS_SUM(d, n_refused[TSD_REF_STORAGE]));
     each(arg, "rpc.errors", "type=invalid_values", STATS_SUM(d, n_refused[TSD_REF_VALUE]));

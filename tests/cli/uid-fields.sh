@@ -1,5 +1,5 @@
 # Fields of names, deletion, checks: a daemon and a stopped folder answer alike.
-start data
+start data --uid-allow-rename true
 tsd mkmetric w.temp w.rain --port "$port"
 printf 'w.temp 1793620800 1 station=EDDF\nw.temp 1793620800 2 station=EDDB\n' | "$TSD" import --port "$port" - 2>/dev/null
 tsd uid assign tagk network --port "$port"

@@ -1,8 +1,8 @@
 # Trees: a daemon and a stopped folder answer alike.
-start data
+start data --meta-allow-delete true
 printf 'w.temp 1793620800 1 station=EDDF\n' | "$TSD" import --port "$port" - 2>/dev/null
 for tree in name=Stations\&enabled=true name=Other; do
-    python3 -c 'import sys, urllib.request; urllib.request.urlopen(sys.argv[1])' "http://127.0.0.1:$port/api/tree?$tree&method_override=post"
+    python3 -c 'import sys, urllib.request; urllib.request.urlopen(sys.argv[1], b"")' "http://127.0.0.1:$port/api/tree?$tree"
 done
 for where in "--port $port" "--data data"; do
     echo "== ${where%% *}"

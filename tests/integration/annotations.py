@@ -27,9 +27,7 @@ def single(d, ids):
     check("merged", ask(d, "POST", "/api/annotation", {"startTime": str(T + 20), "tsuid": ids["a"], "notes": "by nobody"}), (200, merged))
     put = {"startTime": T + 20, "endTime": 0, "tsuid": ids["a"], "description": "New", "notes": ""}
     check("replaced", ask(d, "PUT", "/api/annotation", {"startTime": T + 20, "tsuid": ids["a"], "description": "New"}), (200, put))
-    check("method_override", ask(d, "GET", path + "&notes=x&method_override=post"), (200, dict(put, notes="x")))
-    check("override of nothing", refused(ask(d, "GET", path + "&method_override=")), (405, "Missing method override value"))
-    check("override unknown", refused(ask(d, "GET", path + "&method_override=fly")), (405, "Unknown or unsupported method override value"))
+    check("POST without a body", ask(d, "POST", path + "&notes=x"), (200, dict(put, notes="x")))
     check("other series", refused(ask(d, "GET", "/api/annotation?start_time=%d&tsuid=%s" % (T + 20, ids["b"]))),
           (404, "Unable to locate annotation in storage"))
     check("no time", refused(ask(d, "GET", "/api/annotation?tsuid=" + ids["a"])), (400, "Missing start time"))
@@ -38,7 +36,7 @@ def single(d, ids):
     check("no body, no time", ask(d, "POST", "/api/annotation")[0], 400)
     check("no text", ask(d, "POST", "/api/annotation", {"startTime": T, "notes": {}})[0], 400)
     check("an array", ask(d, "POST", "/api/annotation", [])[0], 400)
-    check("deleted by override", ask(d, "GET", path + "&method_override=delete"), (204, None))
+    check("deleted", ask(d, "DELETE", path), (204, None))
     check("gone", ask(d, "GET", path)[0], 404)
     check("deleted twice", ask(d, "DELETE", path), (204, None))
 
@@ -86,7 +84,7 @@ def deleted(d, ids):
     check("globals left", len(ask(d, "GET", "/api/annotations?start_time=1")[1]), 1)
 
 
-with Daemon(workers=2) as d:
+with Daemon(workers=2, meta_allow_delete="true") as d:
     ids = tsuids(d)
     single(d, ids)
     notes, everywhere = many(d, ids)

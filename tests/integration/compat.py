@@ -177,7 +177,7 @@ def regexp_with_colon(s):
 
 
 def suggest_all(s):
-    s.ask("/api/uid/assign?metric=%C3%A4.m")
+    s.ask("/api/uid/assign", {"metric": ["ä.m"]})
     got = s.ask("/api/suggest?type=metrics&max=1000")[1]
     return "ä.m" in got, not s.compat
 
@@ -204,8 +204,8 @@ def server_errors(s):
 
 
 def large_requests(s):
-    head = b"GET /api/version?x=" + b"y" * 6000 + b" HTTP/1.1\r\nConnection: close\r\n\r\n"
-    chunks = b"POST /api/put HTTP/1.1\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n"
+    head = b"GET /api/version?x=" + b"y" * 6000 + b" HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+    chunks = b"POST /api/put HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n"
     got = []
     for raw in (head, chunks):
         with socket.create_connection(("127.0.0.1", s.d.port), 60) as c:
@@ -234,7 +234,7 @@ def page_rows():
 def prepare(s):
     """Names that compat wants assigned, points that several rows look at, and what a daemon without leave to delete says."""
     names = "a,frac,jfrac,utf.m,dup,sec,two,ten,half,gone,last.m,ex"
-    s.ask("/api/uid/assign?metric=" + names)
+    s.ask("/api/uid/assign", {"metric": names.split(",")})
     s.put("two %d 0 h=a" % T0, "two %d 10 h=a" % (T0 + 10), "two %d 30 h=a" % (T0 + 30), "two %d 3000000 h=b" % (T0 + 5), "two %d 3000050 h=b" % (T0 + 15))
     s.put(*["ten %d %d h=a" % (T0 + i, (i + 1) * 10) for i in range(10)])
     s.put("half %d400 1 h=a" % T0, "half %d600 2 h=a" % T0)

@@ -57,8 +57,8 @@ def exact(d, where):
 
 def ways(d):
     put(d, "way", range(T0, T0 + 600, 60))
-    s, rows = ask(d, "GET", "/api/query?start=%d&end=%d&m=none:way{h=a}&method_override=delete" % (T0, T0 + 30))
-    check("method_override", s == 200 and T0 not in points(d, "way")["a"], rows)
+    s, rows = ask(d, "DELETE", "/api/query?start=%d&end=%d&m=none:way{h=a}" % (T0, T0 + 30))
+    check("DELETE of a choice", s == 200 and T0 not in points(d, "way")["a"], rows)
     s, rows = ask(d, "POST", "/api/query", {"start": T0 + 60, "end": T0 + 119, "delete": True, "queries": [{"aggregator": "sum", "metric": "way"}]})
     check("body", s == 200 and rows[0]["dps"] == {str(T0 + 60): 3} and all(T0 + 60 not in p and T0 + 120 in p for p in points(d, "way").values()), rows)
     s, rows = ask(d, "DELETE", "/api/query?start=%d&end=%d&m=sum:1m-sum:way&m=none:del.memory{h=c}" % (T0, T0 + 7200))

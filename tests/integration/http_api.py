@@ -123,7 +123,7 @@ def long_replies(d):
         s = socket.socket()
         s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         s.connect(("127.0.0.1", d.port))
-        s.sendall(b"GET %s HTTP/1.1\r\nHost: x\r\n\r\n" % path.encode())
+        s.sendall(b"GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n" % path.encode())
         slow.append(s)
     for _ in range(20):  # each within the 60 s of ask, while the slow ones hold their replies
         check("a quick query beside slow readers", ask(d, "GET", "/api/query?start=%d&end=%d&m=sum:keep" % (T0, T0 + 200))[0] == 200)
@@ -138,7 +138,7 @@ def long_replies(d):
                     break
                 data += got
             check("a slow reader gets all", data.endswith(b"]\r\n0\r\n\r\n") and len(data) > len(plain), len(data))
-            s.sendall(b"GET /api/version HTTP/1.1\r\n\r\n")
+            s.sendall(b"GET /api/version HTTP/1.1\r\nHost: localhost\r\n\r\n")
             check("and goes on", s.recv(15) == b"HTTP/1.1 200 OK")
             s.close()
     return [s for i, s in enumerate(slow) if i % 3 == 2], path
@@ -148,7 +148,7 @@ def stall(d, path):
     s = socket.socket()
     s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     s.connect(("127.0.0.1", d.port))
-    s.sendall(b"GET %s HTTP/1.1\r\nHost: x\r\n\r\n" % path.encode())
+    s.sendall(b"GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n" % path.encode())
     until = time.monotonic() + 30
     while time.monotonic() < until:
         n = [int(x["value"]) for x in d.api("/api/stats") if x["metric"] == "tsd.connectionmgr.exceptions"]
@@ -195,7 +195,7 @@ def parallel(d):
 
 
 def main():
-    with Daemon(workers=2, stop_timeout_s=2) as d:
+    with Daemon(workers=2, stop_timeout_s=2, http_jsonp="true") as d:
         writers(d)
         readers(d)
         admin(d)

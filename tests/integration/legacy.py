@@ -6,7 +6,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
-from metakit import end, holds as check
+from metakit import ask, end, holds as check
 from tsdtest import Daemon
 
 T0 = 1500000000 - 1500000000 % 3600
@@ -105,7 +105,8 @@ def others(d):
     check("suggest", json.loads(get(d, "/suggest?type=metrics&q=g")[1]) == ["g.m"])
     check("version", get(d, "/version")[1].startswith(b"tsd ") and "version" in json.loads(get(d, "/version?json")[1]))
     s, b = get(d, "/")
-    check("page", s == 200 and b"<form" in b and b"</html>" in b, b)
+    check("page", s == 200 and b"<form" in b and b"</html>" in b and b"<script>" not in b and b"<style" not in b, b)
+    check("its files", b"label" in d.http("/s/home.css") and b"location.hash" in d.http("/s/home.js"))
     check("favicon", d.http("/favicon.ico") == b"")
     check("files", get(d, "/s/gwt.js")[0] == 404 and get(d, "/s/../etc")[0] == 400)
     t = json.loads(get(d, "/api/stats/threads")[1])
@@ -122,12 +123,12 @@ def others(d):
 def the_end():
     with Daemon(workers=1) as d:
         check("line diediedie is off", d.talk("diediedie\n") == b"unknown command: diediedie.  Try `help'.\n")
-        check("/diediedie is off", get(d, "/diediedie")[0] == 404)
-    for ask in (lambda d: d.talk("diediedie\n") == b"Cleaning up and exiting now.\n", lambda d: b"exiting now" in d.http("/diediedie")):
+        check("/diediedie is off", ask(d, "POST", "/diediedie")[0] == 404)
+    for end_it in (lambda d: d.talk("diediedie\n") == b"Cleaning up and exiting now.\n", lambda d: b"exiting now" in d.http("/diediedie", method="POST")):
         d = Daemon(workers=2, allow_diediedie="true", http_log_level="true").start()
-        s, b = get(d, "/logs?level=WARN")
-        check("level set", (s, b) == (200, b"Set the log level to WARN on 1 loggers.\n"), b)
-        check("asked to end", ask(d))
+        s, b = ask(d, "POST", "/logs?level=WARN")
+        check("level set", (s, b) == (200, "Set the log level to WARN on 1 loggers.\n"), b)
+        check("asked to end", end_it(d))
         check("ended in order", d.proc.wait(120) == 0)
 
 

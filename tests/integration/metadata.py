@@ -9,14 +9,13 @@ T = 1356998400
 def ids(d):
     check("assigned", ask(d, "POST", "/api/uid/assign", {"metric": ["w.temp", "w.rain"], "tagk": ["station"], "tagv": ["EDDF"]}),
           (200, {"metric": {"w.temp": "000001", "w.rain": "000002"}, "tagk": {"station": "000001"}, "tagv": {"EDDF": "000001"}}))
-    check("assigned again", ask(d, "GET", "/api/uid/assign?metric=w.rain,w.wind&tagk=bad%20name"),
+    check("assigned again", ask(d, "POST", "/api/uid/assign", {"metric": ["w.rain", "w.wind"], "tagk": ["bad name"]}),
           (400, {"metric": {"w.wind": "000003"}, "metric_errors": {"w.rain": "Name already exists with UID: 000002"},
                  "tagk": {}, "tagk_errors": {"bad name": "Invalid tagk (\"bad name\"): illegal character:  "}}))
     check("nothing to assign", refused(ask(d, "POST", "/api/uid/assign", {})), (400, "Missing values to assign UIDs"))
     check("no array", ask(d, "POST", "/api/uid/assign", {"metric": "x"})[0], 400)
     check("no body", ask(d, "POST", "/api/uid/assign")[0], 400)
     check("assign by PUT", ask(d, "PUT", "/api/uid/assign", {"metric": ["x"]})[0], 405)
-    check("method_override means nothing here", ask(d, "GET", "/api/uid/assign?metric=over.ride&method_override=delete")[0], 200)
     check("other paths", ask(d, "GET", "/api/uid/nothing")[0], 501)
 
 
@@ -37,9 +36,9 @@ def renamed(d):
     rows = ask(d, "GET", q + "w.temp{station=BER|EDDB}&show_tsuids")[1]
     check("points by the new name go to the old series, those by the old name do not",
           sorted((r["tags"]["station"], len(r["dps"])) for r in rows), [("BER", 21), ("EDDB", 1)])
-    check("unknown", ask(d, "GET", "/api/uid/rename?metric=none&name=x"), (400, {"result": "false", "error": "Name(\"none\") does not exist"}))
-    check("taken", ask(d, "GET", "/api/uid/rename?metric=w.temp&name=w.rain"), (400, {"result": "false", "error": "Name(\"w.rain\") already exists"}))
-    check("bad name", ask(d, "GET", "/api/uid/rename?metric=w.temp&name=a%20b")[1]["result"], "false")
+    check("unknown", ask(d, "POST", "/api/uid/rename", {"metric": "none", "name": "x"}), (400, {"result": "false", "error": "Name(\"none\") does not exist"}))
+    check("taken", ask(d, "POST", "/api/uid/rename", {"metric": "w.temp", "name": "w.rain"}), (400, {"result": "false", "error": "Name(\"w.rain\") already exists"}))
+    check("bad name", ask(d, "POST", "/api/uid/rename", {"metric": "w.temp", "name": "a b"})[1]["result"], "false")
     check("too little", refused(ask(d, "POST", "/api/uid/rename", {"metric": "w.temp"})), (400, "Missing necessary values to rename UID"))
 
 
@@ -67,8 +66,8 @@ def uidmeta(d):
     full = dict(plain, displayName="Frankfurt", custom=custom)
     check("stored", ask(d, "POST", "/api/uid/uidmeta", {"uid": "000001", "type": "TAGV", "displayName": "Frankfurt", "name": "hack",
                                                         "created": 7, "custom": {"place": "Frankfurt am Main", "height": 111}}), (200, full))
-    check("merged", ask(d, "GET", path + "&notes=n&method_override=post"), (200, dict(full, notes="n")))
-    check("merged nothing", ask(d, "GET", path + "&notes=n&method_override=post"), (304, None))
+    check("merged", ask(d, "POST", path + "&notes=n"), (200, dict(full, notes="n")))
+    check("merged nothing", ask(d, "POST", path + "&notes=n"), (304, None))
     check("replaced", ask(d, "PUT", "/api/uid/uidmeta", {"uid": "000001", "type": "tagv", "displayName": "Frankfurt", "custom": custom}), (200, full))
     check("other kinds are other names", ask(d, "GET", "/api/uid/uidmeta?uid=000001&type=metric")[1]["displayName"], "")
     check("unknown", (lambda a: (a[0], a[1]["error"]["message"], a[1]["error"]["details"]))(ask(d, "GET", "/api/uid/uidmeta?uid=FFFFF0&type=metric")),
@@ -100,10 +99,10 @@ def tsmeta(d, name):
     rows = ask(d, "GET", "/api/uid/tsmeta?m=w.temp{network=dwd}")[1]
     check("many", sorted(r["tags"][1]["name"] if r["tags"][0]["name"] == "station" else "" for r in rows), ["BER", "EDDB", "EDDF"])
     check("many of unknown names", ask(d, "GET", "/api/uid/tsmeta?m=nothing")[0], 404)
-    check("not there", ask(d, "GET", "/api/uid/tsmeta?m=w.rain{station=LFPG}&units=mm&method_override=post")[0], 404)
-    s, a = ask(d, "GET", "/api/uid/tsmeta?m=w.rain{station=LFPG}&create=true&units=mm&method_override=post")
+    check("not there", ask(d, "POST", "/api/uid/tsmeta?m=w.rain{station=LFPG}&units=mm")[0], 404)
+    s, a = ask(d, "POST", "/api/uid/tsmeta?m=w.rain{station=LFPG}&create=true&units=mm")
     check("created", (s, a["units"], a["totalDatapoints"]), (200, "mm", 0))
-    check("created of unknown names", ask(d, "GET", "/api/uid/tsmeta?m=w.rain{station=Mars}&create=true&units=mm&method_override=post")[0], 404)
+    check("created of unknown names", ask(d, "POST", "/api/uid/tsmeta?m=w.rain{station=Mars}&create=true&units=mm")[0], 404)
     return tsuid
 
 
@@ -144,7 +143,7 @@ def search(d, tsuid):
     check("pages", (len(rows), n), (2, len(find("tsuids", "*", limit=0)[0])))
     ask(d, "POST", "/api/annotation", {"startTime": T, "tsuid": tsuid, "description": "New sensor", "custom": {"by": "ops"}})
     check("notes", [r["tsuid"] for r in find("annotation", "by:ops+sensor")[0]], [tsuid])
-    check("deleted by override is no search", ask(d, "GET", "/api/search/lookup?m=w.temp&method_override=delete")[0], 400)
+    check("DELETE is no search", ask(d, "DELETE", "/api/search/lookup?m=w.temp")[0], 400)
 
 
 def as_opentsdb():
@@ -158,7 +157,7 @@ def as_opentsdb():
         check("our own door", len(ask(d, "GET", "/api/find/lookup?m=w.temp")[1]["results"]), 3)
 
 
-with Daemon(workers=2) as d:
+with Daemon(workers=2, uid_allow_delete="true", uid_allow_rename="true") as d:
     ids(d)
     points(d)
     renamed(d)

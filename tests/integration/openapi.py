@@ -15,9 +15,9 @@ METHODS = {"TSD_GET": "get", "TSD_POST": "post", "TSD_PUT": "put", "TSD_DELETE":
 def routes(text):
     """{path: set of methods, or None for those that look at the method themselves}; a star is any last word."""
     found = {}
-    for path, methods in re.findall(r'^ *\{"([^"]*)", ([A-Z_| ]+),', text, re.M):
-        names = [m.strip() for m in methods.split("|")]
-        found["/" + path.replace("*", "{}")] = None if names == ["TSD_ANY"] else {METHODS[m] for m in names}
+    for path, row in re.findall(r'^    \{"([^"]*)",(.*?)\},$', text, re.M | re.S):
+        names = set(re.findall(r"TSD_[A-Z]+", " ".join(re.findall(r"\.(?:reads|changes|admin) = ([A-Z_|\s]+)", row))))
+        found["/" + path.replace("*", "{}")] = None if "TSD_OTHER" in names else {METHODS[m] for m in names}
     return found
 
 

@@ -34,7 +34,7 @@ def definitions(d):
     check("a new tree", (s, abs(a.pop("created") - time.time()) < 600, a),
           (200, True, {"treeId": 1, "name": "Hosts", "description": "", "notes": "n", "strictMatch": True, "enabled": False, "storeFailures": False,
                        "rules": None}))
-    s, b = ask(d, "GET", "/api/tree?method_override=post&name=Second&store_failures=true&strict_match=false&description=a+b")
+    s, b = ask(d, "POST", "/api/tree?name=Second&store_failures=true&strict_match=false&description=a+b")
     check("another by parameters", (s, b["treeId"], b["storeFailures"], b["strictMatch"], b["description"]), (200, 2, True, False, "a b"))
     check("both", [t["name"] for t in ask(d, "GET", "/api/tree")[1]], ["Hosts", "Second"])
     check("one", ask(d, "GET", "/api/v1/tree?treeid=2"), (200, b))
@@ -42,7 +42,7 @@ def definitions(d):
     check("the same again", ask(d, "POST", "/api/tree", {"treeId": 1, "enabled": "true"}), (304, None))
     s, a = ask(d, "PUT", "/api/tree", {"treeId": 1, "name": "Hosts", "enabled": "true"})
     check("PUT replaces", (s, a["notes"], a["enabled"], a["created"] > 0), (200, "", True, True))
-    check("PUT again", ask(d, "GET", "/api/tree?treeid=1&name=Hosts&enabled=true&method_override=PUT"), (304, None))
+    check("PUT again", ask(d, "PUT", "/api/tree?treeid=1&name=Hosts&enabled=true"), (304, None))
     check("PUT without a name", refused(ask(d, "PUT", "/api/tree", {"treeId": 1})), (400, "Missing tree name"))
     for what, answer, want in (
             ("unknown", ask(d, "GET", "/api/tree?treeid=3"), (404, "Unable to locate tree: 3")),
@@ -54,15 +54,13 @@ def definitions(d):
             ("neither true nor false", ask(d, "POST", "/api/tree", {"treeId": 1, "enabled": "maybe"}), (400, "Field 'enabled' must be true or false")),
             ("no object", ask(d, "POST", "/api/tree", [1]), (400, "Expected a JSON object")),
             ("PATCH", ask(d, "PATCH", "/api/tree", {}), (400, "Unsupported HTTP request method")),
-            ("no override", ask(d, "GET", "/api/tree?method_override="), (405, "Missing method override value")),
-            ("another override", ask(d, "GET", "/api/tree?method_override=patch"), (405, "Unknown or unsupported method override value")),
             ("another path", ask(d, "GET", "/api/tree/nothing"), (404, "Endpoint not found"))):
         check(what, refused(answer), want)
     check("bad JSON", ask(d, "POST", "/api/tree", None)[0], 400)
 
 
 def rules(d):
-    check("by parameters", ask(d, "GET", "/api/tree/rule?treeid=1&level=0&order=0&type=tagk&field=dc&notes=n&method_override=post"),
+    check("by parameters", ask(d, "POST", "/api/tree/rule?treeid=1&level=0&order=0&type=tagk&field=dc&notes=n"),
           (200, rule(1, 0, 0, "TAGK", field="dc", notes="n")))
     check("the same again", ask(d, "POST", "/api/tree/rule", {"treeId": 1, "level": 0, "order": 0, "type": "TAGK"}), (304, None))
     check("read", ask(d, "GET", "/api/tree/rule?treeid=1&level=0&order=0"), (200, rule(1, 0, 0, "TAGK", field="dc", notes="n")))
@@ -86,7 +84,7 @@ def rules(d):
     gone = (404, "Unable to locate rule")
     for what, answer, want in (
             ("no rule", ask(d, "GET", "/api/tree/rule?treeid=1&level=7&order=0"), gone),
-            ("no rule to delete", ask(d, "GET", "/api/tree/rule?treeid=1&level=7&order=0&method_override=delete"), gone),
+            ("no rule to delete", ask(d, "DELETE", "/api/tree/rule?treeid=1&level=7&order=0"), gone),
             ("no tree", ask(d, "POST", "/api/tree/rule", rule(9, 0, 0, "METRIC")), (404, "Unable to locate tree: 9")),
             ("no tree for many", ask(d, "POST", "/api/tree/rules", [rule(9, 0, 0, "METRIC")]), (404, "Unable to locate tree: 9")),
             ("no tree given", ask(d, "GET", "/api/tree/rule?level=7&order=0"), (400, "Missing tree ID")),
@@ -134,7 +132,7 @@ def branches(d, ids):
             ("no id", ask(d, "GET", "/api/tree/branch?branch=00010"), (400, "Unable to parse branch ID: 00010")),
             ("nothing", ask(d, "GET", "/api/tree/branch"), (400, "Missing branch or tree ID")),
             ("POST", ask(d, "POST", "/api/tree/branch", {"treeId": 1}), (400, "Unsupported HTTP request method")),
-            ("DELETE by override", ask(d, "GET", "/api/tree/branch?treeid=1&method_override=delete"), (400, "Unsupported HTTP request method"))):
+            ("DELETE", ask(d, "DELETE", "/api/tree/branch?treeid=1"), (400, "Unsupported HTTP request method"))):
         check(what, refused(answer), want)
     return deep, leaf
 
@@ -207,7 +205,7 @@ def at_once(d):
 
 
 def deleted(d):
-    check("rules", ask(d, "GET", "/api/tree/rules?treeid=3&method_override=delete"), (204, None))
+    check("rules", ask(d, "DELETE", "/api/tree/rules?treeid=3"), (204, None))
     check("no rules", (ask(d, "GET", "/api/tree?treeid=3")[1]["rules"], ask(d, "DELETE", "/api/tree/rules?treeid=3")), (None, (204, None)))
     check("branches", ask(d, "DELETE", "/api/tree?treeid=1"), (204, None))
     check("the definition stays", ask(d, "GET", "/api/tree?treeid=1")[0], 200)
@@ -219,7 +217,7 @@ def deleted(d):
     check("its id is not given again while a higher one is there", ask(d, "POST", "/api/tree", {"name": "next"})[1]["treeId"], 3)
 
 
-with Daemon(workers=2, tree_max_rules="10") as d:
+with Daemon(workers=2, tree_max_rules="10", meta_allow_delete="true", uid_allow_rename="true") as d:
     definitions(d)
     points(d)
     rules(d)

@@ -153,7 +153,7 @@ class Daemon:
         return json.loads(self.http(path, None if body is None else json.dumps(body).encode()))
 
     def flush(self, level):
-        self.http("/api/admin/flush?level=" + level)
+        self.http("/api/admin/flush?level=" + level, method="POST")
 
     # --- command line ---
     def run(self, *args, check=True):

@@ -280,13 +280,20 @@ static int uid_rename(struct tsd_door *door, struct ts_buf *out, struct ts_error
     enum sto_uid_kind kind = STO_UID_METRIC;
     json_t *root = NULL;
     TS_TRY(uid_kind(w.words[0], &kind, err));
-    struct tsd_door_req req = {.method = "GET",
-                               .path = "api/uid/rename",
-                               .params = {{ts_slice_str(tsd_uid_kind_name(kind)), ts_slice_str(w.words[1])},
-                                          {TS_SLICE_LIT("name"), ts_slice_str(w.words[2])}}};
-    TS_TRY(tsd_door_ask(door, &req, &root, err));
+    struct ts_buf body;
+    struct ts_json j;
+    ts_buf_init(&body, 0);
+    ts_json_init(&j, &body);
+    ts_json_obj(&j);
+    ts_json_member_str(&j, tsd_uid_kind_name(kind), w.words[1]);
+    ts_json_member_str(&j, "name", w.words[2]);
+    ts_json_obj_end(&j);
+    struct tsd_door_req req = {.method = "POST", .path = "api/uid/rename", .body = ts_buf_get(&body)};
+    int rc = tsd_door_ask(door, &req, &root, err);
+    ts_buf_release(&body);
+    TS_TRY(rc);
     const char *why = json_string_value(json_object_get(root, "error"));
-    int rc = why ? ts_error_set(err, TS_EINVAL, "%s", why) : 0;
+    rc = why ? ts_error_set(err, TS_EINVAL, "%s", why) : 0;
     if (rc == 0)
         ts_buf_printf(out, "%s %s -> %s\n", w.words[0], w.words[1], w.words[2]);
     json_decref(root);

@@ -18,15 +18,6 @@ void tsd_ep_dropcaches(struct tsd_req *req)
     tsd_reply_json(req, 200, TS_SLICE_LIT("{\"status\":\"200\",\"message\":\"Caches dropped\"}"));
 }
 
-/* Administration is for this machine, unless a key opens it. True when the request is answered. */
-static bool admin_refused(struct tsd_req *req)
-{
-    if (req->c->local || req->d->set.admin_remote)
-        return false;
-    tsd_reply_error(req, 403, "Only for clients on this machine", "admin_remote opens it to others");
-    return true;
-}
-
 static int flush_level(const struct tsd_req *req, enum sto_level *out, struct ts_error *err)
 {
     struct ts_slice level, compact;
@@ -60,8 +51,6 @@ static int flush_run(struct tsd_job *job, struct ts_error *err)
 void tsd_ep_flush(struct tsd_req *req)
 {
     struct ts_slice wait;
-    if (admin_refused(req))
-        return;
     if (tsd_req_param(req, "wait", &wait) && ts_slice_is(wait, "false")) {
         sto_compact_soon(req->d->store);
         tsd_reply_json(req, 202, TS_SLICE_LIT("{\"status\":\"202\",\"message\":\"Flushing and merging\"}"));

@@ -2,7 +2,7 @@
  * ep_delete.c - /api/delete: the same choice as /api/query; GET tells what would go, DELETE takes it and tells what went.
  *
  * Threads    the endpoint in the worker, the rest in a job
- * Not here   deleting (delete.c), the switch (ep_query.c)
+ * Not here   deleting (delete.c), whether it is allowed (routes.c)
  */
 #include "tsd/http/delete.h"
 #include "tsd/http/ep.h"
@@ -19,9 +19,6 @@ static int delete_run(struct tsd_job *job, struct ts_error *err)
     tsd_ep_query_settings(req, &spec);
     TS_TRY(tsd_ep_delete_fits(&spec, err));
     spec.del = req->method == TSD_DELETE;
-    if (spec.del && !req->d->set.allow_delete)
-        return ts_error_set(err, TS_EINVAL,
-                            "Deleting is switched off: the daemon needs query_allow_delete = true");
     tsd_query_begin_spec(job, &spec, NULL);
     tsd_deleted_init(&deleted, &spec, !spec.del, tsd_job_arena(job));
     int rc = tsd_delete_run(job, &deleted, err);

@@ -112,7 +112,7 @@ static void info_paths(struct ts_json *j, const char *key, unsigned methods)
 {
     ts_json_member_arr(j, key);
     for (const struct tsd_endpoint *e = tsd_endpoints; e->path; e++)
-        if ((e->methods & methods) && !strncmp(e->path, "api/", 4))
+        if ((tsd_endpoint_methods(e) & methods) && !strncmp(e->path, "api/", 4))
             ts_json_str(j, e->path + 4);
     ts_json_arr_end(j);
 }

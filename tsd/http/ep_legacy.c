@@ -13,8 +13,6 @@
 #include <signal.h>
 #include <unistd.h>
 
-static const char legacy_html[] = "text/html; charset=UTF-8";
-
 /* /stats: lines as the command of the line protocol; json: an array of them. */
 void tsd_ep_stats_text(struct tsd_req *req)
 {
@@ -40,15 +38,13 @@ void tsd_ep_stats_text(struct tsd_req *req)
     ts_buf_release(&text);
 }
 
-/* /: a form for /q, without scripts and other files. */
+/* /: a form for /q. Its style and its script are files, since the Content-Security-Policy allows none inside a page. */
 void tsd_ep_home(struct tsd_req *req)
 {
     static const char page[] =
-        "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>tsd</title><style>"
-        "body{font-family:sans-serif;max-width:44em;margin:2em auto;padding:0 "
-        "1em}label{display:block;margin:.6em 0}"
-        "input[type=text]{width:100%;box-sizing:border-box}</style></head><body>\n<h1>tsd " TSD_VERSION
-        "</h1>\n"
+        "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>tsd</title>"
+        "<link rel=\"stylesheet\" href=\"/s/home.css\"><script src=\"/s/home.js\" defer></script>"
+        "</head><body>\n<h1>tsd " TSD_VERSION "</h1>\n"
         "<form action=\"/q\" method=\"get\">\n"
         "<label>From <input type=\"text\" name=\"start\" value=\"1h-ago\" required></label>\n"
         "<label>To (empty: now) <input type=\"text\" name=\"end\"></label>\n"
@@ -59,11 +55,8 @@ void tsd_ep_home(struct tsd_req *req)
         "<p><a href=\"/stats\">Counters</a> &middot; <a href=\"/logs\">Log</a> &middot; "
         "<a href=\"/api/suggest?type=metrics&amp;max=1000\">Metrics</a> &middot; <a "
         "href=\"/api/config\">Configuration</a> "
-        "&middot; <a href=\"/version\">Version</a></p>\n"
-        /* what /q sent here is in the address */
-        "<script>new URLSearchParams(location.hash.slice(1)).forEach((v,k)=>{"
-        "const f=document.forms[0].elements[k];if(f)f.value=v})</script>\n</body></html>\n";
-    tsd_reply(req, 200, legacy_html, ts_slice_str(page));
+        "&middot; <a href=\"/version\">Version</a></p>\n</body></html>\n";
+    tsd_reply(req, 200, tsd_type_html, ts_slice_str(page));
 }
 
 /* /favicon.ico: browsers ask, we have none. */
@@ -72,9 +65,26 @@ void tsd_ep_favicon(struct tsd_req *req)
     tsd_reply_empty(req, 204);
 }
 
-/* /s/FILE: OpenTSDB's page lives there; ours needs no files. */
+/* /s/FILE: what our page needs; OpenTSDB's page lives there too. */
 void tsd_ep_static(struct tsd_req *req)
 {
+    static const struct {
+        const char *path, *type, *text;
+    } files[] = {
+        {"s/home.css", "text/css; charset=UTF-8",
+         "body{font-family:sans-serif;max-width:44em;margin:2em auto;padding:0 1em}\n"
+         "label{display:block;margin:.6em 0}\ninput[type=text]{width:100%;box-sizing:border-box}\n"},
+        /* what /q sent to the page is in its address */
+        {"s/home.js", "text/javascript; charset=UTF-8",
+         "new URLSearchParams(location.hash.slice(1)).forEach((v,k)=>{\n"
+         "const f=document.forms[0].elements[k];if(f)f.value=v})\n"},
+    };
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+        if (ts_slice_is(req->path, files[i].path)) {
+            tsd_reply(req, 200, files[i].type, ts_slice_str(files[i].text));
+            return;
+        }
+    }
     if (memmem(req->path.p, req->path.n, "..", 2))
         tsd_reply_error(req, 400, "Malformed path", NULL);
     else
@@ -88,7 +98,7 @@ void tsd_ep_diediedie(struct tsd_req *req)
         tsd_reply_error(req, 404, "Page not found", "allow_diediedie");
         return;
     }
-    tsd_reply(req, 200, legacy_html,
+    tsd_reply(req, 200, tsd_type_html,
               TS_SLICE_LIT("<html><body>Cleaning up and exiting now.</body></html>\n"));
     (void)kill(getpid(), SIGTERM);
 }

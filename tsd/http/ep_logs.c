@@ -49,6 +49,7 @@ static void logs_level(struct tsd_req *req, struct ts_slice name)
 {
     char word[16] = "", text[96];
     enum ts_log_level level;
+    struct tsd_denial denial;
     for (size_t i = 0; i < name.n && i < sizeof(word) - 1; i++)
         word[i] = (char)tolower((unsigned char)name.p[i]);
     (void)snprintf(text, sizeof(text), "Invalid level: %.*s", (int)(name.n > 40 ? 40 : name.n), name.p);
@@ -58,6 +59,10 @@ static void logs_level(struct tsd_req *req, struct ts_slice name)
     }
     if (!req->d->set.http_log_level) {
         tsd_reply_error(req, 403, "The log level is not to be changed from here (http_log_level)", NULL);
+        return;
+    }
+    if (!tsd_access_change(req, &denial)) {
+        tsd_reply_error(req, denial.status, denial.message, NULL);
         return;
     }
     ts_log_set_level(level);

@@ -51,17 +51,23 @@ int tsd_ep_delete_fits(const struct qry_spec *spec, struct ts_error *err)
 static int query_delete(struct tsd_job *job, struct qry_spec *spec, struct ts_error *err)
 {
     const struct tsd_req *req = tsd_job_req(job);
+    struct tsd_denial denial;
     struct ts_slice method;
     bool overridden = req->method == TSD_GET && tsd_req_param(req, "method_override", &method) &&
                       method.n == 6 && !strncasecmp(method.p, "delete", 6);
     spec->del = spec->del || req->method == TSD_DELETE || overridden;
     if (!spec->del)
         return 0;
-    if (!req->d->set.allow_delete && overridden && req->d->set.rules.compat) {
+    bool allowed = req->d->set.allow & TSD_ALLOW_QUERY_DELETE;
+    if (!allowed && overridden && req->d->set.rules.compat) {
         spec->del = false; /* OpenTSDB silently answers the query */
         return 0;
     }
-    if (!req->d->set.allow_delete) {
+    if (!tsd_access_change(req, &denial)) {
+        tsd_job_error_status(job, denial.status);
+        return ts_error_set(err, TS_EINVAL, "%s", denial.message);
+    }
+    if (!allowed) {
         tsd_job_error_details(job, "Deleting data is not enabled (tsd.http.query.allow_delete=false)");
         return ts_error_set(err, TS_EINVAL, "Bad request");
     }

@@ -219,27 +219,13 @@ static bool http_takes(struct ts_slice list, const char *coding)
     return false;
 }
 
-static bool http_cors_listed(const struct tsd_settings *set, struct ts_slice origin)
-{
-    if (!strcmp(set->cors_domains, "*"))
-        return true;
-    for (const char *p = set->cors_domains; *p;) {
-        p += strspn(p, ", ");
-        size_t n = strcspn(p, ", ");
-        if (n && n == origin.n && !strncasecmp(p, origin.p, n))
-            return true;
-        p += n;
-    }
-    return false;
-}
-
 /* True when the request is answered here. */
 static bool http_cors(struct tsd_req *req)
 {
     const struct tsd_settings *set = &req->d->set;
-    if (!*set->cors_domains || !req->origin.n)
+    if (!*set->cors_domains || !req->origin.n || tsd_access_same_origin(req))
         return false;
-    if (!http_cors_listed(set, req->origin)) {
+    if (!tsd_access_origin_listed(set->cors_domains, req->origin)) {
         char details[512];
         (void)snprintf(details, sizeof(details), "The domain [%.*s] is not permitted access",
                        (int)(req->origin.n < 400 ? req->origin.n : 400), req->origin.p);
@@ -310,8 +296,9 @@ static bool http_serializer(struct tsd_req *req)
     return true;
 }
 
-static void http_route(struct tsd_req *req)
+static void http_route(struct tsd_req *req, struct http_conn *hc)
 {
+    struct tsd_denial denial;
     const struct tsd_endpoint *e = tsd_endpoint_find(req->path);
     if (!e || (e->flags & req->d->set.ep_hidden)) {
         tsd_reply_error(req, 404, "Endpoint not found", NULL);
@@ -319,11 +306,12 @@ static void http_route(struct tsd_req *req)
     }
     if ((e->flags & TSD_EP_OVERRIDE) && !http_override(req))
         return;
-    if (!(e->methods & (unsigned)req->method)) {
+    if (!(tsd_endpoint_methods(e) & (unsigned)req->method))
         tsd_reply_method(req);
-        return;
-    }
-    e->run(req);
+    else if (!tsd_access_endpoint(req, e, &denial))
+        tsd_reply_error(req, denial.status, denial.message, NULL);
+    else if (http_inflate(req, hc))
+        e->run(req);
 }
 
 static void http_request(struct tsd_conn *c, struct http_conn *hc)
@@ -336,9 +324,12 @@ static void http_request(struct tsd_conn *c, struct http_conn *hc)
     req->method = http_method_of(&hc->parser);
     req->method_name = http_method_str((enum http_method)hc->parser.method);
     req->head = hc->parser.method == HTTP_HEAD;
+    req->by_get = req->method == TSD_GET;
     req->http10 = hc->parser.http_major < 1 || (hc->parser.http_major == 1 && hc->parser.http_minor == 0);
     req->keep_alive = http_should_keep_alive(&hc->parser) && !c->w->draining;
+    req->host = http_header(hc, "host");
     req->origin = http_header(hc, "origin");
+    req->fetch_site = http_header(hc, "sec-fetch-site");
     req->content_type = http_header(hc, "content-type");
     req->accept = http_header(hc, "accept");
     struct ts_slice codings = http_header(hc, "accept-encoding");
@@ -354,9 +345,11 @@ static void http_request(struct tsd_conn *c, struct http_conn *hc)
         tsd_reply_error(req, rc == TS_EVERSION ? 501 : 400, err.text, NULL);
         return;
     }
-    if (http_cors(req) || http_serializer(req) || !http_inflate(req, hc))
-        return;
-    http_route(req);
+    struct tsd_denial denial;
+    if (!tsd_access_request(req, &denial))
+        tsd_reply_error(req, denial.status, denial.message, NULL);
+    else if (!http_cors(req) && !http_serializer(req))
+        http_route(req, hc);
 }
 
 void tsd_req_headers(const struct tsd_req *req, struct ts_json *j)

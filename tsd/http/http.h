@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "tsd/conn.h"
 #include "tsd/daemon.h"
+#include "tsd/http/access.h"
 #include "tsd/http/method.h"
 
 struct tsd_job;
@@ -31,10 +32,14 @@ struct tsd_req {
     struct qry_param *params;     /* of the query string, decoded */
     size_t n_params;              /* how many */
     struct ts_slice body;         /* inflated */
+    struct ts_slice host;         /* header Host */
+    struct ts_slice target_host;  /* "name:port" of a target in absolute form, else empty */
     struct ts_slice origin;       /* header Origin */
+    struct ts_slice fetch_site;   /* header Sec-Fetch-Site */
     struct ts_slice content_type; /* header Content-Type */
     struct ts_slice accept;       /* header Accept */
     int64_t began_ns;             /* monotonic time when its first byte was seen */
+    bool by_get;                  /* sent as GET or HEAD, whatever method_override says */
     bool head;                    /* reply without body */
     bool http10;                  /* no chunks */
     bool keep_alive;              /* the connection goes on */
@@ -54,15 +59,26 @@ enum tsd_endpoint_flag {
     TSD_EP_OURS = 2,     /* OpenTSDB 2.4 has no such path: 404 with compat = opentsdb */
     TSD_EP_READS = 4,    /* not there with mode = wo */
     TSD_EP_STORES = 8,   /* not there with mode = ro */
+    TSD_EP_HARMLESS =
+        16, /* its GET may change something without compat: clients in use send it, and no data changes */
 };
-/* An endpoint, a row of routes.c. */
+/* An endpoint, a row of routes.c. A method stands in one of reads, changes and admin; access.c checks them. */
 struct tsd_endpoint {
     const char *path; /* as tsd_req.path: "api/put"; "api/tree/" followed by a star: all below */
-    unsigned methods; /* of enum tsd_method */
     void (*run)(struct tsd_req *req); /* answers, or says tsd_req_later */
     const char *help;                 /* one sentence */
-    unsigned flags;                   /* of enum tsd_endpoint_flag */
+    unsigned reads;                   /* methods that change nothing, whatever parameters and body say */
+    unsigned changes;     /* methods that may change something; GET among them only with compat = opentsdb */
+    unsigned admin;       /* the same for the daemon itself: from this machine only, unless admin_remote */
+    unsigned guarded;     /* of changes and admin: only if a configuration key permits it, */
+    enum tsd_allow allow; /* this one */
+    unsigned flags;       /* of enum tsd_endpoint_flag */
 };
+/** All methods of an endpoint. */
+static inline unsigned tsd_endpoint_methods(const struct tsd_endpoint *e)
+{
+    return e->reads | e->changes | e->admin;
+}
 /** All endpoints, sorted by path, ended by path == NULL. */
 extern const struct tsd_endpoint tsd_endpoints[];
 /** Row of a path, the exact one before one with a star; NULL if there is none. */
@@ -90,7 +106,7 @@ void tsd_req_headers(const struct tsd_req *req, struct ts_json *j);
 void tsd_req_later(struct tsd_req *req);
 
 /* --- reply: exactly one of these per request --- */
-/** Body of a type, e.g. "application/json; charset=UTF-8"; wrapped if jsonp was asked for. */
+/** Body of a type, e.g. "application/json; charset=UTF-8"; wrapped if jsonp was asked for and http_jsonp allows it. */
 void tsd_reply(struct tsd_req *req, int status, const char *type, struct ts_slice body);
 /** JSON. */
 void tsd_reply_json(struct tsd_req *req, int status, struct ts_slice body);

@@ -14,6 +14,15 @@
 
 #define REPLY_GZIP_MIN_BYTES 1400 /* smaller replies fit one packet as they are */
 
+/* On every answer: types are what we say, and pages of other sites show none of ours in a frame. Our pages load scripts, styles
+ * and pictures from here alone. */
+static const char reply_policy[] = "X-Content-Type-Options: nosniff\r\nX-Frame-Options: DENY\r\n"
+                                   "Content-Security-Policy: default-src 'none'; script-src 'self'; "
+                                   "style-src 'self'; img-src 'self'; connect-src 'self'; "
+                                   "form-action 'self'; base-uri 'none'; frame-ancestors 'none'\r\n";
+static const char reply_type_script[] =
+    "application/javascript; charset=UTF-8"; /* jsonp; browsers run no other type */
+
 const char tsd_type_json[] = "application/json; charset=UTF-8";
 const char tsd_type_html[] = "text/html; charset=UTF-8";
 const char tsd_type_text[] = "text/plain; charset=UTF-8";
@@ -57,7 +66,9 @@ void tsd_reply_head(struct tsd_req *req, int status, const char *type, int64_t l
         req->keep_alive = false;
     ts_buf_printf(out, "HTTP/1.1 %d %s\r\n", status, reply_phrase(status));
     if (type)
-        ts_buf_printf(out, "Content-Type: %s\r\n", type);
+        ts_buf_printf(out, "Content-Type: %s\r\n",
+                      type == tsd_type_json && tsd_req_jsonp(req).n ? reply_type_script : type);
+    ts_buf_str(out, reply_policy);
     if (length >= 0)
         ts_buf_printf(out, "Content-Length: %lld\r\n", (long long)length);
     else if (!req->http10 && status != 204)

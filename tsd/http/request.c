@@ -92,8 +92,10 @@ int tsd_req_target(struct tsd_req *req, struct ts_slice target, struct ts_error 
     const char *end = target.p + target.n;
     const char *p = target.p;
     if (target.n > 7 && !memcmp(p, "http://", 7)) { /* absolute form: from proxies */
-        p = memchr(p + 7, '/', target.n - 7);
-        p = p ? p : end;
+        const char *host = p + 7;
+        for (p = host; p < end && *p != '/' && *p != '?' && *p != '#';)
+            p++;
+        req->target_host = (struct ts_slice){host, (size_t)(p - host)};
     }
     const char *frag = memchr(p, '#', (size_t)(end - p));
     end = frag ? frag : end;
@@ -124,7 +126,7 @@ bool tsd_req_flag(const struct tsd_req *req, const char *name)
 struct ts_slice tsd_req_jsonp(const struct tsd_req *req)
 {
     struct ts_slice cb;
-    if (!tsd_req_param(req, "jsonp", &cb) || cb.n > 128)
+    if (!req->d->set.jsonp || !tsd_req_param(req, "jsonp", &cb) || cb.n > 128)
         return (struct ts_slice){NULL, 0};
     for (size_t i = 0; i < cb.n; i++) {
         char c = cb.p[i];

@@ -12,7 +12,8 @@ static char answer[1 << 20];
 
 static int set_up(void **state)
 {
-    static const char *const keys[] = {"http_max_header_bytes", "2k", "http_max_body_bytes", "4k", NULL};
+    static const char *const keys[] = {
+        "http_max_header_bytes", "2k", "http_max_body_bytes", "4k", "http_jsonp", "true", NULL};
     (void)state;
     t_daemon_open(&t, keys);
     return 0;

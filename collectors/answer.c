@@ -17,7 +17,7 @@ static const struct {
 } rows[] = {
     {"put: illegal argument", NULL, COL_NEVER}, {"put: invalid value", NULL, COL_NEVER},
     {"put: unknown metric", NULL, COL_NEVER},   {"line too long", NULL, COL_NEVER},
-    {"put: ", "max_series", COL_LATER_SERIES},
+    {"put: ", "max_series", COL_LATER_SERIES},  {"put: too many new series", NULL, COL_LATER_SERIES},
 };
 
 static bool holds(struct ts_slice text, const char *word)

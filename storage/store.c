@@ -80,10 +80,12 @@ const struct ts_conf_key sto_conf_keys[] = {
              "a large machine."},
     {.name = "max_series",
      .type = TS_CONF_INT,
-     .def = "4294967295",
+     .def = "10000000",
      .min = 1,
      .max = 4294967295,
-     .help = "New series beyond this many are refused with an error."},
+     .help = "Points of new series beyond this many are refused, those of known series are taken. A series "
+             "takes about 200 "
+             "bytes of memory."},
     {.name = "retention_days",
      .type = TS_CONF_INT,
      .def = "0",

@@ -12,6 +12,7 @@
 #define TSD_CONN_H
 
 #include "base/buf.h"
+#include "tsd/series_rate.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -75,7 +76,8 @@ struct tsd_conn {
     bool dead;               /* socket is gone; freed when nobody holds it */
     bool reading, writing;   /* events that are on */
     bool queued;             /* in the worker's run list */
-    char peer[64];           /* address and port, for people */
+    struct tsd_series_conn new_series; /* how many it may make */
+    char peer[64];                     /* address and port, for people */
 };
 
 /** New connection of a worker around an accepted socket (taken). */

@@ -18,19 +18,20 @@ struct tsd_queries;
 struct tsd_worker;
 
 struct tsd_daemon {
-    const struct ts_conf *conf;     /* all keys, for /api/config */
-    struct tsd_settings set;        /* their values */
-    struct sto_store *store;        /* the store */
-    struct ts_pool *pieces;         /* parallel pieces of queries */
-    struct tsd_queries *queries;    /* running and ended ones; NULL: not kept */
-    struct ts_pool *jobs;           /* one thread for each running query or other job that may block */
-    struct tsd_worker **workers;    /* n_workers */
-    unsigned n_workers;             /* threads that serve sockets */
-    int64_t started_ms;             /* wall clock */
-    char host[256];                 /* name of this machine, for stats */
-    _Atomic uint32_t n_connections; /* open now; main adds, workers subtract */
-    _Atomic uint64_t n_accepted;    /* since the start */
-    _Atomic uint64_t n_rejected;    /* above max_connections */
+    const struct ts_conf *conf;         /* all keys, for /api/config */
+    struct tsd_settings set;            /* their values */
+    struct sto_store *store;            /* the store */
+    struct ts_pool *pieces;             /* parallel pieces of queries */
+    struct tsd_queries *queries;        /* running and ended ones; NULL: not kept */
+    struct ts_pool *jobs;               /* one thread for each running query or other job that may block */
+    struct tsd_worker **workers;        /* n_workers */
+    unsigned n_workers;                 /* threads that serve sockets */
+    int64_t started_ms;                 /* wall clock */
+    char host[256];                     /* name of this machine, for stats */
+    struct tsd_series_total new_series; /* how many all connections may make */
+    _Atomic uint32_t n_connections;     /* open now; main adds, workers subtract */
+    _Atomic uint64_t n_accepted;        /* since the start */
+    _Atomic uint64_t n_rejected;        /* above max_connections */
     bool loopback_only; /* no address but loopback is bound; set before connections are accepted */
     _Atomic uint64_t n_denied[TSD_DENIED_KINDS]; /* requests that access.c refused, by kind */
     _Atomic uint32_t drop_asked;                 /* goes up at dropcaches; workers look at it each turn */

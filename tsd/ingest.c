@@ -6,6 +6,7 @@
  */
 #include "tsd/ingest.h"
 
+#include "base/time.h"
 #include "tsd/histogram.h"
 
 #define INGEST_SHARDS     65536u             /* sto_series.shard has 16 bits */
@@ -64,6 +65,29 @@ void tsd_ingest_turn(struct tsd_ingest *in)
     sto_port_turn(in->port);
 }
 
+/* The series of in->text, made if the rate of new series allows. */
+static int ingest_resolve(struct tsd_ingest *in, size_t metric_len, const struct sto_tag_text *tags,
+                          size_t n_tags, const struct sto_series **out_series)
+{
+    struct ts_slice text = ts_buf_get(&in->text);
+    struct ts_error err = {0};
+    int rc = TS_ENOTFOUND;
+    if (in->new_series) {
+        rc = sto_series_resolve(in->cat, text, (uint32_t)metric_len, tags, n_tags, false, out_series, &err);
+        if (rc == TS_ENOTFOUND) {
+            int taken = tsd_series_take(in->new_series, in->new_series_per_min, in->new_series_total,
+                                        in->may_wait, ts_clock_mono_ns() / 1000000, &in->msg);
+            in->waits_for_series |= taken == TS_EBUSY;
+            TS_TRY(taken);
+        }
+    }
+    if (rc == TS_ENOTFOUND)
+        rc = sto_series_resolve(in->cat, text, (uint32_t)metric_len, tags, n_tags, true, out_series, &err);
+    if (rc < 0)
+        ts_buf_str(&in->msg, err.text);
+    return rc;
+}
+
 /* Names are good: the series from the catalog, its spelling into the cache. */
 static int ingest_make(struct tsd_ingest *in, struct ts_slice metric, const struct sto_tag_text *tags,
                        size_t n_tags, struct ts_slice raw_metric, struct ts_slice raw_tags,
@@ -77,13 +101,7 @@ static int ingest_make(struct tsd_ingest *in, struct ts_slice metric, const stru
         ts_buf_char(&in->text, '=');
         ts_buf_slice(&in->text, tags[i].v);
     }
-    struct ts_error err = {0};
-    int rc = sto_series_resolve(in->cat, ts_buf_get(&in->text), (uint32_t)metric.n, tags, n_tags, true,
-                                out_series, &err);
-    if (rc < 0) {
-        ts_buf_str(&in->msg, err.text);
-        return rc;
-    }
+    TS_TRY(ingest_resolve(in, metric.n, tags, n_tags, out_series));
     in->n_missed++;
     if (raw_tags.n == 0)
         return 0;
@@ -198,16 +216,12 @@ int tsd_ingest_refusal(struct tsd_ingest *in)
 
 const char *tsd_refusal_text(enum tsd_refusal kind, bool compat)
 {
-    switch (kind) {
-    case TSD_REF_ILLEGAL:
-        return "illegal argument: ";
-    case TSD_REF_VALUE:
-        return "invalid value: ";
-    case TSD_REF_UNKNOWN:
-        return "unknown metric: ";
-    default:
-        return compat ? "HBase error: " : "storage error: ";
-    }
+    static const char *const texts[TSD_REF_KINDS] = {
+        [TSD_REF_ILLEGAL] = "illegal argument: ", [TSD_REF_VALUE] = "invalid value: ",
+        [TSD_REF_UNKNOWN] = "unknown metric: ",   [TSD_REF_STORAGE] = "storage error: ",
+        [TSD_REF_SERIES] = "too many series: ",   [TSD_REF_NEW_SERIES] = "too many new series: ",
+        [TSD_REF_READ_ONLY] = "read-only: "};
+    return compat && kind == TSD_REF_STORAGE ? "HBase error: " : texts[kind];
 }
 
 enum tsd_refusal tsd_refusal_of(int code)
@@ -219,6 +233,10 @@ enum tsd_refusal tsd_refusal_of(int code)
         return TSD_REF_ILLEGAL;
     case TS_ENOTFOUND:
         return TSD_REF_UNKNOWN;
+    case TS_ELIMIT:
+        return TSD_REF_SERIES;
+    case TS_ETIMEOUT:
+        return TSD_REF_NEW_SERIES;
     default:
         return TSD_REF_STORAGE;
     }

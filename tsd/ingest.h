@@ -18,13 +18,17 @@
 #include "storage/store.h"
 #include "tsd/ingest_cache.h"
 #include "tsd/rules.h"
+#include "tsd/series_rate.h"
 
-/* Kinds of refusals, as OpenTSDB counts and names them. */
+/* Kinds of refusals: the first four as OpenTSDB counts and names them. docs/PROTOCOL.md "What a refused put says". */
 enum tsd_refusal {
-    TSD_REF_ILLEGAL, /* illegal argument */
-    TSD_REF_VALUE,   /* invalid value */
-    TSD_REF_UNKNOWN, /* unknown metric */
-    TSD_REF_STORAGE, /* the store said no */
+    TSD_REF_ILLEGAL,    /* illegal argument */
+    TSD_REF_VALUE,      /* invalid value */
+    TSD_REF_UNKNOWN,    /* unknown metric */
+    TSD_REF_STORAGE,    /* the store said no */
+    TSD_REF_SERIES,     /* max_series is reached and the series is new */
+    TSD_REF_NEW_SERIES, /* too many new series in a minute */
+    TSD_REF_READ_ONLY,  /* mode = ro */
     TSD_REF_KINDS
 };
 
@@ -47,11 +51,16 @@ struct tsd_ingest {
     struct tsd_hist_families *families; /* owned: buckets of histograms (histogram.h); NULL until the first */
     struct sto_tag_text *tags;          /* scratch: tags of a point */
     size_t n_tags, max_tags;            /* tags: in use, room */
-    char time_text[24];                 /* time of the last line, with the blank after it */
-    uint32_t time_len;                  /* digits of it; 0 = none */
-    uint32_t time_ms_flag;              /* STO_META_MS if it came with milliseconds */
-    int64_t time_ts_ms;                 /* its meaning */
-    uint64_t n_points;                  /* taken since the start */
+    struct tsd_series_conn *new_series; /* of the connection at hand; NULL = no limit of new series */
+    struct tsd_series_total *new_series_total; /* of the daemon; NULL only if new_series is */
+    uint64_t new_series_per_min;               /* of a connection */
+    bool may_wait;                             /* the connection at hand can send its point again */
+    bool waits_for_series; /* TS_EBUSY was about new series, not the store; the caller clears it */
+    char time_text[24];    /* time of the last line, with the blank after it */
+    uint32_t time_len;     /* digits of it; 0 = none */
+    uint32_t time_ms_flag; /* STO_META_MS if it came with milliseconds */
+    int64_t time_ts_ms;    /* its meaning */
+    uint64_t n_points;     /* taken since the start */
     uint64_t n_guessed, n_found, n_missed; /* series by guess, by table, by catalog */
     uint64_t n_refused[TSD_REF_KINDS];     /* refused points by kind */
 };
@@ -73,8 +82,8 @@ void tsd_ingest_barrier(struct tsd_ingest *in, enum sto_level level, sto_done_fn
  *  @param raw_metric, raw_tags  spelling to remember, as it stands in the sender's text; raw_tags.n 0 =
  * remember nothing
  *  @param out_ref   [out] ref of the spelling in the cache, 0 if not kept; may be NULL
- *  @return 0; TS_EINVAL, TS_ENOTFOUND (unknown metric), TS_ELIMIT and others of the catalog with text in
- * in->msg */
+ *  @return 0; TS_EINVAL, TS_ENOTFOUND (unknown metric), TS_ELIMIT (max_series), TS_ETIMEOUT (new_series_per_min) and others
+ * of the catalog with text in in->msg; TS_EBUSY with in->waits_for_series set */
 int tsd_ingest_series(struct tsd_ingest *in, struct ts_slice metric, const struct sto_tag_text *tags,
                       size_t n_tags, struct ts_slice raw_metric, struct ts_slice raw_tags,
                       const struct sto_series **out_series, uintptr_t *out_ref);
@@ -95,7 +104,7 @@ void tsd_ingest_add_tag(struct tsd_ingest *in, struct sto_tag_text tag);
 struct sto_batch *tsd_ingest_open(struct tsd_ingest *in, const struct sto_series *series);
 /** Why tsd_ingest_open gave NULL: TS_EBUSY, or TS_ENOSPC / TS_ENOMEM / TS_EIO with text in in->msg. */
 int tsd_ingest_refusal(struct tsd_ingest *in);
-/** Class text of a refusal for reply lines: "illegal argument: ". */
+/** Class of a refusal for reply lines: "illegal argument: ". compat: OpenTSDB's word for errors of the store. */
 const char *tsd_refusal_text(enum tsd_refusal kind, bool compat);
 /** Kind of an error code. */
 enum tsd_refusal tsd_refusal_of(int code);

@@ -69,6 +69,7 @@ static int server_start(struct server *s, const struct ts_conf *conf, unsigned *
     TS_TRY(sto_open(&opts, &d->store, err));
     TS_TRY(qry_hidden_restore(d->store, err));
     d->started_ms = ts_clock_ms();
+    tsd_series_total_init(&d->new_series, d->set.new_series_per_min_total, ts_clock_mono_ns() / 1000000);
     d->queries = tsd_queries_new();
     if (gethostname(d->host, sizeof(d->host) - 1) < 0 || !*d->host)
         (void)snprintf(d->host, sizeof(d->host), "localhost");
@@ -141,6 +142,7 @@ static int server_stop(struct server *s, struct ts_error *err)
     ts_free(d->workers);
     tsd_rollups_release(&d->set.rollups);
     tsd_queries_free(d->queries);
+    tsd_series_total_release(&d->new_series);
     return d->store ? sto_close(d->store, err) : 0;
 }
 

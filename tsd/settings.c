@@ -75,6 +75,18 @@ const struct ts_conf_key tsd_conf_keys[] = {
      .max = 1024 * GIB,
      .help =
          "Most memory for texts of series already seen, all workers together. 24 bytes a series are enough."},
+    {.name = "new_series_per_min",
+     .type = TS_CONF_INT,
+     .def = "1000000",
+     .max = 4294967295,
+     .help = "New series that one connection may make in a minute. Above it the connection is not read for a "
+             "while, then "
+             "points of new series are refused; those of known series are taken. 0 = no limit."},
+    {.name = "new_series_per_min_total",
+     .type = TS_CONF_INT,
+     .def = "2000000",
+     .max = 4294967295,
+     .help = "The same for all connections together. 0 = no limit."},
     {.name = "auto_create_metrics",
      .type = TS_CONF_CHOICE,
      .def = "auto",
@@ -386,6 +398,8 @@ static void settings_limits(const struct ts_conf *conf, struct tsd_settings *out
     out->recv_buffer_bytes = (size_t)ts_conf_int(conf, "recv_buffer_bytes");
     out->line_max_bytes = (size_t)ts_conf_int(conf, "line_max_bytes");
     out->line_reply_max_bytes = (size_t)ts_conf_int(conf, "line_reply_max_bytes");
+    out->new_series_per_min = (uint64_t)ts_conf_int(conf, "new_series_per_min");
+    out->new_series_per_min_total = (uint64_t)ts_conf_int(conf, "new_series_per_min_total");
     out->series_cache_bytes = (size_t)ts_conf_int(conf, "series_cache_bytes");
     out->http_max_header_bytes = (size_t)ts_conf_int(conf, "http_max_header_bytes");
     out->http_max_body_bytes = (size_t)ts_conf_int(conf, "http_max_body_bytes");

@@ -116,6 +116,9 @@ void tsd_stats_each(struct tsd_daemon *d, tsd_stat_fn each, void *arg)
     each(arg, "rpc.errors", "type=invalid_values", STATS_SUM(d, n_refused[TSD_REF_VALUE]));
     each(arg, "rpc.errors", "type=illegal_arguments", STATS_SUM(d, n_refused[TSD_REF_ILLEGAL]));
     each(arg, "rpc.errors", "type=unknown_metrics", STATS_SUM(d, n_refused[TSD_REF_UNKNOWN]));
+    each(arg, "rpc.errors", "type=max_series", STATS_SUM(d, n_refused[TSD_REF_SERIES]));
+    each(arg, "rpc.errors", "type=new_series_per_min", STATS_SUM(d, n_refused[TSD_REF_NEW_SERIES]));
+    each(arg, "rpc.errors", "type=read_only", STATS_SUM(d, n_refused[TSD_REF_READ_ONLY]));
     each(arg, "rpc.errors", "type=socket_writes_blocked", STATS_SUM(d, n_dropped));
     for (size_t i = 0; i < sizeof(latency) / sizeof(latency[0]); i++)
         each(arg, latency[i].name, "type=all", stats_percentile(d, latency[i].pct));

@@ -318,6 +318,8 @@ struct tsd_worker *tsd_worker_new(struct tsd_daemon *daemon, unsigned index)
         TS_BUG("no event base");
     tsd_ingest_init(&w->ingest, &set->rules, daemon->store, sto_port(daemon->store, index),
                     set->series_cache_bytes / set->n_workers);
+    w->ingest.new_series_total = &daemon->new_series;
+    w->ingest.new_series_per_min = set->new_series_per_min;
     w->ev_inbox = worker_event(w, ts_queue_fd(w->inbox), EV_READ | EV_PERSIST, worker_on_inbox);
     w->ev_port = worker_event(w, sto_port_fd(w->ingest.port), EV_READ | EV_PERSIST, worker_on_wake);
     w->ev_tick = worker_event(w, -1, EV_PERSIST, worker_on_tick);

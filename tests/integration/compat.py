@@ -203,6 +203,17 @@ def server_errors(s):
     return got, [400, (400, "Missing queries")]
 
 
+def errors_of_put(s):
+    status, answer = s.ask("/api/put", {"metric": "eo.put", "timestamp": 0, "value": 1, "tags": {"h": "a"}})
+    return (status, answer["error"]["details"]), (400, 'Please see the TSD logs or append "details" to the put request' if s.compat else "1 of 1 points were refused: Invalid timestamp")
+
+
+def read_only_put(s):
+    with Daemon(workers=1, mode="ro", compat="opentsdb" if s.compat else "none") as d:
+        said = d.talk("put ro.m %d 1 h=a\n" % T0).decode()
+    return said, "unknown command: put.  Try `help'.\n" if s.compat else "put: read-only: this daemon takes no points (mode = ro)\n"
+
+
 def large_requests(s):
     head = b"GET /api/version?x=" + b"y" * 6000 + b" HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
     chunks = b"POST /api/put HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n"
@@ -222,7 +233,7 @@ def large_requests(s):
 
 ROWS = [new_metrics, many_tags, explicit_groups, empty_put, fraction_of_seconds, fraction_in_json, letters, capitals, same_time, same_second, unknown_value, first_rate,
         percentiles, zone_in_uri, ms_in_body, filter_types, fraction_in_query, whole_hours, switch_of_deletes, override_of_deletes,
-        filters_of_one_key, regexp_with_colon, suggest_all, last_with_some_tags, last_anywhere, documented_paths, server_errors, large_requests]
+        filters_of_one_key, regexp_with_colon, suggest_all, last_with_some_tags, last_anywhere, documented_paths, server_errors, large_requests, errors_of_put, read_only_put]
 
 
 def page_rows():

@@ -30,10 +30,10 @@ def run(d, mode, compat):
         check(name + path, there(d, "POST", path), mode != "ro")
     for path in ALWAYS:
         check(name + path, there(d, "GET", path), True)
-    unknown = "unknown command: %s.  Try `help'.\n"
+    refusal = "unknown command: %s.  Try `help'.\n" if compat == "opentsdb" else "%s: read-only: this daemon takes no points (mode = ro)\n"
     line = "put mode.m %d 2 h=%s\n" % (T0 + 1, mode + compat)
     got = said(d, line + "rollup 10m:sum\n")
-    check(name + "put", got == unknown % "put" + unknown % "rollup" if mode == "ro" else got.startswith("rollup: illegal argument: not enough arguments"))
+    check(name + "put", got == refusal % "put" + refusal % "rollup" if mode == "ro" else got.startswith("rollup: illegal argument: not enough arguments"))
     check(name + "help", "put" in said(d, "help\n").split(), mode != "ro")
 
 

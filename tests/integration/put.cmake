@@ -4,6 +4,7 @@ if(TARGET tsd)
   foreach(name
       bodies
       fatal_signals
+      refusals
       )
     add_test(NAME integration_${name} COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/integration/${name}.py)
     set_tests_properties(integration_${name} PROPERTIES TIMEOUT 900 ENVIRONMENT "TSD=$<TARGET_FILE:tsd>;TEST_SANITIZE=${TSD_SANITIZE}")

@@ -13,12 +13,15 @@
 
 #include <event2/event.h>
 
-#define PUT_MAX_SYNC_MS 86400000
+#define PUT_MAX_SYNC_MS  86400000
+#define PUT_FIRST_ERRORS 3   /* told in the answer when nobody asked for details */
+#define PUT_ERROR_BYTES  300 /* of each of them */
 
 /* One request on its way. Two may come back to it: the store, and a timer of sync_timeout. */
 struct tsd_put_call {
     struct tsd_req *req;        /* NULL once answered */
     struct tsd_conn *c;         /* held by the barrier */
+    struct ts_buf first;        /* texts of the first PUT_FIRST_ERRORS refusals, "; " between them */
     struct ts_buf errors;       /* elements of "errors" */
     struct ts_json errors_json; /* writes them */
     struct event *timer;        /* of sync_timeout, or NULL */
@@ -34,6 +37,7 @@ static void put_free(struct tsd_put_call *put)
 {
     if (put->timer)
         event_free(put->timer);
+    ts_buf_release(&put->first);
     ts_buf_release(&put->errors);
     ts_free(put);
 }
@@ -54,14 +58,29 @@ static void put_summary(const struct tsd_put_call *put, int status, size_t n_tim
     tsd_reply_json_take(put->req, status, &b);
 }
 
+/* 400 without a summary: OpenTSDB points to its log; we say what was wrong. */
+static void put_answer_errors(struct tsd_put_call *put)
+{
+    struct ts_buf text;
+    ts_buf_init(&text, 0);
+    ts_buf_printf(&text, "%zu of %zu points were refused: ", put->n_failed, put->n_failed + put->n_ok);
+    ts_buf_slice(&text, ts_buf_get(&put->first));
+    ts_buf_str(&text, put->n_failed > PUT_FIRST_ERRORS ? "; ... (the parameter details lists all)" : "");
+    ts_buf_char(&text, 0);
+    tsd_reply_error(put->req, 400, "One or more data points had errors",
+                    put->req->w->ingest.rules->compat
+                        ? "Please see the TSD logs or append \"details\" to the put request"
+                        : text.p);
+    ts_buf_release(&text);
+}
+
 static void put_answer(struct tsd_put_call *put)
 {
     struct tsd_req *req = put->req;
     if (put->summary)
         put_summary(put, put->n_failed ? 400 : 200, 0);
     else if (put->n_failed)
-        tsd_reply_error(req, 400, "One or more data points had errors",
-                        "Please see the TSD logs or append \"details\" to the put request");
+        put_answer_errors(put);
     else
         tsd_reply_empty(req, 204);
     put->req = NULL;
@@ -130,7 +149,10 @@ static void put_echo(struct ts_json *j, const struct tsd_put_point *p)
 
 void tsd_put_refuse(struct tsd_put_call *put, const struct tsd_put_point *p, int code, struct ts_slice text)
 {
-    put->n_failed++;
+    if (put->n_failed++ < PUT_FIRST_ERRORS) {
+        ts_buf_str(&put->first, put->first.n ? "; " : "");
+        ts_buf_slice(&put->first, ts_utf8_cut(text, PUT_ERROR_BYTES));
+    }
     put->req->w->ingest.n_refused[tsd_refusal_of(code)]++;
     if (!put->details || put->errors.n >= put->details_max_bytes)
         return;
@@ -223,8 +245,10 @@ struct ts_arena *tsd_put_arena(struct tsd_put_call *put)
 int tsd_put_end(struct tsd_put_call *put, const struct tsd_put_point *p, int rc)
 {
     struct tsd_ingest *in = &put->req->w->ingest;
-    if (rc == TS_EBUSY || rc == TS_ENOSPC || rc == TS_ENOMEM || rc == TS_EIO)
+    if (rc == TS_EBUSY || rc == TS_ENOSPC || rc == TS_ENOMEM || rc == TS_EIO || rc == TS_ETIMEOUT) {
+        in->n_refused[tsd_refusal_of(rc)] += rc != TS_EBUSY;
         return rc;
+    }
     if (rc == TS_ENOTFOUND)
         tsd_put_refuse(put, p, rc, TS_SLICE_LIT("Unknown metric"));
     else if (rc < 0)
@@ -236,29 +260,35 @@ int tsd_put_end(struct tsd_put_call *put, const struct tsd_put_point *p, int rc)
 
 /* --- the endpoint --- */
 
-static bool put_sync_timeout(struct tsd_req *req, struct tsd_put_call *put)
+/* sync_timeout in milliseconds, 0 = none; -1 if it is no number. */
+static int64_t put_sync_timeout(const struct tsd_req *req)
 {
     struct ts_slice s;
     int64_t ms = 0;
     if (!tsd_req_flag(req, "sync") || !tsd_req_param(req, "sync_timeout", &s))
-        return true;
-    if (ts_num_parse_int(s, &ms, NULL) < 0 || ms < 0 || ms > PUT_MAX_SYNC_MS)
-        return false;
+        return 0;
+    return ts_num_parse_int(s, &ms, NULL) < 0 || ms > PUT_MAX_SYNC_MS ? -1 : ms;
+}
+
+static void put_start_timer(struct tsd_put_call *put, int64_t ms)
+{
     if (ms == 0)
-        return true;
+        return;
     struct timeval tv = {ms / 1000, ms % 1000 * 1000};
     put->timeouts = true;
-    put->timer = event_new(req->w->base, -1, 0, put_on_timer, put);
+    put->timer = event_new(put->req->w->base, -1, 0, put_on_timer, put);
     if (!put->timer || event_add(put->timer, &tv) < 0)
         TS_BUG("no memory for a timer");
-    return true;
 }
 
 static void put_busy(struct tsd_req *req, int rc, const char *text)
 {
-    tsd_reply_error(req, 503,
-                    rc == TS_EBUSY ? "Please throttle writes: the store is behind, send again later" : text,
-                    rc == TS_EBUSY ? NULL : ts_err_name(rc));
+    if (rc == TS_EBUSY)
+        tsd_reply_error(req, 503, "Please throttle writes: the store is behind, send again later", NULL);
+    else if (rc == TS_ETIMEOUT)
+        tsd_reply_error(req, 503, "Too many new series", text);
+    else
+        tsd_reply_error(req, 503, text, ts_err_name(rc));
 }
 
 /* All points into the port; false when the request is answered. */
@@ -274,7 +304,10 @@ static bool put_all(struct tsd_req *req, struct tsd_put_call *put, const struct 
         return false;
     }
     for (size_t i = 0; i < body->n_points; i++) {
+        in->new_series = &req->c->new_series;
+        in->may_wait = false;
         int rc = one(put, body, i);
+        in->new_series = NULL;
         if (rc < 0) {
             struct ts_slice text = ts_buf_get(&in->msg);
             put_busy(req, rc, ts_arena_strndup(&req->arena, text.p ? text.p : "", text.n));
@@ -298,6 +331,12 @@ void tsd_put_serve(struct tsd_req *req, bool tree, tsd_put_one_fn one)
         put_busy(req, TS_EBUSY, NULL);
         return;
     }
+    int64_t sync_timeout_ms = put_sync_timeout(req);
+    if (sync_timeout_ms < 0) {
+        tsd_reply_error(req, 400, "Unable to parse 'sync_timeout' as a number of milliseconds",
+                        "Nothing was stored. A whole number from 0 to 86400000 is needed.");
+        return;
+    }
     int rc = tsd_put_body_read(req->body, tree, &req->arena, &body, &err, &details);
     if (rc < 0) {
         if (rc == TS_ENOMEM || rc == TS_ELIMIT)
@@ -310,16 +349,13 @@ void tsd_put_serve(struct tsd_req *req, bool tree, tsd_put_one_fn one)
     put->req = req;
     put->c = req->c;
     put->details_max_bytes = req->d->set.put_details_max_bytes;
+    ts_buf_init(&put->first, 0);
     ts_buf_init(&put->errors, 0);
     ts_json_init(&put->errors_json, &put->errors);
     put->details = tsd_req_flag(req, "details");
     put->summary = put->details || tsd_req_flag(req, "summary");
     bool go_on = put_all(req, put, &body, one);
     tsd_put_body_release(&body);
-    if (go_on && !put_sync_timeout(req, put)) {
-        tsd_reply_error(req, 400, "Unable to parse 'sync_timeout' as a number of milliseconds", NULL);
-        go_on = false;
-    }
     if (go_on && put->n_ok == 0) {
         put_answer(put);
         go_on = false;
@@ -328,6 +364,7 @@ void tsd_put_serve(struct tsd_req *req, bool tree, tsd_put_one_fn one)
         put_free(put);
         return;
     }
+    put_start_timer(put, sync_timeout_ms);
     tsd_req_later(req);
     tsd_conn_hold(put->c); /* the store comes back, the request may be answered before */
     tsd_ingest_barrier(&req->w->ingest, sto_ack_level(store), put_stored, put);

@@ -106,14 +106,21 @@ enum tsd_line_end tsd_line_command(struct tsd_line *l, struct ts_slice line)
     const char *blank = line.n ? memchr(line.p, ' ', line.n) : NULL;
     struct ts_slice word = {line.p, blank ? (size_t)(blank - line.p) : line.n};
     struct ts_slice rest = {blank ? blank + 1 : NULL, blank ? line.n - word.n - 1 : 0};
-    bool stores = !l->in->rules->no_points;
-    if (stores && command_is(l, word, "put")) {
-        /* PUT, Put: only our own ways get here, the exact word went the short way */
-        return tsd_line_taken(l, "put: ", tsd_put_line(l->in, &l->chain, rest));
+    const struct tsd_rules *rules = l->in->rules;
+    bool stores = !rules->no_points;
+    if (command_is(l, word, "put") && (stores || !rules->compat)) {
+        /* PUT, Put: the exact word was recognised before; compat does not get here with it */
+        return stores ? tsd_line_taken(l, "put: ", tsd_put_line(l->in, &l->chain, rest))
+                      : tsd_line_read_only(l, "put");
     }
-    for (const struct tsd_line_cmd *c = tsd_line_cmds; c->name; c++)
-        if ((stores || !c->stores) && command_is(l, word, c->name))
+    for (const struct tsd_line_cmd *c = tsd_line_cmds; c->name; c++) {
+        if (!command_is(l, word, c->name))
+            continue;
+        if (stores || !c->stores)
             return c->run(l, rest);
+        if (!rules->compat)
+            return tsd_line_read_only(l, c->name);
+    }
     if (command_is(l, word, "diediedie") && l->ops && l->ops->end_daemon && l->ops->end_daemon(l)) {
         ts_buf_str(l->out, "Cleaning up and exiting now.\n");
         return TSD_LINE_MORE;

@@ -34,6 +34,13 @@ enum tsd_line_end tsd_line_taken(struct tsd_line *l, const char *word, int rc)
     return TSD_LINE_MORE;
 }
 
+enum tsd_line_end tsd_line_read_only(struct tsd_line *l, const char *word)
+{
+    l->in->n_refused[TSD_REF_READ_ONLY]++;
+    tsd_line_say(l, word, ": ", TS_SLICE_LIT("read-only: this daemon takes no points (mode = ro)"));
+    return TSD_LINE_MORE;
+}
+
 static void line_too_long(struct tsd_line *l, const char *p)
 {
     char text[96];

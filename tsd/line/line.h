@@ -72,6 +72,8 @@ enum tsd_line_end tsd_line_command(struct tsd_line *l, struct ts_slice line);
 /** End of a line that brought a point: rc 0 counts it, TS_EBUSY means come again, else a reply "WORD: class: in->msg"
  * (word with colon and blank) and a count. */
 enum tsd_line_end tsd_line_taken(struct tsd_line *l, const char *word, int rc);
+/** Refuse a command that stores because of mode = ro: "WORD: read-only: ...", counted. */
+enum tsd_line_end tsd_line_read_only(struct tsd_line *l, const char *word);
 /** Commands with a file of their own. */
 enum tsd_line_end tsd_cmd_rollup(struct tsd_line *l, struct ts_slice rest);
 enum tsd_line_end tsd_cmd_histogram(struct tsd_line *l, struct ts_slice rest);

@@ -143,10 +143,16 @@ static size_t line_input(struct tsd_conn *c, const char *p, size_t n, bool eof)
     uint64_t before = l->in->n_points;
     l->n_commands = l->n_dropped = 0;
     tsd_ingest_begin(l->in);
+    l->in->new_series = &c->new_series;
+    l->in->may_wait = true;
+    l->in->waits_for_series = false;
     enum tsd_line_end how = tsd_line_input(l, p, p + n, eof, &rest);
+    l->in->new_series = NULL;
     tsd_count(&counts->n_lines, l->in->n_points - before + l->n_commands);
     tsd_count(&counts->n_dropped, l->n_dropped);
-    if (how == TSD_LINE_BUSY)
+    if (how == TSD_LINE_BUSY && l->in->waits_for_series)
+        tsd_conn_block(c, true); /* until line_tick */
+    else if (how == TSD_LINE_BUSY)
         tsd_worker_pause(c->w);
     else if (eof || how == TSD_LINE_EXIT)
         line_end(c, l);
@@ -155,6 +161,12 @@ static size_t line_input(struct tsd_conn *c, const char *p, size_t n, bool eof)
         return n;
     }
     return (size_t)(rest - p);
+}
+
+/* A line that waits for a new series is tried again. */
+static void line_tick(struct tsd_conn *c)
+{
+    tsd_conn_block(c, false);
 }
 
 static void line_free(struct tsd_conn *c)
@@ -167,5 +179,6 @@ const struct tsd_protocol tsd_line_protocol = {.name = "line",
                                                .match = line_match,
                                                .open = line_open,
                                                .input = line_input,
+                                               .tick = line_tick,
                                                .free = line_free,
                                                .waits = true};

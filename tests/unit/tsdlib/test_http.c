@@ -292,9 +292,8 @@ static void test_http__put_judges_each_point(void **state)
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
         expect(post("/api/put?details", rows[i].body), rows[i].status, rows[i].part);
     expect(post("/api/put", "[" GOOD ",{\"metric\":\"\"}]"), "400",
-           "{\"error\":{\"code\":400,\"message\":\"One or more data points had errors\",\"details\":\"Please "
-           "see the TSD logs or append "
-           "\\\"details\\\" to the put request\"}}");
+           "{\"error\":{\"code\":400,\"message\":\"One or more data points had errors\",\"details\":\"1 of 2 "
+           "points were refused: Metric name was empty\"}}");
     expect(post("/api/put?summary", "[" GOOD ",{}]"), "400", "\r\n\r\n{\"success\":1,\"failed\":1}");
     expect(post("/api/put", "[\n\n]"), "204", "");
     expect(post("/api/put?sync&sync_timeout=60000&summary", GOOD), "200",

@@ -6,36 +6,30 @@
 #include "base/lineread.h"
 
 #include "base/mem.h"
+#include "base/unpack.h"
 
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <zlib.h>
-#include <zstd.h>
 
 #define LINES_PIECE_BYTES ((size_t)1 << 20)
 #define LINES_RAW_BYTES   ((size_t)256 << 10)
 
-enum lines_kind { LINES_PLAIN, LINES_GZIP, LINES_ZSTD };
-
 struct ts_lines {
     FILE *file;
-    char *name;           /* for messages; owned */
-    enum lines_kind kind; /* by the first bytes */
-    uint64_t done_bytes;  /* read from the file */
-    uint64_t total_bytes; /* 0 = not known */
-    char *buf;            /* text: [start, n) is not given out yet */
-    size_t start, n, cap; /* in bytes; cap without the pad */
-    char *raw;            /* packed bytes; [raw_at, raw_n) is not used yet */
-    size_t raw_at, raw_n; /* in bytes */
-    z_stream gz;          /* gzip only */
-    ZSTD_DStream *zst;    /* zstd only */
-    bool eof;             /* the file has no more */
-    bool mid_frame;       /* a packed stream has begun and not ended */
-    int failed;           /* error kept until the lines before it were given out */
-    struct ts_error err;  /* its text */
+    char *name;               /* for messages; owned */
+    struct ts_unpack *unpack; /* NULL = it is not packed */
+    uint64_t done_bytes;      /* read from the file */
+    uint64_t total_bytes;     /* 0 = not known */
+    char *buf;                /* text: [start, n) is not given out yet */
+    size_t start, n, cap;     /* in bytes; cap without the pad */
+    char *raw;                /* packed bytes; [raw_at, raw_n) is not used yet */
+    size_t raw_at, raw_n;     /* in bytes */
+    bool eof;                 /* the file has no more */
+    int failed;               /* error kept until the lines before it were given out */
+    struct ts_error err;      /* its text */
 };
 
 /* Up to n bytes of the file itself. */
@@ -63,50 +57,22 @@ static int lines_cut(struct ts_lines *l)
 }
 
 /* Unpack into [p, p + n); *out_n = 0 at the end. */
-static int lines_gunzip(struct ts_lines *l, char *p, size_t n, size_t *out_n)
+static int lines_unpack(struct ts_lines *l, char *p, size_t n, size_t *out_n)
 {
     *out_n = 0;
     while (*out_n == 0) {
         TS_TRY(lines_refill(l));
-        if (l->raw_at == l->raw_n)
-            return l->mid_frame ? lines_cut(l) : 0;
-        l->gz.next_in = (Bytef *)(l->raw + l->raw_at);
-        l->gz.avail_in = (uInt)(l->raw_n - l->raw_at);
-        l->gz.next_out = (Bytef *)p;
-        l->gz.avail_out = (uInt)n;
-        l->mid_frame = true;
-        int rc = inflate(&l->gz, Z_NO_FLUSH);
-        l->raw_at = l->raw_n - l->gz.avail_in;
-        *out_n = n - l->gz.avail_out;
-        if (rc == Z_STREAM_END) {
-            l->mid_frame = false;
-            inflateReset(&l->gz);
-        } else if (rc != Z_OK && rc != Z_BUF_ERROR) {
-            return ts_error_set(&l->err, TS_ECORRUPT, "%s: damaged gzip data (%s)", l->name,
-                                l->gz.msg ? l->gz.msg : "no reason given");
+        struct ts_slice in = {l->raw + l->raw_at, l->raw_n - l->raw_at};
+        size_t before = in.n;
+        int rc = ts_unpack_step(l->unpack, &in, p, n, out_n, &l->err);
+        if (rc < 0) {
+            char what[sizeof(l->err.text)];
+            (void)snprintf(what, sizeof(what), "%s", l->err.text);
+            return ts_error_set(&l->err, rc, "%s: %s", l->name, what);
         }
-    }
-    return 0;
-}
-
-static int lines_unzstd(struct ts_lines *l, char *p, size_t n, size_t *out_n)
-{
-    *out_n = 0;
-    while (*out_n == 0) {
-        TS_TRY(lines_refill(l));
-        ZSTD_inBuffer in = {l->raw, l->raw_n, l->raw_at};
-        ZSTD_outBuffer out = {p, n, 0};
-        size_t rc = ZSTD_decompressStream(l->zst, &out, &in);
-        if (ZSTD_isError(rc))
-            return ts_error_set(&l->err, TS_ECORRUPT, "%s: damaged zstd data (%s)", l->name,
-                                ZSTD_getErrorName(rc));
-        bool moved = in.pos != l->raw_at || out.pos;
-        l->raw_at = in.pos;
-        *out_n = out.pos;
-        if (moved)
-            l->mid_frame = rc != 0;
-        else if (l->eof)
-            return l->mid_frame ? lines_cut(l) : 0;
+        l->raw_at = l->raw_n - in.n;
+        if (*out_n == 0 && before == in.n && l->eof)
+            return ts_unpack_open(l->unpack) ? lines_cut(l) : 0;
     }
     return 0;
 }
@@ -117,42 +83,37 @@ static bool lines_fill(struct ts_lines *l)
     size_t got = 0, room = l->cap - l->n;
     if (l->failed)
         return false;
-    switch (l->kind) {
-    case LINES_PLAIN:
-        while (l->raw_at < l->raw_n && got < room) { /* the first bytes were read to tell the kind */
+    if (l->unpack) {
+        l->failed = lines_unpack(l, l->buf + l->n, room, &got);
+    } else {
+        while (l->raw_at < l->raw_n && got < room) { /* the first bytes were read to tell the packing */
             l->buf[l->n + got++] = l->raw[l->raw_at++];
         }
         if (got == 0)
             l->failed = lines_raw_read(l, l->buf + l->n, room, &got);
-        break;
-    case LINES_GZIP:
-        l->failed = lines_gunzip(l, l->buf + l->n, room, &got);
-        break;
-    case LINES_ZSTD:
-        l->failed = lines_unzstd(l, l->buf + l->n, room, &got);
-        break;
     }
     l->n += got;
     return l->failed == 0 && got > 0;
 }
 
-/* First bytes tell the kind. */
-static int lines_kind(struct ts_lines *l, struct ts_error *err)
+/* First bytes tell how it is packed. */
+static int lines_pack(struct ts_lines *l)
 {
-    TS_TRY(lines_raw_read(l, l->raw, 4, &l->raw_n));
-    const unsigned char *m = (const unsigned char *)l->raw;
-    if (l->raw_n >= 2 && m[0] == 0x1f && m[1] == 0x8b) {
-        l->kind = LINES_GZIP;
-        if (inflateInit2(&l->gz, 15 + 16) != Z_OK)
-            return ts_error_set(err, TS_ENOMEM, "%s: no memory to unpack it", l->name);
-    } else if (l->raw_n == 4 && memcmp(m, "\x28\xb5\x2f\xfd", 4) == 0) {
-        l->kind = LINES_ZSTD;
-        l->zst = ZSTD_createDStream();
-        if (!l->zst)
-            return ts_error_set(err, TS_ENOMEM, "%s: no memory to unpack it", l->name);
-        ZSTD_initDStream(l->zst);
-    }
-    return 0;
+    size_t got = 0;
+    do { /* a pipe gives what it has */
+        TS_TRY(lines_raw_read(l, l->raw + l->raw_n, TS_PACK_MAGIC_BYTES - l->raw_n, &got));
+        l->raw_n += got;
+    } while (got && l->raw_n < TS_PACK_MAGIC_BYTES);
+    const struct ts_pack *pack = ts_pack_find((struct ts_slice){l->raw, l->raw_n});
+    if (!pack)
+        return 0;
+    if (!pack->readable)
+        return ts_error_set(
+            &l->err, TS_EINVAL,
+            "%s: is packed by %s, which is not read here; unpack it, or pack it by gzip, zstd, xz "
+            "or bzip2",
+            l->name, pack->name);
+    return ts_unpack_new(pack, &l->unpack, &l->err);
 }
 
 int ts_lines_open(const char *path, struct ts_lines **out_lines, struct ts_error *err)
@@ -180,7 +141,7 @@ int ts_lines_open(const char *path, struct ts_lines **out_lines, struct ts_error
     l->cap = LINES_PIECE_BYTES;
     l->buf = ts_xcalloc(1, l->cap + TS_LINES_PAD);
     l->raw = ts_xmalloc(LINES_RAW_BYTES);
-    int rc = lines_kind(l, &l->err);
+    int rc = lines_pack(l);
     if (rc < 0) {
         if (err)
             *err = l->err;
@@ -195,9 +156,7 @@ void ts_lines_close(struct ts_lines *l)
 {
     if (!l)
         return;
-    if (l->kind == LINES_GZIP)
-        inflateEnd(&l->gz);
-    ZSTD_freeDStream(l->zst);
+    ts_unpack_free(l->unpack);
     if (l->file != stdin)
         fclose(l->file);
     ts_free(l->name);
@@ -230,7 +189,7 @@ int ts_lines_next(struct ts_lines *l, struct ts_slice *out, struct ts_error *err
     for (;;) {
         if (!l->failed)
             l->failed = lines_make_room(l);
-        if (lines_fill(l) && l->n < l->cap && l->kind != LINES_PLAIN)
+        if (lines_fill(l) && l->n < l->cap && l->unpack)
             continue; /* packed data comes in small pieces: fill the buffer */
         char *nl = memrchr(l->buf + l->start + seen, '\n', l->n - l->start - seen);
         if (nl) {
@@ -244,7 +203,7 @@ int ts_lines_next(struct ts_lines *l, struct ts_slice *out, struct ts_error *err
                 *err = l->err;
             return l->failed;
         }
-        if (l->eof && l->raw_at == l->raw_n && !l->mid_frame) {
+        if (l->eof && l->raw_at == l->raw_n && !(l->unpack && ts_unpack_open(l->unpack))) {
             if (seen == 0)
                 return 0;
             if (l->n == l->cap)

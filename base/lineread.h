@@ -1,6 +1,6 @@
 /*
- * lineread.h - lines of a file in large pieces: plain, .gz or .zst (told by their first bytes), or standard
- * input.
+ * lineread.h - lines of a file in large pieces: plain or packed (unpack.h; told by the first bytes), or
+ * standard input.
  *
  * Threads    one
  * Invariant  a piece holds whole lines only, each ended by a line feed; the last line of a file gets one if
@@ -18,7 +18,7 @@
 
 struct ts_lines;
 
-/** Open a file; "-" is standard input. The text of an error names the file. */
+/** Open a file; "-" is standard input. The text of an error names the file. TS_EINVAL: a folder, or a packing that is not read here. */
 int ts_lines_open(const char *path, struct ts_lines **out_lines, struct ts_error *err);
 /** Close. NULL is harmless. */
 void ts_lines_close(struct ts_lines *l);

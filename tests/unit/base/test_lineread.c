@@ -2,6 +2,7 @@
  * test_lineread.c - lines of plain, packed, cut and damaged files.
  */
 #include "base/lineread.h"
+#include "base/unpack.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,6 +10,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 #include <zlib.h>
+#include <bzlib.h>
+#include <lzma.h>
 #include <zstd.h>
 
 #include <cmocka.h>
@@ -52,7 +55,8 @@ static void t_expect(const void *p, size_t n, const char *want, size_t n_want)
     struct ts_buf got;
     struct ts_error err = {0};
     t_write(p, n);
-    assert_int_equal(t_read(&got, &err), 0);
+    if (t_read(&got, &err) < 0)
+        fail_msg("%s", err.text);
     assert_int_equal(got.n, n_want);
     assert_true(n_want == 0 || memcmp(got.p, want, n_want) == 0);
     ts_buf_release(&got);
@@ -80,6 +84,23 @@ static size_t t_gzip(const char *p, size_t n, char *out, size_t cap)
     assert_int_equal(deflate(&z, Z_FINISH), Z_STREAM_END);
     deflateEnd(&z);
     return cap - z.avail_out;
+}
+
+static size_t t_xz(const char *p, size_t n, char *out, size_t cap)
+{
+    size_t n_out = 0;
+    assert_int_equal(lzma_easy_buffer_encode(1, LZMA_CHECK_CRC64, NULL, (const uint8_t *)p, n, (uint8_t *)out,
+                                             &n_out, cap),
+                     LZMA_OK);
+    return n_out;
+}
+
+static size_t t_bzip2(const char *p, size_t n, char *out, size_t cap)
+{
+    unsigned n_out = (unsigned)cap;
+    assert_int_equal(BZ2_bzBuffToBuffCompress(out, &n_out, (char *)(uintptr_t)p, (unsigned)n, 1, 0, 0),
+                     BZ_OK);
+    return n_out;
 }
 
 static void test_lineread__plain_files_come_back(void **state)
@@ -118,6 +139,66 @@ static void test_lineread__packed_files_come_back(void **state)
     t_expect(packed, zs, "a\nbc\n", 5);
     gz = t_gzip("", 0, packed, cap);
     t_expect(packed, gz, "", 0);
+    size_t xz = t_xz(p, n, packed, cap);
+    t_expect(packed, xz, p, n);
+    xz = t_xz("a\nb", 3, packed, cap);
+    xz += t_xz("c\n", 2, packed + xz, cap);
+    t_expect(packed, xz, "a\nbc\n", 5);
+    size_t bz = t_bzip2(p, n, packed, cap);
+    t_expect(packed, bz, p, n);
+    bz = t_bzip2("a\nb", 3, packed, cap);
+    bz += t_bzip2("c\n", 2, packed + bz, cap);
+    t_expect(packed, bz, "a\nbc\n", 5);
+    free(packed);
+    free(p);
+}
+
+static void test_lineread__other_packings_are_refused_by_name(void **state)
+{
+    static const struct {
+        const char *text;
+        size_t n;
+        const char *name;
+    } rows[] = {{"\x04\x22\x4d\x18xxxxxx", 10, "lz4"},
+                {"PK\x03\x04xxxx", 8, "zip"},
+                {"\x1f\x9dxxxxxx", 8, "compress"}};
+    struct ts_lines *l;
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct ts_error err = {0};
+        t_write(rows[i].text, rows[i].n);
+        assert_int_equal(ts_lines_open(path, &l, &err), TS_EINVAL);
+        assert_non_null(strstr(err.text, rows[i].name));
+        assert_null(l);
+    }
+}
+
+static void test_lineread__first_bytes_of_packed_texts(void **state)
+{
+    size_t n, k;
+    char *p = t_lines(60000, &n), *packed = malloc(n), first[1024];
+    const struct ts_pack *pack;
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        k = i == 0   ? t_gzip(p, n, packed, n)
+            : i == 1 ? ZSTD_compress(packed, n, p, n, 3)
+            : i == 2 ? t_xz(p, n, packed, n)
+                     : t_bzip2(p, n, packed, n);
+        t_write(packed, k);
+        assert_int_equal(ts_unpack_first(path, first, sizeof(first), &n, &pack), 0);
+        assert_int_equal(n, sizeof(first));
+        assert_memory_equal(first, p, n);
+        assert_non_null(pack);
+        t_write(packed, 20); /* cut before anything can be told */
+        assert_int_equal(ts_unpack_first(path, first, sizeof(first), &n, &pack), 0);
+        assert_int_equal(n, 0);
+        free(p);
+        p = t_lines(60000, &n);
+    }
+    t_write("a\nb", 3);
+    assert_int_equal(ts_unpack_first(path, first, sizeof(first), &n, &pack), 0);
+    assert_int_equal(n, 3);
+    assert_null(pack);
     free(packed);
     free(p);
 }
@@ -190,6 +271,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_lineread__plain_files_come_back),
         cmocka_unit_test(test_lineread__packed_files_come_back),
+        cmocka_unit_test(test_lineread__other_packings_are_refused_by_name),
+        cmocka_unit_test(test_lineread__first_bytes_of_packed_texts),
         cmocka_unit_test(test_lineread__cut_and_damaged_packed_files_say_so),
         cmocka_unit_test(test_lineread__lines_grow_up_to_the_limit),
         cmocka_unit_test(test_lineread__missing_files_and_folders_are_refused),

@@ -219,6 +219,13 @@ const struct ts_conf_key col_conf_keys[] = {
      .help = "Folders where rotated logs are looked for besides their own, comma separated: logrotate's "
              "olddir. A "
              "relative one counts from the log's folder."},
+    {.name = "collect_weblog_keep_days",
+     .type = TS_CONF_INT,
+     .def = "30",
+     .max = 36500,
+     .help = "Days for which places in logs are kept: of rotated files after they were last seen, and of "
+             "logs that "
+             "collect_weblog does not name any more. 0 = for ever."},
     {.name = "collect_weblog_domains",
      .type = TS_CONF_INT,
      .def = "100",

@@ -65,7 +65,7 @@ static struct col_web_state weblog_state(struct weblog *w)
 
 /* --- lines --- */
 
-static void weblog_bad(struct weblog *w, const struct col_web_file *file, uint64_t off, const char *why,
+static void weblog_bad(struct weblog *w, const struct col_web_place *place, uint64_t off, const char *why,
                        struct ts_slice line)
 {
     w->n_bad++;
@@ -74,30 +74,31 @@ static void weblog_bad(struct weblog *w, const struct col_web_file *file, uint64
         return;
     char shown[COL_WEB_SHOWN];
     col_web_show(line, shown, sizeof(shown));
-    ts_log(TS_LOG_WARN, "weblog: bad line in %s at byte %llu: %s: %s n_bad=%llu", file->path,
+    ts_log(TS_LOG_WARN, "weblog: bad line in %s at byte %llu: %s: %s n_bad=%llu", place->tail->path,
            (unsigned long long)off, why, shown, (unsigned long long)w->n_untold);
     w->n_untold = 0;
     w->tell_ms = w->now_ms + TELL_MS;
 }
 
-static void weblog_line(void *arg, const struct col_web_file *file, uint64_t off, struct ts_slice line)
+static void weblog_line(void *arg, const struct col_web_place *place, uint64_t off, struct ts_slice line)
 {
     struct weblog *w = arg;
     struct col_web_hit hit;
     if (!line.n || (line.n == 1 && line.p[0] == '\r'))
         return;
-    const char *why = col_web_log_parse(file->log, file->kind, line, &w->scratch, &hit);
+    const char *why = col_web_log_parse(place->tail->log, place->kind, line, &w->scratch, &hit);
     if (!why && hit.time_ms > w->now_ms + TS_DAY_MS)
         why = "its time is in the future";
     if (why)
-        weblog_bad(w, file, off, why, line);
+        weblog_bad(w, place, off, why, line);
     else
-        col_web_count_hit(&w->count, &hit, col_web_domain(file->log, file->path, &hit), w->now_ms);
+        col_web_count_hit(&w->count, &hit, col_web_domain(place->tail->log, place->tail->path, &hit),
+                          w->now_ms);
 }
 
-static void weblog_too_long(void *arg, const struct col_web_file *file, uint64_t off)
+static void weblog_too_long(void *arg, const struct col_web_place *place, uint64_t off)
 {
-    weblog_bad(arg, file, off, "it is too long", (struct ts_slice){"", 0});
+    weblog_bad(arg, place, off, "it is too long", (struct ts_slice){"", 0});
 }
 
 /* --- sending --- */
@@ -111,8 +112,10 @@ static void weblog_figures(struct weblog *w, struct col_emit *emit)
     col_emit_time(emit, w->now_ms / 1000 * 1000);
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
         col_emit_u64(emit, "web.log.lines", rows[i].n, COL_TAGS({"state", ts_slice_str(rows[i].state)}));
-    col_emit_int(emit, "web.log.files", w->follow.n_files, COL_NO_TAGS);
-    col_emit_u64(emit, "web.log.lag", col_web_follow_lag_bytes(&w->follow), COL_NO_TAGS);
+    uint32_t n_files;
+    uint64_t lag_bytes = col_web_follow_lag_bytes(&w->follow, &n_files);
+    col_emit_int(emit, "web.log.files", n_files, COL_NO_TAGS);
+    col_emit_u64(emit, "web.log.lag", lag_bytes, COL_NO_TAGS);
     w->figures_ms = w->now_ms;
 }
 
@@ -144,7 +147,7 @@ static int weblog_run(void *state, struct col_emit *emit, int stop_fd, struct ts
     bool stop = false;
     while (!stop) {
         w->now_ms = ts_clock_ms();
-        int more = col_web_follow_turn(&w->follow, w->now_ms);
+        int more = col_web_follow_turn(&w->follow, w->now_ms, ts_clock_mono_ns() / 1000000);
         if (w->now_ms >= w->next_ms || w->next_ms > w->now_ms + w->send_ms || col_web_count_full(&w->count))
             TS_TRY(weblog_send(w, emit, err));
         stop = poll(&p, 1, more ? 0 : (int)w->poll_ms) > 0;
@@ -159,7 +162,7 @@ static int weblog_once(void *state, struct col_emit *emit, struct ts_error *err)
     int more = 1;
     while (more) {
         w->now_ms = ts_clock_ms();
-        more = col_web_follow_turn(&w->follow, w->now_ms);
+        more = col_web_follow_turn(&w->follow, w->now_ms, ts_clock_mono_ns() / 1000000);
         if (!more || col_web_count_full(&w->count))
             TS_TRY(weblog_send(w, emit, err));
     }
@@ -202,14 +205,15 @@ static int weblog_make(struct weblog *w, const struct col_ctx *ctx, struct ts_er
     if (!w->logs.n)
         return ts_error_set(err, TS_ENOTFOUND, "collect_weblog names no log");
     TS_TRY(col_web_limits_get(ctx->conf, &limits, err));
-    struct col_web_follow_opts opts = {.logs = &w->logs,
-                                       .olddirs = ts_conf_str(ctx->conf, "collect_weblog_olddir"),
-                                       .rotated_ms =
-                                           ts_conf_int(ctx->conf, "collect_weblog_rotated_s") * 1000,
-                                       .from_end = !ctx->state_dir,
-                                       .line = weblog_line,
-                                       .too_long = weblog_too_long,
-                                       .arg = w};
+    struct col_web_follow_opts opts = {
+        .logs = &w->logs,
+        .olddirs = ts_conf_str(ctx->conf, "collect_weblog_olddir"),
+        .rotated_ms = ts_conf_int(ctx->conf, "collect_weblog_rotated_s") * 1000,
+        .keep_ms = ts_conf_int(ctx->conf, "collect_weblog_keep_days") * TS_DAY_MS,
+        .from_end = !ctx->state_dir,
+        .line = weblog_line,
+        .too_long = weblog_too_long,
+        .arg = w};
     col_web_follow_init(&w->follow, &opts);
     col_web_count_init(&w->count, &limits);
     w->send_ms = ts_conf_int(ctx->conf, "collect_weblog_send_s") * 1000;

@@ -1,533 +1,374 @@
 /*
- * weblog_follow.c - turns: what is new at each path, what is new in each file.
+ * weblog_follow.c - turns: what stands at each path, what is new in each file.
  *
  * Threads    one
  */
 #include "collectors/weblog_follow.h"
 
-#include "base/hash.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/unpack.h"
+#include "collectors/weblog_follow_int.h"
 
 #include <errno.h>
-#include <glob.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#define CHUNKS_A_TURN 8 /* of one file: others get their turn, the caller saves its place */
-#define SEARCH_MS     2000
-#define HISTORY_MS    86400000 /* younger rotated files are looked at when a log is first seen */
-#define WARN_MS       600000   /* between two complaints about files that can't be read */
-#define ODD_MS        10000 /* first lines of no known format are told after so long, or when they are many */
+#define SEARCH_MS        2000                /* between two looks for files that were not found */
+#define COMMON_MAX_BYTES ((uint64_t)1 << 30) /* compared of two copies of a log behind what was taken */
+#define WARN_MS          600000              /* between two complaints about files that can't be read */
 
 void col_web_follow_init(struct col_web_follow *f, const struct col_web_follow_opts *opts)
 {
     *f = (struct col_web_follow){.opts = *opts};
-    f->done = ts_xcalloc(COL_WEB_DONE_MAX, sizeof(*f->done));
     f->chunk = ts_xmalloc(COL_WEB_CHUNK_BYTES);
     ts_buf_init(&f->scratch, 0);
 }
 
-static void file_shut(struct col_web_file *file)
-{
-    if (file->file)
-        fclose(file->file);
-    ts_lines_close(file->lines);
-    file->file = NULL;
-    file->lines = NULL;
-}
-
-static void file_free(struct col_web_file *file)
-{
-    file_shut(file);
-    ts_free(file->path);
-    ts_free(file);
-}
-
 void col_web_follow_release(struct col_web_follow *f)
 {
-    for (uint32_t i = 0; i < f->n_files; i++)
-        file_free(f->files[i]);
-    ts_free(f->files);
-    ts_free(f->done);
+    for (uint32_t i = 0; i < f->n_tails; i++)
+        col_web_tail_free(f->tails[i]);
+    for (uint32_t i = 0; i < f->n_left_out; i++)
+        ts_free(f->left_out[i]);
+    col_web__lists_forget(f);
+    ts_free(f->left_out);
+    ts_free(f->tails);
+    ts_free(f->slots);
+    ts_free(f->inherited);
+    ts_free(f->inherited_past);
     ts_free(f->chunk);
     ts_buf_release(&f->scratch);
-    *f = (struct col_web_follow){.n_files = 0};
+    *f = (struct col_web_follow){.n_tails = 0};
 }
 
-/* --- first bytes --- */
+/* --- from a checkpoint --- */
 
-struct col_web_head col_web__head_of(const char *p, size_t n)
+struct col_web_tail *col_web_follow_restore(struct col_web_follow *f, const char *path)
 {
-    uint64_t h = n;
-    for (size_t i = 0; i < n; i += 8) {
-        uint64_t word = 0;
-        memcpy(&word, p + i, n - i < 8 ? n - i : 8);
-        h = ts_hash_u64(h ^ word) + 0x9e3779b97f4a7c15u;
+    return col_web__tail_at(f, path) ? NULL : col_web__tail_add(f, path, NULL);
+}
+
+void col_web_follow_inherit(struct col_web_follow *f, const struct col_web_head *head, bool past)
+{
+    f->inherited = ts_xrealloc(f->inherited, (f->n_inherited + 1) * sizeof(*f->inherited));
+    f->inherited_past = ts_xrealloc(f->inherited_past, (f->n_inherited + 1) * sizeof(bool));
+    f->inherited[f->n_inherited] = *head;
+    f->inherited_past[f->n_inherited++] = past;
+}
+
+/* --- roles --- */
+
+/* Something else stands at its path, or nothing: it goes on as a rotated one. */
+static void place_rotate(struct col_web_follow *f, struct col_web_place *p, const struct col_web_now *now)
+{
+    char first[COL_WEB_HEAD_BYTES];
+    p->tail->scan = true;
+    f->n_changes++;
+    if (!col_web_place_open(p) && !p->head.n_bytes) { /* nothing was in it that anybody could find again */
+        col_web_place_remove(p);
+        return;
     }
-    return (struct col_web_head){.n_bytes = (uint32_t)n, .hash = h};
+    if (p->file && !p->head.n_bytes)
+        p->head = col_web_head_of(first, col_web__first_read(p->file, first));
+    p->role = COL_WEB_ROTATED;
+    p->quiet_ms = now->steady_ms;
 }
 
-bool col_web__head_read(FILE *file, uint32_t n_bytes, struct col_web_head *out)
+/* All of it was taken, or it is given up: its place stays, so that it is not taken for a new one. */
+static void place_finish(struct col_web_follow *f, struct col_web_place *p, const struct col_web_now *now)
 {
-    char p[COL_WEB_HEAD_BYTES];
-    ssize_t n = pread(fileno(file), p, n_bytes ? n_bytes : sizeof(p), 0);
-    if (n < 0 || (n_bytes && n != (ssize_t)n_bytes))
-        return false;
-    *out = col_web__head_of(p, (size_t)n);
-    return true;
-}
-
-/* Is it still the file it was? */
-static bool file_same(const struct col_web_file *file)
-{
-    struct col_web_head now;
-    return !file->head.n_bytes ||
-           (col_web__head_read(file->file, file->head.n_bytes, &now) && now.hash == file->head.hash);
-}
-
-/* --- entries --- */
-
-struct col_web_file *col_web__file_add(struct col_web_follow *f, const char *path,
-                                       const struct col_web_log *log, uint32_t at)
-{
-    struct col_web_file *file = ts_xcalloc(1, sizeof(*file));
-    file->path = ts_xstrdup(path);
-    file->log = log;
-    f->files = ts_xrealloc(f->files, (f->n_files + 1) * sizeof(struct col_web_file *));
-    memmove(&f->files[at + 1], &f->files[at], (f->n_files - at) * sizeof(struct col_web_file *));
-    f->files[at] = file;
-    f->n_files++;
+    bool twin = !p->head.n_bytes;
+    for (uint32_t i = 0; i < p->tail->n_places && !twin; i++) {
+        const struct col_web_place *o = p->tail->places[i];
+        twin = o != p && o->head.n_bytes == p->head.n_bytes && o->head.hash == p->head.hash;
+    }
+    ts_log(TS_LOG_DEBUG, "weblog: done with a rotated %s at byte %llu", p->tail->path,
+           (unsigned long long)p->off);
     f->n_changes++;
-    return file;
+    col_web_place_close(p);
+    p->role = COL_WEB_DONE;
+    p->seen_ms = now->wall_ms;
+    if (twin)
+        col_web_place_remove(p);
 }
 
-/* All of it was taken: remember its first bytes, so that it is not taken for a new one. */
-static void file_done(struct col_web_follow *f, uint32_t at)
+/* --- what stands at a path --- */
+
+/* An open file, and what it begins with. */
+struct opened {
+    FILE *file;                     /* owned until a place has it */
+    struct col_web_id id;           /* its numbers */
+    char first[COL_WEB_HEAD_BYTES]; /* of it */
+    size_t n_first;                 /* bytes of these */
+};
+
+static void cant_read(struct col_web_follow *f, const char *path, const char *why, int64_t now_ms)
 {
-    struct col_web_file *file = f->files[at];
-    if (file->rotated)
-        ts_log(TS_LOG_DEBUG, "weblog: done with a rotated %s at byte %llu", file->path,
-               (unsigned long long)file->off);
-    if (file->head.n_bytes)
-        f->done[f->n_done++ % COL_WEB_DONE_MAX] = file->head;
-    file_free(file);
-    f->n_files--;
-    f->n_changes++;
-    memmove(&f->files[at], &f->files[at + 1], (f->n_files - at) * sizeof(struct col_web_file *));
+    if (now_ms >= f->warn_ms || !f->turned) /* later on, one of them is enough to know */
+        ts_log(TS_LOG_WARN, "weblog: can't read %s: %s", path, why);
+    f->warn_ms = now_ms >= f->warn_ms ? now_ms + WARN_MS : f->warn_ms;
 }
 
-bool col_web_follow_restore(struct col_web_follow *f, const struct col_web_file *saved)
+static bool path_open(struct col_web_follow *f, const char *path, int64_t now_ms, struct opened *out)
 {
-    const struct col_web_log *log = f->opts.logs ? col_web_logs_find(f->opts.logs, saved->path) : NULL;
-    if (!log && f->opts.logs)
+    char why[200];
+    out->file = fopen(path, "rbe");
+    if (!out->file) {
+        (void)snprintf(why, sizeof(why), "%s%s", strerror(errno),
+                       errno == EACCES ? "; our user must be allowed to" : "");
+        cant_read(f, path, why, now_ms);
         return false;
-    struct col_web_file *file = col_web__file_add(f, saved->path, log, f->n_files);
-    char *path = file->path;
-    *file = *saved;
-    file->path = path;
-    file->log = log;
-    return true;
+    }
+    bool ok = col_web__id_of_file(out->file, &out->id);
+    out->n_first = ok ? col_web__first_read(out->file, out->first) : 0;
+    const struct ts_pack *pack = ts_pack_find((struct ts_slice){out->first, out->n_first});
+    if (pack) {
+        (void)snprintf(why, sizeof(why), "it is packed by %s; a log that is followed is plain text",
+                       pack->name);
+        cant_read(f, path, why, now_ms);
+    }
+    if (!ok || pack)
+        fclose(out->file);
+    return ok && !pack;
 }
 
-static struct col_web_file *current_at(const struct col_web_follow *f, const char *path)
+/* The place reads this file from now on. What is there already is at most what was taken of it. */
+static void place_take(struct col_web_place *p, struct opened *o, const struct col_web_now *now)
 {
-    for (uint32_t i = 0; i < f->n_files; i++)
-        if (!f->files[i]->rotated && !strcmp(f->files[i]->path, path))
-            return f->files[i];
+    col_web_place_close(p);
+    p->file = o->file;
+    o->file = NULL;
+    p->dev = o->id.dev;
+    p->ino = o->id.ino;
+    p->quiet_ms = now->steady_ms;
+    p->seen_ms = now->wall_ms;
+    if (p->off > o->id.size_bytes) { /* a copy of its beginning: all of it was counted */
+        p->off = o->id.size_bytes;
+        p->skip = false;
+    }
+    if (o->n_first > p->head.n_bytes)
+        p->head = col_web_head_of(o->first, o->n_first);
+}
+
+/* Where two files that begin alike are no longer the same, behind off: at the end of the last line that both have. */
+static uint64_t common_bytes(struct col_web_follow *f, FILE *a, FILE *b, uint64_t off)
+{
+    const size_t half = COL_WEB_CHUNK_BYTES / 2;
+    uint64_t end = off;
+    for (uint64_t at = off; at < off + COMMON_MAX_BYTES;) {
+        ssize_t n_a = pread(fileno(a), f->chunk, half, (off_t)at);
+        ssize_t n_b = pread(fileno(b), f->chunk + half, half, (off_t)at);
+        ssize_t n = n_a < n_b ? n_a : n_b, k = 0;
+        for (; k < n && f->chunk[k] == f->chunk[half + (size_t)k]; k++)
+            if (f->chunk[k] == '\n')
+                end = at + (uint64_t)k + 1;
+        if (n <= 0 || k < n)
+            break;
+        at += (uint64_t)n;
+    }
+    return end;
+}
+
+/* The file at the path is a copy of one that is still open (cp -p x y; mv y x). The server may go on with either. */
+static struct col_web_place *place_copied(struct col_web_follow *f, struct col_web_place *p,
+                                          const struct opened *o, const struct col_web_now *now)
+{
+    struct col_web_id old;
+    if (!col_web__id_of_file(p->file, &old) || (old.n_links && !col_web__linked(f, p->tail, &old)))
+        return p; /* no copy: the same file by other numbers */
+    struct col_web_place *copy = col_web_place_add(p->tail, COL_WEB_DONE);
+    copy->head = p->head;
+    copy->off = common_bytes(f, p->file, o->file, p->off);
+    copy->kind = p->kind;
+    copy->mtime_ms = p->mtime_ms;
+    place_rotate(f, p, now);
+    return copy;
+}
+
+/* Place of another log whose file this is: renamed to a name that another entry takes, or that log's path is not in the
+ * configuration any more. NULL. */
+static struct col_web_place *place_elsewhere(const struct col_web_follow *f, const struct col_web_tail *t,
+                                             const struct opened *o)
+{
+    struct ts_slice first = {o->first, o->n_first};
+    for (uint32_t i = 0; i < f->n_tails; i++) {
+        struct col_web_tail *other = f->tails[i];
+        struct col_web_id id;
+        struct col_web_place *p = other == t ? NULL : col_web_place_find(other, first, o->id.dev, o->id.ino);
+        if (!p)
+            continue;
+        if (p->ino == o->id.ino && p->dev == o->id.dev)
+            return p;
+        if (p->head.n_bytes == COL_WEB_HEAD_BYTES && p->role == COL_WEB_CURRENT && !col_web_place_open(p) &&
+            !col_web__id_of_path(other->path, &id))
+            return p;
+    }
     return NULL;
 }
 
-static bool file_open(struct col_web_follow *f, struct col_web_file *file, int64_t now_ms)
+/* The place of what stands at the path: one that is known, or a new one. */
+static struct col_web_place *place_choose(struct col_web_follow *f, struct col_web_tail *t,
+                                          const struct opened *o, const struct col_web_now *now)
 {
-    struct stat st;
-    file->file = fopen(file->path, "rbe");
-    if (!file->file) {
-        if (now_ms >= f->warn_ms || !f->turned) /* later on, one of them is enough to know */
-            ts_log(TS_LOG_WARN, "weblog: can't read %s: %m%s", file->path,
-                   errno == EACCES ? "; our user must be allowed to" : "");
-        f->warn_ms = now_ms >= f->warn_ms ? now_ms + WARN_MS : f->warn_ms;
-        return false;
+    struct col_web_place *p =
+        col_web_place_find(t, (struct ts_slice){o->first, o->n_first}, o->id.dev, o->id.ino);
+    if (!p && t->fresh && (p = place_elsewhere(f, t, o)) != NULL) {
+        ts_log(TS_LOG_INFO, "weblog: %s was followed as %s", t->path, p->tail->path);
+        col_web_place_move(p, t);
+        return p;
     }
-    if (fstat(fileno(file->file), &st) < 0 || !S_ISREG(st.st_mode)) {
-        file_shut(file);
-        return false;
+    if (p && p->file) {
+        struct col_web_id id;
+        if (!col_web__id_of_file(p->file, &id) || id.dev != o->id.dev || id.ino != o->id.ino)
+            p = place_copied(f, p, o, now);
     }
-    file->dev = st.st_dev;
-    file->ino = st.st_ino;
+    return p;
+}
+
+bool col_web__current_begin(struct col_web_follow *f, struct col_web_tail *t, const struct col_web_now *now)
+{
+    struct opened o;
+    if (!path_open(f, t->path, now->steady_ms, &o))
+        return false;
+    struct col_web_place *p = place_choose(f, t, &o, now), *before = col_web_current(t);
+    if (before && before != p)
+        place_rotate(f, before, now);
+    if (!p) {
+        p = col_web_place_add(t, COL_WEB_CURRENT);
+        p->off = f->opts.from_end && !f->turned ? o.id.size_bytes : 0;
+        p->mtime_ms = o.id.mtime_ms;
+    } else if (p->role != COL_WEB_CURRENT) {
+        col_web_place_move(p, t);
+    }
+    place_take(p, &o, now);
+    t->scan = true;
+    t->seen_ms = now->wall_ms;
+    f->n_changes++;
     return true;
 }
 
-/* Folders of rotated files that are not there are a slip of the pen, mostly. */
-static void olddirs_check(const struct col_web_follow *f, const char *path)
+/* The same inode begins anew: its old text may live on in a copy. */
+static int file_truncated(struct col_web_follow *f, struct col_web_place *p, const struct col_web_now *now)
 {
-    char dir[PATH_MAX];
-    struct stat st;
-    for (unsigned i = 0; col_web__olddir(f, path, i, dir); i++)
-        if (stat(dir, &st) < 0 || !S_ISDIR(st.st_mode))
-            ts_log(TS_LOG_WARN, "weblog: collect_weblog_olddir: %s, for rotated files of %s, is no folder",
-                   dir, path);
+    struct col_web_tail *t = p->tail;
+    ts_log(TS_LOG_INFO, "weblog: %s was truncated or replaced", t->path);
+    col_web_place_close(p);
+    place_rotate(f, p, now);
+    (void)col_web__current_begin(f, t, now);
+    return 1;
 }
 
-/* A path that no entry stands for. */
-static void path_new(struct col_web_follow *f, const struct col_web_log *log, const char *path,
-                     int64_t now_ms)
+/* See to it that the current place reads what stands at the path. 1 = something changed. */
+static int current_look(struct col_web_follow *f, struct col_web_tail *t, const struct col_web_now *now)
 {
-    struct stat st;
-    if ((log->wild && col_web_is_rotated_name(path)) || current_at(f, path) || stat(path, &st) < 0 ||
-        !S_ISREG(st.st_mode) || col_web__inode_known(f, path, &st))
-        return;
-    struct col_web_file *file = col_web__file_add(f, path, log, f->n_files);
-    struct col_web_head head = {.n_bytes = 0};
-    file->quiet_ms = now_ms;
-    if (!file_open(f, file, now_ms) || (log->wild && col_web__head_read(file->file, 0, &head) &&
-                                        col_web__head_known(f, &head))) { /* a rotated one */
-        file_done(f, f->n_files - 1);
-        f->n_changes -= 2; /* as if nothing had happened */
-        return;
-    }
-    file->mtime_ms = col_web__mtime_ms(&st);
-    if (f->opts.from_end && !f->turned)
-        file->off = (uint64_t)st.st_size;
-    (void)col_web__head_read(file->file, 0, &file->head);
-    col_web__rotated_skip(f, file, now_ms - HISTORY_MS);
-    olddirs_check(f, path);
-    ts_log(TS_LOG_INFO, "weblog: following %s from=%llu", path, (unsigned long long)file->off);
-}
-
-/* Nothing stands for an entry at the start: that may be right, or a slip of the pen. */
-static void log_missing(const struct col_web_log *log)
-{
-    struct stat st;
-    if (log->wild)
-        ts_log(TS_LOG_WARN,
-               "weblog: no file is like %s yet (collect_weblog); the first that is will be followed",
-               log->pattern);
-    else if (stat(log->pattern, &st) < 0)
-        ts_log(TS_LOG_WARN, "weblog: %s (collect_weblog): %m; it will be followed when it is there",
-               log->pattern);
-    else if (S_ISDIR(st.st_mode))
-        ts_log(TS_LOG_WARN, "weblog: %s (collect_weblog) is a folder; name files, as %s/*.log", log->pattern,
-               log->pattern);
-    else if (!S_ISREG(st.st_mode))
-        ts_log(TS_LOG_WARN, "weblog: %s (collect_weblog) is no regular file", log->pattern);
-}
-
-static void paths_scan(struct col_web_follow *f, int64_t now_ms)
-{
-    for (uint32_t i = 0; i < f->opts.logs->n; i++) {
-        const struct col_web_log *log = &f->opts.logs->logs[i];
-        glob_t found = {.gl_pathc = 0};
-        if (!log->wild)
-            path_new(f, log, log->pattern, now_ms);
-        else if (glob(log->pattern, 0, NULL, &found) == 0)
-            for (size_t k = 0; k < found.gl_pathc; k++)
-                path_new(f, log, found.gl_pathv[k], now_ms);
-        if (!f->turned && !found.gl_pathc)
-            log_missing(log);
-        if (log->wild)
-            globfree(&found);
-    }
-}
-
-/* --- formats that files decide --- */
-
-static bool kind_wanted(const struct col_web_file *file)
-{
-    return file->log->detect && file->kind == COL_WEB_KIND_UNKNOWN;
-}
-
-static void kind_tell(struct col_web_file *file, const struct col_web_look *look)
-{
-    char odd[COL_WEB_ODD_BYTES];
-    bool given_up = file->kind == COL_WEB_KIND_NONE;
-    col_web_look_odd(look, given_up ? "it was rotated: they count as bad" : "nothing is read of it yet", odd);
-    ts_log(TS_LOG_ERROR, "weblog: %s: %s", file->path, odd);
-    file->told = true;
-}
-
-/* Look at a file's first lines. The last time: if none decides, none will. */
-static void kind_look(struct col_web_follow *f, struct col_web_file *file, struct ts_slice text, bool last,
-                      int64_t now_ms)
-{
-    struct col_web_look look;
-    col_web_auto_look(file->log->detect, text, &f->scratch, &look);
-    file->kind = look.kind;
-    if (file->kind != COL_WEB_KIND_UNKNOWN)
-        ts_log(TS_LOG_INFO, "weblog: lines of %s are %s", file->path, col_web_kind_name(file->kind));
-    else if (last)
-        file->kind = COL_WEB_KIND_NONE;
-    bool waited = look.n_lines == COL_WEB_LOOK_LINES || now_ms - file->quiet_ms >= ODD_MS;
-    if (look.n_lines &&
-        (file->kind == COL_WEB_KIND_NONE || (file->kind == COL_WEB_KIND_UNKNOWN && !file->told && waited)))
-        kind_tell(file, &look);
-    f->n_changes += file->kind != COL_WEB_KIND_UNKNOWN;
-}
-
-/* Whole lines at the beginning of a text, without the rest of one that is too long; the last time also what nobody will end. */
-static struct ts_slice whole_lines(const struct col_web_file *file, struct ts_slice text, bool last)
-{
-    const char *nl = file->skip && text.n ? memchr(text.p, '\n', text.n) : NULL;
-    size_t from = nl ? (size_t)(nl + 1 - text.p) : 0;
-    nl = text.n && !last ? memrchr(text.p, '\n', text.n) : NULL;
-    size_t to = last ? text.n : nl ? (size_t)(nl + 1 - text.p) : 0;
-    return (struct ts_slice){text.p + from, to > from ? to - from : 0};
-}
-
-/* May what stands at the file's place be given out? Text is what is there now. */
-static bool kind_known(struct col_web_follow *f, struct col_web_file *file, struct ts_slice text,
-                       uint64_t size_bytes, bool last, int64_t now_ms)
-{
-    if (!kind_wanted(file))
-        return true;
-    if (size_bytes == file->looked_bytes && !last && (file->told || now_ms - file->quiet_ms < ODD_MS))
-        return false;
-    struct ts_slice lines = whole_lines(file, text, last);
-    if (!lines.n)
-        return text.n == COL_WEB_CHUNK_BYTES; /* a line that is too long decides nothing */
-    kind_look(f, file, lines, last, now_ms);
-    file->looked_bytes = size_bytes;
-    return file->kind != COL_WEB_KIND_UNKNOWN;
-}
-
-/* --- reading --- */
-
-/* Give out the whole lines of p, which stands at file->off. Returns bytes taken. */
-static size_t lines_take(struct col_web_follow *f, struct col_web_file *file, const char *p, size_t n)
-{
-    size_t at = 0;
-    while (at < n) {
-        const char *nl = memchr(p + at, '\n', n - at);
-        if (!nl)
-            break;
-        struct ts_slice line = {p + at, (size_t)(nl - (p + at))};
-        if (!file->skip && line.n > COL_WEB_CHUNK_BYTES)
-            f->opts.too_long(f->opts.arg, file, file->off + at);
-        else if (!file->skip)
-            f->opts.line(f->opts.arg, file, file->off + at, line);
-        file->skip = false;
-        at = (size_t)(nl + 1 - p);
-    }
-    file->off += at;
-    f->n_changes += at != 0;
-    return at;
-}
-
-/* One chunk. *out_more: there may be more. False: it is not the file it was. */
-static bool chunk_take(struct col_web_follow *f, struct col_web_file *file, bool last_too, int64_t now_ms,
-                       bool *out_more)
-{
-    struct col_web_head head;
-    struct stat st;
-    *out_more = false;
-    if (fstat(fileno(file->file), &st) < 0)
-        return true;
-    if ((uint64_t)st.st_size < file->off)
-        return false;
-    if (col_web__mtime_ms(&st) == file->mtime_ms && (uint64_t)st.st_size == file->off)
-        return true;
-    ssize_t n = pread(fileno(file->file), f->chunk, COL_WEB_CHUNK_BYTES, (off_t)file->off);
-    if (!file_same(file)) /* looked at after the read: what was read is of the file it was */
-        return false;
-    if (n < 0)
-        return true;
-    if (n > 0 && file->head.n_bytes < COL_WEB_HEAD_BYTES && col_web__head_read(file->file, 0, &head))
-        file->head = head;
-    if (n > 0) /* an empty file may be one that began anew, after others that are older than this */
-        file->mtime_ms = col_web__mtime_ms(&st);
-    if (!kind_known(f, file, (struct ts_slice){f->chunk, (size_t)n}, (uint64_t)st.st_size, last_too, now_ms))
-        return true;
-    size_t taken = lines_take(f, file, f->chunk, (size_t)n);
-    if (!taken && (size_t)n == COL_WEB_CHUNK_BYTES) {
-        if (!file->skip)
-            f->opts.too_long(f->opts.arg, file, file->off);
-        file->skip = true;
-        file->off += (uint64_t)n;
-        taken = (size_t)n;
-    } else if (last_too && taken < (size_t)n) { /* nobody will end this line */
-        struct ts_slice line = {f->chunk + taken, (size_t)n - taken};
-        if (!file->skip)
-            f->opts.line(f->opts.arg, file, file->off, line);
-        file->off += line.n;
-        taken = (size_t)n;
-    }
-    if (taken) {
-        file->quiet_ms = now_ms;
-        f->n_changes++;
-    }
-    *out_more = taken && (size_t)n == COL_WEB_CHUNK_BYTES;
-    return true;
-}
-
-/* All that is there, at most some chunks. 1 = more, 0 = not now, -1 = it is not the file it was. */
-static int file_take(struct col_web_follow *f, struct col_web_file *file, bool last_too, int64_t now_ms)
-{
-    bool more = true;
-    for (unsigned i = 0; more && i < CHUNKS_A_TURN; i++)
-        if (!chunk_take(f, file, last_too, now_ms, &more))
-            return -1;
-    return more;
-}
-
-/* Pieces of a packed file. 1 = more, 0 = all was taken, -1 = not yet whole (it is being packed, say). */
-static int packed_take(struct col_web_follow *f, struct col_web_file *file, int64_t now_ms)
-{
-    static struct ts_log_limit limit;
-    struct ts_error err = {0};
-    struct ts_slice piece;
-    int rc = 0;
-    for (unsigned i = 0; i < CHUNKS_A_TURN; i++) {
-        rc = ts_lines_next(file->lines, &piece, &err);
-        if (rc <= 0)
-            break;
-        if (kind_wanted(file)) /* nobody appends to it: what is there decides */
-            kind_look(f, file, piece, true, now_ms);
-        uint64_t end = file->lines_off + piece.n;
-        if (end > file->off) { /* else all of it was taken before */
-            size_t before = file->off > file->lines_off ? (size_t)(file->off - file->lines_off) : 0;
-            (void)lines_take(f, file, piece.p + before, piece.n - before);
-            file->quiet_ms = now_ms;
-        }
-        file->lines_off = end;
-    }
-    if (rc < 0)
-        ts_log_limited(&limit, TS_LOG_WARN, "weblog: %s", err.text);
-    return rc < 0 ? -1 : rc;
+    struct col_web_place *p = col_web_current(t);
+    struct col_web_id id, own;
+    bool there = col_web__id_of_path(t->path, &id);
+    if (there || !t->log->wild)
+        t->seen_ms = now->wall_ms;
+    if (p && p->file && there && col_web__id_of_file(p->file, &own) && own.dev == id.dev && own.ino == id.ino)
+        return 0;
+    if (there)
+        return col_web__current_begin(f, t, now);
+    if (p)
+        place_rotate(f, p, now);
+    return p != NULL;
 }
 
 /* --- turns --- */
 
-/* Something else stands at its path, or nothing: what it was goes on as a rotated one; a new entry waits for what comes. */
-static void file_rotate(struct col_web_follow *f, uint32_t at, int64_t now_ms)
+/* A file that was rotated. 1 = there is more of it. */
+static int rotated_turn(struct col_web_follow *f, struct col_web_place *p, const struct col_web_now *now)
 {
-    struct col_web_file *file = f->files[at];
-    file->rotated = true;
-    file->quiet_ms = now_ms;
-    file->search_ms = 0;
-    if (file->file && !file_same(file)) { /* it was truncated before: what was read of lives on in a copy */
-        file_shut(file);
-        file->dev = file->ino = 0;
-    }
-    if (file->file && !file->head.n_bytes) /* so that it is known when it was packed meanwhile */
-        (void)col_web__head_read(file->file, 0, &file->head);
-    col_web__file_add(f, file->path, file->log, at + 1)->mtime_ms = file->mtime_ms;
-}
-
-/* The same inode begins anew: its old text may live on in a copy. */
-static void file_truncated(struct col_web_follow *f, uint32_t at, int64_t now_ms)
-{
-    struct col_web_file *file = f->files[at];
-    ts_log(TS_LOG_INFO, "weblog: %s was truncated or replaced", file->path);
-    if (file->head.n_bytes) {
-        struct col_web_file *old = col_web__file_add(f, file->path, file->log, at);
-        old->head = file->head;
-        old->off = file->off;
-        old->skip = file->skip;
-        old->kind = file->kind;
-        old->mtime_ms = file->mtime_ms;
-        old->rotated = true;
-        old->quiet_ms = now_ms;
-        (void)col_web__rotated_add(f, old, at + 1, now_ms);
-    }
-    file->head = (struct col_web_head){.n_bytes = 0};
-    file->off = 0;
-    file->skip = false;
-    file->kind = COL_WEB_KIND_UNKNOWN;
-    file->looked_bytes = 0;
-    file->told = false;
-    file->quiet_ms = now_ms;
-}
-
-static int current_turn(struct col_web_follow *f, uint32_t at, int64_t now_ms)
-{
-    struct col_web_file *file = f->files[at];
-    uint32_t n_added = 0;
-    struct stat st;
-    bool there = stat(file->path, &st) == 0 && S_ISREG(st.st_mode);
-    if (!file->ino) { /* it waits for a file: those that came and went before it first */
-        if (!there || col_web__inode_known(f, file->path, &st))
-            return 0;
-        (void)col_web__rotated_add(f, file, at, now_ms);
-        file->dev = st.st_dev;
-        file->ino = st.st_ino;
-        file->quiet_ms = now_ms;
-        f->n_changes++;
-        return 1;
-    }
-    if (!there || st.st_dev != file->dev || st.st_ino != file->ino) {
-        file_rotate(f, at, now_ms);
-        return 1;
-    }
-    if (!file->head.n_bytes && st.st_size) /* the first look into it: did it begin anew in between, unseen? */
-        n_added = col_web__rotated_add(f, file, at, now_ms);
-    if (!file->file && !file_open(f, file, now_ms))
-        return 0;
-    if (st.st_dev != file->dev || st.st_ino != file->ino)
-        return 1; /* replaced between the two calls: the next turn sees it */
-    int rc = file_take(f, file, false, now_ms);
-    if (rc < 0)
-        file_truncated(f, at + n_added, now_ms);
-    return rc != 0 || n_added;
-}
-
-/* 1 = more; 0 = not now; -1 = done with it. */
-static int rotated_turn(struct col_web_follow *f, struct col_web_file *file, int64_t now_ms)
-{
-    bool tired = now_ms - file->quiet_ms > f->opts.rotated_ms;
-    if (!file->file && !file->lines) {
-        if (now_ms < file->search_ms)
-            return 0;
-        file->search_ms = now_ms + SEARCH_MS;
-        if (!col_web__rotated_find(f, file)) {
-            if (tired && (file->off || kind_wanted(file)))
-                ts_log(TS_LOG_WARN, "weblog: what came after byte %llu of the rotated %s was not found",
-                       (unsigned long long)file->off, file->path);
-            return tired ? -1 : 0;
+    bool tired = now->steady_ms - p->quiet_ms > f->opts.rotated_ms;
+    struct col_web_tail *t = p->tail;
+    if (!col_web_place_open(p)) {
+        if (tired && (p->off || col_web__kind_wanted(p)))
+            ts_log(TS_LOG_WARN, "weblog: what came after byte %llu of the rotated %s was not found",
+                   (unsigned long long)p->off, t->path);
+        if (tired)
+            place_finish(f, p, now);
+        else if (now->steady_ms >= t->scan_ms) {
+            t->scan = true;
+            t->scan_ms = now->steady_ms + SEARCH_MS;
         }
+        return 0;
     }
-    int rc = file->lines ? packed_take(f, file, now_ms) : file_take(f, file, tired, now_ms);
+    bool packed = p->lines != NULL;
+    int rc = packed ? col_web__packed_read(f, p, now) : col_web__place_read(f, p, tired, now);
     if (rc > 0)
         return 1;
-    if (file->lines && rc == 0)
-        return -1; /* nobody appends to it */
-    if (file->lines && !tired) {
-        file_shut(file); /* damaged, or not whole yet: again later, from where it was */
-        file->lines_off = 0;
-        return 0;
+    if (rc < 0 && !tired) { /* damaged, or not whole yet: again later; or truncated: look for a copy */
+        col_web_place_close(p);
+        p->dev = p->ino = 0;
+    } else if (tired || packed) {
+        p->whole |= packed;
+        place_finish(f, p, now);
     }
-    if (rc < 0) { /* truncated: look for a copy */
-        file_shut(file);
-        file->dev = file->ino = 0;
-    }
-    return tired ? -1 : 0;
+    return 0;
 }
 
-int col_web_follow_turn(struct col_web_follow *f, int64_t now_ms)
+static int tail_turn(struct col_web_follow *f, struct col_web_tail *t, const struct col_web_now *now)
 {
-    int more = 0;
-    paths_scan(f, now_ms);
-    for (uint32_t i = 0; i < f->n_files; i++) {
-        if (!f->files[i]->rotated) {
-            more |= current_turn(f, i, now_ms);
+    int more = current_look(f, t, now);
+    if (t->scan)
+        col_web__scan(f, t, now);
+    for (uint32_t i = 0; i < t->n_places; i++) {
+        struct col_web_place *p = t->places[i];
+        if (p->role != COL_WEB_ROTATED)
             continue;
-        }
-        int rc = rotated_turn(f, f->files[i], now_ms);
-        more |= rc > 0;
-        if (rc < 0)
-            file_done(f, i--);
+        uint32_t n = t->n_places;
+        more |= rotated_turn(f, p, now);
+        i -= t->n_places < n; /* it was forgotten */
     }
+    struct col_web_place *p = col_web_current(t);
+    int rc = p && p->file ? col_web__place_read(f, p, false, now) : 0;
+    if (rc < 0)
+        rc = file_truncated(f, p, now);
+    return more | rc | t->scan;
+}
+
+/* Logs that are not configured any more, or that a pattern takes but are gone, are forgotten when they are old. */
+static bool tail_expired(const struct col_web_follow *f, const struct col_web_tail *t, int64_t wall_ms)
+{
+    return f->opts.keep_ms && wall_ms - t->seen_ms > f->opts.keep_ms && (!t->log || t->log->wild);
+}
+
+int col_web_follow_turn(struct col_web_follow *f, int64_t wall_ms, int64_t steady_ms)
+{
+    struct col_web_now now = {.wall_ms = wall_ms, .steady_ms = steady_ms};
+    int more = 0;
+    f->n_packed = 0;
+    for (uint32_t i = 0; i < f->n_tails; i++)
+        for (uint32_t k = 0; k < f->tails[i]->n_places; k++) {
+            f->n_packed += f->tails[i]->places[k]->lines != NULL;
+            if (!f->turned) /* pauses of those from a checkpoint begin now */
+                f->tails[i]->places[k]->quiet_ms = steady_ms;
+        }
+    col_web__paths_scan(f, &now);
+    for (uint32_t i = 0; i < f->n_tails; i++) {
+        if (f->tails[i]->log)
+            more |= tail_turn(f, f->tails[i], &now);
+        if (tail_expired(f, f->tails[i], wall_ms))
+            col_web__tail_remove(f, f->tails[i--]);
+    }
+    col_web__lists_forget(f);
     f->turned = true;
     return more;
 }
 
-uint64_t col_web_follow_lag_bytes(const struct col_web_follow *f)
+uint64_t col_web_follow_lag_bytes(const struct col_web_follow *f, uint32_t *out_n_files)
 {
     uint64_t sum = 0;
-    struct stat st;
-    for (uint32_t i = 0; i < f->n_files; i++)
-        if (f->files[i]->file && fstat(fileno(f->files[i]->file), &st) == 0 &&
-            (uint64_t)st.st_size > f->files[i]->off)
-            sum += (uint64_t)st.st_size - f->files[i]->off;
+    struct col_web_id id;
+    *out_n_files = 0;
+    for (uint32_t i = 0; i < f->n_tails; i++)
+        for (uint32_t k = 0; k < f->tails[i]->n_places; k++) {
+            const struct col_web_place *p = f->tails[i]->places[k];
+            *out_n_files += f->tails[i]->log && p->role <= COL_WEB_ROTATED;
+            if (p->file && col_web__id_of_file(p->file, &id) && id.size_bytes > p->off)
+                sum += id.size_bytes - p->off;
+        }
     return sum;
 }

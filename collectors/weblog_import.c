@@ -107,7 +107,7 @@ static void import_slot(struct col_web_import *im, struct ts_slice first)
 {
     size_t n = first.n < COL_WEB_HEAD_BYTES ? first.n : COL_WEB_HEAD_BYTES;
     uint64_t n_slots = (uint64_t)(im->limits.bucket_ms / 1000 * SLOTS_A_S);
-    int64_t slot = (int64_t)(col_web__head_of(first.p, n).hash % n_slots);
+    int64_t slot = (int64_t)(col_web_head_of(first.p, n).hash % n_slots);
     im->limits.slot_ms = slot / SLOTS_A_S * 1000 + FIRST_SLOT + slot % SLOTS_A_S;
     for (uint32_t i = 0; i < im->n_files && i < WARN_SHARING; i++)
         if (im->slots_ms[i] == im->limits.slot_ms)

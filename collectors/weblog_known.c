@@ -7,9 +7,11 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/unpack.h"
 #include "collectors/collect.h"
 #include "collectors/weblog_state.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,26 +58,24 @@ void col_web_known_free(struct col_web_known *k)
     ts_free(k);
 }
 
-static bool candidate_matches(const struct candidate *c, const struct col_web_head *head)
-{
-    return col_web__first_matches(c->first, c->n_first, head);
-}
-
 /* What a checkpoint says of it; NULL = nothing. */
 static const char *follow_says(const struct col_web_follow *f, const struct candidate *c)
 {
     char real[PATH_MAX];
-    uint32_t n_done = col_web__n_done(f);
-    for (uint32_t i = 0; i < f->n_files; i++) {
-        const struct col_web_file *file = f->files[i];
-        bool same = file->ino && file->ino == c->st.st_ino && file->dev == c->st.st_dev;
-        if ((same && !file->head.n_bytes) || candidate_matches(c, &file->head))
-            return file->rotated ? "it was followed until it was rotated" : "it is followed";
-        if (!file->rotated && realpath(file->path, real) && !strcmp(real, c->path))
+    struct ts_slice first = {c->first, c->n_first};
+    for (uint32_t i = 0; i < f->n_tails; i++) {
+        const struct col_web_tail *t = f->tails[i];
+        const struct col_web_place *p =
+            col_web_place_find(t, first, (uint64_t)c->st.st_dev, (uint64_t)c->st.st_ino);
+        if (realpath(t->path, real) && !strcmp(real, c->path))
             return "it is followed";
+        if (p && p->role != COL_WEB_PAST)
+            return p->role == COL_WEB_CURRENT   ? "it is followed"
+                   : p->role == COL_WEB_ROTATED ? "it was followed until it was rotated"
+                                                : "it was followed to its end";
     }
-    for (uint32_t i = 0; i < n_done; i++)
-        if (!f->done[i].unread && candidate_matches(c, &f->done[i]))
+    for (uint32_t i = 0; i < f->n_inherited; i++)
+        if (!f->inherited_past[i] && col_web_head_matches(&f->inherited[i], first))
             return "it was followed to its end";
     return NULL;
 }
@@ -110,7 +110,8 @@ bool col_web_known_find(struct col_web_known *k, const char *path, char *why, si
     struct candidate *c = ts_xcalloc(1, sizeof(*c));
     const char *says = NULL;
     if (*k->path && realpath(path, c->path) && stat(c->path, &c->st) == 0 && S_ISREG(c->st.st_mode)) {
-        c->n_first = col_web__text_first(c->path, c->first);
+        const struct ts_pack *pack;
+        (void)ts_unpack_first(c->path, c->first, sizeof(c->first), &c->n_first, &pack);
         if (col_web_logs_follow(&k->logs, path) || col_web_logs_follow(&k->logs, c->path))
             says = "collect_weblog follows it";
         else

@@ -1,8 +1,8 @@
 /*
  * weblog_known.h - is a log followed, or was it? So that an import does not count its lines once more.
  *
- * A file is known if collect_weblog names it (not as a rotated one), or if the checkpoint in collect_dir has it: by its path, by device and
- * inode, or by its first bytes, packed or not, among the last COL_WEB_DONE_MAX that were read to their end. The checkpoint is read anew for
+ * A file is known if collect_weblog names it (not as a rotated one), or if the checkpoint in collect_dir has it: by its path, or
+ * by its first bytes, packed or not, among the places of any log (weblog_identity.h). The checkpoint is read anew for
  * each file, since the collector may run meanwhile. With collect_dir = none nothing is known.
  *
  * Threads    one

@@ -6,10 +6,15 @@
 #include "collectors/weblog_logs.h"
 
 #include "base/mem.h"
+#include "base/unpack.h"
 #include "collectors/fields.h"
+#include "collectors/weblog_family.h"
 
 #include <fnmatch.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define QUARTER_HOUR_S 900 /* zones and days are made of these */
 
@@ -147,10 +152,17 @@ const struct col_web_log *col_web_logs_find(const struct col_web_logs *l, const 
     return NULL;
 }
 
+static bool file_there(void *arg, const char *path)
+{
+    struct stat st;
+    (void)arg;
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
 bool col_web_logs_follow(const struct col_web_logs *l, const char *path)
 {
     const struct col_web_log *log = col_web_logs_find(l, path);
-    return log && !(log->wild && col_web_is_rotated_name(path));
+    return log && (!log->wild || col_web_looks(path, file_there, NULL, NULL, 0) == COL_WEB_LOOKS_OWN);
 }
 
 int col_web_limits_get(const struct ts_conf *conf, struct col_web_limits *out, struct ts_error *err)
@@ -199,29 +211,18 @@ static struct ts_slice base_of(const char *path)
     return ts_slice_str(slash ? slash + 1 : path);
 }
 
-bool col_web_is_rotated_name(const char *path)
-{
-    struct ts_slice s = base_of(path);
-    if (take_suffix(&s, ".gz") || take_suffix(&s, ".zst") || take_suffix(&s, ".xz") ||
-        take_suffix(&s, ".bz2") || take_suffix(&s, "~"))
-        return true;
-    (void)take_suffix(&s, ".log"); /* access-20261121.log */
-    size_t n = s.n;
-    while (n && ((s.p[n - 1] >= '0' && s.p[n - 1] <= '9') ||
-                 (s.p[n - 1] == '-' && n < s.n && n > 1 && s.p[n - 2] >= '0' && s.p[n - 2] <= '9')))
-        n--;
-    return n && n < s.n && ((s.p[n - 1] == '.' && n > 1) || s.p[n - 1] == '-');
-}
-
 /* "example.org" of example.org.access.log, example.org_ssl_access.log; nothing of access.log. */
 static struct ts_slice file_domain(const char *path)
 {
-    static const char *const endings[] = {
-        ".gz",  ".zst", ".log",   ".access",    "_access",      "-access",     "_ssl",
-        "-ssl", ".ssl", "access", "access_log", "other_vhosts", "_access_log", "-access_log"};
+    static const char *const endings[] = {".log",       ".access",      "_access",     "-access",
+                                          "_ssl",       "-ssl",         ".ssl",        "access",
+                                          "access_log", "other_vhosts", "_access_log", "-access_log"};
+    char name[NAME_MAX + 1];
     struct ts_slice s = base_of(path);
-    bool rotated = col_web_is_rotated_name(path);
+    (void)snprintf(name, sizeof(name), "%.*s", (int)(s.n - ts_pack_suffix(path)), s.p);
+    bool rotated = col_web_looks(name, NULL, NULL, NULL, 0) != COL_WEB_LOOKS_OWN;
     size_t before;
+    s.n -= ts_pack_suffix(path);
     do {
         before = s.n;
         for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++)

@@ -61,7 +61,5 @@ const char *col_web_log_parse(const struct col_web_log *log, enum col_web_kind k
                               struct ts_buf *scratch, struct col_web_hit *out);
 /** Domain of a request read from the file path; n = 0: none. Borrowed from the hit, the log or the path. */
 struct ts_slice col_web_domain(const struct col_web_log *log, const char *path, const struct col_web_hit *h);
-/** Has the name of a file the form a log gets when it is rotated: ".1", "-20261121", ".2.gz" at its end? */
-bool col_web_is_rotated_name(const char *path);
 
 #endif

@@ -13,7 +13,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define STATE_MAGIC     "tsd-weblog 1 "
+#define STATE_MAGIC     "tsd-weblog 2 "
+#define STATE_MAGIC_1   "tsd-weblog 1 " /* files by device and inode, one ring of first bytes for all logs */
 #define STATE_MAX_BYTES ((size_t)1 << 30)
 #define CELL_NUMBERS    (7 + 2 * COL_WEB_CLASSES + COL_WEB_TOOK_STEPS)
 
@@ -42,30 +43,47 @@ static void save_path(struct ts_json *j, const char *path)
     ts_buf_release(&text);
 }
 
-static void save_files(struct ts_json *j, const struct col_web_follow *f)
+static const char *const role_names[] = {"current", "rotated", "done", "past"};
+#define N_ROLES (sizeof(role_names) / sizeof(*role_names))
+
+static void save_place(struct ts_json *j, const struct col_web_place *p)
 {
-    ts_json_member_arr(j, "files");
-    for (uint32_t i = 0; i < f->n_files; i++) {
-        const struct col_web_file *file = f->files[i];
+    ts_json_obj(j);
+    ts_json_member_str(j, "role", role_names[p->role]);
+    save_head(j, &p->head);
+    ts_json_member_int(j, "off", p->off == COL_WEB_OFF_ALL ? -1 : (int64_t)p->off);
+    ts_json_member_str(j, "kind", col_web_kind_name(p->kind));
+    ts_json_member_bool(j, "skip", p->skip);
+    ts_json_member_bool(j, "whole", p->whole);
+    ts_json_member_count(j, "dev", p->dev);
+    ts_json_member_count(j, "ino", p->ino);
+    ts_json_member_int(j, "mtime_ms", p->mtime_ms);
+    ts_json_member_int(j, "seen_ms", p->seen_ms);
+    ts_json_obj_end(j);
+}
+
+static void save_logs(struct ts_json *j, const struct col_web_follow *f)
+{
+    ts_json_member_arr(j, "logs");
+    for (uint32_t i = 0; i < f->n_tails; i++) {
+        const struct col_web_tail *t = f->tails[i];
         ts_json_obj(j);
-        save_path(j, file->path);
-        ts_json_member_count(j, "dev", file->dev);
-        ts_json_member_count(j, "ino", file->ino);
-        save_head(j, &file->head);
-        ts_json_member_count(j, "off", file->off);
-        ts_json_member_int(j, "mtime_ms", file->mtime_ms);
-        ts_json_member_str(j, "kind", col_web_kind_name(file->kind));
-        ts_json_member_bool(j, "skip", file->skip);
-        ts_json_member_bool(j, "rotated", file->rotated);
+        save_path(j, t->path);
+        ts_json_member_int(j, "floor_ms", t->floor_ms);
+        ts_json_member_int(j, "seen_ms", t->seen_ms);
+        ts_json_member_bool(j, "fresh", t->fresh);
+        ts_json_member_arr(j, "places");
+        for (uint32_t k = 0; k < t->n_places; k++)
+            save_place(j, t->places[k]);
+        ts_json_arr_end(j);
         ts_json_obj_end(j);
     }
     ts_json_arr_end(j);
-    ts_json_member_arr(j, "done");
-    uint32_t n = col_web__n_done(f);
-    for (uint32_t i = f->n_done - n; i < f->n_done; i++) {
+    ts_json_member_arr(j, "done"); /* of a checkpoint of version 1 */
+    for (uint32_t i = 0; i < f->n_inherited; i++) {
         ts_json_obj(j);
-        save_head(j, &f->done[i % COL_WEB_DONE_MAX]);
-        ts_json_member_bool(j, "unread", f->done[i % COL_WEB_DONE_MAX].unread);
+        save_head(j, &f->inherited[i]);
+        ts_json_member_bool(j, "unread", f->inherited_past[i]);
         ts_json_obj_end(j);
     }
     ts_json_arr_end(j);
@@ -118,7 +136,7 @@ int col_web_state_save(const struct col_web_state *s, struct ts_error *err)
     ts_buf_init(&text, 0);
     ts_json_init(&j, &body);
     ts_json_obj(&j);
-    save_files(&j, s->follow);
+    save_logs(&j, s->follow);
     save_count(&j, s->count);
     ts_json_member_count(&j, "bad", *s->n_bad);
     ts_json_obj_end(&j);
@@ -180,38 +198,110 @@ static enum col_web_kind get_kind(const json_t *o)
     return get_int(o, "off") > 0 ? COL_WEB_KIND_COMBINED : COL_WEB_KIND_UNKNOWN;
 }
 
-static bool load_files(const json_t *root, struct col_web_follow *f, int64_t now_ms)
+static bool load_place(const json_t *o, struct col_web_tail *t)
 {
-    const json_t *files = json_object_get(root, "files"), *done = json_object_get(root, "done");
-    if (!json_is_array(files) || !json_is_array(done))
+    const char *role = json_string_value(json_object_get(o, "role"));
+    int64_t off = get_int(o, "off");
+    unsigned k = 0;
+    while (role && k < N_ROLES && strcmp(role, role_names[k]) != 0)
+        k++;
+    if (!role || k == N_ROLES || off < -1 || (k == COL_WEB_CURRENT && (off < 0 || col_web_current(t))))
         return false;
-    for (size_t i = 0; i < json_array_size(files); i++) {
-        const json_t *o = json_array_get(files, i);
-        char *path = get_path(o);
-        struct col_web_file file = {.dev = (uint64_t)get_int(o, "dev"),
-                                    .ino = (uint64_t)get_int(o, "ino"),
-                                    .off = (uint64_t)get_int(o, "off"),
-                                    .mtime_ms = get_int(o, "mtime_ms"),
-                                    .kind = get_kind(o),
-                                    .skip = json_is_true(json_object_get(o, "skip")),
-                                    .rotated = json_is_true(json_object_get(o, "rotated")),
-                                    .quiet_ms = now_ms};
-        bool ok = path && get_head(o, &file.head) && get_int(o, "off") >= 0;
-        file.path = path; /* copied */
-        if (ok)
-            (void)col_web_follow_restore(f, &file);
-        ts_free(path);
-        if (!ok)
+    struct col_web_place *p = col_web_place_add(t, (enum col_web_role)k);
+    p->off = off < 0 ? COL_WEB_OFF_ALL : (uint64_t)off;
+    p->kind = get_kind(o);
+    p->skip = json_is_true(json_object_get(o, "skip"));
+    p->whole = json_is_true(json_object_get(o, "whole"));
+    p->dev = (uint64_t)get_int(o, "dev");
+    p->ino = (uint64_t)get_int(o, "ino");
+    p->mtime_ms = get_int(o, "mtime_ms");
+    p->seen_ms = get_int(o, "seen_ms");
+    return get_head(o, &p->head);
+}
+
+static bool load_log(const json_t *o, struct col_web_follow *f)
+{
+    const json_t *places = json_object_get(o, "places");
+    char *path = get_path(o);
+    struct col_web_tail *t = path && json_is_array(places) ? col_web_follow_restore(f, path) : NULL;
+    ts_free(path);
+    if (!t)
+        return false;
+    t->floor_ms = get_int(o, "floor_ms");
+    t->seen_ms = get_int(o, "seen_ms");
+    t->fresh = json_is_true(json_object_get(o, "fresh"));
+    for (size_t i = 0; i < json_array_size(places); i++)
+        if (!load_place(json_array_get(places, i), t))
             return false;
-    }
-    for (size_t i = 0; i < json_array_size(done) && i < COL_WEB_DONE_MAX; i++) {
+    return true;
+}
+
+static bool load_done(const json_t *done, struct col_web_follow *f)
+{
+    for (size_t i = 0; i < json_array_size(done); i++) {
         const json_t *o = json_array_get(done, i);
-        if (!get_head(o, &f->done[f->n_done]))
+        struct col_web_head head;
+        if (!get_head(o, &head))
             return false;
-        f->done[f->n_done].unread =
-            !json_is_false(json_object_get(o, "unread")); /* older ones don't say it */
-        f->n_done++;
+        col_web_follow_inherit(f, &head,
+                               !json_is_false(json_object_get(o, "unread"))); /* older ones don't say */
     }
+    return json_is_array(done);
+}
+
+static bool load_logs(const json_t *root, struct col_web_follow *f)
+{
+    const json_t *logs = json_object_get(root, "logs");
+    if (!json_is_array(logs) || !load_done(json_object_get(root, "done"), f))
+        return false;
+    for (size_t i = 0; i < json_array_size(logs); i++)
+        if (!load_log(json_array_get(logs, i), f))
+            return false;
+    return true;
+}
+
+/* --- version 1 --- */
+
+/* A file as version 1 had it becomes a place of the log at its path. */
+static bool load_file_1(const json_t *o, struct col_web_follow *f, int64_t now_ms)
+{
+    struct col_web_head head;
+    char *path = get_path(o);
+    bool rotated = json_is_true(json_object_get(o, "rotated"));
+    if (!path || !get_head(o, &head) || get_int(o, "off") < 0) {
+        ts_free(path);
+        return false;
+    }
+    struct col_web_tail *t = col_web_follow_restore(f, path);
+    for (uint32_t i = 0; !t && i < f->n_tails; i++) /* there already, by another of its files */
+        if (!strcmp(f->tails[i]->path, path))
+            t = f->tails[i];
+    ts_free(path);
+    t->seen_ms = now_ms;
+    if (!rotated) /* what was rotated before that was read */
+        t->floor_ms = get_int(o, "mtime_ms");
+    if (!head.n_bytes || (!rotated && col_web_current(t)))
+        return true; /* it waited for a file, or had read nothing of it */
+    struct col_web_place *p = col_web_place_add(t, rotated ? COL_WEB_ROTATED : COL_WEB_CURRENT);
+    p->head = head;
+    p->off = (uint64_t)get_int(o, "off");
+    p->kind = get_kind(o);
+    p->skip = json_is_true(json_object_get(o, "skip"));
+    p->dev = (uint64_t)get_int(o, "dev");
+    p->ino = (uint64_t)get_int(o, "ino");
+    p->mtime_ms = get_int(o, "mtime_ms");
+    p->seen_ms = now_ms;
+    return true;
+}
+
+static bool load_files_1(const json_t *root, struct col_web_follow *f, int64_t now_ms)
+{
+    const json_t *files = json_object_get(root, "files");
+    if (!json_is_array(files) || !load_done(json_object_get(root, "done"), f))
+        return false;
+    for (size_t i = 0; i < json_array_size(files); i++)
+        if (!load_file_1(json_array_get(files, i), f, now_ms))
+            return false;
     return true;
 }
 
@@ -260,11 +350,12 @@ static bool load_cell(const json_t *row, struct col_web_count *c, int64_t now_ms
     return col_web_cell_restore(c, &cell);
 }
 
-static bool load_all(const json_t *root, const struct col_web_state *s, int64_t now_ms)
+static bool load_all(const json_t *root, const struct col_web_state *s, bool version_1, int64_t now_ms)
 {
     struct col_web_count *c = s->count;
     const json_t *cells = json_object_get(root, "cells");
-    if (!json_is_object(root) || !load_files(root, s->follow, now_ms) ||
+    if (!json_is_object(root) ||
+        !(version_1 ? load_files_1(root, s->follow, now_ms) : load_logs(root, s->follow)) ||
         !load_names(json_object_get(root, "names"), c) || !json_is_array(cells) ||
         get_int(root, "generation") < 1)
         return false;
@@ -296,16 +387,17 @@ int col_web_state_load(const struct col_web_state *s, int64_t now_ms, struct ts_
     json_t *root = NULL;
     TS_TRY(ts_fs_read_file(s->fs ? s->fs : ts_fs_real(), s->path, STATE_MAX_BYTES + 64, &text, &n, err));
     int rc = 0;
-    if (n >= 10 && !memcmp(text, "tsd-weblog", 10) &&
-        (n < n_magic || memcmp(text, STATE_MAGIC, n_magic) != 0))
+    bool version_1 = n >= n_magic && !memcmp(text, STATE_MAGIC_1, n_magic);
+    bool known = version_1 || (n >= n_magic && !memcmp(text, STATE_MAGIC, n_magic));
+    if (n >= 10 && !memcmp(text, "tsd-weblog", 10) && !known)
         rc = ts_error_set(err, TS_EVERSION, "%s is of another version of tsd", s->path);
-    else if (n < n_magic + 9 || memcmp(text, STATE_MAGIC, n_magic) != 0 || text[n_magic + 8] != '\n' ||
+    else if (n < n_magic + 9 || !known || text[n_magic + 8] != '\n' ||
              sscanf(text + n_magic, "%8x", &crc) != 1)
         rc = state_corrupt(s, "it is no checkpoint of web logs", err);
     else if (ts_crc32c(0, text + n_magic + 9, n - n_magic - 9) != crc)
         rc = state_corrupt(s, "its checksum is wrong", err);
     else if (ts_json_load((struct ts_slice){text + n_magic + 9, n - n_magic - 9}, &root, NULL) < 0 ||
-             !load_all(root, s, now_ms))
+             !load_all(root, s, version_1, now_ms))
         rc = state_corrupt(s, "its content makes no sense", err);
     json_decref(root);
     ts_free(text);

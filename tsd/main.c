@@ -60,8 +60,8 @@ static const struct tsd_cmd commands[] = {
      .details =
          "A line is \"METRIC TIME VALUE tag=value ...\", with or without \"put\" in front, or a rollup "
          "or histogram as in the\n"
-         "line protocol; empty lines and lines that begin with # are skipped. Files may be packed by gzip "
-         "or zstd; - is standard\n"
+         "line protocol; empty lines and lines that begin with # are skipped. Files may be packed by gzip, "
+         "zstd, xz or bzip2; - is standard\n"
          "input. Bad lines are listed with file, line number and reason and cost the others nothing; if "
          "there were any, the exit\n"
          "code is 1. What was imported is on disk at the end. With --data times before 1970 are taken too.",
@@ -219,7 +219,8 @@ static const struct tsd_cmd commands[] = {
      .details =
          "Points wait in a folder until the daemon has them on disk: nothing is lost while it is away.\n"
          "--format text shows what would be sent. Names, tags and units: --list and docs/COLLECTORS.md.\n"
-         "weblog-import reads finished logs of web servers (plain, .gz, .zst; - is standard input) with the "
+         "weblog-import reads finished logs of web servers (plain or packed as for import; - is standard "
+         "input) with the "
          "keys\n"
          "collect_weblog_format, collect_weblog_domain and their like. The same file again changes nothing; "
          "files that\n"

@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/fs.h"
+#include "base/hash.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "collectors/collect.h"
@@ -212,6 +214,84 @@ static void test_weblog__every_line_counts_once_whatever_its_format(void **state
     every_line_once("auto");
 }
 
+/* A checkpoint as version 0.1 wrote it: one log, read to byte 68; one rotated file read to its end, one that nobody read. */
+static void write_state_1(const char *dir)
+{
+    char path[128];
+    struct ts_buf body, text;
+    ts_buf_init(&body, 0);
+    ts_buf_init(&text, 0);
+    ts_buf_printf(
+        &body,
+        "{\"files\":[{\"path\":\"%s/a.log\",\"dev\":65024,\"ino\":9978652,\"head_bytes\":68,\"head\":"
+        "\"2361eb254126898c\",\"off\":68,\"mtime_ms\":1000,\"kind\":\"common\",\"skip\":false,\"rotated\":"
+        "false}],\"done\":[{\"head_bytes\":136,\"head\":\"c05dff24dbf9d2d6\",\"unread\":true},{\"head_"
+        "bytes\":340,"
+        "\"head\":\"3ad7a8ebf60b518e\",\"unread\":false}],\"names\":[[-1,\"a\"],[0,\"/"
+        "\"]],\"cells\":[[1793966400000,"
+        "1793966400000,1,0,0,0,0,0,6,0,0,0,0,0,507,0,0,0,0,0,0,0,0,0,0,0,0]],\"horizon_ms\":-"
+        "9223372036854775808,"
+        "\"generation\":1,\"counted\":6,\"late\":0,\"bad\":0}\n",
+        dir);
+    ts_buf_printf(&text, "tsd-weblog 1 %08x\n", ts_crc32c(0, body.p, body.n));
+    ts_buf_slice(&text, ts_buf_get(&body));
+    snprintf(path, sizeof(path), "%s/weblog.state", dir);
+    assert_int_equal(ts_fs_write_atomic(ts_fs_real(), path, text.p, text.n, NULL), 0);
+    ts_buf_release(&body);
+    ts_buf_release(&text);
+}
+
+static void test_weblog__a_checkpoint_of_version_1_is_read(void **state)
+{
+#define T_OLD "10.0.0.1 - - [06/Nov/2026:12:00:00 +0000] \"GET /%s HTTP/1.1\" 200 %s\n"
+    static const struct {
+        const char *file, *paths, *bytes;
+    } logs[] = {{"a.log.3", "p q", "100"},
+                {"a.log.2", "1 2 3 4 5", "100"},
+                {"a.log.1", "new", "7"},
+                {"a.log", "z", "1"}};
+    const struct ts_conf_key *const tables[] = {col_conf_keys};
+    struct t_store s = {.points = ts_xcalloc(N_POINTS, sizeof(*s.points))};
+    struct t_collector c = {.conf = ts_conf_new(tables, 1)};
+    char dir[] = "/tmp/tsd-test-weblog-XXXXXX", log[64], command[200];
+    (void)state;
+    ts_log_set_level(TS_LOG_ERROR);
+    assert_non_null(mkdtemp(dir));
+    for (size_t i = 0; i < sizeof(logs) / sizeof(*logs); i++) {
+        char path[128];
+        snprintf(path, sizeof(path), "%s/%s", dir, logs[i].file);
+        FILE *f = fopen(path, "we");
+        for (const char *p = logs[i].paths; *p;) {
+            size_t n = strcspn(p, " ");
+            char name[8];
+            snprintf(name, sizeof(name), "%.*s", (int)n, p);
+            fprintf(f, T_OLD, name, logs[i].bytes);
+            p += n + (p[n] == ' ');
+        }
+        fclose(f);
+    }
+    write_state_1(dir);
+    snprintf(log, sizeof(log), "%s/a.log", dir);
+    set(c.conf, "collect_weblog", log);
+    c.ctx = (struct col_ctx){.conf = c.conf, .root = "", .state_dir = dir};
+    c.emit = col_emit_new(&(struct col_emit_opts){.out = {.put = store_put, .arg = &s}});
+    for (unsigned i = 0; i < 3; i++) { /* the second time from what was written as version 2 */
+        begin(&c, "600", "60");
+        assert_int_equal(col_weblog.once(c.state, c.emit, NULL), 0);
+        assert_int_equal(store_sum(&s, "web.hits ", ""), 7 + i);
+        assert_int_equal(store_sum(&s, "web.bytes ", ""), 508 + i);
+        col_weblog.release(c.state);
+        FILE *f = fopen(log, "ae");
+        fprintf(f, T_OLD, "z", "1");
+        fclose(f);
+    }
+    col_emit_free(c.emit);
+    ts_conf_free(c.conf);
+    ts_free(s.points);
+    snprintf(command, sizeof(command), "rm -rf %s", dir);
+    assert_int_equal(system(command), 0);
+}
+
 static void test_weblog__wrong_keys_are_refused(void **state)
 {
     static const struct {
@@ -246,6 +326,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_weblog__every_line_counts_once),
         cmocka_unit_test(test_weblog__every_line_counts_once_whatever_its_format),
+        cmocka_unit_test(test_weblog__a_checkpoint_of_version_1_is_read),
         cmocka_unit_test(test_weblog__wrong_keys_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

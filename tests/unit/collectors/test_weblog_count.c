@@ -237,17 +237,17 @@ static void test_weblog_count__too_many_cells_go_early(void **state)
 
 static char t_state[64]; /* the checkpoint; other runs of this test have another */
 
-static void no_line(void *arg, const struct col_web_file *file, uint64_t off, struct ts_slice line)
+static void no_line(void *arg, const struct col_web_place *place, uint64_t off, struct ts_slice line)
 {
     (void)arg;
-    (void)file;
+    (void)place;
     (void)off;
     (void)line;
 }
 
-static void no_long(void *arg, const struct col_web_file *file, uint64_t off)
+static void no_long(void *arg, const struct col_web_place *place, uint64_t off)
 {
-    no_line(arg, file, off, (struct ts_slice){NULL, 0});
+    no_line(arg, place, off, (struct ts_slice){NULL, 0});
 }
 
 /* All that a checkpoint holds, with one log configured. */
@@ -286,15 +286,7 @@ static void test_weblog_count__the_checkpoint_comes_back(void **state)
 {
     struct t_all a, b;
     struct t_points p;
-    struct col_web_file file = {.path = (char *)(uintptr_t) "/nowhere/a\"b%41\xff.log",
-                                .dev = 1,
-                                .ino = UINT64_MAX >> 1,
-                                .head = {77, 0xfedcba9876543210u, false},
-                                .off = 12345678901,
-                                .skip = true,
-                                .rotated = true,
-                                .kind = COL_WEB_KIND_COMMON,
-                                .mtime_ms = 99};
+    static const char path[] = "/nowhere/a\"b%41\xff.log";
     (void)state;
     all_init(&a);
     all_init(&b);
@@ -307,11 +299,24 @@ static void test_weblog_count__the_checkpoint_comes_back(void **state)
     sent(&a.count, &p);
     hit(&a.count, 180, "a", "/x/", 200, 1, 0);
     a.n_bad = 5;
-    assert_true(col_web_follow_restore(&a.follow, &file));
-    file.path = (char *)(uintptr_t) "/elsewhere/x.log";
-    assert_false(col_web_follow_restore(&a.follow, &file));
-    a.follow.done[a.follow.n_done++] = (struct col_web_head){1024, 42, false};
-    a.follow.done[a.follow.n_done++] = (struct col_web_head){1024, 43, true};
+    struct col_web_tail *t = col_web_follow_restore(&a.follow, path);
+    assert_non_null(t);
+    assert_null(col_web_follow_restore(&a.follow, path));
+    t->floor_ms = 7;
+    t->seen_ms = 8;
+    *col_web_place_add(t, COL_WEB_PAST) =
+        (struct col_web_place){.tail = t, .role = COL_WEB_PAST, .head = {1024, 42}, .off = COL_WEB_OFF_ALL};
+    *col_web_place_add(t, COL_WEB_CURRENT) = (struct col_web_place){.tail = t,
+                                                                    .role = COL_WEB_CURRENT,
+                                                                    .head = {77, 0xfedcba9876543210u},
+                                                                    .off = 12345678901,
+                                                                    .skip = true,
+                                                                    .dev = 1,
+                                                                    .ino = UINT64_MAX >> 1,
+                                                                    .kind = COL_WEB_KIND_COMMON,
+                                                                    .mtime_ms = 99,
+                                                                    .seen_ms = 98};
+    col_web_follow_inherit(&a.follow, &(struct col_web_head){1024, 43}, true);
     assert_int_equal(col_web_state_save(&a.st, NULL), 0);
     assert_int_equal(col_web_state_load(&b.st, 500, NULL), 0);
     assert_int_equal(b.n_bad, 5);
@@ -320,13 +325,16 @@ static void test_weblog_count__the_checkpoint_comes_back(void **state)
     assert_int_equal(b.count.n_cells, 2);
     assert_int_equal(b.count.n_dirty, 1); /* what was sent is not sent again */
     assert_int_equal(b.count.n_domains, 2);
-    assert_int_equal(b.follow.n_files, 1);
-    assert_string_equal(b.follow.files[0]->path, "/nowhere/a\"b%41\xff.log");
-    assert_true(b.follow.files[0]->off == 12345678901 && b.follow.files[0]->skip);
-    assert_true(b.follow.files[0]->head.hash == 0xfedcba9876543210u);
-    assert_int_equal(b.follow.files[0]->kind, COL_WEB_KIND_COMMON);
-    assert_true(b.follow.n_done == 2 && b.follow.done[0].hash == 42);
-    assert_true(!b.follow.done[0].unread && b.follow.done[1].unread);
+    assert_int_equal(b.follow.n_tails, 1);
+    t = b.follow.tails[0];
+    assert_string_equal(t->path, path);
+    assert_true(t->floor_ms == 7 && t->seen_ms == 8 && t->n_places == 2);
+    assert_true(t->places[0]->role == COL_WEB_PAST && t->places[0]->head.hash == 42 &&
+                t->places[0]->off == COL_WEB_OFF_ALL);
+    assert_true(t->places[1]->off == 12345678901 && t->places[1]->skip && t->places[1]->seen_ms == 98);
+    assert_true(t->places[1]->head.hash == 0xfedcba9876543210u);
+    assert_int_equal(t->places[1]->kind, COL_WEB_KIND_COMMON);
+    assert_true(b.follow.n_inherited == 1 && b.follow.inherited[0].hash == 43 && b.follow.inherited_past[0]);
     hit(&a.count, 60, "d", "/", 200, 3, 0); /* both go on alike */
     hit(&b.count, 60, "d", "/", 200, 3, 0);
     sent(&a.count, &p);
@@ -371,7 +379,7 @@ static void test_weblog_count__a_damaged_checkpoint_is_refused(void **state)
     }
     ts_free(text);
     all_init(&a);
-    write_state("tsd-weblog 2 xyz\n{}");
+    write_state("tsd-weblog 3 xyz\n{}");
     assert_int_equal(col_web_state_load(&a.st, 0, &err), TS_EVERSION);
     write_state("");
     assert_int_equal(col_web_state_load(&a.st, 0, &err), TS_ECORRUPT);
@@ -404,11 +412,12 @@ static void test_weblog_count__a_checkpoint_without_kinds_is_read(void **state)
     write_state(text.p);
     if (col_web_state_load(&a.st, 0, &err) < 0)
         fail_msg("%s", err.text);
-    assert_int_equal(a.follow.n_files, 2);
-    assert_int_equal(a.follow.files[0]->kind, COL_WEB_KIND_COMBINED); /* its beginning was read as such */
-    assert_int_equal(a.follow.files[1]->kind, COL_WEB_KIND_UNKNOWN);
-    assert_int_equal(a.follow.n_done, 1);
-    assert_true(a.follow.done[0].unread); /* it does not say; what may be new is not kept from an import */
+    assert_int_equal(a.follow.n_tails, 2);
+    assert_int_equal(col_web_current(a.follow.tails[0])->kind,
+                     COL_WEB_KIND_COMBINED); /* its beginning was read as such */
+    assert_int_equal(col_web_current(a.follow.tails[1])->kind, COL_WEB_KIND_UNKNOWN);
+    assert_int_equal(a.follow.n_inherited, 1);
+    assert_true(a.follow.inherited_past[0]); /* it does not say; what may be new is not kept from an import */
     assert_int_equal(a.n_bad, 2);
     ts_buf_release(&body);
     ts_buf_release(&text);

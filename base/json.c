@@ -309,6 +309,12 @@ int ts_json_load(struct ts_slice text, json_t **out, struct ts_error *err)
     *out = NULL;
     TS_TRY(json_check_size(text, err));
     *out = json_loadb(text.n ? text.p : "", text.n, JSON_DECODE_ANY, &why);
+    if (!*out && (!why.text[0] || json_error_code(&why) == json_error_out_of_memory))
+        return ts_error_set(
+            err, TS_ENOMEM,
+            "No memory is left for a JSON body of %zu bytes (http_body_total_bytes): try again "
+            "later or send it in parts",
+            text.n);
     if (!*out)
         return ts_error_set(err, TS_EPARSE, "JSON line %d column %d: %s", why.line, why.column, why.text);
     return 0;

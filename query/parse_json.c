@@ -310,7 +310,7 @@ int qry_parse_json(struct ts_slice body, int64_t now_ms, bool compat, struct ts_
         return ts_error_set(err, TS_EINVAL, "Missing message content");
     int rc = ts_json_load(body, &root, err);
     if (rc < 0)
-        return rc == TS_ELIMIT ? rc : bad_json(&b);
+        return rc == TS_EPARSE ? bad_json(&b) : rc;
     rc = parse_root(&b, root, now_ms, out);
     json_decref(root);
     return rc;

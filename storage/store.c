@@ -46,11 +46,10 @@ const struct ts_conf_key sto_conf_keys[] = {
              "for."},
     {.name = "memstore_bytes",
      .type = TS_CONF_BYTES,
-     .def = "32M",
-     .min = 1 << 20,
+     .def = "0",
      .max = (int64_t)1 << 40,
      .help = "Points are gathered in memory and written to a file when they take this much. Twice as much is "
-             "used at times."},
+             "used at times. 0 = 32M, or a fourteenth of memory_limit if that is less."},
     {.name = "reserve_bytes",
      .type = TS_CONF_BYTES,
      .def = "1M",

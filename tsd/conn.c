@@ -20,6 +20,7 @@
 
 #define CONN_LINGER_MS     2000 /* for the client to read our last reply before the socket goes */
 #define CONN_AHEAD_BYTES   ((size_t)16 << 10) /* kept of what arrives before its turn */
+#define CONN_KEEP_BYTES    ((size_t)4 << 10)  /* larger buffers are given back once they are empty */
 #define CONN_OUT_MAX_BYTES ((size_t)64 << 20)
 
 static void conn_on_read(evutil_socket_t fd, short what, void *arg);
@@ -59,6 +60,7 @@ struct tsd_conn *tsd_conn_new(struct tsd_worker *w, int fd)
     c->active_ms = w->now_ms;
     ts_buf_init(&c->tail, 0);
     ts_buf_init(&c->out, CONN_OUT_MAX_BYTES);
+    c->tail.budget = c->out.budget = tsd_memory_account(&w->daemon->memory, TSD_MEM_CONNECTIONS);
     conn_peer(c);
     (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
     (void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one));
@@ -212,7 +214,7 @@ static bool conn_send_out(struct tsd_conn *c)
     }
     ts_buf_clear(&c->out);
     c->out_off = 0;
-    if (c->out.cap > (size_t)1 << 16)
+    if (c->out.cap > CONN_KEEP_BYTES)
         ts_buf_release(&c->out);
     return true;
 }
@@ -307,8 +309,10 @@ static void conn_use(struct tsd_conn *c, const char *p, size_t n)
         used = c->proto->input(c, p, n, c->eof);
     if (c->dead)
         return;
-    if (n > used)
-        (void)ts_buf_append(&c->tail, p + used, n - used);
+    if (n > used && ts_buf_append(&c->tail, p + used, n - used) < 0) {
+        tsd_conn_kill(c); /* connection_total_bytes: half of what was sent must not be taken for the whole */
+        return;
+    }
     c->stuck = n > used && (c->blocked || (c->w->paused && c->proto && c->proto->waits));
     if (c->closing) {
         ts_buf_clear(&c->tail);
@@ -355,8 +359,10 @@ static void conn_read_ahead(struct tsd_conn *c)
     if (k == 0) {
         c->eof = true;
         c->eof_ms = c->w->now_ms;
+    } else if (ts_buf_append(&c->tail, c->w->buf, (size_t)k) < 0) {
+        tsd_conn_kill(c);
+        return;
     } else {
-        (void)ts_buf_append(&c->tail, c->w->buf, (size_t)k);
         c->stuck = true;
     }
     tsd_conn_update(c);
@@ -391,7 +397,7 @@ static void conn_on_read(evutil_socket_t fd, short what, void *arg)
     if (kept)
         memcpy(w->buf, c->tail.p, kept);
     ts_buf_clear(&c->tail);
-    if (c->tail.cap > (size_t)1 << 16)
+    if (c->tail.cap > CONN_KEEP_BYTES)
         ts_buf_release(&c->tail);
     conn_use(c, w->buf, kept + (size_t)k);
 }

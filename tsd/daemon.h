@@ -10,6 +10,7 @@
 #include "query/query.h"
 #include "storage/store.h"
 #include "tsd/http/access.h"
+#include "tsd/memory.h"
 #include "tsd/settings.h"
 
 #include <stdatomic.h>
@@ -21,6 +22,7 @@ struct tsd_daemon {
     const struct ts_conf *conf;         /* all keys, for /api/config */
     struct tsd_settings set;            /* their values */
     struct sto_store *store;            /* the store */
+    struct tsd_memory memory;           /* who may have how much of memory */
     struct ts_pool *pieces;             /* parallel pieces of queries */
     struct tsd_queries *queries;        /* running and ended ones; NULL: not kept */
     struct ts_pool *jobs;               /* one thread for each running query or other job that may block */

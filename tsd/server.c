@@ -22,6 +22,7 @@
 #include "tsd/http/http.h"
 #include "tsd/http/queries.h"
 #include "tsd/listen.h"
+#include "tsd/stats.h"
 #include "tsd/version.h"
 #include "tsd/worker.h"
 
@@ -38,6 +39,7 @@ struct server {
     struct tsd_daemon d;       /* what threads share */
     struct event_base *base;   /* of main */
     struct tsd_listen *listen; /* sockets */
+    struct event *ev_tick;     /* every second */
     struct col_run *collect;   /* collectors of this machine; NULL = none */
     unsigned n_started;        /* workers running */
     unsigned n_stuck;          /* threads of collectors that did not end */
@@ -52,6 +54,26 @@ static void server_on_signal(evutil_socket_t fd, short what, void *arg)
     (void)event_base_loopbreak(s->base);
 }
 
+/* Every second: measure what accounts cannot count, and give freed memory back. */
+static void server_on_tick(evutil_socket_t fd, short what, void *arg)
+{
+    struct tsd_daemon *d = arg;
+    (void)fd;
+    (void)what;
+    tsd_memory_look(&d->memory, d->store, tsd_stats_cache_bytes(d));
+    if (tsd_memory_trim_due(&d->memory))
+        ts_pool_run(d->jobs, TS_PRIO_LOW, tsd_memory_trim, NULL);
+}
+
+static void server_tick(struct server *s)
+{
+    struct timeval second = {1, 0};
+    s->ev_tick = event_new(s->base, -1, EV_PERSIST, server_on_tick, &s->d);
+    if (!s->ev_tick || event_add(s->ev_tick, &second) < 0)
+        TS_BUG("no timer");
+    server_on_tick(-1, 0, &s->d);
+}
+
 static int server_start(struct server *s, const struct ts_conf *conf, unsigned *out_port,
                         struct ts_error *err)
 {
@@ -61,11 +83,15 @@ static int server_start(struct server *s, const struct ts_conf *conf, unsigned *
     ts_tz_set_default(d->set.zone);
     tsd_http_setup(&d->set);
     ts_json_set_max_values(d->set.json_max_values);
+    tsd_memory_init(&d->memory, &d->set);
+    tsd_memory_setup_allocator(&d->memory, d->set.n_workers);
     struct sto_opts opts = {.fs = NULL};
     sto_opts_from_conf(&opts, conf);
     opts.dir = d->set.data;
     opts.create = true;
     opts.n_ports = d->set.n_workers;
+    if (!opts.memstore_bytes)
+        opts.memstore_bytes = tsd_memory_memstore_bytes(&d->set);
     TS_TRY(sto_open(&opts, &d->store, err));
     TS_TRY(qry_hidden_restore(d->store, err));
     d->started_ms = ts_clock_ms();
@@ -81,6 +107,7 @@ static int server_start(struct server *s, const struct ts_conf *conf, unsigned *
     d->n_workers = d->set.n_workers;
     for (; s->n_started < d->n_workers; s->n_started++)
         TS_TRY(tsd_worker_start(d->workers[s->n_started], err));
+    server_tick(s);
     return tsd_listen_open(d, s->base, &s->listen, out_port, err);
 }
 
@@ -143,6 +170,7 @@ static int server_stop(struct server *s, struct ts_error *err)
     tsd_rollups_release(&d->set.rollups);
     tsd_queries_free(d->queries);
     tsd_series_total_release(&d->new_series);
+    tsd_memory_reset_allocator();
     return d->store ? sto_close(d->store, err) : 0;
 }
 
@@ -181,6 +209,8 @@ int tsd_server_run(const struct ts_conf *conf, struct ts_error *err)
             ts_log(TS_LOG_ERROR, "%s", err ? err->text : ts_err_text(rc));
         _exit(rc < 0 ? EXIT_FAILURE : EXIT_SUCCESS);
     }
+    if (s->ev_tick)
+        event_free(s->ev_tick);
     event_free(term);
     event_free(intr);
     event_base_free(s->base);

@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "tsd/http/http.h"
+#include "tsd/memory.h"
 
 #include <unistd.h>
 
@@ -36,6 +37,18 @@ const struct ts_conf_key tsd_conf_keys[] = {
      .max = 1024,
      .opentsdb = "tsd.network.worker_threads",
      .help = "Threads that serve sockets and own shards. 0 = one for each core."},
+    {.name = "memory_limit",
+     .type = TS_CONF_BYTES,
+     .def = "0",
+     .max = 1024 * 1024 * GIB,
+     .help = "Memory of the process; the other limits of memory are shares of it. 15 % of it stay free for "
+             "fragmentation. 0 = 60 % of what the machine or the cgroup has. See /api/admin/memory."},
+    {.name = "connection_total_bytes",
+     .type = TS_CONF_BYTES,
+     .def = "0",
+     .max = 1024 * GIB,
+     .help = "Input that is kept and answers of the line protocol that wait, all connections together. A "
+             "connection that needs more is closed. 0 = 4 % of memory_limit."},
     {.name = "max_connections",
      .type = TS_CONF_INT,
      .def = "10000",
@@ -70,11 +83,10 @@ const struct ts_conf_key tsd_conf_keys[] = {
      .help = "Error lines kept for a client that does not read them; more are dropped and counted."},
     {.name = "series_cache_bytes",
      .type = TS_CONF_BYTES,
-     .def = "256M",
-     .min = 1 * MIB,
+     .def = "0",
      .max = 1024 * GIB,
-     .help =
-         "Most memory for texts of series already seen, all workers together. 24 bytes a series are enough."},
+     .help = "Most memory for texts of series already seen, all workers together. 24 bytes a series are "
+             "enough. 0 = 256M, or an eighth of memory_limit if that is less."},
     {.name = "new_series_per_min",
      .type = TS_CONF_INT,
      .def = "1000000",
@@ -162,6 +174,18 @@ const struct ts_conf_key tsd_conf_keys[] = {
      .min = 4 * KIB,
      .max = GIB,
      .help = "Most bytes of errors that /api/put?details lists; points refused after that are only counted."},
+    {.name = "http_body_total_bytes",
+     .type = TS_CONF_BYTES,
+     .def = "0",
+     .max = 1024 * GIB,
+     .help =
+         "Bodies of all requests together, as they arrive, inflated and parsed. A request that needs more "
+         "gets 503. 0 = 15 % of memory_limit."},
+    {.name = "reply_total_bytes",
+     .type = TS_CONF_BYTES,
+     .def = "0",
+     .max = 1024 * GIB,
+     .help = "Parts of HTTP replies that wait for their clients, all together. 0 = 10 % of memory_limit."},
     {.name = "http_read_timeout_s",
      .type = TS_CONF_INT,
      .def = "60",
@@ -237,9 +261,16 @@ const struct ts_conf_key tsd_conf_keys[] = {
      .help = "A query that reads more points is ended with 413. 0 = none."},
     {.name = "query_max_bytes",
      .type = TS_CONF_BYTES,
-     .def = "1G",
+     .def = "0",
      .max = 1024 * GIB,
-     .help = "Memory of one query; more ends it with 413. 0 = none."},
+     .help = "Memory of one query; more ends it with 413. 0 = 1G, or half of query_total_bytes if that is "
+             "less."},
+    {.name = "query_total_bytes",
+     .type = TS_CONF_BYTES,
+     .def = "0",
+     .max = 1024 * GIB,
+     .help = "Memory of all queries together; one that needs more then ends with 413. 0 = 40 % of "
+             "memory_limit."},
     {.name = "query_max_read_bytes",
      .type = TS_CONF_BYTES,
      .def = "0",
@@ -414,6 +445,11 @@ static void settings_limits(const struct ts_conf *conf, struct tsd_settings *out
     out->query_timeout_ms = ts_conf_int(conf, "query_timeout_ms");
     out->query_max_points = (uint64_t)ts_conf_int(conf, "query_max_points");
     out->query_max_bytes = (uint64_t)ts_conf_int(conf, "query_max_bytes");
+    out->memory_limit_bytes = (uint64_t)ts_conf_int(conf, "memory_limit");
+    out->query_total_bytes = (uint64_t)ts_conf_int(conf, "query_total_bytes");
+    out->http_body_total_bytes = (uint64_t)ts_conf_int(conf, "http_body_total_bytes");
+    out->reply_total_bytes = (uint64_t)ts_conf_int(conf, "reply_total_bytes");
+    out->connection_total_bytes = (uint64_t)ts_conf_int(conf, "connection_total_bytes");
     out->query_max_read_bytes = (uint64_t)ts_conf_int(conf, "query_max_read_bytes");
     out->query_max_series = (uint64_t)ts_conf_int(conf, "query_max_series");
 }
@@ -468,6 +504,10 @@ int tsd_settings_load(const struct ts_conf *conf, struct tsd_settings *out, stru
     out->n_query_running = (unsigned)ts_conf_int(conf, "query_max_running");
     out->max_connections = (unsigned)ts_conf_int(conf, "max_connections");
     settings_limits(conf, out);
+    if (out->memory_limit_bytes && out->memory_limit_bytes < TSD_MEMORY_MIN_BYTES)
+        return ts_error_set(err, TS_EINVAL, "memory_limit: a daemon needs at least %d MiB; 0 = automatic",
+                            (int)(TSD_MEMORY_MIN_BYTES >> 20));
+    tsd_memory_defaults(out);
     out->collect = ts_conf_bool(conf, "collect");
     TS_TRY(tsd_histograms_load(conf, &out->histograms, err));
     TS_TRY(tsd_rollups_load(conf, &out->rollups, err));

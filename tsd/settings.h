@@ -61,6 +61,13 @@ struct tsd_settings {
     const char *http_hosts; /* names of this daemon in Host, "*", or "" */
     unsigned allow;         /* what clients may delete and rename, of enum tsd_allow */
     bool jsonp;             /* answers may be wrapped in calls of functions */
+
+    /* memory; never 0 */
+    uint64_t memory_limit_bytes;     /* of the process */
+    uint64_t query_total_bytes;      /* of all queries; query_max_bytes is never 0 either */
+    uint64_t http_body_total_bytes;  /* of all bodies */
+    uint64_t reply_total_bytes;      /* of all replies under way */
+    uint64_t connection_total_bytes; /* of input kept and answers to lines */
 };
 
 /** The keys of the daemon, a table for ts_conf_new. */

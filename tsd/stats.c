@@ -52,6 +52,11 @@ uint64_t tsd_stats_resident_bytes(void)
     return resident * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
+uint64_t tsd_stats_cache_bytes(const struct tsd_daemon *d)
+{
+    return STATS_SUM(d, cache_bytes);
+}
+
 struct stats_store {
     tsd_stat_fn each;
     void *arg;
@@ -79,6 +84,24 @@ static void stats_uid(struct tsd_daemon *d, tsd_stat_fn each, void *arg)
     }
     each(arg, "uid.cache-hit", "kind=series", STATS_SUM(d, n_guessed) + STATS_SUM(d, n_found));
     each(arg, "uid.cache-miss", "kind=series", STATS_SUM(d, n_missed));
+}
+
+static void stats_account(void *arg, const struct ts_budget *b)
+{
+    struct stats_store *s = arg;
+    char tag[64];
+    (void)snprintf(tag, sizeof(tag), "account=%s", b->name);
+    s->each(s->arg, "memory.used_bytes", tag, atomic_load(&b->used_bytes));
+    s->each(s->arg, "memory.peak_bytes", tag, atomic_load(&b->peak_bytes));
+    s->each(s->arg, "memory.limit_bytes", tag, b->limit_bytes);
+    s->each(s->arg, "memory.refused", tag, atomic_load(&b->n_refused));
+}
+
+static void stats_memory(struct tsd_daemon *d, tsd_stat_fn each, void *arg)
+{
+    struct stats_store s = {each, arg};
+    tsd_memory_each(&d->memory, stats_account, &s);
+    each(arg, "memory.refused", "account=query", atomic_load(&d->memory.n_query_refused));
 }
 
 void tsd_stats_each(struct tsd_daemon *d, tsd_stat_fn each, void *arg)
@@ -128,12 +151,13 @@ void tsd_stats_each(struct tsd_daemon *d, tsd_stat_fn each, void *arg)
     each(arg, "http.query.exceptions", "", STATS_SUM(d, n_query_failed));
     each(arg, "datapoints.added", "type=all", STATS_SUM(d, n_points));
     each(arg, "ingest.pauses", "", STATS_SUM(d, n_paused));
-    each(arg, "ingest.cache_bytes", "", STATS_SUM(d, cache_bytes));
+    each(arg, "ingest.cache_bytes", "", tsd_stats_cache_bytes(d));
     each(arg, "ingest.series", "by=guess", STATS_SUM(d, n_guessed));
     each(arg, "ingest.series", "by=table", STATS_SUM(d, n_found));
     each(arg, "ingest.series", "by=catalog", STATS_SUM(d, n_missed));
     each(arg, "process.resident_bytes", "", tsd_stats_resident_bytes());
     each(arg, "process.uptime_s", "", (uint64_t)(ts_clock_ms() - d->started_ms) / 1000);
+    stats_memory(d, each, arg);
     stats_uid(d, each, arg);
     struct stats_store s = {each, arg};
     sto_stats(d->store, stats_from_store, &s);

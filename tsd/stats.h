@@ -16,6 +16,8 @@ void tsd_stats_each(struct tsd_daemon *d, tsd_stat_fn each, void *arg);
 /** As lines "tsd.NAME SECONDS VALUE [tag] host=HOST". */
 void tsd_stats_lines(struct tsd_daemon *d, struct ts_buf *out);
 
+/** Bytes of series' texts in the caches of all workers. */
+uint64_t tsd_stats_cache_bytes(const struct tsd_daemon *d);
 /** Memory of this process in RAM, bytes. */
 uint64_t tsd_stats_resident_bytes(void);
 

@@ -235,12 +235,19 @@ static int start_thread(pthread_t *t, void *(*fn)(void *), void *arg, bool *out_
     return 0;
 }
 
+struct sto_mem *sto_engine__mem_new(struct sto_engine *e, uint64_t gen, uint16_t owner)
+{
+    struct sto_mem *mem = sto_mem_new(gen, owner);
+    sto_mem_count_in(mem, &e->mems_budget);
+    return mem;
+}
+
 static int first_mems(struct sto_engine *e)
 {
     uint64_t gen = atomic_load_explicit(&e->gen, memory_order_relaxed);
     struct sto_mem **mems = ts_xcalloc(e->n_owners, sizeof *mems);
     for (unsigned i = 0; i < e->n_owners; i++)
-        e->owners[i].mem = mems[i] = sto_mem_new(gen, (uint16_t)i);
+        e->owners[i].mem = mems[i] = sto_engine__mem_new(e, gen, (uint16_t)i);
     sto_version__edit(e, NULL, 0, NULL, 0, 0, mems, e->n_owners);
     for (unsigned i = 0; i < e->n_owners; i++)
         sto_mem_unref(mems[i]);
@@ -442,12 +449,15 @@ void sto_engine_stats(struct sto_engine *e, void (*each)(void *arg, const char *
 {
     struct sto_version *v = sto_engine_pin(e);
     uint64_t points = 0, files_bytes = 0, mem_bytes = 0, mem_points = 0, failed = 0, put = 0, log_bytes = 0;
+    uint64_t index_bytes = 0, counted = 0, held = atomic_load(&e->mems_budget.used_bytes);
     for (size_t i = 0; i < v->n_ssts; i++) {
         points += sto_sst_info(v->ssts[i])->n_points;
         files_bytes += sto_sst_info(v->ssts[i])->t_bytes + sto_sst_info(v->ssts[i])->s_bytes;
+        index_bytes += sto_sst_memory(v->ssts[i]);
     }
     for (size_t i = 0; i < v->n_mems; i++) {
         mem_bytes += sto_mem_bytes(v->mems[i]);
+        counted += sto_mem_counted_bytes(v->mems[i]);
         mem_points += sto_mem_points(v->mems[i]);
     }
     for (unsigned i = 0; i < e->n_owners; i++) {
@@ -458,7 +468,9 @@ void sto_engine_stats(struct sto_engine *e, void (*each)(void *arg, const char *
     each(arg, "files.count", v->n_ssts);
     each(arg, "files.bytes", files_bytes);
     each(arg, "files.points", points);
+    each(arg, "files.index_bytes", index_bytes);
     each(arg, "memstore.bytes", mem_bytes);
+    each(arg, "memstore.snapshot_bytes", held > counted ? held - counted : 0); /* only readers hold them */
     each(arg, "memstore.points", mem_points);
     each(arg, "memstore.generation", atomic_load(&e->gen));
     each(arg, "points.applied", put);

@@ -8,6 +8,7 @@
 #ifndef STORAGE_ENGINE_ENGINE_INT_H
 #define STORAGE_ENGINE_ENGINE_INT_H
 
+#include "base/budget.h"
 #include "base/mem.h"
 #include "base/queue.h"
 #include "storage/engine/engine.h"
@@ -158,6 +159,7 @@ struct sto_engine {
     pthread_mutex_t compact_mu;                              /* one compaction at a time */
     _Atomic bool stop_compact;                               /* close: give up the running compaction */
 
+    struct ts_budget mems_budget; /* rows of all memstores, also of those that only readers still hold */
     _Atomic uint64_t n_flushes, n_compactions, n_compacted_bytes, n_syncs, n_replayed, n_flush_errors;
 };
 
@@ -216,5 +218,8 @@ uint64_t sto_engine__file_no(struct sto_engine *e);
 
 /* recover.c */
 int sto_recover__wal(struct sto_engine *e, struct ts_error *err);
+
+/** Empty memstore whose rows count in mems_budget. */
+struct sto_mem *sto_engine__mem_new(struct sto_engine *e, uint64_t gen, uint16_t owner);
 
 #endif

@@ -30,7 +30,7 @@ static void change_generation(struct sto_engine *e)
     struct sto_gate gate;
     sto_gate_init(&gate, e->n_owners);
     for (unsigned i = 0; i < e->n_owners; i++)
-        mems[i] = sto_mem_new(gen, (uint16_t)i);
+        mems[i] = sto_engine__mem_new(e, gen, (uint16_t)i);
     /* Before the owners change over: what the first of them puts into the new generation counts for its age.
      */
     atomic_store_explicit(&e->gen_born_ms, 0, memory_order_relaxed);

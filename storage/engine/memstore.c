@@ -75,6 +75,11 @@ struct sto_mem *sto_mem_new(uint64_t gen, uint16_t owner)
     return mem;
 }
 
+void sto_mem_count_in(struct sto_mem *mem, struct ts_budget *account)
+{
+    mem->arena.budget = account;
+}
+
 struct sto_mem *sto_mem_ref(struct sto_mem *mem)
 {
     atomic_fetch_add_explicit(&mem->refs, 1, memory_order_relaxed);
@@ -101,9 +106,14 @@ uint16_t sto_mem_owner(const struct sto_mem *mem)
     return mem->owner;
 }
 
+size_t sto_mem_counted_bytes(const struct sto_mem *mem)
+{
+    return __atomic_load_n(&mem->arena.used_bytes, __ATOMIC_RELAXED);
+}
+
 size_t sto_mem_bytes(const struct sto_mem *mem)
 {
-    return sizeof(*mem) + __atomic_load_n(&mem->arena.used_bytes, __ATOMIC_RELAXED) +
+    return sizeof(*mem) + sto_mem_counted_bytes(mem) +
            atomic_load_explicit(&mem->index_bytes, memory_order_relaxed);
 }
 

@@ -18,11 +18,14 @@
 #include "storage/point.h"
 
 struct sto_mem;
+struct ts_budget;
 struct sto_mem_row;
 
 /** Empty memstore of a generation; count of references is 1. owner is only a name: any series may be put in.
  */
 struct sto_mem *sto_mem_new(uint64_t gen, uint16_t owner);
+/** Count its rows and points in an account that outlives it; while it is empty. */
+void sto_mem_count_in(struct sto_mem *mem, struct ts_budget *account);
 /** One more reference. */
 struct sto_mem *sto_mem_ref(struct sto_mem *mem);
 /** The last one frees it. NULL is harmless. */
@@ -35,6 +38,8 @@ uint16_t sto_mem_owner(const struct sto_mem *mem);
  * DEL deletes what is in the memstore in its range and leaves a tombstone for what is older. Owner only.
  * Cost: ~20 ns a point (rows of points to come are prefetched). */
 void sto_mem_apply(struct sto_mem *mem, const struct sto_point *points, size_t n);
+/** Bytes that sto_mem_count_in's account counts for it. */
+size_t sto_mem_counted_bytes(const struct sto_mem *mem);
 /** Memory taken, bytes; points (operations) held. Any thread, may be a moment old. */
 size_t sto_mem_bytes(const struct sto_mem *mem);
 /** Operations in it; any thread. */

@@ -72,6 +72,8 @@ void sto_sst_unref(struct sto_sst *sst);
 void sto_sst_doom(struct sto_sst *sst);
 /** What the manifest knows of it; borrowed. */
 const struct sto_sst_info *sto_sst_info(const struct sto_sst *sst);
+/** Memory that it takes while it is open, bytes: index, tombstones, bitmap. */
+size_t sto_sst_memory(const struct sto_sst *sst);
 /** Series that have rows here; borrowed. */
 const roaring_bitmap_t *sto_sst_series(const struct sto_sst *sst);
 /** Tombstones, sorted by (metric, series, from); borrowed. */

@@ -161,6 +161,9 @@ int sto_sst_open(const struct ts_fs *fs, const char *dir, const struct sto_sst_i
         sst_free(sst, false);
         return rc;
     }
+    sst->memory_bytes = sizeof *sst + ((size_t)sst->t.n_blocks + sst->s.n_blocks) * sizeof *sst->t.blocks +
+                        sst->n_tombs * sizeof *sst->tombs +
+                        roaring_bitmap_portable_size_in_bytes(sst->series);
     *out_sst = sst;
     return 0;
 }
@@ -209,6 +212,10 @@ void sto_sst_doom(struct sto_sst *sst)
 const struct sto_sst_info *sto_sst_info(const struct sto_sst *sst)
 {
     return &sst->info;
+}
+size_t sto_sst_memory(const struct sto_sst *sst)
+{
+    return sst->memory_bytes;
 }
 const roaring_bitmap_t *sto_sst_series(const struct sto_sst *sst)
 {

@@ -13,7 +13,7 @@ tsd query 2026/11/02 2026/11/03 sum cpu --data data --explain --format json | se
 tsd query 2026/11/02 2026/11/03 sum nothing --data data --explain
 tsd query 2026/11/02 2026/11/03 sum cpu --data data --explain --format csv
 tsd query 2026/11/02 2026/11/03 sum cpu --data data --explain --plot x.png
-start data --query-max-series 2 --query-timeout-ms 60000
+start data --query-max-bytes 1G --query-max-series 2 --query-timeout-ms 60000
 echo "cpu 1793577600 5 host=h9 dc=y" >more.txt
 tsd import more.txt --port $port >/dev/null 2>&1
 explain 2026/11/02 2026/11/03 sum downsample 1h sum cpu --port $port

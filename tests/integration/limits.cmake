@@ -1,6 +1,8 @@
-# Limits of queries against a real daemon.
+# Limits of queries and of memory against a real daemon.
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 if(TARGET tsd)
-  add_test(NAME integration_limits COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/integration/limits.py)
-  set_tests_properties(integration_limits PROPERTIES TIMEOUT 900 ENVIRONMENT "TSD=$<TARGET_FILE:tsd>;TEST_SANITIZE=${TSD_SANITIZE}")
+  foreach(name limits memory_limit)
+    add_test(NAME integration_${name} COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/integration/${name}.py)
+    set_tests_properties(integration_${name} PROPERTIES TIMEOUT 900 ENVIRONMENT "TSD=$<TARGET_FILE:tsd>;TEST_SANITIZE=${TSD_SANITIZE}")
+  endforeach()
 endif()

@@ -57,6 +57,16 @@ def together(*calls):
         t.join()
 
 
+def until(what, test, seconds=60):
+    """The first true answer of test(); ends the program when there is none in that time."""
+    limit = time.monotonic() + seconds
+    while not (got := test()):
+        if time.monotonic() > limit:
+            sys.exit("%s: not within %d s" % (what, seconds))
+        time.sleep(0.02)
+    return got
+
+
 class Daemon:
     """One `tsd serve`; the folder outlives restarts and is removed at exit."""
 

@@ -71,5 +71,6 @@ void tsd_ep_stats_query(struct tsd_req *req);
 /* ep_admin.c */
 void tsd_ep_dropcaches(struct tsd_req *req);
 void tsd_ep_flush(struct tsd_req *req);
+void tsd_ep_memory(struct tsd_req *req);
 
 #endif

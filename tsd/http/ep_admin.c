@@ -6,7 +6,9 @@
  */
 #include "tsd/http/ep.h"
 
+#include "base/json.h"
 #include "tsd/http/job.h"
+#include "tsd/stats.h"
 
 void tsd_ep_dropcaches(struct tsd_req *req)
 {
@@ -57,4 +59,35 @@ void tsd_ep_flush(struct tsd_req *req)
     } else {
         tsd_job_start(req, tsd_type_json, flush_run);
     }
+}
+
+static void memory_account(void *arg, const struct ts_budget *b)
+{
+    struct ts_json *j = arg;
+    ts_json_obj(j);
+    ts_json_member_str(j, "account", b->name);
+    ts_json_member_str(j, "within", b->parent ? b->parent->name : "");
+    ts_json_member_str(j, "key", b->key);
+    ts_json_member_count(j, "usedBytes", atomic_load(&b->used_bytes));
+    ts_json_member_count(j, "peakBytes", atomic_load(&b->peak_bytes));
+    ts_json_member_count(j, "limitBytes", b->limit_bytes);
+    ts_json_member_count(j, "refused", atomic_load(&b->n_refused));
+    ts_json_obj_end(j);
+}
+
+void tsd_ep_memory(struct tsd_req *req)
+{
+    struct ts_buf b;
+    struct ts_json j;
+    ts_buf_init(&b, 0);
+    ts_json_init(&j, &b);
+    ts_json_obj(&j);
+    ts_json_member_count(&j, "machineBytes", tsd_memory_machine_bytes(""));
+    ts_json_member_count(&j, "limitBytes", req->d->set.memory_limit_bytes);
+    ts_json_member_count(&j, "residentBytes", tsd_stats_resident_bytes());
+    ts_json_member_arr(&j, "accounts");
+    tsd_memory_each(&req->d->memory, memory_account, &j);
+    ts_json_arr_end(&j);
+    ts_json_obj_end(&j);
+    tsd_reply_json_take(req, 200, &b);
 }

@@ -47,6 +47,13 @@ static int gzip_inflate(int window, struct ts_slice in, unsigned max_ratio, stru
     do {
         size_t left = most - out->n, step = left < GZIP_STEP_BYTES ? left : GZIP_STEP_BYTES;
         char *p = step ? ts_buf_reserve(out, step) : NULL;
+        if (!p && step) {
+            result =
+                ts_error_set(err, TS_ENOMEM,
+                             "Too many bytes of request bodies are under way (http_body_total_bytes): try "
+                             "again later");
+            break;
+        }
         if (!p) {
             result = gzip_too_large(in.n, max_ratio, most, out->max, err);
             break;

@@ -17,7 +17,7 @@
 #define HTTP_MAX_HEADERS 128
 #define HTTP_CHOKE_BYTES ((size_t)1 << 20) /* replies to pipelined requests a client may leave unread */
 #define HTTP_GONE_MS     5000 /* a client that shut its side gets its reply if it comes within this time */
-#define HTTP_BODY_KEEP   ((size_t)1 << 20) /* larger buffers are given back after the request */
+#define HTTP_BODY_KEEP   ((size_t)4 << 10) /* larger buffers are given back after the request */
 #define HTTP_TELL_BYTES  12                /* "PUT https://": enough to tell a request from a line */
 
 /* One header: places in http_conn.head. */
@@ -46,6 +46,8 @@ struct http_conn {
 };
 
 static http_parser_settings http_callbacks;
+static const char http_no_memory[] =
+    "Too many bytes of request bodies are under way (http_body_total_bytes): try again later";
 
 /* --- parser callbacks: 0 = go on --- */
 
@@ -152,9 +154,11 @@ static int http_on_body(http_parser *parser, const char *p, size_t n)
         hc->whole = (struct ts_slice){p, n};
         return 0;
     }
-    if (ts_buf_append(&hc->body, p, n) < 0)
+    if (ts_buf_append(&hc->body, p, n) == 0)
+        return 0;
+    if (hc->body.n + n > c->w->daemon->set.http_max_body_bytes)
         return http_fail(hc, 413, "Request body is too large (http_max_body_bytes)");
-    return 0;
+    return http_fail(hc, 503, http_no_memory);
 }
 
 static int http_on_complete(http_parser *parser)
@@ -422,11 +426,15 @@ static void http_open(struct tsd_conn *c)
 {
     struct http_conn *hc = ts_xcalloc(1, sizeof(*hc));
     const struct tsd_settings *set = &c->w->daemon->set;
+    struct tsd_memory *memory = &c->w->daemon->memory;
     http_parser_init(&hc->parser, HTTP_REQUEST);
     hc->parser.data = c;
     ts_buf_init(&hc->head, set->http_max_header_bytes);
     ts_buf_init(&hc->body, set->http_max_body_bytes);
     ts_buf_init(&hc->inflated, set->http_max_body_bytes);
+    hc->body.budget = hc->inflated.budget = tsd_memory_account(memory, TSD_MEM_BODIES);
+    hc->head.budget = tsd_memory_account(memory, TSD_MEM_CONNECTIONS);
+    c->out.budget = tsd_memory_account(memory, TSD_MEM_REPLIES);
     c->state = hc;
 }
 

@@ -45,6 +45,7 @@ struct tsd_job {
     struct job_piece *packed;      /* run's: being filled by the compressor */
     struct tsd_gzip *gzip;         /* run's: NULL = not compressed */
     struct qry_limit limit;        /* budget */
+    struct ts_budget memory;       /* account of what the run allocates, below that of all queries */
     struct ts_error err;           /* of run */
     int rc;                        /* of run */
     int ok_status;                 /* of success; run's until a piece is posted */
@@ -158,7 +159,7 @@ int tsd_job_json(struct tsd_job *job, json_t **out, struct ts_error *err)
     int rc = ts_json_load(job->req->body, out, &why);
     if (rc == 0)
         return 0;
-    if (rc == TS_ELIMIT)
+    if (rc != TS_EPARSE)
         return ts_error_set(err, rc, "%s", why.text);
     tsd_job_error_details(job, why.text);
     return ts_error_set(err, TS_EPARSE, "Unable to parse the given JSON");
@@ -178,6 +179,7 @@ void tsd_job_gone(struct tsd_job *job)
 
 static void job_free(struct tsd_job *job)
 {
+    struct tsd_memory *memory = &job->req->d->memory;
     while (job->spare) {
         struct job_piece *piece = job->spare;
         job->spare = piece->next;
@@ -187,6 +189,10 @@ static void job_free(struct tsd_job *job)
     ts_free(job->packed);
     tsd_gzip_free(job->gzip);
     ts_arena_release(&job->arena);
+    ts_budget_give_all(&job->memory);
+    atomic_fetch_add_explicit(&memory->n_query_refused, atomic_load(&job->memory.n_refused),
+                              memory_order_relaxed);
+    tsd_memory_ended(memory, atomic_load(&job->memory.peak_bytes));
     pthread_mutex_destroy(&job->mu);
     pthread_cond_destroy(&job->cond);
     ts_free(job);
@@ -458,6 +464,13 @@ static void job_task(void *arg)
     tsd_worker_call(w, &job->end);
 }
 
+static void job_account(struct tsd_job *job)
+{
+    struct tsd_daemon *d = job->req->d;
+    ts_budget_init(&job->memory, "one query", "query_max_bytes",
+                   tsd_memory_account(&d->memory, TSD_MEM_QUERIES), d->set.query_max_bytes);
+}
+
 void tsd_job_start(struct tsd_req *req, const char *type, tsd_job_fn run)
 {
     const struct tsd_settings *set = &req->d->set;
@@ -467,7 +480,10 @@ void tsd_job_start(struct tsd_req *req, const char *type, tsd_job_fn run)
     job->type = type;
     job->ok_status = 200;
     job->sink = (struct tsd_sink){.more = job_more, .arg = job};
+    job_account(job);
     ts_arena_init(&job->arena, 0);
+    job->arena.budget = &job->memory;
+    job->limit.memory = &job->memory;
     job->limit.max_points = set->query_max_points;
     job->limit.max_bytes = set->query_max_bytes;
     job->limit.max_read_bytes = set->query_max_read_bytes;

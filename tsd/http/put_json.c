@@ -332,7 +332,7 @@ static int tree_body(struct ts_slice body, bool tree, struct ts_arena *arena, st
             *details = why;
         tsd_put_body_release(out);
         if (rc == TS_ENOMEM)
-            return ts_error_set(err, rc, "no memory for the body");
+            return ts_error_set(err, rc, "%s", why.text);
         if (rc == TS_ELIMIT)
             return ts_json_too_large(err);
         return ts_error_set(err, TS_EPARSE, "Unable to parse the given JSON");

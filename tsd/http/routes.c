@@ -12,6 +12,7 @@ const struct tsd_endpoint tsd_endpoints[] = {
     {"api/admin/flush", tsd_ep_flush,
      "Everything accepted to disk, to files, or compacted (level=disk|files|compact).",
      .admin = TSD_GET | TSD_POST, .flags = TSD_EP_HARMLESS},
+    {"api/admin/memory", tsd_ep_memory, "Accounts of memory: used, peak, limit, refused.", .reads = TSD_GET},
     {"api/aggregators", tsd_ep_aggregators, "Names of all aggregators.", .reads = TSD_GET | TSD_POST},
     {"api/annotation", tsd_ep_meta, "A note at a time, on one series or global.", .reads = TSD_GET,
      .changes = TSD_POST | TSD_PUT | TSD_DELETE, .flags = TSD_EP_OVERRIDE | TSD_EP_STORES},

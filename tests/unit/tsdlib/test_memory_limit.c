@@ -1,0 +1,173 @@
+/*
+ * test_memory_limit.c - what the machine has, the shares of it, JSON trees in their account.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "tsd/memory.h"
+#include "tsd/settings.h"
+
+#define MIB ((uint64_t)1 << 20)
+
+static char root[64];
+
+static int set_up(void **state)
+{
+    (void)state;
+    snprintf(root, sizeof(root), "/tmp/tsd-memory-XXXXXX");
+    return mkdtemp(root) ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    char cmd[128];
+    (void)state;
+    snprintf(cmd, sizeof(cmd), "rm -rf %s", root);
+    return system(cmd);
+}
+
+/* A file below the root, with the folders above it. */
+static void put(const char *path, const char *text)
+{
+    char cmd[512];
+    snprintf(cmd, sizeof(cmd), "mkdir -p $(dirname %s/%s) && printf '%s' > %s/%s", root, path, text, root,
+             path);
+    assert_int_equal(system(cmd), 0);
+}
+
+static void test_memory_limit__machine_without_cgroups(void **state)
+{
+    (void)state;
+    put("proc/meminfo", "MemFree: 7 kB\\nMemTotal:  2048 kB\\nSwapTotal: 9 kB\\n");
+    assert_int_equal(tsd_memory_machine_bytes(root), 2 * MIB);
+}
+
+static void test_memory_limit__least_cgroup_above_us_counts(void **state)
+{
+    (void)state;
+    put("proc/meminfo", "MemTotal: 1048576 kB\\n");
+    put("proc/self/cgroup", "0::/a/b\\n");
+    put("sys/fs/cgroup/a/b/memory.max", "max\\n");
+    assert_int_equal(tsd_memory_machine_bytes(root), 1024 * MIB);
+    put("sys/fs/cgroup/a/memory.max", "104857600\\n");
+    assert_int_equal(tsd_memory_machine_bytes(root), 100 * MIB);
+    put("sys/fs/cgroup/a/b/memory.max", "52428800\\n");
+    assert_int_equal(tsd_memory_machine_bytes(root), 50 * MIB);
+    put("sys/fs/cgroup/memory.max", "10485760\\n"); /* a container sees its own limit at the root */
+    assert_int_equal(tsd_memory_machine_bytes(root), 10 * MIB);
+}
+
+static void test_memory_limit__cgroups_of_version_1(void **state)
+{
+    (void)state;
+    put("proc/meminfo", "MemTotal: 1048576 kB\\n");
+    put("proc/self/cgroup", "9:cpu,cpuacct:/x\\n7:memory:/m/n\\n0::/\\n");
+    put("sys/fs/cgroup/memory/m/n/memory.limit_in_bytes", "9223372036854771712\\n");
+    put("sys/fs/cgroup/memory/m/memory.limit_in_bytes", "209715200\\n");
+    assert_int_equal(tsd_memory_machine_bytes(root), 200 * MIB);
+}
+
+static void test_memory_limit__shares_of_a_small_limit_fit_into_it(void **state)
+{
+    struct tsd_settings s = {.memory_limit_bytes = 512 * MIB};
+    (void)state;
+    tsd_memory_defaults(&s);
+    uint64_t sum = s.query_total_bytes + s.http_body_total_bytes + s.reply_total_bytes +
+                   s.connection_total_bytes + s.series_cache_bytes + 2 * tsd_memory_memstore_bytes(&s);
+    assert_true(sum < 512 * MIB / 100 * 90);
+    assert_true(s.query_max_bytes <= s.query_total_bytes / 2);
+    assert_true(tsd_memory_memstore_bytes(&s) <= 32 * MIB);
+    struct tsd_settings large = {.memory_limit_bytes = 64 * 1024 * MIB, .query_max_bytes = 7 * MIB};
+    tsd_memory_defaults(&large);
+    assert_int_equal(large.query_max_bytes, 7 * MIB); /* what is said stays */
+    assert_int_equal(large.series_cache_bytes, 256 * MIB);
+    assert_int_equal(tsd_memory_memstore_bytes(&large), 32 * MIB);
+}
+
+static void test_memory_limit__accounts_count_in_the_process(void **state)
+{
+    static struct tsd_memory m;
+    struct tsd_settings s = {.memory_limit_bytes = 100 * MIB, .query_total_bytes = 90 * MIB};
+    struct ts_error err = {0};
+    (void)state;
+    tsd_memory_defaults(&s);
+    tsd_memory_init(&m, &s);
+    struct ts_budget *queries = tsd_memory_account(&m, TSD_MEM_QUERIES);
+    assert_int_equal(ts_budget_take(queries, 86 * MIB, &err), TS_ELIMIT); /* 15 % stay free */
+    assert_non_null(strstr(err.text, "memory_limit"));
+    assert_int_equal(ts_budget_take(queries, 80 * MIB, &err), 0);
+    assert_int_equal(ts_budget_take(tsd_memory_account(&m, TSD_MEM_BODIES), 10 * MIB, &err), TS_ELIMIT);
+    ts_budget_give(queries, 80 * MIB);
+    assert_int_equal(atomic_load(&m.accounts[TSD_MEM_PROCESS].used_bytes), 0);
+}
+
+static void test_memory_limit__json_trees_are_counted_and_refused(void **state)
+{
+    static struct tsd_memory m;
+    struct tsd_settings s = {.memory_limit_bytes = 100 * MIB, .http_body_total_bytes = MIB};
+    struct ts_error err = {0};
+    json_t *tree;
+    (void)state;
+    tsd_memory_defaults(&s);
+    tsd_memory_init(&m, &s);
+    tsd_memory_setup_allocator(&m, 2);
+    assert_int_equal(ts_json_load(TS_SLICE_LIT("{\"a\":[1,2,3]}"), &tree, &err), 0);
+    assert_true(atomic_load(&m.accounts[TSD_MEM_JSON].used_bytes) > 100);
+    assert_int_equal(atomic_load(&m.accounts[TSD_MEM_JSON].used_bytes),
+                     atomic_load(&m.accounts[TSD_MEM_BODIES].used_bytes));
+    json_decref(tree);
+    assert_int_equal(atomic_load(&m.accounts[TSD_MEM_JSON].used_bytes), 0);
+    struct ts_buf b;
+    ts_buf_init(&b, 0);
+    ts_buf_str(&b, "[0");
+    for (int i = 0; i < 100000; i++)
+        ts_buf_str(&b, ",[]");
+    ts_buf_str(&b, "]");
+    assert_true(ts_json_load(ts_buf_get(&b), &tree, &err) < 0);
+    ts_buf_release(&b);
+    assert_int_equal(atomic_load(&m.accounts[TSD_MEM_JSON].used_bytes), 0);
+    assert_true(atomic_load(&m.accounts[TSD_MEM_BODIES].n_refused) > 0);
+    tsd_memory_reset_allocator();
+}
+
+static void test_memory_limit__large_uses_are_followed_by_one_trim(void **state)
+{
+    static struct tsd_memory m;
+    (void)state;
+    tsd_memory_ended(&m, MIB);
+    assert_false(tsd_memory_trim_due(&m));
+    tsd_memory_ended(&m, 100 * MIB);
+    assert_true(tsd_memory_trim_due(&m));
+    tsd_memory_ended(&m, 100 * MIB);
+    assert_false(tsd_memory_trim_due(&m)); /* not so soon after the last one */
+    m.trimmed_ns = 0;
+    assert_true(tsd_memory_trim_due(&m));
+    assert_false(tsd_memory_trim_due(&m));
+    tsd_memory_trim(NULL);
+}
+
+#define CASE(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(test_memory_limit__machine_without_cgroups),
+        CASE(test_memory_limit__least_cgroup_above_us_counts),
+        CASE(test_memory_limit__cgroups_of_version_1),
+        CASE(test_memory_limit__shares_of_a_small_limit_fit_into_it),
+        CASE(test_memory_limit__accounts_count_in_the_process),
+        CASE(test_memory_limit__json_trees_are_counted_and_refused),
+        CASE(test_memory_limit__large_uses_are_followed_by_one_trim),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,83 @@
+/*
+ * memory.h - who may have how much of the process's memory: one limit, one table of accounts.
+ *
+ *   process (memory_limit, of which 15 % stay free for fragmentation)
+ *     measured   memstores, snapshots, names, series cache, file indexes: bounded by keys of their own, reported once a second
+ *     counted    queries (one account below it for each query), bodies (JSON trees below it), replies, connections:
+ *                taken before they are allocated (base/budget.h)
+ *
+ * What is measured counts against the process, so queries and bodies get less while the catalog is large.
+ *
+ * Threads    tsd_memory_init before threads start; tsd_memory_look by one thread; the rest by any thread
+ * Source     docs/ARCHITECTURE.md "Memory of the process"
+ */
+#ifndef TSD_MEMORY_H
+#define TSD_MEMORY_H
+
+#include "base/budget.h"
+
+#define TSD_MEMORY_MIN_BYTES ((uint64_t)64 << 20) /* least memory_limit */
+
+struct sto_store;
+struct tsd_settings;
+
+/* Accounts, rows of the table in memory.c. */
+enum tsd_account {
+    TSD_MEM_PROCESS,      /* all of them */
+    TSD_MEM_MEMSTORES,    /* measured: points in memory that the next answer reads */
+    TSD_MEM_SNAPSHOTS,    /* measured: memstores that are in files already and that a query still reads */
+    TSD_MEM_NAMES,        /* measured: the catalog, annotations and metadata */
+    TSD_MEM_SERIES_CACHE, /* measured: texts of series seen by workers */
+    TSD_MEM_FILES,        /* measured: indexes of files */
+    TSD_MEM_QUERIES,      /* running queries */
+    TSD_MEM_BODIES,       /* bodies of requests, as they arrive and inflated */
+    TSD_MEM_JSON,         /* trees made of JSON bodies; below bodies */
+    TSD_MEM_REPLIES,      /* parts of replies that wait for their clients */
+    TSD_MEM_CONNECTIONS,  /* input kept, and answers of the line protocol that wait for their clients */
+    TSD_MEM_ACCOUNTS,
+};
+
+struct tsd_memory {
+    struct ts_budget accounts[TSD_MEM_ACCOUNTS]; /* by enum tsd_account */
+    _Atomic uint64_t n_query_refused; /* takes refused by the account of one query (query_max_bytes) */
+    _Atomic bool trim_wanted;         /* a large use has ended since the last trim */
+    int64_t trimmed_ns;               /* monotonic time of the last trim; of the thread that looks */
+};
+
+/**
+ * Bytes of memory that this process may use at most: those of the machine, of its cgroup (version 2 and 1) and all cgroups
+ * above it, whichever is least.
+ *
+ * @param root  prefix of /proc and /sys, "" for the real ones
+ */
+uint64_t tsd_memory_machine_bytes(const char *root);
+/** Fill in limits that the configuration leaves at 0 (automatic) from out->memory_limit_bytes, which is set first if it is 0
+ * too. */
+void tsd_memory_defaults(struct tsd_settings *out);
+/** memstore_bytes for a configured value of 0. */
+size_t tsd_memory_memstore_bytes(const struct tsd_settings *set);
+/** Make the accounts. */
+void tsd_memory_init(struct tsd_memory *m, const struct tsd_settings *set);
+/** Fix the allocator's thresholds for the whole process, and count the memory of JSON trees in m, which outlives every tree.
+ *  Once, before threads start. */
+void tsd_memory_setup_allocator(struct tsd_memory *m, unsigned n_workers);
+/** Back to uncounted JSON trees, before m ends. */
+void tsd_memory_reset_allocator(void);
+/** An account. */
+static inline struct ts_budget *tsd_memory_account(struct tsd_memory *m, enum tsd_account account)
+{
+    return &m->accounts[account];
+}
+/** Measure what is measured. About once a second; one thread. cache_bytes: texts of series of all workers. */
+void tsd_memory_look(struct tsd_memory *m, struct sto_store *store, uint64_t cache_bytes);
+/** A use of so many bytes has ended: large ones make tsd_memory_trim_due answer true. */
+void tsd_memory_ended(struct tsd_memory *m, uint64_t peak_bytes);
+/** Is it time to give freed memory back to the system (tsd_memory_trim)? At most once in five seconds. The thread that looks. */
+bool tsd_memory_trim_due(struct tsd_memory *m);
+/** Give freed memory back to the system. May take some ms, and allocations of other threads wait meanwhile: never in a worker. */
+void tsd_memory_trim(void *unused);
+/** Each account: name as /api/stats shows it, and the account. */
+void tsd_memory_each(const struct tsd_memory *m, void (*each)(void *arg, const struct ts_budget *account),
+                     void *arg);
+
+#endif

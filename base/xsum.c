@@ -35,9 +35,11 @@ struct ts_xsum_wide {
 /* Account of the wide parts that this thread makes. */
 static _Thread_local struct ts_budget *account;
 
-void ts_xsum_account(struct ts_budget *b)
+struct ts_budget *ts_xsum_account(struct ts_budget *b)
 {
+    struct ts_budget *before = account;
     account = b;
+    return before;
 }
 
 /* ---- wide accumulator ---- */

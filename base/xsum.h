@@ -39,8 +39,9 @@ static inline void ts_xsum_init(struct ts_xsum *s)
  * limit now and then. A wide part is given back to the account it was taken from, which must live as long.
  *
  * @param b  NULL = they are not counted
+ * @return the account until now, to be set again afterwards
  */
-void ts_xsum_account(struct ts_budget *b);
+struct ts_budget *ts_xsum_account(struct ts_budget *b);
 /** Free the wide part. Twice is harmless. */
 void ts_xsum_release(struct ts_xsum *s);
 /** Add one double; any value. */

@@ -3,28 +3,27 @@
  */
 #include "query/align.h"
 
-#include "base/mem.h"
-
 #include <float.h>
 #include <string.h>
 
 void qry_stamps_release(struct qry_stamps *s)
 {
-    ts_free(s->ts);
+    if (s->owner)
+        ts_budget_free(s->owner->memory, (void *)(uintptr_t)s->ts, s->cap * sizeof *s->ts);
     *s = (struct qry_stamps){0};
 }
 
 /* a becomes a united with b; b is emptied. */
-static int unite(struct qry_stamps *a, struct qry_stamps *b)
+static int unite(struct qry_stamps *a, struct qry_stamps *b, struct qry_budget *budget, struct ts_error *err)
 {
     if (a->n == b->n && (a->n == 0 || memcmp(a->ts, b->ts, a->n * sizeof *a->ts) == 0)) {
         qry_stamps_release(b);
         return 0;
     }
-    int64_t *out = ts_try_malloc((a->n + b->n) * sizeof *out);
+    size_t i = 0, k = 0, n = 0, cap = a->n + b->n;
+    int64_t *out = ts_budget_alloc(budget->memory, cap * sizeof *out, err);
     if (!out)
-        return TS_ENOMEM;
-    size_t i = 0, k = 0, n = 0;
+        return qry_memory_code(err);
     while (i < a->n && k < b->n) {
         int64_t x = a->ts[i], y = b->ts[k];
         out[n++] = x < y ? x : y;
@@ -39,16 +38,17 @@ static int unite(struct qry_stamps *a, struct qry_stamps *b)
     n += b->n - k;
     qry_stamps_release(a);
     qry_stamps_release(b);
-    *a = (struct qry_stamps){out, n};
-    return 0;
+    *a = (struct qry_stamps){.ts = out, .n = n, .cap = cap, .owner = budget};
+    return qry_budget_look(budget, err);
 }
 
-int qry_stamps_union(struct qry_stamps *sets, size_t n, struct qry_stamps *out)
+int qry_stamps_union(struct qry_stamps *sets, size_t n, struct qry_budget *budget, struct qry_stamps *out,
+                     struct ts_error *err)
 {
     *out = (struct qry_stamps){0};
     for (size_t step = 1; step < n; step *= 2)
         for (size_t i = 0; i + step < n; i += 2 * step)
-            TS_TRY(unite(&sets[i], &sets[i + step]));
+            TS_TRY(unite(&sets[i], &sets[i + step], budget, err));
     if (n) {
         *out = sets[0];
         sets[0] = (struct qry_stamps){0};
@@ -56,32 +56,27 @@ int qry_stamps_union(struct qry_stamps *sets, size_t n, struct qry_stamps *out)
     return 0;
 }
 
-int qry_stamps_of_spans(const struct qry_span *const *spans, size_t n, struct qry_stamps *out)
+int qry_stamps_of_spans(const struct qry_span *const *spans, size_t n, struct qry_budget *budget,
+                        struct qry_stamps *out, struct ts_error *err)
 {
-    struct qry_stamps *sets = ts_try_malloc((n + 1) * sizeof *sets);
     size_t n_sets = 0;
-    int rc = sets ? 0 : TS_ENOMEM;
     *out = (struct qry_stamps){0};
-    for (size_t i = 0; i < n && rc == 0; i++) {
+    struct qry_stamps *sets = ts_budget_alloc(budget->memory, n * sizeof *sets, err);
+    if (!sets)
+        return qry_memory_code(err);
+    for (size_t i = 0; i < n; i++) {
         const struct qry_span *s = spans[i];
         if (!s->n)
             continue;
         if (n_sets && sets[n_sets - 1].n == s->n &&
             memcmp(sets[n_sets - 1].ts, s->ts, s->n * sizeof *s->ts) == 0)
             continue; /* collectors send all series of a round with one time */
-        int64_t *copy = ts_try_malloc(s->n * sizeof *copy);
-        if (!copy) {
-            rc = TS_ENOMEM;
-            break;
-        }
-        memcpy(copy, s->ts, s->n * sizeof *copy);
-        sets[n_sets++] = (struct qry_stamps){copy, s->n};
+        sets[n_sets++] = (struct qry_stamps){.ts = s->ts, .n = s->n};
     }
-    if (rc == 0)
-        rc = qry_stamps_union(sets, n_sets, out);
+    int rc = qry_stamps_union(sets, n_sets, budget, out, err);
     for (size_t i = 0; i < n_sets; i++)
         qry_stamps_release(&sets[i]);
-    ts_free(sets);
+    ts_budget_free(budget->memory, sets, n * sizeof *sets);
     return rc;
 }
 

@@ -13,6 +13,7 @@ void qry_work_open(struct qry_work *w, struct sto_store *st, struct qry_limit *l
     *w = (struct qry_work){.catalog = sto_store_catalog(st), .compat = compat};
     ts_arena_init(&w->arena, 0);
     qry_budget_init(&w->budget, limit);
+    w->arena.budget = w->budget.memory;
 }
 
 void qry_work_close(struct qry_work *w)
@@ -24,13 +25,9 @@ int qry_work_take(struct qry_work *w, size_t n, size_t size, void *out_p, struct
 {
     void **out = out_p;
     *out = NULL;
-    size_t bytes;
-    if (__builtin_mul_overflow(n, size, &bytes) || bytes > SIZE_MAX / 2)
-        return ts_error_set(err, TS_ELIMIT, "The query needs too much memory (query_max_bytes)");
-    if (qry_budget_bytes(&w->budget, bytes) < 0 || qry_budget_points(&w->budget, 0) < 0)
-        return qry_budget_result(&w->budget, err);
-    *out = ts_arena_alloc(&w->arena, bytes + 1);
-    return 0;
+    TS_TRY(qry_budget_look(&w->budget, err));
+    *out = qry_arena_take(&w->arena, n, size, err);
+    return *out ? 0 : qry_memory_code(err);
 }
 
 int qry_cols_add(struct qry_work *w, struct qry_cols *cols, struct qry_col **out, struct ts_error *err)
@@ -176,35 +173,32 @@ int qry_col_series(struct qry_work *w, const struct qry_col *c, size_t sub, stru
 int qry_cols_rows(struct qry_work *w, const struct qry_col *const *cols, size_t n, const int64_t **out_ts_ms,
                   size_t *out_n, struct ts_error *err)
 {
-    struct qry_stamps *sets = ts_xcalloc(n + 1, sizeof *sets), all = {0};
+    struct qry_stamps *sets, all = {0};
     size_t k = 0;
-    int rc = 0;
     int64_t *ts = NULL;
     const struct qry_col *prev = NULL;
-    for (size_t i = 0; i < n && rc == 0; i++) {
+    *out_ts_ms = NULL;
+    *out_n = 0;
+    sets = ts_budget_alloc(w->budget.memory, n * sizeof *sets, err);
+    if (!sets)
+        return qry_memory_code(err);
+    for (size_t i = 0; i < n; i++) {
         if (!cols[i]->n || (prev && cols[i]->ts_ms == prev->ts_ms && cols[i]->n == prev->n))
             continue;
         prev = cols[i];
-        sets[k].n = prev->n;
-        sets[k].ts = ts_try_malloc(prev->n * sizeof *ts);
-        if (!sets[k].ts)
-            rc = ts_error_set(err, TS_ENOMEM, "no memory for %zu times", prev->n);
-        else
-            memcpy(sets[k].ts, prev->ts_ms, prev->n * sizeof *ts);
-        k++;
+        sets[k++] = (struct qry_stamps){.ts = prev->ts_ms, .n = prev->n};
     }
-    if (rc == 0 && qry_stamps_union(sets, k, &all) < 0)
-        rc = ts_error_set(err, TS_ENOMEM, "no memory for the times of %zu series", n);
-    if (rc == 0)
+    int rc = qry_stamps_union(sets, k, &w->budget, &all, err);
+    if (rc == 0 && all.owner) {
         rc = qry_work_take(w, all.n, sizeof *ts, &ts, err);
-    if (rc == 0 && all.n)
-        memcpy(ts, all.ts, all.n * sizeof *ts);
-    *out_ts_ms = ts;
+        copy(ts, all.ts, rc == 0 ? all.n * sizeof *ts : 0);
+    }
+    *out_ts_ms = all.owner ? ts : all.ts; /* borrowed ones are those of a column */
     *out_n = all.n;
     for (size_t i = 0; i < k; i++)
         qry_stamps_release(&sets[i]);
     qry_stamps_release(&all);
-    ts_free(sets);
+    ts_budget_free(w->budget.memory, sets, n * sizeof *sets);
     return rc;
 }
 

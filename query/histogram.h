@@ -56,6 +56,7 @@ struct qry_histogram {
     struct qry_buckets buckets; /* of the metric */
     struct qry_sub_run *runs;   /* [buckets.n] sums of each bucket; owned */
     size_t *first;              /* [buckets.n + 1] number of the first piece of each */
+    struct qry_budget *budget;  /* of the run; borrowed */
 };
 /** Plan and read sub query s of a spec; memory of the arena, and what qry_histogram_close frees. Errors of qry_run. */
 int qry_histogram_read(struct sto_store *st, struct sto_snap *snap, struct ts_pool *pool,

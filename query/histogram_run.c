@@ -9,20 +9,23 @@
 #include "query/aggs/agg.h"
 #include "query/labels.h"
 #include "query/rollup.h"
+#include "query/sort.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* Counts of a group: a row for each time. */
 struct table {
-    int64_t *ts;    /* [n] ascending, each once */
+    int64_t *ts;    /* [cap] ascending, each once */
     double *counts; /* [n * n_buckets] 0 where a bucket has no point */
-    size_t n;
+    uint64_t *v;    /* [n] values of one output */
+    size_t n, cap;
     bool seconds; /* histograms of one second are added */
 };
 
-static int cmp_ts(const void *a, const void *b)
+static int cmp_ts(const void *a, const void *b, void *arg)
 {
+    (void)arg;
     int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
     return (x > y) - (x < y);
 }
@@ -32,28 +35,31 @@ static int64_t table_time(const struct table *t, int64_t ts_ms)
     return t->seconds ? ts_floor_div(ts_ms, 1000) * 1000 : ts_ms;
 }
 
+/* The table is released also after an error. */
 static int table_make(const struct qry_result *const *sums, size_t n_buckets, struct table *t,
-                      struct ts_error *err)
+                      struct qry_budget *budget, struct ts_error *err)
 {
+    struct ts_budget *memory = budget->memory;
     size_t all = 0;
     for (size_t i = 0; i < n_buckets; i++)
         all += sums[i] ? sums[i]->n : 0;
-    t->ts = ts_try_malloc(all * sizeof *t->ts + 1);
+    t->ts = ts_budget_alloc(memory, all * sizeof *t->ts, err);
     if (!t->ts)
-        return ts_error_set(err, TS_ENOMEM, "no memory for %zu histograms", all);
+        return qry_memory_code(err);
+    t->cap = all;
     for (size_t i = 0, n = 0; i < n_buckets; i++)
         for (size_t k = 0; sums[i] && k < sums[i]->n; k++)
             t->ts[n++] = table_time(t, sums[i]->ts[k]);
-    if (all)
-        qsort(t->ts, all, sizeof *t->ts, cmp_ts);
+    TS_TRY(qry_sort(t->ts, all, sizeof *t->ts, cmp_ts, NULL, budget, err));
     for (size_t i = 0; i < all; i++)
         if (t->n == 0 || t->ts[t->n - 1] != t->ts[i])
             t->ts[t->n++] = t->ts[i];
-    t->counts = ts_try_malloc(t->n * n_buckets * sizeof *t->counts + 1);
+    t->v = ts_budget_alloc(memory, t->n * sizeof *t->v, err);
+    t->counts = t->v ? ts_budget_calloc(memory, t->n * n_buckets, sizeof *t->counts, err) : NULL;
     if (!t->counts)
-        return ts_error_set(err, TS_ENOMEM, "no memory for %zu histograms of %zu buckets", t->n, n_buckets);
-    memset(t->counts, 0, t->n * n_buckets * sizeof *t->counts);
-    for (size_t i = 0; i < n_buckets; i++)
+        return qry_memory_code(err);
+    for (size_t i = 0; i < n_buckets; i++) {
+        TS_TRY(qry_budget_look(budget, err));
         for (size_t k = 0, row = 0; sums[i] && k < sums[i]->n; k++) {
             const struct qry_result *r = sums[i];
             double v;
@@ -64,36 +70,46 @@ static int table_make(const struct qry_result *const *sums, size_t n_buckets, st
                 v = (double)(int64_t)r->v[k];
             t->counts[row * n_buckets + i] += v;
         }
+    }
     return 0;
+}
+
+static void table_release(struct table *t, size_t n_buckets, struct ts_budget *memory)
+{
+    ts_budget_free(memory, t->ts, t->cap * sizeof *t->ts);
+    ts_budget_free(memory, t->counts, t->counts ? t->n * n_buckets * sizeof *t->counts : 0);
+    ts_budget_free(memory, t->v, t->v ? t->n * sizeof *t->v : 0);
 }
 
 static int emit_percentiles(const struct qry_sub *sub, const struct qry_buckets *buckets,
                             const struct table *t, struct qry_series *out, struct ts_slice metric,
-                            uint64_t *v, qry_series_fn emit, void *arg, struct ts_error *err)
+                            struct qry_budget *budget, qry_series_fn emit, void *arg, struct ts_error *err)
 {
     struct ts_buf name;
     int rc = 0;
+    size_t step = 0;
     ts_buf_init(&name, 0);
     for (size_t i = 0; i < sub->n_percentiles && rc >= 0; i++) {
         ts_buf_clear(&name);
         ts_buf_slice(&name, metric);
         ts_buf_str(&name, "_pct_");
         qry_float_print((float)sub->percentiles[i], &name);
-        for (size_t row = 0; row < t->n; row++) {
+        for (size_t row = 0; row < t->n && rc >= 0; row++) {
             double d = qry_histogram_percentile(buckets->b, t->counts + row * buckets->n, buckets->n,
                                                 sub->percentiles[i]);
-            memcpy(&v[row], &d, 8);
+            memcpy(&t->v[row], &d, 8);
+            rc = qry_budget_step(budget, &step, err);
         }
         out->metric = ts_buf_get(&name);
         out->all_int = false;
-        rc = emit(arg, out, err);
+        rc = rc < 0 ? rc : emit(arg, out, err);
     }
     ts_buf_release(&name);
     return rc;
 }
 
 static int emit_buckets(const struct qry_buckets *buckets, const struct table *t, struct qry_series *out,
-                        struct ts_slice metric, uint64_t *v, qry_series_fn emit, void *arg,
+                        struct ts_slice metric, struct qry_budget *budget, qry_series_fn emit, void *arg,
                         struct ts_error *err)
 {
     struct ts_buf name;
@@ -113,11 +129,12 @@ static int emit_buckets(const struct qry_buckets *buckets, const struct table *t
         }
         for (size_t row = 0; row < t->n; row++) {
             double c = t->counts[row * buckets->n + i];
-            v[row] = c == c ? (uint64_t)(int64_t)c : 0;
+            t->v[row] = c == c ? (uint64_t)(int64_t)c : 0;
         }
         out->metric = ts_buf_get(&name);
         out->all_int = true;
-        rc = emit(arg, out, err);
+        rc = qry_budget_look(budget, err);
+        rc = rc < 0 ? rc : emit(arg, out, err);
     }
     ts_buf_release(&name);
     return rc;
@@ -129,20 +146,15 @@ static int emit_group(const struct qry_histogram *h, const struct qry_result *co
     const struct qry_spec *spec = h->visible.spec;
     struct table t = {.seconds = !spec->ms && !spec->compat};
     struct qry_series out = *base;
-    int rc = table_make(sums, h->buckets.n, &t, err);
-    uint64_t *v = rc == 0 ? ts_try_malloc(t.n * sizeof *v + 1) : NULL;
-    if (rc == 0 && !v)
-        rc = ts_error_set(err, TS_ENOMEM, "no memory for %zu histograms", t.n);
+    int rc = table_make(sums, h->buckets.n, &t, h->budget, err);
     out.n = t.n;
     out.ts_ms = t.ts;
-    out.v = v;
+    out.v = t.v;
     if (rc == 0)
-        rc = emit_percentiles(h->visible.sub, &h->buckets, &t, &out, base->metric, v, emit, arg, err);
+        rc = emit_percentiles(h->visible.sub, &h->buckets, &t, &out, base->metric, h->budget, emit, arg, err);
     if (rc >= 0 && h->visible.sub->histogram_buckets)
-        rc = emit_buckets(&h->buckets, &t, &out, base->metric, v, emit, arg, err);
-    ts_free(v);
-    ts_free(t.counts);
-    ts_free(t.ts);
+        rc = emit_buckets(&h->buckets, &t, &out, base->metric, h->budget, emit, arg, err);
+    table_release(&t, h->buckets.n, h->budget->memory);
     return rc;
 }
 
@@ -169,19 +181,19 @@ static int read_buckets(struct qry_histogram *h, struct sto_store *st, struct st
 {
     struct ts_arena *arena = h->visible.arena;
     const struct qry_sub *sub = bucket_sub(h->visible.sub, h->visible.spec->compat, arena);
-    h->runs = ts_arena_zalloc(arena, (h->buckets.n + 1) * sizeof *h->runs);
-    h->first = ts_arena_zalloc(arena, (h->buckets.n + 1) * sizeof *h->first);
+    h->runs = qry_arena_zero(arena, h->buckets.n + 1, sizeof *h->runs, err);
+    h->first = h->runs ? qry_arena_zero(arena, h->buckets.n + 1, sizeof *h->first, err) : NULL;
+    if (!h->first)
+        return qry_memory_code(err);
     for (size_t b = 0; b < h->buckets.n; b++) {
         struct qry_plan *p = &h->runs[b].plan;
         *p = h->visible;
         p->sub = sub;
         qry_plan_shadow(sto_store_catalog(st), p, h->buckets.metrics[b]);
-        int rc = qry_budget_bytes(budget, h->visible.n * 64); /* what a plan takes */
-        if (rc < 0)
-            return qry_budget_result(budget, err);
+        TS_TRY(qry_budget_look(budget, err));
         TS_TRY(qry_plan_range(snap, p, err));
         TS_TRY(qry_plan_afford(p, snap, budget, err));
-        qry_sub_run_init(&h->runs[b], snap, budget, pool);
+        TS_TRY(qry_sub_run_init(&h->runs[b], snap, budget, pool, err));
         h->first[b + 1] = h->first[b] + qry_plan_chunks(p);
     }
     size_t n = h->first[h->buckets.n];
@@ -196,7 +208,7 @@ int qry_histogram_read(struct sto_store *st, struct sto_snap *snap, struct ts_po
                        struct ts_arena *arena, struct qry_histogram *out, struct ts_error *err)
 {
     struct sto_catalog *cat = sto_store_catalog(st);
-    *out = (struct qry_histogram){.runs = NULL};
+    *out = (struct qry_histogram){.budget = budget};
     TS_TRY(qry_histogram_check(&spec->subs[s], err));
     TS_TRY(qry_plan_select(st, spec, s, NULL, 0, max_series, arena, &out->visible, err));
     qry_buckets_find(cat, sto_uid_name(cat, STO_UID_METRIC, out->visible.metric), arena, &out->buckets);
@@ -215,10 +227,10 @@ int qry_histogram_answer(struct sto_store *st, const struct qry_histogram *h, qr
 {
     struct sto_catalog *cat = sto_store_catalog(st);
     const struct qry_plan *p = &h->visible;
-    const struct qry_result **sums = ts_xcalloc(h->buckets.n + 1, sizeof(*sums));
-    size_t *next =
-        ts_xcalloc(h->buckets.n + 1, sizeof *next); /* first group of each bucket not answered yet */
-    int rc = 0;
+    const struct qry_result **sums = qry_arena_zero(p->arena, h->buckets.n, sizeof(*sums), err);
+    /* first group of each bucket not answered yet */
+    size_t *next = sums ? qry_arena_zero(p->arena, h->buckets.n, sizeof *next, err) : NULL;
+    int rc = next ? 0 : qry_memory_code(err);
     for (size_t g = 0; g < p->n_groups && rc >= 0; g++) {
         struct ts_arena arena;
         struct qry_labels l;
@@ -234,8 +246,6 @@ int qry_histogram_answer(struct sto_store *st, const struct qry_histogram *h, qr
             rc = emit_group(h, sums, &base, emit, arg, err);
         ts_arena_release(&arena);
     }
-    ts_free(next);
-    ts_free(sums);
     return rc < 0 ? rc : 0;
 }
 

@@ -18,11 +18,11 @@
 #define MIN_PIECE_SERIES   128 /* fewer would decode the same blocks again and again */
 #define NEAR_HOURS         24  /* neighbours whose points begin so near to each other are read together */
 #define NO_HOUR            INT32_MAX
-#define POINT_BYTES        (sizeof(int64_t) + sizeof(struct ts_num))
 
 /* Points of one series. */
 struct tail {
-    size_t n, cap;    /* points, room */
+    size_t n, cap;    /* points, room in v */
+    size_t cap_ts;    /* room in ts */
     int64_t *ts;      /* newest first in results, oldest first while a window is read */
     struct ts_num *v; /* their values */
 };
@@ -57,24 +57,18 @@ struct hour {
     uint32_t n; /* points */
 };
 
-static void tail_release(struct tail *t)
+static void tail_release(struct tail *t, struct qry_budget *budget)
 {
-    ts_free(t->ts);
-    ts_free(t->v);
+    ts_budget_free(budget->memory, t->ts, t->cap_ts * sizeof *t->ts);
+    ts_budget_free(budget->memory, t->v, t->cap * sizeof *t->v);
     *t = (struct tail){0};
 }
 
-static int tail_room(struct tail *t, size_t more, struct qry_budget *budget)
+static int tail_room(struct tail *t, size_t more, struct qry_budget *budget, struct ts_error *err)
 {
-    if (t->n + more <= t->cap)
-        return 0;
-    size_t cap = t->cap ? t->cap * 2 : 16;
-    cap = cap < t->n + more ? t->n + more : cap;
-    TS_TRY(qry_budget_bytes(budget, (cap - t->cap) * POINT_BYTES));
-    t->ts = ts_xrealloc(t->ts, cap * sizeof *t->ts);
-    t->v = ts_xrealloc(t->v, cap * sizeof *t->v);
-    t->cap = cap;
-    return 0;
+    size_t n = t->n + more < 16 ? 16 : t->n + more;
+    TS_TRY(ts_budget_grow(budget->memory, &t->ts, &t->cap_ts, n, sizeof *t->ts, err));
+    return ts_budget_grow(budget->memory, &t->v, &t->cap, n, sizeof *t->v, err);
 }
 
 static size_t still_wanted(const struct piece *p, size_t pos)
@@ -139,12 +133,9 @@ static int count_hours(struct piece *p)
         if (pos != SIZE_MAX && pos != row.pos)
             bound_series(p, pos);
         pos = row.pos;
-        if (p->n_hours == p->cap) {
-            p->cap = p->cap ? p->cap * 2 : 64;
-            p->hours = ts_xrealloc(p->hours, p->cap * sizeof *p->hours);
-        }
-        p->hours[p->n_hours++] = (struct hour){row.key.hour, row.sum ? row.sum->n : row.cells->n};
-        rc = 0;
+        rc = ts_budget_grow(r->budget.memory, &p->hours, &p->cap, p->n_hours + 1, sizeof *p->hours, p->err);
+        if (rc == 0)
+            p->hours[p->n_hours++] = (struct hour){row.key.hour, row.sum ? row.sum->n : row.cells->n};
     }
     if (rc == 0 && pos != SIZE_MAX)
         bound_series(p, pos);
@@ -164,7 +155,7 @@ static int add_row(struct piece *p, const struct sto_row *row)
         memmove(t->v, t->v + drop, wanted * sizeof *t->v);
         t->n = wanted;
     }
-    TS_TRY(tail_room(t, c->n - skip, &p->r->budget));
+    TS_TRY(tail_room(t, c->n - skip, &p->r->budget, p->err));
     for (size_t i = skip; i < c->n; i++, t->n++) {
         t->ts[t->n] = row->key.hour * TS_HOUR_MS + sto_meta_off(c->meta[i]);
         t->v[t->n] = sto_cell_num(c->meta[i], c->m[i]);
@@ -178,7 +169,7 @@ static int end_series(struct piece *p, size_t pos)
     size_t wanted = still_wanted(p, pos);
     struct tail *from = &p->scratch, *to = &p->r->all[p->r->place[p->first + pos]];
     size_t n = from->n < wanted ? from->n : wanted;
-    TS_TRY(tail_room(to, n, &p->r->budget));
+    TS_TRY(tail_room(to, n, &p->r->budget, p->err));
     for (size_t i = 0; i < n; i++, to->n++) {
         to->ts[to->n] = from->ts[from->n - 1 - i];
         to->v[to->n] = from->v[from->n - 1 - i];
@@ -241,11 +232,11 @@ static void window_piece(void *arg, size_t i)
     if (qry_budget_stopped(&r->budget))
         return;
     p.n = r->n_left - p.first < r->chunk ? r->n_left - p.first : r->chunk;
-    p.bound = ts_xmalloc(p.n * sizeof *p.bound + 1);
-    int rc = r->want == 1 ? read_newest(&p) : read_several(&p);
-    tail_release(&p.scratch);
-    ts_free(p.hours);
-    ts_free(p.bound);
+    p.bound = ts_budget_alloc(r->budget.memory, p.n * sizeof *p.bound, &err);
+    int rc = !p.bound ? qry_memory_code(&err) : r->want == 1 ? read_newest(&p) : read_several(&p);
+    tail_release(&p.scratch, &r->budget);
+    ts_budget_free(r->budget.memory, p.hours, p.cap * sizeof *p.hours);
+    ts_budget_free(r->budget.memory, p.bound, p.bound ? p.n * sizeof *p.bound : 0);
     if (rc < 0)
         qry_budget_fail(&r->budget, rc, &err);
 }
@@ -255,8 +246,10 @@ static int read_window(struct latest_run *r, struct ts_pool *pool, struct ts_err
     size_t n_hours = (size_t)((r->to_ms - r->from_ms + TS_HOUR_MS - 1) / TS_HOUR_MS);
     uint8_t *whole = NULL;
     if (n_hours <= QRY_WHOLE_HOURS_MAX) {
-        whole = ts_xmalloc(n_hours + 1);
-        memset(whole, 1, n_hours + 1);
+        whole = ts_budget_alloc(r->budget.memory, n_hours, err);
+        if (!whole)
+            return qry_memory_code(err);
+        memset(whole, 1, n_hours);
     }
     r->whole_hours = whole;
     r->small = n_hours <= FIRST_WINDOW_HOURS;
@@ -264,7 +257,7 @@ static int read_window(struct latest_run *r, struct ts_pool *pool, struct ts_err
     r->chunk = r->chunk < MIN_PIECE_SERIES ? MIN_PIECE_SERIES : r->chunk;
     size_t n = (r->n_left + r->chunk - 1) / r->chunk;
     ts_pool_each(pool, n, window_piece, r);
-    ts_free(whole);
+    ts_budget_free(r->budget.memory, whole, whole ? n_hours : 0);
     return qry_budget_result(&r->budget, err);
 }
 
@@ -313,26 +306,29 @@ static int search(struct latest_run *r, struct ts_pool *pool, const struct qry_l
     return 0;
 }
 
-static int emit_all(const struct latest_run *r, const struct qry_latest_set *set, qry_latest_fn emit,
-                    void *arg, struct ts_error *err)
+static int emit_all(struct latest_run *r, const struct qry_latest_set *set, qry_latest_fn emit, void *arg,
+                    struct ts_error *err)
 {
     int rc = 0;
+    size_t step = 0;
     for (size_t i = 0; i < set->n && rc >= 0; i++) {
         const struct tail *t = &r->all[i];
         struct qry_latest out = {set->series[i], t->n, t->ts, t->v};
-        if (t->n)
+        rc = qry_budget_step(&r->budget, &step, err);
+        if (t->n && rc == 0)
             rc = emit(arg, &out, err);
     }
     return rc < 0 ? rc : 0;
 }
 
-/* One block of memory serves all series that want one point. */
-static void give_one_each(struct latest_run *r, size_t n)
+/* One block of memory, of the arena, serves all series that want one point. */
+static int give_one_each(struct latest_run *r, size_t n, struct ts_arena *arena, struct ts_error *err)
 {
-    int64_t *ts = ts_xmalloc(n * sizeof *ts + 1);
-    struct ts_num *v = ts_xmalloc(n * sizeof *v + 1);
-    for (size_t i = 0; i < n; i++)
-        r->all[i] = (struct tail){0, 1, ts + i, v + i};
+    int64_t *ts = qry_arena_take(arena, n, sizeof *ts, err);
+    struct ts_num *v = ts ? qry_arena_take(arena, n, sizeof *v, err) : NULL;
+    for (size_t i = 0; i < n && v; i++)
+        r->all[i] = (struct tail){.ts = ts + i, .v = v + i};
+    return v ? 0 : qry_memory_code(err);
 }
 
 static int run_set(struct latest_run *r, struct sto_store *st, struct ts_pool *pool,
@@ -341,8 +337,10 @@ static int run_set(struct latest_run *r, struct sto_store *st, struct ts_pool *p
 {
     r->metric = set->metric;
     r->n_left = set->n;
-    r->left = ts_arena_alloc(arena, set->n * sizeof(*r->left) + 1);
-    r->place = ts_arena_alloc(arena, set->n * sizeof *r->place + 1);
+    r->left = qry_arena_take(arena, set->n, sizeof(*r->left), err);
+    r->place = r->left ? qry_arena_take(arena, set->n, sizeof *r->place, err) : NULL;
+    if (!r->place)
+        return qry_memory_code(err);
     for (size_t i = 0; i < set->n; i++) {
         r->left[i] = set->series[i];
         r->place[i] = i;
@@ -361,17 +359,17 @@ int qry_run_latest(struct sto_store *st, struct ts_pool *pool, const struct qry_
     struct ts_arena arena;
     ts_arena_init(&arena, 0);
     qry_budget_init(&r.budget, limit);
+    arena.budget = r.budget.memory;
     int rc = qry_latest_select(sto_store_catalog(st), ask, limit ? limit->max_series : 0, &arena, &set, err);
     if (rc == 0 && set.n) {
-        r.all = ts_xcalloc(set.n, sizeof *r.all);
-        if (r.want == 1)
-            give_one_each(&r, set.n);
-        rc = run_set(&r, st, pool, ask, &set, &arena, err);
+        r.all = qry_arena_zero(&arena, set.n, sizeof *r.all, err);
+        rc = !r.all ? qry_memory_code(err) : r.want == 1 ? give_one_each(&r, set.n, &arena, err) : 0;
+        if (rc == 0)
+            rc = run_set(&r, st, pool, ask, &set, &arena, err);
         if (rc == 0)
             rc = emit_all(&r, &set, emit, arg, err);
-        for (size_t i = 0; i < set.n && (r.want > 1 || i == 0); i++)
-            tail_release(&r.all[i]); /* the first one holds the block of all */
-        ts_free(r.all);
+        for (size_t i = 0; r.all && i < set.n && r.want > 1; i++)
+            tail_release(&r.all[i], &r.budget);
     }
     ts_arena_release(&arena);
     return rc < 0 ? rc : 0;

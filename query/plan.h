@@ -42,6 +42,10 @@ struct qry_plan {
     uint8_t *whole_hours; /* hours that summaries may answer; NULL: none */
     struct qry_grid grid; /* if sub->downsample.on */
     size_t chunk;         /* series a piece of work */
+    /* Pieces that follow the groups, so that few groups are open in each (NULL: runs of chunk positions): */
+    uint32_t *piece_at;    /* [n] positions, piece by piece, ascending in each */
+    uint32_t *piece_first; /* [n_pieces + 1] where the positions of each piece begin */
+    size_t n_pieces;
     /* Hidden series are read in the place of others (rollup.h): */
     const struct sto_series **shown; /* what users see of series[]; NULL: the same */
     uint32_t shown_metric;           /* id of the metric users see */
@@ -75,11 +79,30 @@ struct sto_scan_spec qry_plan_scan(const struct qry_plan *p);
 /** Refuse a plan that would read more of files than the limit allows; as qry_budget_scan. */
 int qry_plan_afford(const struct qry_plan *p, struct sto_snap *snap, struct qry_budget *budget,
                     struct ts_error *err);
+/** Do series go straight into buckets of their groups? */
+bool qry_plan_dense(const struct qry_plan *p);
 /** Number of pieces. */
 static inline size_t qry_plan_chunks(const struct qry_plan *p)
 {
+    if (p->piece_at)
+        return p->n_pieces;
     return p->n ? (p->n + p->chunk - 1) / p->chunk : 0;
 }
+/** Where a piece begins, among positions or in piece_at, and its number of series. */
+static inline size_t qry_plan_piece(const struct qry_plan *p, size_t piece, size_t *out_n)
+{
+    size_t first = p->piece_at ? p->piece_first[piece] : piece * p->chunk;
+    size_t end = p->piece_at ? p->piece_first[piece + 1] : first + p->chunk;
+    *out_n = (end < p->n ? end : p->n) - first;
+    return first;
+}
+/** Position of series i of a piece that begins at first. */
+static inline size_t qry_plan_pos(const struct qry_plan *p, size_t first, size_t i)
+{
+    return p->piece_at ? p->piece_at[first + i] : first + i;
+}
+/** Do all series of a group lie in one piece, the one that begins at first and has n series? */
+bool qry_plan_inner(const struct qry_plan *p, uint32_t group, size_t first, size_t n);
 /** Place of a series in the order of groups' members. */
 static inline uint32_t qry_plan_rank(const struct qry_plan *p, size_t pos)
 {

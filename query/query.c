@@ -88,13 +88,15 @@ static int join_seconds(const struct qry_agg *agg, struct qry_result *r, struct 
                         struct ts_error *err)
 {
     int rc = 0;
+    size_t step = 0;
     void *state = agg->fold ? ts_xaligned(agg->fold->state_bytes) : NULL;
     if (state)
         memset(state, 0, agg->fold->state_bytes);
     if (!r->is_int) {
         /* an answer may change its kind: avg of integers */
-        r->is_int = ts_xmalloc(r->n + 1);
-        memset(r->is_int, r->all_int, r->n);
+        rc = qry_result_flags(r, err);
+        if (rc == 0)
+            memset(r->is_int, r->all_int, r->n);
     }
     size_t n = 0;
     for (size_t i = 0, e; i < r->n && rc == 0; i = e) {
@@ -110,9 +112,13 @@ static int join_seconds(const struct qry_agg *agg, struct qry_result *r, struct 
             put_value(r, n, &v);
         }
         r->ts[n++] = second * 1000;
+        if (rc == 0)
+            rc = qry_budget_step(budget, &step, err);
     }
-    r->n = n;
-    r->all_int = !memchr(r->is_int, 0, n);
+    if (rc == 0) {
+        r->n = n;
+        r->all_int = !memchr(r->is_int, 0, n);
+    }
     ts_free(state);
     return rc;
 }
@@ -233,7 +239,7 @@ static int begin_run(struct run *run, struct sto_snap *snap, struct ts_pool *poo
     struct qry_sub_run *sr = &run->subs[run->n_subs];
     TS_TRY(qry_plan_range(snap, &sr->plan, err));
     TS_TRY(qry_plan_afford(&sr->plan, snap, budget, err));
-    qry_sub_run_init(sr, snap, budget, pool);
+    TS_TRY(qry_sub_run_init(sr, snap, budget, pool, err));
     run->first[run->n_subs + 1] = run->first[run->n_subs] + qry_plan_chunks(&sr->plan);
     run->n_subs++;
     return 0;
@@ -306,6 +312,7 @@ int qry_run(struct sto_store *st, struct ts_pool *pool, const struct qry_spec *s
     struct run run = {0};
     qry_budget_init(&budget, limit);
     ts_arena_init(&arena, 0);
+    arena.budget = budget.memory;
     run.subs = ts_arena_zalloc(&arena, (2 * spec->n_subs + 1) * sizeof *run.subs);
     run.first = ts_arena_zalloc(&arena, (2 * spec->n_subs + 1) * sizeof *run.first);
     run.main = ts_arena_zalloc(&arena, (spec->n_subs + 1) * sizeof *run.main);

@@ -27,16 +27,17 @@ struct qry_sub_run {
     struct qry_result *results;        /* [plan.n_groups] owned */
     _Atomic uint64_t n_rows, n_points; /* read so far */
 };
-/** Ready for pieces; the plan is made already. */
-void qry_sub_run_init(struct qry_sub_run *r, struct sto_snap *snap, struct qry_budget *budget,
-                      struct ts_pool *pool);
+/** Ready for pieces; the plan is made already, its arena holds what this takes. Release it also after an error: TS_ELIMIT,
+ * TS_ENOMEM. */
+int qry_sub_run_init(struct qry_sub_run *r, struct sto_snap *snap, struct qry_budget *budget,
+                     struct ts_pool *pool, struct ts_error *err);
 /** Read one piece. Errors go to the budget. */
 void qry_sub_run_piece(struct qry_sub_run *r, size_t piece);
 /** The same of several runs whose pieces are numbered through: those of run i are first[i] to first[i + 1] - 1. */
 void qry_sub_runs_piece(struct qry_sub_run *runs, const size_t *first, size_t piece);
 /** After all pieces: groups into results. Errors go to the budget. */
 void qry_sub_run_groups(struct qry_sub_run *r);
-/** Memory away; twice is harmless. */
+/** Free the memory. Twice is harmless. */
 void qry_sub_run_release(struct qry_sub_run *r);
 
 #endif

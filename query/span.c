@@ -8,12 +8,14 @@
 
 #include <string.h>
 
+#define FIRST_POINTS 64 /* room of a span that begins */
+
 void qry_span_release(struct qry_span *s)
 {
-    ts_free(s->ts);
-    ts_free(s->v);
-    ts_free(s->is_int);
-    *s = (struct qry_span){0};
+    ts_budget_free(s->memory, s->ts, s->cap * sizeof *s->ts);
+    ts_budget_free(s->memory, s->v, s->cap_v * sizeof *s->v);
+    ts_budget_free(s->memory, s->is_int, s->cap_int);
+    *s = (struct qry_span){.memory = s->memory};
 }
 
 void qry_span_clear(struct qry_span *s)
@@ -22,29 +24,36 @@ void qry_span_clear(struct qry_span *s)
     s->any_int = s->any_dbl = s->phantom = false;
 }
 
-int qry_span_reserve(struct qry_span *s, size_t more)
+int qry_span_reserve(struct qry_span *s, size_t more, struct ts_error *err)
 {
-    if (s->n + more <= s->cap)
+    size_t n = s->n + more < FIRST_POINTS ? FIRST_POINTS : s->n + more;
+    if (n <= s->cap)
         return 0;
-    size_t cap = s->cap ? s->cap * 2 : 64;
-    while (cap < s->n + more)
-        cap *= 2;
-    int64_t *ts = ts_try_realloc(s->ts, cap * sizeof *ts);
-    if (!ts)
-        return TS_ENOMEM;
-    s->ts = ts;
-    uint64_t *v = ts_try_realloc(s->v, cap * sizeof *v);
-    if (!v)
-        return TS_ENOMEM;
-    s->v = v;
-    if (s->is_int) {
-        uint8_t *is_int = ts_try_realloc(s->is_int, cap);
-        if (!is_int)
-            return TS_ENOMEM;
-        s->is_int = is_int;
-    }
-    s->cap = cap;
-    return 0;
+    if (s->is_int)
+        TS_TRY(ts_budget_grow(s->memory, &s->is_int, &s->cap_int, n, 1, err));
+    TS_TRY(ts_budget_grow(s->memory, &s->v, &s->cap_v, n, sizeof *s->v, err));
+    return ts_budget_grow(s->memory, &s->ts, &s->cap, n, sizeof *s->ts, err);
+}
+
+/* *cap becomes n; memory that realloc does not take back stays as it is. */
+static void trim(struct qry_span *s, void *array_p, size_t *cap, size_t size)
+{
+    void **array = array_p;
+    void *p = *cap > s->n ? ts_try_realloc(*array, s->n * size) : NULL;
+    if (!p)
+        return;
+    *array = p;
+    ts_budget_give(s->memory, (*cap - s->n) * size);
+    *cap = s->n;
+}
+
+void qry_span_trim(struct qry_span *s)
+{
+    if (!s->n || s->cap - s->n <= s->n / 8)
+        return;
+    trim(s, &s->ts, &s->cap, sizeof *s->ts);
+    trim(s, &s->v, &s->cap_v, sizeof *s->v);
+    trim(s, &s->is_int, &s->cap_int, 1);
 }
 
 static inline uint64_t cell_bits(uint32_t meta, int64_t m)
@@ -72,21 +81,17 @@ void qry_cells_doubles(const struct sto_cells *c, size_t i, size_t n, double *ou
 }
 
 /* Flags for what is there so far, when the second kind turns up. */
-static int begin_flags(struct qry_span *s)
+static int begin_flags(struct qry_span *s, struct ts_error *err)
 {
-    if (!s->is_int) {
-        s->is_int = ts_try_malloc(s->cap);
-        if (!s->is_int)
-            return TS_ENOMEM;
-    }
+    TS_TRY(ts_budget_grow(s->memory, &s->is_int, &s->cap_int, s->cap, 1, err));
     memset(s->is_int, s->any_int, s->n);
     return 0;
 }
 
-int qry_span_append(struct qry_span *s, int32_t hour, const struct sto_cells *c)
+int qry_span_append(struct qry_span *s, int32_t hour, const struct sto_cells *c, struct ts_error *err)
 {
     size_t n = c->n, at = s->n;
-    TS_TRY(qry_span_reserve(s, n));
+    TS_TRY(qry_span_reserve(s, n, err));
     int64_t base = hour * TS_HOUR_MS;
     for (size_t k = 0; k < n; k++)
         s->ts[at + k] = base + (c->meta[k] & STO_META_OFF_MASK);
@@ -103,7 +108,7 @@ int qry_span_append(struct qry_span *s, int32_t hour, const struct sto_cells *c)
     }
     if ((ints || s->any_int) && (dbls || s->any_dbl)) {
         if (!(s->any_int && s->any_dbl))
-            TS_TRY(begin_flags(s));
+            TS_TRY(begin_flags(s, err));
         for (size_t k = 0; k < n; k++)
             s->is_int[at + k] = sto_meta_kind(c->uniform ? c->common : c->meta[k]) == TS_NUM_INT;
     }

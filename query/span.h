@@ -6,17 +6,20 @@
 #ifndef QUERY_SPAN_H
 #define QUERY_SPAN_H
 
+#include "base/budget.h"
 #include "base/err.h"
 #include "storage/point.h"
 
-/* Points of one series; release when done. {0} is an empty span. */
+/* Points of one series; release when done. {0}, or memory alone, is an empty span. */
 struct qry_span {
-    size_t n, cap;   /* points, room */
-    int64_t *ts;     /* ms, ascending */
-    uint64_t *v;     /* int64_t or bits of a double */
-    uint8_t *is_int; /* a flag a point; only if any_int && any_dbl */
-    bool any_int;    /* there are integers */
-    bool any_dbl;    /* there are doubles */
+    size_t n, cap;            /* points; room in ts, and at least that in the others */
+    int64_t *ts;              /* ms, ascending */
+    uint64_t *v;              /* int64_t or bits of a double */
+    uint8_t *is_int;          /* a flag a point; only if any_int && any_dbl */
+    size_t cap_v, cap_int;    /* room in v, is_int */
+    struct ts_budget *memory; /* account of the arrays; set it while there are none; NULL: not counted */
+    bool any_int;             /* there are integers */
+    bool any_dbl;             /* there are doubles */
     /* Rates in compatibility mode: OpenTSDB's bogus first rate, held until the first real one, but no point.
      */
     bool phantom;
@@ -28,19 +31,16 @@ struct qry_span {
 void qry_span_release(struct qry_span *s);
 /** No points; keeps the memory. */
 void qry_span_clear(struct qry_span *s);
-/** Room for more points; TS_ENOMEM. */
-int qry_span_reserve(struct qry_span *s, size_t more);
-/** Append the cells of one hour, later than what is there. TS_ENOMEM. O(n), no call a point. */
-int qry_span_append(struct qry_span *s, int32_t hour, const struct sto_cells *c);
+/** Room for more points; TS_ELIMIT, TS_ENOMEM. */
+int qry_span_reserve(struct qry_span *s, size_t more, struct ts_error *err);
+/** Give back room that is not used: the span is finished. */
+void qry_span_trim(struct qry_span *s);
+/** Append the cells of one hour, later than what is there. TS_ELIMIT, TS_ENOMEM. O(n), no call a point. */
+int qry_span_append(struct qry_span *s, int32_t hour, const struct sto_cells *c, struct ts_error *err);
 /** Is point k an integer? */
 static inline bool qry_span_int(const struct qry_span *s, size_t k)
 {
     return s->any_int && (!s->any_dbl || s->is_int[k]);
-}
-/** Memory of the arrays. */
-static inline size_t qry_span_bytes(const struct qry_span *s)
-{
-    return s->cap * (s->is_int ? 17 : 16);
 }
 
 /** Doubles of cells i..i+n of DEC and RAW kind, in out; cells may be uniform or not. */

@@ -89,9 +89,9 @@ static void piece_task(void *arg, size_t piece)
     struct ts_error err = {0};
     if (qry_budget_stopped(&t->budget))
         return;
-    ts_xsum_account(t->budget.memory);
+    struct ts_budget *before = ts_xsum_account(t->budget.memory);
     int rc = read_piece(t, piece, &err);
-    ts_xsum_account(NULL);
+    (void)ts_xsum_account(before);
     if (rc < 0)
         qry_budget_fail(&t->budget, rc, &err);
 }
@@ -99,11 +99,11 @@ static void piece_task(void *arg, size_t piece)
 /* All pieces into the first one, in their order. */
 static int join_all(struct totals *t, struct ts_error *err)
 {
-    ts_xsum_account(t->budget.memory);
+    struct ts_budget *before = ts_xsum_account(t->budget.memory);
     int rc = 0;
     for (size_t i = 1; i < t->n_pieces && rc == 0; i++)
         rc = qry_cellset_join(&t->pieces[0], &t->pieces[i], err);
-    ts_xsum_account(NULL);
+    (void)ts_xsum_account(before);
     return rc;
 }
 

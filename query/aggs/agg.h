@@ -55,6 +55,7 @@ static inline double qry_value_double(const struct qry_value *v)
 }
 
 struct qry_agg;
+struct qry_budget; /* query/limit.h */
 
 /* Values arrive in pieces; each piece is sorted by time and n >= 1. first_ms and last_ms are the times of its
  * ends. */
@@ -99,8 +100,11 @@ struct qry_lane {
     uint32_t *r1, *r2; /* [n] rank of the series whose value stands in (first, last), plus 1; 0 = none */
     struct qry_lane_row *rows; /* values kept */
     size_t n_rows, cap_rows;
+    struct qry_budget *budget; /* limits of the run, whose account counts all this */
+    int rc;                    /* 0, or why the lane is of no use any more; the budget has the text */
 };
 
+/* Whatever fails says so in l->rc and in the budget; callers look at it after each call. */
 struct qry_lane_ops {
     void (*open)(struct qry_lane *l);
     /* A series' contributions at points at..at+n; rank is its place in the order of series. */
@@ -142,13 +146,19 @@ const struct qry_agg *qry_agg_table(void);
 /** Aggregator none: series stay apart. */
 bool qry_agg_is_none(const struct qry_agg *agg);
 
-/** Open a lane of n points; close frees it. Cost O(n). */
-void qry_lane_open(struct qry_lane *l, const struct qry_agg *agg, size_t n, bool is_int);
-/** Memory of a lane away; twice is harmless. */
+/** Open a lane of n points; close frees it, also after an error (TS_ELIMIT, TS_ENOMEM, told to the budget). Cost O(n). */
+int qry_lane_open(struct qry_lane *l, const struct qry_agg *agg, size_t n, bool is_int,
+                  struct qry_budget *budget);
+/** Free the memory of a lane. Twice is harmless. */
 void qry_lane_close(struct qry_lane *l);
-/** Bytes a lane takes for n points and n_rows series, roughly (for limits). */
-size_t qry_lane_bytes(const struct qry_agg *agg, size_t n, size_t n_rows);
+/** Does an aggregator's lane keep all values of its series, and not a fixed amount for each point? */
+bool qry_lane_keeps(const struct qry_agg *agg);
+#define QRY_LANE_POINT_BYTES 40 /* what the others take for a point, about */
 
+/** A cleared array of l->n items of size bytes, counted; NULL after an error. Internal to the folder. */
+void *qry_lane__array(struct qry_lane *l, size_t size);
+/** Memory counted in the lane's budget, for done; freed by ts_budget_free. NULL after an error. Internal to the folder. */
+void *qry_lane__scratch(struct qry_lane *l, size_t n_bytes);
 /** Parts of lanes that keep one value a point, in i or d: begin with these, give them as they are. Internal to
  * the folder. */
 void qry_lane__open(struct qry_lane *l, int64_t i, double d);

@@ -8,8 +8,6 @@
  */
 #include "query/aggs/agg.h"
 
-#include "base/mem.h"
-
 #include <math.h>
 
 struct dev_state {
@@ -86,9 +84,9 @@ const struct qry_fold_ops qry_fold_dev = {.state_bytes = sizeof(struct dev_state
 
 static void dev_open(struct qry_lane *l)
 {
-    l->cnt = ts_xcalloc(l->n, sizeof *l->cnt);
-    l->d = ts_xcalloc(l->n, sizeof *l->d);
-    l->d2 = ts_xcalloc(l->n, sizeof *l->d2);
+    l->cnt = qry_lane__array(l, sizeof *l->cnt);
+    l->d = qry_lane__array(l, sizeof *l->d);
+    l->d2 = qry_lane__array(l, sizeof *l->d2);
 }
 
 static inline void welford(struct qry_lane *l, size_t k, double x)

@@ -7,7 +7,6 @@
 #include "query/aggs/agg.h"
 
 #include "base/double.h"
-#include "base/mem.h"
 
 #include <math.h>
 
@@ -132,14 +131,14 @@ _Static_assert(sizeof(struct ends_state) % 16 == 0, "states are multiples of 16 
 /* --- lanes: (i or d) with r1 is the first, (i2 or d2) with r2 the last --- */
 static void ends_open(struct qry_lane *l)
 {
-    l->r1 = ts_xcalloc(l->n, sizeof *l->r1);
-    l->r2 = ts_xcalloc(l->n, sizeof *l->r2);
+    l->r1 = qry_lane__array(l, sizeof *l->r1);
+    l->r2 = qry_lane__array(l, sizeof *l->r2);
     if (l->is_int) {
-        l->i = ts_xcalloc(l->n, sizeof *l->i);
-        l->i2 = ts_xcalloc(l->n, sizeof *l->i2);
+        l->i = qry_lane__array(l, sizeof *l->i);
+        l->i2 = qry_lane__array(l, sizeof *l->i2);
     } else {
-        l->d = ts_xcalloc(l->n, sizeof *l->d);
-        l->d2 = ts_xcalloc(l->n, sizeof *l->d2);
+        l->d = qry_lane__array(l, sizeof *l->d);
+        l->d2 = qry_lane__array(l, sizeof *l->d2);
     }
 }
 

@@ -6,8 +6,6 @@
  */
 #include "query/aggs/agg.h"
 
-#include "base/mem.h"
-
 #include <math.h>
 
 /* Integers and doubles apart: an integer may be beyond what a double can tell from its neighbour. */

@@ -3,8 +3,6 @@
  */
 #include "query/aggs/agg.h"
 
-#include "base/mem.h"
-
 #include <math.h>
 
 struct mult_state {

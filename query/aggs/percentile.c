@@ -6,10 +6,12 @@
  */
 #include "query/aggs/agg.h"
 
-#include "base/mem.h"
+#include "query/limit.h"
 
 #include <math.h>
 #include <string.h>
+
+#define STEPS_PER_LOOK 65536 /* values looked at, some ns each */
 
 /* Put the k-th smallest (from 0) at its place, smaller ones before it, larger ones after it. */
 #define DEFINE_SELECT(name, type)                                                                            \
@@ -248,14 +250,26 @@ static size_t gather_i64(const struct qry_lane *l, size_t x, int64_t *out)
     return n;
 }
 
+/* Looks at the limits while points are gathered from rows. */
+static bool go_on(struct qry_lane *l, size_t *n_steps)
+{
+    *n_steps += l->n_rows + 1;
+    if (l->rc == 0 && *n_steps > STEPS_PER_LOOK) {
+        *n_steps = 0;
+        l->rc = qry_budget_look(l->budget, NULL);
+    }
+    return l->rc == 0;
+}
+
 static void lane_pct_each(struct qry_lane *l, double p, enum qry_rank rule, double *out)
 {
-    double *v = ts_xmalloc(l->n_rows * sizeof *v + 1);
-    for (size_t x = 0; x < l->n; x++) {
+    double *v = qry_lane__scratch(l, l->n_rows * sizeof *v);
+    for (size_t x = 0, steps = 0; x < l->n && go_on(l, &steps); x++) {
         size_t n = gather_f64(l, x, v);
         out[x] = n ? qry_percentile(v, n, p, rule) : (double)NAN;
     }
-    ts_free(v);
+    if (v)
+        ts_budget_free(l->budget->memory, v, l->n_rows * sizeof *v);
 }
 
 static void lane_pct_done_f64(struct qry_lane *l, const struct qry_agg *agg, double *out)
@@ -270,42 +284,46 @@ static void lane_pct_compat_f64(struct qry_lane *l, const struct qry_agg *agg, d
 
 static void lane_pct_done_i64(struct qry_lane *l, const struct qry_agg *agg, int64_t *out)
 {
-    double *d = ts_xmalloc(l->n * sizeof *d + 1);
+    double *d = qry_lane__scratch(l, l->n * sizeof *d);
+    if (!d)
+        return;
     lane_pct_each(l, agg->p, agg->rank, d);
-    for (size_t x = 0; x < l->n; x++) {
+    for (size_t x = 0; x < l->n && l->rc == 0; x++) {
         /* a double that rounded up to 2^63 has no integer: the largest one stands for it */
         if (d[x] != d[x])
             out[x] = 0;
         else
             out[x] = d[x] >= 0x1p63 ? INT64_MAX : (int64_t)d[x];
     }
-    ts_free(d);
+    ts_budget_free(l->budget->memory, d, l->n * sizeof *d);
 }
 
 static void lane_median_done_f64(struct qry_lane *l, const struct qry_agg *agg, double *out)
 {
     (void)agg;
-    double *v = ts_xmalloc(l->n_rows * sizeof *v + 1);
-    for (size_t x = 0; x < l->n; x++) {
+    double *v = qry_lane__scratch(l, l->n_rows * sizeof *v);
+    for (size_t x = 0, steps = 0; x < l->n && go_on(l, &steps); x++) {
         size_t n = gather_f64(l, x, v);
         if (n)
             select_f64(v, n, n / 2);
         out[x] = n ? v[n / 2] : (double)NAN;
     }
-    ts_free(v);
+    if (v)
+        ts_budget_free(l->budget->memory, v, l->n_rows * sizeof *v);
 }
 
 static void lane_median_done_i64(struct qry_lane *l, const struct qry_agg *agg, int64_t *out)
 {
     (void)agg;
-    int64_t *v = ts_xmalloc(l->n_rows * sizeof *v + 1);
-    for (size_t x = 0; x < l->n; x++) {
+    int64_t *v = qry_lane__scratch(l, l->n_rows * sizeof *v);
+    for (size_t x = 0, steps = 0; x < l->n && go_on(l, &steps); x++) {
         size_t n = gather_i64(l, x, v);
         if (n)
             select_i64(v, n, n / 2);
         out[x] = n ? v[n / 2] : 0;
     }
-    ts_free(v);
+    if (v)
+        ts_budget_free(l->budget->memory, v, l->n_rows * sizeof *v);
 }
 
 const struct qry_lane_ops qry_lane_median = {pct_open,           lane_pct_f64,         lane_pct_i64,

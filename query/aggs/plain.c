@@ -7,7 +7,7 @@
 #include "query/aggs/agg.h"
 
 #include "base/double.h"
-#include "base/mem.h"
+#include "query/limit.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -104,7 +104,9 @@ static int cmp_rank(const void *a, const void *b)
 
 static void plain_lane_done(struct qry_lane *l, bool mean, double *out)
 {
-    uint32_t *cnt = ts_xcalloc(l->n + 1, sizeof *cnt);
+    uint32_t *cnt = qry_lane__array(l, sizeof *cnt);
+    if (!cnt)
+        return;
     for (size_t k = 0; k < l->n; k++)
         out[k] = 0;
     if (l->n_rows)
@@ -121,7 +123,7 @@ static void plain_lane_done(struct qry_lane *l, bool mean, double *out)
     }
     for (size_t k = 0; k < l->n; k++)
         out[k] = !cnt[k] ? (double)NAN : mean ? out[k] / cnt[k] : out[k];
-    ts_free(cnt);
+    ts_budget_free(l->budget->memory, cnt, l->n * sizeof *cnt);
 }
 
 static void plain_lane_sum_f64(struct qry_lane *l, const struct qry_agg *agg, double *out)

@@ -5,8 +5,6 @@
  */
 #include "query/aggs/agg.h"
 
-#include "base/mem.h"
-
 #include <math.h>
 
 /* Integers and doubles are summed apart and meet at the end. */
@@ -184,10 +182,10 @@ const struct qry_fold_ops qry_fold_count = {.state_bytes = sizeof(struct count_s
 static void sum_open(struct qry_lane *l)
 {
     if (l->is_int)
-        l->i = ts_xcalloc(l->n, sizeof *l->i);
+        l->i = qry_lane__array(l, sizeof *l->i);
     else
-        l->xs = ts_xcalloc(l->n, sizeof *l->xs);
-    l->cnt = ts_xcalloc(l->n, sizeof *l->cnt);
+        l->xs = qry_lane__array(l, sizeof *l->xs);
+    l->cnt = qry_lane__array(l, sizeof *l->cnt);
 }
 
 static void lane_sum_f64(struct qry_lane *l, size_t at, const double *v, size_t n, uint32_t rank)
@@ -255,7 +253,7 @@ static void lane_avg_done_i64(struct qry_lane *l, const struct qry_agg *agg, int
 
 static void count_open(struct qry_lane *l)
 {
-    l->cnt = ts_xcalloc(l->n, sizeof *l->cnt);
+    l->cnt = qry_lane__array(l, sizeof *l->cnt);
 }
 
 static void lane_count_f64(struct qry_lane *l, size_t at, const double *v, size_t n, uint32_t rank)

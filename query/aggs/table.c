@@ -3,8 +3,7 @@
  */
 #include "query/aggs/agg.h"
 
-#include "base/mem.h"
-#include "query/query.h"
+#include "query/limit.h"
 
 #include <string.h>
 
@@ -111,19 +110,46 @@ const char *const *qry_agg_names(void)
     return names;
 }
 
-void qry_lane_open(struct qry_lane *l, const struct qry_agg *agg, size_t n, bool is_int)
+/* --- lanes --- */
+static void lane_failed(struct qry_lane *l, const struct ts_error *err)
 {
-    *l = (struct qry_lane){.ops = agg->lane, .n = n, .is_int = is_int};
+    if (!l->rc)
+        l->rc = qry_budget_fail(l->budget, qry_memory_code(err), err);
+}
+
+void *qry_lane__scratch(struct qry_lane *l, size_t n_bytes)
+{
+    struct ts_error err = {0};
+    void *p = l->rc ? NULL : ts_budget_alloc(l->budget->memory, n_bytes, &err);
+    if (!p)
+        lane_failed(l, &err);
+    return p;
+}
+
+void *qry_lane__array(struct qry_lane *l, size_t size)
+{
+    struct ts_error err = {0};
+    void *p = l->rc ? NULL : ts_budget_calloc(l->budget->memory, l->n, size, &err);
+    if (!p)
+        lane_failed(l, &err);
+    return p;
+}
+
+int qry_lane_open(struct qry_lane *l, const struct qry_agg *agg, size_t n, bool is_int,
+                  struct qry_budget *budget)
+{
+    *l = (struct qry_lane){.ops = agg->lane, .n = n, .is_int = is_int, .budget = budget};
     l->ops->open(l);
+    return l->rc;
 }
 
 void qry_lane__open(struct qry_lane *l, int64_t i, double d)
 {
     if (l->is_int)
-        l->i = ts_xmalloc(l->n * sizeof *l->i + 1);
+        l->i = qry_lane__array(l, sizeof *l->i);
     else
-        l->d = ts_xmalloc(l->n * sizeof *l->d + 1);
-    for (size_t k = 0; k < l->n; k++) {
+        l->d = qry_lane__array(l, sizeof *l->d);
+    for (size_t k = 0; l->rc == 0 && k < l->n; k++) {
         if (l->is_int)
             l->i[k] = i;
         else
@@ -145,21 +171,27 @@ void qry_lane__done_i64(struct qry_lane *l, const struct qry_agg *agg, int64_t *
 
 void qry_lane__keep(struct qry_lane *l, size_t at, const void *v, size_t n, uint32_t rank)
 {
-    if (l->n_rows == l->cap_rows) {
-        l->cap_rows = l->cap_rows ? l->cap_rows * 2 : 8;
-        l->rows = ts_xrealloc(l->rows, l->cap_rows * sizeof *l->rows);
+    struct ts_error err = {0};
+    if (l->rc)
+        return;
+    if (ts_budget_grow(l->budget->memory, &l->rows, &l->cap_rows, l->n_rows + 1, sizeof *l->rows, &err) < 0) {
+        lane_failed(l, &err);
+        return;
     }
-    struct qry_lane_row *row = &l->rows[l->n_rows++];
-    *row = (struct qry_lane_row){.at = at, .n = n, .v = ts_xmalloc(n * 8 + 1), .rank = rank};
-    memcpy(row->v, v, n * 8);
+    uint64_t *copy = qry_lane__scratch(l, n * sizeof *copy);
+    if (!copy)
+        return;
+    memcpy(copy, v, n * sizeof *copy);
+    l->rows[l->n_rows++] = (struct qry_lane_row){.at = at, .n = n, .v = copy, .rank = rank};
 }
 
 void qry_lane__keep_all(struct qry_lane *l, struct qry_lane *from)
 {
+    struct ts_error err = {0};
     size_t n = l->n_rows + from->n_rows;
-    if (n > l->cap_rows) {
-        l->cap_rows = n;
-        l->rows = ts_xrealloc(l->rows, n * sizeof *l->rows);
+    if (ts_budget_grow(l->budget->memory, &l->rows, &l->cap_rows, n, sizeof *l->rows, &err) < 0) {
+        lane_failed(l, &err);
+        return;
     }
     if (from->n_rows)
         memcpy(l->rows + l->n_rows, from->rows, from->n_rows * sizeof *l->rows);
@@ -167,28 +199,33 @@ void qry_lane__keep_all(struct qry_lane *l, struct qry_lane *from)
     from->n_rows = 0; /* the values are ours now */
 }
 
+static void free_array(const struct qry_lane *l, void *p, size_t size)
+{
+    if (p)
+        ts_budget_free(l->budget->memory, p, l->n * size);
+}
+
 void qry_lane_close(struct qry_lane *l)
 {
     for (size_t k = 0; l->xs && k < l->n; k++)
         ts_xsum_release(&l->xs[k]);
     for (size_t r = 0; r < l->n_rows; r++)
-        ts_free(l->rows[r].v);
-    ts_free(l->xs);
-    ts_free(l->d);
-    ts_free(l->d2);
-    ts_free(l->i);
-    ts_free(l->i2);
-    ts_free(l->cnt);
-    ts_free(l->r1);
-    ts_free(l->r2);
-    ts_free(l->rows);
+        ts_budget_free(l->budget->memory, l->rows[r].v, l->rows[r].n * sizeof *l->rows[r].v);
+    free_array(l, l->xs, sizeof *l->xs);
+    free_array(l, l->d, sizeof *l->d);
+    free_array(l, l->d2, sizeof *l->d2);
+    free_array(l, l->i, sizeof *l->i);
+    free_array(l, l->i2, sizeof *l->i2);
+    free_array(l, l->cnt, sizeof *l->cnt);
+    free_array(l, l->r1, sizeof *l->r1);
+    free_array(l, l->r2, sizeof *l->r2);
+    if (l->rows)
+        ts_budget_free(l->budget->memory, l->rows, l->cap_rows * sizeof *l->rows);
     *l = (struct qry_lane){0};
 }
 
-size_t qry_lane_bytes(const struct qry_agg *agg, size_t n, size_t n_rows)
+bool qry_lane_keeps(const struct qry_agg *agg)
 {
-    bool keeps = agg->lane == &qry_lane_pct || agg->lane == &qry_lane_pct_compat ||
-                 agg->lane == &qry_lane_median || agg->lane == &qry_lane_plain_sum ||
-                 agg->lane == &qry_lane_plain_avg;
-    return keeps ? n * n_rows * 8 : n * 40;
+    return agg->lane == &qry_lane_pct || agg->lane == &qry_lane_pct_compat || agg->lane == &qry_lane_median ||
+           agg->lane == &qry_lane_plain_sum || agg->lane == &qry_lane_plain_avg;
 }

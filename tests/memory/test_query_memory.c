@@ -172,6 +172,20 @@ static const struct {
     {TOTALS, "sum:cpus", "hour", "zero", 30000, 80 * MIB, "cells of 80 years of hours"},
     {TOTALS, "p99:long", "", NULL, 10, 8 * MIB, "8 bytes a point, doubled"},
     {TOTALS, "p90:pct", "day", NULL, 2, 8 * MIB, "8 bytes a point"},
+    {SERIES, "sum:1m-avg:cpus{host=*}", NULL, NULL, 1, 48 * MIB, "some groups at a time, their answers"},
+    {SERIES, "p99:1m-avg:pct", NULL, NULL, 1, 8 * MIB, "8 bytes a point"},
+    {SERIES, "p99:pct", NULL, NULL, 1, 16 * MIB, "24 bytes a point"},
+    {SERIES, "sum:long", NULL, NULL, 10, 64 * MIB, "spans, a lane, the answer"},
+    {SERIES, "sum:1s-avg-zero:long", NULL, NULL, 12, 160 * MIB, "a million buckets"},
+    {SERIES, "none:wide", NULL, NULL, 366, 40 * MIB, "some 400 bytes a series"},
+    {SERIES, "sum:wide{host=*}", NULL, NULL, 366, 80 * MIB, "some 1000 bytes a series"},
+    {SERIES, "sum:wide", NULL, NULL, 366, 80 * MIB, "lanes of 60,000 times, some at a time"},
+    {SERIES, "dev:1m-avg:wide", NULL, NULL, 30, 160 * MIB, "lanes of 43,000 buckets"},
+    {SERIES, "sum:1h-sum:tiny", NULL, NULL, 3, 8 * MIB, "wide sums"},
+    {SERIES, "sum:tiny{host=*}", NULL, NULL, 3, 8 * MIB, "spans"},
+    {GEXP, "scale(sum:tiny{host=*},2)", NULL, NULL, 3, 16 * MIB, "copies"},
+    {EXP, "cpus", NULL, NULL, 1, 32 * MIB, "columns"},
+    {LATEST, "tiny", NULL, NULL, 1, 8 * MIB, "24 bytes a point"},
     {TOTALS, "sum:tiny", "hour", NULL, 3, 8 * MIB, "wide sums"},
 };
 
@@ -314,10 +328,45 @@ static void test_memory__limits_hold_at_every_size(void **state)
     }
 }
 
+/* Series made cpu by cpu: every group reaches over all of them, and its answer is the sum of its four. */
+static int on_host(void *arg, const struct qry_series *s, struct ts_error *err)
+{
+    (void)err;
+    assert_int_equal(s->n, 12);
+    for (size_t k = 0; k < s->n; k++) {
+        double d;
+        memcpy(&d, &s->v[k], sizeof d);
+        assert_int_equal(s->ts_ms[k], (DAY_S + (int64_t)k * 7200) / 60 * 60000);
+        assert_true(d == (double)(4 * k));
+    }
+    ++*(uint64_t *)arg;
+    return 0;
+}
+
+static void test_memory__pieces_that_follow_groups_answer_the_same(void **state)
+{
+    (void)state;
+    char start[32], end[32];
+    struct ts_arena arena;
+    struct qry_spec spec;
+    uint64_t n = 0;
+    snprintf(start, sizeof start, "%lld", (long long)DAY_S - 60);
+    snprintf(end, sizeof end, "%lld", (long long)DAY_S + 86400);
+    struct qry_param p[] = {{TS_SLICE_LIT("start"), ts_slice_str(start)},
+                            {TS_SLICE_LIT("end"), ts_slice_str(end)},
+                            {TS_SLICE_LIT("m"), TS_SLICE_LIT("sum:1m-avg:cpus{host=*}")}};
+    ts_arena_init(&arena, 0);
+    assert_int_equal(qry_parse_params(p, 3, DAY_S * 1000, false, &arena, &spec, NULL), 0);
+    assert_int_equal(qry_run(st, pool, &spec, NULL, on_host, &n, NULL), 0);
+    assert_int_equal(n, N_HOSTS);
+    ts_arena_release(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_memory__the_account_counts_what_malloc_gives),
+        cmocka_unit_test(test_memory__pieces_that_follow_groups_answer_the_same),
         cmocka_unit_test(test_memory__limits_hold_at_every_size),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

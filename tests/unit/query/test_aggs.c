@@ -2,6 +2,7 @@
  * test_aggs.c - the table of aggregators; folds and lanes on arrays.
  */
 #include "query/aggs/agg.h"
+#include "query/limit.h"
 
 #include "base/mem.h"
 #include "query/query.h"
@@ -20,6 +21,8 @@ static const struct qry_agg *agg(const char *name)
     assert_non_null(a);
     return a;
 }
+
+static struct qry_budget free_run; /* without limits */
 
 static void reserve(const struct qry_agg *a, void *st, size_t n, const void *from)
 {
@@ -247,7 +250,7 @@ static void test_aggs__percentile_rules(void **state)
     for (size_t c = 0; c < 6; c++) {
         struct qry_lane l;
         int64_t out;
-        qry_lane_open(&l, agg(cases[c].name), 1, true);
+        qry_lane_open(&l, agg(cases[c].name), 1, true, &free_run);
         for (int64_t v = 100; v >= 10; v -= 10)
             l.ops->add_i64(&l, 0, &v, 1, 0);
         l.ops->done_i64(&l, agg(cases[c].name), &out);
@@ -323,8 +326,8 @@ static void test_aggs__lanes_skip_nan_and_merge(void **state)
         for (int parts = 1; parts <= 2; parts++) {
             struct qry_lane l, m;
             double out[4];
-            qry_lane_open(&l, g, 4, false);
-            qry_lane_open(&m, g, 4, false);
+            qry_lane_open(&l, g, 4, false, &free_run);
+            qry_lane_open(&m, g, 4, false, &free_run);
             /* the later series comes first: rank decides, not arrival */
             (parts == 2 ? m : l).ops->add_f64(parts == 2 ? &m : &l, 0, b, 4, 1);
             l.ops->add_f64(&l, 0, a, 4, 0);
@@ -363,7 +366,7 @@ static void test_aggs__integer_lanes_wrap_and_truncate(void **state)
         const struct qry_agg *g = agg(cases[c].name);
         struct qry_lane l;
         int64_t out[3];
-        qry_lane_open(&l, g, 3, true);
+        qry_lane_open(&l, g, 3, true, &free_run);
         l.ops->add_i64(&l, 0, a, 3, 0);
         l.ops->add_i64(&l, 0, b, 1, 1);
         l.ops->add_i64(&l, 1, b + 1, 2, 1);

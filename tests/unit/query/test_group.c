@@ -42,7 +42,7 @@ static void parse_span(const char *text, struct qry_span *s)
             (num.kind == TS_NUM_INT ? int_flags : raw_flags) | (uint32_t)ts_floor_mod(t, TS_HOUR_MS);
         struct sto_cells c = {
             .n = 1, .uniform = true, .common = meta & STO_META_FLAGS_MASK, .meta = &meta, .m = &m};
-        assert_int_equal(qry_span_append(s, sto_hour(t), &c), 0);
+        assert_int_equal(qry_span_append(s, sto_hour(t), &c, NULL), 0);
         text = v + len;
         text += *text == ' ';
     }
@@ -229,7 +229,7 @@ static void test_group__slices_and_threads_do_not_show(void **state)
                             (uint32_t)(k * 1000 * (1 + (int)(s % 4)));
             struct sto_cells c = {
                 .n = 1, .uniform = true, .common = meta & STO_META_FLAGS_MASK, .meta = &meta, .m = &m};
-            assert_int_equal(qry_span_append(&spans[s], 400000, &c), 0);
+            assert_int_equal(qry_span_append(&spans[s], 400000, &c, NULL), 0);
         }
         ptr[s] = &spans[s];
         ranks[s] = (uint32_t)(N - 1 - s);
@@ -267,11 +267,13 @@ static void test_group__unions_of_times(void **state)
     (void)state;
     struct qry_span s[3];
     struct qry_stamps g;
+    struct qry_budget free_run;
+    qry_budget_init(&free_run, NULL);
     parse_span("1:1 3:1 5:1", &s[0]);
     parse_span("0:1 3:1 9:1 11:2", &s[1]);
     parse_span("", &s[2]);
     const struct qry_span *p[] = {&s[0], &s[0], &s[1], &s[2]};
-    assert_int_equal(qry_stamps_of_spans(p, 4, &g), 0);
+    assert_int_equal(qry_stamps_of_spans(p, 4, &free_run, &g, NULL), 0);
     static const int64_t want[] = {0, 1, 3, 5, 9, 11};
     assert_int_equal(g.n, 6);
     for (size_t k = 0; k < 6; k++)
@@ -280,7 +282,7 @@ static void test_group__unions_of_times(void **state)
     qry_align_places(&g, s[1].ts, 4, at);
     assert_true(at[0] == 0 && at[1] == 2 && at[2] == 4 && at[3] == 5);
     qry_stamps_release(&g);
-    assert_int_equal(qry_stamps_of_spans(NULL, 0, &g), 0);
+    assert_int_equal(qry_stamps_of_spans(NULL, 0, &free_run, &g, NULL), 0);
     assert_int_equal(g.n, 0);
     for (int k = 0; k < 3; k++)
         qry_span_release(&s[k]);

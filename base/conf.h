@@ -72,7 +72,8 @@ struct ts_opt_use {
     const char *name;  /* option name, NULL = plain word */
     const char *value; /* value or the word; NULL for a switch */
 };
-/** Split argv[0..n) into uses. Options may stand anywhere; "--" ends them; "-" is a word. Options that are keys of conf (may be NULL) are
+/** Split argv[0..n) into uses. Options may stand anywhere; "--" ends them; "-" and what begins with '-' and a
+ *  digit are words. Options that are keys of conf (may be NULL) are
  *  set there (with - for _) and not reported; a BOOL key without a truth value behind it means true.
  *  TS_EINVAL "unknown option --x" with the nearest name. out_uses: array of n entries by caller. */
 int ts_opt_parse(int n, char *const *argv, const struct ts_opt *opts, struct ts_conf *conf,

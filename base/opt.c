@@ -130,7 +130,7 @@ int ts_opt_parse(int n, char *const *argv, const struct ts_opt *opts, struct ts_
     *out_n = 0;
     while (s.i < n) {
         const char *arg = argv[s.i++];
-        if (only_words || arg[0] != '-' || !arg[1])
+        if (only_words || arg[0] != '-' || !arg[1] || (arg[1] >= '0' && arg[1] <= '9')) /* -1d is a time */
             opt_add(&s, NULL, arg);
         else if (strcmp(arg, "--") == 0)
             only_words = true;

@@ -4,11 +4,12 @@
  * Source     OpenTSDB's time forms: docs/PROTOCOL.md; days from civil dates: the usual count of a calendar
  *            that begins its year in March, so that leap days come last
  * Threads    any
- * Not here   zones (tz.c), calendar buckets (calendar.c)
+ * Not here   zones (tz.c), calendar buckets (calendar.c), times as people write them (timetext.c)
  */
 #include "base/time.h"
 
 #include "base/num.h"
+#include "base/time_int.h"
 
 #include <stdatomic.h>
 #include <strings.h>
@@ -223,40 +224,6 @@ static int time_parse_slashed(struct ts_slice s, const struct ts_tz *tz, int64_t
     return 0;
 }
 
-/* yyyy-mm-dd[(T| )hh:mm[:ss[.mmm]][Z]]; false = not of this form. */
-static bool time_parse_iso(struct ts_slice s, const struct ts_tz *tz, int64_t *out_ms, bool *out_is_date)
-{
-    int32_t y, mo, d, h = 0, mi = 0, sec = 0, ms = 0;
-    size_t i = 0;
-    bool zulu = false;
-    if (!time_take_int(s, &i, 4, &y) || i != 4 || !time_take_char(s, &i, "-") ||
-        !time_take_int(s, &i, 2, &mo) || i != 7 || !time_take_char(s, &i, "-") ||
-        !time_take_int(s, &i, 2, &d) || i != 10)
-        return false;
-    if (i < s.n) {
-        if (!time_take_char(s, &i, "Tt ") || !time_take_int(s, &i, 2, &h) || i != 13 ||
-            !time_take_char(s, &i, ":") || !time_take_int(s, &i, 2, &mi) || i != 16)
-            return false;
-        if (time_take_char(s, &i, ":")) {
-            if (!time_take_int(s, &i, 2, &sec) || i != 19)
-                return false;
-            if (time_take_char(s, &i, ".")) {
-                size_t frac = i;
-                if (!time_take_int(s, &i, 3, &ms))
-                    return false;
-                for (; frac + 3 > i; frac--)
-                    ms *= 10;
-            }
-        }
-        zulu = time_take_char(s, &i, "Zz");
-    }
-    if (i != s.n)
-        return false;
-    *out_ms = time_in_zone(zulu ? NULL : tz, ts_civil_to_ms(y, mo, d, h, mi, sec) + ms);
-    *out_is_date = s.n == 10;
-    return true;
-}
-
 /* seconds.fraction. OpenTSDB deletes the dot; the better way reads a fraction. */
 static int time_parse_dotted(struct ts_slice s, bool strict, int64_t *out_ms, struct ts_error *err)
 {
@@ -296,22 +263,25 @@ static int time_parse_number(struct ts_slice s, struct ts_slice whole, bool may_
     return 0;
 }
 
-int ts_time_parse(struct ts_slice s, const struct ts_tz *tz, int64_t now_ms, bool strict, int64_t *out_ms,
-                  bool *out_is_date, struct ts_error *err)
+int ts_time__number(struct ts_slice s, bool strict, int64_t *out_ms, struct ts_error *err)
 {
-    bool is_date = false;
+    if (s.n > 2 && memcmp(s.p + s.n - 2, "ms", 2) == 0)
+        return time_parse_number((struct ts_slice){s.p, s.n - 2}, s, false, out_ms, err);
+    if (memchr(s.p, '.', s.n))
+        return time_parse_dotted(s, strict, out_ms, err);
+    return time_parse_number(s, s, true, out_ms, err);
+}
+
+/* Only OpenTSDB's forms. */
+static int time_parse_strict(struct ts_slice s, const struct ts_tz *tz, int64_t now_ms, int64_t *out_ms,
+                             bool *out_is_date, struct ts_error *err)
+{
     int64_t ago;
-    if (!out_is_date)
-        out_is_date = &is_date;
-    *out_is_date = false;
-    tz = tz ? tz : ts_tz_default();
-    if (s.n == 0)
-        return ts_error_set(err, TS_EPARSE, "Invalid time: . Empty string");
     size_t n_digits = 0;
     while (n_digits < s.n && time_is_digit(s.p[n_digits]))
         n_digits++;
     if (n_digits > 0 && n_digits + 2 == s.n && memcmp(s.p + n_digits, "ms", 2) == 0)
-        return time_parse_number((struct ts_slice){s.p, n_digits}, s, false, out_ms, err);
+        return ts_time__number(s, true, out_ms, err);
     if (s.n == 3 && strncasecmp(s.p, "now", 3) == 0) {
         *out_ms = now_ms;
         return 0;
@@ -321,11 +291,23 @@ int ts_time_parse(struct ts_slice s, const struct ts_tz *tz, int64_t now_ms, boo
         *out_ms = time_clamp((__int128)now_ms - ago);
         return 0;
     }
-    if (!strict && time_parse_iso(s, tz, out_ms, out_is_date))
-        return 0;
     if (memchr(s.p, '/', s.n) || memchr(s.p, ':', s.n))
         return time_parse_slashed(s, tz, out_ms, out_is_date, err);
     if (memchr(s.p, '.', s.n))
-        return time_parse_dotted(s, strict, out_ms, err);
+        return time_parse_dotted(s, true, out_ms, err);
     return time_parse_number(s, s, true, out_ms, err);
+}
+
+int ts_time_parse(struct ts_slice s, const struct ts_tz *tz, int64_t now_ms, bool strict, int64_t *out_ms,
+                  bool *out_is_date, struct ts_error *err)
+{
+    bool is_date = false;
+    if (!out_is_date)
+        out_is_date = &is_date;
+    *out_is_date = false;
+    tz = tz ? tz : ts_tz_default();
+    if (s.n == 0)
+        return ts_error_set(err, TS_EPARSE, "Invalid time: . Empty string");
+    return strict ? time_parse_strict(s, tz, now_ms, out_ms, out_is_date, err)
+                  : ts_time__people(s, tz, now_ms, out_ms, out_is_date, err);
 }

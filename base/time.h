@@ -74,11 +74,25 @@ enum ts_unit { TS_UNIT_MS, TS_UNIT_S, TS_UNIT_M, TS_UNIT_H, TS_UNIT_D, TS_UNIT_W
  *  TS_EPARSE with OpenTSDB's texts. */
 int ts_duration_parse(struct ts_slice s, int64_t *out_n, enum ts_unit *out_unit, int64_t *out_ms,
                       struct ts_error *err);
-/** Any time form of protocols-and-queries 3.4, dates in tz (NULL = ts_tz_default). *out_is_date: a date without time of day. Either out may be NULL
- *  but out_ms. Unless strict also yyyy-mm-dd and yyyy-mm-ddThh:mm[:ss[.mmm]][Z], and 1500000000.5 is half a second
- *  (strict: the dot is deleted, as OpenTSDB does). */
+/**
+ * Read a time. strict: OpenTSDB's forms alone (protocols-and-queries 3.4), where dates roll over and the dot of 1500000000.5 is
+ * deleted. Else also yyyy-mm-dd, yyyy/m/d, yyyy-mm (a month), a clock reading behind a date with Z, +01:00 or no zone, today,
+ * yesterday, tomorrow, now+1h, 1d and -1d (both ago); dates that do not exist are refused, and 1500000000.5 is half a second.
+ *
+ * @param tz           zone of dates without one; NULL = ts_tz_default
+ * @param now_ms       what now is
+ * @param out_ms       [out] the instant, or the first one of the day or month that is named
+ * @param out_is_date  [out] a day or month is named; may be NULL
+ * @return 0, or TS_EPARSE with OpenTSDB's text (strict) or one that names the forms
+ */
 int ts_time_parse(struct ts_slice s, const struct ts_tz *tz, int64_t now_ms, bool strict, int64_t *out_ms,
                   bool *out_is_date, struct ts_error *err);
+/** The same for the end of a range: a day or month that is named belongs to the range whole, so *out_ms is its last millisecond. */
+int ts_time_parse_end(struct ts_slice s, const struct ts_tz *tz, int64_t now_ms, bool strict, int64_t *out_ms,
+                      struct ts_error *err);
+/** Append a time as ISO 8601 in a zone (NULL = UTC): "2026-11-01T13:30:00+01:00", "...Z" where the offset is 0. Milliseconds are
+ *  printed if ms is set or there are any. */
+void ts_time_print(const struct ts_tz *tz, int64_t t_ms, bool ms, struct ts_buf *out);
 /** Start of the calendar bucket of n units that holds t in tz, per protocols-and-queries 4.6; and start of the next bucket after a start.
  *  n >= 1. The base of floor is recomputed for every t: step through a range with next, as OpenTSDB does. */
 int64_t ts_calendar_floor(const struct ts_tz *tz, int64_t t_ms, int64_t n, enum ts_unit unit);

@@ -261,11 +261,12 @@ static struct ts_slice by_of(struct body *b, const json_t *v)
 
 static int parse_choice(struct body *b, const json_t *root, struct qry_spec *out)
 {
-    static const char *const names[] = {"top", "bottom", "rank", "where", "kinds"};
-    struct qry_param params[5];
+    struct qry_param params[QRY_MAX_CHOICES];
     size_t n = 0;
-    for (size_t i = 0; i < 5; i++) {
-        params[n] = (struct qry_param){ts_slice_str(names[i]), text_of(b, json_object_get(root, names[i]))};
+    for (size_t i = 0; qry_choice_names[i]; i++) {
+        const json_t *v = json_object_get(root, qry_choice_names[i]);
+        params[n] = (struct qry_param){ts_slice_str(qry_choice_names[i]),
+                                       json_is_true(v) ? TS_SLICE_LIT("true") : text_of(b, v)};
         n += params[n].value.p != NULL;
     }
     return qry_parse_choice(params, n, b->arena, out, NULL, b->err);

@@ -30,13 +30,16 @@ static void put(struct words *w, const char *name, const char *value)
     w->params[w->n_params++] = (struct qry_param){ts_slice_str(name), ts_slice_str(value)};
 }
 
+/* A time, not an aggregator: those begin with letters, and none of them has a sign. */
 static bool is_end(const char *s)
 {
+    static const char *const names[] = {"now", "today", "yesterday", "tomorrow"};
     if (s[0] == '+')
         return false;
-    if (strpbrk(s, ":/-") || strcasecmp(s, "now") == 0)
-        return true;
-    return s[0] && s[strspn(s, "0123456789")] == 0 && s[strspn(s, "0")];
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (strcasecmp(s, names[i]) == 0)
+            return true;
+    return strpbrk(s, ":/-") || (s[0] >= '0' && s[0] <= '9');
 }
 
 static const char *next(struct words *w)
@@ -128,8 +131,10 @@ static int take_words(struct words *w)
     if (w->n < 3)
         return missing(w, w->n < 1 ? "the start" : w->n < 2 ? "the aggregator" : "the metric");
     put(w, "start", next(w));
-    if (w->n > 3 && is_end(peek(w)))
+    if (is_end(peek(w)))
         put(w, "end", next(w));
+    if (w->n - w->i < 2)
+        return missing(w, "the aggregator (sum, avg, max, ...)");
     while (peek(w) && peek(w)[0] == '+')
         w->i++; /* options of OpenTSDB's plots */
     ts_buf_init(&m, 1 << 20);

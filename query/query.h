@@ -77,6 +77,12 @@ struct qry_where {
     const struct qry_cond *conds; /* ANDed */
     size_t n;                     /* 0: every point */
 };
+/* How text and CSV print the times of points. */
+enum qry_times {
+    QRY_TIMES_USUAL, /* text: ISO 8601, with compat milliseconds; CSV: seconds, with ms milliseconds */
+    QRY_TIMES_ISO,   /* ISO 8601 in the zone of the query */
+    QRY_TIMES_EPOCH, /* text: milliseconds; CSV: seconds, with ms milliseconds */
+};
 enum qry_top_by { QRY_TOP_AVG, QRY_TOP_MAX, QRY_TOP_MIN, QRY_TOP_SUM, QRY_TOP_LAST, QRY_TOP_COUNT };
 /* Only the best series of each sub query; top.h. */
 struct qry_top {
@@ -108,6 +114,7 @@ struct qry_spec {
     struct qry_where where;            /* of the raw points only these count */
     struct qry_top top;                /* of series only these are shown */
     const struct qry_rollups *rollups; /* set by who runs it; NULL = none */
+    enum qry_times times;              /* how text and CSV print the times of points */
     unsigned kinds; /* of a delete: bits of enum qry_kind; 0 = what the query reads, points or histograms */
 };
 /* What a delete takes. */
@@ -133,7 +140,10 @@ int qry_parse_words(const char *const *words, size_t n, const char *by, const ch
                     int64_t now_ms, struct ts_arena *arena, struct qry_spec *out, struct ts_buf *out_uri,
                     struct ts_error *err);
 
-/** Options that choose among what is there: top, bottom, rank, where, kinds; other parameters are not looked at. What counts is
+/** Names of the parameters that qry_parse_choice takes, ended by NULL. */
+extern const char *const qry_choice_names[];
+#define QRY_MAX_CHOICES 16 /* more than there are */
+/** Options that choose among what is there, by name those of qry_choice_names; other parameters are not looked at. What counts is
  * appended to out_uri ("&top=5", percent-encoded), which may be NULL. TS_EINVAL. */
 int qry_parse_choice(const struct qry_param *params, size_t n, struct ts_arena *arena, struct qry_spec *spec,
                      struct ts_buf *out_uri, struct ts_error *err);

@@ -91,10 +91,27 @@ static int64_t clamp(int64_t t)
     return t > MAX_TIME_MS ? MAX_TIME_MS : t < -MAX_TIME_MS ? -MAX_TIME_MS : t;
 }
 
+static int wrong_order(const struct qry_spec_text *text, const struct qry_spec *spec, struct ts_error *err)
+{
+    struct ts_buf from, to;
+    if (spec->compat)
+        return ts_error_set(err, TS_EINVAL, "End time [%lld] must be greater than the start time [%lld]",
+                            (long long)spec->end_ms, (long long)spec->start_ms);
+    ts_buf_init(&from, 0);
+    ts_buf_init(&to, 0);
+    ts_time_print(spec->tz, spec->start_ms, false, &from);
+    ts_time_print(spec->tz, spec->end_ms, false, &to);
+    int rc = ts_error_set(err, TS_EINVAL, "The end, %.*s, is not later than the start, %.*s (%.*s)%s",
+                          SHOW(ts_buf_get(&to)), SHOW(ts_buf_get(&from)), SHOW(text->start),
+                          text->end.n ? ": are they the wrong way round?" : ": without an end it is now");
+    ts_buf_release(&from);
+    ts_buf_release(&to);
+    return rc;
+}
+
 int qry_spec_finish(const struct qry_spec_text *text, int64_t now_ms, struct ts_arena *arena,
                     struct qry_spec *out, struct ts_error *err)
 {
-    bool end_is_date = false;
     if (!text->start.n)
         return ts_error_set(err, TS_EINVAL, "Missing start time");
     if (!out->n_subs)
@@ -106,8 +123,12 @@ int qry_spec_finish(const struct qry_spec_text *text, int64_t now_ms, struct ts_
     const struct ts_tz *dates = text->tz.p ? out->tz : NULL;
     TS_TRY(ts_time_parse(text->start, dates, now_ms, out->compat, &out->start_ms, NULL, err));
     out->end_ms = now_ms;
-    if (text->end.n)
-        TS_TRY(ts_time_parse(text->end, dates, now_ms, out->compat, &out->end_ms, &end_is_date, err));
+    /* a day named as the end belongs to the range; OpenTSDB's ends with its first moment */
+    bool whole = text->by.p || !out->compat;
+    if (text->end.n && whole)
+        TS_TRY(ts_time_parse_end(text->end, dates, now_ms, out->compat, &out->end_ms, err));
+    else if (text->end.n)
+        TS_TRY(ts_time_parse(text->end, dates, now_ms, true, &out->end_ms, NULL, err));
     out->start_ms = clamp(out->start_ms);
     out->end_ms = clamp(out->end_ms);
     for (size_t i = 0; out->compat && i < out->n_subs; i++)
@@ -118,12 +139,7 @@ int qry_spec_finish(const struct qry_spec_text *text, int64_t now_ms, struct ts_
     if (text->by.p)
         TS_TRY(parse_by(text, arena, out, err));
     TS_TRY(qry_spec_check_choice(out, err));
-    if (out->by_on && end_is_date)
-        out->end_ms = ts_calendar_next(out->tz, out->end_ms, 1, TS_UNIT_D) - 1;
-    else if (out->by_on && ts_floor_mod(out->end_ms, 1000) == 0)
+    if (out->by_on && ts_floor_mod(out->end_ms, 1000) == 0)
         out->end_ms += 999; /* a second named as the end belongs to the range whole */
-    if (out->end_ms <= out->start_ms)
-        return ts_error_set(err, TS_EINVAL, "End time [%lld] must be greater than the start time [%lld]",
-                            (long long)out->end_ms, (long long)out->start_ms);
-    return 0;
+    return out->end_ms > out->start_ms ? 0 : wrong_order(text, out, err);
 }

@@ -74,25 +74,42 @@ static int parse_kinds(struct ts_slice s, unsigned *out, struct ts_error *err)
     return 0;
 }
 
+static int parse_times(struct ts_slice s, enum qry_times *out, struct ts_error *err)
+{
+    if (ts_slice_is(s, "iso"))
+        *out = QRY_TIMES_ISO;
+    else if (ts_slice_is(s, "epoch"))
+        *out = QRY_TIMES_EPOCH;
+    else
+        return ts_error_set(err, TS_EINVAL, "No such form of times: %.*s (iso, epoch)",
+                            (int)(s.n > 40 ? 40 : s.n), s.p);
+    return 0;
+}
+
+enum choice { CHOICE_TOP, CHOICE_BOTTOM, CHOICE_RANK, CHOICE_WHERE, CHOICE_KINDS, CHOICE_TIMES, N_CHOICES };
+const char *const qry_choice_names[] = {
+    [CHOICE_TOP] = "top",     [CHOICE_BOTTOM] = "bottom", [CHOICE_RANK] = "rank", [CHOICE_WHERE] = "where",
+    [CHOICE_KINDS] = "kinds", [CHOICE_TIMES] = "times",   [N_CHOICES] = NULL};
+
 int qry_parse_choice(const struct qry_param *params, size_t n, struct ts_arena *arena, struct qry_spec *spec,
                      struct ts_buf *out_uri, struct ts_error *err)
 {
-    static const char *const names[] = {"top", "bottom", "rank", "where", "kinds"};
-    struct ts_slice v[5] = {{NULL, 0}};
+    struct ts_slice v[N_CHOICES] = {{NULL, 0}};
     for (size_t i = 0; i < n; i++) {
-        for (size_t k = 0; k < 5; k++) {
-            if (!ts_slice_is(params[i].name, names[k]))
+        for (size_t k = 0; k < N_CHOICES; k++) {
+            if (!ts_slice_is(params[i].name, qry_choice_names[k]))
                 continue;
             v[k] = params[i].value.p ? params[i].value : TS_SLICE_LIT("");
             if (!out_uri)
                 continue;
-            ts_buf_printf(out_uri, "&%s=", names[k]);
+            ts_buf_printf(out_uri, "&%s=", qry_choice_names[k]);
             qry_uri_encode(v[k], out_uri);
         }
     }
-    TS_TRY(parse_top(v[0], v[1], v[2], &spec->top, err));
-    TS_TRY(v[4].p ? parse_kinds(v[4], &spec->kinds, err) : 0);
-    return v[3].p ? qry_where_parse(v[3], arena, &spec->where, err) : 0;
+    TS_TRY(parse_top(v[CHOICE_TOP], v[CHOICE_BOTTOM], v[CHOICE_RANK], &spec->top, err));
+    TS_TRY(v[CHOICE_KINDS].p ? parse_kinds(v[CHOICE_KINDS], &spec->kinds, err) : 0);
+    TS_TRY(v[CHOICE_TIMES].p ? parse_times(v[CHOICE_TIMES], &spec->times, err) : 0);
+    return v[CHOICE_WHERE].p ? qry_where_parse(v[CHOICE_WHERE], arena, &spec->where, err) : 0;
 }
 
 /* A series in the race. */

@@ -32,9 +32,10 @@ static const struct tsd_cmd commands[] = {
      .usage = "START [END] AGG [rate [counter[,MAX[,RESET]]]] [downsample N FUNC] METRIC [tag=value ...] "
               "[options]",
      .opts = tsd_query_opts,
-     .details = "START, END  2026/11/02, 2026/11/02-13:30, 2026-11-02T13:30:00Z, 1793620800, 1793620800000, "
-                "3h-ago, now. No END: now.\n"
-                "            With --by, an END that is a date without a time includes that day.\n"
+     .details = "START, END  2026/11/02, 2026-11-02T13:30:00+01:00, 2026-11, today, yesterday, now-90m, "
+                "3h-ago, 1d (ago),\n"
+                "            1793620800, 1793620800000. No END: now. A day or month named as END is in the "
+                "range whole.\n"
                 "AGG, FUNC   sum min max avg count dev median first last p50 p95 p99 p999 ... (a wrong name "
                 "lists all)\n"
                 "N           milliseconds, or 10s, 5m, 1h, 1d, 1w\n"
@@ -107,8 +108,9 @@ static const struct tsd_cmd commands[] = {
      .opts = tsd_delete_opts,
      .details = "Words as in tsd query; AGG is needed and does not matter. START and END are both included; "
                 "no END: now. "
-                "A date means its\n"
-                "first moment. Nothing is asked: look with --dry-run first. A daemon deletes only with "
+                "A day or month\n"
+                "named as END is in the range whole. Nothing is asked: look with --dry-run first. A daemon "
+                "deletes only with "
                 "query_allow_delete = "
                 "true, in a\n"
                 "folder its owner may.",

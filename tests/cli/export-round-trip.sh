@@ -37,4 +37,4 @@ tsd flush --compact --data one
 tsd export --data one | cmp - one.txt && echo same
 tsd export --data one m extra
 tsd export --data one a=b
-tsd export --data one --from yesterday
+tsd export --data one --from someday

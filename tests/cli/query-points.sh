@@ -24,3 +24,10 @@ stop
 q() { tsd query --data data "$@"; }
 all >local.txt
 cmp remote.txt local.txt && echo same
+# times: the day named as the end is in the range; zones, milliseconds, forms of times
+printf 'ms 1793620800100 1 a=b\nms 1793620800200 2 a=b\n' | tsd import --data data -
+q 2026-11-02 2026-11-02 sum ms
+q 2026-11 2026-11 sum ms --ms --tz Asia/Kathmandu
+q 2026-11-02T12:00:00Z 2026-11-02T18:00:00+05:45 sum ms --ms --format csv
+q 2026/11/1 2026/11/2 sum ms --ms --format csv --times iso --tz Asia/Kathmandu
+q 2026-11-02 2026-11-02 sum ms --times epoch

@@ -2,7 +2,10 @@
 tsd query
 tsd query 2026/11/01
 tsd query 2026/11/01 plus cpu
-tsd query tomorrow sum cpu
+tsd query someday sum cpu
+tsd query 2026/11/01 2026/11/02 cpu
+tsd query 2026/11/04 2026/11/01 sum cpu
+tsd query 2015/02/30 sum cpu
 tsd query 2026/11/01 sum cpu --format xml
 tsd query 2026/11/01 sum cpu --by day --tz Mars/Olympus
 tsd query 2026/11/01 sum cpu --fill zero

@@ -4,11 +4,16 @@ import csv
 import http.client
 import io
 import json
+import time
 
 from metakit import end, holds as check
 from tsdtest import Daemon
 
 T0 = 1500000000 - 1500000000 % 86400
+
+
+def iso(t):
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(t))
 
 
 def ask(d, path, body=None, accept=None):
@@ -35,7 +40,7 @@ def forms(d):
         check(name + " by POST", ask(d, "/api/query?format=" + name, body) == (200, type_, want[name]))
     check("csv", rows(want["csv"])[:2] == [["metric", "timestamp", "value", "tags"], ["temp", str(T0), "1", "s=a"]], want["csv"])
     check("ndjson", [json.loads(l) for l in want["ndjson"].splitlines()] == json.loads(want["json"]), want["ndjson"])
-    check("text", want["text"].splitlines()[0] == "temp %d000 1 {s=a}" % T0, want["text"])
+    check("text", want["text"].splitlines()[0] == "temp %s 1 {s=a}" % iso(T0), want["text"])
     for accept, name in (("text/csv", "csv"), ("application/x-ndjson", "ndjson"), ("text/html, text/csv;q=0.9, */*;q=0.1", "csv"),
                          ("*/*", "json"), ("application/json, text/csv", "json"), ("text/plain", "json")):
         check("Accept: " + accept, ask(d, q, None, accept)[2] == want[name] and ask(d, "/api/query", body, accept)[2] == want[name])
@@ -96,15 +101,15 @@ def latest(d):
     check("n and at of a body", [r["dps"] for r in got] == [[[(T0 + 600) * 1000, 2], [T0 * 1000, 1]]], got)
     got = json.loads(ask(d, q + "&at=%d" % (T0 + 599))[2])
     check("at alone keeps OpenTSDB's form", [(r["timestamp"], r["value"]) for r in got] == [(T0 * 1000, "1"), ((T0 + 60) * 1000, "10")], got)
-    text = "temp %d000 5 {s=a}\ntemp %d000 10 {s=b}\n" % (T0 + 3600, T0 + 60)
+    text = "temp %s 5 {s=a}\ntemp %s 10 {s=b}\n" % (iso(T0 + 3600), iso(T0 + 60))
     check("text", ask(d, q + "&format=text") == (200, "text/plain", text))
     check("csv", rows(ask(d, q + "&n=1", None, "text/csv")[2])[1] == ["temp", "%d000" % (T0 + 3600), "5", "s=a"])
-    for bad in ("n=0", "n=x", "n=-1", "at=yesterday"):
+    for bad in ("n=0", "n=x", "n=-1", "at=someday"):
         check(bad, ask(d, q + "&" + bad)[0] == 400)
     port = ("--port", str(d.port))
     check("tsd last", d.run("last", "temp", *port).stdout == text)
     several = d.run("last", "temp", "s=a|b", "-n", "3", "--at", str(T0 + 3599), *port).stdout
-    check("tsd last -n --at", several == "temp %d000 2 {s=a}\ntemp %d000 1 {s=a}\ntemp %d000 10 {s=b}\n" % (T0 + 600, T0, T0 + 60), several)
+    check("tsd last -n --at", several == "temp %s 2 {s=a}\ntemp %s 1 {s=a}\ntemp %s 10 {s=b}\n" % (iso(T0 + 600), iso(T0), iso(T0 + 60)), several)
     check("tsd last --format json", json.loads(d.run("last", "temp", "s=b", "--format", "json", *port).stdout)[0]["dps"] == want["b"])
     for words in ((), ("temp", "s"), ("temp", "-n", "0"), ("temp", "--format", "xml"), ("temp", "--at", "x")):
         check("usage", d.run("last", *words, check=False).returncode == 2, words)
@@ -124,7 +129,7 @@ def choice(d):
     check("no condition", status == 400 and "Invalid condition" in text, text)
     words = ("query", str(T0), str(T0 + 7200), "sum", "temp", "s=*", "--port", str(d.port))
     got = d.run(*words, "--top", "1", "--rank", "last", "--where", "value != 5").stdout
-    check("tsd query --top --where", got == "temp %d000 10 {s=b}\n" % (T0 + 60), got)
+    check("tsd query --top --where", got == "temp %s 10 {s=b}\n" % iso(T0 + 60), got)
     check("tsd query --top 0", d.run(*words, "--top", "0", check=False).returncode == 2)
 
 

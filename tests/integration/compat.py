@@ -9,6 +9,7 @@ import json
 import re
 import socket
 import sys
+import time
 import urllib.parse
 
 from tsdtest import ROOT, Daemon
@@ -149,6 +150,23 @@ def fraction_in_query(s):
     return first, 1 if s.compat else None
 
 
+def end_that_is_a_date(s):
+    s.put("ends %d 1 h=a" % T0, "ends %d 2 h=a" % (T0 + 60))
+    day = time.strftime("%Y/%m/%d", time.gmtime(T0))
+    got = s.dps("sum:ends", start="2017/07/01", end=day)
+    return len(got) if isinstance(got, dict) else 0, 0 if s.compat else 2
+
+
+def forms_of_times(s):
+    said = [s.ask("/api/query?start=%s&m=sum:ends" % t)[0] for t in ("2017-07-14T02:40:00%2B00:00", "2017-07", "now-1h", "yesterday", "2017/02/30")]
+    return said, [400, 400, 400, 400, 200] if s.compat else [200, 200, 200, 200, 400]
+
+
+def times_as_text(s):
+    return s.ask("/api/query?start=2017/07/01&end=%d&m=sum:ends&format=text" % (T0 + 30))[1], \
+        "ends %d000 1 {h=a}\n" % T0 if s.compat else "ends %s 1 {h=a}\n" % time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(T0))
+
+
 def whole_hours(s):
     s.put(*["gone %d %d h=a" % (T0 + i * 600, i) for i in range(8)])
     s.ask("/api/query?start=%d&end=%d&m=sum:gone" % (T0 + 600, T0 + 1200), method="DELETE")
@@ -232,7 +250,7 @@ def large_requests(s):
 
 
 ROWS = [new_metrics, many_tags, explicit_groups, empty_put, fraction_of_seconds, fraction_in_json, letters, capitals, same_time, same_second, unknown_value, first_rate,
-        percentiles, zone_in_uri, ms_in_body, filter_types, fraction_in_query, whole_hours, switch_of_deletes, override_of_deletes,
+        percentiles, zone_in_uri, ms_in_body, filter_types, fraction_in_query, end_that_is_a_date, forms_of_times, times_as_text, whole_hours, switch_of_deletes, override_of_deletes,
         filters_of_one_key, regexp_with_colon, suggest_all, last_with_some_tags, last_anywhere, documented_paths, server_errors, large_requests, errors_of_put, read_only_put]
 
 
@@ -244,7 +262,7 @@ def page_rows():
 
 def prepare(s):
     """Names that compat wants assigned, points that several rows look at, and what a daemon without leave to delete says."""
-    names = "a,frac,jfrac,utf.m,dup,sec,two,ten,half,gone,last.m,ex"
+    names = "a,frac,jfrac,utf.m,dup,sec,two,ten,half,ends,gone,last.m,ex"
     s.ask("/api/uid/assign", {"metric": names.split(",")})
     s.put("two %d 0 h=a" % T0, "two %d 10 h=a" % (T0 + 10), "two %d 30 h=a" % (T0 + 30), "two %d 3000000 h=b" % (T0 + 5), "two %d 3000050 h=b" % (T0 + 15))
     s.put(*["ten %d %d h=a" % (T0 + i, (i + 1) * 10) for i in range(10)])

@@ -42,7 +42,11 @@ static int export_words(const struct tsd_args *args, struct tsd_lines_spec *spec
 static int export_time(const struct tsd_args *args, const char *name, int64_t *out_ms, struct ts_error *err)
 {
     const char *text = tsd_args_get(args, name);
-    return text ? ts_time_parse(ts_slice_str(text), NULL, ts_clock_ms(), false, out_ms, NULL, err) : 0;
+    if (!text)
+        return 0;
+    return strcmp(name, "to") == 0
+               ? ts_time_parse_end(ts_slice_str(text), NULL, ts_clock_ms(), false, out_ms, err)
+               : ts_time_parse(ts_slice_str(text), NULL, ts_clock_ms(), false, out_ms, NULL, err);
 }
 
 /* One export. */

@@ -36,6 +36,12 @@ const struct ts_opt tsd_query_opts[] = {
      .letter = 'f',
      .arg = "text|csv|json|ndjson",
      .help = "Form of the answer. Default text."},
+    {.name = "times",
+     .arg = "iso|epoch",
+     .help = "Times of points in text and CSV: ISO 8601 in the zone of --tz (default of text), or numbers."},
+    {.name = "ms",
+     .help =
+         "Points of one second stay apart, and CSV and JSON have milliseconds. Else they become one by AGG."},
     {.name = "plot",
      .arg = "FILE.png",
      .help = "Draw it into this file through gnuplot. Prints nothing unless --format is given too."},
@@ -56,6 +62,7 @@ struct query_run {
     struct ts_buf uri;           /* the same as request parameters */
     struct tsd_answer answer;    /* where it is asked, where the answer goes */
     const char *format;          /* of the part of the answer at hand */
+    bool kept;                   /* it is read by this program, not printed */
 };
 
 /* --- asking --- */
@@ -67,6 +74,8 @@ static int query_remote(struct query_run *r, const char *format, struct ts_buf *
     ts_buf_str(&path, tsd_args_has(r->args, "explain") ? "/api/query/explain?" : "/api/query?");
     ts_buf_slice(&path, ts_buf_get(&r->uri));
     ts_buf_printf(&path, "&format=%s", format);
+    if (keep && !r->spec.by_on) /* for a picture */
+        ts_buf_str(&path, "&times=epoch");
     int rc = path.failed ? ts_error_set(err, TS_ELIMIT, "the query is too long")
                          : tsd_answer_remote(&r->answer, "GET", ts_buf_get(&path), keep, err);
     ts_buf_release(&path);
@@ -80,7 +89,10 @@ static int query_local(void *arg, struct tsd_sink *sink, struct ts_error *err)
     struct qry_limit limit = {.max_points = 0};
     if (tsd_args_has(r->args, "explain"))
         return tsd_explain_run(r->answer.store, &r->spec, NULL, 0, strcmp(r->format, "json") == 0, sink, err);
-    tsd_out_init(&out, tsd_out_find(ts_slice_str(r->format)), &r->spec, sink);
+    struct qry_spec spec = r->spec;
+    if (r->kept && !spec.by_on) /* for a picture */
+        spec.times = QRY_TIMES_EPOCH;
+    tsd_out_init(&out, tsd_out_find(ts_slice_str(r->format)), &spec, sink);
     int rc = tsd_out_run(&out, r->answer.store, r->answer.pool, &limit, err);
     tsd_out_release(&out);
     return rc;
@@ -89,6 +101,7 @@ static int query_local(void *arg, struct tsd_sink *sink, struct ts_error *err)
 static int query_ask(struct query_run *r, const char *format, struct ts_buf *keep, struct ts_error *err)
 {
     r->format = format;
+    r->kept = keep != NULL;
     return r->answer.store ? tsd_answer_local(&r->answer, query_local, r, keep, err)
                            : query_remote(r, format, keep, err);
 }
@@ -189,14 +202,16 @@ static int query_check(const struct tsd_args *args)
 /* --top and its like as parameters. */
 static int query_choice(struct query_run *r, struct ts_error *err)
 {
-    static const char *const names[] = {"top", "bottom", "rank", "where"};
-    struct qry_param params[4];
+    struct qry_param params[QRY_MAX_CHOICES];
     size_t n = 0;
-    for (size_t i = 0; i < 4; i++) {
-        const char *value = tsd_args_get(r->args, names[i]);
+    for (size_t i = 0; qry_choice_names[i]; i++) {
+        const char *value = tsd_args_get(r->args, qry_choice_names[i]);
         if (value)
-            params[n++] = (struct qry_param){ts_slice_str(names[i]), ts_slice_str(value)};
+            params[n++] = (struct qry_param){ts_slice_str(qry_choice_names[i]), ts_slice_str(value)};
     }
+    r->spec.ms = tsd_args_has(r->args, "ms");
+    if (r->spec.ms)
+        ts_buf_str(&r->uri, "&ms=true");
     TS_TRY(qry_parse_choice(params, n, &r->arena, &r->spec, &r->uri, err));
     return qry_spec_check_choice(&r->spec, err);
 }

@@ -27,14 +27,8 @@ static int export_time(const struct tsd_req *req, const char *name, int64_t *out
     struct ts_slice text;
     if (!tsd_req_param(req, name, &text) || !text.n)
         return 0;
-    if (text.p[0] == '-' && text.n > 3 && text.p[text.n - 2] == 'm' &&
-        text.p[text.n - 1] == 's') { /* before 1970 */
-        int64_t v;
-        TS_TRY(ts_num_parse_int((struct ts_slice){text.p, text.n - 2}, &v, err));
-        *out_ms = v;
-        return 0;
-    }
-    return ts_time_parse(text, NULL, ts_clock_ms(), false, out_ms, NULL, err);
+    return strcmp(name, "to") == 0 ? ts_time_parse_end(text, NULL, ts_clock_ms(), false, out_ms, err)
+                                   : ts_time_parse(text, NULL, ts_clock_ms(), false, out_ms, NULL, err);
 }
 
 static int export_tags(const struct tsd_req *req, struct sto_tag_text *tags, struct tsd_lines_spec *spec,

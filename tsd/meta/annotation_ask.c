@@ -203,7 +203,8 @@ static int bulk_erase(struct tsd_ask *ask, struct bulk_delete *b, struct ts_erro
         return ts_error_set(err, TS_EINVAL, "Missing the TSUIDs or global annotations flag");
     TS_TRY(ts_time_parse(b->start, NULL, now_ms, strict, &from_ms, NULL, err));
     if (b->end.n)
-        TS_TRY(ts_time_parse(b->end, NULL, now_ms, strict, &to_ms, NULL, err));
+        TS_TRY(strict ? ts_time_parse(b->end, NULL, now_ms, true, &to_ms, NULL, err)
+                      : ts_time_parse_end(b->end, NULL, now_ms, false, &to_ms, err));
     if (b->global)
         TS_TRY(tsd_notes_delete(ask->store, (struct ts_slice){"", 0}, from_ms, to_ms, &b->n, err));
     for (size_t i = 0; i < b->n_tsuids; i++)

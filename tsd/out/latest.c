@@ -74,7 +74,7 @@ int tsd_latest_parse(struct ts_slice n, struct ts_slice at, int64_t now_ms, stru
     ask->n = (size_t)count;
     if (!at.n)
         return 0;
-    TS_TRY(ts_time_parse(at, NULL, now_ms, false, &ask->at_ms, NULL, err));
+    TS_TRY(ts_time_parse_end(at, NULL, now_ms, false, &ask->at_ms, err));
     ask->at_on = true;
     ask->at_ms = ask->at_ms > STO_MAX_TS_MS / 4 ? STO_MAX_TS_MS / 4 : ask->at_ms;
     return 0;

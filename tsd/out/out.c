@@ -200,14 +200,28 @@ int tsd_out_total_row(struct tsd_out *o, const struct qry_total *t, char sep,
     return tsd_sink_write(o->sink, ts_buf_get(b), err);
 }
 
-int tsd_out_points(struct tsd_out *o, const struct qry_series *s, struct ts_slice head, bool ms, char sep,
-                   struct ts_slice tail, struct ts_error *err)
+/* A time of a row; at most 40 bytes. */
+static char *out_row_time(const struct tsd_out *o, int64_t ts_ms, enum tsd_out_time time, char *p)
+{
+    struct ts_buf text;
+    if (time != TSD_OUT_ISO)
+        return p + ts_num_print_int(time == TSD_OUT_MS ? ts_ms : ts_floor_div(ts_ms, 1000), p);
+    ts_buf_init(&text, 0);
+    ts_time_print(o->spec->tz, ts_ms, false, &text);
+    memcpy(p, text.p, text.n);
+    p += text.n;
+    ts_buf_release(&text);
+    return p;
+}
+
+int tsd_out_points(struct tsd_out *o, const struct qry_series *s, struct ts_slice head,
+                   enum tsd_out_time time, char sep, struct ts_slice tail, struct ts_error *err)
 {
     for (size_t i = 0; i < s->n; i++) {
         TS_TRY(tsd_sink_write(o->sink, head, err));
         TS_TRY(tsd_sink_room(o->sink, POINT_BYTES, err));
         char *p = o->sink->p;
-        p += ts_num_print_int(ms ? s->ts_ms[i] : ts_floor_div(s->ts_ms[i], 1000), p);
+        p = out_row_time(o, s->ts_ms[i], time, p);
         *p++ = sep;
         if (tsd_out_is_int(s, i)) {
             p += ts_num_print_int((int64_t)s->v[i], p);

@@ -90,10 +90,11 @@ size_t tsd_out_total_value(const struct qry_total *t, char *out);
  * is nothing between commas, else "null". */
 int tsd_out_total_row(struct tsd_out *o, const struct qry_total *t, char sep,
                       int (*field)(struct ts_buf *b, struct ts_slice s), struct ts_error *err);
-/** Rows of a series: head, time in seconds or milliseconds, sep, value, tail. NaN of fill policy null is nothing between
- * commas, else "null". */
-int tsd_out_points(struct tsd_out *o, const struct qry_series *s, struct ts_slice head, bool ms, char sep,
-                   struct ts_slice tail, struct ts_error *err);
+/* How a row prints its time. */
+enum tsd_out_time { TSD_OUT_S, TSD_OUT_MS, TSD_OUT_ISO };
+/** Rows of a series: head, time, sep, value, tail. NaN of fill policy null is nothing between commas, else "null". */
+int tsd_out_points(struct tsd_out *o, const struct qry_series *s, struct ts_slice head,
+                   enum tsd_out_time time, char sep, struct ts_slice tail, struct ts_error *err);
 /** A time as "2026-11-02 13:00:00", UTC, with .mmm if it has milliseconds. */
 void tsd_out_time(struct ts_buf *b, int64_t ms);
 /** "2026-11-02" of a total; "02" or, the second time round, "02+01:00". Bytes written (at most 32). */

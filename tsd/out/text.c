@@ -1,6 +1,6 @@
 /*
  * text.c - for people and awk: totals as "date hour tags value" with one blank between, series as OpenTSDB's
- * command line prints them: "METRIC MILLISECONDS VALUE {k=v, k2=v2}".
+ * command line prints them, "METRIC TIME VALUE {k=v, k2=v2}", with times as people read them but with compat.
  *
  * Threads    see out.h
  * Source     storage-and-tools 3.2; all digits are printed, not six decimals
@@ -23,7 +23,8 @@ static int text_series(struct tsd_out *o, const struct qry_series *s, struct ts_
         ts_buf_slice(b, s->tags[i].v);
     }
     ts_buf_str(b, "}\n");
-    return tsd_out_points(o, s, (struct ts_slice){b->p, metric_n}, true, ' ',
+    bool iso = o->spec->times == QRY_TIMES_ISO || (o->spec->times == QRY_TIMES_USUAL && !o->spec->compat);
+    return tsd_out_points(o, s, (struct ts_slice){b->p, metric_n}, iso ? TSD_OUT_ISO : TSD_OUT_MS, ' ',
                           (struct ts_slice){b->p + metric_n, b->n - metric_n}, err);
 }
 

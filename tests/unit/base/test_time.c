@@ -31,6 +31,12 @@ static void t_expect(const char *text, const char *zone, bool strict, int64_t wa
         ts_time_parse(ts_slice_str(text), zone ? t_tz(zone) : NULL, NOW_MS, strict, &ms, NULL, NULL), 0);
 }
 
+/* How messages end that are not OpenTSDB's. */
+#define FORMS                                                                                                \
+    "Times are 2026/11/01, 2026-11-01T13:30:00+01:00, 2026-11, today, yesterday, now-90m, 1h-ago, 1d "       \
+    "(ago), "                                                                                                \
+    "or seconds or milliseconds since 1970"
+
 static void t_expect_error(const char *text, bool strict, const char *message)
 {
     struct ts_error err = {0};
@@ -212,7 +218,18 @@ static void test_time__relative_times_count_from_now(void **state)
     t_expect("9223372036854775807ms-ago", NULL, true, NOW_MS - INT64_MAX, false);
     t_expect_error("0s-ago", true, "Zero or negative duration: 0s");
     t_expect_error("-ago", true, "Invalid duration, must have an integer and unit: ");
-    t_expect_error("1x-ago", false, "Invalid duration (suffix): 1x");
+    t_expect("now-90m", NULL, false, NOW_MS - 5400000, false);
+    t_expect("now+1h", NULL, false, NOW_MS + 3600000, false);
+    t_expect("now 1h", NULL, false, NOW_MS + 3600000, false); /* as + arrives in a URL */
+    t_expect("1d", NULL, false, NOW_MS - 86400000, false);
+    t_expect("-1d", NULL, false, NOW_MS - 86400000, false);
+    t_expect("-1500ms", NULL, false, -1500, false); /* milliseconds of 1969 */
+    t_expect_error("1x-ago", false, "Invalid time: 1x-ago. Invalid duration (suffix): 1x. " FORMS);
+    t_expect_error("1hours", false, "Invalid time: 1hours. " FORMS);
+    t_expect_error("-15", false, "Invalid time: -15. Seconds before 1970 are written as a date. " FORMS);
+    t_expect_error("now-", false, "Invalid time: now-. " FORMS);
+    t_expect_error("noon", false, "Invalid time: noon. " FORMS);
+    t_expect_error("12a", false, "Invalid time: 12a. Invalid duration (suffix): 12a. " FORMS);
 }
 
 static void test_time__dates_are_told_by_length_and_taken_in_the_zone(void **state)
@@ -244,8 +261,81 @@ static void test_time__iso_dates_are_read_unless_strict(void **state)
     t_expect("2017-03-12T01:02:03.045Z", NULL, false, 1489280523045, false);
     t_expect_error("2017-03-12T01:02:03Z", true, "Invalid absolute date: 2017-03-12T01:02:03Z");
     t_expect_error("2017-03-12", true, "Invalid time: 2017-03-12. Invalid character '-' in 2017-03-12");
-    t_expect_error("2017-03-12T01:02:03.Z", false, "Invalid absolute date: 2017-03-12T01:02:03.Z");
-    t_expect_error("2017-03-12T1:02", false, "Invalid absolute date: 2017-03-12T1:02");
+    t_expect("2017-03-12T1:02", NULL, false, 1489280520000, false);
+    t_expect("2017/3/12", NULL, false, 1489276800000, true);
+    t_expect("2017-03", "America/New_York", false, 1488344400000, true);
+    t_expect("2017/03/12-01:02", NULL, false, 1489280520000, false);
+    t_expect("2017-03-12T01:02:03+00:00", "America/New_York", false, 1489280523000, false);
+    t_expect("2017-03-12T01:02:03 05:45", NULL, false, 1489280523000 - 20700000, false);
+    t_expect("2017-03-12 01:02:03-0330", NULL, false, 1489280523000 + 12600000, false);
+    t_expect("2017-03-12T01:02:03.123456789Z", NULL, false, 1489280523123, false);
+    t_expect_error("2017-03-12T01:02:03.Z", false,
+                   "Invalid time: 2017-03-12T01:02:03.Z. There is no such time of day. " FORMS);
+    t_expect_error("2017-02-30", false, "Invalid time: 2017-02-30. There is no such day. " FORMS);
+    t_expect_error("2017/02/29", false, "Invalid time: 2017/02/29. There is no such day. " FORMS);
+    t_expect_error("2017/13/01", false, "Invalid time: 2017/13/01. There is no such month. " FORMS);
+    t_expect_error("2017/03/01 24:00", false,
+                   "Invalid time: 2017/03/01 24:00. There is no such time of day. " FORMS);
+    t_expect_error("2017/03/1x", false, "Invalid time: 2017/03/1x. " FORMS);
+    t_expect_error("2017/03-01", false, "Invalid time: 2017/03-01. " FORMS);
+}
+
+static void t_expect_end(const char *text, const char *zone, bool strict, int64_t want_ms)
+{
+    int64_t ms = 0;
+    struct ts_error err = {0};
+    if (ts_time_parse_end(ts_slice_str(text), zone ? t_tz(zone) : NULL, NOW_MS, strict, &ms, &err) != 0)
+        fail_msg("%s: %s", text, err.text);
+    if (ms != want_ms)
+        fail_msg("%s: %lld", text, (long long)ms);
+}
+
+static void test_time__a_day_or_month_named_as_the_end_is_in_the_range(void **state)
+{
+    (void)state;
+    t_expect_end("2017-03-12", NULL, false, 1489276800000 + TS_DAY_MS - 1);
+    t_expect_end("2017/03/12", NULL, true, 1489276800000 + TS_DAY_MS - 1);
+    t_expect_end("2017/03/12", "America/New_York", false, 1489294800000 + 23 * TS_HOUR_MS - 1); /* spring */
+    t_expect_end("2017-02", NULL, false, 1488326400000 - 1);
+    t_expect_end("2017-03-12T01:02", NULL, false, 1489280520000);
+    t_expect_end("1500000000", NULL, false, 1500000000000);
+    t_expect_end("now", NULL, true, NOW_MS);
+}
+
+static void test_time__named_days_are_the_zones(void **state)
+{
+    (void)state;
+    for (int z = 0; z < 3; z++) {
+        const char *zone = z == 0 ? NULL : z == 1 ? "Pacific/Kiritimati" : "Pacific/Pago_Pago";
+        int64_t today = ts_calendar_floor(zone ? t_tz(zone) : NULL, NOW_MS, 1, TS_UNIT_D);
+        t_expect("today", zone, false, today, true);
+        t_expect("Yesterday", zone, false, today - TS_DAY_MS, true);
+        t_expect("tomorrow", zone, false, today + TS_DAY_MS, true);
+        t_expect_end("yesterday", zone, false, today - 1);
+    }
+    t_expect_error("today", true, "Invalid time: today. Invalid character 't' in today");
+}
+
+static void test_time__iso_times_are_printed_and_read_back(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *zone;
+        int64_t ms;
+        const char *text;
+    } rows[] = {{NULL, 0, "1970-01-01T00:00:00Z"},
+                {NULL, -1, "1969-12-31T23:59:59.999Z"},
+                {"Asia/Kathmandu", 1500000000000, "2017-07-14T08:25:00+05:45"},
+                {"America/St_Johns", 1500000000250, "2017-07-14T00:10:00.250-02:30"}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct ts_buf b;
+        ts_buf_init(&b, 0);
+        ts_time_print(rows[i].zone ? t_tz(rows[i].zone) : NULL, rows[i].ms, false, &b);
+        if (!ts_slice_is(ts_buf_get(&b), rows[i].text))
+            fail_msg("%.*s", (int)b.n, b.p);
+        ts_buf_release(&b);
+        t_expect(rows[i].text, "Asia/Tokyo", false, rows[i].ms, false);
+    }
 }
 
 static void test_time__bad_times_get_opentsdbs_words(void **state)
@@ -305,6 +395,9 @@ int main(void)
         cmocka_unit_test(test_time__relative_times_count_from_now),
         cmocka_unit_test(test_time__dates_are_told_by_length_and_taken_in_the_zone),
         cmocka_unit_test(test_time__iso_dates_are_read_unless_strict),
+        cmocka_unit_test(test_time__a_day_or_month_named_as_the_end_is_in_the_range),
+        cmocka_unit_test(test_time__named_days_are_the_zones),
+        cmocka_unit_test(test_time__iso_times_are_printed_and_read_back),
         cmocka_unit_test(test_time__bad_times_get_opentsdbs_words),
         cmocka_unit_test(test_time__long_texts_are_cut_in_messages),
     };

@@ -178,9 +178,10 @@ static void test_parse__uri_errors_have_the_words_of_opentsdb(void **state)
         {"start=1356998400&m=sum:x{a}", "When parsing tag 'a': invalid tag: a"},
         {"start=1356998400&m=sum:x{}{a=}", "When parsing filter 'a=': invalid tag: a="},
         {"start=1356998400&m=sum:x{a=foo(b)}", "Could not find a tag value filter of the type: foo"},
-        {"start=abc&end=now&m=sum:x", "Invalid time: abc. Invalid character 'a' in abc"},
-        {"start=1357002000&end=1357002000&m=sum:x",
-         "End time [1357002000000] must be greater than the start time [1357002000000]"},
+        {"start=abc&end=now&m=sum:x", "Invalid time: abc. Times are 2026/11/01, "},
+        {"start=1357002000&end=1357002000&m=sum:x", "The end, 2013-01-01T01:00:00Z, is not later than the "
+                                                    "start, 2013-01-01T01:00:00Z (1357002000): are they "
+                                                    "the wrong way round?"},
         {"start=1&m=sum::x", "empty part"},
         {"start=1&m=sum:", "Missing the metric"},
         {"start=1&m=sum:x{a=wildcard(b)}", "asterisk"},

@@ -235,6 +235,12 @@ static void test_out__csv_and_text_of_series(void **state)
     tear_down(NULL);
     assert_string_equal(
         series(&tsd_out_text, &spec, &s, 1),
+        "m 2017-07-14T02:40:00Z 1.0 {host=a\"b, dc=x,y}\nm 2017-07-14T02:40:01Z 1e+300 {host=a\"b, dc=x,y}\n"
+        "m 2017-07-14T05:26:39Z 7 {host=a\"b, dc=x,y}\nm 2017-07-14T05:26:40Z 0.1 {host=a\"b, dc=x,y}\n");
+    tear_down(NULL);
+    spec.compat = true;
+    assert_string_equal(
+        series(&tsd_out_text, &spec, &s, 1),
         "m 1500000000000 1.0 {host=a\"b, dc=x,y}\nm 1500000001000 1e+300 {host=a\"b, dc=x,y}\n"
         "m 1500009999000 7 {host=a\"b, dc=x,y}\nm 1500010000000 0.1 {host=a\"b, dc=x,y}\n");
     tear_down(NULL);

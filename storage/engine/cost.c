@@ -166,7 +166,7 @@ static bool cost_of_mem(const struct cost_scan *scan, const struct sto_mem *mem,
     bool any = sto_mem_time_range(mem, &c->min_ms, &c->max_ms);
     for (size_t i = 0; any && i < scan->spec->n_series; i++) {
         uint64_t before = c->n_rows;
-        for (const struct sto_mem_row *r = sto_mem_rows(mem, scan->spec->series[i]->id); r;
+        for (const struct sto_mem_row *r = sto_mem_rows(mem, scan->spec->series[i]); r;
              r = sto_mem_row_next(r)) {
             if (sto_mem_row_hour(r) < scan->hour_lo || sto_mem_row_hour(r) > scan->hour_hi)
                 continue;

@@ -235,9 +235,10 @@ static int start_thread(pthread_t *t, void *(*fn)(void *), void *arg, bool *out_
     return 0;
 }
 
-struct sto_mem *sto_engine__mem_new(struct sto_engine *e, uint64_t gen, uint16_t owner)
+struct sto_mem *sto_engine__mem_new(struct sto_engine *e, uint64_t gen, uint16_t owner, unsigned n_owners)
 {
-    struct sto_mem *mem = sto_mem_new(gen, owner);
+    struct sto_mem *mem =
+        sto_mem_new(gen, owner, (struct sto_mem_spread){.n_shards = e->n_shards, .n_owners = n_owners});
     sto_mem_count_in(mem, &e->mems_budget);
     return mem;
 }
@@ -247,7 +248,7 @@ static int first_mems(struct sto_engine *e)
     uint64_t gen = atomic_load_explicit(&e->gen, memory_order_relaxed);
     struct sto_mem **mems = ts_xcalloc(e->n_owners, sizeof *mems);
     for (unsigned i = 0; i < e->n_owners; i++)
-        e->owners[i].mem = mems[i] = sto_engine__mem_new(e, gen, (uint16_t)i);
+        e->owners[i].mem = mems[i] = sto_engine__mem_new(e, gen, (uint16_t)i, e->n_owners);
     sto_version__edit(e, NULL, 0, NULL, 0, 0, mems, e->n_owners);
     for (unsigned i = 0; i < e->n_owners; i++)
         sto_mem_unref(mems[i]);

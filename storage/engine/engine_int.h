@@ -219,7 +219,7 @@ uint64_t sto_engine__file_no(struct sto_engine *e);
 /* recover.c */
 int sto_recover__wal(struct sto_engine *e, struct ts_error *err);
 
-/** Empty memstore whose rows count in mems_budget. */
-struct sto_mem *sto_engine__mem_new(struct sto_engine *e, uint64_t gen, uint16_t owner);
+/** Empty memstore whose rows count in mems_budget. n_owners 1: it takes series of every owner (replay). */
+struct sto_mem *sto_engine__mem_new(struct sto_engine *e, uint64_t gen, uint16_t owner, unsigned n_owners);
 
 #endif

@@ -30,7 +30,7 @@ static void change_generation(struct sto_engine *e)
     struct sto_gate gate;
     sto_gate_init(&gate, e->n_owners);
     for (unsigned i = 0; i < e->n_owners; i++)
-        mems[i] = sto_engine__mem_new(e, gen, (uint16_t)i);
+        mems[i] = sto_engine__mem_new(e, gen, (uint16_t)i, e->n_owners);
     /* Before the owners change over: what the first of them puts into the new generation counts for its age.
      */
     atomic_store_explicit(&e->gen_born_ms, 0, memory_order_relaxed);
@@ -87,10 +87,12 @@ static void frozen_take(struct sto_engine *e, struct frozen *f)
 
 static void count_days(const struct frozen *f, struct sto_day_counts *days)
 {
-    for (size_t i = 0; i < f->n; i++)
-        for (uint32_t id = 0; id < sto_mem_n_ids(f->mems[i]); id++)
-            for (const struct sto_mem_row *r = sto_mem_rows(f->mems[i], id); r; r = sto_mem_row_next(r))
+    for (size_t i = 0; i < f->n; i++) {
+        uint64_t pos = 0;
+        for (const struct sto_mem_row *r; (r = sto_mem_walk(f->mems[i], &pos));)
+            for (; r; r = sto_mem_row_next(r))
                 sto_day_counts_add(days, sto_mem_row_hour(r), sto_mem_row_n(r));
+    }
 }
 
 /* --- writing --- */

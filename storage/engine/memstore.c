@@ -2,7 +2,7 @@
  * memstore.c - rows of one generation: the writer's side, and the way to a row.
  *
  * Threads    the owner applies; all else from any thread that holds a reference
- * Invariant  what is published (row, cell, page, directory, tombstone) is never changed or moved; grown
+ * Invariant  what is published (row, cell, leaf, branch, root, tombstone) is never changed or moved; grown
  *            tables are new ones, the old stay in the arena
  * Not here   cells of a row in order of time (memstore_read.c)
  */
@@ -14,44 +14,52 @@
 #include "base/hash.h"
 #include "storage/engine/memstore_int.h"
 
-#define INDEX_FROM      8  /* rows of a series that are looked through one by one; above, by hash */
-#define INDEX_FIRST     64 /* slots of a new index */
-#define DIR_FIRST_PAGES 4
-#define TOMBS_FIRST     8
-#define NO_HOUR_LO      INT32_MAX
-#define NO_HOUR_HI      INT32_MIN
+#define INDEX_FROM    8  /* rows of a series that are looked through one by one; above, by hash */
+#define INDEX_FIRST   64 /* slots of a new index */
+#define ROOT_FIRST    4
+#define LEAF_HEADS    (1u << STO_MEM_LEAF_BITS)
+#define BRANCH_LEAVES (1u << STO_MEM_BRANCH_BITS)
+#define BRANCH_SLOTS  (LEAF_HEADS * BRANCH_LEAVES)
+#define WALK_AHEAD    2 /* leaves whose first row is fetched while walking */
+#define TOMBS_FIRST   8
+#define NO_HOUR_LO    INT32_MAX
+#define NO_HOUR_HI    INT32_MIN
 
-/* When a point has its steps, counted in points after its series was asked for: its head is asked for, then
- * the row, then the row's tail, then it is applied. Each step needs what the one before asked for
+/* When a point has its steps, counted in points after its series was asked for: the pointer to its leaf is asked for,
+ * its head, then the row, then the row's tail, then it is applied. Each step needs what the one before asked for
  * (bench_memstore, 10,000 series). */
-#define AT_HEAD     4
-#define AT_ROW      8
-#define AT_TAIL     12
+#define AT_LEAF     4
+#define AT_HEAD     7
+#define AT_ROW      10
+#define AT_TAIL     13
 #define AT_APPLY    16
 #define AHEAD_SLOTS 16 /* power of two, more than AT_APPLY - AT_HEAD */
 
-/* First rows of 1024 series. */
-struct mem_page {
-    _Atomic(struct sto_mem_row *)
-        heads[STO_MEM_PAGE_ROWS]; /* stored with release; newest row of the series */
+/* First rows of 8 series. */
+struct mem_leaf {
+    _Atomic(struct sto_mem_row *) heads[LEAF_HEADS]; /* stored with release; newest row of the series */
 };
 
-/* Pages by id >> 10. Grows by replacement. */
-struct mem_dir {
-    uint32_t n_pages;                   /* room */
-    _Atomic(struct mem_page *) pages[]; /* NULL = no series of that page has rows; stored with release */
+struct mem_branch {
+    _Atomic(struct mem_leaf *)
+        leaves[BRANCH_LEAVES]; /* NULL = none of these series has rows; stored with release */
+};
+
+/* Branches by slot >> 10. Grows by replacement. */
+struct mem_root {
+    uint64_t n;                              /* room */
+    _Atomic(struct mem_branch *) branches[]; /* NULL = none of these series has rows; stored with release */
 };
 
 struct sto_mem {
     /* Read by any thread, changed by the owner; loads with acquire where a pointer leads to memory. */
-    _Atomic(struct mem_dir *) dir;      /* release */
+    _Atomic(struct mem_root *) root;    /* release */
     _Atomic(struct sto_tomb *) tombs;   /* release, before n_tombs */
     _Atomic size_t n_tombs;             /* release: so many are readable in any tombs array loaded later */
-    _Atomic uint32_t n_ids;             /* relaxed: highest series number with a row + 1 */
     _Atomic int32_t min_hour, max_hour; /* release: bounds of the rows' hours */
     _Atomic uint64_t n_points;          /* relaxed: statistics */
     _Atomic size_t index_bytes;         /* relaxed: statistics, memory of index */
-    struct ts_arena arena;              /* owner: all rows, chunks, pages, directories, tombstones */
+    struct ts_arena arena;              /* owner: all rows, chunks, leaves, branches, roots, tombstones */
     struct sto_mem_row *
         *index;            /* owner: open-addressing hash of rows of series with many rows; NULL = none yet */
     size_t index_cap;      /* owner: slots, power of two */
@@ -59,15 +67,19 @@ struct sto_mem {
     size_t tombs_cap;      /* owner: room in tombs */
     uint64_t gen;          /* fixed */
     uint16_t owner;        /* fixed */
+    uint32_t n_owners;     /* fixed */
+    uint32_t n_own_shards; /* fixed: shards of an owner, rounded up */
     char pad[64];          /* keeps readers' counting off the owner's cache lines */
     _Atomic uint32_t refs; /* any thread; the last one frees */
 };
 
-struct sto_mem *sto_mem_new(uint64_t gen, uint16_t owner)
+struct sto_mem *sto_mem_new(uint64_t gen, uint16_t owner, struct sto_mem_spread spread)
 {
     struct sto_mem *mem = ts_xcalloc(1, sizeof(*mem));
     mem->gen = gen;
     mem->owner = owner;
+    mem->n_owners = spread.n_owners;
+    mem->n_own_shards = (spread.n_shards + spread.n_owners - 1) / spread.n_owners;
     ts_arena_init(&mem->arena, 0);
     atomic_init(&mem->min_hour, NO_HOUR_LO);
     atomic_init(&mem->max_hour, NO_HOUR_HI);
@@ -136,16 +148,66 @@ bool sto_mem_time_range(const struct sto_mem *mem, int64_t *out_min_ms, int64_t 
 
 /* --- the way to a row --- */
 
-const struct sto_mem_row *sto_mem_rows(const struct sto_mem *mem, uint32_t id)
+/* Dense number of a series among those of its owner. */
+static inline uint64_t slot_of(const struct sto_mem *mem, const struct sto_series *series)
 {
-    /* acquire: partners are publish_dir, make_page and link_row */
-    const struct mem_dir *dir = atomic_load_explicit(&mem->dir, memory_order_acquire);
-    if (!dir || id >> STO_MEM_PAGE_BITS >= dir->n_pages)
-        return NULL;
-    struct mem_page *page = atomic_load_explicit(&dir->pages[id >> STO_MEM_PAGE_BITS], memory_order_acquire);
-    if (!page)
-        return NULL;
-    return atomic_load_explicit(&page->heads[id & (STO_MEM_PAGE_ROWS - 1)], memory_order_acquire);
+    return (uint64_t)series->local * mem->n_own_shards + series->shard / mem->n_owners;
+}
+
+static inline struct mem_branch *branch_at(const struct sto_mem *mem, uint64_t slot)
+{
+    /* acquire here and below: partners are grow_root, owner_leaf and link_row */
+    const struct mem_root *root = atomic_load_explicit(&mem->root, memory_order_acquire);
+    uint64_t i = slot / BRANCH_SLOTS;
+    return root && i < root->n ? atomic_load_explicit(&root->branches[i], memory_order_acquire) : NULL;
+}
+
+static inline struct mem_leaf *leaf_at(const struct mem_branch *branch, uint64_t slot)
+{
+    return branch ? atomic_load_explicit(&branch->leaves[slot / LEAF_HEADS % BRANCH_LEAVES],
+                                         memory_order_acquire)
+                  : NULL;
+}
+
+const struct sto_mem_row *sto_mem_rows(const struct sto_mem *mem, const struct sto_series *series)
+{
+    uint64_t slot = slot_of(mem, series);
+    if (series->shard % mem->n_owners != (mem->n_owners > 1 ? mem->owner : 0))
+        return NULL; /* its slot is another series' here */
+    struct mem_leaf *leaf = leaf_at(branch_at(mem, slot), slot);
+    return leaf ? atomic_load_explicit(&leaf->heads[slot % LEAF_HEADS], memory_order_acquire) : NULL;
+}
+
+const struct sto_mem_row *sto_mem_walk(const struct sto_mem *mem, uint64_t *pos)
+{
+    const struct mem_root *root = atomic_load_explicit(&mem->root, memory_order_acquire);
+    uint64_t end = root ? root->n * BRANCH_SLOTS : 0, slot = *pos;
+    while (slot < end) {
+        const struct mem_branch *branch = branch_at(mem, slot);
+        if (!branch) {
+            slot = (slot / BRANCH_SLOTS + 1) * BRANCH_SLOTS;
+            continue;
+        }
+        const struct mem_leaf *leaf = leaf_at(branch, slot);
+        if (!leaf) {
+            slot = (slot / LEAF_HEADS + 1) * LEAF_HEADS;
+            continue;
+        }
+        uint64_t ahead = slot + WALK_AHEAD * LEAF_HEADS;
+        const struct mem_leaf *next =
+            ahead / BRANCH_SLOTS == slot / BRANCH_SLOTS ? leaf_at(branch, ahead) : NULL;
+        if (next)
+            __builtin_prefetch(atomic_load_explicit(&next->heads[slot % LEAF_HEADS], memory_order_relaxed));
+        const struct sto_mem_row *row =
+            atomic_load_explicit(&leaf->heads[slot % LEAF_HEADS], memory_order_acquire);
+        slot++;
+        if (row) {
+            *pos = slot;
+            return row;
+        }
+    }
+    *pos = slot;
+    return NULL;
 }
 
 const struct sto_mem_row *sto_mem_row_next(const struct sto_mem_row *row)
@@ -163,11 +225,6 @@ int32_t sto_mem_row_hour(const struct sto_mem_row *row)
     return row->hour;
 }
 
-uint32_t sto_mem_n_ids(const struct sto_mem *mem)
-{
-    return atomic_load_explicit(&mem->n_ids, memory_order_relaxed);
-}
-
 const struct sto_tomb *sto_mem_tombs(const struct sto_mem *mem, size_t *out_n)
 {
     /* count first: any array seen after it holds at least so many (partner: add_tomb) */
@@ -177,50 +234,59 @@ const struct sto_tomb *sto_mem_tombs(const struct sto_mem *mem, size_t *out_n)
 
 /* --- the owner's tables --- */
 
-static struct mem_dir *owner_dir(struct sto_mem *mem)
+static struct mem_root *grow_root(struct sto_mem *mem, uint64_t branch_no)
 {
-    return atomic_load_explicit(&mem->dir, memory_order_relaxed);
-}
-
-static struct mem_dir *grow_dir(struct sto_mem *mem, uint32_t page_no)
-{
-    const struct mem_dir *old = owner_dir(mem);
-    uint32_t n = old ? old->n_pages : DIR_FIRST_PAGES / 2;
+    const struct mem_root *old = atomic_load_explicit(&mem->root, memory_order_relaxed);
+    uint64_t n = old ? old->n : ROOT_FIRST / 2;
     do
         n *= 2;
-    while (n <= page_no);
-    struct mem_dir *dir = ts_arena_zalloc(&mem->arena, sizeof(*dir) + n * sizeof(dir->pages[0]));
-    dir->n_pages = n;
-    for (uint32_t i = 0; old && i < old->n_pages; i++)
-        atomic_init(&dir->pages[i], atomic_load_explicit(&old->pages[i], memory_order_relaxed));
-    atomic_store_explicit(&mem->dir, dir, memory_order_release); /* partner: sto_mem_rows */
-    return dir;
+    while (n <= branch_no);
+    struct mem_root *root = ts_arena_zalloc(&mem->arena, sizeof(*root) + n * sizeof(root->branches[0]));
+    root->n = n;
+    for (uint64_t i = 0; old && i < old->n; i++)
+        atomic_init(&root->branches[i], atomic_load_explicit(&old->branches[i], memory_order_relaxed));
+    atomic_store_explicit(&mem->root, root, memory_order_release); /* partner: branch_at */
+    return root;
+}
+
+/* Leaf of a slot, made if missing. */
+static struct mem_leaf *owner_leaf(struct sto_mem *mem, uint64_t slot)
+{
+    struct mem_root *root = atomic_load_explicit(&mem->root, memory_order_relaxed);
+    uint64_t i = slot / BRANCH_SLOTS;
+    if (!root || i >= root->n)
+        root = grow_root(mem, i);
+    struct mem_branch *branch = atomic_load_explicit(&root->branches[i], memory_order_relaxed);
+    if (!branch) {
+        branch = ts_arena_zalloc(&mem->arena, sizeof(*branch));
+        atomic_store_explicit(&root->branches[i], branch, memory_order_release); /* partner: branch_at */
+    }
+    _Atomic(struct mem_leaf *) *at = &branch->leaves[slot / LEAF_HEADS % BRANCH_LEAVES];
+    struct mem_leaf *leaf = atomic_load_explicit(at, memory_order_relaxed);
+    if (!leaf) {
+        leaf = ts_arena_zalloc(&mem->arena, sizeof(*leaf));
+        atomic_store_explicit(at, leaf, memory_order_release); /* partner: leaf_at */
+    }
+    return leaf;
 }
 
 /* Head of a series, made if missing. */
-static _Atomic(struct sto_mem_row *) *owner_head(struct sto_mem *mem, uint32_t id)
+static inline _Atomic(struct sto_mem_row *) *owner_head(struct sto_mem *mem, const struct sto_series *series)
 {
-    struct mem_dir *dir = owner_dir(mem);
-    uint32_t page_no = id >> STO_MEM_PAGE_BITS;
-    if (__builtin_expect(!dir || page_no >= dir->n_pages, 0))
-        dir = grow_dir(mem, page_no);
-    struct mem_page *page = atomic_load_explicit(&dir->pages[page_no], memory_order_relaxed);
-    if (__builtin_expect(!page, 0)) {
-        page = ts_arena_zalloc(&mem->arena, sizeof(*page));
-        atomic_store_explicit(&dir->pages[page_no], page, memory_order_release); /* partner: sto_mem_rows */
-    }
-    return &page->heads[id & (STO_MEM_PAGE_ROWS - 1)];
+    uint64_t slot = slot_of(mem, series);
+    struct mem_leaf *leaf = leaf_at(branch_at(mem, slot), slot);
+    if (__builtin_expect(!leaf, 0))
+        leaf = owner_leaf(mem, slot);
+    return &leaf->heads[slot % LEAF_HEADS];
 }
 
-/* The head if there is a page for it: for prefetching. */
-static _Atomic(struct sto_mem_row *) *peek_head(struct sto_mem *mem, uint32_t id)
+/* The pointer to the leaf of a series is asked for, if there is one. */
+static inline void prefetch_leaf(const struct sto_mem *mem, const struct sto_series *series)
 {
-    struct mem_dir *dir = owner_dir(mem);
-    uint32_t page_no = id >> STO_MEM_PAGE_BITS;
-    if (!dir || page_no >= dir->n_pages)
-        return NULL;
-    struct mem_page *page = atomic_load_explicit(&dir->pages[page_no], memory_order_relaxed);
-    return page ? &page->heads[id & (STO_MEM_PAGE_ROWS - 1)] : NULL;
+    uint64_t slot = slot_of(mem, series);
+    const struct mem_branch *branch = branch_at(mem, slot);
+    if (branch)
+        __builtin_prefetch(&branch->leaves[slot / LEAF_HEADS % BRANCH_LEAVES]);
 }
 
 static size_t index_hash(const struct sto_mem *mem, uint32_t id, int32_t hour)
@@ -288,8 +354,6 @@ static struct sto_mem_row *link_row(struct sto_mem *mem, _Atomic(struct sto_mem_
         atomic_store_explicit(&mem->min_hour, hour, memory_order_release);
     if (hour > atomic_load_explicit(&mem->max_hour, memory_order_relaxed))
         atomic_store_explicit(&mem->max_hour, hour, memory_order_release);
-    if (series->id >= atomic_load_explicit(&mem->n_ids, memory_order_relaxed))
-        atomic_store_explicit(&mem->n_ids, series->id + 1, memory_order_relaxed);
     atomic_store_explicit(head, row, memory_order_release); /* partner: sto_mem_rows */
     return row;
 }
@@ -377,8 +441,10 @@ static void apply_del(struct sto_mem *mem, const struct sto_point *p)
     if (from_ms > to_ms)
         return;
     add_tomb(mem, &(struct sto_tomb){p->series->metric, p->series->id, from_ms, to_ms});
-    _Atomic(struct sto_mem_row *) *head = peek_head(mem, p->series->id);
-    struct sto_mem_row *row = head ? atomic_load_explicit(head, memory_order_relaxed) : NULL;
+    uint64_t slot = slot_of(mem, p->series);
+    struct mem_leaf *leaf = leaf_at(branch_at(mem, slot), slot);
+    struct sto_mem_row *row =
+        leaf ? atomic_load_explicit(&leaf->heads[slot % LEAF_HEADS], memory_order_relaxed) : NULL;
     for (; row; row = row->next) {
         int64_t lo = row->hour * TS_HOUR_MS, hi = lo + TS_HOUR_MS - 1;
         if (to_ms < lo || from_ms > hi)
@@ -396,9 +462,9 @@ struct ahead {
 
 static inline void step_head(struct sto_mem *mem, struct ahead *a, const struct sto_point *points, size_t i)
 {
-    static _Atomic(struct sto_mem_row *) no_head; /* a delete makes no page */
+    static _Atomic(struct sto_mem_row *) no_head; /* a delete makes no leaf */
     bool is_del = points[i].flags >> STO_META_OP_SHIFT == STO_OP_DEL;
-    a->head[i % AHEAD_SLOTS] = is_del ? &no_head : owner_head(mem, points[i].series->id);
+    a->head[i % AHEAD_SLOTS] = is_del ? &no_head : owner_head(mem, points[i].series);
     __builtin_prefetch((const void *)a->head[i % AHEAD_SLOTS]);
 }
 
@@ -436,6 +502,8 @@ void sto_mem_apply(struct sto_mem *mem, const struct sto_point *points, size_t n
     for (size_t i = 0; i < n + AT_APPLY; i++) {
         if (i < n)
             __builtin_prefetch(points[i].series);
+        if (i - AT_LEAF < n)
+            prefetch_leaf(mem, points[i - AT_LEAF].series);
         if (i - AT_HEAD < n)
             step_head(mem, &a, points, i - AT_HEAD);
         if (i - AT_ROW < n)

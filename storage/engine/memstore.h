@@ -2,8 +2,11 @@
  * memstore.h - rows of one owner and one generation in memory: one writer, any number of readers without
  * locks.
  *
- *   pages[id >> 10] -> heads[id & 1023] -> row(hour) -> row(other hour) -> ...
+ *   root[slot >> 10] -> branch[slot >> 3 & 127] -> leaf: heads[slot & 7] -> row(hour) -> row(other hour) -> ...
  *   row: n (published with release) | chunk 4 cells -> 8 -> ... -> 128 -> 128
+ *
+ * The slot of a series is its dense number among the series of this owner, so that memory depends on the series that
+ * have rows here and hardly on how many exist: 64 bytes a leaf, and 1 KiB for each 1,024 series of the owner.
  *
  * Cells are kept in the order of arrival (= order of writing); a row remembers whether that is also the order
  * of time.
@@ -21,9 +24,15 @@ struct sto_mem;
 struct ts_budget;
 struct sto_mem_row;
 
-/** Empty memstore of a generation; count of references is 1. owner is only a name: any series may be put in.
- */
-struct sto_mem *sto_mem_new(uint64_t gen, uint16_t owner);
+/* How shards are spread over owners: shard mod n_owners owns it. */
+struct sto_mem_spread {
+    uint32_t n_shards; /* of the store, at least 1; sto_series.shard is below it */
+    uint32_t n_owners; /* 1: the memstore takes series of every shard */
+};
+
+/** Empty memstore of a generation; count of references is 1. With n_owners > 1 only series whose shard mod n_owners is
+ * owner may be put in. */
+struct sto_mem *sto_mem_new(uint64_t gen, uint16_t owner, struct sto_mem_spread spread);
 /** Count its rows and points in an account that outlives it; while it is empty. */
 void sto_mem_count_in(struct sto_mem *mem, struct ts_budget *account);
 /** One more reference. */
@@ -48,8 +57,9 @@ uint64_t sto_mem_points(const struct sto_mem *mem);
  * thread, may be a moment old. */
 bool sto_mem_time_range(const struct sto_mem *mem, int64_t *out_min_ms, int64_t *out_max_ms);
 
-/** First row of a series (any hour; list order unspecified), NULL if none; next one. Any thread. */
-const struct sto_mem_row *sto_mem_rows(const struct sto_mem *mem, uint32_t series);
+/** First row of a series (any hour; list order unspecified), NULL if none, also for a series of another owner. Any
+ * thread. */
+const struct sto_mem_row *sto_mem_rows(const struct sto_mem *mem, const struct sto_series *series);
 /** Next row of the same series, NULL at the end. */
 const struct sto_mem_row *sto_mem_row_next(const struct sto_mem_row *row);
 /** Its series. */
@@ -61,8 +71,9 @@ int32_t sto_mem_row_hour(const struct sto_mem_row *row);
 void sto_mem_row_read(const struct sto_mem_row *row, struct sto_cells *out);
 /** Operations in a row: at least as many as sto_mem_row_read gives cells. For estimates. */
 uint32_t sto_mem_row_n(const struct sto_mem_row *row);
-/** Series numbers below this may have rows: walk 0..n for a flush. */
-uint32_t sto_mem_n_ids(const struct sto_mem *mem);
+/** Walk over all series that have rows: the first row of the next one, NULL at the end. Begin with *pos = 0; each series
+ * comes once, in no particular order of numbers. Any thread; series that come meanwhile may be left out. */
+const struct sto_mem_row *sto_mem_walk(const struct sto_mem *mem, uint64_t *pos);
 /** Tombstones for older generations, in order of arrival; *out_n with acquire; borrowed, stable while
  * referenced. */
 const struct sto_tomb *sto_mem_tombs(const struct sto_mem *mem, size_t *out_n);

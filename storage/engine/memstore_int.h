@@ -13,8 +13,8 @@
 #include "base/mem.h"
 #include "storage/engine/memstore.h"
 
-#define STO_MEM_PAGE_BITS   10 /* heads in a page: 1024, 8 KiB */
-#define STO_MEM_PAGE_ROWS   (1u << STO_MEM_PAGE_BITS)
+#define STO_MEM_LEAF_BITS   3  /* heads in a leaf: 8, a cache line */
+#define STO_MEM_BRANCH_BITS 7  /* leaves of a branch: 128, 1 KiB */
 #define STO_MEM_FIRST_CELLS 4u /* cells inside a row; each further chunk doubles */
 /* Chunks double up to this: 360 points an hour take 14 bytes each, 19 with 512 (bench_memstore). */
 #define STO_MEM_CHUNK_CELLS 128u

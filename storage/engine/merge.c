@@ -126,8 +126,9 @@ static int enter_series(struct sto_merge *m, struct ts_error *err)
             continue;
         }
         if (m->pos + SERIES_AHEAD < m->spec.n_series)
-            __builtin_prefetch(sto_mem_rows(src->mem, m->spec.series[m->pos + SERIES_AHEAD]->id));
-        for (const struct sto_mem_row *r = sto_mem_rows(src->mem, id); r; r = sto_mem_row_next(r)) {
+            __builtin_prefetch(sto_mem_rows(src->mem, m->spec.series[m->pos + SERIES_AHEAD]));
+        for (const struct sto_mem_row *r = sto_mem_rows(src->mem, m->spec.series[m->pos]); r;
+             r = sto_mem_row_next(r)) {
             int32_t hour = sto_mem_row_hour(r);
             if (hour >= m->hour_lo && hour <= m->hour_hi)
                 heap_push(m, heap_key(m->spec.metric, id, hour, i), r);

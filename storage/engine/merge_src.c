@@ -14,7 +14,6 @@
 
 #define BACKOFF_MAX 64 /* seeks between tries with "next" where rows wanted are far apart */
 #define FEW_SERIES  64 /* selections up to this are looked up one by one in a file's bitmap */
-#define HEADS_AHEAD 8  /* series whose first row is fetched while collecting */
 #define RADIX_BITS  8
 #define RADIX_COUNT (1u << RADIX_BITS)
 
@@ -278,28 +277,37 @@ static void sort_hours(struct sto_merge__ref *refs, size_t n)
     }
 }
 
-/* Stable, by metric: series and hours are in order already. Bytes that all share cost one look. */
-static void sort_metrics(struct sto_merge__src *src)
+/* What refs are sorted by: metric, then series. */
+static uint64_t sort_key(const struct sto_merge__ref *ref)
 {
-    uint32_t differ = 0;
-    for (size_t i = 1; i < src->n_refs; i++)
-        differ |= src->refs[i].metric ^ src->refs[0].metric;
-    if (differ == 0)
+    return (uint64_t)ref->metric << 32 | ref->series;
+}
+
+/* Stable, by metric and series: hours of a series are in order already. Bytes that all share cost one look. */
+static void sort_series(struct sto_merge__src *src)
+{
+    uint64_t differ = 0;
+    bool sorted = true;
+    for (size_t i = 1; i < src->n_refs; i++) {
+        differ |= sort_key(&src->refs[i]) ^ sort_key(&src->refs[0]);
+        sorted = sorted && sort_key(&src->refs[i - 1]) <= sort_key(&src->refs[i]);
+    }
+    if (sorted)
         return;
     struct sto_merge__ref *tmp = ts_xmalloc(src->n_refs * sizeof(*tmp));
-    for (unsigned shift = 0; shift < 32; shift += RADIX_BITS) {
+    for (unsigned shift = 0; shift < 64; shift += RADIX_BITS) {
         if ((differ >> shift & (RADIX_COUNT - 1)) == 0)
             continue;
         size_t at[RADIX_COUNT] = {0};
         for (size_t i = 0; i < src->n_refs; i++)
-            at[src->refs[i].metric >> shift & (RADIX_COUNT - 1)]++;
+            at[sort_key(&src->refs[i]) >> shift & (RADIX_COUNT - 1)]++;
         for (size_t b = 0, sum = 0; b < RADIX_COUNT; b++) {
             size_t count = at[b];
             at[b] = sum;
             sum += count;
         }
         for (size_t i = 0; i < src->n_refs; i++)
-            tmp[at[src->refs[i].metric >> shift & (RADIX_COUNT - 1)]++] = src->refs[i];
+            tmp[at[sort_key(&src->refs[i]) >> shift & (RADIX_COUNT - 1)]++] = src->refs[i];
         struct sto_merge__ref *t = src->refs;
         src->refs = tmp;
         tmp = t;
@@ -309,12 +317,12 @@ static void sort_metrics(struct sto_merge__src *src)
 
 void sto_merge__collect(struct sto_merge__src *src, int32_t hour_lo, int32_t hour_hi)
 {
-    uint32_t n_ids = sto_mem_n_ids(src->mem);
     size_t cap = 0;
-    for (uint32_t id = 0; id < n_ids; id++) {
-        __builtin_prefetch(sto_mem_rows(src->mem, id + HEADS_AHEAD));
+    uint64_t pos = 0;
+    for (const struct sto_mem_row *r; (r = sto_mem_walk(src->mem, &pos));) {
+        const struct sto_series *series = sto_mem_row_series(r);
         size_t first = src->n_refs;
-        for (const struct sto_mem_row *r = sto_mem_rows(src->mem, id); r; r = sto_mem_row_next(r)) {
+        for (; r; r = sto_mem_row_next(r)) {
             if (sto_mem_row_hour(r) < hour_lo || sto_mem_row_hour(r) > hour_hi)
                 continue;
             if (src->n_refs == cap) {
@@ -322,10 +330,10 @@ void sto_merge__collect(struct sto_merge__src *src, int32_t hour_lo, int32_t hou
                 src->refs = ts_xrealloc(src->refs, cap * sizeof(*src->refs));
             }
             src->refs[src->n_refs++] =
-                (struct sto_merge__ref){.row = r, .metric = sto_mem_row_series(r)->metric, .series = id};
+                (struct sto_merge__ref){.row = r, .metric = series->metric, .series = series->id};
         }
         if (src->n_refs - first > 1)
             sort_hours(src->refs + first, src->n_refs - first);
     }
-    sort_metrics(src);
+    sort_series(src);
 }

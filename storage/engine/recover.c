@@ -23,7 +23,7 @@ static struct sto_mem *mem_of(struct replay *r, uint64_t gen)
             return r->mems[i];
     if (r->n == r->cap)
         r->mems = ts_xrealloc(r->mems, (r->cap = r->cap ? r->cap * 2 : 4) * sizeof *r->mems);
-    return r->mems[r->n++] = sto_engine__mem_new(r->e, gen, 0);
+    return r->mems[r->n++] = sto_engine__mem_new(r->e, gen, 0, 1);
 }
 
 static const struct sto_series *on_series(void *arg, uint32_t id, uint32_t metric, const struct sto_tag *tags,

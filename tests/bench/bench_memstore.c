@@ -32,7 +32,7 @@ static struct bench_set make_set(uint32_t n)
     set.order = ts_xmalloc(n * sizeof(uint32_t));
     for (uint32_t i = 0; i < n; i++) {
         struct sto_series *s = ts_xcalloc(1, sizeof(*s) + 2 * sizeof(struct sto_tag) + 64);
-        s->id = i;
+        s->id = s->local = i;
         s->metric = 1;
         set.series[i] = s;
         set.order[i] = i;
@@ -83,7 +83,7 @@ static void bench_scan(const struct bench_set *set, struct sto_mem *mem, bool ch
 /* Rounds of one point for each series; late: every fourth point is 175 s behind. */
 static void bench_apply(const struct bench_set *set, uint32_t rounds, bool late, const char *name)
 {
-    struct sto_mem *mem = sto_mem_new(1, 0);
+    struct sto_mem *mem = sto_mem_new(1, 0, (struct sto_mem_spread){1, 1});
     struct sto_point *batch = ts_xmalloc(BATCH * sizeof(*batch));
     int64_t spent_ns = 0;
     size_t fill = 0;
@@ -112,7 +112,8 @@ static void bench_apply(const struct bench_set *set, uint32_t rounds, bool late,
     uint64_t n_cells = 0;
     int64_t start = ts_clock_mono_ns();
     for (uint32_t id = 0; id < set->n; id++) {
-        for (const struct sto_mem_row *row = sto_mem_rows(mem, id); row; row = sto_mem_row_next(row)) {
+        for (const struct sto_mem_row *row = sto_mem_rows(mem, set->series[id]); row;
+             row = sto_mem_row_next(row)) {
             sto_mem_row_read(row, &cells);
             n_cells += cells.n;
         }

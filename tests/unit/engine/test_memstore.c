@@ -19,6 +19,7 @@
 
 /* A few series, some numbers far apart. */
 #define N_SERIES 6
+#define ONE      ((struct sto_mem_spread){1, 1}) /* one shard, one owner */
 static struct sto_series series[N_SERIES];
 static const uint32_t ids[N_SERIES] = {0, 1, 7, 1023, 1024, 1000000};
 
@@ -26,7 +27,7 @@ static int setup(void **state)
 {
     (void)state;
     for (uint32_t i = 0; i < N_SERIES; i++)
-        series[i] = (struct sto_series){.id = ids[i], .metric = 1 + i % 2};
+        series[i] = (struct sto_series){.id = ids[i], .local = ids[i], .metric = 1 + i % 2};
     return 0;
 }
 
@@ -64,7 +65,7 @@ static void apply(struct sto_mem *mem, struct sto_point p)
 static const struct sto_mem_row *find_row(const struct sto_mem *mem, uint32_t s, int32_t hour)
 {
     const struct sto_mem_row *found = NULL;
-    for (const struct sto_mem_row *r = sto_mem_rows(mem, series[s].id); r; r = sto_mem_row_next(r)) {
+    for (const struct sto_mem_row *r = sto_mem_rows(mem, &series[s]); r; r = sto_mem_row_next(r)) {
         assert_ptr_equal(sto_mem_row_series(r), &series[s]);
         if (sto_mem_row_hour(r) != hour)
             continue;
@@ -108,21 +109,22 @@ static void expect_cell(const struct sto_cells *c, uint32_t i, enum sto_op op, u
 static void test_memstore__empty_has_nothing(void **state)
 {
     (void)state;
-    struct sto_mem *mem = sto_mem_new(42, 3);
+    struct sto_mem *mem = sto_mem_new(42, 3, ONE);
     size_t n;
     int64_t lo, hi;
     assert_int_equal(sto_mem_gen(mem), 42);
     assert_int_equal(sto_mem_owner(mem), 3);
-    assert_null(sto_mem_rows(mem, 0));
-    assert_null(sto_mem_rows(mem, UINT32_MAX));
-    assert_int_equal(sto_mem_n_ids(mem), 0);
+    uint64_t pos = 0;
+    for (uint32_t s = 0; s < N_SERIES; s++)
+        assert_null(sto_mem_rows(mem, &series[s]));
+    assert_null(sto_mem_walk(mem, &pos));
     assert_int_equal(sto_mem_points(mem), 0);
     assert_false(sto_mem_time_range(mem, &lo, &hi));
     (void)sto_mem_tombs(mem, &n);
     assert_int_equal(n, 0);
     sto_mem_apply(mem, NULL, 0);
     apply(mem, del(0, 0, 10)); /* nothing there to delete: a tombstone only */
-    assert_null(sto_mem_rows(mem, 0));
+    assert_null(sto_mem_rows(mem, &series[0]));
     sto_mem_unref(mem);
     sto_mem_unref(NULL);
 }
@@ -130,7 +132,7 @@ static void test_memstore__empty_has_nothing(void **state)
 static void test_memstore__points_lie_in_rows_by_hour(void **state)
 {
     (void)state;
-    struct sto_mem *mem = sto_mem_new(1, 3);
+    struct sto_mem *mem = sto_mem_new(1, 3, ONE);
     for (uint32_t s = 0; s < N_SERIES; s++) {
         apply(mem, put(s, -1, 1));
         apply(mem, put(s, 0, 2));
@@ -163,17 +165,84 @@ static void test_memstore__points_lie_in_rows_by_hour(void **state)
     int64_t lo, hi;
     assert_true(sto_mem_time_range(mem, &lo, &hi));
     assert_true(lo <= STO_MIN_TS_MS && hi >= STO_MAX_TS_MS);
-    assert_int_equal(sto_mem_n_ids(mem), 1000001);
     assert_int_equal(sto_mem_points(mem), 7 * N_SERIES);
-    assert_null(sto_mem_rows(mem, 2));
-    assert_null(sto_mem_rows(mem, 1000001));
+    static const struct sto_series never[] = {
+        {.id = 2, .local = 2}, {.id = 1000001, .local = 1000001}, {.id = UINT32_MAX, .local = UINT32_MAX}};
+    for (size_t i = 0; i < 3; i++)
+        assert_null(sto_mem_rows(mem, &never[i]));
+    uint64_t pos = 0;
+    unsigned n_walked = 0, seen = 0;
+    for (const struct sto_mem_row *r; (r = sto_mem_walk(mem, &pos)); n_walked++)
+        seen |= 1u << (sto_mem_row_series(r) - series);
+    assert_int_equal(n_walked, N_SERIES);
+    assert_int_equal(seen, (1u << N_SERIES) - 1);
     sto_mem_unref(mem);
+}
+
+/* Seven shards, three owners: each memstore has the series of its own shards and no others, each in a slot of its own. */
+static void test_memstore__owners_have_series_of_their_shards(void **state)
+{
+    (void)state;
+    enum { N = 700, SHARDS = 7, OWNERS = 3 };
+    static struct sto_series all[N];
+    struct sto_mem *mems[OWNERS];
+    for (uint16_t o = 0; o < OWNERS; o++)
+        mems[o] = sto_mem_new(1, o, (struct sto_mem_spread){SHARDS, OWNERS});
+    for (uint32_t i = 0; i < N; i++) {
+        all[i] = (struct sto_series){.id = i, .shard = (uint16_t)(i % SHARDS), .local = i / SHARDS};
+        struct sto_point p = {.series = &all[i],
+                              .ts_ms = 1000,
+                              .m = i,
+                              .flags = sto_meta_flags(STO_OP_PUT, TS_NUM_INT, 0, false)};
+        sto_mem_apply(mems[all[i].shard % OWNERS], &p, 1);
+    }
+    for (uint32_t i = 0; i < N; i++)
+        for (uint16_t o = 0; o < OWNERS; o++) {
+            const struct sto_mem_row *r = sto_mem_rows(mems[o], &all[i]);
+            if (o != all[i].shard % OWNERS) {
+                assert_null(r);
+                continue;
+            }
+            assert_ptr_equal(sto_mem_row_series(r), &all[i]);
+            assert_null(sto_mem_row_next(r));
+        }
+    unsigned n_walked = 0;
+    for (uint16_t o = 0; o < OWNERS; o++) {
+        uint64_t pos = 0;
+        for (const struct sto_mem_row *r; (r = sto_mem_walk(mems[o], &pos)); n_walked++)
+            assert_int_equal(sto_mem_row_series(r)->shard % OWNERS, o);
+        sto_mem_unref(mems[o]);
+    }
+    assert_int_equal(n_walked, N);
+}
+
+/* A few series of very many cost what they hold, in whatever order they come. */
+static void test_memstore__memory_depends_on_series_with_rows(void **state)
+{
+    (void)state;
+    enum { EXIST = 4000000, TOUCHED = 20000 };
+    struct sto_series *some = ts_xcalloc(TOUCHED, sizeof *some);
+    struct sto_mem *mem = sto_mem_new(1, 0, ONE);
+    for (uint32_t i = 0; i < TOUCHED; i++) {
+        some[i].local = some[i].id = (uint32_t)(i * 2654435761ull % EXIST);
+        struct sto_point p = {.series = &some[i],
+                              .ts_ms = 1000,
+                              .m = i,
+                              .flags = sto_meta_flags(STO_OP_PUT, TS_NUM_INT, 0, false)};
+        sto_mem_apply(mem, &p, 1);
+    }
+    /* row 96, leaf 64, its share of a branch: EXIST / 1024 of 1 KiB */
+    size_t most = TOUCHED * (size_t)(96 + 64) + EXIST + (EXIST >> 10) * 16 + ((size_t)2 << 20);
+    if (sto_mem_bytes(mem) > most)
+        fail_msg("%zu bytes, %zu expected at most", sto_mem_bytes(mem), most);
+    sto_mem_unref(mem);
+    ts_free(some);
 }
 
 static void test_memstore__long_rows_come_back_whole(void **state)
 {
     (void)state;
-    struct sto_mem *mem = sto_mem_new(1, 3);
+    struct sto_mem *mem = sto_mem_new(1, 3, ONE);
     static const uint32_t sizes[] = {1, 3, 4, 5, 12, 13, 28, 124, 252, 253, 380, 381, 3600, 20000};
     for (size_t k = 0; k < sizeof(sizes) / sizeof(sizes[0]); k++) {
         int64_t base = (int64_t)k * HOUR;
@@ -191,7 +260,7 @@ static void test_memstore__long_rows_come_back_whole(void **state)
 static void test_memstore__last_put_wins_and_adds_sum(void **state)
 {
     (void)state;
-    struct sto_mem *mem = sto_mem_new(1, 3);
+    struct sto_mem *mem = sto_mem_new(1, 3, ONE);
     struct sto_point ops[] = {
         put(0, 5000, 1),         put(0, 3000, 2), put(0, 5000, 3),  /* last put wins */
         add(0, 7000, 4),         add(0, 7000, 5),                   /* adds alone stay an add */
@@ -217,7 +286,7 @@ static void test_memstore__last_put_wins_and_adds_sum(void **state)
 static void test_memstore__adds_of_doubles_are_short_decimals_again(void **state)
 {
     (void)state;
-    struct sto_mem *mem = sto_mem_new(1, 3);
+    struct sto_mem *mem = sto_mem_new(1, 3, ONE);
     struct sto_point a = put(1, 1000, 125), b = add(1, 1000, 5), c1 = add(1, 1000, 2);
     a.flags = sto_meta_flags(STO_OP_PUT, TS_NUM_DEC, 2, false);
     b.flags = sto_meta_flags(STO_OP_ADD, TS_NUM_DEC, 1, true);
@@ -241,7 +310,7 @@ static void test_memstore__adds_of_doubles_are_short_decimals_again(void **state
 static void test_memstore__delete_takes_what_came_before(void **state)
 {
     (void)state;
-    struct sto_mem *mem = sto_mem_new(1, 3);
+    struct sto_mem *mem = sto_mem_new(1, 3, ONE);
     struct sto_point ops[] = {
         put(0, HOUR - 1000, 1),          put(0, HOUR, 2),       put(0, HOUR + 500, 3),
         put(0, HOUR + 501, 4),           add(0, HOUR + 100, 5), put(1, HOUR, 50),
@@ -275,7 +344,7 @@ static void test_memstore__delete_takes_what_came_before(void **state)
 static void test_memstore__tombstones_keep_their_order_and_grow(void **state)
 {
     (void)state;
-    struct sto_mem *mem = sto_mem_new(1, 3);
+    struct sto_mem *mem = sto_mem_new(1, 3, ONE);
     apply(mem, put(0, 0, 1));
     apply(mem, del(0, INT64_MIN, INT64_MAX)); /* all of time */
     apply(mem, del(0, 5, 6));                 /* inside of the one before: adds nothing */
@@ -300,7 +369,7 @@ static void test_memstore__same_time_a_million_times_is_linear(void **state)
 {
     (void)state;
     enum { N = 1000000 };
-    struct sto_mem *mem = sto_mem_new(1, 3);
+    struct sto_mem *mem = sto_mem_new(1, 3, ONE);
     struct sto_point *ops = ts_xmalloc(N * sizeof(*ops));
     for (int64_t i = 0; i < N; i++)
         ops[i] = put(0, 1000, i);
@@ -320,12 +389,12 @@ static void test_memstore__many_hours_of_one_series_in_any_order(void **state)
 {
     (void)state;
     enum { N = 50000 };
-    struct sto_mem *mem = sto_mem_new(1, 3);
+    struct sto_mem *mem = sto_mem_new(1, 3, ONE);
     for (int64_t round = 0; round < 2; round++)
         for (int64_t i = 0; i < N; i++) /* 7919 and N share no factor: every hour once a round */
             apply(mem, put(4, (i * 7919 % N - N / 2) * HOUR + round, i));
     uint32_t n_rows = 0;
-    for (const struct sto_mem_row *r = sto_mem_rows(mem, series[4].id); r; r = sto_mem_row_next(r)) {
+    for (const struct sto_mem_row *r = sto_mem_rows(mem, &series[4]); r; r = sto_mem_row_next(r)) {
         assert_int_equal(sto_mem_row_n(r), 2);
         n_rows++;
     }
@@ -338,7 +407,7 @@ static void test_memstore__new_row_takes_little_memory(void **state)
     (void)state;
     enum { N = 100000 };
     struct sto_series *many = ts_xcalloc(N, sizeof(*many));
-    struct sto_mem *mem = sto_mem_new(1, 3);
+    struct sto_mem *mem = sto_mem_new(1, 3, ONE);
     for (uint32_t i = 0; i < N; i++) {
         many[i] = (struct sto_series){.id = i, .metric = 1};
         struct sto_point p = put(0, 1000, i);
@@ -357,7 +426,7 @@ static void test_memstore__random_operations_match_the_reference(void **state)
     (void)state;
     uint64_t seed = 88172645463325252ull;
     for (int run = 0; run < 60; run++) {
-        struct sto_mem *mem = sto_mem_new(1, 3);
+        struct sto_mem *mem = sto_mem_new(1, 3, ONE);
         struct t_ref *ref = t_ref_new();
         for (int i = 0; i < 50 + run * 20; i++) {
             seed ^= seed << 13, seed ^= seed >> 7, seed ^= seed << 17;
@@ -411,7 +480,7 @@ static void *race_read(void *arg)
         bool stop = last;
         last = race->done; /* one more look at the whole */
         for (uint32_t s = 0; s < 3 && !wrong; s++) {
-            for (const struct sto_mem_row *r = sto_mem_rows(race->mem, series[s].id); r;
+            for (const struct sto_mem_row *r = sto_mem_rows(race->mem, &series[s]); r;
                  r = sto_mem_row_next(r)) {
                 sto_mem_row_read(r, &c);
                 int64_t base = sto_mem_row_hour(r) * HOUR;
@@ -433,7 +502,9 @@ static void *race_read(void *arg)
                 wrong = "tombstone";
         (void)sto_mem_bytes(race->mem);
         (void)sto_mem_points(race->mem);
-        (void)sto_mem_n_ids(race->mem);
+        uint64_t pos = 0;
+        for (const struct sto_mem_row *r; (r = sto_mem_walk(race->mem, &pos));)
+            assert_non_null(sto_mem_row_series(r));
         if (stop)
             break;
     }
@@ -445,7 +516,7 @@ static void *race_read(void *arg)
 static void test_memstore__readers_see_whole_prefixes_beside_the_writer(void **state)
 {
     (void)state;
-    struct race race = {.mem = sto_mem_new(1, 3)};
+    struct race race = {.mem = sto_mem_new(1, 3, ONE)};
     pthread_t readers[3];
     for (int i = 0; i < 3; i++) {
         sto_mem_ref(race.mem);
@@ -476,6 +547,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_memstore__empty_has_nothing, setup),
         cmocka_unit_test_setup(test_memstore__points_lie_in_rows_by_hour, setup),
+        cmocka_unit_test(test_memstore__owners_have_series_of_their_shards),
+        cmocka_unit_test(test_memstore__memory_depends_on_series_with_rows),
         cmocka_unit_test_setup(test_memstore__long_rows_come_back_whole, setup),
         cmocka_unit_test_setup(test_memstore__last_put_wins_and_adds_sum, setup),
         cmocka_unit_test_setup(test_memstore__adds_of_doubles_are_short_decimals_again, setup),

@@ -328,6 +328,21 @@ static int write_new_file(const struct ts_fs *fs, const char *path, const void *
     return rc < 0 ? rc : close_rc;
 }
 
+int ts_fs_mkdirs(const struct ts_fs *fs, const char *path, struct ts_error *err)
+{
+    char *part = ts_xstrdup(path);
+    int rc = 0;
+    for (char *p = part + 1; rc == 0 && *part && *p; p++) {
+        if (*p != '/')
+            continue;
+        *p = '\0';
+        rc = fs->mkdir(fs, part, err);
+        *p = '/';
+    }
+    ts_free(part);
+    return rc < 0 ? rc : fs->mkdir(fs, path, err);
+}
+
 int ts_fs_exists(const struct ts_fs *fs, const char *path, struct ts_error *err)
 {
     struct ts_file *probe;

@@ -61,6 +61,8 @@ int ts_fs_read_file(const struct ts_fs *fs, const char *path, size_t max_bytes, 
  *  between. After an error it is either; path.tmp is removed if possible. */
 int ts_fs_write_atomic(const struct ts_fs *fs, const char *path, const void *p, size_t n,
                        struct ts_error *err);
+/** Make a folder and those above it that are missing. Existing ones are fine. */
+int ts_fs_mkdirs(const struct ts_fs *fs, const char *path, struct ts_error *err);
 /** Is there such a file that may be opened? 1, 0 (TS_ENOTFOUND), < 0 any other error. Cost: an open and a close. */
 int ts_fs_exists(const struct ts_fs *fs, const char *path, struct ts_error *err);
 /** Sync the folder a path lies in: names that were made, renamed or removed in it are on disk. */

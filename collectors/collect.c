@@ -95,20 +95,6 @@ static int run_choose(const struct ts_conf *conf, const struct col_collector ***
     return 0;
 }
 
-static int run_mkdirs(char *path, struct ts_error *err)
-{
-    const struct ts_fs *fs = ts_fs_real();
-    for (char *p = path + 1; *p; p++) {
-        if (*p != '/')
-            continue;
-        *p = '\0';
-        int rc = fs->mkdir(fs, path, err);
-        *p = '/';
-        TS_TRY(rc);
-    }
-    return fs->mkdir(fs, path, err);
-}
-
 int col_state_dir(const struct ts_conf *conf, char out[PATH_MAX], struct ts_error *err)
 {
     const char *dir = ts_conf_str(conf, "collect_dir");
@@ -138,7 +124,7 @@ static int run_folder(const struct col_run_opts *opts, char out[PATH_MAX], struc
         (void)snprintf(out, PATH_MAX, "%s", opts->state_dir);
     else
         TS_TRY(col_state_dir(opts->conf, out, err));
-    if (*out && run_mkdirs(out, err) < 0)
+    if (*out && ts_fs_mkdirs(ts_fs_real(), out, err) < 0)
         return ts_error_wrap(err, "collect_dir");
     return 0;
 }
@@ -319,7 +305,8 @@ void col_run_emit(const struct col_run *run, struct col_emit *emit)
     col_emit_u64(emit, "tsd.collect.spool.points", sp.n_points, COL_NO_TAGS);
     col_emit_u64(emit, "tsd.collect.spool.bytes", sp.n_bytes, COL_NO_TAGS);
     col_emit_u64(emit, "tsd.collect.later.points", later.n_points, COL_NO_TAGS);
-    col_emit_u64(emit, "tsd.collect.spool.dropped_hours", sp.n_dropped_hours, COL_NO_TAGS);
+    col_emit_u64(emit, "tsd.collect.spool.dropped_segments", sp.n_dropped_segments + later.n_dropped_segments,
+                 COL_NO_TAGS);
     col_emit_int(emit, "tsd.collect.connected", si.connected, COL_NO_TAGS);
     run_emit_sched(run->sched, emit);
 }

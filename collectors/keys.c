@@ -51,9 +51,9 @@ const struct ts_conf_key col_conf_keys[] = {
      .def = "512M",
      .min = 64 << 10,
      .max = 1024 * GIB,
-     .help = "Most bytes of points that wait (about 100 a point). When full, the oldest hour is dropped "
-             "whole, counted "
-             "and logged."},
+     .help =
+         "Most bytes of points that wait (about 100 a point). When full, the oldest sixteenth is dropped, "
+         "counted and logged."},
     {.name = "collect_later_bytes",
      .type = TS_CONF_BYTES,
      .def = "64M",

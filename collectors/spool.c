@@ -11,15 +11,16 @@
 #include "base/mem.h"
 #include "base/time.h"
 #include "collectors/spool_int.h"
+#include "collectors/spool_record.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <time.h>
 
-#define SEGMENT_MIN_BYTES ((uint64_t)64 << 10)
+#define SEGMENT_MIN_BYTES ((uint64_t)4 << 10)
 #define SEGMENT_MAX_BYTES ((uint64_t)4 << 20)
 #define FALLBACK_BYTES    ((uint64_t)4 << 20)
-#define DISK_RETRY_NS     1000000000ll /* after the disk refused */
+#define RECORD_READ_BYTES ((size_t)64 << 10) /* read at least */
+#define DISK_RETRY_NS     1000000000ll       /* after the disk refused */
 
 static void seg_free(struct col_spool__seg *seg)
 {
@@ -28,12 +29,11 @@ static void seg_free(struct col_spool__seg *seg)
     ts_free(seg);
 }
 
-struct col_spool__seg *col_spool__add(struct col_spool *s, char *path, uint64_t number, int64_t hour_s)
+struct col_spool__seg *col_spool__add(struct col_spool *s, char *path, uint64_t number)
 {
     struct col_spool__seg *seg = ts_xcalloc(1, sizeof(*seg));
     seg->path = path;
     seg->number = number;
-    seg->hour_s = hour_s;
     ts_buf_init(&seg->mem, 0);
     if (s->last)
         s->last->next = seg;
@@ -44,20 +44,6 @@ struct col_spool__seg *col_spool__add(struct col_spool *s, char *path, uint64_t 
 }
 
 /* --- open, close --- */
-
-static int spool_open_folder(struct col_spool *s, struct ts_error *err)
-{
-    char path[PATH_MAX];
-    TS_TRY(s->fs->mkdir(s->fs, s->dir, err));
-    (void)snprintf(path, sizeof(path), "%s/lock", s->dir);
-    TS_TRY(s->fs->open(s->fs, path, TS_OPEN_APPEND, &s->lock, err));
-    int rc = s->fs->lock(s->lock, err);
-    if (rc < 0) {
-        (void)ts_error_wrap(err, "another process collects with this folder (give each its own collect_dir)");
-        return rc;
-    }
-    return col_spool__scan(s, err);
-}
 
 int col_spool_open(const struct col_spool_opts *opts, struct col_spool **out, struct ts_error *err)
 {
@@ -80,7 +66,10 @@ int col_spool_open(const struct col_spool_opts *opts, struct col_spool **out, st
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     pthread_cond_init(&s->changed, &attr);
     pthread_condattr_destroy(&attr);
-    int rc = s->dir ? spool_open_folder(s, err) : 0;
+    ts_buf_init(&s->raw, 0);
+    int rc = s->dir ? col_spool__folder(s, err) : 0;
+    if (rc == 0 && s->dir)
+        rc = col_spool__scan(s, err);
     if (rc < 0) {
         col_spool_close(s);
         return rc;
@@ -98,6 +87,7 @@ void col_spool_close(struct col_spool *s)
         s->first = seg->next;
         seg_free(seg);
     }
+    ts_buf_release(&s->raw);
     (void)s->fs->close(s->head, NULL);
     (void)s->fs->close(s->tail, NULL);
     (void)s->fs->close(s->lock, NULL);
@@ -154,48 +144,48 @@ static void spool_seal(struct col_spool *s)
     s->tail = NULL;
 }
 
-static void spool_drop_hour(struct col_spool *s)
+/* Room for what comes last. */
+static void spool_drop_oldest(struct col_spool *s)
 {
-    int64_t hour_s = s->first->hour_s;
-    uint64_t n = 0;
-    for (struct col_spool__seg *seg = s->first, *next; seg; seg = next) {
-        next = seg->next;
-        if (seg->hour_s != hour_s)
-            continue;
-        n += seg->n_points - seg->n_acked;
-        spool_remove(s, seg);
-    }
+    static struct ts_log_limit limit;
+    uint64_t n = s->first->n_points - s->first->n_acked;
     s->stats.n_dropped_points += n;
-    s->stats.n_dropped_hours++;
-    struct ts_civil c = ts_civil_from_ms(NULL, hour_s * 1000);
-    ts_log(TS_LOG_WARN,
-           "spool full: dropped the oldest hour hour=%04d-%02u-%02uT%02uZ n_points=%llu max_bytes=%llu; "
-           "%s sets the size",
-           c.year, c.month, c.day, c.hour, (unsigned long long)n, (unsigned long long)s->max_bytes, s->key);
+    s->stats.n_dropped_segments++;
+    ts_log_limited(
+        &limit, TS_LOG_WARN,
+        "spool full: dropped the oldest segment n_points=%llu n_points_in_all=%llu max_bytes=%llu; %s "
+        "sets the size",
+        (unsigned long long)n, (unsigned long long)s->stats.n_dropped_points,
+        (unsigned long long)s->max_bytes, s->key);
+    spool_remove(s, s->first);
+}
+
+void col_spool__path(const struct col_spool *s, uint64_t number, char out[PATH_MAX])
+{
+    (void)snprintf(out, PATH_MAX, "%s/%llu.seg", s->dir, (unsigned long long)number);
 }
 
 /* A new last segment with a file. */
-static int spool_new_file(struct col_spool *s, int64_t hour_s, struct ts_error *err)
+static int spool_new_file(struct col_spool *s, struct ts_error *err)
 {
     char path[PATH_MAX];
-    (void)snprintf(path, sizeof(path), "%s/%lld-%llu.put", s->dir, (long long)hour_s,
-                   (unsigned long long)s->next_number);
-    TS_TRY(s->fs->open(s->fs, path, TS_OPEN_CREATE, &s->tail, err));
-    col_spool__add(s, ts_xstrdup(path), s->next_number++, hour_s);
-    return 0;
+    col_spool__path(s, s->next_number, path);
+    int rc = s->fs->open(s->fs, path, TS_OPEN_CREATE, &s->tail, err);
+    if (rc == TS_ENOTFOUND && col_spool__folder(s, err) == 0) /* somebody removed the folder */
+        rc = s->fs->open(s->fs, path, TS_OPEN_CREATE, &s->tail, err);
+    if (rc == 0)
+        col_spool__add(s, ts_xstrdup(path), s->next_number++);
+    return rc;
 }
 
-static int spool_write(struct col_spool *s, struct ts_slice lines, int64_t hour_s, struct ts_error *err)
+/* Append to the last segment's file, which is open. */
+static int spool_write_tail(struct col_spool *s, struct ts_slice record, struct ts_error *err)
 {
     struct col_spool__seg *seg = s->last;
-    if (s->tail && (seg->hour_s != hour_s || seg->n_bytes >= s->segment_bytes))
-        spool_seal(s);
-    if (!s->tail)
-        TS_TRY(spool_new_file(s, hour_s, err));
-    seg = s->last;
-    int rc = s->fs->append(s->tail, lines.p, lines.n, err);
+    int rc = s->fs->append(s->tail, record.p, record.n, err);
     if (rc == 0) {
-        seg->n_bytes += lines.n;
+        seg->n_bytes += record.n;
+        s->n_bytes += record.n;
         seg->synced = false;
         return 0;
     }
@@ -206,51 +196,95 @@ static int spool_write(struct col_spool *s, struct ts_slice lines, int64_t hour_
     return rc;
 }
 
-/* Memory, because there is no folder or its disk takes nothing. */
-static int spool_keep(struct col_spool *s, struct ts_slice lines, int64_t hour_s, struct ts_error *err)
+/* The last segment's file was removed by somebody: move what waits in it to a new one. Best effort: what can't be moved is counted. */
+static void spool_move_tail(struct col_spool *s)
 {
-    if (s->dir && s->n_mem_bytes + lines.n > s->fallback_bytes) {
+    struct col_spool__seg *seg = s->last;
+    uint64_t n_points = seg->n_points - seg->n_acked;
+    size_t n = (size_t)(seg->n_bytes - seg->acked_off), got = 0;
+    struct ts_buf rest;
+    ts_buf_init(&rest, 0);
+    char *p = ts_buf_reserve(&rest, n);
+    int rc = p ? s->fs->pread(s->tail, p, n, seg->acked_off, &got, NULL) : TS_ENOMEM;
+    rest.n = got;
+    ts_log(TS_LOG_WARN, "spool: somebody removed %s; it is made again", seg->path);
+    spool_remove(s, seg);
+    if (rc == 0 && got == n && n && spool_new_file(s, NULL) == 0 &&
+        spool_write_tail(s, ts_buf_get(&rest), NULL) == 0)
+        s->last->n_points = n_points;
+    else
+        s->stats.n_dropped_points += n_points;
+    ts_buf_release(&rest);
+}
+
+static int spool_write(struct col_spool *s, struct ts_slice record, struct ts_error *err)
+{
+    if (s->tail && ts_fs_exists(s->fs, s->last->path, NULL) == 0)
+        spool_move_tail(s);
+    if (s->tail && s->last->n_bytes >= s->segment_bytes)
+        spool_seal(s);
+    if (!s->tail)
+        TS_TRY(spool_new_file(s, err));
+    return spool_write_tail(s, record, err);
+}
+
+/* Memory, because there is no folder or its disk takes nothing. */
+static int spool_keep(struct col_spool *s, struct ts_slice record, struct ts_error *err)
+{
+    if (s->dir && s->n_mem_bytes + record.n > s->fallback_bytes) {
         (void)ts_error_wrap(err, "the disk takes nothing and %llu bytes of memory for that are full",
                             (unsigned long long)s->fallback_bytes);
         return TS_ENOSPC;
     }
     struct col_spool__seg *seg = s->last;
-    if (!seg || seg->path || seg->hour_s != hour_s || seg->n_bytes >= s->segment_bytes)
-        seg = col_spool__add(s, NULL, s->next_number++, hour_s);
-    ts_buf_slice(&seg->mem, lines);
-    seg->n_bytes += lines.n;
-    s->n_mem_bytes += lines.n;
+    if (!seg || seg->path || seg->n_bytes >= s->segment_bytes)
+        seg = col_spool__add(s, NULL, s->next_number++);
+    ts_buf_slice(&seg->mem, record);
+    seg->n_bytes += record.n;
+    s->n_bytes += record.n;
+    s->n_mem_bytes += record.n;
     return 0;
 }
 
 /* --- one end --- */
 
-static int spool_take(struct col_spool *s, struct ts_slice lines, struct ts_error *err)
+static int spool_store(struct col_spool *s, struct ts_slice record, struct ts_error *err)
 {
     static struct ts_log_limit limit;
     struct ts_error disk_err = {0};
-    int64_t hour_s = ts_floor_div(ts_clock_ms(), TS_HOUR_MS) * (TS_HOUR_MS / 1000);
-    if (lines.n > s->max_bytes)
-        return ts_error_set(err, TS_ELIMIT, "a batch of %zu bytes is larger than the spool (%s = %llu)",
-                            lines.n, s->key, (unsigned long long)s->max_bytes);
-    while (s->first && s->n_bytes + lines.n > s->max_bytes)
-        spool_drop_hour(s);
-    int rc = TS_EIO;
     int64_t now_ns = ts_clock_mono_ns();
     if (s->dir && now_ns >= s->disk_retry_ns) {
-        rc = spool_write(s, lines, hour_s, &disk_err);
-        if (rc < 0) {
-            s->disk_retry_ns = now_ns + DISK_RETRY_NS;
-            ts_log_limited(&limit, TS_LOG_WARN, "spool: %s; points are kept in memory", disk_err.text);
-        }
+        if (spool_write(s, record, &disk_err) == 0)
+            return 0;
+        s->disk_retry_ns = now_ns + DISK_RETRY_NS;
+        ts_log_limited(&limit, TS_LOG_WARN, "spool: %s; points are kept in memory", disk_err.text);
     }
-    if (rc < 0) {
-        if (s->dir)
-            (void)ts_error_set(err, TS_ENOSPC, "%s", *disk_err.text ? disk_err.text : s->dir);
-        rc = spool_keep(s, lines, hour_s, err);
-    }
-    s->n_bytes += rc == 0 ? lines.n : 0;
-    return rc;
+    if (s->dir)
+        (void)ts_error_set(err, TS_ENOSPC, "%s", *disk_err.text ? disk_err.text : s->dir);
+    return spool_keep(s, record, err);
+}
+
+int col_spool__take(struct col_spool *s, struct ts_slice lines, uint32_t n_points, struct ts_error *err)
+{
+    char head[COL_RECORD_HEAD_BYTES + 1];
+    struct ts_buf record;
+    size_t n = lines.n + COL_RECORD_HEAD_BYTES;
+    if (n > s->max_bytes || lines.n > UINT32_MAX)
+        return ts_error_set(err, TS_ELIMIT, "a batch of %zu bytes is larger than the spool (%s = %llu)", n,
+                            s->key, (unsigned long long)s->max_bytes);
+    while (s->first && s->n_bytes + n > s->max_bytes)
+        spool_drop_oldest(s);
+    ts_buf_init(&record, 0);
+    col_record_head(lines, n_points, head);
+    ts_buf_append(&record, head, COL_RECORD_HEAD_BYTES);
+    ts_buf_slice(&record, lines);
+    int rc = spool_store(s, ts_buf_get(&record), err);
+    ts_buf_release(&record);
+    if (rc < 0)
+        return rc;
+    s->last->n_points += n_points;
+    s->stats.n_taken += n_points;
+    return 0;
 }
 
 /* All that came so far is to be on disk. */
@@ -283,14 +317,11 @@ int col_spool_append(struct col_spool *s, struct ts_slice lines, uint32_t n_poin
     pthread_mutex_lock(&s->mutex);
     int rc = 0;
     if (lines.n) {
-        rc = spool_take(s, lines, err);
-        if (rc < 0) {
+        rc = col_spool__take(s, lines, n_points, err);
+        if (rc < 0)
             s->stats.n_dropped_points += n_points;
-        } else {
-            s->last->n_points += n_points;
-            s->stats.n_taken += n_points;
+        else
             pthread_cond_broadcast(&s->changed);
-        }
     }
     if (rc == 0 && durable && s->dir)
         rc = spool_sync(s, err);
@@ -300,19 +331,16 @@ int col_spool_append(struct col_spool *s, struct ts_slice lines, uint32_t n_poin
 
 /* --- the other end --- */
 
-/* Copy the n bytes that follow the acknowledged ones. */
-static int spool_fetch(struct col_spool *s, const struct col_spool__seg *seg, size_t n, struct ts_buf *out,
-                       struct ts_error *err)
+/* Read the n bytes that follow the acknowledged ones into s->raw. */
+static int spool_fetch(struct col_spool *s, const struct col_spool__seg *seg, size_t n, struct ts_error *err)
 {
     size_t got = 0;
-    char *p = ts_buf_reserve(out, n);
+    ts_buf_clear(&s->raw);
+    if (!seg->path)
+        return ts_buf_append(&s->raw, seg->mem.p + seg->acked_off, n);
+    char *p = ts_buf_reserve(&s->raw, n);
     if (!p)
-        return ts_error_set(err, TS_ELIMIT, "a block of %zu bytes is too large to send", n);
-    if (!seg->path) {
-        memcpy(p, seg->mem.p + seg->acked_off, n);
-        out->n += n;
-        return 0;
-    }
+        return ts_error_set(err, TS_ELIMIT, "a batch of %zu bytes is too large to send", n);
     if (s->head_number != seg->number) {
         (void)s->fs->close(s->head, NULL);
         s->head = NULL;
@@ -321,20 +349,10 @@ static int spool_fetch(struct col_spool *s, const struct col_spool__seg *seg, si
         s->head_number = seg->number;
     }
     TS_TRY(s->fs->pread(s->head, p, n, seg->acked_off, &got, err));
-    out->n += got;
+    s->raw.n = got;
     if (got < n)
         return ts_error_set(err, TS_ECORRUPT, "%s has become shorter", seg->path);
     return 0;
-}
-
-/* The whole lines at the front. */
-static size_t whole_lines(struct ts_slice text, uint32_t *out_n)
-{
-    size_t end = 0;
-    *out_n = 0;
-    for (const char *p = text.p, *nl; end < text.n && (nl = memchr(p + end, '\n', text.n - end)); ++*out_n)
-        end = (size_t)(nl + 1 - p);
-    return end;
 }
 
 /* A segment that can't be read any more is lost; say so and go on. */
@@ -346,31 +364,84 @@ static void spool_lose(struct col_spool *s, struct col_spool__seg *seg, const ch
     spool_remove(s, seg);
 }
 
+/* The batches at the front of s->raw, at most max_bytes of lines if that is one at least. Returns bytes passed; 0 = *out_need_bytes more
+ * must be read. left: bytes of the segment from there on. */
+static size_t spool_records(struct col_spool *s, size_t max_bytes, uint64_t left, struct ts_buf *out,
+                            struct col_spool_pos *pos, size_t *out_need_bytes)
+{
+    struct ts_slice text = ts_buf_get(&s->raw);
+    size_t at = 0;
+    while (at < text.n) {
+        struct ts_slice rest = {text.p + at, text.n - at};
+        struct col_record r;
+        int rc = col_record_get(rest, &r, out_need_bytes);
+        if (rc == 0 && text.n < left) /* the whole of it was not read */
+            break;
+        if (rc <= 0) { /* damaged: the whole segment is looked through for the next one */
+            *out_need_bytes = (size_t)left;
+            if (text.n < left)
+                break;
+            ts_log(TS_LOG_ERROR, "spool: a damaged batch is left out");
+            at += 1 + col_record_find((struct ts_slice){rest.p + 1, rest.n - 1});
+            continue;
+        }
+        if (pos->n_lines && out->n + r.lines.n > max_bytes)
+            break;
+        ts_buf_slice(out, r.lines);
+        pos->n_lines += r.n_points;
+        at += r.n_bytes;
+    }
+    return at;
+}
+
+/* Lines of one segment with something to give. */
+static int spool_give(struct col_spool *s, struct col_spool__seg *seg, size_t max_bytes, struct ts_buf *out,
+                      struct col_spool_pos *pos, struct ts_error *err)
+{
+    uint64_t left = seg->n_bytes - seg->acked_off;
+    size_t passed = 0, want = max_bytes < RECORD_READ_BYTES ? RECORD_READ_BYTES : max_bytes;
+    while (!passed) {
+        size_t need = 0;
+        want = left < want ? (size_t)left : want;
+        ts_buf_clear(out);
+        TS_TRY(spool_fetch(s, seg, want, err));
+        passed = spool_records(s, max_bytes, left, out, pos, &need);
+        want = need > want ? need : 2 * want;
+    }
+    pos->segment = seg->number;
+    pos->off = seg->acked_off + passed;
+    return 0;
+}
+
+/* Batches that were damaged in a segment which ends here: their points are gone. */
+static void spool_damaged(struct col_spool *s, struct col_spool__seg *seg)
+{
+    uint64_t n = seg->n_points - seg->n_acked;
+    s->stats.n_damaged += n;
+    seg->n_acked += n;
+}
+
 int col_spool_read(struct col_spool *s, size_t max_bytes, struct ts_buf *out, struct col_spool_pos *out_pos,
                    struct ts_error *err)
 {
     int rc = 0;
-    *out_pos = (struct col_spool_pos){0};
-    pthread_mutex_lock(&s->mutex);
-    struct col_spool__seg *seg = s->first;
-    while (seg && seg->acked_off == seg->n_bytes)
-        seg = seg->next;
-    for (size_t want = max_bytes; rc == 0 && seg && !out_pos->n_lines; want *= 2) {
-        uint64_t left = seg->n_bytes - seg->acked_off;
-        ts_buf_clear(out);
-        rc = spool_fetch(s, seg, left < want ? (size_t)left : want, out, err);
+    bool any;
+    do {
+        *out_pos = (struct col_spool_pos){0};
+        pthread_mutex_lock(&s->mutex);
+        struct col_spool__seg *seg = s->first;
+        while (seg && seg->acked_off == seg->n_bytes)
+            seg = seg->next;
+        if (seg)
+            rc = spool_give(s, seg, max_bytes, out, out_pos, err);
         if (rc < 0)
-            break;
-        out->n = whole_lines(ts_buf_get(out), &out_pos->n_lines);
-        if (!out_pos->n_lines && want >= left)
-            rc = ts_error_set(err, TS_ECORRUPT, "%s does not end with a line",
-                              seg->path ? seg->path : "memory");
-        *out_pos = (struct col_spool_pos){seg->number, seg->acked_off + out->n, out_pos->n_lines};
-    }
-    if (rc < 0)
-        spool_lose(s, seg, err ? err->text : "can't be read");
-    pthread_mutex_unlock(&s->mutex);
-    return rc < 0 ? rc : out_pos->n_lines > 0;
+            spool_lose(s, seg, err && *err->text ? err->text : "a segment can't be read");
+        pthread_mutex_unlock(&s->mutex);
+        any = seg != NULL;
+        if (rc == 0 && any && !out_pos->n_lines)
+            col_spool_ack(s, out_pos); /* nothing but damage there */
+    } while (rc == 0 && any && !out_pos->n_lines);
+    return rc < 0 ? rc : any;
 }
 
 void col_spool_ack(struct col_spool *s, const struct col_spool_pos *pos)
@@ -385,6 +456,7 @@ void col_spool_ack(struct col_spool *s, const struct col_spool_pos *pos)
         s->stats.n_acked += pos->n_lines;
     }
     if (seg && seg->acked_off == seg->n_bytes) {
+        spool_damaged(s, seg);
         if (seg == s->last && s->tail && s->fs->truncate(s->tail, 0, NULL) == 0) {
             s->n_bytes -= seg->n_bytes;
             seg->n_bytes = seg->acked_off = 0;

@@ -8,18 +8,18 @@
 
 #include "collectors/spool.h"
 
+#include <limits.h>
 #include <pthread.h>
 
-/* A run of lines that arrived in one hour: a file, or memory. */
+/* A run of batches: a file, or memory. */
 struct col_spool__seg {
     struct col_spool__seg *next; /* younger one */
     char *path;                  /* owned; NULL = in memory */
-    struct ts_buf mem;           /* its lines if there is no file */
+    struct ts_buf mem;           /* its batches if there is no file */
     uint64_t number;             /* grows along the list, never used twice in a folder */
-    int64_t hour_s;              /* begin of the hour of arrival */
-    uint64_t n_bytes;            /* lines in it */
+    uint64_t n_bytes;            /* of batches in it */
     uint64_t acked_off;          /* of them acknowledged */
-    uint64_t n_points;           /* lines in it */
+    uint64_t n_points;           /* in them */
     uint64_t n_acked;            /* of them acknowledged */
     bool synced;                 /* all of it is on disk, its name too */
 };
@@ -43,12 +43,19 @@ struct col_spool {
     bool woken;                          /* col_spool_wake was called */
     bool was_durable; /* someone asks for durable batches: segments are synced when they are closed */
     struct col_spool_stats stats;
+    struct ts_buf raw;    /* batches being read; reading thread only */
     struct ts_file *head; /* file of the segment being read; reading thread only */
     uint64_t head_number; /* its number; reading thread only */
 };
 
 /** Put a new, empty segment behind the last one; its file is not made yet. path (taken) NULL = in memory. Mutex held or alone. */
-struct col_spool__seg *col_spool__add(struct col_spool *s, char *path, uint64_t number, int64_t hour_s);
+struct col_spool__seg *col_spool__add(struct col_spool *s, char *path, uint64_t number);
+/** Put a batch behind the last one. Mutex held or alone. */
+int col_spool__take(struct col_spool *s, struct ts_slice lines, uint32_t n_points, struct ts_error *err);
+/** Make the folder if it is missing, and hold its lock. Mutex held or alone. TS_EBUSY: another process has it. */
+int col_spool__folder(struct col_spool *s, struct ts_error *err);
+/** Path of a segment. */
+void col_spool__path(const struct col_spool *s, uint64_t number, char out[PATH_MAX]);
 /** Take up what an earlier process left in the folder. Alone. */
 int col_spool__scan(struct col_spool *s, struct ts_error *err);
 

@@ -1,7 +1,9 @@
 /*
- * spool_open.c - what an earlier process left in the folder: segments in order, torn and damaged lines taken out.
+ * spool_open.c - the folder of a spool: made, locked, and what an earlier process left in it taken up, without damaged batches.
  *
- * Threads    alone, before the spool is shared
+ * Version 0.1 wrote files HOUR-NUMBER.put of plain lines: they are taken up too, and written anew.
+ *
+ * Threads    alone, before the spool is shared; col_spool__folder with its mutex held
  * Not here   appending, reading (spool.c)
  */
 #include "collectors/spool_int.h"
@@ -9,17 +11,33 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "collectors/fields.h"
+#include "collectors/spool_record.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #define FILE_MAX_BYTES ((size_t)1 << 30) /* of a segment: far more than any is let grow to */
 
+int col_spool__folder(struct col_spool *s, struct ts_error *err)
+{
+    char path[PATH_MAX];
+    TS_TRY(ts_fs_mkdirs(s->fs, s->dir, err));
+    TS_TRY(ts_fs_sync_folder_of(s->fs, s->dir, err));
+    (void)s->fs->close(s->lock, NULL);
+    s->lock = NULL;
+    (void)snprintf(path, sizeof(path), "%s/lock", s->dir);
+    TS_TRY(s->fs->open(s->fs, path, TS_OPEN_APPEND, &s->lock, err));
+    int rc = s->fs->lock(s->lock, err);
+    if (rc < 0)
+        (void)ts_error_wrap(err, "another process collects with this folder (give each its own collect_dir)");
+    return rc;
+}
+
 /* A file found. */
 struct found {
+    char *name;      /* owned */
     uint64_t number; /* of the segment */
-    int64_t hour_s;  /* of the segment */
+    bool plain;      /* of version 0.1 */
 };
 
 /* Files found. */
@@ -28,34 +46,59 @@ struct found_list {
     size_t n, cap;   /* entries */
 };
 
-/* HOUR-NUMBER.put, and nothing else. */
+/* The number in NUMBER.seg or HOUR-NUMBER.put; 0 = another file. */
+static uint64_t found_number(const char *name, bool *out_plain)
+{
+    struct ts_slice s = ts_slice_str(name);
+    uint64_t number, hour;
+    if (s.n < 5)
+        return 0;
+    *out_plain = strcmp(name + s.n - 4, ".put") == 0;
+    if (!*out_plain && strcmp(name + s.n - 4, ".seg") != 0)
+        return 0;
+    s.n -= 4;
+    const char *dash = *out_plain ? memchr(s.p, '-', s.n) : NULL;
+    if (*out_plain && (!dash || !col_u64_of((struct ts_slice){s.p, (size_t)(dash - s.p)}, &hour)))
+        return 0;
+    if (dash)
+        s = (struct ts_slice){dash + 1, (size_t)(s.p + s.n - dash - 1)};
+    return col_u64_of(s, &number) ? number : 0;
+}
+
 static int found_add(void *arg, const char *name)
 {
     struct found_list *l = arg;
-    const char *dash = strchr(name, '-');
-    size_t n = strlen(name);
-    uint64_t hour, number;
-    if (!dash || n < 5 || strcmp(name + n - 4, ".put") != 0)
+    struct found f;
+    f.number = found_number(name, &f.plain);
+    if (!f.number)
         return 0;
-    struct ts_slice a = {name, (size_t)(dash - name)}, b = {dash + 1, n - a.n - 5};
-    if (!col_u64_of(a, &hour) || !col_u64_of(b, &number) || !number || hour > INT64_MAX / 1000)
-        return 0;
+    f.name = ts_xstrdup(name);
     if (l->n == l->cap) {
         l->cap = l->cap ? 2 * l->cap : 16;
         l->p = ts_xrealloc(l->p, l->cap * sizeof(*l->p));
     }
-    l->p[l->n++] = (struct found){.number = number, .hour_s = (int64_t)hour};
+    l->p[l->n++] = f;
     return 0;
 }
 
+/* Files of version 0.1 come last: the segments they become are the newest. */
 static int found_cmp(const void *a, const void *b)
 {
     const struct found *x = a, *y = b;
-    return (x->number > y->number) - (x->number < y->number);
+    return x->plain != y->plain ? x->plain - y->plain : (x->number > y->number) - (x->number < y->number);
+}
+
+static uint64_t count_lines(struct ts_slice text)
+{
+    struct ts_slice line;
+    uint64_t n = 0;
+    while (col_line_next(&text, &line))
+        n += line.n > 0;
+    return n;
 }
 
 /* Keep whole put lines without zero bytes (blocks a power cut left unwritten); returns how many lines were no such. */
-static uint64_t scan_clean(struct ts_slice text, struct ts_buf *out, uint64_t *out_n)
+static uint64_t plain_clean(struct ts_slice text, struct ts_buf *out, uint32_t *out_n)
 {
     uint64_t n_bad = 0;
     *out_n = 0;
@@ -73,31 +116,69 @@ static uint64_t scan_clean(struct ts_slice text, struct ts_buf *out, uint64_t *o
     return n_bad;
 }
 
-static int scan_one(struct col_spool *s, const struct found *f, struct ts_error *err)
+/* A file of version 0.1 becomes a batch. */
+static int scan_plain(struct col_spool *s, const char *path, struct ts_slice text, struct ts_error *err)
 {
-    char path[PATH_MAX], *text;
-    size_t n_text;
     struct ts_buf clean;
-    uint64_t n_lines;
-    (void)snprintf(path, sizeof(path), "%s/%lld-%llu.put", s->dir, (long long)f->hour_s,
-                   (unsigned long long)f->number);
-    TS_TRY(ts_fs_read_file(s->fs, path, FILE_MAX_BYTES, &text, &n_text, err));
+    uint32_t n;
     ts_buf_init(&clean, 0);
-    uint64_t n_bad = scan_clean((struct ts_slice){text, n_text}, &clean, &n_lines);
+    s->stats.n_damaged += plain_clean(text, &clean, &n);
+    int rc = clean.n ? col_spool__take(s, ts_buf_get(&clean), n, err) : 0;
+    ts_buf_release(&clean);
+    return rc < 0 ? rc : s->fs->unlink(s->fs, path, err);
+}
+
+/* Keep whole batches; returns the lines of others, as far as they can be told. */
+static uint64_t seg_clean(struct ts_slice text, struct ts_buf *out, uint64_t *out_n)
+{
+    uint64_t n_bad = 0;
+    *out_n = 0;
+    while (text.n) {
+        struct col_record r;
+        size_t need;
+        if (col_record_get(text, &r, &need) == 1) {
+            ts_buf_append(out, text.p, r.n_bytes);
+            *out_n += r.n_points;
+        } else {
+            r.n_bytes = 1 + col_record_find((struct ts_slice){text.p + 1, text.n - 1});
+            n_bad += count_lines((struct ts_slice){text.p, r.n_bytes});
+        }
+        text = (struct ts_slice){text.p + r.n_bytes, text.n - r.n_bytes};
+    }
+    return n_bad;
+}
+
+static int scan_seg(struct col_spool *s, const char *path, uint64_t number, struct ts_slice text,
+                    struct ts_error *err)
+{
+    struct ts_buf clean;
+    uint64_t n_points;
+    ts_buf_init(&clean, 0);
+    s->stats.n_damaged += seg_clean(text, &clean, &n_points);
     int rc = 0;
     if (!clean.n) {
         rc = s->fs->unlink(s->fs, path, err);
     } else {
-        if (n_bad)
+        if (clean.n < text.n)
             rc = ts_fs_write_atomic(s->fs, path, clean.p, clean.n, err);
-        struct col_spool__seg *seg = col_spool__add(s, ts_xstrdup(path), f->number, f->hour_s);
+        struct col_spool__seg *seg = col_spool__add(s, ts_xstrdup(path), number);
         seg->n_bytes = clean.n;
-        seg->n_points = n_lines;
+        seg->n_points = n_points;
         s->n_bytes += clean.n;
-        s->stats.n_taken += n_lines;
+        s->stats.n_taken += n_points;
     }
-    s->stats.n_damaged += n_bad;
     ts_buf_release(&clean);
+    return rc;
+}
+
+static int scan_one(struct col_spool *s, const struct found *f, struct ts_error *err)
+{
+    char path[PATH_MAX], *text;
+    size_t n_text;
+    (void)snprintf(path, sizeof(path), "%s/%s", s->dir, f->name);
+    TS_TRY(ts_fs_read_file(s->fs, path, FILE_MAX_BYTES, &text, &n_text, err));
+    struct ts_slice all = {text, n_text};
+    int rc = f->plain ? scan_plain(s, path, all, err) : scan_seg(s, path, f->number, all, err);
     ts_free(text);
     return rc;
 }
@@ -108,9 +189,12 @@ int col_spool__scan(struct col_spool *s, struct ts_error *err)
     int rc = s->fs->list(s->fs, s->dir, found_add, &l, err);
     if (l.n > 1)
         qsort(l.p, l.n, sizeof(*l.p), found_cmp);
-    for (size_t i = 0; rc == 0 && i < l.n; i++) {
-        rc = scan_one(s, &l.p[i], err);
-        s->next_number = l.p[i].number + 1;
+    for (size_t i = 0; i < l.n; i++) {
+        if (rc == 0)
+            rc = scan_one(s, &l.p[i], err);
+        if (!l.p[i].plain)
+            s->next_number = l.p[i].number + 1;
+        ts_free(l.p[i].name);
     }
     if (rc == 0 && s->stats.n_taken + s->stats.n_damaged)
         ts_log(TS_LOG_INFO, "spool: taken up n_points=%llu n_damaged=%llu dir=%s",

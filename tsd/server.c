@@ -81,7 +81,6 @@ static int server_start(struct server *s, const struct ts_conf *conf, unsigned *
     d->conf = conf;
     TS_TRY(tsd_settings_load(conf, &d->set, err));
     ts_tz_set_default(d->set.zone);
-    tsd_http_setup(&d->set);
     ts_json_set_max_values(d->set.json_max_values);
     tsd_memory_init(&d->memory, &d->set);
     tsd_memory_setup_allocator(&d->memory, d->set.n_workers);

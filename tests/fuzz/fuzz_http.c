@@ -62,7 +62,6 @@ static void start(void)
     CHECK(ts_conf_set(conf, "http_cors_domains", TS_SLICE_LIT("*"), "fuzz", &err) == 0);
     CHECK(tsd_settings_load(conf, &d.set, &err) == 0);
     ts_log_set_level(TS_LOG_ERROR);
-    tsd_http_setup(&d.set);
     struct sto_opts opts = {.dir = dir,
                             .create = true,
                             .n_ports = 1,

@@ -1,5 +1,5 @@
 /*
- * client.c - sockets and HTTP answers (http_parser reads them).
+ * client.c - sockets and HTTP answers.
  *
  * Threads    see client.h
  */
@@ -7,9 +7,9 @@
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "tsd/http/parser.h"
 
 #include <errno.h>
-#include <http_parser.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -18,17 +18,9 @@
 #include <unistd.h>
 
 #define CLIENT_BODY_MAX ((size_t)256 << 20) /* of an answer that is kept whole */
+#define CLIENT_HEAD_MAX ((size_t)64 << 10)
 #define CLIENT_LINE_MAX ((size_t)1 << 20)
 #define CLIENT_READ     ((size_t)128 << 10)
-
-/* Where the parser puts things. */
-struct client_answer {
-    const struct tsd_client_req *req; /* borrowed */
-    struct tsd_client_reply *reply;   /* filled */
-    struct ts_error *err;             /* of the sink */
-    int rc;                           /* of the sink */
-    bool done;                        /* the message is complete */
-};
 
 void tsd_client_where(const struct tsd_args *args, const char **out_host, const char **out_port)
 {
@@ -147,25 +139,40 @@ int tsd_client_line(struct tsd_client *c, struct ts_slice *out, struct ts_error 
 
 /* --- HTTP --- */
 
-static int client_on_body(http_parser *p, const char *at, size_t n)
+/* A piece of a body: to the sink, or kept. */
+static int client_body(const struct tsd_client_req *req, const struct tsd_parser *pr,
+                       struct tsd_client_reply *reply, struct ts_error *err)
 {
-    struct client_answer *a = p->data;
-    struct ts_slice piece = {at, n};
-    a->reply->status = p->status_code;
-    if (a->req->sink && p->status_code < 300)
-        a->rc = a->req->sink(a->req->arg, piece, a->err);
-    else
-        a->rc = ts_buf_slice(&a->reply->body, piece);
-    if (a->rc == TS_ELIMIT && !(a->err && a->err->code))
-        ts_error_set(a->err, TS_ELIMIT, "the answer is too large to be kept whole");
-    return a->rc < 0;
+    if (req->sink && pr->status_code < 300)
+        return req->sink(req->arg, pr->piece, err);
+    int rc = ts_buf_slice(&reply->body, pr->piece);
+    return rc < 0 ? ts_error_set(err, rc, "the answer is too large to be kept whole") : 0;
 }
 
-static int client_on_done(http_parser *p)
+/* Use [p, p + n), n == 0: the daemon closed. 1: the answer is complete. */
+static int client_use(const struct tsd_client *c, const struct tsd_client_req *req, struct tsd_parser *pr,
+                      const char *p, size_t n, struct tsd_client_reply *reply, struct ts_error *err)
 {
-    struct client_answer *a = p->data;
-    a->reply->status = p->status_code;
-    a->done = true;
+    size_t used = 0, k;
+    enum tsd_parse event = TSD_PARSE_END;
+    if (n == 0 && !tsd_parser_eof(pr))
+        return ts_error_set(err, TS_EIO,
+                            "the daemon at %s:%s closed the connection before its answer was complete",
+                            c->host, c->port);
+    if (n == 0)
+        return 1;
+    while (event != TSD_PARSE_MORE) {
+        event = tsd_parser_next(pr, p + used, n - used, &k);
+        used += k;
+        if (event == TSD_PARSE_BAD)
+            return ts_error_set(err, TS_EPARSE, "what answers at %s:%s does not speak HTTP: %s", c->host,
+                                c->port, pr->error);
+        reply->status = (unsigned)pr->status_code;
+        if (event == TSD_PARSE_BODY)
+            TS_TRY(client_body(req, pr, reply, err));
+        if (event == TSD_PARSE_END)
+            return 1;
+    }
     return 0;
 }
 
@@ -190,34 +197,22 @@ static int client_send_request(struct tsd_client *c, const struct tsd_client_req
 int tsd_client_http(struct tsd_client *c, const struct tsd_client_req *req, struct tsd_client_reply *reply,
                     struct ts_error *err)
 {
-    static const http_parser_settings settings = {.on_body = client_on_body,
-                                                  .on_message_complete = client_on_done};
-    struct client_answer a = {.req = req, .reply = reply, .err = err};
-    http_parser parser;
+    struct tsd_parser parser;
     reply->status = 0;
     ts_buf_init(&reply->body, CLIENT_BODY_MAX);
     TS_TRY(client_send_request(c, req, err));
-    http_parser_init(&parser, HTTP_RESPONSE);
-    parser.data = &a;
+    tsd_parser_init(&parser, true, CLIENT_HEAD_MAX);
     char *room = ts_xmalloc(CLIENT_READ);
     int rc = 0;
-    while (rc == 0 && !a.done) {
+    while (rc == 0) {
         size_t n;
         rc = client_recv(c, room, CLIENT_READ, &n, err);
-        if (rc < 0)
-            break;
-        size_t used = http_parser_execute(&parser, &settings, room, n);
-        if (a.rc < 0)
-            rc = a.rc;
-        else if (HTTP_PARSER_ERRNO(&parser) != HPE_OK || (used < n && !a.done))
-            rc = ts_error_set(err, TS_EPARSE, "what answers at %s:%s does not speak HTTP", c->host, c->port);
-        else if (n == 0 && !a.done)
-            rc = ts_error_set(err, TS_EIO,
-                              "the daemon at %s:%s closed the connection before its answer was complete",
-                              c->host, c->port);
+        if (rc == 0)
+            rc = client_use(c, req, &parser, room, n, reply, err);
     }
     ts_free(room);
-    return rc;
+    tsd_parser_release(&parser);
+    return rc < 0 ? rc : 0;
 }
 
 int tsd_client_refused(const struct tsd_client_reply *reply, struct ts_error *err)

@@ -6,221 +6,89 @@
  */
 #include "tsd/http/http.h"
 
+#include "base/cut.h"
 #include "base/time.h"
 #include "tsd/http/gzip.h"
 #include "tsd/http/job.h"
+#include "tsd/http/parser.h"
 #include "tsd/worker.h"
 
-#include <http_parser.h>
 #include <strings.h>
 
-#define HTTP_MAX_HEADERS 128
 #define HTTP_CHOKE_BYTES ((size_t)1 << 20) /* replies to pipelined requests a client may leave unread */
 #define HTTP_GONE_MS     5000 /* a client that shut its side gets its reply if it comes within this time */
 #define HTTP_BODY_KEEP   ((size_t)4 << 10) /* larger buffers are given back after the request */
 #define HTTP_TELL_BYTES  12                /* "PUT https://": enough to tell a request from a line */
 
-/* One header: places in http_conn.head. */
-struct http_header {
-    uint32_t name_off, name_n;
-    uint32_t value_off, value_n;
-};
-
 struct http_conn {
-    http_parser parser; /* the library's */
-    struct tsd_req req; /* the request being read or worked on */
-    struct ts_buf head; /* its target, then names and values of headers */
-    uint32_t target_n;  /* bytes of the target */
-    struct http_header headers[HTTP_MAX_HEADERS];
-    unsigned n_headers;     /* in use */
-    bool in_value;          /* the parser is in a value */
-    struct ts_buf body;     /* as sent, if it came in pieces */
-    struct ts_buf inflated; /* after Content-Encoding */
-    struct ts_slice whole;  /* body, if it came in one piece */
-    int64_t began_ms;       /* worker's clock at the first byte of the request */
-    bool reading;           /* between first byte and end of a request */
-    bool complete;          /* a request is there */
-    bool choked;            /* too many replies unread */
-    int fail_status;        /* refuse the request with this */
-    const char *fail_text;  /* and this */
+    struct tsd_parser parser; /* of its bytes; holds the head of the request */
+    struct tsd_req req;       /* the request being read or worked on */
+    struct ts_buf body;       /* as sent, if it came in pieces */
+    struct ts_buf inflated;   /* after Content-Encoding */
+    struct ts_slice whole;    /* body, if it came in one piece */
+    int64_t began_ms;         /* worker's clock at the first byte of the request */
+    bool reading;             /* between first byte and end of a request */
+    bool choked;              /* too many replies unread */
 };
-
-static http_parser_settings http_callbacks;
-static const char http_no_memory[] =
-    "Too many bytes of request bodies are under way (http_body_total_bytes): try again later";
-
-/* --- parser callbacks: 0 = go on --- */
-
-static int http_fail(struct http_conn *hc, int status, const char *text)
-{
-    if (!hc->fail_status) {
-        hc->fail_status = status;
-        hc->fail_text = text;
-    }
-    return -1;
-}
-
-static int http_keep(struct http_conn *hc, const char *p, size_t n)
-{
-    if (ts_buf_append(&hc->head, p, n) < 0)
-        return http_fail(hc, hc->n_headers ? 431 : 414,
-                         "Request line and headers are too large (http_max_header_bytes)");
-    return 0;
-}
-
-static int http_on_begin(http_parser *parser)
-{
-    struct tsd_conn *c = parser->data;
-    struct http_conn *hc = c->state;
-    ts_buf_clear(&hc->head);
-    ts_buf_clear(&hc->body);
-    hc->target_n = 0;
-    hc->n_headers = 0;
-    hc->in_value = true; /* so that the first name begins a header */
-    hc->whole = (struct ts_slice){"", 0};
-    hc->reading = true;
-    hc->began_ms = c->w->now_ms;
-    hc->req.began_ns = ts_clock_mono_ns();
-    return 0;
-}
-
-static int http_on_url(http_parser *parser, const char *p, size_t n)
-{
-    struct http_conn *hc = ((struct tsd_conn *)parser->data)->state;
-    hc->target_n += (uint32_t)n;
-    return http_keep(hc, p, n);
-}
-
-static int http_on_field(http_parser *parser, const char *p, size_t n)
-{
-    struct http_conn *hc = ((struct tsd_conn *)parser->data)->state;
-    if (hc->in_value) {
-        if (hc->n_headers == HTTP_MAX_HEADERS)
-            return http_fail(hc, 431, "Too many headers");
-        hc->headers[hc->n_headers++] = (struct http_header){.name_off = (uint32_t)hc->head.n};
-        hc->in_value = false;
-    }
-    hc->headers[hc->n_headers - 1].name_n += (uint32_t)n;
-    return http_keep(hc, p, n);
-}
-
-static int http_on_value(http_parser *parser, const char *p, size_t n)
-{
-    struct http_conn *hc = ((struct tsd_conn *)parser->data)->state;
-    struct http_header *h = &hc->headers[hc->n_headers - 1];
-    if (!hc->in_value) {
-        hc->in_value = true;
-        h->value_off = (uint32_t)hc->head.n;
-    }
-    h->value_n += (uint32_t)n;
-    return http_keep(hc, p, n);
-}
-
-static struct ts_slice http_header(const struct http_conn *hc, const char *name)
-{
-    size_t n = strlen(name);
-    for (unsigned i = 0; i < hc->n_headers; i++) {
-        const struct http_header *h = &hc->headers[i];
-        if (h->name_n == n && !strncasecmp(hc->head.p + h->name_off, name, n))
-            return (struct ts_slice){hc->head.p + h->value_off, h->value_n};
-    }
-    return (struct ts_slice){"", 0};
-}
 
 static bool http_is(struct ts_slice s, const char *word)
 {
     return s.n == strlen(word) && !strncasecmp(s.p, word, s.n);
 }
 
-static int http_on_headers(http_parser *parser)
-{
-    struct tsd_conn *c = parser->data;
-    struct http_conn *hc = c->state;
-    size_t max = c->w->daemon->set.http_max_body_bytes;
-    parser->upgrade = 0; /* "Upgrade: h2c" is an offer we don't take */
-    bool sized = (parser->flags & F_CONTENTLENGTH) != 0, chunked = (parser->flags & F_CHUNKED) != 0;
-    if (sized && parser->content_length > max)
-        return http_fail(hc, 413, "Request body is too large (http_max_body_bytes)");
-    if (http_is(http_header(hc, "expect"), "100-continue") && (chunked || (sized && parser->content_length)))
-        ts_buf_str(&c->out, "HTTP/1.1 100 Continue\r\n\r\n");
-    return 0;
-}
-
-static int http_on_body(http_parser *parser, const char *p, size_t n)
-{
-    struct tsd_conn *c = parser->data;
-    struct http_conn *hc = c->state;
-    if (hc->body.n == 0 && parser->content_length == 0 && !(parser->flags & F_CHUNKED)) {
-        hc->whole = (struct ts_slice){p, n};
-        return 0;
-    }
-    if (ts_buf_append(&hc->body, p, n) == 0)
-        return 0;
-    if (hc->body.n + n > c->w->daemon->set.http_max_body_bytes)
-        return http_fail(hc, 413, "Request body is too large (http_max_body_bytes)");
-    return http_fail(hc, 503, http_no_memory);
-}
-
-static int http_on_complete(http_parser *parser)
-{
-    struct http_conn *hc = ((struct tsd_conn *)parser->data)->state;
-    hc->complete = true;
-    http_parser_pause(parser, 1);
-    return 0;
-}
-
-void tsd_http_setup(const struct tsd_settings *set)
-{
-    http_parser_settings_init(&http_callbacks);
-    http_callbacks.on_message_begin = http_on_begin;
-    http_callbacks.on_url = http_on_url;
-    http_callbacks.on_header_field = http_on_field;
-    http_callbacks.on_header_value = http_on_value;
-    http_callbacks.on_headers_complete = http_on_headers;
-    http_callbacks.on_body = http_on_body;
-    http_callbacks.on_message_complete = http_on_complete;
-    http_parser_set_max_header_size((uint32_t)set->http_max_header_bytes + 4096);
-}
-
 /* --- a whole request --- */
 
-static enum tsd_method http_method_of(const http_parser *parser)
+static const struct {
+    const char *name;
+    enum tsd_method method;
+} http_methods[] = {{"GET", TSD_GET}, {"HEAD", TSD_GET},      {"POST", TSD_POST},
+                    {"PUT", TSD_PUT}, {"DELETE", TSD_DELETE}, {"OPTIONS", TSD_OPTIONS}};
+
+/* Methods are what they are in capitals only. */
+static void http_method(struct tsd_req *req, struct ts_slice name)
 {
-    switch ((enum http_method)parser->method) {
-    case HTTP_GET:
-    case HTTP_HEAD:
-        return TSD_GET;
-    case HTTP_POST:
-        return TSD_POST;
-    case HTTP_PUT:
-        return TSD_PUT;
-    case HTTP_DELETE:
-        return TSD_DELETE;
-    case HTTP_OPTIONS:
-        return TSD_OPTIONS;
-    default:
-        return TSD_OTHER;
-    }
+    req->method = TSD_OTHER;
+    req->method_name = ts_arena_strndup(&req->arena, name.p, name.n);
+    for (size_t i = 0; i < sizeof(http_methods) / sizeof(http_methods[0]); i++)
+        if (ts_slice_is(name, http_methods[i].name))
+            req->method = http_methods[i].method;
+    req->head = ts_slice_is(name, "HEAD");
+    req->by_get = req->method == TSD_GET;
 }
 
-/* Does a list like "gzip, deflate;q=0" allow a coding? */
-static bool http_takes(struct ts_slice list, const char *coding)
+/* Is the weight of "gzip ; q=0.00" zero? Without one it is 1. */
+static bool http_weighs_nothing(struct ts_slice params)
 {
-    for (size_t i = 0; i < list.n;) {
-        size_t end = i;
-        while (end < list.n && list.p[end] != ',')
-            end++;
-        while (i < end && list.p[i] == ' ')
-            i++;
-        size_t word = i;
-        while (word < end && list.p[word] != ';' && list.p[word] != ' ')
-            word++;
-        struct ts_slice name = {list.p + i, word - i}, rest = {list.p + word, end - word};
-        if (http_is(name, coding) || http_is(name, "*"))
-            return !memmem(rest.p, rest.n, "q=0", 3) || memmem(rest.p, rest.n, "q=0.", 4);
-        i = end + 1;
+    while (params.n) {
+        struct ts_slice one = ts_slice_cut(&params, ';');
+        while (one.n && (*one.p == ' ' || *one.p == '\t'))
+            one.p++, one.n--;
+        if (one.n < 3 || (*one.p | 0x20) != 'q' || one.p[1] != '=')
+            continue;
+        for (size_t i = 2; i < one.n; i++)
+            if (one.p[i] >= '1' && one.p[i] <= '9')
+                return false;
+        return true;
     }
     return false;
+}
+
+/* Does a list like "gzip, deflate;q=0" allow a coding? A star stands for those that are not named. */
+static bool http_takes(struct ts_slice list, const char *coding)
+{
+    bool any = false;
+    while (list.n) {
+        struct ts_slice params = ts_slice_cut(&list, ',');
+        struct ts_slice name = ts_slice_cut(&params, ';');
+        while (name.n && (*name.p == ' ' || *name.p == '\t'))
+            name.p++, name.n--;
+        while (name.n && (name.p[name.n - 1] == ' ' || name.p[name.n - 1] == '\t'))
+            name.n--;
+        if (http_is(name, coding))
+            return !http_weighs_nothing(params);
+        any = any || (http_is(name, "*") && !http_weighs_nothing(params));
+    }
+    return any;
 }
 
 /* True when the request is answered here. */
@@ -246,7 +114,7 @@ static bool http_cors(struct tsd_req *req)
 /* Undo Content-Encoding; false when the request is answered here. */
 static bool http_inflate(struct tsd_req *req, struct http_conn *hc)
 {
-    struct ts_slice coding = http_header(hc, "content-encoding");
+    struct ts_slice coding = tsd_parser_header(&hc->parser, "content-encoding");
     struct ts_error err = {0};
     if (req->body.n == 0 || coding.n == 0 || http_is(coding, "identity"))
         return true;
@@ -267,17 +135,14 @@ static bool http_inflate(struct tsd_req *req, struct http_conn *hc)
 /* GET with method_override counts as another method; false when the request is answered here. */
 static bool http_override(struct tsd_req *req)
 {
-    static const struct {
-        const char *name;
-        enum tsd_method method;
-    } methods[] = {{"GET", TSD_GET}, {"POST", TSD_POST}, {"PUT", TSD_PUT}, {"DELETE", TSD_DELETE}};
     struct ts_slice word;
     if (req->method != TSD_GET || !tsd_req_param(req, "method_override", &word))
         return true;
-    for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++) {
-        if (http_is(word, methods[i].name)) {
-            req->method = methods[i].method;
-            req->method_name = methods[i].name;
+    for (size_t i = 0; i < sizeof(http_methods) / sizeof(http_methods[0]); i++) {
+        enum tsd_method method = http_methods[i].method;
+        if (http_is(word, http_methods[i].name) && !http_is(word, "HEAD") && method != TSD_OPTIONS) {
+            req->method = method;
+            req->method_name = http_methods[i].name;
             return true;
         }
     }
@@ -321,22 +186,20 @@ static void http_route(struct tsd_req *req, struct http_conn *hc)
 static void http_request(struct tsd_conn *c, struct http_conn *hc)
 {
     struct tsd_req *req = &hc->req;
+    const struct tsd_parser *pr = &hc->parser;
     int64_t began_ns = req->began_ns;
     *req = (struct tsd_req){.c = c, .w = c->w, .d = c->w->daemon, .began_ns = began_ns};
     ts_arena_init(&req->arena, 0);
     hc->reading = false;
-    req->method = http_method_of(&hc->parser);
-    req->method_name = http_method_str((enum http_method)hc->parser.method);
-    req->head = hc->parser.method == HTTP_HEAD;
-    req->by_get = req->method == TSD_GET;
-    req->http10 = hc->parser.http_major < 1 || (hc->parser.http_major == 1 && hc->parser.http_minor == 0);
-    req->keep_alive = http_should_keep_alive(&hc->parser) && !c->w->draining;
-    req->host = http_header(hc, "host");
-    req->origin = http_header(hc, "origin");
-    req->fetch_site = http_header(hc, "sec-fetch-site");
-    req->content_type = http_header(hc, "content-type");
-    req->accept = http_header(hc, "accept");
-    struct ts_slice codings = http_header(hc, "accept-encoding");
+    http_method(req, tsd_parser_method(pr));
+    req->http10 = pr->http10;
+    req->keep_alive = pr->keep_alive && !c->w->draining;
+    req->host = tsd_parser_header(pr, "host");
+    req->origin = tsd_parser_header(pr, "origin");
+    req->fetch_site = tsd_parser_header(pr, "sec-fetch-site");
+    req->content_type = tsd_parser_header(pr, "content-type");
+    req->accept = tsd_parser_header(pr, "accept");
+    struct ts_slice codings = tsd_parser_header(pr, "accept-encoding");
     bool gzip = http_takes(codings, "gzip");
     req->deflate = !gzip && http_takes(codings, "deflate");
     req->gzip_ok = gzip || req->deflate;
@@ -344,7 +207,7 @@ static void http_request(struct tsd_conn *c, struct http_conn *hc)
     req->body = hc->body.n ? ts_buf_get(&hc->body) : hc->whole;
     tsd_count(&c->w->counts.n_http, 1);
     struct ts_error err = {0};
-    int rc = tsd_req_target(req, (struct ts_slice){hc->head.p, hc->target_n}, &err);
+    int rc = tsd_req_target(req, tsd_parser_target(pr), &err);
     if (rc < 0) {
         tsd_reply_error(req, rc == TS_EVERSION ? 501 : 400, err.text, NULL);
         return;
@@ -360,13 +223,12 @@ void tsd_req_headers(const struct tsd_req *req, struct ts_json *j)
 {
     const struct http_conn *hc = req->c->state;
     ts_json_obj(j);
-    for (unsigned i = 0; i < hc->n_headers; i++) {
-        const struct http_header *h = &hc->headers[i];
-        struct ts_slice name = {hc->head.p + h->name_off, h->name_n};
-        bool secret = http_is(name, "cookie") || http_is(name, "authorization");
+    for (unsigned i = 0; i < hc->parser.n_headers; i++) {
+        struct ts_slice name = tsd_parser_header_name(&hc->parser, i);
+        bool secret =
+            http_is(name, "cookie") || http_is(name, "authorization") || http_is(name, "proxy-authorization");
         ts_json_member_slices(j, name,
-                              secret ? TS_SLICE_LIT("*******")
-                                     : (struct ts_slice){hc->head.p + h->value_off, h->value_n});
+                              secret ? TS_SLICE_LIT("*******") : tsd_parser_header_value(&hc->parser, i));
     }
     ts_json_obj_end(j);
 }
@@ -427,16 +289,18 @@ static void http_open(struct tsd_conn *c)
     struct http_conn *hc = ts_xcalloc(1, sizeof(*hc));
     const struct tsd_settings *set = &c->w->daemon->set;
     struct tsd_memory *memory = &c->w->daemon->memory;
-    http_parser_init(&hc->parser, HTTP_REQUEST);
-    hc->parser.data = c;
-    ts_buf_init(&hc->head, set->http_max_header_bytes);
+    tsd_parser_init(&hc->parser, false, set->http_max_header_bytes);
     ts_buf_init(&hc->body, set->http_max_body_bytes);
     ts_buf_init(&hc->inflated, set->http_max_body_bytes);
     hc->body.budget = hc->inflated.budget = tsd_memory_account(memory, TSD_MEM_BODIES);
-    hc->head.budget = tsd_memory_account(memory, TSD_MEM_CONNECTIONS);
+    hc->parser.head.budget = tsd_memory_account(memory, TSD_MEM_CONNECTIONS);
     c->out.budget = tsd_memory_account(memory, TSD_MEM_REPLIES);
     c->state = hc;
 }
+
+static const char http_too_large[] = "Request body is too large (http_max_body_bytes)";
+static const char http_no_memory[] =
+    "Too many bytes of request bodies are under way (http_body_total_bytes): try again later";
 
 /* The bytes are no request we can go on from. */
 static void http_refuse(struct tsd_conn *c, struct http_conn *hc, int status, const char *text)
@@ -449,37 +313,74 @@ static void http_refuse(struct tsd_conn *c, struct http_conn *hc, int status, co
     tsd_reply_error(req, status, text, NULL);
 }
 
-/* What the parser says after a piece: true = go on with the next. */
-static bool http_after(struct tsd_conn *c, struct http_conn *hc)
+/* The head is there: is there room for the body, and does the client wait for leave to send it? False: refused. */
+static bool http_head(struct tsd_conn *c, struct http_conn *hc)
 {
-    enum http_errno e = HTTP_PARSER_ERRNO(&hc->parser);
-    if (e == HPE_PAUSED) {
-        http_parser_pause(&hc->parser, 0);
-        hc->complete = false;
-        http_request(c, hc);
+    const struct tsd_parser *pr = &hc->parser;
+    ts_buf_clear(&hc->body);
+    hc->whole = (struct ts_slice){"", 0};
+    if (pr->sized && pr->length > c->w->daemon->set.http_max_body_bytes) {
+        http_refuse(c, hc, 413, http_too_large);
+        return false;
+    }
+    if ((pr->chunked || pr->length) && !pr->http10 &&
+        http_is(tsd_parser_header(pr, "expect"), "100-continue"))
+        ts_buf_str(&c->out, "HTTP/1.1 100 Continue\r\n\r\n");
+    return true;
+}
+
+/* A piece of the body; the whole of it is used where it lies. False: refused. */
+static bool http_body(struct tsd_conn *c, struct http_conn *hc)
+{
+    struct ts_slice piece = hc->parser.piece;
+    if (hc->parser.sized && piece.n == hc->parser.length) {
+        hc->whole = piece;
         return true;
     }
-    if (e == HPE_OK)
+    if (ts_buf_slice(&hc->body, piece) == 0)
         return true;
-    char text[160];
-    (void)snprintf(text, sizeof(text), "Bad request: %s", http_errno_description(e));
-    if (hc->fail_status)
-        http_refuse(c, hc, hc->fail_status, hc->fail_text);
-    else
-        http_refuse(c, hc, e == HPE_HEADER_OVERFLOW ? 431 : 400, text);
+    bool large = hc->body.n + piece.n > c->w->daemon->set.http_max_body_bytes;
+    http_refuse(c, hc, large ? 413 : 503, large ? http_too_large : http_no_memory);
     return false;
+}
+
+/* One event of the parser. False: the connection takes no more requests. */
+static bool http_event(struct tsd_conn *c, struct http_conn *hc, enum tsd_parse event)
+{
+    switch (event) {
+    case TSD_PARSE_HEAD:
+        return http_head(c, hc);
+    case TSD_PARSE_BODY:
+        return http_body(c, hc);
+    case TSD_PARSE_END:
+        http_request(c, hc);
+        return true;
+    case TSD_PARSE_BAD:
+        http_refuse(c, hc, hc->parser.status, hc->parser.error);
+        return false;
+    default:
+        return true;
+    }
 }
 
 static size_t http_input(struct tsd_conn *c, const char *p, size_t n, bool eof)
 {
     struct http_conn *hc = c->state;
     size_t used = 0;
+    enum tsd_parse event = TSD_PARSE_END;
     tsd_ingest_begin(&c->w->ingest);
-    while (used < n && !c->closing && !c->blocked && !c->dead) {
-        used += http_parser_execute(&hc->parser, &http_callbacks, p + used, n - used);
-        if (!http_after(c, hc))
+    while ((used < n || event != TSD_PARSE_MORE) && !c->closing && !c->blocked && !c->dead) {
+        size_t k;
+        if (!hc->reading && used < n) {
+            hc->reading = true;
+            hc->began_ms = c->w->now_ms;
+            hc->req.began_ns = ts_clock_mono_ns();
+        }
+        event = tsd_parser_next(&hc->parser, p + used, n - used, &k);
+        used += k;
+        if (!http_event(c, hc, event))
             return n;
-        if (tsd_conn_unsent(c) > HTTP_CHOKE_BYTES && !c->blocked && !c->dead) {
+        if (event == TSD_PARSE_END && tsd_conn_unsent(c) > HTTP_CHOKE_BYTES && !c->blocked && !c->dead) {
             tsd_conn_flush(c);
             if (!c->dead && tsd_conn_unsent(c) > HTTP_CHOKE_BYTES) {
                 hc->choked = true;
@@ -523,7 +424,7 @@ static void http_close(struct tsd_conn *c)
 static void http_free(struct tsd_conn *c)
 {
     struct http_conn *hc = c->state;
-    ts_buf_release(&hc->head);
+    tsd_parser_release(&hc->parser);
     ts_buf_release(&hc->body);
     ts_buf_release(&hc->inflated);
     ts_arena_release(&hc->req.arena);

@@ -1,7 +1,7 @@
 /*
  * http.h - HTTP/1.1 on a connection: requests in, routed by a table, replies out.
  *
- * http_parser reads; the rest is ours (docs/ARCHITECTURE.md, "HTTP layer"). One request of a connection is
+ * parser.c reads (docs/ARCHITECTURE.md, "HTTP layer"). One request of a connection is
  * worked on at a time; what follows waits in the connection's tail. An endpoint answers at once with
  * tsd_reply_*, or later: then it has started a job (job.h) or holds the connection itself.
  *
@@ -86,8 +86,6 @@ const struct tsd_endpoint *tsd_endpoint_find(struct ts_slice path);
 
 /** Row of protocols.c. */
 extern const struct tsd_protocol tsd_http_protocol;
-/** Once, before threads start: limits that the parser keeps for the process. */
-void tsd_http_setup(const struct tsd_settings *set);
 
 /* --- request --- */
 /** Take a request target apart into path and params. TS_EPARSE, TS_ELIMIT (more than 1024 params) with text.
@@ -122,6 +120,8 @@ void tsd_reply_error(struct tsd_req *req, int status, const char *message, const
 void tsd_reply_method(struct tsd_req *req);
 /** The same from a code and text of ours. */
 void tsd_reply_err(struct tsd_req *req, int code, const char *message);
+/** Reason phrase of a status: "Not Found". */
+const char *tsd_http_phrase(int status);
 /** HTTP status of an error code. */
 int tsd_http_status(int code);
 extern const char tsd_type_html[];

@@ -295,7 +295,8 @@ static void job_reply_whole(struct tsd_job *job)
         tsd_reply_empty(req, status);
         return;
     }
-    job_head(job, req->head ? (int64_t)job->n_bytes : (int64_t)job->cur->n);
+    int64_t unpacked = job->gzip ? -1 : (int64_t)job->n_bytes; /* of HEAD, whose body nobody packed */
+    job_head(job, req->head ? unpacked : (int64_t)job->cur->n);
     if (!req->head && !req->c->dead)
         ts_buf_append(&req->c->out, job_data(job->cur), job->cur->n);
     job_free(job);
@@ -415,12 +416,12 @@ static int job_finish(struct tsd_job *job, struct ts_error *err)
 {
     job->cur->n = (size_t)(job->sink.p - job->sink.start);
     job->n_bytes += job->cur->n;
-    if (job->req->head)
-        return 0;
     if (job->gzip && job->n_bytes < JOB_GZIP_MIN_BYTES) {
         tsd_gzip_free(job->gzip);
         job->gzip = NULL;
     }
+    if (job->req->head)
+        return 0;
     if (job->gzip) {
         TS_TRY(job_pack(job, true, err));
         ts_free(job->cur);

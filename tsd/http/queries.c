@@ -8,7 +8,6 @@
 #include "base/time.h"
 #include "tsd/out/querystats.h"
 
-#include <http_parser.h>
 #include <pthread.h>
 
 #define QUERIES_TEXT_BYTES 4096 /* kept of a query or of headers; larger ones are left out */
@@ -218,7 +217,7 @@ static void print_running(struct ts_json *j, const struct tsd_query_entry *e)
 
 static void print_ended(struct ts_json *j, const struct tsd_query_entry *e)
 {
-    const char *phrase = http_status_str((enum http_status)e->status);
+    const char *phrase = tsd_http_phrase(e->status);
     ts_json_obj(j);
     ts_json_member_count(j, "id", e->id);
     ts_json_member_raw(j, "query", ts_buf_get(&e->what));

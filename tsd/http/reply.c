@@ -10,8 +10,6 @@
 #include "tsd/http/gzip.h"
 #include "tsd/worker.h"
 
-#include <http_parser.h>
-
 #define REPLY_GZIP_MIN_BYTES 1400 /* smaller replies fit one packet as they are */
 
 /* On every answer: types are what we say, and pages of other sites show none of ours in a frame. Our pages load scripts, styles
@@ -50,11 +48,37 @@ int tsd_http_status(int code)
     return code <= 0 && code > -TS_ERR_COUNT ? status[-code] : 500;
 }
 
-static const char *reply_phrase(int status)
+const char *tsd_http_phrase(int status)
 {
-    const char *s =
-        status == 431 ? "Request Header Fields Too Large" : http_status_str((enum http_status)status);
-    return s && *s != '<' ? s : "Unknown";
+    static const struct {
+        int status;
+        const char *phrase;
+    } phrases[] = {
+        {200, "OK"},
+        {202, "Accepted"},
+        {204, "No Content"},
+        {304, "Not Modified"},
+        {400, "Bad Request"},
+        {403, "Forbidden"},
+        {404, "Not Found"},
+        {405, "Method Not Allowed"},
+        {408, "Request Timeout"},
+        {409, "Conflict"},
+        {413, "Payload Too Large"},
+        {414, "URI Too Long"},
+        {415, "Unsupported Media Type"},
+        {424, "Failed Dependency"},
+        {429, "Too Many Requests"},
+        {431, "Request Header Fields Too Large"},
+        {500, "Internal Server Error"},
+        {501, "Not Implemented"},
+        {503, "Service Unavailable"},
+        {505, "HTTP Version Not Supported"},
+    };
+    for (size_t i = 0; i < sizeof(phrases) / sizeof(phrases[0]); i++)
+        if (phrases[i].status == status)
+            return phrases[i].phrase;
+    return "Unknown";
 }
 
 void tsd_reply_head(struct tsd_req *req, int status, const char *type, int64_t length, bool gzip)
@@ -62,16 +86,16 @@ void tsd_reply_head(struct tsd_req *req, int status, const char *type, int64_t l
     struct ts_buf *out = &req->c->out;
     if (req->c->dead)
         return;
-    if (length < 0 && req->http10 && status != 204)
+    if (length < 0 && req->http10 && status != 204 && !req->head)
         req->keep_alive = false;
-    ts_buf_printf(out, "HTTP/1.1 %d %s\r\n", status, reply_phrase(status));
+    ts_buf_printf(out, "HTTP/1.1 %d %s\r\n", status, tsd_http_phrase(status));
     if (type)
         ts_buf_printf(out, "Content-Type: %s\r\n",
                       type == tsd_type_json && tsd_req_jsonp(req).n ? reply_type_script : type);
     ts_buf_str(out, reply_policy);
     if (length >= 0)
         ts_buf_printf(out, "Content-Length: %lld\r\n", (long long)length);
-    else if (!req->http10 && status != 204)
+    else if (!req->http10 && status != 204 && !req->head)
         ts_buf_str(out, "Transfer-Encoding: chunked\r\n");
     if (gzip)
         ts_buf_printf(out, "Content-Encoding: %s\r\nVary: Accept-Encoding\r\n",

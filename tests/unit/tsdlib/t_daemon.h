@@ -49,7 +49,6 @@ static inline void t_daemon_open(struct t_daemon *t, const char *const *keys)
     if (rc == 0)
         rc = tsd_settings_load(t->conf, &t->d.set, &err);
     ts_log_set_level(TS_LOG_ERROR);
-    tsd_http_setup(&t->d.set);
     tsd_memory_init(&t->d.memory, &t->d.set);
     struct sto_opts opts = {.dir = t->dir, .create = true, .n_ports = 1, .no_background = true};
     if (rc == 0)

@@ -49,9 +49,20 @@ static int tear_down(void **state)
     return 0;
 }
 
+/* A text of requests; those of HTTP/1.1 without Host get one. */
 static const char *ask(const char *request)
 {
-    t_talk(&t, request, strlen(request), answer, sizeof(answer));
+    static char text[1 << 16];
+    static const char version[] = " HTTP/1.1\r\n";
+    size_t n = 0;
+    for (const char *p = request; *p; text[n++] = *p++) {
+        assert_true(n < sizeof(text) - 64);
+        if (strncmp(p, version, sizeof(version) - 1) || !strncmp(p + sizeof(version) - 1, "Host:", 5))
+            continue;
+        n += (size_t)snprintf(text + n, sizeof(text) - n, "%sHost: x", version);
+        p += sizeof(version) - 3; /* the line's end follows */
+    }
+    t_talk(&t, text, n, answer, sizeof(answer));
     return answer;
 }
 
@@ -175,7 +186,7 @@ static void test_http__nonsense_is_refused(void **state)
 {
     (void)state;
     expect(ask("GET\r\n\r\n"), "400", "Bad request: ");
-    expect(ask("FOO / HTTP/1.1\r\n\r\n"), "400", "Bad request: ");
+    expect(ask("FOO / HTTP/1.1\r\n\r\n"), "405", "<p>Method not allowed</p>");
     expect(ask("GET / HTTP/x\r\n\r\n"), "400", "Bad request: ");
     expect(ask("POST /api/put HTTP/1.1\r\nContent-Length: x\r\n\r\n"), "400", "Bad request: ");
     expect(ask("POST /api/put HTTP/1.1\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"),
@@ -214,7 +225,8 @@ static void test_http__bodies_come_in_all_ways(void **state)
     char request[512];
     int fd = t_connect(&t);
     int n = snprintf(request, sizeof(request),
-                     "POST /api/put?details HTTP/1.1\r\nContent-Length: %zu\r\n\r\n%s", strlen(GOOD), GOOD);
+                     "POST /api/put?details HTTP/1.1\r\nHost: x\r\nContent-Length: %zu\r\n\r\n%s",
+                     strlen(GOOD), GOOD);
     for (int i = 0; i < n; i++)
         assert_int_equal(send(fd, request + i, 1, 0), 1);
     shutdown(fd, SHUT_WR);
@@ -233,9 +245,10 @@ static void test_http__gzip_both_ways(void **state)
     size_t n = tsd_gzip_run(z, &in, packed, sizeof(packed), true, &ended);
     tsd_gzip_free(z);
     assert_true(ended);
-    size_t k = (size_t)snprintf(
-        request, sizeof(request),
-        "POST /api/put?details=true HTTP/1.1\r\nContent-Encoding: gzip\r\nContent-Length: %zu\r\n\r\n", n);
+    size_t k = (size_t)snprintf(request, sizeof(request),
+                                "POST /api/put?details=true HTTP/1.1\r\nHost: x\r\nContent-Encoding: "
+                                "gzip\r\nContent-Length: %zu\r\n\r\n",
+                                n);
     memcpy(request + k, packed, n);
     t_talk(&t, request, k + n, answer, MAX);
     expect(answer, "200", "{\"success\":1,\"failed\":0,\"errors\":[]}");
@@ -247,8 +260,86 @@ static void test_http__gzip_both_ways(void **state)
            "Unsupported");
     expect(ask("GET /api/stats HTTP/1.1\r\nAccept-Encoding: deflate, gzip;q=1.0\r\n\r\n"), "200",
            "Content-Encoding: gzip\r\n");
-    expect(ask("GET /api/stats HTTP/1.1\r\nAccept-Encoding: gzip;q=0\r\n\r\n"), "200",
-           "\r\n\r\n[{\"metric\":\"tsd.");
+    static const struct {
+        const char *accept;
+        bool packed;
+    } rows[] = {{"gzip", true},
+                {"gzip;q=0.5", true},
+                {"gzip;q=0.001", true},
+                {"*", true},
+                {"br, *;q=0.1", true},
+                {"GZIP ; Q=1.000", true},
+                {"gzip;q=0", false},
+                {"gzip;q=0.0", false},
+                {"gzip; q=0.000", false},
+                {"*;q=0", false},
+                {"gzip;q=0, deflate;q=0, *", false},
+                {"identity", false},
+                {"xgzip", false},
+                {"deflate;q=0.0 , gzip;q=0.00", false}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        snprintf(request, sizeof(request), "GET /api/stats HTTP/1.1\r\nAccept-Encoding: %s\r\n\r\n",
+                 rows[i].accept);
+        bool got = strstr(ask(request), "Content-Encoding: ") != NULL;
+        if (got != rows[i].packed)
+            fail_msg("%s: packed %d", rows[i].accept, got);
+    }
+}
+
+/* What a header line of an answer says after its name; NULL: it is not there. */
+static const char *header_of(const char *got, const char *name)
+{
+    static char value[128];
+    const char *p = strstr(got, name);
+    if (!p || p > strstr(got, "\r\n\r\n"))
+        return NULL;
+    p += strlen(name);
+    snprintf(value, sizeof(value), "%.*s", (int)strcspn(p, "\r"), p);
+    return value;
+}
+
+/* HEAD is answered as GET, but for the body; a length that is told is that of GET. */
+static void test_http__head_tells_the_length_of_get(void **state)
+{
+    static const char *const paths[] = {"/api/aggregators", "/api/config/filters",
+                                        "/api/suggest?type=metrics&max=1000"};
+    char request[512], length[128], body[8192];
+    (void)state;
+    int n = snprintf(body, sizeof(body), "[");
+    for (int i = 0; i < 500; i++)
+        n += snprintf(body + n, sizeof(body) - (size_t)n, "%s\"m%d\"", i ? "," : "{\"metric\":[", i);
+    snprintf(body + n, sizeof(body) - (size_t)n, "]}");
+    post("/api/uid/assign", body + 1);
+    for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+        for (int gzip = 0; gzip < 2; gzip++) {
+            const char *more = gzip ? "Accept-Encoding: gzip\r\n" : "";
+            snprintf(request, sizeof(request), "GET %s HTTP/1.1\r\n%s\r\n", paths[i], more);
+            const char *got = header_of(ask(request), "Content-Length: ");
+            snprintf(length, sizeof(length), "%s", got ? got : "");
+            bool packed = header_of(answer, "Content-Encoding: ") != NULL;
+            if (packed != gzip && (packed || i == 2)) /* the others may be too small */
+                fail_msg("%s, gzip %d: %s", paths[i], gzip, answer);
+            snprintf(request, sizeof(request), "HEAD %s HTTP/1.1\r\n%s\r\n", paths[i], more);
+            got = header_of(ask(request), "Content-Length: ");
+            if (got && strcmp(got, length))
+                fail_msg("%s, gzip %d: HEAD tells %s, GET %s", paths[i], gzip, got, length);
+            assert_int_equal(header_of(answer, "Content-Encoding: ") != NULL, packed);
+            assert_string_equal(strstr(answer, "\r\n\r\n"), "\r\n\r\n");
+        }
+    }
+}
+
+static void test_http__continue_is_not_for_http_1_0(void **state)
+{
+    char request[512];
+    (void)state;
+    for (int minor = 0; minor < 2; minor++) {
+        snprintf(request, sizeof(request),
+                 "POST /api/put HTTP/1.%d\r\nExpect: 100-continue\r\nContent-Length: %zu\r\n\r\n%s", minor,
+                 strlen(GOOD), GOOD);
+        assert_int_equal(!strncmp(ask(request), "HTTP/1.1 100 ", 13), minor);
+        assert_non_null(strstr(answer, "HTTP/1.1 204 "));
+    }
 }
 
 static void test_http__put_judges_each_point(void **state)
@@ -378,9 +469,9 @@ static void test_http__a_large_answer_has_its_own_status(void **state)
     for (unsigned i = 0; i < N_NAMES; i++)
         ts_buf_printf(&body, "%s\"!%u\"", i ? "," : "", i);
     ts_buf_str(&body, "]}");
-    int n =
-        snprintf(request, sizeof(request), "POST /api/uid/assign HTTP/1.1\r\nContent-Length: %zu\r\n\r\n%.*s",
-                 body.n, (int)body.n, body.p);
+    int n = snprintf(request, sizeof(request),
+                     "POST /api/uid/assign HTTP/1.1\r\nHost: x\r\nContent-Length: %zu\r\n\r\n%.*s", body.n,
+                     (int)body.n, body.p);
     assert_true(n > 0 && (size_t)n < sizeof(request));
     ts_buf_release(&body);
     for (unsigned i = 0; i < 3; i++) {
@@ -402,6 +493,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_http__upgrade_offers_are_ignored, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_http__bodies_come_in_all_ways, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_http__gzip_both_ways, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_http__head_tells_the_length_of_get, set_up_large, tear_down),
+        cmocka_unit_test_setup_teardown(test_http__continue_is_not_for_http_1_0, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_http__put_judges_each_point, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_http__compat_refuses_what_opentsdb_refuses, set_up_compat,
                                         tear_down),

@@ -6,12 +6,14 @@
 #include "collectors/collect.h"
 
 #include "base/fs.h"
+#include "base/hash.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "collectors/collector.h"
 #include "collectors/fields.h"
 #include "collectors/sched.h"
 #include "collectors/sink.h"
+#include "collectors/source.h"
 #include "collectors/spool.h"
 
 #include <limits.h>
@@ -28,6 +30,7 @@ struct col_run {
     char host[HOST_BYTES];                   /* value of host */
     char dir[PATH_MAX];                      /* folder; "" = memory only */
     const struct col_collector **collectors; /* chosen, ended by NULL */
+    uint32_t instance;                       /* see run_identify */
     struct col_spool *spool;                 /* owned */
     struct col_spool *later;                 /* of points put aside (sink.h); owned */
     struct col_sink *sink;                   /* owned */
@@ -183,6 +186,22 @@ static unsigned long long run_waiting(const struct col_run *run)
     return st.n_points + later.n_points;
 }
 
+/* A number of this machine and folder, the same after a restart: two of them under one host name are two collectors that overwrite each
+ * other's points. */
+static void run_identify(struct col_run *run)
+{
+    char id[64];
+    if (!col_source_word("", "/etc/machine-id", id, sizeof(id)))
+        (void)gethostname(id, sizeof(id) - 1);
+    uint32_t sum = ts_crc32c(ts_crc32c(0, id, strlen(id)), run->dir, strlen(run->dir));
+    run->instance = sum;
+    if (!strcmp(run->host, "localhost"))
+        ts_log(
+            TS_LOG_WARN,
+            "collect: the points of this machine have host=localhost, as those of any other without a name "
+            "would: set collect_host");
+}
+
 static int run_start(struct col_run *run, const struct col_run_opts *opts, struct ts_error *err)
 {
     const struct ts_conf *conf = opts->conf;
@@ -191,6 +210,7 @@ static int run_start(struct col_run *run, const struct col_run_opts *opts, struc
     TS_TRY(run_choose(conf, &run->collectors, err));
     TS_TRY(run_folder(opts, run->dir, err));
     col_host_name(conf, run->host, sizeof(run->host));
+    run_identify(run);
     TS_TRY(run_spool(run, "spool", "collect_spool_bytes", &run->spool, err));
     TS_TRY(run_spool(run, "later", "collect_later_bytes", &run->later, err));
     struct col_sink_opts sink = {.spool = run->spool,
@@ -265,6 +285,8 @@ static void run_emit_sched(const struct col_sched *sched, struct col_emit *emit)
     struct col_sched_stats st;
     for (unsigned i = 0; sched && col_sched_stats(sched, i, &st); i++) {
         struct ts_slice name = ts_slice_str(st.name);
+        if (!st.ready)
+            continue;
         const struct {
             const char *metric, *key, *value;
             uint64_t n;
@@ -307,6 +329,7 @@ void col_run_emit(const struct col_run *run, struct col_emit *emit)
     col_emit_u64(emit, "tsd.collect.later.points", later.n_points, COL_NO_TAGS);
     col_emit_u64(emit, "tsd.collect.spool.dropped_segments", sp.n_dropped_segments + later.n_dropped_segments,
                  COL_NO_TAGS);
+    col_emit_u64(emit, "tsd.collect.instance", run->instance, COL_NO_TAGS);
     col_emit_int(emit, "tsd.collect.connected", si.connected, COL_NO_TAGS);
     run_emit_sched(run->sched, emit);
 }

@@ -57,8 +57,9 @@ struct col_collector {
 
     /** With by_request: do keys of its own ask for it? NULL = no. */
     bool (*wanted)(const struct ts_conf *conf);
-    /** Make what it needs (*out_state may stay NULL). TS_ENOTFOUND: nothing to measure on this host; it is left out and the log says
-     *  so once. Other errors: left out too, as a warning. NULL = nothing to make. ctx is borrowed until release. */
+    /** Make what it needs (*out_state may stay NULL). TS_EINVAL: a wrong key, which ends the start. TS_ENOTFOUND: nothing to measure on this
+     *  host at present; the log says so once, and it is called again every minute. Other errors likewise, as a warning. NULL = nothing to
+     *  make. ctx is borrowed until release. */
     int (*init)(const struct col_ctx *ctx, void **out_state, struct ts_error *err);
     /** Emit what holds now. An error is logged (limited) and counted; what was emitted before it counts; the next turn comes as
      *  usual. The time of points is set already (emit.h). */

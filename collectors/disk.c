@@ -128,10 +128,19 @@ static struct disk *disks_find(struct col_disks *d, struct ts_slice dev)
     struct disk *k = &d->p[d->n++];
     *k = (struct disk){.whole = true};
     (void)snprintf(k->dev, sizeof(k->dev), "%.*s", (int)dev.n, dev.p);
-    d->ask(d->arg, k->dev, &k->whole, k->name);
-    if (!*k->name)
-        (void)snprintf(k->name, sizeof(k->name), "%s", k->dev);
     return k;
+}
+
+/* Ask for its name each time: dm-0 is whatever was set up last. Under another name it is another device. */
+static void disk_name(struct col_disks *d, struct disk *k)
+{
+    char name[sizeof(k->name)] = "";
+    d->ask(d->arg, k->dev, &k->whole, name);
+    if (!*name)
+        (void)snprintf(name, sizeof(name), "%s", k->dev);
+    if (strcmp(name, k->name) != 0)
+        k->at_ms = 0;
+    memcpy(k->name, name, sizeof(name));
 }
 
 static void disk_int(const struct disk *k, const char *what, uint64_t v, struct col_emit *emit)
@@ -185,6 +194,7 @@ static void disk_line(struct col_disks *d, struct ts_slice dev, const uint64_t *
     if (!any)
         return; /* never did anything */
     struct disk *k = disks_find(d, dev);
+    disk_name(d, k);
     if (n == 4) {
         k->whole = false;
         for (unsigned i = 0; i < 4; i++)

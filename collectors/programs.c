@@ -48,6 +48,7 @@ struct programs {
     struct pollfd *fds;        /* owned; room for stop_fd and all children */
     int64_t scan_ns;           /* monotonic: look through the folder at */
     int64_t figures_ms;        /* wall clock: next own points */
+    size_t n_unsafe;           /* files others may change, at the last look */
     size_t n_twice, n_plain;   /* complaints logged last: names that are there twice, files not executable */
     int scan_rc;               /* result of the last look */
 };
@@ -86,6 +87,13 @@ static void programs_complain(struct programs *ps, const struct col_program_list
     if (l->n_not_executable && l->n_not_executable != ps->n_plain)
         ts_log(TS_LOG_WARN, "programs: %s is left out: it is not executable (%zu such files)",
                l->not_executable, l->n_not_executable);
+    if (l->n_unsafe && l->n_unsafe != ps->n_unsafe)
+        ts_log(TS_LOG_WARN,
+               "programs: %s is left out: it, or its folder, belongs to another user than root and us, or "
+               "others may "
+               "write it (%zu such files)",
+               l->unsafe, l->n_unsafe);
+    ps->n_unsafe = l->n_unsafe;
     ps->n_twice = l->n_twice;
     ps->n_plain = l->n_not_executable;
 }

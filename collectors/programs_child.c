@@ -72,6 +72,10 @@ int col_child_start(struct col_child *child, const struct col_child_opts *opts, 
         pipe_close(out);
         pipe_close(err_pipe);
         child->pid = 0;
+        if (rc == ENOENT && !opts->shell && access(opts->path, F_OK) == 0)
+            return ts_error_set(err, TS_EIO,
+                                "can't start %s: the interpreter named in its first line is not installed",
+                                opts->path);
         return ts_error_sys(err, TS_EIO, rc, "can't start %s", opts->path);
     }
     close(out[1]);

@@ -44,6 +44,7 @@ struct walk {
     unsigned *intervals;           /* owned; names of interval folders */
     size_t n_intervals, cap;       /* entries */
     unsigned interval_s;           /* folder looked through */
+    bool safe;                     /* only root and we may change what is in it */
     struct ts_error *err;          /* of a folder that can't be listed; may be NULL */
     int rc;                        /* its code */
 };
@@ -62,6 +63,18 @@ static int walk_interval(void *arg, const char *name)
     return 0;
 }
 
+/* May only root and we change it? Who may write a folder may put another file in its place. */
+static bool walk_safe(const struct stat *st)
+{
+    return (st->st_uid == 0 || st->st_uid == geteuid()) && !(st->st_mode & S_IWOTH);
+}
+
+static bool walk_safe_folder(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && walk_safe(&st);
+}
+
 static int walk_file(void *arg, const char *name)
 {
     struct walk *w = arg;
@@ -74,6 +87,9 @@ static int walk_file(void *arg, const char *name)
         w->list->n_not_executable++;
         (void)snprintf(w->list->not_executable, sizeof(w->list->not_executable), "%u/%s", w->interval_s,
                        name);
+    } else if (!w->safe || !walk_safe(&st)) {
+        w->list->n_unsafe++;
+        (void)snprintf(w->list->unsafe, sizeof(w->list->unsafe), "%u/%s", w->interval_s, name);
     } else if (list_has(w->list, name)) {
         w->list->n_twice++;
         (void)snprintf(w->list->twice, sizeof(w->list->twice), "%u/%s", w->interval_s, name);
@@ -101,6 +117,7 @@ int col_programs_scan(const char *folder, struct col_program_list *list, struct 
         w.interval_s = w.intervals[i];
         int n = snprintf(path, sizeof(path), "%s/%u", folder, w.interval_s);
         /* a plain file with a number for its name, or a folder that vanished */
+        w.safe = walk_safe_folder(folder) && walk_safe_folder(path);
         if (n > 0 && (size_t)n < sizeof(path))
             (void)col_source_list("", path, walk_file, &w, NULL);
     }

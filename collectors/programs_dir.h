@@ -34,9 +34,11 @@ struct col_program_list {
     char twice[64];             /* one of them */
     size_t n_not_executable;    /* files left out because they are not executable */
     char not_executable[64];    /* one of them */
+    size_t n_unsafe;            /* files left out because somebody else than root and we may change them */
+    char unsafe[64];            /* one of them */
 };
 
-/** Append the programs of a folder. TS_ENOTFOUND, TS_EIO if it can't be listed (what was found stays). */
+/** Append the programs of a folder: files that only root and we may change, in folders for which the same holds. TS_ENOTFOUND, TS_EIO if it can't be listed (what was found stays). */
 int col_programs_scan(const char *folder, struct col_program_list *list, struct ts_error *err);
 /** Append commands "60 /usr/bin/queue --length; 0 /opt/follow": interval in seconds and a command for the shell, separated by semicolons.
  *  TS_EINVAL names the part that is none. list NULL = only look. */

@@ -23,15 +23,19 @@
 #define STAGGER_MAX_MS 700
 #define RERUN_MIN_MS   1000 /* run() that failed is called again after */
 #define RERUN_MAX_MS   60000
-#define ONCE_PAUSE_MS  1000 /* between the two reads of --once */
+#define ONCE_PAUSE_MS  1000  /* between the two reads of --once */
+#define LOOK_AGAIN_MS  60000 /* for a source that was not there */
 
 /* A running collector. */
 struct job {
     const struct col_collector *c;                               /* the row */
     void *state;                                                 /* of the collector */
+    const struct col_ctx *ctx;                                   /* for init */
+    atomic_bool ready;                                           /* init found something to measure */
     struct col_emit *emit;                                       /* its points */
     unsigned interval_s;                                         /* between reads */
     int64_t stagger_ms;                                          /* after the full second */
+    int64_t look_ms;                                             /* between two looks for its source */
     int stop_fd;                                                 /* readable = end; borrowed */
     bool ended;                                                  /* joined */
     pthread_t thread;                                            /* its thread */
@@ -42,6 +46,7 @@ struct job {
 struct col_sched {
     int stop_fd;        /* eventfd */
     unsigned n_jobs;    /* entries of jobs */
+    unsigned n_ready;   /* of them with something to measure at the start */
     struct col_ctx ctx; /* given to collectors; they may keep it */
     struct job jobs[];  /* constant after start but for figures */
 };
@@ -77,6 +82,33 @@ static void job_read(struct job *j, int (*read_fn)(void *state, struct col_emit 
         job_error(j, &err);
     job_count(&j->n_reads, 1);
     job_count(&j->busy_us, (uint64_t)(ts_clock_mono_ns() - from_ns) / 1000);
+}
+
+/* Is there something to measure by now? An init that finds nothing keeps nothing. */
+static int job_init(struct job *j, struct ts_error *err)
+{
+    int rc = j->c->init ? j->c->init(j->ctx, &j->state, err) : 0;
+    if (rc == 0)
+        atomic_store_explicit(&j->ready, true, memory_order_release); /* pairs with col_sched_stats */
+    return rc;
+}
+
+static bool job_ready(const struct job *j)
+{
+    return atomic_load_explicit(&j->ready, memory_order_acquire); /* pairs with job_init */
+}
+
+/* Modules are loaded, devices plugged in and programs installed while we run. True = told to stop. */
+static bool job_await(struct job *j)
+{
+    bool stop = false;
+    while (!stop && !job_ready(j)) {
+        struct ts_error err = {0};
+        stop = job_sleep(j, j->look_ms);
+        if (!stop && job_init(j, &err) == 0)
+            ts_log(TS_LOG_INFO, "collector %s has something to measure now", j->c->name);
+    }
+    return stop;
 }
 
 static void job_loop(struct job *j)
@@ -117,6 +149,8 @@ static void job_run(struct job *j)
 static void *job_main(void *arg)
 {
     struct job *j = arg;
+    if (job_await(j))
+        return NULL;
     if (j->c->run)
         job_run(j);
     else
@@ -126,10 +160,41 @@ static void *job_main(void *arg)
 
 /* --- start --- */
 
-/* Initialise what has something to measure. */
-static struct col_sched *sched_new(const struct col_sched_opts *opts)
+/* A job for a collector. What has nothing to measure yet is asked again later; a wrong key is an error. */
+static int sched_add(struct col_sched *s, const struct col_collector *c, const struct col_sched_opts *opts,
+                     struct ts_error *err)
+{
+    struct ts_error why = {0};
+    struct job *j = &s->jobs[s->n_jobs];
+    j->c = c;
+    j->ctx = &s->ctx;
+    int rc = job_init(j, &why);
+    if (rc == TS_EINVAL)
+        return ts_error_set(err, TS_EINVAL, "collector %s: %s", c->name, why.text);
+    if (rc < 0)
+        ts_log(rc == TS_ENOTFOUND ? TS_LOG_INFO : TS_LOG_WARN,
+               "collector %s is left out until that changes: %s", c->name, why.text);
+    struct col_emit_opts emit = opts->emit;
+    if (c->every_value)
+        emit.repeat_interval_s = 0;
+    j->emit = col_emit_new(&emit);
+    j->interval_s = opts->interval_s && !c->own_interval ? opts->interval_s : c->interval_s;
+    j->stagger_ms = (int64_t)s->n_jobs * STAGGER_MS;
+    j->stagger_ms = j->stagger_ms > STAGGER_MAX_MS ? STAGGER_MAX_MS : j->stagger_ms;
+    j->look_ms = opts->look_ms ? opts->look_ms : LOOK_AGAIN_MS;
+    j->stop_fd = s->stop_fd;
+    s->n_jobs++;
+    s->n_ready += rc == 0;
+    return 0;
+}
+
+static void sched_free(struct col_sched *s);
+
+/* Initialise what has something to measure; TS_ENOTFOUND if nothing has. */
+static int sched_new(const struct col_sched_opts *opts, struct col_sched **out, struct ts_error *err)
 {
     unsigned n = 0;
+    int rc = 0;
     while (opts->collectors[n])
         n++;
     struct col_sched *s = ts_xcalloc(1, sizeof(*s) + n * sizeof(s->jobs[0]));
@@ -137,34 +202,21 @@ static struct col_sched *sched_new(const struct col_sched_opts *opts)
     s->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (s->stop_fd < 0)
         TS_BUG("no eventfd for the collectors");
-    for (unsigned i = 0; i < n; i++) {
-        const struct col_collector *c = opts->collectors[i];
-        struct ts_error err = {0};
-        struct job *j = &s->jobs[s->n_jobs];
-        j->c = c;
-        if (c->init && c->init(&s->ctx, &j->state, &err) < 0) {
-            ts_log(err.code == TS_ENOTFOUND ? TS_LOG_INFO : TS_LOG_WARN, "collector %s is left out: %s",
-                   c->name, err.text);
-            continue;
-        }
-        struct col_emit_opts emit = opts->emit;
-        if (c->every_value)
-            emit.repeat_interval_s = 0;
-        j->emit = col_emit_new(&emit);
-        j->interval_s = opts->interval_s && !c->own_interval ? opts->interval_s : c->interval_s;
-        j->stagger_ms = (int64_t)s->n_jobs * STAGGER_MS;
-        j->stagger_ms = j->stagger_ms > STAGGER_MAX_MS ? STAGGER_MAX_MS : j->stagger_ms;
-        j->stop_fd = s->stop_fd;
-        s->n_jobs++;
-    }
-    return s;
+    for (unsigned i = 0; rc == 0 && i < n; i++)
+        rc = sched_add(s, opts->collectors[i], opts, err);
+    if (rc == 0 && !s->n_ready)
+        rc = ts_error_set(err, TS_ENOTFOUND, "no collector is left: see collect_only and collect_skip");
+    if (rc < 0)
+        sched_free(s);
+    *out = rc < 0 ? NULL : s;
+    return rc;
 }
 
 static void sched_free(struct col_sched *s)
 {
     for (unsigned i = 0; i < s->n_jobs; i++) {
         struct job *j = &s->jobs[i];
-        if (j->c->release)
+        if (j->c->release && job_ready(j))
             j->c->release(j->state);
         col_emit_free(j->emit);
     }
@@ -172,18 +224,11 @@ static void sched_free(struct col_sched *s)
     ts_free(s);
 }
 
-static int sched_none(struct col_sched *s, struct ts_error *err)
-{
-    sched_free(s);
-    return ts_error_set(err, TS_ENOTFOUND, "no collector is left: see collect_only and collect_skip");
-}
-
 int col_sched_start(const struct col_sched_opts *opts, struct col_sched **out, struct ts_error *err)
 {
-    struct col_sched *s = sched_new(opts);
+    struct col_sched *s;
     *out = NULL;
-    if (!s->n_jobs)
-        return sched_none(s, err);
+    TS_TRY(sched_new(opts, &s, err));
     *out = s; /* the collector of our own figures may ask before we are done */
     for (unsigned i = 0; i < s->n_jobs; i++) {
         struct job *j = &s->jobs[i];
@@ -233,6 +278,7 @@ bool col_sched_stats(const struct col_sched *s, unsigned i, struct col_sched_sta
     /* figures, order nothing */
     *out = (struct col_sched_stats){
         .name = j->c->name,
+        .ready = job_ready(j),
         .n_reads = atomic_load_explicit(&j->n_reads, memory_order_relaxed),
         .n_failed = atomic_load_explicit(&j->n_failed, memory_order_relaxed),
         .n_skipped = atomic_load_explicit(&j->n_skipped, memory_order_relaxed),
@@ -256,15 +302,14 @@ static int once_forget(void *arg, struct ts_slice lines, uint32_t n_points, bool
 
 int col_sched_once(const struct col_sched_opts *opts, struct ts_error *err)
 {
-    struct col_sched *s = sched_new(opts);
+    struct col_sched *s;
     bool rates = false;
-    if (!s->n_jobs)
-        return sched_none(s, err);
+    TS_TRY(sched_new(opts, &s, err));
     struct col_emit_opts forget = {.out = {.put = once_forget}};
     struct col_emit *first = col_emit_new(&forget);
     for (unsigned i = 0; i < s->n_jobs; i++) {
         const struct job *j = &s->jobs[i];
-        if (!j->c->rates || !j->c->read)
+        if (!j->c->rates || !j->c->read || !job_ready(j))
             continue;
         (void)j->c->read(j->state, first, NULL); /* the second read says what is wrong */
         (void)col_emit_end(first, false, NULL);
@@ -273,9 +318,15 @@ int col_sched_once(const struct col_sched_opts *opts, struct ts_error *err)
     col_emit_free(first);
     if (rates)
         (void)job_sleep(&s->jobs[0], ONCE_PAUSE_MS);
-    for (unsigned i = 0; i < s->n_jobs; i++)
-        if (s->jobs[i].c->read || s->jobs[i].c->once)
-            job_read(&s->jobs[i], s->jobs[i].c->read ? s->jobs[i].c->read : s->jobs[i].c->once);
+    for (unsigned i = 0; i < s->n_jobs; i++) {
+        struct job *j = &s->jobs[i];
+        if (!job_ready(j))
+            continue;
+        if (j->c->read || j->c->once)
+            job_read(j, j->c->read ? j->c->read : j->c->once);
+        else
+            ts_log(TS_LOG_WARN, "collector %s follows its source and has nothing to show once", j->c->name);
+    }
     sched_free(s);
     return 0;
 }

@@ -22,11 +22,13 @@ struct col_sched_opts {
     struct col_ctx ctx;                            /* given to each */
     struct col_emit_opts emit;                     /* an emit is made for each */
     unsigned interval_s;                           /* for all but own_interval; 0 = each its own */
+    int64_t look_ms; /* between two looks for a source that was not there; 0 = 60 s */
 };
 
 /* Figures of one collector. */
 struct col_sched_stats {
     const char *name;    /* of the collector */
+    bool ready;          /* there is something to measure */
     uint64_t n_reads;    /* turns taken */
     uint64_t n_failed;   /* turns that ended with an error */
     uint64_t n_skipped;  /* turns left out because the one before took too long */
@@ -36,7 +38,8 @@ struct col_sched_stats {
 };
 
 struct col_sched;
-/** Initialise the collectors (those with nothing to measure are left out) and start their threads. TS_ENOTFOUND if none is left. */
+/** Initialise the collectors and start their threads; those with nothing to measure look again now and then. TS_ENOTFOUND if none has anything
+ *  to measure, TS_EINVAL: a wrong key. */
 int col_sched_start(const struct col_sched_opts *opts, struct col_sched **out, struct ts_error *err);
 /** Tell all to stop and wait at most wait_ms for those under way. Returns the number of threads that did not end (stuck in a dead file
  *  system, say): then memory is kept for them and the process should end soon. NULL is harmless. */

@@ -21,6 +21,11 @@ static const struct col_metric metrics[] = {
     {"tsd.collect.connects", "result", "1", "Connections made (ok) and attempts or connections that failed.",
      COL_COUNTER},
     {"tsd.collect.connected", "", "1", "1 while a daemon is connected, else 0.", COL_GAUGE},
+    {"tsd.collect.instance", "", "1",
+     "A number of the machine and its collect_dir. Two values by turns: two collectors send under one host "
+     "name and "
+     "overwrite each other.",
+     COL_GAUGE},
     {"tsd.collect.reads", "collector result", "1",
      "Reads of a collector: ok, failed, skipped because the one before took too long.", COL_COUNTER},
     {"tsd.collect.read_ms", "collector", "ms", "Time spent in reads of a collector.", COL_COUNTER},

@@ -13,11 +13,13 @@
 
 extern const struct col_collector col_disk;
 
+static const char *dm_name = "vg0-root"; /* of dm-0 */
+
 static void ask(void *arg, const char *dev, bool *out_whole, char out_name[128])
 {
     (void)arg;
     *out_whole = !strchr(dev, 'p') && strcmp(dev, "sda1") != 0;
-    snprintf(out_name, 128, "%s", strcmp(dev, "dm-0") == 0 ? "vg0-root" : "");
+    snprintf(out_name, 128, "%s", strcmp(dev, "dm-0") == 0 ? dm_name : "");
 }
 
 static void parse(struct t_points *p, struct col_disks *d, const char *text, int64_t now_ms)
@@ -26,6 +28,47 @@ static void parse(struct t_points *p, struct col_disks *d, const char *text, int
     col_disks_parse(d, ts_slice_str(text), now_ms, p->emit);
     t_points_end(p);
     assert_true(t_all_listed(p, &col_disk));
+}
+
+/* dm-0 is set up anew under another name: it is another device, and no rates are made across the change. */
+static void test_disk__names_are_asked_again(void **state)
+{
+    struct t_points p;
+    (void)state;
+    t_points_init(&p);
+    struct col_disks *d = col_disks_new("", ask, NULL);
+    parse(&p, d, " 253 0 dm-0 1 0 2 3 4 0 5 6 0 7 8\n", 1000);
+    assert_string_equal(t_value(&p, "iostat.disk.read_requests dev=vg0-root"), "1");
+    dm_name = "vg1-data";
+    parse(&p, d, " 253 0 dm-0 2 0 2 3 4 0 5 6 0 7 8\n", 2000);
+    assert_string_equal(t_value(&p, "iostat.disk.read_requests dev=vg1-data"), "2");
+    assert_string_equal(t_value(&p, "iostat.disk.read_requests dev=vg0-root"), "");
+    assert_string_equal(t_value(&p, "iostat.disk.util dev=vg1-data"), "");
+    parse(&p, d, " 253 0 dm-0 3 0 2 3 4 0 5 6 0 7 8\n", 3000);
+    assert_string_equal(t_value(&p, "iostat.disk.util dev=vg1-data"), "0.0");
+    dm_name = "vg0-root";
+    col_disks_free(d);
+    t_points_release(&p);
+}
+
+/* A disk is pulled and another put in: its counters begin anew, and there is no rate from the one to the other. */
+static void test_disk__no_rates_from_one_disk_to_its_successor(void **state)
+{
+    struct t_points p;
+    (void)state;
+    t_points_init(&p);
+    struct col_disks *d = col_disks_new("", ask, NULL);
+    parse(&p, d, " 8 0 sda 1000 0 2000 300 1000 0 2000 300 0 400 600\n", 1000);
+    parse(&p, d, " 8 0 sda 10 0 20 3 2000 0 20 3 0 4 6\n", 2000); /* fewer reads */
+    assert_string_equal(t_value(&p, "iostat.disk.read_requests dev=sda"), "10");
+    assert_string_equal(t_value(&p, "iostat.disk.util dev=sda"), "");
+    assert_string_equal(t_value(&p, "iostat.disk.await dev=sda"), "");
+    parse(&p, d, " 8 0 sda 20 0 40 3 10 0 20 3 0 4 6\n", 3000); /* fewer writes */
+    assert_string_equal(t_value(&p, "iostat.disk.util dev=sda"), "");
+    parse(&p, d, " 8 0 sda 30 0 40 3 10 0 20 3 0 504 6\n", 4000);
+    assert_string_equal(t_value(&p, "iostat.disk.util dev=sda"), "50.0");
+    col_disks_free(d);
+    t_points_release(&p);
 }
 
 /* Linux 6, 4.18, 3.10 and 2.6.18 side by side; names of every kind */
@@ -91,6 +134,8 @@ static void test_disk__rates_of_two_reads(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_disk__names_are_asked_again),
+        cmocka_unit_test(test_disk__no_rates_from_one_disk_to_its_successor),
         cmocka_unit_test(test_disk__columns_of_all_kernels),
         cmocka_unit_test(test_disk__rates_of_two_reads),
     };

@@ -128,6 +128,57 @@ static void test_programs__files_of_interval_folders(void **state)
     col_programs_release(&l);
 }
 
+/* Mode of a file or folder below the folder. */
+static void mode_set(const char *name, mode_t mode)
+{
+    char path[256];
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    assert_int_equal(chmod(path, mode), 0);
+}
+
+static size_t n_programs(size_t *out_n_unsafe)
+{
+    struct col_program_list l = {.p = NULL};
+    assert_int_equal(col_programs_scan(folder, &l, NULL), 0);
+    size_t n = l.n;
+    *out_n_unsafe = l.n_unsafe;
+    col_programs_release(&l);
+    return n;
+}
+
+static void test_programs__files_others_may_change_are_not_run(void **state)
+{
+    size_t n_unsafe;
+    char others[T_FOLDER_BYTES]; /* the folder of the other cases */
+    (void)state;
+    memcpy(others, folder, sizeof(others));
+    t_folder_make(folder);
+    file_make("0/a", 0755);
+    file_make("60/b", 0755);
+    assert_int_equal(n_programs(&n_unsafe), 2);
+    assert_int_equal(n_unsafe, 0);
+    mode_set("60/b", 0757);
+    assert_int_equal(n_programs(&n_unsafe), 1);
+    assert_int_equal(n_unsafe, 1);
+    mode_set("60/b", 0755);
+    mode_set("0", 0777); /* a folder in which anybody may put a file */
+    assert_int_equal(n_programs(&n_unsafe), 1);
+    mode_set("0", 0755);
+    mode_set("", 0777);
+    assert_int_equal(n_programs(&n_unsafe), 0);
+    assert_int_equal(n_unsafe, 2);
+    mode_set("", 0755);
+    if (geteuid() == 0) {
+        char path[256];
+        snprintf(path, sizeof(path), "%s/0/a", folder);
+        assert_int_equal(chown(path, 12345, 0), 0); /* another user's */
+        assert_int_equal(n_programs(&n_unsafe), 1);
+        assert_int_equal(n_unsafe, 1);
+    }
+    t_folder_remove(folder);
+    memcpy(folder, others, sizeof(others));
+}
+
 static void test_programs__commands(void **state)
 {
     struct col_program_list l = {.p = NULL};
@@ -356,6 +407,9 @@ static void test_programs__what_can_not_be_started(void **state)
     snprintf(path, sizeof(path), "%s/0/no-interpreter", folder);
     struct col_child_opts opts = {.path = path, .env = environ};
     assert_int_equal(col_child_start(&c, &opts, &err), TS_EIO);
+    assert_non_null(strstr(err.text, "the interpreter named in its first line is not installed"));
+    opts.path = "/nowhere/program";
+    assert_int_equal(col_child_start(&c, &opts, &err), TS_EIO);
     assert_non_null(strstr(err.text, "No such file"));
     assert_int_equal(c.pid, 0);
     assert_true(col_child_over(&c));
@@ -368,6 +422,7 @@ int main(void)
         cmocka_unit_test(test_programs__lines_in_any_pieces),
         cmocka_unit_test(test_programs__long_lines_are_given_once_and_cut),
         cmocka_unit_test(test_programs__files_of_interval_folders),
+        cmocka_unit_test(test_programs__files_others_may_change_are_not_run),
         cmocka_unit_test(test_programs__commands),
         cmocka_unit_test(test_programs__python_finds_lib),
         cmocka_unit_test(test_programs__a_run_and_its_end),

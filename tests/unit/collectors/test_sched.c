@@ -21,7 +21,7 @@
 static const struct col_metric metrics[] = {{"m", "", "1", "x", COL_GAUGE},
                                             {NULL, NULL, NULL, NULL, COL_GAUGE}};
 static atomic_int n_puts, n_released, n_runs;
-static atomic_bool let_go;
+static atomic_bool let_go, plugged;
 
 static int count_put(void *arg, struct ts_slice lines, uint32_t n_points, bool durable, struct ts_error *err)
 {
@@ -64,6 +64,20 @@ static int none_init(const struct col_ctx *ctx, void **out_state, struct ts_erro
     return ts_error_set(err, TS_ENOTFOUND, "nothing here");
 }
 
+static int plug_init(const struct col_ctx *ctx, void **out_state, struct ts_error *err)
+{
+    (void)ctx;
+    (void)out_state;
+    return plugged ? 0 : ts_error_set(err, TS_ENOTFOUND, "not plugged in");
+}
+
+static int wrong_init(const struct col_ctx *ctx, void **out_state, struct ts_error *err)
+{
+    (void)ctx;
+    (void)out_state;
+    return ts_error_set(err, TS_EINVAL, "collect_x = 7 must divide 900");
+}
+
 static void count_release(void *state)
 {
     (void)state;
@@ -104,6 +118,19 @@ static const struct col_collector quick = {.name = "quick",
                                           .interval_s = 1,
                                           .init = none_init,
                                           .read = quick_read},
+                                  plug = {.name = "plug",
+                                          .help = "x",
+                                          .metrics = metrics,
+                                          .interval_s = 1,
+                                          .init = plug_init,
+                                          .read = quick_read,
+                                          .release = count_release},
+                                  wrong = {.name = "wrong",
+                                           .help = "x",
+                                           .metrics = metrics,
+                                           .interval_s = 1,
+                                           .init = wrong_init,
+                                           .read = quick_read},
                                   own = {.name = "own", .help = "x", .metrics = metrics, .run = own_run},
                                   rates = {.name = "rates",
                                            .help = "x",
@@ -116,7 +143,7 @@ static int setup(void **state)
 {
     (void)state;
     n_puts = n_released = n_runs = 0;
-    let_go = false;
+    let_go = plugged = false;
     return 0;
 }
 
@@ -140,13 +167,14 @@ static void test_sched__a_slow_one_delays_nobody(void **state)
     static const struct col_collector *const list[] = {&none, &quick, &slow, NULL};
     (void)state;
     struct col_sched *s = start(list);
-    for (int i = 0; i < WAIT_MS / 10 && stats(s, 0).n_reads < 3; i++)
+    for (int i = 0; i < WAIT_MS / 10 && stats(s, 1).n_reads < 3; i++)
         usleep(10000);
-    assert_true(stats(s, 0).n_reads >= 3);
-    assert_int_equal(stats(s, 1).n_reads, 0);
-    assert_string_equal(stats(s, 1).name, "slow");
+    assert_true(stats(s, 1).n_reads >= 3);
+    assert_int_equal(stats(s, 2).n_reads, 0);
+    assert_string_equal(stats(s, 2).name, "slow");
     struct col_sched_stats st;
-    assert_false(col_sched_stats(s, 2, &st));     /* none was left out */
+    assert_false(stats(s, 0).ready); /* none has nothing to measure */
+    assert_false(col_sched_stats(s, 3, &st));
     assert_int_equal(col_sched_stop(s, 3000), 1); /* it hangs; the other has time to end */
     let_go = true;
     assert_int_equal(col_sched_stop(s, WAIT_MS), 0);
@@ -182,6 +210,38 @@ static void test_sched__runners_come_back_after_an_error(void **state)
     assert_int_equal(n_puts, 1); /* what it had not ended goes out at the end */
 }
 
+/* A device is plugged in while collectors run. */
+static void test_sched__sources_that_come_later_are_noticed(void **state)
+{
+    static const struct col_collector *const list[] = {&plug, &own, NULL};
+    struct col_sched_opts opts = {.collectors = list, .emit = {.out = {.put = count_put}}, .look_ms = 5};
+    struct col_sched *s;
+    (void)state;
+    assert_int_equal(col_sched_start(&opts, &s, NULL), 0);
+    assert_false(stats(s, 0).ready);
+    plugged = true;
+    for (int i = 0; i < WAIT_MS / 10 && stats(s, 0).n_points < 1; i++)
+        usleep(10000);
+    assert_true(stats(s, 0).ready);
+    assert_true(stats(s, 0).n_reads >= 1);
+    assert_int_equal(col_sched_stop(s, WAIT_MS), 0);
+    assert_int_equal(n_released, 1);
+}
+
+static void test_sched__a_wrong_key_ends_the_start(void **state)
+{
+    static const struct col_collector *const list[] = {&quick, &wrong, NULL};
+    struct col_sched_opts opts = {.collectors = list, .emit = {.out = {.put = count_put}}};
+    struct ts_error err = {0};
+    struct col_sched *s;
+    (void)state;
+    assert_int_equal(col_sched_start(&opts, &s, &err), TS_EINVAL);
+    assert_string_equal(err.text, "collector wrong: collect_x = 7 must divide 900");
+    assert_null(s);
+    assert_int_equal(col_sched_once(&opts, NULL), TS_EINVAL);
+    assert_int_equal(n_puts, 0);
+}
+
 static void test_sched__once(void **state)
 {
     static const struct col_collector *const list[] = {&quick, &rates, &bad, &own, NULL}, *const nothing[] = {
@@ -204,6 +264,8 @@ int main(void)
         cmocka_unit_test_setup(test_sched__a_slow_one_delays_nobody, setup),
         cmocka_unit_test_setup(test_sched__errors_and_missed_turns_are_counted, setup),
         cmocka_unit_test_setup(test_sched__runners_come_back_after_an_error, setup),
+        cmocka_unit_test_setup(test_sched__sources_that_come_later_are_noticed, setup),
+        cmocka_unit_test_setup(test_sched__a_wrong_key_ends_the_start, setup),
         cmocka_unit_test_setup(test_sched__once, setup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

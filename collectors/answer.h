@@ -6,7 +6,7 @@
  *
  * Threads    pure
  * Not here   the answer to sync, which counts points (sink_conn.c)
- * Source     docs/PROTOCOL.md "Line protocol"; OpenTSDB's PutDataPointRpc for its words
+ * Source     docs/PROTOCOL.md "What a refused put says"; OpenTSDB's PutDataPointRpc for its words
  */
 #ifndef COLLECTORS_ANSWER_H
 #define COLLECTORS_ANSWER_H

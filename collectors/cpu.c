@@ -24,6 +24,7 @@ static const struct col_metric metrics[] = {
     {"proc.stat.ctxt", "", "switches", "Changes from one process to another.", COL_COUNTER},
     {"proc.stat.processes", "", "processes", "Processes and threads begun since boot.", COL_COUNTER},
     {"proc.stat.procs_blocked", "", "processes", "Processes that wait for a disk now.", COL_GAUGE},
+    {"proc.stat.btime", "", "s", "When the machine was booted, in seconds since 1970.", COL_GAUGE},
     {NULL, NULL, NULL, NULL, COL_GAUGE},
 };
 
@@ -52,7 +53,8 @@ void col_cpu_parse(struct ts_slice text, struct col_emit *emit)
     } rows[] = {{"intr", "proc.stat.intr"},
                 {"ctxt", "proc.stat.ctxt"},
                 {"processes", "proc.stat.processes"},
-                {"procs_blocked", "proc.stat.procs_blocked"}};
+                {"procs_blocked", "proc.stat.procs_blocked"},
+                {"btime", "proc.stat.btime"}};
     struct ts_slice line, word;
     uint64_t v;
     while (col_line_next(&text, &line)) {

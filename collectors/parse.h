@@ -36,8 +36,8 @@ void col_cpu_parse(struct ts_slice text, struct col_emit *emit);
 void col_load_parse(struct ts_slice text, struct col_emit *emit);
 /** /proc/meminfo */
 void col_memory_parse(struct ts_slice text, struct col_emit *emit);
-/** /proc/vmstat */
-void col_vmstat_parse(struct ts_slice text, struct col_emit *emit);
+/** /proc/vmstat; wanted: patterns of names */
+void col_vmstat_parse(struct ts_slice text, const char *wanted, struct col_emit *emit);
 /** /proc/uptime */
 void col_uptime_parse(struct ts_slice text, struct col_emit *emit);
 /** /proc/sys/fs/file-nr */
@@ -53,6 +53,14 @@ void col_sockstat_parse(struct ts_slice text, uint64_t page_bytes, struct col_em
 #define COL_TCP_STATES 12u /* as the kernel numbers them, from 1 */
 /** A line of /proc/net/tcp or tcp6 counts for its state. */
 void col_tcp_line(struct ts_slice line, uint64_t counts[COL_TCP_STATES]);
+/** /proc/pressure/RESOURCE */
+void col_pressure_parse(struct ts_slice text, const char *resource, struct col_emit *emit);
+/** /proc/net/softnet_stat */
+void col_softnet_parse(struct ts_slice text, struct col_emit *emit);
+/** /proc/net/arp */
+void col_arp_parse(struct ts_slice text, struct col_emit *emit);
+/** /proc/schedstat */
+void col_schedstat_parse(struct ts_slice text, struct col_emit *emit);
 /** /proc/net/rpc/nfs */
 void col_nfs_parse(struct ts_slice text, struct col_emit *emit);
 /** /proc/net/netstat or /proc/net/snmp */

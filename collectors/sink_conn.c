@@ -14,12 +14,10 @@
 #include "base/time.h"
 #include "collectors/answer.h"
 #include "collectors/collect.h"
+#include "collectors/connect.h"
 #include "collectors/fields.h"
 
 #include <errno.h>
-#include <netdb.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -119,58 +117,11 @@ int col_server_first(const char *servers, char **out_host, char **out_port, stru
 
 /* --- connection --- */
 
-/* Ready for events (POLLIN, POLLOUT) before a monotonic time? What is ready, 0 = time is up. */
-static int conn_poll(int fd, int events, int64_t until_ns)
-{
-    struct pollfd p = {.fd = fd, .events = (short)events};
-    for (;;) {
-        int64_t left_ms = (until_ns - ts_clock_mono_ns() + 999999) / 1000000;
-        int n = poll(&p, 1, (int)(left_ms < 0 ? 0 : left_ms > INT32_MAX ? INT32_MAX : left_ms));
-        if (n > 0)
-            return p.revents;
-        if (n == 0 || errno != EINTR)
-            return 0;
-    }
-}
-
-/* 0 or an errno. */
-static int conn_try(const struct addrinfo *a, int64_t until_ns, int *out_fd)
-{
-    int e = 0, fd = socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, a->ai_protocol);
-    socklen_t n = sizeof(e);
-    if (fd < 0)
-        return errno;
-    if (connect(fd, a->ai_addr, a->ai_addrlen) < 0) {
-        e = errno;
-        if (e == EINPROGRESS)
-            e = !conn_poll(fd, POLLOUT, until_ns)                  ? ETIMEDOUT
-                : getsockopt(fd, SOL_SOCKET, SO_ERROR, &e, &n) < 0 ? errno
-                                                                   : e;
-    }
-    if (e)
-        close(fd);
-    else
-        *out_fd = fd;
-    return e;
-}
-
 int col_sink__open(struct col_sink__conn *c, const struct col_sink__addr *a, int64_t timeout_ms,
                    struct ts_error *err)
 {
-    struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM}, *list = NULL;
     *c = (struct col_sink__conn){.fd = -1};
-    int rc = getaddrinfo(a->host, a->port, &hints, &list);
-    if (rc != 0)
-        return ts_error_set(err, TS_EIO, "no such host as %s: %s", a->text, gai_strerror(rc));
-    int e = 0;
-    int64_t until_ns = ts_clock_mono_ns() + timeout_ms * 1000000;
-    for (struct addrinfo *p = list; p && c->fd < 0; p = p->ai_next)
-        e = conn_try(p, until_ns, &c->fd);
-    freeaddrinfo(list);
-    if (c->fd < 0)
-        return ts_error_sys(err, TS_EIO, e, "no daemon answers at %s", a->text);
-    int one = 1;
-    (void)setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+    TS_TRY(col_connect(a->host, a->port, a->text, ts_clock_mono_ns() + timeout_ms * 1000000, &c->fd, err));
     ts_buf_init(&c->in, ANSWER_MAX);
     return 0;
 }
@@ -246,7 +197,7 @@ static int talk(struct talk *t, struct ts_slice text, int64_t timeout_ms, struct
     struct col_sink__conn *c = t->c;
     int64_t until_ns = ts_clock_mono_ns() + timeout_ms * 1000000;
     for (;;) {
-        int ready = conn_poll(c->fd, text.n ? POLLIN | POLLOUT : POLLIN, until_ns);
+        int ready = col_socket_poll(c->fd, text.n ? POLLIN | POLLOUT : POLLIN, until_ns);
         if (!ready || ts_clock_mono_ns() > until_ns)
             return ts_error_set(err, TS_ETIMEOUT, "no whole answer within %lld ms (collect_timeout_s)",
                                 (long long)timeout_ms);

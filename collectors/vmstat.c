@@ -6,6 +6,9 @@
  */
 #include "collectors/fields.h"
 #include "collectors/parse.h"
+#include "collectors/source.h"
+
+#include <stdio.h>
 
 static const struct col_metric metrics[] = {
     {"proc.vmstat.pgpgin", "", "KiB", "Read from block devices.", COL_COUNTER},
@@ -15,26 +18,33 @@ static const struct col_metric metrics[] = {
     {"proc.vmstat.pgfault", "", "faults", "Pages a process touched that had to be given to it.", COL_COUNTER},
     {"proc.vmstat.pgmajfault", "", "faults", "Those of them that had to be read from a disk.", COL_COUNTER},
     {"proc.vmstat.oom_kill", "", "processes", "Processes killed because memory was gone.", COL_COUNTER},
+    {"proc.vmstat.*", "", "1",
+     "Another line of /proc/vmstat (collect_vmstat): counts of pages and events; nr_* go up and down, others "
+     "only grow.",
+     COL_COUNTER},
     {NULL, NULL, NULL, NULL, COL_GAUGE},
 };
 
-void col_vmstat_parse(struct ts_slice text, struct col_emit *emit)
+void col_vmstat_parse(struct ts_slice text, const char *wanted, struct col_emit *emit)
 {
-    static const size_t n_front = sizeof("proc.vmstat.") - 1;
     struct ts_slice line, word;
     uint64_t v;
     while (col_line_next(&text, &line)) {
-        if (!col_word_next(&line, &word))
+        char metric[128];
+        if (!col_word_next(&line, &word) || !col_match_any(wanted, word) || !col_u64_next(&line, &v))
             continue;
-        for (const struct col_metric *m = metrics; m->name; m++)
-            if (ts_slice_is(word, m->name + n_front) && col_u64_next(&line, &v))
-                col_emit_u64(emit, m->name, v, COL_NO_TAGS);
+        (void)snprintf(metric, sizeof(metric), "proc.vmstat.%.*s", word.n < 100 ? (int)word.n : 100, word.p);
+        col_emit_u64(emit, metric, v, COL_NO_TAGS);
     }
 }
 
 static int vmstat_read(void *state, struct col_emit *emit, struct ts_error *err)
 {
-    return col_text_read(state, emit, "/proc/vmstat", col_vmstat_parse, err);
+    const struct col_ctx *ctx = col_text_ctx(state);
+    struct ts_buf *text = col_text_buf(state);
+    TS_TRY(col_source_read(ctx->root, "/proc/vmstat", text, err));
+    col_vmstat_parse(ts_buf_get(text), ts_conf_str(ctx->conf, "collect_vmstat"), emit);
+    return 0;
 }
 
 const struct col_collector col_vmstat = {

@@ -6,6 +6,7 @@
  * Checked    no crash; every line that comes out is a put line of allowed characters; lines of programs in pieces give what they
  * give as a whole
  */
+#include "collectors/exposition.h"
 #include "collectors/parse.h"
 #include "collectors/programs_dir.h"
 #include "collectors/programs_line.h"
@@ -140,10 +141,25 @@ static void commands(struct ts_slice text)
     ts_buf_release(&z);
 }
 
+static void vmstat_parse(struct ts_slice text, struct col_emit *emit)
+{
+    col_vmstat_parse(text, "*", emit);
+}
+
+static void exposition(struct ts_slice text)
+{
+    struct result r;
+    result_init(&r);
+    struct col_exposition x = {.emit = r.emit, .max_samples = 1000};
+    col_exposition_read(&x, text);
+    check_lines(&r);
+    result_release(&r);
+}
+
 static void texts(unsigned which, struct ts_slice text)
 {
     static void (*const parsers[])(struct ts_slice, struct col_emit *) = {
-        col_cpu_parse,    col_load_parse,  col_memory_parse, col_vmstat_parse,
+        col_cpu_parse,    col_load_parse,  col_memory_parse, vmstat_parse,
         col_uptime_parse, col_files_parse, col_nfs_parse,    col_tcpudp_parse};
     struct result r;
     uint64_t counts[COL_TCP_STATES] = {0};
@@ -169,9 +185,11 @@ static void texts(unsigned which, struct ts_slice text)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     struct input in = {data, data + n};
-    unsigned which = next8(&in) % 18;
+    unsigned which = next8(&in) % 19;
     struct ts_slice text = {(const char *)in.p, (size_t)(in.end - in.p)};
-    if (which == 16)
+    if (which == 18)
+        exposition(text);
+    else if (which == 16)
         programs(&in);
     else if (which == 17)
         commands(text);

@@ -44,7 +44,8 @@ static void test_cpu__columns_have_the_kernels_names(void **state)
     assert_string_equal(t_value(&p, "proc.stat.ctxt"), "38014093");
     assert_string_equal(t_value(&p, "proc.stat.processes"), "26442");
     assert_string_equal(t_value(&p, "proc.stat.procs_blocked"), "1");
-    assert_int_equal(p.n, 34);
+    assert_string_equal(t_value(&p, "proc.stat.btime"), "1418183276");
+    assert_int_equal(p.n, 35);
     t_points_release(&p);
 }
 

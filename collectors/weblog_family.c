@@ -74,6 +74,14 @@ static size_t inner_tag(const char *log, size_t n_stem, const char *name)
     return 0;
 }
 
+/* "-1" of site-1.log, "-443" of access_log-443: too short for a date, and no ".1" either. */
+static bool tag_is_weak(const char *tag, size_t n)
+{
+    unsigned n_digits;
+    return is_number_tag(tag, n, &n_digits) && n_digits < DATE_DIGITS &&
+           !(tag[0] == '.' && n_digits == n - 1);
+}
+
 enum col_web_family col_web_family(const char *log, const char *name)
 {
     size_t n = strlen(log), n_stem = stem_bytes(log);
@@ -82,6 +90,8 @@ enum col_web_family col_web_family(const char *log, const char *name)
         size_t end = strlen(name) - ts_pack_suffix(name);
         if (!name[n])
             return COL_WEB_STRICT;
+        if (n_stem == n && end > n && tag_is_weak(name + n, end - n))
+            return COL_WEB_LOOSE;
         while (end > n && !is_digit(name[end - 1]))
             end--;
         return end > n ? COL_WEB_STRICT : COL_WEB_LOOSE;
@@ -89,7 +99,9 @@ enum col_web_family col_web_family(const char *log, const char *name)
     size_t n_tag = inner_tag(log, n_stem, name);
     if (!n_tag)
         return COL_WEB_STRANGER;
-    return is_number_tag(name + n_stem, n_tag, &n_digits) ? COL_WEB_STRICT : COL_WEB_LOOSE;
+    return is_number_tag(name + n_stem, n_tag, &n_digits) && !tag_is_weak(name + n_stem, n_tag)
+               ? COL_WEB_STRICT
+               : COL_WEB_LOOSE;
 }
 
 size_t col_web_family_prefix(const char *log)
@@ -110,40 +122,32 @@ struct judge {
     const char *name;                           /* its name in it */
     bool (*there)(void *arg, const char *path); /* as given */
     void *arg;                                  /* for it */
+    enum col_web_family how;                    /* at least so sure */
     char text[PATH_MAX];                        /* path of a log it may be made of */
 };
 
 /* Is there a log of this name, its first n bytes and an ending, that the path may be made of? */
 static bool neighbour(struct judge *j, size_t n, const char *ending, size_t n_ending)
 {
+    enum col_web_family how;
     int len = snprintf(j->text, sizeof(j->text), "%.*s%.*s%.*s", (int)(j->name - j->path), j->path, (int)n,
                        j->name, (int)n_ending, ending);
-    return len > 0 && (size_t)len < sizeof(j->text) && strcmp(j->text, j->path) != 0 &&
-           col_web_family(base_of(j->text), j->name) == COL_WEB_STRICT && j->there &&
-           j->there(j->arg, j->text);
-}
-
-/* "site-1.log": the tag before the ending is too short to be a date, and no ".1" either. */
-static bool tag_is_weak(const char *log, const char *name)
-{
-    size_t n_stem = stem_bytes(log), n_tag;
-    unsigned n_digits = 0;
-    if (!strncmp(log, name, strlen(log)))
+    if (len < 1 || (size_t)len >= sizeof(j->text) || !strcmp(j->text, j->path))
         return false;
-    n_tag = inner_tag(log, n_stem, name);
-    return is_number_tag(name + n_stem, n_tag, &n_digits) && n_digits < DATE_DIGITS &&
-           !(name[n_stem] == '.' && n_digits == n_tag - 1);
+    how = col_web_family(base_of(j->text), j->name);
+    return how >= j->how && j->there && j->there(j->arg, j->text);
 }
 
+/* The nearest one: of a-1-20261121.log it is a-1.log, though a.log is there as well. */
 static bool has_neighbour(struct judge *j)
 {
-    for (size_t i = 1; j->name[i]; i++) {
+    for (size_t i = strlen(j->name); i-- > 1;) {
         if (!is_separator(j->name[i]))
             continue;
         if (neighbour(j, i, "", 0))
             return true;
         for (const char *dot = strchr(j->name + i + 1, '.'); dot; dot = strchr(dot + 1, '.'))
-            if (neighbour(j, i, dot, strcspn(dot + 1, ".-_~") + 1) && !tag_is_weak(base_of(j->text), j->name))
+            if (neighbour(j, i, dot, strcspn(dot + 1, ".-_~") + 1))
                 return true;
     }
     j->text[0] = '\0';
@@ -168,7 +172,7 @@ static bool is_orphan(const char *name)
 enum col_web_looks col_web_looks(const char *path, bool (*there)(void *arg, const char *path), void *arg,
                                  char *out_neighbour, size_t neighbour_bytes)
 {
-    struct judge j = {.path = path, .name = base_of(path), .there = there, .arg = arg};
+    struct judge j = {.path = path, .name = base_of(path), .there = there, .arg = arg, .how = COL_WEB_STRICT};
     size_t n = strlen(j.name);
     enum col_web_looks looks = COL_WEB_LOOKS_OWN;
     if (ts_pack_suffix(j.name) || (n && j.name[n - 1] == '~'))
@@ -180,4 +184,13 @@ enum col_web_looks col_web_looks(const char *path, bool (*there)(void *arg, cons
     if (out_neighbour)
         (void)snprintf(out_neighbour, neighbour_bytes, "%s", j.text);
     return looks;
+}
+
+bool col_web_owner(const char *path, bool (*there)(void *arg, const char *path), void *arg, char *out,
+                   size_t out_bytes)
+{
+    struct judge j = {.path = path, .name = base_of(path), .there = there, .arg = arg, .how = COL_WEB_LOOSE};
+    bool found = has_neighbour(&j);
+    (void)snprintf(out, out_bytes, "%s", j.text);
+    return found;
 }

@@ -81,7 +81,7 @@ static void place_finish(struct col_web_follow *f, struct col_web_place *p, cons
     bool twin = !p->head.n_bytes;
     for (uint32_t i = 0; i < p->tail->n_places && !twin; i++) {
         const struct col_web_place *o = p->tail->places[i];
-        twin = o != p && o->head.n_bytes == p->head.n_bytes && o->head.hash == p->head.hash;
+        twin = o != p && !o->unlinked && o->head.n_bytes == p->head.n_bytes && o->head.hash == p->head.hash;
     }
     ts_log(TS_LOG_DEBUG, "weblog: done with a rotated %s at byte %llu", p->tail->path,
            (unsigned long long)p->off);
@@ -182,6 +182,7 @@ static struct col_web_place *place_copied(struct col_web_follow *f, struct col_w
     copy->off = common_bytes(f, p->file, o->file, p->off);
     copy->kind = p->kind;
     copy->mtime_ms = p->mtime_ms;
+    p->unlinked = !old.n_links;
     place_rotate(f, p, now);
     return copy;
 }

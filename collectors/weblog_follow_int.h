@@ -64,6 +64,8 @@ struct col_web_tail *col_web__tail_add(struct col_web_follow *f, const char *pat
                                        const struct col_web_log *log);
 /** Forget a log. */
 void col_web__tail_remove(struct col_web_follow *f, struct col_web_tail *t);
+/** Is path a log, or a file? For weblog_family.h; arg: the struct col_web_follow. */
+bool col_web__log_there(void *arg, const char *path);
 /** Find new files for all entries of the configuration. */
 void col_web__paths_scan(struct col_web_follow *f, const struct col_web_now *now);
 

@@ -122,7 +122,7 @@ struct col_web_place *col_web_place_find(const struct col_web_tail *t, struct ts
     unsigned best_rank = 0;
     for (uint32_t i = 0; i < t->n_places; i++) {
         struct col_web_place *p = t->places[i];
-        if (!col_web_head_matches(&p->head, first))
+        if (p->unlinked || !col_web_head_matches(&p->head, first))
             continue;
         unsigned rank = p->head.n_bytes * 4 + (p->role == COL_WEB_CURRENT ? 2u : 0) +
                         (p->ino == ino && p->dev == dev ? 1u : 0);

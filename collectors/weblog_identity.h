@@ -78,9 +78,11 @@ struct col_web_place {
     uint64_t lines_off;     /* of the unpacked text: what lines gave out so far */
     uint64_t looked_bytes;  /* its size when its first lines were looked at in vain */
     bool told;              /* that nothing was found was logged */
-    int64_t quiet_ms;       /* steady clock when it last gave something, or was rotated */
-    char *found;            /* path where a look for it found it, owned; NULL */
-    unsigned rank;          /* how good that is */
+    bool
+        unlinked; /* its file has no name any more, and a copy of it has its place: it ends when it is closed */
+    int64_t quiet_ms; /* steady clock when it last gave something, or was rotated */
+    char *found;      /* path where a look for it found it, owned; NULL */
+    unsigned rank;    /* how good that is */
 };
 
 /* A followed log. */

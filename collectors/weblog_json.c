@@ -120,16 +120,64 @@ static const char *object_set(const json_t *object, struct ts_buf *scratch, unsi
     return NULL;
 }
 
+/* Bytes of the UTF-8 character at p (RFC 3629), 0 = none begins there. */
+static size_t utf8_bytes(const unsigned char *p, size_t n)
+{
+    size_t want = p[0] < 0x80 ? 1 : p[0] >= 0xc2 && p[0] < 0xe0 ? 2 : (p[0] & 0xf0) == 0xe0 ? 3 : 4;
+    if (want == 1 || want > n || p[0] < 0xc2 || p[0] > 0xf4)
+        return want == 1;
+    for (size_t i = 1; i < want; i++)
+        if ((p[i] & 0xc0) != 0x80)
+            return 0;
+    bool wrong = (p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f) ||
+                 (p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] > 0x8f);
+    return wrong ? 0 : want;
+}
+
+/* The same line as JSON, where a server wrote the client's bytes as they came (nginx: escape=none), or as \xHH (nginx's default): both
+ * become '_', as in names, one a byte. False: nothing of this is in it. */
+static bool line_mend(struct ts_slice line, struct ts_buf *out)
+{
+    bool mended = false;
+    for (size_t i = 0; i < line.n;) {
+        size_t n = utf8_bytes((const unsigned char *)line.p + i, line.n - i);
+        bool hex = line.p[i] == '\\' && i + 3 < line.n && line.p[i + 1] == 'x';
+        bool pair = line.p[i] == '\\' && !hex && i + 1 < line.n && (unsigned char)line.p[i + 1] < 0x80;
+        bool control = (unsigned char)line.p[i] < ' ';
+        if (hex || !n || control)
+            ts_buf_char(out, control ? ' ' : '_');
+        else
+            ts_buf_append(out, line.p + i, pair ? 2 : n);
+        mended |= hex || !n || control;
+        i += hex ? 4 : pair ? 2 : n ? n : 1;
+    }
+    return mended && !out->failed;
+}
+
+/* A line as an object; NULL. */
+static json_t *line_load(struct ts_slice line)
+{
+    json_t *root = NULL;
+    struct ts_buf text;
+    if (ts_json_load(line, &root, NULL) == 0)
+        return root;
+    ts_buf_init(&text, 0);
+    if (!line_mend(line, &text) || ts_json_load(ts_buf_get(&text), &root, NULL) < 0)
+        root = NULL;
+    ts_buf_release(&text);
+    return root;
+}
+
 const char *col_web_json_parse(struct ts_slice line, struct ts_buf *scratch, struct col_web_hit *out)
 {
-    json_t *object = NULL;
     const char *why;
     col_web_hit_init(out);
     ts_buf_clear(scratch);
     if (!ts_buf_reserve(scratch,
                         line.n + 1)) /* texts of JSON are never longer than the JSON: no growth later */
         return "it is too long";
-    if (ts_json_load(line, &object, NULL) < 0)
+    json_t *object = line_load(line);
+    if (!object)
         return "it is no JSON";
     if (!json_is_object(object))
         why = "it is no JSON object";

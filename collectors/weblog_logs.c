@@ -88,6 +88,20 @@ void col_web_logs_release(struct col_web_logs *l)
     *l = (struct col_web_logs){.n = 0};
 }
 
+static bool file_there(void *arg, const char *path)
+{
+    struct stat st;
+    (void)arg;
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+static bool path_there(struct ts_slice path)
+{
+    char text[PATH_MAX];
+    return path.n < sizeof(text) && snprintf(text, sizeof(text), "%.*s", (int)path.n, path.p) > 0 &&
+           file_there(NULL, text);
+}
+
 /* [FORMAT:]PATTERN[=DOMAIN] */
 static int logs_entry(struct col_web_log *log, struct ts_slice entry, const struct ts_conf *conf,
                       struct ts_error *err)
@@ -105,6 +119,8 @@ static int logs_entry(struct col_web_log *log, struct ts_slice entry, const stru
             format = word;
     }
     const char *eq = pattern.n ? memrchr(pattern.p, '=', pattern.n) : NULL;
+    if (eq && (memchr(eq, '/', (size_t)(pattern.p + pattern.n - eq)) || path_there(pattern)))
+        eq = NULL; /* it belongs to the path: /srv/a=b/access.log */
     if (eq) {
         domain = (struct ts_slice){eq + 1, (size_t)(pattern.p + pattern.n - eq - 1)};
         pattern.n = (size_t)(eq - pattern.p);
@@ -150,13 +166,6 @@ const struct col_web_log *col_web_logs_find(const struct col_web_logs *l, const 
             return log;
     }
     return NULL;
-}
-
-static bool file_there(void *arg, const char *path)
-{
-    struct stat st;
-    (void)arg;
-    return stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
 bool col_web_logs_follow(const struct col_web_logs *l, const char *path)

@@ -220,13 +220,16 @@ static bool being_packed(const char *path)
     return dot && dot > strrchr(path, '/') && col_web__id_of_path(plain, &id);
 }
 
-static void found_set(struct col_web_place *p, const char *path, unsigned rank)
+/* This is the file of a place, as far as it is known: all of its first bytes belong to the place from now on. */
+static void found_set(struct col_web_place *p, const struct file *file, unsigned rank)
 {
     if (rank <= p->rank)
         return;
     ts_free(p->found);
-    p->found = ts_xstrdup(path);
+    p->found = ts_xstrdup(file->path);
     p->rank = rank;
+    if (file->n_first > p->head.n_bytes)
+        p->head = col_web_head_of(file->first, file->n_first);
 }
 
 /* The file of a place that is known: does the place need it? */
@@ -240,12 +243,11 @@ static void known_file(const struct scan *s, const struct file *file, struct col
     else if (file->pack && p->role == COL_WEB_DONE && p->whole)
         settle(s->t, file->name, file->id, p);
     else if (file->pack && !being_packed(file->path))
-        found_set(p, file->path, RANK_PACKED);
+        found_set(p, file, RANK_PACKED);
     else if (!file->pack && p->role == COL_WEB_DONE && file->id->size_bytes <= p->off)
         settle(s->t, file->name, file->id, p);
     else if (!file->pack && file->id->size_bytes >= p->off)
-        found_set(p, file->path,
-                  file->id->ino == p->ino && file->id->dev == p->dev ? RANK_INODE : RANK_PLAIN);
+        found_set(p, file, file->id->ino == p->ino && file->id->dev == p->dev ? RANK_INODE : RANK_PLAIN);
 }
 
 /* Was it known to a checkpoint that did not say whose it is? */
@@ -262,8 +264,10 @@ static void new_file(const struct scan *s, const struct file *file)
 {
     struct col_web_tail *t = s->t;
     const bool *past = inherited(s->f, file);
-    bool wanted = file->how == COL_WEB_STRICT && !t->fresh && file->id->mtime_ms >= t->floor_ms && !past;
-    if (!file->n_first || (file->pack && wanted && being_packed(file->path)))
+    bool empty = !file->n_first && !file->pack; /* its server may have it still, and write to it */
+    bool wanted =
+        file->how == COL_WEB_STRICT && !past && (empty || (!t->fresh && file->id->mtime_ms >= t->floor_ms));
+    if (file->pack && (!file->n_first || (wanted && being_packed(file->path))))
         return;
     if (file->how != COL_WEB_STRICT || (!wanted && !t->fresh && !past)) {
         settle(t, file->name, file->id, NULL);
@@ -278,7 +282,7 @@ static void new_file(const struct scan *s, const struct file *file)
     p->quiet_ms = s->now->steady_ms;
     s->f->n_changes++;
     known_file(s, file, p);
-    if (wanted)
+    if (wanted && !empty)
         ts_log(TS_LOG_INFO, "weblog: %s was not read yet", file->path);
 }
 
@@ -296,17 +300,48 @@ static void unreadable_file(const struct scan *s, const struct file *file)
     settle(s->t, file->name, file->id, NULL);
 }
 
+/* Is it of this log, and not of one with a longer name? A file in another folder is judged as if it were beside the log. */
+static bool owned(const struct scan *s, const char *path)
+{
+    char beside[PATH_MAX], owner[PATH_MAX];
+    const char *slash = strrchr(s->t->path, '/');
+    int n =
+        snprintf(beside, sizeof(beside), "%.*s%s", (int)(slash - s->t->path), s->t->path, strrchr(path, '/'));
+    if (n < 0 || (size_t)n >= sizeof(beside) || !strcmp(beside, s->t->path))
+        return n > 0;
+    return !col_web_owner(beside, col_web__log_there, s->f, owner, sizeof(owner)) ||
+           !strcmp(owner, s->t->path);
+}
+
+/* Is it read right now? By its numbers as they are at this moment, since it may have been empty when it was opened. */
+static bool being_read(const struct scan *s, const struct col_web_id *id)
+{
+    struct col_web_id own;
+    for (uint32_t i = 0; i < s->t->n_places; i++) {
+        struct col_web_place *p = s->t->places[i];
+        if (p->file && col_web__id_of_file(p->file, &own) && own.ino == id->ino && own.dev == id->dev) {
+            p->seen_ms = s->now->wall_ms;
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool scan_file(void *arg, const char *path, enum col_web_family how, const struct col_web_id *id)
 {
     const struct scan *s = arg;
     struct col_web_tail *other = col_web__tail_at(s->f, path);
     struct file file = {.path = path, .id = id, .how = how, .name = ts_hash(path, strlen(path))};
-    if (other && other->log)
-        return true; /* a log by itself */
+    if (other || being_read(s, id))
+        return true; /* a log by itself, or nothing to look for */
     const struct col_web_settled *settled = settled_find(s->t, file.name);
     if (settled && id_equal(&settled->id, id)) {
         if (settled->p)
             settled->p->seen_ms = s->now->wall_ms;
+        return true;
+    }
+    if (!owned(s, path)) {
+        settle(s->t, file.name, id, NULL);
         return true;
     }
     if (ts_unpack_first(path, file.first, sizeof(file.first), &file.n_first, &file.pack) < 0)
@@ -364,9 +399,23 @@ static int by_age(const void *a, const void *b)
     return x->mtime_ms < y->mtime_ms ? -1 : x->mtime_ms > y->mtime_ms;
 }
 
+/* What is open may have got its first bytes since it was read last, and a packed copy meanwhile. */
+static void heads_refresh(struct col_web_tail *t)
+{
+    char first[COL_WEB_HEAD_BYTES];
+    for (uint32_t i = 0; i < t->n_places; i++) {
+        struct col_web_place *p = t->places[i];
+        size_t n = p->file && p->head.n_bytes < COL_WEB_HEAD_BYTES ? col_web__first_read(p->file, first) : 0;
+        if (n > p->head.n_bytes &&
+            (!p->head.n_bytes || col_web_head_matches(&p->head, (struct ts_slice){first, n})))
+            p->head = col_web_head_of(first, n);
+    }
+}
+
 void col_web__scan(struct col_web_follow *f, struct col_web_tail *t, const struct col_web_now *now)
 {
     struct scan s = {.f = f, .t = t, .now = now};
+    heads_refresh(t);
     family_walk(f, t, scan_file, &s);
     for (uint32_t i = 0; i < t->n_places; i++)
         if (t->places[i]->found)

@@ -74,7 +74,8 @@ static void save_logs(struct ts_json *j, const struct col_web_follow *f)
         ts_json_member_bool(j, "fresh", t->fresh);
         ts_json_member_arr(j, "places");
         for (uint32_t k = 0; k < t->n_places; k++)
-            save_place(j, t->places[k]);
+            if (!t->places[k]->unlinked)
+                save_place(j, t->places[k]);
         ts_json_arr_end(j);
         ts_json_obj_end(j);
     }

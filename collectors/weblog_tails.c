@@ -141,7 +141,7 @@ static void log_missing(const struct col_web_log *log)
 
 /* --- names under patterns --- */
 
-static bool log_there(void *arg, const char *path)
+bool col_web__log_there(void *arg, const char *path)
 {
     struct col_web_id id;
     return col_web__tail_at(arg, path) || col_web__id_of_path(path, &id);
@@ -181,7 +181,7 @@ static void wild_look(struct col_web_follow *f, const struct col_web_log *log, c
     if (t && t->log)
         return;
     enum col_web_looks looks =
-        t ? COL_WEB_LOOKS_OWN : col_web_looks(path, log_there, f, neighbour, sizeof(neighbour));
+        t ? COL_WEB_LOOKS_OWN : col_web_looks(path, col_web__log_there, f, neighbour, sizeof(neighbour));
     if (looks == COL_WEB_LOOKS_OWN)
         path_look(f, log, path, now);
     else if (looks == COL_WEB_LOOKS_ORPHAN || *neighbour) /* what is packed needs no word */
@@ -190,6 +190,8 @@ static void wild_look(struct col_web_follow *f, const struct col_web_log *log, c
 
 void col_web__paths_scan(struct col_web_follow *f, const struct col_web_now *now)
 {
+    for (uint32_t i = 0; !f->turned && i < f->n_tails; i++) /* also those whose path is empty at present */
+        f->tails[i]->log = col_web_logs_find(f->opts.logs, f->tails[i]->path);
     for (uint32_t i = 0; i < f->opts.logs->n; i++) {
         const struct col_web_log *log = &f->opts.logs->logs[i];
         glob_t found = {.gl_pathc = 0};

@@ -19,6 +19,7 @@
 #include "base/mem.h"
 #include "collectors/collect.h"
 #include "collectors/collector.h"
+#include "collectors/weblog_logs.h"
 
 extern const struct col_collector col_weblog;
 
@@ -292,6 +293,32 @@ static void test_weblog__a_checkpoint_of_version_1_is_read(void **state)
     assert_int_equal(system(command), 0);
 }
 
+/* A '=' is in front of a domain, unless what follows is part of the path. */
+static void test_weblog__paths_may_have_equals_signs(void **state)
+{
+    const struct ts_conf_key *const tables[] = {col_conf_keys};
+    struct ts_conf *conf = ts_conf_new(tables, 1);
+    struct col_web_logs logs;
+    char dir[] = "/tmp/tsd-test-weblog-XXXXXX", list[300], file[100], domain[100];
+    (void)state;
+    assert_non_null(mkdtemp(dir));
+    sh(dir, "echo x >a=b.log");
+    snprintf(file, sizeof(file), "%s/a=b.log", dir);
+    snprintf(domain, sizeof(domain), "%s/c=d.log", dir);
+    snprintf(list, sizeof(list), "/srv/a=b/x.log, json:/srv/a=b/*.log=c.org, %s, %s", file, domain);
+    set(conf, "collect_weblog", list);
+    assert_int_equal(col_web_logs_init(&logs, conf, NULL), 0);
+    assert_int_equal(logs.n, 4);
+    assert_string_equal(logs.logs[0].pattern, "/srv/a=b/x.log");
+    assert_string_equal(logs.logs[1].pattern, "/srv/a=b/*.log");
+    assert_string_equal(logs.logs[1].name, "c.org");
+    assert_string_equal(logs.logs[2].pattern, file); /* it is there */
+    assert_string_equal(logs.logs[3].name, "d.log");
+    col_web_logs_release(&logs);
+    ts_conf_free(conf);
+    sh(dir, "rm -r \"$PWD\"");
+}
+
 static void test_weblog__wrong_keys_are_refused(void **state)
 {
     static const struct {
@@ -327,6 +354,7 @@ int main(void)
         cmocka_unit_test(test_weblog__every_line_counts_once),
         cmocka_unit_test(test_weblog__every_line_counts_once_whatever_its_format),
         cmocka_unit_test(test_weblog__a_checkpoint_of_version_1_is_read),
+        cmocka_unit_test(test_weblog__paths_may_have_equals_signs),
         cmocka_unit_test(test_weblog__wrong_keys_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -32,6 +32,9 @@ static void test_weblog_family__names_of_a_log(void **state)
         {"a.log", "a.log-2026-W47", COL_WEB_STRICT},
         {"access_log", "access_log.1", COL_WEB_STRICT},
         {"access_log", "access_log-20261121.gz", COL_WEB_STRICT},
+        {"a.log", "a.log-24", COL_WEB_STRICT},
+        {"a.log", "a-24.log", COL_WEB_LOOSE},
+        {"access_log", "access_log-443", COL_WEB_LOOSE},
         {"a.log", "a.log.tmp", COL_WEB_LOOSE},
         {"a.log", "a.log.gz", COL_WEB_LOOSE},
         {"a.log", "a.log.bz2", COL_WEB_LOOSE},
@@ -84,10 +87,12 @@ static void test_weblog_family__the_neighbour_decides(void **state)
         {"/l/a.log-20261121", "/l/b.log", "", COL_WEB_LOOKS_ORPHAN},
         {"/l/a.log.1", "", "", COL_WEB_LOOKS_ORPHAN},
         {"/l/site-1.log.1", "/l/site-1.log /l/site.log", "/l/site-1.log", COL_WEB_LOOKS_ROTATED},
+        {"/l/a-1-20261121.log", "/l/a.log /l/a-1.log", "/l/a-1.log", COL_WEB_LOOKS_ROTATED},
         {"/l/a.log.1.gz", "", "", COL_WEB_LOOKS_ROTATED},
         {"/l/a.log~", "", "", COL_WEB_LOOKS_ROTATED},
         {"/l.1/access_log", "", "", COL_WEB_LOOKS_OWN},
-        {"/l/access_log-443", "/l/access_log", "/l/access_log", COL_WEB_LOOKS_ROTATED},
+        {"/l/access_log-443", "/l/access_log", "", COL_WEB_LOOKS_OWN},
+        {"/l/access_log-20261121", "/l/access_log", "/l/access_log", COL_WEB_LOOKS_ROTATED},
         {"/l/access_log-443", "", "", COL_WEB_LOOKS_OWN},
     };
     (void)state;

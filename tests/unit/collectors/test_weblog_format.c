@@ -170,6 +170,19 @@ static void test_weblog_format__json_lines(void **state)
              "{\"@timestamp\":\"2015-05-17T10:05:03.500Z\",\"url\":\"/\\u00e4\\\"\",\"status\":null}"),
         "1431857103500|0|0|-1||/\xc3\xa4\"||");
     assert_string_equal(READ("json", "{\"time\":1431857103123}"), "1431857103123|0|0|-1||||");
+    /* bytes of clients as they came, cut characters, nginx's \\xHH, control bytes: the line counts */
+    static const char *const odd[] = {"/\xff/b",      "/\xc3(b",     "/\xed\xa0\x80", "/\xf5\x80",
+                                      "/a\xe2\x82\"", "/\\xC3\\xBC", "/\001b"};
+    static const char *const even[] = {"/_/b", "/_(b", "/___", "/__", "/a__", "/__", "/ b"};
+    for (size_t i = 0; i < sizeof(odd) / sizeof(*odd); i++) {
+        char line[200], want[200];
+        bool ended = odd[i][strlen(odd[i]) - 1] == '"';
+        snprintf(line, sizeof(line),
+                 "{\"time\":1431857103123,\"uri\":\"%s%s,\"status\":200,\"host\":\"\\\"\"}", odd[i],
+                 ended ? "" : "\"");
+        snprintf(want, sizeof(want), "1431857103123|200|0|-1|\"|%s||", even[i]);
+        assert_string_equal(read_line("json", line, strlen(line)), want);
+    }
 }
 
 static const char *text(struct ts_slice s)

@@ -1,0 +1,242 @@
+/*
+ * websim.c - random lives of followed web logs: seeds, one life, the comparison with the model.
+ *
+ *   websim --seeds A..B      each life; the failing ones are printed
+ *   websim --seed N          one, and says what it does
+ *
+ * There are no threads and no real clocks: between two things that happen to logs the collector looks, or does not, is killed, started
+ * again, with or without one of its logs in the configuration, while daemon and spool take what they like. In the end it is
+ * configured as in the beginning, all is well, and hits by log, hour and status must be what was written.
+ */
+#include "tests/sim/websim.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/time.h"
+#include "collectors/collect.h"
+#include "collectors/collector.h"
+#include "collectors/weblog_follow.h"
+#include "tests/unit/t_random.h"
+
+extern const struct col_collector col_weblog;
+
+#define T0_MS 1793620800000ll /* 2026-11-02 12:00 UTC */
+
+void ws_check(bool ok, const char *what)
+{
+    if (ok)
+        return;
+    (void)fprintf(stderr, "websim: %s\n", what);
+    exit(2);
+}
+
+uint32_t ws_below(struct ws_life *l, uint32_t n)
+{
+    return (uint32_t)((t_random(&l->rnd) >> 20) % n);
+}
+
+void ws_say(const struct ws_life *l, const char *fmt, ...)
+{
+    va_list args;
+    if (!l->verbose)
+        return;
+    va_start(args, fmt);
+    (void)printf("%8lld  ", (long long)((l->t_ms - l->t0_ms) / 1000));
+    (void)vprintf(fmt, args);
+    (void)printf("\n");
+    va_end(args);
+}
+
+/* --- the collector --- */
+
+/* It, while it runs. */
+struct collector {
+    struct ws_life *l;
+    struct ws_store *store;
+    struct ts_conf *conf;
+    struct col_emit *emit;
+    char state_dir[WS_PATH_BYTES];
+    bool patterns; /* logs are named by patterns */
+    void *state;   /* NULL = it does not run */
+};
+
+static void set(struct collector *c, const char *key, const char *value)
+{
+    ws_check(ts_conf_set(c->conf, key, ts_slice_str(value), "websim", NULL) == 0, key);
+}
+
+static void clocks(const struct ws_life *l)
+{
+    ts_clock_set_fake(l->t_ms + l->skew_ms);
+    ts_clock_set_fake_mono((l->steady_ms + 1) * 1000000);
+}
+
+/* Configure it, all logs or without one of them, and start it. */
+static void start(struct collector *c, bool all)
+{
+    static const char *const lates[] = {"0", "60", "600", "86400"}, *const buckets[] = {"60", "60", "300",
+                                                                                        "10"};
+    struct ws_life *l = c->l;
+    char list[1000] = "";
+    size_t n = 0;
+    unsigned without = all || ws_below(l, 5) ? WS_LOGS : ws_below(l, WS_LOGS);
+    struct ts_error err = {0};
+    for (unsigned i = 0; i < WS_LOGS; i++) {
+        l->logs[i].configured = i != without;
+        if (i != without && (!c->patterns || without < WS_LOGS))
+            n += (size_t)snprintf(list + n, sizeof(list) - n, "vhost_combined:%s/%s,", l->dir,
+                                  l->logs[i].name);
+    }
+    if (!n)
+        (void)snprintf(list, sizeof(list), "vhost_combined:%s/*log*", l->dir);
+    set(c, "collect_weblog", list);
+    set(c, "collect_weblog_late_s", lates[ws_below(l, 4)]);
+    set(c, "collect_weblog_bucket_s", buckets[ws_below(l, 4)]);
+    clocks(l);
+    struct col_ctx *ctx = ts_xcalloc(1, sizeof(*ctx));
+    *ctx = (struct col_ctx){.conf = c->conf, .root = "", .state_dir = c->state_dir};
+    if (col_weblog.init(ctx, &c->state, &err) < 0)
+        ws_check(false, err.text);
+    ts_free(ctx);
+    ws_say(l, "the collector starts%s%s", without < WS_LOGS ? " without " : "",
+           without < WS_LOGS ? l->logs[without].name : "");
+}
+
+static void stop(struct collector *c)
+{
+    if (c->state)
+        ws_say(c->l, "the collector is killed");
+    col_weblog.release(c->state);
+    c->state = NULL;
+}
+
+/* It looks until nothing is new, and sends. */
+static bool look(struct collector *c)
+{
+    struct ts_error err = {0};
+    clocks(c->l);
+    int rc = col_weblog.once(c->state, c->emit, &err);
+    ws_say(c->l, "a look%s%s", rc < 0 ? ": " : "", rc < 0 ? err.text : "");
+    if (rc == 0)
+        ws_logs_looked(c->l);
+    ws_store_deliver(c->store);
+    return rc == 0;
+}
+
+/* --- a life --- */
+
+static unsigned compare(const struct ws_life *l, const struct ws_store *s)
+{
+    unsigned n_wrong = 0;
+    for (unsigned i = 0; i < WS_LOGS; i++)
+        for (unsigned h = 0; h < WS_HOURS; h++)
+            for (unsigned k = 0; k < WS_STATUSES; k++) {
+                uint64_t want = l->logs[i].written[h][k], have = ws_store_sum(s, i, h, k);
+                if (i < 2) /* of equal lines */
+                    want = i ? 0 : want + l->logs[1].written[h][k];
+                if (want != have && ++n_wrong < 5)
+                    (void)printf("seed %llu: %s hour %u status %u: %llu, written %llu\n",
+                                 (unsigned long long)l->seed, l->logs[i].name, h, k, (unsigned long long)have,
+                                 (unsigned long long)want);
+            }
+    if (l->n_bad != ws_store_bad(s) && ++n_wrong)
+        (void)printf("seed %llu: %llu bad lines, written %llu\n", (unsigned long long)l->seed,
+                     (unsigned long long)ws_store_bad(s), (unsigned long long)l->n_bad);
+    return n_wrong;
+}
+
+static void middle(struct collector *c)
+{
+    struct ws_life *l = c->l;
+    unsigned n_steps = 40 + ws_below(l, 160);
+    for (unsigned i = 0; i < n_steps && l->t_ms - l->t0_ms < (int64_t)(WS_HOURS - 40) * 3600000; i++) {
+        unsigned n_before = l->n_ops[36];
+        ws_logs_step(l, c->state != NULL);
+        if (ws_below(l, 4) == 0)
+            ws_store_mood(c->store, false);
+        if (l->n_ops[36] != n_before) { /* an older copy: nothing comes before somebody looked */
+            ws_store_mood(c->store, true);
+            if (!c->state)
+                start(c, true);
+            (void)look(c);
+        }
+        if (c->state && ws_below(l, 2))
+            (void)look(c);
+        if (c->state && ws_below(l, 12) == 0)
+            stop(c);
+        else if (!c->state && ws_below(l, 5) == 0)
+            start(c, false);
+    }
+}
+
+static bool life(uint64_t seed, bool verbose)
+{
+    static struct ws_life l;
+    char command[100];
+    const struct ts_conf_key *const tables[] = {col_conf_keys};
+    struct collector c = {.l = &l, .conf = ts_conf_new(tables, 1)};
+    l = (struct ws_life){
+        .seed = seed, .rnd = seed * 0x9e3779b97f4a7c15u + 1, .verbose = verbose, .t0_ms = T0_MS};
+    l.t_ms = T0_MS + 1000;
+    (void)snprintf(l.dir, sizeof(l.dir), "%s/tsd-websim-XXXXXX",
+                   access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
+    ws_check(mkdtemp(l.dir) != NULL, l.dir);
+    for (unsigned i = 0; i < 20; i++)
+        (void)t_random(&l.rnd);
+    ws_logs_begin(&l);
+    char abs[100];
+    (void)snprintf(abs, sizeof(abs), "old,%s/abs", l.dir);
+    (void)snprintf(c.state_dir, sizeof(c.state_dir), "%s/state", l.dir);
+    set(&c, "collect_weblog_olddir", abs);
+    c.patterns = ws_below(&l, 2);
+    c.store = ws_store_new(&l);
+    c.emit = col_emit_new(&(struct col_emit_opts){.out = {.put = ws_store_put, .arg = c.store}});
+    start(&c, true);
+    ws_check(look(&c), "the first look");
+    middle(&c);
+    ws_logs_end(&l);
+    ws_store_mood(c.store, true);
+    stop(&c);
+    start(&c, true);
+    for (unsigned i = 0; i < 12; i++) {
+        ws_check(look(&c), "the last looks");
+        l.t_ms += 60000;
+        l.steady_ms += 60000;
+    }
+    unsigned n_wrong = compare(&l, c.store);
+    stop(&c);
+    for (unsigned i = 0; i < WS_LOGS; i++)
+        fclose(l.logs[i].server);
+    col_emit_free(c.emit);
+    ts_conf_free(c.conf);
+    ws_store_free(c.store);
+    col_web__remounts = 0;
+    (void)snprintf(command, sizeof(command), "rm -rf %s", l.dir);
+    if (!verbose)
+        ws_check(system(command) == 0, command);
+    return n_wrong == 0;
+}
+
+int main(int argc, char **argv)
+{
+    unsigned long long from = 1, to = 100, n_failed = 0;
+    bool verbose = argc == 3 && !strcmp(argv[1], "--seed");
+    if (verbose)
+        from = to = strtoull(argv[2], NULL, 10);
+    else if (argc != 3 || strcmp(argv[1], "--seeds") != 0 || sscanf(argv[2], "%llu..%llu", &from, &to) != 2) {
+        (void)fprintf(stderr, "usage: websim --seeds A..B | --seed N\n");
+        return 2;
+    }
+    ts_log_set_level(verbose ? TS_LOG_INFO : TS_LOG_ERROR);
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    for (unsigned long long seed = from; seed <= to; seed++)
+        n_failed += !life(seed, verbose);
+    (void)printf("%s: %llu lives, %llu failed\n", n_failed ? "FAILED" : "ok", to - from + 1, n_failed);
+    return n_failed != 0;
+}

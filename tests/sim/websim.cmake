@@ -1,0 +1,10 @@
+# Random lives of followed web logs (docs/TESTING.md): a few seeds in ctest, 1,000 by hand.
+add_executable(websim sim/websim.c sim/websim_logs.c sim/websim_store.c)
+target_link_libraries(websim PRIVATE collectors)
+if(TSD_SANITIZE)
+  set(WEBSIM_SEEDS 1..40)
+else()
+  set(WEBSIM_SEEDS 1..150)
+endif()
+add_test(NAME websim_short COMMAND websim --seeds ${WEBSIM_SEEDS})
+set_tests_properties(websim_short PROPERTIES TIMEOUT 900)

@@ -264,12 +264,21 @@ const struct ts_conf_key col_conf_keys[] = {
      .type = TS_CONF_INT,
      .def = "100",
      .max = 100000,
-     .help = "Most values of the tag domain; requests of further ones count as other."},
+     .help =
+         "Most values of the tag domain at a time; requests of further ones count as other (web.log.other)."},
     {.name = "collect_weblog_paths",
      .type = TS_CONF_INT,
      .def = "20",
      .max = 100000,
-     .help = "Most values of the tag path of one domain; requests of further ones count as other."},
+     .help = "Most values of the tag path of one domain at a time; requests of further ones count as other."},
+    {.name = "collect_weblog_name_h",
+     .type = TS_CONF_INT,
+     .def = "168",
+     .min = 1,
+     .max = 876000,
+     .help = "Hours without a request after which a domain or path gives way to a new one where the two "
+             "limits above "
+             "are reached; one that never answered with 2xx gives way at once to one that does."},
     {.name = "collect_weblog_path_depth",
      .type = TS_CONF_INT,
      .def = "1",

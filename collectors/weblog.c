@@ -35,6 +35,8 @@ static const struct col_metric metrics[] = {
     {"web.log.lines", "state", "lines",
      "Lines read: counted (late ones, which came after their bucket was given up, are among them), bad.",
      COL_COUNTER},
+    {"web.log.other", "tag", "requests",
+     "Requests that count as other for want of a value of the tag domain or path of their own.", COL_COUNTER},
     {"web.log.files", "", "files", "Logs being read, rotated ones included.", COL_GAUGE},
     {"web.log.lag", "", "bytes", "Bytes of these that were not read yet.", COL_GAUGE},
     {NULL, NULL, NULL, NULL, COL_GAUGE},
@@ -54,6 +56,7 @@ struct weblog {
     int64_t next_ms;              /* clock of the next sending */
     int64_t figures_ms;           /* clock of the last figures */
     uint64_t n_saved;             /* changes that the checkpoint has */
+    bool other_told;              /* that the limit of domains is reached was logged */
     char path[PATH_MAX];          /* of the checkpoint; "" = none */
 };
 
@@ -112,11 +115,30 @@ static void weblog_figures(struct weblog *w, struct col_emit *emit)
     col_emit_time(emit, w->now_ms / 1000 * 1000);
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
         col_emit_u64(emit, "web.log.lines", rows[i].n, COL_TAGS({"state", ts_slice_str(rows[i].state)}));
+    col_emit_u64(emit, "web.log.other", w->count.names.n_other_domains,
+                 COL_TAGS({"tag", TS_SLICE_LIT("domain")}));
+    col_emit_u64(emit, "web.log.other", w->count.names.n_other_paths,
+                 COL_TAGS({"tag", TS_SLICE_LIT("path")}));
     uint32_t n_files;
     uint64_t lag_bytes = col_web_follow_lag_bytes(&w->follow, &n_files);
     col_emit_int(emit, "web.log.files", n_files, COL_NO_TAGS);
     col_emit_u64(emit, "web.log.lag", lag_bytes, COL_NO_TAGS);
     w->figures_ms = w->now_ms;
+}
+
+/* One word about requests whose domain or path has no value of its own. */
+static void weblog_other_tell(struct weblog *w)
+{
+    const struct col_web_names *t = &w->count.names;
+    bool domains = t->n_other_domains && t->n_domains >= t->limits.max_domains;
+    if (w->other_told || !domains)
+        return;
+    w->other_told = true;
+    ts_log(TS_LOG_WARN,
+           "weblog: the limit of %u domains is reached, further ones count as other; raise "
+           "collect_weblog_domains, or "
+           "see collect_weblog_domain if these are no domains of yours n_other=%llu",
+           t->limits.max_domains, (unsigned long long)t->n_other_domains);
 }
 
 /* Checkpoint, points, and what needs not be kept any more. After an error all is as it was and comes again. */
@@ -129,6 +151,7 @@ static int weblog_send(struct weblog *w, struct col_emit *emit, struct ts_error 
     if (w->count.n_dirty || n_changes != w->n_saved || w->now_ms - w->figures_ms >= FIGURES_MS) {
         w->n_saved = n_changes;
         weblog_figures(w, emit);
+        weblog_other_tell(w);
         TS_TRY(col_web_count_emit(&w->count, emit, err));
         TS_TRY(col_emit_end(emit, true, err));
         col_web_count_sent(&w->count);

@@ -24,89 +24,21 @@ void col_web_count_init(struct col_web_count *c, const struct col_web_limits *li
 {
     *c = (struct col_web_count){.limits = *limits, .horizon_ms = COL_WEB_NO_HORIZON, .generation = 1};
     ts_buf_init(&c->text, 0);
+    col_web_names_init(&c->names, &(struct col_web_name_limits){.max_domains = limits->max_domains,
+                                                                .max_paths = limits->max_paths,
+                                                                .forget_ms = limits->forget_ms});
 }
 
 void col_web_count_release(struct col_web_count *c)
 {
-    for (uint32_t i = 0; i < c->n_names; i++)
-        ts_free(c->names[i].text);
-    ts_free(c->names);
-    ts_free(c->name_slots);
+    col_web_names_release(&c->names);
     ts_free(c->cells);
     ts_free(c->cell_slots);
     ts_buf_release(&c->text);
-    *c = (struct col_web_count){.n_names = 0};
+    *c = (struct col_web_count){.n_cells = 0};
 }
 
 /* --- names --- */
-
-static uint64_t name_hash(struct ts_slice text, uint32_t parent)
-{
-    return ts_hash_u64(ts_hash(text.p, text.n) + parent);
-}
-
-static uint32_t *name_slot(const struct col_web_count *c, struct ts_slice text, uint32_t parent)
-{
-    uint32_t mask = c->n_name_slots - 1, i = (uint32_t)name_hash(text, parent) & mask;
-    for (; c->name_slots[i]; i = (i + 1) & mask) {
-        const struct col_web_name *n = &c->names[c->name_slots[i] - 1];
-        if (n->parent == parent && ts_slice_is(text, n->text))
-            break;
-    }
-    return &c->name_slots[i];
-}
-
-static void names_grow(struct col_web_count *c)
-{
-    c->n_name_slots = c->n_name_slots ? c->n_name_slots * 2 : FIRST_SLOTS;
-    ts_free(c->name_slots);
-    c->name_slots = ts_xcalloc(c->n_name_slots, sizeof(*c->name_slots));
-    c->cap_names = c->n_name_slots / 2;
-    c->names = ts_xrealloc(c->names, c->cap_names * sizeof(*c->names));
-    for (uint32_t i = 0; i < c->n_names; i++)
-        *name_slot(c, ts_slice_str(c->names[i].text), c->names[i].parent) = i + 1;
-}
-
-/* Index of a name, made if it is new; own: it counts as one of those that have a value of their own. */
-static uint32_t name_add(struct col_web_count *c, struct ts_slice text, uint32_t parent, bool own)
-{
-    if (c->n_names == c->cap_names)
-        names_grow(c);
-    uint32_t *slot = name_slot(c, text, parent);
-    if (*slot)
-        return *slot - 1;
-    struct col_web_name *n = &c->names[c->n_names];
-    *n = (struct col_web_name){.text = ts_xcalloc(1, text.n + 1), .parent = parent};
-    memcpy(n->text, text.p, text.n);
-    if (own && parent == COL_WEB_TOP)
-        c->n_domains++;
-    else if (own)
-        c->names[parent].n_subs++;
-    *slot = ++c->n_names;
-    return c->n_names - 1;
-}
-
-/* Known, or room for one more (and allowed to take it): itself; else "other". */
-static uint32_t name_of(struct col_web_count *c, struct ts_slice text, uint32_t parent, bool may_add)
-{
-    uint32_t n = parent == COL_WEB_TOP ? c->n_domains : c->names[parent].n_subs;
-    uint32_t max = parent == COL_WEB_TOP ? c->limits.max_domains : c->limits.max_paths;
-    uint32_t *slot = c->n_name_slots ? name_slot(c, text, parent) : NULL;
-    if (slot && *slot)
-        return *slot - 1;
-    if (n < max && may_add)
-        return name_add(c, text, parent, !ts_slice_is(text, "other"));
-    return name_add(c, TS_SLICE_LIT("other"), parent, false);
-}
-
-bool col_web_name_restore(struct col_web_count *c, struct ts_slice text, uint32_t parent)
-{
-    uint32_t n = c->n_names;
-    if (parent != COL_WEB_TOP && (parent >= n || c->names[parent].parent != COL_WEB_TOP))
-        return false;
-    return text.n <= COL_WEB_NAME_BYTES && !memchr(text.p, '\0', text.n) &&
-           name_add(c, text, parent, !ts_slice_is(text, "other")) == n;
-}
 
 /* A value as it will be sent, so that two that look alike in points are one here. */
 static struct ts_slice clean(struct col_web_count *c, struct ts_slice raw, bool lower)
@@ -121,14 +53,15 @@ static struct ts_slice clean(struct col_web_count *c, struct ts_slice raw, bool 
     return ts_buf_get(&c->text);
 }
 
-static uint32_t series_of(struct col_web_count *c, const struct col_web_hit *h, struct ts_slice domain)
+static uint32_t series_of(struct col_web_count *c, const struct col_web_hit *h, struct ts_slice domain,
+                          int64_t now_ms)
 {
-    uint32_t d = name_of(c, clean(c, domain, true), COL_WEB_TOP, true);
+    uint32_t d = col_web_names_of(&c->names, clean(c, domain, true), COL_WEB_TOP, h->status, now_ms);
     if (!c->limits.path_depth)
-        return name_add(c, TS_SLICE_LIT(""), d, false);
+        return col_web_names_fixed(&c->names, TS_SLICE_LIT(""), d);
     struct ts_slice prefix = col_web_prefix(h->path, c->limits.path_depth);
-    bool found = h->status < 400; /* what nobody has is asked for by thousands of names */
-    return name_of(c, clean(c, prefix, false), d, found || !prefix.n || prefix.n == 1);
+    bool plain = prefix.n <= 1; /* "/" and no path are no inventions */
+    return col_web_names_of(&c->names, clean(c, prefix, false), d, plain ? 0 : h->status, now_ms);
 }
 
 /* --- cells --- */
@@ -180,7 +113,7 @@ static struct col_web_cell *cell_find(struct col_web_count *c, int64_t start_ms,
 bool col_web_cell_restore(struct col_web_count *c, const struct col_web_cell *cell)
 {
     bool is_new;
-    if (cell->series >= c->n_names || c->names[cell->series].parent == COL_WEB_TOP)
+    if (cell->series >= c->names.n || c->names.list[cell->series].parent == COL_WEB_TOP)
         return false;
     struct col_web_cell *mine = cell_find(c, cell->start_ms, cell->series, &is_new);
     if (is_new) {
@@ -219,7 +152,7 @@ void col_web_count_hit(struct col_web_count *c, const struct col_web_hit *h, str
                        int64_t now_ms)
 {
     bool is_new;
-    uint32_t series = series_of(c, h, domain);
+    uint32_t series = series_of(c, h, domain, now_ms);
     int64_t start_ms = h->time_ms - ts_floor_mod(h->time_ms, c->limits.bucket_ms);
     struct col_web_cell *cell = cell_find(c, start_ms, series, &is_new);
     if (is_new)
@@ -270,8 +203,8 @@ int col_web_count_emit(const struct col_web_count *c, struct col_emit *emit, str
         const struct col_web_cell *cell = &c->cells[i];
         if (!cell->dirty)
             continue;
-        const struct col_web_name *path = &c->names[cell->series];
-        struct col_tag tags[2] = {{"domain", ts_slice_str(c->names[path->parent].text)},
+        const struct col_web_name *path = &c->names.list[cell->series];
+        struct col_tag tags[2] = {{"domain", ts_slice_str(c->names.list[path->parent].text)},
                                   {"path", ts_slice_str(path->text)}};
         cell_emit(cell, tags, *path->text ? 2 : 1, emit);
         if (++n % BATCH_CELLS == 0)
@@ -319,7 +252,25 @@ static uint32_t evict_before(struct col_web_count *c, int64_t touched_ms, int64_
     return n_gone;
 }
 
-uint32_t col_web_count_evict(struct col_web_count *c, int64_t now_ms, bool full)
+/* Names that gave way and have no counts any more are forgotten when they are many. */
+static void names_pack(struct col_web_count *c)
+{
+    if (c->names.n_gone < 64 + c->names.n / 2)
+        return;
+    bool *keep = ts_xcalloc(c->names.n, sizeof(*keep));
+    uint32_t *map = ts_xcalloc(c->names.n, sizeof(*map));
+    for (uint32_t i = 0; i < c->n_cells; i++)
+        keep[c->cells[i].series] = true;
+    col_web_names_pack(&c->names, keep, map);
+    for (uint32_t i = 0; i < c->n_cells; i++)
+        c->cells[i].series = map[c->cells[i].series];
+    if (c->n_cells)
+        cells_index(c);
+    ts_free(keep);
+    ts_free(map);
+}
+
+static uint32_t count_evict(struct col_web_count *c, int64_t now_ms, bool full)
 {
     int64_t newest_ms = INT64_MIN;
     if (!full)
@@ -330,4 +281,11 @@ uint32_t col_web_count_evict(struct col_web_count *c, int64_t now_ms, bool full)
     if (c->n_cells > c->limits.max_cells / 2)
         n_gone += evict_before(c, INT64_MIN, INT64_MAX);
     return n_gone;
+}
+
+uint32_t col_web_count_evict(struct col_web_count *c, int64_t now_ms, bool full)
+{
+    uint32_t n = count_evict(c, now_ms, full);
+    names_pack(c);
+    return n;
 }

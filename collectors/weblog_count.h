@@ -17,13 +17,13 @@
 
 #include "collectors/emit.h"
 #include "collectors/weblog_field.h"
+#include "collectors/weblog_names.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#define COL_WEB_CLASSES    6u  /* 1xx to 5xx, none of these */
-#define COL_WEB_TOOK_STEPS 8u  /* up to 10, 30, 100, 300, 1000, 3000, 10000 ms, more */
-#define COL_WEB_NAME_BYTES 100 /* of a domain or path; longer ones are cut */
+#define COL_WEB_CLASSES    6u /* 1xx to 5xx, none of these */
+#define COL_WEB_TOOK_STEPS 8u /* up to 10, 30, 100, 300, 1000, 3000, 10000 ms, more */
 #define COL_WEB_NO_HORIZON INT64_MIN
 
 /* How to count. */
@@ -31,19 +31,12 @@ struct col_web_limits {
     int64_t bucket_ms; /* length of a bucket */
     int64_t late_ms;   /* a cell is kept so long after its last change */
     int64_t slot_ms;   /* 0 = points have the bucket's time; else added to it (finished logs, see import) */
-    uint32_t max_domains; /* values of domain; the rest is "other" */
+    uint32_t max_domains; /* values of domain; the rest is "other" (weblog_names.h) */
     uint32_t max_paths;   /* values of path of one domain; the rest is "other" */
+    int64_t forget_ms;    /* one that was not hit for so long gives way to a new one */
     uint32_t path_depth;  /* folders of a path that make its prefix; 0 = no tag path */
     uint32_t max_cells;   /* cells kept; above it those of old buckets are given up early */
 };
-
-/* A domain or a path of a domain. */
-struct col_web_name {
-    char *text;      /* as sent, owned */
-    uint32_t parent; /* of a path: its domain; COL_WEB_TOP for a domain */
-    uint32_t n_subs; /* of a domain: paths that have a value of their own */
-};
-#define COL_WEB_TOP UINT32_MAX
 
 /* What was counted. */
 struct col_web_cell {
@@ -62,11 +55,7 @@ struct col_web_cell {
 
 struct col_web_count {
     struct col_web_limits limits; /* as given */
-    struct col_web_name *names;   /* domains and paths, in order of arrival; owned */
-    uint32_t n_names, cap_names;  /* used, allocated */
-    uint32_t n_domains;           /* domains that have a value of their own */
-    uint32_t *name_slots;         /* table of names, index + 1; owned */
-    uint32_t n_name_slots;        /* a power of two */
+    struct col_web_names names;   /* domains and paths */
     struct col_web_cell *cells;   /* owned */
     uint32_t n_cells, cap_cells;  /* used, allocated */
     uint32_t *cell_slots;         /* table of cells, index + 1; owned */
@@ -98,8 +87,6 @@ uint32_t col_web_count_evict(struct col_web_count *c, int64_t now_ms, bool full)
 bool col_web_count_full(const struct col_web_count *c);
 
 /* For the checkpoint: the same things as they were. */
-/** Add a name as it was saved; names come in their order. False: it makes no sense. */
-bool col_web_name_restore(struct col_web_count *c, struct ts_slice text, uint32_t parent);
 /** Add a cell as it was saved. False: there is no such series, or the cell is there already. */
 bool col_web_cell_restore(struct col_web_count *c, const struct col_web_cell *cell);
 

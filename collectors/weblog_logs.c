@@ -6,6 +6,7 @@
 #include "collectors/weblog_logs.h"
 
 #include "base/mem.h"
+#include "base/time.h"
 #include "base/unpack.h"
 #include "collectors/fields.h"
 #include "collectors/weblog_family.h"
@@ -188,6 +189,7 @@ int col_web_limits_get(const struct ts_conf *conf, struct col_web_limits *out, s
         .late_ms = ts_conf_int(conf, "collect_weblog_late_s") * 1000,
         .max_domains = (uint32_t)ts_conf_int(conf, "collect_weblog_domains"),
         .max_paths = (uint32_t)ts_conf_int(conf, "collect_weblog_paths"),
+        .forget_ms = ts_conf_int(conf, "collect_weblog_name_h") * TS_HOUR_MS,
         .path_depth = (uint32_t)ts_conf_int(conf, "collect_weblog_path_depth"),
         .max_cells = (uint32_t)ts_conf_int(conf, "collect_weblog_cells"),
     };

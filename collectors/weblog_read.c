@@ -175,8 +175,9 @@ static bool chunk_take(struct col_web_follow *f, struct col_web_place *p, bool l
         return false;
     if (n < 0)
         return true;
-    if (n > 0) /* an empty file may be one that began anew, after others that are older than this */
-        p->mtime_ms = id.mtime_ms;
+    if (!p->off && !n && id.mtime_ms != p->mtime_ms) /* empty again: what came and went may be in a copy */
+        p->tail->scan = true;
+    p->mtime_ms = id.mtime_ms;
     struct ts_slice text = {f->chunk, (size_t)n};
     if (!kind_known(f, p, text, id.size_bytes, last_too, now->steady_ms))
         return true;

@@ -111,14 +111,20 @@ static void save_cell(struct ts_json *j, const struct col_web_cell *cell)
 
 static void save_count(struct ts_json *j, const struct col_web_count *c)
 {
-    ts_json_member_arr(j, "names"); /* [parent, text]; -1: a domain */
-    for (uint32_t i = 0; i < c->n_names; i++) {
+    ts_json_member_arr(j, "names"); /* [parent, text, last_ms, own, standing]; parent -1: a domain */
+    for (uint32_t i = 0; i < c->names.n; i++) {
+        const struct col_web_name *n = &c->names.list[i];
         ts_json_arr(j);
-        ts_json_int(j, c->names[i].parent == COL_WEB_TOP ? -1 : (int64_t)c->names[i].parent);
-        ts_json_str(j, c->names[i].text);
+        ts_json_int(j, n->parent == COL_WEB_TOP ? -1 : (int64_t)n->parent);
+        ts_json_str(j, n->text);
+        ts_json_int(j, n->last_ms);
+        ts_json_int(j, n->own);
+        ts_json_int(j, n->standing);
         ts_json_arr_end(j);
     }
     ts_json_arr_end(j);
+    ts_json_member_count(j, "other_domains", c->names.n_other_domains);
+    ts_json_member_count(j, "other_paths", c->names.n_other_paths);
     ts_json_member_arr(j, "cells");
     for (uint32_t i = 0; i < c->n_cells; i++)
         save_cell(j, &c->cells[i]);
@@ -306,18 +312,33 @@ static bool load_files_1(const json_t *root, struct col_web_follow *f, int64_t n
     return true;
 }
 
-static bool load_names(const json_t *names, struct col_web_count *c)
+/* Older checkpoints have parent and text alone: what is no "other" has a value of its own. */
+static bool load_name(const json_t *row, uint32_t at, struct col_web_names *t, int64_t now_ms)
+{
+    const json_t *text = json_array_get(row, 1);
+    int64_t parent = json_integer_value(json_array_get(row, 0));
+    bool old = json_array_size(row) == 2;
+    json_int_t value = json_integer_value(json_array_get(row, 4));
+    uint8_t standing =
+        old || value < 0 || value >= COL_WEB_STANDINGS ? COL_WEB_STANDINGS - 1 : (uint8_t)value;
+    if (!json_is_string(text) || parent < -1 || parent >= (int64_t)at)
+        return false;
+    struct ts_slice s = {json_string_value(text), json_string_length(text)};
+    struct col_web_name *n = col_web_names_restore(
+        t, s, parent < 0 ? COL_WEB_TOP : (uint32_t)parent,
+        old ? s.n && !ts_slice_is(s, "other") : json_integer_value(json_array_get(row, 3)) != 0, standing);
+    if (n)
+        n->last_ms = old ? now_ms : json_integer_value(json_array_get(row, 2));
+    return n;
+}
+
+static bool load_names(const json_t *names, struct col_web_names *t, int64_t now_ms)
 {
     if (!json_is_array(names))
         return false;
-    for (size_t i = 0; i < json_array_size(names); i++) {
-        const json_t *row = json_array_get(names, i), *text = json_array_get(row, 1);
-        int64_t parent = json_integer_value(json_array_get(row, 0));
-        if (!json_is_string(text) || parent < -1 || parent >= (int64_t)i ||
-            !col_web_name_restore(c, (struct ts_slice){json_string_value(text), json_string_length(text)},
-                                  parent < 0 ? COL_WEB_TOP : (uint32_t)parent))
+    for (size_t i = 0; i < json_array_size(names); i++)
+        if (!load_name(json_array_get(names, i), (uint32_t)i, t, now_ms))
             return false;
-    }
     return true;
 }
 
@@ -332,7 +353,7 @@ static bool load_cell(const json_t *row, struct col_web_count *c, int64_t now_ms
             return false;
         v[i] = json_integer_value(json_array_get(row, i));
     }
-    if (v[2] < 0 || v[2] >= c->n_names)
+    if (v[2] < 0 || v[2] >= c->names.n)
         return false;
     cell = (struct col_web_cell){.time_ms = v[0],
                                  .start_ms = v[1],
@@ -357,7 +378,7 @@ static bool load_all(const json_t *root, const struct col_web_state *s, bool ver
     const json_t *cells = json_object_get(root, "cells");
     if (!json_is_object(root) ||
         !(version_1 ? load_files_1(root, s->follow, now_ms) : load_logs(root, s->follow)) ||
-        !load_names(json_object_get(root, "names"), c) || !json_is_array(cells) ||
+        !load_names(json_object_get(root, "names"), &c->names, now_ms) || !json_is_array(cells) ||
         get_int(root, "generation") < 1)
         return false;
     for (size_t i = 0; i < json_array_size(cells); i++)
@@ -367,6 +388,8 @@ static bool load_all(const json_t *root, const struct col_web_state *s, bool ver
     c->generation = (uint32_t)get_int(root, "generation");
     c->n_counted = (uint64_t)get_int(root, "counted");
     c->n_late = (uint64_t)get_int(root, "late");
+    c->names.n_other_domains = (uint64_t)get_int(root, "other_domains");
+    c->names.n_other_paths = (uint64_t)get_int(root, "other_paths");
     *s->n_bad = (uint64_t)get_int(root, "bad");
     return true;
 }

@@ -23,7 +23,7 @@
 
 #define QUIET_MS 200000 /* servers reopen sooner than a rotated file is given up */
 
-static const char *const statuses[WS_STATUSES] = {"200", "404", "503"};
+static const char *const statuses[WS_STATUSES] = {"200", "302", "503"};
 
 /* Names of the rotated files: # is their number, % a date that grows; a trailing ! says that numbers shift. */
 static const char *const schemes[] = {"NAME.#!",        "NAME-%",     "STEM.#.ENDING!", "STEM-%.ENDING",

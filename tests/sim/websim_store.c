@@ -103,7 +103,7 @@ static void line_store(struct ws_store *s, const char *line)
     struct point *p = point_of(s, ts_hash(key, (size_t)len));
     p->log = log;
     p->hour = (unsigned)((ms - s->life->t0_ms) / 3600000);
-    p->status = (unsigned)(status == 2 ? 0 : status == 4 ? 1 : 2);
+    p->status = (unsigned)(status == 2 ? 0 : status == 3 ? 1 : 2);
     p->n = n;
 }
 

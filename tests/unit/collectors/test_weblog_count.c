@@ -20,6 +20,7 @@ static const struct col_web_limits limits = {.bucket_ms = 60000,
                                              .late_ms = 10000,
                                              .max_domains = 2,
                                              .max_paths = 2,
+                                             .forget_ms = 1000000,
                                              .path_depth = 1,
                                              .max_cells = 1000};
 
@@ -99,8 +100,8 @@ static void test_weblog_count__names_are_bounded(void **state)
     (void)state;
     col_web_count_init(&c, &limits);
     t_points_init(&p);
-    hit(&c, 60, "a", "/scan/1", 404, -1, 0); /* makes no value of path */
     hit(&c, 60, "a", "/x/1", 200, -1, 0);
+    hit(&c, 60, "a", "/scan/1", 404, -1, 0); /* makes no value of path */
     hit(&c, 60, "a", "/y/1", 200, -1, 0);
     hit(&c, 60, "a", "/z/1", 200, -1, 0);
     hit(&c, 60, "a", "/y/1", 500, -1, 0); /* known: stays itself */
@@ -114,8 +115,66 @@ static void test_weblog_count__names_are_bounded(void **state)
     assert_string_equal(t_value(&p, "web.hits domain=a path=other status=2xx"), "1");
     assert_string_equal(t_value(&p, "web.hits domain=a path=/y status=5xx"), "1");
     assert_string_equal(t_value(&p, "web.hits domain=b path=none status=4xx"), "1");
-    assert_string_equal(t_value(&p, "web.hits domain=other path=/x status=2xx"), "3");
+    assert_string_equal(t_value(&p, "web.hits domain=other path=/x status=2xx"), "2");
+    assert_string_equal(t_value(&p, "web.hits domain=c path=/x status=2xx"), "1"); /* b stood below */
+    assert_int_equal(c.names.n_other_domains, 1); /* "other" is nobody's loss */
+    assert_int_equal(c.names.n_other_paths, 2);
     assert_int_equal(sum(&p, "web.hits", ""), 9);
+    t_points_release(&p);
+    col_web_count_release(&c);
+}
+
+/* Scanners and redirects keep nobody out; what is not hit any more gives way; a name that comes back is the same again. */
+static void test_weblog_count__names_give_way(void **state)
+{
+    struct col_web_count c;
+    struct t_points p;
+    char name[20];
+    (void)state;
+    col_web_count_init(&c, &limits);
+    t_points_init(&p);
+    for (int i = 0; i < 120; i++) { /* invented hosts */
+        snprintf(name, sizeof(name), "scan%d.org", i);
+        hit(&c, 60, name, "/", 404, -1, 0);
+    }
+    for (int i = 0; i < 25; i++) { /* redirected paths of invented folders */
+        snprintf(name, sizeof(name), "/scan%d/", i);
+        hit(&c, 60, "a.org", name, 301, -1, 0);
+    }
+    hit(&c, 60, "a.org", "/shop/", 200, -1, 0);
+    hit(&c, 60, "a.org", "/new/", 502, -1, 0); /* fails, and there is no room: none was good or gives way */
+    hit(&c, 60, "a.org", "/news/", 200, -1, 0);
+    hit(&c, 60, "b.org", "/fails/", 503, -1, 0); /* only fails, and is seen */
+    sent(&c, &p);
+    assert_string_equal(t_value(&p, "web.hits domain=other path=/ status=4xx"), "118");
+    assert_string_equal(t_value(&p, "web.hits domain=a.org path=/shop status=2xx"), "1");
+    assert_string_equal(t_value(&p, "web.hits domain=a.org path=/news status=2xx"), "1");
+    assert_string_equal(t_value(&p, "web.hits domain=a.org path=/new status=5xx"), "");
+    assert_string_equal(t_value(&p, "web.hits domain=b.org path=/fails status=5xx"), "1");
+    /* b.org was never answered with 2xx: it gives way to c.org, which then keeps others out for a while */
+    hit(&c, 120, "c.org", "/", 200, -1, 500000);
+    hit(&c, 120, "d.org", "/", 200, -1, 900000);
+    hit(&c, 120, "a.org", "/shop/", 200, -1, 900000);
+    sent(&c, &p);
+    assert_string_equal(t_value(&p, "web.hits domain=c.org path=/ status=2xx"), "1");
+    assert_string_equal(t_value(&p, "web.hits domain=other path=/ status=2xx"), "1");
+    hit(&c, 180, "d.org", "/", 200, -1, 1500001); /* c.org was last hit longer ago */
+    sent(&c, &p);
+    assert_string_equal(t_value(&p, "web.hits domain=d.org path=/ status=2xx"), "1");
+    /* c.org is back when a.org is the oldest: its open bucket goes on, and is not overwritten by a twin's */
+    hit(&c, 120, "c.org", "/", 200, -1, 2500001);
+    sent(&c, &p);
+    assert_string_equal(t_value(&p, "web.hits domain=c.org path=/ status=2xx"), "2");
+    assert_int_equal(c.names.n_domains, 2);
+    /* what is forgotten takes no memory for good */
+    for (int i = 0; i < 2000; i++) {
+        snprintf(name, sizeof(name), "n%d.org", i);
+        hit(&c, 60, name, "/", 200, -1, 4000000 + i * 2000000ll);
+        col_web_count_sent(&c);
+        (void)col_web_count_evict(&c, 4000000 + i * 2000000ll + 20000, false);
+    }
+    assert_true(c.names.n < 300);
+    sent(&c, &p);
     t_points_release(&p);
     col_web_count_release(&c);
 }
@@ -143,7 +202,7 @@ static void test_weblog_count__names_are_cleaned_before_they_are_counted(void **
     sent(&c, &p);
     assert_string_equal(t_value(&p, "web.hits domain=a_b path=/__ status=2xx"), "3");
     assert_int_equal(sum(&p, "web.hits", "domain=xxx"), 2);
-    assert_int_equal(c.n_domains, 2);
+    assert_int_equal(c.names.n_domains, 2);
     t_points_release(&p);
     col_web_count_release(&c);
 }
@@ -324,7 +383,7 @@ static void test_weblog_count__the_checkpoint_comes_back(void **state)
     assert_int_equal(b.count.n_late, 1);
     assert_int_equal(b.count.n_cells, 2);
     assert_int_equal(b.count.n_dirty, 1); /* what was sent is not sent again */
-    assert_int_equal(b.count.n_domains, 2);
+    assert_int_equal(b.count.names.n_domains, 2);
     assert_int_equal(b.follow.n_tails, 1);
     t = b.follow.tails[0];
     assert_string_equal(t->path, path);
@@ -430,6 +489,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_weblog_count__a_bucket_is_an_absolute_count),
         cmocka_unit_test(test_weblog_count__names_are_bounded),
+        cmocka_unit_test(test_weblog_count__names_give_way),
         cmocka_unit_test(test_weblog_count__names_are_cleaned_before_they_are_counted),
         cmocka_unit_test(test_weblog_count__late_lines_overwrite_nothing),
         cmocka_unit_test(test_weblog_count__too_many_cells_go_early),

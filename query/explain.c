@@ -177,7 +177,11 @@ static int explain_sub(struct sto_store *st, struct sto_snap *snap, const struct
     *e = (struct qry_explained){.sub = &spec->subs[s], .reads = "points"};
     int rc;
     if (spec->by_on) {
-        TS_TRY(qry_totals_plan(st, snap, spec, 0, arena, &p, err));
+        struct qry_spec *one = ts_arena_alloc(arena, sizeof *one); /* the plan points to it */
+        *one = *spec;
+        one->subs = &spec->subs[s];
+        one->n_subs = 1;
+        TS_TRY(qry_totals_plan(st, snap, one, 0, arena, &p, err));
         price(snap, &p, &pr);
         rc = 0;
     } else {

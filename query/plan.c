@@ -144,18 +144,66 @@ static int grouping_keys(struct sto_catalog *cat, struct qry_plan *p, const stru
     return 0;
 }
 
-/* Totals leave out series without one of the keys. */
-static void drop_keyless(struct qry_plan *p)
+static int cmp_ids(const void *a, const void *b, void *n_keys)
 {
+    const uint32_t *x = a, *y = b;
+    for (size_t k = 0; k < *(const size_t *)n_keys; k++)
+        if (x[k] != y[k])
+            return x[k] < y[k] ? -1 : 1;
+    return 0;
+}
+
+/* Is a tag cell among those that are shown apart? */
+static bool is_kept(const struct qry_keep *keep, const uint32_t *ids, size_t n_keys)
+{
+    size_t lo = 0, hi = keep->n;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        int c = cmp_ids(keep->ids + mid * n_keys, ids, &n_keys);
+        if (c == 0)
+            return true;
+        if (c < 0)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return false;
+}
+
+/* The tag cell of a series of totals. */
+static void cell_ids(const struct qry_plan *p, const struct sto_series *s, uint32_t *out)
+{
+    for (size_t k = 0; k < p->n_keys; k++)
+        out[k] = qry_series_value(s, p->keys[k]);
+    const struct qry_keep *keep = p->by_tags ? p->spec->keep : NULL;
+    if (keep && !is_kept(keep, out, p->n_keys))
+        for (size_t k = 0; k < p->n_keys; k++)
+            out[k] = QRY_OTHERS;
+}
+
+/* Totals leave out series whose tag cell is not wanted and, with compat, those without one of the keys. */
+static void drop_unwanted(struct qry_plan *p)
+{
+    const struct qry_keep *keep = p->spec->keep;
+    uint32_t *ids = ts_arena_alloc(p->arena, (p->n_keys + 1) * sizeof *ids);
     size_t n = 0;
     for (size_t i = 0; i < p->n; i++) {
         size_t k = 0;
-        while (k < p->n_keys && qry_series_value(p->series[i], p->keys[k]))
-            k++;
-        if (k == p->n_keys)
+        for (size_t j = 0; j < p->n_keys; j++) {
+            ids[j] = qry_series_value(p->series[i], p->keys[j]);
+            k += ids[j] != QRY_NO_VALUE;
+        }
+        if ((k == p->n_keys || !p->spec->compat) && (!keep || keep->others || is_kept(keep, ids, p->n_keys)))
             p->series[n++] = p->series[i];
     }
     p->n = n;
+}
+
+struct ts_slice qry_plan_value_name(const struct sto_catalog *cat, uint32_t id)
+{
+    return id == QRY_NO_VALUE ? TS_SLICE_LIT("(none)")
+           : id == QRY_OTHERS ? TS_SLICE_LIT("(others)")
+                              : sto_uid_name(cat, STO_UID_TAGV, id);
 }
 
 /* A new group while they are collected. */
@@ -247,8 +295,7 @@ static void make_groups(struct qry_plan *p)
     uint32_t *key = ts_arena_alloc(p->arena, (p->n_keys + 1) * sizeof *key);
     p->group_of = ts_arena_alloc(p->arena, p->n * sizeof *p->group_of + 1);
     for (size_t i = 0; i < p->n; i++) {
-        for (size_t k = 0; k < p->n_keys; k++)
-            key[k] = qry_series_value(p->series[i], p->keys[k]);
+        cell_ids(p, p->series[i], key);
         p->group_of[i] = finder_put(&f, key, p->arena);
     }
     order_groups(p, &f);
@@ -282,8 +329,9 @@ int qry_plan_select(struct sto_store *st, const struct qry_spec *spec, size_t in
     TS_TRY(p->sub->n_tsuids ? from_tsuids(cat, p, err) : from_filters(cat, p, max_series, err));
     p->shown_metric = p->metric;
     TS_TRY(grouping_keys(cat, p, by_keys, n_by_keys, err));
+    p->by_tags = by_keys != NULL;
     if (by_keys)
-        drop_keyless(p);
+        drop_unwanted(p);
     p->has_data = ts_arena_zalloc(arena, p->n + 1);
     if (p->sub->none && !by_keys) {
         single_groups(p);

@@ -51,6 +51,7 @@ struct qry_plan {
     uint32_t shown_metric;           /* id of the metric users see */
     const uint32_t *shown_pos;       /* [n] position of each series in the plan it was made from */
     const uint32_t *shown_group;     /* [n_groups] and index of each group there, ascending */
+    bool by_tags;                    /* groups are tag cells of totals */
     bool keep_spans;                 /* series are worked on after reading: not dense, rates come later */
 };
 /** What users see of a series. */
@@ -108,6 +109,14 @@ static inline uint32_t qry_plan_rank(const struct qry_plan *p, size_t pos)
 {
     return p->rank ? p->rank[pos] : (uint32_t)pos;
 }
+/** Order of values of totals: bytes, then no value, then the others. */
+static inline int qry_total_cmp_values(uint32_t a, struct ts_slice a_text, uint32_t b, struct ts_slice b_text)
+{
+    int x = a == QRY_OTHERS ? 2 : a == QRY_NO_VALUE, y = b == QRY_OTHERS ? 2 : b == QRY_NO_VALUE;
+    return x != y ? x - y : ts_slice_cmp(a_text, b_text);
+}
+/** Text of a value id of a tag cell, also of QRY_NO_VALUE and QRY_OTHERS; the catalog's. */
+struct ts_slice qry_plan_value_name(const struct sto_catalog *cat, uint32_t id);
 /** Value id of a key in a series; 0 if it has no such key. */
 uint32_t qry_series_value(const struct sto_series *s, uint32_t tagk);
 

@@ -77,6 +77,29 @@ struct qry_where {
     const struct qry_cond *conds; /* ANDed */
     size_t n;                     /* 0: every point */
 };
+/* Keys of time of totals: cells of n units of the zone's calendar, weekdays, hours of the day. */
+struct qry_by_time {
+    int64_t n;         /* units; 0: no interval */
+    enum ts_unit unit; /* of n */
+    bool hour_of_day, weekday;
+    bool day, hour; /* were given by name */
+};
+/* Order of rows of totals. */
+enum qry_sort {
+    QRY_SORT_USUAL, /* by time, but by value where top or bottom chooses without a key of time */
+    QRY_SORT_TIME,  /* by time, then tag values */
+    QRY_SORT_NAME,  /* by tag values, then time */
+    QRY_SORT_VALUE, /* the largest first value first */
+};
+enum qry_partial { QRY_PARTIAL_NONE, QRY_PARTIAL_MARK, QRY_PARTIAL_COLUMN };
+#define QRY_NO_VALUE 0          /* id of the value of a series without the key, "(none)" */
+#define QRY_OTHERS   UINT32_MAX /* id of all values that are not shown apart, "(others)" */
+/* Tag cells that are shown apart. */
+struct qry_keep {
+    const uint32_t *ids; /* [n] rows of value ids in the order of by_tags, ascending */
+    size_t n;
+    bool others; /* the rest is one cell, its ids all QRY_OTHERS; else it is left out */
+};
 /* How text and CSV print the times of points. */
 enum qry_times {
     QRY_TIMES_USUAL, /* text: ISO 8601, with compat milliseconds; CSV: seconds, with ms milliseconds */
@@ -88,7 +111,8 @@ enum qry_top_by { QRY_TOP_AVG, QRY_TOP_MAX, QRY_TOP_MIN, QRY_TOP_SUM, QRY_TOP_LA
 struct qry_top {
     size_t n;             /* how many; 0: all, in their usual order */
     bool bottom;          /* the lowest ones */
-    enum qry_top_by rank; /* by what */
+    enum qry_top_by rank; /* by what, of series */
+    bool rank_given;      /* it was asked for */
 };
 /* Everything asked for; memory lives in the arena given to the parser. */
 struct qry_spec {
@@ -101,14 +125,22 @@ struct qry_spec {
     struct qry_sub *subs;
     size_t n_subs;
     /* totals (--by): */
-    bool by_day, by_hour;
+    struct qry_by_time by_time;
     bool by_on;               /* totals are asked for (also with no key: one cell) */
     struct ts_slice *by_tags; /* tag keys in the order given */
     size_t n_by_tags;
-    bool fill_zero; /* cells without points give a row of 0 */
-    bool fill_null; /* with fill_zero: a row without a value instead */
-    bool compat;    /* compat = opentsdb */
-    bool uncut;     /* emit what was read around start..end too */
+    bool fill_zero;              /* cells without points give a row of 0 */
+    bool fill_null;              /* with fill_zero: a row without a value instead */
+    const struct qry_keep *keep; /* of tag cells only these; NULL: all. Set while totals are made (table.c) */
+    enum qry_sort sort;          /* order of rows */
+    bool others;                 /* with top and bottom: the rest is one row, (others) */
+    int64_t compare_n;           /* the same cells so many units before; 0: not wanted */
+    enum ts_unit compare_unit;   /* their unit */
+    struct ts_slice compare_text, columns; /* as sent; the key of by whose values are columns, n == 0: none */
+    enum qry_partial partial;              /* how CSV and text mark rows that the range cuts */
+    int64_t now_ms;                        /* when it was asked */
+    bool compat;                           /* compat = opentsdb */
+    bool uncut;                            /* emit what was read around start..end too */
     bool
         values_must_exist; /* a literal filter with a value that nobody sent fails; else it matches nothing */
     struct qry_where where;            /* of the raw points only these count */
@@ -176,6 +208,7 @@ struct qry_limit {
     uint64_t max_points;      /* points read; 0 = none */
     uint64_t max_bytes;       /* memory of the run, if memory is NULL; 0 = none */
     uint64_t max_series;      /* series selected; 0 = none */
+    uint64_t max_cells;       /* cells of time of totals; 0 = none */
     uint64_t max_read_bytes;  /* of files, by estimate before anything is read; 0 = none */
     struct ts_budget *memory; /* account of all memory of the run, with its limit; NULL: one is made in own */
     struct ts_budget own;     /* that one, of max_bytes */
@@ -218,24 +251,81 @@ typedef int (*qry_series_fn)(void *arg, const struct qry_series *s, struct ts_er
 int qry_run(struct sto_store *st, struct ts_pool *pool, const struct qry_spec *spec, struct qry_limit *limit,
             qry_series_fn emit, void *arg, struct ts_error *err);
 
-/* One cell of totals. */
-struct qry_total {
-    int64_t ts_ms;         /* UTC start of the cell (clipped to nothing); meaningful if by_day or by_hour */
-    struct ts_civil local; /* its date and hour in the zone */
-    int64_t offset_ms;     /* zone's offset: tells the repeated hour of autumn apart */
-    bool repeated;         /* this local date and hour stands twice; this row is the second */
-    const struct ts_slice *tags; /* values of by_tags, in their order */
-    bool is_int;
-    bool empty; /* no point: from fill zero or null */
-    bool null;  /* empty, to be shown as no value */
+/* A value of a row of totals after the first one. */
+struct qry_total_value {
+    bool null, is_int;
     __int128 i; /* value if is_int */
     double d;   /* value else */
 };
+/* One row of totals: a cell. */
+struct qry_total {
+    int64_t ts_ms;                /* UTC start of the cell (clipped to nothing); meaningful if by_time.n */
+    struct ts_civil local;        /* its date and hour in the zone */
+    int64_t local_ms;             /* the same as a number */
+    int64_t offset_ms;            /* zone's offset: tells the repeated hour of autumn apart */
+    bool repeated;                /* this local date and hour stands twice; this row is the second */
+    enum ts_unit unit;            /* of by_time */
+    uint8_t weekday, hour_of_day; /* 1..7 from Monday on, 0..23; if they are keys */
+    const struct ts_slice *tags;  /* values of the tag columns, in their order */
+    const uint32_t *ids;          /* their ids, QRY_NO_VALUE and QRY_OTHERS */
+    bool is_int;
+    bool empty;                         /* no point: from fill zero or null */
+    bool null;                          /* empty, to be shown as no value */
+    __int128 i;                         /* value if is_int */
+    double d;                           /* value else */
+    const struct qry_total_value *more; /* [n_more] values of further columns */
+    size_t n_more;
+    bool partial; /* the range of the query cuts its interval of time, or it is not over yet */
+};
 typedef int (*qry_total_fn)(void *arg, const struct qry_total *t, struct ts_error *err);
-/** Totals of spec->subs[0]: the aggregator applied once to all points of a cell (day and/or hour x tag
- * values). Rows sorted by time, then tag values (bytes). A series without one of the by_tags is left out. */
+/** Totals of spec->subs[0]: the aggregator applied once to all points of a cell (time x tag values). Rows sorted by time, then
+ * tag values (bytes). A series without one of the by_tags counts as QRY_NO_VALUE; with compat it is left out. */
 int qry_totals(struct sto_store *st, struct ts_pool *pool, const struct qry_spec *spec,
                struct qry_limit *limit, qry_total_fn emit, void *arg, struct ts_error *err);
+
+/* Columns of time of totals. */
+enum qry_time_column {
+    QRY_COLUMN_DATE,
+    QRY_COLUMN_HOUR,
+    QRY_COLUMN_TIME,
+    QRY_COLUMN_WEEK,
+    QRY_COLUMN_MONTH,
+    QRY_COLUMN_YEAR,
+    QRY_COLUMN_WEEKDAY,
+    QRY_COLUMN_HOUR_OF_DAY,
+};
+#define QRY_MAX_TIME_COLUMNS  4
+#define QRY_TIME_COLUMN_BYTES 40 /* most that one takes, with a final zero */
+/** Columns of time of a breakdown; returns how many. */
+size_t qry_time_columns(const struct qry_by_time *t, enum qry_time_column *out);
+/** "date", "hour" ... */
+const char *qry_time_column_name(enum qry_time_column c);
+/** A row's text in a column: "2026-11-02", "02" or, the second time round, "02+01:00", "Mon". Bytes written. */
+size_t qry_time_column_print(enum qry_time_column c, const struct qry_total *t, char *out);
+
+/* Columns of a table of totals, in their order. */
+struct qry_head {
+    enum qry_time_column times[QRY_MAX_TIME_COLUMNS];
+    size_t n_times;
+    const struct ts_slice *tags; /* keys */
+    size_t n_tags;
+    const struct ts_slice *values; /* names of the values' columns */
+    size_t n_values;
+};
+/** Called once, before the rows; head is borrowed until the last row. */
+typedef int (*qry_head_fn)(void *arg, const struct qry_head *head, struct ts_error *err);
+/**
+ * Totals of all sub queries as one table: their values side by side, the best tag cells (top, bottom, others), the same cells
+ * some time before (compare), values of a key as columns, rows in order. Without any of these rows are emitted as they are made.
+ *
+ * @param head   called once with the columns
+ * @param emit   called for each row
+ * @return 0, errors of qry_totals, or what head and emit return
+ *
+ * Memory: counted in the account of limit.   Threads: as qry_run.
+ */
+int qry_table(struct sto_store *st, struct ts_pool *pool, const struct qry_spec *spec,
+              struct qry_limit *limit, qry_head_fn head, qry_total_fn emit, void *arg, struct ts_error *err);
 
 /* A series with points between start and end of a query that deletes. */
 struct qry_doomed {

@@ -42,23 +42,48 @@ static int parse_by(const struct qry_spec_text *text, struct ts_arena *arena, st
     out->fill_zero = out->fill_null || fill_is(text->fill, "zero");
     if (text->fill.p && !out->fill_zero && !fill_is(text->fill, "none"))
         return ts_error_set(err, TS_EINVAL, "Unrecognized fill policy: %.*s", SHOW(text->fill));
-    if (out->n_subs != 1)
-        return ts_error_set(err, TS_EINVAL, "Totals are of one metric, not of %zu", out->n_subs);
-    const struct qry_sub *sub = &out->subs[0];
-    if (qry_agg_is_none(sub->agg))
-        return ts_error_set(err, TS_EINVAL, "The aggregator none makes no totals");
-    if (sub->n_percentiles || sub->histogram_buckets)
-        return ts_error_set(err, TS_EINVAL, "Totals are of points, not of histograms");
-    if (sub->downsample.on || sub->rate.on)
-        return ts_error_set(err, TS_EINVAL,
-                            "Totals are of the points themselves: leave out downsample and rate");
+    for (size_t i = 0; i < out->n_subs; i++) {
+        const struct qry_sub *sub = &out->subs[i];
+        if (qry_agg_is_none(sub->agg))
+            return ts_error_set(err, TS_EINVAL, "The aggregator none makes no totals");
+        if (sub->n_percentiles || sub->histogram_buckets)
+            return ts_error_set(err, TS_EINVAL, "Totals are of points, not of histograms");
+        if (sub->downsample.on || sub->rate.on)
+            return ts_error_set(err, TS_EINVAL,
+                                "Totals are of the points themselves: leave out downsample and rate");
+    }
     return 0;
+}
+
+/* Options that only totals have. */
+static int check_totals(const struct qry_spec *spec, struct ts_error *err)
+{
+    if (!spec->by_on && (spec->sort || spec->others || spec->compare_n || spec->columns.n || spec->partial))
+        return ts_error_set(
+            err, TS_EINVAL,
+            "sort, others, compare, columns and partial are for totals: say by what (by=day,host)");
+    if (spec->others && !spec->top.n)
+        return ts_error_set(err, TS_EINVAL, "others is the rest of top or bottom: give one of them");
+    if (!spec->by_on)
+        return 0;
+    if (spec->top.n && !spec->n_by_tags)
+        return ts_error_set(err, TS_EINVAL,
+                            "top and bottom choose among values of tags: give a tag key in by");
+    if (spec->top.rank_given)
+        return ts_error_set(err, TS_EINVAL, "rank is for series: totals are ranked by their first value");
+    if (!spec->columns.n || (spec->by_time.weekday && ts_slice_is(spec->columns, "weekday")) ||
+        (spec->by_time.hour_of_day && ts_slice_is(spec->columns, "hourofday")))
+        return 0;
+    for (size_t i = 0; i < spec->n_by_tags; i++)
+        if (ts_slice_eq(spec->columns, spec->by_tags[i]))
+            return 0;
+    return ts_error_set(err, TS_EINVAL, "columns names a tag key of by, weekday or hourofday, not %.*s",
+                        SHOW(spec->columns));
 }
 
 int qry_spec_check_choice(const struct qry_spec *spec, struct ts_error *err)
 {
-    if (spec->top.n && spec->by_on)
-        return ts_error_set(err, TS_EINVAL, "top and bottom choose series; totals are all shown");
+    TS_TRY(check_totals(spec, err));
     for (size_t i = 0; i < spec->n_subs; i++) {
         if (!spec->subs[i].n_percentiles && !spec->subs[i].histogram_buckets)
             continue;
@@ -122,7 +147,7 @@ int qry_spec_finish(const struct qry_spec_text *text, int64_t now_ms, struct ts_
     TS_TRY(parse_zone(text, out, err));
     const struct ts_tz *dates = text->tz.p ? out->tz : NULL;
     TS_TRY(ts_time_parse(text->start, dates, now_ms, out->compat, &out->start_ms, NULL, err));
-    out->end_ms = now_ms;
+    out->end_ms = out->now_ms = now_ms;
     /* a day named as the end belongs to the range; OpenTSDB's ends with its first moment */
     bool whole = text->by.p || !out->compat;
     if (text->end.n && whole)

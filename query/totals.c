@@ -120,6 +120,7 @@ static void totals_release(struct totals *t)
 /* A tag cell by its texts. */
 struct label {
     const struct ts_slice *values; /* in the order of by_tags */
+    const uint32_t *ids;           /* of the values */
     uint32_t group;
 };
 
@@ -127,7 +128,7 @@ static int cmp_labels(const void *a, const void *b, void *arg)
 {
     const struct label *x = a, *y = b;
     for (size_t i = 0, n = *(const size_t *)arg; i < n; i++) {
-        int c = ts_slice_cmp(x->values[i], y->values[i]);
+        int c = qry_total_cmp_values(x->ids[i], x->values[i], y->ids[i], y->values[i]);
         if (c)
             return c;
     }
@@ -147,8 +148,8 @@ static int make_labels(const struct sto_catalog *cat, struct totals *t, struct l
         return qry_memory_code(err);
     for (size_t g = 0; g < p->n_groups; g++, v += p->n_keys) {
         for (size_t k = 0; k < p->n_keys; k++)
-            v[k] = sto_uid_name(cat, STO_UID_TAGV, p->groups[g].key[k]);
-        l[g] = (struct label){v, (uint32_t)g};
+            v[k] = qry_plan_value_name(cat, p->groups[g].key[k]);
+        l[g] = (struct label){v, p->groups[g].key, (uint32_t)g};
         TS_TRY(qry_budget_step(&t->budget, &step, err));
     }
     TS_TRY(qry_sort(l, p->n_groups, sizeof *l, cmp_labels, &p->n_keys, &t->budget, err));
@@ -183,9 +184,14 @@ static int emit_cell(struct output *o, size_t cell, const struct ts_civil *local
                             (long long)c->start_ms);
     struct qry_total out = {.ts_ms = c->start_ms,
                             .local = *local,
+                            .local_ms = c->local_ms,
                             .offset_ms = c->offset_ms,
                             .repeated = c->repeated,
+                            .unit = t->plan.spec->by_time.unit,
+                            .weekday = c->weekday,
+                            .hour_of_day = c->hour_of_day,
                             .tags = l->values,
+                            .ids = l->ids,
                             .is_int = v.is_int,
                             .empty = !state,
                             .null = !state && t->plan.spec->fill_null,

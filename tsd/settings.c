@@ -283,6 +283,12 @@ const struct ts_conf_key tsd_conf_keys[] = {
      .def = "0",
      .max = INT64_MAX,
      .help = "A query that selects more series is refused with 413. 0 = none."},
+    {.name = "query_max_cells",
+     .type = TS_CONF_INT,
+     .def = "1000000",
+     .max = INT64_MAX,
+     .help =
+         "Totals (by) with more cells of time, as hours of 114 years, are refused with 413. 0 = 16777216."},
     {.name = "skip_unresolved_tagvs",
      .type = TS_CONF_CHOICE,
      .def = "auto",
@@ -452,6 +458,7 @@ static void settings_limits(const struct ts_conf *conf, struct tsd_settings *out
     out->connection_total_bytes = (uint64_t)ts_conf_int(conf, "connection_total_bytes");
     out->query_max_read_bytes = (uint64_t)ts_conf_int(conf, "query_max_read_bytes");
     out->query_max_series = (uint64_t)ts_conf_int(conf, "query_max_series");
+    out->query_max_cells = (uint64_t)ts_conf_int(conf, "query_max_cells");
 }
 
 /* A key auto|true|false. */

@@ -47,6 +47,7 @@ struct tsd_settings {
     int64_t stop_timeout_ms;           /* for clients to get their replies when the daemon stops */
     uint64_t query_max_read_bytes;     /* of files, by estimate; 0 = none */
     uint64_t query_max_points, query_max_bytes, query_max_series; /* of one query; 0 = none */
+    uint64_t query_max_cells;                                     /* cells of time of totals; 0 = none */
     bool collect;                                                 /* run the collectors too */
     bool admin_remote;                                            /* /api/admin from other machines */
     bool http_log_level;                                          /* /logs may change the level */

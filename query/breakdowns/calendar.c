@@ -1,5 +1,5 @@
 /*
- * calendar.c - day and hour: cells by the clock of a zone.
+ * calendar.c - parts of one length by the clock of a zone.
  *
  * Within a stretch of constant offset local time is a plain shift; at a change of the clock a new stretch
  * begins. Forward changes inside an hour go on with the same cell; after a backward change hours that come
@@ -43,11 +43,13 @@ size_t qry_cells_find(const struct qry_cells *c, size_t from, int64_t t_ms)
     return lo;
 }
 
-static int too_many(struct ts_error *err)
+static int too_many(uint64_t max, struct ts_error *err)
 {
-    return ts_error_set(err, TS_ELIMIT,
-                        "The totals have more than %d cells of time; decrease your time range",
-                        QRY_MAX_CELLS);
+    return ts_error_set(
+        err, TS_ELIMIT,
+        "The totals have more than %llu cells of time; decrease your time range, or ask for longer "
+        "intervals (query_max_cells)",
+        (unsigned long long)max);
 }
 
 int qry_cells__add(struct qry_cells *c, struct qry_cell cell, struct ts_error *err)
@@ -80,12 +82,16 @@ static int add_local(struct qry_cells *c, int64_t unit_ms, int64_t local_ms, int
 {
     size_t known = known_day(c, local_ms);
     bool forward = offset_ms >= before_ms;
-    if (known != SIZE_MAX && (unit_ms == TS_DAY_MS || forward))
+    if (known != SIZE_MAX && (unit_ms > TS_HOUR_MS || forward))
         return qry_cells__stretch(c, start_ms, (uint32_t)known, err);
     /* it came before the span began, if the clock then showed this hour or a later one */
-    bool again = unit_ms != TS_DAY_MS && !forward && span_from_ms != INT64_MIN &&
+    bool again = unit_ms < TS_DAY_MS && !forward && span_from_ms != INT64_MIN &&
                  local_ms <= ts_floor_div(span_from_ms - 1 + before_ms, unit_ms) * unit_ms;
-    TS_TRY(qry_cells__add(c, (struct qry_cell){start_ms, local_ms, offset_ms, again}, err));
+    TS_TRY(qry_cells__add(
+        c,
+        (struct qry_cell){
+            .start_ms = start_ms, .local_ms = local_ms, .offset_ms = offset_ms, .repeated = again},
+        err));
     return qry_cells__stretch(c, start_ms, (uint32_t)(c->n - 1), err);
 }
 
@@ -95,8 +101,10 @@ static int cut_local(const struct ts_tz *tz, int64_t unit_ms, int64_t from_ms, i
     out->end_ms = to_ms;
     /* begin two units early, so that dates and hours cut by a change of the clock are seen whole */
     int64_t t = from_ms - 2 * unit_ms;
-    if ((to_ms - t) / unit_ms > QRY_MAX_CELLS)
-        return too_many(err);
+    uint64_t max =
+        out->budget->limit && out->budget->limit->max_cells ? out->budget->limit->max_cells : QRY_MAX_CELLS;
+    if ((uint64_t)((to_ms - t) / unit_ms) > max)
+        return too_many(max, err);
     while (t < to_ms) {
         int64_t span_from, span_to;
         int64_t offset = ts_tz_span(tz, t, &span_from, &span_to);
@@ -129,47 +137,10 @@ static void drop_early(struct qry_cells *c, int64_t from_ms)
         c->stretch[i].cell -= lowest;
 }
 
-static int cut_unit(const struct ts_tz *tz, int64_t unit_ms, int64_t from_ms, int64_t to_ms,
-                    struct qry_cells *out, struct ts_error *err)
+int qry_cells__cut(const struct ts_tz *tz, int64_t unit_ms, int64_t from_ms, int64_t to_ms,
+                   struct qry_cells *out, struct ts_error *err)
 {
     TS_TRY(cut_local(tz, unit_ms, from_ms, to_ms, out, err));
     drop_early(out, from_ms);
     return 0;
 }
-
-static int cut_days(const struct ts_tz *tz, int64_t from_ms, int64_t to_ms, struct qry_cells *out,
-                    struct ts_error *err)
-{
-    return cut_unit(tz, TS_DAY_MS, from_ms, to_ms, out, err);
-}
-
-static int cut_hours(const struct ts_tz *tz, int64_t from_ms, int64_t to_ms, struct qry_cells *out,
-                     struct ts_error *err)
-{
-    return cut_unit(tz, TS_HOUR_MS, from_ms, to_ms, out, err);
-}
-
-static int add_once(bool *flag, const char *name, struct ts_error *err)
-{
-    if (*flag)
-        return ts_error_set(err, TS_EINVAL, "Invalid breakdown, %s stands twice", name);
-    *flag = true;
-    return 0;
-}
-
-static int add_day(struct ts_slice key, struct qry_spec *spec, struct ts_error *err)
-{
-    (void)key;
-    return add_once(&spec->by_day, "day", err);
-}
-
-static int add_hour(struct ts_slice key, struct qry_spec *spec, struct ts_error *err)
-{
-    (void)key;
-    return add_once(&spec->by_hour, "hour", err);
-}
-
-const struct qry_breakdown qry_breakdown_day = {
-    .name = "day", .add = add_day, .cut = cut_days, .help = "Each date of the zone, of 23 to 25 hours."};
-const struct qry_breakdown qry_breakdown_hour = {
-    .name = "hour", .add = add_hour, .cut = cut_hours, .help = "Each hour of each date of the zone."};

@@ -5,8 +5,11 @@
 
 #include "query/query.h"
 
-static const struct qry_breakdown *const table[] = {&qry_breakdown_day, &qry_breakdown_hour,
-                                                    &qry_breakdown_tag, NULL};
+static const struct qry_breakdown *const table[] = {&qry_breakdown_minute,      &qry_breakdown_hour,
+                                                    &qry_breakdown_day,         &qry_breakdown_week,
+                                                    &qry_breakdown_month,       &qry_breakdown_year,
+                                                    &qry_breakdown_hour_of_day, &qry_breakdown_weekday,
+                                                    &qry_breakdown_tag,         NULL};
 
 const struct qry_breakdown *const *qry_breakdown_table(void)
 {
@@ -18,6 +21,11 @@ int qry_breakdown_add(struct ts_slice key, struct qry_spec *spec, struct ts_erro
     size_t i = 0;
     while (table[i]->name && !ts_slice_is(key, table[i]->name))
         i++;
+    if (!table[i]->name) {
+        int rc = qry_breakdown__interval(key, spec, err);
+        if (rc)
+            return rc < 0 ? rc : 0;
+    }
     return table[i]->add(key, spec, err);
 }
 
@@ -32,10 +40,8 @@ static int one_cell(int64_t from_ms, int64_t to_ms, struct qry_cells *out, struc
 static int cut(const struct qry_spec *spec, int64_t from_ms, int64_t to_ms, struct qry_cells *out,
                struct ts_error *err)
 {
-    if (spec->by_hour) /* its cells carry the date too */
-        return qry_breakdown_hour.cut(spec->tz, from_ms, to_ms, out, err);
-    if (spec->by_day)
-        return qry_breakdown_day.cut(spec->tz, from_ms, to_ms, out, err);
+    if (spec->by_time.n || spec->by_time.weekday || spec->by_time.hour_of_day)
+        return qry_breakdown__cut_time(&spec->by_time, spec->tz, from_ms, to_ms, out, err);
     return one_cell(from_ms, to_ms, out, err);
 }
 

@@ -42,6 +42,7 @@ struct script {
     struct ts_buf got;           /* lines of the answer */
     bool metrics;                /* names of metrics are printed */
     const struct qry_spec *spec; /* of the question */
+    const struct qry_head *head; /* of the answer, totals */
 };
 
 static void die(const struct script *s, const char *what, const char *why)
@@ -236,23 +237,48 @@ static int emit_series(void *arg, const struct qry_series *r, struct ts_error *e
     return ts_buf_char(&s->got, '\n');
 }
 
+static int emit_head(void *arg, const struct qry_head *head, struct ts_error *err)
+{
+    struct script *s = arg;
+    (void)err;
+    s->head = head;
+    if (head->n_values > 1)
+        for (size_t i = 0; i < head->n_values; i++)
+            ts_buf_printf(&s->got, "%s[%.*s]%s", i ? " " : "", (int)head->values[i].n, head->values[i].p,
+                          i + 1 == head->n_values ? "\n" : "");
+    return 0;
+}
+
+static void print_total(struct script *s, const struct qry_total_value *v)
+{
+    char num[TS_NUM_TEXT_BYTES];
+    if (v->null)
+        ts_buf_str(&s->got, "null");
+    else if (v->is_int)
+        ts_buf_append(&s->got, num, ts_num_print_i128(v->i, num));
+    else
+        print_double(s, v->d, false);
+}
+
 static int emit_total(void *arg, const struct qry_total *t, struct ts_error *err)
 {
     struct script *s = arg;
-    char num[TS_NUM_TEXT_BYTES];
     (void)err;
-    if (s->spec->by_day || s->spec->by_hour)
-        ts_buf_printf(&s->got, "%04d-%02d-%02d ", t->local.year, t->local.month, t->local.day);
-    if (s->spec->by_hour)
-        ts_buf_printf(&s->got, "%02d%s ", t->local.hour, t->repeated ? "'" : "");
-    for (size_t i = 0; i < s->spec->n_by_tags; i++)
+    for (size_t i = 0; i < s->head->n_times; i++) {
+        char text[QRY_TIME_COLUMN_BYTES];
+        size_t n = qry_time_column_print(s->head->times[i], t, text);
+        if (s->head->times[i] == QRY_COLUMN_HOUR && t->repeated)
+            n = (size_t)snprintf(text, sizeof text, "%02d'", t->local.hour);
+        ts_buf_printf(&s->got, "%.*s%s ", (int)n, text,
+                      t->partial && i + 1 == s->head->n_times && s->spec->partial ? "*" : "");
+    }
+    for (size_t i = 0; i < s->head->n_tags; i++)
         ts_buf_printf(&s->got, "%.*s ", (int)t->tags[i].n, t->tags[i].p);
-    if (t->null)
-        ts_buf_str(&s->got, "null");
-    else if (t->is_int)
-        ts_buf_append(&s->got, num, ts_num_print_i128(t->i, num));
-    else
-        print_double(s, t->d, false);
+    print_total(s, &(struct qry_total_value){t->null, t->is_int, t->i, t->d});
+    for (size_t i = 0; i < t->n_more; i++) {
+        ts_buf_char(&s->got, ' ');
+        print_total(s, &t->more[i]);
+    }
     return ts_buf_char(&s->got, '\n');
 }
 
@@ -306,7 +332,8 @@ static size_t split_params(char *text, struct qry_param *p)
 static int parse_words(char *text, struct ts_arena *arena, struct qry_spec *spec, struct ts_error *err)
 {
     const char *words[MAX_WORDS], *by = NULL, *tz = NULL, *fill = NULL;
-    size_t n = 0;
+    struct qry_param choices[MAX_WORDS];
+    size_t n = 0, n_choices = 0;
     char *save;
     for (char *w = strtok_r(text, " ", &save); w && n < MAX_WORDS; w = strtok_r(NULL, " ", &save)) {
         const char **to = strcmp(w, "--by") == 0     ? &by
@@ -315,11 +342,16 @@ static int parse_words(char *text, struct ts_arena *arena, struct qry_spec *spec
                                                      : NULL;
         if (to)
             *to = strtok_r(NULL, " ", &save);
+        else if (strncmp(w, "--", 2) == 0)
+            choices[n_choices++] =
+                (struct qry_param){ts_slice_str(w + 2), ts_slice_str(strtok_r(NULL, " ", &save))};
         else
             words[n++] = w;
     }
-    return qry_parse_words(words, n, by && strcmp(by, "-") == 0 ? "" : by, tz, fill, NOW_MS, arena, spec,
-                           NULL, err);
+    TS_TRY(qry_parse_words(words, n, by && strcmp(by, "-") == 0 ? "" : by, tz, fill, NOW_MS, arena, spec,
+                           NULL, err));
+    TS_TRY(qry_parse_choice(choices, n_choices, arena, spec, NULL, err));
+    return qry_spec_check_choice(spec, err);
 }
 
 /* Functions over queries. */
@@ -421,7 +453,7 @@ static int ask(struct script *s, const char *kind, const char *text, struct ts_p
         else
             rc = qry_parse_params(params, split_params(q.p, params), NOW_MS, s->compat, &arena, &spec, &err);
         if (rc == 0)
-            rc = spec.by_on ? qry_totals(s->st, pool, &spec, &limit, emit_total, s, &err)
+            rc = spec.by_on ? qry_table(s->st, pool, &spec, &limit, emit_head, emit_total, s, &err)
                             : qry_run(s->st, pool, &spec, &limit, emit_series, s, &err);
     }
     if (rc < 0) {

@@ -50,12 +50,27 @@ static void csv_pad(struct ts_buf *out, size_t n)
         ts_buf_char(out, ' ');
 }
 
-/* Widths of the columns; returns how many there are. */
-static size_t csv_measure(struct ts_slice csv, struct ts_buf *field, size_t *widths)
+/* What is known of a column. */
+struct csv_column {
+    size_t width; /* of its widest field */
+    bool number;  /* all fields below the header are numbers or empty */
+};
+
+static bool csv_is_number(struct ts_slice s)
+{
+    for (size_t i = 0; i < s.n; i++)
+        if (!((s.p[i] >= '0' && s.p[i] <= '9') || s.p[i] == '.' || s.p[i] == 'e' || s.p[i] == '+' ||
+              (s.p[i] == '-' && (i == 0 || s.p[i - 1] == 'e'))))
+            return ts_slice_is(s, "NaN");
+    return true;
+}
+
+/* Measure the columns; returns how many there are. */
+static size_t csv_measure(struct ts_slice csv, struct ts_buf *field, struct csv_column *columns)
 {
     const char *at = csv.p, *end = csv.p + csv.n;
     size_t n = 0;
-    while (at < end) {
+    for (bool header = true; at < end; header = false) {
         bool more = true;
         for (size_t c = 0; more; c++) {
             tsd_csv_field(&at, end, field, &more);
@@ -63,34 +78,36 @@ static size_t csv_measure(struct ts_slice csv, struct ts_buf *field, size_t *wid
             if (c >= CSV_MAX_COLUMNS)
                 continue;
             if (c >= n)
-                widths[n++] = 0;
-            if (w > widths[c] && w <= CSV_MAX_WIDTH)
-                widths[c] = w;
+                columns[n++] = (struct csv_column){0, true};
+            if (!header && !csv_is_number(ts_buf_get(field)))
+                columns[c].number = false;
+            if (w > columns[c].width && w <= CSV_MAX_WIDTH)
+                columns[c].width = w;
         }
     }
     return n;
 }
 
-void tsd_csv_table(struct ts_slice csv, struct ts_buf *out)
+void tsd_csv_table(struct ts_slice csv, size_t n_keys, struct ts_buf *out)
 {
     const char *at = csv.p, *end = csv.p + csv.n;
-    size_t widths[CSV_MAX_COLUMNS];
+    struct csv_column columns[CSV_MAX_COLUMNS];
     struct ts_buf field;
     ts_buf_init(&field, 0);
-    size_t n = csv_measure(csv, &field, widths);
+    size_t n = csv_measure(csv, &field, columns);
     while (at < end) {
         bool more = true;
         for (size_t c = 0; more; c++) {
             tsd_csv_field(&at, end, &field, &more);
-            size_t w = csv_width(ts_buf_get(&field)), room = c < n ? widths[c] : 0,
+            size_t w = csv_width(ts_buf_get(&field)), room = c < n ? columns[c].width : 0,
                    pad = room > w ? room - w : 0;
-            bool last = c + 1 == n;
+            bool right = c + 1 == n || (c >= n_keys && c < n && columns[c].number);
             if (c)
                 ts_buf_str(out, "  ");
-            if (last)
+            if (right)
                 csv_pad(out, pad);
             ts_buf_slice(out, ts_buf_get(&field));
-            if (!last && more)
+            if (!right && more)
                 csv_pad(out, pad);
         }
         ts_buf_char(out, '\n');

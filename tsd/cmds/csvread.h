@@ -12,8 +12,8 @@
  * at the next record. Call while *at < end. */
 void tsd_csv_field(const char **at, const char *end, struct ts_buf *out, bool *out_more);
 
-/** CSV as columns: as wide as their widest field, two blanks between, the first record as header. Numbers of
- * the last column stand at its right end. Appended to out. */
-void tsd_csv_table(struct ts_slice csv, struct ts_buf *out);
+/** CSV as columns: as wide as their widest field, two blanks between, the first record as header. The last
+ * column and those of numbers behind the first n_keys stand at their right ends. Appended to out. */
+void tsd_csv_table(struct ts_slice csv, size_t n_keys, struct ts_buf *out);
 
 #endif

@@ -72,9 +72,13 @@ static int64_t plot_step(int64_t span_s, int64_t least_s)
 }
 
 /* A bar of an hour stands right of its beginning, one of a day above its name. */
+static int64_t plot_bar_s(const struct tsd_plot *p)
+{
+    return p->bar_s ? p->bar_s : p->axis == TSD_PLOT_DAYS ? 86400 : 3600;
+}
 static int64_t plot_bar_shift(const struct tsd_plot *p)
 {
-    return p->axis == TSD_PLOT_HOURS ? 1800 : 0;
+    return p->axis == TSD_PLOT_HOURS || plot_bar_s(p) > 86400 ? plot_bar_s(p) / 2 : 0;
 }
 
 static void script_time_axis(const struct tsd_plot *p, int64_t bar_s, struct ts_buf *out)
@@ -189,7 +193,7 @@ static size_t plot_times(const struct tsd_plot *p, int64_t **out_x)
 /* Bars, one on top of the other: each series from the sum of those before it to the sum with it. */
 static void script_bars(const struct tsd_plot *p, struct ts_buf *out)
 {
-    int64_t *x, bar_s = p->axis == TSD_PLOT_DAYS ? 86400 : 3600;
+    int64_t *x, bar_s = plot_bar_s(p);
     int64_t half_s = p->axis == TSD_PLOT_DAYS ? bar_s * 35 / 100 : bar_s * 47 / 100;
     size_t n = plot_times(p, &x);
     double *sum = ts_xcalloc(n + 1, sizeof(*sum));

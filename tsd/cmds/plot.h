@@ -13,6 +13,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "query/query.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,8 +24,8 @@
 /* What x is. */
 enum tsd_plot_axis {
     TSD_PLOT_NAMES, /* one value for each name: horizontal bars */
-    TSD_PLOT_DAYS,  /* days */
-    TSD_PLOT_HOURS, /* hours */
+    TSD_PLOT_DAYS,  /* days or longer intervals */
+    TSD_PLOT_HOURS, /* hours or shorter intervals */
     TSD_PLOT_TIMES, /* any times */
 };
 
@@ -39,9 +40,11 @@ struct tsd_plot_series {
 
 /* One picture. Zero-initialise; tsd_plot_release. */
 struct tsd_plot {
-    enum tsd_plot_axis axis;        /* kind */
-    char title[200];                /* above */
-    bool additive;                  /* values of a time may be stacked and the rest may be summed */
+    enum tsd_plot_axis axis; /* kind */
+    int64_t bar_s;   /* length of a day or hour, or of the interval in their place; 0 = the usual one */
+    bool in_order;   /* names stay in the order of the answer: hours of the day, weekdays */
+    char title[200]; /* above */
+    bool additive;   /* values of a time may be stacked and the rest may be summed */
     struct tsd_plot_series *series; /* owned */
     size_t n, cap;                  /* series */
     size_t n_left_out;              /* series not shown */
@@ -51,8 +54,9 @@ struct tsd_plot {
 void tsd_plot_release(struct tsd_plot *p);
 
 /** Fill from CSV of totals.
- *  @param by  text of --by: which columns there are */
-int tsd_plot_read_csv(struct tsd_plot *p, struct ts_slice csv, const char *by, struct ts_error *err);
+ *  @param spec  the query: which columns there are */
+int tsd_plot_read_csv(struct tsd_plot *p, struct ts_slice csv, const struct qry_spec *spec,
+                      struct ts_error *err);
 /** Fill from lines "METRIC TIME_MS VALUE {tags}". */
 int tsd_plot_read_text(struct tsd_plot *p, struct ts_slice text, struct ts_error *err);
 /** Keep the heaviest series; the rest becomes one if values are additive, else it is left out and counted. */

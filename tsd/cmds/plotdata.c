@@ -115,76 +115,147 @@ static int csv_date(struct ts_slice s, int64_t *out_s)
     return 0;
 }
 
-/* Which columns stand before the tags, and how many tags there are. */
-static void csv_columns(const char *by, bool *out_day, bool *out_hour, unsigned *out_tags)
+/* "03", "03:10", "03:10:05" as seconds; what stands behind is not looked at. */
+static int csv_clock(struct ts_slice s, int64_t *out_s)
 {
-    *out_day = *out_hour = false;
-    *out_tags = 0;
-    while (*by) {
-        size_t n = strcspn(by, ",");
-        struct ts_slice word = {by, n};
-        if (ts_slice_is(word, "day"))
-            *out_day = true;
-        else if (ts_slice_is(word, "hour"))
-            *out_hour = true;
-        else if (n)
-            ++*out_tags;
-        by += n + (by[n] == ',');
+    int32_t part;
+    *out_s = 0;
+    for (size_t i = 0; i < 3 && s.n >= 3 * i + 2 && (i == 0 || s.p[3 * i - 1] == ':'); i++) {
+        if (csv_number(s, 3 * i, 2, &part) < 0)
+            return TS_EPARSE;
+        *out_s += part * (i == 0 ? 3600 : i == 1 ? 60 : 1);
     }
+    return s.n < 2 ? TS_EPARSE : 0;
 }
 
-/* One record. */
-static int csv_record(struct tsd_plot *p, const char **at, const char *end, unsigned n_tags,
-                      struct ts_buf *field, struct ts_buf *name, struct ts_error *err)
+/* "2026-11" or "2026". */
+static int csv_month(struct ts_slice s, int64_t *out_s)
 {
-    int64_t x_s = 0;
-    int32_t hour = 0;
-    bool more = true;
-    double y;
-    if (p->axis != TSD_PLOT_NAMES) {
-        tsd_csv_field(at, end, field, &more);
-        if (!more || csv_date(ts_buf_get(field), &x_s) < 0)
-            return ts_error_set(err, TS_EPARSE, "no date in the answer: %.*s",
-                                (int)(field->n > 40 ? 40 : field->n), field->p);
-    }
-    if (p->axis == TSD_PLOT_HOURS) {
-        tsd_csv_field(at, end, field, &more);
-        if (!more || csv_number(ts_buf_get(field), 0, 2, &hour) < 0)
-            return ts_error_set(err, TS_EPARSE, "no hour in the answer: %.*s",
-                                (int)(field->n > 40 ? 40 : field->n), field->p);
-    }
-    ts_buf_clear(name);
-    for (unsigned i = 0; i < n_tags && more; i++) {
-        tsd_csv_field(at, end, field, &more);
-        if (i)
-            ts_buf_str(name, ", ");
-        ts_buf_slice(name, ts_buf_get(field));
-    }
-    if (!more)
-        return ts_error_set(err, TS_EPARSE, "a row of the answer has too few columns");
-    tsd_csv_field(at, end, field, &more);
-    TS_TRY(plot_value(ts_buf_get(field), &y, err));
-    plot_add(plot_series(p, ts_buf_get(name)), x_s + hour * 3600, y);
+    int32_t y, m = 1;
+    size_t minus = s.n && s.p[0] == '-';
+    const char *dash = s.n > minus ? memchr(s.p + minus, '-', s.n - minus) : NULL;
+    size_t n = dash ? (size_t)(dash - s.p) : s.n;
+    if (!n || csv_number(s, 0, n, &y) < 0 || (dash && csv_number(s, n + 1, 2, &m) < 0))
+        return TS_EPARSE;
+    *out_s = ts_civil_to_ms(y, m, 1, 0, 0, 0) / 1000;
     return 0;
 }
 
-int tsd_plot_read_csv(struct tsd_plot *p, struct ts_slice csv, const char *by, struct ts_error *err)
+/* Columns of the CSV: of time, of tags, of values with their names. */
+struct csv_columns {
+    enum qry_time_column times[QRY_MAX_TIME_COLUMNS];
+    size_t n_times, n_tags, n_values;
+    struct ts_buf names; /* of values, a zero behind each */
+};
+
+static void csv_header(const char **at, const char *end, struct ts_buf *field, struct csv_columns *c)
+{
+    bool more = true;
+    for (size_t i = 0; *at < end && more; i++) {
+        tsd_csv_field(at, end, field, &more);
+        if (i < c->n_times + c->n_tags)
+            continue;
+        ts_buf_slice(&c->names, ts_buf_get(field));
+        ts_buf_char(&c->names, 0);
+        c->n_values++;
+    }
+}
+
+/* Columns of time of one record; weekdays and hours of the day go into its name. */
+static int csv_times(const char **at, const char *end, const struct csv_columns *c, struct ts_buf *field,
+                     struct ts_buf *name, int64_t *out_x_s, struct ts_error *err)
+{
+    int64_t x_s = 0, clock_s = 0;
+    bool more = true;
+    for (size_t i = 0; i < c->n_times; i++) {
+        int rc = 0;
+        tsd_csv_field(at, end, field, &more);
+        struct ts_slice text = ts_buf_get(field);
+        enum qry_time_column col = c->times[i];
+        if (col == QRY_COLUMN_DATE || col == QRY_COLUMN_WEEK)
+            rc = csv_date(text, &x_s);
+        else if (col == QRY_COLUMN_MONTH || col == QRY_COLUMN_YEAR)
+            rc = csv_month(text, &x_s);
+        else if (col == QRY_COLUMN_HOUR || col == QRY_COLUMN_TIME)
+            rc = csv_clock(text, &clock_s);
+        else {
+            ts_buf_str(name, name->n ? ", " : "");
+            ts_buf_slice(name, text);
+        }
+        if (!more || rc < 0)
+            return ts_error_set(err, TS_EPARSE, "no %s in the answer: %.*s", qry_time_column_name(col),
+                                (int)(text.n > 40 ? 40 : text.n), text.p);
+    }
+    *out_x_s = x_s + clock_s;
+    return 0;
+}
+
+/* One record. */
+static int csv_record(struct tsd_plot *p, const char **at, const char *end, const struct csv_columns *c,
+                      struct ts_buf *field, struct ts_buf *name, struct ts_error *err)
+{
+    int64_t x_s = 0;
+    bool more = true;
+    double y;
+    ts_buf_clear(name);
+    TS_TRY(csv_times(at, end, c, field, name, &x_s, err));
+    for (size_t i = 0; i < c->n_tags && more; i++) {
+        tsd_csv_field(at, end, field, &more);
+        ts_buf_str(name, name->n ? ", " : "");
+        ts_buf_slice(name, ts_buf_get(field));
+    }
+    size_t n_name = name->n;
+    const char *value = c->names.p;
+    for (size_t i = 0; i < c->n_values; i++, value += strlen(value) + 1) {
+        if (!more)
+            return ts_error_set(err, TS_EPARSE, "a row of the answer has too few columns");
+        tsd_csv_field(at, end, field, &more);
+        TS_TRY(plot_value(ts_buf_get(field), &y, err));
+        name->n = n_name;
+        if (c->n_values > 1) {
+            ts_buf_str(name, n_name ? ", " : "");
+            ts_buf_str(name, value);
+        }
+        if (c->n_values == 1 || !isnan(y))
+            plot_add(plot_series(p, ts_buf_get(name)), x_s, y);
+    }
+    return 0;
+}
+
+static void csv_axis(struct tsd_plot *p, const struct qry_by_time *t)
+{
+    static const int64_t unit_s[] = {
+        [TS_UNIT_MS] = 0,    [TS_UNIT_S] = 1,         [TS_UNIT_M] = 60,         [TS_UNIT_H] = 3600,
+        [TS_UNIT_D] = 86400, [TS_UNIT_W] = 7 * 86400, [TS_UNIT_N] = 30 * 86400, [TS_UNIT_Y] = 365 * 86400};
+    p->axis = !t->n ? TSD_PLOT_NAMES : t->unit <= TS_UNIT_H ? TSD_PLOT_HOURS : TSD_PLOT_DAYS;
+    p->in_order = !t->n && (t->weekday || t->hour_of_day);
+    p->bar_s = t->n ? t->n * unit_s[t->unit] : 0;
+}
+
+int tsd_plot_read_csv(struct tsd_plot *p, struct ts_slice csv, const struct qry_spec *spec,
+                      struct ts_error *err)
 {
     struct ts_buf field, name;
+    struct csv_columns c = {.n_tags = spec->n_by_tags};
     const char *at = csv.p, *end = csv.p + csv.n;
-    bool day, hour, more = true;
-    unsigned n_tags;
     int rc = 0;
-    csv_columns(by, &day, &hour, &n_tags);
-    p->axis = hour ? TSD_PLOT_HOURS : day ? TSD_PLOT_DAYS : TSD_PLOT_NAMES;
     ts_buf_init(&field, 0);
     ts_buf_init(&name, 0);
-    while (at < end && more) /* header */
-        tsd_csv_field(&at, end, &field, &more);
+    ts_buf_init(&c.names, 0);
+    enum qry_time_column times[QRY_MAX_TIME_COLUMNS];
+    size_t n_times = qry_time_columns(&spec->by_time, times);
+    for (size_t i = 0; i < n_times; i++)
+        if (!ts_slice_is(spec->columns, qry_time_column_name(times[i])))
+            c.times[c.n_times++] = times[i];
+    for (size_t i = 0; i < spec->n_by_tags; i++)
+        c.n_tags -= spec->columns.n && ts_slice_eq(spec->columns, spec->by_tags[i]);
+    csv_axis(p, &spec->by_time);
+    csv_header(&at, end, &field, &c);
     while (rc == 0 && at < end)
-        rc = csv_record(p, &at, end, n_tags, &field, &name, err);
+        rc = csv_record(p, &at, end, &c, &field, &name, err);
     ts_buf_release(&field);
     ts_buf_release(&name);
+    ts_buf_release(&c.names);
     return rc;
 }
 
@@ -285,7 +356,7 @@ static void plot_cut_name(struct tsd_plot_series *s)
 void tsd_plot_trim(struct tsd_plot *p)
 {
     size_t max = p->axis == TSD_PLOT_NAMES ? TSD_PLOT_MAX_BARS : TSD_PLOT_MAX_SERIES;
-    if (p->n)
+    if (p->n && !p->in_order)
         qsort(p->series, p->n, sizeof(*p->series), plot_heavier);
     if (p->n > max + 1) {
         bool sum = p->additive;

@@ -19,18 +19,39 @@
 #include <string.h>
 
 const struct ts_opt tsd_query_opts[] = {
-    {.name = "by", .arg = "KEYS", .help = "Totals by day, hour and tag keys, with commas between."},
+    {.name = "by",
+     .arg = "KEYS",
+     .help =
+         "Totals by minute, 10m, hour, day, week, month, year, hourofday, weekday and tag keys, with commas "
+         "between."},
     {.name = "tz",
      .arg = "ZONE",
      .help = "Zone of dates, days and hours, for example Europe/Berlin. Default UTC."},
     {.name = "fill",
      .arg = "zero|null",
      .help = "With --by: a row of 0, or without a value, for a cell without points."},
-    {.name = "top", .arg = "N", .help = "Only the N series with the highest rank, highest first."},
-    {.name = "bottom", .arg = "N", .help = "Only the N series with the lowest rank, lowest first."},
+    {.name = "top",
+     .arg = "N",
+     .help = "Only the N series with the highest rank, highest first. With --by: the N values of the tags "
+             "with the "
+             "highest total."},
+    {.name = "bottom", .arg = "N", .help = "The same with the lowest."},
     {.name = "rank",
      .arg = "avg|max|min|sum|last|count",
-     .help = "What --top and --bottom go by. Default avg."},
+     .help = "What --top and --bottom of series go by. Default avg."},
+    {.name = "others", .help = "With --by and --top or --bottom: the rest as one row, (others)."},
+    {.name = "sort",
+     .arg = "time|name|value",
+     .help = "With --by: order of rows. Default time; value where --top chooses and --by names no time."},
+    {.name = "compare",
+     .arg = "1w",
+     .help = "With --by: the same cells so long before beside each value, the difference and the ratio."},
+    {.name = "columns",
+     .arg = "KEY",
+     .help = "With --by: a column for each value of this key of --by (a tag, weekday or hourofday)."},
+    {.name = "partial",
+     .help = "With --by and CSV: a last column that says whether the range cuts the row's interval. Text "
+             "marks it by *."},
     {.name = "where", .arg = "COND", .help = "Only points like value>10 or 'value>=0,value!=99'."},
     {.name = "format",
      .letter = 'f',
@@ -63,6 +84,7 @@ struct query_run {
     struct tsd_answer answer;    /* where it is asked, where the answer goes */
     const char *format;          /* of the part of the answer at hand */
     bool kept;                   /* it is read by this program, not printed */
+    bool table;                  /* it becomes a table for people */
 };
 
 /* --- asking --- */
@@ -76,6 +98,8 @@ static int query_remote(struct query_run *r, const char *format, struct ts_buf *
     ts_buf_printf(&path, "&format=%s", format);
     if (keep && !r->spec.by_on) /* for a picture */
         ts_buf_str(&path, "&times=epoch");
+    if (r->table)
+        ts_buf_str(&path, "&partial=mark");
     int rc = path.failed ? ts_error_set(err, TS_ELIMIT, "the query is too long")
                          : tsd_answer_remote(&r->answer, "GET", ts_buf_get(&path), keep, err);
     ts_buf_release(&path);
@@ -92,6 +116,8 @@ static int query_local(void *arg, struct tsd_sink *sink, struct ts_error *err)
     struct qry_spec spec = r->spec;
     if (r->kept && !spec.by_on) /* for a picture */
         spec.times = QRY_TIMES_EPOCH;
+    if (r->table)
+        spec.partial = QRY_PARTIAL_MARK;
     tsd_out_init(&out, tsd_out_find(ts_slice_str(r->format)), &spec, sink);
     int rc = tsd_out_run(&out, r->answer.store, r->answer.pool, &limit, err);
     tsd_out_release(&out);
@@ -114,9 +140,14 @@ static int query_table(struct query_run *r, struct ts_error *err)
     struct ts_buf csv, table;
     ts_buf_init(&csv, QUERY_PLOT_MAX);
     ts_buf_init(&table, 0);
+    r->table = true;
     int rc = query_ask(r, "csv", &csv, err);
+    r->table = false;
     if (rc == 0) {
-        tsd_csv_table(ts_buf_get(&csv), &table);
+        enum qry_time_column times[QRY_MAX_TIME_COLUMNS];
+        size_t n_keys =
+            qry_time_columns(&r->spec.by_time, times) + r->spec.n_by_tags - (r->spec.columns.n > 0);
+        tsd_csv_table(ts_buf_get(&csv), n_keys, &table);
         rc = tsd_print(ts_buf_get(&table), err);
     }
     ts_buf_release(&csv);
@@ -142,7 +173,7 @@ static int query_plot(struct query_run *r, const char *path, struct ts_error *er
     ts_buf_init(&answer, QUERY_PLOT_MAX);
     int rc = query_ask(r, by ? "csv" : "text", &answer, err);
     if (rc == 0)
-        rc = by ? tsd_plot_read_csv(&plot, ts_buf_get(&answer), by, err)
+        rc = by ? tsd_plot_read_csv(&plot, ts_buf_get(&answer), &r->spec, err)
                 : tsd_plot_read_text(&plot, ts_buf_get(&answer), err);
     ts_buf_release(&answer);
     if (rc == 0) {
@@ -206,6 +237,8 @@ static int query_choice(struct query_run *r, struct ts_error *err)
     size_t n = 0;
     for (size_t i = 0; qry_choice_names[i]; i++) {
         const char *value = tsd_args_get(r->args, qry_choice_names[i]);
+        if (value && strcmp(qry_choice_names[i], "partial") == 0)
+            value = "column";
         if (value)
             params[n++] = (struct qry_param){ts_slice_str(qry_choice_names[i]), ts_slice_str(value)};
     }

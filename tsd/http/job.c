@@ -489,6 +489,7 @@ void tsd_job_start(struct tsd_req *req, const char *type, tsd_job_fn run)
     job->limit.max_bytes = set->query_max_bytes;
     job->limit.max_read_bytes = set->query_max_read_bytes;
     job->limit.max_series = set->query_max_series;
+    job->limit.max_cells = set->query_max_cells;
     if (set->query_timeout_ms)
         job->limit.deadline_ns = req->began_ns + set->query_timeout_ms * 1000000;
     if (req->gzip_ok && set->http_gzip)

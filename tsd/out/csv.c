@@ -1,5 +1,5 @@
 /*
- * csv.c - totals as rows "date,hour,tags...,value"; series as rows "metric,timestamp,value,tags".
+ * csv.c - totals as rows "date,hour,tags...,values..."; series as rows "metric,timestamp,value,tags".
  *
  * Threads    see out.h
  * Source     RFC 4180 (quoting); lines end in LF
@@ -25,20 +25,27 @@ static int csv_field(struct ts_buf *b, struct ts_slice s)
 
 static int csv_begin(struct tsd_out *o, struct ts_error *err)
 {
-    const struct qry_spec *spec = o->spec;
+    return o->spec->by_on ? 0 : tsd_sink_str(o->sink, "metric,timestamp,value,tags\n", err);
+}
+
+static int csv_head(struct tsd_out *o, struct ts_error *err)
+{
+    const struct qry_head *head = o->head;
     struct ts_buf *b = &o->scratch;
     ts_buf_clear(b);
-    if (!spec->by_on)
-        return tsd_sink_str(o->sink, "metric,timestamp,value,tags\n", err);
-    if (spec->by_day || spec->by_hour)
-        ts_buf_str(b, "date,");
-    if (spec->by_hour)
-        ts_buf_str(b, "hour,");
-    for (size_t i = 0; i < spec->n_by_tags; i++) {
-        csv_field(b, spec->by_tags[i]);
+    for (size_t i = 0; i < head->n_times; i++)
+        ts_buf_printf(b, "%s,", qry_time_column_name(head->times[i]));
+    for (size_t i = 0; i < head->n_tags; i++) {
+        csv_field(b, head->tags[i]);
         ts_buf_char(b, ',');
     }
-    csv_field(b, o->value_name);
+    for (size_t i = 0; i < head->n_values; i++) {
+        if (i)
+            ts_buf_char(b, ',');
+        csv_field(b, head->values[i]);
+    }
+    if (o->spec->partial == QRY_PARTIAL_COLUMN)
+        ts_buf_str(b, ",partial");
     ts_buf_char(b, '\n');
     return tsd_sink_write(o->sink, ts_buf_get(b), err);
 }
@@ -84,6 +91,7 @@ static int csv_series(struct tsd_out *o, const struct qry_series *s, struct ts_e
 const struct tsd_out_format tsd_out_csv = {.name = "csv",
                                            .content_type = "text/csv; charset=UTF-8",
                                            .begin = csv_begin,
+                                           .head = csv_head,
                                            .series = csv_series,
                                            .total = csv_total,
                                            .end = tsd_out_nothing,

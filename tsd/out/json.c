@@ -205,39 +205,56 @@ static int json_end(struct tsd_out *o, struct ts_error *err)
 
 /* --- totals --- */
 
-/* {"metric":"web.hits","timestamp":1793577600,"date":"2026-11-02","hour":"03","tags":{"domain":"a.org"},"value":5}
- */
-static int json_total(struct tsd_out *o, const struct qry_total *t, struct ts_error *err)
+static void json_total_value(struct ts_json *j, const struct qry_total_value *v)
 {
-    struct ts_json j;
     char text[64];
     size_t n;
+    if (v->null)
+        n = (size_t)((char *)memcpy(text, "null", 4) + 4 - text);
+    else
+        n = !v->is_int && !isfinite(v->d) ? (size_t)(tsd_out_json_double(text, v->d, false) - text)
+                                          : tsd_out_total_value(v, text);
+    ts_json_raw(j, (struct ts_slice){text, n});
+}
+
+/* {"metric":"web.hits","timestamp":1793577600,"date":"2026-11-02","hour":"03","tags":{"domain":"a.org"},"value":5};
+ * with several columns of values "values":{"web.hits":5,"before":4} instead of metric and value */
+static int json_total(struct tsd_out *o, const struct qry_total *t, struct ts_error *err)
+{
+    const struct qry_head *head = o->head;
+    struct ts_json j;
+    char text[64];
+    bool one = head->n_values == 1 && !o->spec->columns.n;
     ts_buf_clear(&o->scratch);
     ts_json_init(&j, &o->scratch);
     ts_json_obj(&j);
-    ts_json_member_slice(&j, "metric", o->value_name);
-    if (o->spec->by_day || o->spec->by_hour) {
+    if (one)
+        ts_json_member_slice(&j, "metric", head->values[0]);
+    if (o->spec->by_time.n)
         ts_json_member_int(&j, "timestamp", o->spec->ms ? t->ts_ms : ts_floor_div(t->ts_ms, 1000));
-        n = tsd_out_total_day(t, text);
-        ts_json_member_slice(&j, "date", (struct ts_slice){text, n});
-    }
-    if (o->spec->by_hour) {
-        n = tsd_out_total_hour(t, text);
-        ts_json_member_slice(&j, "hour", (struct ts_slice){text, n});
-    }
-    if (o->spec->n_by_tags) {
+    for (size_t i = 0; i < head->n_times; i++)
+        ts_json_member_slice(&j, qry_time_column_name(head->times[i]),
+                             (struct ts_slice){text, qry_time_column_print(head->times[i], t, text)});
+    if (head->n_tags) {
         ts_json_member_obj(&j, "tags");
-        for (size_t i = 0; i < o->spec->n_by_tags; i++)
-            ts_json_member_slices(&j, o->spec->by_tags[i], t->tags[i]);
+        for (size_t i = 0; i < head->n_tags; i++)
+            ts_json_member_slices(&j, head->tags[i], t->tags[i]);
         ts_json_obj_end(&j);
     }
-    ts_json_key(&j, "value");
-    if (t->null)
-        n = (size_t)((char *)memcpy(text, "null", 4) + 4 - text);
+    if (one)
+        ts_json_key(&j, "value");
     else
-        n = !t->is_int && !isfinite(t->d) ? (size_t)(tsd_out_json_double(text, t->d, false) - text)
-                                          : tsd_out_total_value(t, text);
-    ts_json_raw(&j, (struct ts_slice){text, n});
+        ts_json_member_obj(&j, "values");
+    for (size_t i = 0; i < head->n_values; i++) {
+        struct qry_total_value v = tsd_out_total_nth(t, i);
+        if (!one)
+            ts_json_key_slice(&j, head->values[i]);
+        json_total_value(&j, &v);
+    }
+    if (!one)
+        ts_json_obj_end(&j);
+    if (t->partial)
+        ts_json_member_bool(&j, "partial", true);
     ts_json_obj_end(&j);
     return tsd_sink_write(o->sink, ts_buf_get(&o->scratch), err);
 }

@@ -60,9 +60,6 @@ void tsd_out_init(struct tsd_out *o, const struct tsd_out_format *format, const 
     *o = (struct tsd_out){.format = format, .spec = spec, .sink = sink, .time_hi = -1};
     ts_buf_init(&o->scratch, 0);
     ts_buf_init(&o->globals, 0);
-    o->value_name = TS_SLICE_LIT("value");
-    if (spec->n_subs && spec->subs[0].metric.n)
-        o->value_name = spec->subs[0].metric;
 }
 
 void tsd_out_release(struct tsd_out *o)
@@ -81,6 +78,13 @@ int tsd_out_series(void *arg, const struct qry_series *s, struct ts_error *err)
     if (o->n_of)
         o->n_of[s->sub]++;
     return 0;
+}
+
+int tsd_out_head(void *arg, const struct qry_head *head, struct ts_error *err)
+{
+    struct tsd_out *o = arg;
+    o->head = head;
+    return o->format->head ? o->format->head(o, err) : 0;
 }
 
 int tsd_out_total(void *arg, const struct qry_total *t, struct ts_error *err)
@@ -107,7 +111,7 @@ int tsd_out_run(struct tsd_out *o, struct sto_store *store, struct ts_pool *pool
     o->stats = limit ? limit->stats : NULL;
     TS_TRY(tsd_out_begin(o, store, err));
     if (o->spec->by_on) {
-        TS_TRY(qry_totals(store, pool, o->spec, limit, tsd_out_total, o, err));
+        TS_TRY(qry_table(store, pool, o->spec, limit, tsd_out_head, tsd_out_total, o, err));
         return o->format->end(o, err);
     }
     o->n_of = ts_xcalloc(o->spec->n_subs + 1, sizeof *o->n_of);
@@ -117,21 +121,19 @@ int tsd_out_run(struct tsd_out *o, struct sto_store *store, struct ts_pool *pool
     return o->format->end(o, err);
 }
 
-size_t tsd_out_total_value(const struct qry_total *t, char *out)
+struct qry_total_value tsd_out_total_nth(const struct qry_total *t, size_t i)
 {
-    if (!t->is_int)
-        return ts_num_print_double(t->d, out);
-    if (t->i >= INT64_MIN && t->i <= INT64_MAX)
-        return ts_num_print_i128(t->i, out);
-    return ts_num_print_double((double)t->i, out); /* beyond 64 bits other programs read doubles */
+    return i ? t->more[i - 1]
+             : (struct qry_total_value){.null = t->null, .is_int = t->is_int, .i = t->i, .d = t->d};
 }
 
-/* n digits of v. */
-static char *out_digits(char *p, int32_t v, int n)
+size_t tsd_out_total_value(const struct qry_total_value *v, char *out)
 {
-    for (int i = n - 1; i >= 0; i--, v /= 10)
-        p[i] = (char)('0' + v % 10);
-    return p + n;
+    if (!v->is_int)
+        return ts_num_print_double(v->d, out);
+    if (v->i >= INT64_MIN && v->i <= INT64_MAX)
+        return ts_num_print_i128(v->i, out);
+    return ts_num_print_double((double)v->i, out); /* beyond 64 bits other programs read doubles */
 }
 
 void tsd_out_time(struct ts_buf *b, int64_t ms)
@@ -142,60 +144,35 @@ void tsd_out_time(struct ts_buf *b, int64_t ms)
         ts_buf_printf(b, ".%03d", c.ms);
 }
 
-size_t tsd_out_total_day(const struct qry_total *t, char *out)
-{
-    char *p = out;
-    int32_t year = t->local.year;
-    if (year < 0) {
-        *p++ = '-';
-        year = -year;
-    }
-    if (year > 9999)
-        p += ts_num_print_int(year, p);
-    else
-        p = out_digits(p, year, 4);
-    *p++ = '-';
-    p = out_digits(p, t->local.month, 2);
-    *p++ = '-';
-    return (size_t)(out_digits(p, t->local.day, 2) - out);
-}
-
-size_t tsd_out_total_hour(const struct qry_total *t, char *out)
-{
-    char *p = out_digits(out, t->local.hour, 2);
-    if (!t->repeated)
-        return 2;
-    int64_t off = t->offset_ms / 60000;
-    *p++ = off < 0 ? '-' : '+';
-    off = off < 0 ? -off : off;
-    p = out_digits(p, (int32_t)(off / 60), 2);
-    *p++ = ':';
-    return (size_t)(out_digits(p, (int32_t)(off % 60), 2) - out);
-}
-
 int tsd_out_total_row(struct tsd_out *o, const struct qry_total *t, char sep,
                       int (*field)(struct ts_buf *b, struct ts_slice s), struct ts_error *err)
 {
-    const struct qry_spec *spec = o->spec;
+    const struct qry_head *head = o->head;
+    enum qry_partial partial = o->spec->partial;
     struct ts_buf *b = &o->scratch;
     char text[64];
     ts_buf_clear(b);
-    if (spec->by_day || spec->by_hour) {
-        ts_buf_append(b, text, tsd_out_total_day(t, text));
+    for (size_t i = 0; i < head->n_times; i++) {
+        ts_buf_append(b, text, qry_time_column_print(head->times[i], t, text));
+        if (t->partial && partial == QRY_PARTIAL_MARK && i + 1 == head->n_times)
+            ts_buf_char(b, '*');
         ts_buf_char(b, sep);
     }
-    if (spec->by_hour) {
-        ts_buf_append(b, text, tsd_out_total_hour(t, text));
-        ts_buf_char(b, sep);
-    }
-    for (size_t i = 0; i < spec->n_by_tags; i++) {
+    for (size_t i = 0; i < head->n_tags; i++) {
         field(b, t->tags[i]);
         ts_buf_char(b, sep);
     }
-    if (!t->null)
-        ts_buf_append(b, text, tsd_out_total_value(t, text));
-    else if (sep != ',')
-        ts_buf_str(b, "null");
+    for (size_t i = 0; i <= t->n_more; i++) {
+        struct qry_total_value v = tsd_out_total_nth(t, i);
+        if (i)
+            ts_buf_char(b, sep);
+        if (!v.null)
+            ts_buf_append(b, text, tsd_out_total_value(&v, text));
+        else if (sep != ',')
+            ts_buf_str(b, "null");
+    }
+    if (partial == QRY_PARTIAL_COLUMN)
+        ts_buf_printf(b, "%c%s", sep, t->partial ? "yes" : "no");
     ts_buf_char(b, '\n');
     return tsd_sink_write(o->sink, ts_buf_get(b), err);
 }

@@ -22,6 +22,7 @@ struct tsd_out_format {
     const char *name;         /* as in format=csv */
     const char *content_type; /* for HTTP */
     int (*begin)(struct tsd_out *o, struct ts_error *err);
+    int (*head)(struct tsd_out *o, struct ts_error *err); /* columns of totals, o->head; NULL: not printed */
     int (*series)(struct tsd_out *o, const struct qry_series *s, struct ts_error *err);
     int (*total)(struct tsd_out *o, const struct qry_total *t, struct ts_error *err);
     int (*end)(struct tsd_out *o, struct ts_error *err);
@@ -41,7 +42,7 @@ struct tsd_out {
     const struct qry_stats *stats;       /* of the run, NULL: none kept */
     struct sto_catalog *cat;             /* of the store asked; NULL before tsd_out_run */
     struct ts_buf scratch;               /* head of a series */
-    struct ts_slice value_name;          /* totals: name of the value's column */
+    const struct qry_head *head;         /* totals: their columns, borrowed */
     size_t n;                            /* series or rows written */
     size_t *n_of;                        /* series of each sub query; NULL: not counted */
     struct sto_store *notes;             /* json: has notes on series, to be shown; NULL = none */
@@ -67,7 +68,9 @@ int tsd_out_series(void *arg, const struct qry_series *s, struct ts_error *err);
  * number of series of the sub query; reads its series once more. */
 int tsd_out_nameless(struct tsd_out *o, size_t sub, size_t n_shown, struct sto_store *store,
                      struct ts_pool *pool, struct qry_limit *limit, struct ts_error *err);
-/** Callback of qry_totals; arg = struct tsd_out. */
+/** Callbacks of qry_table; arg = struct tsd_out. */
+int tsd_out_head(void *arg, const struct qry_head *head, struct ts_error *err);
+/** A row. */
 int tsd_out_total(void *arg, const struct qry_total *t, struct ts_error *err);
 /** Is point i of a series an integer? */
 static inline bool tsd_out_is_int(const struct qry_series *s, size_t i)
@@ -85,8 +88,10 @@ void tsd_out_series_members(const struct sto_catalog *cat, const struct sto_seri
 /** A double as JSON: Java's digits, NaN as "NaN" or null, at most 48 bytes; returns the end. */
 char *tsd_out_json_double(char *p, double d, bool nan_is_null);
 /** A total's value as text; bytes written (at most 48). */
-size_t tsd_out_total_value(const struct qry_total *t, char *out);
-/** A whole row of totals into o->scratch and on: date, hour, tag values by field, the value, with sep between. No value
+size_t tsd_out_total_value(const struct qry_total_value *v, char *out);
+/** The i-th value of a row, the first one being 0. */
+struct qry_total_value tsd_out_total_nth(const struct qry_total *t, size_t i);
+/** A whole row of totals into o->scratch and on: columns of time, tag values by field, the values, with sep between. No value
  * is nothing between commas, else "null". */
 int tsd_out_total_row(struct tsd_out *o, const struct qry_total *t, char sep,
                       int (*field)(struct ts_buf *b, struct ts_slice s), struct ts_error *err);
@@ -97,9 +102,5 @@ int tsd_out_points(struct tsd_out *o, const struct qry_series *s, struct ts_slic
                    enum tsd_out_time time, char sep, struct ts_slice tail, struct ts_error *err);
 /** A time as "2026-11-02 13:00:00", UTC, with .mmm if it has milliseconds. */
 void tsd_out_time(struct ts_buf *b, int64_t ms);
-/** "2026-11-02" of a total; "02" or, the second time round, "02+01:00". Bytes written (at most 32). */
-size_t tsd_out_total_day(const struct qry_total *t, char *out);
-/** "02" of a total or, the second time round, "02+01:00". Bytes written (at most 32). */
-size_t tsd_out_total_hour(const struct qry_total *t, char *out);
 
 #endif

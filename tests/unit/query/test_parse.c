@@ -233,7 +233,7 @@ static void test_parse__totals(void **state)
     (void)state;
     assert_int_equal(
         uri("start=2026/11/01&end=2026/11/04&m=sum:web.hits&by=domain,hour,host&fill=zero", false), 0);
-    assert_true(spec.by_on && spec.by_hour && !spec.by_day && spec.fill_zero);
+    assert_true(spec.by_on && spec.by_time.unit == TS_UNIT_H && spec.by_time.n == 1 && spec.fill_zero);
     assert_int_equal(spec.n_by_tags, 2);
     assert_slice(spec.by_tags[0], "domain");
     assert_slice(spec.by_tags[1], "host");
@@ -244,8 +244,9 @@ static void test_parse__totals(void **state)
     assert_int_equal(uri("start=2026/10/25&end=2026/10/25&m=sum:web.hits&by=day&tz=Europe/Berlin", false), 0);
     assert_int_equal(spec.end_ms - spec.start_ms, 25 * TS_HOUR_MS - 1);
     assert_int_equal(uri("start=1h-ago&m=sum:web.hits&by=", false), 0);
-    assert_true(spec.by_on && !spec.by_hour && spec.n_by_tags == 0);
-    static const char *const bad[] = {"by=day,day", "by=a,a", "by=day,", "by=day&fill=nan", "by=day&m=sum:b"};
+    assert_true(spec.by_on && !spec.by_time.n && spec.n_by_tags == 0);
+    static const char *const bad[] = {"by=day,day", "by=a,a", "by=day,", "by=day&fill=nan",
+                                      "by=day&m=none:b"};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         char text[200];
         snprintf(text, sizeof text, "start=1h-ago&m=sum:a&%s", bad[i]);
@@ -291,7 +292,7 @@ static void test_parse__json_body(void **state)
              "\"queries\":[{\"aggregator\":\"sum\",\"metric\":\"a\"}]}",
              false),
         0);
-    assert_true(spec.ms && spec.by_day && spec.n_by_tags == 1 && spec.fill_zero);
+    assert_true(spec.ms && spec.by_time.unit == TS_UNIT_D && spec.n_by_tags == 1 && spec.fill_zero);
     assert_int_equal(
         json("{\"start\":1,\"ms\":true,\"queries\":[{\"aggregator\":\"sum\",\"metric\":\"a\"}]}", true), 0);
     assert_false(spec.ms);
@@ -347,7 +348,7 @@ static void test_parse__words_make_a_spec_and_a_uri(void **state)
     ts_buf_init(&b, 0);
     static const char *const totals[] = {"2026/11/01", "2026/11/04", "sum", "web.hits", "host=a|b"};
     assert_int_equal(words(totals, 5, "hour,domain", "Europe/Berlin", "zero", &b), 0);
-    assert_true(spec.by_hour && spec.fill_zero);
+    assert_true(spec.by_time.unit == TS_UNIT_H && spec.fill_zero);
     assert_string_equal(b.p, "start=2026/11/01&end=2026/11/04&m=sum:web.hits%7Bhost%3Da%7Cb%7D&by=hour,domain"
                              "&tz=Europe/Berlin&fill=zero");
     static const char *const long_form[] = {

@@ -46,7 +46,7 @@ static void t_table(const char *csv, const char *want)
 {
     struct ts_buf out;
     ts_buf_init(&out, 0);
-    tsd_csv_table(ts_slice_str(csv), &out);
+    tsd_csv_table(ts_slice_str(csv), 1, &out);
     ts_buf_char(&out, 0);
     assert_string_equal(out.p, want);
     ts_buf_release(&out);

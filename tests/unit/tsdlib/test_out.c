@@ -254,7 +254,11 @@ static const char *totals(const struct tsd_out_format *f, const struct qry_spec 
                           const struct qry_total *t, size_t n)
 {
     struct tsd_out o;
+    struct ts_slice name = spec->n_subs ? spec->subs[0].metric : TS_SLICE_LIT("value");
+    struct qry_head head = {.tags = spec->by_tags, .n_tags = spec->n_by_tags, .values = &name, .n_values = 1};
+    head.n_times = qry_time_columns(&spec->by_time, head.times);
     begin(&o, f, spec);
+    assert_int_equal(tsd_out_head(&o, &head, NULL), 0);
     for (size_t i = 0; i < n; i++)
         assert_int_equal(tsd_out_total(&o, &t[i], NULL), 0);
     return end(&o);
@@ -286,8 +290,12 @@ static void test_out__totals(void **state)
          .is_int = true,
          .i = (__int128)INT64_MAX * 4},
     };
-    struct qry_spec spec = {
-        .subs = &sub, .n_subs = 1, .by_on = true, .by_hour = true, .by_tags = by, .n_by_tags = 1};
+    struct qry_spec spec = {.subs = &sub,
+                            .n_subs = 1,
+                            .by_on = true,
+                            .by_time = {.n = 1, .unit = TS_UNIT_H},
+                            .by_tags = by,
+                            .n_by_tags = 1};
     assert_string_equal(totals(&tsd_out_csv, &spec, rows, 3),
                         "date,hour,domain,web.hits\n2026-11-01,02,a.org,5\n2026-11-01,02-05:00,\"b,c\",2.5\n"
                         "0001-01-01,23+05:45,a.org,3.6893488147419103e+19\n");
@@ -302,12 +310,11 @@ static void test_out__totals(void **state)
                         "\"date\":\"2026-11-01\",\"hour\":"
                         "\"02-05:00\",\"tags\":{\"domain\":\"b,c\"},\"value\":2.5}]");
     tear_down(NULL);
-    spec.by_hour = false;
-    spec.by_day = true;
+    spec.by_time.unit = TS_UNIT_D;
     spec.n_by_tags = 0;
     assert_string_equal(totals(&tsd_out_csv, &spec, rows, 1), "date,web.hits\n2026-11-01,5\n");
     tear_down(NULL);
-    spec.by_day = false;
+    spec.by_time.n = 0;
     assert_string_equal(totals(&tsd_out_csv, &spec, rows, 1), "web.hits\n5\n");
     tear_down(NULL);
     rows[1].d = NAN;

@@ -1,6 +1,7 @@
 /*
  * test_plot.c - answers become series, the heaviest stay, texts can't leave their quotes.
  */
+#include "query/breakdowns/breakdown.h"
 #include "tsd/cmds/plot.h"
 
 #include <math.h>
@@ -13,6 +14,20 @@
 
 #include <cmocka.h>
 
+/* A query by such keys, valid until the next call. */
+static const struct qry_spec *t_by(const char *keys)
+{
+    static struct qry_spec spec;
+    static struct ts_slice tags[8];
+    spec = (struct qry_spec){.by_on = true, .by_tags = tags};
+    while (*keys) {
+        size_t n = strcspn(keys, ",");
+        assert_int_equal(qry_breakdown_add((struct ts_slice){keys, n}, &spec, NULL), 0);
+        keys += n + (keys[n] == ',');
+    }
+    return &spec;
+}
+
 static void test_plot__csv_of_hours_and_tags_is_read(void **state)
 {
     (void)state;
@@ -21,7 +36,7 @@ static void test_plot__csv_of_hours_and_tags_is_read(void **state)
     static const char csv[] =
         "date,hour,domain,web.hits\r\n2026-11-01,00,a.org,5\r\n2026-11-01,00,\"b,\"\"x\"\"\",2.5\r\n"
         "2026-11-01,01,a.org,170141183460469231731687303715884105727\r\n";
-    assert_int_equal(tsd_plot_read_csv(&p, TS_SLICE_LIT(csv), "hour,domain", &err), 0);
+    assert_int_equal(tsd_plot_read_csv(&p, TS_SLICE_LIT(csv), t_by("hour,domain"), &err), 0);
     assert_int_equal(p.axis, TSD_PLOT_HOURS);
     assert_int_equal(p.n, 2);
     assert_string_equal(p.series[0].name, "a.org");
@@ -42,7 +57,7 @@ static void test_plot__broken_answers_are_refused(void **state)
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         struct tsd_plot p = {0};
         struct ts_error err = {0};
-        assert_int_equal(tsd_plot_read_csv(&p, ts_slice_str(bad[i]), "day", &err), TS_EPARSE);
+        assert_int_equal(tsd_plot_read_csv(&p, ts_slice_str(bad[i]), t_by("day"), &err), TS_EPARSE);
         tsd_plot_release(&p);
     }
     struct tsd_plot p = {0};
@@ -78,7 +93,7 @@ static void t_many(struct tsd_plot *p, unsigned n)
     for (unsigned day = 1; day < 4; day++)
         for (unsigned i = 0; i < n; i++)
             ts_buf_printf(&csv, "2026-01-%02u,t%03u,%u\n", day, i, i + day);
-    assert_int_equal(tsd_plot_read_csv(p, ts_buf_get(&csv), "day,tag", &err), 0);
+    assert_int_equal(tsd_plot_read_csv(p, ts_buf_get(&csv), t_by("day,tag"), &err), 0);
     ts_buf_release(&csv);
 }
 
@@ -116,7 +131,7 @@ static void test_plot__texts_stay_in_their_quotes(void **state)
     struct ts_error err = {0};
     struct ts_buf script;
     static const char csv[] = "date,tag,m\n2026-01-01,a'b`touch /tmp/x`,1\n2026-01-01,\"c\nsystem('y')\",2\n";
-    assert_int_equal(tsd_plot_read_csv(&p, TS_SLICE_LIT(csv), "day,tag", &err), 0);
+    assert_int_equal(tsd_plot_read_csv(&p, TS_SLICE_LIT(csv), t_by("day,tag"), &err), 0);
     ts_buf_init(&script, 0);
     tsd_plot_script(&p, &script);
     ts_buf_char(&script, 0);
@@ -175,7 +190,7 @@ static void test_plot__gnuplot_takes_every_kind(void **state)
              tag = strstr(kinds[i].by, "tag");
         ts_buf_init(&b, 0);
         snprintf(p.title, sizeof(p.title), "sum of web.hits by %s", kinds[i].by);
-        ts_buf_str(&b, "header\n");
+        ts_buf_printf(&b, "%s%s%svalue\n", day ? "date," : "", hour ? "date,hour," : "", tag ? "tag," : "");
         for (unsigned t = 0; t < (day ? 9u : hour ? 84u : 1u); t++)
             for (unsigned k = 0; k < (tag ? 25u : 1u); k++) {
                 if (day)
@@ -187,7 +202,7 @@ static void test_plot__gnuplot_takes_every_kind(void **state)
                 ts_buf_printf(&b, "%u\n", (1000 + 400 * (t * 7 % 11)) / (k + 1));
             }
         if (*kinds[i].by) {
-            assert_int_equal(tsd_plot_read_csv(&p, ts_buf_get(&b), kinds[i].by, &err), 0);
+            assert_int_equal(tsd_plot_read_csv(&p, ts_buf_get(&b), t_by(kinds[i].by), &err), 0);
         } else {
             ts_buf_clear(&b);
             for (unsigned t = 0; t < 200; t++)

@@ -61,8 +61,19 @@ void tsd_say(const char *fmt, ...)
     fprintf(stderr, "tsd: %s\n", text);
 }
 
+static bool print_closed; /* whoever read standard output went away */
+
+static int print_failed(struct ts_error *err)
+{
+    int e = errno;
+    print_closed |= e == EPIPE;
+    return ts_error_sys(err, TS_EIO, print_closed ? EPIPE : e, "can't write the result to standard output");
+}
+
 int tsd_fail(const struct ts_error *err)
 {
+    if (err->sys_errno == EPIPE && err->code == TS_EIO && print_closed)
+        return TSD_EXIT_OK; /* head has seen enough */
     tsd_say("%s", err->text[0] ? err->text : ts_err_text(err->code));
     int code = tsd_exit_of(err->code);
     return code > 0 ? code : TSD_EXIT_FAILED;
@@ -82,14 +93,14 @@ int tsd_usage(const struct tsd_args *args, const char *fmt, ...)
 int tsd_print(struct ts_slice text, struct ts_error *err)
 {
     if (text.n && fwrite(text.p, 1, text.n, stdout) != text.n)
-        return ts_error_sys(err, TS_EIO, errno, "can't write the result to standard output");
+        return print_failed(err);
     return 0;
 }
 
 int tsd_print_end(struct ts_error *err)
 {
     if (fflush(stdout) != 0 || ferror(stdout))
-        return ts_error_sys(err, TS_EIO, errno, "can't write the result to standard output");
+        return print_failed(err);
     return 0;
 }
 

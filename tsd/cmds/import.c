@@ -9,6 +9,7 @@
 #include "base/num.h"
 #include "tsd/cmds/client.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -123,6 +124,49 @@ static uint64_t import_all_bytes(const struct tsd_args *args)
     return sum;
 }
 
+static volatile sig_atomic_t import_signal; /* SIGINT came; written by the handler alone */
+
+static void import_on_signal(int number)
+{
+    import_signal = number;
+}
+
+bool tsd_import_interrupted(void)
+{
+    return import_signal != 0;
+}
+
+static bool import_has(struct ts_slice line, const char *text)
+{
+    return memmem(line.p, line.n, text, strlen(text)) != NULL;
+}
+
+/* What a file is by its first line, if it is none of points; NULL: it may be one. */
+static const char *import_other(struct ts_slice line)
+{
+    static const char *const heads[] = {"metric,timestamp,value", "date,", "week,", "month,", "year,"};
+    if (import_has(line, "\" HTTP/") || (import_has(line, " HTTP/1.") && import_has(line, "\"")) ||
+        import_has(line, " HTTP/2") || (line.n && line.p[0] == '{' && import_has(line, "\"status\"")))
+        return "this looks like a web server's log: tsd collect weblog-import counts its requests";
+    if (line.n && (line.p[0] == '{' || line.p[0] == '['))
+        return "this looks like JSON: send it to /api/put; import takes lines METRIC TIME VALUE tag=value";
+    for (size_t i = 0; i < sizeof heads / sizeof heads[0]; i++)
+        if (line.n > strlen(heads[i]) && memcmp(line.p, heads[i], strlen(heads[i])) == 0)
+            return "this looks like CSV of tsd query: import takes lines METRIC TIME VALUE tag=value, which "
+                   "tsd export prints";
+    return NULL;
+}
+
+/* Is the first line of a file of points? TS_EINVAL names what else it seems to be. */
+static int import_look(const struct tsd_import *im, const char *name, struct ts_slice piece,
+                       struct ts_error *err)
+{
+    const char *nl = memchr(piece.p, '\n', piece.n);
+    struct ts_slice line = {piece.p, nl ? (size_t)(nl - piece.p) : piece.n};
+    const char *other = im->points_to ? NULL : import_other(line); /* else web logs are what is wanted */
+    return other ? ts_error_set(err, TS_EINVAL, "%.100s: %s", name, other) : 0;
+}
+
 /* A file that can't be read costs the others nothing. */
 static int import_file(struct tsd_import *im, const struct tsd_import_to *to, void *sink, const char *path,
                        struct ts_error *err)
@@ -133,7 +177,13 @@ static int import_file(struct tsd_import *im, const struct tsd_import_to *to, vo
     uint64_t line = 1;
     int rc = ts_lines_open(path, &im->lines, &file_err);
     while (rc == 0 && (rc = ts_lines_next(im->lines, &piece, &file_err)) > 0) {
+        if (line == 1 && import_look(im, name, piece, &file_err) < 0)
+            break;
         rc = to->take(sink, name, piece, &line, err);
+        if (rc == 0 && tsd_import_interrupted())
+            rc = ts_error_set(err, TS_ECANCELLED,
+                              "interrupted in line %llu of %.100s: lines before it may be stored",
+                              (unsigned long long)line, name);
         if (rc < 0)
             break;
         tsd_import_show(im);
@@ -175,12 +225,16 @@ int tsd_import_files(struct tsd_import *im, const struct tsd_import_to *to)
     int rc = to->open(im, &sink, &err);
     if (rc < 0)
         return tsd_fail(&err);
+    struct sigaction action = {.sa_handler = import_on_signal}, old; /* no SA_RESTART: poll ends */
+    import_signal = 0;
+    (void)sigaction(SIGINT, &action, &old);
     tsd_progress_begin(&im->bar, import_all_bytes(im->args));
     for (size_t i = 0; rc == 0 && i < im->args->n_words; i++)
         rc = import_file(im, to, sink, im->args->words[i], &err);
     if (rc == 0)
         rc = to->finish(sink, &err);
     int close_rc = to->close(sink, &close_err);
+    (void)sigaction(SIGINT, &old, NULL);
     import_report(im);
     if (rc < 0)
         return tsd_fail(&err);

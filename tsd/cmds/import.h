@@ -45,6 +45,8 @@ extern const struct tsd_import_to tsd_import_tcp, tsd_import_store;
 int tsd_import_files(struct tsd_import *im, const struct tsd_import_to *to);
 /** How many bad lines are printed: --max-errors, without it 20, into im->max_listed. Returns TSD_EXIT_OK, or TSD_EXIT_USAGE having said why. */
 int tsd_import_listed(struct tsd_import *im);
+/** Did Ctrl-C (SIGINT) come since tsd_import_files began? */
+bool tsd_import_interrupted(void);
 /** Count a bad line and print it if not too many were. */
 void tsd_import_bad(struct tsd_import *im, const char *file, uint64_t line, struct ts_slice reason);
 /** Show how far it is. */

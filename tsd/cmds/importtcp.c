@@ -25,6 +25,8 @@
 #define TCP_BLOCK_BYTES ((size_t)4 << 20)
 #define TCP_BLOCKS      4u  /* sent and not yet answered, at most */
 #define TCP_GROUP       64u /* lines between two markers when looking for bad ones */
+#define TCP_SILENCE_MS                                                                                       \
+    120000 /* a daemon that says nothing for so long while points wait for its sync is given up */
 
 /* Lines of one file, as sent. */
 struct tcp_block {
@@ -96,19 +98,21 @@ static int tcp_probe_lines(struct tcp_sink *s, const struct tcp_block *b, uint32
     int rc = tsd_client_send(&s->probe, ts_buf_get(&ask), err);
     if (rc == 0)
         rc = tcp_probe_answer(s, &bad, &reason, err);
-    for (uint32_t i = 0; rc == 0 && bad && i < n; i++) {
+    ts_buf_clear(&ask);
+    for (uint32_t i = 0; rc == 0 && bad && i < n; i++) { /* all at once: a turn for each would be slow */
         const char *nl = memchr(text.p, '\n', text.n);
         size_t len = (size_t)(nl + 1 - text.p);
-        bool this_bad;
-        ts_buf_clear(&ask);
         ts_buf_append(&ask, text.p, len);
         ts_buf_str(&ask, "version\n");
+        text = (struct ts_slice){text.p + len, text.n - len};
+    }
+    if (rc == 0 && bad)
         rc = tsd_client_send(&s->probe, ts_buf_get(&ask), err);
-        if (rc == 0)
-            rc = tcp_probe_answer(s, &this_bad, &reason, err);
+    for (uint32_t i = 0; rc == 0 && bad && i < n; i++) {
+        bool this_bad;
+        rc = tcp_probe_answer(s, &this_bad, &reason, err);
         if (rc == 0 && this_bad)
             tsd_import_bad(s->im, b->file, b->first + b->line_of[at + i], ts_buf_get(&reason));
-        text = (struct ts_slice){text.p + len, text.n - len};
     }
     ts_buf_release(&ask);
     ts_buf_release(&reason);
@@ -150,6 +154,13 @@ static int tcp_answer(struct tcp_sink *s, struct ts_slice line, struct ts_error 
     if (line.n >= 12 && memcmp(line.p, "sync: error ", 12) == 0)
         return ts_error_set(err, TS_EBACKEND, "the daemon could not store the points: %.*s",
                             (int)(line.n > 160 ? 160 : line.n) - 12, line.p + 12);
+    static const char unknown[] = "unknown command: sync";
+    if (line.n >= sizeof unknown - 1 && memcmp(line.p, unknown, sizeof unknown - 1) == 0)
+        return ts_error_set(
+            err, TS_EBACKEND,
+            "what answers at %s:%s knows no sync, which is how tsd confirms points: it is an OpenTSDB, or "
+            "a tsd with mode = ro. Name tsd's own port",
+            s->main.host, s->main.port);
     if (line.n < 4 || memcmp(line.p, "ok ", 3) != 0 ||
         ts_num_parse_int((struct ts_slice){line.p + 3, line.n - 3}, &n_ok, NULL) < 0)
         return 0;
@@ -229,9 +240,16 @@ static int tcp_work(struct tcp_sink *s, unsigned max, bool all, struct ts_error 
         struct tcp_block *b = tcp_to_send(s);
         bool enough = s->n_used <= max && !(all && b);
         struct pollfd pfd = {.fd = s->main.fd, .events = (short)(POLLIN | (b ? POLLOUT : 0))};
-        int n = poll(&pfd, 1, enough ? 0 : -1);
+        int n = poll(&pfd, 1, enough ? 0 : TCP_SILENCE_MS);
         if (n < 0 && errno != EINTR)
             return ts_error_sys(err, TS_EIO, errno, "can't wait for the daemon");
+        if (tsd_import_interrupted())
+            return ts_error_set(err, TS_ECANCELLED,
+                                "interrupted: the points counted above are on disk, later lines may be");
+        if (n == 0 && !enough)
+            return ts_error_set(
+                err, TS_ETIMEOUT, "the daemon at %s:%s has not answered for %d s; %llu points are confirmed",
+                s->main.host, s->main.port, TCP_SILENCE_MS / 1000, (unsigned long long)s->im->n_points);
         if (n <= 0 && enough)
             return 0;
         if (n > 0 && (pfd.revents & (POLLIN | POLLHUP | POLLERR)))

@@ -12,6 +12,7 @@ const struct ts_opt tsd_serve_opts[] = {
     {.name = "config",
      .arg = "FILE",
      .help = "Read keys from this file: lines \"key = value\". An opentsdb.conf is understood."},
+    {.name = "port", .letter = 'p', .arg = "PORT", .help = "Listen there: key port, default 4242."},
     {.name = "print-config",
      .help = "Print all keys with their present values as a file for --config, and end."},
     {.name = NULL},
@@ -28,6 +29,9 @@ static int serve_print_config(const struct tsd_args *args)
 int tsd_serve_run(const struct tsd_args *args)
 {
     struct ts_error err = {0};
+    const char *port = tsd_args_get(args, "port"); /* an option of its own, for -p as everywhere */
+    if (port && ts_conf_set(args->conf, "port", ts_slice_str(port), "option --port", &err) < 0)
+        return tsd_usage(args, "%s", err.text);
     if (args->n_words)
         return tsd_usage(args, "\"%s\" is no option; the folder is named with --data", args->words[0]);
     if (tsd_args_has(args, "print-config"))

@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+"""Every command of README.md's first steps is run as it stands, and what it prints is compared with the lines below it; the example of docs/QUERY.md too.
+
+In an indented block a line that begins with a program is a command; the lines below it, if there are any, are its whole output. A command without such lines
+must end with 0, and print something unless its output goes elsewhere or it only stores. The daemon's port stands for 4242; nc is played by this script.
+"""
+import gzip
+import os
+import re
+import socket
+import subprocess
+import sys
+
+from tsdtest import ROOT, Daemon, binary
+
+PROGRAMS = ("tsd ", "curl ", "printf ", "scripts/", "export ", "cmake ", "./", "build/")
+SILENT = (" > ", "--plot", "/api/put", "tsd import")
+NC = r'''
+import socket, sys
+s = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+s.sendall(sys.stdin.buffer.read())
+s.shutdown(socket.SHUT_WR)
+while got := s.recv(65536):
+    sys.stdout.buffer.write(got)
+'''
+failures = []
+
+
+def check(what, ok, got):
+    if not ok:
+        failures.append(what)
+        print("DIFFERENT %s: %s" % (what, got))
+
+
+def commands(text):
+    """(command, lines of output below it) of the indented blocks."""
+    found = []
+    for line in text.splitlines():
+        if not line.startswith("    "):
+            found.append(None)
+            continue
+        line = line[4:]
+        if line.startswith(PROGRAMS):
+            found.append((line, []))
+        elif found and found[-1]:
+            found[-1][1].append(line)
+        else:
+            check("a line of output without a command", False, line)
+    return [f for f in found if f]
+
+
+def run(d, command, env):
+    """Its output, with the port of this daemon; serve and build steps are this script's business."""
+    command = command.replace("localhost:4242", "127.0.0.1:%d" % d.port).replace("nc -q 1 localhost 4242", "python3 nc.py %d" % d.port)
+    return subprocess.run(command, shell=True, cwd=d.base, env=env, text=True, capture_output=True, timeout=120)
+
+
+def readme(d):
+    with open(ROOT + "/README.md", encoding="utf-8") as f:
+        text = f.read().split("## Five minutes", 1)[1].split("\n## ", 1)[0]
+    with gzip.open(d.base + "/more-points.txt.gz", "wt") as f:
+        f.write("web.hits 1793707200 7 domain=example.com\n")
+    with open(d.base + "/nc.py", "w") as f:
+        f.write(NC)
+    os.symlink(binary(), d.base + "/tsd")
+    env = dict(os.environ, TSD_PORT=str(d.port), PATH=d.base + ":" + os.environ["PATH"])
+    n = 0
+    for command, want in commands(text):
+        if command.startswith(("scripts/", "export ", "tsd serve")):
+            continue
+        if "--data" in command:
+            d.stop()
+        r = run(d, command, env)
+        n += 1
+        out = r.stdout.rstrip("\n")
+        check(command, r.returncode == 0, "exit %d %s" % (r.returncode, r.stderr))
+        if want:
+            check(command, out.split("\n") == want, "\n%s\n--- instead of\n%s\n%s" % (out, "\n".join(want), r.stderr))
+        elif not any(s in command for s in SILENT):
+            check(command, out and out != "[]", "nothing printed; " + r.stderr)
+    check("number of commands", n >= 16, n)
+
+
+def query_example(d):
+    """The table of docs/QUERY.md: two domains, an hour without hits."""
+    with open(ROOT + "/docs/QUERY.md", encoding="utf-8") as f:
+        text = f.read().split("## The two kinds on one example", 1)[1].split("\n## ", 1)[0]
+    points = re.findall(r"web\.hits (\d\d):(\d\d) (\d+) (domain=\w+)", text)
+    rows = re.findall(r"^\| `([^`]+)` \| \**(\d+)\** \| \**(\d+)\** \| \**(\d+)\** \|", text, re.M)
+    day = 1793577600
+    d.send("".join("put doc.hits %d %s %s\n" % (day + int(h) * 3600 + int(m) * 60, v, tag) for h, m, v, tag in points))
+    d.sync()
+    check("points and rows of QUERY.md", len(points) == 5 and len(rows) == 2, (points, rows))
+    for what, *want in rows:
+        what = what.replace("web.hits", "doc.hits")
+        if what.startswith("m="):
+            got = [int(v) for v in d.api("/api/query?start=%d&end=%d&%s" % (day + 7200, day + 5 * 3600, what))[0]["dps"].values()]
+        else:
+            words = what.replace("...", "2026/11/02 2026/11/02").split()[2:]
+            got = [int(r[-1]) for r in d.query(*words)[1]]
+        check(what, got == [int(w) for w in want], (got, want))
+
+
+def main():
+    with Daemon(workers=2) as d:
+        query_example(d)
+        readme(d)
+    print("documents: %s" % ("fine" if not failures else "%d different" % len(failures)))
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -50,12 +50,13 @@ static void conn_peer(struct tsd_conn *c)
     (void)snprintf(c->peer, sizeof(c->peer), "%s:%u", text, port);
 }
 
-struct tsd_conn *tsd_conn_new(struct tsd_worker *w, int fd)
+struct tsd_conn *tsd_conn_new(struct tsd_worker *w, int fd, uint64_t peer_key)
 {
     struct tsd_conn *c = ts_xcalloc(1, sizeof(*c));
     int one = 1;
     c->w = w;
     c->fd = fd;
+    c->peer_key = peer_key;
     c->blocks_end = &c->blocks;
     c->active_ms = w->now_ms;
     ts_buf_init(&c->tail, 0);

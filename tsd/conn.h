@@ -66,6 +66,7 @@ struct tsd_conn {
     int64_t active_ms;                      /* worker's clock when something moved last */
     int64_t eof_ms;                         /* when the client shut its side; meaningful if eof */
     int64_t linger_until_ms; /* 0, or we have shut our side and wait for the client's end until then */
+    uint64_t peer_key;       /* its address in tsd_daemon.peers */
     uint32_t n_held;         /* operations under way that will come back */
     int fd;                  /* socket, -1 when closed */
     bool local;              /* from this machine */
@@ -80,8 +81,8 @@ struct tsd_conn {
     char peer[64];                     /* address and port, for people */
 };
 
-/** New connection of a worker around an accepted socket (taken). */
-struct tsd_conn *tsd_conn_new(struct tsd_worker *w, int fd);
+/** New connection of a worker around an accepted socket (taken); peer_key of tsd_peer_key. */
+struct tsd_conn *tsd_conn_new(struct tsd_worker *w, int fd, uint64_t peer_key);
 /** Send what can be sent now; the rest follows when the socket allows. */
 void tsd_conn_flush(struct tsd_conn *c);
 /** Queue a block to be sent after everything before it. */

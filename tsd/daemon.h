@@ -10,6 +10,7 @@
 #include "query/query.h"
 #include "storage/store.h"
 #include "tsd/http/access.h"
+#include "tsd/peers.h"
 #include "tsd/memory.h"
 #include "tsd/settings.h"
 
@@ -17,6 +18,14 @@
 
 struct tsd_queries;
 struct tsd_worker;
+
+/* Why a connection is refused. */
+enum tsd_rejection {
+    TSD_REJECTED_TOTAL,   /* max_connections */
+    TSD_REJECTED_ADDRESS, /* max_connections_per_address */
+    TSD_REJECTED_FILES,   /* the limit of open files */
+    TSD_REJECTIONS,
+};
 
 struct tsd_daemon {
     const struct ts_conf *conf;         /* all keys, for /api/config */
@@ -33,8 +42,10 @@ struct tsd_daemon {
     struct tsd_series_total new_series; /* how many all connections may make */
     _Atomic uint32_t n_connections;     /* open now; main adds, workers subtract */
     _Atomic uint64_t n_accepted;        /* since the start */
-    _Atomic uint64_t n_rejected;        /* above max_connections */
-    bool loopback_only; /* no address but loopback is bound; set before connections are accepted */
+    _Atomic uint64_t n_rejected[TSD_REJECTIONS]; /* connections refused, by reason */
+    uint64_t max_fd;        /* connections have descriptors below this one; the rest is kept for files */
+    struct tsd_peers peers; /* connections by address */
+    bool loopback_only;     /* no address but loopback is bound; set before connections are accepted */
     _Atomic uint64_t n_denied[TSD_DENIED_KINDS]; /* requests that access.c refused, by kind */
     _Atomic uint32_t drop_asked;                 /* goes up at dropcaches; workers look at it each turn */
 };

@@ -32,7 +32,7 @@ struct tsd_listen {
     struct ts_log_limit limit;        /* of complaints */
 };
 
-static void listen_hand_off(struct tsd_daemon *d, int fd)
+static void listen_hand_off(struct tsd_daemon *d, int fd, uint64_t peer)
 {
     struct tsd_worker *best = d->workers[0];
     uint32_t least = UINT32_MAX;
@@ -44,7 +44,7 @@ static void listen_hand_off(struct tsd_daemon *d, int fd)
         }
     }
     atomic_fetch_add_explicit(&d->n_connections, 1, memory_order_relaxed);
-    tsd_worker_adopt(best, fd);
+    tsd_worker_adopt(best, fd, peer);
 }
 
 static void listen_switch(struct tsd_listen *l, bool on)
@@ -60,13 +60,50 @@ static void listen_on_again(evutil_socket_t fd, short what, void *arg)
     listen_switch(arg, true);
 }
 
+/* A new socket that is one too many is closed and counted. */
+static bool listen_refuse(struct tsd_listen *l, int fd, enum tsd_rejection why, const char *text,
+                          uint64_t limit)
+{
+    atomic_fetch_add_explicit(&l->daemon->n_rejected[why], 1, memory_order_relaxed);
+    ts_log_limited(&l->limit, TS_LOG_WARN, "connection refused: %s (%llu)", text, (unsigned long long)limit);
+    (void)close(fd);
+    return false;
+}
+
+/* May a new socket become a connection? A descriptor's number is the lowest free one: from max_fd on, only those that are kept for
+ * files are left. */
+static bool listen_admit(struct tsd_listen *l, int fd, uint64_t peer)
+{
+    struct tsd_daemon *d = l->daemon;
+    const struct tsd_settings *set = &d->set;
+    if (set->max_connections &&
+        atomic_load_explicit(&d->n_connections, memory_order_relaxed) >= set->max_connections)
+        return listen_refuse(l, fd, TSD_REJECTED_TOTAL, "there are as many as max_connections allows",
+                             set->max_connections);
+    if ((uint64_t)fd >= d->max_fd)
+        return listen_refuse(
+            l, fd, TSD_REJECTED_FILES,
+            "the other descriptors are kept for files; raise the limit of open files (LimitNOFILE)",
+            d->max_fd);
+    if (!tsd_peers_add(&d->peers, peer, set->max_connections_per_address))
+        return listen_refuse(l, fd, TSD_REJECTED_ADDRESS,
+                             "its address has as many as max_connections_per_address allows",
+                             set->max_connections_per_address);
+    return true;
+}
+
 static void listen_on_accept(evutil_socket_t listener, short what, void *arg)
 {
     struct tsd_listen *l = arg;
     struct tsd_daemon *d = l->daemon;
     (void)what;
     for (int i = 0; i < 64; i++) {
-        int fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        union {
+            struct sockaddr sa;
+            struct sockaddr_storage ss;
+        } peer = {.sa = {.sa_family = AF_UNSPEC}};
+        socklen_t peer_n = sizeof(peer);
+        int fd = accept4(listener, &peer.sa, &peer_n, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd < 0) {
             if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
                 struct timeval wait = {0, LISTEN_WAIT_US};
@@ -77,15 +114,9 @@ static void listen_on_accept(evutil_socket_t listener, short what, void *arg)
             return;
         }
         atomic_fetch_add_explicit(&d->n_accepted, 1, memory_order_relaxed);
-        if (d->set.max_connections &&
-            atomic_load_explicit(&d->n_connections, memory_order_relaxed) >= d->set.max_connections) {
-            atomic_fetch_add_explicit(&d->n_rejected, 1, memory_order_relaxed);
-            ts_log_limited(&l->limit, TS_LOG_WARN, "connection refused: max_connections=%u",
-                           d->set.max_connections);
-            (void)close(fd);
-            continue;
-        }
-        listen_hand_off(d, fd);
+        uint64_t key = tsd_peer_key(&peer.sa);
+        if (listen_admit(l, fd, key))
+            listen_hand_off(d, fd, key);
     }
 }
 

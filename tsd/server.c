@@ -32,8 +32,10 @@
 #include <signal.h>
 #include <unistd.h>
 
-#define SERVER_POLL_MS 2     /* while stopping */
-#define SERVER_CUT_MS  10000 /* for cut connections to come back */
+#define SERVER_POLL_MS   2     /* while stopping */
+#define SERVER_FILES_MIN 64    /* descriptors kept for files, at least */
+#define SERVER_FILES_MAX 8192  /* and at most */
+#define SERVER_CUT_MS    10000 /* for cut connections to come back */
 
 struct server {
     struct tsd_daemon d;       /* what threads share */
@@ -72,6 +74,17 @@ static void server_tick(struct server *s)
     if (!s->ev_tick || event_add(s->ev_tick, &second) < 0)
         TS_BUG("no timer");
     server_on_tick(-1, 0, &s->d);
+}
+
+/* Of the descriptors that the process may have, a quarter is kept for files, at least 64: the rest is for connections. */
+static void server_descriptors(struct tsd_daemon *d, uint64_t limit)
+{
+    uint64_t kept = limit / 4 > SERVER_FILES_MAX ? SERVER_FILES_MAX : limit / 4;
+    if (kept < SERVER_FILES_MIN)
+        kept = SERVER_FILES_MIN;
+    d->max_fd = !limit ? UINT64_MAX : limit > kept ? limit - kept : 1;
+    ts_log(TS_LOG_INFO, "open files limit=%llu kept_for_files=%llu", (unsigned long long)limit,
+           (unsigned long long)kept);
 }
 
 static int server_start(struct server *s, const struct ts_conf *conf, unsigned *out_port,
@@ -168,6 +181,7 @@ static int server_stop(struct server *s, struct ts_error *err)
     ts_free(d->workers);
     tsd_rollups_release(&d->set.rollups);
     tsd_queries_free(d->queries);
+    tsd_peers_release(&d->peers);
     tsd_series_total_release(&d->new_series);
     tsd_memory_reset_allocator();
     return d->store ? sto_close(d->store, err) : 0;
@@ -179,7 +193,8 @@ int tsd_server_run(const struct ts_conf *conf, struct ts_error *err)
     struct ts_error stop_err = {0};
     unsigned port = 0;
     (void)signal(SIGPIPE, SIG_IGN);
-    (void)ts_open_files_raise();
+    server_descriptors(&s->d, ts_open_files_raise());
+    tsd_peers_init(&s->d.peers);
     s->base = event_base_new();
     struct event *term = s->base ? evsignal_new(s->base, SIGTERM, server_on_signal, s) : NULL;
     struct event *intr = s->base ? evsignal_new(s->base, SIGINT, server_on_signal, s) : NULL;

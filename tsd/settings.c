@@ -54,7 +54,14 @@ const struct ts_conf_key tsd_conf_keys[] = {
      .def = "10000",
      .max = 1000000,
      .opentsdb = "tsd.core.connections.limit",
-     .help = "Connections above this many are closed at once and counted. 0 = no limit."},
+     .help = "Connections above this many are closed at once and counted, and those for which no descriptor "
+             "is left: a quarter of "
+             "the limit of open files (64 to 8,192) is kept for the store's files. 0 = no limit of ours."},
+    {.name = "max_connections_per_address",
+     .type = TS_CONF_INT,
+     .def = "1000",
+     .max = 1000000,
+     .help = "The same for one IPv4 address or IPv6 network (/64). Loopback has no such limit. 0 = none."},
     {.name = "idle_timeout_s",
      .type = TS_CONF_INT,
      .def = "0",
@@ -510,6 +517,7 @@ int tsd_settings_load(const struct ts_conf *conf, struct tsd_settings *out, stru
     out->n_query_threads = settings_cores(ts_conf_int(conf, "query_threads"));
     out->n_query_running = (unsigned)ts_conf_int(conf, "query_max_running");
     out->max_connections = (unsigned)ts_conf_int(conf, "max_connections");
+    out->max_connections_per_address = (unsigned)ts_conf_int(conf, "max_connections_per_address");
     settings_limits(conf, out);
     if (out->memory_limit_bytes && out->memory_limit_bytes < TSD_MEMORY_MIN_BYTES)
         return ts_error_set(err, TS_EINVAL, "memory_limit: a daemon needs at least %d MiB; 0 = automatic",

@@ -14,38 +14,39 @@
 #define TSD_CORS_MAX 32 /* most origins of http_cors_domains */
 
 struct tsd_settings {
-    struct tsd_rules rules;            /* compat, max_tags, allow_specialchars ... */
-    struct qry_rollups rollups;        /* keys rollups_...; released by the daemon */
-    struct tsd_histograms histograms;  /* keys histogram... */
-    const char *bind;                  /* addresses to listen on, comma separated */
-    const char *data;                  /* data folder */
-    unsigned ep_hidden;                /* endpoints with one of these flags are not there */
-    const struct ts_tz *zone;          /* of dates and days that come without one */
-    const char *cors_domains;          /* allowed origins, "*", or "" */
-    const char *cors_headers;          /* headers a page of another origin may send */
-    unsigned port;                     /* TCP; 0 = any free one */
-    unsigned n_workers;                /* threads that serve sockets and own shards */
-    unsigned n_query_threads;          /* threads that do the pieces of queries */
-    unsigned n_query_running;          /* queries at once; more wait */
-    unsigned max_connections;          /* 0 = no limit */
-    size_t recv_buffer_bytes;          /* read from a socket at once */
-    size_t line_max_bytes;             /* longest line */
-    size_t line_reply_max_bytes;       /* replies waiting for a client that does not read */
-    uint64_t new_series_per_min;       /* of a connection; 0 = no limit */
-    uint64_t new_series_per_min_total; /* of all connections; 0 = no limit */
-    size_t series_cache_bytes;         /* texts of series, all workers together */
-    size_t http_max_header_bytes;      /* request line and headers */
-    size_t http_max_body_bytes;        /* after inflating */
-    unsigned http_max_inflate_ratio;   /* inflated bytes of a body for each packed byte */
-    size_t json_max_values;            /* of a body */
-    size_t put_details_max_bytes;      /* of the errors that /api/put?details lists */
-    size_t query_reply_buffer_bytes;   /* of one reply, waiting for its client */
-    int64_t idle_timeout_ms;           /* 0 = never */
-    int64_t http_read_timeout_ms;      /* for the whole of a request to arrive */
-    int64_t write_stall_timeout_ms;    /* a client that takes nothing for so long is dropped */
-    int64_t query_timeout_ms;          /* 0 = none */
-    int64_t stop_timeout_ms;           /* for clients to get their replies when the daemon stops */
-    uint64_t query_max_read_bytes;     /* of files, by estimate; 0 = none */
+    struct tsd_rules rules;               /* compat, max_tags, allow_specialchars ... */
+    struct qry_rollups rollups;           /* keys rollups_...; released by the daemon */
+    struct tsd_histograms histograms;     /* keys histogram... */
+    const char *bind;                     /* addresses to listen on, comma separated */
+    const char *data;                     /* data folder */
+    unsigned ep_hidden;                   /* endpoints with one of these flags are not there */
+    const struct ts_tz *zone;             /* of dates and days that come without one */
+    const char *cors_domains;             /* allowed origins, "*", or "" */
+    const char *cors_headers;             /* headers a page of another origin may send */
+    unsigned port;                        /* TCP; 0 = any free one */
+    unsigned n_workers;                   /* threads that serve sockets and own shards */
+    unsigned n_query_threads;             /* threads that do the pieces of queries */
+    unsigned n_query_running;             /* queries at once; more wait */
+    unsigned max_connections;             /* 0 = no limit */
+    unsigned max_connections_per_address; /* the same of one address that is not loopback */
+    size_t recv_buffer_bytes;             /* read from a socket at once */
+    size_t line_max_bytes;                /* longest line */
+    size_t line_reply_max_bytes;          /* replies waiting for a client that does not read */
+    uint64_t new_series_per_min;          /* of a connection; 0 = no limit */
+    uint64_t new_series_per_min_total;    /* of all connections; 0 = no limit */
+    size_t series_cache_bytes;            /* texts of series, all workers together */
+    size_t http_max_header_bytes;         /* request line and headers */
+    size_t http_max_body_bytes;           /* after inflating */
+    unsigned http_max_inflate_ratio;      /* inflated bytes of a body for each packed byte */
+    size_t json_max_values;               /* of a body */
+    size_t put_details_max_bytes;         /* of the errors that /api/put?details lists */
+    size_t query_reply_buffer_bytes;      /* of one reply, waiting for its client */
+    int64_t idle_timeout_ms;              /* 0 = never */
+    int64_t http_read_timeout_ms;         /* for the whole of a request to arrive */
+    int64_t write_stall_timeout_ms;       /* a client that takes nothing for so long is dropped */
+    int64_t query_timeout_ms;             /* 0 = none */
+    int64_t stop_timeout_ms;              /* for clients to get their replies when the daemon stops */
+    uint64_t query_max_read_bytes;        /* of files, by estimate; 0 = none */
     uint64_t query_max_points, query_max_bytes, query_max_series; /* of one query; 0 = none */
     uint64_t query_max_cells;                                     /* cells of time of totals; 0 = none */
     bool collect;                                                 /* run the collectors too */

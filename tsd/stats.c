@@ -114,7 +114,15 @@ void tsd_stats_each(struct tsd_daemon *d, tsd_stat_fn each, void *arg)
                    {"http.latency_90pct", 90},
                    {"http.latency_95pct", 95}};
     each(arg, "connectionmgr.connections", "type=open", atomic_load(&d->n_connections));
-    each(arg, "connectionmgr.connections", "type=rejected", atomic_load(&d->n_rejected));
+    static const char *const rejections[TSD_REJECTIONS] = {
+        "reason=max_connections", "reason=max_connections_per_address", "reason=open_files"};
+    uint64_t n_rejected = 0;
+    for (int i = 0; i < TSD_REJECTIONS; i++) {
+        uint64_t n = atomic_load_explicit(&d->n_rejected[i], memory_order_relaxed);
+        each(arg, "connections.rejected", rejections[i], n);
+        n_rejected += n;
+    }
+    each(arg, "connectionmgr.connections", "type=rejected", n_rejected);
     each(arg, "connectionmgr.connections", "type=total", atomic_load(&d->n_accepted));
     each(arg, "connectionmgr.exceptions", "type=timeout", STATS_SUM(d, n_idle) + STATS_SUM(d, n_stalled));
     each(arg, "rpc.received", "type=telnet", STATS_SUM(d, n_lines));

@@ -23,7 +23,8 @@
 
 struct worker_adopt {
     struct tsd_call call;
-    int fd;
+    uint64_t peer; /* its address in tsd_daemon.peers */
+    int fd;        /* the socket */
 };
 
 void tsd_worker_call(struct tsd_worker *w, struct tsd_call *call)
@@ -43,21 +44,24 @@ static void worker_link(struct tsd_worker *w, struct tsd_conn *c)
 static void worker_run_adopt(struct tsd_worker *w, struct tsd_call *call)
 {
     int fd = ((struct worker_adopt *)call)->fd;
+    uint64_t peer = ((struct worker_adopt *)call)->peer;
     ts_free(call);
     if (w->draining) {
         (void)close(fd);
+        tsd_peers_remove(&w->daemon->peers, peer);
         atomic_fetch_sub_explicit(&w->n_conns, 1, memory_order_relaxed);
         atomic_fetch_sub_explicit(&w->daemon->n_connections, 1, memory_order_relaxed);
         return;
     }
-    worker_link(w, tsd_conn_new(w, fd));
+    worker_link(w, tsd_conn_new(w, fd, peer));
 }
 
-void tsd_worker_adopt(struct tsd_worker *w, int fd)
+void tsd_worker_adopt(struct tsd_worker *w, int fd, uint64_t peer)
 {
     struct worker_adopt *m = ts_xcalloc(1, sizeof(*m));
     m->call.run = worker_run_adopt;
     m->fd = fd;
+    m->peer = peer;
     /* counted here, so that the next socket sees it */
     atomic_fetch_add_explicit(&w->n_conns, 1, memory_order_relaxed);
     tsd_worker_call(w, &m->call);
@@ -157,6 +161,7 @@ static void worker_bury(struct tsd_worker *w)
             continue;
         }
         *at = c->next;
+        tsd_peers_remove(&w->daemon->peers, c->peer_key);
         tsd_conn_free(c);
         atomic_fetch_sub_explicit(&w->daemon->n_connections, 1, memory_order_relaxed);
         /* release: who reads 0 when stopping sees all we did */

@@ -85,8 +85,8 @@ struct tsd_worker *tsd_worker_new(struct tsd_daemon *daemon, unsigned index);
 int tsd_worker_start(struct tsd_worker *w, struct ts_error *err);
 /** Any thread: run a call in the worker. */
 void tsd_worker_call(struct tsd_worker *w, struct tsd_call *call);
-/** Any thread: give an accepted socket to the worker. */
-void tsd_worker_adopt(struct tsd_worker *w, int fd);
+/** Any thread: give an accepted socket to the worker; peer was counted by tsd_peers_add. */
+void tsd_worker_adopt(struct tsd_worker *w, int fd, uint64_t peer);
 /** Any thread: finish what is under way, close connections; tell when none is left (poll n_conns). */
 void tsd_worker_drain(struct tsd_worker *w);
 /** Any thread: close the sockets that are left, cancel their work. */

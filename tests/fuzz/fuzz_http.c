@@ -85,7 +85,7 @@ static void connection(const uint8_t *p, size_t n)
     int fds[2];
     CHECK(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) == 0);
     atomic_fetch_add(&d.n_connections, 1);
-    tsd_worker_adopt(workers[0], fds[1]);
+    tsd_worker_adopt(workers[0], fds[1], 0);
     while (n) {
         ssize_t k = send(fds[0], p, n, MSG_NOSIGNAL);
         if (k <= 0)

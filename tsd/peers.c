@@ -1,0 +1,111 @@
+/*
+ * peers.c - a hash table of addresses with connections.
+ *
+ * Threads    see peers.h; the lock is held for one look-up
+ */
+#include "tsd/peers.h"
+
+#include "base/err.h"
+#include "base/hash.h"
+#include "base/mem.h"
+
+#include <netinet/in.h>
+#include <stddef.h>
+#include <string.h>
+
+/* An address with connections. */
+struct tsd_peer {
+    struct tsd_peer *next; /* of the chain */
+    uint64_t key;          /* of the address */
+    uint32_t n;            /* connections, at least one */
+};
+
+void tsd_peers_init(struct tsd_peers *p)
+{
+    memset(p, 0, sizeof(*p));
+    pthread_mutex_init(&p->mu, NULL);
+}
+
+void tsd_peers_release(struct tsd_peers *p)
+{
+    for (unsigned i = 0; i < TSD_PEERS_BUCKETS; i++) {
+        while (p->buckets[i]) {
+            struct tsd_peer *one = p->buckets[i];
+            p->buckets[i] = one->next;
+            ts_free(one);
+        }
+    }
+    pthread_mutex_destroy(&p->mu);
+}
+
+/* IPv4 addresses are numbers above 2^32, in a range where no IPv6 network can be. */
+static uint64_t peer_key_v4(uint32_t host_order)
+{
+    return host_order >> 24 == IN_LOOPBACKNET ? 0 : (1ull << 32 | host_order);
+}
+
+uint64_t tsd_peer_key(const struct sockaddr *addr)
+{
+    union {
+        struct sockaddr_in in;
+        struct sockaddr_in6 in6;
+    } a;
+    uint64_t key = 0;
+    if (addr->sa_family == AF_INET) {
+        memcpy(&a.in, addr, sizeof(a.in));
+        return peer_key_v4(ntohl(a.in.sin_addr.s_addr));
+    }
+    if (addr->sa_family != AF_INET6)
+        return 0;
+    memcpy(&a.in6, addr, sizeof(a.in6));
+    const uint8_t *bytes = a.in6.sin6_addr.s6_addr;
+    if (IN6_IS_ADDR_LOOPBACK(&a.in6.sin6_addr))
+        return 0;
+    if (IN6_IS_ADDR_V4MAPPED(&a.in6.sin6_addr))
+        return peer_key_v4((uint32_t)bytes[12] << 24 | (uint32_t)bytes[13] << 16 | (uint32_t)bytes[14] << 8 |
+                           bytes[15]);
+    for (int i = 0; i < 8; i++)
+        key = key << 8 | bytes[i];
+    return key;
+}
+
+/* Where the entry of a key is, or would be. */
+static struct tsd_peer **peers_find(struct tsd_peers *p, uint64_t key)
+{
+    struct tsd_peer **at = &p->buckets[ts_hash_u64(key) & (TSD_PEERS_BUCKETS - 1)];
+    while (*at && (*at)->key != key)
+        at = &(*at)->next;
+    return at;
+}
+
+bool tsd_peers_add(struct tsd_peers *p, uint64_t key, uint32_t max)
+{
+    if (!key)
+        return true;
+    pthread_mutex_lock(&p->mu);
+    struct tsd_peer **at = peers_find(p, key);
+    bool room = !max || !*at || (*at)->n < max;
+    if (room && !*at) {
+        *at = ts_xcalloc(1, sizeof(**at));
+        (*at)->key = key;
+    }
+    if (room)
+        (*at)->n++;
+    pthread_mutex_unlock(&p->mu);
+    return room;
+}
+
+void tsd_peers_remove(struct tsd_peers *p, uint64_t key)
+{
+    if (!key)
+        return;
+    pthread_mutex_lock(&p->mu);
+    struct tsd_peer **at = peers_find(p, key), *one = *at;
+    if (!one)
+        TS_BUG("a connection of an address that has none");
+    if (--one->n == 0) {
+        *at = one->next;
+        ts_free(one);
+    }
+    pthread_mutex_unlock(&p->mu);
+}

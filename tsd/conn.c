@@ -103,6 +103,25 @@ size_t tsd_conn_unsent(const struct tsd_conn *c)
     return n;
 }
 
+void tsd_conn_incomplete(struct tsd_conn *c, bool incomplete)
+{
+    struct tsd_worker *w = c->w;
+    if (c->half == incomplete)
+        return;
+    c->half = incomplete;
+    if (incomplete) {
+        c->half_prev = w->half_last;
+        c->half_next = NULL;
+        *(w->half_last ? &w->half_last->half_next : &w->half_first) = c;
+        w->half_last = c;
+        w->n_half++;
+        return;
+    }
+    *(c->half_prev ? &c->half_prev->half_next : &w->half_first) = c->half_next;
+    *(c->half_next ? &c->half_next->half_prev : &w->half_last) = c->half_prev;
+    w->n_half--;
+}
+
 /* --- ending --- */
 
 void tsd_conn_kill(struct tsd_conn *c)
@@ -110,6 +129,7 @@ void tsd_conn_kill(struct tsd_conn *c)
     if (c->dead)
         return;
     c->dead = true;
+    tsd_conn_incomplete(c, false);
     if (c->reading)
         (void)event_del(c->ev_read);
     if (c->writing)

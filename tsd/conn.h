@@ -53,15 +53,16 @@ struct tsd_block {
 };
 
 struct tsd_conn {
-    struct tsd_worker *w;             /* owner */
-    const struct tsd_protocol *proto; /* NULL until the first bytes are here */
-    void *state;                      /* of the protocol */
-    struct event *ev_read, *ev_write; /* libevent's */
-    struct tsd_conn *prev, *next;     /* list of the worker */
-    struct tsd_conn *run_next;        /* list of connections to be worked on without waiting for the socket */
-    struct ts_buf tail;               /* received and not used yet */
-    struct ts_buf out;                /* to be sent */
-    size_t out_off;                   /* of it, sent */
+    struct tsd_worker *w;                   /* owner */
+    const struct tsd_protocol *proto;       /* NULL until the first bytes are here */
+    void *state;                            /* of the protocol */
+    struct event *ev_read, *ev_write;       /* libevent's */
+    struct tsd_conn *prev, *next;           /* list of the worker */
+    struct tsd_conn *half_prev, *half_next; /* list of incomplete requests of the worker */
+    struct tsd_conn *run_next; /* list of connections to be worked on without waiting for the socket */
+    struct ts_buf tail;        /* received and not used yet */
+    struct ts_buf out;         /* to be sent */
+    size_t out_off;            /* of it, sent */
     struct tsd_block *blocks, **blocks_end; /* sent after out */
     int64_t active_ms;                      /* worker's clock when something moved last */
     int64_t eof_ms;                         /* when the client shut its side; meaningful if eof */
@@ -77,6 +78,7 @@ struct tsd_conn {
     bool dead;               /* socket is gone; freed when nobody holds it */
     bool reading, writing;   /* events that are on */
     bool queued;             /* in the worker's run list */
+    bool half;               /* in the worker's list of incomplete requests */
     struct tsd_series_conn new_series; /* how many it may make */
     char peer[64];                     /* address and port, for people */
 };
@@ -91,6 +93,9 @@ void tsd_conn_send_block(struct tsd_conn *c, struct tsd_block *block);
 size_t tsd_conn_unsent(const struct tsd_conn *c);
 /** Want input (again) or not. */
 void tsd_conn_block(struct tsd_conn *c, bool blocked);
+/** A request has begun on this connection and is not complete (or it is now): puts it at the end of the worker's list of those, or takes it
+ * out. */
+void tsd_conn_incomplete(struct tsd_conn *c, bool incomplete);
 /** Close once everything is sent and nobody holds it. */
 void tsd_conn_close_soon(struct tsd_conn *c);
 /** Socket away at once; holders may still come back. */

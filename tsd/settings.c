@@ -62,6 +62,13 @@ const struct ts_conf_key tsd_conf_keys[] = {
      .def = "1000",
      .max = 1000000,
      .help = "The same for one IPv4 address or IPv6 network (/64). Loopback has no such limit. 0 = none."},
+    {.name = "max_incomplete_requests",
+     .type = TS_CONF_INT,
+     .def = "1000",
+     .max = 1000000,
+     .help = "HTTP requests that have arrived in part. Above it the oldest is answered with 503 and its "
+             "connection closed. Each worker has "
+             "its share. 0 = no limit."},
     {.name = "idle_timeout_s",
      .type = TS_CONF_INT,
      .def = "0",
@@ -517,6 +524,7 @@ int tsd_settings_load(const struct ts_conf *conf, struct tsd_settings *out, stru
     out->n_query_threads = settings_cores(ts_conf_int(conf, "query_threads"));
     out->n_query_running = (unsigned)ts_conf_int(conf, "query_max_running");
     out->max_connections = (unsigned)ts_conf_int(conf, "max_connections");
+    out->max_incomplete_requests = (unsigned)ts_conf_int(conf, "max_incomplete_requests");
     out->max_connections_per_address = (unsigned)ts_conf_int(conf, "max_connections_per_address");
     settings_limits(conf, out);
     if (out->memory_limit_bytes && out->memory_limit_bytes < TSD_MEMORY_MIN_BYTES)

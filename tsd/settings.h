@@ -58,6 +58,8 @@ struct tsd_settings {
     bool search;             /* /api/search/tsmeta ... */
     uint64_t tree_max_rules; /* of a tree; 0 = no limit */
     bool values_must_exist;  /* filters with a value that nobody sent fail */
+    unsigned
+        max_incomplete_requests; /* HTTP requests that have arrived in part, all workers together; 0 = no limit */
 
     /* access by HTTP (tsd/http/access.h) */
     const char *http_hosts; /* names of this daemon in Host, "*", or "" */

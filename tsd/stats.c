@@ -125,6 +125,7 @@ void tsd_stats_each(struct tsd_daemon *d, tsd_stat_fn each, void *arg)
     each(arg, "connectionmgr.connections", "type=rejected", n_rejected);
     each(arg, "connectionmgr.connections", "type=total", atomic_load(&d->n_accepted));
     each(arg, "connectionmgr.exceptions", "type=timeout", STATS_SUM(d, n_idle) + STATS_SUM(d, n_stalled));
+    each(arg, "http.incomplete", "type=dropped", STATS_SUM(d, n_incomplete));
     each(arg, "rpc.received", "type=telnet", STATS_SUM(d, n_lines));
     each(arg, "rpc.received", "type=http", STATS_SUM(d, n_http));
     each(arg, "rpc.received", "type=put", STATS_SUM(d, n_http_put));

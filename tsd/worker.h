@@ -36,6 +36,7 @@ struct tsd_counts {
     uint64_t n_exceptions;             /* requests that failed by our own fault */
     uint64_t n_idle;                   /* connections closed for silence */
     uint64_t n_stalled;                /* connections closed because the client did not take its reply */
+    uint64_t n_incomplete;             /* requests given up because too many were incomplete */
     uint64_t n_paused;                 /* times reading stopped because the store was behind */
     uint64_t n_query_ok, n_query_bad, n_query_failed; /* queries by outcome: done, client's fault, ours */
     uint64_t cache_bytes;                             /* texts of series */
@@ -68,7 +69,10 @@ struct tsd_worker {
     size_t buf_bytes, recv_bytes;                          /* room in buf; read at once */
     struct tsd_conn *conns;                                /* all of ours that are alive */
     struct tsd_conn *run_first, **run_end;                 /* to be worked on without their socket */
-    struct tsd_conn *dead;                                 /* to be freed when nobody holds them */
+    struct tsd_conn *half_first,
+        *half_last;           /* those whose request has begun and is not complete, oldest first */
+    uint32_t n_half;          /* how many */
+    struct tsd_conn *dead;    /* to be freed when nobody holds them */
     _Atomic uint32_t n_conns; /* given to us and not freed; main looks for the least */
     int64_t now_ms;           /* monotonic clock at the start of the turn */
     uint32_t drop_seen;       /* dropcaches seen */

@@ -146,7 +146,28 @@ def stop():
         check("then it ends in order", d.proc.wait(120), 0)
 
 
+def incomplete():
+    """max_incomplete_requests = 4 of one worker: the oldest goes, the newest and whole requests are served."""
+    with Daemon(workers=1, max_incomplete_requests=4) as d:
+        text, conns = b"POST /api/put HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n[", []
+        for i in range(7):
+            s = d.connect()
+            s.sendall(text[:20] if i % 2 else text)
+            s.settimeout(60)
+            conns.append(s)
+            check("whole requests are served", d.api("/api/version")["version"] != "")  # and the worker has seen it
+        for i, s in enumerate(conns[:3]):
+            got = s.recv(4096)
+            holds("the oldest are given up", got.startswith(b"HTTP/1.1 503") and b"max_incomplete_requests" in got, (i, got))
+        for i, s in enumerate(conns[3:], 3):
+            s.sendall((text[20:] if i % 2 else b"") + b"]")
+            check("the others are served when they are whole", s.recv(4096)[:12], b"HTTP/1.1 204")
+        rows = {r["tags"].get("type"): r["value"] for r in d.api("/api/stats") if r["metric"] == "tsd.http.incomplete"}
+        check("counted", rows, {"dropped": "3"})
+
+
 few_descriptors()
+incomplete()
 edge()
 idle()
 stop()

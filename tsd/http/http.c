@@ -363,6 +363,24 @@ static bool http_event(struct tsd_conn *c, struct http_conn *hc, enum tsd_parse 
     }
 }
 
+/* A request has arrived in part: of too many such requests the oldest is given up, so that new ones are served. */
+static void http_incomplete(struct tsd_conn *c, struct http_conn *hc)
+{
+    struct tsd_worker *w = c->w;
+    const struct tsd_settings *set = &w->daemon->set;
+    tsd_conn_incomplete(c, hc->reading && !c->dead && !c->closing);
+    if (!set->max_incomplete_requests || (uint64_t)w->n_half * set->n_workers <= set->max_incomplete_requests)
+        return;
+    struct tsd_conn *oldest = w->half_first;
+    tsd_conn_incomplete(oldest, false);
+    tsd_count(&w->counts.n_incomplete, 1);
+    http_refuse(
+        oldest, oldest->state, 503,
+        "Too many requests have arrived in part only (max_incomplete_requests), and this one is the oldest");
+    if (oldest != c)
+        tsd_conn_flush(oldest);
+}
+
 static size_t http_input(struct tsd_conn *c, const char *p, size_t n, bool eof)
 {
     struct http_conn *hc = c->state;
@@ -378,8 +396,10 @@ static size_t http_input(struct tsd_conn *c, const char *p, size_t n, bool eof)
         }
         event = tsd_parser_next(&hc->parser, p + used, n - used, &k);
         used += k;
-        if (!http_event(c, hc, event))
+        if (!http_event(c, hc, event)) {
+            tsd_conn_incomplete(c, false);
             return n;
+        }
         if (event == TSD_PARSE_END && tsd_conn_unsent(c) > HTTP_CHOKE_BYTES && !c->blocked && !c->dead) {
             tsd_conn_flush(c);
             if (!c->dead && tsd_conn_unsent(c) > HTTP_CHOKE_BYTES) {
@@ -390,6 +410,7 @@ static size_t http_input(struct tsd_conn *c, const char *p, size_t n, bool eof)
     }
     if (eof && hc->reading && used == n && !c->dead)
         tsd_conn_close_soon(c);
+    http_incomplete(c, hc);
     return c->dead ? n : used;
 }
 
@@ -406,6 +427,7 @@ static void http_tick(struct tsd_conn *c)
 {
     struct http_conn *hc = c->state;
     if (hc->reading && !c->closing && c->w->now_ms - hc->began_ms > c->w->daemon->set.http_read_timeout_ms) {
+        tsd_conn_incomplete(c, false);
         http_refuse(c, hc, 408, "The request did not arrive in time (http_read_timeout_s)");
         tsd_conn_flush(c);
         return;

@@ -27,6 +27,7 @@
 /* An open file of the real file system. */
 struct ts_file {
     int fd;           /* open, close-on-exec */
+    int folder_fd;    /* its folder, locked with it; -1 = not locked */
     bool sync_failed; /* a sync failed once: later ones must not pretend; set by its one thread */
     char path[];      /* as opened, for messages */
 };
@@ -73,6 +74,7 @@ static int real_open(const struct ts_fs *fs, const char *path, enum ts_open how,
     size_t n_path = strlen(path) + 1;
     struct ts_file *file = ts_xcalloc(1, sizeof(*file) + n_path);
     file->fd = fd;
+    file->folder_fd = -1;
     memcpy(file->path, path, n_path);
     *out_file = file;
     return 0;
@@ -83,6 +85,8 @@ static int real_close(struct ts_file *file, struct ts_error *err)
     if (!file)
         return 0;
     int rc = 0;
+    if (file->folder_fd >= 0)
+        (void)close(file->folder_fd);
     /* Never twice: after EINTR Linux has closed it, and the number may be someone else's already. */
     if (close(file->fd) < 0 && errno != EINTR)
         rc = fail(err, errno, "close", file->path);
@@ -162,14 +166,42 @@ static int real_size(struct ts_file *file, uint64_t *out_bytes, struct ts_error 
     return 0;
 }
 
-static int real_lock(struct ts_file *file, struct ts_error *err)
+/* flock, not fcntl: works on files opened for reading, and holds between two opens of one process. -1 with errno. */
+static int lock_fd(int fd)
 {
     int rc;
-    do /* flock, not fcntl: works on files opened for reading, and holds between two opens of one process */
-        rc = flock(file->fd, LOCK_EX | LOCK_NB);
+    do
+        rc = flock(fd, LOCK_EX | LOCK_NB);
     while (rc < 0 && errno == EINTR);
-    if (rc == 0)
-        return 0;
+    return rc;
+}
+
+/* The folder is locked too, so that removing the file lets nobody in. Some network file systems cannot lock folders: then the file alone
+ * counts. */
+static int lock_folder(struct ts_file *file, struct ts_error *err)
+{
+    char *folder = ts_xstrdup(file->path);
+    char *slash = strrchr(folder, '/');
+    if (slash)
+        *(slash == folder ? slash + 1 : slash) = 0;
+    int fd = open_fd(slash ? folder : ".", O_RDONLY | O_DIRECTORY), rc = 0;
+    if (fd >= 0 && lock_fd(fd) < 0) {
+        if (errno == EWOULDBLOCK)
+            rc = ts_error_set(err, TS_EBUSY, "%s is locked by another process", folder);
+        (void)close(fd);
+        fd = -1;
+    }
+    ts_free(folder);
+    file->folder_fd = fd;
+    return rc;
+}
+
+static int real_lock(struct ts_file *file, struct ts_error *err)
+{
+    if (file->folder_fd >= 0)
+        return 0; /* our own lock */
+    if (lock_fd(file->fd) == 0)
+        return lock_folder(file, err);
     if (errno == EWOULDBLOCK)
         return ts_error_set(err, TS_EBUSY, "%s is locked by another process", file->path);
     return fail(err, errno, "lock", file->path);

@@ -37,7 +37,8 @@ struct ts_fs {
     int (*sync)(struct ts_file *file, struct ts_error *err);
     int (*truncate)(struct ts_file *file, uint64_t size_bytes, struct ts_error *err);
     int (*size)(struct ts_file *file, uint64_t *out_bytes, struct ts_error *err);
-    /* Exclusive advisory lock for the life of the open file; TS_EBUSY if another process holds it. */
+    /* Exclusive advisory lock of the file and of its folder for the life of the open file; TS_EBUSY if another process holds one of the two:
+     * a file that was removed and made again is still locked. */
     int (*lock)(struct ts_file *file, struct ts_error *err);
     int (*rename)(const struct ts_fs *fs, const char *from, const char *to, struct ts_error *err);
     int (*unlink)(const struct ts_fs *fs, const char *path, struct ts_error *err);

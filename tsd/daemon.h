@@ -43,6 +43,10 @@ struct tsd_daemon {
     _Atomic uint32_t n_connections;     /* open now; main adds, workers subtract */
     _Atomic uint64_t n_accepted;        /* since the start */
     _Atomic uint64_t n_rejected[TSD_REJECTIONS]; /* connections refused, by reason */
+    _Atomic unsigned n_graphs_running,
+        n_graphs_waiting; /* pictures being drawn; jobs that wait to draw one */
+    _Atomic uint64_t n_graphs_refused,
+        n_graphs_late;      /* refused (graph_max_running); ended by graph_timeout_s */
     uint64_t max_fd;        /* connections have descriptors below this one; the rest is kept for files */
     struct tsd_peers peers; /* connections by address */
     bool loopback_only;     /* no address but loopback is bound; set before connections are accepted */

@@ -33,6 +33,7 @@
 #include <unistd.h>
 
 #define SERVER_POLL_MS   2     /* while stopping */
+#define SERVER_FEW_FILES 3072  /* for connections: fewer are worth a word */
 #define SERVER_FILES_MIN 64    /* descriptors kept for files, at least */
 #define SERVER_FILES_MAX 8192  /* and at most */
 #define SERVER_CUT_MS    10000 /* for cut connections to come back */
@@ -83,8 +84,19 @@ static void server_descriptors(struct tsd_daemon *d, uint64_t limit)
     if (kept < SERVER_FILES_MIN)
         kept = SERVER_FILES_MIN;
     d->max_fd = !limit ? UINT64_MAX : limit > kept ? limit - kept : 1;
-    ts_log(TS_LOG_INFO, "open files limit=%llu kept_for_files=%llu", (unsigned long long)limit,
-           (unsigned long long)kept);
+}
+
+/* What whoever started the daemon should know. */
+static void server_remark(const struct tsd_daemon *d)
+{
+    if (d->max_fd <= SERVER_FEW_FILES)
+        ts_log(TS_LOG_WARN,
+               "few open files are allowed: %llu descriptors for connections, the others for files; raise "
+               "the limit (LimitNOFILE, ulimit -n)",
+               (unsigned long long)d->max_fd);
+    if (geteuid() == 0)
+        ts_log(TS_LOG_WARN, "running as root: the daemon needs no privilege; start it as a user that owns "
+                            "nothing but its data folder");
 }
 
 static int server_start(struct server *s, const struct ts_conf *conf, unsigned *out_port,
@@ -204,6 +216,7 @@ int tsd_server_run(const struct ts_conf *conf, struct ts_error *err)
     if (rc == 0) {
         ts_log(TS_LOG_INFO, "listening bind=%s port=%u data=%s workers=%u version=%s", s->d.set.bind, port,
                s->d.set.data, s->d.n_workers, TSD_VERSION);
+        server_remark(&s->d);
         if (s->d.set.collect)
             rc = server_collect(s, port, err);
         if (rc == 0)

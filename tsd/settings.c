@@ -311,6 +311,25 @@ const struct ts_conf_key tsd_conf_keys[] = {
      .help = "A value that nobody sent matches nothing in a filter; false = it is an error. auto = true, but "
              "false with "
              "compat = opentsdb."},
+    {.name = "graph_max_running",
+     .type = TS_CONF_INT,
+     .def = "2",
+     .min = 1,
+     .max = 64,
+     .help = "Pictures of /q that are drawn at once, each by a gnuplot of at most 1 GiB. Twice as many wait, "
+             "further ones are refused with 503."},
+    {.name = "graph_max_pixels",
+     .type = TS_CONF_INT,
+     .def = "4000000",
+     .min = 10000,
+     .max = 67108864,
+     .help = "Width times height of a picture of /q; a larger one is refused with 400."},
+    {.name = "graph_timeout_s",
+     .type = TS_CONF_INT,
+     .def = "10",
+     .min = 1,
+     .max = 3600,
+     .help = "A picture that takes longer to draw, or to wait for its turn, is ended."},
     {.name = "http_log_level",
      .type = TS_CONF_BOOL,
      .def = "false",
@@ -524,6 +543,9 @@ int tsd_settings_load(const struct ts_conf *conf, struct tsd_settings *out, stru
     out->n_query_threads = settings_cores(ts_conf_int(conf, "query_threads"));
     out->n_query_running = (unsigned)ts_conf_int(conf, "query_max_running");
     out->max_connections = (unsigned)ts_conf_int(conf, "max_connections");
+    out->graph_max_running = (unsigned)ts_conf_int(conf, "graph_max_running");
+    out->graph_max_pixels = (uint64_t)ts_conf_int(conf, "graph_max_pixels");
+    out->graph_timeout_ms = ts_conf_int(conf, "graph_timeout_s") * 1000;
     out->max_incomplete_requests = (unsigned)ts_conf_int(conf, "max_incomplete_requests");
     out->max_connections_per_address = (unsigned)ts_conf_int(conf, "max_connections_per_address");
     settings_limits(conf, out);

@@ -58,8 +58,13 @@ struct tsd_settings {
     bool search;             /* /api/search/tsmeta ... */
     uint64_t tree_max_rules; /* of a tree; 0 = no limit */
     bool values_must_exist;  /* filters with a value that nobody sent fail */
-    unsigned
-        max_incomplete_requests; /* HTTP requests that have arrived in part, all workers together; 0 = no limit */
+    /* requests that have arrived in part, all workers together; 0 = no limit */
+    unsigned max_incomplete_requests;
+
+    /* pictures */
+    unsigned graph_max_running; /* drawn at once */
+    uint64_t graph_max_pixels;  /* of one */
+    int64_t graph_timeout_ms;   /* for gnuplot to draw one */
 
     /* access by HTTP (tsd/http/access.h) */
     const char *http_hosts; /* names of this daemon in Host, "*", or "" */

@@ -155,6 +155,8 @@ void tsd_stats_each(struct tsd_daemon *d, tsd_stat_fn each, void *arg)
     for (size_t i = 0; i < sizeof(latency) / sizeof(latency[0]); i++)
         each(arg, latency[i].name, "type=all", stats_percentile(d, latency[i].pct));
     each(arg, "http.graph.requests", "cache=miss", STATS_SUM(d, n_graphs));
+    each(arg, "http.graph.refused", "reason=graph_max_running", atomic_load(&d->n_graphs_refused));
+    each(arg, "http.graph.refused", "reason=graph_timeout_s", atomic_load(&d->n_graphs_late));
     each(arg, "http.query.success", "", STATS_SUM(d, n_query_ok));
     each(arg, "http.query.invalid_requests", "", STATS_SUM(d, n_query_bad));
     each(arg, "http.query.exceptions", "", STATS_SUM(d, n_query_failed));

@@ -1,7 +1,12 @@
 #!/usr/bin/env python3
 """OpenTSDB's old paths: /q as ascii, json and png with every parameter, /logs, /stats, the page, the end; and the shapes of /api/stats/*."""
+import glob
 import json
+import os
 import shutil
+import tempfile
+import threading
+import time
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -69,7 +74,7 @@ def pictures(d):
             check("its size", b[16:24] == (300).to_bytes(4, "big") + (200).to_bytes(4, "big"), b[16:24])
     _, plain = q(d, "&png", m="sum:g.m")
     tsuid = json.loads(get(d, "/api/search/lookup?m=g.m%7Bhost%3Da%7D")[1])["results"][0]["tsuid"]
-    for note in ({"startTime": T0 + 700, "tsuid": tsuid, "description": "it's `id`\n; the new disk"}, {"startTime": T0 + 800, "description": "everywhere"}):
+    for note in ({"startTime": T0 + 700, "tsuid": tsuid, "description": "'it's `id`\n; the new disk'"}, {"startTime": T0 + 800, "description": "everywhere"}):
         d.http("/api/annotation", json.dumps(note).encode())
     pictures = [q(d, "&png" + more, m="sum:g.m")[1] for more in ("", "&global_annotations", "&no_annotations")]
     check("notes are drawn", len(set(pictures + [plain])) == 3 and pictures[2] == plain and all(p[:4] == b"\x89PNG" for p in pictures))
@@ -82,6 +87,9 @@ def pictures(d):
         check("refused %r" % params, s == 400 and "err" in json.loads(b), b[:300])
         for form in ("&json", "&ascii"):
             check("refused without a picture %r" % params, q(d, form, **dict(dict(m="sum:g.m"), **params))[0] == 400, form)
+    s, b = q(d, "&png&json", m="sum:g.m", wxh="2001x2000")
+    check("too many pixels", s == 400 and "graph_max_pixels" in json.loads(b)["err"], b[:300])
+    check("the most pixels", q(d, "&png", m="sum:g.m", wxh="2000x2000")[1][:4] == b"\x89PNG")
     s, b = get(d, "/q?start=%d&m=sum:g.m&m=max:g.m&o=&png" % T0)
     check("one o for two m", s == 400, b[:200])
 
@@ -96,7 +104,7 @@ def others(d):
     s, b = get(d, "/stats")
     check("stats", s == 200 and all(x.startswith("tsd.") and " host=" in x for x in b.decode().splitlines()), b)
     s, b = get(d, "/stats?json")
-    check("stats as JSON", s == 200 and "tsd.rpc.received" in json.loads(b)[4], b)
+    check("stats as JSON", s == 200 and any(x.startswith("tsd.rpc.received ") for x in json.loads(b)), b)
     names = b.decode()
     for name in ("connectionmgr.connections", "rpc.errors", "rpc.forbidden", "http.latency_95pct", "http.graph.requests", "http.query.success",
                  "uid.ids-used", "uid.random-collisions", "datapoints.added"):
@@ -132,7 +140,56 @@ def the_end():
         check("ended in order", d.proc.wait(120) == 0)
 
 
+FAKE = """#!/usr/bin/env python3
+import os, sys, time
+sys.stdin.read()
+open(sys.argv[0] + ".began.%d" % os.getpid(), "w").close()
+while not os.path.exists(sys.argv[0] + ".go"):
+    time.sleep(0.01)
+os.write(1, b"picture")
+"""
+
+
+def many_pictures():
+    """A gnuplot that waits: two draw, four wait, others are refused; one that never ends is ended."""
+    with tempfile.TemporaryDirectory() as folder:
+        name, path = folder + "/gnuplot", os.environ["PATH"]
+        with open(name, "w", encoding="ascii") as f:
+            f.write(FAKE)
+        os.chmod(name, 0o755)
+        os.environ["PATH"] = folder + ":" + path
+        with Daemon(workers=2, graph_timeout_s=120) as d:
+            d.send("put g.m %d 1 host=a\n" % T0)
+            d.sync()
+            answers = []
+            threads = [threading.Thread(target=lambda: answers.append(q(d, "&png&json", m="sum:g.m"))) for _ in range(10)]
+            for t in threads:
+                t.start()
+            until = time.monotonic() + 60
+            while len(answers) < 4 and time.monotonic() < until:
+                time.sleep(0.05)
+            busy = [a for a in answers if a[0] == 503 and "graph_max_running" in json.loads(a[1])["err"]]
+            check("four of ten are refused", len(answers) == 4 and len(busy) == 4, answers)
+            while len(glob.glob(name + ".began.*")) < 2 and time.monotonic() < until:
+                time.sleep(0.05)
+            check("two draw", len(glob.glob(name + ".began.*")) == 2)
+            check("queries go on", json.loads(get(d, "/api/query?start=%d&m=sum:g.m" % T0)[1])[0]["dps"] == {str(T0): 1})
+            open(name + ".go", "w").close()
+            for t in threads:
+                t.join()
+            check("the others are drawn", sorted(a[1] for a in answers if a[0] == 200) == [b"picture"] * 6, answers)
+            os.remove(name + ".go")
+            d.keys["graph_timeout_s"] = 1
+            d.restart()
+            s, b = q(d, "&png&json", m="sum:g.m")
+            check("one that never ends", s == 408 and "graph_timeout_s" in json.loads(b)["err"], b)
+            rows = {r["tags"]["reason"]: r["value"] for r in d.api("/api/stats") if r["metric"] == "tsd.http.graph.refused"}
+            check("counted", rows == {"graph_max_running": "0", "graph_timeout_s": "1"}, rows)
+        os.environ["PATH"] = path
+
+
 def main():
+    many_pictures()
     with Daemon(workers=2) as d:
         graphs(d)
         pictures(d)

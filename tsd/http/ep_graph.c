@@ -14,10 +14,12 @@
 #include "tsd/out/out.h"
 #include "tsd/worker.h"
 
-#define GRAPH_GNUPLOT_MS 60000 /* most time for gnuplot */
-#define GRAPH_MAX_LINES  4096  /* of one picture; more can't be told apart by anybody */
-#define GRAPH_MAX_NOTES  1000  /* the same; further ones are left out */
-#define GRAPH_NOTE_BYTES 80    /* of a note's text */
+#include <time.h>
+
+#define GRAPH_WAIT_NS    20000000 /* between two looks whether another picture is done */
+#define GRAPH_MAX_LINES  4096     /* of one picture; more can't be told apart by anybody */
+#define GRAPH_MAX_NOTES  1000     /* the same; further ones are left out */
+#define GRAPH_NOTE_BYTES 80       /* of a note's text */
 
 /* A picture in the making, or its figures. */
 struct graph {
@@ -193,6 +195,59 @@ static int graph_send(struct tsd_job *job, FILE *picture, struct ts_error *err)
     return ferror(picture) ? ts_error_set(err, TS_EIO, "the picture can't be read back") : 0;
 }
 
+/* One more counter of n, unless it has max. */
+static bool graph_take(_Atomic unsigned *n, unsigned max)
+{
+    unsigned now = atomic_load_explicit(n, memory_order_relaxed);
+    while (now < max)
+        if (atomic_compare_exchange_weak_explicit(n, &now, now + 1, memory_order_relaxed,
+                                                  memory_order_relaxed))
+            return true;
+    return false;
+}
+
+/* Wait until fewer than graph_max_running pictures are being drawn; a few may wait, others are refused. */
+static int graph_turn(struct tsd_job *job, struct ts_error *err)
+{
+    struct tsd_daemon *d = tsd_job_req(job)->d;
+    const unsigned max = d->set.graph_max_running;
+    const struct timespec pause = {0, GRAPH_WAIT_NS};
+    int64_t until_ns = ts_clock_mono_ns() + d->set.graph_timeout_ms * 1000000;
+    int rc = 0;
+    if (graph_take(&d->n_graphs_running, max))
+        return 0;
+    bool waits = graph_take(&d->n_graphs_waiting, 2 * max);
+    while (waits && rc == 0 && !graph_take(&d->n_graphs_running, max)) {
+        if (ts_clock_mono_ns() > until_ns)
+            rc = TS_EBUSY;
+        else if (atomic_load_explicit(&tsd_job_limit(job)->cancelled, memory_order_relaxed))
+            rc = ts_error_set(err, TS_ECANCELLED, "the client is gone");
+        else
+            (void)nanosleep(&pause, NULL);
+    }
+    if (waits)
+        atomic_fetch_sub_explicit(&d->n_graphs_waiting, 1, memory_order_relaxed);
+    if (waits && rc != TS_EBUSY)
+        return rc;
+    atomic_fetch_add_explicit(&d->n_graphs_refused, 1, memory_order_relaxed);
+    return ts_error_set(err, TS_EBUSY,
+                        "Too many pictures are being drawn (graph_max_running = %u): try again", max);
+}
+
+static int graph_draw(struct tsd_job *job, struct ts_slice script, FILE **out_picture, struct ts_error *err)
+{
+    struct tsd_daemon *d = tsd_job_req(job)->d;
+    TS_TRY(graph_turn(job, err));
+    int rc =
+        tsd_gnuplot_run(script, d->set.graph_timeout_ms, &tsd_job_limit(job)->cancelled, out_picture, err);
+    atomic_fetch_sub_explicit(&d->n_graphs_running, 1, memory_order_relaxed);
+    if (rc != TS_ETIMEOUT)
+        return rc;
+    atomic_fetch_add_explicit(&d->n_graphs_late, 1, memory_order_relaxed);
+    return ts_error_set(err, rc, "The picture was not drawn in time (graph_timeout_s = %lld)",
+                        (long long)(d->set.graph_timeout_ms / 1000));
+}
+
 static int graph_png(struct tsd_job *job, const struct qry_spec *spec, struct tsd_graph *look,
                      struct ts_error *err)
 {
@@ -212,8 +267,7 @@ static int graph_png(struct tsd_job *job, const struct qry_spec *spec, struct ts
         tsd_job_max_age(job, tsd_graph_max_age_s(req->params, req->n_params, spec->start_ms, spec->end_ms,
                                                  ts_clock_ms()));
         tsd_graph_script(look, spec, g.lines, g.n, &script);
-        rc = tsd_gnuplot_run(ts_buf_get(&script), GRAPH_GNUPLOT_MS, &tsd_job_limit(job)->cancelled, &picture,
-                             err);
+        rc = graph_draw(job, ts_buf_get(&script), &picture, err);
         if (rc == TS_ENOTFOUND)
             tsd_job_error_status(job, 501); /* no gnuplot here */
     }
@@ -256,6 +310,11 @@ static int graph_run(struct tsd_job *job, struct ts_error *err)
     /* bad words about the picture are refused in every form, as OpenTSDB does */
     TS_TRY(tsd_graph_parse(req->params, req->n_params, spec.n_subs, spec.compat, tsd_job_arena(job), &look,
                            err));
+    if ((uint64_t)look.width * look.height > req->d->set.graph_max_pixels)
+        return ts_error_set(
+            err, TS_EINVAL,
+            "'wxh' was invalid: a picture of %ux%u has more than %llu pixels (graph_max_pixels)", look.width,
+            look.height, (unsigned long long)req->d->set.graph_max_pixels);
     tsd_query_begin_spec(job, &spec, NULL);
     if (tsd_req_flag(req, "png")) {
         tsd_job_type(job, "image/png");

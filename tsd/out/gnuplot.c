@@ -15,17 +15,19 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define GNUPLOT_SAY     160 /* characters of its complaints that are told */
-#define GNUPLOT_POLL_MS 200 /* between two looks at the clock */
+#define GNUPLOT_SAY     160               /* characters of its complaints that are told */
+#define GNUPLOT_MEMORY  ((rlim_t)1 << 30) /* address space, bytes */
+#define GNUPLOT_POLL_MS 200               /* between two looks at the clock */
 
 extern char **environ;
 
 void tsd_gnuplot_quote(const char *text, struct ts_buf *out)
 {
-    ts_buf_char(out, '\'');
+    ts_buf_str(out, *text == '\'' ? "' " : "'");
     for (; *text; text++) {
         if (*text == '\'')
             ts_buf_char(out, '\'');
@@ -77,6 +79,14 @@ static int gnuplot_spawn(int in, int file, int complaints, pid_t *out_pid)
     posix_spawn_file_actions_destroy(&acts);
     posix_spawnattr_destroy(&attr);
     return e;
+}
+
+static void gnuplot_limit(pid_t pid, int64_t timeout_ms)
+{
+    rlim_t cpu_s = (rlim_t)(timeout_ms / 1000 + 1);
+    (void)prlimit(pid, RLIMIT_AS, &(struct rlimit){GNUPLOT_MEMORY, GNUPLOT_MEMORY}, NULL);
+    (void)prlimit(pid, RLIMIT_CPU, &(struct rlimit){cpu_s, cpu_s}, NULL);
+    (void)prlimit(pid, RLIMIT_CORE, &(struct rlimit){0, 0}, NULL);
 }
 
 /* Write the script and read complaints at the same time; keeps the first of them. */
@@ -139,6 +149,8 @@ static int gnuplot_into(struct ts_slice script, int file, int64_t timeout_ms, co
     close(in[0]);
     close(complaints[1]);
     int rc = 0;
+    if (e == 0)
+        gnuplot_limit(pid, timeout_ms); /* it waits for its script meanwhile */
     if (e == 0)
         rc = gnuplot_feed(in[1], complaints[0], script, ts_clock_mono_ns() + timeout_ms * 1000000, cancelled,
                           say);

@@ -17,13 +17,15 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/** Append 'text' with quotes doubled; control bytes become blanks, so that a text is never a second line. */
+/** Append 'text' with quotes doubled; control bytes become blanks, so that a text is never a second line. A blank comes before a text that
+ * begins with a quote: gnuplot takes two quotes at the begin for an empty string. */
 void tsd_gnuplot_quote(const char *text, struct ts_buf *out);
 /** Append a number; NaN is "NaN". */
 void tsd_gnuplot_number(double v, struct ts_buf *out);
 /** Append a block "$dN" of times and values. */
 void tsd_gnuplot_data(size_t at, const int64_t *x_s, const double *y, size_t n, struct ts_buf *out);
-/** Run gnuplot; the picture goes into a new temporary file, which the caller closes.
+/** Run gnuplot; the picture goes into a new temporary file, which the caller closes. The process may have 1 GiB of address space, and as
+ *  many seconds of processor time as timeout_ms is long.
  *  @param timeout_ms  gnuplot is ended after it
  *  @param cancelled   or when this becomes true; may be NULL
  *  @return 0; TS_ENOTFOUND (not installed), TS_EIO with its first words, TS_ETIMEOUT, TS_ECANCELLED */

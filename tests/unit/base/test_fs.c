@@ -259,6 +259,10 @@ static void test_fs__lock_is_held_by_one_until_it_closes(void **state)
     assert_int_equal(fs->lock(a, &err), 0); /* one's own */
     assert_int_equal(fs->lock(b, &err), TS_EBUSY);
     assert_non_null(strstr(err.text, at("lock")));
+    fs->close(b, NULL);
+    assert_int_equal(fs->unlink(fs, at("lock"), &err), 0); /* a new file of that name lets nobody in */
+    assert_int_equal(fs->open(fs, at("lock"), TS_OPEN_APPEND, &b, &err), 0);
+    assert_int_equal(fs->lock(b, &err), TS_EBUSY);
     fs->close(a, NULL);
     assert_int_equal(fs->lock(b, &err), 0);
     fs->close(b, NULL);

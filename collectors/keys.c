@@ -130,7 +130,9 @@ const struct ts_conf_key col_conf_keys[] = {
      .type = TS_CONF_INT,
      .def = "200",
      .max = 100000,
-     .help = "Most cgroups (systemd units, containers) reported, in order of their paths. 0 = none."},
+     .help = "Most cgroups (systemd units, containers) reported: those that used most processor time and "
+             "memory; the number of the others "
+             "is proc.cgroup.left_out. 0 = none."},
     {.name = "collect_cgroups_exclude",
      .type = TS_CONF_STR,
      .def = "*session-*.scope,*/run-*,*/user@*/*",
@@ -194,6 +196,20 @@ const struct ts_conf_key col_conf_keys[] = {
      .max = 10000000,
      .help = "Most samples taken of one page, or of all files of collect_textfile_dir; the rest is left out "
              "and counted."},
+    {.name = "collect_nginx_status",
+     .type = TS_CONF_STR,
+     .def = "",
+     .help = "Pages of nginx's stub_status to fetch every 15 s, written as in collect_scrape; /nginx_status "
+             "if there is no path."},
+    {.name = "collect_apache_status",
+     .type = TS_CONF_STR,
+     .def = "",
+     .help = "Pages of Apache's mod_status likewise; /server-status?auto if there is no path."},
+    {.name = "collect_systemd_units",
+     .type = TS_CONF_STR,
+     .def = "*.service,*.timer",
+     .help =
+         "Units of systemd whose state is reported each, comma separated, * and ? allowed; all are counted."},
     {.name = "collect_textfile_dir",
      .type = TS_CONF_STR,
      .def = "",

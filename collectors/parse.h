@@ -53,6 +53,10 @@ void col_sockstat_parse(struct ts_slice text, uint64_t page_bytes, struct col_em
 #define COL_TCP_STATES 12u /* as the kernel numbers them, from 1 */
 /** A line of /proc/net/tcp or tcp6 counts for its state. */
 void col_tcp_line(struct ts_slice line, uint64_t counts[COL_TCP_STATES]);
+/** Page of nginx's stub_status or Apache's server-status?auto; job is a tag */
+void col_webstatus_parse(struct ts_slice text, const char *job, struct col_emit *emit);
+/** What systemctl list-units --plain --no-legend prints; wanted: patterns of units reported each */
+void col_systemd_parse(struct ts_slice text, const char *wanted, struct col_emit *emit);
 /** /proc/pressure/RESOURCE */
 void col_pressure_parse(struct ts_slice text, const char *resource, struct col_emit *emit);
 /** /proc/net/softnet_stat */

@@ -31,9 +31,37 @@ static const struct col_metric metrics[] = {
     {"smart.raw_read_errors", "disk", "1", "Sectors that could not be read at once (Seagate).", COL_COUNTER},
     {"smart.*", "disk", "1",
      "Raw value of an attribute: reallocated_sector_ct, power_on_hours, temperature_celsius, "
-     "current_pending_sector, wear_leveling_count ...",
+     "current_pending_sector, wear_leveling_count ...; of NVMe and SAS percentage_used, media_errors, "
+     "grown_defects ... "
+     "(data units are 512,000 bytes).",
      COL_GAUGE},
     {NULL, NULL, NULL, NULL, COL_GAUGE},
+};
+
+/* Lines "LABEL: VALUE" of NVMe and SAS disks. */
+static const struct {
+    const char *label, *metric;
+} lines[] = {
+    {"Critical Warning:", "smart.critical_warning"},
+    {"Temperature:", "smart.temperature_celsius"},
+    {"Available Spare:", "smart.available_spare"},
+    {"Percentage Used:", "smart.percentage_used"},
+    {"Data Units Read:", "smart.data_units_read"},
+    {"Data Units Written:", "smart.data_units_written"},
+    {"Power Cycles:", "smart.power_cycle_count"},
+    {"Power On Hours:", "smart.power_on_hours"},
+    {"Unsafe Shutdowns:", "smart.unsafe_shutdowns"},
+    {"Media and Data Integrity Errors:", "smart.media_errors"},
+    {"Error Information Log Entries:", "smart.error_log_entries"},
+    {"Warning  Comp. Temperature Time:", "smart.warning_temperature_minutes"},
+    {"Critical Comp. Temperature Time:", "smart.critical_temperature_minutes"},
+    {"Current Drive Temperature:", "smart.temperature_celsius"},
+    {"Accumulated power on time, hours:minutes", "smart.power_on_hours"},
+    {"Accumulated start-stop cycles:", "smart.start_stop_count"},
+    {"Accumulated load-unload cycles:", "smart.load_cycle_count"},
+    {"Elements in grown defect list:", "smart.grown_defects"},
+    {"Non-medium error count:", "smart.non_medium_errors"},
+    {"Percentage used endurance indicator:", "smart.percentage_used"},
 };
 
 static const char *const names[ID_MAX] = {
@@ -110,16 +138,55 @@ static void smart_pair(struct col_emit *emit, const struct col_metric *pair, uin
     col_emit_u64(emit, pair[1].name, raw >> 32 & UINT16_MAX, COL_TAGS({"disk", ts_slice_str(disk)}));
 }
 
+/* "1,234 [632 MB]", "35 Celsius", "0x04", "100%", "1234:56" */
+static bool smart_number(struct ts_slice s, uint64_t *out)
+{
+    bool hex = col_prefix_take(&s, "0x");
+    size_t n = 0;
+    *out = 0;
+    for (size_t i = 0; i < s.n; i++) {
+        char c = s.p[i];
+        unsigned digit = c >= '0' && c <= '9'          ? (unsigned)(c - '0')
+                         : hex && c >= 'a' && c <= 'f' ? (unsigned)(c - 'a' + 10)
+                                                       : 99;
+        if (c == ',' && n)
+            continue;
+        if (digit == 99 || n > 15)
+            break;
+        *out = *out * (hex ? 16 : 10) + digit;
+        n++;
+    }
+    return n > 0;
+}
+
+/* A line of an NVMe or SAS disk; false if it is another. */
+static bool smart_line(struct ts_slice line, const char *disk, struct col_emit *emit)
+{
+    for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
+        struct ts_slice rest = line;
+        uint64_t v;
+        if (!col_prefix_take(&rest, lines[i].label) || !smart_number(col_trim(rest), &v))
+            continue;
+        col_emit_u64(emit, lines[i].metric, v, COL_TAGS({"disk", ts_slice_str(disk)}));
+        return true;
+    }
+    return false;
+}
+
 bool col_smart_parse(struct ts_slice text, const char *disk, struct col_emit *emit)
 {
     struct ts_slice line;
-    bool table = false, seagate = false;
+    bool table = false, seagate = false, data = false, any = false;
     while (col_line_next(&text, &line)) {
         char metric[64];
         uint64_t id, raw;
         struct ts_slice rest = line;
         if (col_prefix_take(&rest, "Device Model:"))
             seagate = col_trim(rest).n > 1 && memcmp(col_trim(rest).p, "ST", 2) == 0;
+        data = data || col_prefix_take(&rest, "=== START OF SMART DATA") ||
+               col_prefix_take(&rest, "=== START OF READ SMART DATA");
+        if (data && !table)
+            any = smart_line(line, disk, emit) || any;
         table = table || col_prefix_take(&rest, "ID#");
         if (!table || !smart_attribute(line, &id, &raw))
             continue;
@@ -132,7 +199,7 @@ bool col_smart_parse(struct ts_slice text, const char *disk, struct col_emit *em
         (void)snprintf(metric, sizeof(metric), "smart.%s", names[id]);
         col_emit_u64(emit, metric, raw, COL_TAGS({"disk", ts_slice_str(disk)}));
     }
-    return table;
+    return table || any;
 }
 
 /* --- running it --- */
@@ -163,11 +230,27 @@ static bool smart_answer(struct smart *s, const char *disk)
            (out.p && (memmem(out.p, out.n, " STANDBY", 8) || memmem(out.p, out.n, " SLEEP", 6)));
 }
 
-/* sda, hdb: what smartctl reads attributes of. */
+/* A letter or more behind a prefix, or digits. */
+static bool smart_all(const char *s, char from, char to)
+{
+    size_t n = 0;
+    while (s[n] >= from && s[n] <= to)
+        n++;
+    return n > 0 && s[n] == '\0';
+}
+
+/* sda, sdaa, hdb, nvme0n1: what smartctl knows. */
 static bool smart_disk(const char *name)
 {
-    return strlen(name) == 3 && (name[0] == 's' || name[0] == 'h') && name[1] == 'd' && name[2] >= 'a' &&
-           name[2] <= 'z';
+    const char *n;
+    if (strlen(name) > 30)
+        return false;
+    if (strncmp(name, "sd", 2) == 0 || strncmp(name, "hd", 2) == 0)
+        return smart_all(name + 2, 'a', 'z');
+    if (strncmp(name, "nvme", 4) != 0 || !(n = strchr(name + 4, 'n')))
+        return false;
+    return n > name + 4 && strspn(name + 4, "0123456789") == (size_t)(n - name - 4) &&
+           smart_all(n + 1, '0', '9');
 }
 
 static int smart_each(void *arg, const char *name)
@@ -221,7 +304,7 @@ static int smart_init(const struct col_ctx *ctx, void **out_state, struct ts_err
         return ts_error_set(err, TS_ENOTFOUND, "smartctl is not installed");
     (void)col_source_list(ctx->root, "/sys/block", smart_count, &n_disks, NULL);
     if (!n_disks)
-        return ts_error_set(err, TS_ENOTFOUND, "there is no disk /dev/sd? or /dev/hd?");
+        return ts_error_set(err, TS_ENOTFOUND, "there is no disk sd*, hd* or nvme*");
     struct smart *s = ts_xcalloc(1, sizeof(*s));
     s->root = ctx->root;
     ts_buf_init(&s->out, OUTPUT_BYTES);

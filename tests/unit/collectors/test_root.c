@@ -99,11 +99,17 @@ static void test_root__groups_of_version_2(void **state)
     assert_string_equal(t_value(&p, "proc.cgroup.tasks cgroup=system.slice/ssh.service unit=ssh.service"),
                         "3");
     assert_string_equal(t_value(&p, "proc.cgroup.memory cgroup=docker/0a1b unit=none"), "99");
-    assert_int_equal(p.n, 7);
+    assert_string_equal(t_value(&p, "proc.cgroup.left_out"), "0");
+    assert_int_equal(p.n, 8);
     t_points_release(&p);
-    set("collect_cgroups", "2"); /* docker and what is below it come first */
+    set("collect_cgroups",
+        "2"); /* those that use most: the slice by processor time, ssh by memory; not what comes first */
     assert_int_equal(run(&col_units, &p), 0);
-    assert_int_equal(p.n, 1);
+    assert_string_equal(t_value(&p, "proc.cgroup.cpu cgroup=system.slice unit=system.slice type=user"), "7");
+    assert_string_equal(t_value(&p, "proc.cgroup.memory cgroup=system.slice/ssh.service unit=ssh.service"),
+                        "4096");
+    assert_string_equal(t_value(&p, "proc.cgroup.memory cgroup=docker/0a1b unit=none"), "");
+    assert_string_equal(t_value(&p, "proc.cgroup.left_out"), "3");
     t_points_release(&p);
     set("collect_cgroups", "0");
     assert_int_equal(run(&col_units, &p), TS_ENOTFOUND);
@@ -126,7 +132,67 @@ static void test_root__groups_of_version_1(void **state)
         t_value(&p, "proc.cgroup.cpu cgroup=system.slice/cron.service unit=cron.service type=user"), "2000");
     assert_string_equal(t_value(&p, "proc.cgroup.memory cgroup=system.slice/cron.service unit=cron.service"),
                         "8192");
-    assert_int_equal(p.n, 3);
+    assert_int_equal(p.n, 4);
+    t_points_release(&p);
+}
+
+#define ID_A "0a1b2c3d4e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5c6d7e8f9"
+#define ID_B "1a1b2c3d4e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5c6d7e8f9"
+#define ID_C "2a1b2c3d4e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5c6d7e8f9"
+#define ID_D "3a1b2c3d4e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5c6d7e8f9"
+
+/* Containers by name, with their limits, disks and what the limits did. */
+static void test_root__containers_have_names(void **state)
+{
+    struct t_points p;
+    (void)state;
+#define G "/sys/fs/cgroup/"
+    file(G "cgroup.controllers", "cpu io memory\n");
+    file(G "system.slice/cgroup.procs", "");
+    file(G "system.slice/docker-" ID_A ".scope/cgroup.procs", "5\n");
+    file(G "system.slice/docker-" ID_A ".scope/memory.current", "100\n");
+    file(G "system.slice/docker-" ID_A ".scope/memory.max", "1000\n");
+    file(G "system.slice/docker-" ID_A ".scope/memory.events",
+         "low 0\noom 2\noom_kill 3\noom_group_kill 0\n");
+    file(G "system.slice/docker-" ID_A ".scope/cpu.max", "150000 100000\n");
+    file(G "system.slice/docker-" ID_A ".scope/cpu.stat",
+         "usage_usec 9\nnr_throttled 4\nthrottled_usec 5000\n");
+    file(G "system.slice/docker-" ID_A ".scope/io.stat",
+         "8:0 rbytes=10 wbytes=20 rios=1 wios=1 dbytes=0 dios=0\n8:16 rbytes=1 wbytes=2 rios=0 wios=0\n");
+    file("/var/lib/docker/containers/" ID_A "/config.v2.json",
+         "{\"State\":{},\"ID\":\"" ID_A "\",\"Image\":\"x\",\"Name\":\"/shop-db\",\"Driver\":\"overlay2\"}");
+    file(G "machine.slice/cgroup.procs", "");
+    file(G "machine.slice/libpod-" ID_B ".scope/cgroup.procs", "6\n");
+    file(G "machine.slice/libpod-" ID_B ".scope/memory.current", "7\n");
+    file(G "machine.slice/libpod-" ID_B ".scope/memory.max", "max\n");
+    file(G "machine.slice/libpod-" ID_B ".scope/cpu.max", "max 100000\n");
+    file("/var/lib/containers/storage/overlay-containers/containers.json",
+         "[{\"id\":\"" ID_D "\",\"names\":[\"other\"]},{\"id\":\"" ID_B
+         "\",\"names\":[\"mail\"],\"image\":\"y\"}]");
+    file(G "kubepods.slice/cgroup.procs", "");
+    file(G "kubepods.slice/cri-containerd-" ID_C ".scope/cgroup.procs", "8\n");
+    file(G "kubepods.slice/cri-containerd-" ID_C ".scope/memory.current", "9\n");
+    file("/var/log/containers/api-5d9c_prod_web-" ID_C ".log", "");
+    file(G "docker/cgroup.procs", "");
+    file(G "docker/" ID_D "/cgroup.procs", "9\n");
+    file(G "docker/" ID_D "/memory.current", "11\n");
+    assert_int_equal(run(&col_units, &p), 0);
+#define A "cgroup=system.slice/docker-" ID_A ".scope unit=docker-" ID_A ".scope container=shop-db"
+    assert_string_equal(t_value(&p, "proc.cgroup.memory " A), "100");
+    assert_string_equal(t_value(&p, "proc.cgroup.memory_limit " A), "1000");
+    assert_string_equal(t_value(&p, "proc.cgroup.oom_kills " A), "3");
+    assert_string_equal(t_value(&p, "proc.cgroup.cpu_limit " A), "1.5");
+    assert_string_equal(t_value(&p, "proc.cgroup.throttled " A), "5");
+    assert_string_equal(t_value(&p, "proc.cgroup.io " A " type=read"), "11");
+    assert_string_equal(t_value(&p, "proc.cgroup.io " A " type=write"), "22");
+#define B "cgroup=machine.slice/libpod-" ID_B ".scope unit=libpod-" ID_B ".scope container=mail"
+    assert_string_equal(t_value(&p, "proc.cgroup.memory " B), "7");
+    assert_string_equal(t_value(&p, "proc.cgroup.memory_limit " B), "");
+    assert_string_equal(t_value(&p, "proc.cgroup.memory cgroup=kubepods.slice/cri-containerd-" ID_C
+                                    ".scope unit=cri-containerd-" ID_C ".scope container=prod/api-5d9c/web"),
+                        "9");
+    assert_string_equal(t_value(&p, "proc.cgroup.memory cgroup=docker/" ID_D " unit=none container=other"),
+                        "11");
     t_points_release(&p);
 }
 
@@ -345,6 +411,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_root__groups_of_version_2, setup, teardown),
         cmocka_unit_test_setup_teardown(test_root__groups_of_version_1, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_root__containers_have_names, setup, teardown),
         cmocka_unit_test_setup_teardown(test_root__sensors, setup, teardown),
         cmocka_unit_test_setup_teardown(test_root__disks_and_partitions_from_sys, setup, teardown),
         cmocka_unit_test_setup_teardown(test_root__missing_and_broken_files, setup, teardown),

@@ -213,6 +213,67 @@ static void test_rows__scheduler(void **state)
     IS("proc.sched.timeslices", "7");
 }
 
+static void test_rows__web_servers(void **state)
+{
+    extern const struct col_collector col_webstatus;
+    (void)state;
+    col_webstatus_parse(
+        TS_SLICE_LIT(
+            "Active connections: 291 \nserver accepts handled requests\n 16630948 16630940 31070465 \n"
+            "Reading: 6 Writing: 179 Waiting: 106 \n"),
+        "front", p.emit);
+    t_points_end(&p);
+    assert_int_equal(p.n, 7);
+    IS("nginx.connections job=front state=active", "291");
+    IS("nginx.connections job=front state=waiting", "106");
+    IS("nginx.connections_total job=front state=accepted", "16630948");
+    IS("nginx.connections_total job=front state=handled", "16630940");
+    IS("nginx.requests job=front", "31070465");
+    assert_true(t_all_listed(&p, &col_webstatus));
+    t_points_clear(&p);
+    col_webstatus_parse(
+        TS_SLICE_LIT("localhost\nServerVersion: Apache/2.4.57\nServerUptimeSeconds: 77\nTotal Accesses: 131\n"
+                     "Total kBytes: 5\nCPULoad: .01\nBusyWorkers: 1\nIdleWorkers: 49\nConnsTotal: 3\n"
+                     "Scoreboard: __W\n"),
+        "old", p.emit);
+    t_points_end(&p);
+    assert_int_equal(p.n, 6);
+    IS("apache.requests job=old", "131");
+    IS("apache.bytes job=old", "5120");
+    IS("apache.workers job=old state=busy", "1");
+    IS("apache.connections job=old", "3");
+    IS("apache.uptime job=old", "77");
+    assert_true(t_all_listed(&p, &col_webstatus));
+    t_points_clear(&p);
+    col_webstatus_parse(TS_SLICE_LIT("<html>Active connections: many</html>\n1 2\n\n"), "x", p.emit);
+    t_points_end(&p);
+    assert_int_equal(p.n, 0);
+}
+
+static void test_rows__units_of_systemd(void **state)
+{
+    extern const struct col_collector col_systemd;
+    (void)state;
+    col_systemd_parse(
+        TS_SLICE_LIT("cron.service     loaded    active       running Regular background program\n"
+                     "backup.service   loaded    failed       failed  Backup\n"
+                     "late.service     loaded    activating   start   Late\n"
+                     "off.service      loaded    inactive     dead    Off\n"
+                     "gone.service     not-found inactive     dead    gone.service\n"
+                     "home.mount       loaded    active       mounted /home\nshort\n"),
+        "*.service", p.emit);
+    t_points_end(&p);
+    assert_int_equal(p.n, 8);
+    IS("sys.unit.state unit=cron.service", "2");
+    IS("sys.unit.state unit=late.service", "1");
+    IS("sys.unit.state unit=off.service", "0");
+    IS("sys.unit.state unit=backup.service", "-1");
+    IS("sys.unit.state unit=gone.service", "");
+    IS("sys.unit.count state=active", "2");
+    IS("sys.unit.count state=failed", "1");
+    assert_true(t_all_listed(&p, &col_systemd));
+}
+
 /* A case with a folder of its own. */
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
@@ -225,6 +286,8 @@ int main(void)
         CASE(test_rows__pressure),
         CASE(test_rows__packets_and_neighbours),
         CASE(test_rows__scheduler),
+        CASE(test_rows__web_servers),
+        CASE(test_rows__units_of_systemd),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

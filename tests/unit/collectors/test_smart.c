@@ -79,6 +79,54 @@ static void test_smart__of_others_no_pairs(void **state)
     t_points_release(&p);
 }
 
+static const char nvme[] = "smartctl 7.3 2022-02-28 r5338 [x86_64-linux-6.1.0] (local build)\n"
+                           "=== START OF INFORMATION SECTION ===\n"
+                           "Model Number:                       Samsung SSD 980 PRO 1TB\n"
+                           "=== START OF SMART DATA SECTION ===\n"
+                           "SMART/Health Information (NVMe Log 0x02)\n"
+                           "Critical Warning:                   0x04\n"
+                           "Temperature:                        38 Celsius\n"
+                           "Available Spare:                    100%\n"
+                           "Available Spare Threshold:          10%\n"
+                           "Percentage Used:                    3%\n"
+                           "Data Units Read:                    12,345,678 [6.32 TB]\n"
+                           "Power On Hours:                     1,234\n"
+                           "Unsafe Shutdowns:                   17\n"
+                           "Media and Data Integrity Errors:    2\n";
+
+static void test_smart__nvme_and_sas(void **state)
+{
+    static const char sas[] = "Vendor:               SEAGATE\n"
+                              "Current Drive Temperature:     99 C\n" /* not in the section */
+                              "=== START OF READ SMART DATA SECTION ===\n"
+                              "Current Drive Temperature:     30 C\n"
+                              "Drive Trip Temperature:        60 C\n"
+                              "Accumulated power on time, hours:minutes 31245:12\n"
+                              "Elements in grown defect list: 4\n"
+                              "Non-medium error count:        x\n";
+    struct t_points p;
+    (void)state;
+    t_points_init(&p);
+    assert_true(col_smart_parse(ts_slice_str(nvme), "nvme0n1", p.emit));
+    t_points_end(&p);
+    assert_int_equal(p.n, 8);
+    assert_string_equal(t_value(&p, "smart.critical_warning disk=nvme0n1"), "4");
+    assert_string_equal(t_value(&p, "smart.temperature_celsius disk=nvme0n1"), "38");
+    assert_string_equal(t_value(&p, "smart.available_spare disk=nvme0n1"), "100");
+    assert_string_equal(t_value(&p, "smart.percentage_used disk=nvme0n1"), "3");
+    assert_string_equal(t_value(&p, "smart.data_units_read disk=nvme0n1"), "12345678");
+    assert_string_equal(t_value(&p, "smart.power_on_hours disk=nvme0n1"), "1234");
+    assert_true(t_all_listed(&p, &col_smart));
+    t_points_clear(&p);
+    assert_true(col_smart_parse(ts_slice_str(sas), "sdab", p.emit));
+    t_points_end(&p);
+    assert_int_equal(p.n, 3);
+    assert_string_equal(t_value(&p, "smart.temperature_celsius disk=sdab"), "30");
+    assert_string_equal(t_value(&p, "smart.power_on_hours disk=sdab"), "31245");
+    assert_string_equal(t_value(&p, "smart.grown_defects disk=sdab"), "4");
+    t_points_release(&p);
+}
+
 static void test_smart__other_answers_give_nothing(void **state)
 {
     static const char *const texts[] = {
@@ -108,13 +156,19 @@ static void test_smart__asks_smartctl_of_each_disk(void **state)
     t_folder_file(folder, "bin/smartctl",
                   "#!/bin/sh\nfor disk; do :; done\necho noise >&2\n"
                   "case $disk in\n/dev/sda) cat \"${0%/*}/sda.txt\" ;;\n"
+                  "/dev/sdaa|/dev/nvme0n1) cat \"${0%/*}/nvme.txt\" ;;\n"
                   "/dev/sdb) echo 'Device is in STANDBY mode, exit(2)'; exit 2 ;;\n"
                   "*) echo 'open failed'; exit 2 ;;\nesac\n",
                   0755);
     t_folder_file(folder, "bin/sda.txt", seagate, 0644);
     t_folder_file(folder, "sys/block/sda/size", "1", 0644);
     t_folder_file(folder, "sys/block/sdb/size", "1", 0644);
+    t_folder_file(folder, "bin/nvme.txt", nvme, 0644);
     t_folder_file(folder, "sys/block/nvme0n1/size", "1", 0644);
+    t_folder_file(folder, "sys/block/sdaa/size", "1", 0644);
+    t_folder_file(folder, "sys/block/nvme0c0n1/size", "1",
+                  0644); /* a path of the first, no disk of its own */
+    t_folder_file(folder, "sys/block/dm-0/size", "1", 0644);
     t_points_init(&p);
     setenv("PATH", "/nowhere", 1);
     assert_int_equal(col_smart.init(&ctx, &smart, &err), TS_ENOTFOUND);
@@ -127,7 +181,7 @@ static void test_smart__asks_smartctl_of_each_disk(void **state)
         assert_int_equal(col_smart.init(&ctx, &smart, &err), 0);
         assert_int_equal(col_smart.read(smart, p.emit, &err), 0);
         t_points_end(&p);
-        assert_int_equal(p.n, 10);
+        assert_int_equal(p.n, 10 + 2 * 8);
         t_folder_file(folder, "sys/block/sdc/size", "1", 0644);
         assert_int_equal(col_smart.read(smart, p.emit, &err), TS_EIO);
         assert_non_null(strstr(err.text, "of 1 disks, sdc"));
@@ -144,6 +198,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_smart__attributes_of_a_seagate),
         cmocka_unit_test(test_smart__of_others_no_pairs),
+        cmocka_unit_test(test_smart__nvme_and_sas),
         cmocka_unit_test(test_smart__other_answers_give_nothing),
         cmocka_unit_test(test_smart__asks_smartctl_of_each_disk),
     };

@@ -25,15 +25,26 @@ static const struct col_metric metrics[] = {
     {NULL, NULL, NULL, NULL, COL_GAUGE},
 };
 
+/* Lower case, digits, _ as the kernel has them: it becomes a part of a metric's name. */
+static bool vmstat_name(struct ts_slice word)
+{
+    for (size_t i = 0; i < word.n; i++)
+        if (!((word.p[i] >= 'a' && word.p[i] <= 'z') || (word.p[i] >= '0' && word.p[i] <= '9') ||
+              word.p[i] == '_'))
+            return false;
+    return word.n > 0 && word.n < 100;
+}
+
 void col_vmstat_parse(struct ts_slice text, const char *wanted, struct col_emit *emit)
 {
     struct ts_slice line, word;
     uint64_t v;
     while (col_line_next(&text, &line)) {
         char metric[128];
-        if (!col_word_next(&line, &word) || !col_match_any(wanted, word) || !col_u64_next(&line, &v))
+        if (!col_word_next(&line, &word) || !vmstat_name(word) || !col_match_any(wanted, word) ||
+            !col_u64_next(&line, &v))
             continue;
-        (void)snprintf(metric, sizeof(metric), "proc.vmstat.%.*s", word.n < 100 ? (int)word.n : 100, word.p);
+        (void)snprintf(metric, sizeof(metric), "proc.vmstat.%.*s", (int)word.n, word.p);
         col_emit_u64(emit, metric, v, COL_NO_TAGS);
     }
 }

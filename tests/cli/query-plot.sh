@@ -19,3 +19,16 @@ tsd query 2025/11/01 2025/11/06 sum web.hits --by day --plot p.png --port $port
 tsd query 2026/11/01 2026/11/06 sum web.hits --by day --plot no/such/folder/p.png --port $port
 PATH=/nonexistent "$TSD" query 2026/11/01 2026/11/06 sum web.hits --by day --plot p.png --port $port
 stop
+# what a name says is what the file holds; - is standard output; lines stop at long gaps
+start data2
+i=0
+while [ $i -lt 60 ]; do echo "cpu $((1793491200 + i * 60 + i / 30 * 86400)) $i host=a"; i=$((i + 1)); done >cpu.txt
+tsd import --port $port cpu.txt
+tsd query 2026/11/01 2026/11/03 sum cpu --plot p.svg --port $port
+head -c 5 p.svg; echo
+python3 -c "import re; print('lines:', re.search(r\"rgb\( 78, 121, 167\)'  d='([^']*)'\", open('p.svg').read())[1].count('M'))"
+"$TSD" query 2026/11/01 2026/11/03 sum cpu --plot - --port $port | head -c 8 | od -An -c
+ls ./- 2>/dev/null
+tsd query 2026/11/01 2026/11/03 sum cpu --plot p.pdf --port $port
+tsd query 2026/11/01 2026/11/03 sum cpu --plot - --format csv --port $port
+stop

@@ -25,6 +25,7 @@
 #define PLOT_HEIGHT     640
 #define PLOT_LABELS     12     /* labels on a time axis, about */
 #define PLOT_TIMEOUT_MS 600000 /* for gnuplot */
+#define PLOT_GAP_TIMES  5      /* a gap of so many usual distances ends a line */
 
 /* Ten colours that people with weak colour vision tell apart as well as any ten, and grey for the rest. */
 static const char *const colours[TSD_PLOT_MAX_SERIES] = {"#4e79a7", "#f28e2b", "#59a14f", "#e15759",
@@ -109,9 +110,8 @@ static void script_time_axis(const struct tsd_plot *p, int64_t bar_s, struct ts_
 
 static void script_head(const struct tsd_plot *p, size_t height, struct ts_buf *out)
 {
-    ts_buf_printf(out,
-                  "set terminal pngcairo size %d,%zu noenhanced font 'DejaVu Sans,10' background '#ffffff'\n",
-                  PLOT_WIDTH, height);
+    ts_buf_printf(out, "set terminal %s size %d,%zu noenhanced font 'DejaVu Sans,10' background '#ffffff'\n",
+                  p->svg ? "svg" : "pngcairo", PLOT_WIDTH, height);
     ts_buf_str(out, "set encoding utf8\nset title ");
     tsd_gnuplot_quote(p->title, out);
     ts_buf_str(
@@ -146,12 +146,47 @@ static void script_colour(const struct tsd_plot *p, size_t i, struct ts_buf *out
     ts_buf_printf(out, "linecolor rgb '%s'", rest ? PLOT_GREY : colours[i]);
 }
 
+static int plot_cmp_gaps(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* Seconds without points over which no line is drawn: several times what usually lies between two points. */
+static int64_t plot_gap_s(const struct tsd_plot_series *s)
+{
+    if (s->n < 3)
+        return INT64_MAX;
+    int64_t *gaps = ts_xmalloc(s->n * sizeof(*gaps));
+    for (size_t k = 1; k < s->n; k++)
+        gaps[k - 1] = s->x_s[k] - s->x_s[k - 1];
+    qsort(gaps, s->n - 1, sizeof(*gaps), plot_cmp_gaps);
+    int64_t usual = gaps[(s->n - 1) / 2];
+    ts_free(gaps);
+    return usual > INT64_MAX / PLOT_GAP_TIMES ? INT64_MAX : (usual > 0 ? usual : 1) * PLOT_GAP_TIMES;
+}
+
+/* Points of a series; an empty line, which ends gnuplot's line, where there are none for long. */
+static void script_points(const struct tsd_plot_series *s, size_t at, struct ts_buf *out)
+{
+    int64_t gap_s = plot_gap_s(s);
+    ts_buf_printf(out, "$d%zu << EOD\n", at);
+    for (size_t k = 0; k < s->n; k++) {
+        if (k && s->x_s[k] - s->x_s[k - 1] > gap_s)
+            ts_buf_char(out, '\n');
+        ts_buf_printf(out, "%lld ", (long long)s->x_s[k]);
+        tsd_gnuplot_number(s->y[k], out);
+        ts_buf_char(out, '\n');
+    }
+    ts_buf_str(out, "EOD\n");
+}
+
 /* Lines, one a series; a hole in the data is a hole in the line. */
 static void script_lines(const struct tsd_plot *p, struct ts_buf *out)
 {
     script_time_axis(p, 0, out);
     for (size_t i = 0; i < p->n; i++)
-        tsd_gnuplot_data(i, p->series[i].x_s, p->series[i].y, p->series[i].n, out);
+        script_points(&p->series[i], i, out);
     ts_buf_str(out, "plot ");
     for (size_t i = 0; i < p->n; i++) {
         const char *style = p->axis == TSD_PLOT_HOURS ? "steps"
@@ -272,7 +307,8 @@ static int plot_copy(FILE *from, const char *path, struct ts_error *err)
 {
     char piece[16384];
     size_t n;
-    FILE *to = fopen(path, "wbe");
+    bool to_stdout = strcmp(path, "-") == 0;
+    FILE *to = to_stdout ? stdout : fopen(path, "wbe");
     if (!to)
         return ts_error_sys(err, TS_EIO, errno, "%s: can't be written", path);
     rewind(from);
@@ -280,11 +316,25 @@ static int plot_copy(FILE *from, const char *path, struct ts_error *err)
         ;
     int e = errno;
     bool bad = ferror(from) || ferror(to);
-    if (fclose(to) != 0 && !bad) {
+    if ((to_stdout ? fflush(to) : fclose(to)) != 0 && !bad) {
         e = errno;
         bad = true;
     }
     return bad ? ts_error_sys(err, TS_EIO, e, "%s: can't be written", path) : 0;
+}
+
+int tsd_plot_kind(const char *path, bool *out_svg, struct ts_error *err)
+{
+    static const char *const others[] = {".pdf", ".jpg", ".jpeg", ".gif", ".webp",
+                                         ".eps", ".ps",  ".html", ".bmp"};
+    const char *dot = strrchr(path, '.');
+    *out_svg = dot && strcasecmp(dot, ".svg") == 0;
+    for (size_t i = 0; dot && i < sizeof(others) / sizeof(others[0]); i++)
+        if (strcasecmp(dot, others[i]) == 0)
+            return ts_error_set(err, TS_EINVAL,
+                                "pictures are FILE.png, FILE.svg, or - for a PNG on standard output, not %s",
+                                path);
+    return 0;
 }
 
 int tsd_plot_draw(const struct tsd_plot *p, const char *path, struct ts_error *err)

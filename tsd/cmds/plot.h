@@ -13,6 +13,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/map64.h"
 #include "query/query.h"
 
 #include <stdbool.h>
@@ -42,17 +43,21 @@ struct tsd_plot_series {
 struct tsd_plot {
     enum tsd_plot_axis axis; /* kind */
     int64_t bar_s;   /* length of a day or hour, or of the interval in their place; 0 = the usual one */
+    bool svg;        /* SVG; else PNG */
     bool in_order;   /* names stay in the order of the answer: hours of the day, weekdays */
     char title[200]; /* above */
     bool additive;   /* values of a time may be stacked and the rest may be summed */
     struct tsd_plot_series *series; /* owned */
     size_t n, cap;                  /* series */
     size_t n_left_out;              /* series not shown */
+    struct ts_map64 by_name;        /* number of each series by the hash of its name */
     size_t hint; /* series of the last point read: the next one is often this or the one after */
 };
 /** Memory away; twice is harmless. */
 void tsd_plot_release(struct tsd_plot *p);
 
+/** Is a file of this name a picture that can be drawn: .svg, .png, no known ending, or "-"? *out_svg says which. TS_EINVAL. */
+int tsd_plot_kind(const char *path, bool *out_svg, struct ts_error *err);
 /** Fill from CSV of totals.
  *  @param spec  the query: which columns there are */
 int tsd_plot_read_csv(struct tsd_plot *p, struct ts_slice csv, const struct qry_spec *spec,
@@ -64,7 +69,7 @@ void tsd_plot_trim(struct tsd_plot *p);
 
 /** The script for gnuplot. */
 void tsd_plot_script(const struct tsd_plot *p, struct ts_buf *out);
-/** Draw into a file. TS_ENOTFOUND: gnuplot is not installed; TS_EIO with its first words. */
+/** Draw into a file, or to standard output if it is called "-". TS_ENOTFOUND: gnuplot is not installed; TS_EIO with its first words. */
 int tsd_plot_draw(const struct tsd_plot *p, const char *path, struct ts_error *err);
 
 #endif

@@ -6,6 +6,7 @@
  */
 #include "tsd/cmds/plot.h"
 
+#include "base/hash.h"
 #include "base/mem.h"
 #include "base/num.h"
 #include "base/time.h"
@@ -26,8 +27,23 @@ void tsd_plot_release(struct tsd_plot *p)
         ts_free(p->series[i].y);
     }
     ts_free(p->series);
+    ts_map64_release(&p->by_name);
     p->series = NULL;
     p->n = p->cap = 0;
+}
+
+/* The series found by a hash, if its name is this one; else by a look at all: two names have one hash. */
+static struct tsd_plot_series *plot_find(struct tsd_plot *p, struct ts_slice name, uint64_t hash)
+{
+    uint32_t i;
+    if (!ts_map64_get(&p->by_name, hash, &i))
+        return NULL;
+    if (ts_slice_is(name, p->series[i].name))
+        return &p->series[p->hint = i];
+    for (size_t k = 0; k < p->n; k++)
+        if (ts_slice_is(name, p->series[k].name))
+            return &p->series[p->hint = k];
+    return NULL;
 }
 
 /* Series of a name. Answers name them again and again in the same order. */
@@ -36,13 +52,17 @@ static struct tsd_plot_series *plot_series(struct tsd_plot *p, struct ts_slice n
     for (size_t i = p->hint; i < p->n && i < p->hint + 2; i++)
         if (ts_slice_is(name, p->series[i].name))
             return &p->series[p->hint = i];
-    for (size_t i = 0; i < p->n; i++)
-        if (ts_slice_is(name, p->series[i].name))
-            return &p->series[p->hint = i];
+    uint64_t hash = ts_hash(name.p, name.n);
+    struct tsd_plot_series *known = plot_find(p, name, hash);
+    if (known)
+        return known;
     if (p->n == p->cap) {
         p->cap = p->cap ? p->cap * 2 : 16;
         p->series = ts_xrealloc(p->series, p->cap * sizeof(*p->series));
     }
+    uint32_t taken;
+    if (!ts_map64_get(&p->by_name, hash, &taken))
+        (void)ts_map64_add(&p->by_name, hash, (uint32_t)p->n);
     p->hint = p->n;
     struct tsd_plot_series *s = &p->series[p->n++];
     *s = (struct tsd_plot_series){.name = ts_xmalloc(name.n + 1)};

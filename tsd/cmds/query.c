@@ -64,8 +64,10 @@ const struct ts_opt tsd_query_opts[] = {
      .help =
          "Points of one second stay apart, and CSV and JSON have milliseconds. Else they become one by AGG."},
     {.name = "plot",
-     .arg = "FILE.png",
-     .help = "Draw it into this file through gnuplot. Prints nothing unless --format is given too."},
+     .arg = "FILE.png|FILE.svg|-",
+     .help = "Draw it into this file through gnuplot (-: PNG to standard output). Prints nothing unless "
+             "--format is given "
+             "too."},
     {.name = "explain",
      .help = "Tell what would be read instead of reading it: series, files, rows, bytes, limits."},
     TSD_ANSWER_OPTS,
@@ -179,6 +181,7 @@ static int query_plot(struct query_run *r, const char *path, struct ts_error *er
     if (rc == 0) {
         struct ts_slice metric = ts_utf8_cut(r->spec.subs[0].metric, 80);
         tsd_plot_trim(&plot);
+        (void)tsd_plot_kind(path, &plot.svg, NULL); /* checked before */
         int n =
             snprintf(plot.title, sizeof(plot.title), "%s of %.*s%s%.60s%s%.40s", r->spec.subs[0].agg->name,
                      (int)metric.n, metric.p, by ? " by " : "", by ? by : "", tz ? ", " : "", tz ? tz : "");
@@ -225,6 +228,13 @@ static int query_check(const struct tsd_args *args)
         return TSD_EXIT_USAGE;
     if (explain && tsd_args_has(args, "plot"))
         return tsd_usage(args, "--explain reads no points, so there is nothing to --plot");
+    const char *plot = tsd_args_get(args, "plot");
+    struct ts_error err = {0};
+    bool svg;
+    if (plot && tsd_plot_kind(plot, &svg, &err) < 0)
+        return tsd_usage(args, "%s", err.text);
+    if (plot && strcmp(plot, "-") == 0 && tsd_args_has(args, "format"))
+        return tsd_usage(args, "--plot - and --format both want standard output: give the picture a file");
     if (tsd_args_has(args, "fill") && !tsd_args_has(args, "by"))
         return tsd_usage(args, "--fill fills rows of --by; downsampling has its own fill policies");
     return tsd_client_or_data(args);

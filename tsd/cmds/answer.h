@@ -29,6 +29,8 @@ struct tsd_answer {
     struct sto_store *store;     /* --data; NULL = a daemon */
     struct ts_pool *pool;        /* --data */
     char last;                   /* byte printed last; 0 = none */
+    uint64_t n_bytes;            /* printed */
+    unsigned n_lines;            /* ends of lines among them, counted up to 2 */
 };
 
 /** --format, or def if it is not given, must be among names ("text|csv"): NULL after a complaint. */

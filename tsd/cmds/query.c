@@ -11,6 +11,7 @@
 #include "query/query.h"
 #include "tsd/cmds/answer.h"
 #include "tsd/cmds/csvread.h"
+#include "tsd/cmds/hint.h"
 #include "tsd/cmds/plot.h"
 #include "tsd/out/explain.h"
 #include "tsd/out/out.h"
@@ -87,6 +88,7 @@ struct query_run {
     const char *format;          /* of the part of the answer at hand */
     bool kept;                   /* it is read by this program, not printed */
     bool table;                  /* it becomes a table for people */
+    bool empty;                  /* the table has no rows */
 };
 
 /* --- asking --- */
@@ -149,6 +151,8 @@ static int query_table(struct query_run *r, struct ts_error *err)
         enum qry_time_column times[QRY_MAX_TIME_COLUMNS];
         size_t n_keys =
             qry_time_columns(&r->spec.by_time, times) + r->spec.n_by_tags - (r->spec.columns.n > 0);
+        const char *header_end = csv.n ? memchr(csv.p, '\n', csv.n) : NULL;
+        r->empty = !header_end || header_end + 1 == csv.p + csv.n;
         tsd_csv_table(ts_buf_get(&csv), n_keys, &table);
         rc = tsd_print(ts_buf_get(&table), err);
     }
@@ -206,7 +210,13 @@ static int query_answer(struct query_run *r, struct ts_error *err)
         TS_TRY(query_table(r, err));
     else
         TS_TRY(query_ask(r, format ? format : "text", NULL, err));
-    return tsd_answer_end(&r->answer, err);
+    TS_TRY(tsd_answer_end(&r->answer, err));
+    bool csv = format && strcmp(format, "csv") == 0;
+    bool printed = !r->spec.by_on || (format && strcmp(format, "text") != 0); /* as it came */
+    r->empty |= !explain && printed && (csv ? r->answer.n_lines < 2 : r->answer.n_bytes <= 2);
+    if (r->empty)
+        tsd_hint_empty(&r->answer, &r->spec);
+    return 0;
 }
 
 /* --- the command --- */

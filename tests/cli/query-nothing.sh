@@ -1,0 +1,25 @@
+# An empty answer says on standard error what there is that is near; the daemon and a folder say the same.
+cat >hits.txt <<'EOF'
+web.hits 1793491200 10 domain=a.org host=web1
+web.hits 1793577600 2 domain=b.org host=web2
+web.hits 1793664000 3 domain=c.org
+EOF
+start data
+tsd import --port $port hits.txt
+all() {
+    q 2025/11/01 2025/11/03 sum web.hits
+    q 2026/11/05 2026/11/06 sum web.hits --by day
+    q 2026/11/01 2026/11/04 sum web.hits domain=d.org
+    q 2026/11/01 2026/11/04 sum web.hits domain=d.org --by day --format csv
+    q 2026/11/01 2026/11/04 sum web.hits 'status=~5..' --format json
+    q 2026/11/01 2026/11/04 sum web.hits 'domain=wildcard(x*)' host=web9 --format csv
+    q 2026/11/01 2026/11/04 sum web.hits --where 'value>99'
+    q 2026/11/01 2026/11/04 sum web.hits --by domain --format json
+}
+q() { tsd query --port $port "$@"; }
+all >remote.txt 2>&1
+cat remote.txt
+stop
+q() { tsd query --data data "$@"; }
+all >local.txt 2>&1
+cmp remote.txt local.txt && echo same

@@ -149,6 +149,25 @@ static const struct tsd_cmd commands[] = {
                  "tsd uid rename tagv web01 web1 --data ./data\n"
                  "tsd uid set tagv EDDF place 'Frankfurt am Main' && tsd uid find place:frankfurt",
      .run = tsd_uid_run},
+    {.name = "metric",
+     .summary = "Say what a metric is: its kind and unit.",
+     .usage = "show METRIC\nset METRIC kind=gauge|count|counter [unit=UNIT] [FIELD=TEXT ...]",
+     .opts = tsd_mkmetric_opts,
+     .details =
+         "count    each point is so many things of its own, as hits: sum draws no line between points (as "
+         "zimsum)\n"
+         "counter  a value that only grows and begins anew: rate leaves out resets (as rate{dropcounter})\n"
+         "gauge    a state at a time, as a temperature: the default\n"
+         "\n"
+         "web.hits, web.bytes, web.time.count, web.time.sum and web.time.requests are counts unless said "
+         "otherwise. Queries with "
+         "--by add what is\n"
+         "there in any case; a daemon with compat = opentsdb looks at no kinds. The fields are free text "
+         "fields of the name "
+         "(tsd uid set, /api/uid/uidmeta).",
+     .examples = "tsd metric set shop.orders kind=count unit=orders\n"
+                 "tsd metric show shop.orders",
+     .run = tsd_metric_run},
     {.name = "mkmetric",
      .summary = "Make metrics: tsd uid assign metrics.",
      .usage = "NAME...",

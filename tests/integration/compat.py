@@ -167,6 +167,17 @@ def times_as_text(s):
         "ends %d000 1 {h=a}\n" % T0 if s.compat else "ends %s 1 {h=a}\n" % time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(T0))
 
 
+def kinds_of_metrics(s):
+    s.put("web.hits %d 6 h=a" % T0, "web.hits %d 2 h=a" % (T0 + 7200), "web.hits %d 1 h=b" % (T0 + 3600))
+    return s.dps("sum:web.hits", start=T0 - 10, end=T0 + 7200), {str(T0): 6, str(T0 + 3600): 5 if s.compat else 1, str(T0 + 7200): 2}
+
+
+def none_of_a_tag(s):
+    s.put("tagless %d 1 h=a" % T0, "tagless %d 2 other=b" % T0)
+    got = s.ask("/api/query?start=%d&end=%d&m=sum:tagless&by=h" % (T0, T0 + 9))[1]
+    return [(r["tags"]["h"], r["value"]) for r in got], [("a", 1)] if s.compat else [("a", 1), ("(none)", 2)]
+
+
 def whole_hours(s):
     s.put(*["gone %d %d h=a" % (T0 + i * 600, i) for i in range(8)])
     s.ask("/api/query?start=%d&end=%d&m=sum:gone" % (T0 + 600, T0 + 1200), method="DELETE")
@@ -250,7 +261,7 @@ def large_requests(s):
 
 
 ROWS = [new_metrics, many_tags, explicit_groups, empty_put, fraction_of_seconds, fraction_in_json, letters, capitals, same_time, same_second, unknown_value, first_rate,
-        percentiles, zone_in_uri, ms_in_body, filter_types, fraction_in_query, end_that_is_a_date, forms_of_times, times_as_text, whole_hours, switch_of_deletes, override_of_deletes,
+        percentiles, zone_in_uri, ms_in_body, filter_types, fraction_in_query, end_that_is_a_date, forms_of_times, times_as_text, kinds_of_metrics, none_of_a_tag, whole_hours, switch_of_deletes, override_of_deletes,
         filters_of_one_key, regexp_with_colon, suggest_all, last_with_some_tags, last_anywhere, documented_paths, server_errors, large_requests, errors_of_put, read_only_put]
 
 
@@ -262,7 +273,7 @@ def page_rows():
 
 def prepare(s):
     """Names that compat wants assigned, points that several rows look at, and what a daemon without leave to delete says."""
-    names = "a,frac,jfrac,utf.m,dup,sec,two,ten,half,ends,gone,last.m,ex"
+    names = "a,frac,jfrac,utf.m,dup,sec,two,ten,half,ends,web.hits,tagless,gone,last.m,ex"
     s.ask("/api/uid/assign", {"metric": names.split(",")})
     s.put("two %d 0 h=a" % T0, "two %d 10 h=a" % (T0 + 10), "two %d 30 h=a" % (T0 + 30), "two %d 3000000 h=b" % (T0 + 5), "two %d 3000050 h=b" % (T0 + 15))
     s.put(*["ten %d %d h=a" % (T0 + i, (i + 1) * 10) for i in range(10)])

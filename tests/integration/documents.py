@@ -14,7 +14,7 @@ import sys
 from tsdtest import ROOT, Daemon, binary
 
 PROGRAMS = ("tsd ", "curl ", "printf ", "scripts/", "export ", "cmake ", "./", "build/")
-SILENT = (" > ", "--plot", "/api/put", "tsd import")
+SILENT = (" > ", "--plot", "/api/put", "tsd import", "tsd metric set")
 NC = r'''
 import socket, sys
 s = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
@@ -82,17 +82,16 @@ def readme(d):
 
 
 def query_example(d):
-    """The table of docs/QUERY.md: two domains, an hour without hits."""
+    """The table of docs/QUERY.md: two shops, an hour without orders."""
     with open(ROOT + "/docs/QUERY.md", encoding="utf-8") as f:
         text = f.read().split("## The two kinds on one example", 1)[1].split("\n## ", 1)[0]
-    points = re.findall(r"web\.hits (\d\d):(\d\d) (\d+) (domain=\w+)", text)
+    points = re.findall(r"shop\.orders (\d\d):(\d\d) (\d+) (shop=\w+)", text)
     rows = re.findall(r"^\| `([^`]+)` \| \**(\d+)\** \| \**(\d+)\** \| \**(\d+)\** \|", text, re.M)
     day = 1793577600
-    d.send("".join("put doc.hits %d %s %s\n" % (day + int(h) * 3600 + int(m) * 60, v, tag) for h, m, v, tag in points))
+    d.send("".join("put shop.orders %d %s %s\n" % (day + int(h) * 3600 + int(m) * 60, v, tag) for h, m, v, tag in points))
     d.sync()
     check("points and rows of QUERY.md", len(points) == 5 and len(rows) == 2, (points, rows))
     for what, *want in rows:
-        what = what.replace("web.hits", "doc.hits")
         if what.startswith("m="):
             got = [int(v) for v in d.api("/api/query?start=%d&end=%d&%s" % (day + 7200, day + 5 * 3600, what))[0]["dps"].values()]
         else:

@@ -96,6 +96,7 @@ int tsd_export_run(const struct tsd_args *args);
 int tsd_scan_cmd_run(const struct tsd_args *args);
 int tsd_delete_cmd_run(const struct tsd_args *args);
 int tsd_uid_run(const struct tsd_args *args);
+int tsd_metric_run(const struct tsd_args *args);
 int tsd_mkmetric_run(const struct tsd_args *args);
 int tsd_last_run(const struct tsd_args *args);
 int tsd_search_run(const struct tsd_args *args);

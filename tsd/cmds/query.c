@@ -14,6 +14,7 @@
 #include "tsd/cmds/hint.h"
 #include "tsd/cmds/plot.h"
 #include "tsd/out/explain.h"
+#include "tsd/meta/kind.h"
 #include "tsd/out/out.h"
 
 #include <stdio.h>
@@ -117,6 +118,7 @@ static int query_local(void *arg, struct tsd_sink *sink, struct ts_error *err)
     struct qry_limit limit = {.max_points = 0};
     if (tsd_args_has(r->args, "explain"))
         return tsd_explain_run(r->answer.store, &r->spec, NULL, 0, strcmp(r->format, "json") == 0, sink, err);
+    tsd_kinds_apply(r->answer.store, &r->spec);
     struct qry_spec spec = r->spec;
     if (r->kept && !spec.by_on) /* for a picture */
         spec.times = QRY_TIMES_EPOCH;

@@ -11,6 +11,7 @@
 #include "tsd/http/graph.h"
 #include "tsd/http/queries.h"
 #include "tsd/meta/annotation.h"
+#include "tsd/meta/kind.h"
 #include "tsd/out/out.h"
 #include "tsd/worker.h"
 
@@ -294,6 +295,7 @@ static int graph_ascii(struct tsd_job *job, struct qry_spec *spec, struct ts_err
 {
     const struct tsd_req *req = tsd_job_req(job);
     struct tsd_out out;
+    tsd_kinds_apply(req->d->store, spec);
     spec->uncut = true; /* as OpenTSDB: with what was read around start and end */
     tsd_out_init(&out, &tsd_out_ascii, spec, tsd_job_sink(job));
     int rc = tsd_out_run(&out, req->d->store, req->d->pieces, tsd_job_limit(job), err);

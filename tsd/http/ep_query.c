@@ -10,6 +10,7 @@
 #include "tsd/http/accept.h"
 #include "tsd/http/delete.h"
 #include "tsd/http/queries.h"
+#include "tsd/meta/kind.h"
 #include "tsd/out/out.h"
 
 #include <strings.h>
@@ -119,6 +120,7 @@ static int query_run(struct tsd_job *job, struct ts_error *err)
     TS_TRY(tsd_ep_query_parse(job, &spec, err));
     tsd_ep_query_settings(req, &spec);
     TS_TRY(query_delete(job, &spec, err));
+    tsd_kinds_apply(req->d->store, &spec);
     tsd_query_begin_spec(job, &spec, NULL);
     tsd_job_type(job, format == &tsd_out_json ? tsd_type_json : format->content_type);
     tsd_out_init(&out, format, &spec, tsd_job_sink(job));

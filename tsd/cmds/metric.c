@@ -1,0 +1,53 @@
+/*
+ * metric.c - tsd metric: kind and unit of a metric, which are free text fields of its name.
+ *
+ * Threads    the main thread
+ * Not here   how fields are stored (uid.c does it), what queries make of a kind (meta/kind.c)
+ */
+#include "base/mem.h"
+#include "tsd/cmds/cmd.h"
+#include "tsd/meta/kind.h"
+
+#include <string.h>
+
+/* tsd uid WORDS... with the options of this command. */
+static int metric_uid(const struct tsd_args *args, const char **words, size_t n)
+{
+    struct tsd_args uid = *args;
+    uid.words = words;
+    uid.n_words = n;
+    return tsd_uid_run(&uid);
+}
+
+static int metric_set(const struct tsd_args *args)
+{
+    for (size_t i = 2; i < args->n_words; i++) {
+        const char *eq = strchr(args->words[i], '=');
+        enum tsd_kind kind;
+        if (!eq || eq == args->words[i])
+            return tsd_usage(args, "set takes kind=count, unit=hits; not \"%s\"", args->words[i]);
+        if (strncmp(args->words[i], "kind=", 5) == 0 && eq[1] && !tsd_kind_parse(ts_slice_str(eq + 1), &kind))
+            return tsd_usage(args, "kind is gauge, count or counter, not \"%s\"", eq + 1);
+    }
+    for (size_t i = 2; i < args->n_words; i++) {
+        char *field = ts_xstrdup(args->words[i]), *value = strchr(field, '=');
+        *value++ = 0;
+        const char *words[] = {"set", "metrics", args->words[1], field, value};
+        int code = metric_uid(args, words, 5);
+        ts_free(field);
+        if (code != TSD_EXIT_OK)
+            return code;
+    }
+    return TSD_EXIT_OK;
+}
+
+int tsd_metric_run(const struct tsd_args *args)
+{
+    if (args->n_words >= 3 && strcmp(args->words[0], "set") == 0)
+        return metric_set(args);
+    if (args->n_words == 2 && strcmp(args->words[0], "show") == 0) {
+        const char *words[] = {"get", "metrics", args->words[1]};
+        return metric_uid(args, words, 3);
+    }
+    return tsd_usage(args, "say show METRIC, or set METRIC kind=count unit=hits");
+}

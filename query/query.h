@@ -379,8 +379,8 @@ typedef int (*qry_latest_fn)(void *arg, const struct qry_latest *p, struct ts_er
 int qry_run_latest(struct sto_store *st, struct ts_pool *pool, const struct qry_last_ask *ask,
                    struct qry_limit *limit, qry_latest_fn emit, void *arg, struct ts_error *err);
 
-/** Names of all aggregators, NULL-terminated, in the table's order. */
-const char *const *qry_agg_names(void);
+/** Name of the i-th aggregator in the table's order; NULL after the last one. */
+const char *qry_agg_name(size_t i);
 /** Echo of a sub query as showQuery and /api/stats/query print it, one JSON object.
  * cat: for the ids of tag keys, NULL: left out. Source: protocols-and-queries 2.5, golden answers. */
 void qry_echo_sub(const struct qry_sub *sub, size_t index, struct sto_catalog *cat, struct ts_json *j);

@@ -97,17 +97,9 @@ bool qry_agg_is_none(const struct qry_agg *agg)
     return !agg->fold;
 }
 
-const char *const *qry_agg_names(void)
+const char *qry_agg_name(size_t i)
 {
-    /* written out: a list made at run time would need a lock */
-    static const char *const names[] = {
-        "sum",    "min",     "max",    "avg",    "none",   "median", "mult",   "dev",       "diff",
-        "count",  "zimsum",  "mimmin", "mimmax", "first",  "last",   "pfsum",  "squareSum", "p50",
-        "p75",    "p90",     "p95",    "p99",    "p999",   "ep50r3", "ep75r3", "ep90r3",    "ep95r3",
-        "ep99r3", "ep999r3", "ep50r7", "ep75r7", "ep90r7", "ep95r7", "ep99r7", "ep999r7",   NULL,
-    };
-    _Static_assert(sizeof names / sizeof names[0] == sizeof table / sizeof table[0], "one name a row");
-    return names;
+    return i < sizeof table / sizeof table[0] ? table[i].name : NULL;
 }
 
 /* --- lanes --- */

@@ -47,8 +47,9 @@ void tsd_ep_aggregators(struct tsd_req *req)
     ts_buf_init(&b, 0);
     ts_json_init(&j, &b);
     ts_json_arr(&j);
-    for (const char *const *name = qry_agg_names(); *name; name++)
-        ts_json_str(&j, *name);
+    const char *name;
+    for (size_t i = 0; (name = qry_agg_name(i)) != NULL; i++)
+        ts_json_str(&j, name);
     ts_json_arr_end(&j);
     tsd_reply_json_take(req, 200, &b);
 }

@@ -216,19 +216,20 @@ static size_t make_questions(struct question *q)
                                         "%s:1ms-%s:m{host=h1*}",
                                         "%s:50mc-%s:m{zone=*}"};
     size_t n = 0;
-    for (const char *const *name = qry_agg_names(); *name; name++) {
+    const char *name;
+    for (size_t at = 0; (name = qry_agg_name(at)) != NULL; at++) {
         for (size_t f = 0; f < sizeof forms / sizeof forms[0]; f++) {
-            if (strcmp(*name, "none") == 0 && strstr(forms[f], "-%s"))
+            if (strcmp(name, "none") == 0 && strstr(forms[f], "-%s"))
                 continue;
             q[n].by = NULL;
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
-            snprintf(q[n++].m, sizeof q[0].m, forms[f], *name, *name);
+            snprintf(q[n++].m, sizeof q[0].m, forms[f], name, name);
 #pragma GCC diagnostic pop
         }
-        for (int by = 0; by < 2 && strcmp(*name, "none") != 0; by++) {
+        for (int by = 0; by < 2 && strcmp(name, "none") != 0; by++) {
             q[n].by = by ? "hour,zone" : "day";
-            snprintf(q[n++].m, sizeof q[0].m, "%s:m", *name);
+            snprintf(q[n++].m, sizeof q[0].m, "%s:m", name);
         }
     }
     return n;

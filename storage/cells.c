@@ -320,7 +320,8 @@ static int change_locked(struct sto_cellmap *map, struct ts_slice key, change_fn
     return 0;
 }
 
-static int change_cell(struct sto_cellmap *map, struct ts_slice key, change_fn change, void *arg,
+/* later: the change is made now and becomes durable by the next commit of anybody. */
+static int change_cell(struct sto_cellmap *map, struct ts_slice key, change_fn change, void *arg, bool later,
                        struct ts_error *err)
 {
     if (map->read_only)
@@ -337,9 +338,14 @@ static int change_cell(struct sto_cellmap *map, struct ts_slice key, change_fn c
     if (stuck) /* the disk was full: has it room again? */
         TS_TRY(commit(map, seq, err));
     pthread_mutex_lock(&map->lock);
+    seq = map->seq;
     int rc = change_locked(map, key, change, arg, &seq, err);
     pthread_mutex_unlock(&map->lock);
-    return rc < 0 ? rc : commit(map, seq, err);
+    if (rc == TS_EBUSY && later) { /* many changes wait: write those first */
+        TS_TRY(commit(map, seq, err));
+        return change_cell(map, key, change, arg, false, err);
+    }
+    return rc < 0 || later ? rc : commit(map, seq, err);
 }
 
 static int change_put(void *arg, struct ts_slice present, struct ts_slice *out_value, struct ts_error *err)
@@ -454,23 +460,32 @@ int sto_cellmap_get(struct sto_cellmap *map, struct ts_slice key, struct ts_buf 
     return rc;
 }
 
-int sto_cellmap_put(struct sto_cellmap *map, struct ts_slice key, struct ts_slice value, struct ts_error *err)
+int sto_cellmap_put(struct sto_cellmap *map, struct ts_slice key, struct ts_slice value, bool later,
+                    struct ts_error *err)
 {
-    return change_cell(map, key, change_put, &value, err);
+    return change_cell(map, key, change_put, &value, later, err);
 }
 
 int sto_cellmap_cas(struct sto_cellmap *map, struct ts_slice key, struct ts_slice expected,
-                    struct ts_slice value, struct ts_error *err)
+                    struct ts_slice value, bool later, struct ts_error *err)
 {
     struct cas cas = {expected, value};
-    return change_cell(map, key, change_cas, &cas, err);
+    return change_cell(map, key, change_cas, &cas, later, err);
+}
+
+int sto_cellmap_sync(struct sto_cellmap *map, struct ts_error *err)
+{
+    pthread_mutex_lock(&map->lock);
+    uint64_t seq = map->seq;
+    pthread_mutex_unlock(&map->lock);
+    return commit(map, seq, err);
 }
 
 int sto_cellmap_incr(struct sto_cellmap *map, struct ts_slice key, int64_t delta, int64_t *out_value,
                      struct ts_error *err)
 {
     struct incr incr = {.delta = delta};
-    TS_TRY(change_cell(map, key, change_incr, &incr, err));
+    TS_TRY(change_cell(map, key, change_incr, &incr, false, err));
     if (out_value)
         *out_value = incr.sum;
     return 0;

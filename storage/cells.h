@@ -32,12 +32,15 @@ void sto_cellmap_set_grow_bytes(struct sto_cellmap *map, uint64_t n_bytes);
 int sto_cellmap_close(struct sto_cellmap *map, struct ts_error *err);
 /** Copy of a value appended to out; TS_ENOTFOUND; TS_ELIMIT or TS_ENOMEM if out cannot hold it. */
 int sto_cellmap_get(struct sto_cellmap *map, struct ts_slice key, struct ts_buf *out);
-/** Set a cell. An empty value deletes (a missing cell too). TS_EINVAL TS_ELIMIT TS_ENOMEM TS_ENOSPC TS_EIO. */
-int sto_cellmap_put(struct sto_cellmap *map, struct ts_slice key, struct ts_slice value,
+/** Set a cell. An empty value deletes (a missing cell too). later: readers see it at once, but it is durable only when sto_cellmap_sync or
+ *  another change has returned 0. TS_EINVAL TS_ELIMIT TS_ENOMEM TS_ENOSPC TS_EIO. */
+int sto_cellmap_put(struct sto_cellmap *map, struct ts_slice key, struct ts_slice value, bool later,
                     struct ts_error *err);
 /** Set a cell if its present value equals expected (empty = it must be missing); TS_EEXIST if not. Errors as put. */
 int sto_cellmap_cas(struct sto_cellmap *map, struct ts_slice key, struct ts_slice expected,
-                    struct ts_slice value, struct ts_error *err);
+                    struct ts_slice value, bool later, struct ts_error *err);
+/** Make all changes durable that were made so far; one sync. */
+int sto_cellmap_sync(struct sto_cellmap *map, struct ts_error *err);
 /** Add delta to a counter: 8 bytes, little-endian, missing = 0. TS_EINVAL if the cell is no counter, TS_ELIMIT if it
  *  would leave 64 bits; errors as put. out_value may be NULL. */
 int sto_cellmap_incr(struct sto_cellmap *map, struct ts_slice key, int64_t delta, int64_t *out_value,

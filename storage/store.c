@@ -442,13 +442,29 @@ int sto_cell_get(struct sto_store *st, struct ts_slice key, struct ts_buf *out)
 
 int sto_cell_put(struct sto_store *st, struct ts_slice key, struct ts_slice value, struct ts_error *err)
 {
-    return sto_cellmap_put(st->cells, key, value, err);
+    return sto_cellmap_put(st->cells, key, value, false, err);
+}
+
+int sto_cell_put_later(struct sto_store *st, struct ts_slice key, struct ts_slice value, struct ts_error *err)
+{
+    return sto_cellmap_put(st->cells, key, value, true, err);
+}
+
+int sto_cell_cas_later(struct sto_store *st, struct ts_slice key, struct ts_slice expected,
+                       struct ts_slice value, struct ts_error *err)
+{
+    return sto_cellmap_cas(st->cells, key, expected, value, true, err);
+}
+
+int sto_cell_sync(struct sto_store *st, struct ts_error *err)
+{
+    return sto_cellmap_sync(st->cells, err);
 }
 
 int sto_cell_cas(struct sto_store *st, struct ts_slice key, struct ts_slice expected, struct ts_slice value,
                  struct ts_error *err)
 {
-    return sto_cellmap_cas(st->cells, key, expected, value, err);
+    return sto_cellmap_cas(st->cells, key, expected, value, false, err);
 }
 
 int sto_cell_incr(struct sto_store *st, struct ts_slice key, int64_t delta, int64_t *out_value,

@@ -158,6 +158,13 @@ int sto_cell_put(struct sto_store *st, struct ts_slice key, struct ts_slice valu
 /** Put if the present value equals expected (empty = must be missing); TS_EEXIST if not. */
 int sto_cell_cas(struct sto_store *st, struct ts_slice key, struct ts_slice expected, struct ts_slice value,
                  struct ts_error *err);
+/** The same for many cells: readers see the changes at once, they are durable when sto_cell_sync has returned 0. */
+int sto_cell_put_later(struct sto_store *st, struct ts_slice key, struct ts_slice value,
+                       struct ts_error *err);
+int sto_cell_cas_later(struct sto_store *st, struct ts_slice key, struct ts_slice expected,
+                       struct ts_slice value, struct ts_error *err);
+/** Make all changes of cells durable that were made so far; one sync. */
+int sto_cell_sync(struct sto_store *st, struct ts_error *err);
 /** Add delta to a 64-bit counter (missing = 0). */
 int sto_cell_incr(struct sto_store *st, struct ts_slice key, int64_t delta, int64_t *out_value,
                   struct ts_error *err);

@@ -22,6 +22,7 @@
 #include "tsd/http/http.h"
 #include "tsd/http/queries.h"
 #include "tsd/listen.h"
+#include "tsd/meta/fields.h"
 #include "tsd/stats.h"
 #include "tsd/version.h"
 #include "tsd/worker.h"
@@ -106,6 +107,7 @@ static int server_start(struct server *s, const struct ts_conf *conf, unsigned *
     d->conf = conf;
     TS_TRY(tsd_settings_load(conf, &d->set, err));
     ts_tz_set_default(d->set.zone);
+    tsd_record_set_max_bytes(d->set.annotation_max_bytes);
     ts_json_set_max_values(d->set.json_max_values);
     tsd_memory_init(&d->memory, &d->set);
     tsd_memory_setup_allocator(&d->memory, d->set.n_workers);

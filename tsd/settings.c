@@ -361,6 +361,14 @@ const struct ts_conf_key tsd_conf_keys[] = {
      .help = "Requests may delete all annotations of a range (DELETE /api/annotation/bulk), trees and all "
              "rules of a tree. auto = no, "
              "but yes with compat = opentsdb."},
+    {.name = "annotation_max_bytes",
+     .type = TS_CONF_BYTES,
+     .def = "64k",
+     .min = 1 * KIB,
+     .max = 8 * MIB,
+     .help = "Texts of one annotation, of the metadata of one name or series, of one rule of a tree: names, "
+             "descriptions, notes, custom "
+             "fields together. More is refused with 413."},
     {.name = "meta_series",
      .type = TS_CONF_CHOICE,
      .def = "auto",
@@ -543,6 +551,7 @@ int tsd_settings_load(const struct ts_conf *conf, struct tsd_settings *out, stru
     out->n_query_threads = settings_cores(ts_conf_int(conf, "query_threads"));
     out->n_query_running = (unsigned)ts_conf_int(conf, "query_max_running");
     out->max_connections = (unsigned)ts_conf_int(conf, "max_connections");
+    out->annotation_max_bytes = (size_t)ts_conf_int(conf, "annotation_max_bytes");
     out->graph_max_running = (unsigned)ts_conf_int(conf, "graph_max_running");
     out->graph_max_pixels = (uint64_t)ts_conf_int(conf, "graph_max_pixels");
     out->graph_timeout_ms = ts_conf_int(conf, "graph_timeout_s") * 1000;

@@ -61,6 +61,8 @@ struct tsd_settings {
     /* requests that have arrived in part, all workers together; 0 = no limit */
     unsigned max_incomplete_requests;
 
+    size_t annotation_max_bytes; /* texts of an annotation, or of the metadata of a name or series */
+
     /* pictures */
     unsigned graph_max_running; /* drawn at once */
     uint64_t graph_max_pixels;  /* of one */

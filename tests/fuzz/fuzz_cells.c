@@ -55,11 +55,11 @@ static void use(struct sto_cellmap *map)
 {
     struct ts_error err = {0};
     int64_t now;
-    CHECK(sto_cellmap_put(map, TS_SLICE_LIT("fuzz"), TS_SLICE_LIT("value"), &err) == 0);
+    CHECK(sto_cellmap_put(map, TS_SLICE_LIT("fuzz"), TS_SLICE_LIT("value"), false, &err) == 0);
     int rc = sto_cellmap_incr(map, TS_SLICE_LIT("counter"), 1, &now, &err);
     check_answer(rc, &err);
     CHECK(rc == 0 || rc == TS_EINVAL || rc == TS_ELIMIT); /* no counter, or as high as it can be */
-    rc = sto_cellmap_cas(map, TS_SLICE_LIT("a"), TS_SLICE_LIT("b"), (struct ts_slice){"", 0}, &err);
+    rc = sto_cellmap_cas(map, TS_SLICE_LIT("a"), TS_SLICE_LIT("b"), (struct ts_slice){"", 0}, false, &err);
     CHECK(rc == 0 || rc == TS_EEXIST);
 }
 

@@ -59,10 +59,10 @@ static int make_cells(const char *dir, struct ts_error *err)
 {
     struct sto_cellmap *map;
     TS_TRY(sto_cellmap_open(ts_fs_real(), dir, false, false, &map, err));
-    TS_TRY(sto_cellmap_put(map, TS_SLICE_LIT("a"), TS_SLICE_LIT("first"), err));
-    TS_TRY(sto_cellmap_put(map, TS_SLICE_LIT("b\0c"), TS_SLICE_LIT("\xff\n"), err));
+    TS_TRY(sto_cellmap_put(map, TS_SLICE_LIT("a"), TS_SLICE_LIT("first"), false, err));
+    TS_TRY(sto_cellmap_put(map, TS_SLICE_LIT("b\0c"), TS_SLICE_LIT("\xff\n"), false, err));
     TS_TRY(sto_cellmap_incr(map, TS_SLICE_LIT("counter"), -2, NULL, err));
-    TS_TRY(sto_cellmap_put(map, TS_SLICE_LIT("a"), TS_SLICE_LIT(""), err));
+    TS_TRY(sto_cellmap_put(map, TS_SLICE_LIT("a"), TS_SLICE_LIT(""), false, err));
     return sto_cellmap_close(map, err);
 }
 

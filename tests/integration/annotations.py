@@ -84,6 +84,35 @@ def deleted(d, ids):
     check("globals left", len(ask(d, "GET", "/api/annotations?start_time=1")[1]), 1)
 
 
+def limits(d, ids):
+    """annotation_max_bytes at its edge, whichever way the texts come, and added up over several requests."""
+    big = "x" * (64 << 10)
+    check("the most", ask(d, "POST", "/api/annotation", {"startTime": T + 90, "notes": big})[0], 200)
+    for what, note in (("one more", {"notes": big + "x"}), ("in two fields", {"notes": big, "description": "x"}), ("in a map", {"custom": {"k": big}})):
+        s, m = refused(ask(d, "POST", "/api/annotation", dict(note, startTime=T + 91)))
+        check(what, (s, "annotation_max_bytes = 65536" in m), (413, True))
+        check(what + " in bulk", ask(d, "POST", "/api/annotation/bulk", [{"startTime": T + 92}, dict(note, startTime=T + 91)])[0], 413)
+    check("added to what is there", ask(d, "POST", "/api/annotation", {"startTime": T + 90, "description": big[:4096]})[0], 413)
+    check("metadata of a name", ask(d, "POST", "/api/uid/uidmeta", {"uid": "000001", "type": "metric", "notes": big + "x"})[0], 413)
+    check("metadata of a series", ask(d, "POST", "/api/uid/tsmeta", {"tsuid": ids["a"], "notes": big + "x"})[0], 413)
+    check("a tree", ask(d, "POST", "/api/tree", {"name": "t", "notes": big})[0], 413)
+    for i in range(2):
+        s, _ = ask(d, "POST", "/api/uid/uidmeta", {"uid": "000001", "type": "metric", "customMerge": {"k%d" % i: big[:40000]}})
+        check("custom fields one by one", s, (200, 413)[i])
+    ask(d, "DELETE", "/api/annotation?start_time=%d" % (T + 90))
+
+
+def of_series(d, ids):
+    """Our own parameter tsuids at /api/annotations."""
+    for i, h in enumerate("ab"):
+        ask(d, "POST", "/api/annotation", {"startTime": T + 60 + i, "tsuid": ids[h], "description": h})
+    path = "/api/annotations?start_time=%d&end_time=%d&tsuids=" % (T + 60, T + 70)
+    check("of one", [n["description"] for n in ask(d, "GET", path + ids["b"])[1]], ["b"])
+    check("of both", [n["description"] for n in ask(d, "GET", path + ids["a"] + "," + ids["b"])[1]], ["a", "b"])
+    check("no id", ask(d, "GET", path + "xyz")[0], 400)
+    ask(d, "DELETE", "/api/annotation/bulk", {"startTime": T + 60, "endTime": T + 70, "tsuids": [ids["a"], ids["b"]]})
+
+
 with Daemon(workers=2, meta_allow_delete="true") as d:
     ids = tsuids(d)
     single(d, ids)
@@ -96,6 +125,8 @@ with Daemon(workers=2, meta_allow_delete="true") as d:
     check("tsd query shows them too", '"annotations":[' in out)
     d.restart()
     queried(d, notes, everywhere)
+    limits(d, ids)
+    of_series(d, ids)
     deleted(d, ids)
     d.kill()
     d.start()

@@ -124,24 +124,26 @@ static int annotate_list(struct tsd_door *door, struct ts_buf *out, struct ts_er
     int rc = annotate_series(door, 3, &series, err);
     for (size_t i = 0; i < json_array_size(series) && rc == 0; i++) {
         json_t *root = NULL;
-        struct ts_buf query;
-        ts_buf_init(&query, 0);
-        ts_buf_printf(&query, "tsuid=%s", json_string_value(json_array_get(series, i)));
+        struct ts_buf from;
+        const char *tsuid = json_string_value(json_array_get(series, i));
+        ts_buf_init(&from, 0);
+        ts_buf_printf(&from, "%lldms", (long long)(from_ms > 0 ? from_ms : 1));
         struct tsd_door_req req = {.method = "GET",
-                                   .path = "api/find/annotation",
-                                   .params = {{TS_SLICE_LIT("query"), ts_buf_get(&query)},
-                                              {TS_SLICE_LIT("limit"), TS_SLICE_LIT("0")}}};
+                                   .path = "api/annotations",
+                                   .params = {{TS_SLICE_LIT("start_time"), ts_buf_get(&from)},
+                                              {TS_SLICE_LIT("end_time"), TS_SLICE_LIT("9999999999999ms")}}};
+        if (*tsuid)
+            req.params[2] = (struct qry_param){TS_SLICE_LIT("tsuids"), ts_slice_str(tsuid)};
         rc = tsd_door_ask(door, &req, &root, err);
-        const json_t *results = json_object_get(root, "results");
-        for (size_t k = 0; k < json_array_size(results); k++) {
-            const json_t *note = json_array_get(results, k);
+        for (size_t k = 0; k < json_array_size(root); k++) {
+            const json_t *note = json_array_get(root, k);
             int64_t t = json_integer_value(json_object_get(note, "startTime"));
             t = t < 4294967296 ? t * 1000 : t;
-            if (t >= from_ms && t <= to_ms)
+            if (t <= to_ms)
                 tsd_meta_line(note, out);
         }
         json_decref(root);
-        ts_buf_release(&query);
+        ts_buf_release(&from);
     }
     json_decref(series);
     return rc;

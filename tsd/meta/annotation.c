@@ -139,13 +139,13 @@ int tsd_note_load(struct sto_store *st, const struct tsd_record *which, struct t
     return rc;
 }
 
-int tsd_note_store(struct sto_store *st, const struct tsd_record *given, bool replace, struct ts_arena *arena,
+int tsd_note_store(struct sto_store *st, const struct tsd_record *given, unsigned how, struct ts_arena *arena,
                    struct tsd_record *out, bool *out_changed, struct ts_error *err)
 {
     struct ts_buf key;
     ts_buf_init(&key, 0);
     note_key_of(&key, given);
-    int rc = tsd_record_store(st, ts_buf_get(&key), given, replace, arena, out, out_changed, err);
+    int rc = tsd_record_store(st, ts_buf_get(&key), given, how, arena, out, out_changed, err);
     ts_buf_release(&key);
     out->v[TSD_NOTE_TSUID] = note_copy_tsuid(given->v[TSD_NOTE_TSUID].text, arena);
     return rc;
@@ -192,7 +192,7 @@ static bool note_erase(void *arg, struct ts_slice key, struct ts_slice value)
 {
     struct note_walk *w = arg;
     (void)value;
-    w->rc = sto_cell_put(w->store, key, (struct ts_slice){NULL, 0}, w->err);
+    w->rc = sto_cell_put_later(w->store, key, (struct ts_slice){NULL, 0}, w->err);
     w->n += w->rc == 0;
     return w->rc == 0;
 }
@@ -233,7 +233,7 @@ int tsd_notes_delete(struct sto_store *st, struct ts_slice tsuid, int64_t from_m
     struct note_walk w = {.store = st, .err = err};
     note_range(st, tsuid, from_ms, to_ms, note_erase, &w);
     *n += w.n;
-    return w.rc;
+    return w.rc < 0 || !w.n ? w.rc : sto_cell_sync(st, err);
 }
 
 bool tsd_notes_any(struct sto_store *st)

@@ -36,7 +36,7 @@ int tsd_note_from_params(const struct qry_param *params, size_t n, int64_t now_m
 int tsd_note_load(struct sto_store *st, const struct tsd_record *which, struct ts_arena *arena,
                   struct tsd_record *out, struct ts_error *err);
 /** Merge into the stored note, or replace it: as tsd_record_store. */
-int tsd_note_store(struct sto_store *st, const struct tsd_record *given, bool replace, struct ts_arena *arena,
+int tsd_note_store(struct sto_store *st, const struct tsd_record *given, unsigned how, struct ts_arena *arena,
                    struct tsd_record *out, bool *out_changed, struct ts_error *err);
 /** Delete the note with the series and start of `which`, if there is one. */
 int tsd_note_delete(struct sto_store *st, const struct tsd_record *which, struct ts_error *err);

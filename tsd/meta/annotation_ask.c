@@ -87,10 +87,30 @@ static bool note_list_add(void *arg, const struct tsd_record *note)
     return true;
 }
 
+/* Notes of series instead: ids with commas between. */
+static int note_list_series(const struct tsd_ask *ask, struct ts_slice tsuids, int64_t from_ms, int64_t to_ms,
+                            struct note_list *list, struct ts_error *err)
+{
+    struct ts_buf plain;
+    int rc = 0;
+    ts_buf_init(&plain, 0);
+    while (tsuids.n && rc == 0) {
+        ts_buf_clear(&plain);
+        rc = qry_tsuid_plain(ts_slice_cut(&tsuids, ','), &plain, err);
+        if (rc == 0)
+            tsd_notes_each(ask->store, ts_buf_get(&plain), from_ms, to_ms, note_list_add, list);
+        if (rc == 0 && ask->limit && atomic_load_explicit(&ask->limit->cancelled, memory_order_relaxed))
+            rc = ts_error_set(err, TS_ECANCELLED, "the client is gone");
+    }
+    ts_buf_release(&plain);
+    return rc;
+}
+
 int tsd_ask_annotations(struct tsd_ask *ask, struct ts_error *err)
 {
     int64_t from_ms, to_ms;
     struct ts_buf text;
+    struct ts_slice tsuids;
     struct note_list list;
     TS_TRY(note_time(ask, "start_time", INT64_MIN, &from_ms, err));
     TS_TRY(note_time(ask, "end_time", ts_clock_ms(), &to_ms, err));
@@ -100,9 +120,14 @@ int tsd_ask_annotations(struct tsd_ask *ask, struct ts_error *err)
     list.end_ms = to_ms;
     ts_json_init(&list.json, &text);
     ts_json_arr(&list.json);
-    tsd_notes_each(ask->store, (struct ts_slice){"", 0}, from_ms, to_ms, note_list_add, &list);
+    int rc = 0;
+    if (tsd_ask_param(ask, "tsuids", &tsuids))
+        rc = note_list_series(ask, tsuids, from_ms, to_ms, &list, err);
+    else
+        tsd_notes_each(ask->store, (struct ts_slice){"", 0}, from_ms, to_ms, note_list_add, &list);
     ts_json_arr_end(&list.json);
-    int rc = tsd_ask_write(ask, &text, err);
+    if (rc == 0)
+        rc = tsd_ask_write(ask, &text, err);
     ts_buf_release(&text);
     return rc;
 }
@@ -116,16 +141,17 @@ static int bulk_store_all(struct tsd_ask *ask, const json_t *root, struct ts_jso
     if (!json_is_array(root) || n == 0)
         return ts_error_set(err, TS_EPARSE, "Expected an array of annotations");
     struct tsd_record *given = ts_arena_alloc(arena, n * sizeof(*given)), note;
+    unsigned how = TSD_STORE_LATER | (ask->method == TSD_PUT ? TSD_STORE_REPLACE : 0u);
     for (size_t i = 0; i < n; i++) /* one bad note refuses all */
         TS_TRY(tsd_note_from_json(json_array_get(root, i), arena, &given[i], err));
     ts_json_arr(j);
     for (size_t i = 0; i < n; i++) {
         bool changed;
-        TS_TRY(tsd_note_store(ask->store, &given[i], ask->method == TSD_PUT, arena, &note, &changed, err));
+        TS_TRY(tsd_note_store(ask->store, &given[i], how, arena, &note, &changed, err));
         tsd_note_json(&note, j);
     }
     ts_json_arr_end(j);
-    return 0;
+    return sto_cell_sync(ask->store, err);
 }
 
 /* What a bulk delete was asked for. */

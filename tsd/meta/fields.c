@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <strings.h>
 
-#define STORE_TRIES 1000 /* somebody else changed the record between reading and writing */
+#define FIELDS_HEAD_BYTES 512  /* of a cell: names of fields, numbers */
+#define STORE_TRIES       1000 /* somebody else changed the record between reading and writing */
 
 static struct ts_slice fields_copy(struct ts_arena *arena, const char *p, size_t n)
 {
@@ -156,12 +157,42 @@ static int fields_object(struct tsd_record *r, const json_t *obj, unsigned skip,
     return 0;
 }
 
+static size_t fields_max_bytes = (size_t)64 << 10; /* of the texts of a record */
+
+void tsd_record_set_max_bytes(size_t max_bytes)
+{
+    fields_max_bytes = max_bytes;
+}
+
+/* What is given may not be longer than a record may be. */
+static int fields_fit(const struct tsd_record *r, struct ts_error *err)
+{
+    size_t n = 0;
+    for (size_t i = 0; r->fields[i].name; i++)
+        n += r->v[i].given ? r->v[i].text.n : 0;
+    return n <= fields_max_bytes
+               ? 0
+               : ts_error_set(err, TS_ELIMIT,
+                              "%zu bytes of text are more than annotation_max_bytes = %zu allows", n,
+                              fields_max_bytes);
+}
+
+/* The same of a whole record, as its cell. */
+static int fields_cell_fits(const struct ts_buf *cell, struct ts_error *err)
+{
+    return cell->n <= fields_max_bytes + FIELDS_HEAD_BYTES
+               ? 0
+               : ts_error_set(err, TS_ELIMIT, "it would have %zu bytes, annotation_max_bytes allows %zu",
+                              cell->n, fields_max_bytes);
+}
+
 int tsd_record_from_json(struct tsd_record *r, const json_t *obj, struct ts_arena *arena,
                          struct ts_error *err)
 {
     if (!json_is_object(obj))
         return ts_error_set(err, TS_EPARSE, "Expected a JSON object");
-    return fields_object(r, obj, TSD_FIELD_OURS | TSD_FIELD_COMPUTED, arena, err);
+    TS_TRY(fields_object(r, obj, TSD_FIELD_OURS | TSD_FIELD_COMPUTED, arena, err));
+    return fields_fit(r, err);
 }
 
 int tsd_record_from_params(struct tsd_record *r, const struct qry_param *params, size_t n,
@@ -171,7 +202,7 @@ int tsd_record_from_params(struct tsd_record *r, const struct qry_param *params,
         for (size_t k = 0; r->fields[i].param && k < n; k++)
             if (ts_slice_is(params[k].name, r->fields[i].param))
                 TS_TRY(tsd_record_set(r, i, params[k].value, arena, err));
-    return 0;
+    return fields_fit(r, err);
 }
 
 /* --- out --- */
@@ -270,7 +301,7 @@ void tsd_record_merge(struct tsd_record *io, const struct tsd_record *given, boo
 }
 
 static int fields_swap(struct sto_store *st, struct ts_slice key, const struct tsd_record *given,
-                       bool replace, struct ts_buf *before, struct ts_buf *after, struct ts_arena *arena,
+                       unsigned how, struct ts_buf *before, struct ts_buf *after, struct ts_arena *arena,
                        struct tsd_record *out, bool *out_changed, struct ts_error *err)
 {
     ts_buf_clear(before);
@@ -281,17 +312,21 @@ static int fields_swap(struct sto_store *st, struct ts_slice key, const struct t
         TS_TRY(tsd_record_decode(ts_buf_get(before), given->fields, arena, out, err));
     else
         fields_encode(out, before); /* all defaults are as good as nothing */
-    tsd_record_merge(out, given, replace);
+    tsd_record_merge(out, given, how & TSD_STORE_REPLACE);
     fields_encode(out, after);
     if (after->failed || before->failed)
         return ts_error_set(err, TS_ENOMEM, "no memory for a record of metadata");
     *out_changed = !ts_slice_eq(ts_buf_get(before), ts_buf_get(after));
     if (!there)
         ts_buf_clear(before);
-    return *out_changed ? sto_cell_cas(st, key, ts_buf_get(before), ts_buf_get(after), err) : 0;
+    if (!*out_changed)
+        return 0;
+    TS_TRY(fields_cell_fits(after, err));
+    return how & TSD_STORE_LATER ? sto_cell_cas_later(st, key, ts_buf_get(before), ts_buf_get(after), err)
+                                 : sto_cell_cas(st, key, ts_buf_get(before), ts_buf_get(after), err);
 }
 
-int tsd_record_store(struct sto_store *st, struct ts_slice key, const struct tsd_record *given, bool replace,
+int tsd_record_store(struct sto_store *st, struct ts_slice key, const struct tsd_record *given, unsigned how,
                      struct ts_arena *arena, struct tsd_record *out, bool *out_changed, struct ts_error *err)
 {
     struct ts_buf before, after;
@@ -299,7 +334,7 @@ int tsd_record_store(struct sto_store *st, struct ts_slice key, const struct tsd
     ts_buf_init(&before, 0);
     ts_buf_init(&after, 0);
     for (int i = 0; i < STORE_TRIES && rc == TS_EEXIST; i++)
-        rc = fields_swap(st, key, given, replace, &before, &after, arena, out, out_changed, err);
+        rc = fields_swap(st, key, given, how, &before, &after, arena, out, out_changed, err);
     ts_buf_release(&before);
     ts_buf_release(&after);
     return rc;
@@ -341,6 +376,8 @@ static int fields_try_member(struct sto_store *st, struct ts_slice key, struct t
     if (rc == 0)
         rc = fields_change_map(&r->fields[field], &r->v[field], name, value, arena, err);
     fields_encode(r, &after);
+    if (rc == 0)
+        rc = fields_cell_fits(&after, err);
     if (rc == 0)
         rc = sto_cell_cas(st, key, ts_buf_get(&before), ts_buf_get(&after), err);
     ts_buf_release(&before);

@@ -81,6 +81,12 @@ int tsd_record_load_members(const json_t *obj, const struct tsd_field *fields, s
 /** Take the given fields of a record; replace: those not given go back to their defaults, but for TSD_FIELD_OURS and
  * TSD_FIELD_COMPUTED. */
 void tsd_record_merge(struct tsd_record *io, const struct tsd_record *given, bool replace);
+/* How tsd_record_store stores. */
+enum tsd_store_how {
+    TSD_STORE_MERGE = 0,   /* fields that are not given stay */
+    TSD_STORE_REPLACE = 1, /* they go back to their defaults */
+    TSD_STORE_LATER = 2,   /* durable only after sto_cell_sync: for many records */
+};
 /** Load the record of a key; TS_ENOTFOUND (no text). */
 int tsd_record_load(struct sto_store *st, struct ts_slice key, const struct tsd_field *fields,
                     struct ts_arena *arena, struct tsd_record *out, struct ts_error *err);
@@ -93,15 +99,18 @@ int tsd_record_load(struct sto_store *st, struct ts_slice key, const struct tsd_
  * @param out_changed  [out] false: it was so before, nothing was written
  * @return 0; what storing said
  *
- * Blocks: one sync.
+ * @param how          of enum tsd_store_how
+ * Blocks: one sync, unless TSD_STORE_LATER.
  */
-int tsd_record_store(struct sto_store *st, struct ts_slice key, const struct tsd_record *given, bool replace,
+int tsd_record_store(struct sto_store *st, struct ts_slice key, const struct tsd_record *given, unsigned how,
                      struct ts_arena *arena, struct tsd_record *out, bool *out_changed, struct ts_error *err);
 
 /** Set one member of a stored map field, at once even when others change the record too; an empty value takes
  * it away. Blocks: one sync. */
 int tsd_record_set_member(struct sto_store *st, struct ts_slice key, const struct tsd_field *fields,
                           size_t field, struct ts_slice name, struct ts_slice value, struct ts_error *err);
+/** Most bytes of the texts of a record, given or stored (annotation_max_bytes; 64 KiB until told). Before threads start. */
+void tsd_record_set_max_bytes(size_t max_bytes);
 /** Is there any cell from <= key < to? */
 bool tsd_record_any(struct sto_store *st, struct ts_slice from, struct ts_slice to);
 

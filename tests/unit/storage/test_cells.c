@@ -41,7 +41,7 @@ static void t_close(struct sto_cellmap *map)
 static void t_put(struct sto_cellmap *map, const char *key, const char *value)
 {
     struct ts_error err = {0};
-    if (sto_cellmap_put(map, ts_slice_str(key), ts_slice_str(value), &err) < 0)
+    if (sto_cellmap_put(map, ts_slice_str(key), ts_slice_str(value), false, &err) < 0)
         fail_msg("%s", err.text);
 }
 
@@ -107,12 +107,14 @@ static void test_cells__wrong_keys_and_values_are_refused(void **state)
     struct ts_error err = {0};
     char *big = ts_xcalloc(1, STO_CELL_MAX_VALUE_BYTES + 1);
     struct ts_slice v = TS_SLICE_LIT("v");
-    assert_int_equal(sto_cellmap_put(map, (struct ts_slice){big, 0}, v, &err), TS_EINVAL);
-    assert_int_equal(sto_cellmap_put(map, (struct ts_slice){big, 65536}, v, &err), TS_ELIMIT);
-    assert_int_equal(sto_cellmap_put(map, (struct ts_slice){big, 65535}, v, &err), 0);
-    assert_int_equal(sto_cellmap_put(map, v, (struct ts_slice){big, STO_CELL_MAX_VALUE_BYTES + 1}, &err),
-                     TS_ELIMIT);
-    assert_int_equal(sto_cellmap_put(map, v, (struct ts_slice){big, STO_CELL_MAX_VALUE_BYTES}, &err), 0);
+    assert_int_equal(sto_cellmap_put(map, (struct ts_slice){big, 0}, v, false, &err), TS_EINVAL);
+    assert_int_equal(sto_cellmap_put(map, (struct ts_slice){big, 65536}, v, false, &err), TS_ELIMIT);
+    assert_int_equal(sto_cellmap_put(map, (struct ts_slice){big, 65535}, v, false, &err), 0);
+    assert_int_equal(
+        sto_cellmap_put(map, v, (struct ts_slice){big, STO_CELL_MAX_VALUE_BYTES + 1}, false, &err),
+        TS_ELIMIT);
+    assert_int_equal(sto_cellmap_put(map, v, (struct ts_slice){big, STO_CELL_MAX_VALUE_BYTES}, false, &err),
+                     0);
     assert_true(sto_cellmap_bytes(map) > STO_CELL_MAX_VALUE_BYTES);
     t_close(map);
     map = t_open();
@@ -131,13 +133,13 @@ static void test_cells__cas_only_from_what_was_expected(void **state)
     struct sto_cellmap *map = t_open();
     struct ts_error err = {0};
     struct ts_slice k = TS_SLICE_LIT("k"), none = {NULL, 0}, a = TS_SLICE_LIT("a"), b = TS_SLICE_LIT("b");
-    assert_int_equal(sto_cellmap_cas(map, k, a, b, &err), TS_EEXIST);
-    assert_int_equal(sto_cellmap_cas(map, k, none, a, &err), 0);
-    assert_int_equal(sto_cellmap_cas(map, k, none, b, &err), TS_EEXIST);
+    assert_int_equal(sto_cellmap_cas(map, k, a, b, false, &err), TS_EEXIST);
+    assert_int_equal(sto_cellmap_cas(map, k, none, a, false, &err), 0);
+    assert_int_equal(sto_cellmap_cas(map, k, none, b, false, &err), TS_EEXIST);
     t_expect(map, "k", "a");
-    assert_int_equal(sto_cellmap_cas(map, k, a, b, &err), 0);
+    assert_int_equal(sto_cellmap_cas(map, k, a, b, false, &err), 0);
     t_expect(map, "k", "b");
-    assert_int_equal(sto_cellmap_cas(map, k, b, none, &err), 0);
+    assert_int_equal(sto_cellmap_cas(map, k, b, none, false, &err), 0);
     t_expect(map, "k", "");
     t_close(map);
 }
@@ -299,7 +301,7 @@ static void test_cells__read_only_changes_nothing(void **state)
     t_close(map);
     map = t_open_fs(ts_fs_real(), true, true);
     t_expect(map, "a", "1");
-    assert_int_equal(sto_cellmap_put(map, TS_SLICE_LIT("a"), TS_SLICE_LIT("2"), &err), TS_EINVAL);
+    assert_int_equal(sto_cellmap_put(map, TS_SLICE_LIT("a"), TS_SLICE_LIT("2"), false, &err), TS_EINVAL);
     t_expect(map, "a", "1");
     t_close(map);
 }
@@ -336,9 +338,9 @@ static void test_cells__full_disk_refuses_before_it_changes(void **state)
     struct ts_error err = {0};
     t_put(map, "a", "1");
     fail_append = TS_ENOSPC;
-    assert_int_equal(sto_cellmap_put(map, TS_SLICE_LIT("a"), TS_SLICE_LIT("2"), &err), TS_ENOSPC);
+    assert_int_equal(sto_cellmap_put(map, TS_SLICE_LIT("a"), TS_SLICE_LIT("2"), false, &err), TS_ENOSPC);
     t_expect(map, "a", "2"); /* under way when the disk was found full: see cells.h */
-    assert_int_equal(sto_cellmap_put(map, TS_SLICE_LIT("a"), TS_SLICE_LIT("3"), &err), TS_ENOSPC);
+    assert_int_equal(sto_cellmap_put(map, TS_SLICE_LIT("a"), TS_SLICE_LIT("3"), false, &err), TS_ENOSPC);
     assert_int_equal(sto_cellmap_incr(map, TS_SLICE_LIT("n"), 1, NULL, &err), TS_ENOSPC);
     t_expect(map, "a", "2");
     t_expect(map, "n", "");
@@ -358,9 +360,9 @@ static void test_cells__failed_disk_refuses_for_good(void **state)
     struct ts_error err = {0};
     t_put(map, "a", "1");
     fail_append = TS_EIO;
-    assert_int_equal(sto_cellmap_put(map, TS_SLICE_LIT("b"), TS_SLICE_LIT("2"), &err), TS_EIO);
+    assert_int_equal(sto_cellmap_put(map, TS_SLICE_LIT("b"), TS_SLICE_LIT("2"), false, &err), TS_EIO);
     fail_append = 0;
-    assert_int_equal(sto_cellmap_put(map, TS_SLICE_LIT("c"), TS_SLICE_LIT("3"), &err), TS_EIO);
+    assert_int_equal(sto_cellmap_put(map, TS_SLICE_LIT("c"), TS_SLICE_LIT("3"), false, &err), TS_EIO);
     t_expect(map, "c", "");
     assert_int_equal(sto_cellmap_close(map, &err), TS_EIO);
     map = t_open();
@@ -387,6 +389,36 @@ static void *t_count(void *arg)
         (void)sto_cellmap_bytes(map);
     }
     return NULL;
+}
+
+static void test_cells__many_changes_share_one_sync(void **state)
+{
+    (void)state;
+    char key[16];
+    struct ts_error err = {0};
+    struct sto_cellmap *map = t_open_bad();
+    n_syncs = 0;
+    for (int i = 0; i < 200; i++) {
+        snprintf(key, sizeof(key), "k%03d", i);
+        if (i % 2)
+            assert_int_equal(sto_cellmap_put(map, ts_slice_str(key), TS_SLICE_LIT("v"), true, &err), 0);
+        else
+            assert_int_equal(sto_cellmap_cas(map, ts_slice_str(key), (struct ts_slice){NULL, 0},
+                                             TS_SLICE_LIT("v"), true, &err),
+                             0);
+    }
+    assert_int_equal(n_syncs, 0);
+    t_expect(map, "k199", "v"); /* seen at once */
+    assert_int_equal(sto_cellmap_sync(map, &err), 0);
+    int n = n_syncs;
+    assert_true(n >= 1 && n <= 2); /* the log, and its copy */
+    assert_int_equal(sto_cellmap_sync(map, &err), 0);
+    assert_int_equal(n_syncs, n); /* nothing is left to be done */
+    t_close(map);
+    map = t_open();
+    t_expect(map, "k000", "v");
+    t_expect(map, "k199", "v");
+    t_close(map);
 }
 
 static void test_cells__threads_lose_no_count_and_share_syncs(void **state)
@@ -424,6 +456,7 @@ int main(void)
         T(test_cells__read_only_changes_nothing),
         T(test_cells__full_disk_refuses_before_it_changes),
         T(test_cells__failed_disk_refuses_for_good),
+        T(test_cells__many_changes_share_one_sync),
         T(test_cells__threads_lose_no_count_and_share_syncs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

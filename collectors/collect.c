@@ -156,11 +156,23 @@ static int run_put(void *arg, struct ts_slice lines, uint32_t n_points, bool dur
     return col_spool_append(run->spool, lines, n_points, durable, err);
 }
 
+static void run_progress(void *arg, struct col_out_progress *out)
+{
+    struct col_run *run = arg;
+    struct col_spool_stats st, later;
+    col_spool_stats(run->spool, &st);
+    col_spool_stats(run->later, &later);
+    *out = (struct col_out_progress){.n_taken = st.n_taken,
+                                     .n_left = st.n_taken - st.n_points,
+                                     .n_lost = st.n_dropped_points + later.n_dropped_points};
+}
+
 /* What the collectors of a run get. */
 static struct col_sched_opts run_opts(struct col_run *run)
 {
     struct col_sched_opts sched =
-        run_sched_opts(run->conf, run->collectors, run->host, (struct col_out){.put = run_put, .arg = run});
+        run_sched_opts(run->conf, run->collectors, run->host,
+                       (struct col_out){.put = run_put, .arg = run, .progress = run_progress});
     sched.ctx.state_dir = *run->dir ? run->dir : NULL;
     sched.ctx.run = run;
     return sched;

@@ -356,6 +356,18 @@ int col_emit_end(struct col_emit *e, bool durable, struct ts_error *err)
     return rc;
 }
 
+bool col_emit_progress(const struct col_emit *e, struct col_out_progress *out)
+{
+    if (e->out.progress)
+        e->out.progress(e->out.arg, out);
+    return e->out.progress != NULL;
+}
+
+struct col_out col_emit_out(const struct col_emit *e)
+{
+    return e->out;
+}
+
 void col_emit_counts(const struct col_emit *e, uint64_t *out_points, uint64_t *out_left_out)
 {
     *out_points = atomic_load_explicit(&e->n_points, memory_order_relaxed);     /* figures, order nothing */

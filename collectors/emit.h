@@ -32,12 +32,21 @@ struct col_tag {
 /** Append a tag value as lines have it: bytes that names may not hold become '_', empty is "none", cut at 255 bytes. */
 void col_name_append(struct ts_buf *out, struct ts_slice value);
 
+/* How far an output is with what it took. All only grow. */
+struct col_out_progress {
+    uint64_t n_taken; /* points it took so far */
+    uint64_t n_left;  /* of these: delivered, refused for good, or lost */
+    uint64_t n_lost;  /* points it lost for want of space */
+};
+
 /* Where batches go. */
 struct col_out {
     /** Take n_points lines, all of them or none. With durable they are on disk on return, else with the kernel (a killed process
      *  loses nothing). An error was counted below; there is nothing to try again. */
     int (*put)(void *arg, struct ts_slice lines, uint32_t n_points, bool durable, struct ts_error *err);
-    void *arg; /* for put */
+    void *arg; /* for put and progress */
+    /** How far it is; NULL = what it took is delivered. Any thread. */
+    void (*progress)(void *arg, struct col_out_progress *out);
 };
 
 /* How points are dressed. */
@@ -82,6 +91,10 @@ int col_emit_line(struct col_emit *e, struct ts_slice line, struct ts_error *err
  *  writing a checkpoint that says these points need not be made again). An empty batch does nothing but obey durable.
  *  @return 0, or what the output said: the points are lost and counted, or, with durable, not promised to be on disk */
 int col_emit_end(struct col_emit *e, bool durable, struct ts_error *err);
+/** How far the output is; false: what it took is delivered. For collectors that can wait with their points while it is not. */
+bool col_emit_progress(const struct col_emit *e, struct col_out_progress *out);
+/** Where its batches go: for another emit that dresses points otherwise. */
+struct col_out col_emit_out(const struct col_emit *e);
 /** Points handed over so far, and left out as repetitions. */
 void col_emit_counts(const struct col_emit *e, uint64_t *out_points, uint64_t *out_left_out);
 

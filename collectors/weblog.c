@@ -12,12 +12,14 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/time.h"
+#include "collectors/collect.h"
 #include "collectors/collector.h"
 #include "collectors/weblog_state.h"
 
 #include <limits.h>
 #include <poll.h>
 #include <stdio.h>
+#include <string.h>
 
 #define FIGURES_MS 60000  /* between our own figures when nothing happens */
 #define TELL_MS    600000 /* between two bad lines in the log */
@@ -44,26 +46,31 @@ static const struct col_metric metrics[] = {
 
 /* The collector. */
 struct weblog {
-    struct col_web_logs logs;     /* what to follow */
-    struct col_web_follow follow; /* files */
-    struct col_web_count count;   /* counts */
-    struct ts_buf scratch;        /* texts of JSON lines */
-    uint64_t n_bad;               /* lines, all files, kept in the checkpoint */
-    uint64_t n_untold;            /* bad lines since one was logged */
-    int64_t tell_ms;              /* clock before which no other is */
-    int64_t now_ms;               /* clock of this turn */
-    int64_t send_ms, poll_ms;     /* keys */
-    int64_t next_ms;              /* clock of the next sending */
-    int64_t figures_ms;           /* clock of the last figures */
-    uint64_t n_saved;             /* changes that the checkpoint has */
-    bool other_told;              /* that the limit of domains is reached was logged */
-    char path[PATH_MAX];          /* of the checkpoint; "" = none */
+    struct col_web_logs logs;        /* what to follow */
+    struct col_web_follow follow;    /* files */
+    struct col_web_count count;      /* counts */
+    struct ts_buf scratch;           /* texts of JSON lines */
+    uint64_t n_bad;                  /* lines, all files, kept in the checkpoint */
+    uint64_t n_untold;               /* bad lines since one was logged */
+    int64_t tell_ms;                 /* clock before which no other is */
+    int64_t now_ms;                  /* clock of this turn */
+    int64_t send_ms, poll_ms;        /* keys */
+    int64_t next_ms;                 /* clock of the next sending */
+    int64_t figures_ms;              /* clock of the last figures */
+    uint64_t n_saved;                /* changes that the checkpoint has */
+    char dress[COL_WEB_DRESS_BYTES]; /* host, tags, prefix of points, a line each */
+    char old_dress
+        [COL_WEB_DRESS_BYTES]; /* of the checkpoint, as long as its cells are sent with it; "" = none */
+    bool flying;               /* what was sent last is not delivered yet */
+    uint64_t n_taken, n_lost;  /* progress of the output when it was sent */
+    bool other_told;           /* that the limit of domains is reached was logged */
+    char path[PATH_MAX];       /* of the checkpoint; "" = none */
 };
 
 static struct col_web_state weblog_state(struct weblog *w)
 {
     return (struct col_web_state){
-        .path = w->path, .follow = &w->follow, .count = &w->count, .n_bad = &w->n_bad};
+        .path = w->path, .follow = &w->follow, .count = &w->count, .n_bad = &w->n_bad, .dress = w->dress};
 }
 
 /* --- lines --- */
@@ -141,26 +148,102 @@ static void weblog_other_tell(struct weblog *w)
            t->limits.max_domains, (unsigned long long)t->n_other_domains);
 }
 
-/* Checkpoint, points, and what needs not be kept any more. After an error all is as it was and comes again. */
+/* Is what was sent last delivered? If some of what the output had was lost meanwhile, it is sent again: the checkpoint still has it. */
+static bool weblog_landed(struct weblog *w, const struct col_emit *emit)
+{
+    struct col_out_progress p;
+    if (!w->flying)
+        return true;
+    if (col_emit_progress(emit, &p)) {
+        if (p.n_left < w->n_taken)
+            return false;
+        col_web_count_landed(&w->count, p.n_lost != w->n_lost);
+    }
+    w->flying = false;
+    return true;
+}
+
+/* Put what changed. It flies then, where the output can say when it is delivered. */
+static int weblog_put(struct weblog *w, struct col_emit *emit, struct ts_error *err)
+{
+    struct col_out_progress before, after;
+    bool known = col_emit_progress(emit, &before);
+    TS_TRY(col_web_count_emit(&w->count, emit, err));
+    TS_TRY(col_emit_end(emit, true, err));
+    if (known) {
+        (void)col_emit_progress(emit, &after);
+        w->flying = w->count.n_dirty > 0;
+        w->n_taken = after.n_taken;
+        w->n_lost = before.n_lost;
+    }
+    col_web_count_sent(&w->count, known);
+    return 0;
+}
+
+/* Checkpoint, points, and what needs not be kept any more. After an error all is as it was and comes again. Counts wait while those before
+ * are not delivered: the log and the checkpoint have them, and each cell goes out once then, not every few seconds. */
 static int weblog_send(struct weblog *w, struct col_emit *emit, struct ts_error *err)
 {
     struct col_web_state st = weblog_state(w);
     uint64_t n_changes = w->follow.n_changes;
-    if (*w->path && n_changes != w->n_saved)
+    bool changed = n_changes != w->n_saved;
+    if (*w->path && changed)
         TS_TRY(col_web_state_save(&st, err));
-    if (w->count.n_dirty || n_changes != w->n_saved || w->now_ms - w->figures_ms >= FIGURES_MS) {
-        w->n_saved = n_changes;
+    w->n_saved = n_changes;
+    bool landed = weblog_landed(w, emit);
+    bool figures = w->now_ms - w->figures_ms >= FIGURES_MS || (landed && (changed || w->count.n_dirty));
+    if (figures) {
         weblog_figures(w, emit);
         weblog_other_tell(w);
-        TS_TRY(col_web_count_emit(&w->count, emit, err));
-        TS_TRY(col_emit_end(emit, true, err));
-        col_web_count_sent(&w->count);
     }
+    if (landed && w->count.n_dirty)
+        TS_TRY(weblog_put(w, emit, err));
+    else if (figures)
+        TS_TRY(col_emit_end(emit, false, err));
     (void)col_web_count_evict(&w->count, w->now_ms, false);
     if (col_web_count_full(&w->count))
         (void)col_web_count_evict(&w->count, w->now_ms, true);
     w->next_ms = w->now_ms + w->send_ms;
     return 0;
+}
+
+/* Host, tags or prefix changed since the checkpoint: what it has to send goes out under the old ones, and its buckets are closed, so that
+ * none counts under both. No line is read before. 1 = done, 0 = not yet. */
+static int weblog_redress(struct weblog *w, struct col_emit *emit, struct ts_error *err)
+{
+    struct col_emit_opts opts = {.out = col_emit_out(emit)};
+    char text[COL_WEB_DRESS_BYTES], *parts[3] = {text, text, text};
+    if (!*w->old_dress)
+        return 1;
+    if (!weblog_landed(w, emit))
+        return 0;
+    if (w->count.n_dirty) {
+        (void)snprintf(text, sizeof(text), "%s", w->old_dress);
+        for (unsigned i = 1; i < 3; i++) {
+            char *nl = strchr(parts[i - 1], '\n');
+            parts[i] = nl ? nl + 1 : parts[i - 1] + strlen(parts[i - 1]);
+            if (nl)
+                *nl = '\0';
+        }
+        opts.host = parts[0];
+        opts.tags = parts[1];
+        opts.prefix = parts[2];
+        struct col_emit *old = col_emit_new(&opts);
+        int rc = weblog_put(w, old, err);
+        col_emit_free(old);
+        return rc < 0 ? rc : 0;
+    }
+    ts_log(TS_LOG_INFO, "weblog: host, tags or prefix changed; counts so far keep the old ones");
+    col_web_count_forget(&w->count);
+    w->old_dress[0] = '\0';
+    w->n_saved = UINT64_MAX; /* the next sending writes it down */
+    return 1;
+}
+
+/* May lines be taken? Not while counts can't go out and there are too many: they stay in their logs. */
+static bool weblog_may_read(const struct weblog *w)
+{
+    return !(w->flying && col_web_count_full(&w->count));
 }
 
 static int weblog_run(void *state, struct col_emit *emit, int stop_fd, struct ts_error *err)
@@ -169,22 +252,36 @@ static int weblog_run(void *state, struct col_emit *emit, int stop_fd, struct ts
     struct pollfd p = {.fd = stop_fd, .events = POLLIN};
     bool stop = false;
     while (!stop) {
+        int more = 0, dressed = weblog_redress(w, emit, err);
         w->now_ms = ts_clock_ms();
-        int more = col_web_follow_turn(&w->follow, w->now_ms, ts_clock_mono_ns() / 1000000);
+        if (dressed < 0)
+            return dressed;
+        if (!dressed) {
+            stop = poll(&p, 1, (int)w->poll_ms) > 0;
+            continue;
+        }
+        if (weblog_may_read(w))
+            more = col_web_follow_turn(&w->follow, w->now_ms, ts_clock_mono_ns() / 1000000);
         if (w->now_ms >= w->next_ms || w->next_ms > w->now_ms + w->send_ms || col_web_count_full(&w->count))
             TS_TRY(weblog_send(w, emit, err));
-        stop = poll(&p, 1, more ? 0 : (int)w->poll_ms) > 0;
+        stop = poll(&p, 1, more && weblog_may_read(w) ? 0 : (int)w->poll_ms) > 0;
     }
-    return weblog_send(w, emit, err);
+    return *w->old_dress ? 0 : weblog_send(w, emit, err);
 }
 
 /* What is new since the checkpoint. */
 static int weblog_once(void *state, struct col_emit *emit, struct ts_error *err)
 {
     struct weblog *w = state;
-    int more = 1;
+    int more = 1, dressed = 0;
+    for (unsigned i = 0; i < 2 && dressed == 0; i++) /* sent; delivered, if it is at once */
+        dressed = weblog_redress(w, emit, err);
+    if (dressed <= 0)
+        return dressed;
     while (more) {
         w->now_ms = ts_clock_ms();
+        if (!weblog_may_read(w))
+            return weblog_send(w, emit, err);
         more = col_web_follow_turn(&w->follow, w->now_ms, ts_clock_mono_ns() / 1000000);
         if (!more || col_web_count_full(&w->count))
             TS_TRY(weblog_send(w, emit, err));
@@ -214,9 +311,12 @@ static int weblog_load(struct weblog *w, const struct col_ctx *ctx, struct ts_er
     if (n < 0 || (size_t)n >= sizeof(w->path))
         return ts_error_set(err, TS_EINVAL, "collect_dir is too long");
     struct col_web_state st = weblog_state(w);
+    st.dress = w->old_dress;
     int rc = col_web_state_load(&st, ts_clock_ms(), err);
     if (rc == TS_ENOTFOUND && err)
         *err = (struct ts_error){0};
+    if (!strcmp(w->old_dress, w->dress))
+        w->old_dress[0] = '\0';
     w->n_saved = UINT64_MAX; /* the first sending writes one */
     return rc == TS_ENOTFOUND ? 0 : rc;
 }
@@ -224,6 +324,7 @@ static int weblog_load(struct weblog *w, const struct col_ctx *ctx, struct ts_er
 static int weblog_make(struct weblog *w, const struct col_ctx *ctx, struct ts_error *err)
 {
     struct col_web_limits limits;
+    int n;
     TS_TRY(col_web_logs_init(&w->logs, ctx->conf, err));
     if (!w->logs.n)
         return ts_error_set(err, TS_ENOTFOUND, "collect_weblog names no log");
@@ -241,6 +342,13 @@ static int weblog_make(struct weblog *w, const struct col_ctx *ctx, struct ts_er
     col_web_count_init(&w->count, &limits);
     w->send_ms = ts_conf_int(ctx->conf, "collect_weblog_send_s") * 1000;
     w->poll_ms = ts_conf_int(ctx->conf, "collect_weblog_poll_ms");
+    char host[256];
+    col_host_name(ctx->conf, host, sizeof(host));
+    n = snprintf(w->dress, sizeof(w->dress), "%s\n%s\n%s", host, ts_conf_str(ctx->conf, "collect_tags"),
+                 ts_conf_str(ctx->conf, "collect_prefix"));
+    if (n < 0 || (size_t)n >= sizeof(w->dress))
+        return ts_error_set(err, TS_EINVAL,
+                            "collect_host, collect_tags and collect_prefix are longer than 2,000 bytes");
     return weblog_load(w, ctx, err);
 }
 

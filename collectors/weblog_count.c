@@ -214,11 +214,24 @@ int col_web_count_emit(const struct col_web_count *c, struct col_emit *emit, str
     return rc;
 }
 
-void col_web_count_sent(struct col_web_count *c)
+void col_web_count_sent(struct col_web_count *c, bool flying)
 {
     for (uint32_t i = 0; c->n_dirty && i < c->n_cells; i++) {
-        c->n_dirty -= c->cells[i].dirty;
+        if (!c->cells[i].dirty)
+            continue;
+        c->n_dirty--;
         c->cells[i].dirty = false;
+        c->cells[i].flying = flying;
+    }
+}
+
+void col_web_count_landed(struct col_web_count *c, bool lost)
+{
+    for (uint32_t i = 0; i < c->n_cells; i++) {
+        struct col_web_cell *cell = &c->cells[i];
+        c->n_dirty += lost && cell->flying && !cell->dirty;
+        cell->dirty |= lost && cell->flying;
+        cell->flying = false;
     }
 }
 
@@ -236,7 +249,7 @@ static uint32_t evict_before(struct col_web_count *c, int64_t touched_ms, int64_
     bool late = false;
     for (uint32_t i = 0; i < c->n_cells; i++) {
         const struct col_web_cell *cell = &c->cells[i];
-        if (cell->dirty || (cell->touched_ms >= touched_ms && cell->start_ms >= start_ms)) {
+        if (cell->dirty || cell->flying || (cell->touched_ms >= touched_ms && cell->start_ms >= start_ms)) {
             c->cells[n++] = *cell;
             continue;
         }
@@ -288,4 +301,11 @@ uint32_t col_web_count_evict(struct col_web_count *c, int64_t now_ms, bool full)
     uint32_t n = count_evict(c, now_ms, full);
     names_pack(c);
     return n;
+}
+
+void col_web_count_forget(struct col_web_count *c)
+{
+    col_web_count_sent(c, false);
+    col_web_count_landed(c, false);
+    (void)evict_before(c, INT64_MAX, INT64_MAX);
 }

@@ -45,6 +45,7 @@ struct col_web_cell {
     int64_t touched_ms;                /* clock at the last change */
     uint32_t series;                   /* name of the path (which knows its domain) */
     bool dirty;                        /* changed since it was sent */
+    bool flying;                       /* what was sent last is not known to be delivered */
     uint64_t hits[COL_WEB_CLASSES];    /* requests */
     uint64_t bytes[COL_WEB_CLASSES];   /* sent */
     uint64_t n_timed;                  /* requests whose time is known */
@@ -78,11 +79,15 @@ void col_web_count_hit(struct col_web_count *c, const struct col_web_hit *h, str
 /** Emit all that changed, in batches that any spool takes; the last one is the caller's to end. Call col_web_count_sent when the
  *  points are safe. Metrics: web.hits ... of the collector weblog. An error is that of a batch. */
 int col_web_count_emit(const struct col_web_count *c, struct col_emit *emit, struct ts_error *err);
-/** Nothing is left to be sent. */
-void col_web_count_sent(struct col_web_count *c);
-/** Give up cells that were sent and have not changed for late_ms; with full also those of old buckets, or all that were sent, until
+/** All that changed was put. flying: it is not delivered yet, and may still get lost; what the last call said of others is over. */
+void col_web_count_sent(struct col_web_count *c, bool flying);
+/** What was flying is delivered; or lost: it has to be sent again. */
+void col_web_count_landed(struct col_web_count *c, bool lost);
+/** Give up cells that were delivered and have not changed for late_ms; with full also those of old buckets, or all that were sent, until
  *  there is room again. Returns how many. */
 uint32_t col_web_count_evict(struct col_web_count *c, int64_t now_ms, bool full);
+/** Give up all cells, sent or not: what comes for their buckets gets points of its own. */
+void col_web_count_forget(struct col_web_count *c);
 /** More cells than max_cells? */
 bool col_web_count_full(const struct col_web_count *c);
 

@@ -13,6 +13,8 @@
 #include "collectors/weblog_follow.h"
 #include "collectors/weblog_known.h"
 
+#include <stdio.h>
+
 #define HOST_BYTES 256
 #define SLOTS_A_S                                                                                            \
     500 /* of each second, behind its first half: the first is for late lines of followed logs */
@@ -21,23 +23,24 @@
 #define WARN_SHARING  32                /* files remembered to tell of two that share a slot */
 
 struct col_web_import {
-    struct col_web_import_opts opts; /* as given */
-    struct col_web_log log;          /* format and domain */
-    struct col_web_known *known;     /* which files are followed */
-    struct col_web_limits limits;    /* of counting */
-    struct col_web_count count;      /* of the file at hand */
-    struct col_emit *emit;           /* its points */
-    struct ts_buf scratch;           /* texts of JSON lines */
-    const char *path;                /* of the file at hand; borrowed */
-    bool begun;                      /* its first line was seen */
-    enum col_web_kind kind;          /* of its lines, where the format is auto */
-    struct ts_buf waiting;           /* its lines before that is known */
-    uint64_t n_waiting;              /* lines of these */
-    bool left_out;                   /* nothing of it counts */
-    uint64_t line;                   /* number of the next one */
-    uint64_t n_counted;              /* of files that ended */
-    int64_t slots_ms[WARN_SHARING];  /* of the last files */
-    uint32_t n_files;                /* begun so far */
+    struct col_web_import_opts opts;    /* as given */
+    struct col_web_log log;             /* format and domain */
+    struct col_web_known *known;        /* which files are followed */
+    struct col_web_limits limits;       /* of counting */
+    struct col_web_count count;         /* of the file at hand */
+    struct col_emit *emit;              /* its points */
+    struct ts_buf scratch;              /* texts of JSON lines */
+    const char *path;                   /* of the file at hand; borrowed */
+    bool begun;                         /* its first line was seen */
+    enum col_web_kind kind;             /* of its lines, where the format is auto */
+    struct ts_buf waiting;              /* its lines before that is known */
+    uint64_t n_waiting;                 /* lines of these */
+    bool left_out;                      /* nothing of it counts */
+    uint64_t line;                      /* number of the next one */
+    struct col_web_import_figures done; /* of files that ended */
+    uint64_t n_none;                    /* requests of the file at hand without a domain */
+    int64_t slots_ms[WARN_SHARING];     /* of the last files */
+    uint32_t n_files;                   /* begun so far */
 };
 
 int col_web_import_new(const struct col_web_import_opts *opts, struct col_web_import **out,
@@ -125,7 +128,7 @@ static int import_send(struct col_web_import *im, struct ts_error *err)
 {
     TS_TRY(col_web_count_emit(&im->count, im->emit, err));
     TS_TRY(col_emit_end(im->emit, false, err));
-    col_web_count_sent(&im->count);
+    col_web_count_sent(&im->count, false);
     return 0;
 }
 
@@ -141,8 +144,11 @@ static void import_line(struct col_web_import *im, struct ts_slice line, int64_t
         why = "its time is in the future";
     if (why)
         im->opts.bad(im->opts.arg, im->line, why);
-    else
-        col_web_count_hit(&im->count, &hit, col_web_domain(&im->log, im->path, &hit), 0);
+    if (why)
+        return;
+    struct ts_slice domain = col_web_domain(&im->log, im->path, &hit);
+    im->n_none += !domain.n;
+    col_web_count_hit(&im->count, &hit, domain, 0);
 }
 
 static int import_count(struct col_web_import *im, struct ts_slice lines, struct ts_error *err)
@@ -165,9 +171,11 @@ static int import_count(struct col_web_import *im, struct ts_slice lines, struct
 /* No line of the first decides: one word about all of it. */
 static void import_odd(struct col_web_import *im, const struct col_web_look *look)
 {
-    char odd[COL_WEB_ODD_BYTES];
+    char odd[COL_WEB_ODD_BYTES], text[COL_WEB_ODD_BYTES + 200];
+    const char *guess = col_web_guess(look->first);
     col_web_look_odd(look, "it is left out", odd);
-    im->opts.bad(im->opts.arg, 1, odd);
+    (void)snprintf(text, sizeof(text), "%s%s%s", guess ? guess : "", guess ? "; " : "", odd);
+    im->opts.bad(im->opts.arg, 1, text);
     im->left_out = true;
 }
 
@@ -216,15 +224,20 @@ int col_web_import_end(struct col_web_import *im, struct ts_error *err)
     if (!im->begun)
         return 0;
     TS_TRY(import_send(im, err));
-    im->n_counted += im->count.n_counted;
+    col_web_import_figures(im, &im->done);
+    im->n_none = 0;
     col_web_count_release(&im->count);
     im->begun = false;
     return 0;
 }
 
-uint64_t col_web_import_counted(const struct col_web_import *im)
+void col_web_import_figures(const struct col_web_import *im, struct col_web_import_figures *out)
 {
-    return im->n_counted + im->count.n_counted;
+    *out = im->done;
+    out->n_counted += im->count.n_counted;
+    out->n_none += im->n_none;
+    out->n_other_domains += im->count.names.n_other_domains;
+    out->n_other_paths += im->count.names.n_other_paths;
 }
 
 uint64_t col_web_import_line(const struct col_web_import *im)

@@ -39,7 +39,24 @@ int col_web_import_lines(struct col_web_import *im, struct ts_slice lines, struc
 int col_web_import_end(struct col_web_import *im, struct ts_error *err);
 /** Number of the next line of the file at hand. */
 uint64_t col_web_import_line(const struct col_web_import *im);
-/** Lines counted in all files. */
-uint64_t col_web_import_counted(const struct col_web_import *im);
+/* What was counted, over all files. */
+struct col_web_import_figures {
+    uint64_t n_counted;       /* requests */
+    uint64_t n_none;          /* of these: without a domain */
+    uint64_t n_other_domains; /* whose domain counts as other: above collect_weblog_domains of their file */
+    uint64_t n_other_paths;   /* whose path does, their domain apart */
+};
+/** So far. */
+void col_web_import_figures(const struct col_web_import *im, struct col_web_import_figures *out);
+/** What to do when most requests have no domain. */
+#define COL_WEB_NONE_HINT                                                                                    \
+    "most requests have no domain (domain=none): set collect_weblog_domain to vhost, file, referrer, "       \
+    "client "                                                                                                \
+    "or a name with a dot"
+
+/** A preview of a log, packed or not, as text into out: its format, what each of its first n_shown lines says or what is wrong with it,
+ *  domains of its first 10,000 lines, points of the lines shown. Nothing is sent or remembered. TS_EINVAL, TS_EIO, TS_ECORRUPT. */
+int col_web_try(const struct ts_conf *conf, const char *path, unsigned n_shown, struct ts_buf *out,
+                struct ts_error *err);
 
 #endif

@@ -282,6 +282,28 @@ void col_web_show(struct ts_slice line, char *out, size_t out_bytes)
     (void)snprintf(out + n, out_bytes - n, "%s", i < line.n ? "..." : "");
 }
 
+const char *col_web_guess(struct ts_slice first)
+{
+    struct ts_slice rest = first, metric, time, value;
+    bool put = col_prefix_take(&rest, "put ");
+    if (first.n && memchr(first.p, '\0', first.n))
+        return "it is no text";
+    if (col_word_next(&rest, &metric) && col_word_next(&rest, &time) && col_word_next(&rest, &value) &&
+        time.n >= 9 && only(time, "0123456789.") && only(value, "0123456789.eE+-") &&
+        (put || memchr(rest.p, '=', rest.n)))
+        return "these are points, which tsd import reads";
+    if (first.n && first.p[0] == '<')
+        return "it is HTML or XML";
+    if (first.n && (first.p[0] == '{' || first.p[0] == '['))
+        return "it is JSON, but no request of a web server with a time and a status";
+    size_t n_commas = 0;
+    for (size_t i = 0; i < first.n; i++)
+        n_commas += first.p[i] == ',';
+    if (n_commas > 1 && !memchr(first.p, '[', first.n))
+        return "it looks like CSV";
+    return NULL;
+}
+
 void col_web_look_odd(const struct col_web_look *look, const char *what, char out[COL_WEB_ODD_BYTES])
 {
     char shown[COL_WEB_SHOWN], lines[60] = "its first line is not";

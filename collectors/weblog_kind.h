@@ -68,6 +68,8 @@ const char *col_web_kind_name(enum col_web_kind kind);
 enum col_web_kind col_web_kind_of(const char *name);
 /** The beginning of a line for a message: bytes that can't be seen as \t or \x00, "..." if it goes on. */
 void col_web_show(struct ts_slice line, char *out, size_t out_bytes);
+/** What a file whose first line is this one may be instead of a web log, in a few words; NULL. */
+const char *col_web_guess(struct ts_slice first);
 /** Text about first lines that decided nothing: what becomes of the file, which key helps, the first of them. */
 void col_web_look_odd(const struct col_web_look *look, const char *what, char out[COL_WEB_ODD_BYTES]);
 

@@ -96,7 +96,7 @@ static void save_cell(struct ts_json *j, const struct col_web_cell *cell)
     ts_json_int(j, cell->time_ms);
     ts_json_int(j, cell->start_ms);
     ts_json_int(j, cell->series);
-    ts_json_int(j, cell->dirty);
+    ts_json_int(j, cell->dirty || cell->flying); /* what is not known to be delivered is sent again */
     ts_json_int(j, (int64_t)cell->n_timed);
     ts_json_int(j, (int64_t)cell->sum_us);
     ts_json_int(j, (int64_t)cell->max_us);
@@ -146,6 +146,8 @@ int col_web_state_save(const struct col_web_state *s, struct ts_error *err)
     save_logs(&j, s->follow);
     save_count(&j, s->count);
     ts_json_member_count(&j, "bad", *s->n_bad);
+    if (s->dress)
+        ts_json_member_str(&j, "dress", s->dress);
     ts_json_obj_end(&j);
     ts_buf_char(&body, '\n');
     int rc = 0;
@@ -391,6 +393,9 @@ static bool load_all(const json_t *root, const struct col_web_state *s, bool ver
     c->names.n_other_domains = (uint64_t)get_int(root, "other_domains");
     c->names.n_other_paths = (uint64_t)get_int(root, "other_paths");
     *s->n_bad = (uint64_t)get_int(root, "bad");
+    const char *dress = json_string_value(json_object_get(root, "dress"));
+    if (s->dress)
+        (void)snprintf(s->dress, COL_WEB_DRESS_BYTES, "%s", dress ? dress : "");
     return true;
 }
 

@@ -18,7 +18,8 @@
 #include "collectors/weblog_count.h"
 #include "collectors/weblog_follow.h"
 
-#define COL_WEB_STATE_NAME "weblog.state" /* of the checkpoint, in the collector's folder */
+#define COL_WEB_DRESS_BYTES 2048
+#define COL_WEB_STATE_NAME  "weblog.state" /* of the checkpoint, in the collector's folder */
 
 /* All that is kept. */
 struct col_web_state {
@@ -27,6 +28,9 @@ struct col_web_state {
     struct col_web_follow *follow; /* files */
     struct col_web_count *count;   /* names, cells, figures */
     uint64_t *n_bad;               /* lines that could not be read */
+    char *
+        dress; /* COL_WEB_DRESS_BYTES: host, tags and prefix that all points of the cells have, a line each; NULL = not wanted. Load leaves
+                  * it empty where the checkpoint does not say */
 };
 
 /** Write all. TS_ENOSPC, TS_EIO: what was there before is still there. */

@@ -240,7 +240,7 @@ static const struct tsd_cmd commands[] = {
      .usage =
          "[--server HOST:PORT[,HOST:PORT]] [--only NAMES] [--skip NAMES] [--config FILE] [--KEY VALUE ...]\n"
          "--once [--format text]\n--list [--format csv]\nweblog-import FILE... [--server HOST:PORT] "
-         "[--format text] [--max-errors N] [--KEY VALUE ...]",
+         "[--format text] [--max-errors N] [--KEY VALUE ...]\nweblog-try FILE... [--KEY VALUE ...]",
      .opts = tsd_collect_opts,
      .tables = collect_tables,
      .other_tables = daemon_tables,
@@ -252,7 +252,11 @@ static const struct tsd_cmd commands[] = {
          "keys\n"
          "collect_weblog_format, collect_weblog_domain and their like. The same file again changes nothing; "
          "files that\n"
-         "collect_weblog follows, or that were followed (collect_dir knows them), are left out.",
+         "collect_weblog follows, or that were followed (collect_dir knows them), are left out.\n"
+         "weblog-try sends nothing: it shows the format of a log, what its first lines say or what is wrong "
+         "with "
+         "them,\n"
+         "its domains, and the points that the lines make.",
      .examples = "tsd collect --server tsd.example.org:4242\n"
                  "tsd collect --once --format text --only cpu,load",
      .run = tsd_collect_run},

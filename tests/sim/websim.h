@@ -12,6 +12,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "collectors/emit.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -86,6 +87,8 @@ struct ws_store *ws_store_new(struct ws_life *l);
 void ws_store_free(struct ws_store *s);
 /** What the collector puts to: col_out.put. */
 int ws_store_put(void *arg, struct ts_slice lines, uint32_t n_points, bool durable, struct ts_error *err);
+/** How far it is: col_out.progress. */
+void ws_store_progress(void *arg, struct col_out_progress *out);
 /** Change how the daemon answers, by chance: well, away, read-only, full; and whether the spool takes anything. well: as it should. */
 void ws_store_mood(struct ws_store *s, bool well);
 /** Deliver what waits, if the daemon takes it. */

@@ -10,6 +10,9 @@
 #include "base/hash.h"
 #include "base/mem.h"
 
+#define SPOOL_BYTES  500000u /* more than a round of counts */
+#define OTHERS_BYTES 150000u /* points of other collectors, while the daemon takes none */
+
 /* How the daemon answers. */
 enum mood { WELL, AWAY, READ_ONLY, FULL, N_MOODS };
 
@@ -24,8 +27,9 @@ struct point {
 struct ws_store {
     struct ws_life *life;
     enum mood mood;
-    bool refuses;          /* the spool takes nothing (its disk is full) */
-    struct ts_buf waiting; /* lines of the spool */
+    bool refuses;                        /* the spool takes nothing (its disk is full) */
+    struct ts_buf waiting;               /* lines of the spool */
+    uint64_t n_taken, n_waiting, n_lost; /* points */
     struct point *points;
     size_t n_points, cap_points;
     uint32_t *slots; /* index + 1 */
@@ -51,15 +55,40 @@ void ws_store_free(struct ws_store *s)
     ts_free(s);
 }
 
+/* The oldest points go when there are too many. */
+static void spool_bound(struct ws_store *s)
+{
+    size_t at = 0;
+    while (s->waiting.n - at > SPOOL_BYTES) {
+        const char *nl = memchr(s->waiting.p + at, '\n', s->waiting.n - at);
+        at = (size_t)(nl + 1 - s->waiting.p);
+        s->n_waiting--;
+        s->n_lost++;
+    }
+    if (at)
+        memmove(s->waiting.p, s->waiting.p + at, s->waiting.n - at);
+    s->waiting.n -= at;
+}
+
+void ws_store_progress(void *arg, struct col_out_progress *out)
+{
+    const struct ws_store *s = arg;
+    *out = (struct col_out_progress){
+        .n_taken = s->n_taken, .n_left = s->n_taken - s->n_waiting, .n_lost = s->n_lost};
+}
+
 /* Taken; taken though an error is told; refused. */
 int ws_store_put(void *arg, struct ts_slice lines, uint32_t n_points, bool durable, struct ts_error *err)
 {
     struct ws_store *s = arg;
     unsigned what = s->refuses ? ws_below(s->life, 3) : 2;
-    (void)n_points;
     (void)durable;
-    if (what > 0)
+    if (what > 0) {
         ts_buf_slice(&s->waiting, lines);
+        s->n_taken += n_points;
+        s->n_waiting += n_points;
+        spool_bound(s);
+    }
     return what > 1 ? 0 : ts_error_set(err, TS_ENOSPC, "the disk is full");
 }
 
@@ -85,8 +114,8 @@ static void line_store(struct ws_store *s, const char *line)
 {
     char metric[40], tags[160];
     unsigned long long time, n;
-    unsigned log;
-    int status;
+    unsigned log = 0;
+    int status = 0;
     if (sscanf(line, "put %39s %llu %llu %159[^\n]", metric, &time, &n, tags) != 4)
         return;
     if (!strcmp(metric, "web.log.lines") && !strncmp(tags, "state=bad", 9))
@@ -118,11 +147,18 @@ void ws_store_deliver(struct ws_store *s)
         line_store(s, p);
     }
     ts_buf_clear(&s->waiting);
+    s->n_waiting = 0;
 }
 
 void ws_store_mood(struct ws_store *s, bool well)
 {
     s->mood = well || ws_below(s->life, 2) ? WELL : (enum mood)ws_below(s->life, N_MOODS);
+    for (size_t n = 0; s->mood != WELL && n < OTHERS_BYTES; n += 19) {
+        ts_buf_str(&s->waiting, "put other 1 1 a=b\n");
+        s->n_taken++;
+        s->n_waiting++;
+    }
+    spool_bound(s);
     s->refuses = !well && ws_below(s->life, 5) == 0;
 }
 

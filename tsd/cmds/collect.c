@@ -154,7 +154,8 @@ int tsd_collect_run(const struct tsd_args *args)
     const char *format = tsd_args_get(args, "format");
     int rc;
     bool logs = args->n_words && !strcmp(args->words[0], "weblog-import");
-    if (args->n_words && !logs)
+    bool preview = args->n_words && !strcmp(args->words[0], "weblog-try");
+    if (args->n_words && !logs && !preview)
         return tsd_usage(args, "\"%s\" is no option", args->words[0]);
     if (format && strcmp(format, "text") != 0 && !(tsd_args_has(args, "list") && !strcmp(format, "csv")))
         return tsd_usage(args, "--format is text (or csv with --list), not \"%s\"", format);
@@ -165,6 +166,8 @@ int tsd_collect_run(const struct tsd_args *args)
         return collect_show(args);
     if (logs)
         return tsd_weblog_import(args);
+    if (preview)
+        return tsd_weblog_try(args);
     (void)ts_open_files_raise(); /* followed logs need one each */
     int stop_fd = collect_signals();
     if (format && tsd_args_has(args, "once"))

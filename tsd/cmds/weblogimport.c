@@ -78,14 +78,33 @@ static int weblog_take(void *sink, const char *file, struct ts_slice lines, uint
     return 0;
 }
 
+/* What was counted, and what a reader of the totals will miss. */
+static void weblog_tell(const struct weblog_sink *s)
+{
+    struct col_web_import_figures f;
+    const struct ts_conf *conf = s->im->args->conf;
+    char n[32];
+    col_web_import_figures(s->logs, &f);
+    tsd_say("%s requests counted", tsd_count_text(f.n_counted, n));
+    if (f.n_other_domains)
+        tsd_say(
+            "%s of them count as domain=other: a file has more domains than collect_weblog_domains (%lld)",
+            tsd_count_text(f.n_other_domains, n), (long long)ts_conf_int(conf, "collect_weblog_domains"));
+    if (f.n_other_paths)
+        tsd_say("%s of them count as path=other: what failed with 4xx, or a domain has more paths than "
+                "collect_weblog_paths (%lld)",
+                tsd_count_text(f.n_other_paths, n), (long long)ts_conf_int(conf, "collect_weblog_paths"));
+    if (f.n_none * 2 > f.n_counted)
+        tsd_say("%s", COL_WEB_NONE_HINT);
+}
+
 static int weblog_finish(void *sink, struct ts_error *err)
 {
     struct weblog_sink *s = sink;
-    char counted[32];
     TS_TRY(col_web_import_end(s->logs, err));
     TS_TRY(s->to->finish(s->points, err));
     tsd_progress_clear(&s->im->bar);
-    tsd_say("%s requests counted", tsd_count_text(col_web_import_counted(s->logs), counted));
+    weblog_tell(s);
     return 0;
 }
 
@@ -151,4 +170,27 @@ int tsd_weblog_import(const struct tsd_args *args)
     ts_free(host);
     ts_free(port);
     return code;
+}
+
+/* --- the preview --- */
+
+#define TRY_LINES 10u /* shown one by one */
+
+int tsd_weblog_try(const struct tsd_args *args)
+{
+    struct ts_error err = {0};
+    struct ts_buf out;
+    int rc = 0;
+    if (args->n_words < 2)
+        return tsd_usage(args, "weblog-try: name the logs to look at; - is standard input");
+    for (size_t i = 1; rc == 0 && i < args->n_words; i++) {
+        ts_buf_init(&out, 0);
+        rc = col_web_try(args->conf, args->words[i], TRY_LINES, &out, &err);
+        if (rc == 0)
+            rc = tsd_print(ts_buf_get(&out), &err);
+        ts_buf_release(&out);
+    }
+    if (rc == 0)
+        rc = tsd_print_end(&err);
+    return rc < 0 ? tsd_fail(&err) : TSD_EXIT_OK;
 }

@@ -10,5 +10,7 @@
 
 /** Run it: the words behind the first one are files; keys and options as of tsd collect. Returns an exit code. */
 int tsd_weblog_import(const struct tsd_args *args);
+/** Print what the first lines of the logs named behind "weblog-try" say and which points they make. Returns an exit code. */
+int tsd_weblog_try(const struct tsd_args *args);
 
 #endif

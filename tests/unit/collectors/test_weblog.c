@@ -17,6 +17,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/time.h"
 #include "collectors/collect.h"
 #include "collectors/collector.h"
 #include "collectors/weblog_logs.h"
@@ -319,6 +320,133 @@ static void test_weblog__paths_may_have_equals_signs(void **state)
     sh(dir, "rm -r \"$PWD\"");
 }
 
+/* A spool that may stand still. */
+struct t_spool {
+    struct t_store *store;
+    uint64_t n_taken, n_waiting, n_lost, n_bytes;
+    bool still; /* nothing leaves it */
+};
+
+static int spool_put(void *arg, struct ts_slice lines, uint32_t n_points, bool durable, struct ts_error *err)
+{
+    struct t_spool *s = arg;
+    s->n_taken += n_points;
+    s->n_waiting += s->still ? n_points : 0;
+    s->n_bytes += lines.n;
+    return s->still ? 0 : store_put(s->store, lines, n_points, durable, err);
+}
+
+static void spool_progress(void *arg, struct col_out_progress *out)
+{
+    const struct t_spool *s = arg;
+    *out = (struct col_out_progress){
+        .n_taken = s->n_taken, .n_left = s->n_taken - s->n_waiting, .n_lost = s->n_lost};
+}
+
+/* Twenty domains of five paths, for an hour in which nothing leaves the spool: each count goes there once, and what the spool loses
+ * in the end is sent again. */
+static void test_weblog__counts_wait_while_the_spool_stands_still(void **state)
+{
+    const struct ts_conf_key *const tables[] = {col_conf_keys};
+    struct t_store store = {.points = ts_xcalloc(N_POINTS, sizeof(*store.points))};
+    struct t_spool spool = {.store = &store};
+    struct t_collector c = {.conf = ts_conf_new(tables, 1)};
+    char dir[] = "/tmp/tsd-test-weblog-XXXXXX", log[64];
+    uint64_t n_round = 0;
+    (void)state;
+    assert_non_null(mkdtemp(dir));
+    ts_log_set_level(TS_LOG_ERROR);
+    snprintf(log, sizeof(log), "%s/a.log", dir);
+    sh(dir, ": >a.log");
+    set(c.conf, "collect_weblog", log);
+    set(c.conf, "collect_weblog_format", "vhost_combined");
+    c.ctx = (struct col_ctx){.conf = c.conf, .root = "", .state_dir = dir};
+    c.emit = col_emit_new(
+        &(struct col_emit_opts){.out = {.put = spool_put, .arg = &spool, .progress = spool_progress}});
+    int64_t now_ms = 1431857100000;
+    ts_clock_set_fake(now_ms);
+    begin(&c, "600", "60");
+    spool.still = true;
+    for (unsigned i = 0; i < 360; i++) { /* every ten seconds */
+        FILE *f = fopen(log, "ae");
+        for (unsigned k = 0; k < (i % 60 ? 40u : 100u); k++)
+            fprintf(f,
+                    "d%u.org:80 1.1.1.1 - - [17/May/2015:10:%02u:%02u +0000] \"GET /p%u/ HTTP/1.1\" 200 1 "
+                    "\"-\" \"-\"\n",
+                    k / 5 % 20, 5 + i % 50, i % 60, k % 5);
+        fclose(f);
+        now_ms += 10000;
+        ts_clock_set_fake(now_ms);
+        assert_int_equal(col_weblog.once(c.state, c.emit, NULL), 0);
+        n_round = i ? n_round : spool.n_bytes;
+    }
+    assert_true(n_round > 10000); /* 100 series, hits and bytes */
+    assert_true(spool.n_bytes <
+                3 * n_round); /* and figures once a minute; it was a round every ten seconds */
+    spool.still = false;      /* all of it was lost */
+    spool.n_lost = spool.n_waiting;
+    spool.n_waiting = 0;
+    for (unsigned i = 0; i < 3; i++) {
+        now_ms += 10000;
+        ts_clock_set_fake(now_ms);
+        assert_int_equal(col_weblog.once(c.state, c.emit, NULL), 0);
+    }
+    ts_clock_set_fake(0);
+    assert_int_equal(store_sum(&store, "web.hits ", ""), 6 * 100 + 354 * 40);
+    col_weblog.release(c.state);
+    col_emit_free(c.emit);
+    ts_conf_free(c.conf);
+    ts_free(store.points);
+    sh(dir, "rm -r \"$PWD\"");
+}
+
+/* A new host name or tag: open buckets go on under it for what is new, and keep the old one for what was counted. */
+static void test_weblog__a_new_host_name_counts_nothing_twice(void **state)
+{
+    static const char line[] =
+        "a.org:80 1.1.1.1 - - [17/May/2015:10:05:03 +0000] \"GET / HTTP/1.1\" 200 1 \"-\" \"-\"\n";
+    const struct ts_conf_key *const tables[] = {col_conf_keys};
+    static const char *const hosts[] = {"a", "b", "a", "a"}, *const tags[] = {"", "", "", "dc=x"};
+    struct t_store store = {.points = ts_xcalloc(N_POINTS, sizeof(*store.points))};
+    struct t_spool spool = {.store = &store};
+    struct t_collector c = {.conf = ts_conf_new(tables, 1)};
+    char dir[] = "/tmp/tsd-test-weblog-XXXXXX", log[64];
+    (void)state;
+    assert_non_null(mkdtemp(dir));
+    snprintf(log, sizeof(log), "%s/a.log", dir);
+    sh(dir, ": >a.log");
+    set(c.conf, "collect_weblog", log);
+    set(c.conf, "collect_weblog_format", "vhost_combined");
+    c.ctx = (struct col_ctx){.conf = c.conf, .root = "", .state_dir = dir};
+    for (unsigned i = 0; i < 4; i++) {
+        set(c.conf, "collect_host", hosts[i]);
+        set(c.conf, "collect_tags", tags[i]);
+        c.emit = col_emit_new(
+            &(struct col_emit_opts){.out = {.put = spool_put, .arg = &spool, .progress = spool_progress},
+                                    .host = hosts[i],
+                                    .tags = tags[i]});
+        begin(&c, "600", "60");
+        for (unsigned k = 0; k < 2; k++) {
+            FILE *f = fopen(log, "ae");
+            for (unsigned n = 0; n < 10; n++)
+                fputs(line, f);
+            fclose(f);
+            /* the last counts of each life are killed on their way */
+            spool.still = k && i < 3;
+            assert_int_equal(col_weblog.once(c.state, c.emit, NULL), 0);
+            spool.n_waiting = 0;
+        }
+        col_weblog.release(c.state);
+        col_emit_free(c.emit);
+    }
+    assert_int_equal(store_sum(&store, "web.hits ", ""), 80);
+    assert_int_equal(store_sum(&store, "web.hits ", "host=b"), 20);
+    assert_int_equal(store_sum(&store, "web.hits ", "dc=x"), 20);
+    ts_conf_free(c.conf);
+    ts_free(store.points);
+    sh(dir, "rm -r \"$PWD\"");
+}
+
 static void test_weblog__wrong_keys_are_refused(void **state)
 {
     static const struct {
@@ -355,6 +483,8 @@ int main(void)
         cmocka_unit_test(test_weblog__every_line_counts_once_whatever_its_format),
         cmocka_unit_test(test_weblog__a_checkpoint_of_version_1_is_read),
         cmocka_unit_test(test_weblog__paths_may_have_equals_signs),
+        cmocka_unit_test(test_weblog__counts_wait_while_the_spool_stands_still),
+        cmocka_unit_test(test_weblog__a_new_host_name_counts_nothing_twice),
         cmocka_unit_test(test_weblog__wrong_keys_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

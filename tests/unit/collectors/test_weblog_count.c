@@ -42,7 +42,7 @@ static void sent(struct col_web_count *c, struct t_points *p)
     t_points_clear(p);
     assert_int_equal(col_web_count_emit(c, p->emit, NULL), 0);
     t_points_end(p);
-    col_web_count_sent(c);
+    col_web_count_sent(c, false);
 }
 
 /* Sum of a metric over all points, by what the lines say. */
@@ -170,7 +170,7 @@ static void test_weblog_count__names_give_way(void **state)
     for (int i = 0; i < 2000; i++) {
         snprintf(name, sizeof(name), "n%d.org", i);
         hit(&c, 60, name, "/", 200, -1, 4000000 + i * 2000000ll);
-        col_web_count_sent(&c);
+        col_web_count_sent(&c, false);
         (void)col_web_count_evict(&c, 4000000 + i * 2000000ll + 20000, false);
     }
     assert_true(c.names.n < 300);

@@ -216,8 +216,11 @@ static bool being_packed(const char *path)
     char plain[PATH_MAX];
     struct col_web_id id;
     const char *dot = strrchr(path, '.');
-    (void)snprintf(plain, sizeof(plain), "%.*s", (int)(dot ? dot - path : 0), path);
-    return dot && dot > strrchr(path, '/') && col_web__id_of_path(plain, &id);
+    if (!dot || dot < strrchr(path, '/') || (size_t)(dot - path) >= sizeof(plain))
+        return false;
+    memcpy(plain, path, (size_t)(dot - path));
+    plain[dot - path] = 0;
+    return col_web__id_of_path(plain, &id);
 }
 
 /* This is the file of a place, as far as it is known: all of its first bytes belong to the place from now on. */

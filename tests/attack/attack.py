@@ -113,7 +113,7 @@ def load(d):
     """What is there before: calm.m for the calm clients, attack.m for queries, long tag values for regular expressions."""
     n, points = attacks.LOADED["series"], attacks.LOADED["points"]
     for p in range(points):
-        d.send("".join("put attack.m %d %d host=h%d cpu=c%d\n" % (attacks.T0 + p * 30, i + p, i // 4, i % 4) for i in range(n)))
+        d.send("".join("put attack.m %d %d host=h%d cpu=c%d\n" % (attacks.T0 + p * 15, i + p, i // 4, i % 4) for i in range(n)))
     d.send("".join("put attack.m %d 1 long=%s%d\n" % (attacks.T0, "ab" * 60, i) for i in range(5000)))
     d.send("".join("put calm.m %d %d client=c%d\n" % (attacks.T0 + p * 60, p, c) for p in range(60) for c in range(10)))
     d.sync()

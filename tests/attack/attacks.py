@@ -93,7 +93,7 @@ def complete(answer):
     return answer.endswith(b"0\r\n\r\n")
 
 
-LOADED = {"series": 2000, "points": 120}  # what attack.py loads: attack.m{host=hN,cpu=cM} every 30 s from T0
+LOADED = {"series": 4000, "points": 240}  # what attack.py loads: attack.m{host=hN,cpu=cM} every 15 s from T0
 T0 = 1600000000
 QUERY = "/api/query?start=%d&end=%d&m=" % (T0, T0 + 3600)
 _packed = {}

@@ -231,6 +231,7 @@ static bool conn_send_out(struct tsd_conn *c)
         if (k <= 0)
             return false;
         c->out_off += (size_t)k;
+        c->sent_bytes += (size_t)k;
         c->active_ms = c->w->now_ms;
     }
     ts_buf_clear(&c->out);
@@ -251,6 +252,7 @@ static bool conn_send_blocks(struct tsd_conn *c)
             if (k <= 0)
                 return false;
             b->off += (size_t)k;
+            c->sent_bytes += (size_t)k;
             c->active_ms = c->w->now_ms;
         }
         c->blocks = b->next;
@@ -437,6 +439,19 @@ void tsd_conn_block(struct tsd_conn *c, bool blocked)
         conn_settle(c);
 }
 
+/* Has a client that has something to take taken less than write_min_bytes_per_s for write_stall_timeout_s? */
+static bool conn_is_slow(struct tsd_conn *c)
+{
+    const struct tsd_settings *set = &c->w->daemon->set;
+    int64_t ms = c->w->now_ms - c->rate_ms;
+    if (c->rate_ms && ms < set->write_stall_timeout_ms)
+        return false;
+    bool slow = c->rate_ms && c->sent_bytes < set->write_min_bytes_per_s * (uint64_t)ms / 1000;
+    c->rate_ms = c->w->now_ms;
+    c->sent_bytes = 0;
+    return slow;
+}
+
 void tsd_conn_tick(struct tsd_conn *c)
 {
     int64_t now = c->w->now_ms, quiet = now - c->active_ms;
@@ -448,7 +463,9 @@ void tsd_conn_tick(struct tsd_conn *c)
             tsd_conn_kill(c);
         return;
     }
-    if (tsd_conn_unsent(c) && quiet > set->write_stall_timeout_ms) {
+    if (!tsd_conn_unsent(c))
+        c->rate_ms = 0;
+    else if (quiet > set->write_stall_timeout_ms || conn_is_slow(c)) {
         tsd_count(&c->w->counts.n_stalled, 1);
         tsd_conn_kill(c);
         return;

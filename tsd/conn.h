@@ -64,6 +64,8 @@ struct tsd_conn {
     struct ts_buf out;         /* to be sent */
     size_t out_off;            /* of it, sent */
     struct tsd_block *blocks, **blocks_end; /* sent after out */
+    int64_t rate_ms;                        /* when counting of sent_bytes began; 0 = nothing is unsent */
+    uint64_t sent_bytes;                    /* since then */
     int64_t active_ms;                      /* worker's clock when something moved last */
     int64_t eof_ms;                         /* when the client shut its side; meaningful if eof */
     int64_t linger_until_ms; /* 0, or we have shut our side and wait for the client's end until then */

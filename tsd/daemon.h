@@ -10,6 +10,7 @@
 #include "query/query.h"
 #include "storage/store.h"
 #include "tsd/http/access.h"
+#include "tsd/http/spool.h"
 #include "tsd/peers.h"
 #include "tsd/memory.h"
 #include "tsd/settings.h"
@@ -17,6 +18,7 @@
 #include <stdatomic.h>
 
 struct tsd_queries;
+struct tsd_schedule;
 struct tsd_worker;
 
 /* Why a connection is refused. */
@@ -34,7 +36,13 @@ struct tsd_daemon {
     struct tsd_memory memory;           /* who may have how much of memory */
     struct ts_pool *pieces;             /* parallel pieces of queries */
     struct tsd_queries *queries;        /* running and ended ones; NULL: not kept */
-    struct ts_pool *jobs;               /* one thread for each running query or other job that may block */
+    struct tsd_schedule *jobs;          /* threads for queries, exports and whatever may take long */
+    struct tsd_schedule *small_jobs;    /* threads for jobs of some ms */
+    struct tsd_schedule *picture_jobs;  /* threads for pictures */
+    struct ts_pool *refills;            /* reads what slow clients have not taken yet */
+    struct tsd_spools spools;           /* the files where that is */
+    _Atomic unsigned n_reply_waits;     /* jobs that wait for their clients, since the spool is full */
+    _Atomic uint64_t n_reply_cut;       /* replies cut because too many waited */
     struct tsd_worker **workers;        /* n_workers */
     unsigned n_workers;                 /* threads that serve sockets */
     int64_t started_ms;                 /* wall clock */

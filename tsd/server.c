@@ -20,6 +20,7 @@
 #include "collectors/collect.h"
 #include "query/hidden.h"
 #include "tsd/http/http.h"
+#include "tsd/http/job.h"
 #include "tsd/http/queries.h"
 #include "tsd/listen.h"
 #include "tsd/meta/fields.h"
@@ -66,7 +67,7 @@ static void server_on_tick(evutil_socket_t fd, short what, void *arg)
     (void)what;
     tsd_memory_look(&d->memory, d->store, tsd_stats_cache_bytes(d));
     if (tsd_memory_trim_due(&d->memory))
-        ts_pool_run(d->jobs, TS_PRIO_LOW, tsd_memory_trim, NULL);
+        ts_pool_run(d->pieces, TS_PRIO_LOW, tsd_memory_trim, NULL);
 }
 
 static void server_tick(struct server *s)
@@ -126,7 +127,7 @@ static int server_start(struct server *s, const struct ts_conf *conf, unsigned *
     if (gethostname(d->host, sizeof(d->host) - 1) < 0 || !*d->host)
         (void)snprintf(d->host, sizeof(d->host), "localhost");
     d->pieces = ts_pool_new(d->set.n_query_threads, "tsd-query");
-    d->jobs = ts_pool_new(d->set.n_query_running, "tsd-job");
+    tsd_jobs_open(d);
     d->workers = ts_xcalloc(d->set.n_workers, sizeof(struct tsd_worker *));
     for (unsigned i = 0; i < d->set.n_workers; i++)
         d->workers[i] = tsd_worker_new(d, i);
@@ -183,7 +184,7 @@ static int server_stop(struct server *s, struct ts_error *err)
         tsd_worker_cut(d->workers[i]);
     for (unsigned i = 0; i < s->n_started; i++)
         tsd_worker_await_cut(d->workers[i]); /* until then one may give work to the pool */
-    ts_pool_free(d->jobs);
+    tsd_jobs_close(d);
     server_wait_idle(s, SERVER_CUT_MS);
     for (unsigned i = 0; i < s->n_started; i++)
         tsd_worker_stop(d->workers[i]);

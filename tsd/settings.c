@@ -244,6 +244,13 @@ const struct ts_conf_key tsd_conf_keys[] = {
      .min = 1,
      .max = 86400,
      .help = "A client that takes nothing of its reply for so long is dropped and its query cancelled."},
+    {.name = "write_min_bytes_per_s",
+     .type = TS_CONF_BYTES,
+     .def = "1k",
+     .max = GIB,
+     .help = "A client that takes less of its reply than this, on average over write_stall_timeout_s, is "
+             "dropped. "
+             "0 = any rate will do."},
     {.name = "query_threads",
      .type = TS_CONF_INT,
      .def = "0",
@@ -255,18 +262,44 @@ const struct ts_conf_key tsd_conf_keys[] = {
      .min = 1,
      .max = 1024,
      .help = "Queries at once; more wait in line."},
+    {.name = "query_max_waiting",
+     .type = TS_CONF_INT,
+     .def = "1000",
+     .min = 1,
+     .max = 1000000,
+     .help =
+         "Queries that wait in line; more get 503. The same holds for small requests (names, annotations, "
+         "last points) and for pictures, which have threads and lines of their own."},
+    {.name = "query_max_per_address",
+     .type = TS_CONF_INT,
+     .def = "250",
+     .min = 1,
+     .max = 1000000,
+     .help =
+         "Queries of one client address, running and waiting; more get 429. Clients on this machine may "
+         "have four times as many. One address never runs more than three quarters of query_max_running."},
+    {.name = "query_spool_bytes",
+     .type = TS_CONF_BYTES,
+     .def = "4G",
+     .max = 1024 * GIB,
+     .help =
+         "Files in the data folder for replies whose clients are slow; one reply has at most a quarter, and "
+         "three quarters of what is free on the disk stay free. Above it queries wait for their clients, "
+         "then replies are cut. 0 = none."},
     {.name = "query_reply_buffer_bytes",
      .type = TS_CONF_BYTES,
      .def = "4M",
      .min = 256 * KIB,
      .max = 4 * GIB,
-     .help = "Of one reply, waiting for its client; above it the query waits."},
+     .help = "Of one reply, waiting for its client; what is above it goes to a file (query_spool_bytes)."},
     {.name = "query_timeout_ms",
      .type = TS_CONF_INT,
-     .def = "0",
+     .def = "30000",
      .max = 86400000,
      .opentsdb = "tsd.query.timeout",
-     .help = "A query that takes longer is ended with 408. 0 = none."},
+     .help =
+         "A query that takes longer, waiting in line included, is ended with 408; the time its client takes "
+         "to read does not count. 0 = none."},
     {.name = "query_max_points",
      .type = TS_CONF_INT,
      .def = "0",
@@ -490,6 +523,10 @@ static void settings_limits(const struct ts_conf *conf, struct tsd_settings *out
     out->write_stall_timeout_ms = ts_conf_int(conf, "write_stall_timeout_s") * 1000;
     out->stop_timeout_ms = ts_conf_int(conf, "stop_timeout_s") * 1000;
     out->query_timeout_ms = ts_conf_int(conf, "query_timeout_ms");
+    out->write_min_bytes_per_s = (uint64_t)ts_conf_int(conf, "write_min_bytes_per_s");
+    out->query_max_waiting = (unsigned)ts_conf_int(conf, "query_max_waiting");
+    out->query_max_per_address = (unsigned)ts_conf_int(conf, "query_max_per_address");
+    out->query_spool_bytes = (uint64_t)ts_conf_int(conf, "query_spool_bytes");
     out->query_max_points = (uint64_t)ts_conf_int(conf, "query_max_points");
     out->query_max_bytes = (uint64_t)ts_conf_int(conf, "query_max_bytes");
     out->memory_limit_bytes = (uint64_t)ts_conf_int(conf, "memory_limit");

@@ -79,6 +79,12 @@ struct tsd_settings {
     uint64_t http_body_total_bytes;  /* of all bodies */
     uint64_t reply_total_bytes;      /* of all replies under way */
     uint64_t connection_total_bytes; /* of input kept and answers to lines */
+
+    /* jobs */
+    unsigned query_max_waiting;     /* in the queue of one class */
+    unsigned query_max_per_address; /* running and waiting of one client address */
+    uint64_t query_spool_bytes;     /* files of replies that wait for slow clients; 0 = none */
+    uint64_t write_min_bytes_per_s; /* of a client that has a reply to take; 0 = any */
 };
 
 /** The keys of the daemon, a table for ts_conf_new. */

@@ -7,6 +7,7 @@
 #include "tsd/stats.h"
 
 #include "base/time.h"
+#include "tsd/http/schedule.h"
 #include "tsd/worker.h"
 
 #include <stdio.h>
@@ -104,6 +105,25 @@ static void stats_memory(struct tsd_daemon *d, tsd_stat_fn each, void *arg)
     each(arg, "memory.refused", "account=query", atomic_load(&d->memory.n_query_refused));
 }
 
+static void stats_jobs(struct tsd_daemon *d, tsd_stat_fn each, void *arg)
+{
+    struct tsd_schedule *const classes[] = {d->jobs, d->small_jobs, d->picture_jobs};
+    static const char *const tags[] = {"class=query", "class=small", "class=picture"};
+    for (size_t i = 0; i < sizeof(classes) / sizeof(classes[0]); i++) {
+        struct tsd_schedule_counts n = {0};
+        if (classes[i])
+            tsd_schedule_count(classes[i], &n);
+        each(arg, "jobs.running", tags[i], n.n_running);
+        each(arg, "jobs.waiting", tags[i], n.n_waiting);
+        each(arg, "jobs.refused_queue_full", tags[i], n.n_full);
+        each(arg, "jobs.refused_per_address", tags[i], n.n_address);
+    }
+    each(arg, "spool.used_bytes", "", atomic_load(&d->spools.used_bytes));
+    each(arg, "spool.replies", "", atomic_load(&d->spools.n_begun));
+    each(arg, "spool.full", "", atomic_load(&d->spools.n_full));
+    each(arg, "spool.replies_cut", "", atomic_load(&d->n_reply_cut));
+}
+
 void tsd_stats_each(struct tsd_daemon *d, tsd_stat_fn each, void *arg)
 {
     static const struct {
@@ -169,6 +189,7 @@ void tsd_stats_each(struct tsd_daemon *d, tsd_stat_fn each, void *arg)
     each(arg, "process.resident_bytes", "", tsd_stats_resident_bytes());
     each(arg, "process.uptime_s", "", (uint64_t)(ts_clock_ms() - d->started_ms) / 1000);
     stats_memory(d, each, arg);
+    stats_jobs(d, each, arg);
     stats_uid(d, each, arg);
     struct stats_store s = {each, arg};
     sto_stats(d->store, stats_from_store, &s);

@@ -20,6 +20,7 @@
 #include "base/mem.h"
 #include "tsd/http/gzip.h"
 #include "tsd/http/http.h"
+#include "tsd/http/job.h"
 #include "tsd/http/put_json.h"
 #include "tsd/worker.h"
 #include "tests/fuzz/fuzz_kit.h"
@@ -35,7 +36,7 @@ static void at_end(void)
     tsd_worker_drain(workers[0]);
     tsd_worker_cut(workers[0]);
     tsd_worker_await_cut(workers[0]);
-    ts_pool_free(d.jobs);
+    tsd_jobs_close(&d);
     while (atomic_load(&workers[0]->n_conns))
         poll(NULL, 0, 1);
     tsd_worker_stop(workers[0]);
@@ -61,6 +62,7 @@ static void start(void)
     CHECK(ts_conf_set(conf, "http_max_body_bytes", TS_SLICE_LIT("64k"), "fuzz", &err) == 0);
     CHECK(ts_conf_set(conf, "http_cors_domains", TS_SLICE_LIT("*"), "fuzz", &err) == 0);
     CHECK(tsd_settings_load(conf, &d.set, &err) == 0);
+    tsd_memory_init(&d.memory, &d.set);
     ts_log_set_level(TS_LOG_ERROR);
     struct sto_opts opts = {.dir = dir,
                             .create = true,
@@ -72,7 +74,8 @@ static void start(void)
     d.conf = conf;
     d.n_workers = 1;
     d.workers = workers;
-    d.jobs = ts_pool_new(1, "fuzz-job");
+    d.set.n_query_running = 1;
+    tsd_jobs_open(&d);
     d.pieces = ts_pool_new(1, "fuzz-query");
     workers[0] = tsd_worker_new(&d, 0);
     CHECK(tsd_worker_start(workers[0], &err) == 0);

@@ -81,7 +81,7 @@ def refusals(d):
 
 def streaming(d):
     """The answer of 600,000 points is some 12 MB of text; six clients that read nothing, then one that reads."""
-    d.keys = {"query_max_bytes": "64M", "query_reply_buffer_bytes": "256k"}
+    d.keys = {"query_max_bytes": "64M", "query_reply_buffer_bytes": "256k", "query_spool_bytes": 0, "query_max_running": 32}
     d.restart()
     ask(d, "/api/query?%s&m=sum:big.m" % ALL)
     before = memory_kib(d, "VmRSS")
@@ -119,7 +119,7 @@ def cancel(d, slow, running):
 
 
 def stalled(d):
-    d.keys = {"write_stall_timeout_s": 1, "query_reply_buffer_bytes": "256k"}
+    d.keys = {"write_stall_timeout_s": 1, "query_reply_buffer_bytes": "256k", "query_spool_bytes": 0}
     d.restart()
     s = reader(d, "/api/query?%s&m=none:big.m" % ALL)
     until("it runs", lambda: ask(d, "/api/stats/query")[1]["running"])

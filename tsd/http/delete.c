@@ -83,10 +83,13 @@ static int delete_call(struct delete *d, struct tsd_worker *w)
     return d->rc;
 }
 
-static int delete_all(struct delete *d, struct tsd_worker *w, struct ts_error *err)
+static int delete_all(struct delete *d, struct tsd_worker *w, const struct qry_limit *limit,
+                      struct ts_error *err)
 {
     const struct timespec pause = {0, DELETE_RETRY_NS};
     for (int tries = 0;;) {
+        if (atomic_load_explicit(&limit->cancelled, memory_order_relaxed))
+            return ts_error_set(err, TS_ECANCELLED, "deleted from %zu of %zu series", d->next, d->n);
         size_t before = d->next;
         d->barrier = d->n - d->next <= DELETE_STEP_SERIES;
         bool last = d->barrier;
@@ -112,7 +115,7 @@ int tsd_delete_run(struct tsd_job *job, struct tsd_deleted *what, struct ts_erro
     struct delete d = {.doomed = what->doomed, .n = what->n};
     pthread_mutex_init(&d.mu, NULL);
     pthread_cond_init(&d.cond, NULL);
-    int rc = delete_all(&d, req->w, err);
+    int rc = delete_all(&d, req->w, tsd_job_limit(job), err);
     pthread_cond_destroy(&d.cond);
     pthread_mutex_destroy(&d.mu);
     if (rc == 0)

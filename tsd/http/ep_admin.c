@@ -57,7 +57,7 @@ void tsd_ep_flush(struct tsd_req *req)
         sto_compact_soon(req->d->store);
         tsd_reply_json(req, 202, TS_SLICE_LIT("{\"status\":\"202\",\"message\":\"Flushing and merging\"}"));
     } else {
-        tsd_job_start(req, tsd_type_json, flush_run);
+        tsd_job_start(req, TSD_JOB_LONG, tsd_type_json, flush_run);
     }
 }
 

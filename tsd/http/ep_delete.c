@@ -30,5 +30,5 @@ static int delete_run(struct tsd_job *job, struct ts_error *err)
 
 void tsd_ep_delete(struct tsd_req *req)
 {
-    tsd_job_start(req, tsd_type_json, delete_run);
+    tsd_job_start(req, TSD_JOB_LONG, tsd_type_json, delete_run);
 }

@@ -59,5 +59,5 @@ static int exp_run(struct tsd_job *job, struct ts_error *err)
 
 void tsd_ep_query_exp(struct tsd_req *req)
 {
-    tsd_job_start(req, req->d->set.rules.compat ? exp_type : tsd_type_json, exp_run);
+    tsd_job_start(req, TSD_JOB_QUERY, req->d->set.rules.compat ? exp_type : tsd_type_json, exp_run);
 }

@@ -23,5 +23,5 @@ static int explain_run(struct tsd_job *job, struct ts_error *err)
 
 void tsd_ep_query_explain(struct tsd_req *req)
 {
-    tsd_job_start(req, tsd_type_json, explain_run);
+    tsd_job_start(req, TSD_JOB_SMALL, tsd_type_json, explain_run);
 }

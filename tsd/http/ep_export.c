@@ -63,5 +63,5 @@ static int export_run(struct tsd_job *job, struct ts_error *err)
 
 void tsd_ep_export(struct tsd_req *req)
 {
-    tsd_job_start(req, tsd_type_text, export_run);
+    tsd_job_start(req, TSD_JOB_LONG, tsd_type_text, export_run);
 }

@@ -52,5 +52,5 @@ static int gexp_run(struct tsd_job *job, struct ts_error *err)
 
 void tsd_ep_query_gexp(struct tsd_req *req)
 {
-    tsd_job_start(req, tsd_type_json, gexp_run);
+    tsd_job_start(req, TSD_JOB_QUERY, tsd_type_json, gexp_run);
 }

@@ -359,7 +359,8 @@ void tsd_ep_graph(struct tsd_req *req)
 {
     tsd_count(&req->w->counts.n_graphs, 1);
     if (tsd_req_flag(req, "ascii") || tsd_req_flag(req, "json") || tsd_req_flag(req, "png"))
-        tsd_job_start(req, tsd_type_json, graph_run);
+        tsd_job_start(req, tsd_req_flag(req, "png") ? TSD_JOB_PICTURE : TSD_JOB_QUERY, tsd_type_json,
+                      graph_run);
     else
         graph_page(req);
 }

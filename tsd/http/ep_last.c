@@ -244,5 +244,5 @@ static int last_run(struct tsd_job *job, struct ts_error *err)
 
 void tsd_ep_query_last(struct tsd_req *req)
 {
-    tsd_job_start(req, tsd_type_json, last_run);
+    tsd_job_start(req, TSD_JOB_SMALL, tsd_type_json, last_run);
 }

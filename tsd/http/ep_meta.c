@@ -41,7 +41,17 @@ static int meta_run(struct tsd_job *job, struct ts_error *err)
     return rc;
 }
 
+/* Searches and trees may pass over all series. */
+static enum tsd_job_kind meta_kind(const struct tsd_req *req)
+{
+    static const char *const small[] = {"api/annotation", "api/uid/", "api/search/lookup"};
+    for (size_t i = 0; i < sizeof(small) / sizeof(small[0]); i++)
+        if (req->path.n >= strlen(small[i]) && !memcmp(req->path.p, small[i], strlen(small[i])))
+            return TSD_JOB_SMALL;
+    return TSD_JOB_QUERY;
+}
+
 void tsd_ep_meta(struct tsd_req *req)
 {
-    tsd_job_start(req, tsd_type_json, meta_run);
+    tsd_job_start(req, meta_kind(req), tsd_type_json, meta_run);
 }

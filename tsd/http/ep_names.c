@@ -89,5 +89,5 @@ static int suggest_run(struct tsd_job *job, struct ts_error *err)
 
 void tsd_ep_suggest(struct tsd_req *req)
 {
-    tsd_job_start(req, tsd_type_json, suggest_run);
+    tsd_job_start(req, TSD_JOB_SMALL, tsd_type_json, suggest_run);
 }

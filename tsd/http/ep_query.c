@@ -137,5 +137,5 @@ static int query_run(struct tsd_job *job, struct ts_error *err)
 
 void tsd_ep_query(struct tsd_req *req)
 {
-    tsd_job_start(req, tsd_type_json, query_run);
+    tsd_job_start(req, TSD_JOB_QUERY, tsd_type_json, query_run);
 }

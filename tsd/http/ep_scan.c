@@ -23,5 +23,5 @@ static int scan_run(struct tsd_job *job, struct ts_error *err)
 
 void tsd_ep_scan(struct tsd_req *req)
 {
-    tsd_job_start(req, tsd_type_text, scan_run);
+    tsd_job_start(req, TSD_JOB_LONG, tsd_type_text, scan_run);
 }

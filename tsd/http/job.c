@@ -1,70 +1,25 @@
 /*
- * job.c - pieces from a pool thread to a socket, with back-pressure.
+ * job.c - the life of a job: at once in the worker or on a thread of its class, its time, its end.
  *
  * Threads    see job.h; members say which side they belong to
- * Not here   what is computed (ep_query.c ...), how it is written (out/)
+ * Not here   what is computed (ep_query.c ...), how it is written (out/), how it gets to the client (job_out.c), who runs next
+ *            (schedule.c)
  */
-#include "tsd/http/job.h"
+#include "tsd/http/job_int.h"
 
+#include "base/fs.h"
 #include "base/log.h"
 #include "base/time.h"
-#include "tsd/http/gzip.h"
 #include "tsd/http/queries.h"
-#include "tsd/worker.h"
+#include "tsd/http/schedule.h"
 
-#include <pthread.h>
-
-#define JOB_PIECE_BYTES    ((size_t)128 << 10)
-#define JOB_HEAD_BYTES     12   /* room for the length of a chunk before its bytes */
-#define JOB_GZIP_MIN_BYTES 1400 /* smaller results fit one packet as they are */
-
-/* A piece of the body. */
-struct job_piece {
-    struct tsd_call call;                             /* on its way to the worker */
-    struct tsd_block block;                           /* in the connection */
-    struct tsd_job *job;                              /* owner */
-    struct job_piece *next;                           /* in the free list */
-    size_t n;                                         /* bytes in data */
-    char bytes[JOB_HEAD_BYTES + JOB_PIECE_BYTES + 2]; /* room for the chunk's length, data, line end */
-};
-
-static char *job_data(struct job_piece *piece)
-{
-    return piece->bytes + JOB_HEAD_BYTES;
-}
-
-struct tsd_job {
-    struct tsd_call end;           /* last message to the worker */
-    struct tsd_block last;         /* end of the chunks */
-    struct tsd_req *req;           /* worker's; what is constant may be read */
-    tsd_job_fn run;                /* the work */
-    const char *type;              /* content type */
-    struct ts_arena arena;         /* run's */
-    struct tsd_sink sink;          /* run's: writes to cur */
-    struct job_piece *cur;         /* run's: being written */
-    struct job_piece *packed;      /* run's: being filled by the compressor */
-    struct tsd_gzip *gzip;         /* run's: NULL = not compressed */
-    struct qry_limit limit;        /* budget */
-    struct ts_budget memory;       /* account of what the run allocates, below that of all queries */
-    struct ts_error err;           /* of run */
-    int rc;                        /* of run */
-    int ok_status;                 /* of success; run's until a piece is posted */
-    int status;                    /* of an error; 0 = by its code */
-    bool has_max_age;              /* of success: how long clients may keep it, */
-    int64_t max_age_s;             /* in seconds */
-    char details[256];             /* of the error object */
-    struct tsd_query_entry *entry; /* run's: in the list of queries, or NULL */
-    uint64_t n_bytes;              /* run's: body bytes so far (HEAD) */
-    bool posted;                   /* run's: a piece is on its way */
-    bool head_sent;                /* worker's: status line is out */
-    bool cut;                      /* worker's: ends by cutting the connection */
-    pthread_mutex_t mu;            /* guards what follows */
-    pthread_cond_t cond;           /* room again, or gone */
-    size_t unsent_bytes;           /* posted and not sent */
-    struct job_piece *spare;       /* free list */
-    bool gone;                     /* the client is */
-    bool ended;                    /* somebody ended it: /api/stats/query */
-};
+#define JOB_GZIP_MIN_BYTES  1400 /* smaller results fit one packet as they are */
+#define JOB_SMALL_THREADS   4
+#define JOB_ONCE_NS         1000000 /* what runs in the worker ends after this time and becomes a job */
+#define JOB_ONCE_POINTS     5000    /* or after reading so many points, */
+#define JOB_ONCE_SERIES     100     /* or choosing so many series, */
+#define JOB_ONCE_READ_BYTES ((uint64_t)512 << 10) /* or when files would be read beyond this, */
+#define JOB_ONCE_BODY_BYTES 4096                  /* or when its own text is longer */
 
 struct tsd_sink *tsd_job_sink(struct tsd_job *job)
 {
@@ -134,8 +89,7 @@ static bool job_gone(struct tsd_job *job)
     return gone;
 }
 
-/* Why a job that was cancelled ends. */
-static int job_cancelled(struct tsd_job *job, struct ts_error *err)
+int job_cancelled(struct tsd_job *job, struct ts_error *err)
 {
     pthread_mutex_lock(&job->mu);
     bool ended = job->ended;
@@ -177,39 +131,25 @@ void tsd_job_gone(struct tsd_job *job)
     atomic_store_explicit(&job->limit.cancelled, true, memory_order_release);
 }
 
-static void job_free(struct tsd_job *job)
+/* Give back what the run used; its reply may still be on its way. */
+static void job_release_run(struct tsd_job *job)
 {
     struct tsd_memory *memory = &job->req->d->memory;
-    while (job->spare) {
-        struct job_piece *piece = job->spare;
-        job->spare = piece->next;
-        ts_free(piece);
-    }
-    ts_free(job->cur);
-    ts_free(job->packed);
-    tsd_gzip_free(job->gzip);
     ts_arena_release(&job->arena);
     ts_budget_give_all(&job->memory);
     atomic_fetch_add_explicit(&memory->n_query_refused, atomic_load(&job->memory.n_refused),
                               memory_order_relaxed);
+    atomic_store(&job->memory.n_refused, 0);
     tsd_memory_ended(memory, atomic_load(&job->memory.peak_bytes));
+}
+
+static void job_free(struct tsd_job *job)
+{
+    job_release_run(job);
+    job_out_release(job);
     pthread_mutex_destroy(&job->mu);
     pthread_cond_destroy(&job->cond);
     ts_free(job);
-}
-
-/* A piece was sent, or never will be. */
-static void job_piece_done(void *arg, struct tsd_block *block)
-{
-    struct job_piece *piece = arg;
-    struct tsd_job *job = piece->job;
-    (void)block;
-    pthread_mutex_lock(&job->mu);
-    job->unsent_bytes -= piece->n;
-    piece->next = job->spare;
-    job->spare = piece;
-    pthread_cond_signal(&job->cond);
-    pthread_mutex_unlock(&job->mu);
 }
 
 static bool job_wraps(const struct tsd_job *job)
@@ -217,34 +157,11 @@ static bool job_wraps(const struct tsd_job *job)
     return job->type == tsd_type_json && tsd_req_jsonp(job->req).n > 0;
 }
 
-/* Head of a success. Worker. */
-static void job_head(struct tsd_job *job, int64_t length)
+void job_head(struct tsd_job *job, int64_t length)
 {
     job->req->has_max_age = job->has_max_age;
     job->req->max_age_s = job->max_age_s;
-    tsd_reply_head(job->req, job->ok_status, job->type, length, job->gzip != NULL);
-}
-
-static void job_run_piece(struct tsd_worker *w, struct tsd_call *call)
-{
-    struct job_piece *piece = (struct job_piece *)call;
-    struct tsd_job *job = piece->job;
-    (void)w;
-    if (!job->head_sent) {
-        job->head_sent = true;
-        job_head(job, -1);
-    }
-    piece->block =
-        (struct tsd_block){.p = job_data(piece), .n = piece->n, .done = job_piece_done, .arg = piece};
-    if (!job->req->http10) {
-        char head[JOB_HEAD_BYTES + 1];
-        size_t n = (size_t)snprintf(head, sizeof(head), "%zx\r\n", piece->n);
-        piece->block.p = piece->bytes + JOB_HEAD_BYTES - n;
-        memcpy(piece->block.p, head, n);
-        memcpy(job_data(piece) + piece->n, "\r\n", 2);
-        piece->block.n = piece->n + n + 2;
-    }
-    tsd_conn_send_block(job->req->c, &piece->block);
+    tsd_reply_head(job->req, job->ok_status, job->type, length, job->packs);
 }
 
 /* The end of the chunks is sent, or the connection is gone: all pieces are back. */
@@ -316,6 +233,13 @@ static void job_run_end(struct tsd_worker *w, struct tsd_call *call)
             job_reply_whole(job);
         return;
     }
+    if (job_out_ended(job))
+        job_end_reply(job);
+}
+
+void job_end_reply(struct tsd_job *job)
+{
+    struct tsd_req *req = job->req;
     if (job->rc < 0) {
         if (!req->c->dead)
             ts_log(TS_LOG_WARN, "reply cut off: %s", job->err.text);
@@ -330,48 +254,17 @@ static void job_run_end(struct tsd_worker *w, struct tsd_call *call)
 
 /* --- run's side --- */
 
-static struct job_piece *job_take_piece(struct tsd_job *job)
+int job_check(struct tsd_job *job, struct ts_error *err)
 {
-    pthread_mutex_lock(&job->mu);
-    struct job_piece *piece = job->spare;
-    if (piece)
-        job->spare = piece->next;
-    pthread_mutex_unlock(&job->mu);
-    if (!piece)
-        piece = ts_xmalloc(sizeof(*piece));
-    piece->job = job;
-    piece->n = 0;
-    return piece;
-}
-
-/* Give a piece to the worker; waits while the client is slow. */
-static int job_post(struct tsd_job *job, struct job_piece *piece, struct ts_error *err)
-{
-    size_t max = job->req->d->set.query_reply_buffer_bytes;
-    pthread_mutex_lock(&job->mu);
-    while (job->unsent_bytes && job->unsent_bytes + piece->n > max && !job->gone && !job->ended)
-        pthread_cond_wait(&job->cond, &job->mu);
-    bool gone = job->gone || job->ended;
-    if (!gone)
-        job->unsent_bytes += piece->n;
-    pthread_mutex_unlock(&job->mu);
-    if (gone) {
-        ts_free(piece);
+    if (atomic_load_explicit(&job->limit.cancelled, memory_order_relaxed))
         return job_cancelled(job, err);
-    }
-    job->posted = true;
-    piece->call.run = job_run_piece;
-    piece->call.msg.size_bytes = (uint32_t)sizeof(*piece);
-    tsd_worker_call(job->req->w, &piece->call);
+    if (job->limit.deadline_ns && ts_clock_mono_ns() > job->limit.deadline_ns)
+        return ts_error_set(
+            err, TS_ETIMEOUT,
+            "The query ran out of time after %llu points; decrease your time range "
+            "(query_timeout_ms)",
+            (unsigned long long)atomic_load_explicit(&job->limit.n_points, memory_order_relaxed));
     return 0;
-}
-
-static void job_fresh(struct tsd_job *job)
-{
-    if (!job->cur)
-        job->cur = job_take_piece(job);
-    job->sink.start = job->sink.p = job_data(job->cur);
-    job->sink.end = job_data(job->cur) + JOB_PIECE_BYTES;
 }
 
 /* What is in cur goes through the compressor. */
@@ -380,7 +273,7 @@ static int job_pack(struct tsd_job *job, bool finish, struct ts_error *err)
     struct ts_slice in = {job_data(job->cur), job->cur->n};
     for (bool ended = false; in.n || (finish && !ended);) {
         if (!job->packed)
-            job->packed = job_take_piece(job);
+            job->packed = job_out_piece(job);
         size_t room = JOB_PIECE_BYTES - job->packed->n;
         job->packed->n +=
             tsd_gzip_run(job->gzip, &in, job_data(job->packed) + job->packed->n, room, finish, &ended);
@@ -388,7 +281,7 @@ static int job_pack(struct tsd_job *job, bool finish, struct ts_error *err)
             continue;
         struct job_piece *full = job->packed;
         job->packed = NULL;
-        TS_TRY(job_post(job, full, err));
+        TS_TRY(job_out_post(job, full, err));
     }
     return 0;
 }
@@ -398,16 +291,17 @@ static int job_more(struct tsd_sink *s, struct ts_error *err)
     struct tsd_job *job = s->arg;
     job->cur->n = (size_t)(s->p - s->start);
     job->n_bytes += job->cur->n;
-    if (atomic_load_explicit(&job->limit.cancelled, memory_order_relaxed))
-        return job_cancelled(job, err);
+    TS_TRY(job_check(job, err));
+    if (job->at_once)
+        return ts_error_set(err, TS_EBUSY, "the reply is too long to be made at once");
     if (!job->req->head && job->gzip) {
         TS_TRY(job_pack(job, false, err));
     } else if (!job->req->head) {
         struct job_piece *full = job->cur;
         job->cur = NULL;
-        TS_TRY(job_post(job, full, err));
+        TS_TRY(job_out_post(job, full, err));
     }
-    job_fresh(job);
+    job_out_begin(job);
     return 0;
 }
 
@@ -419,20 +313,21 @@ static int job_finish(struct tsd_job *job, struct ts_error *err)
     if (job->gzip && job->n_bytes < JOB_GZIP_MIN_BYTES) {
         tsd_gzip_free(job->gzip);
         job->gzip = NULL;
+        job->packs = false;
     }
     if (job->req->head)
         return 0;
     if (job->gzip) {
         TS_TRY(job_pack(job, true, err));
-        ts_free(job->cur);
-        job->cur = job->packed ? job->packed : job_take_piece(job);
+        job_out_drop(job, job->cur);
+        job->cur = job->packed ? job->packed : job_out_piece(job);
         job->packed = NULL;
     }
     if (!job->posted || job->cur->n == 0)
         return 0;
     struct job_piece *rest = job->cur;
     job->cur = NULL;
-    return job_post(job, rest, err);
+    return job_out_post(job, rest, err);
 }
 
 static int job_body(struct tsd_job *job)
@@ -448,56 +343,117 @@ static int job_body(struct tsd_job *job)
     return job_finish(job, &job->err);
 }
 
+/* The work and its end in the list of queries. */
+static void job_work(struct tsd_job *job)
+{
+    job_out_begin(job);
+    job->rc = job_check(job, &job->err);
+    if (job->rc == 0)
+        job->rc = job_body(job);
+    if (job->rc == TS_ECANCELLED)
+        job->rc = job_cancelled(job, &job->err);
+}
+
+static void job_unlist(struct tsd_job *job)
+{
+    tsd_query_end(job->req->d->queries, job->entry, job_status(job), job->rc < 0 ? job->err.text : NULL,
+                  !job_gone(job));
+    job->entry = NULL;
+}
+
 static void job_task(void *arg)
 {
     struct tsd_job *job = arg;
     struct tsd_worker *w = job->req->w;
-    job_fresh(job);
-    if (atomic_load_explicit(&job->limit.cancelled, memory_order_relaxed))
-        job->rc = ts_error_set(&job->err, TS_ECANCELLED, "the client went away");
-    else
-        job->rc = job_body(job);
-    if (job->rc == TS_ECANCELLED)
-        job->rc = job_cancelled(job, &job->err);
-    tsd_query_end(job->req->d->queries, job->entry, job_status(job), job->rc < 0 ? job->err.text : NULL,
-                  !job_gone(job));
+    job_work(job);
+    job_unlist(job);
+    job_release_run(job); /* the client may be slow: nothing but its reply is kept for it */
     job->end.run = job_run_end;
     tsd_worker_call(w, &job->end);
 }
 
-static void job_account(struct tsd_job *job)
+static void job_limits(struct tsd_job *job)
 {
     struct tsd_daemon *d = job->req->d;
+    const struct tsd_settings *set = &d->set;
     ts_budget_init(&job->memory, "one query", "query_max_bytes",
-                   tsd_memory_account(&d->memory, TSD_MEM_QUERIES), d->set.query_max_bytes);
-}
-
-void tsd_job_start(struct tsd_req *req, const char *type, tsd_job_fn run)
-{
-    const struct tsd_settings *set = &req->d->set;
-    struct tsd_job *job = ts_xcalloc(1, sizeof(*job));
-    job->req = req;
-    job->run = run;
-    job->type = type;
-    job->ok_status = 200;
-    job->sink = (struct tsd_sink){.more = job_more, .arg = job};
-    job_account(job);
-    ts_arena_init(&job->arena, 0);
-    job->arena.budget = &job->memory;
+                   tsd_memory_account(&d->memory, TSD_MEM_QUERIES), set->query_max_bytes);
     job->limit.memory = &job->memory;
     job->limit.max_points = set->query_max_points;
     job->limit.max_bytes = set->query_max_bytes;
     job->limit.max_read_bytes = set->query_max_read_bytes;
     job->limit.max_series = set->query_max_series;
     job->limit.max_cells = set->query_max_cells;
-    if (set->query_timeout_ms)
-        job->limit.deadline_ns = req->began_ns + set->query_timeout_ms * 1000000;
-    if (req->gzip_ok && set->http_gzip)
+    if (set->query_timeout_ms && job->kind != TSD_JOB_LONG)
+        job->limit.deadline_ns = job->req->began_ns + set->query_timeout_ms * 1000000;
+}
+
+static struct tsd_job *job_new(struct tsd_req *req, enum tsd_job_kind kind, const char *type, tsd_job_fn run)
+{
+    struct tsd_job *job = ts_xcalloc(1, sizeof(*job));
+    job->req = req;
+    job->kind = kind;
+    job->run = run;
+    job->type = type;
+    job->ok_status = 200;
+    job->sink = (struct tsd_sink){.more = job_more, .arg = job};
+    job->spool.all = &req->d->spools;
+    job_limits(job);
+    ts_arena_init(&job->arena, 0);
+    job->arena.budget = &job->memory;
+    if (req->gzip_ok && req->d->set.http_gzip)
         job->gzip = tsd_gzip_new(req->deflate);
+    job->packs = job->gzip != NULL;
     pthread_mutex_init(&job->mu, NULL);
     pthread_cond_init(&job->cond, NULL);
+    return job;
+}
+
+/* Threads that a job of a kind runs on. */
+static struct tsd_schedule *job_schedule(struct tsd_daemon *d, enum tsd_job_kind kind)
+{
+    return kind == TSD_JOB_SMALL ? d->small_jobs : kind == TSD_JOB_PICTURE ? d->picture_jobs : d->jobs;
+}
+
+void tsd_job_start(struct tsd_req *req, enum tsd_job_kind kind, const char *type, tsd_job_fn run)
+{
+    struct tsd_job *job = job_new(req, kind, type, run);
+    struct ts_error err = {0};
+    struct ts_slice peer = ts_slice_str(req->c->peer);
+    while (peer.n && peer.p[peer.n - 1] != ':')
+        peer.n--;
     req->job = job;
     tsd_req_keep_body(req);
     tsd_req_later(req);
-    ts_pool_run(req->d->jobs, TS_PRIO_HIGH, job_task, job);
+    int rc = tsd_schedule_add(job_schedule(req->d, kind), peer, req->c->local, job_task, job, &err);
+    if (rc == 0)
+        return;
+    req->job = NULL;
+    job_free(job);
+    tsd_reply_error(req, rc == TS_ELIMIT ? 429 : 503, err.text, NULL);
+}
+
+void tsd_jobs_open(struct tsd_daemon *d)
+{
+    const struct tsd_settings *set = &d->set;
+    struct tsd_schedule_limits limits = {.n_threads = set->n_query_running,
+                                         .max_waiting = set->query_max_waiting,
+                                         .max_per_address = set->query_max_per_address};
+    d->jobs = tsd_schedule_new("tsd-job", &limits);
+    limits.n_threads = JOB_SMALL_THREADS;
+    d->small_jobs = tsd_schedule_new("tsd-small-job", &limits);
+    limits.n_threads = 4 * set->graph_max_running + 4; /* ep_graph.c lets some wait and refuses more */
+    d->picture_jobs = tsd_schedule_new("tsd-picture", &limits);
+    d->refills = ts_pool_new(1, "tsd-refill");
+    d->spools = (struct tsd_spools){.dir = set->data, .limit_bytes = set->query_spool_bytes};
+}
+
+void tsd_jobs_close(struct tsd_daemon *d)
+{
+    tsd_schedule_free(d->jobs);
+    tsd_schedule_free(d->small_jobs);
+    tsd_schedule_free(d->picture_jobs);
+    ts_pool_free(d->refills);
+    d->jobs = d->small_jobs = d->picture_jobs = NULL;
+    d->refills = NULL;
 }

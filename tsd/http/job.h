@@ -1,10 +1,16 @@
 /*
  * job.h - work that may block, done off the workers, whose result is streamed to the client.
  *
- *   pool thread                               worker
+ *   job's thread                              worker
  *   run(job) > sink > piece full > post ----> head, chunk > socket
- *        ^ waits while too much is unsent      | sent: piece back, wake
- *        +-------------------------------------+
+ *                       |                          ^ | sent: next one
+ *                       +--> spool (a file) -------+-+
+ *
+ * A run does not wait for its client. What is written beyond query_reply_buffer_bytes goes to a file (spool.h) and is sent from
+ * there after the run has ended: threads, snapshots and memory of queries are free again whatever their clients do. Only when
+ * query_spool_bytes are used up a run waits for its client, at most a quarter of query_max_running at once; the
+ * replies of others are cut then. A client that takes less than write_min_bytes_per_s is cut in any case (conn.c). Growing the number of
+ * threads instead would keep memory and snapshots for as long as clients like.
  *
  * A result that fits one piece goes out with a Content-Length, errors before the first piece is posted become
  * an error reply; later ones cut the connection, so that nobody takes half a result for a whole one.
@@ -23,9 +29,16 @@ struct tsd_query_entry;
 /* Does the work; writes the body to tsd_job_sink. < 0: err tells the client why. */
 typedef int (*tsd_job_fn)(struct tsd_job *job, struct ts_error *err);
 
-/** Answer a request with the result of run, 200 and a type (may be changed by tsd_job_type before the first
- * byte). From the endpoint, in the worker. */
-void tsd_job_start(struct tsd_req *req, const char *type, tsd_job_fn run);
+/* Classes of jobs. Each has threads and a queue of its own (schedule.h), so that large work never holds up small. */
+enum tsd_job_kind {
+    TSD_JOB_SMALL,   /* names, annotations, last points: some ms */
+    TSD_JOB_QUERY,   /* of any size, at most query_timeout_ms */
+    TSD_JOB_LONG,    /* exports, deletes, flushes: on the threads of queries, without a limit of time */
+    TSD_JOB_PICTURE, /* a query and gnuplot: graph_max_running at once */
+};
+/** Answer a request with the result of run, 200 and a type (may be changed by tsd_job_type before the first byte), or with 429 or
+ * 503 when the queue is full. From the endpoint, in the worker. */
+void tsd_job_start(struct tsd_req *req, enum tsd_job_kind kind, const char *type, tsd_job_fn run);
 
 /* --- inside run --- */
 /** Where the body goes. */
@@ -55,6 +68,12 @@ void tsd_job_error_details(struct tsd_job *job, const char *details);
 void tsd_job_listed(struct tsd_job *job, struct tsd_query_entry *entry);
 /** End the work from outside; any thread, while run has not returned. */
 void tsd_job_cancel(struct tsd_job *job);
+
+/* --- for server.c --- */
+/** Make the threads of jobs, from the settings. */
+void tsd_jobs_open(struct tsd_daemon *d);
+/** Run what waits, end the threads. No request is begun any more; jobs whose clients are gone end at once. */
+void tsd_jobs_close(struct tsd_daemon *d);
 
 /* --- for http.c --- */
 /** The client is gone: cancel. */

@@ -23,6 +23,7 @@
 #include "base/mem.h"
 #include "base/time.h"
 #include "tsd/http/http.h"
+#include "tsd/http/job.h"
 #include "tsd/worker.h"
 
 struct t_daemon {
@@ -56,7 +57,8 @@ static inline void t_daemon_open(struct t_daemon *t, const char *const *keys)
     t->d.conf = t->conf;
     t->d.n_workers = 1;
     t->d.workers = t->workers;
-    t->d.jobs = ts_pool_new(2, "test-job");
+    t->d.set.n_query_running = 2;
+    tsd_jobs_open(&t->d);
     t->d.pieces = ts_pool_new(1, "test-query");
     snprintf(t->d.host, sizeof(t->d.host), "here");
     t->workers[0] = tsd_worker_new(&t->d, 0);
@@ -75,7 +77,7 @@ static inline void t_daemon_close(struct t_daemon *t)
     tsd_worker_drain(t->workers[0]);
     tsd_worker_cut(t->workers[0]);
     tsd_worker_await_cut(t->workers[0]);
-    ts_pool_free(t->d.jobs);
+    tsd_jobs_close(&t->d);
     while (atomic_load(&t->workers[0]->n_conns))
         poll(NULL, 0, 1);
     tsd_worker_stop(t->workers[0]);

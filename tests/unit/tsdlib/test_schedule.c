@@ -1,0 +1,164 @@
+/*
+ * test_schedule.c - order, shares of addresses, limits of the queue.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <poll.h>
+#include <pthread.h>
+
+#include "tsd/http/schedule.h"
+
+/* Entries wait in a thread until they are let go, and note the order in which they begin. */
+static struct {
+    pthread_mutex_t mu;
+    pthread_cond_t cond;
+    unsigned n_let; /* entries that may end */
+    unsigned n_begun;
+    char order[64];
+} gate = {.mu = PTHREAD_MUTEX_INITIALIZER, .cond = PTHREAD_COND_INITIALIZER};
+
+static void entry(void *arg)
+{
+    pthread_mutex_lock(&gate.mu);
+    gate.order[gate.n_begun++] = *(const char *)arg;
+    while (!gate.n_let)
+        pthread_cond_wait(&gate.cond, &gate.mu);
+    gate.n_let--;
+    pthread_mutex_unlock(&gate.mu);
+}
+
+static void let(unsigned n)
+{
+    pthread_mutex_lock(&gate.mu);
+    gate.n_let += n;
+    pthread_cond_broadcast(&gate.cond);
+    pthread_mutex_unlock(&gate.mu);
+}
+
+static void reset(void)
+{
+    gate.n_let = gate.n_begun = 0;
+    memset(gate.order, 0, sizeof(gate.order));
+}
+
+/* Wait until so many have begun. */
+static void begun(unsigned n)
+{
+    for (;;) {
+        pthread_mutex_lock(&gate.mu);
+        unsigned now = gate.n_begun;
+        pthread_mutex_unlock(&gate.mu);
+        if (now >= n)
+            return;
+        poll(NULL, 0, 1);
+    }
+}
+
+static int add(struct tsd_schedule *s, const char *address, bool local, const char *name)
+{
+    return tsd_schedule_add(s, ts_slice_str(address), local, entry, (void *)(uintptr_t)name, NULL);
+}
+
+static void test_schedule__others_come_before_the_rest_of_one_address(void **state)
+{
+    (void)state;
+    reset();
+    struct tsd_schedule *s = tsd_schedule_new(
+        "t", &(struct tsd_schedule_limits){.n_threads = 1, .max_waiting = 9, .max_per_address = 9});
+    assert_int_equal(add(s, "10.0.0.1", false, "a"), 0);
+    begun(1);
+    assert_int_equal(add(s, "10.0.0.1", false, "b"), 0);
+    assert_int_equal(add(s, "10.0.0.1", false, "c"), 0);
+    assert_int_equal(add(s, "10.0.0.2", false, "d"), 0);
+    let(4);
+    tsd_schedule_free(s); /* runs what waits */
+    assert_string_equal(gate.order, "abcd");
+    reset();
+    s = tsd_schedule_new(
+        "t", &(struct tsd_schedule_limits){.n_threads = 2, .max_waiting = 9, .max_per_address = 9});
+    assert_int_equal(add(s, "x", true, "a"), 0);
+    assert_int_equal(add(s, "x", true, "b"), 0);
+    begun(2);
+    assert_int_equal(add(s, "x", true, "c"), 0);
+    assert_int_equal(add(s, "y", true, "d"), 0);
+    let(1);
+    begun(3);
+    assert_int_equal(gate.order[2], 'd'); /* y runs none, x still one */
+    let(3);
+    tsd_schedule_free(s);
+}
+
+static void test_schedule__one_address_leaves_threads_for_others(void **state)
+{
+    struct tsd_schedule_counts n;
+    (void)state;
+    reset();
+    struct tsd_schedule *s = tsd_schedule_new(
+        "t", &(struct tsd_schedule_limits){.n_threads = 4, .max_waiting = 9, .max_per_address = 9});
+    for (int i = 0; i < 5; i++)
+        assert_int_equal(add(s, "10.0.0.1", false, "a"), 0);
+    begun(3);
+    tsd_schedule_count(s, &n);
+    assert_int_equal(n.n_running, 3);
+    assert_int_equal(n.n_waiting, 2);
+    assert_int_equal(add(s, "10.0.0.2", false, "b"), 0);
+    begun(4);
+    assert_int_equal(gate.order[3], 'b');
+    let(6);
+    tsd_schedule_free(s);
+    assert_int_equal(gate.n_begun, 6);
+}
+
+static void test_schedule__clients_of_this_machine_take_all_threads(void **state)
+{
+    (void)state;
+    reset();
+    struct tsd_schedule *s = tsd_schedule_new(
+        "t", &(struct tsd_schedule_limits){.n_threads = 4, .max_waiting = 9, .max_per_address = 1});
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(add(s, "127.0.0.1", true, "a"), 0);
+    begun(4);
+    assert_int_equal(add(s, "127.0.0.1", true, "a"), TS_ELIMIT); /* four times the share of others */
+    let(4);
+    tsd_schedule_free(s);
+}
+
+static void test_schedule__limits_name_their_keys(void **state)
+{
+    struct tsd_schedule_counts n;
+    struct ts_error err = {0};
+    (void)state;
+    reset();
+    struct tsd_schedule *s = tsd_schedule_new(
+        "t", &(struct tsd_schedule_limits){.n_threads = 1, .max_waiting = 2, .max_per_address = 2});
+    assert_int_equal(add(s, "1", false, "a"), 0);
+    begun(1);
+    assert_int_equal(add(s, "1", false, "b"), 0);
+    assert_int_equal(tsd_schedule_add(s, TS_SLICE_LIT("1"), false, entry, "c", &err), TS_ELIMIT);
+    assert_non_null(strstr(err.text, "query_max_per_address"));
+    assert_int_equal(add(s, "2", false, "d"), 0);
+    assert_int_equal(tsd_schedule_add(s, TS_SLICE_LIT("3"), false, entry, "e", &err), TS_EBUSY);
+    assert_non_null(strstr(err.text, "query_max_waiting"));
+    tsd_schedule_count(s, &n);
+    assert_int_equal(n.n_full, 1);
+    assert_int_equal(n.n_address, 1);
+    let(3);
+    tsd_schedule_free(s);
+    assert_int_equal(gate.n_begun, 3);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_schedule__others_come_before_the_rest_of_one_address),
+        cmocka_unit_test(test_schedule__one_address_leaves_threads_for_others),
+        cmocka_unit_test(test_schedule__clients_of_this_machine_take_all_threads),
+        cmocka_unit_test(test_schedule__limits_name_their_keys),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,98 @@
+/*
+ * job_int.h - a job's members, shared by job.c (its life) and job_out.c (its reply on the way to the client).
+ */
+#ifndef TSD_HTTP_JOB_INT_H
+#define TSD_HTTP_JOB_INT_H
+
+#include "tsd/http/gzip.h"
+#include "tsd/http/job.h"
+#include "tsd/http/spool.h"
+#include "tsd/worker.h"
+
+#include <pthread.h>
+
+#define JOB_PIECE_BYTES ((size_t)128 << 10)
+#define JOB_HEAD_BYTES  12 /* space for the length of a chunk before its bytes */
+
+/* A piece of the body. */
+struct job_piece {
+    struct tsd_call call;                             /* on its way to the worker */
+    struct tsd_block block;                           /* in the connection */
+    struct tsd_job *job;                              /* owner */
+    struct job_piece *next;                           /* in the free list */
+    size_t n;                                         /* bytes in data */
+    bool spooled;                                     /* read from the spool */
+    char bytes[JOB_HEAD_BYTES + JOB_PIECE_BYTES + 2]; /* the chunk's length, data, line end */
+};
+
+static inline char *job_data(struct job_piece *piece)
+{
+    return piece->bytes + JOB_HEAD_BYTES;
+}
+
+struct tsd_job {
+    struct tsd_call end;           /* last message to the worker */
+    struct tsd_block last;         /* end of the chunks */
+    struct tsd_req *req;           /* worker's; what is constant may be read */
+    tsd_job_fn run;                /* the work */
+    enum tsd_job_kind kind;        /* constant */
+    const char *type;              /* content type */
+    struct ts_arena arena;         /* run's */
+    struct tsd_sink sink;          /* run's: writes to cur */
+    struct job_piece *cur;         /* run's: being written */
+    struct job_piece *packed;      /* run's: being filled by the compressor */
+    struct tsd_gzip *gzip;         /* run's: NULL = not compressed */
+    struct qry_limit limit;        /* budget */
+    struct ts_budget memory;       /* account of what the run allocates, below that of all queries */
+    struct ts_error err;           /* of run */
+    int rc;                        /* of run */
+    int ok_status;                 /* of success; run's until a piece is posted */
+    int status;                    /* of an error; 0 = by its code */
+    bool at_once;                  /* runs in the worker: nothing may wait, the body fits one piece */
+    bool has_max_age;              /* of success: how long clients may keep it, */
+    int64_t max_age_s;             /* in seconds */
+    char details[256];             /* of the error object */
+    struct tsd_query_entry *entry; /* run's: in the list of queries, or NULL */
+    uint64_t n_bytes;              /* run's: body bytes so far (HEAD) */
+    bool posted;                   /* run's: a piece is on its way */
+    bool packs;                    /* the body is compressed; constant once a piece is posted */
+    bool head_sent;                /* worker's: status line is out */
+    pthread_mutex_t mu;            /* guards what follows */
+    pthread_cond_t cond;           /* the client took something, or is gone */
+    size_t unsent_bytes;           /* in pieces that are posted and not sent */
+    struct job_piece *spare;       /* free list */
+    struct tsd_spool spool; /* what the client is behind by; appended by run, read by one refill at a time */
+    uint64_t spool_read;    /* offset of the next byte to read there */
+    bool refilling;         /* a piece is being read from the spool, or on its way from there to the worker */
+    bool run_ended;         /* no more pieces are needed */
+    bool end_waits;         /* the worker ends the reply when the spool is empty */
+    bool gone;              /* the client is */
+    bool ended;             /* somebody ended it: /api/stats/query */
+};
+
+/* --- job_out.c --- */
+/** Begin the piece that sink writes to. Run's side. */
+void job_out_begin(struct tsd_job *job);
+/** A piece with free space: a spare one or a new one. Run's side. */
+struct job_piece *job_out_piece(struct tsd_job *job);
+/** Send a piece (taken), or keep it in the spool. Run's side; waits only as job.h says. < 0: it was not sent. */
+int job_out_post(struct tsd_job *job, struct job_piece *piece, struct ts_error *err);
+/** Worker: the run has ended and all its pieces were posted. True when the reply may be ended now, else job_end_reply is
+ *  called later. */
+bool job_out_ended(struct tsd_job *job);
+/** Free a piece that was not posted. */
+void job_out_drop(struct tsd_job *job, struct job_piece *piece);
+/** Free pieces, compressor and spool. */
+void job_out_release(struct tsd_job *job);
+
+/* --- job.c --- */
+/** 0, or why the run must stop: cancelled, out of time. */
+int job_check(struct tsd_job *job, struct ts_error *err);
+/** Why a job that was cancelled ends. */
+int job_cancelled(struct tsd_job *job, struct ts_error *err);
+/** Worker: everything that was posted is in the hands of the connection: end the chunks. */
+void job_end_reply(struct tsd_job *job);
+/** Head of a success. Worker. */
+void job_head(struct tsd_job *job, int64_t length);
+
+#endif

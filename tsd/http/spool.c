@@ -1,0 +1,89 @@
+/*
+ * spool.c - temporary files of replies.
+ *
+ * Threads    see spool.h
+ */
+#include "tsd/http/spool.h"
+
+#include "base/fs.h"
+#include "base/mem.h"
+
+#include <stdio.h>
+
+#define SPOOL_SHARE      4 /* one reply has at most this part of the limit */
+#define SPOOL_FREE_RATIO 4 /* so many times what is spooled stays free on the disk */
+
+/* A new file without a name. */
+static int spool_begin(struct tsd_spool *s, struct ts_error *err)
+{
+    const struct ts_fs *fs = ts_fs_real();
+    char name[64];
+    uint64_t no = atomic_fetch_add_explicit(&s->all->n_begun, 1, memory_order_relaxed);
+    (void)snprintf(name, sizeof(name), "reply-%llu.tmp", (unsigned long long)no);
+    char *path = ts_fs_join(s->all->dir, name);
+    int rc = fs->open(fs, path, TS_OPEN_CREATE, &s->file, err);
+    if (rc == TS_EEXIST) { /* of a daemon that was killed between open and unlink */
+        rc = fs->unlink(fs, path, err);
+        if (rc == 0)
+            rc = fs->open(fs, path, TS_OPEN_CREATE, &s->file, err);
+    }
+    if (rc == 0)
+        rc = fs->unlink(fs, path, err);
+    ts_free(path);
+    return rc;
+}
+
+static int spool_take(struct tsd_spool *s, size_t n, struct ts_error *err)
+{
+    const struct ts_fs *fs = ts_fs_real();
+    struct tsd_spools *all = s->all;
+    uint64_t left = 0, used = atomic_fetch_add_explicit(&all->used_bytes, n, memory_order_relaxed) + n;
+    if (used <= all->limit_bytes && s->bytes + n <= all->limit_bytes / SPOOL_SHARE &&
+        fs->free_bytes(fs, all->dir, &left, NULL) == 0 && left / SPOOL_FREE_RATIO > used)
+        return 0;
+    atomic_fetch_sub_explicit(&all->used_bytes, n, memory_order_relaxed);
+    atomic_fetch_add_explicit(&all->n_full, 1, memory_order_relaxed);
+    return ts_error_set(err, TS_ELIMIT,
+                        "The client takes its reply too slowly, and there is no space to keep more of it "
+                        "(query_spool_bytes)");
+}
+
+int tsd_spool_append(struct tsd_spool *s, const void *p, size_t n, struct ts_error *err)
+{
+    const struct ts_fs *fs = ts_fs_real();
+    TS_TRY(spool_take(s, n, err));
+    int rc = s->file ? 0 : spool_begin(s, err);
+    if (rc == 0)
+        rc = fs->append(s->file, p, n, err);
+    if (rc < 0) {
+        atomic_fetch_sub_explicit(&s->all->used_bytes, n, memory_order_relaxed);
+        return rc;
+    }
+    s->bytes += n;
+    return 0;
+}
+
+int tsd_spool_read(struct tsd_spool *s, void *p, size_t n, uint64_t off, struct ts_error *err)
+{
+    size_t got = 0;
+    TS_TRY(ts_fs_real()->pread(s->file, p, n, off, &got, err));
+    return got == n ? 0 : ts_error_set(err, TS_EIO, "a spooled reply ends after %zu of %zu bytes", got, n);
+}
+
+int tsd_spool_rewind(struct tsd_spool *s, struct ts_error *err)
+{
+    if (!s->file)
+        return 0;
+    atomic_fetch_sub_explicit(&s->all->used_bytes, s->bytes, memory_order_relaxed);
+    s->bytes = 0;
+    return ts_fs_real()->truncate(s->file, 0, err);
+}
+
+void tsd_spool_release(struct tsd_spool *s)
+{
+    if (!s->file)
+        return;
+    atomic_fetch_sub_explicit(&s->all->used_bytes, s->bytes, memory_order_relaxed);
+    (void)ts_fs_real()->close(s->file, NULL);
+    *s = (struct tsd_spool){.all = s->all};
+}

@@ -1,0 +1,46 @@
+/*
+ * spool.h - replies that are ahead of slow clients: temporary files in the data folder, with a limit.
+ *
+ * A query that is done with its work must not hold a thread, a snapshot and memory because its client is slow: what does not fit
+ * the reply's buffer goes to a file, and is sent from there. The file has no name while it is in use, so a crash leaves nothing.
+ *
+ * Threads    a file belongs to one writer and one reader at a time (job_out.c says who); the totals are atomic
+ */
+#ifndef TSD_HTTP_SPOOL_H
+#define TSD_HTTP_SPOOL_H
+
+#include "base/err.h"
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct ts_file;
+
+/* All files of a daemon. */
+struct tsd_spools {
+    const char *dir;             /* data folder; borrowed */
+    uint64_t limit_bytes;        /* of all files; one has at most a quarter; 0 = none are used */
+    _Atomic uint64_t used_bytes; /* of all files */
+    _Atomic uint64_t n_begun;    /* files since the start */
+    _Atomic uint64_t n_full;     /* times that a reply found no space */
+};
+
+/* The file of one reply; {0} is one that was not begun. */
+struct tsd_spool {
+    struct tsd_spools *all; /* set before use */
+    struct ts_file *file;   /* NULL: not begun */
+    uint64_t bytes;         /* written since the last rewind */
+};
+
+/** Append n bytes. TS_ELIMIT: query_spool_bytes is used up, or the disk has less than four times as much left; TS_ENOSPC, TS_EIO,
+ *  TS_ENOMEM: nothing was appended, and nothing can be any more until a rewind. */
+int tsd_spool_append(struct tsd_spool *s, const void *p, size_t n, struct ts_error *err);
+/** Read n bytes at off, all of which were appended. TS_EIO. */
+int tsd_spool_read(struct tsd_spool *s, void *p, size_t n, uint64_t off, struct ts_error *err);
+/** Forget what was appended: all of it was read. TS_EIO. */
+int tsd_spool_rewind(struct tsd_spool *s, struct ts_error *err);
+/** Give the file back. Twice is harmless. */
+void tsd_spool_release(struct tsd_spool *s);
+
+#endif

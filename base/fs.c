@@ -16,6 +16,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -109,6 +110,25 @@ static int real_append(struct ts_file *file, const void *data, size_t n, struct 
     return 0;
 }
 
+static _Thread_local bool fs_nowait; /* see ts_fs_set_nowait */
+
+void ts_fs_set_nowait(bool nowait)
+{
+    fs_nowait = nowait;
+}
+
+/* pread, or what of it needs no disk: then -1 with EAGAIN for "it would wait". */
+static ssize_t some_pread(int fd, void *p, size_t n, off_t off)
+{
+    if (!fs_nowait)
+        return pread(fd, p, n, off);
+    struct iovec part = {.iov_base = p, .iov_len = n};
+    ssize_t k = preadv2(fd, &part, 1, off, RWF_NOWAIT);
+    if (k < 0 && (errno == EOPNOTSUPP || errno == ENOSYS)) /* the file system cannot tell */
+        errno = EAGAIN;
+    return k;
+}
+
 static int real_pread(struct ts_file *file, void *out, size_t n, uint64_t off, size_t *out_n,
                       struct ts_error *err)
 {
@@ -118,11 +138,12 @@ static int real_pread(struct ts_file *file, void *out, size_t n, uint64_t off, s
         return ts_error_set(err, TS_EINVAL, "cannot read %s: no such offset %llu", file->path,
                             (unsigned long long)off);
     while (*out_n < n) {
-        ssize_t k = pread(file->fd, p + *out_n, n - *out_n, (off_t)(off + *out_n));
+        ssize_t k = some_pread(file->fd, p + *out_n, n - *out_n, (off_t)(off + *out_n));
         if (k < 0 && errno == EINTR)
             continue;
         if (k < 0)
-            return fail(err, errno, "read", file->path);
+            return errno == EAGAIN ? ts_error_set(err, TS_EBUSY, "%s is not in the page cache", file->path)
+                                   : fail(err, errno, "read", file->path);
         if (k == 0)
             break;
         *out_n += (size_t)k;

@@ -54,6 +54,10 @@ struct ts_fs {
 
 /** The real file system. Static; never freed. New files are 0640, new folders 0750, less the umask. */
 const struct ts_fs *ts_fs_real(void);
+/** For the calling thread: reads of the real file system that would wait for the disk fail with TS_EBUSY instead; what is in
+ * the page cache is read. Off when a thread begins. For threads that must not block, while they try something that
+ * another thread can do as well. */
+void ts_fs_set_nowait(bool nowait);
 /** Whole file into a new buffer (ts_free it), with one zero byte behind it that *out_n does not count; TS_ELIMIT above
  *  max_bytes, TS_ENOMEM. */
 int ts_fs_read_file(const struct ts_fs *fs, const char *path, size_t max_bytes, char **out_p, size_t *out_n,

@@ -159,6 +159,20 @@ void tsd_memory_defaults(struct tsd_settings *out)
     out->series_cache_bytes = (size_t)cache;
 }
 
+int tsd_memory_load(const struct ts_conf *conf, struct tsd_settings *out, struct ts_error *err)
+{
+    out->memory_limit_bytes = (uint64_t)ts_conf_int(conf, "memory_limit");
+    out->query_total_bytes = (uint64_t)ts_conf_int(conf, "query_total_bytes");
+    out->http_body_total_bytes = (uint64_t)ts_conf_int(conf, "http_body_total_bytes");
+    out->reply_total_bytes = (uint64_t)ts_conf_int(conf, "reply_total_bytes");
+    out->connection_total_bytes = (uint64_t)ts_conf_int(conf, "connection_total_bytes");
+    if (out->memory_limit_bytes && out->memory_limit_bytes < TSD_MEMORY_MIN_BYTES)
+        return ts_error_set(err, TS_EINVAL, "memory_limit: a daemon needs at least %d MiB; 0 = automatic",
+                            (int)(TSD_MEMORY_MIN_BYTES >> 20));
+    tsd_memory_defaults(out);
+    return 0;
+}
+
 size_t tsd_memory_memstore_bytes(const struct tsd_settings *set)
 {
     uint64_t share = set->memory_limit_bytes / 14; /* twice as much is used at times */

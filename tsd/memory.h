@@ -19,6 +19,7 @@
 #define TSD_MEMORY_MIN_BYTES ((uint64_t)64 << 20) /* least memory_limit */
 
 struct sto_store;
+struct ts_conf;
 struct tsd_settings;
 
 /* Accounts, rows of the table in memory.c. */
@@ -54,6 +55,8 @@ uint64_t tsd_memory_machine_bytes(const char *root);
 /** Fill in limits that the configuration leaves at 0 (automatic) from out->memory_limit_bytes, which is set first if it is 0
  * too. */
 void tsd_memory_defaults(struct tsd_settings *out);
+/** The keys of memory, with tsd_memory_defaults for those at 0. TS_EINVAL: memory_limit is too small. */
+int tsd_memory_load(const struct ts_conf *conf, struct tsd_settings *out, struct ts_error *err);
 /** memstore_bytes for a configured value of 0. */
 size_t tsd_memory_memstore_bytes(const struct tsd_settings *set);
 /** Make the accounts. */

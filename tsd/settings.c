@@ -529,11 +529,6 @@ static void settings_limits(const struct ts_conf *conf, struct tsd_settings *out
     out->query_spool_bytes = (uint64_t)ts_conf_int(conf, "query_spool_bytes");
     out->query_max_points = (uint64_t)ts_conf_int(conf, "query_max_points");
     out->query_max_bytes = (uint64_t)ts_conf_int(conf, "query_max_bytes");
-    out->memory_limit_bytes = (uint64_t)ts_conf_int(conf, "memory_limit");
-    out->query_total_bytes = (uint64_t)ts_conf_int(conf, "query_total_bytes");
-    out->http_body_total_bytes = (uint64_t)ts_conf_int(conf, "http_body_total_bytes");
-    out->reply_total_bytes = (uint64_t)ts_conf_int(conf, "reply_total_bytes");
-    out->connection_total_bytes = (uint64_t)ts_conf_int(conf, "connection_total_bytes");
     out->query_max_read_bytes = (uint64_t)ts_conf_int(conf, "query_max_read_bytes");
     out->query_max_series = (uint64_t)ts_conf_int(conf, "query_max_series");
     out->query_max_cells = (uint64_t)ts_conf_int(conf, "query_max_cells");
@@ -595,10 +590,7 @@ int tsd_settings_load(const struct ts_conf *conf, struct tsd_settings *out, stru
     out->max_incomplete_requests = (unsigned)ts_conf_int(conf, "max_incomplete_requests");
     out->max_connections_per_address = (unsigned)ts_conf_int(conf, "max_connections_per_address");
     settings_limits(conf, out);
-    if (out->memory_limit_bytes && out->memory_limit_bytes < TSD_MEMORY_MIN_BYTES)
-        return ts_error_set(err, TS_EINVAL, "memory_limit: a daemon needs at least %d MiB; 0 = automatic",
-                            (int)(TSD_MEMORY_MIN_BYTES >> 20));
-    tsd_memory_defaults(out);
+    TS_TRY(tsd_memory_load(conf, out, err));
     out->collect = ts_conf_bool(conf, "collect");
     TS_TRY(tsd_histograms_load(conf, &out->histograms, err));
     TS_TRY(tsd_rollups_load(conf, &out->rollups, err));

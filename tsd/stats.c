@@ -118,6 +118,7 @@ static void stats_jobs(struct tsd_daemon *d, tsd_stat_fn each, void *arg)
         each(arg, "jobs.refused_queue_full", tags[i], n.n_full);
         each(arg, "jobs.refused_per_address", tags[i], n.n_address);
     }
+    each(arg, "jobs.at_once", "", STATS_SUM(d, n_at_once));
     each(arg, "spool.used_bytes", "", atomic_load(&d->spools.used_bytes));
     each(arg, "spool.replies", "", atomic_load(&d->spools.n_begun));
     each(arg, "spool.full", "", atomic_load(&d->spools.n_full));

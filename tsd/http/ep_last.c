@@ -178,8 +178,8 @@ static int last_series(struct last *l, const struct tsd_req *req, struct qry_las
     }
     tsd_job_type(l->job, l->format == &tsd_out_json ? tsd_type_json : l->format->content_type);
     struct tsd_latest what = {l->format, asks, n};
-    return tsd_latest_run(&what, req->d->store, req->d->pieces, tsd_job_limit(l->job), tsd_job_sink(l->job),
-                          err);
+    return tsd_latest_run(&what, req->d->store, tsd_job_pool(l->job), tsd_job_limit(l->job),
+                          tsd_job_sink(l->job), err);
 }
 
 static int last_all(struct last *l, const struct tsd_req *req, struct ts_error *err)
@@ -197,7 +197,8 @@ static int last_all(struct last *l, const struct tsd_req *req, struct ts_error *
         bool by_name = i < l->n_queries;
         ask.timeseries = by_name ? l->queries[i] : TS_SLICE_LIT("");
         ask.tsuid = by_name ? TS_SLICE_LIT("") : l->tsuids[i - l->n_queries];
-        TS_TRY(qry_run_last(req->d->store, req->d->pieces, &ask, tsd_job_limit(l->job), last_emit, l, err));
+        TS_TRY(qry_run_last(req->d->store, tsd_job_pool(l->job), &ask, tsd_job_limit(l->job), last_emit, l,
+                            err));
     }
     return tsd_sink_str(out, "]", err);
 }
@@ -244,5 +245,5 @@ static int last_run(struct tsd_job *job, struct ts_error *err)
 
 void tsd_ep_query_last(struct tsd_req *req)
 {
-    tsd_job_start(req, TSD_JOB_SMALL, tsd_type_json, last_run);
+    tsd_job_start_now(req, TSD_JOB_SMALL, tsd_type_json, last_run);
 }

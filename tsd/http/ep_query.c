@@ -7,6 +7,7 @@
 #include "tsd/http/ep.h"
 
 #include "base/time.h"
+#include "query/filters/filter.h"
 #include "tsd/http/accept.h"
 #include "tsd/http/delete.h"
 #include "tsd/http/queries.h"
@@ -14,6 +15,10 @@
 #include "tsd/out/out.h"
 
 #include <strings.h>
+
+#define QUERY_ONCE_SUBS    4  /* of a query that a worker tries by itself; */
+#define QUERY_ONCE_FILTERS 8  /* of each */
+#define QUERY_ONCE_VALUES  32 /* of a filter */
 
 /* Flags of the query string also hold for a body. */
 static void query_flags(const struct tsd_req *req, struct qry_spec *spec)
@@ -110,6 +115,23 @@ int tsd_ep_plain_format(struct tsd_job *job, bool *out_json, struct ts_error *er
     return 0;
 }
 
+/* May the worker try a query? Not a delete, not what looks at every value of a tag. */
+static bool query_is_small(const struct qry_spec *spec)
+{
+    if (spec->del || spec->n_subs > QUERY_ONCE_SUBS)
+        return false;
+    for (size_t i = 0; i < spec->n_subs; i++) {
+        const struct qry_sub *sub = &spec->subs[i];
+        if (sub->n_filters > QUERY_ONCE_FILTERS)
+            return false;
+        for (size_t k = 0; k < sub->n_filters; k++)
+            if (!sub->filters[k].any &&
+                (!sub->filters[k].type->by_values || sub->filters[k].n_values > QUERY_ONCE_VALUES))
+                return false;
+    }
+    return true;
+}
+
 static int query_run(struct tsd_job *job, struct ts_error *err)
 {
     const struct tsd_req *req = tsd_job_req(job);
@@ -121,10 +143,12 @@ static int query_run(struct tsd_job *job, struct ts_error *err)
     tsd_ep_query_settings(req, &spec);
     TS_TRY(query_delete(job, &spec, err));
     tsd_kinds_apply(req->d->store, &spec);
+    if (tsd_job_at_once(job) && !query_is_small(&spec))
+        return ts_error_set(err, TS_EBUSY, "the query may take long");
     tsd_query_begin_spec(job, &spec, NULL);
     tsd_job_type(job, format == &tsd_out_json ? tsd_type_json : format->content_type);
     tsd_out_init(&out, format, &spec, tsd_job_sink(job));
-    int rc = tsd_out_run(&out, req->d->store, req->d->pieces, tsd_job_limit(job), err);
+    int rc = tsd_out_run(&out, req->d->store, tsd_job_pool(job), tsd_job_limit(job), err);
     tsd_out_release(&out);
     if (rc == 0 && spec.del) { /* what is answered is gone before the answer's end */
         struct tsd_deleted deleted;
@@ -137,5 +161,5 @@ static int query_run(struct tsd_job *job, struct ts_error *err)
 
 void tsd_ep_query(struct tsd_req *req)
 {
-    tsd_job_start(req, TSD_JOB_QUERY, tsd_type_json, query_run);
+    tsd_job_start_now(req, TSD_JOB_QUERY, tsd_type_json, query_run);
 }

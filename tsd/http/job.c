@@ -5,22 +5,33 @@
  * Not here   what is computed (ep_query.c ...), how it is written (out/), how it gets to the client (job_out.c), who runs next
  *            (schedule.c)
  */
-#include "tsd/http/job_int.h"
+#include "tsd/http/job.h"
 
 #include "base/fs.h"
 #include "base/log.h"
 #include "base/time.h"
+#include "tsd/http/job_int.h"
 #include "tsd/http/queries.h"
 #include "tsd/http/schedule.h"
 
 #define JOB_GZIP_MIN_BYTES  1400 /* smaller results fit one packet as they are */
 #define JOB_SMALL_THREADS   4
-#define JOB_ONCE_NS         1000000 /* what runs in the worker ends after this time and becomes a job */
-#define JOB_ONCE_POINTS     5000    /* or after reading so many points, */
-#define JOB_ONCE_SERIES     100     /* or choosing so many series, */
-#define JOB_ONCE_READ_BYTES ((uint64_t)512 << 10) /* or when files would be read beyond this, */
-#define JOB_ONCE_BODY_BYTES 4096                  /* or when its own text is longer */
+#define JOB_ONCE_NS         1000000               /* what runs in the worker becomes a job after this time, */
+#define JOB_ONCE_POINTS     20000                 /* or after reading so many points, */
+#define JOB_ONCE_SERIES     100                   /* or choosing so many series, */
+#define JOB_ONCE_READ_BYTES ((uint64_t)512 << 10) /* or when more of files would be read, */
+#define JOB_ONCE_PACK_BYTES ((size_t)16 << 10)    /* or when more is to be compressed; */
+#define JOB_ONCE_BODY_BYTES 4096                  /* a longer body and */
+#define JOB_ONCE_PARAMS     32                    /* more parameters are not tried */
 
+bool tsd_job_at_once(const struct tsd_job *job)
+{
+    return job->at_once;
+}
+struct ts_pool *tsd_job_pool(const struct tsd_job *job)
+{
+    return job->at_once ? NULL : job->req->d->pieces;
+}
 struct tsd_sink *tsd_job_sink(struct tsd_job *job)
 {
     return &job->sink;
@@ -347,6 +358,8 @@ static int job_body(struct tsd_job *job)
 static void job_work(struct tsd_job *job)
 {
     job_out_begin(job);
+    if (job->at_once && job->gzip) /* compressing takes longer than writing */
+        job->sink.end = job->sink.start + JOB_ONCE_PACK_BYTES;
     job->rc = job_check(job, &job->err);
     if (job->rc == 0)
         job->rc = job_body(job);
@@ -431,6 +444,51 @@ void tsd_job_start(struct tsd_req *req, enum tsd_job_kind kind, const char *type
     req->job = NULL;
     job_free(job);
     tsd_reply_error(req, rc == TS_ELIMIT ? 429 : 503, err.text, NULL);
+}
+
+static uint64_t job_least(uint64_t a, uint64_t b)
+{
+    return a && a < b ? a : b; /* 0 = no limit */
+}
+
+static void job_once_limits(struct tsd_job *job)
+{
+    struct qry_limit *l = &job->limit;
+    l->deadline_ns = ts_clock_mono_ns() + JOB_ONCE_NS;
+    l->max_points = job_least(l->max_points, JOB_ONCE_POINTS);
+    l->max_series = job_least(l->max_series, JOB_ONCE_SERIES);
+    l->max_read_bytes = job_least(l->max_read_bytes, JOB_ONCE_READ_BYTES);
+}
+
+/* Answer in the worker; false when that takes too long or would wait. */
+static bool job_run_at_once(struct tsd_req *req, enum tsd_job_kind kind, const char *type, tsd_job_fn run)
+{
+    struct tsd_job *job = job_new(req, kind, type, run);
+    job->at_once = true;
+    job_once_limits(job);
+    ts_fs_set_nowait(true);
+    job_work(job);
+    ts_fs_set_nowait(false);
+    if (job->rc == TS_EBUSY || job->rc == TS_ELIMIT || job->rc == TS_ENOMEM || job->rc == TS_ETIMEOUT) {
+        tsd_query_drop(req->d->queries, job->entry);
+        job_free(job);
+        return false;
+    }
+    job_unlist(job);
+    job_count(req->w, job);
+    tsd_count(&req->w->counts.n_at_once, 1);
+    if (job->rc < 0)
+        job_reply_error(job);
+    else
+        job_reply_whole(job);
+    return true;
+}
+
+void tsd_job_start_now(struct tsd_req *req, enum tsd_job_kind kind, const char *type, tsd_job_fn run)
+{
+    if (req->body.n > JOB_ONCE_BODY_BYTES || req->n_params > JOB_ONCE_PARAMS ||
+        !job_run_at_once(req, kind, type, run))
+        tsd_job_start(req, kind, type, run);
 }
 
 void tsd_jobs_open(struct tsd_daemon *d)

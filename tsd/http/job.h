@@ -34,13 +34,22 @@ enum tsd_job_kind {
     TSD_JOB_SMALL,   /* names, annotations, last points: some ms */
     TSD_JOB_QUERY,   /* of any size, at most query_timeout_ms */
     TSD_JOB_LONG,    /* exports, deletes, flushes: on the threads of queries, without a limit of time */
-    TSD_JOB_PICTURE, /* a query and gnuplot: graph_max_running at once */
+    TSD_JOB_PICTURE, /* a query and gnuplot */
 };
+/** As tsd_job_start, but first the worker tries by itself, at once: an answer that takes less than a millisecond needs no other
+ * thread, and waking one costs more than the work. run is called with tsd_job_at_once true, must change nothing then, and is
+ * called again in a job when it fails with TS_EBUSY, TS_ELIMIT, TS_ENOMEM or TS_ETIMEOUT: too much to read, to choose or to
+ * print, or a file that is not in the page cache. */
+void tsd_job_start_now(struct tsd_req *req, enum tsd_job_kind kind, const char *type, tsd_job_fn run);
 /** Answer a request with the result of run, 200 and a type (may be changed by tsd_job_type before the first byte), or with 429 or
  * 503 when the queue is full. From the endpoint, in the worker. */
 void tsd_job_start(struct tsd_req *req, enum tsd_job_kind kind, const char *type, tsd_job_fn run);
 
 /* --- inside run --- */
+/** Does run work in the worker? Then whatever may take long or wait returns TS_EBUSY. */
+bool tsd_job_at_once(const struct tsd_job *job);
+/** Threads for the pieces of run's work; NULL: they are done one after the other. */
+struct ts_pool *tsd_job_pool(const struct tsd_job *job);
 /** Where the body goes. */
 struct tsd_sink *tsd_job_sink(struct tsd_job *job);
 /** The request: everything in it is constant while the job runs. */

@@ -143,8 +143,7 @@ void tsd_query_begin_member(struct tsd_job *job, const struct ts_buf *member)
     ts_buf_release(&what);
 }
 
-/* From the list into the ring. */
-static struct tsd_query_entry *queries_move(struct tsd_queries *qs, struct tsd_query_entry *e)
+static void queries_unlink(struct tsd_queries *qs, struct tsd_query_entry *e)
 {
     if (e->prev)
         e->prev->next = e->next;
@@ -153,6 +152,22 @@ static struct tsd_query_entry *queries_move(struct tsd_queries *qs, struct tsd_q
     if (e->next)
         e->next->prev = e->prev;
     qs->n_running--;
+}
+
+void tsd_query_drop(struct tsd_queries *qs, struct tsd_query_entry *e)
+{
+    if (!e)
+        return;
+    pthread_mutex_lock(&qs->mu);
+    queries_unlink(qs, e);
+    pthread_mutex_unlock(&qs->mu);
+    entry_free(e);
+}
+
+/* From the list into the ring. */
+static struct tsd_query_entry *queries_move(struct tsd_queries *qs, struct tsd_query_entry *e)
+{
+    queries_unlink(qs, e);
     struct tsd_query_entry **place = &qs->ended[qs->n_ended++ % TSD_QUERIES_KEPT], *old = *place;
     *place = e;
     return old;

@@ -33,6 +33,8 @@ void tsd_query_begin_member(struct tsd_job *job, const struct ts_buf *member);
 void tsd_query_end(struct tsd_queries *qs, struct tsd_query_entry *entry, int status, const char *text,
                    bool sent);
 
+/** Forget a query that was only tried (tsd_job_start_now). NULL is harmless. */
+void tsd_query_drop(struct tsd_queries *qs, struct tsd_query_entry *entry);
 /** {"running":[..],"completed":[..]}; only_id != 0: just this one. */
 void tsd_queries_print(struct tsd_queries *qs, uint64_t only_id, struct ts_json *j);
 /** Cancel a running query; TS_ENOTFOUND. */

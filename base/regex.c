@@ -16,6 +16,8 @@ struct ts_regex {
     pcre2_code *code;            /* compiled */
     pcre2_match_data *data;      /* of the last match */
     pcre2_match_context *limits; /* of each match */
+    uint32_t max_steps;          /* of one find */
+    uint64_t n_steps;            /* of all finds, see ts_regex_steps */
 };
 
 int ts_regex_new(struct ts_slice pattern, bool caseless, uint32_t max_steps, struct ts_regex **out,
@@ -45,7 +47,7 @@ int ts_regex_new(struct ts_slice pattern, bool caseless, uint32_t max_steps, str
         ts_regex_free(re);
         return rc;
     }
-    pcre2_set_match_limit(re->limits, max_steps);
+    re->max_steps = max_steps;
     pcre2_set_heap_limit(re->limits, REGEX_KIB);
     *out = re;
     return 0;
@@ -68,10 +70,29 @@ unsigned ts_regex_groups(const struct ts_regex *re)
     return n;
 }
 
+uint64_t ts_regex_steps(const struct ts_regex *re)
+{
+    return re->n_steps;
+}
+
+/* PCRE2 does not say how many steps a match took: it is tried with few, then with more. */
+static int match(struct ts_regex *re, struct ts_slice value, size_t from)
+{
+    static const uint32_t limits[] = {64, 4096, 65536, UINT32_MAX};
+    for (size_t i = 0;; i++) {
+        uint32_t limit = limits[i] < re->max_steps ? limits[i] : re->max_steps;
+        pcre2_set_match_limit(re->limits, limit);
+        int rc = pcre2_match(re->code, (PCRE2_SPTR)(value.p ? value.p : ""), value.n, from, 0, re->data,
+                             re->limits);
+        re->n_steps += limit;
+        if (rc != PCRE2_ERROR_MATCHLIMIT || limit == re->max_steps)
+            return rc;
+    }
+}
+
 int ts_regex_find(struct ts_regex *re, struct ts_slice value, size_t from, struct ts_error *err)
 {
-    int rc =
-        pcre2_match(re->code, (PCRE2_SPTR)(value.p ? value.p : ""), value.n, from, 0, re->data, re->limits);
+    int rc = match(re, value, from);
     if (rc != PCRE2_ERROR_MATCHLIMIT && rc != PCRE2_ERROR_HEAPLIMIT && rc != PCRE2_ERROR_DEPTHLIMIT &&
         rc != PCRE2_ERROR_JIT_STACKLIMIT && rc != PCRE2_ERROR_NOMEMORY)
         return rc >= 0; /* a value that is not UTF-8 matches nothing; that is no error of the pattern */

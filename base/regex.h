@@ -30,6 +30,9 @@ int ts_regex_new(struct ts_slice pattern, bool caseless, uint32_t max_steps, str
 void ts_regex_free(struct ts_regex *re);
 /** Number of groups, the whole match not counted. */
 unsigned ts_regex_groups(const struct ts_regex *re);
+/** Steps of all finds so far, about: each is counted as the limit under which it ended (64, 4096, 65536, max_steps). A step
+ * takes some 10 ns. */
+uint64_t ts_regex_steps(const struct ts_regex *re);
 /** Is it found in a value, at byte `from` or later? 1; 0, also in a value that is not UTF-8; TS_ELIMIT: too many steps
  * or too much memory. */
 int ts_regex_find(struct ts_regex *re, struct ts_slice value, size_t from, struct ts_error *err);

@@ -120,15 +120,15 @@ static int find_hidden(struct searching *s, const struct qry_plan *visible, unsi
 
 static int find_sub(struct searching *s, const struct qry_spec *spec, size_t index, struct ts_error *err)
 {
-    const struct qry_limit *limit = s->budget->limit;
     struct ts_arena arena;
     struct qry_plan plan;
     unsigned kinds = spec->kinds;
     if (!kinds)
         kinds = qry_sub_is_histogram(&spec->subs[index]) ? QRY_KIND_HISTOGRAMS : QRY_KIND_POINTS;
     ts_arena_init(&arena, 0);
+    arena.budget = s->budget->memory;
     s->doomed.sub = index;
-    int rc = qry_plan_select(s->st, spec, index, NULL, 0, limit ? limit->max_series : 0, &arena, &plan, err);
+    int rc = qry_plan_select(s->st, spec, index, NULL, 0, s->budget, &arena, &plan, err);
     if (rc == 0)
         rc = find_hidden(s, &plan, kinds, err);
     s->doomed.kind = QRY_KIND_POINTS;

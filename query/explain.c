@@ -169,7 +169,8 @@ static int explain_points(struct sto_store *st, struct sto_snap *snap, const str
 }
 
 static int explain_sub(struct sto_store *st, struct sto_snap *snap, const struct qry_spec *spec, size_t s,
-                       struct ts_arena *arena, struct qry_explained *e, struct ts_error *err)
+                       struct qry_budget *budget, struct ts_arena *arena, struct qry_explained *e,
+                       struct ts_error *err)
 {
     struct sto_catalog *cat = sto_store_catalog(st);
     struct pricing pr = {.e = e, .arena = arena};
@@ -181,11 +182,11 @@ static int explain_sub(struct sto_store *st, struct sto_snap *snap, const struct
         *one = *spec;
         one->subs = &spec->subs[s];
         one->n_subs = 1;
-        TS_TRY(qry_totals_plan(st, snap, one, 0, arena, &p, err));
+        TS_TRY(qry_totals_plan(st, snap, one, budget->limit, arena, &p, err));
         price(snap, &p, &pr);
         rc = 0;
     } else {
-        TS_TRY(qry_plan_select(st, spec, s, NULL, 0, 0, arena, &p, err));
+        TS_TRY(qry_plan_select(st, spec, s, NULL, 0, budget, arena, &p, err));
         rc = qry_sub_is_histogram(&spec->subs[s]) ? explain_histogram(st, snap, &p, &pr, err)
                                                   : explain_points(st, snap, &p, &pr, err);
     }
@@ -222,15 +223,18 @@ static void explain_limits(struct qry_explain *x, const struct qry_limit *limit,
     x->limits[4] = limit_of("query_timeout_ms", (uint64_t)(timeout_ms > 0 ? timeout_ms : 0), false, 0);
 }
 
-int qry_explain(struct sto_store *st, const struct qry_spec *spec, const struct qry_limit *limit,
+int qry_explain(struct sto_store *st, const struct qry_spec *spec, struct qry_limit *limit,
                 int64_t timeout_ms, struct ts_arena *arena, struct qry_explain *out, struct ts_error *err)
 {
     struct sto_snap *snap = sto_snap_take(st);
+    struct qry_budget budget;
     int rc = 0;
+    qry_budget_init(&budget, limit);
+    budget.any_series = true;
     *out = (struct qry_explain){.n_subs = spec->n_subs};
     out->subs = ts_arena_zalloc(arena, (spec->n_subs + 1) * sizeof *out->subs);
     for (size_t s = 0; s < spec->n_subs && rc == 0; s++) {
-        rc = explain_sub(st, snap, spec, s, arena, &out->subs[s], err);
+        rc = explain_sub(st, snap, spec, s, &budget, arena, &out->subs[s], err);
         for (size_t i = 0; rc == 0 && i < out->subs[s].n_files; i++) {
             struct sto_scan_cost *c = &out->subs[s].files[i];
             if (c->broken) /* the snapshot's text, and that goes */

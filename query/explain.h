@@ -52,7 +52,7 @@ struct qry_explain {
  *
  * Cost: choosing the series, and a search of the index for each series of each file.
  */
-int qry_explain(struct sto_store *st, const struct qry_spec *spec, const struct qry_limit *limit,
+int qry_explain(struct sto_store *st, const struct qry_spec *spec, struct qry_limit *limit,
                 int64_t timeout_ms, struct ts_arena *arena, struct qry_explain *out, struct ts_error *err);
 
 #endif

@@ -105,7 +105,7 @@ static void walk_restore(void *arg, uint32_t id, struct ts_slice name)
     struct qry_hidden h;
     roaring_bitmap_t *set;
     if (w->rc < 0 || !qry_hidden_parse(name, &h) ||
-        (w->rc = sto_select(w->cat, id, NULL, 0, false, &set, w->err)) < 0)
+        (w->rc = sto_select(w->cat, id, NULL, 0, false, NULL, &set, w->err)) < 0)
         return;
     roaring_uint32_iterator_t it;
     for (roaring_init_iterator(set, &it); it.has_value && w->rc == 0; roaring_advance_uint32_iterator(&it)) {

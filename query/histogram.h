@@ -60,7 +60,7 @@ struct qry_histogram {
 };
 /** Plan and read sub query s of a spec; memory of the arena, and what qry_histogram_close frees. Errors of qry_run. */
 int qry_histogram_read(struct sto_store *st, struct sto_snap *snap, struct ts_pool *pool,
-                       const struct qry_spec *spec, size_t s, uint64_t max_series, struct qry_budget *budget,
+                       const struct qry_spec *spec, size_t s, struct qry_budget *budget,
                        struct ts_arena *arena, struct qry_histogram *out, struct ts_error *err);
 /** Emit an output for each group and percentile, then bucket.
  *  Cost: for each group O(points of all buckets + times x buckets). */

@@ -204,13 +204,13 @@ static int read_buckets(struct qry_histogram *h, struct sto_store *st, struct st
 }
 
 int qry_histogram_read(struct sto_store *st, struct sto_snap *snap, struct ts_pool *pool,
-                       const struct qry_spec *spec, size_t s, uint64_t max_series, struct qry_budget *budget,
+                       const struct qry_spec *spec, size_t s, struct qry_budget *budget,
                        struct ts_arena *arena, struct qry_histogram *out, struct ts_error *err)
 {
     struct sto_catalog *cat = sto_store_catalog(st);
     *out = (struct qry_histogram){.budget = budget};
     TS_TRY(qry_histogram_check(&spec->subs[s], err));
-    TS_TRY(qry_plan_select(st, spec, s, NULL, 0, max_series, arena, &out->visible, err));
+    TS_TRY(qry_plan_select(st, spec, s, NULL, 0, budget, arena, &out->visible, err));
     qry_buckets_find(cat, sto_uid_name(cat, STO_UID_METRIC, out->visible.metric), arena, &out->buckets);
     TS_TRY(read_buckets(out, st, snap, pool, budget, err));
     for (size_t b = 0; b < out->buckets.n; b++) {
@@ -240,9 +240,10 @@ int qry_histogram_answer(struct sto_store *st, const struct qry_histogram *h, qr
             sums[b] = here ? &r->results[next[b]++] : NULL;
         }
         ts_arena_init(&arena, 0);
-        qry_labels_make(cat, p, &p->groups[g], p->spec->show_tsuids, &arena, &l);
+        arena.budget = h->budget->memory;
+        rc = qry_labels_make(cat, p, &p->groups[g], p->spec->show_tsuids, h->budget, &arena, &l, err);
         struct qry_series base = qry_labels_series(cat, p, &p->groups[g], &l);
-        if (l.n_series)
+        if (rc == 0 && l.n_series)
             rc = emit_group(h, sums, &base, emit, arg, err);
         ts_arena_release(&arena);
     }

@@ -66,7 +66,7 @@ static int select_tsuid(struct sto_catalog *cat, struct ts_slice tsuid, struct t
     return 0;
 }
 
-int qry_latest_select(struct sto_catalog *cat, const struct qry_last_ask *ask, uint64_t max_series,
+int qry_latest_select(struct sto_catalog *cat, const struct qry_last_ask *ask, struct qry_budget *budget,
                       struct ts_arena *arena, struct qry_latest_set *out, struct ts_error *err)
 {
     struct ts_slice text = ask->timeseries;
@@ -75,6 +75,7 @@ int qry_latest_select(struct sto_catalog *cat, const struct qry_last_ask *ask, u
     struct sto_tag_cond *conds = NULL;
     size_t n_conds = 0;
     roaring_bitmap_t *set;
+    struct sto_select_ctl ctl = qry_select_ctl(budget);
     if (ask->tsuid.n)
         return select_tsuid(cat, ask->tsuid, arena, out, err);
     if (!metric.n)
@@ -87,16 +88,8 @@ int qry_latest_select(struct sto_catalog *cat, const struct qry_last_ask *ask, u
         conds = ts_arena_alloc(arena, (in.n / 2 + 2) * sizeof *conds);
         TS_TRY(parse_conds(cat, in, arena, conds, &n_conds, err));
     }
-    TS_TRY(sto_select(cat, out->metric, conds, n_conds, ask->only, &set, err));
-    uint64_t n = roaring_bitmap_get_cardinality(set);
-    if (max_series && n > max_series) {
-        roaring_bitmap_free(set);
-        return ts_error_set(err, TS_ELIMIT,
-                            "The query selects %llu series, more than our limit of %llu (query_max_series)",
-                            (unsigned long long)n, (unsigned long long)max_series);
-    }
-    out->n = qry_select_series(cat, set, arena, &out->series);
-    return 0;
+    TS_TRY(sto_select(cat, out->metric, conds, n_conds, ask->only, &ctl, &set, err));
+    return qry_select_series(cat, set, budget, arena, &out->series, &out->n, err);
 }
 
 /* Who asked for one point. */

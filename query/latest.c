@@ -360,7 +360,7 @@ int qry_run_latest(struct sto_store *st, struct ts_pool *pool, const struct qry_
     ts_arena_init(&arena, 0);
     qry_budget_init(&r.budget, limit);
     arena.budget = r.budget.memory;
-    int rc = qry_latest_select(sto_store_catalog(st), ask, limit ? limit->max_series : 0, &arena, &set, err);
+    int rc = qry_latest_select(sto_store_catalog(st), ask, &r.budget, &arena, &set, err);
     if (rc == 0 && set.n) {
         r.all = qry_arena_zero(&arena, set.n, sizeof *r.all, err);
         rc = !r.all ? qry_memory_code(err) : r.want == 1 ? give_one_each(&r, set.n, &arena, err) : 0;

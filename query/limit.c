@@ -28,13 +28,14 @@ void qry_budget_init(struct qry_budget *b, struct qry_limit *limit)
 
 int qry_budget_fail(struct qry_budget *b, int rc, const struct ts_error *err)
 {
+    atomic_store_explicit(&b->stop, rc, memory_order_relaxed); /* at once: nobody begins anything more */
     if (!atomic_exchange_explicit(&b->taken, true, memory_order_acq_rel)) {
         if (err && err->code)
             b->err = *err;
         else
             ts_error_set(&b->err, rc, "%s", ts_err_text(rc));
-        /* relaxed is enough for the flag: the text is read after the pieces were joined */
         atomic_store_explicit(&b->stop, rc, memory_order_relaxed);
+        atomic_store_explicit(&b->told, true, memory_order_release); /* after the text */
     }
     return rc;
 }
@@ -89,9 +90,9 @@ int qry_budget_points(struct qry_budget *b, uint64_t n)
 int qry_budget_look(struct qry_budget *b, struct ts_error *err)
 {
     struct ts_error why = {0};
-    int rc = atomic_load_explicit(&b->stop, memory_order_relaxed);
+    int rc = qry_budget_result(b, err);
     if (rc)
-        return ts_error_set(err, rc, "%s", ts_err_text(rc)); /* who was first says why: qry_budget_result */
+        return rc;
     if (!b->limit)
         return 0;
     rc = look(b, atomic_load_explicit(&b->limit->n_points, memory_order_relaxed), &why);
@@ -129,8 +130,13 @@ int qry_budget_bytes(struct qry_budget *b, uint64_t n)
 int qry_budget_result(struct qry_budget *b, struct ts_error *err)
 {
     int rc = atomic_load_explicit(&b->stop, memory_order_relaxed);
-    if (rc && err)
-        *err = b->err;
+    if (rc && atomic_load_explicit(&b->told, memory_order_acquire)) {
+        rc = b->err.code;
+        if (err)
+            *err = b->err;
+    } else if (rc) {
+        (void)ts_error_set(err, rc, "%s", ts_err_text(rc)); /* the text is being written */
+    }
     return rc;
 }
 

@@ -18,9 +18,11 @@
 struct qry_budget {
     struct qry_limit *limit;  /* NULL: none */
     struct ts_budget *memory; /* account of the run's memory; NULL: not counted */
+    bool any_series;          /* query_max_series refuses nothing: the run only says what would be read */
     _Atomic int stop;         /* code of the first error; 0 = go on */
     _Atomic bool taken;       /* err belongs to somebody */
-    struct ts_error err;      /* the first error; read it after all pieces ended */
+    _Atomic bool told;        /* err is written */
+    struct ts_error err;      /* the first error */
 };
 /** Begin a piece of work under a limit (NULL: none). Several pieces of work under one limit share its account. */
 void qry_budget_init(struct qry_budget *b, struct qry_limit *limit);
@@ -46,7 +48,7 @@ static inline bool qry_budget_stopped(struct qry_budget *b)
 {
     return atomic_load_explicit(&b->stop, memory_order_relaxed) != 0;
 }
-/** After all pieces: 0, or the error in err. */
+/** 0, or the error that ended the run, in err. */
 int qry_budget_result(struct qry_budget *b, struct ts_error *err);
 
 /** Memory of an arena for n items of n_bytes each whose number comes from outside; NULL: refused by the arena's account

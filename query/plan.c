@@ -5,6 +5,7 @@
 
 #include "base/hash.h"
 #include "query/select.h"
+#include "query/sort.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -65,21 +66,26 @@ struct ranked {
     const struct sto_series *series;
     uint32_t pos;
 };
-static int cmp_ranked(const void *a, const void *b)
+static int cmp_ranked(const void *a, const void *b, void *arg)
 {
+    (void)arg;
     return cmp_series_tags(((const struct ranked *)a)->series, ((const struct ranked *)b)->series);
 }
 
-static void make_ranks(struct qry_plan *p)
+static int make_ranks(struct qry_plan *p, struct qry_budget *budget, struct ts_error *err)
 {
-    struct ranked *r = ts_xmalloc(p->n * sizeof *r + 1);
+    struct ranked *r = ts_budget_alloc(budget->memory, p->n * sizeof *r, err);
+    if (!r)
+        return qry_memory_code(err);
     for (size_t i = 0; i < p->n; i++)
         r[i] = (struct ranked){p->series[i], (uint32_t)i};
-    qsort(r, p->n, sizeof *r, cmp_ranked);
-    p->rank = ts_arena_alloc(p->arena, p->n * sizeof *p->rank + 1);
-    for (size_t i = 0; i < p->n; i++)
+    int rc = qry_sort(r, p->n, sizeof *r, cmp_ranked, NULL, budget, err);
+    if (rc == 0 && !(p->rank = qry_arena_take(p->arena, p->n, sizeof *p->rank, err)))
+        rc = qry_memory_code(err);
+    for (size_t i = 0; i < p->n && rc == 0; i++)
         p->rank[r[i].pos] = (uint32_t)i;
-    ts_free(r);
+    ts_budget_free(budget->memory, r, p->n * sizeof *r);
+    return rc;
 }
 
 static int from_tsuids(struct sto_catalog *cat, struct qry_plan *p, struct ts_error *err)
@@ -101,25 +107,15 @@ static int from_tsuids(struct sto_catalog *cat, struct qry_plan *p, struct ts_er
     return 0;
 }
 
-static int from_filters(struct sto_catalog *cat, struct qry_plan *p, uint64_t max_series,
+static int from_filters(struct sto_catalog *cat, struct qry_plan *p, struct qry_budget *budget,
                         struct ts_error *err)
 {
     const struct qry_sub *sub = p->sub;
     roaring_bitmap_t *set;
     TS_TRY(qry_select_metric(cat, sub->metric, &p->metric, err));
     TS_TRY(qry_select_filters(cat, p->metric, sub->filters, sub->n_filters, sub->explicit_tags,
-                              p->spec->values_must_exist, p->arena, &set, err));
-    uint64_t n = roaring_bitmap_get_cardinality(set);
-    if (max_series && n > max_series) {
-        roaring_bitmap_free(set);
-        return ts_error_set(
-            err, TS_ELIMIT,
-            "The query selects %llu series, more than our limit of %llu. Please try filtering using "
-            "more tags. (query_max_series)",
-            (unsigned long long)n, (unsigned long long)max_series);
-    }
-    p->n = qry_select_series(cat, set, p->arena, &p->series);
-    return 0;
+                              p->spec->values_must_exist, budget, p->arena, &set, err));
+    return qry_select_series(cat, set, budget, p->arena, &p->series, &p->n, err);
 }
 
 /* Ids of the keys to group by, ascending, each once; names in the order given if they come from totals. */
@@ -217,42 +213,51 @@ struct finder {
     struct found *found; /* owned */
     size_t n, cap;
     uint32_t *slots; /* open addressing: index + 1; owned */
-    size_t mask;
+    size_t n_slots;  /* a power of 2, at least twice n; or 0 */
     size_t n_keys;
+    struct ts_budget *memory; /* account of both */
 };
 
 static size_t find_slot(const struct finder *f, const uint32_t *key)
 {
-    size_t at = (size_t)ts_hash(key, f->n_keys * sizeof *key) & f->mask;
+    size_t at = (size_t)ts_hash(key, f->n_keys * sizeof *key) & (f->n_slots - 1);
     while (f->slots[at] && memcmp(f->found[f->slots[at] - 1].key, key, f->n_keys * sizeof *key) != 0)
-        at = (at + 1) & f->mask;
+        at = (at + 1) & (f->n_slots - 1);
     return at;
 }
 
-static void finder_grow(struct finder *f)
+static int finder_grow(struct finder *f, struct ts_error *err)
 {
-    f->cap = f->cap ? f->cap * 2 : 64;
-    f->found = ts_xrealloc(f->found, f->cap * sizeof *f->found);
-    ts_free(f->slots);
-    f->mask = f->cap * 2 - 1;
-    f->slots = ts_xcalloc(f->cap * 2, sizeof *f->slots);
+    size_t n = f->n_slots ? f->n_slots * 2 : 128;
+    TS_TRY(ts_budget_grow(f->memory, &f->found, &f->cap, n / 2, sizeof *f->found, err));
+    uint32_t *slots = ts_budget_calloc(f->memory, n, sizeof *slots, err);
+    if (!slots)
+        return qry_memory_code(err);
+    ts_budget_free(f->memory, f->slots, f->n_slots * sizeof *f->slots);
+    f->slots = slots;
+    f->n_slots = n;
     for (size_t i = 0; i < f->n; i++)
         f->slots[find_slot(f, f->found[i].key)] = (uint32_t)i + 1;
+    return 0;
 }
 
-static uint32_t finder_put(struct finder *f, const uint32_t *key, struct ts_arena *arena)
+static int finder_put(struct finder *f, const uint32_t *key, struct ts_arena *arena, uint32_t *out,
+                      struct ts_error *err)
 {
-    if (f->n == f->cap)
-        finder_grow(f);
+    if (2 * (f->n + 1) > f->n_slots)
+        TS_TRY(finder_grow(f, err));
     size_t at = find_slot(f, key);
     if (!f->slots[at]) {
-        uint32_t *copy = ts_arena_alloc(arena, f->n_keys * sizeof *key + 1);
+        uint32_t *copy = qry_arena_take(arena, f->n_keys, sizeof *key, err);
+        if (!copy)
+            return qry_memory_code(err);
         memcpy(copy, key, f->n_keys * sizeof *key);
         f->found[f->n] = (struct found){copy, 0, (uint32_t)f->n};
         f->slots[at] = (uint32_t)++f->n;
     }
     f->found[f->slots[at] - 1].n++;
-    return f->slots[at] - 1;
+    *out = f->slots[at] - 1;
+    return 0;
 }
 
 static int cmp_found(const void *a, const void *b, void *arg)
@@ -265,84 +270,104 @@ static int cmp_found(const void *a, const void *b, void *arg)
     return 0;
 }
 
-/* Groups in the order of their keys, members by position; group_of holds indexes by discovery. */
-static void order_groups(struct qry_plan *p, struct finder *f)
+/* Room for n groups of all series. */
+static int open_groups(struct qry_plan *p, size_t n, uint32_t **out_members, struct ts_error *err)
 {
-    if (f->n)
-        qsort_r(f->found, f->n, sizeof *f->found, cmp_found, &p->n_keys);
-    uint32_t *place = ts_xmalloc(f->n * sizeof *place + 1);
-    p->n_groups = f->n;
-    p->groups = ts_arena_alloc(p->arena, f->n * sizeof *p->groups + 1);
-    uint32_t *members = ts_arena_alloc(p->arena, p->n * sizeof *members + 1);
-    uint32_t **next = ts_xmalloc(f->n * sizeof *next + 1);
-    for (size_t g = 0; g < f->n; g++) {
+    p->n_groups = n;
+    p->groups = qry_arena_take(p->arena, n, sizeof *p->groups, err);
+    *out_members = p->groups ? qry_arena_take(p->arena, p->n, sizeof **out_members, err) : NULL;
+    return *out_members ? 0 : qry_memory_code(err);
+}
+
+/* Groups in the order of their keys, members by position; group_of holds indexes by discovery. */
+static int order_groups(struct qry_plan *p, struct finder *f, struct qry_budget *budget, struct ts_error *err)
+{
+    uint32_t *members;
+    TS_TRY(qry_sort(f->found, f->n, sizeof *f->found, cmp_found, &p->n_keys, budget, err));
+    TS_TRY(open_groups(p, f->n, &members, err));
+    uint32_t *place = ts_budget_alloc(budget->memory, f->n * sizeof *place, err);
+    uint32_t **next = place ? ts_budget_alloc(budget->memory, f->n * sizeof(*next), err) : NULL;
+    int rc = next ? 0 : qry_memory_code(err);
+    for (size_t g = 0; g < f->n && rc == 0; g++) {
         place[f->found[g].index] = (uint32_t)g;
         p->groups[g] = (struct qry_group){f->found[g].key, f->found[g].n, members};
         next[g] = members;
         members += f->found[g].n;
     }
-    for (size_t i = 0; i < p->n; i++) {
+    for (size_t i = 0; i < p->n && rc == 0; i++) {
         p->group_of[i] = place[p->group_of[i]];
         *next[p->group_of[i]]++ = (uint32_t)i;
     }
-    ts_free(next);
-    ts_free(place);
+    ts_budget_free(budget->memory, next, next ? f->n * sizeof(*next) : 0);
+    ts_budget_free(budget->memory, place, place ? f->n * sizeof *place : 0);
+    return rc;
 }
 
-static void make_groups(struct qry_plan *p)
+static int find_groups(struct qry_plan *p, struct finder *f, struct qry_budget *budget, struct ts_error *err)
 {
-    struct finder f = {.n_keys = p->n_keys};
-    uint32_t *key = ts_arena_alloc(p->arena, (p->n_keys + 1) * sizeof *key);
-    p->group_of = ts_arena_alloc(p->arena, p->n * sizeof *p->group_of + 1);
+    size_t step = 0;
+    uint32_t *key = qry_arena_take(p->arena, p->n_keys + 1, sizeof *key, err);
+    if (!key)
+        return qry_memory_code(err);
     for (size_t i = 0; i < p->n; i++) {
         cell_ids(p, p->series[i], key);
-        p->group_of[i] = finder_put(&f, key, p->arena);
+        TS_TRY(finder_put(f, key, p->arena, &p->group_of[i], err));
+        TS_TRY(qry_budget_step(budget, &step, err));
     }
-    order_groups(p, &f);
-    ts_free(f.found);
-    ts_free(f.slots);
+    return order_groups(p, f, budget, err);
+}
+
+static int make_groups(struct qry_plan *p, struct qry_budget *budget, struct ts_error *err)
+{
+    struct finder f = {.n_keys = p->n_keys, .memory = budget->memory};
+    p->group_of = qry_arena_take(p->arena, p->n, sizeof *p->group_of, err);
+    int rc = p->group_of ? find_groups(p, &f, budget, err) : qry_memory_code(err);
+    ts_budget_free(f.memory, f.found, f.cap * sizeof *f.found);
+    ts_budget_free(f.memory, f.slots, f.n_slots * sizeof *f.slots);
+    return rc;
 }
 
 /* Aggregator none: each series is a group, in the order of names. */
-static void single_groups(struct qry_plan *p)
+static int single_groups(struct qry_plan *p, struct qry_budget *budget, struct ts_error *err)
 {
-    make_ranks(p);
-    p->n_groups = p->n;
-    p->groups = ts_arena_alloc(p->arena, p->n * sizeof *p->groups + 1);
-    p->group_of = ts_arena_alloc(p->arena, p->n * sizeof *p->group_of + 1);
-    uint32_t *members = ts_arena_alloc(p->arena, p->n * sizeof *members + 1);
+    uint32_t *members;
+    TS_TRY(make_ranks(p, budget, err));
+    TS_TRY(open_groups(p, p->n, &members, err));
+    p->group_of = qry_arena_take(p->arena, p->n, sizeof *p->group_of, err);
+    if (!p->group_of)
+        return qry_memory_code(err);
     for (size_t i = 0; i < p->n; i++) {
         p->group_of[i] = p->rank[i];
         members[p->rank[i]] = (uint32_t)i;
     }
     for (size_t g = 0; g < p->n; g++)
         p->groups[g] = (struct qry_group){NULL, 1, members + g};
+    return 0;
 }
 
 int qry_plan_select(struct sto_store *st, const struct qry_spec *spec, size_t index,
-                    const struct ts_slice *by_keys, size_t n_by_keys, uint64_t max_series,
+                    const struct ts_slice *by_keys, size_t n_by_keys, struct qry_budget *budget,
                     struct ts_arena *arena, struct qry_plan *out, struct ts_error *err)
 {
     struct sto_catalog *cat = sto_store_catalog(st);
     struct qry_plan *p = out;
     *p = (struct qry_plan){.spec = spec, .sub = &spec->subs[index], .index = index, .arena = arena};
-    TS_TRY(p->sub->n_tsuids ? from_tsuids(cat, p, err) : from_filters(cat, p, max_series, err));
+    TS_TRY(p->sub->n_tsuids ? from_tsuids(cat, p, err) : from_filters(cat, p, budget, err));
     p->shown_metric = p->metric;
     TS_TRY(grouping_keys(cat, p, by_keys, n_by_keys, err));
     p->by_tags = by_keys != NULL;
     if (by_keys)
         drop_unwanted(p);
-    p->has_data = ts_arena_zalloc(arena, p->n + 1);
-    if (p->sub->none && !by_keys) {
-        single_groups(p);
-        return 0;
-    }
+    p->has_data = qry_arena_zero(arena, p->n, 1, err);
+    if (!p->has_data)
+        return qry_memory_code(err);
+    if (p->sub->none && !by_keys)
+        return single_groups(p, budget, err);
     const struct qry_lane_ops *lane = p->sub->agg->lane;
     bool ends = lane == &qry_lane_first || lane == &qry_lane_last || lane == &qry_lane_diff;
     if (!by_keys && (ends || (spec->compat && (lane == &qry_lane_sum || lane == &qry_lane_avg))))
-        make_ranks(p);
-    make_groups(p);
-    return 0;
+        TS_TRY(make_ranks(p, budget, err));
+    return make_groups(p, budget, err);
 }
 
 static int64_t floor_hour(int64_t t)
@@ -368,16 +393,18 @@ void qry_plan_clip(struct sto_snap *snap, struct qry_plan *p)
 }
 
 /* Which hours of the scan may come as summaries. */
-static void whole_hours(struct qry_plan *p)
+static int whole_hours(struct qry_plan *p, struct ts_error *err)
 {
     const struct qry_downsample *ds = &p->sub->downsample;
     if (!ds->on || !ds->fn->fold->add_hour || p->scan_from_ms >= p->scan_to_ms)
-        return;
+        return 0;
     int32_t h0 = sto_hour(p->scan_from_ms), h1 = sto_hour(p->scan_to_ms - 1);
     size_t n = (size_t)((int64_t)h1 - h0 + 1);
     if (n > QRY_WHOLE_HOURS_MAX)
-        return;
-    uint8_t *bits = ts_arena_alloc(p->arena, n);
+        return 0;
+    uint8_t *bits = qry_arena_take(p->arena, n, 1, err);
+    if (!bits)
+        return qry_memory_code(err);
     qry_grid_whole_hours(&p->grid, h0, n, bits);
     if (h0 * TS_HOUR_MS < p->scan_from_ms)
         bits[0] = 0;
@@ -385,6 +412,7 @@ static void whole_hours(struct qry_plan *p)
         bits[n - 1] = 0;
     if (memchr(bits, 1, n))
         p->whole_hours = bits;
+    return 0;
 }
 
 /* --- pieces --- */
@@ -496,7 +524,7 @@ int qry_plan_range(struct sto_snap *snap, struct qry_plan *p, struct ts_error *e
         }
         TS_TRY(qry_grid_make(ds, p->spec->tz, p->spec->start_ms, p->spec->end_ms, from, to, p->arena,
                              &p->grid, err));
-        whole_hours(p);
+        TS_TRY(whole_hours(p, err));
     }
     bool sums = ds->on && ds->fn->fold->add_hour && (ds->all || ds->interval_ms >= TS_HOUR_MS);
     p->chunk = qry_plan_chunk(p->n, (p->to_ms - p->from_ms) / TS_HOUR_MS, sums);

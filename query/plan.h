@@ -61,9 +61,9 @@ static inline const struct sto_series *qry_plan_shown(const struct qry_plan *p, 
 }
 
 /** Resolve names and select series; by_keys/n_by_keys: group by these tag keys (totals) instead of the
- * filters'. TS_ENOTFOUND with OpenTSDB's text; TS_ELIMIT. */
+ * filters'. TS_ENOTFOUND with OpenTSDB's text; TS_ELIMIT, errors of qry_budget_look. */
 int qry_plan_select(struct sto_store *st, const struct qry_spec *spec, size_t index,
-                    const struct ts_slice *by_keys, size_t n_by_keys, uint64_t max_series,
+                    const struct ts_slice *by_keys, size_t n_by_keys, struct qry_budget *budget,
                     struct ts_arena *arena, struct qry_plan *out, struct ts_error *err);
 /** The padded range, buckets, whole hours of a query that is not totals. */
 int qry_plan_range(struct sto_snap *snap, struct qry_plan *p, struct ts_error *err);
@@ -72,9 +72,11 @@ void qry_plan_clip(struct sto_snap *snap, struct qry_plan *p);
 /** Number of series in a piece of work, from their number and hours and the question alone, so that digits
  * never depend on threads or files. sums: most hours come as summaries. */
 size_t qry_plan_chunk(size_t n_series, int64_t n_hours, bool sums);
-/** The plan of totals (totals.c): series, cells as groups, range, whole hours. For explain; memory of the arena. */
+/** The plan of totals (totals.c): series, cells as groups, range, whole hours. For explain, so query_max_series refuses nothing;
+ * memory of the arena. */
 int qry_totals_plan(struct sto_store *st, struct sto_snap *snap, const struct qry_spec *spec,
-                    uint64_t max_series, struct ts_arena *arena, struct qry_plan *out, struct ts_error *err);
+                    struct qry_limit *limit, struct ts_arena *arena, struct qry_plan *out,
+                    struct ts_error *err);
 /** The scan of a plan. */
 struct sto_scan_spec qry_plan_scan(const struct qry_plan *p);
 /** Refuse a plan that would read more of files than the limit allows; as qry_budget_scan. */

@@ -177,9 +177,13 @@ static int emit_group(struct sto_store *st, struct qry_sub_run *sr, size_t g, st
     struct ts_arena arena;
     struct qry_labels l;
     ts_arena_init(&arena, 0);
-    qry_labels_make(cat, p, &p->groups[g], spec->show_tsuids, &arena, &l);
-    int rc = l.n_series ? settle_group(sr, r, err) : 0;
-    if (l.n_series && rc == 0) {
+    arena.budget = sr->budget->memory;
+    int rc = qry_budget_look(sr->budget, err);
+    if (rc == 0)
+        rc = qry_labels_make(cat, p, &p->groups[g], spec->show_tsuids, sr->budget, &arena, &l, err);
+    if (rc == 0 && l.n_series)
+        rc = settle_group(sr, r, err);
+    if (rc == 0 && l.n_series) {
         struct qry_series out = qry_labels_series(cat, p, &p->groups[g], &l);
         out.n = r->n;
         out.ts_ms = r->ts;
@@ -203,9 +207,12 @@ static int emit_top(struct sto_store *st, struct qry_sub_run *sr, struct qry_sta
     size_t *order;
     int rc = 0;
     ts_arena_init(&arena, 0);
+    size_t n = 0;
+    arena.budget = sr->budget->memory;
     for (size_t g = 0; g < sr->plan.n_groups && rc == 0; g++)
         rc = settle_group(sr, &sr->results[g], err);
-    size_t n = rc < 0 ? 0 : qry_top_order(sto_store_catalog(st), &sr->plan.spec->top, sr, &arena, &order);
+    if (rc == 0)
+        rc = qry_top_order(sto_store_catalog(st), &sr->plan.spec->top, sr, &arena, &order, &n, err);
     for (size_t i = 0; i < n && rc >= 0; i++)
         rc = emit_group(st, sr, order[i], stats, emit, arg, err);
     ts_arena_release(&arena);
@@ -246,22 +253,20 @@ static int begin_run(struct run *run, struct sto_snap *snap, struct ts_pool *poo
 }
 
 static int plan_all(struct sto_store *st, struct sto_snap *snap, const struct qry_spec *spec,
-                    struct qry_limit *limit, struct ts_pool *pool, struct qry_budget *budget,
-                    struct ts_arena *arena, struct run *run, struct ts_error *err)
+                    struct ts_pool *pool, struct qry_budget *budget, struct ts_arena *arena, struct run *run,
+                    struct ts_error *err)
 {
-    uint64_t max_series = limit ? limit->max_series : 0;
     for (size_t s = 0; s < spec->n_subs; s++) {
         struct qry_rollup_use use;
         struct qry_plan visible;
         if (qry_sub_is_histogram(&spec->subs[s])) {
             if (run->histograms[s].runs)
                 continue; /* read already */
-            TS_TRY(qry_histogram_read(st, snap, pool, spec, s, max_series, budget, arena, &run->histograms[s],
-                                      err));
+            TS_TRY(qry_histogram_read(st, snap, pool, spec, s, budget, arena, &run->histograms[s], err));
             continue;
         }
         TS_TRY(qry_rollup_choose(spec, &spec->subs[s], run->attempt[s], &use, err));
-        TS_TRY(qry_plan_select(st, spec, s, NULL, 0, max_series, arena, &visible, err));
+        TS_TRY(qry_plan_select(st, spec, s, NULL, 0, budget, arena, &visible, err));
         struct qry_plan *p = &run->subs[run->n_subs].plan;
         *p = visible;
         if (use.hidden)
@@ -304,9 +309,21 @@ static void release_runs(const struct qry_spec *spec, struct run *run)
     run->n_subs = 0;
 }
 
+/* Before memory is taken for each sub query. */
+static int check_subs(const struct qry_spec *spec, const struct qry_limit *limit, struct ts_error *err)
+{
+    if (!limit || !limit->max_subs || spec->n_subs <= limit->max_subs)
+        return 0;
+    return ts_error_set(err, TS_ELIMIT,
+                        "The request has %zu sub queries, more than our limit of %zu: send several requests. "
+                        "(query_max_subqueries)",
+                        spec->n_subs, limit->max_subs);
+}
+
 int qry_run(struct sto_store *st, struct ts_pool *pool, const struct qry_spec *spec, struct qry_limit *limit,
             qry_series_fn emit, void *arg, struct ts_error *err)
 {
+    TS_TRY(check_subs(spec, limit, err));
     struct qry_budget budget;
     struct ts_arena arena;
     struct run run = {0};
@@ -325,7 +342,7 @@ int qry_run(struct sto_store *st, struct ts_pool *pool, const struct qry_spec *s
     int rc;
     do {
         release_runs(spec, &run);
-        rc = plan_all(st, snap, spec, limit, pool, &budget, &arena, &run, err);
+        rc = plan_all(st, snap, spec, pool, &budget, &arena, &run, err);
         stats->plan_ns += lap(&since_ns);
         if (rc == 0)
             rc = read_all(&run, pool, &budget, err);

@@ -212,13 +212,17 @@ struct qry_limit {
     uint64_t max_read_bytes;  /* of files, by estimate before anything is read; 0 = none */
     struct ts_budget *memory; /* account of all memory of the run, with its limit; NULL: one is made in own */
     struct ts_budget own;     /* that one, of max_bytes */
+    uint64_t max_regex_steps; /* of all regular expressions of filters; 0 = none */
+    size_t max_filters;       /* of one sub query; 0 = none */
+    size_t max_subs;          /* sub queries of one request; 0 = none */
     int64_t deadline_ns;      /* monotonic; 0 = none */
     _Atomic bool cancelled;   /* set by the connection when the client went away */
-    _Atomic uint64_t n_points; /* read so far */
-    uint64_t n_read_bytes;     /* of files, estimated so far, by all sub queries; the planning thread's */
-    _Atomic uint64_t n_looks;  /* how often the run looked at its limits */
-    uint64_t cancel_at_look;   /* for tests: the run is cancelled at this look; 0 = never */
-    struct qry_stats *stats;   /* filled by the run; NULL: not wanted */
+    _Atomic uint64_t n_points;      /* read so far */
+    _Atomic uint64_t n_regex_steps; /* so far, about (base/regex.h) */
+    uint64_t n_read_bytes;    /* of files, estimated so far, by all sub queries; the planning thread's */
+    _Atomic uint64_t n_looks; /* how often the run looked at its limits */
+    uint64_t cancel_at_look;  /* for tests: the run is cancelled at this look; 0 = never */
+    struct qry_stats *stats;  /* filled by the run; NULL: not wanted */
 };
 
 /* A result series. Borrowed during the callback. */

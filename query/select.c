@@ -28,11 +28,15 @@ int qry_select_tagk(struct sto_catalog *cat, struct ts_slice name, uint32_t *out
 
 /* Ids of a filter's values; unknown ones match nothing, or are errors. */
 static int resolve_values(struct sto_catalog *cat, const struct qry_filter *f, bool must_exist,
-                          struct ts_arena *arena, struct sto_tag_cond *cond, struct ts_error *err)
+                          struct qry_budget *budget, struct ts_arena *arena, struct sto_tag_cond *cond,
+                          struct ts_error *err)
 {
-    uint32_t *ids = ts_arena_alloc(arena, (f->n_values + 1) * sizeof *ids);
-    size_t n = 0;
+    uint32_t *ids = qry_arena_take(arena, f->n_values, sizeof *ids, err);
+    size_t n = 0, step = 0;
+    if (!ids)
+        return qry_memory_code(err);
     for (size_t i = 0; i < f->n_values; i++) {
+        TS_TRY(qry_budget_step(budget, &step, err));
         if (sto_uid_find(cat, STO_UID_TAGV, f->values[i], &ids[n]) == 0)
             n++;
         else if (must_exist)
@@ -45,37 +49,59 @@ static int resolve_values(struct sto_catalog *cat, const struct qry_filter *f, b
 }
 
 static int make_cond(struct sto_catalog *cat, const struct qry_filter *f, bool must_exist,
-                     struct ts_arena *arena, struct sto_tag_cond *cond, void **state, struct ts_error *err)
+                     struct qry_budget *budget, struct ts_arena *arena, struct sto_tag_cond *cond,
+                     void **state, struct ts_error *err)
 {
     *cond = (struct sto_tag_cond){0};
     *state = NULL;
     TS_TRY(qry_select_tagk(cat, f->tagk, &cond->tagk, err));
     if (f->type->by_values)
-        return resolve_values(cat, f, must_exist, arena, cond, err);
+        return resolve_values(cat, f, must_exist, budget, arena, cond, err);
     if (f->any)
         return 0;
     cond->match = f->type->match;
     cond->arg = (void *)(uintptr_t)f; /* constant: match of a type without open only reads it */
     if (f->type->open) {
-        TS_TRY(f->type->open(f, state, err));
+        TS_TRY(f->type->open(f, budget, state, err));
         cond->arg = *state;
     }
     return 0;
 }
 
+static int look(void *budget, struct ts_error *err)
+{
+    return qry_budget_look(budget, err);
+}
+
+struct sto_select_ctl qry_select_ctl(struct qry_budget *budget)
+{
+    return (struct sto_select_ctl){.memory = budget->memory, .look = look, .arg = budget};
+}
+
+static int too_many_filters(size_t n, size_t most, struct ts_error *err)
+{
+    return ts_error_set(err, TS_ELIMIT,
+                        "A sub query has %zu filters, more than our limit of %zu: list values in one filter, "
+                        "literal_or(a|b). (query_max_filters)",
+                        n, most);
+}
+
 int qry_select_filters(struct sto_catalog *cat, uint32_t metric, const struct qry_filter *filters, size_t n,
-                       bool explicit_tags, bool must_exist, struct ts_arena *arena,
+                       bool explicit_tags, bool must_exist, struct qry_budget *budget, struct ts_arena *arena,
                        roaring_bitmap_t **out_set, struct ts_error *err)
 {
-    struct sto_tag_cond *conds = ts_arena_zalloc(arena, (n + 1) * sizeof *conds);
-    void **states = ts_arena_zalloc(arena, (n + 1) * sizeof *states);
-    int rc = 0;
+    struct sto_select_ctl ctl = qry_select_ctl(budget);
     *out_set = NULL;
+    if (budget->limit && budget->limit->max_filters && n > budget->limit->max_filters)
+        return too_many_filters(n, budget->limit->max_filters, err);
+    struct sto_tag_cond *conds = qry_arena_zero(arena, n, sizeof *conds, err);
+    void **states = conds ? qry_arena_zero(arena, n, sizeof *states, err) : NULL;
+    int rc = states ? 0 : qry_memory_code(err);
     for (size_t i = 0; i < n && rc == 0; i++)
-        rc = make_cond(cat, &filters[i], must_exist, arena, &conds[i], &states[i], err);
+        rc = make_cond(cat, &filters[i], must_exist, budget, arena, &conds[i], &states[i], err);
     if (rc == 0)
-        rc = sto_select(cat, metric, conds, n, explicit_tags, out_set, err);
-    for (size_t i = 0; i < n; i++) {
+        rc = sto_select(cat, metric, conds, n, explicit_tags, &ctl, out_set, err);
+    for (size_t i = 0; i < n && states; i++) {
         struct ts_error close_err = {0};
         if (!states[i] || filters[i].type->close(states[i], &close_err) == 0 || rc < 0)
             continue;
@@ -183,19 +209,43 @@ int qry_tsuid_plain(struct ts_slice hex, struct ts_buf *out, struct ts_error *er
     return 0;
 }
 
-size_t qry_select_series(const struct sto_catalog *cat, roaring_bitmap_t *set, struct ts_arena *arena,
-                         const struct sto_series ***out)
+/* Numbers of the set, some at a time. */
+static int take_series(const struct sto_catalog *cat, const roaring_bitmap_t *set, struct qry_budget *budget,
+                       const struct sto_series **out, size_t *out_n, struct ts_error *err)
 {
-    size_t n_set = (size_t)roaring_bitmap_get_cardinality(set), n = 0;
-    uint32_t *ids = ts_xmalloc(n_set * sizeof *ids + 1);
-    roaring_bitmap_to_uint32_array(set, ids);
-    roaring_bitmap_free(set);
-    *out = ts_arena_alloc(arena, n_set * sizeof(**out) + 1);
-    for (size_t i = 0; i < n_set; i++) {
-        const struct sto_series *s = sto_series_get(cat, ids[i]);
-        if (s)
-            (*out)[n++] = s;
+    uint32_t ids[QRY_LOOK_STEPS], n;
+    roaring_uint32_iterator_t it;
+    roaring_init_iterator(set, &it);
+    while ((n = roaring_read_uint32_iterator(&it, ids, QRY_LOOK_STEPS)) > 0) {
+        TS_TRY(qry_budget_look(budget, err));
+        for (uint32_t i = 0; i < n; i++) {
+            const struct sto_series *s = sto_series_get(cat, ids[i]);
+            if (s)
+                out[(*out_n)++] = s;
+        }
     }
-    ts_free(ids);
-    return n;
+    return 0;
+}
+
+int qry_select_series(const struct sto_catalog *cat, roaring_bitmap_t *set, struct qry_budget *budget,
+                      struct ts_arena *arena, const struct sto_series ***out, size_t *out_n,
+                      struct ts_error *err)
+{
+    size_t n = (size_t)roaring_bitmap_get_cardinality(set);
+    uint64_t most = budget->limit && !budget->any_series ? budget->limit->max_series : 0;
+    int rc = 0;
+    *out_n = 0;
+    *out = NULL;
+    if (most && n > most)
+        rc = ts_error_set(
+            err, TS_ELIMIT,
+            "The query selects %zu series, more than our limit of %llu. Please try filtering using "
+            "more tags. (query_max_series)",
+            n, (unsigned long long)most);
+    if (rc == 0 && !(*out = qry_arena_take(arena, n, sizeof(**out), err)))
+        rc = qry_memory_code(err);
+    if (rc == 0)
+        rc = take_series(cat, set, budget, *out, out_n, err);
+    roaring_bitmap_free(set);
+    return rc;
 }

@@ -7,8 +7,8 @@
 #include "query/cond.h"
 #include "query/labels.h"
 #include "query/parse.h"
+#include "query/sort.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static const char *const rank_names[] = {
@@ -227,8 +227,9 @@ static int cmp_labels(const struct qry_labels *a, const struct qry_labels *b)
     return a->n_tags < b->n_tags ? -1 : a->n_tags > b->n_tags;
 }
 
-static int cmp_ranked(const void *x, const void *y)
+static int cmp_ranked(const void *x, const void *y, void *arg)
 {
+    (void)arg;
     const struct ranked *a = x, *b = y;
     if (a->value != b->value)
         return (a->value < b->value) == a->bottom ? -1 : 1;
@@ -236,24 +237,27 @@ static int cmp_ranked(const void *x, const void *y)
     return c ? c : a->group < b->group ? -1 : a->group > b->group;
 }
 
-size_t qry_top_order(const struct sto_catalog *cat, const struct qry_top *top, const struct qry_sub_run *sr,
-                     struct ts_arena *arena, size_t **out_order)
+int qry_top_order(const struct sto_catalog *cat, const struct qry_top *top, const struct qry_sub_run *sr,
+                  struct ts_arena *arena, size_t **out_order, size_t *out_n, struct ts_error *err)
 {
     const struct qry_plan *p = &sr->plan;
-    struct ranked *r = ts_arena_alloc(arena, p->n_groups * sizeof *r + 1);
+    struct ranked *r = qry_arena_take(arena, p->n_groups, sizeof *r, err);
     size_t n = 0;
+    if (!r)
+        return qry_memory_code(err);
     for (size_t g = 0; g < p->n_groups; g++) {
+        TS_TRY(qry_budget_look(sr->budget, err));
         r[n] = (struct ranked){.bottom = top->bottom, .group = g};
         if (!rank_of(top->rank, &sr->results[g], &r[n].value))
             continue;
-        qry_labels_make(cat, p, &p->groups[g], false, arena, &r[n].labels);
+        TS_TRY(qry_labels_make(cat, p, &p->groups[g], false, sr->budget, arena, &r[n].labels, err));
         n += r[n].labels.n_series > 0;
     }
-    if (n)
-        qsort(r, n, sizeof *r, cmp_ranked);
+    TS_TRY(qry_sort(r, n, sizeof *r, cmp_ranked, NULL, sr->budget, err));
     n = n < top->n ? n : top->n;
-    *out_order = ts_arena_alloc(arena, n * sizeof **out_order + 1);
-    for (size_t i = 0; i < n; i++)
+    *out_order = qry_arena_take(arena, n, sizeof **out_order, err);
+    for (size_t i = 0; i < n && *out_order; i++)
         (*out_order)[i] = r[i].group;
-    return n;
+    *out_n = n;
+    return *out_order ? 0 : qry_memory_code(err);
 }

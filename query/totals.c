@@ -275,13 +275,13 @@ static int whole_hours(struct totals *t, struct ts_error *err)
     return 0;
 }
 
-static int plan_totals(struct sto_store *st, const struct qry_spec *spec, uint64_t max_series,
-                       struct ts_arena *arena, struct totals *t, struct ts_error *err)
+static int plan_totals(struct sto_store *st, const struct qry_spec *spec, struct ts_arena *arena,
+                       struct totals *t, struct ts_error *err)
 {
     static const struct ts_slice no_keys[1];
     struct qry_plan *p = &t->plan;
     TS_TRY(qry_plan_select(st, spec, 0, spec->n_by_tags ? spec->by_tags : no_keys, spec->n_by_tags,
-                           max_series, arena, p, err));
+                           &t->budget, arena, p, err));
     t->ops = p->sub->agg->fold;
     if (!t->ops)
         return ts_error_set(err, TS_EINVAL, "The aggregator none makes no totals");
@@ -299,11 +299,13 @@ static int plan_totals(struct sto_store *st, const struct qry_spec *spec, uint64
 }
 
 int qry_totals_plan(struct sto_store *st, struct sto_snap *snap, const struct qry_spec *spec,
-                    uint64_t max_series, struct ts_arena *arena, struct qry_plan *out, struct ts_error *err)
+                    struct qry_limit *limit, struct ts_arena *arena, struct qry_plan *out,
+                    struct ts_error *err)
 {
     struct totals t = {.snap = snap};
-    qry_budget_init(&t.budget, NULL);
-    int rc = plan_totals(st, spec, max_series, arena, &t, err);
+    qry_budget_init(&t.budget, limit);
+    t.budget.any_series = true;
+    int rc = plan_totals(st, spec, arena, &t, err);
     *out = t.plan;
     totals_release(&t);
     return rc;
@@ -342,7 +344,7 @@ int qry_totals(struct sto_store *st, struct ts_pool *pool, const struct qry_spec
     qry_budget_init(&t.budget, limit);
     arena.budget = t.budget.memory;
     t.snap = sto_snap_take(st);
-    int rc = plan_totals(st, spec, limit ? limit->max_series : 0, &arena, &t, err);
+    int rc = plan_totals(st, spec, &arena, &t, err);
     if (rc == 0)
         rc = qry_plan_afford(&t.plan, t.snap, &t.budget, err);
     if (rc == 0)

@@ -336,6 +336,23 @@ const struct ts_conf_key tsd_conf_keys[] = {
      .max = INT64_MAX,
      .help =
          "Totals (by) with more cells of time, as hours of 114 years, are refused with 413. 0 = 16777216."},
+    {.name = "query_max_filters",
+     .type = TS_CONF_INT,
+     .def = "100",
+     .max = INT32_MAX,
+     .help = "A sub query with more filters is refused with 413. 0 = none."},
+    {.name = "query_max_subqueries",
+     .type = TS_CONF_INT,
+     .def = "1000",
+     .max = INT32_MAX,
+     .help = "A request with more sub queries is refused with 413. 0 = none."},
+    {.name = "query_max_regex_steps",
+     .type = TS_CONF_INT,
+     .def = "1000000000",
+     .max = INT64_MAX,
+     .help = "A query whose regular expressions together take more steps of matching, some 10 ns each, is "
+             "refused "
+             "with 413. 0 = none."},
     {.name = "skip_unresolved_tagvs",
      .type = TS_CONF_CHOICE,
      .def = "auto",
@@ -532,6 +549,9 @@ static void settings_limits(const struct ts_conf *conf, struct tsd_settings *out
     out->query_max_read_bytes = (uint64_t)ts_conf_int(conf, "query_max_read_bytes");
     out->query_max_series = (uint64_t)ts_conf_int(conf, "query_max_series");
     out->query_max_cells = (uint64_t)ts_conf_int(conf, "query_max_cells");
+    out->query_max_regex_steps = (uint64_t)ts_conf_int(conf, "query_max_regex_steps");
+    out->n_query_filters = (size_t)ts_conf_int(conf, "query_max_filters");
+    out->n_query_subs = (size_t)ts_conf_int(conf, "query_max_subqueries");
 }
 
 /* A key auto|true|false. */

@@ -47,6 +47,9 @@ struct tsd_settings {
     int64_t query_timeout_ms;             /* 0 = none */
     int64_t stop_timeout_ms;              /* for clients to get their replies when the daemon stops */
     uint64_t query_max_read_bytes;        /* of files, by estimate; 0 = none */
+    uint64_t query_max_regex_steps;       /* of one query; 0 = none */
+    size_t n_query_filters;               /* of a sub query; 0 = none */
+    size_t n_query_subs;                  /* of a request; 0 = none */
     uint64_t query_max_points, query_max_bytes, query_max_series; /* of one query; 0 = none */
     uint64_t query_max_cells;                                     /* cells of time of totals; 0 = none */
     bool collect;                                                 /* run the collectors too */

@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct qry_budget; /* query/limit.h */
 struct qry_filter_type;
 
 /* One filter of a sub query; memory lives in the spec's arena. */
@@ -38,10 +39,11 @@ struct qry_filter_type {
     bool negate;    /* by_values: matches what is not listed */
     /* Take f->text apart; text of errors in err. */
     int (*prepare)(struct qry_filter *f, struct ts_arena *arena, struct ts_error *err);
-    /* Make ready for match; NULL: the filter itself is the state. */
-    int (*open)(const struct qry_filter *f, void **out_state, struct ts_error *err);
+    /* Make ready for match, within the limits of a run; NULL: the filter itself is the state. */
+    int (*open)(const struct qry_filter *f, struct qry_budget *budget, void **out_state,
+                struct ts_error *err);
     bool (*match)(void *state, struct ts_slice value);
-    /* Ends what open made; says what went wrong inside match. */
+    /* Ends what open made; says what went wrong inside match. Not NULL if open is not. */
     int (*close)(void *state, struct ts_error *err);
     const char *help;    /* one sentence */
     const char *example; /* as written in a query */

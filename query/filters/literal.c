@@ -3,6 +3,9 @@
  */
 #include "query/filters/filter.h"
 
+#include "base/hash.h"
+#include "query/limit.h"
+
 #include <unicode/uchar.h>
 #include <unicode/utf8.h>
 
@@ -72,27 +75,68 @@ static int iliteral_prepare(struct qry_filter *f, struct ts_arena *arena, struct
     return 0;
 }
 
-static bool iliteral_listed(const struct qry_filter *f, struct ts_slice value)
+/* The folded words by hash. */
+struct words {
+    const struct qry_filter *f;
+    struct qry_budget *budget; /* its account counts this */
+    uint32_t *slots;           /* [n_slots] open addressing: number of a word + 1 */
+    size_t n_slots;            /* a power of 2, at least twice the words */
+};
+
+static size_t word_slot(const struct words *w, struct ts_slice word)
 {
+    size_t at = (size_t)ts_hash(word.p, word.n) & (w->n_slots - 1);
+    while (w->slots[at] && !ts_slice_eq(w->f->values[w->slots[at] - 1], word))
+        at = (at + 1) & (w->n_slots - 1);
+    return at;
+}
+
+static int iliteral_open(const struct qry_filter *f, struct qry_budget *budget, void **out_state,
+                         struct ts_error *err)
+{
+    struct words *w = ts_budget_calloc(budget->memory, 1, sizeof *w, err);
+    if (!w)
+        return qry_memory_code(err);
+    *w = (struct words){.f = f, .budget = budget, .n_slots = 4};
+    while (w->n_slots < 2 * f->n_values)
+        w->n_slots *= 2;
+    w->slots = ts_budget_calloc(budget->memory, w->n_slots, sizeof *w->slots, err);
+    if (!w->slots) {
+        int rc = qry_memory_code(err);
+        ts_budget_free(budget->memory, w, sizeof *w);
+        return rc;
+    }
+    for (size_t i = 0; i < f->n_values; i++)
+        w->slots[word_slot(w, f->values[i])] = (uint32_t)i + 1;
+    *out_state = w;
+    return 0;
+}
+
+static int iliteral_close(void *state, struct ts_error *err)
+{
+    struct words *w = state;
+    (void)err;
+    ts_budget_free(w->budget->memory, w->slots, w->n_slots * sizeof *w->slots);
+    ts_budget_free(w->budget->memory, w, sizeof *w);
+    return 0;
+}
+
+static bool iliteral_match(void *state, struct ts_slice value)
+{
+    const struct words *w = state;
     char stack[QRY_FILTER__LOWER_BYTES(STACK_VALUE_BYTES)], *low = stack;
     if (value.n > STACK_VALUE_BYTES)
         low = ts_xmalloc(QRY_FILTER__LOWER_BYTES(value.n));
     struct ts_slice l = {low, qry_filter__lower(value, low)};
-    bool found = false;
-    for (size_t i = 0; i < f->n_values && !found; i++)
-        found = ts_slice_eq(f->values[i], l);
+    bool found = w->slots[word_slot(w, l)] != 0;
     if (low != stack)
         ts_free(low);
     return found;
 }
 
-static bool iliteral_match(void *state, struct ts_slice value)
-{
-    return iliteral_listed(state, value);
-}
 static bool not_iliteral_match(void *state, struct ts_slice value)
 {
-    return !iliteral_listed(state, value);
+    return !iliteral_match(state, value);
 }
 
 const struct qry_filter_type qry_filter_literal_or = {.name = "literal_or",
@@ -110,13 +154,17 @@ const struct qry_filter_type qry_filter_not_literal_or = {
     .example = "host=not_literal_or(web01|web02)"};
 const struct qry_filter_type qry_filter_iliteral_or = {.name = "iliteral_or",
                                                        .prepare = iliteral_prepare,
+                                                       .open = iliteral_open,
                                                        .match = iliteral_match,
+                                                       .close = iliteral_close,
                                                        .help =
                                                            "The value is one of those listed in any case.",
                                                        .example = "host=iliteral_or(WEB01|web02)"};
 const struct qry_filter_type qry_filter_not_iliteral_or = {
     .name = "not_iliteral_or",
     .prepare = iliteral_prepare,
+    .open = iliteral_open,
     .match = not_iliteral_match,
+    .close = iliteral_close,
     .help = "The value is none of those listed in any case.",
     .example = "host=not_iliteral_or(WEB01)"};

@@ -162,11 +162,22 @@ struct sto_tag_cond {
                                              outside of the lock; NULL = any value, negated or not */
     void *arg;
 };
+struct ts_budget; /* base/budget.h */
+
+/* What a selection may use, and when it ends. */
+struct sto_select_ctl {
+    struct ts_budget *memory; /* account of the answers kept of match; NULL: not counted */
+    int (*look)(void *arg,
+                struct ts_error *err); /* asked for every 256 series or values whether to go on; < 0 ends the
+                                                     selection with this error. May be NULL */
+    void *arg;
+};
 /** Series of a metric that meet all conditions; explicit_keys: exactly the keys of the conditions and no
  * others. An unknown metric or key (id 0) gives an empty set. *out_set is the caller's (roaring_bitmap_free).
- * 0. Cost: set operations; with match or explicit_keys also ~12 ns for each series the sets leave. */
+ * ctl NULL: no limits. 0; errors of ctl->look, and TS_ELIMIT, TS_ENOMEM for ctl->memory, *out_set is NULL then. Cost: set operations; with match or explicit_keys also ~12 ns for each series the sets leave. */
 int sto_select(struct sto_catalog *cat, uint32_t metric, const struct sto_tag_cond *conds, size_t n_conds,
-               bool explicit_keys, roaring_bitmap_t **out_set, struct ts_error *err);
+               bool explicit_keys, const struct sto_select_ctl *ctl, roaring_bitmap_t **out_set,
+               struct ts_error *err);
 
 /** Counters: each(arg, name with unit, value): names, ids left, series, bytes of memory and log. */
 void sto_catalog_stats(const struct sto_catalog *cat,

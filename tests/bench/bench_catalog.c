@@ -106,7 +106,7 @@ static void bench_select(struct sto_catalog *cat, bool explicit_keys)
 {
     roaring_bitmap_t *set;
     double begin = now_s();
-    (void)sto_select(cat, 1, NULL, 0, explicit_keys, &set, NULL);
+    (void)sto_select(cat, 1, NULL, 0, explicit_keys, NULL, &set, NULL);
     (void)printf("select metric%s: %.0f us, %llu series\n", explicit_keys ? " by a walk" : "",
                  (now_s() - begin) * 1e6, (unsigned long long)roaring_bitmap_get_cardinality(set));
     roaring_bitmap_free(set);

@@ -65,7 +65,8 @@ static void use(struct sto_catalog *cat)
     CHECK(rc == 0 || rc == TS_ELIMIT);
     if (rc < 0)
         return;
-    CHECK(sto_select(cat, s->metric, NULL, 0, false, &set, &err) == 0 && roaring_bitmap_contains(set, s->id));
+    CHECK(sto_select(cat, s->metric, NULL, 0, false, NULL, &set, &err) == 0 &&
+          roaring_bitmap_contains(set, s->id));
     roaring_bitmap_free(set);
 }
 

@@ -143,6 +143,67 @@ def stats(d):
           and last["stats"]["totalTime"] > 0 and last["queryCompletedTimestamp"] >= last["queryStartTimestamp"], last)
 
 
+COSTLY = "/api/query?start=%d&end=%d&m=none:rx.m" % (T0, T0 + 10) + "%7Bs=regexp((a%7Ca%7Cb)%7B0,14%7D$)%7D"
+
+
+def regular_expressions(d):
+    """A pattern of some 20,000 steps for each of 20,000 values: minutes, if nobody ends it."""
+    d.keys = {"query_timeout_ms": 1, "query_max_regex_steps": 0}
+    d.restart()
+    d.send("".join("put rx.m %d 1 s=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa%05d\n" % (T0, i) for i in range(20000)))
+    check("values sent", d.sync() == 20000)
+    status, answer = ask(d, COSTLY)
+    check("selection has a time-out", status == 408 and "query_timeout_ms" in answer["error"]["message"], (status, answer))
+    d.keys = {"query_max_regex_steps": 3000000, "query_timeout_ms": 0}
+    d.restart()
+    status, answer = ask(d, COSTLY)
+    check("and steps", status == 413 and "query_max_regex_steps" in answer["error"]["message"], (status, answer))
+    d.keys = {"query_max_regex_steps": 0, "query_timeout_ms": 0}
+    d.restart()
+    s = reader(d, COSTLY)
+    until("it runs", lambda: ask(d, "/api/stats/query")[1]["running"])
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+    s.close()
+    until("it ends with its client", lambda: not ask(d, "/api/stats/query")[1]["running"])
+    ended = ask(d, "/api/stats/query")[1]["completed"][0]
+    check("as cancelled", "client went away" in ended["exception"], ended)
+    several = [reader(d, COSTLY) for _ in range(4)]
+    until("four run", lambda: len(ask(d, "/api/stats/query")[1]["running"]) == 4)
+    d.stop()                                     # SIGTERM; exits the test unless it ends with 0
+    for s in several:
+        s.close()
+    d.start()
+
+
+def many_parts(d):
+    """Filters and sub queries without end, small when packed."""
+    d.keys = {"query_max_filters": 3, "query_max_subqueries": 4}
+    d.restart()
+    one = {"aggregator": "sum", "metric": "rx.m", "filters": [{"tagk": "s", "type": "wildcard", "filter": "a*", "groupBy": False}] * 3}
+    body = {"start": T0, "end": T0 + 10, "queries": [dict(one, aggregator=a) for a in ("sum", "max", "min", "avg")]}
+    check("as many as the limits say", post(d, body)[0] == 200)
+    body["queries"].append(dict(one, aggregator="dev"))
+    status, answer = post(d, body)
+    check("one sub query more", status == 413 and "query_max_subqueries" in answer["error"]["message"], (status, answer))
+    body["queries"] = [dict(one, filters=one["filters"] + one["filters"][:1])]
+    status, answer = post(d, body)
+    check("one filter more", status == 413 and "query_max_filters" in answer["error"]["message"], (status, answer))
+    body["queries"] = [dict(one, filters=one["filters"] * 20000)]
+    before = memory_kib(d, "VmHWM")
+    check("60,000 filters", post(d, body)[0] == 413)
+    if not os.environ.get("TEST_SANITIZE"):
+        check("take no memory to speak of", memory_kib(d, "VmHWM") - before < 96 * 1024, memory_kib(d, "VmHWM") - before)
+
+
+def post(d, body):
+    c = http.client.HTTPConnection("127.0.0.1", d.port, timeout=120)
+    c.request("POST", "/api/query", json.dumps(body), {"Content-Type": "application/json"})
+    r = c.getresponse()
+    data = r.read()
+    c.close()
+    return r.status, json.loads(data) if data else None
+
+
 def main():
     with Daemon(workers=2) as d:
         fill(d)
@@ -151,6 +212,8 @@ def main():
         slow, running = streaming(d)
         cancel(d, slow, running)
         stalled(d)
+        regular_expressions(d)
+        many_parts(d)
     end("limits")
 
 

@@ -5,6 +5,7 @@ say, and everything it took is there.
     budget.py [--series N] [--points N]
 """
 import argparse
+import http.client
 import os
 import random
 import sys
@@ -54,6 +55,44 @@ def send_all(daemon, lines):
     daemon.conn = None
 
 
+def status_of(d, path):
+    c = http.client.HTTPConnection("127.0.0.1", d.port, timeout=300)
+    c.request("GET", path)
+    r = c.getresponse()
+    while r.read(1 << 20):
+        pass
+    c.close()
+    return r.status
+
+
+def queries():
+    """Queries that need much more than their limit, and some that fit: resident memory keeps to the factor."""
+    limit = 64 * MIB
+    with Daemon(workers=2, query_max_bytes=limit, query_timeout_ms=0, query_max_running=1) as d:
+        lines = ["put q.long %d %d host=a\n" % (BASE + i, i) for i in range(200000)]
+        lines += ["put q.cpu %d %d host=h%05d cpu=%d\n" % (BASE + k * 7200, k, h, c) for c in range(4) for h in range(3000) for k in range(3)]
+        send_all(d, lines)
+        d.flush("files")
+        big = ("start=%d&end=%d&m=sum:1s-avg-zero:q.long" % (BASE, BASE + 16000000),
+               "start=%d&end=%d&m=p99:1s-avg-zero:q.long" % (BASE, BASE + 3000000),
+               "start=1970/01/01&end=3800/01/01&by=hour&fill=zero&m=sum:q.long")
+        small = ("start=%d&end=%d&m=p99:q.long&by=" % (BASE, BASE + 400000), "start=%d&end=%d&m=none:q.cpu" % (BASE, BASE + 86400),
+                 "start=%d&end=%d&m=sum:1m-avg:q.cpu%%7Bhost=*%%7D" % (BASE, BASE + 86400))
+        status_of(d, "/api/query?" + small[0])
+        idle = resident(d)
+        for text, fits in [(t, False) for t in big] + [(t, True) for t in small]:
+            watch = Watch(d)
+            watch.start()
+            status = status_of(d, "/api/query?" + text)
+            watch.over = True
+            watch.join()
+            print("%-60s %s, %d MiB above idle" % (text[-60:], status, (watch.high - idle) // MIB))
+            if status != (200 if fits else 413):
+                sys.exit("budget: %s: status %s" % (text, status))
+            if watch.high - idle > limit * 5 // 4 + 8 * MIB:
+                sys.exit("budget: %s: %d MiB above idle, query_max_bytes is %d MiB" % (text, (watch.high - idle) // MIB, limit // MIB))
+
+
 def main():
     ap = argparse.ArgumentParser()
     ap.add_argument("--series", type=int, default=30000)
@@ -81,6 +120,7 @@ def main():
         have = d.api("/api/query?start=%d&end=%d&m=count:0all-count:flood.series&arrays=true" % (BASE - 1, BASE + 10))
         if not have or have[0]["dps"][0][1] != a.series:
             sys.exit("budget: not all series are there: %r" % have)
+    queries()
 
 
 if __name__ == "__main__":

@@ -1,12 +1,14 @@
 /*
- * test_query_memory.c - memory of queries: the account of a query counts what malloc really gave, all of it comes back, and a
- * query that is refused never had more than its limit.
+ * test_query_memory.c - limits of every kind of query: its account counts what malloc really gave, all of it comes back, a query
+ * that is refused never had more than its limit; whoever cancels one ends it at its next look at the limits.
  *
- * malloc and its like are this program's own here: they count the bytes in use. Bytes of the engine's readers are not the
- * query's; there are few of them, because all points lie in memory.
+ * malloc and its like are this program's own here (but not with sanitizers, which have theirs): they count the bytes in use.
+ * Bytes of the engine's readers are not the query's; there are few of them, because all points lie in memory.
  */
+#include "query/explain.h"
 #include "query/exprquery.h"
 #include "query/gexp.h"
+#include "query/hidden.h"
 #include "query/query.h"
 
 #include "base/mem.h"
@@ -25,10 +27,12 @@
 #include <cmocka.h>
 
 #include "tests/unit/t_folder.h"
+#include "tests/unit/t_random.h"
 
+#define T_THREADS  2
 #define MIB        (1u << 20)
 #define DAY_S      1600000000ll /* 2020-09-13T12:26:40Z */
-#define N_WIDE     60000        /* series of one point each */
+#define N_WIDE     20000        /* series of one point each */
 #define N_LONG     400000       /* points of one series, a second apart */
 #define N_HOSTS    1500         /* of 4 cpus each, made cpu by cpu */
 #define N_PCT      300          /* series of a point a minute over 12 hours */
@@ -38,6 +42,15 @@
 
 /* --- counting --- */
 static _Atomic int64_t live_bytes, peak_bytes;
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
+#define T_SANITIZED 1
+#endif
+#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define T_SANITIZED 1
+#endif
+#ifndef T_SANITIZED
 
 static void *counted(void *p)
 {
@@ -84,6 +97,8 @@ void free(void *p)
     __libc_free(p);
 }
 
+#endif
+
 /* --- points --- */
 static char dir[T_FOLDER_BYTES];
 static struct sto_store *st;
@@ -103,7 +118,7 @@ static void put(const struct sto_series *s, int64_t t_ms, struct ts_num v)
 
 static const struct sto_series *series_of(const char *metric, unsigned a, unsigned b)
 {
-    char text[64], host[16], cpu[16];
+    char text[160], host[16], cpu[16];
     snprintf(host, sizeof host, "h%06u", a);
     snprintf(cpu, sizeof cpu, "c%u", b);
     struct sto_tag_text tags[] = {{TS_SLICE_LIT("cpu"), ts_slice_str(cpu)},
@@ -114,6 +129,26 @@ static const struct sto_series *series_of(const char *metric, unsigned a, unsign
                                         (uint32_t)strlen(metric), tags, 2, true, &s, NULL),
                      0);
     return s;
+}
+
+/* Counts of three buckets of 20 histograms, as they are stored: in metrics beside the one users see. */
+static void put_histograms(void)
+{
+    static const char *const buckets[] = {"u", "0.0,10.0", "10.0,20.0"};
+    for (unsigned h = 0; h < 20; h++) {
+        (void)series_of("hist", h, 0);
+        for (unsigned b = 0; b < 3; b++) {
+            struct ts_buf name;
+            ts_buf_init(&name, 0);
+            qry_hidden_buckets(TS_SLICE_LIT("hist"), &name);
+            ts_buf_str(&name, buckets[b]);
+            ts_buf_char(&name, 0);
+            const struct sto_series *s = series_of(name.p, h, 0);
+            for (unsigned k = 0; k < 500; k++)
+                put(s, (DAY_S + k * 60) * 1000, (struct ts_num){.m = (int64_t)(k % (7 + b))});
+            ts_buf_release(&name);
+        }
+    }
 }
 
 static int setup(void **state)
@@ -143,9 +178,10 @@ static int setup(void **state)
         for (unsigned k = 0; k < 2000; k++)
             put(series_of("tiny", h, 0), (DAY_S + k * 60) * 1000,
                 ts_num_from_double((h + 1) * (k % 2 ? 1e-200 : 1e200)));
+    put_histograms();
     sto_port_turn(sto_port(st, 0));
     assert_int_equal(sto_flush(st, STO_LEVEL_LOG, NULL), 0);
-    pool = ts_pool_new(2, "t");
+    pool = ts_pool_new(T_THREADS, "t");
     return 0;
 }
 
@@ -158,7 +194,7 @@ static int teardown(void **state)
 }
 
 /* --- queries --- */
-enum kind { TOTALS, SERIES, GEXP, EXP, LATEST };
+enum kind { TOTALS, SERIES, GEXP, EXP, LATEST, EXPLAIN, DELETE };
 
 static const struct {
     enum kind kind;
@@ -166,27 +202,38 @@ static const struct {
     const char *fill;    /* of totals */
     int64_t days;        /* from DAY_S on */
     uint64_t most_bytes; /* what physics needs, generously; the peak must stay below */
+    uint64_t n_looks;    /* at least so often the run looks at its limits: its long loops all do */
     const char *why;
 } rows[] = {
-    {TOTALS, "sum:wide", "hour,host", NULL, 366, 40 * MIB, "one state and some 100 bytes a series"},
-    {TOTALS, "sum:cpus", "hour", "zero", 30000, 80 * MIB, "cells of 80 years of hours"},
-    {TOTALS, "p99:long", "", NULL, 10, 8 * MIB, "8 bytes a point, doubled"},
-    {TOTALS, "p90:pct", "day", NULL, 2, 8 * MIB, "8 bytes a point"},
-    {SERIES, "sum:1m-avg:cpus{host=*}", NULL, NULL, 1, 48 * MIB, "some groups at a time, their answers"},
-    {SERIES, "p99:1m-avg:pct", NULL, NULL, 1, 8 * MIB, "8 bytes a point"},
-    {SERIES, "p99:pct", NULL, NULL, 1, 16 * MIB, "24 bytes a point"},
-    {SERIES, "sum:long", NULL, NULL, 10, 64 * MIB, "spans, a lane, the answer"},
-    {SERIES, "sum:1s-avg-zero:long", NULL, NULL, 12, 160 * MIB, "a million buckets"},
-    {SERIES, "none:wide", NULL, NULL, 366, 40 * MIB, "some 400 bytes a series"},
-    {SERIES, "sum:wide{host=*}", NULL, NULL, 366, 80 * MIB, "some 1000 bytes a series"},
-    {SERIES, "sum:wide", NULL, NULL, 366, 80 * MIB, "lanes of 60,000 times, some at a time"},
-    {SERIES, "dev:1m-avg:wide", NULL, NULL, 30, 160 * MIB, "lanes of 43,000 buckets"},
-    {SERIES, "sum:1h-sum:tiny", NULL, NULL, 3, 8 * MIB, "wide sums"},
-    {SERIES, "sum:tiny{host=*}", NULL, NULL, 3, 8 * MIB, "spans"},
-    {GEXP, "scale(sum:tiny{host=*},2)", NULL, NULL, 3, 16 * MIB, "copies"},
-    {EXP, "cpus", NULL, NULL, 1, 32 * MIB, "columns"},
-    {LATEST, "tiny", NULL, NULL, 1, 8 * MIB, "24 bytes a point"},
-    {TOTALS, "sum:tiny", "hour", NULL, 3, 8 * MIB, "wide sums"},
+    {TOTALS, "sum:wide", "hour,host", NULL, 366, 12 * MIB, 3 * N_WIDE / 256,
+     "one state and some 100 bytes a series"},
+    {TOTALS, "sum:cpus", "hour", "zero", 30000, 80 * MIB, 2812, "cells of 80 years of hours"},
+    {TOTALS, "p99:long", "", NULL, 10, 8 * MIB, 30, "8 bytes a point, doubled"},
+    {TOTALS, "p90:pct", "day", NULL, 2, 8 * MIB, 26, "8 bytes a point"},
+    {SERIES, "sum:1m-avg:cpus{host=*}", NULL, NULL, 1, 48 * MIB, 1570,
+     "some groups at a time, their answers"},
+    {SERIES, "p99:1m-avg:pct", NULL, NULL, 1, 8 * MIB, 29, "8 bytes a point"},
+    {SERIES, "p99:pct", NULL, NULL, 1, 16 * MIB, 300, "24 bytes a point"},
+    {SERIES, "sum:long", NULL, NULL, 10, 64 * MIB, 30, "spans, a lane, the answer"},
+    {SERIES, "sum:1s-avg-zero:long", NULL, NULL, 12, 160 * MIB, 30, "a million buckets"},
+    {SERIES, "none:wide", NULL, NULL, 366, 12 * MIB, N_WIDE, "some 400 bytes a series"},
+    {SERIES, "sum:wide{host=*}", NULL, NULL, 366, 24 * MIB, N_WIDE, "some 1000 bytes a series"},
+    {SERIES, "sum:wide", NULL, NULL, 366, 24 * MIB, N_WIDE, "lanes of 20,000 times, some at a time"},
+    {SERIES, "dev:1m-avg:wide", NULL, NULL, 30, 160 * MIB, N_WIDE / 256, "lanes of 43,000 buckets"},
+    {SERIES, "sum:1h-sum:tiny", NULL, NULL, 3, 8 * MIB, 9, "wide sums"},
+    {SERIES, "sum:tiny{host=*}", NULL, NULL, 3, 8 * MIB, 40, "spans"},
+    {GEXP, "scale(sum:tiny{host=*},2)", NULL, NULL, 3, 16 * MIB, 80, "copies"},
+    {EXP, "cpus", NULL, NULL, 1, 32 * MIB, 6000, "columns"},
+    {LATEST, "tiny", NULL, NULL, 1, 8 * MIB, 9, "24 bytes a point"},
+    {TOTALS, "sum:tiny", "hour", NULL, 3, 8 * MIB, 9, "wide sums"},
+    {SERIES, "sum:percentiles[50,99]:hist", NULL, NULL, 1, 8 * MIB, 20, "counts of three buckets"},
+    {SERIES, "none:wide{host=regexp(h0+[0-9]*[05]$)}", NULL, NULL, 366, 40 * MIB, N_WIDE / 256,
+     "answers of the expression"},
+    {SERIES, "sum:wide{host=iliteral_or(H000001|h000002|nobody)}", NULL, NULL, 366, 8 * MIB, N_WIDE / 256,
+     "answers by value"},
+    {SERIES, "sum:wide{host=wildcard(h*1)}", NULL, NULL, 366, 40 * MIB, N_WIDE / 256, "answers by value"},
+    {EXPLAIN, "sum:wide{host=regexp(1$)}", NULL, NULL, 366, 16 * MIB, N_WIDE / 256, "a plan"},
+    {DELETE, "sum:wide", NULL, NULL, 366, 16 * MIB, N_WIDE / 256, "a plan"},
 };
 
 static int on_series(void *arg, const struct qry_series *s, struct ts_error *err)
@@ -200,6 +247,13 @@ static int on_total(void *arg, const struct qry_total *t, struct ts_error *err)
 {
     (void)err, (void)t;
     ++*(uint64_t *)arg;
+    return 0;
+}
+
+static int on_doomed(void *arg, const struct qry_doomed *d, struct ts_error *err)
+{
+    (void)err;
+    *(uint64_t *)arg += d->n_points;
     return 0;
 }
 
@@ -217,7 +271,7 @@ static int on_exp(void *arg, const struct qry_exp_result *r, struct ts_error *er
     return 0;
 }
 
-static int run(size_t row, struct qry_limit *limit, struct ts_error *err)
+static int run(size_t row, struct ts_pool *with, struct qry_limit *limit, struct ts_error *err)
 {
     char start[32], end[32];
     uint64_t n = 0;
@@ -236,17 +290,27 @@ static int run(size_t row, struct qry_limit *limit, struct ts_error *err)
     switch (rows[row].kind) {
     case TOTALS:
     case SERIES:
+    case DELETE:
+    case EXPLAIN: {
+        struct qry_explain x;
         rc = qry_parse_params(p, n_params, DAY_S * 1000, false, &arena, &spec, err);
-        if (rc == 0)
-            rc = rows[row].kind == TOTALS ? qry_totals(st, pool, &spec, limit, on_total, &n, err)
-                                          : qry_run(st, pool, &spec, limit, on_series, &n, err);
+        if (rc == 0 && rows[row].kind == TOTALS)
+            rc = qry_totals(st, with, &spec, limit, on_total, &n, err);
+        else if (rc == 0 && rows[row].kind == SERIES)
+            rc = qry_run(st, with, &spec, limit, on_series, &n, err);
+        else if (rc == 0 && rows[row].kind == DELETE)
+            rc = qry_find_doomed(st, &spec, limit, on_doomed, &n, err);
+        else if (rc == 0)
+            rc = qry_explain(st, &spec, limit, 0, &arena, &x, err);
+        n += rows[row].kind == EXPLAIN;
         break;
+    }
     case GEXP: {
         struct qry_gexp g;
         p[2].name = TS_SLICE_LIT("exp");
         rc = qry_gexp_parse(p, 3, DAY_S * 1000, false, &arena, &g, err);
         if (rc == 0)
-            rc = qry_gexp_run(st, pool, &g, limit, on_series, &n, err);
+            rc = qry_gexp_run(st, with, &g, limit, on_series, &n, err);
         break;
     }
     case EXP: {
@@ -262,12 +326,12 @@ static int run(size_t row, struct qry_limit *limit, struct ts_error *err)
                  start, end, rows[row].m, rows[row].m);
         rc = qry_exp_parse(ts_slice_str(body), DAY_S * 1000, false, &arena, &q, err);
         if (rc == 0)
-            rc = qry_exp_run(st, pool, &q, limit, on_exp, &n, err);
+            rc = qry_exp_run(st, with, &q, limit, on_exp, &n, err);
         break;
     }
     default: {
         struct qry_last_ask ask = {.timeseries = ts_slice_str(rows[row].m), .n = 500, .now_ms = DAY_S * 1000};
-        rc = qry_run_latest(st, pool, &ask, limit, on_latest, &n, err);
+        rc = qry_run_latest(st, with, &ask, limit, on_latest, &n, err);
     }
     }
     ts_arena_release(&arena);
@@ -281,7 +345,7 @@ static int64_t measured(size_t row, struct qry_limit *limit, int want, struct ts
 {
     int64_t before = atomic_load(&live_bytes);
     atomic_store(&peak_bytes, before);
-    int rc = run(row, limit, err);
+    int rc = run(row, pool, limit, err);
     if (rc != want)
         fail_msg("%s by %s: %d %s", rows[row].m, rows[row].by ? rows[row].by : "-", rc,
                  rc < 0 ? err->text : "");
@@ -300,6 +364,8 @@ static void test_memory__the_account_counts_what_malloc_gives(void **state)
         print_message("%-24s %-10s counted %7.2f MiB, malloc %7.2f MiB, looks %llu\n", rows[i].m,
                       rows[i].by ? rows[i].by : "", (double)peak / MIB, (double)real / MIB,
                       (unsigned long long)limit.n_looks);
+        if (limit.n_looks < rows[i].n_looks)
+            fail_msg("%s: %llu looks at the limits", rows[i].m, (unsigned long long)limit.n_looks);
         assert_true(real <= peak * FACTOR_PCT / 100 + SLACK);
         if ((uint64_t)peak > rows[i].most_bytes)
             fail_msg("%s by %s: %lld bytes, should need %llu (%s)", rows[i].m, rows[i].by ? rows[i].by : "-",
@@ -316,7 +382,7 @@ static void test_memory__limits_hold_at_every_size(void **state)
         struct ts_error err = {0};
         measured(i, &free_run, 0, &err);
         uint64_t peak = atomic_load(&free_run.memory->peak_bytes);
-        for (unsigned part = 1; part < 8; part++) {
+        for (unsigned part = 1; part < 8; part += 3) {
             uint64_t most = peak * part / 10;
             struct qry_limit limit = {.max_bytes = most};
             int64_t real = measured(i, &limit, TS_ELIMIT, &err);
@@ -362,12 +428,148 @@ static void test_memory__pieces_that_follow_groups_answer_the_same(void **state)
     ts_arena_release(&arena);
 }
 
+/* Cancelled or out of time at any look: that is the last one, but for those under way in other threads. */
+static void test_memory__a_query_ends_at_its_next_look(void **state)
+{
+    (void)state;
+    uint64_t random = 88172645463325252ull;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct qry_limit whole = {.max_bytes = 0};
+        struct ts_error err = {0};
+        measured(i, &whole, 0, &err);
+        for (int k = 0; k < 5; k++) {
+            uint64_t at = k == 0 ? 1 : 1 + t_random(&random) % (whole.n_looks * 9 / 10);
+            struct qry_limit limit = {.cancel_at_look = at};
+            measured(i, &limit, TS_ECANCELLED, &err);
+            if (limit.n_looks > at + T_THREADS)
+                fail_msg("%s: cancelled at look %llu, ended after %llu", rows[i].m, (unsigned long long)at,
+                         (unsigned long long)limit.n_looks);
+        }
+        struct qry_limit late = {.deadline_ns = 1};
+        measured(i, &late, TS_ETIMEOUT, &err);
+        assert_non_null(strstr(err.text, "query_timeout_ms"));
+        assert_true(late.n_looks <= 1 + T_THREADS);
+    }
+}
+
+/* One more or one less decides. In one thread, so that the same is counted each time. */
+static void test_memory__limits_hold_at_their_edges(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct ts_error err = {0};
+        struct qry_limit whole = {.max_bytes = 0};
+        if (rows[i].kind == EXPLAIN)
+            continue; /* it says what would be refused */
+        assert_int_equal(run(i, NULL, &whole, &err), 0);
+        uint64_t bytes = whole.own.peak_bytes, points = whole.n_points;
+        struct qry_limit enough = {.max_bytes = bytes, .max_points = points};
+        assert_int_equal(run(i, NULL, &enough, &err), 0);
+        /* wide sums are counted when they are there already: the limit is seen a little later */
+        struct qry_limit few_bytes = {.max_bytes = strstr(rows[i].m, "tiny") ? bytes / 4 * 3 : bytes - 1},
+                         few_points = {.max_points = points - 1};
+        if (run(i, NULL, &few_bytes, &err) != TS_ELIMIT)
+            fail_msg("%s: runs with %llu bytes, though it took one more", rows[i].m,
+                     (unsigned long long)bytes - 1);
+        assert_non_null(strstr(err.text, "query_max_bytes"));
+        assert_int_equal(run(i, NULL, &few_points, &err), TS_ELIMIT);
+        assert_non_null(strstr(err.text, "query_max_points"));
+    }
+}
+
+static int run_text(const char *m, const char *m2, struct qry_limit *limit, struct ts_error *err)
+{
+    char start[32], end[32];
+    uint64_t n = 0;
+    struct ts_arena arena;
+    struct qry_spec spec;
+    snprintf(start, sizeof start, "%lld", (long long)DAY_S);
+    snprintf(end, sizeof end, "%lld", (long long)DAY_S + 86400);
+    struct qry_param p[] = {{TS_SLICE_LIT("start"), ts_slice_str(start)},
+                            {TS_SLICE_LIT("end"), ts_slice_str(end)},
+                            {TS_SLICE_LIT("m"), ts_slice_str(m)},
+                            {TS_SLICE_LIT("m"), ts_slice_str(m2 ? m2 : "")}};
+    ts_arena_init(&arena, 0);
+    int rc = qry_parse_params(p, m2 ? 4 : 3, DAY_S * 1000, false, &arena, &spec, err);
+    if (rc == 0)
+        rc = qry_run(st, pool, &spec, limit, on_series, &n, err);
+    ts_arena_release(&arena);
+    return rc;
+}
+
+static void test_memory__series_filters_and_sub_queries_have_edges(void **state)
+{
+    (void)state;
+    struct ts_error err = {0};
+    struct qry_limit l = {.max_series = N_PCT};
+    assert_int_equal(run_text("sum:pct", NULL, &l, &err), 0);
+    l = (struct qry_limit){.max_series = N_PCT - 1};
+    assert_int_equal(run_text("sum:pct", NULL, &l, &err), TS_ELIMIT);
+    assert_non_null(strstr(err.text, "query_max_series"));
+    static const char two[] = "sum:pct{host=*,cpu=c0}";
+    l = (struct qry_limit){.max_filters = 2};
+    assert_int_equal(run_text(two, NULL, &l, &err), 0);
+    l = (struct qry_limit){.max_filters = 1};
+    assert_int_equal(run_text(two, NULL, &l, &err), TS_ELIMIT);
+    assert_non_null(strstr(err.text, "query_max_filters"));
+    l = (struct qry_limit){.max_subs = 2};
+    assert_int_equal(run_text("sum:pct", "sum:tiny", &l, &err), 0);
+    l = (struct qry_limit){.max_subs = 1};
+    assert_int_equal(run_text("sum:pct", "sum:tiny", &l, &err), TS_ELIMIT);
+    assert_non_null(strstr(err.text, "query_max_subqueries"));
+}
+
+/* A pattern that goes back and forth ends by steps, and looks at the limits on the way. */
+static void test_memory__regular_expressions_are_limited_in_sum(void **state)
+{
+    (void)state;
+    static const char costly[] = "none:wide{host=regexp((h|0|0|[0-9]|.){0,14}[^0-9]$)}";
+    struct ts_error err = {0};
+    struct qry_limit l = {.max_regex_steps = 5000000};
+    assert_int_equal(run_text(costly, NULL, &l, &err), TS_ELIMIT);
+    if (!strstr(err.text, "query_max_regex_steps"))
+        fail_msg("%s after %llu steps", err.text, (unsigned long long)l.n_regex_steps);
+    assert_true(l.n_regex_steps < 2 * l.max_regex_steps);
+    uint64_t looks = l.n_looks;
+    assert_true(looks >= 5000000 / 1200000); /* a match may take a million steps more than a look allows */
+    l = (struct qry_limit){.cancel_at_look = looks / 2};
+    assert_int_equal(run_text(costly, NULL, &l, &err), TS_ECANCELLED);
+    l = (struct qry_limit){.max_regex_steps = 10000000};
+    assert_int_equal(run_text("none:wide{host=regexp(^h0000[0-9]+$)}", NULL, &l, &err), 0);
+}
+
+/* Last, because it moves the points into files. */
+static void test_memory__bytes_of_files_are_limited_in_sum(void **state)
+{
+    (void)state;
+    struct ts_error err = {0};
+    assert_int_equal(sto_flush(st, STO_LEVEL_FILES, NULL), 0);
+    struct qry_limit l = {.max_read_bytes = UINT64_MAX};
+    assert_int_equal(run_text("sum:pct", NULL, &l, &err), 0);
+    uint64_t one = l.n_read_bytes;
+    assert_true(one > 0);
+    l = (struct qry_limit){.max_read_bytes = one};
+    assert_int_equal(run_text("sum:pct", NULL, &l, &err), 0);
+    l = (struct qry_limit){.max_read_bytes = one - 1};
+    assert_int_equal(run_text("sum:pct", NULL, &l, &err), TS_ELIMIT);
+    assert_non_null(strstr(err.text, "query_max_read_bytes"));
+    l = (struct qry_limit){.max_read_bytes = 2 * one};
+    assert_int_equal(run_text("sum:pct", "avg:pct", &l, &err), 0);
+    l = (struct qry_limit){.max_read_bytes = 2 * one - 1};
+    assert_int_equal(run_text("sum:pct", "avg:pct", &l, &err), TS_ELIMIT);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_memory__the_account_counts_what_malloc_gives),
         cmocka_unit_test(test_memory__pieces_that_follow_groups_answer_the_same),
         cmocka_unit_test(test_memory__limits_hold_at_every_size),
+        cmocka_unit_test(test_memory__a_query_ends_at_its_next_look),
+        cmocka_unit_test(test_memory__limits_hold_at_their_edges),
+        cmocka_unit_test(test_memory__series_filters_and_sub_queries_have_edges),
+        cmocka_unit_test(test_memory__regular_expressions_are_limited_in_sum),
+        cmocka_unit_test(test_memory__bytes_of_files_are_limited_in_sum),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

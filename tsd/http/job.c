@@ -397,6 +397,9 @@ static void job_limits(struct tsd_job *job)
     job->limit.max_read_bytes = set->query_max_read_bytes;
     job->limit.max_series = set->query_max_series;
     job->limit.max_cells = set->query_max_cells;
+    job->limit.max_regex_steps = set->query_max_regex_steps;
+    job->limit.max_filters = set->n_query_filters;
+    job->limit.max_subs = set->n_query_subs;
     if (set->query_timeout_ms && job->kind != TSD_JOB_LONG)
         job->limit.deadline_ns = job->req->began_ns + set->query_timeout_ms * 1000000;
 }

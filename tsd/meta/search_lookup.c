@@ -162,7 +162,7 @@ static int lookup_metric(struct sto_catalog *cat, struct lookup_run *r, struct t
             conds[n++] =
                 (struct sto_tag_cond){.tagk = r->pairs[i].k, .values = &r->pairs[i].v, .n_values = 1};
     }
-    TS_TRY(sto_select(cat, r->metric, conds, n, false, &set, err));
+    TS_TRY(sto_select(cat, r->metric, conds, n, false, NULL, &set, err));
     roaring_uint32_iterator_t it;
     roaring_init_iterator(set, &it);
     int rc = 0;

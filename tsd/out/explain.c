@@ -211,7 +211,7 @@ static void explain_text(const struct qry_explain *x, struct ts_buf *out)
     }
 }
 
-int tsd_explain_run(struct sto_store *store, const struct qry_spec *spec, const struct qry_limit *limit,
+int tsd_explain_run(struct sto_store *store, const struct qry_spec *spec, struct qry_limit *limit,
                     int64_t timeout_ms, bool json, struct tsd_sink *sink, struct ts_error *err)
 {
     struct ts_arena arena;

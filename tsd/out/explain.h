@@ -15,7 +15,7 @@
  *  @param limit       of the query it would be; NULL: none
  *  @param timeout_ms  0 = none
  *  @return 0; errors of qry_explain and of the sink */
-int tsd_explain_run(struct sto_store *store, const struct qry_spec *spec, const struct qry_limit *limit,
+int tsd_explain_run(struct sto_store *store, const struct qry_spec *spec, struct qry_limit *limit,
                     int64_t timeout_ms, bool json, struct tsd_sink *sink, struct ts_error *err);
 
 #endif

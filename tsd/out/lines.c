@@ -192,7 +192,7 @@ int tsd_lines__metric(struct tsd_lines_run *r, uint32_t metric, const struct tsd
 {
     const struct sto_series *series[TSD_LINES_SERIES];
     roaring_bitmap_t *set = NULL;
-    TS_TRY(sto_select(r->cat, metric, conds, spec->n_tags, false, &set, err));
+    TS_TRY(sto_select(r->cat, metric, conds, spec->n_tags, false, NULL, &set, err));
     roaring_uint32_iterator_t it;
     roaring_init_iterator(set, &it);
     int rc = 0;

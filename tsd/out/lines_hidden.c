@@ -170,7 +170,7 @@ static int histogram_lines(struct tsd_lines_run *r, struct ts_slice metric, cons
     h.metrics = ts_arena_zalloc(arena, h.buckets.n * sizeof *h.metrics);
     for (size_t b = 0; b < h.buckets.n; b++)
         (void)sto_uid_find(r->cat, STO_UID_METRIC, h.buckets.metrics[b], &h.metrics[b]);
-    TS_TRY(sto_select(r->cat, h.metrics[0], conds, spec->n_tags, false, &set, err));
+    TS_TRY(sto_select(r->cat, h.metrics[0], conds, spec->n_tags, false, NULL, &set, err));
     r->lead = TS_SLICE_LIT("histogram ");
     r->metric = metric;
     roaring_uint32_iterator_t it;

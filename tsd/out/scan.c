@@ -186,14 +186,14 @@ static int scan_rows(struct scan_run *r, struct qry_reader *rd, const struct sto
 static int scan_sub(struct scan_run *r, struct sto_store *store, const struct qry_spec *spec, size_t index,
                     bool import, struct ts_error *err)
 {
-    const struct qry_limit *limit = r->budget.limit;
     struct ts_arena arena;
     struct qry_plan plan;
     struct qry_reader rd = {0};
     int64_t from_ms, to_ms;
     ts_arena_init(&arena, 0);
+    arena.budget = r->budget.memory;
     qry_doomed_range(spec, &from_ms, &to_ms);
-    int rc = qry_plan_select(store, spec, index, NULL, 0, limit ? limit->max_series : 0, &arena, &plan, err);
+    int rc = qry_plan_select(store, spec, index, NULL, 0, &r->budget, &arena, &plan, err);
     if (rc == 0)
         rc = qry_reader_open(&rd, r->lines.snap, &r->budget, plan.metric, plan.series, plan.n, from_ms,
                              to_ms + 1, NULL, false, err);

@@ -32,7 +32,7 @@ static void t_dump(struct sto_catalog *cat, struct ts_buf *out)
             ts_buf_printf(out, " %u:%u", s->tags[t].k, s->tags[t].v);
         roaring_bitmap_t *set;
         struct sto_tag_cond cond = {.tagk = s->tags[0].k, .values = &s->tags[0].v, .n_values = 1};
-        sto_select(cat, s->metric, &cond, 1, false, &set, NULL);
+        sto_select(cat, s->metric, &cond, 1, false, NULL, &set, NULL);
         assert_true(roaring_bitmap_contains(set, id));
         ts_buf_printf(out, " %llu", (unsigned long long)roaring_bitmap_get_cardinality(set));
         roaring_bitmap_free(set);
@@ -478,7 +478,7 @@ static void *t_selector(void *arg)
         uint32_t metric = t_id(sh->cat, STO_UID_METRIC, "m");
         struct sto_tag_cond cond = {.tagk = t_id(sh->cat, STO_UID_TAGK, "host"), .match = t_ends_with_7};
         roaring_bitmap_t *set;
-        sto_select(sh->cat, metric, &cond, 1, false, &set, NULL);
+        sto_select(sh->cat, metric, &cond, 1, false, NULL, &set, NULL);
         roaring_bitmap_free(set);
         sto_uid_suggest(sh->cat, STO_UID_TAGV, TS_SLICE_LIT("h1"), 10, t_ignore, NULL);
         sto_catalog_stats(sh->cat, t_ignore_stat, NULL);

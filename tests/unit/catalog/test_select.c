@@ -85,8 +85,8 @@ static uint64_t t_check(struct sto_catalog *cat, const char *metric, const struc
         }
     }
     roaring_bitmap_t *got, *want = roaring_bitmap_create();
-    assert_int_equal(sto_select(cat, t_id(cat, STO_UID_METRIC, metric), conds, n, explicit_keys, &got, NULL),
-                     0);
+    assert_int_equal(
+        sto_select(cat, t_id(cat, STO_UID_METRIC, metric), conds, n, explicit_keys, NULL, &got, NULL), 0);
     for (uint32_t id = 0; id < sto_series_count(cat); id++) {
         const struct sto_series *s = sto_series_get(cat, id);
         bool in = s->metric == t_id(cat, STO_UID_METRIC, metric) && (!explicit_keys || s->n_tags == n);
@@ -168,7 +168,7 @@ static void test_select__explicit_keys_count_each_key_once(void **state)
         {.tagk = t_id(cat, STO_UID_TAGK, "a")}};
     conds[0].negate = true;
     roaring_bitmap_t *set;
-    assert_int_equal(sto_select(cat, 1, conds, 2, true, &set, NULL), 0);
+    assert_int_equal(sto_select(cat, 1, conds, 2, true, NULL, &set, NULL), 0);
     assert_int_equal(roaring_bitmap_get_cardinality(set), 1);
     assert_true(roaring_bitmap_contains(set, 0));
     roaring_bitmap_free(set);

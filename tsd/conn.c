@@ -327,7 +327,7 @@ static bool conn_choose(struct tsd_conn *c, const char *p, size_t n)
 static void conn_use(struct tsd_conn *c, const char *p, size_t n)
 {
     size_t used = 0;
-    c->stuck = false;
+    c->stuck = c->again = false;
     if (c->proto || conn_choose(c, p, n))
         used = c->proto->input(c, p, n, c->eof);
     if (c->dead)
@@ -336,7 +336,7 @@ static void conn_use(struct tsd_conn *c, const char *p, size_t n)
         tsd_conn_kill(c); /* connection_total_bytes: half of what was sent must not be taken for the whole */
         return;
     }
-    c->stuck = n > used && (c->blocked || (c->w->paused && c->proto && c->proto->waits));
+    c->stuck = n > used && (c->blocked || c->again || (c->w->paused && c->proto && c->proto->waits));
     if (c->closing) {
         ts_buf_clear(&c->tail);
         c->stuck = false;
@@ -345,6 +345,8 @@ static void conn_use(struct tsd_conn *c, const char *p, size_t n)
     }
     tsd_conn_update(c);
     tsd_conn_flush(c);
+    if (c->again && !c->dead && c->stuck)
+        tsd_worker_run_soon(c->w, c);
 }
 
 void tsd_conn_run(struct tsd_conn *c)
@@ -471,6 +473,11 @@ void tsd_conn_tick(struct tsd_conn *c)
         return;
     }
     if (set->idle_timeout_ms && quiet > set->idle_timeout_ms && !c->n_held && !c->stuck) {
+        tsd_count(&c->w->counts.n_idle, 1);
+        tsd_conn_kill(c);
+        return;
+    }
+    if (!c->proto && c->tail.n && quiet > set->http_read_timeout_ms) { /* bytes that tell no protocol */
         tsd_count(&c->w->counts.n_idle, 1);
         tsd_conn_kill(c);
         return;

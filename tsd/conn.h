@@ -81,6 +81,7 @@ struct tsd_conn {
     bool reading, writing;   /* events that are on */
     bool queued;             /* in the worker's run list */
     bool half;               /* in the worker's list of incomplete requests */
+    bool again; /* the protocol set it: it will use its tail when other connections had their turn */
     struct tsd_series_conn new_series; /* how many it may make */
     char peer[64];                     /* address and port, for people */
 };

@@ -94,7 +94,22 @@ const struct ts_conf_key tsd_conf_keys[] = {
      .def = "64k",
      .min = 256,
      .max = GIB,
-     .help = "Error lines kept for a client that does not read them; more are dropped and counted."},
+     .help = "Replies to lines kept for a client that does not read them; more are dropped and counted, and "
+             "a sync is not "
+             "looked at before some were read."},
+    {.name = "line_max_syncs",
+     .type = TS_CONF_INT,
+     .def = "1024",
+     .min = 1,
+     .max = 1000000,
+     .help = "Syncs of one connection that wait for their answer; at more the connection is not read."},
+    {.name = "line_read_timeout_s",
+     .type = TS_CONF_INT,
+     .def = "60",
+     .max = 86400,
+     .help = "A connection whose line has not ended after so long is closed; those that are silent between "
+             "lines stay. 0 = "
+             "never."},
     {.name = "series_cache_bytes",
      .type = TS_CONF_BYTES,
      .def = "0",
@@ -525,6 +540,8 @@ static void settings_limits(const struct ts_conf *conf, struct tsd_settings *out
 {
     out->recv_buffer_bytes = (size_t)ts_conf_int(conf, "recv_buffer_bytes");
     out->line_max_bytes = (size_t)ts_conf_int(conf, "line_max_bytes");
+    out->line_max_syncs = (unsigned)ts_conf_int(conf, "line_max_syncs");
+    out->line_read_timeout_ms = ts_conf_int(conf, "line_read_timeout_s") * 1000;
     out->line_reply_max_bytes = (size_t)ts_conf_int(conf, "line_reply_max_bytes");
     out->new_series_per_min = (uint64_t)ts_conf_int(conf, "new_series_per_min");
     out->new_series_per_min_total = (uint64_t)ts_conf_int(conf, "new_series_per_min_total");

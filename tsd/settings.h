@@ -31,6 +31,8 @@ struct tsd_settings {
     unsigned max_connections_per_address; /* the same of one address that is not loopback */
     size_t recv_buffer_bytes;             /* read from a socket at once */
     size_t line_max_bytes;                /* longest line */
+    unsigned line_max_syncs;              /* of a connection, not answered yet */
+    int64_t line_read_timeout_ms;         /* for a line that has begun to end; 0 = never */
     size_t line_reply_max_bytes;          /* replies waiting for a client that does not read */
     uint64_t new_series_per_min;          /* of a connection; 0 = no limit */
     uint64_t new_series_per_min_total;    /* of all connections; 0 = no limit */

@@ -35,6 +35,7 @@ struct tsd_counts {
     uint64_t n_dropped;                /* error replies nobody read */
     uint64_t n_exceptions;             /* requests that failed by our own fault */
     uint64_t n_idle;                   /* connections closed for silence */
+    uint64_t n_line_timeouts;          /* connections closed because a line did not end */
     uint64_t n_stalled;                /* connections closed because the client did not take its reply */
     uint64_t n_incomplete;             /* requests given up because too many were incomplete */
     uint64_t n_paused;                 /* times reading stopped because the store was behind */

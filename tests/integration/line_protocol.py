@@ -54,7 +54,7 @@ def deaf(d):
     s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     n = 40000
     for i in range(0, n, 1000):
-        s.sendall(b"".join(b"put deaf.m %d 1 h=a\nput bad line here and there with many words in it\n" % (1500000000 + i + k) for k in range(1000)))
+        s.sendall(b"".join(b"put deaf.m %d 1 h=a\nput bad!%s 1 1 h=a\n" % (1500000000 + i + k, b"x" * 200) for k in range(1000)))
     s.shutdown(socket.SHUT_WR)
     until = time.monotonic() + 30
     while count(d, "deaf.m") < n and time.monotonic() < until:

@@ -4,6 +4,7 @@ if(TARGET tsd)
   foreach(name
       bodies
       fatal_signals
+      line_limits
       refusals
       )
     add_test(NAME integration_${name} COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/integration/${name}.py)

@@ -20,14 +20,15 @@ void tsd_version_text(bool compat, struct ts_buf *out)
 static enum tsd_line_end cmd_version(struct tsd_line *l, struct ts_slice rest)
 {
     (void)rest;
-    tsd_version_text(l->in->rules->compat, l->out);
+    if (tsd_line_may_answer(l))
+        tsd_version_text(l->in->rules->compat, l->out);
     return TSD_LINE_MORE;
 }
 
 static enum tsd_line_end cmd_stats(struct tsd_line *l, struct ts_slice rest)
 {
     (void)rest;
-    if (l->ops && l->ops->stats)
+    if (l->ops && l->ops->stats && tsd_line_may_answer(l))
         l->ops->stats(l, l->out);
     return TSD_LINE_MORE;
 }
@@ -36,6 +37,8 @@ static enum tsd_line_end cmd_help(struct tsd_line *l, struct ts_slice rest)
 {
     (void)rest;
     bool stores = !l->in->rules->no_points;
+    if (!tsd_line_may_answer(l))
+        return TSD_LINE_MORE;
     if (l->in->rules->compat) { /* its order, and only its own */
         ts_buf_str(l->out, "available commands: stats dropcaches version exit help ");
         ts_buf_str(l->out, stores ? "put rollup histogram diediedie \n" : "diediedie \n");
@@ -64,33 +67,41 @@ static enum tsd_line_end cmd_dropcaches(struct tsd_line *l, struct ts_slice rest
     (void)rest;
     if (l->ops && l->ops->drop_caches)
         l->ops->drop_caches(l);
-    ts_buf_str(l->out, "Caches dropped.\n");
+    if (tsd_line_may_answer(l))
+        ts_buf_str(l->out, "Caches dropped.\n");
     return TSD_LINE_MORE;
 }
 
 static enum tsd_line_end cmd_sync(struct tsd_line *l, struct ts_slice rest)
 {
     (void)rest;
-    if (l->ops && l->ops->sync)
-        l->ops->sync(l);
+    if (l->ops && l->ops->sync && !l->ops->sync(l))
+        return TSD_LINE_WAIT;
     return TSD_LINE_MORE;
 }
 
 /* Sorted by name, as help shows them. */
 const struct tsd_line_cmd tsd_line_cmds[] = {
-    {.name = "dropcaches", .run = cmd_dropcaches, .help = "Forget what can be learnt again from the store."},
+    {.name = "dropcaches",
+     .run = cmd_dropcaches,
+     .work = 100,
+     .help = "Forget what can be learnt again from the store."},
     {.name = "exit", .run = cmd_exit, .help = "Close the connection."},
-    {.name = "help", .run = cmd_help, .help = "Names of all commands."},
+    {.name = "help", .run = cmd_help, .work = 5, .help = "Names of all commands."},
     {.name = "histogram", .run = tsd_cmd_histogram, .stores = true, .help = "Counts of values in buckets."},
     {.name = "rollup",
      .run = tsd_cmd_rollup,
      .stores = true,
      .help = "A point of a rollup or pre-aggregate."},
-    {.name = "stats", .run = cmd_stats, .help = "Counters of this daemon as put lines without put."},
+    {.name = "stats",
+     .run = cmd_stats,
+     .work = 200,
+     .help = "Counters of this daemon as put lines without put."},
     {.name = "sync",
      .run = cmd_sync,
+     .work = 2,
      .help = "Answer \"ok N\" when the N points of this connection are on disk."},
-    {.name = "version", .run = cmd_version, .help = "Two lines about this program."},
+    {.name = "version", .run = cmd_version, .work = 5, .help = "Two lines about this program."},
     {.name = NULL, .run = NULL, .help = NULL},
 };
 
@@ -116,6 +127,7 @@ enum tsd_line_end tsd_line_command(struct tsd_line *l, struct ts_slice line)
     for (const struct tsd_line_cmd *c = tsd_line_cmds; c->name; c++) {
         if (!command_is(l, word, c->name))
             continue;
+        l->work += c->work;
         if (stores || !c->stores)
             return c->run(l, rest);
         if (!rules->compat)
@@ -125,6 +137,7 @@ enum tsd_line_end tsd_line_command(struct tsd_line *l, struct ts_slice line)
         ts_buf_str(l->out, "Cleaning up and exiting now.\n");
         return TSD_LINE_MORE;
     }
+    l->work += TSD_LINE_WORK_REFUSED;
     struct ts_buf text;
     ts_buf_init(&text, 512);
     ts_buf_slice(&text, ts_utf8_cut(word, 200));

@@ -8,12 +8,17 @@
 
 #include "base/bytes.h"
 
+bool tsd_line_may_answer(struct tsd_line *l)
+{
+    bool may = l->out->n <= l->reply_max_bytes;
+    l->n_dropped += !may;
+    return may;
+}
+
 void tsd_line_say(struct tsd_line *l, const char *a, const char *b, struct ts_slice c)
 {
-    if (l->out->n > l->reply_max_bytes) {
-        l->n_dropped++;
+    if (!tsd_line_may_answer(l))
         return;
-    }
     ts_buf_str(l->out, a);
     ts_buf_str(l->out, b);
     ts_buf_slice(l->out, c);
@@ -28,6 +33,7 @@ enum tsd_line_end tsd_line_taken(struct tsd_line *l, const char *word, int rc)
         l->n_points++;
         return TSD_LINE_MORE;
     }
+    l->work += TSD_LINE_WORK_REFUSED;
     l->in->n_refused[tsd_refusal_of(rc)]++;
     tsd_line_say(l, word, tsd_refusal_text(tsd_refusal_of(rc), l->in->rules->compat),
                  ts_buf_get(&l->in->msg));
@@ -67,8 +73,10 @@ static enum tsd_line_end line_one(struct tsd_line *l, struct ts_slice line)
     bool put = line.n >= 3 && !memcmp(line.p, "put", 3) && (line.n == 3 || line.p[3] == ' ');
     if (put && !l->in->rules->no_points)
         return line_put(l, line);
-    l->n_commands++;
-    return tsd_line_command(l, line);
+    enum tsd_line_end how = tsd_line_command(l, line);
+    l->n_commands += how == TSD_LINE_MORE || how == TSD_LINE_EXIT;
+    l->work += (unsigned)(line.n / TSD_LINE_BYTES_OF_WORK);
+    return how;
 }
 
 /* The rest of [p, end) holds no line feed. Returns what stays for later. */
@@ -107,10 +115,12 @@ enum tsd_line_end tsd_line_input(struct tsd_line *l, const char *p, const char *
             line_too_long(l, p);
         else
             done = line_one(l, (struct ts_slice){p, (size_t)(stop - p)});
-        if (done == TSD_LINE_BUSY)
+        if (done == TSD_LINE_BUSY || done == TSD_LINE_WAIT)
             break;
         p = feed ? feed + 1 : end;
-        if (done == TSD_LINE_EXIT)
+        if (done == TSD_LINE_MORE && l->max_work && l->work >= l->max_work && p < end)
+            done = TSD_LINE_YIELD;
+        if (done != TSD_LINE_MORE)
             break;
     }
     *out_rest = p;

@@ -18,11 +18,17 @@ struct tsd_line;
 
 /* What commands need of the daemon around; functions may be NULL in tests. */
 struct tsd_line_ops {
-    void (*sync)(struct tsd_line *l); /* answer "ok N" later, when all so far is on disk */
+    bool (*sync)(struct tsd_line
+                     *l); /* answer "ok N" later, when all so far is on disk; false: not now, too many wait */
     void (*stats)(struct tsd_line *l, struct ts_buf *out); /* the lines of stats */
     void (*drop_caches)(struct tsd_line *l);               /* forget what can be learnt again */
     bool (*end_daemon)(struct tsd_line *l);                /* stop the program; false: that is not allowed */
 };
+
+/* Work of lines, about microseconds. Points of known series cost nothing here: a turn reads a bounded number of bytes. */
+#define TSD_LINE_TURN_WORK     1000 /* of a connection in one turn of its worker */
+#define TSD_LINE_WORK_REFUSED  2    /* a refused line */
+#define TSD_LINE_BYTES_OF_WORK 64   /* bytes of a line that is no put and costs one */
 
 /* One connection's side of the protocol. Zeroed, then tsd_line_init. */
 struct tsd_line {
@@ -32,19 +38,23 @@ struct tsd_line {
     const struct tsd_histograms *histograms; /* configuration; NULL = none */
     const struct qry_rollups *rollups;       /* configuration; NULL = none */
     struct ts_buf *out;                      /* replies; the caller sends and empties it */
-    size_t reply_max_bytes;                  /* error lines are dropped while out holds more */
+    size_t reply_max_bytes;                  /* replies are dropped while out holds more */
     size_t line_max_bytes;                   /* longest line without its end */
     struct tsd_chain chain;                  /* guess of the next series */
     uint64_t n_points;                       /* points taken on this connection */
     uint64_t n_commands;                     /* lines that were no put, since the caller set it to 0 */
     uint64_t n_dropped;                      /* replies dropped, since the caller set it to 0 */
-    bool skipping;                           /* in the rest of a line that is too long */
+    unsigned work,
+        max_work;  /* done since the caller set it to 0, and when to yield, in TSD_LINE_WORK_...; 0 = never */
+    bool skipping; /* in the rest of a line that is too long */
 };
 
 enum tsd_line_end {
-    TSD_LINE_MORE, /* all lines are done; what is left is the beginning of one */
-    TSD_LINE_BUSY, /* the store can't take more now: call again with the rest later */
-    TSD_LINE_EXIT, /* the client said exit */
+    TSD_LINE_MORE,  /* all lines are done; what is left is the beginning of one */
+    TSD_LINE_BUSY,  /* the store can't take more now: call again with the rest later */
+    TSD_LINE_WAIT,  /* answers must leave first: call again with the rest when some have */
+    TSD_LINE_YIELD, /* max_work is done: call again with the rest when other connections had their turn */
+    TSD_LINE_EXIT,  /* the client said exit */
 };
 
 /** Work through [p, end). TSD_PUT_PAD bytes beyond end are readable.
@@ -53,6 +63,8 @@ enum tsd_line_end {
  */
 enum tsd_line_end tsd_line_input(struct tsd_line *l, const char *p, const char *end, bool eof,
                                  const char **out_rest);
+/** May an answer of a command be appended? False and counted if too much waits already. */
+bool tsd_line_may_answer(struct tsd_line *l);
 /** Append an error line "text\n" unless too much waits already. */
 void tsd_line_say(struct tsd_line *l, const char *a, const char *b, struct ts_slice c);
 
@@ -62,6 +74,7 @@ struct tsd_line_cmd {
     enum tsd_line_end (*run)(struct tsd_line *l,
                              struct ts_slice rest); /* rest: after the word and one blank */
     bool stores;                                    /* not there with mode = ro */
+    unsigned work;                                  /* what it costs, about microseconds */
     const char *help;                               /* one sentence */
 };
 /** All commands but put, ended by name == NULL. */

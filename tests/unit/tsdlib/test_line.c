@@ -39,10 +39,11 @@ static void test_line__compat_has_opentsdbs_version(void **state)
     assert_string_equal(t_send(&t, "Help\n"), "unknown command: Help.  Try `help'.\n");
 }
 
-static void on_sync(struct tsd_line *l)
+static bool on_sync(struct tsd_line *l)
 {
     n_syncs++;
     assert_int_equal(l->n_points, 2);
+    return true;
 }
 static void on_drop(struct tsd_line *l)
 {
@@ -204,6 +205,85 @@ static void test_line__replies_nobody_reads_are_dropped(void **state)
     assert_int_equal(t.line.n_points, 100);
 }
 
+static void test_line__replies_of_commands_count_too(void **state)
+{
+    (void)state;
+    static const struct tsd_line_ops ops = {.stats = on_stats};
+    static const char *const lines[] = {"stats\n", "help\n", "version\n", "dropcaches\n", "nothing\n"};
+    t.line.ops = &ops;
+    t.line.reply_max_bytes = 1000;
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+        ts_buf_clear(&t.out);
+        t.line.n_dropped = 0;
+        for (int k = 0; k < 200; k++)
+            (void)t_bytes(&t, lines[i], strlen(lines[i]), false);
+        if (t.out.n <= 1000 || t.out.n > 1500 || t.line.n_dropped < 100)
+            fail_msg("%s: %zu bytes wait, %llu dropped", lines[i], t.out.n,
+                     (unsigned long long)t.line.n_dropped);
+    }
+}
+
+static bool no_sync(struct tsd_line *l)
+{
+    (void)l;
+    return n_syncs-- > 0;
+}
+
+static void test_line__a_sync_that_must_wait_keeps_its_line(void **state)
+{
+    (void)state;
+    static const struct tsd_line_ops ops = {.sync = no_sync};
+    char text[128] =
+        "sync\nput m 1500000000 1 a=b\nsync\nput m 1500000001 1 a=b\n"; /* and room to read ahead */
+    const char *rest;
+    t.line.ops = &ops;
+    n_syncs = 1;
+    assert_int_equal(tsd_line_input(&t.line, text, text + strlen(text), false, &rest), TSD_LINE_WAIT);
+    assert_int_equal(rest - text, 28);
+    assert_int_equal(t.line.n_points, 1);
+    assert_int_equal(t.line.n_commands, 1);
+    n_syncs = 1;
+    assert_int_equal(tsd_line_input(&t.line, rest, text + strlen(text), false, &rest), TSD_LINE_MORE);
+    assert_int_equal(t.line.n_points, 2);
+    assert_int_equal(t.line.n_commands, 2);
+}
+
+/* Each kind of work is counted; points of known series are none. */
+static void test_line__work_is_bounded(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *line;
+        unsigned n; /* lines until max_work; 0 = all */
+    } rows[] = {{"stats", 5},
+                {"help", 200},
+                {"version", 200},
+                {"sync", 500},
+                {"bogus", 500},
+                {"put bad", 500},
+                {"put m 1500000000 1 a=b", 0}};
+    static const struct tsd_line_ops ops = {.stats = on_stats, .sync = no_sync};
+    struct ts_buf b;
+    t.line.ops = &ops;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        size_t n = strlen(rows[i].line) + 1;
+        const char *rest;
+        ts_buf_init(&b, 0);
+        for (int k = 0; k < 1000; k++)
+            ts_buf_printf(&b, "%s\n", rows[i].line);
+        ts_buf_reserve(&b, TSD_PUT_PAD);
+        memset(b.p + b.n, 0, TSD_PUT_PAD);
+        n_syncs = 1000;
+        t.line.max_work = 1000;
+        t.line.work = 0;
+        enum tsd_line_end how = tsd_line_input(&t.line, b.p, b.p + b.n, false, &rest);
+        if (how != (rows[i].n ? TSD_LINE_YIELD : TSD_LINE_MORE) ||
+            (size_t)(rest - b.p) != n * (rows[i].n ? rows[i].n : 1000))
+            fail_msg("%s: stopped after %zu bytes", rows[i].line, (size_t)(rest - b.p));
+        ts_buf_release(&b);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -218,6 +298,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_line__too_long_lines_in_pieces, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_line__a_zero_byte_is_a_byte, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_line__replies_nobody_reads_are_dropped, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_line__replies_of_commands_count_too, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_line__a_sync_that_must_wait_keeps_its_line, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_line__work_is_bounded, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

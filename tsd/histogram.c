@@ -65,17 +65,28 @@ int tsd_histograms_load(const struct ts_conf *conf, struct tsd_histograms *out, 
 void tsd_histogram_release(struct tsd_histogram *h)
 {
     ts_free(h->buckets);
-    *h = (struct tsd_histogram){.n = 0};
+    *h = (struct tsd_histogram){.max = h->max};
 }
 
-static void hist_put(struct tsd_histogram *h, const struct qry_bucket *b, int64_t count)
+/* False: it would be one too many. */
+static bool hist_put(struct tsd_histogram *h, const struct qry_bucket *b, int64_t count)
 {
-    size_t i = 0;
-    while (i < h->n && qry_bucket_cmp(&h->buckets[i].b, b) < 0)
-        i++;
-    if (i < h->n && qry_bucket_cmp(&h->buckets[i].b, b) == 0) {
-        h->buckets[i].count = count;
-        return;
+    size_t i = 0, end = h->n;
+    while (i < end) {
+        size_t mid = i + (end - i) / 2;
+        int c = qry_bucket_cmp(&h->buckets[mid].b, b);
+        if (c == 0) {
+            h->buckets[mid].count = count;
+            return true;
+        }
+        if (c < 0)
+            i = mid + 1;
+        else
+            end = mid;
+    }
+    if (h->max && h->n >= h->max) {
+        h->too_many = true;
+        return false;
     }
     if (h->n == h->cap) {
         h->cap = h->cap ? h->cap * 2 : 16;
@@ -84,13 +95,22 @@ static void hist_put(struct tsd_histogram *h, const struct qry_bucket *b, int64_
     memmove(h->buckets + i + 1, h->buckets + i, (h->n - i) * sizeof(*h->buckets));
     h->buckets[i] = (struct tsd_bucket_count){*b, count};
     h->n++;
+    return true;
 }
 
 void tsd_histogram_clear(struct tsd_histogram *h)
 {
     h->n = 0;
-    hist_put(h, &(struct qry_bucket){.kind = QRY_BUCKET_UNDER}, 0);
-    hist_put(h, &(struct qry_bucket){.kind = QRY_BUCKET_OVER}, 0);
+    h->too_many = false;
+    (void)hist_put(h, &(struct qry_bucket){.kind = QRY_BUCKET_UNDER}, 0);
+    (void)hist_put(h, &(struct qry_bucket){.kind = QRY_BUCKET_OVER}, 0);
+}
+
+static int hist_too_many(struct ts_buf *msg, size_t max)
+{
+    ts_buf_clear(msg);
+    ts_buf_printf(msg, "More than %zu different buckets of a metric (histogram_max_buckets)", max);
+    return TS_EINVAL;
 }
 
 static int hist_bad(struct ts_buf *msg, const char *what, struct ts_slice item)
@@ -109,8 +129,7 @@ int tsd_histogram_set(struct tsd_histogram *h, struct ts_slice key, struct ts_sl
         return hist_bad(msg, "Improperly formatted bounds: ", key);
     if (ts_num_parse_int(count, &n, NULL) < 0 || n < 0)
         return hist_bad(msg, "Improperly formatted bucket: ", count);
-    hist_put(h, &b, n);
-    return 0;
+    return hist_put(h, &b, n) ? 0 : hist_too_many(msg, h->max);
 }
 
 int tsd_histogram_text(struct tsd_histogram *h, struct ts_slice s, struct ts_buf *msg)
@@ -194,13 +213,14 @@ static bool hist_decode(struct tsd_histogram *h, const uint8_t *p, const uint8_t
         p = hist_count(p + 8, end, &count);
         if (!p || !isfinite(b.lower) || !isfinite(b.upper) || !(b.lower < b.upper))
             return false;
-        hist_put(h, &b, count);
+        if (!hist_put(h, &b, count))
+            return false;
     }
     p = hist_count(hist_count(p, end, &under), end, &over);
     if (p != end)
         return false;
-    hist_put(h, &(struct qry_bucket){.kind = QRY_BUCKET_UNDER}, under);
-    hist_put(h, &(struct qry_bucket){.kind = QRY_BUCKET_OVER}, over);
+    (void)hist_put(h, &(struct qry_bucket){.kind = QRY_BUCKET_UNDER}, under);
+    (void)hist_put(h, &(struct qry_bucket){.kind = QRY_BUCKET_OVER}, over);
     return true;
 }
 
@@ -217,6 +237,8 @@ int tsd_histogram_binary(struct tsd_histogram *h, const struct tsd_histograms *c
     const uint8_t *p = (const uint8_t *)bytes.p, *end = p + bytes.n;
     ok = ok && (hist_decode(h, p, end) || (bytes.n && *p == id && hist_decode(h, p + 1, end)));
     ts_buf_release(&bytes);
+    if (!ok && h->too_many)
+        return hist_too_many(msg, h->max);
     return ok ? 0 : hist_bad(msg, "Not a simple histogram in base64: ", base64);
 }
 
@@ -290,10 +312,7 @@ static int hist_rest(struct tsd_ingest *in, const struct tsd_histograms *conf, c
     }
     if (n_new == 0 || f->buckets.n + n_new <= conf->max_buckets)
         return 0;
-    ts_buf_clear(&in->msg);
-    ts_buf_printf(&in->msg, "More than %u different buckets of a metric (histogram_max_buckets)",
-                  conf->max_buckets);
-    return TS_EINVAL;
+    return hist_too_many(&in->msg, conf->max_buckets);
 }
 
 static int hist_series(struct tsd_ingest *in, const struct qry_bucket *b, struct ts_slice metric,

@@ -35,14 +35,17 @@ struct tsd_bucket_count {
 /* One histogram: buckets each once, u and o always there. Keep one and use it again. */
 struct tsd_histogram {
     struct tsd_bucket_count *buckets; /* owned */
-    size_t n, cap;                    /* in use, room */
+    size_t n, cap;                    /* in use, allocated */
+    size_t max;    /* most buckets, u and o among them (histogram_max_buckets); 0 = no limit */
+    bool too_many; /* a bucket beyond max was refused since it was cleared */
 };
 /** Free the buckets. Twice is harmless. */
 void tsd_histogram_release(struct tsd_histogram *h);
 /** No buckets but u and o, which count 0. */
 void tsd_histogram_clear(struct tsd_histogram *h);
 /** Set a bucket by its key; later ones of a key win.
- *  @return 0; TS_EINVAL "Improperly formatted bucket: ..." or "... bounds: ...", appended to msg */
+ *  @return 0; TS_EINVAL "Improperly formatted bucket: ...", "... bounds: ..." or "More than N different buckets", in msg.
+ *  Cost: O(log n), O(n) if the bucket belongs before others. */
 int tsd_histogram_set(struct tsd_histogram *h, struct ts_slice key, struct ts_slice count,
                       struct ts_buf *msg);
 /** Read the text form. Errors as tsd_histogram_set. */

@@ -11,6 +11,7 @@
 #include <unicode/uchar.h>
 
 #define RULES_MAX_SECONDS 4294967295ll    /* larger numbers are milliseconds */
+#define RULES_SHOWN_BYTES 64u             /* of a name that is too long */
 #define RULES_MAX_MS      9999999999999ll /* 13 digits */
 
 void tsd_rules_init(struct tsd_rules *rules, bool compat, bool make_metrics, unsigned max_tags,
@@ -21,6 +22,9 @@ void tsd_rules_init(struct tsd_rules *rules, bool compat, bool make_metrics, uns
         rules->max_tags = compat ? TSD_TAGS_COMPAT : TSD_TAGS_DEFAULT;
     if (rules->max_tags > TSD_TAGS_MAX)
         rules->max_tags = TSD_TAGS_MAX;
+    rules->max_name_bytes[STO_UID_METRIC] = TSD_METRIC_BYTES_DEFAULT;
+    rules->max_name_bytes[STO_UID_TAGK] = TSD_TAGK_BYTES_DEFAULT;
+    rules->max_name_bytes[STO_UID_TAGV] = TSD_TAGV_BYTES_DEFAULT;
     for (int c = 0; c < 128; c++)
         rules->ascii_ok[c] = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
     for (const char *p = "-_./"; *p; p++)
@@ -61,11 +65,14 @@ static bool rules_char_ok(const struct tsd_rules *rules, int32_t c, struct ts_sl
     return *rules->special && memmem(rules->special, strlen(rules->special), bytes.p, bytes.n) != NULL;
 }
 
-bool tsd_name_ok(const struct tsd_rules *rules, struct ts_slice name, struct ts_slice *out_bad)
+bool tsd_name_ok(const struct tsd_rules *rules, enum sto_uid_kind kind, struct ts_slice name,
+                 struct ts_slice *out_bad)
 {
     size_t i = 0;
     if (out_bad)
         *out_bad = (struct ts_slice){NULL, 0};
+    if (name.n > rules->max_name_bytes[kind])
+        return false;
     while (i < name.n) {
         unsigned char b = (unsigned char)name.p[i];
         if (b < 128) {
@@ -89,8 +96,11 @@ bool tsd_name_ok(const struct tsd_rules *rules, struct ts_slice name, struct ts_
     return name.n > 0;
 }
 
-void tsd_name_why(struct ts_slice noun, struct ts_slice name, struct ts_slice bad, struct ts_buf *msg)
+void tsd_name_why(const struct tsd_rules *rules, enum sto_uid_kind kind, struct ts_slice noun,
+                  struct ts_slice name, struct ts_slice bad, struct ts_buf *msg)
 {
+    static const char *const keys[STO_UID_KINDS] = {"max_metric_bytes", "max_tagk_bytes", "max_tagv_bytes"};
+    size_t max = rules->max_name_bytes[kind];
     ts_buf_str(msg, "Invalid ");
     ts_buf_slice(msg, noun);
     if (name.n == 0) {
@@ -98,6 +108,11 @@ void tsd_name_why(struct ts_slice noun, struct ts_slice name, struct ts_slice ba
         return;
     }
     ts_buf_str(msg, " (\"");
+    if (name.n > max) {
+        ts_buf_slice(msg, ts_utf8_cut(name, RULES_SHOWN_BYTES));
+        ts_buf_printf(msg, "...\"): %zu bytes, at most %zu (%s)", name.n, max, keys[kind]);
+        return;
+    }
     ts_buf_slice(msg, name);
     ts_buf_str(msg, "\"): illegal character: ");
     ts_buf_slice(msg, bad);
@@ -195,15 +210,15 @@ void tsd_tags_text(const struct sto_tag_text *tags, size_t n, struct ts_buf *out
 }
 
 /* "tag name with value [V]": what messages call a key or value. */
-static void rules_tag_why(const char *noun, struct ts_slice other, struct ts_slice name, struct ts_slice bad,
-                          struct ts_buf *msg)
+static void rules_tag_why(const struct tsd_rules *rules, enum sto_uid_kind kind, struct ts_slice other,
+                          struct ts_slice name, struct ts_slice bad, struct ts_buf *msg)
 {
     struct ts_buf text;
     ts_buf_init(&text, 1024);
-    ts_buf_str(&text, noun);
+    ts_buf_str(&text, kind == STO_UID_TAGK ? "tag name with value [" : "tag value with key [");
     ts_buf_slice(&text, ts_utf8_cut(other, 900));
     ts_buf_char(&text, ']');
-    tsd_name_why(ts_buf_get(&text), name, bad, msg);
+    tsd_name_why(rules, kind, ts_buf_get(&text), name, bad, msg);
     ts_buf_release(&text);
 }
 
@@ -222,17 +237,17 @@ int tsd_names_check(const struct tsd_rules *rules, struct ts_slice metric, const
         tsd_tags_text(tags, n_tags, msg);
         return TS_EINVAL;
     }
-    if (!tsd_name_ok(rules, metric, &bad)) {
-        tsd_name_why(TS_SLICE_LIT("metric name"), metric, bad, msg);
+    if (!tsd_name_ok(rules, STO_UID_METRIC, metric, &bad)) {
+        tsd_name_why(rules, STO_UID_METRIC, TS_SLICE_LIT("metric name"), metric, bad, msg);
         return TS_EINVAL;
     }
     for (size_t i = 0; i < n_tags; i++) {
-        if (!tsd_name_ok(rules, tags[i].k, &bad)) {
-            rules_tag_why("tag name with value [", tags[i].v, tags[i].k, bad, msg);
+        if (!tsd_name_ok(rules, STO_UID_TAGK, tags[i].k, &bad)) {
+            rules_tag_why(rules, STO_UID_TAGK, tags[i].v, tags[i].k, bad, msg);
             return TS_EINVAL;
         }
-        if (!tsd_name_ok(rules, tags[i].v, &bad)) {
-            rules_tag_why("tag value with key [", tags[i].k, tags[i].v, bad, msg);
+        if (!tsd_name_ok(rules, STO_UID_TAGV, tags[i].v, &bad)) {
+            rules_tag_why(rules, STO_UID_TAGV, tags[i].k, tags[i].v, bad, msg);
             return TS_EINVAL;
         }
     }

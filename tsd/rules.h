@@ -18,14 +18,21 @@
 #define TSD_TAGS_COMPAT  8   /* the same with compat = opentsdb */
 #define TSD_TAGS_MAX     255 /* struct sto_series counts them in a byte */
 
+/* Longest names by default, bytes. */
+#define TSD_METRIC_BYTES_DEFAULT 256
+#define TSD_TAGK_BYTES_DEFAULT   256
+#define TSD_TAGV_BYTES_DEFAULT   1024
+#define TSD_NAME_BYTES_MAX       32768 /* what the keys can be set to: with room for names of rollups in 65,535 */
+
 struct tsd_rules {
-    bool compat;        /* OpenTSDB's ways: bytes of lines are ISO-8859-1, points in times are deleted */
-    bool make_metrics;  /* a metric not seen before is created */
-    bool old_times;     /* times <= 0 are taken */
-    bool no_points;     /* mode = ro: commands that store are not there */
-    unsigned max_tags;  /* most tags of a series */
-    bool ascii_ok[128]; /* characters a name may hold, besides letters of other scripts */
-    char special[64];   /* other characters allowed, UTF-8, terminated */
+    bool compat;       /* OpenTSDB's ways: bytes of lines are ISO-8859-1, points in times are deleted */
+    bool make_metrics; /* a metric not seen before is created */
+    bool old_times;    /* times <= 0 are taken */
+    bool no_points;    /* mode = ro: commands that store are not there */
+    unsigned max_tags; /* most tags of a series */
+    size_t max_name_bytes[STO_UID_KINDS]; /* longest names, by enum sto_uid_kind */
+    bool ascii_ok[128];                   /* characters a name may hold, besides letters of other scripts */
+    char special[64];                     /* other characters allowed, UTF-8, terminated */
 };
 
 /** Fill rules. max_tags 0 = the default of the mode; special = further characters, UTF-8, at most 63 bytes.
@@ -33,12 +40,14 @@ struct tsd_rules {
 void tsd_rules_init(struct tsd_rules *rules, bool compat, bool make_metrics, unsigned max_tags,
                     const char *special);
 
-/** May name stand as metric, tag key or tag value? Not empty and only allowed characters.
- *  @param out_bad  [out] the first character that may not; empty slice when name is empty. May be NULL */
-bool tsd_name_ok(const struct tsd_rules *rules, struct ts_slice name, struct ts_slice *out_bad);
+/** May name stand as metric, tag key or tag value? Not empty, not too long, and only allowed characters.
+ *  @param out_bad  [out] the first character that may not; empty slice when name is empty or too long. May be NULL */
+bool tsd_name_ok(const struct tsd_rules *rules, enum sto_uid_kind kind, struct ts_slice name,
+                 struct ts_slice *out_bad);
 /** Append why a name may not stand: `Invalid metric name ("a b"): illegal character:  `.
  *  @param noun  "metric name", "tag name with value [V]" ... */
-void tsd_name_why(struct ts_slice noun, struct ts_slice name, struct ts_slice bad, struct ts_buf *msg);
+void tsd_name_why(const struct tsd_rules *rules, enum sto_uid_kind kind, struct ts_slice noun,
+                  struct ts_slice name, struct ts_slice bad, struct ts_buf *msg);
 
 /* A time as sent. */
 struct tsd_time {

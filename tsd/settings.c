@@ -140,6 +140,25 @@ const struct ts_conf_key tsd_conf_keys[] = {
      .max = TSD_TAGS_MAX,
      .opentsdb = "tsd.storage.max_tags",
      .help = "Most tags of a series. 0 = 32, but 8 with compat = opentsdb."},
+    {.name = "max_metric_bytes",
+     .type = TS_CONF_BYTES,
+     .def = "256",
+     .min = 1,
+     .max = TSD_NAME_BYTES_MAX,
+     .help = "Longest name of a metric. A point with a longer one is refused; what is stored already stays "
+             "readable."},
+    {.name = "max_tagk_bytes",
+     .type = TS_CONF_BYTES,
+     .def = "256",
+     .min = 1,
+     .max = TSD_NAME_BYTES_MAX,
+     .help = "Longest tag key."},
+    {.name = "max_tagv_bytes",
+     .type = TS_CONF_BYTES,
+     .def = "1k",
+     .min = 1,
+     .max = TSD_NAME_BYTES_MAX,
+     .help = "Longest tag value."},
     {.name = "allow_specialchars",
      .type = TS_CONF_STR,
      .def = "",
@@ -536,9 +555,17 @@ static int settings_cors(const char *domains, struct ts_error *err)
     return 0;
 }
 
+void tsd_settings_names(const struct ts_conf *conf, struct tsd_rules *out)
+{
+    out->max_name_bytes[STO_UID_METRIC] = (size_t)ts_conf_int(conf, "max_metric_bytes");
+    out->max_name_bytes[STO_UID_TAGK] = (size_t)ts_conf_int(conf, "max_tagk_bytes");
+    out->max_name_bytes[STO_UID_TAGV] = (size_t)ts_conf_int(conf, "max_tagv_bytes");
+}
+
 static void settings_limits(const struct ts_conf *conf, struct tsd_settings *out)
 {
     out->recv_buffer_bytes = (size_t)ts_conf_int(conf, "recv_buffer_bytes");
+    tsd_settings_names(conf, &out->rules);
     out->line_max_bytes = (size_t)ts_conf_int(conf, "line_max_bytes");
     out->line_max_syncs = (unsigned)ts_conf_int(conf, "line_max_syncs");
     out->line_read_timeout_ms = ts_conf_int(conf, "line_read_timeout_s") * 1000;

@@ -94,6 +94,8 @@ struct tsd_settings {
 
 /** The keys of the daemon, a table for ts_conf_new. */
 extern const struct ts_conf_key tsd_conf_keys[];
+/** Lengths of names from conf (max_metric_bytes and so on). */
+void tsd_settings_names(const struct ts_conf *conf, struct tsd_rules *out);
 /** Values from conf (borrowed for the life of out). TS_EINVAL if keys contradict each other. */
 int tsd_settings_load(const struct ts_conf *conf, struct tsd_settings *out, struct ts_error *err);
 

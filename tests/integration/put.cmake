@@ -5,6 +5,7 @@ if(TARGET tsd)
       bodies
       fatal_signals
       line_limits
+      name_lengths
       refusals
       )
     add_test(NAME integration_${name} COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/integration/${name}.py)

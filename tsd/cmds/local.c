@@ -37,6 +37,7 @@ int tsd_local_open(const struct tsd_args *args, enum tsd_local how, struct sto_s
     }
     if (rc == 0 && rules) {
         tsd_rules_init(rules, false, true, TSD_TAGS_MAX, ts_conf_str(conf, "allow_specialchars"));
+        tsd_settings_names(conf, rules);
         rules->old_times = true;
     }
     ts_conf_free(conf);

@@ -59,7 +59,7 @@ static int histogram_read(struct tsd_put_call *put, const json_t *item, struct t
 static int histogram_point(struct tsd_put_call *put, const struct tsd_put_body *body, size_t i)
 {
     const struct tsd_put_point *p = &body->points[i];
-    struct tsd_histogram h = {.n = 0};
+    struct tsd_histogram h = {.max = tsd_put_daemon(put)->set.histograms.max_buckets};
     struct tsd_time time;
     if (!tsd_put_check(put, p, false, &time))
         return 0;

@@ -6,7 +6,7 @@
  */
 #include "tsd/line/args.h"
 
-#define ARGS_MAX_TAGS 1000 /* tags of one line that are looked at; more than any limit allows */
+#define ARGS_MAX_TAGS (TSD_TAGS_MAX + 1) /* tags of one line that are looked at: more than any limit allows */
 
 int tsd_args_say(struct tsd_ingest *in, int code, const char *text, struct ts_slice what)
 {

@@ -47,7 +47,7 @@ static int histogram_line(struct tsd_ingest *in, const struct tsd_histograms *co
 
 int tsd_histogram_line(struct tsd_ingest *in, const struct tsd_histograms *conf, struct ts_slice raw)
 {
-    struct tsd_histogram h = {.n = 0};
+    struct tsd_histogram h = {.max = conf ? conf->max_buckets : 0};
     int rc = histogram_line(in, conf, raw, &h);
     tsd_histogram_release(&h);
     return rc;

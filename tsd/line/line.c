@@ -62,7 +62,11 @@ static enum tsd_line_end line_put(struct tsd_line *l, struct ts_slice line)
     struct ts_slice args = {NULL, 0};
     if (line.n > 3)
         args = (struct ts_slice){line.p + 4, line.n - 4};
-    return tsd_line_taken(l, "put: ", tsd_put_line(l->in, &l->chain, args));
+    unsigned before = l->work;
+    enum tsd_line_end how = tsd_line_taken(l, "put: ", tsd_put_line(l->in, &l->chain, args));
+    if (l->work != before) /* refused */
+        l->work += (unsigned)(line.n / TSD_LINE_BYTES_OF_WORK);
+    return how;
 }
 
 /* One whole line without its end. */

@@ -7,6 +7,7 @@
  */
 #include "tsd/line/line_conn.h"
 
+#include "base/budget.h"
 #include "tsd/line/line.h"
 #include "tsd/stats.h"
 #include "tsd/worker.h"
@@ -23,8 +24,10 @@ enum line_wait {
 
 /* Syncs of a connection are joined: one barrier is under way, and those that come meanwhile share the next one. */
 struct line_conn {
-    struct tsd_line line;    /* the protocol */
-    uint64_t *syncs;         /* points taken when each was requested, oldest first; room for line_max_syncs */
+    struct tsd_line line; /* the protocol */
+    uint64_t
+        *syncs; /* points taken when each was requested, oldest first; counted in the connections' account */
+    size_t cap_syncs;        /* allocated, up to line_max_syncs */
     unsigned n_syncs, n_way; /* not answered; of them, the first that the barrier under way covers */
     enum line_wait waits;    /* since the last input */
     int64_t unfinished_ms;   /* since when a line waits for its end; 0 = none does */
@@ -57,6 +60,8 @@ static void line_synced(void *arg, int rc, const struct ts_error *err)
         else
             ts_buf_printf(&c->out, "sync: error %s\n", err && err->text[0] ? err->text : ts_err_text(rc));
     }
+    if (c->out.failed && !c->dead)
+        tsd_conn_kill(c); /* no memory for answers that the client must not miss */
     lc->n_syncs -= lc->n_way;
     memmove(lc->syncs, lc->syncs + lc->n_way, lc->n_syncs * sizeof(*lc->syncs));
     lc->n_way = 0;
@@ -78,11 +83,14 @@ static bool line_on_sync(struct tsd_line *l)
 {
     struct tsd_conn *c = l->arg;
     struct line_conn *lc = c->state;
-    unsigned max = c->w->daemon->set.line_max_syncs;
-    if (lc->n_syncs == max || l->out->n > l->reply_max_bytes)
+    struct ts_error err = {0};
+    if (lc->n_syncs == c->w->daemon->set.line_max_syncs || l->out->n > l->reply_max_bytes)
         return false;
-    if (!lc->syncs)
-        lc->syncs = ts_xcalloc(max, sizeof(*lc->syncs));
+    if (ts_budget_grow(c->tail.budget, &lc->syncs, &lc->cap_syncs, lc->n_syncs + 1, sizeof(*lc->syncs),
+                       &err) < 0) {
+        tsd_line_say(l, "sync: error ", "", ts_slice_str(err.text));
+        return true;
+    }
     lc->syncs[lc->n_syncs++] = l->n_points;
     if (!lc->n_way)
         line_sync_start(c, lc);
@@ -235,7 +243,7 @@ static void line_free(struct tsd_conn *c)
 {
     struct line_conn *lc = c->state;
     if (lc)
-        ts_free(lc->syncs);
+        ts_budget_free(c->tail.budget, lc->syncs, lc->cap_syncs * sizeof(*lc->syncs));
     ts_free(lc);
     c->state = NULL;
 }

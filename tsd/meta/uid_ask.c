@@ -35,8 +35,8 @@ static int assign_one(const struct assign *a, struct ts_slice name, uint32_t *ou
     struct sto_catalog *cat = sto_store_catalog(a->ask->store);
     struct ts_slice bad;
     struct ts_error err = {0};
-    if (!tsd_name_ok(a->ask->rules, name, &bad)) {
-        tsd_name_why(ts_slice_str(nouns[a->kind]), name, bad, why);
+    if (!tsd_name_ok(a->ask->rules, a->kind, name, &bad)) {
+        tsd_name_why(a->ask->rules, a->kind, ts_slice_str(nouns[a->kind]), name, bad, why);
         return TS_EINVAL;
     }
     if (sto_uid_find(cat, a->kind, name, out_id) == 0) {
@@ -238,8 +238,8 @@ static int rename_do(const struct tsd_ask *ask, enum sto_uid_kind kind, struct t
     struct sto_catalog *cat = sto_store_catalog(ask->store);
     struct ts_slice bad;
     struct ts_error err = {0};
-    if (!tsd_name_ok(ask->rules, to, &bad)) {
-        tsd_name_why(ts_slice_str(tsd_uid_kind_name(kind)), to, bad, why);
+    if (!tsd_name_ok(ask->rules, kind, to, &bad)) {
+        tsd_name_why(ask->rules, kind, ts_slice_str(tsd_uid_kind_name(kind)), to, bad, why);
         return TS_EINVAL;
     }
     int rc = sto_uid_rename(cat, kind, from, to, &err);

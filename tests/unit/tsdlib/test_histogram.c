@@ -172,6 +172,34 @@ static void test_histogram__floats_as_java_prints_them(void **state)
     }
 }
 
+/* Buckets in falling order, each before all others: without the limit this takes hours. */
+static void test_histogram__too_many_buckets_stop_at_the_limit(void **state)
+{
+    (void)state;
+    struct tsd_histogram many = {.max = 1024};
+    struct ts_buf text;
+    ts_buf_init(&text, 0);
+    for (int i = 3000000; i > 0; i--)
+        ts_buf_printf(&text, "%s%d,%d=1", text.n ? ":" : "", i, i + 1);
+    assert_int_equal(tsd_histogram_text(&many, ts_buf_get(&text), &msg), TS_EINVAL);
+    assert_true(ts_slice_is(ts_buf_get(&msg),
+                            "More than 1024 different buckets of a metric (histogram_max_buckets)"));
+    assert_int_equal(many.n, 1024);
+    assert_int_equal(tsd_histogram_text(&many, TS_SLICE_LIT("u=1:0,1=2:0,1=3"), &msg), 0);
+    assert_int_equal(many.n, 3);
+    tsd_histogram_release(&many);
+    many = (struct tsd_histogram){.max = 4};
+    /* three buckets of the simple codec with u and o */
+    static const char three[] = "AAMAAAAAP4AAAAE/gAAAQAAAAAFAAAAAQEAAAAEBAQ==";
+    assert_int_equal(tsd_histogram_binary(&many, &on, 42, TS_SLICE_LIT(three), &msg), TS_EINVAL);
+    assert_true(
+        ts_slice_is(ts_buf_get(&msg), "More than 4 different buckets of a metric (histogram_max_buckets)"));
+    many.max = 5;
+    assert_int_equal(tsd_histogram_binary(&many, &on, 42, TS_SLICE_LIT(three), &msg), 0);
+    tsd_histogram_release(&many);
+    ts_buf_release(&text);
+}
+
 static void test_histogram__lines_are_refused(void **state)
 {
     static const char *const rows[][2] = {
@@ -225,6 +253,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_histogram__random_changes, set_up_on, tear_down_on),
         cmocka_unit_test_setup_teardown(test_histogram__percentiles_of_the_facts, set_up_on, tear_down_on),
         cmocka_unit_test_setup_teardown(test_histogram__floats_as_java_prints_them, set_up_on, tear_down_on),
+        cmocka_unit_test_setup_teardown(test_histogram__too_many_buckets_stop_at_the_limit, set_up_on,
+                                        tear_down_on),
         cmocka_unit_test_setup_teardown(test_histogram__lines_are_refused, set_up_on, tear_down_on),
         cmocka_unit_test_setup_teardown(test_histogram__compat_blames_storage, set_up_on, tear_down_on),
     };

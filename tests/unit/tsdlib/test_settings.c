@@ -86,13 +86,13 @@ static void test_settings__special_characters_are_allowed(void **state)
     (void)state;
     set("data", "x");
     assert_int_equal(tsd_settings_load(conf, &s, NULL), 0);
-    assert_false(tsd_name_ok(&s.rules, TS_SLICE_LIT("a:b"), &bad));
+    assert_false(tsd_name_ok(&s.rules, STO_UID_METRIC, TS_SLICE_LIT("a:b"), &bad));
     assert_true(ts_slice_is(bad, ":"));
-    assert_false(tsd_name_ok(&s.rules, TS_SLICE_LIT("\xe2\x82\xac"), NULL));
+    assert_false(tsd_name_ok(&s.rules, STO_UID_METRIC, TS_SLICE_LIT("\xe2\x82\xac"), NULL));
     set("allow_specialchars", ":\xe2\x82\xac!");
     assert_int_equal(tsd_settings_load(conf, &s, NULL), 0);
-    assert_true(tsd_name_ok(&s.rules, TS_SLICE_LIT("a:b!\xe2\x82\xac"), NULL));
-    assert_false(tsd_name_ok(&s.rules, TS_SLICE_LIT("a b"), NULL));
+    assert_true(tsd_name_ok(&s.rules, STO_UID_METRIC, TS_SLICE_LIT("a:b!\xe2\x82\xac"), NULL));
+    assert_false(tsd_name_ok(&s.rules, STO_UID_METRIC, TS_SLICE_LIT("a b"), NULL));
 }
 
 static void test_settings__names_in_other_scripts(void **state)
@@ -121,8 +121,9 @@ static void test_settings__names_in_other_scripts(void **state)
     tsd_rules_init(&ours, false, true, 0, NULL);
     tsd_rules_init(&theirs, true, true, 0, NULL);
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        assert_int_equal(tsd_name_ok(&ours, ts_slice_str(rows[i].name), NULL), rows[i].ours);
-        assert_int_equal(tsd_name_ok(&theirs, ts_slice_str(rows[i].name), NULL), rows[i].theirs);
+        assert_int_equal(tsd_name_ok(&ours, STO_UID_METRIC, ts_slice_str(rows[i].name), NULL), rows[i].ours);
+        assert_int_equal(tsd_name_ok(&theirs, STO_UID_METRIC, ts_slice_str(rows[i].name), NULL),
+                         rows[i].theirs);
     }
 }
 

@@ -55,6 +55,8 @@ def commands(d):
 def deaf_commands(d):
     """Answers of commands that nobody reads are dropped like errors; points go on."""
     before = stat(d, "rpc.errors", "socket_writes_blocked")
+    d.send("put deaf.m %d 1 h=b\n" % T0)
+    d.sync()        # the metric is known
     s = d.connect()
     s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     for i in range(20):
@@ -62,7 +64,7 @@ def deaf_commands(d):
     until = time.monotonic() + 120
     rows = []
     while time.monotonic() < until and not (rows and sum(rows[0]["dps"].values()) == 20):
-        rows = d.api("/api/query?start=%d&end=%d&m=sum:0all-count:deaf.m" % (T0 - 1, T0 + 100))
+        rows = d.api("/api/query?start=%d&end=%d&m=sum:0all-count:deaf.m%%7Bh=a%%7D" % (T0 - 1, T0 + 100))
     holds("a deaf client's points", rows and sum(rows[0]["dps"].values()) == 20, rows)
     holds("its answers are dropped and counted", stat(d, "rpc.errors", "socket_writes_blocked") > before + 100000)
     s.close()

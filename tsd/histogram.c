@@ -233,9 +233,9 @@ int tsd_histogram_binary(struct tsd_histogram *h, const struct tsd_histograms *c
     if (id != conf->codec)
         return hist_bad(msg, "No codec is configured for this histogram's id", (struct ts_slice){NULL, 0});
     ts_buf_init(&bytes, 0);
-    bool ok = hist_base64(base64, &bytes);
-    const uint8_t *p = (const uint8_t *)bytes.p, *end = p + bytes.n;
-    ok = ok && (hist_decode(h, p, end) || (bytes.n && *p == id && hist_decode(h, p + 1, end)));
+    bool ok = hist_base64(base64, &bytes) && bytes.n > 0;
+    const uint8_t *p = (const uint8_t *)bytes.p, *end = ok ? p + bytes.n : p;
+    ok = ok && (hist_decode(h, p, end) || (*p == id && hist_decode(h, p + 1, end)));
     ts_buf_release(&bytes);
     if (!ok && h->too_many)
         return hist_too_many(msg, h->max);

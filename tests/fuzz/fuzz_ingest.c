@@ -20,6 +20,7 @@
 #include "base/num.h"
 #include "tests/fuzz/fuzz_kit.h"
 #include "tsd/http/http.h"
+#include "tsd/http/job.h"
 #include "tsd/worker.h"
 
 #define MAX_INPUT_BYTES 16384 /* fits the buffers of a socket pair, both ways */
@@ -39,7 +40,7 @@ static void end_side(struct side *s)
     tsd_worker_drain(s->workers[0]);
     tsd_worker_cut(s->workers[0]);
     tsd_worker_await_cut(s->workers[0]);
-    ts_pool_free(s->d.jobs);
+    tsd_jobs_close(&s->d);
     while (atomic_load(&s->workers[0]->n_conns))
         poll(NULL, 0, 1);
     tsd_worker_stop(s->workers[0]);
@@ -91,7 +92,8 @@ static void start_side(struct side *s, bool compat)
     s->d.conf = s->conf;
     s->d.n_workers = 1;
     s->d.workers = s->workers;
-    s->d.jobs = ts_pool_new(1, "fuzz-job");
+    s->d.set.n_query_running = 1;
+    tsd_jobs_open(&s->d);
     s->d.pieces = ts_pool_new(1, "fuzz-query");
     s->workers[0] = tsd_worker_new(&s->d, 0);
     CHECK(tsd_worker_start(s->workers[0], &err) == 0);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Attack a real daemon within a memory limit, beside calm clients, and say whether anybody else noticed.
 
-    attack.py [--seconds N] [--only NAME,...] [--third K] [--memory-limit 512M] [--clients N] [--judge-times]
+    attack.py [--seconds N] [--only NAME,...] [--third K|turn] [--memory-limit 512M] [--clients N] [--judge-times]
     attack.py --list
 
 For each attack of attacks.py: a fresh daemon (memory_limit = 512M, inside a memory cgroup of 1 GiB where one can be made), data, a measurement
@@ -10,7 +10,7 @@ of the calm clients alone, the attack beside them, then the verdict:
   - its resident memory (VmHWM, with its children's) stayed below memory_limit + 64 MB;
   - each calm request got a good answer; with --judge-times p99 is at most 5 times that before (but 100 ms are always allowed) and below 1 s;
   - refusals were counted under the names that the table says.
---third K runs every third attack, beginning with number K modulo 3 (what CI runs, in turn). Only addresses of this machine; each loop is bounded.
+--third K runs every third attack, beginning with number K modulo 3; --third turn another third for each commit (what CI runs). Only addresses of this machine; each loop is bounded.
 """
 import argparse
 import json
@@ -206,11 +206,17 @@ def run(o, name):
     return not wrong
 
 
+def turn():
+    """Number of commits, so that each one has another third; without git the day."""
+    p = subprocess.run(["git", "-C", HERE, "rev-list", "--count", "HEAD"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    return int(p.stdout) if p.returncode == 0 else int(time.time() // 86400)
+
+
 def main():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("--seconds", type=float, default=60)
     ap.add_argument("--only", default="")
-    ap.add_argument("--third", type=int)
+    ap.add_argument("--third", help="a number, or turn: another one for each commit")
     ap.add_argument("--clients", type=int, default=100)
     ap.add_argument("--memory-limit", default="512M")
     ap.add_argument("--no-memory-key", dest="memory_key", action="store_false", help="for versions without memory_limit")
@@ -227,7 +233,8 @@ def main():
     if unknown:
         sys.exit("attack: unknown: %s; --list names all" % ", ".join(unknown))
     if o.third is not None:
-        names = [n for i, n in enumerate(names) if i % 3 == o.third % 3]
+        third = turn() if o.third == "turn" else int(o.third)
+        names = [n for i, n in enumerate(names) if i % 3 == third % 3]
     raise_files()
     failed = [n for n in names if not run(o, n)]
     print("%d attacks, %d went wrong%s" % (len(names), len(failed), ": " + ", ".join(failed) if failed else ""))

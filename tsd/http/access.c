@@ -69,7 +69,9 @@ bool tsd_access_origin_listed(const char *cors_domains, struct ts_slice origin)
 /* "name:port", "[::1]:port" without port, brackets and the root's dot. */
 static struct ts_slice access_host_name(struct ts_slice host)
 {
-    if (host.n && host.p[0] == '[') {
+    if (!host.n)
+        return host;
+    if (host.p[0] == '[') {
         const char *end = memchr(host.p, ']', host.n);
         return end ? (struct ts_slice){host.p + 1, (size_t)(end - host.p) - 1} : host;
     }

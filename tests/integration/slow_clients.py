@@ -111,7 +111,7 @@ def shares(d):
     until("one runs, three wait", lambda: stats(d)["jobs.waiting class=query"] == 3)
     status, answer = ask(d, "GET", BIG)
     check("a fifth is refused", status == 429 and "query_max_per_address" in answer["error"]["message"], (status, answer))
-    calm(d, "beside a full queue")
+    calm(d, "beside a full queue", query=False)  # on a slow machine the worker gives a query to a job, which has no share left
     for s in held:
         s.close()
     until("closed clients leave the queue", lambda: stats(d)["jobs.waiting class=query"] == 0 == stats(d)["jobs.running class=query"])

@@ -190,7 +190,15 @@ class Collector:
         argv = [*self.argv, "--collect-weblog-late-s", self.rng.choice(["0", "2", "600"]), "--collect-weblog-bucket-s", self.rng.choice(["60", "60", "10", "300"])]
         self.proc = subprocess.Popen(argv, stderr=open(self.log, "ab"), env=ENV)
 
+    def listens(self):
+        """Does it look at SIGTERM by itself, or would the signal just end it?"""
+        with open("/proc/%d/status" % self.proc.pid, encoding="ascii", errors="replace") as f:
+            mask = next((int(line.split()[1], 16) for line in f if line.startswith("SigBlk")), 0)
+        return bool(mask >> (signal.SIGTERM - 1) & 1)
+
     def stop(self, sig):
+        while sig != signal.SIGKILL and self.proc.poll() is None and not self.listens():
+            time.sleep(0.02)  # it has just been started
         self.proc.send_signal(sig)
         code = self.proc.wait(120)
         check(sig == signal.SIGKILL or code == 0, "tsd collect ended with %d:\n%s" % (code, open(self.log).read()[-4000:]))

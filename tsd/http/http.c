@@ -248,6 +248,9 @@ void tsd_reply_done(struct tsd_req *req)
     struct http_conn *hc = c->state;
     bool later = req->later, keep = req->keep_alive;
     tsd_worker_latency(c->w, (ts_clock_mono_ns() - req->began_ns) / 1000000);
+    if (c->out.failed &&
+        !c->dead) /* a part of the reply found no memory: what follows must not be taken for it */
+        tsd_conn_kill(c);
     ts_arena_release(&req->arena);
     req->later = false;
     if (hc->body.cap > HTTP_BODY_KEEP)

@@ -251,9 +251,15 @@ static void job_run_end(struct tsd_worker *w, struct tsd_call *call)
 void job_end_reply(struct tsd_job *job)
 {
     struct tsd_req *req = job->req;
-    if (job->rc < 0) {
+    struct ts_error why = job->err;
+    pthread_mutex_lock(&job->mu);
+    bool rest = job->spool.bytes > job->spool_read; /* it was cancelled after its run */
+    pthread_mutex_unlock(&job->mu);
+    if (rest && job->rc >= 0)
+        (void)job_cancelled(job, &why);
+    if (job->rc < 0 || rest) {
         if (!req->c->dead)
-            ts_log(TS_LOG_WARN, "reply cut off: %s", job->err.text);
+            ts_log(TS_LOG_WARN, "reply cut off: %s", why.text);
         tsd_conn_kill(req->c);
     }
     job->last =

@@ -164,6 +164,8 @@ static void out_send(struct job_piece *piece)
     if (!job->head_sent) {
         job->head_sent = true;
         job_head(job, -1);
+        if (job->req->c->out.failed && !job->req->c->dead)
+            tsd_conn_kill(job->req->c); /* a body without its head would be taken for another reply */
     }
     piece->block =
         (struct tsd_block){.p = job_data(piece), .n = piece->n, .done = out_piece_done, .arg = piece};

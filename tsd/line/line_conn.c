@@ -209,6 +209,11 @@ static size_t line_input(struct tsd_conn *c, const char *p, size_t n, bool eof)
     else if (!lc->unfinished_ms || (rest != p && !l->skipping))
         lc->unfinished_ms = c->w->now_ms;
     line_after(c, l, how, eof);
+    if (c->out.failed &&
+        !c->dead) { /* an answer found no memory: its client must not take the next one for it */
+        tsd_conn_kill(c);
+        return n;
+    }
     return how == TSD_LINE_EXIT ? n : (size_t)(rest - p);
 }
 

@@ -18,7 +18,7 @@
 static struct tsd_parser pr;
 static char log_text[65536]; /* what was read: "GET /a 1 [body]." for each message, "!400" at an error */
 
-static void note(const char *format, ...)
+__attribute__((format(printf, 1, 2))) static void note(const char *format, ...)
 {
     size_t n = strlen(log_text);
     va_list args;

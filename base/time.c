@@ -172,6 +172,25 @@ int ts_duration_parse(struct ts_slice s, int64_t *out_n, enum ts_unit *out_unit,
     return 0;
 }
 
+int ts_duration_exact(struct ts_slice s, int64_t *out_n, enum ts_unit *out_unit, int64_t *out_ms,
+                      struct ts_error *err)
+{
+    enum ts_unit unit;
+    size_t n_digits = 0;
+    TS_TRY(ts_duration_parse(s, out_n, &unit, out_ms, err));
+    if (out_unit)
+        *out_unit = unit;
+    while (time_is_digit(s.p[n_digits]))
+        n_digits++;
+    if (s.n - n_digits == (unit == TS_UNIT_MS ? 2 : 1))
+        return 0;
+    return ts_error_set(
+        err, TS_EPARSE,
+        "Invalid duration: %.*s. It is a whole number and one unit: ms, s, m (minutes), h, d, w, n (30 "
+        "days) or y, as 10m or 7d",
+        time_text_n(s), s.p);
+}
+
 /* ---- time forms ---- */
 
 /* Read 1..max_digits digits at *pos. */

@@ -74,6 +74,10 @@ enum ts_unit { TS_UNIT_MS, TS_UNIT_S, TS_UNIT_M, TS_UNIT_H, TS_UNIT_D, TS_UNIT_W
  *  TS_EPARSE with OpenTSDB's texts. */
 int ts_duration_parse(struct ts_slice s, int64_t *out_n, enum ts_unit *out_unit, int64_t *out_ms,
                       struct ts_error *err);
+/** As above, but the letters behind the count must be exactly one unit: OpenTSDB looks at the last letters alone, so that "7days" are
+ * seven seconds. TS_EPARSE names the units. */
+int ts_duration_exact(struct ts_slice s, int64_t *out_n, enum ts_unit *out_unit, int64_t *out_ms,
+                      struct ts_error *err);
 /**
  * Read a time. strict: OpenTSDB's forms alone (protocols-and-queries 3.4), where dates roll over and the dot of 1500000000.5 is
  * deleted. Else also yyyy-mm-dd, yyyy/m/d, yyyy-mm (a month), a clock reading behind a date with Z, +01:00 or no zone, today,

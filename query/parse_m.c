@@ -103,7 +103,8 @@ int qry_parse_downsample(struct ts_slice s, bool compat, struct qry_downsample *
             out->calendar = true;
             len.n--;
         }
-        TS_TRY(ts_duration_parse(len, &out->n, &out->unit, &out->interval_ms, err));
+        TS_TRY((compat ? ts_duration_parse : ts_duration_exact)(len, &out->n, &out->unit, &out->interval_ms,
+                                                                err));
         if (out->interval_ms <= 0 || out->interval_ms > MAX_INTERVAL_MS)
             return ts_error_set(err, TS_EINVAL, "Invalid duration, too long: %.*s", SHOW(len));
     }

@@ -133,7 +133,7 @@ static int parse_table(const struct ts_slice *v, struct ts_arena *arena, struct 
     spec->others = v[CHOICE_OTHERS].p && !ts_slice_is(v[CHOICE_OTHERS], "false");
     if (v[CHOICE_COMPARE].p) {
         struct ts_slice s = v[CHOICE_COMPARE];
-        TS_TRY(ts_duration_parse(s, &spec->compare_n, &spec->compare_unit, NULL, err));
+        TS_TRY(ts_duration_exact(s, &spec->compare_n, &spec->compare_unit, NULL, err));
         spec->compare_text = (struct ts_slice){ts_arena_strndup(arena, s.p, s.n), s.n};
         if (spec->compare_n > 100000)
             return ts_error_set(err, TS_EINVAL, "compare goes back at most 100000 units, not %.*s",

@@ -381,9 +381,25 @@ static void test_time__long_texts_are_cut_in_messages(void **state)
     }
 }
 
+static void test_time__an_exact_duration_has_one_unit(void **state)
+{
+    static const char *const good[] = {"7d", "500ms", "10M", "1n", "2Y"};
+    static const char *const bad[] = {"7days", "1month", "2hours", "30minutes", "1.5h",
+                                      "10min", "1 d",    "5mms",   "d",         ""};
+    struct ts_error err;
+    int64_t ms;
+    (void)state;
+    for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
+        assert_int_equal(ts_duration_exact(ts_slice_str(good[i]), NULL, NULL, &ms, NULL), 0);
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+        if (ts_duration_exact(ts_slice_str(bad[i]), NULL, NULL, &ms, &err) != TS_EPARSE)
+            fail_msg("%s is taken for %lld ms", bad[i], (long long)ms);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_time__an_exact_duration_has_one_unit),
         cmocka_unit_test(test_time__clocks_run_and_the_wall_can_be_faked),
         cmocka_unit_test(test_time__floor_division_goes_down_before_1970),
         cmocka_unit_test(test_time__civil_dates_agree_with_the_c_library),

@@ -70,12 +70,28 @@ static bool listen_refuse(struct tsd_listen *l, int fd, enum tsd_rejection why, 
     return false;
 }
 
+/*
+ * The most connections of one address; 0: no limit. Proxies and collectors on this machine share a loopback address, so it may have nine
+ * tenths of all connections; the rest is left for other addresses.
+ */
+static uint32_t listen_address_limit(const struct tsd_daemon *d, uint64_t peer)
+{
+    uint64_t most = d->max_fd;
+    if (!tsd_peer_is_loopback(peer))
+        return d->set.max_connections_per_address;
+    if (d->set.max_connections && d->set.max_connections < most)
+        most = d->set.max_connections;
+    most -= most / 10;
+    return most < UINT32_MAX ? (uint32_t)most : UINT32_MAX;
+}
+
 /* May a new socket become a connection? A descriptor's number is the lowest free one: from max_fd on, only those that are kept for
  * files are left. */
 static bool listen_admit(struct tsd_listen *l, int fd, uint64_t peer)
 {
     struct tsd_daemon *d = l->daemon;
     const struct tsd_settings *set = &d->set;
+    uint32_t of_address = listen_address_limit(d, peer);
     if (set->max_connections &&
         atomic_load_explicit(&d->n_connections, memory_order_relaxed) >= set->max_connections)
         return listen_refuse(l, fd, TSD_REJECTED_TOTAL, "there are as many as max_connections allows",
@@ -85,10 +101,12 @@ static bool listen_admit(struct tsd_listen *l, int fd, uint64_t peer)
             l, fd, TSD_REJECTED_FILES,
             "the other descriptors are kept for files; raise the limit of open files (LimitNOFILE)",
             d->max_fd);
-    if (!tsd_peers_add(&d->peers, peer, set->max_connections_per_address))
+    if (!tsd_peers_add(&d->peers, peer, of_address))
         return listen_refuse(l, fd, TSD_REJECTED_ADDRESS,
-                             "its address has as many as max_connections_per_address allows",
-                             set->max_connections_per_address);
+                             tsd_peer_is_loopback(peer)
+                                 ? "a loopback address may have nine tenths of max_connections"
+                                 : "its address has as many as max_connections_per_address allows",
+                             of_address);
     return true;
 }
 

@@ -41,7 +41,12 @@ void tsd_peers_release(struct tsd_peers *p)
 /* IPv4 addresses are numbers above 2^32, in a range where no IPv6 network can be. */
 static uint64_t peer_key_v4(uint32_t host_order)
 {
-    return host_order >> 24 == IN_LOOPBACKNET ? 0 : (1ull << 32 | host_order);
+    return 1ull << 32 | host_order;
+}
+
+bool tsd_peer_is_loopback(uint64_t key)
+{
+    return key >> 24 == (1u << 8 | IN_LOOPBACKNET);
 }
 
 uint64_t tsd_peer_key(const struct sockaddr *addr)
@@ -60,7 +65,7 @@ uint64_t tsd_peer_key(const struct sockaddr *addr)
     memcpy(&a.in6, addr, sizeof(a.in6));
     const uint8_t *bytes = a.in6.sin6_addr.s6_addr;
     if (IN6_IS_ADDR_LOOPBACK(&a.in6.sin6_addr))
-        return 0;
+        return peer_key_v4(INADDR_LOOPBACK);
     if (IN6_IS_ADDR_V4MAPPED(&a.in6.sin6_addr))
         return peer_key_v4((uint32_t)bytes[12] << 24 | (uint32_t)bytes[13] << 16 | (uint32_t)bytes[14] << 8 |
                            bytes[15]);

@@ -1,8 +1,7 @@
 /*
  * peers.h - how many connections each address has.
  *
- * An address is an IPv4 address or the first 64 bits of an IPv6 one: whoever has an IPv6 network has all of those. Loopback is never
- * counted: proxies and collectors on this machine share it.
+ * An address is an IPv4 address or the first 64 bits of an IPv6 one: whoever has an IPv6 network has all of those. ::1 is 127.0.0.1.
  *
  * Threads    any
  */
@@ -27,8 +26,10 @@ struct tsd_peers {
 void tsd_peers_init(struct tsd_peers *p);
 /** Free it. */
 void tsd_peers_release(struct tsd_peers *p);
-/** Key of an address; 0: it is not counted (loopback, no internet address). */
+/** Key of an address; 0: it is not counted (no internet address). */
 uint64_t tsd_peer_key(const struct sockaddr *addr);
+/** Is a key that of a loopback address (127.0.0.0/8, ::1)? */
+bool tsd_peer_is_loopback(uint64_t key);
 /** Count one more connection of an address; false, and nothing is counted, if it has max already. max == 0: no limit. */
 bool tsd_peers_add(struct tsd_peers *p, uint64_t key, uint32_t max);
 /** A connection that was counted is gone. */

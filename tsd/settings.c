@@ -55,7 +55,9 @@ const struct ts_conf_key tsd_conf_keys[] = {
      .type = TS_CONF_INT,
      .def = "1000",
      .max = 1000000,
-     .help = "The same for one IPv4 address or IPv6 network (/64). Loopback has no such limit. 0 = none."},
+     .help =
+         "The same for one IPv4 address or IPv6 network (/64). 0 = none. A loopback address may have nine "
+         "tenths of max_connections: proxies and collectors on this machine share it."},
     {.name = "max_incomplete_requests",
      .type = TS_CONF_INT,
      .def = "1000",

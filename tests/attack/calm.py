@@ -1,6 +1,7 @@
 """Calm clients beside an attack: each sends a point and a small query a second and measures how long the answer takes.
 
-Run as a process of its own, so that what the attackers do to Python does not count: `calm.py PORT N SECONDS`. Prints one JSON object:
+Run as a process of its own, so that what the attackers do to Python does not count: `calm.py PORT N SECONDS`. The clients have another address
+than the attackers, because what one address may have is limited. Prints "ready" once all are connected, at the end one JSON object:
 {"n": answers, "failed": requests without a good answer, "p50": ms, "p99": ms, "max": ms, "errors": [some texts]}.
 """
 import asyncio
@@ -10,6 +11,7 @@ import sys
 import time
 
 TIMEOUT_S = 20
+ADDRESS = "127.0.0.2"
 
 
 class Client:
@@ -18,8 +20,8 @@ class Client:
         self.lines = self.web = None
 
     async def connect(self):
-        self.lines = await asyncio.open_connection("127.0.0.1", self.port)
-        self.web = await asyncio.open_connection("127.0.0.1", self.port)
+        self.lines = await asyncio.open_connection("127.0.0.1", self.port, local_addr=(ADDRESS, 0))
+        self.web = await asyncio.open_connection("127.0.0.1", self.port, local_addr=(ADDRESS, 0))
 
     def close(self):
         for pair in (self.lines, self.web):
@@ -64,8 +66,12 @@ class Client:
 
 async def measure(port, n, seconds):
     result = {"ms": [], "failed": 0, "errors": []}
+    clients = [Client(port, i, result) for i in range(n)]
+    for c in clients:
+        await c.connect()
+    print("ready", flush=True)
     until = time.monotonic() + seconds
-    await asyncio.gather(*[Client(port, i, result).run(until) for i in range(n)])
+    await asyncio.gather(*[c.run(until) for c in clients])
     return result
 
 

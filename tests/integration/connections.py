@@ -103,6 +103,18 @@ def edge():
             s.close()
 
 
+def loopback():
+    """max_connections = 20: one loopback address has 18 of them, another one is served beside it."""
+    with Daemon(workers=1, max_connections=20) as d:
+        held = [s for s in (d.connect() for _ in range(40)) if is_open(s)]
+        check("nine tenths", len(held), 18)
+        other = socket.create_connection(("127.0.0.1", d.port), 120, ("127.0.0.2", 0))
+        check("another address is served", http(other, "GET", "/api/version")[0], 200)
+        holds("the others are counted", rejected(other)["max_connections_per_address"] >= 22)
+        for s in [other, *held]:
+            s.close()
+
+
 def idle():
     """idle_timeout_s: a silent connection is closed, one that works is not."""
     with Daemon(workers=1, idle_timeout_s=2) as d:
@@ -169,6 +181,7 @@ def incomplete():
 few_descriptors()
 incomplete()
 edge()
+loopback()
 idle()
 stop()
 end("connections")

@@ -10,6 +10,7 @@ import csv
 import io
 import json
 import os
+import random
 import shutil
 import signal
 import socket
@@ -31,9 +32,16 @@ def binary():
 
 
 def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
+    """A port that nobody listens on, below those that the system gives to outgoing connections: one of them would take it meanwhile."""
+    for _ in range(100):
+        port = random.randrange(15000, 32000)
+        with socket.socket() as s:
+            try:
+                s.bind(("127.0.0.1", port))
+                return port
+            except OSError:
+                continue
+    sys.exit("no free port between 15000 and 32000")
 
 
 def talk(s, data, shut=True):

@@ -32,10 +32,13 @@ static uint64_t key_of(const char *text)
 static void test_peers__keys_are_addresses_and_networks(void **state)
 {
     (void)state;
-    assert_int_equal(key_of("127.0.0.1"), 0);
-    assert_int_equal(key_of("127.9.9.9"), 0);
-    assert_int_equal(key_of("::1"), 0);
-    assert_int_equal(key_of("::ffff:127.0.0.1"), 0);
+    assert_true(tsd_peer_is_loopback(key_of("127.0.0.1")) && tsd_peer_is_loopback(key_of("127.255.9.9")));
+    assert_true(key_of("127.0.0.1") != key_of("127.0.0.2"));
+    assert_int_equal(key_of("::1"), key_of("127.0.0.1"));
+    assert_int_equal(key_of("::ffff:127.0.0.1"), key_of("127.0.0.1"));
+    assert_false(tsd_peer_is_loopback(key_of("126.255.255.255")) ||
+                 tsd_peer_is_loopback(key_of("128.0.0.1")));
+    assert_false(tsd_peer_is_loopback(key_of("2001:db8:1:2::1")) || tsd_peer_is_loopback(0));
     assert_int_equal(key_of("a socket pair"), 0);
     assert_true(key_of("192.0.2.1") != 0);
     assert_true(key_of("192.0.2.1") != key_of("192.0.2.2"));
@@ -62,7 +65,7 @@ static void test_peers__a_limit_holds_at_its_edge(void **state)
     assert_true(tsd_peers_add(&p, a, 3));
     assert_false(tsd_peers_add(&p, a, 3));
     for (int i = 0; i < 100; i++)
-        assert_true(tsd_peers_add(&p, 0, 1)); /* loopback */
+        assert_true(tsd_peers_add(&p, 0, 1)); /* no internet address */
     tsd_peers_remove(&p, 0);
     tsd_peers_release(&p);
 }

@@ -192,6 +192,8 @@ def judge(o, d, before, during, peak, grown):
 def run(o, name):
     cage = Cage(1 << 30)
     keys = {"memory_limit": "%dM" % (o.memory_bytes // MB)} if o.memory_key else {}
+    if o.seconds < 60:
+        keys["new_series_per_min"] = 100000  # the default is reached within a minute
     d = Daemon(workers=2, query_threads=2, **keys)
     try:
         d.start()

@@ -329,6 +329,7 @@ void col_run_emit(const struct col_run *run, struct col_emit *emit)
     } rows[] = {
         {"tsd.collect.points", "state", "sent", si.n_sent},
         {"tsd.collect.points", "state", "refused", si.n_refused},
+        {"tsd.collect.points", "state", "superseded", si.n_superseded},
         {"tsd.collect.points", "state", "dropped", sp.n_dropped_points + later.n_dropped_points},
         {"tsd.collect.points", "state", "damaged", sp.n_damaged + later.n_damaged},
         {"tsd.collect.connects", "result", "ok", si.n_connects},

@@ -8,7 +8,8 @@
 
 static const struct col_metric metrics[] = {
     {"tsd.collect.points", "state", "points",
-     "Points of this process: sent, refused by the daemon, dropped because the spool was full, damaged on "
+     "Points of this process: sent, refused by the daemon, superseded by a newer value while they were put "
+     "aside, dropped because the spool was full, damaged on "
      "disk.",
      COL_COUNTER},
     {"tsd.collect.spool.points", "", "points", "Points that wait to be sent.", COL_GAUGE},

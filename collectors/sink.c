@@ -5,6 +5,8 @@
  *                                                  \ some refused > sort line by line > those for later to a spool of their own
  *
  * One block is under way at a time: on a local network that is some 100,000 points a second.
+ * Invariant  values of one series and time arrive in the order in which they came: a line that finds an older one among those put aside is put
+ *            behind it, unsent; of several put aside only the last is sent. The spool of those for later keeps that order over a crash
  * Threads    see sink.h; the figures are atomic, everything else belongs to the thread
  */
 #include "collectors/sink.h"
@@ -17,6 +19,7 @@
 #include "collectors/answer.h"
 #include "collectors/fields.h"
 #include "collectors/sink_int.h"
+#include "collectors/waiting.h"
 
 #include <poll.h>
 #include <pthread.h>
@@ -53,9 +56,13 @@ struct col_sink {
     bool told;                     /* the log knows that nobody answers */
     struct ts_buf block;           /* lines under way */
     struct ts_buf verdicts;        /* of its lines, when they were sorted */
-    struct ts_buf aside;           /* lines of it that are for later */
-    atomic_uint_least64_t n_sent, n_refused, n_later, n_connects, n_failures; /* figures */
-    atomic_bool connected, opentsdb;                                          /* figures */
+    struct col_lines aside;        /* lines of it that are for later */
+    struct col_lines older;        /* lines of it that are not sent: see sink_split */
+    struct col_lines rest;         /* scratch of sink_split */
+    struct col_waiting waiting;    /* points that wait in opts.later */
+    uint64_t later_gone;           /* points that opts.later had lost when these were counted */
+    atomic_uint_least64_t n_sent, n_refused, n_later, n_superseded, n_connects, n_failures; /* figures */
+    atomic_bool connected, opentsdb;                                                        /* figures */
 };
 
 static void sink_count(atomic_uint_least64_t *figure, uint64_t n)
@@ -157,16 +164,33 @@ static void sink_daemon(struct col_sink *s)
     sink_set_retry(s, s->opts.retry_min_ms);
 }
 
-/* Keep the lines of s->block that are not taken at present. */
+static void lines_add(struct col_lines *to, struct ts_slice line)
+{
+    ts_buf_slice(&to->text, line);
+    ts_buf_char(&to->text, '\n');
+    to->n++;
+}
+
+/* Keep the lines of s->block that are not taken at present, without those that a newer value of the block, which was taken, overwrites. */
 static void sink_aside(struct col_sink *s)
 {
     struct ts_slice text = ts_buf_get(&s->block), line;
-    ts_buf_clear(&s->aside);
+    struct col_waiting taken = {.places = NULL}; /* by lines that follow */
     for (size_t i = 0; i < s->verdicts.n && col_line_next(&text, &line); i++)
-        if (s->verdicts.p[i] == COL_LATER || s->verdicts.p[i] == COL_LATER_SERIES) {
-            ts_buf_slice(&s->aside, line);
-            ts_buf_char(&s->aside, '\n');
-        }
+        if (s->verdicts.p[i] == COL_TAKEN)
+            col_waiting_add(&taken, line);
+    text = ts_buf_get(&s->block);
+    for (size_t i = 0; i < s->verdicts.n && col_line_next(&text, &line); i++) {
+        if (s->verdicts.p[i] == COL_TAKEN)
+            col_waiting_remove(&taken, line);
+        else if (s->verdicts.p[i] == COL_NEVER)
+            continue;
+        else if (!col_waiting_count(&taken, line))
+            lines_add(&s->aside, line);
+        else
+            sink_count(&s->n_superseded, 1);
+    }
+    col_waiting_clear(&taken);
 }
 
 /* The daemon took nothing. Is every line that may be taken later refused for its series alone? */
@@ -175,14 +199,18 @@ static bool sink_series_only(const struct col_sink *s)
     return !s->verdicts.n || !memchr(s->verdicts.p, COL_LATER, s->verdicts.n);
 }
 
-/* Send the lines in s->block, then, if some were refused for now or the block failed often, line by line. Those for later are in s->aside
+/* Send the lines in s->block, if there are any, then, if some were refused for now or the block failed often, line by line. Those for later are in s->aside
  * afterwards. An error: nothing of the block may be given up. */
 static int sink_exchange(struct col_sink *s, uint32_t n_lines, bool sort, struct col_sink__answer *out,
                          struct ts_error *err)
 {
     size_t n = s->block.n;
     ts_buf_clear(&s->verdicts);
-    ts_buf_clear(&s->aside);
+    ts_buf_clear(&s->aside.text);
+    s->aside.n = 0;
+    *out = (struct col_sink__answer){0};
+    if (!n_lines)
+        return 0;
     if (!sort || s->conn.opentsdb) {
         ts_buf_str(&s->block, "sync\n");
         int rc = col_sink__exchange(&s->conn, ts_buf_get(&s->block), n_lines,
@@ -225,56 +253,112 @@ static void sink_failed(struct col_sink *s, const struct ts_error *err)
                    err->text);
 }
 
-/* Send one block and wait for its answer. 1 = done, 0 = nothing to send. */
+static void waiting_take(void *arg, struct ts_slice lines)
+{
+    col_waiting_add(arg, lines);
+}
+
+/* Know which points wait: count them at the start, and when some were lost. */
+static void sink_recount(struct col_sink *s)
+{
+    struct col_spool_stats st;
+    col_spool_stats(s->opts.later, &st);
+    uint64_t gone = st.n_dropped_points + st.n_damaged;
+    if (!st.n_points || gone != s->later_gone)
+        col_waiting_clear(&s->waiting);
+    if (st.n_points && gone != s->later_gone)
+        col_spool_each(s->opts.later, waiting_take, &s->waiting);
+    s->later_gone = gone;
+}
+
+/* Move the lines of s->block of whose points more than more_than values wait to s->older. Returns how many are left. */
+static uint32_t sink_split(struct col_sink *s, uint64_t more_than, bool remove)
+{
+    col_waiting_split(&s->waiting, ts_buf_get(&s->block), more_than, remove, &s->older, &s->rest);
+    struct ts_buf whole = s->block;
+    s->block = s->rest.text;
+    s->rest.text = whole;
+    return s->rest.n;
+}
+
+/* Put lines behind those that wait for later. */
+static int sink_put_aside(struct col_sink *s, const struct col_lines *lines, struct ts_error *err)
+{
+    if (!lines->n)
+        return 0;
+    col_waiting_add(&s->waiting, ts_buf_get(&lines->text));
+    return col_spool_append(s->opts.later, ts_buf_get(&lines->text), lines->n, true, err);
+}
+
+/* Send one block and wait for its answer; lines with an older value among those put aside go behind it. 1 = done, 0 = nothing to send. */
 static int sink_block(struct col_sink *s)
 {
     struct ts_error err = {0};
     struct col_spool_pos pos;
     struct col_sink__answer answer;
+    sink_recount(s);
     int rc = col_spool_read(s->opts.spool, s->opts.block_bytes, &s->block, &pos, &err);
     if (rc <= 0)
         return 0; /* what can't be read was given up, logged and counted */
-    rc = sink_exchange(s, pos.n_lines, s->n_held >= SINK_SORT_AFTER, &answer, &err);
+    uint32_t n_lines = sink_split(s, 0, false);
+    rc = sink_exchange(s, n_lines, s->n_held >= SINK_SORT_AFTER, &answer, &err);
     if (rc < 0) {
         s->n_held += rc == TS_EBACKEND;
         sink_failed(s, &err);
         return rc;
     }
-    if (s->aside.n &&
-        col_spool_append(s->opts.later, ts_buf_get(&s->aside), (uint32_t)answer.n_later, true, &err) < 0)
+    if (sink_put_aside(s, &s->aside, &err) < 0)
+        sink_failed(s, &err); /* lost, as the figures of that spool say */
+    if (sink_put_aside(s, &s->older, &err) < 0)
         sink_failed(s, &err);
     col_spool_ack(s->opts.spool, &pos);
-    sink_count_answer(s, pos.n_lines, &answer);
-    sink_daemon(s);
+    sink_count(&s->n_later, s->older.n);
+    sink_count_answer(s, n_lines, &answer);
+    if (n_lines)
+        sink_daemon(s);
     return 1;
 }
 
-/* Send the points put aside that have waited longest; those that are refused once more go behind the others. 1 = some were taken. */
+/* What was refused once more goes behind the others, and the block is cut off. False: there is no room, or the disk takes nothing. */
+static bool sink_later_done(struct col_sink *s, const struct col_spool_pos *pos)
+{
+    struct col_spool_stats st;
+    struct ts_error err = {0};
+    col_spool_stats(s->opts.later, &st);
+    if (st.n_bytes + s->aside.text.n > col_spool_max_bytes(s->opts.later)) /* it would drop what waits */
+        return false;
+    if (sink_put_aside(s, &s->aside, &err) < 0) {
+        sink_failed(s, &err);
+        s->later_gone = UINT64_MAX; /* whether the lines are there is not known */
+        return false;
+    }
+    col_spool_ack(s->opts.later, pos);
+    col_waiting_remove(&s->waiting, ts_buf_get(&s->block));
+    return true;
+}
+
+/* Send the points put aside that have waited longest, without those that a newer value overwrites which waits too. 2 = some were taken, 1 =
+ * some were out of date, 0 = neither. */
 static int sink_later(struct col_sink *s)
 {
     struct ts_error err = {0};
     struct col_spool_pos pos;
     struct col_sink__answer answer;
-    struct col_spool_stats st;
+    sink_recount(s);
     int rc = col_spool_read(s->opts.later, s->opts.block_bytes, &s->block, &pos, &err);
     if (rc <= 0)
         return 0;
-    rc = sink_exchange(s, pos.n_lines, false, &answer, &err);
-    if (rc < 0) {
+    uint32_t n_lines = sink_split(s, 1, true);
+    rc = sink_exchange(s, n_lines, false, &answer, &err);
+    if (rc < 0)
         sink_failed(s, &err);
-        return rc;
+    if (rc < 0 || !sink_later_done(s, &pos)) {
+        col_waiting_add(&s->waiting, ts_buf_get(&s->older.text));
+        return rc < 0 ? rc : 0;
     }
-    col_spool_stats(s->opts.later, &st);
-    if (answer.n_later == pos.n_lines)
-        return 0;
-    /* behind the others only if there is room: a full spool would drop what waits */
-    bool fits = st.n_bytes + s->aside.n <= col_spool_max_bytes(s->opts.later);
-    if (s->aside.n && (!fits || col_spool_append(s->opts.later, ts_buf_get(&s->aside),
-                                                 (uint32_t)answer.n_later, true, &err) < 0))
-        return 0;
-    col_spool_ack(s->opts.later, &pos);
-    sink_count_answer(s, pos.n_lines, &answer);
-    return answer.n_taken > 0;
+    sink_count(&s->n_superseded, s->older.n);
+    sink_count_answer(s, n_lines, &answer);
+    return answer.n_taken ? 2 : s->older.n > 0;
 }
 
 /* Points put aside, when their pause is over, for as long as some are taken. */
@@ -285,7 +369,7 @@ static int sink_laters(struct col_sink *s)
     if (ts_clock_mono_ns() < s->later_ns || s->conn.fd < 0)
         return 0;
     while (!sink_stopping(s) && (rc = sink_later(s)) > 0)
-        any = true;
+        any |= rc == 2;
     s->later_ms = any ? s->opts.retry_min_ms : s->later_ms * 2;
     s->later_ms = s->later_ms > s->opts.retry_max_ms ? s->opts.retry_max_ms : s->later_ms;
     s->later_ns = ts_clock_mono_ns() + sink_random(s, s->later_ms / 2, s->later_ms * 3 / 2) * 1000000;
@@ -376,7 +460,10 @@ struct col_sink *col_sink_start(const struct col_sink_opts *opts)
     s->conn.fd = -1;
     ts_buf_init(&s->block, 0);
     ts_buf_init(&s->verdicts, 0);
-    ts_buf_init(&s->aside, 0);
+    ts_buf_init(&s->aside.text, 0);
+    ts_buf_init(&s->older.text, 0);
+    ts_buf_init(&s->rest.text, 0);
+    s->later_gone = UINT64_MAX;
     s->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (s->stop_fd < 0 || col_sink__addrs_parse(opts->servers, &s->addrs, NULL) < 0)
         TS_BUG("sink without a descriptor or with addresses that were not checked");
@@ -407,7 +494,10 @@ bool col_sink_stop(struct col_sink *s, int64_t wait_ms)
     col_sink__addrs_release(&s->addrs);
     ts_buf_release(&s->block);
     ts_buf_release(&s->verdicts);
-    ts_buf_release(&s->aside);
+    ts_buf_release(&s->aside.text);
+    ts_buf_release(&s->older.text);
+    ts_buf_release(&s->rest.text);
+    col_waiting_clear(&s->waiting);
     ts_free(s);
     return drained;
 }
@@ -418,6 +508,7 @@ void col_sink_stats(struct col_sink *s, struct col_sink_stats *out)
     out->n_sent = atomic_load_explicit(&s->n_sent, memory_order_relaxed);
     out->n_refused = atomic_load_explicit(&s->n_refused, memory_order_relaxed);
     out->n_later = atomic_load_explicit(&s->n_later, memory_order_relaxed);
+    out->n_superseded = atomic_load_explicit(&s->n_superseded, memory_order_relaxed);
     out->pause_ms = (uint64_t)atomic_load_explicit(&s->retry_ms, memory_order_relaxed);
     out->opentsdb = atomic_load_explicit(&s->opentsdb, memory_order_relaxed);
     out->n_connects = atomic_load_explicit(&s->n_connects, memory_order_relaxed);

@@ -5,6 +5,9 @@
  * says what is not known here, the block is sent again after a pause. When it takes some points and refuses others only at present (new
  * series above its max_series), these go into a spool of their own, so that they hold up nothing, and are sent again from there.
  *
+ * Values of one series and time are delivered in the order in which they came, over crashes too: newer ones queue up behind an older one that
+ * was put aside. Counts that grow, such as those of web logs, never fall back so.
+ *
  * Addresses are tried in the order given; one that fails is left for the next. When all have failed it waits: 1 s, then twice as long
  * up to collect_retry_max_s, each time multiplied by a random factor between 0.5 and 1.5, so that a thousand hosts do not come back at
  * once. A daemon that does not know `sync` (OpenTSDB) answers "unknown command"; since it answers in order that counts too, and is logged.
@@ -38,9 +41,11 @@ struct col_sink_opts {
 
 /* What it has done. */
 struct col_sink_stats {
-    uint64_t n_sent;     /* points acknowledged */
-    uint64_t n_refused;  /* points the daemon never takes (bad names ...): they are not sent again */
-    uint64_t n_later;    /* points put aside because their series was not taken, each time counted */
+    uint64_t n_sent;    /* points acknowledged */
+    uint64_t n_refused; /* points the daemon never takes (bad names ...): they are not sent again */
+    uint64_t n_later;   /* points put aside because their series was not taken, each time counted */
+    uint64_t
+        n_superseded; /* points put aside that are not sent: a newer value of their series and time came behind them */
     uint64_t n_connects; /* connections made */
     uint64_t n_failures; /* attempts and connections that failed */
     uint64_t pause_ms;   /* middle of the next pause after a failure */

@@ -331,13 +331,14 @@ int col_spool_append(struct col_spool *s, struct ts_slice lines, uint32_t n_poin
 
 /* --- the other end --- */
 
-/* Read the n bytes that follow the acknowledged ones into s->raw. */
-static int spool_fetch(struct col_spool *s, const struct col_spool__seg *seg, size_t n, struct ts_error *err)
+/* Read the n bytes of a segment from `from` on into s->raw. */
+static int spool_fetch(struct col_spool *s, const struct col_spool__seg *seg, uint64_t from, size_t n,
+                       struct ts_error *err)
 {
     size_t got = 0;
     ts_buf_clear(&s->raw);
     if (!seg->path)
-        return ts_buf_append(&s->raw, seg->mem.p + seg->acked_off, n);
+        return ts_buf_append(&s->raw, seg->mem.p + from, n);
     char *p = ts_buf_reserve(&s->raw, n);
     if (!p)
         return ts_error_set(err, TS_ELIMIT, "a batch of %zu bytes is too large to send", n);
@@ -348,7 +349,7 @@ static int spool_fetch(struct col_spool *s, const struct col_spool__seg *seg, si
         TS_TRY(s->fs->open(s->fs, seg->path, TS_OPEN_READ, &s->head, err));
         s->head_number = seg->number;
     }
-    TS_TRY(s->fs->pread(s->head, p, n, seg->acked_off, &got, err));
+    TS_TRY(s->fs->pread(s->head, p, n, from, &got, err));
     s->raw.n = got;
     if (got < n)
         return ts_error_set(err, TS_ECORRUPT, "%s has become shorter", seg->path);
@@ -394,22 +395,22 @@ static size_t spool_records(struct col_spool *s, size_t max_bytes, uint64_t left
     return at;
 }
 
-/* Lines of one segment with something to give. */
-static int spool_give(struct col_spool *s, struct col_spool__seg *seg, size_t max_bytes, struct ts_buf *out,
-                      struct col_spool_pos *pos, struct ts_error *err)
+/* Lines of one segment from `from` on, where it has some. */
+static int spool_give(struct col_spool *s, struct col_spool__seg *seg, uint64_t from, size_t max_bytes,
+                      struct ts_buf *out, struct col_spool_pos *pos, struct ts_error *err)
 {
-    uint64_t left = seg->n_bytes - seg->acked_off;
+    uint64_t left = seg->n_bytes - from;
     size_t passed = 0, want = max_bytes < RECORD_READ_BYTES ? RECORD_READ_BYTES : max_bytes;
     while (!passed) {
         size_t need = 0;
         want = left < want ? (size_t)left : want;
         ts_buf_clear(out);
-        TS_TRY(spool_fetch(s, seg, want, err));
+        TS_TRY(spool_fetch(s, seg, from, want, err));
         passed = spool_records(s, max_bytes, left, out, pos, &need);
         want = need > want ? need : 2 * want;
     }
     pos->segment = seg->number;
-    pos->off = seg->acked_off + passed;
+    pos->off = from + passed;
     return 0;
 }
 
@@ -433,7 +434,7 @@ int col_spool_read(struct col_spool *s, size_t max_bytes, struct ts_buf *out, st
         while (seg && seg->acked_off == seg->n_bytes)
             seg = seg->next;
         if (seg)
-            rc = spool_give(s, seg, max_bytes, out, out_pos, err);
+            rc = spool_give(s, seg, seg->acked_off, max_bytes, out, out_pos, err);
         if (rc < 0)
             spool_lose(s, seg, err && *err->text ? err->text : "a segment can't be read");
         pthread_mutex_unlock(&s->mutex);
@@ -442,6 +443,25 @@ int col_spool_read(struct col_spool *s, size_t max_bytes, struct ts_buf *out, st
             col_spool_ack(s, out_pos); /* nothing but damage there */
     } while (rc == 0 && any && !out_pos->n_lines);
     return rc < 0 ? rc : any;
+}
+
+void col_spool_each(struct col_spool *s, void (*take)(void *arg, struct ts_slice lines), void *arg)
+{
+    struct ts_buf lines;
+    ts_buf_init(&lines, 0);
+    pthread_mutex_lock(&s->mutex);
+    for (struct col_spool__seg *seg = s->first; seg; seg = seg->next) {
+        struct col_spool_pos pos = {.off = seg->acked_off};
+        int rc = 0;
+        while (rc == 0 && pos.off < seg->n_bytes) {
+            pos.n_lines = 0;
+            rc = spool_give(s, seg, pos.off, RECORD_READ_BYTES, &lines, &pos, NULL);
+            if (rc == 0)
+                take(arg, ts_buf_get(&lines));
+        }
+    }
+    pthread_mutex_unlock(&s->mutex);
+    ts_buf_release(&lines);
 }
 
 void col_spool_ack(struct col_spool *s, const struct col_spool_pos *pos)

@@ -65,6 +65,9 @@ int col_spool_append(struct col_spool *s, struct ts_slice lines, uint32_t n_poin
  *  @return 1 = lines; 0 = nothing waits; TS_EIO, TS_ECORRUPT: a segment was lost, logged and counted; go on */
 int col_spool_read(struct col_spool *s, size_t max_bytes, struct ts_buf *out, struct col_spool_pos *out_pos,
                    struct ts_error *err);
+/** Call take with the lines of all batches that wait, in order, some batches at a time. Nothing is acknowledged; what can't be read is left out. The
+ *  reading thread only. Others wait for the whole of it: it costs the reading of all that waits. */
+void col_spool_each(struct col_spool *s, void (*take)(void *arg, struct ts_slice lines), void *arg);
 /** All up to pos has arrived: cut it away. A place in a segment that was dropped meanwhile does nothing. */
 void col_spool_ack(struct col_spool *s, const struct col_spool_pos *pos);
 /** Sleep until something waits, col_spool_wake was called, or timeout_ms passed. True = something waits. */

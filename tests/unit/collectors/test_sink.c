@@ -40,6 +40,7 @@ struct peer {
     atomic_int n_conns; /* connections accepted */
     atomic_int n_syncs; /* syncs read */
     atomic_int n_known; /* acknowledged put lines without "new" */
+    atomic_int newest;  /* value of the last acknowledged line "put new 1 VALUE" */
     atomic_bool end;    /* told to end */
     pthread_t thread;   /* its thread */
 };
@@ -93,6 +94,8 @@ static bool peer_line(struct peer *p, int fd, const char *line, int *n_new, int 
         if (!*text && how != FULL && how != SILENT && how != CLOSE && how != DRIP) {
             p->n_lines++;
             p->n_known += strstr(line, "new") == NULL;
+            if (strncmp(line, "put new 1 ", 10) == 0)
+                p->newest = atoi(line + 10);
         }
     } else if (strcmp(line, "version") == 0) {
         text = "tsd 1\nBuilt by hand\n";
@@ -313,13 +316,21 @@ static void test_sink__fails_over_and_tries_again(void **state)
     col_spool_close(s);
 }
 
+/* Append a line "put NAME TIME REST". */
+static void append(struct col_spool *s, const char *name, int time, const char *rest)
+{
+    char line[64];
+    snprintf(line, sizeof(line), "put %s %d %s\n", name, time, rest);
+    assert_int_equal(col_spool_append(s, ts_slice_str(line), 1, false, NULL), 0);
+}
+
 /* Lines of known and of new series, mixed; n of each. */
 static struct col_spool *mixed_spool(int n)
 {
     struct col_spool *s = spool_of(0);
     for (int i = 0; i < n; i++) {
-        assert_int_equal(col_spool_append(s, TS_SLICE_LIT("put new 1 a=b\n"), 1, false, NULL), 0);
-        assert_int_equal(col_spool_append(s, TS_SLICE_LIT("put old 1 a=b\n"), 1, false, NULL), 0);
+        append(s, "new", i, "1 a=b");
+        append(s, "old", i, "1 a=b");
     }
     return s;
 }
@@ -374,12 +385,116 @@ static void test_sink__a_block_of_refused_series_is_put_aside(void **state)
     snprintf(servers, sizeof(servers), "127.0.0.1:%u", p.port);
     struct col_spool *s = spool_of(0);
     for (int i = 0; i < 20; i++)
-        assert_int_equal(col_spool_append(s, TS_SLICE_LIT("put new 1 a=b\n"), 1, false, NULL), 0);
+        append(s, "new", i, "1 a=b");
     struct col_sink *k = start(s, servers, WAIT_MS);
     wait_acked(s, 20);
     assert_int_equal(points_in(later), 20);
     assert_false(col_sink_stop(k, 0));
     assert_int_equal(p.n_lines, 0);
+    peer_stop(&p);
+    col_spool_close(s);
+}
+
+/* A value that was put aside is not sent behind a newer one of its series and time: by a process that put it aside itself, and by one that
+ * found it. */
+static void test_sink__an_older_value_never_follows_a_newer_one(void **state)
+{
+    (void)state;
+    for (int restart = 0; restart < 2; restart++) {
+        struct peer p;
+        char servers[64];
+        peer_start(&p, NO_ROOM);
+        snprintf(servers, sizeof(servers), "127.0.0.1:%u", p.port);
+        struct col_spool *s = spool_of(0);
+        struct col_sink_opts opts = {.spool = s,
+                                     .later = later,
+                                     .servers = servers,
+                                     .timeout_ms = WAIT_MS,
+                                     .retry_min_ms = 1000,
+                                     .retry_max_ms = 1000};
+        struct col_sink *k = col_sink_start(&opts);
+        append(s, "new", 1, "10 a=b");
+        append(s, "new", 2, "10 a=b");
+        wait_acked(s, 2);
+        wait_least(&p.n_syncs, 4); /* it was sent again once, and a pause begins */
+        if (restart)
+            assert_false(col_sink_stop(k, 0));
+        p.answer = OK;
+        append(s, "new", 1, "11 a=b");
+        append(s, "old", 1, "12 a=b");
+        if (restart)
+            k = col_sink_start(&opts);
+        wait_least(&p.n_lines, 3);
+        for (int i = 0; i < WAIT_MS / 10 && points_in(s) + points_in(later); i++)
+            usleep(10000);
+        assert_true(col_sink_stop(k, WAIT_MS));
+        assert_int_equal(p.newest, 11);
+        assert_int_equal(p.n_known, 1);
+        peer_stop(&p);
+        col_spool_close(s);
+    }
+}
+
+/* Of many values of one series and time that wait, the last is sent; of other times all are. */
+static void test_sink__of_values_put_aside_the_last_is_sent(void **state)
+{
+    struct peer p;
+    struct col_sink_stats st;
+    char servers[64], value[32];
+    (void)state;
+    peer_start(&p, OK);
+    snprintf(servers, sizeof(servers), "127.0.0.1:%u", p.port);
+    for (int i = 1; i <= 40; i++) {
+        snprintf(value, sizeof(value), "%d a=b", i);
+        append(later, "new", i % 4 == 3 ? i : 1, value);
+    }
+    struct col_spool *s = spool_of(0);
+    struct col_sink *k = start(s, servers, WAIT_MS);
+    wait_acked(later, 40);
+    col_sink_stats(k, &st);
+    assert_true(col_sink_stop(k, 0));
+    assert_int_equal(p.n_lines, 11);
+    assert_int_equal(p.newest, 40);
+    assert_int_equal(st.n_sent, 11);
+    assert_int_equal(st.n_superseded, 29);
+    peer_stop(&p);
+    col_spool_close(s);
+}
+
+/* Which points wait is counted anew when some of them are dropped because the spool is full: what is left is sent all the same. */
+static void test_sink__dropped_values_are_not_waited_for(void **state)
+{
+    struct col_spool_opts small = {.max_bytes = 8 << 10, .segment_bytes = 1 << 10};
+    struct col_spool_stats st;
+    struct peer p;
+    char servers[64];
+    (void)state;
+    col_spool_close(later);
+    assert_int_equal(col_spool_open(&small, &later, NULL), 0);
+    peer_start(&p, NO_ROOM);
+    snprintf(servers, sizeof(servers), "127.0.0.1:%u", p.port);
+    struct col_spool *s = spool_of(0);
+    for (int i = 0; i < 1000; i++)
+        append(s, "new", i % 500, "1 a=b"); /* 18 bytes a line: most do not fit */
+    struct col_sink_opts opts = {.spool = s,
+                                 .later = later,
+                                 .servers = servers,
+                                 .timeout_ms = WAIT_MS,
+                                 .retry_min_ms = 1,
+                                 .retry_max_ms = 50,
+                                 .block_bytes = 2000};
+    struct col_sink *k = col_sink_start(&opts);
+    wait_acked(s, 1000);
+    col_spool_stats(later, &st);
+    assert_true(st.n_dropped_points > 0);
+    p.answer = OK;
+    for (int i = 0; i < WAIT_MS / 10 && points_in(later); i++)
+        usleep(10000);
+    assert_int_equal(points_in(later), 0);
+    append(s, "new", 1, "77 a=b");
+    wait_acked(s, 1001);
+    assert_true(col_sink_stop(k, WAIT_MS));
+    assert_int_equal(p.newest, 77);
     peer_stop(&p);
     col_spool_close(s);
 }
@@ -569,6 +684,9 @@ int main(void)
         CASE(test_sink__refused_series_hold_up_no_others),
         CASE(test_sink__words_nobody_knows_hold_up_no_others),
         CASE(test_sink__a_block_of_refused_series_is_put_aside),
+        CASE(test_sink__an_older_value_never_follows_a_newer_one),
+        CASE(test_sink__of_values_put_aside_the_last_is_sent),
+        CASE(test_sink__dropped_values_are_not_waited_for),
         CASE(test_sink__a_read_only_daemon_costs_nothing),
         CASE(test_sink__dripped_bytes_are_no_answer),
         CASE(test_sink__refusals_have_three_meanings),

@@ -20,10 +20,10 @@ def check(ok, what):
 
 class Fake:
     """A daemon. refuse(line, connection) is the text a put line is refused with, or None; syncs are the answers to sync in turn: None = "ok N",
-    bytes, or "close". Connections are numbered from 0: import's second one looks for bad lines."""
+    bytes, "close", or "late": it is answered with the next one. Connections are numbered from 0: import's second one looks for bad lines."""
 
     def __init__(self, refuse=lambda line, connection: None, syncs=()):
-        self.refuse, self.syncs, self.n_syncs, self.n_puts = refuse, list(syncs), 0, 0
+        self.refuse, self.syncs, self.n_syncs, self.n_puts, self.late = refuse, list(syncs), 0, 0, b""
         self.socket = socket.create_server(("127.0.0.1", 0))
         self.port = self.socket.getsockname()[1]
         threading.Thread(target=self.accept, daemon=True).start()
@@ -54,15 +54,18 @@ class Fake:
                     self.n_syncs += 1
                     if text == "close":
                         return
-                    text = text or b"ok %d\n" % n_taken
+                    if text == "late":
+                        self.late, text = b"ok %d\n" % n_taken, None
+                        continue
+                    text, self.late = self.late + (text or b"ok %d\n" % n_taken), b""
                 if text:
                     conn.sendall(text)
 
 
-def run(fake, n_lines):
+def run(fake, n_lines, line=lambda i: "m.points %d %d host=web01 cpu=%d\n" % (1500000000 + i, i, i % 7)):
     path = TMP.name + "/points"
     with open(path, "w") as f:
-        f.writelines("m.points %d %d host=web01 cpu=%d\n" % (1500000000 + i, i, i % 7) for i in range(n_lines))
+        f.writelines(line(i) for i in range(n_lines))
     p = subprocess.run([binary(), "import", path, "--port", str(fake.port)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                        timeout=600, check=False)
     fake.socket.close()
@@ -98,6 +101,21 @@ def main():
     def bad(line, connection):
         return REFUSED if b" 5 host" in line else once(line, connection)
     case(Fake(bad), 14, 1, ":6: illegal argument: made up", "1 line was refused", "13 points in")
+    # a block with a bad line is sent again when the next one, with newer values of the same times, was stored already
+    values = {}
+
+    def keep(line, connection):
+        _, metric, at, value, *_ = line.split()
+        if metric == b"m.twice":
+            values.setdefault(at, []).append((connection, int(value)))
+        return bad(line, 1)
+    got, out = run(Fake(keep, syncs=["late"]), 200000, lambda i: "m.twice %d %d host=web01\n" % (1500000000 + i % 1000, i) if i % 10 == 3 else
+                   "m.points %d %d host=web01 cpu=%d\n" % (1500000000 + i, i, i % 7))
+    check(got == 1 and "199,999 points" in out, "%d: %s" % (got, out))
+    check(len(values) == 100 and all(max(value for c, value in all_of if c == 1) > 100000 for all_of in values.values()),
+          "the block behind the one with a bad line was not sent again")
+    check(all(all_of[-1][1] == max(value for _, value in all_of) for all_of in values.values()),
+          "an older value arrived last")
     print("import_answers: fine")
 
 

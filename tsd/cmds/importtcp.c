@@ -4,10 +4,12 @@
  * Successful puts are silent and errors do not say which line they are about, so the answer to sync is what
  * counts: "ok N" with fewer points than lines sent means that the block holds bad lines. They are found by
  * sending the block again on a second connection, some lines at a time, with a command between them whose
- * answer is known (writing a point twice changes nothing).
+ * answer is known. What was sent behind that block in the meantime is sent again too: of two values of one series and time the
+ * last in the file must be the last to arrive.
  *
  *   connection 1:  block sync block sync block sync ...      ok N ok N ...
  *   connection 2:  64 lines version                          errors? then: line version line version ...
+ *                  lines that followed version ... sync
  *
  * Threads    the main thread
  */
@@ -23,8 +25,9 @@
 #include <sys/socket.h>
 
 #define TCP_BLOCK_BYTES ((size_t)4 << 20)
-#define TCP_BLOCKS      4u  /* sent and not yet answered, at most */
-#define TCP_GROUP       64u /* lines between two markers when looking for bad ones */
+#define TCP_BLOCKS      4u   /* sent and not yet answered, at most */
+#define TCP_GROUP       64u  /* lines between two markers when looking for bad ones */
+#define TCP_AGAIN       256u /* the same when lines are only repeated */
 #define TCP_SILENCE_MS                                                                                       \
     120000 /* a daemon that says nothing for so long while points wait for its sync is given up */
 
@@ -119,20 +122,73 @@ static int tcp_probe_lines(struct tcp_sink *s, const struct tcp_block *b, uint32
     return rc;
 }
 
-/* List the bad lines of a block. */
-static int tcp_probe_block(struct tcp_sink *s, const struct tcp_block *b, struct ts_error *err)
+/* Take up to n whole lines off the front of a text; returns how many. */
+static uint32_t tcp_lines_take(struct ts_slice *text, uint32_t n, struct ts_slice *out)
 {
-    const char *p = b->text.p;
-    TS_TRY(tcp_probe_open(s, err));
-    for (uint32_t i = 0; i < b->n;) {
-        uint32_t n = b->n - i < TCP_GROUP ? b->n - i : TCP_GROUP;
-        const char *from = p;
-        for (uint32_t k = 0; k < n; k++)
-            p = (const char *)memchr(p, '\n', (size_t)(b->text.p + b->text.n - p)) + 1;
-        TS_TRY(tcp_probe_lines(s, b, i, n, (struct ts_slice){from, (size_t)(p - from)}, err));
-        i += n;
+    const char *p = text->p, *end = text->p + text->n, *nl;
+    uint32_t taken = 0;
+    while (taken < n && p < end && (nl = memchr(p, '\n', (size_t)(end - p)))) {
+        p = nl + 1;
+        taken++;
     }
+    *out = (struct ts_slice){text->p, (size_t)(p - text->p)};
+    *text = (struct ts_slice){p, (size_t)(end - p)};
+    return taken;
+}
+
+/* Send the lines of a block again that were sent already; those refused are listed when the block is answered. */
+static int tcp_again(struct tcp_sink *s, const struct tcp_block *b, struct ts_error *err)
+{
+    struct ts_slice text = {b->text.p, b->sent}, lines;
+    struct ts_buf reason;
+    uint32_t n, left = b->n; /* without the sync at the end */
+    bool bad;
+    int rc = 0;
+    ts_buf_init(&reason, 4096);
+    while (rc == 0 && (n = tcp_lines_take(&text, left < TCP_AGAIN ? left : TCP_AGAIN, &lines)) > 0) {
+        left -= n;
+        rc = tsd_client_send(&s->probe, lines, err);
+        if (rc == 0)
+            rc = tsd_client_send(&s->probe, TS_SLICE_LIT("version\n"), err);
+        if (rc == 0)
+            rc = tcp_probe_answer(s, &bad, &reason, err);
+    }
+    ts_buf_release(&reason);
+    return rc;
+}
+
+static int tcp_sync_error(struct ts_slice line, struct ts_error *err)
+{
+    return ts_error_set(err, TS_EBACKEND, "the daemon could not store the points: %.*s",
+                        (int)(line.n > 160 ? 160 : line.n) - 12, line.p + 12);
+}
+
+/* What was sent again is on disk. */
+static int tcp_probe_sync(struct tcp_sink *s, struct ts_error *err)
+{
+    struct ts_slice line;
+    TS_TRY(tsd_client_send(&s->probe, TS_SLICE_LIT("sync\n"), err));
+    do {
+        TS_TRY(tsd_client_line(&s->probe, &line, err));
+        if (line.n >= 12 && memcmp(line.p, "sync: error ", 12) == 0)
+            return tcp_sync_error(line, err);
+    } while (line.n < 3 || memcmp(line.p, "ok ", 3) != 0);
     return 0;
+}
+
+/* List the bad lines of the oldest block, and repeat what was sent behind it. */
+static int tcp_probe_block(struct tcp_sink *s, struct ts_error *err)
+{
+    const struct tcp_block *b = &s->blocks[s->head];
+    struct ts_slice text = ts_buf_get(&b->text), lines;
+    TS_TRY(tcp_probe_open(s, err));
+    for (uint32_t i = 0, n; i < b->n; i += n) {
+        n = tcp_lines_take(&text, b->n - i < TCP_GROUP ? b->n - i : TCP_GROUP, &lines);
+        TS_TRY(tcp_probe_lines(s, b, i, n, lines, err));
+    }
+    for (unsigned i = 1; i < s->n_used; i++)
+        TS_TRY(tcp_again(s, &s->blocks[(s->head + i) % TCP_BLOCKS], err));
+    return tcp_probe_sync(s, err);
 }
 
 /* --- the first connection --- */
@@ -152,8 +208,7 @@ static int tcp_answer(struct tcp_sink *s, struct ts_slice line, struct ts_error 
 {
     int64_t n_ok;
     if (line.n >= 12 && memcmp(line.p, "sync: error ", 12) == 0)
-        return ts_error_set(err, TS_EBACKEND, "the daemon could not store the points: %.*s",
-                            (int)(line.n > 160 ? 160 : line.n) - 12, line.p + 12);
+        return tcp_sync_error(line, err);
     static const char unknown[] = "unknown command: sync";
     if (line.n >= sizeof unknown - 1 && memcmp(line.p, unknown, sizeof unknown - 1) == 0)
         return ts_error_set(
@@ -172,7 +227,7 @@ static int tcp_answer(struct tcp_sink *s, struct ts_slice line, struct ts_error 
     s->n_ok = (uint64_t)n_ok;
     s->im->n_points += taken;
     if (taken < b->n) {
-        TS_TRY(tcp_probe_block(s, b, err));
+        TS_TRY(tcp_probe_block(s, err));
         n_bad = s->im->n_bad - n_bad;
         if (n_bad <
             b->n - taken) /* refused then, accepted now: a disk that was full, or a metric made in between */

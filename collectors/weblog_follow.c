@@ -279,12 +279,24 @@ static int current_look(struct col_web_follow *f, struct col_web_tail *t, const 
 
 /* --- turns --- */
 
-/* A file that was rotated. 1 = there is more of it. */
+/* Has nothing new come of it for so long that it is given up? */
+static bool place_tired(const struct col_web_follow *f, const struct col_web_place *p,
+                        const struct col_web_now *now)
+{
+    return now->steady_ms - p->quiet_ms > f->opts.rotated_ms;
+}
+
+/* A file that was rotated. 1 = there is more of it. This process may have stood still for any time: a file is given up only if a look at it
+ * behind that time finds nothing new. */
 static int rotated_turn(struct col_web_follow *f, struct col_web_place *p, const struct col_web_now *now)
 {
-    bool tired = now->steady_ms - p->quiet_ms > f->opts.rotated_ms;
+    bool tired = place_tired(f, p, now);
     struct col_web_tail *t = p->tail;
     if (!col_web_place_open(p)) {
+        if (tired && t->scanned_ms - p->quiet_ms <= f->opts.rotated_ms) {
+            t->scan = true;
+            return 1;
+        }
         if (tired && (p->off || col_web__kind_wanted(p)))
             ts_log(TS_LOG_WARN, "weblog: what came after byte %llu of the rotated %s was not found",
                    (unsigned long long)p->off, t->path);
@@ -297,7 +309,10 @@ static int rotated_turn(struct col_web_follow *f, struct col_web_place *p, const
         return 0;
     }
     bool packed = p->lines != NULL;
-    int rc = packed ? col_web__packed_read(f, p, now) : col_web__place_read(f, p, tired, now);
+    int rc = packed ? col_web__packed_read(f, p, now) : col_web__place_read(f, p, false, now);
+    tired = place_tired(f, p, now); /* whole lines that came now may go on */
+    if (rc == 0 && tired && !packed)
+        rc = col_web__place_read(f, p, true, now);
     if (rc > 0)
         return 1;
     if (rc < 0 && !tired) { /* damaged, or not whole yet: again later; or truncated: look for a copy */

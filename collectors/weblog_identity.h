@@ -97,7 +97,8 @@ struct col_web_tail {
     bool fresh;                    /* nothing of its family was looked at yet: what is there is past */
     bool scan;                     /* its family must be looked at */
     bool scan_again;               /* and once more: not all that was found could be opened */
-    int64_t scan_ms; /* steady clock before which it is not looked at for files that were not found */
+    int64_t scan_ms;    /* steady clock before which it is not looked at for files that were not found */
+    int64_t scanned_ms; /* steady clock of the last look */
     struct col_web_settled *settled; /* files that need no second look (weblog_scan.c); owned */
     uint32_t n_settled, cap_settled; /* of them */
 };

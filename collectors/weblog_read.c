@@ -179,11 +179,12 @@ static bool chunk_take(struct col_web_follow *f, struct col_web_place *p, bool l
         p->tail->scan = true;
     p->mtime_ms = id.mtime_ms;
     struct ts_slice text = {f->chunk, (size_t)n};
-    if (!kind_known(f, p, text, id.size_bytes, last_too, now->steady_ms))
+    bool end = last_too && text.n < COL_WEB_CHUNK_BYTES; /* a line goes on in the next chunk */
+    if (!kind_known(f, p, text, id.size_bytes, end, now->steady_ms))
         return true;
     size_t taken = lines_take(f, p, text);
-    if (!taken || last_too)
-        taken += rest_take(f, p, (struct ts_slice){text.p + taken, text.n - taken}, last_too);
+    if (!taken || end)
+        taken += rest_take(f, p, (struct ts_slice){text.p + taken, text.n - taken}, end);
     if (taken) {
         p->quiet_ms = now->steady_ms;
         p->seen_ms = now->wall_ms;

@@ -427,6 +427,7 @@ void col_web__scan(struct col_web_follow *f, struct col_web_tail *t, const struc
         qsort(t->places, t->n_places, sizeof(struct col_web_place *), by_age);
     t->fresh = false;
     t->scan = t->scan_again;
+    t->scanned_ms = now->steady_ms;
     t->scan_again = false;
     if (f->opts.keep_ms) /* what is there was seen just now, whatever the clock says */
         f->n_changes += col_web_tail_trim(t, now->wall_ms - f->opts.keep_ms);

@@ -40,6 +40,52 @@ static void test_weblog_follow__a_renamed_file_is_read_to_its_end(void **state)
     t_after(d, "printf 'c1\\n' >a.log", "c1|");
 }
 
+/* Lines "line 1" to "line N" as a command makes them, and as they come. */
+static size_t many_lines(unsigned n, char *out, size_t cap)
+{
+    size_t used = 0;
+    for (unsigned i = 1; i <= n && used < cap; i++)
+        used += (size_t)snprintf(out + used, cap - used, "line %u with some more to it|", i);
+    return used;
+}
+
+/* The process stood still for longer than rotated files are kept: what came meanwhile is read, whole lines whole, however many chunks it takes. */
+static void test_weblog_follow__nothing_is_cut_after_a_standstill(void **state)
+{
+    struct t_dir *d = *state;
+    size_t cap = (size_t)4 << 20;
+    char *want = ts_xcalloc(1, cap);
+    t_after(d, "printf 'a1\n' >a.log", "a1|");
+    t_after(d, "mv a.log a.log.1; printf 'b1\n' >a.log", "b1|");
+    sh(d, "seq -f 'line %g with some more to it' 40000 >>a.log.1; printf 'half' >>a.log.1");
+    d->now_ms += ROTATED_MS + 1000;
+    for (int i = 0; i < 100 && col_web_follow_turn(&d->f, d->now_ms, d->now_ms) > 0; i++)
+        ;
+    size_t n = many_lines(40000, want, cap);
+    assert_true(n > 2 * COL_WEB_CHUNK_BYTES && n < cap);
+    assert_int_equal(d->lines.n, n);
+    assert_memory_equal(d->lines.p, want, n);
+    ts_buf_clear(&d->lines);
+    t_after(d, "printf ' and half\nend' >>a.log.1", "half and half|");
+    d->now_ms += ROTATED_MS + 1000;
+    t_comes(d, "end|");
+    assert_int_equal(n_files(d), 1);
+    ts_free(want);
+}
+
+/* The same while a copy is looked for: it is looked for once more before it is given up. */
+static void test_weblog_follow__a_copy_is_found_after_a_standstill(void **state)
+{
+    struct t_dir *d = *state;
+    t_after(d, "printf 'a1\n' >a.log", "a1|");
+    sh(d, "printf 'a2\n' >>a.log; mv a.log x; : >a.log");
+    again(d);
+    t_comes(d, "");
+    sh(d, "mv x a.log.1");
+    d->now_ms += ROTATED_MS + 1000;
+    t_comes(d, "a2|");
+}
+
 static void test_weblog_follow__a_truncated_file_goes_on_in_its_copy(void **state)
 {
     struct t_dir *d = *state;
@@ -293,6 +339,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T_CASE(test_weblog_follow__torn_lines_come_once_and_whole, set_up),
         T_CASE(test_weblog_follow__a_renamed_file_is_read_to_its_end, set_up),
+        T_CASE(test_weblog_follow__nothing_is_cut_after_a_standstill, set_up),
+        T_CASE(test_weblog_follow__a_copy_is_found_after_a_standstill, set_up),
         T_CASE(test_weblog_follow__a_truncated_file_goes_on_in_its_copy, set_up),
         T_CASE(test_weblog_follow__rotations_while_nobody_looked, set_up),
         T_CASE(test_weblog_follow__rotated_files_are_found_in_other_folders, set_up),

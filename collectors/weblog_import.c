@@ -5,6 +5,7 @@
  */
 #include "collectors/weblog_import.h"
 
+#include "base/hash.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/time.h"
@@ -31,7 +32,8 @@ struct col_web_import {
     struct col_emit *emit;              /* its points */
     struct ts_buf scratch;              /* texts of JSON lines */
     const char *path;                   /* of the file at hand; borrowed */
-    bool begun;                         /* its first line was seen */
+    uint64_t identity;                  /* hash of its lines down to its first request */
+    bool begun;                         /* that was seen */
     enum col_web_kind kind;             /* of its lines, where the format is auto */
     struct ts_buf waiting;              /* its lines before that is known */
     uint64_t n_waiting;                 /* lines of these */
@@ -105,12 +107,19 @@ void col_web_import_begin(struct col_web_import *im, const char *path)
                path, why);
 }
 
-/* Where in a bucket the points of this file stand: by its first line, which stays when the file grows. */
-static void import_slot(struct col_web_import *im, struct ts_slice first)
+/* A line down to the first request of this file, which is the last of these. */
+static void import_identify(struct col_web_import *im, struct ts_slice line)
 {
-    size_t n = first.n < COL_WEB_HEAD_BYTES ? first.n : COL_WEB_HEAD_BYTES;
+    uint64_t hash = col_web_head_of(line.p, line.n < COL_WEB_HEAD_BYTES ? line.n : COL_WEB_HEAD_BYTES).hash;
+    im->identity = im->line == 1 ? hash : ts_hash_u64(im->identity) + hash;
+}
+
+/* Where in a bucket the points of this file stand: by its text down to its first request, which stays when the file grows. Many files may begin with
+ * the same empty line, comment or junk. */
+static void import_slot(struct col_web_import *im)
+{
     uint64_t n_slots = (uint64_t)(im->limits.bucket_ms / 1000 * SLOTS_A_S);
-    int64_t slot = (int64_t)(col_web_head_of(first.p, n).hash % n_slots);
+    int64_t slot = (int64_t)(im->identity % n_slots);
     im->limits.slot_ms = slot / SLOTS_A_S * 1000 + FIRST_SLOT + slot % SLOTS_A_S;
     for (uint32_t i = 0; i < im->n_files && i < WARN_SHARING; i++)
         if (im->slots_ms[i] == im->limits.slot_ms)
@@ -146,6 +155,8 @@ static void import_line(struct col_web_import *im, struct ts_slice line, int64_t
         im->opts.bad(im->opts.arg, im->line, why);
     if (why)
         return;
+    if (!im->begun)
+        import_slot(im);
     struct ts_slice domain = col_web_domain(&im->log, im->path, &hit);
     im->n_none += !domain.n;
     col_web_count_hit(&im->count, &hit, domain, 0);
@@ -157,7 +168,7 @@ static int import_count(struct col_web_import *im, struct ts_slice lines, struct
     struct ts_slice line;
     while (col_line_next(&lines, &line)) {
         if (!im->begun)
-            import_slot(im, line);
+            import_identify(im, line);
         import_line(im, line, now_ms);
         im->line++;
         if (!col_web_count_full(&im->count))

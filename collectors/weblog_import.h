@@ -1,7 +1,7 @@
 /*
  * weblog_import.h - finished web logs as points: the past of what weblog.c follows.
  *
- * Each file is counted by itself, and its points have a time inside their bucket that its first line decides (500 to 999 ms behind a full
+ * Each file is counted by itself, and its points have a time inside their bucket that its text down to its first request decides (500 to 999 ms behind a full
  * second): a file read again, or read again when it has grown, overwrites its own points and no others. A log that is or was followed is left
  * out, as far as keys and checkpoint know it (weblog_known.h), and the log says so.
  *

@@ -163,12 +163,15 @@ static bool weblog_landed(struct weblog *w, const struct col_emit *emit)
     return true;
 }
 
-/* Put what changed. It flies then, where the output can say when it is delivered. */
-static int weblog_put(struct weblog *w, struct col_emit *emit, struct ts_error *err)
+/* Put what changed, and behind it our own figures: whoever sees those has the counts. It flies then, where the output can say when it is
+ * delivered. */
+static int weblog_put(struct weblog *w, struct col_emit *emit, bool figures, struct ts_error *err)
 {
     struct col_out_progress before, after;
     bool known = col_emit_progress(emit, &before);
     TS_TRY(col_web_count_emit(&w->count, emit, err));
+    if (figures)
+        weblog_figures(w, emit);
     TS_TRY(col_emit_end(emit, true, err));
     if (known) {
         (void)col_emit_progress(emit, &after);
@@ -192,14 +195,13 @@ static int weblog_send(struct weblog *w, struct col_emit *emit, struct ts_error 
     w->n_saved = n_changes;
     bool landed = weblog_landed(w, emit);
     bool figures = w->now_ms - w->figures_ms >= FIGURES_MS || (landed && (changed || w->count.n_dirty));
-    if (figures) {
-        weblog_figures(w, emit);
+    if (figures)
         weblog_other_tell(w);
-    }
     if (landed && w->count.n_dirty)
-        TS_TRY(weblog_put(w, emit, err));
+        TS_TRY(weblog_put(w, emit, figures, err));
     else if (figures)
-        TS_TRY(col_emit_end(emit, false, err));
+        weblog_figures(w, emit);
+    TS_TRY(col_emit_end(emit, false, err));
     (void)col_web_count_evict(&w->count, w->now_ms, false);
     if (col_web_count_full(&w->count))
         (void)col_web_count_evict(&w->count, w->now_ms, true);
@@ -229,7 +231,7 @@ static int weblog_redress(struct weblog *w, struct col_emit *emit, struct ts_err
         opts.tags = parts[1];
         opts.prefix = parts[2];
         struct col_emit *old = col_emit_new(&opts);
-        int rc = weblog_put(w, old, err);
+        int rc = weblog_put(w, old, false, err);
         col_emit_free(old);
         return rc < 0 ? rc : 0;
     }

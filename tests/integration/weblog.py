@@ -169,7 +169,13 @@ class Writer(threading.Thread):
 
 def spooled(state):
     """Bytes of points that wait to be sent."""
-    return sum(os.path.getsize(p) for p in glob.glob(state + "/spool/*.put"))
+    n = 0
+    for path in glob.glob(state + "/spool/*.seg") + glob.glob(state + "/later/*.seg"):
+        try:
+            n += os.path.getsize(path)
+        except FileNotFoundError:
+            pass  # delivered meanwhile
+    return n
 
 
 class Collector:
@@ -228,7 +234,7 @@ def expected(facts, by, what):
     return [row + (str(k),) for row, k in sorted(n.items())]
 
 
-def compare(d, facts, state):
+def compare(d, facts, state, say=True):
     days = sorted(t for t, *_ in facts)
     start, end = (datetime.datetime.fromtimestamp(t, UTC).strftime("%Y/%m/%d") for t in (days[0], days[-1]))
     bad = 0
@@ -239,9 +245,22 @@ def compare(d, facts, state):
             want = expected(facts, by, what)
             if rows != want:
                 bad += 1
+                if not say:
+                    return bad
                 diff = [x for x in itertools.zip_longest(rows, want) if x[0] != x[1]][:3]
                 print("DIFFERENT %s, %s by %s: %d rows, expected %d; %r" % (state, what, ",".join(by), len(rows), len(want), diff))
     return bad
+
+
+def settled(d, facts, done, log):
+    """Wait until the collector has delivered all it counted: done() and the totals."""
+    until = time.monotonic() + 300
+    while not (done() and compare(d, facts, "", say=False) == 0):
+        if time.monotonic() > until:
+            bad = compare(d, facts, "after 300 s")
+            sys.exit("weblog: not all was delivered within 300 s, or counted wrongly: %d differences, figures %r; see %s\n%s" %
+                     (bad, figures(d), log, open(log).read()[-6000:]))
+        time.sleep(0.2)
 
 
 def one(path, kills, rng):
@@ -256,7 +275,7 @@ def one(path, kills, rng):
     with Daemon(workers=2, wal_sync="interval") as d:
         c = Collector(folder, d.port, logs, form, domain, rng)
         c.start()
-        until = time.monotonic() + 60
+        until = time.monotonic() + 300
         while not os.path.exists(c.dir + "/weblog.state"):  # what is rotated before it was ever seen is not followed
             check(time.monotonic() < until, "no checkpoint:\n" + open(c.log).read())
             time.sleep(0.02)
@@ -276,13 +295,9 @@ def one(path, kills, rng):
                 c.start()
         writer.join(600)
         check(not writer.is_alive() and not writer.failure, "the writer: %r" % writer.failure)
-        until, want = time.monotonic() + 60, {"counted": len(lines), "bad": writer.n_bad}
-        while True:
-            have = figures(d)
-            if {k: have.get(k) for k in want} == want and not c.waiting():
-                break
-            check(time.monotonic() < until, "lines are %r, expected %r; kept in %s\n%s" % (have, want, folder, open(c.log).read()[-6000:]))
-            time.sleep(0.2)
+        want = {"counted": len(lines), "bad": writer.n_bad}
+        settled(d, facts, lambda: {k: figures(d).get(k) for k in want} == want and not c.waiting(), c.log)
+        have = figures(d)
         c.stop(signal.SIGTERM)
         bad = compare(d, facts, "after the kills")
         d.restart()
@@ -381,7 +396,7 @@ def past_and_present(path, rng):
         os.rename(log, log + ".1")
         add(5)
         check(load() == ["access.log is left out", "access.log.1 is left out"], "what was followed is not left out")
-        wait(lambda: counted(sum(map(len, parts[3:]))), "not all was counted")
+        settled(d, facts, lambda: counted(sum(map(len, parts[3:]))), folder + "/collect.log")
         collector.terminate()
         check(collector.wait(120) == 0, "tsd collect did not end well:\n" + open(folder + "/collect.log").read()[-4000:])
         bad = compare(d, facts, "imported and followed")

@@ -287,11 +287,9 @@ int col_spool__take(struct col_spool *s, struct ts_slice lines, uint32_t n_point
     return 0;
 }
 
-/* All that came so far is to be on disk. */
-static int spool_sync(struct col_spool *s, struct ts_error *err)
+int col_spool__sync(struct col_spool *s, struct ts_error *err)
 {
     int rc = 0;
-    s->was_durable = true;
     for (struct col_spool__seg *seg = s->first; rc == 0 && seg; seg = seg->next) {
         struct ts_file *file = seg == s->last ? s->tail : NULL;
         if (seg->synced || !seg->path)
@@ -323,8 +321,10 @@ int col_spool_append(struct col_spool *s, struct ts_slice lines, uint32_t n_poin
         else
             pthread_cond_broadcast(&s->changed);
     }
-    if (rc == 0 && durable && s->dir)
-        rc = spool_sync(s, err);
+    if (rc == 0 && durable && s->dir) {
+        s->was_durable = true;
+        rc = col_spool__sync(s, err);
+    }
     pthread_mutex_unlock(&s->mutex);
     return rc;
 }

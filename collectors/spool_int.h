@@ -50,6 +50,8 @@ struct col_spool {
 
 /** Put a new, empty segment behind the last one; its file is not made yet. path (taken) NULL = in memory. Mutex held or alone. */
 struct col_spool__seg *col_spool__add(struct col_spool *s, char *path, uint64_t number);
+/** All segments with files, and their names, onto the disk. Mutex held, or alone. TS_EIO: the last segment takes nothing more. */
+int col_spool__sync(struct col_spool *s, struct ts_error *err);
 /** Put a batch behind the last one. Mutex held or alone. */
 int col_spool__take(struct col_spool *s, struct ts_slice lines, uint32_t n_points, struct ts_error *err);
 /** Make the folder if it is missing, and hold its lock. Mutex held or alone. TS_EBUSY: another process has it. */

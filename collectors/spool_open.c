@@ -116,16 +116,56 @@ static uint64_t plain_clean(struct ts_slice text, struct ts_buf *out, uint32_t *
     return n_bad;
 }
 
-/* A file of version 0.1 becomes a batch. */
+/* The next lines of at most so many bytes, at least one. */
+static struct ts_slice plain_piece(struct ts_slice *text, size_t most)
+{
+    size_t n = text->n;
+    if (n > most) {
+        const char *nl = memrchr(text->p, '\n', most);
+        if (!nl)
+            nl = memchr(text->p, '\n', n);
+        n = (size_t)(nl + 1 - text->p); /* plain_clean lets every line end */
+    }
+    struct ts_slice piece = {text->p, n};
+    *text = (struct ts_slice){text->p + n, text->n - n};
+    return piece;
+}
+
+/* Lines become batches; when the spool is full, the oldest go, as with lines that come from collectors. */
+static int plain_take(struct col_spool *s, struct ts_slice text, struct ts_error *err)
+{
+    size_t most = s->segment_bytes < s->max_bytes / 2 ? s->segment_bytes : s->max_bytes / 2;
+    while (text.n) {
+        struct ts_slice piece = plain_piece(&text, most);
+        uint32_t n = (uint32_t)count_lines(piece);
+        int rc = col_spool__take(s, piece, n, err);
+        if (rc < 0 && rc != TS_ELIMIT)
+            return rc;
+        if (rc == TS_ELIMIT) /* a line longer than the whole spool */
+            s->stats.n_dropped_points += n;
+    }
+    return 0;
+}
+
+/* A file of version 0.1 becomes batches, and goes once they are on the disk. */
 static int scan_plain(struct col_spool *s, const char *path, struct ts_slice text, struct ts_error *err)
 {
     struct ts_buf clean;
     uint32_t n;
     ts_buf_init(&clean, 0);
     s->stats.n_damaged += plain_clean(text, &clean, &n);
-    int rc = clean.n ? col_spool__take(s, ts_buf_get(&clean), n, err) : 0;
+    int rc = plain_take(s, ts_buf_get(&clean), err);
     ts_buf_release(&clean);
-    return rc < 0 ? rc : s->fs->unlink(s->fs, path, err);
+    if (rc == 0)
+        rc = col_spool__sync(s, err);
+    if (rc < 0)
+        return rc;
+    if (!s->n_mem_bytes)
+        return s->fs->unlink(s->fs, path, err);
+    ts_log(TS_LOG_WARN,
+           "spool: %s stays until its points, which the disk does not take, are sent: they may be sent again",
+           path);
+    return 0;
 }
 
 /* Keep whole batches; returns the lines of others, as far as they can be told. */

@@ -235,6 +235,62 @@ static void test_spool__plain_files_are_taken_up(void **state)
     col_spool_close(s);
 }
 
+/* Sync, then unlink: counts of both at the last unlink of a .put file. */
+static struct {
+    int n_syncs, n_dir_syncs, seen_syncs, seen_dir_syncs;
+} order;
+
+static int noted_sync(struct ts_file *f, struct ts_error *err)
+{
+    order.n_syncs++;
+    return ts_fs_real()->sync(f, err);
+}
+
+static int noted_sync_dir(const struct ts_fs *fs, const char *path, struct ts_error *err)
+{
+    order.n_dir_syncs++;
+    return ts_fs_real()->sync_dir(fs, path, err);
+}
+
+static int noted_unlink(const struct ts_fs *fs, const char *path, struct ts_error *err)
+{
+    if (strstr(path, ".put")) {
+        order.seen_syncs = order.n_syncs;
+        order.seen_dir_syncs = order.n_dir_syncs;
+    }
+    return ts_fs_real()->unlink(fs, path, err);
+}
+
+static void test_spool__large_files_of_old_versions_are_cut_and_synced(void **state)
+{
+    (void)state;
+    struct ts_fs fs = *ts_fs_real();
+    fs.sync = noted_sync;
+    fs.sync_dir = noted_sync_dir;
+    fs.unlink = noted_unlink;
+    struct col_spool_opts opts = {.fs = &fs, .dir = dir, .max_bytes = 10000};
+    struct col_spool_stats st;
+    struct col_spool *s;
+    struct ts_error err = {0};
+    char path[512];
+    snprintf(path, sizeof(path), "%s/1700000000-7.put", dir);
+    FILE *f = fopen(path, "w");
+    for (int i = 0; i < 1000; i++) /* twice as much as the spool holds */
+        fprintf(f, "put m %08d 1 a=b\n", i);
+    fclose(f);
+    memset(&order, 0, sizeof(order));
+    if (col_spool_open(&opts, &s, &err) < 0)
+        fail_msg("%s", err.text);
+    col_spool_stats(s, &st);
+    assert_int_equal(st.n_taken, 1000);
+    assert_int_equal(st.n_points + st.n_dropped_points, 1000);
+    assert_true(st.n_points > 200 && st.n_bytes <= 10000);
+    assert_int_equal(drain(s, 1000 - (int)st.n_points, 1000), st.n_points); /* the newest stay */
+    assert_int_equal(access(path, F_OK), -1);
+    assert_true(order.seen_syncs > 0 && order.seen_dir_syncs > 0);
+    col_spool_close(s);
+}
+
 /* Change one byte of a file, or cut it there; off is from its end if negative. */
 static void damage(const char *name, long off, bool cut)
 {
@@ -482,6 +538,7 @@ int main(void)
         CASE(test_spool__gives_back_in_order),
         CASE(test_spool__what_waits_outlives_the_process),
         CASE(test_spool__full_drops_the_oldest_segment),
+        CASE(test_spool__large_files_of_old_versions_are_cut_and_synced),
         CASE(test_spool__the_newest_stays),
         CASE(test_spool__an_answer_for_a_dropped_segment_does_nothing),
         CASE(test_spool__plain_files_are_taken_up),

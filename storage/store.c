@@ -79,12 +79,13 @@ const struct ts_conf_key sto_conf_keys[] = {
              "a large machine."},
     {.name = "max_series",
      .type = TS_CONF_INT,
-     .def = "10000000",
-     .min = 1,
+     .def = "0",
      .max = 4294967295,
-     .help = "Points of new series beyond this many are refused, those of known series are taken. A series "
-             "takes about 200 "
-             "bytes of memory."},
+     .help =
+         "Points of new series beyond this many are refused, those of known series are taken. A series takes "
+         "about 200 bytes of memory, more with long names. 0 = as many as memory_limit allows: names and "
+         "series "
+         "together take at most 30 % of it, whatever max_series says."},
     {.name = "retention_days",
      .type = TS_CONF_INT,
      .def = "0",
@@ -141,6 +142,7 @@ static int ready(void *arg, const struct sto_engine_found *found, struct ts_erro
                                     .n_shards = found->n_shards,
                                     .read_only = st->opts.read_only,
                                     .max_series = st->opts.max_series,
+                                    .max_bytes = st->opts.max_name_bytes,
                                     .grow_bytes = st->opts.log_grow_bytes};
     TS_TRY(sto_catalog_open(st->opts.fs, &opts, &st->catalog, err));
     if (sto_series_count(st->catalog) < found->series_end) /* names are on disk before rows are */

@@ -40,9 +40,10 @@ struct sto_opts {
     size_t memstore_bytes;         /* a generation is flushed at this size; 0 = 32 MiB */
     size_t queue_bytes;            /* cap of one port's queue; 0 = 16 MiB */
     uint64_t max_series;           /* 0 = 2^32 - 1 */
-    int64_t retention_ms;          /* 0 = keep for ever */
-    int64_t flush_age_ms;          /* a generation is flushed when it is this old; 0 = never */
-    bool no_background;            /* tests: flush and compact only when told */
+    uint64_t max_name_bytes; /* memory for names and series; new ones are refused above it; 0 = no limit */
+    int64_t retention_ms;    /* 0 = keep for ever */
+    int64_t flush_age_ms;    /* a generation is flushed when it is this old; 0 = never */
+    bool no_background;      /* tests: flush and compact only when told */
     bool
         survive_sync_errors; /* tests: refuse puts after a failed fdatasync, fail flushes after an error of manifest
                                  or catalog, instead of ending the process */

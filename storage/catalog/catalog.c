@@ -70,6 +70,7 @@ int sto_catalog_open(const struct ts_fs *fs, const struct sto_catalog_opts *opts
     cat->grow_bytes = opts->grow_bytes ? opts->grow_bytes : GROW_BYTES;
     cat->lenient = opts->lenient;
     cat->max_series = opts->max_series && opts->max_series < UINT32_MAX ? opts->max_series : UINT32_MAX;
+    cat->max_bytes = opts->max_bytes ? opts->max_bytes : UINT64_MAX;
 
     char *path = ts_fs_join(opts->dir, LOG_NAME);
     int rc = sto_reclog_open(fs, path, LOG_KIND, opts->read_only, replay, cat, &cat->log, err);
@@ -216,6 +217,36 @@ uint64_t sto_catalog_generation(const struct sto_catalog *cat)
     return atomic_load_explicit(&cat->generation, memory_order_acquire); /* partner: sto_uid_rename */
 }
 
+/* --- memory; lock held --- */
+
+static uint64_t name_bytes_of(const struct sto_catalog *cat)
+{
+    uint64_t n_bytes = 0;
+    for (int kind = 0; kind < STO_UID_KINDS; kind++) {
+        const struct sto_uidtab *t = &cat->uids[kind];
+        n_bytes += t->arena.used_bytes + sto_dense__bytes(&t->names) + sto_idtab__bytes(&t->by_name);
+    }
+    return n_bytes;
+}
+
+static uint64_t series_bytes_of(const struct sto_catalog *cat)
+{
+    return cat->series.arena.used_bytes + sto_dense__bytes(&cat->series.by_id) +
+           sto_idtab__bytes(&cat->series.by_ids);
+}
+
+int sto_catalog__has_memory(const struct sto_catalog *cat, struct ts_error *err)
+{
+    uint64_t n_bytes = name_bytes_of(cat) + series_bytes_of(cat) + sto_tagindex__bytes(&cat->index);
+    if (n_bytes < cat->max_bytes)
+        return 0;
+    return ts_error_set(
+        err, TS_ELIMIT,
+        "the names of %llu series take %llu bytes of memory, and memory_limit leaves %llu for them; "
+        "raise memory_limit (max_series)",
+        (unsigned long long)cat->series.n, (unsigned long long)n_bytes, (unsigned long long)cat->max_bytes);
+}
+
 void sto_catalog_stats(const struct sto_catalog *cat,
                        void (*each)(void *arg, const char *name, uint64_t value), void *arg)
 {
@@ -224,16 +255,12 @@ void sto_catalog_stats(const struct sto_catalog *cat,
                                                         {"catalog.tag_values", "catalog.tag_value_ids_left"}};
     pthread_mutex_t *lock =
         (pthread_mutex_t *)(uintptr_t)&cat->lock; /* counting changes nothing that callers see */
-    uint64_t name_bytes = 0, n_names[STO_UID_KINDS];
+    uint64_t n_names[STO_UID_KINDS];
     pthread_mutex_lock(lock);
-    for (int kind = 0; kind < STO_UID_KINDS; kind++) {
-        const struct sto_uidtab *t = &cat->uids[kind];
-        n_names[kind] = t->n_names;
-        name_bytes += t->arena.used_bytes + sto_dense__bytes(&t->names) + sto_idtab__bytes(&t->by_name);
-    }
+    for (int kind = 0; kind < STO_UID_KINDS; kind++)
+        n_names[kind] = cat->uids[kind].n_names;
     uint64_t n_series = cat->series.n, n_pairs = cat->index.n, n_bitmaps = cat->index.pool.n_bitmaps;
-    uint64_t series_bytes = cat->series.arena.used_bytes + sto_dense__bytes(&cat->series.by_id) +
-                            sto_idtab__bytes(&cat->series.by_ids);
+    uint64_t name_bytes = name_bytes_of(cat), series_bytes = series_bytes_of(cat);
     uint64_t index_bytes = sto_tagindex__bytes(&cat->index);
     pthread_mutex_unlock(lock);
     for (int kind = 0; kind < STO_UID_KINDS; kind++) {

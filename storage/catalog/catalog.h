@@ -38,6 +38,9 @@ struct sto_catalog_opts {
     bool
         lenient; /* fsck: records that cannot be applied are left out and counted, closing writes a checkpoint then */
     uint64_t max_series; /* refuse more: TS_ELIMIT naming the key max_series; 0 = 2^32 - 1 */
+    uint64_t
+        max_bytes; /* of memory for names and series: new ones are refused above it, TS_ELIMIT naming memory_limit and
+                            max_series; 0 = no limit */
     uint64_t grow_bytes; /* the log is rewritten when it has doubled and grown by this; 0 = 1 MiB */
 };
 
@@ -69,7 +72,7 @@ int sto_catalog_sync(struct sto_catalog *cat, bool sync, struct ts_error *err);
 int sto_uid_find(struct sto_catalog *cat, enum sto_uid_kind kind, struct ts_slice name, uint32_t *out_id);
 /** Id of a name, made if missing. The caller has checked its characters; refused here are only names that
  * would break the text of a series: TS_EINVAL (empty, a space, '=' in a key), TS_ELIMIT (over 65,535 bytes;
- * ids used up). */
+ * ids used up; max_bytes reached). */
 int sto_uid_make(struct sto_catalog *cat, enum sto_uid_kind kind, struct ts_slice name, uint32_t *out_id,
                  struct ts_error *err);
 /** Name of an id, no lock; {NULL,0} if there is none. Stays valid for ever (a rename gives new bytes). */
@@ -117,7 +120,7 @@ struct sto_tag_text {
  * @param create      false: TS_ENOTFOUND if missing, and nothing is made
  * @return 0
  *         TS_ENOTFOUND
- *         TS_ELIMIT     max_series reached, more than 255 tags, or a name too long: nothing is made
+ *         TS_ELIMIT     max_series or max_bytes reached, more than 255 tags, or a name too long: nothing is made
  *         TS_EINVAL     no tags, a name as refused by sto_uid_make, or read-only: nothing is made
  *
  * Owns: nothing is kept: the series has its own text, with single spaces, in the sender's order of tags

@@ -23,6 +23,7 @@ struct sto_catalog {
     _Atomic uint64_t generation;           /* renames; add(release) after the new name - load(acquire) */
     uint32_t safe_tagk;                    /* tag keys up to this id are on disk; under lock */
     uint64_t max_series;                   /* refuse more; constant */
+    uint64_t max_bytes;                    /* of memory; refuse more; constant */
     bool read_only;                        /* constant */
     bool lenient;                          /* constant */
     uint64_t n_left_out;                   /* records that could not be applied; constant once open */
@@ -39,6 +40,8 @@ int sto_uid__make_locked(struct sto_catalog *cat, enum sto_uid_kind kind, struct
                          uint32_t *out_id, struct ts_error *err);
 /** May this name be given out? 0, TS_EINVAL, TS_ELIMIT. */
 int sto_uid__check(enum sto_uid_kind kind, struct ts_slice name, struct ts_error *err);
+/** Is there memory for another name or series? Lock held. 0, TS_ELIMIT naming the keys. O(1). */
+int sto_catalog__has_memory(const struct sto_catalog *cat, struct ts_error *err);
 /** "metric", "tag key", "tag value": for messages. */
 const char *sto_uid__kind_name(enum sto_uid_kind kind);
 /** Hand what is new to the log and write it; log_lock held. closing: rewrite the log if it has grown by a

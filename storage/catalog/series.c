@@ -182,6 +182,7 @@ static int check_wanted(const struct sto_catalog *cat, const struct wanted *w, s
     if (end >= cat->max_series)
         return ts_error_set(err, TS_ELIMIT, "no more than %llu series (max_series)",
                             (unsigned long long)cat->max_series);
+    TS_TRY(sto_catalog__has_memory(cat, err));
     TS_TRY(w->metric ? 0 : sto_uid__check(STO_UID_METRIC, w->metric_name, err));
     uint64_t text_len = w->metric_name.n;
     for (size_t i = 0; i < w->n; i++) {

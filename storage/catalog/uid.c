@@ -137,7 +137,10 @@ int sto_uid_make(struct sto_catalog *cat, enum sto_uid_kind kind, struct ts_slic
     if (cat->read_only && sto_uid_find(cat, kind, name, out_id) < 0)
         return ts_error_set(err, TS_EINVAL, "the store is open read-only");
     pthread_mutex_lock(&cat->lock);
-    int rc = sto_uid__make_locked(cat, kind, name, hash, out_id, err);
+    *out_id = sto_uidtab__find(&cat->uids[kind], name, hash);
+    int rc = *out_id ? 0 : sto_catalog__has_memory(cat, err);
+    if (rc == 0 && !*out_id)
+        rc = sto_uid__make_locked(cat, kind, name, hash, out_id, err);
     pthread_mutex_unlock(&cat->lock);
     return rc;
 }

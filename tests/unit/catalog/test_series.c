@@ -102,6 +102,39 @@ static void test_series__limit_names_its_key(void **state)
     t_close(cat);
 }
 
+static void test_series__memory_is_limited(void **state)
+{
+    (void)state;
+    struct sto_catalog *cat;
+    struct sto_catalog_opts opts = {.dir = t_dir, .n_shards = 1, .max_bytes = 4 << 20};
+    struct ts_error err = {0};
+    const struct sto_series *s;
+    char text[1100];
+    uint32_t id;
+    int rc = 0, i = 0;
+    assert_int_equal(sto_catalog_open(ts_fs_real(), &opts, &cat, &err), 0);
+    for (; rc == 0 && i < 8000; i++) {
+        (void)snprintf(text, sizeof(text), "m a=%01000d", i);
+        rc = t_resolve_rc(cat, text, true, &s, &err);
+    }
+    assert_int_equal(rc, TS_ELIMIT);
+    assert_true(i > 1000 && i < 4000); /* each takes about 2,000 bytes */
+    assert_non_null(strstr(err.text, "memory_limit"));
+    assert_non_null(strstr(err.text, "max_series"));
+    assert_int_equal(t_resolve_rc(cat, "new b=c", true, &s, &err), TS_ELIMIT);
+    assert_int_equal(t_id(cat, STO_UID_METRIC, "new"), 0);
+    assert_int_equal(sto_uid_make(cat, STO_UID_METRIC, TS_SLICE_LIT("new"), &id, &err), TS_ELIMIT);
+    assert_int_equal(sto_uid_make(cat, STO_UID_METRIC, TS_SLICE_LIT("m"), &id, &err), 0);
+    (void)snprintf(text, sizeof(text), "m a=%01000d", 0);
+    assert_int_equal(t_resolve_rc(cat, text, true, &s, &err), 0); /* known ones stay */
+    t_close(cat);
+    opts.max_bytes = 1 << 20; /* less than there is: all of them are taken up */
+    assert_int_equal(sto_catalog_open(ts_fs_real(), &opts, &cat, &err), 0);
+    assert_int_equal(sto_series_count(cat), i - 1);
+    assert_int_equal(t_resolve_rc(cat, "new b=c", true, &s, &err), TS_ELIMIT);
+    t_close(cat);
+}
+
 static void test_series__wrong_numbers_of_shards_are_refused(void **state)
 {
     (void)state;
@@ -242,6 +275,7 @@ int main(void)
         T_CASE(test_series__finding_makes_nothing),
         T_CASE(test_series__wrong_input_leaves_no_names),
         T_CASE(test_series__limit_names_its_key),
+        T_CASE(test_series__memory_is_limited),
         T_CASE(test_series__wrong_numbers_of_shards_are_refused),
         T_CASE(test_series__shards_are_even_and_local_numbers_dense),
         T_CASE(test_series__text_keeps_the_senders_order_once_keys_are_safe),

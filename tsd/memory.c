@@ -19,6 +19,7 @@
 #define MIB               ((uint64_t)1 << 20)
 #define MEMORY_PERCENT    60 /* of the machine, unless memory_limit says otherwise */
 #define MEMORY_USABLE     85 /* percent of memory_limit that accounts may hold: the rest is fragmentation */
+#define MEMORY_NAMES      30 /* percent of that for names and series */
 #define MEMORY_TRIM_BYTES (16 * MIB) /* a use of so much is followed by a trim */
 #define MEMORY_TRIM_NS    5000000000
 #define MEMORY_MMAP_BYTES (4 << 20)  /* larger blocks come from the system and go back at once */
@@ -44,8 +45,10 @@ static const struct memory_row memory_rows[TSD_MEM_ACCOUNTS] = {
     [TSD_MEM_QUERIES] = {"queries", "query_total_bytes", TSD_MEM_PROCESS},
     [TSD_MEM_BODIES] = {"bodies", "http_body_total_bytes", TSD_MEM_PROCESS},
     [TSD_MEM_JSON] = {"json", "http_body_total_bytes", TSD_MEM_BODIES},
-    [TSD_MEM_REPLIES] = {"replies", "reply_total_bytes", TSD_MEM_PROCESS},
-    [TSD_MEM_CONNECTIONS] = {"connections", "connection_total_bytes", TSD_MEM_PROCESS},
+    [TSD_MEM_CLIENTS] = {"clients", "memory_limit", TSD_MEM_ACCOUNTS},
+    [TSD_MEM_REPLIES] = {"replies", "reply_total_bytes", TSD_MEM_CLIENTS},
+    [TSD_MEM_STREAMS] = {"streams", "stream_total_bytes", TSD_MEM_CLIENTS},
+    [TSD_MEM_CONNECTIONS] = {"connections", "connection_total_bytes", TSD_MEM_CLIENTS},
 };
 
 /* --- what the machine has --- */
@@ -152,7 +155,8 @@ void tsd_memory_defaults(struct tsd_settings *out)
     memory_default(&out->query_total_bytes, usable / 100 * 40, UINT64_MAX);
     memory_default(&out->query_max_bytes, out->query_total_bytes / 2, MEMORY_QUERY_MOST);
     memory_default(&out->http_body_total_bytes, usable / 100 * 15, UINT64_MAX);
-    memory_default(&out->reply_total_bytes, usable / 100 * 10, UINT64_MAX);
+    memory_default(&out->reply_total_bytes, usable / 100 * 6, UINT64_MAX);
+    memory_default(&out->stream_total_bytes, usable / 100 * 6, UINT64_MAX);
     memory_default(&out->connection_total_bytes, usable / 100 * 4, UINT64_MAX);
     uint64_t cache = out->series_cache_bytes;
     memory_default(&cache, usable / 8, MEMORY_CACHE_MOST);
@@ -165,12 +169,26 @@ int tsd_memory_load(const struct ts_conf *conf, struct tsd_settings *out, struct
     out->query_total_bytes = (uint64_t)ts_conf_int(conf, "query_total_bytes");
     out->http_body_total_bytes = (uint64_t)ts_conf_int(conf, "http_body_total_bytes");
     out->reply_total_bytes = (uint64_t)ts_conf_int(conf, "reply_total_bytes");
+    out->stream_total_bytes = (uint64_t)ts_conf_int(conf, "stream_total_bytes");
     out->connection_total_bytes = (uint64_t)ts_conf_int(conf, "connection_total_bytes");
     if (out->memory_limit_bytes && out->memory_limit_bytes < TSD_MEMORY_MIN_BYTES)
         return ts_error_set(err, TS_EINVAL, "memory_limit: a daemon needs at least %d MiB; 0 = automatic",
                             (int)(TSD_MEMORY_MIN_BYTES >> 20));
     tsd_memory_defaults(out);
     return 0;
+}
+
+/* What is reserved for clients: all of what its parts may have, but never more than half. */
+static uint64_t memory_clients(const struct tsd_settings *set)
+{
+    uint64_t most = memory_usable(set) / 2;
+    uint64_t sum = set->reply_total_bytes + set->stream_total_bytes + set->connection_total_bytes;
+    return sum < most ? sum : most;
+}
+
+uint64_t tsd_memory_name_bytes(const struct tsd_settings *set)
+{
+    return memory_usable(set) / 100 * MEMORY_NAMES;
 }
 
 size_t tsd_memory_memstore_bytes(const struct tsd_settings *set)
@@ -182,10 +200,13 @@ size_t tsd_memory_memstore_bytes(const struct tsd_settings *set)
 void tsd_memory_init(struct tsd_memory *m, const struct tsd_settings *set)
 {
     const uint64_t limits[TSD_MEM_ACCOUNTS] = {
-        [TSD_MEM_PROCESS] = memory_usable(set),
+        [TSD_MEM_PROCESS] = memory_usable(set) - memory_clients(set),
+        [TSD_MEM_NAMES] = tsd_memory_name_bytes(set),
         [TSD_MEM_QUERIES] = set->query_total_bytes,
         [TSD_MEM_BODIES] = set->http_body_total_bytes,
+        [TSD_MEM_CLIENTS] = memory_clients(set),
         [TSD_MEM_REPLIES] = set->reply_total_bytes,
+        [TSD_MEM_STREAMS] = set->stream_total_bytes,
         [TSD_MEM_CONNECTIONS] = set->connection_total_bytes,
     };
     memset(m, 0, sizeof(*m));

@@ -1,12 +1,15 @@
 /*
  * memory.h - who may have how much of the process's memory: one limit, one table of accounts.
  *
- *   process (memory_limit, of which 15 % stay free for fragmentation)
- *     measured   memstores, snapshots, names, series cache, file indexes: bounded by keys of their own, reported once a second
- *     counted    queries (one account below it for each query), bodies (JSON trees below it), replies, connections:
- *                taken before they are allocated (base/budget.h)
+ *   memory_limit, of which 15 % stay free for fragmentation
+ *     process      what storing and computing take
+ *       measured   memstores, snapshots, names, series cache, file indexes: bounded by keys of their own, reported once a second
+ *       counted    queries (one account below it for each query), bodies (JSON trees below it):
+ *                  taken before they are allocated (base/budget.h)
+ *     clients      reserved for talking to clients, counted: connections, replies, streams
  *
- * What is measured counts against the process, so queries and bodies get less while the catalog is large.
+ * What is measured counts against the process, so queries and bodies get less while the catalog is large. The reserved part is no
+ * part of the process's account, so that nothing that grows there keeps the daemon from answering.
  *
  * Threads    tsd_memory_init before threads start; tsd_memory_look by one thread; the rest by any thread
  * Source     docs/ARCHITECTURE.md "Memory of the process"
@@ -24,7 +27,7 @@ struct tsd_settings;
 
 /* Accounts, rows of the table in memory.c. */
 enum tsd_account {
-    TSD_MEM_PROCESS,      /* all of them */
+    TSD_MEM_PROCESS,      /* those down to json together */
     TSD_MEM_MEMSTORES,    /* measured: points in memory that the next answer reads */
     TSD_MEM_SNAPSHOTS,    /* measured: memstores that are in files already and that a query still reads */
     TSD_MEM_NAMES,        /* measured: the catalog, annotations and metadata */
@@ -33,7 +36,9 @@ enum tsd_account {
     TSD_MEM_QUERIES,      /* running queries */
     TSD_MEM_BODIES,       /* bodies of requests, as they arrive and inflated */
     TSD_MEM_JSON,         /* trees made of JSON bodies; below bodies */
-    TSD_MEM_REPLIES,      /* parts of replies that wait for their clients */
+    TSD_MEM_CLIENTS,      /* the following together, apart from the process */
+    TSD_MEM_REPLIES,      /* replies made at once that wait for their clients */
+    TSD_MEM_STREAMS,      /* parts of replies of jobs that wait for their clients */
     TSD_MEM_CONNECTIONS,  /* input kept, and answers of the line protocol that wait for their clients */
     TSD_MEM_ACCOUNTS,
 };
@@ -57,6 +62,8 @@ uint64_t tsd_memory_machine_bytes(const char *root);
 void tsd_memory_defaults(struct tsd_settings *out);
 /** The keys of memory, with tsd_memory_defaults for those at 0. TS_EINVAL: memory_limit is too small. */
 int tsd_memory_load(const struct ts_conf *conf, struct tsd_settings *out, struct ts_error *err);
+/** Most memory for names and series: new ones are refused above it. */
+uint64_t tsd_memory_name_bytes(const struct tsd_settings *set);
 /** memstore_bytes for a configured value of 0. */
 size_t tsd_memory_memstore_bytes(const struct tsd_settings *set);
 /** Make the accounts. */

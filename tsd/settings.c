@@ -229,7 +229,16 @@ const struct ts_conf_key tsd_conf_keys[] = {
      .type = TS_CONF_BYTES,
      .def = "0",
      .max = 1024 * GIB,
-     .help = "Parts of HTTP replies that wait for their clients, all together. 0 = 10 % of memory_limit."},
+     .help = "HTTP replies that are made in one piece and wait for their clients, all together; a connection "
+             "whose reply "
+             "finds no memory is closed. 0 = 6 % of memory_limit."},
+    {.name = "stream_total_bytes",
+     .type = TS_CONF_BYTES,
+     .def = "0",
+     .max = 1024 * GIB,
+     .help = "Parts of longer HTTP replies that wait in memory for their clients, all together; what is "
+             "beyond goes to "
+             "files (query_spool_bytes), and further long replies get 503. 0 = 6 % of memory_limit."},
     {.name = "http_read_timeout_s",
      .type = TS_CONF_INT,
      .def = "60",

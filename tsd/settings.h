@@ -82,7 +82,8 @@ struct tsd_settings {
     uint64_t memory_limit_bytes;     /* of the process */
     uint64_t query_total_bytes;      /* of all queries; query_max_bytes is never 0 either */
     uint64_t http_body_total_bytes;  /* of all bodies */
-    uint64_t reply_total_bytes;      /* of all replies under way */
+    uint64_t reply_total_bytes;      /* of all replies made at once */
+    uint64_t stream_total_bytes;     /* of the parts of replies of jobs */
     uint64_t connection_total_bytes; /* of input kept and answers to lines */
 
     /* jobs */

@@ -19,7 +19,7 @@ struct job_piece {
     struct tsd_call call;                             /* on its way to the worker */
     struct tsd_block block;                           /* in the connection */
     struct tsd_job *job;                              /* owner */
-    struct job_piece *next;                           /* in the free list */
+    struct ts_budget *account;                        /* that counts it; NULL = the job's reservation */
     size_t n;                                         /* bytes in data */
     bool spooled;                                     /* read from the spool */
     char bytes[JOB_HEAD_BYTES + JOB_PIECE_BYTES + 2]; /* the chunk's length, data, line end */
@@ -41,7 +41,7 @@ struct tsd_job {
     struct tsd_sink sink;          /* run's: writes to cur */
     struct job_piece *cur;         /* run's: being written */
     struct job_piece *packed;      /* run's: being filled by the compressor */
-    struct tsd_gzip *gzip;         /* run's: NULL = not compressed */
+    struct tsd_gzip *gzip;         /* run's: while it compresses; made with the first bytes */
     struct qry_limit limit;        /* budget */
     struct ts_budget memory;       /* account of what the run allocates, below that of all queries */
     struct ts_error err;           /* of run */
@@ -55,16 +55,15 @@ struct tsd_job {
     struct tsd_query_entry *entry; /* run's: in the list of queries, or NULL */
     uint64_t n_bytes;              /* run's: body bytes so far (HEAD) */
     bool posted;                   /* run's: a piece is on its way */
+    bool reserved;                 /* run's: one piece of memory is the job's until its end */
     bool packs;                    /* the body is compressed; constant once a piece is posted */
     bool head_sent;                /* worker's: status line is out */
     pthread_mutex_t mu;            /* guards what follows */
     pthread_cond_t cond;           /* the client took something, or is gone */
     size_t unsent_bytes;           /* in pieces that are posted and not sent */
-    struct job_piece *spare;       /* free list */
     struct tsd_spool spool; /* what the client is behind by; appended by run, read by one refill at a time */
     uint64_t spool_read;    /* offset of the next byte to read there */
     bool refilling;         /* a piece is being read from the spool, or on its way from there to the worker */
-    bool run_ended;         /* no more pieces are needed */
     bool end_waits;         /* the worker ends the reply when the spool is empty */
     bool gone;              /* the client is */
     bool ended;             /* somebody ended it: /api/stats/query */
@@ -73,16 +72,17 @@ struct tsd_job {
 /* --- job_out.c --- */
 /** Begin the piece that sink writes to. Run's side. */
 void job_out_begin(struct tsd_job *job);
-/** A piece with free space: a spare one or a new one. Run's side. */
+/** A new piece, counted with the memory of queries. Run's side. */
 struct job_piece *job_out_piece(struct tsd_job *job);
-/** Send a piece (taken), or keep it in the spool. Run's side; waits only as job.h says. < 0: it was not sent. */
+/** Send a piece (taken), or keep it in the spool. Run's side; waits only as job.h says. < 0: it was not sent; TS_ELIMIT with the
+ *  job's status set when the first piece finds no memory (stream_total_bytes). */
 int job_out_post(struct tsd_job *job, struct job_piece *piece, struct ts_error *err);
 /** Worker: the run has ended and all its pieces were posted. True when the reply may be ended now, else job_end_reply is
  *  called later. */
 bool job_out_ended(struct tsd_job *job);
 /** Free a piece that was not posted. */
 void job_out_drop(struct tsd_job *job, struct job_piece *piece);
-/** Free pieces, compressor and spool. */
+/** Free pieces, compressor, spool and reservation. */
 void job_out_release(struct tsd_job *job);
 
 /* --- job.c --- */

@@ -21,28 +21,30 @@
 
 static struct ts_budget *out_account(const struct tsd_job *job)
 {
-    return tsd_memory_account(&job->req->d->memory, TSD_MEM_REPLIES);
+    return tsd_memory_account(&job->req->d->memory, TSD_MEM_STREAMS);
+}
+
+/* Count a piece elsewhere; account was taken from already. */
+static void piece_count(struct job_piece *piece, struct ts_budget *account)
+{
+    ts_budget_give(piece->account, sizeof(*piece));
+    piece->account = account;
 }
 
 void job_out_drop(struct tsd_job *job, struct job_piece *piece)
 {
+    (void)job;
     if (!piece)
         return;
+    piece_count(piece, NULL);
     ts_free(piece);
-    ts_budget_give(out_account(job), sizeof(*piece));
 }
 
 struct job_piece *job_out_piece(struct tsd_job *job)
 {
-    pthread_mutex_lock(&job->mu);
-    struct job_piece *piece = job->spare;
-    if (piece)
-        job->spare = piece->next;
-    pthread_mutex_unlock(&job->mu);
-    if (!piece) {
-        ts_budget_force(out_account(job), sizeof(*piece)); /* job_out_post looks whether there may be more */
-        piece = ts_xmalloc(sizeof(*piece));
-    }
+    struct job_piece *piece = ts_xmalloc(sizeof(*piece));
+    piece->account = tsd_memory_account(&job->req->d->memory, TSD_MEM_QUERIES);
+    ts_budget_force(piece->account, sizeof(*piece)); /* two for each thread at most */
     piece->job = job;
     piece->n = 0;
     piece->spooled = false;
@@ -59,17 +61,15 @@ void job_out_begin(struct tsd_job *job)
 
 void job_out_release(struct tsd_job *job)
 {
-    while (job->spare) {
-        struct job_piece *piece = job->spare;
-        job->spare = piece->next;
-        job_out_drop(job, piece);
-    }
     job_out_drop(job, job->cur);
     job_out_drop(job, job->packed);
     job->cur = job->packed = NULL;
     tsd_gzip_free(job->gzip);
     job->gzip = NULL;
     tsd_spool_release(&job->spool);
+    if (job->reserved)
+        ts_budget_give(out_account(job), sizeof(struct job_piece));
+    job->reserved = false;
 }
 
 /* --- from the spool --- */
@@ -138,19 +138,14 @@ static void out_piece_done(void *arg, struct tsd_block *block)
     pthread_mutex_lock(&job->mu);
     job->unsent_bytes -= piece->n;
     bool refill = !job->refilling && !job->gone && !job->ended && spool_left(job) > 0;
-    bool drop = !refill && job->run_ended;
-    if (refill) {
+    if (refill)
         job->refilling = true;
-    } else if (!drop) {
-        piece->next = job->spare;
-        job->spare = piece;
-    }
     bool over = out_take_end(job);
     pthread_cond_signal(&job->cond);
     pthread_mutex_unlock(&job->mu);
     if (refill)
         out_begin_refill(piece);
-    else if (drop)
+    else
         job_out_drop(job, piece);
     if (over) { /* not from here: the connection is in the middle of sending or dying */
         job->end.run = out_run_over;
@@ -212,7 +207,6 @@ bool job_out_ended(struct tsd_job *job)
     pthread_mutex_lock(&job->mu);
     bool waits = job->refilling || (spool_left(job) > 0 && !job->gone && !job->ended && job->rc == 0);
     job->end_waits = waits;
-    job->run_ended = true;
     pthread_mutex_unlock(&job->mu);
     return !waits;
 }
@@ -241,61 +235,75 @@ static int out_wait(struct tsd_job *job, struct ts_error *err)
     return tsd_spool_rewind(&job->spool, err);
 }
 
-/* Is the client behind, so that the next piece must not go to the worker? Under the mutex. */
-static bool out_behind(const struct tsd_job *job, const struct job_piece *piece)
+/* The first piece of a reply takes the memory that the reply has in any case until its end; whoever comes too late is refused while
+ * that is still possible. */
+static int out_reserve(struct tsd_job *job, struct ts_error *err)
 {
-    if (job->refilling || spool_left(job) > 0)
-        return true;
-    if (!job->unsent_bytes)
-        return false;
-    return job->unsent_bytes + piece->n > job->req->d->set.query_reply_buffer_bytes ||
-           (!job->spare && ts_budget_room(out_account(job)) < sizeof(*piece));
+    if (job->reserved)
+        return 0;
+    int rc = ts_budget_take(out_account(job), sizeof(struct job_piece), err);
+    job->reserved = rc == 0;
+    if (rc < 0)
+        job->status = 503;
+    return rc;
 }
 
-/* Keep a piece in the spool; it is empty and the run's afterwards. 0, 1: the spool is full. */
+/* May a piece go to the worker? Then it counts as a part of the stream. No: the client is behind. Under the mutex. */
+static bool out_admit(struct tsd_job *job, struct job_piece *piece)
+{
+    struct ts_budget *account = NULL; /* the reservation, when nothing else uses it */
+    if (job->refilling || spool_left(job) > 0)
+        return false;
+    if (job->unsent_bytes) {
+        account = out_account(job);
+        if (job->unsent_bytes + piece->n > job->req->d->set.query_reply_buffer_bytes ||
+            ts_budget_room(account) < sizeof(*piece) || ts_budget_take(account, sizeof(*piece), NULL) < 0)
+            return false;
+    }
+    piece_count(piece, account);
+    return true;
+}
+
+/* Keep a piece (then taken) in the spool. 0, 1: the spool is full. */
 static int out_spool(struct tsd_job *job, struct job_piece *piece, struct ts_error *err)
 {
-    struct job_piece *first = NULL;
     struct tsd_spool spool = job->spool; /* written outside of the mutex: readers look at bytes */
     int rc = tsd_spool_append(&spool, job_data(piece), piece->n, err);
-    if (rc == 0)
-        first = job_out_piece(job);
     pthread_mutex_lock(&job->mu);
     job->spool = spool;
-    if (rc == 0 && (job->refilling || job->unsent_bytes || job->gone || job->ended)) {
-        first->next = job->spare; /* the end of a piece that is under way begins a refill */
-        job->spare = first;
-        first = NULL;
-    } else if (rc == 0) {
+    /* the end of a piece that is under way begins a refill */
+    bool refill = rc == 0 && !job->refilling && !job->unsent_bytes && !job->gone && !job->ended;
+    if (refill)
         job->refilling = true;
-    }
     pthread_mutex_unlock(&job->mu);
-    if (first)
-        out_begin_refill(first);
-    return rc < 0 ? 1 : 0;
+    if (rc < 0)
+        return 1;
+    if (refill) {
+        piece_count(piece, NULL);
+        out_begin_refill(piece);
+    } else {
+        job_out_drop(job, piece);
+    }
+    return 0;
 }
 
 int job_out_post(struct tsd_job *job, struct job_piece *piece, struct ts_error *err)
 {
-    int rc = 0;
+    bool admitted = false;
+    int rc = out_reserve(job, err);
     pthread_mutex_lock(&job->mu);
-    while (rc == 0 && !job->gone && !job->ended && out_behind(job, piece)) {
+    while (rc == 0 && !job->gone && !job->ended && !(admitted = out_admit(job, piece))) {
         pthread_mutex_unlock(&job->mu);
-        bool kept = out_spool(job, piece, err) == 0;
-        pthread_mutex_lock(&job->mu);
-        if (kept) {
-            piece->next = job->spare;
-            job->spare = piece;
-            pthread_mutex_unlock(&job->mu);
+        if (out_spool(job, piece, err) == 0)
             return 0;
-        }
+        pthread_mutex_lock(&job->mu);
         rc = out_wait(job, err);
     }
     bool gone = job->gone || job->ended;
-    if (!gone && rc == 0)
+    if (admitted)
         job->unsent_bytes += piece->n;
     pthread_mutex_unlock(&job->mu);
-    if (gone || rc < 0) {
+    if (!admitted) {
         job_out_drop(job, piece);
         return gone ? job_cancelled(job, err) : rc;
     }

@@ -83,7 +83,8 @@ static void test_memory_limit__shares_of_a_small_limit_fit_into_it(void **state)
     (void)state;
     tsd_memory_defaults(&s);
     uint64_t sum = s.query_total_bytes + s.http_body_total_bytes + s.reply_total_bytes +
-                   s.connection_total_bytes + s.series_cache_bytes + 2 * tsd_memory_memstore_bytes(&s);
+                   s.stream_total_bytes + s.connection_total_bytes + s.series_cache_bytes +
+                   2 * tsd_memory_memstore_bytes(&s);
     assert_true(sum < 512 * MIB / 100 * 90);
     assert_true(s.query_max_bytes <= s.query_total_bytes / 2);
     assert_true(tsd_memory_memstore_bytes(&s) <= 32 * MIB);
@@ -97,7 +98,11 @@ static void test_memory_limit__shares_of_a_small_limit_fit_into_it(void **state)
 static void test_memory_limit__accounts_count_in_the_process(void **state)
 {
     static struct tsd_memory m;
-    struct tsd_settings s = {.memory_limit_bytes = 100 * MIB, .query_total_bytes = 90 * MIB};
+    struct tsd_settings s = {.memory_limit_bytes = 100 * MIB,
+                             .query_total_bytes = 90 * MIB,
+                             .reply_total_bytes = MIB,
+                             .stream_total_bytes = MIB,
+                             .connection_total_bytes = MIB};
     struct ts_error err = {0};
     (void)state;
     tsd_memory_defaults(&s);
@@ -109,6 +114,32 @@ static void test_memory_limit__accounts_count_in_the_process(void **state)
     assert_int_equal(ts_budget_take(tsd_memory_account(&m, TSD_MEM_BODIES), 10 * MIB, &err), TS_ELIMIT);
     ts_budget_give(queries, 80 * MIB);
     assert_int_equal(atomic_load(&m.accounts[TSD_MEM_PROCESS].used_bytes), 0);
+}
+
+static void test_memory_limit__growth_leaves_the_part_of_clients_alone(void **state)
+{
+    static struct tsd_memory m;
+    static const enum tsd_account clients[] = {TSD_MEM_REPLIES, TSD_MEM_STREAMS, TSD_MEM_CONNECTIONS};
+    struct tsd_settings s = {.memory_limit_bytes = 64 * MIB};
+    struct ts_error err = {0};
+    (void)state;
+    tsd_memory_defaults(&s);
+    tsd_memory_init(&m, &s);
+    assert_true(tsd_memory_name_bytes(&s) < 20 * MIB);
+    for (int i = TSD_MEM_MEMSTORES; i <= TSD_MEM_FILES; i++)
+        ts_budget_report(&m.accounts[i], 1024 * MIB);
+    assert_int_equal(ts_budget_take(tsd_memory_account(&m, TSD_MEM_QUERIES), 1, &err), TS_ELIMIT);
+    uint64_t sum = m.accounts[TSD_MEM_PROCESS].limit_bytes;
+    for (int i = 0; i < 3; i++) {
+        struct ts_budget *account = tsd_memory_account(&m, clients[i]);
+        assert_int_equal(ts_budget_take(account, account->limit_bytes, &err), 0);
+        assert_int_equal(ts_budget_take(account, 1, &err), TS_ELIMIT); /* and each leaves the others theirs */
+        sum += account->limit_bytes;
+    }
+    assert_true(sum <= 64 * MIB / 100 * 85);
+    s.reply_total_bytes = 1024 * MIB; /* more than there is: half is left for work */
+    tsd_memory_init(&m, &s);
+    assert_true(m.accounts[TSD_MEM_PROCESS].limit_bytes >= 64 * MIB / 100 * 85 / 2);
 }
 
 static void test_memory_limit__json_trees_are_counted_and_refused(void **state)
@@ -166,6 +197,7 @@ int main(void)
         CASE(test_memory_limit__cgroups_of_version_1),
         CASE(test_memory_limit__shares_of_a_small_limit_fit_into_it),
         CASE(test_memory_limit__accounts_count_in_the_process),
+        CASE(test_memory_limit__growth_leaves_the_part_of_clients_alone),
         CASE(test_memory_limit__json_trees_are_counted_and_refused),
         CASE(test_memory_limit__large_uses_are_followed_by_one_trim),
     };

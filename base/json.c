@@ -265,6 +265,14 @@ int ts_json_too_large(struct ts_error *err)
                         json_max_values);
 }
 
+int ts_json_no_memory(size_t n_bytes, struct ts_error *err)
+{
+    return ts_error_set(err, TS_ENOMEM,
+                        "No memory is left for a JSON body of %zu bytes (http_body_total_bytes): try again "
+                        "later or send it in parts",
+                        n_bytes);
+}
+
 /* Nesting and number of values before any parsing, so that deep texts cost no stack and long ones no memory. Each value
  * but the first follows a comma or an opening bracket; an empty container counts twice, since it takes the memory of
  * several numbers. Other errors are left to the parser. */
@@ -310,11 +318,7 @@ int ts_json_load(struct ts_slice text, json_t **out, struct ts_error *err)
     TS_TRY(json_check_size(text, err));
     *out = json_loadb(text.n ? text.p : "", text.n, JSON_DECODE_ANY, &why);
     if (!*out && (!why.text[0] || json_error_code(&why) == json_error_out_of_memory))
-        return ts_error_set(
-            err, TS_ENOMEM,
-            "No memory is left for a JSON body of %zu bytes (http_body_total_bytes): try again "
-            "later or send it in parts",
-            text.n);
+        return ts_json_no_memory(text.n, err);
     if (!*out)
         return ts_error_set(err, TS_EPARSE, "JSON line %d column %d: %s", why.line, why.column, why.text);
     return 0;

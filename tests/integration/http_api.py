@@ -156,11 +156,20 @@ def stall(d, path):
             break
     check("a reader that takes nothing is dropped", n[0] == 1, n)
     s.close()
+    idle = socket.create_connection(("127.0.0.1", d.port))
+    idle.settimeout(30)
+    idle.sendall(b"GET /api/version HTTP/1.1\r\nHost: localhost\r\n\r\n\r\n")     # an empty line behind it begins no request
+    while not idle.recv(4000).endswith(b"}"):
+        pass
     h = socket.create_connection(("127.0.0.1", d.port))
     h.sendall(b"GET /api/version HTTP/1.1\r\n")     # and no more
     h.settimeout(30)
     answer = h.recv(1000)
     check("a request that does not end", answer.startswith(b"HTTP/1.1 408"), answer)
+    idle.sendall(b"GET /api/version HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    answer = idle.recv(4000)
+    check("an idle connection after an empty line", answer.startswith(b"HTTP/1.1 200"), answer)
+    idle.close()
     h.close()
 
 

@@ -66,12 +66,42 @@ def spooled(d):
     calm(d, "beside 24 that read nothing")
     now = stats(d)
     check("replies are kept in files", now["spool.used_bytes"] > 24 << 20 and now["jobs.running class=query"] == 0, now)
-    check("and not in memory", now["memory.used_bytes account=replies"] < 24 << 20 and now["memory.used_bytes account=queries"] == 0, now)
+    check("and not in memory", now["memory.used_bytes account=streams"] < 24 << 20 and now["memory.used_bytes account=queries"] == 0, now)
     check("kept replies come whole", all(rest(s) == whole for s in slow[:3]))
     for s in slow:
         s.close()
     until("closed clients free everything", lambda: stats(d)["spool.used_bytes"] == 0)
-    until("memory of replies too", lambda: stats(d)["memory.used_bytes account=replies"] < 1 << 20)
+    until("memory of replies too", lambda: stats(d)["memory.used_bytes account=streams"] == 0)
+
+
+def streams(d):
+    """More clients that do not read than long replies may begin: further ones are refused by name, small ones are answered."""
+    with_keys(d, stream_total_bytes="2M")
+    slow = [reader(d) for _ in range(40)]
+    until("each is answered or refused", lambda: len(ask(d, "GET", "/api/stats/query")[1]["completed"]) >= 40)
+    now = stats(d)
+    check("the account holds", 1 << 20 < now["memory.used_bytes account=streams"] <= 2 << 20, now)
+    check("refusals are counted", now["memory.refused account=streams"] > 0, now)
+    for i in range(5):
+        calm(d, "beside 40 that read nothing, %d" % i)
+    status, answer = ask(d, "GET", BIG)
+    check("a long reply more is refused by name", status == 503 and "stream_total_bytes" in answer["error"]["message"], (status, answer))
+    for s in slow:
+        s.close()
+    until("closed clients free it", lambda: stats(d)["memory.used_bytes account=streams"] == 0)
+    check("then a long reply comes", ask(d, "GET", BIG)[0] == 200)
+
+
+def waiting(d):
+    """A query that waits for a thread is answered when its time is over, not when its turn comes."""
+    with_keys(d, query_max_running=1, query_spool_bytes=0, query_timeout_ms=5000)
+    held = reader(d)
+    until("its run waits for the client", lambda: stats(d)["memory.used_bytes account=streams"] > 0 and stats(d)["jobs.running class=query"] == 1)
+    status, answer = ask(d, "GET", BIG)
+    check("408 while the other still runs", status == 408 and "query_timeout_ms" in answer["error"]["message"] and
+          stats(d)["jobs.running class=query"] == 1, (status, answer))
+    check("it left the queue", stats(d)["jobs.waiting class=query"] == 0)
+    held.close()
 
 
 def packed(d):
@@ -168,6 +198,8 @@ def main():
     with Daemon(workers=2) as d:
         fill(d)
         spooled(d)
+        streams(d)
+        waiting(d)
         packed(d)
         full(d)
         shares(d)

@@ -5,6 +5,7 @@
  * Source     protocols-and-queries 2.3
  */
 #include "tsd/http/ep.h"
+#include "tsd/http/gzip.h"
 #include "tsd/http/put_call.h"
 #include "tsd/rollups.h"
 
@@ -34,7 +35,12 @@ static int rollup_point(struct tsd_put_call *put, const struct tsd_put_body *bod
     }
     if (!tsd_put_number(put, p, &time, &v))
         return 0;
-    struct sto_tag_text *tags = ts_arena_alloc(tsd_put_arena(put), (p->n_tags + 1) * sizeof(*tags));
+    struct sto_tag_text *tags = ts_arena_try(tsd_put_arena(put), (p->n_tags + 1) * sizeof(*tags));
+    if (!tags) {
+        ts_buf_clear(&in->msg);
+        ts_buf_str(&in->msg, tsd_bodies_full);
+        return tsd_put_end(put, p, TS_ENOMEM);
+    }
     memcpy(tags, p->tags, p->n_tags * sizeof(*tags));
     return tsd_put_end(put, p,
                        tsd_rollup_take(in, &tsd_put_daemon(put)->set.rollups, &words, p->metric, tags,

@@ -18,6 +18,7 @@
 #define HTTP_CHOKE_BYTES ((size_t)1 << 20) /* replies to pipelined requests a client may leave unread */
 #define HTTP_GONE_MS     5000 /* a client that shut its side gets its reply if it comes within this time */
 #define HTTP_BODY_KEEP   ((size_t)4 << 10) /* larger buffers are given back after the request */
+#define HTTP_HEAD_KEEP   ((size_t)1 << 10) /* the same for heads */
 #define HTTP_TELL_BYTES  12                /* "PUT https://": enough to tell a request from a line */
 
 struct http_conn {
@@ -190,6 +191,7 @@ static void http_request(struct tsd_conn *c, struct http_conn *hc)
     int64_t began_ns = req->began_ns;
     *req = (struct tsd_req){.c = c, .w = c->w, .d = c->w->daemon, .began_ns = began_ns};
     ts_arena_init(&req->arena, 0);
+    req->arena.budget = hc->body.budget;
     hc->reading = false;
     http_method(req, tsd_parser_method(pr));
     req->http10 = pr->http10;
@@ -253,6 +255,8 @@ void tsd_reply_done(struct tsd_req *req)
         tsd_conn_kill(c);
     ts_arena_release(&req->arena);
     req->later = false;
+    if (hc->parser.head.cap > HTTP_HEAD_KEEP) /* the request is over: nothing points into its head any more */
+        ts_buf_release(&hc->parser.head);
     if (hc->body.cap > HTTP_BODY_KEEP)
         ts_buf_release(&hc->body);
     if (hc->inflated.cap > HTTP_BODY_KEEP)
@@ -302,8 +306,6 @@ static void http_open(struct tsd_conn *c)
 }
 
 static const char http_too_large[] = "Request body is too large (http_max_body_bytes)";
-static const char http_no_memory[] =
-    "Too many bytes of request bodies are under way (http_body_total_bytes): try again later";
 
 /* The bytes are no request we can go on from. */
 static void http_refuse(struct tsd_conn *c, struct http_conn *hc, int status, const char *text)
@@ -343,7 +345,7 @@ static bool http_body(struct tsd_conn *c, struct http_conn *hc)
     if (ts_buf_slice(&hc->body, piece) == 0)
         return true;
     bool large = hc->body.n + piece.n > c->w->daemon->set.http_max_body_bytes;
-    http_refuse(c, hc, large ? 413 : 503, large ? http_too_large : http_no_memory);
+    http_refuse(c, hc, large ? 413 : 503, large ? http_too_large : tsd_bodies_full);
     return false;
 }
 
@@ -399,6 +401,8 @@ static size_t http_input(struct tsd_conn *c, const char *p, size_t n, bool eof)
         }
         event = tsd_parser_next(&hc->parser, p + used, n - used, &k);
         used += k;
+        if (tsd_parser_idle(&hc->parser)) /* empty lines begin no request */
+            hc->reading = false;
         if (!http_event(c, hc, event)) {
             tsd_conn_incomplete(c, false);
             return n;
@@ -437,6 +441,8 @@ static void http_tick(struct tsd_conn *c)
     }
     if (c->eof && hc->req.job && !tsd_job_committed(hc->req.job) && c->w->now_ms - c->eof_ms > HTTP_GONE_MS)
         tsd_job_gone(hc->req.job);
+    if (hc->req.job)
+        tsd_job_tick(hc->req.job);
 }
 
 static void http_close(struct tsd_conn *c)

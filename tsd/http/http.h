@@ -95,8 +95,9 @@ int tsd_req_target(struct tsd_req *req, struct ts_slice target, struct ts_error 
 bool tsd_req_param(const struct tsd_req *req, const char *name, struct ts_slice *out_value);
 /** Is a presence flag given? */
 bool tsd_req_flag(const struct tsd_req *req, const char *name);
-/** Copy the body if it lies in the worker's buffer: whoever looks at it later must call this first. */
-void tsd_req_keep_body(struct tsd_req *req);
+/** Copy the body if it lies in the worker's buffer: whoever looks at it later must call this first. False: there is no memory for
+ * it (http_body_total_bytes). */
+bool tsd_req_keep_body(struct tsd_req *req);
 /** The headers as one JSON object; values of Cookie and Authorization are masked. Any thread, before the reply
  * is finished. */
 void tsd_req_headers(const struct tsd_req *req, struct ts_json *j);

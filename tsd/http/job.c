@@ -223,7 +223,7 @@ static void job_reply_whole(struct tsd_job *job)
         tsd_reply_empty(req, status);
         return;
     }
-    int64_t unpacked = job->gzip ? -1 : (int64_t)job->n_bytes; /* of HEAD, whose body nobody packed */
+    int64_t unpacked = job->packs ? -1 : (int64_t)job->n_bytes; /* of HEAD, whose body nobody packed */
     job_head(job, req->head ? unpacked : (int64_t)job->cur->n);
     if (!req->head && !req->c->dead)
         ts_buf_append(&req->c->out, job_data(job->cur), job->cur->n);
@@ -288,6 +288,8 @@ int job_check(struct tsd_job *job, struct ts_error *err)
 static int job_pack(struct tsd_job *job, bool finish, struct ts_error *err)
 {
     struct ts_slice in = {job_data(job->cur), job->cur->n};
+    if (!job->gzip)
+        job->gzip = tsd_gzip_new(job->req->deflate);
     for (bool ended = false; in.n || (finish && !ended);) {
         if (!job->packed)
             job->packed = job_out_piece(job);
@@ -311,7 +313,7 @@ static int job_more(struct tsd_sink *s, struct ts_error *err)
     TS_TRY(job_check(job, err));
     if (job->at_once)
         return ts_error_set(err, TS_EBUSY, "the reply is too long to be made at once");
-    if (!job->req->head && job->gzip) {
+    if (!job->req->head && job->packs) {
         TS_TRY(job_pack(job, false, err));
     } else if (!job->req->head) {
         struct job_piece *full = job->cur;
@@ -327,14 +329,11 @@ static int job_finish(struct tsd_job *job, struct ts_error *err)
 {
     job->cur->n = (size_t)(job->sink.p - job->sink.start);
     job->n_bytes += job->cur->n;
-    if (job->gzip && job->n_bytes < JOB_GZIP_MIN_BYTES) {
-        tsd_gzip_free(job->gzip);
-        job->gzip = NULL;
+    if (job->n_bytes < JOB_GZIP_MIN_BYTES)
         job->packs = false;
-    }
     if (job->req->head)
         return 0;
-    if (job->gzip) {
+    if (job->packs) {
         TS_TRY(job_pack(job, true, err));
         job_out_drop(job, job->cur);
         job->cur = job->packed ? job->packed : job_out_piece(job);
@@ -364,13 +363,15 @@ static int job_body(struct tsd_job *job)
 static void job_work(struct tsd_job *job)
 {
     job_out_begin(job);
-    if (job->at_once && job->gzip) /* compressing takes longer than writing */
+    if (job->at_once && job->packs) /* compressing takes longer than writing */
         job->sink.end = job->sink.start + JOB_ONCE_PACK_BYTES;
     job->rc = job_check(job, &job->err);
     if (job->rc == 0)
         job->rc = job_body(job);
     if (job->rc == TS_ECANCELLED)
         job->rc = job_cancelled(job, &job->err);
+    tsd_gzip_free(job->gzip); /* the client may be slow: nothing but its reply is kept for it */
+    job->gzip = NULL;
 }
 
 static void job_unlist(struct tsd_job *job)
@@ -386,7 +387,7 @@ static void job_task(void *arg)
     struct tsd_worker *w = job->req->w;
     job_work(job);
     job_unlist(job);
-    job_release_run(job); /* the client may be slow: nothing but its reply is kept for it */
+    job_release_run(job);
     job->end.run = job_run_end;
     tsd_worker_call(w, &job->end);
 }
@@ -423,9 +424,7 @@ static struct tsd_job *job_new(struct tsd_req *req, enum tsd_job_kind kind, cons
     job_limits(job);
     ts_arena_init(&job->arena, 0);
     job->arena.budget = &job->memory;
-    if (req->gzip_ok && req->d->set.http_gzip)
-        job->gzip = tsd_gzip_new(req->deflate);
-    job->packs = job->gzip != NULL;
+    job->packs = req->gzip_ok && req->d->set.http_gzip;
     pthread_mutex_init(&job->mu, NULL);
     pthread_cond_init(&job->cond, NULL);
     return job;
@@ -439,20 +438,32 @@ static struct tsd_schedule *job_schedule(struct tsd_daemon *d, enum tsd_job_kind
 
 void tsd_job_start(struct tsd_req *req, enum tsd_job_kind kind, const char *type, tsd_job_fn run)
 {
-    struct tsd_job *job = job_new(req, kind, type, run);
     struct ts_error err = {0};
-    struct ts_slice peer = ts_slice_str(req->c->peer);
-    while (peer.n && peer.p[peer.n - 1] != ':')
-        peer.n--;
+    if (!tsd_req_keep_body(req)) {
+        tsd_reply_error(req, 503, tsd_bodies_full, NULL);
+        return;
+    }
+    struct tsd_job *job = job_new(req, kind, type, run);
     req->job = job;
-    tsd_req_keep_body(req);
     tsd_req_later(req);
-    int rc = tsd_schedule_add(job_schedule(req->d, kind), peer, req->c->local, job_task, job, &err);
+    int rc =
+        tsd_schedule_add(job_schedule(req->d, kind), req->c->peer_key, req->c->local, job_task, job, &err);
     if (rc == 0)
         return;
     req->job = NULL;
     job_free(job);
     tsd_reply_error(req, rc == TS_ELIMIT ? 429 : 503, err.text, NULL);
+}
+
+void tsd_job_tick(struct tsd_job *job)
+{
+    struct ts_error err = {0};
+    int rc = job_check(job, &err);
+    if (rc == 0 || !tsd_schedule_remove(job_schedule(job->req->d, job->kind), job))
+        return;
+    job->rc = rc;
+    job->err = err;
+    job_run_end(job->req->w, &job->end);
 }
 
 static uint64_t job_least(uint64_t a, uint64_t b)

@@ -87,6 +87,8 @@ void tsd_jobs_close(struct tsd_daemon *d);
 /* --- for http.c --- */
 /** The client is gone: cancel. */
 void tsd_job_gone(struct tsd_job *job);
+/** Once a second: a job whose time is over while it waits for a thread is answered. May end the job. */
+void tsd_job_tick(struct tsd_job *job);
 /** Has the client been sent anything yet? */
 bool tsd_job_committed(const struct tsd_job *job);
 

@@ -484,6 +484,11 @@ enum tsd_parse tsd_parser_next(struct tsd_parser *pr, const char *p, size_t n, s
     return got;
 }
 
+bool tsd_parser_idle(const struct tsd_parser *pr)
+{
+    return pr->state == PS_START || pr->state == PS_START_LF;
+}
+
 bool tsd_parser_eof(const struct tsd_parser *pr)
 {
     return pr->state == PS_TO_CLOSE;

@@ -69,6 +69,8 @@ void tsd_parser_release(struct tsd_parser *pr);
 /** Use bytes of [p, p + n) up to the next event; *out_used: how many. Call it until MORE, also with n = 0. Costs one look at each byte of a
  * head and none at those of a body. */
 enum tsd_parse tsd_parser_next(struct tsd_parser *pr, const char *p, size_t n, size_t *out_used);
+/** Has no message begun: nothing or only empty lines came since the last one? */
+bool tsd_parser_idle(const struct tsd_parser *pr);
 /** Is the message complete now that no byte will follow (a response without length)? */
 bool tsd_parser_eof(const struct tsd_parser *pr);
 

@@ -16,6 +16,7 @@ enum pull {
     PULL_OK = 0,
     PULL_ODD = 1,   /* not the usual shape, or not JSON: ask jansson */
     PULL_LARGE = 2, /* more points than ts_json_max_values */
+    PULL_FULL = 3,  /* the arena's account refuses */
 };
 
 struct pull_state {
@@ -130,7 +131,9 @@ static enum pull pull_tags(struct pull_state *s, struct tsd_put_point *point)
         s->tags[i] = tag;
         n += i == n;
     }
-    point->tags = ts_arena_alloc(s->arena, n * sizeof(*point->tags) + 1);
+    point->tags = ts_arena_try(s->arena, n * sizeof(*point->tags) + 1);
+    if (!point->tags)
+        return PULL_FULL;
     memcpy(point->tags, s->tags, n * sizeof(*point->tags));
     point->n_tags = n;
     return PULL_OK;
@@ -153,31 +156,44 @@ static enum pull pull_field(struct pull_state *s, struct tsd_put_point *point)
     return pull_scalar(s, &other, &quoted) ? PULL_OK : PULL_ODD;
 }
 
+/* Twice as many points. */
+static bool pull_grow(struct pull_state *s)
+{
+    size_t max = s->max_points ? 2 * s->max_points : PUT_JSON_FIRST;
+    struct tsd_put_point *more = ts_arena_try(s->arena, max * sizeof(*more));
+    if (!more)
+        return false;
+    if (s->n_points)
+        memcpy(more, s->points, s->n_points * sizeof(*more));
+    s->points = more;
+    s->max_points = max;
+    return true;
+}
+
 static enum pull pull_point(struct pull_state *s)
 {
+    enum pull how;
     if (!pull_char(s, '{'))
         return PULL_ODD;
     if (s->n_points == ts_json_max_values())
         return PULL_LARGE;
-    if (s->n_points == s->max_points) {
-        struct tsd_put_point *more = ts_arena_alloc(s->arena, 2 * s->max_points * sizeof(*more));
-        memcpy(more, s->points, s->n_points * sizeof(*more));
-        s->points = more;
-        s->max_points *= 2;
-    }
+    if (s->n_points == s->max_points && !pull_grow(s))
+        return PULL_FULL;
     struct tsd_put_point *point = &s->points[s->n_points++];
     *point = (struct tsd_put_point){.n_tags = 0};
-    for (bool first = true; !pull_char(s, '}'); first = false)
-        if ((!first && !pull_char(s, ',')) || pull_field(s, point) != PULL_OK)
+    for (bool first = true; !pull_char(s, '}'); first = false) {
+        if (!first && !pull_char(s, ','))
             return PULL_ODD;
+        if ((how = pull_field(s, point)) != PULL_OK)
+            return how;
+    }
     return PULL_OK;
 }
 
 static enum pull pull_body(struct ts_slice body, struct ts_arena *arena, struct tsd_put_body *out)
 {
-    struct pull_state s = {.p = body.p, .end = body.p + body.n, .arena = arena, .max_points = PUT_JSON_FIRST};
+    struct pull_state s = {.p = body.p, .end = body.p + body.n, .arena = arena};
     enum pull how;
-    s.points = ts_arena_alloc(arena, s.max_points * sizeof(*s.points));
     out->is_array = pull_char(&s, '[');
     if (!out->is_array) {
         if ((how = pull_point(&s)) != PULL_OK)
@@ -286,34 +302,40 @@ static struct ts_slice tree_text(const json_t *v)
     return (struct ts_slice){NULL, 0};
 }
 
-static void tree_point(json_t *v, struct ts_arena *arena, struct tsd_put_point *out)
+/* One point of the tree; false: the arena's account refuses its tags. */
+static bool tree_point(json_t *v, struct ts_arena *arena, struct tsd_put_point *out)
 {
     *out = (struct tsd_put_point){.null_point = !json_is_object(v)};
     if (out->null_point)
-        return;
+        return true;
     json_t *time = json_object_get(v, "timestamp"), *tags = json_object_get(v, "tags");
     out->metric = tree_text(json_object_get(v, "metric"));
     out->time = tree_text(time);
     out->time_quoted = json_is_string(time) && !marked_number(time);
     out->value = tree_text(json_object_get(v, "value"));
     if (!json_is_object(tags))
-        return;
-    out->tags = ts_arena_alloc(arena, json_object_size(tags) * sizeof(*out->tags) + 1);
+        return true;
+    out->tags = ts_arena_try(arena, json_object_size(tags) * sizeof(*out->tags) + 1);
+    if (!out->tags)
+        return false;
     const char *k;
     json_t *tag;
     json_object_foreach(tags, k, tag) out->tags[out->n_tags++] =
         (struct sto_tag_text){mark_off(k, strlen(k)), tree_text(tag)};
+    return true;
 }
 
 /* out->texts; the error is that of the body as it was sent. */
-static int tree_load(struct ts_slice body, struct tsd_put_body *out, struct ts_error *why)
+static int tree_load(struct ts_slice body, struct ts_budget *budget, struct tsd_put_body *out,
+                     struct ts_error *why)
 {
     struct ts_buf marked;
     json_t *as_sent;
     ts_buf_init(&marked, 0);
+    marked.budget = budget;
     mark_numbers(body, &marked);
-    int rc = marked.failed ? ts_error_set(why, TS_ENOMEM, "no memory for the body")
-                           : ts_json_load(ts_buf_get(&marked), &out->texts, why);
+    int rc =
+        marked.failed ? ts_json_no_memory(body.n, why) : ts_json_load(ts_buf_get(&marked), &out->texts, why);
     ts_buf_release(&marked);
     if (rc == TS_EPARSE && ts_json_load(body, &as_sent, why) == 0)
         json_decref(as_sent);
@@ -324,7 +346,7 @@ static int tree_body(struct ts_slice body, bool tree, struct ts_arena *arena, st
                      struct ts_error *err, struct ts_error *details)
 {
     struct ts_error why = {0};
-    int rc = tree_load(body, out, &why);
+    int rc = tree_load(body, arena->budget, out, &why);
     if (rc == 0 && tree)
         rc = ts_json_load(body, &out->tree, &why);
     if (rc < 0) {
@@ -339,10 +361,14 @@ static int tree_body(struct ts_slice body, bool tree, struct ts_arena *arena, st
     }
     out->is_array = json_is_array(out->texts);
     out->n_points = out->is_array ? json_array_size(out->texts) : 1;
-    out->points = ts_arena_alloc(arena, out->n_points * sizeof(*out->points) + 1);
-    for (size_t i = 0; i < out->n_points; i++)
-        tree_point(out->is_array ? json_array_get(out->texts, i) : out->texts, arena, &out->points[i]);
-    return 0;
+    out->points = ts_arena_try(arena, out->n_points * sizeof(*out->points) + 1);
+    bool fits = out->points != NULL;
+    for (size_t i = 0; fits && i < out->n_points; i++)
+        fits = tree_point(out->is_array ? json_array_get(out->texts, i) : out->texts, arena, &out->points[i]);
+    if (fits)
+        return 0;
+    tsd_put_body_release(out);
+    return ts_json_no_memory(body.n, err);
 }
 
 const json_t *tsd_put_body_item(const struct tsd_put_body *b, size_t i)
@@ -360,6 +386,8 @@ int tsd_put_body_read(struct ts_slice body, bool tree, struct ts_arena *arena, s
     if (i == body.n || (body.p[i] != '{' && body.p[i] != '['))
         return ts_error_set(err, TS_EPARSE, "The JSON must start as an object or an array");
     enum pull how = tree ? PULL_ODD : pull_body(body, arena, out);
+    if (how == PULL_FULL)
+        return ts_json_no_memory(body.n, err);
     if (how != PULL_ODD)
         return how == PULL_OK ? 0 : ts_json_too_large(err);
     return tree_body(body, tree, arena, out, err, details);

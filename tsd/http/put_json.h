@@ -34,13 +34,13 @@ struct tsd_put_body {
     json_t *texts;                /* what the slices point into; NULL: the body */
 };
 
-/** Read a body. Slices are valid while body, arena and out live.
+/** Read a body. Slices are valid while body, arena and out live. Memory is taken from the arena's account.
  *  @param tree  always make out->tree
  *  @return 0
  *          TS_EPARSE  "The JSON must start as an object or an array", "Unable to parse the given JSON";
  * details of the place are appended to details (may be NULL)
  *          TS_ELIMIT  more than ts_json_max_values points, or values of a body of an unusual shape
- *          TS_ENOMEM */
+ *          TS_ENOMEM  the arena's account is full: http_body_total_bytes */
 int tsd_put_body_read(struct ts_slice body, bool tree, struct ts_arena *arena, struct tsd_put_body *out,
                       struct ts_error *err, struct ts_error *details);
 /** Object of point i of a body read with a tree; NULL if it is none. Borrowed from the tree. */

@@ -138,10 +138,17 @@ struct ts_slice tsd_req_jsonp(const struct tsd_req *req)
     return cb;
 }
 
-void tsd_req_keep_body(struct tsd_req *req)
+bool tsd_req_keep_body(struct tsd_req *req)
 {
     if (!req->body_borrowed)
-        return;
-    req->body.p = ts_arena_strndup(&req->arena, req->body.p, req->body.n);
+        return true;
+    char *p = ts_arena_try(&req->arena, req->body.n + 1);
+    if (!p)
+        return false;
+    if (req->body.n)
+        memcpy(p, req->body.p, req->body.n);
+    p[req->body.n] = 0;
+    req->body.p = p;
     req->body_borrowed = false;
+    return true;
 }

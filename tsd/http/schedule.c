@@ -12,7 +12,6 @@
 #include "base/pool.h"
 
 #include <pthread.h>
-#include <string.h>
 
 #define SCHEDULE_LOCAL_FACTOR 4
 
@@ -21,7 +20,7 @@ struct schedule_address {
     struct schedule_address *next; /* in the list */
     unsigned n_running, n_all;     /* entries; n_all counts waiting ones too */
     bool local;                    /* on this machine */
-    char text[48];                 /* key */
+    uint64_t key;                  /* tsd_peer_key */
 };
 
 struct schedule_entry {
@@ -62,15 +61,13 @@ void tsd_schedule_free(struct tsd_schedule *s)
 
 /* --- under the mutex --- */
 
-static struct schedule_address *schedule_address(struct tsd_schedule *s, struct ts_slice text, bool local)
+static struct schedule_address *schedule_address(struct tsd_schedule *s, uint64_t key, bool local)
 {
-    size_t n = text.n < sizeof(s->addresses->text) ? text.n : sizeof(s->addresses->text) - 1;
     for (struct schedule_address *a = s->addresses; a; a = a->next)
-        if (strlen(a->text) == n && !memcmp(a->text, text.p, n))
+        if (a->key == key)
             return a;
     struct schedule_address *a = ts_xcalloc(1, sizeof(*a));
-    if (n)
-        memcpy(a->text, text.p, n);
+    a->key = key;
     a->local = local;
     a->next = s->addresses;
     s->addresses = a;
@@ -95,6 +92,17 @@ static bool schedule_may_run(const struct tsd_schedule *s, const struct schedule
     return a->local || a->n_running < (share ? share : 1);
 }
 
+/* The entry at a place of the queue leaves it. */
+static struct schedule_entry *schedule_unlink(struct tsd_schedule *s, struct schedule_entry **at)
+{
+    struct schedule_entry *e = *at;
+    *at = e->next;
+    if (!e->next)
+        s->end = at;
+    s->counts.n_waiting--;
+    return e;
+}
+
 /* The next entry that may run leaves the queue; NULL: none. */
 static struct schedule_entry *schedule_take(struct tsd_schedule *s)
 {
@@ -105,11 +113,7 @@ static struct schedule_entry *schedule_take(struct tsd_schedule *s)
             best = at;
     if (!best)
         return NULL;
-    struct schedule_entry *e = *best;
-    *best = e->next;
-    if (!e->next)
-        s->end = best;
-    s->counts.n_waiting--;
+    struct schedule_entry *e = schedule_unlink(s, best);
     s->counts.n_running++;
     e->address->n_running++;
     return e;
@@ -152,8 +156,8 @@ static void schedule_thread(void *arg)
     }
 }
 
-int tsd_schedule_add(struct tsd_schedule *s, struct ts_slice address, bool local, void (*fn)(void *arg),
-                     void *arg, struct ts_error *err)
+int tsd_schedule_add(struct tsd_schedule *s, uint64_t address, bool local, void (*fn)(void *arg), void *arg,
+                     struct ts_error *err)
 {
     struct schedule_entry *e = NULL;
     pthread_mutex_lock(&s->mu);
@@ -173,6 +177,23 @@ int tsd_schedule_add(struct tsd_schedule *s, struct ts_slice address, bool local
     if (e)
         ts_pool_run(s->pool, TS_PRIO_HIGH, schedule_thread, e);
     return rc;
+}
+
+bool tsd_schedule_remove(struct tsd_schedule *s, const void *arg)
+{
+    struct schedule_entry *e = NULL;
+    pthread_mutex_lock(&s->mu);
+    struct schedule_entry **at = &s->first;
+    while (*at && (*at)->arg != arg)
+        at = &(*at)->next;
+    if (*at) {
+        e = schedule_unlink(s, at);
+        e->address->n_all--;
+        schedule_forget(s, e->address);
+    }
+    pthread_mutex_unlock(&s->mu);
+    ts_free(e);
+    return e != NULL;
 }
 
 void tsd_schedule_count(struct tsd_schedule *s, struct tsd_schedule_counts *out)

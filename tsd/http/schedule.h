@@ -12,8 +12,10 @@
 #ifndef TSD_HTTP_SCHEDULE_H
 #define TSD_HTTP_SCHEDULE_H
 
-#include "base/buf.h"
 #include "base/err.h"
+
+#include <stdbool.h>
+#include <stdint.h>
 
 struct tsd_schedule_limits {
     unsigned n_threads;       /* entries that run at once, at least 1 */
@@ -36,14 +38,16 @@ void tsd_schedule_free(struct tsd_schedule *s);
 /**
  * Run fn(arg) on a thread of the schedule, when it is its turn.
  *
- * @param address  client's address without its port; copied, at most 47 bytes of it
+ * @param address  of the client, as tsd_peer_key says it: an IPv6 network is one address
  * @param local    the client is on this machine
  * @return 0
  *         TS_EBUSY   the queue is full; the text names query_max_waiting
  *         TS_ELIMIT  the address has its share; the text names query_max_per_address
  */
-int tsd_schedule_add(struct tsd_schedule *s, struct ts_slice address, bool local, void (*fn)(void *arg),
-                     void *arg, struct ts_error *err);
+int tsd_schedule_add(struct tsd_schedule *s, uint64_t address, bool local, void (*fn)(void *arg), void *arg,
+                     struct ts_error *err);
+/** Take the entry with this arg out of the queue. False: it runs, or has run. Cost: a walk through the queue. */
+bool tsd_schedule_remove(struct tsd_schedule *s, const void *arg);
 /** What runs, waits and was refused. */
 void tsd_schedule_count(struct tsd_schedule *s, struct tsd_schedule_counts *out);
 

@@ -289,6 +289,27 @@ static void test_parser__responses_end_by_length_chunks_or_close(void **state)
         check_bytes(rows[i][0], strlen(rows[i][0]), rows[i][1], true);
 }
 
+static void test_parser__empty_lines_begin_no_message(void **state)
+{
+    static const char text[] = "\r\n\r\nGET / HTTP/1.1\r\nHost: x\r\n\r\n\r\n";
+    size_t used;
+    (void)state;
+    tsd_parser_init(&pr, false, MAX);
+    assert_true(tsd_parser_idle(&pr));
+    for (size_t i = 0; i < 4; i++) {
+        assert_int_equal(tsd_parser_next(&pr, text + i, 1, &used), TSD_PARSE_MORE);
+        assert_true(tsd_parser_idle(&pr));
+    }
+    assert_int_equal(tsd_parser_next(&pr, text + 4, 1, &used), TSD_PARSE_MORE);
+    assert_false(tsd_parser_idle(&pr));
+    assert_int_equal(tsd_parser_next(&pr, text + 5, sizeof(text) - 6, &used), TSD_PARSE_HEAD);
+    assert_false(tsd_parser_idle(&pr));
+    assert_int_equal(tsd_parser_next(&pr, text, 0, &used), TSD_PARSE_END);
+    assert_int_equal(tsd_parser_next(&pr, "\r\n", 2, &used), TSD_PARSE_MORE);
+    assert_true(tsd_parser_idle(&pr));
+    tsd_parser_release(&pr);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -297,6 +318,7 @@ int main(void)
         cmocka_unit_test(test_parser__sizes_are_limited),
         cmocka_unit_test(test_parser__headers_are_found_in_any_case),
         cmocka_unit_test(test_parser__responses_end_by_length_chunks_or_close),
+        cmocka_unit_test(test_parser__empty_lines_begin_no_message),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "base/budget.h"
 #include "tsd/http/put_json.h"
 
 static struct ts_arena arena;
@@ -259,6 +260,35 @@ static void test_put_json__large_bodies_are_refused_before_they_take_memory(void
     ts_buf_release(&b);
 }
 
+static void test_put_json__points_are_taken_from_the_account(void **state)
+{
+    static const char *const units[] = {"{\"tags\":{\"a\":1,\"b\":2}},", "{\"x\":[],\"tags\":{\"a\":1}},",
+                                        "{},", "{\"x\":[]},"};
+    struct ts_budget account;
+    struct ts_buf b;
+    (void)state;
+    ts_buf_init(&b, 0);
+    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+        struct ts_error err = {0};
+        tear_down(NULL);
+        ts_budget_init(&account, "bodies", "http_body_total_bytes", NULL, 1 << 20);
+        arena.budget = &account;
+        struct ts_slice text = repeated(&b, "[", units[i], 100000, "{}]");
+        assert_int_equal(tsd_put_body_read(text, false, &arena, &body, &err, NULL), TS_ENOMEM);
+        assert_non_null(strstr(err.text, "http_body_total_bytes"));
+        assert_true(atomic_load(&account.peak_bytes) <= 1 << 20);
+        assert_null(body.texts);
+        tear_down(NULL);
+        assert_int_equal(atomic_load(&account.used_bytes), 0);
+        assert_int_equal(
+            tsd_put_body_read(repeated(&b, "[", units[i], 10, "{}]"), false, &arena, &body, &err, NULL), 0);
+        assert_true(atomic_load(&account.used_bytes) > 0);
+    }
+    tear_down(NULL);
+    arena.budget = NULL;
+    ts_buf_release(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -270,6 +300,7 @@ int main(void)
         cmocka_unit_test_teardown(test_put_json__cut_bodies_are_refused, tear_down),
         cmocka_unit_test_teardown(test_put_json__digits_without_end_are_read_once, tear_down),
         cmocka_unit_test_teardown(test_put_json__large_bodies_are_refused_before_they_take_memory, tear_down),
+        cmocka_unit_test_teardown(test_put_json__points_are_taken_from_the_account, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

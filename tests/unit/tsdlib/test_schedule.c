@@ -10,6 +10,7 @@
 
 #include <poll.h>
 #include <pthread.h>
+#include <string.h>
 
 #include "tsd/http/schedule.h"
 
@@ -59,9 +60,9 @@ static void begun(unsigned n)
     }
 }
 
-static int add(struct tsd_schedule *s, const char *address, bool local, const char *name)
+static int add(struct tsd_schedule *s, uint64_t address, bool local, const char *name)
 {
-    return tsd_schedule_add(s, ts_slice_str(address), local, entry, (void *)(uintptr_t)name, NULL);
+    return tsd_schedule_add(s, address, local, entry, (void *)(uintptr_t)name, NULL);
 }
 
 static void test_schedule__others_come_before_the_rest_of_one_address(void **state)
@@ -70,22 +71,22 @@ static void test_schedule__others_come_before_the_rest_of_one_address(void **sta
     reset();
     struct tsd_schedule *s = tsd_schedule_new(
         "t", &(struct tsd_schedule_limits){.n_threads = 1, .max_waiting = 9, .max_per_address = 9});
-    assert_int_equal(add(s, "10.0.0.1", false, "a"), 0);
+    assert_int_equal(add(s, 1, false, "a"), 0);
     begun(1);
-    assert_int_equal(add(s, "10.0.0.1", false, "b"), 0);
-    assert_int_equal(add(s, "10.0.0.1", false, "c"), 0);
-    assert_int_equal(add(s, "10.0.0.2", false, "d"), 0);
+    assert_int_equal(add(s, 1, false, "b"), 0);
+    assert_int_equal(add(s, 1, false, "c"), 0);
+    assert_int_equal(add(s, 2, false, "d"), 0);
     let(4);
     tsd_schedule_free(s); /* runs what waits */
     assert_string_equal(gate.order, "abcd");
     reset();
     s = tsd_schedule_new(
         "t", &(struct tsd_schedule_limits){.n_threads = 2, .max_waiting = 9, .max_per_address = 9});
-    assert_int_equal(add(s, "x", true, "a"), 0);
-    assert_int_equal(add(s, "x", true, "b"), 0);
+    assert_int_equal(add(s, 1, true, "a"), 0);
+    assert_int_equal(add(s, 1, true, "b"), 0);
     begun(2);
-    assert_int_equal(add(s, "x", true, "c"), 0);
-    assert_int_equal(add(s, "y", true, "d"), 0);
+    assert_int_equal(add(s, 1, true, "c"), 0);
+    assert_int_equal(add(s, 2, true, "d"), 0);
     let(1);
     begun(3);
     assert_int_equal(gate.order[2], 'd'); /* y runs none, x still one */
@@ -101,12 +102,12 @@ static void test_schedule__one_address_leaves_threads_for_others(void **state)
     struct tsd_schedule *s = tsd_schedule_new(
         "t", &(struct tsd_schedule_limits){.n_threads = 4, .max_waiting = 9, .max_per_address = 9});
     for (int i = 0; i < 5; i++)
-        assert_int_equal(add(s, "10.0.0.1", false, "a"), 0);
+        assert_int_equal(add(s, 1, false, "a"), 0);
     begun(3);
     tsd_schedule_count(s, &n);
     assert_int_equal(n.n_running, 3);
     assert_int_equal(n.n_waiting, 2);
-    assert_int_equal(add(s, "10.0.0.2", false, "b"), 0);
+    assert_int_equal(add(s, 2, false, "b"), 0);
     begun(4);
     assert_int_equal(gate.order[3], 'b');
     let(6);
@@ -121,9 +122,9 @@ static void test_schedule__clients_of_this_machine_take_all_threads(void **state
     struct tsd_schedule *s = tsd_schedule_new(
         "t", &(struct tsd_schedule_limits){.n_threads = 4, .max_waiting = 9, .max_per_address = 1});
     for (int i = 0; i < 4; i++)
-        assert_int_equal(add(s, "127.0.0.1", true, "a"), 0);
+        assert_int_equal(add(s, 0, true, "a"), 0);
     begun(4);
-    assert_int_equal(add(s, "127.0.0.1", true, "a"), TS_ELIMIT); /* four times the share of others */
+    assert_int_equal(add(s, 0, true, "a"), TS_ELIMIT); /* four times the share of others */
     let(4);
     tsd_schedule_free(s);
 }
@@ -136,13 +137,13 @@ static void test_schedule__limits_name_their_keys(void **state)
     reset();
     struct tsd_schedule *s = tsd_schedule_new(
         "t", &(struct tsd_schedule_limits){.n_threads = 1, .max_waiting = 2, .max_per_address = 2});
-    assert_int_equal(add(s, "1", false, "a"), 0);
+    assert_int_equal(add(s, 1, false, "a"), 0);
     begun(1);
-    assert_int_equal(add(s, "1", false, "b"), 0);
-    assert_int_equal(tsd_schedule_add(s, TS_SLICE_LIT("1"), false, entry, "c", &err), TS_ELIMIT);
+    assert_int_equal(add(s, 1, false, "b"), 0);
+    assert_int_equal(tsd_schedule_add(s, 1, false, entry, "c", &err), TS_ELIMIT);
     assert_non_null(strstr(err.text, "query_max_per_address"));
-    assert_int_equal(add(s, "2", false, "d"), 0);
-    assert_int_equal(tsd_schedule_add(s, TS_SLICE_LIT("3"), false, entry, "e", &err), TS_EBUSY);
+    assert_int_equal(add(s, 2, false, "d"), 0);
+    assert_int_equal(tsd_schedule_add(s, 3, false, entry, "e", &err), TS_EBUSY);
     assert_non_null(strstr(err.text, "query_max_waiting"));
     tsd_schedule_count(s, &n);
     assert_int_equal(n.n_full, 1);
@@ -152,6 +153,30 @@ static void test_schedule__limits_name_their_keys(void **state)
     assert_int_equal(gate.n_begun, 3);
 }
 
+static void test_schedule__what_waits_can_be_taken_out(void **state)
+{
+    struct tsd_schedule_counts n;
+    static const char *const b = "b", *const c = "c", *const d = "d";
+    (void)state;
+    reset();
+    struct tsd_schedule *s = tsd_schedule_new(
+        "t", &(struct tsd_schedule_limits){.n_threads = 1, .max_waiting = 9, .max_per_address = 2});
+    assert_int_equal(add(s, 1, false, "a"), 0);
+    begun(1);
+    assert_int_equal(add(s, 2, false, b), 0);
+    assert_int_equal(add(s, 2, false, c), 0);
+    assert_int_equal(add(s, 2, false, d), TS_ELIMIT);
+    assert_true(tsd_schedule_remove(s, c)); /* the last one of the queue */
+    assert_false(tsd_schedule_remove(s, c));
+    assert_int_equal(add(s, 2, false, d), 0); /* its address has its share again */
+    assert_true(tsd_schedule_remove(s, b));
+    tsd_schedule_count(s, &n);
+    assert_int_equal(n.n_waiting, 1);
+    let(2);
+    tsd_schedule_free(s);
+    assert_string_equal(gate.order, "ad");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -159,6 +184,7 @@ int main(void)
         cmocka_unit_test(test_schedule__one_address_leaves_threads_for_others),
         cmocka_unit_test(test_schedule__clients_of_this_machine_take_all_threads),
         cmocka_unit_test(test_schedule__limits_name_their_keys),
+        cmocka_unit_test(test_schedule__what_waits_can_be_taken_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -172,23 +172,51 @@ int ts_duration_parse(struct ts_slice s, int64_t *out_n, enum ts_unit *out_unit,
     return 0;
 }
 
+/* Units as people write them; case does not count. */
+static bool duration_name(struct ts_slice name, char *out_letter)
+{
+    static const struct {
+        const char *name;
+        char letter; /* M: milliseconds */
+    } names[] = {
+        {"ms", 'M'},    {"msec", 'M'}, {"msecs", 'M'}, {"millisecond", 'M'}, {"milliseconds", 'M'},
+        {"s", 's'},     {"sec", 's'},  {"secs", 's'},  {"second", 's'},      {"seconds", 's'},
+        {"m", 'm'},     {"min", 'm'},  {"mins", 'm'},  {"minute", 'm'},      {"minutes", 'm'},
+        {"h", 'h'},     {"hr", 'h'},   {"hrs", 'h'},   {"hour", 'h'},        {"hours", 'h'},
+        {"d", 'd'},     {"day", 'd'},  {"days", 'd'},  {"w", 'w'},           {"week", 'w'},
+        {"weeks", 'w'}, {"n", 'n'},    {"month", 'n'}, {"months", 'n'},      {"y", 'y'},
+        {"yr", 'y'},    {"yrs", 'y'},  {"year", 'y'},  {"years", 'y'},
+    };
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (strlen(names[i].name) == name.n && strncasecmp(names[i].name, name.p, name.n) == 0) {
+            *out_letter = names[i].letter;
+            return true;
+        }
+    return false;
+}
+
 int ts_duration_exact(struct ts_slice s, int64_t *out_n, enum ts_unit *out_unit, int64_t *out_ms,
                       struct ts_error *err)
 {
-    enum ts_unit unit;
-    size_t n_digits = 0;
-    TS_TRY(ts_duration_parse(s, out_n, &unit, out_ms, err));
-    if (out_unit)
-        *out_unit = unit;
-    while (time_is_digit(s.p[n_digits]))
+    char plain[32], letter;
+    size_t n_digits = 0, at;
+    while (n_digits < s.n && time_is_digit(s.p[n_digits]))
         n_digits++;
-    if (s.n - n_digits == (unit == TS_UNIT_MS ? 2 : 1))
-        return 0;
-    return ts_error_set(
-        err, TS_EPARSE,
-        "Invalid duration: %.*s. It is a whole number and one unit: ms, s, m (minutes), h, d, w, n (30 "
-        "days) or y, as 10m or 7d",
-        time_text_n(s), s.p);
+    for (at = n_digits; at < s.n && at > 0 && s.p[at] == ' ';)
+        at++;
+    if (n_digits == 0 || n_digits + 3 > sizeof plain ||
+        !duration_name((struct ts_slice){s.p + at, s.n - at}, &letter))
+        return ts_error_set(
+            err, TS_EPARSE,
+            "Invalid duration: %.*s. It is a whole number and one unit: ms, s, m or min, h, d, w, n (months) "
+            "or y, or their names, as 10m, 90min, 7d or 2 weeks",
+            time_text_n(s), s.p ? s.p : "");
+    memcpy(plain, s.p, n_digits);
+    size_t n = n_digits;
+    if (letter == 'M')
+        plain[n++] = 'm';
+    plain[n++] = letter == 'M' ? 's' : letter;
+    return ts_duration_parse((struct ts_slice){plain, n}, out_n, out_unit, out_ms, err);
 }
 
 /* ---- time forms ---- */

@@ -74,26 +74,38 @@ enum ts_unit { TS_UNIT_MS, TS_UNIT_S, TS_UNIT_M, TS_UNIT_H, TS_UNIT_D, TS_UNIT_W
  *  TS_EPARSE with OpenTSDB's texts. */
 int ts_duration_parse(struct ts_slice s, int64_t *out_n, enum ts_unit *out_unit, int64_t *out_ms,
                       struct ts_error *err);
-/** As above, but the letters behind the count must be exactly one unit: OpenTSDB looks at the last letters alone, so that "7days" are
- * seven seconds. TS_EPARSE names the units. */
+/** A duration as people write it: a whole number, perhaps blanks, and exactly one unit by letter or name, in any case: "10m",
+ *  "90min", "2 days", "1week", "1n" and "1month" (30 days), "1y". OpenTSDB looks at the last letters alone, so that "7days" are seven
+ *  seconds. Parameters as above. TS_EPARSE names the units. */
 int ts_duration_exact(struct ts_slice s, int64_t *out_n, enum ts_unit *out_unit, int64_t *out_ms,
                       struct ts_error *err);
 /**
  * Read a time. strict: OpenTSDB's forms alone (protocols-and-queries 3.4), where dates roll over and the dot of 1500000000.5 is
- * deleted. Else also yyyy-mm-dd, yyyy/m/d, yyyy-mm (a month), a clock reading behind a date with Z, +01:00 or no zone, today,
- * yesterday, tomorrow, now+1h, 1d and -1d (both ago); dates that do not exist are refused, and 1500000000.5 is half a second.
+ * deleted. Else also yyyy-mm-dd, yyyy/m/d, yyyy-mm (a month), yyyy (a year), yyyymmdd, a clock reading behind a date with Z, +01:00 or no zone,
+ * today, yesterday, tomorrow, now+1h, 1d and -1d (both ago); dates that do not exist are refused, and 1500000000.5 is half a second.
  *
  * @param tz           zone of dates without one; NULL = ts_tz_default
  * @param now_ms       what now is
- * @param out_ms       [out] the instant, or the first one of the day or month that is named
- * @param out_is_date  [out] a day or month is named; may be NULL
+ * @param out_ms       [out] the instant, or the first one of the day, month or year that is named
+ * @param out_is_date  [out] a day, month or year is named; may be NULL
  * @return 0, or TS_EPARSE with OpenTSDB's text (strict) or one that names the forms
  */
 int ts_time_parse(struct ts_slice s, const struct ts_tz *tz, int64_t now_ms, bool strict, int64_t *out_ms,
                   bool *out_is_date, struct ts_error *err);
-/** The same for the end of a range: a day or month that is named belongs to the range whole, so *out_ms is its last millisecond. */
+/** The same for the end of a range: a day, month or year that is named belongs to the range whole, so *out_ms is its last millisecond. */
 int ts_time_parse_end(struct ts_slice s, const struct ts_tz *tz, int64_t now_ms, bool strict, int64_t *out_ms,
                       struct ts_error *err);
+/**
+ * A range of which only the start was given, in people's forms: until now; but yesterday, tomorrow, a month and a year are ranges of
+ * their own. One that has begun and is not over ends now.
+ *
+ * @param tz, now_ms   as ts_time_parse
+ * @param out_from_ms  [out] its first millisecond
+ * @param out_to_ms    [out] its last one
+ * @return 0, or TS_EPARSE with a text that names the forms
+ */
+int ts_time_parse_alone(struct ts_slice s, const struct ts_tz *tz, int64_t now_ms, int64_t *out_from_ms,
+                        int64_t *out_to_ms, struct ts_error *err);
 /** Append a time as ISO 8601 in a zone (NULL = UTC): "2026-11-01T13:30:00+01:00", "...Z" where the offset is 0. Milliseconds are
  *  printed if ms is set or there are any. */
 void ts_time_print(const struct ts_tz *tz, int64_t t_ms, bool ms, struct ts_buf *out);

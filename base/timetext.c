@@ -17,15 +17,16 @@
 /* What a text is about: an instant, or a stretch that begins there. */
 struct stretch {
     int64_t from_ms;   /* first instant */
-    enum ts_unit unit; /* TS_UNIT_D, TS_UNIT_N; TS_UNIT_MS: an instant */
+    enum ts_unit unit; /* TS_UNIT_D, TS_UNIT_N, TS_UNIT_Y; TS_UNIT_MS: an instant */
+    bool whole;        /* alone it means itself, not the time since: yesterday, a month, a year */
 };
 
 static int text_bad(struct ts_slice s, const char *why, struct ts_error *err)
 {
     return ts_error_set(
         err, TS_EPARSE,
-        "Invalid time: %.*s. %s%sTimes are 2026/11/01, 2026-11-01T13:30:00+01:00, 2026-11, today, "
-        "yesterday, now-90m, 1h-ago, 1d (ago), or seconds or milliseconds since 1970",
+        "Invalid time: %.*s. %s%sTimes are 2026/11/01, 2026-11-01T13:30:00+01:00, 2026-11, 2026, today, "
+        "yesterday, now-90m, 1h-ago, 2days (ago), or seconds or milliseconds since 1970",
         (int)(s.n > TEXT_SHOWN_MAX ? TEXT_SHOWN_MAX : s.n), s.p, why, *why ? ". " : "");
 }
 
@@ -122,7 +123,7 @@ static int text_date(struct ts_slice s, const struct ts_tz *tz, struct stretch *
     if (mo < 1 || mo > 12)
         return text_bad(s, "There is no such month", err);
     if (at == s.n) {
-        *out = (struct stretch){ts_tz_from_local(tz, ts_civil_to_ms(y, mo, 1, 0, 0, 0)), TS_UNIT_N};
+        *out = (struct stretch){ts_tz_from_local(tz, ts_civil_to_ms(y, mo, 1, 0, 0, 0)), TS_UNIT_N, true};
         return 1;
     }
     if (!take_char(s, &at, sep) || !take_int(s, &at, 1, 2, &d))
@@ -131,7 +132,7 @@ static int text_date(struct ts_slice s, const struct ts_tz *tz, struct stretch *
         return text_bad(s, "There is no such day", err);
     int64_t local = ts_civil_to_ms(y, mo, d, 0, 0, 0);
     if (at == s.n) {
-        *out = (struct stretch){ts_tz_from_local(tz, local), TS_UNIT_D};
+        *out = (struct stretch){ts_tz_from_local(tz, local), TS_UNIT_D, false};
         return 1;
     }
     if (!take_char(s, &at, "Tt -"))
@@ -139,8 +140,27 @@ static int text_date(struct ts_slice s, const struct ts_tz *tz, struct stretch *
     if (!take_clock(s, &at, &clock_ms) || !take_zone(s, &at, &zone, &offset_ms))
         return text_bad(s, "There is no such time of day", err);
     local += clock_ms;
-    *out = (struct stretch){zone ? local - offset_ms : ts_tz_from_local(tz, local), TS_UNIT_MS};
+    *out = (struct stretch){zone ? local - offset_ms : ts_tz_from_local(tz, local), TS_UNIT_MS, false};
     return 1;
+}
+
+/* 2026 and 20261122, which as seconds would lie in 1970: as text_date. */
+static int text_digits(struct ts_slice s, const struct ts_tz *tz, struct stretch *out, struct ts_error *err)
+{
+    int32_t y, mo = 1, d = 1;
+    size_t at = 0;
+    if ((s.n != 4 && s.n != 6 && s.n != 8) || !take_int(s, &at, 4, 4, &y) || y < 1970 || y > 2199)
+        return 0;
+    if ((s.n > 4 && !take_int(s, &at, 2, 2, &mo)) || (s.n > 6 && !take_int(s, &at, 2, 2, &d)))
+        return 0;
+    bool is_date = mo >= 1 && mo <= 12 && d >= 1 && d <= days_of(y, mo);
+    if (s.n == 6 && is_date)
+        return text_bad(s, "Write a month as 2026-11, seconds so near to 1970 with .0", err);
+    if (s.n == 8 && !is_date)
+        return text_bad(s, "There is no such day; write seconds so near to 1970 with .0", err);
+    *out = (struct stretch){ts_tz_from_local(tz, ts_civil_to_ms(y, mo, d, 0, 0, 0)),
+                            s.n == 4 ? TS_UNIT_Y : TS_UNIT_D, s.n == 4};
+    return s.n != 6;
 }
 
 static int64_t shifted(int64_t now_ms, int64_t by_ms)
@@ -155,16 +175,15 @@ static int64_t shifted(int64_t now_ms, int64_t by_ms)
 static int text_relative(struct ts_slice s, int64_t now_ms, struct stretch *out, struct ts_error *err)
 {
     struct ts_slice span = s;
-    struct ts_error why = {0};
     int64_t ms, sign = -1;
     if (text_is(s, "now")) {
-        *out = (struct stretch){now_ms, TS_UNIT_MS};
+        *out = (struct stretch){now_ms, TS_UNIT_MS, false};
         return 1;
     }
     if (s.n > 4 && strncasecmp(s.p, "now", 3) == 0 && strchr("+- ", s.p[3])) {
         sign = s.p[3] == '-' ? -1 : 1;
         span = (struct ts_slice){s.p + 4, s.n - 4};
-    } else if (s.n >= 4 && strncasecmp(s.p + s.n - 4, "-ago", 4) == 0) {
+    } else if (s.n >= 4 && strchr("- ", s.p[s.n - 4]) && strncasecmp(s.p + s.n - 3, "ago", 3) == 0) {
         span.n -= 4;
     } else if (s.n > 1 && s.p[0] == '-') {
         span = (struct ts_slice){s.p + 1, s.n - 1};
@@ -176,9 +195,9 @@ static int text_relative(struct ts_slice s, int64_t now_ms, struct stretch *out,
         return 0; /* neither a sign nor a unit */
     if (span.n + 1 == s.n && n_digits == span.n)
         return 0; /* a number with a sign */
-    if (ts_duration_parse(span, NULL, NULL, &ms, &why) < 0 || n_digits + 2 < span.n)
-        return text_bad(s, why.code ? why.text : "", err);
-    *out = (struct stretch){shifted(now_ms, sign * ms), TS_UNIT_MS};
+    if (ts_duration_exact(span, NULL, NULL, &ms, NULL) < 0)
+        return text_bad(s, "Durations are 90m, 90min, 2 days, 1week", err);
+    *out = (struct stretch){shifted(now_ms, sign * ms), TS_UNIT_MS, false};
     return 1;
 }
 
@@ -186,11 +205,11 @@ static int text_named_day(struct ts_slice s, const struct ts_tz *tz, int64_t now
 {
     int64_t today = ts_calendar_floor(tz, now_ms, 1, TS_UNIT_D);
     if (text_is(s, "today"))
-        *out = (struct stretch){today, TS_UNIT_D};
+        *out = (struct stretch){today, TS_UNIT_D, false};
     else if (text_is(s, "yesterday"))
-        *out = (struct stretch){ts_calendar_floor(tz, today - 1, 1, TS_UNIT_D), TS_UNIT_D};
+        *out = (struct stretch){ts_calendar_floor(tz, today - 1, 1, TS_UNIT_D), TS_UNIT_D, true};
     else if (text_is(s, "tomorrow"))
-        *out = (struct stretch){ts_calendar_next(tz, today, 1, TS_UNIT_D), TS_UNIT_D};
+        *out = (struct stretch){ts_calendar_next(tz, today, 1, TS_UNIT_D), TS_UNIT_D, true};
     else
         return 0;
     return 1;
@@ -221,6 +240,8 @@ static int text_parse(struct ts_slice s, const struct ts_tz *tz, int64_t now_ms,
         ms = is_digit(s.p[i]);
     int rc = ms ? 0 : text_date(s, tz, out, err);
     if (rc == 0 && !ms)
+        rc = text_digits(s, tz, out, err);
+    if (rc == 0 && !ms)
         rc = text_named_day(s, tz, now_ms, out);
     if (rc == 0 && !ms)
         rc = text_relative(s, now_ms, out, err);
@@ -236,6 +257,24 @@ int ts_time__people(struct ts_slice s, const struct ts_tz *tz, int64_t now_ms, i
         return rc;
     *out_ms = t.from_ms;
     *out_is_date = t.unit != TS_UNIT_MS;
+    return 0;
+}
+
+int ts_time_parse_alone(struct ts_slice s, const struct ts_tz *tz, int64_t now_ms, int64_t *out_from_ms,
+                        int64_t *out_to_ms, struct ts_error *err)
+{
+    struct stretch t = {.unit = TS_UNIT_MS};
+    tz = tz ? tz : ts_tz_default();
+    int rc = text_parse(s, tz, now_ms, &t, err);
+    if (rc < 0)
+        return rc;
+    *out_from_ms = t.from_ms;
+    *out_to_ms = now_ms;
+    if (!t.whole)
+        return 0;
+    int64_t last_ms = ts_calendar_next(tz, t.from_ms, 1, t.unit) - 1;
+    if (last_ms < now_ms || t.from_ms > now_ms)
+        *out_to_ms = last_ms;
     return 0;
 }
 

@@ -146,8 +146,11 @@ int qry_spec_finish(const struct qry_spec_text *text, int64_t now_ms, struct ts_
         out->end_text = (struct ts_slice){ts_arena_strndup(arena, text->end.p, text->end.n), text->end.n};
     TS_TRY(parse_zone(text, out, err));
     const struct ts_tz *dates = text->tz.p ? out->tz : NULL;
-    TS_TRY(ts_time_parse(text->start, dates, now_ms, out->compat, &out->start_ms, NULL, err));
     out->end_ms = out->now_ms = now_ms;
+    if (text->end.n || out->compat)
+        TS_TRY(ts_time_parse(text->start, dates, now_ms, out->compat, &out->start_ms, NULL, err));
+    else
+        TS_TRY(ts_time_parse_alone(text->start, dates, now_ms, &out->start_ms, &out->end_ms, err));
     /* a day named as the end belongs to the range; OpenTSDB's ends with its first moment */
     bool whole = text->by.p || !out->compat;
     if (text->end.n && whole)

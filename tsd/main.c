@@ -34,9 +34,10 @@ static const struct tsd_cmd commands[] = {
      .opts = tsd_query_opts,
      .details =
          "START, END  2026/11/02, 2026-11-02T13:30:00+01:00, 2026-11, today, yesterday, now-90m, "
-         "3h-ago, 1d (ago),\n"
-         "            1793620800, 1793620800000. No END: now. A day or month named as END is in the "
-         "range whole.\n"
+         "3h-ago, 2days (ago),\n"
+         "            1793620800, 1793620800000. A day, month or year named as END is in the range whole. No "
+         "END: now, but\n"
+         "            yesterday, a month and a year (2026) alone mean themselves.\n"
          "AGG, FUNC   sum min max avg count dev median first last p50 p95 p99 p999 ... (a wrong name "
          "lists all)\n"
          "N           milliseconds, or 10s, 5m, 1h, 1d, 1w\n"
@@ -114,9 +115,10 @@ static const struct tsd_cmd commands[] = {
      .usage = "START [END] AGG METRIC [tag=value ...] [AGG METRIC ...] [--dry-run] [--kinds KINDS] [options]",
      .opts = tsd_delete_opts,
      .details = "Words as in tsd query; AGG is needed and does not matter. START and END are both included; "
-                "no END: now. "
-                "A day or month\n"
-                "named as END is in the range whole. Nothing is asked: look with --dry-run first. A daemon "
+                "no END: now, but "
+                "a day, month\n"
+                "or year named as START needs an END, where it is in the range whole. Nothing is asked: look "
+                "with --dry-run first. A daemon "
                 "deletes only with "
                 "query_allow_delete = "
                 "true, in a\n"

@@ -21,18 +21,32 @@ const struct qry_rollups tsd_rollups_any = {
 
 /* --- configuration --- */
 
-static int rollups_step(struct qry_rollups *r, struct ts_slice text, struct ts_error *err)
+/* An interval and the text that names it in the store: what was given, but "1h" for "1 hour". */
+static bool rollups_interval(struct ts_slice text, struct qry_rollup_step *out)
 {
-    struct qry_rollup_step step = {.ms = 0};
+    static const char letters[] = "?smhdwny"; /* enum ts_unit */
     int64_t n;
     enum ts_unit unit;
-    if (text.n >= sizeof(step.text) || ts_duration_parse(text, &n, &unit, &step.ms, err) < 0 ||
-        step.ms < 1000)
+    *out = (struct qry_rollup_step){.ms = 0};
+    if (ts_duration_exact(text, &n, &unit, &out->ms, NULL) < 0 || out->ms < 1000)
+        return false;
+    size_t digits = strspn(text.p, "0123456789");
+    if (text.n - digits == (unit == TS_UNIT_MS ? 2 : 1))
+        return snprintf(out->text, sizeof(out->text), "%.*s", (int)text.n, text.p) < (int)sizeof(out->text);
+    int len = unit == TS_UNIT_MS
+                  ? snprintf(out->text, sizeof(out->text), "%lldms", (long long)n)
+                  : snprintf(out->text, sizeof(out->text), "%lld%c", (long long)n, letters[unit]);
+    return len < (int)sizeof(out->text);
+}
+
+static int rollups_step(struct qry_rollups *r, struct ts_slice text, struct ts_error *err)
+{
+    struct qry_rollup_step step;
+    if (!rollups_interval(text, &step))
         return ts_error_set(err, TS_EINVAL, "rollups_config: not an interval: %.*s",
                             (int)(text.n < 64 ? text.n : 64), text.p);
     if (r->n_steps == QRY_ROLLUP_STEPS)
         return ts_error_set(err, TS_EINVAL, "rollups_config: at most %d intervals", QRY_ROLLUP_STEPS);
-    memcpy(step.text, text.p, text.n);
     size_t at = r->n_steps++;
     for (; at > 0 && r->steps[at - 1].ms > step.ms; at--)
         r->steps[at] = r->steps[at - 1];
@@ -144,20 +158,16 @@ static int rollups_agg(struct tsd_ingest *in, const struct qry_rollups *conf, st
 static bool rollups_find(const struct qry_rollups *conf, struct ts_slice interval,
                          struct qry_rollup_step *out)
 {
-    int64_t n, ms;
-    enum ts_unit unit;
-    if (ts_duration_parse(interval, &n, &unit, &ms, NULL) < 0)
+    struct qry_rollup_step step;
+    if (!rollups_interval(interval, &step))
         return false;
     for (size_t i = 0; i < conf->n_steps; i++)
-        if (conf->steps[i].ms == ms) {
+        if (conf->steps[i].ms == step.ms) {
             *out = conf->steps[i];
             return true;
         }
-    if (!conf->any || interval.n >= sizeof(out->text) || ms < 1000)
-        return false;
-    *out = (struct qry_rollup_step){.ms = ms};
-    memcpy(out->text, interval.p, interval.n);
-    return true;
+    *out = step;
+    return conf->any;
 }
 
 /* The name of the hidden metric in in->hidden, the interval, the value of the tag ("" = no tag). */

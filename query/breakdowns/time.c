@@ -109,11 +109,7 @@ int qry_breakdown__interval(struct ts_slice key, struct qry_spec *spec, struct t
 {
     int64_t n;
     enum ts_unit unit;
-    size_t digits = 0;
-    while (digits < key.n && key.p[digits] >= '0' && key.p[digits] <= '9')
-        digits++;
-    if (!digits || digits == key.n || digits + 2 < key.n ||
-        ts_duration_parse(key, &n, &unit, NULL, NULL) < 0 || (digits + 2 == key.n && unit != TS_UNIT_MS))
+    if (ts_duration_exact(key, &n, &unit, NULL, NULL) < 0)
         return 0;
     return add_interval(key, n, unit, spec, err) < 0 ? TS_EINVAL : 1;
 }

@@ -57,27 +57,10 @@ const struct qry_function *qry_function_find(struct ts_slice name)
 
 int qry_function__window(struct ts_slice word, int64_t *out_ms, struct ts_error *err)
 {
-    static const struct {
-        const char *unit;
-        int64_t ms;
-    } units[] = {
-        {"s", 1000},          {"sec", 1000},           {"m", 60000},
-        {"min", 60000},       {"h", TS_HOUR_MS},       {"hr", TS_HOUR_MS},
-        {"hour", TS_HOUR_MS}, {"d", TS_DAY_MS},        {"day", TS_DAY_MS},
-        {"w", 7 * TS_DAY_MS}, {"week", 7 * TS_DAY_MS},
-    };
-    size_t digits = 0;
-    while (digits < word.n && isdigit((unsigned char)word.p[digits]))
-        digits++;
-    struct ts_slice unit = {word.p + digits, word.n - digits};
-    int64_t n;
-    if (ts_num_parse_int((struct ts_slice){word.p, digits}, &n, NULL) == 0 && n > 0 && n < (1ll << 31))
-        for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
-            if (ts_slice_is(unit, units[i].unit)) {
-                *out_ms = n * units[i].ms;
-                return 0;
-            }
-    return ts_error_set(err, TS_EINVAL, "Invalid window '%.*s': a number and s, min, h, day or week",
+    if (ts_duration_exact(word, NULL, NULL, out_ms, NULL) == 0 && *out_ms < (1ll << 31) * TS_DAY_MS)
+        return 0;
+    return ts_error_set(err, TS_EINVAL,
+                        "Invalid window '%.*s': it is a duration as 30s, 10min, 1h, 2 days or 1week",
                         SHOW(word));
 }
 

@@ -30,6 +30,11 @@ tsd export --port $port
 tsd delete $day sum m --port $port --data data
 stop
 tsd export --data data
+tsd delete 2026/11/02 sum m --data data
+tsd delete 2026-11 sum m --dry-run --data data
+tsd delete yesterday sum m --data data
+tsd scan 2026 sum m --delete --data data
+tsd delete 2026-11 2026-11 sum m --dry-run --data data
 tsd delete $day sum nothing --data data
 tsd delete $day sum m --kinds everything --data data
 tsd delete $day sum m --data elsewhere

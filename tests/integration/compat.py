@@ -162,6 +162,17 @@ def forms_of_times(s):
     return said, [400, 400, 400, 400, 200] if s.compat else [200, 200, 200, 200, 400]
 
 
+def digits_of_dates(s):
+    said = [len(s.ask("/api/query?start=%s&end=%s&m=sum:ends" % t)[1]) for t in (("2017", "2018"), ("20170713", "20170714"))]
+    said.append(s.ask("/api/query?start=201707&m=sum:ends")[0])
+    return said, [0, 0, 200] if s.compat else [1, 1, 400]
+
+
+def durations(s):
+    said = [len(s.ask("/api/query?start=%s-ago&m=sum:1%s-sum:ends" % t)[1]) for t in (("100years", "hours"), ("36500days", "day"))]
+    return said, [0, 0] if s.compat else [1, 1]
+
+
 def times_as_text(s):
     return s.ask("/api/query?start=2017/07/01&end=%d&m=sum:ends&format=text" % (T0 + 30))[1], \
         "ends %d000 1 {h=a}\n" % T0 if s.compat else "ends %s 1 {h=a}\n" % time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(T0))
@@ -261,7 +272,7 @@ def large_requests(s):
 
 
 ROWS = [new_metrics, many_tags, explicit_groups, empty_put, fraction_of_seconds, fraction_in_json, letters, capitals, same_time, same_second, unknown_value, first_rate,
-        percentiles, zone_in_uri, ms_in_body, filter_types, fraction_in_query, end_that_is_a_date, forms_of_times, times_as_text, kinds_of_metrics, none_of_a_tag, whole_hours, switch_of_deletes, override_of_deletes,
+        percentiles, zone_in_uri, ms_in_body, filter_types, fraction_in_query, end_that_is_a_date, forms_of_times, digits_of_dates, durations, times_as_text, kinds_of_metrics, none_of_a_tag, whole_hours, switch_of_deletes, override_of_deletes,
         filters_of_one_key, regexp_with_colon, suggest_all, last_with_some_tags, last_anywhere, documented_paths, server_errors, large_requests, errors_of_put, read_only_put]
 
 

@@ -20,6 +20,9 @@ struct tsd_choice {
 /** From the words START [END] AGG ... METRIC [tag=value ...] [AGG ...], --tz and --kinds. Returns an exit code, the complaint
  * printed; release it in any case. */
 int tsd_choice_parse(struct tsd_choice *c, const struct tsd_args *args);
+/** For commands that delete: a START that names a day, a month or a year needs an END, since it may mean that time alone or everything
+ * since. Returns an exit code, the complaint printed. */
+int tsd_choice_need_end(const struct tsd_choice *c, const struct tsd_args *args);
 /** Memory away. */
 void tsd_choice_release(struct tsd_choice *c);
 /** Delete it, or with dry only count; the summary goes to standard output, or to keep. TS_EINVAL: the daemon's switch. */

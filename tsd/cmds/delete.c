@@ -22,6 +22,8 @@ int tsd_delete_cmd_run(const struct tsd_args *args)
     struct ts_error err = {0};
     bool dry = tsd_args_has(args, "dry-run");
     int code = tsd_choice_parse(&c, args);
+    if (code == TSD_EXIT_OK)
+        code = tsd_choice_need_end(&c, args);
     if (code == TSD_EXIT_OK) {
         int rc = tsd_answer_open(&a, args, dry ? TSD_LOCAL_READ : TSD_LOCAL_WRITE, &err);
         if (rc == 0)

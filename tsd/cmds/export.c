@@ -16,7 +16,7 @@ const struct ts_opt tsd_export_opts[] = {
     {.name = "from", .arg = "TIME", .help = "First time, as in tsd query. Default: the first point."},
     {.name = "to",
      .arg = "TIME",
-     .help = "Last time, inclusive; a date means its first moment. Default: the last point."},
+     .help = "Last time, inclusive; a day, month or year is in the range whole. Default: the last point."},
     {.name = NULL},
 };
 

@@ -23,9 +23,9 @@
 const struct ts_opt tsd_query_opts[] = {
     {.name = "by",
      .arg = "KEYS",
-     .help =
-         "Totals by minute, 10m, hour, day, week, month, year, hourofday, weekday and tag keys, with commas "
-         "between."},
+     .help = "Totals by minute, 10m or any duration, hour, day, week, month, year, hourofday, weekday and "
+             "tag keys, with commas "
+             "between."},
     {.name = "tz",
      .arg = "ZONE",
      .help = "Zone of dates, days and hours, for example Europe/Berlin. Default UTC."},
@@ -47,7 +47,9 @@ const struct ts_opt tsd_query_opts[] = {
      .help = "With --by: order of rows. Default time; value where --top chooses and --by names no time."},
     {.name = "compare",
      .arg = "1w",
-     .help = "With --by: the same cells so long before beside each value, the difference and the ratio."},
+     .help =
+         "With --by: the same cells so long before (1d, 2weeks, 1month) beside each value, the difference "
+         "and the ratio."},
     {.name = "columns",
      .arg = "KEY",
      .help = "With --by: a column for each value of this key of --by (a tag, weekday or hourofday)."},

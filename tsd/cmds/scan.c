@@ -65,6 +65,8 @@ int tsd_scan_cmd_run(const struct tsd_args *args)
     struct scan_cmd s = {.import = del || tsd_args_has(args, "import")};
     struct ts_error err = {0};
     int code = tsd_choice_parse(&s.choice, args);
+    if (code == TSD_EXIT_OK && del)
+        code = tsd_choice_need_end(&s.choice, args);
     if (code == TSD_EXIT_OK) {
         int rc = tsd_answer_open(&s.answer, args, del ? TSD_LOCAL_WRITE : TSD_LOCAL_READ, &err);
         if (rc == 0)

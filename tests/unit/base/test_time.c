@@ -33,9 +33,9 @@ static void t_expect(const char *text, const char *zone, bool strict, int64_t wa
 
 /* How messages end that are not OpenTSDB's. */
 #define FORMS                                                                                                \
-    "Times are 2026/11/01, 2026-11-01T13:30:00+01:00, 2026-11, today, yesterday, now-90m, 1h-ago, 1d "       \
-    "(ago), "                                                                                                \
-    "or seconds or milliseconds since 1970"
+    "Times are 2026/11/01, 2026-11-01T13:30:00+01:00, 2026-11, 2026, today, yesterday, now-90m, 1h-ago, "    \
+    "2days (ago), or seconds or milliseconds since 1970"
+#define SPANS "Durations are 90m, 90min, 2 days, 1week. "
 
 static void t_expect_error(const char *text, bool strict, const char *message)
 {
@@ -224,12 +224,18 @@ static void test_time__relative_times_count_from_now(void **state)
     t_expect("1d", NULL, false, NOW_MS - 86400000, false);
     t_expect("-1d", NULL, false, NOW_MS - 86400000, false);
     t_expect("-1500ms", NULL, false, -1500, false); /* milliseconds of 1969 */
-    t_expect_error("1x-ago", false, "Invalid time: 1x-ago. Invalid duration (suffix): 1x. " FORMS);
-    t_expect_error("1hours", false, "Invalid time: 1hours. " FORMS);
+    t_expect_error("1x-ago", false, "Invalid time: 1x-ago. " SPANS FORMS);
+    t_expect("2 days ago", NULL, false, NOW_MS - 2 * TS_DAY_MS, false);
+    t_expect("1hours", NULL, false, NOW_MS - 3600000, false);
+    t_expect("now-2weeks", NULL, false, NOW_MS - 14 * TS_DAY_MS, false);
+    t_expect("90min-ago", NULL, false, NOW_MS - 5400000, false);
+    t_expect_error("1xh-ago", false, "Invalid time: 1xh-ago. " SPANS FORMS);
+    t_expect_error("ago", false, "Invalid time: ago. " FORMS);
+    t_expect_error(" ago", false, "Invalid time:  ago. " SPANS FORMS);
     t_expect_error("-15", false, "Invalid time: -15. Seconds before 1970 are written as a date. " FORMS);
     t_expect_error("now-", false, "Invalid time: now-. " FORMS);
     t_expect_error("noon", false, "Invalid time: noon. " FORMS);
-    t_expect_error("12a", false, "Invalid time: 12a. Invalid duration (suffix): 12a. " FORMS);
+    t_expect_error("12a", false, "Invalid time: 12a. " SPANS FORMS);
 }
 
 static void test_time__dates_are_told_by_length_and_taken_in_the_zone(void **state)
@@ -278,6 +284,53 @@ static void test_time__iso_dates_are_read_unless_strict(void **state)
                    "Invalid time: 2017/03/01 24:00. There is no such time of day. " FORMS);
     t_expect_error("2017/03/1x", false, "Invalid time: 2017/03/1x. " FORMS);
     t_expect_error("2017/03-01", false, "Invalid time: 2017/03-01. " FORMS);
+}
+
+static void test_time__digits_that_look_like_a_date_are_one_unless_strict(void **state)
+{
+    (void)state;
+    t_expect("2017", NULL, false, 1483228800000, true);
+    t_expect("2017", "America/New_York", false, 1483246800000, true);
+    t_expect("20170312", NULL, false, 1489276800000, true);
+    t_expect("2017", NULL, true, 2017000, false);
+    t_expect("20170312", NULL, true, 20170312000, false);
+    t_expect("20170312.0", NULL, false, 20170312000, false);
+    t_expect("20170312000ms", NULL, false, 20170312000, false);
+    t_expect("1969", NULL, false, 1969000, false);
+    t_expect("2200", NULL, false, 2200000, false);
+    t_expect("15000000", NULL, false, 15000000000, false);
+    t_expect("201713", NULL, false, 201713000, false);
+    t_expect_error("201703", false,
+                   "Invalid time: 201703. Write a month as 2026-11, seconds so near to 1970 with .0. " FORMS);
+    t_expect_error(
+        "20170230", false,
+        "Invalid time: 20170230. There is no such day; write seconds so near to 1970 with .0. " FORMS);
+}
+
+static void t_expect_alone(const char *text, const char *zone, int64_t want_from_ms, int64_t want_to_ms)
+{
+    int64_t from_ms = 0, to_ms = 0;
+    struct ts_error err = {0};
+    if (ts_time_parse_alone(ts_slice_str(text), zone ? t_tz(zone) : NULL, NOW_MS, &from_ms, &to_ms, &err) !=
+        0)
+        fail_msg("%s: %s", text, err.text);
+    if (from_ms != want_from_ms || to_ms != want_to_ms)
+        fail_msg("%s: %lld to %lld", text, (long long)from_ms, (long long)to_ms);
+}
+
+static void test_time__a_start_alone_is_until_now_or_the_range_it_names(void **state)
+{
+    const int64_t today_ms = NOW_MS - NOW_MS % TS_DAY_MS;
+    (void)state;
+    t_expect_alone("1h-ago", NULL, NOW_MS - TS_HOUR_MS, NOW_MS);
+    t_expect_alone("2017-03-12", NULL, 1489276800000, NOW_MS);
+    t_expect_alone("20170312", NULL, 1489276800000, NOW_MS);
+    t_expect_alone("today", NULL, today_ms, NOW_MS);
+    t_expect_alone("yesterday", NULL, today_ms - TS_DAY_MS, today_ms - 1);
+    t_expect_alone("tomorrow", NULL, today_ms + TS_DAY_MS, today_ms + 2 * TS_DAY_MS - 1);
+    t_expect_alone("2017-03", NULL, 1488326400000, 1491004800000 - 1);
+    t_expect_alone("2017/03", "America/New_York", 1488344400000, 1491019200000 - 1);
+    t_expect_alone("2016", NULL, 1451606400000, 1483228800000 - 1);
 }
 
 static void t_expect_end(const char *text, const char *zone, bool strict, int64_t want_ms)
@@ -383,14 +436,45 @@ static void test_time__long_texts_are_cut_in_messages(void **state)
 
 static void test_time__an_exact_duration_has_one_unit(void **state)
 {
-    static const char *const good[] = {"7d", "500ms", "10M", "1n", "2Y"};
-    static const char *const bad[] = {"7days", "1month", "2hours", "30minutes", "1.5h",
-                                      "10min", "1 d",    "5mms",   "d",         ""};
+    static const struct {
+        const char *text;
+        int64_t ms;
+    } good[] = {{"7d", 7 * TS_DAY_MS},
+                {"500ms", 500},
+                {"10M", 600000},
+                {"1n", 30 * TS_DAY_MS},
+                {"2Y", 730 * TS_DAY_MS},
+                {"7days", 7 * TS_DAY_MS},
+                {"1month", 30 * TS_DAY_MS},
+                {"2hours", 2 * TS_HOUR_MS},
+                {"30minutes", 1800000},
+                {"10min", 600000},
+                {"1 day", TS_DAY_MS},
+                {"2  Weeks", 14 * TS_DAY_MS},
+                {"5 milliseconds", 5},
+                {"90sec", 90000},
+                {"1hr", TS_HOUR_MS},
+                {"1year", 365 * TS_DAY_MS}};
+    static const char *const bad[] = {"1.5h",
+                                      "5mms",
+                                      "d",
+                                      "",
+                                      "day",
+                                      " 1d",
+                                      "1d ",
+                                      "1 ",
+                                      "1dayss",
+                                      "1xd",
+                                      "0d",
+                                      "99999999999999999999d",
+                                      "9223372036854775807d",
+                                      "0000000000000000000000000000000001d"};
     struct ts_error err;
     int64_t ms;
     (void)state;
     for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
-        assert_int_equal(ts_duration_exact(ts_slice_str(good[i]), NULL, NULL, &ms, NULL), 0);
+        if (ts_duration_exact(ts_slice_str(good[i].text), NULL, NULL, &ms, NULL) < 0 || ms != good[i].ms)
+            fail_msg("%s", good[i].text);
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
         if (ts_duration_exact(ts_slice_str(bad[i]), NULL, NULL, &ms, &err) != TS_EPARSE)
             fail_msg("%s is taken for %lld ms", bad[i], (long long)ms);
@@ -400,6 +484,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_time__an_exact_duration_has_one_unit),
+        cmocka_unit_test(test_time__digits_that_look_like_a_date_are_one_unless_strict),
+        cmocka_unit_test(test_time__a_start_alone_is_until_now_or_the_range_it_names),
         cmocka_unit_test(test_time__clocks_run_and_the_wall_can_be_faked),
         cmocka_unit_test(test_time__floor_division_goes_down_before_1970),
         cmocka_unit_test(test_time__civil_dates_agree_with_the_c_library),

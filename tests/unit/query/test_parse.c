@@ -128,7 +128,7 @@ static void test_parse__downsample_forms(void **state)
         const char *text, *why;
     } bad[] = {{"1h", "must provide at least interval and function"},
                {"1h-sum-nan-x", "must consist of interval, function, and optional fill policy"},
-               {"10q-avg", "Invalid duration (suffix): 10q"},
+               {"10q-avg", "Invalid duration: 10q. It is a whole number and one unit"},
                {"0s-avg", "Zero or negative duration: 0s"},
                {"1h-none", "cannot use the NONE aggregator for downsampling"},
                {"1h-bogus", "No such downsampling function: bogus"},

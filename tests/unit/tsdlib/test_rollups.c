@@ -26,7 +26,7 @@ static int set_up_on(void **state)
 {
     (void)state;
     t_open(&t, false);
-    configure("1m, 1h,1d");
+    configure("1m, 1 hour ,1d");
     return 0;
 }
 
@@ -55,6 +55,7 @@ static void test_rollups__lines_are_refused_with_opentsdbs_texts(void **state)
          "rollup: illegal argument: Need at least one tag (metric=m, tags={})\n"},
         {"rollup sum:max m 1500000000 2 a=b", "rollup: illegal argument: Missing interval or aggregator\n"},
         {"rollup 7m-sum m 1500000000 2 a=b", "rollup: illegal argument: No such rollup: 7m\n"},
+        {"rollup 1xh-sum m 1500000000 2 a=b", "rollup: illegal argument: No such rollup: 1xh\n"},
         {"rollup x-sum m 1500000000 2 a=b", "rollup: illegal argument: No such rollup: x\n"},
         {"rollup 1h-blah m 1500000000 2 a=b", "rollup: illegal argument: No such rollup: aggregator blah\n"},
         {"rollup 1h-none m 1500000000 2 a=b", "rollup: illegal argument: No such rollup: aggregator none\n"},
@@ -71,12 +72,13 @@ static void test_rollups__lines_are_refused_with_opentsdbs_texts(void **state)
          "rollup: illegal argument: Invalid metric name (\"m!\"): illegal character: !\n"},
         {"rollup 1h-sum m 1500000000 2 a=b", ""},
         {"rollup 60m-SUM m 1500000000 2 a=b", ""},
+        {"rollup 60min-sum m 1500000000 2 a=b", ""},
         {"rollup sum m 1500000000 2 a=b", ""},
         {"rollup 1h-sum:max m 1500000000 2 a=b", ""},
     };
     (void)state;
     t_each_line(&t, rows, sizeof(rows) / sizeof(rows[0]));
-    assert_int_equal(t.line.n_points, 5);
+    assert_int_equal(t.line.n_points, 6);
     /* none of them is a point of m */
     assert_string_equal(t_points(&t), "rollup 1h-sum m 1499997600 2 a=b\n"
                                       "rollup 1h-sum: m 1499997600 2 _aggregate=MAX a=b\n"

@@ -5,6 +5,7 @@
 
 #include "query/aggs/agg.h"
 #include "query/breakdowns/breakdown.h"
+#include "query/compare.h"
 #include "query/histogram.h"
 
 #include <string.h>
@@ -71,6 +72,8 @@ static int check_totals(const struct qry_spec *spec, struct ts_error *err)
                             "top and bottom choose among values of tags: give a tag key in by");
     if (spec->top.rank_given)
         return ts_error_set(err, TS_EINVAL, "rank is for series: totals are ranked by their first value");
+    if (spec->compare_n)
+        TS_TRY(qry_compare_check(spec, err));
     if (!spec->columns.n || (spec->by_time.weekday && ts_slice_is(spec->columns, "weekday")) ||
         (spec->by_time.hour_of_day && ts_slice_is(spec->columns, "hourofday")))
         return 0;

@@ -6,9 +6,10 @@
  * by a run without time; the others become one group of the plan (qry_keep), so that every aggregator is right for them.
  *
  * Threads    the caller's; runs spread over the pool
- * Not here   cells and their values (totals.c), cells of time (breakdowns/)
+ * Not here   cells and their values (totals.c), cells of time (breakdowns/), what came before (compare.c)
  */
 #include "query/breakdowns/breakdown.h"
+#include "query/compare.h"
 #include "query/plan.h"
 #include "query/sort.h"
 
@@ -61,34 +62,6 @@ struct table {
 
 /* --- collecting --- */
 
-/* A local time some units later; false: that day does not exist in the later month. */
-static bool local_shift(int64_t local_ms, int64_t n, enum ts_unit unit, int64_t *out_ms)
-{
-    static const int64_t ms[] = {
-        [TS_UNIT_MS] = 1,         [TS_UNIT_S] = 1000,      [TS_UNIT_M] = 60000,
-        [TS_UNIT_H] = TS_HOUR_MS, [TS_UNIT_D] = TS_DAY_MS, [TS_UNIT_W] = 7 * TS_DAY_MS};
-    if (unit <= TS_UNIT_W) {
-        *out_ms = local_ms + n * ms[unit];
-        return true;
-    }
-    struct ts_civil c = ts_civil_from_ms(NULL, local_ms);
-    int64_t months = n * (unit == TS_UNIT_Y ? 12 : 1);
-    *out_ms = ts_civil_to_ms(c.year, (int32_t)(c.month + months), c.day, c.hour, c.minute, c.second) + c.ms;
-    return ts_civil_from_ms(NULL, *out_ms).day == c.day;
-}
-
-/* An instant some units earlier, by the clock of the zone where units are days or more. */
-static int64_t instant_before(const struct ts_tz *tz, int64_t t_ms, int64_t n, enum ts_unit unit)
-{
-    int64_t local;
-    if (unit < TS_UNIT_D) {
-        (void)local_shift(t_ms, -n, unit, &local);
-        return local;
-    }
-    (void)local_shift(t_ms + ts_tz_offset_ms(tz, t_ms), -n, unit, &local);
-    return ts_tz_from_local(tz, local);
-}
-
 static uint32_t rank_of(const struct table *tb, const uint32_t *ids)
 {
     const struct qry_keep *k = &tb->keep;
@@ -115,15 +88,10 @@ static int collect(void *arg, const struct qry_total *t, struct ts_error *err)
     size_t n_tags = tb->spec->n_by_tags;
     const struct qry_by_time *by = &tb->spec->by_time;
     struct item it = {.t = *t, .order_ms = by->n ? t->ts_ms : 0, .column = tb->column};
-    if (tb->before && by->n &&
-        !local_shift(t->local_ms, tb->spec->compare_n, tb->spec->compare_unit, &it.t.local_ms))
+    if (tb->before && !qry_compare_move(tb->spec, &it.t))
         return 0;
-    if (tb->spec->compare_n && by->n) { /* cells of both runs must meet */
-        int64_t at_ms = ts_tz_from_local(tb->spec->tz, it.t.local_ms);
-        it.order_ms = at_ms + t->repeated;
-        it.t.ts_ms = tb->before ? at_ms : t->ts_ms;
-        it.t.local = ts_civil_from_ms(NULL, it.t.local_ms);
-    }
+    if (tb->spec->compare_n && by->n) /* cells of both runs must meet */
+        it.order_ms = qry_compare_start_ms(tb->spec->tz, &it.t);
     struct ts_slice *tags = qry_arena_take(&tb->arena, n_tags, sizeof *tags, err);
     uint32_t *ids = tags ? qry_arena_take(&tb->arena, n_tags, sizeof *ids, err) : NULL;
     if (!ids)
@@ -147,10 +115,8 @@ static int collect_sub(struct table *tb, size_t sub, bool before, struct ts_erro
     one.subs = &tb->spec->subs[sub];
     one.n_subs = 1;
     one.keep = tb->keep.n ? &tb->keep : NULL;
-    if (before) {
-        one.start_ms = instant_before(one.tz, one.start_ms, one.compare_n, one.compare_unit);
-        one.end_ms = instant_before(one.tz, one.end_ms + 1, one.compare_n, one.compare_unit) - 1;
-    }
+    if (before && !qry_compare_range(tb->spec, &one.start_ms, &one.end_ms))
+        return 0;
     tb->before = before;
     tb->column = (uint32_t)(tb->spec->compare_n ? 2 * sub + before : sub);
     return qry_totals(tb->st, tb->pool, &one, tb->limit, collect, tb, err);
@@ -241,6 +207,9 @@ static int cmp_time(const struct table *tb, const struct item *a, const struct i
 {
     if (a->order_ms != b->order_ms)
         return a->order_ms < b->order_ms ? -1 : 1;
+    int c = tb->spec->compare_n && tb->spec->by_time.n ? qry_compare_clock(&a->t, &b->t) : 0;
+    if (c)
+        return c;
     if (a->t.weekday != b->t.weekday && !tb->pivot_weekday)
         return a->t.weekday < b->t.weekday ? -1 : 1;
     if (a->t.hour_of_day != b->t.hour_of_day && !tb->pivot_hour)
@@ -474,20 +443,6 @@ static int pass_on(void *arg, const struct qry_total *t, struct ts_error *err)
     return tb->emit(tb->arg, &row, err);
 }
 
-/* Difference and ratio of v[0] now and v[1] before. */
-static void derive(struct qry_total_value *v)
-{
-    double now = v[0].is_int ? (double)v[0].i : v[0].d, before = v[1].is_int ? (double)v[1].i : v[1].d;
-    v[2] = v[3] = (struct qry_total_value){.null = true};
-    if (v[0].null || v[1].null)
-        return;
-    v[2] = (struct qry_total_value){.is_int = v[0].is_int && v[1].is_int, .d = now - before};
-    if (v[2].is_int)
-        v[2].i = v[0].i - v[1].i;
-    if (before != 0)
-        v[3] = (struct qry_total_value){.d = now / before};
-}
-
 static int emit_row(struct table *tb, const struct row *r, struct qry_total_value *v, size_t n_values,
                     struct ts_slice *tags, struct ts_error *err)
 {
@@ -503,7 +458,7 @@ static int emit_row(struct table *tb, const struct row *r, struct qry_total_valu
         v[at] = (struct qry_total_value){it->t.null, it->t.is_int, it->t.i, it->t.d};
     }
     for (size_t i = 0; spec->compare_n && i + 3 < n_values; i += 4)
-        derive(v + i);
+        qry_compare_derive(v + i);
     for (size_t i = 0; i < spec->n_by_tags; i++)
         if (i != tb->pivot_tag)
             tags[n_tags++] = first->t.tags[i];

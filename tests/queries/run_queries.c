@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 #define MAX_WORDS  64
-#define NOW_MS     1600000000000ll /* what "now" is in scripts */
+#define NOW_S      1600000000 /* what "now" is in scripts that do not say */
 #define LINE_BYTES (1 << 20)
 
 enum mode { MODE_MEMORY, MODE_FILES, MODE_COMPACT, MODE_COUNT };
@@ -37,6 +37,7 @@ struct script {
     struct sto_store *st;
     struct ts_pool *pool; /* three threads */
     int64_t base_s;       /* offsets count from here */
+    int64_t now_ms;       /* what "now" is */
     bool compat;
     int n_bad;                   /* differences */
     struct ts_buf got;           /* lines of the answer */
@@ -329,7 +330,8 @@ static size_t split_params(char *text, struct qry_param *p)
 }
 
 /* Words with --by, --tz, --fill among them. */
-static int parse_words(char *text, struct ts_arena *arena, struct qry_spec *spec, struct ts_error *err)
+static int parse_words(char *text, int64_t now_ms, struct ts_arena *arena, struct qry_spec *spec,
+                       struct ts_error *err)
 {
     const char *words[MAX_WORDS], *by = NULL, *tz = NULL, *fill = NULL;
     struct qry_param choices[MAX_WORDS];
@@ -348,7 +350,7 @@ static int parse_words(char *text, struct ts_arena *arena, struct qry_spec *spec
         else
             words[n++] = w;
     }
-    TS_TRY(qry_parse_words(words, n, by && strcmp(by, "-") == 0 ? "" : by, tz, fill, NOW_MS, arena, spec,
+    TS_TRY(qry_parse_words(words, n, by && strcmp(by, "-") == 0 ? "" : by, tz, fill, now_ms, arena, spec,
                            NULL, err));
     TS_TRY(qry_parse_choice(choices, n_choices, arena, spec, NULL, err));
     return qry_spec_check_choice(spec, err);
@@ -361,7 +363,7 @@ static int ask_gexp(struct script *s, char *text, struct ts_pool *pool, struct t
     struct qry_param params[MAX_WORDS];
     struct qry_limit limit = {0};
     struct qry_gexp g;
-    TS_TRY(qry_gexp_parse(params, split_params(text, params), NOW_MS, s->compat, arena, &g, err));
+    TS_TRY(qry_gexp_parse(params, split_params(text, params), s->now_ms, s->compat, arena, &g, err));
     s->spec = &g.spec;
     s->metrics = true;
     return qry_gexp_run(s->st, pool, &g, &limit, emit_series, s, err);
@@ -399,7 +401,7 @@ static int ask_exp(struct script *s, const char *text, struct ts_pool *pool, str
 {
     struct qry_limit limit = {0};
     struct qry_exp q;
-    TS_TRY(qry_exp_parse(ts_slice_str(text), NOW_MS, s->compat, arena, &q, err));
+    TS_TRY(qry_exp_parse(ts_slice_str(text), s->now_ms, s->compat, arena, &q, err));
     return qry_exp_run(s->st, pool, &q, &limit, emit_columns, s, err);
 }
 
@@ -425,7 +427,7 @@ static int ask(struct script *s, const char *kind, const char *text, struct ts_p
         rc = ask_gexp(s, q.p, pool, &arena, &err);
     } else if (strcmp(kind, "last") == 0) {
         char *back = strstr(q.p, " back ");
-        int64_t hours = 0, now = NOW_MS;
+        int64_t hours = 0, now = s->now_ms;
         if (back) {
             char *end;
             *back = 0;
@@ -447,11 +449,12 @@ static int ask(struct script *s, const char *kind, const char *text, struct ts_p
         rc = qry_run_latest(s->st, pool, &ask, &limit, emit_last, s, &err);
     } else {
         if (strcmp(kind, "words") == 0)
-            rc = parse_words(q.p, &arena, &spec, &err);
+            rc = parse_words(q.p, s->now_ms, &arena, &spec, &err);
         else if (strcmp(kind, "json") == 0)
-            rc = qry_parse_json(ts_slice_str(q.p), NOW_MS, s->compat, &arena, &spec, &err);
+            rc = qry_parse_json(ts_slice_str(q.p), s->now_ms, s->compat, &arena, &spec, &err);
         else
-            rc = qry_parse_params(params, split_params(q.p, params), NOW_MS, s->compat, &arena, &spec, &err);
+            rc = qry_parse_params(params, split_params(q.p, params), s->now_ms, s->compat, &arena, &spec,
+                                  &err);
         if (rc == 0)
             rc = spec.by_on ? qry_table(s->st, pool, &spec, &limit, emit_head, emit_total, s, &err)
                             : qry_run(s->st, pool, &spec, &limit, emit_series, s, &err);
@@ -538,6 +541,8 @@ static void statement(struct script *s, struct lines *l)
     block(l, &b);
     if (strcmp(text, "base") == 0) {
         s->base_s = strtoll(arg, NULL, 10);
+    } else if (strcmp(text, "now") == 0) {
+        s->now_ms = strtoll(arg, NULL, 10) * 1000;
     } else if (strcmp(text, "compat") == 0) {
         s->compat = strcmp(arg, "on") == 0;
     } else if (strcmp(text, "clear") == 0) {
@@ -564,6 +569,7 @@ static int run_script(const char *path)
         if (!l.f)
             die(&s, "open", path);
         s.base_s = 1499997600;
+        s.now_ms = NOW_S * 1000ll;
         s.compat = false;
         new_store(&s);
         while (next_line(&l))

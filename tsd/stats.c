@@ -183,7 +183,8 @@ void tsd_stats_each(struct tsd_daemon *d, tsd_stat_fn each, void *arg)
     each(arg, "http.query.exceptions", "", STATS_SUM(d, n_query_failed));
     each(arg, "datapoints.added", "type=all", STATS_SUM(d, n_points));
     each(arg, "connectionmgr.exceptions", "type=line_read_timeout", STATS_SUM(d, n_line_timeouts));
-    each(arg, "ingest.pauses", "", STATS_SUM(d, n_paused));
+    each(arg, "ingest.pauses", "reason=store", STATS_SUM(d, n_paused));
+    each(arg, "ingest.pauses", "reason=new_series", STATS_SUM(d, n_paused_series));
     each(arg, "ingest.cache_bytes", "", tsd_stats_cache_bytes(d));
     each(arg, "ingest.series", "by=guess", STATS_SUM(d, n_guessed));
     each(arg, "ingest.series", "by=table", STATS_SUM(d, n_found));

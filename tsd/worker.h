@@ -39,6 +39,7 @@ struct tsd_counts {
     uint64_t n_stalled;                /* connections closed because the client did not take its reply */
     uint64_t n_incomplete;             /* requests given up because too many were incomplete */
     uint64_t n_paused;                 /* times reading stopped because the store was behind */
+    uint64_t n_paused_series;          /* times that of a connection did, for its new series */
     uint64_t n_query_ok, n_query_bad, n_query_failed; /* queries by outcome: done, client's fault, ours */
     uint64_t n_at_once;                               /* of them, answered by the worker itself */
     uint64_t cache_bytes;                             /* texts of series */

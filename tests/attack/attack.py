@@ -193,7 +193,7 @@ def run(o, name):
     cage = Cage(1 << 30)
     keys = {"memory_limit": "%dM" % (o.memory_bytes // MB)} if o.memory_key else {}
     if o.seconds < 60:
-        keys["new_series_per_min"] = 100000  # the default is reached within a minute
+        keys["new_series_per_min"] = 20000  # the default is reached within a minute
     d = Daemon(workers=2, query_threads=2, **keys)
     try:
         d.start()

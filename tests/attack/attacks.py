@@ -325,7 +325,7 @@ TABLE = {f.__name__: (f, counts) for f, counts in (
     (syncs, None),
     (stats_lines, None),
     (long_names, ("tsd.rpc.errors{type=illegal_arguments}",)),
-    (new_series, ("tsd.rpc.errors{type=new_series_per_min}", "tsd.rpc.errors{type=max_series}", "tsd.ingest.pauses")),
+    (new_series, ("tsd.rpc.errors{type=new_series_per_min}", "tsd.rpc.errors{type=max_series}", "tsd.ingest.pauses{reason=new_series}")),
     (half_lines, None),
     (valid_points, None),
     (bad_lines, ("tsd.rpc.errors{type=illegal_arguments}",)),

@@ -166,10 +166,12 @@ static void line_after(struct tsd_conn *c, struct tsd_line *l, enum tsd_line_end
 {
     switch (how) {
     case TSD_LINE_BUSY:
-        if (l->in->waits_for_series)
-            line_wait(c, LINE_WAIT_SERIES);
-        else
+        if (!l->in->waits_for_series) {
             tsd_worker_pause(c->w);
+            return;
+        }
+        tsd_count(&c->w->counts.n_paused_series, 1);
+        line_wait(c, LINE_WAIT_SERIES);
         return;
     case TSD_LINE_WAIT:
         line_wait(c, LINE_WAIT_ANSWERS);

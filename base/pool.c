@@ -196,6 +196,11 @@ static void *thread_main(void *arg)
 
 struct ts_pool *ts_pool_new(unsigned n_threads, const char *name)
 {
+    return ts_pool_new_nice(n_threads, name, 0);
+}
+
+struct ts_pool *ts_pool_new_nice(unsigned n_threads, const char *name, int nice)
+{
     if (n_threads == 0)
         TS_BUG("a pool without threads");
     struct ts_pool *pool = ts_xcalloc(1, sizeof(*pool) + n_threads * sizeof(pool->threads[0]));
@@ -207,8 +212,8 @@ struct ts_pool *ts_pool_new(unsigned n_threads, const char *name)
     pool->watches = sysconf(_SC_NPROCESSORS_ONLN) > 1;
     snprintf(pool->name, sizeof(pool->name), "%s", name);
     for (unsigned i = 0; i < n_threads; i++) {
-        int e = ts_thread_start(&pool->threads[i],
-                                &(struct ts_thread_opts){.name = pool->name, .fn = thread_main, .arg = pool});
+        struct ts_thread_opts opts = {.name = pool->name, .nice = nice, .fn = thread_main, .arg = pool};
+        int e = ts_thread_start(&pool->threads[i], &opts);
         if (e)
             TS_BUG("cannot start thread %u of %u of pool %s: %s", i + 1, n_threads, pool->name, strerror(e));
     }

@@ -17,6 +17,8 @@ typedef void (*ts_piece_fn)(void *arg, size_t piece);
 struct ts_pool;
 /** n_threads >= 1; name (<= 15 bytes) shows in top. Threads take no signals. Aborts when there are no threads to be had. */
 struct ts_pool *ts_pool_new(unsigned n_threads, const char *name);
+/** The same with threads of a lower priority: nice as in struct ts_thread_opts. */
+struct ts_pool *ts_pool_new_nice(unsigned n_threads, const char *name, int nice);
 /** Runs what is queued, then ends the threads. NULL is harmless. Not from a task of the pool itself. */
 void ts_pool_free(struct ts_pool *pool);
 /** Queue a task. Tasks of one priority start in order; LOW starts when no HIGH waits. */

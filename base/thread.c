@@ -13,6 +13,7 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <sys/resource.h>
 
 #define THREAD_NAME_BYTES 16 /* the kernel's limit, with the zero at the end */
 
@@ -20,6 +21,7 @@
 struct thread_start {
     void *(*fn)(void *);
     void *arg;
+    int nice;                     /* added to the inherited value */
     char name[THREAD_NAME_BYTES]; /* "" = keep the inherited name */
 };
 
@@ -30,6 +32,8 @@ static void *thread_main(void *arg)
     ts_free(arg);
     if (s.name[0])
         (void)pthread_setname_np(pthread_self(), s.name);
+    if (s.nice) /* on Linux the value of a thread, not of the process */
+        (void)setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + s.nice);
     bool ours = ts_crash_stack_set(stack, sizeof(stack));
     void *result = s.fn(s.arg);
     if (ours)
@@ -44,6 +48,7 @@ int ts_thread_start(pthread_t *out, const struct ts_thread_opts *opts)
     sigset_t mask, old;
     s->fn = opts->fn;
     s->arg = opts->arg;
+    s->nice = opts->nice;
     (void)snprintf(s->name, sizeof(s->name), "%s", opts->name ? opts->name : "");
     pthread_attr_init(&attr);
     if (opts->stack_bytes)

@@ -14,6 +14,7 @@
 struct ts_thread_opts {
     const char *name;    /* shown by ps and gdb, cut at 15 bytes; NULL = the name of the calling thread */
     size_t stack_bytes;  /* size of its stack; 0 = the system's default */
+    int nice;            /* added to the nice value of the calling thread, 0 to 19: others run before it */
     void *(*fn)(void *); /* what it runs */
     void *arg;           /* for fn */
 };

@@ -40,6 +40,13 @@ int64_t ts_clock_mono_ns(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
+int64_t ts_clock_thread_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
 void ts_clock_set_fake(int64_t now_ms)
 {
     atomic_store_explicit(&clock_fake_ms, now_ms, memory_order_relaxed);

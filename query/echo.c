@@ -8,6 +8,7 @@
 
 #include "query/aggs/agg.h"
 #include "query/filters/filter.h"
+#include "query/histogram.h"
 
 /* A star without a type is reported as wildcard, though it matches in any case. */
 static const char *filter_type(const struct qry_filter *f)
@@ -103,6 +104,18 @@ static void echo_tsuids(struct ts_json *j, const struct qry_sub *sub)
     ts_json_arr_end(j);
 }
 
+static void echo_percentiles(struct ts_json *j, const struct qry_sub *sub)
+{
+    if (!sub->n_percentiles) {
+        ts_json_member_null(j, "percentiles");
+        return;
+    }
+    ts_json_member_arr(j, "percentiles");
+    for (size_t i = 0; i < sub->n_percentiles; i++)
+        ts_json_double(j, sub->percentiles[i]);
+    ts_json_arr_end(j);
+}
+
 void qry_echo_sub(const struct qry_sub *sub, size_t index, struct sto_catalog *cat, struct ts_json *j)
 {
     ts_json_obj(j);
@@ -112,19 +125,19 @@ void qry_echo_sub(const struct qry_sub *sub, size_t index, struct sto_catalog *c
     ts_json_member_filled(j, "downsample", sub->downsample_text);
     ts_json_member_bool(j, "rate", sub->rate.on);
     echo_filters(j, sub);
-    ts_json_member_null(j, "percentiles");
+    echo_percentiles(j, sub);
     ts_json_member_count(j, "index", index);
     echo_rate(j, sub);
     echo_keys(j, sub, cat);
     ts_json_member_bool(j, "explicitTags", sub->explicit_tags);
     ts_json_member_bool(j, "useFuzzyFilter", true); /* hints for a storage that is not ours: their defaults */
-    ts_json_member_bool(j, "preAggregate", false);
+    ts_json_member_bool(j, "preAggregate", sub->pre_aggregate);
     ts_json_member_null(j, "rollupUsage");
     ts_json_member_str(j, "rollupTable", "raw");
-    ts_json_member_bool(j, "showHistogramBuckets", false);
+    ts_json_member_bool(j, "showHistogramBuckets", sub->histogram_buckets);
     ts_json_member_bool(j, "useMultiGets", true);
     echo_tags(j, sub);
-    ts_json_member_bool(j, "histogramQuery", false);
+    ts_json_member_bool(j, "histogramQuery", qry_sub_is_histogram(sub));
     ts_json_obj_end(j);
 }
 

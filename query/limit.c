@@ -52,6 +52,20 @@ static int over_memory(const struct ts_budget *m, struct ts_error *err)
         (unsigned long long)used, (unsigned long long)m->limit_bytes, m->key);
 }
 
+bool qry_limit_late(struct qry_limit *l)
+{
+    if (!l->deadline_ns)
+        return false;
+    int64_t now = ts_clock_mono_ns();
+    if (now <= l->deadline_ns)
+        return false;
+    int64_t left = l->cpu_deadline_ns ? l->cpu_deadline_ns - ts_clock_thread_ns() : 0;
+    if (left <= 0)
+        return true;
+    l->deadline_ns = now + left;
+    return false;
+}
+
 /* Why the run must end now, in err; 0: it need not. read: points so far. */
 static int look(struct qry_budget *b, uint64_t read, struct ts_error *err)
 {
@@ -68,7 +82,7 @@ static int look(struct qry_budget *b, uint64_t read, struct ts_error *err)
             "Sorry, you have attempted to fetch more than our limit of %llu data points. Please try "
             "filtering using more tags or decrease your time range. (query_max_points; %llu were read)",
             (unsigned long long)l->max_points, (unsigned long long)read);
-    if (l->deadline_ns && ts_clock_mono_ns() > l->deadline_ns)
+    if (qry_limit_late(l))
         return ts_error_set(
             err, TS_ETIMEOUT,
             "The query ran out of time after %llu points; decrease your time range (query_timeout_ms)",

@@ -215,8 +215,10 @@ struct qry_limit {
     uint64_t max_regex_steps; /* of all regular expressions of filters; 0 = none */
     size_t max_filters;       /* of one sub query; 0 = none */
     size_t max_subs;          /* sub queries of one request; 0 = none */
-    int64_t deadline_ns;      /* monotonic; 0 = none */
-    _Atomic bool cancelled;   /* set by the connection when the client went away */
+    int64_t deadline_ns;      /* monotonic; 0 = none; look with qry_limit_late */
+    int64_t
+        cpu_deadline_ns; /* processor time of the one thread that runs it: until then deadline_ns moves; 0 = none */
+    _Atomic bool cancelled;         /* set by the connection when the client went away */
     _Atomic uint64_t n_points;      /* read so far */
     _Atomic uint64_t n_regex_steps; /* so far, about (base/regex.h) */
     uint64_t n_read_bytes;    /* of files, estimated so far, by all sub queries; the planning thread's */
@@ -224,6 +226,10 @@ struct qry_limit {
     uint64_t cancel_at_look;  /* for tests: the run is cancelled at this look; 0 = never */
     struct qry_stats *stats;  /* filled by the run; NULL: not wanted */
 };
+
+/** Is its time over? A thread that was not running does not use up processor time: with cpu_deadline_ns set, what is left of
+ * that is added to deadline_ns. Then for that thread only; else any. */
+bool qry_limit_late(struct qry_limit *l);
 
 /* A result series. Borrowed during the callback. */
 struct qry_series {

@@ -127,7 +127,7 @@ static int server_start(struct server *s, const struct ts_conf *conf, unsigned *
     d->queries = tsd_queries_new();
     if (gethostname(d->host, sizeof(d->host) - 1) < 0 || !*d->host)
         (void)snprintf(d->host, sizeof(d->host), "localhost");
-    d->pieces = ts_pool_new(d->set.n_query_threads, "tsd-query");
+    d->pieces = ts_pool_new_nice(d->set.n_query_threads, "tsd-query", TSD_JOBS_NICE);
     tsd_jobs_open(d);
     d->workers = ts_xcalloc(d->set.n_workers, sizeof(struct tsd_worker *));
     for (unsigned i = 0; i < d->set.n_workers; i++)

@@ -136,6 +136,11 @@ def histogram_http(d):
     two = {"metric": "h.http", "timestamp": T0 + 60, "tags": {"h": "a"}, "id": 0, "value": "AAI/gAAAQAAAAAVAAAAAQEAAAKwCAAE="}
     check("binary", (204, None), ask(d, "/api/histogram", two))
     check("stored", {"h.http_pct_99.9/a": {0: 35, 60: 2.5}}, dps(d, "sum:percentiles[99.9]:h.http"))
+    def echo(m):
+        q = d.api("/api/query?start=%d&show_query&m=%s" % (T0, m))[0]["query"]
+        return [q[k] for k in ("percentiles", "showHistogramBuckets", "histogramQuery", "preAggregate")]
+    check("echo of percentiles", [[5, 99.9], False, True, False], echo("sum:percentiles[99.9,5]:h.http"))
+    check("echo of buckets", [None, True, True, False], echo("sum:show-histogram-buckets:h.http"))
     b = d.api("/api/query?start=%d&m=sum:show-histogram-buckets:h.http" % T0)
     check("over- and underflow", [[1, 0], [2, 1]], [[r["dps"][str(T0 + t)] for t in (0, 60)] for r in b[:2]])
     def bad(**kw):

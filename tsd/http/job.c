@@ -16,9 +16,9 @@
 
 #define JOB_GZIP_MIN_BYTES  1400 /* smaller results fit one packet as they are */
 #define JOB_SMALL_THREADS   4
-#define JOB_ONCE_NS         1000000               /* what runs in the worker becomes a job after this time, */
-#define JOB_ONCE_POINTS     20000                 /* or after reading so many points, */
-#define JOB_ONCE_SERIES     100                   /* or choosing so many series, */
+#define JOB_ONCE_NS         1000000 /* what runs in the worker becomes a job after so much processor time, */
+#define JOB_ONCE_POINTS     20000   /* or after reading so many points, */
+#define JOB_ONCE_SERIES     100     /* or choosing so many series, */
 #define JOB_ONCE_READ_BYTES ((uint64_t)512 << 10) /* or when more of files would be read, */
 #define JOB_ONCE_PACK_BYTES ((size_t)16 << 10)    /* or when more is to be compressed; */
 #define JOB_ONCE_BODY_BYTES 4096                  /* a longer body and */
@@ -275,7 +275,7 @@ int job_check(struct tsd_job *job, struct ts_error *err)
 {
     if (atomic_load_explicit(&job->limit.cancelled, memory_order_relaxed))
         return job_cancelled(job, err);
-    if (job->limit.deadline_ns && ts_clock_mono_ns() > job->limit.deadline_ns)
+    if (qry_limit_late(&job->limit))
         return ts_error_set(
             err, TS_ETIMEOUT,
             "The query ran out of time after %llu points; decrease your time range "
@@ -475,6 +475,7 @@ static void job_once_limits(struct tsd_job *job)
 {
     struct qry_limit *l = &job->limit;
     l->deadline_ns = ts_clock_mono_ns() + JOB_ONCE_NS;
+    l->cpu_deadline_ns = ts_clock_thread_ns() + JOB_ONCE_NS; /* a busy machine does not make a query long */
     l->max_points = job_least(l->max_points, JOB_ONCE_POINTS);
     l->max_series = job_least(l->max_series, JOB_ONCE_SERIES);
     l->max_read_bytes = job_least(l->max_read_bytes, JOB_ONCE_READ_BYTES);
@@ -516,10 +517,13 @@ void tsd_jobs_open(struct tsd_daemon *d)
     const struct tsd_settings *set = &d->set;
     struct tsd_schedule_limits limits = {.n_threads = set->n_query_running,
                                          .max_waiting = set->query_max_waiting,
-                                         .max_per_address = set->query_max_per_address};
+                                         .max_per_address = set->query_max_per_address,
+                                         .nice = TSD_JOBS_NICE};
     d->jobs = tsd_schedule_new("tsd-job", &limits);
     limits.n_threads = JOB_SMALL_THREADS;
+    limits.nice = 0;
     d->small_jobs = tsd_schedule_new("tsd-small-job", &limits);
+    limits.nice = TSD_JOBS_NICE;
     limits.n_threads = 4 * set->graph_max_running + 4; /* ep_graph.c lets some wait and refuses more */
     d->picture_jobs = tsd_schedule_new("tsd-picture", &limits);
     d->refills = ts_pool_new(1, "tsd-refill");

@@ -79,6 +79,8 @@ void tsd_job_listed(struct tsd_job *job, struct tsd_query_entry *entry);
 void tsd_job_cancel(struct tsd_job *job);
 
 /* --- for server.c --- */
+/* Nice value of threads that compute for long. Workers, which take points and answer small queries, run before them. */
+#define TSD_JOBS_NICE 5
 /** Make the threads of jobs, from the settings. */
 void tsd_jobs_open(struct tsd_daemon *d);
 /** Run what waits, end the threads. No request is begun any more; jobs whose clients are gone end at once. */

@@ -46,7 +46,7 @@ struct tsd_schedule *tsd_schedule_new(const char *name, const struct tsd_schedul
     s->limits = *limits;
     s->end = &s->first;
     pthread_mutex_init(&s->mu, NULL);
-    s->pool = ts_pool_new(limits->n_threads, name);
+    s->pool = ts_pool_new_nice(limits->n_threads, name, limits->nice);
     return s;
 }
 

@@ -21,6 +21,7 @@ struct tsd_schedule_limits {
     unsigned n_threads;       /* entries that run at once, at least 1 */
     unsigned max_waiting;     /* entries in the queue */
     unsigned max_per_address; /* entries of one client address, running and waiting */
+    int nice;                 /* of its threads, as in struct ts_thread_opts */
 };
 
 /* Counts for /api/stats. */

@@ -34,7 +34,7 @@ static int search_check(struct search_run *r)
         return 0;
     if (atomic_load_explicit(&r->limit->cancelled, memory_order_relaxed))
         return ts_error_set(r->err, TS_ECANCELLED, "the client went away");
-    if (r->limit->deadline_ns && ts_clock_mono_ns() > r->limit->deadline_ns)
+    if (qry_limit_late(r->limit))
         return ts_error_set(r->err, TS_ETIMEOUT, "Search took longer than query_timeout_ms");
     return 0;
 }

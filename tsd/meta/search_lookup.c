@@ -135,7 +135,7 @@ static int lookup_late(struct lookup_run *r, struct ts_error *err)
         return 0;
     if (atomic_load_explicit(&r->limit->cancelled, memory_order_relaxed))
         return ts_error_set(err, TS_ECANCELLED, "the client went away");
-    if (r->limit->deadline_ns && ts_clock_mono_ns() > r->limit->deadline_ns)
+    if (qry_limit_late(r->limit))
         return ts_error_set(err, TS_ETIMEOUT, "Search took longer than query_timeout_ms");
     return 0;
 }

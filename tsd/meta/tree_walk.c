@@ -22,16 +22,16 @@
 typedef int (*walk_fn)(void *arg, const struct sto_series *s, const struct tsd_tree_path *p,
                        struct ts_error *err);
 
-int tsd_tree_walk_check(const struct qry_limit *limit, struct ts_error *err)
+int tsd_tree_walk_check(struct qry_limit *limit, struct ts_error *err)
 {
     if (limit && atomic_load_explicit(&limit->cancelled, memory_order_relaxed))
         return ts_error_set(err, TS_ECANCELLED, "the client went away");
-    if (limit && limit->deadline_ns && ts_clock_mono_ns() > limit->deadline_ns)
+    if (limit && qry_limit_late(limit))
         return ts_error_set(err, TS_ETIMEOUT, "Walking over all series took longer than query_timeout_ms");
     return 0;
 }
 
-static int walk(struct sto_store *st, struct tsd_tree_plan *plan, const struct qry_limit *limit, walk_fn each,
+static int walk(struct sto_store *st, struct tsd_tree_plan *plan, struct qry_limit *limit, walk_fn each,
                 void *arg, struct ts_error *err)
 {
     const struct sto_catalog *cat = sto_store_catalog(st);
@@ -52,13 +52,13 @@ static int walk(struct sto_store *st, struct tsd_tree_plan *plan, const struct q
     return rc;
 }
 
-static int walk_full(const struct qry_limit *limit, struct ts_error *err)
+static int walk_full(struct qry_limit *limit, struct ts_error *err)
 {
     return ts_error_set(err, TS_ELIMIT, "The answer takes more memory than query_max_bytes = %llu",
                         (unsigned long long)(limit ? limit->max_bytes : 0));
 }
 
-static int walk_refused(int rc, const struct qry_limit *limit, struct ts_error *err)
+static int walk_refused(int rc, struct qry_limit *limit, struct ts_error *err)
 {
     return rc == TS_ELIMIT ? walk_full(limit, err) : ts_error_set(err, rc, "no memory for the answer");
 }
@@ -95,10 +95,10 @@ void tsd_tree_branch_hex(uint16_t tree, const uint32_t *hashes, size_t depth, st
 
 /* A search for a branch. */
 struct branch_search {
-    struct tsd_tree_branch *b;     /* being filled */
-    const struct qry_limit *limit; /* may be NULL */
-    struct ts_map64 seen;          /* of kind and hash */
-    bool found;                    /* something is below it */
+    struct tsd_tree_branch *b; /* being filled */
+    struct qry_limit *limit;   /* may be NULL */
+    struct ts_map64 seen;      /* of kind and hash */
+    bool found;                /* something is below it */
 };
 
 static int branch_add(struct branch_search *w, struct ts_slice name, uint32_t hash,
@@ -186,13 +186,13 @@ int tsd_tree_branch_find(struct sto_store *st, const struct tsd_tree *t, const s
 
 /* A search for collisions. */
 struct collisions {
-    struct sto_store *store;       /* where */
-    struct tsd_tree_plan *plan;    /* of the tree */
-    const struct qry_limit *limit; /* may be NULL */
-    struct ts_map64 places;        /* hash of a path > number of the first series there */
-    struct tsd_tree_path other;    /* scratch: the path of that series */
-    tsd_tree_failure_fn each;      /* gets what is found */
-    void *arg;                     /* for each */
+    struct sto_store *store;    /* where */
+    struct tsd_tree_plan *plan; /* of the tree */
+    struct qry_limit *limit;    /* may be NULL */
+    struct ts_map64 places;     /* hash of a path > number of the first series there */
+    struct tsd_tree_path other; /* scratch: the path of that series */
+    tsd_tree_failure_fn each;   /* gets what is found */
+    void *arg;                  /* for each */
 };
 
 static bool same_place(const struct tsd_tree_path *a, const struct tsd_tree_path *b)

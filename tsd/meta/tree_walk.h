@@ -10,7 +10,7 @@
 #include "tsd/meta/tree_rules.h"
 
 /** Should a walk end? TS_ECANCELLED, TS_ETIMEOUT. limit may be NULL. */
-int tsd_tree_walk_check(const struct qry_limit *limit, struct ts_error *err);
+int tsd_tree_walk_check(struct qry_limit *limit, struct ts_error *err);
 
 /* --- ids of branches: tree id, 4 hex digits, and the hash of each name on the way, 8 --- */
 struct tsd_tree_branch_id {

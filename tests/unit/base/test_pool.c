@@ -13,6 +13,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "base/mem.h"
 #include "base/pool.h"
@@ -131,6 +132,26 @@ static void look_at_thread(void *arg)
     pthread_sigmask(SIG_SETMASK, NULL, &mask);
     if (sigismember(&mask, SIGTERM) && sigismember(&mask, SIGHUP) && !sigismember(&mask, SIGSEGV))
         pthread_getname_np(pthread_self(), name, 16);
+}
+
+static void look_at_priority(void *arg)
+{
+    *(int *)arg = getpriority(PRIO_PROCESS, 0); /* of the thread, on Linux */
+}
+
+static void test_pool__threads_can_have_a_lower_priority(void **state)
+{
+    (void)state;
+    int ours = getpriority(PRIO_PROCESS, 0), same = -100, lower = -100;
+    struct ts_pool *pool = ts_pool_new(1, "t");
+    ts_pool_run(pool, TS_PRIO_HIGH, look_at_priority, &same);
+    ts_pool_free(pool);
+    pool = ts_pool_new_nice(1, "t", 3);
+    ts_pool_run(pool, TS_PRIO_HIGH, look_at_priority, &lower);
+    ts_pool_free(pool);
+    assert_int_equal(same, ours);
+    assert_int_equal(lower, ours + 3 < 19 ? ours + 3 : 19);
+    assert_int_equal(getpriority(PRIO_PROCESS, 0), ours);
 }
 
 static void test_pool__threads_have_the_name_and_take_no_signals(void **state)
@@ -315,6 +336,7 @@ int main(void)
         cmocka_unit_test(test_pool__tasks_queued_by_tasks_run_before_free_returns),
         cmocka_unit_test(test_pool__high_goes_first_and_each_priority_in_order),
         cmocka_unit_test(test_pool__threads_have_the_name_and_take_no_signals),
+        cmocka_unit_test(test_pool__threads_can_have_a_lower_priority),
         cmocka_unit_test(test_pool__each_runs_every_piece_once),
         cmocka_unit_test(test_pool__each_needs_no_free_thread),
         cmocka_unit_test(test_pool__each_nests_in_tasks_and_pieces_of_the_same_pool),

@@ -5,6 +5,7 @@
 #include "query/query.h"
 
 #include "base/mem.h"
+#include "base/time.h"
 #include "tests/unit/t_random.h"
 
 #include <poll.h>
@@ -185,6 +186,23 @@ static void test_run__limits_name_themselves(void **state)
     ts_buf_release(&seen.bytes);
 }
 
+static void test_run__waiting_for_a_processor_is_not_counted(void **state)
+{
+    (void)state;
+    int64_t now = ts_clock_mono_ns(), cpu = ts_clock_thread_ns(), left = 3600ll * 1000000000;
+    struct qry_limit l = {.deadline_ns = 1, .cpu_deadline_ns = cpu + left};
+    assert_false(qry_limit_late(&l));
+    assert_true(l.deadline_ns > now && l.deadline_ns <= ts_clock_mono_ns() + left);
+    l = (struct qry_limit){.deadline_ns = 1, .cpu_deadline_ns = 1};
+    assert_true(qry_limit_late(&l));
+    l = (struct qry_limit){.deadline_ns = now + left, .cpu_deadline_ns = 1};
+    assert_false(qry_limit_late(&l));
+    l = (struct qry_limit){.deadline_ns = 1};
+    assert_true(qry_limit_late(&l));
+    l = (struct qry_limit){.deadline_ns = 0};
+    assert_false(qry_limit_late(&l));
+}
+
 static void test_run__a_callback_ends_the_query(void **state)
 {
     (void)state;
@@ -303,6 +321,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_run__limits_name_themselves),
+        cmocka_unit_test(test_run__waiting_for_a_processor_is_not_counted),
         cmocka_unit_test(test_run__a_callback_ends_the_query),
         cmocka_unit_test(test_run__the_same_bits_always),
         cmocka_unit_test(test_run__an_empty_store_answers_nothing),

@@ -102,6 +102,34 @@ static bool take_labels(struct ts_slice *s, struct sample *p)
     return true;
 }
 
+/* Has another label of the sample the name of label i? */
+static bool has_other(const struct sample *p, unsigned i)
+{
+    for (unsigned k = 0; k < p->n_tags; k++)
+        if (k != i && !strcmp(p->keys[k], p->keys[i]))
+            return true;
+    return false;
+}
+
+/* Labels host and job get exported_ in front, once more as long as the sample has that label too. False: the name becomes too long. Source:
+ * prometheus.io/docs/prometheus/latest/configuration/configuration, honor_labels. */
+static bool export_labels(struct sample *p)
+{
+    static const char front[] = "exported_";
+    for (unsigned i = 0; i < p->n_tags; i++) {
+        if (strcmp(p->keys[i], "host") != 0 && strcmp(p->keys[i], "job") != 0)
+            continue;
+        do {
+            size_t n = strlen(p->keys[i]);
+            if (n + sizeof(front) > NAME_BYTES)
+                return false;
+            memmove(p->keys[i] + sizeof(front) - 1, p->keys[i], n + 1);
+            memcpy(p->keys[i], front, sizeof(front) - 1);
+        } while (has_other(p, i));
+    }
+    return true;
+}
+
 static void add_common(const struct col_exposition *x, struct sample *p)
 {
     unsigned n_own = p->n_tags;
@@ -148,7 +176,7 @@ static bool read_sample(struct col_exposition *x, struct sample *p, struct ts_sl
 {
     struct ts_slice word;
     p->n_tags = 0;
-    if (!take_name(&line, p->metric) || !take_labels(&line, p))
+    if (!take_name(&line, p->metric) || !take_labels(&line, p) || (x->exported && !export_labels(p)))
         return false;
     add_common(x, p);
     return col_word_next(&line, &word) && sample_value(x, p, word);

@@ -16,6 +16,7 @@
 #include "base/buf.h"
 #include "collectors/emit.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define COL_EXPOSITION_LABELS 24u /* of one sample; one with more is left out */
@@ -23,12 +24,14 @@
 /* How to read a text, and what came of it. */
 struct col_exposition {
     struct col_emit *emit;      /* gets points */
-    const struct col_tag *tags; /* of every point; a label of the same name wins. Borrowed */
+    const struct col_tag *tags; /* of every point; a label of the same name wins, see exported. Borrowed */
     unsigned n_tags;            /* at most 4 */
-    uint64_t max_samples;       /* more are left out */
-    uint64_t n_samples;         /* [out] emitted */
-    uint64_t n_bad;             /* [out] lines that are no samples */
-    uint64_t n_left_out;        /* [out] samples beyond max_samples, and values that are no numbers */
+    bool
+        exported; /* labels host and job are not the text's to say: they become exported_host, exported_job */
+    uint64_t max_samples; /* more are left out */
+    uint64_t n_samples;   /* [out] emitted */
+    uint64_t n_bad;       /* [out] lines that are no samples */
+    uint64_t n_left_out;  /* [out] samples beyond max_samples, and values that are no numbers */
 };
 
 /** Read a text. Lines that are wrong are counted and cost the others nothing. */

@@ -177,6 +177,12 @@ const struct ts_conf_key col_conf_keys[] = {
      .help = "Pages in Prometheus' text formats to fetch every 15 s: [NAME=]http://HOST[:PORT][/PATH], "
              "separated by semicolons; "
              "/metrics if there is no path. NAME is the tag job. Empty = none."},
+    {.name = "collect_scrape_honor_labels",
+     .type = TS_CONF_STR,
+     .def = "",
+     .help = "NAMEs of collect_scrape whose labels host and job stand, separated by commas, with * and ?: "
+             "pages that speak for others, such as "
+             "a push gateway. Those of all other pages are called exported_host and exported_job."},
     {.name = "collect_scrape_timeout_ms",
      .type = TS_CONF_INT,
      .def = "5000",

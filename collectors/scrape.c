@@ -10,6 +10,7 @@
 #include "base/time.h"
 #include "collectors/collector.h"
 #include "collectors/exposition.h"
+#include "collectors/fields.h"
 #include "collectors/targets.h"
 
 #define INTERVAL_S 15u
@@ -30,6 +31,7 @@ struct scrape {
     struct col_targets targets; /* owned */
     int64_t timeout_ms;         /* for one page */
     uint64_t max_samples;       /* of one page */
+    const char *honored;        /* patterns of jobs whose labels host and job stand */
     struct ts_buf body;         /* of the page fetched last */
     struct ts_log_limit limit;  /* of complaints */
 };
@@ -56,6 +58,7 @@ static int scrape_init(const struct col_ctx *ctx, void **out_state, struct ts_er
     struct scrape *s = ts_xcalloc(1, sizeof(*s));
     s->timeout_ms = ts_conf_int(ctx->conf, "collect_scrape_timeout_ms");
     s->max_samples = (uint64_t)ts_conf_int(ctx->conf, "collect_scrape_samples");
+    s->honored = ts_conf_str(ctx->conf, "collect_scrape_honor_labels");
     ts_buf_init(&s->body, (size_t)ts_conf_int(ctx->conf, "collect_scrape_bytes"));
     int rc = col_targets_parse(&s->targets, "collect_scrape", ts_conf_str(ctx->conf, "collect_scrape"),
                                "/metrics", err);
@@ -69,7 +72,11 @@ static int scrape_init(const struct col_ctx *ctx, void **out_state, struct ts_er
 static void scrape_target(struct scrape *s, struct col_target *t, struct col_emit *emit)
 {
     const struct col_tag job = {"job", ts_slice_str(t->job)};
-    struct col_exposition x = {.emit = emit, .tags = &job, .n_tags = 1, .max_samples = s->max_samples};
+    struct col_exposition x = {.emit = emit,
+                               .tags = &job,
+                               .n_tags = 1,
+                               .max_samples = s->max_samples,
+                               .exported = !col_match_any(s->honored, job.value)};
     int64_t from_ns = ts_clock_mono_ns();
     bool up = col_target_turn(t, s->timeout_ms, &s->body, &s->limit);
     int64_t ms = (ts_clock_mono_ns() - from_ns) / 1000000;

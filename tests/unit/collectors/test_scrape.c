@@ -108,12 +108,16 @@ static int teardown(void **state)
     return 0;
 }
 
+static void set(const char *key, const char *value)
+{
+    assert_int_equal(ts_conf_set(conf, key, ts_slice_str(value), "test", NULL), 0);
+}
+
 static int start(const char *targets, const char *timeout_ms)
 {
     struct col_ctx ctx = {.conf = conf, .root = ""};
-    assert_int_equal(ts_conf_set(conf, "collect_scrape", ts_slice_str(targets), "test", NULL), 0);
-    assert_int_equal(ts_conf_set(conf, "collect_scrape_timeout_ms", ts_slice_str(timeout_ms), "test", NULL),
-                     0);
+    set("collect_scrape", targets);
+    set("collect_scrape_timeout_ms", timeout_ms);
     return col_scrape.init(&ctx, &scrape, NULL);
 }
 
@@ -143,6 +147,27 @@ static void test_scrape__pages_become_points(void **state)
     snprintf(point, sizeof(point), "up job=127.0.0.1_%u", s.port);
     assert_string_equal(t_value(&p, point), "1");
     assert_non_null(strstr(s.request, "GET /metrics HTTP/1.0\r\n"));
+    server_stop(&s);
+}
+
+/* A page cannot write into the series of other hosts or jobs, but for those that are named in the key. */
+static void test_scrape__host_and_job_are_ours(void **state)
+{
+    struct server s;
+    char targets[160];
+    (void)state;
+    server_start(&s, OK_HEAD
+                 "\r\nm{host=\"db9\",job=\"x\"} 5\nn{exported_job=\"y\",job=\"x\"} 6\nup{job=\"gate\"} 7\n");
+    snprintf(targets, sizeof(targets), "db=http://127.0.0.1:%u; gateway=http://127.0.0.1:%u", s.port, s.port);
+    set("collect_scrape_honor_labels", "push*, gate*");
+    assert_int_equal(start(targets, "60000"), 0);
+    turn();
+    assert_string_equal(t_value(&p, "m exported_host=db9 exported_job=x job=db"), "5");
+    assert_string_equal(t_value(&p, "n exported_job=y exported_exported_job=x job=db"), "6");
+    assert_string_equal(t_value(&p, "up exported_job=gate job=db"), "7");
+    assert_string_equal(t_value(&p, "up job=db"), "1");
+    assert_string_equal(t_value(&p, "m host=db9 job=x"), "5");
+    assert_string_equal(t_value(&p, "n exported_job=y job=x"), "6");
     server_stop(&s);
 }
 
@@ -263,6 +288,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(test_scrape__pages_become_points),
+        CASE(test_scrape__host_and_job_are_ours),
         CASE(test_scrape__a_target_that_is_down_costs_nothing),
         CASE(test_scrape__answers_of_all_kinds),
         CASE(test_scrape__addresses),

@@ -12,6 +12,7 @@
 #include "collectors/collect.h"
 #include "collectors/fields.h"
 #include "collectors/weblog_follow.h"
+#include "collectors/weblog_journal.h"
 #include "collectors/weblog_known.h"
 
 #include <stdio.h>
@@ -27,6 +28,8 @@ struct col_web_import {
     struct col_web_import_opts opts;    /* as given */
     struct col_web_log log;             /* format and domain */
     struct col_web_known *known;        /* which files are followed */
+    struct col_web_journal *journal;    /* which were imported how; NULL = nobody wants to know */
+    struct ts_buf settings;             /* keys of this import, for the journal */
     struct col_web_limits limits;       /* of counting */
     struct col_web_count count;         /* of the file at hand */
     struct col_emit *emit;              /* its points */
@@ -54,6 +57,7 @@ int col_web_import_new(const struct col_web_import_opts *opts, struct col_web_im
     im->opts = *opts;
     ts_buf_init(&im->scratch, 0);
     ts_buf_init(&im->waiting, 0);
+    ts_buf_init(&im->settings, 0);
     int rc = col_web_limits_get(opts->conf, &im->limits, err);
     if (rc == 0)
         rc = col_tags_check(ts_conf_str(opts->conf, "collect_tags"), err);
@@ -69,6 +73,9 @@ int col_web_import_new(const struct col_web_import_opts *opts, struct col_web_im
         return rc;
     }
     col_host_name(opts->conf, host, sizeof(host));
+    if (opts->remember)
+        im->journal = col_web_journal_open(opts->conf);
+    col_web_settings_get(opts->conf, &im->settings);
     im->emit = col_emit_new(&(struct col_emit_opts){.out = opts->out,
                                                     .host = host,
                                                     .tags = ts_conf_str(opts->conf, "collect_tags"),
@@ -84,6 +91,8 @@ void col_web_import_free(struct col_web_import *im)
     col_web_count_release(&im->count);
     col_web_log_release(&im->log);
     col_web_known_free(im->known);
+    col_web_journal_close(im->journal);
+    ts_buf_release(&im->settings);
     col_emit_free(im->emit);
     ts_buf_release(&im->scratch);
     ts_buf_release(&im->waiting);
@@ -133,6 +142,95 @@ static void import_slot(struct col_web_import *im)
     im->begun = true;
 }
 
+/* --- counted before, with other keys --- */
+
+/* Points on their way, each with the value 0. */
+static int undo_put(void *arg, struct ts_slice lines, uint32_t n_points, bool durable, struct ts_error *err)
+{
+    struct col_web_import *im = arg;
+    struct ts_slice line, word;
+    struct ts_buf zeros;
+    ts_buf_init(&zeros, 0);
+    while (col_line_next(&lines, &line)) {
+        struct ts_slice rest = line;
+        for (unsigned i = 0; i < 3; i++)
+            (void)col_word_next(&rest, &word);
+        ts_buf_append(&zeros, line.p, line.n - rest.n);
+        (void)col_word_next(&rest, &word);
+        ts_buf_str(&zeros, " 0");
+        ts_buf_slice(&zeros, rest);
+        ts_buf_char(&zeros, '\n');
+    }
+    int rc = im->opts.out.put(im->opts.out.arg, ts_buf_get(&zeros), n_points, durable, err);
+    ts_buf_release(&zeros);
+    return rc;
+}
+
+static void undo_bad(void *arg, uint64_t line, const char *why)
+{
+    (void)arg;
+    (void)line;
+    (void)why;
+}
+
+static int undo_lines(struct col_web_import *old, const char *path, struct ts_error *err)
+{
+    struct ts_lines *lines;
+    struct ts_slice piece;
+    TS_TRY(ts_lines_open(path, &lines, err));
+    col_web_import_begin(old, path);
+    int rc;
+    while ((rc = ts_lines_next(lines, &piece, err)) > 0 && (rc = col_web_import_lines(old, piece, err)) == 0)
+        ;
+    ts_lines_close(lines);
+    return rc < 0 ? rc : col_web_import_end(old, err);
+}
+
+/* Set the points to 0 that the file at hand made with the keys of then. */
+static int import_undo(struct col_web_import *im, const char *settings, struct ts_error *err)
+{
+    struct ts_conf *conf = col_web_settings_conf(settings);
+    struct col_web_import *old;
+    if (!conf)
+        return ts_error_set(err, TS_EINVAL,
+                            "the keys it was imported with are not known to this version of tsd");
+    struct col_web_import_opts opts = {
+        .conf = conf, .out = {.put = undo_put, .arg = im}, .bad = undo_bad, .arg = im};
+    int rc = col_web_import_new(&opts, &old, err);
+    if (rc == 0)
+        rc = undo_lines(old, im->path, err);
+    col_web_import_free(old);
+    ts_conf_free(conf);
+    return rc;
+}
+
+/* The first request of the file at hand: may it be counted with these keys? 1; 0 = it is left out; or why nothing goes on. */
+static int import_allowed(struct col_web_import *im, struct ts_error *err)
+{
+    const char *before = im->journal ? col_web_journal_find(im->journal, im->identity) : NULL;
+    char differ[300], why[600];
+    if (before && strcmp(before, im->settings.p) != 0) {
+        if (im->opts.replace)
+            TS_TRY(import_undo(im, before, err));
+        if (!im->opts.replace) {
+            col_web_settings_differ(before, im->settings.p, differ, sizeof(differ));
+            (void)snprintf(why, sizeof(why),
+                           "it was imported before, with other keys: %s. It would count twice, so it is left "
+                           "out; use these "
+                           "keys again, or --replace to set what they counted to 0 first",
+                           differ);
+            im->opts.refused(im->opts.arg, why);
+            im->left_out = true;
+            return 0;
+        }
+    }
+    if (im->journal)
+        col_web_journal_set(im->journal, im->identity, im->settings.p);
+    return 1;
+}
+
+/* --- lines --- */
+
 static int import_send(struct col_web_import *im, struct ts_error *err)
 {
     TS_TRY(col_web_count_emit(&im->count, im->emit, err));
@@ -141,11 +239,11 @@ static int import_send(struct col_web_import *im, struct ts_error *err)
     return 0;
 }
 
-static void import_line(struct col_web_import *im, struct ts_slice line, int64_t now_ms)
+static int import_line(struct col_web_import *im, struct ts_slice line, int64_t now_ms, struct ts_error *err)
 {
     struct col_web_hit hit;
     if (!line.n || (line.n == 1 && line.p[0] == '\r'))
-        return;
+        return 0;
     const char *why = line.n > COL_WEB_CHUNK_BYTES
                           ? "it is too long"
                           : col_web_log_parse(&im->log, im->kind, line, &im->scratch, &hit);
@@ -154,12 +252,17 @@ static void import_line(struct col_web_import *im, struct ts_slice line, int64_t
     if (why)
         im->opts.bad(im->opts.arg, im->line, why);
     if (why)
-        return;
-    if (!im->begun)
+        return 0;
+    if (!im->begun) {
+        int rc = import_allowed(im, err);
+        if (rc <= 0)
+            return rc;
         import_slot(im);
+    }
     struct ts_slice domain = col_web_domain(&im->log, im->path, &hit);
     im->n_none += !domain.n;
     col_web_count_hit(&im->count, &hit, domain, 0);
+    return 0;
 }
 
 static int import_count(struct col_web_import *im, struct ts_slice lines, struct ts_error *err)
@@ -169,7 +272,8 @@ static int import_count(struct col_web_import *im, struct ts_slice lines, struct
     while (col_line_next(&lines, &line)) {
         if (!im->begun)
             import_identify(im, line);
-        import_line(im, line, now_ms);
+        if (!im->left_out)
+            TS_TRY(import_line(im, line, now_ms, err));
         im->line++;
         if (!col_web_count_full(&im->count))
             continue;

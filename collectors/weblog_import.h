@@ -5,6 +5,9 @@
  * second): a file read again, or read again when it has grown, overwrites its own points and no others. A log that is or was followed is left
  * out, as far as keys and checkpoint know it (weblog_known.h), and the log says so.
  *
+ * With other keys (length of buckets, depth of paths, domains ...) the same file makes other points, beside the old ones: it is refused,
+ * or the old points are made anew with the keys of then and set to 0.
+ *
  * Threads    one
  * Not here   reading and unpacking files (base/lineread.h), where points go (tsd/cmds/weblogimport.c)
  */
@@ -14,6 +17,7 @@
 #include "base/conf.h"
 #include "collectors/emit.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* How to import. */
@@ -22,7 +26,12 @@ struct col_web_import_opts {
     struct col_out out;         /* where lines of points go */
     /** Line number `line` of the file at hand (from 1) can't be read. */
     void (*bad)(void *arg, uint64_t line, const char *why);
-    void *arg; /* for bad */
+    /** The file at hand is left out, for a reason to be told. */
+    void (*refused)(void *arg, const char *why);
+    void *arg;     /* for both */
+    bool remember; /* keep a journal (weblog_journal.h): a log that was imported with other keys is refused */
+    bool
+        replace; /* take back what was imported with other keys: its points get 0 before it is counted again */
 };
 
 struct col_web_import;
@@ -55,7 +64,8 @@ void col_web_import_figures(const struct col_web_import *im, struct col_web_impo
     "or a name with a dot"
 
 /** A preview of a log, packed or not, as text into out: its format, what each of its first n_shown lines says or what is wrong with it,
- *  domains of its first 10,000 lines, points of the lines shown. Nothing is sent or remembered. TS_EINVAL, TS_EIO, TS_ECORRUPT. */
+ *  domains of its first 10,000 lines, points of the lines shown. Nothing is sent or remembered.
+ *  @return 0 = every line of these was understood; 1 = some were not; TS_EINVAL, TS_EIO, TS_ECORRUPT */
 int col_web_try(const struct ts_conf *conf, const char *path, unsigned n_shown, struct ts_buf *out,
                 struct ts_error *err);
 

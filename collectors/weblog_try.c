@@ -161,7 +161,9 @@ static int try_file(struct try *t, struct ts_error *err)
     int rc = ts_lines_next(lines, &piece, err);
     if (rc == 0)
         ts_buf_printf(t->out, "%s: it is empty\n", t->path);
-    if (rc > 0 && kind_say(t, piece)) {
+    bool known = rc > 0 && kind_say(t, piece);
+    bool odd = rc > 0 && !known;
+    if (known) {
         while (more && rc > 0) {
             while (more && col_line_next(&piece, &line)) {
                 line_look(t, line);
@@ -173,7 +175,7 @@ static int try_file(struct try *t, struct ts_error *err)
         end_say(t);
     }
     ts_lines_close(lines);
-    return rc < 0 ? rc : 0;
+    return rc < 0 ? rc : odd || t->n_bad;
 }
 
 int col_web_try(const struct ts_conf *conf, const char *path, unsigned n_shown, struct ts_buf *out,

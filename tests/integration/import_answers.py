@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """`tsd import` against a daemon that is played here: what it says when points could not be stored, in the first block or the last, when the connection
 ends too early, and when lines that were refused are taken at the second try."""
+import signal
 import socket
 import subprocess
 import sys
 import tempfile
 import threading
 
-from tsdtest import binary
+from tsdtest import binary, until
 
 TMP = tempfile.TemporaryDirectory(prefix="tsd-import.")
 REFUSED = b"put: illegal argument: made up\n"
@@ -20,7 +21,7 @@ def check(ok, what):
 
 class Fake:
     """A daemon. refuse(line, connection) is the text a put line is refused with, or None; syncs are the answers to sync in turn: None = "ok N",
-    bytes, "close", or "late": it is answered with the next one. Connections are numbered from 0: import's second one looks for bad lines."""
+    bytes, "close", "late": it is answered with the next one, or "silent". Connections are numbered from 0: import's second one looks for bad lines."""
 
     def __init__(self, refuse=lambda line, connection: None, syncs=()):
         self.refuse, self.syncs, self.n_syncs, self.n_puts, self.late = refuse, list(syncs), 0, 0, b""
@@ -54,6 +55,8 @@ class Fake:
                     self.n_syncs += 1
                     if text == "close":
                         return
+                    if text == "silent":
+                        continue
                     if text == "late":
                         self.late, text = b"ok %d\n" % n_taken, None
                         continue
@@ -116,6 +119,20 @@ def main():
           "the block behind the one with a bad line was not sent again")
     check(all(all_of[-1][1] == max(value for _, value in all_of) for all_of in values.values()),
           "an older value arrived last")
+    # Ctrl-C says what is done, and how to go on
+    fake = Fake(syncs=["silent"])
+    logs = [TMP.name + "/%s.log" % name for name in ("a", "b")]
+    for log in logs:
+        with open(log, "w") as f:
+            f.write('10.0.0.1 - - [06/Nov/2026:12:00:00 +0000] "GET /%s HTTP/1.1" 200 100\n' % log[-5])
+    p = subprocess.Popen([binary(), "collect", "weblog-import", "--collect-dir", "none", "--server", "127.0.0.1:%d" % fake.port, *logs],
+                         stderr=subprocess.PIPE, text=True)
+    until("a sync", lambda: fake.n_syncs)
+    p.send_signal(signal.SIGINT)
+    out = p.communicate(timeout=600)[1]
+    check(p.returncode == 1 and "0 of 2 files are counted and stored; to go on, import %s and those behind it again" % logs[0] in out and
+          "interrupted" in out, "%d: %s" % (p.returncode, out))
+    fake.socket.close()
     print("import_answers: fine")
 
 

@@ -329,7 +329,7 @@ def imports(path, rng):
     with Daemon(workers=2) as d:
         def load(*files):
             p = d.run("collect", "weblog-import", "--server", "127.0.0.1:%d" % d.port, "--host", "web1", "--collect-weblog-domain", "referrer",
-                      "--collect-weblog-domains", "100000", "--collect-weblog-cells", "1000", *files, check=False)
+                      "--collect-dir", folder + "/state", "--collect-weblog-domains", "100000", "--collect-weblog-cells", "1000", *files, check=False)
             check(p.returncode == (1 if folder + "/junk" in files else 0), "weblog-import ended with %d: %s" % (p.returncode, p.stderr))
             return p.stderr
         open(folder + "/junk", "w").write("junk\n" + lines[0] + "\n")

@@ -36,6 +36,9 @@ const struct ts_opt tsd_collect_opts[] = {
     {.name = "format",
      .arg = "text",
      .help = "Print put lines on standard output instead of sending. With --list: text or csv."},
+    {.name = "replace",
+     .help = "weblog-import: count files again that were imported with other keys; what they counted then is "
+             "set to 0."},
     {.name = "max-errors",
      .arg = "N",
      .help = "With weblog-import: bad lines that are listed; all are counted. Default 20."},

@@ -15,18 +15,33 @@
 
 /* A sink of tsd import that counts lines and has another sink for the points. */
 struct weblog_sink {
-    struct tsd_import *im;          /* the run */
-    const struct tsd_import_to *to; /* where points go */
-    void *points;                   /* its sink */
-    struct col_web_import *logs;    /* counting */
-    const char *file;               /* at hand; NULL before the first */
-    uint64_t n_point_lines;         /* given to points, and one */
+    struct tsd_import *im;                /* the run */
+    const struct tsd_import_to *to;       /* where points go */
+    void *points;                         /* its sink */
+    struct col_web_import *logs;          /* counting */
+    const char *file;                     /* at hand; NULL before the first */
+    uint64_t n_point_lines;               /* given to points, and one */
+    struct col_web_import_figures before; /* figures when the file at hand began */
+    bool refused;                         /* the file at hand is left out, as was said */
+    uint64_t n_bad_before;                /* bad lines then */
+    uint64_t *ends;                       /* owned: n_point_lines at the end of each file that ended */
+    const char **names;                   /* owned: those files; their names are borrowed */
+    size_t n_ended;                       /* of them */
 };
 
 static void weblog_bad(void *arg, uint64_t line, const char *why)
 {
     struct weblog_sink *s = arg;
     tsd_import_bad(s->im, s->file, line, ts_slice_str(why));
+}
+
+static void weblog_refused(void *arg, const char *why)
+{
+    struct weblog_sink *s = arg;
+    tsd_progress_clear(&s->im->bar);
+    tsd_say("%s: %s", s->file, why);
+    s->im->n_bad_files++;
+    s->refused = true;
 }
 
 static int weblog_put(void *arg, struct ts_slice lines, uint32_t n_points, bool durable, struct ts_error *err)
@@ -37,11 +52,29 @@ static int weblog_put(void *arg, struct ts_slice lines, uint32_t n_points, bool 
     return lines.n ? s->to->take(s->points, "points of web logs", lines, &s->n_point_lines, err) : 0;
 }
 
+/* What is done, and how to go on. Points are confirmed in the order in which they were made. */
+static void weblog_interrupted(const struct weblog_sink *s)
+{
+    size_t n_done = 0;
+    while (n_done < s->n_ended && s->im->n_points + 1 >= s->ends[n_done])
+        n_done++;
+    const char *next = n_done < s->n_ended ? s->names[n_done] : s->file;
+    tsd_progress_clear(&s->im->bar);
+    tsd_say("%zu of %zu files are counted and stored; to go on, import %s and those behind it again: what is "
+            "there of them already is "
+            "replaced, not added to",
+            n_done, s->im->args->n_words, next ? next : s->im->args->words[0]);
+}
+
 static int weblog_close(void *sink, struct ts_error *err)
 {
     struct weblog_sink *s = sink;
     int rc = s->points ? s->to->close(s->points, err) : 0;
+    if (tsd_import_interrupted())
+        weblog_interrupted(s);
     col_web_import_free(s->logs);
+    ts_free(s->ends);
+    ts_free(s->names);
     ts_free(s);
     return rc;
 }
@@ -49,9 +82,16 @@ static int weblog_close(void *sink, struct ts_error *err)
 static int weblog_open(struct tsd_import *im, void **out_sink, struct ts_error *err)
 {
     struct weblog_sink *s = ts_xcalloc(1, sizeof(*s));
-    struct col_web_import_opts opts = {
-        .conf = im->args->conf, .out = {.put = weblog_put, .arg = s}, .bad = weblog_bad, .arg = s};
+    struct col_web_import_opts opts = {.conf = im->args->conf,
+                                       .out = {.put = weblog_put, .arg = s},
+                                       .bad = weblog_bad,
+                                       .refused = weblog_refused,
+                                       .arg = s,
+                                       .remember = im->points_to == &tsd_import_tcp,
+                                       .replace = tsd_args_has(im->args, "replace")};
     s->im = im;
+    s->ends = ts_xcalloc(im->args->n_words, sizeof(*s->ends));
+    s->names = ts_xcalloc(im->args->n_words, sizeof(*s->names));
     s->to = im->points_to;
     s->n_point_lines = 1;
     int rc = col_web_import_new(&opts, &s->logs, err);
@@ -64,12 +104,36 @@ static int weblog_open(struct tsd_import *im, void **out_sink, struct ts_error *
     return rc;
 }
 
+/* The file at hand ends: what came of it, where there are several. */
+static int weblog_file_end(struct weblog_sink *s, struct ts_error *err)
+{
+    struct col_web_import_figures f;
+    char n[32], bad[32];
+    TS_TRY(col_web_import_end(s->logs, err));
+    if (!s->file)
+        return 0;
+    col_web_import_figures(s->logs, &f);
+    uint64_t n_bad = s->im->n_bad - s->n_bad_before;
+    if (s->im->args->n_words > 1 && !s->refused) {
+        tsd_progress_clear(&s->im->bar);
+        tsd_say("%s: %s requests, %s bad lines", s->file,
+                tsd_count_text(f.n_counted - s->before.n_counted, n), tsd_count_text(n_bad, bad));
+    }
+    s->names[s->n_ended] = s->file;
+    s->ends[s->n_ended++] = s->n_point_lines;
+    s->before = f;
+    s->n_bad_before = s->im->n_bad;
+    s->file = NULL;
+    s->refused = false;
+    return 0;
+}
+
 static int weblog_take(void *sink, const char *file, struct ts_slice lines, uint64_t *line,
                        struct ts_error *err)
 {
     struct weblog_sink *s = sink;
     if (*line == 1) {
-        TS_TRY(col_web_import_end(s->logs, err));
+        TS_TRY(weblog_file_end(s, err));
         s->file = file;
         col_web_import_begin(s->logs, file);
     }
@@ -101,7 +165,7 @@ static void weblog_tell(const struct weblog_sink *s)
 static int weblog_finish(void *sink, struct ts_error *err)
 {
     struct weblog_sink *s = sink;
-    TS_TRY(col_web_import_end(s->logs, err));
+    TS_TRY(weblog_file_end(s, err));
     TS_TRY(s->to->finish(s->points, err));
     tsd_progress_clear(&s->im->bar);
     weblog_tell(s);
@@ -180,17 +244,18 @@ int tsd_weblog_try(const struct tsd_args *args)
 {
     struct ts_error err = {0};
     struct ts_buf out;
-    int rc = 0;
+    int rc = 0, odd = 0;
     if (args->n_words < 2)
         return tsd_usage(args, "weblog-try: name the logs to look at; - is standard input");
-    for (size_t i = 1; rc == 0 && i < args->n_words; i++) {
+    for (size_t i = 1; rc >= 0 && i < args->n_words; i++) {
         ts_buf_init(&out, 0);
         rc = col_web_try(args->conf, args->words[i], TRY_LINES, &out, &err);
-        if (rc == 0)
+        odd |= rc > 0;
+        if (rc >= 0)
             rc = tsd_print(ts_buf_get(&out), &err);
         ts_buf_release(&out);
     }
-    if (rc == 0)
+    if (rc >= 0)
         rc = tsd_print_end(&err);
-    return rc < 0 ? tsd_fail(&err) : TSD_EXIT_OK;
+    return rc < 0 ? tsd_fail(&err) : odd ? TSD_EXIT_FAILED : TSD_EXIT_OK;
 }

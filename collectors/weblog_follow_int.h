@@ -38,6 +38,8 @@ int col_web__place_read(struct col_web_follow *f, struct col_web_place *p, bool 
 int col_web__packed_read(struct col_web_follow *f, struct col_web_place *p, const struct col_web_now *now);
 /** The first bytes of an open file. Returns how many. */
 size_t col_web__first_read(FILE *file, char out[COL_WEB_HEAD_BYTES]);
+/** Was a rotated file empty when it was opened, and holds now, as its first bytes say, what somebody packs? Then it is no text. */
+bool col_web__packed_text(const struct col_web_place *p, struct ts_slice first);
 /** Does its format still have to be told from its lines? */
 bool col_web__kind_wanted(const struct col_web_place *p);
 

@@ -4,6 +4,7 @@
  * Threads    one
  */
 #include "base/log.h"
+#include "base/unpack.h"
 #include "collectors/weblog_follow_int.h"
 
 #include <string.h>
@@ -126,12 +127,19 @@ static size_t lines_take(struct col_web_follow *f, struct col_web_place *p, stru
     return at;
 }
 
+bool col_web__packed_text(const struct col_web_place *p, struct ts_slice first)
+{
+    return p->role == COL_WEB_ROTATED && !p->head.n_bytes && !p->off && ts_pack_find(first);
+}
+
 /* Is it still the file it was? Its first bytes are taken where more of them are there now. */
 static bool place_same(struct col_web_place *p)
 {
     char first[COL_WEB_HEAD_BYTES];
     size_t n = col_web__first_read(p->file, first);
     if (p->head.n_bytes && !col_web_head_matches(&p->head, (struct ts_slice){first, n}))
+        return false;
+    if (col_web__packed_text(p, (struct ts_slice){first, n}))
         return false;
     if (!p->head.n_bytes && n) /* the first look into it: did it begin anew in between, unseen? */
         p->tail->scan = true;

@@ -215,11 +215,11 @@ static bool being_packed(const char *path)
 {
     char plain[PATH_MAX];
     struct col_web_id id;
-    const char *dot = strrchr(path, '.');
-    if (!dot || dot < strrchr(path, '/') || (size_t)(dot - path) >= sizeof(plain))
+    size_t n_suffix = ts_pack_suffix(path), n = strlen(path) - n_suffix;
+    if (!n_suffix || n >= sizeof(plain))
         return false;
-    memcpy(plain, path, (size_t)(dot - path));
-    plain[dot - path] = 0;
+    memcpy(plain, path, n);
+    plain[n] = 0;
     return col_web__id_of_path(plain, &id);
 }
 
@@ -271,6 +271,8 @@ static void new_file(const struct scan *s, const struct file *file)
     bool wanted =
         file->how == COL_WEB_STRICT && !past && (empty || (!t->fresh && file->id->mtime_ms >= t->floor_ms));
     if (file->pack && (!file->n_first || (wanted && being_packed(file->path))))
+        return;
+    if (empty && ts_pack_suffix(file->path)) /* it is being packed: no log that a server may write to */
         return;
     if (file->how != COL_WEB_STRICT || (!wanted && !t->fresh && !past)) {
         settle(t, file->name, file->id, NULL);
@@ -409,7 +411,7 @@ static void heads_refresh(struct col_web_tail *t)
     for (uint32_t i = 0; i < t->n_places; i++) {
         struct col_web_place *p = t->places[i];
         size_t n = p->file && p->head.n_bytes < COL_WEB_HEAD_BYTES ? col_web__first_read(p->file, first) : 0;
-        if (n > p->head.n_bytes &&
+        if (n > p->head.n_bytes && !col_web__packed_text(p, (struct ts_slice){first, n}) &&
             (!p->head.n_bytes || col_web_head_matches(&p->head, (struct ts_slice){first, n})))
             p->head = col_web_head_of(first, n);
     }

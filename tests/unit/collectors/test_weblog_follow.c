@@ -169,6 +169,22 @@ static void test_weblog_follow__a_half_packed_file_is_not_read(void **state)
     settle(d, 2);
 }
 
+/* A packer makes its file before it writes to it: the empty file is no log of its own, and what it writes there is no text. */
+static void test_weblog_follow__a_file_being_packed_is_no_text(void **state)
+{
+    struct t_dir *d = *state;
+    t_after(d, "printf 'a1\n' >a.log", "a1|");
+    t_after(d, "printf 'a2\n' >>a.log; mv a.log a.log.1; printf 'b1\n' >a.log; : >a.log.1.gz", "a2|b1|");
+    t_after(d, "gzip -c a.log.1 >>a.log.1.gz; rm a.log.1", "");
+    /* by a name that does not tell, with lines that nobody has read */
+    sh(d, "mv a.log a.log.2; : >a.log.3; printf 'c1\n' >a.log");
+    t_comes(d, "c1|");
+    t_after(d, "printf 'n1\nn2\n' | gzip -c >>a.log.3", "");
+    d->now_ms += 2000;
+    t_comes(d, "n1|n2|");
+    settle(d, 2);
+}
+
 static void test_weblog_follow__a_line_that_is_too_long_is_one_bad_line(void **state)
 {
     struct t_dir *d = *state;
@@ -345,6 +361,7 @@ int main(void)
         T_CASE(test_weblog_follow__rotations_while_nobody_looked, set_up),
         T_CASE(test_weblog_follow__rotated_files_are_found_in_other_folders, set_up),
         T_CASE(test_weblog_follow__a_half_packed_file_is_not_read, set_up),
+        T_CASE(test_weblog_follow__a_file_being_packed_is_no_text, set_up),
         T_CASE(test_weblog_follow__a_line_that_is_too_long_is_one_bad_line, set_up),
         T_CASE(test_weblog_follow__patterns_find_new_files_but_not_rotated_ones, set_up_all),
         T_CASE(test_weblog_follow__odd_names_are_not_read_again, set_up_all),

@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "collectors/fields.h"
+#include "collectors/weblog_own.h"
 
 #include <string.h>
 #include <strings.h>
@@ -24,6 +25,7 @@ struct piece {
 
 struct col_web_format {
     bool json;                       /* lines are objects; the rest is empty then */
+    const struct col_web_own *own;   /* it has a reader of its own; the rest is empty then. NULL */
     unsigned n;                      /* pieces in use */
     unsigned n_needed;               /* pieces up to the last field that matters */
     bool has_status;                 /* a line must have one */
@@ -92,6 +94,7 @@ static const struct {
 } known[] = {
     {"common", "%h %l %u %t \"%r\" %>s %b"},
     {"combined", "%h %l %u %t \"%r\" %>s %b \"%{Referer}i\" \"%{User-Agent}i\""},
+    {"vhost_common", "%v %h %l %u %t \"%r\" %>s %b"},
     {"vhost_combined", "%v:%p %h %l %u %t \"%r\" %>s %O \"%{Referer}i\" \"%{User-Agent}i\""},
 };
 
@@ -249,11 +252,11 @@ static int format_compile(struct col_web_format *f, struct ts_slice text, struct
         return nginx_compile(f, text, err);
     if (text.n && memchr(text.p, '%', text.n))
         return apache_compile(f, text, err);
-    return ts_error_set(
-        err, TS_EINVAL,
-        "\"%.*s\" is no log format: auto, common, combined, vhost_combined, json, or a string of "
-        "nginx's $variables or Apache's %%directives",
-        (int)text.n, text.p);
+    return ts_error_set(err, TS_EINVAL,
+                        "\"%.*s\" is no log format: auto, common, combined, vhost_combined, vhost_common, "
+                        "json, haproxy, cloudfront, or a string of "
+                        "nginx's $variables or Apache's %%directives",
+                        (int)text.n, text.p);
 }
 
 static int format_check(struct col_web_format *f, struct ts_error *err)
@@ -277,8 +280,11 @@ int col_web_format_new(struct ts_slice text, struct col_web_format **out, struct
     struct col_web_format *f = ts_xcalloc(1, sizeof(*f));
     *out = NULL;
     f->json = ts_slice_is(text, "json");
-    int rc = f->json ? 0 : format_compile(f, text, err);
-    if (rc == 0 && !f->json)
+    f->own = col_web_own_named(text);
+    if (f->own == &col_web_iis)
+        f->own = NULL; /* its lines need those above them */
+    int rc = f->json || f->own ? 0 : format_compile(f, text, err);
+    if (rc == 0 && !f->json && !f->own)
         rc = format_check(f, err);
     if (rc < 0)
         col_web_format_free(f);
@@ -357,6 +363,8 @@ const char *col_web_line_parse(const struct col_web_format *f, struct ts_slice l
         line.n--;
     if (f->json)
         return col_web_json_parse(line, scratch, out);
+    if (f->own)
+        return f->own->parse(f->own->kind, line, scratch, out);
     for (unsigned i = 0; i < f->n_needed && line.n; i++) {
         const struct piece *p = &f->pieces[i];
         struct ts_slice text = ts_buf_get(&p->text);

@@ -272,7 +272,7 @@ static int import_count(struct col_web_import *im, struct ts_slice lines, struct
     while (col_line_next(&lines, &line)) {
         if (!im->begun)
             import_identify(im, line);
-        if (!im->left_out)
+        if (!im->left_out && !(im->log.detect && col_web_kind_directive(line, &im->kind)))
             TS_TRY(import_line(im, line, now_ms, err));
         im->line++;
         if (!col_web_count_full(&im->count))

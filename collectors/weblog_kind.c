@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "collectors/fields.h"
+#include "collectors/weblog_own.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>
@@ -19,25 +20,65 @@ struct col_web_auto {
     struct col_web_format *formats[COL_WEB_KIND_NONE]; /* by kind; owned; NULL = none of its own */
 };
 
-static const char *const kind_names[] = {"", "json", "vhost_combined", "combined", "common", "none"};
+static const char *const kind_names[] = {"",       "json",         "vhost_combined", "combined",
+                                         "common", "vhost_common", "haproxy",        "cloudfront",
+                                         "iis",    "none"};
+
+enum col_web_kind col_web_kind_base(enum col_web_kind kind)
+{
+    return (enum col_web_kind)((uint32_t)kind & ((1u << COL_WEB_KIND_BITS) - 1));
+}
 
 const char *col_web_kind_name(enum col_web_kind kind)
 {
-    return kind_names[kind];
+    return kind_names[col_web_kind_base(kind)];
 }
 
-enum col_web_kind col_web_kind_of(const char *name)
+void col_web_kind_text(enum col_web_kind kind, char out[COL_WEB_KIND_BYTES])
 {
-    for (unsigned i = 1; i < sizeof(kind_names) / sizeof(*kind_names); i++)
-        if (!strcmp(name, kind_names[i]))
-            return (enum col_web_kind)i;
+    uint32_t fields = (uint32_t)kind >> COL_WEB_KIND_BITS;
+    if (fields)
+        (void)snprintf(out, COL_WEB_KIND_BYTES, "%s:%u", col_web_kind_name(kind), fields);
+    else
+        (void)snprintf(out, COL_WEB_KIND_BYTES, "%s", col_web_kind_name(kind));
+}
+
+enum col_web_kind col_web_kind_of(const char *text)
+{
+    size_t n = strcspn(text, ":");
+    uint64_t fields = 0;
+    if (text[n] && (!col_u64_of(ts_slice_str(text + n + 1), &fields) || fields >> (31 - COL_WEB_KIND_BITS)))
+        return COL_WEB_KIND_UNKNOWN;
+    for (uint32_t i = 1; i < sizeof(kind_names) / sizeof(*kind_names); i++)
+        if (strlen(kind_names[i]) == n && !memcmp(text, kind_names[i], n))
+            return (enum col_web_kind)(i | (uint32_t)fields << COL_WEB_KIND_BITS);
     return COL_WEB_KIND_UNKNOWN;
+}
+
+bool col_web_kind_directive(struct ts_slice line, enum col_web_kind *kind)
+{
+    static const char *const others[] = {
+        "#Version:", "#Software:", "#Date:", "#Start-Date:", "#End-Date:", "#Remark:"};
+    if (!line.n || line.p[0] != '#')
+        return false;
+    line.n -= line.p[line.n - 1] == '\r';
+    for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+        if (col_prefix_take(&line, others[i]))
+            return true;
+    if (!col_prefix_take(&line, "#Fields:"))
+        return false;
+    enum col_web_kind found = COL_WEB_KIND_UNKNOWN;
+    for (unsigned i = 0; found == COL_WEB_KIND_UNKNOWN && col_web_owns[i]; i++)
+        if (col_web_owns[i]->fields)
+            found = col_web_owns[i]->fields(col_trim(line));
+    *kind = found == COL_WEB_KIND_UNKNOWN ? COL_WEB_KIND_NONE : found;
+    return true;
 }
 
 struct col_web_auto *col_web_auto_new(void)
 {
     struct col_web_auto *a = ts_xcalloc(1, sizeof(*a));
-    for (unsigned i = COL_WEB_KIND_JSON; i <= COL_WEB_KIND_COMMON; i++)
+    for (unsigned i = COL_WEB_KIND_JSON; i <= COL_WEB_KIND_HOST; i++)
         if (col_web_format_new(ts_slice_str(kind_names[i]), &a->formats[i], NULL) < 0)
             TS_BUG("format %s is not known", kind_names[i]);
     return a;
@@ -116,6 +157,19 @@ static bool is_host_port(struct ts_slice s)
     return span_until(host, ":\t\"[]{}") == host.n;
 }
 
+/* A host's name: letters, digits, '.', '-', and at least one letter. */
+static bool is_name(struct ts_slice s)
+{
+    bool letter = false;
+    for (size_t i = 0; i < s.n; i++) {
+        bool is_letter = (s.p[i] >= 'a' && s.p[i] <= 'z') || (s.p[i] >= 'A' && s.p[i] <= 'Z');
+        if (!is_letter && s.p[i] != '.' && s.p[i] != '-' && (s.p[i] < '0' || s.p[i] > '9'))
+            return false;
+        letter |= is_letter;
+    }
+    return letter && !is_address(s);
+}
+
 /* Numbers, addresses, "-" and lists of these: nothing of it is a host. */
 static bool is_harmless(struct ts_slice s)
 {
@@ -166,6 +220,11 @@ static enum col_web_kind shape_front(struct ts_slice *line, bool *sure)
                    ? COL_WEB_KIND_VHOST
                    : COL_WEB_KIND_UNKNOWN;
     }
+    if (is_address(ident) && is_name(client)) {
+        *sure = true;
+        return word(&front, &ident) && ts_slice_is(ident, "-") && front.n ? COL_WEB_KIND_HOST
+                                                                          : COL_WEB_KIND_UNKNOWN;
+    }
     *sure = is_address(client);
     return ts_slice_is(ident, "-") ? COL_WEB_KIND_COMMON : COL_WEB_KIND_UNKNOWN;
 }
@@ -183,7 +242,7 @@ static enum col_web_kind shape_end(enum col_web_kind front, struct ts_slice rest
         return front;
     if (rest.n < 2 || rest.p[1] != '"')
         return !vhost && is_harmless(rest) ? front : COL_WEB_KIND_UNKNOWN;
-    enum col_web_kind kind = vhost ? front : COL_WEB_KIND_COMBINED;
+    enum col_web_kind kind = front == COL_WEB_KIND_COMMON ? COL_WEB_KIND_COMBINED : front;
     for (unsigned i = 0; i < 2; i++) { /* referrer, agent */
         size_t n = rest.n > 1 && rest.p[0] == ' ' ? quoted(behind(rest, 1)) : 0;
         if (!n) { /* cut off, or something else */
@@ -233,7 +292,13 @@ static enum col_web_kind line_decides(const struct col_web_auto *a, struct ts_sl
 {
     struct col_web_hit hit;
     bool sure = true;
-    enum col_web_kind kind = line.p[0] == '{' ? COL_WEB_KIND_JSON : shape_of(line, &sure);
+    enum col_web_kind kind = COL_WEB_KIND_UNKNOWN;
+    if (col_web_kind_directive(line, &kind))
+        return kind == COL_WEB_KIND_NONE ? COL_WEB_KIND_UNKNOWN : kind;
+    kind = line.p[0] == '{' ? COL_WEB_KIND_JSON : shape_of(line, &sure);
+    for (unsigned i = 0; kind == COL_WEB_KIND_UNKNOWN && col_web_owns[i]; i++)
+        if (!col_web_owns[i]->parse(col_web_owns[i]->kind, line, scratch, &hit))
+            return col_web_owns[i]->kind;
     if (kind == COL_WEB_KIND_UNKNOWN || !sure ||
         col_web_line_parse(a->formats[kind], line, scratch, &hit) != NULL || !hit.has_status)
         return COL_WEB_KIND_UNKNOWN;
@@ -310,11 +375,11 @@ void col_web_look_odd(const struct col_web_look *look, const char *what, char ou
     col_web_show(look->first, shown, sizeof(shown));
     if (look->n_lines > 1)
         (void)snprintf(lines, sizeof(lines), "none of its first %u lines is", look->n_lines);
-    (void)snprintf(
-        out, COL_WEB_ODD_BYTES,
-        "%s surely json, vhost_combined, combined or common: %s; set collect_weblog_format, or FORMAT: in "
-        "front of its path in collect_weblog; first line: %s",
-        lines, what, shown);
+    (void)snprintf(out, COL_WEB_ODD_BYTES,
+                   "%s surely json, vhost_combined, combined, common, vhost_common, haproxy, cloudfront or "
+                   "iis: %s; set collect_weblog_format, or FORMAT: in "
+                   "front of its path in collect_weblog; first line: %s",
+                   lines, what, shown);
 }
 
 /* --- lines of a file --- */
@@ -329,7 +394,9 @@ static bool same_family(enum col_web_kind a, enum col_web_kind b)
 const char *col_web_auto_parse(const struct col_web_auto *a, enum col_web_kind kind, struct ts_slice line,
                                struct ts_buf *scratch, struct col_web_hit *out)
 {
-    const struct col_web_format *decided = kind < COL_WEB_KIND_NONE ? a->formats[kind] : NULL;
+    enum col_web_kind base = col_web_kind_base(kind);
+    const struct col_web_format *decided = base < COL_WEB_KIND_NONE ? a->formats[base] : NULL;
+    const struct col_web_own *own = col_web_own_of(kind);
     const char *why;
     bool sure = true;
     line = without_cr(line);
@@ -337,9 +404,13 @@ const char *col_web_auto_parse(const struct col_web_auto *a, enum col_web_kind k
         why = col_web_json_parse(line, scratch, out);
         return kind == COL_WEB_KIND_JSON || (!why && out->has_status) ? why : "it is of no known format";
     }
+    if (own && !(why = own->parse(kind, line, scratch, out)))
+        return NULL;
     enum col_web_kind shape = shape_of(line, &sure);
     if (shape != COL_WEB_KIND_UNKNOWN && (sure || same_family(shape, kind)))
         return col_web_line_parse(a->formats[shape], line, scratch, out);
+    if (own)
+        return why;
     if (!decided)
         return "it is of no known format";
     if (shape != COL_WEB_KIND_UNKNOWN)

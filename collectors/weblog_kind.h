@@ -8,6 +8,8 @@
  *   vhost_combined  HOST:PORT client - user [time] "request" status bytes, alone or with "referrer" "agent"
  *   combined        address - user [time] "request" status bytes "referrer" "agent"
  *   common          address - user [time] "request" status bytes
+ *   vhost_common    HOST address - user [time] "request" status bytes (Tomcat and Apache with %v in front)
+ *   haproxy, cloudfront, iis: see their files; the last two by the line #Fields too
  *
  * and no other, so that a host is never overlooked: with a '-' in second place that word is no host (lighttpd has one there), an address in
  * first place is none, and behind a line of the last two at most numbers, addresses, '-' and "unknown" may follow (forwarded-for, times).
@@ -29,8 +31,9 @@
 
 #define COL_WEB_LOOK_LINES 50u /* lines, empty ones apart, among which one must be sure */
 
-#define COL_WEB_SHOWN     160 /* bytes for col_web_show */
-#define COL_WEB_ODD_BYTES 600 /* of a text about first lines */
+#define COL_WEB_SHOWN      160 /* bytes for col_web_show */
+#define COL_WEB_ODD_BYTES  600 /* of a text about first lines */
+#define COL_WEB_KIND_BYTES 32  /* for col_web_kind_text */
 
 /* What the lines of a file are. */
 enum col_web_kind {
@@ -39,7 +42,11 @@ enum col_web_kind {
     COL_WEB_KIND_VHOST,
     COL_WEB_KIND_COMBINED,
     COL_WEB_KIND_COMMON,
-    COL_WEB_KIND_NONE, /* given up: no line decided; those that are sure count nevertheless */
+    COL_WEB_KIND_HOST,       /* vhost_common */
+    COL_WEB_KIND_HAPROXY,    /* from here on: weblog_own.h */
+    COL_WEB_KIND_CLOUDFRONT, /* see above */
+    COL_WEB_KIND_IIS,        /* with its fields in the bits above COL_WEB_KIND_BITS */
+    COL_WEB_KIND_NONE,       /* given up: no line decided; those that are sure count nevertheless */
 };
 
 /* The formats to choose from. */
@@ -62,10 +69,17 @@ void col_web_auto_look(const struct col_web_auto *a, struct ts_slice text, struc
 /** Read one line of a file that was decided to be kind. Same answers as col_web_line_parse. */
 const char *col_web_auto_parse(const struct col_web_auto *a, enum col_web_kind kind, struct ts_slice line,
                                struct ts_buf *scratch, struct col_web_hit *out);
-/** "json", "vhost_combined", "combined", "common", "none"; "" for COL_WEB_KIND_UNKNOWN. */
+/** "json", "vhost_combined", "combined", "common" ...; "none"; "" for COL_WEB_KIND_UNKNOWN. Fields of its own are left out. */
 const char *col_web_kind_name(enum col_web_kind kind);
+/** The same without fields. */
+enum col_web_kind col_web_kind_base(enum col_web_kind kind);
+/** Its name and fields as text for a checkpoint. */
+void col_web_kind_text(enum col_web_kind kind, char out[COL_WEB_KIND_BYTES]);
 /** The other way; COL_WEB_KIND_UNKNOWN if there is no such name. */
-enum col_web_kind col_web_kind_of(const char *name);
+enum col_web_kind col_web_kind_of(const char *text);
+/** Is the line a directive of the W3C extended format (#Version, #Fields, #Date ...), and so no request? #Fields sets *kind to that of the lines below;
+ *  one that is not known sets it to COL_WEB_KIND_NONE. */
+bool col_web_kind_directive(struct ts_slice line, enum col_web_kind *kind);
 /** The beginning of a line for a message: bytes that can't be seen as \t or \x00, "..." if it goes on. */
 void col_web_show(struct ts_slice line, char *out, size_t out_bytes);
 /** What a file whose first line is this one may be instead of a web log, in a few words; NULL. */

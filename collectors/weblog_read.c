@@ -117,7 +117,7 @@ static size_t lines_take(struct col_web_follow *f, struct col_web_place *p, stru
         struct ts_slice line = {s.p + at, (size_t)(nl - (s.p + at))};
         if (!p->skip && line.n > COL_WEB_CHUNK_BYTES)
             f->opts.too_long(f->opts.arg, p, p->off + at);
-        else if (!p->skip)
+        else if (!p->skip && !(p->tail->log->detect && col_web_kind_directive(line, &p->kind)))
             f->opts.line(f->opts.arg, p, p->off + at, line);
         p->skip = false;
         at = (size_t)(nl + 1 - s.p);

@@ -52,7 +52,9 @@ static void save_place(struct ts_json *j, const struct col_web_place *p)
     ts_json_member_str(j, "role", role_names[p->role]);
     save_head(j, &p->head);
     ts_json_member_int(j, "off", p->off == COL_WEB_OFF_ALL ? -1 : (int64_t)p->off);
-    ts_json_member_str(j, "kind", col_web_kind_name(p->kind));
+    char kind[COL_WEB_KIND_BYTES];
+    col_web_kind_text(p->kind, kind);
+    ts_json_member_str(j, "kind", kind);
     ts_json_member_bool(j, "skip", p->skip);
     ts_json_member_bool(j, "whole", p->whole);
     ts_json_member_count(j, "dev", p->dev);

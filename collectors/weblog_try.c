@@ -65,7 +65,8 @@ static void line_look(struct try *t, struct ts_slice line)
 {
     struct col_web_hit h;
     t->n_lines++;
-    if (!line.n || (line.n == 1 && line.p[0] == '\r'))
+    if (!line.n || (line.n == 1 && line.p[0] == '\r') ||
+        (t->log.detect && col_web_kind_directive(line, &t->kind)))
         return;
     const char *why = col_web_log_parse(&t->log, t->kind, line, &t->scratch, &h);
     if (t->n_lines <= t->n_shown)

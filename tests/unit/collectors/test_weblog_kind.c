@@ -92,9 +92,8 @@ static void test_weblog_kind__a_sure_line_decides(void **state)
 static void test_weblog_kind__what_may_hide_a_host_decides_nothing(void **state)
 {
     static const char *const unsure[] = {
-        "a.org" REST TAIL,   /* a client's name, or a host in the client's place */
-        "a.org " PLAIN TAIL, /* a host without a port */
-        "- " PLAIN TAIL,     /* the same where it is not known */
+        "a.org" REST TAIL, /* a client's name, or a host in the client's place */
+        "- " PLAIN TAIL,   /* the same where it is not known */
         "1.2.3.4 a.org - " TIME " \"GET / HTTP/1.1\" 200 5" TAIL, /* lighttpd */
         "1.2.3.4:5678" REST TAIL,                                 /* a client with its port */
         "a.org:80" REST TAIL,                                     /* a host in the client's place */
@@ -173,6 +172,7 @@ static void test_weblog_kind__lines_behind_the_decision(void **state)
         {COL_WEB_KIND_COMMON, JSON, "j.org||200|"},
         {COL_WEB_KIND_VHOST, PLAIN TAIL, "|/a/b|200|http://r.org/"},
         {COL_WEB_KIND_JSON, "a.org:80 " PLAIN, "a.org|/a/b|200|"},
+        {COL_WEB_KIND_COMBINED, "a.org " PLAIN TAIL, "a.org|/a/b|200|"},
         {COL_WEB_KIND_NONE, PLAIN, "|/a/b|200|"},
         {COL_WEB_KIND_UNKNOWN, JSON, "j.org||200|"},
         /* not surely */
@@ -183,7 +183,6 @@ static void test_weblog_kind__lines_behind_the_decision(void **state)
         {COL_WEB_KIND_COMBINED, "{", "bad"},
         {COL_WEB_KIND_JSON, "{\"status\": 200}", "bad"},
         /* a host would be overlooked */
-        {COL_WEB_KIND_COMBINED, "a.org " PLAIN TAIL, "bad"},
         {COL_WEB_KIND_COMBINED, "a.org:80" REST TAIL, "bad"},
         {COL_WEB_KIND_COMMON, "1.2.3.4 a.org - " TIME " \"GET / HTTP/1.1\" 200 5", "bad"},
         {COL_WEB_KIND_COMMON, PLAIN " a.org", "bad"},

@@ -109,6 +109,27 @@ static void test_gzip__a_bomb_stops_at_the_ratio(void **state)
     }
 }
 
+static void test_gzip__a_bomb_stops_early(void **state)
+{
+    (void)state;
+    static char zeros[1 << 16];
+    struct ts_error err = {0};
+    struct ts_buf big;
+    z_stream z = {.next_out = (Bytef *)packed, .avail_out = (uInt)BYTES};
+    assert_int_equal(deflateInit2(&z, 9, Z_DEFLATED, 31, 8, Z_DEFAULT_STRATEGY), Z_OK);
+    for (int i = 0; i < 1600; i++) { /* 100 MiB */
+        z.next_in = (Bytef *)zeros;
+        z.avail_in = sizeof(zeros);
+        assert_int_equal(deflate(&z, i < 1599 ? Z_NO_FLUSH : Z_FINISH), i < 1599 ? Z_OK : Z_STREAM_END);
+    }
+    deflateEnd(&z);
+    ts_buf_init(&big, 1 << 23);
+    assert_int_equal(tsd_gunzip((struct ts_slice){packed, BYTES - z.avail_out}, 100, &big, &err), TS_ELIMIT);
+    assert_non_null(strstr(err.text, "100 times that (http_max_inflate_ratio)"));
+    assert_true(big.n <= 2 * TSD_INFLATE_FREE_BYTES);
+    ts_buf_release(&big);
+}
+
 static void test_gzip__cut_and_broken_bodies_are_refused(void **state)
 {
     (void)state;
@@ -146,6 +167,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_gzip__there_and_back, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_gzip__a_bomb_stops_at_the_limit, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_gzip__a_bomb_stops_at_the_ratio, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_gzip__a_bomb_stops_early, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_gzip__cut_and_broken_bodies_are_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_gzip__deflate_in_both_meanings, set_up, tear_down),
     };

@@ -332,6 +332,17 @@ const struct ts_fs *ts_fs_real(void)
     return &real_fs;
 }
 
+void ts_fs_write_out(struct ts_file *file, uint64_t off, uint64_t n)
+{
+    (void)sync_file_range(file->fd, (off64_t)off, (off64_t)n, SYNC_FILE_RANGE_WRITE);
+}
+
+void ts_fs_forget(struct ts_file *file, uint64_t off, uint64_t n)
+{
+    (void)sync_file_range(file->fd, (off64_t)off, (off64_t)n, SYNC_FILE_RANGE_WAIT_BEFORE);
+    (void)posix_fadvise(file->fd, (off_t)off, (off_t)n, POSIX_FADV_DONTNEED);
+}
+
 /* --- whole files, on any file system --- */
 
 static int read_open_file(const struct ts_fs *fs, struct ts_file *file, const char *path, size_t max_bytes,

@@ -58,6 +58,18 @@ const struct ts_fs *ts_fs_real(void);
  * the page cache is read. Off when a thread begins. For threads that must not block, while they try something that
  * another thread can do as well. */
 void ts_fs_set_nowait(bool nowait);
+/**
+ * Begin to write a part of a file of the real file system to the disk. For files that need no sync: few pages are dirty then, and
+ * the sync of another file does not wait for all of them. A hint: errors are left to append and sync.
+ *
+ * @param off, n  [bytes] the part; whole pages of it
+ *
+ * Blocks: only while the disk's queue is full.
+ */
+void ts_fs_write_out(struct ts_file *file, uint64_t off, uint64_t n);
+/** Wait until the part is written that ts_fs_write_out began, and take it out of the page cache. For what is read late or never
+ *  again. Blocks: for the disk. */
+void ts_fs_forget(struct ts_file *file, uint64_t off, uint64_t n);
 /** Whole file into a new buffer (ts_free it), with one zero byte behind it that *out_n does not count; TS_ELIMIT above
  *  max_bytes, TS_ENOMEM. */
 int ts_fs_read_file(const struct ts_fs *fs, const char *path, size_t max_bytes, char **out_p, size_t *out_n,

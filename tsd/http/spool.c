@@ -10,8 +10,9 @@
 
 #include <stdio.h>
 
-#define SPOOL_SHARE      4 /* one reply has at most this part of the limit */
-#define SPOOL_FREE_RATIO 4 /* so many times what is spooled stays free on the disk */
+#define SPOOL_SHARE      4                   /* one reply has at most this part of the limit */
+#define SPOOL_PART_BYTES ((uint64_t)1 << 20) /* written out at once */
+#define SPOOL_FREE_RATIO 4                   /* so many times what is spooled stays free on the disk */
 
 /* A new file without a name. */
 static int spool_begin(struct tsd_spool *s, struct ts_error *err)
@@ -48,6 +49,16 @@ static int spool_take(struct tsd_spool *s, size_t n, struct ts_error *err)
                         "(query_spool_bytes)");
 }
 
+/* Whole parts go to the disk; the one before is there when the next one begins. */
+static void spool_write_out(struct tsd_spool *s)
+{
+    for (; s->bytes - s->begun >= SPOOL_PART_BYTES; s->begun += SPOOL_PART_BYTES) {
+        ts_fs_write_out(s->file, s->begun, SPOOL_PART_BYTES);
+        if (s->begun)
+            ts_fs_forget(s->file, s->begun - SPOOL_PART_BYTES, SPOOL_PART_BYTES);
+    }
+}
+
 int tsd_spool_append(struct tsd_spool *s, const void *p, size_t n, struct ts_error *err)
 {
     const struct ts_fs *fs = ts_fs_real();
@@ -60,6 +71,7 @@ int tsd_spool_append(struct tsd_spool *s, const void *p, size_t n, struct ts_err
         return rc;
     }
     s->bytes += n;
+    spool_write_out(s);
     return 0;
 }
 
@@ -67,6 +79,8 @@ int tsd_spool_read(struct tsd_spool *s, void *p, size_t n, uint64_t off, struct 
 {
     size_t got = 0;
     TS_TRY(ts_fs_real()->pread(s->file, p, n, off, &got, err));
+    ts_fs_forget(s->file, 0,
+                 off + n); /* from its beginning: what lies across an edge stays until the next time */
     return got == n ? 0 : ts_error_set(err, TS_EIO, "a spooled reply ends after %zu of %zu bytes", got, n);
 }
 
@@ -75,7 +89,7 @@ int tsd_spool_rewind(struct tsd_spool *s, struct ts_error *err)
     if (!s->file)
         return 0;
     atomic_fetch_sub_explicit(&s->all->used_bytes, s->bytes, memory_order_relaxed);
-    s->bytes = 0;
+    s->bytes = s->begun = 0;
     return ts_fs_real()->truncate(s->file, 0, err);
 }
 

@@ -15,6 +15,7 @@ bool sto_dense__reserve(struct sto_dense *d, uint32_t id)
         return true;
     sto_dense_slot *seg = ts_try_calloc((size_t)STO_DENSE_FIRST << s, sizeof(*seg));
     atomic_store_explicit(&d->seg[s], seg, memory_order_release); /* partner: sto_dense__get */
+    d->n_bytes += seg ? ((size_t)STO_DENSE_FIRST << s) * sizeof(*seg) : 0;
     return seg != NULL;
 }
 
@@ -26,6 +27,7 @@ void sto_dense__set(struct sto_dense *d, uint32_t id, const void *p)
     if (!seg) {
         seg = ts_xcalloc((size_t)STO_DENSE_FIRST << s, sizeof(*seg));
         atomic_store_explicit(&d->seg[s], seg, memory_order_release); /* partner: sto_dense__get */
+        d->n_bytes += ((size_t)STO_DENSE_FIRST << s) * sizeof(*seg);
     }
     atomic_store_explicit(&seg[place], p, memory_order_release); /* partner: sto_dense__get */
 }
@@ -36,14 +38,10 @@ void sto_dense__release(struct sto_dense *d)
         ts_free(atomic_load_explicit(&d->seg[s], memory_order_relaxed)); /* no reader is left */
         atomic_store_explicit(&d->seg[s], NULL, memory_order_relaxed);
     }
+    d->n_bytes = 0;
 }
 
 size_t sto_dense__bytes(const struct sto_dense *d)
 {
-    size_t n = 0;
-    for (unsigned s = 0; s < STO_DENSE_SEGMENTS; s++)
-        if (atomic_load_explicit(&d->seg[s],
-                                 memory_order_acquire)) /* partner: sto_dense__set; only counted */
-            n += ((size_t)STO_DENSE_FIRST << s) * sizeof(sto_dense_slot);
-    return n;
+    return d->n_bytes;
 }

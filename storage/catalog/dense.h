@@ -21,6 +21,7 @@ typedef _Atomic(const void *) sto_dense_slot; /* one pointer; NULL = no such num
 
 struct sto_dense {
     _Atomic(sto_dense_slot *) seg[STO_DENSE_SEGMENTS]; /* owned; NULL until needed */
+    size_t n_bytes;                                    /* of the segments; the writer's */
 };
 
 /** Segment and place in it of a number. */
@@ -47,7 +48,7 @@ bool sto_dense__reserve(struct sto_dense *d, uint32_t id);
 void sto_dense__set(struct sto_dense *d, uint32_t id, const void *p);
 /** Free the segments, not what they point to. No reader may be left. */
 void sto_dense__release(struct sto_dense *d);
-/** Bytes of the segments. */
+/** Bytes of the segments. Writer only. */
 size_t sto_dense__bytes(const struct sto_dense *d);
 
 #endif

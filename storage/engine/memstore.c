@@ -33,7 +33,7 @@
 #define AT_ROW      10
 #define AT_TAIL     13
 #define AT_APPLY    16
-#define AHEAD_SLOTS 16 /* power of two, more than AT_APPLY - AT_HEAD */
+#define AHEAD_SLOTS 16 /* power of two, more than AT_APPLY - AT_LEAF */
 
 /* First rows of 8 series. */
 struct mem_leaf {
@@ -69,6 +69,7 @@ struct sto_mem {
     uint16_t owner;        /* fixed */
     uint32_t n_owners;     /* fixed */
     uint32_t n_own_shards; /* fixed: shards of an owner, rounded up */
+    uint64_t owners_part;  /* fixed: 2^32 / n_owners, rounded up: multiplies instead of dividing */
     char pad[64];          /* keeps readers' counting off the owner's cache lines */
     _Atomic uint32_t refs; /* any thread; the last one frees */
 };
@@ -79,6 +80,7 @@ struct sto_mem *sto_mem_new(uint64_t gen, uint16_t owner, struct sto_mem_spread 
     mem->gen = gen;
     mem->owner = owner;
     mem->n_owners = spread.n_owners;
+    mem->owners_part = (((uint64_t)1 << 32) + spread.n_owners - 1) / spread.n_owners;
     mem->n_own_shards = (spread.n_shards + spread.n_owners - 1) / spread.n_owners;
     ts_arena_init(&mem->arena, 0);
     atomic_init(&mem->min_hour, NO_HOUR_LO);
@@ -148,10 +150,11 @@ bool sto_mem_time_range(const struct sto_mem *mem, int64_t *out_min_ms, int64_t 
 
 /* --- the way to a row --- */
 
-/* Dense number of a series among those of its owner. */
+/* Dense number of a series among those of its owner: local * n_own_shards + shard / n_owners. The product is exact, since a shard
+ * and the number of owners have 16 bits. */
 static inline uint64_t slot_of(const struct sto_mem *mem, const struct sto_series *series)
 {
-    return (uint64_t)series->local * mem->n_own_shards + series->shard / mem->n_owners;
+    return (uint64_t)series->local * mem->n_own_shards + (series->shard * mem->owners_part >> 32);
 }
 
 static inline struct mem_branch *branch_at(const struct sto_mem *mem, uint64_t slot)
@@ -268,25 +271,6 @@ static struct mem_leaf *owner_leaf(struct sto_mem *mem, uint64_t slot)
         atomic_store_explicit(at, leaf, memory_order_release); /* partner: leaf_at */
     }
     return leaf;
-}
-
-/* Head of a series, made if missing. */
-static inline _Atomic(struct sto_mem_row *) *owner_head(struct sto_mem *mem, const struct sto_series *series)
-{
-    uint64_t slot = slot_of(mem, series);
-    struct mem_leaf *leaf = leaf_at(branch_at(mem, slot), slot);
-    if (__builtin_expect(!leaf, 0))
-        leaf = owner_leaf(mem, slot);
-    return &leaf->heads[slot % LEAF_HEADS];
-}
-
-/* The pointer to the leaf of a series is asked for, if there is one. */
-static inline void prefetch_leaf(const struct sto_mem *mem, const struct sto_series *series)
-{
-    uint64_t slot = slot_of(mem, series);
-    const struct mem_branch *branch = branch_at(mem, slot);
-    if (branch)
-        __builtin_prefetch(&branch->leaves[slot / LEAF_HEADS % BRANCH_LEAVES]);
 }
 
 static size_t index_hash(const struct sto_mem *mem, uint32_t id, int32_t hour)
@@ -456,15 +440,39 @@ static void apply_del(struct sto_mem *mem, const struct sto_point *p)
 
 /* Points on their way through sto_mem_apply: what an earlier step found. */
 struct ahead {
-    _Atomic(struct sto_mem_row *) *head[AHEAD_SLOTS]; /* of the series of point i, at i mod AHEAD_SLOTS */
+    uint64_t slot[AHEAD_SLOTS];                       /* of the series of point i, at i mod AHEAD_SLOTS */
+    _Atomic(struct mem_leaf *) *leaf[AHEAD_SLOTS];    /* the pointer to its leaf; NULL: there is no branch */
+    _Atomic(struct sto_mem_row *) *head[AHEAD_SLOTS]; /* its head */
     struct sto_mem_row *row[AHEAD_SLOTS];             /* newest row then; for prefetching only */
 };
+
+static inline void step_leaf(const struct sto_mem *mem, struct ahead *a, const struct sto_point *points,
+                             size_t i)
+{
+    uint64_t slot = slot_of(mem, points[i].series);
+    struct mem_branch *branch = branch_at(mem, slot);
+    a->slot[i % AHEAD_SLOTS] = slot;
+    a->leaf[i % AHEAD_SLOTS] = branch ? &branch->leaves[slot / LEAF_HEADS % BRANCH_LEAVES] : NULL;
+    __builtin_prefetch((const void *)a->leaf[i % AHEAD_SLOTS]);
+}
+
+/* Head of a series, its leaf made if missing. */
+static inline _Atomic(struct sto_mem_row *) *owner_head(struct sto_mem *mem, const struct ahead *a, size_t i)
+{
+    uint64_t slot = a->slot[i % AHEAD_SLOTS];
+    struct mem_leaf *leaf = a->leaf[i % AHEAD_SLOTS]
+                                ? atomic_load_explicit(a->leaf[i % AHEAD_SLOTS], memory_order_relaxed)
+                                : NULL;
+    if (__builtin_expect(!leaf, 0))
+        leaf = owner_leaf(mem, slot);
+    return &leaf->heads[slot % LEAF_HEADS];
+}
 
 static inline void step_head(struct sto_mem *mem, struct ahead *a, const struct sto_point *points, size_t i)
 {
     static _Atomic(struct sto_mem_row *) no_head; /* a delete makes no leaf */
     bool is_del = points[i].flags >> STO_META_OP_SHIFT == STO_OP_DEL;
-    a->head[i % AHEAD_SLOTS] = is_del ? &no_head : owner_head(mem, points[i].series);
+    a->head[i % AHEAD_SLOTS] = is_del ? &no_head : owner_head(mem, a, i);
     __builtin_prefetch((const void *)a->head[i % AHEAD_SLOTS]);
 }
 
@@ -503,7 +511,7 @@ void sto_mem_apply(struct sto_mem *mem, const struct sto_point *points, size_t n
         if (i < n)
             __builtin_prefetch(points[i].series);
         if (i - AT_LEAF < n)
-            prefetch_leaf(mem, points[i - AT_LEAF].series);
+            step_leaf(mem, &a, points, i - AT_LEAF);
         if (i - AT_HEAD < n)
             step_head(mem, &a, points, i - AT_HEAD);
         if (i - AT_ROW < n)

@@ -176,7 +176,7 @@ static void conn_linger(struct tsd_conn *c)
 
 static void conn_settle(struct tsd_conn *c)
 {
-    if (c->dead || tsd_conn_unsent(c) || c->n_held)
+    if (c->dead || c->in_input || tsd_conn_unsent(c) || c->n_held)
         return;
     if (c->eof && (c->closing || !c->stuck))
         tsd_conn_kill(c);
@@ -328,8 +328,10 @@ static void conn_use(struct tsd_conn *c, const char *p, size_t n)
 {
     size_t used = 0;
     c->stuck = c->again = false;
+    c->in_input = true;
     if (c->proto || conn_choose(c, p, n))
         used = c->proto->input(c, p, n, c->eof);
+    c->in_input = false;
     if (c->dead)
         return;
     if (n > used && ts_buf_append(&c->tail, p + used, n - used) < 0) {

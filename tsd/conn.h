@@ -77,10 +77,12 @@ struct tsd_conn {
     bool blocked;            /* the protocol wants no input now */
     bool stuck;              /* tail holds input that only waits for blocked or the store */
     bool closing;            /* close when all is sent */
-    bool dead;               /* socket is gone; freed when nobody holds it */
-    bool reading, writing;   /* events that are on */
-    bool queued;             /* in the worker's run list */
-    bool half;               /* in the worker's list of incomplete requests */
+    bool
+        in_input; /* the protocol is using its input: the end of what is sent is not the end of the connection */
+    bool dead;    /* socket is gone; freed when nobody holds it */
+    bool reading, writing; /* events that are on */
+    bool queued;           /* in the worker's run list */
+    bool half;             /* in the worker's list of incomplete requests */
     bool again; /* the protocol set it: it will use its tail when other connections had their turn */
     struct tsd_series_conn new_series; /* how many it may make */
     char peer[64];                     /* address and port, for people */

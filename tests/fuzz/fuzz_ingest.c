@@ -7,6 +7,7 @@
  * Checked    no crash, no leak; each connection is answered and closed; lines: "sync" at the end is answered and counts no
  * more points than lines; bodies: the answer has a status that the endpoints have, and is JSON unless it is empty
  */
+#include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdint.h>
@@ -112,6 +113,8 @@ static void send_all(int fd, const void *data, size_t n)
     const char *p = data;
     while (n) {
         ssize_t k = send(fd, p, n, MSG_NOSIGNAL);
+        if (k < 0 && errno == EINTR) /* libFuzzer's alarm restarts no call */
+            continue;
         if (k <= 0)
             return; /* closed by exit */
         p += k;
@@ -133,8 +136,9 @@ static void talk(struct side *s, struct ts_slice before, struct ts_slice data, s
     send_all(fds[0], data.p, data.n);
     send_all(fds[0], after.p, after.n);
     shutdown(fds[0], SHUT_WR);
-    for (ssize_t k; (k = recv(fds[0], piece, sizeof(piece), 0)) > 0;)
-        ts_buf_append(out, piece, (size_t)k);
+    for (ssize_t k; (k = recv(fds[0], piece, sizeof(piece), 0)) > 0 || (k < 0 && errno == EINTR);)
+        if (k > 0)
+            ts_buf_append(out, piece, (size_t)k);
     close(fds[0]);
     ts_buf_char(out, 0);
 }

@@ -5,10 +5,12 @@
  * cut out, doubled, cut off. Same seed, same changes. A finding is a crash; the seed's name and the number of
  * the change are printed before each run when TSD_FUZZ_VERBOSE is set.
  */
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 
 #include "base/err.h"
 #include "base/fs.h"
@@ -102,10 +104,25 @@ static int each_name(void *arg, const char *name)
     return run_file(j, path);
 }
 
+static void on_alarm(int sig)
+{
+    (void)sig;
+}
+
+/* libFuzzer has an alarm that restarts no call; a fuzzer must take that here as well. */
+static void interrupt_calls(void)
+{
+    struct sigaction sa = {.sa_handler = on_alarm};
+    const struct itimerval often = {{0, 5000}, {0, 5000}};
+    (void)sigaction(SIGALRM, &sa, NULL);
+    (void)setitimer(ITIMER_REAL, &often, NULL);
+}
+
 int main(int argc, char **argv)
 {
     struct job j = {.seed = 1};
     const struct ts_fs *fs = ts_fs_real();
+    interrupt_calls();
     for (int i = 1; i < argc; i++) {
         int64_t *option = strcmp(argv[i], "--changes") == 0 ? &j.n_changes
                           : strcmp(argv[i], "--seed") == 0  ? &j.seed

@@ -203,12 +203,25 @@ def parallel(d):
     check("all points of parallel writers", sum(rows[0]["dps"].values()) == 8000, rows)
 
 
+def half_closed(d):
+    """Requests behind one that is answered later, and then the end of what the client sends: each is answered, however long the answers are."""
+    body = json.dumps(point("half.m", T0, 1, a="b")).encode()
+    put = b"POST /api/put?sync&summary HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
+    one = len(d.http("/api/stats"))
+    n = 3 * (1 << 20) // one + 1
+    request = b"GET /api/stats HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    for _ in range(3):
+        got = d.talk(put + n * request)
+        check("all of %d answers" % n, got.count(b"HTTP/1.1 200 OK\r\n") == n + 1, (len(got), got.count(b"HTTP/1.1 200 OK\r\n")))
+
+
 def main():
     with Daemon(workers=2, stop_timeout_s=2, http_jsonp="true") as d:
         writers(d)
         readers(d)
         admin(d)
         parallel(d)
+        half_closed(d)
         held, path = long_replies(d)
         d.stop()                  # with readers in the middle of replies, who would hold it up for ever: stop waits 120 s
         for s in held:

@@ -7,11 +7,13 @@
 #include "tsd/rules.h"
 
 #include "base/num.h"
+#include "base/time.h"
 
 #include <unicode/uchar.h>
 
 #define RULES_MAX_SECONDS 4294967295ll    /* larger numbers are milliseconds */
 #define RULES_SHOWN_BYTES 64u             /* of a name that is too long */
+#define RULES_MIN_MS      10000000000ll   /* what lies between may be either */
 #define RULES_MAX_MS      9999999999999ll /* 13 digits */
 
 void tsd_rules_init(struct tsd_rules *rules, bool compat, bool make_metrics, unsigned max_tags,
@@ -123,6 +125,8 @@ int tsd_time_from_int(const struct tsd_rules *rules, int64_t raw, struct tsd_tim
     *out = (struct tsd_time){.raw = raw, .ts_ms = raw, .ms = true};
     if (raw <= 0 && !rules->old_times)
         return TS_EINVAL;
+    if (raw > RULES_MAX_SECONDS && raw < RULES_MIN_MS && !rules->old_times && !rules->compat)
+        return TS_EINVAL;
     if (raw <= RULES_MAX_SECONDS && raw >= -RULES_MAX_SECONDS) {
         out->ts_ms = raw * 1000;
         out->ms = false;
@@ -150,7 +154,8 @@ static int rules_time_int(const struct tsd_rules *rules, struct ts_slice s, stru
     }
     if (tsd_time_from_int(rules, raw, out) == 0)
         return 0;
-    ts_buf_printf(msg, "invalid timestamp: %lld", (long long)raw);
+    ts_buf_printf(msg, "invalid timestamp: %lld%s", (long long)raw,
+                  raw > 0 ? " (seconds end at 4294967295, milliseconds have 11 to 13 digits)" : "");
     return TS_EINVAL;
 }
 
@@ -181,9 +186,29 @@ static int rules_time_fraction(const struct tsd_rules *rules, struct ts_slice s,
     return 0;
 }
 
+bool tsd_time_is_iso(struct ts_slice s)
+{
+    return s.n > 11 && s.p[4] == '-' && s.p[7] == '-' && s.p[10] == 'T';
+}
+
+static int rules_time_iso(const struct tsd_rules *rules, struct ts_slice s, struct tsd_time *out,
+                          struct ts_buf *msg)
+{
+    struct ts_error err = {0};
+    int64_t ms;
+    if (ts_time_parse(s, NULL, 0, false, &ms, NULL, &err) < 0)
+        return rules_bad_time(s, " (an ISO 8601 time looks like 2026-11-22T06:15:00Z)", msg);
+    if ((ms <= 0 && !rules->old_times) || ms > RULES_MAX_MS || ms < -RULES_MAX_MS)
+        return rules_bad_time(s, "", msg);
+    *out = (struct tsd_time){.raw = ms, .ts_ms = ms, .ms = memchr(s.p, '.', s.n) != NULL};
+    return 0;
+}
+
 int tsd_time_read(const struct tsd_rules *rules, struct ts_slice s, struct tsd_time *out, struct ts_buf *msg)
 {
     const char *dot = s.n ? memchr(s.p, '.', s.n) : NULL;
+    if (!rules->compat && tsd_time_is_iso(s))
+        return rules_time_iso(rules, s, out, msg);
     if (!dot)
         return rules_time_int(rules, s, out, msg);
     if (!rules->compat)

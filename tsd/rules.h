@@ -56,11 +56,15 @@ struct tsd_time {
     bool ms;       /* came with milliseconds */
     bool bad;      /* number out of range: refused after the value was looked at */
 };
-/** Read a time: whole seconds up to 4294967295, milliseconds above; a point as the mode says.
+/** Is this the beginning of an ISO 8601 date and time, "2026-11-22T"? */
+bool tsd_time_is_iso(struct ts_slice s);
+/** Read a time: whole seconds up to 4294967295, milliseconds above; a point as the mode says. Without compat also ISO 8601,
+ * "2026-11-22T06:15:00.250+01:00" (no zone: ts_tz_default), and numbers from 4294967296 to 9999999999, which may be seconds after 2106 or
+ * milliseconds of 1970, are refused, unless old_times says that milliseconds of 1970 are meant.
  *  @return 0; TS_EPARSE "Invalid character ..."; TS_EINVAL "invalid timestamp: T". The text is appended to
  * msg. */
 int tsd_time_read(const struct tsd_rules *rules, struct ts_slice s, struct tsd_time *out, struct ts_buf *msg);
-/** The same for a number (JSON). TS_EINVAL without text if <= 0 and that is not allowed. */
+/** The same for a number (JSON). TS_EINVAL without text if it is refused. */
 int tsd_time_from_int(const struct tsd_rules *rules, int64_t raw, struct tsd_time *out);
 
 /** Append "{k=v, k=v}". */

@@ -243,6 +243,22 @@ def server_errors(s):
     return got, [400, (400, "Missing queries")]
 
 
+def iso_time_in_put(s):
+    said = s.lines("put %s 2017-07-14T02:40:00Z 1 h=a\n" % ("two" if s.compat else "iso.m"))
+    if s.compat:
+        return said, ["put: invalid value: Value too long: 2017-07-14T02:40:00Z"]
+    s.put("iso.m 2017-07-14T04:40:01.250+02:00 2 h=a", "iso.m 2017-07-14T02:40:02Z 3 h=a")
+    status, _ = s.ask("/api/put", {"metric": "iso.m", "timestamp": "2017-07-14T02:40:03Z", "value": 4, "tags": {"h": "a"}})
+    return (said, status, s.dps("none:iso.m", 1499999990, 1500000010, "&ms=true")), ([], 204, {"1500000000000": 1, "1500000001250": 2, "1500000002000": 3, "1500000003000": 4})
+
+
+def between_s_and_ms(s):
+    said = s.lines("put two 4294967295 1 h=z\nput two 4294967296 1 h=z\nput two 9999999999 1 h=z\nput two 10000000000 1 h=z\n")
+    status, _ = s.ask("/api/put", {"metric": "two", "timestamp": 4294967296, "value": 1, "tags": {"h": "z"}})
+    text = "put: illegal argument: invalid timestamp: %d (seconds end at 4294967295, milliseconds have 11 to 13 digits)"
+    return (said, status), ([], 204) if s.compat else ([text % 4294967296, text % 9999999999], 400)
+
+
 def errors_of_put(s):
     status, answer = s.ask("/api/put", {"metric": "eo.put", "timestamp": 0, "value": 1, "tags": {"h": "a"}})
     return (status, answer["error"]["details"]), (400, 'Please see the TSD logs or append "details" to the put request' if s.compat else "1 of 1 points were refused: Invalid timestamp")
@@ -273,7 +289,7 @@ def large_requests(s):
 
 ROWS = [new_metrics, many_tags, explicit_groups, empty_put, fraction_of_seconds, fraction_in_json, letters, capitals, same_time, same_second, unknown_value, first_rate,
         percentiles, zone_in_uri, ms_in_body, filter_types, fraction_in_query, end_that_is_a_date, forms_of_times, digits_of_dates, durations, times_as_text, kinds_of_metrics, none_of_a_tag, whole_hours, switch_of_deletes, override_of_deletes,
-        filters_of_one_key, regexp_with_colon, suggest_all, last_with_some_tags, last_anywhere, documented_paths, server_errors, large_requests, errors_of_put, read_only_put]
+        filters_of_one_key, regexp_with_colon, suggest_all, last_with_some_tags, last_anywhere, documented_paths, server_errors, large_requests, errors_of_put, read_only_put, iso_time_in_put, between_s_and_ms]
 
 
 def page_rows():

@@ -173,6 +173,13 @@ static bool put_time(const struct tsd_rules *rules, const struct tsd_put_point *
     struct ts_slice s = p->time;
     const char *dot = s.n ? memchr(s.p, '.', s.n) : NULL;
     int64_t raw;
+    if (!rules->compat && tsd_time_is_iso(s)) {
+        struct ts_buf why;
+        ts_buf_init(&why, 1024);
+        int rc = tsd_time_read(rules, s, out, &why);
+        ts_buf_release(&why);
+        return rc == 0;
+    }
     if (!dot && s.n && !memchr(s.p, 'e', s.n) && !memchr(s.p, 'E', s.n))
         return ts_num_parse_int(s, &raw, NULL) == 0 && tsd_time_from_int(rules, raw, out) == 0;
     struct ts_num v;

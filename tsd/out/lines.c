@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "tsd/out/lines_int.h"
 
-#define LINES_MAX_SECONDS 4294967295ll /* larger numbers are read as milliseconds */
+#define LINES_MAX_UNCLEAR 9999999999ll /* larger numbers are read as milliseconds everywhere */
 #define LINES_POINT_BYTES (TSD_LINES_TIME_BYTES + TSD_LINES_VALUE_BYTES + 2)
 
 /* --- texts of numbers --- */
@@ -18,7 +18,7 @@ size_t tsd_lines_time(int64_t ts_ms, bool ms, char *out)
 {
     if (!ms && ts_ms % 1000 == 0)
         return ts_num_print_int(ts_ms / 1000, out);
-    if (ts_ms > LINES_MAX_SECONDS || ts_ms < -LINES_MAX_SECONDS)
+    if (ts_ms > LINES_MAX_UNCLEAR || ts_ms < -LINES_MAX_UNCLEAR)
         return ts_num_print_int(ts_ms, out);
     size_t n = 0;
     uint64_t abs = (uint64_t)(ts_ms < 0 ? -ts_ms : ts_ms);

@@ -36,7 +36,8 @@ static void test_lines__times_come_back_with_their_resolution(void **state)
     t_time(1793620800123, true, "1793620800123");
     t_time(1793620800000, true, "1793620800000");
     t_time(4294967295000, false, "4294967295");
-    t_time(4294967296, true, "4294967296");
+    t_time(10000000000, true, "10000000000");
+    t_time(4294967296, true, "4294967.296"); /* as a number it would be refused */
     t_time(4294967295, true, "4294967.295"); /* as a number it would be seconds */
     t_time(1, true, "0.001");
     t_time(1000, true, "1.000");

@@ -206,7 +206,7 @@ static void test_put__times_have_their_units(void **state)
     check_time("1500000001", 1500000001000, false);
     check_time("1500000000124", 1500000000124, true);
     check_time("4294967295", 4294967295000, false);
-    check_time("4294967296", 4294967296, true);
+    check_time("10000000000", 10000000000, true);
     check_time("1", 1000, false);
     check_time("0000000007", 7000, false);
     check_time("9999999999999", 9999999999999, true);
@@ -216,9 +216,49 @@ static void test_put__times_have_their_units(void **state)
     check_time("1500000000.007", 1500000000007, true);
 }
 
+static void check_bad_time(const char *word, const char *why)
+{
+    char line[96];
+    int n = snprintf(line, sizeof(line), "put m %s 1 a=b\n", word);
+    uint64_t before = t.line.n_points;
+    ts_buf_clear(&t.out);
+    (void)t_bytes(&t, line, (size_t)n, false);
+    assert_int_equal(t.line.n_points, before);
+    assert_non_null(memmem(t.out.p, t.out.n, why, strlen(why)));
+    assert_non_null(memmem(t.out.p, t.out.n, word, strlen(word)));
+}
+
+static void test_put__iso_times(void **state)
+{
+    (void)state;
+    check_time("2026-11-22T10:00:00Z", 1795341600000, false);
+    check_time("2026-11-22T10:00:00.000Z", 1795341600000, true);
+    check_time("2026-11-22T10:00:00.125Z", 1795341600125, true);
+    check_time("2026-11-22T11:00:00+01:00", 1795341600000, false);
+    check_time("2026-11-22T04:30:00.250-05:30", 1795341600250, true);
+    check_time("2026-11-22T10:00:00", 1795341600000, false); /* the zone of the daemon, here UTC */
+    check_time("1500000000", 1500000000000, false);          /* numbers go on as before */
+    check_bad_time("2026-13-22T10:00:00Z", "ISO 8601");
+    check_bad_time("2026-11-22T", "Invalid character");
+    check_bad_time("2026-11-22Tx", "ISO 8601");
+    check_bad_time("1969-11-22T10:00:00Z", "invalid timestamp");
+    check_bad_time("2500-11-22T10:00:00Z", "invalid timestamp");
+}
+
+static void test_put__what_may_be_seconds_or_milliseconds_is_refused(void **state)
+{
+    (void)state;
+    check_bad_time("4294967296", "seconds end at 4294967295");
+    check_bad_time("9999999999", "milliseconds have 11 to 13 digits");
+    t.rules.old_times = true;
+    check_time("4294967296", 4294967296, true);
+}
+
 static void test_put__compat_deletes_points_in_times(void **state)
 {
     (void)state;
+    check_time("4294967296", 4294967296, true);
+    check_bad_time("2026-11-22T10:00:00Z", "Value too long");
     check_time("1500000000.123", 1500000000123, true);
     check_time("1500000000.5", 15000000005, true);
 }
@@ -329,6 +369,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_put__values_are_what_the_number_parser_says, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_put__long_values_are_exact, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_put__times_have_their_units, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_put__iso_times, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_put__what_may_be_seconds_or_milliseconds_is_refused, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(test_put__compat_deletes_points_in_times, set_up_compat, tear_down),
         cmocka_unit_test_setup_teardown(test_put__old_times_need_the_key, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_put__spellings_of_a_series_are_one_series, set_up, tear_down),

@@ -1,7 +1,7 @@
 /*
  * fs.c - room in file systems, from /proc/mounts and statvfs.
  *
- * Remote file systems are left out unless keys say otherwise: asking one whose server is away hangs (this collector alone).
+ * Remote file systems are left out unless keys say otherwise. One whose server is away does not answer: it is left alone until it does.
  *
  * Threads    the collector's own
  * Source     storage-and-tools 5.6 dfstat
@@ -10,11 +10,12 @@
 
 #include "base/mem.h"
 #include "collectors/fields.h"
-#include "collectors/parse.h"
 #include "collectors/source.h"
 
 #include <limits.h>
 #include <stdio.h>
+
+#define MOUNTS_BYTES ((size_t)16 << 20) /* of /proc/mounts */
 
 static const struct col_metric metrics[] = {
     {"df.bytes.total", "fstype mount", "bytes", "Size.", COL_GAUGE},
@@ -25,6 +26,8 @@ static const struct col_metric metrics[] = {
     {"df.inodes.used", "fstype mount", "inodes", "Files there are.", COL_GAUGE},
     {"df.inodes.free", "fstype mount", "inodes", "Files there can still be.", COL_GAUGE},
     {"df.inodes.percentused", "fstype mount", "percent", "Used of used and free.", COL_GAUGE},
+    {"df.error", "fstype mount", "1",
+     "1 if it could not be read, or does not answer (a server that is away), else 0.", COL_GAUGE},
     {NULL, NULL, NULL, NULL, COL_GAUGE},
 };
 
@@ -127,23 +130,66 @@ void col_mount_points(const struct col_mount *m, const struct statvfs *st, struc
     col_emit_num(emit, "df.inodes.percentused", percent(used, st->f_favail), tags, 2);
 }
 
+void col_mounts_read(const struct col_mounts *l, const char *root, struct col_fs_probe *probe,
+                     struct col_emit *emit, struct ts_log_limit *limit)
+{
+    for (unsigned i = 0; i < l->n; i++) {
+        const struct col_mount *m = &l->p[i];
+        const struct col_tag tags[] = {{"fstype", ts_slice_str(m->type)}, {"mount", ts_slice_str(m->path)}};
+        char path[2 * PATH_MAX];
+        struct statvfs st;
+        struct ts_error err = {0};
+        (void)snprintf(path, sizeof(path), "%s%s", root, m->path);
+        int rc = col_fs_probe_stat(probe, path, &st, &err);
+        if (rc == 0)
+            col_mount_points(m, &st, emit);
+        else
+            ts_log_limited(limit, TS_LOG_WARN, "fs: %s", err.text);
+        if (rc < 0 || st.f_blocks) /* sysfs and the like have no room to speak of */
+            col_emit_int(emit, "df.error", rc < 0, tags, 2);
+    }
+}
+
+/* The collector's state. */
+struct fs {
+    const struct col_ctx *ctx;  /* borrowed */
+    struct ts_buf text;         /* of /proc/mounts */
+    struct col_fs_probe *probe; /* owned */
+    struct ts_log_limit limit;  /* of complaints */
+};
+
+static int fs_init(const struct col_ctx *ctx, void **out_state, struct ts_error *err)
+{
+    struct fs *s = ts_xcalloc(1, sizeof(*s));
+    (void)err;
+    s->ctx = ctx;
+    ts_buf_init(&s->text, MOUNTS_BYTES);
+    s->probe = col_fs_probe_new(statvfs, ts_conf_int(ctx->conf, "collect_fs_timeout_ms"));
+    *out_state = s;
+    return 0;
+}
+
+static void fs_release(void *state)
+{
+    struct fs *s = state;
+    if (!s)
+        return;
+    col_fs_probe_free(s->probe);
+    ts_buf_release(&s->text);
+    ts_free(s);
+}
+
 static int fs_read(void *state, struct col_emit *emit, struct ts_error *err)
 {
-    const struct col_ctx *ctx = col_text_ctx(state);
-    struct ts_buf *text = col_text_buf(state);
+    struct fs *s = state;
+    const struct col_ctx *ctx = s->ctx;
     struct col_mounts l = {0};
     /* below another root the mounts are those of its first process, not ours */
-    if (!*ctx->root || col_source_read(ctx->root, "/proc/1/mounts", text, NULL) < 0)
-        TS_TRY(col_source_read(ctx->root, "/proc/mounts", text, err));
-    col_mounts_parse(ts_buf_get(text), ts_conf_str(ctx->conf, "collect_fs_exclude_types"),
+    if (!*ctx->root || col_source_read(ctx->root, "/proc/1/mounts", &s->text, NULL) < 0)
+        TS_TRY(col_source_read(ctx->root, "/proc/mounts", &s->text, err));
+    col_mounts_parse(ts_buf_get(&s->text), ts_conf_str(ctx->conf, "collect_fs_exclude_types"),
                      ts_conf_str(ctx->conf, "collect_fs_exclude_mounts"), &l);
-    for (unsigned i = 0; i < l.n; i++) {
-        char path[PATH_MAX];
-        struct statvfs st;
-        (void)snprintf(path, sizeof(path), "%s%s", ctx->root, l.p[i].path);
-        if (statvfs(path, &st) == 0)
-            col_mount_points(&l.p[i], &st, emit); /* others: unmounted meanwhile, or not for us to see */
-    }
+    col_mounts_read(&l, ctx->root, s->probe, emit, &s->limit);
     col_mounts_release(&l);
     return 0;
 }
@@ -153,7 +199,7 @@ const struct col_collector col_fs = {
     .help = "Room in file systems.",
     .metrics = metrics,
     .interval_s = 60,
-    .init = col_text_init,
+    .init = fs_init,
     .read = fs_read,
-    .release = col_text_release,
+    .release = fs_release,
 };

@@ -6,7 +6,9 @@
 #ifndef COLLECTORS_FS_H
 #define COLLECTORS_FS_H
 
+#include "base/log.h"
 #include "collectors/collector.h"
+#include "collectors/fs_probe.h"
 
 #include <sys/statvfs.h>
 
@@ -30,5 +32,10 @@ void col_mounts_parse(struct ts_slice text, const char *exclude_types, const cha
 void col_mounts_release(struct col_mounts *m);
 /** Points of a mount. A file system without blocks (proc, sysfs ...) gives none, one without inodes (btrfs) none about inodes. */
 void col_mount_points(const struct col_mount *m, const struct statvfs *st, struct col_emit *emit);
+
+/** Points of all mounts below root, and df.error for each. What could not be read is logged, limited. Blocks: up to the probe's time-out for
+ *  each that does not answer. */
+void col_mounts_read(const struct col_mounts *l, const char *root, struct col_fs_probe *probe,
+                     struct col_emit *emit, struct ts_log_limit *limit);
 
 #endif

@@ -117,6 +117,13 @@ const struct ts_conf_key col_conf_keys[] = {
      .type = TS_CONF_STR,
      .def = "/dev/*,/sys/*,/proc/*,/lib/*,/var/lib/kubelet/*,/var/lib/docker/*,/run/credentials/*",
      .help = "Mount points to leave out (* matches / too)."},
+    {.name = "collect_fs_timeout_ms",
+     .type = TS_CONF_INT,
+     .def = "5000",
+     .min = 10,
+     .max = 600000,
+     .help =
+         "A file system that does not answer for so long is left alone until it does, and df.error is 1."},
     {.name = "collect_vmstat",
      .type = TS_CONF_STR,
      .def = "pgpgin,pgpgout,pswpin,pswpout,pgfault,pgmajfault,oom_kill",

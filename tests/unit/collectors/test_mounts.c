@@ -8,6 +8,12 @@
 
 #include <cmocka.h>
 
+#include <errno.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <unistd.h>
+
 #include "collectors/fs.h"
 #include "t_points.h"
 
@@ -89,6 +95,62 @@ static void test_mounts__figures(void **state)
     t_points_release(&p);
 }
 
+static sem_t server_back;  /* statvfs of /away waits for it */
+static atomic_int n_asked; /* times it was called for /away */
+
+static int statvfs_away(const char *path, struct statvfs *out)
+{
+    *out = (struct statvfs){.f_bsize = 1024, .f_blocks = 1000, .f_bfree = 500, .f_bavail = 450};
+    if (!strcmp(path, "/away")) {
+        n_asked++;
+        while (sem_wait(&server_back) != 0)
+            ;
+    }
+    errno = EACCES;
+    return strcmp(path, "/secret") ? 0 : -1;
+}
+
+static void read_mounts(struct t_points *p, struct col_fs_probe *probe)
+{
+    static struct ts_log_limit limit;
+    struct col_mount list[] = {
+        {"s:/x", "/away", "nfs4"}, {"s:/y", "/secret", "nfs4"}, {"/dev/x", "/", "ext4"}};
+    struct col_mounts l = {.p = list, .n = 3};
+    t_points_clear(p);
+    col_mounts_read(&l, "", probe, p->emit, &limit);
+    t_points_end(p);
+    assert_true(t_all_listed(p, &col_fs));
+    assert_string_equal(t_value(p, "df.bytes.total fstype=ext4 mount=/"), "1024000");
+    assert_string_equal(t_value(p, "df.error fstype=ext4 mount=/"), "0");
+    assert_string_equal(t_value(p, "df.error fstype=nfs4 mount=/secret"), "1");
+    assert_string_equal(t_value(p, "df.bytes.total fstype=nfs4 mount=/secret"), "");
+}
+
+/* A file system whose server is away holds up no other, is asked once until it answers, and has figures then. */
+static void test_mounts__a_server_that_is_away(void **state)
+{
+    struct t_points p;
+    (void)state;
+    assert_int_equal(sem_init(&server_back, 0, 0), 0);
+    t_points_init(&p);
+    struct col_fs_probe *probe = col_fs_probe_new(statvfs_away, 10000);
+    for (int i = 0; i < 3; i++) {
+        read_mounts(&p, probe);
+        assert_string_equal(t_value(&p, "df.error fstype=nfs4 mount=/away"), "1");
+        assert_string_equal(t_value(&p, "df.bytes.total fstype=nfs4 mount=/away"), "");
+    }
+    assert_int_equal(n_asked, 1);
+    for (int i = 0; i < 1000; i++)
+        (void)sem_post(&server_back);
+    for (int i = 0; i < 6000 && strcmp(t_value(&p, "df.error fstype=nfs4 mount=/away"), "0") != 0; i++) {
+        read_mounts(&p, probe);
+        usleep(10000);
+    }
+    assert_string_equal(t_value(&p, "df.bytes.total fstype=nfs4 mount=/away"), "1024000");
+    col_fs_probe_free(probe);
+    t_points_release(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -96,6 +158,7 @@ int main(void)
         cmocka_unit_test(test_mounts__a_device_counts_once),
         cmocka_unit_test(test_mounts__escapes_in_names),
         cmocka_unit_test(test_mounts__figures),
+        cmocka_unit_test(test_mounts__a_server_that_is_away),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -133,6 +133,13 @@ const struct ts_conf_key col_conf_keys[] = {
      .def = "10",
      .max = 1000,
      .help = "Commands reported with the most processor time, and with the most memory. 0 = none."},
+    {.name = "collect_processes",
+     .type = TS_CONF_STR,
+     .def = "",
+     .help = "Groups of processes to report: NAME=PATTERN,PATTERN; NAME=... A pattern is a command's name "
+             "(15 bytes are kept), with * and ?; "
+             "with a / or a blank among them the whole command line is compared too. The first group that "
+             "fits counts. Empty = none."},
     {.name = "collect_cgroups",
      .type = TS_CONF_INT,
      .def = "200",

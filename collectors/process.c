@@ -173,39 +173,48 @@ static struct ts_slice proc_command(struct ts_slice name)
 }
 
 /* "pid (name, any bytes) S ppid ..."; the name ends at the last parenthesis */
-void col_procs_add(struct col_procs *p, struct ts_slice text)
+bool col_proc_stat_parse(struct ts_slice text, struct col_proc_stat *out)
 {
     const char *open = text.n ? memchr(text.p, '(', text.n) : NULL;
     const char *close = text.n ? memrchr(text.p, ')', text.n) : NULL;
     struct ts_slice state, word;
-    struct proc now = {0};
     uint64_t v[22] = {0};
     unsigned n = 0;
-    if (!open || !close || close < open || !col_u64_next(&text, &now.pid))
-        return;
-    struct ts_slice name = proc_command((struct ts_slice){open + 1, (size_t)(close - open - 1)});
+    if (!open || !close || close < open || !col_u64_next(&text, &out->pid))
+        return false;
     struct ts_slice rest = {close + 1, (size_t)(text.p + text.n - close - 1)};
     if (!col_word_next(&rest, &state))
-        return;
+        return false;
     for (; n < 21 && col_word_next(&rest, &word); n++)
         if (!col_u64_of(word, &v[n]))
             v[n] = 0; /* a negative priority or group */
-    if (n < 21)
-        return;
+    out->command = (struct ts_slice){open + 1, (size_t)(close - open - 1)};
+    out->state = state.p[0];
     /* v[0] is field 4 */
-    now.jiffies = v[10] + v[11];
-    now.start = v[18];
+    out->jiffies = v[10] + v[11];
+    out->n_threads = v[16];
+    out->start = v[18];
+    out->rss_pages = v[20];
+    return n == 21;
+}
+
+void col_procs_add(struct col_procs *p, struct ts_slice text)
+{
+    struct col_proc_stat st;
+    if (!col_proc_stat_parse(text, &st))
+        return;
+    struct proc now = {.pid = st.pid, .start = st.start, .jiffies = st.jiffies};
     if (p->now.n == p->now.cap) {
         p->now.cap = p->now.cap ? 2 * p->now.cap : 256;
         p->now.p = ts_xrealloc(p->now.p, p->now.cap * sizeof(*p->now.p));
     }
     p->now.p[p->now.n++] = now;
-    proc_state(p, state.p[0]);
-    p->n_threads += v[16];
+    proc_state(p, st.state);
+    p->n_threads += st.n_threads;
     if (!p->opts.top)
         return;
-    struct command *c = commands_find(p, name);
-    c->rss_bytes += v[20] * p->opts.page_bytes;
+    struct command *c = commands_find(p, proc_command(st.command));
+    c->rss_bytes += st.rss_pages * p->opts.page_bytes;
     c->jiffies += proc_growth(p, &now);
 }
 

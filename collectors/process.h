@@ -8,6 +8,18 @@
 
 #include "collectors/collector.h"
 
+/* What a text of /proc/<pid>/stat says. */
+struct col_proc_stat {
+    uint64_t pid, start;     /* together: never two processes */
+    struct ts_slice command; /* its name, any bytes; borrowed from the text */
+    char state;              /* its letter */
+    uint64_t jiffies;        /* of processor time, user and system */
+    uint64_t n_threads;      /* in it */
+    uint64_t rss_pages;      /* resident memory */
+};
+/** Read one; false if it is none (the process has gone). */
+bool col_proc_stat_parse(struct ts_slice text, struct col_proc_stat *out);
+
 struct col_procs;
 
 /* Constants of the machine. */

@@ -6,24 +6,22 @@
 #include "collectors/collector.h"
 
 extern const struct col_collector col_btrfs, col_clock, col_cpu, col_disk, col_edac, col_entropy, col_files,
-    col_frequency, col_fs, col_hwmon, col_interrupts, col_load, col_memory, col_mountstats, col_net,
-    col_netclass, col_netfilter, col_netstack, col_nfs, col_nfsd, col_numa, col_power, col_pressure,
+    col_frequency, col_fs, col_groups, col_hwmon, col_interrupts, col_load, col_memory, col_mountstats,
+    col_net, col_netclass, col_netfilter, col_netstack, col_nfs, col_nfsd, col_numa, col_power, col_pressure,
     col_process, col_programs, col_raid, col_schedstat, col_scrape, col_self, col_smart, col_sockets,
     col_systemd, col_tcpudp, col_temperature, col_textfile, col_throttle, col_units, col_uptime, col_vmstat,
     col_weblog, col_webstatus, col_xfs, col_zfs;
 
 const struct col_collector *const col_collectors[] = {
-    &col_btrfs,     &col_clock,       &col_cpu,        &col_disk,
-    &col_edac,      &col_entropy,     &col_files,      &col_frequency,
-    &col_fs,        &col_hwmon,       &col_interrupts, &col_load,
-    &col_memory,    &col_mountstats,  &col_net,        &col_netclass,
-    &col_netfilter, &col_netstack,    &col_nfs,        &col_nfsd,
-    &col_numa,      &col_power,       &col_pressure,   &col_process,
-    &col_programs,  &col_raid,        &col_schedstat,  &col_scrape,
-    &col_self,      &col_smart,       &col_sockets,    &col_systemd,
-    &col_tcpudp,    &col_temperature, &col_textfile,   &col_throttle,
-    &col_units,     &col_uptime,      &col_vmstat,     &col_weblog,
-    &col_webstatus, &col_xfs,         &col_zfs,        NULL,
+    &col_btrfs,    &col_clock,      &col_cpu,       &col_disk,     &col_edac,
+    &col_entropy,  &col_files,      &col_frequency, &col_fs,       &col_groups,
+    &col_hwmon,    &col_interrupts, &col_load,      &col_memory,   &col_mountstats,
+    &col_net,      &col_netclass,   &col_netfilter, &col_netstack, &col_nfs,
+    &col_nfsd,     &col_numa,       &col_power,     &col_pressure, &col_process,
+    &col_programs, &col_raid,       &col_schedstat, &col_scrape,   &col_self,
+    &col_smart,    &col_sockets,    &col_systemd,   &col_tcpudp,   &col_temperature,
+    &col_textfile, &col_throttle,   &col_units,     &col_uptime,   &col_vmstat,
+    &col_weblog,   &col_webstatus,  &col_xfs,       &col_zfs,      NULL,
 };
 
 const struct col_collector *col_collector_find(struct ts_slice name)

@@ -251,6 +251,13 @@ const struct ts_conf_key col_conf_keys[] = {
      .help =
          "Tag domain: auto (virtual host of the line, else name of the file), vhost, file, referrer (host "
          "of the linking page), client (its last labels), or a name."},
+    {.name = "collect_weblog_bots",
+     .type = TS_CONF_CHOICE,
+     .def = "count",
+     .choices = "count|drop",
+     .help = "What becomes of requests of programs (crawlers, monitors, libraries), by words of their user "
+             "agent: count like others, or drop: they are "
+             "no requests then, web.log.lines state=bot says how many there were."},
     {.name = "collect_weblog_bucket_s",
      .type = TS_CONF_INT,
      .def = "60",

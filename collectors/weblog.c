@@ -14,6 +14,7 @@
 #include "base/time.h"
 #include "collectors/collect.h"
 #include "collectors/collector.h"
+#include "collectors/weblog_bots.h"
 #include "collectors/weblog_state.h"
 
 #include <limits.h>
@@ -35,7 +36,8 @@ static const struct col_metric metrics[] = {
      "Requests by time: more than the value before, at most 10, 30, 100, 300, 1000, 3000, 10000 ms, more.",
      COL_GAUGE},
     {"web.log.lines", "state", "lines",
-     "Lines read: counted (late ones, which came after their bucket was given up, are among them), bad.",
+     "Lines read: counted (late ones, which came after their bucket was given up, are among them), bad, bot "
+     "(since the start, with collect_weblog_bots = drop).",
      COL_COUNTER},
     {"web.log.other", "tag", "requests",
      "Requests that count as other for want of a value of the tag domain or path of their own.", COL_COUNTER},
@@ -51,6 +53,8 @@ struct weblog {
     struct col_web_count count;      /* counts */
     struct ts_buf scratch;           /* texts of JSON lines */
     uint64_t n_bad;                  /* lines, all files, kept in the checkpoint */
+    uint64_t n_bots;                 /* requests of programs, since the start; drop_bots */
+    bool drop_bots;                  /* they do not count */
     uint64_t n_untold;               /* bad lines since one was logged */
     int64_t tell_ms;                 /* clock before which no other is */
     int64_t now_ms;                  /* clock of this turn */
@@ -101,6 +105,8 @@ static void weblog_line(void *arg, const struct col_web_place *place, uint64_t o
         why = "its time is in the future";
     if (why)
         weblog_bad(w, place, off, why, line);
+    else if (w->drop_bots && col_web_is_bot(hit.agent))
+        w->n_bots++;
     else
         col_web_count_hit(&w->count, &hit, col_web_domain(place->tail->log, place->tail->path, &hit),
                           w->now_ms);
@@ -118,9 +124,10 @@ static void weblog_figures(struct weblog *w, struct col_emit *emit)
     const struct {
         const char *state;
         uint64_t n;
-    } rows[] = {{"counted", w->count.n_counted}, {"late", w->count.n_late}, {"bad", w->n_bad}};
+    } rows[] = {
+        {"counted", w->count.n_counted}, {"late", w->count.n_late}, {"bad", w->n_bad}, {"bot", w->n_bots}};
     col_emit_time(emit, w->now_ms / 1000 * 1000);
-    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows) - !w->drop_bots; i++)
         col_emit_u64(emit, "web.log.lines", rows[i].n, COL_TAGS({"state", ts_slice_str(rows[i].state)}));
     col_emit_u64(emit, "web.log.other", w->count.names.n_other_domains,
                  COL_TAGS({"tag", TS_SLICE_LIT("domain")}));
@@ -342,6 +349,7 @@ static int weblog_make(struct weblog *w, const struct col_ctx *ctx, struct ts_er
         .arg = w};
     col_web_follow_init(&w->follow, &opts);
     col_web_count_init(&w->count, &limits);
+    w->drop_bots = !strcmp(ts_conf_str(ctx->conf, "collect_weblog_bots"), "drop");
     w->send_ms = ts_conf_int(ctx->conf, "collect_weblog_send_s") * 1000;
     w->poll_ms = ts_conf_int(ctx->conf, "collect_weblog_poll_ms");
     char host[256];

@@ -18,8 +18,8 @@
 
 /* What each word is; date and time apart. */
 static const enum col_web_field words[WORDS] = {
-    [3] = COL_WEB_BYTES,    [4] = COL_WEB_CLIENT,  [7] = COL_WEB_PATH,    [8] = COL_WEB_STATUS,
-    [9] = COL_WEB_REFERRER, [15] = COL_WEB_DOMAIN, [18] = COL_WEB_TOOK_S,
+    [3] = COL_WEB_BYTES,    [4] = COL_WEB_CLIENT, [7] = COL_WEB_PATH,    [8] = COL_WEB_STATUS,
+    [9] = COL_WEB_REFERRER, [10] = COL_WEB_AGENT, [15] = COL_WEB_DOMAIN, [18] = COL_WEB_TOOK_S,
 };
 
 static const char *cloudfront_parse(enum col_web_kind kind, struct ts_slice line, struct ts_buf *scratch,

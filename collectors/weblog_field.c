@@ -186,6 +186,9 @@ const char *col_web_hit_set(struct col_web_hit *h, enum col_web_field field, str
     case COL_WEB_REFERRER:
         h->referrer = value;
         break;
+    case COL_WEB_AGENT:
+        h->agent = value;
+        break;
     case COL_WEB_TIME:
         return set_time(h, col_web_time_parse(value, &h->time_ms));
     case COL_WEB_TIME_S:

@@ -19,6 +19,7 @@ enum col_web_field {
     COL_WEB_CLIENT,   /* who asked: address or name */
     COL_WEB_DOMAIN,   /* virtual host, with or without port */
     COL_WEB_REFERRER, /* URL of the page that linked here */
+    COL_WEB_AGENT,    /* what the client calls itself */
     COL_WEB_TIME,     /* 17/May/2015:10:05:03 +0000 in brackets or not, ISO 8601, or seconds since 1970 */
     COL_WEB_TIME_S,   /* seconds since 1970, with a fraction or not */
     COL_WEB_TIME_MS,  /* the same in ms */
@@ -44,6 +45,7 @@ struct col_web_hit {
     struct ts_slice domain;   /* virtual host; n = 0: not said */
     struct ts_slice client;   /* who asked */
     struct ts_slice referrer; /* URL */
+    struct ts_slice agent;    /* user agent */
     struct ts_slice path;     /* of the request, with its query; n = 0: none or not understood */
 };
 

@@ -27,7 +27,8 @@ struct col_web_format {
     bool json;                       /* lines are objects; the rest is empty then */
     const struct col_web_own *own;   /* it has a reader of its own; the rest is empty then. NULL */
     unsigned n;                      /* pieces in use */
-    unsigned n_needed;               /* pieces up to the last field that matters */
+    unsigned n_needed;               /* pieces up to the last field that must be as the format says */
+    unsigned n_used;                 /* pieces up to the last field that says something */
     bool has_status;                 /* a line must have one */
     struct ts_buf tail;              /* text behind the last field */
     struct piece pieces[FIELDS_MAX]; /* in order */
@@ -45,6 +46,7 @@ static const struct name_row nginx_names[] = {
     {"host", COL_WEB_DOMAIN},
     {"http_host", COL_WEB_DOMAIN},
     {"http_referer", COL_WEB_REFERRER},
+    {"http_user_agent", COL_WEB_AGENT},
     {"http_x_forwarded_for", COL_WEB_LIST},
     {"msec", COL_WEB_TIME_S},
     {"proxy_add_x_forwarded_for", COL_WEB_LIST},
@@ -75,18 +77,31 @@ static const struct {
     const char *argument; /* NULL = none, "*" = any */
     enum col_web_field field;
 } apache_names[] = {
-    {'a', "*", COL_WEB_CLIENT},         {'a', NULL, COL_WEB_CLIENT},
-    {'h', NULL, COL_WEB_CLIENT},        {'h', "c", COL_WEB_CLIENT},
-    {'b', NULL, COL_WEB_BYTES},         {'B', NULL, COL_WEB_BYTES},
-    {'O', NULL, COL_WEB_BYTES},         {'D', NULL, COL_WEB_TOOK_US},
-    {'T', NULL, COL_WEB_TOOK_S},        {'T', "s", COL_WEB_TOOK_S},
-    {'T', "ms", COL_WEB_TOOK_MS},       {'T', "us", COL_WEB_TOOK_US},
-    {'r', NULL, COL_WEB_REQUEST},       {'U', NULL, COL_WEB_PATH},
-    {'s', NULL, COL_WEB_STATUS},        {'t', NULL, COL_WEB_TIME},
-    {'t', "sec", COL_WEB_TIME_S},       {'t', "msec", COL_WEB_TIME_MS},
-    {'t', "usec", COL_WEB_TIME_US},     {'v', NULL, COL_WEB_DOMAIN},
-    {'V', NULL, COL_WEB_DOMAIN},        {'i', "host", COL_WEB_DOMAIN},
-    {'i', "referer", COL_WEB_REFERRER}, {'i', "x-forwarded-for", COL_WEB_LIST},
+    {'a', "*", COL_WEB_CLIENT},
+    {'a', NULL, COL_WEB_CLIENT},
+    {'h', NULL, COL_WEB_CLIENT},
+    {'h', "c", COL_WEB_CLIENT},
+    {'b', NULL, COL_WEB_BYTES},
+    {'B', NULL, COL_WEB_BYTES},
+    {'O', NULL, COL_WEB_BYTES},
+    {'D', NULL, COL_WEB_TOOK_US},
+    {'T', NULL, COL_WEB_TOOK_S},
+    {'T', "s", COL_WEB_TOOK_S},
+    {'T', "ms", COL_WEB_TOOK_MS},
+    {'T', "us", COL_WEB_TOOK_US},
+    {'r', NULL, COL_WEB_REQUEST},
+    {'U', NULL, COL_WEB_PATH},
+    {'s', NULL, COL_WEB_STATUS},
+    {'t', NULL, COL_WEB_TIME},
+    {'t', "sec", COL_WEB_TIME_S},
+    {'t', "msec", COL_WEB_TIME_MS},
+    {'t', "usec", COL_WEB_TIME_US},
+    {'v', NULL, COL_WEB_DOMAIN},
+    {'V', NULL, COL_WEB_DOMAIN},
+    {'i', "host", COL_WEB_DOMAIN},
+    {'i', "referer", COL_WEB_REFERRER},
+    {'i', "user-agent", COL_WEB_AGENT},
+    {'i', "x-forwarded-for", COL_WEB_LIST},
 };
 
 static const struct {
@@ -266,7 +281,10 @@ static int format_check(struct col_web_format *f, struct ts_error *err)
         enum col_web_field field = f->pieces[i].field;
         has_time |= field >= COL_WEB_TIME && field <= COL_WEB_TIME_US;
         f->has_status |= field == COL_WEB_STATUS;
-        if (field != COL_WEB_NONE && field != COL_WEB_LIST)
+        if (field == COL_WEB_NONE || field == COL_WEB_LIST)
+            continue;
+        f->n_used = i + 1;
+        if (field != COL_WEB_AGENT) /* anything may stand there */
             f->n_needed = i + 1;
     }
     return has_time
@@ -365,11 +383,13 @@ const char *col_web_line_parse(const struct col_web_format *f, struct ts_slice l
         return col_web_json_parse(line, scratch, out);
     if (f->own)
         return f->own->parse(f->own->kind, line, scratch, out);
-    for (unsigned i = 0; i < f->n_needed && line.n; i++) {
+    for (unsigned i = 0; i < f->n_used && line.n; i++) {
         const struct piece *p = &f->pieces[i];
         struct ts_slice text = ts_buf_get(&p->text);
         struct ts_slice until = i + 1 < f->n ? ts_buf_get(&f->pieces[i + 1].text) : ts_buf_get(&f->tail);
         size_t n_text = text.n < line.n ? text.n : line.n; /* the line may end here */
+        if (n_text && memcmp(line.p, text.p, n_text) != 0 && i >= f->n_needed)
+            break;
         if (n_text && memcmp(line.p, text.p, n_text) != 0)
             return "it is not of this format";
         line = (struct ts_slice){line.p + n_text, line.n - n_text};

@@ -30,7 +30,7 @@ static const struct {
     {"cs-username", COL_WEB_NONE},
     {"c-ip", COL_WEB_CLIENT},
     {"cs-version", COL_WEB_NONE},
-    {"cs(User-Agent)", COL_WEB_NONE},
+    {"cs(User-Agent)", COL_WEB_AGENT},
     {"cs(Cookie)", COL_WEB_NONE},
     {"cs(Referer)", COL_WEB_REFERRER},
     {"cs-host", COL_WEB_DOMAIN},

@@ -11,6 +11,7 @@
 #include "base/time.h"
 #include "collectors/collect.h"
 #include "collectors/fields.h"
+#include "collectors/weblog_bots.h"
 #include "collectors/weblog_follow.h"
 #include "collectors/weblog_journal.h"
 #include "collectors/weblog_known.h"
@@ -43,6 +44,8 @@ struct col_web_import {
     bool left_out;                      /* nothing of it counts */
     uint64_t line;                      /* number of the next one */
     struct col_web_import_figures done; /* of files that ended */
+    bool drop_bots;                     /* requests of programs do not count */
+    uint64_t n_bots;                    /* of these, all files */
     uint64_t n_none;                    /* requests of the file at hand without a domain */
     int64_t slots_ms[WARN_SHARING];     /* of the last files */
     uint32_t n_files;                   /* begun so far */
@@ -55,6 +58,7 @@ int col_web_import_new(const struct col_web_import_opts *opts, struct col_web_im
     char host[HOST_BYTES];
     *out = NULL;
     im->opts = *opts;
+    im->drop_bots = !strcmp(ts_conf_str(opts->conf, "collect_weblog_bots"), "drop");
     ts_buf_init(&im->scratch, 0);
     ts_buf_init(&im->waiting, 0);
     ts_buf_init(&im->settings, 0);
@@ -259,6 +263,10 @@ static int import_line(struct col_web_import *im, struct ts_slice line, int64_t 
             return rc;
         import_slot(im);
     }
+    if (im->drop_bots && col_web_is_bot(hit.agent)) {
+        im->n_bots++;
+        return 0;
+    }
     struct ts_slice domain = col_web_domain(&im->log, im->path, &hit);
     im->n_none += !domain.n;
     col_web_count_hit(&im->count, &hit, domain, 0);
@@ -349,6 +357,7 @@ int col_web_import_end(struct col_web_import *im, struct ts_error *err)
 void col_web_import_figures(const struct col_web_import *im, struct col_web_import_figures *out)
 {
     *out = im->done;
+    out->n_bots = im->n_bots;
     out->n_counted += im->count.n_counted;
     out->n_none += im->n_none;
     out->n_other_domains += im->count.names.n_other_domains;

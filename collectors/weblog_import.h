@@ -51,6 +51,7 @@ uint64_t col_web_import_line(const struct col_web_import *im);
 /* What was counted, over all files. */
 struct col_web_import_figures {
     uint64_t n_counted;       /* requests */
+    uint64_t n_bots;          /* requests of programs, which are not counted: collect_weblog_bots = drop */
     uint64_t n_none;          /* of these: without a domain */
     uint64_t n_other_domains; /* whose domain counts as other: above collect_weblog_domains of their file */
     uint64_t n_other_paths;   /* whose path does, their domain apart */

@@ -22,17 +22,12 @@
 
 /* Decide about series and times of points. */
 static const char *const keys[] = {
-    "collect_weblog_bucket_s",
-    "collect_weblog_path_depth",
-    "collect_weblog_domain",
-    "collect_weblog_format",
-    "collect_weblog_domains",
-    "collect_weblog_paths",
-    "collect_weblog_name_h",
-    "collect_weblog_cells",
-    "collect_tags",
-    "collect_prefix",
-    "collect_host",
+    "collect_weblog_bucket_s", "collect_weblog_path_depth",
+    "collect_weblog_domain",   "collect_weblog_format",
+    "collect_weblog_domains",  "collect_weblog_paths",
+    "collect_weblog_name_h",   "collect_weblog_cells",
+    "collect_weblog_bots",     "collect_tags",
+    "collect_prefix",          "collect_host",
 };
 #define N_KEYS (sizeof(keys) / sizeof(*keys))
 

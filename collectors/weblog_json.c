@@ -50,6 +50,7 @@ static const struct {
     {"remote_ip", COL_WEB_CLIENT},
     {"client_ip", COL_WEB_CLIENT},
     {"http_referer", COL_WEB_REFERRER},
+    {"http_user_agent", COL_WEB_AGENT},
     {"http_referrer", COL_WEB_REFERRER},
     {"referer", COL_WEB_REFERRER},
     {"referrer", COL_WEB_REFERRER},

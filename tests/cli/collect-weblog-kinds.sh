@@ -22,4 +22,9 @@ printf '#Software: Microsoft Internet Information Services 10.0\r\n#Fields: date
 printf '#Version: 1.0\n#Fields: date time x-edge-location sc-bytes c-ip cs-method cs(Host) cs-uri-stem sc-status cs(Referer)\n2026-11-06\t12:00:00\tLAX1\t100\t192.0.2.1\tGET\td1.cloudfront.net\t/a\t200\t-\tcurl\t-\t-\tHit\tID\tcdn.example\thttps\t23\t0.001\n' | gzip >E1.2026-11-06-12.abcd.gz
 printf 'Nov  6 12:00:00 lb haproxy[7]: 192.0.2.1:33317 [06/Nov/2026:12:00:00.655] web app/one 10/0/30/69/109 200 100 - - ---- 1/1/1/1/0 0/0 "GET https://lb.example/a HTTP/2.0"\n' >haproxy.log
 printf '%s\n' "tomcat.example 10.0.0.1 $line" >localhost_access_log.txt
+# Requests of programs are dropped where that is wanted, whatever the format.
+printf '%s\n' "10.0.0.1 $line \"-\" \"Mozilla/5.0 (compatible; Googlebot/2.1)\"" "10.0.0.1 $line \"-\" \"Mozilla/5.0 (X11; Linux x86_64) Firefox/128.0\"" "10.0.0.1 $line \"-\" \"-\"" >agents.log
+printf '%s\n' '{"time": 1793966400, "status": 200, "host": "j.org", "http_user_agent": "curl/8.5"}' >agents.json
+import --collect-weblog-bots drop agents.log agents.json
+import agents.log agents.json
 TZ=UTC import u_ex261106.log E1.2026-11-06-12.abcd.gz haproxy.log localhost_access_log.txt

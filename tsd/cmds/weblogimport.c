@@ -150,6 +150,8 @@ static void weblog_tell(const struct weblog_sink *s)
     char n[32];
     col_web_import_figures(s->logs, &f);
     tsd_say("%s requests counted", tsd_count_text(f.n_counted, n));
+    if (f.n_bots)
+        tsd_say("%s requests of programs were dropped (collect_weblog_bots)", tsd_count_text(f.n_bots, n));
     if (f.n_other_domains)
         tsd_say(
             "%s of them count as domain=other: a file has more domains than collect_weblog_domains (%lld)",

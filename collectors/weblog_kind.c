@@ -397,7 +397,7 @@ const char *col_web_auto_parse(const struct col_web_auto *a, enum col_web_kind k
     enum col_web_kind base = col_web_kind_base(kind);
     const struct col_web_format *decided = base < COL_WEB_KIND_NONE ? a->formats[base] : NULL;
     const struct col_web_own *own = col_web_own_of(kind);
-    const char *why;
+    const char *why = NULL;
     bool sure = true;
     line = without_cr(line);
     if (line.n && line.p[0] == '{') {
@@ -409,6 +409,9 @@ const char *col_web_auto_parse(const struct col_web_auto *a, enum col_web_kind k
     enum col_web_kind shape = shape_of(line, &sure);
     if (shape != COL_WEB_KIND_UNKNOWN && (sure || same_family(shape, kind)))
         return col_web_line_parse(a->formats[shape], line, scratch, out);
+    for (unsigned i = 0; shape == COL_WEB_KIND_UNKNOWN && col_web_owns[i]; i++) /* surely another one */
+        if (!col_web_owns[i]->parse(col_web_owns[i]->kind, line, scratch, out))
+            return NULL;
     if (own)
         return why;
     if (!decided)

@@ -103,6 +103,13 @@ static void auto_line(const struct col_web_auto *a, struct ts_slice line)
     struct col_web_hit h, again;
     struct col_web_look look;
     struct ts_buf scratch, other;
+    enum col_web_kind fields = COL_WEB_KIND_UNKNOWN;
+    char text[COL_WEB_KIND_BYTES];
+    if (col_web_kind_directive(line, &fields)) { /* says what others are */
+        col_web_kind_text(fields, text);
+        CHECK(col_web_kind_of(text) == fields);
+        return;
+    }
     ts_buf_init(&scratch, 0);
     ts_buf_init(&other, 0);
     col_web_auto_look(a, line, &scratch, &look);

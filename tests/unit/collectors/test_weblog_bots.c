@@ -14,8 +14,7 @@ static void test_weblog_bots__programs_are_told_from_browsers(void **state)
 {
     static const char *const bots[] = {
         "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)",
-        "Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; bingbot/2.0; "
-        "+http://www.bing.com/bingbot.htm) Chrome/116.0",
+        "Mozilla/5.0 AppleWebKit/537.36 (compatible; bingbot/2.0)",
         "Mozilla/5.0 (compatible; YandexBot/3.0)",
         "Mozilla/5.0 (compatible; Yahoo! Slurp)",
         "facebookexternalhit/1.1",

@@ -126,6 +126,16 @@ static void test_weblog_own__cloudfront(void **state)
               "0 0 103000|");
 }
 
+/* In the middle of a file of another format. */
+static void test_weblog_own__a_sure_line_is_read_as_what_it_is(void **state)
+{
+    (void)state;
+    lines_are("10.0.0.1 - - [06/Nov/2026:12:00:00 +0000] \"GET / HTTP/1.1\" 200 100\n"
+              "2019-12-04\t21:02:31\tL\t3\t::1\tGET\td.cloudfront.net\t/"
+              "i\t200\t-\tx\t-\t-\tHit\tI\ta.org\thttps\t2\t0.001\n",
+              COL_WEB_KIND_COMMON, "1793966400000  / 200 100 -1|1575493351000 a.org / 200 3 1000|");
+}
+
 static void test_weblog_own__tomcat(void **state)
 {
     (void)state;
@@ -152,8 +162,11 @@ static void test_weblog_own__names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_weblog_own__haproxy),    cmocka_unit_test(test_weblog_own__iis),
-        cmocka_unit_test(test_weblog_own__cloudfront), cmocka_unit_test(test_weblog_own__tomcat),
+        cmocka_unit_test(test_weblog_own__haproxy),
+        cmocka_unit_test(test_weblog_own__iis),
+        cmocka_unit_test(test_weblog_own__cloudfront),
+        cmocka_unit_test(test_weblog_own__tomcat),
+        cmocka_unit_test(test_weblog_own__a_sure_line_is_read_as_what_it_is),
         cmocka_unit_test(test_weblog_own__names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,6 +4,7 @@
 #include "query/plan.h"
 
 #include "base/hash.h"
+#include "query/breakdowns/breakdown.h"
 #include "query/select.h"
 #include "query/sort.h"
 
@@ -107,14 +108,31 @@ static int from_tsuids(struct sto_catalog *cat, struct qry_plan *p, struct ts_er
     return 0;
 }
 
+/* The first key of the filters that nobody has sent: which one was meant? */
+static void near_filter(struct sto_catalog *cat, const struct qry_sub *sub, struct ts_error *err)
+{
+    uint32_t id;
+    for (size_t i = 0; i < sub->n_filters; i++)
+        if (qry_select_tagk(cat, sub->filters[i].tagk, &id, NULL) < 0) {
+            qry_select_near(cat, STO_UID_TAGK, sub->filters[i].tagk, NULL, err);
+            return;
+        }
+}
+
 static int from_filters(struct sto_catalog *cat, struct qry_plan *p, struct qry_budget *budget,
                         struct ts_error *err)
 {
     const struct qry_sub *sub = p->sub;
     roaring_bitmap_t *set;
-    TS_TRY(qry_select_metric(cat, sub->metric, &p->metric, err));
-    TS_TRY(qry_select_filters(cat, p->metric, sub->filters, sub->n_filters, sub->explicit_tags,
-                              p->spec->values_must_exist, budget, p->arena, &set, err));
+    int rc = qry_select_metric(cat, sub->metric, &p->metric, err);
+    if (rc == TS_ENOTFOUND && !p->spec->compat)
+        qry_select_near(cat, STO_UID_METRIC, sub->metric, NULL, err);
+    TS_TRY(rc);
+    rc = qry_select_filters(cat, p->metric, sub->filters, sub->n_filters, sub->explicit_tags,
+                            p->spec->values_must_exist, budget, p->arena, &set, err);
+    if (rc == TS_ENOTFOUND && !p->spec->compat)
+        near_filter(cat, sub, err);
+    TS_TRY(rc);
     return qry_select_series(cat, set, budget, p->arena, &p->series, &p->n, err);
 }
 
@@ -124,8 +142,12 @@ static int grouping_keys(struct sto_catalog *cat, struct qry_plan *p, const stru
 {
     const struct qry_sub *sub = p->sub;
     p->keys = ts_arena_alloc(p->arena, (n_by_keys + sub->n_filters + 1) * sizeof *p->keys);
-    for (size_t i = 0; i < n_by_keys; i++)
-        TS_TRY(qry_select_tagk(cat, by_keys[i], &p->keys[p->n_keys++], err));
+    for (size_t i = 0; i < n_by_keys; i++) {
+        int rc = qry_select_tagk(cat, by_keys[i], &p->keys[p->n_keys++], err);
+        if (rc == TS_ENOTFOUND && !p->spec->compat)
+            qry_select_near(cat, STO_UID_TAGK, by_keys[i], qry_breakdown_names(), err);
+        TS_TRY(rc);
+    }
     if (by_keys)
         return 0;
     for (size_t i = 0; i < sub->n_filters; i++)

@@ -51,6 +51,7 @@ struct qry_rate {
     int64_t counter_max; /* 2^63-1 by default */
     int64_t reset_value; /* 0 = none */
 };
+#define QRY_UNIT_BYTES 32 /* of a unit's name, with the zero at its end */
 /* One metric to query. */
 struct qry_sub {
     const struct qry_agg *agg;
@@ -69,7 +70,8 @@ struct qry_sub {
     bool pre_aggregate;        /* read pre-aggregates */
     const double *percentiles; /* of histograms, ascending, 0..100 */
     size_t n_percentiles;
-    bool histogram_buckets; /* an output for each bucket of histograms */
+    bool histogram_buckets;    /* an output for each bucket of histograms */
+    char unit[QRY_UNIT_BYTES]; /* of its values, for headings; empty: unknown. Set by who runs it */
 };
 /* A condition on values; cond.h. */
 struct qry_cond;
@@ -320,6 +322,7 @@ struct qry_head {
     const struct ts_slice *tags; /* keys */
     size_t n_tags;
     const struct ts_slice *values; /* names of the values' columns */
+    const struct ts_slice *units;  /* of them, n == 0: unknown */
     size_t n_values;
 };
 /** Called once, before the rows; head is borrowed until the last row. */

@@ -6,9 +6,13 @@
 #include "query/select.h"
 
 #include "base/mem.h"
+#include "base/near.h"
 #include "query/query.h"
 
+#include <stdio.h>
 #include <string.h>
+
+#define NEAR_MAX_NAMES 2000 /* of a kind that are compared with an unknown one */
 
 static int no_such(struct ts_error *err, const char *kind, struct ts_slice name)
 {
@@ -24,6 +28,24 @@ int qry_select_metric(struct sto_catalog *cat, struct ts_slice name, uint32_t *o
 int qry_select_tagk(struct sto_catalog *cat, struct ts_slice name, uint32_t *out_id, struct ts_error *err)
 {
     return sto_uid_find(cat, STO_UID_TAGK, name, out_id) == 0 ? 0 : no_such(err, "tagk", name);
+}
+
+void qry_select_near(struct sto_catalog *cat, enum sto_uid_kind kind, struct ts_slice name,
+                     const char *const *others, struct ts_error *err)
+{
+    struct ts_near near;
+    uint32_t max = sto_uid_max(cat, kind);
+    ts_near_init(&near, name);
+    for (uint32_t id = 1; id <= max && id <= NEAR_MAX_NAMES; id++) {
+        struct ts_slice known = sto_uid_name(cat, kind, id);
+        if (known.n && !sto_uid_deleted(known) && !sto_name_hidden(known))
+            ts_near_see(&near, known);
+    }
+    for (; others && *others; others++)
+        ts_near_see(&near, ts_slice_str(*others));
+    size_t n = err ? strlen(err->text) : 0;
+    if (near.n && err)
+        (void)snprintf(err->text + n, sizeof(err->text) - n, "; did you mean %.*s?", (int)near.n, near.best);
 }
 
 /* Ids of a filter's values; unknown ones match nothing, or are errors. */

@@ -15,6 +15,10 @@
 int qry_select_metric(struct sto_catalog *cat, struct ts_slice name, uint32_t *out_id, struct ts_error *err);
 /** Id of a tag key; TS_ENOTFOUND with OpenTSDB's text. */
 int qry_select_tagk(struct sto_catalog *cat, struct ts_slice name, uint32_t *out_id, struct ts_error *err);
+/** Add to the message that a name is unknown the one that was probably meant, if any of the first 2,000 names of its kind is near, or
+ * one of others (ended by NULL; may be NULL). */
+void qry_select_near(struct sto_catalog *cat, enum sto_uid_kind kind, struct ts_slice name,
+                     const char *const *others, struct ts_error *err);
 /** Series of a metric that pass all filters; *out_set is the caller's. An unknown value matches nothing
  * (must_exist: TS_ENOTFOUND). TS_ELIMIT: a regular expression took too long, too many filters; errors of qry_budget_look. */
 int qry_select_filters(struct sto_catalog *cat, uint32_t metric, const struct qry_filter *filters, size_t n,

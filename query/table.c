@@ -10,6 +10,7 @@
  */
 #include "query/breakdowns/breakdown.h"
 #include "query/compare.h"
+#include "query/filters/filter.h"
 #include "query/plan.h"
 #include "query/sort.h"
 
@@ -364,25 +365,62 @@ static struct ts_slice joined(struct table *tb, struct ts_slice a, const char *s
     return s;
 }
 
-/* "web.hits"; "avg web.hits" where several sub queries have the metric; a number where they have both. */
+static bool same_filters(const struct qry_sub *a, const struct qry_sub *b)
+{
+    bool same = a->n_filters == b->n_filters;
+    for (size_t i = 0; i < a->n_filters && same; i++)
+        same = ts_slice_eq(a->filters[i].tagk, b->filters[i].tagk) &&
+               ts_slice_eq(a->filters[i].text, b->filters[i].text) &&
+               a->filters[i].type == b->filters[i].type;
+    return same;
+}
+
+/* "{host=web*,status=404}"; nothing without filters. */
+static struct ts_slice filters_text(struct table *tb, const struct qry_sub *sub)
+{
+    struct ts_buf b;
+    ts_buf_init(&b, 0);
+    for (size_t i = 0; i < sub->n_filters; i++) {
+        const struct qry_filter *f = &sub->filters[i];
+        ts_buf_printf(&b, "%s%.*s=", i ? "," : "{", (int)f->tagk.n, f->tagk.p);
+        bool plain = f->shorthand || strcmp(f->type->name, "literal_or") == 0;
+        ts_buf_printf(&b, plain ? "%s%.*s" : "%s(%.*s)", plain ? "" : f->type->name, (int)f->text.n,
+                      f->text.p);
+    }
+    ts_buf_str(&b, sub->n_filters ? "}" : "");
+    struct ts_slice s = {ts_arena_strndup(&tb->arena, b.p ? b.p : "", b.n), b.n};
+    ts_buf_release(&b);
+    return s;
+}
+
+/* "web.hits"; "max web.hits{host=web1}" where filters tell columns of one aggregator apart; "avg web.hits" where several sub queries have the metric; a number where they have both. */
 static struct ts_slice sub_name(struct table *tb, size_t sub)
 {
     const struct qry_spec *spec = tb->spec;
     struct ts_slice metric = spec->subs[sub].metric.n ? spec->subs[sub].metric : TS_SLICE_LIT("value");
     const char *agg = spec->subs[sub].agg->name;
-    size_t same = 0, before = 0;
+    size_t same = 0, before = 0, others = 0;
+    bool filters_tell = true; /* no other column of this metric and aggregator has its filters */
     for (size_t i = 0; i < spec->n_subs; i++) {
         if (!ts_slice_eq(spec->subs[i].metric, spec->subs[sub].metric))
             continue;
         same++;
-        before += i < sub && strcmp(spec->subs[i].agg->name, agg) == 0;
+        if (i == sub || strcmp(spec->subs[i].agg->name, agg) != 0)
+            continue;
+        before += i < sub;
+        others++;
+        filters_tell &= !same_filters(&spec->subs[i], &spec->subs[sub]);
     }
+    filters_tell &= others > 0;
     if (same == 1)
         return metric;
     char number_text[32];
     int n = snprintf(number_text, sizeof number_text, "%zu", before + 1);
     struct ts_slice name = joined(tb, ts_slice_str(agg), " ", metric);
-    return before ? joined(tb, name, " ", (struct ts_slice){number_text, (size_t)n}) : name;
+    if (!before && !filters_tell)
+        return name;
+    return filters_tell ? joined(tb, name, "", filters_text(tb, &spec->subs[sub]))
+                        : joined(tb, name, " ", (struct ts_slice){number_text, (size_t)n});
 }
 
 static int make_head(struct table *tb, struct qry_head *head, struct ts_error *err)
@@ -393,9 +431,12 @@ static int make_head(struct table *tb, struct qry_head *head, struct ts_error *e
     struct ts_slice *tags = qry_arena_take(&tb->arena, spec->n_by_tags, sizeof *tags, err);
     struct ts_slice *names =
         tags ? qry_arena_take(&tb->arena, tb->n_pivots * per_pivot, sizeof *names, err) : NULL;
-    if (!names)
+    struct ts_slice *units =
+        names ? qry_arena_zero(&tb->arena, tb->n_pivots * per_pivot, sizeof *units, err) : NULL;
+    if (!units)
         return qry_memory_code(err);
-    *head = (struct qry_head){.tags = tags, .values = names, .n_values = tb->n_pivots * per_pivot};
+    *head = (struct qry_head){
+        .tags = tags, .values = names, .units = units, .n_values = tb->n_pivots * per_pivot};
     enum qry_time_column times[QRY_MAX_TIME_COLUMNS];
     size_t n_times = qry_time_columns(&spec->by_time, times);
     for (size_t i = 0; i < n_times; i++)
@@ -414,6 +455,8 @@ static int make_head(struct table *tb, struct qry_head *head, struct ts_error *e
                                              : joined(tb, name, " ", ts_slice_str(derived[d]));
                 if (spec->columns.n)
                     name = per_pivot == 1 ? tb->pivots[p].text : joined(tb, tb->pivots[p].text, " ", name);
+                if (d == 0 && !spec->columns.n && !spec->subs[s].agg->no_unit)
+                    units[k] = ts_slice_str(spec->subs[s].unit);
                 names[k++] = name;
             }
     return 0;

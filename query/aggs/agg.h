@@ -130,6 +130,7 @@ struct qry_agg {
     enum qry_interp interp;
     const struct qry_fold_ops *fold; /* NULL: none */
     const struct qry_lane_ops *lane; /* NULL: none */
+    bool no_unit;                    /* its results are not in the unit of the points */
     double p;                        /* percentiles: the share, in (0,1) */
     enum qry_rank rank;              /* percentiles: how the rank is found */
     const char *help;                /* one sentence */

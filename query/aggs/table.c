@@ -11,6 +11,11 @@
     {                                                                                                        \
         .name = nm, .interp = QRY_INTERP_##ip, .fold = &qry_fold_##fam, .lane = &qry_lane_##fam, .help = hlp \
     }
+#define ROW_NO_UNIT(nm, ip, fam, hlp)                                                                        \
+    {                                                                                                        \
+        .name = nm, .interp = QRY_INTERP_##ip, .fold = &qry_fold_##fam, .lane = &qry_lane_##fam,             \
+        .no_unit = true, .help = hlp                                                                         \
+    }
 #define PCT(nm, share, rule, fam, hlp)                                                                       \
     {                                                                                                        \
         .name = nm, .interp = QRY_INTERP_LERP, .fold = &qry_fold_##fam, .lane = &qry_lane_##fam, .p = share, \
@@ -24,17 +29,17 @@ static const struct qry_agg table[] = {
     ROW("avg", LERP, avg, "Sum divided by the number of values."),
     {.name = "none", .interp = QRY_INTERP_ZIM, .help = "Series stay apart."},
     ROW("median", LERP, median, "The upper middle value."),
-    ROW("mult", LERP, mult, "Product."),
+    ROW_NO_UNIT("mult", LERP, mult, "Product."),
     ROW("dev", LERP, dev, "Population standard deviation."),
     ROW("diff", LERP, diff, "Last value minus the first."),
-    ROW("count", ZIM, count, "Number of values (in a group: of series alive)."),
+    ROW_NO_UNIT("count", ZIM, count, "Number of values (in a group: of series alive)."),
     ROW("zimsum", ZIM, sum, "Sum; a series without a point counts 0."),
     ROW("mimmin", MAX, min, "Smallest value; a series without a point does not count."),
     ROW("mimmax", MIN, max, "Largest value; a series without a point does not count."),
     ROW("first", ZIM, first, "First value."),
     ROW("last", ZIM, last, "Last value."),
     ROW("pfsum", PREV, sum, "Sum; a series without a point counts its last value."),
-    ROW("squareSum", ZIM, square, "Sum of squares."),
+    ROW_NO_UNIT("squareSum", ZIM, square, "Sum of squares."),
     PCT("p50", .5, LEGACY, pct, "50th percentile."),
     PCT("p75", .75, LEGACY, pct, "75th percentile."),
     PCT("p90", .9, LEGACY, pct, "90th percentile."),

@@ -67,6 +67,8 @@ struct qry_breakdown {
 };
 /** All rows; the last one is the one for tags. */
 const struct qry_breakdown *const *qry_breakdown_table(void);
+/** Names of the rows that have one, ended by NULL. */
+const char *const *qry_breakdown_names(void);
 /** Take a key into a spec; TS_EINVAL when it is there already. */
 int qry_breakdown_add(struct ts_slice key, struct qry_spec *spec, struct ts_error *err);
 /** Cells of a spec's time breakdown that meet from <= t < to (not empty); one cell over all if there is none. Memory is the

@@ -16,6 +16,13 @@ const struct qry_breakdown *const *qry_breakdown_table(void)
     return table;
 }
 
+const char *const *qry_breakdown_names(void)
+{
+    static const char *const names[] = {"minute", "hour",      "day",     "week", "month",
+                                        "year",   "hourofday", "weekday", NULL};
+    return names;
+}
+
 int qry_breakdown_add(struct ts_slice key, struct qry_spec *spec, struct ts_error *err)
 {
     size_t i = 0;

@@ -5,6 +5,8 @@ tsd last t net=x -n 2 --data data
 tsd last t 'st=a|c' --data data --format csv
 tsd last t --at 1793620859 --data data --format ndjson
 tsd last t st=a --data data --format json
+tsd last t --at 2026/11/02-17:45 --tz Asia/Kathmandu --data data
+tsd last t --tz Mars/Olympus --data data
 tsd query 1793620800 1793620900 none t --where 'value>1' --top 1 --data data
 tsd last
 tsd last t st

@@ -30,6 +30,15 @@ echo "== after"
 all >remote.txt 2>&1
 cat remote.txt
 tsd metric show shop.orders --port $port
+tsd metric show web.hits --port $port
+tsd metric set web.hits kind= --port $port
+tsd metric show web.hits --port $port
+tsd query --port $port 2026/11/01 2026/11/01 sum shop.orders count shop.orders sum web.hits --by shop
+tsd query --port $port 2026/11/01 2026/11/01 sum shop.orders --by day --format csv
+tsd query --port $port 2026/11/01 2026/11/01 sum shop.orders --by day --format json
+tsd query --port $port 2026/11/01 2026/11/01 sum shop.orders --by day --plot orders.svg
+grep -c '>orders<' orders.svg
+tsd metric set web.hits kind=gauge --port $port
 tsd metric set shop.orders kind=counts --port $port
 tsd metric set shop.orders kind --port $port
 tsd metric set nothing kind=count --port $port

@@ -17,6 +17,16 @@ tsd query 2026/11/01 2026/11/06 sum web.hits --by day --plot p.png --format csv 
 rm p.png
 tsd query 2025/11/01 2025/11/06 sum web.hits --by day --plot p.png --port $port
 tsd query 2026/11/01 2026/11/06 sum web.hits --by day --plot no/such/folder/p.png --port $port
+# whatever --by and its options make can be drawn
+pic() { tsd query 2026/11/01 2026/11/06 "$@" --plot p.svg --port $port && grep -c '<path' p.svg >/dev/null && echo drawn && rm p.svg; }
+pic sum web.hits --by day --partial
+pic sum web.hits max web.hits --by hour
+pic sum web.hits --by day --compare 1d
+pic sum web.hits --by day,domain --columns domain
+pic sum web.hits --by weekday,hourofday --columns weekday
+pic sum web.hits --by weekday --compare 1w
+pic sum web.hits --by day --by domain --sort value
+pic sum web.hits sum web.hits domain=d1.org
 PATH=/nonexistent "$TSD" query 2026/11/01 2026/11/06 sum web.hits --by day --plot p.png --port $port
 stop
 # what a name says is what the file holds; - is standard output; lines stop at long gaps

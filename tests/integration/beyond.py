@@ -59,6 +59,8 @@ def breakdowns(d):
     check("by as CSV", rows(ask(d, q, None, "text/csv")[2]) == want, ask(d, q, None, "text/csv"))
     check("by as CSV, POST", rows(ask(d, "/api/query", body, "text/csv")[2]) == want)
     check("by as text", ask(d, q + "&format=text")[2].splitlines()[0] == "2017-07-14 00 a 3")
+    heading = ask(d, q + "&compare=1d&format=text")[2].splitlines()[0].split()
+    check("names of several values in text", heading[:2] == ["#", "date"] and heading[-3:] == ["before", "difference", "ratio"])
     got = json.loads(ask(d, "/api/query", body)[2])
     check("by as JSON, POST", [[r["date"], r["hour"], r["tags"]["s"], str(r["value"])] for r in got] == want[1:], got)
     check("the same by GET", json.loads(ask(d, q)[2]) == got)

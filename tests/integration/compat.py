@@ -180,7 +180,20 @@ def times_as_text(s):
 
 def kinds_of_metrics(s):
     s.put("web.hits %d 6 h=a" % T0, "web.hits %d 2 h=a" % (T0 + 7200), "web.hits %d 1 h=b" % (T0 + 3600))
-    return s.dps("sum:web.hits", start=T0 - 10, end=T0 + 7200), {str(T0): 6, str(T0 + 3600): 5 if s.compat else 1, str(T0 + 7200): 2}
+    want = {str(T0): 6, str(T0 + 3600): 5 if s.compat else 1, str(T0 + 7200): 2}
+    span = "start=%d&end=%d" % (T0 - 10, T0 + 7200)
+    tsuids = ",".join(r["tsuids"][0] for r in s.ask("/api/query?%s&show_tsuids&m=sum:web.hits{h=*}" % span)[1])
+    by_number = s.ask("/api/query?%s&tsuid=sum:%s" % (span, tsuids))[1][0]["dps"]
+    function = s.ask("/api/query/gexp?%s&exp=scale(sum:web.hits,1)" % span)[1][0]["dps"]
+    formula = s.ask("/api/query/exp", {"time": {"start": str(T0 - 10), "end": str(T0 + 7200), "aggregator": "sum"}, "metrics": [{"id": "a", "metric": "web.hits"}],
+                                       "expressions": [{"id": "e", "expr": "a * 1"}]})[1]["outputs"][0]["dps"]
+    said = [s.dps("sum:web.hits", start=T0 - 10, end=T0 + 7200), by_number, function, {str(t // 1000): v for t, v in formula}]
+    return said, [want] * 4
+
+
+def near_names(s):
+    said = s.message(s.ask("/api/query?start=%d&m=sum:web.hit" % T0))
+    return said, (400, "No such name for 'metrics': 'web.hit'" + ("" if s.compat else "; did you mean web.hits?"))
 
 
 def none_of_a_tag(s):
@@ -288,7 +301,7 @@ def large_requests(s):
 
 
 ROWS = [new_metrics, many_tags, explicit_groups, empty_put, fraction_of_seconds, fraction_in_json, letters, capitals, same_time, same_second, unknown_value, first_rate,
-        percentiles, zone_in_uri, ms_in_body, filter_types, fraction_in_query, end_that_is_a_date, forms_of_times, digits_of_dates, durations, times_as_text, kinds_of_metrics, none_of_a_tag, whole_hours, switch_of_deletes, override_of_deletes,
+        percentiles, zone_in_uri, ms_in_body, filter_types, fraction_in_query, end_that_is_a_date, forms_of_times, digits_of_dates, durations, times_as_text, kinds_of_metrics, near_names, none_of_a_tag, whole_hours, switch_of_deletes, override_of_deletes,
         filters_of_one_key, regexp_with_colon, suggest_all, last_with_some_tags, last_anywhere, documented_paths, server_errors, large_requests, errors_of_put, read_only_put, iso_time_in_put, between_s_and_ms]
 
 

@@ -8,6 +8,7 @@
 #include "tsd/cmds/cmd.h"
 
 #include "base/mem.h"
+#include "base/near.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -15,7 +16,6 @@
 #include <string.h>
 
 #define CMD_MAX_TABLES 8
-#define CMD_NEAR       2 /* mistyped by at most this many letters */
 #define CMD_NAME_MAX   32
 
 /* One row for each code, in the order of enum ts_err; a unit test compares the numbers. */
@@ -223,39 +223,13 @@ const struct tsd_cmd *tsd_cmd_find(const struct tsd_cmd *table, const char *name
     return NULL;
 }
 
-/* Letters to change, add or drop to come from a to b (both short). */
-static unsigned cmd_distance(const char *a, const char *b)
-{
-    unsigned row[CMD_NAME_MAX + 1];
-    size_t nb = strlen(b);
-    for (size_t j = 0; j <= nb; j++)
-        row[j] = (unsigned)j;
-    for (size_t i = 0; a[i]; i++) {
-        unsigned corner = row[0];
-        row[0] = (unsigned)i + 1;
-        for (size_t j = 0; j < nb; j++) {
-            unsigned change = corner + (a[i] != b[j]), drop = row[j + 1] + 1, add = row[j] + 1;
-            corner = row[j + 1];
-            row[j + 1] = change < drop ? (change < add ? change : add) : (drop < add ? drop : add);
-        }
-    }
-    return row[nb];
-}
-
 const struct tsd_cmd *tsd_cmd_near(const struct tsd_cmd *table, const char *name)
 {
-    const struct tsd_cmd *best = NULL;
-    unsigned least = CMD_NEAR + 1;
-    if (strlen(name) > CMD_NAME_MAX)
-        return NULL;
-    for (const struct tsd_cmd *c = table; c->name; c++) {
-        unsigned d = cmd_distance(name, c->name);
-        if (d < least && d < strlen(c->name)) {
-            least = d;
-            best = c;
-        }
-    }
-    return best;
+    struct ts_near near;
+    ts_near_init(&near, ts_slice_str(name));
+    for (const struct tsd_cmd *c = table; c->name; c++)
+        ts_near_see(&near, ts_slice_str(c->name));
+    return near.n ? tsd_cmd_find(table, near.best) : NULL;
 }
 
 const char *tsd_args_get(const struct tsd_args *args, const char *name)

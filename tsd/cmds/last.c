@@ -12,13 +12,14 @@
 
 const struct ts_opt tsd_last_opts[] = {
     {.name = "count", .letter = 'n', .arg = "N", .help = "Points of each series. Default 1."},
-    {.name = "at",
-     .arg = "TIME",
-     .help = "Only points at or before this time (UTC). Default: all there are."},
+    {.name = "at", .arg = "TIME", .help = "Only points at or before this time. Default: all there are."},
+    {.name = "tz",
+     .arg = "ZONE",
+     .help = "Zone of --at and of times in text, for example Europe/Berlin. Default UTC."},
     {.name = "format",
      .letter = 'f',
      .arg = "text|csv|json|ndjson",
-     .help = "Form of the answer. Default text."},
+     .help = "Form of the answer. Default text. CSV and JSON have milliseconds."},
     TSD_ANSWER_OPTS,
     {.name = NULL},
 };
@@ -61,6 +62,7 @@ static int last_remote(struct last_run *r, struct ts_slice series, struct ts_err
     ts_buf_printf(&path, "/api/query/last?format=%s", r->what.format->name);
     last_param(&path, "n", n.n ? n : TS_SLICE_LIT("1"));
     last_param(&path, "at", tsd_answer_opt(args, "at"));
+    last_param(&path, "tz", tsd_answer_opt(args, "tz"));
     last_param(&path, "timeseries", series);
     int rc = tsd_answer_remote(&r->answer, "GET", ts_buf_get(&path), NULL, err);
     ts_buf_release(&path);
@@ -96,8 +98,9 @@ int tsd_last_run(const struct tsd_args *args)
     const char *format = tsd_answer_format(args, "text|csv|json|ndjson", "text");
     if (!format || tsd_client_or_data(args) != TSD_EXIT_OK)
         return TSD_EXIT_USAGE;
-    if (tsd_latest_parse(tsd_answer_opt(args, "count"), tsd_answer_opt(args, "at"), ask.now_ms, &ask, &err) <
-        0)
+    const struct ts_tz *tz;
+    if (tsd_latest_parse(tsd_answer_opt(args, "count"), tsd_answer_opt(args, "at"),
+                         tsd_answer_opt(args, "tz"), ask.now_ms, &ask, &tz, &err) < 0)
         return tsd_usage(args, "%s", err.text);
     ts_buf_init(&series, 0);
     if (!last_series(args, &series)) {
@@ -105,7 +108,7 @@ int tsd_last_run(const struct tsd_args *args)
         return tsd_usage(args, "the words behind the metric are tag=value");
     }
     ask.timeseries = ts_buf_get(&series);
-    struct last_run r = {.what = {tsd_out_find(ts_slice_str(format)), &ask, 1}};
+    struct last_run r = {.what = {tsd_out_find(ts_slice_str(format)), &ask, 1, tz}};
     int code = last_run(args, &r, ask.timeseries);
     ts_buf_release(&series);
     return code;

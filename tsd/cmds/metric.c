@@ -6,6 +6,7 @@
  */
 #include "base/mem.h"
 #include "tsd/cmds/cmd.h"
+#include "tsd/cmds/door.h"
 #include "tsd/meta/kind.h"
 
 #include <string.h>
@@ -41,13 +42,30 @@ static int metric_set(const struct tsd_args *args)
     return TSD_EXIT_OK;
 }
 
+/* The kind that holds although nobody set it. */
+static int metric_kind(struct tsd_door *door, struct ts_buf *out, struct ts_error *err)
+{
+    struct tsd_door_req req = {.method = "GET",
+                               .path = "api/metric",
+                               .params = {{TS_SLICE_LIT("metric"), ts_slice_str(door->args->words[1])}}};
+    json_t *root = NULL;
+    TS_TRY(tsd_door_ask(door, &req, &root, err));
+    const char *kind = json_string_value(json_object_get(root, "kind"));
+    const char *source = json_string_value(json_object_get(root, "source"));
+    if (kind && source && strcmp(source, "set") != 0)
+        ts_buf_printf(out, "kind: %s (%s)\n", kind, source);
+    json_decref(root);
+    return 0;
+}
+
 int tsd_metric_run(const struct tsd_args *args)
 {
     if (args->n_words >= 3 && strcmp(args->words[0], "set") == 0)
         return metric_set(args);
     if (args->n_words == 2 && strcmp(args->words[0], "show") == 0) {
         const char *words[] = {"get", "metrics", args->words[1]};
-        return metric_uid(args, words, 3);
+        int code = metric_uid(args, words, 3);
+        return code == TSD_EXIT_OK ? tsd_door_run(args, TSD_LOCAL_READ, metric_kind) : code;
     }
     return tsd_usage(args, "say show METRIC, or set METRIC kind=count unit=hits");
 }

@@ -140,6 +140,15 @@ static void script_value_axis(const struct tsd_plot *p, const char *axis, struct
                                           : "%.10g");
 }
 
+static void script_unit(const struct tsd_plot *p, const char *label, struct ts_buf *out)
+{
+    if (!p->unit[0])
+        return;
+    ts_buf_printf(out, "set %s ", label);
+    tsd_gnuplot_quote(p->unit, out);
+    ts_buf_str(out, " textcolor rgb '#444444'\n");
+}
+
 static void script_colour(const struct tsd_plot *p, size_t i, struct ts_buf *out)
 {
     bool rest = i >= TSD_PLOT_MAX_SERIES || strncmp(p->series[i].name, "others (", 8) == 0;
@@ -268,6 +277,7 @@ static void script_bars(const struct tsd_plot *p, struct ts_buf *out)
 static void script_names(const struct tsd_plot *p, struct ts_buf *out)
 {
     script_value_axis(p, "x", out);
+    script_unit(p, "xlabel", out);
     ts_buf_str(out, "set grid noytics xtics linetype 1 linecolor rgb '#e4e4e4'\nset ytics scale 0 (");
     for (size_t i = 0; i < p->n; i++) {
         ts_buf_str(out, i ? ", " : "");
@@ -294,6 +304,7 @@ void tsd_plot_script(const struct tsd_plot *p, struct ts_buf *out)
         return;
     }
     script_value_axis(p, "y", out);
+    script_unit(p, "ylabel", out);
     if (plot_stacks(p))
         script_bars(p, out);
     else

@@ -19,8 +19,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define TSD_PLOT_MAX_SERIES 10 /* drawn by themselves; the rest is one more, or left out */
-#define TSD_PLOT_MAX_BARS   25 /* bars without a time axis */
+#define TSD_PLOT_MAX_SERIES  10  /* drawn by themselves; the rest is one more, or left out */
+#define TSD_PLOT_MAX_BARS    25  /* bars without a time axis */
+#define TSD_PLOT_MAX_ORDERED 200 /* the same where their order counts: 168 hours of a week */
 
 /* What x is. */
 enum tsd_plot_axis {
@@ -46,7 +47,8 @@ struct tsd_plot {
     bool svg;        /* SVG; else PNG */
     bool in_order;   /* names stay in the order of the answer: hours of the day, weekdays */
     char title[200]; /* above */
-    bool additive;   /* values of a time may be stacked and the rest may be summed */
+    char unit[QRY_UNIT_BYTES + 4];  /* of the values, beside their axis; empty: unknown */
+    bool additive;                  /* values of a time may be stacked and the rest may be summed */
     struct tsd_plot_series *series; /* owned */
     size_t n, cap;                  /* series */
     size_t n_left_out;              /* series not shown */

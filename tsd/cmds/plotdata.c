@@ -165,6 +165,7 @@ static int csv_month(struct ts_slice s, int64_t *out_s)
 struct csv_columns {
     enum qry_time_column times[QRY_MAX_TIME_COLUMNS];
     size_t n_times, n_tags, n_values;
+    bool compared;       /* values come by fours: now, before, difference, ratio */
     struct ts_buf names; /* of values, a zero behind each */
 };
 
@@ -236,6 +237,8 @@ static int csv_record(struct tsd_plot *p, const char **at, const char *end, cons
             ts_buf_str(name, n_name ? ", " : "");
             ts_buf_str(name, value);
         }
+        if (c->compared && i % 4 >= 2)
+            continue; /* difference and ratio have another scale */
         if (c->n_values == 1 || !isnan(y))
             plot_add(plot_series(p, ts_buf_get(name)), x_s, y);
     }
@@ -252,11 +255,41 @@ static void csv_axis(struct tsd_plot *p, const struct qry_by_time *t)
     p->bar_s = t->n ? t->n * unit_s[t->unit] : 0;
 }
 
+/* A point to be sorted. */
+struct plot_pair {
+    int64_t x_s; /* time */
+    double y;    /* value */
+};
+static int plot_earlier(const void *a, const void *b)
+{
+    const struct plot_pair *x = a, *y = b;
+    return x->x_s < y->x_s ? -1 : x->x_s > y->x_s;
+}
+
+/* Points in the order of their times: rows may come by value or by name. */
+static void plot_by_time(struct tsd_plot_series *s)
+{
+    size_t k = 1;
+    while (k < s->n && s->x_s[k - 1] <= s->x_s[k])
+        k++;
+    if (k >= s->n)
+        return;
+    struct plot_pair *pairs = ts_xmalloc(s->n * sizeof(*pairs));
+    for (size_t i = 0; i < s->n; i++)
+        pairs[i] = (struct plot_pair){s->x_s[i], s->y[i]};
+    qsort(pairs, s->n, sizeof(*pairs), plot_earlier);
+    for (size_t i = 0; i < s->n; i++) {
+        s->x_s[i] = pairs[i].x_s;
+        s->y[i] = pairs[i].y;
+    }
+    ts_free(pairs);
+}
+
 int tsd_plot_read_csv(struct tsd_plot *p, struct ts_slice csv, const struct qry_spec *spec,
                       struct ts_error *err)
 {
     struct ts_buf field, name;
-    struct csv_columns c = {.n_tags = spec->n_by_tags};
+    struct csv_columns c = {.n_tags = spec->n_by_tags, .compared = spec->compare_n > 0};
     const char *at = csv.p, *end = csv.p + csv.n;
     int rc = 0;
     ts_buf_init(&field, 0);
@@ -273,6 +306,8 @@ int tsd_plot_read_csv(struct tsd_plot *p, struct ts_slice csv, const struct qry_
     csv_header(&at, end, &field, &c);
     while (rc == 0 && at < end)
         rc = csv_record(p, &at, end, &c, &field, &name, err);
+    for (size_t i = 0; i < p->n; i++)
+        plot_by_time(&p->series[i]);
     ts_buf_release(&field);
     ts_buf_release(&name);
     ts_buf_release(&c.names);
@@ -323,17 +358,6 @@ static int plot_heavier(const void *a, const void *b)
     return x->weight > y->weight ? -1 : x->weight < y->weight ? 1 : strcmp(x->name, y->name);
 }
 
-/* A point on its way into the sum of the rest. */
-struct plot_pair {
-    int64_t x_s; /* time */
-    double y;    /* value */
-};
-static int plot_earlier(const void *a, const void *b)
-{
-    const struct plot_pair *x = a, *y = b;
-    return x->x_s < y->x_s ? -1 : x->x_s > y->x_s;
-}
-
 /* Sum of the series from number `from` on, as one. */
 static struct tsd_plot_series plot_rest(const struct tsd_plot *p, size_t from)
 {
@@ -375,7 +399,9 @@ static void plot_cut_name(struct tsd_plot_series *s)
 
 void tsd_plot_trim(struct tsd_plot *p)
 {
-    size_t max = p->axis == TSD_PLOT_NAMES ? TSD_PLOT_MAX_BARS : TSD_PLOT_MAX_SERIES;
+    size_t max = p->axis != TSD_PLOT_NAMES ? TSD_PLOT_MAX_SERIES
+                 : p->in_order             ? TSD_PLOT_MAX_ORDERED
+                                           : TSD_PLOT_MAX_BARS;
     if (p->n && !p->in_order)
         qsort(p->series, p->n, sizeof(*p->series), plot_heavier);
     if (p->n > max + 1) {

@@ -24,8 +24,8 @@ const struct ts_opt tsd_query_opts[] = {
     {.name = "by",
      .arg = "KEYS",
      .help = "Totals by minute, 10m or any duration, hour, day, week, month, year, hourofday, weekday and "
-             "tag keys, with commas "
-             "between."},
+             "tag keys, with commas between. "
+             "May stand several times."},
     {.name = "tz",
      .arg = "ZONE",
      .help = "Zone of dates, days and hours, for example Europe/Berlin. Default UTC."},
@@ -85,6 +85,7 @@ const struct ts_opt tsd_query_opts[] = {
 struct query_run {
     const struct tsd_args *args; /* of the command */
     struct ts_arena arena;       /* of spec */
+    const char *by;              /* keys of all --by; NULL: no totals */
     struct qry_spec spec;        /* what is asked */
     struct ts_buf uri;           /* the same as request parameters */
     struct tsd_answer answer;    /* where it is asked, where the answer goes */
@@ -105,8 +106,8 @@ static int query_remote(struct query_run *r, const char *format, struct ts_buf *
     ts_buf_printf(&path, "&format=%s", format);
     if (keep && !r->spec.by_on) /* for a picture */
         ts_buf_str(&path, "&times=epoch");
-    if (r->table)
-        ts_buf_str(&path, "&partial=mark");
+    if (keep && r->spec.by_on)
+        ts_buf_str(&path, r->table ? "&partial=mark" : "&partial=none");
     int rc = path.failed ? ts_error_set(err, TS_ELIMIT, "the query is too long")
                          : tsd_answer_remote(&r->answer, "GET", ts_buf_get(&path), keep, err);
     ts_buf_release(&path);
@@ -120,12 +121,14 @@ static int query_local(void *arg, struct tsd_sink *sink, struct ts_error *err)
     struct qry_limit limit = {.max_points = 0};
     if (tsd_args_has(r->args, "explain"))
         return tsd_explain_run(r->answer.store, &r->spec, NULL, 0, strcmp(r->format, "json") == 0, sink, err);
-    tsd_kinds_apply(r->answer.store, &r->spec);
     struct qry_spec spec = r->spec;
+    spec.subs = ts_arena_alloc(&r->arena, spec.n_subs * sizeof(*spec.subs));
+    memcpy(spec.subs, r->spec.subs, spec.n_subs * sizeof(*spec.subs));
+    tsd_kinds_apply(r->answer.store, &spec);
     if (r->kept && !spec.by_on) /* for a picture */
         spec.times = QRY_TIMES_EPOCH;
-    if (r->table)
-        spec.partial = QRY_PARTIAL_MARK;
+    if (r->kept && spec.by_on)
+        spec.partial = r->table ? QRY_PARTIAL_MARK : QRY_PARTIAL_NONE;
     tsd_out_init(&out, tsd_out_find(ts_slice_str(r->format)), &spec, sink);
     int rc = tsd_out_run(&out, r->answer.store, r->answer.pool, &limit, err);
     tsd_out_release(&out);
@@ -165,19 +168,90 @@ static int query_table(struct query_run *r, struct ts_error *err)
     return rc;
 }
 
-/* Sums and counts of parts may be added up; averages and percentiles may not. */
+/* Sums and counts of parts may be added up; averages and percentiles may not, nor what stands side by side. */
 static bool query_additive(const struct qry_spec *spec)
 {
     static const char *const names[] = {"sum", "zimsum", "pfsum", "count", "squareSum"};
-    for (size_t i = 0; spec->by_on && i < sizeof(names) / sizeof(names[0]); i++)
+    if (!spec->by_on || spec->n_subs != 1 || spec->compare_n)
+        return false;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         if (strcmp(spec->subs[0].agg->name, names[i]) == 0)
             return true;
     return false;
 }
 
+/* Unit of a metric as the daemon or the folder knows it; empty if it is unknown. */
+static void query_unit(struct query_run *r, struct ts_slice metric, char out[QRY_UNIT_BYTES])
+{
+    struct ts_error err = {0};
+    struct ts_buf path, answer;
+    json_t *root = NULL;
+    out[0] = 0;
+    if (r->answer.store) {
+        struct tsd_metric_info info;
+        tsd_metric_look(r->answer.store, metric, &info);
+        memcpy(out, info.unit, sizeof(info.unit));
+        return;
+    }
+    ts_buf_init(&path, QUERY_PARAM_MAX);
+    ts_buf_init(&answer, QUERY_PARAM_MAX);
+    ts_buf_str(&path, "/api/metric?metric=");
+    ts_buf_uri(&path, metric);
+    if (tsd_answer_remote(&r->answer, "GET", ts_buf_get(&path), &answer, &err) == 0 &&
+        ts_json_load(ts_buf_get(&answer), &root, &err) == 0) {
+        const char *unit = json_string_value(json_object_get(root, "unit"));
+        (void)snprintf(out, QRY_UNIT_BYTES, "%s", unit ? unit : "");
+        json_decref(root);
+    }
+    ts_buf_release(&path);
+    ts_buf_release(&answer);
+}
+
+/* What the axis of values is labelled with: the unit, if all that is drawn has the same. */
+static void query_plot_unit(struct query_run *r, struct tsd_plot *plot)
+{
+    char unit[QRY_UNIT_BYTES], first[QRY_UNIT_BYTES] = "";
+    for (size_t i = 0; i < r->spec.n_subs; i++) {
+        const struct qry_sub *sub = &r->spec.subs[i];
+        unit[0] = 0;
+        if (!sub->agg->no_unit)
+            query_unit(r, sub->metric, unit);
+        if (i == 0)
+            memcpy(first, unit, sizeof(first));
+        if (!unit[0] || strcmp(first, unit) != 0 || sub->rate.on != r->spec.subs[0].rate.on)
+            return;
+    }
+    (void)snprintf(plot->unit, sizeof(plot->unit), "%s%s", first, r->spec.subs[0].rate.on ? "/s" : "");
+}
+
+/* "sum of web.hits, max of web.bytes by day, Europe/Berlin, beside 1w before". */
+static void query_plot_title(const struct query_run *r, struct tsd_plot *plot)
+{
+    const char *by = r->by, *tz = tsd_args_get(r->args, "tz");
+    struct ts_buf title;
+    ts_buf_init(&title, 0);
+    for (size_t i = 0; i < r->spec.n_subs && title.n < sizeof(plot->title) / 2; i++) {
+        struct ts_slice metric = ts_utf8_cut(r->spec.subs[i].metric, 80);
+        ts_buf_printf(&title, "%s%s of %.*s", i ? ", " : "", r->spec.subs[i].agg->name, (int)metric.n,
+                      metric.p);
+    }
+    if (by)
+        ts_buf_printf(&title, *by ? " by %s" : " in all%s", by);
+    if (tz)
+        ts_buf_printf(&title, ", %s", tz);
+    if (r->spec.compare_n)
+        ts_buf_printf(&title, ", beside %.*s before", (int)r->spec.compare_text.n, r->spec.compare_text.p);
+    if (plot->n_left_out)
+        ts_buf_printf(&title, " (the largest %zu of %zu)", plot->n, plot->n + plot->n_left_out);
+    struct ts_slice cut = ts_utf8_cut(ts_buf_get(&title), sizeof(plot->title) - 1);
+    memcpy(plot->title, cut.p, cut.n);
+    plot->title[cut.n] = 0;
+    ts_buf_release(&title);
+}
+
 static int query_plot(struct query_run *r, const char *path, struct ts_error *err)
 {
-    const char *by = tsd_args_get(r->args, "by"), *tz = tsd_args_get(r->args, "tz");
+    const char *by = r->by;
     struct tsd_plot plot = {.additive = query_additive(&r->spec)};
     struct ts_buf answer;
     ts_buf_init(&answer, QUERY_PLOT_MAX);
@@ -187,15 +261,10 @@ static int query_plot(struct query_run *r, const char *path, struct ts_error *er
                 : tsd_plot_read_text(&plot, ts_buf_get(&answer), err);
     ts_buf_release(&answer);
     if (rc == 0) {
-        struct ts_slice metric = ts_utf8_cut(r->spec.subs[0].metric, 80);
         tsd_plot_trim(&plot);
         (void)tsd_plot_kind(path, &plot.svg, NULL); /* checked before */
-        int n =
-            snprintf(plot.title, sizeof(plot.title), "%s of %.*s%s%.60s%s%.40s", r->spec.subs[0].agg->name,
-                     (int)metric.n, metric.p, by ? " by " : "", by ? by : "", tz ? ", " : "", tz ? tz : "");
-        if (plot.n_left_out && n > 0 && (size_t)n < sizeof(plot.title))
-            snprintf(plot.title + n, sizeof(plot.title) - (size_t)n, " (the largest %zu of %zu)", plot.n,
-                     plot.n + plot.n_left_out);
+        query_plot_title(r, &plot);
+        query_plot_unit(r, &plot);
         rc = tsd_plot_draw(&plot, path, err);
     }
     tsd_plot_release(&plot);
@@ -273,6 +342,24 @@ static int query_choice(struct query_run *r, struct ts_error *err)
     return qry_spec_check_choice(&r->spec, err);
 }
 
+/* Keys of --by, which may stand several times; NULL: not given. */
+static const char *query_keys(const struct tsd_args *args, struct ts_arena *arena)
+{
+    struct ts_buf keys;
+    bool given = false;
+    ts_buf_init(&keys, QUERY_PARAM_MAX);
+    for (unsigned i = 0; i < args->n_uses; i++) {
+        if (!args->uses[i].name || strcmp(args->uses[i].name, "by") != 0)
+            continue;
+        ts_buf_str(&keys, keys.n ? "," : "");
+        ts_buf_str(&keys, args->uses[i].value ? args->uses[i].value : "");
+        given = true;
+    }
+    const char *all = given ? ts_arena_strndup(arena, keys.p ? keys.p : "", keys.n) : NULL;
+    ts_buf_release(&keys);
+    return all;
+}
+
 int tsd_query_run(const struct tsd_args *args)
 {
     struct query_run r = {.args = args};
@@ -282,7 +369,8 @@ int tsd_query_run(const struct tsd_args *args)
         return code;
     ts_arena_init(&r.arena, 0);
     ts_buf_init(&r.uri, QUERY_PARAM_MAX);
-    if (qry_parse_words(args->words, args->n_words, tsd_args_get(args, "by"), tsd_args_get(args, "tz"),
+    r.by = query_keys(args, &r.arena);
+    if (qry_parse_words(args->words, args->n_words, r.by, tsd_args_get(args, "tz"),
                         tsd_args_get(args, "fill"), ts_clock_ms(), &r.arena, &r.spec, &r.uri, &err) < 0 ||
         query_choice(&r, &err) < 0)
         code = tsd_usage(args, "%s", err.text);

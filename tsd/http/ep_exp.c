@@ -8,6 +8,7 @@
 
 #include "base/time.h"
 #include "tsd/http/queries.h"
+#include "tsd/meta/kind.h"
 #include "tsd/out/exp.h"
 
 /* The text of tsd_type_json, but not it: jsonp is not for this type, as in OpenTSDB. */
@@ -45,6 +46,7 @@ static int exp_run(struct tsd_job *job, struct ts_error *err)
         return rc;
     }
     tsd_ep_query_settings(req, &q.spec);
+    tsd_kinds_apply(req->d->store, &q.spec);
     exp_list(job, &q);
     out.q = &q;
     ts_buf_init(&out.scratch, 0);

@@ -9,6 +9,7 @@
 #include "base/time.h"
 #include "query/gexp.h"
 #include "tsd/http/queries.h"
+#include "tsd/meta/kind.h"
 #include "tsd/out/out.h"
 
 /* Into the list of /api/stats/query, with its texts. */
@@ -38,6 +39,7 @@ static int gexp_run(struct tsd_job *job, struct ts_error *err)
     TS_TRY(qry_gexp_parse(req->params, req->n_params, ts_clock_ms(), req->d->set.rules.compat,
                           tsd_job_arena(job), &g, err));
     tsd_ep_query_settings(req, &g.spec);
+    tsd_kinds_apply(req->d->store, &g.spec);
     gexp_list(job, &g);
     tsd_job_type(job, format == &tsd_out_json ? tsd_type_json : format->content_type);
     tsd_out_init(&out, format, &g.spec, tsd_job_sink(job));

@@ -295,7 +295,6 @@ static int graph_ascii(struct tsd_job *job, struct qry_spec *spec, struct ts_err
 {
     const struct tsd_req *req = tsd_job_req(job);
     struct tsd_out out;
-    tsd_kinds_apply(req->d->store, spec);
     spec->uncut = true; /* as OpenTSDB: with what was read around start and end */
     tsd_out_init(&out, &tsd_out_ascii, spec, tsd_job_sink(job));
     int rc = tsd_out_run(&out, req->d->store, req->d->pieces, tsd_job_limit(job), err);
@@ -317,6 +316,7 @@ static int graph_run(struct tsd_job *job, struct ts_error *err)
             err, TS_EINVAL,
             "'wxh' was invalid: a picture of %ux%u has more than %llu pixels (graph_max_pixels)", look.width,
             look.height, (unsigned long long)req->d->set.graph_max_pixels);
+    tsd_kinds_apply(req->d->store, &spec);
     tsd_query_begin_spec(job, &spec, NULL);
     if (tsd_req_flag(req, "png")) {
         tsd_job_type(job, "image/png");

@@ -23,6 +23,7 @@ struct last {
     struct ts_slice *tsuids;             /* hex each */
     size_t n_tsuids;                     /* how many */
     int64_t back_scan_hours;             /* 0 = everything */
+    const struct ts_tz *tz;              /* of dates and of times in text; NULL = UTC */
     struct qry_last_ask ask;             /* n and at */
     bool several;                        /* n or a form other than JSON was asked for: points as series */
     const struct tsd_out_format *format; /* of series */
@@ -65,11 +66,12 @@ static void last_split(struct last *l, struct ts_slice list)
 }
 
 /* Ours: n points of each series, at or before a time. */
-static int last_several(struct last *l, struct ts_slice n, struct ts_slice at, struct ts_error *err)
+static int last_several(struct last *l, struct ts_slice n, struct ts_slice at, struct ts_slice tz,
+                        struct ts_error *err)
 {
     TS_TRY(tsd_ep_query_format(tsd_job_req(l->job), &l->format, err));
     l->several = n.n > 0 || l->format != &tsd_out_json;
-    return tsd_latest_parse(n, at, ts_clock_ms(), &l->ask, err);
+    return tsd_latest_parse(n, at, tz, ts_clock_ms(), &l->ask, &l->tz, err);
 }
 
 static int last_params(struct last *l, const struct tsd_req *req, struct ts_arena *arena,
@@ -88,10 +90,11 @@ static int last_params(struct last *l, const struct tsd_req *req, struct ts_aren
             last_split(l, req->params[i].value);
     }
     l->resolve = tsd_req_flag(req, "resolve");
-    struct ts_slice n = {NULL, 0}, at = {NULL, 0};
+    struct ts_slice n = {NULL, 0}, at = {NULL, 0}, tz = {NULL, 0};
     (void)tsd_req_param(req, "n", &n);
     (void)tsd_req_param(req, "at", &at);
-    TS_TRY(last_several(l, n, at, err));
+    (void)tsd_req_param(req, "tz", &tz);
+    TS_TRY(last_several(l, n, at, tz, err));
     if (tsd_req_param(req, "back_scan", &s) && ts_num_parse_int(s, &l->back_scan_hours, NULL) < 0)
         return ts_error_set(err, TS_EINVAL, "Unable to parse 'back_scan' as a number");
     return 0;
@@ -156,7 +159,7 @@ static int last_body(struct last *l, struct ts_arena *arena, struct ts_error *er
     l->resolve = last_true(json_object_get(root, "resolveNames"));
     struct ts_slice n = qry_json_text(json_object_get(root, "n"), arena);
     struct ts_slice at = qry_json_text(json_object_get(root, "at"), arena);
-    int rc = last_several(l, n, at, err);
+    int rc = last_several(l, n, at, last_copy(arena, json_object_get(root, "tz")), err);
     l->back_scan_hours = json_integer_value(json_object_get(root, "backScan"));
     json_decref(root);
     return rc;
@@ -177,7 +180,7 @@ static int last_series(struct last *l, const struct tsd_req *req, struct qry_las
             asks[i].tsuid = l->tsuids[i - l->n_queries];
     }
     tsd_job_type(l->job, l->format == &tsd_out_json ? tsd_type_json : l->format->content_type);
-    struct tsd_latest what = {l->format, asks, n};
+    struct tsd_latest what = {l->format, asks, n, l->tz};
     return tsd_latest_run(&what, req->d->store, tsd_job_pool(l->job), tsd_job_limit(l->job),
                           tsd_job_sink(l->job), err);
 }

@@ -35,6 +35,8 @@ const struct tsd_endpoint tsd_endpoints[] = {
      "As api/search, whatever the configuration says: for the commands of this program.",
      .reads = TSD_GET | TSD_POST, .flags = TSD_EP_READS},
     {"api/histogram", tsd_ep_histogram, "Store histograms.", .changes = TSD_POST, .flags = TSD_EP_STORES},
+    {"api/metric", tsd_ep_meta, "What a metric is: its kind and unit.", .reads = TSD_GET,
+     .flags = TSD_EP_READS},
     {"api/put", tsd_ep_put, "Store points.", .changes = TSD_POST, .flags = TSD_EP_STORES},
     {"api/query", tsd_ep_query, "Points or totals of series.", .reads = TSD_GET | TSD_POST,
      .changes = TSD_DELETE, .flags = TSD_EP_READS},

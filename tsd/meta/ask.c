@@ -13,6 +13,7 @@ static const struct {
     {"api/annotation/bulk", tsd_ask_annotation_bulk},
     {"api/annotations", tsd_ask_annotations},
     {"api/find/*", tsd_ask_find},
+    {"api/metric", tsd_ask_metric},
     {"api/search/*", tsd_ask_search},
     {"api/tree", tsd_ask_tree},
     {"api/tree/branch", tsd_ask_tree_branch},

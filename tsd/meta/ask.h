@@ -73,6 +73,8 @@ int tsd_ask_uid_fsck(struct tsd_ask *a, struct ts_error *err);
 int tsd_ask_uidmeta(struct tsd_ask *a, struct ts_error *err);
 /* tsmeta_ask.c */
 int tsd_ask_tsmeta(struct tsd_ask *a, struct ts_error *err);
+/* kind.c */
+int tsd_ask_metric(struct tsd_ask *a, struct ts_error *err);
 /* search_ask.c */
 int tsd_ask_search(struct tsd_ask *a, struct ts_error *err);
 int tsd_ask_find(struct tsd_ask *a, struct ts_error *err);

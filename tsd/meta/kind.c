@@ -6,66 +6,117 @@
 #include "tsd/meta/kind.h"
 
 #include "query/aggs/agg.h"
+#include "query/select.h"
+#include "tsd/meta/ask.h"
 #include "tsd/meta/uidmeta.h"
 
-/* Counts of the collectors. */
+/* Metrics of the collectors that are no gauges; docs/COLLECTORS.md has them. */
 static const char *const known_counts[] = {"web.hits", "web.bytes", "web.time.count", "web.time.sum",
                                            "web.time.requests"};
+static const char *const kind_names[] = {
+    [TSD_KIND_GAUGE] = "gauge", [TSD_KIND_COUNT] = "count", [TSD_KIND_COUNTER] = "counter"};
+
+const char *tsd_kind_name(enum tsd_kind kind)
+{
+    return kind_names[kind];
+}
 
 bool tsd_kind_parse(struct ts_slice name, enum tsd_kind *out)
 {
-    static const char *const names[] = {
-        [TSD_KIND_GAUGE] = "gauge", [TSD_KIND_COUNT] = "count", [TSD_KIND_COUNTER] = "counter"};
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        if (ts_slice_is(name, names[i])) {
+    for (size_t i = 0; i < sizeof(kind_names) / sizeof(kind_names[0]); i++)
+        if (ts_slice_is(name, kind_names[i])) {
             *out = (enum tsd_kind)i;
             return true;
         }
     return false;
 }
 
-/* What people say of it; false: nothing. */
-static bool kind_said(struct sto_store *store, struct ts_slice metric, enum tsd_kind *out)
+/* What people say of it. */
+static void kind_said(struct sto_store *store, uint32_t id, struct tsd_metric_info *out)
 {
-    uint32_t id;
     struct tsd_record r;
     struct ts_arena arena;
     json_t *custom = NULL;
-    bool said = false;
-    if (!tsd_uidmeta_any(store) || sto_uid_find(sto_store_catalog(store), STO_UID_METRIC, metric, &id) != 0)
-        return false;
     ts_arena_init(&arena, 0);
     if (tsd_uidmeta_load(store, STO_UID_METRIC, id, &arena, &r, NULL) == 0 &&
         r.v[TSD_UIDMETA_CUSTOM].text.n && ts_json_load(r.v[TSD_UIDMETA_CUSTOM].text, &custom, NULL) == 0) {
         const char *kind = json_string_value(json_object_get(custom, "kind"));
-        said = kind && tsd_kind_parse(ts_slice_str(kind), out);
+        const char *unit = json_string_value(json_object_get(custom, "unit"));
+        if (kind && tsd_kind_parse(ts_slice_str(kind), &out->kind))
+            out->source = TSD_KIND_SET;
+        struct ts_slice cut = ts_utf8_cut(ts_slice_str(unit ? unit : ""), sizeof(out->unit) - 1);
+        memcpy(out->unit, cut.p, cut.n);
         json_decref(custom);
     }
     ts_arena_release(&arena);
-    return said;
 }
 
-enum tsd_kind tsd_kind_of(struct sto_store *store, struct ts_slice metric)
+void tsd_metric_look(struct sto_store *store, struct ts_slice metric, struct tsd_metric_info *out)
 {
-    enum tsd_kind kind = TSD_KIND_GAUGE;
-    if (kind_said(store, metric, &kind))
-        return kind;
+    uint32_t id;
+    *out = (struct tsd_metric_info){.kind = TSD_KIND_GAUGE};
     for (size_t i = 0; i < sizeof(known_counts) / sizeof(known_counts[0]); i++)
         if (ts_slice_is(metric, known_counts[i]))
-            return TSD_KIND_COUNT;
-    return TSD_KIND_GAUGE;
+            *out = (struct tsd_metric_info){.kind = TSD_KIND_COUNT, .source = TSD_KIND_BUILT_IN};
+    out->known = sto_uid_find(sto_store_catalog(store), STO_UID_METRIC, metric, &id) == 0;
+    if (out->known && tsd_uidmeta_any(store))
+        kind_said(store, id, out);
+}
+
+/* The metric of a sub query, also if it names series by number; n == 0: there is none. */
+static struct ts_slice kind_metric(struct sto_store *store, const struct qry_sub *sub)
+{
+    const struct sto_series *s;
+    struct sto_catalog *cat = sto_store_catalog(store);
+    if (sub->metric.n || !sub->n_tsuids || qry_select_tsuid(cat, sub->tsuids[0], &s, NULL) < 0)
+        return sub->metric;
+    return sto_uid_name(cat, STO_UID_METRIC, s->metric); /* all of them have the same */
 }
 
 void tsd_kinds_apply(struct sto_store *store, struct qry_spec *spec)
 {
-    for (size_t i = 0; i < spec->n_subs && !spec->compat && !spec->by_on; i++) {
+    for (size_t i = 0; i < spec->n_subs && !spec->compat; i++) {
         struct qry_sub *sub = &spec->subs[i];
-        if (!sub->metric.n)
+        struct ts_slice metric = kind_metric(store, sub);
+        struct tsd_metric_info info;
+        if (!metric.n)
             continue;
-        enum tsd_kind kind = tsd_kind_of(store, sub->metric);
-        if (kind == TSD_KIND_COUNT && strcmp(sub->agg->name, "sum") == 0)
+        tsd_metric_look(store, metric, &info);
+        memcpy(sub->unit, info.unit, sizeof(sub->unit));
+        if (spec->by_on)
+            continue;
+        if (info.kind == TSD_KIND_COUNT && strcmp(sub->agg->name, "sum") == 0)
             sub->agg = qry_agg_find(TS_SLICE_LIT("zimsum"), false);
-        if (kind == TSD_KIND_COUNTER && sub->rate.on && !sub->rate.counter)
+        if (info.kind == TSD_KIND_COUNTER && sub->rate.on && !sub->rate.counter)
             sub->rate.counter = sub->rate.drop_resets = true;
     }
+}
+
+int tsd_ask_metric(struct tsd_ask *a, struct ts_error *err)
+{
+    static const char *const sources[] = {
+        [TSD_KIND_DEFAULT] = "default", [TSD_KIND_BUILT_IN] = "built in", [TSD_KIND_SET] = "set"};
+    struct tsd_metric_info info;
+    struct ts_slice metric;
+    struct ts_buf text;
+    struct ts_json j;
+    if (!tsd_ask_param(a, "metric", &metric) || !metric.n)
+        return ts_error_set(err, TS_EINVAL, "Missing parameter: metric");
+    tsd_metric_look(a->store, metric, &info);
+    if (!info.known) {
+        a->error_status = 404;
+        return ts_error_set(err, TS_ENOTFOUND, "no such name among metrics: %.*s",
+                            (int)(metric.n < 120 ? metric.n : 120), metric.p);
+    }
+    ts_buf_init(&text, 0);
+    ts_json_init(&j, &text);
+    ts_json_obj(&j);
+    ts_json_member_slice(&j, "metric", metric);
+    ts_json_member_str(&j, "kind", tsd_kind_name(info.kind));
+    ts_json_member_str(&j, "source", sources[info.source]);
+    ts_json_member_str(&j, "unit", info.unit);
+    ts_json_obj_end(&j);
+    int rc = tsd_ask_write(a, &text, err);
+    ts_buf_release(&text);
+    return rc;
 }

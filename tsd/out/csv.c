@@ -28,6 +28,18 @@ static int csv_begin(struct tsd_out *o, struct ts_error *err)
     return o->spec->by_on ? 0 : tsd_sink_str(o->sink, "metric,timestamp,value,tags\n", err);
 }
 
+/* "web.bytes", or "web.bytes (bytes)" where the unit is known. */
+static void csv_value_name(struct ts_buf *b, struct ts_slice name, struct ts_slice unit)
+{
+    struct ts_buf text;
+    ts_buf_init(&text, 0);
+    ts_buf_slice(&text, name);
+    if (unit.n)
+        ts_buf_printf(&text, " (%.*s)", (int)unit.n, unit.p);
+    csv_field(b, ts_buf_get(&text));
+    ts_buf_release(&text);
+}
+
 static int csv_head(struct tsd_out *o, struct ts_error *err)
 {
     const struct qry_head *head = o->head;
@@ -42,7 +54,7 @@ static int csv_head(struct tsd_out *o, struct ts_error *err)
     for (size_t i = 0; i < head->n_values; i++) {
         if (i)
             ts_buf_char(b, ',');
-        csv_field(b, head->values[i]);
+        csv_value_name(b, head->values[i], head->units ? head->units[i] : (struct ts_slice){NULL, 0});
     }
     if (o->spec->partial == QRY_PARTIAL_COLUMN)
         ts_buf_str(b, ",partial");

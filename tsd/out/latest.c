@@ -46,7 +46,8 @@ static int latest_emit(void *arg, const struct qry_latest *p, struct ts_error *e
 int tsd_latest_run(const struct tsd_latest *what, struct sto_store *store, struct ts_pool *pool,
                    struct qry_limit *limit, struct tsd_sink *sink, struct ts_error *err)
 {
-    struct qry_spec spec = {.ms = true, .arrays = true, .show_tsuids = true, .no_annotations = true};
+    struct qry_spec spec = {
+        .ms = true, .arrays = true, .show_tsuids = true, .no_annotations = true, .tz = what->tz};
     struct latest l = {.cat = sto_store_catalog(store)};
     tsd_out_init(&l.out, what->format, &spec, sink);
     ts_buf_init(&l.v, 0);
@@ -64,17 +65,20 @@ int tsd_latest_run(const struct tsd_latest *what, struct sto_store *store, struc
     return rc;
 }
 
-int tsd_latest_parse(struct ts_slice n, struct ts_slice at, int64_t now_ms, struct qry_last_ask *ask,
-                     struct ts_error *err)
+int tsd_latest_parse(struct ts_slice n, struct ts_slice at, struct ts_slice tz, int64_t now_ms,
+                     struct qry_last_ask *ask, const struct ts_tz **out_tz, struct ts_error *err)
 {
     int64_t count = 0;
+    *out_tz = NULL;
+    if (tz.n)
+        TS_TRY(ts_tz_open(tz, out_tz, err));
     if (n.n && (ts_num_parse_int(n, &count, NULL) < 0 || count < 1))
         return ts_error_set(err, TS_EINVAL, "Unable to parse 'n' as a number from 1 on: %.*s",
                             (int)(n.n < 64 ? n.n : 64), n.p);
     ask->n = (size_t)count;
     if (!at.n)
         return 0;
-    TS_TRY(ts_time_parse_end(at, NULL, now_ms, false, &ask->at_ms, err));
+    TS_TRY(ts_time_parse_end(at, *out_tz, now_ms, false, &ask->at_ms, err));
     ask->at_on = true;
     ask->at_ms = ask->at_ms > STO_MAX_TS_MS / 4 ? STO_MAX_TS_MS / 4 : ask->at_ms;
     return 0;

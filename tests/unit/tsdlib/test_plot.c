@@ -124,6 +124,61 @@ static void test_plot__the_rest_is_summed_or_left_out(void **state)
     tsd_plot_release(&p);
 }
 
+static void test_plot__rows_by_value_are_drawn_by_time(void **state)
+{
+    (void)state;
+    struct tsd_plot p = {.additive = true, .unit = "hits"};
+    struct ts_error err = {0};
+    struct ts_buf script;
+    static const char csv[] = "date,m\n2026-01-03,9\n2026-01-01,5\n2026-01-02,2\n";
+    assert_int_equal(tsd_plot_read_csv(&p, TS_SLICE_LIT(csv), t_by("day"), &err), 0);
+    assert_int_equal(p.series[0].x_s[0], 1767225600);
+    assert_int_equal(p.series[0].x_s[2], 1767225600 + 2 * 86400);
+    assert_true(p.series[0].y[0] == 5 && p.series[0].y[1] == 2 && p.series[0].y[2] == 9);
+    ts_buf_init(&script, 0);
+    tsd_plot_script(&p, &script);
+    ts_buf_char(&script, 0);
+    assert_non_null(strstr(script.p, "set ylabel 'hits'"));
+    ts_buf_release(&script);
+    tsd_plot_release(&p);
+}
+
+static void test_plot__a_comparison_draws_both_values_alone(void **state)
+{
+    (void)state;
+    struct tsd_plot p = {0};
+    struct ts_error err = {0};
+    struct qry_spec spec = *t_by("day");
+    static const char csv[] = "date,m,before,difference,ratio\n2026-01-01,5,4,1,1.25\n2026-01-02,,3,,\n";
+    spec.compare_n = 1;
+    assert_int_equal(tsd_plot_read_csv(&p, TS_SLICE_LIT(csv), &spec, &err), 0);
+    assert_int_equal(p.n, 2);
+    assert_string_equal(p.series[0].name, "m");
+    assert_string_equal(p.series[1].name, "before");
+    assert_int_equal(p.series[0].n, 1);
+    assert_int_equal(p.series[1].n, 2);
+    tsd_plot_release(&p);
+}
+
+static void test_plot__hours_of_a_week_are_all_drawn(void **state)
+{
+    (void)state;
+    struct tsd_plot p = {.additive = true};
+    struct ts_error err = {0};
+    struct ts_buf csv;
+    ts_buf_init(&csv, 0);
+    ts_buf_str(&csv, "weekday,hourofday,m\n");
+    for (unsigned day = 0; day < 7; day++)
+        for (unsigned h = 0; h < 24; h++)
+            ts_buf_printf(&csv, "%.3s,%02u,%u\n", &"MonTueWedThuFriSatSun"[3 * day], h, day * 24 + h);
+    assert_int_equal(tsd_plot_read_csv(&p, ts_buf_get(&csv), t_by("weekday,hourofday"), &err), 0);
+    tsd_plot_trim(&p);
+    assert_int_equal(p.n, 168);
+    assert_string_equal(p.series[25].name, "Tue, 01");
+    ts_buf_release(&csv);
+    tsd_plot_release(&p);
+}
+
 static void test_plot__texts_stay_in_their_quotes(void **state)
 {
     (void)state;
@@ -235,6 +290,9 @@ int main(void)
         cmocka_unit_test(test_plot__broken_answers_are_refused),
         cmocka_unit_test(test_plot__text_lines_become_series),
         cmocka_unit_test(test_plot__the_rest_is_summed_or_left_out),
+        cmocka_unit_test(test_plot__rows_by_value_are_drawn_by_time),
+        cmocka_unit_test(test_plot__a_comparison_draws_both_values_alone),
+        cmocka_unit_test(test_plot__hours_of_a_week_are_all_drawn),
         cmocka_unit_test(test_plot__texts_stay_in_their_quotes),
         cmocka_unit_test(test_plot__nothing_to_draw_is_said_before_gnuplot_runs),
         cmocka_unit_test(test_plot__a_missing_gnuplot_is_named),

@@ -1,0 +1,76 @@
+/*
+ * test_near.c - names that were probably meant, and those that were not.
+ */
+#include "base/near.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* The nearest of some names. */
+static const char *t_nearest(const char *wanted, const char *const *names)
+{
+    static struct ts_near near;
+    ts_near_init(&near, ts_slice_str(wanted));
+    for (; *names; names++)
+        ts_near_see(&near, ts_slice_str(*names));
+    return near.n ? near.best : "";
+}
+
+static void test_near__few_wrong_letters_are_forgiven(void **state)
+{
+    static const char *const names[] = {"sys.cpu.user", "sys.cpu.system", "web.hits", "day",
+                                        "domain",       "Host",           NULL};
+    (void)state;
+    assert_string_equal(t_nearest("sys.cpu.usr", names), "sys.cpu.user");
+    assert_string_equal(t_nearest("sys.cpu.sistem", names), "sys.cpu.system");
+    assert_string_equal(t_nearest("days", names), "day");
+    assert_string_equal(t_nearest("domains", names), "domain");
+    assert_string_equal(t_nearest("host", names), "Host");
+    assert_string_equal(t_nearest("web.hist", names), "web.hits");
+    assert_string_equal(t_nearest("adn", names), "");
+    assert_string_equal(t_nearest("dya", names), "day");
+    assert_string_equal(t_nearest("dog", names), "");
+    assert_string_equal(t_nearest("x", names), "");
+    assert_string_equal(t_nearest("", names), "");
+    assert_string_equal(t_nearest("temperature", names), "");
+}
+
+static void test_near__whole_parts_are_found(void **state)
+{
+    static const char *const names[] = {"sys.cpu.user", "Europe/Berlin", "web.hits", "whitish", NULL};
+    (void)state;
+    assert_string_equal(t_nearest("berlin", names), "Europe/Berlin");
+    assert_string_equal(t_nearest("cpu", names), "sys.cpu.user");
+    assert_string_equal(t_nearest("hits", names), "web.hits");
+    assert_string_equal(t_nearest("pu", names), "");
+    assert_string_equal(t_nearest("erli", names), "");
+}
+
+static void test_near__long_names_are_passed_over(void **state)
+{
+    char wanted[TS_NEAR_MAX_BYTES + 2], name[TS_NEAR_MAX_BYTES + 2];
+    const char *names[] = {name, NULL};
+    (void)state;
+    memset(wanted, 'a', sizeof(wanted));
+    memset(name, 'a', sizeof(name));
+    wanted[TS_NEAR_MAX_BYTES] = name[TS_NEAR_MAX_BYTES] = 0;
+    wanted[3] = 'b';
+    assert_string_equal(t_nearest(wanted, names), name);
+    wanted[TS_NEAR_MAX_BYTES] = name[TS_NEAR_MAX_BYTES] = 'a';
+    wanted[TS_NEAR_MAX_BYTES + 1] = name[TS_NEAR_MAX_BYTES + 1] = 0;
+    assert_string_equal(t_nearest(wanted, names), "");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_near__few_wrong_letters_are_forgiven),
+        cmocka_unit_test(test_near__whole_parts_are_found),
+        cmocka_unit_test(test_near__long_names_are_passed_over),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -23,14 +23,25 @@ struct err_words {
 
 /* Row i belongs to code -i. */
 static const struct err_words err_table[] = {
-    {"TS_OK", "no error"},           {"TS_ENOMEM", "out of memory"},  {"TS_EIO", "input/output error"},
-    {"TS_ENOSPC", "disk full"},      {"TS_ECORRUPT", "damaged data"}, {"TS_EVERSION", "unknown version"},
-    {"TS_ENOTFOUND", "not found"},   {"TS_EEXIST", "exists already"}, {"TS_EINVAL", "invalid argument"},
-    {"TS_EPARSE", "malformed text"}, {"TS_ELIMIT", "limit reached"},  {"TS_EBUSY", "busy"},
-    {"TS_ETIMEOUT", "timed out"},    {"TS_ECANCELLED", "cancelled"},  {"TS_EBACKEND", "storage server error"},
+    {"TS_OK", "no error"},
+    {"TS_ENOMEM", "out of memory"},
+    {"TS_EIO", "input/output error"},
+    {"TS_ENOSPC", "disk full"},
+    {"TS_ECORRUPT", "damaged data"},
+    {"TS_EVERSION", "unknown version"},
+    {"TS_ENOTFOUND", "not found"},
+    {"TS_EEXIST", "exists already"},
+    {"TS_EINVAL", "invalid argument"},
+    {"TS_EPARSE", "malformed text"},
+    {"TS_ELIMIT", "limit reached"},
+    {"TS_EBUSY", "busy"},
+    {"TS_ETIMEOUT", "timed out"},
+    {"TS_ECANCELLED", "cancelled"},
+    {"TS_EBACKEND", "storage server error"},
+    {"TS_EMFILE", "too many open files"},
 };
 _Static_assert(sizeof(err_table) / sizeof(err_table[0]) == TS_ERR_COUNT, "a row for each code");
-_Static_assert(TS_EBACKEND == -(TS_ERR_COUNT - 1), "codes are dense and the last one is known");
+_Static_assert(TS_EMFILE == -(TS_ERR_COUNT - 1), "codes are dense and the last one is known");
 
 static const struct err_words *find_words(int code)
 {

@@ -27,8 +27,9 @@ enum ts_err {
     TS_ETIMEOUT = -12,   /* deadline passed */
     TS_ECANCELLED = -13, /* client went away or asked to stop */
     TS_EBACKEND = -14,   /* storage server answered with an error */
+    TS_EMFILE = -15,     /* no descriptor is left for another open file, in the process or on the machine */
 };
-#define TS_ERR_COUNT 15 /* codes above with TS_OK; tables that map codes are checked against it */
+#define TS_ERR_COUNT 16 /* codes above with TS_OK; tables that map codes are checked against it */
 
 #define TS_ERROR_TEXT_BYTES 240
 

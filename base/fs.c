@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/openfiles.h"
 
 #define FILE_MODE   0640 /* before umask: a group may read, the world has no business here */
 #define FOLDER_MODE 0750
@@ -40,6 +41,8 @@ static int code_of(int sys_errno)
         return TS_ENOTFOUND;
     if (sys_errno == EEXIST || sys_errno == ENOTEMPTY)
         return TS_EEXIST;
+    if (sys_errno == EMFILE || sys_errno == ENFILE)
+        return TS_EMFILE;
     return TS_EIO;
 }
 
@@ -49,13 +52,19 @@ static int fail(struct ts_error *err, int sys_errno, const char *verb, const cha
     return ts_error_sys(err, code_of(sys_errno), sys_errno, "cannot %s %s", verb, path);
 }
 
-/* open(2), again after EINTR; -1 with errno. */
+/* After a failed open(2): is it worth another try? */
+static bool open_again(void)
+{
+    return errno == EINTR || (errno == EMFILE && ts_open_files_use_spare());
+}
+
+/* open(2), again after EINTR, and with a spare descriptor when no other is left; -1 with errno. */
 static int open_fd(const char *path, int flags)
 {
     int fd;
     do
         fd = open(path, flags | O_CLOEXEC, FILE_MODE);
-    while (fd < 0 && errno == EINTR);
+    while (fd < 0 && open_again());
     return fd;
 }
 
@@ -275,7 +284,10 @@ static int real_list(const struct ts_fs *fs, const char *path, int (*each)(void 
                      void *arg, struct ts_error *err)
 {
     (void)fs;
-    DIR *dir = opendir(path);
+    DIR *dir;
+    do
+        dir = opendir(path);
+    while (!dir && open_again());
     if (!dir)
         return fail(err, errno, "open folder", path);
     int rc = 0;

@@ -3,7 +3,7 @@
  *
  * All of tsd's data files go through it. Paths are plain C strings. Every function answers 0 or a
  * negative code with a text naming the path (TS_ENOSPC for full disk and quota, TS_ENOTFOUND for a
- * missing file, else TS_EIO); EINTR is retried inside; short reads and writes are completed inside.
+ * missing file, TS_EMFILE when no descriptor is left, else TS_EIO); EINTR is retried inside; short reads and writes are completed inside.
  * Threads    functions may be called from any thread; one struct ts_file by one thread at a time except
  *            pread, which any number may call
  */

@@ -81,7 +81,7 @@ const char *sto_store_refusing(const struct sto_store *st);
 /* --- writing --- */
 struct sto_port *sto_port(struct sto_store *st, unsigned i);
 /** Add one operation. Owner of the port only. 0, TS_EBUSY (queue of the shard's owner full: stop reading;
- * nothing is lost, the point was NOT taken), TS_ENOSPC, TS_ENOMEM, TS_EIO (store refuses). */
+ * nothing is lost, the point was NOT taken), TS_ENOSPC, TS_ENOMEM, TS_EMFILE, TS_EIO (store refuses). */
 int sto_put(struct sto_port *port, const struct sto_series *series, int64_t ts_ms, struct ts_num value,
             bool ms);
 /** The same, but the value is added to what stands at that time. */
@@ -92,7 +92,7 @@ int sto_delete(struct sto_port *port, const struct sto_series *series, int64_t f
 /** Fast lane for parsers: the open batch for a series' owner; append to batch->points[batch->n++] yourself
  * while n < STO_BATCH_POINTS, then call again. NULL: busy or refusing (ask sto_port_error). */
 struct sto_batch *sto_port_batch(struct sto_port *port, const struct sto_series *series);
-/** Why puts are refused: TS_EBUSY, TS_ENOSPC, TS_ENOMEM, TS_EIO, or 0. */
+/** Why puts are refused: TS_EBUSY, TS_ENOSPC, TS_ENOMEM, TS_EMFILE, TS_EIO, or 0. */
 int sto_port_error(const struct sto_port *port, struct ts_error *err);
 /** Index of the batch slot of a series (owner of its shard); batches of equal slot are the same until the
  * next sto_port_batch or turn. */
@@ -116,7 +116,7 @@ enum sto_level {
 };
 typedef void (*sto_done_fn)(void *arg, int rc, const struct ts_error *err);
 /** Ask: everything put into this port before the call holds at level (LOG, DISK). done is called once, in the
- * port's thread, from sto_port_turn. TS_ENOSPC, TS_ENOMEM: the disk is full or memory is gone, some of it waits and is written as
+ * port's thread, from sto_port_turn. TS_ENOSPC, TS_ENOMEM, TS_EMFILE: the disk is full, memory is gone or no file can be opened, some of it waits and is written as
  * soon as there is room (ask again), but additions that wait are dropped and never written: additions of two
  * askers must not be under way in one port, each waits for its answer first. TS_EIO: some of it is lost, or
  * in doubt until the store was opened again. */

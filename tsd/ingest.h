@@ -102,7 +102,7 @@ void tsd_ingest_add_tag(struct tsd_ingest *in, struct sto_tag_text tag);
 /** Open batch with room for a point of a series, when the one at hand is missing or full. NULL: see
  * tsd_ingest_refusal. */
 struct sto_batch *tsd_ingest_open(struct tsd_ingest *in, const struct sto_series *series);
-/** Why tsd_ingest_open gave NULL: TS_EBUSY, or TS_ENOSPC / TS_ENOMEM / TS_EIO with text in in->msg. */
+/** Why tsd_ingest_open gave NULL: TS_EBUSY, or TS_ENOSPC / TS_ENOMEM / TS_EMFILE / TS_EIO with text in in->msg. */
 int tsd_ingest_refusal(struct tsd_ingest *in);
 /** Class of a refusal for reply lines: "illegal argument: ". compat: OpenTSDB's word for errors of the store. */
 const char *tsd_refusal_text(enum tsd_refusal kind, bool compat);

@@ -236,8 +236,8 @@ void *sto_compact__thread(void *arg)
     while (!e->bg_stop) {
         if (!e->compact_wanted) {
             struct timespec until;
-            clock_gettime(CLOCK_REALTIME, &until);
-            until.tv_sec += 60; /* retention and joins look again each minute */
+            clock_gettime(CLOCK_MONOTONIC, &until); /* as the condition does: see sto_engine_open */
+            until.tv_sec += 60;                     /* retention and joins look again each minute */
             pthread_cond_timedwait(&e->compact_cond, &e->bg_mu, &until);
         }
         bool full = e->full_wanted;

@@ -9,6 +9,7 @@
 #include "storage/engine/engine.h"
 
 #include "base/log.h"
+#include "base/openfiles.h"
 #include "base/thread.h"
 #include "base/time.h"
 #include "storage/engine/engine_int.h"
@@ -339,6 +340,7 @@ static int open_all(struct sto_engine *e, struct ts_error *err)
     TS_TRY(e->opts.ready(e->opts.arg, &found, err));
     TS_TRY(sto_recover__wal(e, err));
     if (!e->opts.read_only) {
+        (void)ts_open_files_keep_spare();
         TS_TRY(drop_orphans(e, err));
         sto_reserve__open(e);
         TS_TRY(sto_reserve__save_run(e, err));
@@ -396,8 +398,12 @@ int sto_engine_open(const struct sto_engine_opts *opts, struct sto_engine **out_
     pthread_mutex_init(&e->refuse_mu, NULL);
     pthread_mutex_init(&e->bg_mu, NULL);
     pthread_mutex_init(&e->compact_mu, NULL);
-    pthread_cond_init(&e->flush_cond, NULL);
-    pthread_cond_init(&e->compact_cond, NULL);
+    pthread_condattr_t steady;
+    pthread_condattr_init(&steady);
+    pthread_condattr_setclock(&steady, CLOCK_MONOTONIC); /* a step of the wall clock delays neither thread */
+    pthread_cond_init(&e->flush_cond, &steady);
+    pthread_cond_init(&e->compact_cond, &steady);
+    pthread_condattr_destroy(&steady);
     e->sync_q = ts_queue_new(1u << 20);
     int rc = open_all(e, err);
     if (rc < 0) {

@@ -27,6 +27,9 @@ enum sto_msg_kind {
     STO_MSG_NUDGE
 };
 
+#define STO_REFUSALS                                                                                         \
+    4 /* kinds of errors that make the store refuse puts: disk, memory, descriptors, others */
+
 /* Counts down to zero; somebody waits. */
 struct sto_gate {
     pthread_mutex_t mu;
@@ -61,7 +64,7 @@ struct sto_owner {
     size_t counted_bytes; /* part of e->active_bytes that is ours; owner */
     struct ts_msg
         *held;     /* batches that wait for room or memory, oldest first: written before any other; owner */
-    int held_code; /* why: TS_ENOSPC or TS_ENOMEM, of the last try; owner */
+    int held_code; /* why, of the last try: a code that sto_engine__may_wait knows; owner */
     struct ts_msg **held_end;  /* where the next one goes; owner */
     int64_t retry_ns;          /* monotonic time at which they are tried again; owner */
     _Atomic uint64_t n_failed; /* operations lost because the log is broken; owner writes */
@@ -137,12 +140,11 @@ struct sto_engine {
         gen_born_ms; /* monotonic ms when the active generation got its first batch; 0 = none yet */
 
     pthread_mutex_t refuse_mu;
-    _Atomic int refuse_code;       /* 0, TS_ENOSPC, TS_ENOMEM, TS_EIO; changed under refuse_mu */
-    struct ts_error refuse_full;   /* why, with TS_ENOSPC; written once, under refuse_mu, before the code */
-    struct ts_error refuse_memory; /* why, with TS_ENOMEM; the same */
-    struct ts_error refuse_io;     /* why, with TS_EIO; the same */
-    _Atomic bool reserve_there;    /* DIR/RESERVE is whole; changed under files_mu */
-    _Atomic bool reserve_spent;    /* it was given up and is not there again; the same */
+    _Atomic int refuse_code; /* 0, TS_EIO, or one that sto_engine__may_wait knows; changed under refuse_mu */
+    struct ts_error refuse_why
+        [STO_REFUSALS];         /* by kind of code (port.c); written once, under refuse_mu, before the code */
+    _Atomic bool reserve_there; /* DIR/RESERVE is whole; changed under files_mu */
+    _Atomic bool reserve_spent; /* it was given up and is not there again; the same */
     _Atomic bool
         run_unsaved; /* the number of this run is not in the manifest: no log may be begun; the same */
     _Atomic unsigned n_holding; /* owners that hold batches back */
@@ -182,8 +184,10 @@ void *sto_owner__thread(void *arg);
 int sto_ports__init(struct sto_engine *e, struct ts_error *err);
 /** Free them; no message may be on its way. */
 void sto_ports__release(struct sto_engine *e);
-/* Puts are refused from now on: TS_ENOSPC until there is room, TS_ENOMEM until there is memory, any other code
- * for good. The first text of each stays. */
+/** May what failed with this code be tried again? TS_ENOSPC (room), TS_ENOMEM (memory), TS_EMFILE (descriptors). */
+bool sto_engine__may_wait(int code);
+/* Puts are refused from now on: with a code that may wait until what is missing is there again, with any other
+ * code for good. The first text of each stays. */
 void sto_engine__refuse(struct sto_engine *e, int code, const struct ts_error *err);
 /* If rc is TS_EIO: manifest or catalog take nothing more, nothing can be flushed any more; tell on_fatal. */
 void sto_engine__fatal(struct sto_engine *e, int rc, const struct ts_error *err);

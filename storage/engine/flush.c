@@ -9,6 +9,7 @@
  * Not here   what a row becomes (sst_write.c), cutting by days (partition.c), naming files (output.c)
  */
 #include "base/log.h"
+#include "base/openfiles.h"
 #include "base/time.h"
 #include "storage/engine/output.h"
 #include "storage/engine/reserve.h"
@@ -191,9 +192,9 @@ int sto_flush__all(struct sto_engine *e, struct ts_error *err)
     sto_reserve__tick(e);
     if (rc < 0) {
         atomic_fetch_add_explicit(&e->n_flush_errors, 1, memory_order_relaxed);
-        if (rc == TS_ENOSPC &&
+        if (rc != TS_ENOMEM && sto_engine__may_wait(rc) &&
             sto_engine__memory_full(e)) /* else the log says when the disk is full for puts too */
-            sto_engine__refuse(e, TS_ENOSPC, &why);
+            sto_engine__refuse(e, rc, &why);
         if (err)
             *err = why;
     }
@@ -205,7 +206,7 @@ int sto_engine_flush(struct sto_engine *e, struct ts_error *err)
     struct ts_error why = {0};
     int waited = sto_engine_wait(e, false, &why);
     TS_TRY(sto_flush__all(e, err)); /* what is in memory is saved, whatever the log says */
-    if ((waited == TS_ENOSPC || waited == TS_ENOMEM) && (waited = sto_engine_wait(e, false, &why)) == 0)
+    if (sto_engine__may_wait(waited) && (waited = sto_engine_wait(e, false, &why)) == 0)
         return sto_flush__all(e, err); /* dropped logs made room for what was held back */
     if (waited < 0 && err)
         *err = why;
@@ -236,11 +237,12 @@ void *sto_flush__thread(void *arg)
     while (!e->bg_stop) {
         if (!e->flush_wanted) {
             struct timespec until;
-            clock_gettime(CLOCK_REALTIME, &until);
+            clock_gettime(CLOCK_MONOTONIC, &until); /* as the condition does: see sto_engine_open */
             until.tv_sec += 1;
             pthread_cond_timedwait(&e->flush_cond, &e->bg_mu, &until);
         }
         pthread_mutex_unlock(&e->bg_mu);
+        (void)ts_open_files_keep_spare();
         sto_reserve__tick(e);
         pthread_mutex_lock(&e->bg_mu);
         bool want = e->flush_wanted || too_old(e);

@@ -96,13 +96,8 @@ int sto_output__commit(struct sto_output *o, const uint64_t *gone, size_t n_gone
 void sto_output__release(struct sto_output *o, bool committed)
 {
     sto_sst_writer_abort(o->tombs);
-    for (size_t i = 0; !committed && !o->perhaps_named && i < o->n; i++) {
-        struct sto_sst *sst = NULL;
-        if (sto_sst_open(o->e->fs, o->e->files_dir, &o->infos[i], &sst, NULL) == 0) {
-            sto_sst_doom(sst);
-            sto_sst_unref(sst);
-        }
-    }
+    for (size_t i = 0; !committed && !o->perhaps_named && i < o->n; i++)
+        sto_sst_remove(o->e->fs, o->e->files_dir, &o->infos[i]);
     ts_free(o->infos);
     o->infos = NULL;
     o->tombs = NULL;

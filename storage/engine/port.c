@@ -62,32 +62,42 @@ void sto_gate_release(struct sto_gate *g)
 
 /* --- refusing --- */
 
-/* May what was refused with this code be tried again? */
-static bool may_wait(int code)
+/* Errors that pass, and what clients are told meanwhile; the last row stands for all others. */
+static const struct {
+    int code;
+    const char *words;
+} refusals[STO_REFUSALS] = {
+    {TS_ENOSPC, "the disk is full, points are refused until there is room"},
+    {TS_ENOMEM, "memory is gone, points are refused until there is some"},
+    {TS_EMFILE, "no descriptor is left, points are refused until one is (LimitNOFILE, ulimit -n)"},
+    {TS_EIO, NULL},
+};
+
+static unsigned refusal_of(int code)
 {
-    return code == TS_ENOSPC || code == TS_ENOMEM;
+    unsigned i = 0;
+    while (i < STO_REFUSALS - 1 && refusals[i].code != code)
+        i++;
+    return i;
 }
 
-static const struct ts_error *refuse_text(const struct sto_engine *e, int code)
+bool sto_engine__may_wait(int code)
 {
-    return code == TS_ENOSPC ? &e->refuse_full : code == TS_ENOMEM ? &e->refuse_memory : &e->refuse_io;
+    return refusals[refusal_of(code)].words != NULL;
 }
 
 void sto_engine__refuse(struct sto_engine *e, int code, const struct ts_error *err)
 {
-    int want = may_wait(code) ? code : TS_EIO;
-    struct ts_error *text = want == TS_ENOSPC   ? &e->refuse_full
-                            : want == TS_ENOMEM ? &e->refuse_memory
-                                                : &e->refuse_io;
+    unsigned i = refusal_of(code);
+    int want = refusals[i].code;
+    struct ts_error *text = &e->refuse_why[i];
     pthread_mutex_lock(&e->refuse_mu);
     int old = atomic_load_explicit(&e->refuse_code, memory_order_relaxed);
     if (!text->code) {
         *text = *err;
         text->code = want;
-        if (want == TS_ENOSPC)
-            ts_error_wrap(text, "the disk is full, points are refused until there is room");
-        if (want == TS_ENOMEM)
-            ts_error_wrap(text, "memory is gone, points are refused until there is some");
+        if (refusals[i].words)
+            ts_error_wrap(text, "%s", refusals[i].words);
     }
     if (old != TS_EIO && old != want) { /* a broken log stays broken; a full disk may become a broken log */
         ts_log(TS_LOG_ERROR, "puts are refused: %s", err->text);
@@ -105,7 +115,7 @@ const char *sto_engine_refusing(const struct sto_engine *e, int *out_code)
         *out_code = e->opts.read_only ? TS_EINVAL : code;
     if (e->opts.read_only)
         return "the store is opened for reading only";
-    return code ? refuse_text(e, code)->text : NULL;
+    return code ? e->refuse_why[refusal_of(code)].text : NULL;
 }
 
 void sto_engine__fatal(struct sto_engine *e, int rc, const struct ts_error *err)
@@ -123,12 +133,12 @@ bool sto_engine__memory_full(struct sto_engine *e)
 
 void sto_engine__recovered(struct sto_engine *e)
 {
-    if (!may_wait(atomic_load_explicit(&e->refuse_code, memory_order_relaxed)))
+    if (!sto_engine__may_wait(atomic_load_explicit(&e->refuse_code, memory_order_relaxed)))
         return;
     /* Under the mutex: an owner counts itself in n_holding first and refuses second, so one of us sees the
      * other. */
     pthread_mutex_lock(&e->refuse_mu);
-    if (may_wait(atomic_load_explicit(&e->refuse_code, memory_order_relaxed)) &&
+    if (sto_engine__may_wait(atomic_load_explicit(&e->refuse_code, memory_order_relaxed)) &&
         !sto_engine__memory_full(e) && sto_reserve__may_write(e) &&
         atomic_load_explicit(&e->n_holding, memory_order_relaxed) == 0) {
         atomic_store_explicit(&e->refuse_code, 0, memory_order_release);
@@ -146,7 +156,7 @@ static void tell_sync(struct sto_engine *e, int rc)
         sto_sync__nudge(e);
 }
 
-/* Log, then memstore. TS_ENOSPC, TS_ENOMEM: may be tried again; any other code: the log is broken. */
+/* Log, then memstore. A code that may wait: nothing is taken, try again; any other code: the log is broken. */
 static int owner_write(struct sto_owner *o, const struct sto_point *points, uint32_t n)
 {
     struct sto_engine *e = o->e;
@@ -154,7 +164,7 @@ static int owner_write(struct sto_owner *o, const struct sto_point *points, uint
     int rc = sto_reserve__may_write(e)
                  ? sto_wal_append(o->wal, points, n, &err)
                  : ts_error_set(&err, TS_ENOSPC, "%s: no room, the reserve is given up", e->dir);
-    if (may_wait(rc)) {
+    if (sto_engine__may_wait(rc)) {
         if (!o->held)
             atomic_fetch_add_explicit(&e->n_holding, 1, memory_order_relaxed);
         o->held_code = rc;
@@ -207,7 +217,7 @@ static bool owner_apply(struct sto_owner *o, struct sto_batch *b)
     int rc = o->held ? o->held_code : owner_write(o, b->points, b->n);
     if (rc == 0)
         return true;
-    if (!may_wait(rc)) {
+    if (!sto_engine__may_wait(rc)) {
         owner_lose(o, b->n);
         return true;
     }
@@ -227,7 +237,7 @@ static void owner_retry(struct sto_owner *o)
     while (o->held) {
         struct sto_batch *b = (struct sto_batch *)o->held;
         int rc = owner_write(o, b->points, b->n);
-        if (may_wait(rc)) {
+        if (sto_engine__may_wait(rc)) {
             o->retry_ns = ts_clock_mono_ns() + RETRY_MS * 1000000ll;
             return;
         }
@@ -476,7 +486,7 @@ static void barrier_answered(struct sto_barrier *b, struct sto_engine *e)
         b->rc = b->legs[i].rc;
     if (b->rc < 0) {
         pthread_mutex_lock(&e->refuse_mu);
-        b->err = *refuse_text(e, b->rc);
+        b->err = e->refuse_why[refusal_of(b->rc)];
         pthread_mutex_unlock(&e->refuse_mu);
     }
     if (b->disk && b->rc == 0 && (e->sync_runs || e->opts.pumped))

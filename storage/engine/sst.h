@@ -70,6 +70,8 @@ struct sto_sst *sto_sst_ref(struct sto_sst *sst);
 void sto_sst_unref(struct sto_sst *sst);
 /** Unlink the files when the last reference goes. */
 void sto_sst_doom(struct sto_sst *sst);
+/** Unlink the files of one that was written and that nobody has open; what cannot be unlinked stays until the next start. */
+void sto_sst_remove(const struct ts_fs *fs, const char *dir, const struct sto_sst_info *info);
 /** What the manifest knows of it; borrowed. */
 const struct sto_sst_info *sto_sst_info(const struct sto_sst *sst);
 /** Memory that it takes while it is open, bytes: index, tombstones, bitmap. */

@@ -209,6 +209,16 @@ void sto_sst_doom(struct sto_sst *sst)
     atomic_store_explicit(&sst->doomed, true, memory_order_relaxed);
 }
 
+void sto_sst_remove(const struct ts_fs *fs, const char *dir, const struct sto_sst_info *info)
+{
+    for (int kind = STO_SST_KIND_POINTS; kind <= (info->s_bytes ? STO_SST_KIND_SUMS : STO_SST_KIND_POINTS);
+         kind++) {
+        char *path = sto_sst__path(dir, info->file_no, (enum sto_sst_kind)kind);
+        (void)fs->unlink(fs, path, NULL);
+        ts_free(path);
+    }
+}
+
 const struct sto_sst_info *sto_sst_info(const struct sto_sst *sst)
 {
     return &sst->info;

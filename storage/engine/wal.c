@@ -208,7 +208,7 @@ static int open_segment(struct sto_wal *wal, struct ts_error *err)
             fs->unlink(fs, path, NULL);
         }
         wal->file = NULL;
-        return rc == TS_ENOSPC ? rc : break_log(wal, err);
+        return rc == TS_ENOSPC || rc == TS_EMFILE ? rc : break_log(wal, err);
     }
     wal->salt = sto_wal__salt(&wal->name);
     wal->end_off = 0;

@@ -53,6 +53,7 @@ void sto_wal_set_segment_bytes(struct sto_wal *wal, uint64_t n_bytes);
  * @param points  borrowed until return; flags as sto_meta_flags makes them
  * @return 0
  *         TS_ENOSPC  nothing of them counts, the segment is cut back to its last good end; may be tried again
+ *         TS_EMFILE  a new segment could not be opened, nothing written; may be tried again
  *         TS_ENOMEM, TS_ELIMIT (a definition above 16 MiB)  nothing written
  *         TS_EIO     nothing of them counts, and the log refuses everything from now on
  *

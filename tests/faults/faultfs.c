@@ -12,7 +12,8 @@
 #include "base/mem.h"
 #include "tests/faults/faultfs_int.h"
 
-#define NEEDS_SPACE (T_OP_OPEN | T_OP_APPEND | T_OP_SYNC | T_OP_RENAME | T_OP_MKDIR)
+#define NEEDS_DESCRIPTOR (T_OP_OPEN | T_OP_SYNC_DIR | T_OP_LIST)
+#define NEEDS_SPACE      (T_OP_OPEN | T_OP_APPEND | T_OP_SYNC | T_OP_RENAME | T_OP_MKDIR)
 
 /* What is to become of a call. */
 enum verdict {
@@ -59,6 +60,8 @@ static enum verdict enter(struct t_faultfs *f, enum t_op op, const char *path, i
     unsigned mask = f->plan.ops ? f->plan.ops : T_OP_ALL;
     if (!f->plan.at || !(mask & op))
         return GO;
+    if (f->plan.fault == T_FAULT_EMFILE && !(op & NEEDS_DESCRIPTOR))
+        return GO;
     f->n_planned++;
     if (f->n_planned != f->plan.at && !(f->plan.for_good && f->n_planned > f->plan.at))
         return GO;
@@ -72,6 +75,10 @@ static enum verdict enter(struct t_faultfs *f, enum t_op op, const char *path, i
     }
     if (fault == T_FAULT_SHORT && op == T_OP_PREAD)
         return SHORT_ANSWER;
+    if (fault == T_FAULT_EMFILE) {
+        *code = ts_error_sys(err, TS_EMFILE, EMFILE, "cannot open %s", path);
+        return FAIL;
+    }
     bool full = (fault == T_FAULT_ENOSPC || fault == T_FAULT_EDQUOT) && (op & NEEDS_SPACE);
     int sys = full && fault == T_FAULT_ENOSPC ? ENOSPC : full ? EDQUOT : fault == T_FAULT_EINTR ? EINTR : EIO;
     *code = ts_error_sys(err, TS_EIO, sys, "cannot use %s", path);

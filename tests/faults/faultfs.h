@@ -55,6 +55,7 @@ enum t_fault {
     T_FAULT_EDQUOT, /* the same with another errno */
     T_FAULT_EINTR,  /* TS_EIO with that errno: an interruption that the file system did not try again */
     T_FAULT_SHORT,  /* pread: fewer bytes than there are, no error. Others: as T_FAULT_EIO */
+    T_FAULT_EMFILE, /* TS_EMFILE, no descriptor is left. Calls that need none are neither counted nor fail */
     T_FAULT_POWER, /* power cut before, in the middle of or after this call: it and all later calls fail until
                       reboot */
 };

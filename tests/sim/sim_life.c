@@ -91,13 +91,16 @@ static void fill_disk(struct sim *s)
 
 static void plan_error(struct sim *s)
 {
-    static const enum t_fault kinds[] = {T_FAULT_EIO,    T_FAULT_ENOSPC, T_FAULT_ENOSPC,
-                                         T_FAULT_EDQUOT, T_FAULT_EINTR,  T_FAULT_SHORT};
+    static const enum t_fault kinds[] = {T_FAULT_EIO,   T_FAULT_ENOSPC, T_FAULT_ENOSPC, T_FAULT_EDQUOT,
+                                         T_FAULT_EINTR, T_FAULT_SHORT,  T_FAULT_EMFILE};
     static const unsigned masks[] = {T_OP_ALL, T_OP_WRITES, T_OP_SYNC | T_OP_SYNC_DIR,
                                      T_OP_OPEN | T_OP_APPEND | T_OP_RENAME | T_OP_TRUNCATE,
                                      T_OP_RENAME | T_OP_UNLINK | T_OP_TRUNCATE | T_OP_CLOSE};
-    struct t_fault_plan p = {.fault = kinds[sim_rnd(s, 6)], .for_good = sim_chance(s, 25)};
-    p.ops = p.fault == T_FAULT_SHORT ? T_OP_PREAD : masks[sim_rnd(s, 5)];
+    struct t_fault_plan p = {.fault = kinds[sim_rnd(s, sizeof(kinds) / sizeof(kinds[0]))],
+                             .for_good = sim_chance(s, 25)};
+    p.ops = p.fault == T_FAULT_SHORT    ? T_OP_PREAD
+            : p.fault == T_FAULT_EMFILE ? T_OP_ALL
+                                        : masks[sim_rnd(s, 5)];
     p.at = 1 + sim_rnd(s, p.ops == T_OP_ALL || p.ops == T_OP_WRITES ? 60 : 8);
     s->sync_lost |= (p.ops & T_OP_SYNC) != 0;
     plan(s, p);

@@ -35,8 +35,9 @@ static const signed char exit_codes[TS_ERR_COUNT] = {
     [-TS_ETIMEOUT] = TSD_EXIT_FAILED,
     [-TS_ECANCELLED] = TSD_EXIT_FAILED,
     [-TS_EBACKEND] = TSD_EXIT_FAILED,
+    [-TS_EMFILE] = TSD_EXIT_FAILED,
 };
-_Static_assert(-TS_EBACKEND + 1 == TS_ERR_COUNT, "a new code needs a row");
+_Static_assert(-TS_EMFILE + 1 == TS_ERR_COUNT, "a new code needs a row");
 
 static const struct ts_opt no_opts[] = {{.name = NULL}};
 static const struct ts_opt help_opts[] = {{.name = "help", .letter = 'h', .help = "Print this page."},

@@ -8,6 +8,7 @@
 #include "tsd/cmds/local.h"
 
 #include "base/log.h"
+#include "base/openfiles.h"
 #include "tsd/settings.h"
 
 static int local_conf(const struct tsd_args *args, struct ts_conf *conf, struct ts_error *err)
@@ -25,6 +26,7 @@ int tsd_local_open(const struct tsd_args *args, enum tsd_local how, struct sto_s
     struct ts_conf *conf = ts_conf_new(tables, 2);
     struct sto_opts opts = {0};
     *out_store = NULL;
+    (void)ts_open_files_raise(); /* a store has two descriptors open for each of its files */
     ts_log_set_level(TS_LOG_WARN);
     int rc = local_conf(args, conf, err);
     if (rc == 0) {

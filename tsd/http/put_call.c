@@ -252,7 +252,8 @@ struct ts_arena *tsd_put_arena(struct tsd_put_call *put)
 int tsd_put_end(struct tsd_put_call *put, const struct tsd_put_point *p, int rc)
 {
     struct tsd_ingest *in = &put->req->w->ingest;
-    if (rc == TS_EBUSY || rc == TS_ENOSPC || rc == TS_ENOMEM || rc == TS_EIO || rc == TS_ETIMEOUT) {
+    if (rc == TS_EBUSY || rc == TS_ENOSPC || rc == TS_ENOMEM || rc == TS_EMFILE || rc == TS_EIO ||
+        rc == TS_ETIMEOUT) {
         in->n_refused[tsd_refusal_of(rc)] += rc != TS_EBUSY;
         return rc;
     }

@@ -44,6 +44,7 @@ int tsd_http_status(int code)
         [-TS_ETIMEOUT] = 408,
         [-TS_ECANCELLED] = 503,
         [-TS_EBACKEND] = 424,
+        [-TS_EMFILE] = 503,
     };
     return code <= 0 && code > -TS_ERR_COUNT ? status[-code] : 500;
 }

@@ -65,12 +65,14 @@ static const struct sto_series *on_restore(void *arg, uint32_t id, uint32_t metr
     return t_series[id];
 }
 
-static struct sto_engine *engine_open(struct t_faultfs *f, unsigned n_ports)
+/* pumped: without any thread, so that the test's own may flush. */
+static struct sto_engine *engine_open_as(struct t_faultfs *f, unsigned n_ports, bool pumped)
 {
     struct sto_engine_opts opts = {.fs = t_faultfs_fs(f),
                                    .dir = "/e",
                                    .create = true,
                                    .no_background = true,
+                                   .pumped = pumped,
                                    .n_ports = n_ports,
                                    .n_shards = 4,
                                    .sync = STO_ENGINE_SYNC_NONE,
@@ -84,6 +86,11 @@ static struct sto_engine *engine_open(struct t_faultfs *f, unsigned n_ports)
     if (sto_engine_open(&opts, &e, &err) < 0)
         fail_msg("open: %s", err.text);
     return e;
+}
+
+static struct sto_engine *engine_open(struct t_faultfs *f, unsigned n_ports)
+{
+    return engine_open_as(f, n_ports, false);
 }
 
 static void turn_all(struct sto_engine *e, unsigned n_ports)
@@ -336,6 +343,65 @@ static void test_engine_space__no_memory_is_told_apart(void **state)
     }
 }
 
+/* No file can be opened: the next segment waits, nothing is lost, and the log is not broken. */
+static void test_engine_space__no_descriptor_refuses_and_resumes_without_loss(void **state)
+{
+    (void)state;
+    for (unsigned n_ports = 1; n_ports <= 3; n_ports++) {
+        struct t_faultfs *f = t_faultfs_new(1);
+        struct sto_engine *e = engine_open(f, n_ports);
+        struct answer refused = {0}, taken = {0};
+        int code = 0;
+        plan(f, T_OP_ALL, T_FAULT_EMFILE, true);
+        for (unsigned s = 0; s < N_SERIES; s++)
+            assert_true(put(e, 0, s, 1));
+        turn_all(e, n_ports);
+        assert_non_null(strstr(sto_engine_refusing(e, &code), "no descriptor is left"));
+        assert_int_equal(code, TS_EMFILE);
+        assert_false(put(e, 0, 0, 2));
+        sto_engine_barrier(sto_engine_port(e, 0), true, on_answer, &refused);
+        wait_answer(e, n_ports, &refused);
+        assert_int_equal(refused.rc, TS_EMFILE);
+        assert_non_null(strstr(refused.text, "Too many open files"));
+        assert_int_equal(seen(e), 0);
+        no_plan(f);
+        sto_engine_barrier(sto_engine_port(e, 0), true, on_answer, &taken);
+        wait_answer(e, n_ports, &taken);
+        assert_int_equal(taken.rc, 0);
+        assert_null(sto_engine_refusing(e, &code));
+        assert_int_equal(seen(e), N_SERIES);
+        assert_int_equal(close_rc(e, f), 0);
+        e = engine_open(f, 1);
+        assert_int_equal(seen(e), N_SERIES);
+        assert_int_equal(close_rc(e, f), 0);
+        t_faultfs_free(f);
+    }
+}
+
+/* Files of a flush that failed are unlinked, whether or not they can be opened. */
+static void test_engine_space__files_of_a_failed_flush_go(void **state)
+{
+    (void)state;
+    struct t_faultfs *f = t_faultfs_new(1);
+    struct sto_engine *e = engine_open_as(f, 1, true);
+    struct ts_error err = {0};
+    assert_true(put(e, 0, 0, 1));
+    turn_all(e, 1);
+    size_t before = t_faultfs_count(f);
+    for (uint64_t at = 1; at <= 2; at++) { /* 1: the file is not made; 2: it is, but not opened again */
+        t_faultfs_plan(
+            f, (struct t_fault_plan){.ops = T_OP_OPEN, .at = at, .for_good = true, .fault = T_FAULT_EMFILE});
+        assert_int_equal(sto_engine_flush(e, &err), TS_EMFILE);
+        no_plan(f);
+        assert_int_equal(t_faultfs_count(f), before);
+        assert_int_equal(seen(e), 1);
+    }
+    assert_int_equal(sto_engine_flush(e, &err), 0);
+    assert_int_equal(seen(e), 1);
+    assert_int_equal(close_rc(e, f), 0);
+    t_faultfs_free(f);
+}
+
 /* A barrier from before the loss is right to say yes, and every later one must say no, whoever was told
  * already. */
 static void test_engine_space__a_broken_log_is_told_to_each_barrier(void **state)
@@ -484,6 +550,8 @@ int main(void)
         cmocka_unit_test(test_engine_space__a_full_disk_refuses_and_resumes_without_loss),
         cmocka_unit_test(test_engine_space__held_points_are_written_by_themselves),
         cmocka_unit_test(test_engine_space__no_memory_is_told_apart),
+        cmocka_unit_test(test_engine_space__no_descriptor_refuses_and_resumes_without_loss),
+        cmocka_unit_test(test_engine_space__files_of_a_failed_flush_go),
         cmocka_unit_test(test_engine_space__a_broken_log_is_told_to_each_barrier),
         cmocka_unit_test(test_engine_space__closing_on_a_full_disk_says_so),
         cmocka_unit_test(test_engine_space__replayed_generations_are_flushed_once),

@@ -34,7 +34,7 @@ static void must_be_clear(struct life *l, int rc, const struct ts_error *err, co
     if (rc != err->code || !err->text[0])
         fail_msg("%s: answered %s with code %s and text \"%s\"", what, ts_err_name(rc),
                  ts_err_name(err->code), err->text);
-    if (rc != TS_EIO && rc != TS_ENOSPC && !(l->damage && rc == TS_ECORRUPT))
+    if (rc != TS_EIO && rc != TS_ENOSPC && rc != TS_EMFILE && !(l->damage && rc == TS_ECORRUPT))
         fail_msg("%s: %s: %s", what, ts_err_name(rc), err->text);
 }
 
@@ -375,6 +375,18 @@ static void test_store_faults__a_quota_that_stays_used_up(void **state)
     each_call(T_FAULT_EDQUOT, true, T_OP_OPEN | T_OP_APPEND, 11, "quota from");
 }
 
+static void test_store_faults__no_descriptor_once(void **state)
+{
+    (void)state;
+    each_call(T_FAULT_EMFILE, false, T_OP_OPEN | T_OP_SYNC_DIR | T_OP_LIST, 1, "no descriptor");
+}
+
+static void test_store_faults__no_descriptor_any_more(void **state)
+{
+    (void)state;
+    each_call(T_FAULT_EMFILE, true, T_OP_OPEN | T_OP_SYNC_DIR | T_OP_LIST, 1, "no descriptor from");
+}
+
 /* A file that ends early while it is read (cut under a running store): an error or the right answer, never less. */
 static void test_store_faults__a_short_read_is_never_a_short_answer(void **state)
 {
@@ -560,6 +572,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_store_faults__a_disk_that_stays_full),
         cmocka_unit_test(test_store_faults__one_refusal_for_the_quota),
         cmocka_unit_test(test_store_faults__a_quota_that_stays_used_up),
+        cmocka_unit_test(test_store_faults__no_descriptor_once),
+        cmocka_unit_test(test_store_faults__no_descriptor_any_more),
         cmocka_unit_test(test_store_faults__a_short_read_is_never_a_short_answer),
         cmocka_unit_test(test_store_faults__writing_resumes_when_there_is_room),
         cmocka_unit_test(test_store_faults__a_kill_loses_nothing_accepted),

@@ -138,6 +138,8 @@ struct sto_engine {
     _Atomic bool flush_asked;    /* somebody has woken the flush thread for this generation */
     _Atomic int64_t
         gen_born_ms; /* monotonic ms when the active generation got its first batch; 0 = none yet */
+    _Atomic int64_t
+        frozen_born_ms; /* monotonic ms when older generations were replayed; 0 = none waits for its age */
 
     pthread_mutex_t refuse_mu;
     _Atomic int refuse_code; /* 0, TS_EIO, or one that sto_engine__may_wait knows; changed under refuse_mu */

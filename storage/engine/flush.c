@@ -146,6 +146,7 @@ static int flush_frozen(struct sto_engine *e, struct ts_error *err)
         committed = rc == 0 && (rc = sto_output__commit(&out, NULL, 0, f.gen_hi, err)) == 0;
         if (committed) {
             atomic_store_explicit(&e->frozen_bytes, 0, memory_order_relaxed);
+            atomic_store_explicit(&e->frozen_born_ms, 0, memory_order_relaxed);
             sto_engine__recovered(e);
             struct ts_error drop_err = {0};
             if (sto_wal_drop(e->fs, e->wal_dir, f.gen_hi, &drop_err) < 0)
@@ -223,10 +224,17 @@ void sto_flush__wake(struct sto_engine *e)
     pthread_mutex_unlock(&e->bg_mu);
 }
 
-static bool too_old(struct sto_engine *e)
+/* Has what came at born_ms, 0 = nothing, reached the age? */
+static bool aged(const struct sto_engine *e, int64_t born_ms)
 {
-    int64_t born = atomic_load_explicit(&e->gen_born_ms, memory_order_relaxed);
-    return e->opts.max_age_ms && born && ts_clock_mono_ns() / 1000000 - born > e->opts.max_age_ms;
+    return born_ms && ts_clock_mono_ns() / 1000000 - born_ms > e->opts.max_age_ms;
+}
+
+static bool too_old(const struct sto_engine *e)
+{
+    return e->opts.max_age_ms &&
+           (aged(e, atomic_load_explicit(&e->gen_born_ms, memory_order_relaxed)) ||
+            aged(e, atomic_load_explicit(&e->frozen_born_ms, memory_order_relaxed)));
 }
 
 void *sto_flush__thread(void *arg)

@@ -56,6 +56,8 @@ int sto_recover__wal(struct sto_engine *e, struct ts_error *err)
         for (size_t i = 0; i < r.n; i++)
             bytes += sto_mem_bytes(r.mems[i]);
         atomic_store_explicit(&e->frozen_bytes, bytes, memory_order_relaxed);
+        if (r.n) /* nobody knows how old they were: their age counts from here */
+            atomic_store_explicit(&e->frozen_born_ms, ts_clock_mono_ns() / 1000000, memory_order_relaxed);
         e->flush_wanted = bytes > e->opts.memstore_bytes /
                                       2; /* else crash after crash would gather more; no thread runs yet */
         uint64_t gen = found.max_gen > state->flushed_gen ? found.max_gen : state->flushed_gen;

@@ -65,24 +65,29 @@ static const struct sto_series *on_restore(void *arg, uint32_t id, uint32_t metr
     return t_series[id];
 }
 
+static struct sto_engine_opts engine_opts(struct t_faultfs *f, unsigned n_ports)
+{
+    return (struct sto_engine_opts){.fs = t_faultfs_fs(f),
+                                    .dir = "/e",
+                                    .create = true,
+                                    .no_background = true,
+                                    .n_ports = n_ports,
+                                    .n_shards = 4,
+                                    .sync = STO_ENGINE_SYNC_NONE,
+                                    .sync_interval_ms = 100,
+                                    .memstore_bytes = 1 << 20,
+                                    .queue_bytes = 1 << 20,
+                                    .ready = on_ready,
+                                    .restore = on_restore};
+}
+
 /* pumped: without any thread, so that the test's own may flush. */
 static struct sto_engine *engine_open_as(struct t_faultfs *f, unsigned n_ports, bool pumped)
 {
-    struct sto_engine_opts opts = {.fs = t_faultfs_fs(f),
-                                   .dir = "/e",
-                                   .create = true,
-                                   .no_background = true,
-                                   .pumped = pumped,
-                                   .n_ports = n_ports,
-                                   .n_shards = 4,
-                                   .sync = STO_ENGINE_SYNC_NONE,
-                                   .sync_interval_ms = 100,
-                                   .memstore_bytes = 1 << 20,
-                                   .queue_bytes = 1 << 20,
-                                   .ready = on_ready,
-                                   .restore = on_restore};
+    struct sto_engine_opts opts = engine_opts(f, n_ports);
     struct sto_engine *e = NULL;
     struct ts_error err = {0};
+    opts.pumped = pumped;
     if (sto_engine_open(&opts, &e, &err) < 0)
         fail_msg("open: %s", err.text);
     return e;
@@ -498,6 +503,34 @@ static void test_engine_space__replayed_generations_are_flushed_once(void **stat
     t_faultfs_free(f);
 }
 
+/* Points of a log that was replayed grow old like others: nothing new has to come for them to be flushed. */
+static void test_engine_space__replayed_points_are_flushed_by_age(void **state)
+{
+    (void)state;
+    struct t_faultfs *f = t_faultfs_new(1);
+    struct sto_engine *e = engine_open(f, 1);
+    assert_true(put(e, 0, 0, 1));
+    turn_all(e, 1);
+    struct t_faultfs *killed = t_faultfs_clone(f, 5);
+    assert_int_equal(close_rc(e, f), 0);
+    t_faultfs_free(f);
+    struct sto_engine_opts opts = engine_opts(killed, 1);
+    opts.no_background = false;
+    opts.own_threads = true;
+    opts.max_age_ms = 1;
+    struct ts_error err = {0};
+    if (sto_engine_open(&opts, &e, &err) < 0)
+        fail_msg("open: %s", err.text);
+    assert_int_equal(stat_of(e, "points.replayed"), 1);
+    for (int i = 0; i < 60000 && stat_of(e, "files.count") == 0; i++)
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    assert_int_equal(stat_of(e, "files.count"), 1);
+    assert_int_equal(stat_of(e, "memstore.points"), 0);
+    assert_int_equal(seen(e), 1);
+    assert_int_equal(close_rc(e, killed), 0);
+    t_faultfs_free(killed);
+}
+
 /* --- retention: pure choice --- */
 
 static struct sto_sst_info file_of(uint64_t gen, int64_t from_day, int64_t to_day)
@@ -555,6 +588,7 @@ int main(void)
         cmocka_unit_test(test_engine_space__a_broken_log_is_told_to_each_barrier),
         cmocka_unit_test(test_engine_space__closing_on_a_full_disk_says_so),
         cmocka_unit_test(test_engine_space__replayed_generations_are_flushed_once),
+        cmocka_unit_test(test_engine_space__replayed_points_are_flushed_by_age),
         cmocka_unit_test(test_engine_space__retention_lets_nothing_come_back),
     };
     ts_log_set_level((enum ts_log_level)(TS_LOG_ERROR + 1)); /* errors are expected here */

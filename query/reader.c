@@ -12,47 +12,25 @@ int qry_reader_open(struct qry_reader *r, struct sto_snap *snap, struct qry_budg
                     const struct sto_series *const *series, size_t n, int64_t from_ms, int64_t to_ms,
                     const uint8_t *whole_hours, bool needs_sum, struct ts_error *err)
 {
-    *r = (struct qry_reader){.snap = snap, .budget = budget, .needs_sum = needs_sum};
-    r->spec = (struct sto_scan_spec){.metric = metric,
-                                     .series = series,
-                                     .n_series = n,
-                                     .from_ms = from_ms,
-                                     .to_ms = to_ms - 1,
-                                     .whole_hours = whole_hours,
-                                     .final = true};
+    *r = (struct qry_reader){.budget = budget};
+    struct sto_scan_spec spec = {.metric = metric,
+                                 .series = series,
+                                 .n_series = n,
+                                 .from_ms = from_ms,
+                                 .to_ms = to_ms - 1,
+                                 .whole_hours = whole_hours,
+                                 .needs_sum = needs_sum,
+                                 .final = true};
     if (from_ms >= to_ms || !n)
         return 0;
-    return sto_scan(snap, &r->spec, &r->scan, err);
+    return sto_scan(snap, &spec, &r->scan, err);
 }
 
 void qry_reader_close(struct qry_reader *r)
 {
-    if (r->inner)
-        sto_merge_free(r->inner);
-    if (r->scan)
-        sto_merge_free(r->scan);
-    r->inner = r->scan = NULL;
+    sto_merge_free(r->scan);
+    r->scan = NULL;
     sto_cells_release(&r->kept);
-}
-
-/* The points of a row that came as a summary. */
-static int points_of(struct qry_reader *r, struct sto_row *row, struct ts_error *err)
-{
-    struct sto_scan_spec spec = r->spec;
-    size_t pos = row->pos;
-    int64_t hour = row->key.hour * TS_HOUR_MS;
-    spec.series = r->spec.series + pos;
-    spec.n_series = 1;
-    spec.from_ms = hour;
-    spec.to_ms = hour + TS_HOUR_MS - 1;
-    spec.whole_hours = NULL;
-    if (r->inner)
-        sto_merge_free(r->inner);
-    r->inner = NULL;
-    TS_TRY(sto_scan(r->snap, &spec, &r->inner, err));
-    int rc = sto_merge_next(r->inner, row, err);
-    row->pos = pos;
-    return rc;
 }
 
 /* Take away what the conditions refuse: 1, 0 if nothing is left, < 0. */
@@ -62,7 +40,7 @@ static int meet(struct qry_reader *r, struct sto_row *row, struct ts_error *err)
         int all = qry_where_hour(r->where, row->sum);
         if (all >= 0)
             return all;
-        int rc = points_of(r, row, err);
+        int rc = sto_merge_points(r->scan, row, err);
         if (rc <= 0)
             return rc;
         r->n_points += row->cells->n;
@@ -84,14 +62,10 @@ int qry_reader_next(struct qry_reader *r, struct sto_row *out, struct ts_error *
 {
     for (;;) {
         int rc = r->scan ? sto_merge_next(r->scan, out, err) : 0;
-        if (rc > 0 && out->sum && r->needs_sum && !out->sum->has_sum)
-            rc = points_of(r, out, err);
-        else if (rc == 0)
-            return report(r, err);
         if (rc < 0)
             return rc;
         if (rc == 0)
-            continue; /* deleted since: the row is gone */
+            return report(r, err);
         uint64_t n = out->cells ? out->cells->n : 1;
         r->n_points += n;
         r->n_points_all += n;

@@ -11,19 +11,15 @@
 #include "storage/store.h"
 
 struct qry_reader {
-    struct sto_snap *snap;
-    struct qry_budget *budget;
-    struct sto_scan_spec spec;         /* of the scan */
+    struct qry_budget *budget;         /* borrowed */
     struct sto_merge *scan;            /* owned */
-    struct sto_merge *inner;           /* owned: points of an hour whose summary will not do */
     const struct qry_where *where;     /* set after opening: only these points are given; NULL: all */
     struct sto_cells kept;             /* of the row at hand, with where; owned */
-    bool needs_sum;                    /* a summary without its sum will not do */
     uint64_t n_points;                 /* read and not yet reported */
     unsigned n_rows;                   /* rows since the last report */
     uint64_t n_rows_all, n_points_all; /* since the opening */
 };
-/** Open. from <= t < to; whole_hours may be NULL. */
+/** Open. from <= t < to; whole_hours may be NULL. needs_sum: a summary without its sum will not do. */
 int qry_reader_open(struct qry_reader *r, struct sto_snap *snap, struct qry_budget *budget, uint32_t metric,
                     const struct sto_series *const *series, size_t n, int64_t from_ms, int64_t to_ms,
                     const uint8_t *whole_hours, bool needs_sum, struct ts_error *err);

@@ -446,11 +446,6 @@ int sto_engine_close(struct sto_engine *e, struct ts_error *err)
     return rc;
 }
 
-uint32_t sto_engine_n_shards(const struct sto_engine *e)
-{
-    return e->n_shards;
-}
-
 void sto_engine_stats(struct sto_engine *e, void (*each)(void *arg, const char *name, uint64_t value),
                       void *arg)
 {

@@ -70,8 +70,6 @@ struct sto_engine_opts {
 int sto_engine_open(const struct sto_engine_opts *opts, struct sto_engine **out_e, struct ts_error *err);
 /** Flush what is in memory, sync, end threads, unlock. Ports' threads have ended before. NULL is harmless. */
 int sto_engine_close(struct sto_engine *e, struct ts_error *err);
-/** Shards of the store, a power of two. */
-uint32_t sto_engine_n_shards(const struct sto_engine *e);
 /** Why puts are refused, NULL if they are not; out_code gets TS_ENOSPC, TS_ENOMEM, TS_EMFILE, TS_EIO, or TS_EINVAL (read-only). The
  * text stays for ever. */
 const char *sto_engine_refusing(const struct sto_engine *e, int *out_code);

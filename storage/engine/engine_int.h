@@ -40,8 +40,6 @@ struct sto_gate {
 void sto_gate_init(struct sto_gate *g, unsigned n);
 /** One pass; the last one wakes who waits. */
 void sto_gate_pass(struct sto_gate *g);
-/** left == 0? */
-bool sto_gate_open(struct sto_gate *g);
 void sto_gate_wait(struct sto_gate *g);
 /** Nobody may wait any more. */
 void sto_gate_release(struct sto_gate *g);
@@ -169,8 +167,6 @@ struct sto_engine {
 
 /* version.c */
 struct sto_version *sto_version__new(size_t n_ssts, size_t n_mems);
-/** Readers get v from now on. Takes v; under no lock. */
-void sto_version__publish(struct sto_engine *e, struct sto_version *v);
 void sto_version__drop(struct sto_engine *e, struct sto_version *v);
 /* Copy of the present version with room: add/remove lists applied. flushed_gen: memstores of generations <=
  * it are left out. */

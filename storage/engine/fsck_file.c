@@ -100,7 +100,7 @@ static int check_sum(struct pair *p, struct ts_error *err)
     if (rc < 0)
         return rc;
     bool wants = sto_summary_make(&p->cells, &want);
-    if (rc == 0 || sto_key_cmp(&key, &p->key) != 0 || has != wants || (has && !same_summary(&sum, &want)))
+    if (rc == 0 || sto_key_cmp(&key, &p->key) != 0 || (has && !wants) || (has && !same_summary(&sum, &want)))
         sums_bad(p, rc ? p->s.blocks[p->s_block].off : UINT64_MAX, "summaries are not those of the points");
     return 0;
 }

@@ -272,25 +272,35 @@ static const struct sto_cells *merge_pieces(struct sto_merge *m, int32_t hour)
     return &m->out;
 }
 
-/* The row of the group: 1, 0 if nothing of it is left, < 0. */
+/* The points of the group: 1, 0 if nothing of it is left, < 0. */
+static int read_row(struct sto_merge *m, struct sto_row *out_row, struct ts_error *err)
+{
+    int32_t hour = out_row->key.hour;
+    TS_TRY(read_pieces(m, hour, err));
+    /* After the cells: the tombstone of a delete that came before a cell that was read is seen then. */
+    sto_merge__tombs_at(m, &out_row->key);
+    out_row->cells = m->n_group == 1 && m->n_dels == 0 ? pass_through(m) : merge_pieces(m, hour);
+    return out_row->cells->n > 0;
+}
+
+/* The row of the group, by its summary if that is possible: 1, 0 if nothing of it is left, < 0. */
 static int make_row(struct sto_merge *m, const struct sto_key *key, struct sto_row *out_row,
                     struct ts_error *err)
 {
     *out_row = (struct sto_row){.key = *key, .pos = m->spec.series ? m->pos - 1 : 0};
     struct sto_merge__src *only = m->n_group == 1 ? m->group[0].src : NULL;
-    if (only && only->by_sums && is_whole_hour(m, key->hour)) {
+    const struct sto_summary *sum = NULL;
+    if (only && only->by_sums && is_whole_hour(m, key->hour))
+        sum = sto_sst_cur_summary(only->sums.cur);
+    if (sum && (sum->has_sum || !m->spec.needs_sum)) {
         sto_merge__tombs_at(m, key);
-        out_row->sum = m->n_dels == 0 ? sto_sst_cur_summary(only->sums.cur) : NULL;
+        out_row->sum = m->n_dels == 0 ? sum : NULL;
         if (out_row->sum) {
             m->counts.n_summaries++;
             return 1;
         }
     }
-    TS_TRY(read_pieces(m, key->hour, err));
-    /* After the cells: the tombstone of a delete that came before a cell that was read is seen then. */
-    sto_merge__tombs_at(m, key);
-    out_row->cells = m->n_group == 1 && m->n_dels == 0 ? pass_through(m) : merge_pieces(m, key->hour);
-    return out_row->cells->n > 0;
+    return read_row(m, out_row, err);
 }
 
 /* Damage is told with the series whose rows were wanted. */
@@ -322,6 +332,15 @@ int sto_merge_next(struct sto_merge *m, struct sto_row *out_row, struct ts_error
         if (rc != 0)
             return rc;
     }
+}
+
+int sto_merge_points(struct sto_merge *m, struct sto_row *row, struct ts_error *err)
+{
+    if (!row->sum)
+        TS_BUG("the row has its points");
+    row->sum = NULL;
+    int rc = read_row(m, row, err);
+    return rc < 0 ? blame(m->spec.series[row->pos], rc, err) : rc;
 }
 
 /* --- making and freeing --- */

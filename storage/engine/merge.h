@@ -48,6 +48,7 @@ struct sto_scan_spec {
     const uint8_t
         *whole_hours; /* may be NULL; whole_hours[hour - sto_hour(from_ms)] != 0: the hour may be answered
                        * by a summary (if it lies in from..to, final is set and series is not NULL) */
+    bool needs_sum;   /* a summary without its sum (sto_summary.has_sum) is of no use: give the points */
     bool final;       /* see sto_merge_cells; queries say true */
     int32_t cut_hour_lo,
         cut_hour_hi; /* series == NULL: only hours lo <= h < hi; hi INT32_MAX = no end; both 0 = all */
@@ -74,6 +75,9 @@ void sto_merge_free(struct sto_merge *m); /* NULL is harmless */
  * only where exactly one source has the row and no tombstone of a newer source touches the hour. Files whose
  * bitmap does not meet the selection, or whose time does not meet the range, are not read. */
 int sto_merge_next(struct sto_merge *m, struct sto_row *out_row, struct ts_error *err);
+/** The points of the row that sto_merge_next has just answered by a summary: row->sum becomes NULL, row->cells are the
+ * points. 1, 0 = they were deleted meanwhile, < 0 as sto_merge_next. */
+int sto_merge_points(struct sto_merge *m, struct sto_row *row, struct ts_error *err);
 
 /* What a merge has read so far (for limits, explain and stats). */
 struct sto_merge_counts {

@@ -38,14 +38,6 @@ void sto_gate_pass(struct sto_gate *g)
     pthread_mutex_unlock(&g->mu);
 }
 
-bool sto_gate_open(struct sto_gate *g)
-{
-    pthread_mutex_lock(&g->mu);
-    bool open = g->left == 0;
-    pthread_mutex_unlock(&g->mu);
-    return open;
-}
-
 void sto_gate_wait(struct sto_gate *g)
 {
     pthread_mutex_lock(&g->mu);

@@ -45,8 +45,6 @@ int sto_sst_write_row(struct sto_sst_writer *w, const struct sto_key *key, const
                       struct ts_error *err);
 /** Add a tombstone, any order, any time before finish. */
 int sto_sst_write_tomb(struct sto_sst_writer *w, const struct sto_tomb *tomb, struct ts_error *err);
-/** Bytes written so far (to cut files by size). */
-uint64_t sto_sst_writer_bytes(const struct sto_sst_writer *w);
 /** Write index and footer, sync the files (not the folder), fill out_info. Frees w in any case; on error the
  * files are unlinked. */
 int sto_sst_writer_finish(struct sto_sst_writer *w, uint64_t gen_lo, uint64_t gen_hi,

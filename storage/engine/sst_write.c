@@ -17,8 +17,8 @@
 #include "storage/engine/sst_format.h"
 
 #define BUFFER_BYTES   (256u << 10) /* bytes collected before they are written */
-#define SUMS_MIN_RATIO 16u          /* points a row that make summaries worth a file */
-#define SUMS_EARLY     16384u       /* after that many rows with half of the ratio summaries are given up */
+#define SUMS_MIN_RATIO 16u          /* points a row of a metric that make its summaries worth having */
+#define SUMS_EARLY     16384u /* after that many rows of a metric with half of the ratio its rows get none */
 
 /* One file being written. */
 struct out_file {
@@ -35,11 +35,13 @@ struct sto_sst_writer {
     const struct ts_fs *fs;    /* borrowed */
     struct out_file t, s;      /* points, summaries */
     struct sto_enc *enc;       /* open block of points */
-    struct sto_sums_enc *sums; /* open block of summaries; NULL when given up */
-    struct sto_key t_first;    /* first key of the open block */
-    struct sto_key s_first;    /* the same of the summaries */
-    struct sto_key last;       /* last key */
-    struct sto_tomb *tombs;    /* as they came; sorted at the end */
+    struct sto_sums_enc *sums; /* open block of summaries; NULL when they are not worth a file */
+    uint64_t n_metric_rows, n_metric_points; /* of the metric at hand */
+    uint64_t n_summed;      /* points of metrics before it whose summaries are worth having */
+    struct sto_key t_first; /* first key of the open block */
+    struct sto_key s_first; /* the same of the summaries */
+    struct sto_key last;    /* last key */
+    struct sto_tomb *tombs; /* as they came; sorted at the end */
     size_t n_tombs, cap_tombs;
     roaring_bitmap_t *series; /* series with rows */
     struct sto_sst_info info; /* counts and times so far */
@@ -171,25 +173,26 @@ int sto_sst_writer_new(const struct ts_fs *fs, const char *dir, uint64_t file_no
     return 0;
 }
 
-/* Rows so short that nobody would read their summaries? */
+/* Rows of this metric so short that nobody would read their summaries? */
 static bool sums_are_vain(const struct sto_sst_writer *w)
 {
-    return w->info.n_rows >= SUMS_EARLY && w->info.n_points * 2 < w->info.n_rows * SUMS_MIN_RATIO;
+    return w->n_metric_rows >= SUMS_EARLY && w->n_metric_points * 2 < w->n_metric_rows * SUMS_MIN_RATIO;
 }
 
+/* All rows of a metric were written. */
+static void end_metric(struct sto_sst_writer *w)
+{
+    if (w->n_metric_points >= w->n_metric_rows * SUMS_MIN_RATIO)
+        w->n_summed += w->n_metric_points;
+    w->n_metric_rows = w->n_metric_points = 0;
+}
+
+/* Every row stands in the file of summaries, which queries find rows by; where summaries are vain without one. */
 static int put_summary(struct sto_sst_writer *w, const struct sto_key *key, const struct sto_cells *cells,
                        struct ts_error *err)
 {
-    if (!w->sums)
-        return 0;
-    if (sums_are_vain(w)) {
-        sto_sums_enc_free(w->sums);
-        w->sums = NULL;
-        drop_file(w, &w->s);
-        return 0;
-    }
     struct sto_summary sum;
-    bool has = sto_summary_make(cells, &sum);
+    bool has = !sums_are_vain(w) && sto_summary_make(cells, &sum);
     uint8_t exp = 0;
     for (uint32_t i = 0; has && !sum.is_int && i < cells->n; i++) {
         uint8_t e = sto_meta_kind(cells->meta[i]) == TS_NUM_DEC ? sto_meta_exp(cells->meta[i]) : 0;
@@ -208,7 +211,11 @@ int sto_sst_write_row(struct sto_sst_writer *w, const struct sto_key *key, const
 {
     if (cells->n == 0 || (w->info.n_rows && sto_key_cmp(&w->last, key) >= 0))
         TS_BUG("row %u %u %d of %u cells is out of order", key->metric, key->series, key->hour, cells->n);
+    if (w->last.metric != key->metric)
+        end_metric(w);
     TS_TRY(put_summary(w, key, cells, err));
+    w->n_metric_rows++;
+    w->n_metric_points += cells->n;
     for (uint32_t at = 0; at < cells->n;) {
         struct sto_cells piece = *cells;
         piece.n = cells->n - at < STO_BLOCK_MAX_POINTS ? cells->n - at : STO_BLOCK_MAX_POINTS;
@@ -248,11 +255,6 @@ int sto_sst_write_tomb(struct sto_sst_writer *w, const struct sto_tomb *tomb, st
     w->info.tomb_min_ms = tomb->from_ms < w->info.tomb_min_ms ? tomb->from_ms : w->info.tomb_min_ms;
     w->info.tomb_max_ms = tomb->to_ms > w->info.tomb_max_ms ? tomb->to_ms : w->info.tomb_max_ms;
     return 0;
-}
-
-uint64_t sto_sst_writer_bytes(const struct sto_sst_writer *w)
-{
-    return w->t.bytes + (w->sums ? w->s.bytes : 0);
 }
 
 /* Append a section; where it begins and its checksum go to the footer. */
@@ -312,7 +314,8 @@ static int end_file(struct sto_sst_writer *w, struct out_file *f, enum sto_sst_k
 static int finish(struct sto_sst_writer *w, struct ts_error *err)
 {
     TS_TRY(close_points(w, err));
-    if (w->info.n_points < w->info.n_rows * SUMS_MIN_RATIO || w->info.n_rows == 0) {
+    end_metric(w);
+    if (w->n_summed < w->info.n_rows || w->info.n_rows == 0) { /* a row costs more there than it saves */
         sto_sums_enc_free(w->sums);
         w->sums = NULL;
         drop_file(w, &w->s);

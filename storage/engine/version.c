@@ -53,15 +53,6 @@ void sto_engine_unpin(struct sto_engine *e, struct sto_version *v)
     sto_version__drop(e, v);
 }
 
-void sto_version__publish(struct sto_engine *e, struct sto_version *v)
-{
-    pthread_mutex_lock(&e->version_mu);
-    struct sto_version *old = e->version;
-    e->version = v;
-    pthread_mutex_unlock(&e->version_mu);
-    sto_version__drop(e, old);
-}
-
 static bool listed(uint64_t no, const uint64_t *list, size_t n)
 {
     for (size_t i = 0; i < n; i++)

@@ -2,6 +2,8 @@
  * test_merge.c - scans over memstores and files, case by case; all answers are compared with the plain
  * reference.
  */
+#include <math.h>
+
 #include "tests/unit/engine/merge_kit.h"
 
 static void test_merge__nothing_to_read(void **state)
@@ -155,6 +157,55 @@ static void test_merge__rows_of_mixed_kinds_have_no_summary(void **state)
     struct sto_merge_counts c = check(&w, &a);
     assert_int_equal(c.n_summaries, 2);
     assert_int_equal(c.n_points, 60);
+    world_release(&w);
+}
+
+/* Points of rows whose summaries have no sum, and of rows that were given as a summary: from the scan at hand. */
+static void test_merge__points_behind_a_summary(void **state)
+{
+    (void)state;
+    struct world w;
+    struct ts_error err = {0};
+    world_init(&w);
+    const struct sto_series *s = &w.series[2];
+    for (int64_t t = 0; t < 3 * HOUR; t += (HOUR / 60)) {
+        struct sto_point p = op_int(s, STO_OP_PUT, t, t);
+        double infinite = INFINITY;
+        if (t / HOUR == 1) { /* an hour without a sum */
+            memcpy(&p.m, &infinite, 8);
+            p.flags = sto_meta_flags(STO_OP_PUT, TS_NUM_RAW, 0, true);
+        }
+        apply(&w, p);
+    }
+    next_generation(&w);
+    flush(&w, 1, 0);
+    const uint8_t whole[3] = {1, 1, 1};
+    for (int needs_sum = 0; needs_sum < 2; needs_sum++) {
+        struct sto_scan_spec spec = {.metric = s->metric,
+                                     .series = &s,
+                                     .n_series = 1,
+                                     .to_ms = 3 * HOUR - 1,
+                                     .whole_hours = whole,
+                                     .needs_sum = needs_sum,
+                                     .final = true};
+        struct sto_merge *m = NULL;
+        struct sto_row row;
+        assert_int_equal(sto_merge_new(&spec, w.ssts, w.n_ssts, NULL, 0, &m, &err), 0);
+        for (int32_t hour = 0; hour < 3; hour++) {
+            assert_int_equal(sto_merge_next(m, &row, &err), 1);
+            assert_int_equal(row.key.hour, hour);
+            assert_true((row.sum == NULL) == (needs_sum && hour == 1));
+            if (row.sum)
+                assert_int_equal(sto_merge_points(m, &row, &err), 1);
+            assert_null(row.sum);
+            assert_int_equal(row.cells->n, 60);
+            if (hour != 1)
+                assert_int_equal(row.cells->m[59], hour * HOUR + 59 * (HOUR / 60));
+        }
+        assert_int_equal(sto_merge_next(m, &row, &err), 0);
+        assert_int_equal(sto_merge_counts(m)->n_rows, 3); /* each row once */
+        sto_merge_free(m);
+    }
     world_release(&w);
 }
 
@@ -375,6 +426,7 @@ int main(void)
         cmocka_unit_test(test_merge__newer_sources_win_whatever_their_order_in_the_arrays),
         cmocka_unit_test(test_merge__whole_hours_of_one_file_are_summaries),
         cmocka_unit_test(test_merge__rows_of_mixed_kinds_have_no_summary),
+        cmocka_unit_test(test_merge__points_behind_a_summary),
         cmocka_unit_test(test_merge__files_without_summaries_are_read_by_points),
         cmocka_unit_test(test_merge__files_that_cannot_matter_are_not_read),
         cmocka_unit_test(test_merge__tombstones_spare_what_was_written_beside_them),

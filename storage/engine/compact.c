@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/time.h"
 #include "storage/engine/output.h"
+#include "storage/engine/remake.h"
 
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -190,7 +191,9 @@ static int one_merge(struct sto_engine *e, bool full, struct ts_error *err)
 static int merge_all(struct sto_engine *e, bool full, struct ts_error *err)
 {
     pthread_mutex_lock(&e->compact_mu);
-    int rc = drop_old(e, err);
+    int rc = sto_remake__all(e, err);
+    if (rc == 0)
+        rc = drop_old(e, err);
     while (rc == 0 && !atomic_load_explicit(&e->stop_compact, memory_order_relaxed)) {
         rc = one_merge(e, full, err);
         if (rc != 1)

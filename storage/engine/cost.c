@@ -113,7 +113,7 @@ static void cost_rows_of_file(const struct cost_scan *scan, const struct sto_sst
     uint64_t n_whole = 0;
     all.lo = first > all.lo ? first : all.lo;
     all.hi = last < all.hi ? last : all.hi;
-    if (scan->spec->whole_hours && scan->spec->final && info->s_bytes)
+    if (scan->spec->whole_hours && scan->spec->final && sto_sst_has_sums(sst))
         n_gaps = points_only(scan, all, gaps, &n_whole);
     c->by_summaries = n_whole > 0;
     struct block_count points = {.f = &sst->t}, sums = {.f = &sst->s}, wanted = {.f = &sst->t};

@@ -14,6 +14,7 @@
 #include "base/time.h"
 #include "storage/engine/engine_int.h"
 #include "storage/engine/lost.h"
+#include "storage/engine/remake.h"
 #include "storage/engine/reserve.h"
 #include "storage/engine/partition.h"
 #include "storage/engine/sst_format.h"
@@ -138,20 +139,21 @@ static int open_files(struct sto_engine *e, struct ts_error *err)
     for (size_t i = 0; i < state->n_files; i++) {
         struct ts_error why = {0};
         int rc = sto_sst_open(e->fs, e->files_dir, &state->files[i], &v->ssts[v->n_ssts], &why);
-        if (e->opts.read_only &&
-            (rc == TS_ECORRUPT || rc == TS_ENOTFOUND)) { /* what does not need it can be asked */
-            ts_log(TS_LOG_WARN, "a damaged file is left out: %s", why.text);
-            v->ssts[v->n_ssts] = sto_sst_new_broken(e->fs, &state->files[i], advice(&why));
+        if (rc == TS_ECORRUPT || rc == TS_ENOTFOUND) {
+            if (e->opts.read_only) /* what does not need it can be asked */
+                ts_log(TS_LOG_WARN, "a damaged file is left out: %s", why.text);
+            v->ssts[v->n_ssts] = sto_sst_new_broken(e->fs, e->files_dir, &state->files[i],
+                                                    e->opts.read_only ? advice(&why) : why.text);
             rc = 0;
         }
         if (rc < 0) {
             if (err)
                 *err = why;
-            return rc == TS_ENOTFOUND ? ts_error_set(err, TS_ECORRUPT, "%s", why.text) : rc;
+            return rc;
         }
         v->n_ssts++;
     }
-    return 0;
+    return e->opts.read_only ? 0 : sto_remake__all(e, err);
 }
 
 struct orphans {

@@ -45,10 +45,11 @@ static bool has_series(const struct sto_merge *m, const struct sto_sst *sst, roa
 }
 
 /* Is there an hour that summaries of this file may answer? */
-static bool wants_sums(const struct sto_merge *m, const struct sto_sst_info *info)
+static bool wants_sums(const struct sto_merge *m, const struct sto_sst *sst)
 {
+    const struct sto_sst_info *info = sto_sst_info(sst);
     const struct sto_scan_spec *spec = &m->spec;
-    if (!spec->series || !spec->whole_hours || !spec->final || info->s_bytes == 0)
+    if (!spec->series || !spec->whole_hours || !spec->final || !sto_sst_has_sums(sst))
         return false;
     int32_t base = sto_hour(spec->from_ms);
     int64_t lo = ts_floor_div(info->min_ms, TS_HOUR_MS), hi = ts_floor_div(info->max_ms, TS_HOUR_MS);
@@ -79,7 +80,7 @@ static void add_sst(struct sto_merge *m, struct sto_sst *sst, roaring_bitmap_t *
                    (!m->spec.series || has_series(m, sst, sel));
     if (!src.has_rows && (info->n_tombs == 0 || !meets(m, info->tomb_min_ms, info->tomb_max_ms)))
         return;
-    src.by_sums = src.has_rows && wants_sums(m, info);
+    src.by_sums = src.has_rows && wants_sums(m, sst);
     m->srcs[m->n_srcs++] = src;
 }
 
@@ -196,22 +197,47 @@ static bool is_within(const struct sto_key *at, const struct sto_key *key, int32
     return at->series == key->series && at->metric == key->metric && at->hour <= hour_hi;
 }
 
+/* After an error of the cursor that finds rows: a damaged file of summaries is done without, for good. True: go on
+ * by the points. */
+static bool can_do_without(struct sto_merge__src *src, int rc, struct ts_error *err)
+{
+    if (rc != TS_ECORRUPT || !src->by_sums)
+        return false;
+    sto_sst_lose_sums(src->sst, err);
+    *err = (struct ts_error){0};
+    sto_sst_cur_free(src->sums.cur);
+    src->sums.cur = NULL;
+    src->by_sums = false;
+    return true;
+}
+
 int sto_merge__find(struct sto_merge__src *src, const struct sto_key *key, int32_t hour_hi,
                     struct ts_error *err)
 {
-    struct sto_merge__cur *c = driver(src);
-    int rc = advance(src, c, key, true, err);
-    return rc <= 0 ? rc : is_within(sto_sst_cur_key(c->cur), key, hour_hi);
+    struct ts_error why = {0};
+    int rc = advance(src, driver(src), key, true, &why);
+    if (can_do_without(src, rc, &why))
+        rc = advance(src, driver(src), key, true, &why);
+    if (rc < 0 && err)
+        *err = why;
+    return rc <= 0 ? rc : is_within(sto_merge__key(src), key, hour_hi);
 }
 
 int sto_merge__find_next(struct sto_merge__src *src, int32_t hour_hi, struct ts_error *err)
 {
     struct sto_merge__cur *c = driver(src);
-    struct sto_key was = *sto_sst_cur_key(c->cur);
+    struct ts_error why = {0};
+    struct sto_key was = *sto_sst_cur_key(c->cur), next = was;
     if (was.hour == hour_hi)
         return 0; /* the next row may lie in a block that nobody wants */
-    int rc = note(c, sto_sst_cur_next(c->cur, err));
-    return rc <= 0 ? rc : is_within(sto_sst_cur_key(c->cur), &was, hour_hi);
+    int rc = note(c, sto_sst_cur_next(c->cur, &why));
+    if (can_do_without(src, rc, &why)) {
+        next.hour++;
+        rc = advance(src, driver(src), &next, false, &why);
+    }
+    if (rc < 0 && err)
+        *err = why;
+    return rc <= 0 ? rc : is_within(sto_merge__key(src), &was, hour_hi);
 }
 
 int sto_merge__walk(struct sto_merge__src *src, int32_t hour_lo, int32_t hour_hi, struct ts_error *err)

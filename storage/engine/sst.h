@@ -54,14 +54,21 @@ void sto_sst_writer_abort(struct sto_sst_writer *w);
 
 /* --- reading --- */
 struct sto_sst;
-/** Read and check footer, index, bitmap, tombstones. Count of references is 1. */
+/** Read and check footer, index, bitmap, tombstones. Count of references is 1. A file of summaries that is damaged or
+ * missing costs a line in the log: the file is read by its points. */
 int sto_sst_open(const struct ts_fs *fs, const char *dir, const struct sto_sst_info *info,
                  struct sto_sst **out_sst, struct ts_error *err);
-/** Stands for a file that could not be opened, in a store opened for reading: without rows, to be asked with
- * sto_sst_broken before it is believed. */
-struct sto_sst *sto_sst_new_broken(const struct ts_fs *fs, const struct sto_sst_info *info, const char *why);
+/** Stands for a file that could not be opened: without rows, to be asked with sto_sst_broken before it is believed. */
+struct sto_sst *sto_sst_new_broken(const struct ts_fs *fs, const char *dir, const struct sto_sst_info *info,
+                                   const char *why);
 /** Why the file can't be read; NULL: it can. Borrowed. */
 const char *sto_sst_broken(const struct sto_sst *sst);
+/** Has it summaries that can be read? */
+bool sto_sst_has_sums(const struct sto_sst *sst);
+/** Its summaries are damaged: they are not read any more. The first call writes a line to the log. Any thread. */
+void sto_sst_lose_sums(struct sto_sst *sst, const struct ts_error *why);
+/** Is it broken, or has it lost its summaries? Then remake.h may help. */
+bool sto_sst_needs_remake(const struct sto_sst *sst);
 /** One more reference. */
 struct sto_sst *sto_sst_ref(struct sto_sst *sst);
 /** The last one closes the files, and unlinks them if sto_sst_doom was called. NULL is harmless. */

@@ -11,6 +11,7 @@
 
 #include "base/bytes.h"
 #include "base/hash.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "storage/engine/sst_int.h"
 
@@ -113,25 +114,47 @@ static int open_file(struct sto_sst *sst, struct sto_sst__file *f, enum sto_sst_
     return read_index(sst, f, out_foot, err);
 }
 
+static void close_file(struct sto_sst *sst, struct sto_sst__file *f)
+{
+    if (f->file)
+        (void)sst->fs->close(f->file, NULL);
+    ts_free(f->blocks);
+    f->file = NULL;
+    f->blocks = NULL;
+    f->n_blocks = 0;
+}
+
+/* Summaries that are damaged or missing are done without: all that they say stands in the points. */
+static int open_sums(struct sto_sst *sst, struct ts_error *err)
+{
+    struct sto_sst_footer foot;
+    struct ts_error why = {0};
+    int rc = open_file(sst, &sst->s, STO_SST_KIND_SUMS, sst->info.s_bytes, &foot, &why);
+    if (rc == TS_ECORRUPT || rc == TS_ENOTFOUND) {
+        sto_sst_lose_sums(sst, &why);
+        close_file(sst, &sst->s);
+        rc = 0;
+    }
+    if (rc < 0 && err)
+        *err = why;
+    return rc;
+}
+
 static int open_files(struct sto_sst *sst, struct ts_error *err)
 {
     struct sto_sst_footer foot;
     TS_TRY(open_file(sst, &sst->t, STO_SST_KIND_POINTS, sst->info.t_bytes, &foot, err));
     TS_TRY(read_tombs(sst, &foot, err));
     TS_TRY(read_bitmap(sst, &foot, err));
-    if (sst->info.s_bytes)
-        TS_TRY(open_file(sst, &sst->s, STO_SST_KIND_SUMS, sst->info.s_bytes, &foot, err));
-    return 0;
+    return sst->info.s_bytes ? open_sums(sst, err) : 0;
 }
 
 static void release_file(struct sto_sst *sst, struct sto_sst__file *f, bool doomed)
 {
-    if (f->file)
-        (void)sst->fs->close(f->file, NULL);
+    close_file(sst, f);
     if (doomed)
         (void)sst->fs->unlink(sst->fs, f->path, NULL);
     ts_free(f->path);
-    ts_free(f->blocks);
 }
 
 static void sst_free(struct sto_sst *sst, bool doomed)
@@ -145,17 +168,24 @@ static void sst_free(struct sto_sst *sst, bool doomed)
     ts_free(sst);
 }
 
-int sto_sst_open(const struct ts_fs *fs, const char *dir, const struct sto_sst_info *info,
-                 struct sto_sst **out_sst, struct ts_error *err)
+static struct sto_sst *sst_new(const struct ts_fs *fs, const char *dir, const struct sto_sst_info *info)
 {
-    *out_sst = NULL;
     struct sto_sst *sst = ts_xcalloc(1, sizeof *sst);
     sst->fs = fs;
     sst->info = *info;
     atomic_init(&sst->refs, 1);
     atomic_init(&sst->doomed, false);
+    atomic_init(&sst->sums_lost, false);
     sst->t.path = sto_sst__path(dir, info->file_no, STO_SST_KIND_POINTS);
     sst->s.path = sto_sst__path(dir, info->file_no, STO_SST_KIND_SUMS);
+    return sst;
+}
+
+int sto_sst_open(const struct ts_fs *fs, const char *dir, const struct sto_sst_info *info,
+                 struct sto_sst **out_sst, struct ts_error *err)
+{
+    *out_sst = NULL;
+    struct sto_sst *sst = sst_new(fs, dir, info);
     int rc = open_files(sst, err);
     if (rc < 0) {
         sst_free(sst, false);
@@ -168,18 +198,31 @@ int sto_sst_open(const struct ts_fs *fs, const char *dir, const struct sto_sst_i
     return 0;
 }
 
-struct sto_sst *sto_sst_new_broken(const struct ts_fs *fs, const struct sto_sst_info *info, const char *why)
+struct sto_sst *sto_sst_new_broken(const struct ts_fs *fs, const char *dir, const struct sto_sst_info *info,
+                                   const char *why)
 {
-    struct sto_sst *sst = ts_xcalloc(1, sizeof *sst);
-    sst->fs = fs;
-    sst->info = *info;
+    struct sto_sst *sst = sst_new(fs, dir, info);
     sst->broken = ts_xstrdup(why);
     sst->series = roaring_bitmap_create();
     if (!sst->series)
         TS_BUG("no memory for a bitmap");
-    atomic_init(&sst->refs, 1);
-    atomic_init(&sst->doomed, false);
     return sst;
+}
+
+bool sto_sst_has_sums(const struct sto_sst *sst)
+{
+    return sst->s.file && !atomic_load_explicit(&sst->sums_lost, memory_order_relaxed); /* a hint, no order */
+}
+
+bool sto_sst_needs_remake(const struct sto_sst *sst)
+{
+    return sst->broken || atomic_load_explicit(&sst->sums_lost, memory_order_relaxed);
+}
+
+void sto_sst_lose_sums(struct sto_sst *sst, const struct ts_error *why)
+{
+    if (!atomic_exchange_explicit(&sst->sums_lost, true, memory_order_relaxed))
+        ts_log(TS_LOG_WARN, "summaries are left out until they are made again error=\"%s\"", why->text);
 }
 
 const char *sto_sst_broken(const struct sto_sst *sst)

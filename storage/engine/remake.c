@@ -1,0 +1,68 @@
+/*
+ * remake.c - files that are damaged but not lost.
+ *
+ * Threads    remake.h
+ */
+#include "storage/engine/remake.h"
+
+#include <inttypes.h>
+
+#include "base/log.h"
+#include "storage/engine/fsck_file.h"
+#include "storage/engine/output.h"
+
+#define NUMBER_TRIES 1000 /* numbers that files of an earlier crash may have */
+
+/* Has the new file all rows and tombstones of the old one? */
+static bool is_whole(const struct sto_sst_info *old, const struct sto_sst_info *new)
+{
+    return new->n_rows == old->n_rows &&new->n_points == old->n_points &&new->n_tombs ==
+           old->n_tombs &&new->min_ms == old->min_ms &&new->max_ms == old->max_ms &&new->tomb_min_ms ==
+           old->tomb_min_ms &&new->tomb_max_ms == old->tomb_max_ms;
+}
+
+/* All that can be read of a file as a new one: 1, 0 nothing can be read, < 0. */
+static int salvage(struct sto_engine *e, const struct sto_sst_info *old, struct sto_sst_info *out,
+                   struct ts_error *err)
+{
+    int rc = TS_EEXIST;
+    for (int i = 0; rc == TS_EEXIST && i < NUMBER_TRIES; i++)
+        rc = sto_fsck_file_salvage(e->fs, e->files_dir, old, sto_engine__file_no(e), out, err);
+    return rc;
+}
+
+static int remake(struct sto_engine *e, const struct sto_sst *sst, struct ts_error *err)
+{
+    const struct sto_sst_info *old = sto_sst_info(sst);
+    const char *broken = sto_sst_broken(sst);
+    struct sto_sst_info *new = ts_xcalloc(1, sizeof *new);
+    struct sto_output out = {.e = e, .gen_lo = old->gen_lo, .gen_hi = old->gen_hi, .infos = new};
+    struct ts_error why = {0};
+    uint64_t file_no = old->file_no;
+    int rc = salvage(e, old, new, &why);
+    out.n = out.cap = rc == 1;
+    if (rc == 1 && is_whole(old, new))
+        rc = sto_output__commit(&out, &file_no, 1, 0, &why);
+    else if (rc >= 0)
+        rc = ts_error_set(&why, TS_ECORRUPT, "%s", broken ? broken : "rows of the file cannot be read");
+    sto_output__release(&out, rc == 0);
+    if (rc == 0)
+        ts_log(TS_LOG_WARN, "a damaged file was made again file=%08" PRIx64 ".%c rows=%" PRIu64, file_no,
+               broken ? 't' : 's', old->n_rows);
+    else if (!broken && rc != TS_EIO) /* it does without; the log has a line already */
+        return 0;
+    if (rc < 0 && err)
+        *err = why;
+    return rc;
+}
+
+int sto_remake__all(struct sto_engine *e, struct ts_error *err)
+{
+    struct sto_version *v = sto_engine_pin(e);
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < v->n_ssts; i++)
+        if (sto_sst_needs_remake(v->ssts[i]))
+            rc = remake(e, v->ssts[i], err);
+    sto_engine_unpin(e, v);
+    return rc;
+}

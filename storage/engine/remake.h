@@ -1,0 +1,27 @@
+/*
+ * remake.h - files that are damaged but not lost: what is damaged can be made from the rest.
+ *
+ * Summaries, the index, the bitmap of series and the footer of a sorted file say nothing that its rows and the
+ * manifest do not say. If all rows and tombstones can be read, they are written to a new pair of files, which
+ * takes the place of the damaged one.
+ *
+ * Threads    at the opening, or with compact_mu held
+ * Not here   what to do when rows are lost (storage/fsck.h)
+ */
+#ifndef STORAGE_ENGINE_REMAKE_H
+#define STORAGE_ENGINE_REMAKE_H
+
+#include "storage/engine/engine_int.h"
+
+/**
+ * Write anew all files of the present version that sto_sst_needs_remake names; a line in the log for each.
+ *
+ * @return 0, also if a file without its summaries could not be written anew: it is read by its points
+ *         TS_ECORRUPT  rows of a broken file are lost; what sto_sst_broken says is in err
+ *         TS_EIO TS_ENOSPC TS_EMFILE  a broken file could not be written anew
+ *
+ * Blocks: reads and writes the files named, all else costs a look at each file.
+ */
+int sto_remake__all(struct sto_engine *e, struct ts_error *err);
+
+#endif

@@ -1,0 +1,216 @@
+/*
+ * test_store_remake.c - damage of a sorted file that its rows and the manifest can make good: the store opens, has all
+ * points, and afterwards nothing is damaged any more. Damage that loses rows is refused as ever.
+ *
+ * Random damage: tests/damage/flips.c.
+ */
+#include "tests/unit/storage/store_kit.h"
+
+#include "base/bytes.h"
+#include "base/log.h"
+
+#define FOOTER_BYTES 160u
+
+/* A stopped store with all points in one pair of sorted files. */
+static struct t_faultfs *one_file(struct diary *d)
+{
+    struct t_faultfs *f = t_faultfs_new(1);
+    struct sto_opts opts = KIT_OPTS(f, 1);
+    struct sto_store *st = kit_open(&opts);
+    for (int64_t i = 0; i < 3000 * N_SERIES; i++)
+        assert_int_equal(kit_op(st, sto_port(st, 0), d, (unsigned)(i % N_SERIES), STO_OP_PUT,
+                                T0 + i / N_SERIES * 1000, i * 7919 % 10007),
+                         0);
+    assert_int_equal(sto_delete(sto_port(st, 0), kit_series(st, 0), 0, 1000), 0); /* a tombstone of nothing */
+    sto_port_turn(sto_port(st, 0));
+    assert_int_equal(sto_flush(st, STO_LEVEL_FILES, NULL), 0);
+    kit_close(st);
+    return f;
+}
+
+/* The file of this ending that is as long as any other. */
+static const char *longest(struct t_faultfs *f, const char *ending, size_t *out_n)
+{
+    const char *found = NULL;
+    *out_n = 0;
+    for (size_t i = 0; i < t_faultfs_count(f); i++) {
+        const char *path = t_faultfs_path(f, i), *end = path + strlen(path) - strlen(ending);
+        size_t n;
+        if (!strstr(path, "/files/") || strcmp(end, ending) != 0)
+            continue;
+        ts_free(t_faultfs_get(f, path, &n));
+        if (n > *out_n) {
+            *out_n = n;
+            found = path;
+        }
+    }
+    if (!found)
+        fail_msg("no %s file", ending);
+    return found;
+}
+
+/* Sections of a .t file, by docs/FORMAT.md. */
+static uint64_t section(struct t_faultfs *f, const char *path, unsigned which)
+{
+    size_t n;
+    uint8_t *p = t_faultfs_get(f, path, &n);
+    uint64_t off = ts_ld64(p + n - FOOTER_BYTES + 80 + 8 * which);
+    ts_free(p);
+    return off;
+}
+
+static unsigned n_damage(struct t_faultfs *f)
+{
+    struct sto_fsck_opts opts = {.fs = t_faultfs_fs(f), .dir = "/db"};
+    struct sto_fsck_result r;
+    struct ts_error err = {0};
+    if (sto_fsck(&opts, &r, &err) < 0)
+        fail_msg("fsck: %s", err.text);
+    return (unsigned)r.n_damage;
+}
+
+/* It opens, for reading as well, all is there, and is whole from then on. */
+static void expect_made_good(struct t_faultfs *f, const struct diary *d, const char *what)
+{
+    struct sto_opts opts = KIT_OPTS(f, 1);
+    size_t n_files = t_faultfs_count(f);
+    if (n_damage(f) == 0)
+        fail_msg("%s: not noticed", what);
+    if (strstr(what, "summaries")) {
+        opts.read_only = true;
+        opts.create = false;
+        struct sto_store *st = kit_open(&opts);
+        kit_expect_all(st, d, what);
+        kit_close(st);
+        opts.read_only = false;
+    }
+    struct sto_store *st = kit_open(&opts);
+    kit_expect_all(st, d, what);
+    kit_close(st);
+    if (n_damage(f) != 0)
+        fail_msg("%s: still damaged", what);
+    if (t_faultfs_count(f) > n_files + 1) /* one that was missing may be there again */
+        fail_msg("%s: damaged files stay", what);
+    st = kit_open(&opts);
+    kit_expect_all(st, d, what);
+    kit_close(st);
+}
+
+static void test_store_remake__what_rows_tell_is_made_again(void **state)
+{
+    enum { HEADER, BITMAP, INDEX, FOOTER, CUT, MISSING, N_WAYS };
+    static const char *const ways[N_WAYS] = {"header", "bitmap", "index", "footer", "cut", "missing"};
+    (void)state;
+    struct diary d = {0};
+    struct t_faultfs *good = one_file(&d);
+    assert_int_equal(n_damage(good), 0);
+    for (int sums = 0; sums < 2; sums++)
+        for (int way = 0; way < N_WAYS; way++) {
+            char what[80];
+            size_t n;
+            struct t_faultfs *f = t_faultfs_clone(good, 3);
+            const char *path = longest(f, sums ? ".s" : ".t", &n);
+            (void)snprintf(what, sizeof what, "%s: %s", sums ? "summaries" : "points", ways[way]);
+            uint64_t at = way == HEADER   ? 3
+                          : way == BITMAP ? section(f, path, 1)
+                          : way == INDEX  ? section(f, path, 2) + 1
+                                          : n - 100;
+            bool can = sums ? way != BITMAP : way < CUT; /* there is no bitmap; rows would be lost */
+            if (way == MISSING)
+                assert_true(t_faultfs_remove(f, path));
+            else if (way == CUT) {
+                uint8_t *p = t_faultfs_get(f, path, &n);
+                t_faultfs_put(f, path, p, 20);
+                ts_free(p);
+            } else
+                assert_true(t_faultfs_flip(f, path, at, 4));
+            if (can)
+                expect_made_good(f, &d, what);
+            t_faultfs_free(f);
+        }
+    diary_release(&d);
+    t_faultfs_free(good);
+}
+
+/* Rows are lost: the store says so, opens not, and deletes nothing. */
+static void test_store_remake__lost_rows_are_refused(void **state)
+{
+    (void)state;
+    struct diary d = {0};
+    struct t_faultfs *f = one_file(&d);
+    size_t n, n_files = t_faultfs_count(f);
+    const char *path = longest(f, ".t", &n);
+    assert_true(t_faultfs_flip(f, path, 100, 4)); /* a block, and the index */
+    assert_true(t_faultfs_flip(f, path, section(f, path, 2) + 1, 4));
+    struct sto_opts opts = KIT_OPTS(f, 1);
+    struct sto_store *st = NULL;
+    struct ts_error err = {0};
+    assert_int_equal(sto_open(&opts, &st, &err), TS_ECORRUPT);
+    assert_non_null(strstr(err.text, "tsd fsck"));
+    assert_int_equal(t_faultfs_count(f), n_files);
+    diary_release(&d);
+    t_faultfs_free(f);
+}
+
+static uint64_t n_counted;
+
+/* Counts of a series' whole hours, by summaries where there are some. */
+static void count_by_hours(struct sto_store *st, unsigned series)
+{
+    const struct sto_series *s = kit_series(st, series);
+    uint8_t whole[64];
+    memset(whole, 1, sizeof whole);
+    struct sto_scan_spec spec = {.metric = s->metric,
+                                 .series = &s,
+                                 .n_series = 1,
+                                 .from_ms = T0 - T0 % TS_HOUR_MS,
+                                 .to_ms = T0 - T0 % TS_HOUR_MS + 64 * TS_HOUR_MS - 1,
+                                 .whole_hours = whole,
+                                 .final = true};
+    struct sto_snap *snap = sto_snap_take(st);
+    struct sto_merge *scan = NULL;
+    struct sto_row row;
+    struct ts_error err = {0};
+    int rc = sto_scan(snap, &spec, &scan, &err);
+    while (rc == 0 && sto_merge_next(scan, &row, &err) == 1)
+        n_counted += row.sum ? row.sum->n : row.cells->n;
+    if (err.code)
+        fail_msg("%s", err.text);
+    sto_merge_free(scan);
+    sto_snap_release(snap);
+}
+
+/* A damaged block of summaries, found by a query: it is answered by the points, and a merge makes the file anew. */
+static void test_store_remake__a_damaged_block_of_summaries(void **state)
+{
+    (void)state;
+    struct diary d = {0};
+    struct t_faultfs *f = one_file(&d);
+    size_t n;
+    assert_true(t_faultfs_flip(f, longest(f, ".s", &n), 60, 4));
+    assert_true(n_damage(f) > 0);
+    struct sto_opts opts = KIT_OPTS(f, 1);
+    struct sto_store *st = kit_open(&opts);
+    n_counted = 0;
+    for (int round = 0; round < 2; round++)
+        for (unsigned i = 0; i < N_SERIES; i++)
+            count_by_hours(st, i);
+    assert_int_equal(n_counted, 2 * d.n);
+    assert_int_equal(sto_flush(st, STO_LEVEL_COMPACT, NULL), 0);
+    kit_expect_all(st, &d, "after the merge");
+    kit_close(st);
+    assert_int_equal(n_damage(f), 0);
+    diary_release(&d);
+    t_faultfs_free(f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_store_remake__what_rows_tell_is_made_again),
+        cmocka_unit_test(test_store_remake__lost_rows_are_refused),
+        cmocka_unit_test(test_store_remake__a_damaged_block_of_summaries),
+    };
+    ts_log_set_level((enum ts_log_level)(TS_LOG_ERROR + 1)); /* damage is expected here */
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

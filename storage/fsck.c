@@ -201,6 +201,8 @@ static void release(struct sto_fsck *k)
     ts_free(k->files);
     ts_free(k->at_path);
     ts_free(k->unnamed);
+    if (k->unnamed_ids)
+        roaring_bitmap_free(k->unnamed_ids);
     ts_free(k->wal_dir);
     ts_free(k->files_dir);
 }

@@ -118,9 +118,10 @@ int sto_fsck__list_files(struct sto_fsck *k, struct ts_error *err)
 
 static void no_name(struct sto_fsck *k, const struct sto_key *key)
 {
-    for (size_t i = k->n_unnamed; i-- > 0;)
-        if (k->unnamed[i].series == key->series)
-            return;
+    if (!k->unnamed_ids)
+        k->unnamed_ids = roaring_bitmap_create();
+    if (k->unnamed_ids && !roaring_bitmap_add_checked(k->unnamed_ids, key->series))
+        return;
     if (k->n_unnamed == k->cap_unnamed)
         k->unnamed = ts_xrealloc(k->unnamed, (k->cap_unnamed = k->cap_unnamed ? k->cap_unnamed * 2 : 64) *
                                                  sizeof *k->unnamed);

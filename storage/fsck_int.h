@@ -51,7 +51,8 @@ struct sto_fsck {
     bool catalog_lost;    /* records of it could not be applied, or it ends before the series of the files */
     uint64_t catalog_end; /* series it knows by itself: numbers below this */
     uint64_t files_end;   /* numbers of series in files are below this */
-    struct sto_fsck__unnamed *unnamed;
+    struct sto_fsck__unnamed *unnamed; /* each series once; owned */
+    roaring_bitmap_t *unnamed_ids;     /* their numbers; owned, NULL = none yet */
     size_t n_unnamed, cap_unnamed;
 
     struct sto_fsck_wal wal;

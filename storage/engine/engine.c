@@ -24,6 +24,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define SYNCS_MAX 16u /* logs that are synced at the same time */
+
 /* --- folder and lock --- */
 
 struct folder {
@@ -264,6 +266,8 @@ static int start_threads(struct sto_engine *e, struct ts_error *err)
     if (e->opts.read_only || e->opts.pumped)
         return 0;
     e->threads_run = true; /* before there is a thread that asks */
+    if (e->n_owners > 1)
+        e->sync_pool = ts_pool_new((e->n_owners < SYNCS_MAX ? e->n_owners : SYNCS_MAX) - 1, "tsd-sync-logs");
     TS_TRY(start_thread(&e->sync_thread, sto_sync__thread, e, &e->sync_runs, err));
     for (unsigned i = 0; e->opts.own_threads && i < e->n_owners; i++)
         TS_TRY(start_thread(&e->owners[i].thread, sto_owner__thread, &e->owners[i], &e->owners[i].runs, err));
@@ -358,6 +362,7 @@ static void engine_free(struct sto_engine *e)
         for (unsigned i = 0; i < e->n_owners; i++)
             sto_wal_close(e->owners[i].wal, NULL);
     sto_ports__release(e);
+    ts_pool_free(e->sync_pool);
     if (e->sync_q)
         ts_queue_free(e->sync_q);
     if (e->version)

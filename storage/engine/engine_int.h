@@ -10,6 +10,7 @@
 
 #include "base/budget.h"
 #include "base/mem.h"
+#include "base/pool.h"
 #include "base/queue.h"
 #include "storage/engine/engine.h"
 #include "storage/engine/manifest.h"
@@ -151,9 +152,10 @@ struct sto_engine {
 
     pthread_t sync_thread, flush_thread, compact_thread;
     bool sync_runs, flush_runs, compact_runs;
-    _Atomic unsigned n_bg;   /* flush and compact thread, while they are at work */
-    struct ts_queue *sync_q; /* barriers, NUDGE, STOP */
-    struct ts_msg nudge;     /* the one nudge; inside sync_q while nudged */
+    _Atomic unsigned n_bg;     /* flush and compact thread, while they are at work */
+    struct ts_queue *sync_q;   /* barriers, NUDGE, STOP */
+    struct ts_pool *sync_pool; /* calls fdatasync beside the sync thread; NULL: that one does it alone */
+    struct ts_msg nudge;       /* the one nudge; inside sync_q while nudged */
     _Atomic bool nudged;
     pthread_mutex_t bg_mu; /* wakes flush and compact threads */
     pthread_cond_t flush_cond, compact_cond;

@@ -207,6 +207,7 @@ int sto_engine_flush(struct sto_engine *e, struct ts_error *err)
     struct ts_error why = {0};
     int waited = sto_engine_wait(e, false, &why);
     TS_TRY(sto_flush__all(e, err)); /* what is in memory is saved, whatever the log says */
+    sto_compact__wake(e, false);
     if (sto_engine__may_wait(waited) && (waited = sto_engine_wait(e, false, &why)) == 0)
         return sto_flush__all(e, err); /* dropped logs made room for what was held back */
     if (waited < 0 && err)
@@ -232,9 +233,8 @@ static bool aged(const struct sto_engine *e, int64_t born_ms)
 
 static bool too_old(const struct sto_engine *e)
 {
-    return e->opts.max_age_ms &&
-           (aged(e, atomic_load_explicit(&e->gen_born_ms, memory_order_relaxed)) ||
-            aged(e, atomic_load_explicit(&e->frozen_born_ms, memory_order_relaxed)));
+    return e->opts.max_age_ms && (aged(e, atomic_load_explicit(&e->gen_born_ms, memory_order_relaxed)) ||
+                                  aged(e, atomic_load_explicit(&e->frozen_born_ms, memory_order_relaxed)));
 }
 
 void *sto_flush__thread(void *arg)

@@ -1,10 +1,11 @@
 /*
- * sync.c - the one thread that calls fdatasync on the logs: group commit for everybody who waits.
+ * sync.c - the thread that has the logs synced: group commit for everybody who waits.
  *
  * It wakes for barriers at once, otherwise each interval (wal_sync = interval) or after each append (always).
- * One pass syncs every log that has something new, then answers all barriers that came before the pass began.
+ * One pass syncs every log that has something new, side by side on a pool of threads, then answers all barriers that
+ * came before the pass began.
  *
- * Threads    the sync thread alone; appends go on meanwhile
+ * Threads    the sync thread, and sync_pool while it waits for that; appends go on meanwhile
  * Invariant  a sync that failed is never tried again on the same log: the process says so and ends, since the
  * kernel may have dropped the pages (storage then opens by replay of what is really there)
  */
@@ -20,20 +21,49 @@ void sto_sync__nudge(struct sto_engine *e)
     ts_queue_push(e->sync_q, &e->nudge);
 }
 
-/* A log that is broken is told as one that can't be synced, even if nothing of it waits. */
+/* One pass over the logs. */
+struct pass {
+    struct sto_engine *e;
+    struct sto_wal **wals; /* those with something new, or broken; n of them */
+    size_t n;
+    pthread_mutex_t mu;
+    int rc;              /* under mu: of the first one that failed */
+    struct ts_error err; /* the same */
+};
+
+static void sync_one(void *arg, size_t i)
+{
+    struct pass *p = arg;
+    struct ts_error err = {0};
+    int rc = sto_wal_sync(p->wals[i], &err);
+    atomic_fetch_add_explicit(&p->e->n_syncs, 1, memory_order_relaxed);
+    if (rc == 0)
+        return;
+    pthread_mutex_lock(&p->mu);
+    if (p->rc == 0) {
+        p->rc = rc;
+        p->err = err;
+    }
+    pthread_mutex_unlock(&p->mu);
+}
+
+/* All logs side by side: one after the other, an answer would take as many times as long as there are workers. A
+ * log that is broken is told as one that can't be synced, even if nothing of it waits. */
 static int sync_all(struct sto_engine *e, struct ts_error *err)
 {
-    int rc = 0;
+    struct pass p = {.e = e, .wals = ts_xcalloc(e->n_owners, sizeof(struct sto_wal *))};
+    pthread_mutex_init(&p.mu, NULL);
     for (unsigned i = 0; i < e->n_owners; i++) {
         struct sto_wal *wal = e->owners[i].wal;
-        if (sto_wal_synced(wal) >= sto_wal_written(wal) && !sto_wal_broken(wal))
-            continue;
-        int one = sto_wal_sync(wal, err);
-        atomic_fetch_add_explicit(&e->n_syncs, 1, memory_order_relaxed);
-        if (one < 0)
-            rc = one;
+        if (sto_wal_synced(wal) < sto_wal_written(wal) || sto_wal_broken(wal))
+            p.wals[p.n++] = wal;
     }
-    return rc;
+    ts_pool_each(p.n > 1 ? e->sync_pool : NULL, p.n, sync_one, &p);
+    pthread_mutex_destroy(&p.mu);
+    ts_free(p.wals);
+    if (p.rc < 0)
+        *err = p.err;
+    return p.rc;
 }
 
 static void answer(struct sto_barrier *b, int rc, const struct ts_error *err)

@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -531,6 +532,85 @@ static void test_engine_space__replayed_points_are_flushed_by_age(void **state)
     t_faultfs_free(killed);
 }
 
+/* --- syncs side by side --- */
+
+/* Syncs of logs that are under way: each waits until all that are expected have begun. */
+static struct {
+    pthread_mutex_t mu;
+    pthread_cond_t cond;
+    unsigned now, most, expected; /* under mu */
+} t_syncs = {.mu = PTHREAD_MUTEX_INITIALIZER, .cond = PTHREAD_COND_INITIALIZER};
+
+static void on_sync(void *arg, enum t_op op, const char *path, bool after)
+{
+    (void)arg;
+    if (op != T_OP_SYNC || !strstr(path, "/wal/"))
+        return;
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += 20; /* only where they are not side by side */
+    pthread_mutex_lock(&t_syncs.mu);
+    t_syncs.now += after ? -1u : 1;
+    t_syncs.most = t_syncs.now > t_syncs.most ? t_syncs.now : t_syncs.most;
+    pthread_cond_broadcast(&t_syncs.cond);
+    while (!after && t_syncs.most < t_syncs.expected)
+        if (pthread_cond_timedwait(&t_syncs.cond, &t_syncs.mu, &until) != 0)
+            break;
+    pthread_mutex_unlock(&t_syncs.mu);
+}
+
+/* An answer takes as long as the slowest sync, not as all of them together. */
+static void test_engine_space__logs_are_synced_side_by_side(void **state)
+{
+    (void)state;
+    struct t_faultfs *f = t_faultfs_new(1);
+    struct sto_engine *e = engine_open(f, N_SERIES);
+    struct answer a = {0};
+    for (unsigned s = 0; s < N_SERIES; s++)
+        assert_true(put(e, 0, s, 1)); /* one of each owner */
+    turn_all(e, N_SERIES);
+    t_syncs.expected = N_SERIES;
+    t_faultfs_set_hook(f, on_sync, NULL);
+    sto_engine_barrier(sto_engine_port(e, 0), true, on_answer, &a);
+    for (int i = 0; i < 120000 && a.n == 0; i++) {
+        turn_all(e, N_SERIES);
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    }
+    assert_int_equal(a.n, 1);
+    assert_int_equal(a.rc, 0);
+    assert_int_equal(t_syncs.most, N_SERIES);
+    assert_int_equal(stat_of(e, "wal.syncs"), N_SERIES);
+    t_faultfs_set_hook(f, NULL, NULL);
+    assert_int_equal(close_rc(e, f), 0);
+    t_faultfs_free(f);
+}
+
+/* Files of a flush that somebody asked for are merged at once, not when the merger looks by itself (each minute). */
+static void test_engine_space__a_flush_wakes_the_merger(void **state)
+{
+    (void)state;
+    struct t_faultfs *f = t_faultfs_new(1);
+    struct sto_engine_opts opts = engine_opts(f, 1);
+    struct sto_engine *e = NULL;
+    struct ts_error err = {0};
+    opts.no_background = false;
+    opts.own_threads = true;
+    if (sto_engine_open(&opts, &e, &err) < 0)
+        fail_msg("open: %s", err.text);
+    for (int64_t k = 1; k <= 24; k++) {
+        assert_true(put(e, 0, 0, k));
+        sto_engine_turn(sto_engine_port(e, 0));
+        if (sto_engine_flush(e, &err) < 0)
+            fail_msg("flush: %s", err.text);
+    }
+    for (int i = 0; i < 30000 && stat_of(e, "compaction.count") == 0; i++)
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    assert_true(stat_of(e, "compaction.count") > 0);
+    assert_int_equal(seen(e), 24);
+    assert_int_equal(close_rc(e, f), 0);
+    t_faultfs_free(f);
+}
+
 /* --- retention: pure choice --- */
 
 static struct sto_sst_info file_of(uint64_t gen, int64_t from_day, int64_t to_day)
@@ -589,6 +669,8 @@ int main(void)
         cmocka_unit_test(test_engine_space__closing_on_a_full_disk_says_so),
         cmocka_unit_test(test_engine_space__replayed_generations_are_flushed_once),
         cmocka_unit_test(test_engine_space__replayed_points_are_flushed_by_age),
+        cmocka_unit_test(test_engine_space__logs_are_synced_side_by_side),
+        cmocka_unit_test(test_engine_space__a_flush_wakes_the_merger),
         cmocka_unit_test(test_engine_space__retention_lets_nothing_come_back),
     };
     ts_log_set_level((enum ts_log_level)(TS_LOG_ERROR + 1)); /* errors are expected here */

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -20,7 +21,6 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "base/openfiles.h"
 
 #define FILE_MODE   0640 /* before umask: a group may read, the world has no business here */
 #define FOLDER_MODE 0750
@@ -52,10 +52,41 @@ static int fail(struct ts_error *err, int sys_errno, const char *verb, const cha
     return ts_error_sys(err, code_of(sys_errno), sys_errno, "cannot %s %s", verb, path);
 }
 
+static pthread_mutex_t spare_mu = PTHREAD_MUTEX_INITIALIZER;
+static int spares[TS_FS_SPARE]; /* under spare_mu */
+static unsigned n_spares;       /* under spare_mu: used of spares */
+
+unsigned ts_fs_keep_spare(void)
+{
+    pthread_mutex_lock(&spare_mu);
+    for (int fd = 0; n_spares < TS_FS_SPARE && fd >= 0;) {
+        fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+        if (fd >= 0)
+            spares[n_spares++] = fd;
+    }
+    unsigned n = n_spares;
+    pthread_mutex_unlock(&spare_mu);
+    return n;
+}
+
+/* Close one spare descriptor, so that its number is free; false: none is left. */
+static bool use_spare(void)
+{
+    pthread_mutex_lock(&spare_mu);
+    bool used = n_spares > 0;
+    if (used)
+        (void)close(spares[--n_spares]);
+    pthread_mutex_unlock(&spare_mu);
+    return used;
+}
+
 /* After a failed open(2): is it worth another try? */
 static bool open_again(void)
 {
-    return errno == EINTR || (errno == EMFILE && ts_open_files_use_spare());
+    int why = errno;
+    bool again = why == EINTR || (why == EMFILE && use_spare());
+    errno = why;
+    return again;
 }
 
 /* open(2), again after EINTR, and with a spare descriptor when no other is left; -1 with errno. */

@@ -70,6 +70,15 @@ void ts_fs_write_out(struct ts_file *file, uint64_t off, uint64_t n);
 /** Wait until the part is written that ts_fs_write_out began, and take it out of the page cache. For what is read late or never
  *  again. Blocks: for the disk. */
 void ts_fs_forget(struct ts_file *file, uint64_t off, uint64_t n);
+#define TS_FS_SPARE 16u /* descriptors kept aside */
+/** Keep descriptors aside: the real file system closes one of them, and tries again, when open(2) fails with EMFILE. A
+ * process whose descriptors are used up could neither begin the next segment of its log nor write a file that frees
+ * memory. Call it again from time to time: what was used comes back.
+ *
+ * @return how many there are now, TS_FS_SPARE at most
+ *
+ * Threads: any.   Cost: nothing while all are there. */
+unsigned ts_fs_keep_spare(void);
 /** Whole file into a new buffer (ts_free it), with one zero byte behind it that *out_n does not count; TS_ELIMIT above
  *  max_bytes, TS_ENOMEM. */
 int ts_fs_read_file(const struct ts_fs *fs, const char *path, size_t max_bytes, char **out_p, size_t *out_n,

@@ -9,7 +9,6 @@
 #include "storage/engine/engine.h"
 
 #include "base/log.h"
-#include "base/openfiles.h"
 #include "base/thread.h"
 #include "base/time.h"
 #include "storage/engine/engine_int.h"
@@ -346,7 +345,7 @@ static int open_all(struct sto_engine *e, struct ts_error *err)
     TS_TRY(e->opts.ready(e->opts.arg, &found, err));
     TS_TRY(sto_recover__wal(e, err));
     if (!e->opts.read_only) {
-        (void)ts_open_files_keep_spare();
+        (void)ts_fs_keep_spare();
         TS_TRY(drop_orphans(e, err));
         sto_reserve__open(e);
         TS_TRY(sto_reserve__save_run(e, err));

@@ -9,7 +9,6 @@
  * Not here   what a row becomes (sst_write.c), cutting by days (partition.c), naming files (output.c)
  */
 #include "base/log.h"
-#include "base/openfiles.h"
 #include "base/time.h"
 #include "storage/engine/output.h"
 #include "storage/engine/reserve.h"
@@ -250,7 +249,7 @@ void *sto_flush__thread(void *arg)
             pthread_cond_timedwait(&e->flush_cond, &e->bg_mu, &until);
         }
         pthread_mutex_unlock(&e->bg_mu);
-        (void)ts_open_files_keep_spare();
+        (void)ts_fs_keep_spare();
         sto_reserve__tick(e);
         pthread_mutex_lock(&e->bg_mu);
         bool want = e->flush_wanted || too_old(e);

@@ -42,7 +42,7 @@ static void test_openfiles__spare_descriptors_open_files(void **state)
 {
     struct rlimit lim, before;
     const struct ts_fs *fs = ts_fs_real();
-    struct ts_file *files[TS_OPEN_FILES_SPARE] = {NULL}, *one_more = NULL;
+    struct ts_file *files[TS_FS_SPARE] = {NULL}, *one_more = NULL;
     struct ts_error err = {0};
     int taken[128], n_taken = 0;
     (void)state;
@@ -50,24 +50,22 @@ static void test_openfiles__spare_descriptors_open_files(void **state)
     lim = before;
     lim.rlim_cur = 128;
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &lim), 0);
-    assert_int_equal(ts_open_files_keep_spare(), TS_OPEN_FILES_SPARE);
+    assert_int_equal(ts_fs_keep_spare(), TS_FS_SPARE);
     while (n_taken < 128 && (taken[n_taken] = dup(0)) >= 0)
         n_taken++;
     assert_int_equal(errno, EMFILE);
-    for (unsigned i = 0; i < TS_OPEN_FILES_SPARE; i++)
+    for (unsigned i = 0; i < TS_FS_SPARE; i++)
         if (fs->open(fs, "/proc/self/exe", TS_OPEN_READ, &files[i], &err) < 0)
             fail_msg("file %u: %s", i, err.text);
     assert_int_equal(fs->open(fs, "/proc/self/exe", TS_OPEN_READ, &one_more, &err), TS_EMFILE);
     assert_int_equal(fs->sync_dir(fs, "/", &err), TS_EMFILE);
-    assert_int_equal(ts_open_files_keep_spare(), 0);
-    for (unsigned i = 0; i < TS_OPEN_FILES_SPARE; i++)
+    assert_int_equal(ts_fs_keep_spare(), 0);
+    for (unsigned i = 0; i < TS_FS_SPARE; i++)
         assert_int_equal(fs->close(files[i], &err), 0);
-    assert_int_equal(ts_open_files_keep_spare(), TS_OPEN_FILES_SPARE);
+    assert_int_equal(ts_fs_keep_spare(), TS_FS_SPARE);
     assert_int_equal(fs->list(fs, "/proc/self", stop_at_first, NULL, &err), TS_ECANCELLED);
     while (n_taken > 0)
         close(taken[--n_taken]);
-    while (ts_open_files_use_spare())
-        ;
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 

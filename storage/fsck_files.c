@@ -51,7 +51,95 @@ static int by_number(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Every whole file of the folder counts. */
+/* Rows of one file, looked for in files that a merge may have made of it. */
+struct replaced {
+    struct sto_sst_cur **curs; /* of those files; n_curs of them */
+    size_t n_curs;
+    uint64_t n_rows, n_found; /* rows of the file, of them found in another */
+};
+
+static int look_up(void *arg, const struct sto_key *key, const struct sto_cells *cells, struct ts_error *err)
+{
+    struct replaced *r = arg;
+    bool found = false;
+    (void)cells;
+    for (size_t i = 0; i < r->n_curs && !found; i++) {
+        int rc = sto_sst_cur_seek(r->curs[i], key, err);
+        if (rc < 0)
+            return rc;
+        found = rc == 1 && sto_key_cmp(sto_sst_cur_key(r->curs[i]), key) == 0;
+    }
+    r->n_rows++;
+    r->n_found += found;
+    return 0;
+}
+
+/* Could a merge have made `new` of `old`? */
+static bool may_be_merge(const struct sto_sst_info *new, const struct sto_sst_info *old)
+{
+    return new->file_no > old->file_no && old->gen_lo >= new->gen_lo && old->gen_hi <= new->gen_hi &&
+           old->min_ms <= new->max_ms && old->max_ms >= new->min_ms;
+}
+
+/* What a merge has made of file i, if anything, has all its rows: 1, 0 no, < 0. Says so, also if it has some. */
+static int is_replaced(struct sto_fsck *k, size_t i, struct ts_error *err)
+{
+    static const struct sto_fsck_file_ops ops = {.row = look_up};
+    const struct sto_sst_info *old = &k->files[i].info;
+    struct replaced r = {.curs = ts_xcalloc(k->n_files, sizeof(struct sto_sst_cur *))};
+    struct sto_fsck_file f;
+    uint64_t new_no = 0;
+    int rc = 0;
+    for (size_t j = 0; j < k->n_files; j++) {
+        struct sto_sst *sst = NULL;
+        if (k->files[j].damaged || !may_be_merge(&k->files[j].info, old) ||
+            sto_sst_open(k->fs, k->files_dir, &k->files[j].info, &sst, NULL) < 0)
+            continue;
+        new_no = k->files[j].info.file_no;
+        r.curs[r.n_curs++] = sto_sst_cur_new(sst, STO_SST_POINTS);
+        sto_sst_unref(sst); /* the cursor has a reference */
+    }
+    if (r.n_curs)
+        rc = sto_fsck_file_walk(k->fs, k->files_dir, old->file_no, old, &ops, &r, &f, err);
+    for (size_t c = 0; c < r.n_curs; c++)
+        sto_sst_cur_free(r.curs[c]);
+    ts_free(r.curs);
+    if (rc < 0 || r.n_found == 0)
+        return rc;
+    char *path = sto_sst__path(k->files_dir, old->file_no, STO_SST_KIND_POINTS);
+    bool all = r.n_found == r.n_rows && old->n_tombs == 0;
+    if (all)
+        sto_fsck__find(k, STO_FIND_NOTE, path, UINT64_MAX,
+                       "was merged into %08" PRIx64 ".t, which has all its rows: it does not count", new_no);
+    else
+        sto_fsck__find(k, STO_FIND_DAMAGE, path, UINT64_MAX,
+                       "%" PRIu64 " of its %" PRIu64 " rows are also in %08" PRIx64
+                       ".t, a merge of it: both count, values that were overwritten or deleted may be back",
+                       r.n_found, r.n_rows, new_no);
+    ts_free(path);
+    return all;
+}
+
+/* Files that a merge had replaced, but that were not removed yet, would bring back what was overwritten. */
+static int leave_out_replaced(struct sto_fsck *k, struct ts_error *err)
+{
+    bool *gone = ts_xcalloc(k->n_files + 1, sizeof *gone);
+    size_t n = 0;
+    int rc = 0;
+    for (size_t i = 0; rc >= 0 && i < k->n_files; i++) {
+        rc = is_replaced(k, i, err);
+        gone[i] = rc == 1;
+    }
+    for (size_t i = 0; rc >= 0 && i < k->n_files; i++)
+        if (!gone[i])
+            k->files[n++] = k->files[i];
+    if (rc >= 0)
+        k->n_files = n;
+    ts_free(gone);
+    return rc < 0 ? rc : 0;
+}
+
+/* Every whole file of the folder counts, but those that a merge has replaced. */
 static int rebuild(struct sto_fsck *k, struct ts_error *err)
 {
     static const struct sto_fsck_file_ops quiet = {.row = NULL};
@@ -71,10 +159,11 @@ static int rebuild(struct sto_fsck *k, struct ts_error *err)
             continue;
         f.info.file_no = l.v[i];
         add_file(k, &f.info);
+        k->files[k->n_files - 1].damaged = f.damaged;
         k->flushed_gen = f.info.gen_hi > k->flushed_gen ? f.info.gen_hi : k->flushed_gen;
     }
     ts_free(l.v);
-    return rc;
+    return rc < 0 ? rc : leave_out_replaced(k, err);
 }
 
 /* Can the manifest be read, but says less than the folder does? A file that can't be read says nothing. */
@@ -99,8 +188,8 @@ int sto_fsck__list_files(struct sto_fsck *k, struct ts_error *err)
         sto_manifest_close(m);
         sto_fsck__find(
             k, STO_FIND_DAMAGE, log->path, UINT64_MAX,
-            "can't tell which files make up the store: every file of the folder counts, also those a "
-            "merge had just replaced");
+            "can't tell which files make up the store: every file of the folder counts, but those whose rows "
+            "are all in a merge of them");
         return rebuild(k, err);
     }
     const struct sto_manifest_state *s = sto_manifest_state(m);

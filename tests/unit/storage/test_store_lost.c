@@ -224,6 +224,41 @@ static void test_store_lost__a_manifest_without_its_last_merge_removes_nothing(v
     front_parts(true);
 }
 
+/* Files that a merge has replaced lie there as long as a reader holds them: they bring nothing back. */
+static void test_store_lost__replaced_files_bring_nothing_back(void **state)
+{
+    (void)state;
+    struct diary d = {0};
+    struct t_faultfs *f = t_faultfs_new(1);
+    struct sto_opts opts = KIT_OPTS(f, 1);
+    struct sto_store *st = kit_open(&opts);
+    for (int64_t gen = 0; gen < 3; gen++) { /* the same times, three times over; then some are deleted */
+        for (int64_t i = 0; i < 100; i++)
+            assert_int_equal(kit_op(st, sto_port(st, 0), &d, (unsigned)(i % N_SERIES), STO_OP_PUT,
+                                    T0 + i * 1000, gen * 1000 + i),
+                             0);
+        for (int64_t i = 0; gen == 2 && i < 3; i++)
+            assert_int_equal(kit_op(st, sto_port(st, 0), &d, 0, STO_OP_DEL, T0 + i * 1000, T0 + i * 1000), 0);
+        sto_port_turn(sto_port(st, 0));
+        assert_int_equal(sto_flush(st, STO_LEVEL_FILES, NULL), 0);
+    }
+    size_t n_before = n_data_files(f);
+    struct sto_snap *reader = sto_snap_take(st);
+    assert_int_equal(sto_flush(st, STO_LEVEL_COMPACT, NULL), 0);
+    assert_true(n_data_files(f) > n_before); /* old ones and new ones */
+    struct t_faultfs *killed = t_faultfs_clone(f, 2);
+    sto_snap_release(reader);
+    kit_expect_all(st, &d, "merged");
+    kit_close(st);
+    t_faultfs_free(f);
+    lose(killed, "MANIFEST");
+    must_refuse(killed, "MANIFEST and its copy are missing");
+    repair(killed, &d);
+    assert_true(n_data_files(killed) < n_before);
+    t_faultfs_free(killed);
+    diary_release(&d);
+}
+
 static void test_store_lost__names_come_from_the_log_as_far_as_it_has_them(void **state)
 {
     (void)state;
@@ -260,6 +295,7 @@ int main(void)
         cmocka_unit_test(test_store_lost__an_empty_manifest_removes_nothing),
         cmocka_unit_test(test_store_lost__a_manifest_without_its_last_flushes_removes_nothing),
         cmocka_unit_test(test_store_lost__a_manifest_without_its_last_merge_removes_nothing),
+        cmocka_unit_test(test_store_lost__replaced_files_bring_nothing_back),
         cmocka_unit_test(test_store_lost__names_come_from_the_log_as_far_as_it_has_them),
         cmocka_unit_test(test_store_lost__cells_are_never_silently_empty),
     };

@@ -116,8 +116,11 @@ static int inflate_one(struct sto_unpack *u, struct sto_zip *z, int i)
 
 int sto_unpack__inflate(struct sto_unpack *u, struct sto_zip *z)
 {
-    for (int i = 0; i < STO_STREAMS; i++)
-        TS_TRY(inflate_one(u, z, i));
+    int rc = 0;
+    for (int i = 0; rc == 0 && i < STO_STREAMS; i++)
+        rc = inflate_one(u, z, i);
+    sto_zip__idle(z);
+    TS_TRY(rc);
     memset(u->out[STO_STREAM_LOW] + u->raw[STO_STREAM_LOW], 0, 8);
     u->n_esc = 0;
     const uint8_t *p = u->out[STO_STREAM_ESC], *end = p + u->raw[STO_STREAM_ESC];

@@ -22,12 +22,14 @@
 
 /* Readers that nobody uses: making one costs as much as reading a block, and a short query needs one for a row. A slot is
  * taken and filled by one exchange, so whoever holds a pointer owns it. */
-#define SPARE_READERS 8u
+#define SPARE_READERS 32u
 static _Atomic(ZSTD_DCtx *) spare_readers[SPARE_READERS];
 
 static ZSTD_DCtx *reader_take(void)
 {
     for (unsigned i = 0; i < SPARE_READERS; i++) {
+        if (!atomic_load_explicit(&spare_readers[i], memory_order_relaxed))
+            continue;
         ZSTD_DCtx *d = atomic_exchange_explicit(&spare_readers[i], NULL, memory_order_acquire);
         if (d)
             return d;
@@ -37,17 +39,27 @@ static ZSTD_DCtx *reader_take(void)
 
 static void reader_give(ZSTD_DCtx *d)
 {
-    for (unsigned i = 0; d && i < SPARE_READERS; i++)
-        d = atomic_exchange_explicit(&spare_readers[i], d,
-                                     memory_order_acq_rel); /* release: our last use of d */
+    for (unsigned i = 0; d && i < SPARE_READERS; i++) {
+        ZSTD_DCtx *none = NULL;
+        if (!atomic_load_explicit(&spare_readers[i], memory_order_relaxed) &&
+            atomic_compare_exchange_strong_explicit(&spare_readers[i], &none, d, memory_order_release,
+                                                    memory_order_relaxed)) /* release: our last use of d */
+            return;
+    }
     ZSTD_freeDCtx(d);
+}
+
+void sto_zip__idle(struct sto_zip *z)
+{
+    reader_give(z->reader);
+    z->reader = NULL;
 }
 
 void sto_zip__release(struct sto_zip *z)
 {
     ZSTD_freeCCtx(z->literals);
     ZSTD_freeCCtx(z->matches);
-    reader_give(z->reader);
+    sto_zip__idle(z);
     ts_free(z->tmp);
     *z = (struct sto_zip){0};
 }

@@ -19,12 +19,15 @@
 struct sto_zip {
     void *literals; /* ZSTD_CCtx: entropy coder only */
     void *matches;  /* ZSTD_CCtx: with matches */
-    void *reader;   /* ZSTD_DCtx */
+    void *reader;   /* ZSTD_DCtx, about 95 KiB; NULL while nothing is read */
     uint8_t *tmp;   /* second try of a writer, input of a reader */
     size_t tmp_cap; /* bytes of tmp */
 };
 /** Memory away; twice is harmless. */
 void sto_zip__release(struct sto_zip *z);
+/** Nothing is read for now: give the context for reading back, so that as many exist as threads read at once, not as
+ * many as there are open files. The next read takes one again. */
+void sto_zip__idle(struct sto_zip *z);
 /** Room that sto_zip__write needs for n bytes. */
 size_t sto_zip__bound(size_t n);
 /** Compress n bytes to dst (sto_zip__bound bytes). Returns the bytes written, 0 if it does not get smaller. A

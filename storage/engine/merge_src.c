@@ -152,9 +152,14 @@ const struct sto_key *sto_merge__key(const struct sto_merge__src *src)
     return sto_sst_cur_key(src->by_sums ? src->sums.cur : src->points.cur);
 }
 
+/* At the end of a file its cursor goes, so that a scan holds memory for the files it stands in alone. */
 static int note(struct sto_merge__cur *c, int rc)
 {
     c->at_end = rc == 0;
+    if (c->at_end) {
+        sto_sst_cur_free(c->cur);
+        c->cur = NULL;
+    }
     return rc;
 }
 
@@ -244,6 +249,8 @@ int sto_merge__walk(struct sto_merge__src *src, int32_t hour_lo, int32_t hour_hi
 {
     struct sto_merge__cur *c = &src->points;
     int rc;
+    if (c->at_end)
+        return 0;
     if (c->cur) {
         rc = note(c, sto_sst_cur_next(c->cur, err));
     } else {

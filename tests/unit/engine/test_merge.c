@@ -2,6 +2,7 @@
  * test_merge.c - scans over memstores and files, case by case; all answers are compared with the plain
  * reference.
  */
+#include <malloc.h>
 #include <math.h>
 
 #include "tests/unit/engine/merge_kit.h"
@@ -204,6 +205,57 @@ static void test_merge__points_behind_a_summary(void **state)
         }
         assert_int_equal(sto_merge_next(m, &row, &err), 0);
         assert_int_equal(sto_merge_counts(m)->n_rows, 3); /* each row once */
+        sto_merge_free(m);
+    }
+    world_release(&w);
+}
+
+/* Bytes that malloc has given out. */
+static size_t in_use(void)
+{
+    struct mallinfo2 m = mallinfo2();
+    return m.uordblks + m.hblkhd;
+}
+
+/* A scan holds a decoded block of each file that it stands in, and no context of zstd; nothing of files behind it. */
+static void test_merge__memory_of_a_scan_of_many_files(void **state)
+{
+    enum { FILES = 50, KIB_A_FILE = 40 };
+    (void)state;
+    struct world w;
+    struct ts_error err = {0};
+    world_init(&w);
+    for (int64_t g = 0; g < FILES; g++) {
+        for (unsigned i = 0; i < N_SERIES; i++)
+            for (int64_t t = 0; t < HOUR; t += HOUR / 60)
+                apply(&w, op_int(&w.series[i], STO_OP_PUT, g * HOUR + t, rnd(1000)));
+        next_generation(&w);
+        flush(&w, 1, 0);
+    }
+    const struct sto_series *s[N_SERIES];
+    size_t n = 0;
+    for (unsigned i = 0; i < N_SERIES; i++)
+        if (w.series[i].metric == w.series[0].metric)
+            s[n++] = &w.series[i];
+    for (int all = 0; all < 2; all++) {
+        struct sto_scan_spec spec = {.metric = s[0]->metric,
+                                     .series = all ? NULL : s,
+                                     .n_series = all ? 0 : n,
+                                     .to_ms = FILES * HOUR,
+                                     .final = true};
+        struct sto_merge *m = NULL;
+        struct sto_row row;
+        size_t before = in_use();
+        assert_int_equal(sto_merge_new(&spec, w.ssts, w.n_ssts, NULL, 0, &m, &err), 0);
+        for (int64_t g = 0; g < FILES; g++)
+            assert_int_equal(sto_merge_next(m, &row, &err), 1);
+        size_t most = in_use() - before;
+        if (in_use() && most > FILES * KIB_A_FILE * 1024u)
+            fail_msg("%zu bytes a file", most / FILES);
+        while (sto_merge_next(m, &row, &err) == 1)
+            ;
+        if (all && in_use() > before + most / 4)
+            fail_msg("%zu bytes at the end of all files", in_use() - before);
         sto_merge_free(m);
     }
     world_release(&w);
@@ -427,6 +479,7 @@ int main(void)
         cmocka_unit_test(test_merge__whole_hours_of_one_file_are_summaries),
         cmocka_unit_test(test_merge__rows_of_mixed_kinds_have_no_summary),
         cmocka_unit_test(test_merge__points_behind_a_summary),
+        cmocka_unit_test(test_merge__memory_of_a_scan_of_many_files),
         cmocka_unit_test(test_merge__files_without_summaries_are_read_by_points),
         cmocka_unit_test(test_merge__files_that_cannot_matter_are_not_read),
         cmocka_unit_test(test_merge__tombstones_spare_what_was_written_beside_them),

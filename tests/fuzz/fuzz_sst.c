@@ -127,7 +127,7 @@ static int64_t read_pair(struct t_faultfs *f, const struct sto_sst_info *info, u
         CHECK(sto_sst__tomb_cmp(&tombs[i - 1], &tombs[i]) <= 0);
     (void)roaring_bitmap_get_cardinality(sto_sst_series(sst));
     int64_t n = walk(sst, STO_SST_POINTS, hash);
-    if (info->s_bytes)
+    if (sto_sst_has_sums(sst))
         (void)walk(sst, STO_SST_SUMMARIES, hash);
     sto_sst_unref(sst);
     return n;

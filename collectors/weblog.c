@@ -4,7 +4,8 @@
  *   lines > cells (absolute counts of buckets) > checkpoint > points > spool, synced > cells marked as sent > next checkpoint
  *
  * The checkpoint comes first: it holds the places in the files, and with them exactly the counts that are about to be sent. A crash before
- * it repeats the reading, a crash behind it repeats the sending of the same absolute counts.
+ * it repeats the reading, a crash behind it repeats the sending of the same absolute counts. Values of one series and time arrive in the
+ * order in which they were put (sink.h), so a cell may be given up while points of it wait: no older count overwrites a newer one.
  *
  * Threads    the collector's own
  * Not here   following (weblog_follow.h), formats (weblog_format.h), counting (weblog_count.h), the checkpoint (weblog_state.h)

@@ -13,6 +13,12 @@ void qry_stats_init(struct qry_stats *stats, size_t n, struct ts_arena *arena)
     stats->subs = ts_arena_zalloc(arena, (n + 1) * sizeof *stats->subs);
 }
 
+const char *const qry_refusal_keys[QRY_REFUSALS] = {
+    [QRY_REFUSAL_POINTS] = "query_max_points",     [QRY_REFUSAL_TIME] = "query_timeout_ms",
+    [QRY_REFUSAL_SERIES] = "query_max_series",     [QRY_REFUSAL_READ_BYTES] = "query_max_read_bytes",
+    [QRY_REFUSAL_CELLS] = "query_max_cells",       [QRY_REFUSAL_FILTERS] = "query_max_filters",
+    [QRY_REFUSAL_REGEX] = "query_max_regex_steps", [QRY_REFUSAL_SUBS] = "query_max_subqueries"};
+
 void qry_budget_init(struct qry_budget *b, struct qry_limit *limit)
 {
     memset(b, 0, sizeof *b);
@@ -76,17 +82,21 @@ static int look(struct qry_budget *b, uint64_t read, struct ts_error *err)
     if (atomic_load_explicit(&l->cancelled, memory_order_relaxed))
         return ts_error_set(err, TS_ECANCELLED, "The query was cancelled after %llu points",
                             (unsigned long long)read);
-    if (l->max_points && read > l->max_points)
+    if (l->max_points && read > l->max_points) {
+        qry_limit_refuse(l, QRY_REFUSAL_POINTS);
         return ts_error_set(
             err, TS_ELIMIT,
             "Sorry, you have attempted to fetch more than our limit of %llu data points. Please try "
             "filtering using more tags or decrease your time range. (query_max_points; %llu were read)",
             (unsigned long long)l->max_points, (unsigned long long)read);
-    if (qry_limit_late(l))
+    }
+    if (qry_limit_late(l)) {
+        qry_limit_refuse(l, QRY_REFUSAL_TIME);
         return ts_error_set(
             err, TS_ETIMEOUT,
             "The query ran out of time after %llu points; decrease your time range (query_timeout_ms)",
             (unsigned long long)read);
+    }
     return over_memory(b->memory, err);
 }
 
@@ -125,6 +135,7 @@ int qry_budget_scan(struct qry_budget *b, struct sto_snap *snap, const struct st
     b->limit->n_read_bytes += bytes;
     if (b->limit->n_read_bytes <= max)
         return 0;
+    qry_limit_refuse(b->limit, QRY_REFUSAL_READ_BYTES);
     return ts_error_set(
         err, TS_ELIMIT,
         "Sorry, you have attempted to fetch more than our maximum amount of %.2fMB from storage. Please "

@@ -36,6 +36,12 @@ static inline int qry_budget_step(struct qry_budget *b, size_t *step, struct ts_
 {
     return ++*step % QRY_LOOK_STEPS ? 0 : qry_budget_look(b, err);
 }
+/** Note which limit ends the run, for its counter; limit may be NULL. */
+static inline void qry_limit_refuse(struct qry_limit *limit, enum qry_refusal why)
+{
+    if (limit)
+        atomic_store_explicit(&limit->refusal, why, memory_order_relaxed);
+}
 /** Refuse a scan that would read more of files than the limit allows, by the indexes' estimate; TS_ELIMIT. */
 int qry_budget_scan(struct qry_budget *b, struct sto_snap *snap, const struct sto_scan_spec *spec,
                     struct ts_error *err);

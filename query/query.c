@@ -310,10 +310,11 @@ static void release_runs(const struct qry_spec *spec, struct run *run)
 }
 
 /* Before memory is taken for each sub query. */
-static int check_subs(const struct qry_spec *spec, const struct qry_limit *limit, struct ts_error *err)
+static int check_subs(const struct qry_spec *spec, struct qry_limit *limit, struct ts_error *err)
 {
     if (!limit || !limit->max_subs || spec->n_subs <= limit->max_subs)
         return 0;
+    qry_limit_refuse(limit, QRY_REFUSAL_SUBS);
     return ts_error_set(err, TS_ELIMIT,
                         "The request has %zu sub queries, more than our limit of %zu: send several requests. "
                         "(query_max_subqueries)",

@@ -205,6 +205,21 @@ struct qry_stats {
 /** Room for the stats of n sub queries. */
 void qry_stats_init(struct qry_stats *stats, size_t n, struct ts_arena *arena);
 
+/* Which limit ended a run; the names are those of qry_refusal_keys. */
+enum qry_refusal {
+    QRY_REFUSAL_NONE,
+    QRY_REFUSAL_POINTS,
+    QRY_REFUSAL_TIME,
+    QRY_REFUSAL_SERIES,
+    QRY_REFUSAL_READ_BYTES,
+    QRY_REFUSAL_CELLS,
+    QRY_REFUSAL_FILTERS,
+    QRY_REFUSAL_REGEX,
+    QRY_REFUSAL_SUBS,
+    QRY_REFUSALS
+};
+/** Their keys, "query_max_points"; NULL for QRY_REFUSAL_NONE. */
+extern const char *const qry_refusal_keys[QRY_REFUSALS];
 /* Budget of one run, shared with whoever may cancel it. It stays where it is while anything runs under it. */
 struct qry_limit {
     uint64_t max_points;      /* points read; 0 = none */
@@ -224,6 +239,7 @@ struct qry_limit {
     _Atomic uint64_t n_points;      /* read so far */
     _Atomic uint64_t n_regex_steps; /* so far, about (base/regex.h) */
     uint64_t n_read_bytes;    /* of files, estimated so far, by all sub queries; the planning thread's */
+    _Atomic unsigned refusal; /* enum qry_refusal: what ended it */
     _Atomic uint64_t n_looks; /* how often the run looked at its limits */
     uint64_t cancel_at_look;  /* for tests: the run is cancelled at this look; 0 = never */
     struct qry_stats *stats;  /* filled by the run; NULL: not wanted */

@@ -115,6 +115,8 @@ int qry_select_filters(struct sto_catalog *cat, uint32_t metric, const struct qr
     struct sto_select_ctl ctl = qry_select_ctl(budget);
     *out_set = NULL;
     if (budget->limit && budget->limit->max_filters && n > budget->limit->max_filters)
+        qry_limit_refuse(budget->limit, QRY_REFUSAL_FILTERS);
+    if (budget->limit && budget->limit->max_filters && n > budget->limit->max_filters)
         return too_many_filters(n, budget->limit->max_filters, err);
     struct sto_tag_cond *conds = qry_arena_zero(arena, n, sizeof *conds, err);
     void **states = conds ? qry_arena_zero(arena, n, sizeof *states, err) : NULL;
@@ -258,6 +260,8 @@ int qry_select_series(const struct sto_catalog *cat, roaring_bitmap_t *set, stru
     int rc = 0;
     *out_n = 0;
     *out = NULL;
+    if (most && n > most)
+        qry_limit_refuse(budget->limit, QRY_REFUSAL_SERIES);
     if (most && n > most)
         rc = ts_error_set(
             err, TS_ELIMIT,

@@ -18,6 +18,7 @@
 #define TSD_MEMORY_H
 
 #include "base/budget.h"
+#include "query/query.h"
 
 #define TSD_MEMORY_MIN_BYTES ((uint64_t)64 << 20) /* least memory_limit */
 
@@ -46,8 +47,9 @@ enum tsd_account {
 struct tsd_memory {
     struct ts_budget accounts[TSD_MEM_ACCOUNTS]; /* by enum tsd_account */
     _Atomic uint64_t n_query_refused; /* takes refused by the account of one query (query_max_bytes) */
-    _Atomic bool trim_wanted;         /* a large use has ended since the last trim */
-    int64_t trimmed_ns;               /* monotonic time of the last trim; of the thread that looks */
+    _Atomic uint64_t n_query_ended[QRY_REFUSALS]; /* queries that a limit ended, by enum qry_refusal */
+    _Atomic bool trim_wanted;                     /* a large use has ended since the last trim */
+    int64_t trimmed_ns; /* monotonic time of the last trim; of the thread that looks */
 };
 
 /**

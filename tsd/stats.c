@@ -103,6 +103,11 @@ static void stats_memory(struct tsd_daemon *d, tsd_stat_fn each, void *arg)
     struct stats_store s = {each, arg};
     tsd_memory_each(&d->memory, stats_account, &s);
     each(arg, "memory.refused", "account=query", atomic_load(&d->memory.n_query_refused));
+    for (size_t i = QRY_REFUSAL_NONE + 1; i < QRY_REFUSALS; i++) {
+        char tag[64];
+        (void)snprintf(tag, sizeof(tag), "key=%s", qry_refusal_keys[i]);
+        each(arg, "query.refused", tag, atomic_load(&d->memory.n_query_ended[i]));
+    }
 }
 
 static void stats_jobs(struct tsd_daemon *d, tsd_stat_fn each, void *arg)

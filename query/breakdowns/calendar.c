@@ -103,8 +103,10 @@ static int cut_local(const struct ts_tz *tz, int64_t unit_ms, int64_t from_ms, i
     int64_t t = from_ms - 2 * unit_ms;
     uint64_t max =
         out->budget->limit && out->budget->limit->max_cells ? out->budget->limit->max_cells : QRY_MAX_CELLS;
-    if ((uint64_t)((to_ms - t) / unit_ms) > max)
+    if ((uint64_t)((to_ms - t) / unit_ms) > max) {
+        qry_limit_refuse(out->budget->limit, QRY_REFUSAL_CELLS);
         return too_many(max, err);
+    }
     while (t < to_ms) {
         int64_t span_from, span_to;
         int64_t offset = ts_tz_span(tz, t, &span_from, &span_to);

@@ -63,12 +63,14 @@ static int count_steps(struct regexp_state *st)
         return 0;
     st->n_looked += n;
     uint64_t all = l ? atomic_fetch_add_explicit(&l->n_regex_steps, n, memory_order_relaxed) + n : 0;
-    if (l && l->max_regex_steps && all > l->max_regex_steps)
+    if (l && l->max_regex_steps && all > l->max_regex_steps) {
+        qry_limit_refuse(l, QRY_REFUSAL_REGEX);
         return ts_error_set(
             &st->why, TS_ELIMIT,
             "The query's regular expressions took more than %llu steps: write them so that they need not "
             "go back so often, or filter by other tags first. (query_max_regex_steps)",
             (unsigned long long)l->max_regex_steps);
+    }
     return qry_budget_look(st->budget, &st->why);
 }
 

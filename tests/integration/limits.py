@@ -195,6 +195,11 @@ def regular_expressions(d):
     d.start()
 
 
+def refused(d, key):
+    """Queries that this limit has ended."""
+    return [int(r["value"]) for r in d.api("/api/stats") if r["metric"] == "tsd.query.refused" and r["tags"].get("key") == key][0]
+
+
 def many_parts(d):
     """Filters and sub queries without end, small when packed."""
     d.keys = {"query_max_filters": 3, "query_max_subqueries": 4}
@@ -205,9 +210,11 @@ def many_parts(d):
     body["queries"].append(dict(one, aggregator="dev"))
     status, answer = post(d, body)
     check("one sub query more", status == 413 and "query_max_subqueries" in answer["error"]["message"], (status, answer))
+    check("it is counted", refused(d, "query_max_subqueries") == 1, refused(d, "query_max_subqueries"))
     body["queries"] = [dict(one, filters=one["filters"] + one["filters"][:1])]
     status, answer = post(d, body)
     check("one filter more", status == 413 and "query_max_filters" in answer["error"]["message"], (status, answer))
+    check("it is counted too", refused(d, "query_max_filters") == 1 and refused(d, "query_max_subqueries") == 1, refused(d, "query_max_filters"))
     body["queries"] = [dict(one, filters=one["filters"] * 20000)]
     before = memory_kib(d, "VmHWM")
     check("60,000 filters", post(d, body)[0] == 413)

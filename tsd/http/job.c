@@ -151,6 +151,9 @@ static void job_release_run(struct tsd_job *job)
     atomic_fetch_add_explicit(&memory->n_query_refused, atomic_load(&job->memory.n_refused),
                               memory_order_relaxed);
     atomic_store(&job->memory.n_refused, 0);
+    unsigned why = atomic_exchange(&job->limit.refusal, QRY_REFUSAL_NONE);
+    if (!job->at_once) /* what a worker's try may not use is no limit of the query */
+        atomic_fetch_add_explicit(&memory->n_query_ended[why], 1, memory_order_relaxed);
     tsd_memory_ended(memory, atomic_load(&job->memory.peak_bytes));
 }
 
@@ -275,13 +278,13 @@ int job_check(struct tsd_job *job, struct ts_error *err)
 {
     if (atomic_load_explicit(&job->limit.cancelled, memory_order_relaxed))
         return job_cancelled(job, err);
-    if (qry_limit_late(&job->limit))
-        return ts_error_set(
-            err, TS_ETIMEOUT,
-            "The query ran out of time after %llu points; decrease your time range "
-            "(query_timeout_ms)",
-            (unsigned long long)atomic_load_explicit(&job->limit.n_points, memory_order_relaxed));
-    return 0;
+    if (!qry_limit_late(&job->limit))
+        return 0;
+    atomic_store_explicit(&job->limit.refusal, QRY_REFUSAL_TIME, memory_order_relaxed);
+    return ts_error_set(
+        err, TS_ETIMEOUT,
+        "The query ran out of time after %llu points; decrease your time range (query_timeout_ms)",
+        (unsigned long long)atomic_load_explicit(&job->limit.n_points, memory_order_relaxed));
 }
 
 /* What is in cur goes through the compressor. */

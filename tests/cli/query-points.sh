@@ -31,3 +31,12 @@ q 2026-11 2026-11 sum ms --ms --tz Asia/Kathmandu
 q 2026-11-02T12:00:00Z 2026-11-02T18:00:00+05:45 sum ms --ms --format csv
 q 2026/11/1 2026/11/2 sum ms --ms --format csv --times iso --tz Asia/Kathmandu
 q 2026-11-02 2026-11-02 sum ms --times epoch
+# forms that know all series: columns for series and for tag keys; a point a line
+printf 'two 1793620800 1 host=a zone=x\ntwo 1793620860 2.5 host=a zone=x\ntwo 1793620860 7 host=b\n' | tsd import --data data -
+for f in csv-wide csv-tags ndjson-points; do
+    q 2026-11-02 2026-11-02 sum two 'host=*' --format $f
+    q 2026-11-02 2026-11-02 sum two --by hour,host --format $f
+done
+q 2026-11-02 2026-11-02 sum two 'host=*' --format csv-wide --times iso --tz Asia/Kathmandu
+q 2026-11-02 2026-11-02 sum two 'host=*' --format ndjson-points --times iso --tz Asia/Kathmandu
+q 2026-11-02 2026-11-02 sum nothing --format csv-wide

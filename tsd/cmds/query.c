@@ -59,7 +59,7 @@ const struct ts_opt tsd_query_opts[] = {
     {.name = "where", .arg = "COND", .help = "Only points like value>10 or 'value>=0,value!=99'."},
     {.name = "format",
      .letter = 'f',
-     .arg = "text|csv|json|ndjson",
+     .arg = "text|csv|csv-tags|csv-wide|json|ndjson|ndjson-points",
      .help = "Form of the answer. Default text."},
     {.name = "times",
      .arg = "iso|epoch",
@@ -284,7 +284,7 @@ static int query_answer(struct query_run *r, struct ts_error *err)
     else
         TS_TRY(query_ask(r, format ? format : "text", NULL, err));
     TS_TRY(tsd_answer_end(&r->answer, err));
-    bool csv = format && strcmp(format, "csv") == 0;
+    bool csv = format && strncmp(format, "csv", 3) == 0;
     bool printed = !r->spec.by_on || (format && strcmp(format, "text") != 0); /* as it came */
     r->empty |= !explain && printed && (csv ? r->answer.n_lines < 2 : r->answer.n_bytes <= 2);
     if (r->empty)
@@ -307,7 +307,8 @@ static int query_run(struct query_run *r)
 static int query_check(const struct tsd_args *args)
 {
     bool explain = tsd_args_has(args, "explain");
-    if (!tsd_answer_format(args, explain ? "text|json" : "text|csv|json|ndjson", "text"))
+    if (!tsd_answer_format(
+            args, explain ? "text|json" : "text|csv|csv-tags|csv-wide|json|ndjson|ndjson-points", "text"))
         return TSD_EXIT_USAGE;
     if (explain && tsd_args_has(args, "plot"))
         return tsd_usage(args, "--explain reads no points, so there is nothing to --plot");

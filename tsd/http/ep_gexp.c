@@ -43,6 +43,7 @@ static int gexp_run(struct tsd_job *job, struct ts_error *err)
     gexp_list(job, &g);
     tsd_job_type(job, format == &tsd_out_json ? tsd_type_json : format->content_type);
     tsd_out_init(&out, format, &g.spec, tsd_job_sink(job));
+    out.limit = tsd_job_limit(job);
     int rc = tsd_out_begin(&out, req->d->store, err);
     if (rc == 0)
         rc = qry_gexp_run(req->d->store, req->d->pieces, &g, tsd_job_limit(job), tsd_out_series, &out, err);

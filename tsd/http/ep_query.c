@@ -98,7 +98,8 @@ int tsd_ep_query_format(const struct tsd_req *req, const struct tsd_out_format *
     *out = tsd_out_find(name);
     if (*out)
         return 0;
-    return ts_error_set(err, TS_EINVAL, "No such format: %.*s (csv, json, ndjson, text)",
+    return ts_error_set(err, TS_EINVAL,
+                        "No such format: %.*s (csv, csv-tags, csv-wide, json, ndjson, ndjson-points, text)",
                         (int)(name.n < 64 ? name.n : 64), name.p);
 }
 

@@ -6,8 +6,7 @@
  */
 #include "tsd/out/out.h"
 
-/* A field, in quotes where it needs them. */
-static int csv_field(struct ts_buf *b, struct ts_slice s)
+int tsd_out_csv_field(struct ts_buf *b, struct ts_slice s)
 {
     bool plain = true;
     for (size_t i = 0; i < s.n && plain; i++)
@@ -36,7 +35,7 @@ static void csv_value_name(struct ts_buf *b, struct ts_slice name, struct ts_sli
     ts_buf_slice(&text, name);
     if (unit.n)
         ts_buf_printf(&text, " (%.*s)", (int)unit.n, unit.p);
-    csv_field(b, ts_buf_get(&text));
+    tsd_out_csv_field(b, ts_buf_get(&text));
     ts_buf_release(&text);
 }
 
@@ -48,7 +47,7 @@ static int csv_head(struct tsd_out *o, struct ts_error *err)
     for (size_t i = 0; i < head->n_times; i++)
         ts_buf_printf(b, "%s,", qry_time_column_name(head->times[i]));
     for (size_t i = 0; i < head->n_tags; i++) {
-        csv_field(b, head->tags[i]);
+        tsd_out_csv_field(b, head->tags[i]);
         ts_buf_char(b, ',');
     }
     for (size_t i = 0; i < head->n_values; i++) {
@@ -64,7 +63,7 @@ static int csv_head(struct tsd_out *o, struct ts_error *err)
 
 static int csv_total(struct tsd_out *o, const struct qry_total *t, struct ts_error *err)
 {
-    return tsd_out_total_row(o, t, ',', csv_field, err);
+    return tsd_out_total_row(o, t, ',', tsd_out_csv_field, err);
 }
 
 /* The last field of every row of a series: "k=v k2=v2". */
@@ -79,7 +78,7 @@ static void csv_tags(struct ts_buf *b, const struct qry_series *s)
         ts_buf_char(&tags, '=');
         ts_buf_slice(&tags, s->tags[i].v);
     }
-    csv_field(b, ts_buf_get(&tags));
+    tsd_out_csv_field(b, ts_buf_get(&tags));
     ts_buf_release(&tags);
 }
 
@@ -87,7 +86,7 @@ static int csv_series(struct tsd_out *o, const struct qry_series *s, struct ts_e
 {
     struct ts_buf *b = &o->scratch;
     ts_buf_clear(b);
-    csv_field(b, s->metric);
+    tsd_out_csv_field(b, s->metric);
     ts_buf_char(b, ',');
     size_t head_n = b->n;
     ts_buf_char(b, ',');

@@ -53,6 +53,7 @@ int tsd_latest_run(const struct tsd_latest *what, struct sto_store *store, struc
     ts_buf_init(&l.v, 0);
     ts_buf_init(&l.is_int, 0);
     ts_buf_init(&l.tsuid, 0);
+    l.out.limit = limit;
     int rc = tsd_out_begin(&l.out, store, err);
     for (size_t i = 0; i < what->n_asks && rc == 0; i++)
         rc = qry_run_latest(store, pool, &what->asks[i], limit, latest_emit, &l, err);

@@ -12,8 +12,10 @@
 
 #define POINT_BYTES 96 /* at least what a time, a separator and a value take */
 
-const struct tsd_out_format *const tsd_out_formats[] = {&tsd_out_ascii,  &tsd_out_csv,  &tsd_out_json,
-                                                        &tsd_out_ndjson, &tsd_out_text, NULL};
+const struct tsd_out_format *const tsd_out_formats[] = {
+    &tsd_out_ascii,         &tsd_out_csv,  &tsd_out_csv_tags,
+    &tsd_out_csv_wide,      &tsd_out_json, &tsd_out_ndjson,
+    &tsd_out_ndjson_points, &tsd_out_text, NULL};
 
 const struct tsd_out_format *tsd_out_find(struct ts_slice name)
 {
@@ -68,6 +70,8 @@ void tsd_out_release(struct tsd_out *o)
     ts_buf_release(&o->globals);
     ts_free(o->n_of);
     o->n_of = NULL;
+    tsd_out__kept_free(o->kept);
+    o->kept = NULL;
 }
 
 int tsd_out_series(void *arg, const struct qry_series *s, struct ts_error *err)
@@ -109,6 +113,7 @@ int tsd_out_run(struct tsd_out *o, struct sto_store *store, struct ts_pool *pool
                 struct ts_error *err)
 {
     o->stats = limit ? limit->stats : NULL;
+    o->limit = limit;
     TS_TRY(tsd_out_begin(o, store, err));
     if (o->spec->by_on) {
         TS_TRY(qry_table(store, pool, o->spec, limit, tsd_out_head, tsd_out_total, o, err));

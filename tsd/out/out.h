@@ -28,7 +28,8 @@ struct tsd_out_format {
     int (*end)(struct tsd_out *o, struct ts_error *err);
     const char *help; /* one sentence */
 };
-extern const struct tsd_out_format tsd_out_ascii, tsd_out_json, tsd_out_ndjson, tsd_out_csv, tsd_out_text;
+extern const struct tsd_out_format tsd_out_ascii, tsd_out_json, tsd_out_ndjson, tsd_out_csv, tsd_out_text,
+    tsd_out_ndjson_points, tsd_out_csv_tags, tsd_out_csv_wide;
 /** All formats, ended by NULL. */
 extern const struct tsd_out_format *const tsd_out_formats[];
 /** Format by name; NULL if there is none. */
@@ -40,6 +41,8 @@ struct tsd_out {
     const struct qry_spec *spec;         /* borrowed */
     struct tsd_sink *sink;               /* borrowed */
     const struct qry_stats *stats;       /* of the run, NULL: none kept */
+    struct qry_limit *limit;             /* of the run; may be NULL */
+    struct tsd_out_kept *kept;           /* series that wait for the end (kept.c); owned, NULL: none */
     struct sto_catalog *cat;             /* of the store asked; NULL before tsd_out_run */
     struct ts_buf scratch;               /* head of a series */
     const struct qry_head *head;         /* totals: their columns, borrowed */
@@ -77,6 +80,10 @@ static inline bool tsd_out_is_int(const struct qry_series *s, size_t i)
 {
     return s->all_int || (s->is_int && s->is_int[i]);
 }
+/** A field of CSV, in quotes where it needs them. */
+int tsd_out_csv_field(struct ts_buf *b, struct ts_slice s);
+/** Release what kept.c holds; NULL is harmless. Internal to the folder. */
+void tsd_out__kept_free(struct tsd_out_kept *k);
 /** A beginning or an end that writes nothing. */
 int tsd_out_nothing(struct tsd_out *o, struct ts_error *err);
 /** A row of totals with one blank between its columns. */

@@ -111,6 +111,7 @@ struct sample {
 
 static void sample_take(struct sample *s, const int64_t *y, uint32_t n)
 {
+    memset(s->at, 0, sizeof s->at);
     memset(s->len, 0, sizeof s->len);
     if (n - 2 <= SAMPLE_MAX) {
         s->at[0] = 2;

@@ -69,6 +69,7 @@ static int drain(struct col_spool *s, int first, size_t block_bytes)
     ts_buf_init(&b, 0);
     while (col_spool_read(s, block_bytes, &b, &pos, NULL) == 1) {
         assert_int_equal(b.n, 21 * pos.n_lines);
+        ts_buf_char(&b, '\0'); /* for sscanf */
         for (uint32_t i = 0; i < pos.n_lines; i++, n++) {
             int v = 0;
             assert_int_equal(sscanf(b.p + 21 * i, "put m %d ", &v), 1);

@@ -84,8 +84,6 @@ size_t ts_json_max_values(void); /* as set */
 int ts_json_too_large(struct ts_error *err);
 /** TS_ENOMEM for a body of n_bytes that finds no memory, with a text that names http_body_total_bytes. */
 int ts_json_no_memory(size_t n_bytes, struct ts_error *err);
-/** TS_ENOMEM for a body of n_bytes that finds no memory; names the key. */
-int ts_json_no_memory(size_t n_bytes, struct ts_error *err);
 
 /** Parse text (at most 64 levels deep, duplicate keys: the last wins, NaN refused). *out is the caller's (json_decref).
  *  @return 0; TS_EPARSE with line and column; TS_ELIMIT: more than ts_json_max_values values

@@ -30,7 +30,9 @@ static bool rollups_interval(struct ts_slice text, struct qry_rollup_step *out)
     *out = (struct qry_rollup_step){.ms = 0};
     if (ts_duration_exact(text, &n, &unit, &out->ms, NULL) < 0 || out->ms < 1000)
         return false;
-    size_t digits = strspn(text.p, "0123456789");
+    size_t digits = 0;
+    while (digits < text.n && text.p[digits] >= '0' && text.p[digits] <= '9')
+        digits++;
     if (text.n - digits == (unit == TS_UNIT_MS ? 2 : 1))
         return snprintf(out->text, sizeof(out->text), "%.*s", (int)text.n, text.p) < (int)sizeof(out->text);
     int len = unit == TS_UNIT_MS

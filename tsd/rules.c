@@ -191,12 +191,26 @@ bool tsd_time_is_iso(struct ts_slice s)
     return s.n > 11 && s.p[4] == '-' && s.p[7] == '-' && s.p[10] == 'T';
 }
 
+/* Has it decimals beyond milliseconds? Two such points would become one. */
+static bool rules_iso_is_finer(struct ts_slice s)
+{
+    size_t at = 0, n = 0;
+    while (at < s.n && s.p[at] != '.' && s.p[at] != ',')
+        at++;
+    for (at++; at < s.n && s.p[at] >= '0' && s.p[at] <= '9'; at++)
+        if (++n > 3 && s.p[at] != '0')
+            return true;
+    return false;
+}
+
 static int rules_time_iso(const struct tsd_rules *rules, struct ts_slice s, struct tsd_time *out,
                           struct ts_buf *msg)
 {
     struct ts_error err = {0};
     int64_t ms;
-    if (ts_time_parse(s, NULL, 0, false, &ms, NULL, &err) < 0)
+    if (rules_iso_is_finer(s))
+        return rules_bad_time(s, " (at most 3 decimals)", msg);
+    if (memchr(s.p, ' ', s.n) || ts_time_parse(s, NULL, 0, false, &ms, NULL, &err) < 0)
         return rules_bad_time(s, " (an ISO 8601 time looks like 2026-11-22T06:15:00Z)", msg);
     if ((ms <= 0 && !rules->old_times) || ms > RULES_MAX_MS || ms < -RULES_MAX_MS)
         return rules_bad_time(s, "", msg);

@@ -3,6 +3,7 @@
 import http.client
 import json
 import socket
+import struct
 import time
 
 from metakit import ask, end, holds as check
@@ -101,6 +102,16 @@ def waiting(d):
     check("408 while the other still runs", status == 408 and "query_timeout_ms" in answer["error"]["message"] and
           stats(d)["jobs.running class=query"] == 1, (status, answer))
     check("it left the queue", stats(d)["jobs.waiting class=query"] == 0)
+    with_keys(d, query_max_running=1, query_spool_bytes=0, query_timeout_ms=600000)
+    held = reader(d)
+    until("its run waits for the client", lambda: stats(d)["memory.used_bytes account=streams"] > 0 and stats(d)["jobs.running class=query"] == 1)
+    gone = [reader(d) for _ in range(5)]
+    until("five wait", lambda: stats(d)["jobs.waiting class=query"] == 5)
+    for s in gone:
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        s.close()
+    until("clients that are gone do not wait", lambda: stats(d)["jobs.waiting class=query"] == 0)
+    check("the other still runs", stats(d)["jobs.running class=query"] == 1)
     held.close()
 
 

@@ -133,7 +133,7 @@ class Daemon:
 
     # --- line protocol ---
     def connect(self):
-        s = socket.create_connection(("127.0.0.1", self.port), 120)
+        s = socket.create_connection(("127.0.0.1", self.port), 600)
         s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return s
 

@@ -10,8 +10,9 @@
 #include <zlib.h>
 
 #define GZIP_STEP_BYTES ((size_t)64 << 10)
-#define GZIP_PART_FACTOR                                                                                     \
-    2 /* times max_ratio: what a beginning of a body may inflate to, so that bombs end early */
+/* What a beginning of a body may inflate to, in bytes and times max_ratio, so that bombs end early. */
+#define GZIP_PART_BYTES  ((size_t)1 << 20)
+#define GZIP_PART_FACTOR 2
 #define GZIP_LEVEL       1 /* replies are numbers: level 6 takes 4 times as long for a tenth less */
 #define GZIP_WINDOW_GZIP (15 + 16)
 #define GZIP_WINDOW_ZLIB 15
@@ -72,8 +73,11 @@ static int gzip_inflate(int window, struct ts_slice in, unsigned max_ratio, stru
             result = ts_error_set(err, TS_EPARSE, "body is not what its Content-Encoding says, or is cut");
             break;
         }
-        if (out->n > TSD_INFLATE_FREE_BYTES && out->n / max_ratio / GZIP_PART_FACTOR > in.n - z.avail_in) {
-            result = gzip_too_large(in.n, max_ratio, 0, out->max, err);
+        if (out->n > GZIP_PART_BYTES && out->n / max_ratio / GZIP_PART_FACTOR > in.n - z.avail_in) {
+            result = ts_error_set(err, TS_ELIMIT,
+                                  "the first %zu bytes of the body inflate to more than %u times that "
+                                  "(http_max_inflate_ratio)",
+                                  in.n - z.avail_in, max_ratio * GZIP_PART_FACTOR);
             break;
         }
     } while (true);

@@ -16,7 +16,7 @@ extern const char tsd_bodies_full[];
 
 /** Inflate a gzip or zlib body (also raw deflate, as some clients send) into out, whose maximum bounds it
  * (http_max_body_bytes).
- *  A beginning of a body that inflates to more than twice max_ratio is refused before the rest is read.
+ *  A beginning of a body that inflates to more than 1 MiB and twice max_ratio is refused before the rest is read.
  *  @param max_ratio  inflated bytes for each byte of in (http_max_inflate_ratio), from TSD_INFLATE_FREE_BYTES on
  *  @return 0; TS_EPARSE: not what it claims to be, or cut; TS_ELIMIT: above a maximum, the text names the key */
 int tsd_gunzip(struct ts_slice in, unsigned max_ratio, struct ts_buf *out, struct ts_error *err);

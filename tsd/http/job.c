@@ -132,6 +132,25 @@ int tsd_job_json(struct tsd_job *job, json_t **out, struct ts_error *err)
 
 /* --- worker's side --- */
 
+/* Threads that a job of a kind runs on. */
+static struct tsd_schedule *job_schedule(struct tsd_daemon *d, enum tsd_job_kind kind)
+{
+    return kind == TSD_JOB_SMALL ? d->small_jobs : kind == TSD_JOB_PICTURE ? d->picture_jobs : d->jobs;
+}
+
+static void job_run_end(struct tsd_worker *w, struct tsd_call *call);
+
+/* Nobody needs a job any more that may still be queued: then it ends without having run, and its place is free. */
+static void job_take_back(struct tsd_job *job)
+{
+    if (atomic_load_explicit(&job->begun, memory_order_relaxed) || /* a hint that saves the walk */
+        !tsd_schedule_remove(job_schedule(job->req->d, job->kind), job))
+        return;
+    job->rc = job_check(job, &job->err);
+    job->end.run = job_run_end;
+    tsd_worker_call(job->req->w, &job->end);
+}
+
 void tsd_job_gone(struct tsd_job *job)
 {
     pthread_mutex_lock(&job->mu);
@@ -140,6 +159,7 @@ void tsd_job_gone(struct tsd_job *job)
     pthread_mutex_unlock(&job->mu);
     /* release: whoever sees it sees why (job_cancelled) */
     atomic_store_explicit(&job->limit.cancelled, true, memory_order_release);
+    job_take_back(job);
 }
 
 /* Give back what the run used; its reply may still be on its way. */
@@ -388,6 +408,7 @@ static void job_task(void *arg)
 {
     struct tsd_job *job = arg;
     struct tsd_worker *w = job->req->w;
+    atomic_store_explicit(&job->begun, true, memory_order_relaxed); /* a hint: the schedule knows */
     job_work(job);
     job_unlist(job);
     job_release_run(job);
@@ -411,7 +432,7 @@ static void job_limits(struct tsd_job *job)
     job->limit.max_filters = set->n_query_filters;
     job->limit.max_subs = set->n_query_subs;
     if (set->query_timeout_ms && job->kind != TSD_JOB_LONG)
-        job->limit.deadline_ns = job->req->began_ns + set->query_timeout_ms * 1000000;
+        job->limit.deadline_ns = job->late_ns = job->req->began_ns + set->query_timeout_ms * 1000000;
 }
 
 static struct tsd_job *job_new(struct tsd_req *req, enum tsd_job_kind kind, const char *type, tsd_job_fn run)
@@ -431,12 +452,6 @@ static struct tsd_job *job_new(struct tsd_req *req, enum tsd_job_kind kind, cons
     pthread_mutex_init(&job->mu, NULL);
     pthread_cond_init(&job->cond, NULL);
     return job;
-}
-
-/* Threads that a job of a kind runs on. */
-static struct tsd_schedule *job_schedule(struct tsd_daemon *d, enum tsd_job_kind kind)
-{
-    return kind == TSD_JOB_SMALL ? d->small_jobs : kind == TSD_JOB_PICTURE ? d->picture_jobs : d->jobs;
 }
 
 void tsd_job_start(struct tsd_req *req, enum tsd_job_kind kind, const char *type, tsd_job_fn run)
@@ -460,13 +475,8 @@ void tsd_job_start(struct tsd_req *req, enum tsd_job_kind kind, const char *type
 
 void tsd_job_tick(struct tsd_job *job)
 {
-    struct ts_error err = {0};
-    int rc = job_check(job, &err);
-    if (rc == 0 || !tsd_schedule_remove(job_schedule(job->req->d, job->kind), job))
-        return;
-    job->rc = rc;
-    job->err = err;
-    job_run_end(job->req->w, &job->end);
+    if (job->late_ns && ts_clock_mono_ns() > job->late_ns)
+        job_take_back(job);
 }
 
 static uint64_t job_least(uint64_t a, uint64_t b)

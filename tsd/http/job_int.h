@@ -48,6 +48,8 @@ struct tsd_job {
     int rc;                        /* of run */
     int ok_status;                 /* of success; run's until a piece is posted */
     int status;                    /* of an error; 0 = by its code */
+    int64_t late_ns;               /* monotonic, when it need not begin any more; 0 = never; constant once queued */
+    _Atomic bool begun;            /* a thread has taken it */
     bool at_once;                  /* runs in the worker: nothing may wait, the body fits one piece */
     bool has_max_age;              /* of success: how long clients may keep it, */
     int64_t max_age_s;             /* in seconds */

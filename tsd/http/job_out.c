@@ -248,7 +248,8 @@ static int out_reserve(struct tsd_job *job, struct ts_error *err)
     return rc;
 }
 
-/* May a piece go to the worker? Then it counts as a part of the stream. No: the client is behind. Under the mutex. */
+/* May a piece go to the worker? Then it counts as a part of the stream. No: the client is behind. Half of the account is kept for the
+ * first pieces of other replies. Under the mutex. */
 static bool out_admit(struct tsd_job *job, struct job_piece *piece)
 {
     struct ts_budget *account = NULL; /* the reservation, when nothing else uses it */
@@ -257,7 +258,7 @@ static bool out_admit(struct tsd_job *job, struct job_piece *piece)
     if (job->unsent_bytes) {
         account = out_account(job);
         if (job->unsent_bytes + piece->n > job->req->d->set.query_reply_buffer_bytes ||
-            ts_budget_room(account) < sizeof(*piece) || ts_budget_take(account, sizeof(*piece), NULL) < 0)
+            ts_budget_room(account) < account->limit_bytes / 2 + sizeof(*piece) || ts_budget_take(account, sizeof(*piece), NULL) < 0)
             return false;
     }
     piece_count(piece, account);

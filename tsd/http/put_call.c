@@ -133,7 +133,10 @@ static void put_echo(struct ts_json *j, const struct tsd_put_point *p)
     int64_t t = 0;
     if (p->time.p)
         (void)ts_num_parse_int(p->time, &t, NULL);
-    ts_json_member_int(j, "timestamp", t);
+    if (tsd_time_is_iso(p->time))
+        ts_json_member_slice(j, "timestamp", p->time);
+    else
+        ts_json_member_int(j, "timestamp", t);
     if (p->value.p)
         ts_json_member_slice(j, "value", p->value);
     if (!p->tags) {

@@ -7,6 +7,8 @@
  */
 #include "tsd/http/put_json.h"
 
+#include "base/budget.h"
+
 #include <strings.h>
 
 #define PUT_JSON_FIRST 16 /* capacity for points at first; doubles */
@@ -342,6 +344,19 @@ static int tree_load(struct ts_slice body, struct ts_budget *budget, struct tsd_
     return rc;
 }
 
+/* There is no memory for a body and its points: at present, or never, when they alone need more than half of what all bodies may have. */
+static int put_no_memory(struct ts_slice body, const struct ts_arena *arena, struct ts_error *err)
+{
+    uint64_t most = arena->budget ? arena->budget->limit_bytes : 0;
+    if (!most || 2 * (body.n + arena->used_bytes) <= most)
+        return ts_json_no_memory(body.n, err);
+    return ts_error_set(
+        err, TS_ELIMIT,
+        "The points of a body of %zu bytes need more memory than http_body_total_bytes (%llu) leaves "
+        "one request: send them in parts",
+        body.n, (unsigned long long)most);
+}
+
 static int tree_body(struct ts_slice body, bool tree, struct ts_arena *arena, struct tsd_put_body *out,
                      struct ts_error *err, struct ts_error *details)
 {
@@ -368,7 +383,7 @@ static int tree_body(struct ts_slice body, bool tree, struct ts_arena *arena, st
     if (fits)
         return 0;
     tsd_put_body_release(out);
-    return ts_json_no_memory(body.n, err);
+    return put_no_memory(body, arena, err);
 }
 
 const json_t *tsd_put_body_item(const struct tsd_put_body *b, size_t i)
@@ -387,10 +402,11 @@ int tsd_put_body_read(struct ts_slice body, bool tree, struct ts_arena *arena, s
         return ts_error_set(err, TS_EPARSE, "The JSON must start as an object or an array");
     enum pull how = tree ? PULL_ODD : pull_body(body, arena, out);
     if (how == PULL_FULL)
-        return ts_json_no_memory(body.n, err);
+        return put_no_memory(body, arena, err);
     if (how != PULL_ODD)
         return how == PULL_OK ? 0 : ts_json_too_large(err);
-    return tree_body(body, tree, arena, out, err, details);
+    int rc = tree_body(body, tree, arena, out, err, details);
+    return rc == TS_ENOMEM ? put_no_memory(body, arena, err) : rc;
 }
 
 void tsd_put_body_release(struct tsd_put_body *b)

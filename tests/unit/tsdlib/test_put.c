@@ -239,6 +239,9 @@ static void test_put__iso_times(void **state)
     check_time("2026-11-22T10:00:00", 1795341600000, false); /* the zone of the daemon, here UTC */
     check_time("1500000000", 1500000000000, false);          /* numbers go on as before */
     check_bad_time("2026-13-22T10:00:00Z", "ISO 8601");
+    check_time("2026-11-22T10:00:00.125000Z", 1795341600125, true);
+    check_bad_time("2026-11-22T10:00:00.1251Z", "at most 3 decimals");
+    check_bad_time("2026-11-22T10:00:00,0001+01:00", "at most 3 decimals");
     check_bad_time("2026-11-22T", "Invalid character");
     check_bad_time("2026-11-22Tx", "ISO 8601");
     check_bad_time("1969-11-22T10:00:00Z", "invalid timestamp");

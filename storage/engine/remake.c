@@ -31,7 +31,7 @@ static int salvage(struct sto_engine *e, const struct sto_sst_info *old, struct 
     return rc;
 }
 
-static int remake(struct sto_engine *e, const struct sto_sst *sst, struct ts_error *err)
+static int remake(struct sto_engine *e, struct sto_sst *sst, struct ts_error *err)
 {
     const struct sto_sst_info *old = sto_sst_info(sst);
     const char *broken = sto_sst_broken(sst);
@@ -49,8 +49,10 @@ static int remake(struct sto_engine *e, const struct sto_sst *sst, struct ts_err
     if (rc == 0)
         ts_log(TS_LOG_WARN, "a damaged file was made again file=%08" PRIx64 ".%c rows=%" PRIu64, file_no,
                broken ? 't' : 's', old->n_rows);
-    else if (!broken && rc != TS_EIO) /* it does without; the log has a line already */
+    else if (!broken && !out.perhaps_named) { /* it does without; the log has a line already */
+        sto_sst_set_no_remake(sst);
         return 0;
+    }
     if (rc < 0 && err)
         *err = why;
     return rc;

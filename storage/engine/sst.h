@@ -69,6 +69,8 @@ bool sto_sst_has_sums(const struct sto_sst *sst);
 void sto_sst_lose_sums(struct sto_sst *sst, const struct ts_error *why);
 /** Is it broken, or has it lost its summaries? Then remake.h may help. */
 bool sto_sst_needs_remake(const struct sto_sst *sst);
+/** It was tried and failed: a file that lost its summaries goes on without them, and is not read as a whole again and again. */
+void sto_sst_set_no_remake(struct sto_sst *sst);
 /** One more reference. */
 struct sto_sst *sto_sst_ref(struct sto_sst *sst);
 /** The last one closes the files, and unlinks them if sto_sst_doom was called. NULL is harmless. */

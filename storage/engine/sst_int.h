@@ -28,6 +28,7 @@ struct sto_sst {
     char *broken;          /* why it can't be read; NULL: it can; owned */
     atomic_uint refs;      /* the last unref frees */
     atomic_bool doomed;    /* and unlinks */
+    atomic_bool no_remake; /* it was tried and failed: not again until the file is opened anew */
     atomic_bool sums_lost; /* there were summaries, and they are damaged; never cleared */
 };
 

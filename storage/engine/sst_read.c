@@ -176,6 +176,7 @@ static struct sto_sst *sst_new(const struct ts_fs *fs, const char *dir, const st
     atomic_init(&sst->refs, 1);
     atomic_init(&sst->doomed, false);
     atomic_init(&sst->sums_lost, false);
+    atomic_init(&sst->no_remake, false);
     sst->t.path = sto_sst__path(dir, info->file_no, STO_SST_KIND_POINTS);
     sst->s.path = sto_sst__path(dir, info->file_no, STO_SST_KIND_SUMS);
     return sst;
@@ -216,7 +217,13 @@ bool sto_sst_has_sums(const struct sto_sst *sst)
 
 bool sto_sst_needs_remake(const struct sto_sst *sst)
 {
-    return sst->broken || atomic_load_explicit(&sst->sums_lost, memory_order_relaxed);
+    return sst->broken || (atomic_load_explicit(&sst->sums_lost, memory_order_relaxed) &&
+                           !atomic_load_explicit(&sst->no_remake, memory_order_relaxed));
+}
+
+void sto_sst_set_no_remake(struct sto_sst *sst)
+{
+    atomic_store_explicit(&sst->no_remake, true, memory_order_relaxed);
 }
 
 void sto_sst_lose_sums(struct sto_sst *sst, const struct ts_error *why)

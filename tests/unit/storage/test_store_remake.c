@@ -205,12 +205,37 @@ static void test_store_remake__a_damaged_block_of_summaries(void **state)
     t_faultfs_free(f);
 }
 
+static void test_store_remake__what_fails_is_not_tried_again(void **state)
+{
+    (void)state;
+    struct diary d = {0};
+    struct t_faultfs *f = one_file(&d);
+    size_t n;
+    assert_true(t_faultfs_flip(f, longest(f, ".t", &n), 100, 4)); /* a block of points */
+    char path[64];
+    (void)snprintf(path, sizeof path, "%s", longest(f, ".s", &n));
+    assert_true(t_faultfs_flip(f, path, 3, 4)); /* and the head of the summaries */
+    struct sto_opts opts = KIT_OPTS(f, 1);
+    opts.pumped = true;
+    opts.own_threads = false;
+    struct sto_store *st = kit_open(&opts);
+    uint64_t appends = t_faultfs_calls(f, T_OP_APPEND), reads = t_faultfs_calls(f, T_OP_PREAD);
+    for (int i = 0; i < 5; i++)
+        assert_int_equal(sto_store_pump_merges(st, NULL), 0);
+    assert_int_equal(t_faultfs_calls(f, T_OP_APPEND), appends);
+    assert_int_equal(t_faultfs_calls(f, T_OP_PREAD), reads);
+    kit_close(st);
+    diary_release(&d);
+    t_faultfs_free(f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_store_remake__what_rows_tell_is_made_again),
         cmocka_unit_test(test_store_remake__lost_rows_are_refused),
         cmocka_unit_test(test_store_remake__a_damaged_block_of_summaries),
+        cmocka_unit_test(test_store_remake__what_fails_is_not_tried_again),
     };
     ts_log_set_level((enum ts_log_level)(TS_LOG_ERROR + 1)); /* damage is expected here */
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -69,13 +69,21 @@ static bool zone(struct ts_slice s, int64_t *out_ms)
     return true;
 }
 
+/* Is there such a day? ts_civil_to_ms makes the 3rd of March of the 31st of February. */
+static bool is_day(int32_t y, int32_t mon, int32_t d)
+{
+    if (y < 1970 || mon < 1 || mon > 12 || d < 1 || d > 31)
+        return false;
+    return d <= 28 || ts_civil_from_ms(NULL, ts_civil_to_ms(y, mon, d, 0, 0, 0)).day == d;
+}
+
 static bool civil_ms(int32_t y, int32_t mon, int32_t d, const char *clock, int64_t *out_ms)
 {
     int32_t h, m, s;
     if (!digits(clock, 2, &h) || clock[2] != ':' || !digits(clock + 3, 2, &m) || clock[5] != ':' ||
         !digits(clock + 6, 2, &s))
         return false;
-    if (y < 1970 || mon < 1 || mon > 12 || d < 1 || d > 31 || h > 23 || m > 59 || s > 60)
+    if (!is_day(y, mon, d) || h > 23 || m > 59 || s > 60)
         return false;
     *out_ms = ts_civil_to_ms(y, mon, d, h, m, s);
     return true;

@@ -97,6 +97,10 @@ static void test_weblog_format__bad_lines_say_why(void **state)
                         "the time can't be read");
     assert_string_equal(READ("common", "1.2.3.4 - - [17/Mai/2015:10:05:03 +0000] \"GET /\" 200 5"),
                         "the time can't be read");
+    assert_string_equal(READ("common", "1.2.3.4 - - [31/Feb/2026:09:00:00 +0000] \"GET /\" 200 5"),
+                        "the time can't be read");
+    assert_string_equal(READ("json", "{\"time\": \"2026-04-31T09:00:00Z\", \"status\": 200}"),
+                        "the time can't be read");
     assert_string_equal(READ("common", HEAD "\"GET / HTTP/1.1\" abc 5"), "the status is no number");
     assert_string_equal(READ("common", HEAD "\"GET / HTTP/1.1\" 200 5x"), "the number of bytes is no number");
     assert_string_equal(READ("common", HEAD "\"GET / HTTP/1.1\""), "it has no status");
@@ -248,6 +252,9 @@ static void test_weblog_format__times(void **state)
         const char *text;
         int64_t ms;
     } good[] = {{"[29/Feb/2016:23:59:60 +0530]", 1456770600000},
+                {"31/Dec/2025:23:59:60 +0000", 1767225600000},
+                {"30/Apr/2026:00:00:00 +0000", 1777507200000},
+                {"2000-02-29T00:00:00Z", 951782400000},
                 {"2016-02-29 18:30:00", 1456770600000},
                 {"2016-02-29T18:30:00.25-01", 1456774200250},
                 {"2016-02-29T18:30:00,5 +0000", 1456770600500},
@@ -261,6 +268,14 @@ static void test_weblog_format__times(void **state)
                                       "2016-02-29T18:30:00+1",
                                       "2016-02-29T18:30:00Zx",
                                       "29/Feb/2016:24:00:00 +0000",
+                                      "[31/Feb/2026:09:00:00 +0000]",
+                                      "[31/Apr/2026:09:00:00 +0000]",
+                                      "29/Feb/2025:09:00:00 +0000",
+                                      "29/Feb/2100:09:00:00 +0000",
+                                      "00/Jan/2026:09:00:00 +0000",
+                                      "2026-02-31T09:00:00Z",
+                                      "2025-02-29 09:00:00",
+                                      "2026-11-31T09:00:00+01:00",
                                       "99999999999999999999",
                                       "145677060x",
                                       "[29/Feb/2016:23:59:60 +0530",

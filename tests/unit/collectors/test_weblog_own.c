@@ -144,6 +144,24 @@ static void test_weblog_own__tomcat(void **state)
               "1793966402000 shop.example.org / 200 7 -1|");
 }
 
+/* A day that its month does not have is no time, in a line of any format; the first line is right and decides. */
+static void test_weblog_own__days_that_are_none(void **state)
+{
+    (void)state;
+    lines_are("10.0.1.2:3 [28/Feb/2026:12:14:14.655] a b/c 0/0/0/0/1 200 1 - - ---- 1/1/1/1/0 0/0 \"GET / "
+              "HTTP/1.1\"\n"
+              "10.0.1.2:3 [31/Feb/2026:12:14:14.655] a b/c 0/0/0/0/1 200 1 - - ---- 1/1/1/1/0 0/0 \"GET / "
+              "HTTP/1.1\"\n",
+              COL_WEB_KIND_HAPROXY, "1772280854000  / 200 1 1000|bad|");
+    lines_are("#Fields: date time cs-uri-stem sc-status\n"
+              "2024-02-29 12:00:00 /a 200\n2025-02-29 12:00:00 /a 200\n2026-04-31 12:00:00 /a 200\n",
+              COL_WEB_KIND_IIS, "1709208000000  / 200 0 -1|bad|bad|");
+    lines_are(
+        "2024-02-29\t21:02:31\tL\t3\t::1\tGET\td.net\t/i\t200\t-\tx\t-\t-\tHit\tI\ta.org\thttps\t2\t0.001\n"
+        "2023-02-29\t21:02:31\tL\t3\t::1\tGET\td.net\t/i\t200\t-\tx\t-\t-\tHit\tI\ta.org\thttps\t2\t0.001\n",
+        COL_WEB_KIND_CLOUDFRONT, "1709240551000 a.org / 200 3 1000|bad|");
+}
+
 /* Names in the configuration: those whose lines stand for themselves. */
 static void test_weblog_own__names(void **state)
 {
@@ -167,6 +185,7 @@ int main(void)
         cmocka_unit_test(test_weblog_own__cloudfront),
         cmocka_unit_test(test_weblog_own__tomcat),
         cmocka_unit_test(test_weblog_own__a_sure_line_is_read_as_what_it_is),
+        cmocka_unit_test(test_weblog_own__days_that_are_none),
         cmocka_unit_test(test_weblog_own__names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -222,12 +222,71 @@ static struct ts_slice base_of(const char *path)
     return ts_slice_str(slash ? slash + 1 : path);
 }
 
-/* "example.org" of example.org.access.log, example.org_ssl_access.log; nothing of access.log. */
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* Does s end in this form? # is a digit, - one of . - _ */
+static bool ends_as(struct ts_slice s, const char *form)
+{
+    size_t n = strlen(form);
+    for (size_t i = 0; i < n && n <= s.n; i++) {
+        char c = s.p[s.n - n + i];
+        if (form[i] == '#' ? !is_digit(c) : !c || !strchr(".-_", c))
+            return false;
+    }
+    return n <= s.n;
+}
+
+/* Cut the date (with an hour or not) that servers put into the names of files they begin every day: ".2026-11-20", "-20261120". Eight digits of
+ * something else are a part of the name. */
+static bool take_date(struct ts_slice *s)
+{
+    static const char *const forms[] = {"####-##-##-##", "####-##-##", "########-##", "##########",
+                                        "########"};
+    for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++) {
+        size_t n = strlen(forms[i]);
+        if (!ends_as(*s, forms[i]))
+            continue;
+        const char *p = s->p + s->n - n, *month = p + 4 + !is_digit(p[4]);
+        bool century = (p[0] == '1' && p[1] == '9') || (p[0] == '2' && p[1] == '0');
+        bool fits = month[0] == '0' ? month[1] != '0' : month[0] == '1' && month[1] <= '2';
+        if (!century || !fits || (n < s->n && !strchr(".-_", p[-1])))
+            continue;
+        s->n -= n;
+        return true;
+    }
+    return false;
+}
+
+/* The names IIS gives its files: u_ex261119, u_ex26111907_x, u_extend1, ex261119; nc and in are its other formats. */
+static bool is_iis_name(struct ts_slice s)
+{
+    static const char *const words[] = {"extend", "ex", "nc", "in"};
+    size_t n_digits = 0;
+    (void)take_suffix(&s, "_x");
+    bool utf8 = s.n > 2 && !memcmp(s.p, "u_", 2);
+    while (n_digits < s.n && is_digit(s.p[s.n - n_digits - 1]))
+        n_digits++;
+    struct ts_slice word = {s.p + (utf8 ? 2 : 0), s.n - n_digits - (utf8 ? 2 : 0)};
+    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+        if (ts_slice_is(word, words[i]))
+            return utf8 ||
+                   n_digits >=
+                       (i ? 6 : 1); /* without u_ it may be a site: yymmdd, or "extend" with a number */
+    return false;
+}
+
+/* "example.org" of example.org.access.log, example.org_ssl_access.log; nothing of access.log, of Tomcat's localhost_access_log.2026-11-20.txt,
+ * of IIS's u_ex261120.log. */
 static struct ts_slice file_domain(const char *path)
 {
-    static const char *const endings[] = {".log",       ".access",      "_access",     "-access",
-                                          "_ssl",       "-ssl",         ".ssl",        "access",
-                                          "access_log", "other_vhosts", "_access_log", "-access_log"};
+    static const char *const endings[] = {".log",        ".txt",       ".access",
+                                          "_access",     "-access",    "_ssl",
+                                          "-ssl",        ".ssl",       "localhost_access_log",
+                                          "access",      "access_log", "other_vhosts",
+                                          "_access_log", "-access_log"};
     char name[NAME_MAX + 1];
     struct ts_slice s = base_of(path);
     (void)snprintf(name, sizeof(name), "%.*s", (int)(s.n - ts_pack_suffix(path)), s.p);
@@ -238,7 +297,10 @@ static struct ts_slice file_domain(const char *path)
         before = s.n;
         for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++)
             (void)take_suffix(&s, endings[i]);
-        while (rotated && s.n && s.p[s.n - 1] >= '0' && s.p[s.n - 1] <= '9')
+        (void)take_date(&s);
+        if (is_iis_name(s))
+            s.n = 0;
+        while (rotated && s.n && is_digit(s.p[s.n - 1]))
             s.n--;
         while (s.n && strchr(".-_", s.p[s.n - 1]))
             s.n--;

@@ -28,3 +28,10 @@ printf '%s\n' '{"time": 1793966400, "status": 200, "host": "j.org", "http_user_a
 import --collect-weblog-bots drop agents.log agents.json
 import agents.log agents.json
 TZ=UTC import u_ex261106.log E1.2026-11-06-12.abcd.gz haproxy.log localhost_access_log.txt
+# Servers that begin a file every day put the date into its name: it makes no domain, and neither do the names that Tomcat and IIS give.
+for day in 20 21; do
+    echo "10.0.0.1 $line" >localhost_access_log.2026-11-$day.txt
+    echo "10.0.0.1 $line" >example.org_access.2026-11-$day.txt
+    printf '#Fields: date time cs-uri-stem sc-status\r\n2026-11-06 12:00:00 /a 200\r\n' >u_ex2611$day.log
+done
+import *.2026-11-*.txt u_ex26112*.log | grep -o "^put web.hits.*"

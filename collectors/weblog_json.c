@@ -187,5 +187,8 @@ const char *col_web_json_parse(struct ts_slice line, struct ts_buf *scratch, str
     json_decref(object);
     if (!why && out->time_ms == COL_WEB_NO_TIME)
         why = "it has no time";
+    if (!why && !out->has_status &&
+        !out->path.n) /* an object of another kind, or with names that are not in the table */
+        why = "no status and no request are known in it";
     return why;
 }

@@ -173,7 +173,17 @@ static void test_weblog_format__json_lines(void **state)
         READ("json",
              "{\"@timestamp\":\"2015-05-17T10:05:03.500Z\",\"url\":\"/\\u00e4\\\"\",\"status\":null}"),
         "1431857103500|0|0|-1||/\xc3\xa4\"||");
-    assert_string_equal(READ("json", "{\"time\":1431857103123}"), "1431857103123|0|0|-1||||");
+    /* an object without a status and a request, or with names nobody knows, is no request; one of the two is enough */
+    static const char none[] = "no status and no request are known in it";
+    assert_string_equal(READ("json", "{\"time\":1431857103123}"), none);
+    assert_string_equal(
+        READ("json", "{\"time\":1431857103,\"StatusCode\":200,\"RequestUri\":\"/a\",\"host\":\"a.org\"}"),
+        none);
+    assert_string_equal(READ("json", "{\"time\":1431857103,\"status\":null,\"uri\":\"\"}"), none);
+    assert_string_equal(READ("json", "{\"time\":1431857103,\"status\":499}"), "1431857103000|499|0|-1||||");
+    assert_string_equal(READ("json", "{\"time\":1431857103,\"uri\":\"/a\"}"), "1431857103000|0|0|-1||/a||");
+    assert_string_equal(READ("json", "{\"time\":1431857103,\"status\":\"400\",\"request\":\"\"}"),
+                        "1431857103000|400|0|-1||||");
     /* bytes of clients as they came, cut characters, nginx's \\xHH, control bytes: the line counts */
     static const char *const odd[] = {"/\xff/b",      "/\xc3(b",     "/\xed\xa0\x80", "/\xf5\x80",
                                       "/a\xe2\x82\"", "/\\xC3\\xBC", "/\001b"};

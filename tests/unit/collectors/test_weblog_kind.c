@@ -166,7 +166,8 @@ static void test_weblog_kind__lines_behind_the_decision(void **state)
         {COL_WEB_KIND_VHOST, "-:80 " PLAIN TAIL, "|/a/b|200|http://r.org/"},
         {COL_WEB_KIND_VHOST, "[2001:db8::1]:443 ::1" REST TAIL, "[2001:db8::1]|/a/b|200|http://r.org/"},
         {COL_WEB_KIND_VHOST, "a.org:80 " PLAIN " \"cut", "a.org|/a/b|200|cut"},
-        {COL_WEB_KIND_JSON, "{\"time\": 1431857103}", "||0|"},
+        {COL_WEB_KIND_JSON, "{\"time\": 1431857103}", "bad"},
+        {COL_WEB_KIND_JSON, "{\"time\": 1431857103, \"uri\": \"/a\"}", "|/a|0|"},
         /* another format in the middle of a file, and surely so */
         {COL_WEB_KIND_COMBINED, "a.org:80 " PLAIN TAIL, "a.org|/a/b|200|http://r.org/"},
         {COL_WEB_KIND_COMMON, JSON, "j.org||200|"},

@@ -243,8 +243,10 @@ const struct ts_conf_key col_conf_keys[] = {
     {.name = "collect_weblog_format",
      .type = TS_CONF_STR,
      .def = "auto",
-     .help = "Their lines: auto (the first lines of each file decide which of the next four), json, "
-             "vhost_combined, combined, common, or a string as in nginx's log_format or Apache's LogFormat."},
+     .help =
+         "Their lines: auto (the first lines of each file decide: json, vhost_combined, combined, common, "
+         "vhost_common, haproxy, cloudfront or iis), one of these but iis, or a string as in nginx's "
+         "log_format or Apache's LogFormat."},
     {.name = "collect_weblog_domain",
      .type = TS_CONF_STR,
      .def = "auto",

@@ -15,16 +15,20 @@
 #include "base/time.h"
 #include "collectors/collect.h"
 #include "collectors/collector.h"
+#include "collectors/fields.h"
 #include "collectors/weblog_bots.h"
+#include "collectors/weblog_journal.h"
 #include "collectors/weblog_state.h"
 
 #include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define FIGURES_MS 60000  /* between our own figures when nothing happens */
 #define TELL_MS    600000 /* between two bad lines in the log */
+#define HEAD_BYTES 4096   /* of a file, in which its first request is, behind what stands above it */
 
 static const struct col_metric metrics[] = {
     {"web.hits", "domain path status", "requests",
@@ -56,6 +60,7 @@ struct weblog {
     uint64_t n_bad;                  /* lines, all files, kept in the checkpoint */
     uint64_t n_bots;                 /* requests of programs, since the start; drop_bots */
     bool drop_bots;                  /* they do not count */
+    struct col_web_journal *imports; /* logs that were imported when this began; NULL = not known; owned */
     uint64_t n_untold;               /* bad lines since one was logged */
     int64_t tell_ms;                 /* clock before which no other is */
     int64_t now_ms;                  /* clock of this turn */
@@ -95,6 +100,31 @@ static void weblog_bad(struct weblog *w, const struct col_web_place *place, uint
     w->tell_ms = w->now_ms + TELL_MS;
 }
 
+/* Is this the first request of a log that was imported? Then its lines count once more now: by the same text down to this line. */
+static void weblog_imported_tell(const struct weblog *w, const struct col_web_place *place, uint64_t off,
+                                 struct ts_slice line)
+{
+    char head[HEAD_BYTES];
+    uint64_t identity = 0;
+    bool first = true;
+    if (!w->imports || off > sizeof(head))
+        return;
+    if (off && (!place->file || pread(fileno(place->file), head, (size_t)off, 0) != (ssize_t)off))
+        return;
+    struct ts_slice above = {head, (size_t)off}, one;
+    while (col_line_next(&above, &one)) {
+        identity = col_web_journal_identity(first ? NULL : &identity, one);
+        first = false;
+    }
+    identity = col_web_journal_identity(first ? NULL : &identity, line);
+    if (col_web_journal_find(w->imports, identity))
+        ts_log(TS_LOG_WARN,
+               "weblog: %s was imported (weblog.imports in collect_dir), and is followed from its beginning: "
+               "the lines that were imported count twice; follow a log first and import what was rotated "
+               "before",
+               place->tail->path);
+}
+
 static void weblog_line(void *arg, const struct col_web_place *place, uint64_t off, struct ts_slice line)
 {
     struct weblog *w = arg;
@@ -104,6 +134,8 @@ static void weblog_line(void *arg, const struct col_web_place *place, uint64_t o
     const char *why = col_web_log_parse(place->tail->log, place->kind, line, &w->scratch, &hit);
     if (!why && hit.time_ms > w->now_ms + TS_DAY_MS)
         why = "its time is in the future";
+    if (!why)
+        weblog_imported_tell(w, place, off, line);
     if (why)
         weblog_bad(w, place, off, why, line);
     else if (w->drop_bots && col_web_is_bot(hit.agent))
@@ -309,6 +341,7 @@ static void weblog_release(void *state)
     col_web_follow_release(&w->follow);
     col_web_count_release(&w->count);
     col_web_logs_release(&w->logs);
+    col_web_journal_close(w->imports);
     ts_buf_release(&w->scratch);
     ts_free(w);
 }
@@ -320,6 +353,7 @@ static int weblog_load(struct weblog *w, const struct col_ctx *ctx, struct ts_er
     int n = snprintf(w->path, sizeof(w->path), "%s/" COL_WEB_STATE_NAME, ctx->state_dir);
     if (n < 0 || (size_t)n >= sizeof(w->path))
         return ts_error_set(err, TS_EINVAL, "collect_dir is too long");
+    w->imports = col_web_journal_look(ctx->state_dir);
     struct col_web_state st = weblog_state(w);
     st.dress = w->old_dress;
     int rc = col_web_state_load(&st, ts_clock_ms(), err);

@@ -5,7 +5,6 @@
  */
 #include "collectors/weblog_import.h"
 
-#include "base/hash.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/time.h"
@@ -123,8 +122,7 @@ void col_web_import_begin(struct col_web_import *im, const char *path)
 /* A line down to the first request of this file, which is the last of these. */
 static void import_identify(struct col_web_import *im, struct ts_slice line)
 {
-    uint64_t hash = col_web_head_of(line.p, line.n < COL_WEB_HEAD_BYTES ? line.n : COL_WEB_HEAD_BYTES).hash;
-    im->identity = im->line == 1 ? hash : ts_hash_u64(im->identity) + hash;
+    im->identity = col_web_journal_identity(im->line == 1 ? NULL : &im->identity, line);
 }
 
 /* Where in a bucket the points of this file stand: by its text down to its first request, which stays when the file grows. Many files may begin with

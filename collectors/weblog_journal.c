@@ -6,10 +6,12 @@
 #include "collectors/weblog_journal.h"
 
 #include "base/fs.h"
+#include "base/hash.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "collectors/collect.h"
 #include "collectors/fields.h"
+#include "collectors/weblog_identity.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -33,13 +35,13 @@ static const char *const keys[] = {
 
 /* A log. */
 struct entry {
-    uint64_t identity; /* see weblog_import.c */
+    uint64_t identity; /* col_web_journal_identity */
     char *settings;    /* owned */
 };
 
 struct col_web_journal {
     char path[PATH_MAX]; /* "" = nothing is remembered */
-    char *server;        /* owned */
+    char *server;        /* owned; NULL = all of them */
     struct entry *p;     /* owned */
     size_t n, cap;       /* entries */
     bool told;           /* that it can't be written was logged */
@@ -182,7 +184,8 @@ static void journal_line(struct col_web_journal *j, struct ts_slice line)
     uint64_t identity = strtoull(word, &end, 16);
     struct ts_slice rest = {line.p + 17, line.n - 17};
     const char *tab = memchr(rest.p, '\t', rest.n);
-    if (*end || !tab || !ts_slice_is((struct ts_slice){rest.p, (size_t)(tab - rest.p)}, j->server))
+    if (*end || !tab ||
+        (j->server && !ts_slice_is((struct ts_slice){rest.p, (size_t)(tab - rest.p)}, j->server)))
         return;
     journal_add(j, identity, (struct ts_slice){tab + 1, (size_t)(rest.p + rest.n - tab - 1)});
 }
@@ -228,6 +231,15 @@ struct col_web_journal *col_web_journal_open(const struct ts_conf *conf)
     return j;
 }
 
+struct col_web_journal *col_web_journal_look(const char *dir)
+{
+    struct col_web_journal *j = ts_xcalloc(1, sizeof(*j));
+    if (snprintf(j->path, sizeof(j->path), "%s/" NAME, dir) < (int)sizeof(j->path))
+        journal_read(j);
+    j->path[0] = '\0'; /* nothing is written */
+    return j;
+}
+
 void col_web_journal_close(struct col_web_journal *j)
 {
     if (!j)
@@ -237,6 +249,12 @@ void col_web_journal_close(struct col_web_journal *j)
     ts_free(j->p);
     ts_free(j->server);
     ts_free(j);
+}
+
+uint64_t col_web_journal_identity(const uint64_t *before, struct ts_slice line)
+{
+    uint64_t hash = col_web_head_of(line.p, line.n < COL_WEB_HEAD_BYTES ? line.n : COL_WEB_HEAD_BYTES).hash;
+    return before ? ts_hash_u64(*before) + hash : hash;
 }
 
 const char *col_web_journal_find(const struct col_web_journal *j, uint64_t identity)

@@ -30,8 +30,12 @@ void col_web_settings_differ(const char *before, const char *now, char *out, siz
 /** Read the journal of collect_dir for the daemon of collect_server. One that is not there is empty; collect_dir = none remembers nothing. What can't
  *  be read is logged. Never NULL. */
 struct col_web_journal *col_web_journal_open(const struct ts_conf *conf);
+/** Read the journal of a folder, whatever daemon its logs went to; it is for looking up only. Never NULL. */
+struct col_web_journal *col_web_journal_look(const char *dir);
 /** Close; NULL is harmless. */
 void col_web_journal_close(struct col_web_journal *j);
+/** Identity of a log: of its lines down to its first request. before: what this gave for the line above; NULL = line is the first. */
+uint64_t col_web_journal_identity(const uint64_t *before, struct ts_slice line);
 /** Settings a log was imported with last; NULL = it was not. Borrowed until the next set. Cost: O(entries). */
 const char *col_web_journal_find(const struct col_web_journal *j, uint64_t identity);
 /** A log is going to be imported with these. What can't be written is logged once: the next import will not know. */

@@ -6,6 +6,7 @@
  */
 #include "base/near.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define NEAR_MAX_CHANGES 3
@@ -82,4 +83,11 @@ void ts_near_see(struct ts_near *near, struct ts_slice name)
     near->n = name.n;
     memcpy(near->best, name.p, name.n);
     near->best[name.n] = 0;
+}
+
+void ts_near_hint(const struct ts_near *near, struct ts_error *err)
+{
+    size_t n = err ? strlen(err->text) : 0;
+    if (near->n && err)
+        (void)snprintf(err->text + n, sizeof(err->text) - n, "; did you mean %s?", near->best);
 }

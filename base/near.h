@@ -7,6 +7,7 @@
 #define BASE_NEAR_H
 
 #include "base/buf.h"
+#include "base/err.h"
 
 #include <stdbool.h>
 
@@ -25,5 +26,7 @@ void ts_near_init(struct ts_near *near, struct ts_slice wanted);
  * three at the most, or if the wanted one is a whole part of it between dots, slashes or such. The first of equally near ones stays.
  * Cost: product of the lengths. */
 void ts_near_see(struct ts_near *near, struct ts_slice name);
+/** Append "; did you mean NAME?" to the message in err if a name was near. err may be NULL. */
+void ts_near_hint(const struct ts_near *near, struct ts_error *err);
 
 #endif

@@ -10,6 +10,7 @@
 #include "query/rollup.h"
 
 #include "base/mem.h"
+#include "base/time.h"
 
 #include <string.h>
 
@@ -55,6 +56,22 @@ static int find(struct finder *f, struct qry_reader *rd, struct ts_error *err)
         f->out->n_points += row.sum ? row.sum->n : row.cells->n;
     }
     return rc == 0 && pos != SIZE_MAX ? f->each(f->arg, f->out, err) : rc;
+}
+
+int qry_delete_need_end(const struct qry_spec *spec, struct ts_error *err)
+{
+    struct ts_slice start = spec->start_text;
+    int n = (int)(start.n < 64 ? start.n : 64);
+    int64_t ms;
+    bool is_date = false;
+    if (spec->compat || spec->end_text.n ||
+        ts_time_parse(start, NULL, spec->now_ms, false, &ms, &is_date, NULL) < 0 || !is_date)
+        return 0;
+    return ts_error_set(
+        err, TS_EINVAL,
+        "the END of what is to be deleted is missing: \"%.*s %.*s\" is that time alone, \"%.*s "
+        "now\" is everything since it began",
+        n, start.p, n, start.p, n, start.p);
 }
 
 void qry_doomed_range(const struct qry_spec *spec, int64_t *out_from_ms, int64_t *out_to_ms)

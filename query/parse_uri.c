@@ -3,6 +3,8 @@
  */
 #include "query/parse.h"
 
+#include "base/near.h"
+
 #include <string.h>
 
 /* Parameters that are true by being there. */
@@ -20,6 +22,46 @@ static const struct flag flags[] = {
     {"no_annotations", offsetof(struct qry_spec, no_annotations)},
     {"global_annotations", offsetof(struct qry_spec, global_annotations)},
 };
+
+/* Parameters with a value that are not choices. */
+static const char *const texts[] = {"start", "end", "m", "tsuid", "tsuids", "tz", "timezone", "by", "fill"};
+
+static bool is_known(struct ts_slice name, const char *const *others, struct ts_near *near)
+{
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        if (ts_slice_is(name, texts[i]))
+            return true;
+        ts_near_see(near, ts_slice_str(texts[i]));
+    }
+    for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++)
+        if (ts_slice_is(name, flags[i].name))
+            return true;
+    for (size_t i = 0; qry_choice_names[i]; i++) {
+        if (ts_slice_is(name, qry_choice_names[i]))
+            return true;
+        ts_near_see(near, ts_slice_str(qry_choice_names[i]));
+    }
+    for (; *others; others++)
+        if (ts_slice_is(name, *others))
+            return true;
+    return false;
+}
+
+int qry_params_known(const struct qry_param *params, size_t n, const char *const *others,
+                     struct ts_error *err)
+{
+    struct ts_near near;
+    for (size_t i = 0; i < n; i++) {
+        ts_near_init(&near, params[i].name);
+        if (is_known(params[i].name, others, &near))
+            continue;
+        int rc = ts_error_set(err, TS_EINVAL, "Unknown parameter: %.*s",
+                              (int)(params[i].name.n < 64 ? params[i].name.n : 64), params[i].name.p);
+        ts_near_hint(&near, err);
+        return rc;
+    }
+    return 0;
+}
 
 /* An empty text is a text: the pointer says that it was given. */
 static struct ts_slice given(struct ts_slice s)

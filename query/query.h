@@ -163,6 +163,10 @@ struct qry_param {
  * of errors as OpenTSDB's. */
 int qry_parse_params(const struct qry_param *params, size_t n, int64_t now_ms, bool compat,
                      struct ts_arena *arena, struct qry_spec *out, struct ts_error *err);
+/** Refuse parameters that a query does not have: TS_EINVAL with the name, and the one that was probably meant.
+ *  @param others  names that are known beside those of qry_parse_params and qry_choice_names, ended by NULL */
+int qry_params_known(const struct qry_param *params, size_t n, const char *const *others,
+                     struct ts_error *err);
 /** From the body of POST /api/query (ours: by, fill). */
 int qry_parse_json(struct ts_slice body, int64_t now_ms, bool compat, struct ts_arena *arena,
                    struct qry_spec *out, struct ts_error *err);
@@ -366,6 +370,9 @@ struct qry_doomed {
     bool counts; /* its points are whole things: of a histogram's buckets only the first one's are */
 };
 typedef int (*qry_doomed_fn)(void *arg, const struct qry_doomed *d, struct ts_error *err);
+/** Without compat a start that names a day, a month or a year needs an end, since it may mean that time alone or everything since it began.
+ *  Returns 0; TS_EINVAL, with a text that says both. */
+int qry_delete_need_end(const struct qry_spec *spec, struct ts_error *err);
 /** What a delete takes: start to end; with compat the hours in which they lie, as OpenTSDB deletes. Both inclusive. */
 void qry_doomed_range(const struct qry_spec *spec, int64_t *out_from_ms, int64_t *out_to_ms);
 /** Series of all sub queries with points in qry_doomed_range, of the kinds that spec says. Errors as qry_run. */

@@ -43,9 +43,7 @@ void qry_select_near(struct sto_catalog *cat, enum sto_uid_kind kind, struct ts_
     }
     for (; others && *others; others++)
         ts_near_see(&near, ts_slice_str(*others));
-    size_t n = err ? strlen(err->text) : 0;
-    if (near.n && err)
-        (void)snprintf(err->text + n, sizeof(err->text) - n, "; did you mean %.*s?", (int)near.n, near.best);
+    ts_near_hint(&near, err);
 }
 
 /* Ids of a filter's values; unknown ones match nothing, or are errors. */

@@ -218,6 +218,13 @@ def override_of_deletes(s):
     return s.strict_override, 200 if s.compat else 400
 
 
+def end_of_a_delete(s):
+    s.put("ended %d 1 h=a" % (T0 + 3 * 86400))
+    status = s.ask("/api/query?start=2017/07/14&m=sum:ended", method="DELETE")[0]
+    left = s.ask("/api/query?start=%d&end=%d&m=sum:ended" % (T0, T0 + 4 * 86400))[1]
+    return (status, len(left)), (200, 0) if s.compat else (400, 1)
+
+
 def filters_of_one_key(s):
     got = s.ask("/api/query", {"start": T0 - 1, "end": T0 + 60, "queries": [{"metric": "two", "aggregator": "none", "filters": [
         {"type": "literal_or", "tagk": "h", "filter": "a"}, {"type": "literal_or", "tagk": "h", "filter": "b"}]}]})
@@ -301,7 +308,7 @@ def large_requests(s):
 
 
 ROWS = [new_metrics, many_tags, explicit_groups, empty_put, fraction_of_seconds, fraction_in_json, letters, capitals, same_time, same_second, unknown_value, first_rate,
-        percentiles, zone_in_uri, ms_in_body, filter_types, fraction_in_query, end_that_is_a_date, forms_of_times, digits_of_dates, durations, times_as_text, kinds_of_metrics, near_names, none_of_a_tag, whole_hours, switch_of_deletes, override_of_deletes,
+        percentiles, zone_in_uri, ms_in_body, filter_types, fraction_in_query, end_that_is_a_date, forms_of_times, digits_of_dates, durations, times_as_text, kinds_of_metrics, near_names, none_of_a_tag, whole_hours, switch_of_deletes, override_of_deletes, end_of_a_delete,
         filters_of_one_key, regexp_with_colon, suggest_all, last_with_some_tags, last_anywhere, documented_paths, server_errors, large_requests, errors_of_put, read_only_put, iso_time_in_put, between_s_and_ms]
 
 
@@ -313,7 +320,7 @@ def page_rows():
 
 def prepare(s):
     """Names that compat wants assigned, points that several rows look at, and what a daemon without leave to delete says."""
-    names = "a,frac,jfrac,utf.m,dup,sec,two,ten,half,ends,web.hits,tagless,gone,last.m,ex"
+    names = "a,frac,jfrac,utf.m,dup,sec,two,ten,half,ends,web.hits,tagless,gone,ended,last.m,ex"
     s.ask("/api/uid/assign", {"metric": names.split(",")})
     s.put("two %d 0 h=a" % T0, "two %d 10 h=a" % (T0 + 10), "two %d 30 h=a" % (T0 + 30), "two %d 3000000 h=b" % (T0 + 5), "two %d 3000050 h=b" % (T0 + 15))
     s.put(*["ten %d %d h=a" % (T0 + i, (i + 1) * 10) for i in range(10)])

@@ -98,6 +98,27 @@ def switch(d):
     check("nothing was deleted", points(d, "sw") == {h: {T0: 0} for h in "abc"})
 
 
+def ends(d):
+    """A day without an end may mean itself or everything since: a delete does not guess. A misspelt end is no end."""
+    put(d, "ends", [T0, T0 + 86400, T0 + 400 * 86400])
+    before = points(d, "ends", end=T0 + 500 * 86400)
+    body = {"start": "2017-07-14", "delete": True, "queries": [{"aggregator": "sum", "metric": "ends"}]}
+    asked = [(method, "/api/delete?start=%s&m=sum:ends" % start, None) for method in ("GET", "DELETE") for start in ("2017-07-14", "2017/07", "2017", "yesterday")]
+    asked += [("DELETE", "/api/query?start=2017/07/14&m=sum:ends", None), ("POST", "/api/query", body)]
+    for method, path, data in asked:
+        s, rows = ask(d, method, path, data)
+        check("%s %s without an end" % (method, path), s == 400 and "the END of what is to be deleted is missing" in rows["error"]["message"], rows)
+    s, rows = ask(d, "DELETE", "/api/delete?start=2017-07-14&edn=2017-07-14&m=sum:ends")
+    check("misspelt end", s == 400 and rows["error"]["message"] == "Unknown parameter: edn; did you mean end?", rows)
+    s, rows = ask(d, "GET", "/api/delete?start=%d&end=%d&m=sum:ends&until=now" % (T0, T0 + 1))
+    check("unknown parameter", s == 400 and rows["error"]["message"] == "Unknown parameter: until", rows)
+    check("nothing went", points(d, "ends", end=T0 + 500 * 86400) == before)
+    s, rows = ask(d, "DELETE", "/api/delete?start=2017-07-14&end=2017-07-14&m=sum:ends&kinds=points&format=json&show_query")
+    check("the day alone", s == 200 and points(d, "ends", end=T0 + 500 * 86400) == {h: {t: v for t, v in p.items() if t != T0} for h, p in before.items()}, rows)
+    s, rows = ask(d, "DELETE", "/api/delete?start=%d&m=sum:ends" % (T0 + 1))
+    check("a time of day needs no end", s == 200 and points(d, "ends", end=T0 + 500 * 86400) == {}, rows)
+
+
 def whole_hours(d):
     put(d, "hours", [T0 - 60, T0, T0 + 1800, T0 + 3599, T0 + 3600])
     s, rows = ask(d, "DELETE", "/api/query?start=%d&end=%d&m=none:hours{h=a}" % (T0 + 1700, T0 + 1900))
@@ -111,6 +132,7 @@ def main():
             exact(d, where)
         ways(d)
         many(d)
+        ends(d)
         d.restart()
         check("after a restart", points(d, "way") == {})
     with Daemon(workers=2) as d:
@@ -120,6 +142,8 @@ def main():
         d.keys["query_allow_delete"] = "true"
         d.restart()
         whole_hours(d)
+        s, rows = ask(d, "GET", "/api/query?start=2017/07/14&m=sum:hours&method_override=delete&edn=1")
+        check("compat needs no end", s == 200, rows)
     end("deletes")
 
 

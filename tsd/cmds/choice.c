@@ -50,16 +50,8 @@ int tsd_choice_parse(struct tsd_choice *c, const struct tsd_args *args)
 
 int tsd_choice_need_end(const struct tsd_choice *c, const struct tsd_args *args)
 {
-    struct ts_slice start = c->spec.start_text;
-    int64_t ms;
-    bool is_date = false;
-    if (c->spec.end_text.n || ts_time_parse(start, NULL, ts_clock_ms(), false, &ms, &is_date, NULL) < 0 ||
-        !is_date)
-        return TSD_EXIT_OK;
-    return tsd_usage(args,
-                     "the END of what is to be deleted is missing: \"%.*s %.*s\" is that time alone, \"%.*s "
-                     "now\" is everything since it began",
-                     (int)start.n, start.p, (int)start.n, start.p, (int)start.n, start.p);
+    struct ts_error err = {0};
+    return qry_delete_need_end(&c->spec, &err) == 0 ? TSD_EXIT_OK : tsd_usage(args, "%s", err.text);
 }
 
 void tsd_choice_release(struct tsd_choice *c)

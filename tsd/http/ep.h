@@ -35,7 +35,7 @@ struct tsd_job;
 struct tsd_out_format;
 /** The query of a request: parameters of GET and DELETE, body of POST and flags beside it. */
 int tsd_ep_query_parse(struct tsd_job *job, struct qry_spec *spec, struct ts_error *err);
-/** May a query be deleted? TS_EINVAL: where, top, totals. */
+/** May a query be deleted? TS_EINVAL: where, top, totals, a day, month or year as start without an end. */
 int tsd_ep_delete_fits(const struct qry_spec *spec, struct ts_error *err);
 /** json (also for an Accept that means points) or text of the parameter format; TS_EINVAL for others. */
 int tsd_ep_plain_format(struct tsd_job *job, bool *out_json, struct ts_error *err);

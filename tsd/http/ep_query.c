@@ -50,7 +50,7 @@ int tsd_ep_delete_fits(const struct qry_spec *spec, struct ts_error *err)
                             "A delete takes all points of a range: leave out where, top and bottom");
     if (spec->by_on)
         return ts_error_set(err, TS_EINVAL, "Totals can't be deleted: ask for series");
-    return 0;
+    return qry_delete_need_end(spec, err);
 }
 
 /* DELETE, method_override=delete of a GET, "delete":true of a body. */

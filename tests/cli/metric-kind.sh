@@ -41,6 +41,10 @@ grep -c '>orders<' orders.svg
 tsd metric set web.hits kind=gauge --port $port
 tsd metric set shop.orders kind=counts --port $port
 tsd metric set shop.orders kind --port $port
+tsd metric set shop.orders unit=boxes knd=gauge --port $port
+tsd metric set shop.orders Units=boxes --port $port
+tsd metric set shop.orders owner=shop --port $port
+tsd metric show shop.orders --port $port
 tsd metric set nothing kind=count --port $port
 tsd metric --port $port
 stop

@@ -5,6 +5,7 @@
  * Not here   how fields are stored (uid.c does it), what queries make of a kind (meta/kind.c)
  */
 #include "base/mem.h"
+#include "base/near.h"
 #include "tsd/cmds/cmd.h"
 #include "tsd/cmds/door.h"
 #include "tsd/meta/kind.h"
@@ -20,6 +21,24 @@ static int metric_uid(const struct tsd_args *args, const char **words, size_t n)
     return tsd_uid_run(&uid);
 }
 
+/* A field of that name, or something near to kind or unit, which would be stored and never looked at? */
+static int metric_field(const struct tsd_args *args, struct ts_slice name)
+{
+    static const char *const known[] = {"kind", "unit"};
+    struct ts_near near;
+    ts_near_init(&near, name);
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        if (ts_slice_is(name, known[i]))
+            return TSD_EXIT_OK;
+        ts_near_see(&near, ts_slice_str(known[i]));
+    }
+    if (!near.n)
+        return TSD_EXIT_OK;
+    return tsd_usage(
+        args, "a metric has no field \"%.*s\"; did you mean %s? (tsd uid set stores a field of any name)",
+        (int)name.n, name.p, near.best);
+}
+
 static int metric_set(const struct tsd_args *args)
 {
     for (size_t i = 2; i < args->n_words; i++) {
@@ -27,6 +46,9 @@ static int metric_set(const struct tsd_args *args)
         enum tsd_kind kind;
         if (!eq || eq == args->words[i])
             return tsd_usage(args, "set takes kind=count, unit=hits; not \"%s\"", args->words[i]);
+        int code = metric_field(args, (struct ts_slice){args->words[i], (size_t)(eq - args->words[i])});
+        if (code != TSD_EXIT_OK)
+            return code;
         if (strncmp(args->words[i], "kind=", 5) == 0 && eq[1] && !tsd_kind_parse(ts_slice_str(eq + 1), &kind))
             return tsd_usage(args, "kind is gauge, count or counter, not \"%s\"", eq + 1);
     }

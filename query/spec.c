@@ -80,6 +80,8 @@ static int check_totals(const struct qry_spec *spec, struct ts_error *err)
     for (size_t i = 0; i < spec->n_by_tags; i++)
         if (ts_slice_eq(spec->columns, spec->by_tags[i]))
             return 0;
+    if (ts_slice_is(spec->columns, "weekday") || ts_slice_is(spec->columns, "hourofday"))
+        return ts_error_set(err, TS_EINVAL, "columns: %.*s is not in by", SHOW(spec->columns));
     return ts_error_set(err, TS_EINVAL, "columns names a tag key of by, weekday or hourofday, not %.*s",
                         SHOW(spec->columns));
 }

@@ -16,3 +16,4 @@ tsd query 2026/11/01 sum cpu --port $port
 tsd query 2026/11/01 sum cpu --port $port --data data
 stop
 tsd query 2026/11/01 sum cpu --data data
+tsd query 2026/11/01 sum cpu --by day --fill none

@@ -321,6 +321,11 @@ static int query_check(const struct tsd_args *args)
         return tsd_usage(args, "--plot - and --format both want standard output: give the picture a file");
     if (tsd_args_has(args, "fill") && !tsd_args_has(args, "by"))
         return tsd_usage(args, "--fill fills rows of --by; downsampling has its own fill policies");
+    const char *fill = tsd_args_get(args, "fill");
+    if (fill && strcasecmp(fill, "zero") != 0 && strcasecmp(fill, "null") != 0)
+        return tsd_usage(
+            args, "--fill takes zero or null, not \"%s\"; without it cells without points are left out",
+            fill);
     return tsd_client_or_data(args);
 }
 

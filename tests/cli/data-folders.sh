@@ -11,3 +11,6 @@ tsd import --data data /dev/null
 tsd serve --data data --port 0
 stop
 tsd export --data data
+echo "== the environment"
+TSD_COLLECT_DIR=/somewhere TSD_COLLECT_SERVER=db:4242 tsd export --data data
+TSD_COLLECT_DIRS=/somewhere tsd export --data data

@@ -9,11 +9,15 @@
 
 #include "base/log.h"
 #include "base/openfiles.h"
+#include "collectors/collect.h"
 #include "tsd/settings.h"
 
 static int local_conf(const struct tsd_args *args, struct ts_conf *conf, struct ts_error *err)
 {
+    static const struct ts_conf_key *const others[] = {col_conf_keys,
+                                                       NULL}; /* of tsd collect, in the same environment */
     const char *file = tsd_args_get(args, "config");
+    ts_conf_pass_over(conf, others);
     if (file)
         TS_TRY(ts_conf_load_file(conf, file, err));
     return ts_conf_load_env(conf, err);

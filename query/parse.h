@@ -13,7 +13,7 @@
 
 #define QRY_MAX_SUBS 1000 /* sub queries of one query */
 
-/** Aggregator by name: "No such aggregation function: X". */
+/** Aggregator by name: "No such aggregation function: X", without compat with the name that was probably meant. */
 int qry_parse_agg(struct ts_slice name, bool compat, const struct qry_agg **out, struct ts_error *err);
 /** "1h-avg-nan", "0all-sum", "1dc-sum". */
 int qry_parse_downsample(struct ts_slice s, bool compat, struct qry_downsample *out, struct ts_error *err);

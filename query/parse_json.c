@@ -91,7 +91,7 @@ static int parse_tags(struct body *b, const json_t *o, struct qry_sub *out)
     json_object_foreach((json_t *)(uintptr_t)o, key, v)
     {
         struct ts_slice k = {ts_arena_strndup(b->arena, key, strlen(key)), strlen(key)};
-        TS_TRY(qry_filter_parse(k, text_of(b, v), true, b->arena, &f[out->n_filters], b->err));
+        TS_TRY(qry_filter_parse(k, text_of(b, v), true, b->compat, b->arena, &f[out->n_filters], b->err));
         out->n_filters++;
     }
     out->filters = f;
@@ -118,8 +118,9 @@ int qry_json_filters(const json_t *a, bool compat, struct ts_arena *arena, const
         bool group_by =
             qry_json_true(json_object_get(v, "groupBy")) || qry_json_true(json_object_get(v, "group_by"));
         struct ts_slice type = text_of(&b, json_object_get(v, "type"));
-        int rc = qry_filter_make(text_of(&b, json_object_get(v, "tagk")), type.p ? type : TS_SLICE_LIT(""),
-                                 text_of(&b, json_object_get(v, "filter")), group_by, arena, &f[i], err);
+        int rc =
+            qry_filter_make(text_of(&b, json_object_get(v, "tagk")), type.p ? type : TS_SLICE_LIT(""),
+                            text_of(&b, json_object_get(v, "filter")), group_by, compat, arena, &f[i], err);
         if (rc < 0)
             return compat ? bad_json(&b) : rc; /* OpenTSDB makes filters while it reads */
         ++*out_n;

@@ -5,6 +5,7 @@
  */
 #include "query/parse.h"
 
+#include "base/near.h"
 #include "query/aggs/agg.h"
 
 #include <stdio.h>
@@ -54,10 +55,25 @@ static size_t split(struct ts_slice s, char sep, struct ts_slice *parts, size_t 
     return n;
 }
 
+/* A function of aggregators or of buckets; what says which in the message. */
+static int find_function(struct ts_slice name, const char *what, bool compat, const struct qry_agg **out,
+                         struct ts_error *err)
+{
+    struct ts_near near;
+    *out = qry_agg_find(name, compat);
+    if (*out)
+        return 0;
+    int rc = ts_error_set(err, TS_EINVAL, "No such %s function: %.*s", what, SHOW(name));
+    ts_near_init(&near, name);
+    for (const struct qry_agg *a = qry_agg_table(); !compat && a->name; a++)
+        ts_near_see(&near, ts_slice_str(a->name));
+    ts_near_hint(&near, err);
+    return rc;
+}
+
 int qry_parse_agg(struct ts_slice name, bool compat, const struct qry_agg **out, struct ts_error *err)
 {
-    *out = qry_agg_find(name, compat);
-    return *out ? 0 : ts_error_set(err, TS_EINVAL, "No such aggregation function: %.*s", SHOW(name));
+    return find_function(name, "aggregation", compat, out, err);
 }
 
 static int parse_fill(struct ts_slice s, enum qry_fill *out, struct ts_error *err)
@@ -108,9 +124,7 @@ int qry_parse_downsample(struct ts_slice s, bool compat, struct qry_downsample *
         if (out->interval_ms <= 0 || out->interval_ms > MAX_INTERVAL_MS)
             return ts_error_set(err, TS_EINVAL, "Invalid duration, too long: %.*s", SHOW(len));
     }
-    out->fn = qry_agg_find(part[1], compat);
-    if (!out->fn)
-        return ts_error_set(err, TS_EINVAL, "No such downsampling function: %.*s", SHOW(part[1]));
+    TS_TRY(find_function(part[1], "downsampling", compat, &out->fn, err));
     if (qry_agg_is_none(out->fn))
         return ts_error_set(err, TS_EINVAL, "cannot use the NONE aggregator for downsampling");
     return n == 3 ? parse_fill(part[2], &out->fill, err) : 0;
@@ -222,8 +236,8 @@ static int parse_option(struct ts_slice s, bool compat, struct ts_arena *arena, 
 }
 
 /* Items of one pair of braces. */
-static int parse_braces(struct ts_slice in, bool group_by, struct ts_arena *arena, struct qry_filter *filters,
-                        size_t *n_filters, struct ts_error *err)
+static int parse_braces(struct ts_slice in, bool group_by, bool compat, struct ts_arena *arena,
+                        struct qry_filter *filters, size_t *n_filters, struct ts_error *err)
 {
     size_t n = in.n ? split(in, ',', NULL, 0) : 0;
     struct ts_slice *item = ts_arena_alloc(arena, (n + 1) * sizeof *item);
@@ -235,7 +249,7 @@ static int parse_braces(struct ts_slice in, bool group_by, struct ts_arena *aren
         if (split(item[i], '=', kv, 2) != 2 || !kv[0].n || !kv[1].n)
             return ts_error_set(err, TS_EINVAL, "When parsing %s '%.*s': invalid tag: %.*s", what,
                                 SHOW(item[i]), SHOW(item[i]));
-        TS_TRY(qry_filter_parse(kv[0], kv[1], group_by, arena, &filters[*n_filters], err));
+        TS_TRY(qry_filter_parse(kv[0], kv[1], group_by, compat, arena, &filters[*n_filters], err));
         ++*n_filters;
     }
     return 0;
@@ -256,7 +270,8 @@ static size_t closing(struct ts_slice s)
     return s.n;
 }
 
-static int parse_metric(struct ts_slice s, struct ts_arena *arena, struct qry_sub *out, struct ts_error *err)
+static int parse_metric(struct ts_slice s, bool compat, struct ts_arena *arena, struct qry_sub *out,
+                        struct ts_error *err)
 {
     const char *open = s.n ? memchr(s.p, '{', s.n) : NULL;
     out->metric = (struct ts_slice){s.p, open ? (size_t)(open - s.p) : s.n};
@@ -272,7 +287,7 @@ static int parse_metric(struct ts_slice s, struct ts_arena *arena, struct qry_su
         size_t end = closing(rest);
         if (round == 2 || rest.p[0] != '{' || end == rest.n)
             return ts_error_set(err, TS_EINVAL, "Missing '}' at the end of: %.*s", SHOW(s));
-        TS_TRY(parse_braces((struct ts_slice){rest.p + 1, end - 1}, round == 0, arena, filters,
+        TS_TRY(parse_braces((struct ts_slice){rest.p + 1, end - 1}, round == 0, compat, arena, filters,
                             &out->n_filters, err));
         rest = (struct ts_slice){rest.p + end + 1, rest.n - end - 1};
     }
@@ -303,7 +318,7 @@ int qry_parse_m(struct ts_slice m, bool compat, struct ts_arena *arena, struct q
 {
     struct ts_slice last;
     TS_TRY(parse_parts(m, "m", compat, arena, out, &last, err));
-    return parse_metric(last, arena, out, err);
+    return parse_metric(last, compat, arena, out, err);
 }
 
 int qry_parse_tsuid(struct ts_slice m, bool compat, struct ts_arena *arena, struct qry_sub *out,

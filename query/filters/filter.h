@@ -54,12 +54,12 @@ const struct qry_filter_type *qry_filter_find(struct ts_slice name);
 /** All types, sorted by name, ended by NULL. */
 const struct qry_filter_type *const *qry_filter_table(void);
 /** Filter from an expression of a URI: "*", "web01|web02", "web*", "type(text)". TS_EINVAL with OpenTSDB's
- * texts. */
-int qry_filter_parse(struct ts_slice tagk, struct ts_slice expr, bool group_by, struct ts_arena *arena,
-                     struct qry_filter *out, struct ts_error *err);
+ * texts; without compat the type that was probably meant is named. */
+int qry_filter_parse(struct ts_slice tagk, struct ts_slice expr, bool group_by, bool compat,
+                     struct ts_arena *arena, struct qry_filter *out, struct ts_error *err);
 /** Filter of a type by name, from a JSON body. */
 int qry_filter_make(struct ts_slice tagk, struct ts_slice type, struct ts_slice text, bool group_by,
-                    struct ts_arena *arena, struct qry_filter *out, struct ts_error *err);
+                    bool compat, struct ts_arena *arena, struct qry_filter *out, struct ts_error *err);
 
 /** Parts of text between separators, in the arena; at least one. Internal to the folder. */
 struct ts_slice *qry_filter__split(struct ts_slice text, char sep, struct ts_arena *arena, size_t *out_n);

@@ -3,6 +3,8 @@
  */
 #include "query/filters/filter.h"
 
+#include "base/near.h"
+
 #include <strings.h>
 
 static const struct qry_filter_type *const table[] = {
@@ -23,21 +25,32 @@ const struct qry_filter_type *qry_filter_find(struct ts_slice name)
     return NULL;
 }
 
+static int no_such_type(struct ts_slice type, bool compat, struct ts_error *err)
+{
+    struct ts_near near;
+    int rc = ts_error_set(err, TS_EINVAL, "Could not find a tag value filter of the type: %.*s",
+                          (int)(type.n < 120 ? type.n : 120), type.p);
+    ts_near_init(&near, type);
+    for (size_t i = 0; !compat && table[i]; i++)
+        ts_near_see(&near, ts_slice_str(table[i]->name));
+    ts_near_hint(&near, err);
+    return rc;
+}
+
 int qry_filter_make(struct ts_slice tagk, struct ts_slice type, struct ts_slice text, bool group_by,
-                    struct ts_arena *arena, struct qry_filter *out, struct ts_error *err)
+                    bool compat, struct ts_arena *arena, struct qry_filter *out, struct ts_error *err)
 {
     *out =
         (struct qry_filter){.type = qry_filter_find(type), .tagk = tagk, .text = text, .group_by = group_by};
     if (!tagk.n)
         return ts_error_set(err, TS_EINVAL, "Tag key cannot be null or empty");
     if (!out->type)
-        return ts_error_set(err, TS_EINVAL, "Could not find a tag value filter of the type: %.*s",
-                            (int)type.n, type.p);
+        return no_such_type(type, compat, err);
     return out->type->prepare(out, arena, err);
 }
 
-int qry_filter_parse(struct ts_slice tagk, struct ts_slice expr, bool group_by, struct ts_arena *arena,
-                     struct qry_filter *out, struct ts_error *err)
+int qry_filter_parse(struct ts_slice tagk, struct ts_slice expr, bool group_by, bool compat,
+                     struct ts_arena *arena, struct qry_filter *out, struct ts_error *err)
 {
     const char *open = expr.n ? memchr(expr.p, '(', expr.n) : NULL;
     if (open) {
@@ -46,11 +59,11 @@ int qry_filter_parse(struct ts_slice tagk, struct ts_slice expr, bool group_by, 
                                 (int)expr.n, expr.p);
         struct ts_slice type = {expr.p, (size_t)(open - expr.p)};
         struct ts_slice text = {open + 1, expr.n - type.n - 2};
-        return qry_filter_make(tagk, type, text, group_by, arena, out, err);
+        return qry_filter_make(tagk, type, text, group_by, compat, arena, out, err);
     }
     bool star = expr.n && memchr(expr.p, '*', expr.n);
     struct ts_slice type = star ? TS_SLICE_LIT("iwildcard") : TS_SLICE_LIT("literal_or");
-    TS_TRY(qry_filter_make(tagk, type, expr, group_by, arena, out, err));
+    TS_TRY(qry_filter_make(tagk, type, expr, group_by, compat, arena, out, err));
     out->shorthand = true;
     return 0;
 }

@@ -192,8 +192,14 @@ def kinds_of_metrics(s):
 
 
 def near_names(s):
-    said = s.message(s.ask("/api/query?start=%d&m=sum:web.hit" % T0))
-    return said, (400, "No such name for 'metrics': 'web.hit'" + ("" if s.compat else "; did you mean web.hits?"))
+    def said(m):
+        return s.message(s.ask("/api/query?start=%d&m=%s" % (T0, m)))
+
+    def meant(text, name):
+        return 400, text + ("" if s.compat else "; did you mean %s?" % name)
+    return [said("sum:web.hit"), said("summ:web.hits"), said("sum:1h-agv:web.hits"), said("sum:web.hits{h=regex(a)}")], \
+        [meant("No such name for 'metrics': 'web.hit'", "web.hits"), meant("No such aggregation function: summ", "sum"),
+         meant("No such downsampling function: agv", "avg"), meant("Could not find a tag value filter of the type: regex", "regexp")]
 
 
 def none_of_a_tag(s):

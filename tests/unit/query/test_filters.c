@@ -21,7 +21,7 @@ static bool matches(const char *expr, const char *value)
     void *state = NULL;
     bool yes = false;
     ts_arena_init(&a, 0);
-    if (qry_filter_parse(TS_SLICE_LIT("host"), ts_slice_str(expr), true, &a, &f, &err) < 0)
+    if (qry_filter_parse(TS_SLICE_LIT("host"), ts_slice_str(expr), true, false, &a, &f, &err) < 0)
         fail_msg("%s: %s", expr, err.text);
     if (f.type->by_values) {
         for (size_t i = 0; i < f.n_values; i++)
@@ -104,12 +104,13 @@ static void test_filters__bad_ones_are_refused(void **state)
     ts_arena_init(&a, 0);
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         struct ts_error err = {0};
-        if (qry_filter_parse(TS_SLICE_LIT("host"), ts_slice_str(bad[i]), true, &a, &f, &err) >= 0)
+        if (qry_filter_parse(TS_SLICE_LIT("host"), ts_slice_str(bad[i]), true, false, &a, &f, &err) >= 0)
             fail_msg("%s is taken", bad[i]);
         assert_true(err.text[0]);
     }
     struct ts_error err = {0};
-    assert_int_equal(qry_filter_parse(TS_SLICE_LIT(""), TS_SLICE_LIT("x"), true, &a, &f, &err), TS_EINVAL);
+    assert_int_equal(qry_filter_parse(TS_SLICE_LIT(""), TS_SLICE_LIT("x"), true, false, &a, &f, &err),
+                     TS_EINVAL);
     ts_arena_release(&a);
 }
 
@@ -121,8 +122,9 @@ static void test_filters__a_pattern_that_explodes_is_stopped(void **state)
     struct ts_error err = {0};
     void *st;
     ts_arena_init(&a, 0);
-    assert_int_equal(
-        qry_filter_parse(TS_SLICE_LIT("host"), TS_SLICE_LIT("regexp((a+)+(b+)+$)"), true, &a, &f, &err), 0);
+    assert_int_equal(qry_filter_parse(TS_SLICE_LIT("host"), TS_SLICE_LIT("regexp((a+)+(b+)+$)"), true, false,
+                                      &a, &f, &err),
+                     0);
     assert_int_equal(f.type->open(&f, &free_run, &st, &err), 0);
     char value[64];
     memset(value, 'a', sizeof value);

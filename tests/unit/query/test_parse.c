@@ -177,6 +177,12 @@ static void test_parse__uri_errors_have_the_words_of_opentsdb(void **state)
         {"start=1356998400&m=sum:x{a=b", "Missing '}' at the end of: x{a=b"},
         {"start=1356998400&m=sum:x{a}", "When parsing tag 'a': invalid tag: a"},
         {"start=1356998400&m=sum:x{}{a=}", "When parsing filter 'a=': invalid tag: a="},
+        {"start=1356998400&m=summ:x", "No such aggregation function: summ; did you mean sum?"},
+        {"start=1356998400&m=sum:1h-agv:x", "No such downsampling function: agv; did you mean avg?"},
+        {"start=1356998400&m=sum:x{a=regex(b)}",
+         "Could not find a tag value filter of the type: regex; did you mean regexp?"},
+        {"start=1356998400&m=sum:x{a=literal(b)}",
+         "Could not find a tag value filter of the type: literal; did you mean literal_or?"},
         {"start=1356998400&m=sum:x{a=foo(b)}", "Could not find a tag value filter of the type: foo"},
         {"start=abc&end=now&m=sum:x", "Invalid time: abc. Times are 2026/11/01, "},
         {"start=1357002000&end=1357002000&m=sum:x", "The end, 2013-01-01T01:00:00Z, is not later than the "

@@ -124,19 +124,34 @@ void qry_uri_encode(struct ts_slice s, struct ts_buf *out)
     }
 }
 
-static int take_words(struct words *w)
+static bool is_agg(const char *s)
+{
+    return s && qry_agg_find(ts_slice_str(s), false);
+}
+
+/* START [END], up to the first aggregator; what is not there is named. */
+static int take_range(struct words *w, int64_t now_ms)
+{
+    int64_t ms;
+    const char *s = next(w);
+    bool is_start = s && ts_time_parse(ts_slice_str(s), NULL, now_ms, false, &ms, NULL, NULL) == 0;
+    if (!s || (!is_start && (w->n < 3 || is_agg(s))))
+        return missing(w, "the start");
+    put(w, "start", s);
+    if (peek(w) && is_end(peek(w)))
+        put(w, "end", next(w));
+    while (peek(w) && peek(w)[0] == '+')
+        w->i++; /* options of OpenTSDB's plots */
+    if (w->n - w->i < 2)
+        return missing(w, is_agg(peek(w)) ? "the metric" : "the aggregator (sum, avg, max, ...)");
+    return 0;
+}
+
+static int take_words(struct words *w, int64_t now_ms)
 {
     struct ts_buf m;
     int rc = 0;
-    if (w->n < 3)
-        return missing(w, w->n < 1 ? "the start" : w->n < 2 ? "the aggregator" : "the metric");
-    put(w, "start", next(w));
-    if (is_end(peek(w)))
-        put(w, "end", next(w));
-    if (w->n - w->i < 2)
-        return missing(w, "the aggregator (sum, avg, max, ...)");
-    while (peek(w) && peek(w)[0] == '+')
-        w->i++; /* options of OpenTSDB's plots */
+    TS_TRY(take_range(w, now_ms));
     ts_buf_init(&m, 1 << 20);
     while (peek(w) && rc == 0) {
         if (w->n_params + 4 >= MAX_PARAMS)
@@ -154,7 +169,7 @@ int qry_parse_words(const char *const *words, size_t n, const char *by, const ch
 {
     struct words w = {.w = words, .n = n, .arena = arena, .err = err};
     w.params = ts_arena_zalloc(arena, (MAX_PARAMS + 4) * sizeof *w.params);
-    TS_TRY(take_words(&w));
+    TS_TRY(take_words(&w, now_ms));
     if (by)
         put(&w, "by", by);
     if (tz)

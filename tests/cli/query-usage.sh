@@ -1,6 +1,13 @@
 # What is wrong and what to do.
 tsd query
 tsd query 2026/11/01
+tsd query sum shop.hits --by month
+tsd query sum shop.hits shop=a
+tsd query 2026/11/01 cpu
+tsd query 2026/11/01 sum
+tsd query 1h-ago now sum
+tsd query 2026/11/01 2026/11/02
+tsd query 2026/11/01 +wxh=9x9 sum
 tsd query 2026/11/01 plus cpu
 tsd query someday sum cpu
 tsd query 2026/11/01 2026/11/02 cpu

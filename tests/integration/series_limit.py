@@ -121,7 +121,7 @@ def points_of_bodies(d):
         got = b""
         while more := s.recv(1 << 16):
             got += more
-        check("points that do not fit are refused with the key", got.startswith(b"HTTP/1.1 503") and b"http_body_total_bytes" in got, got[:300])
+        check("points that do not fit are refused with the key", got.startswith((b"HTTP/1.1 413", b"HTTP/1.1 503")) and b"http_body_total_bytes" in got, got[:300])
         check("within the account", accounts(d)["bodies"]["peakBytes"] <= MIB, accounts(d)["bodies"])
     until("all is given back", lambda: accounts(d)["bodies"]["usedBytes"] < 64 << 10)
     usable(d, "with small bodies")

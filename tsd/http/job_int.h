@@ -31,29 +31,29 @@ static inline char *job_data(struct job_piece *piece)
 }
 
 struct tsd_job {
-    struct tsd_call end;           /* last message to the worker */
-    struct tsd_block last;         /* end of the chunks */
-    struct tsd_req *req;           /* worker's; what is constant may be read */
-    tsd_job_fn run;                /* the work */
-    enum tsd_job_kind kind;        /* constant */
-    const char *type;              /* content type */
-    struct ts_arena arena;         /* run's */
-    struct tsd_sink sink;          /* run's: writes to cur */
-    struct job_piece *cur;         /* run's: being written */
-    struct job_piece *packed;      /* run's: being filled by the compressor */
-    struct tsd_gzip *gzip;         /* run's: while it compresses; made with the first bytes */
-    struct qry_limit limit;        /* budget */
-    struct ts_budget memory;       /* account of what the run allocates, below that of all queries */
-    struct ts_error err;           /* of run */
-    int rc;                        /* of run */
-    int ok_status;                 /* of success; run's until a piece is posted */
-    int status;                    /* of an error; 0 = by its code */
-    int64_t late_ns;               /* monotonic, when it need not begin any more; 0 = never; constant once queued */
-    _Atomic bool begun;            /* a thread has taken it */
-    bool at_once;                  /* runs in the worker: nothing may wait, the body fits one piece */
-    bool has_max_age;              /* of success: how long clients may keep it, */
-    int64_t max_age_s;             /* in seconds */
-    char details[256];             /* of the error object */
+    struct tsd_call end;      /* last message to the worker */
+    struct tsd_block last;    /* end of the chunks */
+    struct tsd_req *req;      /* worker's; what is constant may be read */
+    tsd_job_fn run;           /* the work */
+    enum tsd_job_kind kind;   /* constant */
+    const char *type;         /* content type */
+    struct ts_arena arena;    /* run's */
+    struct tsd_sink sink;     /* run's: writes to cur */
+    struct job_piece *cur;    /* run's: being written */
+    struct job_piece *packed; /* run's: being filled by the compressor */
+    struct tsd_gzip *gzip;    /* run's: while it compresses; made with the first bytes */
+    struct qry_limit limit;   /* budget */
+    struct ts_budget memory;  /* account of what the run allocates, below that of all queries */
+    struct ts_error err;      /* of run */
+    int rc;                   /* of run */
+    int ok_status;            /* of success; run's until a piece is posted */
+    int status;               /* of an error; 0 = by its code */
+    int64_t late_ns;    /* monotonic, when it need not begin any more; 0 = never; constant once queued */
+    _Atomic bool begun; /* a thread has taken it */
+    bool at_once;       /* runs in the worker: nothing may wait, the body fits one piece */
+    bool has_max_age;   /* of success: how long clients may keep it, */
+    int64_t max_age_s;  /* in seconds */
+    char details[256];  /* of the error object */
     struct tsd_query_entry *entry; /* run's: in the list of queries, or NULL */
     uint64_t n_bytes;              /* run's: body bytes so far (HEAD) */
     bool posted;                   /* run's: a piece is on its way */

@@ -258,7 +258,8 @@ static bool out_admit(struct tsd_job *job, struct job_piece *piece)
     if (job->unsent_bytes) {
         account = out_account(job);
         if (job->unsent_bytes + piece->n > job->req->d->set.query_reply_buffer_bytes ||
-            ts_budget_room(account) < account->limit_bytes / 2 + sizeof(*piece) || ts_budget_take(account, sizeof(*piece), NULL) < 0)
+            ts_budget_room(account) < account->limit_bytes / 2 + sizeof(*piece) ||
+            ts_budget_take(account, sizeof(*piece), NULL) < 0)
             return false;
     }
     piece_count(piece, account);

@@ -90,9 +90,15 @@ void *ts_xrealloc(void *p, size_t n_bytes)
 
 char *ts_xstrdup(const char *s)
 {
-    size_t n = strlen(s) + 1;
-    char *p = ts_xmalloc(n);
-    memcpy(p, s, n);
+    return ts_xstrndup(s, strlen(s));
+}
+
+char *ts_xstrndup(const char *s, size_t n)
+{
+    char *p = ts_xmalloc(n + 1);
+    if (n)
+        memcpy(p, s, n);
+    p[n] = '\0';
     return p;
 }
 

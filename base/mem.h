@@ -21,6 +21,8 @@ void *ts_xcalloc(size_t n, size_t n_bytes) __attribute__((malloc, returns_nonnul
 void *ts_xrealloc(void *p, size_t n_bytes) __attribute__((returns_nonnull));
 /** Copy of a C string; ends the process when memory is short. */
 char *ts_xstrdup(const char *s) __attribute__((malloc, returns_nonnull));
+/** Copy of n bytes and a zero behind them; s may be NULL if n is 0. Ends the process when memory is short. */
+char *ts_xstrndup(const char *s, size_t n) __attribute__((malloc, returns_nonnull));
 /** The same for sizes that come from outside: NULL when memory is gone (or a test says so). */
 void *ts_try_malloc(size_t n_bytes) __attribute__((malloc));
 /** n items of n_bytes, zeroed; NULL when memory is short or n * n_bytes overflows. */

@@ -121,8 +121,7 @@ static void extra_add(struct col_emit *e, struct ts_slice key, struct ts_slice v
     ts_buf_char(&text, '\0');
     memmove(&e->extras[i + 1], &e->extras[i], (e->n_extras - i) * sizeof(e->extras[0]));
     e->extras[i].text = text.p; /* taken */
-    e->extras[i].key = ts_xcalloc(1, key.n + 1);
-    memcpy(e->extras[i].key, key.p, key.n);
+    e->extras[i].key = ts_xstrndup(key.p, key.n);
     e->n_extras++;
 }
 

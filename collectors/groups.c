@@ -81,14 +81,6 @@ static void groups_release(void *state)
     ts_free(g);
 }
 
-static char *dup_slice(struct ts_slice s)
-{
-    char *p = ts_xcalloc(1, s.n + 1);
-    if (s.n)
-        memcpy(p, s.p, s.n);
-    return p;
-}
-
 /* "NAME=PATTERNS; NAME=PATTERNS" */
 static int groups_parse(struct groups *g, const char *text, struct ts_error *err)
 {
@@ -109,7 +101,8 @@ static int groups_parse(struct groups *g, const char *text, struct ts_error *err
                 "collect_processes: \"%.*s\" is no NAME=PATTERN,PATTERN, or there are more than %u groups",
                 (int)one.n, one.p, GROUPS_MAX);
         g->p = ts_xrealloc(g->p, (g->n + 1) * sizeof(*g->p));
-        g->p[g->n] = (struct group){.name = dup_slice(name), .patterns = dup_slice(patterns)};
+        g->p[g->n] = (struct group){.name = ts_xstrndup(name.p, name.n),
+                                    .patterns = ts_xstrndup(patterns.p, patterns.n)};
         g->p[g->n].lines = strpbrk(g->p[g->n].patterns, "/ ") != NULL;
         g->lines |= g->p[g->n++].lines;
     }

@@ -102,8 +102,7 @@ static struct entry *repeat_entry(struct col_repeat *r, struct ts_slice key, boo
         e = repeat_slot(r->slots, r->n_slots, hash, key);
     }
     e->hash = hash;
-    e->key = ts_xcalloc(1, key.n + 1);
-    memcpy(e->key, key.p, key.n);
+    e->key = ts_xstrndup(key.p, key.n);
     e->n_key = key.n;
     ts_buf_init(&e->value, 0);
     ts_buf_init(&e->held, 0);

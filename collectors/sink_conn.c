@@ -32,14 +32,6 @@
 
 /* --- addresses --- */
 
-static char *copy(struct ts_slice s)
-{
-    char *p = ts_xcalloc(1, s.n + 1);
-    if (s.n)
-        memcpy(p, s.p, s.n);
-    return p;
-}
-
 static int addr_parse(struct ts_slice text, struct col_sink__addr *out, struct ts_error *err)
 {
     const char *own = getenv("TSD_PORT");
@@ -60,7 +52,9 @@ static int addr_parse(struct ts_slice text, struct col_sink__addr *out, struct t
             err, TS_EINVAL,
             "collect_server: \"%.*s\" is no HOST:PORT (an IPv6 address stands in brackets: [::1]:4242)",
             (int)text.n, text.p);
-    *out = (struct col_sink__addr){.text = copy(text), .host = copy(host), .port = copy(port)};
+    *out = (struct col_sink__addr){.text = ts_xstrndup(text.p, text.n),
+                                   .host = ts_xstrndup(host.p, host.n),
+                                   .port = ts_xstrndup(port.p, port.n)};
     return 0;
 }
 

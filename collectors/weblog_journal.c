@@ -163,14 +163,11 @@ void col_web_settings_differ(const char *before, const char *now, char *out, siz
 
 static void journal_add(struct col_web_journal *j, uint64_t identity, struct ts_slice settings)
 {
-    char *copy = ts_xcalloc(1, settings.n + 1);
-    if (settings.n)
-        memcpy(copy, settings.p, settings.n);
     if (j->n == j->cap) {
         j->cap = j->cap ? 2 * j->cap : 64;
         j->p = ts_xrealloc(j->p, j->cap * sizeof(*j->p));
     }
-    j->p[j->n++] = (struct entry){.identity = identity, .settings = copy};
+    j->p[j->n++] = (struct entry){.identity = identity, .settings = ts_xstrndup(settings.p, settings.n)};
 }
 
 /* "IDENTITY SERVER SETTINGS"; those for another daemon are passed over, a line that is cut too. */

@@ -28,13 +28,6 @@ static const struct {
                {"referrer", COL_WEB_FROM_REFERRER},
                {"client", COL_WEB_FROM_CLIENT}};
 
-static char *dup_slice(struct ts_slice s)
-{
-    char *p = ts_xcalloc(1, s.n + 1);
-    memcpy(p, s.p, s.n);
-    return p;
-}
-
 static int log_domain(struct col_web_log *log, struct ts_slice word, struct ts_error *err)
 {
     for (size_t i = 0; i < sizeof(sources) / sizeof(*sources); i++)
@@ -49,7 +42,7 @@ static int log_domain(struct col_web_log *log, struct ts_slice word, struct ts_e
             "with a dot",
             (int)word.n, word.p);
     log->from = COL_WEB_FROM_NAME;
-    log->name = dup_slice(word);
+    log->name = ts_xstrndup(word.p, word.n);
     return 0;
 }
 
@@ -129,7 +122,7 @@ static int logs_entry(struct col_web_log *log, struct ts_slice entry, const stru
     if (!pattern.n || pattern.p[0] != '/')
         return ts_error_set(err, TS_EINVAL, "collect_weblog: \"%.*s\" is no path that begins with /",
                             (int)pattern.n, pattern.p);
-    log->pattern = dup_slice(pattern);
+    log->pattern = ts_xstrndup(pattern.p, pattern.n);
     log->wild = strpbrk(log->pattern, "*?[") != NULL;
     if (log_format(log, format, err) < 0)
         return ts_error_wrap(err, own_format ? "collect_weblog" : "collect_weblog_format");

@@ -59,8 +59,7 @@ static uint32_t name_add(struct col_web_names *t, struct ts_slice text, uint32_t
     if (*slot)
         return *slot - 1;
     struct col_web_name *n = &t->list[t->n];
-    *n = (struct col_web_name){.text = ts_xcalloc(1, text.n + 1), .parent = parent};
-    memcpy(n->text, text.p, text.n);
+    *n = (struct col_web_name){.text = ts_xstrndup(text.p, text.n), .parent = parent};
     *slot = ++t->n;
     return t->n - 1;
 }

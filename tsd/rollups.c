@@ -161,7 +161,12 @@ static bool rollups_find(const struct qry_rollups *conf, struct ts_slice interva
                          struct qry_rollup_step *out)
 {
     struct qry_rollup_step step;
-    if (!rollups_interval(interval, &step))
+    size_t at = 0;
+    while (at < conf->n_steps && !ts_slice_is(interval, conf->steps[at].text))
+        at++;
+    if (at < conf->n_steps) /* as nearly all write it: no need to read it */
+        step = conf->steps[at];
+    else if (!rollups_interval(interval, &step))
         return false;
     for (size_t i = 0; i < conf->n_steps; i++)
         if (conf->steps[i].ms == step.ms) {

@@ -10,6 +10,7 @@
  */
 #include "collectors/weblog_own.h"
 
+#include "base/cut.h"
 #include "collectors/fields.h"
 
 #include <string.h>
@@ -29,9 +30,11 @@ static const char *cloudfront_parse(enum col_web_kind kind, struct ts_slice line
     const char *why = NULL;
     (void)kind;
     col_web_hit_init(out);
-    for (unsigned i = 0; i < WORDS; i++)
-        if (!col_web_cut(&line, '\t', &w[i]))
+    for (unsigned i = 0; i < WORDS; i++) {
+        if (!line.n)
             return "it is not of this format";
+        w[i] = ts_slice_cut(&line, '\t');
+    }
     if (w[0].n != 10 || w[1].n != 8)
         return "it is not of this format";
     why = col_web_date_time(out, w[0], w[1], scratch);

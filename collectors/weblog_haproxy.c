@@ -12,6 +12,7 @@
  */
 #include "collectors/weblog_own.h"
 
+#include "base/cut.h"
 #include "base/time.h"
 
 #include <string.h>
@@ -107,9 +108,11 @@ static const char *haproxy_parse(enum col_web_kind kind, struct ts_slice line, s
     col_web_hit_init(out);
     if (!haproxy_front(&line, &client, &date))
         return "it is not of this format";
-    for (unsigned i = 0; i < 9; i++)
-        if (!col_web_cut(&line, ' ', &w[i]) || !w[i].n)
+    for (unsigned i = 0; i < 9; i++) {
+        w[i] = ts_slice_cut(&line, ' ');
+        if (!w[i].n)
             return "it is not of this format";
+    }
     if (!memchr(w[1].p, '/', w[1].n) || w[7].n != 4 || count_of(w[8], '/') != 4 || !line.n ||
         !memchr(line.p, '"', line.n))
         return "it is not of this format";

@@ -12,6 +12,8 @@
  */
 #include "collectors/weblog_own.h"
 
+#include "base/cut.h"
+
 #include <string.h>
 
 static const struct {
@@ -51,7 +53,8 @@ static enum col_web_kind iis_fields(struct ts_slice names)
     uint32_t mask = 0;
     size_t at = 0, i;
     bool own = false; /* fields of one's own follow, and nothing else */
-    while (col_web_cut(&names, ' ', &name)) {
+    while (names.n) {
+        name = ts_slice_cut(&names, ' ');
         if (!name.n)
             continue;
         for (i = at; i < N_FIELDS && !ts_slice_is(name, fields[i].name); i++)
@@ -82,7 +85,8 @@ static const char *iis_parse(enum col_web_kind kind, struct ts_slice line, struc
     for (size_t i = 0; !why && i < N_FIELDS; i++) {
         if (!(mask >> i & 1))
             continue;
-        if (!col_web_cut(&line, ' ', &word) || !word.n)
+        word = ts_slice_cut(&line, ' ');
+        if (!word.n)
             return "it has fewer words than #Fields";
         if (i == 0)
             date = word;

@@ -25,17 +25,6 @@ const struct col_web_own *col_web_own_named(struct ts_slice name)
     return NULL;
 }
 
-bool col_web_cut(struct ts_slice *s, char end, struct ts_slice *out)
-{
-    if (!s->n)
-        return false;
-    const char *p = memchr(s->p, end, s->n);
-    size_t n = p ? (size_t)(p - s->p) : s->n, used = p ? n + 1 : n;
-    *out = (struct ts_slice){s->p, n};
-    *s = (struct ts_slice){s->p + used, s->n - used};
-    return true;
-}
-
 const char *col_web_date_time(struct col_web_hit *h, struct ts_slice date, struct ts_slice time,
                               struct ts_buf *scratch)
 {

@@ -34,8 +34,6 @@ extern const struct col_web_own *const col_web_owns[];
 const struct col_web_own *col_web_own_of(enum col_web_kind kind);
 /** The one of a name; NULL. */
 const struct col_web_own *col_web_own_named(struct ts_slice name);
-/** Take the word up to `end` off the front of *s, and the byte itself; the last word may have none behind it. False: nothing is left. */
-bool col_web_cut(struct ts_slice *s, char end, struct ts_slice *out);
 /** Set the time from a date and a time of day in UTC, as words of their own. NULL, or why the line is bad. */
 const char *col_web_date_time(struct col_web_hit *h, struct ts_slice date, struct ts_slice time,
                               struct ts_buf *scratch);

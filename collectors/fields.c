@@ -7,6 +7,7 @@
 
 #include <fnmatch.h>
 #include <stdio.h>
+#include <string.h>
 
 #define PATTERN_MAX 256 /* bytes of one pattern or name */
 
@@ -101,21 +102,32 @@ struct ts_slice col_trim(struct ts_slice s)
     return s;
 }
 
+bool col_list_next(const char **text, char separator, struct ts_slice *out)
+{
+    const char set[] = {separator, '\0'};
+    while (**text) {
+        size_t n = strcspn(*text, set);
+        *out = col_trim((struct ts_slice){*text, n});
+        *text += n + ((*text)[n] == separator);
+        if (out->n)
+            return true;
+    }
+    return false;
+}
+
 bool col_match_any(const char *patterns, struct ts_slice name)
 {
     char pat[PATTERN_MAX], text[PATTERN_MAX];
+    struct ts_slice one;
     if (name.n >= sizeof(text))
         return false;
     (void)snprintf(text, sizeof(text), "%.*s", (int)name.n, name.p ? name.p : "");
-    while (*patterns) {
-        size_t n = strcspn(patterns, ",");
-        struct ts_slice one = col_trim((struct ts_slice){patterns, n});
-        if (one.n && one.n < sizeof(pat)) {
-            (void)snprintf(pat, sizeof(pat), "%.*s", (int)one.n, one.p);
-            if (fnmatch(pat, text, 0) == 0)
-                return true;
-        }
-        patterns += n + (patterns[n] == ',');
+    while (col_list_next(&patterns, ',', &one)) {
+        if (one.n >= sizeof(pat))
+            continue;
+        (void)snprintf(pat, sizeof(pat), "%.*s", (int)one.n, one.p);
+        if (fnmatch(pat, text, 0) == 0)
+            return true;
     }
     return false;
 }

@@ -84,12 +84,8 @@ static void groups_release(void *state)
 /* "NAME=PATTERNS; NAME=PATTERNS" */
 static int groups_parse(struct groups *g, const char *text, struct ts_error *err)
 {
-    while (*text) {
-        size_t n = strcspn(text, ";");
-        struct ts_slice one = col_trim((struct ts_slice){text, n});
-        text += n + (text[n] == ';');
-        if (!one.n)
-            continue;
+    struct ts_slice one;
+    while (col_list_next(&text, ';', &one)) {
         const char *eq = memchr(one.p, '=', one.n);
         struct ts_slice name = col_trim((struct ts_slice){one.p, eq ? (size_t)(eq - one.p) : 0});
         struct ts_slice patterns = {NULL, 0};

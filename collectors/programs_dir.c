@@ -145,13 +145,10 @@ static void command_add(struct col_program_list *l, struct ts_slice command, uns
 
 int col_programs_commands(const char *text, struct col_program_list *list, struct ts_error *err)
 {
-    while (*text) {
-        size_t n = strcspn(text, ";");
-        struct ts_slice part = col_trim((struct ts_slice){text, n}), rest = part;
+    struct ts_slice part;
+    while (col_list_next(&text, ';', &part)) {
+        struct ts_slice rest = part;
         uint64_t interval_s;
-        text += n + (text[n] == ';');
-        if (!part.n)
-            continue;
         if (!col_u64_next(&rest, &interval_s) || interval_s > COL_PROGRAMS_INTERVAL_MAX_S ||
             !(rest = col_trim(rest)).n || rest.n >= 4096)
             return ts_error_set(err, TS_EINVAL,

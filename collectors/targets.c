@@ -36,12 +36,8 @@ static int target_parse(struct ts_slice text, const char *key, const char *defau
 int col_targets_parse(struct col_targets *l, const char *key, const char *text, const char *default_path,
                       struct ts_error *err)
 {
-    while (*text) {
-        size_t n = strcspn(text, ";");
-        struct ts_slice one = col_trim((struct ts_slice){text, n});
-        text += n + (text[n] == ';');
-        if (!one.n)
-            continue;
+    struct ts_slice one;
+    while (col_list_next(&text, ';', &one)) {
         if (l->n == TARGETS_MAX)
             return ts_error_set(err, TS_EINVAL, "%s: more than %u pages", key, TARGETS_MAX);
         l->p = ts_xrealloc(l->p, (l->n + 1) * sizeof(*l->p));

@@ -7,104 +7,44 @@
  * Checked    no crash, no hang, no leak; a connection is always closed in the end; a body is taken or refused
  * the same way twice
  */
-#include <poll.h>
-#include <signal.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
+#include "tests/fuzz/fuzz_daemon.h"
 
-#include "base/log.h"
-#include "base/mem.h"
 #include "tsd/http/gzip.h"
-#include "tsd/http/http.h"
-#include "tsd/http/job.h"
 #include "tsd/http/put_json.h"
-#include "tsd/worker.h"
-#include "tests/fuzz/fuzz_kit.h"
 
-static char dir[64];
-static struct tsd_daemon d;
-static struct tsd_worker *workers[1];
-static struct ts_conf *conf;
+static struct t_daemon t;
 
 static void at_end(void)
 {
-    char cmd[128];
-    tsd_worker_drain(workers[0]);
-    tsd_worker_cut(workers[0]);
-    tsd_worker_await_cut(workers[0]);
-    tsd_jobs_close(&d);
-    while (atomic_load(&workers[0]->n_conns))
-        poll(NULL, 0, 1);
-    tsd_worker_stop(workers[0]);
-    tsd_worker_join(workers[0]);
-    tsd_worker_free(workers[0]);
-    ts_pool_free(d.pieces);
-    (void)sto_close(d.store, NULL);
-    ts_conf_free(conf);
-    snprintf(cmd, sizeof(cmd), "rm -rf %s", dir);
-    if (system(cmd) != 0)
-        abort();
+    t_daemon_close(&t);
 }
 
 static void start(void)
 {
-    static const struct ts_conf_key *const tables[] = {tsd_conf_keys, sto_conf_keys};
-    struct ts_error err = {0};
-    signal(SIGPIPE, SIG_IGN);
-    snprintf(dir, sizeof(dir), "/tmp/tsd-fuzz-XXXXXX");
-    CHECK(mkdtemp(dir));
-    conf = ts_conf_new(tables, 2);
-    CHECK(ts_conf_set(conf, "data", ts_slice_str(dir), "fuzz", &err) == 0);
-    CHECK(ts_conf_set(conf, "http_max_body_bytes", TS_SLICE_LIT("64k"), "fuzz", &err) == 0);
-    CHECK(ts_conf_set(conf, "http_cors_domains", TS_SLICE_LIT("*"), "fuzz", &err) == 0);
-    CHECK(tsd_settings_load(conf, &d.set, &err) == 0);
-    tsd_memory_init(&d.memory, &d.set);
-    ts_log_set_level(TS_LOG_ERROR);
-    struct sto_opts opts = {.dir = dir,
-                            .create = true,
-                            .n_ports = 1,
-                            .no_background = true,
-                            .max_series = 5000,
-                            .wal_sync = STO_SYNC_NONE};
-    CHECK(sto_open(&opts, &d.store, &err) == 0);
-    d.conf = conf;
-    d.n_workers = 1;
-    d.workers = workers;
-    d.set.n_query_running = 1;
-    tsd_jobs_open(&d);
-    d.pieces = ts_pool_new(1, "fuzz-query");
-    workers[0] = tsd_worker_new(&d, 0);
-    CHECK(tsd_worker_start(workers[0], &err) == 0);
+    static const char *const keys[] = {"http_max_body_bytes",
+                                       "64k",
+                                       "http_cors_domains",
+                                       "*",
+                                       "max_series",
+                                       "5000",
+                                       "wal_sync",
+                                       "none",
+                                       NULL};
+    t_daemon_open(&t, keys);
     atexit(at_end);
 }
 
 static void connection(const uint8_t *p, size_t n)
 {
-    static char answer[1 << 16];
-    int fds[2];
-    CHECK(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) == 0);
-    atomic_fetch_add(&d.n_connections, 1);
-    tsd_worker_adopt(workers[0], fds[1], 0);
-    while (n) {
-        ssize_t k = send(fds[0], p, n, MSG_NOSIGNAL);
-        if (k <= 0)
-            break;
-        p += k;
-        n -= (size_t)k;
-    }
-    shutdown(fds[0], SHUT_WR);
-    while (recv(fds[0], answer, sizeof(answer), 0) > 0)
-        ;
-    close(fds[0]);
+    struct ts_buf said;
+    fuzz_talk(&t, (struct ts_slice){NULL, 0}, (struct ts_slice){(const char *)p, n},
+              (struct ts_slice){NULL, 0}, &said);
+    ts_buf_release(&said);
 }
 
 static void target(const uint8_t *p, size_t n)
 {
-    struct tsd_req req = {.d = &d};
+    struct tsd_req req = {.d = &t.d};
     struct ts_error err = {0};
     struct ts_slice v;
     char *copy = ts_xmalloc(n + 1);
@@ -156,7 +96,7 @@ static void packed(const uint8_t *p, size_t n)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
-    if (!workers[0])
+    if (!t.d.store)
         start();
     if (n < 1)
         return 0;

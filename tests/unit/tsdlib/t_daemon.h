@@ -24,6 +24,7 @@
 #include "base/time.h"
 #include "tsd/http/http.h"
 #include "tsd/http/job.h"
+#include "tsd/http/queries.h"
 #include "tsd/worker.h"
 
 struct t_daemon {
@@ -34,8 +35,17 @@ struct t_daemon {
     bool may_fail; /* the store is on a file system that fails: closing it may too */
 };
 
-/* keys: "name", "value" ... NULL. fs: where the store is, NULL = the real one. */
-static inline void t_daemon_open_on(struct t_daemon *t, const char *const *keys, const struct ts_fs *fs)
+static inline void t_daemon_check(int rc, const struct ts_error *err)
+{
+    if (rc < 0) {
+        fprintf(stderr, "t_daemon: %s\n", err->text);
+        abort();
+    }
+}
+
+/* keys: "name", "value" ... NULL. fs: where the store is, NULL = the real one. background: the store has its threads. */
+static inline void t_daemon_open_as(struct t_daemon *t, const char *const *keys, const struct ts_fs *fs,
+                                    bool background)
 {
     static const struct ts_conf_key *const tables[] = {tsd_conf_keys, sto_conf_keys};
     struct ts_error err = {0};
@@ -53,30 +63,33 @@ static inline void t_daemon_open_on(struct t_daemon *t, const char *const *keys,
     ts_log_set_level(TS_LOG_ERROR);
     tsd_memory_init(&t->d.memory, &t->d.set);
     struct sto_opts opts = {.fs = NULL};
-    if (fs)
-        sto_opts_from_conf(&opts, t->conf);
+    sto_opts_from_conf(&opts, t->conf);
     opts.fs = fs;
     t->may_fail = fs != NULL;
     opts.survive_sync_errors = fs != NULL;
     opts.dir = fs ? "/db" : t->dir;
-    opts.create = opts.no_background = true;
+    opts.create = true;
+    opts.no_background = !background;
     opts.n_ports = 1;
     if (rc == 0)
         rc = sto_open(&opts, &t->d.store, &err);
+    t_daemon_check(rc, &err);
+    tsd_series_total_init(&t->d.new_series, t->d.set.new_series_per_min_total, 0);
     t->d.conf = t->conf;
     t->d.n_workers = 1;
     t->d.workers = t->workers;
     t->d.set.n_query_running = 2;
+    t->d.queries = tsd_queries_new();
     tsd_jobs_open(&t->d);
     t->d.pieces = ts_pool_new(1, "test-query");
     snprintf(t->d.host, sizeof(t->d.host), "here");
     t->workers[0] = tsd_worker_new(&t->d, 0);
-    if (rc == 0)
-        rc = tsd_worker_start(t->workers[0], &err);
-    if (rc < 0) {
-        fprintf(stderr, "t_daemon: %s\n", err.text);
-        abort();
-    }
+    t_daemon_check(tsd_worker_start(t->workers[0], &err), &err);
+}
+
+static inline void t_daemon_open_on(struct t_daemon *t, const char *const *keys, const struct ts_fs *fs)
+{
+    t_daemon_open_as(t, keys, fs, false);
 }
 
 static inline void t_daemon_open(struct t_daemon *t, const char *const *keys)
@@ -98,10 +111,11 @@ static inline void t_daemon_close(struct t_daemon *t)
     tsd_worker_join(t->workers[0]);
     tsd_worker_free(t->workers[0]);
     ts_pool_free(t->d.pieces);
-    if (sto_close(t->d.store, &err) < 0 && !t->may_fail) {
-        fprintf(stderr, "t_daemon: %s\n", err.text);
-        abort();
-    }
+    tsd_rollups_release(&t->d.set.rollups);
+    tsd_queries_free(t->d.queries);
+    tsd_series_total_release(&t->d.new_series);
+    int rc = sto_close(t->d.store, &err);
+    t_daemon_check(t->may_fail ? 0 : rc, &err);
     ts_conf_free(t->conf);
     snprintf(cmd, sizeof(cmd), "rm -rf %s", t->dir);
     if (system(cmd) != 0)

@@ -1,0 +1,70 @@
+/*
+ * fuzz_daemon.h - what fuzzers of a whole daemon share: one conversation with a worker of tests/unit/tsdlib/t_daemon.h.
+ *
+ * Threads    one, beside the daemon's
+ */
+#ifndef TESTS_FUZZ_FUZZ_DAEMON_H
+#define TESTS_FUZZ_FUZZ_DAEMON_H
+
+#include <errno.h>
+
+#include "base/buf.h"
+#include "base/json.h"
+#include "tests/fuzz/fuzz_kit.h"
+#include "tests/unit/tsdlib/t_daemon.h"
+
+static inline void fuzz_send_all(int fd, struct ts_slice data)
+{
+    while (data.n) {
+        ssize_t k = send(fd, data.p, data.n, MSG_NOSIGNAL);
+        if (k < 0 && errno == EINTR) /* libFuzzer's alarm restarts no call */
+            continue;
+        if (k <= 0)
+            return; /* the daemon closed it, after exit for instance */
+        data.p += k;
+        data.n -= (size_t)k;
+    }
+}
+
+/** Everything that a connection answers to three pieces, until it is closed; a zero behind it, which out->n counts. */
+static inline void fuzz_talk(struct t_daemon *t, struct ts_slice before, struct ts_slice data,
+                             struct ts_slice after, struct ts_buf *out)
+{
+    static char piece[1 << 16];
+    int fd = t_connect(t);
+    ts_buf_init(out, 0);
+    fuzz_send_all(fd, before);
+    fuzz_send_all(fd, data);
+    fuzz_send_all(fd, after);
+    shutdown(fd, SHUT_WR);
+    for (ssize_t k; (k = recv(fd, piece, sizeof(piece), 0)) > 0 || (k < 0 && errno == EINTR);)
+        if (k > 0)
+            ts_buf_append(out, piece, (size_t)k);
+    close(fd);
+    ts_buf_char(out, 0);
+}
+
+/** The status of an answer to one request; *body is what follows its head. Ends the program if there is none. */
+static inline int fuzz_answer(const struct ts_buf *said, struct ts_slice *body)
+{
+    int status = 0;
+    CHECK(sscanf(said->p, "HTTP/1.%*d %d ", &status) == 1);
+    const char *text = strstr(said->p, "\r\n\r\n");
+    CHECK(text);
+    *body = (struct ts_slice){text + 4, said->n - 1 - (size_t)(text + 4 - said->p)};
+    return status;
+}
+
+/** Ends the program if text is neither empty nor one JSON value. */
+static inline void fuzz_check_json(struct ts_slice text)
+{
+    json_error_t err;
+    if (!text.n)
+        return;
+    json_t *root = json_loadb(text.p, text.n, JSON_ALLOW_NUL | JSON_DECODE_ANY, &err);
+    if (!root)
+        TS_BUG("%s: %.*s", err.text, (int)text.n, text.p);
+    json_decref(root);
+}
+
+#endif

@@ -95,6 +95,12 @@ static const struct sto_series *on_series(void *arg, uint32_t id, uint32_t metri
     return sto_series_restore(k->cat, id, metric, tags, n_tags, text, metric_len, &s, err) < 0 ? NULL : s;
 }
 
+static const struct sto_series *on_known(void *arg, uint32_t id, struct ts_error *err)
+{
+    struct sto_fsck *k = arg;
+    return sto_series_known(k->cat, id, err);
+}
+
 static int on_points(void *arg, uint64_t gen, const struct sto_point *points, size_t n, struct ts_error *err)
 {
     (void)arg;
@@ -145,10 +151,11 @@ static void on_wal_read(void *arg, uint64_t n_bytes)
 
 static int read_wal(struct sto_fsck *k, struct ts_error *err)
 {
-    static const struct sto_fsck_wal_ops ops = {.replay = {.series = on_series, .points = on_points},
-                                                .bad = on_bad,
-                                                .damage = on_wal_damage,
-                                                .read = on_wal_read};
+    static const struct sto_fsck_wal_ops ops = {
+        .replay = {.series = on_series, .known = on_known, .points = on_points},
+        .bad = on_bad,
+        .damage = on_wal_damage,
+        .read = on_wal_read};
     TS_TRY(sto_fsck_wal_read(k->fs, k->wal_dir, k->flushed_gen, &ops, k, &k->wal, err));
     k->out->n_log_points = k->wal.n_points;
     if (k->wal.n_skipped)

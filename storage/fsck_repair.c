@@ -162,6 +162,12 @@ static const struct sto_series *salvage_series(void *arg, uint32_t id, uint32_t 
     return sto_series_restore(s->cat, id, metric, tags, n_tags, text, metric_len, &out, err) < 0 ? NULL : out;
 }
 
+static const struct sto_series *salvage_known(void *arg, uint32_t id, struct ts_error *err)
+{
+    struct salvage *s = arg;
+    return sto_series_known(s->cat, id, err);
+}
+
 static int salvage_points(void *arg, uint64_t gen, const struct sto_point *points, size_t n,
                           struct ts_error *err)
 {
@@ -199,7 +205,7 @@ static void salvage_read(void *arg, uint64_t n_bytes)
 }
 
 static const struct sto_fsck_wal_ops salvage_ops = {
-    .replay = {.series = salvage_series, .points = salvage_points},
+    .replay = {.series = salvage_series, .known = salvage_known, .points = salvage_points},
     .bad = salvage_bad,
     .damage = salvage_damage,
     .read = salvage_read};
@@ -292,13 +298,18 @@ static int repair_catalog(struct sto_fsck *k, struct salvage *s, struct ts_error
 {
     struct sto_catalog_opts opts = {.dir = k->opts.dir, .n_shards = k->n_shards, .lenient = true};
     struct sto_fsck_wal found;
+    bool with_points = !s->names_only;
     TS_TRY(sto_catalog_open(k->fs, &opts, &s->cat, err));
+    s->names_only = true; /* the names that the log tells come before names that are made up */
     TS_TRY(sto_fsck_wal_read(k->fs, k->wal_dir, k->flushed_gen, &salvage_ops, s, &found, err));
     for (size_t i = 0; i < k->n_unnamed; i++)
         TS_TRY(make_name(s->cat, &k->unnamed[i], err));
     if (k->n_unnamed)
         sto_fsck__find(k, STO_FIND_DONE, k->logs[STO_FSCK_CATALOG].path, UINT64_MAX,
                        "%zu series without a name are now called METRIC lost_series=NUMBER", k->n_unnamed);
+    s->names_only = !with_points;
+    if (with_points)
+        TS_TRY(sto_fsck_wal_read(k->fs, k->wal_dir, k->flushed_gen, &salvage_ops, s, &found, err));
     return sto_catalog_sync(s->cat, true, err);
 }
 

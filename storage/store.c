@@ -167,6 +167,18 @@ static const struct sto_series *restore(void *arg, uint32_t id, uint32_t metric,
     return series;
 }
 
+static uint32_t n_known(void *arg)
+{
+    const struct sto_store *st = arg;
+    return sto_series_n_on_disk(st->catalog);
+}
+
+static const struct sto_series *known(void *arg, uint32_t id, struct ts_error *err)
+{
+    const struct sto_store *st = arg;
+    return sto_series_known(st->catalog, id, err);
+}
+
 /* The folder is still locked. */
 static void closed(void *arg)
 {
@@ -241,6 +253,8 @@ int sto_open(const struct sto_opts *opts, struct sto_store **out_store, struct t
         .sync_names = sync_names,
         .ready = ready,
         .restore = restore,
+        .n_known = n_known,
+        .known = known,
         .closed = closed,
         .on_fatal = opts->survive_sync_errors ? NULL : on_fatal,
         .arg = st,

@@ -86,6 +86,7 @@ int sto_catalog_open(const struct ts_fs *fs, const struct sto_catalog_opts *opts
     atomic_store_explicit(&cat->log_bytes, cat->checkpoint_bytes,
                           memory_order_relaxed);     /* a number on its own */
     cat->safe_tagk = sto_uid_max(cat, STO_UID_TAGK); /* the log has synced what it read */
+    atomic_store_explicit(&cat->n_on_disk, sto_series_count(cat), memory_order_release);
     *out_cat = cat;
     return 0;
 }
@@ -103,8 +104,10 @@ static bool any(const struct sto_catlog_items *items)
     return items->names[0].n || items->names[1].n || items->names[2].n || items->series.n;
 }
 
-/* Blocks of all that is new into the log's buffer. *out_tagk: tag keys up to it are in it. */
-static int add_pending(struct sto_catalog *cat, uint32_t *out_tagk, struct ts_error *err)
+/* Blocks of all that is new into the log's buffer. *out_tagk: tag keys up to it are in it; *out_n_series: series below
+ * it. */
+static int add_pending(struct sto_catalog *cat, uint32_t *out_tagk, uint32_t *out_n_series,
+                       struct ts_error *err)
 {
     struct sto_catlog_items items;
     pthread_mutex_lock(&cat->lock);
@@ -112,6 +115,7 @@ static int add_pending(struct sto_catalog *cat, uint32_t *out_tagk, struct ts_er
         steal(&cat->uids[kind].pending, &items.names[kind]);
     steal(&cat->series.pending, &items.series);
     *out_tagk = sto_uid_max(cat, STO_UID_TAGK);
+    *out_n_series = sto_series_count(cat);
     pthread_mutex_unlock(&cat->lock);
     int rc = any(&items) ? sto_catlog__items(cat, &items, STO_CATLOG_LEVEL_APPEND, cat->log, err) : 0;
     if (rc < 0) { /* some blocks may be in the buffer: coming twice is harmless */
@@ -178,8 +182,8 @@ static int maybe_checkpoint(struct sto_catalog *cat, bool closing, struct ts_err
 
 int sto_catalog__write(struct sto_catalog *cat, bool sync, bool closing, struct ts_error *err)
 {
-    uint32_t tagk;
-    TS_TRY(add_pending(cat, &tagk, err));
+    uint32_t tagk, n_series;
+    TS_TRY(add_pending(cat, &tagk, &n_series, err));
     TS_TRY(sto_reclog_flush(cat->log, sync, err));
     TS_TRY(maybe_checkpoint(cat, closing, err));
     atomic_store_explicit(&cat->log_bytes, sto_reclog_bytes(cat->log),
@@ -188,6 +192,7 @@ int sto_catalog__write(struct sto_catalog *cat, bool sync, bool closing, struct 
         pthread_mutex_lock(&cat->lock);
         cat->safe_tagk = tagk;
         pthread_mutex_unlock(&cat->lock);
+        atomic_store_explicit(&cat->n_on_disk, n_series, memory_order_release); /* pairs with n_on_disk() */
     }
     return 0;
 }
@@ -200,6 +205,20 @@ int sto_catalog_sync(struct sto_catalog *cat, bool sync, struct ts_error *err)
     int rc = sto_catalog__write(cat, sync, false, err);
     pthread_mutex_unlock(&cat->log_lock);
     return rc;
+}
+
+uint32_t sto_series_n_on_disk(const struct sto_catalog *cat)
+{
+    return atomic_load_explicit(&cat->n_on_disk, memory_order_acquire); /* partner: sto_catalog__write */
+}
+
+const struct sto_series *sto_series_known(const struct sto_catalog *cat, uint32_t id, struct ts_error *err)
+{
+    const struct sto_series *s = sto_series_get(cat, id);
+    if (!s)
+        ts_error_set(err, TS_ECORRUPT,
+                     "the write-ahead log has points of series %u, which the catalog has lost", id);
+    return s;
 }
 
 int sto_catalog_close(struct sto_catalog *cat, struct ts_error *err)

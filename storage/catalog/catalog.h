@@ -5,7 +5,7 @@
  * to 255 tags; numbers count from 0. Nothing is given out twice; after a crash there may be holes, ids and
  * numbers that nothing uses. Kept in catalog.log (record log with a compact checkpoint). A new name or series
  * is in memory at once and in the log after sto_catalog_sync, which the engine calls before a flush counts;
- * the write-ahead log carries series texts until then (sto_series_restore).
+ * the write-ahead log carries series texts until then (sto_series_restore), and their numbers alone afterwards.
  *
  * Format     docs/FORMAT.md "Catalog"
  * Threads    id -> name and number -> series: any thread, no lock (chunked tables published with release).
@@ -137,6 +137,12 @@ const struct sto_series *sto_series_get(const struct sto_catalog *cat, uint32_t 
 /** Highest series number given out + 1: every series has a number below it, a few numbers may be holes. No
  * lock. */
 uint32_t sto_series_count(const struct sto_catalog *cat);
+/** All series with numbers below this one are in the log, on disk: at first those that were read from it, then what
+ * sto_catalog_sync made so. No lock. */
+uint32_t sto_series_n_on_disk(const struct sto_catalog *cat);
+/** A series that the write-ahead log names by number alone, because it was on disk. NULL: it is lost, *err says so
+ * (TS_ECORRUPT). No lock. */
+const struct sto_series *sto_series_known(const struct sto_catalog *cat, uint32_t id, struct ts_error *err);
 /**
  * From the write-ahead log: the series with this number and these ids, made if the catalog does not know it,
  * its names too.

@@ -21,6 +21,7 @@ struct sto_catalog {
     struct sto_seriestab series;           /* series */
     struct sto_tagindex index;             /* sets of series */
     _Atomic uint64_t generation;           /* renames; add(release) after the new name - load(acquire) */
+    _Atomic uint32_t n_on_disk;            /* series below it are on disk; store(release) after the sync - load(acquire) */
     uint32_t safe_tagk;                    /* tag keys up to this id are on disk; under lock */
     uint64_t max_series;                   /* refuse more; constant */
     uint64_t max_bytes;                    /* of memory; refuse more; constant */

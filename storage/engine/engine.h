@@ -55,6 +55,11 @@ struct sto_engine_opts {
     const struct sto_series *(*restore)(void *arg, uint32_t id, uint32_t metric, const struct sto_tag *tags,
                                         size_t n_tags, struct ts_slice text, uint32_t metric_len,
                                         struct ts_error *err);
+    /* Series with numbers below the answer are in the catalog, on disk: the log names them by number alone. Owner
+     * threads; NULL: none are. */
+    uint32_t (*n_known)(void *arg);
+    /* Replay: handle of such a series; NULL with *err set. NULL if n_known is. */
+    const struct sto_series *(*known)(void *arg, uint32_t id, struct ts_error *err);
     /* Closing (or a failed opening): all of the engine is closed, but the folder is still locked. Close what
      * else lives in it. May be NULL. */
     void (*closed)(void *arg);

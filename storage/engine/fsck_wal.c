@@ -166,23 +166,26 @@ static void give_number(struct reading *r, uint32_t number, const struct sto_ser
     r->n_series = number >= r->n_series ? number + 1 : r->n_series;
 }
 
-/* A record of definitions. numbered: it tells the number of the first one. */
-static void take_series(struct reading *r, const uint8_t *p, const uint8_t *end, bool numbered)
+/* A record of definitions; all but those of the first version tell the number of the first one. */
+static void take_series(struct reading *r, enum sto_wal_record type, const uint8_t *p, const uint8_t *end)
 {
     uint64_t number = r->n_series;
-    bool known = numbered || !r->gap;
+    uint32_t before = 0;
+    bool numbered = type != STO_WAL_SERIES, sure = numbered || !r->gap;
     if (numbered && (!(p = ts_get_varint(p, end, &number)) || number > UINT32_MAX / 4))
         p = NULL;
     while (p && p < end) {
         struct sto_wal_def *d = &r->def;
-        if (!(p = sto_wal__def_get(p, end, d)))
+        if (!(p = sto_wal__def_get(p, end, type, &before, d)))
             break;
         struct ts_error why = {0};
-        const struct sto_series *s =
-            r->ops->replay.series(r->arg, d->id, d->metric, d->tags, d->n_tags, d->text, d->metric_len, &why);
+        const struct sto_series *s = d->known
+                                         ? r->ops->replay.known(r->arg, d->id, &why)
+                                         : r->ops->replay.series(r->arg, d->id, d->metric, d->tags, d->n_tags,
+                                                                 d->text, d->metric_len, &why);
         if (!s)
             damage(r, r->path, why.code < 0 ? why.text : "defines a series that nobody knows", true);
-        if (known)
+        if (sure)
             give_number(r, (uint32_t)number++, s);
     }
     if (!p)
@@ -224,7 +227,8 @@ static int take_record(struct reading *r, uint64_t off, size_t n, struct ts_erro
         return take_points(r, body + 1, body + n, err);
     case STO_WAL_SERIES:
     case STO_WAL_SERIES_FROM:
-        take_series(r, body + 1, body + n, body[0] == STO_WAL_SERIES_FROM);
+    case STO_WAL_SERIES_HEADED:
+        take_series(r, (enum sto_wal_record)body[0], body + 1, body + n);
         return 0;
     default:
         if (n == STO_WAL_MARK_BODY_BYTES &&

@@ -546,10 +546,11 @@ int sto_ports__init(struct sto_engine *e, struct ts_error *err)
         o->in = ts_queue_new(e->opts.queue_bytes);
         p->replies = e->opts.own_threads ? ts_queue_new(e->opts.queue_bytes) : o->in;
         p->open = ts_xcalloc(e->n_owners, sizeof(struct sto_batch *));
-        if (!e->opts.read_only)
-            TS_TRY(sto_wal_new(e->fs, e->wal_dir, e->run, i, e->gen, &o->wal, err));
-        if (o->wal)
-            sto_wal_set_segment_bytes(o->wal, e->opts.wal_segment_bytes);
+        if (e->opts.read_only)
+            continue;
+        TS_TRY(sto_wal_new(e->fs, e->wal_dir, e->run, i, e->gen, &o->wal, err));
+        sto_wal_set_known(o->wal, e->opts.n_known, e->opts.arg);
+        sto_wal_set_segment_bytes(o->wal, e->opts.wal_segment_bytes);
     }
     return 0;
 }

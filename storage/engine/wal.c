@@ -32,9 +32,11 @@ struct seg {
 
 struct sto_wal {
     const struct ts_fs *fs;
-    char *dir;                /* owned */
-    struct sto_wal_name name; /* of the open segment, or of the last one */
-    uint64_t segment_bytes;   /* rotate above */
+    char *dir;                      /* owned */
+    struct sto_wal_name name;       /* of the open segment, or of the last one */
+    uint64_t segment_bytes;         /* rotate above */
+    uint32_t (*n_known)(void *arg); /* series with lower ids are in the catalog, on disk; NULL = none */
+    void *known_arg;
 
     /* owner only: the open segment */
     struct ts_file *file;  /* NULL = none open */
@@ -123,6 +125,12 @@ int sto_wal_new(const struct ts_fs *fs, const char *dir, uint32_t run, uint32_t 
 void sto_wal_set_segment_bytes(struct sto_wal *wal, uint64_t n_bytes)
 {
     wal->segment_bytes = n_bytes ? n_bytes : STO_WAL_SEGMENT_BYTES;
+}
+
+void sto_wal_set_known(struct sto_wal *wal, uint32_t (*n_known)(void *arg), void *arg)
+{
+    wal->n_known = n_known;
+    wal->known_arg = arg;
 }
 
 static void segment_path(const struct sto_wal *wal, char *out)
@@ -288,12 +296,18 @@ static int give_number(struct sto_wal *wal, uint32_t id, struct ts_error *err)
     return 0;
 }
 
-/* Add a definition to the record that begins at *rec_off (SIZE_MAX: none open yet), or to a new one when it
- * is full. */
-static int add_definition(struct sto_wal *wal, const struct sto_series *s, size_t *rec_off,
+/* A record of definitions while it is made. */
+struct defs {
+    size_t off;      /* where it begins; SIZE_MAX: none is open */
+    uint32_t before; /* id of its last definition */
+};
+
+/* Add a definition to the open record, or to a new one when there is none or it is full. */
+static int add_definition(struct sto_wal *wal, const struct sto_series *s, struct defs *rec,
                           struct ts_error *err)
 {
-    size_t bound = sto_wal__def_bound(s);
+    bool known = wal->n_known && s->id < wal->n_known(wal->known_arg);
+    size_t bound = sto_wal__def_bound(s, known);
     if (bound + 1 + TS_VARINT_MAX_BYTES > STO_WAL_MAX_RECORD_BYTES)
         return ts_error_set(err, TS_ELIMIT, "series text of %u bytes is too long for the write-ahead log",
                             s->text_len);
@@ -301,17 +315,17 @@ static int add_definition(struct sto_wal *wal, const struct sto_series *s, size_
     if (!p)
         return no_memory(wal, err);
     TS_TRY(give_number(wal, s->id, err));
-    if (*rec_off != SIZE_MAX && wal->buf_n - *rec_off + bound > STO_WAL_RECORD_BYTES) {
-        sto_wal__record_close(wal->buf + *rec_off, p, wal->salt);
-        *rec_off = SIZE_MAX;
+    if (rec->off != SIZE_MAX && wal->buf_n - rec->off + bound > STO_WAL_RECORD_BYTES) {
+        sto_wal__record_close(wal->buf + rec->off, p, wal->salt);
+        rec->off = SIZE_MAX;
     }
-    if (*rec_off == SIZE_MAX) {
-        *rec_off = wal->buf_n;
+    if (rec->off == SIZE_MAX) {
+        *rec = (struct defs){.off = wal->buf_n};
         p += STO_WAL_RECORD_HEAD_BYTES;
-        *p++ = STO_WAL_SERIES_FROM;
+        *p++ = STO_WAL_SERIES_HEADED;
         p = ts_put_varint(p, wal->n_ids - 1);
     }
-    wal->buf_n = (size_t)(sto_wal__def_put(p, s) - wal->buf);
+    wal->buf_n = (size_t)(sto_wal__def_put(p, s, known, &rec->before) - wal->buf);
     return 0;
 }
 
@@ -319,18 +333,18 @@ static int add_definition(struct sto_wal *wal, const struct sto_series *s, size_
  */
 static int number_points(struct sto_wal *wal, const struct sto_point *points, size_t n, struct ts_error *err)
 {
-    size_t rec_off = SIZE_MAX;
+    struct defs rec = {.off = SIZE_MAX};
     for (size_t i = 0; i < n; i++) {
         uint32_t id = points[i].series->id;
         uint32_t k = id < wal->ids_cap ? wal->number_of[id] : 0;
         if (__builtin_expect(k == 0, 0)) {
-            TS_TRY(add_definition(wal, points[i].series, &rec_off, err));
+            TS_TRY(add_definition(wal, points[i].series, &rec, err));
             k = wal->n_ids;
         }
         wal->numbers[i] = k - 1;
     }
-    if (rec_off != SIZE_MAX)
-        sto_wal__record_close(wal->buf + rec_off, wal->buf + wal->buf_n, wal->salt);
+    if (rec.off != SIZE_MAX)
+        sto_wal__record_close(wal->buf + rec.off, wal->buf + wal->buf_n, wal->salt);
     return 0;
 }
 

@@ -6,9 +6,9 @@
  *   bodies        points | series definitions | mark "synced up to here"
  *
  * A segment belongs to one generation of the memstores: when the generation is flushed, its segments are
- * deleted. The first use of a series in a segment writes its ids and text, so each segment can be replayed
- * alone. Within the segment the series then has a number of its own, so that senders that repeat their order
- * cost nothing for it. Points cost about 3 bytes under load: one control byte (series = last + 1, same time
+ * deleted. The first use of a series in a segment writes its ids and text, or its number alone if the catalog has it
+ * on disk, so each segment can be replayed beside the catalog. Within the segment the series then has a number of its
+ * own, so that senders that repeat their order cost nothing for it. Points cost about 3 bytes under load: one control byte (series = last + 1, same time
  * as before, same flags as before, sign), then varints for what differs.
  *
  * Format     docs/FORMAT.md "Write-ahead log"
@@ -44,6 +44,9 @@ int sto_wal_new(const struct ts_fs *fs, const char *dir, uint32_t run, uint32_t 
 /** Sync what is left, mark it as synced, close, free. No other thread may be inside sto_wal_sync. NULL is
  * harmless. */
 int sto_wal_close(struct sto_wal *wal, struct ts_error *err);
+/** Which series the catalog has on disk: n_known(arg) is asked at the first use of a series in a segment, on the
+ * owner's thread; those with lower ids are named by id alone. NULL (as at first): none. Owner only. */
+void sto_wal_set_known(struct sto_wal *wal, uint32_t (*n_known)(void *arg), void *arg);
 /** Length at which a segment is followed by a new one; 0 = STO_WAL_SEGMENT_BYTES. Owner only. */
 void sto_wal_set_segment_bytes(struct sto_wal *wal, uint64_t n_bytes);
 /**
@@ -84,6 +87,9 @@ struct sto_wal_replay_ops {
     const struct sto_series *(*series)(void *arg, uint32_t id, uint32_t metric, const struct sto_tag *tags,
                                        size_t n_tags, struct ts_slice text, uint32_t metric_len,
                                        struct ts_error *err);
+    /* A series that was in the catalog, on disk, when the log named it by its id: the handle, or NULL as series().
+     * NULL: a log that names one is damaged. */
+    const struct sto_series *(*known)(void *arg, uint32_t id, struct ts_error *err);
     /* Operations in the order they were written (of one worker and generation); n >= 1. A negative answer
      * stops the replay. */
     int (*points)(void *arg, uint64_t gen, const struct sto_point *points, size_t n, struct ts_error *err);

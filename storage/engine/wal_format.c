@@ -139,14 +139,18 @@ bool sto_wal__mark_get(const uint8_t *p, uint32_t salt, uint64_t *out_synced_off
 
 /* --- definitions --- */
 
-size_t sto_wal__def_bound(const struct sto_series *s)
+size_t sto_wal__def_bound(const struct sto_series *s, bool known)
 {
-    return 5 * 4 + 1 + 10u * s->n_tags + (size_t)s->text_len;
+    return known ? 5 : 5 * 4 + 1 + 10u * s->n_tags + (size_t)s->text_len;
 }
 
-uint8_t *sto_wal__def_put(uint8_t *p, const struct sto_series *s)
+uint8_t *sto_wal__def_put(uint8_t *p, const struct sto_series *s, bool known, uint32_t *before)
 {
-    p = ts_put_varint(p, s->id);
+    uint64_t diff = ts_zigzag((int64_t)s->id - (int64_t)*before);
+    *before = s->id;
+    p = ts_put_varint(p, diff << 1 | (known ? STO_WAL_DEF_KNOWN : 0));
+    if (known)
+        return p;
     p = ts_put_varint(p, s->metric);
     *p++ = s->n_tags;
     for (unsigned i = 0; i < s->n_tags; i++) {
@@ -171,10 +175,30 @@ static const uint8_t *get_u32(const uint8_t *p, const uint8_t *end, uint32_t *ou
     return p;
 }
 
-const uint8_t *sto_wal__def_get(const uint8_t *p, const uint8_t *end, struct sto_wal_def *out)
+/* The head of a definition: how far its id is from the one before, and whether it is known. */
+static const uint8_t *get_head(const uint8_t *p, const uint8_t *end, uint32_t before, struct sto_wal_def *out)
+{
+    uint64_t v;
+    if (!(p = ts_get_varint(p, end, &v)) || v >> 34)
+        return NULL;
+    int64_t id = (int64_t)before + ts_unzigzag(v >> 1);
+    if (id < 0 || id > UINT32_MAX)
+        return NULL;
+    out->id = (uint32_t)id;
+    out->known = v & STO_WAL_DEF_KNOWN;
+    return p;
+}
+
+const uint8_t *sto_wal__def_get(const uint8_t *p, const uint8_t *end, enum sto_wal_record type,
+                                uint32_t *before, struct sto_wal_def *out)
 {
     uint32_t text_len;
-    if (!(p = get_u32(p, end, &out->id)) || !(p = get_u32(p, end, &out->metric)) || p == end)
+    out->known = false;
+    p = type == STO_WAL_SERIES_HEADED ? get_head(p, end, *before, out) : get_u32(p, end, &out->id);
+    *before = out->id;
+    if (!p || out->known)
+        return p;
+    if (!(p = get_u32(p, end, &out->metric)) || p == end)
         return NULL;
     out->n_tags = *p++;
     for (uint32_t i = 0; i < out->n_tags; i++)

@@ -26,7 +26,7 @@
 #include <stdint.h>
 
 #define STO_WAL_MAGIC             "TSDWAL\r\n" /* 8 bytes; CR LF shows transfers that change line ends */
-#define STO_WAL_VERSION           2u           /* 1 is read too */
+#define STO_WAL_VERSION           3u           /* 1 and 2 are read too */
 #define STO_WAL_HEADER_BYTES      56u
 #define STO_WAL_RECORD_HEAD_BYTES 8u
 #define STO_WAL_RECORD_BYTES      65536u      /* the writer closes a record at about this many bytes */
@@ -39,12 +39,14 @@
 /* Type of a record, first byte of its body. */
 enum sto_wal_record {
     STO_WAL_POINTS = 1, /* operations, to the end of the body */
-    STO_WAL_SERIES = 2, /* definitions, to the end of the body */
+    STO_WAL_SERIES = 2, /* definitions, to the end of the body; version 1 wrote it */
     STO_WAL_MARK = 3,   /* u64: the segment's bytes below this offset are on disk */
     STO_WAL_SERIES_FROM =
-        4, /* varint: number of the first one; then as STO_WAL_SERIES, which version 1 wrote */
+        4, /* varint: number of the first one; then as STO_WAL_SERIES; version 2 wrote it */
+    STO_WAL_SERIES_HEADED = 5, /* varint: number of the first one; then definitions with heads, to the end */
 };
-#define STO_WAL_LAST_TYPE STO_WAL_SERIES_FROM
+#define STO_WAL_LAST_TYPE STO_WAL_SERIES_HEADED
+#define STO_WAL_DEF_KNOWN 1u /* in the head of a definition: the catalog has the series, nothing follows */
 
 /* Control byte of an operation: four fields and two flags. */
 #define STO_WAL_CTL_SERIES_SHIFT 0 /* 2 bits, enum sto_wal_ctl_series */
@@ -102,6 +104,7 @@ struct sto_wal_ctx {
 
 /* A definition as read. Bytes are borrowed from the record. */
 struct sto_wal_def {
+    bool known;               /* the catalog has the series: only its id is here */
     uint32_t id, metric;      /* series number in the catalog, id of the metric */
     uint32_t n_tags;          /* tags[0..n_tags) */
     uint32_t metric_len;      /* bytes of text that are the metric */
@@ -133,11 +136,14 @@ uint8_t *sto_wal__mark_put(uint8_t *out, uint64_t synced_off, uint32_t salt);
 bool sto_wal__mark_get(const uint8_t *p, uint32_t salt, uint64_t *out_synced_off);
 
 /** Upper limit of what sto_wal__def_put writes for a series. */
-size_t sto_wal__def_bound(const struct sto_series *s);
-/** Definition of a series; returns the byte after it. */
-uint8_t *sto_wal__def_put(uint8_t *p, const struct sto_series *s);
-/** Read one definition; returns the byte after it, NULL if it makes no sense. */
-const uint8_t *sto_wal__def_get(const uint8_t *p, const uint8_t *end, struct sto_wal_def *out);
+size_t sto_wal__def_bound(const struct sto_series *s, bool known);
+/** Definition of a series, its number alone if it is known; returns the byte after it. *before is the id of the
+ * definition before in this record, 0 at its beginning, and becomes this one's. */
+uint8_t *sto_wal__def_put(uint8_t *p, const struct sto_series *s, bool known, uint32_t *before);
+/** Read one definition of a record of this type (of series); returns the byte after it, NULL if it makes no sense.
+ * *before as in sto_wal__def_put. */
+const uint8_t *sto_wal__def_get(const uint8_t *p, const uint8_t *end, enum sto_wal_record type,
+                                uint32_t *before, struct sto_wal_def *out);
 
 /** Encode operations until n are done or p >= stop; numbers[i] is the number of points[i] in this segment. p
  * has room for STO_WAL_POINT_MAX_BYTES beyond stop. *out_n = operations encoded; returns the byte after them.

@@ -282,12 +282,24 @@ static int nonsense(const struct replay *r, uint64_t off, const char *what, stru
     return ts_error_set(err, TS_ECORRUPT, "%s: record at offset %" PRIu64 " %s", r->path, off, what);
 }
 
-static int take_series(struct replay *r, uint64_t off, const uint8_t *p, const uint8_t *end,
-                       struct ts_error *err)
+/* The handle of the definition just read; NULL: its points are left out, or *why says what is wrong. */
+static const struct sto_series *handle_of(const struct replay *r, struct ts_error *why)
 {
-    struct sto_wal_def *d = &r->def;
+    const struct sto_wal_def *d = &r->def;
+    if (!d->known)
+        return r->ops->series(r->arg, d->id, d->metric, d->tags, d->n_tags, d->text, d->metric_len, why);
+    if (r->ops->known)
+        return r->ops->known(r->arg, d->id, why);
+    ts_error_set(why, TS_ECORRUPT, "names series %u by its number, and there is no catalog", d->id);
+    return NULL;
+}
+
+static int take_series(struct replay *r, uint64_t off, enum sto_wal_record type, const uint8_t *p,
+                       const uint8_t *end, struct ts_error *err)
+{
+    uint32_t before = 0;
     while (p < end) {
-        if (!(p = sto_wal__def_get(p, end, d)))
+        if (!(p = sto_wal__def_get(p, end, type, &before, &r->def)))
             return nonsense(r, off, "holds a malformed series definition", err);
         if (r->n_series == r->series_cap) {
             uint32_t cap = r->series_cap ? r->series_cap * 2 : 1024;
@@ -298,8 +310,7 @@ static int take_series(struct replay *r, uint64_t off, const uint8_t *p, const u
             r->series_cap = cap;
         }
         struct ts_error why = {0};
-        const struct sto_series *s =
-            r->ops->series(r->arg, d->id, d->metric, d->tags, d->n_tags, d->text, d->metric_len, &why);
+        const struct sto_series *s = handle_of(r, &why);
         if (!s && why.code < 0)
             return ts_error_set(err, why.code, "%s: record at offset %" PRIu64 ": %s", r->path, off,
                                 why.text);
@@ -335,11 +346,12 @@ static int take_record(struct replay *r, uint64_t off, const uint8_t *body, size
     case STO_WAL_POINTS:
         return take_points(r, off, body + 1, body + n_body, err);
     case STO_WAL_SERIES:
-        return take_series(r, off, body + 1, body + n_body, err);
+        return take_series(r, off, STO_WAL_SERIES, body + 1, body + n_body, err);
     case STO_WAL_SERIES_FROM:
+    case STO_WAL_SERIES_HEADED:
         if (!(p = ts_get_varint(body + 1, body + n_body, &number)) || number != r->n_series)
             return nonsense(r, off, "defines series out of their order", err);
-        return take_series(r, off, p, body + n_body, err);
+        return take_series(r, off, (enum sto_wal_record)body[0], p, body + n_body, err);
     case STO_WAL_MARK:
         if (!sto_wal__mark_get(body - STO_WAL_RECORD_HEAD_BYTES, r->salt, &mark) || mark > off)
             return nonsense(r, off, "holds a malformed mark", err);

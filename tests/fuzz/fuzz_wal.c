@@ -45,6 +45,21 @@ static const struct sto_series *on_series(void *arg, uint32_t id, uint32_t metri
     return sum % 13 == 5 ? NULL : &all_series[id % N_SERIES];
 }
 
+static const struct sto_series *on_known(void *arg, uint32_t id, struct ts_error *err)
+{
+    (void)arg;
+    if (id % 17 == 3) {
+        ts_error_set(err, TS_ECORRUPT, "series %u is lost", id);
+        return NULL;
+    }
+    return id % 13 == 5 ? NULL : &all_series[id % N_SERIES];
+}
+
+static uint32_t n_known(void *arg)
+{
+    return *(uint32_t *)arg;
+}
+
 static int on_points(void *arg, uint64_t gen, const struct sto_point *points, size_t n, struct ts_error *err)
 {
     struct seen *s = arg;
@@ -63,7 +78,8 @@ static int on_points(void *arg, uint64_t gen, const struct sto_point *points, si
 
 static int replay(struct t_faultfs *f, bool read_only, struct seen *s)
 {
-    static const struct sto_wal_replay_ops ops = {.series = on_series, .points = on_points};
+    static const struct sto_wal_replay_ops ops = {
+        .series = on_series, .known = on_known, .points = on_points};
     struct sto_wal_replay_result res;
     struct ts_error err = {0};
     s->n = 0;
@@ -110,6 +126,8 @@ static void write_again(const struct seen *s, struct seen *again)
     struct sto_wal *wal;
     t_faultfs_put(f, "w/x", "", 0); /* makes the folder */
     CHECK(sto_wal_new(t_faultfs_fs(f), "w", 1, 0, 1, &wal, NULL) == 0);
+    uint32_t on_disk = 3; /* of the N_SERIES; two of them are neither lost nor left out by on_known */
+    sto_wal_set_known(wal, n_known, &on_disk);
     CHECK(sto_wal_append(wal, s->v, s->n, NULL) == 0);
     CHECK(sto_wal_close(wal, NULL) == 0);
     CHECK(replay(f, true, again) == 0 && same(s, again));

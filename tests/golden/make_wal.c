@@ -29,6 +29,15 @@ static struct sto_series *make_series(uint32_t id, uint32_t metric, uint32_t met
     return s;
 }
 
+/* Series below it are on disk in the catalog. */
+static uint32_t on_disk;
+
+static uint32_t n_known(void *arg)
+{
+    (void)arg;
+    return on_disk;
+}
+
 static int write_log(const char *dir, struct ts_error *err)
 {
     struct sto_series *cpu = make_series(5, 1, 8, "cpu.user host=a core=0", 2);
@@ -49,16 +58,19 @@ static int write_log(const char *dir, struct ts_error *err)
     };
     struct sto_wal *wal;
     int rc = sto_wal_new(ts_fs_real(), dir, 1, 0, 1, &wal, err);
-    if (rc == 0)
+    if (rc == 0) {
+        sto_wal_set_known(wal, n_known, NULL);
         rc = sto_wal_append(wal, first, 5, err);
+    }
     if (rc == 0)
         rc = sto_wal_sync(wal, err);
     if (rc == 0)
         rc = sto_wal_append(wal, second, 3, err);
     if (rc == 0)
         rc = sto_wal_set_gen(wal, 2, err);
+    on_disk = 6; /* as after a flush: cpu is named by its number now */
     if (rc == 0)
-        rc = sto_wal_append(wal, first, 1, err);
+        rc = sto_wal_append(wal, first, 2, err);
     int close_rc = sto_wal_close(wal, rc < 0 ? NULL : err);
     ts_free(cpu);
     ts_free(hits);

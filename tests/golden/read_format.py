@@ -111,12 +111,20 @@ def wal_operation(b, state, n_series):
         "to=%d" % value if flags >> 8 == 2 else "%s m=%d exp=%d" % (kind, value, exponent))
 
 
-def wal_definition(b, number):
-    series_id, metric, n_tags = b.varint(), b.varint(), b.u8()
+def wal_definition(b, number, before):
+    """before: id of the definition before in this record; None where definitions have no heads."""
+    if before is None:
+        series_id = b.varint()
+    else:
+        head = b.varint()
+        series_id = before + (head >> 2 if not head & 2 else -1 - (head >> 2))
+        if head & 1:
+            return series_id, "series %d id=%d of the catalog" % (number, series_id)
+    metric, n_tags = b.varint(), b.u8()
     tags = [(b.varint(), b.varint()) for _ in range(n_tags)]
     text_len, metric_len = b.varint(), b.varint()
     text = b.take(text_len)
-    return "series %d id=%d metric=%d tags=%s text=%s|%s" % (
+    return series_id, "series %d id=%d metric=%d tags=%s text=%s|%s" % (
         number, series_id, metric, ",".join("%d=%d" % t for t in tags),
         text[:metric_len].decode(), text[metric_len:].decode())
 
@@ -126,7 +134,7 @@ def read_wal(data):
     head.take(8)
     version, run, generation, worker, segment = head.u32(), head.u32(), head.u64(), head.u32(), head.u32()
     prev_generation, prev_bytes, prev_segment, crc = head.u64(), head.u64(), head.u32(), head.u32()
-    if crc != crc32c(data[:52]) or version not in (1, 2):
+    if crc != crc32c(data[:52]) or version not in (1, 2, 3):
         raise Damage("header")
     yield "write-ahead log run=%d generation=%d worker=%d segment=%d" % (run, generation, worker, segment)
     if prev_segment != 0xFFFFFFFF:
@@ -144,11 +152,14 @@ def read_wal(data):
             state = [-1, 0, 0, [0 << 1, 1 << 1 | 2 << 3, 1 << 1 | 1 << 3]]
             while b.left():
                 yield "  " + wal_operation(b, state, n_series)
-        elif kind == 2 or kind == 4 and version == 2:
-            if kind == 4 and b.varint() != n_series:
+        elif kind == 2 or kind == 4 and version >= 2 or kind == 5 and version == 3:
+            if kind != 2 and b.varint() != n_series:
                 raise Damage("number of a definition")
+            before = 0 if kind == 5 else None
             while b.left():
-                yield "  " + wal_definition(b, n_series)
+                series_id, text = wal_definition(b, n_series, before)
+                yield "  " + text
+                before = series_id if kind == 5 else None
                 n_series += 1
         elif kind == 3:
             yield "  mark %d" % b.u64()

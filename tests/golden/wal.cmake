@@ -1,12 +1,12 @@
-# Golden write-ahead log and manifest: what is written today is what v2 and v1 hold, and the page alone is enough to read
-# it. The log of version 1 is still read, by both.
+# Golden write-ahead log and manifest: what is written today is what v3 and v1 hold, and the page alone is enough to read
+# it. The logs of versions 1 and 2 are still read.
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 add_executable(make_golden_wal ${CMAKE_SOURCE_DIR}/tests/golden/make_wal.c)
 target_link_libraries(make_golden_wal PRIVATE engine)
 foreach(kind wal manifest)
   if(kind STREQUAL wal)
     set(files 00000001-00000001-000-0000.log 00000001-00000002-000-0001.log)
-    set(version v2)
+    set(version v3)
   else()
     set(files MANIFEST)
     set(version v1)
@@ -16,8 +16,10 @@ foreach(kind wal manifest)
       -DGOLDEN=${CMAKE_SOURCE_DIR}/tests/golden -DOUT=${CMAKE_BINARY_DIR}/golden_${kind}
       -DVERSION=${version} "-DFILES=${files}" -DTEXT=${kind}.txt -P ${CMAKE_SOURCE_DIR}/tests/golden/compare.script)
 endforeach()
-add_test(NAME golden_wal_v1
-  COMMAND ${CMAKE_COMMAND} -DMAKE=$<TARGET_FILE:make_golden_wal> -DPYTHON=${Python3_EXECUTABLE} -DREAD_ONLY=1
-    -DGOLDEN=${CMAKE_SOURCE_DIR}/tests/golden -DOUT=${CMAKE_BINARY_DIR}/golden_wal_v1
-    "-DFILES=00000001-00000001-000-0000.log;00000001-00000002-000-0001.log" -DTEXT=wal.txt
-    -P ${CMAKE_SOURCE_DIR}/tests/golden/compare.script)
+foreach(old v1 v2)
+  add_test(NAME golden_wal_${old}
+    COMMAND ${CMAKE_COMMAND} -DMAKE=$<TARGET_FILE:make_golden_wal> -DPYTHON=${Python3_EXECUTABLE} -DREAD_ONLY=1
+      -DGOLDEN=${CMAKE_SOURCE_DIR}/tests/golden -DOUT=${CMAKE_BINARY_DIR}/golden_wal_${old} -DVERSION=${old}
+      "-DFILES=00000001-00000001-000-0000.log;00000001-00000002-000-0001.log" -DTEXT=wal.txt
+      -P ${CMAKE_SOURCE_DIR}/tests/golden/compare.script)
+endforeach()

@@ -151,6 +151,31 @@ static void test_catalog__what_is_synced_survives_a_crash(void **state)
     t_close(cat);
 }
 
+/* The log names a series by its number alone from then on, so nothing may say so too early. */
+static void test_catalog__series_are_on_disk_after_a_sync(void **state)
+{
+    (void)state;
+    struct sto_catalog *cat = t_open();
+    struct ts_error err = {0};
+    assert_int_equal(sto_series_n_on_disk(cat), 0);
+    (void)t_series(cat, "m host=a");
+    (void)t_series(cat, "m host=b");
+    assert_int_equal(sto_series_n_on_disk(cat), 0);
+    assert_int_equal(sto_catalog_sync(cat, false, NULL), 0);
+    assert_int_equal(sto_series_n_on_disk(cat), 0);
+    assert_int_equal(sto_catalog_sync(cat, true, NULL), 0);
+    assert_int_equal(sto_series_n_on_disk(cat), 2);
+    (void)t_series(cat, "m host=c");
+    assert_int_equal(sto_series_n_on_disk(cat), 2);
+    assert_null(sto_series_known(cat, 3, &err));
+    assert_int_equal(err.code, TS_ECORRUPT);
+    assert_int_equal(sto_catalog_close(cat, NULL), 0);
+    cat = t_open();
+    assert_int_equal(sto_series_n_on_disk(cat), 3);
+    assert_non_null(sto_series_known(cat, 2, &err));
+    assert_int_equal(sto_catalog_close(cat, NULL), 0);
+}
+
 static void test_catalog__torn_tail_loses_the_last_blocks_only(void **state)
 {
     (void)state;
@@ -546,6 +571,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T_CASE(test_catalog__round_trip_through_log_and_checkpoint),
         T_CASE(test_catalog__what_is_synced_survives_a_crash),
+        T_CASE(test_catalog__series_are_on_disk_after_a_sync),
         T_CASE(test_catalog__torn_tail_loses_the_last_blocks_only),
         T_CASE(test_catalog__no_record_is_trusted),
         T_CASE(test_catalog__impossible_records_are_refused),

@@ -90,6 +90,83 @@ static void test_wal__random_points_come_back_bit_for_bit(void **state)
     }
 }
 
+/* What the catalog has on disk is named by its number; this grows while the log is written. */
+static void test_wal__known_series_come_back_by_number(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        struct t_faultfs *f = new_fs(seed);
+        struct sto_wal *wal = new_wal(f, 1, 0, 5);
+        struct diary want = {0}, got;
+        uint64_t r = seed;
+        uint32_t below = 0, max_id = 0;
+        for (uint32_t i = 0; i < N_SERIES; i++)
+            max_id = all_series[i]->id > max_id ? all_series[i]->id : max_id;
+        sto_wal_set_known(wal, known_below, &below);
+        sto_wal_set_segment_bytes(wal, 3000);
+        for (size_t i = 0; i < 24; i++) {
+            assert_int_equal(append_random(wal, 5, &r, 1 + i * 37, &want), 0);
+            below = i < 12 ? (uint32_t)(t_rand(&r) % ((uint64_t)max_id + 1)) : max_id + 1;
+        }
+        assert_int_equal(sto_wal_close(wal, NULL), 0);
+        struct sto_wal_replay_result res;
+        assert_int_equal(replay(f, 0, false, &got, &res, NULL), 0);
+        assert_same(&got, &want);
+        assert_true(got.n_defs > 0 && got.n_known > 0 && res.n_skipped == 0);
+        diary_release(&got);
+        diary_release(&want);
+        t_faultfs_free(f);
+    }
+}
+
+/* One point an hour of each of many series, none of which comes twice in a segment. */
+static void test_wal__a_known_series_costs_a_few_bytes(void **state)
+{
+    (void)state;
+    enum { N = 20000 };
+    struct t_faultfs *f = new_fs(1);
+    struct sto_wal *wal = new_wal(f, 1, 0, 1);
+    struct sto_point *p = ts_xcalloc(N, sizeof *p);
+    uint32_t below = N;
+    uint64_t r = 5;
+    sto_wal_set_known(wal, known_below, &below);
+    struct sto_series *all = ts_xcalloc(N, sizeof *all); /* no tags are read */
+    for (uint32_t i = 0; i < N; i++) {
+        all[i].id = (i * 7919u) % N; /* no order that differences like */
+        p[i] = (struct sto_point){.series = &all[i],
+                                  .ts_ms = 1600000000000,
+                                  .m = (int64_t)(t_rand(&r) % 10000),
+                                  .flags = sto_meta_flags(STO_OP_PUT, TS_NUM_DEC, 2, false)};
+    }
+    assert_int_equal(sto_wal_append(wal, p, N, NULL), 0);
+    assert_true((double)sto_wal_written(wal) / N < 6.5);
+    assert_int_equal(sto_wal_close(wal, NULL), 0);
+    ts_free(all);
+    ts_free(p);
+    t_faultfs_free(f);
+}
+
+static void test_wal__without_a_catalog_numbers_are_damage(void **state)
+{
+    (void)state;
+    struct t_faultfs *f = new_fs(1);
+    struct sto_wal *wal = new_wal(f, 1, 0, 1);
+    uint32_t below = UINT32_MAX;
+    struct sto_point p = {.series = all_series[3], .ts_ms = 1, .m = 2};
+    struct diary got = {.leave_out = UINT32_MAX};
+    struct sto_wal_replay_result res;
+    struct sto_wal_replay_ops bare = {.series = on_series, .points = on_points};
+    struct ts_error err = {0};
+    sto_wal_set_known(wal, known_below, &below);
+    assert_int_equal(sto_wal_append(wal, &p, 1, NULL), 0);
+    assert_int_equal(sto_wal_close(wal, NULL), 0);
+    assert_int_equal(sto_wal_replay(t_faultfs_fs(f), DIR_NAME, 0, &bare, &got, true, &res, &err),
+                     TS_ECORRUPT);
+    assert_non_null(strstr(err.text, "there is no catalog"));
+    diary_release(&got);
+    t_faultfs_free(f);
+}
+
 static void test_wal__round_robin_costs_three_bytes_a_point(void **state)
 {
     (void)state;
@@ -277,6 +354,9 @@ int main(void)
         cmocka_unit_test(test_wal__names_are_read_only_in_one_spelling),
         cmocka_unit_test(test_wal__header_reads_back_and_is_checked),
         cmocka_unit_test(test_wal__random_points_come_back_bit_for_bit),
+        cmocka_unit_test(test_wal__known_series_come_back_by_number),
+        cmocka_unit_test(test_wal__a_known_series_costs_a_few_bytes),
+        cmocka_unit_test(test_wal__without_a_catalog_numbers_are_damage),
         cmocka_unit_test(test_wal__round_robin_costs_three_bytes_a_point),
         cmocka_unit_test(test_wal__a_text_longer_than_a_record_comes_back),
         cmocka_unit_test(test_wal__replay_may_leave_out_series_or_stop),

@@ -190,9 +190,14 @@ static void test_wal_faults__nonsense_with_a_good_checksum_is_damage(void **stat
         {5, {STO_WAL_POINTS, 3u << STO_WAL_CTL_FLAGS_SHIFT, 0, 3, 0}},  /* op 3 */
         {5, {STO_WAL_POINTS, 3u << STO_WAL_CTL_FLAGS_SHIFT, 23 * 8 & 255, 0, 0}}, /* exponent 23 */
         {2, {STO_WAL_SERIES, 1}},
-        {4, {STO_WAL_SERIES, 1, 1, 1}},            /* tags cut */
-        {6, {STO_WAL_SERIES, 1, 1, 0, 9, 1}},      /* text longer than the record */
-        {7, {STO_WAL_SERIES, 1, 1, 0, 1, 2, 'x'}}, /* metric longer than the text */
+        {4, {STO_WAL_SERIES, 1, 1, 1}},                                   /* tags cut */
+        {6, {STO_WAL_SERIES, 1, 1, 0, 9, 1}},                             /* text longer than the record */
+        {7, {STO_WAL_SERIES, 1, 1, 0, 1, 2, 'x'}},                        /* metric longer than the text */
+        {2, {STO_WAL_SERIES_HEADED, 1}},                                  /* the first one is number 0 */
+        {3, {STO_WAL_SERIES_HEADED, 0, 3}},                               /* id -1 */
+        {8, {STO_WAL_SERIES_HEADED, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 1}}, /* head of more than 34 bits */
+        {5, {STO_WAL_SERIES_HEADED, 0, 8, 1, 1}},                         /* tags cut */
+        {3, {STO_WAL_SERIES_HEADED, 0, 0xfd}},                            /* cut head */
         {2, {STO_WAL_MARK, 1}},
         {9, {STO_WAL_MARK, 0, 0, 1}}, /* a mark beyond itself */
     };

@@ -116,7 +116,8 @@ struct diary {
     size_t n, cap;
     uint32_t leave_out; /* id of a series that replay is to leave out; UINT32_MAX = none */
     int fail_points;    /* answer of points() */
-    size_t n_defs;      /* definitions seen */
+    size_t n_defs;      /* definitions with names seen */
+    size_t n_known;     /* definitions by number seen */
 };
 
 static inline void note(struct diary *d, uint64_t gen, const struct sto_point *p, size_t n)
@@ -188,7 +189,26 @@ static inline int on_points(void *arg, uint64_t gen, const struct sto_point *p, 
     return d->fail_points ? ts_error_set(err, d->fail_points, "stop") : 0;
 }
 
-static const struct sto_wal_replay_ops ops = {.series = on_series, .points = on_points};
+static inline const struct sto_series *on_known(void *arg, uint32_t id, struct ts_error *err)
+{
+    struct diary *d = arg;
+    d->n_known++;
+    if (id == d->leave_out)
+        return NULL;
+    for (uint32_t i = 0; i < N_SERIES; i++)
+        if (all_series[i]->id == id)
+            return all_series[i];
+    ts_error_set(err, TS_ECORRUPT, "no series %u", id);
+    return NULL;
+}
+
+static const struct sto_wal_replay_ops ops = {.series = on_series, .known = on_known, .points = on_points};
+
+/* For sto_wal_set_known: the number at arg. */
+static inline uint32_t known_below(void *arg)
+{
+    return *(const uint32_t *)arg;
+}
 
 static inline int replay(struct t_faultfs *f, uint64_t flushed_gen, bool read_only, struct diary *out,
                          struct sto_wal_replay_result *res, struct ts_error *err)

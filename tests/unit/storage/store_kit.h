@@ -107,21 +107,29 @@ static inline void kit_compare_point(void *arg, int64_t ts_ms, struct ts_num v)
     c->n++;
 }
 
-/* All points of a series equal the reference? why (may be NULL) gets the first difference. */
-static inline bool kit_same(struct sto_store *st, const struct t_ref *ref, unsigned series, char *why,
-                            size_t n_why)
+/* All points that the store has of s equal those of the reference's series? why (may be NULL) gets the first
+ * difference. */
+static inline bool kit_same_as(struct sto_store *st, const struct sto_series *s, const struct t_ref *ref,
+                               unsigned series, char *why, size_t n_why)
 {
     struct t_ref_point *want;
     struct kit_compare c = {.same = true, .series = series, .why = why, .n_why = n_why};
     struct ts_error err = {0};
     c.n_want = t_ref_scan(ref, series, STO_MIN_TS_MS, STO_MAX_TS_MS, &want);
     c.want = want;
-    if (kit_points(st, kit_series(st, series), kit_compare_point, &c, &err) < 0)
+    if (kit_points(st, s, kit_compare_point, &c, &err) < 0)
         fail_msg("scan: %s", err.text);
     if (c.same && c.n != c.n_want && why)
         snprintf(why, n_why, "series %u: %zu points, expected %zu", series, c.n, c.n_want);
     ts_free(want);
     return c.same && c.n == c.n_want;
+}
+
+/* The same of the series with the name that the reference's number stands for. */
+static inline bool kit_same(struct sto_store *st, const struct t_ref *ref, unsigned series, char *why,
+                            size_t n_why)
+{
+    return kit_same_as(st, kit_series(st, series), ref, series, why, n_why);
 }
 
 /* The store holds a front part of the diary that has at least what was confirmed. one_log: the same front

@@ -15,6 +15,14 @@
 
 #define MAX_PARAMS (QRY_MAX_SUBS + 8)
 
+/* Text of one query as an m. */
+struct query_text {
+    struct ts_buf m;    /* aggregator, options and metric, then filters in braces */
+    const char *metric; /* as written */
+    size_t head;        /* bytes before the filters that follow as words */
+    bool own;           /* it has filters, or braces behind the metric */
+};
+
 /* Words on their way. */
 struct words {
     const char *const *w;
@@ -83,11 +91,11 @@ static bool is_tag(const char *s)
     return s && s[0] && strchr(s + 1, '=') && !strchr(s, ' ');
 }
 
-/* One query of the line as an m. */
-static int one_query(struct words *w, struct ts_buf *m)
+/* One query of the line. */
+static int one_query(struct words *w, struct query_text *q)
 {
     const char *agg = next(w), *s;
-    ts_buf_clear(m);
+    struct ts_buf *m = &q->m;
     ts_buf_str(m, agg);
     TS_TRY(qry_parse_agg(ts_slice_str(agg), false, &(const struct qry_agg *){NULL}, w->err));
     while ((s = next(w)) != NULL) {
@@ -101,13 +109,37 @@ static int one_query(struct words *w, struct ts_buf *m)
     if (!s)
         return missing(w, "the metric");
     ts_buf_printf(m, ":%s", s);
+    q->metric = s;
+    q->head = m->n;
+    q->own = strchr(s, '{') || is_tag(peek(w));
     for (size_t k = 0; is_tag(peek(w)); k++) {
         const char *tag = next(w);
         ts_buf_printf(m, "%s%s%s", k ? "," : "{", tag, is_tag(peek(w)) ? "" : "}");
     }
-    if (m->failed)
-        return ts_error_set(w->err, TS_ENOMEM, "The query is too long");
-    put(w, "m", ts_arena_strndup(w->arena, m->p, m->n));
+    return 0;
+}
+
+/* Filters behind the last metric hold for all metrics, if they stand there alone. But where the last metric stands without
+ * filters before, they tell the two apart. */
+static int share_filters(struct words *w, struct query_text *q, size_t n)
+{
+    struct query_text *last = &q[n - 1];
+    size_t n_own = 0, lacks = 0;
+    bool apart = false;
+    for (size_t i = 0; i + 1 < n; i++) {
+        n_own += q[i].own;
+        lacks = q[i].own ? lacks : i;
+        apart |= !q[i].own && q[i].m.n == last->head && memcmp(q[i].m.p, last->m.p, last->head) == 0;
+    }
+    if (n < 2 || last->m.n == last->head || apart || n_own == n - 1)
+        return 0;
+    if (n_own)
+        return ts_error_set(w->err, TS_EINVAL,
+                            "%.80s has no filters, but other metrics before the last one have: write them "
+                            "behind each metric, '%.80s{}' for one without",
+                            q[lacks].metric, q[lacks].metric);
+    for (size_t i = 0; i + 1 < n; i++)
+        ts_buf_append(&q[i].m, last->m.p + last->head, last->m.n - last->head);
     return 0;
 }
 
@@ -147,19 +179,39 @@ static int take_range(struct words *w, int64_t now_ms)
     return 0;
 }
 
+/* All queries of the line, up to max. */
+static int take_queries(struct words *w, struct query_text *q, size_t max)
+{
+    size_t n = 0;
+    int rc = 0;
+    for (; peek(w) && rc == 0; n++) {
+        if (n == max)
+            return ts_error_set(w->err, TS_EINVAL, "Too many queries, at most %d", QRY_MAX_SUBS);
+        rc = one_query(w, &q[n]);
+    }
+    if (rc == 0)
+        rc = share_filters(w, q, n);
+    for (size_t i = 0; i < n && rc == 0; i++) {
+        if (q[i].m.failed)
+            rc = ts_error_set(w->err, TS_ENOMEM, "The query is too long");
+        else
+            put(w, "m", ts_arena_strndup(w->arena, q[i].m.p, q[i].m.n));
+    }
+    return rc;
+}
+
 static int take_words(struct words *w, int64_t now_ms)
 {
-    struct ts_buf m;
-    int rc = 0;
     TS_TRY(take_range(w, now_ms));
-    ts_buf_init(&m, 1 << 20);
-    while (peek(w) && rc == 0) {
-        if (w->n_params + 4 >= MAX_PARAMS)
-            rc = ts_error_set(w->err, TS_EINVAL, "Too many queries, at most %d", QRY_MAX_SUBS);
-        else
-            rc = one_query(w, &m);
-    }
-    ts_buf_release(&m);
+    size_t max = (w->n - w->i + 1) / 2; /* a query has two words at least */
+    if (max > QRY_MAX_SUBS)
+        max = QRY_MAX_SUBS;
+    struct query_text *q = ts_arena_zalloc(w->arena, (max + 1) * sizeof *q);
+    for (size_t i = 0; i < max; i++)
+        ts_buf_init(&q[i].m, 1 << 20);
+    int rc = take_queries(w, q, max);
+    for (size_t i = 0; i < max; i++)
+        ts_buf_release(&q[i].m);
     return rc;
 }
 

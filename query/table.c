@@ -393,34 +393,39 @@ static struct ts_slice filters_text(struct table *tb, const struct qry_sub *sub)
     return s;
 }
 
-/* "web.hits"; "max web.hits{host=web1}" where filters tell columns of one aggregator apart; "avg web.hits" where several sub queries have the metric; a number where they have both. */
+/* Do columns have different filters? */
+static bool filters_differ(const struct qry_spec *spec)
+{
+    for (size_t i = 1; i < spec->n_subs; i++)
+        if (!same_filters(&spec->subs[0], &spec->subs[i]))
+            return true;
+    return false;
+}
+
+/* "web.hits"; "avg web.hits" where several columns have the metric; with "{host=web1}" where columns have different filters; with a number
+ * where all of this is the same. */
 static struct ts_slice sub_name(struct table *tb, size_t sub)
 {
     const struct qry_spec *spec = tb->spec;
-    struct ts_slice metric = spec->subs[sub].metric.n ? spec->subs[sub].metric : TS_SLICE_LIT("value");
+    struct ts_slice name = spec->subs[sub].metric.n ? spec->subs[sub].metric : TS_SLICE_LIT("value");
     const char *agg = spec->subs[sub].agg->name;
-    size_t same = 0, before = 0, others = 0;
-    bool filters_tell = true; /* no other column of this metric and aggregator has its filters */
+    size_t same = 0, before = 0;
     for (size_t i = 0; i < spec->n_subs; i++) {
         if (!ts_slice_eq(spec->subs[i].metric, spec->subs[sub].metric))
             continue;
         same++;
-        if (i == sub || strcmp(spec->subs[i].agg->name, agg) != 0)
-            continue;
-        before += i < sub;
-        others++;
-        filters_tell &= !same_filters(&spec->subs[i], &spec->subs[sub]);
+        before += i < sub && strcmp(spec->subs[i].agg->name, agg) == 0 &&
+                  same_filters(&spec->subs[i], &spec->subs[sub]);
     }
-    filters_tell &= others > 0;
-    if (same == 1)
-        return metric;
+    if (same > 1)
+        name = joined(tb, ts_slice_str(agg), " ", name);
+    if (filters_differ(spec))
+        name = joined(tb, name, "", filters_text(tb, &spec->subs[sub]));
+    if (!before)
+        return name;
     char number_text[32];
     int n = snprintf(number_text, sizeof number_text, "%zu", before + 1);
-    struct ts_slice name = joined(tb, ts_slice_str(agg), " ", metric);
-    if (!before && !filters_tell)
-        return name;
-    return filters_tell ? joined(tb, name, "", filters_text(tb, &spec->subs[sub]))
-                        : joined(tb, name, " ", (struct ts_slice){number_text, (size_t)n});
+    return joined(tb, name, " ", (struct ts_slice){number_text, (size_t)n});
 }
 
 static int make_head(struct table *tb, struct qry_head *head, struct ts_error *err)

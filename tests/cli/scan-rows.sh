@@ -13,7 +13,7 @@ n -5 1 host=web02
 rollup 1h-sum m 1356998400 5 host=web01 dc=x
 END
 tsd import points.txt --data data
-tsd scan 2013/01/01 2013/01/02 sum m sum n host=web02 --data data | tee rows.txt
+tsd scan 2013/01/01 2013/01/02 sum "m{}" sum n host=web02 --data data | tee rows.txt
 tsd scan 1960/01/01 1970/01/01 sum n --data data
 tsd scan 2013/01/01-00:00:02 2013/01/01-01:00 avg m host='web*' host=web01 --import --data data
 tsd scan 2013/01/01 2013/01/02 sum m host='wildcard(*02)' --import --data data
@@ -24,7 +24,7 @@ tsd scan 2013/01/01 sum
 tsd scan 2013/01/01 2013/01/02 wrong m
 tsd scan --remove 2013/01/01 2013/01/02 sum m
 start data
-tsd scan 2013/01/01 2013/01/02 sum m sum n host=web02 --port $port | cmp - rows.txt && echo same from a daemon
+tsd scan 2013/01/01 2013/01/02 sum "m{}" sum n host=web02 --port $port | cmp - rows.txt && echo same from a daemon
 tsd scan 2013/01/01 2013/01/02 sum m host=web02 --port $port --delete
 tsd scan 2013/01/01 2013/01/02 sum m host=web02 --port $port --import
 stop

@@ -389,6 +389,39 @@ static void test_parse__words_make_a_spec_and_a_uri(void **state)
     ts_buf_release(&b);
 }
 
+static void test_parse__filters_of_the_last_metric_hold_for_all(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *w[12], *uri; /* uri == NULL: refused */
+    } cases[] = {
+        {{"1h-ago", "sum", "a", "max", "b", "h=x", "d=y"},
+         "&m=sum:a%7Bh%3Dx,d%3Dy%7D&m=max:b%7Bh%3Dx,d%3Dy%7D"},
+        {{"1h-ago", "sum", "a", "d=y", "max", "b", "h=x"}, "&m=sum:a%7Bd%3Dy%7D&m=max:b%7Bh%3Dx%7D"},
+        {{"1h-ago", "sum", "a", "d=y", "max", "b"}, "&m=sum:a%7Bd%3Dy%7D&m=max:b"},
+        {{"1h-ago", "sum", "a{}", "max", "b", "h=x"}, "&m=sum:a%7B%7D&m=max:b%7Bh%3Dx%7D"},
+        /* the same with and without: told apart by the filter */
+        {{"1h-ago", "sum", "a", "sum", "a", "h=x"}, "&m=sum:a&m=sum:a%7Bh%3Dx%7D"},
+        {{"1h-ago", "sum", "b", "sum", "a", "sum", "a", "h=x"}, "&m=sum:b&m=sum:a&m=sum:a%7Bh%3Dx%7D"},
+        {{"1h-ago", "sum", "a", "max", "a", "h=x"}, "&m=sum:a%7Bh%3Dx%7D&m=max:a%7Bh%3Dx%7D"},
+        {{"1h-ago", "sum", "a", "h=x", "sum", "b", "sum", "c", "h=x"}, NULL},
+    };
+    struct ts_buf b;
+    ts_buf_init(&b, 0);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        size_t n = 0;
+        while (n < 12 && cases[i].w[n])
+            n++;
+        int rc = words(cases[i].w, n, NULL, NULL, NULL, &b);
+        assert_true((rc == 0) == (cases[i].uri != NULL));
+        if (cases[i].uri)
+            assert_string_equal(b.p + strlen("start=1h-ago"), cases[i].uri);
+    }
+    assert_string_equal(err.text, "b has no filters, but other metrics before the last one have: write them "
+                                  "behind each metric, 'b{}' for one without");
+    ts_buf_release(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -403,6 +436,7 @@ int main(void)
         cmocka_unit_test(test_parse__json_body),
         cmocka_unit_test(test_parse__json_errors),
         cmocka_unit_test(test_parse__words_make_a_spec_and_a_uri),
+        cmocka_unit_test(test_parse__filters_of_the_last_metric_hold_for_all),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

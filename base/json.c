@@ -6,11 +6,13 @@
  */
 #include "base/json.h"
 
+#include "base/near.h"
 #include "base/num.h"
 
 #include <math.h>
 
-#define JSON_MAX_DEPTH 64 /* nesting that ts_json_load accepts; bounds jansson's recursion */
+#define JSON_MAX_UNKNOWN 100 /* members that nobody knows which are looked at */
+#define JSON_MAX_DEPTH   64  /* nesting that ts_json_load accepts; bounds jansson's recursion */
 
 /* ---- out ---- */
 
@@ -321,5 +323,50 @@ int ts_json_load(struct ts_slice text, json_t **out, struct ts_error *err)
         return ts_json_no_memory(text.n, err);
     if (!*out)
         return ts_error_set(err, TS_EPARSE, "JSON line %d column %d: %s", why.line, why.column, why.text);
+    return 0;
+}
+
+/* ---- members that are not known ---- */
+
+static void json_note(struct ts_json_unknown *unknown, struct ts_slice name)
+{
+    char clean[TS_NEAR_MAX_BYTES + 1];
+    size_t n = name.n < TS_NEAR_MAX_BYTES ? name.n : TS_NEAR_MAX_BYTES, used = strlen(unknown->names);
+    for (size_t i = 0; i < n; i++) {
+        char c = name.p[i];
+        bool plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
+                     c == '-' || c == '.';
+        clean[i] = plain ? c : '?';
+    }
+    clean[n] = 0;
+    const char *there = strstr(unknown->names, clean);
+    if ((there && strchr(", ", there[n]) && (there == unknown->names || there[-1] == ' ')) ||
+        used + n + 3 > sizeof unknown->names)
+        return;
+    (void)snprintf(unknown->names + used, sizeof unknown->names - used, "%s%s", used ? ", " : "", clean);
+}
+
+int ts_json_known(const json_t *object, const char *known, struct ts_json_unknown *unknown,
+                  struct ts_error *err)
+{
+    const char *key;
+    json_t *v;
+    json_object_foreach((json_t *)(uintptr_t)object, key, v)
+    {
+        struct ts_near near;
+        struct ts_slice name = ts_slice_str(key);
+        if (unknown->n > JSON_MAX_UNKNOWN)
+            return 0;
+        ts_near_init(&near, name);
+        if (json_is_null(v) || ts_near_list(&near, known))
+            continue;
+        unknown->n++;
+        if (near.n) {
+            int rc = ts_error_set(err, TS_EINVAL, "Unknown member: %.64s", key);
+            ts_near_hint(&near, err);
+            return rc;
+        }
+        json_note(unknown, name);
+    }
     return 0;
 }

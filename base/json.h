@@ -85,6 +85,24 @@ int ts_json_too_large(struct ts_error *err);
 /** TS_ENOMEM for a body of n_bytes that finds no memory, with a text that names http_body_total_bytes. */
 int ts_json_no_memory(size_t n_bytes, struct ts_error *err);
 
+#define TS_JSON_UNKNOWN_BYTES 256
+/* Members of a document that nobody knows. */
+struct ts_json_unknown {
+    char names
+        [TS_JSON_UNKNOWN_BYTES]; /* "group, alias": each once, without characters that are no part of names, as many as fit; ended by a zero */
+    size_t n; /* how many there are, at most about 100 */
+};
+/**
+ * Look for members of an object that its reader does not know. One that is nearly known is misspelt and refused; others are noted,
+ * and null members passed over. Beyond 100 unknown ones of a document nothing is looked at.
+ *
+ * @param known    names of members with blanks between
+ * @param unknown  of the whole document, zero at first
+ * @return 0; TS_EINVAL "Unknown member: NAME; did you mean ...?"
+ */
+int ts_json_known(const json_t *object, const char *known, struct ts_json_unknown *unknown,
+                  struct ts_error *err);
+
 /** Parse text (at most 64 levels deep, duplicate keys: the last wins, NaN refused). *out is the caller's (json_decref).
  *  @return 0; TS_EPARSE with line and column; TS_ELIMIT: more than ts_json_max_values values
  *  Cost: two passes; memory see ts_json_set_max_values. */

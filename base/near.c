@@ -6,6 +6,8 @@
  */
 #include "base/near.h"
 
+#include "base/cut.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -83,6 +85,18 @@ void ts_near_see(struct ts_near *near, struct ts_slice name)
     near->n = name.n;
     memcpy(near->best, name.p, name.n);
     near->best[name.n] = 0;
+}
+
+bool ts_near_list(struct ts_near *near, const char *list)
+{
+    struct ts_slice rest = ts_slice_str(list);
+    while (rest.n) {
+        struct ts_slice name = ts_slice_cut(&rest, ' ');
+        if (ts_slice_eq(name, near->wanted))
+            return true;
+        ts_near_see(near, name);
+    }
+    return false;
 }
 
 void ts_near_hint(const struct ts_near *near, struct ts_error *err)

@@ -26,6 +26,8 @@ void ts_near_init(struct ts_near *near, struct ts_slice wanted);
  * three at the most, or if the wanted one is a whole part of it between dots, slashes or such. The first of equally near ones stays.
  * Cost: product of the lengths. */
 void ts_near_see(struct ts_near *near, struct ts_slice name);
+/** Look at the names of a list with blanks between. True if the wanted one is among them; the rest of the list is not looked at then. */
+bool ts_near_list(struct ts_near *near, const char *list);
 /** Append "; did you mean NAME?" to the message in err if a name was near. err may be NULL. */
 void ts_near_hint(const struct ts_near *near, struct ts_error *err);
 

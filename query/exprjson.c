@@ -31,6 +31,11 @@ static struct ts_slice text_at(struct body *b, const json_t *o, const char *key)
     return qry_json_text(json_object_get(o, key), b->arena);
 }
 
+static int known(struct body *b, const json_t *o, const char *members)
+{
+    return qry_json_known(o, members, b->compat, &b->q->spec.unknown, b->err);
+}
+
 /* --- fill policies --- */
 static double value_of(const json_t *v)
 {
@@ -101,6 +106,7 @@ static int parse_downsampler(struct body *b, const json_t *o, struct qry_downsam
         return 0;
     if (!json_is_object(o))
         return bad(b, "downsampler is an object with interval and aggregator");
+    TS_TRY(known(b, o, "interval aggregator fillPolicy"));
     t->downsampled = true;
     t->interval = text_at(b, o, "interval");
     t->function = text_at(b, o, "aggregator");
@@ -126,6 +132,7 @@ static int parse_time(struct body *b, const json_t *o, struct qry_downsample *do
     struct qry_exp_time *t = &b->q->time;
     if (!json_is_object(o))
         return bad(b, "Missing time");
+    TS_TRY(known(b, o, "start end timezone aggregator rate downsampler"));
     t->start = text_at(b, o, "start");
     t->end = text_at(b, o, "end");
     t->timezone = text_at(b, o, "timezone");
@@ -161,14 +168,16 @@ static int list_of(struct body *b, const json_t *root, const char *key, size_t *
 
 static int parse_filter(struct body *b, const json_t *o, struct qry_exp_filter *out)
 {
+    TS_TRY(known(b, o, "id tags explicitTags"));
     out->id = text_at(b, o, "id");
     out->explicit_tags = qry_json_true(json_object_get(o, "explicitTags"));
-    return qry_json_filters(json_object_get(o, "tags"), b->compat, b->arena, &out->filters, &out->n_filters,
-                            b->err);
+    return qry_json_filters(json_object_get(o, "tags"), b->compat, &b->q->spec.unknown, b->arena,
+                            &out->filters, &out->n_filters, b->err);
 }
 
 static int parse_metric(struct body *b, const json_t *o, struct qry_exp_metric *out)
 {
+    TS_TRY(known(b, o, "id metric filter aggregator fillPolicy timeOffset"));
     out->id = text_at(b, o, "id");
     out->metric = text_at(b, o, "metric");
     out->filter = text_at(b, o, "filter");
@@ -183,6 +192,9 @@ static int parse_formula(struct body *b, const json_t *o, struct qry_exp_formula
 {
     const json_t *join = json_object_get(o, "join");
     struct ts_slice op = {NULL, 0};
+    TS_TRY(known(b, o, "id expr join fillPolicy"));
+    if (json_is_object(join))
+        TS_TRY(known(b, join, "operator useQueryTags includeAggTags"));
     out->id = text_at(b, o, "id");
     out->text = text_at(b, o, "expr");
     out->with_agg_tags = true;
@@ -224,6 +236,7 @@ static int parse_lists(struct body *b, const json_t *root)
         TS_TRY(parse_formula(b, json_array_get(json_object_get(root, "expressions"), i), &q->formulas[i]));
     for (size_t i = 0; i < q->n_outputs; i++) {
         const json_t *o = json_array_get(json_object_get(root, "outputs"), i);
+        TS_TRY(known(b, o, "id alias"));
         q->outputs[i] = (struct qry_exp_output){.id = text_at(b, o, "id"), .alias = text_at(b, o, "alias")};
     }
     return 0;
@@ -274,6 +287,7 @@ static int parse_root(struct body *b, const json_t *root, int64_t now_ms)
     struct qry_downsample downsample = {0};
     if (!json_is_object(root))
         return bad(b, "Unable to parse the given JSON");
+    TS_TRY(known(b, root, "name time filters metrics expressions outputs"));
     q->name = text_at(b, root, "name");
     TS_TRY(parse_time(b, json_object_get(root, "time"), &downsample));
     TS_TRY(parse_lists(b, root));

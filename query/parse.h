@@ -35,8 +35,11 @@ struct ts_slice qry_json_text(const json_t *v, struct ts_arena *arena);
 /** true, or the string "true". */
 bool qry_json_true(const json_t *v);
 /** A list of filters {"type","tagk","filter","groupBy"}; null and nothing give none. */
-int qry_json_filters(const json_t *a, bool compat, struct ts_arena *arena, const struct qry_filter **out,
-                     size_t *out_n, struct ts_error *err);
+int qry_json_filters(const json_t *a, bool compat, struct ts_json_unknown *unknown, struct ts_arena *arena,
+                     const struct qry_filter **out, size_t *out_n, struct ts_error *err);
+/** ts_json_known, but with compat any member is taken. */
+int qry_json_known(const json_t *object, const char *known, bool compat, struct ts_json_unknown *unknown,
+                   struct ts_error *err);
 
 /** Append a text percent-encoded for a query string. */
 void qry_uri_encode(struct ts_slice s, struct ts_buf *out);

@@ -13,10 +13,22 @@
 /* What the parts of the body share. */
 struct body {
     bool compat;
-    bool calendar; /* useCalendar: all intervals are the zone's */
+    bool calendar;                   /* useCalendar: all intervals are the zone's */
+    struct ts_json_unknown *unknown; /* members that nobody knows */
     struct ts_arena *arena;
     struct ts_error *err;
 };
+
+/* Members that OpenTSDB documents, those that it prints with showQuery, and ours; ms, timezone, ... beside those of qry_choice_names. */
+static const char root_members[] =
+    "start end queries timezone useCalendar noAnnotations globalAnnotations msResolution ms showTSUIDs "
+    "showQuery showStats showSummary delete padding options overrideByteLimit overrideDataPointLimit "
+    "startTime endTime by tz fill";
+static const char sub_members[] =
+    "aggregator metric tsuids downsample rate rateOptions tags filters explicitTags percentiles "
+    "showHistogramBuckets preAggregate rollupUsage rollupTable useFuzzyFilter useMultiGets index filterTagKs "
+    "histogramQuery";
+static const char filter_members[] = "type tagk filter groupBy group_by";
 
 static int bad_json(struct body *b)
 {
@@ -47,6 +59,12 @@ static struct ts_slice text_of(struct body *b, const json_t *v)
 bool qry_json_true(const json_t *v)
 {
     return json_is_true(v) || (json_is_string(v) && strcasecmp(json_string_value(v), "true") == 0);
+}
+
+int qry_json_known(const json_t *object, const char *known, bool compat, struct ts_json_unknown *unknown,
+                   struct ts_error *err)
+{
+    return compat ? 0 : ts_json_known(object, known, unknown, err);
 }
 
 /* 1: an object, 0: null, < 0: an error. */
@@ -98,10 +116,10 @@ static int parse_tags(struct body *b, const json_t *o, struct qry_sub *out)
     return 0;
 }
 
-int qry_json_filters(const json_t *a, bool compat, struct ts_arena *arena, const struct qry_filter **out,
-                     size_t *out_n, struct ts_error *err)
+int qry_json_filters(const json_t *a, bool compat, struct ts_json_unknown *unknown, struct ts_arena *arena,
+                     const struct qry_filter **out, size_t *out_n, struct ts_error *err)
 {
-    struct body b = {.compat = compat, .arena = arena, .err = err};
+    struct body b = {.compat = compat, .unknown = unknown, .arena = arena, .err = err};
     size_t i;
     json_t *v;
     *out = NULL;
@@ -115,6 +133,7 @@ int qry_json_filters(const json_t *a, bool compat, struct ts_arena *arena, const
     {
         if (!json_is_object(v))
             return bad_json(&b);
+        TS_TRY(qry_json_known(v, filter_members, compat, unknown, err));
         bool group_by =
             qry_json_true(json_object_get(v, "groupBy")) || qry_json_true(json_object_get(v, "group_by"));
         struct ts_slice type = text_of(&b, json_object_get(v, "type"));
@@ -178,9 +197,9 @@ static int parse_one(struct body *b, const char *key, json_t *v, struct qry_sub 
     else if (strcmp(key, "tags") == 0)
         return parse_tags(b, v, out); /* of tags and filters the later one counts */
     else if (strcmp(key, "filters") == 0)
-        return json_is_null(v)
-                   ? 0
-                   : qry_json_filters(v, b->compat, b->arena, &out->filters, &out->n_filters, b->err);
+        return json_is_null(v) ? 0
+                               : qry_json_filters(v, b->compat, b->unknown, b->arena, &out->filters,
+                                                  &out->n_filters, b->err);
     else if (strcmp(key, "explicitTags") == 0)
         out->explicit_tags = qry_json_true(v);
     else if (strcmp(key, "percentiles") == 0)
@@ -202,6 +221,7 @@ static int parse_sub(struct body *b, json_t *o, struct qry_sub *out)
     *out = (struct qry_sub){.rate = {.counter_max = INT64_MAX}};
     if (!json_is_object(o))
         return bad_json(b);
+    TS_TRY(qry_json_known(o, sub_members, b->compat, b->unknown, b->err));
     json_object_foreach(o, key, v) TS_TRY(parse_one(b, key, v, out, &downsample));
     struct ts_slice agg = text_of(b, json_object_get(o, "aggregator"));
     if (!agg.n)
@@ -273,10 +293,25 @@ static int parse_choice(struct body *b, const json_t *root, struct qry_spec *out
     return qry_parse_choice(params, n, b->arena, out, NULL, b->err);
 }
 
+/* Names of choices stand in a table of their own. */
+static int known_root(struct body *b, const json_t *root)
+{
+    struct ts_buf known;
+    ts_buf_init(&known, 0);
+    ts_buf_str(&known, root_members);
+    for (size_t i = 0; qry_choice_names[i]; i++)
+        ts_buf_printf(&known, " %s", qry_choice_names[i]);
+    ts_buf_char(&known, 0);
+    int rc = qry_json_known(root, known.p, b->compat, b->unknown, b->err);
+    ts_buf_release(&known);
+    return rc;
+}
+
 static int parse_root(struct body *b, json_t *root, int64_t now_ms, struct qry_spec *out)
 {
     if (!json_is_object(root))
         return bad_json(b);
+    TS_TRY(known_root(b, root));
     struct qry_spec_text text = {.start = text_of(b, json_object_get(root, "start")),
                                  .end = text_of(b, json_object_get(root, "end")),
                                  .tz = text_of(b, json_object_get(root, "timezone")),
@@ -305,7 +340,7 @@ static int parse_root(struct body *b, json_t *root, int64_t now_ms, struct qry_s
 int qry_parse_json(struct ts_slice body, int64_t now_ms, bool compat, struct ts_arena *arena,
                    struct qry_spec *out, struct ts_error *err)
 {
-    struct body b = {.compat = compat, .arena = arena, .err = err};
+    struct body b = {.compat = compat, .unknown = &out->unknown, .arena = arena, .err = err};
     json_t *root;
     *out = (struct qry_spec){.compat = compat, .values_must_exist = compat};
     if (!body.n)

@@ -23,44 +23,17 @@ static const struct flag flags[] = {
     {"global_annotations", offsetof(struct qry_spec, global_annotations)},
 };
 
-/* Parameters with a value that are not choices. */
-static const char *const texts[] = {"start", "end", "m", "tsuid", "tsuids", "tz", "timezone", "by", "fill"};
+/* Parameters with a value that are not choices; padding has no effect, as in OpenTSDB. */
+static const char texts[] = "start end m tsuid tsuids tz timezone by fill useCalendar use_calendar padding";
 
-static bool is_known(struct ts_slice name, const char *const *others, struct ts_near *near)
+bool qry_param_known(struct ts_near *near)
 {
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-        if (ts_slice_is(name, texts[i]))
-            return true;
-        ts_near_see(near, ts_slice_str(texts[i]));
-    }
-    for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++)
-        if (ts_slice_is(name, flags[i].name))
-            return true;
-    for (size_t i = 0; qry_choice_names[i]; i++) {
-        if (ts_slice_is(name, qry_choice_names[i]))
-            return true;
-        ts_near_see(near, ts_slice_str(qry_choice_names[i]));
-    }
-    for (; *others; others++)
-        if (ts_slice_is(name, *others))
-            return true;
-    return false;
-}
-
-int qry_params_known(const struct qry_param *params, size_t n, const char *const *others,
-                     struct ts_error *err)
-{
-    struct ts_near near;
-    for (size_t i = 0; i < n; i++) {
-        ts_near_init(&near, params[i].name);
-        if (is_known(params[i].name, others, &near))
-            continue;
-        int rc = ts_error_set(err, TS_EINVAL, "Unknown parameter: %.*s",
-                              (int)(params[i].name.n < 64 ? params[i].name.n : 64), params[i].name.p);
-        ts_near_hint(&near, err);
-        return rc;
-    }
-    return 0;
+    bool known = ts_near_list(near, texts);
+    for (size_t i = 0; i < sizeof flags / sizeof flags[0] && !known; i++)
+        known = ts_near_list(near, flags[i].name);
+    for (size_t i = 0; qry_choice_names[i] && !known; i++)
+        known = ts_near_list(near, qry_choice_names[i]);
+    return known;
 }
 
 /* An empty text is a text: the pointer says that it was given. */
@@ -105,6 +78,17 @@ static void parse_flags(const struct qry_param *params, size_t n, struct qry_spe
                 *(bool *)((char *)out + flags[f].offset) = true;
 }
 
+/* useCalendar, which OpenTSDB documents and does not know: all intervals are the zone's. */
+static void parse_calendar(const struct qry_param *params, size_t n, struct qry_spec *out)
+{
+    bool on = false;
+    for (size_t i = 0; i < n; i++)
+        if (ts_slice_is(params[i].name, "useCalendar") || ts_slice_is(params[i].name, "use_calendar"))
+            on = !ts_slice_is(params[i].value, "false");
+    for (size_t i = 0; i < out->n_subs && on; i++)
+        out->subs[i].downsample.calendar |= out->subs[i].downsample.on && !out->subs[i].downsample.all;
+}
+
 int qry_parse_params(const struct qry_param *params, size_t n, int64_t now_ms, bool compat,
                      struct ts_arena *arena, struct qry_spec *out, struct ts_error *err)
 {
@@ -138,6 +122,8 @@ int qry_parse_params(const struct qry_param *params, size_t n, int64_t now_ms, b
     TS_TRY(parse_subs(params, n, "tsuid", "tsuids", arena, out, err));
     TS_TRY(parse_subs(params, n, "m", NULL, arena, out, err));
     parse_flags(params, n, out);
+    if (!compat)
+        parse_calendar(params, n, out);
     TS_TRY(qry_parse_choice(params, n, arena, out, NULL, err));
     if (text.by.n)
         text.by = (struct ts_slice){ts_arena_strndup(arena, text.by.p, text.by.n), text.by.n};

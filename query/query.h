@@ -148,6 +148,7 @@ struct qry_spec {
     struct qry_where where;            /* of the raw points only these count */
     struct qry_top top;                /* of series only these are shown */
     const struct qry_rollups *rollups; /* set by who runs it; NULL = none */
+    struct ts_json_unknown unknown;    /* members of a body that were passed over */
     enum qry_times times;              /* how text and CSV print the times of points */
     unsigned kinds; /* of a delete: bits of enum qry_kind; 0 = what the query reads, points or histograms */
 };
@@ -163,10 +164,9 @@ struct qry_param {
  * of errors as OpenTSDB's. */
 int qry_parse_params(const struct qry_param *params, size_t n, int64_t now_ms, bool compat,
                      struct ts_arena *arena, struct qry_spec *out, struct ts_error *err);
-/** Refuse parameters that a query does not have: TS_EINVAL with the name, and the one that was probably meant.
- *  @param others  names that are known beside those of qry_parse_params and qry_choice_names, ended by NULL */
-int qry_params_known(const struct qry_param *params, size_t n, const char *const *others,
-                     struct ts_error *err);
+struct ts_near; /* base/near.h */
+/** Is the wanted name that of a parameter of queries? If not, near has seen all of them. */
+bool qry_param_known(struct ts_near *near);
 /** From the body of POST /api/query (ours: by, fill). */
 int qry_parse_json(struct ts_slice body, int64_t now_ms, bool compat, struct ts_arena *arena,
                    struct qry_spec *out, struct ts_error *err);

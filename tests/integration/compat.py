@@ -259,6 +259,31 @@ def last_anywhere(s):
     return [p["timestamp"] for p in got], [T0 * 1000 + 30000]
 
 
+def unknown_parameters(s):
+    q = "/api/query?start=%d&end=%d&m=sum:two&" % (T0, T0 + 5)
+    got = [s.message(s.ask(q + "downsample=1h-avg"))[0], s.message(s.ask(q + "arays"))[1], s.ask("/api/put?detials", [])[0], s.ask("/api/put?tenant=7", [])[0]]
+    got[1] = got[1] if isinstance(got[1], str) else "answered"
+    return got, [200, "answered", 400, 400] if s.compat else [400, "Unknown parameter: arays; did you mean arrays?", 400, 204]
+
+
+def unknown_members(s):
+    got = []
+    for more in ({"explicittags": True}, {"refId": "A"}):
+        c = http.client.HTTPConnection("127.0.0.1", s.d.port, timeout=120)
+        c.request("POST", "/api/query", json.dumps({"start": T0, "end": T0 + 5, "queries": [dict({"metric": "two", "aggregator": "sum"}, **more)]}))
+        r = c.getresponse()
+        text = r.read().decode()
+        got.append((r.status, "Unknown member: explicittags; did you mean explicitTags?" in text, r.headers.get("X-Tsd-Ignored")))
+        c.close()
+    return got, [(200, False, None), (200, False, None)] if s.compat else [(400, True, None), (200, False, "refId")]
+
+
+def calendar_in_uri(s):
+    q = "/api/query?start=%d&end=%d&m=sum:1w-count:two{h=a}&useCalendar=true" % (T0 - 14 * 86400, T0 + 7 * 86400)
+    days = [time.gmtime(int(t)).tm_wday for r in s.ask(q)[1] for t in r["dps"]]
+    return sorted(set(days)), [3] if s.compat else [6]  # weeks since 1970 begin on Thursday, those of the calendar on Sunday
+
+
 def documented_paths(s):
     got = [s.ask("/api/serializers")[0], s.ask("/dropcaches")[0], s.ask("/api/dropcaches", {})[0]]
     return got, [404, 404, 405] if s.compat else [200, 200, 200]
@@ -314,7 +339,7 @@ def large_requests(s):
 
 
 ROWS = [new_metrics, many_tags, explicit_groups, empty_put, fraction_of_seconds, fraction_in_json, letters, capitals, same_time, same_second, unknown_value, first_rate,
-        percentiles, zone_in_uri, ms_in_body, filter_types, fraction_in_query, end_that_is_a_date, forms_of_times, digits_of_dates, durations, times_as_text, kinds_of_metrics, near_names, none_of_a_tag, whole_hours, switch_of_deletes, override_of_deletes, end_of_a_delete,
+        percentiles, zone_in_uri, ms_in_body, filter_types, fraction_in_query, end_that_is_a_date, forms_of_times, digits_of_dates, durations, times_as_text, kinds_of_metrics, near_names, unknown_parameters, unknown_members, calendar_in_uri, none_of_a_tag, whole_hours, switch_of_deletes, override_of_deletes, end_of_a_delete,
         filters_of_one_key, regexp_with_colon, suggest_all, last_with_some_tags, last_anywhere, documented_paths, server_errors, large_requests, errors_of_put, read_only_put, iso_time_in_put, between_s_and_ms]
 
 

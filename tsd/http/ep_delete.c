@@ -8,13 +8,6 @@
 #include "tsd/http/ep.h"
 #include "tsd/http/queries.h"
 
-/* A misspelt end would delete until now: what is not known is not passed over, as it is in a query. */
-static int delete_params(const struct tsd_req *req, struct ts_error *err)
-{
-    static const char *const others[] = {"format", "serializer", "jsonp", NULL};
-    return req->d->set.rules.compat ? 0 : qry_params_known(req->params, req->n_params, others, err);
-}
-
 static int delete_run(struct tsd_job *job, struct ts_error *err)
 {
     const struct tsd_req *req = tsd_job_req(job);
@@ -22,7 +15,6 @@ static int delete_run(struct tsd_job *job, struct ts_error *err)
     struct tsd_deleted deleted;
     bool json;
     TS_TRY(tsd_ep_plain_format(job, &json, err));
-    TS_TRY(delete_params(req, err));
     TS_TRY(tsd_ep_query_parse(job, &spec, err));
     tsd_ep_query_settings(req, &spec);
     TS_TRY(tsd_ep_delete_fits(&spec, err));

@@ -45,6 +45,7 @@ static int exp_run(struct tsd_job *job, struct ts_error *err)
             tsd_job_error_status(job, 500);
         return rc;
     }
+    tsd_job_ignored(job, &q.spec.unknown);
     tsd_ep_query_settings(req, &q.spec);
     tsd_kinds_apply(req->d->store, &q.spec);
     exp_list(job, &q);

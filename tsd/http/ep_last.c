@@ -151,16 +151,36 @@ static void last_elements(struct last *l, const json_t *queries, struct ts_arena
     }
 }
 
-static int last_body(struct last *l, struct ts_arena *arena, struct ts_error *err)
+/* Members that are not known: misspelt ones are refused. */
+static int last_known(struct last *l, const json_t *root, struct ts_error *err)
 {
-    json_t *root;
-    TS_TRY(tsd_job_json(l->job, &root, err));
+    bool compat = tsd_job_req(l->job)->d->set.rules.compat;
+    struct ts_json_unknown unknown = {.n = 0};
+    size_t i;
+    json_t *q;
+    TS_TRY(qry_json_known(root, "queries resolveNames backScan n at tz", compat, &unknown, err));
+    json_array_foreach(json_object_get(root, "queries"), i, q)
+        TS_TRY(qry_json_known(q, "metric tags tsuids", compat, &unknown, err));
+    tsd_job_ignored(l->job, &unknown);
+    return 0;
+}
+
+static int last_object(struct last *l, const json_t *root, struct ts_arena *arena, struct ts_error *err)
+{
+    TS_TRY(last_known(l, root, err));
     last_elements(l, json_object_get(root, "queries"), arena);
     l->resolve = last_true(json_object_get(root, "resolveNames"));
     struct ts_slice n = qry_json_text(json_object_get(root, "n"), arena);
     struct ts_slice at = qry_json_text(json_object_get(root, "at"), arena);
-    int rc = last_several(l, n, at, last_copy(arena, json_object_get(root, "tz")), err);
     l->back_scan_hours = json_integer_value(json_object_get(root, "backScan"));
+    return last_several(l, n, at, last_copy(arena, json_object_get(root, "tz")), err);
+}
+
+static int last_body(struct last *l, struct ts_arena *arena, struct ts_error *err)
+{
+    json_t *root;
+    TS_TRY(tsd_job_json(l->job, &root, err));
+    int rc = last_object(l, root, arena, err);
     json_decref(root);
     return rc;
 }

@@ -42,6 +42,9 @@ static int suggest_words(struct tsd_job *job, struct ts_slice *type, struct ts_s
     static const char *const names[3] = {"type", "q", "max"};
     json_t *root;
     TS_TRY(tsd_job_json(job, &root, err));
+    struct ts_json_unknown unknown = {.n = 0};
+    int rc = req->d->set.rules.compat ? 0 : ts_json_known(root, "type q max", &unknown, err);
+    tsd_job_ignored(job, &unknown);
     for (int i = 0; i < 3; i++) {
         json_t *v = json_object_get(root, names[i]);
         char number[TS_NUM_TEXT_BYTES];
@@ -53,7 +56,7 @@ static int suggest_words(struct tsd_job *job, struct ts_slice *type, struct ts_s
         *out[i] = (struct ts_slice){ts_arena_strndup(arena, text.p, text.n), text.n};
     }
     json_decref(root);
-    return 0;
+    return rc;
 }
 
 static int suggest_run(struct tsd_job *job, struct ts_error *err)

@@ -40,6 +40,7 @@ int tsd_ep_query_parse(struct tsd_job *job, struct qry_spec *spec, struct ts_err
     }
     TS_TRY(qry_parse_json(req->body, ts_clock_ms(), compat, arena, spec, err));
     query_flags(req, spec);
+    tsd_job_ignored(job, &spec->unknown);
     return 0;
 }
 

@@ -169,6 +169,7 @@ static bool http_serializer(struct tsd_req *req)
 static void http_route(struct tsd_req *req, struct http_conn *hc)
 {
     struct tsd_denial denial;
+    struct ts_error err = {0};
     const struct tsd_endpoint *e = tsd_endpoint_find(req->path);
     if (!e || (e->flags & req->d->set.ep_hidden)) {
         tsd_reply_error(req, 404, "Endpoint not found", NULL);
@@ -180,6 +181,8 @@ static void http_route(struct tsd_req *req, struct http_conn *hc)
         tsd_reply_method(req);
     else if (!tsd_access_endpoint(req, e, &denial))
         tsd_reply_error(req, denial.status, denial.message, NULL);
+    else if (tsd_req_params_known(req, e, &err) < 0)
+        tsd_reply_error(req, 400, err.text, NULL);
     else if (http_inflate(req, hc))
         e->run(req);
 }

@@ -51,7 +51,9 @@ struct tsd_req {
     bool has_max_age;             /* the reply says for how long it may be kept: */
     int64_t max_age_s;            /* Cache-Control */
     const char *location; /* header Location of the reply, no line break in it; in the arena, or NULL */
-    struct tsd_job *job;  /* running for it, or NULL */
+    const char
+        *ignored; /* members of the body that were passed over: header X-Tsd-Ignored of the reply, or NULL */
+    struct tsd_job *job; /* running for it, or NULL */
 };
 
 enum tsd_endpoint_flag {
@@ -61,6 +63,9 @@ enum tsd_endpoint_flag {
     TSD_EP_STORES = 8,   /* not there with mode = ro */
     TSD_EP_HARMLESS =
         16, /* its GET may change something without compat: clients in use send it, and no data changes */
+    TSD_EP_QUERY = 32, /* parameters of queries are known beside params */
+    TSD_EP_WRITER =
+        64, /* unknown parameters are refused only if they are nearly known: else points would be lost */
 };
 /* An endpoint, a row of routes.c. A method stands in one of reads, changes and admin; access.c checks them. */
 struct tsd_endpoint {
@@ -73,6 +78,8 @@ struct tsd_endpoint {
     unsigned guarded;     /* of changes and admin: only if a configuration key permits it, */
     enum tsd_allow allow; /* this one */
     unsigned flags;       /* of enum tsd_endpoint_flag */
+    const char
+        *params; /* names of parameters it knows, with blanks between; NULL: any, since it looks at none */
 };
 /** All methods of an endpoint. */
 static inline unsigned tsd_endpoint_methods(const struct tsd_endpoint *e)
@@ -95,6 +102,9 @@ int tsd_req_target(struct tsd_req *req, struct ts_slice target, struct ts_error 
 bool tsd_req_param(const struct tsd_req *req, const char *name, struct ts_slice *out_value);
 /** Is a presence flag given? */
 bool tsd_req_flag(const struct tsd_req *req, const char *name);
+/** Refuse parameters that the endpoint does not know, unless compat = opentsdb: TS_EINVAL with the name, and the one that was
+ * probably meant. Known everywhere are jsonp, serializer, method_override, and _ against caches. */
+int tsd_req_params_known(const struct tsd_req *req, const struct tsd_endpoint *e, struct ts_error *err);
 /** Copy the body if it lies in the worker's buffer: whoever looks at it later must call this first. False: there is no memory for
  * it (http_body_total_bytes). */
 bool tsd_req_keep_body(struct tsd_req *req);

@@ -57,6 +57,10 @@ void tsd_job_max_age(struct tsd_job *job, int64_t max_age_s)
     job->has_max_age = true;
     job->max_age_s = max_age_s;
 }
+void tsd_job_ignored(struct tsd_job *job, const struct ts_json_unknown *unknown)
+{
+    memcpy(job->ignored, unknown->names, sizeof(job->ignored));
+}
 void tsd_job_error_status(struct tsd_job *job, int status)
 {
     job->status = status;
@@ -195,6 +199,7 @@ void job_head(struct tsd_job *job, int64_t length)
 {
     job->req->has_max_age = job->has_max_age;
     job->req->max_age_s = job->max_age_s;
+    job->req->ignored = job->ignored[0] ? job->ignored : NULL;
     tsd_reply_head(job->req, job->ok_status, job->type, length, job->packs);
 }
 

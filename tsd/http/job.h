@@ -65,6 +65,8 @@ void tsd_job_type(struct tsd_job *job, const char *type);
 void tsd_job_status(struct tsd_job *job, int status);
 /** Clients may keep a success for so long (Cache-Control). Before the first byte. */
 void tsd_job_max_age(struct tsd_job *job, int64_t max_age_s);
+/** Members of the body that were passed over: the header X-Tsd-Ignored names them. Before the first byte. */
+void tsd_job_ignored(struct tsd_job *job, const struct ts_json_unknown *unknown);
 /** Another status for an error that run returns. */
 void tsd_job_error_status(struct tsd_job *job, int status);
 /** The request's body as JSON (the caller's: json_decref). TS_EPARSE with OpenTSDB's texts and details. */

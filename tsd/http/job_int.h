@@ -53,16 +53,17 @@ struct tsd_job {
     bool at_once;       /* runs in the worker: nothing may wait, the body fits one piece */
     bool has_max_age;   /* of success: how long clients may keep it, */
     int64_t max_age_s;  /* in seconds */
-    char details[256];  /* of the error object */
-    struct tsd_query_entry *entry; /* run's: in the list of queries, or NULL */
-    uint64_t n_bytes;              /* run's: body bytes so far (HEAD) */
-    bool posted;                   /* run's: a piece is on its way */
-    bool reserved;                 /* run's: one piece of memory is the job's until its end */
-    bool packs;                    /* the body is compressed; constant once a piece is posted */
-    bool head_sent;                /* worker's: status line is out */
-    pthread_mutex_t mu;            /* guards what follows */
-    pthread_cond_t cond;           /* the client took something, or is gone */
-    size_t unsent_bytes;           /* in pieces that are posted and not sent */
+    char ignored[TS_JSON_UNKNOWN_BYTES]; /* members of the body that were passed over, for a header */
+    char details[256];                   /* of the error object */
+    struct tsd_query_entry *entry;       /* run's: in the list of queries, or NULL */
+    uint64_t n_bytes;                    /* run's: body bytes so far (HEAD) */
+    bool posted;                         /* run's: a piece is on its way */
+    bool reserved;                       /* run's: one piece of memory is the job's until its end */
+    bool packs;                          /* the body is compressed; constant once a piece is posted */
+    bool head_sent;                      /* worker's: status line is out */
+    pthread_mutex_t mu;                  /* guards what follows */
+    pthread_cond_t cond;                 /* the client took something, or is gone */
+    size_t unsent_bytes;                 /* in pieces that are posted and not sent */
     struct tsd_spool spool; /* what the client is behind by; appended by run, read by one refill at a time */
     uint64_t spool_read;    /* offset of the next byte to read there */
     bool refilling;         /* a piece is being read from the spool, or on its way from there to the worker */

@@ -105,6 +105,8 @@ void tsd_reply_head(struct tsd_req *req, int status, const char *type, int64_t l
         ts_buf_printf(out, "Cache-Control: max-age=%lld\r\n", (long long)req->max_age_s);
     if (req->location)
         ts_buf_printf(out, "Location: %s\r\n", req->location);
+    if (req->ignored)
+        ts_buf_printf(out, "X-Tsd-Ignored: %s\r\n", req->ignored);
     if (status == 503 || status == 429)
         ts_buf_str(out, "Retry-After: 1\r\n");
     if (req->cors_ok) {

@@ -6,6 +6,8 @@
  */
 #include "tsd/http/http.h"
 
+#include "base/near.h"
+
 #define REQUEST_MAX_PARAMS 1024
 
 static int request_hex(char c)
@@ -121,6 +123,26 @@ bool tsd_req_flag(const struct tsd_req *req, const char *name)
 {
     struct ts_slice value;
     return tsd_req_param(req, name, &value);
+}
+
+int tsd_req_params_known(const struct tsd_req *req, const struct tsd_endpoint *e, struct ts_error *err)
+{
+    if (req->d->set.rules.compat || !e->params)
+        return 0;
+    for (size_t i = 0; i < req->n_params; i++) {
+        struct ts_near near;
+        struct ts_slice name = req->params[i].name;
+        ts_near_init(&near, name);
+        if (ts_near_list(&near, e->params) || ((e->flags & TSD_EP_QUERY) && qry_param_known(&near)) ||
+            ts_near_list(&near, "jsonp serializer method_override _") ||
+            ((e->flags & TSD_EP_WRITER) && !near.n))
+            continue;
+        int rc =
+            ts_error_set(err, TS_EINVAL, "Unknown parameter: %.*s", (int)(name.n < 64 ? name.n : 64), name.p);
+        ts_near_hint(&near, err);
+        return rc;
+    }
+    return 0;
 }
 
 struct ts_slice tsd_req_jsonp(const struct tsd_req *req)

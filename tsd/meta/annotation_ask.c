@@ -19,7 +19,9 @@ static int note_request(struct tsd_ask *ask, struct tsd_record *out, struct ts_e
         return tsd_note_from_params(ask->params, ask->n_params, ts_clock_ms(), ask->rules->compat, arena, out,
                                     err);
     TS_TRY(tsd_ask_body(ask, &root, err));
-    int rc = tsd_note_from_json(root, arena, out, err);
+    int rc = tsd_ask_known(ask, root, tsd_note_fields, "", err);
+    if (rc == 0)
+        rc = tsd_note_from_json(root, arena, out, err);
     json_decref(root);
     return rc;
 }
@@ -142,8 +144,10 @@ static int bulk_store_all(struct tsd_ask *ask, const json_t *root, struct ts_jso
         return ts_error_set(err, TS_EPARSE, "Expected an array of annotations");
     struct tsd_record *given = ts_arena_alloc(arena, n * sizeof(*given)), note;
     unsigned how = TSD_STORE_LATER | (ask->method == TSD_PUT ? TSD_STORE_REPLACE : 0u);
-    for (size_t i = 0; i < n; i++) /* one bad note refuses all */
+    for (size_t i = 0; i < n; i++) { /* one bad note refuses all */
+        TS_TRY(tsd_ask_known(ask, json_array_get(root, i), tsd_note_fields, "", err));
         TS_TRY(tsd_note_from_json(json_array_get(root, i), arena, &given[i], err));
+    }
     ts_json_arr(j);
     for (size_t i = 0; i < n; i++) {
         bool changed;
@@ -208,6 +212,7 @@ static int bulk_object(struct tsd_ask *ask, const json_t *root, struct bulk_dele
 {
     struct ts_arena *arena = ask->arena;
     const json_t *list = json_object_get(root, "tsuids");
+    TS_TRY(tsd_ask_known(ask, root, NULL, "startTime endTime tsuids global totalDeleted", err));
     b->start = bulk_time(json_object_get(root, "startTime"), arena);
     b->end = bulk_time(json_object_get(root, "endTime"), arena);
     b->global = json_is_true(json_object_get(root, "global"));

@@ -68,6 +68,23 @@ int tsd_ask_body(const struct tsd_ask *a, json_t **out, struct ts_error *err)
     return ts_json_load(a->body, out, err);
 }
 
+int tsd_ask_known(const struct tsd_ask *a, const json_t *obj, const struct tsd_field *fields,
+                  const char *others, struct ts_error *err)
+{
+    struct ts_json_unknown unknown = {.n = 0};
+    struct ts_buf known;
+    if (a->rules->compat)
+        return 0;
+    ts_buf_init(&known, 0);
+    ts_buf_str(&known, others);
+    for (; fields && fields->name; fields++)
+        ts_buf_printf(&known, " %s", fields->name);
+    ts_buf_char(&known, 0);
+    int rc = ts_json_known(obj, known.p, &unknown, err);
+    ts_buf_release(&known);
+    return rc;
+}
+
 struct ts_slice tsd_ask_text(const struct tsd_ask *a, const json_t *v)
 {
     if (!json_is_string(v))

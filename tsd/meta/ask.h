@@ -14,6 +14,7 @@
 #include "base/json.h"
 #include "query/query.h"
 #include "tsd/http/method.h"
+#include "tsd/meta/fields.h"
 #include "tsd/out/sink.h"
 #include "tsd/rules.h"
 
@@ -51,6 +52,14 @@ int tsd_ask_run(struct tsd_ask *a, struct ts_error *err);
 bool tsd_ask_param(const struct tsd_ask *a, const char *name, struct ts_slice *out);
 /** The body as JSON, the caller's; "Missing message content" if there is none. */
 int tsd_ask_body(const struct tsd_ask *a, json_t **out, struct ts_error *err);
+/**
+ * Refuse members of an object that are nearly known: they are misspelt. Others are passed over, with compat all are.
+ * @param fields  table of a record whose names are known; NULL: none
+ * @param others  further names, with blanks between
+ * @return 0; TS_EINVAL
+ */
+int tsd_ask_known(const struct tsd_ask *a, const json_t *obj, const struct tsd_field *fields,
+                  const char *others, struct ts_error *err);
 /** Text of a JSON string, copied into the arena; "" for anything else. */
 struct ts_slice tsd_ask_text(const struct tsd_ask *a, const json_t *v);
 /** An error that is a 404, what its text is now becoming the details. */

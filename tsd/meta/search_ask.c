@@ -207,6 +207,7 @@ static int search_object(struct search_work *w, const json_t *root, struct ts_er
     const json_t *limit = json_object_get(root, "limit"), *start = json_object_get(root, "startIndex");
     if (!json_is_object(root))
         return ts_error_set(err, TS_EPARSE, "Expected a JSON object");
+    TS_TRY(tsd_ask_known(w->ask, root, NULL, "query limit startIndex useMeta metric tags", err));
     if (json_is_integer(limit))
         w->limit = json_integer_value(limit);
     if (json_is_integer(start))

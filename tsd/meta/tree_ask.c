@@ -141,10 +141,12 @@ static int tree_store(struct tsd_ask *a, const struct tsd_tree_request *r, struc
     struct tree_edit edit = {&given, a->method == TSD_PUT};
     bool changed;
     tsd_record_init(&given, tsd_tree_fields);
-    if (r->root)
+    if (r->root) {
+        TS_TRY(tsd_ask_known(a, r->root, tsd_tree_fields, "treeId rules", err));
         TS_TRY(tsd_record_from_json(&given, r->root, a->arena, err));
-    else
+    } else {
         TS_TRY(tsd_record_from_params(&given, a->params, a->n_params, a->arena, err));
+    }
     if (!r->has_id)
         return tsd_tree_create(a->store, &given, a->arena, out, err);
     TS_TRY(tsd_tree_gone(

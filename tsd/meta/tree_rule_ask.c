@@ -20,10 +20,12 @@ struct rule_edit {
 static int rule_given(struct tsd_ask *a, const json_t *root, struct tsd_record *out, struct ts_error *err)
 {
     tsd_record_init(out, tsd_tree_rule_fields);
-    if (root)
+    if (root) {
+        TS_TRY(tsd_ask_known(a, root, tsd_tree_rule_fields, "treeId", err));
         TS_TRY(tsd_record_from_json(out, root, a->arena, err));
-    else
+    } else {
         TS_TRY(tsd_record_from_params(out, a->params, a->n_params, a->arena, err));
+    }
     if (!out->v[TSD_TREE_RULE_LEVEL].given)
         return ts_error_set(err, TS_EINVAL, "Missing rule level");
     if (!out->v[TSD_TREE_RULE_ORDER].given)

@@ -39,7 +39,10 @@ static int tsmeta_request(struct tsmeta_work *a, struct ts_error *err)
         const json_t *tsuid = json_object_get(root, "tsuid");
         if (json_is_string(tsuid))
             a->tsuid = tsd_ask_text(a->ask, tsuid);
-        int rc = tsd_record_from_json(&a->given, root, arena, err);
+        int rc =
+            tsd_ask_known(a->ask, root, tsd_tsmeta_fields, "metric tags lastReceived totalDatapoints", err);
+        if (rc == 0)
+            rc = tsd_record_from_json(&a->given, root, arena, err);
         json_decref(root);
         TS_TRY(rc);
     }

@@ -48,6 +48,8 @@ static int uidmeta_request(struct tsd_ask *ask, struct uidmeta_wanted *out, stru
     const char *type = json_string_value(json_object_get(root, "type"));
     int rc = uidmeta_which(ts_slice_str(uid ? uid : ""), ts_slice_str(type ? type : ""), out, err);
     if (rc == 0)
+        rc = tsd_ask_known(ask, root, tsd_uidmeta_fields, "customMerge", err);
+    if (rc == 0)
         rc = tsd_record_from_json(&out->given, root, ask->arena, err);
     out->merge = json_incref(json_object_get(root, "customMerge"));
     json_decref(root);

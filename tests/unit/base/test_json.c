@@ -310,6 +310,37 @@ static void test_json__values_are_limited(void **state)
     ts_json_set_max_values(TS_JSON_MAX_VALUES_DEFAULT);
 }
 
+static void test_json__members_that_nobody_knows(void **state)
+{
+    (void)state;
+    static const char known[] = "metric tags explicitTags";
+    struct ts_json_unknown unknown = {.n = 0};
+    struct ts_error err = {0};
+    struct ts_buf b;
+    json_t *o;
+    assert_int_equal(
+        ts_json_load(TS_SLICE_LIT("{\"metric\":1,\"refId\":2,\"tag\":null,\"a\\r\\nb\":3}"), &o, &err), 0);
+    assert_int_equal(ts_json_known(o, known, &unknown, &err), 0);
+    assert_int_equal(ts_json_known(o, known, &unknown, &err), 0); /* each once */
+    assert_string_equal(unknown.names, "refId, a??b");
+    json_decref(o);
+    assert_int_equal(ts_json_load(TS_SLICE_LIT("{\"explicittags\":true}"), &o, &err), 0);
+    assert_int_equal(ts_json_known(o, known, &unknown, &err), TS_EINVAL);
+    assert_string_equal(err.text, "Unknown member: explicittags; did you mean explicitTags?");
+    json_decref(o);
+    /* many: their names fit, the rest is not looked at */
+    ts_buf_init(&b, 0);
+    for (int i = 0; i < 1000; i++)
+        ts_buf_printf(&b, "%s\"long.name.%d\":%d", i ? "," : "{", i, i);
+    ts_buf_str(&b, "}");
+    unknown = (struct ts_json_unknown){.n = 0};
+    assert_int_equal(ts_json_load(ts_buf_get(&b), &o, &err), 0);
+    assert_int_equal(ts_json_known(o, known, &unknown, &err), 0);
+    assert_true(unknown.n <= 101 && strlen(unknown.names) < sizeof(unknown.names));
+    json_decref(o);
+    ts_buf_release(&b);
+}
+
 #define T_CASE(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
@@ -328,6 +359,7 @@ int main(void)
         T_CASE(test_json__bad_texts_tell_their_place),
         T_CASE(test_json__depth_is_limited),
         T_CASE(test_json__values_are_limited),
+        T_CASE(test_json__members_that_nobody_knows),
     };
     print_message("seed %llu\n", SEED);
     return cmocka_run_group_tests(tests, NULL, NULL);

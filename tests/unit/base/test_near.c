@@ -50,6 +50,21 @@ static void test_near__whole_parts_are_found(void **state)
     assert_string_equal(t_nearest("erli", names), "");
 }
 
+static void test_near__lists_have_blanks_between(void **state)
+{
+    struct ts_near near;
+    struct ts_error err = {0};
+    (void)state;
+    ts_near_init(&near, TS_SLICE_LIT("end"));
+    assert_true(ts_near_list(&near, "start end m"));
+    assert_true(ts_near_list(&near, "end"));
+    ts_near_init(&near, TS_SLICE_LIT("edn"));
+    assert_false(ts_near_list(&near, "start end m"));
+    assert_false(ts_near_list(&near, ""));
+    ts_near_hint(&near, &err);
+    assert_string_equal(err.text, "; did you mean end?");
+}
+
 static void test_near__long_names_are_passed_over(void **state)
 {
     char wanted[TS_NEAR_MAX_BYTES + 2], name[TS_NEAR_MAX_BYTES + 2];
@@ -70,6 +85,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_near__few_wrong_letters_are_forgiven),
         cmocka_unit_test(test_near__whole_parts_are_found),
+        cmocka_unit_test(test_near__lists_have_blanks_between),
         cmocka_unit_test(test_near__long_names_are_passed_over),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

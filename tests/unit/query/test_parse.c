@@ -232,6 +232,15 @@ static void test_parse__zone_of_a_uri(void **state)
     assert_int_equal(spec.start_ms, 1356998400000);
     assert_int_equal(uri("start=2013/01/01&m=sum:a&tz=America/New_York&by=day", false), 0);
     assert_int_equal(spec.start_ms, 1357016400000);
+    /* documented by OpenTSDB, which does not know it */
+    static const char all[] = "start=1&m=sum:1d-sum:a&m=sum:0all-sum:a&m=sum:a&useCalendar=true";
+    assert_int_equal(uri(all, false), 0);
+    assert_true(spec.subs[0].downsample.calendar && !spec.subs[1].downsample.calendar &&
+                !spec.subs[2].downsample.calendar);
+    assert_int_equal(uri(all, true), 0);
+    assert_false(spec.subs[0].downsample.calendar);
+    assert_int_equal(uri("start=1&m=sum:1d-sum:a&useCalendar=false", false), 0);
+    assert_false(spec.subs[0].downsample.calendar);
 }
 
 static void test_parse__totals(void **state)

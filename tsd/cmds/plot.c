@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/num.h"
 #include "base/time.h"
+#include "tsd/out/axis.h"
 #include "tsd/out/gnuplot.h"
 
 #include <errno.h>
@@ -126,25 +127,71 @@ static void script_head(const struct tsd_plot *p, size_t height, struct ts_buf *
         ts_buf_str(out, "set key off\nset rmargin 4\n");
 }
 
-/* "1.5 M" from a million on, plain below. */
-static void script_value_axis(const struct tsd_plot *p, const char *axis, struct ts_buf *out)
+/* All times of all series, ascending, each once. */
+static size_t plot_times(const struct tsd_plot *p, int64_t **out_x)
 {
-    double max = 0;
+    size_t all = 1, n = 0;
     for (size_t i = 0; i < p->n; i++)
-        for (size_t k = 0; k < p->series[i].n; k++)
-            if (fabs(p->series[i].y[k]) > max)
-                max = fabs(p->series[i].y[k]);
-    ts_buf_printf(out, "set format %s '%s'\n", axis,
-                  max >= 1e6              ? "%.4s %c"
-                  : max < 1e-3 && max > 0 ? "%.3e"
-                                          : "%.10g");
+        all += p->series[i].n;
+    int64_t *x = ts_xmalloc(all * sizeof(*x)), *merged = ts_xmalloc(all * sizeof(*merged));
+    for (size_t i = 0; i < p->n; i++) {
+        const struct tsd_plot_series *s = &p->series[i];
+        size_t a = 0, b = 0, m = 0;
+        while (a < n || b < s->n) {
+            int64_t next = b == s->n || (a < n && x[a] <= s->x_s[b]) ? x[a++] : s->x_s[b++];
+            if (m == 0 || merged[m - 1] != next)
+                merged[m++] = next;
+        }
+        int64_t *swap = x;
+        x = merged;
+        merged = swap;
+        n = m;
+    }
+    ts_free(merged);
+    *out_x = x;
+    return n;
 }
 
-static void script_unit(const struct tsd_plot *p, const char *label, struct ts_buf *out)
+/* Smallest and largest value drawn; stacked bars are as high as their sum. */
+static void plot_extent(const struct tsd_plot *p, bool stacked, double *out_min, double *out_max)
 {
-    if (!p->unit[0])
+    *out_min = INFINITY;
+    *out_max = -INFINITY;
+    int64_t *x;
+    size_t n = stacked ? plot_times(p, &x) : 0;
+    double *sum = stacked ? ts_xcalloc(n + 1, sizeof(*sum)) : NULL;
+    for (size_t i = 0; i < p->n; i++) {
+        const struct tsd_plot_series *s = &p->series[i];
+        for (size_t k = 0, at = 0; k < s->n; k++) {
+            if (isnan(s->y[k]))
+                continue;
+            double v = s->y[k];
+            while (stacked && x[at] < s->x_s[k])
+                at++;
+            if (stacked)
+                v = sum[at] += v;
+            *out_min = fmin(*out_min, v);
+            *out_max = fmax(*out_max, v);
+        }
+    }
+    if (stacked) {
+        ts_free(x);
+        ts_free(sum);
+    }
+}
+
+/* Numbers beside the axis of values, and their unit, if the numbers do not say it. */
+static void script_value_axis(const struct tsd_plot *p, const char *name, bool stacked, bool from_zero,
+                              struct ts_buf *out)
+{
+    double min, max;
+    struct tsd_axis axis;
+    plot_extent(p, stacked, &min, &max);
+    tsd_axis_choose(min, max, from_zero, p->unit, &axis);
+    tsd_axis_script(&axis, name, out);
+    if (!p->unit[0] || axis.has_unit)
         return;
-    ts_buf_printf(out, "set %s ", label);
+    ts_buf_printf(out, "set %slabel ", name);
     tsd_gnuplot_quote(p->unit, out);
     ts_buf_str(out, " textcolor rgb '#444444'\n");
 }
@@ -209,31 +256,6 @@ static void script_lines(const struct tsd_plot *p, struct ts_buf *out)
     ts_buf_char(out, '\n');
 }
 
-/* All times of all series, ascending, each once. */
-static size_t plot_times(const struct tsd_plot *p, int64_t **out_x)
-{
-    size_t all = 1, n = 0;
-    for (size_t i = 0; i < p->n; i++)
-        all += p->series[i].n;
-    int64_t *x = ts_xmalloc(all * sizeof(*x)), *merged = ts_xmalloc(all * sizeof(*merged));
-    for (size_t i = 0; i < p->n; i++) {
-        const struct tsd_plot_series *s = &p->series[i];
-        size_t a = 0, b = 0, m = 0;
-        while (a < n || b < s->n) {
-            int64_t next = b == s->n || (a < n && x[a] <= s->x_s[b]) ? x[a++] : s->x_s[b++];
-            if (m == 0 || merged[m - 1] != next)
-                merged[m++] = next;
-        }
-        int64_t *swap = x;
-        x = merged;
-        merged = swap;
-        n = m;
-    }
-    ts_free(merged);
-    *out_x = x;
-    return n;
-}
-
 /* Bars, one on top of the other: each series from the sum of those before it to the sum with it. */
 static void script_bars(const struct tsd_plot *p, struct ts_buf *out)
 {
@@ -242,7 +264,6 @@ static void script_bars(const struct tsd_plot *p, struct ts_buf *out)
     size_t n = plot_times(p, &x);
     double *sum = ts_xcalloc(n + 1, sizeof(*sum));
     script_time_axis(p, bar_s, out);
-    ts_buf_str(out, "set yrange [0:*]\n");
     for (size_t i = 0; i < p->n; i++) {
         const struct tsd_plot_series *s = &p->series[i];
         ts_buf_printf(out, "$d%zu << EOD\n", i);
@@ -276,15 +297,14 @@ static void script_bars(const struct tsd_plot *p, struct ts_buf *out)
 /* Horizontal bars with names, largest on top. */
 static void script_names(const struct tsd_plot *p, struct ts_buf *out)
 {
-    script_value_axis(p, "x", out);
-    script_unit(p, "xlabel", out);
+    script_value_axis(p, "x", false, true, out);
     ts_buf_str(out, "set grid noytics xtics linetype 1 linecolor rgb '#e4e4e4'\nset ytics scale 0 (");
     for (size_t i = 0; i < p->n; i++) {
         ts_buf_str(out, i ? ", " : "");
-        tsd_gnuplot_quote(p->series[i].name, out);
+        tsd_gnuplot_tic(p->series[i].name, out);
         ts_buf_printf(out, " %zu", p->n - 1 - i);
     }
-    ts_buf_printf(out, ")\nset yrange [-0.6:%zu.4]\nset xrange [*<0:0<*]\n$d0 << EOD\n", p->n - 1);
+    ts_buf_printf(out, ")\nset yrange [-0.6:%zu.4]\n$d0 << EOD\n", p->n - 1);
     for (size_t i = 0; i < p->n; i++) {
         ts_buf_printf(out, "%zu ", p->n - 1 - i);
         tsd_gnuplot_number(p->series[i].n ? p->series[i].y[0] : NAN, out);
@@ -303,9 +323,9 @@ void tsd_plot_script(const struct tsd_plot *p, struct ts_buf *out)
         script_names(p, out);
         return;
     }
-    script_value_axis(p, "y", out);
-    script_unit(p, "ylabel", out);
-    if (plot_stacks(p))
+    bool stacked = plot_stacks(p);
+    script_value_axis(p, "y", stacked, stacked, out);
+    if (stacked)
         script_bars(p, out);
     else
         script_lines(p, out);

@@ -25,15 +25,25 @@
 
 extern char **environ;
 
-void tsd_gnuplot_quote(const char *text, struct ts_buf *out)
+static void gnuplot_text(const char *text, bool format, struct ts_buf *out)
 {
     ts_buf_str(out, *text == '\'' ? "' " : "'");
     for (; *text; text++) {
-        if (*text == '\'')
-            ts_buf_char(out, '\'');
+        if (*text == '\'' || (format && *text == '%'))
+            ts_buf_char(out, *text);
         ts_buf_char(out, (unsigned char)*text < 32 || *text == 127 ? ' ' : *text);
     }
     ts_buf_char(out, '\'');
+}
+
+void tsd_gnuplot_quote(const char *text, struct ts_buf *out)
+{
+    gnuplot_text(text, false, out);
+}
+
+void tsd_gnuplot_tic(const char *text, struct ts_buf *out)
+{
+    gnuplot_text(text, true, out);
 }
 
 void tsd_gnuplot_number(double v, struct ts_buf *out)

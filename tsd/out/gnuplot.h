@@ -20,6 +20,8 @@
 /** Append 'text' with quotes doubled; control bytes become blanks, so that a text is never a second line. A blank comes before a text that
  * begins with a quote: gnuplot takes two quotes at the begin for an empty string. */
 void tsd_gnuplot_quote(const char *text, struct ts_buf *out);
+/** The same for a text beside an axis, which gnuplot takes for a format: percent signs are doubled too. */
+void tsd_gnuplot_tic(const char *text, struct ts_buf *out);
 /** Append a number; NaN is "NaN". */
 void tsd_gnuplot_number(double v, struct ts_buf *out);
 /** Append a block "$dN" of times and values. */

@@ -143,6 +143,39 @@ static void test_plot__rows_by_value_are_drawn_by_time(void **state)
     tsd_plot_release(&p);
 }
 
+/* The script for CSV of a query by keys, valid until the next call. */
+static const char *t_script(struct tsd_plot *p, const char *csv, const struct qry_spec *spec)
+{
+    static struct ts_buf script;
+    struct ts_error err = {0};
+    ts_buf_release(&script);
+    ts_buf_init(&script, 0);
+    assert_int_equal(tsd_plot_read_csv(p, ts_slice_str(csv), spec, &err), 0);
+    tsd_plot_trim(p);
+    tsd_plot_script(p, &script);
+    ts_buf_char(&script, 0);
+    tsd_plot_release(p);
+    return script.p;
+}
+
+static void test_plot__numbers_beside_the_axis_are_short_and_in_the_unit(void **state)
+{
+    (void)state;
+    static const char csv[] = "date,tag,m\n2026-01-01,a,150000000\n2026-01-01,b,100000000\n2026-01-02,a,5\n";
+    struct tsd_plot p = {.additive = true};
+    const char *script = t_script(&p, csv, t_by("day,tag"));
+    assert_non_null(strstr(script, "'0' 0.0, '50 M' 50000000.0, '100 M'"));
+    assert_non_null(strstr(script, "'250 M' 250000000.0)\n")); /* a bar is as high as its parts */
+    p = (struct tsd_plot){.additive = true, .unit = "bytes"};
+    script = t_script(&p, csv, t_by("day,tag"));
+    assert_non_null(strstr(script, "'100 MiB' 104857600.0"));
+    assert_null(strstr(script, "'bytes'"));
+    p = (struct tsd_plot){.unit = "percent"};
+    script = t_script(&p, "tag,m\n50%,40\n", t_by("tag"));
+    assert_non_null(strstr(script, "set xtics ('0' 0.0, '10 %%' 10.0"));
+    assert_non_null(strstr(script, "set ytics scale 0 ('50%%' 0)"));
+}
+
 static void test_plot__a_comparison_draws_both_values_alone(void **state)
 {
     (void)state;
@@ -291,6 +324,7 @@ int main(void)
         cmocka_unit_test(test_plot__text_lines_become_series),
         cmocka_unit_test(test_plot__the_rest_is_summed_or_left_out),
         cmocka_unit_test(test_plot__rows_by_value_are_drawn_by_time),
+        cmocka_unit_test(test_plot__numbers_beside_the_axis_are_short_and_in_the_unit),
         cmocka_unit_test(test_plot__a_comparison_draws_both_values_alone),
         cmocka_unit_test(test_plot__hours_of_a_week_are_all_drawn),
         cmocka_unit_test(test_plot__texts_stay_in_their_quotes),

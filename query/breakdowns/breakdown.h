@@ -85,6 +85,8 @@ int qry_breakdown__interval(struct ts_slice key, struct qry_spec *spec, struct t
 /** Cells of time keys; out is empty but for its budget, and is released by the caller after an error. Internal to the folder. */
 int qry_breakdown__cut_time(const struct qry_by_time *t, const struct ts_tz *tz, int64_t from_ms,
                             int64_t to_ms, struct qry_cells *out, struct ts_error *err);
+/** Local start of the interval that holds a local time; 0 without an interval. */
+int64_t qry_by_time_floor(const struct qry_by_time *t, int64_t local_ms);
 /** Local start of the interval after the one that starts at local_ms, which is none of hours of the day or weekdays alone. */
 int64_t qry_by_time_next(const struct qry_by_time *t, int64_t local_ms);
 

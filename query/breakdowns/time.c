@@ -128,8 +128,7 @@ static int64_t clock_ms(const struct qry_by_time *t)
                                                                                       : all;
 }
 
-/* Start of the interval that holds a local time, local too. */
-static int64_t interval_floor(const struct qry_by_time *t, int64_t local_ms)
+int64_t qry_by_time_floor(const struct qry_by_time *t, int64_t local_ms)
 {
     int64_t unit_ms = clock_ms(t), day = ts_floor_div(local_ms, TS_DAY_MS);
     int64_t n = t->n > 1000000 ? 1000000 : t->n;
@@ -169,7 +168,7 @@ static struct qry_cell key_of(const struct qry_by_time *t, bool merged, const st
     if (t->hour_of_day)
         c.hour_of_day = (uint8_t)(ts_floor_mod(part->local_ms, TS_DAY_MS) / TS_HOUR_MS);
     if (merged) {
-        c.local_ms = interval_floor(t, part->local_ms);
+        c.local_ms = qry_by_time_floor(t, part->local_ms);
         c.repeated = false;
     }
     return c;

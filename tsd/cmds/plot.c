@@ -11,7 +11,7 @@
 
 #include "base/mem.h"
 #include "base/num.h"
-#include "base/time.h"
+#include "tsd/cmds/plot_int.h"
 #include "tsd/out/axis.h"
 #include "tsd/out/gnuplot.h"
 
@@ -24,7 +24,6 @@
 
 #define PLOT_WIDTH      1200
 #define PLOT_HEIGHT     640
-#define PLOT_LABELS     12     /* labels on a time axis, about */
 #define PLOT_TIMEOUT_MS 600000 /* for gnuplot */
 #define PLOT_GAP_TIMES  5      /* a gap of so many usual distances ends a line */
 
@@ -45,68 +44,6 @@ static bool plot_stacks(const struct tsd_plot *p)
             if (p->series[i].y[k] < 0)
                 return false;
     return true;
-}
-
-static void plot_range(const struct tsd_plot *p, int64_t *out_min, int64_t *out_max)
-{
-    *out_min = INT64_MAX;
-    *out_max = INT64_MIN;
-    for (size_t i = 0; i < p->n; i++) {
-        const struct tsd_plot_series *s = &p->series[i];
-        if (s->n && s->x_s[0] < *out_min)
-            *out_min = s->x_s[0];
-        if (s->n && s->x_s[s->n - 1] > *out_max)
-            *out_max = s->x_s[s->n - 1];
-    }
-}
-
-/* Seconds between labels: the first step that gives few enough. */
-static int64_t plot_step(int64_t span_s, int64_t least_s)
-{
-    static const int64_t steps[] = {1,      5,       15,      60,      300,      900,     1800,
-                                    3600,   7200,    10800,   21600,   43200,    86400,   172800,
-                                    604800, 1209600, 2678400, 7948800, 15811200, 31622400};
-    size_t n = sizeof(steps) / sizeof(steps[0]);
-    for (size_t i = 0; i < n; i++)
-        if (steps[i] >= least_s && span_s / steps[i] <= PLOT_LABELS)
-            return steps[i];
-    return (span_s / PLOT_LABELS / steps[n - 1] + 1) * steps[n - 1];
-}
-
-/* A bar of an hour stands right of its beginning, one of a day above its name. */
-static int64_t plot_bar_s(const struct tsd_plot *p)
-{
-    return p->bar_s ? p->bar_s : p->axis == TSD_PLOT_DAYS ? 86400 : 3600;
-}
-static int64_t plot_bar_shift(const struct tsd_plot *p)
-{
-    return p->axis == TSD_PLOT_HOURS || plot_bar_s(p) > 86400 ? plot_bar_s(p) / 2 : 0;
-}
-
-static void script_time_axis(const struct tsd_plot *p, int64_t bar_s, struct ts_buf *out)
-{
-    int64_t lo, hi;
-    plot_range(p, &lo, &hi);
-    int64_t span_s = hi - lo + bar_s, step_s = plot_step(span_s, bar_s);
-    const char *format = step_s >= 2678400 ? "%Y-%m"
-                         : step_s >= 86400 ? "%d %b\\n%Y"
-                         : span_s > 86400  ? "%H:%M\\n%d %b"
-                         : step_s >= 60    ? "%H:%M"
-                                           : "%H:%M:%S";
-    if (step_s < 86400) { /* what the labels leave out */
-        struct ts_civil a = ts_civil_from_ms(NULL, lo * 1000), b = ts_civil_from_ms(NULL, hi * 1000);
-        ts_buf_printf(out, "set xlabel '%04d-%02d-%02d", a.year, a.month, a.day);
-        if (a.day != b.day || hi - lo >= 86400)
-            ts_buf_printf(out, " to %04d-%02d-%02d", b.year, b.month, b.day);
-        ts_buf_str(out, "' textcolor rgb '#444444'\n");
-    }
-    int64_t shift_s = bar_s ? plot_bar_shift(p) : 0;
-    int64_t margin_s = bar_s ? bar_s / 2 + bar_s / 4 : span_s / 100 + 1;
-    ts_buf_printf(out,
-                  "set xdata time\nset timefmt '%%s'\nset format x \"%s\"\nset xtics %lld\nunset mxtics\n",
-                  format, (long long)step_s);
-    ts_buf_printf(out, "set xrange ['%lld':'%lld']\n", (long long)(lo + shift_s - margin_s),
-                  (long long)(hi + shift_s + margin_s));
 }
 
 static void script_head(const struct tsd_plot *p, size_t height, struct ts_buf *out)
@@ -223,14 +160,15 @@ static int64_t plot_gap_s(const struct tsd_plot_series *s)
 }
 
 /* Points of a series; an empty line, which ends gnuplot's line, where there are none for long. */
-static void script_points(const struct tsd_plot_series *s, size_t at, struct ts_buf *out)
+static void script_points(const struct tsd_plot *p, size_t at, struct ts_buf *out)
 {
+    const struct tsd_plot_series *s = &p->series[at];
     int64_t gap_s = plot_gap_s(s);
     ts_buf_printf(out, "$d%zu << EOD\n", at);
     for (size_t k = 0; k < s->n; k++) {
         if (k && s->x_s[k] - s->x_s[k - 1] > gap_s)
             ts_buf_char(out, '\n');
-        ts_buf_printf(out, "%lld ", (long long)s->x_s[k]);
+        ts_buf_printf(out, "%lld ", (long long)tsd_plot__middle_s(p, s->x_s[k]));
         tsd_gnuplot_number(s->y[k], out);
         ts_buf_char(out, '\n');
     }
@@ -240,9 +178,8 @@ static void script_points(const struct tsd_plot_series *s, size_t at, struct ts_
 /* Lines, one a series; a hole in the data is a hole in the line. */
 static void script_lines(const struct tsd_plot *p, struct ts_buf *out)
 {
-    script_time_axis(p, 0, out);
     for (size_t i = 0; i < p->n; i++)
-        script_points(&p->series[i], i, out);
+        script_points(p, i, out);
     ts_buf_str(out, "plot ");
     for (size_t i = 0; i < p->n; i++) {
         const char *style = p->axis == TSD_PLOT_HOURS ? "steps"
@@ -259,11 +196,9 @@ static void script_lines(const struct tsd_plot *p, struct ts_buf *out)
 /* Bars, one on top of the other: each series from the sum of those before it to the sum with it. */
 static void script_bars(const struct tsd_plot *p, struct ts_buf *out)
 {
-    int64_t *x, bar_s = plot_bar_s(p);
-    int64_t half_s = p->axis == TSD_PLOT_DAYS ? bar_s * 35 / 100 : bar_s * 47 / 100;
+    int64_t *x;
     size_t n = plot_times(p, &x);
     double *sum = ts_xcalloc(n + 1, sizeof(*sum));
-    script_time_axis(p, bar_s, out);
     for (size_t i = 0; i < p->n; i++) {
         const struct tsd_plot_series *s = &p->series[i];
         ts_buf_printf(out, "$d%zu << EOD\n", i);
@@ -272,7 +207,12 @@ static void script_bars(const struct tsd_plot *p, struct ts_buf *out)
                 at++;
             if (isnan(s->y[k]))
                 continue;
-            ts_buf_printf(out, "%lld ", (long long)(s->x_s[k] + plot_bar_shift(p)));
+            double length_s = (double)(tsd_plot__next_s(p, s->x_s[k]) - s->x_s[k]);
+            double gap_s = length_s * (p->axis == TSD_PLOT_DAYS ? 0.15 : 0.03);
+            tsd_gnuplot_number((double)s->x_s[k] + gap_s, out);
+            ts_buf_char(out, ' ');
+            tsd_gnuplot_number((double)s->x_s[k] + length_s - gap_s, out);
+            ts_buf_char(out, ' ');
             tsd_gnuplot_number(sum[at], out);
             ts_buf_char(out, ' ');
             sum[at] += s->y[k];
@@ -283,8 +223,7 @@ static void script_bars(const struct tsd_plot *p, struct ts_buf *out)
     }
     ts_buf_str(out, "plot ");
     for (size_t i = 0; i < p->n; i++) {
-        ts_buf_printf(out, "%s$d%zu using 1:2:($1-%lld):($1+%lld):2:3 with boxxyerror ", i ? ", " : "", i,
-                      (long long)half_s, (long long)half_s);
+        ts_buf_printf(out, "%s$d%zu using 1:3:1:2:3:4 with boxxyerror ", i ? ", " : "", i);
         script_colour(p, i, out);
         ts_buf_str(out, " title ");
         tsd_gnuplot_quote(p->series[i].name, out);
@@ -324,6 +263,7 @@ void tsd_plot_script(const struct tsd_plot *p, struct ts_buf *out)
         return;
     }
     bool stacked = plot_stacks(p);
+    tsd_plot__time_axis(p, out);
     script_value_axis(p, "y", stacked, stacked, out);
     if (stacked)
         script_bars(p, out);

@@ -34,7 +34,7 @@ enum tsd_plot_axis {
 /* One line or one colour. */
 struct tsd_plot_series {
     char *name;    /* as the legend shows it; owned */
-    int64_t *x_s;  /* seconds of the local clock read as UTC, ascending */
+    int64_t *x_s;  /* seconds since 1970, ascending; those of the local date with TSD_PLOT_DAYS */
     double *y;     /* values; NaN = none */
     size_t n, cap; /* points */
     double weight; /* what it is sorted by: sum of |y| */
@@ -42,11 +42,13 @@ struct tsd_plot_series {
 
 /* One picture. Zero-initialise; tsd_plot_release. */
 struct tsd_plot {
-    enum tsd_plot_axis axis; /* kind */
-    int64_t bar_s;   /* length of a day or hour, or of the interval in their place; 0 = the usual one */
-    bool svg;        /* SVG; else PNG */
-    bool in_order;   /* names stay in the order of the answer: hours of the day, weekdays */
-    char title[200]; /* above */
+    enum tsd_plot_axis axis;        /* kind */
+    const struct ts_tz *tz;         /* zone of the query; NULL: UTC */
+    struct qry_by_time by_time;     /* interval of totals */
+    int64_t from_ms, to_ms;         /* what was asked for, both inclusive; equal: unknown */
+    bool svg;                       /* SVG; else PNG */
+    bool in_order;                  /* names stay in the order of the answer: hours of the day, weekdays */
+    char title[200];                /* above */
     char unit[QRY_UNIT_BYTES + 4];  /* of the values, beside their axis; empty: unknown */
     bool additive;                  /* values of a time may be stacked and the rest may be summed */
     struct tsd_plot_series *series; /* owned */
@@ -60,11 +62,13 @@ void tsd_plot_release(struct tsd_plot *p);
 
 /** Is a file of this name a picture that can be drawn: .svg, .png, no known ending, or "-"? *out_svg says which. TS_EINVAL. */
 int tsd_plot_kind(const char *path, bool *out_svg, struct ts_error *err);
+/** What was asked for: kind of axis, zone, range. tsd_plot_read_csv does it itself. */
+void tsd_plot_asked(struct tsd_plot *p, const struct qry_spec *spec);
 /** Fill from CSV of totals.
  *  @param spec  the query: which columns there are */
 int tsd_plot_read_csv(struct tsd_plot *p, struct ts_slice csv, const struct qry_spec *spec,
                       struct ts_error *err);
-/** Fill from lines "METRIC TIME_MS VALUE {tags}". */
+/** Fill from lines "METRIC TIME_MS VALUE {tags}". Call tsd_plot_asked too. */
 int tsd_plot_read_text(struct tsd_plot *p, struct ts_slice text, struct ts_error *err);
 /** Keep the heaviest series; the rest becomes one if values are additive, else it is left out and counted. */
 void tsd_plot_trim(struct tsd_plot *p);

@@ -135,15 +135,21 @@ static int csv_date(struct ts_slice s, int64_t *out_s)
     return 0;
 }
 
-/* "03", "03:10", "03:10:05" as seconds; what stands behind is not looked at. */
-static int csv_clock(struct ts_slice s, int64_t *out_s)
+/* "03", "03:10", "03:10:05" as seconds; what stands behind is not looked at, but for "+01:00" of an hour that comes the second time. */
+static int csv_clock(struct ts_slice s, int64_t *out_s, bool *out_repeated, int64_t *out_offset_s)
 {
-    int32_t part;
+    int32_t part, h, m;
+    const char *sign = s.n > 6 && (s.p[s.n - 6] == '+' || s.p[s.n - 6] == '-') ? s.p + s.n - 6 : NULL;
     *out_s = 0;
+    *out_repeated = false;
     for (size_t i = 0; i < 3 && s.n >= 3 * i + 2 && (i == 0 || s.p[3 * i - 1] == ':'); i++) {
         if (csv_number(s, 3 * i, 2, &part) < 0)
             return TS_EPARSE;
         *out_s += part * (i == 0 ? 3600 : i == 1 ? 60 : 1);
+    }
+    if (sign && csv_number(s, s.n - 5, 2, &h) == 0 && csv_number(s, s.n - 2, 2, &m) == 0) {
+        *out_repeated = true;
+        *out_offset_s = (*sign == '-' ? -1 : 1) * (h * 3600 + m * 60);
     }
     return s.n < 2 ? TS_EPARSE : 0;
 }
@@ -183,11 +189,11 @@ static void csv_header(const char **at, const char *end, struct ts_buf *field, s
 }
 
 /* Columns of time of one record; weekdays and hours of the day go into its name. */
-static int csv_times(const char **at, const char *end, const struct csv_columns *c, struct ts_buf *field,
-                     struct ts_buf *name, int64_t *out_x_s, struct ts_error *err)
+static int csv_times(const struct tsd_plot *p, const char **at, const char *end, const struct csv_columns *c,
+                     struct ts_buf *field, struct ts_buf *name, int64_t *out_x_s, struct ts_error *err)
 {
-    int64_t x_s = 0, clock_s = 0;
-    bool more = true;
+    int64_t x_s = 0, clock_s = 0, offset_s = 0;
+    bool more = true, repeated = false;
     for (size_t i = 0; i < c->n_times; i++) {
         int rc = 0;
         tsd_csv_field(at, end, field, &more);
@@ -198,7 +204,7 @@ static int csv_times(const char **at, const char *end, const struct csv_columns 
         else if (col == QRY_COLUMN_MONTH || col == QRY_COLUMN_YEAR)
             rc = csv_month(text, &x_s);
         else if (col == QRY_COLUMN_HOUR || col == QRY_COLUMN_TIME)
-            rc = csv_clock(text, &clock_s);
+            rc = csv_clock(text, &clock_s, &repeated, &offset_s);
         else {
             ts_buf_str(name, name->n ? ", " : "");
             ts_buf_slice(name, text);
@@ -208,6 +214,10 @@ static int csv_times(const char **at, const char *end, const struct csv_columns 
                                 (int)(text.n > 40 ? 40 : text.n), text.p);
     }
     *out_x_s = x_s + clock_s;
+    if (repeated)
+        *out_x_s -= offset_s;
+    else if (p->axis == TSD_PLOT_HOURS && p->tz)
+        *out_x_s = ts_floor_div(ts_tz_from_local(p->tz, *out_x_s * 1000), 1000);
     return 0;
 }
 
@@ -219,7 +229,7 @@ static int csv_record(struct tsd_plot *p, const char **at, const char *end, cons
     bool more = true;
     double y;
     ts_buf_clear(name);
-    TS_TRY(csv_times(at, end, c, field, name, &x_s, err));
+    TS_TRY(csv_times(p, at, end, c, field, name, &x_s, err));
     for (size_t i = 0; i < c->n_tags && more; i++) {
         tsd_csv_field(at, end, field, &more);
         ts_buf_str(name, name->n ? ", " : "");
@@ -245,14 +255,18 @@ static int csv_record(struct tsd_plot *p, const char **at, const char *end, cons
     return 0;
 }
 
-static void csv_axis(struct tsd_plot *p, const struct qry_by_time *t)
+void tsd_plot_asked(struct tsd_plot *p, const struct qry_spec *spec)
 {
-    static const int64_t unit_s[] = {
-        [TS_UNIT_MS] = 0,    [TS_UNIT_S] = 1,         [TS_UNIT_M] = 60,         [TS_UNIT_H] = 3600,
-        [TS_UNIT_D] = 86400, [TS_UNIT_W] = 7 * 86400, [TS_UNIT_N] = 30 * 86400, [TS_UNIT_Y] = 365 * 86400};
-    p->axis = !t->n ? TSD_PLOT_NAMES : t->unit <= TS_UNIT_H ? TSD_PLOT_HOURS : TSD_PLOT_DAYS;
+    const struct qry_by_time *t = &spec->by_time;
+    p->axis = !spec->by_on           ? TSD_PLOT_TIMES
+              : !t->n                ? TSD_PLOT_NAMES
+              : t->unit <= TS_UNIT_H ? TSD_PLOT_HOURS
+                                     : TSD_PLOT_DAYS;
     p->in_order = !t->n && (t->weekday || t->hour_of_day);
-    p->bar_s = t->n ? t->n * unit_s[t->unit] : 0;
+    p->by_time = *t;
+    p->tz = spec->tz;
+    p->from_ms = spec->start_ms;
+    p->to_ms = spec->end_ms;
 }
 
 /* A point to be sorted. */
@@ -302,7 +316,7 @@ int tsd_plot_read_csv(struct tsd_plot *p, struct ts_slice csv, const struct qry_
             c.times[c.n_times++] = times[i];
     for (size_t i = 0; i < spec->n_by_tags; i++)
         c.n_tags -= spec->columns.n && ts_slice_eq(spec->columns, spec->by_tags[i]);
-    csv_axis(p, &spec->by_time);
+    tsd_plot_asked(p, spec);
     csv_header(&at, end, &field, &c);
     while (rc == 0 && at < end)
         rc = csv_record(p, &at, end, &c, &field, &name, err);
@@ -322,7 +336,6 @@ int tsd_plot_read_text(struct tsd_plot *p, struct ts_slice text, struct ts_error
     struct ts_buf name;
     ts_buf_init(&name, 0);
     int rc = 0;
-    p->axis = TSD_PLOT_TIMES;
     while (rc == 0 && at < end) {
         const char *nl = memchr(at, '\n', (size_t)(end - at)), *stop = nl ? nl : end;
         const char *a = memchr(at, ' ', (size_t)(stop - at));

@@ -255,6 +255,7 @@ static int query_plot(struct query_run *r, const char *path, struct ts_error *er
     struct tsd_plot plot = {.additive = query_additive(&r->spec)};
     struct ts_buf answer;
     ts_buf_init(&answer, QUERY_PLOT_MAX);
+    tsd_plot_asked(&plot, &r->spec);
     int rc = query_ask(r, by ? "csv" : "text", &answer, err);
     if (rc == 0)
         rc = by ? tsd_plot_read_csv(&plot, ts_buf_get(&answer), &r->spec, err)

@@ -176,6 +176,90 @@ static void test_plot__numbers_beside_the_axis_are_short_and_in_the_unit(void **
     assert_non_null(strstr(script, "set ytics scale 0 ('50%%' 0)"));
 }
 
+/* A query by such keys over a range in a zone. */
+static const struct qry_spec *t_asked(const char *keys, const char *zone, const char *from, const char *to)
+{
+    static struct qry_spec spec;
+    struct ts_error err = {0};
+    spec = *t_by(keys);
+    assert_int_equal(ts_tz_open(ts_slice_str(zone), &spec.tz, &err), 0);
+    assert_int_equal(ts_time_parse(ts_slice_str(from), spec.tz, 0, false, &spec.start_ms, NULL, &err), 0);
+    assert_int_equal(ts_time_parse_end(ts_slice_str(to), spec.tz, 0, false, &spec.end_ms, &err), 0);
+    return &spec;
+}
+
+static void test_plot__the_axis_of_time_is_the_range_asked_for(void **state)
+{
+    (void)state;
+    struct tsd_plot p = {.additive = true};
+    const char *script =
+        t_script(&p, "date,m\n2026-11-03,5\n", t_asked("day", "Europe/Berlin", "2026-11-01", "2026-11-05"));
+    assert_non_null(
+        strstr(script, "set xrange [1793491200:1793923200]\n")); /* dates, as if they were of UTC */
+    assert_non_null(strstr(script, "\"01 Nov\\n2026\" 1793534400, \"02 Nov\" 1793620800, "));
+    p = (struct tsd_plot){.additive = true};
+    script = t_script(&p, "date,hour,m\n2026-11-01,03,5\n",
+                      t_asked("hour", "Europe/Berlin", "2026-11-01", "2026-11-01"));
+    assert_non_null(strstr(script, "set xrange [1793487600:1793574000]\n"));
+    assert_non_null(strstr(script, "(\"00:00\" 1793487600, \"02:00\" 1793494800, "));
+    /* points of a query without totals */
+    struct ts_error err = {0};
+    struct ts_buf b;
+    struct qry_spec spec = *t_asked("", "Asia/Kathmandu", "2026-11-01", "2026-11-01");
+    spec.by_on = false;
+    p = (struct tsd_plot){0};
+    tsd_plot_asked(&p, &spec);
+    assert_int_equal(tsd_plot_read_text(&p, TS_SLICE_LIT("m 1793500000000 1 {}\n"), &err), 0);
+    ts_buf_init(&b, 0);
+    tsd_plot_script(&p, &b);
+    ts_buf_char(&b, 0);
+    assert_non_null(strstr(b.p, "set xrange [1793470500:1793556900]\n"));
+    assert_non_null(strstr(b.p, "(\"00:00\" 1793470500, \"02:00\""));
+    ts_buf_release(&b);
+    tsd_plot_release(&p);
+    /* everything since 1970 is what there is */
+    spec = *t_by("day");
+    spec.end_ms = 1793577600000;
+    p = (struct tsd_plot){.additive = true};
+    assert_non_null(strstr(t_script(&p, "date,m\n2026-10-31,5\n", &spec), "set xrange [1793404800:"));
+}
+
+static void test_plot__weeks_and_months_stand_above_their_own_dates(void **state)
+{
+    (void)state;
+    struct tsd_plot p = {.additive = true};
+    const char *script = t_script(&p, "week,m\n2026-10-19,1\n2026-10-26,2\n",
+                                  t_asked("week", "UTC", "2026-10-21", "2026-10-29"));
+    assert_non_null(strstr(script, "set xrange [1792368000:1793577600]\n")); /* Monday to Monday */
+    assert_non_null(strstr(script, "(\"19 Oct\\n2026\" 1792670400, \"26 Oct\" 1793275200)\n"));
+    p = (struct tsd_plot){.additive = true};
+    script =
+        t_script(&p, "month,m\n2026-10,1\n2026-12,2\n", t_asked("month", "UTC", "2026-10-21", "2026-12-01"));
+    assert_non_null(strstr(script, "set xrange [1790812800:1798761600]\n"));
+    assert_non_null(strstr(script, "(\"Oct\\n2026\" 1792152000, \"Nov\" 1794787200, \"Dec\" 1797422400)\n"));
+}
+
+static void test_plot__hours_stand_at_their_instants(void **state)
+{
+    (void)state;
+    struct tsd_plot p = {.additive = true};
+    struct ts_error err = {0};
+    static const char autumn[] = "date,hour,m\n2026-10-25,01,1\n2026-10-25,02,2\n2026-10-25,02+01:00,3\n"
+                                 "2026-10-25,03,4\n";
+    const struct qry_spec *spec = t_asked("hour", "Europe/Berlin", "2026-10-25", "2026-10-25");
+    assert_int_equal(tsd_plot_read_csv(&p, TS_SLICE_LIT(autumn), spec, &err), 0);
+    assert_int_equal(p.series[0].n, 4);
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(p.series[0].x_s[i], 1792882800 + 3600 * i); /* 23:00 UTC is 01:00 */
+    tsd_plot_release(&p);
+    p = (struct tsd_plot){.additive = true};
+    static const char spring[] = "date,hour,m\n2027-03-28,01,1\n2027-03-28,03,2\n";
+    spec = t_asked("hour", "Europe/Berlin", "2027-03-28", "2027-03-28");
+    assert_int_equal(tsd_plot_read_csv(&p, TS_SLICE_LIT(spring), spec, &err), 0);
+    assert_int_equal(p.series[0].x_s[1] - p.series[0].x_s[0], 3600);
+    tsd_plot_release(&p);
+}
+
 static void test_plot__a_comparison_draws_both_values_alone(void **state)
 {
     (void)state;
@@ -325,6 +409,9 @@ int main(void)
         cmocka_unit_test(test_plot__the_rest_is_summed_or_left_out),
         cmocka_unit_test(test_plot__rows_by_value_are_drawn_by_time),
         cmocka_unit_test(test_plot__numbers_beside_the_axis_are_short_and_in_the_unit),
+        cmocka_unit_test(test_plot__the_axis_of_time_is_the_range_asked_for),
+        cmocka_unit_test(test_plot__weeks_and_months_stand_above_their_own_dates),
+        cmocka_unit_test(test_plot__hours_stand_at_their_instants),
         cmocka_unit_test(test_plot__a_comparison_draws_both_values_alone),
         cmocka_unit_test(test_plot__hours_of_a_week_are_all_drawn),
         cmocka_unit_test(test_plot__texts_stay_in_their_quotes),

@@ -25,25 +25,38 @@
 #define PLOT_WIDTH      1200
 #define PLOT_HEIGHT     640
 #define PLOT_TIMEOUT_MS 600000 /* for gnuplot */
+#define PLOT_MAX_BESIDE 200    /* bars side by side; more are lines */
 #define PLOT_GAP_TIMES  5      /* a gap of so many usual distances ends a line */
 
 /* Ten colours that people with weak colour vision tell apart as well as any ten, and grey for the rest. */
-static const char *const colours[TSD_PLOT_MAX_SERIES] = {"#4e79a7", "#f28e2b", "#59a14f", "#e15759",
-                                                         "#76b7b2", "#edc948", "#b07aa1", "#ff9da7",
-                                                         "#9c755f", "#2f4b7c"};
-#define PLOT_GREY "#bab0ac"
+static const unsigned colours[TSD_PLOT_MAX_SERIES] = {0x4e79a7, 0xf28e2b, 0x59a14f, 0xe15759, 0x76b7b2,
+                                                      0xedc948, 0xb07aa1, 0xff9da7, 0x9c755f, 0x2f4b7c};
+#define PLOT_GREY 0xbab0acu
+#define PLOT_PALE 0.55 /* share of white in the colour of what was before */
 
 /* --- the script --- */
 
-static bool plot_stacks(const struct tsd_plot *p)
+/* How values of intervals are drawn. */
+enum plot_form {
+    PLOT_LINES,   /* one a series */
+    PLOT_STACKED, /* bars, one on top of the other */
+    PLOT_BESIDE,  /* bars side by side */
+};
+
+static enum plot_form plot_form(const struct tsd_plot *p)
 {
-    if (!p->additive || (p->axis != TSD_PLOT_DAYS && p->axis != TSD_PLOT_HOURS))
-        return false;
-    for (size_t i = 0; i < p->n; i++)
+    size_t n_bars = 0;
+    bool negative = false;
+    if (p->axis != TSD_PLOT_DAYS && p->axis != TSD_PLOT_HOURS)
+        return PLOT_LINES;
+    for (size_t i = 0; i < p->n; i++) {
+        n_bars += p->series[i].n;
         for (size_t k = 0; k < p->series[i].n; k++)
-            if (p->series[i].y[k] < 0)
-                return false;
-    return true;
+            negative |= p->series[i].y[k] < 0;
+    }
+    if (p->additive && !negative)
+        return PLOT_STACKED;
+    return p->sums && p->compared && n_bars <= PLOT_MAX_BESIDE ? PLOT_BESIDE : PLOT_LINES;
 }
 
 static void script_head(const struct tsd_plot *p, size_t height, struct ts_buf *out)
@@ -133,10 +146,20 @@ static void script_value_axis(const struct tsd_plot *p, const char *name, bool s
     ts_buf_str(out, " textcolor rgb '#444444'\n");
 }
 
-static void script_colour(const struct tsd_plot *p, size_t i, struct ts_buf *out)
+static unsigned plot_pale(unsigned colour)
 {
-    bool rest = i >= TSD_PLOT_MAX_SERIES || strncmp(p->series[i].name, "others (", 8) == 0;
-    ts_buf_printf(out, "linecolor rgb '%s'", rest ? PLOT_GREY : colours[i]);
+    unsigned pale = 0;
+    for (unsigned shift = 0; shift < 24; shift += 8) {
+        unsigned part = colour >> shift & 0xff;
+        pale |= (part + (unsigned)((255 - part) * PLOT_PALE)) << shift;
+    }
+    return pale;
+}
+
+static void script_colour(const struct tsd_plot_series *s, struct ts_buf *out)
+{
+    unsigned colour = s->colour < TSD_PLOT_MAX_SERIES ? colours[s->colour] : PLOT_GREY;
+    ts_buf_printf(out, "linecolor rgb '#%06x'", s->before ? plot_pale(colour) : colour);
 }
 
 static int plot_cmp_gaps(const void *a, const void *b)
@@ -186,15 +209,25 @@ static void script_lines(const struct tsd_plot *p, struct ts_buf *out)
                             : p->series[i].n <= 60    ? "linespoints pointtype 7 pointsize 0.6"
                                                       : "lines";
         ts_buf_printf(out, "%s$d%zu using 1:2 with %s linewidth 1.6 ", i ? ", " : "", i, style);
-        script_colour(p, i, out);
+        script_colour(&p->series[i], out);
         ts_buf_str(out, " title ");
         tsd_gnuplot_quote(p->series[i].name, out);
     }
     ts_buf_char(out, '\n');
 }
 
-/* Bars, one on top of the other: each series from the sum of those before it to the sum with it. */
-static void script_bars(const struct tsd_plot *p, struct ts_buf *out)
+/* One bar: left and right end, from, to. */
+static void script_bar(double left, double right, double from, double to, struct ts_buf *out)
+{
+    const double v[] = {left, right, from, to};
+    for (size_t i = 0; i < 4; i++) {
+        tsd_gnuplot_number(v[i], out);
+        ts_buf_char(out, i < 3 ? ' ' : '\n');
+    }
+}
+
+/* Bars of an interval, each from the sum of those before it to the sum with it, or side by side. */
+static void script_bars(const struct tsd_plot *p, bool stacked, struct ts_buf *out)
 {
     int64_t *x;
     size_t n = plot_times(p, &x);
@@ -208,23 +241,22 @@ static void script_bars(const struct tsd_plot *p, struct ts_buf *out)
             if (isnan(s->y[k]))
                 continue;
             double length_s = (double)(tsd_plot__next_s(p, s->x_s[k]) - s->x_s[k]);
-            double gap_s = length_s * (p->axis == TSD_PLOT_DAYS ? 0.15 : 0.03);
-            tsd_gnuplot_number((double)s->x_s[k] + gap_s, out);
-            ts_buf_char(out, ' ');
-            tsd_gnuplot_number((double)s->x_s[k] + length_s - gap_s, out);
-            ts_buf_char(out, ' ');
-            tsd_gnuplot_number(sum[at], out);
-            ts_buf_char(out, ' ');
-            sum[at] += s->y[k];
-            tsd_gnuplot_number(sum[at], out);
-            ts_buf_char(out, '\n');
+            double gap_s = length_s * (p->axis == TSD_PLOT_DAYS || !stacked ? 0.15 : 0.03);
+            double left = (double)s->x_s[k] + gap_s, width = length_s - 2 * gap_s;
+            if (!stacked) {
+                width /= (double)p->n;
+                left += width * (double)i;
+            }
+            script_bar(left, left + width, sum[at], sum[at] + s->y[k], out);
+            if (stacked)
+                sum[at] += s->y[k];
         }
         ts_buf_str(out, "EOD\n");
     }
     ts_buf_str(out, "plot ");
     for (size_t i = 0; i < p->n; i++) {
         ts_buf_printf(out, "%s$d%zu using 1:3:1:2:3:4 with boxxyerror ", i ? ", " : "", i);
-        script_colour(p, i, out);
+        script_colour(&p->series[i], out);
         ts_buf_str(out, " title ");
         tsd_gnuplot_quote(p->series[i].name, out);
     }
@@ -250,7 +282,7 @@ static void script_names(const struct tsd_plot *p, struct ts_buf *out)
         ts_buf_char(out, '\n');
     }
     ts_buf_printf(
-        out, "EOD\nplot $d0 using ($2/2):1:($2/2):(0.35) with boxxyerrorbars linecolor rgb '%s' notitle\n",
+        out, "EOD\nplot $d0 using ($2/2):1:($2/2):(0.35) with boxxyerrorbars linecolor rgb '#%06x' notitle\n",
         colours[0]);
 }
 
@@ -262,13 +294,13 @@ void tsd_plot_script(const struct tsd_plot *p, struct ts_buf *out)
         script_names(p, out);
         return;
     }
-    bool stacked = plot_stacks(p);
+    enum plot_form form = plot_form(p);
     tsd_plot__time_axis(p, out);
-    script_value_axis(p, "y", stacked, stacked, out);
-    if (stacked)
-        script_bars(p, out);
-    else
+    script_value_axis(p, "y", form == PLOT_STACKED, form != PLOT_LINES || p->sums, out);
+    if (form == PLOT_LINES)
         script_lines(p, out);
+    else
+        script_bars(p, form == PLOT_STACKED, out);
 }
 
 /* --- the file --- */

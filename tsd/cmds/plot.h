@@ -19,7 +19,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define TSD_PLOT_MAX_SERIES  10  /* drawn by themselves; the rest is one more, or left out */
+#define TSD_PLOT_MAX_SERIES  10 /* drawn by themselves; the rest is one more, or left out */
+#define TSD_PLOT_GREY        SIZE_MAX
 #define TSD_PLOT_MAX_BARS    25  /* bars without a time axis */
 #define TSD_PLOT_MAX_ORDERED 200 /* the same where their order counts: 168 hours of a week */
 
@@ -38,6 +39,8 @@ struct tsd_plot_series {
     double *y;     /* values; NaN = none */
     size_t n, cap; /* points */
     double weight; /* what it is sorted by: sum of |y| */
+    size_t colour; /* number of its colour; TSD_PLOT_GREY: of what is summed up */
+    bool before;   /* values of a comparison that were before: a paler colour */
 };
 
 /* One picture. Zero-initialise; tsd_plot_release. */
@@ -51,9 +54,12 @@ struct tsd_plot {
     char title[200];                /* above */
     char unit[QRY_UNIT_BYTES + 4];  /* of the values, beside their axis; empty: unknown */
     bool additive;                  /* values of a time may be stacked and the rest may be summed */
+    bool sums;                      /* values are sums or counts: 0 is on their axis */
+    bool compared;                  /* series come in pairs, now and before */
     struct tsd_plot_series *series; /* owned */
     size_t n, cap;                  /* series */
-    size_t n_left_out;              /* series not shown */
+    size_t n_shown;                 /* series, or pairs of them, that are drawn; set by tsd_plot_trim */
+    size_t n_left_out;              /* and that are not */
     struct ts_map64 by_name;        /* number of each series by the hash of its name */
     size_t hint; /* series of the last point read: the next one is often this or the one after */
 };
@@ -70,7 +76,8 @@ int tsd_plot_read_csv(struct tsd_plot *p, struct ts_slice csv, const struct qry_
                       struct ts_error *err);
 /** Fill from lines "METRIC TIME_MS VALUE {tags}". Call tsd_plot_asked too. */
 int tsd_plot_read_text(struct tsd_plot *p, struct ts_slice text, struct ts_error *err);
-/** Keep the heaviest series; the rest becomes one if values are additive, else it is left out and counted. */
+/** Keep the heaviest series, or pairs of them, and give them colours; the rest becomes one if values are additive, else it is left out
+ * and counted. */
 void tsd_plot_trim(struct tsd_plot *p);
 
 /** The script for gnuplot. */

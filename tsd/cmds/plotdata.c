@@ -242,15 +242,21 @@ static int csv_record(struct tsd_plot *p, const char **at, const char *end, cons
             return ts_error_set(err, TS_EPARSE, "a row of the answer has too few columns");
         tsd_csv_field(at, end, field, &more);
         TS_TRY(plot_value(ts_buf_get(field), &y, err));
+        if (c->compared && i % 4 >= 2)
+            continue; /* difference and ratio have another scale */
         name->n = n_name;
-        if (c->n_values > 1) {
+        bool itself = c->compared && c->n_values == 4 && i == 0 && n_name; /* "a.org" and "a.org, before" */
+        if (c->n_values > 1 && !itself) {
             ts_buf_str(name, n_name ? ", " : "");
             ts_buf_str(name, value);
         }
-        if (c->compared && i % 4 >= 2)
-            continue; /* difference and ratio have another scale */
-        if (c->n_values == 1 || !isnan(y))
-            plot_add(plot_series(p, ts_buf_get(name)), x_s, y);
+        struct tsd_plot_series *s = NULL;
+        if (c->compared || c->n_values == 1 || !isnan(y)) /* pairs are made together */
+            s = plot_series(p, ts_buf_get(name));
+        if (s && (c->n_values == 1 || !isnan(y)))
+            plot_add(s, x_s, y);
+        if (s && c->compared)
+            s->before = i % 4 == 1;
     }
     return 0;
 }
@@ -317,6 +323,7 @@ int tsd_plot_read_csv(struct tsd_plot *p, struct ts_slice csv, const struct qry_
     for (size_t i = 0; i < spec->n_by_tags; i++)
         c.n_tags -= spec->columns.n && ts_slice_eq(spec->columns, spec->by_tags[i]);
     tsd_plot_asked(p, spec);
+    p->compared = c.compared;
     csv_header(&at, end, &field, &c);
     while (rc == 0 && at < end)
         rc = csv_record(p, &at, end, &c, &field, &name, err);
@@ -365,9 +372,18 @@ int tsd_plot_read_text(struct tsd_plot *p, struct ts_slice text, struct ts_error
 
 /* --- the heaviest --- */
 
+/* The rest of a table, "(others)" or "b.org, (others)", comes last. */
+static bool plot_is_others(const struct tsd_plot_series *s)
+{
+    return strstr(s->name, "(others)") != NULL || strncmp(s->name, "others (", 8) == 0;
+}
+
 static int plot_heavier(const void *a, const void *b)
 {
     const struct tsd_plot_series *x = a, *y = b;
+    bool last = plot_is_others(x);
+    if (last != plot_is_others(y))
+        return last ? 1 : -1;
     return x->weight > y->weight ? -1 : x->weight < y->weight ? 1 : strcmp(x->name, y->name);
 }
 
@@ -410,29 +426,56 @@ static void plot_cut_name(struct tsd_plot_series *s)
     memcpy(s->name + cut.n, "...", 4);
 }
 
+/* Series from number `from` on away. */
+static void plot_drop(struct tsd_plot *p, size_t from)
+{
+    for (size_t i = from; i < p->n; i++) {
+        ts_free(p->series[i].name);
+        ts_free(p->series[i].x_s);
+        ts_free(p->series[i].y);
+    }
+    p->n = from < p->n ? from : p->n;
+}
+
+/* Now and before have one colour; series without points have used theirs up and go. */
+static void plot_colour(struct tsd_plot *p, size_t per)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < p->n; i++) {
+        struct tsd_plot_series *s = &p->series[i];
+        s->colour = i / per >= TSD_PLOT_MAX_SERIES || plot_is_others(s) ? TSD_PLOT_GREY : i / per;
+        plot_cut_name(s);
+    }
+    for (size_t i = 0; i < p->n; i++) {
+        struct tsd_plot_series s = p->series[i];
+        p->series[i] = p->series[n];
+        p->series[n] = s;
+        n += s.n > 0;
+    }
+    plot_drop(p, n);
+}
+
 void tsd_plot_trim(struct tsd_plot *p)
 {
-    size_t max = p->axis != TSD_PLOT_NAMES ? TSD_PLOT_MAX_SERIES
-                 : p->in_order             ? TSD_PLOT_MAX_ORDERED
-                                           : TSD_PLOT_MAX_BARS;
+    size_t per = p->compared ? 2 : 1;
+    size_t max = (p->axis != TSD_PLOT_NAMES ? TSD_PLOT_MAX_SERIES
+                  : p->in_order             ? TSD_PLOT_MAX_ORDERED
+                                            : TSD_PLOT_MAX_BARS) /
+                 per;
+    size_t all = p->n / per;
     if (p->n && !p->in_order)
-        qsort(p->series, p->n, sizeof(*p->series), plot_heavier);
-    if (p->n > max + 1) {
+        qsort(p->series, all, per * sizeof(*p->series), plot_heavier);
+    if (all > max + 1) {
         bool sum = p->additive;
         struct tsd_plot_series rest = {0};
         if (sum)
-            rest = plot_rest(p, max);
+            rest = plot_rest(p, max * per);
         else
-            p->n_left_out = p->n - max;
-        for (size_t i = max; i < p->n; i++) {
-            ts_free(p->series[i].name);
-            ts_free(p->series[i].x_s);
-            ts_free(p->series[i].y);
-        }
-        p->n = max;
+            p->n_left_out = all - max;
+        plot_drop(p, max * per);
         if (sum)
             p->series[p->n++] = rest;
     }
-    for (size_t i = 0; i < p->n; i++)
-        plot_cut_name(&p->series[i]);
+    p->n_shown = p->n / per;
+    plot_colour(p, per);
 }

@@ -168,16 +168,21 @@ static int query_table(struct query_run *r, struct ts_error *err)
     return rc;
 }
 
+/* Are all values sums or counts? */
+static bool query_sums(const struct qry_spec *spec)
+{
+    static const char *const names[] = {"sum", "zimsum", "pfsum", "count", "squareSum"};
+    size_t n = 0;
+    for (size_t s = 0; s < spec->n_subs; s++)
+        for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+            n += strcmp(spec->subs[s].agg->name, names[i]) == 0;
+    return spec->by_on && n == spec->n_subs;
+}
+
 /* Sums and counts of parts may be added up; averages and percentiles may not, nor what stands side by side. */
 static bool query_additive(const struct qry_spec *spec)
 {
-    static const char *const names[] = {"sum", "zimsum", "pfsum", "count", "squareSum"};
-    if (!spec->by_on || spec->n_subs != 1 || spec->compare_n)
-        return false;
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        if (strcmp(spec->subs[0].agg->name, names[i]) == 0)
-            return true;
-    return false;
+    return spec->n_subs == 1 && !spec->compare_n && query_sums(spec);
 }
 
 /* Unit of a metric as the daemon or the folder knows it; empty if it is unknown. */
@@ -242,7 +247,7 @@ static void query_plot_title(const struct query_run *r, struct tsd_plot *plot)
     if (r->spec.compare_n)
         ts_buf_printf(&title, ", beside %.*s before", (int)r->spec.compare_text.n, r->spec.compare_text.p);
     if (plot->n_left_out)
-        ts_buf_printf(&title, " (the largest %zu of %zu)", plot->n, plot->n + plot->n_left_out);
+        ts_buf_printf(&title, " (the largest %zu of %zu)", plot->n_shown, plot->n_shown + plot->n_left_out);
     struct ts_slice cut = ts_utf8_cut(ts_buf_get(&title), sizeof(plot->title) - 1);
     memcpy(plot->title, cut.p, cut.n);
     plot->title[cut.n] = 0;
@@ -252,7 +257,7 @@ static void query_plot_title(const struct query_run *r, struct tsd_plot *plot)
 static int query_plot(struct query_run *r, const char *path, struct ts_error *err)
 {
     const char *by = r->by;
-    struct tsd_plot plot = {.additive = query_additive(&r->spec)};
+    struct tsd_plot plot = {.additive = query_additive(&r->spec), .sums = query_sums(&r->spec)};
     struct ts_buf answer;
     ts_buf_init(&answer, QUERY_PLOT_MAX);
     tsd_plot_asked(&plot, &r->spec);

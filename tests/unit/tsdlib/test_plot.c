@@ -277,6 +277,63 @@ static void test_plot__a_comparison_draws_both_values_alone(void **state)
     tsd_plot_release(&p);
 }
 
+/* Colour of the series of a name in a script, -1: there is none. */
+static long t_colour(const char *script, const char *name)
+{
+    char title[100];
+    snprintf(title, sizeof(title), " title '%s'", name);
+    const char *at = strstr(script, title), *rgb = at;
+    while (rgb && rgb > script && *rgb != '#')
+        rgb--;
+    return rgb ? strtol(rgb + 1, NULL, 16) : -1;
+}
+
+static void test_plot__before_is_the_paler_colour_of_now(void **state)
+{
+    (void)state;
+    struct qry_spec spec = *t_by("day,tag");
+    spec.compare_n = 1;
+    struct tsd_plot p = {.sums = true}; /* what was before is larger, and comes first once */
+    const char *script =
+        t_script(&p,
+                 "date,tag,m,before,difference,ratio\n2026-01-01,a,1,90,,\n2026-01-01,b,50,60,,\n"
+                 "2026-01-01,c,,7,,\n2026-01-02,c,2,3,,\n",
+                 &spec);
+    static const char *const order[] = {"b", "b, before", "c", "c, before", "a", "a, before"};
+    const char *at = script;
+    for (size_t i = 0; i < 6; i++) {
+        char title[40];
+        snprintf(title, sizeof(title), " title '%s'", order[i]);
+        at = strstr(at, title);
+        assert_non_null(at);
+        long colour = t_colour(script, order[i]), now = t_colour(script, order[i - i % 2]);
+        for (int shift = 0; shift < 24; shift += 8) {
+            long part = now >> shift & 255, want = i % 2 ? part + (long)((double)(255 - part) * 0.55) : part;
+            assert_int_equal(colour >> shift & 255, want);
+        }
+    }
+    assert_int_not_equal(t_colour(script, "a"), t_colour(script, "b"));
+    /* side by side: now ends where before begins */
+    assert_non_null(strstr(script, "$d0 << EOD\n1767238560.0 1767248640.0 0.0 50.0\n"));
+    assert_non_null(strstr(script, "$d1 << EOD\n1767248640.0 1767258720.0 0.0 60.0\n"));
+    /* averages are lines */
+    p = (struct tsd_plot){.sums = false};
+    script = t_script(&p, "date,tag,m,before,difference,ratio\n2026-01-01,a,1,90,,\n", &spec);
+    assert_non_null(strstr(script, "with linespoints"));
+    assert_int_equal(t_colour(script, "a"), 0x4e79a7);
+}
+
+static void test_plot__the_rest_of_a_table_is_grey_and_last(void **state)
+{
+    (void)state;
+    struct tsd_plot p = {.additive = true};
+    const char *script =
+        t_script(&p, "date,tag,m\n2026-01-01,a,1\n2026-01-01,b,2\n2026-01-01,(others),50\n", t_by("day,tag"));
+    assert_int_equal(t_colour(script, "(others)"), 0xbab0ac);
+    assert_true(strstr(script, "title '(others)'") > strstr(script, "title 'a'"));
+    assert_int_equal(t_colour(script, "b"), 0x4e79a7);
+}
+
 static void test_plot__hours_of_a_week_are_all_drawn(void **state)
 {
     (void)state;
@@ -413,6 +470,8 @@ int main(void)
         cmocka_unit_test(test_plot__weeks_and_months_stand_above_their_own_dates),
         cmocka_unit_test(test_plot__hours_stand_at_their_instants),
         cmocka_unit_test(test_plot__a_comparison_draws_both_values_alone),
+        cmocka_unit_test(test_plot__before_is_the_paler_colour_of_now),
+        cmocka_unit_test(test_plot__the_rest_of_a_table_is_grey_and_last),
         cmocka_unit_test(test_plot__hours_of_a_week_are_all_drawn),
         cmocka_unit_test(test_plot__texts_stay_in_their_quotes),
         cmocka_unit_test(test_plot__nothing_to_draw_is_said_before_gnuplot_runs),

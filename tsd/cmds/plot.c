@@ -70,7 +70,7 @@ static void script_head(const struct tsd_plot *p, size_t height, struct ts_buf *
              "set border 3 linecolor rgb '#888888'\nset tics nomirror out scale 0.5 textcolor rgb '#444444'\n"
              "set grid ytics linetype 1 linecolor rgb '#e4e4e4'\nset style fill solid 1.0 noborder\n"
              "set datafile missing 'NaN'\n");
-    if (p->n > 1 && p->axis != TSD_PLOT_NAMES)
+    if (p->n > 1)
         ts_buf_str(out, "set key outside right top vertical Left reverse samplen 1 spacing 1.25 textcolor "
                         "rgb '#333333'\n");
     else
@@ -156,9 +156,24 @@ static unsigned plot_pale(unsigned colour)
     return pale;
 }
 
-static void script_colour(const struct tsd_plot_series *s, struct ts_buf *out)
+/* From light to dark, for the hours of a day. */
+static unsigned plot_ramp(size_t i, size_t n)
 {
-    unsigned colour = s->colour < TSD_PLOT_MAX_SERIES ? colours[s->colour] : PLOT_GREY;
+    unsigned light = 0xc6dbef, dark = 0x08306b, mixed = 0;
+    double share = n > 1 ? (double)i / (double)(n - 1) : 1;
+    for (unsigned shift = 0; shift < 24; shift += 8) {
+        double a = light >> shift & 0xff, b = dark >> shift & 0xff;
+        mixed |= (unsigned)(a + (b - a) * share) << shift;
+    }
+    return mixed;
+}
+
+static void script_colour(const struct tsd_plot *p, const struct tsd_plot_series *s, struct ts_buf *out)
+{
+    unsigned colour = s->colour == TSD_PLOT_GREY ? PLOT_GREY
+                      : p->columns_in_order && p->n_colours > TSD_PLOT_MAX_SERIES
+                          ? plot_ramp(s->colour, p->n_colours)
+                          : colours[s->colour % TSD_PLOT_MAX_SERIES];
     ts_buf_printf(out, "linecolor rgb '#%06x'", s->before ? plot_pale(colour) : colour);
 }
 
@@ -209,7 +224,7 @@ static void script_lines(const struct tsd_plot *p, struct ts_buf *out)
                             : p->series[i].n <= 60    ? "linespoints pointtype 7 pointsize 0.6"
                                                       : "lines";
         ts_buf_printf(out, "%s$d%zu using 1:2 with %s linewidth 1.6 ", i ? ", " : "", i, style);
-        script_colour(&p->series[i], out);
+        script_colour(p, &p->series[i], out);
         ts_buf_str(out, " title ");
         tsd_gnuplot_quote(p->series[i].name, out);
     }
@@ -224,6 +239,19 @@ static void script_bar(double left, double right, double from, double to, struct
         tsd_gnuplot_number(v[i], out);
         ts_buf_char(out, i < 3 ? ' ' : '\n');
     }
+}
+
+/* Plot what script_bar wrote. */
+static void script_plot_bars(const struct tsd_plot *p, struct ts_buf *out)
+{
+    ts_buf_str(out, "plot ");
+    for (size_t i = 0; i < p->n; i++) {
+        ts_buf_printf(out, "%s$d%zu using 1:3:1:2:3:4 with boxxyerror ", i ? ", " : "", i);
+        script_colour(p, &p->series[i], out);
+        ts_buf_str(out, " title ");
+        tsd_gnuplot_quote(p->series[i].name, out);
+    }
+    ts_buf_char(out, '\n');
 }
 
 /* Bars of an interval, each from the sum of those before it to the sum with it, or side by side. */
@@ -253,43 +281,48 @@ static void script_bars(const struct tsd_plot *p, bool stacked, struct ts_buf *o
         }
         ts_buf_str(out, "EOD\n");
     }
-    ts_buf_str(out, "plot ");
-    for (size_t i = 0; i < p->n; i++) {
-        ts_buf_printf(out, "%s$d%zu using 1:3:1:2:3:4 with boxxyerror ", i ? ", " : "", i);
-        script_colour(&p->series[i], out);
-        ts_buf_str(out, " title ");
-        tsd_gnuplot_quote(p->series[i].name, out);
-    }
-    ts_buf_char(out, '\n');
+    script_plot_bars(p, out);
     ts_free(x);
     ts_free(sum);
 }
 
-/* Horizontal bars with names, largest on top. */
+/* Bars without an axis of time: a group for each row, below each other from the top, or side by side. */
 static void script_names(const struct tsd_plot *p, struct ts_buf *out)
 {
-    script_value_axis(p, "x", false, true, out);
-    ts_buf_str(out, "set grid noytics xtics linetype 1 linecolor rgb '#e4e4e4'\nset ytics scale 0 (");
-    for (size_t i = 0; i < p->n; i++) {
+    const char *rows = p->upright ? "x" : "y", *values = p->upright ? "y" : "x";
+    double width = p->n ? (p->n > 1 ? 0.8 : 0.7) / (double)p->n : 0;
+    script_value_axis(p, values, false, true, out);
+    ts_buf_printf(out, "set grid no%stics %stics linetype 1 linecolor rgb '#e4e4e4'\nset %stics scale 0 (",
+                  rows, values, rows);
+    for (size_t i = 0; i < p->n_rows; i++) {
         ts_buf_str(out, i ? ", " : "");
-        tsd_gnuplot_tic(p->series[i].name, out);
-        ts_buf_printf(out, " %zu", p->n - 1 - i);
+        tsd_gnuplot_tic(p->rows[i].name, out);
+        ts_buf_printf(out, " %zu", i);
     }
-    ts_buf_printf(out, ")\nset yrange [-0.6:%zu.4]\n$d0 << EOD\n", p->n - 1);
+    ts_buf_printf(out, p->upright ? ")\nset xrange [-0.6:%zu.6]\n" : ")\nset yrange [%zu.6:-0.6]\n",
+                  p->n_rows ? p->n_rows - 1 : 0);
     for (size_t i = 0; i < p->n; i++) {
-        ts_buf_printf(out, "%zu ", p->n - 1 - i);
-        tsd_gnuplot_number(p->series[i].n ? p->series[i].y[0] : NAN, out);
-        ts_buf_char(out, '\n');
+        const struct tsd_plot_series *s = &p->series[i];
+        ts_buf_printf(out, "$d%zu << EOD\n", i);
+        for (size_t k = 0; k < s->n; k++) {
+            double from = (double)s->x_s[k] + width * ((double)i - (double)p->n / 2), v = s->y[k];
+            if (isnan(v))
+                continue;
+            if (p->upright)
+                script_bar(from, from + width, 0, v, out);
+            else
+                script_bar(v < 0 ? v : 0, v < 0 ? 0 : v, from, from + width, out);
+        }
+        ts_buf_str(out, "EOD\n");
     }
-    ts_buf_printf(
-        out, "EOD\nplot $d0 using ($2/2):1:($2/2):(0.35) with boxxyerrorbars linecolor rgb '#%06x' notitle\n",
-        colours[0]);
+    script_plot_bars(p, out);
 }
 
 void tsd_plot_script(const struct tsd_plot *p, struct ts_buf *out)
 {
     bool names = p->axis == TSD_PLOT_NAMES;
-    script_head(p, names ? 120 + p->n * 22 : PLOT_HEIGHT, out);
+    size_t row_px = p->n > 1 ? 10 + 12 * p->n : 22, height = 120 + p->n_rows * row_px, key = 80 + p->n * 18;
+    script_head(p, !names || p->upright ? PLOT_HEIGHT : height > key ? height : key, out);
     if (names) {
         script_names(p, out);
         return;
@@ -345,7 +378,8 @@ int tsd_plot_draw(const struct tsd_plot *p, const char *path, struct ts_error *e
     struct ts_buf script;
     size_t n_points = 0;
     for (size_t i = 0; i < p->n; i++)
-        n_points += p->series[i].n;
+        for (size_t k = 0; k < p->series[i].n; k++)
+            n_points += isnan(p->series[i].y[k]) ? 0 : 1;
     if (n_points == 0)
         return ts_error_set(err, TS_ENOTFOUND, "there are no points to draw");
     FILE *picture = NULL;

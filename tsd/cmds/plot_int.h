@@ -8,6 +8,10 @@
 
 #include "tsd/cmds/plot.h"
 
+/** One more point of a series. */
+void tsd_plot__add(struct tsd_plot_series *s, int64_t x_s, double y);
+/** Points in the order of their times: rows of an answer may come by value or by name. */
+void tsd_plot__by_time(struct tsd_plot_series *s);
 /** End of the interval of totals that begins at x, both in seconds of the picture's axis; x itself for points. */
 int64_t tsd_plot__next_s(const struct tsd_plot *p, int64_t x_s);
 /** Where a line goes through the value of an interval: the middle of a day, the beginning of an hour, or the point itself. */

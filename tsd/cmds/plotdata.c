@@ -2,7 +2,7 @@
  * plotdata.c - from the text of an answer to series of a picture.
  *
  * Threads    see plot.h
- * Not here   how it is drawn (plot.c)
+ * Not here   what of it is shown (plottrim.c), how it is drawn (plot.c)
  */
 #include "tsd/cmds/plot.h"
 
@@ -11,13 +11,12 @@
 #include "base/num.h"
 #include "base/time.h"
 #include "tsd/cmds/csvread.h"
+#include "tsd/cmds/plot_int.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define PLOT_NAME_MAX ((size_t)44)
 
 void tsd_plot_release(struct tsd_plot *p)
 {
@@ -26,10 +25,24 @@ void tsd_plot_release(struct tsd_plot *p)
         ts_free(p->series[i].x_s);
         ts_free(p->series[i].y);
     }
+    for (size_t i = 0; i < p->n_rows; i++)
+        ts_free(p->rows[i].name);
+    ts_free(p->rows);
+    p->rows = NULL;
+    p->n_rows = p->cap_rows = 0;
     ts_free(p->series);
     ts_map64_release(&p->by_name);
     p->series = NULL;
     p->n = p->cap = 0;
+}
+
+static char *plot_text(struct ts_slice s)
+{
+    char *text = ts_xmalloc(s.n + 1);
+    if (s.n)
+        memcpy(text, s.p, s.n);
+    text[s.n] = 0;
+    return text;
 }
 
 /* The series found by a hash, if its name is this one; else by a look at all: two names have one hash. */
@@ -65,14 +78,11 @@ static struct tsd_plot_series *plot_series(struct tsd_plot *p, struct ts_slice n
         (void)ts_map64_add(&p->by_name, hash, (uint32_t)p->n);
     p->hint = p->n;
     struct tsd_plot_series *s = &p->series[p->n++];
-    *s = (struct tsd_plot_series){.name = ts_xmalloc(name.n + 1)};
-    if (name.n)
-        memcpy(s->name, name.p, name.n);
-    s->name[name.n] = 0;
+    *s = (struct tsd_plot_series){.name = plot_text(name)};
     return s;
 }
 
-static void plot_add(struct tsd_plot_series *s, int64_t x_s, double y)
+void tsd_plot__add(struct tsd_plot_series *s, int64_t x_s, double y)
 {
     if (s->n == s->cap) {
         s->cap = s->cap ? s->cap * 2 : 64;
@@ -83,6 +93,17 @@ static void plot_add(struct tsd_plot_series *s, int64_t x_s, double y)
     s->y[s->n++] = y;
     if (!isnan(y))
         s->weight += fabs(y);
+}
+
+/* One more row without a time; its number. */
+static int64_t plot_row(struct tsd_plot *p, struct ts_slice name)
+{
+    if (p->n_rows == p->cap_rows) {
+        p->cap_rows = p->cap_rows ? p->cap_rows * 2 : 64;
+        p->rows = ts_xrealloc(p->rows, p->cap_rows * sizeof(*p->rows));
+    }
+    p->rows[p->n_rows] = (struct tsd_plot_row){.name = plot_text(name), .at = p->n_rows};
+    return (int64_t)p->n_rows++;
 }
 
 static int plot_value(struct ts_slice text, double *out, struct ts_error *err)
@@ -221,29 +242,27 @@ static int csv_times(const struct tsd_plot *p, const char **at, const char *end,
     return 0;
 }
 
-/* One record. */
-static int csv_record(struct tsd_plot *p, const char **at, const char *end, const struct csv_columns *c,
-                      struct ts_buf *field, struct ts_buf *name, struct ts_error *err)
+/* Does a column of values have a series? Difference and ratio have another scale. */
+static bool csv_is_drawn(const struct csv_columns *c, size_t i)
 {
-    int64_t x_s = 0;
-    bool more = true;
-    double y;
-    ts_buf_clear(name);
-    TS_TRY(csv_times(p, at, end, c, field, name, &x_s, err));
-    for (size_t i = 0; i < c->n_tags && more; i++) {
-        tsd_csv_field(at, end, field, &more);
-        ts_buf_str(name, name->n ? ", " : "");
-        ts_buf_slice(name, ts_buf_get(field));
-    }
+    return !c->compared || i % 4 < 2;
+}
+
+/* Values of one record into series whose names begin with name. */
+static int csv_values(struct tsd_plot *p, const char **at, const char *end, const struct csv_columns *c,
+                      int64_t x_s, struct ts_buf *field, struct ts_buf *name, struct ts_error *err)
+{
     size_t n_name = name->n;
     const char *value = c->names.p;
+    bool more = true;
+    double y;
     for (size_t i = 0; i < c->n_values; i++, value += strlen(value) + 1) {
         if (!more)
             return ts_error_set(err, TS_EPARSE, "a row of the answer has too few columns");
         tsd_csv_field(at, end, field, &more);
         TS_TRY(plot_value(ts_buf_get(field), &y, err));
-        if (c->compared && i % 4 >= 2)
-            continue; /* difference and ratio have another scale */
+        if (!csv_is_drawn(c, i))
+            continue;
         name->n = n_name;
         bool itself = c->compared && c->n_values == 4 && i == 0 && n_name; /* "a.org" and "a.org, before" */
         if (c->n_values > 1 && !itself) {
@@ -254,11 +273,44 @@ static int csv_record(struct tsd_plot *p, const char **at, const char *end, cons
         if (c->compared || c->n_values == 1 || !isnan(y)) /* pairs are made together */
             s = plot_series(p, ts_buf_get(name));
         if (s && (c->n_values == 1 || !isnan(y)))
-            plot_add(s, x_s, y);
+            tsd_plot__add(s, x_s, y);
         if (s && c->compared)
             s->before = i % 4 == 1;
     }
     return 0;
+}
+
+/* Series of the columns of values in their order, if nothing else makes names. */
+static void csv_series(struct tsd_plot *p, const struct csv_columns *c)
+{
+    const char *value = c->names.p;
+    bool alone =
+        p->axis == TSD_PLOT_NAMES || (c->n_tags == 0 && !p->by_time.weekday && !p->by_time.hour_of_day);
+    for (size_t i = 0; i < c->n_values && c->n_values > 1 && alone; i++, value += strlen(value) + 1)
+        if (csv_is_drawn(c, i))
+            (void)plot_series(p, ts_slice_str(value));
+}
+
+/* One record. */
+static int csv_record(struct tsd_plot *p, const char **at, const char *end, const struct csv_columns *c,
+                      struct ts_buf *field, struct ts_buf *name, struct ts_error *err)
+{
+    int64_t x_s = 0;
+    bool more = true;
+    ts_buf_clear(name);
+    TS_TRY(csv_times(p, at, end, c, field, name, &x_s, err));
+    for (size_t i = 0; i < c->n_tags && more; i++) {
+        tsd_csv_field(at, end, field, &more);
+        ts_buf_str(name, name->n ? ", " : "");
+        ts_buf_slice(name, ts_buf_get(field));
+    }
+    if (!more)
+        return ts_error_set(err, TS_EPARSE, "a row of the answer has too few columns");
+    if (p->axis == TSD_PLOT_NAMES) { /* the row has the name, its series those of the columns */
+        x_s = plot_row(p, ts_buf_get(name));
+        ts_buf_clear(name);
+    }
+    return csv_values(p, at, end, c, x_s, field, name, err);
 }
 
 void tsd_plot_asked(struct tsd_plot *p, const struct qry_spec *spec)
@@ -268,7 +320,6 @@ void tsd_plot_asked(struct tsd_plot *p, const struct qry_spec *spec)
               : !t->n                ? TSD_PLOT_NAMES
               : t->unit <= TS_UNIT_H ? TSD_PLOT_HOURS
                                      : TSD_PLOT_DAYS;
-    p->in_order = !t->n && (t->weekday || t->hour_of_day);
     p->by_time = *t;
     p->tz = spec->tz;
     p->from_ms = spec->start_ms;
@@ -286,8 +337,7 @@ static int plot_earlier(const void *a, const void *b)
     return x->x_s < y->x_s ? -1 : x->x_s > y->x_s;
 }
 
-/* Points in the order of their times: rows may come by value or by name. */
-static void plot_by_time(struct tsd_plot_series *s)
+void tsd_plot__by_time(struct tsd_plot_series *s)
 {
     size_t k = 1;
     while (k < s->n && s->x_s[k - 1] <= s->x_s[k])
@@ -324,11 +374,16 @@ int tsd_plot_read_csv(struct tsd_plot *p, struct ts_slice csv, const struct qry_
         c.n_tags -= spec->columns.n && ts_slice_eq(spec->columns, spec->by_tags[i]);
     tsd_plot_asked(p, spec);
     p->compared = c.compared;
+    p->columns_in_order = ts_slice_is(spec->columns, "weekday") || ts_slice_is(spec->columns, "hourofday");
+    p->in_order = p->axis == TSD_PLOT_NAMES && c.n_times > 0;
+    p->columns_by_size = spec->columns.n > 0 && !p->columns_in_order;
+    p->upright = p->axis == TSD_PLOT_NAMES && c.n_times == 1 && c.n_tags == 0;
     csv_header(&at, end, &field, &c);
+    csv_series(p, &c);
     while (rc == 0 && at < end)
         rc = csv_record(p, &at, end, &c, &field, &name, err);
     for (size_t i = 0; i < p->n; i++)
-        plot_by_time(&p->series[i]);
+        tsd_plot__by_time(&p->series[i]);
     ts_buf_release(&field);
     ts_buf_release(&name);
     ts_buf_release(&c.names);
@@ -343,6 +398,7 @@ int tsd_plot_read_text(struct tsd_plot *p, struct ts_slice text, struct ts_error
     struct ts_buf name;
     ts_buf_init(&name, 0);
     int rc = 0;
+    p->axis = TSD_PLOT_TIMES;
     while (rc == 0 && at < end) {
         const char *nl = memchr(at, '\n', (size_t)(end - at)), *stop = nl ? nl : end;
         const char *a = memchr(at, ' ', (size_t)(stop - at));
@@ -363,119 +419,9 @@ int tsd_plot_read_text(struct tsd_plot *p, struct ts_slice text, struct ts_error
             ts_buf_append(&name, c + 1, (size_t)(stop - c - 1));
         }
         if (rc == 0)
-            plot_add(plot_series(p, ts_buf_get(&name)), ts_floor_div(ts_ms, 1000), y);
+            tsd_plot__add(plot_series(p, ts_buf_get(&name)), ts_floor_div(ts_ms, 1000), y);
         at = nl ? nl + 1 : end;
     }
     ts_buf_release(&name);
     return rc;
-}
-
-/* --- the heaviest --- */
-
-/* The rest of a table, "(others)" or "b.org, (others)", comes last. */
-static bool plot_is_others(const struct tsd_plot_series *s)
-{
-    return strstr(s->name, "(others)") != NULL || strncmp(s->name, "others (", 8) == 0;
-}
-
-static int plot_heavier(const void *a, const void *b)
-{
-    const struct tsd_plot_series *x = a, *y = b;
-    bool last = plot_is_others(x);
-    if (last != plot_is_others(y))
-        return last ? 1 : -1;
-    return x->weight > y->weight ? -1 : x->weight < y->weight ? 1 : strcmp(x->name, y->name);
-}
-
-/* Sum of the series from number `from` on, as one. */
-static struct tsd_plot_series plot_rest(const struct tsd_plot *p, size_t from)
-{
-    struct tsd_plot_series rest = {0};
-    size_t n = 0, all = 0;
-    for (size_t i = from; i < p->n; i++)
-        all += p->series[i].n;
-    struct plot_pair *pairs = ts_xmalloc((all + 1) * sizeof(*pairs));
-    for (size_t i = from; i < p->n; i++)
-        for (size_t k = 0; k < p->series[i].n; k++)
-            if (!isnan(p->series[i].y[k]))
-                pairs[n++] = (struct plot_pair){p->series[i].x_s[k], p->series[i].y[k]};
-    qsort(pairs, n, sizeof(*pairs), plot_earlier);
-    for (size_t i = 0; i < n; i++) {
-        if (rest.n && rest.x_s[rest.n - 1] == pairs[i].x_s) {
-            rest.y[rest.n - 1] += pairs[i].y;
-            rest.weight += fabs(pairs[i].y);
-        } else {
-            plot_add(&rest, pairs[i].x_s, pairs[i].y);
-        }
-    }
-    ts_free(pairs);
-    char name[64];
-    int len = snprintf(name, sizeof(name), "others (%zu)", p->n - from);
-    rest.name = ts_xmalloc((size_t)len + 1);
-    memcpy(rest.name, name, (size_t)len + 1);
-    return rest;
-}
-
-/* Names as the legend has room for them: cut in the middle of nothing but between characters. */
-static void plot_cut_name(struct tsd_plot_series *s)
-{
-    struct ts_slice whole = ts_slice_str(s->name);
-    if (whole.n <= PLOT_NAME_MAX)
-        return;
-    struct ts_slice cut = ts_utf8_cut(whole, PLOT_NAME_MAX - 3);
-    memcpy(s->name + cut.n, "...", 4);
-}
-
-/* Series from number `from` on away. */
-static void plot_drop(struct tsd_plot *p, size_t from)
-{
-    for (size_t i = from; i < p->n; i++) {
-        ts_free(p->series[i].name);
-        ts_free(p->series[i].x_s);
-        ts_free(p->series[i].y);
-    }
-    p->n = from < p->n ? from : p->n;
-}
-
-/* Now and before have one colour; series without points have used theirs up and go. */
-static void plot_colour(struct tsd_plot *p, size_t per)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < p->n; i++) {
-        struct tsd_plot_series *s = &p->series[i];
-        s->colour = i / per >= TSD_PLOT_MAX_SERIES || plot_is_others(s) ? TSD_PLOT_GREY : i / per;
-        plot_cut_name(s);
-    }
-    for (size_t i = 0; i < p->n; i++) {
-        struct tsd_plot_series s = p->series[i];
-        p->series[i] = p->series[n];
-        p->series[n] = s;
-        n += s.n > 0;
-    }
-    plot_drop(p, n);
-}
-
-void tsd_plot_trim(struct tsd_plot *p)
-{
-    size_t per = p->compared ? 2 : 1;
-    size_t max = (p->axis != TSD_PLOT_NAMES ? TSD_PLOT_MAX_SERIES
-                  : p->in_order             ? TSD_PLOT_MAX_ORDERED
-                                            : TSD_PLOT_MAX_BARS) /
-                 per;
-    size_t all = p->n / per;
-    if (p->n && !p->in_order)
-        qsort(p->series, all, per * sizeof(*p->series), plot_heavier);
-    if (all > max + 1) {
-        bool sum = p->additive;
-        struct tsd_plot_series rest = {0};
-        if (sum)
-            rest = plot_rest(p, max * per);
-        else
-            p->n_left_out = all - max;
-        plot_drop(p, max * per);
-        if (sum)
-            p->series[p->n++] = rest;
-    }
-    p->n_shown = p->n / per;
-    plot_colour(p, per);
 }

@@ -347,10 +347,69 @@ static void test_plot__hours_of_a_week_are_all_drawn(void **state)
             ts_buf_printf(&csv, "%.3s,%02u,%u\n", &"MonTueWedThuFriSatSun"[3 * day], h, day * 24 + h);
     assert_int_equal(tsd_plot_read_csv(&p, ts_buf_get(&csv), t_by("weekday,hourofday"), &err), 0);
     tsd_plot_trim(&p);
-    assert_int_equal(p.n, 168);
-    assert_string_equal(p.series[25].name, "Tue, 01");
+    assert_int_equal(p.n, 1);
+    assert_int_equal(p.n_rows, 168);
+    assert_string_equal(p.rows[25].name, "Tue, 01");
+    assert_true(p.series[0].y[25] == 25);
     ts_buf_release(&csv);
     tsd_plot_release(&p);
+}
+
+static void test_plot__columns_are_groups_of_bars(void **state)
+{
+    (void)state;
+    /* weekdays beside each other, and above each a bar for each domain */
+    struct qry_spec spec = *t_by("weekday,domain");
+    spec.columns = TS_SLICE_LIT("domain");
+    struct tsd_plot p = {.additive = true, .sums = true};
+    const char *script = t_script(&p, "weekday,b.org,a.org\nMon,5,9\nTue,1,\n", &spec);
+    assert_non_null(strstr(script, "set xtics scale 0 ('Mon' 0, 'Tue' 1)\nset xrange [-0.6:1.6]\n"));
+    assert_non_null(strstr(script, "$d0 << EOD\n-0.4 0.0 0.0 9.0\nEOD\n"));
+    assert_non_null(strstr(script, "$d1 << EOD\n0.0 0.4 0.0 5.0\n1.0 1.4 0.0 1.0\nEOD\n"));
+    assert_int_equal(t_colour(script, "a.org"), 0x4e79a7);
+    assert_int_equal(t_colour(script, "b.org"), 0xf28e2b);
+    /* the other way round: a row for each domain, the largest on top, its weekdays in their order */
+    spec.columns = TS_SLICE_LIT("weekday");
+    p = (struct tsd_plot){.additive = true, .sums = true};
+    script = t_script(&p, "domain,Mon,Tue\na.org,3,\nb.org,5,7\n", &spec);
+    assert_non_null(strstr(script, "set ytics scale 0 ('b.org' 0, 'a.org' 1)\nset yrange [1.6:-0.6]\n"));
+    assert_non_null(strstr(script, "$d0 << EOD\n0.0 5.0 -0.4 0.0\n0.0 3.0 0.6 1.0\nEOD\n"));
+    assert_true(strstr(script, "title 'Mon'") < strstr(script, "title 'Tue'"));
+    /* a comparison: now and before of each */
+    spec = *t_by("domain");
+    spec.compare_n = 1;
+    p = (struct tsd_plot){.sums = true};
+    script = t_script(&p, "domain,m,before,difference,ratio\na.org,3,9,-6,0.3\nb.org,5,1,4,5\n", &spec);
+    assert_non_null(strstr(script, "('a.org' 0, 'b.org' 1)"));
+    assert_non_null(strstr(script, "$d1 << EOD\n0.0 9.0 0.0 0.4\n0.0 1.0 1.0 1.4\nEOD\n"));
+    assert_int_equal(t_colour(script, "m"), 0x4e79a7);
+    assert_int_not_equal(t_colour(script, "before"), -1);
+}
+
+static void test_plot__rows_beyond_the_largest_are_one(void **state)
+{
+    (void)state;
+    for (int additive = 0; additive < 2; additive++) {
+        struct tsd_plot p = {.additive = additive};
+        struct ts_error err = {0};
+        struct ts_buf csv;
+        ts_buf_init(&csv, 0);
+        ts_buf_str(&csv, "tag,m\n");
+        for (int i = 0; i < 40; i++)
+            ts_buf_printf(&csv, "t%02d,%d\n", i, i);
+        assert_int_equal(tsd_plot_read_csv(&p, ts_buf_get(&csv), t_by("tag"), &err), 0);
+        tsd_plot_trim(&p);
+        assert_int_equal(p.n_rows, TSD_PLOT_MAX_BARS + additive);
+        assert_string_equal(p.rows[0].name, "t39");
+        assert_true(p.series[0].y[0] == 39);
+        if (additive) {
+            assert_string_equal(p.rows[TSD_PLOT_MAX_BARS].name, "others (15)");
+            assert_true(p.series[0].y[TSD_PLOT_MAX_BARS] == 14 * 15 / 2);
+        }
+        assert_int_equal(p.n_left_out, additive ? 0 : 15);
+        ts_buf_release(&csv);
+        tsd_plot_release(&p);
+    }
 }
 
 static void test_plot__texts_stay_in_their_quotes(void **state)
@@ -473,6 +532,8 @@ int main(void)
         cmocka_unit_test(test_plot__before_is_the_paler_colour_of_now),
         cmocka_unit_test(test_plot__the_rest_of_a_table_is_grey_and_last),
         cmocka_unit_test(test_plot__hours_of_a_week_are_all_drawn),
+        cmocka_unit_test(test_plot__columns_are_groups_of_bars),
+        cmocka_unit_test(test_plot__rows_beyond_the_largest_are_one),
         cmocka_unit_test(test_plot__texts_stay_in_their_quotes),
         cmocka_unit_test(test_plot__nothing_to_draw_is_said_before_gnuplot_runs),
         cmocka_unit_test(test_plot__a_missing_gnuplot_is_named),

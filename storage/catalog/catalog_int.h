@@ -21,14 +21,15 @@ struct sto_catalog {
     struct sto_seriestab series;           /* series */
     struct sto_tagindex index;             /* sets of series */
     _Atomic uint64_t generation;           /* renames; add(release) after the new name - load(acquire) */
-    _Atomic uint32_t n_on_disk;            /* series below it are on disk; store(release) after the sync - load(acquire) */
-    uint32_t safe_tagk;                    /* tag keys up to this id are on disk; under lock */
-    uint64_t max_series;                   /* refuse more; constant */
-    uint64_t max_bytes;                    /* of memory; refuse more; constant */
-    bool read_only;                        /* constant */
-    bool lenient;                          /* constant */
-    uint64_t n_left_out;                   /* records that could not be applied; constant once open */
-    struct sto_reclog *log;                /* catalog.log; under log_lock */
+    _Atomic uint32_t
+        n_on_disk;          /* series below it are on disk; store(release) after the sync - load(acquire) */
+    uint32_t safe_tagk;     /* tag keys up to this id are on disk; under lock */
+    uint64_t max_series;    /* refuse more; constant */
+    uint64_t max_bytes;     /* of memory; refuse more; constant */
+    bool read_only;         /* constant */
+    bool lenient;           /* constant */
+    uint64_t n_left_out;    /* records that could not be applied; constant once open */
+    struct sto_reclog *log; /* catalog.log; under log_lock */
     _Atomic uint64_t log_bytes; /* its size when last written, for stats; relaxed: a number on its own */
     uint64_t checkpoint_bytes;  /* its size after the last checkpoint; under log_lock */
     uint64_t

@@ -38,11 +38,10 @@
 
 /* Type of a record, first byte of its body. */
 enum sto_wal_record {
-    STO_WAL_POINTS = 1, /* operations, to the end of the body */
-    STO_WAL_SERIES = 2, /* definitions, to the end of the body; version 1 wrote it */
-    STO_WAL_MARK = 3,   /* u64: the segment's bytes below this offset are on disk */
-    STO_WAL_SERIES_FROM =
-        4, /* varint: number of the first one; then as STO_WAL_SERIES; version 2 wrote it */
+    STO_WAL_POINTS = 1,      /* operations, to the end of the body */
+    STO_WAL_SERIES = 2,      /* definitions, to the end of the body; version 1 wrote it */
+    STO_WAL_MARK = 3,        /* u64: the segment's bytes below this offset are on disk */
+    STO_WAL_SERIES_FROM = 4, /* varint: number of the first one; then as STO_WAL_SERIES; version 2 wrote it */
     STO_WAL_SERIES_HEADED = 5, /* varint: number of the first one; then definitions with heads, to the end */
 };
 #define STO_WAL_LAST_TYPE STO_WAL_SERIES_HEADED

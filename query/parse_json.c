@@ -302,7 +302,8 @@ static int known_root(struct body *b, const json_t *root)
     for (size_t i = 0; qry_choice_names[i]; i++)
         ts_buf_printf(&known, " %s", qry_choice_names[i]);
     ts_buf_char(&known, 0);
-    int rc = qry_json_known(root, known.p, b->compat, b->unknown, b->err);
+    int rc = known.failed ? ts_error_set(b->err, TS_ENOMEM, "no memory for reading the request")
+                          : qry_json_known(root, known.p, b->compat, b->unknown, b->err);
     ts_buf_release(&known);
     return rc;
 }

@@ -207,8 +207,9 @@ static int formula_columns(struct run *r, struct qry_exp_ref ref, struct qry_exp
     while (to > from && cols->col[0].ts_ms[to - 1] > spec->end_ms)
         to--;
     for (size_t i = 0; i < cols->n; i++)
-        v[i] = (const double *)(const void *)cols->col[i].v + from;
-    out->ts_ms = cols->n ? cols->col[0].ts_ms + from : NULL;
+        v[i] = from ? (const double *)(const void *)cols->col[i].v + from
+                    : (const double *)(const void *)cols->col[i].v; /* without rows it is NULL */
+    out->ts_ms = !cols->n ? NULL : from ? cols->col[0].ts_ms + from : cols->col[0].ts_ms;
     out->n_rows = to - from;
     out->v = v;
     return 0;

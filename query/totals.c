@@ -235,7 +235,8 @@ static int emit_all(struct output *o, struct ts_error *err)
     for (size_t cell = 0; cell < t->cells.n; cell++) {
         size_t no = cell / QRY_PAGE_CELLS, left = n_pages - (size_t)(run.pages - pages);
         if (cell % QRY_PAGE_CELLS == 0) {
-            run.pages += run.n;
+            if (run.n)
+                run.pages += run.n;
             left -= run.n;
             if (!t->plan.spec->fill_zero && !left)
                 return 0;

@@ -529,7 +529,8 @@ static void walk_cells(struct sto_cellmap *map, struct ts_slice from, const stru
         copy_some(map, ts_buf_get(&last), past, w, &some);
         pthread_mutex_unlock(&map->lock);
         struct ts_slice key = {NULL, 0}, value;
-        for (const uint8_t *p = (const uint8_t *)some.p, *end = p + some.n; go_on && p < end;) {
+        const uint8_t *p = (const uint8_t *)some.p, *end = some.n ? p + some.n : p;
+        while (go_on && p < end) {
             p = get_bytes(get_bytes(p, end, &key), end, &value);
             go_on = each(arg, key, value);
         }

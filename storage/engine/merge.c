@@ -208,8 +208,10 @@ static struct sto_cells trim(const struct sto_merge *m, int32_t hour, const stru
     if (m->spec.to_ms < start + TS_HOUR_MS - 1)
         hi = cell_at(c, m->spec.to_ms - start + 1);
     part.n = hi > lo ? hi - lo : 0;
-    part.meta += lo;
-    part.m += lo;
+    if (lo) { /* a row of a deletion alone has no arrays */
+        part.meta += lo;
+        part.m += lo;
+    }
     return part;
 }
 

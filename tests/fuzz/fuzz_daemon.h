@@ -58,13 +58,19 @@ static inline int fuzz_answer(const struct ts_buf *said, struct ts_slice *body)
 /** Ends the program if text is neither empty nor one JSON value. */
 static inline void fuzz_check_json(struct ts_slice text)
 {
+    static const char zero[] = "\\u0000"; /* jansson takes none in the names of members */
     json_error_t err;
     if (!text.n)
         return;
-    json_t *root = json_loadb(text.p, text.n, JSON_ALLOW_NUL | JSON_DECODE_ANY, &err);
+    char *copy = ts_xmalloc(text.n);
+    memcpy(copy, text.p, text.n);
+    for (char *p = copy; (p = memmem(p, text.n - (size_t)(p - copy), zero, 6)); p += 6)
+        p[5] = '1';
+    json_t *root = json_loadb(copy, text.n, JSON_DECODE_ANY, &err);
     if (!root)
         TS_BUG("%s: %.*s", err.text, (int)text.n, text.p);
     json_decref(root);
+    ts_free(copy);
 }
 
 #endif

@@ -226,7 +226,7 @@ static int begin_writing(struct sto_reclog *log, uint64_t size, struct ts_error 
     return 0;
 }
 
-static struct sto_reclog *log_new(const struct ts_fs *fs, const char *path, const char kind[4])
+struct sto_reclog *sto_reclog__new(const struct ts_fs *fs, const char *path, const char kind[4])
 {
     struct sto_reclog *log = ts_xcalloc(1, sizeof(*log));
     log->fs = fs;
@@ -237,7 +237,7 @@ static struct sto_reclog *log_new(const struct ts_fs *fs, const char *path, cons
     return log;
 }
 
-static int log_free(struct sto_reclog *log, struct ts_error *err)
+int sto_reclog__free(struct sto_reclog *log, struct ts_error *err)
 {
     sto_reclog__copy_close(log);
     int rc = log->file ? log->fs->close(log->file, err) : 0;
@@ -285,7 +285,7 @@ int sto_reclog_open(const struct ts_fs *fs, const char *path, const char kind[4]
                     sto_reclog_fn each, void *arg, struct sto_reclog **out_log, struct ts_error *err)
 {
     *out_log = NULL;
-    struct sto_reclog *log = log_new(fs, path, kind);
+    struct sto_reclog *log = sto_reclog__new(fs, path, kind);
     log->read_only = read_only;
     struct window w = {.fs = fs};
     int rc = open_file(log, err);
@@ -308,14 +308,14 @@ int sto_reclog_open(const struct ts_fs *fs, const char *path, const char kind[4]
     return 0;
 fail:
     ts_free(w.p);
-    (void)log_free(log, NULL); /* the first error is the one to tell */
+    (void)sto_reclog__free(log, NULL); /* the first error is the one to tell */
     return rc;
 }
 
 void sto_reclog_abandon(struct sto_reclog *log)
 {
     if (log)
-        (void)log_free(log, NULL);
+        (void)sto_reclog__free(log, NULL);
 }
 
 int sto_reclog_close(struct sto_reclog *log, struct ts_error *err)
@@ -323,7 +323,7 @@ int sto_reclog_close(struct sto_reclog *log, struct ts_error *err)
     if (!log)
         return 0;
     int rc = log->broken ? 0 : sto_reclog_flush(log, false, err);
-    int rc_close = log_free(log, rc < 0 ? NULL : err);
+    int rc_close = sto_reclog__free(log, rc < 0 ? NULL : err);
     return rc < 0 ? rc : rc_close;
 }
 
@@ -346,8 +346,7 @@ int sto_reclog_add(struct sto_reclog *log, struct ts_slice body, struct ts_error
     return 0;
 }
 
-/* From now on nothing is accepted. */
-static void break_log(struct sto_reclog *log, const struct ts_error *why)
+void sto_reclog__break(struct sto_reclog *log, const struct ts_error *why)
 {
     if (!log->broken)
         log->why = *why;
@@ -359,8 +358,7 @@ bool sto_reclog_broken(const struct sto_reclog *log)
     return log->broken;
 }
 
-/* What a broken log answers. */
-static int refuse(const struct sto_reclog *log, struct ts_error *err)
+int sto_reclog__refuse(const struct sto_reclog *log, struct ts_error *err)
 {
     ts_error_set(err, TS_EIO, "%s takes nothing more until tsd is started again, because of: %s", log->path,
                  log->why.text);
@@ -377,14 +375,14 @@ static int write_buffer(struct sto_reclog *log, struct ts_error *err)
         rc = log->fs->truncate(log->file, log->end_off, err);
     if (rc < 0) {
         if (rc != TS_ENOSPC)
-            break_log(log, err);
+            sto_reclog__break(log, err);
         return rc;
     }
     log->dirty_end = false;
     rc = log->fs->append(log->file, log->buf.p, log->buf.n, err);
     if (rc < 0) {
         if (rc != TS_ENOSPC)
-            break_log(log, err);
+            sto_reclog__break(log, err);
         log->dirty_end = log->fs->truncate(log->file, log->end_off, NULL) < 0;
         return rc;
     }
@@ -402,7 +400,7 @@ static int flush(struct sto_reclog *log, bool sync, struct ts_error *err)
     if (sync && log->synced_off < log->end_off) {
         rc = log->fs->sync(log->file, err);
         if (rc < 0) { /* the kernel may have dropped the pages: another try would lie */
-            break_log(log, err);
+            sto_reclog__break(log, err);
             sto_reclog__copy_cut(log);
         } else {
             log->synced_off = log->end_off;
@@ -421,7 +419,7 @@ int sto_reclog_flush(struct sto_reclog *log, bool sync, struct ts_error *err)
     if (log->read_only)
         return 0;
     if (log->broken)
-        return refuse(log, err);
+        return sto_reclog__refuse(log, err);
     int rc = flush(log, sync, &why);
     if (rc < 0 && err)
         *err = why;
@@ -431,70 +429,4 @@ int sto_reclog_flush(struct sto_reclog *log, bool sync, struct ts_error *err)
 uint64_t sto_reclog_bytes(const struct sto_reclog *log)
 {
     return log->end_off + log->buf.n;
-}
-
-/* Folder of a path, for sync_dir; the caller frees it. */
-int sto_reclog__take_over(struct sto_reclog *log, struct ts_file *file, struct ts_error *err)
-{
-    (void)log->fs->close(log->file, NULL); /* its contents are replaced: a late error of it means nothing */
-    log->file = file;
-    return ts_fs_sync_folder_of(log->fs, log->path, err);
-}
-
-/* Make fresh->path with the contents emit gives, written and synced. */
-static int write_fresh(struct sto_reclog *fresh,
-                       int (*emit)(void *arg, struct sto_reclog *fresh, struct ts_error *err), void *arg,
-                       struct ts_error *err)
-{
-    (void)fresh->fs->unlink(fresh->fs, fresh->path, NULL); /* what a crash left there */
-    TS_TRY(fresh->fs->open(fresh->fs, fresh->path, TS_OPEN_CREATE, &fresh->file, err));
-    uint8_t header[STO_RECLOG_HEADER_BYTES];
-    sto_reclog__header_make(header, fresh->kind);
-    TS_TRY(fresh->fs->append(fresh->file, header, sizeof(header), err));
-    fresh->end_off = sizeof(header);
-    TS_TRY(emit(arg, fresh, err));
-    return sto_reclog_flush(fresh, true, err);
-}
-
-int sto_reclog_rewrite(struct sto_reclog *log,
-                       int (*emit)(void *arg, struct sto_reclog *fresh, struct ts_error *err), void *arg,
-                       struct ts_error *err)
-{
-    if (log->read_only)
-        return ts_error_set(err, TS_EINVAL, "%s: opened read-only", log->path);
-    if (log->broken)
-        return refuse(log, err);
-    char *tmp = ts_fs_suffixed(log->path, ".tmp");
-    struct sto_reclog *fresh = log_new(log->fs, tmp, log->kind);
-    int rc = write_fresh(fresh, emit, arg, err);
-    if (rc == 0)
-        rc = log->fs->rename(log->fs, tmp, log->path, err);
-    if (rc < 0) {
-        (void)log_free(fresh, NULL);
-        (void)log->fs->unlink(log->fs, tmp, NULL);
-        ts_free(tmp);
-        return rc;
-    }
-    ts_free(tmp);
-
-    /* from here the new file is the log, even if its name is not safe yet */
-    struct ts_file *file = fresh->file;
-    log->end_off = fresh->end_off;
-    log->synced_off = fresh->synced_off;
-    log->dirty_end = false;
-    ts_buf_clear(&log->buf);
-    ts_buf_release(&log->healed);
-    fresh->file = NULL;
-    (void)log_free(fresh, NULL);
-    struct ts_error why = {0};
-    rc = sto_reclog__take_over(log, file, &why);
-    if (rc == 0) {
-        sto_reclog__copy_renew(log);
-        return 0;
-    }
-    why.code = TS_EIO;
-    break_log(log, &why); /* a power cut may bring the old file back without what would be added now */
-    if (err)
-        *err = why;
-    return TS_EIO;
 }

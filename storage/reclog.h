@@ -12,7 +12,7 @@
  * the file is the old or the new one, never between.
  *
  * Format     docs/FORMAT.md "Record log"
- * Threads    one thread at a time (callers lock)
+ * Threads    one thread at a time (callers lock), but for sto_reclog_rewrite_write
  */
 #ifndef STORAGE_RECLOG_H
 #define STORAGE_RECLOG_H
@@ -65,16 +65,31 @@ int sto_reclog_flush(struct sto_reclog *log, bool sync, struct ts_error *err);
 bool sto_reclog_broken(const struct sto_reclog *log);
 /** Bytes in the file and in the buffer. */
 uint64_t sto_reclog_bytes(const struct sto_reclog *log);
+/* Adds the records of new contents through sto_reclog_add on the log passed to it; it may call sto_reclog_flush(fresh,
+ * false) to keep the buffer small. < 0 ends the rewriting. */
+typedef int (*sto_reclog_emit_fn)(void *arg, struct sto_reclog *fresh, struct ts_error *err);
 /**
  * Replace the contents, buffer included.
  *
- * @param emit  adds the records of the new contents through sto_reclog_add on the log passed to it; it may call
- *              sto_reclog_flush(fresh, false) to keep the buffer small
  * @return 0, or an error of emit or of writing: the log is as it was, unless it is broken now (the folder could not
  *         be synced after the rename: TS_EIO)
  */
-int sto_reclog_rewrite(struct sto_reclog *log,
-                       int (*emit)(void *arg, struct sto_reclog *fresh, struct ts_error *err), void *arg,
-                       struct ts_error *err);
+int sto_reclog_rewrite(struct sto_reclog *log, sto_reclog_emit_fn emit, void *arg, struct ts_error *err);
+
+/* The same in three steps, of which the long one needs no lock of the log: meanwhile records may be added and flushed,
+ * and come behind those of emit; some of them may be among those of emit too. One rewriting at a time, and no
+ * sto_reclog_rewrite before it has ended. */
+struct sto_reclog_rewrite;
+/** Remember where the log ends. 0, or what sto_reclog_flush answers, TS_EINVAL (read-only). */
+int sto_reclog_rewrite_begin(struct sto_reclog *log, struct sto_reclog_rewrite **out_rw,
+                             struct ts_error *err);
+/** Write the new contents to a file beside the log, synced. After an error call sto_reclog_rewrite_abort. Blocks. */
+int sto_reclog_rewrite_write(struct sto_reclog_rewrite *rw, sto_reclog_emit_fn emit, void *arg,
+                             struct ts_error *err);
+/** Add what came meanwhile, give the file the log's name. rw is freed. Errors as sto_reclog_rewrite. Blocks: one
+ * fdatasync, and the copy is made anew. */
+int sto_reclog_rewrite_finish(struct sto_reclog *log, struct sto_reclog_rewrite *rw, struct ts_error *err);
+/** Give it up; the log is as it was. */
+void sto_reclog_rewrite_abort(struct sto_reclog_rewrite *rw);
 
 #endif

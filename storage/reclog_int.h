@@ -1,6 +1,6 @@
 /*
- * reclog_int.h - a record log that is open, and how its bytes are read: shared by reclog.c, reclog_copy.c and
- * fsck.
+ * reclog_int.h - a record log that is open, and how its bytes are read: shared by reclog.c, reclog_copy.c,
+ * reclog_rewrite.c and fsck.
  *
  * Format     docs/FORMAT.md "Record log"
  * Threads    one thread at a time (callers lock)
@@ -47,6 +47,14 @@ struct sto_reclog__head {
     uint64_t synced;  /* bytes of the file on disk when the record was made */
 };
 
+/** A log without a file; path is copied. */
+struct sto_reclog *sto_reclog__new(const struct ts_fs *fs, const char *path, const char kind[4]);
+/** Close its files and free it; the buffer is lost. */
+int sto_reclog__free(struct sto_reclog *log, struct ts_error *err);
+/** From now on nothing is accepted. */
+void sto_reclog__break(struct sto_reclog *log, const struct ts_error *why);
+/** What a broken log answers: TS_EIO. */
+int sto_reclog__refuse(const struct sto_reclog *log, struct ts_error *err);
 /** Make a header of kind. */
 void sto_reclog__header_make(uint8_t h[STO_RECLOG_HEADER_BYTES], const char kind[4]);
 /** 0, TS_ECORRUPT, TS_EVERSION; path is for the text. */

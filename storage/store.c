@@ -119,6 +119,12 @@ static int sync_names(void *arg, struct ts_error *err)
     return sto_catalog_sync(st->catalog, true, err);
 }
 
+static void tidy(void *arg)
+{
+    const struct sto_store *st = arg;
+    (void)sto_catalog_tidy(st->catalog, NULL); /* a log that is broken is told by the next sync_names */
+}
+
 /* A log that was made when the store was first started must be there (its copy alone is no help: reclog.c). */
 static int must_be_there(const struct sto_store *st, const char *name, const char *what, struct ts_error *err)
 {
@@ -143,7 +149,8 @@ static int ready(void *arg, const struct sto_engine_found *found, struct ts_erro
                                     .read_only = st->opts.read_only,
                                     .max_series = st->opts.max_series,
                                     .max_bytes = st->opts.max_name_bytes,
-                                    .grow_bytes = st->opts.log_grow_bytes};
+                                    .grow_bytes = st->opts.log_grow_bytes,
+                                    .tidied = st->opts.pumped || !st->opts.no_background};
     TS_TRY(sto_catalog_open(st->opts.fs, &opts, &st->catalog, err));
     if (sto_series_count(st->catalog) < found->series_end) /* names are on disk before rows are */
         return ts_error_set(
@@ -251,6 +258,7 @@ int sto_open(const struct sto_opts *opts, struct sto_store **out_store, struct t
         .manifest_grow_bytes = opts->log_grow_bytes,
         .big_day_points = opts->big_day_points,
         .sync_names = sync_names,
+        .tidy = tidy,
         .ready = ready,
         .restore = restore,
         .n_known = n_known,

@@ -30,6 +30,7 @@ static void cat_free(struct sto_catalog *cat)
     sto_tagindex__release(&cat->index);
     pthread_mutex_destroy(&cat->lock);
     pthread_mutex_destroy(&cat->log_lock);
+    pthread_mutex_destroy(&cat->rewrite_lock);
     ts_free(cat);
 }
 
@@ -63,12 +64,14 @@ int sto_catalog_open(const struct ts_fs *fs, const struct sto_catalog_opts *opts
     struct sto_catalog *cat = ts_xcalloc(1, sizeof(*cat));
     pthread_mutex_init(&cat->lock, NULL);
     pthread_mutex_init(&cat->log_lock, NULL);
+    pthread_mutex_init(&cat->rewrite_lock, NULL);
     for (int kind = 0; kind < STO_UID_KINDS; kind++)
         sto_uidtab__init(&cat->uids[kind]);
     sto_seriestab__init(&cat->series, opts->n_shards);
     cat->read_only = opts->read_only;
     cat->grow_bytes = opts->grow_bytes ? opts->grow_bytes : GROW_BYTES;
     cat->lenient = opts->lenient;
+    cat->tidied = opts->tidied;
     cat->max_series = opts->max_series && opts->max_series < UINT32_MAX ? opts->max_series : UINT32_MAX;
     cat->max_bytes = opts->max_bytes ? opts->max_bytes : UINT64_MAX;
 
@@ -156,28 +159,66 @@ static int emit_checkpoint(void *arg, struct sto_reclog *fresh, struct ts_error 
     return rc;
 }
 
-/* Rewrite the log if it has grown much. A checkpoint that fails costs nothing but room, unless it broke the
- * log. */
-static int maybe_checkpoint(struct sto_catalog *cat, bool closing, struct ts_error *err)
+/* Has the log grown so much that it should be rewritten? */
+static bool has_grown(const struct sto_catalog *cat, bool closing)
 {
     uint64_t now = sto_reclog_bytes(cat->log), base = cat->checkpoint_bytes;
     bool grown = closing ? now > base + base / 4 + GROW_CLOSING : now > base * 2 + cat->grow_bytes;
-    if (!(closing && cat->n_left_out) && (!grown || now < cat->retry_bytes))
-        return 0;
-    struct ts_error why = {0};
-    int rc = sto_reclog_rewrite(cat->log, emit_checkpoint, cat, &why);
+    return (closing && cat->n_left_out) || (grown && now >= cat->retry_bytes);
+}
+
+/* A checkpoint has ended with rc and *why. One that fails costs nothing but room, unless it broke the log. */
+static int checkpoint_done(struct sto_catalog *cat, int rc, const struct ts_error *why, struct ts_error *err)
+{
+    uint64_t now = sto_reclog_bytes(cat->log);
     if (rc < 0 && sto_reclog_broken(cat->log)) {
         if (err)
-            *err = why;
+            *err = *why;
         return rc;
     }
     if (rc < 0) {
-        ts_log(TS_LOG_WARN, "catalog checkpoint put off error=\"%s\"", why.text);
+        ts_log(TS_LOG_WARN, "catalog checkpoint put off error=\"%s\"", why->text);
         cat->retry_bytes = now + cat->grow_bytes;
         return 0;
     }
-    cat->checkpoint_bytes = sto_reclog_bytes(cat->log);
+    cat->checkpoint_bytes = now;
+    atomic_store_explicit(&cat->log_bytes, now, memory_order_relaxed); /* a number on its own */
     return 0;
+}
+
+static int maybe_checkpoint(struct sto_catalog *cat, bool closing, struct ts_error *err)
+{
+    struct ts_error why = {0};
+    if ((cat->tidied && !closing) || !has_grown(cat, closing))
+        return 0;
+    int rc = sto_reclog_rewrite(cat->log, emit_checkpoint, cat, &why);
+    return checkpoint_done(cat, rc, &why, err);
+}
+
+int sto_catalog_tidy(struct sto_catalog *cat, struct ts_error *err)
+{
+    struct sto_reclog_rewrite *rw = NULL;
+    struct ts_error why = {0};
+    if (cat->read_only)
+        return 0;
+    pthread_mutex_lock(
+        &cat->rewrite_lock); /* a name that changes meanwhile would stand there twice, or never */
+    pthread_mutex_lock(&cat->log_lock);
+    bool wanted = has_grown(cat, false);
+    int rc = wanted ? sto_reclog_rewrite_begin(cat->log, &rw, &why) : 0;
+    pthread_mutex_unlock(&cat->log_lock);
+    if (rw)
+        rc = sto_reclog_rewrite_write(rw, emit_checkpoint, cat, &why);
+    pthread_mutex_lock(&cat->log_lock);
+    if (rw && rc == 0)
+        rc = sto_reclog_rewrite_finish(cat->log, rw, &why);
+    else if (rw)
+        sto_reclog_rewrite_abort(rw);
+    if (wanted)
+        rc = checkpoint_done(cat, rc, &why, err);
+    pthread_mutex_unlock(&cat->log_lock);
+    pthread_mutex_unlock(&cat->rewrite_lock);
+    return rc;
 }
 
 int sto_catalog__write(struct sto_catalog *cat, bool sync, bool closing, struct ts_error *err)

@@ -1,7 +1,8 @@
 /*
  * catalog_int.h - what the files of the catalog share.
  *
- * Locks      log_lock, then lock. The first is held while the log is written, the second never across I/O.
+ * Locks      rewrite_lock, then log_lock, then lock. The first is held while the log is written anew, the second while it is
+ *            written, the third never across I/O.
  */
 #ifndef STORAGE_CATALOG_CATALOG_INT_H
 #define STORAGE_CATALOG_CATALOG_INT_H
@@ -16,6 +17,7 @@
 
 struct sto_catalog {
     pthread_mutex_t lock;                  /* tables and index; microseconds */
+    pthread_mutex_t rewrite_lock;          /* renames and sto_catalog_tidy; taken before log_lock */
     pthread_mutex_t log_lock;              /* log and what stands below it; held across I/O */
     struct sto_uidtab uids[STO_UID_KINDS]; /* names by kind */
     struct sto_seriestab series;           /* series */
@@ -28,6 +30,7 @@ struct sto_catalog {
     uint64_t max_bytes;     /* of memory; refuse more; constant */
     bool read_only;         /* constant */
     bool lenient;           /* constant */
+    bool tidied;            /* constant */
     uint64_t n_left_out;    /* records that could not be applied; constant once open */
     struct sto_reclog *log; /* catalog.log; under log_lock */
     _Atomic uint64_t log_bytes; /* its size when last written, for stats; relaxed: a number on its own */

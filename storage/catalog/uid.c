@@ -176,7 +176,8 @@ static int rename_check(struct sto_catalog *cat, enum sto_uid_kind kind, struct 
     return 0;
 }
 
-/* Log first, memory second. log_lock is held, so nothing gets into the log between. */
+/* Log first, memory second. log_lock is held, so nothing gets into the log between, and rewrite_lock, so that no
+ * checkpoint under way has one of the two names already. */
 static int rename_logged(struct sto_catalog *cat, enum sto_uid_kind kind, struct ts_slice from,
                          struct ts_slice to, struct ts_error *err)
 {
@@ -211,9 +212,11 @@ int sto_uid_rename(struct sto_catalog *cat, enum sto_uid_kind kind, struct ts_sl
     TS_TRY(sto_uid__check(kind, to, err));
     if (cat->read_only)
         return ts_error_set(err, TS_EINVAL, "the store is open read-only");
+    pthread_mutex_lock(&cat->rewrite_lock);
     pthread_mutex_lock(&cat->log_lock);
     int rc = rename_logged(cat, kind, from, to, err);
     pthread_mutex_unlock(&cat->log_lock);
+    pthread_mutex_unlock(&cat->rewrite_lock);
     return rc;
 }
 

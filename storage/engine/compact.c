@@ -206,6 +206,8 @@ static int merge_all(struct sto_engine *e, bool full, struct ts_error *err)
 
 int sto_engine_pump_merges(struct sto_engine *e, struct ts_error *err)
 {
+    if (e->opts.tidy)
+        e->opts.tidy(e->opts.arg);
     return merge_all(e, false, err);
 }
 
@@ -249,6 +251,8 @@ void *sto_compact__thread(void *arg)
             break;
         pthread_mutex_unlock(&e->bg_mu);
         struct ts_error err = {0};
+        if (e->opts.tidy)
+            e->opts.tidy(e->opts.arg);
         int rc = full ? sto_engine_flush(e, &err) : 0;
         if (rc == 0)
             rc = merge_all(e, full, &err);

@@ -49,6 +49,9 @@ struct sto_engine_opts {
     uint64_t big_day_points;      /* 0 = STO_BIG_DAY_POINTS */
     /* Called before a flush counts: names of all series in it must be on disk. Flush thread. */
     int (*sync_names)(void *arg, struct ts_error *err);
+    /* Called now and then by the compact thread: rewrite what has grown. Errors are met again by sync_names. May be
+     * NULL. */
+    void (*tidy)(void *arg);
     /* Called once the manifest and the heads of the files are read, before the log is replayed: open the catalog. */
     int (*ready)(void *arg, const struct sto_engine_found *found, struct ts_error *err);
     /* Replay: handle of a series from its ids and text. */

@@ -448,6 +448,75 @@ static void test_catalog__failed_rename_is_taken_back(void **state)
     t_close(cat);
 }
 
+/* --- names that are made while the log is rewritten --- */
+
+static struct sto_catalog *t_tidied; /* being rewritten; NULL = none */
+static int t_n_meanwhile;            /* series made then */
+static struct ts_file *t_fresh;      /* the file that is written beside the log */
+
+static int meanwhile_open(const struct ts_fs *fs, const char *path, enum ts_open mode,
+                          struct ts_file **out, struct ts_error *err)
+{
+    (void)fs;
+    int rc = ts_fs_real()->open(ts_fs_real(), path, mode, out, err);
+    if (rc == 0 && strcmp(path + strlen(path) - 8, ".log.tmp") == 0)
+        t_fresh = *out;
+    return rc;
+}
+
+/* As another thread may do: nothing is locked while the header and the checkpoint are written, the first two times. */
+static int meanwhile_append(struct ts_file *file, const void *p, size_t n, struct ts_error *err)
+{
+    if (t_tidied && file == t_fresh && t_n_meanwhile < 4) {
+        char text[64];
+        struct sto_catalog *cat = t_tidied;
+        t_tidied = NULL;
+        (void)snprintf(text, sizeof(text), "late host=l%d zone=new", t_n_meanwhile++);
+        t_series(cat, text);
+        assert_int_equal(sto_catalog_sync(cat, true, NULL), 0);
+        assert_int_equal(sto_series_n_on_disk(cat), sto_series_count(cat));
+        (void)snprintf(text, sizeof(text), "late host=l%d zone=new", t_n_meanwhile++);
+        t_series(cat, text);
+        t_tidied = cat;
+    }
+    return ts_fs_real()->append(file, p, n, err);
+}
+
+static void test_catalog__tidying_keeps_what_is_made_meanwhile(void **state)
+{
+    (void)state;
+    struct ts_fs fs = *ts_fs_real();
+    fs.open = meanwhile_open;
+    fs.append = meanwhile_append;
+    const struct sto_catalog_opts opts = {.dir = t_dir, .n_shards = 16, .tidied = true, .grow_bytes = 1000};
+    struct sto_catalog *cat;
+    assert_int_equal(sto_catalog_open(&fs, &opts, &cat, NULL), 0);
+    for (int i = 0; i < 3000; i++) {
+        char text[64];
+        (void)snprintf(text, sizeof(text), "m host=h%d zone=z%d", i, i % 5);
+        t_series(cat, text);
+        if (i % 10 == 0)
+            assert_int_equal(sto_catalog_sync(cat, true, NULL), 0);
+    }
+    assert_int_equal(sto_catalog_sync(cat, true, NULL), 0);
+    size_t before = t_file_bytes();
+    t_n_meanwhile = 0;
+    t_tidied = cat;
+    assert_int_equal(sto_catalog_tidy(cat, NULL), 0);
+    t_tidied = NULL;
+    assert_int_equal(t_n_meanwhile, 4);
+    assert_true(t_file_bytes() < before / 4);
+    assert_int_equal(sto_catalog_tidy(cat, NULL), 0); /* nothing has grown */
+    struct ts_buf want;
+    t_dump(cat, &want);
+    t_close(cat);
+    cat = t_open();
+    assert_int_equal(sto_series_count(cat), 3000 + t_n_meanwhile);
+    t_same(cat, &want);
+    t_close(cat);
+    ts_buf_release(&want);
+}
+
 /* --- threads --- */
 
 #define T_WRITES 6000
@@ -516,6 +585,7 @@ static void *t_syncer(void *arg)
     struct t_shared *sh = arg;
     for (int i = 0; !atomic_load(&sh->done); i++) {
         assert_int_equal(sto_catalog_sync(sh->cat, false, NULL), 0);
+        assert_int_equal(sto_catalog_tidy(sh->cat, NULL), 0);
         char to[32];
         (void)snprintf(to, sizeof(to), "moving%d", i);
         uint32_t id = t_id(sh->cat, STO_UID_TAGV, "h0");
@@ -540,7 +610,9 @@ static void *t_second_writer(void *arg)
 static void test_catalog__readers_and_writers_at_once(void **state)
 {
     (void)state;
-    struct t_shared sh = {.cat = t_open()};
+    const struct sto_catalog_opts opts = {.dir = t_dir, .n_shards = 16, .tidied = true, .grow_bytes = 2000};
+    struct t_shared sh = {.done = false};
+    assert_int_equal(sto_catalog_open(ts_fs_real(), &opts, &sh.cat, NULL), 0);
     void *(*const jobs[])(void *) = {t_reader, t_selector, t_syncer, t_second_writer};
     pthread_t threads[4];
     for (int i = 0; i < 4; i++)
@@ -580,6 +652,7 @@ int main(void)
         T_CASE(test_catalog__many_syncs_do_not_let_the_log_grow),
         T_CASE(test_catalog__full_disk_loses_nothing),
         T_CASE(test_catalog__failed_rename_is_taken_back),
+        T_CASE(test_catalog__tidying_keeps_what_is_made_meanwhile),
         T_CASE(test_catalog__readers_and_writers_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

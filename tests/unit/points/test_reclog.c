@@ -298,6 +298,42 @@ static void test_reclog__rewrite_replaces_all(void **state)
     t_expect("new1|new2|after|");
 }
 
+/* Records come while the new file is written, into the old file and into the buffer; one is longer than a step of
+ * copying. */
+static void test_reclog__a_rewrite_keeps_what_came_meanwhile(void **state)
+{
+    (void)state;
+    struct t_got got;
+    struct sto_reclog *log = t_open(false, &got);
+    struct sto_reclog_rewrite *rw;
+    const char *fresh[] = {"new1", "new2", NULL}, *bad[] = {"x", "fail", NULL};
+    char *large = ts_xmalloc(3u << 20), *want = ts_xmalloc((3u << 20) + 64);
+    memset(large, 'l', (3u << 20) - 1);
+    large[(3u << 20) - 1] = 0;
+    t_add(log, "old");
+    assert_int_equal(sto_reclog_rewrite_begin(log, &rw, NULL), 0);
+    t_add(log, "written");
+    assert_int_equal(sto_reclog_flush(log, true, NULL), 0);
+    assert_int_equal(sto_reclog_rewrite_write(rw, t_emit, fresh, NULL), 0);
+    t_add(log, large);
+    t_add(log, "more");
+    assert_int_equal(sto_reclog_flush(log, false, NULL), 0);
+    t_add(log, "buffered");
+    assert_int_equal(sto_reclog_rewrite_finish(log, rw, NULL), 0);
+    (void)snprintf(want, (3u << 20) + 64, "new1|new2|written|%s|more|buffered|", large);
+    t_expect(want);
+    t_add(log, "after");
+    assert_int_equal(sto_reclog_flush(log, true, NULL), 0);
+    assert_int_equal(sto_reclog_rewrite_begin(log, &rw, NULL), 0);
+    assert_int_equal(sto_reclog_rewrite_write(rw, t_emit, bad, NULL), TS_EINVAL);
+    sto_reclog_rewrite_abort(rw);
+    sto_reclog_close(log, NULL);
+    memcpy(want + strlen(want), "after|", sizeof("after|"));
+    t_expect(want);
+    ts_free(want);
+    ts_free(large);
+}
+
 static void test_reclog__read_only_writes_nothing(void **state)
 {
     (void)state;
@@ -405,6 +441,15 @@ static void test_reclog__failed_rewrite_leaves_the_old_log(void **state)
     t_add(log, "more");
     assert_int_equal(sto_reclog_flush(log, true, &err), 0);
     t_expect("old|more|");
+    struct sto_reclog_rewrite *rw;
+    assert_int_equal(sto_reclog_rewrite_begin(log, &rw, &err), 0);
+    assert_int_equal(sto_reclog_rewrite_write(rw, t_emit, good, &err), 0);
+    fail_append = TS_ENOSPC;
+    t_add(log, "last");
+    assert_int_equal(sto_reclog_rewrite_finish(log, rw, &err), TS_ENOSPC);
+    fail_append = 0;
+    assert_int_equal(sto_reclog_flush(log, true, &err), 0);
+    t_expect("old|more|last|");
     fail_sync_dir = TS_EIO; /* the name is not safe: nothing may be added */
     assert_int_equal(sto_reclog_rewrite(log, t_emit, good, &err), TS_EIO);
     fail_sync_dir = 0;
@@ -425,6 +470,7 @@ int main(void)
         T(test_reclog__wrong_kind_version_and_short_files_are_refused),
         T(test_reclog__error_of_the_reader_is_passed_on),
         T(test_reclog__rewrite_replaces_all),
+        T(test_reclog__a_rewrite_keeps_what_came_meanwhile),
         T(test_reclog__read_only_writes_nothing),
         T(test_reclog__full_disk_keeps_the_buffer),
         T(test_reclog__failed_write_or_sync_breaks_the_log),

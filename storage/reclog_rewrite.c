@@ -1,0 +1,194 @@
+/*
+ * reclog_rewrite.c - a record log written anew beside itself, which then takes its name.
+ *
+ * Format     docs/FORMAT.md "Record log"
+ * Threads    see reclog.h: the long step needs no lock of the log
+ * Invariant  the file under the log's name is the old or the new one, each with all records that were flushed
+ */
+#include "base/bytes.h"
+#include "base/mem.h"
+#include "storage/reclog_int.h"
+
+#define TAIL_BYTES (1u << 20) /* of records that came meanwhile, before they are written */
+
+/* The new file under way. */
+struct sto_reclog_rewrite {
+    struct sto_reclog *fresh; /* it, under PATH.tmp */
+    uint64_t from_off;        /* end of the old file at the beginning: records behind it come again */
+};
+
+int sto_reclog__take_over(struct sto_reclog *log, struct ts_file *file, struct ts_error *err)
+{
+    (void)log->fs->close(log->file, NULL); /* its contents are replaced: a late error of it means nothing */
+    log->file = file;
+    return ts_fs_sync_folder_of(log->fs, log->path, err);
+}
+
+static int may_write(const struct sto_reclog *log, struct ts_error *err)
+{
+    if (log->read_only)
+        return ts_error_set(err, TS_EINVAL, "%s: opened read-only", log->path);
+    return log->broken ? sto_reclog__refuse(log, err) : 0;
+}
+
+static struct sto_reclog *fresh_new(const struct sto_reclog *log)
+{
+    char *tmp = ts_fs_suffixed(log->path, ".tmp");
+    struct sto_reclog *fresh = sto_reclog__new(log->fs, tmp, log->kind);
+    ts_free(tmp);
+    return fresh;
+}
+
+/* Make fresh->path with the contents emit gives, written and synced. */
+static int write_fresh(struct sto_reclog *fresh, sto_reclog_emit_fn emit, void *arg, struct ts_error *err)
+{
+    (void)fresh->fs->unlink(fresh->fs, fresh->path, NULL); /* what a crash left there */
+    TS_TRY(fresh->fs->open(fresh->fs, fresh->path, TS_OPEN_CREATE, &fresh->file, err));
+    uint8_t header[STO_RECLOG_HEADER_BYTES];
+    sto_reclog__header_make(header, fresh->kind);
+    TS_TRY(fresh->fs->append(fresh->file, header, sizeof(header), err));
+    fresh->end_off = sizeof(header);
+    TS_TRY(emit(arg, fresh, err));
+    return sto_reclog_flush(fresh, true, err);
+}
+
+static void drop_fresh(struct sto_reclog *fresh)
+{
+    if (fresh->file)
+        (void)fresh->fs->unlink(fresh->fs, fresh->path, NULL);
+    (void)sto_reclog__free(fresh, NULL);
+}
+
+/* The new file, written and synced, becomes the log; fresh is gone in any case. */
+static int put_in_place(struct sto_reclog *log, struct sto_reclog *fresh, struct ts_error *err)
+{
+    int rc = log->fs->rename(log->fs, fresh->path, log->path, err);
+    if (rc < 0) {
+        drop_fresh(fresh);
+        return rc;
+    }
+    /* from here the new file is the log, even if its name is not safe yet */
+    struct ts_file *file = fresh->file;
+    log->end_off = fresh->end_off;
+    log->synced_off = fresh->synced_off;
+    log->dirty_end = false;
+    ts_buf_clear(&log->buf);
+    ts_buf_release(&log->healed);
+    fresh->file = NULL;
+    (void)sto_reclog__free(fresh, NULL);
+    struct ts_error why = {0};
+    rc = sto_reclog__take_over(log, file, &why);
+    if (rc == 0) {
+        sto_reclog__copy_renew(log);
+        return 0;
+    }
+    why.code = TS_EIO;
+    sto_reclog__break(log,
+                      &why); /* a power cut may bring the old file back without what would be added now */
+    if (err)
+        *err = why;
+    return TS_EIO;
+}
+
+int sto_reclog_rewrite(struct sto_reclog *log, sto_reclog_emit_fn emit, void *arg, struct ts_error *err)
+{
+    TS_TRY(may_write(log, err));
+    struct sto_reclog *fresh = fresh_new(log);
+    int rc = write_fresh(fresh, emit, arg, err);
+    if (rc == 0)
+        return put_in_place(log, fresh, err);
+    drop_fresh(fresh);
+    return rc;
+}
+
+/* --- in three steps --- */
+
+int sto_reclog_rewrite_begin(struct sto_reclog *log, struct sto_reclog_rewrite **out_rw, struct ts_error *err)
+{
+    *out_rw = NULL;
+    TS_TRY(may_write(log, err));
+    TS_TRY(sto_reclog_flush(log, false, err));
+    struct sto_reclog_rewrite *rw = ts_xcalloc(1, sizeof(*rw));
+    rw->fresh = fresh_new(log);
+    rw->from_off = log->end_off;
+    *out_rw = rw;
+    return 0;
+}
+
+int sto_reclog_rewrite_write(struct sto_reclog_rewrite *rw, sto_reclog_emit_fn emit, void *arg,
+                             struct ts_error *err)
+{
+    return write_fresh(rw->fresh, emit, arg, err);
+}
+
+/* Whole records that are in memory, once more; *out_n is their length together. */
+static int add_again(struct sto_reclog *fresh, struct ts_slice records, size_t *out_n, struct ts_error *err)
+{
+    size_t at = 0;
+    while (records.n - at > STO_RECLOG_HEAD_BYTES) {
+        size_t n = ts_ld32((const uint8_t *)records.p + at); /* written by this process: nothing to doubt */
+        if (n > records.n - at - STO_RECLOG_HEAD_BYTES)
+            break;
+        TS_TRY(sto_reclog_add(fresh, (struct ts_slice){records.p + at + STO_RECLOG_HEAD_BYTES, n}, err));
+        at += STO_RECLOG_HEAD_BYTES + n;
+    }
+    *out_n = at;
+    return 0;
+}
+
+/* Records of the log's file from off on. */
+static int add_tail(struct sto_reclog *log, struct sto_reclog *fresh, uint64_t off, struct ts_error *err)
+{
+    struct ts_buf some;
+    int rc = 0;
+    ts_buf_init(&some, 0);
+    while (rc == 0 && off < log->end_off) {
+        uint8_t head[4];
+        size_t got = 0, used = 0, want = TAIL_BYTES;
+        rc = log->fs->pread(log->file, head, sizeof(head), off, &got, err);
+        if (rc == 0 && want < STO_RECLOG_HEAD_BYTES + (size_t)ts_ld32(head)) /* one record at least */
+            want = STO_RECLOG_HEAD_BYTES + (size_t)ts_ld32(head);
+        if (want > log->end_off - off)
+            want = (size_t)(log->end_off - off);
+        ts_buf_clear(&some);
+        char *p = rc == 0 ? ts_buf_reserve(&some, want) : NULL;
+        if (rc == 0 && !p)
+            rc = ts_error_set(err, TS_ENOMEM, "%s: no memory for %zu bytes", log->path, want);
+        if (rc == 0)
+            rc = log->fs->pread(log->file, p, want, off, &got, err);
+        if (rc == 0)
+            rc = add_again(fresh, (struct ts_slice){p, got}, &used, err);
+        if (rc == 0 && !used)
+            rc = ts_error_set(err, TS_EIO, "%s: can't be read at offset %llu", log->path,
+                              (unsigned long long)off);
+        if (rc == 0)
+            rc = sto_reclog_flush(fresh, false, err);
+        off += used;
+    }
+    ts_buf_release(&some);
+    return rc;
+}
+
+int sto_reclog_rewrite_finish(struct sto_reclog *log, struct sto_reclog_rewrite *rw, struct ts_error *err)
+{
+    struct sto_reclog *fresh = rw->fresh;
+    size_t used;
+    int rc = may_write(log, err);
+    if (rc == 0)
+        rc = add_tail(log, fresh, rw->from_off, err);
+    if (rc == 0)
+        rc = add_again(fresh, ts_buf_get(&log->buf), &used, err);
+    if (rc == 0)
+        rc = sto_reclog_flush(fresh, true, err);
+    ts_free(rw);
+    if (rc == 0)
+        return put_in_place(log, fresh, err);
+    drop_fresh(fresh);
+    return rc;
+}
+
+void sto_reclog_rewrite_abort(struct sto_reclog_rewrite *rw)
+{
+    drop_fresh(rw->fresh);
+    ts_free(rw);
+}

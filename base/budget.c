@@ -23,6 +23,25 @@ void ts_budget_init(struct ts_budget *b, const char *name, const char *key, stru
     b->limit_bytes = limit_bytes;
 }
 
+void ts_budget_reserve(struct ts_budget *b, uint64_t n_bytes)
+{
+    b->reserved_bytes = n_bytes;
+    ts_budget_force(b->parent, n_bytes);
+}
+
+void ts_budget_divide(struct ts_budget *b, unsigned weight, uint64_t spare_bytes, uint64_t small_bytes)
+{
+    b->weight = weight;
+    b->spare_bytes = spare_bytes < b->limit_bytes ? spare_bytes : b->limit_bytes;
+    b->small_bytes = small_bytes;
+}
+
+void ts_budget_init_share(struct ts_budget *b, const char *name, struct ts_budget *parent)
+{
+    ts_budget_init(b, name, parent->key, parent, 0);
+    b->is_share = true;
+}
+
 static void note_peak(struct ts_budget *b, uint64_t used)
 {
     uint64_t peak = atomic_load_explicit(&b->peak_bytes, RELAXED);
@@ -31,53 +50,88 @@ static void note_peak(struct ts_budget *b, uint64_t used)
         ;
 }
 
-/* Count n_bytes in b alone; false: it is full. */
-static bool take_one(struct ts_budget *b, uint64_t n_bytes)
+/* The most that b may hold now; of a share it depends on what others hold. */
+static uint64_t limit_now(const struct ts_budget *b)
+{
+    const struct ts_budget *all = b->parent;
+    if (!b->is_share || !all->limit_bytes)
+        return b->limit_bytes ? b->limit_bytes : UINT64_MAX;
+    uint64_t used = atomic_load_explicit(&all->used_bytes, RELAXED),
+             most = all->limit_bytes - all->spare_bytes;
+    /* its own bytes are among those used: own + n <= weight * (most - used - n), solved for own + n */
+    uint64_t own = atomic_load_explicit(&b->used_bytes, RELAXED), others = used > own ? used - own : 0;
+    uint64_t fair = others < most ? (most - others) / (all->weight + 1) * all->weight : 0;
+    return fair > all->small_bytes ? fair : all->small_bytes;
+}
+
+/* What the parent counts for b when b holds so much. */
+static uint64_t counted_above(const struct ts_budget *b, uint64_t used)
+{
+    return used > b->reserved_bytes ? used : b->reserved_bytes;
+}
+
+/* Count *n_bytes in b alone, and say how many the parent is to count; false: it is full. */
+static bool take_one(struct ts_budget *b, uint64_t *n_bytes)
 {
     uint64_t used = atomic_load_explicit(&b->used_bytes, RELAXED), sum;
     do {
-        uint64_t most = b->limit_bytes ? b->limit_bytes : UINT64_MAX;
-        if (used > most || n_bytes > most - used)
+        uint64_t most = limit_now(b);
+        if (used > most || *n_bytes > most - used)
             return false;
-        sum = used + n_bytes;
+        sum = used + *n_bytes;
     } while (!atomic_compare_exchange_weak_explicit(&b->used_bytes, &used, sum, RELAXED, RELAXED));
     note_peak(b, sum);
+    *n_bytes = counted_above(b, sum) - counted_above(b, used);
     return true;
 }
 
-static void give_one(struct ts_budget *b, uint64_t n_bytes)
+/* Take n_bytes off b alone; how many the parent is to take off. */
+static uint64_t give_one(struct ts_budget *b, uint64_t n_bytes)
 {
-    atomic_fetch_sub_explicit(&b->used_bytes, n_bytes, RELAXED);
+    uint64_t used = atomic_fetch_sub_explicit(&b->used_bytes, n_bytes, RELAXED);
+    return counted_above(b, used) - counted_above(b, used - n_bytes);
 }
 
-int ts_budget_take(struct ts_budget *b, uint64_t n_bytes, struct ts_error *err)
+static int refuse(struct ts_budget *full, uint64_t n_bytes, struct ts_error *err)
 {
-    struct ts_budget *full = b;
-    while (full && take_one(full, n_bytes))
-        full = full->parent;
-    if (!full)
-        return 0;
-    for (struct ts_budget *t = b; t != full; t = t->parent)
-        give_one(t, n_bytes);
-    atomic_fetch_add_explicit(&full->n_refused, 1, RELAXED);
+    if (full->is_share)
+        atomic_fetch_add_explicit(&full->parent->n_share_refused, 1, RELAXED);
+    else
+        atomic_fetch_add_explicit(&full->n_refused, 1, RELAXED);
     return ts_error_set(
         err, TS_ELIMIT,
         "Not enough memory for %s: %llu of %llu bytes are in use and %llu more are needed. Ask for "
         "less, try again later, or raise %s",
         full->name, (unsigned long long)atomic_load_explicit(&full->used_bytes, RELAXED),
-        (unsigned long long)full->limit_bytes, (unsigned long long)n_bytes, full->key);
+        (unsigned long long)limit_now(full), (unsigned long long)n_bytes, full->key);
+}
+
+int ts_budget_take(struct ts_budget *b, uint64_t n_bytes, struct ts_error *err)
+{
+    struct ts_budget *full = b;
+    uint64_t n = n_bytes;
+    while (full && take_one(full, &n))
+        full = full->parent;
+    if (!full)
+        return 0;
+    for (struct ts_budget *t = b; t != full; t = t->parent)
+        n_bytes = give_one(t, n_bytes);
+    return refuse(full, n, err);
 }
 
 void ts_budget_force(struct ts_budget *b, uint64_t n_bytes)
 {
-    for (; b; b = b->parent)
-        note_peak(b, atomic_fetch_add_explicit(&b->used_bytes, n_bytes, RELAXED) + n_bytes);
+    for (; b; b = b->parent) {
+        uint64_t used = atomic_fetch_add_explicit(&b->used_bytes, n_bytes, RELAXED);
+        note_peak(b, used + n_bytes);
+        n_bytes = counted_above(b, used + n_bytes) - counted_above(b, used);
+    }
 }
 
 void ts_budget_give(struct ts_budget *b, uint64_t n_bytes)
 {
     for (; b; b = b->parent)
-        give_one(b, n_bytes);
+        n_bytes = give_one(b, n_bytes);
 }
 
 void ts_budget_give_all(struct ts_budget *b)
@@ -96,12 +150,13 @@ void ts_budget_report(struct ts_budget *b, uint64_t n_bytes)
 
 uint64_t ts_budget_room(const struct ts_budget *b)
 {
-    uint64_t room = UINT64_MAX;
+    uint64_t room = UINT64_MAX, unused = 0; /* of reserves between the first account and the present one */
     for (; b; b = b->parent) {
-        uint64_t used = atomic_load_explicit(&b->used_bytes, RELAXED);
-        uint64_t most = b->limit_bytes ? b->limit_bytes : UINT64_MAX;
+        uint64_t used = atomic_load_explicit(&b->used_bytes, RELAXED), most = limit_now(b);
         uint64_t here = used < most ? most - used : 0;
+        here = here < UINT64_MAX - unused ? here + unused : UINT64_MAX;
         room = here < room ? here : room;
+        unused += used < b->reserved_bytes ? b->reserved_bytes - used : 0;
     }
     return room;
 }

@@ -9,9 +9,15 @@
  *   limit reached    the taker is refused with TS_ELIMIT and a sentence that names the configuration key of the account
  *                    that is full; nothing was counted. Whoever holds nothing yet may wait and try again; whoever holds
  *                    something must give up, or holders would wait for each other.
+ *   reserve          an account may have bytes that its parent counts from the start, used or not: nobody else can take them
+ *   shares           the accounts of clients below one that all use. What a client may have depends on what is left:
+ *                    weight * (limit - spare - used), so that one client never takes everything and the last bytes are
+ *                    never taken by those that hold much; below small_bytes a client may use the spare part too
  *
+ * Source     shares: A. K. Choudhury, E. L. Hahne, Dynamic Queue Length Thresholds for Shared-Memory Packet Switches,
+ *            IEEE/ACM Transactions on Networking 6(2), 1998; spare and small_bytes are ours
  * Threads    every function from any thread, except init; counts are relaxed atomics, nothing is ordered by them
- * Invariant  used_bytes of an account >= the sum of used_bytes of its children, once nobody is inside a call
+ * Invariant  used_bytes of an account >= the sum of max(used_bytes, reserved_bytes) of its children, once nobody is inside a call
  * Cost       one atomic addition for each level; callers take pages or blocks (some KiB), never single points
  * Not here   which accounts exist and their shares (tsd/memory.c)
  */
@@ -31,9 +37,15 @@ struct ts_budget {
     const char *key;             /* configuration key of the limit, named by refusals; static text */
     struct ts_budget *parent;    /* NULL: the root */
     uint64_t limit_bytes;        /* most; 0 = as much as the parents allow */
+    uint64_t reserved_bytes;     /* that the parent counts even while they are not used */
+    uint64_t spare_bytes;        /* of the limit: only for shares below small_bytes */
+    uint64_t small_bytes;        /* what a share may have in any case, as long as the limit allows */
+    unsigned weight;             /* of shares: 1 = as much as is left for the others, 2 = twice as much */
+    bool is_share;               /* limited by what is left of the parent */
     _Atomic uint64_t used_bytes; /* taken and not given back */
     _Atomic uint64_t peak_bytes; /* the most that was ever taken at once */
     _Atomic uint64_t n_refused;  /* takes that were refused because this account was full */
+    _Atomic uint64_t n_share_refused; /* takes that were refused because a share of this account was full */
 };
 
 /**
@@ -47,13 +59,21 @@ struct ts_budget {
  */
 void ts_budget_init(struct ts_budget *b, const char *name, const char *key, struct ts_budget *parent,
                     uint64_t limit_bytes);
+/** Keep n_bytes of the parent for b. Once, after ts_budget_init of b and before threads share it; the parent's limit is not looked at. */
+void ts_budget_reserve(struct ts_budget *b, uint64_t n_bytes);
+/** Say what the shares of an account may have (weight, spare_bytes, small_bytes: see struct ts_budget). Before threads share it. */
+void ts_budget_divide(struct ts_budget *b, unsigned weight, uint64_t spare_bytes, uint64_t small_bytes);
+/** Make the account of one client below an account that ts_budget_divide was called for. It has the key of its parent; name as for
+ * ts_budget_init. */
+void ts_budget_init_share(struct ts_budget *b, const char *name, struct ts_budget *parent);
 /**
  * Take n_bytes before allocating them.
  *
  * @param b    account; NULL = nothing is counted, always 0
  * @param err  text of a refusal, may be NULL
  * @return 0
- *         TS_ELIMIT  this account or one of its parents is full; nothing was taken, and the full one counts a refusal
+ *         TS_ELIMIT  this account or one of its parents is full; nothing was taken, and the full one counts a refusal (for a share
+ *                    its parent does, in n_share_refused)
  */
 int ts_budget_take(struct ts_budget *b, uint64_t n_bytes, struct ts_error *err);
 /** Take n_bytes whatever the limits say: for what exists already and is only reported (memstores, the catalog). NULL is harmless. */

@@ -186,6 +186,86 @@ static void test_budget__arenas_refuse_what_is_over(void **state)
     assert_int_equal(one.used_bytes, 0);
 }
 
+/* Nobody else can take what is reserved, and what is taken above it counts as usual. */
+static void test_budget__a_reserve_is_left_alone_by_others(void **state)
+{
+    static struct ts_budget bodies;
+    (void)state;
+    accounts(1000, 0, 0);
+    ts_budget_init(&bodies, "bodies", "http_body_total_bytes", &root, 500);
+    ts_budget_reserve(&bodies, 300);
+    assert_int_equal(root.used_bytes, 300);
+    assert_int_equal(ts_budget_take(&one, 701, NULL), TS_ELIMIT);
+    assert_int_equal(ts_budget_take(&one, 700, NULL), 0);
+    assert_int_equal(ts_budget_room(&bodies), 300);
+    assert_int_equal(ts_budget_take(&bodies, 301, NULL), TS_ELIMIT);
+    assert_int_equal(bodies.used_bytes, 0);
+    assert_int_equal(root.used_bytes, 1000);
+    assert_int_equal(ts_budget_take(&bodies, 300, NULL), 0);
+    assert_int_equal(root.used_bytes, 1000);
+    ts_budget_give(&one, 100);
+    assert_int_equal(ts_budget_take(&bodies, 100, NULL), 0);
+    assert_int_equal(root.used_bytes, 1000);
+    ts_budget_give(&bodies, 250);
+    assert_int_equal(root.used_bytes, 900);
+    ts_budget_report(&bodies, 350);
+    assert_int_equal(root.used_bytes, 950);
+    ts_budget_give_all(&bodies);
+    ts_budget_give_all(&one);
+    assert_int_equal(root.used_bytes, 300);
+}
+
+/* Three clients below one account of 1000 bytes, of which 200 are for those that hold at most 50. */
+static void test_budget__shares_leave_something_for_others(void **state)
+{
+    static struct ts_budget a, b, c;
+    struct ts_error err = {0};
+    (void)state;
+    accounts(0, 1000, 0);
+    ts_budget_divide(&kind, 1, 200, 50);
+    ts_budget_init_share(&a, "queries of one client address", &kind);
+    ts_budget_init_share(&b, "queries of one client address", &kind);
+    ts_budget_init_share(&c, "queries of one client address", &kind);
+    assert_int_equal(ts_budget_room(&a), 400);
+    assert_int_equal(ts_budget_take(&a, 401, &err), TS_ELIMIT); /* half of 800 */
+    assert_non_null(strstr(err.text, "query_total_bytes"));
+    assert_non_null(strstr(err.text, "of one client address"));
+    assert_int_equal(kind.n_share_refused, 1);
+    assert_int_equal(kind.n_refused, 0);
+    assert_int_equal(ts_budget_take(&a, 300, NULL), 0);
+    assert_int_equal(ts_budget_take(&a, 100, NULL), 0);
+    assert_int_equal(ts_budget_take(&a, 1, NULL), TS_ELIMIT);
+    assert_int_equal(ts_budget_take(&b, 200, NULL), 0); /* half of what a left */
+    assert_int_equal(ts_budget_take(&b, 1, NULL), TS_ELIMIT);
+    ts_budget_force(&b, 300); /* even if they hold more than they may, ... */
+    assert_int_equal(ts_budget_take(&a, 1, NULL), TS_ELIMIT);
+    assert_int_equal(ts_budget_room(&c), 50);
+    assert_int_equal(ts_budget_take(&c, 51, NULL), TS_ELIMIT);
+    assert_int_equal(ts_budget_take(&c, 50, NULL), 0); /* ... who holds little is served */
+    ts_budget_give_all(&b);
+    assert_int_equal(ts_budget_take(&c, 100, NULL), 0);
+    ts_budget_give_all(&a);
+    ts_budget_give_all(&c);
+    assert_int_equal(kind.used_bytes, 0);
+}
+
+static void test_budget__shares_follow_a_weight(void **state)
+{
+    static struct ts_budget a;
+    (void)state;
+    accounts(0, 1000, 0);
+    ts_budget_divide(&kind, 3, 0, 0);
+    ts_budget_init_share(&a, "a", &kind);
+    assert_int_equal(ts_budget_take(&a, 751, NULL), TS_ELIMIT);
+    assert_int_equal(ts_budget_take(&a, 750, NULL), 0);
+    ts_budget_give_all(&a);
+    accounts(0, 0, 0); /* without a limit there is nothing to divide */
+    ts_budget_divide(&kind, 1, 10, 10);
+    ts_budget_init_share(&a, "a", &kind);
+    assert_int_equal(ts_budget_take(&a, 1 << 30, NULL), 0);
+    ts_budget_give_all(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -195,6 +275,9 @@ int main(void)
         cmocka_unit_test(test_budget__arrays_grow_within_the_limit),
         cmocka_unit_test(test_budget__no_memory_gives_the_bytes_back),
         cmocka_unit_test(test_budget__the_limit_holds_among_threads),
+        cmocka_unit_test(test_budget__a_reserve_is_left_alone_by_others),
+        cmocka_unit_test(test_budget__shares_leave_something_for_others),
+        cmocka_unit_test(test_budget__shares_follow_a_weight),
         cmocka_unit_test(test_budget__buffers_count_what_they_hold),
         cmocka_unit_test(test_budget__arenas_refuse_what_is_over),
     };

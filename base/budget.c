@@ -50,18 +50,26 @@ static void note_peak(struct ts_budget *b, uint64_t used)
         ;
 }
 
-/* The most that b may hold now; of a share it depends on what others hold. */
-static uint64_t limit_now(const struct ts_budget *b)
+/* The most that b may hold while others hold so much below its parent. */
+static uint64_t limit_beside(const struct ts_budget *b, uint64_t others)
 {
     const struct ts_budget *all = b->parent;
     if (!b->is_share || !all->limit_bytes)
         return b->limit_bytes ? b->limit_bytes : UINT64_MAX;
-    uint64_t used = atomic_load_explicit(&all->used_bytes, RELAXED),
-             most = all->limit_bytes - all->spare_bytes;
-    /* its own bytes are among those used: own + n <= weight * (most - used - n), solved for own + n */
-    uint64_t own = atomic_load_explicit(&b->used_bytes, RELAXED), others = used > own ? used - own : 0;
+    uint64_t most = all->limit_bytes - all->spare_bytes;
+    /* own <= weight * (most - others - own), solved for own */
     uint64_t fair = others < most ? (most - others) / (all->weight + 1) * all->weight : 0;
     return fair > all->small_bytes ? fair : all->small_bytes;
+}
+
+/* The most that b may hold now. */
+static uint64_t limit_now(const struct ts_budget *b)
+{
+    if (!b->is_share)
+        return limit_beside(b, 0);
+    uint64_t used = atomic_load_explicit(&b->parent->used_bytes, RELAXED);
+    uint64_t own = atomic_load_explicit(&b->used_bytes, RELAXED);
+    return limit_beside(b, used > own ? used - own : 0);
 }
 
 /* What the parent counts for b when b holds so much. */
@@ -146,6 +154,11 @@ void ts_budget_report(struct ts_budget *b, uint64_t n_bytes)
         ts_budget_force(b, n_bytes - used);
     else
         ts_budget_give(b, used - n_bytes);
+}
+
+uint64_t ts_budget_most(const struct ts_budget *b)
+{
+    return limit_beside(b, 0);
 }
 
 uint64_t ts_budget_room(const struct ts_budget *b)

@@ -84,6 +84,12 @@ void ts_budget_give(struct ts_budget *b, uint64_t n_bytes);
 void ts_budget_give_all(struct ts_budget *b);
 /** Set what b holds to n_bytes, for uses that are measured from time to time instead of counted. One thread an account. */
 void ts_budget_report(struct ts_budget *b, uint64_t n_bytes);
+/** The most that b can ever hold: its limit, or of a share what it may have while nobody else has anything. UINT64_MAX: no limit of
+ * its own. */
+uint64_t ts_budget_most(const struct ts_budget *b);
+/** The most that b can ever hold: its limit, or of a share what it may have while nobody else has anything. UINT64_MAX: no limit of
+ * its own. */
+uint64_t ts_budget_most(const struct ts_budget *b);
 /** Bytes that b and its parents can still take; UINT64_MAX without any limit. NULL: UINT64_MAX. A moment later it may be less. */
 uint64_t ts_budget_room(const struct ts_budget *b);
 

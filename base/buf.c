@@ -88,6 +88,17 @@ char *ts_buf_reserve(struct ts_buf *b, size_t n)
     return grow(b, n) < 0 ? NULL : b->p + b->n;
 }
 
+char *ts_buf_reserve_forced(struct ts_buf *b, size_t n)
+{
+    struct ts_budget *account = b->budget;
+    size_t before = b->p ? b->cap + 1 : 0;
+    b->budget = NULL;
+    char *p = ts_buf_reserve(b, n);
+    b->budget = account;
+    ts_budget_force(account, (b->p ? b->cap + 1 : 0) - before);
+    return p;
+}
+
 int ts_buf_append(struct ts_buf *b, const void *p, size_t n)
 {
     if (n == 0)

@@ -64,6 +64,8 @@ static inline void ts_buf_clear(struct ts_buf *b)
 }
 /** Room for n more bytes; returns where to write them (caller then adds to b->n), NULL on TS_ELIMIT / no memory. */
 char *ts_buf_reserve(struct ts_buf *b, size_t n);
+/** The same, counted in the budget even above its limit: for what is given back soon in any case. */
+char *ts_buf_reserve_forced(struct ts_buf *b, size_t n);
 /** Append; 0, TS_ELIMIT (also after any earlier failure) or TS_ENOMEM. The bytes must not lie in b itself. */
 int ts_buf_append(struct ts_buf *b, const void *p, size_t n);
 /** The same for a C string. */

@@ -50,18 +50,23 @@ static void conn_peer(struct tsd_conn *c)
     (void)snprintf(c->peer, sizeof(c->peer), "%s:%u", text, port);
 }
 
-struct tsd_conn *tsd_conn_new(struct tsd_worker *w, int fd, uint64_t peer_key)
+struct ts_budget *tsd_conn_account(const struct tsd_conn *c, enum tsd_shared account)
+{
+    return tsd_memory_share(&c->w->daemon->memory, c->address ? &c->address->memory : NULL, account);
+}
+
+struct tsd_conn *tsd_conn_new(struct tsd_worker *w, int fd, struct tsd_peer *peer)
 {
     struct tsd_conn *c = ts_xcalloc(1, sizeof(*c));
     int one = 1;
     c->w = w;
     c->fd = fd;
-    c->peer_key = peer_key;
+    c->address = peer;
     c->blocks_end = &c->blocks;
     c->active_ms = w->now_ms;
     ts_buf_init(&c->tail, 0);
     ts_buf_init(&c->out, CONN_OUT_MAX_BYTES);
-    c->tail.budget = c->out.budget = tsd_memory_account(&w->daemon->memory, TSD_MEM_CONNECTIONS);
+    c->tail.budget = c->out.budget = tsd_conn_account(c, TSD_SHARED_CONNECTIONS);
     conn_peer(c);
     (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
     (void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one));
@@ -265,11 +270,44 @@ static bool conn_send_blocks(struct tsd_conn *c)
     return true;
 }
 
+/* `out` was granted above the limit of its account, and the socket took as much as it could. */
+static void conn_settle_forced(struct tsd_conn *c)
+{
+    size_t rest = c->out.n - c->out_off;
+    struct ts_buf kept = {.max = c->out.max, .budget = c->out.budget};
+    c->forced = false;
+    if (!rest)
+        ts_buf_release(&c->out);
+    else if (ts_buf_append(&kept, c->out.p + c->out_off, rest) < 0)
+        tsd_conn_kill(c); /* it waits for a client that does not read: reply_total_bytes */
+    if (c->dead || !rest)
+        return;
+    ts_buf_release(&c->out);
+    c->out = kept;
+    c->out_off = 0;
+}
+
+void tsd_conn_reserve(struct tsd_conn *c, size_t n)
+{
+    if (c->dead || c->out.failed || ts_buf_reserve(&c->out, n))
+        return;
+    c->out.failed = false; /* for want of room only: nothing is missing yet */
+    tsd_conn_flush(c);
+    if (c->dead || (ts_buf_reserve(&c->out, n)))
+        return;
+    if (c->out.n) /* the client has not read what came before */
+        return;
+    c->out.failed = false;
+    c->forced = ts_buf_reserve_forced(&c->out, n) != NULL;
+}
+
 void tsd_conn_flush(struct tsd_conn *c)
 {
     if (c->dead)
         return;
     bool all = conn_send_out(c) && conn_send_blocks(c);
+    if (!c->dead && c->forced)
+        conn_settle_forced(c);
     if (c->dead)
         return;
     if (!all != c->writing) {

@@ -12,6 +12,7 @@
 #define TSD_CONN_H
 
 #include "base/buf.h"
+#include "tsd/memory.h"
 #include "tsd/series_rate.h"
 
 #include <stdbool.h>
@@ -19,6 +20,7 @@
 
 struct event;
 struct tsd_conn;
+struct tsd_peer;
 struct tsd_worker;
 
 /* A protocol, a row of protocols.c. */
@@ -68,19 +70,20 @@ struct tsd_conn {
     uint64_t sent_bytes;                    /* since then */
     int64_t active_ms;                      /* worker's clock when something moved last */
     int64_t eof_ms;                         /* when the client shut its side; meaningful if eof */
-    int64_t linger_until_ms; /* 0, or we have shut our side and wait for the client's end until then */
-    uint64_t peer_key;       /* its address in tsd_daemon.peers */
-    uint32_t n_held;         /* operations under way that will come back */
-    int fd;                  /* socket, -1 when closed */
-    bool local;              /* from this machine */
-    bool eof;                /* the client has shut its side */
-    bool blocked;            /* the protocol wants no input now */
-    bool stuck;              /* tail holds input that only waits for blocked or the store */
-    bool closing;            /* close when all is sent */
+    int64_t linger_until_ms;  /* 0, or we have shut our side and wait for the client's end until then */
+    struct tsd_peer *address; /* of the client, for its accounts; NULL: none */
+    uint32_t n_held;          /* operations under way that will come back */
+    int fd;                   /* socket, -1 when closed */
+    bool local;               /* from this machine */
+    bool eof;                 /* the client has shut its side */
+    bool blocked;             /* the protocol wants no input now */
+    bool stuck;               /* tail holds input that only waits for blocked or the store */
+    bool closing;             /* close when all is sent */
     bool
         in_input; /* the protocol is using its input: the end of what is sent is not the end of the connection */
     bool dead;    /* socket is gone; freed when nobody holds it */
     bool reading, writing; /* events that are on */
+    bool forced;           /* out counts more than its account has */
     bool queued;           /* in the worker's run list */
     bool half;             /* in the worker's list of incomplete requests */
     bool again; /* the protocol set it: it will use its tail when other connections had their turn */
@@ -88,10 +91,19 @@ struct tsd_conn {
     char peer[64];                     /* address and port, for people */
 };
 
-/** New connection of a worker around an accepted socket (taken); peer_key of tsd_peer_key. */
-struct tsd_conn *tsd_conn_new(struct tsd_worker *w, int fd, uint64_t peer_key);
+/** New connection of a worker around an accepted socket (taken); peer of tsd_peers_add. */
+struct tsd_conn *tsd_conn_new(struct tsd_worker *w, int fd, struct tsd_peer *peer);
+/** The account of memory that what this client causes counts in. */
+struct ts_budget *tsd_conn_account(const struct tsd_conn *c, enum tsd_shared account);
 /** Send what can be sent now; the rest follows when the socket allows. */
 void tsd_conn_flush(struct tsd_conn *c);
+/**
+ * Make room in `out` for n bytes of a reply. When the account of replies refuses, what waits is sent first; once all of it is, the
+ * bytes are granted whatever the account holds: a client that reads gets its answers while others fill the memory. What
+ * the socket then does not take must fit the account, or the connection is closed. On failure out.failed is set, or the connection is
+ * dead.
+ */
+void tsd_conn_reserve(struct tsd_conn *c, size_t n);
 /** Queue a block to be sent after everything before it. */
 void tsd_conn_send_block(struct tsd_conn *c, struct tsd_block *block);
 /** Bytes waiting to be sent. */

@@ -32,7 +32,7 @@ struct tsd_listen {
     struct ts_log_limit limit;        /* of complaints */
 };
 
-static void listen_hand_off(struct tsd_daemon *d, int fd, uint64_t peer)
+static void listen_hand_off(struct tsd_daemon *d, int fd, struct tsd_peer *peer)
 {
     struct tsd_worker *best = d->workers[0];
     uint32_t least = UINT32_MAX;
@@ -87,11 +87,11 @@ static uint32_t listen_address_limit(const struct tsd_daemon *d, uint64_t peer)
 
 /* May a new socket become a connection? A descriptor's number is the lowest free one: from max_fd on, only those that are kept for
  * files are left. */
-static bool listen_admit(struct tsd_listen *l, int fd, uint64_t peer)
+static bool listen_admit(struct tsd_listen *l, int fd, uint64_t key, struct tsd_peer **out_peer)
 {
     struct tsd_daemon *d = l->daemon;
     const struct tsd_settings *set = &d->set;
-    uint32_t of_address = listen_address_limit(d, peer);
+    uint32_t of_address = listen_address_limit(d, key);
     if (set->max_connections &&
         atomic_load_explicit(&d->n_connections, memory_order_relaxed) >= set->max_connections)
         return listen_refuse(l, fd, TSD_REJECTED_TOTAL, "there are as many as max_connections allows",
@@ -101,9 +101,9 @@ static bool listen_admit(struct tsd_listen *l, int fd, uint64_t peer)
             l, fd, TSD_REJECTED_FILES,
             "the other descriptors are kept for files; raise the limit of open files (LimitNOFILE)",
             d->max_fd);
-    if (!tsd_peers_add(&d->peers, peer, of_address))
+    if (!tsd_peers_add(&d->peers, key, of_address, out_peer))
         return listen_refuse(l, fd, TSD_REJECTED_ADDRESS,
-                             tsd_peer_is_loopback(peer)
+                             tsd_peer_is_loopback(key)
                                  ? "a loopback address may have nine tenths of max_connections"
                                  : "its address has as many as max_connections_per_address allows",
                              of_address);
@@ -132,9 +132,9 @@ static void listen_on_accept(evutil_socket_t listener, short what, void *arg)
             return;
         }
         atomic_fetch_add_explicit(&d->n_accepted, 1, memory_order_relaxed);
-        uint64_t key = tsd_peer_key(&peer.sa);
-        if (listen_admit(l, fd, key))
-            listen_hand_off(d, fd, key);
+        struct tsd_peer *address;
+        if (listen_admit(l, fd, tsd_peer_key(&peer.sa), &address))
+            listen_hand_off(d, fd, address);
     }
 }
 

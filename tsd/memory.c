@@ -51,6 +51,27 @@ static const struct memory_row memory_rows[TSD_MEM_ACCOUNTS] = {
     [TSD_MEM_CONNECTIONS] = {"connections", "connection_total_bytes", TSD_MEM_CLIENTS},
 };
 
+/*
+ * How an account is divided among client addresses (base/budget.h, "shares"). One address gets at most weight / (weight + 1) of what the
+ * others and the spare part leave: half of the memory that waits for slow readers, three quarters of what work needs.
+ */
+struct memory_division {
+    enum tsd_account account;
+    const char *name;     /* of a share, for refusals */
+    unsigned weight;      /* see above */
+    unsigned spare;       /* 1 / spare of the account is for addresses that hold little: */
+    unsigned small;       /* 1 / small of it each, */
+    uint64_t small_bytes; /* and at least this: one use of the usual size */
+};
+/* By enum tsd_shared. */
+static const struct memory_division memory_divisions[TSD_SHARED] = {
+    [TSD_SHARED_QUERIES] = {TSD_MEM_QUERIES, "queries of one client address", 3, 8, 64, MIB / 2},
+    [TSD_SHARED_BODIES] = {TSD_MEM_BODIES, "bodies of one client address", 3, 4, 32, MIB / 8},
+    [TSD_SHARED_REPLIES] = {TSD_MEM_REPLIES, "replies to one client address", 1, 4, 64, MIB / 16},
+    [TSD_SHARED_STREAMS] = {TSD_MEM_STREAMS, "long replies to one client address", 1, 4, 64, MIB / 6},
+    [TSD_SHARED_CONNECTIONS] = {TSD_MEM_CONNECTIONS, "connections of one client address", 1, 4, 64, MIB / 32},
+};
+
 /* --- what the machine has --- */
 
 /* A number in a file; UINT64_MAX when there is none ("max", no file). */
@@ -215,6 +236,25 @@ void tsd_memory_init(struct tsd_memory *m, const struct tsd_settings *set)
         ts_budget_init(&m->accounts[i], row->name, row->key,
                        row->parent == TSD_MEM_ACCOUNTS ? NULL : &m->accounts[row->parent], limits[i]);
     }
+    for (int i = 0; i < TSD_SHARED; i++) {
+        const struct memory_division *div = &memory_divisions[i];
+        uint64_t limit = limits[div->account], small = limit / div->small;
+        ts_budget_divide(&m->accounts[div->account], div->weight, limit / div->spare,
+                         small > div->small_bytes ? small : div->small_bytes);
+    }
+}
+
+void tsd_memory_shares_init(struct tsd_memory *m, struct tsd_memory_shares *shares)
+{
+    for (int i = 0; i < TSD_SHARED; i++)
+        ts_budget_init_share(&shares->accounts[i], memory_divisions[i].name,
+                             &m->accounts[memory_divisions[i].account]);
+}
+
+struct ts_budget *tsd_memory_share(struct tsd_memory *m, struct tsd_memory_shares *shares,
+                                   enum tsd_shared account)
+{
+    return shares ? &shares->accounts[account] : &m->accounts[memory_divisions[account].account];
 }
 
 /* --- the allocator --- */

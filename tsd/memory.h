@@ -44,6 +44,20 @@ enum tsd_account {
     TSD_MEM_ACCOUNTS,
 };
 
+/* Accounts of which each client address has a share, in the order of struct tsd_memory_shares. */
+enum tsd_shared {
+    TSD_SHARED_QUERIES,
+    TSD_SHARED_BODIES,
+    TSD_SHARED_REPLIES,
+    TSD_SHARED_STREAMS,
+    TSD_SHARED_CONNECTIONS,
+    TSD_SHARED,
+};
+/* What one client address has of them. */
+struct tsd_memory_shares {
+    struct ts_budget accounts[TSD_SHARED]; /* by enum tsd_shared */
+};
+
 struct tsd_memory {
     struct ts_budget accounts[TSD_MEM_ACCOUNTS]; /* by enum tsd_account */
     _Atomic uint64_t n_query_refused; /* takes refused by the account of one query (query_max_bytes) */
@@ -80,6 +94,12 @@ static inline struct ts_budget *tsd_memory_account(struct tsd_memory *m, enum ts
 {
     return &m->accounts[account];
 }
+/** Make the shares of a client address, all empty. They must be empty again before their memory is freed. */
+void tsd_memory_shares_init(struct tsd_memory *m, struct tsd_memory_shares *shares);
+/** The account that what a client causes counts in: its address's share, or the whole account if shares is NULL (a client
+ * that has no internet address). */
+struct ts_budget *tsd_memory_share(struct tsd_memory *m, struct tsd_memory_shares *shares,
+                                   enum tsd_shared account);
 /** Measure what is measured. About once a second; one thread. cache_bytes: texts of series of all workers. */
 void tsd_memory_look(struct tsd_memory *m, struct sto_store *store, uint64_t cache_bytes);
 /** A use of so many bytes has ended: large ones make tsd_memory_trim_due answer true. */

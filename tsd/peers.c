@@ -13,16 +13,11 @@
 #include <stddef.h>
 #include <string.h>
 
-/* An address with connections. */
-struct tsd_peer {
-    struct tsd_peer *next; /* of the chain */
-    uint64_t key;          /* of the address */
-    uint32_t n;            /* connections, at least one */
-};
-
-void tsd_peers_init(struct tsd_peers *p)
+void tsd_peers_init(struct tsd_peers *p, struct tsd_memory *memory, struct ts_budget *spool)
 {
     memset(p, 0, sizeof(*p));
+    p->memory = memory;
+    p->spool = spool;
     pthread_mutex_init(&p->mu, NULL);
 }
 
@@ -83,34 +78,41 @@ static struct tsd_peer **peers_find(struct tsd_peers *p, uint64_t key)
     return at;
 }
 
-bool tsd_peers_add(struct tsd_peers *p, uint64_t key, uint32_t max)
+static struct tsd_peer *peers_new(struct tsd_peers *p, uint64_t key)
 {
+    struct tsd_peer *one = ts_xcalloc(1, sizeof(*one));
+    one->key = key;
+    tsd_memory_shares_init(p->memory, &one->memory);
+    ts_budget_init_share(&one->spool, "waiting replies to one client address", p->spool);
+    return one;
+}
+
+bool tsd_peers_add(struct tsd_peers *p, uint64_t key, uint32_t max, struct tsd_peer **out_peer)
+{
+    *out_peer = NULL;
     if (!key)
         return true;
     pthread_mutex_lock(&p->mu);
     struct tsd_peer **at = peers_find(p, key);
     bool room = !max || !*at || (*at)->n < max;
-    if (room && !*at) {
-        *at = ts_xcalloc(1, sizeof(**at));
-        (*at)->key = key;
-    }
-    if (room)
+    if (room && !*at)
+        *at = peers_new(p, key);
+    if (room) {
         (*at)->n++;
+        *out_peer = *at;
+    }
     pthread_mutex_unlock(&p->mu);
     return room;
 }
 
-void tsd_peers_remove(struct tsd_peers *p, uint64_t key)
+void tsd_peers_remove(struct tsd_peers *p, struct tsd_peer *peer)
 {
-    if (!key)
+    if (!peer)
         return;
     pthread_mutex_lock(&p->mu);
-    struct tsd_peer **at = peers_find(p, key), *one = *at;
-    if (!one)
-        TS_BUG("a connection of an address that has none");
-    if (--one->n == 0) {
-        *at = one->next;
-        ts_free(one);
+    if (--peer->n == 0) {
+        *peers_find(p, peer->key) = peer->next;
+        ts_free(peer);
     }
     pthread_mutex_unlock(&p->mu);
 }

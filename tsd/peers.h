@@ -1,5 +1,5 @@
 /*
- * peers.h - how many connections each address has.
+ * peers.h - client addresses: how many connections each has, and its shares of memory and of the spool.
  *
  * An address is an IPv4 address or the first 64 bits of an IPv6 one: whoever has an IPv6 network has all of those. ::1 is 127.0.0.1.
  *
@@ -8,6 +8,8 @@
 #ifndef TSD_PEERS_H
 #define TSD_PEERS_H
 
+#include "tsd/memory.h"
+
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -15,24 +17,36 @@
 #define TSD_PEERS_BUCKETS 1024 /* a power of two */
 
 struct sockaddr;
-struct tsd_peer;
+
+/* An address with connections. What counts in its accounts is given back before the last of its connections is gone. */
+struct tsd_peer {
+    struct tsd_peer *next;           /* private: of the chain */
+    uint64_t key;                    /* tsd_peer_key */
+    uint32_t n;                      /* private: connections, at least one */
+    struct tsd_memory_shares memory; /* its share of each account of memory */
+    struct ts_budget spool;          /* its share of query_spool_bytes */
+};
 
 struct tsd_peers {
+    struct tsd_memory *memory;                   /* borrowed: accounts that the addresses share */
+    struct ts_budget *spool;                     /* borrowed: the same for files of replies */
     pthread_mutex_t mu;                          /* guards the rest */
     struct tsd_peer *buckets[TSD_PEERS_BUCKETS]; /* chains; as many entries as addresses with connections */
 };
 
-/** No connections. */
-void tsd_peers_init(struct tsd_peers *p);
+/** No connections. The accounts are borrowed and must be ready before the first connection comes. */
+void tsd_peers_init(struct tsd_peers *p, struct tsd_memory *memory, struct ts_budget *spool);
 /** Free it. */
 void tsd_peers_release(struct tsd_peers *p);
 /** Key of an address; 0: it is not counted (no internet address). */
 uint64_t tsd_peer_key(const struct sockaddr *addr);
 /** Is a key that of a loopback address (127.0.0.0/8, ::1)? */
 bool tsd_peer_is_loopback(uint64_t key);
-/** Count one more connection of an address; false, and nothing is counted, if it has max already. max == 0: no limit. */
-bool tsd_peers_add(struct tsd_peers *p, uint64_t key, uint32_t max);
-/** A connection that was counted is gone. */
-void tsd_peers_remove(struct tsd_peers *p, uint64_t key);
+/** Count one more connection of an address; false, and nothing is counted, if it has max already. max == 0: no limit.
+ *
+ * @param out_peer  [out] the address, for tsd_peers_remove; NULL if key is 0 */
+bool tsd_peers_add(struct tsd_peers *p, uint64_t key, uint32_t max, struct tsd_peer **out_peer);
+/** A connection that was counted is gone. peer NULL is harmless. */
+void tsd_peers_remove(struct tsd_peers *p, struct tsd_peer *peer);
 
 #endif

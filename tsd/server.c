@@ -210,7 +210,7 @@ int tsd_server_run(const struct ts_conf *conf, struct ts_error *err)
     unsigned port = 0;
     (void)signal(SIGPIPE, SIG_IGN);
     server_descriptors(&s->d, ts_open_files_raise());
-    tsd_peers_init(&s->d.peers);
+    tsd_peers_init(&s->d.peers, &s->d.memory, &s->d.spools.account);
     s->base = event_base_new();
     struct event *term = s->base ? evsignal_new(s->base, SIGTERM, server_on_signal, s) : NULL;
     struct event *intr = s->base ? evsignal_new(s->base, SIGINT, server_on_signal, s) : NULL;

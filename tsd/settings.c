@@ -42,7 +42,8 @@ const struct ts_conf_key tsd_conf_keys[] = {
      .def = "0",
      .max = 1024 * GIB,
      .help = "Input that is kept and answers of the line protocol that wait, all connections together. A "
-             "connection that needs more is closed. 0 = 4 % of memory_limit."},
+             "connection that needs more is closed. One client address has at most half. 0 = 4 % of "
+             "memory_limit."},
     {.name = "max_connections",
      .type = TS_CONF_INT,
      .def = "10000",
@@ -224,21 +225,21 @@ const struct ts_conf_key tsd_conf_keys[] = {
      .max = 1024 * GIB,
      .help =
          "Bodies of all requests together, as they arrive, inflated and parsed. A request that needs more "
-         "gets 503. 0 = 15 % of memory_limit."},
+         "gets 503. One client address has at most three quarters. 0 = 15 % of memory_limit."},
     {.name = "reply_total_bytes",
      .type = TS_CONF_BYTES,
      .def = "0",
      .max = 1024 * GIB,
      .help = "HTTP replies that are made in one piece and wait for their clients, all together; a connection "
-             "whose reply "
-             "finds no memory is closed. 0 = 6 % of memory_limit."},
+             "whose reply finds no memory is closed. One client address has at most half. 0 = 6 % of "
+             "memory_limit."},
     {.name = "stream_total_bytes",
      .type = TS_CONF_BYTES,
      .def = "0",
      .max = 1024 * GIB,
      .help = "Parts of longer HTTP replies that wait in memory for their clients, all together; what is "
-             "beyond goes to "
-             "files (query_spool_bytes), and further long replies get 503. 0 = 6 % of memory_limit."},
+             "beyond goes to files (query_spool_bytes), and further long replies get 503. One client address "
+             "has at most half. 0 = 6 % of memory_limit."},
     {.name = "http_read_timeout_s",
      .type = TS_CONF_INT,
      .def = "60",
@@ -322,7 +323,8 @@ const struct ts_conf_key tsd_conf_keys[] = {
      .def = "4G",
      .max = 1024 * GIB,
      .help =
-         "Files in the data folder for replies whose clients are slow; one reply has at most a quarter, and "
+         "Files in the data folder for replies whose clients are slow; one reply has at most a quarter, one "
+         "client address half, and "
          "three quarters of what is free on the disk stay free. Above it queries wait for their clients, "
          "then replies are cut. 0 = none."},
     {.name = "query_reply_buffer_bytes",

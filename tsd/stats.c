@@ -96,6 +96,8 @@ static void stats_account(void *arg, const struct ts_budget *b)
     s->each(s->arg, "memory.peak_bytes", tag, atomic_load(&b->peak_bytes));
     s->each(s->arg, "memory.limit_bytes", tag, b->limit_bytes);
     s->each(s->arg, "memory.refused", tag, atomic_load(&b->n_refused));
+    if (b->weight)
+        s->each(s->arg, "memory.refused_per_address", tag, atomic_load(&b->n_share_refused));
 }
 
 static void stats_memory(struct tsd_daemon *d, tsd_stat_fn each, void *arg)
@@ -124,9 +126,10 @@ static void stats_jobs(struct tsd_daemon *d, tsd_stat_fn each, void *arg)
         each(arg, "jobs.refused_per_address", tags[i], n.n_address);
     }
     each(arg, "jobs.at_once", "", STATS_SUM(d, n_at_once));
-    each(arg, "spool.used_bytes", "", atomic_load(&d->spools.used_bytes));
+    each(arg, "spool.used_bytes", "", atomic_load(&d->spools.account.used_bytes));
     each(arg, "spool.replies", "", atomic_load(&d->spools.n_begun));
     each(arg, "spool.full", "", atomic_load(&d->spools.n_full));
+    each(arg, "spool.refused_per_address", "", atomic_load(&d->spools.account.n_share_refused));
     each(arg, "spool.replies_cut", "", atomic_load(&d->n_reply_cut));
 }
 

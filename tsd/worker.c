@@ -23,8 +23,8 @@
 
 struct worker_adopt {
     struct tsd_call call;
-    uint64_t peer; /* its address in tsd_daemon.peers */
-    int fd;        /* the socket */
+    struct tsd_peer *peer; /* its address, or NULL */
+    int fd;                /* the socket */
 };
 
 void tsd_worker_call(struct tsd_worker *w, struct tsd_call *call)
@@ -44,7 +44,7 @@ static void worker_link(struct tsd_worker *w, struct tsd_conn *c)
 static void worker_run_adopt(struct tsd_worker *w, struct tsd_call *call)
 {
     int fd = ((struct worker_adopt *)call)->fd;
-    uint64_t peer = ((struct worker_adopt *)call)->peer;
+    struct tsd_peer *peer = ((struct worker_adopt *)call)->peer;
     ts_free(call);
     if (w->draining) {
         (void)close(fd);
@@ -56,7 +56,7 @@ static void worker_run_adopt(struct tsd_worker *w, struct tsd_call *call)
     worker_link(w, tsd_conn_new(w, fd, peer));
 }
 
-void tsd_worker_adopt(struct tsd_worker *w, int fd, uint64_t peer)
+void tsd_worker_adopt(struct tsd_worker *w, int fd, struct tsd_peer *peer)
 {
     struct worker_adopt *m = ts_xcalloc(1, sizeof(*m));
     m->call.run = worker_run_adopt;
@@ -161,8 +161,9 @@ static void worker_bury(struct tsd_worker *w)
             continue;
         }
         *at = c->next;
-        tsd_peers_remove(&w->daemon->peers, c->peer_key);
-        tsd_conn_free(c);
+        struct tsd_peer *peer = c->address;
+        tsd_conn_free(c); /* gives back what counts in the accounts of its address */
+        tsd_peers_remove(&w->daemon->peers, peer);
         atomic_fetch_sub_explicit(&w->daemon->n_connections, 1, memory_order_relaxed);
         /* release: who reads 0 when stopping sees all we did */
         atomic_fetch_sub_explicit(&w->n_conns, 1, memory_order_release);

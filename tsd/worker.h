@@ -20,6 +20,7 @@
 
 struct event;
 struct event_base;
+struct tsd_peer;
 struct tsd_worker;
 
 #define TSD_LATENCY_SLOTS 58 /* 2 ms wide up to 100 ms, then doubling up to 16 s, then the rest */
@@ -92,8 +93,8 @@ struct tsd_worker *tsd_worker_new(struct tsd_daemon *daemon, unsigned index);
 int tsd_worker_start(struct tsd_worker *w, struct ts_error *err);
 /** Any thread: run a call in the worker. */
 void tsd_worker_call(struct tsd_worker *w, struct tsd_call *call);
-/** Any thread: give an accepted socket to the worker; peer was counted by tsd_peers_add. */
-void tsd_worker_adopt(struct tsd_worker *w, int fd, uint64_t peer);
+/** Any thread: give an accepted socket to the worker; peer is what tsd_peers_add gave. */
+void tsd_worker_adopt(struct tsd_worker *w, int fd, struct tsd_peer *peer);
 /** Any thread: finish what is under way, close connections; tell when none is left (poll n_conns). */
 void tsd_worker_drain(struct tsd_worker *w);
 /** Any thread: close the sockets that are left, cancel their work. */

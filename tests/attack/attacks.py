@@ -178,6 +178,22 @@ def big_answers_unread(a):
     a.hold(40, make)
 
 
+def pipelined_unread(a):
+    """Requests one after the other whose answers nobody reads, on 90 connections that come again when they are cut."""
+    requests = b"GET /api/stats HTTP/1.1\r\nHost: localhost\r\n\r\n" * 2000
+    def one(a):
+        with a.connect(1) as s:
+            s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            s.settimeout(1)
+            while not a.over():
+                try:
+                    s.sendall(requests)
+                except TimeoutError:
+                    if s.recv(1, socket.MSG_PEEK) == b"" or random.random() < 0.2:
+                        return
+    a.many(90, one)
+
+
 def slow_readers(a):
     def one(a):
         with a.connect() as s:
@@ -320,6 +336,7 @@ TABLE = {f.__name__: (f, counts) for f, counts in (
     (half_bodies, ("tsd.memory.refused{account=bodies}", "tsd.http.incomplete{type=dropped}", "tsd.memory.refused{account=process}")),
     (dense_downsampling, None),
     (big_answers_unread, ("tsd.spool.replies",)),
+    (pipelined_unread, ("tsd.memory.refused_per_address{account=replies}", "tsd.memory.refused{account=replies}")),
     (slow_readers, None),
     (pictures, ("tsd.http.graph.refused{reason=graph_max_running}", "tsd.jobs.refused_queue_full{class=picture}", "tsd.http.graph.refused{reason=graph_timeout_s}", "tsd.rpc.exceptions")),
     (syncs, None),

@@ -62,7 +62,7 @@ def uploads(d):
             s.close()
     got = accounts(d)["bodies"]
     check("the sum of bodies stays below its limit", MIB < got["usedBytes"] and got["peakBytes"] <= limit, got)
-    check("some are refused with the key", got["refused"] > 0 and answers and
+    check("some are refused with the key", got["refusedPerAddress"] > 0 and answers and
           all(b" 503 " in a and b"Retry-After" in a and b"http_body_total_bytes" in a for a in answers if a), answers[:1])
     check("calm clients put", ask(d, "POST", "/api/put", {"metric": "calm", "timestamp": T0, "value": 1, "tags": {"a": "b"}})[0] == 204)
     check("calm clients ask", ask(d, "GET", "/api/query?start=%d&m=sum:calm" % T0)[0] == 200)
@@ -71,7 +71,7 @@ def uploads(d):
     until("all is given back", lambda: accounts(d)["bodies"]["usedBytes"] < 64 << 10)  # the question itself takes some
     if not os.environ.get("TEST_SANITIZE"):
         check("the process stays below its limit", resident(d) < 512 * MIB, resident(d) >> 20)
-    print("memory_limit: 40 uploads of 7 MiB, %d refused, resident at most %d MiB" % (got["refused"], resident(d) >> 20))
+    print("memory_limit: 40 uploads of 7 MiB, %d refused, resident at most %d MiB" % (got["refusedPerAddress"], resident(d) >> 20))
 
 
 def json_trees(d):

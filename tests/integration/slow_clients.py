@@ -81,8 +81,8 @@ def streams(d):
     slow = [reader(d) for _ in range(40)]
     until("each is answered or refused", lambda: len(ask(d, "GET", "/api/stats/query")[1]["completed"]) >= 40)
     now = stats(d)
-    check("the account holds", 1 << 20 < now["memory.used_bytes account=streams"] <= 2 << 20, now)
-    check("refusals are counted", now["memory.refused account=streams"] > 0, now)
+    check("the share of the address holds", 512 << 10 < now["memory.used_bytes account=streams"] <= 1 << 20, now)
+    check("refusals are counted", now["memory.refused_per_address account=streams"] > 0, now)
     for i in range(5):
         calm(d, "beside 40 that read nothing, %d" % i)
     status, answer = ask(d, "GET", BIG)

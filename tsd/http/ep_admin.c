@@ -72,6 +72,8 @@ static void memory_account(void *arg, const struct ts_budget *b)
     ts_json_member_count(j, "peakBytes", atomic_load(&b->peak_bytes));
     ts_json_member_count(j, "limitBytes", b->limit_bytes);
     ts_json_member_count(j, "refused", atomic_load(&b->n_refused));
+    if (b->weight)
+        ts_json_member_count(j, "refusedPerAddress", atomic_load(&b->n_share_refused));
     ts_json_obj_end(j);
 }
 

@@ -15,7 +15,8 @@
 
 #include <strings.h>
 
-#define HTTP_CHOKE_BYTES ((size_t)1 << 20) /* replies to pipelined requests a client may leave unread */
+#define HTTP_CHOKE_BYTES ((size_t)1 << 20)  /* replies to pipelined requests a client may leave unread, */
+#define HTTP_CHOKE_LEAST ((size_t)64 << 10) /* while memory for replies is short */
 #define HTTP_GONE_MS     5000 /* a client that shut its side gets its reply if it comes within this time */
 #define HTTP_BODY_KEEP   ((size_t)4 << 10) /* larger buffers are given back after the request */
 #define HTTP_HEAD_KEEP   ((size_t)1 << 10) /* the same for heads */
@@ -298,13 +299,12 @@ static void http_open(struct tsd_conn *c)
 {
     struct http_conn *hc = ts_xcalloc(1, sizeof(*hc));
     const struct tsd_settings *set = &c->w->daemon->set;
-    struct tsd_memory *memory = &c->w->daemon->memory;
     tsd_parser_init(&hc->parser, false, set->http_max_header_bytes);
     ts_buf_init(&hc->body, set->http_max_body_bytes);
     ts_buf_init(&hc->inflated, set->http_max_body_bytes);
-    hc->body.budget = hc->inflated.budget = tsd_memory_account(memory, TSD_MEM_BODIES);
-    hc->parser.head.budget = tsd_memory_account(memory, TSD_MEM_CONNECTIONS);
-    c->out.budget = tsd_memory_account(memory, TSD_MEM_REPLIES);
+    hc->body.budget = hc->inflated.budget = tsd_conn_account(c, TSD_SHARED_BODIES);
+    hc->parser.head.budget = tsd_conn_account(c, TSD_SHARED_CONNECTIONS);
+    c->out.budget = tsd_conn_account(c, TSD_SHARED_REPLIES);
     c->state = hc;
 }
 
@@ -321,6 +321,14 @@ static void http_refuse(struct tsd_conn *c, struct http_conn *hc, int status, co
     tsd_reply_error(req, status, text, NULL);
 }
 
+static void http_continue(struct tsd_conn *c)
+{
+    tsd_conn_reserve(c, TSD_REPLY_HEAD_BYTES);
+    ts_buf_str(&c->out, "HTTP/1.1 100 Continue\r\n\r\n");
+    if (c->out.failed && !c->dead)
+        tsd_conn_kill(c);
+}
+
 /* The head is there: is there room for the body, and does the client wait for leave to send it? False: refused. */
 static bool http_head(struct tsd_conn *c, struct http_conn *hc)
 {
@@ -333,8 +341,8 @@ static bool http_head(struct tsd_conn *c, struct http_conn *hc)
     }
     if ((pr->chunked || pr->length) && !pr->http10 &&
         http_is(tsd_parser_header(pr, "expect"), "100-continue"))
-        ts_buf_str(&c->out, "HTTP/1.1 100 Continue\r\n\r\n");
-    return true;
+        http_continue(c);
+    return !c->dead;
 }
 
 /* A piece of the body; the whole of it is used where it lies. False: refused. */
@@ -389,6 +397,14 @@ static void http_incomplete(struct tsd_conn *c, struct http_conn *hc)
         tsd_conn_flush(oldest);
 }
 
+/* Has the client left so much unread that its next requests must wait? */
+static bool http_is_behind(const struct tsd_conn *c)
+{
+    size_t unsent = tsd_conn_unsent(c);
+    return unsent > HTTP_CHOKE_BYTES ||
+           (unsent > HTTP_CHOKE_LEAST && ts_budget_room(c->out.budget) < HTTP_CHOKE_BYTES);
+}
+
 static size_t http_input(struct tsd_conn *c, const char *p, size_t n, bool eof)
 {
     struct http_conn *hc = c->state;
@@ -410,9 +426,9 @@ static size_t http_input(struct tsd_conn *c, const char *p, size_t n, bool eof)
             tsd_conn_incomplete(c, false);
             return n;
         }
-        if (event == TSD_PARSE_END && tsd_conn_unsent(c) > HTTP_CHOKE_BYTES && !c->blocked && !c->dead) {
+        if (event == TSD_PARSE_END && !c->blocked && !c->dead && http_is_behind(c)) {
             tsd_conn_flush(c);
-            if (!c->dead && tsd_conn_unsent(c) > HTTP_CHOKE_BYTES) {
+            if (!c->dead && http_is_behind(c)) {
                 hc->choked = true;
                 tsd_conn_block(c, true);
             }

@@ -140,6 +140,7 @@ extern const char tsd_type_json[];
 extern const char tsd_type_text[];
 
 /* --- for job.c: replies in pieces --- */
+#define TSD_REPLY_HEAD_BYTES 1024 /* room for tsd_reply_head: more than most heads have */
 /** Status line and headers into the connection's out; length < 0: chunked, or until close for HTTP/1.0. gzip:
  * the body is. */
 void tsd_reply_head(struct tsd_req *req, int status, const char *type, int64_t length, bool gzip);

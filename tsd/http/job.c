@@ -252,6 +252,7 @@ static void job_reply_whole(struct tsd_job *job)
         return;
     }
     int64_t unpacked = job->packs ? -1 : (int64_t)job->n_bytes; /* of HEAD, whose body nobody packed */
+    tsd_conn_reserve(req->c, TSD_REPLY_HEAD_BYTES + (req->head ? 0 : job->cur->n));
     job_head(job, req->head ? unpacked : (int64_t)job->cur->n);
     if (!req->head && !req->c->dead)
         ts_buf_append(&req->c->out, job_data(job->cur), job->cur->n);
@@ -426,7 +427,7 @@ static void job_limits(struct tsd_job *job)
     struct tsd_daemon *d = job->req->d;
     const struct tsd_settings *set = &d->set;
     ts_budget_init(&job->memory, "one query", "query_max_bytes",
-                   tsd_memory_account(&d->memory, TSD_MEM_QUERIES), set->query_max_bytes);
+                   tsd_conn_account(job->req->c, TSD_SHARED_QUERIES), set->query_max_bytes);
     job->limit.memory = &job->memory;
     job->limit.max_points = set->query_max_points;
     job->limit.max_bytes = set->query_max_bytes;
@@ -450,6 +451,7 @@ static struct tsd_job *job_new(struct tsd_req *req, enum tsd_job_kind kind, cons
     job->ok_status = 200;
     job->sink = (struct tsd_sink){.more = job_more, .arg = job};
     job->spool.all = &req->d->spools;
+    job->spool.account = req->c->address ? &req->c->address->spool : &req->d->spools.account;
     job_limits(job);
     ts_arena_init(&job->arena, 0);
     job->arena.budget = &job->memory;
@@ -469,8 +471,8 @@ void tsd_job_start(struct tsd_req *req, enum tsd_job_kind kind, const char *type
     struct tsd_job *job = job_new(req, kind, type, run);
     req->job = job;
     tsd_req_later(req);
-    int rc =
-        tsd_schedule_add(job_schedule(req->d, kind), req->c->peer_key, req->c->local, job_task, job, &err);
+    int rc = tsd_schedule_add(job_schedule(req->d, kind), req->c->address ? req->c->address->key : 0,
+                              req->c->local, job_task, job, &err);
     if (rc == 0)
         return;
     req->job = NULL;
@@ -545,7 +547,7 @@ void tsd_jobs_open(struct tsd_daemon *d)
     limits.n_threads = 4 * set->graph_max_running + 4; /* ep_graph.c lets some wait and refuses more */
     d->picture_jobs = tsd_schedule_new("tsd-picture", &limits);
     d->refills = ts_pool_new(1, "tsd-refill");
-    d->spools = (struct tsd_spools){.dir = set->data, .limit_bytes = set->query_spool_bytes};
+    tsd_spools_init(&d->spools, set->data, set->query_spool_bytes);
 }
 
 void tsd_jobs_close(struct tsd_daemon *d)

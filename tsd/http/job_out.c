@@ -21,7 +21,7 @@
 
 static struct ts_budget *out_account(const struct tsd_job *job)
 {
-    return tsd_memory_account(&job->req->d->memory, TSD_MEM_STREAMS);
+    return tsd_conn_account(job->req->c, TSD_SHARED_STREAMS);
 }
 
 /* Count a piece elsewhere; account was taken from already. */
@@ -158,6 +158,7 @@ static void out_send(struct job_piece *piece)
     struct tsd_job *job = piece->job;
     if (!job->head_sent) {
         job->head_sent = true;
+        tsd_conn_reserve(job->req->c, TSD_REPLY_HEAD_BYTES);
         job_head(job, -1);
         if (job->req->c->out.failed && !job->req->c->dead)
             tsd_conn_kill(job->req->c); /* a body without its head would be taken for another reply */
@@ -252,13 +253,14 @@ static int out_reserve(struct tsd_job *job, struct ts_error *err)
  * first pieces of other replies. Under the mutex. */
 static bool out_admit(struct tsd_job *job, struct job_piece *piece)
 {
-    struct ts_budget *account = NULL; /* the reservation, when nothing else uses it */
+    struct ts_budget *account = NULL, /* the reservation, when nothing else uses it */
+        *all = tsd_memory_account(&job->req->d->memory, TSD_MEM_STREAMS);
     if (job->refilling || spool_left(job) > 0)
         return false;
     if (job->unsent_bytes) {
         account = out_account(job);
         if (job->unsent_bytes + piece->n > job->req->d->set.query_reply_buffer_bytes ||
-            ts_budget_room(account) < account->limit_bytes / 2 + sizeof(*piece) ||
+            ts_budget_room(all) < all->limit_bytes / 2 + sizeof(*piece) ||
             ts_budget_take(account, sizeof(*piece), NULL) < 0)
             return false;
     }

@@ -344,11 +344,11 @@ static int tree_load(struct ts_slice body, struct ts_budget *budget, struct tsd_
     return rc;
 }
 
-/* There is no memory for a body and its points: at present, or never, when they alone need more than half of what all bodies may have. */
+/* There is no memory for a body and its points: at present, or never, when they alone need more than half of what a client may have. */
 static int put_no_memory(struct ts_slice body, const struct ts_arena *arena, struct ts_error *err)
 {
-    uint64_t most = arena->budget ? arena->budget->limit_bytes : 0;
-    if (!most || 2 * (body.n + arena->used_bytes) <= most)
+    uint64_t most = arena->budget ? ts_budget_most(arena->budget) : UINT64_MAX;
+    if (body.n + arena->used_bytes <= most / 2)
         return ts_json_no_memory(body.n, err);
     return ts_error_set(
         err, TS_ELIMIT,

@@ -40,7 +40,7 @@ struct tsd_put_body {
  *          TS_EPARSE  "The JSON must start as an object or an array", "Unable to parse the given JSON";
  * details of the place are appended to details (may be NULL)
  *          TS_ELIMIT  more than ts_json_max_values points, or values of a body of an unusual shape
- *                     points that need more than half of http_body_total_bytes
+ *                     points that need more than half of what one client may have (http_body_total_bytes)
  *          TS_ENOMEM  the arena's account is full: http_body_total_bytes */
 int tsd_put_body_read(struct ts_slice body, bool tree, struct ts_arena *arena, struct tsd_put_body *out,
                       struct ts_error *err, struct ts_error *details);

@@ -124,13 +124,15 @@ void tsd_reply_head(struct tsd_req *req, int status, const char *type, int64_t l
     ts_buf_str(out, "\r\n");
 }
 
-/* Compressed copy in the request's arena; as it is if that is not smaller. */
+/* Compressed copy in the request's arena; as it is if that is not smaller or there is no memory. */
 static bool reply_gzip(struct tsd_req *req, struct ts_slice *body)
 {
-    struct tsd_gzip *z = tsd_gzip_new(req->deflate);
-    char *p = ts_arena_alloc(&req->arena, body->n);
+    char *p = ts_arena_try(&req->arena, body->n);
     struct ts_slice in = *body;
     bool ended;
+    if (!p)
+        return false;
+    struct tsd_gzip *z = tsd_gzip_new(req->deflate);
     size_t n = tsd_gzip_run(z, &in, p, body->n, true, &ended);
     tsd_gzip_free(z);
     if (!ended)
@@ -157,6 +159,7 @@ void tsd_reply(struct tsd_req *req, int status, const char *type, struct ts_slic
         body = reply_jsonp(req, cb, body);
     bool gzip = req->gzip_ok && req->d->set.http_gzip && body.n >= REPLY_GZIP_MIN_BYTES &&
                 body.n < UINT32_MAX && reply_gzip(req, &body);
+    tsd_conn_reserve(req->c, TSD_REPLY_HEAD_BYTES + (req->head ? 0 : body.n));
     tsd_reply_head(req, status, type, (int64_t)body.n, gzip);
     if (!req->head && !req->c->dead && body.n)
         ts_buf_slice(&req->c->out, body);
@@ -179,6 +182,7 @@ void tsd_reply_json_take(struct tsd_req *req, int status, struct ts_buf *body)
 void tsd_reply_empty(struct tsd_req *req, int status)
 {
     if (status == 204 || status == 304) {
+        tsd_conn_reserve(req->c, TSD_REPLY_HEAD_BYTES);
         tsd_reply_head(req, status, NULL, status == 204 ? -1 : 0, false); /* a 204 has no length */
         tsd_reply_done(req);
         return;

@@ -12,7 +12,16 @@
 
 #define SPOOL_SHARE      4                   /* one reply has at most this part of the limit */
 #define SPOOL_PART_BYTES ((uint64_t)1 << 20) /* written out at once */
-#define SPOOL_FREE_RATIO 4                   /* so many times what is spooled stays free on the disk */
+#define SPOOL_SPARE      4  /* this part is for client addresses that have little in files: */
+#define SPOOL_SMALL      64 /* this part each */
+#define SPOOL_FREE_RATIO 4  /* so many times what is spooled stays free on the disk */
+
+void tsd_spools_init(struct tsd_spools *s, const char *dir, uint64_t limit_bytes)
+{
+    *s = (struct tsd_spools){.dir = dir};
+    ts_budget_init(&s->account, "spool", "query_spool_bytes", NULL, limit_bytes);
+    ts_budget_divide(&s->account, 1, limit_bytes / SPOOL_SPARE, limit_bytes / SPOOL_SMALL);
+}
 
 /* A new file without a name. */
 static int spool_begin(struct tsd_spool *s, struct ts_error *err)
@@ -38,11 +47,13 @@ static int spool_take(struct tsd_spool *s, size_t n, struct ts_error *err)
 {
     const struct ts_fs *fs = ts_fs_real();
     struct tsd_spools *all = s->all;
-    uint64_t left = 0, used = atomic_fetch_add_explicit(&all->used_bytes, n, memory_order_relaxed) + n;
-    if (used <= all->limit_bytes && s->bytes + n <= all->limit_bytes / SPOOL_SHARE &&
-        fs->free_bytes(fs, all->dir, &left, NULL) == 0 && left / SPOOL_FREE_RATIO > used)
-        return 0;
-    atomic_fetch_sub_explicit(&all->used_bytes, n, memory_order_relaxed);
+    uint64_t left = 0;
+    if (s->bytes + n <= all->account.limit_bytes / SPOOL_SHARE && ts_budget_take(s->account, n, NULL) == 0) {
+        uint64_t used = atomic_load_explicit(&all->account.used_bytes, memory_order_relaxed);
+        if (fs->free_bytes(fs, all->dir, &left, NULL) == 0 && left / SPOOL_FREE_RATIO > used)
+            return 0;
+        ts_budget_give(s->account, n);
+    }
     atomic_fetch_add_explicit(&all->n_full, 1, memory_order_relaxed);
     return ts_error_set(err, TS_ELIMIT,
                         "The client takes its reply too slowly, and there is no space to keep more of it "
@@ -67,7 +78,7 @@ int tsd_spool_append(struct tsd_spool *s, const void *p, size_t n, struct ts_err
     if (rc == 0)
         rc = fs->append(s->file, p, n, err);
     if (rc < 0) {
-        atomic_fetch_sub_explicit(&s->all->used_bytes, n, memory_order_relaxed);
+        ts_budget_give(s->account, n);
         return rc;
     }
     s->bytes += n;
@@ -88,7 +99,7 @@ int tsd_spool_rewind(struct tsd_spool *s, struct ts_error *err)
 {
     if (!s->file)
         return 0;
-    atomic_fetch_sub_explicit(&s->all->used_bytes, s->bytes, memory_order_relaxed);
+    ts_budget_give(s->account, s->bytes);
     s->bytes = s->begun = 0;
     return ts_fs_real()->truncate(s->file, 0, err);
 }
@@ -97,7 +108,7 @@ void tsd_spool_release(struct tsd_spool *s)
 {
     if (!s->file)
         return;
-    atomic_fetch_sub_explicit(&s->all->used_bytes, s->bytes, memory_order_relaxed);
+    ts_budget_give(s->account, s->bytes);
     (void)ts_fs_real()->close(s->file, NULL);
-    *s = (struct tsd_spool){.all = s->all};
+    *s = (struct tsd_spool){.all = s->all, .account = s->account};
 }

@@ -12,7 +12,7 @@
 #ifndef TSD_HTTP_SPOOL_H
 #define TSD_HTTP_SPOOL_H
 
-#include "base/err.h"
+#include "base/budget.h"
 
 #include <stdatomic.h>
 #include <stddef.h>
@@ -22,21 +22,24 @@ struct ts_file;
 
 /* All files of a daemon. */
 struct tsd_spools {
-    const char *dir;             /* data folder; borrowed */
-    uint64_t limit_bytes;        /* of all files; one has at most a quarter; 0 = none are used */
-    _Atomic uint64_t used_bytes; /* of all files */
-    _Atomic uint64_t n_begun;    /* files since the start */
-    _Atomic uint64_t n_full;     /* times that a reply found no space */
+    const char *dir; /* data folder; borrowed */
+    struct ts_budget
+        account; /* bytes of all files; a reply has at most a quarter, and each client address its share */
+    _Atomic uint64_t n_begun; /* files since the start */
+    _Atomic uint64_t n_full;  /* times that a reply found no space */
 };
 
 /* The file of one reply; {0} is one that was not begun. */
 struct tsd_spool {
-    struct tsd_spools *all; /* set before use */
-    struct ts_file *file;   /* NULL: not begun */
-    uint64_t bytes;         /* written since the last rewind */
-    uint64_t begun;         /* of them, on their way to the disk or there */
+    struct tsd_spools *all;    /* set before use */
+    struct ts_budget *account; /* set before use: that of all, or a share of it */
+    struct ts_file *file;      /* NULL: not begun */
+    uint64_t bytes;            /* written since the last rewind */
+    uint64_t begun;            /* of them, on their way to the disk or there */
 };
 
+/** No files yet. dir is borrowed; limit_bytes is the most of all files together, 0 = none are used. */
+void tsd_spools_init(struct tsd_spools *s, const char *dir, uint64_t limit_bytes);
 /** Append n bytes. TS_ELIMIT: query_spool_bytes is used up, or the disk has less than four times as much left; TS_ENOSPC, TS_EIO,
  *  TS_ENOMEM: nothing was appended, and nothing can be any more until a rewind. Blocks: for the disk, when it is slower than
  *  the caller. */

@@ -15,6 +15,8 @@
 #include <signal.h>
 #include <unistd.h>
 
+#define LINE_SYNC_BYTES 32 /* "ok" and a number */
+
 /* Why a connection is not read. */
 enum line_wait {
     LINE_WAIT_NOTHING,
@@ -54,6 +56,7 @@ static void line_synced(void *arg, int rc, const struct ts_error *err)
 {
     struct tsd_conn *c = arg;
     struct line_conn *lc = c->state;
+    tsd_conn_reserve(c, lc->n_way * LINE_SYNC_BYTES);
     for (unsigned i = 0; i < lc->n_way && !c->dead; i++) {
         if (rc == 0)
             ts_buf_printf(&c->out, "ok %llu\n", (unsigned long long)lc->syncs[i]);

@@ -227,6 +227,7 @@ static void test_budget__shares_leave_something_for_others(void **state)
     ts_budget_init_share(&b, "queries of one client address", &kind);
     ts_budget_init_share(&c, "queries of one client address", &kind);
     assert_int_equal(ts_budget_room(&a), 400);
+    assert_int_equal(ts_budget_most(&a), 400);
     assert_int_equal(ts_budget_take(&a, 401, &err), TS_ELIMIT); /* half of 800 */
     assert_non_null(strstr(err.text, "query_total_bytes"));
     assert_non_null(strstr(err.text, "of one client address"));
@@ -240,6 +241,9 @@ static void test_budget__shares_leave_something_for_others(void **state)
     ts_budget_force(&b, 300); /* even if they hold more than they may, ... */
     assert_int_equal(ts_budget_take(&a, 1, NULL), TS_ELIMIT);
     assert_int_equal(ts_budget_room(&c), 50);
+    assert_int_equal(ts_budget_most(&c), 400);
+    assert_int_equal(ts_budget_most(&kind), 1000);
+    assert_int_equal(ts_budget_most(&root), UINT64_MAX);
     assert_int_equal(ts_budget_take(&c, 51, NULL), TS_ELIMIT);
     assert_int_equal(ts_budget_take(&c, 50, NULL), 0); /* ... who holds little is served */
     ts_budget_give_all(&b);

@@ -129,7 +129,7 @@ static inline int t_connect(struct t_daemon *t)
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) < 0)
         abort();
     atomic_fetch_add(&t->d.n_connections, 1);
-    tsd_worker_adopt(t->workers[0], fds[1], 0);
+    tsd_worker_adopt(t->workers[0], fds[1], NULL);
     return fds[0];
 }
 

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "tsd/peers.h"
+#include "tsd/settings.h"
 
 static uint64_t key_of(const char *text)
 {
@@ -48,43 +49,88 @@ static void test_peers__keys_are_addresses_and_networks(void **state)
     assert_true(key_of("2001:db8:1:2::1") != key_of("2001:db8:1:3::1"));
 }
 
+static struct tsd_memory memory;
+static struct ts_budget spool;
+
+static void set_up(struct tsd_peers *p)
+{
+    struct tsd_settings set = {.memory_limit_bytes = 512 << 20};
+    tsd_memory_defaults(&set);
+    tsd_memory_init(&memory, &set);
+    ts_budget_init(&spool, "spool", "query_spool_bytes", NULL, 1 << 30);
+    tsd_peers_init(p, &memory, &spool);
+}
+
 static void test_peers__a_limit_holds_at_its_edge(void **state)
 {
     static struct tsd_peers p;
     uint64_t a = key_of("192.0.2.1"), b = key_of("192.0.2.2");
+    struct tsd_peer *one, *other;
     (void)state;
-    tsd_peers_init(&p);
+    set_up(&p);
     for (int i = 0; i < 3; i++)
-        assert_true(tsd_peers_add(&p, a, 3));
-    assert_false(tsd_peers_add(&p, a, 3));
-    assert_false(tsd_peers_add(&p, a, 3)); /* what was refused was not counted */
-    assert_true(tsd_peers_add(&p, b, 3));
-    assert_true(tsd_peers_add(&p, a, 0)); /* no limit */
-    tsd_peers_remove(&p, a);
-    tsd_peers_remove(&p, a);
-    assert_true(tsd_peers_add(&p, a, 3));
-    assert_false(tsd_peers_add(&p, a, 3));
+        assert_true(tsd_peers_add(&p, a, 3, &one));
+    assert_false(tsd_peers_add(&p, a, 3, &other));
+    assert_null(other);
+    assert_false(tsd_peers_add(&p, a, 3, &other)); /* what was refused was not counted */
+    assert_true(tsd_peers_add(&p, b, 3, &other));
+    assert_ptr_not_equal(one, other);
+    assert_true(tsd_peers_add(&p, a, 0, &other)); /* no limit */
+    assert_ptr_equal(one, other);
+    tsd_peers_remove(&p, one);
+    tsd_peers_remove(&p, one);
+    assert_true(tsd_peers_add(&p, a, 3, &one));
+    assert_false(tsd_peers_add(&p, a, 3, &other));
     for (int i = 0; i < 100; i++)
-        assert_true(tsd_peers_add(&p, 0, 1)); /* no internet address */
-    tsd_peers_remove(&p, 0);
+        assert_true(tsd_peers_add(&p, 0, 1, &other)); /* no internet address */
+    assert_null(other);
+    tsd_peers_remove(&p, other);
     tsd_peers_release(&p);
 }
 
 static void test_peers__many_addresses_come_and_go(void **state)
 {
     static struct tsd_peers p;
+    static struct tsd_peer *all[5001], *none;
     (void)state;
-    tsd_peers_init(&p);
+    set_up(&p);
     for (uint64_t round = 0; round < 3; round++) {
         for (uint64_t key = 1; key <= 5000; key++)
-            assert_true(tsd_peers_add(&p, key, 1));
+            assert_true(tsd_peers_add(&p, key, 1, &all[key]));
         for (uint64_t key = 1; key <= 5000; key++)
-            assert_false(tsd_peers_add(&p, key, 1));
+            assert_false(tsd_peers_add(&p, key, 1, &none));
         for (uint64_t key = 5000; key > 0; key--)
-            tsd_peers_remove(&p, key);
+            tsd_peers_remove(&p, all[key]);
     }
     for (unsigned i = 0; i < TSD_PEERS_BUCKETS; i++)
         assert_null(p.buckets[i]); /* nobody is remembered */
+    tsd_peers_release(&p);
+}
+
+static void test_peers__one_address_leaves_memory_for_others(void **state)
+{
+    static struct tsd_peers p;
+    struct tsd_peer *one, *other;
+    (void)state;
+    set_up(&p);
+    assert_true(tsd_peers_add(&p, key_of("192.0.2.1"), 0, &one));
+    assert_true(tsd_peers_add(&p, key_of("192.0.2.2"), 0, &other));
+    for (enum tsd_shared i = 0; i < TSD_SHARED; i++) {
+        struct ts_budget *hers = tsd_memory_share(&memory, &one->memory, i),
+                         *his = tsd_memory_share(&memory, &other->memory, i),
+                         *all = tsd_memory_share(&memory, NULL, i);
+        while (ts_budget_take(hers, 16 << 10, NULL) == 0)
+            ;
+        assert_true(hers->used_bytes > all->limit_bytes / 3);
+        assert_true(hers->used_bytes < all->limit_bytes * 3 / 4);
+        assert_int_equal(ts_budget_take(his, all->limit_bytes / 16, NULL), 0);
+        assert_int_equal(all->n_share_refused, 1);
+        ts_budget_give_all(hers);
+        ts_budget_give_all(his);
+        assert_int_equal(all->used_bytes, 0);
+    }
+    tsd_peers_remove(&p, one);
+    tsd_peers_remove(&p, other);
     tsd_peers_release(&p);
 }
 
@@ -94,6 +140,7 @@ int main(void)
         cmocka_unit_test(test_peers__keys_are_addresses_and_networks),
         cmocka_unit_test(test_peers__a_limit_holds_at_its_edge),
         cmocka_unit_test(test_peers__many_addresses_come_and_go),
+        cmocka_unit_test(test_peers__one_address_leaves_memory_for_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

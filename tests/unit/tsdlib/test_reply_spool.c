@@ -85,8 +85,9 @@ static bool in_memory(void)
 
 static void test_reply_spool__what_is_written_leaves_the_page_cache(void **state)
 {
-    struct tsd_spools all = {.dir = dir, .limit_bytes = (uint64_t)1 << 30};
-    struct tsd_spool s = {.all = &all};
+    struct tsd_spools all;
+    tsd_spools_init(&all, dir, (uint64_t)1 << 30);
+    struct tsd_spool s = {.all = &all, .account = &all.account};
     struct ts_error err = {0};
     char *piece = ts_xcalloc(1, PIECE), *got = ts_xcalloc(1, PIECE);
     (void)state;
@@ -107,7 +108,7 @@ static void test_reply_spool__what_is_written_leaves_the_page_cache(void **state
         if (!in_memory())
             assert_true(cached(fd) <= 4 << 20);
         assert_int_equal(tsd_spool_rewind(&s, &err), 0);
-        assert_int_equal(atomic_load(&all.used_bytes), 0);
+        assert_int_equal(atomic_load(&all.account.used_bytes), 0);
     }
     tsd_spool_release(&s);
     tsd_spool_release(&s);
@@ -117,8 +118,9 @@ static void test_reply_spool__what_is_written_leaves_the_page_cache(void **state
 
 static void test_reply_spool__limits_name_their_key(void **state)
 {
-    struct tsd_spools all = {.dir = dir, .limit_bytes = 16 << 10};
-    struct tsd_spool a = {.all = &all}, b = {.all = &all};
+    struct tsd_spools all;
+    tsd_spools_init(&all, dir, 16 << 10);
+    struct tsd_spool a = {.all = &all, .account = &all.account}, b = a;
     struct ts_error err = {0};
     char piece[4096] = "";
     (void)state;
@@ -127,9 +129,34 @@ static void test_reply_spool__limits_name_their_key(void **state)
     assert_non_null(strstr(err.text, "query_spool_bytes"));
     assert_int_equal(tsd_spool_append(&b, piece, 1, &err), 0);
     tsd_spool_release(&a);
-    assert_int_equal(atomic_load(&all.used_bytes), 1);
+    assert_int_equal(atomic_load(&all.account.used_bytes), 1);
     assert_int_equal(atomic_load(&all.n_full), 1);
     tsd_spool_release(&b);
+}
+
+static void test_reply_spool__one_address_leaves_space_for_others(void **state)
+{
+    struct tsd_spools all;
+    tsd_spools_init(&all, dir, 64 << 10);
+    struct ts_budget addresses[2];
+    struct tsd_spool files[6];
+    struct ts_error err = {0};
+    char piece[4096] = "";
+    int n[2] = {0};
+    (void)state;
+    for (int i = 0; i < 2; i++)
+        ts_budget_init_share(&addresses[i], "one address", &all.account);
+    for (int i = 0; i < 6; i++) {
+        files[i] = (struct tsd_spool){.all = &all, .account = &addresses[i / 4]};
+        for (int k = 0; k < 4; k++)
+            n[i / 4] += tsd_spool_append(&files[i], piece, sizeof(piece), &err) == 0;
+    }
+    assert_int_equal(n[0], 6); /* half of three quarters of 16 */
+    assert_int_equal(n[1], 3);
+    assert_int_equal(atomic_load(&all.account.n_share_refused), 15);
+    for (int i = 0; i < 6; i++)
+        tsd_spool_release(&files[i]);
+    assert_int_equal(atomic_load(&all.account.used_bytes), 0);
 }
 
 #define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -139,6 +166,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(test_reply_spool__what_is_written_leaves_the_page_cache),
         CASE(test_reply_spool__limits_name_their_key),
+        CASE(test_reply_spool__one_address_leaves_space_for_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

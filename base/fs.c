@@ -380,9 +380,13 @@ void ts_fs_write_out(struct ts_file *file, uint64_t off, uint64_t n)
     (void)sync_file_range(file->fd, (off64_t)off, (off64_t)n, SYNC_FILE_RANGE_WRITE);
 }
 
-void ts_fs_forget(struct ts_file *file, uint64_t off, uint64_t n)
+void ts_fs_await_written(struct ts_file *file, uint64_t off, uint64_t n)
 {
     (void)sync_file_range(file->fd, (off64_t)off, (off64_t)n, SYNC_FILE_RANGE_WAIT_BEFORE);
+}
+
+void ts_fs_forget(struct ts_file *file, uint64_t off, uint64_t n)
+{
     (void)posix_fadvise(file->fd, (off_t)off, (off_t)n, POSIX_FADV_DONTNEED);
 }
 

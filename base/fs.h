@@ -67,8 +67,10 @@ void ts_fs_set_nowait(bool nowait);
  * Blocks: only while the disk's queue is full.
  */
 void ts_fs_write_out(struct ts_file *file, uint64_t off, uint64_t n);
-/** Wait until the part is written that ts_fs_write_out began, and take it out of the page cache. For what is read late or never
- *  again. Blocks: for the disk. */
+/** Wait until the part is written that ts_fs_write_out began. Blocks: for the disk. */
+void ts_fs_await_written(struct ts_file *file, uint64_t off, uint64_t n);
+/** Take what is written of the part out of the page cache. For what is read late or never again. Does not wait: pages that are on their
+ *  way to the disk stay, until the next call for them. */
 void ts_fs_forget(struct ts_file *file, uint64_t off, uint64_t n);
 #define TS_FS_SPARE 16u /* descriptors kept aside */
 /** Keep descriptors aside: the real file system closes one of them, and tries again, when open(2) fails with EMFILE. A

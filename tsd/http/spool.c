@@ -65,8 +65,10 @@ static void spool_write_out(struct tsd_spool *s)
 {
     for (; s->bytes - s->begun >= SPOOL_PART_BYTES; s->begun += SPOOL_PART_BYTES) {
         ts_fs_write_out(s->file, s->begun, SPOOL_PART_BYTES);
-        if (s->begun)
-            ts_fs_forget(s->file, s->begun - SPOOL_PART_BYTES, SPOOL_PART_BYTES);
+        if (!s->begun)
+            continue;
+        ts_fs_await_written(s->file, s->begun - SPOOL_PART_BYTES, SPOOL_PART_BYTES);
+        ts_fs_forget(s->file, s->begun - SPOOL_PART_BYTES, SPOOL_PART_BYTES);
     }
 }
 
@@ -90,8 +92,9 @@ int tsd_spool_read(struct tsd_spool *s, void *p, size_t n, uint64_t off, struct 
 {
     size_t got = 0;
     TS_TRY(ts_fs_real()->pread(s->file, p, n, off, &got, err));
-    ts_fs_forget(s->file, 0,
-                 off + n); /* from its beginning: what lies across an edge stays until the next time */
+    /* from its beginning: what lies across an edge or is being written stays until the next time. One thread reads for all
+     * replies, so it never waits for the disk to write. */
+    ts_fs_forget(s->file, 0, off + n);
     return got == n ? 0 : ts_error_set(err, TS_EIO, "a spooled reply ends after %zu of %zu bytes", got, n);
 }
 

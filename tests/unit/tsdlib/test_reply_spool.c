@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <linux/magic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -16,6 +17,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -116,6 +118,35 @@ static void test_reply_spool__what_is_written_leaves_the_page_cache(void **state
     ts_free(got);
 }
 
+/* Calls of sync_file_range that wait for the disk: this function takes the place of the C library's. */
+static unsigned n_waits;
+
+int sync_file_range(int fd, off64_t off, off64_t n, unsigned flags)
+{
+    n_waits += (flags & (SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WAIT_AFTER)) != 0;
+    return (int)syscall(SYS_sync_file_range, fd, off, n, flags);
+}
+
+/* One thread reads for all replies (job_out.c): if it waited until the disk has written one of them, all others would stop. */
+static void test_reply_spool__reading_does_not_wait_until_the_disk_has_written(void **state)
+{
+    struct tsd_spools all;
+    tsd_spools_init(&all, dir, (uint64_t)1 << 30);
+    struct tsd_spool s = {.all = &all, .account = &all.account};
+    struct ts_error err = {0};
+    char *piece = ts_xcalloc(1, PIECE);
+    (void)state;
+    for (int i = 0; i < N; i++)
+        assert_int_equal(tsd_spool_append(&s, piece, PIECE, &err), 0);
+    assert_true(n_waits > 0); /* the query is slowed to the speed of the disk */
+    n_waits = 0;
+    for (int i = 0; i < N; i++)
+        assert_int_equal(tsd_spool_read(&s, piece, PIECE, (uint64_t)i * PIECE, &err), 0);
+    assert_int_equal(n_waits, 0);
+    tsd_spool_release(&s);
+    ts_free(piece);
+}
+
 static void test_reply_spool__limits_name_their_key(void **state)
 {
     struct tsd_spools all;
@@ -165,6 +196,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(test_reply_spool__what_is_written_leaves_the_page_cache),
+        CASE(test_reply_spool__reading_does_not_wait_until_the_disk_has_written),
         CASE(test_reply_spool__limits_name_their_key),
         CASE(test_reply_spool__one_address_leaves_space_for_others),
     };

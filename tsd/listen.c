@@ -71,18 +71,19 @@ static bool listen_refuse(struct tsd_listen *l, int fd, enum tsd_rejection why, 
 }
 
 /*
- * The most connections of one address; 0: no limit. Proxies and collectors on this machine share a loopback address, so it may have nine
- * tenths of all connections; the rest is left for other addresses.
+ * Proxies and collectors on this machine share a loopback address, so one such address may have eight tenths of all connections, and all of
+ * them together nine tenths; the rest is left for other machines.
  */
-static uint32_t listen_address_limit(const struct tsd_daemon *d, uint64_t peer)
+static struct tsd_peer_limits listen_address_limits(const struct tsd_daemon *d, uint64_t peer)
 {
-    uint64_t most = d->max_fd;
-    if (!tsd_peer_is_loopback(peer))
-        return d->set.max_connections_per_address;
+    uint64_t most = d->max_fd < UINT32_MAX ? d->max_fd : UINT32_MAX;
     if (d->set.max_connections && d->set.max_connections < most)
         most = d->set.max_connections;
-    most -= most / 10;
-    return most < UINT32_MAX ? (uint32_t)most : UINT32_MAX;
+    struct tsd_peer_limits limits = {.of_address = d->set.max_connections_per_address,
+                                     .of_loopback = (uint32_t)(most - most / 10)};
+    if (tsd_peer_is_loopback(peer))
+        limits.of_address = (uint32_t)(most - 2 * (most / 10));
+    return limits;
 }
 
 /* May a new socket become a connection? A descriptor's number is the lowest free one: from max_fd on, only those that are kept for
@@ -91,7 +92,7 @@ static bool listen_admit(struct tsd_listen *l, int fd, uint64_t key, struct tsd_
 {
     struct tsd_daemon *d = l->daemon;
     const struct tsd_settings *set = &d->set;
-    uint32_t of_address = listen_address_limit(d, key);
+    struct tsd_peer_limits limits = listen_address_limits(d, key);
     if (set->max_connections &&
         atomic_load_explicit(&d->n_connections, memory_order_relaxed) >= set->max_connections)
         return listen_refuse(l, fd, TSD_REJECTED_TOTAL, "there are as many as max_connections allows",
@@ -101,12 +102,13 @@ static bool listen_admit(struct tsd_listen *l, int fd, uint64_t key, struct tsd_
             l, fd, TSD_REJECTED_FILES,
             "the other descriptors are kept for files; raise the limit of open files (LimitNOFILE)",
             d->max_fd);
-    if (!tsd_peers_add(&d->peers, key, of_address, out_peer))
+    if (!tsd_peers_add(&d->peers, key, &limits, out_peer))
         return listen_refuse(l, fd, TSD_REJECTED_ADDRESS,
                              tsd_peer_is_loopback(key)
-                                 ? "a loopback address may have nine tenths of max_connections"
+                                 ? "a loopback address may have eight tenths of max_connections, all of "
+                                   "them together nine tenths"
                                  : "its address has as many as max_connections_per_address allows",
-                             of_address);
+                             limits.of_address);
     return true;
 }
 

@@ -87,18 +87,22 @@ static struct tsd_peer *peers_new(struct tsd_peers *p, uint64_t key)
     return one;
 }
 
-bool tsd_peers_add(struct tsd_peers *p, uint64_t key, uint32_t max, struct tsd_peer **out_peer)
+bool tsd_peers_add(struct tsd_peers *p, uint64_t key, const struct tsd_peer_limits *limits,
+                   struct tsd_peer **out_peer)
 {
+    bool loopback = tsd_peer_is_loopback(key);
     *out_peer = NULL;
     if (!key)
         return true;
     pthread_mutex_lock(&p->mu);
     struct tsd_peer **at = peers_find(p, key);
-    bool room = !max || !*at || (*at)->n < max;
+    bool room = (!limits->of_address || !*at || (*at)->n < limits->of_address) &&
+                (!loopback || !limits->of_loopback || p->n_loopback < limits->of_loopback);
     if (room && !*at)
         *at = peers_new(p, key);
     if (room) {
         (*at)->n++;
+        p->n_loopback += loopback;
         *out_peer = *at;
     }
     pthread_mutex_unlock(&p->mu);
@@ -110,6 +114,7 @@ void tsd_peers_remove(struct tsd_peers *p, struct tsd_peer *peer)
     if (!peer)
         return;
     pthread_mutex_lock(&p->mu);
+    p->n_loopback -= tsd_peer_is_loopback(peer->key);
     if (--peer->n == 0) {
         *peers_find(p, peer->key) = peer->next;
         ts_free(peer);

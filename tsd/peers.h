@@ -27,10 +27,17 @@ struct tsd_peer {
     struct ts_budget spool;          /* its share of query_spool_bytes */
 };
 
+/* The most connections; 0: no limit. */
+struct tsd_peer_limits {
+    uint32_t of_address;  /* of one address */
+    uint32_t of_loopback; /* of all loopback addresses together */
+};
+
 struct tsd_peers {
     struct tsd_memory *memory;                   /* borrowed: accounts that the addresses share */
     struct ts_budget *spool;                     /* borrowed: the same for files of replies */
     pthread_mutex_t mu;                          /* guards the rest */
+    uint32_t n_loopback;                         /* connections of all loopback addresses */
     struct tsd_peer *buckets[TSD_PEERS_BUCKETS]; /* chains; as many entries as addresses with connections */
 };
 
@@ -42,10 +49,11 @@ void tsd_peers_release(struct tsd_peers *p);
 uint64_t tsd_peer_key(const struct sockaddr *addr);
 /** Is a key that of a loopback address (127.0.0.0/8, ::1)? */
 bool tsd_peer_is_loopback(uint64_t key);
-/** Count one more connection of an address; false, and nothing is counted, if it has max already. max == 0: no limit.
+/** Count one more connection of an address; false, and nothing is counted, if a limit is reached.
  *
  * @param out_peer  [out] the address, for tsd_peers_remove; NULL if key is 0 */
-bool tsd_peers_add(struct tsd_peers *p, uint64_t key, uint32_t max, struct tsd_peer **out_peer);
+bool tsd_peers_add(struct tsd_peers *p, uint64_t key, const struct tsd_peer_limits *limits,
+                   struct tsd_peer **out_peer);
 /** A connection that was counted is gone. peer NULL is harmless. */
 void tsd_peers_remove(struct tsd_peers *p, struct tsd_peer *peer);
 

@@ -57,8 +57,9 @@ const struct ts_conf_key tsd_conf_keys[] = {
      .def = "1000",
      .max = 1000000,
      .help =
-         "The same for one IPv4 address or IPv6 network (/64). 0 = none. A loopback address may have nine "
-         "tenths of max_connections: proxies and collectors on this machine share it."},
+         "The same for one IPv4 address or IPv6 network (/64). 0 = none. A loopback address may have eight "
+         "tenths of max_connections, since proxies and collectors on this machine share it, and all of them "
+         "nine tenths."},
     {.name = "max_incomplete_requests",
      .type = TS_CONF_INT,
      .def = "1000",

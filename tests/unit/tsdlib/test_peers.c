@@ -61,6 +61,12 @@ static void set_up(struct tsd_peers *p)
     tsd_peers_init(p, &memory, &spool);
 }
 
+static bool add(struct tsd_peers *p, uint64_t key, uint32_t max, struct tsd_peer **out)
+{
+    struct tsd_peer_limits limits = {.of_address = max};
+    return tsd_peers_add(p, key, &limits, out);
+}
+
 static void test_peers__a_limit_holds_at_its_edge(void **state)
 {
     static struct tsd_peers p;
@@ -69,20 +75,20 @@ static void test_peers__a_limit_holds_at_its_edge(void **state)
     (void)state;
     set_up(&p);
     for (int i = 0; i < 3; i++)
-        assert_true(tsd_peers_add(&p, a, 3, &one));
-    assert_false(tsd_peers_add(&p, a, 3, &other));
+        assert_true(add(&p, a, 3, &one));
+    assert_false(add(&p, a, 3, &other));
     assert_null(other);
-    assert_false(tsd_peers_add(&p, a, 3, &other)); /* what was refused was not counted */
-    assert_true(tsd_peers_add(&p, b, 3, &other));
+    assert_false(add(&p, a, 3, &other)); /* what was refused was not counted */
+    assert_true(add(&p, b, 3, &other));
     assert_ptr_not_equal(one, other);
-    assert_true(tsd_peers_add(&p, a, 0, &other)); /* no limit */
+    assert_true(add(&p, a, 0, &other)); /* no limit */
     assert_ptr_equal(one, other);
     tsd_peers_remove(&p, one);
     tsd_peers_remove(&p, one);
-    assert_true(tsd_peers_add(&p, a, 3, &one));
-    assert_false(tsd_peers_add(&p, a, 3, &other));
+    assert_true(add(&p, a, 3, &one));
+    assert_false(add(&p, a, 3, &other));
     for (int i = 0; i < 100; i++)
-        assert_true(tsd_peers_add(&p, 0, 1, &other)); /* no internet address */
+        assert_true(add(&p, 0, 1, &other)); /* no internet address */
     assert_null(other);
     tsd_peers_remove(&p, other);
     tsd_peers_release(&p);
@@ -96,14 +102,36 @@ static void test_peers__many_addresses_come_and_go(void **state)
     set_up(&p);
     for (uint64_t round = 0; round < 3; round++) {
         for (uint64_t key = 1; key <= 5000; key++)
-            assert_true(tsd_peers_add(&p, key, 1, &all[key]));
+            assert_true(add(&p, key, 1, &all[key]));
         for (uint64_t key = 1; key <= 5000; key++)
-            assert_false(tsd_peers_add(&p, key, 1, &none));
+            assert_false(add(&p, key, 1, &none));
         for (uint64_t key = 5000; key > 0; key--)
             tsd_peers_remove(&p, all[key]);
     }
     for (unsigned i = 0; i < TSD_PEERS_BUCKETS; i++)
         assert_null(p.buckets[i]); /* nobody is remembered */
+    tsd_peers_release(&p);
+}
+
+/* Of ten connections one loopback address has eight, all of them nine, and other machines are not concerned. */
+static void test_peers__loopback_addresses_have_one_limit_together(void **state)
+{
+    static struct tsd_peers p;
+    const struct tsd_peer_limits limits = {.of_address = 8, .of_loopback = 9};
+    struct tsd_peer *one, *other, *far, *none;
+    (void)state;
+    set_up(&p);
+    for (int i = 0; i < 8; i++)
+        assert_true(tsd_peers_add(&p, key_of("127.0.0.1"), &limits, &one));
+    assert_false(tsd_peers_add(&p, key_of("::1"), &limits, &none));
+    assert_true(tsd_peers_add(&p, key_of("127.0.0.2"), &limits, &other));
+    assert_false(tsd_peers_add(&p, key_of("127.0.0.2"), &limits, &none));
+    assert_false(tsd_peers_add(&p, key_of("127.0.0.3"), &limits, &none));
+    assert_true(tsd_peers_add(&p, key_of("192.0.2.1"), &limits, &far));
+    tsd_peers_remove(&p, one);
+    tsd_peers_remove(&p, far);
+    assert_true(tsd_peers_add(&p, key_of("127.0.0.3"), &limits, &none));
+    assert_int_equal(p.n_loopback, 9);
     tsd_peers_release(&p);
 }
 
@@ -113,8 +141,8 @@ static void test_peers__one_address_leaves_memory_for_others(void **state)
     struct tsd_peer *one, *other;
     (void)state;
     set_up(&p);
-    assert_true(tsd_peers_add(&p, key_of("192.0.2.1"), 0, &one));
-    assert_true(tsd_peers_add(&p, key_of("192.0.2.2"), 0, &other));
+    assert_true(add(&p, key_of("192.0.2.1"), 0, &one));
+    assert_true(add(&p, key_of("192.0.2.2"), 0, &other));
     for (enum tsd_shared i = 0; i < TSD_SHARED; i++) {
         struct ts_budget *hers = tsd_memory_share(&memory, &one->memory, i),
                          *his = tsd_memory_share(&memory, &other->memory, i),
@@ -140,6 +168,7 @@ int main(void)
         cmocka_unit_test(test_peers__keys_are_addresses_and_networks),
         cmocka_unit_test(test_peers__a_limit_holds_at_its_edge),
         cmocka_unit_test(test_peers__many_addresses_come_and_go),
+        cmocka_unit_test(test_peers__loopback_addresses_have_one_limit_together),
         cmocka_unit_test(test_peers__one_address_leaves_memory_for_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

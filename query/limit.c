@@ -46,16 +46,21 @@ int qry_budget_fail(struct qry_budget *b, int rc, const struct ts_error *err)
     return rc;
 }
 
-/* What cannot be refused (sums of numbers far apart, base/xsum.h) is found here. */
+/* What cannot be refused (sums of numbers far apart, base/xsum.h) is found here: in the query's account and in those above it, but not
+ * in the one at the top, which other things than queries fill. */
 static int over_memory(const struct ts_budget *m, struct ts_error *err)
 {
-    uint64_t used = m ? atomic_load_explicit(&m->used_bytes, memory_order_relaxed) : 0;
-    if (!m || !m->limit_bytes || used <= m->limit_bytes)
-        return 0;
-    return ts_error_set(
-        err, TS_ELIMIT,
-        "Not enough memory for %s: %llu bytes are in use, more than %llu. Ask for less, or raise %s", m->name,
-        (unsigned long long)used, (unsigned long long)m->limit_bytes, m->key);
+    const struct ts_budget *query = m;
+    for (; m && (m == query || m->parent); m = m->parent) {
+        uint64_t used = atomic_load_explicit(&m->used_bytes, memory_order_relaxed);
+        if (m->limit_bytes && used > m->limit_bytes)
+            return ts_error_set(err, TS_ELIMIT,
+                                "Not enough memory for %s: %llu bytes are in use, more than %llu. Ask for "
+                                "less, or raise %s",
+                                m->name, (unsigned long long)used, (unsigned long long)m->limit_bytes,
+                                m->key);
+    }
+    return 0;
 }
 
 bool qry_limit_late(struct qry_limit *l)

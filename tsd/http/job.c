@@ -321,7 +321,9 @@ static int job_pack(struct tsd_job *job, bool finish, struct ts_error *err)
         job->gzip = tsd_gzip_new(job->req->deflate);
     for (bool ended = false; in.n || (finish && !ended);) {
         if (!job->packed)
-            job->packed = job_out_piece(job);
+            job->packed = job_out_piece(job, err);
+        if (!job->packed)
+            return TS_ELIMIT;
         size_t room = JOB_PIECE_BYTES - job->packed->n;
         job->packed->n +=
             tsd_gzip_run(job->gzip, &in, job_data(job->packed) + job->packed->n, room, finish, &ended);
@@ -349,8 +351,7 @@ static int job_more(struct tsd_sink *s, struct ts_error *err)
         job->cur = NULL;
         TS_TRY(job_out_post(job, full, err));
     }
-    job_out_begin(job);
-    return 0;
+    return job_out_begin(job, err);
 }
 
 /* Last bytes: alone if nothing was posted, else one more piece. */
@@ -365,10 +366,12 @@ static int job_finish(struct tsd_job *job, struct ts_error *err)
     if (job->packs) {
         TS_TRY(job_pack(job, true, err));
         job_out_drop(job, job->cur);
-        job->cur = job->packed ? job->packed : job_out_piece(job);
+        job->cur = job->packed ? job->packed : job_out_piece(job, err);
         job->packed = NULL;
     }
     if (!job->posted || job->cur->n == 0)
+        if (!job->cur)
+            return TS_ELIMIT;
         return 0;
     struct job_piece *rest = job->cur;
     job->cur = NULL;
@@ -391,10 +394,11 @@ static int job_body(struct tsd_job *job)
 /* The work and its end in the list of queries. */
 static void job_work(struct tsd_job *job)
 {
-    job_out_begin(job);
-    if (job->at_once && job->packs) /* compressing takes longer than writing */
+    job->rc = job_out_begin(job, &job->err);
+    if (job->rc == 0 && job->at_once && job->packs) /* compressing takes longer than writing */
         job->sink.end = job->sink.start + JOB_ONCE_PACK_BYTES;
-    job->rc = job_check(job, &job->err);
+    if (job->rc == 0)
+        job->rc = job_check(job, &job->err);
     if (job->rc == 0)
         job->rc = job_body(job);
     if (job->rc == TS_ECANCELLED)

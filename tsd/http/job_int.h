@@ -73,10 +73,11 @@ struct tsd_job {
 };
 
 /* --- job_out.c --- */
-/** Begin the piece that sink writes to. Run's side. */
-void job_out_begin(struct tsd_job *job);
-/** A new piece, counted with the memory of queries. Run's side. */
-struct job_piece *job_out_piece(struct tsd_job *job);
+/** Begin the piece that sink writes to. Run's side. TS_ELIMIT: as job_out_piece. */
+int job_out_begin(struct tsd_job *job, struct ts_error *err);
+/** A new piece, counted with the memory of queries. Run's side. NULL: that is full (err says so); never for small jobs, whose
+ *  threads are few. */
+struct job_piece *job_out_piece(struct tsd_job *job, struct ts_error *err);
 /** Send a piece (taken), or keep it in the spool. Run's side; waits only as job.h says. < 0: it was not sent; TS_ELIMIT with the
  *  job's status set when the first piece finds no memory (stream_total_bytes). */
 int job_out_post(struct tsd_job *job, struct job_piece *piece, struct ts_error *err);

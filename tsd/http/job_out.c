@@ -40,23 +40,33 @@ void job_out_drop(struct tsd_job *job, struct job_piece *piece)
     ts_free(piece);
 }
 
-struct job_piece *job_out_piece(struct tsd_job *job)
+struct job_piece *job_out_piece(struct tsd_job *job, struct ts_error *err)
 {
-    struct job_piece *piece = ts_xmalloc(sizeof(*piece));
-    piece->account = tsd_memory_account(&job->req->d->memory, TSD_MEM_QUERIES);
-    ts_budget_force(piece->account, sizeof(*piece)); /* two for each thread at most */
+    bool small = job->kind == TSD_JOB_SMALL;
+    struct ts_budget *account = small ? tsd_memory_account(&job->req->d->memory, TSD_MEM_PROCESS)
+                                      : tsd_conn_account(job->req->c, TSD_SHARED_QUERIES);
+    struct job_piece *piece;
+    if (small)
+        ts_budget_force(account, sizeof(*piece)); /* two for each thread at most */
+    else if (ts_budget_take(account, sizeof(*piece), err) < 0)
+        return NULL;
+    piece = ts_xmalloc(sizeof(*piece));
+    piece->account = account;
     piece->job = job;
     piece->n = 0;
     piece->spooled = false;
     return piece;
 }
 
-void job_out_begin(struct tsd_job *job)
+int job_out_begin(struct tsd_job *job, struct ts_error *err)
 {
     if (!job->cur)
-        job->cur = job_out_piece(job);
+        job->cur = job_out_piece(job, err);
+    if (!job->cur)
+        return TS_ELIMIT;
     job->sink.start = job->sink.p = job_data(job->cur);
     job->sink.end = job_data(job->cur) + JOB_PIECE_BYTES;
+    return 0;
 }
 
 void job_out_release(struct tsd_job *job)

@@ -17,6 +17,7 @@
 
 #define HTTP_CHOKE_BYTES ((size_t)1 << 20)  /* replies to pipelined requests a client may leave unread, */
 #define HTTP_CHOKE_LEAST ((size_t)64 << 10) /* while memory for replies is short */
+#define HTTP_TURN_NS     ((int64_t)2000000) /* of pipelined requests; then other connections have their turn */
 #define HTTP_GONE_MS     5000 /* a client that shut its side gets its reply if it comes within this time */
 #define HTTP_BODY_KEEP   ((size_t)4 << 10) /* larger buffers are given back after the request */
 #define HTTP_HEAD_KEEP   ((size_t)1 << 10) /* the same for heads */
@@ -411,11 +412,19 @@ static size_t http_input(struct tsd_conn *c, const char *p, size_t n, bool eof)
     size_t used = 0;
     enum tsd_parse event = TSD_PARSE_END;
     tsd_ingest_begin(&c->w->ingest);
+/* May n bytes of further requests wait until other connections had their turn? Not where there is no memory to keep them. */
+static bool http_may_wait(const struct tsd_conn *c, size_t n)
+{
+    return !c->dead && !c->blocked && !c->closing &&
+           (n <= c->tail.cap || ts_budget_room(c->tail.budget) / 4 > n);
+}
+
     while ((used < n || event != TSD_PARSE_MORE) && !c->closing && !c->blocked && !c->dead) {
         size_t k;
         if (!hc->reading && used < n) {
             hc->reading = true;
             hc->began_ms = c->w->now_ms;
+    int64_t began_ns = ts_clock_mono_ns();
             hc->req.began_ns = ts_clock_mono_ns();
         }
         event = tsd_parser_next(&hc->parser, p + used, n - used, &k);
@@ -439,6 +448,11 @@ static size_t http_input(struct tsd_conn *c, const char *p, size_t n, bool eof)
     http_incomplete(c, hc);
     return c->dead ? n : used;
 }
+        if (event == TSD_PARSE_END && used < n && http_may_wait(c, n - used) &&
+            ts_clock_mono_ns() - began_ns > HTTP_TURN_NS) {
+            c->again = true;
+            break;
+        }
 
 static void http_sent(struct tsd_conn *c)
 {

@@ -118,9 +118,9 @@ int ts_budget_take(struct ts_budget *b, uint64_t n_bytes, struct ts_error *err)
 {
     struct ts_budget *full = b;
     uint64_t n = n_bytes;
-    while (full && take_one(full, &n))
+    while (full && n && take_one(full, &n)) /* n is 0 above an account whose reserve covers it */
         full = full->parent;
-    if (!full)
+    if (!full || !n)
         return 0;
     for (struct ts_budget *t = b; t != full; t = t->parent)
         n_bytes = give_one(t, n_bytes);

@@ -28,6 +28,8 @@
 #define MEMORY_CACHE_MOST (256 * MIB)
 #define MEMORY_STORE_MOST (32 * MIB)
 #define MEMORY_LINE_BYTES 512
+#define MEMORY_RESERVED   16 /* at most 1 / 16 of the process is reserved for bodies, and as much for queries */
+#define MEMORY_JSON_SMALL 4 /* 1 / 4 of the trees' memory is for small bodies */
 
 struct memory_row {
     const char *name;        /* as /api/stats shows it */
@@ -218,6 +220,12 @@ size_t tsd_memory_memstore_bytes(const struct tsd_settings *set)
     return (size_t)(share < MEMORY_STORE_MOST ? share : MEMORY_STORE_MOST);
 }
 
+static void memory_reserve(struct ts_budget *account, uint64_t part)
+{
+    uint64_t most = account->parent->limit_bytes / MEMORY_RESERVED, n_bytes = account->limit_bytes / part;
+    ts_budget_reserve(account, n_bytes < most ? n_bytes : most);
+}
+
 void tsd_memory_init(struct tsd_memory *m, const struct tsd_settings *set)
 {
     const uint64_t limits[TSD_MEM_ACCOUNTS] = {
@@ -225,6 +233,7 @@ void tsd_memory_init(struct tsd_memory *m, const struct tsd_settings *set)
         [TSD_MEM_NAMES] = tsd_memory_name_bytes(set),
         [TSD_MEM_QUERIES] = set->query_total_bytes,
         [TSD_MEM_BODIES] = set->http_body_total_bytes,
+        [TSD_MEM_JSON] = set->http_body_total_bytes / 4 * 3,
         [TSD_MEM_CLIENTS] = memory_clients(set),
         [TSD_MEM_REPLIES] = set->reply_total_bytes,
         [TSD_MEM_STREAMS] = set->stream_total_bytes,
@@ -236,6 +245,9 @@ void tsd_memory_init(struct tsd_memory *m, const struct tsd_settings *set)
         ts_budget_init(&m->accounts[i], row->name, row->key,
                        row->parent == TSD_MEM_ACCOUNTS ? NULL : &m->accounts[row->parent], limits[i]);
     }
+    /* half of the bodies and an eighth of the queries are there even while everything else has grown to the limit */
+    memory_reserve(&m->accounts[TSD_MEM_BODIES], 2);
+    memory_reserve(&m->accounts[TSD_MEM_QUERIES], 8);
     for (int i = 0; i < TSD_SHARED; i++) {
         const struct memory_division *div = &memory_divisions[i];
         uint64_t limit = limits[div->account], small = limit / div->small;
@@ -257,16 +269,58 @@ struct ts_budget *tsd_memory_share(struct tsd_memory *m, struct tsd_memory_share
     return shares ? &shares->accounts[account] : &m->accounts[memory_divisions[account].account];
 }
 
+/* What holds most of the process. */
+static const struct ts_budget *memory_largest(const struct tsd_memory *m)
+{
+    const struct ts_budget *most = &m->accounts[TSD_MEM_MEMSTORES];
+    for (int i = TSD_MEM_MEMSTORES; i <= TSD_MEM_BODIES; i++)
+        if (atomic_load(&m->accounts[i].used_bytes) > atomic_load(&most->used_bytes))
+            most = &m->accounts[i];
+    return most;
+}
+
+int tsd_memory_no_body(struct tsd_memory *m, const struct ts_budget *account, struct ts_error *err)
+{
+    const struct ts_budget *bodies = &m->accounts[TSD_MEM_BODIES], *process = &m->accounts[TSD_MEM_PROCESS];
+    uint64_t room = ts_budget_room(account), used = atomic_load(&bodies->used_bytes);
+    uint64_t reserve = used < bodies->reserved_bytes ? bodies->reserved_bytes - used : 0;
+    if (room >= ts_budget_room(process) + reserve) {
+        const struct ts_budget *most = memory_largest(m);
+        return ts_error_set(err, TS_ENOMEM,
+                            "Not enough memory for the body of the request: memory_limit is used up, most of "
+                            "it by the account \"%s\" (%s): try again later",
+                            most->name, most->key);
+    }
+    return ts_error_set(
+        err, TS_ENOMEM,
+        "Too many bytes of request bodies%s are under way (http_body_total_bytes): try again later",
+        room < ts_budget_room(bodies) ? " of one client address" : "");
+}
+
 /* --- the allocator --- */
 
-static struct ts_budget *memory_json; /* account of JSON trees; set before threads start */
+static struct ts_budget *memory_json;        /* account of JSON trees; set before threads start */
+static _Thread_local bool memory_json_large; /* the thread makes the tree of a body that is not small */
+
+void tsd_memory_json_small(bool small)
+{
+    memory_json_large = !small;
+}
+
+static bool memory_json_take(size_t n)
+{
+    if (!memory_json_large || ts_budget_room(memory_json) >= memory_json->limit_bytes / MEMORY_JSON_SMALL + n)
+        return ts_budget_take(memory_json, n, NULL) == 0;
+    atomic_fetch_add_explicit(&memory_json->n_refused, 1, memory_order_relaxed);
+    return false;
+}
 
 /* jansson's malloc: NULL when the account is full, which it reports as "out of memory". */
 static void *memory_json_alloc(size_t n)
 {
     void *p = ts_try_malloc(n);
     size_t real = p ? malloc_usable_size(p) : 0;
-    if (ts_budget_take(memory_json, real, NULL) < 0) {
+    if (p && !memory_json_take(real)) {
         ts_free(p);
         return NULL;
     }

@@ -100,6 +100,16 @@ void tsd_memory_shares_init(struct tsd_memory *m, struct tsd_memory_shares *shar
  * that has no internet address). */
 struct ts_budget *tsd_memory_share(struct tsd_memory *m, struct tsd_memory_shares *shares,
                                    enum tsd_shared account);
+/** JSON trees that this thread makes from now on are of a small body, or not: large ones leave a part of their account to the small. */
+void tsd_memory_json_small(bool small);
+/**
+ * Say why there is no memory for the body of a request: its client's share is used up, all bodies are, or the process is, and then by
+ * what.
+ *
+ * @param account  that refused: one of TSD_SHARED_BODIES
+ * @return TS_ENOMEM, always
+ */
+int tsd_memory_no_body(struct tsd_memory *m, const struct ts_budget *account, struct ts_error *err);
 /** Measure what is measured. About once a second; one thread. cache_bytes: texts of series of all workers. */
 void tsd_memory_look(struct tsd_memory *m, struct sto_store *store, uint64_t cache_bytes);
 /** A use of so many bytes has ended: large ones make tsd_memory_trim_due answer true. */

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """One client address cannot take the memory of the others: replies that nobody reads, on a daemon with memory_limit = 64M."""
 import http.client
+import json
 import socket
 import struct
+import threading
 
 from metakit import end, holds as check
 from tsdtest import Daemon, until
@@ -90,6 +92,37 @@ def streams(d):
         s.close()
 
 
+def points(k):
+    """A body of 60 KB."""
+    return json.dumps([{"metric": "put.m", "timestamp": T0 + k, "value": i, "tags": {"host": "h%03d" % i}} for i in range(800)])
+
+
+def bodies(d):
+    """Queries of three addresses that take all they may: puts of the usual size are taken meanwhile, and no account goes above its limit."""
+    over = threading.Event()
+    heavy = ("sum:1s-avg-zero:big.m", "p99:1s-avg:big.m%7Bs=*%7D", "none:1s-avg-zero:big.m", "none:big.m")
+
+    def load(address, k):
+        while not over.is_set():
+            try:
+                ask(d, address, "/api/query?start=%d&end=%d&m=%s" % (T0 - 86400 * 20, T0 + 3000, heavy[k % len(heavy)]))
+            except (OSError, http.client.HTTPException):  # an answer that a limit ends is cut
+                pass
+    threads = [threading.Thread(target=load, args=("127.0.0.%d" % (10 + k % 3), k)) for k in range(24)]
+    for t in threads:
+        t.start()
+    until("queries meet a limit", lambda: accounts(d)["refused process"] + accounts(d)["refused queries"] + accounts(d)["refused_per_address queries"] > 0, 300)
+    for k in range(60):
+        status, text = ask(d, OTHER, "/api/put", "POST", points(k))
+        check("a put of the usual size is taken", status == 204, (status, text))
+    over.set()
+    for t in threads:
+        t.join()
+    now = accounts(d)
+    check("queries stay below their limit", now["peak_bytes queries"] <= now["limit_bytes queries"], now)
+    check("no body was refused", now["refused bodies"] + now["refused_per_address bodies"] == 0, now)
+
+
 def main():
     with Daemon(workers=2, memory_limit="64M", query_max_running=4, query_reply_buffer_bytes="256k") as d:
         d.send("".join("put big.m %d %d.25 s=s%03d\n" % (T0 + i, i, k) for k in range(40) for i in range(3000)))
@@ -97,6 +130,12 @@ def main():
         d.sync()
         replies(d)
         streams(d)
+        d.keys.update(query_total_bytes="100M", query_max_bytes="40M", query_max_running=16)
+        d.restart()
+        bodies(d)
+        d.keys.update(query_total_bytes="8M", query_max_bytes="4M", query_max_running=64)
+        d.restart()
+        bodies(d)
     end("shares")
 
 

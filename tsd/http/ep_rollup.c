@@ -37,8 +37,10 @@ static int rollup_point(struct tsd_put_call *put, const struct tsd_put_body *bod
         return 0;
     struct sto_tag_text *tags = ts_arena_try(tsd_put_arena(put), (p->n_tags + 1) * sizeof(*tags));
     if (!tags) {
+        struct ts_error err = {0};
+        (void)tsd_memory_no_body(&tsd_put_daemon(put)->memory, tsd_put_arena(put)->budget, &err);
         ts_buf_clear(&in->msg);
-        ts_buf_str(&in->msg, tsd_bodies_full);
+        ts_buf_str(&in->msg, err.text);
         return tsd_put_end(put, p, TS_ENOMEM);
     }
     memcpy(tags, p->tags, p->n_tags * sizeof(*tags));

@@ -18,9 +18,6 @@
 #define GZIP_WINDOW_ZLIB 15
 #define GZIP_WINDOW_ANY  (15 + 32) /* gzip or zlib, told by the header */
 
-const char tsd_bodies_full[] =
-    "Too many bytes of request bodies are under way (http_body_total_bytes): try again later";
-
 struct tsd_gzip {
     z_stream z; /* zlib's */
 };
@@ -54,7 +51,7 @@ static int gzip_inflate(int window, struct ts_slice in, unsigned max_ratio, stru
         size_t left = most - out->n, step = left < GZIP_STEP_BYTES ? left : GZIP_STEP_BYTES;
         char *p = step ? ts_buf_reserve(out, step) : NULL;
         if (!p && step) {
-            result = ts_error_set(err, TS_ENOMEM, "%s", tsd_bodies_full);
+            result = ts_error_set(err, TS_ENOMEM, "no memory for the inflated body");
             break;
         }
         if (!p) {

@@ -9,9 +9,6 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-/** Text for a request whose body finds no memory; names http_body_total_bytes. */
-extern const char tsd_bodies_full[];
-
 #define TSD_INFLATE_FREE_BYTES ((size_t)256 << 10) /* a body may inflate to so much whatever the ratio */
 
 /** Inflate a gzip or zlib body (also raw deflate, as some clients send) into out, whose maximum bounds it

@@ -126,6 +126,8 @@ static bool http_inflate(struct tsd_req *req, struct http_conn *hc)
         return false;
     }
     int rc = tsd_gunzip(req->body, req->d->set.http_max_inflate_ratio, &hc->inflated, &err);
+    if (rc == TS_ENOMEM)
+        (void)tsd_memory_no_body(&req->d->memory, hc->inflated.budget, &err);
     if (rc < 0) {
         tsd_reply_err(req, rc, err.text);
         return false;
@@ -185,8 +187,10 @@ static void http_route(struct tsd_req *req, struct http_conn *hc)
         tsd_reply_error(req, denial.status, denial.message, NULL);
     else if (tsd_req_params_known(req, e, &err) < 0)
         tsd_reply_error(req, 400, err.text, NULL);
-    else if (http_inflate(req, hc))
+    else if (http_inflate(req, hc)) {
+        tsd_memory_json_small(req->body.n <= TSD_REQ_SMALL_BYTES);
         e->run(req);
+    }
 }
 
 static void http_request(struct tsd_conn *c, struct http_conn *hc)
@@ -356,8 +360,10 @@ static bool http_body(struct tsd_conn *c, struct http_conn *hc)
     }
     if (ts_buf_slice(&hc->body, piece) == 0)
         return true;
+    struct ts_error err = {0};
     bool large = hc->body.n + piece.n > c->w->daemon->set.http_max_body_bytes;
-    http_refuse(c, hc, large ? 413 : 503, large ? http_too_large : tsd_bodies_full);
+    (void)tsd_memory_no_body(&c->w->daemon->memory, hc->body.budget, &err);
+    http_refuse(c, hc, large ? 413 : 503, large ? http_too_large : err.text);
     return false;
 }
 
@@ -406,12 +412,6 @@ static bool http_is_behind(const struct tsd_conn *c)
            (unsent > HTTP_CHOKE_LEAST && ts_budget_room(c->out.budget) < HTTP_CHOKE_BYTES);
 }
 
-static size_t http_input(struct tsd_conn *c, const char *p, size_t n, bool eof)
-{
-    struct http_conn *hc = c->state;
-    size_t used = 0;
-    enum tsd_parse event = TSD_PARSE_END;
-    tsd_ingest_begin(&c->w->ingest);
 /* May n bytes of further requests wait until other connections had their turn? Not where there is no memory to keep them. */
 static bool http_may_wait(const struct tsd_conn *c, size_t n)
 {
@@ -419,12 +419,18 @@ static bool http_may_wait(const struct tsd_conn *c, size_t n)
            (n <= c->tail.cap || ts_budget_room(c->tail.budget) / 4 > n);
 }
 
+static size_t http_input(struct tsd_conn *c, const char *p, size_t n, bool eof)
+{
+    struct http_conn *hc = c->state;
+    size_t used = 0;
+    enum tsd_parse event = TSD_PARSE_END;
+    int64_t began_ns = ts_clock_mono_ns();
+    tsd_ingest_begin(&c->w->ingest);
     while ((used < n || event != TSD_PARSE_MORE) && !c->closing && !c->blocked && !c->dead) {
         size_t k;
         if (!hc->reading && used < n) {
             hc->reading = true;
             hc->began_ms = c->w->now_ms;
-    int64_t began_ns = ts_clock_mono_ns();
             hc->req.began_ns = ts_clock_mono_ns();
         }
         event = tsd_parser_next(&hc->parser, p + used, n - used, &k);
@@ -442,17 +448,17 @@ static bool http_may_wait(const struct tsd_conn *c, size_t n)
                 tsd_conn_block(c, true);
             }
         }
+        if (event == TSD_PARSE_END && used < n && http_may_wait(c, n - used) &&
+            ts_clock_mono_ns() - began_ns > HTTP_TURN_NS) {
+            c->again = true;
+            break;
+        }
     }
     if (eof && hc->reading && used == n && !c->dead)
         tsd_conn_close_soon(c);
     http_incomplete(c, hc);
     return c->dead ? n : used;
 }
-        if (event == TSD_PARSE_END && used < n && http_may_wait(c, n - used) &&
-            ts_clock_mono_ns() - began_ns > HTTP_TURN_NS) {
-            c->again = true;
-            break;
-        }
 
 static void http_sent(struct tsd_conn *c)
 {

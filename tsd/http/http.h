@@ -20,6 +20,9 @@
 
 struct tsd_job;
 
+#define TSD_REQ_SMALL_BYTES                                                                                  \
+    ((size_t)16 << 10) /* a body up to this is small: its JSON tree needs little memory */
+
 /* A whole request. Slices live until the reply is finished, except body: see tsd_req_keep_body. */
 struct tsd_req {
     struct tsd_conn *c;           /* where it came from */

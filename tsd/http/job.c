@@ -128,6 +128,8 @@ int tsd_job_json(struct tsd_job *job, json_t **out, struct ts_error *err)
     int rc = ts_json_load(job->req->body, out, &why);
     if (rc == 0)
         return 0;
+    if (rc == TS_ENOMEM)
+        return tsd_memory_no_body(&job->req->d->memory, job->req->arena.budget, err);
     if (rc != TS_EPARSE)
         return ts_error_set(err, rc, "%s", why.text);
     tsd_job_error_details(job, why.text);
@@ -368,10 +370,10 @@ static int job_finish(struct tsd_job *job, struct ts_error *err)
         job_out_drop(job, job->cur);
         job->cur = job->packed ? job->packed : job_out_piece(job, err);
         job->packed = NULL;
-    }
-    if (!job->posted || job->cur->n == 0)
         if (!job->cur)
             return TS_ELIMIT;
+    }
+    if (!job->posted || job->cur->n == 0)
         return 0;
     struct job_piece *rest = job->cur;
     job->cur = NULL;
@@ -419,6 +421,7 @@ static void job_task(void *arg)
     struct tsd_job *job = arg;
     struct tsd_worker *w = job->req->w;
     atomic_store_explicit(&job->begun, true, memory_order_relaxed); /* a hint: the schedule knows */
+    tsd_memory_json_small(job->req->body.n <= TSD_REQ_SMALL_BYTES);
     job_work(job);
     job_unlist(job);
     job_release_run(job);
@@ -469,7 +472,7 @@ void tsd_job_start(struct tsd_req *req, enum tsd_job_kind kind, const char *type
 {
     struct ts_error err = {0};
     if (!tsd_req_keep_body(req)) {
-        tsd_reply_error(req, 503, tsd_bodies_full, NULL);
+        tsd_reply_err(req, tsd_memory_no_body(&req->d->memory, req->arena.budget, &err), err.text);
         return;
     }
     struct tsd_job *job = job_new(req, kind, type, run);

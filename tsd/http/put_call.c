@@ -350,6 +350,8 @@ void tsd_put_serve(struct tsd_req *req, bool tree, tsd_put_one_fn one)
     }
     int rc = tsd_put_body_read(req->body, tree, &req->arena, &body, &err, &details);
     if (rc < 0) {
+        if (rc == TS_ENOMEM)
+            (void)tsd_memory_no_body(&req->d->memory, req->arena.budget, &err);
         if (rc == TS_ENOMEM || rc == TS_ELIMIT)
             tsd_reply_err(req, rc, err.text);
         else

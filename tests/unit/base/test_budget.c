@@ -208,6 +208,12 @@ static void test_budget__a_reserve_is_left_alone_by_others(void **state)
     assert_int_equal(root.used_bytes, 1000);
     ts_budget_give(&bodies, 250);
     assert_int_equal(root.used_bytes, 900);
+    ts_budget_report(&one, 2000); /* measured: even far above the limit, the reserve is there */
+    assert_int_equal(ts_budget_take(&bodies, 300 - bodies.used_bytes, NULL), 0);
+    assert_int_equal(ts_budget_take(&bodies, 1, NULL), TS_ELIMIT);
+    assert_int_equal(bodies.used_bytes, 300);
+    ts_budget_give(&bodies, 150);
+    ts_budget_report(&one, 600);
     ts_budget_report(&bodies, 350);
     assert_int_equal(root.used_bytes, 950);
     ts_budget_give_all(&bodies);

@@ -110,10 +110,11 @@ static void test_memory_limit__accounts_count_in_the_process(void **state)
     struct ts_budget *queries = tsd_memory_account(&m, TSD_MEM_QUERIES);
     assert_int_equal(ts_budget_take(queries, 86 * MIB, &err), TS_ELIMIT); /* 15 % stay free */
     assert_non_null(strstr(err.text, "memory_limit"));
-    assert_int_equal(ts_budget_take(queries, 80 * MIB, &err), 0);
-    assert_int_equal(ts_budget_take(tsd_memory_account(&m, TSD_MEM_BODIES), 10 * MIB, &err), TS_ELIMIT);
-    ts_budget_give(queries, 80 * MIB);
-    assert_int_equal(atomic_load(&m.accounts[TSD_MEM_PROCESS].used_bytes), 0);
+    uint64_t reserved = atomic_load(&m.accounts[TSD_MEM_PROCESS].used_bytes);
+    assert_int_equal(ts_budget_take(queries, 76 * MIB, &err), 0);
+    assert_int_equal(ts_budget_take(tsd_memory_account(&m, TSD_MEM_BODIES), 12 * MIB, &err), TS_ELIMIT);
+    ts_budget_give(queries, 76 * MIB);
+    assert_int_equal(atomic_load(&m.accounts[TSD_MEM_PROCESS].used_bytes), reserved);
 }
 
 static void test_memory_limit__growth_leaves_the_part_of_clients_alone(void **state)
@@ -128,7 +129,8 @@ static void test_memory_limit__growth_leaves_the_part_of_clients_alone(void **st
     assert_true(tsd_memory_name_bytes(&s) < 20 * MIB);
     for (int i = TSD_MEM_MEMSTORES; i <= TSD_MEM_FILES; i++)
         ts_budget_report(&m.accounts[i], 1024 * MIB);
-    assert_int_equal(ts_budget_take(tsd_memory_account(&m, TSD_MEM_QUERIES), 1, &err), TS_ELIMIT);
+    struct ts_budget *queries = &m.accounts[TSD_MEM_QUERIES];
+    assert_int_equal(ts_budget_take(queries, queries->reserved_bytes + 1, &err), TS_ELIMIT);
     uint64_t sum = m.accounts[TSD_MEM_PROCESS].limit_bytes;
     for (int i = 0; i < 3; i++) {
         struct ts_budget *account = tsd_memory_account(&m, clients[i]);
@@ -140,6 +142,38 @@ static void test_memory_limit__growth_leaves_the_part_of_clients_alone(void **st
     s.reply_total_bytes = 1024 * MIB; /* more than there is: half is left for work */
     tsd_memory_init(&m, &s);
     assert_true(m.accounts[TSD_MEM_PROCESS].limit_bytes >= 64 * MIB / 100 * 85 / 2);
+}
+
+/* Queries and names at their limits: bodies of the usual size are taken, and a larger one is refused with what is really full. */
+static void test_memory_limit__bodies_have_a_reserve(void **state)
+{
+    static struct tsd_memory m;
+    struct tsd_settings s = {.memory_limit_bytes = 64 * MIB};
+    struct ts_error err = {0};
+    (void)state;
+    tsd_memory_defaults(&s);
+    tsd_memory_init(&m, &s);
+    struct ts_budget *bodies = &m.accounts[TSD_MEM_BODIES], *queries = &m.accounts[TSD_MEM_QUERIES];
+    assert_int_equal(ts_budget_take(queries, queries->limit_bytes, NULL), 0);
+    ts_budget_report(&m.accounts[TSD_MEM_NAMES], 12 * MIB);
+    ts_budget_report(&m.accounts[TSD_MEM_MEMSTORES], 16 * MIB);
+    assert_int_equal(ts_budget_room(&m.accounts[TSD_MEM_PROCESS]), 0);
+    assert_int_equal(ts_budget_take(bodies, 2 * MIB, NULL), 0);
+    assert_int_equal(ts_budget_take(bodies, 2 * MIB, NULL), TS_ELIMIT);
+    assert_int_equal(atomic_load(&bodies->n_refused), 0);
+    assert_int_equal(atomic_load(&m.accounts[TSD_MEM_PROCESS].n_refused), 1);
+    assert_int_equal(tsd_memory_no_body(&m, bodies, &err), TS_ENOMEM);
+    assert_non_null(strstr(err.text, "query_total_bytes"));
+    assert_non_null(strstr(err.text, "memory_limit"));
+    ts_budget_give_all(queries);
+    while (ts_budget_take(bodies, 4096, NULL) == 0)
+        ;
+    assert_int_equal(tsd_memory_no_body(&m, bodies, &err), TS_ENOMEM);
+    assert_non_null(strstr(err.text, "(http_body_total_bytes)"));
+    struct tsd_settings wide = {.memory_limit_bytes = 64 * MIB, .query_total_bytes = 1024 * MIB};
+    tsd_memory_defaults(&wide); /* what is reserved is bounded, whatever a limit says */
+    tsd_memory_init(&m, &wide);
+    assert_true(ts_budget_room(&m.accounts[TSD_MEM_PROCESS]) > 32 * MIB);
 }
 
 static void test_memory_limit__json_trees_are_counted_and_refused(void **state)
@@ -167,7 +201,15 @@ static void test_memory_limit__json_trees_are_counted_and_refused(void **state)
     assert_true(ts_json_load(ts_buf_get(&b), &tree, &err) < 0);
     ts_buf_release(&b);
     assert_int_equal(atomic_load(&m.accounts[TSD_MEM_JSON].used_bytes), 0);
-    assert_true(atomic_load(&m.accounts[TSD_MEM_BODIES].n_refused) > 0);
+    assert_true(atomic_load(&m.accounts[TSD_MEM_JSON].n_refused) > 0);
+    /* large trees leave room for those of small bodies */
+    json_t *small;
+    assert_int_equal(ts_budget_take(&m.accounts[TSD_MEM_JSON], MIB / 4 * 3 / 4 * 3, NULL), 0);
+    tsd_memory_json_small(false);
+    assert_true(ts_json_load(TS_SLICE_LIT("{\"a\":[1,2,3]}"), &small, &err) < 0);
+    tsd_memory_json_small(true);
+    assert_int_equal(ts_json_load(TS_SLICE_LIT("{\"a\":[1,2,3]}"), &small, &err), 0);
+    json_decref(small);
     tsd_memory_reset_allocator();
 }
 
@@ -198,6 +240,7 @@ int main(void)
         CASE(test_memory_limit__shares_of_a_small_limit_fit_into_it),
         CASE(test_memory_limit__accounts_count_in_the_process),
         CASE(test_memory_limit__growth_leaves_the_part_of_clients_alone),
+        CASE(test_memory_limit__bodies_have_a_reserve),
         CASE(test_memory_limit__json_trees_are_counted_and_refused),
         CASE(test_memory_limit__large_uses_are_followed_by_one_trim),
     };

@@ -94,6 +94,9 @@ int ts_duration_exact(struct ts_slice s, int64_t *out_n, enum ts_unit *out_unit,
  */
 int ts_time_parse(struct ts_slice s, const struct ts_tz *tz, int64_t now_ms, bool strict, int64_t *out_ms,
                   bool *out_is_date, struct ts_error *err);
+/** Is a number of eight digits a day that exists, written without separators: 20261122, of the years 1970 to 2199? As seconds it lies between
+ *  August 17 and September 13, 1970. */
+bool ts_time_is_date(int64_t number);
 /** The same for the end of a range: a day, month or year that is named belongs to the range whole, so *out_ms is its last millisecond. */
 int ts_time_parse_end(struct ts_slice s, const struct ts_tz *tz, int64_t now_ms, bool strict, int64_t *out_ms,
                       struct ts_error *err);

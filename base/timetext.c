@@ -144,6 +144,14 @@ static int text_date(struct ts_slice s, const struct ts_tz *tz, struct stretch *
     return 1;
 }
 
+bool ts_time_is_date(int64_t number)
+{
+    if (number < 19700101 || number > 21991231)
+        return false;
+    int32_t year = (int32_t)(number / 10000), month = (int32_t)(number / 100 % 100);
+    return month >= 1 && month <= 12 && number % 100 >= 1 && number % 100 <= days_of(year, month);
+}
+
 /* 2026 and 20261122, which as seconds would lie in 1970: as text_date. */
 static int text_digits(struct ts_slice s, const struct ts_tz *tz, struct stretch *out, struct ts_error *err)
 {

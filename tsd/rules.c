@@ -12,6 +12,7 @@
 #include <unicode/uchar.h>
 
 #define RULES_MAX_SECONDS 4294967295ll    /* larger numbers are milliseconds */
+#define RULES_MAX_DATE    21991231        /* larger numbers are no dates without separators */
 #define RULES_SHOWN_BYTES 64u             /* of a name that is too long */
 #define RULES_MIN_MS      10000000000ll   /* what lies between may be either */
 #define RULES_MAX_MS      9999999999999ll /* 13 digits */
@@ -127,12 +128,27 @@ int tsd_time_from_int(const struct tsd_rules *rules, int64_t raw, struct tsd_tim
         return TS_EINVAL;
     if (raw > RULES_MAX_SECONDS && raw < RULES_MIN_MS && !rules->old_times && !rules->compat)
         return TS_EINVAL;
+    if (raw <= RULES_MAX_DATE && !rules->compat && ts_time_is_date(raw))
+        return TS_EINVAL;
     if (raw <= RULES_MAX_SECONDS && raw >= -RULES_MAX_SECONDS) {
         out->ts_ms = raw * 1000;
         out->ms = false;
     }
     out->bad = raw > RULES_MAX_MS || raw < -RULES_MAX_MS;
     return 0;
+}
+
+void tsd_time_why(int64_t raw, struct ts_buf *msg)
+{
+    if (raw > RULES_MAX_MS)
+        ts_buf_str(msg,
+                   " (milliseconds, 13 digits, are the finest: 16 digits are microseconds, 19 nanoseconds)");
+    else if (ts_time_is_date(raw))
+        ts_buf_printf(msg, " (as a date write %04lld-%02lld-%02lldT00:00:00Z, as seconds in 1970 %lld.)",
+                      (long long)raw / 10000, (long long)raw / 100 % 100, (long long)raw % 100,
+                      (long long)raw);
+    else if (raw > 0)
+        ts_buf_str(msg, " (seconds end at 4294967295, milliseconds have 11 to 13 digits)");
 }
 
 static int rules_bad_time(struct ts_slice s, const char *why, struct ts_buf *msg)
@@ -154,8 +170,8 @@ static int rules_time_int(const struct tsd_rules *rules, struct ts_slice s, stru
     }
     if (tsd_time_from_int(rules, raw, out) == 0)
         return 0;
-    ts_buf_printf(msg, "invalid timestamp: %lld%s", (long long)raw,
-                  raw > 0 ? " (seconds end at 4294967295, milliseconds have 11 to 13 digits)" : "");
+    ts_buf_printf(msg, "invalid timestamp: %lld", (long long)raw);
+    tsd_time_why(raw, msg);
     return TS_EINVAL;
 }
 

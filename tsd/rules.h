@@ -60,12 +60,16 @@ struct tsd_time {
 bool tsd_time_is_iso(struct ts_slice s);
 /** Read a time: whole seconds up to 4294967295, milliseconds above; a point as the mode says. Without compat also ISO 8601,
  * "2026-11-22T06:15:00.250+01:00" (no zone: ts_tz_default), and numbers from 4294967296 to 9999999999, which may be seconds after 2106 or
- * milliseconds of 1970, are refused, unless old_times says that milliseconds of 1970 are meant.
+ * milliseconds of 1970, are refused, unless old_times says that milliseconds of 1970 are meant. So are numbers that read as a date,
+ * 20261122; with a point behind them, 20261122., they are seconds.
  *  @return 0; TS_EPARSE "Invalid character ..."; TS_EINVAL "invalid timestamp: T". The text is appended to
  * msg. */
 int tsd_time_read(const struct tsd_rules *rules, struct ts_slice s, struct tsd_time *out, struct ts_buf *msg);
 /** The same for a number (JSON). TS_EINVAL without text if it is refused. */
 int tsd_time_from_int(const struct tsd_rules *rules, int64_t raw, struct tsd_time *out);
+
+/** Append why a positive number is no time in our own ways: " (milliseconds, 13 digits, are the finest: ...)". */
+void tsd_time_why(int64_t raw, struct ts_buf *msg);
 
 /** Append "{k=v, k=v}". */
 void tsd_tags_text(const struct sto_tag_text *tags, size_t n, struct ts_buf *out);

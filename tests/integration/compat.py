@@ -303,6 +303,11 @@ def iso_time_in_put(s):
     return (said, status, s.dps("none:iso.m", 1499999990, 1500000010, "&ms=true")), ([], 204, {"1500000000000": 1, "1500000001250": 2, "1500000002000": 3, "1500000003000": 4})
 
 
+def date_in_put(s):
+    said = s.lines("put two 20261122 1 h=date\n") + s.lines("put two 20261122. 1 h=date\n")
+    return said, [] if s.compat else ["put: illegal argument: invalid timestamp: 20261122 (as a date write 2026-11-22T00:00:00Z, as seconds in 1970 20261122.)"]
+
+
 def between_s_and_ms(s):
     said = s.lines("put two 4294967295 1 h=z\nput two 4294967296 1 h=z\nput two 9999999999 1 h=z\nput two 10000000000 1 h=z\n")
     status, _ = s.ask("/api/put", {"metric": "two", "timestamp": 4294967296, "value": 1, "tags": {"h": "z"}})
@@ -340,7 +345,7 @@ def large_requests(s):
 
 ROWS = [new_metrics, many_tags, explicit_groups, empty_put, fraction_of_seconds, fraction_in_json, letters, capitals, same_time, same_second, unknown_value, first_rate,
         percentiles, zone_in_uri, ms_in_body, filter_types, fraction_in_query, end_that_is_a_date, forms_of_times, digits_of_dates, durations, times_as_text, kinds_of_metrics, near_names, unknown_parameters, unknown_members, calendar_in_uri, none_of_a_tag, whole_hours, switch_of_deletes, override_of_deletes, end_of_a_delete,
-        filters_of_one_key, regexp_with_colon, suggest_all, last_with_some_tags, last_anywhere, documented_paths, server_errors, large_requests, errors_of_put, read_only_put, iso_time_in_put, between_s_and_ms]
+        filters_of_one_key, regexp_with_colon, suggest_all, last_with_some_tags, last_anywhere, documented_paths, server_errors, large_requests, errors_of_put, read_only_put, iso_time_in_put, date_in_put, between_s_and_ms]
 
 
 def page_rows():

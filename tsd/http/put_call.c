@@ -170,28 +170,41 @@ void tsd_put_refuse(struct tsd_put_call *put, const struct tsd_put_point *p, int
     ts_json_obj_end(j);
 }
 
-/* Time of a point; false = "Invalid timestamp". */
-static bool put_time(const struct tsd_rules *rules, const struct tsd_put_point *p, struct tsd_time *out)
+/* A whole number as a time; why gets what there is to say if it is none. */
+static bool put_time_int(const struct tsd_rules *rules, int64_t raw, struct tsd_time *out, struct ts_buf *why)
+{
+    if (tsd_time_from_int(rules, raw, out) == 0)
+        return true;
+    if (raw > 0 && !rules->compat) {
+        ts_buf_printf(why, ": %lld", (long long)raw);
+        tsd_time_why(raw, why);
+    }
+    return false;
+}
+
+/* Time of a point; false: it has none, and why is what stands behind "Invalid timestamp" in our own ways. */
+static bool put_time(const struct tsd_rules *rules, const struct tsd_put_point *p, struct tsd_time *out,
+                     struct ts_buf *why)
 {
     struct ts_slice s = p->time;
     const char *dot = s.n ? memchr(s.p, '.', s.n) : NULL;
     int64_t raw;
     if (!rules->compat && tsd_time_is_iso(s)) {
-        struct ts_buf why;
-        ts_buf_init(&why, 1024);
-        int rc = tsd_time_read(rules, s, out, &why);
-        ts_buf_release(&why);
+        struct ts_buf text;
+        ts_buf_init(&text, 1024);
+        int rc = tsd_time_read(rules, s, out, &text);
+        ts_buf_release(&text);
         return rc == 0;
     }
     if (!dot && s.n && !memchr(s.p, 'e', s.n) && !memchr(s.p, 'E', s.n))
-        return ts_num_parse_int(s, &raw, NULL) == 0 && tsd_time_from_int(rules, raw, out) == 0;
+        return ts_num_parse_int(s, &raw, NULL) == 0 && put_time_int(rules, raw, out, why);
     struct ts_num v;
     if (s.n == 0 || ts_num_parse(s, &v, NULL) < 0)
         return false;
     double d = ts_num_double(v);
     if (!(d > -1e15 && d < 1e15))
         return false;
-    if (tsd_time_from_int(rules, (int64_t)d, out) < 0)
+    if (!put_time_int(rules, (int64_t)d, out, why))
         return false;
     if (rules->compat || out->ms || d == (double)(int64_t)d)
         return true; /* OpenTSDB cuts fractions */
@@ -204,19 +217,27 @@ bool tsd_put_check(struct tsd_put_call *put, const struct tsd_put_point *p, bool
                    struct tsd_time *time)
 {
     const char *why = NULL;
+    struct tsd_ingest *in = &put->req->w->ingest;
+    ts_buf_clear(&in->msg);
     if (p->null_point)
         why = "Unexpected null datapoint encountered in set.";
     else if (p->metric.n == 0)
         why = "Metric name was empty";
-    else if (!put_time(put->req->w->ingest.rules, p, time))
+    else if (!put_time(in->rules, p, time, &in->msg))
         why = "Invalid timestamp";
     else if (with_value && p->value.n == 0)
         why = "Empty value";
     else if (p->n_tags == 0)
         why = "Missing tags";
-    if (why)
-        tsd_put_refuse(put, p, TS_EINVAL, ts_slice_str(why));
-    return !why;
+    if (!why)
+        return true;
+    struct ts_buf text;
+    ts_buf_init(&text, 0);
+    ts_buf_str(&text, why);
+    ts_buf_slice(&text, ts_buf_get(&in->msg));
+    tsd_put_refuse(put, p, TS_EINVAL, ts_buf_get(&text));
+    ts_buf_release(&text);
+    return false;
 }
 
 bool tsd_put_number(struct tsd_put_call *put, const struct tsd_put_point *p, const struct tsd_time *time,

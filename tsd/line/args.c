@@ -123,6 +123,8 @@ int tsd_args_bad_time(struct tsd_ingest *in, int64_t raw, struct ts_slice value,
     ts_buf_slice(&in->msg, metric);
     ts_buf_str(&in->msg, ", tags=");
     tsd_tags_text(tags, n_tags, &in->msg);
+    if (!in->rules->compat)
+        tsd_time_why(raw, &in->msg);
     return TS_EINVAL;
 }
 

@@ -16,8 +16,12 @@
 
 size_t tsd_lines_time(int64_t ts_ms, bool ms, char *out)
 {
-    if (!ms && ts_ms % 1000 == 0)
-        return ts_num_print_int(ts_ms / 1000, out);
+    if (!ms && ts_ms % 1000 == 0) {
+        size_t n_digits = ts_num_print_int(ts_ms / 1000, out);
+        if (ts_time_is_date(ts_ms / 1000)) /* without a point it would be refused */
+            out[n_digits++] = '.';
+        return n_digits;
+    }
     if (ts_ms > LINES_MAX_UNCLEAR || ts_ms < -LINES_MAX_UNCLEAR)
         return ts_num_print_int(ts_ms, out);
     size_t n = 0;

@@ -39,6 +39,8 @@ static void test_lines__times_come_back_with_their_resolution(void **state)
     t_time(10000000000, true, "10000000000");
     t_time(4294967296, true, "4294967.296"); /* as a number it would be refused */
     t_time(4294967295, true, "4294967.295"); /* as a number it would be seconds */
+    t_time(20261122000, false, "20261122."); /* without the point it would be refused as a date */
+    t_time(20261122000, true, "20261122000");
     t_time(1, true, "0.001");
     t_time(1000, true, "1.000");
     t_time(1000, false, "1");

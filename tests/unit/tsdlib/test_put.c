@@ -35,8 +35,6 @@ static const struct row rows_both[] = {
     {"put m 1500000000 0x10 a=b", "put: invalid value: Invalid character 'x' in 0x10\n"},
     {"put m 1500000000 1e400 a=b",
      "put: illegal argument: value is NaN or Infinite: Infinity for metric=m timestamp=1500000000\n"},
-    {"put m 10000000000000 2 a=b", "put: illegal argument: bad timestamp=10000000000000 when trying to add "
-                                   "value=2 to metric=m, tags={a=b}\n"},
     {"put m 1500000000 2 ", "put: illegal argument: Need at least one tag (metric=m, tags={})\n"},
     {"put m 1500000000 2   ", "put: illegal argument: Need at least one tag (metric=m, tags={})\n"},
     {"put m! 1500000000 2 a=b",
@@ -69,6 +67,10 @@ static void test_put__answers_every_error_row(void **state)
 {
     (void)state;
     static const struct row rows[] = {
+        {"put m 10000000000000 2 a=b",
+         "put: illegal argument: bad timestamp=10000000000000 when trying to add value=2 to metric=m, "
+         "tags={a=b} (milliseconds, 13 digits, are the finest: 16 digits are microseconds, 19 "
+         "nanoseconds)\n"},
         {"put m 1500000000 2 " NINE, ""},
         {"put m 1500000000.1234 2 a=b",
          "put: illegal argument: invalid timestamp: 1500000000.1234 (at most 3 decimals)\n"},
@@ -97,6 +99,9 @@ static void test_put__compat_answers_every_error_row(void **state)
     check_rows(unknown, 1);
     t.rules.make_metrics = true;
     static const struct row rows[] = {
+        {"put m 10000000000000 2 a=b",
+         "put: illegal argument: bad timestamp=10000000000000 when trying to add value=2 to metric=m, "
+         "tags={a=b}\n"},
         {"put m 1500000000 2 " NINE,
          "put: illegal argument: Too many tags: 9 maximum allowed: 8, tags: {a1=1, a2=2, a3=3, "
          "a4=4, a5=5, a6=6, a7=7, a8=8, a9=9}\n"},
@@ -257,10 +262,38 @@ static void test_put__what_may_be_seconds_or_milliseconds_is_refused(void **stat
     check_time("4294967296", 4294967296, true);
 }
 
+static void test_put__dates_without_separators_are_refused(void **state)
+{
+    (void)state;
+    check_bad_time("20261122", "as a date write 2026-11-22T00:00:00Z, as seconds in 1970 20261122.)");
+    check_bad_time("19700101", "as a date write");
+    check_bad_time("21991231", "as a date write");
+    check_time("20261122.", 20261122000, false);
+    check_time("20261122.0", 20261122000, true);
+    check_time("20261332", 20261332000, false); /* no such month, day, year */
+    check_time("20260230", 20260230000, false);
+    check_time("19691231", 19691231000, false);
+    check_time("22000101", 22000101000, false);
+    t.rules.old_times = true;
+    check_bad_time("20261122", "as a date write");
+}
+
+static void test_put__times_finer_than_milliseconds_are_named(void **state)
+{
+    (void)state;
+    check_bad_time("1500000000123456", "16 digits are microseconds");
+    check_bad_time("1500000000123456789",
+                   "bad timestamp=1500000000123456789 when trying to add value=1 to metric=m, tags={a=b} "
+                   "(milliseconds, 13 digits, are the finest: 16 digits are microseconds, 19 nanoseconds)");
+}
+
 static void test_put__compat_deletes_points_in_times(void **state)
 {
     (void)state;
     check_time("4294967296", 4294967296, true);
+    check_time("20261122", 20261122000, false);
+    check_bad_time("1500000000123456",
+                   "bad timestamp=1500000000123456 when trying to add value=1 to metric=m, tags={a=b}\n");
     check_bad_time("2026-11-22T10:00:00Z", "Value too long");
     check_time("1500000000.123", 1500000000123, true);
     check_time("1500000000.5", 15000000005, true);
@@ -373,6 +406,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_put__long_values_are_exact, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_put__times_have_their_units, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_put__iso_times, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_put__dates_without_separators_are_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_put__times_finer_than_milliseconds_are_named, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_put__what_may_be_seconds_or_milliseconds_is_refused, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_put__compat_deletes_points_in_times, set_up_compat, tear_down),

@@ -31,8 +31,10 @@
 /* Ten colours that people with weak colour vision tell apart as well as any ten, and grey for the rest. */
 static const unsigned colours[TSD_PLOT_MAX_SERIES] = {0x4e79a7, 0xf28e2b, 0x59a14f, 0xe15759, 0x76b7b2,
                                                       0xedc948, 0xb07aa1, 0xff9da7, 0x9c755f, 0x2f4b7c};
-#define PLOT_GREY 0xbab0acu
-#define PLOT_PALE 0.55 /* share of white in the colour of what was before */
+#define PLOT_GREY   0xbab0acu
+#define PLOT_GROUND "#ececec"          /* behind lines of partial intervals */
+#define PLOT_HATCH  "pattern 4 border" /* of bars of partial intervals */
+#define PLOT_PALE   0.55               /* share of white in the colour of what was before */
 
 /* --- the script --- */
 
@@ -73,6 +75,10 @@ static void script_head(const struct tsd_plot *p, size_t height, struct ts_buf *
     if (p->n > 1)
         ts_buf_str(out, "set key outside right top vertical Left reverse samplen 1 spacing 1.25 textcolor "
                         "rgb '#333333'\n");
+    else if (p->n_partial)
+        ts_buf_str(
+            out,
+            "set key above right horizontal Left reverse samplen 1 textcolor rgb '#333333'\nset rmargin 4\n");
     else
         ts_buf_str(out, "set key off\nset rmargin 4\n");
 }
@@ -213,9 +219,47 @@ static void script_points(const struct tsd_plot *p, size_t at, struct ts_buf *ou
     ts_buf_str(out, "EOD\n");
 }
 
+static void script_title(const struct tsd_plot *p, const struct tsd_plot_series *s, struct ts_buf *out)
+{
+    if (p->n == 1) {
+        ts_buf_str(out, " notitle");
+        return;
+    }
+    ts_buf_str(out, " title ");
+    tsd_gnuplot_quote(s->name, out);
+}
+
+/* The end of a plot: what the look of partial intervals means. */
+static void script_partial_key(const struct tsd_plot *p, const char *look, struct ts_buf *out)
+{
+    if (p->n_partial)
+        ts_buf_printf(out, ", keyentry with boxes %s title 'partial interval'", look);
+    ts_buf_char(out, '\n');
+}
+
+static bool plot_is_partial(const struct tsd_plot *p, int64_t x_s)
+{
+    for (size_t i = 0; i < p->n_partial; i++)
+        if (p->partial_s[i] == x_s)
+            return true;
+    return false;
+}
+
+/* A grey ground behind partial intervals, for lines. */
+static void script_partial_ground(const struct tsd_plot *p, struct ts_buf *out)
+{
+    for (size_t i = 0; i < p->n_partial; i++)
+        ts_buf_printf(
+            out,
+            "set object rectangle from %lld, graph 0 to %lld, graph 1 behind fillcolor rgb '" PLOT_GROUND
+            "' fillstyle solid noborder\n",
+            (long long)p->partial_s[i], (long long)tsd_plot__next_s(p, p->partial_s[i]));
+}
+
 /* Lines, one a series; a hole in the data is a hole in the line. */
 static void script_lines(const struct tsd_plot *p, struct ts_buf *out)
 {
+    script_partial_ground(p, out);
     for (size_t i = 0; i < p->n; i++)
         script_points(p, i, out);
     ts_buf_str(out, "plot ");
@@ -225,10 +269,9 @@ static void script_lines(const struct tsd_plot *p, struct ts_buf *out)
                                                       : "lines";
         ts_buf_printf(out, "%s$d%zu using 1:2 with %s linewidth 1.6 ", i ? ", " : "", i, style);
         script_colour(p, &p->series[i], out);
-        ts_buf_str(out, " title ");
-        tsd_gnuplot_quote(p->series[i].name, out);
+        script_title(p, &p->series[i], out);
     }
-    ts_buf_char(out, '\n');
+    script_partial_key(p, "linecolor rgb '" PLOT_GROUND "'", out);
 }
 
 /* One bar: left and right end, from, to. */
@@ -241,17 +284,21 @@ static void script_bar(double left, double right, double from, double to, struct
     }
 }
 
-/* Plot what script_bar wrote. */
+/* Plot what script_bar wrote; bars of partial intervals, $pN, are hatched. */
 static void script_plot_bars(const struct tsd_plot *p, struct ts_buf *out)
 {
     ts_buf_str(out, "plot ");
     for (size_t i = 0; i < p->n; i++) {
         ts_buf_printf(out, "%s$d%zu using 1:3:1:2:3:4 with boxxyerror ", i ? ", " : "", i);
         script_colour(p, &p->series[i], out);
-        ts_buf_str(out, " title ");
-        tsd_gnuplot_quote(p->series[i].name, out);
+        script_title(p, &p->series[i], out);
+        if (!p->n_partial)
+            continue;
+        ts_buf_printf(out, ", $p%zu using 1:3:1:2:3:4 with boxxyerror fillstyle " PLOT_HATCH " ", i);
+        script_colour(p, &p->series[i], out);
+        ts_buf_str(out, " notitle");
     }
-    ts_buf_char(out, '\n');
+    script_partial_key(p, "fillstyle " PLOT_HATCH " linecolor rgb '#666666'", out);
 }
 
 /* Bars of an interval, each from the sum of those before it to the sum with it, or side by side. */
@@ -260,9 +307,12 @@ static void script_bars(const struct tsd_plot *p, bool stacked, struct ts_buf *o
     int64_t *x;
     size_t n = plot_times(p, &x);
     double *sum = ts_xcalloc(n + 1, sizeof(*sum));
+    struct ts_buf partial;
+    ts_buf_init(&partial, 0);
     for (size_t i = 0; i < p->n; i++) {
         const struct tsd_plot_series *s = &p->series[i];
         ts_buf_printf(out, "$d%zu << EOD\n", i);
+        ts_buf_clear(&partial);
         for (size_t k = 0, at = 0; k < s->n; k++) {
             while (x[at] < s->x_s[k])
                 at++;
@@ -275,12 +325,19 @@ static void script_bars(const struct tsd_plot *p, bool stacked, struct ts_buf *o
                 width /= (double)p->n;
                 left += width * (double)i;
             }
-            script_bar(left, left + width, sum[at], sum[at] + s->y[k], out);
+            script_bar(left, left + width, sum[at], sum[at] + s->y[k],
+                       plot_is_partial(p, s->x_s[k]) ? &partial : out);
             if (stacked)
                 sum[at] += s->y[k];
         }
         ts_buf_str(out, "EOD\n");
+        if (p->n_partial) {
+            ts_buf_printf(out, "$p%zu << EOD\n", i);
+            ts_buf_slice(out, ts_buf_get(&partial));
+            ts_buf_str(out, "EOD\n");
+        }
     }
+    ts_buf_release(&partial);
     script_plot_bars(p, out);
     ts_free(x);
     ts_free(sum);

@@ -24,6 +24,8 @@
 #define TSD_PLOT_MAX_BARS    25  /* rows without a time axis */
 #define TSD_PLOT_MAX_ORDERED 200 /* the same where their order counts: 168 hours of a week */
 
+#define TSD_PLOT_MAX_PARTIAL 4 /* intervals; there are two: the first and the last */
+
 /* What x is. */
 enum tsd_plot_axis {
     TSD_PLOT_NAMES, /* rows with names: a bar of each series beside each */
@@ -71,11 +73,14 @@ struct tsd_plot {
     size_t n, cap;                  /* series */
     struct tsd_plot_row *rows;      /* of TSD_PLOT_NAMES; owned */
     size_t n_rows, cap_rows;        /* of them */
-    size_t n_shown;          /* rows, series, or pairs of series, that are drawn; set by tsd_plot_trim */
-    size_t n_left_out;       /* and that are not */
-    size_t n_colours;        /* that series have; set by tsd_plot_trim */
-    struct ts_map64 by_name; /* number of each series by the hash of its name */
-    size_t hint;             /* series of the last point read: the next one is often this or the one after */
+    int64_t partial_s
+        [TSD_PLOT_MAX_PARTIAL]; /* beginnings of intervals that the range cuts or that are not over */
+    size_t n_partial;           /* of them */
+    size_t n_shown;             /* rows, series, or pairs of series, that are drawn; set by tsd_plot_trim */
+    size_t n_left_out;          /* and that are not */
+    size_t n_colours;           /* that series have; set by tsd_plot_trim */
+    struct ts_map64 by_name;    /* number of each series by the hash of its name */
+    size_t hint; /* series of the last point read: the next one is often this or the one after */
 };
 /** Memory away; twice is harmless. */
 void tsd_plot_release(struct tsd_plot *p);
@@ -85,7 +90,7 @@ int tsd_plot_kind(const char *path, bool *out_svg, struct ts_error *err);
 /** What was asked for: kind of axis, zone, range. tsd_plot_read_csv does it itself. */
 void tsd_plot_asked(struct tsd_plot *p, const struct qry_spec *spec);
 /** Fill from CSV of totals.
- *  @param spec  the query: which columns there are */
+ *  @param spec  the query: which columns there are, with QRY_PARTIAL_COLUMN the one that says which rows are partial */
 int tsd_plot_read_csv(struct tsd_plot *p, struct ts_slice csv, const struct qry_spec *spec,
                       struct ts_error *err);
 /** Fill from lines "METRIC TIME_MS VALUE {tags}". Call tsd_plot_asked too. */

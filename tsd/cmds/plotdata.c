@@ -192,6 +192,7 @@ static int csv_month(struct ts_slice s, int64_t *out_s)
 struct csv_columns {
     enum qry_time_column times[QRY_MAX_TIME_COLUMNS];
     size_t n_times, n_tags, n_values;
+    bool partial;        /* a last column says yes or no */
     bool compared;       /* values come by fours: now, before, difference, ratio */
     struct ts_buf names; /* of values, a zero behind each */
 };
@@ -201,12 +202,22 @@ static void csv_header(const char **at, const char *end, struct ts_buf *field, s
     bool more = true;
     for (size_t i = 0; *at < end && more; i++) {
         tsd_csv_field(at, end, field, &more);
-        if (i < c->n_times + c->n_tags)
+        if (i < c->n_times + c->n_tags || (c->partial && !more))
             continue;
         ts_buf_slice(&c->names, ts_buf_get(field));
         ts_buf_char(&c->names, 0);
         c->n_values++;
     }
+}
+
+/* The interval of a row is not whole. */
+static void csv_partial(struct tsd_plot *p, int64_t x_s)
+{
+    size_t i = 0;
+    while (i < p->n_partial && p->partial_s[i] != x_s)
+        i++;
+    if (i == p->n_partial && i < TSD_PLOT_MAX_PARTIAL)
+        p->partial_s[p->n_partial++] = x_s;
 }
 
 /* Columns of time of one record; weekdays and hours of the day go into its name. */
@@ -277,6 +288,12 @@ static int csv_values(struct tsd_plot *p, const char **at, const char *end, cons
         if (s && c->compared)
             s->before = i % 4 == 1;
     }
+    if (c->partial && !more)
+        return ts_error_set(err, TS_EPARSE, "a row of the answer has too few columns");
+    if (c->partial)
+        tsd_csv_field(at, end, field, &more);
+    if (c->partial && ts_slice_is(ts_buf_get(field), "yes"))
+        csv_partial(p, x_s);
     return 0;
 }
 
@@ -359,7 +376,9 @@ int tsd_plot_read_csv(struct tsd_plot *p, struct ts_slice csv, const struct qry_
                       struct ts_error *err)
 {
     struct ts_buf field, name;
-    struct csv_columns c = {.n_tags = spec->n_by_tags, .compared = spec->compare_n > 0};
+    struct csv_columns c = {.n_tags = spec->n_by_tags,
+                            .partial = spec->partial == QRY_PARTIAL_COLUMN,
+                            .compared = spec->compare_n > 0};
     const char *at = csv.p, *end = csv.p + csv.n;
     int rc = 0;
     ts_buf_init(&field, 0);

@@ -107,7 +107,7 @@ static int query_remote(struct query_run *r, const char *format, struct ts_buf *
     if (keep && !r->spec.by_on) /* for a picture */
         ts_buf_str(&path, "&times=epoch");
     if (keep && r->spec.by_on)
-        ts_buf_str(&path, r->table ? "&partial=mark" : "&partial=none");
+        ts_buf_str(&path, r->table ? "&partial=mark" : "&partial=column");
     int rc = path.failed ? ts_error_set(err, TS_ELIMIT, "the query is too long")
                          : tsd_answer_remote(&r->answer, "GET", ts_buf_get(&path), keep, err);
     ts_buf_release(&path);
@@ -128,7 +128,7 @@ static int query_local(void *arg, struct tsd_sink *sink, struct ts_error *err)
     if (r->kept && !spec.by_on) /* for a picture */
         spec.times = QRY_TIMES_EPOCH;
     if (r->kept && spec.by_on)
-        spec.partial = r->table ? QRY_PARTIAL_MARK : QRY_PARTIAL_NONE;
+        spec.partial = r->table ? QRY_PARTIAL_MARK : QRY_PARTIAL_COLUMN;
     tsd_out_init(&out, tsd_out_find(ts_slice_str(r->format)), &spec, sink);
     int rc = tsd_out_run(&out, r->answer.store, r->answer.pool, &limit, err);
     tsd_out_release(&out);
@@ -260,10 +260,12 @@ static int query_plot(struct query_run *r, const char *path, struct ts_error *er
     struct tsd_plot plot = {.additive = query_additive(&r->spec), .sums = query_sums(&r->spec)};
     struct ts_buf answer;
     ts_buf_init(&answer, QUERY_PLOT_MAX);
-    tsd_plot_asked(&plot, &r->spec);
+    struct qry_spec spec = r->spec;
+    spec.partial = QRY_PARTIAL_COLUMN; /* as query_ask asks */
+    tsd_plot_asked(&plot, &spec);
     int rc = query_ask(r, by ? "csv" : "text", &answer, err);
     if (rc == 0)
-        rc = by ? tsd_plot_read_csv(&plot, ts_buf_get(&answer), &r->spec, err)
+        rc = by ? tsd_plot_read_csv(&plot, ts_buf_get(&answer), &spec, err)
                 : tsd_plot_read_text(&plot, ts_buf_get(&answer), err);
     ts_buf_release(&answer);
     if (rc == 0) {

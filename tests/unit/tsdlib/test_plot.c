@@ -355,6 +355,34 @@ static void test_plot__hours_of_a_week_are_all_drawn(void **state)
     tsd_plot_release(&p);
 }
 
+static void test_plot__partial_intervals_are_marked(void **state)
+{
+    (void)state;
+    struct qry_spec spec = *t_asked("day", "UTC", "2026-01-01T07:00", "2026-01-02T12:00");
+    static const char csv[] = "date,m,partial\n2026-01-01,5,yes\n2026-01-02,7,no\n";
+    spec.partial = QRY_PARTIAL_COLUMN;
+    struct tsd_plot p = {.additive = true};
+    const char *script = t_script(&p, csv, &spec);
+    assert_non_null(strstr(script, "$d0 << EOD\n1767324960.0 1767385440.0 0.0 7.0\nEOD\n"));
+    assert_non_null(strstr(script, "$p0 << EOD\n1767238560.0 1767299040.0 0.0 5.0\nEOD\n"));
+    assert_non_null(strstr(
+        script, "$p0 using 1:3:1:2:3:4 with boxxyerror fillstyle pattern 4 border linecolor rgb '#4e79a7'"));
+    assert_non_null(strstr(script, "title 'partial interval'"));
+    assert_null(strstr(script, "set key off"));
+    /* lines have a grey ground there */
+    p = (struct tsd_plot){.additive = false};
+    script = t_script(&p, csv, &spec);
+    assert_non_null(strstr(script, "rectangle from 1767225600, graph 0 to 1767312000, graph 1 behind"));
+    assert_non_null(strstr(script, "title 'partial interval'"));
+    /* whole ones have no such key, also if a tag has this name */
+    p = (struct tsd_plot){.additive = true};
+    spec = *t_asked("day,partial", "UTC", "2026-01-01", "2026-01-01");
+    spec.partial = QRY_PARTIAL_COLUMN;
+    script = t_script(&p, "date,partial,m,partial\n2026-01-01,yes,5,no\n", &spec);
+    assert_null(strstr(script, "partial interval"));
+    assert_null(strstr(script, "$p0"));
+}
+
 static void test_plot__columns_are_groups_of_bars(void **state)
 {
     (void)state;
@@ -532,6 +560,7 @@ int main(void)
         cmocka_unit_test(test_plot__before_is_the_paler_colour_of_now),
         cmocka_unit_test(test_plot__the_rest_of_a_table_is_grey_and_last),
         cmocka_unit_test(test_plot__hours_of_a_week_are_all_drawn),
+        cmocka_unit_test(test_plot__partial_intervals_are_marked),
         cmocka_unit_test(test_plot__columns_are_groups_of_bars),
         cmocka_unit_test(test_plot__rows_beyond_the_largest_are_one),
         cmocka_unit_test(test_plot__texts_stay_in_their_quotes),

@@ -203,18 +203,27 @@ static int64_t plot_gap_s(const struct tsd_plot_series *s)
     return usual > INT64_MAX / PLOT_GAP_TIMES ? INT64_MAX : (usual > 0 ? usual : 1) * PLOT_GAP_TIMES;
 }
 
-/* Points of a series; an empty line, which ends gnuplot's line, where there are none for long. */
+static void script_point(int64_t x_s, double y, struct ts_buf *out)
+{
+    ts_buf_printf(out, "%lld ", (long long)x_s);
+    tsd_gnuplot_number(y, out);
+    ts_buf_char(out, '\n');
+}
+
+/* Points of a series; an empty line, which ends gnuplot's line, where there are none for long. A step ends with its interval. */
 static void script_points(const struct tsd_plot *p, size_t at, struct ts_buf *out)
 {
     const struct tsd_plot_series *s = &p->series[at];
     int64_t gap_s = plot_gap_s(s);
+    bool steps = p->axis == TSD_PLOT_HOURS;
     ts_buf_printf(out, "$d%zu << EOD\n", at);
     for (size_t k = 0; k < s->n; k++) {
-        if (k && s->x_s[k] - s->x_s[k - 1] > gap_s)
+        bool last = k + 1 == s->n || s->x_s[k + 1] - s->x_s[k] > gap_s;
+        script_point(tsd_plot__middle_s(p, s->x_s[k]), s->y[k], out);
+        if (last && steps)
+            script_point(tsd_plot__next_s(p, s->x_s[k]), s->y[k], out);
+        if (last && k + 1 < s->n)
             ts_buf_char(out, '\n');
-        ts_buf_printf(out, "%lld ", (long long)tsd_plot__middle_s(p, s->x_s[k]));
-        tsd_gnuplot_number(s->y[k], out);
-        ts_buf_char(out, '\n');
     }
     ts_buf_str(out, "EOD\n");
 }

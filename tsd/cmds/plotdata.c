@@ -414,21 +414,18 @@ int tsd_plot_read_csv(struct tsd_plot *p, struct ts_slice csv, const struct qry_
 /* The series that a point of a plain answer belongs to. Series come one after the other, so that a name that begins again is that of
  * another sub query: "cpu {host=a} #2". */
 static struct tsd_plot_series *text_series(struct tsd_plot *p, struct ts_buf *name, struct ts_buf *last,
-                                           int64_t x_s)
+                                           bool later)
 {
     size_t n = name->n;
-    bool same = p->n && ts_slice_eq(ts_buf_get(name), ts_buf_get(last));
-    struct tsd_plot_series *s = p->n ? &p->series[p->n - 1] : NULL;
-    if (same && (s->n == 0 || s->x_s[s->n - 1] <= x_s))
-        return s;
+    if (p->n && later && ts_slice_eq(ts_buf_get(name), ts_buf_get(last)))
+        return &p->series[p->n - 1];
     for (unsigned k = 2; plot_find(p, ts_buf_get(name), ts_hash(name->p, name->n)); k++) {
         name->n = n;
         ts_buf_printf(name, " #%u", k);
     }
-    s = plot_series(p, ts_buf_get(name));
     ts_buf_clear(last);
     ts_buf_append(last, name->p, n);
-    return s;
+    return plot_series(p, ts_buf_get(name));
 }
 
 int tsd_plot_read_text(struct tsd_plot *p, struct ts_slice text, struct ts_error *err)
@@ -438,6 +435,7 @@ int tsd_plot_read_text(struct tsd_plot *p, struct ts_slice text, struct ts_error
     ts_buf_init(&name, 0);
     ts_buf_init(&last, 0);
     int rc = 0;
+    int64_t last_ms = INT64_MIN;
     p->axis = TSD_PLOT_TIMES;
     while (rc == 0 && at < end) {
         const char *nl = memchr(at, '\n', (size_t)(end - at)), *stop = nl ? nl : end;
@@ -458,9 +456,9 @@ int tsd_plot_read_text(struct tsd_plot *p, struct ts_slice text, struct ts_error
             ts_buf_char(&name, ' ');
             ts_buf_append(&name, c + 1, (size_t)(stop - c - 1));
         }
-        int64_t x_s = ts_floor_div(ts_ms, 1000);
         if (rc == 0)
-            tsd_plot__add(text_series(p, &name, &last, x_s), x_s, y);
+            tsd_plot__add(text_series(p, &name, &last, ts_ms > last_ms), ts_floor_div(ts_ms, 1000), y);
+        last_ms = ts_ms;
         at = nl ? nl + 1 : end;
     }
     ts_buf_release(&name);

@@ -13,7 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PLOT_NAME_MAX    ((size_t)44)
+#define PLOT_NAME_CHARS  44  /* of a name beside a bar or in the key */
+#define PLOT_NAME_HEAD   20  /* of a longer one: characters of its beginning, */
+#define PLOT_NAME_TAIL   21  /* and of its end */
 #define PLOT_MAX_GROUPED 120 /* bars in groups without a time axis */
 
 /* The rest of a table, "(others)" or "b.org, (others)", comes last. */
@@ -30,14 +32,110 @@ static int trim_heavier(const char *name_a, double a, const char *name_b, double
     return a > b ? -1 : a < b ? 1 : strcmp(name_a, name_b);
 }
 
-/* Names as the legend has room for them: cut in the middle of nothing but between characters. */
+/* Names as there is room for them: what begins and ends one tells it from others, so the middle goes. */
 static void trim_name(char *name)
 {
-    struct ts_slice whole = ts_slice_str(name);
-    if (whole.n <= PLOT_NAME_MAX)
+    static const char mark[] = "\xe2\x80\xa6"; /* ... as one character */
+    size_t n_chars = 0, n = strlen(name), head = 0, tail = n, k = 0;
+    for (size_t i = 0; i < n; i++)
+        n_chars += ((unsigned char)name[i] & 0xc0) != 0x80;
+    if (n_chars <= PLOT_NAME_CHARS)
         return;
-    struct ts_slice cut = ts_utf8_cut(whole, PLOT_NAME_MAX - 3);
-    memcpy(name + cut.n, "...", 4);
+    for (size_t i = 0; i < n; i++) {
+        if (((unsigned char)name[i] & 0xc0) == 0x80)
+            continue;
+        if (k == PLOT_NAME_HEAD)
+            head = i;
+        if (k == n_chars - PLOT_NAME_TAIL)
+            tail = i;
+        k++;
+    }
+    memmove(name + head + sizeof(mark) - 1, name + tail, n - tail + 1);
+    memcpy(name + head, mark, sizeof(mark) - 1);
+}
+
+/* " (bytes)" behind the names of columns says what the axis says already. */
+static void trim_unit(char *name, const char *unit)
+{
+    size_t n = strlen(name), n_unit = strlen(unit);
+    if (n_unit && n > n_unit + 3 && name[n - 1] == ')' && memcmp(name + n - n_unit - 3, " (", 2) == 0 &&
+        memcmp(name + n - n_unit - 1, unit, n_unit) == 0)
+        name[n - n_unit - 3] = 0;
+}
+
+/* --- what names have in common --- */
+
+/* The next tag of "m {k=v, k2=v2}" from *at on; NULL: no more. */
+static const char *trim_tag(const char *at, size_t *out_n)
+{
+    while (*at == '{' || *at == ',' || *at == ' ' || *at == '}')
+        at++;
+    *out_n = strcspn(at, ",}");
+    return *out_n ? at : NULL;
+}
+
+static bool trim_has_tag(const char *name, const char *tag, size_t n)
+{
+    const char *brace = strstr(name, " {");
+    size_t n_one;
+    for (const char *t = brace ? trim_tag(brace + 1, &n_one) : NULL; t; t = trim_tag(t + n_one, &n_one))
+        if (n_one == n && memcmp(t, tag, n) == 0)
+            return true;
+    return false;
+}
+
+/* A name without the metric and the tags that all have; NULL: nothing would be left. */
+static char *trim_own_part(const struct tsd_plot *p, const char *name, bool same_metric)
+{
+    const char *brace = strstr(name, " {"), *number = strstr(name, " #");
+    struct ts_buf b;
+    size_t n, n_tags = 0;
+    ts_buf_init(&b, 0);
+    if (!same_metric)
+        ts_buf_append(&b, name, brace ? (size_t)(brace - name) : strlen(name));
+    for (const char *t = brace ? trim_tag(brace + 1, &n) : NULL; t; t = trim_tag(t + n, &n)) {
+        bool common = true;
+        for (size_t i = 0; i < p->n && common; i++)
+            common = trim_has_tag(p->series[i].name, t, n);
+        if (common || (number && t > number))
+            continue;
+        ts_buf_str(&b, n_tags++ ? ", " : b.n ? " " : "");
+        ts_buf_append(&b, t, n);
+    }
+    if (number && brace && b.n)
+        ts_buf_str(&b, number);
+    char *own = b.n ? ts_xmalloc(b.n + 1) : NULL;
+    if (own) {
+        memcpy(own, b.p, b.n);
+        own[b.n] = 0;
+    }
+    ts_buf_release(&b);
+    return own;
+}
+
+/* Names of series that are drawn, without what all have in common. The title has the metrics. */
+static void trim_common(struct tsd_plot *p)
+{
+    bool same_metric = true, own_all = true;
+    char *own[TSD_PLOT_MAX_SERIES + 1] = {NULL};
+    if (p->axis != TSD_PLOT_TIMES || p->n < 2 || p->n > TSD_PLOT_MAX_SERIES + 1)
+        return;
+    size_t n = strcspn(p->series[0].name, " ");
+    for (size_t i = 1; i < p->n; i++)
+        same_metric &=
+            strcspn(p->series[i].name, " ") == n && memcmp(p->series[i].name, p->series[0].name, n) == 0;
+    for (size_t i = 0; i < p->n; i++) {
+        own[i] = trim_own_part(p, p->series[i].name, same_metric);
+        own_all &= own[i] != NULL;
+    }
+    for (size_t i = 0; i < p->n; i++) {
+        if (own_all) {
+            char *whole = p->series[i].name;
+            p->series[i].name = own[i];
+            own[i] = whole;
+        }
+        ts_free(own[i]);
+    }
 }
 
 /* --- rows --- */
@@ -153,8 +251,10 @@ static void trim_drop(struct tsd_plot *p, size_t from)
 static void trim_colour(struct tsd_plot *p, size_t per)
 {
     size_t n = 0;
+    trim_common(p);
     for (size_t i = 0; i < p->n; i++) {
         struct tsd_plot_series *s = &p->series[i];
+        trim_unit(s->name, p->unit);
         bool grey = trim_is_others(s->name) || (i / per >= TSD_PLOT_MAX_SERIES && !p->columns_in_order);
         s->colour = grey ? TSD_PLOT_GREY : i / per;
         trim_name(s->name);
@@ -174,7 +274,8 @@ void tsd_plot_trim(struct tsd_plot *p)
     const size_t per = p->compared ? 2 : 1, all = p->n / per;
     const size_t max = p->columns_in_order ? 24 : TSD_PLOT_MAX_SERIES / per;
     bool names = p->axis == TSD_PLOT_NAMES, many = all > max + 1;
-    bool by_size = !names || many || p->columns_by_size; /* other columns of a table stay in their order */
+    bool by_size = many || p->columns_by_size ||
+                   (!names && p->axis != TSD_PLOT_TIMES); /* others stay in the order of the answer */
     if (p->n && !p->columns_in_order && by_size)
         qsort(p->series, all, per * sizeof(*p->series), trim_cmp_series);
     if (many) {

@@ -269,10 +269,10 @@ static int query_plot(struct query_run *r, const char *path, struct ts_error *er
                 : tsd_plot_read_text(&plot, ts_buf_get(&answer), err);
     ts_buf_release(&answer);
     if (rc == 0) {
+        query_plot_unit(r, &plot);
         tsd_plot_trim(&plot);
         (void)tsd_plot_kind(path, &plot.svg, NULL); /* checked before */
         query_plot_title(r, &plot);
-        query_plot_unit(r, &plot);
         rc = tsd_plot_draw(&plot, path, err);
     }
     tsd_plot_release(&plot);

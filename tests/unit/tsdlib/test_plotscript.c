@@ -199,6 +199,50 @@ static void test_plotscript__columns_are_groups_of_bars(void **state)
     assert_int_not_equal(t_colour(script, "before"), -1);
 }
 
+static void test_plotscript__names_keep_what_tells_them_apart(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *want[3]; /* lines, names */
+    } rows[] = {
+        {"m 1000 3 {dc=eu, host=a}\nm 1000 2 {dc=eu, host=b}\nm 1000 1 {dc=eu, host=ab}\n",
+         {"host=a", "host=b", "host=ab"}},
+        {"m 1000 3 {dc=eu, host=a}\nm2 1000 2 {dc=eu, host=a}\n", {"m", "m2"}},
+        {"m 1000 3 {dc=eu, host=a}\nm2 1000 2 {dc=eu, host=b}\n", {"m host=a", "m2 host=b"}},
+        {"m 1000 3 {host=a}\nm 1000 2 {}\n", {"m {host=a}", "m"}},
+        {"m 1000 3 {host=a}\nm 1000 2 {host=a}\n", {"m {host=a}", "m {host=a} #2"}},
+        {"m 1000 9 {host=a}\nm 1000 8 {host=b}\nm 1000 2 {host=a}\n", {"host=a", "host=b", "host=a #2"}},
+        {"m 1000 3 {host=a}\n", {"m {host=a}"}},
+        {"m 1000 3 {pod=frontend-deployment-of-cuomer-7d9c8b0001-x01zq}\nm 1000 2 "
+         "{pod=frontend-deployment-of-cuomer-7d9c8b0002-x02zq}\n",
+         {"pod=frontend-deploym\xe2\x80\xa6omer-7d9c8b0001-x01zq",
+          "pod=frontend-deploym\xe2\x80\xa6omer-7d9c8b0002-x02zq"}},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct tsd_plot p = {0};
+        struct ts_error err = {0};
+        assert_int_equal(tsd_plot_read_text(&p, ts_slice_str(rows[i].text), &err), 0);
+        tsd_plot_trim(&p);
+        for (size_t k = 0; k < 3 && rows[i].want[k]; k++) {
+            assert_true(k < p.n);
+            assert_string_equal(p.series[k].name, rows[i].want[k]);
+        }
+        tsd_plot_release(&p);
+    }
+    /* beside bars too, at characters; and a unit that the axis has */
+    struct tsd_plot p = {.unit = "hits"};
+    const char *script =
+        t_script(&p,
+                 "tag,sum m (hits),max m (hits)\n"
+                 "\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4"
+                 "\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4"
+                 "\xc3\xa4\xc3\xa4-MIDDLE-\xc3\xb6-0123456789-012345678,3,2\n",
+                 t_by("tag"));
+    assert_non_null(strstr(script, "\xc3\xa4\xc3\xa4\xe2\x80\xa6-0123456789-012345678' 0)"));
+    assert_non_null(strstr(script, "title 'sum m'"));
+    assert_non_null(strstr(script, "title 'max m'"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -210,6 +254,7 @@ int main(void)
         cmocka_unit_test(test_plotscript__partial_intervals_are_marked),
         cmocka_unit_test(test_plotscript__the_last_step_is_as_long_as_its_interval),
         cmocka_unit_test(test_plotscript__columns_are_groups_of_bars),
+        cmocka_unit_test(test_plotscript__names_keep_what_tells_them_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "tsd/cmds/plot_int.h"
+#include "tsd/out/legend.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -14,8 +15,6 @@
 #include <string.h>
 
 #define PLOT_NAME_CHARS  44  /* of a name beside a bar or in the key */
-#define PLOT_NAME_HEAD   20  /* of a longer one: characters of its beginning, */
-#define PLOT_NAME_TAIL   21  /* and of its end */
 #define PLOT_MAX_GROUPED 120 /* bars in groups without a time axis */
 
 /* The rest of a table, "(others)" or "b.org, (others)", comes last. */
@@ -32,28 +31,6 @@ static int trim_heavier(const char *name_a, double a, const char *name_b, double
     return a > b ? -1 : a < b ? 1 : strcmp(name_a, name_b);
 }
 
-/* Names as there is room for them: what begins and ends one tells it from others, so the middle goes. */
-static void trim_name(char *name)
-{
-    static const char mark[] = "\xe2\x80\xa6"; /* ... as one character */
-    size_t n_chars = 0, n = strlen(name), head = 0, tail = n, k = 0;
-    for (size_t i = 0; i < n; i++)
-        n_chars += ((unsigned char)name[i] & 0xc0) != 0x80;
-    if (n_chars <= PLOT_NAME_CHARS)
-        return;
-    for (size_t i = 0; i < n; i++) {
-        if (((unsigned char)name[i] & 0xc0) == 0x80)
-            continue;
-        if (k == PLOT_NAME_HEAD)
-            head = i;
-        if (k == n_chars - PLOT_NAME_TAIL)
-            tail = i;
-        k++;
-    }
-    memmove(name + head + sizeof(mark) - 1, name + tail, n - tail + 1);
-    memcpy(name + head, mark, sizeof(mark) - 1);
-}
-
 /* " (bytes)" behind the names of columns says what the axis says already. */
 static void trim_unit(char *name, const char *unit)
 {
@@ -63,79 +40,17 @@ static void trim_unit(char *name, const char *unit)
         name[n - n_unit - 3] = 0;
 }
 
-/* --- what names have in common --- */
-
-/* The next tag of "m {k=v, k2=v2}" from *at on; NULL: no more. */
-static const char *trim_tag(const char *at, size_t *out_n)
-{
-    while (*at == '{' || *at == ',' || *at == ' ' || *at == '}')
-        at++;
-    *out_n = strcspn(at, ",}");
-    return *out_n ? at : NULL;
-}
-
-static bool trim_has_tag(const char *name, const char *tag, size_t n)
-{
-    const char *brace = strstr(name, " {");
-    size_t n_one;
-    for (const char *t = brace ? trim_tag(brace + 1, &n_one) : NULL; t; t = trim_tag(t + n_one, &n_one))
-        if (n_one == n && memcmp(t, tag, n) == 0)
-            return true;
-    return false;
-}
-
-/* A name without the metric and the tags that all have; NULL: nothing would be left. */
-static char *trim_own_part(const struct tsd_plot *p, const char *name, bool same_metric)
-{
-    const char *brace = strstr(name, " {"), *number = strstr(name, " #");
-    struct ts_buf b;
-    size_t n, n_tags = 0;
-    ts_buf_init(&b, 0);
-    if (!same_metric)
-        ts_buf_append(&b, name, brace ? (size_t)(brace - name) : strlen(name));
-    for (const char *t = brace ? trim_tag(brace + 1, &n) : NULL; t; t = trim_tag(t + n, &n)) {
-        bool common = true;
-        for (size_t i = 0; i < p->n && common; i++)
-            common = trim_has_tag(p->series[i].name, t, n);
-        if (common || (number && t > number))
-            continue;
-        ts_buf_str(&b, n_tags++ ? ", " : b.n ? " " : "");
-        ts_buf_append(&b, t, n);
-    }
-    if (number && brace && b.n)
-        ts_buf_str(&b, number);
-    char *own = b.n ? ts_xmalloc(b.n + 1) : NULL;
-    if (own) {
-        memcpy(own, b.p, b.n);
-        own[b.n] = 0;
-    }
-    ts_buf_release(&b);
-    return own;
-}
-
 /* Names of series that are drawn, without what all have in common. The title has the metrics. */
 static void trim_common(struct tsd_plot *p)
 {
-    bool same_metric = true, own_all = true;
-    char *own[TSD_PLOT_MAX_SERIES + 1] = {NULL};
-    if (p->axis != TSD_PLOT_TIMES || p->n < 2 || p->n > TSD_PLOT_MAX_SERIES + 1)
+    char *names[TSD_PLOT_MAX_SERIES + 1];
+    if (p->axis != TSD_PLOT_TIMES || p->n > TSD_PLOT_MAX_SERIES + 1)
         return;
-    size_t n = strcspn(p->series[0].name, " ");
-    for (size_t i = 1; i < p->n; i++)
-        same_metric &=
-            strcspn(p->series[i].name, " ") == n && memcmp(p->series[i].name, p->series[0].name, n) == 0;
-    for (size_t i = 0; i < p->n; i++) {
-        own[i] = trim_own_part(p, p->series[i].name, same_metric);
-        own_all &= own[i] != NULL;
-    }
-    for (size_t i = 0; i < p->n; i++) {
-        if (own_all) {
-            char *whole = p->series[i].name;
-            p->series[i].name = own[i];
-            own[i] = whole;
-        }
-        ts_free(own[i]);
-    }
+    for (size_t i = 0; i < p->n; i++)
+        names[i] = p->series[i].name;
+    tsd_legend_own(names, p->n);
+    for (size_t i = 0; i < p->n; i++)
+        p->series[i].name = names[i];
 }
 
 /* --- rows --- */
@@ -200,7 +115,7 @@ static void trim_rows(struct tsd_plot *p, size_t max)
     }
     p->n_shown = max;
     for (size_t i = 0; i < p->n_rows; i++)
-        trim_name(p->rows[i].name);
+        tsd_legend_cut(p->rows[i].name, PLOT_NAME_CHARS);
 }
 
 /* --- series --- */
@@ -257,7 +172,7 @@ static void trim_colour(struct tsd_plot *p, size_t per)
         trim_unit(s->name, p->unit);
         bool grey = trim_is_others(s->name) || (i / per >= TSD_PLOT_MAX_SERIES && !p->columns_in_order);
         s->colour = grey ? TSD_PLOT_GREY : i / per;
-        trim_name(s->name);
+        tsd_legend_cut(s->name, PLOT_NAME_CHARS);
     }
     p->n_colours = p->n / per;
     for (size_t i = 0; i < p->n; i++) {

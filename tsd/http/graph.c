@@ -6,14 +6,26 @@
  */
 #include "tsd/http/graph.h"
 
+#include "base/mem.h"
+#include "tsd/out/axis.h"
+#include "tsd/out/legend.h"
+
 #include <ctype.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define GRAPH_MIN_PX     100
-#define GRAPH_MAX_PX     8192
-#define GRAPH_WEEK_S     604800
-#define GRAPH_NICE_WORDS "letters, digits, space, - _ ."
+#define GRAPH_MIN_PX       100
+#define GRAPH_MAX_PX       8192
+#define GRAPH_WEEK_S       604800
+#define GRAPH_KEY_RIGHT_PX 600 /* a picture of this width has room for a legend beside it */
+#define GRAPH_ROW_PX       20  /* of the legend */
+#define GRAPH_LABELS_PX    200 /* title, labels of time and margins */
+#define GRAPH_SMALL_PX     250 /* a picture less high has no legend and gnuplot's own numbers */
+#define GRAPH_FEW_LINES    10  /* more show no points */
+#define GRAPH_CHAR_PX      8   /* of its letters, about */
+#define GRAPH_FEW_POINTS   100 /* of a line: more are not shown one by one */
+#define GRAPH_NICE_WORDS   "letters, digits, space, - _ ."
 
 /* --- parameters --- */
 
@@ -208,15 +220,24 @@ int tsd_graph_parse(const struct qry_param *params, size_t n, size_t n_subs, boo
                     struct ts_arena *arena, struct tsd_graph *out, struct ts_error *err)
 {
     struct ts_slice v;
-    *out = (struct tsd_graph){.style = "linespoints", .width = 1024, .height = 768, .fg = 0, .bg = 0xffffff};
-    memcpy(out->key, "right box", 10);
+    *out = (struct tsd_graph){.compat = compat,
+                              .style = compat ? "linespoints" : NULL,
+                              .width = 1024,
+                              .height = 768,
+                              .fg = 0,
+                              .bg = 0xffffff};
+    if (compat)
+        memcpy(out->key, "right box", 10);
     for (size_t i = 0; i < n; i++)
         if (params[i].value.n && memchr(params[i].value.p, '`', params[i].value.n))
             return ts_error_set(err, TS_EINVAL, "Parameter %.*s contained a back-tick. That's a no-no.",
                                 (int)(params[i].name.n > 40 ? 40 : params[i].name.n), params[i].name.p);
     TS_TRY(graph_texts(params, n, out, err));
-    if (graph_param(params, n, "nokey", &v))
+    out->key_free = !compat && !out->key[0];
+    if (graph_param(params, n, "nokey", &v)) {
         out->key[0] = 0;
+        out->key_free = false;
+    }
     out->ylog = graph_param(params, n, "ylog", &v);
     out->y2log = graph_param(params, n, "y2log", &v);
     if (graph_param(params, n, "wxh", &v))
@@ -290,6 +311,87 @@ static void graph_set(struct ts_buf *out, const char *what, const char *text)
     ts_buf_char(out, '\n');
 }
 
+/* Numbers of the left or right axis in the unit of what is drawn there, unless the request says something else. */
+static void graph_values(const struct tsd_graph *g, const struct qry_spec *spec,
+                         const struct tsd_graph_line *lines, size_t n, bool right, struct ts_buf *out)
+{
+    const char *unit = NULL;
+    double min = INFINITY, max = -INFINITY;
+    struct tsd_axis axis;
+    for (size_t i = 0; i < n; i++) {
+        if (g->y2[lines[i].sub] != right)
+            continue;
+        const char *own = spec->subs ? spec->subs[lines[i].sub].unit : "";
+        unit = !unit || strcmp(unit, own) == 0 ? own : "";
+        for (size_t k = 0; k < lines[i].n; k++) {
+            min = fmin(min, lines[i].y[k]);
+            max = fmax(max, lines[i].y[k]);
+        }
+    }
+    if (!unit || min > max)
+        return;
+    tsd_axis_choose(min, max, false, unit, &axis);
+    tsd_axis_script(&axis, right ? "y2" : "y", out);
+    if (!axis.has_unit && !*(right ? g->y2label : g->ylabel))
+        graph_set(out, right ? "y2label" : "ylabel", unit);
+}
+
+static bool graph_own_numbers(const struct tsd_graph *g, bool right)
+{
+    return !g->compat && g->height >= GRAPH_SMALL_PX && !*g->smooth &&
+           (right ? !*g->y2range && !*g->y2format && !g->y2log : !*g->yrange && !*g->yformat && !g->ylog);
+}
+
+/* The legend where nobody said where: right of the picture if that is wide, else below. */
+struct graph_key {
+    size_t n_rows, n_chars; /* that it has room for */
+};
+static struct graph_key graph_key(const struct tsd_graph *g, size_t n, struct ts_buf *out)
+{
+    bool right = g->width >= GRAPH_KEY_RIGHT_PX && n > 1;
+    size_t rows = (right ? g->height - GRAPH_LABELS_PX : g->height / 4) / GRAPH_ROW_PX;
+    size_t chars = (right ? g->width / 3 : g->width - 40) / GRAPH_CHAR_PX;
+    ts_buf_printf(out, "set key outside %s vertical maxcols 1 Left reverse samplen 2 textcolor rgb '#%06x'\n",
+                  right ? "right top" : "below", g->fg);
+    return (struct graph_key){rows > 1 ? rows : 1, chars > 12 ? chars - 6 : 6};
+}
+
+/* Names as the legend shows them: as they are, or what tells them apart, cut to the room there is. */
+static char **graph_names(const struct tsd_graph_line *lines, size_t n, const struct graph_key *key)
+{
+    char **names = ts_xcalloc(n + 1, sizeof(*names));
+    for (size_t i = 0; i < n; i++)
+        names[i] = ts_xstrdup(lines[i].name);
+    if (key)
+        tsd_legend_own(names, n);
+    for (size_t i = 0; i < n && key; i++)
+        tsd_legend_cut(names[i], key->n_chars);
+    return names;
+}
+
+/* The command that draws the lines. key: room in the legend; NULL: gnuplot places it as it was asked to. */
+static void graph_plot(const struct tsd_graph *g, const struct tsd_graph_line *lines, size_t n,
+                       const struct graph_key *key, struct ts_buf *out)
+{
+    size_t shown = key && key->n_rows < n ? key->n_rows - 1 : n;
+    char **names = graph_names(lines, n, key);
+    ts_buf_str(out, "plot ");
+    for (size_t i = 0; i < n; i++) {
+        ts_buf_printf(out, "%s$d%zu using 1:2 ", i ? ", " : "", i);
+        if (*g->smooth)
+            ts_buf_printf(out, "smooth %s ", g->smooth);
+        ts_buf_str(out, g->y2[lines[i].sub] ? "axes x1y2 " : "");
+        ts_buf_str(out, i < shown ? "title " : "notitle");
+        if (i < shown)
+            tsd_gnuplot_quote(names[i], out);
+        ts_free(names[i]);
+    }
+    ts_free(names);
+    if (shown < n)
+        ts_buf_printf(out, ", keyentry title 'and %zu more'", n - shown);
+    ts_buf_char(out, '\n');
+}
+
 void tsd_graph_script(const struct tsd_graph *g, const struct qry_spec *spec,
                       const struct tsd_graph_line *lines, size_t n, struct ts_buf *out)
 {
@@ -301,7 +403,10 @@ void tsd_graph_script(const struct tsd_graph *g, const struct qry_spec *spec,
     ts_buf_printf(out, "set terminal pngcairo size %u,%u noenhanced background '#%06x'\nset encoding utf8\n",
                   g->width, g->height, g->bg);
     ts_buf_printf(out, "set border linecolor rgb '#%06x'\nset grid\nset datafile missing 'NaN'\n", g->fg);
-    ts_buf_printf(out, "set style data %s\nset tics textcolor rgb '#%06x'\n", g->style, g->fg);
+    const char *style = g->style                                                 ? g->style
+                        : n > GRAPH_FEW_LINES || n_points > n * GRAPH_FEW_POINTS ? "lines"
+                                                                                 : "linespoints";
+    ts_buf_printf(out, "set style data %s\nset tics textcolor rgb '#%06x'\n", style, g->fg);
     ts_buf_printf(out,
                   "set xdata time\nset timefmt '%%s'\nset xtics rotate right\nset xrange ['%lld':'%lld']\n",
                   (long long)from_s, (long long)to_s);
@@ -309,7 +414,11 @@ void tsd_graph_script(const struct tsd_graph *g, const struct qry_spec *spec,
     graph_set(out, "format y", g->yformat);
     graph_set(out, "title", g->title);
     graph_set(out, "ylabel", g->ylabel);
-    ts_buf_printf(out, *g->key ? "set key %s textcolor rgb '#%06x'\n" : "set key off\n", g->key, g->fg);
+    struct graph_key key = {0};
+    if (g->key_free && n_points && g->height >= GRAPH_SMALL_PX)
+        key = graph_key(g, n, out);
+    else
+        ts_buf_printf(out, *g->key ? "set key %s textcolor rgb '#%06x'\n" : "set key off\n", g->key, g->fg);
     if (*g->yrange)
         ts_buf_printf(out, "set yrange %s\n", g->yrange);
     if (g->ylog)
@@ -328,15 +437,11 @@ void tsd_graph_script(const struct tsd_graph *g, const struct qry_spec *spec,
         ts_buf_str(out, "set yrange [0:10]\nset label 'No data' at graph 0.5,0.9 center\nplot NaN notitle\n");
         return;
     }
+    if (graph_own_numbers(g, false))
+        graph_values(g, spec, lines, n, false, out);
+    if (g->any_y2 && graph_own_numbers(g, true))
+        graph_values(g, spec, lines, n, true, out);
     for (size_t i = 0; i < n; i++)
         tsd_gnuplot_data(i, lines[i].x_s, lines[i].y, lines[i].n, out);
-    ts_buf_str(out, "plot ");
-    for (size_t i = 0; i < n; i++) {
-        ts_buf_printf(out, "%s$d%zu using 1:2 ", i ? ", " : "", i);
-        if (*g->smooth)
-            ts_buf_printf(out, "smooth %s ", g->smooth);
-        ts_buf_str(out, g->y2[lines[i].sub] ? "axes x1y2 title " : "title ");
-        tsd_gnuplot_quote(lines[i].name, out);
-    }
-    ts_buf_char(out, '\n');
+    graph_plot(g, lines, n, key.n_rows ? &key : NULL, out);
 }

@@ -22,18 +22,20 @@ struct tsd_graph {
     char yrange[64], y2range[64];                /* "[0:100]"; "" = gnuplot's choice */
     char yformat[64], y2format[64], xformat[64]; /* "" = default */
     char title[256], ylabel[256], y2label[256];  /* as sent */
-    char key[64];                                /* place of the legend, "" = none */
+    char key[64];                                /* place of the legend, "" = none, or key_free */
     char smooth[16];                             /* "" = none */
-    const char *style;                           /* of lines, a word of gnuplot */
-    unsigned width, height;                      /* pixels */
-    unsigned fg, bg;                             /* 0xRRGGBB */
-    bool ylog, y2log;                            /* logarithmic */
-    const struct tsd_graph_note *notes;          /* set by the caller; borrowed */
-    size_t n_notes;                              /* how many */
-    bool *y2;    /* [n_subs] a sub query belongs to the right axis; in the arena */
-    bool any_y2; /* one does */
+    const char *style;      /* of lines, a word of gnuplot; NULL: points are shown if there are few */
+    bool compat;            /* what nobody said is as OpenTSDB draws it */
+    bool key_free;          /* nobody said where the legend is: outside, where it fits */
+    unsigned width, height; /* pixels */
+    unsigned fg, bg;        /* 0xRRGGBB */
+    bool ylog, y2log;       /* logarithmic */
+    const struct tsd_graph_note *notes; /* set by the caller; borrowed */
+    size_t n_notes;                     /* how many */
+    bool *y2;                           /* [n_subs] a sub query belongs to the right axis; in the arena */
+    bool any_y2;                        /* one does */
 };
-/** From request parameters. compat: other values of `o` than we draw are passed over, as OpenTSDB does.
+/** From request parameters. compat: what is not given is as OpenTSDB draws it, and other values of `o` than we draw are passed over.
  * TS_EINVAL with the name and what is allowed. */
 int tsd_graph_parse(const struct qry_param *params, size_t n, size_t n_subs, bool compat,
                     struct ts_arena *arena, struct tsd_graph *out, struct ts_error *err);

@@ -1,5 +1,5 @@
 /*
- * test_graph.c - the script for gnuplot never holds anything but checked words, numbers and quoted strings.
+ * test_graph.c - the script for gnuplot never holds anything but checked words, numbers and quoted strings; where the legend is.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -125,12 +125,84 @@ static void test_graph__compat_passes_over_other_plot_options(void **state)
     ts_arena_release(&arena);
 }
 
+/* The script for n lines of two points with such parameters, in a zone of UTC, valid until the next call. */
+static const char *t_script(const char *name, const char *value, bool compat, size_t n)
+{
+    static struct ts_buf b;
+    struct ts_arena arena;
+    struct tsd_graph g;
+    struct ts_error err = {0};
+    struct qry_param param = {ts_slice_str(name), ts_slice_str(value)};
+    struct qry_sub sub = {.unit = "bytes"};
+    struct qry_spec spec = {.start_ms = 0, .end_ms = 60000, .subs = &sub, .n_subs = 1};
+    struct tsd_graph_line *lines = calloc(n, sizeof(*lines));
+    int64_t x[] = {1, 2};
+    double y[] = {0, 2e9};
+    assert_non_null(lines);
+    assert_int_equal(ts_tz_open(TS_SLICE_LIT("UTC"), &spec.tz, &err), 0);
+    ts_arena_init(&arena, 0);
+    ts_buf_release(&b);
+    ts_buf_init(&b, 0);
+    for (size_t i = 0; i < n; i++) {
+        char title[100];
+        snprintf(title, sizeof(title), "m{dc=eu, pod=frontend-of-a-large-customer-in-production-%04zu}", i);
+        lines[i] = (struct tsd_graph_line){.name = strdup(title), .x_s = x, .y = y, .n = 2};
+    }
+    assert_int_equal(tsd_graph_parse(&param, 1, 1, compat, &arena, &g, &err), 0);
+    tsd_graph_script(&g, &spec, lines, n, &b);
+    ts_buf_char(&b, 0);
+    for (size_t i = 0; i < n; i++)
+        free(lines[i].name);
+    free(lines);
+    ts_arena_release(&arena);
+    return b.p;
+}
+
+static void test_graph__a_legend_lies_outside_of_the_curves(void **state)
+{
+    (void)state;
+    const char *s = t_script("wxh", "1024x768", false, 60);
+    assert_non_null(strstr(s, "set key outside right top vertical"));
+    assert_non_null(strstr(s, "title 'pod=frontend-of-…n-production-0000'"));
+    assert_null(strstr(s, "-0059'"));
+    assert_non_null(strstr(s, "keyentry title 'and 33 more'"));
+    assert_non_null(strstr(s, "set style data lines\n"));
+    s = t_script("wxh", "400x300", false, 3);
+    assert_non_null(strstr(s, "set key outside below vertical"));
+    assert_non_null(strstr(s, "-0002'"));
+    assert_non_null(strstr(s, "set style data linespoints\n"));
+    assert_non_null(strstr(t_script("wxh", "300x150", false, 3), "set key off\n"));
+    /* what is asked for is drawn so */
+    assert_non_null(strstr(t_script("key", "top left", false, 60), "set key top left textcolor"));
+    assert_non_null(strstr(t_script("nokey", "", false, 2), "set key off\n"));
+    assert_non_null(strstr(t_script("style", "linespoint", false, 60), "set style data linespoints\n"));
+    /* OpenTSDB's defaults */
+    s = t_script("wxh", "1024x768", true, 60);
+    assert_non_null(strstr(s, "set key right box textcolor"));
+    assert_non_null(strstr(s, "title 'm{dc=eu, pod=frontend-of-a-large-customer-in-production-0059}'"));
+    assert_non_null(strstr(s, "set style data linespoints\n"));
+    assert_null(strstr(s, "set ytics ("));
+}
+
+static void test_graph__numbers_have_the_unit_unless_a_format_is_given(void **state)
+{
+    (void)state;
+    assert_non_null(
+        strstr(t_script("wxh", "640x480", false, 1), "set ytics ('0' 0.0, '0.5 GiB' 536870912.0"));
+    assert_null(strstr(t_script("yformat", "%.2f", false, 1), "set ytics ("));
+    assert_null(strstr(t_script("yrange", "[0:10]", false, 1), "set ytics ("));
+    assert_null(strstr(t_script("ylog", "", false, 1), "set ytics ("));
+    assert_non_null(strstr(t_script("o", "axis x1y2", false, 1), "set y2tics ('0' 0.0, '0.5 GiB'"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_graph__nothing_leaves_its_quotes),
         cmocka_unit_test(test_graph__empty_values),
         cmocka_unit_test(test_graph__compat_passes_over_other_plot_options),
+        cmocka_unit_test(test_graph__a_legend_lies_outside_of_the_curves),
+        cmocka_unit_test(test_graph__numbers_have_the_unit_unless_a_format_is_given),
         cmocka_unit_test(test_graph__how_long_it_holds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -26,9 +26,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#define FIGURES_MS 60000  /* between our own figures when nothing happens */
-#define TELL_MS    600000 /* between two bad lines in the log */
-#define HEAD_BYTES 4096   /* of a file, in which its first request is, behind what stands above it */
+#define FIGURES_MS   60000  /* between our own figures when nothing happens */
+#define TELL_MS      600000 /* between two bad lines in the log */
+#define LOCK_WAIT_MS 1000   /* for an import that begins with a log */
+#define HEAD_BYTES   4096   /* of a file, in which its first request is, behind what stands above it */
 
 static const struct col_metric metrics[] = {
     {"web.hits", "domain path status", "requests",
@@ -60,14 +61,14 @@ struct weblog {
     uint64_t n_bad;                  /* lines, all files, kept in the checkpoint */
     uint64_t n_bots;                 /* requests of programs, since the start; drop_bots */
     bool drop_bots;                  /* they do not count */
-    struct col_web_journal *imports; /* logs that were imported when this began; NULL = not known; owned */
+    struct col_web_journal *imports; /* logs that were imported; NULL = not known; owned */
     uint64_t n_untold;               /* bad lines since one was logged */
     int64_t tell_ms;                 /* clock before which no other is */
     int64_t now_ms;                  /* clock of this turn */
     int64_t send_ms, poll_ms;        /* keys */
     int64_t next_ms;                 /* clock of the next sending */
     int64_t figures_ms;              /* clock of the last figures */
-    uint64_t n_saved;                /* changes that the checkpoint has */
+    uint64_t n_saved, n_shown;       /* changes that the checkpoint has; of which figures may tell */
     char dress[COL_WEB_DRESS_BYTES]; /* host, tags, prefix of points, a line each */
     char old_dress
         [COL_WEB_DRESS_BYTES]; /* of the checkpoint, as long as its cells are sent with it; "" = none */
@@ -82,8 +83,6 @@ static struct col_web_state weblog_state(struct weblog *w)
     return (struct col_web_state){
         .path = w->path, .follow = &w->follow, .count = &w->count, .n_bad = &w->n_bad, .dress = w->dress};
 }
-
-/* --- lines --- */
 
 static void weblog_bad(struct weblog *w, const struct col_web_place *place, uint64_t off, const char *why,
                        struct ts_slice line)
@@ -100,14 +99,15 @@ static void weblog_bad(struct weblog *w, const struct col_web_place *place, uint
     w->tell_ms = w->now_ms + TELL_MS;
 }
 
-/* Is this the first request of a log that was imported? Then its lines count once more now: by the same text down to this line. */
+/* Is this the first request of a log that was imported, under another name or before how far was remembered? Then its lines count once
+ * more now: by the same text down to this line. */
 static void weblog_imported_tell(const struct weblog *w, const struct col_web_place *place, uint64_t off,
                                  struct ts_slice line)
 {
     char head[HEAD_BYTES];
     uint64_t identity = 0;
     bool first = true;
-    if (!w->imports || off > sizeof(head))
+    if (!w->imports || off > sizeof(head) || place->imported)
         return;
     if (off && (!place->file || pread(fileno(place->file), head, (size_t)off, 0) != (ssize_t)off))
         return;
@@ -120,16 +120,63 @@ static void weblog_imported_tell(const struct weblog *w, const struct col_web_pl
     if (col_web_journal_find(w->imports, identity))
         ts_log(TS_LOG_WARN,
                "weblog: %s was imported (weblog.imports in collect_dir), and is followed from its beginning: "
-               "the lines that were imported count twice; follow a log first and import what was rotated "
-               "before",
+               "the lines that were imported count twice; import a log where it is followed, or follow it "
+               "first",
                place->tail->path);
 }
+
+/* --- what was imported --- */
+
+/* A log in question. */
+struct candidate {
+    const struct weblog *w;       /* its collector */
+    const struct col_web_tail *t; /* the log */
+};
+
+static bool candidate_has(void *arg, const char *path)
+{
+    const struct candidate *c = arg;
+    return col_web_follow_family(&c->w->follow, c->t, path);
+}
+
+/* From here to the next checkpoint no import begins with a log. */
+static bool weblog_taken(void *arg, const struct col_web_tail *t, struct ts_slice first, bool packed,
+                         uint64_t *out_bytes)
+{
+    static struct ts_log_limit limit;
+    struct weblog *w = arg;
+    struct candidate c = {.w = w, .t = t};
+    struct col_web_taken taken = {.bytes = 0};
+    if (!w->imports)
+        return true;
+    if (!col_web_journal_lock(w->imports, LOCK_WAIT_MS)) {
+        ts_log_limited(
+            &limit, TS_LOG_WARN,
+            "weblog: %s waits: an import holds the lock of collect_dir, and may be about to take it",
+            t->path);
+        return false;
+    }
+    if (first.n && col_web_journal_taken(w->imports, first, candidate_has, &c, &taken) && !taken.done)
+        ts_log(TS_LOG_WARN,
+               "weblog: an import of %s was begun and has not ended; the collector counts what stands behind "
+               "the "
+               "part that belongs to the import. If it was interrupted, repeat it: that part does not count "
+               "before",
+               t->path);
+    else if (taken.bytes && !packed)
+        ts_log(TS_LOG_INFO, "weblog: %s was imported; it is followed behind that bytes=%llu", t->path,
+               (unsigned long long)taken.bytes);
+    *out_bytes = packed && taken.whole ? COL_WEB_OFF_ALL : taken.bytes;
+    return true;
+}
+
+/* --- lines --- */
 
 static void weblog_line(void *arg, const struct col_web_place *place, uint64_t off, struct ts_slice line)
 {
     struct weblog *w = arg;
     struct col_web_hit hit;
-    if (!line.n || (line.n == 1 && line.p[0] == '\r'))
+    if (off < place->imported || !line.n || (line.n == 1 && line.p[0] == '\r'))
         return;
     const char *why = col_web_log_parse(place->tail->log, place->kind, line, &w->scratch, &hit);
     if (!why && hit.time_ms > w->now_ms + TS_DAY_MS)
@@ -147,7 +194,8 @@ static void weblog_line(void *arg, const struct col_web_place *place, uint64_t o
 
 static void weblog_too_long(void *arg, const struct col_web_place *place, uint64_t off)
 {
-    weblog_bad(arg, place, off, "it is too long", (struct ts_slice){"", 0});
+    if (off >= place->imported)
+        weblog_bad(arg, place, off, "it is too long", (struct ts_slice){"", 0});
 }
 
 /* --- sending --- */
@@ -223,16 +271,35 @@ static int weblog_put(struct weblog *w, struct col_emit *emit, bool figures, str
     return 0;
 }
 
+/* Write the checkpoint if anything has changed. Logs that are new stand in it: imports may begin again. */
+static int weblog_save(struct weblog *w, struct ts_error *err)
+{
+    struct col_web_state st = weblog_state(w);
+    uint64_t n_changes = w->follow.n_changes;
+    if (*w->path && n_changes != w->n_saved)
+        TS_TRY(col_web_state_save(&st, err));
+    w->n_saved = n_changes;
+    if (w->imports)
+        col_web_journal_unlock(w->imports);
+    return 0;
+}
+
+/* A turn; if it began with new logs, the checkpoint at once. 1 = there is more, 0 = not now. */
+static int weblog_turn(struct weblog *w, struct ts_error *err)
+{
+    int more = col_web_follow_turn(&w->follow, w->now_ms, ts_clock_mono_ns() / 1000000);
+    if (w->imports && col_web_journal_locked(w->imports))
+        TS_TRY(weblog_save(w, err));
+    return more;
+}
+
 /* Checkpoint, points, and what needs not be kept any more. After an error all is as it was and comes again. Counts wait while those before
  * are not delivered: the log and the checkpoint have them, and each cell goes out once then, not every few seconds. */
 static int weblog_send(struct weblog *w, struct col_emit *emit, struct ts_error *err)
 {
-    struct col_web_state st = weblog_state(w);
-    uint64_t n_changes = w->follow.n_changes;
-    bool changed = n_changes != w->n_saved;
-    if (*w->path && changed)
-        TS_TRY(col_web_state_save(&st, err));
-    w->n_saved = n_changes;
+    TS_TRY(weblog_save(w, err));
+    bool changed = w->n_saved != w->n_shown;
+    w->n_shown = w->n_saved;
     bool landed = weblog_landed(w, emit);
     bool figures = w->now_ms - w->figures_ms >= FIGURES_MS || (landed && (changed || w->count.n_dirty));
     if (figures)
@@ -278,7 +345,7 @@ static int weblog_redress(struct weblog *w, struct col_emit *emit, struct ts_err
     ts_log(TS_LOG_INFO, "weblog: host, tags or prefix changed; counts so far keep the old ones");
     col_web_count_forget(&w->count);
     w->old_dress[0] = '\0';
-    w->n_saved = UINT64_MAX; /* the next sending writes it down */
+    w->n_saved = w->n_shown = UINT64_MAX; /* the next sending writes it down */
     return 1;
 }
 
@@ -303,7 +370,7 @@ static int weblog_run(void *state, struct col_emit *emit, int stop_fd, struct ts
             continue;
         }
         if (weblog_may_read(w))
-            more = col_web_follow_turn(&w->follow, w->now_ms, ts_clock_mono_ns() / 1000000);
+            TS_TRY(more = weblog_turn(w, err));
         if (w->now_ms >= w->next_ms || w->next_ms > w->now_ms + w->send_ms || col_web_count_full(&w->count))
             TS_TRY(weblog_send(w, emit, err));
         stop = poll(&p, 1, more && weblog_may_read(w) ? 0 : (int)w->poll_ms) > 0;
@@ -324,7 +391,7 @@ static int weblog_once(void *state, struct col_emit *emit, struct ts_error *err)
         w->now_ms = ts_clock_ms();
         if (!weblog_may_read(w))
             return weblog_send(w, emit, err);
-        more = col_web_follow_turn(&w->follow, w->now_ms, ts_clock_mono_ns() / 1000000);
+        TS_TRY(more = weblog_turn(w, err));
         if (!more || col_web_count_full(&w->count))
             TS_TRY(weblog_send(w, emit, err));
     }
@@ -361,7 +428,7 @@ static int weblog_load(struct weblog *w, const struct col_ctx *ctx, struct ts_er
         *err = (struct ts_error){0};
     if (!strcmp(w->old_dress, w->dress))
         w->old_dress[0] = '\0';
-    w->n_saved = UINT64_MAX; /* the first sending writes one */
+    w->n_saved = w->n_shown = UINT64_MAX; /* the first sending writes one */
     return rc == TS_ENOTFOUND ? 0 : rc;
 }
 
@@ -379,6 +446,7 @@ static int weblog_make(struct weblog *w, const struct col_ctx *ctx, struct ts_er
         .rotated_ms = ts_conf_int(ctx->conf, "collect_weblog_rotated_s") * 1000,
         .keep_ms = ts_conf_int(ctx->conf, "collect_weblog_keep_days") * TS_DAY_MS,
         .from_end = !ctx->state_dir,
+        .imported = weblog_taken,
         .line = weblog_line,
         .too_long = weblog_too_long,
         .arg = w};

@@ -57,6 +57,28 @@ void col_web_follow_inherit(struct col_web_follow *f, const struct col_web_head 
     f->inherited_past[f->n_inherited++] = past;
 }
 
+/* --- imported before --- */
+
+bool col_web__imported(const struct col_web_follow *f, const struct col_web_tail *t, struct ts_slice first,
+                       bool packed, uint64_t *out_bytes)
+{
+    *out_bytes = 0;
+    return !first.n || !f->opts.imported || f->opts.imported(f->opts.arg, t, first, packed, out_bytes);
+}
+
+bool col_web__head_learn(struct col_web_follow *f, struct col_web_place *p, struct ts_slice first)
+{
+    uint64_t imported;
+    if (!p->head.n_bytes) {
+        if (!col_web__imported(f, p->tail, first, false, &imported))
+            return false;
+        p->imported = imported;
+        f->n_changes++;
+    }
+    p->head = col_web_head_of(first.p, first.n);
+    return true;
+}
+
 /* --- roles --- */
 
 /* Something else stands at its path, or nothing: it goes on as a rotated one. */
@@ -70,7 +92,7 @@ static void place_rotate(struct col_web_follow *f, struct col_web_place *p, cons
         return;
     }
     if (p->file && !p->head.n_bytes)
-        p->head = col_web_head_of(first, col_web__first_read(p->file, first));
+        (void)col_web__head_learn(f, p, (struct ts_slice){first, col_web__first_read(p->file, first)});
     p->role = COL_WEB_ROTATED;
     p->quiet_ms = now->steady_ms;
 }
@@ -147,6 +169,10 @@ static void place_take(struct col_web_place *p, struct opened *o, const struct c
         p->off = o->id.size_bytes;
         p->skip = false;
     }
+    if (p->imported >
+        o->id
+            .size_bytes) /* what comes behind such a copy is new; another import of less would take counts away */
+        p->imported = p->off < o->id.size_bytes ? o->id.size_bytes : 0;
     if (o->n_first > p->head.n_bytes)
         p->head = col_web_head_of(o->first, o->n_first);
 }
@@ -181,6 +207,7 @@ static struct col_web_place *place_copied(struct col_web_follow *f, struct col_w
     copy->head = p->head;
     copy->off = common_bytes(f, p->file, o->file, p->off);
     copy->kind = p->kind;
+    copy->imported = p->imported;
     copy->mtime_ms = p->mtime_ms;
     p->unlinked = !old.n_links;
     place_rotate(f, p, now);
@@ -233,11 +260,17 @@ bool col_web__current_begin(struct col_web_follow *f, struct col_web_tail *t, co
     if (!path_open(f, t->path, now->steady_ms, &o))
         return false;
     struct col_web_place *p = place_choose(f, t, &o, now), *before = col_web_current(t);
+    uint64_t imported = 0;
+    if (!p && !col_web__imported(f, t, (struct ts_slice){o.first, o.n_first}, false, &imported)) {
+        fclose(o.file);
+        return false;
+    }
     if (before && before != p)
         place_rotate(f, before, now);
     if (!p) {
         p = col_web_place_add(t, COL_WEB_CURRENT);
         p->off = f->opts.from_end && !f->turned ? o.id.size_bytes : 0;
+        p->imported = imported;
         p->mtime_ms = o.id.mtime_ms;
     } else if (p->role != COL_WEB_CURRENT) {
         col_web_place_move(p, t);

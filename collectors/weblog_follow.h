@@ -33,11 +33,15 @@ struct col_web_follow_opts {
     int64_t rotated_ms; /* a rotated file is given up when it was quiet so long */
     int64_t keep_ms;    /* places are kept so long after their file was last seen; 0 = for ever */
     bool from_end;      /* files found by the first turn are taken from their end */
+    /** How many bytes an import counted of a file of this log that is seen for the first time and begins with these; packed: all of it, if
+     *  that was imported as it is (COL_WEB_OFF_ALL). False: it can't be told now, the file is left alone until a later turn. NULL = none is. */
+    bool (*imported)(void *arg, const struct col_web_tail *t, struct ts_slice first, bool packed,
+                     uint64_t *out_bytes);
     /** A line (without its end) of a place's file, which begins at off. */
     void (*line)(void *arg, const struct col_web_place *place, uint64_t off, struct ts_slice line);
     /** A line that is too long, which begins about at off. */
     void (*too_long)(void *arg, const struct col_web_place *place, uint64_t off);
-    void *arg; /* for both */
+    void *arg; /* for all of them */
 };
 
 struct col_web_lists;
@@ -78,6 +82,9 @@ int col_web_follow_turn(struct col_web_follow *f, int64_t wall_ms, int64_t stead
 struct col_web_tail *col_web_follow_restore(struct col_web_follow *f, const char *path);
 /** First bytes that an older checkpoint knows of no certain log. past: nobody read that file. */
 void col_web_follow_inherit(struct col_web_follow *f, const struct col_web_head *head, bool past);
+/** Is a path (without links) of a file that was imported the path of this log, or the name of one of its rotated files in a folder where these are
+ *  looked for? Cost: resolves the links of these folders. */
+bool col_web_follow_family(const struct col_web_follow *f, const struct col_web_tail *t, const char *path);
 /** Bytes that wait in files that are open, and how many these are. */
 uint64_t col_web_follow_lag_bytes(const struct col_web_follow *f, uint32_t *out_n_files);
 

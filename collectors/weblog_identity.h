@@ -22,6 +22,9 @@
  * last change, and files that are not younger than the floor are never taken for new ones. A log that the configuration does
  * not name any more keeps its places as long.
  *
+ * A file of which a part was imported before it was first seen (weblog_journal.h) has a place with that many bytes as imported: it is read from its
+ * beginning, since lines at its head may say how the others look, and the lines of that part are passed over.
+ *
  * Not decidable, so not promised: two files of one log with equal first bytes, each read at a different time (lines have times, so their
  * log was rotated twice within a second); a log that was replaced by an older copy of itself and then grew beyond its place before anybody
  * looked; what a server writes into a file between its copy and its truncation (copytruncate).
@@ -67,6 +70,7 @@ struct col_web_place {
     uint64_t off;              /* bytes of its text that were taken; COL_WEB_OFF_ALL */
     enum col_web_kind
         kind;          /* of its lines, where its log has no format: nothing is taken before it is known */
+    uint64_t imported; /* lines that begin before this byte were counted by an import: they are passed over */
     bool skip;         /* off stands inside of a line that is too long */
     bool whole;        /* DONE: a packed copy was read to its end as well, so no packed one is longer */
     uint64_t dev, ino; /* hints: where it was last; 0 = not known */

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/time.h"
+#include "base/unpack.h"
 #include "collectors/collect.h"
 #include "collectors/fields.h"
 #include "collectors/weblog_bots.h"
@@ -15,33 +16,46 @@
 #include "collectors/weblog_journal.h"
 #include "collectors/weblog_known.h"
 
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define HOST_BYTES 256
 #define SLOTS_A_S                                                                                            \
     500 /* of each second, behind its first half: the first is for late lines of followed logs */
 #define FIRST_SLOT    500               /* ms */
 #define WAITING_BYTES ((size_t)1 << 20) /* first lines that decide nothing */
+#define LOCK_WAIT_MS  60000             /* for a collector that begins with a log, or another import */
+#define TAIL_BYTES    4096              /* read at once when the last line is looked for */
 #define WARN_SHARING  32                /* files remembered to tell of two that share a slot */
 
 struct col_web_import {
-    struct col_web_import_opts opts;    /* as given */
-    struct col_web_log log;             /* format and domain */
-    struct col_web_known *known;        /* which files are followed */
-    struct col_web_journal *journal;    /* which were imported how; NULL = nobody wants to know */
-    struct ts_buf settings;             /* keys of this import, for the journal */
-    struct col_web_limits limits;       /* of counting */
-    struct col_web_count count;         /* of the file at hand */
-    struct col_emit *emit;              /* its points */
-    struct ts_buf scratch;              /* texts of JSON lines */
-    const char *path;                   /* of the file at hand; borrowed */
-    uint64_t identity;                  /* hash of its lines down to its first request */
-    bool begun;                         /* that was seen */
-    enum col_web_kind kind;             /* of its lines, where the format is auto */
-    struct ts_buf waiting;              /* its lines before that is known */
-    uint64_t n_waiting;                 /* lines of these */
-    bool left_out;                      /* nothing of it counts */
-    uint64_t line;                      /* number of the next one */
+    struct col_web_import_opts opts; /* as given */
+    struct col_web_log log;          /* format and domain */
+    struct col_web_known *known;     /* which files are followed */
+    struct col_web_journal *journal; /* which were imported how; NULL = nobody wants to know */
+    struct ts_buf settings;          /* keys of this import, for the journal */
+    struct col_web_limits limits;    /* of counting */
+    struct col_web_count count;      /* of the file at hand */
+    struct col_emit *emit;           /* its points */
+    struct ts_buf scratch;           /* texts of JSON lines */
+    const char *path;                /* of the file at hand; borrowed */
+    uint64_t identity;               /* hash of its lines down to its first request */
+    bool begun;                      /* that was seen */
+    enum col_web_kind kind;          /* of its lines, where the format is auto */
+    struct ts_buf waiting;           /* its lines before that is known */
+    uint64_t n_waiting;              /* lines of these */
+    bool left_out;                   /* nothing of it counts */
+    bool fixed;                      /* it is followed behind the part that belongs to the import */
+    struct col_web_head head;        /* its first bytes */
+    char real[PATH_MAX];             /* its path without links, where a part of it was taken; "" */
+    uint64_t off, at,
+        limit;     /* bytes of its text so far; where the line at hand begins; those that begin behind
+                                         * the limit are left to a collector */
+    uint64_t line; /* number of the next one */
     struct col_web_import_figures done; /* of files that ended */
     bool drop_bots;                     /* requests of programs do not count */
     uint64_t n_bots;                    /* of these, all files */
@@ -102,21 +116,34 @@ void col_web_import_free(struct col_web_import *im)
     ts_free(im);
 }
 
+/* Is the file at hand followed? Then what a former import counted of it may be counted again, if there is such a part. */
+static void import_known(struct col_web_import *im)
+{
+    char why[100];
+    uint64_t imported = 0;
+    bool known = col_web_known_find(im->known, im->path, im->journal, why, sizeof(why), &imported);
+    im->left_out = known && !imported;
+    im->fixed = known && imported;
+    im->limit = im->fixed ? imported : COL_WEB_OFF_ALL;
+    if (im->left_out)
+        ts_log(TS_LOG_WARN,
+               "weblog: %s is left out: %s, its lines would count twice; collect_dir = none counts it "
+               "nevertheless",
+               im->path, why);
+}
+
 void col_web_import_begin(struct col_web_import *im, const char *path)
 {
     im->path = path;
+    im->off = 0;
+    im->head = (struct col_web_head){.n_bytes = 0};
+    im->real[0] = '\0';
     im->begun = false;
     im->line = 1;
     im->kind = COL_WEB_KIND_UNKNOWN;
     ts_buf_clear(&im->waiting);
     im->n_waiting = 0;
-    char why[100];
-    im->left_out = col_web_known_find(im->known, path, why, sizeof(why));
-    if (im->left_out)
-        ts_log(TS_LOG_WARN,
-               "weblog: %s is left out: %s, its lines would count twice; collect_dir = none counts it "
-               "nevertheless",
-               path, why);
+    import_known(im);
 }
 
 /* A line down to the first request of this file, which is the last of these. */
@@ -175,12 +202,13 @@ static void undo_bad(void *arg, uint64_t line, const char *why)
     (void)why;
 }
 
-static int undo_lines(struct col_web_import *old, const char *path, struct ts_error *err)
+static int undo_lines(struct col_web_import *old, const char *path, uint64_t limit, struct ts_error *err)
 {
     struct ts_lines *lines;
     struct ts_slice piece;
     TS_TRY(ts_lines_open(path, &lines, err));
     col_web_import_begin(old, path);
+    old->limit = limit;
     int rc;
     while ((rc = ts_lines_next(lines, &piece, err)) > 0 && (rc = col_web_import_lines(old, piece, err)) == 0)
         ;
@@ -200,35 +228,115 @@ static int import_undo(struct col_web_import *im, const char *settings, struct t
         .conf = conf, .out = {.put = undo_put, .arg = im}, .bad = undo_bad, .arg = im};
     int rc = col_web_import_new(&opts, &old, err);
     if (rc == 0)
-        rc = undo_lines(old, im->path, err);
+        rc = undo_lines(old, im->path, im->limit, err);
     col_web_import_free(old);
     ts_conf_free(conf);
     return rc;
 }
 
+static void import_refuse(struct col_web_import *im, const char *why)
+{
+    im->opts.refused(im->opts.arg, why);
+    im->left_out = true;
+}
+
+/* Was the file at hand imported with other keys? Then it is left out, or what it made goes. */
+static int import_again(struct col_web_import *im, struct ts_error *err)
+{
+    const char *before = col_web_journal_find(im->journal, im->identity);
+    char differ[300], why[600];
+    if (!before || !strcmp(before, im->settings.p))
+        return 0;
+    if (im->opts.replace)
+        return import_undo(im, before, err);
+    col_web_settings_differ(before, im->settings.p, differ, sizeof(differ));
+    (void)snprintf(why, sizeof(why),
+                   "it was imported before, with other keys: %s. It would count twice, so it is left "
+                   "out; use these "
+                   "keys again, or --replace to set what they counted to 0 first",
+                   differ);
+    import_refuse(im, why);
+    return 0;
+}
+
+/* --- the part of a file that belongs to the import --- */
+
+/* Behind the last line feed of an open file's first size bytes. */
+static uint64_t lines_end(FILE *file, uint64_t size)
+{
+    char text[TAIL_BYTES];
+    while (size) {
+        size_t n = size < sizeof(text) ? (size_t)size : sizeof(text);
+        ssize_t got = pread(fileno(file), text, n, (off_t)(size - n));
+        const char *nl = got > 0 ? memrchr(text, '\n', (size_t)got) : NULL;
+        if (nl)
+            return size - n + (uint64_t)(nl + 1 - text);
+        if (got <= 0)
+            break;
+        size -= n;
+    }
+    return 0;
+}
+
+/* Where the file at hand is divided: packed ones and standard input are the import's as a whole, of others the whole lines that are
+ * there now: servers may be in the middle of the last one, in rotated files too. False: it is another file now. */
+static bool import_divide(struct col_web_import *im)
+{
+    char first[COL_WEB_HEAD_BYTES];
+    size_t n_first = 0;
+    const struct ts_pack *pack;
+    struct stat st;
+    if (!*im->real)
+        return true;
+    if (ts_unpack_first(im->real, first, sizeof(first), &n_first, &pack) < 0 ||
+        !col_web_head_matches(&im->head, (struct ts_slice){first, n_first}))
+        return false;
+    im->head = col_web_head_of(first, n_first);
+    FILE *file = pack ? NULL : fopen(im->real, "rbe");
+    bool ok = file && fstat(fileno(file), &st) == 0;
+    if (ok)
+        im->limit = lines_end(file, (uint64_t)st.st_size);
+    if (ok && im->limit < (uint64_t)st.st_size)
+        ts_log(TS_LOG_WARN,
+               "weblog: the last line of %s has no end yet and is left out: it counts when the log is "
+               "followed, or imported again",
+               im->path);
+    if (file)
+        (void)fclose(file);
+    return ok || pack;
+}
+
+/* Under the lock of the folder: is nobody following the file by now, and how far will be written down? */
+static int import_take(struct col_web_import *im)
+{
+    struct stat st;
+    if (!realpath(im->path, im->real) || stat(im->real, &st) < 0 || !S_ISREG(st.st_mode))
+        im->real[0] = '\0';
+    if (!col_web_journal_lock(im->journal, LOCK_WAIT_MS)) {
+        import_refuse(im,
+                      "another tsd collect or import holds the lock of collect_dir since a minute; import "
+                      "it again when that has ended");
+        return 0;
+    }
+    import_known(im);
+    if (!im->left_out && !im->fixed && !import_divide(im))
+        import_refuse(im, "it was replaced while it was read; import it again");
+    else if (!im->left_out && im->at < im->limit) {
+        col_web_journal_set(im->journal, im->identity, im->settings.p);
+        if (*im->real)
+            col_web_journal_take(im->journal, im->real, &im->head, im->limit);
+    }
+    col_web_journal_unlock(im->journal);
+    return !im->left_out && im->at < im->limit;
+}
+
 /* The first request of the file at hand: may it be counted with these keys? 1; 0 = it is left out; or why nothing goes on. */
 static int import_allowed(struct col_web_import *im, struct ts_error *err)
 {
-    const char *before = im->journal ? col_web_journal_find(im->journal, im->identity) : NULL;
-    char differ[300], why[600];
-    if (before && strcmp(before, im->settings.p) != 0) {
-        if (im->opts.replace)
-            TS_TRY(import_undo(im, before, err));
-        if (!im->opts.replace) {
-            col_web_settings_differ(before, im->settings.p, differ, sizeof(differ));
-            (void)snprintf(why, sizeof(why),
-                           "it was imported before, with other keys: %s. It would count twice, so it is left "
-                           "out; use these "
-                           "keys again, or --replace to set what they counted to 0 first",
-                           differ);
-            im->opts.refused(im->opts.arg, why);
-            im->left_out = true;
-            return 0;
-        }
-    }
-    if (im->journal)
-        col_web_journal_set(im->journal, im->identity, im->settings.p);
-    return 1;
+    if (!im->journal || !col_web_journal_keeps(im->journal))
+        return 1;
+    TS_TRY(import_again(im, err));
+    return im->left_out ? 0 : import_take(im);
 }
 
 /* --- lines --- */
@@ -274,11 +382,16 @@ static int import_line(struct col_web_import *im, struct ts_slice line, int64_t 
 static int import_count(struct col_web_import *im, struct ts_slice lines, struct ts_error *err)
 {
     int64_t now_ms = ts_clock_ms();
+    const char *from = lines.p;
+    uint64_t before = im->off;
     struct ts_slice line;
+    im->off += lines.n;
     while (col_line_next(&lines, &line)) {
         if (!im->begun)
             import_identify(im, line);
-        if (!im->left_out && !(im->log.detect && col_web_kind_directive(line, &im->kind)))
+        im->at = before + (uint64_t)(line.p - from);
+        if (!im->left_out && im->at < im->limit &&
+            !(im->log.detect && col_web_kind_directive(line, &im->kind)))
             TS_TRY(import_line(im, line, now_ms, err));
         im->line++;
         if (!col_web_count_full(&im->count))
@@ -324,6 +437,8 @@ static int import_decide(struct col_web_import *im, bool last, struct ts_error *
 
 int col_web_import_lines(struct col_web_import *im, struct ts_slice lines, struct ts_error *err)
 {
+    if (!im->head.n_bytes)
+        im->head = col_web_head_of(lines.p, lines.n ? lines.n - 1 : 0); /* the last line feed may be added */
     if (!im->left_out && (!im->log.detect || im->kind != COL_WEB_KIND_UNKNOWN))
         return import_count(im, lines, err);
     uint64_t n = 0;
@@ -345,11 +460,19 @@ int col_web_import_end(struct col_web_import *im, struct ts_error *err)
     if (!im->begun)
         return 0;
     TS_TRY(import_send(im, err));
+    if (*im->real && im->limit == COL_WEB_OFF_ALL)
+        col_web_journal_ended(im->journal, im->real, &im->head, im->off);
     col_web_import_figures(im, &im->done);
     im->n_none = 0;
     col_web_count_release(&im->count);
     im->begun = false;
     return 0;
+}
+
+void col_web_import_done(struct col_web_import *im)
+{
+    if (im->journal)
+        col_web_journal_done(im->journal);
 }
 
 void col_web_import_figures(const struct col_web_import *im, struct col_web_import_figures *out)

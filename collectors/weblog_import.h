@@ -46,6 +46,8 @@ void col_web_import_begin(struct col_web_import *im, const char *path);
 int col_web_import_lines(struct col_web_import *im, struct ts_slice lines, struct ts_error *err);
 /** End the file: what was counted goes out. */
 int col_web_import_end(struct col_web_import *im, struct ts_error *err);
+/** All points of the files that ended are stored: a collector that follows one of them later need not warn. */
+void col_web_import_done(struct col_web_import *im);
 /** Number of the next line of the file at hand. */
 uint64_t col_web_import_line(const struct col_web_import *im);
 /* What was counted, over all files. */

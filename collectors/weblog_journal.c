@@ -5,20 +5,27 @@
  */
 #include "collectors/weblog_journal.h"
 
+#include "base/cut.h"
 #include "base/fs.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "collectors/collect.h"
 #include "collectors/fields.h"
-#include "collectors/weblog_identity.h"
 
+#include <dirent.h>
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
 
 #define NAME       "weblog.imports"
+#define LOCK_NS    20000000 /* between two tries */
 #define MAX_BYTES  ((size_t)64 << 20)
 #define HOST_BYTES 256
 
@@ -39,12 +46,26 @@ struct entry {
     char *settings;    /* owned */
 };
 
+/* A file of which a part was imported. */
+struct place {
+    char *path;                 /* then, without links; owned */
+    struct col_web_head head;   /* its first bytes */
+    struct col_web_taken taken; /* how far */
+    bool mine;                  /* by this journal, and the daemon may not have all of it yet */
+    uint64_t ended;             /* bytes of its text, where all of it was taken and read; 0 = not yet */
+};
+
 struct col_web_journal {
-    char path[PATH_MAX]; /* "" = nothing is remembered */
-    char *server;        /* owned; NULL = all of them */
-    struct entry *p;     /* owned */
-    size_t n, cap;       /* entries */
-    bool told;           /* that it can't be written was logged */
+    char dir[PATH_MAX];   /* "" = nothing is remembered */
+    char path[PATH_MAX];  /* of the file in it */
+    char *server;         /* owned; NULL = all of them: it is not written */
+    struct entry *p;      /* owned */
+    size_t n, cap;        /* entries */
+    struct place *places; /* owned */
+    size_t n_places;      /* of them */
+    struct stat read;     /* of the file when it was read or written last */
+    DIR *lock;            /* the folder, while its lock is held; NULL */
+    bool told;            /* that it can't be written was logged */
 };
 
 /* --- settings --- */
@@ -170,10 +191,59 @@ static void journal_add(struct col_web_journal *j, uint64_t identity, struct ts_
     j->p[j->n++] = (struct entry){.identity = identity, .settings = ts_xstrndup(settings.p, settings.n)};
 }
 
+/* The entry of a file; made if it is not there. */
+static struct place *place_at(struct col_web_journal *j, struct ts_slice path,
+                              const struct col_web_head *head)
+{
+    for (size_t i = 0; i < j->n_places; i++) {
+        struct place *p = &j->places[i];
+        if (p->head.n_bytes == head->n_bytes && p->head.hash == head->hash && ts_slice_is(path, p->path))
+            return p;
+    }
+    j->places = ts_xrealloc(j->places, (j->n_places + 1) * sizeof(*j->places));
+    j->places[j->n_places] = (struct place){.path = ts_xstrndup(path.p, path.n), .head = *head};
+    return &j->places[j->n_places++];
+}
+
+/* What a line says of it. Parts grow; how long the text of a packed file is, turns out in the end. */
+static void place_set(struct place *p, uint64_t bytes, bool done, bool whole)
+{
+    if (bytes > p->taken.bytes || (whole && p->taken.bytes == COL_WEB_OFF_ALL))
+        p->taken.bytes = bytes;
+    p->taken.done = done && bytes == p->taken.bytes;
+    p->taken.whole |= whole;
+}
+
+/* "place HEAD_BYTES HEAD BYTES STATE SERVER PATH", whatever the daemon: the checkpoint is for all of them. */
+static void place_line(struct col_web_journal *j, struct ts_slice line)
+{
+    struct ts_slice words[7];
+    uint64_t n_head, bytes = COL_WEB_OFF_ALL;
+    struct ts_buf path;
+    for (unsigned i = 0; i < 7; i++)
+        words[i] = ts_slice_cut(&line, '\t');
+    if (!words[6].n || !col_u64_of(words[1], &n_head) || n_head > COL_WEB_HEAD_BYTES ||
+        (!ts_slice_is(words[3], "all") && !col_u64_of(words[3], &bytes)))
+        return;
+    char hex[17] = "", *end;
+    if (words[2].n != 16)
+        return;
+    memcpy(hex, words[2].p, 16);
+    struct col_web_head head = {.n_bytes = (uint32_t)n_head, .hash = strtoull(hex, &end, 16)};
+    ts_buf_init(&path, 0);
+    value_decode(words[6], &path);
+    bool whole = bytes == COL_WEB_OFF_ALL || ts_slice_is(words[4], "whole");
+    if (!*end)
+        place_set(place_at(j, ts_buf_get(&path), &head), bytes, !ts_slice_is(words[4], "begun"), whole);
+    ts_buf_release(&path);
+}
+
 /* "IDENTITY SERVER SETTINGS"; those for another daemon are passed over, a line that is cut too. */
 static void journal_line(struct col_web_journal *j, struct ts_slice line)
 {
     char word[17] = "";
+    if (line.n > 6 && !memcmp(line.p, "place\t", 6))
+        place_line(j, line);
     if (line.n < 18 || line.p[16] != '\t')
         return;
     memcpy(word, line.p, 16);
@@ -192,12 +262,14 @@ static void journal_read(struct col_web_journal *j)
     struct ts_error err = {0};
     char *text;
     size_t n;
+    if (stat(j->path, &j->read) < 0) /* before it is read: what comes meanwhile is read once more */
+        j->read = (struct stat){0};
     int rc = ts_fs_read_file(ts_fs_real(), j->path, MAX_BYTES, &text, &n, &err);
     if (rc == TS_ENOTFOUND)
         return;
     if (rc < 0) {
         ts_log(TS_LOG_WARN,
-               "weblog: which logs were imported with other keys is not known, they would count twice: %s",
+               "weblog: which logs were imported, and how far, is not known, they would count twice: %s",
                err.text);
         return;
     }
@@ -207,21 +279,23 @@ static void journal_read(struct col_web_journal *j)
     ts_free(text);
 }
 
-struct col_web_journal *col_web_journal_open(const struct ts_conf *conf)
+static struct col_web_journal *journal_new(const char *dir)
 {
     struct col_web_journal *j = ts_xcalloc(1, sizeof(*j));
+    if (!*dir || snprintf(j->dir, sizeof(j->dir), "%s", dir) >= (int)sizeof(j->dir) ||
+        snprintf(j->path, sizeof(j->path), "%s/" NAME, dir) >= (int)sizeof(j->path))
+        j->dir[0] = j->path[0] = '\0';
+    return j;
+}
+
+struct col_web_journal *col_web_journal_open(const struct ts_conf *conf)
+{
     char dir[PATH_MAX];
+    struct col_web_journal *j = journal_new(col_state_dir(conf, dir, NULL) < 0 ? "" : dir);
     const char *servers = ts_conf_str(conf, "collect_server");
     struct ts_slice first = col_trim((struct ts_slice){servers, strcspn(servers, ",")});
-    struct ts_buf server;
-    ts_buf_init(&server, 0);
-    ts_buf_slice(&server, first);
-    ts_buf_char(&server, '\0');
-    j->server = server.p; /* taken */
-    if (col_state_dir(conf, dir, NULL) < 0 || !*dir ||
-        snprintf(j->path, sizeof(j->path), "%s/" NAME, dir) >= (int)sizeof(j->path))
-        j->path[0] = '\0';
-    if (*j->path) {
+    j->server = ts_xstrndup(first.p, first.n);
+    if (*j->dir) {
         (void)ts_fs_mkdirs(ts_fs_real(), dir, NULL); /* what is wrong is said when it is written */
         journal_read(j);
     }
@@ -230,20 +304,29 @@ struct col_web_journal *col_web_journal_open(const struct ts_conf *conf)
 
 struct col_web_journal *col_web_journal_look(const char *dir)
 {
-    struct col_web_journal *j = ts_xcalloc(1, sizeof(*j));
-    if (snprintf(j->path, sizeof(j->path), "%s/" NAME, dir) < (int)sizeof(j->path))
+    struct col_web_journal *j = journal_new(dir);
+    if (*j->dir)
         journal_read(j);
-    j->path[0] = '\0'; /* nothing is written */
     return j;
+}
+
+static void journal_forget(struct col_web_journal *j)
+{
+    for (size_t i = 0; i < j->n; i++)
+        ts_free(j->p[i].settings);
+    for (size_t i = 0; i < j->n_places; i++)
+        ts_free(j->places[i].path);
+    j->n = j->n_places = 0;
 }
 
 void col_web_journal_close(struct col_web_journal *j)
 {
     if (!j)
         return;
-    for (size_t i = 0; i < j->n; i++)
-        ts_free(j->p[i].settings);
+    col_web_journal_unlock(j);
+    journal_forget(j);
     ts_free(j->p);
+    ts_free(j->places);
     ts_free(j->server);
     ts_free(j);
 }
@@ -262,31 +345,198 @@ const char *col_web_journal_find(const struct col_web_journal *j, uint64_t ident
     return NULL;
 }
 
-static int journal_append(const struct col_web_journal *j, struct ts_slice line, struct ts_error *err)
+/* What root makes in the folder of the collector is the collector's too. */
+static void journal_own(const struct col_web_journal *j)
+{
+    struct stat dir;
+    if (geteuid() == 0 && stat(j->dir, &dir) == 0 && dir.st_uid != 0 &&
+        chown(j->path, dir.st_uid, dir.st_gid) < 0)
+        ts_log(TS_LOG_WARN, "weblog: %s: %m; the collector may not read it", j->path);
+}
+
+static int journal_append(struct col_web_journal *j, struct ts_slice lines, struct ts_error *err)
 {
     const struct ts_fs *fs = ts_fs_real();
     struct ts_file *file;
+    bool is_new = ts_fs_exists(fs, j->path, NULL) == 0;
     TS_TRY(fs->open(fs, j->path, TS_OPEN_APPEND, &file, err));
-    int rc = fs->append(file, line.p, line.n, err);
+    int rc = fs->append(file, lines.p, lines.n, err);
     if (rc == 0)
-        return fs->close(file, err);
-    (void)fs->close(file, NULL);
-    return rc;
+        rc = fs->sync(file, err);
+    if (rc < 0) {
+        (void)fs->close(file, NULL);
+        return rc;
+    }
+    TS_TRY(fs->close(file, err));
+    if (is_new) {
+        journal_own(j);
+        TS_TRY(ts_fs_sync_folder_of(fs, j->path, err));
+    }
+    return 0;
+}
+
+/* Lines of this journal's own; what it knows already is not read again. */
+static void journal_write(struct col_web_journal *j, struct ts_slice lines, const char *then)
+{
+    struct ts_error err = {0};
+    struct stat before;
+    bool same = stat(j->path, &before) < 0 ? !j->read.st_ino : before.st_size == j->read.st_size;
+    if (journal_append(j, lines, &err) < 0 && !j->told) {
+        ts_log(TS_LOG_WARN, "weblog: %s; %s", err.text, then);
+        j->told = true;
+    }
+    if (!same || stat(j->path, &j->read) < 0)
+        j->read = (struct stat){0};
 }
 
 void col_web_journal_set(struct col_web_journal *j, uint64_t identity, const char *settings)
 {
     const char *before = col_web_journal_find(j, identity);
-    struct ts_error err = {0};
     struct ts_buf line;
-    if (!*j->path || (before && !strcmp(before, settings)))
+    if (!*j->dir || (before && !strcmp(before, settings)))
         return;
     ts_buf_init(&line, 0);
     ts_buf_printf(&line, "%016llx\t%s\t%s\n", (unsigned long long)identity, j->server, settings);
-    if (journal_append(j, ts_buf_get(&line), &err) < 0 && !j->told) {
-        ts_log(TS_LOG_WARN, "weblog: %s; an import with other keys will count these logs twice", err.text);
-        j->told = true;
-    }
+    journal_write(j, ts_buf_get(&line), "an import with other keys will count these logs twice");
     ts_buf_release(&line);
     journal_add(j, identity, ts_slice_str(settings));
+}
+
+/* --- the lock --- */
+
+bool col_web_journal_keeps(const struct col_web_journal *j)
+{
+    return *j->dir;
+}
+
+bool col_web_journal_locked(const struct col_web_journal *j)
+{
+    return j->lock;
+}
+
+void col_web_journal_unlock(struct col_web_journal *j)
+{
+    if (j->lock)
+        (void)closedir(j->lock);
+    j->lock = NULL;
+}
+
+/* Of the folder itself: whoever may read it can lock it. Some network file systems have no locks for folders: there the two must not begin
+ * with one log in the same moment. */
+static bool folder_lock(struct col_web_journal *j, unsigned wait_ms)
+{
+    const struct timespec pause = {.tv_nsec = LOCK_NS};
+    DIR *dir = opendir(j->dir);
+    bool held = false;
+    for (uint64_t waited_ns = 0; dir && !held && waited_ns <= (uint64_t)wait_ms * 1000000;
+         waited_ns += LOCK_NS) {
+        held = flock(dirfd(dir), LOCK_EX | LOCK_NB) == 0 || (errno != EWOULDBLOCK && errno != EINTR);
+        if (!held)
+            (void)nanosleep(&pause, NULL);
+    }
+    if (dir && !held)
+        (void)closedir(dir);
+    j->lock = held ? dir : NULL;
+    return held || !dir; /* a folder that is not there: what it would hold can't be written either */
+}
+
+bool col_web_journal_lock(struct col_web_journal *j, unsigned wait_ms)
+{
+    struct stat now = {0};
+    if (!*j->dir || j->lock)
+        return true;
+    if (!folder_lock(j, wait_ms))
+        return false;
+    if (stat(j->path, &now) < 0 ||
+        (now.st_ino == j->read.st_ino && now.st_dev == j->read.st_dev && now.st_size == j->read.st_size))
+        return true;
+    struct place *mine = j->places;
+    size_t n_mine = j->n_places;
+    j->places = NULL;
+    j->n_places = 0;
+    journal_forget(j);
+    journal_read(j);
+    for (size_t i = 0; i < n_mine; i++) {
+        if (mine[i].mine) {
+            struct place *p = place_at(j, ts_slice_str(mine[i].path), &mine[i].head);
+            p->mine = true;
+            p->ended = mine[i].ended;
+        }
+        ts_free(mine[i].path);
+    }
+    ts_free(mine);
+    return true;
+}
+
+/* --- how far --- */
+
+bool col_web_journal_taken(const struct col_web_journal *j, struct ts_slice first,
+                           bool (*of)(void *arg, const char *path), void *arg, struct col_web_taken *out)
+{
+    *out = (struct col_web_taken){.bytes = 0};
+    for (size_t i = 0; i < j->n_places; i++) {
+        const struct place *p = &j->places[i];
+        if (!p->taken.bytes || !col_web_head_matches(&p->head, first) || !of(arg, p->path))
+            continue;
+        bool whole = out->whole || p->taken.whole;
+        if (p->taken.bytes > out->bytes)
+            *out = p->taken;
+        out->whole = whole;
+    }
+    return out->bytes > 0;
+}
+
+static void place_append(struct ts_buf *out, const struct col_web_journal *j, const struct place *p,
+                         const char *state)
+{
+    ts_buf_printf(out, "place\t%u\t%016llx\t", p->head.n_bytes, (unsigned long long)p->head.hash);
+    if (p->taken.bytes == COL_WEB_OFF_ALL)
+        ts_buf_str(out, "all");
+    else
+        ts_buf_printf(out, "%llu", (unsigned long long)p->taken.bytes);
+    ts_buf_printf(out, "\t%s\t%s\t", state, j->server);
+    value_append(out, p->path);
+    ts_buf_char(out, '\n');
+}
+
+void col_web_journal_take(struct col_web_journal *j, const char *path, const struct col_web_head *head,
+                          uint64_t bytes)
+{
+    struct ts_buf line;
+    if (!*j->dir)
+        return;
+    struct place *p = place_at(j, ts_slice_str(path), head);
+    p->mine = true;
+    if (bytes <= p->taken.bytes || p->taken.whole) /* again: the line is there */
+        return;
+    place_set(p, bytes, false, bytes == COL_WEB_OFF_ALL);
+    ts_buf_init(&line, 0);
+    place_append(&line, j, p, "begun");
+    journal_write(j, ts_buf_get(&line), "a collector that follows these logs later will count them twice");
+    ts_buf_release(&line);
+}
+
+void col_web_journal_ended(struct col_web_journal *j, const char *path, const struct col_web_head *head,
+                           uint64_t bytes)
+{
+    if (*j->dir)
+        place_at(j, ts_slice_str(path), head)->ended = bytes;
+}
+
+void col_web_journal_done(struct col_web_journal *j)
+{
+    struct ts_buf lines;
+    ts_buf_init(&lines, 0);
+    for (size_t i = 0; i < j->n_places; i++) {
+        struct place *p = &j->places[i];
+        if (p->mine && p->taken.whole && p->ended)
+            place_set(p, p->ended, false, true);
+        if (p->mine && !p->taken.done && p->taken.bytes)
+            place_append(&lines, j, p, p->taken.whole ? "whole" : "done");
+        p->taken.done |= p->mine;
+        p->mine = false;
+    }
+    if (lines.n)
+        journal_write(j, ts_buf_get(&lines), "the import is not known to have ended");
+    ts_buf_release(&lines);
 }

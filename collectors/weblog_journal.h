@@ -1,12 +1,22 @@
 /*
- * weblog_journal.h - which logs were imported, and with which keys: so that none is counted twice under other ones.
+ * weblog_journal.h - which logs were imported, with which keys and how far: so that no line is counted twice.
  *
  * A log that is imported again overwrites its own points, as long as the keys that decide about series and times are the same. With another
  * length of buckets, depth of paths or rule of domains it would make other points beside them. The journal is the file weblog.imports in
  * collect_dir: a line for each import begun, "IDENTITY<TAB>SERVER<TAB>KEY=VALUE<TAB>...", the last one of an identity counts.
  *
+ * It also holds where each imported file is divided: the lines that begin in front of that byte belong to the import, those behind it to
+ * a collector that follows the log now or later. "place<TAB>HEAD BYTES<TAB>HEAD<TAB>BYTES or all<TAB>begun, done or whole<TAB>SERVER<TAB>PATH" is on disk
+ * before the first point of the file is sent. The import reads no further than that, however often it is repeated, and a collector that
+ * sees the file for the first time passes these lines over (weblog_identity.h, imported). Both decide under the lock of the folder,
+ *
+ *   import     lock > checkpoint: not followed > line of the journal, synced > unlock > points > "done"
+ *   collector  lock > journal: so far > places, checkpoint > unlock > points
+ *
+ * so whoever comes second sees what the first decided, and a kill between any two steps costs nothing that the same command does not mend.
+ *
  * Threads    one; several processes may append
- * Not here   what to do about it (weblog_import.c)
+ * Not here   what to do about it (weblog_import.c, weblog.c)
  */
 #ifndef COLLECTORS_WEBLOG_JOURNAL_H
 #define COLLECTORS_WEBLOG_JOURNAL_H
@@ -14,11 +24,19 @@
 #include "base/buf.h"
 #include "base/conf.h"
 #include "base/err.h"
+#include "collectors/weblog_identity.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 struct col_web_journal;
+
+/* What was imported of a file. */
+struct col_web_taken {
+    uint64_t bytes; /* of its text, unpacked: lines that begin before belong to the import; COL_WEB_OFF_ALL */
+    bool done;      /* the import ended, and the daemon has its points */
+    bool whole;     /* of a packed file, to which nobody appends: all of it */
+};
 
 /** The keys that decide about series and times, with their values, as a line of text without its end. */
 void col_web_settings_get(const struct ts_conf *conf, struct ts_buf *out);
@@ -40,5 +58,28 @@ uint64_t col_web_journal_identity(const uint64_t *before, struct ts_slice line);
 const char *col_web_journal_find(const struct col_web_journal *j, uint64_t identity);
 /** A log is going to be imported with these. What can't be written is logged once: the next import will not know. */
 void col_web_journal_set(struct col_web_journal *j, uint64_t identity, const char *settings);
+
+/** Is there a folder, so that anything is remembered? */
+bool col_web_journal_keeps(const struct col_web_journal *j);
+/** Take the lock of the folder, and read the journal again if it has changed. Holding it already is fine; without a folder there is
+ *  nothing to hold. Another process keeps it for milliseconds. False: it did so for longer than wait_ms. Blocks: that long. */
+bool col_web_journal_lock(struct col_web_journal *j, unsigned wait_ms);
+/** Is it held by this journal? */
+bool col_web_journal_locked(const struct col_web_journal *j);
+/** Give it back; harmless without it. */
+void col_web_journal_unlock(struct col_web_journal *j);
+/** What was imported of a file that begins with these bytes, under a path of which `of` says that it is a name of the file's log (without links).
+ *  False: nothing. Cost: a hash an entry. */
+bool col_web_journal_taken(const struct col_web_journal *j, struct ts_slice first,
+                           bool (*of)(void *arg, const char *path), void *arg, struct col_web_taken *out);
+/** So many bytes of the file at path (without links) belong to an import that begins now; synced. What can't be written is logged once: a collector
+ *  that follows the log later will count these lines once more. */
+void col_web_journal_take(struct col_web_journal *j, const char *path, const struct col_web_head *head,
+                          uint64_t bytes);
+/** The file at path, of which all was taken, had a text of so many bytes. */
+void col_web_journal_ended(struct col_web_journal *j, const char *path, const struct col_web_head *head,
+                           uint64_t bytes);
+/** The daemon has all points of what this journal took. */
+void col_web_journal_done(struct col_web_journal *j);
 
 #endif

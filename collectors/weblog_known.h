@@ -5,6 +5,8 @@
  * by its first bytes, packed or not, among the places of any log (weblog_identity.h). The checkpoint is read anew for
  * each file, since the collector may run meanwhile. With collect_dir = none nothing is known.
  *
+ * What an import took of a file before it was followed stays the import's: it may be counted again, and no line behind it.
+ *
  * Threads    one
  * Not here   following (weblog_follow.h), the checkpoint (weblog_state.h)
  */
@@ -13,6 +15,7 @@
 
 #include "base/conf.h"
 #include "base/err.h"
+#include "collectors/weblog_journal.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,7 +25,9 @@ struct col_web_known;
 int col_web_known_new(const struct ts_conf *conf, struct col_web_known **out, struct ts_error *err);
 /** Free; NULL is harmless. */
 void col_web_known_free(struct col_web_known *k);
-/** Is the file at path known? Then why has a few words about it. A checkpoint that can't be read is logged once. Cost: reads it. */
-bool col_web_known_find(struct col_web_known *k, const char *path, char *why, size_t why_bytes);
+/** Is the file at path known? Then why has a few words about it, and *out_imported how many bytes of its text belong to an import nevertheless (0 = none;
+ *  COL_WEB_OFF_ALL). journal: of the imports; NULL = none is remembered. A checkpoint that can't be read is logged once. Cost: reads it. */
+bool col_web_known_find(struct col_web_known *k, const char *path, const struct col_web_journal *journal,
+                        char *why, size_t why_bytes, uint64_t *out_imported);
 
 #endif

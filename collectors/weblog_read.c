@@ -132,20 +132,21 @@ bool col_web__packed_text(const struct col_web_place *p, struct ts_slice first)
     return p->role == COL_WEB_ROTATED && !p->head.n_bytes && !p->off && ts_pack_find(first);
 }
 
-/* Is it still the file it was? Its first bytes are taken where more of them are there now. */
-static bool place_same(struct col_web_place *p)
+/* Is it still the file it was? Its first bytes are taken where more of them are there now. 1 = it is; 0 = another one; -1 = nothing can be taken of it
+ * now, since nobody knows whether it was imported. */
+static int place_same(struct col_web_follow *f, struct col_web_place *p)
 {
     char first[COL_WEB_HEAD_BYTES];
     size_t n = col_web__first_read(p->file, first);
     if (p->head.n_bytes && !col_web_head_matches(&p->head, (struct ts_slice){first, n}))
-        return false;
+        return 0;
     if (col_web__packed_text(p, (struct ts_slice){first, n}))
-        return false;
+        return 0;
     if (!p->head.n_bytes && n) /* the first look into it: did it begin anew in between, unseen? */
         p->tail->scan = true;
-    if (n > p->head.n_bytes)
-        p->head = col_web_head_of(first, n);
-    return true;
+    if (n > p->head.n_bytes && !col_web__head_learn(f, p, (struct ts_slice){first, n}))
+        return -1;
+    return 1;
 }
 
 /* What nobody will continue: a chunk without an end of line, or the last line of a file that is given up. */
@@ -179,9 +180,10 @@ static bool chunk_take(struct col_web_follow *f, struct col_web_place *p, bool l
     if (id.mtime_ms == p->mtime_ms && id.size_bytes == p->off)
         return true;
     ssize_t n = pread(fileno(p->file), f->chunk, COL_WEB_CHUNK_BYTES, (off_t)p->off);
-    if (!place_same(p)) /* looked at after the read: what was read is of the file it was */
+    int same = place_same(f, p); /* after the read: what was read is of the file it was */
+    if (same == 0)
         return false;
-    if (n < 0)
+    if (n < 0 || same < 0)
         return true;
     if (!p->off && !n && id.mtime_ms != p->mtime_ms) /* empty again: what came and went may be in a copy */
         p->tail->scan = true;

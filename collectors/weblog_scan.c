@@ -50,7 +50,7 @@ struct col_web_lists {
     uint32_t n;         /* of them */
 };
 
-/* --- names of folders --- */
+/* --- names --- */
 
 static int list_add(void *arg, const char *name)
 {
@@ -105,6 +105,39 @@ bool col_web__olddir(const struct col_web_follow *f, const char *path, unsigned 
                            (int)dir.n, dir.p);
         return len > 0 && len < PATH_MAX;
     }
+    return false;
+}
+
+/* Is this the folder of a path that has no links? dir ends with a slash. */
+static bool in_folder(const char *dir, const char *path)
+{
+    char real[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    size_t n = slash ? (size_t)(slash - path) : 0;
+    if (!realpath(dir, real))
+        return false;
+    return strlen(real) == (n ? n : 1) && !memcmp(real, path, n ? n : 1);
+}
+
+bool col_web_follow_family(const struct col_web_follow *f, const struct col_web_tail *t, const char *path)
+{
+    char dir[PATH_MAX];
+    const char *slash = strrchr(t->path, '/'), *name = strrchr(path, '/');
+    if (realpath(t->path, dir) && !strcmp(dir, path))
+        return true;
+    if (!name)
+        return false;
+    name++;
+    size_t n_plain = strlen(name) - ts_pack_suffix(name); /* access.log.gz is one too, beside access.log */
+    bool own = strlen(slash + 1) == n_plain && !memcmp(slash + 1, name, n_plain);
+    if (!own && col_web_family(slash + 1, name) != COL_WEB_STRICT)
+        return false;
+    int n = snprintf(dir, sizeof(dir), "%.*s", (int)(slash + 1 - t->path), t->path);
+    if (n > 0 && (size_t)n < sizeof(dir) && in_folder(dir, path))
+        return true;
+    for (unsigned i = 0; col_web__olddir(f, t->path, i, dir); i++)
+        if (in_folder(dir, path))
+            return true;
     return false;
 }
 
@@ -268,13 +301,20 @@ static void new_file(const struct scan *s, const struct file *file)
     struct col_web_tail *t = s->t;
     const bool *past = inherited(s->f, file);
     bool empty = !file->n_first && !file->pack; /* its server may have it still, and write to it */
-    bool wanted =
-        file->how == COL_WEB_STRICT && !past && (empty || (!t->fresh && file->id->mtime_ms >= t->floor_ms));
+    uint64_t imported = 0;
+    if (file->how == COL_WEB_STRICT && !past &&
+        !col_web__imported(s->f, t, (struct ts_slice){file->first, file->n_first}, file->pack, &imported)) {
+        t->scan_again = true;
+        return;
+    }
+    bool part = imported && imported != COL_WEB_OFF_ALL; /* of a file that was rotated since */
+    bool wanted = file->how == COL_WEB_STRICT && !past && imported != COL_WEB_OFF_ALL &&
+                  (empty || (part && t->fresh) || (!t->fresh && file->id->mtime_ms >= t->floor_ms));
     if (file->pack && (!file->n_first || (wanted && being_packed(file->path))))
         return;
     if (empty && ts_pack_suffix(file->path)) /* it is being packed: no log that a server may write to */
         return;
-    if (file->how != COL_WEB_STRICT || (!wanted && !t->fresh && !past)) {
+    if (file->how != COL_WEB_STRICT || (!wanted && !t->fresh && !past && !imported)) {
         settle(t, file->name, file->id, NULL);
         return;
     }
@@ -283,11 +323,12 @@ static void new_file(const struct scan *s, const struct file *file)
                                                                     : COL_WEB_PAST);
     p->head = col_web_head_of(file->first, file->n_first);
     p->off = wanted ? 0 : COL_WEB_OFF_ALL;
+    p->imported = imported;
     p->mtime_ms = file->id->mtime_ms;
     p->quiet_ms = s->now->steady_ms;
     s->f->n_changes++;
     known_file(s, file, p);
-    if (wanted && !empty)
+    if (wanted && !empty && !part)
         ts_log(TS_LOG_INFO, "weblog: %s was not read yet", file->path);
 }
 
@@ -405,7 +446,7 @@ static int by_age(const void *a, const void *b)
 }
 
 /* What is open may have got its first bytes since it was read last, and a packed copy meanwhile. */
-static void heads_refresh(struct col_web_tail *t)
+static void heads_refresh(struct col_web_follow *f, struct col_web_tail *t)
 {
     char first[COL_WEB_HEAD_BYTES];
     for (uint32_t i = 0; i < t->n_places; i++) {
@@ -413,14 +454,14 @@ static void heads_refresh(struct col_web_tail *t)
         size_t n = p->file && p->head.n_bytes < COL_WEB_HEAD_BYTES ? col_web__first_read(p->file, first) : 0;
         if (n > p->head.n_bytes && !col_web__packed_text(p, (struct ts_slice){first, n}) &&
             (!p->head.n_bytes || col_web_head_matches(&p->head, (struct ts_slice){first, n})))
-            p->head = col_web_head_of(first, n);
+            (void)col_web__head_learn(f, p, (struct ts_slice){first, n});
     }
 }
 
 void col_web__scan(struct col_web_follow *f, struct col_web_tail *t, const struct col_web_now *now)
 {
     struct scan s = {.f = f, .t = t, .now = now};
-    heads_refresh(t);
+    heads_refresh(f, t);
     family_walk(f, t, scan_file, &s);
     for (uint32_t i = 0; i < t->n_places; i++)
         if (t->places[i]->found)

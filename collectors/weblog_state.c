@@ -55,6 +55,8 @@ static void save_place(struct ts_json *j, const struct col_web_place *p)
     char kind[COL_WEB_KIND_BYTES];
     col_web_kind_text(p->kind, kind);
     ts_json_member_str(j, "kind", kind);
+    if (p->imported)
+        ts_json_member_int(j, "imported", p->imported == COL_WEB_OFF_ALL ? -1 : (int64_t)p->imported);
     ts_json_member_bool(j, "skip", p->skip);
     ts_json_member_bool(j, "whole", p->whole);
     ts_json_member_count(j, "dev", p->dev);
@@ -220,6 +222,8 @@ static bool load_place(const json_t *o, struct col_web_tail *t)
         return false;
     struct col_web_place *p = col_web_place_add(t, (enum col_web_role)k);
     p->off = off < 0 ? COL_WEB_OFF_ALL : (uint64_t)off;
+    int64_t imported = get_int(o, "imported");
+    p->imported = imported < 0 ? COL_WEB_OFF_ALL : (uint64_t)imported;
     p->kind = get_kind(o);
     p->skip = json_is_true(json_object_get(o, "skip"));
     p->whole = json_is_true(json_object_get(o, "whole"));

@@ -406,6 +406,72 @@ def past_and_present(path, rng):
     return bad
 
 
+def import_first(path, rng):
+    """The other way round: import while the server writes, killed now and then, follow afterwards, and import again beside it. Each line counts once."""
+    folder = tempfile.mkdtemp(prefix="tsd-weblog.")
+    lines, facts = zip(*lines_of(path))
+    cuts = sorted(rng.sample(range(1, len(lines)), 5))
+    parts = [lines[a:b] for a, b in zip([0, *cuts], [*cuts, len(lines)])]
+    log, conf = folder + "/access.log", folder + "/collect.conf"
+    with Daemon(workers=2) as d:
+        with open(conf, "w") as f:
+            f.write("collect_server = 127.0.0.1:%d\ncollect_host = web1\ncollect_dir = %s/state\ncollect_only = weblog\n"
+                    "collect_weblog_domain = referrer\ncollect_weblog_domains = 100000\ncollect_weblog_poll_ms = 20\ncollect_weblog_send_s = 1\n" % (d.port, folder))
+
+        def add(k, whole=True):
+            """Write a part; if not whole, but for its last bytes."""
+            data = "".join(line + "\n" for line in parts[k]).encode("latin-1")
+            cut = len(data) if whole else len(data) - rng.randrange(1, len(parts[k][-1]))
+            with open(log, "ab") as f:
+                f.write(data[:cut])
+            return data[cut:]
+
+        def end(rest):
+            with open(log, "ab") as f:
+                f.write(rest)
+
+        def load(*more, killed=False):
+            files = sorted(glob.glob(log + "*"))
+            p = subprocess.Popen([binary(), "collect", "weblog-import", "--config", conf, *more, *files], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=ENV)
+            if killed:
+                time.sleep(rng.random() * 0.1)
+                p.kill()
+                p.wait()
+                return ""
+            err = p.communicate()[1]
+            check(p.returncode == 0, "weblog-import ended with %d: %s" % (p.returncode, err))
+            return err
+
+        add(0)
+        os.rename(log, log + ".1")
+        rest = add(1, whole=False)
+        load(killed=True)
+        check("has no end yet" in load(), "no word of a line without an end")
+        end(rest)
+        rest = add(2, whole=False)
+        load(killed=True)               # the parts of these are fixed now, or will be by the next
+        load()
+        end(rest)
+        os.rename(log, log + ".2")      # what came since is in a rotated file
+        add(3)
+        collector = subprocess.Popen([binary(), "collect", "--config", conf, "--collect-weblog", log], stderr=open(folder + "/collect.log", "ab"), env=ENV)
+        atexit.register(lambda: collector.poll() is None and collector.kill())
+        load(killed=True)               # at the same time: whoever comes second leaves to the other what it took
+        rest = add(4, whole=False)
+        load()
+        end(rest)
+        add(5)
+        settled(d, facts, lambda: not spooled(folder + "/state"), folder + "/collect.log")
+        load("--collect-weblog", log)
+        collector.terminate()
+        check(collector.wait(120) == 0, "tsd collect did not end well:\n" + open(folder + "/collect.log").read()[-4000:])
+        bad = compare(d, facts, "imported first and followed then")
+    print("%s: imported first, followed then, %s" % (os.path.basename(path), "%d differences, kept in %s" % (bad, folder) if bad else "totals equal"))
+    if not bad:
+        shutil.rmtree(folder)
+    return bad
+
+
 def main():
     ap = argparse.ArgumentParser()
     ap.add_argument("--kills", type=int, default=6)
@@ -415,7 +481,7 @@ def main():
     rng = random.Random(a.seed)
     print("seed %d" % a.seed, flush=True)
     logs = a.logs or [ROOT + "/tests/data/weblog-apache.log.zst"]
-    bad = sum(imports(p, rng) + past_and_present(p, rng) for p in logs if ".tsv" not in p)
+    bad = sum(imports(p, rng) + past_and_present(p, rng) + import_first(p, rng) for p in logs if ".tsv" not in p)
     return 1 if bad + sum(one(p, a.kills, rng) for p in logs) else 0
 
 

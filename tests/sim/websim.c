@@ -7,6 +7,8 @@
  * There are no threads and no real clocks: between two things that happen to logs the collector looks, or does not, is killed, started
  * again, with or without one of its logs in the configuration, while daemon and spool take what they like. In the end it is
  * configured as in the beginning, all is well, and hits by log, hour and status must be what was written.
+ *
+ * In every second life logs are imported, too: before they are followed first, and at any time beside it.
  */
 #include "tests/sim/websim.h"
 
@@ -62,10 +64,11 @@ struct collector {
     struct ts_conf *conf;
     struct col_emit *emit;
     char state_dir[WS_PATH_BYTES];
-    bool patterns; /* logs are named by patterns */
-    char host;     /* its name */
-    bool redress;  /* it has another one: nothing is read before the old counts are delivered */
-    void *state;   /* NULL = it does not run */
+    bool patterns;   /* logs are named by patterns */
+    char host;       /* its name */
+    bool redress;    /* it has another one: nothing is read before the old counts are delivered */
+    char list[1000]; /* collect_weblog */
+    void *state;     /* NULL = it does not run */
 };
 
 static void set(struct collector *c, const char *key, const char *value)
@@ -85,18 +88,19 @@ static void start(struct collector *c, bool all)
     static const char *const lates[] = {"0", "60", "600", "86400"}, *const buckets[] = {"60", "60", "300",
                                                                                         "10"};
     struct ws_life *l = c->l;
-    char list[1000] = "";
+    char *list = c->list;
     size_t n = 0;
+    *list = '\0';
     unsigned without = all || ws_below(l, 5) ? WS_LOGS : ws_below(l, WS_LOGS);
     struct ts_error err = {0};
     for (unsigned i = 0; i < WS_LOGS; i++) {
         l->logs[i].configured = i != without;
         if (i != without && (!c->patterns || without < WS_LOGS))
-            n += (size_t)snprintf(list + n, sizeof(list) - n, "vhost_combined:%s/%s,", l->dir,
+            n += (size_t)snprintf(list + n, sizeof(c->list) - n, "vhost_combined:%s/%s,", l->dir,
                                   l->logs[i].name);
     }
     if (!n)
-        (void)snprintf(list, sizeof(list), "vhost_combined:%s/*log*", l->dir);
+        (void)snprintf(list, sizeof(c->list), "vhost_combined:%s/*log*", l->dir);
     if (ws_below(l, 6) == 0) { /* another host name: what is open is sent under the old one first */
         c->host = c->host == 'a' ? 'b' : 'a';
         c->redress = true;
@@ -148,12 +152,49 @@ static bool look(struct collector *c)
     return rc == 0;
 }
 
+/* --- imports --- */
+
+/* An import at any time, with the collector's keys or from a configuration that follows nothing. One that was killed is repeated. */
+static void import(struct collector *c)
+{
+    struct ws_life *l = c->l;
+    bool killed = ws_below(l, 3) == 0;
+    clocks(l);
+    ws_import(l, c->store, ws_below(l, 2) ? c->list : "", killed);
+    if (!killed)
+        return;
+    if (c->state && ws_below(l, 2))
+        (void)look(c);
+    clocks(l);
+    ws_import(l, c->store, ws_below(l, 2) ? c->list : "", false);
+}
+
+/* Servers write and logs are rotated and imported before anybody follows them. */
+static void before(struct collector *c)
+{
+    struct ws_life *l = c->l;
+    for (unsigned i = 0, n = ws_below(l, 60); i < n; i++) {
+        ws_logs_step(l, false);
+        if (ws_below(l, 12) == 0)
+            import(c);
+    }
+    ws_logs_present(l);
+}
+
+/* What was rotated before is only the import's. */
+static void past_set(struct ws_life *l)
+{
+    for (unsigned i = 0; i < WS_LOGS; i++)
+        for (unsigned k = 0; k < l->logs[i].n_files; k++)
+            l->logs[i].files[k].past = true;
+}
+
 /* --- a life --- */
 
 static unsigned compare(const struct ws_life *l, const struct ws_store *s)
 {
     unsigned n_wrong = 0;
-    for (unsigned i = 0; i < WS_LOGS; i++)
+    for (unsigned i = l->imports ? 2 : 0; i < WS_LOGS; i++)
         for (unsigned h = 0; h < WS_HOURS; h++)
             for (unsigned k = 0; k < WS_STATUSES; k++) {
                 uint64_t want = l->logs[i].written[h][k], have = ws_store_sum(s, i, h, k);
@@ -164,7 +205,8 @@ static unsigned compare(const struct ws_life *l, const struct ws_store *s)
                                  (unsigned long long)l->seed, l->logs[i].name, h, k, (unsigned long long)have,
                                  (unsigned long long)want);
             }
-    if (l->n_bad != ws_store_bad(s) && ++n_wrong)
+    if (!l->imports && l->n_bad != ws_store_bad(s) &&
+        ++n_wrong) /* an import's own bad lines are in no metric */
         (void)printf("seed %llu: %llu bad lines, written %llu\n", (unsigned long long)l->seed,
                      (unsigned long long)ws_store_bad(s), (unsigned long long)l->n_bad);
     return n_wrong;
@@ -187,6 +229,8 @@ static void middle(struct collector *c)
         }
         if (c->state && ws_below(l, 2))
             (void)look(c);
+        if (l->imports && ws_below(l, 10) == 0)
+            import(c);
         if (c->state && ws_below(l, 12) == 0)
             stop(c);
         else if (!c->state && ws_below(l, 5) == 0)
@@ -216,8 +260,14 @@ static bool life(uint64_t seed, bool verbose)
     c.patterns = ws_below(&l, 2);
     c.store = ws_store_new(&l);
     c.host = 'a';
+    l.imports = seed % 2 == 0;
+    if (l.imports)
+        before(&c);
+    past_set(&l);
     start(&c, true);
     ws_check(look(&c), "the first look");
+    if (l.imports)
+        import(&c);
     middle(&c);
     ws_logs_end(&l);
     ws_store_mood(c.store, true);
@@ -228,6 +278,9 @@ static bool life(uint64_t seed, bool verbose)
         l.t_ms += 60000;
         l.steady_ms += 60000;
     }
+    clocks(&l);
+    if (l.imports)
+        ws_import(&l, c.store, c.list, false);
     unsigned n_wrong = compare(&l, c.store);
     stop(&c);
     for (unsigned i = 0; i < WS_LOGS; i++)

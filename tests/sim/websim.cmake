@@ -1,5 +1,5 @@
 # Random lives of followed web logs (docs/TESTING.md): a few seeds in ctest, 1,000 by hand.
-add_executable(websim sim/websim.c sim/websim_logs.c sim/websim_store.c)
+add_executable(websim sim/websim.c sim/websim_logs.c sim/websim_store.c sim/websim_import.c)
 target_link_libraries(websim PRIVATE collectors)
 if(TSD_SANITIZE)
   set(WEBSIM_SEEDS 1..40)

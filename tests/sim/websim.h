@@ -4,6 +4,7 @@
  *   websim.c        seeds, one life, the comparison
  *   websim_logs.c   servers that write, and everything that rotates, copies, packs and renames their logs
  *   websim_store.c  spool and daemon: what was delivered
+ *   websim_import.c imports of all files, before they are followed and later
  *
  * The model is a plain count of the lines as they are written, by log, hour and status. Nothing of it looks at files.
  */
@@ -29,6 +30,7 @@ struct ws_file {
     char path[WS_PATH_BYTES]; /* where it is now; "" = removed */
     bool held;                /* its server has it open */
     bool packed;              /* nothing writes to it any more */
+    bool past;                /* it was there before its log was followed: only the import reads it */
     unsigned settled;         /* looks since it last changed */
 };
 
@@ -56,6 +58,7 @@ struct ws_life {
     int64_t skew_ms;                /* wall clock of the collector beside them */
     struct ws_log logs[WS_LOGS];    /* see there */
     uint64_t n_bad;                 /* lines that are none, as written */
+    bool imports;                   /* logs are imported too */
     unsigned n_ops[64];             /* how often what was done */
 };
 
@@ -74,10 +77,18 @@ void ws_check(bool ok, const char *what);
 void ws_logs_begin(struct ws_life *l);
 /** Something happens to a log, by chance. alive: a collector looks between such things now and then. */
 void ws_logs_step(struct ws_life *l, bool alive);
+/** Every log stands at its path. */
+void ws_logs_present(struct ws_life *l);
 /** Servers end what they began, and every file is there. */
 void ws_logs_end(struct ws_life *l);
 /** All configured logs were read to their end. */
 void ws_logs_looked(struct ws_life *l);
+
+/* --- imports --- */
+
+struct ws_store;
+/** Import all files of the logs whose lines are their own. followed: the key collect_weblog. killed: before it has sent anything. */
+void ws_import(struct ws_life *l, struct ws_store *s, const char *followed, bool killed);
 
 /* --- spool and daemon --- */
 
@@ -87,6 +98,8 @@ struct ws_store *ws_store_new(struct ws_life *l);
 void ws_store_free(struct ws_store *s);
 /** What the collector puts to: col_out.put. */
 int ws_store_put(void *arg, struct ts_slice lines, uint32_t n_points, bool durable, struct ts_error *err);
+/** What the import puts to: the daemon has it at once. */
+int ws_store_put_now(void *arg, struct ts_slice lines, uint32_t n_points, bool durable, struct ts_error *err);
 /** How far it is: col_out.progress. */
 void ws_store_progress(void *arg, struct col_out_progress *out);
 /** Change how the daemon answers, by chance: well, away, read-only, full; and whether the spool takes anything. well: as it should. */

@@ -377,7 +377,7 @@ static void remove_old(struct ws_life *l, struct ws_log *log)
 {
     for (unsigned i = 0; i < log->n_files; i++) {
         struct ws_file *f = &log->files[i];
-        if (!*f->path || f->held || f->settled < 2)
+        if (!*f->path || f->held || f->past || f->settled < 2)
             continue;
         ws_say(l, "%s: %s is removed", log->name, f->path);
         ws_check(unlink(f->path) == 0, f->path);
@@ -403,6 +403,16 @@ void ws_logs_begin(struct ws_life *l)
         log->scheme = ws_below(l, N_SCHEMES);
         log->configured = true;
         server_open(l, log);
+    }
+}
+
+void ws_logs_present(struct ws_life *l)
+{
+    char path[WS_PATH_BYTES];
+    for (unsigned i = 0; i < WS_LOGS; i++) {
+        path_of(l, l->logs[i].name, path);
+        if (access(path, F_OK) < 0)
+            reopen(l, &l->logs[i]);
     }
 }
 

@@ -169,6 +169,7 @@ static int weblog_finish(void *sink, struct ts_error *err)
     struct weblog_sink *s = sink;
     TS_TRY(weblog_file_end(s, err));
     TS_TRY(s->to->finish(s->points, err));
+    col_web_import_done(s->logs);
     tsd_progress_clear(&s->im->bar);
     weblog_tell(s);
     return 0;

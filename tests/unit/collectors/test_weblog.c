@@ -20,104 +20,11 @@
 #include "base/time.h"
 #include "collectors/collect.h"
 #include "collectors/collector.h"
-#include "collectors/weblog_import.h"
 #include "collectors/weblog_logs.h"
+#include "tests/unit/collectors/t_weblog.h"
 
-extern const struct col_collector col_weblog;
-
-#define N_POINTS 20000
 #define T_SEED   20261121u
 #define N_ROUNDS 250
-
-/* A store: the last value of every point. */
-struct t_store {
-    struct {
-        char key[160]; /* metric, time, tags */
-        long n;        /* value */
-    } * points;
-    size_t n_points;
-    uint32_t seed;
-    bool faults; /* puts fail at random */
-};
-
-static uint32_t next_rand(struct t_store *s, uint32_t below)
-{
-    s->seed = s->seed * 1664525u + 1013904223u;
-    return (s->seed >> 8) % below;
-}
-
-static void store_line(struct t_store *s, const char *line)
-{
-    char metric[40], time[24], tags[80], key[160];
-    long n;
-    if (sscanf(line, "put %39s %23s %ld %79[^\n]", metric, time, &n, tags) != 4)
-        return;
-    if (strncmp(metric, "web.hits", 8) != 0 && strncmp(metric, "web.bytes", 9) != 0)
-        return;
-    snprintf(key, sizeof(key), "%s %s %s", metric, time, tags);
-    size_t i = 0;
-    while (i < s->n_points && strcmp(s->points[i].key, key) != 0)
-        i++;
-    assert_true(i < N_POINTS);
-    s->n_points += i == s->n_points;
-    snprintf(s->points[i].key, sizeof(s->points[i].key), "%s", key);
-    s->points[i].n = n;
-}
-
-/* Taken; taken, but nobody hears of it; lost. */
-static int store_put(void *arg, struct ts_slice lines, uint32_t n_points, bool durable, struct ts_error *err)
-{
-    struct t_store *s = arg;
-    uint32_t what = s->faults ? next_rand(s, 4) : 3;
-    (void)n_points;
-    (void)durable;
-    while (lines.n && what > 0) {
-        const char *nl = memchr(lines.p, '\n', lines.n);
-        char line[300];
-        snprintf(line, sizeof(line), "%.*s", (int)(nl - lines.p), lines.p);
-        store_line(s, line);
-        lines = (struct ts_slice){nl + 1, lines.n - (size_t)(nl + 1 - lines.p)};
-    }
-    return what > 1 ? 0 : ts_error_set(err, TS_EIO, "no");
-}
-
-static long store_sum(const struct t_store *s, const char *metric, const char *with)
-{
-    long sum = 0;
-    for (size_t i = 0; i < s->n_points; i++)
-        if (!strncmp(s->points[i].key, metric, strlen(metric)) && strstr(s->points[i].key, with))
-            sum += s->points[i].n;
-    return sum;
-}
-
-/* One collector with its folder; conf decides how. */
-struct t_collector {
-    struct ts_conf *conf;
-    struct col_ctx ctx;
-    struct col_emit *emit;
-    void *state;
-};
-
-static void set(struct ts_conf *conf, const char *key, const char *value)
-{
-    assert_int_equal(ts_conf_set(conf, key, ts_slice_str(value), "test", NULL), 0);
-}
-
-static void begin(struct t_collector *c, const char *late_s, const char *bucket_s)
-{
-    struct ts_error err = {0};
-    set(c->conf, "collect_weblog_late_s", late_s);
-    set(c->conf, "collect_weblog_bucket_s", bucket_s);
-    if (col_weblog.init(&c->ctx, &c->state, &err) < 0)
-        fail_msg("%s", err.text);
-}
-
-static void sh(const char *dir, const char *command)
-{
-    char cmd[512];
-    snprintf(cmd, sizeof(cmd), "cd %s && { %s; }", dir, command);
-    assert_int_equal(system(cmd), 0);
-}
 
 /* Some lines of two domains in the same few minutes, so that buckets change again and again. Odd ones among them: what is no line at all,
  * and a line without a host, which counts for the file's name. */
@@ -448,87 +355,6 @@ static void test_weblog__a_new_host_name_counts_nothing_twice(void **state)
     sh(dir, "rm -r \"$PWD\"");
 }
 
-static void import_bad(void *arg, uint64_t line, const char *why)
-{
-    (void)arg;
-    (void)line;
-    (void)why;
-}
-
-static void import_text(const struct ts_conf *conf, struct t_store *store, const char *name, const char *text)
-{
-    struct col_web_import_opts opts = {
-        .conf = conf, .out = {.put = store_put, .arg = store}, .bad = import_bad, .remember = true};
-    struct col_web_import *im;
-    assert_int_equal(col_web_import_new(&opts, &im, NULL), 0);
-    col_web_import_begin(im, name);
-    assert_int_equal(col_web_import_lines(im, ts_slice_str(text), NULL), 0);
-    assert_int_equal(col_web_import_end(im, NULL), 0);
-    col_web_import_free(im);
-}
-
-static void keep_line(void *arg, const char *line)
-{
-    if (strstr(line, "was imported"))
-        ts_buf_printf(arg, "%s\n", line);
-}
-
-/* A log that was imported first and is followed then counts twice: a warning names it, once, and no other log; also where lines that are no
- * requests stand above its first one. */
-static void test_weblog__a_log_that_was_imported_is_named(void **state)
-{
-    static const char plain[] = "1.1.1.1 - - [17/May/2015:10:05:03 +0000] \"GET / HTTP/1.1\" 200 1\n"
-                                "1.1.1.2 - - [17/May/2015:10:05:04 +0000] \"GET / HTTP/1.1\" 200 1\n",
-                      iis[] = "#Version: 1.0\r\n\r\n#Fields: date time cs-uri-stem sc-status\r\nnonsense\r\n"
-                              "2015-05-17 10:05:03 /a 200\r\n2015-05-17 10:05:04 /a 200\r\n";
-    static const struct {
-        const char *name, *text;
-        bool imported;
-    } logs[] = {{"plain.log", plain, true}, {"iis.log", iis, true}, {"rest.log", plain + 64, false}};
-    const struct ts_conf_key *const tables[] = {col_conf_keys};
-    struct t_store store = {.points = ts_xcalloc(N_POINTS, sizeof(*store.points))};
-    struct t_collector c = {.conf = ts_conf_new(tables, 1)};
-    char dir[] = "/tmp/tsd-test-weblog-XXXXXX", path[80];
-    (void)state;
-    assert_non_null(mkdtemp(dir));
-    ts_log_set_level(TS_LOG_WARN);
-    set(c.conf, "collect_dir", dir);
-    for (size_t i = 0; i < 3; i++) {
-        snprintf(path, sizeof(path), "%s/%s", dir, logs[i].name);
-        FILE *f = fopen(path, "we");
-        fputs(logs[i].text, f);
-        fclose(f);
-        if (logs[i].imported)
-            import_text(c.conf, &store, path, logs[i].text);
-    }
-    snprintf(path, sizeof(path), "%s/*.log", dir);
-    set(c.conf, "collect_weblog", path);
-    c.ctx = (struct col_ctx){.conf = c.conf, .root = "", .state_dir = dir};
-    c.emit = col_emit_new(&(struct col_emit_opts){.out = {.put = store_put, .arg = &store}});
-    for (unsigned round = 0; round < 2; round++) {
-        struct ts_buf told;
-        begin(&c, "600", "60");
-        assert_int_equal(col_weblog.once(c.state, c.emit, NULL), 0);
-        col_weblog.release(c.state);
-        ts_buf_init(&told, 0);
-        ts_log_recent(keep_line, &told);
-        ts_buf_char(&told, '\0');
-        for (size_t i = 0; i < 3; i++) {
-            snprintf(path, sizeof(path), "%s/%s", dir, logs[i].name);
-            const char *at = strstr(told.p, path);
-            assert_int_equal(at != NULL, logs[i].imported);
-            assert_null(at ? strstr(at + 1, path) : NULL); /* not again after a restart */
-        }
-        ts_buf_release(&told);
-    }
-    assert_int_equal(store_sum(&store, "web.hits ", ""), 2 * 4 + 1);
-    ts_log_set_level(TS_LOG_ERROR);
-    col_emit_free(c.emit);
-    ts_conf_free(c.conf);
-    ts_free(store.points);
-    sh(dir, "rm -r \"$PWD\"");
-}
-
 static void test_weblog__wrong_keys_are_refused(void **state)
 {
     static const struct {
@@ -567,7 +393,6 @@ int main(void)
         cmocka_unit_test(test_weblog__paths_may_have_equals_signs),
         cmocka_unit_test(test_weblog__counts_wait_while_the_spool_stands_still),
         cmocka_unit_test(test_weblog__a_new_host_name_counts_nothing_twice),
-        cmocka_unit_test(test_weblog__a_log_that_was_imported_is_named),
         cmocka_unit_test(test_weblog__wrong_keys_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

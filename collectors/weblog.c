@@ -179,8 +179,8 @@ static void weblog_line(void *arg, const struct col_web_place *place, uint64_t o
     if (off < place->imported || !line.n || (line.n == 1 && line.p[0] == '\r'))
         return;
     const char *why = col_web_log_parse(place->tail->log, place->kind, line, &w->scratch, &hit);
-    if (!why && hit.time_ms > w->now_ms + TS_DAY_MS)
-        why = "its time is in the future";
+    if (!why)
+        why = col_web_too_late(&hit, w->now_ms);
     if (!why)
         weblog_imported_tell(w, place, off, line);
     if (why)

@@ -240,6 +240,11 @@ static struct ts_slice behind(struct ts_slice s, size_t n)
     return (struct ts_slice){s.p + n, s.n - n};
 }
 
+const char *col_web_too_late(const struct col_web_hit *h, int64_t now_ms)
+{
+    return h->time_ms > now_ms + TS_DAY_MS ? "its time is in the future" : NULL;
+}
+
 struct ts_slice col_web_host(struct ts_slice url)
 {
     size_t at = find_text(url, "://");

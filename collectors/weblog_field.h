@@ -59,6 +59,8 @@ bool col_web_time_parse(struct ts_slice s, int64_t *out_ms);
 /** Digits with a fraction or not, times unit (1000: "0.5" is 500), at most 2^62; further digits are cut off. */
 bool col_web_decimal(struct ts_slice s, int64_t unit, int64_t *out);
 
+/** Why a request can't be one of a clock that shows now_ms: its time is more than a day later. NULL: it can. */
+const char *col_web_too_late(const struct col_web_hit *h, int64_t now_ms);
 /** Host of an URL or of a Host field: without scheme, user, port, path, brackets and a dot at its end. n = 0 if there is none. */
 struct ts_slice col_web_host(struct ts_slice url);
 /** The last two labels of a client's name (three below co.uk and the like); "ip" for an address. */

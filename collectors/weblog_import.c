@@ -357,8 +357,8 @@ static int import_line(struct col_web_import *im, struct ts_slice line, int64_t 
     const char *why = line.n > COL_WEB_CHUNK_BYTES
                           ? "it is too long"
                           : col_web_log_parse(&im->log, im->kind, line, &im->scratch, &hit);
-    if (!why && hit.time_ms > now_ms + TS_DAY_MS)
-        why = "its time is in the future";
+    if (!why)
+        why = col_web_too_late(&hit, now_ms);
     if (why)
         im->opts.bad(im->opts.arg, im->line, why);
     if (why)

@@ -29,6 +29,8 @@ try {
     struct col_web_limits limits;     /* of counting */
     struct col_web_count points, all; /* of the lines shown; of all that are looked at */
     uint64_t n_lines, n_bad, n_none;  /* looked at; bad; without a domain */
+    uint64_t n_ahead, n_far;          /* requests after now; of these those that are bad lines for it */
+    int64_t now_ms;                   /* clock at the start */
     struct ts_buf scratch, *out;      /* texts of JSON lines; the preview */
 };
 
@@ -69,6 +71,11 @@ static void line_look(struct try *t, struct ts_slice line)
         (t->log.detect && col_web_kind_directive(line, &t->kind)))
         return;
     const char *why = col_web_log_parse(&t->log, t->kind, line, &t->scratch, &h);
+    if (!why && h.time_ms > t->now_ms) {
+        why = col_web_too_late(&h, t->now_ms);
+        t->n_ahead++;
+        t->n_far += why != NULL;
+    }
     if (t->n_lines <= t->n_shown)
         line_say(t, line, why, &h);
     t->n_bad += why != NULL;
@@ -116,6 +123,12 @@ static void end_say(struct try *t)
     ts_buf_printf(t->out, "%llu lines looked at: %llu requests, %llu bad lines, %u domains\n",
                   (unsigned long long)t->n_lines, (unsigned long long)t->all.n_counted,
                   (unsigned long long)t->n_bad, names->n_domains);
+    if (t->n_ahead)
+        ts_buf_printf(
+            t->out,
+            "in the future: %llu requests, %llu of them by more than a day, which are bad lines; check the "
+            "clock here and where the log was written, and its zone\n",
+            (unsigned long long)t->n_ahead, (unsigned long long)t->n_far);
     domains_say(t);
     if (t->n_none * 2 > t->all.n_counted)
         ts_buf_printf(t->out, "%s\n", COL_WEB_NONE_HINT);
@@ -182,7 +195,7 @@ static int try_file(struct try *t, struct ts_error *err)
 int col_web_try(const struct ts_conf *conf, const char *path, unsigned n_shown, struct ts_buf *out,
                 struct ts_error *err)
 {
-    struct try t = {.conf = conf, .path = path, .n_shown = n_shown, .out = out};
+    struct try t = {.conf = conf, .path = path, .n_shown = n_shown, .out = out, .now_ms = ts_clock_ms()};
     struct col_web_limits many;
     TS_TRY(col_web_limits_get(conf, &t.limits, err));
     TS_TRY(col_web_log_init(&t.log, ts_conf_str(conf, "collect_weblog_format"),

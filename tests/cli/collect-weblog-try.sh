@@ -13,3 +13,7 @@ tsd collect weblog-import --format text --collect-dir none --host web1 access.lo
 tsd collect weblog-import --format text --collect-dir none --host web1 points.txt
 for i in 1 2 3 4; do printf '%s\n' "d$i.org:80 $line"; done >many.log
 tsd collect weblog-import --format text --collect-dir none --collect-weblog-domains 2 --host web1 many.log
+# Lines of the future are said, and are bad where an import refuses them.
+printf '%s\n' "$line" '10.0.0.1 - - [06/Nov/2099:12:00:00 +0000] "GET /a/b HTTP/1.1" 200 100' >future.log
+tsd collect weblog-try future.log
+tsd collect weblog-import --format text --collect-dir none --host web1 future.log

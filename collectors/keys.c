@@ -245,8 +245,9 @@ const struct ts_conf_key col_conf_keys[] = {
      .def = "auto",
      .help =
          "Their lines: auto (the first lines of each file decide: json, vhost_combined, combined, common, "
-         "vhost_common, haproxy, cloudfront or iis), one of these but iis, or a string as in nginx's "
-         "log_format or Apache's LogFormat."},
+         "vhost_common, haproxy, cloudfront or iis), one of these, or a string as in nginx's "
+         "log_format or Apache's LogFormat; iis with its fields, iis:date time ..., where no line #Fields "
+         "names them."},
     {.name = "collect_weblog_domain",
      .type = TS_CONF_STR,
      .def = "auto",

@@ -18,6 +18,7 @@
 
 struct col_web_auto {
     struct col_web_format *formats[COL_WEB_KIND_NONE]; /* by kind; owned; NULL = none of its own */
+    enum col_web_kind fixed;                           /* by the configuration; COL_WEB_KIND_UNKNOWN = not */
 };
 
 static const char *const kind_names[] = {"",       "json",         "vhost_combined", "combined",
@@ -26,7 +27,7 @@ static const char *const kind_names[] = {"",       "json",         "vhost_combin
 
 enum col_web_kind col_web_kind_base(enum col_web_kind kind)
 {
-    return (enum col_web_kind)((uint32_t)kind & ((1u << COL_WEB_KIND_BITS) - 1));
+    return (enum col_web_kind)((uint64_t)kind & ((1u << COL_WEB_KIND_BITS) - 1));
 }
 
 const char *col_web_kind_name(enum col_web_kind kind)
@@ -36,9 +37,10 @@ const char *col_web_kind_name(enum col_web_kind kind)
 
 void col_web_kind_text(enum col_web_kind kind, char out[COL_WEB_KIND_BYTES])
 {
-    uint32_t fields = (uint32_t)kind >> COL_WEB_KIND_BITS;
+    uint64_t fields = (uint64_t)kind >> COL_WEB_KIND_BITS;
     if (fields)
-        (void)snprintf(out, COL_WEB_KIND_BYTES, "%s:%u", col_web_kind_name(kind), fields);
+        (void)snprintf(out, COL_WEB_KIND_BYTES, "%s:%llu", col_web_kind_name(kind),
+                       (unsigned long long)fields);
     else
         (void)snprintf(out, COL_WEB_KIND_BYTES, "%s", col_web_kind_name(kind));
 }
@@ -47,11 +49,11 @@ enum col_web_kind col_web_kind_of(const char *text)
 {
     size_t n = strcspn(text, ":");
     uint64_t fields = 0;
-    if (text[n] && (!col_u64_of(ts_slice_str(text + n + 1), &fields) || fields >> (31 - COL_WEB_KIND_BITS)))
+    if (text[n] && (!col_u64_of(ts_slice_str(text + n + 1), &fields) || fields >> (63 - COL_WEB_KIND_BITS)))
         return COL_WEB_KIND_UNKNOWN;
     for (uint32_t i = 1; i < sizeof(kind_names) / sizeof(*kind_names); i++)
         if (strlen(kind_names[i]) == n && !memcmp(text, kind_names[i], n))
-            return (enum col_web_kind)(i | (uint32_t)fields << COL_WEB_KIND_BITS);
+            return (enum col_web_kind)(i | fields << COL_WEB_KIND_BITS);
     return COL_WEB_KIND_UNKNOWN;
 }
 
@@ -82,6 +84,11 @@ struct col_web_auto *col_web_auto_new(void)
         if (col_web_format_new(ts_slice_str(kind_names[i]), &a->formats[i], NULL) < 0)
             TS_BUG("format %s is not known", kind_names[i]);
     return a;
+}
+
+void col_web_auto_fix(struct col_web_auto *a, enum col_web_kind kind)
+{
+    a->fixed = kind;
 }
 
 void col_web_auto_free(struct col_web_auto *a)
@@ -323,7 +330,7 @@ void col_web_auto_look(const struct col_web_auto *a, struct ts_slice text, struc
             continue;
         if (!out->n_lines++)
             out->first = line;
-        out->kind = line_decides(a, line, scratch);
+        out->kind = a->fixed ? a->fixed : line_decides(a, line, scratch);
     }
 }
 

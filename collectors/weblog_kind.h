@@ -33,7 +33,7 @@
 
 #define COL_WEB_SHOWN      160 /* bytes for col_web_show */
 #define COL_WEB_ODD_BYTES  600 /* of a text about first lines */
-#define COL_WEB_KIND_BYTES 32  /* for col_web_kind_text */
+#define COL_WEB_KIND_BYTES 40  /* for col_web_kind_text */
 
 /* What the lines of a file are. */
 enum col_web_kind {
@@ -42,11 +42,12 @@ enum col_web_kind {
     COL_WEB_KIND_VHOST,
     COL_WEB_KIND_COMBINED,
     COL_WEB_KIND_COMMON,
-    COL_WEB_KIND_HOST,       /* vhost_common */
-    COL_WEB_KIND_HAPROXY,    /* from here on: weblog_own.h */
-    COL_WEB_KIND_CLOUDFRONT, /* see above */
-    COL_WEB_KIND_IIS,        /* with its fields in the bits above COL_WEB_KIND_BITS */
-    COL_WEB_KIND_NONE,       /* given up: no line decided; those that are sure count nevertheless */
+    COL_WEB_KIND_HOST,             /* vhost_common */
+    COL_WEB_KIND_HAPROXY,          /* from here on: weblog_own.h */
+    COL_WEB_KIND_CLOUDFRONT,       /* see above */
+    COL_WEB_KIND_IIS,              /* with its fields in the bits above COL_WEB_KIND_BITS */
+    COL_WEB_KIND_NONE,             /* given up: no line decided; those that are sure count nevertheless */
+    COL_WEB_KIND_MOST = INT64_MAX, /* no kind: fields need more than 32 bits */
 };
 
 /* The formats to choose from. */
@@ -61,6 +62,8 @@ struct col_web_look {
 
 /** Make the formats; never fails. */
 struct col_web_auto *col_web_auto_new(void);
+/** Lines of all files are of this kind until a line #Fields says otherwise; nothing is looked for. */
+void col_web_auto_fix(struct col_web_auto *a, enum col_web_kind kind);
 /** Free; NULL is harmless. */
 void col_web_auto_free(struct col_web_auto *a);
 /** Look at the first lines of a text; what stands behind its last line feed is a line too. Cost: at most COL_WEB_LOOK_LINES lines. */

@@ -10,6 +10,7 @@
 #include "base/unpack.h"
 #include "collectors/fields.h"
 #include "collectors/weblog_family.h"
+#include "collectors/weblog_own.h"
 
 #include <fnmatch.h>
 #include <limits.h>
@@ -46,11 +47,33 @@ static int log_domain(struct col_web_log *log, struct ts_slice word, struct ts_e
     return 0;
 }
 
+/* "iis:date time ...": the fields of lines that have no #Fields above them. */
+static int log_fields(struct ts_slice names, enum col_web_kind *out, struct ts_error *err)
+{
+    *out = col_web_iis.fields(names);
+    return *out ? 0
+                : ts_error_set(
+                      err, TS_EINVAL,
+                      "\"iis:%.*s\": date, time and sc-status are needed, each name once, and the fields "
+                      "that count among the first 31",
+                      (int)names.n, names.p);
+}
+
 static int log_format(struct col_web_log *log, struct ts_slice word, struct ts_error *err)
 {
-    if (!ts_slice_is(word, "auto"))
+    enum col_web_kind fixed = COL_WEB_KIND_UNKNOWN;
+    struct ts_slice names = word;
+    if (ts_slice_is(word, "iis"))
+        return ts_error_set(
+            err, TS_EINVAL,
+            "iis needs the names of its fields, iis:date time ..., as #Fields has them; with auto that "
+            "line says it");
+    if (col_prefix_take(&names, "iis:"))
+        TS_TRY(log_fields(col_trim(names), &fixed, err));
+    else if (!ts_slice_is(word, "auto"))
         return col_web_format_new(word, &log->format, err);
     log->detect = col_web_auto_new();
+    col_web_auto_fix(log->detect, fixed);
     return 0;
 }
 

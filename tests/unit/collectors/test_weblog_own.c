@@ -14,6 +14,7 @@
 #include "base/time.h"
 #include "collectors/fields.h"
 #include "collectors/weblog_field.h"
+#include "collectors/weblog_logs.h"
 #include "collectors/weblog_own.h"
 
 /* From the manuals of each, with names of our own. */
@@ -110,8 +111,15 @@ static void test_weblog_own__iis(void **state)
     (void)state;
     lines_are(iis, COL_WEB_KIND_IIS,
               "1793966401000  /shop 200 0 15000|1793966402000 b.example.org / 404 512 -1|bad|");
-    /* what is in no known order, or lacks what is needed, decides nothing */
-    lines_are("#Fields: time date sc-status\n12:00:00 2026-11-06 200\n", COL_WEB_KIND_UNKNOWN, "bad|");
+    /* any order, with fields of its own anywhere, and another one further down */
+    lines_are("#Fields: time x-own date time-taken sc-status cs-host\n12:00:00 - 2026-11-06 0.250 200 a.org\n"
+              "#Fields: sc-bytes sc-status cs-uri-stem time date\n7 301 /b/c 12:00:01 2026-11-06\n",
+              COL_WEB_KIND_IIS, "1793966400000 a.org  200 0 250000|1793966401000  /b 301 7 -1|");
+    /* what lacks what is needed, or says it twice, decides nothing */
+    lines_are("#Fields: date time date sc-status\n2026-11-06 12:00:00 2026-11-06 200\n", COL_WEB_KIND_UNKNOWN,
+              "bad|");
+    lines_are("#Fields: date time x-edge-id sc-status\n2026-11-06 12:00:00 x 200\n", COL_WEB_KIND_UNKNOWN,
+              "bad|");
     lines_are("#Fields: date time c-ip\n2026-11-06 12:00:00 10.0.0.1\n", COL_WEB_KIND_UNKNOWN, "bad|");
 }
 
@@ -162,6 +170,32 @@ static void test_weblog_own__days_that_are_none(void **state)
         COL_WEB_KIND_CLOUDFRONT, "1709240551000 a.org / 200 3 1000|bad|");
 }
 
+/* A log whose head is gone: its fields are named in the configuration. They are kept as text with the place in the file. */
+static void test_weblog_own__fields_by_configuration(void **state)
+{
+    static const char *const wrong[] = {"iis", "iis:", "iis:date time", "iis:date time sc-status date",
+                                        "iis:date,time,sc-status"};
+    struct col_web_log log;
+    struct col_web_look look;
+    struct col_web_hit h;
+    struct ts_buf scratch;
+    char text[COL_WEB_KIND_BYTES];
+    (void)state;
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++)
+        assert_int_equal(col_web_log_init(&log, wrong[i], "auto", NULL), TS_EINVAL);
+    ts_buf_init(&scratch, 0);
+    assert_int_equal(col_web_log_init(&log, "iis: sc-status cs-uri-stem time date", "auto", NULL), 0);
+    struct ts_slice line = TS_SLICE_LIT("404 /a 12:00:00 2026-11-06");
+    col_web_auto_look(log.detect, line, &scratch, &look);
+    col_web_kind_text(look.kind, text);
+    assert_true(col_web_kind_of(text) == look.kind);
+    assert_null(col_web_log_parse(&log, look.kind, line, &scratch, &h));
+    assert_int_equal(h.status, 404);
+    assert_int_equal(h.time_ms, 1793966400000);
+    ts_buf_release(&scratch);
+    col_web_log_release(&log);
+}
+
 /* Names in the configuration: those whose lines stand for themselves. */
 static void test_weblog_own__names(void **state)
 {
@@ -173,7 +207,7 @@ static void test_weblog_own__names(void **state)
         col_web_format_free(f);
     }
     assert_int_equal(col_web_format_new(TS_SLICE_LIT("iis"), &f, NULL), TS_EINVAL);
-    assert_int_equal(col_web_kind_of("iis:99999999999"), COL_WEB_KIND_UNKNOWN);
+    assert_int_equal(col_web_kind_of("iis:99999999999999999"), COL_WEB_KIND_UNKNOWN);
     assert_int_equal(col_web_kind_of("iis:x"), COL_WEB_KIND_UNKNOWN);
 }
 
@@ -182,6 +216,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_weblog_own__haproxy),
         cmocka_unit_test(test_weblog_own__iis),
+        cmocka_unit_test(test_weblog_own__fields_by_configuration),
         cmocka_unit_test(test_weblog_own__cloudfront),
         cmocka_unit_test(test_weblog_own__tomcat),
         cmocka_unit_test(test_weblog_own__a_sure_line_is_read_as_what_it_is),

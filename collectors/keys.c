@@ -257,10 +257,11 @@ const struct ts_conf_key col_conf_keys[] = {
     {.name = "collect_weblog_bots",
      .type = TS_CONF_CHOICE,
      .def = "count",
-     .choices = "count|drop",
+     .choices = "count|drop|tag",
      .help = "What becomes of requests of programs (crawlers, monitors, libraries), by words of their user "
-             "agent: count like others, or drop: they are "
-             "no requests then, web.log.lines state=bot says how many there were."},
+             "agent: count like others; drop: they are "
+             "no requests then, web.log.lines state=bot says how many there were; tag: every request has the "
+             "tag bot=yes or bot=no, which makes up to twice as many series."},
     {.name = "collect_weblog_bucket_s",
      .type = TS_CONF_INT,
      .def = "60",

@@ -32,13 +32,15 @@
 #define HEAD_BYTES   4096   /* of a file, in which its first request is, behind what stands above it */
 
 static const struct col_metric metrics[] = {
-    {"web.hits", "domain path status", "requests",
-     "Requests in the bucket that begins at the point's time; status is 1xx to 5xx or other.", COL_GAUGE},
-    {"web.bytes", "domain path status", "bytes", "Bytes sent for them, as the log says.", COL_GAUGE},
-    {"web.time.count", "domain path", "requests", "Requests whose time is in the log.", COL_GAUGE},
-    {"web.time.sum", "domain path", "ms", "Time they took, added up.", COL_GAUGE},
-    {"web.time.max", "domain path", "ms", "Longest of these times.", COL_GAUGE},
-    {"web.time.requests", "domain path upto_ms", "requests",
+    {"web.hits", "bot domain path status", "requests",
+     "Requests in the bucket that begins at the point's time; status is 1xx to 5xx or other; bot is there "
+     "with collect_weblog_bots = tag.",
+     COL_GAUGE},
+    {"web.bytes", "bot domain path status", "bytes", "Bytes sent for them, as the log says.", COL_GAUGE},
+    {"web.time.count", "bot domain path", "requests", "Requests whose time is in the log.", COL_GAUGE},
+    {"web.time.sum", "bot domain path", "ms", "Time they took, added up.", COL_GAUGE},
+    {"web.time.max", "bot domain path", "ms", "Longest of these times.", COL_GAUGE},
+    {"web.time.requests", "bot domain path upto_ms", "requests",
      "Requests by time: more than the value before, at most 10, 30, 100, 300, 1000, 3000, 10000 ms, more.",
      COL_GAUGE},
     {"web.log.lines", "state", "lines",

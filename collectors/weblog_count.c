@@ -8,16 +8,19 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/time.h"
+#include "collectors/weblog_bots.h"
 
 #include <string.h>
 
 #define FIRST_SLOTS 64u
 #define BATCH_CELLS 16u /* at most 22 points each: below the smallest spool */
+#define TAGS_MAX    4u  /* domain, path, bot, and status or upto_ms */
 #define LATE_MS     499 /* late cells have 1 to 499 ms behind a full second, finished logs the rest */
 
 static const uint32_t took_ms[COL_WEB_TOOK_STEPS] = {10, 30, 100, 300, 1000, 3000, 10000, UINT32_MAX};
 static const char *const took_names[COL_WEB_TOOK_STEPS] = {"10",   "30",   "100",   "300",
                                                            "1000", "3000", "10000", "more"};
+static const char *const bot_names[COL_WEB_BOTS] = {"", "no", "yes"};
 static const char *const class_names[COL_WEB_CLASSES] = {"1xx", "2xx", "3xx", "4xx", "5xx", "other"};
 
 void col_web_count_init(struct col_web_count *c, const struct col_web_limits *limits)
@@ -66,13 +69,14 @@ static uint32_t series_of(struct col_web_count *c, const struct col_web_hit *h, 
 
 /* --- cells --- */
 
-static uint32_t *cell_slot(const struct col_web_count *c, int64_t start_ms, uint32_t series)
+static uint32_t *cell_slot(const struct col_web_count *c, int64_t start_ms, uint32_t series,
+                           enum col_web_bot bot)
 {
     uint32_t mask = c->n_cell_slots - 1;
-    uint32_t i = (uint32_t)ts_hash_u64((uint64_t)start_ms * 31 + series) & mask;
+    uint32_t i = (uint32_t)ts_hash_u64(((uint64_t)start_ms * 31 + series) * COL_WEB_BOTS + bot) & mask;
     for (; c->cell_slots[i]; i = (i + 1) & mask) {
         const struct col_web_cell *cell = &c->cells[c->cell_slots[i] - 1];
-        if (cell->start_ms == start_ms && cell->series == series)
+        if (cell->start_ms == start_ms && cell->series == series && cell->bot == bot)
             break;
     }
     return &c->cell_slots[i];
@@ -82,7 +86,7 @@ static void cells_index(struct col_web_count *c)
 {
     memset(c->cell_slots, 0, c->n_cell_slots * sizeof(*c->cell_slots));
     for (uint32_t i = 0; i < c->n_cells; i++)
-        *cell_slot(c, c->cells[i].start_ms, c->cells[i].series) = i + 1;
+        *cell_slot(c, c->cells[i].start_ms, c->cells[i].series, c->cells[i].bot) = i + 1;
 }
 
 static void cells_resize(struct col_web_count *c, uint32_t n_slots)
@@ -96,16 +100,16 @@ static void cells_resize(struct col_web_count *c, uint32_t n_slots)
 }
 
 static struct col_web_cell *cell_find(struct col_web_count *c, int64_t start_ms, uint32_t series,
-                                      bool *out_new)
+                                      enum col_web_bot bot, bool *out_new)
 {
     if (c->n_cells == c->cap_cells)
         cells_resize(c, c->n_cell_slots ? c->n_cell_slots * 2 : FIRST_SLOTS);
-    uint32_t *slot = cell_slot(c, start_ms, series);
+    uint32_t *slot = cell_slot(c, start_ms, series, bot);
     *out_new = !*slot;
     if (*slot)
         return &c->cells[*slot - 1];
     struct col_web_cell *cell = &c->cells[c->n_cells];
-    *cell = (struct col_web_cell){.time_ms = start_ms, .start_ms = start_ms, .series = series};
+    *cell = (struct col_web_cell){.time_ms = start_ms, .start_ms = start_ms, .series = series, .bot = bot};
     *slot = ++c->n_cells;
     return cell;
 }
@@ -115,7 +119,7 @@ bool col_web_cell_restore(struct col_web_count *c, const struct col_web_cell *ce
     bool is_new;
     if (cell->series >= c->names.n || c->names.list[cell->series].parent == COL_WEB_TOP)
         return false;
-    struct col_web_cell *mine = cell_find(c, cell->start_ms, cell->series, &is_new);
+    struct col_web_cell *mine = cell_find(c, cell->start_ms, cell->series, cell->bot, &is_new);
     if (is_new) {
         *mine = *cell;
         c->n_dirty += cell->dirty;
@@ -154,7 +158,10 @@ void col_web_count_hit(struct col_web_count *c, const struct col_web_hit *h, str
     bool is_new;
     uint32_t series = series_of(c, h, domain, now_ms);
     int64_t start_ms = h->time_ms - ts_floor_mod(h->time_ms, c->limits.bucket_ms);
-    struct col_web_cell *cell = cell_find(c, start_ms, series, &is_new);
+    enum col_web_bot bot = !c->limits.tag_bots        ? COL_WEB_BOT_UNTOLD
+                           : col_web_is_bot(h->agent) ? COL_WEB_BOT_YES
+                                                      : COL_WEB_BOT_NO;
+    struct col_web_cell *cell = cell_find(c, start_ms, series, bot, &is_new);
     if (is_new)
         cell->time_ms += c->limits.slot_ms;
     if (is_new && start_ms <= c->horizon_ms)
@@ -172,7 +179,7 @@ void col_web_count_hit(struct col_web_count *c, const struct col_web_hit *h, str
 static void cell_emit(const struct col_web_cell *cell, const struct col_tag *tags, unsigned n_tags,
                       struct col_emit *emit)
 {
-    struct col_tag all[3];
+    struct col_tag all[TAGS_MAX];
     memcpy(all, tags, n_tags * sizeof(*tags));
     col_emit_time(emit, cell->time_ms);
     for (unsigned k = 0; k < COL_WEB_CLASSES; k++) {
@@ -204,9 +211,13 @@ int col_web_count_emit(const struct col_web_count *c, struct col_emit *emit, str
         if (!cell->dirty)
             continue;
         const struct col_web_name *path = &c->names.list[cell->series];
-        struct col_tag tags[2] = {{"domain", ts_slice_str(c->names.list[path->parent].text)},
-                                  {"path", ts_slice_str(path->text)}};
-        cell_emit(cell, tags, *path->text ? 2 : 1, emit);
+        struct col_tag tags[TAGS_MAX] = {{"domain", ts_slice_str(c->names.list[path->parent].text)}};
+        unsigned n_tags = 1;
+        if (*path->text)
+            tags[n_tags++] = (struct col_tag){"path", ts_slice_str(path->text)};
+        if (cell->bot)
+            tags[n_tags++] = (struct col_tag){"bot", ts_slice_str(bot_names[cell->bot])};
+        cell_emit(cell, tags, n_tags, emit);
         if (++n % BATCH_CELLS == 0)
             rc = col_emit_end(emit, false, err);
     }

@@ -36,7 +36,12 @@ struct col_web_limits {
     int64_t forget_ms;    /* one that was not hit for so long gives way to a new one */
     uint32_t path_depth;  /* folders of a path that make its prefix; 0 = no tag path */
     uint32_t max_cells;   /* cells kept; above it those of old buckets are given up early */
+    bool tag_bots;        /* requests have the tag bot */
 };
+
+/* Value of the tag bot. */
+enum col_web_bot { COL_WEB_BOT_UNTOLD, COL_WEB_BOT_NO, COL_WEB_BOT_YES };
+#define COL_WEB_BOTS 3u
 
 /* What was counted. */
 struct col_web_cell {
@@ -44,6 +49,7 @@ struct col_web_cell {
     int64_t start_ms;                  /* of the bucket */
     int64_t touched_ms;                /* clock at the last change */
     uint32_t series;                   /* name of the path (which knows its domain) */
+    enum col_web_bot bot;              /* tag; COL_WEB_BOT_UNTOLD = none */
     bool dirty;                        /* changed since it was sent */
     bool flying;                       /* what was sent last is not known to be delivered */
     uint64_t hits[COL_WEB_CLASSES];    /* requests */
@@ -73,7 +79,7 @@ struct col_web_count {
 void col_web_count_init(struct col_web_count *c, const struct col_web_limits *limits);
 /** Give back; twice is harmless. */
 void col_web_count_release(struct col_web_count *c);
-/** Count a request for a domain (any bytes, empty = none). Cost: two look-ups. */
+/** Count a request for a domain (any bytes, empty = none). Cost: two look-ups, and one at its user agent with tag_bots. */
 void col_web_count_hit(struct col_web_count *c, const struct col_web_hit *h, struct ts_slice domain,
                        int64_t now_ms);
 /** Emit all that changed, in batches that any spool takes; the last one is the caller's to end. Call col_web_count_sent when the

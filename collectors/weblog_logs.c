@@ -208,6 +208,7 @@ int col_web_limits_get(const struct ts_conf *conf, struct col_web_limits *out, s
         .forget_ms = ts_conf_int(conf, "collect_weblog_name_h") * TS_HOUR_MS,
         .path_depth = (uint32_t)ts_conf_int(conf, "collect_weblog_path_depth"),
         .max_cells = (uint32_t)ts_conf_int(conf, "collect_weblog_cells"),
+        .tag_bots = !strcmp(ts_conf_str(conf, "collect_weblog_bots"), "tag"),
     };
     return 0;
 }

@@ -110,6 +110,8 @@ static void save_cell(struct ts_json *j, const struct col_web_cell *cell)
         ts_json_int(j, (int64_t)cell->bytes[k]);
     for (unsigned k = 0; k < COL_WEB_TOOK_STEPS; k++)
         ts_json_int(j, (int64_t)cell->took[k]);
+    if (cell->bot) /* else as ever */
+        ts_json_int(j, cell->bot);
     ts_json_arr_end(j);
 }
 
@@ -352,21 +354,23 @@ static bool load_names(const json_t *names, struct col_web_names *t, int64_t now
 
 static bool load_cell(const json_t *row, struct col_web_count *c, int64_t now_ms)
 {
-    int64_t v[CELL_NUMBERS];
+    int64_t v[CELL_NUMBERS + 1] = {0};
     struct col_web_cell cell;
-    if (json_array_size(row) != CELL_NUMBERS)
+    size_t n = json_array_size(row);
+    if (n != CELL_NUMBERS && n != CELL_NUMBERS + 1)
         return false;
-    for (unsigned i = 0; i < CELL_NUMBERS; i++) {
+    for (size_t i = 0; i < n; i++) {
         if (!json_is_integer(json_array_get(row, i)))
             return false;
         v[i] = json_integer_value(json_array_get(row, i));
     }
-    if (v[2] < 0 || v[2] >= c->names.n)
+    if (v[2] < 0 || v[2] >= c->names.n || v[CELL_NUMBERS] < 0 || v[CELL_NUMBERS] >= COL_WEB_BOTS)
         return false;
     cell = (struct col_web_cell){.time_ms = v[0],
                                  .start_ms = v[1],
                                  .touched_ms = now_ms,
                                  .series = (uint32_t)v[2],
+                                 .bot = (enum col_web_bot)v[CELL_NUMBERS],
                                  .dirty = v[3] != 0,
                                  .n_timed = (uint64_t)v[4],
                                  .sum_us = (uint64_t)v[5],

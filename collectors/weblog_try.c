@@ -9,6 +9,7 @@
 #include "base/time.h"
 #include "collectors/emit.h"
 #include "collectors/fields.h"
+#include "collectors/weblog_bots.h"
 #include "collectors/weblog_import.h"
 #include "collectors/weblog_logs.h"
 
@@ -31,6 +32,8 @@ try {
     uint64_t n_lines, n_bad, n_none;  /* looked at; bad; without a domain */
     uint64_t n_ahead, n_far;          /* requests after now; of these those that are bad lines for it */
     int64_t now_ms;                   /* clock at the start */
+    bool drop_bots;                   /* requests of programs do not count */
+    uint64_t n_bots;                  /* of these */
     struct ts_buf scratch, *out;      /* texts of JSON lines; the preview */
 };
 
@@ -57,6 +60,8 @@ static void line_say(const struct try *t, struct ts_slice line, const char *why,
         ts_buf_str(t->out, " path=");
         col_name_append(t->out, col_web_prefix(h->path, t->limits.path_depth));
     }
+    if (t->limits.tag_bots || t->drop_bots)
+        ts_buf_str(t->out, col_web_is_bot(h->agent) ? " bot=yes" : " bot=no");
     ts_buf_printf(t->out, " status=%u bytes=%llu", h->status, (unsigned long long)h->bytes);
     if (h->took_us >= 0)
         ts_buf_printf(t->out, " ms=%.3f", (double)h->took_us / 1000);
@@ -81,6 +86,10 @@ static void line_look(struct try *t, struct ts_slice line)
     t->n_bad += why != NULL;
     if (why)
         return;
+    if (t->drop_bots && col_web_is_bot(h.agent)) {
+        t->n_bots++;
+        return;
+    }
     struct ts_slice domain = col_web_domain(&t->log, t->path, &h);
     t->n_none += !domain.n;
     if (t->n_lines <= t->n_shown)
@@ -123,6 +132,9 @@ static void end_say(struct try *t)
     ts_buf_printf(t->out, "%llu lines looked at: %llu requests, %llu bad lines, %u domains\n",
                   (unsigned long long)t->n_lines, (unsigned long long)t->all.n_counted,
                   (unsigned long long)t->n_bad, names->n_domains);
+    if (t->n_bots)
+        ts_buf_printf(t->out, "of programs: %llu requests, which do not count (collect_weblog_bots = drop)\n",
+                      (unsigned long long)t->n_bots);
     if (t->n_ahead)
         ts_buf_printf(
             t->out,
@@ -203,6 +215,7 @@ int col_web_try(const struct ts_conf *conf, const char *path, unsigned n_shown, 
     many = t.limits;
     many.max_domains = LOOK_LINES;
     many.path_depth = 0;
+    t.drop_bots = !strcmp(ts_conf_str(conf, "collect_weblog_bots"), "drop");
     ts_buf_init(&t.scratch, 0);
     col_web_count_init(&t.points, &t.limits);
     col_web_count_init(&t.all, &many);

@@ -17,3 +17,8 @@ tsd collect weblog-import --format text --collect-dir none --collect-weblog-doma
 printf '%s\n' "$line" '10.0.0.1 - - [06/Nov/2099:12:00:00 +0000] "GET /a/b HTTP/1.1" 200 100' >future.log
 tsd collect weblog-try future.log
 tsd collect weblog-import --format text --collect-dir none --host web1 future.log
+# Requests of programs: a tag, or no requests.
+printf '%s "-" "curl/8"\n%s "-" "Firefox"\n' "$line" "$line" >agents.log
+tsd collect weblog-import --format text --collect-dir none --host web1 --collect-weblog-bots tag agents.log
+tsd collect weblog-try --collect-weblog-bots tag agents.log
+tsd collect weblog-try --collect-weblog-bots drop agents.log

@@ -355,6 +355,45 @@ static void test_weblog__a_new_host_name_counts_nothing_twice(void **state)
     sh(dir, "rm -r \"$PWD\"");
 }
 
+/* The key changes in the middle of a bucket, and counts are killed on their way: each request is in one point, with the tag from then on. */
+static void test_weblog__programs_get_a_tag(void **state)
+{
+    static const char *const agents[] = {"Googlebot/2.1", "Mozilla/5.0 Firefox/128.0", "-"};
+    static const char *const modes[] = {"count", "tag", "tag", "drop", "tag"};
+    const struct ts_conf_key *const tables[] = {col_conf_keys};
+    struct t_store store = {.points = ts_xcalloc(N_POINTS, sizeof(*store.points))};
+    struct t_spool spool = {.store = &store};
+    struct t_collector c = {.conf = ts_conf_new(tables, 1)};
+    char dir[] = "/tmp/tsd-test-weblog-XXXXXX", log[64];
+    (void)state;
+    assert_non_null(mkdtemp(dir));
+    snprintf(log, sizeof(log), "%s/a.org.log", dir);
+    set(c.conf, "collect_weblog", log);
+    c.ctx = (struct col_ctx){.conf = c.conf, .root = "", .state_dir = dir};
+    c.emit = col_emit_new(
+        &(struct col_emit_opts){.out = {.put = spool_put, .arg = &spool, .progress = spool_progress}});
+    for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++) {
+        FILE *f = fopen(log, "ae");
+        for (unsigned k = 0; k < 6; k++)
+            fprintf(f, "1.1.1.1 - - [17/May/2015:10:05:03 +0000] \"GET / HTTP/1.1\" 200 1 \"-\" \"%s\"\n",
+                    agents[k % 3]);
+        fclose(f);
+        set(c.conf, "collect_weblog_bots", modes[i]);
+        begin(&c, "600", "60");
+        spool.still = i % 2; /* what was sent is lost with the process */
+        assert_int_equal(col_weblog.once(c.state, c.emit, NULL), 0);
+        spool.n_waiting = 0;
+        col_weblog.release(c.state);
+    }
+    assert_int_equal(store_sum(&store, "web.hits ", "bot=yes"), 3 * 2);
+    assert_int_equal(store_sum(&store, "web.hits ", "bot=no"), 3 * 4);
+    assert_int_equal(store_sum(&store, "web.hits ", ""), 6 + 3 * 6 + 4);
+    col_emit_free(c.emit);
+    ts_conf_free(c.conf);
+    ts_free(store.points);
+    sh(dir, "rm -r \"$PWD\"");
+}
+
 static void test_weblog__wrong_keys_are_refused(void **state)
 {
     static const struct {
@@ -393,6 +432,7 @@ int main(void)
         cmocka_unit_test(test_weblog__paths_may_have_equals_signs),
         cmocka_unit_test(test_weblog__counts_wait_while_the_spool_stands_still),
         cmocka_unit_test(test_weblog__a_new_host_name_counts_nothing_twice),
+        cmocka_unit_test(test_weblog__programs_get_a_tag),
         cmocka_unit_test(test_weblog__wrong_keys_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

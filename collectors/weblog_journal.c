@@ -24,10 +24,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#define NAME       "weblog.imports"
-#define LOCK_NS    20000000 /* between two tries */
-#define MAX_BYTES  ((size_t)64 << 20)
-#define HOST_BYTES 256
+#define NAME         "weblog.imports"
+#define LOCK_NS      20000000 /* between two tries */
+#define MAX_BYTES    ((size_t)64 << 20)
+#define HOST_BYTES   256
+#define FIRST_PLACES 64u
 
 /* Decide about series and times of points. */
 static const char *const keys[] = {
@@ -56,16 +57,17 @@ struct place {
 };
 
 struct col_web_journal {
-    char dir[PATH_MAX];   /* "" = nothing is remembered */
-    char path[PATH_MAX];  /* of the file in it */
-    char *server;         /* owned; NULL = all of them: it is not written */
-    struct entry *p;      /* owned */
-    size_t n, cap;        /* entries */
-    struct place *places; /* owned */
-    size_t n_places;      /* of them */
-    struct stat read;     /* of the file when it was read or written last */
-    DIR *lock;            /* the folder, while its lock is held; NULL */
-    bool told;            /* that it can't be written was logged */
+    char dir[PATH_MAX];            /* "" = nothing is remembered */
+    char path[PATH_MAX];           /* of the file in it */
+    char *server;                  /* owned; NULL = all of them: it is not written */
+    struct entry *p;               /* owned */
+    size_t n, cap;                 /* entries */
+    struct place *places;          /* owned */
+    uint32_t n_places, cap_places; /* of them */
+    uint32_t *slots;               /* table of them, index + 1; cap_places * 2, a power of two; owned */
+    struct stat read;              /* of the file when it was read or written last */
+    DIR *lock;                     /* the folder, while its lock is held; NULL */
+    bool told;                     /* that it can't be written was logged */
 };
 
 /* --- settings --- */
@@ -191,18 +193,40 @@ static void journal_add(struct col_web_journal *j, uint64_t identity, struct ts_
     j->p[j->n++] = (struct entry){.identity = identity, .settings = ts_xstrndup(settings.p, settings.n)};
 }
 
+static uint32_t *place_slot(const struct col_web_journal *j, struct ts_slice path,
+                            const struct col_web_head *head)
+{
+    uint32_t mask = 2 * j->cap_places - 1, i = (uint32_t)(head->hash ^ ts_hash(path.p, path.n)) & mask;
+    for (; j->slots[i]; i = (i + 1) & mask) {
+        const struct place *p = &j->places[j->slots[i] - 1];
+        if (p->head.n_bytes == head->n_bytes && p->head.hash == head->hash && ts_slice_is(path, p->path))
+            break;
+    }
+    return &j->slots[i];
+}
+
+static void places_grow(struct col_web_journal *j)
+{
+    j->cap_places = j->cap_places ? 2 * j->cap_places : FIRST_PLACES;
+    j->places = ts_xrealloc(j->places, j->cap_places * sizeof(*j->places));
+    ts_free(j->slots);
+    j->slots = ts_xcalloc(2 * (size_t)j->cap_places, sizeof(*j->slots));
+    for (uint32_t i = 0; i < j->n_places; i++)
+        *place_slot(j, ts_slice_str(j->places[i].path), &j->places[i].head) = i + 1;
+}
+
 /* The entry of a file; made if it is not there. */
 static struct place *place_at(struct col_web_journal *j, struct ts_slice path,
                               const struct col_web_head *head)
 {
-    for (size_t i = 0; i < j->n_places; i++) {
-        struct place *p = &j->places[i];
-        if (p->head.n_bytes == head->n_bytes && p->head.hash == head->hash && ts_slice_is(path, p->path))
-            return p;
+    if (j->n_places == j->cap_places)
+        places_grow(j);
+    uint32_t *slot = place_slot(j, path, head);
+    if (!*slot) {
+        j->places[j->n_places] = (struct place){.path = ts_xstrndup(path.p, path.n), .head = *head};
+        *slot = ++j->n_places;
     }
-    j->places = ts_xrealloc(j->places, (j->n_places + 1) * sizeof(*j->places));
-    j->places[j->n_places] = (struct place){.path = ts_xstrndup(path.p, path.n), .head = *head};
-    return &j->places[j->n_places++];
+    return &j->places[*slot - 1];
 }
 
 /* What a line says of it. Parts grow; how long the text of a packed file is, turns out in the end. */
@@ -316,7 +340,10 @@ static void journal_forget(struct col_web_journal *j)
         ts_free(j->p[i].settings);
     for (size_t i = 0; i < j->n_places; i++)
         ts_free(j->places[i].path);
-    j->n = j->n_places = 0;
+    ts_free(j->slots);
+    j->slots = NULL;
+    j->n = 0;
+    j->n_places = j->cap_places = 0;
 }
 
 void col_web_journal_close(struct col_web_journal *j)
@@ -453,7 +480,7 @@ bool col_web_journal_lock(struct col_web_journal *j, unsigned wait_ms)
     struct place *mine = j->places;
     size_t n_mine = j->n_places;
     j->places = NULL;
-    j->n_places = 0;
+    j->n_places = 0; /* those are kept aside */
     journal_forget(j);
     journal_read(j);
     for (size_t i = 0; i < n_mine; i++) {
@@ -473,10 +500,15 @@ bool col_web_journal_lock(struct col_web_journal *j, unsigned wait_ms)
 bool col_web_journal_taken(const struct col_web_journal *j, struct ts_slice first,
                            bool (*of)(void *arg, const char *path), void *arg, struct col_web_taken *out)
 {
+    struct col_web_head have = {.n_bytes = 0}; /* most have the same number of bytes */
     *out = (struct col_web_taken){.bytes = 0};
     for (size_t i = 0; i < j->n_places; i++) {
         const struct place *p = &j->places[i];
-        if (!p->taken.bytes || !col_web_head_matches(&p->head, first) || !of(arg, p->path))
+        if (!p->taken.bytes || !p->head.n_bytes || p->head.n_bytes > first.n)
+            continue;
+        if (have.n_bytes != p->head.n_bytes)
+            have = col_web_head_of(first.p, p->head.n_bytes);
+        if (have.hash != p->head.hash || !of(arg, p->path))
             continue;
         bool whole = out->whole || p->taken.whole;
         if (p->taken.bytes > out->bytes)

@@ -241,6 +241,17 @@ static void test_weblog_import__waits_for_the_lock_of_the_folder(void **state)
     assert_true(col_web_journal_lock(b, 0));
     assert_true(col_web_journal_taken(b, TS_SLICE_LIT("abc"), any_path, NULL, &taken));
     assert_true(taken.done);
+    col_web_journal_unlock(b);
+    for (unsigned i = 0; i < 200; i++) { /* of other files, and more of the same in another process */
+        head = col_web_head_of((const char *)&i, sizeof(i));
+        col_web_journal_take(a, "/x/other.log", &head, 10 + i);
+    }
+    head = col_web_head_of("abc", 3);
+    col_web_journal_take(a, "/x/a\tb.log", &head, 9);
+    assert_true(col_web_journal_lock(b, 0));
+    assert_true(col_web_journal_taken(b, TS_SLICE_LIT("abcd"), any_path, NULL, &taken));
+    assert_int_equal(taken.bytes, 9);
+    assert_false(taken.done);
     col_web_journal_close(a);
     col_web_journal_close(b);
     ts_conf_free(conf);

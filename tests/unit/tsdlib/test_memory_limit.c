@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/json.h"
+#include "storage/store.h"
 #include "tsd/memory.h"
 #include "tsd/settings.h"
 
@@ -229,6 +230,83 @@ static void test_memory_limit__large_uses_are_followed_by_one_trim(void **state)
     tsd_memory_trim(NULL);
 }
 
+/* What the store itself says of the memory of some of its parts. */
+struct measured {
+    const char *const *names; /* of the parts, up to NULL */
+    uint64_t sum;
+    unsigned n; /* parts that are not empty */
+};
+
+static void measure(void *arg, const char *name, uint64_t value)
+{
+    struct measured *m = arg;
+    for (const char *const *p = m->names; *p; p++)
+        if (!strcmp(name, *p)) {
+            m->sum += value;
+            m->n += value > 0;
+        }
+}
+
+static void put_point(struct sto_store *st, int64_t t_ms, enum sto_level level)
+{
+    struct sto_tag_text tag = {TS_SLICE_LIT("a"), TS_SLICE_LIT("b")};
+    const struct sto_series *series;
+    struct ts_error err = {0};
+    assert_int_equal(
+        sto_series_resolve(sto_store_catalog(st), TS_SLICE_LIT("m a=b"), 1, &tag, 1, true, &series, &err), 0);
+    assert_int_equal(
+        sto_put(sto_port(st, 0), series, t_ms, (struct ts_num){.m = 1, .kind = TS_NUM_INT}, false), 0);
+    sto_port_turn(sto_port(st, 0));
+    assert_int_equal(sto_flush(st, level, &err), 0);
+}
+
+static void test_memory_limit__what_a_store_holds_is_measured(void **state)
+{
+    static const char *const live[] = {"memstore.bytes", NULL},
+                             *const snapshots[] = {"memstore.snapshot_bytes", NULL},
+                             *const names[] = {"catalog.names_bytes", "catalog.series_bytes",
+                                               "catalog.index_bytes", "cells.bytes", NULL},
+                             *const files[] = {"files.index_bytes", NULL};
+    static const struct {
+        enum tsd_account account;
+        const char *const *names;
+        unsigned n; /* of names: each must be there */
+    } rows[] = {{TSD_MEM_MEMSTORES, live, 1},
+                {TSD_MEM_SNAPSHOTS, snapshots, 1},
+                {TSD_MEM_NAMES, names, 4},
+                {TSD_MEM_FILES, files, 1}};
+    static struct tsd_memory m;
+    struct tsd_settings s = {.memory_limit_bytes = 512 * MIB};
+    struct sto_opts opts = {
+        .dir = root, .create = true, .n_ports = 1, .own_threads = true, .no_background = true};
+    struct sto_store *st;
+    struct ts_error err = {0};
+    (void)state;
+    tsd_memory_defaults(&s);
+    tsd_memory_init(&m, &s);
+    assert_int_equal(sto_open(&opts, &st, &err), 0);
+    put_point(st, 1500000000000, STO_LEVEL_LOG);
+    assert_int_equal(sto_cell_put(st, TS_SLICE_LIT("key"), TS_SLICE_LIT("value"), &err), 0);
+    struct sto_snap *snap = sto_snap_take(st); /* holds what the flush lets go of */
+    put_point(st, 1500000001000, STO_LEVEL_FILES);
+    put_point(st, 1500000002000, STO_LEVEL_LOG);
+    tsd_memory_look(&m, st, 12345);
+    uint64_t sum = 12345;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct measured now = {.names = rows[i].names};
+        sto_stats(st, measure, &now);
+        assert_int_equal(now.n, rows[i].n);
+        assert_int_equal(atomic_load(&m.accounts[rows[i].account].used_bytes), now.sum);
+        sum += now.sum;
+    }
+    assert_int_equal(atomic_load(&m.accounts[TSD_MEM_SERIES_CACHE].used_bytes), 12345);
+    assert_int_equal(atomic_load(&m.accounts[TSD_MEM_PROCESS].used_bytes), sum);
+    sto_snap_release(snap);
+    tsd_memory_look(&m, st, 0);
+    assert_int_equal(atomic_load(&m.accounts[TSD_MEM_SNAPSHOTS].used_bytes), 0);
+    assert_int_equal(sto_close(st, &err), 0);
+}
+
 #define CASE(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
@@ -242,6 +320,7 @@ int main(void)
         CASE(test_memory_limit__growth_leaves_the_part_of_clients_alone),
         CASE(test_memory_limit__bodies_have_a_reserve),
         CASE(test_memory_limit__json_trees_are_counted_and_refused),
+        CASE(test_memory_limit__what_a_store_holds_is_measured),
         CASE(test_memory_limit__large_uses_are_followed_by_one_trim),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

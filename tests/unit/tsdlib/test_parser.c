@@ -95,6 +95,8 @@ static void test_parser__messages_are_read_in_any_pieces(void **state)
          "CLOSE\r\n" H "\r\n",
          "POST /p [hello].GET / close []."},
         {"GET / HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n", "GET / []."},
+        {"GET / HTTP/1.1\r\n" H "Connection: close\r\nConnection: keep-alive\r\n\r\n", "GET / close []."},
+        {"GET / HTTP/1.0\r\nConnection: keep-alive\r\nConnection: close\r\n\r\n", "GET / close []."},
         {"POST /p HTTP/1.1\r\n" H
          "Transfer-Encoding: Chunked\r\n\r\n5\r\nhello\r\nA;x=\"y z\"\r\n, world, !\r\n0\r\n\r\nGET / "
          "HTTP/1.1\r\n" H "\r\n",
@@ -175,6 +177,8 @@ static void test_parser__what_could_be_read_in_two_ways_is_refused(void **state)
         {"GET / HTTP/1.1\r\nHost: x/y\r\n\r\n", 400},
         {"GET / HTTP/1.1\r\n" H "Origin: a\r\nOrigin: b\r\n\r\n", 400},
         {"GET / HTTP/1.1\r\n" H "Content-Encoding: gzip\r\nContent-Encoding: identity\r\n\r\n", 400},
+        {"GET / HTTP/1.1\r\n" H "Content-Type: text/plain\r\nContent-Type: application/json\r\n\r\n", 400},
+        {"GET / HTTP/1.1\r\n" H "Sec-Fetch-Site: none\r\nSec-Fetch-Site: cross-site\r\n\r\n", 400},
         /* where does a chunk end? */
         {"POST / HTTP/1.1\r\n" H "Transfer-Encoding: chunked\r\n\r\n5\r\nhelloXX0\r\n\r\n", 400},
         {"POST / HTTP/1.1\r\n" H "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\n0\r\n\r\n", 400},
@@ -188,6 +192,9 @@ static void test_parser__what_could_be_read_in_two_ways_is_refused(void **state)
         {"POST / HTTP/1.1\r\n" H "Transfer-Encoding: chunked\r\n\r\n-5\r\nhello\r\n0\r\n\r\n", 400},
         {"POST / HTTP/1.1\r\n" H "Transfer-Encoding: chunked\r\n\r\n\r\nhello\r\n0\r\n\r\n", 400},
         {"POST / HTTP/1.1\r\n" H "Transfer-Encoding: chunked\r\n\r\n;a\r\nhello\r\n0\r\n\r\n", 400},
+        {"POST / HTTP/1.1\r\n" H "Transfer-Encoding: chunked\r\n\r\n\r\n\r\n", 400}, /* no size is not 0 */
+        {"POST / HTTP/1.1\r\n" H "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n\r\n\r\n", 400},
+        {"POST / HTTP/1.1\r\n" H "Transfer-Encoding: chunked\r\n\r\n;a\r\n\r\n", 400},
         {"POST / HTTP/1.1\r\n" H "Transfer-Encoding: chunked\r\n\r\n10000000000000005\r\nhello\r\n0\r\n\r\n",
          400},
         {"POST / HTTP/1.1\r\n" H "Transfer-Encoding: chunked\r\n\r\n0\r\n\n", 400},

@@ -11,32 +11,13 @@
 #include "query/hidden.h"
 #include "query/query.h"
 
-#include "base/mem.h"
-
-#include <errno.h>
+#include "base/cut.h"
 #include <malloc.h>
-#include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-#include <cmocka.h>
-
-#include "tests/unit/t_folder.h"
+#include "tests/memory/query_memory_kit.h"
 #include "tests/unit/t_random.h"
 
-#define T_THREADS  2
-#define MIB        (1u << 20)
-#define DAY_S      1600000000ll /* 2020-09-13T12:26:40Z */
-#define N_WIDE     20000        /* series of one point each */
-#define N_LONG     400000       /* points of one series, a second apart */
-#define N_HOSTS    1500         /* of 4 cpus each, made cpu by cpu */
-#define N_PCT      300          /* series of a point a minute over 12 hours */
-#define N_PCT_PTS  720
 #define FACTOR_PCT 125       /* what malloc gave may be so much of what is counted, */
 #define SLACK      (8 * MIB) /* and this much more: readers, stacks of blocks */
 
@@ -99,106 +80,12 @@ void free(void *p)
 
 #endif
 
-/* --- points --- */
-static char dir[T_FOLDER_BYTES];
-static struct sto_store *st;
-static struct ts_pool *pool;
-
-static void put(const struct sto_series *s, int64_t t_ms, struct ts_num v)
-{
-    struct sto_port *port = sto_port(st, 0);
-    int rc;
-    while ((rc = sto_put(port, s, t_ms, v, false)) == TS_EBUSY) {
-        struct pollfd pfd = {.fd = sto_port_fd(port), .events = POLLIN};
-        sto_port_turn(port);
-        poll(&pfd, 1, 10);
-    }
-    assert_int_equal(rc, 0);
-}
-
-static const struct sto_series *series_of(const char *metric, unsigned a, unsigned b)
-{
-    char text[160], host[16], cpu[16];
-    snprintf(host, sizeof host, "h%06u", a);
-    snprintf(cpu, sizeof cpu, "c%u", b);
-    struct sto_tag_text tags[] = {{TS_SLICE_LIT("cpu"), ts_slice_str(cpu)},
-                                  {TS_SLICE_LIT("host"), ts_slice_str(host)}};
-    const struct sto_series *s;
-    int n = snprintf(text, sizeof text, "%s cpu=%s host=%s", metric, cpu, host);
-    assert_int_equal(sto_series_resolve(sto_store_catalog(st), (struct ts_slice){text, (size_t)n},
-                                        (uint32_t)strlen(metric), tags, 2, true, &s, NULL),
-                     0);
-    return s;
-}
-
-/* Counts of three buckets of 20 histograms, as they are stored: in metrics beside the one users see. */
-static void put_histograms(void)
-{
-    static const char *const buckets[] = {"u", "0.0,10.0", "10.0,20.0"};
-    for (unsigned h = 0; h < 20; h++) {
-        (void)series_of("hist", h, 0);
-        for (unsigned b = 0; b < 3; b++) {
-            struct ts_buf name;
-            ts_buf_init(&name, 0);
-            qry_hidden_buckets(TS_SLICE_LIT("hist"), &name);
-            ts_buf_str(&name, buckets[b]);
-            ts_buf_char(&name, 0);
-            const struct sto_series *s = series_of(name.p, h, 0);
-            for (unsigned k = 0; k < 500; k++)
-                put(s, (DAY_S + k * 60) * 1000, (struct ts_num){.m = (int64_t)(k % (7 + b))});
-            ts_buf_release(&name);
-        }
-    }
-}
-
-static int setup(void **state)
-{
-    (void)state;
-    t_folder_make(dir);
-    struct sto_opts opts = {.dir = dir,
-                            .create = true,
-                            .own_threads = true,
-                            .wal_sync = STO_SYNC_NONE,
-                            .memstore_bytes = 512 * MIB,
-                            .no_background = true};
-    assert_int_equal(sto_open(&opts, &st, NULL), 0);
-    for (unsigned i = 0; i < N_WIDE; i++)
-        put(series_of("wide", i, 0), (DAY_S + (int64_t)i * 521 % 31536000) * 1000, (struct ts_num){.m = i});
-    const struct sto_series *one = series_of("long", 0, 0);
-    for (unsigned i = 0; i < N_LONG; i++)
-        put(one, (DAY_S + i) * 1000, (struct ts_num){.m = i});
-    for (unsigned c = 0; c < 4; c++)
-        for (unsigned h = 0; h < N_HOSTS; h++)
-            for (unsigned k = 0; k < 12; k++)
-                put(series_of("cpus", h, c), (DAY_S + k * 7200) * 1000, (struct ts_num){.m = k});
-    for (unsigned h = 0; h < N_PCT; h++)
-        for (unsigned k = 0; k < N_PCT_PTS; k++)
-            put(series_of("pct", h, 0), (DAY_S + k * 60) * 1000, ts_num_from_double((double)(h * k) / 7));
-    for (unsigned h = 0; h < 40; h++)
-        for (unsigned k = 0; k < 2000; k++)
-            put(series_of("tiny", h, 0), (DAY_S + k * 60) * 1000,
-                ts_num_from_double((h + 1) * (k % 2 ? 1e-200 : 1e200)));
-    put_histograms();
-    sto_port_turn(sto_port(st, 0));
-    assert_int_equal(sto_flush(st, STO_LEVEL_LOG, NULL), 0);
-    pool = ts_pool_new(T_THREADS, "t");
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    ts_pool_free(pool);
-    assert_int_equal(sto_close(st, NULL), 0);
-    return t_folder_remove(dir);
-}
-
 /* --- queries --- */
-enum kind { TOTALS, SERIES, GEXP, EXP, LATEST, EXPLAIN, DELETE };
+enum kind { TOTALS, TABLE, SERIES, GEXP, EXP, LATEST, EXPLAIN, DELETE };
 
 static const struct {
     enum kind kind;
-    const char *m, *by;  /* query; breakdown of totals */
+    const char *m, *by;  /* query; breakdown of totals, and further parameters behind & */
     const char *fill;    /* of totals */
     int64_t days;        /* from DAY_S on */
     uint64_t most_bytes; /* what physics needs, generously; the peak must stay below */
@@ -210,6 +97,13 @@ static const struct {
     {TOTALS, "sum:cpus", "hour", "zero", 30000, 80 * MIB, 2812, "cells of 80 years of hours"},
     {TOTALS, "p99:long", "", NULL, 10, 8 * MIB, 30, "8 bytes a point, doubled"},
     {TOTALS, "p90:pct", "day", NULL, 2, 8 * MIB, 26, "8 bytes a point"},
+    {TOTALS, "sum:cpus", "hourofday", "zero", 30000, 80 * MIB, 2 * 2812, "hours of 80 years, then 24 cells"},
+    {TABLE, "sum:wide", "host&sort=value", NULL, 366, 24 * MIB, 3 * N_WIDE / 256, "rows to be sorted"},
+    {TABLE, "sum:wide", "host&top=15000&others=true&sort=name", NULL, 366, 32 * MIB, 4 * N_WIDE / 256,
+     "values of the best, then rows"},
+    {TABLE, "sum:wide", "hour,host&compare=1d", NULL, 366, 32 * MIB, 4 * N_WIDE / 256, "two values a row"},
+    {TABLE, "sum:cpus", "hour,host,cpu&columns=cpu", NULL, 1, 64 * MIB, 24 * N_HOSTS / 256,
+     "four columns a row"},
     {SERIES, "sum:1m-avg:cpus{host=*}", NULL, NULL, 1, 48 * MIB, 1570,
      "some groups at a time, their answers"},
     {SERIES, "p99:1m-avg:pct", NULL, NULL, 1, 8 * MIB, 29, "8 bytes a point"},
@@ -225,6 +119,7 @@ static const struct {
     {GEXP, "scale(sum:tiny{host=*},2)", NULL, NULL, 3, 16 * MIB, 80, "copies"},
     {EXP, "cpus", NULL, NULL, 1, 32 * MIB, 6000, "columns"},
     {LATEST, "tiny", NULL, NULL, 1, 8 * MIB, 9, "24 bytes a point"},
+    {LATEST, "wide", NULL, NULL, 1, 24 * MIB, 3 * N_WIDE / 256, "24 bytes a point"},
     {TOTALS, "sum:tiny", "hour", NULL, 3, 8 * MIB, 9, "wide sums"},
     {SERIES, "sum:percentiles[50,99]:hist", NULL, NULL, 1, 8 * MIB, 20, "counts of three buckets"},
     {SERIES, "none:wide{host=regexp(h0+[0-9]*[05]$)}", NULL, NULL, 366, 40 * MIB, N_WIDE / 256,
@@ -236,9 +131,20 @@ static const struct {
     {DELETE, "sum:wide", NULL, NULL, 366, 16 * MIB, N_WIDE / 256, "a plan"},
 };
 
+static uint64_t n_calls;                 /* of the functions below: parts of answers */
+static struct qry_limit *cancel_at_call; /* cancelled by the first of them */
+
+static void called(void)
+{
+    n_calls++;
+    if (cancel_at_call)
+        atomic_store(&cancel_at_call->cancelled, true);
+}
+
 static int on_series(void *arg, const struct qry_series *s, struct ts_error *err)
 {
     (void)err;
+    called();
     *(uint64_t *)arg += s->n;
     return 0;
 }
@@ -246,13 +152,22 @@ static int on_series(void *arg, const struct qry_series *s, struct ts_error *err
 static int on_total(void *arg, const struct qry_total *t, struct ts_error *err)
 {
     (void)err, (void)t;
+    called();
     ++*(uint64_t *)arg;
+    return 0;
+}
+
+static int on_head(void *arg, const struct qry_head *h, struct ts_error *err)
+{
+    (void)arg, (void)err;
+    assert_true(h->n_values > 0);
     return 0;
 }
 
 static int on_doomed(void *arg, const struct qry_doomed *d, struct ts_error *err)
 {
     (void)err;
+    called();
     *(uint64_t *)arg += d->n_points;
     return 0;
 }
@@ -260,6 +175,7 @@ static int on_doomed(void *arg, const struct qry_doomed *d, struct ts_error *err
 static int on_latest(void *arg, const struct qry_latest *p, struct ts_error *err)
 {
     (void)err;
+    called();
     *(uint64_t *)arg += p->n;
     return 0;
 }
@@ -267,6 +183,7 @@ static int on_latest(void *arg, const struct qry_latest *p, struct ts_error *err
 static int on_exp(void *arg, const struct qry_exp_result *r, struct ts_error *err)
 {
     (void)err;
+    called();
     *(uint64_t *)arg += r->n_rows;
     return 0;
 }
@@ -282,13 +199,26 @@ static int run(size_t row, struct ts_pool *with, struct qry_limit *limit, struct
     struct qry_param p[] = {{TS_SLICE_LIT("start"), ts_slice_str(start)},
                             {TS_SLICE_LIT("end"), ts_slice_str(end)},
                             {TS_SLICE_LIT("m"), ts_slice_str(rows[row].m)},
-                            {TS_SLICE_LIT("by"), ts_slice_str(rows[row].by ? rows[row].by : "")},
-                            {TS_SLICE_LIT("fill"), ts_slice_str(rows[row].fill ? rows[row].fill : "")}};
-    size_t n_params = rows[row].kind == TOTALS ? rows[row].fill ? 5 : 4 : 3;
+                            {TS_SLICE_LIT("by"), TS_SLICE_LIT("")},
+                            {TS_SLICE_LIT("fill"), ts_slice_str(rows[row].fill ? rows[row].fill : "")},
+                            {TS_SLICE_LIT(""), TS_SLICE_LIT("")},
+                            {TS_SLICE_LIT(""), TS_SLICE_LIT("")},
+                            {TS_SLICE_LIT(""), TS_SLICE_LIT("")}};
+    size_t n_params = 3;
+    if (rows[row].by) {
+        struct ts_slice more = ts_slice_str(rows[row].by);
+        p[3].value = ts_slice_cut(&more, '&');
+        n_params = rows[row].fill ? 5 : 4;
+        for (; more.n; n_params++) {
+            p[n_params].value = ts_slice_cut(&more, '&');
+            p[n_params].name = ts_slice_cut(&p[n_params].value, '=');
+        }
+    }
     ts_arena_init(&arena, 0);
     int rc = 0;
     switch (rows[row].kind) {
     case TOTALS:
+    case TABLE:
     case SERIES:
     case DELETE:
     case EXPLAIN: {
@@ -296,6 +226,8 @@ static int run(size_t row, struct ts_pool *with, struct qry_limit *limit, struct
         rc = qry_parse_params(p, n_params, DAY_S * 1000, false, &arena, &spec, err);
         if (rc == 0 && rows[row].kind == TOTALS)
             rc = qry_totals(st, with, &spec, limit, on_total, &n, err);
+        else if (rc == 0 && rows[row].kind == TABLE)
+            rc = qry_table(st, with, &spec, limit, on_head, on_total, &n, err);
         else if (rc == 0 && rows[row].kind == SERIES)
             rc = qry_run(st, with, &spec, limit, on_series, &n, err);
         else if (rc == 0 && rows[row].kind == DELETE)
@@ -453,7 +385,29 @@ static void test_memory__a_query_ends_at_its_next_look(void **state)
         struct qry_limit late = {.deadline_ns = 1};
         measured(i, &late, TS_ETIMEOUT, &err);
         assert_non_null(strstr(err.text, "query_timeout_ms"));
+        assert_int_equal(late.refusal, QRY_REFUSAL_TIME);
         assert_true(late.n_looks <= 1 + T_THREADS);
+    }
+}
+
+/* Cancelled while it is printed: of many parts of an answer few follow. */
+static void test_memory__a_query_ends_while_it_is_printed(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct qry_limit whole = {.max_bytes = 0}, limit = {.max_bytes = 0};
+        struct ts_error err = {0};
+        n_calls = 0;
+        assert_int_equal(run(i, pool, &whole, &err), 0);
+        if (n_calls < 2 * QRY_LOOK_STEPS)
+            continue;
+        n_calls = 0;
+        cancel_at_call = &limit;
+        int rc = run(i, pool, &limit, &err);
+        cancel_at_call = NULL;
+        if (rc != TS_ECANCELLED || n_calls > QRY_LOOK_STEPS + 1)
+            fail_msg("%s by %s: %d, %llu more parts", rows[i].m, rows[i].by ? rows[i].by : "-", rc,
+                     (unsigned long long)n_calls - 1);
     }
 }
 
@@ -479,6 +433,7 @@ static void test_memory__limits_hold_at_their_edges(void **state)
         assert_non_null(strstr(err.text, "query_max_bytes"));
         assert_int_equal(run(i, NULL, &few_points, &err), TS_ELIMIT);
         assert_non_null(strstr(err.text, "query_max_points"));
+        assert_int_equal(few_points.refusal, QRY_REFUSAL_POINTS);
     }
 }
 
@@ -511,17 +466,39 @@ static void test_memory__series_filters_and_sub_queries_have_edges(void **state)
     l = (struct qry_limit){.max_series = N_PCT - 1};
     assert_int_equal(run_text("sum:pct", NULL, &l, &err), TS_ELIMIT);
     assert_non_null(strstr(err.text, "query_max_series"));
+    assert_int_equal(l.refusal, QRY_REFUSAL_SERIES);
     static const char two[] = "sum:pct{host=*,cpu=c0}";
     l = (struct qry_limit){.max_filters = 2};
     assert_int_equal(run_text(two, NULL, &l, &err), 0);
     l = (struct qry_limit){.max_filters = 1};
     assert_int_equal(run_text(two, NULL, &l, &err), TS_ELIMIT);
     assert_non_null(strstr(err.text, "query_max_filters"));
+    assert_int_equal(l.refusal, QRY_REFUSAL_FILTERS);
     l = (struct qry_limit){.max_subs = 2};
     assert_int_equal(run_text("sum:pct", "sum:tiny", &l, &err), 0);
     l = (struct qry_limit){.max_subs = 1};
     assert_int_equal(run_text("sum:pct", "sum:tiny", &l, &err), TS_ELIMIT);
     assert_non_null(strstr(err.text, "query_max_subqueries"));
+    assert_int_equal(l.refusal, QRY_REFUSAL_SUBS);
+}
+
+/* Names of values of a filter are looked up one by one: that takes looks of its own. */
+static void test_memory__values_of_a_filter_take_looks(void **state)
+{
+    (void)state;
+    struct ts_error err = {0};
+    struct ts_buf m;
+    ts_buf_init(&m, 0);
+    ts_buf_str(&m, "sum:pct{host=literal_or(h000001");
+    for (unsigned i = 0; i < 100 * QRY_LOOK_STEPS; i++)
+        ts_buf_printf(&m, "|none%u", i);
+    ts_buf_str(&m, ")}");
+    ts_buf_char(&m, 0);
+    struct qry_limit one = {.max_bytes = 0}, many = {.max_bytes = 0};
+    assert_int_equal(run_text("sum:pct{host=literal_or(h000001)}", NULL, &one, &err), 0);
+    assert_int_equal(run_text(m.p, NULL, &many, &err), 0);
+    assert_true(many.n_looks >= one.n_looks + 100);
+    ts_buf_release(&m);
 }
 
 /* A pattern that goes back and forth ends by steps, and looks at the limits on the way. */
@@ -534,6 +511,7 @@ static void test_memory__regular_expressions_are_limited_in_sum(void **state)
     assert_int_equal(run_text(costly, NULL, &l, &err), TS_ELIMIT);
     if (!strstr(err.text, "query_max_regex_steps"))
         fail_msg("%s after %llu steps", err.text, (unsigned long long)l.n_regex_steps);
+    assert_int_equal(l.refusal, QRY_REFUSAL_REGEX);
     assert_true(l.n_regex_steps < 2 * l.max_regex_steps);
     uint64_t looks = l.n_looks;
     assert_true(looks >= 5000000 / 1200000); /* a match may take a million steps more than a look allows */
@@ -558,6 +536,7 @@ static void test_memory__bytes_of_files_are_limited_in_sum(void **state)
     l = (struct qry_limit){.max_read_bytes = one - 1};
     assert_int_equal(run_text("sum:pct", NULL, &l, &err), TS_ELIMIT);
     assert_non_null(strstr(err.text, "query_max_read_bytes"));
+    assert_int_equal(l.refusal, QRY_REFUSAL_READ_BYTES);
     l = (struct qry_limit){.max_read_bytes = 2 * one};
     assert_int_equal(run_text("sum:pct", "avg:pct", &l, &err), 0);
     l = (struct qry_limit){.max_read_bytes = 2 * one - 1};
@@ -571,8 +550,10 @@ int main(void)
         cmocka_unit_test(test_memory__pieces_that_follow_groups_answer_the_same),
         cmocka_unit_test(test_memory__limits_hold_at_every_size),
         cmocka_unit_test(test_memory__a_query_ends_at_its_next_look),
+        cmocka_unit_test(test_memory__a_query_ends_while_it_is_printed),
         cmocka_unit_test(test_memory__limits_hold_at_their_edges),
         cmocka_unit_test(test_memory__series_filters_and_sub_queries_have_edges),
+        cmocka_unit_test(test_memory__values_of_a_filter_take_looks),
         cmocka_unit_test(test_memory__regular_expressions_are_limited_in_sum),
         cmocka_unit_test(test_memory__bytes_of_files_are_limited_in_sum),
     };

@@ -272,6 +272,11 @@ static void test_time__iso_dates_are_read_unless_strict(void **state)
     t_expect("2017-03", "America/New_York", false, 1488344400000, true);
     t_expect("2017/03/12-01:02", NULL, false, 1489280520000, false);
     t_expect("2017-03-12T01:02:03+00:00", "America/New_York", false, 1489280523000, false);
+    t_expect("2017-03-12T01:02:03+23:59", NULL, false, 1489194183000, false);
+    t_expect_error("2017-03-12T01:02:03+24:00", false,
+                   "Invalid time: 2017-03-12T01:02:03+24:00. There is no such time of day. " FORMS);
+    t_expect_error("2017-03-12T01:02:03-05:60", false,
+                   "Invalid time: 2017-03-12T01:02:03-05:60. There is no such time of day. " FORMS);
     t_expect("2017-03-12T01:02:03 05:45", NULL, false, 1489280523000 - 20700000, false);
     t_expect("2017-03-12 01:02:03-0330", NULL, false, 1489280523000 + 12600000, false);
     t_expect("2017-03-12T01:02:03.123456789Z", NULL, false, 1489280523123, false);

@@ -53,6 +53,8 @@ static void write_file(const char *path, const char *text, size_t n)
     fclose(f);
 }
 
+static int began = 77; /* when processes began, in hundredths of a second */
+
 /* A process with so many hundredths of a second, pages and open files. */
 static void process(int pid, const char *name, const char *line, size_t n_line, int jiffies, int n_files)
 {
@@ -63,8 +65,8 @@ static void process(int pid, const char *name, const char *line, size_t n_line, 
     (void)mkdir(path, 0755);
     snprintf(path, sizeof(path), "%s/proc/%d/stat", dir, pid);
     int n = snprintf(text, sizeof(text),
-                     "%d (%s) S 1 2 3 0 -1 4194560 1 2 3 4 %d 5 10 20 20 0 2 0 77 1000 10 1\n", pid, name,
-                     jiffies - 5);
+                     "%d (%s) S 1 2 3 0 -1 4194560 1 2 3 4 %d 5 10 20 20 0 2 0 %d 1000 10 1\n", pid, name,
+                     jiffies - 5, began);
     write_file(path, text, (size_t)n);
     snprintf(path, sizeof(path), "%s/proc/%d/cmdline", dir, pid);
     write_file(path, line, n_line);
@@ -127,6 +129,26 @@ static void test_groups__processes_are_added_up(void **state)
     assert_string_equal(t_value(&p, "proc.group.count group=db"), "2");
 }
 
+/* Another process has the number of one that ended: all that it used is new. */
+static void test_groups__numbers_are_used_again(void **state)
+{
+    char want[32];
+    (void)state;
+    process(10, "postgres", "postgres", 8, 100, 1);
+    assert_int_equal(start("db=postgres"), 0);
+    turn();
+    began = 78;
+    process(10, "postgres", "postgres", 8, 30, 1);
+    turn();
+    snprintf(want, sizeof(want), "%d", 30 * 1000 / (int)sysconf(_SC_CLK_TCK));
+    assert_string_equal(t_value(&p, "proc.group.cpu group=db"), want);
+    process(10, "postgres", "postgres", 8, 130, 1);
+    began = 77;
+    turn();
+    snprintf(want, sizeof(want), "%d", 130 * 1000 / (int)sysconf(_SC_CLK_TCK));
+    assert_string_equal(t_value(&p, "proc.group.cpu group=db"), want);
+}
+
 static void test_groups__wrong_keys_are_refused(void **state)
 {
     static const char *const bad[] = {"db", "=x", "db=", "a=b; c"};
@@ -140,6 +162,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_groups__processes_are_added_up, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_groups__numbers_are_used_again, setup, teardown),
         cmocka_unit_test_setup_teardown(test_groups__wrong_keys_are_refused, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

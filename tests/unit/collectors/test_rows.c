@@ -220,7 +220,7 @@ static void test_rows__web_servers(void **state)
     col_webstatus_parse(
         TS_SLICE_LIT(
             "Active connections: 291 \nserver accepts handled requests\n 16630948 16630940 31070465 \n"
-            "Reading: 6 Writing: 179 Waiting: 106 \n"),
+            "Reading: 6 Writing: 179 Waiting: 106 \nNotWaiting: 7\n"),
         "front", p.emit);
     t_points_end(&p);
     assert_int_equal(p.n, 7);

@@ -257,6 +257,10 @@ static void test_put_json__large_bodies_are_refused_before_they_take_memory(void
                                        &(struct ts_error){0}, NULL),
                      0);
     assert_int_equal(body.n_points, 500000);
+    tear_down(NULL);
+    assert_int_equal(tsd_put_body_read(repeated(&b, "[", "{},", 500000, "{}]"), false, &arena, &body,
+                                       &(struct ts_error){0}, NULL),
+                     TS_ELIMIT);
     ts_buf_release(&b);
 }
 

@@ -94,6 +94,8 @@ def main():
         listed(d)
         cold(d)
         deletes(d)
+        refused = [r for r in ask(d, "GET", "/api/stats")[1] if r["metric"] == "tsd.query.refused"]
+        check("what a worker gives up is no refusal", refused and all(int(r["value"]) == 0 for r in refused), refused)
     end("at_once")
 
 

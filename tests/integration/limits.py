@@ -75,6 +75,14 @@ def listed(d, query):
     sys.exit("limits: no ended query is listed")
 
 
+def counted(d):
+    """Queries that a limit ended, by its key."""
+    rows = ask(d, "/api/stats")[1]
+    n = {r["tags"]["key"]: int(r["value"]) for r in rows if r["metric"] == "tsd.query.refused"}
+    n["query_max_bytes"] = sum(int(r["value"]) for r in rows if r["metric"] == "tsd.memory.refused" and r["tags"]["account"] == "query")
+    return n
+
+
 def refusals(d):
     """key, value, query, status, words of the message"""
     rows = (("query_max_series", 50, "m=sum:big.m", 413, "selects 200 series"),
@@ -88,6 +96,7 @@ def refusals(d):
         got, answer = ask(d, "/api/query?%s&%s" % (ALL, query))
         text = answer["error"]["message"] if got != 200 else answer
         check(key, got == status and words in text and key in text, (got, text))
+        check(key + " is counted", counted(d)[key] >= 1 and sum(counted(d).values()) == counted(d)[key], counted(d))
         told = [x for x in explained(d, query)["limits"] if x["key"] == key][0]
         check(key + " is explained", told["limit"] > 0 and told["refused"] == (told["needs"] is not None), told)
         ended = listed(d, query)

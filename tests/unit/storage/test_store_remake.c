@@ -153,6 +153,31 @@ static void test_store_remake__lost_rows_are_refused(void **state)
     t_faultfs_free(f);
 }
 
+/* Tombstones are lost: without them what was deleted would come back. */
+static void test_store_remake__lost_tombstones_are_refused(void **state)
+{
+    (void)state;
+    struct diary d = {0};
+    struct t_faultfs *f = one_file(&d);
+    struct sto_opts opts = KIT_OPTS(f, 1);
+    struct ts_error err = {0};
+    struct sto_store *st = NULL;
+    size_t n_files = t_faultfs_count(f);
+    char path[64] = ""; /* of the file with the tombstone */
+    for (size_t i = 0; i < n_files && !*path; i++) {
+        const char *p = t_faultfs_path(f, i);
+        if (strstr(p, "/files/") && !strcmp(p + strlen(p) - 2, ".t") && section(f, p, 0) < section(f, p, 1))
+            (void)snprintf(path, sizeof path, "%s", p);
+    }
+    assert_true(*path);
+    assert_true(t_faultfs_flip(f, path, section(f, path, 0) + 1, 4));
+    assert_int_equal(sto_open(&opts, &st, &err), TS_ECORRUPT);
+    assert_non_null(strstr(err.text, "tsd fsck"));
+    assert_int_equal(t_faultfs_count(f), n_files);
+    diary_release(&d);
+    t_faultfs_free(f);
+}
+
 static uint64_t n_counted;
 
 /* Counts of a series' whole hours, by summaries where there are some. */
@@ -234,6 +259,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_store_remake__what_rows_tell_is_made_again),
         cmocka_unit_test(test_store_remake__lost_rows_are_refused),
+        cmocka_unit_test(test_store_remake__lost_tombstones_are_refused),
         cmocka_unit_test(test_store_remake__a_damaged_block_of_summaries),
         cmocka_unit_test(test_store_remake__what_fails_is_not_tried_again),
     };

@@ -469,22 +469,12 @@ static int make_head(struct table *tb, struct qry_head *head, struct ts_error *e
 
 /* --- emitting --- */
 
-/* Where an interval ends. What comes again when clocks go back is an interval of its own, if it is an hour or less (calendar.c). */
-static int64_t interval_end(const struct qry_spec *spec, const struct qry_total *t)
-{
-    int64_t next = qry_by_time_next(&spec->by_time, t->local_ms), to_ms = ts_tz_from_local(spec->tz, next);
-    int64_t from, change_ms, offset_ms = ts_tz_span(spec->tz, t->ts_ms, &from, &change_ms);
-    if (to_ms <= t->ts_ms) /* the first of two that are called so */
-        return t->ts_ms + (next - t->local_ms);
-    bool back = change_ms < to_ms && ts_tz_offset_ms(spec->tz, change_ms) < offset_ms;
-    return back && !t->repeated && next - t->local_ms <= TS_HOUR_MS ? change_ms : to_ms;
-}
-
 static bool is_partial(const struct qry_spec *spec, const struct qry_total *t)
 {
     if (!spec->by_time.n)
         return false;
-    int64_t to_ms = interval_end(spec, t), last_ms = spec->end_ms + 1;
+    int64_t to_ms = qry_by_time_end(&spec->by_time, spec->tz, t->ts_ms, t->local_ms, t->repeated),
+            last_ms = spec->end_ms + 1;
     if (spec->now_ms && spec->now_ms < last_ms)
         last_ms = spec->now_ms;
     return t->ts_ms < spec->start_ms || (to_ms > last_ms && t->ts_ms < last_ms);

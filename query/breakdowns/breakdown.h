@@ -89,6 +89,10 @@ int qry_breakdown__cut_time(const struct qry_by_time *t, const struct ts_tz *tz,
 int64_t qry_by_time_floor(const struct qry_by_time *t, int64_t local_ms);
 /** Local start of the interval after the one that starts at local_ms, which is none of hours of the day or weekdays alone. */
 int64_t qry_by_time_next(const struct qry_by_time *t, int64_t local_ms);
+/** Where the interval that begins at ts_ms, called local_ms in the zone, ends. What comes again when clocks go back is an interval of
+ * its own if it is an hour or less; repeated: it is the second of two that are called so. */
+int64_t qry_by_time_end(const struct qry_by_time *t, const struct ts_tz *tz, int64_t ts_ms, int64_t local_ms,
+                        bool repeated);
 
 extern const struct qry_breakdown qry_breakdown_minute, qry_breakdown_hour, qry_breakdown_day,
     qry_breakdown_week, qry_breakdown_month, qry_breakdown_year, qry_breakdown_hour_of_day,

@@ -355,3 +355,14 @@ size_t qry_time_column_print(enum qry_time_column c, const struct qry_total *t, 
     }
     return (size_t)n;
 }
+
+int64_t qry_by_time_end(const struct qry_by_time *t, const struct ts_tz *tz, int64_t ts_ms, int64_t local_ms,
+                        bool repeated)
+{
+    int64_t next = qry_by_time_next(t, local_ms), to_ms = ts_tz_from_local(tz, next), from, change_ms;
+    int64_t offset_ms = ts_tz_span(tz, ts_ms, &from, &change_ms);
+    if (to_ms <= ts_ms) /* the first of two that are called so */
+        return ts_ms + (next - local_ms);
+    bool back = change_ms < to_ms && ts_tz_offset_ms(tz, change_ms) < offset_ms;
+    return back && !repeated && next - local_ms <= TS_HOUR_MS ? change_ms : to_ms;
+}

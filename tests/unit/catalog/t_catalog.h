@@ -117,4 +117,50 @@ static inline void t_assert_text(const struct sto_series *s, const char *want)
     t_assert_slice((struct ts_slice){s->text, s->text_len}, want);
 }
 
+/* All there is to know of a catalog, as text. */
+static inline void t_dump(struct sto_catalog *cat, struct ts_buf *out)
+{
+    ts_buf_init(out, 0);
+    for (int kind = 0; kind < STO_UID_KINDS; kind++)
+        for (uint32_t id = 0; id <= sto_uid_max(cat, (enum sto_uid_kind)kind); id++) {
+            struct ts_slice name = sto_uid_name(cat, (enum sto_uid_kind)kind, id);
+            ts_buf_printf(out, "%d %u %zu ", kind, id, name.n);
+            ts_buf_slice(out, name);
+        }
+    for (uint32_t id = 0; id < sto_series_count(cat); id++) {
+        const struct sto_series *s = sto_series_get(cat, id);
+        if (!s)
+            continue;
+        ts_buf_printf(out, "\n%u %u %u %u ", s->id, s->metric, s->shard, s->n_tags);
+        ts_buf_append(out, s->text, s->text_len);
+        for (unsigned t = 0; t < s->n_tags; t++)
+            ts_buf_printf(out, " %u:%u", s->tags[t].k, s->tags[t].v);
+        roaring_bitmap_t *set;
+        struct sto_tag_cond cond = {.tagk = s->tags[0].k, .values = &s->tags[0].v, .n_values = 1};
+        sto_select(cat, s->metric, &cond, 1, false, NULL, &set, NULL);
+        assert_true(roaring_bitmap_contains(set, id));
+        ts_buf_printf(out, " %llu", (unsigned long long)roaring_bitmap_get_cardinality(set));
+        roaring_bitmap_free(set);
+    }
+}
+
+static inline void t_same(struct sto_catalog *cat, const struct ts_buf *want)
+{
+    struct ts_buf got;
+    t_dump(cat, &got);
+    assert_int_equal(got.n, want->n);
+    assert_memory_equal(got.p, want->p, got.n);
+    ts_buf_release(&got);
+}
+
+/* Bytes of catalog.log. */
+static inline uint64_t t_file_bytes(void)
+{
+    char *p;
+    size_t n;
+    assert_int_equal(ts_fs_read_file(ts_fs_real(), t_path, 1u << 28, &p, &n, NULL), 0);
+    ts_free(p);
+    return n;
+}
+
 #endif

@@ -17,7 +17,7 @@
 
 #define HTTP_CHOKE_BYTES ((size_t)1 << 20)  /* replies to pipelined requests a client may leave unread, */
 #define HTTP_CHOKE_LEAST ((size_t)64 << 10) /* while memory for replies is short */
-#define HTTP_TURN_NS     ((int64_t)2000000) /* of pipelined requests; then other connections have their turn */
+#define HTTP_TURN_NS     ((int64_t)500000) /* of pipelined requests; then other connections have their turn */
 #define HTTP_GONE_MS     5000 /* a client that shut its side gets its reply if it comes within this time */
 #define HTTP_BODY_KEEP   ((size_t)4 << 10) /* larger buffers are given back after the request */
 #define HTTP_HEAD_KEEP   ((size_t)1 << 10) /* the same for heads */

@@ -22,8 +22,8 @@
 
 /* How a daemon answers. REFUSE_ODD: every second line is bad. NO_ROOM: max_series is reached, series with "new" are refused. READ_ONLY: no
  * such command as put. STRANGE: series with "new" are refused in words nobody knows. DRIP: sync is answered by a byte now and then, without
- * end. */
-enum answer { OK, OPENTSDB, REFUSE_ODD, FULL, CLOSE, SILENT, NO_ROOM, READ_ONLY, STRANGE, DRIP };
+ * end. FIRST: as NO_ROOM, but only the first line of a block is refused. */
+enum answer { OK, OPENTSDB, REFUSE_ODD, FULL, CLOSE, SILENT, NO_ROOM, READ_ONLY, STRANGE, DRIP, FIRST };
 
 /* A daemon that listens; one connection at a time. */
 struct peer {
@@ -45,7 +45,7 @@ static inline const char *peer_refusal(int how, const char *line, int n_new)
     bool new_series = strstr(line, "new") != NULL;
     if (how == REFUSE_ODD && n_new % 2)
         return "put: illegal argument: Invalid metric name (\"m\"): illegal character: !\n";
-    if (how == NO_ROOM && new_series)
+    if ((how == NO_ROOM || (how == FIRST && n_new == 1)) && new_series)
         return "put: storage error: no more than 1 series (max_series)\n";
     if (how == READ_ONLY)
         return "unknown command: put.  Try `help'.\n";
@@ -204,6 +204,13 @@ static inline uint64_t points_in(struct col_spool *s)
     struct col_spool_stats st;
     col_spool_stats(s, &st);
     return st.n_points;
+}
+
+static inline void wait_empty(struct col_spool *s)
+{
+    for (int i = 0; i < WAIT_MS / 10 && points_in(s); i++)
+        usleep(10000);
+    assert_int_equal(points_in(s), 0);
 }
 
 static inline void wait_acked(struct col_spool *s, uint64_t n)

@@ -527,6 +527,10 @@ static void test_spool__full_disk_keeps_order_in_memory(void **state)
     assert_int_equal(put(s, 20, 5), 0); /* the disk takes again */
     assert_int_equal(count_files() > 0, 1);
     assert_int_equal(drain(s, 20, 50), 5);
+    n_refuse = 1; /* what was sent has left the memory */
+    assert_int_equal(put(s, 25, 5), 0);
+    assert_int_equal(put(s, 30, 5), 0);
+    assert_int_equal(drain(s, 25, 50), 10);
     col_spool_close(s);
 }
 

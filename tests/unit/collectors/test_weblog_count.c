@@ -93,6 +93,34 @@ static void test_weblog_count__a_bucket_is_an_absolute_count(void **state)
     col_web_count_release(&c);
 }
 
+/* Counts on their way are sent again if they are lost, those that arrived are not. */
+static void test_weblog_count__lost_counts_are_sent_again(void **state)
+{
+    struct col_web_count c;
+    struct t_points p;
+    (void)state;
+    col_web_count_init(&c, &limits);
+    t_points_init(&p);
+    for (int lost = 0; lost < 2; lost++) {
+        hit(&c, 120, "a.org", "/x/1", 200, -1, 0);
+        hit(&c, 180, "a.org", "/x/1", 200, -1, 0);
+        assert_int_equal(c.n_dirty, 2);
+        col_web_count_sent(&c, true);
+        assert_int_equal(c.n_dirty, 0);
+        hit(&c, 180, "a.org", "/x/1", 200, -1, 0); /* while it is on its way */
+        assert_int_equal(c.n_dirty, 1);
+        col_web_count_landed(&c, lost);
+        assert_int_equal(c.n_dirty, 1 + lost);
+        sent(&c, &p);
+        assert_int_equal(c.n_dirty, 0);
+        assert_int_equal(sum(&p, "web.hits", "domain=a.org"), lost ? 2 + 4 : 2);
+        col_web_count_landed(&c, true); /* nothing is under way */
+        assert_int_equal(c.n_dirty, 0);
+    }
+    t_points_release(&p);
+    col_web_count_release(&c);
+}
+
 static void test_weblog_count__names_are_bounded(void **state)
 {
     struct col_web_count c;
@@ -488,6 +516,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_weblog_count__a_bucket_is_an_absolute_count),
+        cmocka_unit_test(test_weblog_count__lost_counts_are_sent_again),
         cmocka_unit_test(test_weblog_count__names_are_bounded),
         cmocka_unit_test(test_weblog_count__names_give_way),
         cmocka_unit_test(test_weblog_count__names_are_cleaned_before_they_are_counted),

@@ -213,6 +213,38 @@ static void test_weblog_identity__steps_of_the_clock_end_nothing(void **state)
     t_comes(d, "");
 }
 
+/* What is forgotten is what was not seen for longest, and its age is kept: a file so old is never taken for a new one. */
+static void test_weblog_identity__forgotten_files_stay_old(void **state)
+{
+    struct col_web_tail *t = col_web_tail_new("/log/x.log", NULL);
+    static const enum col_web_role roles[] = {COL_WEB_DONE, COL_WEB_PAST, COL_WEB_ROTATED};
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        struct col_web_place *p = col_web_place_add(t, roles[i]);
+        p->seen_ms = 100 * (i + 1);
+        p->mtime_ms = 900 - 100 * i;
+    }
+    assert_int_equal(col_web_tail_trim(t, 100), 0);
+    assert_true(t->floor_ms == INT64_MIN);
+    assert_int_equal(col_web_tail_trim(t, 101), 1);
+    assert_int_equal(t->floor_ms, 900);
+    assert_int_equal(col_web_tail_trim(t, 1000), 1); /* what is not read to its end stays */
+    assert_int_equal(t->n_places, 1);
+    assert_int_equal(t->floor_ms, 900); /* never back */
+    for (int i = 0; i < (int)COL_WEB_PLACES_MAX + 2; i++) {
+        struct col_web_place *p = col_web_place_add(t, COL_WEB_DONE);
+        p->seen_ms = 5000 - i;
+        p->mtime_ms = 10000 + i;
+    }
+    assert_int_equal(col_web_tail_trim(t, 0), 3);
+    assert_int_equal(t->n_places, COL_WEB_PLACES_MAX);
+    assert_int_equal(t->floor_ms, 10000 + COL_WEB_PLACES_MAX + 1);
+    for (uint32_t i = 0; i < t->n_places; i++)
+        if (t->places[i]->role == COL_WEB_DONE)
+            assert_true(t->places[i]->seen_ms > 5000 - (int)COL_WEB_PLACES_MAX + 1);
+    col_web_tail_free(t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -226,6 +258,7 @@ int main(void)
         T_CASE(test_weblog_identity__packings_that_are_not_read_are_named, set_up),
         T_CASE(test_weblog_identity__numbered_sites_are_followed, set_up_all),
         T_CASE(test_weblog_identity__steps_of_the_clock_end_nothing, set_up),
+        cmocka_unit_test(test_weblog_identity__forgotten_files_stay_old),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -147,7 +147,7 @@ void tsd_time_why(int64_t raw, struct ts_buf *msg)
         ts_buf_printf(msg, " (as a date write %04lld-%02lld-%02lldT00:00:00Z, as seconds in 1970 %lld.)",
                       (long long)raw / 10000, (long long)raw / 100 % 100, (long long)raw % 100,
                       (long long)raw);
-    else if (raw > 0)
+    else if (raw > RULES_MAX_SECONDS && raw < 10000000000) /* ten digits; more are good milliseconds */
         ts_buf_str(msg, " (seconds end at 4294967295, milliseconds have 11 to 13 digits)");
 }
 

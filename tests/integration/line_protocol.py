@@ -94,7 +94,7 @@ def limits(d):
             closed += c.recv(10) == b""
         except OSError:
             closed += 1
-    check("connections above the limit are closed", 15 <= closed <= 25, closed)
+    check("connections above the limit are closed", 24 <= closed <= 33, closed)  # one loopback address has 32 of the 40
     for c in conns:
         c.close()
 

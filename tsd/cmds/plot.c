@@ -303,11 +303,11 @@ static void script_plot_bars(const struct tsd_plot *p, struct ts_buf *out)
         script_title(p, &p->series[i], out);
         if (!p->n_partial)
             continue;
-        ts_buf_printf(out, ", $p%zu using 1:3:1:2:3:4 with boxxyerror fillstyle " PLOT_HATCH " ", i);
-        script_colour(p, &p->series[i], out);
-        ts_buf_str(out, " notitle");
+        ts_buf_printf(out, ", $p%zu using 1:3:1:2:3:4 with boxxyerror ", i);
+        script_colour(p, &p->series[i], out); /* behind "border" it would be the colour of the border alone */
+        ts_buf_str(out, " fillstyle " PLOT_HATCH " notitle");
     }
-    script_partial_key(p, "fillstyle " PLOT_HATCH " linecolor rgb '#666666'", out);
+    script_partial_key(p, "linecolor rgb '#666666' fillstyle " PLOT_HATCH, out);
 }
 
 /* Bars of an interval, each from the sum of those before it to the sum with it, or side by side. */

@@ -143,7 +143,7 @@ static void test_plotscript__partial_intervals_are_marked(void **state)
     assert_non_null(strstr(script, "$d0 << EOD\n1767324960.0 1767385440.0 0.0 7.0\nEOD\n"));
     assert_non_null(strstr(script, "$p0 << EOD\n1767238560.0 1767299040.0 0.0 5.0\nEOD\n"));
     assert_non_null(strstr(
-        script, "$p0 using 1:3:1:2:3:4 with boxxyerror fillstyle pattern 4 border linecolor rgb '#4e79a7'"));
+        script, "$p0 using 1:3:1:2:3:4 with boxxyerror linecolor rgb '#4e79a7' fillstyle pattern 4 border "));
     assert_non_null(strstr(script, "title 'partial interval'"));
     assert_null(strstr(script, "set key off"));
     /* lines have a grey ground there */

@@ -162,22 +162,13 @@ static int grouping_keys(struct sto_catalog *cat, struct qry_plan *p, const stru
     return 0;
 }
 
-static int cmp_ids(const void *a, const void *b, void *n_keys)
-{
-    const uint32_t *x = a, *y = b;
-    for (size_t k = 0; k < *(const size_t *)n_keys; k++)
-        if (x[k] != y[k])
-            return x[k] < y[k] ? -1 : 1;
-    return 0;
-}
-
 /* Is a tag cell among those that are shown apart? */
 static bool is_kept(const struct qry_keep *keep, const uint32_t *ids, size_t n_keys)
 {
     size_t lo = 0, hi = keep->n;
     while (lo < hi) {
         size_t mid = lo + (hi - lo) / 2;
-        int c = cmp_ids(keep->ids + mid * n_keys, ids, &n_keys);
+        int c = qry_keep_cmp(keep, keep->ids + mid * n_keys, ids, n_keys);
         if (c == 0)
             return true;
         if (c < 0)
@@ -196,7 +187,7 @@ static void cell_ids(const struct qry_plan *p, const struct sto_series *s, uint3
     const struct qry_keep *keep = p->by_tags ? p->spec->keep : NULL;
     if (keep && !is_kept(keep, out, p->n_keys))
         for (size_t k = 0; k < p->n_keys; k++)
-            out[k] = QRY_OTHERS;
+            out[k] = k == keep->apart ? out[k] : QRY_OTHERS;
 }
 
 /* Totals leave out series whose tag cell is not wanted and, with compat, those without one of the keys. */

@@ -100,8 +100,19 @@ enum qry_partial { QRY_PARTIAL_NONE, QRY_PARTIAL_MARK, QRY_PARTIAL_COLUMN };
 struct qry_keep {
     const uint32_t *ids; /* [n] rows of value ids in the order of by_tags, ascending */
     size_t n;
-    bool others; /* the rest is one cell, its ids all QRY_OTHERS; else it is left out */
+    size_t apart; /* index of a key of by_tags whose values do not count and stay; SIZE_MAX: none */
+    bool
+        others; /* the rest is one cell, its ids all QRY_OTHERS but for the one of apart; else it is left out */
 };
+/** Order of a row of keep and ids of the same keys. */
+static inline int qry_keep_cmp(const struct qry_keep *keep, const uint32_t *row, const uint32_t *ids,
+                               size_t n_keys)
+{
+    for (size_t k = 0; k < n_keys; k++)
+        if (k != keep->apart && row[k] != ids[k])
+            return row[k] < ids[k] ? -1 : 1;
+    return 0;
+}
 /* How text and CSV print the times of points. */
 enum qry_times {
     QRY_TIMES_USUAL, /* text: ISO 8601, with compat milliseconds; CSV: seconds, with ms milliseconds */

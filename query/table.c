@@ -6,11 +6,12 @@
  * by a run without time; the others become one group of the plan (qry_keep), so that every aggregator is right for them.
  *
  * Threads    the caller's; runs spread over the pool
- * Not here   cells and their values (totals.c), cells of time (breakdowns/), what came before (compare.c)
+ * Not here   cells and their values (totals.c), cells of time (breakdowns/), what came before (compare.c),
+ *            names of columns (column.c)
  */
 #include "query/breakdowns/breakdown.h"
+#include "query/column.h"
 #include "query/compare.h"
-#include "query/filters/filter.h"
 #include "query/plan.h"
 #include "query/sort.h"
 
@@ -49,6 +50,7 @@ struct table {
     size_t n, cap;
     struct pivot *pivots; /* by id; in the arena */
     size_t n_pivots;      /* 1 without such a key */
+    size_t n_tags;        /* of the cells being collected */
     size_t pivot_tag;     /* index of the key; SIZE_MAX: none, or one of time */
     bool pivot_weekday, pivot_hour;
     struct qry_keep keep;
@@ -69,13 +71,10 @@ static uint32_t rank_of(const struct table *tb, const uint32_t *ids)
     size_t n_tags = tb->spec->n_by_tags, lo = 0, hi = k->n;
     while (lo < hi) {
         size_t mid = lo + (hi - lo) / 2;
-        const uint32_t *row = k->ids + mid * n_tags;
-        size_t i = 0;
-        while (i < n_tags && row[i] == ids[i])
-            i++;
-        if (i == n_tags)
+        int c = qry_keep_cmp(k, k->ids + mid * n_tags, ids, n_tags);
+        if (c == 0)
             return tb->ranks[mid];
-        if (row[i] < ids[i])
+        if (c < 0)
             lo = mid + 1;
         else
             hi = mid;
@@ -86,7 +85,7 @@ static uint32_t rank_of(const struct table *tb, const uint32_t *ids)
 static int collect(void *arg, const struct qry_total *t, struct ts_error *err)
 {
     struct table *tb = arg;
-    size_t n_tags = tb->spec->n_by_tags;
+    size_t n_tags = tb->n_tags;
     const struct qry_by_time *by = &tb->spec->by_time;
     struct item it = {.t = *t, .order_ms = by->n ? t->ts_ms : 0, .column = tb->column};
     if (tb->before && !qry_compare_move(tb->spec, &it.t))
@@ -143,7 +142,7 @@ static int cmp_values(const struct qry_total *a, const struct qry_total *b, bool
 
 static int cmp_tags(const struct table *tb, const struct item *a, const struct item *b)
 {
-    for (size_t i = 0; i < tb->spec->n_by_tags; i++) {
+    for (size_t i = 0; i < tb->n_tags; i++) {
         int c = i == tb->pivot_tag
                     ? 0
                     : qry_total_cmp_values(a->t.ids[i], a->t.tags[i], b->t.ids[i], b->t.tags[i]);
@@ -165,9 +164,46 @@ static int cmp_ids(const void *a, const void *b, void *arg)
 {
     const struct table *tb = arg;
     const struct item *x = a, *y = b;
-    for (size_t i = 0; i < tb->spec->n_by_tags; i++)
+    for (size_t i = 0; i < tb->n_tags; i++)
         if (x->t.ids[i] != y->t.ids[i])
             return x->t.ids[i] < y->t.ids[i] ? -1 : 1;
+    return 0;
+}
+
+/* The tag keys that are ranked: all but the one whose values are columns, if there are others. */
+static int ranked_tags(struct table *tb, struct qry_spec *flat, struct ts_error *err)
+{
+    const struct qry_spec *spec = tb->spec;
+    if (tb->pivot_tag == SIZE_MAX || spec->n_by_tags < 2)
+        return 0;
+    tb->keep.apart = tb->pivot_tag;
+    flat->n_by_tags = 0;
+    flat->by_tags = qry_arena_take(&tb->arena, spec->n_by_tags, sizeof *flat->by_tags, err);
+    if (!flat->by_tags)
+        return qry_memory_code(err);
+    for (size_t i = 0; i < spec->n_by_tags; i++)
+        if (i != tb->pivot_tag)
+            flat->by_tags[flat->n_by_tags++] = spec->by_tags[i];
+    return 0;
+}
+
+/* The n best items as rows of keep, in the order of their ids. */
+static int keep_best(struct table *tb, size_t n, struct ts_error *err)
+{
+    size_t width = tb->spec->n_by_tags;
+    uint32_t *ids = qry_arena_zero(&tb->arena, n * width, sizeof *ids, err);
+    tb->ranks = ids ? qry_arena_take(&tb->arena, n, sizeof *tb->ranks, err) : NULL;
+    if (!tb->ranks)
+        return qry_memory_code(err);
+    for (size_t i = 0; i < n; i++) {
+        for (size_t k = 0, from = 0; k < width; k++)
+            if (k != tb->keep.apart)
+                ids[i * width + k] = tb->items[i].t.ids[from++];
+        tb->ranks[i] = tb->items[i].rank;
+    }
+    tb->keep.ids = ids;
+    tb->keep.n = n;
+    tb->keep.others = tb->spec->others;
     return 0;
 }
 
@@ -175,12 +211,14 @@ static int cmp_ids(const void *a, const void *b, void *arg)
 static int find_best(struct table *tb, struct ts_error *err)
 {
     struct qry_spec flat = *tb->spec;
-    size_t n_tags = flat.n_by_tags;
+    size_t pivot_tag = tb->pivot_tag, n = 0;
     flat.n_subs = 1;
     flat.by_time = (struct qry_by_time){0};
     flat.fill_zero = flat.fill_null = false;
+    TS_TRY(ranked_tags(tb, &flat, err));
+    tb->n_tags = flat.n_by_tags;
+    tb->pivot_tag = SIZE_MAX; /* its columns come later */
     TS_TRY(qry_totals(tb->st, tb->pool, &flat, tb->limit, collect, tb, err));
-    size_t n = 0;
     for (size_t i = 0; i < tb->n; i++)
         if (!isnan(number(&tb->items[i].t)))
             tb->items[n++] = tb->items[i];
@@ -189,16 +227,10 @@ static int find_best(struct table *tb, struct ts_error *err)
     for (size_t i = 0; i < n; i++)
         tb->items[i].rank = (uint32_t)i;
     TS_TRY(qry_sort(tb->items, n, sizeof *tb->items, cmp_ids, tb, &tb->budget, err));
-    uint32_t *ids = qry_arena_take(&tb->arena, n * n_tags, sizeof *ids, err);
-    tb->ranks = ids ? qry_arena_take(&tb->arena, n, sizeof *tb->ranks, err) : NULL;
-    if (!tb->ranks)
-        return qry_memory_code(err);
-    for (size_t i = 0; i < n; i++) {
-        memcpy(ids + i * n_tags, tb->items[i].t.ids, n_tags * sizeof *ids);
-        tb->ranks[i] = tb->items[i].rank;
-    }
-    tb->keep = (struct qry_keep){ids, n, flat.others};
+    TS_TRY(keep_best(tb, n, err));
     tb->n = 0;
+    tb->n_tags = tb->spec->n_by_tags;
+    tb->pivot_tag = pivot_tag;
     return 0;
 }
 
@@ -224,7 +256,8 @@ static int cmp_rows(const struct table *tb, const struct item *a, const struct i
     int c = by_name ? cmp_tags(tb, a, b) : cmp_time(tb, a, b);
     if (c)
         return c;
-    if (!by_name && tb->pivot_tag == SIZE_MAX && a->rank != b->rank)
+    bool of_rows = tb->pivot_tag == SIZE_MAX || tb->keep.apart != SIZE_MAX; /* else ranks are of columns */
+    if (!by_name && of_rows && a->rank != b->rank)
         return a->rank < b->rank ? -1 : 1;
     return by_name ? cmp_time(tb, a, b) : cmp_tags(tb, a, b);
 }
@@ -310,7 +343,10 @@ static int make_pivots(struct table *tb, struct ts_error *err)
     if (!tb->spec->columns.n)
         return 0;
     for (size_t i = 0; i < tb->n; i++)
-        p[i] = (struct pivot){pivot_id(tb, &tb->items[i]), tb->items[i].rank, (uint32_t)i, {NULL, 0}};
+        p[i] = (struct pivot){pivot_id(tb, &tb->items[i]),
+                              tb->keep.apart == SIZE_MAX ? tb->items[i].rank : 0,
+                              (uint32_t)i,
+                              {NULL, 0}};
     TS_TRY(qry_sort(p, tb->n, sizeof *p, cmp_pivot_ids, tb, &tb->budget, err));
     for (size_t i = 0; i < tb->n; i++) {
         if (n && p[n - 1].id == p[i].id)
@@ -353,81 +389,6 @@ static size_t columns_of_sub(const struct table *tb)
     return tb->spec->compare_n ? 4 : 1;
 }
 
-static struct ts_slice joined(struct table *tb, struct ts_slice a, const char *sep, struct ts_slice b)
-{
-    struct ts_buf buf;
-    ts_buf_init(&buf, 0);
-    ts_buf_slice(&buf, a);
-    ts_buf_str(&buf, sep);
-    ts_buf_slice(&buf, b);
-    struct ts_slice s = {ts_arena_strndup(&tb->arena, buf.p, buf.n), buf.n};
-    ts_buf_release(&buf);
-    return s;
-}
-
-static bool same_filters(const struct qry_sub *a, const struct qry_sub *b)
-{
-    bool same = a->n_filters == b->n_filters;
-    for (size_t i = 0; i < a->n_filters && same; i++)
-        same = ts_slice_eq(a->filters[i].tagk, b->filters[i].tagk) &&
-               ts_slice_eq(a->filters[i].text, b->filters[i].text) &&
-               a->filters[i].type == b->filters[i].type;
-    return same;
-}
-
-/* "{host=web*,status=404}"; nothing without filters. */
-static struct ts_slice filters_text(struct table *tb, const struct qry_sub *sub)
-{
-    struct ts_buf b;
-    ts_buf_init(&b, 0);
-    for (size_t i = 0; i < sub->n_filters; i++) {
-        const struct qry_filter *f = &sub->filters[i];
-        ts_buf_printf(&b, "%s%.*s=", i ? "," : "{", (int)f->tagk.n, f->tagk.p);
-        bool plain = f->shorthand || strcmp(f->type->name, "literal_or") == 0;
-        ts_buf_printf(&b, plain ? "%s%.*s" : "%s(%.*s)", plain ? "" : f->type->name, (int)f->text.n,
-                      f->text.p);
-    }
-    ts_buf_str(&b, sub->n_filters ? "}" : "");
-    struct ts_slice s = {ts_arena_strndup(&tb->arena, b.p ? b.p : "", b.n), b.n};
-    ts_buf_release(&b);
-    return s;
-}
-
-/* Do columns have different filters? */
-static bool filters_differ(const struct qry_spec *spec)
-{
-    for (size_t i = 1; i < spec->n_subs; i++)
-        if (!same_filters(&spec->subs[0], &spec->subs[i]))
-            return true;
-    return false;
-}
-
-/* "web.hits"; "avg web.hits" where several columns have the metric; with "{host=web1}" where columns have different filters; with a number
- * where all of this is the same. */
-static struct ts_slice sub_name(struct table *tb, size_t sub)
-{
-    const struct qry_spec *spec = tb->spec;
-    struct ts_slice name = spec->subs[sub].metric.n ? spec->subs[sub].metric : TS_SLICE_LIT("value");
-    const char *agg = spec->subs[sub].agg->name;
-    size_t same = 0, before = 0;
-    for (size_t i = 0; i < spec->n_subs; i++) {
-        if (!ts_slice_eq(spec->subs[i].metric, spec->subs[sub].metric))
-            continue;
-        same++;
-        before += i < sub && strcmp(spec->subs[i].agg->name, agg) == 0 &&
-                  same_filters(&spec->subs[i], &spec->subs[sub]);
-    }
-    if (same > 1)
-        name = joined(tb, ts_slice_str(agg), " ", name);
-    if (filters_differ(spec))
-        name = joined(tb, name, "", filters_text(tb, &spec->subs[sub]));
-    if (!before)
-        return name;
-    char number_text[32];
-    int n = snprintf(number_text, sizeof number_text, "%zu", before + 1);
-    return joined(tb, name, " ", (struct ts_slice){number_text, (size_t)n});
-}
-
 static int make_head(struct table *tb, struct qry_head *head, struct ts_error *err)
 {
     static const char *const derived[] = {"", "before", "difference", "ratio"};
@@ -454,12 +415,14 @@ static int make_head(struct table *tb, struct qry_head *head, struct ts_error *e
     for (size_t p = 0; p < tb->n_pivots; p++)
         for (size_t s = 0; s < spec->n_subs; s++)
             for (size_t d = 0; d < per_sub; d++) {
-                struct ts_slice name = sub_name(tb, s);
+                struct ts_slice name = qry_column_name(spec, s, &tb->arena);
                 if (d)
-                    name = spec->n_subs == 1 ? ts_slice_str(derived[d])
-                                             : joined(tb, name, " ", ts_slice_str(derived[d]));
+                    name = spec->n_subs == 1
+                               ? ts_slice_str(derived[d])
+                               : qry_column_join(&tb->arena, name, " ", ts_slice_str(derived[d]));
                 if (spec->columns.n)
-                    name = per_pivot == 1 ? tb->pivots[p].text : joined(tb, tb->pivots[p].text, " ", name);
+                    name = per_pivot == 1 ? tb->pivots[p].text
+                                          : qry_column_join(&tb->arena, tb->pivots[p].text, " ", name);
                 if (d == 0 && !spec->columns.n && !spec->subs[s].agg->no_unit)
                     units[k] = ts_slice_str(spec->subs[s].unit);
                 names[k++] = name;
@@ -581,7 +544,8 @@ int qry_table(struct sto_store *st, struct ts_pool *pool, const struct qry_spec 
     qry_budget_init(&tb.budget, limit);
     ts_arena_init(&tb.arena, 0);
     tb.arena.budget = tb.budget.memory;
-    tb.pivot_tag = SIZE_MAX;
+    tb.pivot_tag = tb.keep.apart = SIZE_MAX;
+    tb.n_tags = spec->n_by_tags;
     for (size_t i = 0; spec->columns.n && i < spec->n_by_tags; i++)
         if (ts_slice_eq(spec->columns, spec->by_tags[i]))
             tb.pivot_tag = i;

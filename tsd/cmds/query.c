@@ -36,7 +36,8 @@ const struct ts_opt tsd_query_opts[] = {
      .arg = "N",
      .help = "Only the N series with the highest rank, highest first. With --by: the N values of the tags "
              "with the "
-             "highest total."},
+             "highest total; with --columns of a tag the N rows of the other tags, or N columns if there are "
+             "none."},
     {.name = "bottom", .arg = "N", .help = "The same with the lowest."},
     {.name = "rank",
      .arg = "avg|max|min|sum|last|count",

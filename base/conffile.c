@@ -284,7 +284,7 @@ int ts_conf_load_file(struct ts_conf *c, const char *path, struct ts_error *err)
 {
     char *text;
     size_t n;
-    TS_TRY(ts_fs_read_file(ts_fs_real(), path, CONF_FILE_MAX_BYTES, &text, &n, err));
+    TS_TRY(ts_fs_read_any(path, CONF_FILE_MAX_BYTES, &text, &n, err));
     struct conf_reader r = {.conf = c, .path = path, .p = text, .end = text + n, .err = err};
     if (n >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
         r.p += 3;

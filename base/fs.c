@@ -427,6 +427,38 @@ int ts_fs_read_file(const struct ts_fs *fs, const char *path, size_t max_bytes, 
     return rc;
 }
 
+int ts_fs_read_any(const char *path, size_t max_bytes, char **out_p, size_t *out_n, struct ts_error *err)
+{
+    *out_p = NULL;
+    *out_n = 0;
+    int fd = open_fd(path, O_RDONLY);
+    if (fd < 0)
+        return fail(err, errno, "open", path);
+    char *p = ts_try_malloc(max_bytes + 2); /* a byte too many, and the zero */
+    size_t n = 0;
+    ssize_t got = 1;
+    while (p && n <= max_bytes && got != 0) {
+        got = read(fd, p + n, max_bytes + 1 - n);
+        if (got < 0 && errno != EINTR)
+            break;
+        n += got > 0 ? (size_t)got : 0;
+    }
+    int rc = p ? 0 : ts_error_set(err, TS_ENOMEM, "no memory for %zu bytes of %s", max_bytes, path);
+    if (p && got < 0)
+        rc = fail(err, errno, "read", path);
+    else if (p && n > max_bytes)
+        rc = ts_error_set(err, TS_ELIMIT, "%s has more than %zu bytes", path, max_bytes);
+    close(fd);
+    if (rc < 0) {
+        ts_free(p);
+        return rc;
+    }
+    p[n] = '\0';
+    *out_p = p;
+    *out_n = n;
+    return 0;
+}
+
 static int write_new_file(const struct ts_fs *fs, const char *path, const void *p, size_t n,
                           struct ts_error *err)
 {

@@ -85,6 +85,9 @@ unsigned ts_fs_keep_spare(void);
  *  max_bytes, TS_ENOMEM. */
 int ts_fs_read_file(const struct ts_fs *fs, const char *path, size_t max_bytes, char **out_p, size_t *out_n,
                     struct ts_error *err);
+/** The same for a path that a person gave, which may be a pipe or a device, too (<(command), /dev/stdin): read to its end. Blocks: until
+ *  the writer of a pipe ends. Memory: max_bytes while it reads and as long as the text is kept, so it is for small files. */
+int ts_fs_read_any(const char *path, size_t max_bytes, char **out_p, size_t *out_n, struct ts_error *err);
 /** Write path.tmp (replacing what a crash left there), sync, rename to path, sync the folder: the file is old or new, never
  *  between. After an error it is either; path.tmp is removed if possible. */
 int ts_fs_write_atomic(const struct ts_fs *fs, const char *path, const void *p, size_t n,

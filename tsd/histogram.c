@@ -52,7 +52,7 @@ int tsd_histograms_load(const struct ts_conf *conf, struct tsd_histograms *out, 
     if (!text.n)
         return 0;
     if (text.n > 5 && !memcmp(text.p + text.n - 5, ".json", 5)) {
-        TS_TRY(ts_fs_read_file(ts_fs_real(), text.p, HIST_FILE_BYTES, &file, &text.n, err));
+        TS_TRY(ts_fs_read_any(text.p, HIST_FILE_BYTES, &file, &text.n, err));
         text.p = file;
     }
     int rc = hist_codecs(text, out, err);

@@ -106,7 +106,7 @@ int tsd_rollups_load(const struct ts_conf *conf, struct qry_rollups *out, struct
     if (!out->on)
         return 0;
     if (text.n > 5 && !memcmp(text.p + text.n - 5, ".json", 5)) {
-        TS_TRY(ts_fs_read_file(ts_fs_real(), text.p, ROLLUPS_FILE_BYTES, &file, &text.n, err));
+        TS_TRY(ts_fs_read_any(text.p, ROLLUPS_FILE_BYTES, &file, &text.n, err));
         text.p = file;
     }
     int rc = text.n && text.p[strspn(text.p, " \t\r\n")] == '{' ? rollups_json(out, text, err)

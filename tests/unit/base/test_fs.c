@@ -356,6 +356,34 @@ static void test_fs__read_file_has_a_limit(void **state)
     assert_int_equal(n, 0);
 }
 
+static void test_fs__pipes_are_read_to_their_end(void **state)
+{
+    (void)state;
+    char *p, name[32];
+    size_t n;
+    int ends[2];
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(pipe(ends), 0);
+        assert_int_equal(write(ends[1], "01234", 5), 5);
+        assert_int_equal(write(ends[1], "56789", 5), 5);
+        close(ends[1]);
+        snprintf(name, sizeof(name), "/dev/fd/%d", ends[0]);
+        assert_int_equal(ts_fs_read_any(name, i ? 9 : 10, &p, &n, &err), i ? TS_ELIMIT : 0);
+        if (i == 0)
+            assert_memory_equal(p, "0123456789", 11);
+        assert_int_equal(n, i ? 0 : 10);
+        ts_free(p);
+        close(ends[0]);
+    }
+    assert_int_equal(ts_fs_write_atomic(fs, at("a"), "0123456789", 10, &err), 0);
+    assert_int_equal(ts_fs_read_any(at("a"), 10, &p, &n, &err), 0);
+    assert_memory_equal(p, "0123456789", 11);
+    ts_free(p);
+    assert_int_equal(ts_fs_read_any(at("b"), 10, &p, &n, &err), TS_ENOTFOUND);
+    assert_int_equal(ts_fs_read_any(folder, 10, &p, &n, &err), TS_EIO);
+    assert_null(p);
+}
+
 /* --- a file system that fails at one place --- */
 
 enum fault { F_OPEN, F_APPEND, F_SYNC, F_CLOSE, F_RENAME, F_SYNC_DIR, N_FAULTS };
@@ -530,6 +558,7 @@ int main(void)
         CASE(test_fs__list_gives_every_name_but_dots),
         CASE(test_fs__paths_and_whether_they_are_there),
         CASE(test_fs__read_file_has_a_limit),
+        CASE(test_fs__pipes_are_read_to_their_end),
         CASE(test_fs__atomic_write_leaves_old_or_new),
         CASE(test_fs__atomic_write_replaces_what_a_crash_left),
         CASE(test_fs__atomic_write_syncs_the_right_folder),

@@ -13,6 +13,8 @@
 
 #include <event2/event.h>
 
+#define PUT_MAX_SECONDS  4294967295.0 /* larger numbers are milliseconds */
+#define PUT_DECIMALS     3            /* of seconds, as lines have them */
 #define PUT_MAX_SYNC_MS  86400000
 #define PUT_FIRST_ERRORS 3   /* told in the answer when nobody asked for details */
 #define PUT_ERROR_BYTES  300 /* of each of them */
@@ -182,35 +184,50 @@ static bool put_time_int(const struct tsd_rules *rules, int64_t raw, struct tsd_
     return false;
 }
 
+/* A time by the rules of lines. */
+static bool put_time_line(const struct tsd_rules *rules, struct ts_slice s, struct tsd_time *out,
+                          struct ts_buf *why)
+{
+    static const char lead[] = "invalid timestamp";
+    struct ts_buf text;
+    ts_buf_init(&text, 1024);
+    int rc = tsd_time_read(rules, s, out, &text);
+    if (rc < 0 && text.n > sizeof lead && memcmp(text.p, lead, sizeof lead - 1) == 0)
+        ts_buf_append(why, text.p + sizeof lead - 1, text.n - (sizeof lead - 1));
+    ts_buf_release(&text);
+    return rc == 0;
+}
+
+/* A number with an exponent, or more decimals than lines have: seconds to the millisecond. */
+static bool put_time_double(const struct tsd_rules *rules, double d, struct tsd_time *out, struct ts_buf *why)
+{
+    if (!(d > -1e15 && d < 1e15))
+        return false;
+    if (rules->compat || d == (double)(int64_t)d) /* OpenTSDB cuts fractions */
+        return put_time_int(rules, (int64_t)d, out, why);
+    if (d > PUT_MAX_SECONDS || d < -PUT_MAX_SECONDS) {
+        ts_buf_str(why, " (decimals need seconds)");
+        return false;
+    }
+    int64_t ms = (int64_t)(d * 1000 + (d < 0 ? -0.5 : 0.5));
+    *out = (struct tsd_time){.raw = ms, .ts_ms = ms, .ms = true};
+    return ms > 0 || rules->old_times;
+}
+
 /* Time of a point; false: it has none, and why is what stands behind "Invalid timestamp" in our own ways. */
 static bool put_time(const struct tsd_rules *rules, const struct tsd_put_point *p, struct tsd_time *out,
                      struct ts_buf *why)
 {
     struct ts_slice s = p->time;
     const char *dot = s.n ? memchr(s.p, '.', s.n) : NULL;
-    int64_t raw;
-    if (!rules->compat && tsd_time_is_iso(s)) {
-        struct ts_buf text;
-        ts_buf_init(&text, 1024);
-        int rc = tsd_time_read(rules, s, out, &text);
-        ts_buf_release(&text);
-        return rc == 0;
-    }
-    if (!dot && s.n && !memchr(s.p, 'e', s.n) && !memchr(s.p, 'E', s.n))
-        return ts_num_parse_int(s, &raw, NULL) == 0 && put_time_int(rules, raw, out, why);
+    bool exponent = s.n && (memchr(s.p, 'e', s.n) || memchr(s.p, 'E', s.n));
     struct ts_num v;
-    if (s.n == 0 || ts_num_parse(s, &v, NULL) < 0)
-        return false;
-    double d = ts_num_double(v);
-    if (!(d > -1e15 && d < 1e15))
-        return false;
-    if (!put_time_int(rules, (int64_t)d, out, why))
-        return false;
-    if (rules->compat || out->ms || d == (double)(int64_t)d)
-        return true; /* OpenTSDB cuts fractions */
-    out->ts_ms = (int64_t)(d * 1000 + (d < 0 ? -0.5 : 0.5));
-    out->ms = true;
-    return true;
+    int64_t raw;
+    if (!rules->compat && (tsd_time_is_iso(s) || (dot && !exponent && s.p + s.n - dot <= 1 + PUT_DECIMALS)))
+        return put_time_line(rules, s, out, why);
+    if (!dot && s.n && !exponent)
+        return ts_num_parse_int(s, &raw, NULL) == 0 && put_time_int(rules, raw, out, why);
+    return s.n && ts_num_parse(s, &v, NULL) == 0 && put_time_double(rules, ts_num_double(v), out, why);
 }
 
 bool tsd_put_check(struct tsd_put_call *put, const struct tsd_put_point *p, bool with_value,

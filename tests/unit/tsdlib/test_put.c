@@ -253,6 +253,22 @@ static void test_put__iso_times(void **state)
     check_bad_time("2500-11-22T10:00:00Z", "invalid timestamp");
 }
 
+static void test_put__hours_that_a_zone_leaves_out_are_refused(void **state)
+{
+    (void)state;
+    const struct ts_tz *before = ts_tz_default(), *berlin;
+    assert_int_equal(ts_tz_open(TS_SLICE_LIT("Europe/Berlin"), &berlin, NULL), 0);
+    ts_tz_set_default(berlin);
+    check_bad_time("2026-03-29T02:00:00", "there is no such time: the clock was set forward");
+    check_bad_time("2026-03-29T02:59:59.999", "there is no such time");
+    check_time("2026-03-29T01:59:59", 1774745999000, false);
+    check_time("2026-03-29T03:00:00", 1774746000000, false);
+    check_time("2026-03-29T02:30:00+01:00", 1774747800000, false);
+    check_time("2026-03-29T02:30:00Z", 1774751400000, false);
+    check_time("2026-10-25T02:30:00", 1792888200000, false); /* it is there twice: the first one */
+    ts_tz_set_default(before);
+}
+
 static void test_put__what_may_be_seconds_or_milliseconds_is_refused(void **state)
 {
     (void)state;
@@ -408,6 +424,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_put__iso_times, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_put__dates_without_separators_are_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_put__times_finer_than_milliseconds_are_named, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_put__hours_that_a_zone_leaves_out_are_refused, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(test_put__what_may_be_seconds_or_milliseconds_is_refused, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_put__compat_deletes_points_in_times, set_up_compat, tear_down),

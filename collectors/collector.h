@@ -67,7 +67,7 @@ struct col_collector {
     /** For collectors that wait by themselves (followed files, programs): returns when stop_fd becomes readable (poll it), or with an
      *  error; after an error it is called again with back-off. Points go out with each col_emit_end. */
     int (*run)(void *state, struct col_emit *emit, int stop_fd, struct ts_error *err);
-    /** What --once does with a collector that has run: emit what there is now, and come back. NULL = it is passed over. */
+    /** What --once does instead of read: emit what there is now, and come back. NULL = read; a collector that has only run is passed over. */
     int (*once)(void *state, struct col_emit *emit, struct ts_error *err);
     /** Undo init; NULL = nothing to undo. */
     void (*release)(void *state);

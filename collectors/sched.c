@@ -70,8 +70,9 @@ static void job_error(struct job *j, const struct ts_error *err)
     ts_log_limited(&j->limit, TS_LOG_WARN, "collector %s: %s", j->c->name, err->text);
 }
 
-/* One turn: read, or once. */
-static void job_read(struct job *j, int (*read_fn)(void *state, struct col_emit *emit, struct ts_error *err))
+/* One turn: read, or once. out_err: why it failed, if it did; may be NULL. */
+static void job_read(struct job *j, int (*read_fn)(void *state, struct col_emit *emit, struct ts_error *err),
+                     struct ts_error *out_err)
 {
     struct ts_error err = {0};
     int64_t from_ns = ts_clock_mono_ns();
@@ -80,6 +81,8 @@ static void job_read(struct job *j, int (*read_fn)(void *state, struct col_emit 
         job_error(j, &err);
     if (col_emit_end(j->emit, false, &err) < 0)
         job_error(j, &err);
+    if (out_err && err.code < 0)
+        *out_err = err;
     job_count(&j->n_reads, 1);
     job_count(&j->busy_us, (uint64_t)(ts_clock_mono_ns() - from_ns) / 1000);
 }
@@ -117,7 +120,7 @@ static void job_loop(struct job *j)
     bool stop = job_sleep(j, j->stagger_ms);
     while (!stop) {
         int64_t turn = ts_floor_div(ts_clock_ms(), step_ms);
-        job_read(j, j->c->read);
+        job_read(j, j->c->read, NULL);
         int64_t now_ms = ts_clock_ms(), over = ts_floor_div(now_ms, step_ms) - turn;
         if (over > 0 && over < 1000000) /* more is a clock that was set */
             job_count(&j->n_skipped, (uint64_t)over);
@@ -318,15 +321,25 @@ int col_sched_once(const struct col_sched_opts *opts, struct ts_error *err)
     col_emit_free(first);
     if (rates)
         (void)job_sleep(&s->jobs[0], ONCE_PAUSE_MS);
+    struct ts_error failed = {0};
+    unsigned n_reads = 0, n_failed = 0;
     for (unsigned i = 0; i < s->n_jobs; i++) {
         struct job *j = &s->jobs[i];
+        struct ts_error why = {0};
         if (!job_ready(j))
             continue;
-        if (j->c->read || j->c->once)
-            job_read(j, j->c->read ? j->c->read : j->c->once);
-        else
+        if (!j->c->read && !j->c->once) {
             ts_log(TS_LOG_WARN, "collector %s follows its source and has nothing to show once", j->c->name);
+            continue;
+        }
+        job_read(j, j->c->once ? j->c->once : j->c->read, &why);
+        n_reads++;
+        if (why.code < 0 && !n_failed++)
+            (void)ts_error_set(&failed, why.code, "collector %s: %s", j->c->name, why.text);
     }
+    bool chosen = opts->ctx.conf && *ts_conf_str(opts->ctx.conf, "collect_only");
     sched_free(s);
+    if (n_failed && (chosen || n_failed == n_reads))
+        return ts_error_set(err, failed.code, "%s", failed.text);
     return 0;
 }

@@ -47,7 +47,7 @@ unsigned col_sched_stop(struct col_sched *s, int64_t wait_ms);
 /** Figures of the i-th running collector; false behind the last. */
 bool col_sched_stats(const struct col_sched *s, unsigned i, struct col_sched_stats *out);
 /** Run each collector once, in this thread; those with rates twice, a second apart. Errors are logged; TS_ENOTFOUND if none could be
- *  initialised. */
+ *  initialised; the first error of a collector if all failed, or one that collect_only names. */
 int col_sched_once(const struct col_sched_opts *opts, struct ts_error *err);
 
 #endif

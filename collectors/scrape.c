@@ -100,6 +100,14 @@ static int scrape_read(void *state, struct col_emit *emit, struct ts_error *err)
     return 0;
 }
 
+/* With --once somebody wants to know whether it works. */
+static int scrape_once(void *state, struct col_emit *emit, struct ts_error *err)
+{
+    const struct scrape *s = state;
+    TS_TRY(scrape_read(state, emit, err));
+    return col_targets_failed(&s->targets, err);
+}
+
 const struct col_collector col_scrape = {
     .name = "scrape",
     .help = "Pages in Prometheus' text formats, over HTTP (collect_scrape).",
@@ -109,5 +117,6 @@ const struct col_collector col_scrape = {
     .wanted = scrape_wanted,
     .init = scrape_init,
     .read = scrape_read,
+    .once = scrape_once,
     .release = scrape_release,
 };

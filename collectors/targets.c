@@ -67,9 +67,25 @@ bool col_target_turn(struct col_target *t, int64_t timeout_ms, struct ts_buf *bo
         t->n_failed = 0;
         return true;
     }
+    t->why = err;
     unsigned turns = t->n_failed < 5 ? 1u << t->n_failed : SKIP_MAX;
     if (!t->n_failed++)
         ts_log_limited(limit, TS_LOG_WARN, "collect: %s; it is tried again less often", err.text);
     t->skip = (turns < SKIP_MAX ? turns : SKIP_MAX) - 1;
     return false;
+}
+
+int col_targets_failed(const struct col_targets *l, struct ts_error *err)
+{
+    const struct col_target *first = NULL;
+    unsigned n = 0;
+    for (unsigned i = 0; i < l->n; i++) {
+        if (!l->p[i].n_failed)
+            continue;
+        first = first ? first : &l->p[i];
+        n++;
+    }
+    if (!n)
+        return 0;
+    return ts_error_set(err, TS_EIO, "%u of %u pages could not be fetched: %s", n, l->n, first->why.text);
 }

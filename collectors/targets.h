@@ -19,10 +19,11 @@
 
 /* A page. */
 struct col_target {
-    char job[128];      /* as named, else HOST:PORT */
-    struct col_url url; /* where */
-    unsigned n_failed;  /* turns that failed in a row */
-    unsigned skip;      /* turns to leave it alone */
+    char job[128];       /* as named, else HOST:PORT */
+    struct col_url url;  /* where */
+    struct ts_error why; /* of the last turn that failed */
+    unsigned n_failed;   /* turns that failed in a row */
+    unsigned skip;       /* turns to leave it alone */
 };
 /* All of a key. Zero-initialise. */
 struct col_targets {
@@ -39,5 +40,7 @@ void col_targets_release(struct col_targets *l);
  *  over. */
 bool col_target_turn(struct col_target *t, int64_t timeout_ms, struct ts_buf *body,
                      struct ts_log_limit *limit);
+/** TS_EIO if pages could not be fetched in their last turn: how many, and why the first one could not. */
+int col_targets_failed(const struct col_targets *l, struct ts_error *err);
 
 #endif

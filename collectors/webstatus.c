@@ -148,6 +148,15 @@ static int webstatus_read(void *state, struct col_emit *emit, struct ts_error *e
     return 0;
 }
 
+/* With --once somebody wants to know whether it works. */
+static int webstatus_once(void *state, struct col_emit *emit, struct ts_error *err)
+{
+    const struct webstatus *w = state;
+    TS_TRY(webstatus_read(state, emit, err));
+    TS_TRY(col_targets_failed(&w->nginx, err));
+    return col_targets_failed(&w->apache, err);
+}
+
 const struct col_collector col_webstatus = {
     .name = "webstatus",
     .help = "Connections, requests and workers of nginx and Apache, from their status pages.",
@@ -157,5 +166,6 @@ const struct col_collector col_webstatus = {
     .wanted = webstatus_wanted,
     .init = webstatus_init,
     .read = webstatus_read,
+    .once = webstatus_once,
     .release = webstatus_release,
 };

@@ -151,10 +151,11 @@ struct sto_summary {
  * its value. O(n). */
 bool sto_summary_make(const struct sto_cells *c, struct sto_summary *out);
 
-/* Deletes everything older than the file or memstore it stands in. */
+/* Deletes points of a series in files and memstores whose generations are all lower than its own. */
 struct sto_tomb {
     uint32_t metric, series;
     int64_t from_ms, to_ms; /* inclusive */
+    uint64_t gen;           /* generation of the delete; 0 when written: the lowest one of the file */
 };
 
 #endif

@@ -91,7 +91,8 @@ const struct ts_conf_key sto_conf_keys[] = {
      .def = "0",
      .min = 0,
      .max = 3650000,
-     .help = "Files whose newest point is older are deleted. 0 = keep for ever."},
+     .help =
+         "Points that are older are in no answer; their files are deleted an hour later. 0 = keep for ever."},
     {.name = NULL},
 };
 
@@ -257,6 +258,7 @@ int sto_open(const struct sto_opts *opts, struct sto_store **out_store, struct t
         .wal_segment_bytes = opts->wal_segment_bytes,
         .manifest_grow_bytes = opts->log_grow_bytes,
         .big_day_points = opts->big_day_points,
+        .output_bytes = opts->output_bytes,
         .sync_names = sync_names,
         .tidy = tidy,
         .ready = ready,
@@ -418,12 +420,15 @@ void sto_compact_soon(struct sto_store *st)
 struct sto_snap {
     struct sto_engine *e;
     struct sto_version *v;
+    int64_t from_ms; /* what is older is expired */
 };
 
 struct sto_snap *sto_snap_take(struct sto_store *st)
 {
     struct sto_snap *snap = ts_xmalloc(sizeof *snap);
-    *snap = (struct sto_snap){.e = st->engine, .v = sto_engine_pin(st->engine)};
+    *snap = (struct sto_snap){.e = st->engine, .v = sto_engine_pin(st->engine), .from_ms = STO_MIN_TS_MS};
+    if (st->opts.retention_ms)
+        snap->from_ms = ts_clock_ms() - st->opts.retention_ms;
     return snap;
 }
 
@@ -435,26 +440,43 @@ void sto_snap_release(struct sto_snap *snap)
     ts_free(snap);
 }
 
+/* The part of a scan that is not expired. */
+static struct sto_scan_spec unexpired(const struct sto_snap *snap, const struct sto_scan_spec *spec)
+{
+    struct sto_scan_spec s = *spec;
+    if (s.from_ms < snap->from_ms) {
+        if (s.whole_hours && snap->from_ms <= s.to_ms)
+            s.whole_hours += sto_hour(snap->from_ms) - sto_hour(s.from_ms);
+        s.from_ms = snap->from_ms;
+    }
+    return s;
+}
+
 int sto_scan(struct sto_snap *snap, const struct sto_scan_spec *spec, struct sto_merge **out_scan,
              struct ts_error *err)
 {
-    return sto_version_scan(snap->v, spec, out_scan, err);
+    struct sto_scan_spec s = unexpired(snap, spec);
+    return sto_version_scan(snap->v, &s, out_scan, err);
 }
 
 bool sto_snap_time_range(struct sto_snap *snap, int64_t *out_min_ms, int64_t *out_max_ms)
 {
-    return sto_version_time_range(snap->v, out_min_ms, out_max_ms);
+    bool any = sto_version_time_range(snap->v, out_min_ms, out_max_ms);
+    *out_min_ms = *out_min_ms < snap->from_ms ? snap->from_ms : *out_min_ms;
+    return any && *out_min_ms <= *out_max_ms;
 }
 
 void sto_scan_estimate(struct sto_snap *snap, const struct sto_scan_spec *spec, uint64_t *out_points,
                        uint64_t *out_bytes)
 {
-    sto_version_estimate(snap->v, spec, out_points, out_bytes);
+    struct sto_scan_spec s = unexpired(snap, spec);
+    sto_version_estimate(snap->v, &s, out_points, out_bytes);
 }
 
 void sto_scan_cost(struct sto_snap *snap, const struct sto_scan_spec *spec, sto_scan_cost_fn each, void *arg)
 {
-    sto_version_cost(snap->v, spec, each, arg);
+    struct sto_scan_spec s = unexpired(snap, spec);
+    sto_version_cost(snap->v, &s, each, arg);
 }
 
 /* --- small cells --- */

@@ -55,6 +55,7 @@ struct sto_opts {
         log_grow_bytes; /* tests: logs of manifest, names and cells are rewritten after growing by this; 0 =
                                 as each of them likes */
     uint64_t big_day_points; /* tests: a day with this many points gets files of its own; 0 = 100,000 */
+    uint64_t output_bytes;   /* tests: files are cut by key at this size; 0 = 1 GiB */
 };
 
 struct sto_store;
@@ -136,7 +137,7 @@ void sto_compact_soon(struct sto_store *st);
 /* --- reading --- */
 struct sto_snap;
 /** Pin one version: files and memstores behind one pointer; nothing appears twice or not at all through a
- * flush. Cheap. */
+ * flush. It begins retention_ms before the present time: what is older is in no answer. Cheap. */
 struct sto_snap *sto_snap_take(struct sto_store *st);
 /** Let the version go. NULL is harmless. */
 void sto_snap_release(struct sto_snap *snap);

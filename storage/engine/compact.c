@@ -1,5 +1,5 @@
 /*
- * compact.c - several sorted files become fewer; old files are dropped by retention.
+ * compact.c - several sorted files become fewer.
  *
  * A merge reads its inputs through one pinned version, writes new files under new numbers, and swaps them in
  * with one manifest edit; readers that hold the old version go on with the old files, which are unlinked when
@@ -7,16 +7,21 @@
  *
  * Threads    the compact thread, or a caller that waits; one at a time (compact_mu). Runs at low priority
  *            (nice 10).
- * Not here   which files (partition.c), what the merge of a row is (merge_cells.c), naming files (output.c)
+ * Not here   which files (pick_rules.c), old files (retention.c), damaged ones (remake.c), what the merge of a row is
+ *            (merge_cells.c), naming files (output.c)
  */
 #include "base/log.h"
 #include "base/time.h"
 #include "storage/engine/output.h"
 #include "storage/engine/remake.h"
 
+#include <stdio.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#define REST_FIRST_MS (10 * 60000ll) /* a window whose merge failed is left alone this long, */
+#define REST_MAX_MS   TS_DAY_MS      /* then twice as long and so on up to this */
 
 uint64_t sto_engine__file_no(struct sto_engine *e)
 {
@@ -30,159 +35,197 @@ uint64_t sto_engine__file_no(struct sto_engine *e)
 struct job {
     struct sto_engine *e;
     const struct sto_pick *pick;
-    struct sto_sst **in;   /* inputs, borrowed from the version */
+    struct sto_version *v;    /* pinned by who runs it */
+    struct sto_sst **in;      /* inputs, borrowed from the version */
+    struct sto_sst **deletes; /* files whose tombstones are carried out too, likewise */
+    size_t n_deletes;
     struct sto_output out; /* files written */
 };
 
-static struct sto_scan_spec whole(const struct job *job, const struct sto_cut *cut)
+static bool is_input(const struct job *job, const struct sto_sst *sst)
 {
-    return (struct sto_scan_spec){.from_ms = STO_MIN_TS_MS,
-                                  .to_ms = STO_MAX_TS_MS,
-                                  .final = job->pick->final,
-                                  .cut_hour_lo = cut->hour_lo,
-                                  .cut_hour_hi = cut->hour_hi};
+    for (size_t i = 0; i < job->pick->n; i++)
+        if (job->in[i] == sst)
+            return true;
+    return false;
 }
 
-/* Inputs of one day need no counting; others are read once to see which days are big. */
-static int plan(struct job *job, struct sto_cut **out_cuts, size_t *out_n, struct ts_error *err)
+static int write_rows(struct job *job, struct ts_error *err)
 {
-    const struct sto_cut all = {INT32_MIN, INT32_MAX};
-    int64_t lo = INT64_MAX, hi = INT64_MIN;
-    for (size_t i = 0; i < job->pick->n; i++) {
-        const struct sto_sst_info *f = sto_sst_info(job->in[i]);
-        if (!f->n_points)
-            continue;
-        lo = f->min_ms < lo ? f->min_ms : lo;
-        hi = f->max_ms > hi ? f->max_ms : hi;
-    }
-    if (lo > hi || job->pick->one || ts_floor_div(lo, TS_DAY_MS) == ts_floor_div(hi, TS_DAY_MS)) {
-        *out_cuts = ts_xcalloc(1, sizeof all);
-        (*out_cuts)[0] = all;
-        *out_n = 1;
+    struct sto_scan_spec spec = {.from_ms = STO_MIN_TS_MS,
+                                 .to_ms = STO_MAX_TS_MS,
+                                 .final = job->pick->final,
+                                 .deletes = job->deletes,
+                                 .n_deletes = job->n_deletes,
+                                 .cutoff_ms = job->v->cutoff_ms,
+                                 .cutoff_gen = job->v->cutoff_gen};
+    struct sto_merge *merge = NULL;
+    if (job->pick->why == STO_PICK_TOMBS)
         return 0;
-    }
-    struct sto_scan_spec spec = whole(job, &all);
-    struct sto_merge *merge = NULL;
-    struct sto_day_counts days = {0};
-    struct sto_row row;
-    int rc = sto_merge_new(&spec, job->in, job->pick->n, NULL, 0, &merge, err);
-    while (rc >= 0 && (rc = sto_merge_next(merge, &row, err)) == 1) {
-        if (atomic_load_explicit(&job->e->stop_compact, memory_order_relaxed))
-            rc = ts_error_set(err, TS_ECANCELLED, "the store is closing");
-        sto_day_counts_add(&days, row.key.hour, row.cells->n);
-    }
-    sto_merge_free(merge);
-    if (rc == 0)
-        *out_n = sto_day_counts_cut(&days, job->e->opts.big_day_points, out_cuts);
-    ts_free(days.days);
-    return rc;
-}
-
-static int write_cut(struct job *job, const struct sto_cut *cut, struct ts_error *err)
-{
-    struct sto_scan_spec spec = whole(job, cut);
-    struct sto_merge *merge = NULL;
     TS_TRY(sto_merge_new(&spec, job->in, job->pick->n, NULL, 0, &merge, err));
-    return sto_output__rows(&job->out, merge, err);
+    return sto_output__rows(&job->out, merge, job->pick->cuts, job->pick->n_cuts, err);
 }
 
-static int write_files(struct job *job, struct ts_error *err)
+/* May an older file that is not rewritten by this merge have points that t deletes? */
+static bool is_needed(const struct job *job, const struct sto_tomb *t)
 {
-    struct sto_cut *cuts = NULL;
-    size_t n_cuts = 0;
-    int rc = plan(job, &cuts, &n_cuts, err);
-    for (size_t i = 0; rc == 0 && i < n_cuts; i++)
-        rc = write_cut(job, &cuts[i], err);
-    /* Tombstones stay while something older may be under them. */
-    for (size_t i = 0; !job->pick->final && rc == 0 && i < job->pick->n; i++) {
+    for (size_t i = 0; i < job->v->n_ssts; i++) {
+        const struct sto_sst_info *f = sto_sst_info(job->v->ssts[i]);
+        if (f->n_points && f->gen_hi < t->gen && f->min_ms <= t->to_ms && f->max_ms >= t->from_ms &&
+            !is_input(job, job->v->ssts[i]) &&
+            roaring_bitmap_contains(sto_sst_series(job->v->ssts[i]), t->series))
+            return true;
+    }
+    return false;
+}
+
+/* Tombstones of the inputs that are not done yet. */
+static int write_tombs(struct job *job, struct ts_error *err)
+{
+    for (size_t i = 0; i < job->pick->n; i++) {
         size_t n;
         const struct sto_tomb *tombs = sto_sst_tombs(job->in[i], &n);
-        rc = sto_output__tombs(&job->out, tombs, n, err);
+        for (size_t k = 0; k < n; k++) {
+            if (is_needed(job, &tombs[k]))
+                TS_TRY(sto_output__tombs(&job->out, &tombs[k], 1, err));
+            if ((k & 255) == 0 && atomic_load_explicit(&job->e->stop_compact, memory_order_relaxed))
+                return ts_error_set(err, TS_ECANCELLED, "the store is closing");
+        }
     }
-    ts_free(cuts);
-    return rc;
+    return 0;
 }
 
-static int run(struct sto_engine *e, struct sto_version *v, const struct sto_pick *pick, struct ts_error *err)
+/* A merge must not be what fills the disk: its output is at most as large as its input. */
+static int look_at_room(struct sto_engine *e, const struct sto_pick *pick, struct ts_error *err)
 {
-    struct job job = {.e = e,
-                      .pick = pick,
-                      .in = ts_xcalloc(pick->n, sizeof(struct sto_sst *)),
-                      .out = {.e = e, .gen_lo = UINT64_MAX, .cancel = &e->stop_compact}};
-    uint64_t *gone = ts_xcalloc(pick->n, sizeof *gone), bytes_in = 0;
+    uint64_t room = 0;
+    if (e->fs->free_bytes(e->fs, e->files_dir, &room, NULL) < 0 ||
+        room >= pick->bytes + pick->bytes / 8 + e->opts.reserve_bytes)
+        return 0;
+    return ts_error_set(err, TS_ENOSPC,
+                        "merging %zu files of %llu bytes needs more room than the %llu bytes left", pick->n,
+                        (unsigned long long)pick->bytes, (unsigned long long)room);
+}
+
+/* *out_broken: the manifest takes nothing more; any other error is one of these files, or of the disk. */
+static int run(struct sto_engine *e, struct sto_version *v, const struct sto_pick *pick, bool *out_broken,
+               struct ts_error *err)
+{
+    struct job job = {
+        .e = e,
+        .pick = pick,
+        .v = v,
+        .in = ts_xcalloc(pick->n, sizeof(struct sto_sst *)),
+        .deletes = ts_xcalloc(v->n_ssts + 1, sizeof(struct sto_sst *)),
+        .out = {.e = e, .gen_lo = pick->gen_lo, .gen_hi = pick->gen_hi, .cancel = &e->stop_compact}};
+    uint64_t *gone = ts_xcalloc(pick->n, sizeof *gone);
     int64_t began = ts_clock_mono_ns();
     for (size_t i = 0; i < pick->n; i++) {
         job.in[i] = v->ssts[pick->files[i]];
-        const struct sto_sst_info *f = sto_sst_info(job.in[i]);
-        gone[i] = f->file_no;
-        job.out.gen_lo = f->gen_lo < job.out.gen_lo ? f->gen_lo : job.out.gen_lo;
-        job.out.gen_hi = f->gen_hi > job.out.gen_hi ? f->gen_hi : job.out.gen_hi;
-        bytes_in += f->t_bytes + f->s_bytes;
+        gone[i] = sto_sst_info(job.in[i])->file_no;
     }
-    int rc = write_files(&job, err);
+    for (size_t i = 0; i < v->n_ssts; i++)
+        if (sto_sst_info(v->ssts[i])->n_tombs && sto_sst_info(v->ssts[i])->gen_hi > pick->gen_lo &&
+            !is_input(&job, v->ssts[i]))
+            job.deletes[job.n_deletes++] = v->ssts[i];
+    int rc = look_at_room(e, pick, err);
+    if (rc == 0)
+        rc = write_rows(&job, err);
+    if (rc == 0)
+        rc = write_tombs(&job, err);
     if (rc == 0)
         rc = sto_output__commit(&job.out, gone, pick->n, 0, err);
     if (rc == 0) {
         atomic_fetch_add_explicit(&e->n_compactions, 1, memory_order_relaxed);
-        atomic_fetch_add_explicit(&e->n_compacted_bytes, bytes_in, memory_order_relaxed);
+        atomic_fetch_add_explicit(&e->n_compacted_bytes, pick->bytes, memory_order_relaxed);
+        atomic_fetch_add_explicit(&e->n_compacted_points, job.out.n_points, memory_order_relaxed);
         ts_log(TS_LOG_DEBUG, "merged files=%zu into=%zu bytes=%llu ms=%lld", pick->n, job.out.n,
-               (unsigned long long)bytes_in, (long long)((ts_clock_mono_ns() - began) / 1000000));
+               (unsigned long long)pick->bytes, (long long)((ts_clock_mono_ns() - began) / 1000000));
     }
+    *out_broken = job.out.perhaps_named;
     sto_output__release(&job.out, rc == 0);
     ts_free(job.in);
+    ts_free(job.deletes);
     ts_free(gone);
     return rc;
 }
 
-/* --- retention --- */
+/* --- windows that are left alone --- */
 
-static int drop_old(struct sto_engine *e, struct ts_error *err)
+static struct sto_rest *rest_of(struct sto_engine *e, struct sto_window w)
 {
-    if (!e->opts.retention_ms)
-        return 0;
-    int64_t before = ts_clock_ms() - e->opts.retention_ms;
-    struct sto_version *v = sto_engine_pin(e);
-    struct sto_sst_info *infos = ts_xcalloc(v->n_ssts + 1, sizeof *infos);
-    bool *expired = ts_xcalloc(v->n_ssts + 1, sizeof *expired);
-    uint64_t *gone = ts_xcalloc(v->n_ssts + 1, sizeof *gone);
-    size_t n = 0;
-    int rc = 0;
-    for (size_t i = 0; i < v->n_ssts; i++)
-        infos[i] = *sto_sst_info(v->ssts[i]);
-    sto_pick_expired(infos, v->n_ssts, before, expired);
-    for (size_t i = 0; i < v->n_ssts; i++)
-        if (expired[i])
-            gone[n++] = infos[i].file_no;
-    if (n) {
-        struct sto_output none = {.e = e};
-        rc = sto_output__commit(&none, gone, n, 0, err);
-        if (rc == 0)
-            ts_log(TS_LOG_INFO, "retention dropped files=%zu", n);
+    for (size_t i = 0; i < e->n_rests; i++)
+        if (e->rests[i].window.level == w.level && e->rests[i].window.index == w.index)
+            return &e->rests[i];
+    e->rests = ts_xrealloc(e->rests, (e->n_rests + 1) * sizeof *e->rests);
+    e->rests[e->n_rests] = (struct sto_rest){.window = w};
+    return &e->rests[e->n_rests++];
+}
+
+/* The merge of a window failed: nobody tries again for a while, longer each time. */
+static void leave_alone(struct sto_engine *e, const struct sto_pick *pick, const struct ts_error *why)
+{
+    static const char *const names[] = {"day", "8 days", "64 days", "all time"};
+    struct sto_rest *r = rest_of(e, pick->window);
+    int64_t lo, end;
+    char from[64] = "";
+    r->pause_ms = r->pause_ms ? r->pause_ms * 2 : REST_FIRST_MS;
+    r->pause_ms = r->pause_ms > REST_MAX_MS ? REST_MAX_MS : r->pause_ms;
+    r->until_ms = ts_clock_mono_ns() / 1000000 + r->pause_ms;
+    sto_window_span(r->window, &lo, &end);
+    if (r->window.level < STO_WINDOW_ALL) {
+        struct ts_civil c = ts_civil_from_ms(NULL, lo);
+        snprintf(from, sizeof from, " from %04lld-%02d-%02d", (long long)c.year, c.month, c.day);
     }
-    ts_free(gone);
-    ts_free(expired);
-    ts_free(infos);
-    sto_engine_unpin(e, v);
-    return rc;
+    ts_log(TS_LOG_ERROR,
+           "merging files of a window (%s%s) failed, it is left alone for s=%lld, others go on: %s",
+           names[r->window.level], from, (long long)(r->pause_ms / 1000), why->text);
+}
+
+/* Windows to leave alone now; owned by the caller. */
+static struct sto_window *resting(struct sto_engine *e, size_t *out_n)
+{
+    struct sto_window *list = ts_xcalloc(e->n_rests + 1, sizeof *list);
+    int64_t now = ts_clock_mono_ns() / 1000000;
+    size_t n = 0;
+    for (size_t i = 0; i < e->n_rests; i++)
+        if (e->rests[i].until_ms > now)
+            list[n++] = e->rests[i].window;
+    atomic_store_explicit(&e->n_resting, n, memory_order_relaxed);
+    *out_n = n;
+    return list;
 }
 
 /* --- one after the other --- */
 
-/* 1 a merge was done, 0 nothing to do, < 0 error. */
-static int one_merge(struct sto_engine *e, bool full, struct ts_error *err)
+/* 1 a merge was done, or failed in a way that concerns its window alone (*failed gets the first such error); 0 nothing
+ * to do; < 0 error. */
+static int one_merge(struct sto_engine *e, bool full, struct ts_error *failed, struct ts_error *err)
 {
     struct sto_version *v = sto_engine_pin(e);
     struct sto_sst_info *infos = ts_xcalloc(v->n_ssts + 1, sizeof *infos);
+    struct sto_pick_opts opts = {.now_ms = ts_clock_ms(), .full = full};
+    struct sto_window *skip = resting(e, &opts.n_skip);
     struct sto_pick pick;
+    struct ts_error why = {0};
+    bool broken = false;
+    opts.skip = skip;
     for (size_t i = 0; i < v->n_ssts; i++)
         infos[i] = *sto_sst_info(v->ssts[i]);
-    sto_pick_next(infos, v->n_ssts, ts_clock_ms(), full, &pick);
-    int rc = 0;
-    if (pick.why != STO_PICK_NONE) {
-        rc = run(e, v, &pick, err);
-        rc = rc == 0 ? 1 : rc;
+    sto_pick_next(infos, v->n_ssts, &opts, &pick);
+    int rc = pick.why == STO_PICK_NONE ? 0 : run(e, v, &pick, &broken, &why);
+    if (rc < 0 && rc != TS_ECANCELLED && pick.why != STO_PICK_TOMBS && !broken) {
+        leave_alone(e, &pick, &why);
+        if (!failed->code)
+            *failed = why;
+        rc = 0;
+    } else if (rc < 0 && err) {
+        *err = why;
     }
+    if (rc == 0 && pick.why != STO_PICK_NONE)
+        rc = 1;
     ts_free(pick.files);
+    ts_free(skip);
     ts_free(infos);
     sto_engine_unpin(e, v);
     return rc;
@@ -190,17 +233,25 @@ static int one_merge(struct sto_engine *e, bool full, struct ts_error *err)
 
 static int merge_all(struct sto_engine *e, bool full, struct ts_error *err)
 {
+    struct ts_error failed = {0};
     pthread_mutex_lock(&e->compact_mu);
+    for (size_t i = 0; full && i < e->n_rests; i++)
+        e->rests[i].until_ms = INT64_MIN; /* who wants everything wants these tried too */
     int rc = sto_remake__all(e, err);
     if (rc == 0)
-        rc = drop_old(e, err);
+        rc = sto_retention__drop(e, err);
     while (rc == 0 && !atomic_load_explicit(&e->stop_compact, memory_order_relaxed)) {
-        rc = one_merge(e, full, err);
+        rc = one_merge(e, full, &failed, err);
         if (rc != 1)
             break;
         rc = 0;
     }
     pthread_mutex_unlock(&e->compact_mu);
+    if (rc == 0 && failed.code) {
+        rc = failed.code;
+        if (err)
+            *err = failed;
+    }
     return rc;
 }
 

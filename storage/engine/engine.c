@@ -137,6 +137,8 @@ static int open_files(struct sto_engine *e, struct ts_error *err)
     const struct sto_manifest_state *state = sto_manifest_state(e->manifest);
     struct sto_version *v = sto_version__new(state->n_files, 0);
     e->version = v;
+    v->cutoff_ms = e->cutoff_ms = state->cutoff_ms;
+    v->cutoff_gen = e->cutoff_gen = state->cutoff_gen;
     for (size_t i = 0; i < state->n_files; i++) {
         struct ts_error why = {0};
         int rc = sto_sst_open(e->fs, e->files_dir, &state->files[i], &v->ssts[v->n_ssts], &why);
@@ -379,6 +381,7 @@ static void engine_free(struct sto_engine *e)
     pthread_mutex_destroy(&e->compact_mu);
     pthread_cond_destroy(&e->flush_cond);
     pthread_cond_destroy(&e->compact_cond);
+    ts_free(e->rests);
     ts_free(e->dir);
     ts_free(e->wal_dir);
     ts_free(e->files_dir);
@@ -398,6 +401,9 @@ int sto_engine_open(const struct sto_engine_opts *opts, struct sto_engine **out_
     e->n_owners = opts->n_ports ? opts->n_ports : 1;
     if (!e->opts.big_day_points)
         e->opts.big_day_points = STO_BIG_DAY_POINTS;
+    if (!e->opts.output_bytes)
+        e->opts.output_bytes = STO_OUTPUT_BYTES;
+    sto_retention__begin(e);
     pthread_mutex_init(&e->version_mu, NULL);
     pthread_mutex_init(&e->files_mu, NULL);
     pthread_mutex_init(&e->flush_mu, NULL);
@@ -488,6 +494,9 @@ void sto_engine_stats(struct sto_engine *e, void (*each)(void *arg, const char *
     each(arg, "wal.syncs", atomic_load(&e->n_syncs));
     each(arg, "flush.count", atomic_load(&e->n_flushes));
     each(arg, "flush.errors", atomic_load(&e->n_flush_errors));
+    each(arg, "flush.points", atomic_load(&e->n_flushed_points));
+    each(arg, "compaction.points", atomic_load(&e->n_compacted_points));
+    each(arg, "compaction.windows_left_alone", atomic_load(&e->n_resting));
     each(arg, "compaction.count", atomic_load(&e->n_compactions));
     each(arg, "compaction.bytes", atomic_load(&e->n_compacted_bytes));
     sto_engine_unpin(e, v);

@@ -47,6 +47,7 @@ struct sto_engine_opts {
     uint64_t wal_segment_bytes;   /* 0 = STO_WAL_SEGMENT_BYTES */
     uint64_t manifest_grow_bytes; /* 0 = as the manifest likes */
     uint64_t big_day_points;      /* 0 = STO_BIG_DAY_POINTS */
+    uint64_t output_bytes;        /* files are cut by key at this size; 0 = STO_OUTPUT_BYTES */
     /* Called before a flush counts: names of all series in it must be on disk. Flush thread. */
     int (*sync_names)(void *arg, struct ts_error *err);
     /* Called now and then by the compact thread: rewrite what has grown. Errors are met again by sync_names. May be
@@ -111,7 +112,8 @@ int sto_engine_pump_merges(struct sto_engine *e, struct ts_error *err);
 /* --- files --- */
 /** Write all generations that hold points into files; returns when they are in the manifest. */
 int sto_engine_flush(struct sto_engine *e, struct ts_error *err);
-/** Merge files until none overlap in time and small partitions are joined. Blocks. */
+/** Merge files until none overlap in time, no delete waits to be carried out, and small windows are joined. Blocks.
+ * A window whose merge fails is left alone; the first such error is returned when all others are done. */
 int sto_engine_compact(struct sto_engine *e, struct ts_error *err);
 /** Ask for flush and full compaction in the background, return at once. */
 void sto_engine_compact_soon(struct sto_engine *e);

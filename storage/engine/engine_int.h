@@ -14,6 +14,7 @@
 #include "base/queue.h"
 #include "storage/engine/engine.h"
 #include "storage/engine/manifest.h"
+#include "storage/engine/partition.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -51,6 +52,8 @@ struct sto_version {
     size_t n_ssts, n_mems;
     struct sto_sst **ssts; /* one reference each */
     struct sto_mem **mems; /* one reference each */
+    int64_t cutoff_ms;     /* what is older, */
+    uint64_t cutoff_gen;   /* and wholly of generations below, was dropped by retention; 0 = nothing was */
 };
 
 /* Writer of the shards that fall to it: log and memstore. Its thread: the worker (or the store's own). */
@@ -102,6 +105,13 @@ struct sto_barrier {
     } legs[];
 };
 
+/* A window whose merge failed. */
+struct sto_rest {
+    struct sto_window window;
+    int64_t until_ms; /* monotonic time of the next try */
+    int64_t pause_ms; /* how long it was left alone; doubles with each failure */
+};
+
 /* Tells an owner to go on with another memstore. */
 struct sto_set_gen {
     struct ts_msg msg;
@@ -123,6 +133,8 @@ struct sto_engine {
 
     pthread_mutex_t version_mu;
     struct sto_version *version; /* under version_mu */
+    int64_t cutoff_ms;           /* of versions to come; under version_mu */
+    uint64_t cutoff_gen;         /* the same */
 
     pthread_mutex_t files_mu; /* manifest and file numbers */
     struct sto_manifest *manifest;
@@ -162,13 +174,22 @@ struct sto_engine {
     bool flush_wanted, compact_wanted, full_wanted, bg_stop; /* under bg_mu */
     pthread_mutex_t compact_mu;                              /* one compaction at a time */
     _Atomic bool stop_compact;                               /* close: give up the running compaction */
+    struct sto_rest *rests;             /* windows that are left alone; owned; under compact_mu */
+    size_t n_rests;                     /* length */
+    _Atomic size_t n_resting;           /* of these, as the statistics tell */
+    int64_t seen_wall_ms, seen_mono_ms; /* clocks when retention looked last; under compact_mu */
+    int64_t
+        removal_from_ms; /* monotonic time before which retention removes nothing, for the clock jumped; the same */
 
     struct ts_budget mems_budget; /* rows of all memstores, also of those that only readers still hold */
     _Atomic uint64_t n_flushes, n_compactions, n_compacted_bytes, n_syncs, n_replayed, n_flush_errors;
+    _Atomic uint64_t n_flushed_points, n_compacted_points; /* points written to files */
 };
 
 /* version.c */
 struct sto_version *sto_version__new(size_t n_ssts, size_t n_mems);
+/** Versions from the next edit on leave out points before ms of generations below gen. */
+void sto_version__cut_off(struct sto_engine *e, int64_t ms, uint64_t gen);
 void sto_version__drop(struct sto_engine *e, struct sto_version *v);
 /* Copy of the present version with room: add/remove lists applied. flushed_gen: memstores of generations <=
  * it are left out. */
@@ -219,6 +240,12 @@ void *sto_compact__thread(void *arg);
 void sto_compact__wake(struct sto_engine *e, bool full);
 /** A number no file has had. */
 uint64_t sto_engine__file_no(struct sto_engine *e);
+
+/* retention.c */
+/** The clocks as they are when the store opens. */
+void sto_retention__begin(struct sto_engine *e);
+/** Drop files that hold nothing but what retention says is expired. compact_mu held. */
+int sto_retention__drop(struct sto_engine *e, struct ts_error *err);
 
 /* recover.c */
 int sto_recover__wal(struct sto_engine *e, struct ts_error *err);

@@ -97,16 +97,20 @@ static void count_days(const struct frozen *f, struct sto_day_counts *days)
 
 /* --- writing --- */
 
-static int write_cut(const struct frozen *f, const struct sto_cut *cut, struct sto_output *out,
-                     struct ts_error *err)
+/* One pass over the memstores for so many cuts at once. */
+static int write_cuts(const struct frozen *f, const struct sto_cut *cuts, size_t n, struct sto_output *out,
+                      struct ts_error *err)
 {
     struct sto_scan_spec spec = {.from_ms = STO_MIN_TS_MS,
                                  .to_ms = STO_MAX_TS_MS,
-                                 .cut_hour_lo = cut->hour_lo,
-                                 .cut_hour_hi = cut->hour_hi};
+                                 .cut_hour_lo = cuts[0].hour_lo,
+                                 .cut_hour_hi = cuts[n - 1].hour_hi,
+                                 .cutoff_ms =
+                                     f->v->cutoff_ms, /* one file may hold generations before and after it */
+                                 .cutoff_gen = f->v->cutoff_gen};
     struct sto_merge *merge = NULL;
     TS_TRY(sto_merge_new(&spec, NULL, 0, f->mems, f->n, &merge, err));
-    return sto_output__rows(out, merge, err);
+    return sto_output__rows(out, merge, cuts, n, err);
 }
 
 static int write_files(const struct frozen *f, uint64_t big_day_points, struct sto_output *out,
@@ -117,8 +121,10 @@ static int write_files(const struct frozen *f, uint64_t big_day_points, struct s
     int rc = 0;
     count_days(f, &days);
     size_t n_cuts = sto_day_counts_cut(&days, big_day_points, &cuts);
-    for (size_t i = 0; rc == 0 && i < n_cuts; i++)
-        rc = write_cut(f, &cuts[i], out, err);
+    for (size_t i = 0, n; rc == 0 && i < n_cuts; i += n) {
+        n = n_cuts - i < STO_OUTPUT_CUTS ? n_cuts - i : STO_OUTPUT_CUTS;
+        rc = write_cuts(f, cuts + i, n, out, err);
+    }
     for (size_t i = 0; rc == 0 && i < f->n; i++) {
         size_t n;
         const struct sto_tomb *tombs = sto_mem_tombs(f->mems[i], &n);
@@ -151,6 +157,7 @@ static int flush_frozen(struct sto_engine *e, struct ts_error *err)
             if (sto_wal_drop(e->fs, e->wal_dir, f.gen_hi, &drop_err) < 0)
                 ts_log(TS_LOG_WARN, "old log segments stay: %s", drop_err.text);
             atomic_fetch_add_explicit(&e->n_flushes, 1, memory_order_relaxed);
+            atomic_fetch_add_explicit(&e->n_flushed_points, out.n_points, memory_order_relaxed);
             ts_log(TS_LOG_DEBUG, "flushed generation=%llu points=%llu files=%zu ms=%lld",
                    (unsigned long long)f.gen_hi, (unsigned long long)f.n_points, out.n,
                    (long long)((ts_clock_mono_ns() - began) / 1000000));

@@ -268,7 +268,7 @@ static int read_tombs(struct pair *p, struct ts_error *err)
         return ts_error_set(err, TS_ENOMEM, "%s: no memory for %zu tombstones", p->t.path, n);
     int rc = sto_fsck__section(&p->t, f->tombs_off, f->bitmap_off, f->tombs_crc, &bytes);
     if (rc == 0)
-        rc = sto_sst__get_tombs(bytes, tombs, n);
+        rc = sto_sst__get_tombs(bytes, f, tombs);
     ts_free((void *)(uintptr_t)bytes.p);
     if (rc == TS_ECORRUPT) {
         sto_fsck__damage(&p->t, f->tombs_off, "tombstones are damaged");

@@ -18,10 +18,10 @@
 #include "storage/reclog.h"
 
 #define MANIFEST_KIND     "MANI"
-#define MANIFEST_VERSION  1u
+#define MANIFEST_VERSION  2u          /* written; 1 is read too, and replaced by the first edit */
 #define REWRITE_MIN_BYTES (64u << 10) /* sto_manifest.rewrite_min_bytes unless told */
 #define REWRITE_DEAD      4u          /* rewrite when the log is this many times what a snapshot takes */
-#define FILE_MIN_BYTES    12u         /* of a file in a record: twelve varints */
+#define FILE_MIN_BYTES    12u         /* of a file in a record: twelve varints, thirteen from version 2 on */
 
 /* First byte of a record. */
 enum record {
@@ -33,7 +33,8 @@ struct sto_manifest {
     struct sto_reclog *log;
     struct sto_manifest_state state;
     bool read_only;
-    bool made;  /* a STATE record was read or written */
+    uint64_t version; /* of the log */
+    bool made;        /* a STATE record was read or written */
     bool stale; /* the log's buffer holds an edit that was refused: replace the log before it is used again */
     uint64_t rewrite_min_bytes; /* a shorter log is never rewritten */
     uint64_t rewrite_bytes;     /* length of the log at which a rewrite is considered */
@@ -65,6 +66,7 @@ static void put_files(struct ts_buf *b, const struct sto_sst_info *files, size_t
         put_u64(b, f->n_tombs);
         put_u64(b, f->t_bytes);
         put_u64(b, f->s_bytes);
+        put_u64(b, 0); /* family */
     }
 }
 
@@ -76,7 +78,10 @@ static void put_state(struct ts_buf *b, const struct sto_manifest_state *s)
     put_u64(b, s->flushed_gen);
     put_u64(b, s->run);
     put_u64(b, s->next_file_no);
+    put_u64(b, ts_zigzag(s->cutoff_ms));
+    put_u64(b, s->cutoff_gen);
     put_files(b, s->files, s->n_files);
+    put_u64(b, 0); /* extensions */
 }
 
 static void put_edit(struct ts_buf *b, const struct sto_manifest_edit *e)
@@ -88,7 +93,10 @@ static void put_edit(struct ts_buf *b, const struct sto_manifest_edit *e)
     put_u64(b, e->n_remove);
     for (size_t i = 0; i < e->n_remove; i++)
         put_u64(b, e->remove[i]);
+    put_u64(b, ts_zigzag(e->cutoff_ms));
+    put_u64(b, e->cutoff_gen);
     put_files(b, e->add, e->n_add);
+    put_u64(b, 0); /* extensions */
 }
 
 /* Reads varints; the first that is cut or too large makes all that follow 0 and sets bad. */
@@ -119,8 +127,10 @@ static size_t get_count(struct reader *r, size_t min_bytes)
 }
 
 /* Files into a new array (ts_free it). */
-static int get_files(struct reader *r, struct sto_sst_info **out, size_t *out_n, struct ts_error *err)
+static int get_files(struct reader *r, uint64_t version, struct sto_sst_info **out, size_t *out_n,
+                     struct ts_error *err)
 {
+    uint64_t unknown = 0;
     size_t n = get_count(r, FILE_MIN_BYTES);
     *out = NULL;
     *out_n = 0;
@@ -144,9 +154,13 @@ static int get_files(struct reader *r, struct sto_sst_info **out, size_t *out_n,
         f->n_tombs = get_u64(r, UINT64_MAX);
         f->t_bytes = get_u64(r, UINT64_MAX);
         f->s_bytes = get_u64(r, UINT64_MAX);
+        unknown |= version > 1 ? get_u64(r, UINT64_MAX) : 0;
     }
     *out = v;
     *out_n = n;
+    if (unknown && !r->bad)
+        return ts_error_set(err, TS_EVERSION,
+                            "the manifest names files of a family that this program does not know");
     return 0;
 }
 
@@ -168,11 +182,14 @@ static int next_state(const struct sto_manifest_state *s, const struct sto_manif
 {
     *out = *s;
     if ((e->flushed_gen && e->flushed_gen < s->flushed_gen) || (e->run && e->run < s->run) ||
-        (e->next_file_no && e->next_file_no < s->next_file_no))
+        (e->next_file_no && e->next_file_no < s->next_file_no) ||
+        (e->cutoff_gen && s->cutoff_gen && (e->cutoff_gen < s->cutoff_gen || e->cutoff_ms < s->cutoff_ms)))
         return ts_error_set(err, code, "manifest edit goes back: generation %llu, run %u, next file %llu",
                             (unsigned long long)e->flushed_gen, e->run, (unsigned long long)e->next_file_no);
     out->flushed_gen = e->flushed_gen ? e->flushed_gen : s->flushed_gen;
     out->run = e->run ? e->run : s->run;
+    out->cutoff_ms = e->cutoff_gen ? e->cutoff_ms : s->cutoff_ms;
+    out->cutoff_gen = e->cutoff_gen ? e->cutoff_gen : s->cutoff_gen;
     out->next_file_no = e->next_file_no ? e->next_file_no : s->next_file_no;
     out->files = ts_try_malloc((s->n_files + e->n_add + 1) * sizeof(*out->files));
     if (!out->files)
@@ -211,11 +228,19 @@ static int malformed(struct ts_error *err)
     return ts_error_set(err, TS_ECORRUPT, "malformed manifest record");
 }
 
+/* What a later version may say in addition: none of it is known. */
+static int get_extensions(const struct sto_manifest *m, struct reader *r, struct ts_error *err)
+{
+    if (m->version > 1 && get_u64(r, UINT64_MAX) && !r->bad)
+        return ts_error_set(err, TS_EVERSION, "the manifest says something that this program does not know");
+    return 0;
+}
+
 static int read_state(struct sto_manifest *m, struct reader *r, struct ts_error *err)
 {
     uint64_t version = get_u64(r, UINT64_MAX);
-    if (!r->bad && version != MANIFEST_VERSION)
-        return ts_error_set(err, TS_EVERSION, "manifest version %llu; this program reads version %u",
+    if (!r->bad && (version < 1 || version > MANIFEST_VERSION))
+        return ts_error_set(err, TS_EVERSION, "manifest version %llu; this program reads up to version %u",
                             (unsigned long long)version, MANIFEST_VERSION);
     if (m->made)
         return ts_error_set(err, TS_ECORRUPT, "a second state in the manifest");
@@ -223,8 +248,12 @@ static int read_state(struct sto_manifest *m, struct reader *r, struct ts_error 
     m->state.flushed_gen = get_u64(r, UINT64_MAX);
     m->state.run = (uint32_t)get_u64(r, UINT32_MAX);
     m->state.next_file_no = get_u64(r, UINT64_MAX);
-    TS_TRY(get_files(r, &m->state.files, &m->state.n_files, err));
+    m->version = version;
+    m->state.cutoff_ms = version > 1 ? ts_unzigzag(get_u64(r, UINT64_MAX)) : 0;
+    m->state.cutoff_gen = version > 1 ? get_u64(r, UINT64_MAX) : 0;
+    TS_TRY(get_files(r, version, &m->state.files, &m->state.n_files, err));
     m->made = true;
+    TS_TRY(get_extensions(m, r, err));
     for (size_t i = 0; i < m->state.n_files; i++)
         r->bad |= m->state.files[i].file_no >= m->state.next_file_no;
     return r->bad || r->p != r->end || m->state.n_shards == 0 ? malformed(err) : 0;
@@ -247,8 +276,12 @@ static int read_edit(struct sto_manifest *m, struct reader *r, struct ts_error *
     for (size_t i = 0; i < e.n_remove; i++)
         remove[i] = get_u64(r, UINT64_MAX);
     e.remove = remove;
-    int rc = get_files(r, &add, &e.n_add, err);
+    e.cutoff_ms = m->version > 1 ? ts_unzigzag(get_u64(r, UINT64_MAX)) : 0;
+    e.cutoff_gen = m->version > 1 ? get_u64(r, UINT64_MAX) : 0;
+    int rc = get_files(r, m->version, &add, &e.n_add, err);
     e.add = add;
+    if (rc == 0)
+        rc = get_extensions(m, r, err);
     if (rc == 0)
         rc = r->bad || r->p != r->end ? malformed(err) : next_state(&m->state, &e, TS_ECORRUPT, &next, err);
     if (rc == 0) {
@@ -298,6 +331,7 @@ static int rewrite(struct sto_manifest *m, struct sto_manifest_state *s, struct 
 {
     TS_TRY(sto_reclog_rewrite(m->log, emit_state, s, err));
     m->stale = false;
+    m->version = MANIFEST_VERSION;
     m->rewrite_bytes = sto_reclog_bytes(m->log) * REWRITE_DEAD;
     if (m->rewrite_bytes < m->rewrite_min_bytes)
         m->rewrite_bytes = m->rewrite_min_bytes;
@@ -348,7 +382,7 @@ static int write_edit(struct sto_manifest *m, const struct sto_manifest_edit *ed
                       struct sto_manifest_state *next, struct ts_error *err)
 {
     struct ts_buf b;
-    if (m->stale)
+    if (m->stale || m->version < MANIFEST_VERSION)
         return rewrite(m, next, err);
     ts_buf_init(&b, 0);
     put_edit(&b, edit);
@@ -385,6 +419,7 @@ static int not_a_store(const char *dir, struct ts_error *err)
 static int make_store(struct sto_manifest *m, uint32_t n_shards, struct ts_error *err)
 {
     m->state = (struct sto_manifest_state){.n_shards = n_shards, .next_file_no = 1};
+    m->version = MANIFEST_VERSION;
     TS_TRY(emit_state(&m->state, m->log, err));
     TS_TRY(sto_reclog_flush(m->log, true, err));
     m->made = true;

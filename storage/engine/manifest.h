@@ -29,6 +29,8 @@ struct sto_manifest_state {
     uint64_t flushed_gen;       /* points of generations <= this are in files */
     uint64_t next_file_no;      /* never given out before; from 1 */
     uint32_t run;               /* number of the last run (start for writing) */
+    int64_t cutoff_ms;          /* retention has dropped points before it, */
+    uint64_t cutoff_gen;        /* as far as they are of generations below; 0 = it has dropped none */
     struct sto_sst_info *files; /* owned by the manifest; order unspecified */
     size_t n_files;             /* in files */
 };
@@ -40,6 +42,8 @@ struct sto_manifest_edit {
     size_t n_remove;
     uint64_t flushed_gen;  /* 0 = unchanged; never goes back */
     uint32_t run;          /* 0 = unchanged; never goes back */
+    int64_t cutoff_ms;     /* with cutoff_gen; never goes back */
+    uint64_t cutoff_gen;   /* 0 = both unchanged; never goes back */
     uint64_t next_file_no; /* 0 = unchanged; never goes back, and is always above all files added */
 };
 /**

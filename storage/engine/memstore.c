@@ -4,7 +4,7 @@
  * Threads    the owner applies; all else from any thread that holds a reference
  * Invariant  what is published (row, cell, leaf, branch, root, tombstone) is never changed or moved; grown
  *            tables are new ones, the old stay in the arena
- * Not here   cells of a row in order of time (memstore_read.c)
+ * Not here   cells of a row in order of time (memstore_read.c), tombstones (memstore_tomb.c)
  */
 #include "storage/engine/memstore.h"
 
@@ -21,7 +21,6 @@
 #define BRANCH_LEAVES (1u << STO_MEM_BRANCH_BITS)
 #define BRANCH_SLOTS  (LEAF_HEADS * BRANCH_LEAVES)
 #define WALK_AHEAD    2 /* leaves whose first row is fetched while walking */
-#define TOMBS_FIRST   8
 #define NO_HOUR_LO    INT32_MAX
 #define NO_HOUR_HI    INT32_MIN
 
@@ -54,8 +53,7 @@ struct mem_root {
 struct sto_mem {
     /* Read by any thread, changed by the owner; loads with acquire where a pointer leads to memory. */
     _Atomic(struct mem_root *) root;    /* release */
-    _Atomic(struct sto_tomb *) tombs;   /* release, before n_tombs */
-    _Atomic size_t n_tombs;             /* release: so many are readable in any tombs array loaded later */
+    struct sto_mem__tombs tombs;        /* as it says */
     _Atomic int32_t min_hour, max_hour; /* release: bounds of the rows' hours */
     _Atomic uint64_t n_points;          /* relaxed: statistics */
     _Atomic size_t index_bytes;         /* relaxed: statistics, memory of index */
@@ -64,7 +62,6 @@ struct sto_mem {
         *index;            /* owner: open-addressing hash of rows of series with many rows; NULL = none yet */
     size_t index_cap;      /* owner: slots, power of two */
     size_t n_index;        /* owner: slots used */
-    size_t tombs_cap;      /* owner: room in tombs */
     uint64_t gen;          /* fixed */
     uint16_t owner;        /* fixed */
     uint32_t n_owners;     /* fixed */
@@ -230,9 +227,17 @@ int32_t sto_mem_row_hour(const struct sto_mem_row *row)
 
 const struct sto_tomb *sto_mem_tombs(const struct sto_mem *mem, size_t *out_n)
 {
-    /* count first: any array seen after it holds at least so many (partner: add_tomb) */
-    *out_n = atomic_load_explicit(&mem->n_tombs, memory_order_acquire);
-    return atomic_load_explicit(&mem->tombs, memory_order_acquire);
+    return sto_mem__tombs_all(&mem->tombs, out_n);
+}
+
+size_t sto_mem_tombs_last(const struct sto_mem *mem, uint32_t series)
+{
+    return sto_mem__tombs_last(&mem->tombs, series);
+}
+
+const struct sto_tomb *sto_mem_tomb(const struct sto_mem *mem, size_t place, size_t *out_before)
+{
+    return sto_mem__tombs_at(&mem->tombs, place, out_before);
 }
 
 /* --- the owner's tables --- */
@@ -399,32 +404,14 @@ static inline void append(struct sto_mem *mem, struct sto_mem_row *row, uint32_t
     atomic_store_explicit(&row->state, state + 2, memory_order_release); /* partner: sto_mem_row_read */
 }
 
-static void add_tomb(struct sto_mem *mem, const struct sto_tomb *tomb)
-{
-    size_t n = atomic_load_explicit(&mem->n_tombs, memory_order_relaxed);
-    struct sto_tomb *tombs = atomic_load_explicit(&mem->tombs, memory_order_relaxed);
-    if (n > 0 && tombs[n - 1].series == tomb->series && tombs[n - 1].from_ms <= tomb->from_ms &&
-        tombs[n - 1].to_ms >= tomb->to_ms)
-        return; /* the same again: older generations lose nothing more */
-    if (n == mem->tombs_cap) {
-        mem->tombs_cap = n ? n * 2 : TOMBS_FIRST;
-        struct sto_tomb *grown = ts_arena_alloc(&mem->arena, mem->tombs_cap * sizeof(*grown));
-        if (n > 0)
-            memcpy(grown, tombs, n * sizeof(*grown));
-        tombs = grown;
-        atomic_store_explicit(&mem->tombs, tombs, memory_order_release); /* partner: sto_mem_tombs */
-    }
-    tombs[n] = *tomb;
-    atomic_store_explicit(&mem->n_tombs, n + 1, memory_order_release); /* partner: sto_mem_tombs */
-}
-
 /* The tombstone first: a reader that sees a row written to after the delete can see the tombstone too. */
 static void apply_del(struct sto_mem *mem, const struct sto_point *p)
 {
     int64_t from_ms = p->ts_ms, to_ms = p->m;
     if (from_ms > to_ms)
         return;
-    add_tomb(mem, &(struct sto_tomb){p->series->metric, p->series->id, from_ms, to_ms});
+    sto_mem__tombs_add(&mem->tombs, &mem->arena,
+                       &(struct sto_tomb){p->series->metric, p->series->id, from_ms, to_ms, mem->gen});
     uint64_t slot = slot_of(mem, p->series);
     struct mem_leaf *leaf = leaf_at(branch_at(mem, slot), slot);
     struct sto_mem_row *row =

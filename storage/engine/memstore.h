@@ -77,5 +77,9 @@ const struct sto_mem_row *sto_mem_walk(const struct sto_mem *mem, uint64_t *pos)
 /** Tombstones for older generations, in order of arrival; *out_n with acquire; borrowed, stable while
  * referenced. */
 const struct sto_tomb *sto_mem_tombs(const struct sto_mem *mem, size_t *out_n);
+/** Place of the last tombstone of a series, 0 = it has none. Any thread. Cost: one look into a hash. */
+size_t sto_mem_tombs_last(const struct sto_mem *mem, uint32_t series);
+/** The tombstone at a place, and the place of the one of the same series that came before it (0 = none). Any thread. */
+const struct sto_tomb *sto_mem_tomb(const struct sto_mem *mem, size_t place, size_t *out_before);
 
 #endif

@@ -48,6 +48,22 @@ _Static_assert(offsetof(struct sto_mem_row, link) ==
                    offsetof(struct sto_mem_row, first) + STO_MEM_FIRST_CELLS * sizeof(struct sto_mem_cell),
                "the link stands behind the cells in every chunk");
 
+/* Tombstones in order of arrival, and for each series the way from its last one back to its first. The owner adds, any
+ * thread reads; all lies in the memstore's arena and never changes once it is published. */
+struct sto_mem__tombs {
+    _Atomic(struct sto_mem__tomb_list *) list; /* NULL = none yet; release, before n */
+    _Atomic size_t n;                          /* release: so many are readable in any list loaded later */
+    _Atomic(struct sto_mem__tomb_hash *) hash; /* last tombstone of each series; release */
+};
+/** Add one; owner. */
+void sto_mem__tombs_add(struct sto_mem__tombs *t, struct ts_arena *arena, const struct sto_tomb *tomb);
+/** All, *out_n with acquire. */
+const struct sto_tomb *sto_mem__tombs_all(const struct sto_mem__tombs *t, size_t *out_n);
+/** Place + 1 of the last one of a series; 0 = none. */
+size_t sto_mem__tombs_last(const struct sto_mem__tombs *t, uint32_t series);
+/** The one at place - 1; *out_before: place + 1 of the one before of the same series, 0 = none. */
+const struct sto_tomb *sto_mem__tombs_at(const struct sto_mem__tombs *t, size_t place, size_t *out_before);
+
 /** Cells in the chunk that follows one of n. */
 static inline uint32_t sto_mem__next_cap(uint32_t n)
 {

@@ -405,13 +405,12 @@ void sto_merge_free(struct sto_merge *m)
     sto_merge__srcs_release(m);
     sto_cells_release(&m->out);
     ts_free(m->bufs);
-    ts_free(m->tombers);
     ts_free(m->heap);
     ts_free(m->group);
     ts_free(m->pieces);
     ts_free(m->parts);
     ts_free(m->dels);
-    ts_free(m->hour_tombs);
+    sto_merge__tombs_release(m);
     ts_free(m);
 }
 

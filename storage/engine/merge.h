@@ -52,6 +52,10 @@ struct sto_scan_spec {
     bool final;       /* see sto_merge_cells; queries say true */
     int32_t cut_hour_lo,
         cut_hour_hi; /* series == NULL: only hours lo <= h < hi; hi INT32_MAX = no end; both 0 = all */
+    struct sto_sst *const *deletes; /* files whose tombstones take part, but not their rows; may be NULL */
+    size_t n_deletes;               /* length of deletes */
+    int64_t cutoff_ms; /* points before it are deleted from sources wholly of generations below cutoff_gen */
+    uint64_t cutoff_gen; /* 0 = none are */
 };
 
 /* One row of the answer. */
@@ -85,6 +89,7 @@ struct sto_merge_counts {
     uint64_t n_rows;      /* rows they came from, one for each source */
     uint64_t n_summaries; /* rows answered by a summary */
     uint64_t n_bytes;     /* of the cells read, decoded */
+    uint64_t n_tombs;     /* tombstones looked at */
 };
 /** What was read so far. */
 const struct sto_merge_counts *sto_merge_counts(const struct sto_merge *m);

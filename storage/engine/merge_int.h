@@ -25,21 +25,23 @@ struct sto_merge__ref {
 
 /* One file or memstore. */
 struct sto_merge__src {
-    uint64_t gen_lo, gen_hi;          /* generations inside */
-    struct sto_sst *sst;              /* file, or */
-    struct sto_mem *mem;              /* memstore; the other is NULL */
-    bool has_rows;                    /* may have rows for this scan */
-    bool by_sums;                     /* file: rows are found through its summaries */
-    struct sto_merge__cur points;     /* file: rows */
-    struct sto_merge__cur sums;       /* file: summaries; used if by_sums */
-    struct sto_merge__ref *refs;      /* memstore, scan of all rows: in key order; owned */
-    size_t n_refs, at_ref;            /* length; row that is in the heap */
-    const struct sto_tomb *tombs;     /* sorted by (metric, series, from); NULL = none */
-    struct sto_tomb *own_tombs;       /* memstore: sorted copy that tombs points to; owned */
-    size_t n_tombs;                   /* length of tombs */
-    int64_t tomb_min_ms, tomb_max_ms; /* stretch of tombs */
-    struct sto_tomb *spans;    /* tombs of the series at hand, joined where they overlap, ascending; owned */
-    size_t n_spans, cap_spans; /* length, room */
+    uint64_t gen_lo, gen_hi;      /* generations inside */
+    struct sto_sst *sst;          /* file, or */
+    struct sto_mem *mem;          /* memstore; the other is NULL */
+    bool has_rows;                /* may have rows for this scan */
+    bool by_sums;                 /* file: rows are found through its summaries */
+    struct sto_merge__cur points; /* file: rows */
+    struct sto_merge__cur sums;   /* file: summaries; used if by_sums */
+    struct sto_merge__ref *refs;  /* memstore, scan of all rows: in key order; owned */
+    size_t n_refs, at_ref;        /* length; row that is in the heap */
+};
+
+/* A source that has tombstones, or may get some. */
+struct sto_merge__tomber {
+    struct sto_mem *mem;          /* memstore, or NULL: */
+    const struct sto_tomb *tombs; /* of a file, sorted by metric and series; borrowed */
+    size_t n;                     /* length of tombs */
+    size_t last;                  /* memstore: place of the series' last one when the spans were made */
 };
 
 /* The smallest key comes out first; equal keys come out oldest source first. */
@@ -59,9 +61,13 @@ struct sto_merge {
     int32_t hour_lo, hour_hi;            /* rows of the scan, inclusive */
     struct sto_merge__src *srcs;         /* oldest first */
     size_t n_srcs;                       /* length of srcs */
-    struct sto_merge__src **tombers;     /* sources that have or may get tombstones, oldest first */
+    struct sto_merge__tomber *tombers;   /* sources that have or may get tombstones; owned */
     size_t n_tombers;                    /* length */
-    bool spans_valid;                    /* spans of the sources are those of spans_key */
+    struct sto_tomb *found;              /* tombstones of a series, as they were found; owned */
+    size_t n_found, cap_found;           /* used, room */
+    struct sto_tomb *spans;              /* the same without overlaps, ascending; owned */
+    size_t n_spans, cap_spans;           /* used, room */
+    bool spans_valid;                    /* spans are those of spans_key */
     struct sto_key spans_key;            /* metric and series whose spans are made */
     size_t pos;                          /* next of spec.series to enter */
     struct sto_merge__item *heap;        /* next row of each source */
@@ -71,20 +77,19 @@ struct sto_merge {
     struct sto_cells *bufs;              /* by place in group: cells read from memstores; owned */
     struct sto_cells *pieces;            /* by place in group: cells within from..to, borrowed */
     struct sto_merge_src *parts;         /* what sto_merge_cells gets; room for 2 * n_srcs */
-    struct sto_tomb *hour_tombs;         /* tombstones of the hour at hand, by source */
+    struct sto_tomb *hour_tombs;         /* tombstones of the hour at hand, by what they delete from; owned */
     size_t n_hour_tombs, cap_hour_tombs; /* used, room */
-    struct sto_merge__del *dels;         /* sources with tombstones in the hour at hand; room for n_srcs */
+    struct sto_merge__del *dels;         /* tombstones of the hour at hand; room for n_srcs */
     size_t n_dels;                       /* used */
     struct sto_cells out;                /* merged cells */
     struct sto_cells view;               /* part of borrowed cells */
     struct sto_merge_counts counts;      /* so far */
 };
 
-/* Tombstones of one source in the hour at hand. */
+/* Tombstones in the hour at hand that delete from the same members of the group. */
 struct sto_merge__del {
-    const struct sto_merge__src *src; /* whose */
-    size_t at, n;                     /* in hour_tombs */
-    size_t older;                     /* so many members of the group, from the oldest, are older */
+    size_t at, n; /* in hour_tombs */
+    size_t older; /* so many members, from the oldest */
 };
 
 /* --- merge_src.c --- */
@@ -109,8 +114,10 @@ int sto_merge__cells(struct sto_merge__src *src, const struct sto_cells **out_ce
 void sto_merge__collect(struct sto_merge__src *src, int32_t hour_lo, int32_t hour_hi);
 
 /* --- merge_tomb.c --- */
-/** Tombstones of all sources: find or copy and sort them. */
+/** Which sources have tombstones. */
 void sto_merge__tombs_init(struct sto_merge *m);
+/** Free what tombstones took. */
+void sto_merge__tombs_release(struct sto_merge *m);
 /** Collect the tombstones that touch a row and are newer than at least one member of the group. Sets m->dels.
  */
 void sto_merge__tombs_at(struct sto_merge *m, const struct sto_key *key);

@@ -64,19 +64,21 @@ static bool wants_sums(const struct sto_merge *m, const struct sto_sst *sst)
 static int cmp_src(const void *pa, const void *pb)
 {
     const struct sto_merge__src *a = pa, *b = pb;
-    if (a->gen_lo != b->gen_lo)
-        return a->gen_lo < b->gen_lo ? -1 : 1;
+    /* By the highest one, which tombstones are compared with: sources of one row that share no time may be merged from
+     * generations on both sides of each other's. */
     if (a->gen_hi != b->gen_hi)
         return a->gen_hi < b->gen_hi ? -1 : 1;
+    if (a->gen_lo != b->gen_lo)
+        return a->gen_lo < b->gen_lo ? -1 : 1;
     uint64_t x = a->sst ? sto_sst_info(a->sst)->file_no : 0, y = b->sst ? sto_sst_info(b->sst)->file_no : 0;
     return x < y ? -1 : x > y;
 }
 
-static void add_sst(struct sto_merge *m, struct sto_sst *sst, roaring_bitmap_t **sel)
+static void add_sst(struct sto_merge *m, struct sto_sst *sst, bool rows, roaring_bitmap_t **sel)
 {
     const struct sto_sst_info *info = sto_sst_info(sst);
     struct sto_merge__src src = {.sst = sst, .gen_lo = info->gen_lo, .gen_hi = info->gen_hi};
-    src.has_rows = info->n_rows > 0 && meets(m, info->min_ms, info->max_ms) &&
+    src.has_rows = rows && info->n_rows > 0 && meets(m, info->min_ms, info->max_ms) &&
                    (!m->spec.series || has_series(m, sst, sel));
     if (!src.has_rows && (info->n_tombs == 0 || !meets(m, info->tomb_min_ms, info->tomb_max_ms)))
         return;
@@ -111,12 +113,14 @@ int sto_merge__srcs_init(struct sto_merge *m, struct sto_sst *const *ssts, size_
     if (n_ssts + n_mems >= UINT32_MAX)
         return ts_error_set(err, TS_ELIMIT, "%zu files are too many for one scan", n_ssts);
     roaring_bitmap_t *sel = NULL;
-    m->srcs = ts_xcalloc(n_ssts + n_mems, sizeof(*m->srcs));
+    m->srcs = ts_xcalloc(n_ssts + n_mems + m->spec.n_deletes, sizeof(*m->srcs));
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < n_ssts; i++) {
         rc = broken(m, ssts[i], err);
-        add_sst(m, ssts[i], &sel);
+        add_sst(m, ssts[i], true, &sel);
     }
+    for (size_t i = 0; rc == 0 && i < m->spec.n_deletes; i++)
+        add_sst(m, m->spec.deletes[i], false, &sel);
     /* Memstores are written meanwhile, an older generation before a newer one: looked at in the opposite order none
      * shows points without those that its owner put before them. */
     for (size_t i = n_mems; i-- > 0;)
@@ -134,8 +138,6 @@ void sto_merge__srcs_release(struct sto_merge *m)
         sto_sst_cur_free(src->points.cur);
         sto_sst_cur_free(src->sums.cur);
         ts_free(src->refs);
-        ts_free(src->own_tombs);
-        ts_free(src->spans);
     }
     ts_free(m->srcs);
 }

@@ -1,10 +1,13 @@
 /*
  * merge_tomb.c - which tombstones a row of a merge has to heed.
  *
- * A tombstone deletes from sources whose generations are all lower than those of its own source. Files of one
- * flush share their generations, so a tombstone never touches what was written beside it.
+ * A tombstone deletes from sources that are wholly of lower generations than its own. Where tombstones of one series
+ * overlap, the one of the highest generation counts: it deletes from all that the others delete from. So the tombstones
+ * of a series, of all sources together, become spans that do not overlap, each with one generation.
  *
  * Threads    one; a memstore may get tombstones meanwhile
+ * Cost       finding those of a series is a search in each file with tombstones and a look into a hash in each
+ *            memstore; those of other series cost nothing
  * Not here   deleting (merge_cells.c)
  */
 #include "storage/engine/merge_int.h"
@@ -14,133 +17,174 @@
 
 #include "base/mem.h"
 
-#define TAIL_MAX                                                                                             \
-    64 /* tombstones that came after the sorted copy was made and are looked through one by one */
-
-static int cmp_tomb(const void *pa, const void *pb)
+static int cmp_series(const struct sto_tomb *t, const struct sto_key *key)
 {
-    const struct sto_tomb *a = pa, *b = pb;
-    if (a->metric != b->metric)
-        return a->metric < b->metric ? -1 : 1;
-    if (a->series != b->series)
-        return a->series < b->series ? -1 : 1;
-    return a->from_ms < b->from_ms ? -1 : a->from_ms > b->from_ms;
-}
-
-static void copy_sorted(struct sto_merge__src *src, const struct sto_tomb *tombs, size_t n)
-{
-    src->own_tombs = ts_xrealloc(src->own_tombs, n * sizeof(*tombs));
-    memcpy(src->own_tombs, tombs, n * sizeof(*tombs));
-    qsort(src->own_tombs, n, sizeof(*tombs), cmp_tomb);
-    src->tombs = src->own_tombs;
-    src->n_tombs = n;
-    src->tomb_min_ms = INT64_MAX;
-    src->tomb_max_ms = INT64_MIN;
-    for (size_t i = 0; i < n; i++) {
-        src->tomb_min_ms = tombs[i].from_ms < src->tomb_min_ms ? tombs[i].from_ms : src->tomb_min_ms;
-        src->tomb_max_ms = tombs[i].to_ms > src->tomb_max_ms ? tombs[i].to_ms : src->tomb_max_ms;
-    }
+    if (t->metric != key->metric)
+        return t->metric < key->metric ? -1 : 1;
+    return t->series < key->series ? -1 : t->series > key->series;
 }
 
 void sto_merge__tombs_init(struct sto_merge *m)
 {
-    m->tombers = ts_xmalloc(m->n_srcs * sizeof(struct sto_merge__src *));
+    m->tombers = ts_xcalloc(m->n_srcs + 1, sizeof *m->tombers);
     for (size_t i = 0; i < m->n_srcs; i++) {
-        struct sto_merge__src *src = &m->srcs[i];
-        size_t n;
-        if (src->mem) {
-            const struct sto_tomb *tombs = sto_mem_tombs(src->mem, &n);
-            if (n > 0)
-                copy_sorted(src, tombs, n);
-        } else {
-            src->tombs = sto_sst_tombs(src->sst, &n);
-            src->n_tombs = n;
-            src->tomb_min_ms = sto_sst_info(src->sst)->tomb_min_ms;
-            src->tomb_max_ms = sto_sst_info(src->sst)->tomb_max_ms;
-        }
-        if (src->mem || src->n_tombs > 0)
-            m->tombers[m->n_tombers++] = src;
+        struct sto_merge__tomber t = {.mem = m->srcs[i].mem};
+        if (m->srcs[i].sst)
+            t.tombs = sto_sst_tombs(m->srcs[i].sst, &t.n);
+        if (t.mem || t.n > 0)
+            m->tombers[m->n_tombers++] = t;
     }
 }
 
-/* Tombstones of a memstore that are not in the sorted copy; the copy is made anew when they are many. */
-static const struct sto_tomb *tail_of(struct sto_merge *m, struct sto_merge__src *src, size_t *out_n)
+void sto_merge__tombs_release(struct sto_merge *m)
 {
-    size_t n;
-    const struct sto_tomb *tombs = sto_mem_tombs(src->mem, &n);
-    if (n - src->n_tombs >
-        TAIL_MAX + src->n_tombs / 2) { /* grows by half at least: sorting stays cheap in sum */
-        copy_sorted(src, tombs, n);
-        m->spans_valid = false;
-    }
-    *out_n = n - src->n_tombs;
-    return n > src->n_tombs ? tombs + src->n_tombs : NULL;
+    ts_free(m->tombers);
+    ts_free(m->found);
+    ts_free(m->spans);
+    ts_free(m->hour_tombs);
 }
 
-static void add_span(struct sto_merge__src *src, const struct sto_tomb *t)
+/* --- spans of a series --- */
+
+static struct sto_tomb *grown(struct sto_tomb **v, size_t n, size_t *cap)
 {
-    struct sto_tomb *last = src->n_spans ? &src->spans[src->n_spans - 1] : NULL;
-    if (last && t->from_ms <= last->to_ms) {
-        last->to_ms = t->to_ms > last->to_ms ? t->to_ms : last->to_ms;
+    if (n == *cap)
+        *v = ts_xrealloc(*v, (*cap = *cap ? *cap * 2 : 16) * sizeof **v);
+    return *v + n;
+}
+
+static void add_found(struct sto_merge *m, const struct sto_tomb *t)
+{
+    *grown(&m->found, m->n_found, &m->cap_found) = *t;
+    m->n_found++;
+}
+
+static void find_in_file(struct sto_merge *m, const struct sto_merge__tomber *t, const struct sto_key *key)
+{
+    size_t lo = 0, hi = t->n;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (cmp_series(&t->tombs[mid], key) < 0)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    for (; lo < t->n && cmp_series(&t->tombs[lo], key) == 0; lo++)
+        add_found(m, &t->tombs[lo]);
+}
+
+static void find_in_mem(struct sto_merge *m, struct sto_merge__tomber *t, const struct sto_key *key)
+{
+    t->last = sto_mem_tombs_last(t->mem, key->series);
+    for (size_t place = t->last; place;)
+        add_found(m, sto_mem_tomb(t->mem, place, &place));
+}
+
+static int cmp_from(const void *pa, const void *pb)
+{
+    const struct sto_tomb *a = pa, *b = pb;
+    return a->from_ms < b->from_ms ? -1 : a->from_ms > b->from_ms;
+}
+
+/* Heap of tombstones (indexes into m->found), highest generation on top. */
+static void heap_put(const struct sto_tomb *v, size_t *heap, size_t n, size_t item)
+{
+    for (; n > 0 && v[heap[(n - 1) / 2]].gen < v[item].gen; n = (n - 1) / 2)
+        heap[n] = heap[(n - 1) / 2];
+    heap[n] = item;
+}
+
+static void heap_drop(const struct sto_tomb *v, size_t *heap, size_t n)
+{
+    size_t last = heap[--n], i = 0;
+    for (size_t child; (child = i * 2 + 1) < n; i = child) {
+        if (child + 1 < n && v[heap[child + 1]].gen > v[heap[child]].gen)
+            child++;
+        if (v[heap[child]].gen <= v[last].gen)
+            break;
+        heap[i] = heap[child];
+    }
+    heap[i] = last;
+}
+
+static void add_span(struct sto_merge *m, int64_t from_ms, int64_t to_ms, uint64_t gen)
+{
+    struct sto_tomb *last = m->n_spans ? &m->spans[m->n_spans - 1] : NULL;
+    if (last && last->gen == gen && last->to_ms + 1 == from_ms) {
+        last->to_ms = to_ms;
         return;
     }
-    if (src->n_spans == src->cap_spans) {
-        src->cap_spans = src->cap_spans ? src->cap_spans * 2 : 8;
-        src->spans = ts_xrealloc(src->spans, src->cap_spans * sizeof(*src->spans));
-    }
-    src->spans[src->n_spans++] = *t;
+    *grown(&m->spans, m->n_spans, &m->cap_spans) =
+        (struct sto_tomb){.from_ms = from_ms, .to_ms = to_ms, .gen = gen};
+    m->n_spans++;
 }
 
-/* Spans of one series, for all sources. */
+/* m->found into m->spans: at each time the highest generation. */
+static void flatten(struct sto_merge *m)
+{
+    const struct sto_tomb *v = m->found;
+    size_t n = m->n_found, n_heap = 0, i = 0;
+    size_t *heap = ts_xmalloc((n + 1) * sizeof *heap);
+    int64_t at = 0;
+    qsort(m->found, n, sizeof *m->found, cmp_from);
+    while (i < n || n_heap) {
+        if (n_heap == 0)
+            at = v[i].from_ms;
+        for (; i < n && v[i].from_ms <= at; i++)
+            heap_put(v, heap, n_heap++, i);
+        if (v[heap[0]].to_ms < at) {
+            heap_drop(v, heap, n_heap--);
+            continue;
+        }
+        int64_t end = v[heap[0]].to_ms;
+        if (i < n && v[i].from_ms <= end)
+            end = v[i].from_ms - 1;
+        add_span(m, at, end, v[heap[0]].gen);
+        if (end == INT64_MAX)
+            break;
+        at = end + 1;
+    }
+    ts_free(heap);
+}
+
 static void make_spans(struct sto_merge *m, const struct sto_key *key)
 {
-    for (size_t i = 0; i < m->n_tombers; i++) {
-        struct sto_merge__src *src = m->tombers[i];
-        src->n_spans = 0;
-        if (src->n_tombs == 0)
-            continue;
-        const struct sto_tomb first = {.metric = key->metric, .series = key->series, .from_ms = INT64_MIN};
-        size_t lo = 0, hi = src->n_tombs;
-        while (lo < hi) {
-            size_t mid = lo + (hi - lo) / 2;
-            if (cmp_tomb(&src->tombs[mid], &first) < 0)
-                lo = mid + 1;
-            else
-                hi = mid;
-        }
-        for (; lo < src->n_tombs && src->tombs[lo].metric == key->metric &&
-               src->tombs[lo].series == key->series;
-             lo++)
-            add_span(src, &src->tombs[lo]);
-    }
+    m->n_found = m->n_spans = 0;
+    for (size_t i = 0; i < m->n_tombers; i++)
+        if (m->tombers[i].mem)
+            find_in_mem(m, &m->tombers[i], key);
+        else
+            find_in_file(m, &m->tombers[i], key);
+    if (m->spec.cutoff_gen && m->spec.cutoff_ms > m->spec.from_ms)
+        add_found(m, &(struct sto_tomb){
+                         .from_ms = INT64_MIN, .to_ms = m->spec.cutoff_ms - 1, .gen = m->spec.cutoff_gen});
+    if (m->n_found)
+        flatten(m);
+    m->counts.n_tombs += m->n_found;
     m->spans_key = *key;
     m->spans_valid = true;
 }
 
-static void add_hour_tomb(struct sto_merge *m, const struct sto_tomb *t)
+/* Are the spans those of this series, as far as its tombstones came? */
+static bool spans_are_of(const struct sto_merge *m, const struct sto_key *key)
 {
-    if (m->n_hour_tombs == m->cap_hour_tombs) {
-        m->cap_hour_tombs = m->cap_hour_tombs ? m->cap_hour_tombs * 2 : 16;
-        m->hour_tombs = ts_xrealloc(m->hour_tombs, m->cap_hour_tombs * sizeof(*t));
-    }
-    m->hour_tombs[m->n_hour_tombs++] = *t;
+    if (!m->spans_valid || m->spans_key.series != key->series || m->spans_key.metric != key->metric)
+        return false;
+    for (size_t i = 0; i < m->n_tombers; i++)
+        if (m->tombers[i].mem && sto_mem_tombs_last(m->tombers[i].mem, key->series) != m->tombers[i].last)
+            return false;
+    return true;
 }
 
-/* Spans of src that touch lo..hi. */
-static void add_spans_at(struct sto_merge *m, const struct sto_merge__src *src, int64_t lo, int64_t hi)
+/* --- a row --- */
+
+/* So many members of the group, from the oldest, are older than the generation. */
+static size_t n_older(const struct sto_merge *m, uint64_t gen)
 {
-    if (src->n_spans == 0 || src->tomb_min_ms > hi || src->tomb_max_ms < lo)
-        return;
-    size_t a = 0, b = src->n_spans; /* first span that ends at or after lo */
-    while (a < b) {
-        size_t mid = a + (b - a) / 2;
-        if (src->spans[mid].to_ms < lo)
-            a = mid + 1;
-        else
-            b = mid;
-    }
-    for (; a < src->n_spans && src->spans[a].from_ms <= hi; a++)
-        add_hour_tomb(m, &src->spans[a]);
+    size_t n = 0;
+    while (n < m->n_group && m->group[n].src->gen_hi < gen)
+        n++;
+    return n;
 }
 
 void sto_merge__tombs_at(struct sto_merge *m, const struct sto_key *key)
@@ -148,23 +192,28 @@ void sto_merge__tombs_at(struct sto_merge *m, const struct sto_key *key)
     int64_t lo = key->hour * TS_HOUR_MS, hi = lo + TS_HOUR_MS - 1;
     m->n_dels = 0;
     m->n_hour_tombs = 0;
-    for (size_t i = 0; i < m->n_tombers; i++) {
-        struct sto_merge__src *src = m->tombers[i];
-        size_t n_tail = 0, older = 0, at = m->n_hour_tombs;
-        const struct sto_tomb *tail = src->mem ? tail_of(m, src, &n_tail) : NULL;
-        if (src->n_tombs == 0 && n_tail == 0)
-            continue;
-        while (older < m->n_group && m->group[older].src->gen_hi < src->gen_lo)
-            older++;
-        if (older == 0)
-            continue;
-        if (!m->spans_valid || m->spans_key.series != key->series || m->spans_key.metric != key->metric)
-            make_spans(m, key);
-        add_spans_at(m, src, lo, hi);
-        for (size_t k = 0; k < n_tail; k++)
-            if (tail[k].series == key->series && tail[k].from_ms <= hi && tail[k].to_ms >= lo)
-                add_hour_tomb(m, &tail[k]);
+    if (m->n_tombers == 0 && !m->spec.cutoff_gen)
+        return;
+    if (!spans_are_of(m, key))
+        make_spans(m, key);
+    size_t a = 0, b = m->n_spans; /* first span that ends at or after lo */
+    while (a < b) {
+        size_t mid = a + (b - a) / 2;
+        if (m->spans[mid].to_ms < lo)
+            a = mid + 1;
+        else
+            b = mid;
+    }
+    for (b = a; b < m->n_spans && m->spans[b].from_ms <= hi; b++)
+        ;
+    for (size_t older = 1; a < b && older <= m->n_group; older++) {
+        size_t at = m->n_hour_tombs;
+        for (size_t i = a; i < b; i++)
+            if (n_older(m, m->spans[i].gen) == older) {
+                *grown(&m->hour_tombs, m->n_hour_tombs, &m->cap_hour_tombs) = m->spans[i];
+                m->n_hour_tombs++;
+            }
         if (m->n_hour_tombs > at)
-            m->dels[m->n_dels++] = (struct sto_merge__del){src, at, m->n_hour_tombs - at, older};
+            m->dels[m->n_dels++] = (struct sto_merge__del){at, m->n_hour_tombs - at, older};
     }
 }

@@ -19,25 +19,50 @@ static int new_file(struct sto_output *o, struct sto_sst_writer **out, struct ts
     return sto_sst_writer_new(o->e->fs, o->e->files_dir, sto_engine__file_no(o->e), out, err);
 }
 
-int sto_output__rows(struct sto_output *o, struct sto_merge *merge, struct ts_error *err)
+/* Which cut an hour lies in; it is mostly the one of the row before. */
+static size_t cut_of(const struct sto_cut *cuts, size_t n, size_t last, int32_t hour)
 {
-    struct sto_sst_writer *w = NULL;
+    size_t i = hour >= cuts[last].hour_lo ? last : 0;
+    while (i + 1 < n && hour >= cuts[i + 1].hour_lo)
+        i++;
+    return i;
+}
+
+static int write_row(struct sto_output *o, struct sto_sst_writer **w, const struct sto_row *row,
+                     struct ts_error *err)
+{
+    if (!*w)
+        TS_TRY(new_file(o, w, err));
+    TS_TRY(sto_sst_write_row(*w, &row->key, row->cells, err));
+    o->n_points += row->cells->n;
+    if (sto_sst_writer_bytes(*w) < o->e->opts.output_bytes)
+        return 0;
+    struct sto_sst_writer *full = *w;
+    *w = NULL;
+    return finish(o, full, err);
+}
+
+int sto_output__rows(struct sto_output *o, struct sto_merge *merge, const struct sto_cut *cuts, size_t n_cuts,
+                     struct ts_error *err)
+{
+    struct sto_sst_writer *w[STO_OUTPUT_CUTS] = {NULL};
     struct sto_row row;
     uint64_t n_rows = 0;
-    if (!merge)
-        return 0;
-    int rc = new_file(o, &w, err);
+    size_t at = 0;
+    int rc = 1;
     while (rc >= 0 && (rc = sto_merge_next(merge, &row, err)) == 1) {
-        rc = sto_sst_write_row(w, &row.key, row.cells, err);
+        at = cut_of(cuts, n_cuts, at, row.key.hour);
+        rc = write_row(o, &w[at], &row, err);
         if ((++n_rows & 255) == 0 && o->cancel && atomic_load_explicit(o->cancel, memory_order_relaxed))
             rc = ts_error_set(err, TS_ECANCELLED, "the store is closing");
     }
     sto_merge_free(merge);
-    if (rc < 0 || n_rows == 0) {
-        sto_sst_writer_abort(w);
-        return rc;
-    }
-    return finish(o, w, err);
+    for (size_t i = 0; i < n_cuts; i++)
+        if (w[i] && rc == 0)
+            rc = finish(o, w[i], err);
+        else
+            sto_sst_writer_abort(w[i]);
+    return rc;
 }
 
 int sto_output__tombs(struct sto_output *o, const struct sto_tomb *tombs, size_t n, struct ts_error *err)
@@ -60,11 +85,15 @@ static int name_files(struct sto_output *o, struct sto_sst *const *ssts, const u
                                      .remove = gone,
                                      .n_remove = n_gone,
                                      .flushed_gen = flushed_gen,
+                                     .cutoff_ms = o->cutoff_ms,
+                                     .cutoff_gen = o->cutoff_gen,
                                      .next_file_no = e->next_file_no};
     int rc = sto_manifest_apply(e->manifest, &edit, err);
     pthread_mutex_unlock(&e->files_mu);
     o->perhaps_named = rc == TS_EIO;
     sto_engine__fatal(e, rc, err);
+    if (rc == 0 && o->cutoff_gen)
+        sto_version__cut_off(e, o->cutoff_ms, o->cutoff_gen);
     if (rc == 0)
         rc = sto_version__edit(e, ssts, o->n, gone, n_gone, flushed_gen, NULL, 0);
     return rc;

@@ -18,16 +18,22 @@ struct sto_output {
     struct sto_engine *e;         /* whose files */
     uint64_t gen_lo, gen_hi;      /* generations the rows come from */
     const _Atomic bool *cancel;   /* give up with TS_ECANCELLED when it is true; may be NULL */
+    uint64_t n_points;            /* points written; output */
+    int64_t cutoff_ms;            /* commit: points before it are gone for good, */
+    uint64_t cutoff_gen;          /* as far as they are of generations below; 0 = as before */
     struct sto_sst_info *infos;   /* n files; owned */
     size_t n, cap;                /* used and room */
     struct sto_sst_writer *tombs; /* file of the tombstones, NULL while there are none */
     bool perhaps_named;           /* the manifest failed half-way: it may name the files, they must stay */
 };
 
-/** Write the rows of merge into one file; none is written if there are none. merge is freed in any case (NULL:
- *  nothing happens). Errors of reading and writing; TS_ECANCELLED. */
-int sto_output__rows(struct sto_output *o, struct sto_merge *merge, struct ts_error *err);
-/** Add tombstones to the file of tombstones: it has no rows, so that its stretch of time binds no points. */
+#define STO_OUTPUT_CUTS 16u /* files written beside each other, at most */
+/** Write the rows of merge in one pass, those of each cut into files of its own, which are cut by key at output_bytes of
+ *  the engine; no file is empty. The cuts ascend, leave out nothing, and are at most STO_OUTPUT_CUTS. merge is freed in
+ *  any case. Errors of reading and writing; TS_ECANCELLED. Memory: a block of each cut. */
+int sto_output__rows(struct sto_output *o, struct sto_merge *merge, const struct sto_cut *cuts, size_t n_cuts,
+                     struct ts_error *err);
+/** Add tombstones to the file of tombstones, which has no rows. Their generations are those of the output. */
 int sto_output__tombs(struct sto_output *o, const struct sto_tomb *tombs, size_t n, struct ts_error *err);
 /** The files count from here on, those in gone[0..n_gone) no longer, memstores up to flushed_gen neither (0: none
  *  is concerned). Files must not be added any more. On error nothing changed for readers. */

@@ -3,8 +3,8 @@
  * once, read by many.
  *
  * A file pair holds the rows of one or more neighbouring generations of the memstore (gen_lo..gen_hi) in a
- * stretch of time. What is in a higher generation is newer. Tombstones of a file delete from files and
- * memstores of lower generations only.
+ * stretch of time. What is in a higher generation is newer. Each tombstone deletes from files and
+ * memstores that are wholly of lower generations than its own.
  *
  *   .t   header | block | block | ... | tombstones | series bitmap | block index | footer
  *   .s   header | summary block | ... | index | footer        (left out when rows hold few points: n_points <
@@ -43,8 +43,10 @@ int sto_sst_writer_new(const struct ts_fs *fs, const char *dir, uint64_t file_no
  * and ADD. */
 int sto_sst_write_row(struct sto_sst_writer *w, const struct sto_key *key, const struct sto_cells *cells,
                       struct ts_error *err);
-/** Add a tombstone, any order, any time before finish. */
+/** Add a tombstone, any order, any time before finish; its generation is one of the file's, or 0 (the lowest). */
 int sto_sst_write_tomb(struct sto_sst_writer *w, const struct sto_tomb *tomb, struct ts_error *err);
+/** Bytes written so far (to cut files by size). */
+uint64_t sto_sst_writer_bytes(const struct sto_sst_writer *w);
 /** Write index and footer, sync the files (not the folder), fill out_info. Frees w in any case; on error the
  * files are unlinked. */
 int sto_sst_writer_finish(struct sto_sst_writer *w, uint64_t gen_lo, uint64_t gen_hi,

@@ -36,7 +36,8 @@ enum footer_off {
     F_BITMAP_CRC = 112,
     F_INDEX_CRC = 116,
     F_KIND = 120,
-    F_RESERVED = 124, /* 20 bytes, 0 */
+    F_FAMILY = 124,   /* 0: points as they were put; others are not made yet */
+    F_RESERVED = 128, /* 16 bytes, 0 */
     F_VERSION = 144,
     F_CRC = 148, /* of bytes 0 to 147 */
     F_MAGIC = 152,
@@ -72,7 +73,7 @@ int sto_sst__check_header(const uint8_t *p, const char *what, struct ts_error *e
 {
     if (memcmp(p, STO_SST_MAGIC, 8) != 0 || ts_ld32(p + 12) != ts_crc32c(0, p, 12))
         return ts_error_set(err, TS_ECORRUPT, "%s: header at 0 is damaged", what);
-    if (ts_ld32(p + 8) != STO_SST_VERSION)
+    if (ts_ld32(p + 8) < 1 || ts_ld32(p + 8) > STO_SST_VERSION)
         return ts_error_set(err, TS_EVERSION, "%s: version %u, this program knows %u", what, ts_ld32(p + 8),
                             STO_SST_VERSION);
     return 0;
@@ -112,9 +113,13 @@ int sto_sst__get_footer(const uint8_t *p, uint64_t file_bytes, const char *what,
         return ts_error_set(err, TS_ECORRUPT, "%s: no footer at %" PRIu64 ": cut off?", what, at);
     if (ts_ld32(p + F_CRC) != ts_crc32c(0, p, F_CRC))
         return ts_error_set(err, TS_ECORRUPT, "%s: footer at %" PRIu64 " is damaged", what, at);
-    if (ts_ld32(p + F_VERSION) != STO_SST_VERSION)
-        return ts_error_set(err, TS_EVERSION, "%s: version %u, this program knows %u", what,
-                            ts_ld32(p + F_VERSION), STO_SST_VERSION);
+    f->version = ts_ld32(p + F_VERSION);
+    if (f->version < 1 || f->version > STO_SST_VERSION)
+        return ts_error_set(err, TS_EVERSION, "%s: version %u, this program knows %u", what, f->version,
+                            STO_SST_VERSION);
+    if (ts_ld32(p + F_FAMILY) != 0)
+        return ts_error_set(err, TS_EVERSION, "%s: rows of family %u, which this program does not know", what,
+                            ts_ld32(p + F_FAMILY));
     f->kind = ts_ld32(p + F_KIND);
     f->n_blocks = ts_ld32(p + F_N_BLOCKS);
     f->tombs_off = ts_ld64(p + F_TOMBS_OFF);
@@ -226,38 +231,43 @@ int sto_sst__tomb_cmp(const void *a, const void *b)
     return x->to_ms < y->to_ms ? -1 : x->to_ms > y->to_ms;
 }
 
-void sto_sst__put_tombs(struct ts_buf *out, const struct sto_tomb *tombs, size_t n)
+void sto_sst__put_tombs(struct ts_buf *out, const struct sto_tomb *tombs, size_t n, uint64_t gen_lo)
 {
     struct sto_tomb before = {0};
     for (size_t i = 0; i < n; i++) {
         const struct sto_tomb *t = &tombs[i];
-        uint8_t *begin = room(out, 4 * TS_VARINT_MAX_BYTES), *p = begin;
+        uint8_t *begin = room(out, 5 * TS_VARINT_MAX_BYTES), *p = begin;
         p = ts_put_varint(p, t->metric - before.metric);
         p = ts_put_varint(p, t->series - (t->metric == before.metric ? before.series : 0));
         p = ts_put_varint(p, ts_zigzag((int64_t)((uint64_t)t->from_ms - (uint64_t)before.from_ms)));
         p = ts_put_varint(p, (uint64_t)t->to_ms - (uint64_t)t->from_ms);
+        p = ts_put_varint(p, t->gen - gen_lo);
         out->n += (size_t)(p - begin);
         before = *t;
     }
 }
 
-int sto_sst__get_tombs(struct ts_slice bytes, struct sto_tomb *out, size_t n)
+int sto_sst__get_tombs(struct ts_slice bytes, const struct sto_sst_footer *foot, struct sto_tomb *out)
 {
+    size_t n = (size_t)foot->info.n_tombs;
     const uint8_t *p = (const uint8_t *)bytes.p, *end = p + bytes.n;
     struct sto_tomb before = {0};
     for (size_t i = 0; i < n; i++) {
-        uint64_t metric, series, from, len;
+        uint64_t metric, series, from, len, gen = 0;
         if (!(p = ts_get_varint(p, end, &metric)) || !(p = ts_get_varint(p, end, &series)) ||
-            !(p = ts_get_varint(p, end, &from)) || !(p = ts_get_varint(p, end, &len)))
+            !(p = ts_get_varint(p, end, &from)) || !(p = ts_get_varint(p, end, &len)) ||
+            (foot->version > 1 && !(p = ts_get_varint(p, end, &gen))))
             return TS_ECORRUPT;
         uint32_t base = metric == 0 ? before.series : 0;
-        if (metric > UINT32_MAX - before.metric || series > UINT32_MAX - base)
+        if (metric > UINT32_MAX - before.metric || series > UINT32_MAX - base ||
+            gen > foot->info.gen_hi - foot->info.gen_lo)
             return TS_ECORRUPT;
         struct sto_tomb *t = &out[i];
         t->metric = before.metric + (uint32_t)metric;
         t->series = base + (uint32_t)series;
         t->from_ms = (int64_t)((uint64_t)before.from_ms + (uint64_t)ts_unzigzag(from));
         t->to_ms = (int64_t)((uint64_t)t->from_ms + len);
+        t->gen = foot->info.gen_lo + gen;
         if (t->to_ms < t->from_ms || (i && sto_sst__tomb_cmp(&before, t) > 0))
             return TS_ECORRUPT;
         before = *t;

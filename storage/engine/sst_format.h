@@ -16,7 +16,7 @@
 #include "storage/engine/sst.h"
 
 #define STO_SST_MAGIC        "TSDSST\r\n"
-#define STO_SST_VERSION      1u
+#define STO_SST_VERSION      2u /* written; 1 is read too: its tombstones have the lowest generation of the file */
 #define STO_SST_HEADER_BYTES 16u
 #define STO_SST_FOOTER_BYTES 160u
 #define STO_SST_NAME_BYTES   32u
@@ -38,6 +38,7 @@ struct sto_sst_footer {
     uint64_t tombs_off, bitmap_off,
         index_off; /* a section ends where the next one begins, the index at the footer */
     uint32_t tombs_crc, bitmap_crc, index_crc; /* CRC-32C of the sections */
+    uint32_t version;                          /* of the file; read only */
     struct sto_sst_info info;                  /* but the sizes of the files */
 };
 
@@ -64,10 +65,10 @@ void sto_sst__put_index(struct ts_buf *out, const struct sto_sst_block *blocks, 
 /** Read an index of n blocks that end at blocks_end; 0 or TS_ECORRUPT. */
 int sto_sst__get_index(struct ts_slice bytes, struct sto_sst_block *out, size_t n, uint64_t blocks_end);
 
-/** Append n tombstones, sorted by sto_sst__tomb_cmp. */
-void sto_sst__put_tombs(struct ts_buf *out, const struct sto_tomb *tombs, size_t n);
-/** Read n tombstones; 0 or TS_ECORRUPT (also when not sorted). */
-int sto_sst__get_tombs(struct ts_slice bytes, struct sto_tomb *out, size_t n);
+/** Append n tombstones of generations gen_lo or higher, sorted by sto_sst__tomb_cmp. */
+void sto_sst__put_tombs(struct ts_buf *out, const struct sto_tomb *tombs, size_t n, uint64_t gen_lo);
+/** Read the tombstones of a file, as many as its footer says; 0 or TS_ECORRUPT (also when they are not sorted). */
+int sto_sst__get_tombs(struct ts_slice bytes, const struct sto_sst_footer *foot, struct sto_tomb *out);
 /** Order of tombstones: metric, series, from, to. */
 int sto_sst__tomb_cmp(const void *a, const void *b);
 

@@ -71,7 +71,7 @@ static int read_tombs(struct sto_sst *sst, const struct sto_sst_footer *foot, st
     if (!sst->tombs)
         return ts_error_set(err, TS_ENOMEM, "%s: no memory for %zu tombstones", sst->t.path, sst->n_tombs);
     TS_TRY(read_section(sst, &sst->t, foot->tombs_off, foot->bitmap_off, foot->tombs_crc, &bytes, err));
-    int rc = sto_sst__get_tombs(bytes, sst->tombs, sst->n_tombs);
+    int rc = sto_sst__get_tombs(bytes, foot, sst->tombs);
     ts_free((void *)(uintptr_t)bytes.p);
     return rc < 0 ? ts_error_set(err, rc, "%s: tombstones at %" PRIu64 " make no sense", sst->t.path,
                                  foot->tombs_off)

@@ -257,6 +257,11 @@ int sto_sst_write_tomb(struct sto_sst_writer *w, const struct sto_tomb *tomb, st
     return 0;
 }
 
+uint64_t sto_sst_writer_bytes(const struct sto_sst_writer *w)
+{
+    return w->t.bytes + w->s.bytes;
+}
+
 /* Append a section; where it begins and its checksum go to the footer. */
 static int put_section(struct sto_sst_writer *w, struct out_file *f, const char *p, size_t n,
                        uint64_t *out_off, uint32_t *out_crc, struct ts_error *err)
@@ -287,7 +292,7 @@ static int end_file(struct sto_sst_writer *w, struct out_file *f, enum sto_sst_k
     ts_buf_init(&bitmap, 0);
     ts_buf_init(&index, 0);
     if (kind == STO_SST_KIND_POINTS) {
-        sto_sst__put_tombs(&tombs, w->tombs, w->n_tombs);
+        sto_sst__put_tombs(&tombs, w->tombs, w->n_tombs, w->info.gen_lo);
         put_bitmap(w, &bitmap);
     } else {
         foot.info.n_tombs = 0;
@@ -347,7 +352,16 @@ int sto_sst_writer_finish(struct sto_sst_writer *w, uint64_t gen_lo, uint64_t ge
 {
     w->info.gen_lo = gen_lo;
     w->info.gen_hi = gen_hi;
-    int rc = finish(w, err);
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < w->n_tombs; i++) {
+        struct sto_tomb *t = &w->tombs[i];
+        t->gen = t->gen ? t->gen : gen_lo;
+        if (t->gen < gen_lo || t->gen > gen_hi)
+            rc = ts_error_set(err, TS_EINVAL, "%s: a tombstone is not of the generations of its file",
+                              w->t.path);
+    }
+    if (rc == 0)
+        rc = finish(w, err);
     if (rc < 0) {
         sto_sst_writer_abort(w);
         return rc;

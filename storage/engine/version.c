@@ -82,16 +82,29 @@ int sto_version__edit(struct sto_engine *e, struct sto_sst *const *add, size_t n
             v->mems[v->n_mems++] = sto_mem_ref(old->mems[i]);
     for (size_t i = 0; i < n_add_mems; i++)
         v->mems[v->n_mems++] = sto_mem_ref(add_mems[i]);
+    v->cutoff_ms = e->cutoff_ms;
+    v->cutoff_gen = e->cutoff_gen;
     e->version = v;
     pthread_mutex_unlock(&e->version_mu);
     sto_version__drop(e, old);
     return 0;
 }
 
+void sto_version__cut_off(struct sto_engine *e, int64_t ms, uint64_t gen)
+{
+    pthread_mutex_lock(&e->version_mu);
+    e->cutoff_ms = ms;
+    e->cutoff_gen = gen;
+    pthread_mutex_unlock(&e->version_mu);
+}
+
 int sto_version_scan(const struct sto_version *v, const struct sto_scan_spec *spec, struct sto_merge **out,
                      struct ts_error *err)
 {
-    return sto_merge_new(spec, v->ssts, v->n_ssts, v->mems, v->n_mems, out, err);
+    struct sto_scan_spec s = *spec;
+    s.cutoff_ms = v->cutoff_ms;
+    s.cutoff_gen = v->cutoff_gen;
+    return sto_merge_new(&s, v->ssts, v->n_ssts, v->mems, v->n_mems, out, err);
 }
 
 bool sto_version_time_range(const struct sto_version *v, int64_t *out_min_ms, int64_t *out_max_ms)
@@ -122,7 +135,8 @@ void sto_version_estimate(const struct sto_version *v, const struct sto_scan_spe
     double points = 0, bytes = 0;
     for (size_t i = 0; i < v->n_ssts; i++) {
         const struct sto_sst_info *f = sto_sst_info(v->ssts[i]);
-        if (!f->n_points || f->max_ms < spec->from_ms || f->min_ms > spec->to_ms)
+        if (!f->n_points || f->max_ms < spec->from_ms || f->min_ms > spec->to_ms ||
+            spec->from_ms > spec->to_ms)
             continue;
         double span = (double)(f->max_ms - f->min_ms) + 1;
         int64_t lo = f->min_ms > spec->from_ms ? f->min_ms : spec->from_ms;

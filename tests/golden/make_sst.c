@@ -16,9 +16,10 @@
 #define N_METRIC 3u
 #define N_SERIES 10u
 #define N_HOURS  3u
-/* Sizes of the files in v1, where the manifest would have them. */
-#define T_BYTES 8943u
-#define S_BYTES 1841u
+/* Sizes of the files, where the manifest would have them. */
+#define T_BYTES_1 8943u /* version 1 */
+#define T_BYTES_2 8946u /* version 2: each tombstone has a generation */
+#define S_BYTES   1841u
 
 static uint64_t next(uint64_t *r)
 {
@@ -114,7 +115,7 @@ static struct sto_key key_of(uint32_t i)
 }
 
 static const struct sto_tomb tombs[] = {
-    {1, 3, -3600000, -1}, {1, 3, 7200000, 7300000}, {9, 500, INT64_MIN, INT64_MAX}};
+    {1, 3, -3600000, -1, 0}, {1, 3, 7200000, 7300000, 5}, {9, 500, INT64_MIN, INT64_MAX, 6}};
 #define N_TOMBS (sizeof tombs / sizeof tombs[0])
 
 static int write_files(const char *dir, struct ts_error *err)
@@ -207,17 +208,29 @@ static int read_rows(struct sto_sst *sst, enum sto_sst_what what, struct ts_erro
 
 static int read_files(const char *dir, struct ts_error *err)
 {
-    const struct sto_sst_info info = {.file_no = FILE_NO,
-                                      .gen_lo = 4,
-                                      .gen_hi = 6,
-                                      .n_points = 2970,
-                                      .n_rows = 90,
-                                      .n_tombs = 3,
-                                      .t_bytes = T_BYTES,
-                                      .s_bytes = S_BYTES};
+    struct sto_sst_info info = {.file_no = FILE_NO,
+                                .gen_lo = 4,
+                                .gen_hi = 6,
+                                .n_points = 2970,
+                                .n_rows = 90,
+                                .n_tombs = 3,
+                                .t_bytes = T_BYTES_2,
+                                .s_bytes = S_BYTES};
     struct sto_sst *sst;
-    TS_TRY(sto_sst_open(ts_fs_real(), dir, &info, &sst, err));
-    int rc = read_rows(sst, STO_SST_POINTS, err);
+    uint64_t gens[N_TOMBS] = {4, 5, 6};
+    if (sto_sst_open(ts_fs_real(), dir, &info, &sst, NULL) < 0) {
+        info.t_bytes = T_BYTES_1;
+        gens[1] = gens[2] = 4; /* the lowest generation of the file */
+        TS_TRY(sto_sst_open(ts_fs_real(), dir, &info, &sst, err));
+    }
+    size_t n;
+    const struct sto_tomb *got = sto_sst_tombs(sst, &n);
+    int rc = n == N_TOMBS ? 0 : ts_error_set(err, TS_ECORRUPT, "%zu tombstones", n);
+    for (size_t i = 0; rc == 0 && i < N_TOMBS; i++)
+        if (got[i].series != tombs[i].series || got[i].from_ms != tombs[i].from_ms || got[i].gen != gens[i])
+            rc = ts_error_set(err, TS_ECORRUPT, "tombstone %zu is not what was written", i);
+    if (rc == 0)
+        rc = read_rows(sst, STO_SST_POINTS, err);
     if (rc == 0)
         rc = read_rows(sst, STO_SST_SUMMARIES, err);
     sto_sst_unref(sst);

@@ -170,17 +170,20 @@ def read_wal(data):
 
 # --- manifest ------------------------------------------------------------------------------------------
 
-def manifest_file(b):
+def manifest_file(b, version):
     fields = [b.varint() for _ in range(3)] + [b.zigzag() for _ in range(4)] + [b.varint() for _ in range(5)]
+    if version > 1 and b.varint():
+        raise Damage("family of a file")
     return "  file no=%d gens=%d..%d time=%d..%d tombs=%d..%d points=%d rows=%d n_tombs=%d t=%d s=%d" % tuple(fields)
 
 
-def manifest_record(body, _state):
+def manifest_record(body, state):
     """Lines of one record of a record log of kind MANI."""
     b = Bytes(body)
     kind = b.u8()
     if kind == 1:
-        if b.varint() != 1:
+        state["manifest version"] = b.varint()
+        if state["manifest version"] not in (1, 2):
             raise Damage("manifest version")
         yield "state shards=%d flushed_gen=%d run=%d next_file=%d" % tuple(b.varint() for _ in range(4))
     elif kind == 2:
@@ -189,8 +192,13 @@ def manifest_record(body, _state):
             yield "  remove no=%d" % b.varint()
     else:
         raise Damage("unknown manifest record %d" % kind)
+    version = state["manifest version"]
+    if version > 1:
+        yield "  cutoff ms=%d gen=%d" % (b.zigzag(), b.varint())
     for _ in range(b.varint()):
-        yield manifest_file(b)
+        yield manifest_file(b, version)
+    if version > 1 and b.varint():
+        raise Damage("extensions of a manifest record")
     if b.left():
         raise Damage("bytes behind a manifest record")
 
@@ -558,14 +566,16 @@ def sst_index(data, n_blocks):
         raise Damage("bytes behind the index")
 
 
-def sst_tombs(data, n):
+def sst_tombs(data, n, version, gen_lo):
     b, metric, series, start = Bytes(data), 0, 0, 0
     for _ in range(n):
         step = b.varint()
         series = b.varint() + (0 if step else series)
         metric += step
         start = signed(start + b.zigzag())
-        yield "tombstone metric=%d series=%d %d..%d" % (metric, series, start, signed(start + b.varint()))
+        end = signed(start + b.varint())
+        gen = " gen=%d" % (gen_lo + b.varint()) if version > 1 else ""
+        yield "tombstone metric=%d series=%d %d..%d" % (metric, series, start, end) + gen
     if b.left():
         raise Damage("bytes behind tombstones")
 
@@ -600,7 +610,8 @@ def roaring(data):
 
 
 def read_sst(data):
-    if struct.unpack("<II", data[8:16]) != (1, crc32c(data[:12])):
+    version, crc = struct.unpack("<II", data[8:16])
+    if version not in (1, 2) or crc != crc32c(data[:12]):
         raise Damage("header")
     end = len(data) - 160
     foot = Bytes(data[end:])
@@ -611,14 +622,16 @@ def read_sst(data):
     n_blocks = foot.u32()
     crcs = [foot.u32() for _ in range(3)]
     kind = foot.u32()
-    foot.take(20)
-    if foot.u32() != 1 or foot.u32() != crc32c(foot.data[:148]) or foot.take(8) != data[:8]:
+    if foot.u32() != 0:
+        raise Damage("family")
+    foot.take(16)
+    if foot.u32() != version or foot.u32() != crc32c(foot.data[:148]) or foot.take(8) != data[:8]:
         raise Damage("footer")
     if crcs != [crc32c(data[a:b]) for a, b in ((tombs, bitmap), (bitmap, index), (index, end))]:
         raise Damage("checksum of a section")
     yield "sorted file kind=%d no=%d gens=%d..%d time=%d..%d tombs=%d..%d points=%d rows=%d n_tombs=%d blocks=%d" % (
         kind, number_, gen_lo, gen_hi, *times, n_points, n_rows, n_tombs, n_blocks)
-    yield from sst_tombs(data[tombs:bitmap], n_tombs)
+    yield from sst_tombs(data[tombs:bitmap], n_tombs, version, gen_lo)
     if kind == 1:
         yield "series %s" % " ".join("%d" % s for s in roaring(data[bitmap:index]))
     at = 16

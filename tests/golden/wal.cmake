@@ -1,5 +1,5 @@
-# Golden write-ahead log and manifest: what is written today is what v3 and v1 hold, and the page alone is enough to read
-# it. The logs of versions 1 and 2 are still read.
+# Golden write-ahead log and manifest: what is written today is what v3 (the log) and v2 (the manifest) hold, and the page
+# alone is enough to read it. Logs of versions 1 and 2 and manifests of version 1 are still read.
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 add_executable(make_golden_wal ${CMAKE_SOURCE_DIR}/tests/golden/make_wal.c)
 target_link_libraries(make_golden_wal PRIVATE engine)
@@ -9,7 +9,7 @@ foreach(kind wal manifest)
     set(version v3)
   else()
     set(files MANIFEST)
-    set(version v1)
+    set(version v2)
   endif()
   add_test(NAME golden_${kind}
     COMMAND ${CMAKE_COMMAND} -DMAKE=$<TARGET_FILE:make_golden_wal> -DPYTHON=${Python3_EXECUTABLE}
@@ -23,3 +23,7 @@ foreach(old v1 v2)
       "-DFILES=00000001-00000001-000-0000.log;00000001-00000002-000-0001.log" -DTEXT=wal.txt
       -P ${CMAKE_SOURCE_DIR}/tests/golden/compare.script)
 endforeach()
+add_test(NAME golden_manifest_v1
+  COMMAND ${CMAKE_COMMAND} -DMAKE=$<TARGET_FILE:make_golden_wal> -DPYTHON=${Python3_EXECUTABLE} -DREAD_ONLY=1
+    -DGOLDEN=${CMAKE_SOURCE_DIR}/tests/golden -DOUT=${CMAKE_BINARY_DIR}/golden_manifest_v1 -DVERSION=v1
+    -DFILES=MANIFEST -DTEXT=manifest.txt -P ${CMAKE_SOURCE_DIR}/tests/golden/compare.script)

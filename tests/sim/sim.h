@@ -107,7 +107,8 @@ struct sim {
     unsigned flush_pm;    /* of 1,000 steps: flushes */
     bool merges_follow;   /* a flush is followed by the merges worth doing, as in the daemon */
     bool dense;           /* few series, many points in an hour: files have summaries */
-    bool has_adds;        /* adds are written (not with retention: a sum may lose its oldest part) */
+    bool has_adds;        /* adds are written */
+    int64_t retention_ms; /* that of opts while it is switched on */
     int64_t now_ms;       /* the wall clock */
     int64_t horizon_ms;   /* points before it may be dropped by retention */
 

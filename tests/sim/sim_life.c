@@ -29,8 +29,8 @@ void sim_configure(struct sim *s)
         .n_shards = 1u << sim_rnd(s, 5),
     };
     if (sim_chance(s, 35))
-        s->opts.retention_ms = (int64_t)(2 + sim_rnd(s, 60)) * TS_DAY_MS;
-    s->has_adds = !s->opts.retention_ms;
+        s->opts.retention_ms = s->retention_ms = (int64_t)(2 + sim_rnd(s, 60)) * TS_DAY_MS;
+    s->has_adds = !s->opts.retention_ms || sim_chance(s, 50);
     s->dense = sim_chance(s, 40);
     s->full_pct = sim_chance(s, 50) ? 10 : 80;
     s->merges_follow = sim_chance(s, 50);
@@ -55,6 +55,7 @@ static void vary(struct sim *s)
     s->opts.wal_segment_bytes = some_limit(s, 200, 6000);
     s->opts.log_grow_bytes = some_limit(s, 100, 4000);
     s->opts.big_day_points = some_limit(s, 5, 300);
+    s->opts.output_bytes = some_limit(s, 200, 4000);
 }
 
 /* --- faults --- */
@@ -310,6 +311,8 @@ void sim_close(struct sim *s)
         power |= sim_chance(s, 30); /* a store that was closed well needs no power any more */
     }
     end_of_process(s, power);
+    if (s->retention_ms && !s->has_adds) /* what is added to an expired point may lose it */
+        s->opts.retention_ms = sim_chance(s, 80) ? s->retention_ms : 0;
     sim_open(s);
     compare(s, "after closing");
 }
@@ -323,6 +326,8 @@ void sim_crash(struct sim *s, bool power)
     s->st = NULL;
     forget_run(s);
     end_of_process(s, power);
+    if (!s->has_adds)
+        s->opts.retention_ms = 0; /* else nobody sees which of the expired points were lost */
     sim_open(s);
     compare(s, power ? "after a power cut" : "after a kill");
 }

@@ -421,6 +421,15 @@ static void flush_files(struct sim *s)
         merge_some(s);
 }
 
+/* The monotonic clock goes too, unless the wall clock was set. */
+static void pass_time(struct sim *s)
+{
+    int64_t ms = (int64_t)(sim_chance(s, 80) ? sim_rnd(s, TS_HOUR_MS) : sim_rnd(s, 5 * TS_DAY_MS));
+    s->now_ms += ms;
+    if (sim_chance(s, 85))
+        ts_clock_set_fake_mono(ts_clock_mono_ns() + ms * 1000000);
+}
+
 void sim_step(struct sim *s)
 {
     uint64_t r = sim_rnd(s, 1000);
@@ -442,7 +451,7 @@ void sim_step(struct sim *s)
     else if (r < 810)
         sim_chance(s, s->full_pct) ? compact(s) : merge_some(s);
     else if (r < 840)
-        s->now_ms += (int64_t)(sim_chance(s, 80) ? sim_rnd(s, TS_HOUR_MS) : sim_rnd(s, 5 * TS_DAY_MS));
+        pass_time(s);
     else if (r < 865)
         sim_new_series(s);
     else if (r < 875)

@@ -140,7 +140,8 @@ static inline struct sto_sst_info write_standard(uint32_t n_series)
         make_cells(k.series, k.hour, &c);
         must_write(w, k, &c);
     }
-    static const struct sto_tomb tombs[] = {{6, 3, 100, 200}, {6, 3, -50, 10}, {5, 9, INT64_MIN, INT64_MAX}};
+    static const struct sto_tomb tombs[] = {
+        {6, 3, 100, 200, 0}, {6, 3, -50, 10, 0}, {5, 9, INT64_MIN, INT64_MAX, 0}};
     for (int i = 0; i < 3; i++)
         assert_int_equal(sto_sst_write_tomb(w, &tombs[i], NULL), 0);
     sto_cells_release(&c);

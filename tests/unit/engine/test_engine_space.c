@@ -1,13 +1,11 @@
 /*
  * test_engine_space.c - the engine without names, in one thread: full disks, broken logs, what barriers say,
- * what a failed flush leaves, retention.
+ * what a failed flush leaves.
  *
  * Ports and owners run in the test's thread, as a worker's loop runs them; everything is on the file system
  * in memory.
  */
 #include "tests/unit/engine/engine_kit.h"
-
-#include "storage/engine/partition.h"
 
 /* A put may be written later, its sender repeats it without harm; an addition must not. */
 static void test_engine_space__additions_that_got_an_error_are_never_made(void **state)
@@ -236,51 +234,6 @@ static void test_engine_space__replayed_generations_are_flushed_once(void **stat
     t_faultfs_free(f);
 }
 
-/* --- retention: pure choice --- */
-
-static struct sto_sst_info file_of(uint64_t gen, int64_t from_day, int64_t to_day)
-{
-    return (struct sto_sst_info){.file_no = gen,
-                                 .gen_lo = gen,
-                                 .gen_hi = gen,
-                                 .n_points = 1,
-                                 .min_ms = from_day * TS_DAY_MS,
-                                 .max_ms = to_day * TS_DAY_MS,
-                                 .tomb_min_ms = INT64_MAX,
-                                 .tomb_max_ms = INT64_MIN};
-}
-
-static void test_engine_space__retention_lets_nothing_come_back(void **state)
-{
-    (void)state;
-    bool expired[4];
-    struct sto_sst_info plain[] = {file_of(1, 0, 1), file_of(2, 3, 4), file_of(3, 8, 12)};
-    sto_pick_expired(plain, 3, 10 * TS_DAY_MS, expired);
-    assert_true(expired[0] && expired[1] && !expired[2]);
-    sto_pick_expired(plain, 3, 4 * TS_DAY_MS, expired); /* the last ms of a file still counts */
-    assert_true(expired[0] && !expired[1]);
-    /* An old file that reaches further is under the newer one: what the newer one overwrote would show again.
-     */
-    struct sto_sst_info over[] = {file_of(1, 0, 20), file_of(2, 3, 4)};
-    sto_pick_expired(over, 2, 10 * TS_DAY_MS, expired);
-    assert_true(!expired[0] && !expired[1]);
-    /* The file that reaches further is the newer one: nothing of it was hidden. */
-    struct sto_sst_info under[] = {file_of(2, 0, 20), file_of(1, 3, 4)};
-    sto_pick_expired(under, 2, 10 * TS_DAY_MS, expired);
-    assert_true(!expired[0] && expired[1]);
-    /* A delete stays as long as what it deletes; and what stays keeps what hides it. */
-    struct sto_sst_info chain[] = {file_of(3, 0, 2), file_of(1, 1, 20), file_of(2, 2, 2)};
-    chain[2].n_points = 0;
-    chain[2].n_tombs = 1;
-    chain[2].tomb_min_ms = chain[2].min_ms;
-    chain[2].tomb_max_ms = chain[2].max_ms;
-    sto_pick_expired(chain, 3, 10 * TS_DAY_MS, expired);
-    assert_true(!expired[0] && !expired[1] && !expired[2]);
-    sto_pick_expired(chain, 3, 30 * TS_DAY_MS, expired);
-    assert_true(expired[0] && expired[1] && expired[2]);
-    sto_pick_expired(NULL, 0, 0, expired);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -291,7 +244,6 @@ int main(void)
         cmocka_unit_test(test_engine_space__a_broken_log_is_told_to_each_barrier),
         cmocka_unit_test(test_engine_space__closing_on_a_full_disk_says_so),
         cmocka_unit_test(test_engine_space__replayed_generations_are_flushed_once),
-        cmocka_unit_test(test_engine_space__retention_lets_nothing_come_back),
     };
     ts_log_set_level((enum ts_log_level)(TS_LOG_ERROR + 1)); /* errors are expected here */
     series_make();

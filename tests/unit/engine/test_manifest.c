@@ -324,13 +324,18 @@ static void test_manifest__unknown_versions_and_nonsense_are_refused(void **stat
         uint8_t b[32];
     } cases[] = {
         {0, 7, {1, 1, 16, 0, 0, 1, 0}},
-        {TS_EVERSION, 7, {1, 2, 16, 0, 0, 1, 0}},    /* version 2 */
-        {TS_EVERSION, 3, {9, 1, 16}},                /* unknown record */
-        {TS_ECORRUPT, 7, {2, 1, 0, 0, 0, 0, 0}},     /* an edit first */
-        {TS_ECORRUPT, 7, {1, 1, 0, 0, 0, 1, 0}},     /* no shards */
-        {TS_ECORRUPT, 8, {1, 1, 16, 0, 0, 1, 0, 0}}, /* a byte too many */
-        {TS_ECORRUPT, 6, {1, 1, 16, 0, 0, 1}},       /* cut */
-        {TS_ECORRUPT, 7, {1, 1, 16, 0, 0, 1, 1}},    /* a file that is not there */
+        {0, 10, {1, 2, 16, 0, 0, 1, 0, 0, 0, 0}},
+        {TS_EVERSION, 10, {1, 3, 16, 0, 0, 1, 0, 0, 0, 0}}, /* version 3 */
+        {TS_EVERSION, 10, {1, 2, 16, 0, 0, 1, 0, 0, 0, 1}}, /* something in addition */
+        {TS_EVERSION, 23, {1, 2, 16, 0, 0, 2, 0, 0, 1, 1, 1, 1,
+                           0, 0, 0,  0, 1, 1, 0, 9, 0, 1, 0}}, /* a family */
+        {TS_ECORRUPT, 9, {1, 2, 16, 0, 0, 1, 0, 0, 0}},        /* cut */
+        {TS_EVERSION, 3, {9, 1, 16}},                          /* unknown record */
+        {TS_ECORRUPT, 7, {2, 1, 0, 0, 0, 0, 0}},               /* an edit first */
+        {TS_ECORRUPT, 7, {1, 1, 0, 0, 0, 1, 0}},               /* no shards */
+        {TS_ECORRUPT, 8, {1, 1, 16, 0, 0, 1, 0, 0}},           /* a byte too many */
+        {TS_ECORRUPT, 6, {1, 1, 16, 0, 0, 1}},                 /* cut */
+        {TS_ECORRUPT, 7, {1, 1, 16, 0, 0, 1, 1}},              /* a file that is not there */
         {TS_ECORRUPT, 12, {1, 1, 16, 0, 0, 1, 0xff, 0xff, 0xff, 0xff, 0xff, 0x0f}}, /* very many files */
         {TS_ECORRUPT, 11, {1, 1, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 0, 1, 0}},        /* too many shards */
     };
@@ -348,6 +353,36 @@ static void test_manifest__unknown_versions_and_nonsense_are_refused(void **stat
         sto_manifest_close(m);
         t_faultfs_free(f);
     }
+}
+
+/* A manifest of version 1 is read, and the first edit makes it one of version 2; a cutoff never moves back. */
+static void test_manifest__version_1_is_replaced_by_the_first_edit(void **state)
+{
+    (void)state;
+    static const uint8_t old[] = {1, 1, 16, 5, 3, 9, 0}, edit[] = {2, 6, 0, 0, 0, 0};
+    struct t_faultfs *f = new_fs(1);
+    struct sto_reclog *log;
+    struct sto_manifest *m;
+    assert_int_equal(sto_reclog_open(t_faultfs_fs(f), PATH, "MANI", false, NULL, NULL, &log, NULL), 0);
+    assert_int_equal(sto_reclog_add(log, (struct ts_slice){(const char *)old, sizeof old}, NULL), 0);
+    assert_int_equal(sto_reclog_add(log, (struct ts_slice){(const char *)edit, sizeof edit}, NULL), 0);
+    assert_int_equal(sto_reclog_close(log, NULL), 0);
+    assert_int_equal(open_it(f, false, false, &m, NULL), 0);
+    assert_int_equal(sto_manifest_state(m)->flushed_gen, 6);
+    const struct sto_manifest_edit cut = {.cutoff_ms = -5, .cutoff_gen = 7},
+                                   back = {.cutoff_ms = -6, .cutoff_gen = 7};
+    assert_int_equal(sto_manifest_apply(m, &cut, NULL), 0);
+    assert_int_equal(sto_manifest_apply(m, &back, NULL), TS_EINVAL);
+    sto_manifest_close(m);
+    assert_int_equal(open_it(f, false, true, &m, NULL), 0);
+    const struct sto_manifest_state *s = sto_manifest_state(m);
+    assert_int_equal(s->cutoff_ms, -5);
+    assert_int_equal(s->cutoff_gen, 7);
+    assert_int_equal(s->flushed_gen, 6);
+    assert_int_equal(s->run, 3);
+    assert_int_equal(s->next_file_no, 9);
+    sto_manifest_close(m);
+    t_faultfs_free(f);
 }
 
 static void test_manifest__a_bad_edit_after_a_good_state_is_refused(void **state)
@@ -528,6 +563,7 @@ int main(void)
         cmocka_unit_test(test_manifest__every_cut_gives_an_earlier_state),
         cmocka_unit_test(test_manifest__a_flipped_byte_is_found),
         cmocka_unit_test(test_manifest__unknown_versions_and_nonsense_are_refused),
+        cmocka_unit_test(test_manifest__version_1_is_replaced_by_the_first_edit),
         cmocka_unit_test(test_manifest__a_bad_edit_after_a_good_state_is_refused),
         cmocka_unit_test(test_manifest__a_power_cut_at_any_call_leaves_the_old_or_the_new_state),
         cmocka_unit_test(test_manifest__a_failed_call_leaves_the_old_or_the_new_state),

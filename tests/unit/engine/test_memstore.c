@@ -354,11 +354,21 @@ static void test_memstore__tombstones_keep_their_order_and_grow(void **state)
     const struct sto_tomb *t = sto_mem_tombs(mem, &n);
     assert_int_equal(t[0].from_ms, INT64_MIN);
     assert_int_equal(t[0].to_ms, INT64_MAX);
-    assert_int_equal(n, 1 + 99); /* the first of the loop lies in the whole of time too */
+    assert_int_equal(n, 1 + 50); /* those of the first series lie in the whole of time too */
     for (size_t i = 1; i < n; i++) {
-        assert_int_equal(t[i].from_ms, i);
-        assert_int_equal(t[i].series, series[i & 1].id);
+        assert_int_equal(t[i].from_ms, i * 2 - 1);
+        assert_int_equal(t[i].series, series[1].id);
+        assert_int_equal(t[i].gen, 1);
     }
+    size_t place = sto_mem_tombs_last(mem, series[1].id), found = 0;
+    while (place) { /* from the last one of a series to its first */
+        const struct sto_tomb *one = sto_mem_tomb(mem, place, &place);
+        assert_int_equal(one->series, series[1].id);
+        assert_int_equal(one->from_ms, 99 - 2 * (int64_t)found++);
+    }
+    assert_int_equal(found, 50);
+    assert_int_equal(sto_mem_tombs_last(mem, series[0].id), 1);
+    assert_int_equal(sto_mem_tombs_last(mem, 4000000), 0);
     struct sto_cells c = read_row(mem, 0, 0);
     assert_int_equal(c.n, 0);
     sto_cells_release(&c);

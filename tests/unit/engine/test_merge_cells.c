@@ -43,7 +43,7 @@ static void expect(const struct sto_cells *c, uint32_t i, enum sto_op op, uint32
 
 static struct sto_tomb tomb(int64_t from_ms, int64_t to_ms)
 {
-    return (struct sto_tomb){1, 1, from_ms, to_ms};
+    return (struct sto_tomb){1, 1, from_ms, to_ms, 0};
 }
 
 static void test_merge_cells__nothing_gives_nothing(void **state)

@@ -114,7 +114,7 @@ static void test_sst__tombstones_come_back_sorted(void **state)
     assert_true(t[1].metric == 6 && t[1].from_ms == -50 && t[1].to_ms == 10);
     assert_true(t[2].metric == 6 && t[2].from_ms == 100 && t[2].to_ms == 200);
     sto_sst_unref(sst);
-    struct sto_tomb wrong = {1, 1, 5, 4};
+    struct sto_tomb wrong = {1, 1, 5, 4, 0};
     struct sto_sst_writer *w;
     assert_int_equal(sto_sst_writer_new(t_faultfs_fs(disk), DIR_NAME, FILE_NO + 1, &w, NULL), 0);
     assert_int_equal(sto_sst_write_tomb(w, &wrong, NULL), TS_EINVAL);
@@ -125,7 +125,7 @@ static void test_sst__a_file_may_hold_tombstones_alone(void **state)
 {
     (void)state;
     struct sto_sst_writer *w = new_writer();
-    struct sto_tomb t = {1, 2, -3, 4};
+    struct sto_tomb t = {1, 2, -3, 4, 0};
     assert_int_equal(sto_sst_write_tomb(w, &t, NULL), 0);
     struct sto_sst_info info = must_finish(w);
     assert_true(info.min_ms == INT64_MAX && info.max_ms == INT64_MIN);

@@ -1,0 +1,451 @@
+/*
+ * pick_rules.c - which files to merge next.
+ *
+ * From narrow windows to wide ones: the newest similar runs of a window become one (few rewrites a point); wide runs
+ * go one level down once they are a quarter of what lies below them; an old and small window becomes one run. A wide run
+ * that is in the way of narrower ones is split by itself, which is always allowed.
+ *
+ * Invariant  a window that stays joined (old, and small) is never split, so no rule undoes another
+ * Not here   runs and the choice (pick.c), doing it (compact.c)
+ */
+#include "storage/engine/pick_int.h"
+
+#include "base/mem.h"
+
+#define QUARTER 4u /* wide runs are split when they are 1/QUARTER of what lies below them */
+
+/* --- how large and old a window is --- */
+
+/* Bytes of runs up to a level that lie in lo_ms..hi_ms. */
+static uint64_t bytes_of(struct sto_pick__picker *p, uint8_t level, uint8_t levels, int64_t lo_ms,
+                         int64_t hi_ms)
+{
+    uint64_t sum = 0;
+    struct sto_pick__near it = {.p = p, .lo = lo_ms, .hi = hi_ms, .level = level, .levels = levels};
+    for (const struct sto_pick__run *r; (r = sto_pick__near(&it));)
+        sum += r->bytes;
+    return sum;
+}
+
+static uint64_t bytes_in(struct sto_pick__picker *p, uint8_t levels, int64_t lo_ms, int64_t hi_ms)
+{
+    return bytes_of(p, STO_WINDOW_DAY, levels, lo_ms, hi_ms);
+}
+
+/* The windows of the grid that a run lies in: its own, or those of 64 days below the one of all time. */
+static void grid_span(const struct sto_pick__run *r, int64_t *out_lo, int64_t *out_hi)
+{
+    int64_t end;
+    if (r->w.level < STO_WINDOW_ALL) {
+        sto_window_span(r->w, out_lo, &end);
+    } else {
+        int64_t len = TS_DAY_MS << (STO_WINDOW_64 * 3u);
+        *out_lo = ts_floor_div(r->lo, len) * len;
+        end = (ts_floor_div(r->hi, len) + 1) * len;
+    }
+    *out_hi = end - 1;
+}
+
+/* Is this run where it will stay: its windows are old, and all in them is small? */
+static bool stays_joined(struct sto_pick__picker *p, const struct sto_pick__run *r, uint64_t max_bytes)
+{
+    int64_t lo, hi;
+    grid_span(r, &lo, &hi);
+    if (r->w.level == STO_WINDOW_DAY || hi >= p->opts->now_ms - STO_JOIN_AGE_MS)
+        return false;
+    if (p->known_levels != r->w.level + 1 || p->known_lo != lo || p->known_hi != hi) {
+        p->known_levels = (uint8_t)(r->w.level + 1);
+        p->known_lo = lo;
+        p->known_hi = hi;
+        p->known_bytes = bytes_in(p, p->known_levels, lo, hi);
+    }
+    return p->known_bytes < max_bytes;
+}
+
+/* --- the rules --- */
+
+/* A wide run that is in the way goes one level down, unless its window will be joined. */
+static bool split_blocker(struct sto_pick__picker *p, struct sto_pick__run *r, uint8_t level,
+                          struct sto_pick *out)
+{
+    if (r->w.level <= level || r->skip || stays_joined(p, r, 2 * STO_JOINED_BYTES))
+        return false;
+    sto_pick__choose_only(p, (size_t)(r - p->runs), (size_t)(r - p->runs) + 1);
+    sto_pick__take(p, STO_PICK_SPLIT, r->w, STO_PICK__CUT_BELOW, out);
+    return true;
+}
+
+/* Choose runs of a group that do not stay where they are: all of them, or of those of all time the ones that hang
+ * together from the first one on that was not seen yet (what a split makes of them does not). False: there are none. */
+static bool choose_loose(struct sto_pick__picker *p, struct sto_pick__group g, uint64_t max_bytes)
+{
+    bool all = p->runs[g.lo].w.level == STO_WINDOW_ALL, grew = true;
+    sto_pick__clear(p);
+    while (grew) {
+        grew = false;
+        for (size_t i = g.lo; i < g.hi; i++) {
+            struct sto_pick__run *r = &p->runs[i];
+            bool joins = !p->n_in || !all || (r->lo <= p->hi && r->hi >= p->lo);
+            if (r->seen || !joins || stays_joined(p, r, max_bytes))
+                continue;
+            sto_pick__choose(p, r);
+            r->seen = grew = true;
+        }
+    }
+    return p->n_in > 0;
+}
+
+static void forget_seen(struct sto_pick__picker *p, struct sto_pick__group g)
+{
+    for (size_t i = g.lo; i < g.hi; i++)
+        p->runs[i].seen = false;
+}
+
+/* What is chosen of a group goes one level down, or the oldest run alone, which nothing can be in the way of. */
+static void split_choice(struct sto_pick__picker *p, struct sto_pick__group g, struct sto_pick *out)
+{
+    if (sto_pick__in_the_way(p)) {
+        size_t i = g.lo;
+        while (!p->runs[i].in)
+            i++;
+        sto_pick__choose_only(p, i, i + 1);
+    }
+    sto_pick__take(p, STO_PICK_SPLIT, p->runs[g.lo].w, STO_PICK__CUT_BELOW, out);
+}
+
+/* Does run i belong to a tier whose newest run is `newest`? Runs of all time do if they overlap it. */
+static bool is_beside(const struct sto_pick__picker *p, size_t i, size_t newest)
+{
+    const struct sto_pick__run *a = &p->runs[i], *b = &p->runs[newest];
+    return a->w.level < STO_WINDOW_ALL || (a->lo <= b->hi && a->hi >= b->lo);
+}
+
+/* Choose, of the runs from..newest, the longest row of newest ones whose oldest is no larger than all newer ones
+ * together. */
+static void choose_tier(struct sto_pick__picker *p, size_t from, size_t newest)
+{
+    uint64_t sum = 0;
+    size_t first = newest + 1;
+    for (size_t i = newest + 1; i-- > from;)
+        if (is_beside(p, i, newest)) {
+            first = sum >= p->runs[i].bytes ? i : first;
+            sum += p->runs[i].bytes;
+        }
+    sto_pick__clear(p);
+    for (size_t i = first; i <= newest; i++)
+        if (is_beside(p, i, newest))
+            sto_pick__choose(p, &p->runs[i]);
+}
+
+static bool tier_at(struct sto_pick__picker *p, struct sto_pick__group g, size_t newest, struct sto_pick *out)
+{
+    for (size_t from = g.lo;;) {
+        choose_tier(p, from, newest);
+        struct sto_pick__run *r = p->n_in >= STO_TIER_FILES ? sto_pick__in_the_way(p) : NULL;
+        if (p->n_in < STO_TIER_FILES)
+            return false;
+        if (!r) {
+            sto_pick__take(p, STO_PICK_TIER, p->runs[g.lo].w, STO_PICK__CUT_NOT, out);
+            return true;
+        }
+        if (split_blocker(p, r, p->runs[g.lo].w.level, out))
+            return true;
+        while (from <= newest && p->runs[from].gen_lo <= r->gen_hi) /* only those that are newer */
+            from++;
+    }
+}
+
+/* Many small wide runs over each other, and narrower files between their generations: the oldest goes down. */
+static bool split_crowd(struct sto_pick__picker *p, struct sto_pick__group g, size_t newest,
+                        struct sto_pick *out)
+{
+    size_t n = 0, oldest = newest;
+    for (size_t i = newest + 1; i-- > g.lo;)
+        if (is_beside(p, i, newest) && !stays_joined(p, &p->runs[i], 2 * STO_JOINED_BYTES)) {
+            n++;
+            oldest = i;
+        }
+    if (n < STO_CROWD_FILES || p->runs[g.lo].w.level == STO_WINDOW_DAY)
+        return false;
+    sto_pick__choose_only(p, oldest, oldest + 1);
+    sto_pick__take(p, STO_PICK_SPLIT, p->runs[g.lo].w, STO_PICK__CUT_BELOW, out);
+    return true;
+}
+
+static bool pick_tier(struct sto_pick__picker *p, struct sto_pick__group g, struct sto_pick *out)
+{
+    bool all = p->runs[g.lo].w.level == STO_WINDOW_ALL;
+    for (size_t newest = g.hi; newest-- > g.lo + STO_TIER_FILES - 1;) {
+        if (tier_at(p, g, newest, out) || split_crowd(p, g, newest, out))
+            return true;
+        if (!all)
+            break; /* the newest one alone is looked at: it was so when each of the others was the newest */
+    }
+    return false;
+}
+
+static bool pick_split(struct sto_pick__picker *p, struct sto_pick__group g, struct sto_pick *out)
+{
+    if (p->runs[g.lo].w.level == STO_WINDOW_DAY)
+        return false;
+    forget_seen(p, g);
+    while (choose_loose(p, g, 2 * STO_JOINED_BYTES)) {
+        uint64_t below = bytes_in(p, p->runs[g.lo].w.level, p->lo, p->hi);
+        if (p->bytes > 2ull * STO_JOINED_BYTES || (below && p->bytes >= below / QUARTER)) {
+            split_choice(p, g, out);
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool pick_window(struct sto_pick__picker *p, struct sto_pick *out)
+{
+    for (uint8_t level = STO_WINDOW_DAY; level < STO_WINDOW_LEVELS; level++)
+        for (struct sto_pick__group g = {0, p->level_at[level]}; sto_pick__next_group(p, level, &g);)
+            if (!p->runs[g.lo].skip && (pick_split(p, g, out) || pick_tier(p, g, out)))
+                return true;
+    return false;
+}
+
+/* --- joining --- */
+
+/* Everything in an old and small window becomes one run. level 1 or 2. */
+static bool join_window(struct sto_pick__picker *p, struct sto_window w, struct sto_pick *out)
+{
+    int64_t lo, end;
+    uint64_t own_bytes = 0, lower_bytes = 0;
+    size_t n_own = 0, n_lower = 0;
+    bool full = p->opts->full, bad = sto_pick__is_skipped(p, w);
+    sto_window_span(w, &lo, &end);
+    if (bad || end > p->opts->now_ms - STO_JOIN_AGE_MS)
+        return false;
+    struct sto_pick__near it = {.p = p, .lo = lo, .hi = end - 1, .levels = (uint8_t)(w.level + 1)};
+    for (const struct sto_pick__run *r; (r = sto_pick__near(&it));) {
+        bool own = r->w.level == w.level;
+        *(own ? &n_own : &n_lower) += 1;
+        *(own ? &own_bytes : &lower_bytes) += r->bytes;
+        bad |= r->skip;
+    }
+    bool many = n_lower >= 1 && n_own + n_lower >= (full ? 2 : STO_CROWD_FILES);
+    if (bad || own_bytes + lower_bytes >= STO_JOINED_BYTES || (!many && n_lower < STO_TIER_FILES))
+        return false;
+    sto_pick__clear(p);
+    it = (struct sto_pick__near){.p = p, .lo = lo, .hi = end - 1, .levels = (uint8_t)(w.level + 1)};
+    for (struct sto_pick__run *r; (r = sto_pick__near(&it));)
+        if (r->w.level < w.level || many || own_bytes / QUARTER <= lower_bytes)
+            sto_pick__choose(p, r);
+    if (!sto_pick__close(p, STO_JOINED_BYTES)) {
+        struct sto_pick__run *r = sto_pick__in_the_way(p);
+        return split_blocker(p, r, w.level, out);
+    }
+    sto_pick__take(p, STO_PICK_JOIN, w, STO_PICK__CUT_BORDERS, out);
+    return true;
+}
+
+/* Windows of a level that hold narrower runs. */
+static bool pick_join(struct sto_pick__picker *p, uint8_t level, struct sto_pick *out)
+{
+    for (uint8_t below = 0; below < level; below++) {
+        int32_t last = INT32_MIN;
+        for (size_t i = p->level_at[below]; i < p->level_at[below + 1]; i++) {
+            int32_t index = p->runs[i].w.index >> ((level - below) * 3);
+            if (index == last && i > p->level_at[below])
+                continue;
+            last = index;
+            if (join_window(p, (struct sto_window){level, index}, out))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* Old neighbours of 64 days each that are small together, from runs[i] on: all that lies in them is chosen. Returns the
+ * number of their windows, *out_next: the run behind them. */
+static size_t choose_old(struct sto_pick__picker *p, size_t i, size_t *out_next)
+{
+    size_t end = p->level_at[STO_WINDOW_64 + 1], n = 0;
+    int64_t from, lo, hi, upto = INT64_MIN;
+    uint64_t sum = 0;
+    grid_span(&p->runs[i], &from, &hi);
+    for (*out_next = i; *out_next < end; ++*out_next) {
+        const struct sto_pick__run *r = &p->runs[*out_next];
+        grid_span(r, &lo, &hi);
+        if (r->skip || hi >= p->opts->now_ms - STO_JOIN_AGE_MS)
+            break;
+        if (hi > upto)
+            sum += bytes_in(p, STO_WINDOW_ALL, n ? upto + 1 : from, hi);
+        if (hi > upto && sum + bytes_of(p, STO_WINDOW_ALL, STO_WINDOW_LEVELS, from, hi) >= STO_JOINED_BYTES)
+            break;
+        n += hi > upto;
+        upto = hi;
+    }
+    sto_pick__clear(p);
+    struct sto_pick__near it = {.p = p, .lo = from, .hi = upto, .levels = STO_WINDOW_ALL};
+    for (struct sto_pick__run *r; n && (r = sto_pick__near(&it));)
+        if (!r->skip)
+            sto_pick__choose(p, r);
+    return n;
+}
+
+static bool pick_join_all(struct sto_pick__picker *p, struct sto_pick *out)
+{
+    const struct sto_window all = {STO_WINDOW_ALL, 0};
+    size_t want = p->opts->full ? 2 : STO_JOIN_FILES_ALL;
+    if (sto_pick__is_skipped(p, all))
+        return false;
+    for (size_t i = p->level_at[STO_WINDOW_64], next; i < p->level_at[STO_WINDOW_64 + 1]; i = next) {
+        if (choose_old(p, i, &next) >= want && sto_pick__close(p, STO_JOINED_BYTES)) {
+            sto_pick__take(p, STO_PICK_JOIN, all, STO_PICK__CUT_NOT, out);
+            return true;
+        }
+        next += next == i;
+    }
+    return false;
+}
+
+/* --- tombstones --- */
+
+/* Has everything that a file of tombstones touches been rewritten since? */
+static bool is_done(struct sto_pick__picker *p, const struct sto_sst_info *t)
+{
+    struct sto_pick__near it = {
+        .p = p, .lo = t->tomb_min_ms, .hi = t->tomb_max_ms, .levels = STO_WINDOW_LEVELS};
+    for (const struct sto_pick__run *r; (r = sto_pick__near(&it));)
+        if (r->gen_hi < t->gen_hi)
+            return false;
+    return true;
+}
+
+static bool pick_tombs(struct sto_pick__picker *p, struct sto_pick *out)
+{
+    size_t first = p->n_tombs, n = 0;
+    uint64_t sum = 0;
+    out->files = ts_xcalloc(p->n_tombs + 1, sizeof *out->files);
+    for (size_t i = 0; i < p->n_tombs; i++)
+        if (is_done(p, &p->files[p->tombs[i]]))
+            out->files[n++] = p->tombs[i];
+    for (size_t i = p->n_tombs; n == 0 && i-- > 0; sum += p->files[p->tombs[i]].n_tombs)
+        if (sum >= p->files[p->tombs[i]].n_tombs || (p->opts->full && sum))
+            first = i;
+    if (n == 0 && p->n_tombs - first >= (p->opts->full ? 2 : STO_TIER_FILES))
+        for (size_t i = first; i < p->n_tombs; i++)
+            out->files[n++] = p->tombs[i];
+    if (n == 0)
+        return false;
+    out->why = STO_PICK_TOMBS;
+    out->n = n;
+    out->gen_lo = UINT64_MAX;
+    for (size_t i = 0; i < n; i++) {
+        const struct sto_sst_info *f = &p->files[out->files[i]];
+        out->gen_lo = f->gen_lo < out->gen_lo ? f->gen_lo : out->gen_lo;
+        out->gen_hi = f->gen_hi > out->gen_hi ? f->gen_hi : out->gen_hi;
+        out->bytes += f->t_bytes + f->s_bytes;
+    }
+    return true;
+}
+
+/* --- everything --- */
+
+/* A run of all time that stays, and all that lies over it. */
+static bool full_old(struct sto_pick__picker *p, struct sto_pick__run *r, struct sto_pick *out)
+{
+    struct sto_pick__near it = {.p = p, .lo = r->lo, .hi = r->hi, .levels = STO_WINDOW_LEVELS};
+    sto_pick__clear(p);
+    for (struct sto_pick__run *other; (other = sto_pick__near(&it));)
+        if (!other->skip)
+            sto_pick__choose(p, other);
+    if (p->n_in < 2 || !sto_pick__close(p, UINT64_MAX))
+        return false;
+    sto_pick__take(p, STO_PICK_FULL, r->w, STO_PICK__CUT_NOT, out);
+    return true;
+}
+
+/* Wide runs over others: the old and small window becomes one run, else they go down. */
+static bool full_wide(struct sto_pick__picker *p, struct sto_pick__group g, struct sto_pick *out)
+{
+    const struct sto_pick__run *r = &p->runs[g.lo];
+    if (r->w.level < STO_WINDOW_ALL) {
+        sto_pick__choose_only(p, g.lo, g.hi);
+        if (bytes_in(p, r->w.level, p->lo, p->hi) == 0)
+            return false;
+        if (join_window(p, r->w, out))
+            return true;
+        sto_pick__choose_only(p, g.lo, g.hi);
+        split_choice(p, g, out);
+        return true;
+    }
+    forget_seen(p, g);
+    while (choose_loose(p, g, STO_JOINED_BYTES))
+        if (bytes_in(p, STO_WINDOW_LEVELS, p->lo, p->hi) > p->bytes) {
+            split_choice(p, g, out);
+            return true;
+        }
+    for (size_t i = g.lo; i < g.hi; i++)
+        if (stays_joined(p, &p->runs[i], STO_JOINED_BYTES) && full_old(p, &p->runs[i], out))
+            return true;
+    return false;
+}
+
+/* Runs of one window over each other become one. */
+static bool full_group(struct sto_pick__picker *p, struct sto_pick__group g, struct sto_pick *out)
+{
+    bool overlap = false;
+    for (size_t i = g.lo; i < g.hi; i++)
+        for (size_t k = g.lo; k < i && !overlap; k++)
+            overlap = p->runs[i].lo <= p->runs[k].hi && p->runs[i].hi >= p->runs[k].lo;
+    if (!overlap)
+        return false;
+    sto_pick__choose_only(p, g.lo, g.hi);
+    if (!sto_pick__close(p, UINT64_MAX))
+        return false;
+    sto_pick__take(p, STO_PICK_FULL, p->runs[g.lo].w, STO_PICK__CUT_BORDERS, out);
+    return true;
+}
+
+/* A run that a newer file of tombstones may touch is written once more without what they delete. */
+static bool full_touched(struct sto_pick__picker *p, struct sto_pick *out)
+{
+    for (size_t i = 0; i < p->n_runs; i++) {
+        struct sto_pick__run *r = &p->runs[i];
+        bool touched = false, final;
+        for (size_t k = 0; k < p->n_tombs && !r->skip; k++) {
+            const struct sto_sst_info *t = &p->files[p->tombs[k]];
+            touched |= t->gen_hi > r->gen_hi && t->tomb_min_ms <= r->hi && t->tomb_max_ms >= r->lo;
+        }
+        if (!touched)
+            continue;
+        sto_pick__choose_only(p, i, i + 1);
+        if (sto_pick__in_the_way(p) || sto_pick__raised_gen(p, &final) == r->gen_hi)
+            continue;
+        sto_pick__take(p, STO_PICK_FULL, r->w, STO_PICK__CUT_NOT, out);
+        return true;
+    }
+    return false;
+}
+
+static bool pick_full(struct sto_pick__picker *p, struct sto_pick *out)
+{
+    for (uint8_t level = STO_WINDOW_ALL; level > STO_WINDOW_DAY; level--)
+        for (struct sto_pick__group g = {0, p->level_at[level]}; sto_pick__next_group(p, level, &g);)
+            if (!p->runs[g.lo].skip && full_wide(p, g, out))
+                return true;
+    for (uint8_t level = STO_WINDOW_DAY; level < STO_WINDOW_LEVELS; level++)
+        for (struct sto_pick__group g = {0, p->level_at[level]}; sto_pick__next_group(p, level, &g);)
+            if (!p->runs[g.lo].skip && full_group(p, g, out))
+                return true;
+    return false;
+}
+
+void sto_pick_next(const struct sto_sst_info *files, size_t n, const struct sto_pick_opts *opts,
+                   struct sto_pick *out)
+{
+    struct sto_pick__picker p;
+    *out = (struct sto_pick){.why = STO_PICK_NONE};
+    sto_pick__init(&p, files, n, opts);
+    (void)((opts->full ? pick_full(&p, out) : pick_window(&p, out)) || pick_join(&p, STO_WINDOW_8, out) ||
+           pick_join(&p, STO_WINDOW_64, out) || pick_join_all(&p, out) ||
+           (opts->full && full_touched(&p, out)) || pick_tombs(&p, out));
+    out->n_looked = p.n_looked;
+    sto_pick__release(&p);
+}

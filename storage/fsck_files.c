@@ -11,6 +11,7 @@
 
 #include "base/mem.h"
 #include "storage/engine/lost.h"
+#include "storage/engine/retention.h"
 #include "storage/engine/sst_format.h"
 #include "storage/fsck_int.h"
 
@@ -139,6 +140,18 @@ static int leave_out_replaced(struct sto_fsck *k, struct ts_error *err)
     return rc < 0 ? rc : 0;
 }
 
+/* What retention dropped stays away: its own file knows how far it was. */
+static void take_cutoff(struct sto_fsck *k)
+{
+    struct sto_retention was;
+    if (sto_retention_read(k->fs, k->opts.dir, &was, NULL) != 1 || !was.cutoff_gen)
+        return;
+    k->cutoff_ms = was.cutoff_ms;
+    k->cutoff_gen = was.cutoff_gen;
+    if (k->flushed_gen < was.cutoff_gen - 1)
+        k->flushed_gen = was.cutoff_gen - 1; /* those files were dropped */
+}
+
 /* Every whole file of the folder counts, but those that a merge has replaced. */
 static int rebuild(struct sto_fsck *k, struct ts_error *err)
 {
@@ -163,6 +176,7 @@ static int rebuild(struct sto_fsck *k, struct ts_error *err)
         k->flushed_gen = f.info.gen_hi > k->flushed_gen ? f.info.gen_hi : k->flushed_gen;
     }
     ts_free(l.v);
+    take_cutoff(k);
     return rc < 0 ? rc : leave_out_replaced(k, err);
 }
 
@@ -320,9 +334,19 @@ struct strays {
 
 static int on_name(void *arg, const char *name)
 {
-    static const char *const known[] = {"LOCK",           "RESERVE",          "wal",       "files",
-                                        STO_FSCK_DAMAGED, "lost+found",       "MANIFEST",  "MANIFEST.copy",
-                                        "catalog.log",    "catalog.log.copy", "cells.log", "cells.log.copy"};
+    static const char *const known[] = {"LOCK",
+                                        "RESERVE",
+                                        "wal",
+                                        "files",
+                                        STO_FSCK_DAMAGED,
+                                        "lost+found",
+                                        "MANIFEST",
+                                        "MANIFEST.copy",
+                                        "catalog.log",
+                                        "catalog.log.copy",
+                                        "cells.log",
+                                        "cells.log.copy",
+                                        STO_RETENTION_NAME};
     struct strays *s = arg;
     enum sto_sst_kind kind;
     uint64_t no;
@@ -347,8 +371,25 @@ static int on_name(void *arg, const char *name)
     return 0;
 }
 
+static void look_at_retention(struct sto_fsck *k)
+{
+    struct sto_retention was;
+    struct ts_error why = {0};
+    if (sto_retention_read(k->fs, k->opts.dir, &was, &why) >= 0)
+        return;
+    char *path = ts_fs_join(k->opts.dir, STO_RETENTION_NAME);
+    sto_fsck__find(k, STO_FIND_DAMAGE, path, UINT64_MAX, "%s: the daemon writes it anew%s", why.text,
+                   k->manifest_rebuilt
+                       ? "; values that were overwritten or deleted and are older than retention_days "
+                         "may be back when retention is longer or switched off"
+                       : "");
+    k->bad_retention = why.code == TS_ECORRUPT;
+    ts_free(path);
+}
+
 int sto_fsck__strays(struct sto_fsck *k, struct ts_error *err)
 {
+    look_at_retention(k);
     struct strays top = {.k = k, .dir = k->opts.dir, .top = true}, files = {.k = k, .dir = k->files_dir};
     TS_TRY(k->fs->list(k->fs, k->opts.dir, on_name, &top, err));
     struct ts_error why = {0};

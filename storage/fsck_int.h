@@ -43,6 +43,9 @@ struct sto_fsck {
 
     uint32_t n_shards, run;
     uint64_t flushed_gen, next_file_no;
+    int64_t cutoff_ms;     /* of a rebuilt manifest: what retention dropped, */
+    uint64_t cutoff_gen;   /* 0 = nothing is known to be */
+    bool bad_retention;    /* DIR/RETENTION is damaged */
     bool manifest_rebuilt; /* made of the files' own words */
     struct sto_fsck__file *files;
     size_t n_files, cap_files;

@@ -16,6 +16,7 @@
 
 #include "base/mem.h"
 #include "storage/engine/merge.h"
+#include "storage/engine/retention.h"
 #include "storage/engine/sst_format.h"
 #include "storage/fsck_int.h"
 #include "storage/reclog_int.h"
@@ -356,6 +357,8 @@ static int apply(struct sto_fsck *k, const struct edit *e, struct ts_error *err)
     if (k->manifest_rebuilt) {
         edit.run = k->wal.max_run + 1;
         edit.flushed_gen = e->flushed_gen ? e->flushed_gen : k->flushed_gen;
+        edit.cutoff_ms = k->cutoff_ms;
+        edit.cutoff_gen = k->cutoff_gen;
     }
     TS_TRY(sto_manifest_open(k->fs, k->opts.dir, k->manifest_rebuilt, false, k->n_shards, &m, err));
     int rc = sto_manifest_apply(m, &edit, err);
@@ -402,6 +405,11 @@ int sto_fsck__repair(struct sto_fsck *k, struct ts_error *err)
         rc = apply(k, &e, err);
     if (rc == 0)
         rc = clear_away(k, err);
+    if (rc == 0 && k->bad_retention) {
+        char *path = ts_fs_join(k->opts.dir, STO_RETENTION_NAME);
+        rc = move_aside(k, path, err);
+        ts_free(path);
+    }
     if (rc == 0 && wal)
         rc = sto_wal_drop(k->fs, k->wal_dir, e.flushed_gen, err);
     for (size_t i = 0; i < s.n; i++)

@@ -14,6 +14,7 @@
 #include "base/time.h"
 #include "storage/engine/output.h"
 #include "storage/engine/remake.h"
+#include "storage/engine/retention.h"
 
 #include <stdio.h>
 #include <sys/resource.h>

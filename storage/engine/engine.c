@@ -15,6 +15,7 @@
 #include "storage/engine/lost.h"
 #include "storage/engine/remake.h"
 #include "storage/engine/reserve.h"
+#include "storage/engine/retention.h"
 #include "storage/engine/partition.h"
 #include "storage/engine/sst_format.h"
 
@@ -226,7 +227,9 @@ static int open_manifest(struct sto_engine *e, struct ts_error *err)
             "that they do not name and that are no leftovers; run tsd fsck --repair, which makes it "
             "anew from the files and the log",
             e->dir, e->files_dir);
-    return open_files(e, err);
+    TS_TRY(open_files(e, err));
+    sto_retention__begin(e);
+    return 0;
 }
 
 /* --- threads --- */
@@ -403,7 +406,6 @@ int sto_engine_open(const struct sto_engine_opts *opts, struct sto_engine **out_
         e->opts.big_day_points = STO_BIG_DAY_POINTS;
     if (!e->opts.output_bytes)
         e->opts.output_bytes = STO_OUTPUT_BYTES;
-    sto_retention__begin(e);
     pthread_mutex_init(&e->version_mu, NULL);
     pthread_mutex_init(&e->files_mu, NULL);
     pthread_mutex_init(&e->flush_mu, NULL);
@@ -453,6 +455,7 @@ int sto_engine_close(struct sto_engine *e, struct ts_error *err)
         int flushed = sto_flush__all(e, rc < 0 ? NULL : err); /* the log has it all if this fails */
         if (rc == 0)
             rc = flushed;
+        sto_retention__end(e);
     }
     engine_free(e);
     return rc;

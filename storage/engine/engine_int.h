@@ -112,6 +112,14 @@ struct sto_rest {
     int64_t pause_ms; /* how long it was left alone; doubles with each failure */
 };
 
+/* What retention thinks of the wall clock. */
+struct sto_clock {
+    int64_t wall_ms, mono_ms; /* both clocks at the start, or at the last jump */
+    int64_t hold_until_ms;    /* monotonic time before which nothing is removed, for the clock jumped */
+    int64_t ahead_ms;         /* sum of the jumps forward less those backward, while that is so */
+    int64_t saved_ms;         /* monotonic time when this was written down */
+};
+
 /* Tells an owner to go on with another memstore. */
 struct sto_set_gen {
     struct ts_msg msg;
@@ -174,12 +182,10 @@ struct sto_engine {
     bool flush_wanted, compact_wanted, full_wanted, bg_stop; /* under bg_mu */
     pthread_mutex_t compact_mu;                              /* one compaction at a time */
     _Atomic bool stop_compact;                               /* close: give up the running compaction */
-    struct sto_rest *rests;             /* windows that are left alone; owned; under compact_mu */
-    size_t n_rests;                     /* length */
-    _Atomic size_t n_resting;           /* of these, as the statistics tell */
-    int64_t seen_wall_ms, seen_mono_ms; /* clocks when retention looked last; under compact_mu */
-    int64_t
-        removal_from_ms; /* monotonic time before which retention removes nothing, for the clock jumped; the same */
+    struct sto_rest *rests;   /* windows that are left alone; owned; under compact_mu */
+    size_t n_rests;           /* length */
+    _Atomic size_t n_resting; /* of these, as the statistics tell */
+    struct sto_clock clock;   /* what retention thinks of the clock; the same */
 
     struct ts_budget mems_budget; /* rows of all memstores, also of those that only readers still hold */
     _Atomic uint64_t n_flushes, n_compactions, n_compacted_bytes, n_syncs, n_replayed, n_flush_errors;
@@ -240,12 +246,6 @@ void *sto_compact__thread(void *arg);
 void sto_compact__wake(struct sto_engine *e, bool full);
 /** A number no file has had. */
 uint64_t sto_engine__file_no(struct sto_engine *e);
-
-/* retention.c */
-/** The clocks as they are when the store opens. */
-void sto_retention__begin(struct sto_engine *e);
-/** Drop files that hold nothing but what retention says is expired. compact_mu held. */
-int sto_retention__drop(struct sto_engine *e, struct ts_error *err);
 
 /* recover.c */
 int sto_recover__wal(struct sto_engine *e, struct ts_error *err);

@@ -104,10 +104,7 @@ static int write_cuts(const struct frozen *f, const struct sto_cut *cuts, size_t
     struct sto_scan_spec spec = {.from_ms = STO_MIN_TS_MS,
                                  .to_ms = STO_MAX_TS_MS,
                                  .cut_hour_lo = cuts[0].hour_lo,
-                                 .cut_hour_hi = cuts[n - 1].hour_hi,
-                                 .cutoff_ms =
-                                     f->v->cutoff_ms, /* one file may hold generations before and after it */
-                                 .cutoff_gen = f->v->cutoff_gen};
+                                 .cut_hour_hi = cuts[n - 1].hour_hi};
     struct sto_merge *merge = NULL;
     TS_TRY(sto_merge_new(&spec, NULL, 0, f->mems, f->n, &merge, err));
     return sto_output__rows(out, merge, cuts, n, err);

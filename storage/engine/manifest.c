@@ -183,7 +183,7 @@ static int next_state(const struct sto_manifest_state *s, const struct sto_manif
     *out = *s;
     if ((e->flushed_gen && e->flushed_gen < s->flushed_gen) || (e->run && e->run < s->run) ||
         (e->next_file_no && e->next_file_no < s->next_file_no) ||
-        (e->cutoff_gen && s->cutoff_gen && (e->cutoff_gen < s->cutoff_gen || e->cutoff_ms < s->cutoff_ms)))
+        (e->cutoff_gen && e->cutoff_gen < s->cutoff_gen))
         return ts_error_set(err, code, "manifest edit goes back: generation %llu, run %u, next file %llu",
                             (unsigned long long)e->flushed_gen, e->run, (unsigned long long)e->next_file_no);
     out->flushed_gen = e->flushed_gen ? e->flushed_gen : s->flushed_gen;
@@ -215,6 +215,16 @@ static int next_state(const struct sto_manifest_state *s, const struct sto_manif
         out->files[out->n_files++] = e->add[i];
         if (file_no >= out->next_file_no)
             out->next_file_no = file_no + 1;
+    }
+    for (size_t i = 0; i < out->n_files && e->cutoff_gen && e->cutoff_ms < s->cutoff_ms && !what; i++) {
+        const struct sto_sst_info *f = &out->files[i];
+        file_no = f->file_no;
+        if (f->n_points && f->gen_hi < s->cutoff_gen && f->min_ms < s->cutoff_ms)
+            what = "brings back what retention dropped of a file";
+    }
+    if (!what && out->cutoff_gen > out->flushed_gen + 1) {
+        file_no = out->cutoff_gen;
+        what = "drops points of memory, generations below";
     }
     if (!what)
         return 0;

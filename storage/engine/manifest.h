@@ -42,8 +42,8 @@ struct sto_manifest_edit {
     size_t n_remove;
     uint64_t flushed_gen;  /* 0 = unchanged; never goes back */
     uint32_t run;          /* 0 = unchanged; never goes back */
-    int64_t cutoff_ms;     /* with cutoff_gen; never goes back */
-    uint64_t cutoff_gen;   /* 0 = both unchanged; never goes back */
+    int64_t cutoff_ms;     /* with cutoff_gen; goes back only when no file has points that it concealed */
+    uint64_t cutoff_gen;   /* 0 = both unchanged; never goes back, and at most flushed_gen + 1 */
     uint64_t next_file_no; /* 0 = unchanged; never goes back, and is always above all files added */
 };
 /**

@@ -68,8 +68,6 @@ int sto_recover__wal(struct sto_engine *e, struct ts_error *err)
         e->flush_wanted = bytes > e->opts.memstore_bytes /
                                       2; /* else crash after crash would gather more; no thread runs yet */
         uint64_t gen = found.max_gen > state->flushed_gen ? found.max_gen : state->flushed_gen;
-        if (gen < state->cutoff_gen)
-            gen = state->cutoff_gen; /* what is put from now on is newer than what retention dropped */
         atomic_store_explicit(&e->gen, gen + 1, memory_order_relaxed);
         e->run = (found.max_run > state->run ? found.max_run : state->run) + 1;
         atomic_store_explicit(&e->n_replayed, found.n_points, memory_order_relaxed);

@@ -3,11 +3,20 @@
  *
  * What is expired is in no answer from the second on in which it expires: snapshots begin at the present time less
  * retention_days (store.c). Space follows here, an hour later. Before a file goes, the manifest says up to which time
- * points are gone for good; from then on that never moves back, whatever clock or configuration say, so that nothing
- * that a dropped file had overwritten or deleted comes back from older ones.
+ * points are gone for good, and in which generations; so nothing that a dropped file had overwritten or deleted comes
+ * back from older ones, whatever clock or configuration say later. What was put after that is newer, and not concerned.
  *
- * Threads    the compact thread, or a caller that waits (compact_mu)
+ * Format     docs/FORMAT.md, "Retention"
+ * Threads    retention.h
+ * Invariant  the cutoff concerns generations of files alone, never a memstore; its time moves back only when no file
+ *            has points left that it cuts off
  */
+#include "storage/engine/retention.h"
+
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/hash.h"
 #include "base/log.h"
 #include "base/time.h"
 #include "storage/engine/output.h"
@@ -15,65 +24,216 @@
 #define LAG_MS  TS_HOUR_MS     /* space follows so much later */
 #define JUMP_MS (10 * 60000ll) /* wall and monotonic clock differ by more than this: the wall clock was set */
 #define HOLD_MS (7 * TS_DAY_MS) /* nothing is removed for as long as the clock jumped, at most this long */
+#define SAVE_MS TS_HOUR_MS      /* the clock is written down so often */
+
+#define MAGIC   "TSDKEEP\n"
+#define VERSION 1u
+/* Little-endian. */
+enum file_off {
+    R_VERSION = 8,
+    R_CUTOFF_MS = 12,
+    R_CUTOFF_GEN = 20,
+    R_WALL_MS = 28,
+    R_HOLD_MS = 36,
+    R_AHEAD_MS = 44,
+    R_CRC = 52, /* of bytes 0 to 51 */
+    R_BYTES = 56
+};
 
 static int64_t mono_ms(void)
 {
     return ts_clock_mono_ns() / 1000000;
 }
 
-void sto_retention__begin(struct sto_engine *e)
+static int64_t smaller(int64_t a, int64_t b)
 {
-    e->seen_wall_ms = ts_clock_ms();
-    e->seen_mono_ms = mono_ms();
-    e->removal_from_ms = INT64_MIN;
+    return a < b ? a : b;
 }
 
-/* May files be removed by the present time of the clock? */
-static bool clock_is_trusted(struct sto_engine *e, int64_t wall_ms)
+/* --- the file --- */
+
+int sto_retention_read(const struct ts_fs *fs, const char *dir, struct sto_retention *out,
+                       struct ts_error *err)
 {
-    int64_t now = mono_ms();
-    int64_t jump = (wall_ms - e->seen_wall_ms) - (now - e->seen_mono_ms);
-    e->seen_wall_ms = wall_ms;
-    e->seen_mono_ms = now;
-    if (jump > JUMP_MS) {
-        e->removal_from_ms = now + (jump < HOLD_MS ? jump : HOLD_MS);
-        ts_log(TS_LOG_WARN, "the clock jumped by s=%lld: retention removes no files for s=%lld",
-               (long long)(jump / 1000), (long long)((e->removal_from_ms - now) / 1000));
-    } else if (jump < -JUMP_MS) {
-        e->removal_from_ms = INT64_MIN; /* it was set back: what it says is older than what it said */
-    }
-    return now >= e->removal_from_ms;
+    char *path = ts_fs_join(dir, STO_RETENTION_NAME), *p = NULL;
+    size_t n = 0;
+    struct ts_error why = {0};
+    int rc = ts_fs_read_file(fs, path, R_BYTES + 1, &p, &n, &why);
+    const uint8_t *b = (const uint8_t *)p;
+    if (rc == TS_ENOTFOUND)
+        rc = 0;
+    else if (rc == TS_ELIMIT || (rc == 0 && (n != R_BYTES || memcmp(b, MAGIC, 8) != 0 ||
+                                             ts_ld32(b + R_CRC) != ts_crc32c(0, b, R_CRC))))
+        rc = ts_error_set(err, TS_ECORRUPT, "%s is damaged", path);
+    else if (rc < 0)
+        rc = ts_error_set(err, rc, "%s", why.text);
+    else if (ts_ld32(b + R_VERSION) != VERSION)
+        rc = ts_error_set(err, TS_EVERSION, "%s: version %u, this program knows %u", path,
+                          ts_ld32(b + R_VERSION), VERSION);
+    else
+        rc = 1;
+    if (rc == 1)
+        *out = (struct sto_retention){.cutoff_ms = (int64_t)ts_ld64(b + R_CUTOFF_MS),
+                                      .cutoff_gen = ts_ld64(b + R_CUTOFF_GEN),
+                                      .wall_ms = (int64_t)ts_ld64(b + R_WALL_MS),
+                                      .hold_ms = (int64_t)ts_ld64(b + R_HOLD_MS),
+                                      .ahead_ms = (int64_t)ts_ld64(b + R_AHEAD_MS)};
+    ts_free(p);
+    ts_free(path);
+    return rc;
 }
+
+/* What is known now, and this cutoff, to the file. */
+static void save(struct sto_engine *e, int64_t cutoff_ms, uint64_t cutoff_gen)
+{
+    static struct ts_log_limit limit;
+    const struct sto_clock *c = &e->clock;
+    int64_t now = mono_ms();
+    uint8_t b[R_BYTES];
+    struct ts_error why = {0};
+    memcpy(b, MAGIC, 8);
+    ts_st32(b + R_VERSION, VERSION);
+    ts_st64(b + R_CUTOFF_MS, (uint64_t)cutoff_ms);
+    ts_st64(b + R_CUTOFF_GEN, cutoff_gen);
+    ts_st64(b + R_WALL_MS, (uint64_t)ts_clock_ms());
+    ts_st64(b + R_HOLD_MS, (uint64_t)(c->hold_until_ms > now ? c->hold_until_ms - now : 0));
+    ts_st64(b + R_AHEAD_MS, (uint64_t)c->ahead_ms);
+    ts_st32(b + R_CRC, ts_crc32c(0, b, R_CRC));
+    char *path = ts_fs_join(e->dir, STO_RETENTION_NAME);
+    if (ts_fs_write_atomic(e->fs, path, b, sizeof b, &why) < 0)
+        ts_log_limited(&limit, TS_LOG_WARN, "retention goes on without its file: %s", why.text);
+    e->clock.saved_ms = now; /* also if it failed: the next try is an hour later */
+    ts_free(path);
+}
+
+/* --- the clock --- */
+
+/* The wall clock went so far beside the steady one. */
+static void note_jump(struct sto_clock *c, int64_t jump_ms, int64_t now_ms)
+{
+    if (jump_ms < 0) {
+        c->ahead_ms -= smaller(-jump_ms, c->ahead_ms);
+        if (c->ahead_ms <= JUMP_MS)
+            c->hold_until_ms = INT64_MIN; /* it is back where it was */
+        return;
+    }
+    int64_t until = now_ms + smaller(jump_ms, HOLD_MS);
+    c->ahead_ms += smaller(jump_ms, INT64_MAX / 4 - smaller(c->ahead_ms, INT64_MAX / 4));
+    c->hold_until_ms = until > c->hold_until_ms ? until : c->hold_until_ms;
+    ts_log(TS_LOG_WARN, "the clock jumped by s=%lld: retention removes no files for s=%lld",
+           (long long)(jump_ms / 1000), (long long)((c->hold_until_ms - now_ms) / 1000));
+}
+
+/* May files be removed by the present time of the clock? Small steps add up until they are a jump. */
+static bool is_trusted(struct sto_clock *c, int64_t wall_ms, int64_t now_ms)
+{
+    int64_t jump = (wall_ms - c->wall_ms) - (now_ms - c->mono_ms);
+    if (jump > JUMP_MS || jump < -JUMP_MS) {
+        c->wall_ms = wall_ms;
+        c->mono_ms = now_ms;
+        note_jump(c, jump, now_ms);
+    }
+    if (now_ms < c->hold_until_ms)
+        return false;
+    c->ahead_ms = 0;
+    return true;
+}
+
+void sto_retention__begin(struct sto_engine *e)
+{
+    struct sto_clock *c = &e->clock;
+    struct sto_retention was = {0};
+    struct ts_error why = {0};
+    *c = (struct sto_clock){
+        .wall_ms = ts_clock_ms(), .mono_ms = mono_ms(), .hold_until_ms = INT64_MIN, .saved_ms = INT64_MIN};
+    if (!e->opts.retention_ms || e->opts.read_only)
+        return;
+    int rc = sto_retention_read(e->fs, e->dir, &was, &why);
+    if (rc < 0)
+        ts_log(TS_LOG_WARN, "retention does not know what the clock said before: %s", why.text);
+    if (rc == 1 && was.hold_ms > 0) {
+        c->ahead_ms = was.ahead_ms > 0 ? smaller(was.ahead_ms, INT64_MAX / 4) : 0;
+        c->hold_until_ms = c->mono_ms + smaller(was.hold_ms, HOLD_MS);
+    }
+    bool is_new = sto_manifest_state(e->manifest)->run == 0;
+    int64_t since = rc == 1 ? c->wall_ms - was.wall_ms : is_new ? 0 : HOLD_MS; /* unknown may be any time */
+    if (since > JUMP_MS || since < -JUMP_MS)
+        note_jump(c, since, c->mono_ms);
+}
+
+void sto_retention__end(struct sto_engine *e)
+{
+    if (!e->opts.retention_ms || e->opts.read_only || !e->version)
+        return;
+    (void)is_trusted(&e->clock, ts_clock_ms(), mono_ms());
+    save(e, e->version->cutoff_ms, e->version->cutoff_gen);
+}
+
+/* --- what goes --- */
 
 static bool is_expired(const struct sto_sst_info *f, int64_t before_ms)
 {
     return (!f->n_points || f->max_ms < before_ms) && (!f->n_tombs || f->tomb_max_ms < before_ms);
 }
 
+/* Is a file cut off as a whole? */
+static bool is_cut_off(const struct sto_version *v, const struct sto_sst_info *f)
+{
+    return f->gen_hi < v->cutoff_gen && is_expired(f, v->cutoff_ms);
+}
+
+/* Has a file that stays points that the cutoff conceals? */
+static bool is_needed(const struct sto_version *v)
+{
+    for (size_t i = 0; i < v->n_ssts; i++) {
+        const struct sto_sst_info *f = sto_sst_info(v->ssts[i]);
+        if (f->n_points && f->gen_hi < v->cutoff_gen && f->min_ms < v->cutoff_ms && !is_cut_off(v, f))
+            return true;
+    }
+    return false;
+}
+
+/* Files that go, and the cutoff that must be in force when they are gone. Returns their number. */
+static size_t choose(const struct sto_version *v, int64_t before_ms, uint64_t *gone, struct sto_output *out)
+{
+    /* The clock was set back, or retention is longer than it was: one cutoff can't say both. Until the old one is of no
+     * use any more, no file goes that it does not concern. */
+    bool stays = v->cutoff_gen && before_ms < v->cutoff_ms && is_needed(v);
+    uint64_t gen = v->cutoff_gen ? v->cutoff_gen : 1;
+    size_t n = 0, n_new = 0;
+    for (size_t i = 0; i < v->n_ssts; i++) {
+        const struct sto_sst_info *f = sto_sst_info(v->ssts[i]);
+        gen = f->gen_hi >= gen ? f->gen_hi + 1 : gen;
+        if (!is_cut_off(v, f) && (stays || !is_expired(f, before_ms)))
+            continue;
+        n_new += !is_cut_off(v, f);
+        gone[n++] = f->file_no;
+    }
+    out->cutoff_ms = n_new ? before_ms : 0;
+    out->cutoff_gen = n_new ? gen : 0;
+    return n;
+}
+
 int sto_retention__drop(struct sto_engine *e, struct ts_error *err)
 {
-    int64_t wall_ms = ts_clock_ms();
-    bool trusted = clock_is_trusted(e, wall_ms);
-    if (!e->opts.retention_ms || !trusted)
+    int64_t wall_ms = ts_clock_ms(), now = mono_ms();
+    if (!e->opts.retention_ms)
         return 0;
     struct sto_version *v = sto_engine_pin(e);
-    int64_t before = wall_ms - e->opts.retention_ms - LAG_MS;
+    struct sto_output none = {.e = e};
     uint64_t *gone = ts_xcalloc(v->n_ssts + 1, sizeof *gone);
-    size_t n = 0;
     int rc = 0;
-    if (v->cutoff_gen && before < v->cutoff_ms)
-        before = v->cutoff_ms; /* the clock was set back, or retention is longer than it was */
-    for (size_t i = 0; i < v->n_ssts; i++)
-        if (is_expired(sto_sst_info(v->ssts[i]), before))
-            gone[n++] = sto_sst_info(v->ssts[i])->file_no;
-    if (n) {
-        struct sto_output none = {.e = e,
-                                  .cutoff_ms = before,
-                                  .cutoff_gen = atomic_load_explicit(&e->gen, memory_order_relaxed) + 1};
+    size_t n = is_trusted(&e->clock, wall_ms, now)
+                   ? choose(v, wall_ms - e->opts.retention_ms - LAG_MS, gone, &none)
+                   : 0;
+    if (none.cutoff_gen)
+        save(e, none.cutoff_ms, none.cutoff_gen);
+    else if (e->clock.saved_ms == INT64_MIN || now - e->clock.saved_ms >= SAVE_MS)
+        save(e, v->cutoff_ms, v->cutoff_gen);
+    if (n)
         rc = sto_output__commit(&none, gone, n, 0, err);
-        if (rc == 0)
-            ts_log(TS_LOG_INFO, "retention dropped files=%zu", n);
-    }
+    if (n && rc == 0)
+        ts_log(TS_LOG_INFO, "retention dropped files=%zu", n);
     ts_free(gone);
     sto_engine_unpin(e, v);
     return rc;

@@ -108,7 +108,7 @@ static int write_manifest(const char *dir, struct ts_error *err)
                                               .remove = &gone,
                                               .n_remove = 1,
                                               .cutoff_ms = -3600000,
-                                              .cutoff_gen = 3,
+                                              .cutoff_gen = 2,
                                               .next_file_no = 9};
     struct sto_manifest *m;
     TS_TRY(sto_manifest_open(ts_fs_real(), dir, true, false, 16, &m, err));

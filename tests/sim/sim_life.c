@@ -312,7 +312,9 @@ void sim_close(struct sim *s)
     }
     end_of_process(s, power);
     if (s->retention_ms && !s->has_adds) /* what is added to an expired point may lose it */
-        s->opts.retention_ms = sim_chance(s, 80) ? s->retention_ms : 0;
+        s->opts.retention_ms = good && sim_chance(s, 80)
+                                   ? s->retention_ms * (1 + (int64_t)sim_rnd(s, 3)) / 2
+                                   : 0; /* else nobody sees what was lost, as in a crash */
     sim_open(s);
     compare(s, "after closing");
 }

@@ -421,9 +421,14 @@ static void flush_files(struct sim *s)
         merge_some(s);
 }
 
-/* The monotonic clock goes too, unless the wall clock was set. */
+/* The monotonic clock goes too, unless the wall clock was set, forward or back (not where points are added to: what is
+ * added to a point that has gone would show again without it). */
 static void pass_time(struct sim *s)
 {
+    if (!s->has_adds && sim_chance(s, 8)) {
+        s->now_ms -= (int64_t)sim_rnd(s, 5 * TS_DAY_MS);
+        return;
+    }
     int64_t ms = (int64_t)(sim_chance(s, 80) ? sim_rnd(s, TS_HOUR_MS) : sim_rnd(s, 5 * TS_DAY_MS));
     s->now_ms += ms;
     if (sim_chance(s, 85))

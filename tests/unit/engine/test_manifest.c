@@ -355,7 +355,8 @@ static void test_manifest__unknown_versions_and_nonsense_are_refused(void **stat
     }
 }
 
-/* A manifest of version 1 is read, and the first edit makes it one of version 2; a cutoff never moves back. */
+/* A manifest of version 1 is read, and the first edit makes it one of version 2; a cutoff goes back only when no file needs
+ * it, and never into memory. */
 static void test_manifest__version_1_is_replaced_by_the_first_edit(void **state)
 {
     (void)state;
@@ -369,10 +370,27 @@ static void test_manifest__version_1_is_replaced_by_the_first_edit(void **state)
     assert_int_equal(sto_reclog_close(log, NULL), 0);
     assert_int_equal(open_it(f, false, false, &m, NULL), 0);
     assert_int_equal(sto_manifest_state(m)->flushed_gen, 6);
-    const struct sto_manifest_edit cut = {.cutoff_ms = -5, .cutoff_gen = 7},
-                                   back = {.cutoff_ms = -6, .cutoff_gen = 7};
+    const struct sto_sst_info file = {.file_no = 11,
+                                      .gen_lo = 2,
+                                      .gen_hi = 6,
+                                      .min_ms = -6,
+                                      .max_ms = 5,
+                                      .n_points = 2,
+                                      .n_rows = 1,
+                                      .t_bytes = 9};
+    const struct sto_manifest_edit cut = {.cutoff_ms = -4, .cutoff_gen = 7, .add = &file, .n_add = 1},
+                                   memory = {.cutoff_ms = -3, .cutoff_gen = 8},
+                                   less = {.cutoff_ms = -3, .cutoff_gen = 6},
+                                   back = {.cutoff_ms = -5, .cutoff_gen = 7},
+                                   gone = {.cutoff_ms = -5,
+                                           .cutoff_gen = 7,
+                                           .remove = &file.file_no,
+                                           .n_remove = 1};
     assert_int_equal(sto_manifest_apply(m, &cut, NULL), 0);
+    assert_int_equal(sto_manifest_apply(m, &memory, NULL), TS_EINVAL);
+    assert_int_equal(sto_manifest_apply(m, &less, NULL), TS_EINVAL);
     assert_int_equal(sto_manifest_apply(m, &back, NULL), TS_EINVAL);
+    assert_int_equal(sto_manifest_apply(m, &gone, NULL), 0);
     sto_manifest_close(m);
     assert_int_equal(open_it(f, false, true, &m, NULL), 0);
     const struct sto_manifest_state *s = sto_manifest_state(m);
@@ -380,7 +398,7 @@ static void test_manifest__version_1_is_replaced_by_the_first_edit(void **state)
     assert_int_equal(s->cutoff_gen, 7);
     assert_int_equal(s->flushed_gen, 6);
     assert_int_equal(s->run, 3);
-    assert_int_equal(s->next_file_no, 9);
+    assert_int_equal(s->next_file_no, 12);
     sto_manifest_close(m);
     t_faultfs_free(f);
 }

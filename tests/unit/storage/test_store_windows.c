@@ -1,164 +1,8 @@
 /*
- * test_store_windows.c - a store in a long life: retention and deletes whatever files look like, windows that can't be
- * merged, what merges and scans cost, by counts.
+ * test_store_windows.c - a store in a long life: windows that can't be merged, what merges and scans
+ * cost, by counts.
  */
-#include "tests/unit/storage/store_kit.h"
-
-#include "base/time.h"
-
-#define DAY TS_DAY_MS
-
-static struct sto_store *open_at(struct t_faultfs *f, int64_t retention_days, uint64_t big_day_points)
-{
-    struct sto_opts opts = KIT_OPTS(f, 1);
-    opts.own_threads = false;
-    opts.pumped = true;
-    opts.retention_ms = retention_days * DAY;
-    opts.big_day_points = big_day_points;
-    return kit_open(&opts);
-}
-
-static void put_at(struct sto_store *st, unsigned series, int64_t ts_ms, int64_t v)
-{
-    assert_int_equal(sto_put(sto_port(st, 0), kit_series(st, series), ts_ms, (struct ts_num){.m = v}, true),
-                     0);
-}
-
-static void flush_to(struct sto_store *st, enum sto_level level)
-{
-    struct ts_error err = {0};
-    sto_port_turn(sto_port(st, 0));
-    if (sto_flush(st, level, &err) < 0)
-        fail_msg("flush: %s", err.text);
-}
-
-/* Points of a series: how many, and the sum of their values. */
-struct seen {
-    int64_t n, sum;
-};
-
-static void see(void *arg, int64_t ts_ms, struct ts_num v)
-{
-    struct seen *s = arg;
-    (void)ts_ms;
-    s->n++;
-    s->sum += v.m;
-}
-
-static struct seen seen(struct sto_store *st, unsigned series)
-{
-    struct seen s = {0, 0};
-    struct ts_error err = {0};
-    if (kit_points(st, kit_series(st, series), see, &s, &err) < 0)
-        fail_msg("scan: %s", err.text);
-    return s;
-}
-
-struct stat {
-    const char *name;
-    uint64_t value;
-};
-
-static void on_stat(void *arg, const char *name, uint64_t value)
-{
-    struct stat *s = arg;
-    if (strcmp(name, s->name) == 0)
-        s->value = value;
-}
-
-static uint64_t stat_of(struct sto_store *st, const char *name)
-{
-    struct stat s = {name, UINT64_MAX};
-    sto_stats(st, on_stat, &s);
-    assert_true(s.value != UINT64_MAX);
-    return s.value;
-}
-
-static void clocks(int64_t now_ms, int64_t mono_ms)
-{
-    ts_clock_set_fake(now_ms);
-    ts_clock_set_fake_mono(mono_ms * 1000000);
-}
-
-static void test_store_windows__what_is_expired_is_in_no_answer(void **state)
-{
-    (void)state;
-    struct t_faultfs *f = t_faultfs_new(1);
-    clocks(T0, 1000);
-    struct sto_store *st = open_at(f, 30, 0);
-    for (int64_t d = 0; d < 60; d++) /* sixty days: the old ones are joined */
-        put_at(st, 0, T0 - d * DAY, 1);
-    put_at(st, 0, T0 - 30 * DAY - 1, 1); /* a millisecond too old */
-    flush_to(st, STO_LEVEL_COMPACT);
-    assert_true(stat_of(st, "files.count") < 10);
-    assert_int_equal(seen(st, 0).n, 31);
-    clocks(T0 + 1, 1001);
-    assert_int_equal(seen(st, 0).n, 30); /* from that very millisecond on */
-    put_at(st, 0, T0 - 40 * DAY, 1);     /* in memory too */
-    sto_port_turn(sto_port(st, 0));
-    assert_int_equal(seen(st, 0).n, 30);
-    /* A delete that ends in the future is in nobody's way. */
-    assert_int_equal(sto_delete(sto_port(st, 0), kit_series(st, 1), 0, STO_MAX_TS_MS), 0);
-    flush_to(st, STO_LEVEL_FILES);
-    clocks(T0 + 31 * DAY, 1000 + 31 * DAY);
-    flush_to(st, STO_LEVEL_COMPACT);
-    assert_int_equal(seen(st, 0).n, 0);
-    assert_int_equal(stat_of(st, "files.points"), 0);
-    kit_close(st);
-    t_faultfs_free(f);
-}
-
-static void test_store_windows__a_clock_that_jumps_removes_nothing(void **state)
-{
-    (void)state;
-    struct t_faultfs *f = t_faultfs_new(1);
-    clocks(T0, 1000);
-    struct sto_store *st = open_at(f, 30, 0);
-    put_at(st, 0, T0, 1);
-    flush_to(st, STO_LEVEL_FILES);
-    clocks(T0 + 4000 * DAY, 2000);
-    assert_int_equal(seen(st, 0).n, 0); /* by this clock it is expired */
-    flush_to(st, STO_LEVEL_COMPACT);
-    assert_int_equal(stat_of(st, "files.points"), 1);
-    clocks(T0 + 2000, 3000);
-    assert_int_equal(seen(st, 0).n, 1);
-    clocks(T0 + 4000 * DAY, 4000); /* the clock stays there */
-    flush_to(st, STO_LEVEL_COMPACT);
-    clocks(T0 + 4007 * DAY, 4000 + 7 * DAY);
-    flush_to(st, STO_LEVEL_COMPACT);
-    assert_int_equal(stat_of(st, "files.points"), 0);
-    kit_close(st);
-    t_faultfs_free(f);
-}
-
-/* The newer of two files expires first: what it had overwritten stays away when retention is switched off. */
-static void test_store_windows__a_cutoff_never_moves_back(void **state)
-{
-    (void)state;
-    struct t_faultfs *f = t_faultfs_new(1);
-    clocks(T0, 1000);
-    struct sto_store *st = open_at(f, 30, 0);
-    put_at(st, 0, T0 - 29 * DAY, 1);
-    put_at(st, 0, T0, 10);
-    flush_to(st, STO_LEVEL_FILES);
-    put_at(st, 0, T0 - 29 * DAY, 2);
-    flush_to(st, STO_LEVEL_FILES);
-    assert_int_equal(seen(st, 0).sum, 12);
-    clocks(T0 + 2 * DAY, 1000 + 2 * DAY);
-    assert_int_equal(sto_store_pump_merges(st, NULL), 0);
-    assert_int_equal(stat_of(st, "files.points"), 2);
-    kit_close(st);
-    for (int k = 0; k < 2; k++) {
-        st = open_at(f, 0, 0);
-        assert_int_equal(seen(st, 0).sum, k ? 17 : 10);
-        put_at(st, 0, T0 - 29 * DAY, 7); /* what is put from now on is there */
-        put_at(st, 0, T0, 10);
-        flush_to(st, k ? STO_LEVEL_COMPACT : STO_LEVEL_FILES);
-        assert_int_equal(seen(st, 0).sum, 17);
-        kit_close(st);
-    }
-    t_faultfs_free(f);
-}
+#include "tests/unit/storage/windows_kit.h"
 
 /* --- windows that can't be merged --- */
 
@@ -212,13 +56,10 @@ static void test_store_windows__merges_do_not_fill_the_disk(void **state)
     (void)state;
     struct t_faultfs *f = t_faultfs_new(1);
     struct ts_error err = {0};
-    uint64_t room = 0;
     clocks(T0 + DAY + 3600000, 1000);
     struct sto_store *st = two_days(f);
     uint64_t n_appends = t_faultfs_calls(f, T_OP_APPEND);
-    t_faultfs_set_capacity(f, 1ull << 40);
-    assert_int_equal(t_faultfs_fs(f)->free_bytes(t_faultfs_fs(f), "/db", &room, NULL), 0);
-    t_faultfs_set_capacity(f, (1ull << 40) - room + 900); /* less than one day's files take */
+    leave_room(f, 900); /* less than one day's files take */
     assert_int_equal(sto_store_pump_merges(st, &err), TS_ENOSPC);
     assert_int_equal(t_faultfs_calls(f, T_OP_APPEND), n_appends); /* nothing was written */
     assert_true(stat_of(st, "compaction.windows_left_alone") > 0);
@@ -312,21 +153,9 @@ static void test_store_windows__deletes_cost_other_series_nothing(void **state)
     t_faultfs_free(f);
 }
 
-static int clocks_back(void **state)
-{
-    (void)state;
-    clocks(T0, 1000);
-    return 0;
-}
-
-#define CASE(name) cmocka_unit_test_setup(name, clocks_back)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(test_store_windows__what_is_expired_is_in_no_answer),
-        CASE(test_store_windows__a_clock_that_jumps_removes_nothing),
-        CASE(test_store_windows__a_cutoff_never_moves_back),
         CASE(test_store_windows__a_bad_block_stops_its_window_alone),
         CASE(test_store_windows__merges_do_not_fill_the_disk),
         CASE(test_store_windows__merging_many_days_is_linear),

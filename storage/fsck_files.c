@@ -174,6 +174,7 @@ static int rebuild(struct sto_fsck *k, struct ts_error *err)
         add_file(k, &f.info);
         k->files[k->n_files - 1].damaged = f.damaged;
         k->flushed_gen = f.info.gen_hi > k->flushed_gen ? f.info.gen_hi : k->flushed_gen;
+        k->flushed_gen = f.carried_gen > k->flushed_gen ? f.carried_gen : k->flushed_gen;
     }
     ts_free(l.v);
     take_cutoff(k);

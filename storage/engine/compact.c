@@ -15,6 +15,7 @@
 #include "storage/engine/output.h"
 #include "storage/engine/remake.h"
 #include "storage/engine/retention.h"
+#include "storage/engine/wear.h"
 
 #include <stdio.h>
 #include <sys/resource.h>
@@ -70,13 +71,9 @@ static int write_rows(struct job *job, struct ts_error *err)
 /* May an older file that is not rewritten by this merge have points that t deletes? */
 static bool is_needed(const struct job *job, const struct sto_tomb *t)
 {
-    for (size_t i = 0; i < job->v->n_ssts; i++) {
-        const struct sto_sst_info *f = sto_sst_info(job->v->ssts[i]);
-        if (f->n_points && f->gen_hi < t->gen && f->min_ms <= t->to_ms && f->max_ms >= t->from_ms &&
-            !is_input(job, job->v->ssts[i]) &&
-            roaring_bitmap_contains(sto_sst_series(job->v->ssts[i]), t->series))
+    for (size_t i = 0; i < job->v->n_ssts; i++)
+        if (sto_wear_concerns(job->v->ssts[i], t) && !is_input(job, job->v->ssts[i]))
             return true;
-    }
     return false;
 }
 
@@ -121,9 +118,13 @@ static int run(struct sto_engine *e, struct sto_version *v, const struct sto_pic
         .out = {.e = e, .gen_lo = pick->gen_lo, .gen_hi = pick->gen_hi, .cancel = &e->stop_compact}};
     uint64_t *gone = ts_xcalloc(pick->n, sizeof *gone);
     int64_t began = ts_clock_mono_ns();
+    job.out.carried_gen = sto_wear_tomb_gen(v);
     for (size_t i = 0; i < pick->n; i++) {
         job.in[i] = v->ssts[pick->files[i]];
         gone[i] = sto_sst_info(job.in[i])->file_no;
+        int64_t made_ms = sto_sst_wear(job.in[i])->made_ms;
+        if (pick->why == STO_PICK_TOMBS && (i == 0 || made_ms < job.out.made_ms))
+            job.out.made_ms = made_ms > 0 ? made_ms : 1;
     }
     for (size_t i = 0; i < v->n_ssts; i++)
         if (sto_sst_info(v->ssts[i])->n_tombs && sto_sst_info(v->ssts[i])->gen_hi > pick->gen_lo &&
@@ -205,7 +206,8 @@ static int one_merge(struct sto_engine *e, bool full, struct ts_error *failed, s
 {
     struct sto_version *v = sto_engine_pin(e);
     struct sto_sst_info *infos = ts_xcalloc(v->n_ssts + 1, sizeof *infos);
-    struct sto_pick_opts opts = {.now_ms = ts_clock_ms(), .full = full};
+    struct sto_pick_wear *wear = ts_xcalloc(v->n_ssts + 1, sizeof *wear);
+    struct sto_pick_opts opts = {.now_ms = ts_clock_ms(), .full = full, .wear = wear};
     struct sto_window *skip = resting(e, &opts.n_skip);
     struct sto_pick pick;
     struct ts_error why = {0};
@@ -213,6 +215,7 @@ static int one_merge(struct sto_engine *e, bool full, struct ts_error *failed, s
     opts.skip = skip;
     for (size_t i = 0; i < v->n_ssts; i++)
         infos[i] = *sto_sst_info(v->ssts[i]);
+    sto_wear_look(v, wear);
     sto_pick_next(infos, v->n_ssts, &opts, &pick);
     int rc = pick.why == STO_PICK_NONE ? 0 : run(e, v, &pick, &broken, &why);
     if (rc < 0 && rc != TS_ECANCELLED && pick.why != STO_PICK_TOMBS && !broken) {
@@ -226,6 +229,7 @@ static int one_merge(struct sto_engine *e, bool full, struct ts_error *failed, s
     if (rc == 0 && pick.why != STO_PICK_NONE)
         rc = 1;
     ts_free(pick.files);
+    ts_free(wear);
     ts_free(skip);
     ts_free(infos);
     sto_engine_unpin(e, v);

@@ -325,6 +325,7 @@ static void fill_info(struct pair *p, uint64_t file_no)
 {
     struct sto_fsck_file *out = p->w.out;
     out->has_footer = p->t.has_footer;
+    out->carried_gen = p->t.has_footer ? p->t.foot.carried_gen : 0;
     out->info = p->t.has_footer ? p->t.foot.info
                                 : (struct sto_sst_info){.file_no = file_no,
                                                         .gen_lo = 1,

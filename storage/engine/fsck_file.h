@@ -38,6 +38,7 @@ struct sto_fsck_file {
     uint64_t n_rows, n_points; /* that were told */
     uint64_t n_tombs;          /* the same */
     struct sto_sst_info info;  /* of the footer, or made of what was read */
+    uint64_t carried_gen;      /* of the footer; 0 without */
     bool has_footer;           /* info is that of the footer */
 };
 

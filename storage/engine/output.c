@@ -5,6 +5,8 @@
  */
 #include "storage/engine/output.h"
 
+#include "base/time.h"
+
 static int finish(struct sto_output *o, struct sto_sst_writer *w, struct ts_error *err)
 {
     if (o->n == o->cap)
@@ -16,7 +18,9 @@ static int finish(struct sto_output *o, struct sto_sst_writer *w, struct ts_erro
 
 static int new_file(struct sto_output *o, struct sto_sst_writer **out, struct ts_error *err)
 {
-    return sto_sst_writer_new(o->e->fs, o->e->files_dir, sto_engine__file_no(o->e), out, err);
+    TS_TRY(sto_sst_writer_new(o->e->fs, o->e->files_dir, sto_engine__file_no(o->e), out, err));
+    sto_sst_writer_note(*out, o->made_ms ? o->made_ms : ts_clock_ms(), o->carried_gen);
+    return 0;
 }
 
 /* Which cut an hour lies in; it is mostly the one of the row before. */

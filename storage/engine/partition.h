@@ -19,14 +19,16 @@
 
 #include "storage/engine/sst.h"
 
-#define STO_BIG_DAY_POINTS 100000u         /* a day with this many points in a flush gets a file of its own */
-#define STO_TIER_FILES     4u              /* similar files of one window that start a merge */
-#define STO_JOIN_FILES_ALL 8u              /* windows of 64 days that are joined into the one of all time */
-#define STO_CROWD_FILES    8u              /* files of one window that are split though they are few bytes */
-#define STO_SPLIT          8u              /* files a merge writes beside each other at most */
-#define STO_JOINED_BYTES   (256u << 20)    /* a joined window stays below */
-#define STO_OUTPUT_BYTES   (1ull << 30)    /* files are cut by key at this size */
-#define STO_JOIN_AGE_MS    (3 * TS_DAY_MS) /* a window may still get late points: leave it alone that long */
+#define STO_BIG_DAY_POINTS 100000u      /* a day with this many points in a flush gets a file of its own */
+#define STO_TIER_FILES     4u           /* similar files of one window that start a merge */
+#define STO_JOIN_FILES_ALL 8u           /* windows of 64 days that are joined into the one of all time */
+#define STO_CROWD_FILES    8u           /* files of one window that are split though they are few bytes */
+#define STO_SPLIT          8u           /* files a merge writes beside each other at most */
+#define STO_JOINED_BYTES   (256u << 20) /* a joined window stays below */
+#define STO_OUTPUT_BYTES   (1ull << 30) /* files are cut by key at this size */
+#define STO_WORN_SHARE     4u           /* a run is written anew when 1/4 of its points is deleted, */
+#define STO_WORN_AGE_MS    (30 * TS_DAY_MS) /* or so long after the first delete */
+#define STO_JOIN_AGE_MS    (3 * TS_DAY_MS)  /* a window may still get late points: leave it alone that long */
 
 enum sto_window_level { STO_WINDOW_DAY, STO_WINDOW_8, STO_WINDOW_64, STO_WINDOW_ALL, STO_WINDOW_LEVELS };
 /* A window of the grid: number index of its level, counted from 1970; 0 for all time. */
@@ -71,6 +73,7 @@ enum sto_pick_why {
     STO_PICK_SPLIT, /* wide files go one level down */
     STO_PICK_JOIN,  /* an old and small window becomes one file */
     STO_PICK_TOMBS, /* files of tombstones: those that are done go */
+    STO_PICK_WORN,  /* much of a file was deleted */
     STO_PICK_FULL,  /* only because everything was to be merged */
 };
 /* A set of files to merge. */
@@ -86,12 +89,19 @@ struct sto_pick {
     size_t n_cuts;
     uint64_t n_looked; /* files looked at: what the pick cost */
 };
+/* What deletes have done to a file. */
+struct sto_pick_wear {
+    uint64_t n_dead;  /* points that were deleted since it was written, about */
+    int64_t since_ms; /* when the oldest of these deletes was written; INT64_MAX = there was none */
+    bool done;        /* a file of tombstones: nothing is left that they delete */
+};
 /* What a pick depends on beside the files. */
 struct sto_pick_opts {
     int64_t now_ms;
     bool full;                     /* until no files overlap and no tombstone is left, whatever it costs */
     const struct sto_window *skip; /* windows to leave alone; may be NULL */
     size_t n_skip;
+    const struct sto_pick_wear *wear; /* for each file; NULL: nothing was deleted */
 };
 /** The next merge worth doing, or why == STO_PICK_NONE. */
 void sto_pick_next(const struct sto_sst_info *files, size_t n, const struct sto_pick_opts *opts,

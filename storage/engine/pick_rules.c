@@ -304,11 +304,42 @@ static bool pick_join_all(struct sto_pick__picker *p, struct sto_pick *out)
     return false;
 }
 
+/* --- what was deleted --- */
+
+static bool is_worn(const struct sto_pick__picker *p, const struct sto_pick__run *r)
+{
+    uint64_t n_points = 0, n_dead = 0;
+    int64_t since_ms = INT64_MAX;
+    for (size_t i = 0; i < r->n; i++) {
+        const struct sto_pick_wear *w = &p->opts->wear[p->order[r->at + i]];
+        n_points += p->files[p->order[r->at + i]].n_points;
+        n_dead += w->n_dead;
+        since_ms = w->since_ms < since_ms ? w->since_ms : since_ms;
+    }
+    return since_ms < INT64_MAX && (p->opts->full || n_dead >= n_points / STO_WORN_SHARE ||
+                                    since_ms < p->opts->now_ms - STO_WORN_AGE_MS);
+}
+
+/* A run by itself, which nothing can be in the way of. */
+static bool pick_worn(struct sto_pick__picker *p, struct sto_pick *out)
+{
+    for (size_t i = 0; p->opts->wear && i < p->n_runs; i++)
+        if (!p->runs[i].skip && is_worn(p, &p->runs[i])) {
+            sto_pick__choose_only(p, i, i + 1);
+            sto_pick__take(p, STO_PICK_WORN, p->runs[i].w, STO_PICK__CUT_NOT, out);
+            return true;
+        }
+    return false;
+}
+
 /* --- tombstones --- */
 
 /* Has everything that a file of tombstones touches been rewritten since? */
-static bool is_done(struct sto_pick__picker *p, const struct sto_sst_info *t)
+static bool is_done(struct sto_pick__picker *p, size_t i)
 {
+    const struct sto_sst_info *t = &p->files[i];
+    if (p->opts->wear && p->opts->wear[i].done)
+        return true;
     struct sto_pick__near it = {
         .p = p, .lo = t->tomb_min_ms, .hi = t->tomb_max_ms, .levels = STO_WINDOW_LEVELS};
     for (const struct sto_pick__run *r; (r = sto_pick__near(&it));)
@@ -323,7 +354,7 @@ static bool pick_tombs(struct sto_pick__picker *p, struct sto_pick *out)
     uint64_t sum = 0;
     out->files = ts_xcalloc(p->n_tombs + 1, sizeof *out->files);
     for (size_t i = 0; i < p->n_tombs; i++)
-        if (is_done(p, &p->files[p->tombs[i]]))
+        if (is_done(p, p->tombs[i]))
             out->files[n++] = p->tombs[i];
     for (size_t i = p->n_tombs; n == 0 && i-- > 0; sum += p->files[p->tombs[i]].n_tombs)
         if (sum >= p->files[p->tombs[i]].n_tombs || (p->opts->full && sum))
@@ -445,7 +476,7 @@ void sto_pick_next(const struct sto_sst_info *files, size_t n, const struct sto_
     sto_pick__init(&p, files, n, opts);
     (void)((opts->full ? pick_full(&p, out) : pick_window(&p, out)) || pick_join(&p, STO_WINDOW_8, out) ||
            pick_join(&p, STO_WINDOW_64, out) || pick_join_all(&p, out) ||
-           (opts->full && full_touched(&p, out)) || pick_tombs(&p, out));
+           (opts->full && full_touched(&p, out)) || pick_worn(&p, out) || pick_tombs(&p, out));
     out->n_looked = p.n_looked;
     sto_pick__release(&p);
 }

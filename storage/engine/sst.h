@@ -47,6 +47,9 @@ int sto_sst_write_row(struct sto_sst_writer *w, const struct sto_key *key, const
 int sto_sst_write_tomb(struct sto_sst_writer *w, const struct sto_tomb *tomb, struct ts_error *err);
 /** Bytes written so far (to cut files by size). */
 uint64_t sto_sst_writer_bytes(const struct sto_sst_writer *w);
+/** What the footer tells of deletes: when the file, or its oldest tombstone, was written [wall clock, ms]; all tombstones
+ *  up to carried_gen were heeded when its rows were written. Both are 0 = not known unless this is called. */
+void sto_sst_writer_note(struct sto_sst_writer *w, int64_t made_ms, uint64_t carried_gen);
 /** Write index and footer, sync the files (not the folder), fill out_info. Frees w in any case; on error the
  * files are unlinked. */
 int sto_sst_writer_finish(struct sto_sst_writer *w, uint64_t gen_lo, uint64_t gen_hi,
@@ -81,6 +84,17 @@ void sto_sst_unref(struct sto_sst *sst);
 void sto_sst_doom(struct sto_sst *sst);
 /** Unlink the files of one that was written and that nobody has open; what cannot be unlinked stays until the next start. */
 void sto_sst_remove(const struct ts_fs *fs, const char *dir, const struct sto_sst_info *info);
+/* How far deletes have gone in a file. */
+struct sto_sst_wear {
+    int64_t made_ms;      /* as the footer says: see sto_sst_writer_note */
+    uint64_t carried_gen; /* the same */
+    uint64_t judged_gen;  /* tombstones up to this generation are counted in: */
+    double n_dead;        /* points that were deleted since, about */
+    int64_t since_ms;     /* made_ms of the oldest tombstones that deleted some; INT64_MAX = none did */
+    size_t n_done;        /* of its tombstones, from the first one: these concern no file any more */
+};
+/** Never NULL; what the footer does not say belongs to wear.c. */
+struct sto_sst_wear *sto_sst_wear(struct sto_sst *sst);
 /** What the manifest knows of it; borrowed. */
 const struct sto_sst_info *sto_sst_info(const struct sto_sst *sst);
 /** Memory that it takes while it is open, bytes: index, tombstones, bitmap. */

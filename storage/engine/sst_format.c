@@ -36,8 +36,9 @@ enum footer_off {
     F_BITMAP_CRC = 112,
     F_INDEX_CRC = 116,
     F_KIND = 120,
-    F_FAMILY = 124,   /* 0: points as they were put; others are not made yet */
-    F_RESERVED = 128, /* 16 bytes, 0 */
+    F_FAMILY = 124, /* 0: points as they were put; others are not made yet */
+    F_MADE_MS = 128,
+    F_CARRIED_GEN = 136,
     F_VERSION = 144,
     F_CRC = 148, /* of bytes 0 to 147 */
     F_MAGIC = 152,
@@ -100,6 +101,8 @@ void sto_sst__put_footer(const struct sto_sst_footer *f, uint8_t out[STO_SST_FOO
     ts_st32(out + F_BITMAP_CRC, f->bitmap_crc);
     ts_st32(out + F_INDEX_CRC, f->index_crc);
     ts_st32(out + F_KIND, f->kind);
+    ts_st64(out + F_MADE_MS, (uint64_t)f->made_ms);
+    ts_st64(out + F_CARRIED_GEN, f->carried_gen);
     ts_st32(out + F_VERSION, STO_SST_VERSION);
     ts_st32(out + F_CRC, ts_crc32c(0, out, F_CRC));
     memcpy(out + F_MAGIC, STO_SST_MAGIC, 8);
@@ -121,6 +124,8 @@ int sto_sst__get_footer(const uint8_t *p, uint64_t file_bytes, const char *what,
         return ts_error_set(err, TS_EVERSION, "%s: rows of family %u, which this program does not know", what,
                             ts_ld32(p + F_FAMILY));
     f->kind = ts_ld32(p + F_KIND);
+    f->made_ms = f->version > 1 ? (int64_t)ts_ld64(p + F_MADE_MS) : 0;
+    f->carried_gen = f->version > 1 ? ts_ld64(p + F_CARRIED_GEN) : 0;
     f->n_blocks = ts_ld32(p + F_N_BLOCKS);
     f->tombs_off = ts_ld64(p + F_TOMBS_OFF);
     f->bitmap_off = ts_ld64(p + F_BITMAP_OFF);

@@ -39,7 +39,9 @@ struct sto_sst_footer {
         index_off; /* a section ends where the next one begins, the index at the footer */
     uint32_t tombs_crc, bitmap_crc, index_crc; /* CRC-32C of the sections */
     uint32_t version;                          /* of the file; read only */
-    struct sto_sst_info info;                  /* but the sizes of the files */
+    int64_t made_ms;      /* wall clock when it was written, or its oldest tombstones were; 0 = not known */
+    uint64_t carried_gen; /* its rows heed all tombstones up to this generation; 0 = not known */
+    struct sto_sst_info info; /* but the sizes of the files */
 };
 
 /** "NNNNNNNN.t" or ".s" in folder dir; ts_free it. */

@@ -24,12 +24,13 @@ struct sto_sst {
     roaring_bitmap_t *series;  /* series with rows */
     struct sto_tomb *tombs;    /* n_tombs, sorted */
     size_t n_tombs;
-    size_t memory_bytes;   /* of all this */
-    char *broken;          /* why it can't be read; NULL: it can; owned */
-    atomic_uint refs;      /* the last unref frees */
-    atomic_bool doomed;    /* and unlinks */
-    atomic_bool no_remake; /* it was tried and failed: not again until the file is opened anew */
-    atomic_bool sums_lost; /* there were summaries, and they are damaged; never cleared */
+    struct sto_sst_wear wear; /* what deletes have done */
+    size_t memory_bytes;      /* of all this */
+    char *broken;             /* why it can't be read; NULL: it can; owned */
+    atomic_uint refs;         /* the last unref frees */
+    atomic_bool doomed;       /* and unlinks */
+    atomic_bool no_remake;    /* it was tried and failed: not again until the file is opened anew */
+    atomic_bool sums_lost;    /* there were summaries, and they are damaged; never cleared */
 };
 
 /** Bytes of block i of a file to buf (blocks[i].len bytes); they begin with the checksum that the index says.

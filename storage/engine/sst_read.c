@@ -144,6 +144,8 @@ static int open_files(struct sto_sst *sst, struct ts_error *err)
 {
     struct sto_sst_footer foot;
     TS_TRY(open_file(sst, &sst->t, STO_SST_KIND_POINTS, sst->info.t_bytes, &foot, err));
+    sst->wear.made_ms = foot.made_ms;
+    sst->wear.carried_gen = foot.carried_gen;
     TS_TRY(read_tombs(sst, &foot, err));
     TS_TRY(read_bitmap(sst, &foot, err));
     return sst->info.s_bytes ? open_sums(sst, err) : 0;
@@ -177,6 +179,7 @@ static struct sto_sst *sst_new(const struct ts_fs *fs, const char *dir, const st
     atomic_init(&sst->doomed, false);
     atomic_init(&sst->sums_lost, false);
     atomic_init(&sst->no_remake, false);
+    sst->wear.since_ms = INT64_MAX;
     sst->t.path = sto_sst__path(dir, info->file_no, STO_SST_KIND_POINTS);
     sst->s.path = sto_sst__path(dir, info->file_no, STO_SST_KIND_SUMS);
     return sst;
@@ -272,6 +275,10 @@ void sto_sst_remove(const struct ts_fs *fs, const char *dir, const struct sto_ss
 const struct sto_sst_info *sto_sst_info(const struct sto_sst *sst)
 {
     return &sst->info;
+}
+struct sto_sst_wear *sto_sst_wear(struct sto_sst *sst)
+{
+    return &sst->wear;
 }
 size_t sto_sst_memory(const struct sto_sst *sst)
 {

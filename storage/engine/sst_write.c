@@ -34,6 +34,8 @@ struct out_file {
 struct sto_sst_writer {
     const struct ts_fs *fs;    /* borrowed */
     struct out_file t, s;      /* points, summaries */
+    int64_t made_ms;           /* for the footer */
+    uint64_t carried_gen;      /* the same */
     struct sto_enc *enc;       /* open block of points */
     struct sto_sums_enc *sums; /* open block of summaries; NULL when they are not worth a file */
     uint64_t n_metric_rows, n_metric_points; /* of the metric at hand */
@@ -262,6 +264,12 @@ uint64_t sto_sst_writer_bytes(const struct sto_sst_writer *w)
     return w->t.bytes + w->s.bytes;
 }
 
+void sto_sst_writer_note(struct sto_sst_writer *w, int64_t made_ms, uint64_t carried_gen)
+{
+    w->made_ms = made_ms;
+    w->carried_gen = carried_gen;
+}
+
 /* Append a section; where it begins and its checksum go to the footer. */
 static int put_section(struct sto_sst_writer *w, struct out_file *f, const char *p, size_t n,
                        uint64_t *out_off, uint32_t *out_crc, struct ts_error *err)
@@ -285,7 +293,11 @@ static void put_bitmap(struct sto_sst_writer *w, struct ts_buf *out)
 static int end_file(struct sto_sst_writer *w, struct out_file *f, enum sto_sst_kind kind,
                     struct ts_error *err)
 {
-    struct sto_sst_footer foot = {.kind = kind, .n_blocks = (uint32_t)f->n_blocks, .info = w->info};
+    struct sto_sst_footer foot = {.kind = kind,
+                                  .n_blocks = (uint32_t)f->n_blocks,
+                                  .made_ms = w->made_ms,
+                                  .carried_gen = w->carried_gen,
+                                  .info = w->info};
     struct ts_buf tombs, bitmap, index;
     uint8_t bytes[STO_SST_FOOTER_BYTES];
     ts_buf_init(&tombs, 0);

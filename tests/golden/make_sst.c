@@ -126,6 +126,7 @@ static int write_files(const char *dir, struct ts_error *err)
     struct sto_cells c = {0};
     TS_TRY(fs->mkdir(fs, dir, err));
     TS_TRY(sto_sst_writer_new(fs, dir, FILE_NO, &w, err));
+    sto_sst_writer_note(w, 1600000000123, 7);
     int rc = 0;
     for (uint32_t i = 0; rc == 0 && i < N_METRIC * N_SERIES * N_HOURS; i++) {
         struct sto_key key = key_of(i);

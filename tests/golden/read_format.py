@@ -624,13 +624,15 @@ def read_sst(data):
     kind = foot.u32()
     if foot.u32() != 0:
         raise Damage("family")
-    foot.take(16)
+    made, carried = signed(foot.u64()), foot.u64()
     if foot.u32() != version or foot.u32() != crc32c(foot.data[:148]) or foot.take(8) != data[:8]:
         raise Damage("footer")
     if crcs != [crc32c(data[a:b]) for a, b in ((tombs, bitmap), (bitmap, index), (index, end))]:
         raise Damage("checksum of a section")
     yield "sorted file kind=%d no=%d gens=%d..%d time=%d..%d tombs=%d..%d points=%d rows=%d n_tombs=%d blocks=%d" % (
         kind, number_, gen_lo, gen_hi, *times, n_points, n_rows, n_tombs, n_blocks)
+    if version > 1:
+        yield "made ms=%d, heeds tombstones of generations up to %d" % (made, carried)
     yield from sst_tombs(data[tombs:bitmap], n_tombs, version, gen_lo)
     if kind == 1:
         yield "series %s" % " ".join("%d" % s for s in roaring(data[bitmap:index]))

@@ -1,6 +1,6 @@
 /*
- * test_store_windows.c - a store in a long life: windows that can't be merged, what merges and scans
- * cost, by counts.
+ * test_store_windows.c - a store in a long life: windows that can't be merged, space that deletes give back, what merges
+ * and scans cost, by counts.
  */
 #include "tests/unit/storage/windows_kit.h"
 
@@ -73,6 +73,91 @@ static void test_store_windows__merges_do_not_fill_the_disk(void **state)
     t_faultfs_free(f);
 }
 
+/* --- space that deletes give back --- */
+
+static uint64_t tombs_looked_at(struct sto_store *st, unsigned series)
+{
+    const struct sto_series *s = kit_series(st, series);
+    struct sto_snap *snap = sto_snap_take(st);
+    struct sto_scan_spec spec = {
+        .metric = s->metric, .series = &s, .n_series = 1, .from_ms = T0, .to_ms = T0 + DAY, .final = true};
+    struct sto_merge *scan;
+    struct sto_row row;
+    assert_int_equal(sto_scan(snap, &spec, &scan, NULL), 0);
+    while (sto_merge_next(scan, &row, NULL) == 1)
+        ;
+    uint64_t n = sto_merge_counts(scan)->n_tombs;
+    sto_merge_free(scan);
+    sto_snap_release(snap);
+    return n;
+}
+
+/* A year of days later nothing but time has passed: points of another series came, no full compaction was asked for. */
+static void test_store_windows__deleted_rows_of_settled_windows_go(void **state)
+{
+    (void)state;
+    struct t_faultfs *f = t_faultfs_new(1);
+    clocks(T0, 1000);
+    struct sto_store *st = open_at(f, 0, 50);
+    for (int64_t d = 0; d < 100; d++)
+        for (int64_t k = 0; k < 60; k++) {
+            put_at(st, 0, T0 - d * DAY + k * 1000, 1);
+            put_at(st, 2, T0 - d * DAY + k * 1000, 1);
+        }
+    flush_to(st, STO_LEVEL_FILES);
+    assert_int_equal(sto_store_pump_merges(st, NULL), 0);
+    assert_int_equal(stat_of(st, "files.points"), 12000);
+    assert_int_equal(sto_delete(sto_port(st, 0), kit_series(st, 0), 0, STO_MAX_TS_MS), 0);
+    flush_to(st, STO_LEVEL_FILES);
+    assert_int_equal(sto_store_pump_merges(st, NULL), 0);
+    assert_int_equal(stat_of(st, "files.points"), 6000); /* it was half of each file */
+    /* A hundredth of the points is not worth it yet. */
+    assert_int_equal(sto_delete(sto_port(st, 0), kit_series(st, 2), T0 - 99 * DAY, T0 - 99 * DAY + 59000), 0);
+    flush_to(st, STO_LEVEL_FILES);
+    for (int64_t d = 1; d < 40; d++) {
+        clocks(T0 + d * DAY, 1000 + d * DAY);
+        for (int64_t k = 0; k < 60; k++)
+            put_at(st, 1, T0 + d * DAY + k * 1000, 1);
+        flush_to(st, STO_LEVEL_FILES);
+        assert_int_equal(sto_store_pump_merges(st, NULL), 0);
+    }
+    assert_int_equal(seen(st, 2).n, 5940);
+    assert_int_equal(stat_of(st, "files.points"), 5940 + 39 * 60);
+    assert_int_equal(tombs_looked_at(st, 0) + tombs_looked_at(st, 2), 0); /* the tombstones have gone too */
+    kit_close(st);
+    t_faultfs_free(f);
+}
+
+/* What was carried out is known after a restart: a file is not written again and again. */
+static void test_store_windows__a_delete_is_carried_out_once(void **state)
+{
+    (void)state;
+    struct t_faultfs *f = t_faultfs_new(1);
+    clocks(T0 + 10 * DAY, 1000);
+    struct sto_store *st = open_at(f, 0, 1);
+    for (int64_t k = 0; k < 1000; k++)
+        put_at(st, 0, T0 + k * 1000, 1);
+    flush_to(st, STO_LEVEL_FILES);
+    for (int64_t k = 0; k < 10; k++) /* a newer file over it, so that its generations can't be claimed */
+        put_at(st, 0, T0 + k * 100000, 2);
+    flush_to(st, STO_LEVEL_FILES);
+    assert_int_equal(sto_delete(sto_port(st, 0), kit_series(st, 0), T0 + 300000, T0 + 799999), 0);
+    flush_to(st, STO_LEVEL_FILES);
+    assert_int_equal(sto_store_pump_merges(st, NULL), 0);
+    assert_int_equal(seen(st, 0).n, 500);
+    kit_close(st);
+    for (int i = 0; i < 3; i++) {
+        st = open_at(f, 0, 1);
+        uint64_t n = stat_of(st, "compaction.count");
+        assert_int_equal(sto_store_pump_merges(st, NULL), 0);
+        assert_int_equal(stat_of(st, "compaction.count"), n);
+        assert_int_equal(seen(st, 0).n, 500);
+        assert_int_equal(tombs_looked_at(st, 0), 0);
+        kit_close(st);
+    }
+    t_faultfs_free(f);
+}
+
 /* --- what it costs --- */
 
 /* Calls of the file system for a full merge of two generations over so many days. */
@@ -102,23 +187,6 @@ static void test_store_windows__merging_many_days_is_linear(void **state)
     uint64_t a = cost_of(200), b = cost_of(800);
     print_message("calls for 200 days: %llu, for 800: %llu\n", (unsigned long long)a, (unsigned long long)b);
     assert_true(b < a * 6);
-}
-
-static uint64_t tombs_looked_at(struct sto_store *st, unsigned series)
-{
-    const struct sto_series *s = kit_series(st, series);
-    struct sto_snap *snap = sto_snap_take(st);
-    struct sto_scan_spec spec = {
-        .metric = s->metric, .series = &s, .n_series = 1, .from_ms = T0, .to_ms = T0 + DAY, .final = true};
-    struct sto_merge *scan;
-    struct sto_row row;
-    assert_int_equal(sto_scan(snap, &spec, &scan, NULL), 0);
-    while (sto_merge_next(scan, &row, NULL) == 1)
-        ;
-    uint64_t n = sto_merge_counts(scan)->n_tombs;
-    sto_merge_free(scan);
-    sto_snap_release(snap);
-    return n;
 }
 
 static void test_store_windows__deletes_cost_other_series_nothing(void **state)
@@ -158,6 +226,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(test_store_windows__a_bad_block_stops_its_window_alone),
         CASE(test_store_windows__merges_do_not_fill_the_disk),
+        CASE(test_store_windows__deleted_rows_of_settled_windows_go),
+        CASE(test_store_windows__a_delete_is_carried_out_once),
         CASE(test_store_windows__merging_many_days_is_linear),
         CASE(test_store_windows__deletes_cost_other_series_nothing),
     };

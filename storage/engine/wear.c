@@ -1,0 +1,105 @@
+/*
+ * wear.c - what deletes have taken from files.
+ *
+ * Threads    wear.h
+ */
+#include "storage/engine/wear.h"
+
+uint64_t sto_wear_tomb_gen(const struct sto_version *v)
+{
+    uint64_t gen = 0;
+    for (size_t i = 0; i < v->n_ssts; i++) {
+        const struct sto_sst_info *f = sto_sst_info(v->ssts[i]);
+        if (f->n_tombs && f->gen_hi > gen)
+            gen = f->gen_hi;
+    }
+    return gen;
+}
+
+/* Does t delete in the time of a file that was written without heeding it? */
+static bool touches(const struct sto_sst_info *f, const struct sto_sst_wear *w, const struct sto_tomb *t)
+{
+    return f->n_points && f->gen_hi < t->gen && w->carried_gen < t->gen && f->min_ms <= t->to_ms &&
+           f->max_ms >= t->from_ms;
+}
+
+bool sto_wear_concerns(struct sto_sst *sst, const struct sto_tomb *t)
+{
+    return touches(sto_sst_info(sst), sto_sst_wear(sst), t) &&
+           (sto_sst_broken(sst) || roaring_bitmap_contains(sto_sst_series(sst), t->series));
+}
+
+/* About so many points of a file: those of a series, as far as they lie in the time of t. */
+static double share_of(const struct sto_sst_info *f, double n_series, const struct sto_tomb *t)
+{
+    int64_t lo = t->from_ms > f->min_ms ? t->from_ms : f->min_ms;
+    int64_t hi = t->to_ms < f->max_ms ? t->to_ms : f->max_ms;
+    double part = ((double)(hi - lo) + 1) / ((double)(f->max_ms - f->min_ms) + 1);
+    return (double)f->n_points / n_series * part;
+}
+
+/* The tombstones of one file against the rows of another. */
+static void judge_by(struct sto_sst *sst, struct sto_sst *deletes)
+{
+    const struct sto_sst_info *f = sto_sst_info(sst);
+    struct sto_sst_wear *w = sto_sst_wear(sst);
+    const roaring_bitmap_t *series = sto_sst_series(sst);
+    double n_series = (double)roaring_bitmap_get_cardinality(series);
+    int64_t made_ms = sto_sst_wear(deletes)->made_ms;
+    size_t n;
+    const struct sto_tomb *t = sto_sst_tombs(deletes, &n);
+    bool has = false;
+    for (size_t i = 0; i < n; i++) {
+        if (i == 0 || t[i].series != t[i - 1].series)
+            has = roaring_bitmap_contains(series, t[i].series);
+        if (!has || t[i].gen <= w->judged_gen || !touches(f, w, &t[i]))
+            continue;
+        w->n_dead += share_of(f, n_series, &t[i]);
+        w->since_ms = made_ms < w->since_ms ? made_ms : w->since_ms;
+    }
+}
+
+/* Tombstones that are newer than what the file was compared with last. */
+static void judge(const struct sto_version *v, struct sto_sst *sst, uint64_t tomb_gen)
+{
+    const struct sto_sst_info *f = sto_sst_info(sst);
+    struct sto_sst_wear *w = sto_sst_wear(sst);
+    uint64_t known = w->judged_gen > w->carried_gen ? w->judged_gen : w->carried_gen;
+    known = known > f->gen_hi ? known : f->gen_hi;
+    for (size_t i = 0; known < tomb_gen && i < v->n_ssts; i++) {
+        const struct sto_sst_info *t = sto_sst_info(v->ssts[i]);
+        if (t->n_tombs && t->gen_hi > known && t->tomb_min_ms <= f->max_ms && t->tomb_max_ms >= f->min_ms)
+            judge_by(sst, v->ssts[i]);
+    }
+    w->judged_gen = tomb_gen > w->judged_gen ? tomb_gen : w->judged_gen;
+}
+
+/* Does no tombstone of a file concern any other? Once that is so of one, it stays so: files only lose what it deletes. */
+static bool is_done(const struct sto_version *v, struct sto_sst *deletes)
+{
+    struct sto_sst_wear *w = sto_sst_wear(deletes);
+    size_t n;
+    const struct sto_tomb *t = sto_sst_tombs(deletes, &n);
+    for (; w->n_done < n; w->n_done++)
+        for (size_t i = 0; i < v->n_ssts; i++)
+            if (sto_wear_concerns(v->ssts[i], &t[w->n_done]))
+                return false;
+    return true;
+}
+
+void sto_wear_look(const struct sto_version *v, struct sto_pick_wear *out)
+{
+    uint64_t tomb_gen = sto_wear_tomb_gen(v);
+    for (size_t i = 0; i < v->n_ssts; i++) {
+        const struct sto_sst_info *f = sto_sst_info(v->ssts[i]);
+        out[i] = (struct sto_pick_wear){.since_ms = INT64_MAX};
+        if (f->n_points && tomb_gen > f->gen_hi) {
+            judge(v, v->ssts[i], tomb_gen);
+            const struct sto_sst_wear *w = sto_sst_wear(v->ssts[i]);
+            out[i].n_dead = w->n_dead < (double)f->n_points ? (uint64_t)w->n_dead : f->n_points;
+            out[i].since_ms = w->since_ms;
+        } else if (f->n_tombs && !f->n_points) {
+            out[i].done = is_done(v, v->ssts[i]);
+        }
+    }
+}

@@ -93,16 +93,33 @@ static int write_tombs(struct job *job, struct ts_error *err)
     return 0;
 }
 
-/* A merge must not be what fills the disk: its output is at most as large as its input. */
-static int look_at_room(struct sto_engine *e, const struct sto_pick *pick, struct ts_error *err)
+/* May the merge leave out rows of its inputs? */
+static bool may_delete(const struct job *job)
 {
-    uint64_t room = 0;
-    if (e->fs->free_bytes(e->fs, e->files_dir, &room, NULL) < 0 ||
-        room >= pick->bytes + pick->bytes / 8 + e->opts.reserve_bytes)
+    bool may = job->n_deletes > 0 || job->pick->why == STO_PICK_TOMBS;
+    for (size_t i = 0; i < job->pick->n && !may; i++) {
+        const struct sto_sst_info *f = sto_sst_info(job->in[i]);
+        may = f->n_tombs || (f->gen_hi < job->v->cutoff_gen && f->min_ms < job->v->cutoff_ms);
+    }
+    return may;
+}
+
+/* A merge must not be what fills the disk: its output is at most as large as its input. How much smaller it is where
+ * points were deleted shows when it is written: then it ends when it has used up half of the room, the log needs some. */
+static int look_at_room(struct job *job, struct ts_error *err)
+{
+    const struct sto_pick *pick = job->pick;
+    uint64_t room = 0, keep = job->e->opts.reserve_bytes;
+    if (job->e->fs->free_bytes(job->e->fs, job->e->files_dir, &room, NULL) < 0)
         return 0;
-    return ts_error_set(err, TS_ENOSPC,
-                        "merging %zu files of %llu bytes needs more room than the %llu bytes left", pick->n,
-                        (unsigned long long)pick->bytes, (unsigned long long)room);
+    if (room >= pick->bytes + pick->bytes / 8 + keep)
+        return 0;
+    job->out.max_bytes = room > keep + 1 ? (room - keep) / 2 : 1;
+    return may_delete(job)
+               ? 0
+               : ts_error_set(err, TS_ENOSPC,
+                              "merging %zu files of %llu bytes needs more room than the %llu bytes left",
+                              pick->n, (unsigned long long)pick->bytes, (unsigned long long)room);
 }
 
 /* *out_broken: the manifest takes nothing more; any other error is one of these files, or of the disk. */
@@ -130,7 +147,7 @@ static int run(struct sto_engine *e, struct sto_version *v, const struct sto_pic
         if (sto_sst_info(v->ssts[i])->n_tombs && sto_sst_info(v->ssts[i])->gen_hi > pick->gen_lo &&
             !is_input(&job, v->ssts[i]))
             job.deletes[job.n_deletes++] = v->ssts[i];
-    int rc = look_at_room(e, pick, err);
+    int rc = look_at_room(&job, err);
     if (rc == 0)
         rc = write_rows(&job, err);
     if (rc == 0)
@@ -184,6 +201,16 @@ static void leave_alone(struct sto_engine *e, const struct sto_pick *pick, const
            names[r->window.level], from, (long long)(r->pause_ms / 1000), why->text);
 }
 
+/* A merge of the window was done: its next failure is a first one again. */
+static void forgive(struct sto_engine *e, struct sto_window w)
+{
+    for (size_t i = 0; i < e->n_rests; i++)
+        if (e->rests[i].window.level == w.level && e->rests[i].window.index == w.index) {
+            e->rests[i] = e->rests[--e->n_rests];
+            return;
+        }
+}
+
 /* Windows to leave alone now; owned by the caller. */
 static struct sto_window *resting(struct sto_engine *e, size_t *out_n)
 {
@@ -228,6 +255,8 @@ static int one_merge(struct sto_engine *e, bool full, struct ts_error *failed, s
     }
     if (rc == 0 && pick.why != STO_PICK_NONE)
         rc = 1;
+    if (rc == 1 && !why.code && pick.why != STO_PICK_TOMBS)
+        forgive(e, pick.window);
     ts_free(pick.files);
     ts_free(wear);
     ts_free(skip);

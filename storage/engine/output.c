@@ -37,8 +37,14 @@ static int write_row(struct sto_output *o, struct sto_sst_writer **w, const stru
 {
     if (!*w)
         TS_TRY(new_file(o, w, err));
+    uint64_t before = sto_sst_writer_bytes(*w);
     TS_TRY(sto_sst_write_row(*w, &row->key, row->cells, err));
     o->n_points += row->cells->n;
+    o->n_bytes += sto_sst_writer_bytes(*w) - before;
+    if (o->max_bytes && o->n_bytes > o->max_bytes)
+        return ts_error_set(err, TS_ENOSPC,
+                            "what is left of the files needs more room than the %llu bytes left",
+                            (unsigned long long)o->max_bytes);
     if (sto_sst_writer_bytes(*w) < o->e->opts.output_bytes)
         return 0;
     struct sto_sst_writer *full = *w;

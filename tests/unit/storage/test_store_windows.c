@@ -4,6 +4,8 @@
  */
 #include "tests/unit/storage/windows_kit.h"
 
+#include "tests/unit/t_random.h"
+
 /* --- windows that can't be merged --- */
 
 /* Four files in each of two days. */
@@ -73,6 +75,36 @@ static void test_store_windows__merges_do_not_fill_the_disk(void **state)
     t_faultfs_free(f);
 }
 
+/* A failure is a first one again after merges of its window went well. */
+static void test_store_windows__a_pause_begins_anew(void **state)
+{
+    (void)state;
+    struct t_faultfs *f = t_faultfs_new(1);
+    struct ts_error err = {0};
+    int64_t mono = 1000;
+    clocks(T0 + DAY + 3600000, mono);
+    struct sto_store *st = two_days(f);
+    for (int k = 0; k < 4; k++) {
+        leave_room(f, 100);
+        assert_int_equal(sto_store_pump_merges(st, &err), TS_ENOSPC);
+        t_faultfs_set_capacity(f, 0);
+        mono += 11 * 60000;
+        clocks(T0 + DAY + 3600000, mono);
+        assert_int_equal(sto_store_pump_merges(st, &err), 0);
+        assert_int_equal(stat_of(st, "compaction.windows_left_alone"), 0);
+        assert_int_equal(stat_of(st, "files.count"), 2);
+        for (int64_t i = 0; i < 4; i++) {
+            for (int64_t q = 0; q < 200; q++) {
+                put_at(st, 0, T0 + i * 60000 + q * 100, 1);
+                put_at(st, 0, T0 + DAY + i * 60000 + q * 100, 1);
+            }
+            flush_to(st, STO_LEVEL_FILES);
+        }
+    }
+    kit_close(st);
+    t_faultfs_free(f);
+}
+
 /* --- space that deletes give back --- */
 
 static uint64_t tombs_looked_at(struct sto_store *st, unsigned series)
@@ -90,6 +122,44 @@ static uint64_t tombs_looked_at(struct sto_store *st, unsigned series)
     sto_merge_free(scan);
     sto_snap_release(snap);
     return n;
+}
+
+/* Points of series 0 that do not pack well, in one file. */
+static struct sto_store *noisy_day(struct t_faultfs *f)
+{
+    struct sto_store *st = open_at(f, 0, 1);
+    uint64_t x = 88172645463325252ull;
+    for (int64_t k = 0; k < 20000; k++) {
+        put_at(st, 0, T0 + k * 1000, (int64_t)(t_random(&x) >> 2));
+        if (k % 100 == 0)
+            sto_port_turn(sto_port(st, 0));
+    }
+    flush_to(st, STO_LEVEL_COMPACT);
+    return st;
+}
+
+static void test_store_windows__deletes_make_room_on_a_full_disk(void **state)
+{
+    (void)state;
+    struct t_faultfs *f = t_faultfs_new(1);
+    struct ts_error err = {0};
+    clocks(T0 + DAY, 1000);
+    struct sto_store *st = noisy_day(f);
+    uint64_t bytes = stat_of(st, "files.bytes");
+    leave_room(f, bytes / 2);
+    /* Too little goes: what would be left does not fit, and nothing of it stays. */
+    assert_int_equal(sto_delete(sto_port(st, 0), kit_series(st, 0), T0, T0 + 2000000), 0);
+    sto_port_turn(sto_port(st, 0));
+    assert_int_equal(sto_flush(st, STO_LEVEL_COMPACT, &err), TS_ENOSPC);
+    assert_true(stat_of(st, "files.bytes") < bytes + 2000);
+    assert_int_equal(seen(st, 0).n, 20000 - 2001);
+    assert_int_equal(sto_delete(sto_port(st, 0), kit_series(st, 0), T0 + 5000000, STO_MAX_TS_MS), 0);
+    sto_port_turn(sto_port(st, 0));
+    flush_to(st, STO_LEVEL_COMPACT);
+    assert_true(stat_of(st, "files.bytes") < bytes / 4);
+    assert_int_equal(seen(st, 0).n, 2999);
+    kit_close(st);
+    t_faultfs_free(f);
 }
 
 /* A year of days later nothing but time has passed: points of another series came, no full compaction was asked for. */
@@ -226,6 +296,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(test_store_windows__a_bad_block_stops_its_window_alone),
         CASE(test_store_windows__merges_do_not_fill_the_disk),
+        CASE(test_store_windows__a_pause_begins_anew),
+        CASE(test_store_windows__deletes_make_room_on_a_full_disk),
         CASE(test_store_windows__deleted_rows_of_settled_windows_go),
         CASE(test_store_windows__a_delete_is_carried_out_once),
         CASE(test_store_windows__merging_many_days_is_linear),

@@ -69,6 +69,23 @@ unsigned ts_fs_keep_spare(void)
     return n;
 }
 
+bool ts_fs_has_descriptors(size_t n)
+{
+    bool all = ts_fs_keep_spare() == TS_FS_SPARE;
+    int *fds = ts_xcalloc(n + 1, sizeof *fds);
+    int one = all ? open("/dev/null", O_RDONLY | O_CLOEXEC) : -1;
+    size_t got = 0;
+    while (one >= 0 && got + 1 < n && (fds[got] = fcntl(one, F_DUPFD_CLOEXEC, 0)) >= 0)
+        got++;
+    all = all && (n == 0 || (one >= 0 && got + 1 >= n));
+    while (got > 0)
+        (void)close(fds[--got]);
+    if (one >= 0)
+        (void)close(one);
+    ts_free(fds);
+    return all;
+}
+
 /* Close one spare descriptor, so that its number is free; false: none is left. */
 static bool use_spare(void)
 {

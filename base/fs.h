@@ -72,7 +72,7 @@ void ts_fs_await_written(struct ts_file *file, uint64_t off, uint64_t n);
 /** Take what is written of the part out of the page cache. For what is read late or never again. Does not wait: pages that are on their
  *  way to the disk stay, until the next call for them. */
 void ts_fs_forget(struct ts_file *file, uint64_t off, uint64_t n);
-#define TS_FS_SPARE 16u /* descriptors kept aside */
+#define TS_FS_SPARE 48u /* descriptors kept aside */
 /** Keep descriptors aside: the real file system closes one of them, and tries again, when open(2) fails with EMFILE. A
  * process whose descriptors are used up could neither begin the next segment of its log nor write a file that frees
  * memory. Call it again from time to time: what was used comes back.
@@ -81,6 +81,8 @@ void ts_fs_forget(struct ts_file *file, uint64_t off, uint64_t n);
  *
  * Threads: any.   Cost: nothing while all are there. */
 unsigned ts_fs_keep_spare(void);
+/** Are all spare descriptors there, and could n more be opened now beside them? Threads: any.   Cost: a dup and a close of each. */
+bool ts_fs_has_descriptors(size_t n);
 /** Whole file into a new buffer (ts_free it), with one zero byte behind it that *out_n does not count; TS_ELIMIT above
  *  max_bytes, TS_ENOMEM. */
 int ts_fs_read_file(const struct ts_fs *fs, const char *path, size_t max_bytes, char **out_p, size_t *out_n,

@@ -148,6 +148,8 @@ static int run(struct sto_engine *e, struct sto_version *v, const struct sto_pic
             !is_input(&job, v->ssts[i]))
             job.deletes[job.n_deletes++] = v->ssts[i];
     int rc = look_at_room(&job, err);
+    if (rc == 0 && pick->n_cuts > 1 && !ts_fs_has_descriptors(2 * (pick->n_cuts + 1)))
+        rc = ts_error_set(err, TS_EMFILE, "too few descriptors are left to write %zu files", pick->n_cuts);
     if (rc == 0)
         rc = write_rows(&job, err);
     if (rc == 0)

@@ -118,6 +118,11 @@ static int write_files(const struct frozen *f, uint64_t big_day_points, struct s
     int rc = 0;
     count_days(f, &days);
     size_t n_cuts = sto_day_counts_cut(&days, big_day_points, &cuts);
+    if (n_cuts > 1 &&
+        !ts_fs_has_descriptors(2 * (n_cuts + 1))) { /* one file for all days; it is split later */
+        cuts[0].hour_hi = cuts[n_cuts - 1].hour_hi;
+        n_cuts = 1;
+    }
     for (size_t i = 0, n; rc == 0 && i < n_cuts; i += n) {
         n = n_cuts - i < STO_OUTPUT_CUTS ? n_cuts - i : STO_OUTPUT_CUTS;
         rc = write_cuts(f, cuts + i, n, out, err);

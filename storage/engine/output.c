@@ -7,6 +7,9 @@
 
 #include "base/time.h"
 
+/* A flush and a merge beside each other, each with the file of tombstones, leave some of the spare descriptors. */
+_Static_assert(2 * 2 * (STO_OUTPUT_CUTS + 1) < TS_FS_SPARE, "output files may use up the spare descriptors");
+
 static int finish(struct sto_output *o, struct sto_sst_writer *w, struct ts_error *err)
 {
     if (o->n == o->cap)

@@ -30,7 +30,7 @@ struct sto_output {
     bool perhaps_named;           /* the manifest failed half-way: it may name the files, they must stay */
 };
 
-#define STO_OUTPUT_CUTS 16u /* files written beside each other, at most */
+#define STO_OUTPUT_CUTS STO_SPLIT /* files written beside each other, at most */
 /** Write the rows of merge in one pass, those of each cut into files of its own, which are cut by key at output_bytes of
  *  the engine; no file is empty. The cuts ascend, leave out nothing, and are at most STO_OUTPUT_CUTS. merge is freed in
  *  any case. Errors of reading and writing; TS_ECANCELLED. Memory: a block of each cut. */

@@ -54,12 +54,19 @@ static void test_openfiles__spare_descriptors_open_files(void **state)
     while (n_taken < 128 && (taken[n_taken] = dup(0)) >= 0)
         n_taken++;
     assert_int_equal(errno, EMFILE);
+    assert_true(ts_fs_has_descriptors(0));
+    assert_false(ts_fs_has_descriptors(1));
+    close(taken[--n_taken]);
+    assert_true(ts_fs_has_descriptors(1));
+    assert_false(ts_fs_has_descriptors(2));
+    taken[n_taken++] = dup(0);
     for (unsigned i = 0; i < TS_FS_SPARE; i++)
         if (fs->open(fs, "/proc/self/exe", TS_OPEN_READ, &files[i], &err) < 0)
             fail_msg("file %u: %s", i, err.text);
     assert_int_equal(fs->open(fs, "/proc/self/exe", TS_OPEN_READ, &one_more, &err), TS_EMFILE);
     assert_int_equal(fs->sync_dir(fs, "/", &err), TS_EMFILE);
     assert_int_equal(ts_fs_keep_spare(), 0);
+    assert_false(ts_fs_has_descriptors(0)); /* those kept aside come first */
     for (unsigned i = 0; i < TS_FS_SPARE; i++)
         assert_int_equal(fs->close(files[i], &err), 0);
     assert_int_equal(ts_fs_keep_spare(), TS_FS_SPARE);

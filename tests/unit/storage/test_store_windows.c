@@ -4,6 +4,10 @@
  */
 #include "tests/unit/storage/windows_kit.h"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "tests/unit/t_folder.h"
 #include "tests/unit/t_random.h"
 
 /* --- windows that can't be merged --- */
@@ -228,6 +232,54 @@ static void test_store_windows__a_delete_is_carried_out_once(void **state)
     t_faultfs_free(f);
 }
 
+/* --- descriptors --- */
+
+/* On real files: a process whose descriptors are used up writes one file for all days, and merges wait. */
+static void test_store_windows__flushes_leave_spare_descriptors(void **state)
+{
+    (void)state;
+    char folder[T_FOLDER_BYTES];
+    struct rlimit before, lim;
+    int taken[512], n_taken = 0;
+    struct ts_error err = {0};
+    t_folder_make(folder);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    lim = before;
+    lim.rlim_cur = 512;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &lim), 0);
+    struct sto_opts opts = {.fs = ts_fs_real(),
+                            .dir = folder,
+                            .create = true,
+                            .no_background = true,
+                            .pumped = true,
+                            .n_ports = 1,
+                            .big_day_points = 1};
+    clocks(T0 + DAY, 1000);
+    assert_int_equal(ts_fs_keep_spare(), TS_FS_SPARE);
+    struct sto_store *st = kit_open(&opts);
+    while (n_taken < 512 && (taken[n_taken] = dup(0)) >= 0)
+        n_taken++;
+    for (int i = 0; i < 3; i++) {
+        for (int64_t d = 0; d < 30; d++)
+            put_at(st, 0, T0 - d * DAY + i, 1);
+        flush_to(st, STO_LEVEL_FILES);
+    }
+    assert_int_equal(stat_of(st, "files.count"), 3);
+    assert_true(ts_fs_keep_spare() + 12 >= TS_FS_SPARE); /* three files, the log, and nothing else */
+    (void)sto_store_pump_merges(st, &err);               /* may be left alone */
+    assert_true(ts_fs_keep_spare() + 12 >= TS_FS_SPARE);
+    while (n_taken > 0)
+        close(taken[--n_taken]);
+    assert_int_equal(seen(st, 0).n, 90);
+    for (int64_t d = 0; d < 30; d++)
+        put_at(st, 0, T0 - d * DAY + 3, 1);
+    flush_to(st, STO_LEVEL_FILES);
+    assert_true(stat_of(st, "files.count") > 20);
+    kit_close(st);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_int_equal(t_folder_remove(folder), 0);
+}
+
 /* --- what it costs --- */
 
 /* Calls of the file system for a full merge of two generations over so many days. */
@@ -300,6 +352,7 @@ int main(void)
         CASE(test_store_windows__deletes_make_room_on_a_full_disk),
         CASE(test_store_windows__deleted_rows_of_settled_windows_go),
         CASE(test_store_windows__a_delete_is_carried_out_once),
+        CASE(test_store_windows__flushes_leave_spare_descriptors),
         CASE(test_store_windows__merging_many_days_is_linear),
         CASE(test_store_windows__deletes_cost_other_series_nothing),
     };

@@ -34,6 +34,45 @@ static void test_store_retention__what_is_expired_is_in_no_answer(void **state)
     t_faultfs_free(f);
 }
 
+/* Hours that summaries may answer are those of the caller, also where a scan begins later than asked for. */
+static void test_store_retention__summaries_answer_the_right_hours(void **state)
+{
+    (void)state;
+    enum { N_HOURS = 40, N_OLD = 10, FIRST_WHOLE = 20 };
+    struct t_faultfs *f = t_faultfs_new(1);
+    const int64_t hour = TS_HOUR_MS, from = T0 - 30 * DAY - N_OLD * hour;
+    uint8_t whole[2 * N_HOURS] = {0};
+    int n = N_OLD;
+    clocks(T0, 1000);
+    struct sto_store *st = open_at(f, 30, 0);
+    for (int64_t h = 0; h < N_HOURS; h++)
+        for (int64_t k = 0; k < 60; k++)
+            put_at(st, 0, from + h * hour + k * 60000, h);
+    flush_to(st, STO_LEVEL_FILES);
+    memset(whole + FIRST_WHOLE, 1, N_HOURS - FIRST_WHOLE);
+    const struct sto_series *s = kit_series(st, 0);
+    struct sto_scan_spec spec = {.metric = s->metric,
+                                 .series = &s,
+                                 .n_series = 1,
+                                 .from_ms = from,
+                                 .to_ms = from + N_HOURS * hour - 1,
+                                 .whole_hours = whole,
+                                 .final = true};
+    struct sto_snap *snap = sto_snap_take(st);
+    struct sto_merge *scan;
+    struct sto_row row;
+    assert_int_equal(sto_scan(snap, &spec, &scan, NULL), 0);
+    for (; sto_merge_next(scan, &row, NULL) == 1; n++) {
+        assert_int_equal(row.key.hour, sto_hour(from) + n);
+        assert_int_equal(row.sum != NULL, n >= FIRST_WHOLE);
+    }
+    assert_int_equal(n, N_HOURS);
+    sto_merge_free(scan);
+    sto_snap_release(snap);
+    kit_close(st);
+    t_faultfs_free(f);
+}
+
 static void test_store_retention__a_clock_that_jumps_removes_nothing(void **state)
 {
     (void)state;
@@ -334,6 +373,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(test_store_retention__what_is_expired_is_in_no_answer),
+        CASE(test_store_retention__summaries_answer_the_right_hours),
         CASE(test_store_retention__a_clock_that_jumps_removes_nothing),
         CASE(test_store_retention__a_cutoff_never_moves_back),
         CASE(test_store_retention__raised_it_keeps_new_points),

@@ -139,6 +139,19 @@ static bool is_trusted(struct sto_clock *c, int64_t wall_ms, int64_t now_ms)
     return true;
 }
 
+/* How far the clock may have jumped if nothing says what it said before: the newest point of a store that is written to
+ * is hardly older than a day. Else it may be any time. */
+static int64_t jump_of_unknown(const struct sto_engine *e, int64_t wall_ms)
+{
+    int64_t newest_ms = INT64_MIN;
+    for (size_t i = 0; i < e->version->n_ssts; i++) {
+        const struct sto_sst_info *f = sto_sst_info(e->version->ssts[i]);
+        if (f->n_points && f->max_ms > newest_ms)
+            newest_ms = f->max_ms;
+    }
+    return newest_ms >= wall_ms - TS_DAY_MS && newest_ms <= wall_ms + TS_DAY_MS ? 0 : HOLD_MS;
+}
+
 void sto_retention__begin(struct sto_engine *e)
 {
     struct sto_clock *c = &e->clock;
@@ -156,7 +169,10 @@ void sto_retention__begin(struct sto_engine *e)
         c->hold_until_ms = c->mono_ms + smaller(was.hold_ms, HOLD_MS);
     }
     bool is_new = sto_manifest_state(e->manifest)->run == 0;
-    int64_t since = rc == 1 ? c->wall_ms - was.wall_ms : is_new ? 0 : HOLD_MS; /* unknown may be any time */
+    int64_t since = rc == 1   ? c->wall_ms - was.wall_ms
+                    : is_new  ? 0
+                    : rc == 0 ? jump_of_unknown(e, c->wall_ms)
+                              : HOLD_MS;
     if (since > JUMP_MS || since < -JUMP_MS)
         note_jump(c, since, c->mono_ms);
 }

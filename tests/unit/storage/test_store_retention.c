@@ -328,6 +328,32 @@ static void test_store_retention__a_repair_knows_the_cutoff(void **state)
     t_faultfs_free(f);
 }
 
+/* Retention is switched on: nothing says what the clock said before, but the newest point shows whether it may be right. */
+static void test_store_retention__switched_on_it_looks_at_the_newest_point(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t ahead_ms; /* of the clock, over the newest point */
+        int n_left;       /* points in files */
+    } cases[] = {{DAY / 2, 1}, {-DAY / 2, 1}, {3 * DAY, 2}, {3000 * DAY, 2}, {-3 * DAY, 2}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct t_faultfs *f = t_faultfs_new(1);
+        clocks(T0, 1000);
+        struct sto_store *st = open_at(f, 0, 0);
+        put_at(st, 0, T0 - 60 * DAY, 1);
+        flush_to(st, STO_LEVEL_FILES);
+        put_at(st, 0, T0, 10);
+        flush_to(st, STO_LEVEL_FILES);
+        kit_close(st);
+        clocks(T0 + cases[i].ahead_ms, 1000);
+        st = open_at(f, 30, 0);
+        assert_int_equal(sto_store_pump_merges(st, NULL), 0);
+        assert_int_equal(stat_of(st, "files.points"), cases[i].n_left);
+        kit_close(st);
+        t_faultfs_free(f);
+    }
+}
+
 static void on_finding(void *arg, const struct sto_finding *x)
 {
     if (x->kind == STO_FIND_DAMAGE)
@@ -383,6 +409,7 @@ int main(void)
         CASE(test_store_retention__steps_of_the_clock_end_no_pause),
         CASE(test_store_retention__small_steps_add_up),
         CASE(test_store_retention__a_repair_knows_the_cutoff),
+        CASE(test_store_retention__switched_on_it_looks_at_the_newest_point),
         CASE(test_store_retention__its_file_may_be_damaged),
     };
     ts_log_set_level((enum ts_log_level)(TS_LOG_ERROR + 1)); /* errors are expected here */

@@ -333,7 +333,7 @@ TABLE = {f.__name__: (f, counts) for f, counts in (
     (gzip_bombs, None),
     (filters, None),
     (regular_expressions, None),
-    (half_bodies, ("tsd.memory.refused{account=bodies}", "tsd.http.incomplete{type=dropped}", "tsd.memory.refused{account=process}")),
+    (half_bodies, ("tsd.memory.refused{account=bodies}", "tsd.memory.refused_per_address{account=bodies}", "tsd.http.incomplete{type=dropped}", "tsd.memory.refused{account=process}")),
     (dense_downsampling, None),
     (big_answers_unread, ("tsd.spool.replies",)),
     (pipelined_unread, ("tsd.memory.refused_per_address{account=replies}", "tsd.memory.refused{account=replies}")),

@@ -24,7 +24,6 @@
 
 #define FILE_MODE   0640 /* before umask: a group may read, the world has no business here */
 #define FOLDER_MODE 0750
-#define TMP_SUFFIX  ".tmp"
 
 /* An open file of the real file system. */
 struct ts_file {
@@ -116,6 +115,16 @@ static int open_fd(const char *path, int flags)
     return fd;
 }
 
+static struct ts_file *file_new(int fd, const char *path)
+{
+    size_t n_path = strlen(path) + 1;
+    struct ts_file *file = ts_xcalloc(1, sizeof(*file) + n_path);
+    file->fd = fd;
+    file->folder_fd = -1;
+    memcpy(file->path, path, n_path);
+    return file;
+}
+
 static int real_open(const struct ts_fs *fs, const char *path, enum ts_open how, struct ts_file **out_file,
                      struct ts_error *err)
 {
@@ -129,12 +138,46 @@ static int real_open(const struct ts_fs *fs, const char *path, enum ts_open how,
     int fd = open_fd(path, flags);
     if (fd < 0)
         return fail(err, errno, how == TS_OPEN_CREATE ? "create" : "open", path);
-    size_t n_path = strlen(path) + 1;
-    struct ts_file *file = ts_xcalloc(1, sizeof(*file) + n_path);
-    file->fd = fd;
-    file->folder_fd = -1;
-    memcpy(file->path, path, n_path);
-    *out_file = file;
+    *out_file = file_new(fd, path);
+    return 0;
+}
+
+/* The owner of the folder becomes that of the file. */
+static int own_as_folder(int fd, const char *path)
+{
+    struct stat dir;
+    char *folder = ts_xstrdup(path), *slash = strrchr(folder, '/');
+    if (slash)
+        slash[slash == folder] = 0;
+    int rc = stat(slash ? folder : ".", &dir);
+    ts_free(folder);
+    return rc == 0 && dir.st_uid != 0 ? fchown(fd, dir.st_uid, dir.st_gid) : rc;
+}
+
+int ts_fs_open_guarded(const char *path, struct ts_file **out_file, bool *out_is_new, struct ts_error *err)
+{
+    const int flags = O_RDWR | O_APPEND | O_NOFOLLOW;
+    struct stat st;
+    *out_file = NULL;
+    int fd = open_fd(path, flags | O_CREAT | O_EXCL);
+    *out_is_new = fd >= 0;
+    if (fd < 0 && errno == EEXIST)
+        fd = open_fd(path, flags);
+    if (fd < 0)
+        return fail(err, errno, "open", path);
+    int rc = fstat(fd, &st);
+    if (rc == 0 && !S_ISREG(st.st_mode)) {
+        errno = EINVAL;
+        rc = -1;
+    }
+    if (rc == 0 && *out_is_new && geteuid() == 0)
+        rc = own_as_folder(fd, path);
+    if (rc < 0) {
+        rc = fail(err, errno, "open as a file of one's own", path);
+        (void)close(fd);
+        return rc;
+    }
+    *out_file = file_new(fd, path);
     return 0;
 }
 
@@ -474,97 +517,4 @@ int ts_fs_read_any(const char *path, size_t max_bytes, char **out_p, size_t *out
     *out_p = p;
     *out_n = n;
     return 0;
-}
-
-static int write_new_file(const struct ts_fs *fs, const char *path, const void *p, size_t n,
-                          struct ts_error *err)
-{
-    struct ts_file *file;
-    TS_TRY(fs->open(fs, path, TS_OPEN_CREATE, &file, err));
-    int rc = fs->append(file, p, n, err);
-    if (rc == 0)
-        rc = fs->sync(file, err);
-    int close_rc = fs->close(file, rc < 0 ? NULL : err); /* the first error is the one to tell */
-    return rc < 0 ? rc : close_rc;
-}
-
-int ts_fs_mkdirs(const struct ts_fs *fs, const char *path, struct ts_error *err)
-{
-    char *part = ts_xstrdup(path);
-    int rc = 0;
-    for (char *p = part + 1; rc == 0 && *part && *p; p++) {
-        if (*p != '/')
-            continue;
-        *p = '\0';
-        rc = fs->mkdir(fs, part, err);
-        *p = '/';
-    }
-    ts_free(part);
-    return rc < 0 ? rc : fs->mkdir(fs, path, err);
-}
-
-int ts_fs_exists(const struct ts_fs *fs, const char *path, struct ts_error *err)
-{
-    struct ts_file *probe;
-    struct ts_error why = {0};
-    int rc = fs->open(fs, path, TS_OPEN_READ, &probe, &why);
-    if (rc == TS_ENOTFOUND)
-        return 0;
-    if (rc < 0) {
-        if (err)
-            *err = why;
-        return rc;
-    }
-    (void)fs->close(probe, NULL); /* nothing was written */
-    return 1;
-}
-
-int ts_fs_sync_folder_of(const struct ts_fs *fs, const char *path, struct ts_error *err)
-{
-    const char *slash = strrchr(path, '/');
-    size_t n = !slash ? 0 : slash == path ? 1 : (size_t)(slash - path);
-    char *dir = ts_xmalloc(n + 2);
-    memcpy(dir, n ? path : ".", n ? n : 1);
-    dir[n ? n : 1] = 0;
-    int rc = fs->sync_dir(fs, dir, err);
-    ts_free(dir);
-    return rc;
-}
-
-char *ts_fs_join(const char *dir, const char *name)
-{
-    size_t n = strlen(dir) + strlen(name) + 2;
-    char *p = ts_xmalloc(n);
-    (void)snprintf(p, n, "%s/%s", dir, name);
-    return p;
-}
-
-char *ts_fs_suffixed(const char *path, const char *suffix)
-{
-    size_t n = strlen(path) + strlen(suffix) + 1;
-    char *p = ts_xmalloc(n);
-    (void)snprintf(p, n, "%s%s", path, suffix);
-    return p;
-}
-
-int ts_fs_write_atomic(const struct ts_fs *fs, const char *path, const void *p, size_t n,
-                       struct ts_error *err)
-{
-    char *tmp = ts_fs_suffixed(path, TMP_SUFFIX);
-    int rc = fs->unlink(fs, tmp, err); /* left by a crash */
-    if (rc == TS_ENOTFOUND) {
-        if (err)
-            *err = (struct ts_error){0};
-        rc = 0;
-    }
-    if (rc == 0)
-        rc = write_new_file(fs, tmp, p, n, err);
-    if (rc == 0)
-        rc = fs->rename(fs, tmp, path, err);
-    if (rc == 0)
-        rc = ts_fs_sync_folder_of(fs, path, err);
-    else
-        fs->unlink(fs, tmp, NULL);
-    ts_free(tmp);
-    return rc;
 }

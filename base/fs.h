@@ -94,6 +94,13 @@ int ts_fs_read_any(const char *path, size_t max_bytes, char **out_p, size_t *out
  *  between. After an error it is either; path.tmp is removed if possible. */
 int ts_fs_write_atomic(const struct ts_fs *fs, const char *path, const void *p, size_t n,
                        struct ts_error *err);
+/**
+ * TS_OPEN_APPEND of the real file system in a folder that belongs to somebody who is not trusted: a link in its place is not followed,
+ * only a regular file is taken, and one that is made (*out_is_new) gets the folder's owner if we are root.
+ *
+ * @return 0; as open; TS_EINVAL if it is something else than a file
+ */
+int ts_fs_open_guarded(const char *path, struct ts_file **out_file, bool *out_is_new, struct ts_error *err);
 /** Make a folder and those above it that are missing. Existing ones are fine. */
 int ts_fs_mkdirs(const struct ts_fs *fs, const char *path, struct ts_error *err);
 /** Is there such a file that may be opened? 1, 0 (TS_ENOTFOUND), < 0 any other error. Cost: an open and a close. */

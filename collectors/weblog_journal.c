@@ -372,34 +372,38 @@ const char *col_web_journal_find(const struct col_web_journal *j, uint64_t ident
     return NULL;
 }
 
-/* What root makes in the folder of the collector is the collector's too. */
-static void journal_own(const struct col_web_journal *j)
+/* Append to an open file. What a crash left of a line gets an end first; a part that did not fit is taken away again. */
+static int journal_put(struct ts_file *file, struct ts_slice lines, struct ts_error *err)
 {
-    struct stat dir;
-    if (geteuid() == 0 && stat(j->dir, &dir) == 0 && dir.st_uid != 0 &&
-        chown(j->path, dir.st_uid, dir.st_gid) < 0)
-        ts_log(TS_LOG_WARN, "weblog: %s: %m; the collector may not read it", j->path);
+    const struct ts_fs *fs = ts_fs_real();
+    uint64_t size;
+    char last = '\n';
+    size_t n = 0;
+    TS_TRY(fs->size(file, &size, err));
+    if (size)
+        TS_TRY(fs->pread(file, &last, 1, size - 1, &n, err));
+    int rc = last == '\n' ? 0 : fs->append(file, "\n", 1, err);
+    if (rc == 0)
+        rc = fs->append(file, lines.p, lines.n, err);
+    if (rc < 0)
+        (void)fs->truncate(file, size, NULL);
+    return rc < 0 ? rc : fs->sync(file, err);
 }
 
+/* The folder is the collector's, whose user may not be trusted by the one who imports. */
 static int journal_append(struct col_web_journal *j, struct ts_slice lines, struct ts_error *err)
 {
     const struct ts_fs *fs = ts_fs_real();
     struct ts_file *file;
-    bool is_new = ts_fs_exists(fs, j->path, NULL) == 0;
-    TS_TRY(fs->open(fs, j->path, TS_OPEN_APPEND, &file, err));
-    int rc = fs->append(file, lines.p, lines.n, err);
+    bool is_new;
+    TS_TRY(ts_fs_open_guarded(j->path, &file, &is_new, err));
+    int rc = journal_put(file, lines, err);
+    int rc_close = fs->close(file, rc < 0 ? NULL : err);
     if (rc == 0)
-        rc = fs->sync(file, err);
-    if (rc < 0) {
-        (void)fs->close(file, NULL);
-        return rc;
-    }
-    TS_TRY(fs->close(file, err));
-    if (is_new) {
-        journal_own(j);
-        TS_TRY(ts_fs_sync_folder_of(fs, j->path, err));
-    }
-    return 0;
+        rc = rc_close;
+    if (rc == 0 && is_new)
+        rc = ts_fs_sync_folder_of(fs, j->path, err);
+    return rc;
 }
 
 /* Lines of this journal's own; what it knows already is not read again. */

@@ -214,6 +214,33 @@ static bool any_path(void *arg, const char *path)
 }
 
 /* An import and a collector that begin at the same time: the one waits while the other decides. */
+/* The folder is the collector's: what an import writes there follows no link, and what a crash left of a line spoils none. */
+static void test_weblog_import__its_journal_is_a_file_of_whole_lines(void **state)
+{
+    static const char log[] = "1.1.1.1 - - [17/May/2015:10:05:03 +0000] \"GET / HTTP/1.1\" 200 1\n";
+    const struct ts_conf_key *const tables[] = {col_conf_keys};
+    struct t_store store = {.points = ts_xcalloc(N_POINTS, sizeof(*store.points))};
+    struct ts_conf *conf = ts_conf_new(tables, 1);
+    char dir[] = "/tmp/tsd-test-weblog-XXXXXX", path[80];
+    (void)state;
+    ts_log_set_level(TS_LOG_ERROR);
+    assert_non_null(mkdtemp(dir));
+    set(conf, "collect_dir", dir);
+    snprintf(path, sizeof(path), "%s/a.log", dir);
+    FILE *f = fopen(path, "we");
+    fputs(log, f);
+    fclose(f);
+    sh(dir, "ln -s victim weblog.imports");
+    import_text(conf, &store, path, log, false);
+    sh(dir, "test ! -e victim && rm weblog.imports && printf 'place\\t1024\\t01' > weblog.imports");
+    import_text(conf, &store, path, log, false);
+    sh(dir,
+       "test $(grep -c . weblog.imports) -ge 2 && grep -qx \"$(printf 'place\\t1024\\t01')\" weblog.imports");
+    sh(dir, "rm -r \"$PWD\"");
+    ts_conf_free(conf);
+    ts_free(store.points);
+}
+
 static void test_weblog_import__waits_for_the_lock_of_the_folder(void **state)
 {
     const struct ts_conf_key *const tables[] = {col_conf_keys};
@@ -263,6 +290,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_weblog_import__a_log_whose_copy_was_imported_is_named),
         cmocka_unit_test(test_weblog_import__import_first_and_follow_then),
+        cmocka_unit_test(test_weblog_import__its_journal_is_a_file_of_whole_lines),
         cmocka_unit_test(test_weblog_import__waits_for_the_lock_of_the_folder),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -42,6 +42,11 @@ void ts_budget_init_share(struct ts_budget *b, const char *name, struct ts_budge
     b->is_share = true;
 }
 
+void ts_budget_let_in(struct ts_budget *b)
+{
+    atomic_store_explicit(&b->let_in, true, RELAXED);
+}
+
 static void note_peak(struct ts_budget *b, uint64_t used)
 {
     uint64_t peak = atomic_load_explicit(&b->peak_bytes, RELAXED);
@@ -79,11 +84,11 @@ static uint64_t counted_above(const struct ts_budget *b, uint64_t used)
 }
 
 /* Count *n_bytes in b alone, and say how many the parent is to count; false: it is full. */
-static bool take_one(struct ts_budget *b, uint64_t *n_bytes)
+static bool take_one(struct ts_budget *b, bool let_in, uint64_t *n_bytes)
 {
     uint64_t used = atomic_load_explicit(&b->used_bytes, RELAXED), sum;
     do {
-        uint64_t most = limit_now(b);
+        uint64_t most = b->is_share && let_in ? UINT64_MAX : limit_now(b);
         if (used > most || *n_bytes > most - used)
             return false;
         sum = used + *n_bytes;
@@ -118,8 +123,12 @@ int ts_budget_take(struct ts_budget *b, uint64_t n_bytes, struct ts_error *err)
 {
     struct ts_budget *full = b;
     uint64_t n = n_bytes;
-    while (full && n && take_one(full, &n)) /* n is 0 above an account whose reserve covers it */
-        full = full->parent;
+    bool let_in = false;
+    for (; full && n; full = full->parent) { /* n is 0 above an account whose reserve covers it */
+        let_in |= atomic_load_explicit(&full->let_in, RELAXED);
+        if (!take_one(full, let_in, &n))
+            break;
+    }
     if (!full || !n)
         return 0;
     for (struct ts_budget *t = b; t != full; t = t->parent)

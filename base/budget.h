@@ -42,6 +42,7 @@ struct ts_budget {
     uint64_t small_bytes;        /* what a share may have in any case, as long as the limit allows */
     unsigned weight;             /* of shares: 1 = as much as is left for the others, 2 = twice as much */
     bool is_share;               /* limited by what is left of the parent */
+    _Atomic bool let_in;         /* shares above it refuse it nothing */
     _Atomic uint64_t used_bytes; /* taken and not given back */
     _Atomic uint64_t peak_bytes; /* the most that was ever taken at once */
     _Atomic uint64_t n_refused;  /* takes that were refused because this account was full */
@@ -66,6 +67,9 @@ void ts_budget_divide(struct ts_budget *b, unsigned weight, uint64_t spare_bytes
 /** Make the account of one client below an account that ts_budget_divide was called for. It has the key of its parent; name as for
  * ts_budget_init. */
 void ts_budget_init_share(struct ts_budget *b, const char *name, struct ts_budget *parent);
+/** From now on the shares above b refuse it nothing, though they count it: it has begun what must not end because others came. Other
+ * limits hold. Any thread. */
+void ts_budget_let_in(struct ts_budget *b);
 /**
  * Take n_bytes before allocating them.
  *
@@ -84,9 +88,6 @@ void ts_budget_give(struct ts_budget *b, uint64_t n_bytes);
 void ts_budget_give_all(struct ts_budget *b);
 /** Set what b holds to n_bytes, for uses that are measured from time to time instead of counted. One thread an account. */
 void ts_budget_report(struct ts_budget *b, uint64_t n_bytes);
-/** The most that b can ever hold: its limit, or of a share what it may have while nobody else has anything. UINT64_MAX: no limit of
- * its own. */
-uint64_t ts_budget_most(const struct ts_budget *b);
 /** The most that b can ever hold: its limit, or of a share what it may have while nobody else has anything. UINT64_MAX: no limit of
  * its own. */
 uint64_t ts_budget_most(const struct ts_budget *b);

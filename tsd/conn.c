@@ -6,6 +6,7 @@
  */
 #include "tsd/conn.h"
 
+#include "base/budget.h"
 #include "base/mem.h"
 #include "tsd/line/put.h"
 #include "tsd/worker.h"
@@ -270,21 +271,21 @@ static bool conn_send_blocks(struct tsd_conn *c)
     return true;
 }
 
-/* `out` was granted above the limit of its account, and the socket took as much as it could. */
+/* `out` was granted above the limit of its account, and the socket took as much as it could: what is left must fit. */
 static void conn_settle_forced(struct tsd_conn *c)
 {
     size_t rest = c->out.n - c->out_off;
     struct ts_buf kept = {.max = c->out.max, .budget = c->out.budget};
     c->forced = false;
-    if (!rest)
-        ts_buf_release(&c->out);
-    else if (ts_buf_append(&kept, c->out.p + c->out_off, rest) < 0)
-        tsd_conn_kill(c); /* it waits for a client that does not read: reply_total_bytes */
-    if (c->dead || !rest)
-        return;
+    if (c->out.p) /* not counted any more, or the rest would be counted beside the whole */
+        ts_budget_give(c->out.budget, c->out.cap + 1);
+    c->out.budget = NULL;
+    int rc = ts_buf_append(&kept, c->out.p + c->out_off, rest);
     ts_buf_release(&c->out);
     c->out = kept;
     c->out_off = 0;
+    if (rc < 0)
+        tsd_conn_kill(c); /* it waits for a client that does not read: reply_total_bytes */
 }
 
 void tsd_conn_reserve(struct tsd_conn *c, size_t n)

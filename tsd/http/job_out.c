@@ -46,8 +46,8 @@ struct job_piece *job_out_piece(struct tsd_job *job, struct ts_error *err)
     struct ts_budget *account = small ? tsd_memory_account(&job->req->d->memory, TSD_MEM_PROCESS)
                                       : tsd_conn_account(job->req->c, TSD_SHARED_QUERIES);
     struct job_piece *piece;
-    if (small)
-        ts_budget_force(account, sizeof(*piece)); /* two for each thread at most */
+    if (small || job->posted) /* two for each thread at most; what was begun is not cut since others came */
+        ts_budget_force(account, sizeof(*piece));
     else if (ts_budget_take(account, sizeof(*piece), err) < 0)
         return NULL;
     piece = ts_xmalloc(sizeof(*piece));
@@ -323,6 +323,8 @@ int job_out_post(struct tsd_job *job, struct job_piece *piece, struct ts_error *
     }
     if (err)
         *err = (struct ts_error){0};
+    if (!job->posted)
+        ts_budget_let_in(&job->memory); /* its reply has begun: it is not cut because other clients came */
     job->posted = true;
     piece->call.run = out_run_piece;
     piece->call.msg.size_bytes = (uint32_t)sizeof(*piece);

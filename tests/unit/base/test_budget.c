@@ -259,6 +259,34 @@ static void test_budget__shares_leave_something_for_others(void **state)
     assert_int_equal(kind.used_bytes, 0);
 }
 
+/* What has begun is not ended by clients that come later, but by limits that all have. */
+static void test_budget__who_was_let_in_is_refused_by_no_share(void **state)
+{
+    static struct ts_budget a, b, job, part;
+    (void)state;
+    accounts(0, 1000, 0);
+    ts_budget_divide(&kind, 1, 0, 0);
+    ts_budget_init_share(&a, "a", &kind);
+    ts_budget_init_share(&b, "b", &kind);
+    ts_budget_init(&job, "job", "query_max_bytes", &a, 700);
+    ts_budget_init(&part, "part", "query_max_bytes", &job, 0);
+    assert_int_equal(ts_budget_take(&part, 500, NULL), 0);
+    assert_int_equal(ts_budget_take(&b, 200, NULL), 0);
+    assert_int_equal(ts_budget_take(&part, 10, NULL), TS_ELIMIT); /* 400 are its share now */
+    ts_budget_let_in(&job);
+    assert_int_equal(ts_budget_take(&part, 10, NULL), 0);
+    assert_int_equal(ts_budget_take(&a, 10, NULL), TS_ELIMIT); /* another job of the same client */
+    assert_int_equal(ts_budget_take(&part, 191, NULL), TS_ELIMIT);
+    assert_int_equal(ts_budget_take(&part, 190, NULL), 0);
+    assert_int_equal(job.n_refused, 1);
+    ts_budget_force(&b, 100);
+    ts_budget_give(&part, 100);
+    assert_int_equal(ts_budget_take(&part, 101, NULL), TS_ELIMIT); /* 900 of 1000 */
+    ts_budget_give_all(&part);
+    ts_budget_give_all(&b);
+    assert_int_equal(kind.used_bytes, 0);
+}
+
 static void test_budget__shares_follow_a_weight(void **state)
 {
     static struct ts_budget a;
@@ -287,6 +315,7 @@ int main(void)
         cmocka_unit_test(test_budget__the_limit_holds_among_threads),
         cmocka_unit_test(test_budget__a_reserve_is_left_alone_by_others),
         cmocka_unit_test(test_budget__shares_leave_something_for_others),
+        cmocka_unit_test(test_budget__who_was_let_in_is_refused_by_no_share),
         cmocka_unit_test(test_budget__shares_follow_a_weight),
         cmocka_unit_test(test_budget__buffers_count_what_they_hold),
         cmocka_unit_test(test_budget__arenas_refuse_what_is_over),

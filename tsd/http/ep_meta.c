@@ -45,6 +45,8 @@ static int meta_run(struct tsd_job *job, struct ts_error *err)
 static enum tsd_job_kind meta_kind(const struct tsd_req *req)
 {
     static const char *const small[] = {"api/annotation", "api/uid/", "api/search/lookup"};
+    if (ts_slice_is(req->path, "api/uid/rename")) /* may wait for the log of names to be rewritten */
+        return TSD_JOB_QUERY;
     for (size_t i = 0; i < sizeof(small) / sizeof(small[0]); i++)
         if (req->path.n >= strlen(small[i]) && !memcmp(req->path.p, small[i], strlen(small[i])))
             return TSD_JOB_SMALL;

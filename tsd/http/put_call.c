@@ -14,6 +14,7 @@
 #include <event2/event.h>
 
 #define PUT_MAX_SECONDS  4294967295.0 /* larger numbers are milliseconds */
+#define PUT_DIGITS       10           /* of seconds; with more they are milliseconds */
 #define PUT_DECIMALS     3            /* of seconds, as lines have them */
 #define PUT_MAX_SYNC_MS  86400000
 #define PUT_FIRST_ERRORS 3   /* told in the answer when nobody asked for details */
@@ -203,12 +204,9 @@ static bool put_time_double(const struct tsd_rules *rules, double d, struct tsd_
 {
     if (!(d > -1e15 && d < 1e15))
         return false;
-    if (rules->compat || d == (double)(int64_t)d) /* OpenTSDB cuts fractions */
-        return put_time_int(rules, (int64_t)d, out, why);
-    if (d > PUT_MAX_SECONDS || d < -PUT_MAX_SECONDS) {
-        ts_buf_str(why, " (decimals need seconds)");
-        return false;
-    }
+    if (rules->compat || d == (double)(int64_t)d || d > PUT_MAX_SECONDS || d < -PUT_MAX_SECONDS)
+        return put_time_int(rules, (int64_t)d, out,
+                            why); /* OpenTSDB cuts fractions; those of milliseconds are cut here too */
     int64_t ms = (int64_t)(d * 1000 + (d < 0 ? -0.5 : 0.5));
     *out = (struct tsd_time){.raw = ms, .ts_ms = ms, .ms = true};
     return ms > 0 || rules->old_times;
@@ -223,7 +221,8 @@ static bool put_time(const struct tsd_rules *rules, const struct tsd_put_point *
     bool exponent = s.n && (memchr(s.p, 'e', s.n) || memchr(s.p, 'E', s.n));
     struct ts_num v;
     int64_t raw;
-    if (!rules->compat && (tsd_time_is_iso(s) || (dot && !exponent && s.p + s.n - dot <= 1 + PUT_DECIMALS)))
+    if (!rules->compat && (tsd_time_is_iso(s) || (dot && !exponent && dot - s.p <= PUT_DIGITS &&
+                                                  s.p + s.n - dot <= 1 + PUT_DECIMALS)))
         return put_time_line(rules, s, out, why);
     if (!dot && s.n && !exponent)
         return ts_num_parse_int(s, &raw, NULL) == 0 && put_time_int(rules, raw, out, why);

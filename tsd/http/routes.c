@@ -124,7 +124,7 @@ const struct tsd_endpoint tsd_endpoints[] = {
     {"s/*", tsd_ep_static, "Files of our page.", .reads = TSD_GET, .flags = TSD_EP_READS},
     {"stats", tsd_ep_stats_text, "Counters as lines (old path).", .reads = TSD_GET},
     {"suggest", tsd_ep_suggest, "Names that begin with a prefix (old path).", .reads = TSD_GET,
-     .flags = TSD_EP_READS, .params = "type q max"},
+     .flags = TSD_EP_READS, .params = "type q max json"},
     {"version", tsd_ep_version, "About this program (old path).", .reads = TSD_GET},
     {.path = NULL},
 };

@@ -80,7 +80,8 @@ int tsd_ask_known(const struct tsd_ask *a, const json_t *obj, const struct tsd_f
     for (; fields && fields->name; fields++)
         ts_buf_printf(&known, " %s", fields->name);
     ts_buf_char(&known, 0);
-    int rc = ts_json_known(obj, known.p, &unknown, err);
+    int rc = known.failed ? ts_error_set(err, TS_ENOMEM, "no memory for reading the request")
+                          : ts_json_known(obj, known.p, &unknown, err);
     ts_buf_release(&known);
     return rc;
 }

@@ -119,11 +119,14 @@ void sim_rename(struct sim *s)
         sim_fail(s, "after a rename %s is %u instead of %u", a, id, n->id);
 }
 
-/* A delete alone may have been lost without anybody seeing it. */
+/* Points that the store must have. A delete alone, or points that were expired after a crash, may have been lost without anybody
+ * seeing it. */
 static bool has_points(const struct sim *s, unsigned i)
 {
     struct t_ref_point *v = NULL;
-    size_t n = s->series[i].safe ? 0 : t_ref_scan(s->ref, i, STO_MIN_TS_MS, STO_MAX_TS_MS, &v);
+    int64_t from = s->opts.retention_ms ? s->now_ms - s->opts.retention_ms : STO_MIN_TS_MS;
+    from = s->horizon_ms > from ? s->horizon_ms : from;
+    size_t n = s->series[i].safe ? 0 : t_ref_scan(s->ref, i, from, STO_MAX_TS_MS, &v);
     ts_free(v);
     return n > 0;
 }

@@ -36,7 +36,8 @@ static inline void flush_to(struct sto_store *st, enum sto_level level)
 
 /* Points of a series: how many, and the sum of their values. */
 struct seen {
-    int64_t n, sum;
+    int64_t n;
+    uint64_t sum; /* modulo 2^64 */
 };
 
 static inline void see(void *arg, int64_t ts_ms, struct ts_num v)
@@ -44,7 +45,7 @@ static inline void see(void *arg, int64_t ts_ms, struct ts_num v)
     struct seen *s = arg;
     (void)ts_ms;
     s->n++;
-    s->sum += v.m;
+    s->sum += (uint64_t)v.m;
 }
 
 static inline struct seen seen(struct sto_store *st, unsigned series)

@@ -72,6 +72,27 @@ static inline int32_t sto_hour(int64_t ts_ms)
 {
     return (int32_t)ts_floor_div(ts_ms, TS_HOUR_MS);
 }
+/**
+ * The part of a span of time that lies in an hour.
+ *
+ * @param from_ms, to_ms    inclusive, any
+ * @param out_from,out_to   offsets in the hour, inclusive; unchanged if there is no such part
+ * @return false = there is none
+ */
+static inline bool sto_hour_part(int32_t hour, int64_t from_ms, int64_t to_ms, uint32_t *out_from,
+                                 uint32_t *out_to)
+{
+    int64_t lo = hour * TS_HOUR_MS, hi = lo + TS_HOUR_MS - 1;
+    if (to_ms < lo || from_ms > hi)
+        return false;
+    /* First clamp, then subtract: clang 14 makes "a > b ? (uint32_t)(a - b) : 0" a look at the sign of a - b, also
+     * where that overflows (a = INT64_MIN). */
+    from_ms = from_ms < lo ? lo : from_ms;
+    to_ms = to_ms > hi ? hi : to_ms;
+    *out_from = (uint32_t)(from_ms - lo);
+    *out_to = (uint32_t)(to_ms - lo);
+    return true;
+}
 #define STO_MAX_TS_MS ((int64_t)INT32_MAX * TS_HOUR_MS)
 #define STO_MIN_TS_MS (-STO_MAX_TS_MS)
 

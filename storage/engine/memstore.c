@@ -417,11 +417,9 @@ static void apply_del(struct sto_mem *mem, const struct sto_point *p)
     struct sto_mem_row *row =
         leaf ? atomic_load_explicit(&leaf->heads[slot % LEAF_HEADS], memory_order_relaxed) : NULL;
     for (; row; row = row->next) {
-        int64_t lo = row->hour * TS_HOUR_MS, hi = lo + TS_HOUR_MS - 1;
-        if (to_ms < lo || from_ms > hi)
-            continue;
-        uint32_t off = from_ms > lo ? (uint32_t)(from_ms - lo) : 0;
-        append(mem, row, (uint32_t)STO_OP_DEL << STO_META_OP_SHIFT | off, (to_ms < hi ? to_ms : hi) - lo);
+        uint32_t from, to;
+        if (sto_hour_part(row->hour, from_ms, to_ms, &from, &to))
+            append(mem, row, (uint32_t)STO_OP_DEL << STO_META_OP_SHIFT | from, to);
     }
 }
 

@@ -37,18 +37,16 @@ static int cmp_span(const void *pa, const void *pb)
 /* Add the parts of tombs that lie in the hour. */
 static void dead_add(struct dead *dead, int32_t hour, const struct sto_tomb *tombs, size_t n)
 {
-    int64_t lo = hour * TS_HOUR_MS, hi = lo + TS_HOUR_MS - 1;
     size_t had = dead->n;
     for (size_t i = 0; i < n; i++) {
-        if (tombs[i].to_ms < lo || tombs[i].from_ms > hi)
+        struct dead_span part;
+        if (!sto_hour_part(hour, tombs[i].from_ms, tombs[i].to_ms, &part.from, &part.to))
             continue;
         if (dead->n == dead->cap) {
             dead->cap = dead->cap ? dead->cap * 2 : 16;
             dead->spans = ts_xrealloc(dead->spans, dead->cap * sizeof(dead->spans[0]));
         }
-        dead->spans[dead->n++] =
-            (struct dead_span){tombs[i].from_ms > lo ? (uint32_t)(tombs[i].from_ms - lo) : 0,
-                               (uint32_t)((tombs[i].to_ms < hi ? tombs[i].to_ms : hi) - lo)};
+        dead->spans[dead->n++] = part;
     }
     if (dead->n == had)
         return;

@@ -290,6 +290,32 @@ static void test_merge_cells__many_tombstones_are_linear(void **state)
     ts_free(tombs);
 }
 
+/* Ends of time included: a compiler that subtracts before it compares fails here. */
+static void test_merge_cells__parts_of_an_hour(void **state)
+{
+    (void)state;
+    const int32_t hour = 497532;
+    const int64_t lo = hour * TS_HOUR_MS, hi = lo + TS_HOUR_MS - 1;
+    const struct {
+        int64_t from_ms, to_ms;
+        bool is_there;
+        uint32_t from, to;
+    } cases[] = {
+        {INT64_MIN, hi, true, 0, 3599999},  {INT64_MIN, INT64_MAX, true, 0, 3599999},
+        {INT64_MIN, lo, true, 0, 0},        {INT64_MIN, lo - 1, false, 7, 7},
+        {lo, INT64_MAX, true, 0, 3599999},  {hi, INT64_MAX, true, 3599999, 3599999},
+        {lo + 5, hi - 5, true, 5, 3599994}, {lo - 1, lo + 1, true, 0, 1},
+        {hi + 1, INT64_MAX, false, 7, 7},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        uint32_t from = 7, to = 7;
+        assert_int_equal(sto_hour_part(hour, cases[i].from_ms, cases[i].to_ms, &from, &to),
+                         cases[i].is_there);
+        assert_int_equal(from, cases[i].from);
+        assert_int_equal(to, cases[i].to);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -300,6 +326,7 @@ int main(void)
         cmocka_unit_test(test_merge_cells__overflowing_adds_become_doubles),
         cmocka_unit_test(test_merge_cells__tombstones_cut_older_sources_only),
         cmocka_unit_test(test_merge_cells__random_pieces_at_once_and_in_steps),
+        cmocka_unit_test(test_merge_cells__parts_of_an_hour),
         cmocka_unit_test(test_merge_cells__many_tombstones_are_linear),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -77,7 +77,7 @@ class Lines(Stream):
 
     def work(self):
         with socket.create_connection(("127.0.0.1", self.tsd.port), 10) as s:
-            s.settimeout(30)
+            s.settimeout(300)
             while True:
                 n = self.rng.randrange(1, BLOCK if self.rng.random() < 0.7 else 50)
                 data = self.lines(self.sent, self.sent + n, "put ")

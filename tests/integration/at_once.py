@@ -50,8 +50,8 @@ def small(d, where):
 
 def packed(d):
     path = "http://127.0.0.1:%d/api/query?start=%d&end=%d&m=sum:m%%7Bs=s007%%7D" % (d.port, T0, T0 + 300)
-    with urllib.request.urlopen(urllib.request.Request(path, headers={"Accept-Encoding": "gzip"}), timeout=60) as f:
-        check("compressed", f.headers["Content-Encoding"] == "gzip" and gzip.decompress(f.read()) == urllib.request.urlopen(path, timeout=60).read())
+    with urllib.request.urlopen(urllib.request.Request(path, headers={"Accept-Encoding": "gzip"}), timeout=300) as f:
+        check("compressed", f.headers["Content-Encoding"] == "gzip" and gzip.decompress(f.read()) == urllib.request.urlopen(path, timeout=300).read())
 
 
 def listed(d):

@@ -17,7 +17,7 @@ def iso(t):
 
 
 def ask(d, path, body=None, accept=None):
-    c = http.client.HTTPConnection("127.0.0.1", d.port, timeout=60)
+    c = http.client.HTTPConnection("127.0.0.1", d.port, timeout=300)
     c.request("POST" if body is not None else "GET", path, json.dumps(body) if body is not None else None, {"Accept": accept} if accept else {})
     r = c.getresponse()
     data = r.read().decode()

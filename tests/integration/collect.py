@@ -276,7 +276,7 @@ def mistakes():
                        (["--collect-weblog", "/x", "--collect-weblog-bucket-s", "7"], "collect_weblog_bucket_s"),
                        (["--collect-weblog", "x:/x"], "collect_weblog")):
         p = subprocess.run([binary(), "collect", "--collect-dir", "none", *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                           timeout=120, env=ENV)
+                           timeout=300, env=ENV)
         check(p.returncode in (1, 2) and what in p.stderr, "%s: %d %s" % (args, p.returncode, p.stderr))
 
 

@@ -14,7 +14,7 @@ TRIES = 5  # the machine works meanwhile: what is no counter may leave its bound
 
 
 def run(*argv):
-    return subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True, timeout=120).stdout
+    return subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True, timeout=300).stdout
 
 
 def ours():

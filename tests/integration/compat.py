@@ -25,7 +25,7 @@ class Side:
         self.d, self.compat = d, compat
 
     def ask(self, path, body=None, method=None):
-        c = http.client.HTTPConnection("127.0.0.1", self.d.port, timeout=120)
+        c = http.client.HTTPConnection("127.0.0.1", self.d.port, timeout=300)
         data = body if isinstance(body, str) or body is None else json.dumps(body)
         c.request(method or ("POST" if body is not None else "GET"), urllib.parse.quote(path, safe="/?&=%:,;"), data)
         r = c.getresponse()
@@ -269,7 +269,7 @@ def unknown_parameters(s):
 def unknown_members(s):
     got = []
     for more in ({"explicittags": True}, {"refId": "A"}):
-        c = http.client.HTTPConnection("127.0.0.1", s.d.port, timeout=120)
+        c = http.client.HTTPConnection("127.0.0.1", s.d.port, timeout=300)
         c.request("POST", "/api/query", json.dumps({"start": T0, "end": T0 + 5, "queries": [dict({"metric": "two", "aggregator": "sum"}, **more)]}))
         r = c.getresponse()
         text = r.read().decode()

@@ -26,7 +26,7 @@ def is_open(s):
 
 def http(s, method, path, body=b""):
     """Status and body on a connection that stays open."""
-    s.settimeout(120)
+    s.settimeout(300)
     s.sendall(b"%s %s HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s" % (method.encode(), path.encode(), len(body), body))
     got = b""
     while b"\r\n\r\n" not in got:
@@ -60,7 +60,7 @@ def few_descriptors():
             lines, web = alive[0], alive[1]
             for day in range(20):
                 lines.sendall(b"".join(b"put few.m %d %d h=%d\n" % (T0 + day * 86400 + i, i, i % 7) for i in range(50)))
-                lines.settimeout(120)
+                lines.settimeout(300)
                 lines.sendall(b"sync\n")
                 check("sync", lines.recv(100).split()[0], b"ok")
                 check("flush", http(web, "POST", "/api/admin/flush?level=files")[0], 200)
@@ -146,7 +146,7 @@ def stop():
         s = socket.socket()
         s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         s.connect(("127.0.0.1", d.port))
-        s.settimeout(120)
+        s.settimeout(300)
         s.sendall(b"GET /api/query?start=%d&end=%d&m=none:stop.m HTTP/1.1\r\nHost: localhost\r\n\r\n" % (T0, T0 + 3000))
         got = s.recv(1000)
         check("it has begun", got[:12], b"HTTP/1.1 200")
@@ -167,7 +167,7 @@ def incomplete():
         for i in range(7):
             s = d.connect()
             s.sendall(text[:20] if i % 2 else text)
-            s.settimeout(60)
+            s.settimeout(300)
             conns.append(s)
             check("whole requests are served", d.api("/api/version")["version"] != "")  # and the worker has seen it
         for i, s in enumerate(conns[:3]):

@@ -11,7 +11,7 @@ T0 = 1500000000 - 1500000000 % 3600
 
 
 def ask(d, method, path, body=None):
-    c = http.client.HTTPConnection("127.0.0.1", d.port, timeout=120)
+    c = http.client.HTTPConnection("127.0.0.1", d.port, timeout=300)
     c.request(method, urllib.parse.quote(path, safe="/?&=:%"), json.dumps(body) if body is not None else None)
     r = c.getresponse()
     data = json.loads(r.read() or b"null")

@@ -67,7 +67,7 @@ def post(daemon, data):
     """(status, Retry-After, message)"""
     req = urllib.request.Request("http://127.0.0.1:%d/api/put" % daemon.port, data, {"Content-Type": "application/json"})
     try:
-        with urllib.request.urlopen(req, timeout=120) as f:
+        with urllib.request.urlopen(req, timeout=300) as f:
             return f.status, None, ""
     except urllib.error.HTTPError as e:
         return e.code, e.headers.get("Retry-After"), json.loads(e.read())["error"]["message"]

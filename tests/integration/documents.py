@@ -51,7 +51,7 @@ def commands(text):
 def run(d, command, env):
     """Its output, with the port of this daemon; serve and build steps are this script's business."""
     command = command.replace("localhost:4242", "127.0.0.1:%d" % d.port).replace("nc -q 1 localhost 4242", "python3 nc.py %d" % d.port)
-    return subprocess.run(command, shell=True, cwd=d.base, env=env, text=True, capture_output=True, timeout=120)
+    return subprocess.run(command, shell=True, cwd=d.base, env=env, text=True, capture_output=True, timeout=300)
 
 
 def readme(d):

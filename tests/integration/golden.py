@@ -193,7 +193,7 @@ class Server:
         self.host, self.port = host, port
 
     def ask(self, method, path, body=None, headers=None):
-        c = http.client.HTTPConnection(self.host, self.port, timeout=120)
+        c = http.client.HTTPConnection(self.host, self.port, timeout=300)
         headers = dict(headers or {})
         if body is not None:
             headers.setdefault("Content-Type", "application/json")

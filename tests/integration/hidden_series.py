@@ -168,7 +168,7 @@ def deletes(d):
     day = "start=%d&end=%d" % (T0, T0 + 86399)
 
     def counts(m, more="", method="GET"):
-        c = http.client.HTTPConnection("127.0.0.1", d.port, timeout=120)
+        c = http.client.HTTPConnection("127.0.0.1", d.port, timeout=300)
         c.request(method, "/api/delete?%s&m=%s%s" % (day, m, more))
         b = json.loads(c.getresponse().read())
         c.close()

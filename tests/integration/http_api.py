@@ -13,7 +13,7 @@ T0 = 1500000000
 
 
 def ask(d, method, path, body=None, headers=None):
-    c = http.client.HTTPConnection("127.0.0.1", d.port, timeout=60)
+    c = http.client.HTTPConnection("127.0.0.1", d.port, timeout=300)
     c.request(method, path, body, headers or {})
     r = c.getresponse()
     data = r.read()
@@ -48,7 +48,7 @@ def writers(d):
     check("they are the text that was sent", [r["tags"] for r in json.loads(b)["results"]] == [{"a": "-0", "b": "1.50", "c": "1e3"}], b)
     s, b, _ = ask(d, "POST", "/api/put", json.dumps([one, point("", T0, 1, h="a")]))
     check("one bad point", s == 400 and json.loads(b)["error"]["message"] == "One or more data points had errors", b)
-    c = http.client.HTTPConnection("127.0.0.1", d.port, timeout=60)
+    c = http.client.HTTPConnection("127.0.0.1", d.port, timeout=300)
     for i in range(100):
         c.request("POST", "/api/put", json.dumps([point("keep", T0 + i, i, h="a")]))
         r = c.getresponse()
@@ -157,13 +157,13 @@ def stall(d, path):
     check("a reader that takes nothing is dropped", n[0] == 1, n)
     s.close()
     idle = socket.create_connection(("127.0.0.1", d.port))
-    idle.settimeout(30)
+    idle.settimeout(300)
     idle.sendall(b"GET /api/version HTTP/1.1\r\nHost: localhost\r\n\r\n\r\n")     # an empty line behind it begins no request
     while not idle.recv(4000).endswith(b"}"):
         pass
     h = socket.create_connection(("127.0.0.1", d.port))
     h.sendall(b"GET /api/version HTTP/1.1\r\n")     # and no more
-    h.settimeout(30)
+    h.settimeout(300)
     answer = h.recv(1000)
     check("a request that does not end", answer.startswith(b"HTTP/1.1 408"), answer)
     idle.sendall(b"GET /api/version HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -186,7 +186,7 @@ def admin(d):
 def parallel(d):
     """Writers and readers at once over both protocols."""
     def write(k):
-        c = http.client.HTTPConnection("127.0.0.1", d.port, timeout=60)
+        c = http.client.HTTPConnection("127.0.0.1", d.port, timeout=300)
         for i in range(50):
             c.request("POST", "/api/put", json.dumps([point("par.m", T0 + i * 20 + j, 1, w="w%d" % k) for j in range(20)]))
             r = c.getresponse()

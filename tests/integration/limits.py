@@ -16,7 +16,7 @@ ALL = "start=%d&end=%d" % (T0, T0 + N_POINTS)
 
 
 def ask(d, path, method="GET"):
-    c = http.client.HTTPConnection("127.0.0.1", d.port, timeout=120)
+    c = http.client.HTTPConnection("127.0.0.1", d.port, timeout=300)
     c.request(method, path)
     r = c.getresponse()
     data = r.read()
@@ -232,7 +232,7 @@ def many_parts(d):
 
 
 def post(d, body):
-    c = http.client.HTTPConnection("127.0.0.1", d.port, timeout=120)
+    c = http.client.HTTPConnection("127.0.0.1", d.port, timeout=300)
     c.request("POST", "/api/query", json.dumps(body), {"Content-Type": "application/json"})
     r = c.getresponse()
     data = r.read()

@@ -95,7 +95,7 @@ def syncs(d):
     if not SANITIZED:
         holds("memory", resident_mib(d) - before < 30, resident_mib(d) - before)
     s.shutdown(socket.SHUT_WR)
-    s.settimeout(120)
+    s.settimeout(300)
     answers = 0
     while got := s.recv(1 << 20):
         answers += got.count(b"ok 0\n" if got.startswith(b"ok") else b"\n")

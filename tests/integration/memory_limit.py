@@ -78,7 +78,7 @@ def json_trees(d):
     """A tree takes many times the text."""
     d.keys["http_body_total_bytes"] = "6M"
     d.restart()
-    c = http.client.HTTPConnection("127.0.0.1", d.port, timeout=120)
+    c = http.client.HTTPConnection("127.0.0.1", d.port, timeout=300)
     c.request("POST", "/api/query", b'{"start":1,"queries":[' + b",".join([b"{}"] * 100000) + b"]}", {"Content-Type": "application/json"})
     r = c.getresponse()
     text = r.read()

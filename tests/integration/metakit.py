@@ -21,7 +21,7 @@ def holds(what, ok, seen=""):
 
 def ask(d, method, path, body=None):
     """(status, JSON or text or None)"""
-    c = http.client.HTTPConnection("127.0.0.1", d.port, timeout=120)
+    c = http.client.HTTPConnection("127.0.0.1", d.port, timeout=300)
     c.request(method, path, None if body is None else json.dumps(body), {"Content-Type": "application/json"} if body is not None else {})
     r = c.getresponse()
     data = r.read()

@@ -92,7 +92,7 @@ def edges(d):
 
 def secrets(d):
     """What /api/stats/query shows of a request names no password and no cookie."""
-    c = http.client.HTTPConnection("127.0.0.1", d.port, timeout=120)
+    c = http.client.HTTPConnection("127.0.0.1", d.port, timeout=300)
     c.request("GET", "/api/query?%s&m=sum:page.m" % RANGE, headers={"Authorization": "Basic c2VjcmV0", "Cookie": "sid=c2VjcmV0", "Proxy-Authorization": "c2VjcmV0",
                                                                     "X-Shown": "this"})
     c.getresponse().read()

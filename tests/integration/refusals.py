@@ -13,7 +13,7 @@ T0 = 1500000000
 
 def post(d, query, points):
     """(status, Retry-After, JSON or None)"""
-    c = http.client.HTTPConnection("127.0.0.1", d.port, timeout=120)
+    c = http.client.HTTPConnection("127.0.0.1", d.port, timeout=300)
     c.request("POST", "/api/put" + query, json.dumps(points), {"Content-Type": "application/json"})
     r = c.getresponse()
     data = r.read()

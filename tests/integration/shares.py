@@ -17,7 +17,7 @@ def connect(d, address, small=False):
     s = socket.socket()
     if small:
         s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-    s.settimeout(120)
+    s.settimeout(300)
     s.bind((address, 0))
     s.connect(("127.0.0.1", d.port))
     return s
@@ -25,7 +25,7 @@ def connect(d, address, small=False):
 
 def ask(d, address, path, method="GET", body=None):
     """(status, body) on a connection of its own."""
-    c = http.client.HTTPConnection("127.0.0.1", d.port, timeout=120, source_address=(address, 0))
+    c = http.client.HTTPConnection("127.0.0.1", d.port, timeout=300, source_address=(address, 0))
     c.request(method, path, body)
     r = c.getresponse()
     text = r.read()

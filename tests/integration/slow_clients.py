@@ -31,7 +31,7 @@ def reader(d, path=BIG, host=b"127.0.0.1"):
     """A client that asks and reads nothing yet."""
     s = socket.socket()
     s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-    s.settimeout(60)
+    s.settimeout(300)
     s.connect(("127.0.0.1", d.port))
     s.sendall(b"GET %s HTTP/1.1\r\nHost: %s\r\n\r\n" % (path.encode(), host))
     return s
@@ -119,7 +119,7 @@ def packed(d):
     """The same compressed, and read at some speed."""
     s = socket.socket()
     s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-    s.settimeout(60)
+    s.settimeout(300)
     s.connect(("127.0.0.1", d.port))
     s.sendall(b"GET %s&arrays HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept-Encoding: gzip\r\nConnection: close\r\n\r\n" % BIG.encode())
     time.sleep(0.2)
@@ -160,7 +160,7 @@ def shares(d):
     with_keys(d, query_max_running=1, query_max_waiting=1, query_spool_bytes=0)
     held = [reader(d) for _ in range(2)]
     until("one runs, one waits", lambda: stats(d)["jobs.waiting class=query"] == 1)
-    c = http.client.HTTPConnection("127.0.0.1", d.port, timeout=60)
+    c = http.client.HTTPConnection("127.0.0.1", d.port, timeout=300)
     c.request("GET", BIG)
     r = c.getresponse()
     text = r.read()

@@ -65,7 +65,7 @@ def together(*calls):
         t.join()
 
 
-def until(what, test, seconds=60):
+def until(what, test, seconds=300):
     """The first true answer of test(); ends the program when there is none in that time."""
     limit = time.monotonic() + seconds
     while not (got := test()):
@@ -164,7 +164,7 @@ class Daemon:
         h = {"Content-Type": "application/json"} if body is not None else {}
         h.update(headers or {})
         req = urllib.request.Request("http://127.0.0.1:%d%s" % (self.port, path), data=body, headers=h, method=method)
-        with urllib.request.urlopen(req, timeout=120) as f:
+        with urllib.request.urlopen(req, timeout=300) as f:
             return f.read()
 
     def api(self, path, body=None):

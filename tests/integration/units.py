@@ -14,7 +14,7 @@ EXPOSURE_MAX = 2.5  # of 10; what is left over is network, /proc and users, whic
 
 
 def ask(*argv):
-    return subprocess.run(["systemd-analyze", *argv], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120, check=False)
+    return subprocess.run(["systemd-analyze", *argv], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300, check=False)
 
 
 def main():

@@ -117,7 +117,7 @@ def own(d):
 def passed_over(d):
     """Members that are near to nothing are named in a header."""
     body = {"start": T0, "refId": "A", "queries": [dict(SUB, alias="x\r\ny", hide=False), dict(SUB, metric="m2", alias="z")]}
-    c = http.client.HTTPConnection("127.0.0.1", d.port, timeout=120)
+    c = http.client.HTTPConnection("127.0.0.1", d.port, timeout=300)
     ask(d, "POST", "/api/put", [{"metric": "m2", "timestamp": T0, "value": 1, "tags": {"h": "a"}}])
     for sent, want in ((body, "refId, alias, hide"), ({"start": T0, "queries": [SUB]}, None), ({"start": T0, "queries": [SUB], "gr\r\noup": 1}, "gr??oup")):
         c.request("POST", "/api/query", json.dumps(sent))

@@ -10,7 +10,7 @@ POINT = json.dumps({"metric": "web.m", "timestamp": 1500000000, "value": 1, "tag
 
 
 def ask(d, method, path, headers=None, body=None):
-    c = http.client.HTTPConnection("127.0.0.1", d.port, timeout=120)
+    c = http.client.HTTPConnection("127.0.0.1", d.port, timeout=300)
     c.request(method, path, body, headers or {})
     r = c.getresponse()
     text = r.read().decode()

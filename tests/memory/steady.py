@@ -48,7 +48,7 @@ class Load:
         t = BASE + self.k // SERIES * 10
         body = [{"metric": "steady.http", "timestamp": t + i, "value": i * 0.25, "tags": {"host": "h%d" % (i % 20)}} for i in range(200)]
         req = urllib.request.Request("http://127.0.0.1:%d/api/put" % self.d.port, json.dumps(body).encode(), {"Content-Type": "application/json"})
-        urllib.request.urlopen(req, timeout=120).read()
+        urllib.request.urlopen(req, timeout=300).read()
 
     def ask(self):
         now = BASE + self.k // SERIES * 10

@@ -230,8 +230,11 @@ def run(o, name):
 
 def turn():
     """Number of commits, so that each one has another third; without git the day."""
-    p = subprocess.run(["git", "-C", HERE, "rev-list", "--count", "HEAD"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-    return int(p.stdout) if p.returncode == 0 else int(time.time() // 86400)
+    try:
+        p = subprocess.run(["git", "-C", HERE, "rev-list", "--count", "HEAD"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        return int(p.stdout)
+    except (FileNotFoundError, ValueError):
+        return int(time.time() // 86400)
 
 
 def main():

@@ -72,9 +72,10 @@ uint64_t sto_reclog__synced(const char *head)
     return ts_ld64(head + 8);
 }
 
-bool sto_reclog__body_good(struct ts_slice one, const struct sto_reclog__head *head)
+/* Is the body behind a good head the one it was made for? */
+static bool body_good(const uint8_t *body, const struct sto_reclog__head *head)
 {
-    return ts_crc32c(0, one.p + STO_RECLOG_HEAD_BYTES, head->n_bytes) == head->crc;
+    return ts_crc32c(0, body, head->n_bytes) == head->crc;
 }
 
 bool sto_reclog__record_get(struct ts_slice file, uint64_t off, struct ts_slice *out_body,
@@ -83,9 +84,7 @@ bool sto_reclog__record_get(struct ts_slice file, uint64_t off, struct ts_slice 
     struct sto_reclog__head head;
     const uint8_t *p = (const uint8_t *)file.p + off;
     if (off > file.n || file.n - off < STO_RECLOG_HEAD_BYTES ||
-        !sto_reclog__head_get(p, off, file.n, &head) ||
-        !sto_reclog__body_good((struct ts_slice){(const char *)p, STO_RECLOG_HEAD_BYTES + head.n_bytes},
-                               &head))
+        !sto_reclog__head_get(p, off, file.n, &head) || !body_good(p + STO_RECLOG_HEAD_BYTES, &head))
         return false;
     *out_body = (struct ts_slice){(const char *)p + STO_RECLOG_HEAD_BYTES, head.n_bytes};
     *out_synced = head.synced;
@@ -134,7 +133,7 @@ static int record_at(struct window *w, uint64_t off, struct sto_reclog__head *he
     const uint8_t *p;
     TS_TRY(window_at(w, off + STO_RECLOG_HEAD_BYTES, head->n_bytes, &p, err));
     *out_body = (struct ts_slice){(const char *)p, head->n_bytes};
-    return ts_crc32c(0, p, head->n_bytes) == head->crc;
+    return body_good(p, head);
 }
 
 /* The record at bad_off is not whole. Damage, if a later one was made when bad_off was on disk already. */
@@ -154,18 +153,52 @@ static int judge_tail(struct window *w, uint64_t bad_off, const char *path, stru
     return 0;
 }
 
-/* Hand one record on. */
-static int give(const struct sto_reclog *log, uint64_t off, struct ts_slice body, sto_reclog_fn each,
-                void *arg, struct ts_error *err)
+/* Hand the whole records from *off on to fn; *off becomes the end of the last one. */
+static int read_records(struct window *w, uint64_t *off, sto_reclog__record_fn fn, void *arg,
+                        struct ts_error *err)
 {
-    int rc = each ? each(arg, body, err) : 0;
+    while (*off < w->size) {
+        struct sto_reclog__head head;
+        struct ts_slice body;
+        int good = record_at(w, *off, &head, &body, err);
+        if (good <= 0)
+            return good;
+        TS_TRY(fn(arg, *off, &head, body, err));
+        *off += STO_RECLOG_HEAD_BYTES + head.n_bytes;
+    }
+    return 0;
+}
+
+int sto_reclog__read(const struct ts_fs *fs, struct ts_file *file, uint64_t size, uint64_t *off,
+                     sto_reclog__record_fn fn, void *arg, struct ts_error *err)
+{
+    struct window w = {.fs = fs, .file = file, .size = size};
+    int rc = read_records(&w, off, fn, arg, err);
+    ts_free(w.p);
+    return rc;
+}
+
+/* Who opens a log, and takes its records. */
+struct reader {
+    const char *path;   /* of the log */
+    sto_reclog_fn each; /* may be NULL */
+    void *arg;          /* of each */
+};
+
+/* Hand one record on. */
+static int give(void *arg, uint64_t off, const struct sto_reclog__head *head, struct ts_slice body,
+                struct ts_error *err)
+{
+    (void)head;
+    const struct reader *r = arg;
+    int rc = r->each ? r->each(r->arg, body, err) : 0;
     if (rc < 0)
-        ts_error_wrap(err, "%s: record at offset %llu", log->path, (unsigned long long)off);
+        ts_error_wrap(err, "%s: record at offset %llu", r->path, (unsigned long long)off);
     return rc;
 }
 
 /* What the copy has behind the end of the log: bytes that were lost here, for the copy is written second. */
-static int read_healed(struct sto_reclog *log, sto_reclog_fn each, void *arg, struct ts_error *err)
+static int read_healed(struct sto_reclog *log, struct reader *r, struct ts_error *err)
 {
     TS_TRY(sto_reclog__copy_heal(log, err));
     if (log->healed.n == 0)
@@ -175,15 +208,14 @@ static int read_healed(struct sto_reclog *log, sto_reclog_fn each, void *arg, st
     for (size_t at = 0; at < log->healed.n;) {
         const uint8_t *p = (const uint8_t *)log->healed.p + at;
         struct ts_slice body = {(const char *)p + STO_RECLOG_HEAD_BYTES, ts_ld32(p)};
-        TS_TRY(give(log, log->end_off + at, body, each, arg, err));
+        TS_TRY(give(r, log->end_off + at, NULL, body, err));
         at += STO_RECLOG_HEAD_BYTES + body.n;
     }
     return 0;
 }
 
-/* Hand all records to each(); log->end_off is the end of the last whole one. */
-static int read_all(struct sto_reclog *log, struct window *w, sto_reclog_fn each, void *arg,
-                    struct ts_error *err)
+/* Hand all records to the reader; log->end_off is the end of the last whole one. */
+static int read_all(struct sto_reclog *log, struct window *w, struct reader *r, struct ts_error *err)
 {
     const uint8_t *p;
     if (w->size < STO_RECLOG_HEADER_BYTES)
@@ -192,20 +224,10 @@ static int read_all(struct sto_reclog *log, struct window *w, sto_reclog_fn each
     TS_TRY(window_at(w, 0, STO_RECLOG_HEADER_BYTES, &p, err));
     TS_TRY(sto_reclog__header_check(p, log->path, log->kind, err));
     log->end_off = STO_RECLOG_HEADER_BYTES;
-    while (log->end_off < w->size) {
-        struct sto_reclog__head head;
-        struct ts_slice body;
-        int good = record_at(w, log->end_off, &head, &body, err);
-        if (good < 0)
-            return good;
-        if (!good) {
-            TS_TRY(judge_tail(w, log->end_off, log->path, err));
-            break;
-        }
-        TS_TRY(give(log, log->end_off, body, each, arg, err));
-        log->end_off += STO_RECLOG_HEAD_BYTES + head.n_bytes;
-    }
-    return read_healed(log, each, arg, err);
+    TS_TRY(read_records(w, &log->end_off, give, r, err));
+    if (log->end_off < w->size)
+        TS_TRY(judge_tail(w, log->end_off, log->path, err));
+    return read_healed(log, r, err);
 }
 
 /* Make sure that the file can be written: nothing behind the last record, and all before it on disk. */
@@ -288,6 +310,7 @@ int sto_reclog_open(const struct ts_fs *fs, const char *path, const char kind[4]
     struct sto_reclog *log = sto_reclog__new(fs, path, kind);
     log->read_only = read_only;
     struct window w = {.fs = fs};
+    struct reader reader = {log->path, each, arg};
     int rc = open_file(log, err);
     if (rc < 0)
         goto fail;
@@ -295,7 +318,7 @@ int sto_reclog_open(const struct ts_fs *fs, const char *path, const char kind[4]
     rc = fs->size(log->file, &w.size, err);
     if (rc < 0)
         goto fail;
-    rc = read_all(log, &w, each, arg, err);
+    rc = read_all(log, &w, &reader, err);
     if (rc < 0)
         goto fail;
     if (!read_only) {

@@ -86,8 +86,9 @@ int sto_reclog_rewrite_begin(struct sto_reclog *log, struct sto_reclog_rewrite *
 /** Write the new contents to a file beside the log, synced. After an error call sto_reclog_rewrite_abort. Blocks. */
 int sto_reclog_rewrite_write(struct sto_reclog_rewrite *rw, sto_reclog_emit_fn emit, void *arg,
                              struct ts_error *err);
-/** Add what came meanwhile, give the file the log's name. rw is freed. Errors as sto_reclog_rewrite. Blocks: one
- * fdatasync, and the copy is made anew. */
+/** Add what came meanwhile, give the file the log's name. rw is freed. Errors as sto_reclog_rewrite, and TS_ECORRUPT:
+ * a record that came meanwhile can't be read back as it was written; the log is as it was. Blocks: one fdatasync, and
+ * the copy is made anew. */
 int sto_reclog_rewrite_finish(struct sto_reclog *log, struct sto_reclog_rewrite *rw, struct ts_error *err);
 /** Give it up; the log is as it was. */
 void sto_reclog_rewrite_abort(struct sto_reclog_rewrite *rw);

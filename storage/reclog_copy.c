@@ -47,30 +47,19 @@ static int same_front(const struct ts_fs *fs, struct ts_file *a, struct ts_file 
     return rc;
 }
 
-/* Records from off to the end of the file, as far as they are whole, behind out. */
-static int take_records(const struct ts_fs *fs, struct ts_file *file, uint64_t off, uint64_t size,
-                        struct ts_buf *out, struct ts_error *err)
+/* One record, head and body as they stand in the copy, behind arg. */
+static int take_record(void *arg, uint64_t off, const struct sto_reclog__head *head, struct ts_slice body,
+                       struct ts_error *err)
 {
-    size_t n = (size_t)(size - off), got = 0;
-    char *p = ts_try_malloc(n);
+    (void)off;
+    struct ts_buf *out = arg;
+    uint8_t *p = (uint8_t *)ts_buf_reserve(out, STO_RECLOG_HEAD_BYTES + body.n);
     if (!p)
-        return ts_error_set(err, TS_ENOMEM, "no memory for %zu bytes of a copy", n);
-    int rc = fs->pread(file, p, n, off, &got, err);
-    size_t at = 0;
-    while (rc == 0 && got - at > STO_RECLOG_HEAD_BYTES) {
-        struct sto_reclog__head head;
-        /* places are those in the file: `synced` is checked against them */
-        if (!sto_reclog__head_get((const uint8_t *)p + at, off + at, off + got, &head))
-            break;
-        struct ts_slice one = {p + at, STO_RECLOG_HEAD_BYTES + head.n_bytes};
-        if (!sto_reclog__body_good(one, &head))
-            break;
-        if (ts_buf_append(out, one.p, one.n) < 0)
-            rc = ts_error_set(err, TS_ENOMEM, "no memory for %zu bytes of a copy", n);
-        at += one.n;
-    }
-    ts_free(p);
-    return rc;
+        return ts_error_set(err, TS_ENOMEM, "no memory for a record of %zu bytes of a copy", body.n);
+    sto_reclog__head_make(p, body, head->synced);
+    memcpy(p + STO_RECLOG_HEAD_BYTES, body.p, body.n);
+    out->n += STO_RECLOG_HEAD_BYTES + body.n;
+    return 0;
 }
 
 int sto_reclog__copy_heal(struct sto_reclog *log, struct ts_error *err)
@@ -78,7 +67,7 @@ int sto_reclog__copy_heal(struct sto_reclog *log, struct ts_error *err)
     char *path = sto_reclog__copy_path(log->path);
     struct ts_file *file = NULL;
     struct ts_error why = {0};
-    uint64_t size = 0;
+    uint64_t size = 0, end_off = log->end_off;
     int rc = log->fs->open(log->fs, path, TS_OPEN_READ, &file, &why);
     ts_free(path);
     if (rc == TS_ENOTFOUND)
@@ -88,7 +77,7 @@ int sto_reclog__copy_heal(struct sto_reclog *log, struct ts_error *err)
     if (rc == 0 && size > log->end_off)
         rc = same_front(log->fs, log->file, file, log->end_off, &why);
     if (rc == 1)
-        rc = take_records(log->fs, file, log->end_off, size, &log->healed, &why);
+        rc = sto_reclog__read(log->fs, file, size, &end_off, take_record, &log->healed, &why);
     if (file)
         (void)log->fs->close(file, NULL);
     if (rc < 0 && err)

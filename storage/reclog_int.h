@@ -47,6 +47,10 @@ struct sto_reclog__head {
     uint64_t synced;  /* bytes of the file on disk when the record was made */
 };
 
+/* Takes a record that is whole; off is its place in the file, body is borrowed until return. < 0 ends the reading. */
+typedef int (*sto_reclog__record_fn)(void *arg, uint64_t off, const struct sto_reclog__head *head,
+                                     struct ts_slice body, struct ts_error *err);
+
 /** A log without a file; path is copied. */
 struct sto_reclog *sto_reclog__new(const struct ts_fs *fs, const char *path, const char kind[4]);
 /** Close its files and free it; the buffer is lost. */
@@ -65,8 +69,11 @@ bool sto_reclog__head_get(const uint8_t *p, uint64_t off, uint64_t size, struct 
 void sto_reclog__head_make(uint8_t h[STO_RECLOG_HEAD_BYTES], struct ts_slice body, uint64_t synced);
 /** `synced` of a good head. */
 uint64_t sto_reclog__synced(const char *head);
-/** Is the body behind a good head the one it was made for? one is head and body. */
-bool sto_reclog__body_good(struct ts_slice one, const struct sto_reclog__head *head);
+/** Hand the records from *off on of a file of size bytes to fn, until its end or the first one that is not whole: both
+ * checksums are looked at. *off becomes the end of the last one. 0 also if the reading ended early; TS_EIO, TS_ENOMEM,
+ * what fn returned. Reads by pieces of 256 KiB, or of one record. */
+int sto_reclog__read(const struct ts_fs *fs, struct ts_file *file, uint64_t size, uint64_t *off,
+                     sto_reclog__record_fn fn, void *arg, struct ts_error *err);
 /** A whole record at off of a file that is in memory? Its body is borrowed from the file. */
 bool sto_reclog__record_get(struct ts_slice file, uint64_t off, struct ts_slice *out_body,
                             uint64_t *out_synced);

@@ -5,11 +5,10 @@
  * Threads    see reclog.h: the long step needs no lock of the log
  * Invariant  the file under the log's name is the old or the new one, each with all records that were flushed
  */
-#include "base/bytes.h"
 #include "base/mem.h"
 #include "storage/reclog_int.h"
 
-#define TAIL_BYTES (1u << 20) /* of records that came meanwhile, before they are written */
+#define TAIL_BYTES (1u << 20) /* of records that came meanwhile, before they are written to the new file */
 
 /* The new file under way. */
 struct sto_reclog_rewrite {
@@ -121,63 +120,34 @@ int sto_reclog_rewrite_write(struct sto_reclog_rewrite *rw, sto_reclog_emit_fn e
     return write_fresh(rw->fresh, emit, arg, err);
 }
 
-/* Whole records that are in memory, once more; *out_n is their length together. */
-static int add_again(struct sto_reclog *fresh, struct ts_slice records, size_t *out_n, struct ts_error *err)
+static int add_again(void *arg, uint64_t off, const struct sto_reclog__head *head, struct ts_slice body,
+                     struct ts_error *err)
 {
-    size_t at = 0;
-    while (records.n - at > STO_RECLOG_HEAD_BYTES) {
-        size_t n = ts_ld32((const uint8_t *)records.p + at); /* written by this process: nothing to doubt */
-        if (n > records.n - at - STO_RECLOG_HEAD_BYTES)
-            break;
-        TS_TRY(sto_reclog_add(fresh, (struct ts_slice){records.p + at + STO_RECLOG_HEAD_BYTES, n}, err));
-        at += STO_RECLOG_HEAD_BYTES + n;
-    }
-    *out_n = at;
-    return 0;
+    (void)off;
+    (void)head; /* what is on disk is another thing in another file */
+    struct sto_reclog *fresh = arg;
+    TS_TRY(sto_reclog_add(fresh, body, err));
+    return fresh->buf.n < TAIL_BYTES ? 0 : sto_reclog_flush(fresh, false, err);
 }
 
-/* Records of the log's file from off on. */
+/* The records of the log's file from off on, once more. All were written by this process: there is no torn end. */
 static int add_tail(struct sto_reclog *log, struct sto_reclog *fresh, uint64_t off, struct ts_error *err)
 {
-    struct ts_buf some;
-    int rc = 0;
-    ts_buf_init(&some, 0);
-    while (rc == 0 && off < log->end_off) {
-        uint8_t head[4];
-        size_t got = 0, used = 0, want = TAIL_BYTES;
-        rc = log->fs->pread(log->file, head, sizeof(head), off, &got, err);
-        if (rc == 0 && want < STO_RECLOG_HEAD_BYTES + (size_t)ts_ld32(head)) /* one record at least */
-            want = STO_RECLOG_HEAD_BYTES + (size_t)ts_ld32(head);
-        if (want > log->end_off - off)
-            want = (size_t)(log->end_off - off);
-        ts_buf_clear(&some);
-        char *p = rc == 0 ? ts_buf_reserve(&some, want) : NULL;
-        if (rc == 0 && !p)
-            rc = ts_error_set(err, TS_ENOMEM, "%s: no memory for %zu bytes", log->path, want);
-        if (rc == 0)
-            rc = log->fs->pread(log->file, p, want, off, &got, err);
-        if (rc == 0)
-            rc = add_again(fresh, (struct ts_slice){p, got}, &used, err);
-        if (rc == 0 && !used)
-            rc = ts_error_set(err, TS_EIO, "%s: can't be read at offset %llu", log->path,
-                              (unsigned long long)off);
-        if (rc == 0)
-            rc = sto_reclog_flush(fresh, false, err);
-        off += used;
-    }
-    ts_buf_release(&some);
-    return rc;
+    TS_TRY(sto_reclog__read(log->fs, log->file, log->end_off, &off, add_again, fresh, err));
+    if (off < log->end_off)
+        return ts_error_set(err, TS_ECORRUPT, "%s: offset %llu: damaged record, it is not copied", log->path,
+                            (unsigned long long)off);
+    return 0;
 }
 
 int sto_reclog_rewrite_finish(struct sto_reclog *log, struct sto_reclog_rewrite *rw, struct ts_error *err)
 {
     struct sto_reclog *fresh = rw->fresh;
-    size_t used;
     int rc = may_write(log, err);
     if (rc == 0)
-        rc = add_tail(log, fresh, rw->from_off, err);
+        rc = sto_reclog_flush(log, false, err); /* what is buffered comes with the rest of the file */
     if (rc == 0)
-        rc = add_again(fresh, ts_buf_get(&log->buf), &used, err);
+        rc = add_tail(log, fresh, rw->from_off, err);
     if (rc == 0)
         rc = sto_reclog_flush(fresh, true, err);
     ts_free(rw);

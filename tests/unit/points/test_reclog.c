@@ -334,6 +334,53 @@ static void test_reclog__a_rewrite_keeps_what_came_meanwhile(void **state)
     ts_free(large);
 }
 
+static void t_flip(size_t off)
+{
+    FILE *f = fopen(path, "r+b");
+    assert_non_null(f);
+    assert_int_equal(fseek(f, (long)off, SEEK_SET), 0);
+    int c = fgetc(f);
+    assert_int_equal(fseek(f, (long)off, SEEK_SET), 0);
+    assert_int_equal(fputc(c ^ 0x10, f), c ^ 0x10);
+    assert_int_equal(fclose(f), 0);
+}
+
+/* A byte of what came meanwhile changes on the disk. The new log must not get it under a good checksum: the old file
+ * stays, and says what it always says of such a byte. */
+static void test_reclog__a_rewrite_copies_no_damage(void **state)
+{
+    (void)state;
+    const char *fresh[] = {"new", NULL};
+    size_t from = STO_RECLOG_HEADER_BYTES + STO_RECLOG_HEAD_BYTES + 3;
+    for (size_t off = from; off < from + 2 * (STO_RECLOG_HEAD_BYTES + 4); off++) {
+        struct t_got got;
+        struct ts_error err = {0};
+        struct sto_reclog_rewrite *rw;
+        char at[32];
+        size_t record = off < from + STO_RECLOG_HEAD_BYTES + 4 ? from : from + STO_RECLOG_HEAD_BYTES + 4;
+        (void)remove(path);
+        struct sto_reclog *log = t_open(false, &got);
+        t_add(log, "old");
+        assert_int_equal(sto_reclog_rewrite_begin(log, &rw, NULL), 0);
+        assert_int_equal(sto_reclog_rewrite_write(rw, t_emit, fresh, NULL), 0);
+        t_add(log, "aaaa");
+        t_add(log, "bbbb");
+        assert_int_equal(sto_reclog_flush(log, true, NULL), 0);
+        t_add(log, "cccc");
+        t_flip(off);
+        assert_int_equal(sto_reclog_rewrite_finish(log, rw, &err), TS_ECORRUPT);
+        (void)snprintf(at, sizeof(at), "offset %zu", record);
+        assert_non_null(strstr(err.text, path));
+        assert_non_null(strstr(err.text, at));
+        assert_false(sto_reclog_broken(log));
+        assert_int_equal(t_open_rc(true, &err), TS_ECORRUPT);
+        assert_int_equal(sto_reclog_rewrite(log, t_emit, fresh, NULL),
+                         0); /* who has the contents may write them */
+        assert_int_equal(sto_reclog_close(log, NULL), 0);
+        t_expect("new|");
+    }
+}
+
 static void test_reclog__read_only_writes_nothing(void **state)
 {
     (void)state;
@@ -471,6 +518,7 @@ int main(void)
         T(test_reclog__error_of_the_reader_is_passed_on),
         T(test_reclog__rewrite_replaces_all),
         T(test_reclog__a_rewrite_keeps_what_came_meanwhile),
+        T(test_reclog__a_rewrite_copies_no_damage),
         T(test_reclog__read_only_writes_nothing),
         T(test_reclog__full_disk_keeps_the_buffer),
         T(test_reclog__failed_write_or_sync_breaks_the_log),

@@ -152,6 +152,33 @@ static void test_put_disk__no_answer_before_the_sync(void **state)
     }
 }
 
+/* A sync that comes while another one of its connection is under way covers points that one does not: it has to wait for a sync of
+ * its own. Answers that come together leave in one write, so the first read would show both. */
+static void test_put_disk__a_second_sync_waits_for_one_of_its_own(void **state)
+{
+    (void)state;
+    char said[64] = {0};
+    uint64_t *n_lines = &t.workers[0]->counts.n_lines;
+    assert_string_equal(talk("put m 1500000000 1 a=b\nsync\n"), "ok 1\n"); /* the series is known now */
+    t_faultfs_set_hook(disk, stop_in_sync, NULL);
+    int fd = t_connect(&t);
+    uint64_t before = __atomic_load_n(n_lines, __ATOMIC_RELAXED);
+    assert_int_equal(send(fd, "put m 1500000001 1 a=b\nsync\n", 28, 0), 28);
+    sem_wait(&in_sync);
+    assert_int_equal(send(fd, "put m 1500000002 1 a=b\nsync\n", 28, 0), 28);
+    while (__atomic_load_n(n_lines, __ATOMIC_RELAXED) < before + 4)
+        poll(NULL, 0, 1);
+    sem_post(&go_on);
+    assert_int_equal(recv(fd, said, sizeof(said) - 1, 0), 5);
+    assert_string_equal(said, "ok 1\n");
+    sem_wait(&in_sync);
+    assert_int_equal(recv(fd, said, sizeof(said) - 1, MSG_DONTWAIT), -1);
+    sem_post(&go_on);
+    assert_int_equal(recv(fd, said, sizeof(said) - 1, 0), 5);
+    assert_string_equal(said, "ok 2\n");
+    close(fd);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -159,6 +186,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_put_disk__bodies_are_not_confirmed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_put_disk__compat_has_opentsdbs_word, set_up_compat, tear_down),
         cmocka_unit_test_setup_teardown(test_put_disk__no_answer_before_the_sync, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_put_disk__a_second_sync_waits_for_one_of_its_own, set_up,
+                                        tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -202,28 +202,72 @@ static bool duration_name(struct ts_slice name, char *out_letter)
     return false;
 }
 
-int ts_duration_exact(struct ts_slice s, int64_t *out_n, enum ts_unit *out_unit, int64_t *out_ms,
-                      struct ts_error *err)
+/* The part of a duration that begins at *at: a whole number, perhaps blanks, a unit; *at goes behind it. */
+static int duration_part(struct ts_slice s, size_t *at, int64_t *out_n, enum ts_unit *out_unit,
+                         int64_t *out_ms)
 {
     char plain[32], letter;
-    size_t n_digits = 0, at;
-    while (n_digits < s.n && time_is_digit(s.p[n_digits]))
+    size_t from = *at, n_digits = 0, to;
+    while (from + n_digits < s.n && time_is_digit(s.p[from + n_digits]))
         n_digits++;
-    for (at = n_digits; at < s.n && at > 0 && s.p[at] == ' ';)
-        at++;
+    for (to = from + n_digits; to < s.n && s.p[to] == ' ';)
+        to++;
+    size_t name = to;
+    while (to < s.n && !time_is_digit(s.p[to]) && s.p[to] != ' ')
+        to++;
     if (n_digits == 0 || n_digits + 3 > sizeof plain ||
-        !duration_name((struct ts_slice){s.p + at, s.n - at}, &letter))
-        return ts_error_set(
-            err, TS_EPARSE,
-            "Invalid duration: %.*s. It is a whole number and one unit: ms, s, m or min, h, d, w, n (months) "
-            "or y, or their names, as 10m, 90min, 7d or 2 weeks",
-            time_text_n(s), s.p ? s.p : "");
-    memcpy(plain, s.p, n_digits);
+        !duration_name((struct ts_slice){s.p + name, to - name}, &letter))
+        return TS_EPARSE;
+    memcpy(plain, s.p + from, n_digits);
     size_t n = n_digits;
     if (letter == 'M')
         plain[n++] = 'm';
     plain[n++] = letter == 'M' ? 's' : letter;
-    return ts_duration_parse((struct ts_slice){plain, n}, out_n, out_unit, out_ms, err);
+    *at = to;
+    return ts_duration_parse((struct ts_slice){plain, n}, out_n, out_unit, out_ms, NULL);
+}
+
+/* Add n units to *all, which counts *all_unit, a larger one; *all counts the smaller unit then. false: they have no common measure, as
+ * months and days, or the sum is too large. */
+static bool duration_add(int64_t *all, enum ts_unit *all_unit, int64_t n, enum ts_unit unit)
+{
+    static const int64_t parts[] = {[TS_UNIT_S] = 1000, [TS_UNIT_M] = 60, [TS_UNIT_H] = 60,
+                                    [TS_UNIT_D] = 24,   [TS_UNIT_W] = 7,  [TS_UNIT_Y] = 12};
+    bool ok = *all_unit > unit;
+    for (; ok && *all_unit > unit; --*all_unit)
+        ok = parts[*all_unit] && !__builtin_mul_overflow(*all, parts[*all_unit], all);
+    return ok && !__builtin_add_overflow(*all, n, all);
+}
+
+int ts_duration_exact(struct ts_slice s, int64_t *out_n, enum ts_unit *out_unit, int64_t *out_ms,
+                      struct ts_error *err)
+{
+    int64_t all = 0, ms = 0, n, part_ms;
+    enum ts_unit all_unit = TS_UNIT_Y, unit;
+    size_t at = 0;
+    bool ok = true;
+    for (bool first = true; ok && (first || at < s.n); first = false) {
+        while (!first && at < s.n && s.p[at] == ' ')
+            at++;
+        ok = duration_part(s, &at, &n, &unit, &part_ms) == 0 && !__builtin_add_overflow(ms, part_ms, &ms);
+        if (ok && !first)
+            ok = duration_add(&all, &all_unit, n, unit);
+        else if (ok)
+            all = n, all_unit = unit;
+    }
+    if (!ok)
+        return ts_error_set(
+            err, TS_EPARSE,
+            "Invalid duration: %.*s. Write whole numbers above 0 with units (ms, s, m or min, h, d, w, n for "
+            "months, y, or their names), as 10m, 90min, 2 weeks, 1h30m",
+            time_text_n(s) > 60 ? 60 : time_text_n(s), s.p ? s.p : "");
+    if (out_n)
+        *out_n = all;
+    if (out_unit)
+        *out_unit = all_unit;
+    if (out_ms)
+        *out_ms = ms;
+    return 0;
 }
 
 /* ---- time forms ---- */

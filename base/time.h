@@ -77,14 +77,15 @@ enum ts_unit { TS_UNIT_MS, TS_UNIT_S, TS_UNIT_M, TS_UNIT_H, TS_UNIT_D, TS_UNIT_W
 int ts_duration_parse(struct ts_slice s, int64_t *out_n, enum ts_unit *out_unit, int64_t *out_ms,
                       struct ts_error *err);
 /** A duration as people write it: a whole number, perhaps blanks, and exactly one unit by letter or name, in any case: "10m",
- *  "90min", "2 days", "1week", "1n" and "1month" (30 days), "1y". OpenTSDB looks at the last letters alone, so that "7days" are seven
- *  seconds. Parameters as above. TS_EPARSE names the units. */
+ *  "90min", "2 days", "1week", "1n" and "1month" (30 days), "1y"; or several of these, the larger unit first: "1h30m" (90 minutes),
+ *  "1d 12h", "1y6n". Months and years have no common measure with the others. *out_n counts the smallest unit given. OpenTSDB looks at the
+ *  last letters alone, so that "7days" are seven seconds. Parameters as above. TS_EPARSE names the units. */
 int ts_duration_exact(struct ts_slice s, int64_t *out_n, enum ts_unit *out_unit, int64_t *out_ms,
                       struct ts_error *err);
 /**
  * Read a time. strict: OpenTSDB's forms alone (protocols-and-queries 3.4), where dates roll over and the dot of 1500000000.5 is
- * deleted. Else also yyyy-mm-dd, yyyy/m/d, yyyy-mm (a month), yyyy (a year), yyyymmdd, a clock reading behind a date with Z, +01:00 or no zone,
- * today, yesterday, tomorrow, now+1h, 1d and -1d (both ago); dates that do not exist are refused, and 1500000000.5 is half a second.
+ * deleted. Else also yyyy-mm-dd, yyyy/m/d, yyyy-mm (a month), yyyy (a year), yyyymmdd, a clock reading (an hour alone too) behind a date with Z, +01:00 or no zone,
+ * today, yesterday, tomorrow, monday to sunday (the last such day, perhaps today), now+1h, 1d and -1d (both ago); dates that do not exist are refused, and 1500000000.5 is half a second.
  *
  * @param tz           zone of dates without one; NULL = ts_tz_default
  * @param now_ms       what now is

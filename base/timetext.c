@@ -26,7 +26,7 @@ static int text_bad(struct ts_slice s, const char *why, struct ts_error *err)
     return ts_error_set(
         err, TS_EPARSE,
         "Invalid time: %.*s. %s%sTimes are 2026/11/01, 2026-11-01T13:30:00+01:00, 2026-11, 2026, today, "
-        "yesterday, now-90m, 1h-ago, 2days (ago), or seconds or milliseconds since 1970",
+        "yesterday, monday, now-90m, 1h-ago, 2days, or seconds or milliseconds since 1970",
         (int)(s.n > TEXT_SHOWN_MAX ? TEXT_SHOWN_MAX : s.n), s.p, why, *why ? ". " : "");
 }
 
@@ -59,14 +59,17 @@ static bool take_char(struct ts_slice s, size_t *at, const char *any_of)
     return true;
 }
 
-/* A clock reading: hh:mm[:ss[.fraction]]. */
+/* A clock reading: hh[:mm[:ss[.fraction]]]. */
 static bool take_clock(struct ts_slice s, size_t *at, int64_t *out_ms)
 {
-    int32_t h, m, sec = 0, digit;
+    int32_t h, m = 0, sec = 0, digit;
     int64_t ms = 0;
-    if (!take_int(s, at, 1, 2, &h) || !take_char(s, at, ":") || !take_int(s, at, 2, 2, &m))
+    if (!take_int(s, at, 1, 2, &h))
         return false;
-    if (take_char(s, at, ":")) {
+    bool minutes = take_char(s, at, ":");
+    if (minutes && !take_int(s, at, 2, 2, &m))
+        return false;
+    if (minutes && take_char(s, at, ":")) {
         if (!take_int(s, at, 2, 2, &sec))
             return false;
         if (take_char(s, at, ".,")) {
@@ -204,13 +207,16 @@ static int text_relative(struct ts_slice s, int64_t now_ms, struct stretch *out,
     if (span.n + 1 == s.n && n_digits == span.n)
         return 0; /* a number with a sign */
     if (ts_duration_exact(span, NULL, NULL, &ms, NULL) < 0)
-        return text_bad(s, "Durations are 90m, 90min, 2 days, 1week", err);
+        return text_bad(s, "Durations are 90m, 1h30m, 90min, 2 days, 1week", err);
     *out = (struct stretch){shifted(now_ms, sign * ms), TS_UNIT_MS, false};
     return 1;
 }
 
 static int text_named_day(struct ts_slice s, const struct ts_tz *tz, int64_t now_ms, struct stretch *out)
 {
+    static const char *const weekdays[] = {"thursday", "friday",  "saturday",
+                                           "sunday", /* from 1970-01-01 on */
+                                           "monday",   "tuesday", "wednesday"};
     int64_t today = ts_calendar_floor(tz, now_ms, 1, TS_UNIT_D);
     if (text_is(s, "today"))
         *out = (struct stretch){today, TS_UNIT_D, false};
@@ -218,8 +224,15 @@ static int text_named_day(struct ts_slice s, const struct ts_tz *tz, int64_t now
         *out = (struct stretch){ts_calendar_floor(tz, today - 1, 1, TS_UNIT_D), TS_UNIT_D, true};
     else if (text_is(s, "tomorrow"))
         *out = (struct stretch){ts_calendar_next(tz, today, 1, TS_UNIT_D), TS_UNIT_D, true};
-    else
-        return 0;
+    else {
+        int64_t wanted = 0, local_day = ts_floor_div(now_ms + ts_tz_offset_ms(tz, now_ms), TS_DAY_MS);
+        while (wanted < 7 && !text_is(s, weekdays[wanted]))
+            wanted++;
+        if (wanted == 7)
+            return 0;
+        local_day -= ts_floor_mod(local_day - wanted, 7);
+        *out = (struct stretch){ts_tz_from_local(tz, local_day * TS_DAY_MS), TS_UNIT_D, false};
+    }
     return 1;
 }
 

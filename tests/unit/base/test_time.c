@@ -33,9 +33,10 @@ static void t_expect(const char *text, const char *zone, bool strict, int64_t wa
 
 /* How messages end that are not OpenTSDB's. */
 #define FORMS                                                                                                \
-    "Times are 2026/11/01, 2026-11-01T13:30:00+01:00, 2026-11, 2026, today, yesterday, now-90m, 1h-ago, "    \
-    "2days (ago), or seconds or milliseconds since 1970"
-#define SPANS "Durations are 90m, 90min, 2 days, 1week. "
+    "Times are 2026/11/01, 2026-11-01T13:30:00+01:00, 2026-11, 2026, today, yesterday, monday, now-90m, "    \
+    "1h-ago, "                                                                                               \
+    "2days, or seconds or milliseconds since 1970"
+#define SPANS "Durations are 90m, 1h30m, 90min, 2 days, 1week. "
 
 static void t_expect_error(const char *text, bool strict, const char *message)
 {
@@ -268,6 +269,17 @@ static void test_time__iso_dates_are_read_unless_strict(void **state)
     t_expect_error("2017-03-12T01:02:03Z", true, "Invalid absolute date: 2017-03-12T01:02:03Z");
     t_expect_error("2017-03-12", true, "Invalid time: 2017-03-12. Invalid character '-' in 2017-03-12");
     t_expect("2017-03-12T1:02", NULL, false, 1489280520000, false);
+    t_expect("2017-03-12T01", NULL, false, 1489280400000, false);
+    t_expect("2017/03/12-01", NULL, false, 1489280400000, false);
+    t_expect("2017-03-12 1", NULL, false, 1489280400000, false);
+    t_expect("2017-03-12T01Z", "America/New_York", false, 1489280400000, false);
+    t_expect("2017-03-12T01+01:00", NULL, false, 1489276800000, false);
+    t_expect_error("2017-03-12T24", false,
+                   "Invalid time: 2017-03-12T24. There is no such time of day. " FORMS);
+    t_expect_error("2017-03-12T01:", false,
+                   "Invalid time: 2017-03-12T01:. There is no such time of day. " FORMS);
+    t_expect_error("2017-03-12T0102", false,
+                   "Invalid time: 2017-03-12T0102. There is no such time of day. " FORMS);
     t_expect("2017/3/12", NULL, false, 1489276800000, true);
     t_expect("2017-03", "America/New_York", false, 1488344400000, true);
     t_expect("2017/03/12-01:02", NULL, false, 1489280520000, false);
@@ -356,6 +368,7 @@ static void test_time__a_day_or_month_named_as_the_end_is_in_the_range(void **st
     t_expect_end("2017/03/12", "America/New_York", false, 1489294800000 + 23 * TS_HOUR_MS - 1); /* spring */
     t_expect_end("2017-02", NULL, false, 1488326400000 - 1);
     t_expect_end("2017-03-12T01:02", NULL, false, 1489280520000);
+    t_expect_end("2017-03-12T01", NULL, false, 1489280400000);
     t_expect_end("1500000000", NULL, false, 1500000000000);
     t_expect_end("now", NULL, true, NOW_MS);
 }
@@ -439,7 +452,7 @@ static void test_time__long_texts_are_cut_in_messages(void **state)
     }
 }
 
-static void test_time__an_exact_duration_has_one_unit(void **state)
+static void test_time__an_exact_duration_has_units(void **state)
 {
     static const struct {
         const char *text;
@@ -459,7 +472,13 @@ static void test_time__an_exact_duration_has_one_unit(void **state)
                 {"5 milliseconds", 5},
                 {"90sec", 90000},
                 {"1hr", TS_HOUR_MS},
-                {"1year", 365 * TS_DAY_MS}};
+                {"1year", 365 * TS_DAY_MS},
+                {"1h30m", 5400000},
+                {"1d 12h", 36 * TS_HOUR_MS},
+                {"1 week  2days", 9 * TS_DAY_MS},
+                {"1m30s500ms", 90500},
+                {"1d5ms", TS_DAY_MS + 5},
+                {"1y6n", 545 * TS_DAY_MS}};
     static const char *const bad[] = {"1.5h",
                                       "5mms",
                                       "d",
@@ -471,6 +490,14 @@ static void test_time__an_exact_duration_has_one_unit(void **state)
                                       "1dayss",
                                       "1xd",
                                       "0d",
+                                      "30m1h",
+                                      "1h1h",
+                                      "1h0m",
+                                      "1h30",
+                                      "1h 30m ",
+                                      "1n2d",
+                                      "1y2w",
+                                      "106751991167d 10h",
                                       "99999999999999999999d",
                                       "9223372036854775807d",
                                       "0000000000000000000000000000000001d"};
@@ -485,10 +512,60 @@ static void test_time__an_exact_duration_has_one_unit(void **state)
             fail_msg("%s is taken for %lld ms", bad[i], (long long)ms);
 }
 
+static void t_expect_units(const char *text, int64_t want_n, enum ts_unit want_unit)
+{
+    int64_t n;
+    enum ts_unit unit;
+    if (ts_duration_exact(ts_slice_str(text), &n, &unit, NULL, NULL) < 0 || n != want_n || unit != want_unit)
+        fail_msg("%s", text);
+}
+
+static void test_time__a_duration_of_parts_counts_the_smallest_unit(void **state)
+{
+    (void)state;
+    t_expect_units("90m", 90, TS_UNIT_M);
+    t_expect_units("1h30m", 90, TS_UNIT_M);
+    t_expect_units("1d12h", 36, TS_UNIT_H);
+    t_expect_units("1w1d", 8, TS_UNIT_D);
+    t_expect_units("1h500ms", 3600500, TS_UNIT_MS);
+    t_expect_units("1y6n", 18, TS_UNIT_N);
+    t_expect("1h30m", NULL, false, NOW_MS - 5400000, false);
+    t_expect("now-1h30m", NULL, false, NOW_MS - 5400000, false);
+    t_expect("1h30m-ago", NULL, false, NOW_MS - 5400000, false);
+    t_expect("1 day 12 hours ago", NULL, false, NOW_MS - 36 * TS_HOUR_MS, false);
+}
+
+static void test_time__a_weekday_is_the_last_one(void **state)
+{
+    static const char *const names[] = {"monday", "Tuesday",  "WEDNESDAY", "thursday",
+                                        "friday", "saturday", "sunday"};
+    (void)state;
+    for (int z = 0; z < 4; z++) {
+        const char *zone = z == 0   ? NULL
+                           : z == 1 ? "Pacific/Kiritimati"
+                           : z == 2 ? "Pacific/Pago_Pago"
+                                    : "America/New_York";
+        const struct ts_tz *tz = zone ? t_tz(zone) : NULL;
+        int64_t day = ts_calendar_floor(tz, NOW_MS, 1, TS_UNIT_D);
+        int64_t local = ts_floor_div(day + (tz ? ts_tz_offset_ms(tz, day) : 0), TS_DAY_MS);
+        for (int back = 0; back < 7; back++, local--) {
+            const char *name = names[ts_floor_mod(local + 3, 7)];
+            t_expect(name, zone, false, day, true);
+            t_expect_end(name, zone, false, ts_calendar_next(tz, day, 1, TS_UNIT_D) - 1);
+            t_expect_alone(name, zone, day, NOW_MS);
+            day = ts_calendar_floor(tz, day - 1, 1, TS_UNIT_D);
+        }
+    }
+    t_expect_error("monday", true, "Invalid time: monday. Invalid character 'm' in monday");
+    t_expect_error("mondays", false, "Invalid time: mondays. " FORMS);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_time__an_exact_duration_has_one_unit),
+        cmocka_unit_test(test_time__an_exact_duration_has_units),
+        cmocka_unit_test(test_time__a_duration_of_parts_counts_the_smallest_unit),
+        cmocka_unit_test(test_time__a_weekday_is_the_last_one),
         cmocka_unit_test(test_time__digits_that_look_like_a_date_are_one_unless_strict),
         cmocka_unit_test(test_time__a_start_alone_is_until_now_or_the_range_it_names),
         cmocka_unit_test(test_time__clocks_run_and_the_wall_can_be_faked),

@@ -262,14 +262,26 @@ static int merge(const struct qry_by_time *t, const struct ts_tz *tz, bool merge
     return rc == 0 && again ? order(c, err) : rc;
 }
 
+/* The longest time of which both are multiples. */
+static int64_t common_ms(int64_t a, int64_t b)
+{
+    while (b) {
+        int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
 int qry_breakdown__cut_time(const struct qry_by_time *t, const struct ts_tz *tz, int64_t from_ms,
                             int64_t to_ms, struct qry_cells *out, struct ts_error *err)
 {
     int64_t unit_ms = clock_ms(t), part_ms = unit_ms ? unit_ms : TS_DAY_MS;
-    if (t->weekday && part_ms > TS_DAY_MS)
-        part_ms = TS_DAY_MS;
-    if (t->hour_of_day && part_ms > TS_HOUR_MS)
-        part_ms = TS_HOUR_MS;
+    /* no part may lie in two intervals, weekdays or hours: 36h begin at noon every other time */
+    if (t->weekday)
+        part_ms = common_ms(part_ms, TS_DAY_MS);
+    if (t->hour_of_day)
+        part_ms = common_ms(part_ms, TS_HOUR_MS);
     TS_TRY(qry_cells__cut(tz, part_ms, from_ms, to_ms, out, err));
     bool merged = part_ms != (t->n == 1 && t->unit == TS_UNIT_D ? TS_DAY_MS : unit_ms);
     return merged || t->weekday || t->hour_of_day ? merge(t, tz, merged, out, err) : 0;

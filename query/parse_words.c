@@ -4,13 +4,14 @@
  *
  *   START [END] AGG [rate [counter[,MAX[,RESET]]]] [downsample N FUNC] METRIC [tag=value ...] [AGG ...]
  *
- * N is milliseconds, as in OpenTSDB, or has a unit ("1h").
+ * An m of a request, sum:1h-avg:METRIC{tag=value}, may stand for AGG and all up to METRIC. N is milliseconds, as in OpenTSDB, or has a unit ("1h").
  * Source     storage-and-tools 3.2
  */
 #include "query/parse.h"
 
 #include "query/aggs/agg.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define MAX_PARAMS (QRY_MAX_SUBS + 8)
@@ -38,16 +39,29 @@ static void put(struct words *w, const char *name, const char *value)
     w->params[w->n_params++] = (struct qry_param){ts_slice_str(name), ts_slice_str(value)};
 }
 
-/* A time, not an aggregator: those begin with letters, and none of them has a sign. */
-static bool is_end(const char *s)
+static bool is_agg(const char *s)
 {
-    static const char *const names[] = {"now", "today", "yesterday", "tomorrow"};
-    if (s[0] == '+')
+    return s && qry_agg_find(ts_slice_str(s), false);
+}
+
+/* An m in one word, as of a request: sum:1h-avg:web.hits{host=*}. No time begins with a letter and has a colon. */
+static bool is_m(const char *s)
+{
+    return s && ((s[0] >= 'a' && s[0] <= 'z') || (s[0] >= 'A' && s[0] <= 'Z')) && strchr(s, ':');
+}
+
+static bool is_time(const char *s, int64_t now_ms)
+{
+    int64_t ms;
+    return ts_time_parse(ts_slice_str(s), NULL, now_ms, false, &ms, NULL, NULL) == 0;
+}
+
+/* A time, not an aggregator: those begin with letters, and none of them has a sign. A wrong time is one too, which its reader explains. */
+static bool is_end(const char *s, int64_t now_ms)
+{
+    if (s[0] == '+' || is_m(s))
         return false;
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        if (strcasecmp(s, names[i]) == 0)
-            return true;
-    return strpbrk(s, ":/-") || (s[0] >= '0' && s[0] <= '9');
+    return strpbrk(s, ":/-") || (s[0] >= '0' && s[0] <= '9') || is_time(s, now_ms);
 }
 
 static const char *next(struct words *w)
@@ -91,12 +105,34 @@ static bool is_tag(const char *s)
     return s && s[0] && strchr(s + 1, '=') && !strchr(s, ' ');
 }
 
-/* One query of the line. */
-static int one_query(struct words *w, struct query_text *q)
+/* Has the shell cut or expanded the braces of a metric? */
+static int check_braces(const struct words *w, const char *metric)
+{
+    const char *open = strchr(metric, '{');
+    if (!open && strchr(metric, '='))
+        return ts_error_set(
+            w->err, TS_EINVAL,
+            "%.80s is no metric: write tags behind a blank, METRIC tag=value, or in braces within "
+            "quotes, 'METRIC{tag=value}', since the shell takes braces away",
+            metric);
+    if (open && !strchr(open, '}'))
+        return ts_error_set(
+            w->err, TS_EINVAL,
+            "%.80s lacks a closing brace: write a metric that has blanks or commas in its braces "
+            "in quotes, 'METRIC{tag=value, tag=value}'",
+            metric);
+    return 0;
+}
+
+/* AGG [rate ..] [downsample ..] METRIC, or an m. */
+static int take_metric(struct words *w, struct query_text *q)
 {
     const char *agg = next(w), *s;
     struct ts_buf *m = &q->m;
     ts_buf_str(m, agg);
+    q->metric = agg;
+    if (is_m(agg))
+        return 0;
     TS_TRY(qry_parse_agg(ts_slice_str(agg), false, &(const struct qry_agg *){NULL}, w->err));
     while ((s = next(w)) != NULL) {
         if (strcmp(s, "rate") == 0)
@@ -110,8 +146,17 @@ static int one_query(struct words *w, struct query_text *q)
         return missing(w, "the metric");
     ts_buf_printf(m, ":%s", s);
     q->metric = s;
+    return 0;
+}
+
+/* One query of the line. */
+static int one_query(struct words *w, struct query_text *q)
+{
+    struct ts_buf *m = &q->m;
+    TS_TRY(take_metric(w, q));
+    TS_TRY(check_braces(w, q->metric));
     q->head = m->n;
-    q->own = strchr(s, '{') || is_tag(peek(w));
+    q->own = strchr(q->metric, '{') || is_tag(peek(w));
     for (size_t k = 0; is_tag(peek(w)); k++) {
         const char *tag = next(w);
         ts_buf_printf(m, "%s%s%s", k ? "," : "{", tag, is_tag(peek(w)) ? "" : "}");
@@ -156,25 +201,41 @@ void qry_uri_encode(struct ts_slice s, struct ts_buf *out)
     }
 }
 
-static bool is_agg(const char *s)
+/* Does a time of several words begin at the next word, as 2 days ago? The shell has cut it, and its words mean nothing alone. */
+static int check_whole(const struct words *w, int64_t now_ms)
 {
-    return s && qry_agg_find(ts_slice_str(s), false);
+    for (size_t n = 3; n > 1; n--) {
+        char text[64] = "";
+        bool odd = false; /* a word is neither a time nor an aggregator */
+        for (size_t k = 0; k < n && w->i + n <= w->n; k++) {
+            const char *s = w->w[w->i + k];
+            size_t len = strlen(text);
+            (void)snprintf(text + len, sizeof text - len, "%s%s", k ? " " : "", s);
+            odd |= !is_agg(s) && !is_time(s, now_ms);
+        }
+        if (odd && text[0] && is_time(text, now_ms))
+            return ts_error_set(w->err, TS_EINVAL,
+                                "%s are %zu words: write a time that has blanks in quotes, '%s'", text, n,
+                                text);
+    }
+    return 0;
 }
 
 /* START [END], up to the first aggregator; what is not there is named. */
 static int take_range(struct words *w, int64_t now_ms)
 {
-    int64_t ms;
+    TS_TRY(check_whole(w, now_ms));
     const char *s = next(w);
-    bool is_start = s && ts_time_parse(ts_slice_str(s), NULL, now_ms, false, &ms, NULL, NULL) == 0;
-    if (!s || (!is_start && (w->n < 3 || is_agg(s))))
+    if (!s || (!is_time(s, now_ms) && ((w->n < 3 && !is_m(peek(w))) || is_agg(s) || is_m(s))))
         return missing(w, "the start");
     put(w, "start", s);
-    if (peek(w) && is_end(peek(w)))
+    if (peek(w) && is_end(peek(w), now_ms)) {
+        TS_TRY(check_whole(w, now_ms));
         put(w, "end", next(w));
+    }
     while (peek(w) && peek(w)[0] == '+')
         w->i++; /* options of OpenTSDB's plots */
-    if (w->n - w->i < 2)
+    if (w->n - w->i < 2 && !is_m(peek(w)))
         return missing(w, is_agg(peek(w)) ? "the metric" : "the aggregator (sum, avg, max, ...)");
     return 0;
 }
@@ -203,7 +264,7 @@ static int take_queries(struct words *w, struct query_text *q, size_t max)
 static int take_words(struct words *w, int64_t now_ms)
 {
     TS_TRY(take_range(w, now_ms));
-    size_t max = (w->n - w->i + 1) / 2; /* a query has two words at least */
+    size_t max = w->n - w->i; /* an m is one word */
     if (max > QRY_MAX_SUBS)
         max = QRY_MAX_SUBS;
     struct query_text *q = ts_arena_zalloc(w->arena, (max + 1) * sizeof *q);

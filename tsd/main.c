@@ -30,12 +30,13 @@ static const struct tsd_cmd commands[] = {
     {.name = "query",
      .summary = "Ask for points or totals and print them as text, CSV or JSON, or draw them.",
      .usage = "START [END] AGG [rate [counter[,MAX[,RESET]]]] [downsample N FUNC] METRIC [tag=value ...] "
-              "[options]",
+              "[options]\nSTART [END] 'AGG:[1h-FUNC:]METRIC{tag=value,...}' [options]",
      .opts = tsd_query_opts,
      .details =
          "START, END  2026/11/02, 2026-11-02T13:30:00+01:00, 2026-11-02T13, 2026-11, today, yesterday, "
          "monday, now-90m,\n"
-         "            3h-ago, 2days (ago), 1h30m (ago), 1793620800, 1793620800000. A day, month or year named as END is in the range whole. No "
+         "            3h-ago, 2days (ago), 1h30m (ago), 1793620800, 1793620800000. A day, month or year "
+         "named as END is in the range whole. No "
          "END: now, but\n"
          "            yesterday, a month and a year (2026) alone mean themselves.\n"
          "AGG, FUNC   sum min max avg count dev median first last p50 p95 p99 p999 ...; docs/QUERY.md "

@@ -24,3 +24,11 @@ tsd query 2026/11/01 sum cpu --port $port --data data
 stop
 tsd query 2026/11/01 sum cpu --data data
 tsd query 2026/11/01 sum cpu --by day --fill none
+# what the shell has cut or expanded
+tsd query 2 days ago sum cpu --by day
+tsd query 10 min ago sum cpu
+tsd query 2026-11-01 13:00 sum cpu
+tsd query 2026/11/01 2026-11-02 13:00 sum cpu
+tsd query 2026/11/01 sum 'cpu{host=a,' 'host=b}'
+tsd query 2026/11/01 sum cpuhost=a cpucore=1
+tsd query sum:cpu

@@ -10,17 +10,21 @@
  */
 #include "base/time.h"
 
+#include "base/cut.h"
 #include "base/fs.h"
 #include "base/mem.h"
+#include "base/near.h"
 #include "base/tz_int.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 
-#define TZ_NAME_MAX 63                   /* longest IANA name is 32 bytes */
-#define TZ_CYCLE_MS (146097 * TS_DAY_MS) /* 400 Gregorian years */
-#define TZ_FOLDER   "/usr/share/zoneinfo"
+#define TZ_NAME_MAX       63                   /* longest IANA name is 32 bytes */
+#define TZ_CYCLE_MS       (146097 * TS_DAY_MS) /* 400 Gregorian years */
+#define TZ_FOLDER         "/usr/share/zoneinfo"
+#define TZ_LIST           "zone.tab" /* in that folder: the zones of each country */
+#define TZ_LIST_MAX_BYTES ((size_t)256 << 10)
 
 struct ts_tz {
     struct ts_tz *next;         /* list of opened zones; under tz_lock */
@@ -119,6 +123,30 @@ static bool tz_may_be_name(struct ts_slice name)
     return true;
 }
 
+/* Which zone was meant, if it is in the list. */
+static void tz_hint(struct ts_slice name, struct ts_error *err)
+{
+    struct ts_near near;
+    char *path = ts_fs_join(tz_folder(), TZ_LIST), *bytes = NULL;
+    size_t n = 0;
+    ts_near_init(&near, name);
+    ts_near_see(&near, TS_SLICE_LIT("UTC"));
+    if (ts_fs_read_file(ts_fs_real(), path, TZ_LIST_MAX_BYTES, &bytes, &n, NULL) == 0) {
+        struct ts_slice rest = {bytes, n};
+        while (rest.n) { /* country, coordinates, zone, remark */
+            struct ts_slice line = ts_slice_cut(&rest, '\n');
+            if (!line.n || line.p[0] == '#')
+                continue;
+            (void)ts_slice_cut(&line, '\t');
+            (void)ts_slice_cut(&line, '\t');
+            ts_near_see(&near, ts_slice_cut(&line, '\t'));
+        }
+    }
+    ts_near_hint(&near, err);
+    ts_free(bytes);
+    ts_free(path);
+}
+
 int ts_tz_open(struct ts_slice name, const struct ts_tz **out_tz, struct ts_error *err)
 {
     struct ts_tz *tz = NULL;
@@ -128,9 +156,12 @@ int ts_tz_open(struct ts_slice name, const struct ts_tz **out_tz, struct ts_erro
         *out_tz = &tz_utc;
         return 0;
     }
-    if (!tz_may_be_name(name))
-        return ts_error_set(err, TS_EPARSE, "Invalid timezone name: %.*s", name.n > 100 ? 100 : (int)name.n,
-                            name.p);
+    if (!tz_may_be_name(name)) {
+        rc = ts_error_set(err, TS_EPARSE, "Invalid timezone name: %.*s", name.n > 100 ? 100 : (int)name.n,
+                          name.p);
+        tz_hint(name, err);
+        return rc;
+    }
     pthread_mutex_lock(&tz_lock);
     for (tz = tz_list; tz && !ts_slice_is(name, tz->name); tz = tz->next)
         ;
@@ -139,6 +170,8 @@ int ts_tz_open(struct ts_slice name, const struct ts_tz **out_tz, struct ts_erro
         tz_list = tz;
     }
     pthread_mutex_unlock(&tz_lock);
+    if (rc == TS_EPARSE)
+        tz_hint(name, err);
     *out_tz = tz;
     return rc;
 }

@@ -82,6 +82,12 @@ static int check_totals(const struct qry_spec *spec, struct ts_error *err)
             return 0;
     if (ts_slice_is(spec->columns, "weekday") || ts_slice_is(spec->columns, "hourofday"))
         return ts_error_set(err, TS_EINVAL, "columns: %.*s is not in by", SHOW(spec->columns));
+    struct qry_spec key = {.by_tags = (struct ts_slice[1]){{NULL, 0}}};
+    if (qry_breakdown_add(spec->columns, &key, NULL) == 0 && key.by_time.n)
+        return ts_error_set(err, TS_EINVAL,
+                            "columns=%.*s: an interval makes rows. Columns are a tag key of by, weekday "
+                            "(by=week,weekday) or hourofday (by=day,hourofday)",
+                            SHOW(spec->columns));
     return ts_error_set(err, TS_EINVAL, "columns names a tag key of by, weekday or hourofday, not %.*s",
                         SHOW(spec->columns));
 }
@@ -111,8 +117,10 @@ static int parse_zone(const struct qry_spec_text *text, struct qry_spec *out, st
         return 0;
     /* without a zone OpenTSDB's calendar is UTC, whatever zone its dates have */
     int rc = ts_tz_open(text->tz, &out->tz, err);
-    if (rc == TS_EPARSE && text->json)
+    if (rc == TS_EPARSE && out->compat && text->json)
         return ts_error_set(err, TS_EINVAL, "The timezone specification could not be found");
+    if (rc == TS_EPARSE && out->compat) /* without the zone that was meant */
+        return ts_error_set(err, rc, "Invalid timezone name: %.*s", SHOW(text->tz));
     return rc;
 }
 

@@ -47,7 +47,8 @@ static void test_tz__unknown_names_are_refused(void **state)
         if (ts_tz_open(ts_slice_str(bad[i]), &tz, &err) != TS_EPARSE)
             fail_msg("%s was opened", bad[i]);
         assert_null(tz);
-        assert_string_equal(err.text, message);
+        if (strncmp(err.text, message, strlen(message)) != 0)
+            fail_msg("%s", err.text);
     }
     const struct ts_tz *tz;
     assert_int_equal(ts_tz_open((struct ts_slice){"Europe/Berlin\0", 14}, &tz, NULL), TS_EPARSE);

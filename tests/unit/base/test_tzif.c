@@ -249,6 +249,14 @@ static void test_tzif__errors_name_the_cause(void **state)
     t_error("Text", TS_EPARSE, "Invalid timezone name: Text");
     t_error("Folder", TS_EPARSE, "Invalid timezone name: Folder");
     t_error("Text/Europe", TS_EPARSE, "Invalid timezone name: Text/Europe");
+    t_folder_file(dir, "zone.tab",
+                  "# zones\nDE\t+5230+01322\tEurope/Berlin\tmost of Germany\nIT\t+4154+01229\tEurope/Rome\n",
+                  0644);
+    t_error("Europe/Berln", TS_EPARSE, "Invalid timezone name: Europe/Berln; did you mean Europe/Berlin?");
+    t_error("europe/rome", TS_EPARSE, "; did you mean Europe/Rome?");
+    t_error("berlin", TS_EPARSE, "; did you mean Europe/Berlin?");
+    t_error("utc", TS_EPARSE, "; did you mean UTC?");
+    t_error("Germany", TS_EPARSE, "Invalid timezone name: Germany");
     struct ts_buf b;
     struct zone_file z = {.n_offsets = 1, .rule = "CET"};
     struct ts_slice bytes = t_file(&b, &z);

@@ -128,8 +128,8 @@ static void test_parse__downsample_forms(void **state)
         const char *text, *why;
     } bad[] = {{"1h", "must provide at least interval and function"},
                {"1h-sum-nan-x", "must consist of interval, function, and optional fill policy"},
-               {"10q-avg", "Invalid duration: 10q. It is a whole number and one unit"},
-               {"0s-avg", "Zero or negative duration: 0s"},
+               {"10q-avg", "Invalid duration: 10q. Write whole numbers above 0 with units"},
+               {"0s-avg", "Invalid duration: 0s. Write whole numbers above 0 with units"},
                {"1h-none", "cannot use the NONE aggregator for downsampling"},
                {"1h-bogus", "No such downsampling function: bogus"},
                {"1h-sum-bogus", "Unrecognized fill policy: bogus"},
@@ -337,7 +337,7 @@ static void test_parse__json_errors(void **state)
          "Could not find a tag value filter of the type: not_key"},
         {"{\"start\":1,\"timezone\":\"Mars/"
          "Olympus\",\"queries\":[{\"aggregator\":\"sum\",\"metric\":\"a\"}]}",
-         "The timezone specification could not be found"},
+         "Invalid timezone name: Mars/Olympus"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         assert_true(json(bad[i].text, false) < 0);

@@ -11,8 +11,17 @@
 
 #include <string.h>
 
+/* What the error names as near a name that nobody has sent. */
+static int nobody_sent(struct sto_catalog *cat, bool compat, enum sto_uid_kind kind, struct ts_slice name,
+                       int rc, struct ts_error *err)
+{
+    if (rc == TS_ENOTFOUND && !compat)
+        qry_select_near(cat, kind, name, NULL, err);
+    return rc;
+}
+
 /* Ids of the values "a|b"; "*" is any value. */
-static int parse_values(struct sto_catalog *cat, struct ts_slice in, struct ts_arena *arena,
+static int parse_values(struct sto_catalog *cat, struct ts_slice in, bool compat, struct ts_arena *arena,
                         struct sto_tag_cond *c, struct ts_error *err)
 {
     if (ts_slice_is(in, "*"))
@@ -25,13 +34,16 @@ static int parse_values(struct sto_catalog *cat, struct ts_slice in, struct ts_a
         struct ts_slice v = {in.p + from, i - from};
         from = i + 1;
         if (v.n && sto_uid_find(cat, STO_UID_TAGV, v, &ids[c->n_values++]) < 0)
-            return ts_error_set(err, TS_ENOTFOUND, "No such name for 'tagv': '%.*s'", (int)v.n, v.p);
+            return nobody_sent(cat, compat, STO_UID_TAGV, v,
+                               ts_error_set(err, TS_ENOTFOUND, "No such name for 'tagv': '%.*s'",
+                                            (int)(v.n > 150 ? 150 : v.n), v.p),
+                               err);
     }
     return 0;
 }
 
 /* Conditions from "{k=v,...}". */
-static int parse_conds(struct sto_catalog *cat, struct ts_slice in, struct ts_arena *arena,
+static int parse_conds(struct sto_catalog *cat, struct ts_slice in, bool compat, struct ts_arena *arena,
                        struct sto_tag_cond *conds, size_t *out_n, struct ts_error *err)
 {
     size_t from = 0;
@@ -50,8 +62,8 @@ static int parse_conds(struct sto_catalog *cat, struct ts_slice in, struct ts_ar
         struct ts_slice k = {item.p, (size_t)(eq - item.p)}, v = {eq + 1, item.n - k.n - 1};
         struct sto_tag_cond *c = &conds[(*out_n)++];
         *c = (struct sto_tag_cond){0};
-        TS_TRY(qry_select_tagk(cat, k, &c->tagk, err));
-        TS_TRY(parse_values(cat, v, arena, c, err));
+        TS_TRY(nobody_sent(cat, compat, STO_UID_TAGK, k, qry_select_tagk(cat, k, &c->tagk, err), err));
+        TS_TRY(parse_values(cat, v, compat, arena, c, err));
     }
     return 0;
 }
@@ -82,11 +94,12 @@ int qry_latest_select(struct sto_catalog *cat, const struct qry_last_ask *ask, s
         return ts_error_set(err, TS_EINVAL, "Missing the metric of a timeseries");
     if (open && text.p[text.n - 1] != '}')
         return ts_error_set(err, TS_EINVAL, "Missing '}' at the end of: %.*s", (int)text.n, text.p);
-    TS_TRY(qry_select_metric(cat, metric, &out->metric, err));
+    TS_TRY(nobody_sent(cat, ask->compat, STO_UID_METRIC, metric,
+                       qry_select_metric(cat, metric, &out->metric, err), err));
     if (open) {
         struct ts_slice in = {open + 1, text.n - metric.n - 2};
         conds = ts_arena_alloc(arena, (in.n / 2 + 2) * sizeof *conds);
-        TS_TRY(parse_conds(cat, in, arena, conds, &n_conds, err));
+        TS_TRY(parse_conds(cat, in, ask->compat, arena, conds, &n_conds, err));
     }
     TS_TRY(sto_select(cat, out->metric, conds, n_conds, ask->only, &ctl, &set, err));
     return qry_select_series(cat, set, budget, arena, &out->series, &out->n, err);

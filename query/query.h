@@ -408,6 +408,7 @@ struct qry_last_ask {
     size_t n;                   /* qry_run_latest: points of each series; 0 = 1 */
     bool at_on;                 /* only points at or before */
     int64_t at_ms;              /* this time */
+    bool compat;                /* errors name nothing that is near */
 };
 /** The newest point of each series; series without one are left out. Errors as qry_run. */
 int qry_run_last(struct sto_store *st, struct ts_pool *pool, const struct qry_last_ask *ask,

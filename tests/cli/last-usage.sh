@@ -12,4 +12,8 @@ tsd last
 tsd last t st
 tsd last t -n none --data data
 tsd last t st=nobody --data data
+printf 'web.hits 1793620800 1 domain=example.org\n' | tsd import --data data2 -
+tsd last web.hit --data data2
+tsd last web.hits domian=example.org --data data2
+tsd last web.hits domain=example.ogr --data data2
 tsd query 1793620800 1793620900 none t --where value --data data

@@ -13,6 +13,8 @@ all() {
     q 2026/11/01 2026/11/04 sum web.hits domain=d.org --by day --format csv
     q 2026/11/01 2026/11/04 sum web.hits 'status=~5..' --format json
     q 2026/11/01 2026/11/04 sum web.hits 'domain=wildcard(x*)' host=web9 --format csv
+    q 2026/11/01 2026/11/04 sum web.hits domain=a.ogr --by day --format csv
+    q 2026/11/01 2026/11/04 sum web.hits 'domain=a.org|x' 'host=wbe2' --format csv
     q 2026/11/01 2026/11/04 sum web.hits --where 'value>99'
     q 2026/11/01 2026/11/04 sum web.hits --by domain --format json
 }

@@ -8,6 +8,7 @@
 #include "tsd/cmds/hint.h"
 
 #include "base/mem.h"
+#include "base/near.h"
 #include "query/filters/filter.h"
 #include "tsd/cmds/cmd.h"
 #include "tsd/out/latest.h"
@@ -108,6 +109,24 @@ static size_t list_values(struct ts_slice lines, struct ts_slice key, struct ts_
     return n;
 }
 
+/* Append the value that was probably meant by one of a filter that no line has. */
+static void near_value(const struct qry_filter *f, struct ts_slice lines, struct ts_buf *out)
+{
+    for (size_t i = 0; f->type->by_values && !f->type->negate && i < f->n_values; i++) {
+        struct ts_near near;
+        struct ts_slice rest = lines, line, value;
+        bool found = false;
+        ts_near_init(&near, f->values[i]);
+        while (!found && next_line(&rest, &line))
+            if (line_tag(line, f->tagk, &value)) {
+                found = ts_slice_eq(value, f->values[i]);
+                ts_near_see(&near, value);
+            }
+        if (!found && near.n)
+            ts_buf_printf(out, "; did you mean %.*s=%s?", (int)f->tagk.n, f->tagk.p, near.best);
+    }
+}
+
 static void say_values(const struct qry_sub *sub, struct ts_slice lines)
 {
     struct ts_buf text;
@@ -119,6 +138,8 @@ static void say_values(const struct qry_sub *sub, struct ts_slice lines)
         if (!list_values(lines, key, &text))
             ts_buf_str(&text, "(no such tag)");
     }
+    for (size_t i = 0; i < sub->n_filters; i++)
+        near_value(&sub->filters[i], lines, &text);
     tsd_say("%.*s", (int)text.n, text.p);
     ts_buf_release(&text);
 }

@@ -213,6 +213,7 @@ static int last_all(struct last *l, const struct tsd_req *req, struct ts_error *
     ask.now_ms = ts_clock_ms();
     /* OpenTSDB looks for one row key when it goes back */
     ask.only = req->d->set.rules.compat && l->back_scan_hours > 0;
+    ask.compat = req->d->set.rules.compat;
     if (l->several)
         return last_series(l, req, ask, err);
     TS_TRY(tsd_sink_str(out, "[", err));

@@ -5,6 +5,7 @@
  */
 #include "query/compare.h"
 
+#include "base/num.h"
 #include "query/breakdowns/breakdown.h"
 
 #include <stdio.h>
@@ -176,6 +177,15 @@ static double number(const struct qry_total_value *v)
     return v->is_int ? (double)v->i : v->d;
 }
 
+/* The nearest number of six digits: what people compare. Infinity and the largest numbers stay. */
+static double rounded(double x)
+{
+    char text[32];
+    struct ts_num out;
+    int n = snprintf(text, sizeof text, "%.5e", x);
+    return ts_num_parse((struct ts_slice){text, (size_t)n}, &out, NULL) == 0 ? ts_num_double(out) : x;
+}
+
 void qry_compare_derive(struct qry_total_value *v)
 {
     double now = number(&v[0]), before = number(&v[1]);
@@ -186,5 +196,5 @@ void qry_compare_derive(struct qry_total_value *v)
     if (v[2].is_int && __builtin_sub_overflow(v[0].i, v[1].i, &v[2].i))
         v[2] = (struct qry_total_value){.d = now - before};
     if (before != 0)
-        v[3] = (struct qry_total_value){.d = now / before};
+        v[3] = (struct qry_total_value){.d = rounded(now / before)};
 }

@@ -22,7 +22,7 @@ bool qry_compare_move(const struct qry_spec *spec, struct qry_total *t);
 int64_t qry_compare_start_ms(const struct ts_tz *tz, const struct qry_total *t);
 /** Order of two cells that begin at one moment: by clock reading, the repeated one last. */
 int qry_compare_clock(const struct qry_total *a, const struct qry_total *b);
-/** Difference (v[2]) and ratio (v[3]) of v[0], now, and v[1], before. */
+/** Difference (v[2]) and ratio (v[3], of six digits) of v[0], now, and v[1], before. */
 void qry_compare_derive(struct qry_total_value *v);
 
 #endif

@@ -15,6 +15,7 @@ static const struct ts_conf_key *const daemon_tables[] = {tsd_conf_keys, sto_con
 
 static const struct tsd_cmd commands[] = {
     {.name = "serve",
+     .also = "tsd daemon server start run",
      .summary = "Run the daemon: take points and answer queries until it is told to stop.",
      .usage = "--data DIR [--port N] [--bind ADDRESS] [--config FILE] [--KEY VALUE ...]\n--print-config "
               "[--config FILE] [--KEY VALUE ...]",
@@ -28,6 +29,7 @@ static const struct tsd_cmd commands[] = {
                  "tsd serve --data /var/lib/tsd --bind 0.0.0.0 --wal-sync always",
      .run = tsd_serve_run},
     {.name = "query",
+     .also = "select get ask show graph plot",
      .summary = "Ask for points or totals and print them as text, CSV or JSON, or draw them.",
      .usage = "START [END] AGG [rate [counter[,MAX[,RESET]]]] [downsample N FUNC] METRIC [tag=value ...] "
               "[options]\nSTART [END] 'AGG:[1h-FUNC:]METRIC{tag=value,...}' [options]",
@@ -64,6 +66,7 @@ static const struct tsd_cmd commands[] = {
                  "tsd query 1h-ago avg downsample 60000 avg sys.cpu.user host=web1 --plot cpu.png",
      .run = tsd_query_run},
     {.name = "import",
+     .also = "put load insert write restore",
      .summary = "Read points from files into a running daemon or a stopped store.",
      .usage = "FILE... [--host HOST] [--port PORT] [--max-errors N]\nFILE... --data DIR [--config FILE] "
               "[--max-errors N]",
@@ -80,6 +83,7 @@ static const struct tsd_cmd commands[] = {
                  "tsd export --data ./old | tsd import --data ./new -",
      .run = tsd_import_run},
     {.name = "export",
+     .also = "dump backup",
      .summary = "Print points as lines that tsd import takes back, bit for bit.",
      .usage = "[METRIC [tag=value ...]] [--from TIME] [--to TIME] [--host HOST] [--port PORT]\n"
               "[METRIC [tag=value ...]] [--from TIME] [--to TIME] --data DIR",
@@ -113,6 +117,7 @@ static const struct tsd_cmd commands[] = {
                  "tsd scan --delete 2026/11/01 2026/11/02 sum web.hits > deleted.txt",
      .run = tsd_scan_cmd_run},
     {.name = "delete",
+     .also = "rm remove drop purge",
      .summary = "Delete the points, rollups or histograms of a query's series between two times.",
      .usage = "START [END] AGG METRIC [tag=value ...] [AGG METRIC ...] [--dry-run] [--kinds KINDS] [options]",
      .opts = tsd_delete_opts,
@@ -129,6 +134,7 @@ static const struct tsd_cmd commands[] = {
                  "tsd delete 2026/11/01-13:00 2026/11/01-13:59:59 sum web.hits --kinds all",
      .run = tsd_delete_cmd_run},
     {.name = "uid",
+     .also = "list ls metrics names",
      .summary =
          "Look up, search, assign, rename, delete and check the ids of names; free text fields of names.",
      .usage = "[KIND] NAME\n[KIND] NUMBER\ngrep [KIND] EXPRESSION [-i]\nassign KIND NAME...\n"
@@ -180,6 +186,7 @@ static const struct tsd_cmd commands[] = {
                  "tsd mkmetric web.hits --data ./data",
      .run = tsd_mkmetric_run},
     {.name = "last",
+     .also = "latest newest tail",
      .summary = "Print the newest points of series, newest first.",
      .usage = "METRIC [tag=value ...] [-n N] [--at TIME]",
      .opts = tsd_last_opts,
@@ -213,6 +220,7 @@ static const struct tsd_cmd commands[] = {
                  "tsd annotate list 2026/11/01 now",
      .run = tsd_annotate_run},
     {.name = "flush",
+     .also = "compact sync",
      .summary = "Write what is in memory to files; with --compact merge files too.",
      .usage = "[--compact] [--host HOST] [--port PORT]\n[--compact] --data DIR",
      .opts = tsd_flush_opts,
@@ -222,6 +230,7 @@ static const struct tsd_cmd commands[] = {
                  "tsd flush --compact --data ./data",
      .run = tsd_flush_run},
     {.name = "fsck",
+     .also = "check repair verify",
      .summary = "Check all of a stopped store; with --repair make it whole.",
      .usage = "--data DIR [--repair] [--format text|json] [--quiet]",
      .opts = tsd_fsck_opts,
@@ -240,6 +249,7 @@ static const struct tsd_cmd commands[] = {
                  "tsd fsck --data ./data --repair",
      .run = tsd_fsck_run},
     {.name = "collect",
+     .also = "weblog weblogs follow agent tcollector",
      .summary = "Measure this host and send its vital signs to a daemon.",
      .usage =
          "[--server HOST:PORT[,HOST:PORT]] [--only NAMES] [--skip NAMES] [--config FILE] [--KEY VALUE ...]\n"
@@ -271,6 +281,7 @@ static const struct tsd_cmd commands[] = {
                  "tsd --version",
      .run = tsd_version_run},
     {.name = "help",
+     .also = "man usage",
      .summary = "Print the page of a command, or the list of all.",
      .usage = "[COMMAND]",
      .examples = "tsd help\n"

@@ -15,3 +15,11 @@ for c in serve query last import export scan delete uid flush fsck version help;
         grep -q "^$part" page.txt || echo "$c: no $part"
     done
 done
+# other words for commands, and words that stand behind one
+tsd weblog-import access.log
+tsd weblog-try access.log
+tsd latest web.hits
+tsd put web.hits
+tsd grep web
+tsd help mkmetrics
+tsd tsd

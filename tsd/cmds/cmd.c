@@ -7,6 +7,7 @@
  */
 #include "tsd/cmds/cmd.h"
 
+#include "base/cut.h"
 #include "base/mem.h"
 #include "base/near.h"
 
@@ -224,9 +225,36 @@ const struct tsd_cmd *tsd_cmd_find(const struct tsd_cmd *table, const char *name
     return NULL;
 }
 
-const struct tsd_cmd *tsd_cmd_near(const struct tsd_cmd *table, const char *name)
+/* Does a form of the command begin with this word? */
+static bool cmd_has_word(const struct tsd_cmd *cmd, struct ts_slice word)
+{
+    struct ts_slice forms = ts_slice_str(cmd->usage);
+    while (forms.n) {
+        struct ts_slice form = ts_slice_cut(&forms, '\n');
+        if (ts_slice_eq(ts_slice_cut(&form, ' '), word))
+            return true;
+    }
+    return false;
+}
+
+const struct tsd_cmd *tsd_cmd_near(const struct tsd_cmd *table, const char *name, bool *out_is_word)
 {
     struct ts_near near;
+    bool is_word = false;
+    if (out_is_word)
+        *out_is_word = false;
+    for (const struct tsd_cmd *c = table; c->name; c++) {
+        ts_near_init(&near, ts_slice_str(name));
+        if (c->also && ts_near_list(&near, c->also))
+            return c;
+    }
+    for (const struct tsd_cmd *c = table; c->name; c++) {
+        is_word = cmd_has_word(c, ts_slice_str(name));
+        if (is_word && out_is_word)
+            *out_is_word = true;
+        if (is_word)
+            return c;
+    }
     ts_near_init(&near, ts_slice_str(name));
     for (const struct tsd_cmd *c = table; c->name; c++)
         ts_near_see(&near, ts_slice_str(c->name));
@@ -326,9 +354,11 @@ int tsd_cmd_main(const struct tsd_cmd *table, int argc, char *const *argv)
         name = "version";
     const struct tsd_cmd *cmd = tsd_cmd_find(table, name);
     if (!cmd) {
-        const struct tsd_cmd *near = tsd_cmd_near(table, name);
+        bool is_word;
+        const struct tsd_cmd *near = tsd_cmd_near(table, name, &is_word);
         if (near)
-            tsd_say("there is no command \"%s\"; did you mean tsd %s?", name, near->name);
+            tsd_say("there is no command \"%s\"; did you mean tsd %s%s%s?", name, near->name,
+                    is_word ? " " : "", is_word ? name : "");
         else
             tsd_say("there is no command \"%s\"; tsd help lists them", name);
         return TSD_EXIT_USAGE;

@@ -43,6 +43,7 @@ struct tsd_args {
 /* One command. */
 struct tsd_cmd {
     const char *name;          /* as typed */
+    const char *also;          /* other words for it, with blanks between; NULL = none */
     const char *summary;       /* one sentence */
     const char *usage;         /* forms, one a line, without "tsd NAME" */
     const struct ts_opt *opts; /* ended by name == NULL; NULL = none but --help */
@@ -65,8 +66,9 @@ void tsd_cmd_page(const struct tsd_cmd *cmd, struct ts_buf *out);
 void tsd_cmd_list(const struct tsd_cmd *table, struct ts_buf *out);
 /** Row of a command by name; NULL. */
 const struct tsd_cmd *tsd_cmd_find(const struct tsd_cmd *table, const char *name);
-/** Row whose name is nearest to a mistyped one; NULL if none is near. */
-const struct tsd_cmd *tsd_cmd_near(const struct tsd_cmd *table, const char *name);
+/** Row that was probably meant by a wrong name: another word for it, the first word of one of its forms, as weblog-import of collect
+ * (*out_is_word is true then; it may be NULL), or a name that is near. NULL if there is none. */
+const struct tsd_cmd *tsd_cmd_near(const struct tsd_cmd *table, const char *name, bool *out_is_word);
 
 /** Value of an option's last use ("" for a switch); NULL if it was not given. */
 const char *tsd_args_get(const struct tsd_args *args, const char *name);

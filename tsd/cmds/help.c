@@ -12,7 +12,7 @@ int tsd_help_run(const struct tsd_args *args)
         return tsd_usage(args, "one command at a time");
     const struct tsd_cmd *cmd = args->n_words ? tsd_cmd_find(args->table, args->words[0]) : NULL;
     if (args->n_words && !cmd) {
-        const struct tsd_cmd *near = tsd_cmd_near(args->table, args->words[0]);
+        const struct tsd_cmd *near = tsd_cmd_near(args->table, args->words[0], NULL);
         if (near)
             tsd_say("there is no command \"%s\"; did you mean tsd help %s?", args->words[0], near->name);
         else

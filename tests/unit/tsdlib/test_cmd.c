@@ -104,8 +104,8 @@ static void test_cmd__wrong_usage_ends_with_two(void **state)
     assert_int_equal(T_MAIN("help", "nothing"), TSD_EXIT_USAGE);
     assert_int_equal(tsd_cmd_main(t_table, 1, (char *[]){(char *)(uintptr_t) "tsd", NULL}), TSD_EXIT_USAGE);
     assert_null(seen);
-    assert_string_equal(tsd_cmd_near(t_table, "dug")->name, "dig");
-    assert_null(tsd_cmd_near(t_table, "zzzzzz"));
+    assert_string_equal(tsd_cmd_near(t_table, "dug", NULL)->name, "dig");
+    assert_null(tsd_cmd_near(t_table, "zzzzzz", NULL));
 }
 
 static void test_cmd__a_page_has_all_its_parts(void **state)

@@ -55,17 +55,27 @@ static size_t split(struct ts_slice s, char sep, struct ts_slice *parts, size_t 
     return n;
 }
 
-/* A function of aggregators or of buckets; what says which in the message. */
+/* A function of aggregators or of buckets; what says which in the message. Names that other programs use are understood, as hints. */
 static int find_function(struct ts_slice name, const char *what, bool compat, const struct qry_agg **out,
                          struct ts_error *err)
 {
+    static const struct {
+        const char *name, *ours;
+    } elsewhere[] = {{"mean", "avg"},    {"average", "avg"},  {"total", "sum"},   {"maximum", "max"},
+                     {"minimum", "min"}, {"stddev", "dev"},   {"stdev", "dev"},   {"newest", "last"},
+                     {"latest", "last"}, {"oldest", "first"}, {"number", "count"}};
     struct ts_near near;
     *out = qry_agg_find(name, compat);
     if (*out)
         return 0;
     int rc = ts_error_set(err, TS_EINVAL, "No such %s function: %.*s", what, SHOW(name));
     ts_near_init(&near, name);
-    for (const struct qry_agg *a = qry_agg_table(); !compat && a->name; a++)
+    for (size_t i = 0; !compat && i < sizeof elsewhere / sizeof elsewhere[0]; i++)
+        if (ts_slice_is(name, elsewhere[i].name)) {
+            near.wanted = ts_slice_str(elsewhere[i].ours);
+            ts_near_see(&near, near.wanted);
+        }
+    for (const struct qry_agg *a = qry_agg_table(); !compat && a->name && !near.n; a++)
         ts_near_see(&near, ts_slice_str(a->name));
     ts_near_hint(&near, err);
     return rc;

@@ -141,24 +141,28 @@ static bool candidate_has(void *arg, const char *path)
     return col_web_follow_family(&c->w->follow, c->t, path);
 }
 
-/* From here to the next checkpoint no import begins with a log. */
-static bool weblog_taken(void *arg, const struct col_web_tail *t, struct ts_slice first, bool packed,
-                         uint64_t *out_bytes)
+/* From here to the next checkpoint no import decides about any file. */
+static bool weblog_hold(void *arg, const struct col_web_tail *t)
 {
     static struct ts_log_limit limit;
     struct weblog *w = arg;
-    struct candidate c = {.w = w, .t = t};
-    struct col_web_taken taken = {.bytes = 0};
-    if (!w->imports)
-        return true;
-    if (!col_web_journal_lock(w->imports, LOCK_WAIT_MS)) {
+    bool held = !w->imports || col_web_journal_lock(w->imports, LOCK_WAIT_MS);
+    if (!held)
         ts_log_limited(
             &limit, TS_LOG_WARN,
             "weblog: %s waits: an import holds the lock of collect_dir, and may be about to take it",
             t->path);
-        return false;
-    }
-    if (first.n && col_web_journal_taken(w->imports, first, candidate_has, &c, &taken) && !taken.done)
+    return held;
+}
+
+static uint64_t weblog_taken(void *arg, const struct col_web_tail *t, struct ts_slice first, bool packed)
+{
+    const struct weblog *w = arg;
+    struct candidate c = {.w = w, .t = t};
+    struct col_web_taken taken = {.bytes = 0};
+    if (!w->imports)
+        return 0;
+    if (col_web_journal_taken(w->imports, first, candidate_has, &c, &taken) && !taken.done)
         ts_log(TS_LOG_WARN,
                "weblog: an import of %s was begun and has not ended; the collector counts what stands behind "
                "the "
@@ -168,8 +172,7 @@ static bool weblog_taken(void *arg, const struct col_web_tail *t, struct ts_slic
     else if (taken.bytes && !packed)
         ts_log(TS_LOG_INFO, "weblog: %s was imported; it is followed behind that bytes=%llu", t->path,
                (unsigned long long)taken.bytes);
-    *out_bytes = packed && taken.whole ? COL_WEB_OFF_ALL : taken.bytes;
-    return true;
+    return packed && taken.whole ? COL_WEB_OFF_ALL : taken.bytes;
 }
 
 /* --- lines --- */
@@ -448,6 +451,7 @@ static int weblog_make(struct weblog *w, const struct col_ctx *ctx, struct ts_er
         .rotated_ms = ts_conf_int(ctx->conf, "collect_weblog_rotated_s") * 1000,
         .keep_ms = ts_conf_int(ctx->conf, "collect_weblog_keep_days") * TS_DAY_MS,
         .from_end = !ctx->state_dir,
+        .hold = weblog_hold,
         .imported = weblog_taken,
         .line = weblog_line,
         .too_long = weblog_too_long,

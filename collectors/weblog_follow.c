@@ -59,20 +59,30 @@ void col_web_follow_inherit(struct col_web_follow *f, const struct col_web_head 
 
 /* --- imported before --- */
 
-bool col_web__imported(const struct col_web_follow *f, const struct col_web_tail *t, struct ts_slice first,
-                       bool packed, uint64_t *out_bytes)
+bool col_web__hold(const struct col_web_follow *f, const struct col_web_tail *t)
 {
-    *out_bytes = 0;
-    return !first.n || !f->opts.imported || f->opts.imported(f->opts.arg, t, first, packed, out_bytes);
+    return !f->opts.hold || f->opts.hold(f->opts.arg, t);
+}
+
+uint64_t col_web__imported(const struct col_web_follow *f, const struct col_web_tail *t,
+                           struct ts_slice first, bool packed)
+{
+    return first.n && f->opts.imported ? f->opts.imported(f->opts.arg, t, first, packed) : 0;
 }
 
 bool col_web__head_learn(struct col_web_follow *f, struct col_web_place *p, struct ts_slice first)
 {
-    uint64_t imported;
+    char now[COL_WEB_HEAD_BYTES];
+    if (!first.n)
+        return true;
     if (!p->head.n_bytes) {
-        if (!col_web__imported(f, p->tail, first, false, &imported))
+        if (!col_web__hold(f, p->tail))
             return false;
-        p->imported = imported;
+        size_t n =
+            col_web__first_read(p->file, now); /* an import may know the file by more bytes than first */
+        if (n > first.n && !memcmp(now, first.p, first.n))
+            first = (struct ts_slice){now, n};
+        p->imported = col_web__imported(f, p->tail, first, false);
         f->n_changes++;
     }
     p->head = col_web_head_of(first.p, first.n);
@@ -132,6 +142,14 @@ static void cant_read(struct col_web_follow *f, const char *path, const char *wh
     f->warn_ms = now_ms >= f->warn_ms ? now_ms + WARN_MS : f->warn_ms;
 }
 
+/* What it is and begins with now. */
+static bool opened_look(struct opened *o)
+{
+    bool ok = col_web__id_of_file(o->file, &o->id);
+    o->n_first = ok ? col_web__first_read(o->file, o->first) : 0;
+    return ok;
+}
+
 static bool path_open(struct col_web_follow *f, const char *path, int64_t now_ms, struct opened *out)
 {
     char why[200];
@@ -142,8 +160,7 @@ static bool path_open(struct col_web_follow *f, const char *path, int64_t now_ms
         cant_read(f, path, why, now_ms);
         return false;
     }
-    bool ok = col_web__id_of_file(out->file, &out->id);
-    out->n_first = ok ? col_web__first_read(out->file, out->first) : 0;
+    bool ok = opened_look(out);
     const struct ts_pack *pack = ts_pack_find((struct ts_slice){out->first, out->n_first});
     if (pack) {
         (void)snprintf(why, sizeof(why), "it is packed by %s; a log that is followed is plain text",
@@ -260,17 +277,18 @@ bool col_web__current_begin(struct col_web_follow *f, struct col_web_tail *t, co
     if (!path_open(f, t->path, now->steady_ms, &o))
         return false;
     struct col_web_place *p = place_choose(f, t, &o, now), *before = col_web_current(t);
-    uint64_t imported = 0;
-    if (!p && !col_web__imported(f, t, (struct ts_slice){o.first, o.n_first}, false, &imported)) {
+    if (!p && (!col_web__hold(f, t) || !opened_look(&o))) {
         fclose(o.file);
         return false;
     }
+    if (!p) /* it may have grown before imports were held off */
+        p = place_choose(f, t, &o, now);
     if (before && before != p)
         place_rotate(f, before, now);
     if (!p) {
         p = col_web_place_add(t, COL_WEB_CURRENT);
         p->off = f->opts.from_end && !f->turned ? o.id.size_bytes : 0;
-        p->imported = imported;
+        p->imported = col_web__imported(f, t, (struct ts_slice){o.first, o.n_first}, false);
         p->mtime_ms = o.id.mtime_ms;
     } else if (p->role != COL_WEB_CURRENT) {
         col_web_place_move(p, t);

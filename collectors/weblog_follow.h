@@ -33,10 +33,13 @@ struct col_web_follow_opts {
     int64_t rotated_ms; /* a rotated file is given up when it was quiet so long */
     int64_t keep_ms;    /* places are kept so long after their file was last seen; 0 = for ever */
     bool from_end;      /* files found by the first turn are taken from their end */
-    /** How many bytes an import counted of a file of this log that is seen for the first time and begins with these; packed: all of it, if
-     *  that was imported as it is (COL_WEB_OFF_ALL). False: it can't be told now, the file is left alone until a later turn. NULL = none is. */
-    bool (*imported)(void *arg, const struct col_web_tail *t, struct ts_slice first, bool packed,
-                     uint64_t *out_bytes);
+    /** A file of this log is seen for the first time: from now until the next checkpoint no import decides about any file. Its size and first bytes are read
+     *  behind this call, never before: an import may have taken more of it than was there then. False: not now, the file is left alone until
+     *  a later turn. NULL = there are no imports. */
+    bool (*hold)(void *arg, const struct col_web_tail *t);
+    /** How many bytes an import counted of a file of this log that begins with these, below hold; packed: all of it, if that was imported as it is
+     *  (COL_WEB_OFF_ALL). NULL = none is. */
+    uint64_t (*imported)(void *arg, const struct col_web_tail *t, struct ts_slice first, bool packed);
     /** A line (without its end) of a place's file, which begins at off. */
     void (*line)(void *arg, const struct col_web_place *place, uint64_t off, struct ts_slice line);
     /** A line that is too long, which begins about at off. */

@@ -52,11 +52,13 @@ void col_web__scan(struct col_web_follow *f, struct col_web_tail *t, const struc
 bool col_web__linked(struct col_web_follow *f, const struct col_web_tail *t, const struct col_web_id *id);
 /** Folder number i of the olddirs for the log at path, with a slash at its end. False: there are not so many, or it is too long. */
 bool col_web__olddir(const struct col_web_follow *f, const char *path, unsigned i, char out[PATH_MAX]);
-/** As opts.imported says; 0 bytes without it, or when nothing is in the file: it is asked again when the first bytes are known. */
-bool col_web__imported(const struct col_web_follow *f, const struct col_web_tail *t, struct ts_slice first,
-                       bool packed, uint64_t *out_bytes);
-/** The first bytes of a place's file, or more of them than are known. When these are the first ever, what was imported of it is known
- *  from then on. False: that can't be told now. */
+/** As opts.hold says. */
+bool col_web__hold(const struct col_web_follow *f, const struct col_web_tail *t);
+/** As opts.imported says; 0 without it, or when nothing is in the file: col_web__head_learn finds it out when something is. */
+uint64_t col_web__imported(const struct col_web_follow *f, const struct col_web_tail *t,
+                           struct ts_slice first, bool packed);
+/** The first bytes of a place's open file, or more of them than are known. When these are the first ever, they are read once more below hold, and
+ *  what was imported of the file is known from then on. False: that can't be told now. */
 bool col_web__head_learn(struct col_web_follow *f, struct col_web_place *p, struct ts_slice first);
 /** A place is gone, or open again: files that were settled by it get a second look. */
 void col_web__settled_forget(struct col_web_tail *t, const struct col_web_place *p);

@@ -10,10 +10,22 @@
  * before the first point of the file is sent. The import reads no further than that, however often it is repeated, and a collector that
  * sees the file for the first time passes these lines over (weblog_identity.h, imported). Both decide under the lock of the folder,
  *
- *   import     lock > checkpoint: not followed > line of the journal, synced > unlock > points > "done"
- *   collector  lock > journal: so far > places, checkpoint > unlock > points
+ *   import     lock > checkpoint: not followed > size, first bytes > line of the journal, synced > unlock > points > "done"
+ *   collector  lock > size, first bytes > journal: so far > places, checkpoint, synced > unlock > points
  *
- * so whoever comes second sees what the first decided, and a kill between any two steps costs nothing that the same command does not mend.
+ * and from facts that they gather under the lock: what was seen of a file before is only a reason to take the lock. A file grows while its reader waits,
+ * and the other side may have taken more of it, and know it by more first bytes, than this side saw. So whoever comes second sees what the
+ * first decided:
+ *
+ *   first      killed, or ended                    second     what it finds
+ *   import     before the line is synced           collector  nothing: all lines are its own; the import, repeated, finds the place and is left out
+ *   import     behind it, at any time              collector  the line: it begins behind that byte; the import, repeated, counts the same part again
+ *   collector  before the checkpoint is synced     import     no place: all lines are its own; the collector, started again, finds the line
+ *   collector  behind it, at any time              import     the place: it counts the part that the place leaves to imports, if there is one
+ *   import     at any time                         import     the line: it may take more than that as long as no collector has a place
+ *
+ * The kernel frees the lock of a killed process. A rotation moves neither side of the division: lines and places know a file by first bytes and the
+ * family of its name, not by the name. Rotations and writes themselves need no lock.
  *
  * Threads    one; several processes may append
  * Not here   what to do about it (weblog_import.c, weblog.c)

@@ -183,6 +183,8 @@ static bool chunk_take(struct col_web_follow *f, struct col_web_place *p, bool l
     int same = place_same(f, p); /* after the read: what was read is of the file it was */
     if (same == 0)
         return false;
+    if (same < 0) /* what can't be taken yet is not given up */
+        p->quiet_ms = now->steady_ms;
     if (n < 0 || same < 0)
         return true;
     if (!p->off && !n && id.mtime_ms != p->mtime_ms) /* empty again: what came and went may be in a copy */

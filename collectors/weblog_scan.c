@@ -234,10 +234,10 @@ struct scan {
 
 /* A file in question. */
 struct file {
-    const char *path;            /* its path */
-    const struct col_web_id *id; /* its numbers */
-    enum col_web_family how;     /* what its name says */
-    uint64_t name;               /* hash of its path */
+    const char *path;        /* its path */
+    struct col_web_id id;    /* its numbers */
+    enum col_web_family how; /* what its name says */
+    uint64_t name;           /* hash of its path */
     char first[COL_WEB_HEAD_BYTES];
     size_t n_first;             /* bytes of first */
     const struct ts_pack *pack; /* NULL = it is plain */
@@ -275,15 +275,15 @@ static void known_file(const struct scan *s, const struct file *file, struct col
     if (col_web_place_open(p))
         return; /* a copy of what is being read */
     if (p->role == COL_WEB_PAST || p->off == COL_WEB_OFF_ALL)
-        settle(s->t, file->name, file->id, p);
+        settle(s->t, file->name, &file->id, p);
     else if (file->pack && p->role == COL_WEB_DONE && p->whole)
-        settle(s->t, file->name, file->id, p);
+        settle(s->t, file->name, &file->id, p);
     else if (file->pack && !being_packed(file->path))
         found_set(p, file, RANK_PACKED);
-    else if (!file->pack && p->role == COL_WEB_DONE && file->id->size_bytes <= p->off)
-        settle(s->t, file->name, file->id, p);
-    else if (!file->pack && file->id->size_bytes >= p->off)
-        found_set(p, file, file->id->ino == p->ino && file->id->dev == p->dev ? RANK_INODE : RANK_PLAIN);
+    else if (!file->pack && p->role == COL_WEB_DONE && file->id.size_bytes <= p->off)
+        settle(s->t, file->name, &file->id, p);
+    else if (!file->pack && file->id.size_bytes >= p->off)
+        found_set(p, file, file->id.ino == p->ino && file->id.dev == p->dev ? RANK_INODE : RANK_PLAIN);
 }
 
 /* Was it known to a checkpoint that did not say whose it is? */
@@ -302,20 +302,18 @@ static void new_file(const struct scan *s, const struct file *file)
     const bool *past = inherited(s->f, file);
     bool empty = !file->n_first && !file->pack; /* its server may have it still, and write to it */
     uint64_t imported = 0;
-    if (file->how == COL_WEB_STRICT && !past &&
-        !col_web__imported(s->f, t, (struct ts_slice){file->first, file->n_first}, file->pack, &imported)) {
-        t->scan_again = true;
-        return;
-    }
+    if (file->how == COL_WEB_STRICT && !past)
+        imported =
+            col_web__imported(s->f, t, (struct ts_slice){file->first, file->n_first}, file->pack != NULL);
     bool part = imported && imported != COL_WEB_OFF_ALL; /* of a file that was rotated since */
     bool wanted = file->how == COL_WEB_STRICT && !past && imported != COL_WEB_OFF_ALL &&
-                  (empty || (part && t->fresh) || (!t->fresh && file->id->mtime_ms >= t->floor_ms));
+                  (empty || (part && t->fresh) || (!t->fresh && file->id.mtime_ms >= t->floor_ms));
     if (file->pack && (!file->n_first || (wanted && being_packed(file->path))))
         return;
     if (empty && ts_pack_suffix(file->path)) /* it is being packed: no log that a server may write to */
         return;
     if (file->how != COL_WEB_STRICT || (!wanted && !t->fresh && !past && !imported)) {
-        settle(t, file->name, file->id, NULL);
+        settle(t, file->name, &file->id, NULL);
         return;
     }
     struct col_web_place *p = col_web_place_add(t, wanted           ? COL_WEB_ROTATED
@@ -324,7 +322,7 @@ static void new_file(const struct scan *s, const struct file *file)
     p->head = col_web_head_of(file->first, file->n_first);
     p->off = wanted ? 0 : COL_WEB_OFF_ALL;
     p->imported = imported;
-    p->mtime_ms = file->id->mtime_ms;
+    p->mtime_ms = file->id.mtime_ms;
     p->quiet_ms = s->now->steady_ms;
     s->f->n_changes++;
     known_file(s, file, p);
@@ -335,7 +333,7 @@ static void new_file(const struct scan *s, const struct file *file)
 /* Packed by something that is not read here: said once, if its lines would have counted. */
 static void unreadable_file(const struct scan *s, const struct file *file)
 {
-    if (file->how == COL_WEB_STRICT && !s->t->fresh && file->id->mtime_ms >= s->t->floor_ms) {
+    if (file->how == COL_WEB_STRICT && !s->t->fresh && file->id.mtime_ms >= s->t->floor_ms) {
         ts_log(TS_LOG_WARN,
                "weblog: %s is packed by %s, which is not read here: if it has lines that were not read, they "
                "do not "
@@ -343,7 +341,7 @@ static void unreadable_file(const struct scan *s, const struct file *file)
                file->path, file->pack->name);
         s->f->n_told++;
     }
-    settle(s->t, file->name, file->id, NULL);
+    settle(s->t, file->name, &file->id, NULL);
 }
 
 /* Is it of this log, and not of one with a longer name? A file in another folder is judged as if it were beside the log. */
@@ -373,11 +371,21 @@ static bool being_read(const struct scan *s, const struct col_web_id *id)
     return false;
 }
 
+/* What it begins with now, and which place that is. False: it can't be read. */
+static bool file_look(const struct scan *s, struct file *file, struct col_web_place **out_place)
+{
+    if (ts_unpack_first(file->path, file->first, sizeof(file->first), &file->n_first, &file->pack) < 0)
+        return false;
+    *out_place =
+        col_web_place_find(s->t, (struct ts_slice){file->first, file->n_first}, file->id.dev, file->id.ino);
+    return true;
+}
+
 static bool scan_file(void *arg, const char *path, enum col_web_family how, const struct col_web_id *id)
 {
     const struct scan *s = arg;
     struct col_web_tail *other = col_web__tail_at(s->f, path);
-    struct file file = {.path = path, .id = id, .how = how, .name = ts_hash(path, strlen(path))};
+    struct file file = {.path = path, .id = *id, .how = how, .name = ts_hash(path, strlen(path))};
     if (other || being_read(s, id))
         return true; /* a log by itself, or nothing to look for */
     const struct col_web_settled *settled = settled_find(s->t, file.name);
@@ -390,14 +398,21 @@ static bool scan_file(void *arg, const char *path, enum col_web_family how, cons
         settle(s->t, file.name, id, NULL);
         return true;
     }
-    if (ts_unpack_first(path, file.first, sizeof(file.first), &file.n_first, &file.pack) < 0)
+    struct col_web_place *p;
+    if (!file_look(s, &file, &p))
         return true;
     if (file.pack && !file.pack->readable) {
         unreadable_file(s, &file);
         return true;
     }
-    struct col_web_place *p =
-        col_web_place_find(s->t, (struct ts_slice){file.first, file.n_first}, id->dev, id->ino);
+    if (!p && how == COL_WEB_STRICT && !inherited(s->f, &file)) { /* nobody has seen it */
+        if (!col_web__hold(s->f, s->t)) {
+            s->t->scan_again = true;
+            return true;
+        }
+        if (!col_web__id_of_path(path, &file.id) || !file_look(s, &file, &p)) /* it may have grown before */
+            return true;
+    }
     if (p)
         known_file(s, &file, p);
     else
@@ -463,12 +478,12 @@ void col_web__scan(struct col_web_follow *f, struct col_web_tail *t, const struc
     struct scan s = {.f = f, .t = t, .now = now};
     heads_refresh(f, t);
     family_walk(f, t, scan_file, &s);
+    t->fresh &= t->scan_again; /* what had to wait is judged like the others */
     for (uint32_t i = 0; i < t->n_places; i++)
         if (t->places[i]->found)
             found_open(f, t->places[i], now);
     if (t->n_places)
         qsort(t->places, t->n_places, sizeof(struct col_web_place *), by_age);
-    t->fresh = false;
     t->scan = t->scan_again;
     t->scanned_ms = now->steady_ms;
     t->scan_again = false;

@@ -116,12 +116,12 @@ void col_web_import_free(struct col_web_import *im)
     ts_free(im);
 }
 
-/* Is the file at hand followed? Then what a former import counted of it may be counted again, if there is such a part. */
-static void import_known(struct col_web_import *im)
+/* Is the file at hand, which begins with first, followed? Then what a former import counted of it may be counted again, if there is such a part. */
+static void import_known(struct col_web_import *im, struct ts_slice first)
 {
     char why[100];
     uint64_t imported = 0;
-    bool known = col_web_known_find(im->known, im->path, im->journal, why, sizeof(why), &imported);
+    bool known = col_web_known_find(im->known, im->path, first, im->journal, why, sizeof(why), &imported);
     im->left_out = known && !imported;
     im->fixed = known && imported;
     im->limit = im->fixed ? imported : COL_WEB_OFF_ALL;
@@ -143,7 +143,7 @@ void col_web_import_begin(struct col_web_import *im, const char *path)
     im->kind = COL_WEB_KIND_UNKNOWN;
     ts_buf_clear(&im->waiting);
     im->n_waiting = 0;
-    import_known(im);
+    import_known(im, (struct ts_slice){NULL, 0});
 }
 
 /* A line down to the first request of this file, which is the last of these. */
@@ -278,50 +278,73 @@ static uint64_t lines_end(FILE *file, uint64_t size)
     return 0;
 }
 
-/* Where the file at hand is divided: packed ones and standard input are the import's as a whole, of others the whole lines that are
- * there now: servers may be in the middle of the last one, in rotated files too. False: it is another file now. */
-static bool import_divide(struct col_web_import *im)
+/* What stands at the path of the file at hand, under the lock. */
+struct look {
+    char first[COL_WEB_HEAD_BYTES]; /* of its text */
+    size_t n_first;                 /* bytes of these; 0 = it is no regular file */
+    uint64_t size;                  /* of a plain one; COL_WEB_OFF_ALL = all of it, whatever comes */
+    uint64_t limit;                 /* where it is divided */
+};
+
+/* Packed ones and standard input are the import's as a whole, of others the whole lines that are there now: servers may be in the middle of
+ * the last one, in rotated files too. False: it is not the file at hand, whose name has been given to another one. */
+static bool import_look(const struct col_web_import *im, struct look *out)
 {
-    char first[COL_WEB_HEAD_BYTES];
-    size_t n_first = 0;
-    const struct ts_pack *pack;
+    const struct ts_pack *pack = NULL;
     struct stat st;
+    *out = (struct look){.size = COL_WEB_OFF_ALL, .limit = COL_WEB_OFF_ALL};
     if (!*im->real)
         return true;
-    if (ts_unpack_first(im->real, first, sizeof(first), &n_first, &pack) < 0 ||
-        !col_web_head_matches(&im->head, (struct ts_slice){first, n_first}))
-        return false;
-    im->head = col_web_head_of(first, n_first);
-    FILE *file = pack ? NULL : fopen(im->real, "rbe");
-    bool ok = file && fstat(fileno(file), &st) == 0;
-    if (ok)
-        im->limit = lines_end(file, (uint64_t)st.st_size);
-    if (ok && im->limit < (uint64_t)st.st_size)
+    FILE *file = fopen(im->real, "rbe"); /* all of one file, wherever its name goes meanwhile */
+    ssize_t n = file ? pread(fileno(file), out->first, sizeof(out->first), 0) : -1;
+    bool ok = n >= 0 && fstat(fileno(file), &st) == 0;
+    out->n_first = ok ? (size_t)n : 0;
+    if (ok && ts_pack_find((struct ts_slice){out->first, out->n_first}))
+        ok = ts_unpack_first(im->real, out->first, sizeof(out->first), &out->n_first, &pack) == 0;
+    if (ok && !pack) {
+        out->size = (uint64_t)st.st_size;
+        out->limit = lines_end(file, out->size);
+    }
+    if (file)
+        (void)fclose(file);
+    return ok && col_web_head_matches(&im->head, (struct ts_slice){out->first, out->n_first});
+}
+
+/* The file at hand is not followed: it is divided here. */
+static void import_divide(struct col_web_import *im, const struct look *look)
+{
+    im->limit = look->limit;
+    if (look->n_first)
+        im->head = col_web_head_of(look->first, look->n_first);
+    if (look->limit < look->size)
         ts_log(TS_LOG_WARN,
                "weblog: the last line of %s has no end yet and is left out: it counts when the log is "
                "followed, or imported again",
                im->path);
-    if (file)
-        (void)fclose(file);
-    return ok || pack;
 }
 
-/* Under the lock of the folder: is nobody following the file by now, and how far will be written down? */
+/* Under the lock of the folder: is nobody following the file by now, and how far will be written down? What was seen of it before may be another
+ * file's by now. */
 static int import_take(struct col_web_import *im)
 {
     struct stat st;
-    if (!realpath(im->path, im->real) || stat(im->real, &st) < 0 || !S_ISREG(st.st_mode))
-        im->real[0] = '\0';
+    struct look look;
     if (!col_web_journal_lock(im->journal, LOCK_WAIT_MS)) {
         import_refuse(im,
                       "another tsd collect or import holds the lock of collect_dir since a minute; import "
                       "it again when that has ended");
         return 0;
     }
-    import_known(im);
-    if (!im->left_out && !im->fixed && !import_divide(im))
+    if (!realpath(im->path, im->real) || stat(im->real, &st) < 0 || !S_ISREG(st.st_mode))
+        im->real[0] = '\0';
+    if (import_look(im, &look)) {
+        import_known(im, (struct ts_slice){look.first, look.n_first});
+        if (!im->left_out && !im->fixed)
+            import_divide(im, &look);
+    } else {
         import_refuse(im, "it was replaced while it was read; import it again");
-    else if (!im->left_out && im->at < im->limit) {
+    }
+    if (!im->left_out && im->at < im->limit) {
         col_web_journal_set(im->journal, im->identity, im->settings.p);
         if (*im->real)
             col_web_journal_take(im->journal, im->real, &im->head, im->limit);

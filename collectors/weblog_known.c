@@ -123,15 +123,25 @@ static bool is_path(void *arg, const char *path)
     return !strcmp(arg, path);
 }
 
-bool col_web_known_find(struct col_web_known *k, const char *path, const struct col_web_journal *journal,
-                        char *why, size_t why_bytes, uint64_t *out_imported)
+static void first_set(struct candidate *c, struct ts_slice first)
+{
+    const struct ts_pack *pack;
+    c->n_first = first.n < sizeof(c->first) ? first.n : sizeof(c->first);
+    if (c->n_first)
+        memcpy(c->first, first.p, c->n_first);
+    else
+        (void)ts_unpack_first(c->path, c->first, sizeof(c->first), &c->n_first, &pack);
+}
+
+bool col_web_known_find(struct col_web_known *k, const char *path, struct ts_slice first,
+                        const struct col_web_journal *journal, char *why, size_t why_bytes,
+                        uint64_t *out_imported)
 {
     struct candidate *c = ts_xcalloc(1, sizeof(*c));
     const char *says = NULL;
     struct col_web_taken taken;
     if (*k->path && realpath(path, c->path) && stat(c->path, &c->st) == 0 && S_ISREG(c->st.st_mode)) {
-        const struct ts_pack *pack;
-        (void)ts_unpack_first(c->path, c->first, sizeof(c->first), &c->n_first, &pack);
+        first_set(c, first);
         says = checkpoint_says(k, c);
         if (col_web_logs_follow(&k->logs, path) || col_web_logs_follow(&k->logs, c->path))
             says = "collect_weblog follows it";

@@ -26,6 +26,7 @@ struct t_beside {
     const char *imported;  /* an import of this file behind it; NULL = none */
     bool killed;           /* that import */
     bool follows;          /* a collector that looks once behind it */
+    const char *then;      /* a command behind all that; NULL = none */
     unsigned n_tries;      /* until then */
 };
 
@@ -102,6 +103,8 @@ int flock(int fd, int how)
             import_file(b, path, b->killed);
         if (b->follows)
             follow_once(b);
+        if (b->then)
+            sh(b->dir, b->then);
         beside = b;
     }
     return (int)syscall(SYS_flock, fd, how);
@@ -225,11 +228,34 @@ static void test_weblog_beside__files_change_before_the_import_decides(void **st
     }
 }
 
+/* An import reads a rotated file. A collector begins, then the name goes to a file of which more was imported: that is not what is read. */
+static void test_weblog_beside__a_name_changes_hands_before_the_import_decides(void **state)
+{
+    struct t_beside b;
+    char path[100];
+    (void)state;
+    case_begin(&b);
+    sh(b.dir, "cat line >a.log");
+    import_all(&b, false);
+    sh(b.dir, "cat other other >>a.log; mv a.log a.log.1; cat many >a.log");
+    import_file(&b, b.log, false);
+    b.meanwhile = "true";
+    b.follows = true;
+    b.then = "mv a.log.1 a.log.2; mv a.log a.log.1; : >a.log";
+    b.n_tries = 1;
+    beside = &b;
+    snprintf(path, sizeof(path), "%s.1", b.log);
+    import_file(&b, path, false);
+    assert_int_equal(b.n_tries, 0);
+    case_end(&b, 43, "a name changed hands");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_weblog_beside__a_file_grows_before_the_collector_decides),
         cmocka_unit_test(test_weblog_beside__files_change_before_the_import_decides),
+        cmocka_unit_test(test_weblog_beside__a_name_changes_hands_before_the_import_decides),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -90,7 +90,7 @@ static const char *says(const struct t_known *t, const char *name)
     struct col_web_known *k;
     assert_int_equal(col_web_known_new(t->conf, &k, NULL), 0);
     snprintf(path, sizeof(path), "%s/%s", t->dir, name);
-    if (!col_web_known_find(k, path, NULL, why, sizeof(why), &imported))
+    if (!col_web_known_find(k, path, (struct ts_slice){NULL, 0}, NULL, why, sizeof(why), &imported))
         why[0] = '\0';
     col_web_known_free(k);
     return why;

@@ -458,7 +458,7 @@ static bool folder_lock(struct col_web_journal *j, unsigned wait_ms)
 {
     const struct timespec pause = {.tv_nsec = LOCK_NS};
     DIR *dir = opendir(j->dir);
-    bool held = false;
+    bool held = false, busy = !dir && (errno == EMFILE || errno == ENFILE || errno == ENOMEM);
     for (uint64_t waited_ns = 0; dir && !held && waited_ns <= (uint64_t)wait_ms * 1000000;
          waited_ns += LOCK_NS) {
         held = flock(dirfd(dir), LOCK_EX | LOCK_NB) == 0 || (errno != EWOULDBLOCK && errno != EINTR);
@@ -468,7 +468,8 @@ static bool folder_lock(struct col_web_journal *j, unsigned wait_ms)
     if (dir && !held)
         (void)closedir(dir);
     j->lock = held ? dir : NULL;
-    return held || !dir; /* a folder that is not there: what it would hold can't be written either */
+    return held ||
+           (!dir && !busy); /* a folder that is not there: what it would hold can't be written either */
 }
 
 bool col_web_journal_lock(struct col_web_journal *j, unsigned wait_ms)

@@ -74,7 +74,7 @@ void col_web_journal_set(struct col_web_journal *j, uint64_t identity, const cha
 /** Is there a folder, so that anything is remembered? */
 bool col_web_journal_keeps(const struct col_web_journal *j);
 /** Take the lock of the folder, and read the journal again if it has changed. Holding it already is fine; without a folder there is
- *  nothing to hold. Another process keeps it for milliseconds. False: it did so for longer than wait_ms. Blocks: that long. */
+ *  nothing to hold. Another process keeps it for milliseconds. False: it did so for longer than wait_ms, or this process has no descriptor left to see it. Blocks: that long. */
 bool col_web_journal_lock(struct col_web_journal *j, unsigned wait_ms);
 /** Is it held by this journal? */
 bool col_web_journal_locked(const struct col_web_journal *j);

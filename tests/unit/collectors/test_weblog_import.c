@@ -10,6 +10,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/lineread.h"
@@ -252,6 +253,13 @@ static void test_weblog_import__waits_for_the_lock_of_the_folder(void **state)
     struct col_web_journal *a = col_web_journal_open(conf), *b = col_web_journal_look(dir);
     struct col_web_head head = col_web_head_of("abc", 3);
     struct col_web_taken taken;
+    struct rlimit before, none;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    none = (struct rlimit){.rlim_cur = 0, .rlim_max = before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    bool held = col_web_journal_lock(a, 0); /* no descriptor is left: somebody else may have it */
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_false(held);
     assert_true(col_web_journal_lock(a, 0));
     assert_true(col_web_journal_lock(a, 0)); /* again is fine */
     assert_false(col_web_journal_lock(b, 50));

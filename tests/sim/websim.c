@@ -67,6 +67,7 @@ struct collector {
     bool patterns;   /* logs are named by patterns */
     char host;       /* its name */
     bool redress;    /* it has another one: nothing is read before the old counts are delivered */
+    bool calm;       /* nothing happens beside it */
     char list[1000]; /* collect_weblog */
     void *state;     /* NULL = it does not run */
 };
@@ -93,7 +94,9 @@ static void start(struct collector *c, bool all)
     *list = '\0';
     unsigned without = all || ws_below(l, 5) ? WS_LOGS : ws_below(l, WS_LOGS);
     struct ts_error err = {0};
-    for (unsigned i = 0; i < WS_LOGS; i++) {
+    unsigned first = l->imports ? 2 + ws_below(l, 2) : 0; /* a look takes the lock with its first new log */
+    for (unsigned k = 0; k < WS_LOGS; k++) {
+        unsigned i = (first + k) % WS_LOGS;
         l->logs[i].configured = i != without;
         if (i != without && (!c->patterns || without < WS_LOGS))
             n += (size_t)snprintf(list + n, sizeof(c->list) - n, "vhost_combined:%s/%s,", l->dir,
@@ -101,7 +104,8 @@ static void start(struct collector *c, bool all)
     }
     if (!n)
         (void)snprintf(list, sizeof(c->list), "vhost_combined:%s/*log*", l->dir);
-    if (ws_below(l, 6) == 0) { /* another host name: what is open is sent under the old one first */
+    if (!ws_in_child() &&
+        ws_below(l, 6) == 0) { /* another host name: what is open is sent under the old one first */
         c->host = c->host == 'a' ? 'b' : 'a';
         c->redress = true;
         ws_say(l, "the host is %c now", c->host);
@@ -132,7 +136,10 @@ static void stop(struct collector *c)
     c->state = NULL;
 }
 
-/* It looks until nothing is new, and sends. */
+static void beside_look(void *arg);
+static void between(struct collector *c, void (*what)(void *arg));
+
+/* It looks until nothing is new, and sends; others may come in between. */
 static bool look(struct collector *c)
 {
     struct ts_error err = {0};
@@ -144,23 +151,101 @@ static bool look(struct collector *c)
         ws_store_deliver(c->store);
         c->redress = false;
     }
+    bool beside = c->l->imports && !c->calm && !ws_in_child() && ws_below(c->l, 3) == 0;
+    if (beside)
+        between(c, beside_look);
     int rc = col_weblog.once(c->state, c->emit, &err);
+    if (beside)
+        ws_between(0, NULL, NULL);
     ws_say(c->l, "a look%s%s", rc < 0 ? ": " : "", rc < 0 ? err.text : "");
-    if (rc == 0)
+    if (rc == 0 && !beside)
         ws_logs_looked(c->l);
     ws_store_deliver(c->store);
     return rc == 0;
 }
 
+/* --- beside each other --- */
+
+/* Something else happens in between from now: at any call, or where a lock is about to be taken. */
+static void between(struct collector *c, void (*what)(void *arg))
+{
+    if (ws_below(c->l, 2))
+        ws_before_lock(1 + ws_below(c->l, 3), what, c);
+    else
+        ws_between(1 + ws_below(c->l, 400), what, c);
+}
+
+/* A complete import, or one that is killed at any call. */
+static void import_beside(void *arg)
+{
+    struct collector *c = arg;
+    ws_import(c->l, c->store, ws_below(c->l, 2) ? c->list : "", false);
+}
+
+/* While the collector looks, servers write and imports run. */
+static void beside_look(void *arg)
+{
+    struct collector *c = arg;
+    struct ws_life *l = c->l;
+    ws_say(l, "-- in between:");
+    l->t_ms += 1000000; /* buckets of their own: no import that is repeated mends what counts twice */
+    for (unsigned n = ws_below(l, 12); n--;)
+        ws_logs_write(l);
+    ws_process(l, c->store, ws_below(l, 2) ? 1 + ws_below(l, 300) : 0, import_beside, c);
+    for (unsigned n = ws_below(l, 3); n--;)
+        ws_logs_write(l);
+    ws_say(l, "-- the look goes on");
+}
+
+/* A collector that starts, looks, and is killed at any call. */
+static void collector_beside(void *arg)
+{
+    struct collector *c = arg;
+    start(c, true);
+    for (unsigned n = 1 + ws_below(c->l, 2); n--;)
+        (void)look(c);
+}
+
+/* While logs are imported, servers write and a collector works. */
+static void beside_import(void *arg)
+{
+    struct collector *c = arg;
+    struct ws_life *l = c->l;
+    ws_say(l, "-- in between:");
+    l->t_ms += 1000000; /* buckets of their own: no import that is repeated mends what counts twice */
+    for (unsigned n = ws_below(l, 12); n--;)
+        ws_logs_write(l);
+    ws_process(l, c->store, ws_below(l, 2) ? 1 + ws_below(l, 400) : 0, collector_beside, c);
+    for (unsigned n = ws_below(l, 3); n--;)
+        ws_logs_write(l);
+    ws_say(l, "-- the import goes on");
+}
+
 /* --- imports --- */
+
+/* What was rotated before is only the import's. */
+static void past_set(struct ws_life *l)
+{
+    for (unsigned i = 0; i < WS_LOGS; i++)
+        for (unsigned k = 0; k < l->logs[i].n_files; k++)
+            l->logs[i].files[k].past = true;
+}
 
 /* An import at any time, with the collector's keys or from a configuration that follows nothing. One that was killed is repeated. */
 static void import(struct collector *c)
 {
     struct ws_life *l = c->l;
-    bool killed = ws_below(l, 3) == 0;
+    bool killed = ws_below(l, 3) == 0, beside = !c->state && ws_below(l, 2);
     clocks(l);
+    if (beside) {
+        ws_logs_present(l);
+        past_set(l);
+        ws_store_mood(c->store, true);
+        ws_store_deliver(c->store);
+        between(c, beside_import);
+    }
     ws_import(l, c->store, ws_below(l, 2) ? c->list : "", killed);
+    ws_between(0, NULL, NULL);
     if (!killed)
         return;
     if (c->state && ws_below(l, 2))
@@ -179,14 +264,6 @@ static void before(struct collector *c)
             import(c);
     }
     ws_logs_present(l);
-}
-
-/* What was rotated before is only the import's. */
-static void past_set(struct ws_life *l)
-{
-    for (unsigned i = 0; i < WS_LOGS; i++)
-        for (unsigned k = 0; k < l->logs[i].n_files; k++)
-            l->logs[i].files[k].past = true;
 }
 
 /* --- a life --- */
@@ -225,7 +302,9 @@ static void middle(struct collector *c)
             ws_store_mood(c->store, true);
             if (!c->state)
                 start(c, true);
+            c->calm = true;
             (void)look(c);
+            c->calm = false;
         }
         if (c->state && ws_below(l, 2))
             (void)look(c);
@@ -273,6 +352,7 @@ static bool life(uint64_t seed, bool verbose)
     ws_store_mood(c.store, true);
     stop(&c);
     start(&c, true);
+    c.calm = true;
     for (unsigned i = 0; i < 12; i++) {
         ws_check(look(&c), "the last looks");
         l.t_ms += 60000;

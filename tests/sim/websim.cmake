@@ -1,6 +1,9 @@
 # Random lives of followed web logs (docs/TESTING.md): a few seeds in ctest, 1,000 by hand.
-add_executable(websim sim/websim.c sim/websim_logs.c sim/websim_store.c sim/websim_import.c)
+add_executable(websim sim/websim.c sim/websim_logs.c sim/websim_store.c sim/websim_import.c sim/websim_beside.c)
 target_link_libraries(websim PRIVATE collectors)
+foreach(CALL flock fopen opendir stat fstat pread write fdatasync rename nanosleep)
+  target_link_options(websim PRIVATE "LINKER:--wrap=${CALL}")
+endforeach()
 if(TSD_SANITIZE)
   set(WEBSIM_SEEDS 1..40)
 else()

@@ -5,6 +5,7 @@
  *   websim_logs.c   servers that write, and everything that rotates, copies, packs and renames their logs
  *   websim_store.c  spool and daemon: what was delivered
  *   websim_import.c imports of all files, before they are followed and later
+ *   websim_beside.c another process at any moment of a look or an import, killed or not
  *
  * The model is a plain count of the lines as they are written, by log, hour and status. Nothing of it looks at files.
  */
@@ -77,6 +78,8 @@ void ws_check(bool ok, const char *what);
 void ws_logs_begin(struct ws_life *l);
 /** Something happens to a log, by chance. alive: a collector looks between such things now and then. */
 void ws_logs_step(struct ws_life *l, bool alive);
+/** A server writes, whatever else is under way. */
+void ws_logs_write(struct ws_life *l);
 /** Every log stands at its path. */
 void ws_logs_present(struct ws_life *l);
 /** Servers end what they began, and every file is there. */
@@ -90,9 +93,20 @@ struct ws_store;
 /** Import all files of the logs whose lines are their own. followed: the key collect_weblog. killed: before it has sent anything. */
 void ws_import(struct ws_life *l, struct ws_store *s, const char *followed, bool killed);
 
+/* --- beside each other --- */
+
+/** Behind so many calls of the system from now `what` happens, once; 0 = nothing does. */
+void ws_between(unsigned n_calls, void (*what)(void *arg), void *arg);
+/** The same in front of a try to lock a folder, where most is at stake. */
+void ws_before_lock(unsigned n_locks, void (*what)(void *arg), void *arg);
+/** Another process does some work from now; it is killed in front of its call number n_calls (0 = it is not). The store gets the points that it delivered.
+ *  Whatever else it changes in memory is gone with it. Blocks: until its end. */
+void ws_process(struct ws_life *l, struct ws_store *s, unsigned n_calls, void (*work)(void *arg), void *arg);
+/** Is this such a process? */
+bool ws_in_child(void);
+
 /* --- spool and daemon --- */
 
-struct ws_store;
 /** Empty; ready. */
 struct ws_store *ws_store_new(struct ws_life *l);
 void ws_store_free(struct ws_store *s);
@@ -100,6 +114,8 @@ void ws_store_free(struct ws_store *s);
 int ws_store_put(void *arg, struct ts_slice lines, uint32_t n_points, bool durable, struct ts_error *err);
 /** What the import puts to: the daemon has it at once. */
 int ws_store_put_now(void *arg, struct ts_slice lines, uint32_t n_points, bool durable, struct ts_error *err);
+/** From now on write all lines that reach the daemon to a file as well. */
+void ws_store_tee(struct ws_store *s, int fd);
 /** How far it is: col_out.progress. */
 void ws_store_progress(void *arg, struct col_out_progress *out);
 /** Change how the daemon answers, by chance: well, away, read-only, full; and whether the spool takes anything. well: as it should. */

@@ -427,6 +427,11 @@ void ws_logs_looked(struct ws_life *l)
     }
 }
 
+void ws_logs_write(struct ws_life *l)
+{
+    lines_write(l, &l->logs[ws_below(l, WS_LOGS)]);
+}
+
 void ws_logs_step(struct ws_life *l, bool alive)
 {
     struct ws_log *log = &l->logs[ws_below(l, WS_LOGS)];

@@ -35,16 +35,23 @@ struct ws_store {
     uint32_t *slots; /* index + 1 */
     size_t n_slots;
     uint64_t n_bad;
+    int tee_fd; /* a file that gets all lines, too; -1 = none */
 };
 
 struct ws_store *ws_store_new(struct ws_life *l)
 {
     struct ws_store *s = ts_xcalloc(1, sizeof(*s));
     s->life = l;
+    s->tee_fd = -1;
     s->n_slots = 1 << 16;
     s->slots = ts_xcalloc(s->n_slots, sizeof(*s->slots));
     ts_buf_init(&s->waiting, 0);
     return s;
+}
+
+void ws_store_tee(struct ws_store *s, int fd)
+{
+    s->tee_fd = fd;
 }
 
 void ws_store_free(struct ws_store *s)
@@ -116,6 +123,8 @@ static void line_store(struct ws_store *s, const char *line)
     unsigned long long time, n;
     unsigned log = 0;
     int status = 0;
+    if (s->tee_fd >= 0)
+        ws_check(dprintf(s->tee_fd, "%s\n", line) > 0, "the points of a process");
     if (sscanf(line, "put %39s %llu %llu %159[^\n]", metric, &time, &n, tags) != 4)
         return;
     if (!strcmp(metric, "web.log.lines") && !strncmp(tags, "state=bad", 9))

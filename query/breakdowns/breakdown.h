@@ -95,7 +95,7 @@ int64_t qry_by_time_end(const struct qry_by_time *t, const struct ts_tz *tz, int
                         bool repeated);
 
 extern const struct qry_breakdown qry_breakdown_minute, qry_breakdown_hour, qry_breakdown_day,
-    qry_breakdown_week, qry_breakdown_month, qry_breakdown_year, qry_breakdown_hour_of_day,
-    qry_breakdown_weekday, qry_breakdown_tag;
+    qry_breakdown_week, qry_breakdown_month, qry_breakdown_quarter, qry_breakdown_year,
+    qry_breakdown_hour_of_day, qry_breakdown_weekday, qry_breakdown_tag;
 
 #endif

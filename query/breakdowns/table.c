@@ -5,11 +5,17 @@
 
 #include "query/query.h"
 
-static const struct qry_breakdown *const table[] = {&qry_breakdown_minute,      &qry_breakdown_hour,
-                                                    &qry_breakdown_day,         &qry_breakdown_week,
-                                                    &qry_breakdown_month,       &qry_breakdown_year,
-                                                    &qry_breakdown_hour_of_day, &qry_breakdown_weekday,
-                                                    &qry_breakdown_tag,         NULL};
+static const struct qry_breakdown *const table[] = {&qry_breakdown_minute,
+                                                    &qry_breakdown_hour,
+                                                    &qry_breakdown_day,
+                                                    &qry_breakdown_week,
+                                                    &qry_breakdown_month,
+                                                    &qry_breakdown_quarter,
+                                                    &qry_breakdown_year,
+                                                    &qry_breakdown_hour_of_day,
+                                                    &qry_breakdown_weekday,
+                                                    &qry_breakdown_tag,
+                                                    NULL};
 
 const struct qry_breakdown *const *qry_breakdown_table(void)
 {
@@ -18,8 +24,8 @@ const struct qry_breakdown *const *qry_breakdown_table(void)
 
 const char *const *qry_breakdown_names(void)
 {
-    static const char *const names[] = {"minute", "hour",      "day",     "week", "month",
-                                        "year",   "hourofday", "weekday", NULL};
+    static const char *const names[] = {"minute",  "hour", "day",       "week",    "month",
+                                        "quarter", "year", "hourofday", "weekday", NULL};
     return names;
 }
 

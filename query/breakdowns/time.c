@@ -37,7 +37,7 @@ static int add_interval(struct ts_slice key, int64_t n, enum ts_unit unit, struc
         return ts_error_set(
             err, TS_EINVAL,
             "Invalid breakdown, %.*s is a second interval: give one of minute, 10m, hour, day, "
-            "week, month, year, 90d",
+            "week, month, quarter, year, 90d",
             (int)key.n, key.p);
     else
         *t = (struct qry_by_time){n, unit, t->hour_of_day, t->weekday, false, false};
@@ -65,6 +65,10 @@ static int add_week(struct ts_slice key, struct qry_spec *spec, struct ts_error 
 static int add_month(struct ts_slice key, struct qry_spec *spec, struct ts_error *err)
 {
     return add_interval(key, 1, TS_UNIT_N, spec, err);
+}
+static int add_quarter(struct ts_slice key, struct qry_spec *spec, struct ts_error *err)
+{
+    return add_interval(key, 3, TS_UNIT_N, spec, err);
 }
 static int add_year(struct ts_slice key, struct qry_spec *spec, struct ts_error *err)
 {
@@ -98,6 +102,8 @@ const struct qry_breakdown qry_breakdown_week = {
     .name = "week", .add = add_week, .help = "Each week, from Monday on."};
 const struct qry_breakdown qry_breakdown_month = {
     .name = "month", .add = add_month, .help = "Each month of the zone's calendar."};
+const struct qry_breakdown qry_breakdown_quarter = {
+    .name = "quarter", .add = add_quarter, .help = "Each quarter of the zone's calendar, as 3n."};
 const struct qry_breakdown qry_breakdown_year = {
     .name = "year", .add = add_year, .help = "Each year of the zone's calendar."};
 const struct qry_breakdown qry_breakdown_hour_of_day = {
@@ -298,7 +304,9 @@ size_t qry_time_columns(const struct qry_by_time *t, enum qry_time_column *out)
                                                     [TS_UNIT_N] = QRY_COLUMN_MONTH,
                                                     [TS_UNIT_Y] = QRY_COLUMN_YEAR};
         bool clock = t->unit <= TS_UNIT_H;
-        out[n++] = clock ? QRY_COLUMN_DATE : days[t->unit];
+        out[n++] = clock                          ? QRY_COLUMN_DATE
+                   : interval_is(t, 3, TS_UNIT_N) ? QRY_COLUMN_QUARTER
+                                                  : days[t->unit];
         if (clock)
             out[n++] = t->n == 1 && t->unit == TS_UNIT_H ? QRY_COLUMN_HOUR : QRY_COLUMN_TIME;
     }
@@ -312,10 +320,9 @@ size_t qry_time_columns(const struct qry_by_time *t, enum qry_time_column *out)
 const char *qry_time_column_name(enum qry_time_column c)
 {
     static const char *const names[] = {
-        [QRY_COLUMN_DATE] = "date",       [QRY_COLUMN_HOUR] = "hour",
-        [QRY_COLUMN_TIME] = "time",       [QRY_COLUMN_WEEK] = "week",
-        [QRY_COLUMN_MONTH] = "month",     [QRY_COLUMN_YEAR] = "year",
-        [QRY_COLUMN_WEEKDAY] = "weekday", [QRY_COLUMN_HOUR_OF_DAY] = "hourofday"};
+        [QRY_COLUMN_DATE] = "date", [QRY_COLUMN_HOUR] = "hour",       [QRY_COLUMN_TIME] = "time",
+        [QRY_COLUMN_WEEK] = "week", [QRY_COLUMN_MONTH] = "month",     [QRY_COLUMN_QUARTER] = "quarter",
+        [QRY_COLUMN_YEAR] = "year", [QRY_COLUMN_WEEKDAY] = "weekday", [QRY_COLUMN_HOUR_OF_DAY] = "hourofday"};
     return names[c];
 }
 
@@ -342,6 +349,9 @@ size_t qry_time_column_print(enum qry_time_column c, const struct qry_total *t, 
         break;
     case QRY_COLUMN_MONTH:
         n = snprintf(out, room, "%s%04d-%02d", sign, year, l->month);
+        break;
+    case QRY_COLUMN_QUARTER:
+        n = snprintf(out, room, "%s%04d-Q%d", sign, year, (l->month + 2) / 3);
         break;
     case QRY_COLUMN_YEAR:
         n = snprintf(out, room, "%s%04d", sign, year);

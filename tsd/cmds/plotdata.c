@@ -182,8 +182,11 @@ static int csv_month(struct ts_slice s, int64_t *out_s)
     size_t minus = s.n && s.p[0] == '-';
     const char *dash = s.n > minus ? memchr(s.p + minus, '-', s.n - minus) : NULL;
     size_t n = dash ? (size_t)(dash - s.p) : s.n;
-    if (!n || csv_number(s, 0, n, &y) < 0 || (dash && csv_number(s, n + 1, 2, &m) < 0))
+    bool quarter = dash && s.n > n + 1 && s.p[n + 1] == 'Q';
+    if (!n || csv_number(s, 0, n, &y) < 0 ||
+        (dash && csv_number(s, n + 1 + quarter, quarter ? 1 : 2, &m) < 0))
         return TS_EPARSE;
+    m = quarter ? 3 * m - 2 : m;
     *out_s = ts_civil_to_ms(y, m, 1, 0, 0, 0) / 1000;
     return 0;
 }
@@ -233,7 +236,7 @@ static int csv_times(const struct tsd_plot *p, const char **at, const char *end,
         enum qry_time_column col = c->times[i];
         if (col == QRY_COLUMN_DATE || col == QRY_COLUMN_WEEK)
             rc = csv_date(text, &x_s);
-        else if (col == QRY_COLUMN_MONTH || col == QRY_COLUMN_YEAR)
+        else if (col == QRY_COLUMN_MONTH || col == QRY_COLUMN_QUARTER || col == QRY_COLUMN_YEAR)
             rc = csv_month(text, &x_s);
         else if (col == QRY_COLUMN_HOUR || col == QRY_COLUMN_TIME)
             rc = csv_clock(text, &clock_s, &repeated, &offset_s);

@@ -23,7 +23,8 @@
 const struct ts_opt tsd_query_opts[] = {
     {.name = "by",
      .arg = "KEYS",
-     .help = "Totals by minute, 10m or any duration, hour, day, week, month, year, hourofday, weekday and "
+     .help = "Totals by minute, 10m or any duration, hour, day, week, month, quarter, year, hourofday, "
+             "weekday and "
              "tag keys, with commas between. "
              "May stand several times."},
     {.name = "tz",

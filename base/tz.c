@@ -123,15 +123,17 @@ static bool tz_may_be_name(struct ts_slice name)
     return true;
 }
 
-/* Which zone was meant, if it is in the list. */
-static void tz_hint(struct ts_slice name, struct ts_error *err)
+/* Which zone was meant, if it is in the list? Returns the code of the error: TS_EBUSY where a thread that must not wait cannot read the
+ * list (ts_fs_set_nowait). */
+static int tz_hint(struct ts_slice name, struct ts_error *err)
 {
+    struct ts_error why = {0};
     struct ts_near near;
     char *path = ts_fs_join(tz_folder(), TZ_LIST), *bytes = NULL;
     size_t n = 0;
     ts_near_init(&near, name);
     ts_near_see(&near, TS_SLICE_LIT("UTC"));
-    if (ts_fs_read_file(ts_fs_real(), path, TZ_LIST_MAX_BYTES, &bytes, &n, NULL) == 0) {
+    if (ts_fs_read_file(ts_fs_real(), path, TZ_LIST_MAX_BYTES, &bytes, &n, &why) == 0) {
         struct ts_slice rest = {bytes, n};
         while (rest.n) { /* country, coordinates, zone, remark */
             struct ts_slice line = ts_slice_cut(&rest, '\n');
@@ -145,6 +147,7 @@ static void tz_hint(struct ts_slice name, struct ts_error *err)
     ts_near_hint(&near, err);
     ts_free(bytes);
     ts_free(path);
+    return why.code == TS_EBUSY ? ts_error_set(err, TS_EBUSY, "%s", why.text) : TS_EPARSE;
 }
 
 int ts_tz_open(struct ts_slice name, const struct ts_tz **out_tz, struct ts_error *err)
@@ -157,10 +160,8 @@ int ts_tz_open(struct ts_slice name, const struct ts_tz **out_tz, struct ts_erro
         return 0;
     }
     if (!tz_may_be_name(name)) {
-        rc = ts_error_set(err, TS_EPARSE, "Invalid timezone name: %.*s", name.n > 100 ? 100 : (int)name.n,
-                          name.p);
-        tz_hint(name, err);
-        return rc;
+        ts_error_set(err, TS_EPARSE, "Invalid timezone name: %.*s", name.n > 100 ? 100 : (int)name.n, name.p);
+        return tz_hint(name, err);
     }
     pthread_mutex_lock(&tz_lock);
     for (tz = tz_list; tz && !ts_slice_is(name, tz->name); tz = tz->next)
@@ -171,7 +172,7 @@ int ts_tz_open(struct ts_slice name, const struct ts_tz **out_tz, struct ts_erro
     }
     pthread_mutex_unlock(&tz_lock);
     if (rc == TS_EPARSE)
-        tz_hint(name, err);
+        rc = tz_hint(name, err);
     *out_tz = tz;
     return rc;
 }

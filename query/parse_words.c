@@ -96,6 +96,11 @@ static int add_downsample(struct words *w, struct ts_buf *m)
         return missing(w, "what to downsample by");
     if (len[0] < '0' || len[0] > '9')
         return ts_error_set(w->err, TS_EINVAL, "Invalid downsampling interval: %s", len);
+    size_t n_name = strcspn(fn, "-"); /* a fill policy may follow */
+    if (!qry_agg_find((struct ts_slice){fn, n_name}, false) && !peek(w))
+        return ts_error_set(w->err, TS_EINVAL,
+                            "downsample %.40s needs a function (avg, sum, max, ...) before the metric %.80s",
+                            len, fn);
     bool plain = len[strspn(len, "0123456789")] == 0;
     return ts_buf_printf(m, ":%s%s-%s", len, plain ? "ms" : "", fn);
 }
@@ -105,16 +110,10 @@ static bool is_tag(const char *s)
     return s && s[0] && strchr(s + 1, '=') && !strchr(s, ' ');
 }
 
-/* Has the shell cut or expanded the braces of a metric? */
+/* Has the shell cut the braces of a metric? */
 static int check_braces(const struct words *w, const char *metric)
 {
     const char *open = strchr(metric, '{');
-    if (!open && strchr(metric, '='))
-        return ts_error_set(
-            w->err, TS_EINVAL,
-            "%.80s is no metric: write tags behind a blank, METRIC tag=value, or in braces within "
-            "quotes, 'METRIC{tag=value}', since the shell takes braces away",
-            metric);
     if (open && !strchr(open, '}'))
         return ts_error_set(
             w->err, TS_EINVAL,
@@ -133,6 +132,9 @@ static int take_metric(struct words *w, struct query_text *q)
     q->metric = agg;
     if (is_m(agg))
         return 0;
+    if (strcmp(agg, "rate") == 0 || strcmp(agg, "downsample") == 0)
+        return ts_error_set(w->err, TS_EINVAL,
+                            "%s stands before the metric: AGG [rate] [downsample N FUNC] METRIC", agg);
     TS_TRY(qry_parse_agg(ts_slice_str(agg), false, &(const struct qry_agg *){NULL}, w->err));
     while ((s = next(w)) != NULL) {
         if (strcmp(s, "rate") == 0)

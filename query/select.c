@@ -35,6 +35,12 @@ void qry_select_near(struct sto_catalog *cat, enum sto_uid_kind kind, struct ts_
 {
     struct ts_near near;
     uint32_t max = sto_uid_max(cat, kind);
+    size_t n = err ? strlen(err->text) : 0;
+    if (kind == STO_UID_METRIC && err && name.n && memchr(name.p, '=', name.n)) { /* no metric has one */
+        (void)snprintf(err->text + n, sizeof(err->text) - n,
+                       "; METRIC{tag=value} has lost its braces: in a shell it needs quotes, with curl -g");
+        return;
+    }
     ts_near_init(&near, name);
     for (uint32_t id = 1; id <= max && id <= NEAR_MAX_NAMES; id++) {
         struct ts_slice known = sto_uid_name(cat, kind, id);

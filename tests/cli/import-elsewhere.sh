@@ -21,8 +21,9 @@ echo '192.0.2.1 - - [02/Nov/2026:12:00:00 +0000] "GET / HTTP/1.1" 200 5 "-" "cur
 echo 'metric,timestamp,value,tags' >series.csv
 echo 'date,hour,web.hits' >totals.csv
 echo '[{"metric":"m"}]' >points.json
+printf 'time,value\n2026-11-02,3\n' >sheet.csv
 start data
-tsd import --port $port access.log series.csv totals.csv points.json one.txt
+tsd import --port $port access.log series.csv totals.csv sheet.csv points.json one.txt
 i=0
 while [ $i -lt 3000 ]; do echo "m $((1793620801 + i)) 1 host=a"; echo "bad $i"; i=$((i + 1)); done >many.txt
 tsd import --port $port --max-errors 1 many.txt

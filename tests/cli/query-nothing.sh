@@ -17,6 +17,7 @@ all() {
     q 2026/11/01 2026/11/04 sum web.hits 'domain=a.org|x' 'host=wbe2' --format csv
     q 2026/11/01 2026/11/04 sum web.hits --where 'value>99'
     q 2026/11/01 2026/11/04 sum web.hits --by domain --format json
+    q 2026/11/01 2026/11/04 sum web.hitsdomain=a.org web.hitshost=web1 --by day
 }
 q() { tsd query --port $port "$@"; }
 all >remote.txt 2>&1

@@ -30,8 +30,11 @@ tsd query 10 min ago sum cpu
 tsd query 2026-11-01 13:00 sum cpu
 tsd query 2026/11/01 2026-11-02 13:00 sum cpu
 tsd query 2026/11/01 sum 'cpu{host=a,' 'host=b}'
-tsd query 2026/11/01 sum cpuhost=a cpucore=1
 tsd query sum:cpu
 # names of zones, and an interval as columns
 tsd query 2026/11/01 mean cpu
 tsd query 2026/11/01 sum cpu --by host,day --columns day
+# options behind the metric, a function that is missing
+tsd query 2026/11/01 avg cpu host=a downsample 1m avg
+tsd query 2026/11/01 avg cpu rate
+tsd query 2026/11/01 avg downsample 1m cpu

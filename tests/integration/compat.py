@@ -217,7 +217,7 @@ def whole_hours(s):
 
 def switch_of_deletes(s):
     """Both ways the same, asked of the daemon that may not delete."""
-    return s.strict_delete, (400, "Bad request")
+    return s.strict_delete, (400, "Bad request" if s.compat else "Deleting is switched off: the daemon needs query_allow_delete = true")
 
 
 def override_of_deletes(s):

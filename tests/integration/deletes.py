@@ -92,7 +92,9 @@ def switch(d):
     body = {"start": T0 - 1, "end": T0 + 1, "delete": True, "queries": [{"aggregator": "sum", "metric": "sw"}]}
     for method, path, data in (("DELETE", "/api/query?start=%d&end=%d&m=sum:sw" % (T0 - 1, T0 + 1), None), ("POST", "/api/query", body)):
         s, rows = ask(d, method, path, data)
-        check("%s without leave" % method, s == 400 and rows["error"]["message"] == "Bad request" and "allow_delete" in rows["error"]["details"], rows)
+        said = rows["error"]["message"] == "Bad request" and "tsd.http.query.allow_delete" in rows["error"]["details"] \
+            if d.keys.get("compat") else "query_allow_delete = true" in rows["error"]["message"]
+        check("%s without leave" % method, s == 400 and said, rows)
     s, rows = ask(d, "GET", "/api/query?start=%d&end=%d&m=sum:sw&method_override=delete" % (T0 - 1, T0 + 1))
     check("override without leave", s == (200 if d.keys.get("compat") else 400), rows)
     check("nothing was deleted", points(d, "sw") == {h: {T0: 0} for h in "abc"})

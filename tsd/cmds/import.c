@@ -149,11 +149,16 @@ static const char *import_other(struct ts_slice line)
         import_has(line, " HTTP/2") || (line.n && line.p[0] == '{' && import_has(line, "\"status\"")))
         return "this looks like a web server's log: tsd collect weblog-import counts its requests";
     if (line.n && (line.p[0] == '{' || line.p[0] == '['))
-        return "this looks like JSON: send it to /api/put; import takes lines METRIC TIME VALUE tag=value";
+        return "this looks like JSON: send points to /api/put, count a web server's log by tsd collect "
+               "weblog-import; import takes lines METRIC TIME VALUE tag=value";
     for (size_t i = 0; i < sizeof heads / sizeof heads[0]; i++)
         if (line.n > strlen(heads[i]) && memcmp(line.p, heads[i], strlen(heads[i])) == 0)
             return "this looks like CSV of tsd query: import takes lines METRIC TIME VALUE tag=value, which "
                    "tsd export prints";
+    const char *blank = line.n ? memchr(line.p, ' ', line.n) : NULL;
+    if (line.n && line.p[0] != '#' && memchr(line.p, ',', blank ? (size_t)(blank - line.p) : line.n))
+        return "this looks like CSV: import takes lines METRIC TIME VALUE tag=value, made for example by "
+               "awk -F, 'NR > 1 { print \"METRIC\", $1, $2, \"tag=value\" }'";
     return NULL;
 }
 

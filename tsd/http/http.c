@@ -7,6 +7,7 @@
 #include "tsd/http/http.h"
 
 #include "base/cut.h"
+#include "base/near.h"
 #include "base/time.h"
 #include "tsd/http/gzip.h"
 #include "tsd/http/job.h"
@@ -170,13 +171,37 @@ static bool http_serializer(struct tsd_req *req)
     return true;
 }
 
+/* 404; without compat with the path that was probably meant: one that ends in the same name, or that is near. */
+static void http_unknown(struct tsd_req *req)
+{
+    struct ts_error err = {0};
+    struct ts_near near, last;
+    struct ts_slice path = req->path, name = path;
+    const char *slash = path.n ? memrchr(path.p, '/', path.n) : NULL;
+    if (slash)
+        name = (struct ts_slice){slash + 1, path.n - (size_t)(slash + 1 - path.p)};
+    ts_error_set(&err, TS_ENOTFOUND, "Endpoint not found");
+    ts_near_init(&near, path);
+    ts_near_init(&last, name);
+    for (const struct tsd_endpoint *e = tsd_endpoints; !req->d->set.rules.compat && e->path; e++) {
+        if ((e->flags & req->d->set.ep_hidden) || strchr(e->path, '*'))
+            continue;
+        struct ts_slice known = ts_slice_str(e->path);
+        ts_near_see(&near, known);
+        if (slash && known.n > name.n && memcmp(known.p + known.n - name.n, name.p, name.n) == 0)
+            ts_near_see(&last, known);
+    }
+    ts_near_hint(last.n ? &last : &near, &err);
+    tsd_reply_error(req, 404, err.text, NULL);
+}
+
 static void http_route(struct tsd_req *req, struct http_conn *hc)
 {
     struct tsd_denial denial;
     struct ts_error err = {0};
     const struct tsd_endpoint *e = tsd_endpoint_find(req->path);
     if (!e || (e->flags & req->d->set.ep_hidden)) {
-        tsd_reply_error(req, 404, "Endpoint not found", NULL);
+        http_unknown(req);
         return;
     }
     if ((e->flags & TSD_EP_OVERRIDE) && !http_override(req))

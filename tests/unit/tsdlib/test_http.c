@@ -91,6 +91,11 @@ static void test_http__routes_and_methods(void **state)
            "Requested API version is greater than the max implemented");
     expect(ask("GET /api/nope HTTP/1.1\r\n\r\n"), "404",
            "{\"error\":{\"code\":404,\"message\":\"Endpoint not found\"}}");
+    expect(ask("GET /api/querry HTTP/1.1\r\n\r\n"), "404",
+           "{\"error\":{\"code\":404,\"message\":\"Endpoint not found; did you mean api/query?\"}}");
+    expect(ask("DELETE /api/query?start=1h-ago&m=sum:m HTTP/1.1\r\n\r\n"), "400",
+           "Deleting is switched off: the daemon needs query_allow_delete = true");
+    expect(ask("GET /api/last?metric=m HTTP/1.1\r\n\r\n"), "404", "did you mean api/query/last?");
     expect(ask("GET /nope HTTP/1.1\r\n\r\n"), "404", "<p>Endpoint not found</p>");
     expect(ask("GET /nope?json HTTP/1.1\r\n\r\n"), "404", "\r\n\r\n{\"err\":\"Endpoint not found\"}");
     expect(ask("GET /api/version?serializer=x HTTP/1.1\r\n\r\n"), "400",
@@ -418,6 +423,7 @@ static void test_http__compat_refuses_what_opentsdb_refuses(void **state)
 {
     (void)state;
     expect(post("/api/put", "[]"), "400", "No datapoints found in content");
+    expect(ask("GET /api/querry HTTP/1.1\r\n\r\n"), "404", "\"message\":\"Endpoint not found\"");
     expect(post("/api/put?details", GOOD), "400", "\"error\":\"Unknown metric\"");
     expect(ask("PUT m 1500000000 1 a=b\n\n"), "400", "Bad request");
 }

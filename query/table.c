@@ -344,7 +344,7 @@ static int make_pivots(struct table *tb, struct ts_error *err)
         return 0;
     for (size_t i = 0; i < tb->n; i++)
         p[i] = (struct pivot){pivot_id(tb, &tb->items[i]),
-                              tb->keep.apart == SIZE_MAX ? tb->items[i].rank : 0,
+                              tb->pivot_tag != SIZE_MAX && tb->keep.apart == SIZE_MAX ? tb->items[i].rank : 0,
                               (uint32_t)i,
                               {NULL, 0}};
     TS_TRY(qry_sort(p, tb->n, sizeof *p, cmp_pivot_ids, tb, &tb->budget, err));

@@ -31,6 +31,8 @@ tsd export --port $port m 'a=c|d'
 tsd export --port $port m a=d --from 1793620800 --to 1793620801
 tsd export --port $port m a=d --from 1793620801
 tsd export --port $port nothing
+tsd export --port $port M
+tsd export --port $port m A=c
 tsd export --port $port m nothing=x
 stop
 tsd flush --compact --data one

@@ -30,6 +30,7 @@ echo "== after"
 all >remote.txt 2>&1
 cat remote.txt
 tsd metric show shop.orders --port $port
+tsd metric show shop.order --port $port
 tsd metric show web.hits --port $port
 tsd metric set web.hits kind= --port $port
 tsd metric show web.hits --port $port

@@ -105,8 +105,10 @@ int tsd_ask_metric(struct tsd_ask *a, struct ts_error *err)
     tsd_metric_look(a->store, metric, &info);
     if (!info.known) {
         a->error_status = 404;
-        return ts_error_set(err, TS_ENOTFOUND, "no such name among metrics: %.*s",
-                            (int)(metric.n < 120 ? metric.n : 120), metric.p);
+        ts_error_set(err, TS_ENOTFOUND, "no such name among metrics: %.*s",
+                     (int)(metric.n < 120 ? metric.n : 120), metric.p);
+        qry_select_near(sto_store_catalog(a->store), STO_UID_METRIC, metric, NULL, err);
+        return TS_ENOTFOUND;
     }
     ts_buf_init(&text, 0);
     ts_json_init(&j, &text);

@@ -7,6 +7,7 @@
 #include "tsd/out/lines.h"
 
 #include "base/mem.h"
+#include "query/select.h"
 #include "tsd/out/lines_int.h"
 
 #define LINES_MAX_UNCLEAR 9999999999ll /* larger numbers are read as milliseconds everywhere */
@@ -170,6 +171,17 @@ static size_t lines_values(struct sto_catalog *cat, struct ts_slice text, uint32
     }
 }
 
+/* Put down that there is no such name, and the one that was probably meant. */
+static int lines_unknown(struct tsd_lines_run *r, enum sto_uid_kind kind, struct ts_slice name,
+                         struct ts_error *err)
+{
+    static const char *const kinds[STO_UID_KINDS] = {"metric", "tag key", "tag value"};
+    ts_error_set(err, TS_ENOTFOUND, "no such %s: %.*s", kinds[kind], (int)(name.n > 100 ? 100 : name.n),
+                 name.p);
+    qry_select_near(r->cat, kind, name, NULL, err);
+    return TS_ENOTFOUND;
+}
+
 static int lines_conds(struct tsd_lines_run *r, const struct tsd_lines_spec *spec, struct ts_arena *arena,
                        struct sto_tag_cond *conds, struct ts_error *err)
 {
@@ -177,16 +189,14 @@ static int lines_conds(struct tsd_lines_run *r, const struct tsd_lines_spec *spe
         struct ts_slice k = spec->tags[i].k, v = spec->tags[i].v;
         conds[i] = (struct sto_tag_cond){0};
         if (sto_uid_find(r->cat, STO_UID_TAGK, k, &conds[i].tagk) < 0)
-            return ts_error_set(err, TS_ENOTFOUND, "no such tag key: %.*s", (int)(k.n > 100 ? 100 : k.n),
-                                k.p);
+            return lines_unknown(r, STO_UID_TAGK, k, err);
         if (ts_slice_is(v, "*"))
             continue;
         uint32_t *ids = ts_arena_alloc(arena, (v.n / 2 + 2) * sizeof(*ids));
         conds[i].n_values = lines_values(r->cat, v, ids);
         conds[i].values = ids;
         if (conds[i].n_values == 0)
-            return ts_error_set(err, TS_ENOTFOUND, "no such tag value: %.*s", (int)(v.n > 100 ? 100 : v.n),
-                                v.p);
+            return lines_unknown(r, STO_UID_TAGV, v, err);
     }
     return 0;
 }
@@ -219,9 +229,8 @@ static int lines_all(struct tsd_lines_run *r, const struct tsd_lines_spec *spec,
 {
     uint32_t first = 1, last = sto_uid_max(r->cat, STO_UID_METRIC);
     if (spec->metric.n) {
-        int n = (int)(spec->metric.n > 100 ? 100 : spec->metric.n);
         if (sto_uid_find(r->cat, STO_UID_METRIC, spec->metric, &first) < 0)
-            return ts_error_set(err, TS_ENOTFOUND, "no such metric: %.*s", n, spec->metric.p);
+            return lines_unknown(r, STO_UID_METRIC, spec->metric, err);
         last = first;
     }
     struct sto_tag_cond *conds = ts_arena_zalloc(arena, (spec->n_tags + 1) * sizeof(*conds));

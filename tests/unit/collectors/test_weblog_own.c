@@ -134,6 +134,22 @@ static void test_weblog_own__cloudfront(void **state)
               "0 0 103000|");
 }
 
+/* A date or a time of another length is no date of CloudFront: seconds would be read as something else. */
+static void test_weblog_own__cloudfront_dates_have_one_length(void **state)
+{
+    (void)state;
+    static const char *const dates[] = {"2019-12-4\t21:02:31", "2019-12-04\t21:02:31Z",
+                                        "2019-12-04\t21:02:31.5", "2019-12-04\t21:02",
+                                        "2019-12-04\t21:02:31+01:00"};
+    for (size_t i = 0; i < sizeof(dates) / sizeof(dates[0]); i++) {
+        char lines[512],
+            rest[] =
+                "\tL\t3\t::1\tGET\td.cloudfront.net\t/i\t200\t-\tx\t-\t-\tHit\tI\ta.org\thttps\t2\t0.001";
+        snprintf(lines, sizeof(lines), "2019-12-04\t21:02:31%s\n%s%s\n", rest, dates[i], rest);
+        lines_are(lines, COL_WEB_KIND_CLOUDFRONT, "1575493351000 a.org / 200 3 1000|bad|");
+    }
+}
+
 /* In the middle of a file of another format. */
 static void test_weblog_own__a_sure_line_is_read_as_what_it_is(void **state)
 {
@@ -218,6 +234,7 @@ int main(void)
         cmocka_unit_test(test_weblog_own__iis),
         cmocka_unit_test(test_weblog_own__fields_by_configuration),
         cmocka_unit_test(test_weblog_own__cloudfront),
+        cmocka_unit_test(test_weblog_own__cloudfront_dates_have_one_length),
         cmocka_unit_test(test_weblog_own__tomcat),
         cmocka_unit_test(test_weblog_own__a_sure_line_is_read_as_what_it_is),
         cmocka_unit_test(test_weblog_own__days_that_are_none),

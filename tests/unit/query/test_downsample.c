@@ -308,6 +308,35 @@ static void test_downsample__infinite_buckets_are_kept(void **state)
     ts_arena_release(&arena);
 }
 
+/* Days counted from the first point of each series: a grid of its own, whose memory is counted and given back. */
+static void test_downsample__memory_is_given_back(void **state)
+{
+    (void)state;
+    static struct series s;
+    const struct ts_tz *tz;
+    struct ts_arena arena;
+    struct ts_budget memory;
+    struct qry_grid g;
+    struct qry_down d;
+    ts_arena_init(&arena, 0);
+    ts_budget_init(&memory, "queries", "query_total_bytes", NULL, 0);
+    assert_int_equal(ts_tz_open(TS_SLICE_LIT("America/New_York"), &tz, NULL), 0);
+    s.n = 0;
+    for (int64_t week = 0; week < 14; week++)
+        add(&s, BASE_MS + week * 7 * TS_DAY_MS, 5, kind_flags(TS_NUM_INT, 0));
+    struct qry_downsample ds = spec_of("2wc-sum");
+    assert_int_equal(qry_grid_make(&ds, tz, 0, 0, BASE_MS, BASE_MS + 100 * TS_DAY_MS, &arena, &g, NULL), 0);
+    assert_true(g.own);
+    qry_down_init(&d, &g, ds.fn, &memory);
+    feed(&d, &s, NULL, 0);
+    assert_true(d.n >= 6);
+    assert_non_null(d.edges);
+    assert_true(atomic_load(&memory.used_bytes) >= d.cap_edges * sizeof *d.edges);
+    qry_down_release(&d);
+    assert_int_equal(atomic_load(&memory.used_bytes), 0);
+    ts_arena_release(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -317,6 +346,7 @@ int main(void)
         cmocka_unit_test(test_downsample__fill_gives_every_bucket),
         cmocka_unit_test(test_downsample__too_many_buckets_are_refused),
         cmocka_unit_test(test_downsample__infinite_buckets_are_kept),
+        cmocka_unit_test(test_downsample__memory_is_given_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

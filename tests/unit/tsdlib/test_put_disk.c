@@ -179,6 +179,30 @@ static void test_put_disk__a_second_sync_waits_for_one_of_its_own(void **state)
     close(fd);
 }
 
+/* line_max_syncs = 2: of four syncs that come in one piece while the first is under way, two are taken; the others stay
+ * where they are and are answered later. */
+static void test_put_disk__no_more_syncs_than_the_limit_wait(void **state)
+{
+    (void)state;
+    char said[64] = {0};
+    uint64_t *n_lines = &t.workers[0]->counts.n_lines;
+    t.d.set.line_max_syncs = 2;
+    assert_string_equal(talk("put m 1500000000 1 a=b\nsync\n"), "ok 1\n"); /* the series is known now */
+    t_faultfs_set_hook(disk, stop_in_sync, NULL);
+    uint64_t before = __atomic_load_n(n_lines, __ATOMIC_RELAXED);
+    int fd = t_connect(&t);
+    assert_int_equal(send(fd, "put m 1500000001 1 a=b\nsync\nsync\nsync\nsync\n", 43, 0), 43);
+    sem_wait(&in_sync);
+    while (__atomic_load_n(n_lines, __ATOMIC_RELAXED) == before)
+        poll(NULL, 0, 1);
+    assert_int_equal(__atomic_load_n(n_lines, __ATOMIC_RELAXED), before + 3);
+    t_faultfs_set_hook(disk, NULL, NULL);
+    sem_post(&go_on);
+    assert_int_equal(recv(fd, said, 20, MSG_WAITALL), 20);
+    assert_string_equal(said, "ok 1\nok 1\nok 1\nok 1\n");
+    close(fd);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -188,6 +212,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_put_disk__no_answer_before_the_sync, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_put_disk__a_second_sync_waits_for_one_of_its_own, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(test_put_disk__no_more_syncs_than_the_limit_wait, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -284,6 +284,49 @@ static void test_store_lost__replaced_files_bring_nothing_back(void **state)
     diary_release(&d);
 }
 
+/* The newest file of points. */
+static void newest_points(struct t_faultfs *f, char out[64])
+{
+    *out = 0;
+    for (size_t i = 0; i < t_faultfs_count(f); i++) {
+        const char *path = t_faultfs_path(f, i);
+        if (strstr(path, "/files/") && !strcmp(path + strlen(path) - 2, ".t"))
+            (void)snprintf(out, 64, "%s", path);
+    }
+    assert_true(*out);
+}
+
+/* The merge can't be read wholly: what it was made of counts. */
+static void test_store_lost__a_damaged_merge_replaces_nothing(void **state)
+{
+    (void)state;
+    struct diary d = {0};
+    struct t_faultfs *f = t_faultfs_new(1);
+    struct sto_opts opts = KIT_OPTS(f, 1);
+    struct sto_store *st = kit_open(&opts);
+    char path[64];
+    for (int64_t gen = 0; gen < 2; gen++) {
+        for (int64_t i = 0; i < 30000; i++)
+            assert_int_equal(kit_op(st, sto_port(st, 0), &d, (unsigned)(i % N_SERIES), STO_OP_PUT,
+                                    T0 + i / N_SERIES * 1000, gen * 10007 + i * 7919 % 10007),
+                             0);
+        sto_port_turn(sto_port(st, 0));
+        assert_int_equal(sto_flush(st, STO_LEVEL_FILES, NULL), 0);
+    }
+    struct sto_snap *reader = sto_snap_take(st);
+    assert_int_equal(sto_flush(st, STO_LEVEL_COMPACT, NULL), 0);
+    struct t_faultfs *killed = t_faultfs_clone(f, 2);
+    sto_snap_release(reader);
+    kit_close(st);
+    t_faultfs_free(f);
+    newest_points(killed, path);
+    assert_true(t_faultfs_flip(killed, path, 100, 4)); /* its first block */
+    lose(killed, "MANIFEST");
+    repair(killed, &d);
+    t_faultfs_free(killed);
+    diary_release(&d);
+}
+
 /* The log names by number what the catalog had on disk when it was written. */
 static void test_store_lost__points_of_lost_names_get_new_ones(void **state)
 {
@@ -345,6 +388,7 @@ int main(void)
         cmocka_unit_test(test_store_lost__a_manifest_without_its_last_flushes_removes_nothing),
         cmocka_unit_test(test_store_lost__a_manifest_without_its_last_merge_removes_nothing),
         cmocka_unit_test(test_store_lost__replaced_files_bring_nothing_back),
+        cmocka_unit_test(test_store_lost__a_damaged_merge_replaces_nothing),
         cmocka_unit_test(test_store_lost__points_of_lost_names_get_new_ones),
         cmocka_unit_test(test_store_lost__names_come_from_the_log_as_far_as_it_has_them),
         cmocka_unit_test(test_store_lost__cells_are_never_silently_empty),

@@ -153,6 +153,38 @@ static void test_http__pipelined_requests_are_answered_in_order(void **state)
     assert_int_equal(count(got, "HTTP/1.1"), 2);
 }
 
+static int set_up_small_queries(void **state)
+{
+    static const char *const keys[] = {"query_max_points", "15", "query_max_series", "1", NULL};
+    (void)state;
+    t_daemon_open(&t, keys);
+    return 0;
+}
+
+/* Limits below those of what the worker answers itself. */
+static void test_http__limits_of_small_queries_hold(void **state)
+{
+    (void)state;
+    static char lines[4096];
+    size_t n = 0;
+    for (int i = 0; i < 30; i++)
+        n += (size_t)snprintf(lines + n, sizeof(lines) - n, "put %s.m %d 1 h=a\n", i < 20 ? "many" : "few",
+                              1500000000 + i % 20);
+    n += (size_t)snprintf(lines + n, sizeof(lines) - n,
+                          "put two.m 1500000000 1 h=a\nput two.m 1500000000 1 h=b\nsync\n");
+    t_talk(&t, lines, n, answer, sizeof(answer));
+    assert_string_equal(answer, "ok 32\n");
+    expect(ask("GET /api/query?start=1500000000&end=1500000009&m=sum:few.m HTTP/1.1\r\nConnection: "
+               "close\r\n\r\n"),
+           "200", "\"1500000009\":1");
+    expect(ask("GET /api/query?start=1500000000&end=1500000019&m=sum:many.m HTTP/1.1\r\nConnection: "
+               "close\r\n\r\n"),
+           "413", "query_max_points");
+    expect(ask("GET /api/query?start=1500000000&end=1500000009&m=sum:two.m HTTP/1.1\r\nConnection: "
+               "close\r\n\r\n"),
+           "413", "query_max_series");
+}
+
 static void test_http__limits_are_answered(void **state)
 {
     (void)state;
@@ -517,6 +549,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_http__pipelined_requests_are_answered_in_order, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_http__limits_are_answered, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_http__limits_of_small_queries_hold, set_up_small_queries,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(test_http__nonsense_is_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_http__upgrade_offers_are_ignored, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_http__bodies_come_in_all_ways, set_up, tear_down),

@@ -328,6 +328,17 @@ static int real_lock(struct ts_file *file, struct ts_error *err)
     return fail(err, errno, "lock", file->path);
 }
 
+bool ts_fs_lock_byte(const struct ts_file *file, uint64_t off)
+{
+    struct flock byte = {
+        .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = (off_t)(off & (INT64_MAX >> 1)), .l_len = 1};
+    int rc;
+    do
+        rc = fcntl(file->fd, F_OFD_SETLK, &byte);
+    while (rc < 0 && errno == EINTR);
+    return rc == 0 || (errno != EAGAIN && errno != EACCES);
+}
+
 static int real_rename(const struct ts_fs *fs, const char *from, const char *to, struct ts_error *err)
 {
     (void)fs;

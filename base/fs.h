@@ -101,6 +101,9 @@ int ts_fs_write_atomic(const struct ts_fs *fs, const char *path, const void *p, 
  * @return 0; as open; TS_EINVAL if it is something else than a file
  */
 int ts_fs_open_guarded(const char *path, struct ts_file **out_file, bool *out_is_new, struct ts_error *err);
+/** Lock the byte at off (62 bits; it need not be there) of a file that is open for appending, for the life of the open file; locks of whole files do not
+ *  meet these. False: another open file has it. Where the file system has no such locks it is true. Threads: any.   Blocks: no. */
+bool ts_fs_lock_byte(const struct ts_file *file, uint64_t off);
 /** Make a folder and those above it that are missing. Existing ones are fine. */
 int ts_fs_mkdirs(const struct ts_fs *fs, const char *path, struct ts_error *err);
 /** Is there such a file that may be opened? 1, 0 (TS_ENOTFOUND), < 0 any other error. Cost: an open and a close. */

@@ -346,7 +346,9 @@ static int import_take(struct col_web_import *im)
     }
     if (!im->left_out && im->at < im->limit) {
         col_web_journal_set(im->journal, im->identity, im->settings.p);
-        if (*im->real)
+        if (!col_web_journal_claim(im->journal, im->identity))
+            import_refuse(im, "another import of it is under way; import it again when that has ended");
+        else if (*im->real)
             col_web_journal_take(im->journal, im->real, &im->head, im->limit);
     }
     col_web_journal_unlock(im->journal);

@@ -67,6 +67,7 @@ struct col_web_journal {
     uint32_t *slots;               /* table of them, index + 1; cap_places * 2, a power of two; owned */
     struct stat read;              /* of the file when it was read or written last */
     DIR *lock;                     /* the folder, while its lock is held; NULL */
+    struct ts_file *claims;        /* the file, with a lock of a byte for each log claimed; NULL */
     bool told;                     /* that it can't be written was logged */
 };
 
@@ -351,6 +352,7 @@ void col_web_journal_close(struct col_web_journal *j)
     if (!j)
         return;
     col_web_journal_unlock(j);
+    (void)ts_fs_real()->close(j->claims, NULL);
     journal_forget(j);
     ts_free(j->p);
     ts_free(j->places);
@@ -431,6 +433,14 @@ void col_web_journal_set(struct col_web_journal *j, uint64_t identity, const cha
     journal_write(j, ts_buf_get(&line), "an import with other keys will count these logs twice");
     ts_buf_release(&line);
     journal_add(j, identity, ts_slice_str(settings));
+}
+
+bool col_web_journal_claim(struct col_web_journal *j, uint64_t identity)
+{
+    bool is_new;
+    if (*j->dir && !j->claims)
+        (void)ts_fs_open_guarded(j->path, &j->claims, &is_new, NULL);
+    return !j->claims || ts_fs_lock_byte(j->claims, identity);
 }
 
 /* --- the lock --- */

@@ -22,7 +22,8 @@
  *   import     behind it, at any time              collector  the line: it begins behind that byte; the import, repeated, counts the same part again
  *   collector  before the checkpoint is synced     import     no place: all lines are its own; the collector, started again, finds the line
  *   collector  behind it, at any time              import     the place: it counts the part that the place leaves to imports, if there is one
- *   import     at any time                         import     the line: it may take more than that as long as no collector has a place
+ *   import     at any time                         import     the log claimed, and leaves it out; the line, once the first has ended or was
+ *                                                            killed: it may take more than that as long as no collector has a place
  *
  * The kernel frees the lock of a killed process. A rotation moves neither side of the division: lines and places know a file by first bytes and the
  * family of its name, not by the name. Rotations and writes themselves need no lock.
@@ -70,6 +71,10 @@ uint64_t col_web_journal_identity(const uint64_t *before, struct ts_slice line);
 const char *col_web_journal_find(const struct col_web_journal *j, uint64_t identity);
 /** A log is going to be imported with these. What can't be written is logged once: the next import will not know. */
 void col_web_journal_set(struct col_web_journal *j, uint64_t identity, const char *settings);
+
+/** A log that was set is this import's until the journal is closed, or its process ends. False: another import has it; both would send the same points, and
+ *  the older counts might come last. Where the file system has no such locks, nobody sees the other. */
+bool col_web_journal_claim(struct col_web_journal *j, uint64_t identity);
 
 /** Is there a folder, so that anything is remembered? */
 bool col_web_journal_keeps(const struct col_web_journal *j);

@@ -30,6 +30,8 @@ struct t_beside {
     unsigned n_tries;      /* until then */
 };
 
+static unsigned n_refused; /* files that imports left out */
+
 static struct t_beside *beside; /* the case; NULL = nothing happens */
 
 static void import_bad(void *arg, uint64_t line, const char *why)
@@ -42,6 +44,7 @@ static void import_refused(void *arg, const char *why)
 {
     (void)arg;
     (void)why; /* for another import */
+    n_refused++;
 }
 
 /* As tsd collect weblog-import does it. */
@@ -250,12 +253,46 @@ static void test_weblog_beside__a_name_changes_hands_before_the_import_decides(v
     case_end(&b, 43, "a name changed hands");
 }
 
+/* Two imports of one log at a time would send the same points: the older counts might come last. The second one leaves it out. */
+static void test_weblog_beside__a_log_has_one_import_at_a_time(void **state)
+{
+    struct t_beside b;
+    struct col_web_import_opts opts = {
+        .out = {.put = store_put}, .bad = import_bad, .refused = import_refused, .remember = true};
+    struct col_web_import *im;
+    struct ts_lines *lines;
+    struct ts_slice text;
+    (void)state;
+    case_begin(&b);
+    opts.conf = b.conf;
+    opts.out.arg = &b.store;
+    sh(b.dir, "cat many >a.log");
+    assert_int_equal(ts_lines_open(b.log, &lines, NULL), 0);
+    assert_int_equal(col_web_import_new(&opts, &im, NULL), 0);
+    assert_int_equal(ts_lines_next(lines, &text, NULL), 1);
+    col_web_import_begin(im, b.log);
+    assert_int_equal(col_web_import_lines(im, text, NULL), 0);
+    sh(b.dir, "cat many >>a.log");
+    n_refused = 0;
+    import_file(&b, b.log, false);
+    assert_int_equal(n_refused, 1);
+    assert_int_equal(col_web_import_end(im, NULL), 0);
+    col_web_import_done(im);
+    col_web_import_free(im);
+    ts_lines_close(lines);
+    import_file(&b, b.log, false);
+    assert_int_equal(n_refused, 1);
+    assert_int_equal(store_sum(&b.store, "web.hits ", ""), 80);
+    case_end(&b, 80, "two imports");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_weblog_beside__a_file_grows_before_the_collector_decides),
         cmocka_unit_test(test_weblog_beside__files_change_before_the_import_decides),
         cmocka_unit_test(test_weblog_beside__a_name_changes_hands_before_the_import_decides),
+        cmocka_unit_test(test_weblog_beside__a_log_has_one_import_at_a_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -64,14 +64,30 @@ static int metric_set(const struct tsd_args *args)
     return TSD_EXIT_OK;
 }
 
-/* The kind that holds although nobody set it. */
-static int metric_kind(struct tsd_door *door, struct ts_buf *out, struct ts_error *err)
+/* What the metric is; an unknown one gets a hint. */
+static int metric_info(struct tsd_door *door, json_t **out_root, struct ts_error *err)
 {
     struct tsd_door_req req = {.method = "GET",
                                .path = "api/metric",
                                .params = {{TS_SLICE_LIT("metric"), ts_slice_str(door->args->words[1])}}};
+    return tsd_door_ask(door, &req, out_root, err);
+}
+
+/* Is there such a metric? Prints nothing. */
+static int metric_check(struct tsd_door *door, struct ts_buf *out, struct ts_error *err)
+{
     json_t *root = NULL;
-    TS_TRY(tsd_door_ask(door, &req, &root, err));
+    (void)out;
+    TS_TRY(metric_info(door, &root, err));
+    json_decref(root);
+    return 0;
+}
+
+/* The kind that holds although nobody set it. */
+static int metric_kind(struct tsd_door *door, struct ts_buf *out, struct ts_error *err)
+{
+    json_t *root = NULL;
+    TS_TRY(metric_info(door, &root, err));
     const char *kind = json_string_value(json_object_get(root, "kind"));
     const char *source = json_string_value(json_object_get(root, "source"));
     if (kind && source && strcmp(source, "set") != 0)
@@ -86,7 +102,9 @@ int tsd_metric_run(const struct tsd_args *args)
         return metric_set(args);
     if (args->n_words == 2 && strcmp(args->words[0], "show") == 0) {
         const char *words[] = {"get", "metrics", args->words[1]};
-        int code = metric_uid(args, words, 3);
+        int code = tsd_door_run(args, TSD_LOCAL_READ, metric_check);
+        if (code == TSD_EXIT_OK)
+            code = metric_uid(args, words, 3);
         return code == TSD_EXIT_OK ? tsd_door_run(args, TSD_LOCAL_READ, metric_kind) : code;
     }
     return tsd_usage(args, "say show METRIC, or set METRIC kind=count unit=hits");

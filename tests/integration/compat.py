@@ -192,14 +192,21 @@ def kinds_of_metrics(s):
 
 
 def near_names(s):
-    def said(m):
-        return s.message(s.ask("/api/query?start=%d&m=%s" % (T0, m)))
+    def get(path):
+        return s.message(s.ask(path))
 
-    def meant(text, name):
-        return 400, text + ("" if s.compat else "; did you mean %s?" % name)
-    return [said("sum:web.hit"), said("summ:web.hits"), said("sum:1h-agv:web.hits"), said("sum:web.hits{h=regex(a)}")], \
+    def said(m):
+        return get("/api/query?start=%d&m=%s" % (T0, m))
+
+    def meant(text, name, status=400):
+        return status, text + ("" if s.compat else "; did you mean %s?" % name)
+    zone = {"start": T0, "timezone": "berlin", "queries": [{"aggregator": "sum", "metric": "web.hits"}]}
+    no_zone = (400, "The timezone specification could not be found") if s.compat else meant("Invalid timezone name: berlin", "Europe/Berlin")
+    return [said("sum:web.hit"), said("summ:web.hits"), said("sum:1h-agv:web.hits"), said("sum:web.hits{h=regex(a)}"),
+            get("/api/query/last?timeseries=web.hit"), get("/api/querry"), s.message(s.ask("/api/query", zone))], \
         [meant("No such name for 'metrics': 'web.hit'", "web.hits"), meant("No such aggregation function: summ", "sum"),
-         meant("No such downsampling function: agv", "avg"), meant("Could not find a tag value filter of the type: regex", "regexp")]
+         meant("No such downsampling function: agv", "avg"), meant("Could not find a tag value filter of the type: regex", "regexp"),
+         meant("No such name for 'metrics': 'web.hit'", "web.hits"), meant("Endpoint not found", "api/query", 404), no_zone]
 
 
 def none_of_a_tag(s):

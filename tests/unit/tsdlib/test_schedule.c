@@ -14,6 +14,10 @@
 
 #include "tsd/http/schedule.h"
 
+#define WAIT_MS 60000 /* for threads that begin at once on a machine that is not busy */
+
+static struct tsd_schedule *s; /* of the case at hand; NULL = none */
+
 /* Entries wait in a thread until they are let go, and note the order in which they begin. */
 static struct {
     pthread_mutex_t mu;
@@ -50,17 +54,41 @@ static void reset(void)
 /* Wait until so many have begun. */
 static void begun(unsigned n)
 {
-    for (;;) {
+    unsigned now = 0;
+    for (int i = 0; i < WAIT_MS; i++) {
         pthread_mutex_lock(&gate.mu);
-        unsigned now = gate.n_begun;
+        now = gate.n_begun;
         pthread_mutex_unlock(&gate.mu);
         if (now >= n)
             return;
         poll(NULL, 0, 1);
     }
+    fail_msg("only %u of %u entries have begun", now, n);
 }
 
-static int add(struct tsd_schedule *s, uint64_t address, bool local, const char *name)
+static void make(struct tsd_schedule_limits limits)
+{
+    reset();
+    s = tsd_schedule_new("t", &limits);
+}
+
+/* Ends when all that waits has run. */
+static void end(void)
+{
+    tsd_schedule_free(s);
+    s = NULL;
+}
+
+/* A case that failed leaves threads that wait in entry(): they end here, before the next case begins. */
+static int tear_down(void **state)
+{
+    (void)state;
+    let(sizeof(gate.order));
+    end();
+    return 0;
+}
+
+static int add(uint64_t address, bool local, const char *name)
 {
     return tsd_schedule_add(s, address, local, entry, (void *)(uintptr_t)name, NULL);
 }
@@ -68,65 +96,57 @@ static int add(struct tsd_schedule *s, uint64_t address, bool local, const char 
 static void test_schedule__others_come_before_the_rest_of_one_address(void **state)
 {
     (void)state;
-    reset();
-    struct tsd_schedule *s = tsd_schedule_new(
-        "t", &(struct tsd_schedule_limits){.n_threads = 1, .max_waiting = 9, .max_per_address = 9});
-    assert_int_equal(add(s, 1, false, "a"), 0);
+    make((struct tsd_schedule_limits){.n_threads = 1, .max_waiting = 9, .max_per_address = 9});
+    assert_int_equal(add(1, false, "a"), 0);
     begun(1);
-    assert_int_equal(add(s, 1, false, "b"), 0);
-    assert_int_equal(add(s, 1, false, "c"), 0);
-    assert_int_equal(add(s, 2, false, "d"), 0);
+    assert_int_equal(add(1, false, "b"), 0);
+    assert_int_equal(add(1, false, "c"), 0);
+    assert_int_equal(add(2, false, "d"), 0);
     let(4);
-    tsd_schedule_free(s); /* runs what waits */
+    end();
     assert_string_equal(gate.order, "abcd");
-    reset();
-    s = tsd_schedule_new(
-        "t", &(struct tsd_schedule_limits){.n_threads = 2, .max_waiting = 9, .max_per_address = 9});
-    assert_int_equal(add(s, 1, true, "a"), 0);
-    assert_int_equal(add(s, 1, true, "b"), 0);
+    make((struct tsd_schedule_limits){.n_threads = 2, .max_waiting = 9, .max_per_address = 9});
+    assert_int_equal(add(1, true, "a"), 0);
+    assert_int_equal(add(1, true, "b"), 0);
     begun(2);
-    assert_int_equal(add(s, 1, true, "c"), 0);
-    assert_int_equal(add(s, 2, true, "d"), 0);
+    assert_int_equal(add(1, true, "c"), 0);
+    assert_int_equal(add(2, true, "d"), 0);
     let(1);
     begun(3);
     assert_int_equal(gate.order[2], 'd'); /* y runs none, x still one */
     let(3);
-    tsd_schedule_free(s);
+    end();
 }
 
 static void test_schedule__one_address_leaves_threads_for_others(void **state)
 {
     struct tsd_schedule_counts n;
     (void)state;
-    reset();
-    struct tsd_schedule *s = tsd_schedule_new(
-        "t", &(struct tsd_schedule_limits){.n_threads = 4, .max_waiting = 9, .max_per_address = 9});
+    make((struct tsd_schedule_limits){.n_threads = 4, .max_waiting = 9, .max_per_address = 9});
     for (int i = 0; i < 5; i++)
-        assert_int_equal(add(s, 1, false, "a"), 0);
+        assert_int_equal(add(1, false, "a"), 0);
     begun(3);
     tsd_schedule_count(s, &n);
     assert_int_equal(n.n_running, 3);
     assert_int_equal(n.n_waiting, 2);
-    assert_int_equal(add(s, 2, false, "b"), 0);
+    assert_int_equal(add(2, false, "b"), 0);
     begun(4);
     assert_int_equal(gate.order[3], 'b');
     let(6);
-    tsd_schedule_free(s);
+    end();
     assert_int_equal(gate.n_begun, 6);
 }
 
 static void test_schedule__clients_of_this_machine_take_all_threads(void **state)
 {
     (void)state;
-    reset();
-    struct tsd_schedule *s = tsd_schedule_new(
-        "t", &(struct tsd_schedule_limits){.n_threads = 4, .max_waiting = 9, .max_per_address = 1});
+    make((struct tsd_schedule_limits){.n_threads = 4, .max_waiting = 9, .max_per_address = 1});
     for (int i = 0; i < 4; i++)
-        assert_int_equal(add(s, 0, true, "a"), 0);
+        assert_int_equal(add(0, true, "a"), 0);
     begun(4);
-    assert_int_equal(add(s, 0, true, "a"), TS_ELIMIT); /* four times the share of others */
+    assert_int_equal(add(0, true, "a"), TS_ELIMIT); /* four times the share of others */
     let(4);
-    tsd_schedule_free(s);
+    end();
 }
 
 static void test_schedule__limits_name_their_keys(void **state)
@@ -134,22 +154,20 @@ static void test_schedule__limits_name_their_keys(void **state)
     struct tsd_schedule_counts n;
     struct ts_error err = {0};
     (void)state;
-    reset();
-    struct tsd_schedule *s = tsd_schedule_new(
-        "t", &(struct tsd_schedule_limits){.n_threads = 1, .max_waiting = 2, .max_per_address = 2});
-    assert_int_equal(add(s, 1, false, "a"), 0);
+    make((struct tsd_schedule_limits){.n_threads = 1, .max_waiting = 2, .max_per_address = 2});
+    assert_int_equal(add(1, false, "a"), 0);
     begun(1);
-    assert_int_equal(add(s, 1, false, "b"), 0);
+    assert_int_equal(add(1, false, "b"), 0);
     assert_int_equal(tsd_schedule_add(s, 1, false, entry, "c", &err), TS_ELIMIT);
     assert_non_null(strstr(err.text, "query_max_per_address"));
-    assert_int_equal(add(s, 2, false, "d"), 0);
+    assert_int_equal(add(2, false, "d"), 0);
     assert_int_equal(tsd_schedule_add(s, 3, false, entry, "e", &err), TS_EBUSY);
     assert_non_null(strstr(err.text, "query_max_waiting"));
     tsd_schedule_count(s, &n);
     assert_int_equal(n.n_full, 1);
     assert_int_equal(n.n_address, 1);
     let(3);
-    tsd_schedule_free(s);
+    end();
     assert_int_equal(gate.n_begun, 3);
 }
 
@@ -158,33 +176,31 @@ static void test_schedule__what_waits_can_be_taken_out(void **state)
     struct tsd_schedule_counts n;
     static const char *const b = "b", *const c = "c", *const d = "d";
     (void)state;
-    reset();
-    struct tsd_schedule *s = tsd_schedule_new(
-        "t", &(struct tsd_schedule_limits){.n_threads = 1, .max_waiting = 9, .max_per_address = 2});
-    assert_int_equal(add(s, 1, false, "a"), 0);
+    make((struct tsd_schedule_limits){.n_threads = 1, .max_waiting = 9, .max_per_address = 2});
+    assert_int_equal(add(1, false, "a"), 0);
     begun(1);
-    assert_int_equal(add(s, 2, false, b), 0);
-    assert_int_equal(add(s, 2, false, c), 0);
-    assert_int_equal(add(s, 2, false, d), TS_ELIMIT);
+    assert_int_equal(add(2, false, b), 0);
+    assert_int_equal(add(2, false, c), 0);
+    assert_int_equal(add(2, false, d), TS_ELIMIT);
     assert_true(tsd_schedule_remove(s, c)); /* the last one of the queue */
     assert_false(tsd_schedule_remove(s, c));
-    assert_int_equal(add(s, 2, false, d), 0); /* its address has its share again */
+    assert_int_equal(add(2, false, d), 0); /* its address has its share again */
     assert_true(tsd_schedule_remove(s, b));
     tsd_schedule_count(s, &n);
     assert_int_equal(n.n_waiting, 1);
     let(2);
-    tsd_schedule_free(s);
+    end();
     assert_string_equal(gate.order, "ad");
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_schedule__others_come_before_the_rest_of_one_address),
-        cmocka_unit_test(test_schedule__one_address_leaves_threads_for_others),
-        cmocka_unit_test(test_schedule__clients_of_this_machine_take_all_threads),
-        cmocka_unit_test(test_schedule__limits_name_their_keys),
-        cmocka_unit_test(test_schedule__what_waits_can_be_taken_out),
+        cmocka_unit_test_teardown(test_schedule__others_come_before_the_rest_of_one_address, tear_down),
+        cmocka_unit_test_teardown(test_schedule__one_address_leaves_threads_for_others, tear_down),
+        cmocka_unit_test_teardown(test_schedule__clients_of_this_machine_take_all_threads, tear_down),
+        cmocka_unit_test_teardown(test_schedule__limits_name_their_keys, tear_down),
+        cmocka_unit_test_teardown(test_schedule__what_waits_can_be_taken_out, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

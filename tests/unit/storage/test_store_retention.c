@@ -6,12 +6,19 @@
 
 #include "storage/fsck.h"
 
+/* A new store that keeps so many days, at T0. */
+static struct sto_store *begin(int64_t retention_days, struct t_faultfs **out_f)
+{
+    *out_f = t_faultfs_new(1);
+    clocks(T0, 1000);
+    return open_at(*out_f, retention_days, 0);
+}
+
 static void test_store_retention__what_is_expired_is_in_no_answer(void **state)
 {
     (void)state;
-    struct t_faultfs *f = t_faultfs_new(1);
-    clocks(T0, 1000);
-    struct sto_store *st = open_at(f, 30, 0);
+    struct t_faultfs *f;
+    struct sto_store *st = begin(30, &f);
     for (int64_t d = 0; d < 60; d++) /* sixty days: the old ones are joined */
         put_at(st, 0, T0 - d * DAY, 1);
     put_at(st, 0, T0 - 30 * DAY - 1, 1); /* a millisecond too old */
@@ -76,9 +83,8 @@ static void test_store_retention__summaries_answer_the_right_hours(void **state)
 static void test_store_retention__a_clock_that_jumps_removes_nothing(void **state)
 {
     (void)state;
-    struct t_faultfs *f = t_faultfs_new(1);
-    clocks(T0, 1000);
-    struct sto_store *st = open_at(f, 30, 0);
+    struct t_faultfs *f;
+    struct sto_store *st = begin(30, &f);
     put_at(st, 0, T0, 1);
     flush_to(st, STO_LEVEL_FILES);
     clocks(T0 + 4000 * DAY, 2000);
@@ -100,9 +106,8 @@ static void test_store_retention__a_clock_that_jumps_removes_nothing(void **stat
 static void test_store_retention__a_cutoff_never_moves_back(void **state)
 {
     (void)state;
-    struct t_faultfs *f = t_faultfs_new(1);
-    clocks(T0, 1000);
-    struct sto_store *st = open_at(f, 30, 0);
+    struct t_faultfs *f;
+    struct sto_store *st = begin(30, &f);
     put_at(st, 0, T0 - 29 * DAY, 1);
     put_at(st, 0, T0, 10);
     flush_to(st, STO_LEVEL_FILES);
@@ -129,9 +134,8 @@ static void test_store_retention__a_cutoff_never_moves_back(void **state)
 static void test_store_retention__raised_it_keeps_new_points(void **state)
 {
     (void)state;
-    struct t_faultfs *f = t_faultfs_new(1);
-    clocks(T0, 1000);
-    struct sto_store *st = open_at(f, 30, 0);
+    struct t_faultfs *f;
+    struct sto_store *st = begin(30, &f);
     put_at(st, 0, T0 - 29 * DAY, 1);
     flush_to(st, STO_LEVEL_FILES);
     clocks(T0 + 2 * DAY, 1000 + 2 * DAY);
@@ -156,9 +160,8 @@ static void test_store_retention__raised_it_keeps_new_points(void **state)
 static void test_store_retention__raised_it_brings_nothing_back(void **state)
 {
     (void)state;
-    struct t_faultfs *f = t_faultfs_new(1);
-    clocks(T0, 1000);
-    struct sto_store *st = open_at(f, 30, 0);
+    struct t_faultfs *f;
+    struct sto_store *st = begin(30, &f);
     put_at(st, 0, T0 - 80 * DAY, 1);
     put_at(st, 0, T0 + 80 * DAY, 10); /* keeps its file */
     flush_to(st, STO_LEVEL_FILES);
@@ -181,9 +184,8 @@ static void test_store_retention__raised_it_brings_nothing_back(void **state)
 static void test_store_retention__a_start_with_a_wrong_clock_removes_nothing(void **state)
 {
     (void)state;
-    struct t_faultfs *f = t_faultfs_new(1);
-    clocks(T0, 1000);
-    struct sto_store *st = open_at(f, 30, 0);
+    struct t_faultfs *f;
+    struct sto_store *st = begin(30, &f);
     put_at(st, 0, T0, 1);
     flush_to(st, STO_LEVEL_FILES);
     kit_close(st);
@@ -211,9 +213,8 @@ static void test_store_retention__a_start_with_a_wrong_clock_removes_nothing(voi
 static void test_store_retention__a_cutoff_leaves_memory_alone(void **state)
 {
     (void)state;
-    struct t_faultfs *f = t_faultfs_new(1);
-    clocks(T0, 1000);
-    struct sto_store *st = open_at(f, 30, 0);
+    struct t_faultfs *f;
+    struct sto_store *st = begin(30, &f);
     put_at(st, 0, T0, 1);
     flush_to(st, STO_LEVEL_FILES);
     put_at(st, 0, T0 + 1000, 5);
@@ -240,9 +241,8 @@ static void test_store_retention__a_cutoff_leaves_memory_alone(void **state)
 /* A second step of the clock does not end the pause that the first one began; restarts do not either. */
 static void steps(int64_t second_ms, bool restart)
 {
-    struct t_faultfs *f = t_faultfs_new(1);
-    clocks(T0, 1000);
-    struct sto_store *st = open_at(f, 30, 0);
+    struct t_faultfs *f;
+    struct sto_store *st = begin(30, &f);
     put_at(st, 0, T0, 1);
     flush_to(st, STO_LEVEL_FILES);
     int64_t wall = T0 + 400 * DAY, mono = 2000;
@@ -281,9 +281,8 @@ static void test_store_retention__steps_of_the_clock_end_no_pause(void **state)
 static void test_store_retention__small_steps_add_up(void **state)
 {
     (void)state;
-    struct t_faultfs *f = t_faultfs_new(1);
-    clocks(T0, 1000);
-    struct sto_store *st = open_at(f, 1, 0);
+    struct t_faultfs *f;
+    struct sto_store *st = begin(1, &f);
     put_at(st, 0, T0 - DAY + 60000, 1);
     flush_to(st, STO_LEVEL_FILES);
     for (int64_t k = 1; k <= 10; k++) {
@@ -299,9 +298,8 @@ static void test_store_retention__small_steps_add_up(void **state)
 static void test_store_retention__a_repair_knows_the_cutoff(void **state)
 {
     (void)state;
-    struct t_faultfs *f = t_faultfs_new(1);
-    clocks(T0, 1000);
-    struct sto_store *st = open_at(f, 30, 0);
+    struct t_faultfs *f;
+    struct sto_store *st = begin(30, &f);
     put_at(st, 0, T0 - 29 * DAY, 1);
     put_at(st, 0, T0, 10);
     flush_to(st, STO_LEVEL_FILES);
@@ -337,9 +335,8 @@ static void test_store_retention__switched_on_it_looks_at_the_newest_point(void 
         int n_left;       /* points in files */
     } cases[] = {{DAY / 2, 1}, {-DAY / 2, 1}, {3 * DAY, 2}, {3000 * DAY, 2}, {-3 * DAY, 2}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct t_faultfs *f = t_faultfs_new(1);
-        clocks(T0, 1000);
-        struct sto_store *st = open_at(f, 0, 0);
+        struct t_faultfs *f;
+        struct sto_store *st = begin(0, &f);
         put_at(st, 0, T0 - 60 * DAY, 1);
         flush_to(st, STO_LEVEL_FILES);
         put_at(st, 0, T0, 10);

@@ -234,6 +234,23 @@ static void test_reclog_copy__failures_cost_nothing(void **state)
     }
 }
 
+/* A rewritten log is the one that is copied from then on. */
+static void test_reclog_copy__follows_a_rewrite(void **state)
+{
+    (void)state;
+    struct t_faultfs *f = three();
+    struct ts_buf got;
+    struct sto_reclog *log;
+    assert_int_equal(open_it(f, false, &got, &log), 0);
+    ts_buf_release(&got);
+    assert_int_equal(sto_reclog_rewrite(log, emit, "new", NULL), 0);
+    assert_true(same_files(f));
+    add(log, "more");
+    assert_true(same_files(f));
+    sto_reclog_close(log, NULL);
+    t_faultfs_free(f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -243,6 +260,7 @@ int main(void)
         cmocka_unit_test(test_reclog_copy__of_another_log_heals_nothing),
         cmocka_unit_test(test_reclog_copy__a_missing_log_is_not_made_anew),
         cmocka_unit_test(test_reclog_copy__failures_cost_nothing),
+        cmocka_unit_test(test_reclog_copy__follows_a_rewrite),
     };
     ts_log_set_level(TS_LOG_ERROR);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -69,6 +69,17 @@ size_t sto_day_counts_cut(struct sto_day_counts *c, uint64_t big_day_points, str
 
 /* --- cutting --- */
 
+/* Points that are worth a file of their own in a flush of these days. */
+static uint64_t own_points(const struct sto_day_count *days, size_t n_days, uint64_t big_day_points)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < n_days; i++)
+        sum += days[i].n;
+    uint64_t share =
+        sum / STO_BIG_DAY_SHARE > STO_BIG_DAY_LEAST ? sum / STO_BIG_DAY_SHARE : STO_BIG_DAY_LEAST;
+    return share < big_day_points ? share : big_day_points;
+}
+
 /* Cuts so far. */
 struct plan {
     const struct sto_day_count *days; /* all */
@@ -116,7 +127,7 @@ static void cut_window(struct plan *p, size_t i, size_t end, uint8_t level)
 size_t sto_partition_plan(const struct sto_day_count *days, size_t n_days, uint64_t big_day_points,
                           struct sto_cut *out)
 {
-    struct plan p = {.days = days, .big = big_day_points, .out = out};
+    struct plan p = {.days = days, .big = own_points(days, n_days, big_day_points), .out = out};
     if (n_days)
         cut_window(&p, 0, n_days, STO_WINDOW_ALL);
     return p.n;

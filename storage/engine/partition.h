@@ -3,10 +3,11 @@
  * functions: no I/O, no state.
  *
  * Time is cut on a fixed grid: days, 8 days, 64 days, and one window that holds all time. A file belongs to the
- * smallest window that holds its points; nothing else needs to be written down. A flush gives each day with many
- * points a file of its own and puts what is thinly spread into few wide ones. Wide files gather until they are a
- * quarter of what lies below them in their window; then they are split, at most eightfold, one level down. Windows that
- * are old and small are joined into the next larger one.
+ * smallest window that holds its points; nothing else needs to be written down. A flush gives each day that has many
+ * points, or much of the flush, a file of its own and puts what is thinly spread into few wide ones. Wide files gather
+ * until they are a quarter of what lies below them in their window; then they are split, at most eightfold, one level
+ * down. Windows that are old and small are joined into the next larger one; a day that is too large for that becomes one
+ * file when it is over.
  *
  * Invariant  files may be merged only if no other file that overlaps them in time has a generation between
  *            theirs: the newest write must keep winning (sto_pick_valid checks it, tests try all). Tombstones are in
@@ -20,13 +21,19 @@
 #include "storage/engine/sst.h"
 
 #define STO_BIG_DAY_POINTS 100000u      /* a day with this many points in a flush gets a file of its own */
-#define STO_TIER_FILES     4u           /* similar files of one window that start a merge */
+#define STO_BIG_DAY_SHARE  4u           /* so does one with this part of the flush, 1/4, */
+#define STO_BIG_DAY_LEAST  100u         /* if it has at least so many points */
+#define STO_TIER_FILES     4u           /* similar files of one window that start a merge; */
+#define STO_DAY_FILES      8u           /* of a day that is still written to, or will be joined, */
+#define STO_TINY_FILES     20u          /* the same if they are smaller on the average than */
+#define STO_TINY_BYTES     (128u << 10) /* this */
 #define STO_JOIN_FILES_ALL 8u           /* windows of 64 days that are joined into the one of all time */
 #define STO_CROWD_FILES    8u           /* files of one window that are split though they are few bytes */
 #define STO_SPLIT          8u           /* files a merge writes beside each other at most */
 #define STO_JOINED_BYTES   (256u << 20) /* a joined window stays below */
 #define STO_OUTPUT_BYTES   (1ull << 30) /* files are cut by key at this size */
-#define STO_WORN_SHARE     4u           /* a run is written anew when 1/4 of its points is deleted, */
+#define STO_DAY_BYTES      (4 * STO_OUTPUT_BYTES) /* a larger day does not become one run when it is over */
+#define STO_WORN_SHARE     4u               /* a run is written anew when 1/4 of its points is deleted, */
 #define STO_WORN_AGE_MS    (30 * TS_DAY_MS) /* or so long after the first delete */
 #define STO_JOIN_AGE_MS    (3 * TS_DAY_MS)  /* a window may still get late points: leave it alone that long */
 
@@ -62,14 +69,16 @@ void sto_day_counts_add(struct sto_day_counts *c, int32_t hour, uint64_t points)
  *  Returns their number, 0 without days. */
 size_t sto_day_counts_cut(struct sto_day_counts *c, uint64_t big_day_points, struct sto_cut **out_cuts);
 /** Cut days (ascending, distinct) into files; out has room for n_days entries. Returns the number of files. A window
- * with big_day_points points or more is cut into those below it; neighbours with fewer share a file. The first
- * cut begins at INT32_MIN and the last ends at INT32_MAX, so that nothing can fall outside. */
+ * with big_day_points points or more, or with a part of all points (STO_BIG_DAY_SHARE), is cut into those below it;
+ * neighbours with fewer share a file. The first cut begins at INT32_MIN and the last ends at INT32_MAX, so that nothing
+ * can fall outside. */
 size_t sto_partition_plan(const struct sto_day_count *days, size_t n_days, uint64_t big_day_points,
                           struct sto_cut *out);
 
 enum sto_pick_why {
     STO_PICK_NONE,
     STO_PICK_TIER,  /* similar files of one window */
+    STO_PICK_DAY,   /* a day that is over becomes one file */
     STO_PICK_SPLIT, /* wide files go one level down */
     STO_PICK_JOIN,  /* an old and small window becomes one file */
     STO_PICK_TOMBS, /* files of tombstones: those that are done go */

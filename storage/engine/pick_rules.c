@@ -2,8 +2,9 @@
  * pick_rules.c - which files to merge next.
  *
  * From narrow windows to wide ones: the newest similar runs of a window become one (few rewrites a point); wide runs
- * go one level down once they are a quarter of what lies below them; an old and small window becomes one run. A wide run
- * that is in the way of narrower ones is split by itself, which is always allowed.
+ * go one level down once they are a quarter of what lies below them; an old and small window becomes one run, as does an
+ * old day that is too large to be joined with others. A wide run that is in the way of narrower ones is split by itself,
+ * which is always allowed.
  *
  * Invariant  a window that stays joined (old, and small) is never split, so no rule undoes another
  * Not here   runs and the choice (pick.c), doing it (compact.c)
@@ -120,16 +121,42 @@ static bool is_beside(const struct sto_pick__picker *p, size_t i, size_t newest)
     return a->w.level < STO_WINDOW_ALL || (a->lo <= b->hi && a->hi >= b->lo);
 }
 
-/* Choose, of the runs from..newest, the longest row of newest ones whose oldest is no larger than all newer ones
- * together. */
+/* Is this day over, and too large to be joined with its neighbours? */
+static bool is_day_done(struct sto_pick__picker *p, struct sto_pick__group g)
+{
+    struct sto_window w = p->runs[g.lo].w;
+    int64_t lo, end, over_ms = p->opts->now_ms - STO_JOIN_AGE_MS;
+    uint64_t sum = 0;
+    sto_window_span(w, &lo, &end);
+    if (w.level != STO_WINDOW_DAY || end > over_ms)
+        return false;
+    for (size_t i = g.lo; i < g.hi; i++)
+        sum += p->runs[i].bytes;
+    if (sum >= STO_JOINED_BYTES / 8)
+        return true;
+    sto_window_span((struct sto_window){STO_WINDOW_8, w.index >> 3}, &lo, &end);
+    return end <= over_ms && bytes_in(p, STO_WINDOW_8 + 1, lo, end - 1) >= STO_JOINED_BYTES;
+}
+
+/* So many similar runs are worth a merge. What is written to now, or will be joined anyway, may have more of them. */
+static size_t tier_files(struct sto_pick__picker *p, struct sto_pick__group g, bool done)
+{
+    return p->runs[g.lo].w.level > STO_WINDOW_DAY || done ? STO_TIER_FILES
+           : p->bytes / p->n_in < STO_TINY_BYTES          ? STO_TINY_FILES
+                                                          : STO_DAY_FILES;
+}
+
+/* Choose, of the runs from..newest, the longest row of newest ones whose oldest is no larger than twice the average of
+ * the newer ones. */
 static void choose_tier(struct sto_pick__picker *p, size_t from, size_t newest)
 {
-    uint64_t sum = 0;
+    uint64_t sum = 0, n = 0;
     size_t first = newest + 1;
     for (size_t i = newest + 1; i-- > from;)
         if (is_beside(p, i, newest)) {
-            first = sum >= p->runs[i].bytes ? i : first;
+            first = n == 0 || p->runs[i].bytes / 2 <= sum / n ? i : first;
             sum += p->runs[i].bytes;
+            n++;
         }
     sto_pick__clear(p);
     for (size_t i = first; i <= newest; i++)
@@ -137,13 +164,14 @@ static void choose_tier(struct sto_pick__picker *p, size_t from, size_t newest)
             sto_pick__choose(p, &p->runs[i]);
 }
 
-static bool tier_at(struct sto_pick__picker *p, struct sto_pick__group g, size_t newest, struct sto_pick *out)
+static bool tier_at(struct sto_pick__picker *p, struct sto_pick__group g, size_t newest, bool done,
+                    struct sto_pick *out)
 {
     for (size_t from = g.lo;;) {
         choose_tier(p, from, newest);
-        struct sto_pick__run *r = p->n_in >= STO_TIER_FILES ? sto_pick__in_the_way(p) : NULL;
-        if (p->n_in < STO_TIER_FILES)
+        if (p->n_in < tier_files(p, g, done))
             return false;
+        struct sto_pick__run *r = sto_pick__in_the_way(p);
         if (!r) {
             sto_pick__take(p, STO_PICK_TIER, p->runs[g.lo].w, STO_PICK__CUT_NOT, out);
             return true;
@@ -172,11 +200,30 @@ static bool split_crowd(struct sto_pick__picker *p, struct sto_pick__group g, si
     return true;
 }
 
+/* A day that is over becomes one run when a quarter of it lies beside its largest one. */
+static bool pick_day(struct sto_pick__picker *p, struct sto_pick__group g, struct sto_pick *out)
+{
+    uint64_t most = 0;
+    for (size_t i = g.lo; i < g.hi; i++)
+        most = p->runs[i].bytes > most ? p->runs[i].bytes : most;
+    sto_pick__choose_only(p, g.lo, g.hi);
+    if (p->bytes - most < p->bytes / QUARTER || p->bytes >= STO_DAY_BYTES)
+        return false;
+    struct sto_pick__run *r = sto_pick__in_the_way(p);
+    if (r)
+        return split_blocker(p, r, STO_WINDOW_DAY, out);
+    sto_pick__take(p, STO_PICK_DAY, p->runs[g.lo].w, STO_PICK__CUT_NOT, out);
+    return true;
+}
+
 static bool pick_tier(struct sto_pick__picker *p, struct sto_pick__group g, struct sto_pick *out)
 {
     bool all = p->runs[g.lo].w.level == STO_WINDOW_ALL;
+    bool done = g.hi - g.lo > 1 && is_day_done(p, g);
+    if (done && pick_day(p, g, out))
+        return true;
     for (size_t newest = g.hi; newest-- > g.lo + STO_TIER_FILES - 1;) {
-        if (tier_at(p, g, newest, out) || split_crowd(p, g, newest, out))
+        if (tier_at(p, g, newest, done, out) || split_crowd(p, g, newest, out))
             return true;
         if (!all)
             break; /* the newest one alone is looked at: it was so when each of the others was the newest */
@@ -210,31 +257,47 @@ static bool pick_window(struct sto_pick__picker *p, struct sto_pick *out)
 
 /* --- joining --- */
 
-/* Everything in an old and small window becomes one run. level 1 or 2. */
+/* Choose what a join of w makes one: all narrower runs, and those of its own that are not more than four times as large as
+ * all of these together. */
+static void choose_join(struct sto_pick__picker *p, struct sto_window w, int64_t lo, int64_t hi)
+{
+    const struct sto_pick__near lower = {.p = p, .lo = lo, .hi = hi, .levels = w.level};
+    const struct sto_pick__near own = {
+        .p = p, .lo = lo, .hi = hi, .level = w.level, .levels = (uint8_t)(w.level + 1)};
+    struct sto_pick__near it = lower;
+    sto_pick__clear(p);
+    for (struct sto_pick__run *r; (r = sto_pick__near(&it));)
+        sto_pick__choose(p, r);
+    for (size_t before = 0; p->n_in > before;) {
+        before = p->n_in;
+        it = own;
+        for (struct sto_pick__run *r; (r = sto_pick__near(&it));)
+            if (p->opts->full || r->bytes / QUARTER <= p->bytes)
+                sto_pick__choose(p, r);
+    }
+}
+
+/* Everything in an old and small window becomes one run, or all but a large one. level 1 or 2. */
 static bool join_window(struct sto_pick__picker *p, struct sto_window w, struct sto_pick *out)
 {
     int64_t lo, end;
-    uint64_t own_bytes = 0, lower_bytes = 0;
-    size_t n_own = 0, n_lower = 0;
+    uint64_t bytes = 0;
+    size_t n_lower = 0;
     bool full = p->opts->full, bad = sto_pick__is_skipped(p, w);
     sto_window_span(w, &lo, &end);
     if (bad || end > p->opts->now_ms - STO_JOIN_AGE_MS)
         return false;
     struct sto_pick__near it = {.p = p, .lo = lo, .hi = end - 1, .levels = (uint8_t)(w.level + 1)};
     for (const struct sto_pick__run *r; (r = sto_pick__near(&it));) {
-        bool own = r->w.level == w.level;
-        *(own ? &n_own : &n_lower) += 1;
-        *(own ? &own_bytes : &lower_bytes) += r->bytes;
+        n_lower += r->w.level < w.level;
+        bytes += r->bytes;
         bad |= r->skip;
     }
-    bool many = n_lower >= 1 && n_own + n_lower >= (full ? 2 : STO_CROWD_FILES);
-    if (bad || own_bytes + lower_bytes >= STO_JOINED_BYTES || (!many && n_lower < STO_TIER_FILES))
+    if (bad || bytes >= STO_JOINED_BYTES || !n_lower)
         return false;
-    sto_pick__clear(p);
-    it = (struct sto_pick__near){.p = p, .lo = lo, .hi = end - 1, .levels = (uint8_t)(w.level + 1)};
-    for (struct sto_pick__run *r; (r = sto_pick__near(&it));)
-        if (r->w.level < w.level || many || own_bytes / QUARTER <= lower_bytes)
-            sto_pick__choose(p, r);
+    choose_join(p, w, lo, end - 1);
+    if (n_lower < STO_TIER_FILES && p->n_in < (full ? 2 : STO_CROWD_FILES))
+        return false;
     if (!sto_pick__close(p, STO_JOINED_BYTES)) {
         struct sto_pick__run *r = sto_pick__in_the_way(p);
         return split_blocker(p, r, w.level, out);

@@ -258,23 +258,70 @@ static void test_partition__the_grid_is_nested(void **state)
     assert_int_equal(sto_window_of(STO_MIN_TS_MS, STO_MAX_TS_MS).level, STO_WINDOW_ALL);
 }
 
-static void test_partition__a_year_is_written_five_times_at_most(void **state)
+/* So often a life of steady days is written, flushes included, until time has passed and nothing is left to merge. */
+static double times_written(unsigned n_flushes, uint64_t bytes, unsigned late, int64_t days)
+{
+    struct t_store *s = store_new();
+    live(s, 20000, 20000 + days, n_flushes, bytes, late, false);
+    settle(s, DAY(20000 + days + 100), false);
+    double times = (double)(s->flushed + s->written) / (double)s->flushed;
+    print_message("days=%lld flushes a day=%u bytes=%llu%s: written %.2f times, files=%zu at most %zu\n",
+                  (long long)days, n_flushes, (unsigned long long)bytes, late ? " with late points" : "",
+                  times, s->n, s->n_most);
+    assert_true(s->n_most < (size_t)days * 8);
+    store_free(s);
+    return times;
+}
+
+static void test_partition__a_life_is_written_five_times_at_most(void **state)
 {
     (void)state;
     static const struct {
         unsigned n_flushes;
         uint64_t bytes; /* a flush */
-    } years[] = {{4, 2000}, {24, 1000}, {24, 100000}, {24, 3u << 20}, {100, 5u << 20}, {200, 5u << 20}};
-    for (size_t i = 0; i < sizeof years / sizeof *years; i++) {
-        struct t_store *s = store_new();
-        live(s, 20000, 20365, years[i].n_flushes, years[i].bytes, 0, false);
-        double amp = (double)(s->flushed + s->written) / (double)s->flushed;
-        print_message("flushes a day=%u bytes=%llu: written %.2f times, files=%zu at most %zu\n",
-                      years[i].n_flushes, (unsigned long long)years[i].bytes, amp, s->n, s->n_most);
-        assert_true(amp <= 5);
-        assert_true(s->n_most < 365 * 8);
-        store_free(s);
+        unsigned late;
+        int64_t days;
+    } lives[] = {{4, 2000, 0, 600},      {24, 1000, 0, 600},   {24, 100000, 0, 365},
+                 {24, 3u << 20, 0, 365}, {100, 50000, 0, 365}, {100, 5u << 20, 0, 200},
+                 {200, 500, 0, 600},     {200, 5000, 0, 365},  {200, 5u << 20, 0, 100},
+                 {4, 2000, 1, 200},      {24, 100000, 1, 200}};
+    for (size_t i = 0; i < sizeof lives / sizeof *lives; i++)
+        assert_true(times_written(lives[i].n_flushes, lives[i].bytes, lives[i].late, lives[i].days) <= 5);
+}
+
+/* A day that is too large for a wider window is one file when it is over; what is late then does not rewrite it. */
+static void test_partition__a_large_day_becomes_one_file(void **state)
+{
+    (void)state;
+    struct t_store *s = store_new();
+    for (int64_t day = 19984; day < 19990; day++)
+        flush(s, (struct t_part[]){{day, 70u << 20}}, 1, false);
+    for (int i = 0; i < 7; i++)
+        flush(s, (struct t_part[]){{19990, 10u << 20}}, 1, false);
+    settle(s, DAY(19991), false);
+    assert_int_equal(s->n, 6 + 7);
+    settle(s, DAY(19995), false);
+    assert_int_equal(s->n, 6 + 1);
+    uint64_t written = s->written;
+    for (int i = 0; i < 40; i++) {
+        flush(s, (struct t_part[]){{19990, 1000}}, 1, false);
+        settle(s, DAY(19995), false);
     }
+    assert_true(s->written - written < 40 * 1000 * 6);
+    assert_true(s->n < 6 + 12);
+    store_free(s);
+}
+
+static void test_partition__a_share_of_a_flush_has_its_own_file(void **state)
+{
+    (void)state;
+    const struct sto_day_count days[] = {{10, 3}, {40, 2}, {100, 900}, {101, 2}};
+    const struct sto_day_count few[] = {{10, 3}, {40, 2}, {100, 90}, {101, 2}};
+    struct sto_cut cut[4];
+    assert_int_equal(sto_partition_plan(days, 4, STO_BIG_DAY_POINTS, cut), 3);
+    assert_int_equal(cut[1].hour_lo, 100 * 24);
+    assert_int_equal(cut[1].hour_hi, 101 * 24);
+    assert_int_equal(sto_partition_plan(few, 4, STO_BIG_DAY_POINTS, cut), 1); /* not worth a file */
 }
 
 static void test_partition__late_points_do_not_rewrite_the_store(void **state)
@@ -342,9 +389,9 @@ static void test_partition__picking_costs_the_same_a_file(void **state)
     for (int k = 0; k < 2; k++) {
         struct t_store *s = store_new();
         size_t n = k ? 16000 : 4000;
-        for (size_t i = 0; i < n; i++) { /* three files a day, large: nothing to do */
+        for (size_t i = 0; i < n; i++) { /* a large file and two small ones a day: nothing to do */
             struct t_part *part = ts_xcalloc(1, sizeof *part);
-            part[0] = (struct t_part){(int64_t)(i / 3), 40000000};
+            part[0] = (struct t_part){(int64_t)(i / 3), i % 3 ? 40000000 : 400000000};
             s->gen++;
             add_store_file(s, part, 1, s->gen, s->gen);
         }
@@ -362,7 +409,7 @@ static void test_partition__a_window_left_alone_stops_no_other(void **state)
     struct t_store *s = store_new();
     const struct sto_window skip = {STO_WINDOW_DAY, 19998};
     struct sto_pick p;
-    for (int i = 0; i < 4; i++)
+    for (unsigned i = 0; i < STO_TINY_FILES; i++)
         for (int64_t day = 19998; day < 20000; day++)
             flush(s, (struct t_part[]){{day, 1000}}, 1, false);
     for (int i = 0; i < 4; i++) {
@@ -373,7 +420,7 @@ static void test_partition__a_window_left_alone_stops_no_other(void **state)
             carry_out(s, &p);
         ts_free(p.files);
     }
-    assert_int_equal(s->n, 5);
+    assert_int_equal(s->n, STO_TINY_FILES + 1);
     assert_int_equal(settle(s, NOW, false), 1); /* later it is tried again */
     assert_int_equal(s->n, 2);
     store_free(s);
@@ -468,7 +515,9 @@ int main(void)
         cmocka_unit_test(test_partition__a_file_between_generations_blocks),
         cmocka_unit_test(test_partition__pieces_cut_by_key_are_one_run),
         cmocka_unit_test(test_partition__old_small_windows_are_joined),
-        cmocka_unit_test(test_partition__a_year_is_written_five_times_at_most),
+        cmocka_unit_test(test_partition__a_life_is_written_five_times_at_most),
+        cmocka_unit_test(test_partition__a_large_day_becomes_one_file),
+        cmocka_unit_test(test_partition__a_share_of_a_flush_has_its_own_file),
         cmocka_unit_test(test_partition__late_points_do_not_rewrite_the_store),
         cmocka_unit_test(test_partition__deletes_are_in_nobodys_way),
         cmocka_unit_test(test_partition__wide_files_elsewhere_stop_nothing),

@@ -8,22 +8,25 @@
 #include <unistd.h>
 
 #include "tests/unit/t_folder.h"
+#include "storage/engine/partition.h"
 #include "tests/unit/t_random.h"
 
 /* --- windows that can't be merged --- */
 
-/* Four files in each of two days. */
+#define FILES ((int64_t)STO_TINY_FILES) /* small ones of a day that start a merge */
+
+/* So many files in each of two days. */
 static struct sto_store *two_days(struct t_faultfs *f)
 {
     struct sto_store *st = open_at(f, 0, 1);
-    for (int64_t i = 0; i < 4; i++) {
+    for (int64_t i = 0; i < FILES; i++) {
         for (int64_t k = 0; k < 30; k++) {
             put_at(st, 0, T0 + i * 60000 + k * 100, 1);
             put_at(st, 0, T0 + DAY + i * 60000 + k * 100, 1);
         }
         flush_to(st, STO_LEVEL_FILES);
     }
-    assert_int_equal(stat_of(st, "files.count"), 8);
+    assert_int_equal(stat_of(st, "files.count"), 2 * FILES);
     return st;
 }
 
@@ -42,16 +45,16 @@ static void test_store_windows__a_bad_block_stops_its_window_alone(void **state)
     char *bad = ts_xstrdup(path);
     assert_true(t_faultfs_flip(f, bad, 24, 1)); /* within its first block */
     assert_int_equal(sto_store_pump_merges(st, &err), TS_ECORRUPT);
-    assert_int_equal(stat_of(st, "files.count"), 5);      /* the other day is one file */
-    assert_int_equal(sto_store_pump_merges(st, &err), 0); /* not tried again yet */
+    assert_int_equal(stat_of(st, "files.count"), FILES + 1); /* the other day is one file */
+    assert_int_equal(sto_store_pump_merges(st, &err), 0);    /* not tried again yet */
     assert_int_equal(stat_of(st, "compaction.windows_left_alone"), 1);
     assert_true(t_faultfs_flip(f, bad, 24, 1));
     assert_int_equal(sto_store_pump_merges(st, &err), 0);
-    assert_int_equal(stat_of(st, "files.count"), 5);
+    assert_int_equal(stat_of(st, "files.count"), FILES + 1);
     clocks(T0 + DAY + 3600000, 1000 + 11 * 60000);
     assert_int_equal(sto_store_pump_merges(st, &err), 0); /* now it is */
     assert_int_equal(stat_of(st, "files.count"), 2);
-    assert_int_equal(seen(st, 0).n, 240);
+    assert_int_equal(seen(st, 0).n, FILES * 60);
     ts_free(bad);
     kit_close(st);
     t_faultfs_free(f);
@@ -97,7 +100,7 @@ static void test_store_windows__a_pause_begins_anew(void **state)
         assert_int_equal(sto_store_pump_merges(st, &err), 0);
         assert_int_equal(stat_of(st, "compaction.windows_left_alone"), 0);
         assert_int_equal(stat_of(st, "files.count"), 2);
-        for (int64_t i = 0; i < 4; i++) {
+        for (int64_t i = 0; i < FILES; i++) {
             for (int64_t q = 0; q < 200; q++) {
                 put_at(st, 0, T0 + i * 60000 + q * 100, 1);
                 put_at(st, 0, T0 + DAY + i * 60000 + q * 100, 1);

@@ -322,6 +322,7 @@ static void stop_background(struct sto_engine *e)
     if (e->compact_runs)
         pthread_join(e->compact_thread, NULL);
     e->flush_runs = e->compact_runs = false;
+    atomic_store_explicit(&e->flush_releases, false, memory_order_release); /* pairs with sto_engine_unpin */
 }
 
 /* --- open and close --- */
@@ -369,6 +370,7 @@ static void engine_free(struct sto_engine *e)
     ts_pool_free(e->sync_pool);
     if (e->sync_q)
         ts_queue_free(e->sync_q);
+    sto_version__release_unused(e);
     if (e->version)
         sto_version__drop(e, e->version);
     sto_manifest_close(e->manifest);
@@ -376,6 +378,7 @@ static void engine_free(struct sto_engine *e)
         e->opts.closed(e->opts.arg);
     if (e->lock_file)
         e->fs->close(e->lock_file, NULL); /* last: the next process may open the moment it is gone */
+    pthread_mutex_destroy(&e->edit_mu);
     pthread_mutex_destroy(&e->version_mu);
     pthread_mutex_destroy(&e->files_mu);
     pthread_mutex_destroy(&e->flush_mu);
@@ -406,6 +409,7 @@ int sto_engine_open(const struct sto_engine_opts *opts, struct sto_engine **out_
         e->opts.big_day_points = STO_BIG_DAY_POINTS;
     if (!e->opts.output_bytes)
         e->opts.output_bytes = STO_OUTPUT_BYTES;
+    pthread_mutex_init(&e->edit_mu, NULL);
     pthread_mutex_init(&e->version_mu, NULL);
     pthread_mutex_init(&e->files_mu, NULL);
     pthread_mutex_init(&e->flush_mu, NULL);
@@ -430,6 +434,8 @@ int sto_engine_open(const struct sto_engine_opts *opts, struct sto_engine **out_
         engine_free(e);
         return rc;
     }
+    atomic_store_explicit(&e->flush_releases, e->flush_runs,
+                          memory_order_release); /* pairs with sto_engine_unpin */
     *out_e = e;
     return 0;
 }

@@ -121,7 +121,8 @@ void sto_engine_compact_soon(struct sto_engine *e);
 /* --- reading --- */
 struct sto_version; /* immutable: files and memstores that make up the store at one moment */
 struct sto_version *sto_engine_pin(struct sto_engine *e);
-/** Let a version go; the last one frees it and unlinks doomed files. v may be NULL. */
+/** Let a version go. After the last one the flush thread frees it and unlinks its doomed files; without background
+ * threads this call does. v may be NULL. */
 void sto_engine_unpin(struct sto_engine *e, struct sto_version *v);
 /** As sto_scan. */
 int sto_version_scan(const struct sto_version *v, const struct sto_scan_spec *spec, struct sto_merge **out,

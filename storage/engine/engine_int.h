@@ -2,7 +2,7 @@
  * engine_int.h - structures shared by the files of the engine: engine.c port.c sync.c flush.c compact.c
  * version.c recover.c.
  *
- * Lock order  flush_mu -> files_mu -> version_mu -> refuse_mu; gate and barrier mutexes are leaves. None but
+ * Lock order  flush_mu -> files_mu -> edit_mu -> version_mu -> refuse_mu; gate and barrier mutexes are leaves. None but
  * flush_mu and files_mu (background work alone takes them) is held across I/O.
  */
 #ifndef STORAGE_ENGINE_ENGINE_INT_H
@@ -50,10 +50,11 @@ void sto_gate_release(struct sto_gate *g);
 struct sto_version {
     unsigned refs;
     size_t n_ssts, n_mems;
-    struct sto_sst **ssts; /* one reference each */
-    struct sto_mem **mems; /* one reference each */
-    int64_t cutoff_ms;     /* what is older, */
-    uint64_t cutoff_gen;   /* and wholly of generations below, was dropped by retention; 0 = nothing was */
+    struct sto_sst **ssts;    /* one reference each */
+    struct sto_mem **mems;    /* one reference each */
+    int64_t cutoff_ms;        /* what is older, */
+    uint64_t cutoff_gen;      /* and wholly of generations below, was dropped by retention; 0 = nothing was */
+    struct sto_version *next; /* of e->unused; under version_mu */
 };
 
 /* Writer of the shards that fall to it: log and memstore. Its thread: the worker (or the store's own). */
@@ -139,8 +140,11 @@ struct sto_engine {
     bool threads_run; /* owners' threads (own or workers') are at work; false: the caller pumps */
     bool closing;     /* barriers not answered yet never will be: who asked may be gone */
 
+    pthread_mutex_t edit_mu; /* one edit of the version at a time */
     pthread_mutex_t version_mu;
-    struct sto_version *version; /* under version_mu */
+    struct sto_version *version; /* changed under both */
+    struct sto_version *unused;  /* readers let them go, the flush thread releases them; under version_mu */
+    _Atomic bool flush_releases; /* it does: the flush thread runs */
     int64_t cutoff_ms;           /* of versions to come; under version_mu */
     uint64_t cutoff_gen;         /* the same */
 
@@ -197,6 +201,8 @@ struct sto_version *sto_version__new(size_t n_ssts, size_t n_mems);
 /** Versions from the next edit on leave out points before ms of generations below gen. */
 void sto_version__cut_off(struct sto_engine *e, int64_t ms, uint64_t gen);
 void sto_version__drop(struct sto_engine *e, struct sto_version *v);
+/** Release versions that readers let go: files that no version names are unlinked here. */
+void sto_version__release_unused(struct sto_engine *e);
 /* Copy of the present version with room: add/remove lists applied. flushed_gen: memstores of generations <=
  * it are left out. */
 int sto_version__edit(struct sto_engine *e, struct sto_sst *const *add, size_t n_add, const uint64_t *remove,

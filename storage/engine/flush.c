@@ -259,6 +259,7 @@ void *sto_flush__thread(void *arg)
         }
         pthread_mutex_unlock(&e->bg_mu);
         (void)ts_fs_keep_spare();
+        sto_version__release_unused(e);
         sto_reserve__tick(e);
         pthread_mutex_lock(&e->bg_mu);
         bool want = e->flush_wanted || too_old(e);

@@ -1,12 +1,16 @@
 /*
  * version.c - immutable sets of files and memstores: what a query pins.
  *
- * Threads    any; the mutex is held for copying a pointer or counting a reference, never across I/O (the last
- *            unpin of a doomed file unlinks it after the mutex is left)
+ * Threads    any; version_mu is held for copying a pointer or counting a reference, never across I/O or a pass over the
+ *            files. Editors, one at a time (edit_mu), make the next version outside of it. A version that a reader was the
+ *            last to let go is released by the flush thread: unlinking a large file takes long
  * Invariant  each point of a generation is in exactly one version member: the memstores of a generation leave
  *            in the same change that brings its files
  */
 #include "storage/engine/engine_int.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 struct sto_version *sto_version__new(size_t n_ssts, size_t n_mems)
 {
@@ -50,28 +54,58 @@ void sto_version__drop(struct sto_engine *e, struct sto_version *v)
 
 void sto_engine_unpin(struct sto_engine *e, struct sto_version *v)
 {
-    sto_version__drop(e, v);
+    if (!v ||
+        !atomic_load_explicit(&e->flush_releases, memory_order_acquire)) { /* pairs with sto_engine_open */
+        sto_version__drop(e, v);
+        return;
+    }
+    pthread_mutex_lock(&e->version_mu);
+    bool last = --v->refs == 0;
+    if (last) {
+        v->next = e->unused;
+        e->unused = v;
+    }
+    pthread_mutex_unlock(&e->version_mu);
+    if (!last)
+        return;
+    pthread_mutex_lock(&e->bg_mu);
+    pthread_cond_signal(&e->flush_cond);
+    pthread_mutex_unlock(&e->bg_mu);
 }
 
-static bool listed(uint64_t no, const uint64_t *list, size_t n)
+void sto_version__release_unused(struct sto_engine *e)
 {
-    for (size_t i = 0; i < n; i++)
-        if (list[i] == no)
-            return true;
-    return false;
+    pthread_mutex_lock(&e->version_mu);
+    struct sto_version *v = e->unused;
+    e->unused = NULL;
+    pthread_mutex_unlock(&e->version_mu);
+    for (struct sto_version *next; v; v = next) {
+        next = v->next;
+        version_free(v);
+    }
+}
+
+static int cmp_no(const void *pa, const void *pb)
+{
+    const uint64_t *a = pa, *b = pb;
+    return *a < *b ? -1 : *a > *b;
 }
 
 int sto_version__edit(struct sto_engine *e, struct sto_sst *const *add, size_t n_add, const uint64_t *remove,
                       size_t n_remove, uint64_t flushed_gen, struct sto_mem *const *add_mems,
                       size_t n_add_mems)
 {
-    /* Read-copy-publish under the mutex: two editors (flush, compaction) must not lose each other's change.
-     */
-    pthread_mutex_lock(&e->version_mu);
-    struct sto_version *old = e->version;
+    /* Copy and publish under edit_mu: two editors (flush, compaction) must not lose each other's change. */
+    uint64_t *gone = ts_xcalloc(n_remove + 1, sizeof *gone);
+    if (n_remove) {
+        memcpy(gone, remove, n_remove * sizeof *gone);
+        qsort(gone, n_remove, sizeof *gone, cmp_no);
+    }
+    pthread_mutex_lock(&e->edit_mu);
+    struct sto_version *old = e->version; /* nobody else changes it */
     struct sto_version *v = sto_version__new(old->n_ssts + n_add, old->n_mems + n_add_mems);
     for (size_t i = 0; i < old->n_ssts; i++)
-        if (!listed(sto_sst_info(old->ssts[i])->file_no, remove, n_remove))
+        if (!bsearch(&sto_sst_info(old->ssts[i])->file_no, gone, n_remove, sizeof *gone, cmp_no))
             v->ssts[v->n_ssts++] = sto_sst_ref(old->ssts[i]);
         else
             sto_sst_doom(old->ssts[i]);
@@ -82,10 +116,13 @@ int sto_version__edit(struct sto_engine *e, struct sto_sst *const *add, size_t n
             v->mems[v->n_mems++] = sto_mem_ref(old->mems[i]);
     for (size_t i = 0; i < n_add_mems; i++)
         v->mems[v->n_mems++] = sto_mem_ref(add_mems[i]);
+    pthread_mutex_lock(&e->version_mu);
     v->cutoff_ms = e->cutoff_ms;
     v->cutoff_gen = e->cutoff_gen;
     e->version = v;
     pthread_mutex_unlock(&e->version_mu);
+    pthread_mutex_unlock(&e->edit_mu);
+    ts_free(gone);
     sto_version__drop(e, old);
     return 0;
 }

@@ -170,6 +170,52 @@ static void test_engine_life__a_flush_wakes_the_merger(void **state)
     t_faultfs_free(f);
 }
 
+/* Unlinked files of points, by this thread and by others. */
+static struct {
+    pthread_t self;
+    atomic_uint here, elsewhere;
+} t_unlinks;
+
+static void on_unlink(void *arg, enum t_op op, const char *path, bool after)
+{
+    (void)arg;
+    if (op == T_OP_UNLINK && !after && strstr(path, "/files/"))
+        atomic_fetch_add(
+            pthread_equal(pthread_self(), t_unlinks.self) ? &t_unlinks.here : &t_unlinks.elsewhere, 1);
+}
+
+/* Who lets go of a version last, as a worker does after a query, does not wait for the disk to give files back. */
+static void test_engine_life__readers_do_not_unlink_files(void **state)
+{
+    (void)state;
+    struct t_faultfs *f = t_faultfs_new(1);
+    struct sto_engine_opts opts = engine_opts(f, 1);
+    struct sto_engine *e = NULL;
+    struct ts_error err = {0};
+    opts.no_background = false;
+    opts.own_threads = true;
+    t_unlinks.self = pthread_self();
+    t_faultfs_set_hook(f, on_unlink, NULL);
+    if (sto_engine_open(&opts, &e, &err) < 0)
+        fail_msg("open: %s", err.text);
+    assert_true(put(e, 0, 0, 1));
+    sto_engine_turn(sto_engine_port(e, 0));
+    assert_int_equal(sto_engine_flush(e, &err), 0);
+    struct sto_version *v = sto_engine_pin(e);
+    assert_true(put(e, 0, 0, 2));
+    sto_engine_turn(sto_engine_port(e, 0));
+    assert_int_equal(sto_engine_compact(e, &err), 0);
+    unsigned before = atomic_load(&t_unlinks.here);
+    sto_engine_unpin(e, v);
+    assert_int_equal(atomic_load(&t_unlinks.here), before);
+    for (int i = 0; i < 30000 && atomic_load(&t_unlinks.elsewhere) == 0; i++)
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    assert_true(atomic_load(&t_unlinks.elsewhere) > 0);
+    assert_int_equal(seen(e), 2);
+    assert_int_equal(close_rc(e, f), 0);
+    t_faultfs_free(f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -178,6 +224,7 @@ int main(void)
         cmocka_unit_test(test_engine_life__replayed_points_are_flushed_by_age),
         cmocka_unit_test(test_engine_life__logs_are_synced_side_by_side),
         cmocka_unit_test(test_engine_life__a_flush_wakes_the_merger),
+        cmocka_unit_test(test_engine_life__readers_do_not_unlink_files),
     };
     ts_log_set_level((enum ts_log_level)(TS_LOG_ERROR + 1)); /* errors are expected here */
     series_make();

@@ -12,11 +12,13 @@
 struct sto_pick__run {
     struct sto_window w; /* STO_WINDOW_ALL: index counts groups of runs that overlap */
     uint64_t gen_lo, gen_hi, bytes;
-    int64_t lo, hi; /* ms of the first and last point */
-    size_t at, n;   /* its files, in picker.order */
-    bool in;        /* chosen */
-    bool skip;      /* its window is left alone */
-    bool seen;      /* for rules that pass over a group in parts */
+    int64_t lo, hi;  /* ms of the first and last point */
+    size_t at, n;    /* its files, in picker.order */
+    bool in;         /* chosen */
+    bool skip;       /* its window is left alone */
+    bool seen;       /* for rules that pass over a group in parts */
+    bool known;      /* around is set */
+    uint64_t around; /* bytes of runs of its level and below in the windows of the grid that it lies in */
 };
 
 /* Runs lo <= i < hi, all of one window, ascending by generation. */
@@ -35,7 +37,7 @@ struct sto_pick__picker {
     size_t n_tombs;
     uint64_t tomb_gen; /* highest generation of a tombstone; 0 = there is none */
     uint64_t n_looked;
-    uint8_t known_levels; /* what stays_joined asked for last; 0 = nothing yet, */
+    uint8_t known_levels; /* what was summed up for a run last; 0 = nothing yet, */
     int64_t known_lo, known_hi;
     uint64_t known_bytes; /* and what it was */
     /* the choice */

@@ -48,19 +48,23 @@ static void grid_span(const struct sto_pick__run *r, int64_t *out_lo, int64_t *o
 }
 
 /* Is this run where it will stay: its windows are old, and all in them is small? */
-static bool stays_joined(struct sto_pick__picker *p, const struct sto_pick__run *r, uint64_t max_bytes)
+static bool stays_joined(struct sto_pick__picker *p, struct sto_pick__run *r, uint64_t max_bytes)
 {
     int64_t lo, hi;
     grid_span(r, &lo, &hi);
     if (r->w.level == STO_WINDOW_DAY || hi >= p->opts->now_ms - STO_JOIN_AGE_MS)
         return false;
+    if (r->known)
+        return r->around < max_bytes;
     if (p->known_levels != r->w.level + 1 || p->known_lo != lo || p->known_hi != hi) {
         p->known_levels = (uint8_t)(r->w.level + 1);
         p->known_lo = lo;
         p->known_hi = hi;
         p->known_bytes = bytes_in(p, p->known_levels, lo, hi);
     }
-    return p->known_bytes < max_bytes;
+    r->known = true;
+    r->around = p->known_bytes;
+    return r->around < max_bytes;
 }
 
 /* --- the rules --- */

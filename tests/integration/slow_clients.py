@@ -10,7 +10,7 @@ import struct
 import time
 
 from metakit import ask, end, holds as check
-from tsdtest import Daemon, until as until_60_s
+from tsdtest import Daemon, until as until_in
 
 T0 = 1500000000
 N_SERIES, N_POINTS = 100, 3000
@@ -20,7 +20,7 @@ BIG = "/api/query?start=%d&end=%d&m=none:big.m" % (T0, T0 + N_POINTS)      # abo
 
 
 def until(what, test):
-    return until_60_s(what, test, LONG_S)
+    return until_in(what, test, LONG_S)
 
 
 def fill(d):

@@ -44,14 +44,41 @@ static inline void fuzz_talk(struct t_daemon *t, struct ts_slice before, struct 
     ts_buf_char(out, 0);
 }
 
-/** The status of an answer to one request; *body is what follows its head. Ends the program if there is none. */
-static inline int fuzz_answer(const struct ts_buf *said, struct ts_slice *body)
+/** The chunks of a body become the body, in place. False: it was cut, as long answers are when their time is over. */
+static inline bool fuzz_unchunk(struct ts_slice *body)
+{
+    char *out = (char *)body->p;
+    const char *p = body->p, *end = p + body->n; /* a zero follows */
+    for (size_t n;; out += n, p += n + 2) {
+        char *stop;
+        n = strtoull(p, &stop, 16);
+        if (stop == p || end - stop < 2)
+            return false;
+        p = stop + 2;
+        if (n == 0 || (size_t)(end - p) < n + 2) {
+            body->n = (size_t)(out - body->p);
+            return n == 0;
+        }
+        memmove(out, p, n);
+    }
+}
+
+/**
+ * The status of an answer to one request; ends the program if there is none.
+ *
+ * @param said       from fuzz_talk; changed if the body comes in chunks
+ * @param out_body   what follows its head, or as much of it as came
+ * @param out_whole  it was not cut
+ */
+static inline int fuzz_answer(struct ts_buf *said, struct ts_slice *out_body, bool *out_whole)
 {
     int status = 0;
     CHECK(sscanf(said->p, "HTTP/1.%*d %d ", &status) == 1);
     const char *text = strstr(said->p, "\r\n\r\n");
     CHECK(text);
-    *body = (struct ts_slice){text + 4, said->n - 1 - (size_t)(text + 4 - said->p)};
+    const char *chunked = strstr(said->p, "\r\nTransfer-Encoding: chunked\r\n");
+    *out_body = (struct ts_slice){text + 4, said->n - 1 - (size_t)(text + 4 - said->p)};
+    *out_whole = !chunked || chunked > text || fuzz_unchunk(out_body);
     return status;
 }
 

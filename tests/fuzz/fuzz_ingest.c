@@ -72,7 +72,9 @@ static void body(struct t_daemon *s, unsigned kind, bool details, bool sync, str
     struct ts_buf said;
     fuzz_talk(s, (struct ts_slice){head, (size_t)n}, data, TS_SLICE_LIT(""), &said);
     struct ts_slice json;
-    int status = fuzz_answer(&said, &json);
+    bool whole;
+    int status = fuzz_answer(&said, &json, &whole);
+    CHECK(whole);
     CHECK(status == 200 || status == 204 || status == 400 || status == 413);
     CHECK(json.n || status == 204);
     fuzz_check_json(json);

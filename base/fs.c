@@ -217,6 +217,11 @@ void ts_fs_set_nowait(bool nowait)
     fs_nowait = nowait;
 }
 
+bool ts_fs_is_nowait(void)
+{
+    return fs_nowait;
+}
+
 /* pread, or what of it needs no disk: then -1 with EAGAIN for "it would wait". */
 static ssize_t some_pread(int fd, void *p, size_t n, off_t off)
 {

@@ -58,6 +58,8 @@ const struct ts_fs *ts_fs_real(void);
  * the page cache is read. Off when a thread begins. For threads that must not block, while they try something that
  * another thread can do as well. */
 void ts_fs_set_nowait(bool nowait);
+/** Is the calling thread one that must not block for now? */
+bool ts_fs_is_nowait(void);
 /**
  * Begin to write a part of a file of the real file system to the disk. For files that need no sync: few pages are dirty then, and
  * the sync of another file does not wait for all of them. A hint: errors are left to append and sync.

@@ -80,14 +80,14 @@ static int cmp_files(const void *pa, const void *pb)
 }
 
 /* What one plan would scan. */
-static void price(struct sto_snap *snap, const struct qry_plan *p, struct pricing *pr)
+static int price(struct sto_snap *snap, const struct qry_plan *p, struct pricing *pr, struct ts_error *err)
 {
     struct qry_explained *e = pr->e;
     struct sto_scan_spec scan = qry_plan_scan(p);
     uint64_t points, bytes;
     e->n_scans++;
     if (p->scan_from_ms >= p->scan_to_ms)
-        return;
+        return 0;
     e->from_ms = p->scan_from_ms;
     e->to_ms = p->scan_to_ms;
     int32_t h0 = sto_hour(p->scan_from_ms), h1 = sto_hour(p->scan_to_ms - 1);
@@ -96,10 +96,10 @@ static void price(struct sto_snap *snap, const struct qry_plan *p, struct pricin
     for (int64_t h = 0; p->whole_hours && h < e->n_hours; h++)
         e->n_whole += p->whole_hours[h];
     if (!p->n)
-        return;
+        return 0;
     sto_scan_estimate(snap, &scan, &points, &bytes);
     e->limit_bytes += bytes;
-    sto_scan_cost(snap, &scan, take_cost, pr);
+    return sto_scan_cost(snap, &scan, take_cost, pr, err);
 }
 
 /* --- kinds of sub queries --- */
@@ -116,7 +116,7 @@ static int explain_histogram(struct sto_store *st, struct sto_snap *snap, const 
         struct qry_plan p = *visible;
         qry_plan_shadow(cat, &p, buckets.metrics[b]);
         TS_TRY(qry_plan_range(snap, &p, err));
-        price(snap, &p, pr);
+        TS_TRY(price(snap, &p, pr, err));
     }
     return 0;
 }
@@ -142,7 +142,7 @@ static int explain_attempt(struct sto_store *st, struct sto_snap *snap, const st
         if (use->hidden)
             qry_rollup_plan(sto_store_catalog(st), use, specs[i], &p);
         TS_TRY(qry_plan_range(snap, &p, err));
-        price(snap, &p, pr);
+        TS_TRY(price(snap, &p, pr, err));
     }
     return 0;
 }
@@ -183,8 +183,7 @@ static int explain_sub(struct sto_store *st, struct sto_snap *snap, const struct
         one->subs = &spec->subs[s];
         one->n_subs = 1;
         TS_TRY(qry_totals_plan(st, snap, one, budget->limit, arena, &p, err));
-        price(snap, &p, &pr);
-        rc = 0;
+        rc = price(snap, &p, &pr, err);
     } else {
         TS_TRY(qry_plan_select(st, spec, s, NULL, 0, budget, arena, &p, err));
         rc = qry_sub_is_histogram(&spec->subs[s]) ? explain_histogram(st, snap, &p, &pr, err)

@@ -94,7 +94,7 @@ static int is_replaced(struct sto_fsck *k, size_t i, struct ts_error *err)
     for (size_t j = 0; j < k->n_files; j++) {
         struct sto_sst *sst = NULL;
         if (k->files[j].damaged || !may_be_merge(&k->files[j].info, old) ||
-            sto_sst_open(k->fs, k->files_dir, &k->files[j].info, &sst, NULL) < 0)
+            sto_sst_open(k->fs, k->files_dir, NULL, &k->files[j].info, &sst, NULL) < 0)
             continue;
         new_no = k->files[j].info.file_no;
         r.curs[r.n_curs++] = sto_sst_cur_new(sst, STO_SST_POINTS);

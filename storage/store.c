@@ -70,6 +70,12 @@ const struct ts_conf_key sto_conf_keys[] = {
      .min = 1 << 20,
      .max = (int64_t)1 << 36,
      .help = "Points under way between two workers. Above 75 % sockets are not read until it is 50 % again."},
+    {.name = "index_cache_bytes",
+     .type = TS_CONF_BYTES,
+     .def = "0",
+     .max = (int64_t)1 << 40,
+     .help = "Pages of the indexes of files that are kept in memory; others are read again when they are "
+             "needed. 0 = 256M, or a sixteenth of memory_limit if that is less."},
     {.name = "shards",
      .type = TS_CONF_INT,
      .def = "16",
@@ -106,6 +112,7 @@ void sto_opts_from_conf(struct sto_opts *opts, const struct ts_conf *conf)
     opts->reserve_bytes = (uint64_t)ts_conf_int(conf, "reserve_bytes");
     opts->memstore_bytes = (size_t)ts_conf_int(conf, "memstore_bytes");
     opts->queue_bytes = (size_t)ts_conf_int(conf, "queue_bytes");
+    opts->index_cache_bytes = (size_t)ts_conf_int(conf, "index_cache_bytes");
     opts->n_shards = (unsigned)ts_conf_int(conf, "shards");
     opts->max_series = (uint64_t)ts_conf_int(conf, "max_series");
     opts->retention_ms = ts_conf_int(conf, "retention_days") * TS_DAY_MS;
@@ -259,6 +266,9 @@ int sto_open(const struct sto_opts *opts, struct sto_store **out_store, struct t
         .manifest_grow_bytes = opts->log_grow_bytes,
         .big_day_points = opts->big_day_points,
         .output_bytes = opts->output_bytes,
+        .index = {.limit_bytes = opts->index_cache_bytes,
+                  .page_blocks = opts->index_page_blocks,
+                  .late = opts->index_late},
         .sync_names = sync_names,
         .tidy = tidy,
         .ready = ready,
@@ -473,10 +483,11 @@ void sto_scan_estimate(struct sto_snap *snap, const struct sto_scan_spec *spec, 
     sto_version_estimate(snap->v, &s, out_points, out_bytes);
 }
 
-void sto_scan_cost(struct sto_snap *snap, const struct sto_scan_spec *spec, sto_scan_cost_fn each, void *arg)
+int sto_scan_cost(struct sto_snap *snap, const struct sto_scan_spec *spec, sto_scan_cost_fn each, void *arg,
+                  struct ts_error *err)
 {
     struct sto_scan_spec s = unexpired(snap, spec);
-    sto_version_cost(snap->v, &s, each, arg);
+    return sto_version_cost(snap->v, &s, each, arg, err);
 }
 
 /* --- small cells --- */

@@ -39,6 +39,7 @@ struct sto_opts {
     uint64_t reserve_bytes;        /* room kept for a full disk; 0 = none */
     size_t memstore_bytes;         /* a generation is flushed at this size; 0 = 32 MiB */
     size_t queue_bytes;            /* cap of one port's queue; 0 = 16 MiB */
+    size_t index_cache_bytes;      /* pages of the files' indexes in memory; 0 = 64 MiB */
     uint64_t max_series;           /* 0 = 2^32 - 1 */
     uint64_t max_name_bytes; /* memory for names and series; new ones are refused above it; 0 = no limit */
     int64_t retention_ms;    /* 0 = keep for ever */
@@ -54,8 +55,10 @@ struct sto_opts {
     uint64_t
         log_grow_bytes; /* tests: logs of manifest, names and cells are rewritten after growing by this; 0 =
                                 as each of them likes */
-    uint64_t big_day_points; /* tests: a day with this many points gets files of its own; 0 = 100,000 */
-    uint64_t output_bytes;   /* tests: files are cut by key at this size; 0 = 1 GiB */
+    uint64_t big_day_points;    /* tests: a day with this many points gets files of its own; 0 = 100,000 */
+    uint64_t output_bytes;      /* tests: files are cut by key at this size; 0 = 1 GiB */
+    uint32_t index_page_blocks; /* tests: entries of a page of an index; 0 = 256 */
+    bool index_late;            /* tests: no index is read when its file is opened, however small */
 };
 
 struct sto_store;
@@ -150,7 +153,8 @@ bool sto_snap_time_range(struct sto_snap *snap, int64_t *out_min_ms, int64_t *ou
 void sto_scan_estimate(struct sto_snap *snap, const struct sto_scan_spec *spec, uint64_t *out_points,
                        uint64_t *out_bytes);
 /** What a scan of chosen series would touch, file by file, from indexes alone; see engine/cost.h. */
-void sto_scan_cost(struct sto_snap *snap, const struct sto_scan_spec *spec, sto_scan_cost_fn each, void *arg);
+int sto_scan_cost(struct sto_snap *snap, const struct sto_scan_spec *spec, sto_scan_cost_fn each, void *arg,
+                  struct ts_error *err);
 
 /* --- small cells: annotations, metadata; key and value are bytes; logged, in memory --- */
 /** Copy of a value into out (appended); TS_ENOTFOUND. */

@@ -44,6 +44,7 @@ static const struct memory_row memory_rows[TSD_MEM_ACCOUNTS] = {
     [TSD_MEM_NAMES] = {"names", "max_series", TSD_MEM_PROCESS},
     [TSD_MEM_SERIES_CACHE] = {"series_cache", "series_cache_bytes", TSD_MEM_PROCESS},
     [TSD_MEM_FILES] = {"files", "memory_limit", TSD_MEM_PROCESS},
+    [TSD_MEM_INDEX_CACHE] = {"index_cache", "index_cache_bytes", TSD_MEM_PROCESS},
     [TSD_MEM_QUERIES] = {"queries", "query_total_bytes", TSD_MEM_PROCESS},
     [TSD_MEM_BODIES] = {"bodies", "http_body_total_bytes", TSD_MEM_PROCESS},
     [TSD_MEM_JSON] = {"json", "http_body_total_bytes", TSD_MEM_BODIES},
@@ -220,6 +221,12 @@ size_t tsd_memory_memstore_bytes(const struct tsd_settings *set)
     return (size_t)(share < MEMORY_STORE_MOST ? share : MEMORY_STORE_MOST);
 }
 
+size_t tsd_memory_index_cache_bytes(const struct tsd_settings *set)
+{
+    uint64_t share = set->memory_limit_bytes / 16;
+    return (size_t)(share < MEMORY_CACHE_MOST ? share : MEMORY_CACHE_MOST);
+}
+
 static void memory_reserve(struct ts_budget *account, uint64_t part)
 {
     uint64_t most = account->parent->limit_bytes / MEMORY_RESERVED, n_bytes = account->limit_bytes / part;
@@ -374,8 +381,8 @@ void tsd_memory_trim(void *unused)
 /* --- measuring --- */
 
 struct memory_look {
-    uint64_t live, snapshots, names,
-        files; /* bytes: memstores, those only readers hold, catalog and cells, indexes */
+    uint64_t live, snapshots, names, files,
+        pages; /* bytes: memstores, those only readers hold, catalog and cells, files, pages of indexes */
 };
 
 static void memory_stat(void *arg, const char *name, uint64_t value)
@@ -390,6 +397,8 @@ static void memory_stat(void *arg, const char *name, uint64_t value)
         l->names += value;
     else if (!strcmp(name, "files.index_bytes"))
         l->files = value;
+    else if (!strcmp(name, "index_cache.bytes"))
+        l->pages = value;
 }
 
 void tsd_memory_look(struct tsd_memory *m, struct sto_store *store, uint64_t cache_bytes)
@@ -401,6 +410,7 @@ void tsd_memory_look(struct tsd_memory *m, struct sto_store *store, uint64_t cac
     ts_budget_report(&m->accounts[TSD_MEM_NAMES], l.names);
     ts_budget_report(&m->accounts[TSD_MEM_SERIES_CACHE], cache_bytes);
     ts_budget_report(&m->accounts[TSD_MEM_FILES], l.files);
+    ts_budget_report(&m->accounts[TSD_MEM_INDEX_CACHE], l.pages);
 }
 
 void tsd_memory_each(const struct tsd_memory *m, void (*each)(void *arg, const struct ts_budget *account),

@@ -33,7 +33,8 @@ enum tsd_account {
     TSD_MEM_SNAPSHOTS,    /* measured: memstores that are in files already and that a query still reads */
     TSD_MEM_NAMES,        /* measured: the catalog, annotations and metadata */
     TSD_MEM_SERIES_CACHE, /* measured: texts of series seen by workers */
-    TSD_MEM_FILES,        /* measured: indexes of files */
+    TSD_MEM_FILES,        /* measured: what every file keeps in memory */
+    TSD_MEM_INDEX_CACHE,  /* measured: pages of the files' indexes */
     TSD_MEM_QUERIES,      /* running queries */
     TSD_MEM_BODIES,       /* bodies of requests, as they arrive and inflated */
     TSD_MEM_JSON,         /* trees made of JSON bodies; below bodies */
@@ -82,6 +83,8 @@ int tsd_memory_load(const struct ts_conf *conf, struct tsd_settings *out, struct
 uint64_t tsd_memory_name_bytes(const struct tsd_settings *set);
 /** memstore_bytes for a configured value of 0. */
 size_t tsd_memory_memstore_bytes(const struct tsd_settings *set);
+/** index_cache_bytes for a configured value of 0. */
+size_t tsd_memory_index_cache_bytes(const struct tsd_settings *set);
 /** Make the accounts. */
 void tsd_memory_init(struct tsd_memory *m, const struct tsd_settings *set);
 /** Fix the allocator's thresholds for the whole process, and count the memory of JSON trees in m, which outlives every tree.

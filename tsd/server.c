@@ -119,6 +119,8 @@ static int server_start(struct server *s, const struct ts_conf *conf, unsigned *
     opts.n_ports = d->set.n_workers;
     if (!opts.memstore_bytes)
         opts.memstore_bytes = tsd_memory_memstore_bytes(&d->set);
+    if (!opts.index_cache_bytes)
+        opts.index_cache_bytes = tsd_memory_index_cache_bytes(&d->set);
     opts.max_name_bytes = tsd_memory_name_bytes(&d->set);
     TS_TRY(sto_open(&opts, &d->store, err));
     TS_TRY(qry_hidden_restore(d->store, err));

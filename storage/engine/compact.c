@@ -267,13 +267,39 @@ static int one_merge(struct sto_engine *e, bool full, struct ts_error *failed, s
     return rc;
 }
 
+/* Long indexes that nobody has used yet, so that damage is found before somebody needs them, and made good below. */
+static void check_indexes(struct sto_engine *e)
+{
+    struct sto_version *v = sto_engine_pin(e);
+    for (size_t i = 0; i < v->n_ssts && !atomic_load_explicit(&e->stop_compact, memory_order_relaxed); i++)
+        if (!sto_sst_broken(v->ssts[i]) && !sto_sst_has_lost_index(v->ssts[i]))
+            (void)sto_sst_check_index(v->ssts[i],
+                                      NULL); /* what can't be read now is met again when it is used */
+    sto_engine_unpin(e, v);
+}
+
+/* A file whose rows are lost takes part in no merge, all others go on. */
+static int remake_all(struct sto_engine *e, struct ts_error *err)
+{
+    struct ts_error why = {0};
+    int rc = sto_remake__all(e, &why);
+    if (rc == TS_ECORRUPT) {
+        ts_log(TS_LOG_ERROR, "a damaged file can't be made again, run tsd fsck: %s", why.text);
+        return 0;
+    }
+    if (rc < 0 && err)
+        *err = why;
+    return rc;
+}
+
 static int merge_all(struct sto_engine *e, bool full, struct ts_error *err)
 {
     struct ts_error failed = {0};
     pthread_mutex_lock(&e->compact_mu);
     for (size_t i = 0; full && i < e->n_rests; i++)
         e->rests[i].until_ms = INT64_MIN; /* who wants everything wants these tried too */
-    int rc = sto_remake__all(e, err);
+    check_indexes(e);
+    int rc = remake_all(e, err);
     if (rc == 0)
         rc = sto_retention__drop(e, err);
     while (rc == 0 && !atomic_load_explicit(&e->stop_compact, memory_order_relaxed)) {

@@ -25,7 +25,9 @@ struct stretch {
 
 /* Blocks of a file; asked for in the order of keys, each is counted once. */
 struct block_count {
-    const struct sto_sst__file *f; /* the file */
+    struct sto_sst *sst;           /* the pair, and */
+    struct sto_sst__file *f;       /* the file of it */
+    struct sto_index_reader index; /* of f */
     uint32_t next;                 /* first block that is not passed */
     uint64_t n, bytes;             /* counted */
 };
@@ -35,24 +37,29 @@ static bool cost_meets(const struct sto_scan_spec *spec, int64_t lo_ms, int64_t 
     return lo_ms <= hi_ms && lo_ms <= spec->to_ms && hi_ms >= spec->from_ms;
 }
 
-/* Blocks with rows of a series in a stretch of hours. */
-static void count_blocks(struct block_count *c, uint32_t metric, uint32_t series, const struct stretch *s)
+static int one_or_error(int rc)
 {
-    const struct sto_sst_block *b = c->f->blocks;
+    return rc < 0 ? rc : 1;
+}
+
+/* Blocks with rows of a series in a stretch of hours. */
+static int count_blocks(struct block_count *c, uint32_t metric, uint32_t series, const struct stretch *s,
+                        struct ts_error *err)
+{
     const struct sto_key from = {metric, series, s->lo}, to = {metric, series, s->hi};
-    uint32_t lo = c->next, hi = c->f->n_blocks;
-    while (lo < hi) {
-        uint32_t mid = lo + (hi - lo) / 2;
-        if (sto_key_cmp(&b[mid].last, &from) < 0)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    for (; lo < c->f->n_blocks && sto_key_cmp(&b[lo].first, &to) <= 0; lo++) {
+    struct sto_index_hit hit;
+    int rc = c->next == c->index.x->n_blocks ? 0 : sto_index_find(&c->index, &from, &hit, err);
+    if (rc == 1 && hit.i < c->next)
+        rc = one_or_error(sto_index_at(&c->index, c->next, &hit, err));
+    while (rc == 1 && sto_key_cmp(&hit.block.first, &to) <= 0) {
         c->n++;
-        c->bytes += b[lo].len;
+        c->bytes += hit.block.len;
+        c->next = hit.i + 1;
+        if (c->next == c->index.x->n_blocks)
+            break;
+        rc = one_or_error(sto_index_at(&c->index, c->next, &hit, err));
     }
-    c->next = lo;
+    return rc < 0 ? sto_sst__index_failed(c->sst, c->f, rc, err) : 0;
 }
 
 static bool is_whole(const struct cost_scan *scan, int64_t hour)
@@ -88,9 +95,8 @@ static void guess_rows(const struct sto_sst *sst, const struct stretch *all, uin
                        uint64_t n_whole, struct sto_scan_cost *c)
 {
     const struct sto_sst_info *info = &sst->info;
-    const struct sto_sst_block *last = sst->t.n_blocks ? &sst->t.blocks[sst->t.n_blocks - 1] : NULL;
     double hours = (double)all->hi - (double)all->lo + 1;
-    double file_bytes = last ? (double)(last->off + last->len - sst->t.blocks[0].off) : 0;
+    double file_bytes = (double)(sst->t.index.blocks_end - STO_SST_HEADER_BYTES);
     double rows = file_bytes > 0 ? (double)info->n_rows * ((double)part_bytes / file_bytes) : 0;
     double most = (double)c->n_series * hours, sums = 0;
     rows = rows < most ? rows : most;
@@ -103,8 +109,33 @@ static void guess_rows(const struct sto_sst *sst, const struct stretch *all, uin
                    0.5);
 }
 
-static void cost_rows_of_file(const struct cost_scan *scan, const struct sto_sst *sst, const uint32_t *ids,
-                              struct sto_scan_cost *c)
+/* The blocks of all series: those with points of the scan, with summaries, and with points that no summary may answer. */
+struct file_count {
+    struct block_count points, sums, wanted;
+};
+
+static int count_all(const struct cost_scan *scan, struct file_count *n, const uint32_t *ids,
+                     const struct sto_scan_cost *c, const struct stretch *all, const struct stretch *gaps,
+                     size_t n_gaps, struct ts_error *err)
+{
+    for (size_t i = 0; i < c->n_series; i++) {
+        TS_TRY(count_blocks(&n->points, scan->spec->metric, ids[i], all, err));
+        if (!c->by_summaries)
+            continue;
+        TS_TRY(count_blocks(&n->sums, scan->spec->metric, ids[i], all, err));
+        for (size_t g = 0; g < n_gaps; g++)
+            TS_TRY(count_blocks(&n->wanted, scan->spec->metric, ids[i], &gaps[g], err));
+    }
+    return 0;
+}
+
+static struct block_count count_of(struct sto_sst *sst, struct sto_sst__file *f)
+{
+    return (struct block_count){.sst = sst, .f = f, .index.x = &f->index};
+}
+
+static int cost_rows_of_file(const struct cost_scan *scan, struct sto_sst *sst, const uint32_t *ids,
+                             struct sto_scan_cost *c, struct ts_error *err)
 {
     const struct sto_sst_info *info = &sst->info;
     struct stretch all = {scan->hour_lo, scan->hour_hi}, gaps[STRETCHES_MAX];
@@ -116,34 +147,39 @@ static void cost_rows_of_file(const struct cost_scan *scan, const struct sto_sst
     if (scan->spec->whole_hours && scan->spec->final && sto_sst_has_sums(sst))
         n_gaps = points_only(scan, all, gaps, &n_whole);
     c->by_summaries = n_whole > 0;
-    struct block_count points = {.f = &sst->t}, sums = {.f = &sst->s}, wanted = {.f = &sst->t};
-    for (size_t i = 0; i < c->n_series; i++) {
-        count_blocks(&points, scan->spec->metric, ids[i], &all);
-        if (!c->by_summaries)
-            continue;
-        count_blocks(&sums, scan->spec->metric, ids[i], &all);
-        for (size_t g = 0; g < n_gaps; g++)
-            count_blocks(&wanted, scan->spec->metric, ids[i], &gaps[g]);
+    struct file_count n = {count_of(sst, &sst->t), count_of(sst, &sst->s), count_of(sst, &sst->t)};
+    struct ts_error why = {0};
+    int rc = count_all(scan, &n, ids, c, &all, gaps, n_gaps, &why);
+    sto_index_reader_release(&n.points.index);
+    sto_index_reader_release(&n.sums.index);
+    sto_index_reader_release(&n.wanted.index);
+    if (rc == TS_ECORRUPT && c->by_summaries && !sto_sst_has_lost_index(sst)) {
+        sto_sst_lose_sums(sst, &why);
+        return cost_rows_of_file(scan, sst, ids, c, err);
     }
-    guess_rows(sst, &all, points.bytes, n_whole, c);
-    const struct block_count *read = c->by_summaries ? &wanted : &points;
+    if (rc < 0 && err)
+        *err = why;
+    TS_TRY(rc);
+    guess_rows(sst, &all, n.points.bytes, n_whole, c);
+    const struct block_count *read = c->by_summaries ? &n.wanted : &n.points;
     c->n_blocks = read->n;
     c->n_bytes = read->bytes;
-    c->n_sum_blocks = sums.n;
-    c->n_sum_bytes = sums.bytes;
+    c->n_sum_blocks = n.sums.n;
+    c->n_sum_bytes = n.sums.bytes;
+    return 0;
 }
 
-/* True if a scan uses the file. */
-static bool cost_of_file(const struct cost_scan *scan, const struct sto_sst *sst, struct sto_scan_cost *c)
+/* 1 if a scan uses the file, 0, < 0. */
+static int cost_of_file(const struct cost_scan *scan, struct sto_sst *sst, struct sto_scan_cost *c,
+                        struct ts_error *err)
 {
     const struct sto_sst_info *info = &sst->info;
     *c = (struct sto_scan_cost){.file_no = info->file_no, .min_ms = info->min_ms, .max_ms = info->max_ms};
     bool rows = info->n_rows > 0 && cost_meets(scan->spec, info->min_ms, info->max_ms);
     bool tombs = cost_meets(scan->spec, info->tomb_min_ms, info->tomb_max_ms);
-    if (sst->broken) {
-        c->broken = sst->broken;
+    c->broken = sto_sst_broken(sst);
+    if (c->broken)
         return rows || tombs;
-    }
     for (size_t i = 0; tombs && i < sst->n_tombs; i++)
         c->n_tombs += sst->tombs[i].metric == scan->spec->metric &&
                       cost_meets(scan->spec, sst->tombs[i].from_ms, sst->tombs[i].to_ms);
@@ -154,10 +190,9 @@ static bool cost_of_file(const struct cost_scan *scan, const struct sto_sst *sst
     uint32_t *ids = ts_xmalloc(c->n_series * sizeof *ids + 1);
     roaring_bitmap_to_uint32_array(here, ids);
     roaring_bitmap_free(here);
-    if (c->n_series)
-        cost_rows_of_file(scan, sst, ids, c);
+    int rc = c->n_series ? cost_rows_of_file(scan, sst, ids, c, err) : 0;
     ts_free(ids);
-    return c->n_series > 0 || c->n_tombs > 0;
+    return rc < 0 ? rc : c->n_series > 0 || c->n_tombs > 0;
 }
 
 static bool cost_of_mem(const struct cost_scan *scan, const struct sto_mem *mem, struct sto_scan_cost *c)
@@ -184,26 +219,30 @@ static bool cost_of_mem(const struct cost_scan *scan, const struct sto_mem *mem,
     return c->n_series > 0 || c->n_tombs > 0;
 }
 
-void sto_version_cost(const struct sto_version *v, const struct sto_scan_spec *spec, sto_scan_cost_fn each,
-                      void *arg)
+int sto_version_cost(const struct sto_version *v, const struct sto_scan_spec *spec, sto_scan_cost_fn each,
+                     void *arg, struct ts_error *err)
 {
     struct sto_scan_spec within = *spec;
     struct sto_scan_cost c;
     within.from_ms = spec->from_ms < STO_MIN_TS_MS ? STO_MIN_TS_MS : spec->from_ms;
     within.to_ms = spec->to_ms > STO_MAX_TS_MS ? STO_MAX_TS_MS : spec->to_ms;
     if (within.from_ms > within.to_ms || !spec->n_series)
-        return;
+        return 0;
     struct cost_scan scan = {.spec = &within,
                              .hour_lo = sto_hour(within.from_ms),
                              .hour_hi = sto_hour(within.to_ms),
                              .chosen = roaring_bitmap_create()};
     for (size_t i = 0; i < spec->n_series; i++)
         roaring_bitmap_add(scan.chosen, spec->series[i]->id);
-    for (size_t i = 0; i < v->n_ssts; i++)
-        if (cost_of_file(&scan, v->ssts[i], &c))
+    int rc = 0;
+    for (size_t i = 0; rc >= 0 && i < v->n_ssts; i++) {
+        rc = cost_of_file(&scan, v->ssts[i], &c, err);
+        if (rc == 1)
             each(arg, &c);
-    for (size_t i = 0; i < v->n_mems; i++)
+    }
+    for (size_t i = 0; rc >= 0 && i < v->n_mems; i++)
         if (cost_of_mem(&scan, v->mems[i], &c))
             each(arg, &c);
     roaring_bitmap_free(scan.chosen);
+    return rc < 0 ? rc : 0;
 }

@@ -1,6 +1,6 @@
 /*
- * cost.h - what a scan would touch, told from what is in memory already: bounds, bitmaps and block indexes of files, heads of
- * memstore rows. Nothing is read from disk and no point is looked at.
+ * cost.h - what a scan would touch, told from bounds, bitmaps and block indexes of files and from heads of memstore rows. Of files
+ * nothing is read but pages of their indexes, and no point is looked at.
  *
  * Threads    any; the version stays pinned
  * Not here   the scan (merge.h); limits by a rough guess of bytes (sto_version_estimate)
@@ -35,8 +35,10 @@ typedef void (*sto_scan_cost_fn)(void *arg, const struct sto_scan_cost *cost);
 
 /** Tell of each file and memstore that a scan of chosen series would use, oldest file first, then memstores. A summary that will not
  * do (two sources of one hour, deletes) costs a block of points more than is told here.
- * Cost: a search of the index for each series of each file; a look at each row of the series in memory. */
-void sto_version_cost(const struct sto_version *v, const struct sto_scan_spec *spec, sto_scan_cost_fn each,
-                      void *arg);
+ * Cost: a search of the index for each series of each file; a look at each row of the series in memory.
+ * @return 0; TS_EIO TS_ECORRUPT TS_ENOMEM: an index can't be read, nothing more is told. A file that could not be opened is told with
+ * `broken`. */
+int sto_version_cost(const struct sto_version *v, const struct sto_scan_spec *spec, sto_scan_cost_fn each,
+                     void *arg, struct ts_error *err);
 
 #endif

@@ -142,7 +142,7 @@ static int open_files(struct sto_engine *e, struct ts_error *err)
     v->cutoff_gen = e->cutoff_gen = state->cutoff_gen;
     for (size_t i = 0; i < state->n_files; i++) {
         struct ts_error why = {0};
-        int rc = sto_sst_open(e->fs, e->files_dir, &state->files[i], &v->ssts[v->n_ssts], &why);
+        int rc = sto_sst_open(e->fs, e->files_dir, e->pages, &state->files[i], &v->ssts[v->n_ssts], &why);
         if (rc == TS_ECORRUPT || rc == TS_ENOTFOUND) {
             if (e->opts.read_only) /* what does not need it can be asked */
                 ts_log(TS_LOG_WARN, "a damaged file is left out: %s", why.text);
@@ -373,6 +373,7 @@ static void engine_free(struct sto_engine *e)
     sto_version__release_unused(e);
     if (e->version)
         sto_version__drop(e, e->version);
+    sto_pages_free(e->pages);
     sto_manifest_close(e->manifest);
     if (e->opts.closed)
         e->opts.closed(e->opts.arg);
@@ -404,6 +405,7 @@ int sto_engine_open(const struct sto_engine_opts *opts, struct sto_engine **out_
     e->opts.dir = e->dir;
     e->wal_dir = ts_fs_join(opts->dir, "wal");
     e->files_dir = ts_fs_join(opts->dir, "files");
+    e->pages = sto_pages_new(&opts->index);
     e->n_owners = opts->n_ports ? opts->n_ports : 1;
     if (!e->opts.big_day_points)
         e->opts.big_day_points = STO_BIG_DAY_POINTS;
@@ -492,6 +494,12 @@ void sto_engine_stats(struct sto_engine *e, void (*each)(void *arg, const char *
     each(arg, "files.bytes", files_bytes);
     each(arg, "files.points", points);
     each(arg, "files.index_bytes", index_bytes);
+    struct sto_pages_stats pages = sto_pages_stats(e->pages);
+    each(arg, "index_cache.bytes", pages.bytes);
+    each(arg, "index_cache.limit_bytes", pages.limit_bytes);
+    each(arg, "index_cache.hits", pages.n_hits);
+    each(arg, "index_cache.misses", pages.n_misses);
+    each(arg, "index_cache.evicted", pages.n_evicted);
     each(arg, "memstore.bytes", mem_bytes);
     each(arg, "memstore.snapshot_bytes", held > counted ? held - counted : 0); /* only readers hold them */
     each(arg, "memstore.points", mem_points);

@@ -16,6 +16,7 @@
 #include "base/fs.h"
 #include "storage/batch.h"
 #include "storage/engine/merge.h"
+#include "storage/engine/pages.h"
 #include "storage/engine/wal.h"
 
 struct sto_engine;
@@ -48,6 +49,7 @@ struct sto_engine_opts {
     uint64_t manifest_grow_bytes; /* 0 = as the manifest likes */
     uint64_t big_day_points;      /* 0 = STO_BIG_DAY_POINTS */
     uint64_t output_bytes;        /* files are cut by key at this size; 0 = STO_OUTPUT_BYTES */
+    struct sto_pages_opts index;  /* cache of index pages */
     /* Called before a flush counts: names of all series in it must be on disk. Flush thread. */
     int (*sync_names)(void *arg, struct ts_error *err);
     /* Called now and then by the compact thread: rewrite what has grown. Errors are met again by sync_names. May be

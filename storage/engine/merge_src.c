@@ -258,6 +258,7 @@ int sto_merge__walk(struct sto_merge__src *src, int32_t hour_lo, int32_t hour_hi
     } else {
         const struct sto_key first = {.hour = INT32_MIN};
         c->cur = sto_sst_cur_new(src->sst, STO_SST_POINTS);
+        sto_sst_cur_set_walk(c->cur);
         rc = note(c, sto_sst_cur_seek(c->cur, &first, err));
     }
     while (rc == 1) {

@@ -35,6 +35,7 @@ static int remake(struct sto_engine *e, struct sto_sst *sst, struct ts_error *er
 {
     const struct sto_sst_info *old = sto_sst_info(sst);
     const char *broken = sto_sst_broken(sst);
+    bool points = broken || sto_sst_has_lost_index(sst); /* else the summaries alone */
     struct sto_sst_info *new = ts_xcalloc(1, sizeof *new);
     struct sto_output out = {.e = e, .gen_lo = old->gen_lo, .gen_hi = old->gen_hi, .infos = new};
     struct ts_error why = {0};
@@ -44,14 +45,16 @@ static int remake(struct sto_engine *e, struct sto_sst *sst, struct ts_error *er
     if (rc == 1 && is_whole(old, new))
         rc = sto_output__commit(&out, &file_no, 1, 0, &why);
     else if (rc >= 0)
-        rc = ts_error_set(&why, TS_ECORRUPT, "%s", broken ? broken : "rows of the file cannot be read");
+        rc = ts_error_set(&why, TS_ECORRUPT, "%s", broken ? broken : "rows of the file can't be read");
     sto_output__release(&out, rc == 0);
     if (rc == 0)
         ts_log(TS_LOG_WARN, "a damaged file was made again file=%08" PRIx64 ".%c rows=%" PRIu64, file_no,
-               broken ? 't' : 's', old->n_rows);
-    else if (!broken && !out.perhaps_named) { /* it does without; the log has a line already */
+               points ? 't' : 's', old->n_rows);
+    else if (!points && !out.perhaps_named) { /* it does without; the log has a line already */
         sto_sst_set_no_remake(sst);
         return 0;
+    } else if (rc == TS_ECORRUPT) {
+        sto_sst_set_no_remake(sst);
     }
     if (rc < 0 && err)
         *err = why;
@@ -62,9 +65,12 @@ int sto_remake__all(struct sto_engine *e, struct ts_error *err)
 {
     struct sto_version *v = sto_engine_pin(e);
     int rc = 0;
-    for (size_t i = 0; rc == 0 && i < v->n_ssts; i++)
-        if (sto_sst_needs_remake(v->ssts[i]))
-            rc = remake(e, v->ssts[i], err);
+    for (size_t i = 0; (rc == 0 || rc == TS_ECORRUPT) && i < v->n_ssts; i++) {
+        if (!sto_sst_needs_remake(v->ssts[i]))
+            continue;
+        int one = remake(e, v->ssts[i], rc ? NULL : err);
+        rc = one && (!rc || one != TS_ECORRUPT) ? one : rc;
+    }
     sto_engine_unpin(e, v);
     return rc;
 }

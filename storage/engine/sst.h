@@ -59,10 +59,19 @@ void sto_sst_writer_abort(struct sto_sst_writer *w);
 
 /* --- reading --- */
 struct sto_sst;
-/** Read and check footer, index, bitmap, tombstones. Count of references is 1. A file of summaries that is damaged or
- * missing costs a line in the log: the file is read by its points. */
-int sto_sst_open(const struct ts_fs *fs, const char *dir, const struct sto_sst_info *info,
-                 struct sto_sst **out_sst, struct ts_error *err);
+struct sto_pages;
+/**
+ * Read and check footer, bitmap, tombstones, and the index if it is small (STO_PAGES_EAGER_BYTES); a larger one is read when it is
+ * first used. Count of references is 1. A file of summaries that is damaged or missing costs a line in the log: the file is read by
+ * its points.
+ *
+ * @param pages  cache of index pages, outlives the file; NULL: each cursor keeps a page of its own
+ */
+int sto_sst_open(const struct ts_fs *fs, const char *dir, struct sto_pages *pages,
+                 const struct sto_sst_info *info, struct sto_sst **out_sst, struct ts_error *err);
+/** Read and check the indexes that were not read yet. 0, also if the summaries are lost now; TS_ECORRUPT: the index is lost
+ * (sto_sst_has_lost_index); TS_EIO TS_ENOMEM TS_EBUSY. Any thread. */
+int sto_sst_check_index(struct sto_sst *sst, struct ts_error *err);
 /** Stands for a file that could not be opened: without rows, to be asked with sto_sst_broken before it is believed. */
 struct sto_sst *sto_sst_new_broken(const struct ts_fs *fs, const char *dir, const struct sto_sst_info *info,
                                    const char *why);
@@ -72,9 +81,11 @@ const char *sto_sst_broken(const struct sto_sst *sst);
 bool sto_sst_has_sums(const struct sto_sst *sst);
 /** Its summaries are damaged: they are not read any more. The first call writes a line to the log. Any thread. */
 void sto_sst_lose_sums(struct sto_sst *sst, const struct ts_error *why);
-/** Is it broken, or has it lost its summaries? Then remake.h may help. */
+/** Was its index found damaged since it was opened? Whoever needs it gets TS_ECORRUPT. Any thread. */
+bool sto_sst_has_lost_index(const struct sto_sst *sst);
+/** Is it broken, or has it lost its index or its summaries? Then remake.h may help. */
 bool sto_sst_needs_remake(const struct sto_sst *sst);
-/** It was tried and failed: a file that lost its summaries goes on without them, and is not read as a whole again and again. */
+/** It was tried and failed: the file stays as it is, and is not read as a whole again and again. */
 void sto_sst_set_no_remake(struct sto_sst *sst);
 /** One more reference. */
 struct sto_sst *sto_sst_ref(struct sto_sst *sst);
@@ -97,8 +108,8 @@ struct sto_sst_wear {
 struct sto_sst_wear *sto_sst_wear(struct sto_sst *sst);
 /** What the manifest knows of it; borrowed. */
 const struct sto_sst_info *sto_sst_info(const struct sto_sst *sst);
-/** Memory that it takes while it is open, bytes: index, tombstones, bitmap. */
-size_t sto_sst_memory(const struct sto_sst *sst);
+/** Memory that it takes while it is open, bytes: fences of the index, tombstones, bitmap. Pages of the index are in the cache. */
+size_t sto_sst_memory(struct sto_sst *sst);
 /** Series that have rows here; borrowed. */
 const roaring_bitmap_t *sto_sst_series(const struct sto_sst *sst);
 /** Tombstones, sorted by (metric, series, from); borrowed. */
@@ -109,6 +120,8 @@ struct sto_sst_cur;
 enum sto_sst_what { STO_SST_POINTS, STO_SST_SUMMARIES };
 /** New cursor, before the first row. Keeps a reference to sst. STO_SST_SUMMARIES needs info->s_bytes > 0. */
 struct sto_sst_cur *sto_sst_cur_new(struct sto_sst *sst, enum sto_sst_what what);
+/** The cursor walks the whole file: pages of the index that it reads are of no use to others and stay out of the cache. */
+void sto_sst_cur_set_walk(struct sto_sst_cur *cur);
 /** End it. NULL is harmless. */
 void sto_sst_cur_free(struct sto_sst_cur *cur);
 /** Stand on the first row with key >= key. 1 = there is one, 0 = end, < 0 error (TS_EIO, TS_ECORRUPT naming

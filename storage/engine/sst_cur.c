@@ -29,6 +29,10 @@ struct sto_sst_cur {
     struct sto_sums_dec *sums;     /* summaries; else NULL */
     uint8_t *buf;                  /* bytes of the loaded block */
     size_t cap;                    /* of buf */
+    struct sto_index_reader index; /* of f */
+    struct sto_index_hit hit;      /* entry looked up last */
+    bool has_hit;                  /* there is one */
+    struct sto_sst_block block;    /* entry of the block loaded last, or tried */
     uint32_t loaded;               /* block that dec or sums has open; NO_BLOCK */
     bool on_row;                   /* stands on a row */
     struct place at;               /* its first piece */
@@ -47,6 +51,7 @@ struct sto_sst_cur *sto_sst_cur_new(struct sto_sst *sst, enum sto_sst_what what)
         TS_BUG("file %" PRIu64 " has no summaries", sst->info.file_no);
     cur->sst = sto_sst_ref(sst);
     cur->f = what == STO_SST_POINTS ? &sst->t : &sst->s;
+    cur->index.x = what == STO_SST_POINTS ? &sst->t.index : &sst->s.index;
     cur->loaded = NO_BLOCK;
     if (what == STO_SST_POINTS)
         cur->dec = sto_dec_new();
@@ -55,10 +60,16 @@ struct sto_sst_cur *sto_sst_cur_new(struct sto_sst *sst, enum sto_sst_what what)
     return cur;
 }
 
+void sto_sst_cur_set_walk(struct sto_sst_cur *cur)
+{
+    cur->index.alone = true;
+}
+
 void sto_sst_cur_free(struct sto_sst_cur *cur)
 {
     if (!cur)
         return;
+    sto_index_reader_release(&cur->index);
     sto_dec_free(cur->dec);
     sto_sums_dec_free(cur->sums);
     sto_cells_release(&cur->cells);
@@ -78,9 +89,26 @@ static const struct sto_key *key_of(const struct sto_sst_cur *cur, uint32_t row)
     return cur->dec ? &sto_dec_row_at(cur->dec, row)->key : sto_sums_dec_key(cur->sums, row);
 }
 
-/* A block can't be used: what is in it, by the index. cause is dropped: who reads this needs to know what to do. */
-static int damaged(const struct sto_sst_cur *cur, const struct sto_sst_block *b, struct ts_error *err)
+static uint32_t n_blocks(const struct sto_sst_cur *cur)
 {
+    return cur->index.x->n_blocks;
+}
+
+/* The entry of block i to cur->hit. */
+static int look_up(struct sto_sst_cur *cur, uint32_t i, struct ts_error *err)
+{
+    if (cur->has_hit && cur->hit.i == i)
+        return 0;
+    cur->has_hit = false;
+    int rc = sto_index_at(&cur->index, i, &cur->hit, err);
+    cur->has_hit = rc == 0;
+    return sto_sst__index_failed(cur->sst, cur->f, rc, err);
+}
+
+/* The block loaded last can't be used: what is in it, by the index. The cause is dropped: who reads this needs to know what to do. */
+static int damaged(const struct sto_sst_cur *cur, struct ts_error *err)
+{
+    const struct sto_sst_block *b = &cur->block;
     int64_t lo = b->first.hour, hi = b->last.hour;
     if (b->first.series != b->last.series || b->first.metric != b->last.metric) {
         lo = ts_floor_div(cur->sst->info.min_ms, TS_HOUR_MS);
@@ -98,16 +126,18 @@ static int damaged(const struct sto_sst_cur *cur, const struct sto_sst_block *b,
 /* Open block i, unless it is. */
 static int load(struct sto_sst_cur *cur, uint32_t i, struct ts_error *err)
 {
-    const struct sto_sst_block *b = &cur->f->blocks[i];
     if (cur->loaded == i)
         return 0;
+    TS_TRY(look_up(cur, i, err));
+    const struct sto_sst_block *b = &cur->block;
+    cur->block = cur->hit.block;
     cur->loaded = NO_BLOCK;
     if (b->len > cur->cap) {
         ts_free(cur->buf);
         cur->cap = b->len + b->len / 4;
         cur->buf = ts_xmalloc(cur->cap);
     }
-    int rc = sto_sst__read_block(cur->sst, cur->f, i, cur->buf, err);
+    int rc = sto_sst__read_block(cur->sst, cur->f, b, cur->buf, err);
     struct ts_slice bytes = {(const char *)cur->buf, b->len};
     if (rc == 0)
         rc = cur->dec ? sto_dec_open(cur->dec, bytes, err) : sto_sums_dec_open(cur->sums, bytes, err);
@@ -115,7 +145,7 @@ static int load(struct sto_sst_cur *cur, uint32_t i, struct ts_error *err)
                     sto_key_cmp(key_of(cur, n_rows(cur) - 1), &b->last) != 0))
         rc = TS_ECORRUPT;
     if (rc == TS_ECORRUPT)
-        return damaged(cur, b, err);
+        return damaged(cur, err);
     if (rc < 0)
         return rc;
     cur->loaded = i;
@@ -138,44 +168,30 @@ static int stand_at_end(struct sto_sst_cur *cur)
 {
     cur->on_row = false;
     cur->has_cells = false;
-    cur->at = (struct place){cur->f->n_blocks, 0};
+    cur->at = (struct place){n_blocks(cur), 0};
     return 0;
 }
 
-/* Is block i the first one whose last key is not below key? */
-static bool is_block_of(const struct sto_sst_cur *cur, uint32_t i, const struct sto_key *key)
+/* The first block whose last key is not below key, to cur->hit: 1, 0 = there is none, < 0. */
+static int find_block(struct sto_sst_cur *cur, const struct sto_key *key, struct ts_error *err)
 {
-    const struct sto_sst_block *b = cur->f->blocks;
-    return i < cur->f->n_blocks && sto_key_cmp(&b[i].last, key) >= 0 &&
-           (i == 0 || sto_key_cmp(&b[i - 1].last, key) < 0);
-}
-
-static uint32_t find_block(const struct sto_sst_cur *cur, const struct sto_key *key)
-{
-    uint32_t here = cur->on_row ? cur->at.block : NO_BLOCK;
-    if (here != NO_BLOCK && is_block_of(cur, here, key))
-        return here;
-    if (here != NO_BLOCK && is_block_of(cur, here + 1, key))
-        return here + 1;
-    uint32_t lo = 0, hi = cur->f->n_blocks;
-    while (lo < hi) {
-        uint32_t mid = lo + (hi - lo) / 2;
-        if (sto_key_cmp(&cur->f->blocks[mid].last, key) < 0)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo;
+    const struct sto_index_hit *hit = &cur->hit;
+    if (cur->has_hit && sto_key_cmp(&hit->before, key) < 0 && sto_key_cmp(&hit->block.last, key) >= 0)
+        return 1;
+    int rc = sto_index_find(&cur->index, key, &cur->hit, err);
+    cur->has_hit = rc == 1;
+    return sto_sst__index_failed(cur->sst, cur->f, rc, err);
 }
 
 int sto_sst_cur_seek(struct sto_sst_cur *cur, const struct sto_key *key, struct ts_error *err)
 {
     if (cur->on_row && sto_key_cmp(&cur->key, key) == 0)
         return 1;
-    uint32_t block = find_block(cur, key);
-    if (block == cur->f->n_blocks)
+    int rc = find_block(cur, key, err);
+    if (rc == 1)
+        rc = load(cur, cur->hit.i, err);
+    else if (rc == 0)
         return stand_at_end(cur);
-    int rc = load(cur, block, err);
     if (rc < 0) {
         stand_at_end(cur);
         return rc;
@@ -194,14 +210,14 @@ int sto_sst_cur_seek(struct sto_sst_cur *cur, const struct sto_key *key, struct 
 /* Where the first row behind the pieces of the current one begins; row = n_rows stands for the next block. */
 static int find_end(struct sto_sst_cur *cur, struct place *out, struct ts_error *err)
 {
-    const struct sto_sst_block *b = cur->f->blocks;
     struct place p = cur->at;
     TS_TRY(load(cur, p.block, err));
     for (p.row++; p.row < n_rows(cur) && sto_key_cmp(key_of(cur, p.row), &cur->key) == 0;)
         p.row++;
-    while (p.row == n_rows(cur) && p.block + 1 < cur->f->n_blocks) {
+    while (p.row == n_rows(cur) && p.block + 1 < n_blocks(cur)) {
         p = (struct place){p.block + 1, 0};
-        if (sto_key_cmp(&b[p.block].first, &cur->key) != 0)
+        TS_TRY(look_up(cur, p.block, err));
+        if (sto_key_cmp(&cur->hit.block.first, &cur->key) != 0)
             break;
         TS_TRY(load(cur, p.block, err));
         while (p.row < n_rows(cur) && sto_key_cmp(key_of(cur, p.row), &cur->key) == 0)
@@ -235,7 +251,7 @@ static int join(struct sto_sst_cur *cur, struct ts_error *err)
 {
     struct sto_cells *all = &cur->cells, *p = &cur->piece;
     if (sto_meta_off(all->meta[all->n - 1]) >= sto_meta_off(p->meta[0]))
-        return damaged(cur, &cur->f->blocks[cur->loaded], err);
+        return damaged(cur, err);
     sto_cells_reserve(all, all->n + p->n);
     memcpy(all->meta + all->n, p->meta, p->n * sizeof *p->meta);
     memcpy(all->m + all->n, p->m, p->n * sizeof *p->m);
@@ -247,7 +263,7 @@ static int join(struct sto_sst_cur *cur, struct ts_error *err)
 static int decode(struct sto_sst_cur *cur, uint32_t row, struct sto_cells *out, struct ts_error *err)
 {
     int rc = sto_dec_cells(cur->dec, row, out, err);
-    return rc == TS_ECORRUPT ? damaged(cur, &cur->f->blocks[cur->loaded], err) : rc;
+    return rc == TS_ECORRUPT ? damaged(cur, err) : rc;
 }
 
 int sto_sst_cur_cells(struct sto_sst_cur *cur, const struct sto_cells **out_cells, struct ts_error *err)
@@ -261,10 +277,11 @@ int sto_sst_cur_cells(struct sto_sst_cur *cur, const struct sto_cells **out_cell
         TS_TRY(decode(cur, p.row++, &cur->cells, err));
         for (;;) {
             if (p.row == n_rows(cur)) {
-                if (p.block + 1 == cur->f->n_blocks)
+                if (p.block + 1 == n_blocks(cur))
                     break;
                 p = (struct place){p.block + 1, 0};
-                if (sto_key_cmp(&cur->f->blocks[p.block].first, &cur->key) != 0)
+                TS_TRY(look_up(cur, p.block, err));
+                if (sto_key_cmp(&cur->hit.block.first, &cur->key) != 0)
                     break;
                 TS_TRY(load(cur, p.block, err));
             }

@@ -193,7 +193,7 @@ void sto_sst__put_index(struct ts_buf *out, const struct sto_sst_block *blocks, 
 {
     struct sto_key before = {.hour = INT32_MIN};
     for (size_t i = 0; i < n; i++) {
-        uint8_t *begin = room(out, 7 * TS_VARINT_MAX_BYTES + 4), *p = begin;
+        uint8_t *begin = room(out, STO_SST_ENTRY_BYTES), *p = begin;
         p = put_key(p, &before, &blocks[i].first);
         p = put_key(p, &blocks[i].first, &blocks[i].last);
         p = ts_put_varint(p, blocks[i].len);
@@ -203,25 +203,29 @@ void sto_sst__put_index(struct ts_buf *out, const struct sto_sst_block *blocks, 
     }
 }
 
+const uint8_t *sto_sst__get_entry(const uint8_t *p, const uint8_t *end, struct sto_sst_index_at *at,
+                                  struct sto_sst_block *out)
+{
+    uint64_t len;
+    if (!(p = get_key(p, end, &at->before, &out->first)) || !(p = get_key(p, end, &out->first, &out->last)) ||
+        !(p = ts_get_varint(p, end, &len)) || end - p < 4 || len == 0 || len > STO_BLOCK_MAX_BYTES)
+        return NULL;
+    out->len = (uint32_t)len;
+    out->crc = ts_ld32(p);
+    out->off = at->off;
+    at->off += len;
+    at->before = out->last;
+    return p + 4;
+}
+
 int sto_sst__get_index(struct ts_slice bytes, struct sto_sst_block *out, size_t n, uint64_t blocks_end)
 {
     const uint8_t *p = (const uint8_t *)bytes.p, *end = p + bytes.n;
-    struct sto_key before = {.hour = INT32_MIN};
-    uint64_t off = STO_SST_HEADER_BYTES;
-    for (size_t i = 0; i < n; i++) {
-        struct sto_sst_block *b = &out[i];
-        uint64_t len;
-        if (!(p = get_key(p, end, &before, &b->first)) || !(p = get_key(p, end, &b->first, &b->last)) ||
-            !(p = ts_get_varint(p, end, &len)) || end - p < 4 || len == 0 || len > STO_BLOCK_MAX_BYTES)
+    struct sto_sst_index_at at = STO_SST_INDEX_BEGIN;
+    for (size_t i = 0; i < n; i++)
+        if (!(p = sto_sst__get_entry(p, end, &at, &out[i])))
             return TS_ECORRUPT;
-        b->len = (uint32_t)len;
-        b->crc = ts_ld32(p);
-        b->off = off;
-        p += 4;
-        off += len;
-        before = b->last;
-    }
-    return p == end && off == blocks_end ? 0 : TS_ECORRUPT;
+    return p == end && at.off == blocks_end ? 0 : TS_ECORRUPT;
 }
 
 int sto_sst__tomb_cmp(const void *a, const void *b)

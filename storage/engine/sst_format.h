@@ -13,6 +13,7 @@
 #define STORAGE_ENGINE_SST_FORMAT_H
 
 #include "base/buf.h"
+#include "base/bytes.h"
 #include "storage/engine/sst.h"
 
 #define STO_SST_MAGIC        "TSDSST\r\n"
@@ -30,6 +31,14 @@ struct sto_sst_block {
     uint32_t crc;               /* what the block begins with */
     uint64_t off;               /* in the file */
 };
+
+/* Where reading of an index stands: an entry says how it differs from the one before. */
+struct sto_sst_index_at {
+    struct sto_key before; /* last key of the block before */
+    uint64_t off;          /* of the next block */
+};
+#define STO_SST_INDEX_BEGIN ((struct sto_sst_index_at){{.hour = INT32_MIN}, STO_SST_HEADER_BYTES})
+#define STO_SST_ENTRY_BYTES (7 * TS_VARINT_MAX_BYTES + 4) /* an entry of the index takes at most this */
 
 /* The last bytes of a file. */
 struct sto_sst_footer {
@@ -64,6 +73,9 @@ int sto_sst__get_footer(const uint8_t *p, uint64_t file_bytes, const char *what,
 
 /** Append the index of n blocks, which lie behind each other from STO_SST_HEADER_BYTES. */
 void sto_sst__put_index(struct ts_buf *out, const struct sto_sst_block *blocks, size_t n);
+/** Read the entry at p, which must end at `end` or before; *at moves on. The byte behind it, NULL: it makes no sense. */
+const uint8_t *sto_sst__get_entry(const uint8_t *p, const uint8_t *end, struct sto_sst_index_at *at,
+                                  struct sto_sst_block *out);
 /** Read an index of n blocks that end at blocks_end; 0 or TS_ECORRUPT. */
 int sto_sst__get_index(struct ts_slice bytes, struct sto_sst_block *out, size_t n, uint64_t blocks_end);
 

@@ -6,15 +6,14 @@
 
 #include <stdatomic.h>
 
-#include "storage/engine/sst_format.h"
+#include "storage/engine/index.h"
 
 /* One of the two files. */
 struct sto_sst__file {
-    struct ts_file *file;         /* NULL: not there */
-    char *path;                   /* owned */
-    uint64_t bytes;               /* its length */
-    struct sto_sst_block *blocks; /* the index */
-    uint32_t n_blocks;            /* its entries */
+    struct ts_file *file;   /* NULL: not there */
+    char *path;             /* owned */
+    uint64_t bytes;         /* its length */
+    struct sto_index index; /* where its blocks are */
 };
 
 struct sto_sst {
@@ -25,17 +24,21 @@ struct sto_sst {
     struct sto_tomb *tombs;    /* n_tombs, sorted */
     size_t n_tombs;
     struct sto_sst_wear wear; /* what deletes have done */
-    size_t memory_bytes;      /* of all this */
+    struct sto_pages *pages;  /* cache of index pages; borrowed, may be NULL */
+    size_t memory_bytes;      /* of all this but the indexes */
     char *broken;             /* why it can't be read; NULL: it can; owned */
     atomic_uint refs;         /* the last unref frees */
     atomic_bool doomed;       /* and unlinks */
     atomic_bool no_remake;    /* it was tried and failed: not again until the file is opened anew */
+    atomic_bool index_lost;   /* the index of the points was found damaged; never cleared */
     atomic_bool sums_lost;    /* there were summaries, and they are damaged; never cleared */
 };
 
-/** Bytes of block i of a file to buf (blocks[i].len bytes); they begin with the checksum that the index says.
- * Any thread. */
-int sto_sst__read_block(struct sto_sst *sst, const struct sto_sst__file *f, uint32_t i, uint8_t *buf,
-                        struct ts_error *err);
+/** Bytes of a block of a file to buf (b->len bytes); they begin with the checksum that the index says. Any thread. */
+int sto_sst__read_block(struct sto_sst *sst, const struct sto_sst__file *f, const struct sto_sst_block *b,
+                        uint8_t *buf, struct ts_error *err);
+/** After an error of the index of a file: if that of the points is damaged, the file needs to be made again (remake.h), and err says so.
+ * A damaged index of summaries is left to sto_sst_lose_sums. Returns rc. Any thread. */
+int sto_sst__index_failed(struct sto_sst *sst, const struct sto_sst__file *f, int rc, struct ts_error *err);
 
 #endif

@@ -2,11 +2,13 @@
  * sst_read.c - open sorted files: what is read once, and who holds them.
  *
  * Format     docs/FORMAT.md "Sorted file"
- * Threads    an open sst is immutable but for its count of references and its doom; any thread may read it
- * Not here   walking rows (sst_cur.c)
+ * Threads    an open sst is immutable but for its count of references, its doom, and what is found damaged; any thread may
+ *            read it
+ * Not here   walking rows (sst_cur.c), its index (index.c)
  */
 #include <inttypes.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/bytes.h"
@@ -45,22 +47,6 @@ static int read_section(struct sto_sst *sst, const struct sto_sst__file *f, uint
     }
     *out = (struct ts_slice){p, n};
     return 0;
-}
-
-static int read_index(struct sto_sst *sst, struct sto_sst__file *f, const struct sto_sst_footer *foot,
-                      struct ts_error *err)
-{
-    struct ts_slice bytes;
-    f->n_blocks = foot->n_blocks;
-    f->blocks = ts_try_malloc((f->n_blocks + 1) * sizeof *f->blocks);
-    if (!f->blocks)
-        return ts_error_set(err, TS_ENOMEM, "%s: no memory for an index of %u blocks", f->path, f->n_blocks);
-    TS_TRY(
-        read_section(sst, f, foot->index_off, f->bytes - STO_SST_FOOTER_BYTES, foot->index_crc, &bytes, err));
-    int rc = sto_sst__get_index(bytes, f->blocks, f->n_blocks, foot->tombs_off);
-    ts_free((void *)(uintptr_t)bytes.p);
-    return rc < 0 ? ts_error_set(err, rc, "%s: index at %" PRIu64 " makes no sense", f->path, foot->index_off)
-                  : 0;
 }
 
 static int read_tombs(struct sto_sst *sst, const struct sto_sst_footer *foot, struct ts_error *err)
@@ -111,17 +97,16 @@ static int open_file(struct sto_sst *sst, struct sto_sst__file *f, enum sto_sst_
         in->n_tombs != (kind == STO_SST_KIND_POINTS ? want->n_tombs : 0))
         return ts_error_set(err, TS_ECORRUPT, "%s: footer at %" PRIu64 " is not what the manifest says",
                             f->path, f->bytes - STO_SST_FOOTER_BYTES);
-    return read_index(sst, f, out_foot, err);
+    sto_index_init(&f->index, sst->fs, f->file, f->path, f->bytes, out_foot, sst->pages);
+    return sto_pages_eager(sst->pages, f->index.end - f->index.off) ? sto_index_load(&f->index, err) : 0;
 }
 
 static void close_file(struct sto_sst *sst, struct sto_sst__file *f)
 {
+    sto_index_release(&f->index);
     if (f->file)
         (void)sst->fs->close(f->file, NULL);
-    ts_free(f->blocks);
     f->file = NULL;
-    f->blocks = NULL;
-    f->n_blocks = 0;
 }
 
 /* Summaries that are damaged or missing are done without: all that they say stands in the points. */
@@ -170,14 +155,17 @@ static void sst_free(struct sto_sst *sst, bool doomed)
     ts_free(sst);
 }
 
-static struct sto_sst *sst_new(const struct ts_fs *fs, const char *dir, const struct sto_sst_info *info)
+static struct sto_sst *sst_new(const struct ts_fs *fs, const char *dir, struct sto_pages *pages,
+                               const struct sto_sst_info *info)
 {
     struct sto_sst *sst = ts_xcalloc(1, sizeof *sst);
     sst->fs = fs;
     sst->info = *info;
+    sst->pages = pages;
     atomic_init(&sst->refs, 1);
     atomic_init(&sst->doomed, false);
     atomic_init(&sst->sums_lost, false);
+    atomic_init(&sst->index_lost, false);
     atomic_init(&sst->no_remake, false);
     sst->wear.since_ms = INT64_MAX;
     sst->t.path = sto_sst__path(dir, info->file_no, STO_SST_KIND_POINTS);
@@ -185,19 +173,18 @@ static struct sto_sst *sst_new(const struct ts_fs *fs, const char *dir, const st
     return sst;
 }
 
-int sto_sst_open(const struct ts_fs *fs, const char *dir, const struct sto_sst_info *info,
-                 struct sto_sst **out_sst, struct ts_error *err)
+int sto_sst_open(const struct ts_fs *fs, const char *dir, struct sto_pages *pages,
+                 const struct sto_sst_info *info, struct sto_sst **out_sst, struct ts_error *err)
 {
     *out_sst = NULL;
-    struct sto_sst *sst = sst_new(fs, dir, info);
+    struct sto_sst *sst = sst_new(fs, dir, pages, info);
     int rc = open_files(sst, err);
     if (rc < 0) {
         sst_free(sst, false);
         return rc;
     }
-    sst->memory_bytes = sizeof *sst + ((size_t)sst->t.n_blocks + sst->s.n_blocks) * sizeof *sst->t.blocks +
-                        sst->n_tombs * sizeof *sst->tombs +
-                        roaring_bitmap_portable_size_in_bytes(sst->series);
+    sst->memory_bytes =
+        sizeof *sst + sst->n_tombs * sizeof *sst->tombs + roaring_bitmap_portable_size_in_bytes(sst->series);
     *out_sst = sst;
     return 0;
 }
@@ -205,7 +192,7 @@ int sto_sst_open(const struct ts_fs *fs, const char *dir, const struct sto_sst_i
 struct sto_sst *sto_sst_new_broken(const struct ts_fs *fs, const char *dir, const struct sto_sst_info *info,
                                    const char *why)
 {
-    struct sto_sst *sst = sst_new(fs, dir, info);
+    struct sto_sst *sst = sst_new(fs, dir, NULL, info);
     sst->broken = ts_xstrdup(why);
     sst->series = roaring_bitmap_create();
     if (!sst->series)
@@ -220,8 +207,9 @@ bool sto_sst_has_sums(const struct sto_sst *sst)
 
 bool sto_sst_needs_remake(const struct sto_sst *sst)
 {
-    return sst->broken || (atomic_load_explicit(&sst->sums_lost, memory_order_relaxed) &&
-                           !atomic_load_explicit(&sst->no_remake, memory_order_relaxed));
+    return (sst->broken || sto_sst_has_lost_index(sst) ||
+            atomic_load_explicit(&sst->sums_lost, memory_order_relaxed)) &&
+           !atomic_load_explicit(&sst->no_remake, memory_order_relaxed);
 }
 
 void sto_sst_set_no_remake(struct sto_sst *sst)
@@ -238,6 +226,41 @@ void sto_sst_lose_sums(struct sto_sst *sst, const struct ts_error *why)
 const char *sto_sst_broken(const struct sto_sst *sst)
 {
     return sst->broken;
+}
+
+bool sto_sst_has_lost_index(const struct sto_sst *sst)
+{
+    return atomic_load_explicit(&sst->index_lost, memory_order_relaxed); /* a hint, no order */
+}
+
+int sto_sst__index_failed(struct sto_sst *sst, const struct sto_sst__file *f, int rc, struct ts_error *err)
+{
+    if (rc != TS_ECORRUPT || f != &sst->t)
+        return rc;
+    if (!atomic_exchange_explicit(&sst->index_lost, true, memory_order_relaxed))
+        ts_log(TS_LOG_ERROR, "%s: index at %" PRIu64 " is damaged", f->path, f->index.off);
+    return ts_error_set(err, rc,
+                        "%s: index at %" PRIu64
+                        " is damaged; a running tsd makes it again within a minute if "
+                        "all rows can be read, else run tsd fsck",
+                        f->path, f->index.off);
+}
+
+int sto_sst_check_index(struct sto_sst *sst, struct ts_error *err)
+{
+    struct ts_error why = {0};
+    int rc = sst->t.file ? sto_index_load(&sst->t.index, &why) : 0;
+    rc = sto_sst__index_failed(sst, &sst->t, rc, &why);
+    if (rc == 0 && sto_sst_has_sums(sst)) {
+        rc = sto_index_load(&sst->s.index, &why);
+        if (rc == TS_ECORRUPT) {
+            sto_sst_lose_sums(sst, &why);
+            rc = 0;
+        }
+    }
+    if (rc < 0 && err)
+        *err = why;
+    return rc;
 }
 
 struct sto_sst *sto_sst_ref(struct sto_sst *sst)
@@ -280,9 +303,9 @@ struct sto_sst_wear *sto_sst_wear(struct sto_sst *sst)
 {
     return &sst->wear;
 }
-size_t sto_sst_memory(const struct sto_sst *sst)
+size_t sto_sst_memory(struct sto_sst *sst)
 {
-    return sst->memory_bytes;
+    return sst->memory_bytes + sto_index_memory(&sst->t.index) + sto_index_memory(&sst->s.index);
 }
 const roaring_bitmap_t *sto_sst_series(const struct sto_sst *sst)
 {
@@ -295,10 +318,9 @@ const struct sto_tomb *sto_sst_tombs(const struct sto_sst *sst, size_t *out_n)
     return sst->tombs;
 }
 
-int sto_sst__read_block(struct sto_sst *sst, const struct sto_sst__file *f, uint32_t i, uint8_t *buf,
-                        struct ts_error *err)
+int sto_sst__read_block(struct sto_sst *sst, const struct sto_sst__file *f, const struct sto_sst_block *b,
+                        uint8_t *buf, struct ts_error *err)
 {
-    const struct sto_sst_block *b = &f->blocks[i];
     TS_TRY(read_exactly(sst, f, buf, b->len, b->off, err));
     if (b->len < 4 || ts_ld32(buf) != b->crc)
         return ts_error_set(err, TS_ECORRUPT,

@@ -104,7 +104,7 @@ static struct sto_sst *flush(const char *name, struct sto_mem *mem, uint64_t gen
         rc = sto_sst_writer_finish(w, gen, gen, &info, &err);
     }
     if (rc == 0)
-        rc = sto_sst_open(ts_fs_real(), dir, &info, &sst, &err);
+        rc = sto_sst_open(ts_fs_real(), dir, NULL, &info, &sst, &err);
     if (rc < 0) {
         (void)fprintf(stderr, "%s\n", err.text);
         exit(1);

@@ -117,7 +117,7 @@ static int64_t read_pair(struct t_faultfs *f, const struct sto_sst_info *info, u
     struct sto_sst *sst;
     struct ts_error err = {0};
     size_t n_tombs;
-    int rc = sto_sst_open(t_faultfs_fs(f), "d", info, &sst, &err);
+    int rc = sto_sst_open(t_faultfs_fs(f), "d", NULL, info, &sst, &err);
     check_answer(rc, &err);
     CHECK((rc == 0) == (sst != NULL));
     if (rc < 0)

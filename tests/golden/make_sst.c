@@ -219,10 +219,10 @@ static int read_files(const char *dir, struct ts_error *err)
                                 .s_bytes = S_BYTES};
     struct sto_sst *sst;
     uint64_t gens[N_TOMBS] = {4, 5, 6};
-    if (sto_sst_open(ts_fs_real(), dir, &info, &sst, NULL) < 0) {
+    if (sto_sst_open(ts_fs_real(), dir, NULL, &info, &sst, NULL) < 0) {
         info.t_bytes = T_BYTES_1;
         gens[1] = gens[2] = 4; /* the lowest generation of the file */
-        TS_TRY(sto_sst_open(ts_fs_real(), dir, &info, &sst, err));
+        TS_TRY(sto_sst_open(ts_fs_real(), dir, NULL, &info, &sst, err));
     }
     size_t n;
     const struct sto_tomb *got = sto_sst_tombs(sst, &n);

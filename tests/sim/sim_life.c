@@ -56,6 +56,9 @@ static void vary(struct sim *s)
     s->opts.log_grow_bytes = some_limit(s, 100, 4000);
     s->opts.big_day_points = some_limit(s, 5, 300);
     s->opts.output_bytes = some_limit(s, 200, 4000);
+    s->opts.index_page_blocks = (uint32_t)some_limit(s, 1, 4); /* files here have few blocks */
+    s->opts.index_cache_bytes = (size_t)some_limit(s, 1, 2000);
+    s->opts.index_late = sim_chance(s, 50);
 }
 
 /* --- faults --- */

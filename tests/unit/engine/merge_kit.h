@@ -98,7 +98,7 @@ static inline void add_file(struct world *w, struct sto_sst_writer *writer, uint
     assert_true(w->n_ssts < MAX_SRCS);
     if (sto_sst_writer_finish(writer, gen_lo, gen_hi, &info, &err) < 0)
         fail_msg("%s", err.text);
-    if (sto_sst_open(ts_fs_real(), w->dir, &info, &w->ssts[w->n_ssts++], &err) < 0)
+    if (sto_sst_open(ts_fs_real(), w->dir, NULL, &info, &w->ssts[w->n_ssts++], &err) < 0)
         fail_msg("%s", err.text);
 }
 

@@ -26,6 +26,7 @@
 
 static uint64_t seed;
 static struct t_faultfs *disk;
+static struct sto_pages *pages; /* cache of must_open; NULL: none */
 
 static inline int set_up(void **state)
 {
@@ -116,7 +117,7 @@ static inline struct sto_sst *must_open(const struct sto_sst_info *info)
 {
     struct sto_sst *sst;
     struct ts_error err = {0};
-    if (sto_sst_open(t_faultfs_fs(disk), DIR_NAME, info, &sst, &err) < 0)
+    if (sto_sst_open(t_faultfs_fs(disk), DIR_NAME, pages, info, &sst, &err) < 0)
         fail_msg("%s", err.text);
     return sst;
 }

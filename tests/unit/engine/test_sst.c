@@ -193,7 +193,7 @@ static int read_all(const struct sto_sst_info *info, uint32_t n_series, uint32_t
 {
     struct sto_sst *sst;
     struct sto_cells want = {0};
-    TS_TRY(sto_sst_open(t_faultfs_fs(disk), DIR_NAME, info, &sst, err));
+    TS_TRY(sto_sst_open(t_faultfs_fs(disk), DIR_NAME, NULL, info, &sst, err));
     int rc = 0;
     *out_wrong = 0;
     for (int what = 0; rc == 0 && what < (info->s_bytes ? 2 : 1); what++) {

@@ -39,7 +39,7 @@ static struct costs price(struct sto_store *st, const struct sto_scan_spec *spec
     struct sto_merge *scan = NULL;
     struct sto_row row;
     int rc;
-    sto_scan_cost(snap, spec, keep, &all);
+    assert_int_equal(sto_scan_cost(snap, spec, keep, &all, NULL), 0);
     assert_int_equal(sto_scan(snap, spec, &scan, NULL), 0);
     while ((rc = sto_merge_next(scan, &row, NULL)) == 1)
         ;

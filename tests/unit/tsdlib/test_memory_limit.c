@@ -85,7 +85,7 @@ static void test_memory_limit__shares_of_a_small_limit_fit_into_it(void **state)
     tsd_memory_defaults(&s);
     uint64_t sum = s.query_total_bytes + s.http_body_total_bytes + s.reply_total_bytes +
                    s.stream_total_bytes + s.connection_total_bytes + s.series_cache_bytes +
-                   2 * tsd_memory_memstore_bytes(&s);
+                   2 * tsd_memory_memstore_bytes(&s) + tsd_memory_index_cache_bytes(&s);
     assert_true(sum < 512 * MIB / 100 * 90);
     assert_true(s.query_max_bytes <= s.query_total_bytes / 2);
     assert_true(tsd_memory_memstore_bytes(&s) <= 32 * MIB);
@@ -94,6 +94,8 @@ static void test_memory_limit__shares_of_a_small_limit_fit_into_it(void **state)
     assert_int_equal(large.query_max_bytes, 7 * MIB); /* what is said stays */
     assert_int_equal(large.series_cache_bytes, 256 * MIB);
     assert_int_equal(tsd_memory_memstore_bytes(&large), 32 * MIB);
+    assert_int_equal(tsd_memory_index_cache_bytes(&s), 32 * MIB);
+    assert_int_equal(tsd_memory_index_cache_bytes(&large), 256 * MIB);
 }
 
 static void test_memory_limit__accounts_count_in_the_process(void **state)
@@ -260,13 +262,34 @@ static void put_point(struct sto_store *st, int64_t t_ms, enum sto_level level)
     assert_int_equal(sto_flush(st, level, &err), 0);
 }
 
+/* Read all points of the series, so that its file's index is looked at. */
+static void read_points(struct sto_store *st)
+{
+    const struct sto_series *series = sto_series_get(sto_store_catalog(st), 0);
+    struct sto_scan_spec spec = {.metric = series->metric,
+                                 .series = &series,
+                                 .n_series = 1,
+                                 .from_ms = 0,
+                                 .to_ms = STO_MAX_TS_MS,
+                                 .final = true};
+    struct sto_snap *snap = sto_snap_take(st);
+    struct sto_merge *scan = NULL;
+    struct sto_row row;
+    assert_int_equal(sto_scan(snap, &spec, &scan, NULL), 0);
+    while (sto_merge_next(scan, &row, NULL) == 1)
+        ;
+    sto_merge_free(scan);
+    sto_snap_release(snap);
+}
+
 static void test_memory_limit__what_a_store_holds_is_measured(void **state)
 {
     static const char *const live[] = {"memstore.bytes", NULL},
                              *const snapshots[] = {"memstore.snapshot_bytes", NULL},
                              *const names[] = {"catalog.names_bytes", "catalog.series_bytes",
                                                "catalog.index_bytes", "cells.bytes", NULL},
-                             *const files[] = {"files.index_bytes", NULL};
+                             *const files[] = {"files.index_bytes", NULL},
+                             *const index_cache[] = {"index_cache.bytes", NULL};
     static const struct {
         enum tsd_account account;
         const char *const *names;
@@ -274,7 +297,8 @@ static void test_memory_limit__what_a_store_holds_is_measured(void **state)
     } rows[] = {{TSD_MEM_MEMSTORES, live, 1},
                 {TSD_MEM_SNAPSHOTS, snapshots, 1},
                 {TSD_MEM_NAMES, names, 4},
-                {TSD_MEM_FILES, files, 1}};
+                {TSD_MEM_FILES, files, 1},
+                {TSD_MEM_INDEX_CACHE, index_cache, 1}};
     static struct tsd_memory m;
     struct tsd_settings s = {.memory_limit_bytes = 512 * MIB};
     struct sto_opts opts = {
@@ -292,6 +316,7 @@ static void test_memory_limit__what_a_store_holds_is_measured(void **state)
     struct sto_snap *snap = sto_snap_take(st); /* holds what the flush lets go of */
     put_point(st, 1500000001000, STO_LEVEL_FILES);
     put_point(st, 1500000002000, STO_LEVEL_LOG);
+    read_points(st);
     tsd_memory_look(&m, st, 12345);
     uint64_t sum = 12345;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {

@@ -27,7 +27,7 @@
 static unsigned __int128 heap_key(uint32_t metric, uint32_t series, int32_t hour, size_t src)
 {
     return (unsigned __int128)((uint64_t)metric << 32 | series) << 64 |
-           (uint64_t)((uint32_t)hour ^ HOUR_SIGN) << 32 | src;
+           (uint64_t)((uint32_t)hour ^ HOUR_SIGN) << 32 | STO_MERGE__ROW | src;
 }
 
 static void heap_push(struct sto_merge *m, unsigned __int128 key, const struct sto_mem_row *row)
@@ -59,6 +59,11 @@ static struct sto_merge__item heap_pop(struct sto_merge *m)
     }
     m->heap[i] = last;
     return top;
+}
+
+static struct sto_merge__src *src_of(const struct sto_merge *m, const struct sto_merge__item *item)
+{
+    return &m->srcs[(uint32_t)item->key & ~STO_MERGE__ROW];
 }
 
 static void push_file(struct sto_merge *m, struct sto_merge__src *src)
@@ -109,20 +114,61 @@ static int begin_all(struct sto_merge *m, struct ts_error *err)
 
 /* --- scans of chosen series --- */
 
+/* A file was moved: has it a block open now? */
+static void count_open(struct sto_merge *m, struct sto_merge__src *src)
+{
+    bool open = sto_sst_cur_is_open(src->points.cur) || sto_sst_cur_is_open(src->sums.cur);
+    m->n_open += (size_t)open - (size_t)src->open;
+    src->open = open;
+    m->counts.n_open_most = m->n_open > m->counts.n_open_most ? m->n_open : m->counts.n_open_most;
+}
+
+/* The first row of a series in a file to the heap. */
+static int enter_file(struct sto_merge *m, struct sto_merge__src *src, uint32_t id, struct ts_error *err)
+{
+    const struct sto_key key = {m->spec.metric, id, m->hour_lo};
+    int rc = sto_merge__find(src, &key, m->hour_hi, err);
+    if (rc == 1)
+        push_file(m, src);
+    else if (rc == 0)
+        sto_merge__rest(m, src);
+    count_open(m, src);
+    return rc < 0 ? rc : 0;
+}
+
+/* A file whose first hour is later than the scan's is entered when that hour has come. */
+static void push_later(struct sto_merge *m, struct sto_merge__src *src, uint32_t id)
+{
+    if (roaring_bitmap_contains(sto_sst_series(src->sst), id))
+        heap_push(m,
+                  heap_key(m->spec.metric, id, src->hour_first, (size_t)(src - m->srcs)) &
+                      ~(unsigned __int128)STO_MERGE__ROW,
+                  NULL);
+}
+
+/* Enter the files whose first hour has come. */
+static int enter_due(struct sto_merge *m, struct ts_error *err)
+{
+    while (m->n_heap && !((uint32_t)m->heap[0].key & STO_MERGE__ROW)) {
+        struct sto_merge__item item = heap_pop(m);
+        TS_TRY(enter_file(m, src_of(m, &item), (uint32_t)(item.key >> 64), err));
+    }
+    return 0;
+}
+
 static int enter_series(struct sto_merge *m, struct ts_error *err)
 {
     uint32_t id = m->spec.series[m->pos]->id;
-    const struct sto_key key = {m->spec.metric, id, m->hour_lo};
     for (size_t i = m->n_srcs; i-- > 0;) { /* newest first, see sto_merge__srcs_init */
         struct sto_merge__src *src = &m->srcs[i];
         if (!src->has_rows)
             continue;
+        if (src->sst && src->hour_first > m->hour_lo) {
+            push_later(m, src, id);
+            continue;
+        }
         if (src->sst) {
-            int rc = sto_merge__find(src, &key, m->hour_hi, err);
-            if (rc < 0)
-                return rc;
-            if (rc == 1)
-                push_file(m, src);
+            TS_TRY(enter_file(m, src, id, err));
             continue;
         }
         if (m->pos + SERIES_AHEAD < m->spec.n_series)
@@ -155,6 +201,9 @@ static int advance_group(struct sto_merge *m, struct ts_error *err)
                 return rc;
             if (rc == 1)
                 push_file(m, src);
+            else
+                sto_merge__rest(m, src);
+            count_open(m, src);
         } else {
             TS_TRY(walk_file(m, src, err));
         }
@@ -169,7 +218,7 @@ static void take_group(struct sto_merge *m, struct sto_key *out_key)
     unsigned __int128 id = m->heap[0].key >> 32;
     do {
         struct sto_merge__item item = heap_pop(m);
-        m->group[m->n_group++] = (struct sto_merge__member){&m->srcs[(uint32_t)item.key], item.row};
+        m->group[m->n_group++] = (struct sto_merge__member){src_of(m, &item), item.row};
     } while (m->n_heap > 0 && m->heap[0].key >> 32 == id);
     *out_key =
         (struct sto_key){(uint32_t)(id >> 64), (uint32_t)(id >> 32), (int32_t)((uint32_t)id ^ HOUR_SIGN)};
@@ -314,19 +363,33 @@ static int blame(const struct sto_series *s, int rc, struct ts_error *err)
     return rc;
 }
 
+/* Series and files are entered until the heap has a row on top, or there is none. */
+static int enter_next(struct sto_merge *m, struct ts_error *err)
+{
+    while (m->spec.series) {
+        size_t n = m->n_heap;
+        bool due = n && !((uint32_t)m->heap[0].key & STO_MERGE__ROW);
+        if (n && !due)
+            return 0;
+        if (!due && m->pos >= m->spec.n_series)
+            return 0;
+        const struct sto_series *series = m->spec.series[due ? m->pos - 1 : m->pos];
+        int rc = due ? enter_due(m, err) : enter_series(m, err);
+        if (rc < 0)
+            return blame(series, rc, err);
+        m->pos += !due;
+    }
+    return 0;
+}
+
 int sto_merge_next(struct sto_merge *m, struct sto_row *out_row, struct ts_error *err)
 {
     for (;;) {
         struct sto_key key;
         TS_TRY(advance_group(m, err));
-        while (m->n_heap == 0) {
-            if (!m->spec.series || m->pos >= m->spec.n_series)
-                return 0;
-            int rc = enter_series(m, err);
-            if (rc < 0)
-                return blame(m->spec.series[m->pos], rc, err);
-            m->pos++;
-        }
+        TS_TRY(enter_next(m, err));
+        if (m->n_heap == 0)
+            return 0;
         take_group(m, &key);
         int rc = make_row(m, &key, out_row, err);
         if (rc < 0 && m->spec.series && m->pos > 0)

@@ -90,6 +90,7 @@ struct sto_merge_counts {
     uint64_t n_summaries; /* rows answered by a summary */
     uint64_t n_bytes;     /* of the cells read, decoded */
     uint64_t n_tombs;     /* tombstones looked at */
+    uint64_t n_open_most; /* files of which a block was open at once, at most */
 };
 /** What was read so far. */
 const struct sto_merge_counts *sto_merge_counts(const struct sto_merge *m);

@@ -29,6 +29,9 @@ struct sto_merge__src {
     struct sto_sst *sst;          /* file, or */
     struct sto_mem *mem;          /* memstore; the other is NULL */
     bool has_rows;                /* may have rows for this scan */
+    bool open;                    /* file: a block of it is open */
+    bool keeps;                   /* file: may hold its block while others are read */
+    int32_t hour_first;           /* file: no row is before it */
     bool by_sums;                 /* file: rows are found through its summaries */
     struct sto_merge__cur points; /* file: rows */
     struct sto_merge__cur sums;   /* file: summaries; used if by_sums */
@@ -44,7 +47,9 @@ struct sto_merge__tomber {
     size_t last;                  /* memstore: place of the series' last one when the spans were made */
 };
 
-/* The smallest key comes out first; equal keys come out oldest source first. */
+/* The smallest key comes out first; equal keys come out oldest source first. A file that begins later is not read before its first
+ * hour has come: an item without STO_MERGE__ROW stands for it, which sorts before the rows of that hour. */
+#define STO_MERGE__ROW 0x80000000u
 struct sto_merge__item {
     unsigned __int128 key;         /* metric | series | hour with its sign turned | source, 32 bits each */
     const struct sto_mem_row *row; /* memstore: the row */
@@ -72,6 +77,8 @@ struct sto_merge {
     size_t pos;                          /* next of spec.series to enter */
     struct sto_merge__item *heap;        /* next row of each source */
     size_t n_heap, cap_heap;             /* used, room */
+    size_t n_open;                       /* files of which a block is open */
+    size_t n_keeps;                      /* sources that keep their blocks */
     struct sto_merge__member *group;     /* sources of the row given last, oldest first; room for n_srcs */
     size_t n_group;                      /* used */
     struct sto_cells *bufs;              /* by place in group: cells read from memstores; owned */
@@ -102,6 +109,9 @@ void sto_merge__srcs_release(struct sto_merge *m);
  */
 int sto_merge__find(struct sto_merge__src *src, const struct sto_key *key, int32_t hour_hi,
                     struct ts_error *err);
+/** The file has no more rows of the series at hand: unless it keeps its block it lets go of it, so that the memory of a scan does not
+ * depend on the number of files. */
+void sto_merge__rest(struct sto_merge *m, struct sto_merge__src *src);
 /** Stand on the next row of the same series, not after hour_hi. 1, 0, < 0. */
 int sto_merge__find_next(struct sto_merge__src *src, int32_t hour_hi, struct ts_error *err);
 /** All rows: stand on the first, or the next one, with hour_lo <= hour <= hour_hi. 1, 0, < 0. */

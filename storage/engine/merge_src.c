@@ -12,8 +12,9 @@
 
 #include "base/mem.h"
 
-#define BACKOFF_MAX 64 /* seeks between tries with "next" where rows wanted are far apart */
-#define FEW_SERIES  64 /* selections up to this are looked up one by one in a file's bitmap */
+#define BACKOFF_MAX 64  /* seeks between tries with "next" where rows wanted are far apart */
+#define FEW_SERIES  64  /* selections up to this are looked up one by one in a file's bitmap */
+#define KEEP_FILES  128 /* files that keep a block (130 KB or so) between two series; others read it again */
 #define RADIX_BITS  8
 #define RADIX_COUNT (1u << RADIX_BITS)
 
@@ -83,6 +84,7 @@ static void add_sst(struct sto_merge *m, struct sto_sst *sst, bool rows, roaring
     if (!src.has_rows && (info->n_tombs == 0 || !meets(m, info->tomb_min_ms, info->tomb_max_ms)))
         return;
     src.by_sums = src.has_rows && wants_sums(m, sst);
+    src.hour_first = src.has_rows ? sto_hour(info->min_ms) : 0;
     m->srcs[m->n_srcs++] = src;
 }
 
@@ -110,7 +112,7 @@ static void add_mem(struct sto_merge *m, struct sto_mem *mem)
 int sto_merge__srcs_init(struct sto_merge *m, struct sto_sst *const *ssts, size_t n_ssts,
                          struct sto_mem *const *mems, size_t n_mems, struct ts_error *err)
 {
-    if (n_ssts + n_mems >= UINT32_MAX)
+    if (n_ssts + n_mems + m->spec.n_deletes >= STO_MERGE__ROW)
         return ts_error_set(err, TS_ELIMIT, "%zu files are too many for one scan", n_ssts);
     roaring_bitmap_t *sel = NULL;
     m->srcs = ts_xcalloc(n_ssts + n_mems + m->spec.n_deletes, sizeof(*m->srcs));
@@ -228,6 +230,19 @@ int sto_merge__find(struct sto_merge__src *src, const struct sto_key *key, int32
     if (rc < 0 && err)
         *err = why;
     return rc <= 0 ? rc : is_within(sto_merge__key(src), key, hour_hi);
+}
+
+void sto_merge__rest(struct sto_merge *m, struct sto_merge__src *src)
+{
+    if (src->keeps)
+        return;
+    if (m->n_keeps < KEEP_FILES) {
+        src->keeps = true;
+        m->n_keeps++;
+        return;
+    }
+    sto_sst_cur_rest(src->points.cur);
+    sto_sst_cur_rest(src->sums.cur);
 }
 
 int sto_merge__find_next(struct sto_merge__src *src, int32_t hour_hi, struct ts_error *err)

@@ -122,6 +122,11 @@ enum sto_sst_what { STO_SST_POINTS, STO_SST_SUMMARIES };
 struct sto_sst_cur *sto_sst_cur_new(struct sto_sst *sst, enum sto_sst_what what);
 /** The cursor walks the whole file: pages of the index that it reads are of no use to others and stay out of the cache. */
 void sto_sst_cur_set_walk(struct sto_sst_cur *cur);
+/** It will not be moved for a while: the open block and its cells go, it stays where it stands. The next use reads the block again.
+ * NULL is harmless. */
+void sto_sst_cur_rest(struct sto_sst_cur *cur);
+/** Does it hold an open block? NULL: no. */
+bool sto_sst_cur_is_open(const struct sto_sst_cur *cur);
 /** End it. NULL is harmless. */
 void sto_sst_cur_free(struct sto_sst_cur *cur);
 /** Stand on the first row with key >= key. 1 = there is one, 0 = end, < 0 error (TS_EIO, TS_ECORRUPT naming

@@ -65,6 +65,29 @@ void sto_sst_cur_set_walk(struct sto_sst_cur *cur)
     cur->index.alone = true;
 }
 
+bool sto_sst_cur_is_open(const struct sto_sst_cur *cur)
+{
+    return cur && cur->loaded != NO_BLOCK;
+}
+
+void sto_sst_cur_rest(struct sto_sst_cur *cur)
+{
+    if (!cur)
+        return;
+    bool points = cur->dec != NULL;
+    sto_dec_free(cur->dec);
+    sto_sums_dec_free(cur->sums);
+    cur->dec = points ? sto_dec_new() : NULL;
+    cur->sums = points ? NULL : sto_sums_dec_new();
+    sto_cells_release(&cur->cells);
+    sto_cells_release(&cur->piece);
+    ts_free(cur->buf);
+    cur->buf = NULL;
+    cur->cap = 0;
+    cur->loaded = NO_BLOCK;
+    cur->has_cells = false;
+}
+
 void sto_sst_cur_free(struct sto_sst_cur *cur)
 {
     if (!cur)

@@ -10,6 +10,8 @@
 #define SPARSE_FILES  200
 #define SPARSE_HOURS  5 /* of a file: 300,000 rows of one point */
 #define CACHE_BYTES   4096
+#define OPEN_MOST                                                                                            \
+    (128 + 2) /* files of which a scan holds a block: KEEP_FILES of merge_src.c and the ones at hand */
 
 static const struct sto_series *sparse(struct sto_store *st, unsigned i)
 {
@@ -92,6 +94,8 @@ static void expect_hours(struct sto_store *st, unsigned series, int64_t from, in
     }
     assert_int_equal(rc, 0);
     assert_int_equal(from, to + 1);
+    uint64_t most = sto_merge_counts(scan)->n_open_most;
+    assert_true(most > 0 && most <= OPEN_MOST);
     sto_merge_free(scan);
     sto_snap_release(snap);
 }

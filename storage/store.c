@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "storage/cells.h"
 #include "storage/engine/engine.h"
+#include "storage/forget.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +22,8 @@ struct sto_store {
     struct sto_catalog *catalog;
     struct sto_engine *engine;
     struct sto_cellmap *cells;
-    int close_rc; /* of cells and catalog */
+    struct sto_forget forget; /* series without points */
+    int close_rc;             /* of cells and catalog */
     struct ts_error close_err;
 };
 
@@ -99,6 +101,17 @@ const struct ts_conf_key sto_conf_keys[] = {
      .max = 3650000,
      .help =
          "Points that are older are in no answer; their files are deleted an hour later. 0 = keep for ever."},
+    {.name = "forget_series_h",
+     .type = TS_CONF_INT,
+     .def = "6",
+     .min = 0,
+     .max = 24 * 366,
+     .help =
+         "Every so many hours series are looked for that have no point any more, since all are expired or "
+         "deleted. They "
+         "are forgotten: they are in no list, take no memory, and get another number when somebody sends a "
+         "point again. "
+         "Series with metadata or annotations stay. 0 = never. Without retention_days nothing is forgotten."},
     {.name = NULL},
 };
 
@@ -116,6 +129,7 @@ void sto_opts_from_conf(struct sto_opts *opts, const struct ts_conf *conf)
     opts->n_shards = (unsigned)ts_conf_int(conf, "shards");
     opts->max_series = (uint64_t)ts_conf_int(conf, "max_series");
     opts->retention_ms = ts_conf_int(conf, "retention_days") * TS_DAY_MS;
+    opts->forget_every_ms = ts_conf_int(conf, "forget_series_h") * TS_HOUR_MS;
     opts->flush_age_ms = ts_conf_int(conf, "flush_age_s") * 1000;
 }
 
@@ -131,6 +145,17 @@ static void tidy(void *arg)
 {
     const struct sto_store *st = arg;
     (void)sto_catalog_tidy(st->catalog, NULL); /* a log that is broken is told by the next sync_names */
+}
+
+static bool keeps(void *arg, const struct sto_series *s)
+{
+    struct sto_store *st = arg;
+    return st->opts.keeps_series && st->opts.keeps_series(st, s);
+}
+
+static void forget(void *arg)
+{
+    sto_forget_tick(&((struct sto_store *)arg)->forget);
 }
 
 /* A log that was made when the store was first started must be there (its copy alone is no help: reclog.c). */
@@ -260,6 +285,7 @@ int sto_open(const struct sto_opts *opts, struct sto_store **out_store, struct t
         .memstore_bytes = opts->memstore_bytes ? opts->memstore_bytes : DEF_MEMSTORE_BYTES,
         .queue_bytes = opts->queue_bytes ? opts->queue_bytes : DEF_QUEUE_BYTES,
         .retention_ms = opts->retention_ms,
+        .forget = opts->forget_every_ms && opts->retention_ms && !opts->own_threads ? forget : NULL,
         .max_age_ms = opts->flush_age_ms,
         .pumped = opts->pumped,
         .wal_segment_bytes = opts->wal_segment_bytes,
@@ -279,6 +305,7 @@ int sto_open(const struct sto_opts *opts, struct sto_store **out_store, struct t
         .on_fatal = opts->survive_sync_errors ? NULL : on_fatal,
         .arg = st,
     };
+    st->forget = (struct sto_forget){.every_ms = opts->forget_every_ms, .keep = keeps, .arg = st};
     int rc = sto_engine_open(&eo, &st->engine, err);
     if (rc == TS_ECORRUPT)
         advise(err, opts->dir);
@@ -286,6 +313,9 @@ int sto_open(const struct sto_opts *opts, struct sto_store **out_store, struct t
         ts_free(st); /* closed() has been here */
         return rc;
     }
+    st->forget.catalog = st->catalog;
+    st->forget.engine = st->engine;
+    atomic_store_explicit(&st->forget.ready, true, memory_order_release); /* partner: sto_forget_tick */
     *out_store = st;
     return 0;
 }
@@ -419,6 +449,12 @@ int sto_store_pump_merges(struct sto_store *st, struct ts_error *err)
     return sto_engine_pump_merges(st->engine, err);
 }
 
+int sto_store_pump_forget(struct sto_store *st, struct ts_error *err)
+{
+    uint64_t n;
+    return sto_forget_now(&st->forget, &n, err);
+}
+
 void sto_compact_soon(struct sto_store *st)
 {
     sto_engine_compact_soon(st->engine);
@@ -430,13 +466,19 @@ void sto_compact_soon(struct sto_store *st)
 struct sto_snap {
     struct sto_engine *e;
     struct sto_version *v;
-    int64_t from_ms; /* what is older is expired */
+    int64_t from_ms;             /* what is older is expired */
+    struct sto_catalog *catalog; /* series of it stay in memory, */
+    unsigned reads;              /* for sto_catalog_read_end */
 };
 
 struct sto_snap *sto_snap_take(struct sto_store *st)
 {
     struct sto_snap *snap = ts_xmalloc(sizeof *snap);
-    *snap = (struct sto_snap){.e = st->engine, .v = sto_engine_pin(st->engine), .from_ms = STO_MIN_TS_MS};
+    *snap = (struct sto_snap){.e = st->engine,
+                              .from_ms = STO_MIN_TS_MS,
+                              .catalog = st->catalog,
+                              .reads = sto_catalog_read_begin(st->catalog)};
+    snap->v = sto_engine_pin(st->engine);
     if (st->opts.retention_ms)
         snap->from_ms = ts_clock_ms() - st->opts.retention_ms;
     return snap;
@@ -447,6 +489,7 @@ void sto_snap_release(struct sto_snap *snap)
     if (!snap)
         return;
     sto_engine_unpin(snap->e, snap->v);
+    sto_catalog_read_end(snap->catalog, snap->reads);
     ts_free(snap);
 }
 
@@ -546,5 +589,7 @@ void sto_stats(struct sto_store *st, void (*each)(void *arg, const char *name, u
 {
     sto_engine_stats(st->engine, each, arg);
     sto_catalog_stats(st->catalog, each, arg);
+    each(arg, "forget.passes", atomic_load(&st->forget.n_passes));
+    each(arg, "forget.errors", atomic_load(&st->forget.n_errors));
     each(arg, "cells.bytes", sto_cellmap_bytes(st->cells));
 }

@@ -26,6 +26,8 @@
 
 enum sto_sync { STO_SYNC_ALWAYS, STO_SYNC_INTERVAL, STO_SYNC_NONE };
 
+struct sto_store;
+
 struct sto_opts {
     const struct ts_fs *fs; /* NULL = the real one */
     const char *dir;        /* data folder */
@@ -43,8 +45,14 @@ struct sto_opts {
     uint64_t max_series;           /* 0 = 2^32 - 1 */
     uint64_t max_name_bytes; /* memory for names and series; new ones are refused above it; 0 = no limit */
     int64_t retention_ms;    /* 0 = keep for ever */
-    int64_t flush_age_ms;    /* a generation is flushed when it is this old; 0 = never */
-    bool no_background;      /* tests: flush and compact only when told */
+    int64_t
+        forget_every_ms; /* how often series without points are looked for and forgotten (catalog/forget.h); 0 = never.
+                                Needs retention_ms, and not own_threads */
+    bool (*keeps_series)(struct sto_store *st,
+                         const struct sto_series *s); /* is there something else about a series, so that it
+                                                         stays? Compact thread; NULL = no */
+    int64_t flush_age_ms; /* a generation is flushed when it is this old; 0 = never */
+    bool no_background;   /* tests: flush and compact only when told */
     bool
         survive_sync_errors; /* tests: refuse puts after a failed fdatasync, fail flushes after an error of manifest
                                  or catalog, instead of ending the process */
@@ -61,7 +69,6 @@ struct sto_opts {
     bool index_late;            /* tests: no index is read when its file is opened, however small */
 };
 
-struct sto_store;
 struct sto_port;
 
 /** The keys of storage (wal_sync, wal_sync_interval_ms, memstore_bytes, ...), a table for ts_conf_new. */
@@ -134,13 +141,17 @@ int sto_flush(struct sto_store *st, enum sto_level level, struct ts_error *err);
 void sto_store_pump(struct sto_store *st);
 /** Tests, with `pumped`: what the compact thread does after a flush: retention, and the merges worth doing. */
 int sto_store_pump_merges(struct sto_store *st, struct ts_error *err);
+/** Tests, with `pumped`, no snapshot being taken meanwhile: what the compact thread does every forget_every_ms: forget series
+ * that nothing mentions. Each port was turned after its last put, and asks for its series anew afterwards.
+ * TS_ENOSPC, TS_ENOMEM, TS_EMFILE: begun, and to be called again; TS_EIO. */
+int sto_store_pump_forget(struct sto_store *st, struct ts_error *err);
 /** Ask for STO_LEVEL_COMPACT in the background, return at once. */
 void sto_compact_soon(struct sto_store *st);
 
 /* --- reading --- */
 struct sto_snap;
 /** Pin one version: files and memstores behind one pointer; nothing appears twice or not at all through a
- * flush. It begins retention_ms before the present time: what is older is in no answer. Cheap. */
+ * flush. Series that are found while it is held stay in memory (sto_catalog_read_begin). It begins retention_ms before the present time: what is older is in no answer. Cheap. */
 struct sto_snap *sto_snap_take(struct sto_store *st);
 /** Let the version go. NULL is harmless. */
 void sto_snap_release(struct sto_snap *snap);

@@ -24,6 +24,7 @@
 #include "tsd/http/queries.h"
 #include "tsd/listen.h"
 #include "tsd/meta/fields.h"
+#include "tsd/meta/keep.h"
 #include "tsd/stats.h"
 #include "tsd/version.h"
 #include "tsd/worker.h"
@@ -121,6 +122,7 @@ static int server_start(struct server *s, const struct ts_conf *conf, unsigned *
         opts.memstore_bytes = tsd_memory_memstore_bytes(&d->set);
     if (!opts.index_cache_bytes)
         opts.index_cache_bytes = tsd_memory_index_cache_bytes(&d->set);
+    opts.keeps_series = tsd_meta_keeps_series;
     opts.max_name_bytes = tsd_memory_name_bytes(&d->set);
     TS_TRY(sto_open(&opts, &d->store, err));
     TS_TRY(qry_hidden_restore(d->store, err));

@@ -28,6 +28,7 @@ static void cat_free(struct sto_catalog *cat)
         sto_uidtab__release(&cat->uids[kind]);
     sto_seriestab__release(&cat->series);
     sto_tagindex__release(&cat->index);
+    sto_catalog__forget_release(cat);
     pthread_mutex_destroy(&cat->lock);
     pthread_mutex_destroy(&cat->log_lock);
     pthread_mutex_destroy(&cat->rewrite_lock);
@@ -68,6 +69,7 @@ int sto_catalog_open(const struct ts_fs *fs, const struct sto_catalog_opts *opts
     for (int kind = 0; kind < STO_UID_KINDS; kind++)
         sto_uidtab__init(&cat->uids[kind]);
     sto_seriestab__init(&cat->series, opts->n_shards);
+    sto_catalog__forget_init(cat);
     cat->read_only = opts->read_only;
     cat->grow_bytes = opts->grow_bytes ? opts->grow_bytes : GROW_BYTES;
     cat->lenient = opts->lenient;
@@ -132,10 +134,12 @@ static int add_pending(struct sto_catalog *cat, uint32_t *out_tagk, uint32_t *ou
     return rc;
 }
 
-static void all_up_to(struct sto_idruns *runs, uint32_t first, uint32_t end)
+/* Ids below end that there are. */
+static void all_up_to(struct sto_idruns *runs, const struct sto_dense *table, uint32_t end)
 {
-    for (uint32_t id = first; id < end; id++)
-        sto_idruns__add(runs, id);
+    for (uint32_t id = 0; id < end; id++)
+        if (sto_dense__get(table, id))
+            sto_idruns__add(runs, id);
 }
 
 /* Everything there is, as the contents of a new log. */
@@ -148,22 +152,36 @@ static int emit_checkpoint(void *arg, struct sto_reclog *fresh, struct ts_error 
     uint32_t end[STO_UID_KINDS], n_series = sto_series_count(cat);
     for (int kind = 0; kind < STO_UID_KINDS; kind++)
         end[kind] = sto_uid_max(cat, (enum sto_uid_kind)kind) + 1;
+    roaring_bitmap_t *gone = roaring_bitmap_copy(cat->forget.gone);
     pthread_mutex_unlock(&cat->lock);
     for (int kind = 0; kind < STO_UID_KINDS; kind++)
-        all_up_to(&items.names[kind], 1, end[kind]);
-    all_up_to(&items.series, 0, n_series);
+        all_up_to(&items.names[kind], &cat->uids[kind].names, end[kind]);
+    all_up_to(&items.series, &cat->series.by_id, n_series);
     int rc = sto_catlog__sizes(&items, fresh, err);
     if (rc == 0)
         rc = sto_catlog__items(cat, &items, STO_CATLOG_LEVEL_CHECKPOINT, fresh, err);
+    if (rc == 0)
+        rc = sto_catlog__gone(fresh, gone, err);
     sto_catlog__release_items(&items);
+    roaring_bitmap_free(gone);
     return rc;
 }
 
-/* Has the log grown so much that it should be rewritten? */
-static bool has_grown(const struct sto_catalog *cat, bool closing)
+/* Is more than half of the log about series that are forgotten? */
+static bool is_dead(struct sto_catalog *cat)
+{
+    pthread_mutex_lock(&cat->lock);
+    uint64_t n_series = cat->series.n;
+    pthread_mutex_unlock(&cat->lock);
+    return cat->forget.n_dead > n_series;
+}
+
+/* Has the log grown so much that it should be rewritten? log_lock held. */
+static bool has_grown(struct sto_catalog *cat, bool closing)
 {
     uint64_t now = sto_reclog_bytes(cat->log), base = cat->checkpoint_bytes;
     bool grown = closing ? now > base + base / 4 + GROW_CLOSING : now > base * 2 + cat->grow_bytes;
+    grown |= now > (closing ? GROW_CLOSING : cat->grow_bytes) && is_dead(cat);
     return (closing && cat->n_left_out) || (grown && now >= cat->retry_bytes);
 }
 
@@ -182,6 +200,7 @@ static int checkpoint_done(struct sto_catalog *cat, int rc, const struct ts_erro
         return 0;
     }
     cat->checkpoint_bytes = now;
+    cat->forget.n_dead = 0;
     atomic_store_explicit(&cat->log_bytes, now, memory_order_relaxed); /* a number on its own */
     return 0;
 }
@@ -256,7 +275,7 @@ uint32_t sto_series_n_on_disk(const struct sto_catalog *cat)
 const struct sto_series *sto_series_known(const struct sto_catalog *cat, uint32_t id, struct ts_error *err)
 {
     const struct sto_series *s = sto_series_get(cat, id);
-    if (!s)
+    if (!s && !sto_catalog__is_gone(cat, id))
         ts_error_set(err, TS_ECORRUPT,
                      "the write-ahead log has points of series %u, which the catalog has lost", id);
     return s;
@@ -274,7 +293,14 @@ int sto_catalog_close(struct sto_catalog *cat, struct ts_error *err)
 
 uint64_t sto_catalog_generation(const struct sto_catalog *cat)
 {
-    return atomic_load_explicit(&cat->generation, memory_order_acquire); /* partner: sto_uid_rename */
+    return atomic_load_explicit(&cat->generation, memory_order_acquire); /* partner: sto_catalog__renamed */
+}
+
+void sto_catalog__renamed(struct sto_catalog *cat)
+{
+    atomic_fetch_add_explicit(&cat->n_renames, 1, memory_order_release); /* partner: guessed() in series.c */
+    atomic_fetch_add_explicit(&cat->generation, 1,
+                              memory_order_release); /* partner: sto_catalog_generation */
 }
 
 /* --- memory; lock held --- */
@@ -291,7 +317,7 @@ static uint64_t name_bytes_of(const struct sto_catalog *cat)
 
 static uint64_t series_bytes_of(const struct sto_catalog *cat)
 {
-    return cat->series.arena.used_bytes + sto_dense__bytes(&cat->series.by_id) +
+    return sto_slab__bytes(&cat->series.slab) + sto_dense__bytes(&cat->series.by_id) +
            sto_idtab__bytes(&cat->series.by_ids);
 }
 
@@ -319,7 +345,9 @@ void sto_catalog_stats(const struct sto_catalog *cat,
     pthread_mutex_lock(lock);
     for (int kind = 0; kind < STO_UID_KINDS; kind++)
         n_names[kind] = cat->uids[kind].n_names;
-    uint64_t n_series = cat->series.n, n_pairs = cat->index.n, n_bitmaps = cat->index.pool.n_bitmaps;
+    uint64_t n_series = cat->series.n, n_pairs = cat->index.n - cat->index.n_free,
+             n_bitmaps = cat->index.pool.n_bitmaps;
+    uint64_t n_forgotten = cat->forget.n_forgotten;
     uint64_t name_bytes = name_bytes_of(cat), series_bytes = series_bytes_of(cat);
     uint64_t index_bytes = sto_tagindex__bytes(&cat->index);
     pthread_mutex_unlock(lock);
@@ -328,7 +356,9 @@ void sto_catalog_stats(const struct sto_catalog *cat,
         each(arg, names[kind][1], STO_UID_MAX_ID - sto_uid_max(cat, (enum sto_uid_kind)kind));
     }
     each(arg, "catalog.series", n_series);
-    each(arg, "catalog.series_left", cat->max_series - sto_series_count(cat));
+    each(arg, "catalog.series_left", cat->max_series > n_series ? cat->max_series - n_series : 0);
+    each(arg, "catalog.series_forgotten", n_forgotten);
+    each(arg, "catalog.series_numbers_left", UINT32_MAX - sto_series_count(cat));
     each(arg, "catalog.tag_pairs", n_pairs);
     each(arg, "catalog.bitmaps", n_bitmaps);
     each(arg, "catalog.names_bytes", name_bytes);

@@ -2,7 +2,7 @@
  * catalog.h - names and series: names <-> ids, tag sets <-> series numbers, sets of series by metric and tag.
  *
  * Names of three kinds (metric, tag key, tag value), each with its own ids from 1. A series is a metric and 1
- * to 255 tags; numbers count from 0. Nothing is given out twice; after a crash there may be holes, ids and
+ * to 255 tags; numbers count from 0. Series that nothing mentions are forgotten (forget.h). Nothing is given out twice; after a crash there may be holes, ids and
  * numbers that nothing uses. Kept in catalog.log (record log with a compact checkpoint). A new name or series
  * is in memory at once and in the log after sto_catalog_sync, which the engine calls before a flush counts;
  * the write-ahead log carries series texts until then (sto_series_restore), and their numbers alone afterwards.
@@ -125,6 +125,7 @@ struct sto_tag_text {
  * @param create      false: TS_ENOTFOUND if missing, and nothing is made
  * @return 0
  *         TS_ENOTFOUND
+ *         TS_EBUSY      the series is being forgotten this moment: try again, it will get a new number
  *         TS_ELIMIT     max_series or max_bytes reached, more than 255 tags, or a name too long: nothing is made
  *         TS_EINVAL     no tags, a name as refused by sto_uid_make, or read-only: nothing is made
  *
@@ -137,7 +138,7 @@ int sto_series_resolve(struct sto_catalog *cat, struct ts_slice text, uint32_t m
 /** Series by ids (tags sorted by key id); TS_ENOTFOUND. */
 int sto_series_find_ids(struct sto_catalog *cat, uint32_t metric, const struct sto_tag *tags, size_t n_tags,
                         const struct sto_series **out_series);
-/** Series by number, no lock; NULL if there is none. */
+/** Series by number, no lock; NULL if there is none, or not any more. */
 const struct sto_series *sto_series_get(const struct sto_catalog *cat, uint32_t id);
 /** Highest series number given out + 1: every series has a number below it, a few numbers may be holes. No
  * lock. */
@@ -146,7 +147,7 @@ uint32_t sto_series_count(const struct sto_catalog *cat);
  * sto_catalog_sync made so. No lock. */
 uint32_t sto_series_n_on_disk(const struct sto_catalog *cat);
 /** A series that the write-ahead log names by number alone, because it was on disk. NULL: it is lost, *err says so
- * (TS_ECORRUPT). No lock. */
+ * (TS_ECORRUPT), or it was forgotten, for it has no points (no error). Before the store is in use. */
 const struct sto_series *sto_series_known(const struct sto_catalog *cat, uint32_t id, struct ts_error *err);
 /**
  * From the write-ahead log: the series with this number and these ids, made if the catalog does not know it,
@@ -154,14 +155,15 @@ const struct sto_series *sto_series_known(const struct sto_catalog *cat, uint32_
  *
  * The catalog's own names win over the text.
  * @param tags  sorted by key id or in the order of the text
- * @return 0; TS_ECORRUPT if number, ids and text contradict what the catalog has
+ * @return 0, *out_series NULL if it was forgotten; TS_ECORRUPT if number, ids and text contradict what the catalog has
  *
  * Threads: before the store is in use.
  */
 int sto_series_restore(struct sto_catalog *cat, uint32_t id, uint32_t metric, const struct sto_tag *tags,
                        size_t n_tags, struct ts_slice text, uint32_t metric_len,
                        const struct sto_series **out_series, struct ts_error *err);
-/** Goes up when a name was renamed: caches of text -> series made before are void. No lock. */
+/** Goes up when a name was renamed, and when series may be forgotten: caches of text -> series made before are void. A
+ * port's thread that finds it changed asks for all its series anew before it puts anything. No lock. */
 uint64_t sto_catalog_generation(const struct sto_catalog *cat);
 
 /* --- selecting --- */
@@ -192,6 +194,13 @@ struct sto_select_ctl {
 int sto_select(struct sto_catalog *cat, uint32_t metric, const struct sto_tag_cond *conds, size_t n_conds,
                bool explicit_keys, const struct sto_select_ctl *ctl, roaring_bitmap_t **out_set,
                struct ts_error *err);
+
+/* --- looking while series are forgotten (forget.h) --- */
+/** From now on series and names that this thread finds stay where they are, until sto_catalog_read_end. Workers need not say
+ * so within a turn, nor who holds a snapshot. Takes a mutex for nanoseconds. Returns what read_end wants. */
+unsigned sto_catalog_read_begin(struct sto_catalog *cat);
+/** As read_begin says. Any thread. */
+void sto_catalog_read_end(struct sto_catalog *cat, unsigned token);
 
 /** Counters: each(arg, name with unit, value): names, ids left, series, bytes of memory and log. */
 void sto_catalog_stats(const struct sto_catalog *cat,

@@ -20,8 +20,10 @@ enum sto_catlog_type {
     STO_CATLOG_NAMES = 2,  /* a block of names of one kind */
     STO_CATLOG_SERIES = 3, /* a block of series */
     STO_CATLOG_RENAME = 4, /* another name for an id */
+    STO_CATLOG_GONE = 5,   /* numbers of series that were forgotten */
 };
-#define STO_CATLOG_FLAG_ZSTD 1u /* the payload is one zstd frame */
+#define STO_CATLOG_GONE_SERIES 3u /* kind in such a record: names have the kinds below */
+#define STO_CATLOG_FLAG_ZSTD   1u /* the payload is one zstd frame */
 
 #define STO_CATLOG_BLOCK_ITEMS 65536u     /* names or series of a block, at most */
 #define STO_CATLOG_BLOCK_CELLS (1u << 20) /* tags of a block's series together, about */
@@ -45,6 +47,8 @@ int sto_catlog__sizes(const struct sto_catlog_items *items, struct sto_reclog *l
 /** Add a rename. */
 int sto_catlog__rename(struct sto_reclog *log, enum sto_uid_kind kind, uint32_t id, struct ts_slice name,
                        struct ts_error *err);
+/** Add records that say that these series were forgotten. */
+int sto_catlog__gone(struct sto_reclog *log, const roaring_bitmap_t *series, struct ts_error *err);
 /** Take one record into the catalog (a sto_reclog_fn; arg is the catalog). TS_ECORRUPT, TS_EVERSION,
  * TS_ENOMEM. */
 int sto_catlog__replay(void *arg, struct ts_slice body, struct ts_error *err);

@@ -178,7 +178,7 @@ static int replay_rename(struct sto_catalog *cat, struct in *in, struct ts_error
         return damaged(err, "rename of an unknown id, or to a name that is taken");
     if (!other) {
         sto_uidtab__rename(t, id, name);
-        atomic_fetch_add_explicit(&cat->generation, 1, memory_order_relaxed); /* nobody else is there yet */
+        sto_catalog__renamed(cat);
     }
     return 0;
 }
@@ -382,6 +382,24 @@ static int replay_sizes(struct sto_catalog *cat, struct in *in, struct ts_error 
     return 0;
 }
 
+static int replay_gone(struct sto_catalog *cat, struct in *in, struct ts_error *err)
+{
+    uint8_t kind = get_u8(in);
+    uint32_t n;
+    int rc;
+    if (kind != STO_CATLOG_GONE_SERIES)
+        return ts_error_set(err, TS_EVERSION, "catalog: forgotten names of kind %u are from a newer program",
+                            kind);
+    uint32_t *ids = get_ids(in, &n, &rc, err);
+    if (!ids)
+        return rc;
+    for (uint32_t i = 0; i < n; i++)
+        sto_catalog__replay_gone(cat, ids[i]);
+    sto_seriestab__trim(&cat->series);
+    ts_free(ids);
+    return 0;
+}
+
 static int replay_raw(struct sto_catalog *cat, uint8_t type, struct ts_slice raw, struct ts_error *err)
 {
     struct in in = {(const uint8_t *)raw.p, (const uint8_t *)raw.p + raw.n};
@@ -394,6 +412,8 @@ static int replay_raw(struct sto_catalog *cat, uint8_t type, struct ts_slice raw
         return replay_series(cat, &in, err);
     case STO_CATLOG_RENAME:
         return replay_rename(cat, &in, err);
+    case STO_CATLOG_GONE:
+        return replay_gone(cat, &in, err);
     default:
         return ts_error_set(err, TS_EVERSION, "catalog: record of type %u is from a newer program", type);
     }

@@ -310,6 +310,34 @@ int sto_catlog__rename(struct sto_reclog *log, enum sto_uid_kind kind, uint32_t 
     return rc;
 }
 
+/* The numbers that were gathered become a record. */
+static int gone_end(struct block *blk, struct ts_error *err)
+{
+    ts_buf_clear(&blk->raw);
+    ts_buf_char(&blk->raw, (char)STO_CATLOG_GONE_SERIES);
+    put_runs(&blk->raw, &blk->runs);
+    blk->runs.n = blk->n = 0;
+    return add_record(blk, STO_CATLOG_GONE, err);
+}
+
+int sto_catlog__gone(struct sto_reclog *log, const roaring_bitmap_t *series, struct ts_error *err)
+{
+    struct block blk = {.log = log, .level = STO_CATLOG_LEVEL_APPEND};
+    roaring_uint32_iterator_t it;
+    int rc = 0;
+    for (roaring_init_iterator(series, &it); it.has_value && rc == 0; roaring_advance_uint32_iterator(&it)) {
+        sto_idruns__add(&blk.runs, it.current_value);
+        if (++blk.n == STO_CATLOG_BLOCK_ITEMS)
+            rc = gone_end(&blk, err);
+    }
+    if (rc == 0 && blk.n)
+        rc = gone_end(&blk, err);
+    ts_buf_release(&blk.raw);
+    ts_buf_release(&blk.body);
+    sto_idruns__release(&blk.runs);
+    return rc;
+}
+
 void sto_catlog__release_items(struct sto_catlog_items *items)
 {
     for (int kind = 0; kind < STO_UID_KINDS; kind++)

@@ -3,10 +3,11 @@
  *
  * The caller compares: it walks the ids whose hash agrees and looks at each. Growing moves a few slots with
  * each insertion, so that no insertion stops the world; until all have moved, both tables are searched.
- * Nothing is ever removed: an id that no longer fits the hash is passed over by the caller's comparison.
+ * An id that no longer fits the hash is passed over by the caller's comparison. One that was removed leaves a mark in its
+ * place, which goes when the table is next made anew.
  *
- *   slot: hash (upper 32 bits) | id + 1 (lower 32 bits)      0 = free      place: hash * capacity / 2^32,
- * then next ones
+ *   slot: hash (upper 32 bits) | id + 1 (lower 32 bits)      0 = free      id + 1 = 0: removed
+ *   place: hash * capacity / 2^32, then next ones
  *
  * Threads    plain data: the catalog's lock
  * Cost       10.7-16 bytes an entry (filled to 1/2 - 3/4)
@@ -19,12 +20,13 @@
 #include <stdint.h>
 
 struct sto_idtab {
-    uint64_t *slots;   /* owned */
-    uint64_t cap;      /* slots */
-    uint64_t n;        /* entries in both tables */
-    uint64_t *old;     /* table being left; NULL = none */
-    uint64_t old_cap;  /* slots of it */
-    uint64_t old_next; /* first slot of it not yet moved */
+    uint64_t *slots; /* owned */
+    uint64_t cap;    /* slots */
+    uint64_t n; /* slots used in both tables, but for those already moved; removed ones of `slots` count */
+    uint64_t n_removed; /* of them: removed ones */
+    uint64_t *old;      /* table being left; NULL = none */
+    uint64_t old_cap;   /* slots of it */
+    uint64_t old_next;  /* first slot of it not yet moved */
 };
 
 /* A walk over the ids of one hash. */
@@ -74,7 +76,7 @@ static inline bool sto_idtab__next(struct sto_idtab_walk *w, uint32_t *out_id)
             continue;
         }
         w->at = w->at + 1 == w->cap ? 0 : w->at + 1;
-        if ((uint32_t)(slot >> 32) == w->hash) {
+        if ((uint32_t)(slot >> 32) == w->hash && (uint32_t)slot) {
             *out_id = (uint32_t)slot - 1;
             return true;
         }
@@ -82,6 +84,8 @@ static inline bool sto_idtab__next(struct sto_idtab_walk *w, uint32_t *out_id)
 }
 /** Add an id (at most 2^32 - 2). The caller knows that it is not there. */
 void sto_idtab__insert(struct sto_idtab *t, uint32_t hash, uint32_t id);
+/** Remove an id that was inserted with this hash; nothing happens if it is not there. */
+void sto_idtab__remove(struct sto_idtab *t, uint32_t hash, uint32_t id);
 /** Room for n entries in all, at once: before loading many. */
 void sto_idtab__reserve(struct sto_idtab *t, uint64_t n);
 /** Free everything; usable again. */

@@ -129,6 +129,49 @@ void sto_posting__add_many(sto_posting *set, struct sto_posting_pool *pool, cons
         roaring_bitmap_add_many(bitmap_of(*set), n, ids);
 }
 
+static void array_remove(sto_posting *set, struct sto_posting_pool *pool, uint32_t id)
+{
+    uint32_t *a = array_of(*set), *ids = a + 2, i = 0;
+    while (i < a[0] && ids[i] != id)
+        i++;
+    if (i == a[0])
+        return;
+    memmove(ids + i, ids + i + 1, (a[0] - i - 1) * sizeof(*ids));
+    if (--a[0] > 1)
+        return;
+    *set = a[0] ? (sto_posting)ids[0] << 2 | ONE : 0;
+    array_give_back(pool, a);
+}
+
+static void bitmap_remove(sto_posting *set, struct sto_posting_pool *pool, uint32_t id)
+{
+    roaring_bitmap_t *b = bitmap_of(*set);
+    roaring_bitmap_remove(b, id);
+    if (!roaring_bitmap_is_empty(b))
+        return;
+    roaring_bitmap_free(b);
+    pool->n_bitmaps--;
+    *set = 0;
+}
+
+void sto_posting__remove(sto_posting *set, struct sto_posting_pool *pool, uint32_t id)
+{
+    switch (kind_of(*set)) {
+    case EMPTY:
+        return;
+    case ONE:
+        if ((uint32_t)(*set >> 2) == id)
+            *set = 0;
+        return;
+    case ARRAY:
+        array_remove(set, pool, id);
+        return;
+    case BITMAP:
+        bitmap_remove(set, pool, id);
+        return;
+    }
+}
+
 uint64_t sto_posting__count(sto_posting set)
 {
     switch (kind_of(set)) {

@@ -33,6 +33,8 @@ struct sto_posting_pool {
 void sto_posting__add(sto_posting *set, struct sto_posting_pool *pool, uint32_t id);
 /** Add n ascending numbers. */
 void sto_posting__add_many(sto_posting *set, struct sto_posting_pool *pool, const uint32_t *ids, size_t n);
+/** Take a number out; one that is not there is harmless. What becomes empty is 0 again. */
+void sto_posting__remove(sto_posting *set, struct sto_posting_pool *pool, uint32_t id);
 /** How many. */
 uint64_t sto_posting__count(sto_posting set);
 /** Add all numbers of the set to a bitmap. */

@@ -83,8 +83,7 @@ static int restore_name(struct sto_catalog *cat, enum sto_uid_kind kind, uint32_
     struct ts_slice present = sto_uidtab__name(t, id);
     if (present.p) {
         if (!ts_slice_eq(present, name)) /* the series will have a text with an old name, as after a rename */
-            atomic_fetch_add_explicit(&cat->generation, 1,
-                                      memory_order_release); /* partner: sto_catalog_generation */
+            sto_catalog__renamed(cat);
         return 0;
     }
     uint32_t hash = sto_uidtab__hash(name), other = sto_uidtab__find(t, name, hash);
@@ -146,6 +145,9 @@ static int restore_locked(struct sto_catalog *cat, struct restored *r, struct ts
         *out = s;
         return 0;
     }
+    if (sto_catalog__is_gone(
+            cat, r->id)) /* named in the log, and what was put is deleted, expired, or was refused */
+        return 0;
     TS_TRY(split(r, text, metric_len, err));
     return restore_new(cat, r, out, err);
 }

@@ -130,7 +130,7 @@ static bool ask(struct walk *w, size_t i, uint32_t value)
 
 static bool meets(struct walk *w, const struct sto_series *s)
 {
-    if (w->explicit_keys && s->n_tags != w->n_keys)
+    if (!s || (w->explicit_keys && s->n_tags != w->n_keys))
         return false;
     for (size_t i = 0; i < w->n_conds; i++) {
         if (!asks(&w->conds[i]))
@@ -155,7 +155,8 @@ static roaring_bitmap_t *walk_set(struct walk *w, const roaring_bitmap_t *set)
         uint32_t n_kept = 0;
         w->rc = look(w->ctl, w->err);
         for (uint32_t i = 0; i < n && w->rc == 0; i++)
-            if (meets(w, sto_seriestab__get(&w->cat->series, ids[i])))
+            if (meets(w, sto_seriestab__get(&w->cat->series,
+                                            ids[i]))) /* one may have been forgotten meanwhile */
                 ids[n_kept++] = ids[i];
         roaring_bitmap_add_many(kept, n_kept, ids);
     }

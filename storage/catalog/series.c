@@ -10,6 +10,8 @@
  */
 #include "storage/catalog/series.h"
 
+#include <stdlib.h>
+
 #include "base/hash.h"
 #include "storage/catalog/catalog_int.h"
 
@@ -71,7 +73,7 @@ struct sto_series *sto_seriestab__make(struct sto_seriestab *t, const struct sto
         ordered |= i > 0 && draft->tags[i].k < draft->tags[i - 1].k;
     }
     size_t head = sizeof(struct sto_series) + n * sizeof(struct sto_tag);
-    struct sto_series *s = ts_arena_alloc(&t->arena, head + text_len + (ordered ? n : 0));
+    struct sto_series *s = sto_slab__alloc(&t->slab, head + text_len + (ordered ? n : 0));
     char *text = (char *)s + head, *p = put_slice(text, draft->metric_name);
     *s = (struct sto_series){.id = draft->id,
                              .metric = draft->metric,
@@ -100,7 +102,8 @@ struct sto_series *sto_seriestab__make(struct sto_seriestab *t, const struct sto
 void sto_seriestab__put(struct sto_seriestab *t, struct sto_series *s, uint64_t hash)
 {
     s->shard = (uint16_t)(hash & (t->n_shards - 1));
-    s->local = t->n_local[s->shard]++;
+    struct sto_series_locals *l = &t->locals[s->shard];
+    s->local = l->n_free ? l->free_numbers[--l->n_free] : l->n++;
     sto_dense__set(&t->by_id, s->id, s);
     sto_idtab__insert(&t->by_ids, table_hash(hash), s->id);
     t->n++;
@@ -108,20 +111,61 @@ void sto_seriestab__put(struct sto_seriestab *t, struct sto_series *s, uint64_t 
         atomic_store_explicit(&t->end, s->id + 1, memory_order_release); /* partner: sto_series_count */
 }
 
+void sto_seriestab__take_out(struct sto_seriestab *t, const struct sto_series *s)
+{
+    sto_dense__clear(&t->by_id, s->id);
+    sto_idtab__remove(&t->by_ids, table_hash(sto_seriestab__hash(s->metric, s->tags, s->n_tags)), s->id);
+    t->n--;
+    if (t->n_gone == t->cap_gone)
+        t->gone = ts_xrealloc(t->gone, (t->cap_gone = t->cap_gone ? t->cap_gone * 2 : 64) * sizeof(*t->gone));
+    t->gone[t->n_gone++] = s->id;
+}
+
+void sto_seriestab__free(struct sto_seriestab *t, const struct sto_series *s)
+{
+    struct sto_series_locals *l = &t->locals[s->shard];
+    if (l->n_free == l->cap)
+        l->free_numbers =
+            ts_xrealloc(l->free_numbers, (l->cap = l->cap ? l->cap * 2 : 16) * sizeof(*l->free_numbers));
+    l->free_numbers[l->n_free++] = s->local;
+    size_t order = s->reserved & STO_SERIES_ORDERED ? s->n_tags : 0;
+    sto_slab__give(&t->slab, (void *)(uintptr_t)s,
+                   sizeof(*s) + s->n_tags * sizeof(struct sto_tag) + s->text_len + order);
+}
+
+static int cmp_u32(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+void sto_seriestab__trim(struct sto_seriestab *t)
+{
+    if (t->n_gone)
+        qsort(t->gone, t->n_gone, sizeof(*t->gone), cmp_u32);
+    sto_dense__trim(&t->by_id, t->gone, t->n_gone);
+    ts_free(t->gone);
+    t->gone = NULL;
+    t->n_gone = t->cap_gone = 0;
+}
+
 void sto_seriestab__init(struct sto_seriestab *t, uint32_t n_shards)
 {
-    ts_arena_init(&t->arena, 0);
+    sto_slab__init(&t->slab, 8);
     t->n_shards = n_shards;
-    t->n_local = ts_xcalloc(n_shards, sizeof(*t->n_local));
+    t->locals = ts_xcalloc(n_shards, sizeof(*t->locals));
 }
 
 void sto_seriestab__release(struct sto_seriestab *t)
 {
     sto_dense__release(&t->by_id);
     sto_idtab__release(&t->by_ids);
-    ts_arena_release(&t->arena);
+    sto_slab__release(&t->slab);
     sto_idruns__release(&t->pending);
-    ts_free(t->n_local);
+    for (uint32_t i = 0; t->locals && i < t->n_shards; i++)
+        ts_free(t->locals[i].free_numbers);
+    ts_free(t->locals);
+    ts_free(t->gone);
 }
 
 /* --- doors --- */
@@ -142,6 +186,8 @@ int sto_series_find_ids(struct sto_catalog *cat, uint32_t metric, const struct s
     uint64_t hash = sto_seriestab__hash(metric, tags, n_tags);
     pthread_mutex_lock(&cat->lock);
     *out_series = sto_seriestab__find(&cat->series, hash, metric, tags, n_tags);
+    if (*out_series && sto_catalog__touch(cat, (*out_series)->id, NULL) < 0)
+        *out_series = NULL;
     pthread_mutex_unlock(&cat->lock);
     return *out_series ? 0 : TS_ENOTFOUND;
 }
@@ -179,9 +225,10 @@ static int check_wanted(const struct sto_catalog *cat, const struct wanted *w, s
         return ts_error_set(err, TS_EINVAL, "the store is open read-only");
     uint64_t end =
         atomic_load_explicit(&cat->series.end, memory_order_relaxed); /* written under the lock we hold */
-    if (end >= cat->max_series)
-        return ts_error_set(err, TS_ELIMIT, "no more than %llu series (max_series)",
-                            (unsigned long long)cat->max_series);
+    if (cat->series.n >= cat->max_series || end >= UINT32_MAX)
+        return ts_error_set(
+            err, TS_ELIMIT, "no more than %llu series (max_series)",
+            (unsigned long long)(cat->series.n >= cat->max_series ? cat->max_series : UINT32_MAX));
     TS_TRY(sto_catalog__has_memory(cat, err));
     TS_TRY(w->metric ? 0 : sto_uid__check(STO_UID_METRIC, w->metric_name, err));
     uint64_t text_len = w->metric_name.n;
@@ -270,7 +317,7 @@ static int resolve_locked(struct sto_catalog *cat, struct wanted *w, bool create
     /* a name that was new a moment ago is in no series */
     *out = known ? sto_seriestab__find(&cat->series, hash, w->metric, sorted, w->n) : NULL;
     if (*out)
-        return 0;
+        return sto_catalog__touch(cat, (*out)->id, err);
     if (!create)
         return TS_ENOTFOUND;
     if (known)
@@ -283,13 +330,16 @@ static int resolve_locked(struct sto_catalog *cat, struct wanted *w, bool create
  * cache miss. Each thread has its own guess, and each guess is checked; a wrong one costs nanoseconds. */
 static _Thread_local uint32_t guess;
 
-/* Is the guess right? Texts may have old names once there was a rename: then only ids are believed. */
+/* Is the guess right? Texts may have old names once there was a rename: then only ids are believed. While series are
+ * forgotten the tables are asked, so that what is wanted stays. */
 static const struct sto_series *guessed(const struct sto_catalog *cat, struct ts_slice text,
                                         uint32_t metric_len)
 {
+    if (atomic_load_explicit(&cat->forget.on, memory_order_acquire)) /* partner: sto_catalog_forget_begin */
+        return NULL;
     const struct sto_series *s = sto_seriestab__get(&cat->series, guess);
     if (!s || s->text_len != text.n || s->metric_len != metric_len || memcmp(s->text, text.p, text.n) != 0 ||
-        sto_catalog_generation(cat) != 0)
+        atomic_load_explicit(&cat->n_renames, memory_order_acquire) != 0) /* partner: sto_catalog__renamed */
         return NULL;
     guess++;
     return s;
@@ -320,6 +370,8 @@ int sto_series_resolve(struct sto_catalog *cat, struct ts_slice text, uint32_t m
     pthread_mutex_lock(&cat->lock);
     int rc = resolve_locked(cat, &w, create, out_series, err);
     pthread_mutex_unlock(&cat->lock);
+    if (rc < 0)
+        *out_series = NULL;
     if (rc == 0)
         guess = (*out_series)->id + 1;
     else if (rc == TS_ENOTFOUND)

@@ -19,15 +19,22 @@ static struct sto_tagindex_entry *entry(const struct sto_tagindex *ti, uint32_t 
     return &ti->chunks[i / STO_TAGINDEX_CHUNK][i % STO_TAGINDEX_CHUNK];
 }
 
-static struct sto_tagindex_entry *find(const struct sto_tagindex *ti, uint32_t k, uint32_t v)
+/* Number of a pair's entry + 1; 0 = there is none. */
+static uint32_t number_of(const struct sto_tagindex *ti, uint32_t k, uint32_t v)
 {
     uint32_t i;
     for (struct sto_idtab_walk w = sto_idtab__walk(&ti->by_pair, pair_hash(k, v)); sto_idtab__next(&w, &i);) {
-        struct sto_tagindex_entry *e = entry(ti, i);
+        const struct sto_tagindex_entry *e = entry(ti, i);
         if (e->k == k && e->v == v)
-            return e;
+            return i + 1;
     }
-    return NULL;
+    return 0;
+}
+
+static struct sto_tagindex_entry *find(const struct sto_tagindex *ti, uint32_t k, uint32_t v)
+{
+    uint32_t n = number_of(ti, k, v);
+    return n ? entry(ti, n - 1) : NULL;
 }
 
 static struct sto_tagindex_entry *find_or_make(struct sto_tagindex *ti, uint32_t k, uint32_t v)
@@ -35,6 +42,15 @@ static struct sto_tagindex_entry *find_or_make(struct sto_tagindex *ti, uint32_t
     struct sto_tagindex_entry *e = find(ti, k, v);
     if (e)
         return e;
+    if (ti->first_free) {
+        uint32_t i = ti->first_free - 1;
+        e = entry(ti, i);
+        ti->first_free = e->v;
+        ti->n_free--;
+        *e = (struct sto_tagindex_entry){.k = k, .v = v};
+        sto_idtab__insert(&ti->by_pair, pair_hash(k, v), i);
+        return e;
+    }
     if (ti->n / STO_TAGINDEX_CHUNK == ti->n_chunks) {
         ti->chunks = ts_xrealloc(ti->chunks, (ti->n_chunks + 1) * sizeof(struct sto_tagindex_entry *));
         ti->chunks[ti->n_chunks++] = ts_xmalloc(STO_TAGINDEX_CHUNK * sizeof(struct sto_tagindex_entry));
@@ -89,6 +105,30 @@ void sto_tagindex__add_many(struct sto_tagindex *ti, const struct sto_series *co
         add_pairs(ti, series, n, tag);
     }
     ts_free(ids);
+}
+
+static void remove_from(struct sto_tagindex *ti, uint32_t k, uint32_t v, uint32_t id)
+{
+    uint32_t n = number_of(ti, k, v);
+    if (!n)
+        return;
+    struct sto_tagindex_entry *e = entry(ti, n - 1);
+    sto_posting__remove(&e->set, &ti->pool, id);
+    if (e->set)
+        return;
+    sto_idtab__remove(&ti->by_pair, pair_hash(k, v), n - 1);
+    *e = (struct sto_tagindex_entry){.v = ti->first_free};
+    ti->first_free = n;
+    ti->n_free++;
+}
+
+void sto_tagindex__remove(struct sto_tagindex *ti, const struct sto_series *s)
+{
+    remove_from(ti, 0, s->metric, s->id);
+    for (unsigned i = 0; i < s->n_tags; i++) {
+        remove_from(ti, s->tags[i].k, 0, s->id);
+        remove_from(ti, s->tags[i].k, s->tags[i].v, s->id);
+    }
 }
 
 sto_posting sto_tagindex__find(const struct sto_tagindex *ti, uint32_t k, uint32_t v)

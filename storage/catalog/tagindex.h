@@ -27,8 +27,10 @@ struct sto_tagindex {
     struct sto_idtab by_pair;           /* (k, v) -> number of entry */
     struct sto_tagindex_entry **chunks; /* owned; entries by number, STO_TAGINDEX_CHUNK each */
     uint32_t n_chunks;                  /* allocated */
-    uint32_t n;                         /* entries */
-    struct sto_posting_pool pool;       /* arrays of short sets */
+    uint32_t n;                         /* entries that were ever in use at once */
+    uint32_t n_free;                    /* of them: free ones */
+    uint32_t first_free; /* number + 1 of a free entry, which has that of the next one in v; 0 = none */
+    struct sto_posting_pool pool; /* arrays of short sets */
 };
 
 /** Ask for the memory that adding a series with these tags will need. */
@@ -37,6 +39,8 @@ void sto_tagindex__prefetch(const struct sto_tagindex *ti, const struct sto_tag 
 void sto_tagindex__add(struct sto_tagindex *ti, const struct sto_series *s);
 /** The same for n series with ascending numbers that share metric and tag keys. */
 void sto_tagindex__add_many(struct sto_tagindex *ti, const struct sto_series *const *series, size_t n);
+/** Take a series out of the sets of its metric, keys and pairs; sets that become empty go. */
+void sto_tagindex__remove(struct sto_tagindex *ti, const struct sto_series *s);
 /** Set of a pair; 0 if there is none. Valid until the lock is released. */
 sto_posting sto_tagindex__find(const struct sto_tagindex *ti, uint32_t k, uint32_t v);
 /** Room for n more pairs at once. */

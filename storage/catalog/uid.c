@@ -194,8 +194,7 @@ static int rename_logged(struct sto_catalog *cat, enum sto_uid_kind kind, struct
         rc = rename_check(cat, kind, from, to, &id, err); /* somebody may have made `to` meanwhile */
         if (rc == 0) {
             sto_uidtab__rename(&cat->uids[kind], id, to);
-            atomic_fetch_add_explicit(&cat->generation, 1,
-                                      memory_order_release); /* partner: sto_catalog_generation */
+            sto_catalog__renamed(cat);
         }
         pthread_mutex_unlock(&cat->lock);
     }

@@ -369,6 +369,8 @@ void *sto_compact__thread(void *arg)
         int rc = full ? sto_engine_flush(e, &err) : 0;
         if (rc == 0)
             rc = merge_all(e, full, &err);
+        if (e->opts.forget)
+            e->opts.forget(e->opts.arg);
         if (rc < 0 && rc != TS_ECANCELLED)
             ts_log_limited(&limit, TS_LOG_ERROR, "merging files failed, will be tried again: %s", err.text);
         pthread_mutex_lock(&e->bg_mu);

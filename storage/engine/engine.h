@@ -55,6 +55,8 @@ struct sto_engine_opts {
     /* Called now and then by the compact thread: rewrite what has grown. Errors are met again by sync_names. May be
      * NULL. */
     void (*tidy)(void *arg);
+    /* The same: forget series that nothing mentions, with sto_engine_used and sto_engine_turned. May be NULL. */
+    void (*forget)(void *arg);
     /* Called once the manifest and the heads of the files are read, before the log is replayed: open the catalog. */
     int (*ready)(void *arg, const struct sto_engine_found *found, struct ts_error *err);
     /* Replay: handle of a series from its ids and text. */
@@ -119,6 +121,20 @@ int sto_engine_flush(struct sto_engine *e, struct ts_error *err);
 int sto_engine_compact(struct sto_engine *e, struct ts_error *err);
 /** Ask for flush and full compaction in the background, return at once. */
 void sto_engine_compact_soon(struct sto_engine *e);
+
+/* --- forgetting series --- */
+/**
+ * Series that are mentioned: by files that have rows of them, whatever their age, and by memstores that have rows or deletes
+ * of them. The write-ahead log that would be replayed mentions no others; tombstones in files concern nothing once there are
+ * no rows.
+ *
+ * @return the caller's (roaring_bitmap_free); NULL: a file is broken, nobody knows
+ */
+roaring_bitmap_t *sto_engine_used(struct sto_engine *e);
+/** Wait until each worker has ended a turn, and what they had put by then is in the memstores. Who calls this with a change
+ * that workers look at when they begin to put (sto_catalog_generation) knows that nobody puts by what was known before.
+ * Errors as sto_engine_wait: some of it may not be there. Not with own_threads, whose ports nobody turns. */
+int sto_engine_turned(struct sto_engine *e, struct ts_error *err);
 
 /* --- reading --- */
 struct sto_version; /* immutable: files and memstores that make up the store at one moment */

@@ -302,6 +302,10 @@ def catalog_record(body, state):
         which, i = b.u8(), b.varint()
         names[which][i] = b.take(b.left()).decode("utf-8", "backslashreplace")
         yield "rename %s %d %s" % (NAME_KINDS[which], i, names[which][i])
+    elif kind == 5:
+        if b.u8() != 3:
+            raise Damage("forgotten names")
+        yield "forgotten series %s" % " ".join(str(i) for i in catalog_ids(b))
     else:
         raise Damage("unknown catalog record %d" % kind)
     if b.left():

@@ -100,6 +100,7 @@ static void release(struct sim *s)
     }
     ts_free(s->cells.ops);
     t_ref_free(s->ref);
+    roaring_bitmap_free(s->gone);
     t_faultfs_free(s->f);
     ts_free(s);
 }
@@ -129,11 +130,11 @@ static void run(uint64_t seed, unsigned n_steps, bool verbose)
     if (verbose)
         printf(
             "seed %llu: %u steps, %llu operations (%llu lost rightly), %llu ends, %llu faults, %llu played "
-            "turns, %llu checks of %llu points and %llu summaries\n",
+            "turns, %llu checks of %llu points and %llu summaries, %llu series forgotten\n",
             (unsigned long long)seed, steps, (unsigned long long)s->n_ops, (unsigned long long)s->n_lost,
             (unsigned long long)s->n_crashes, (unsigned long long)s->n_faults,
             (unsigned long long)s->n_played, (unsigned long long)s->n_checks, (unsigned long long)s->n_points,
-            (unsigned long long)s->n_summaries);
+            (unsigned long long)s->n_summaries, (unsigned long long)s->n_forgotten);
     t_faultfs_power_cut(s->f);
     sto_close(s->st, NULL);
     release(s);

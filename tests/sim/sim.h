@@ -71,6 +71,7 @@ struct sim_series {
     int metric, tagv;           /* into sim.names[STO_UID_METRIC], [STO_UID_TAGV] */
     uint32_t id;                /* as the store said, UINT32_MAX = not known */
     bool safe;                  /* points of it were confirmed to be in files: its id must stay */
+    bool maybe_gone;            /* forgetting it ended in an error, or was cut short: it may be gone */
     const struct sto_series *h; /* in the open store; NULL = not asked yet */
 };
 
@@ -137,6 +138,9 @@ struct sim {
     unsigned n_series;
     struct sim_name names[STO_UID_KINDS][SIM_NAMES];
     unsigned n_names[STO_UID_KINDS];
+    roaring_bitmap_t *gone; /* numbers of series that were forgotten, on disk */
+    uint64_t kept;          /* series that the last pass of forgetting was told to keep, as bits */
+    bool unfinished;        /* a pass ended in an error since the opening: series may be refused */
     struct sim_ops open[SIM_PORTS][SIM_PORTS]; /* by port and owner: the open batch */
     struct sim_owner owners[SIM_PORTS];
     struct sim_barrier barriers[SIM_BARRIERS];
@@ -144,7 +148,7 @@ struct sim {
     struct sim_cells cells;
 
     /* what was done, for the report */
-    uint64_t n_ops, n_crashes, n_checks, n_played, n_faults, n_lost, n_summaries, n_points;
+    uint64_t n_ops, n_crashes, n_checks, n_played, n_faults, n_lost, n_summaries, n_points, n_forgotten;
 };
 
 /* sim.c */
@@ -175,6 +179,14 @@ void sim_hook(void *arg, enum t_op op, const char *path, bool after);
 void sim_arrive_all(struct sim *s);
 /** Send all that is open and take in all that was sent. */
 void sim_turn_all(struct sim *s);
+/** Some ports put some points. */
+void sim_put_some(struct sim *s);
+/** A port deletes all that a series has. */
+void sim_delete_all(struct sim *s, unsigned i);
+/** Everything to files, and all merges. */
+void sim_compact(struct sim *s);
+/** Has nothing gone wrong since the opening? */
+bool sim_all_well(const struct sim *s);
 void sim_ops_clear(struct sim_ops *ops);
 
 /* sim_check.c: comparing with the model */
@@ -205,6 +217,12 @@ struct sim_known sim_known_now(const struct sim *s);
 /** These are on disk for certain: a flush to files has ended well. */
 void sim_names_safe(struct sim *s, const struct sim_known *known);
 void sim_check_names(struct sim *s, const char *when);
+
+/* sim_forget.c */
+/** Series without points are forgotten; those with points must stay, while others put. */
+void sim_forget(struct sim *s);
+/** Options of the store that forgetting needs. */
+void sim_forget_configure(struct sim *s);
 
 /* sim_cells.c */
 void sim_cell_step(struct sim *s);

@@ -30,6 +30,7 @@ void sim_configure(struct sim *s)
     };
     if (sim_chance(s, 35))
         s->opts.retention_ms = s->retention_ms = (int64_t)(2 + sim_rnd(s, 60)) * TS_DAY_MS;
+    sim_forget_configure(s);
     s->has_adds = !s->opts.retention_ms || sim_chance(s, 50);
     s->dense = sim_chance(s, 40);
     s->full_pct = sim_chance(s, 50) ? 10 : 80;

@@ -83,12 +83,16 @@ const struct sto_series *sim_resolve(struct sim *s, unsigned i, bool create)
                                 (uint32_t)strlen(metric), &tag, 1, create, &x->h, &err);
     if (rc == TS_ENOTFOUND && !create)
         return NULL;
+    if (rc == TS_EBUSY && s->unfinished)
+        return NULL;
     if (!sim_ok(s, rc, &err, "a series"))
         return NULL;
     id_is(s, STO_UID_METRIC, x->metric, x->h->metric);
     id_is(s, STO_UID_TAGV, x->tagv, x->h->tags[0].v);
     if (x->id != UINT32_MAX && x->id != x->h->id)
         sim_fail(s, "series %u was number %u, now %u", i, x->id, x->h->id);
+    if (x->id == UINT32_MAX && roaring_bitmap_contains(s->gone, x->h->id))
+        sim_fail(s, "series %u has number %u, which another one had that was forgotten", i, x->h->id);
     x->id = x->h->id;
     return x->h;
 }
@@ -177,6 +181,7 @@ static void check_name(struct sim *s, int kind, unsigned i, const char *when)
 
 void sim_check_names(struct sim *s, const char *when)
 {
+    s->unfinished = false;
     for (unsigned i = 0; i < s->n_series; i++)
         s->series[i].h = NULL;
     for (unsigned i = 0; i < s->n_names[STO_UID_METRIC]; i++)
@@ -187,8 +192,11 @@ void sim_check_names(struct sim *s, const char *when)
         struct sim_series *x = &s->series[i];
         if (x->id == UINT32_MAX || sim_resolve(s, i, false))
             continue;
-        if (x->safe)
+        if (x->safe && !x->maybe_gone)
             sim_fail(s, "%s: series %u (number %u) is gone, it was on disk", when, i, x->id);
         x->id = UINT32_MAX;
+        x->safe = false;
     }
+    for (unsigned i = 0; i < s->n_series; i++)
+        s->series[i].maybe_gone = false;
 }

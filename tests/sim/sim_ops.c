@@ -135,6 +135,23 @@ static struct ts_num some_value(struct sim *s, unsigned series)
     return (struct ts_num){.m = (int64_t)sim_rnd(s, 100000), .kind = TS_NUM_INT};
 }
 
+void sim_delete_all(struct sim *s, unsigned i)
+{
+    unsigned port = (unsigned)sim_rnd(s, s->opts.n_ports);
+    const struct sto_series *h = sim_resolve(s, i, true);
+    struct sto_port *p = sto_port(s->st, port);
+    unsigned owner = h ? sto_port_slot(p, h) : 0;
+    if (!h || s->open[port][owner].n >= OPEN_MAX || sto_delete(p, h, STO_MIN_TS_MS, STO_MAX_TS_MS) < 0)
+        return;
+    s->n_ops++;
+    sim_say(s, "port %u deletes all of series %u", port, i);
+    struct sim_op op = {.p = {.series = &s->handles[i],
+                              .ts_ms = STO_MIN_TS_MS,
+                              .m = STO_MAX_TS_MS,
+                              .flags = sto_meta_flags(STO_OP_DEL, TS_NUM_INT, 0, true)}};
+    ops_add(&s->open[port][owner], &op);
+}
+
 static void put(struct sim *s, enum sto_op kind)
 {
     if (!s->n_series)
@@ -184,7 +201,7 @@ static void put(struct sim *s, enum sto_op kind)
     ops_add(&s->open[port][owner], &op);
 }
 
-static void put_some(struct sim *s)
+void sim_put_some(struct sim *s)
 {
     uint64_t n = sim_chance(s, 5) ? sim_rnd(s, 200) : 1 + sim_rnd(s, s->dense ? 60 : 8);
     while (n-- > 0) {
@@ -258,7 +275,7 @@ static void confirm(struct sim *s, const size_t n[SIM_PORTS], bool disk)
     }
 }
 
-static bool all_well(const struct sim *s)
+bool sim_all_well(const struct sim *s)
 {
     return !s->faulty && !s->broken && !((s->cut_planned || s->kill_planned) && t_faultfs_fired(s->f)) &&
            !sto_store_refusing(s->st);
@@ -286,7 +303,7 @@ static void sync_pass(struct sim *s)
     begin(s, SIM_SYNC, true, &top);
     sto_store_pump(s->st);
     end(s, SIM_SYNC, top);
-    if (all_well(s))
+    if (sim_all_well(s))
         confirm(s, n, true);
     make_sure(s);
     for (unsigned i = 0; i < s->opts.n_ports; i++)
@@ -328,7 +345,7 @@ static void note_horizon(struct sim *s)
         s->horizon_ms = s->now_ms - s->opts.retention_ms;
 }
 
-static void compact(struct sim *s)
+void sim_compact(struct sim *s)
 {
     unsigned pct = s->hook_pct;
     sim_turn_all(s);
@@ -359,7 +376,7 @@ static void merge_some(struct sim *s)
 
 static void check_now(struct sim *s)
 {
-    if (all_well(s) && queues_empty(s))
+    if (sim_all_well(s) && queues_empty(s))
         sim_check(s, sim_chance(s, 20));
     else if (!s->depth && !s->broken && !s->cut_planned && !s->kill_planned && queues_empty(s))
         sim_check_front(s);
@@ -370,7 +387,7 @@ static void played(struct sim *s, bool may_flush)
 {
     uint64_t r = sim_rnd(s, 100);
     if (r < 40)
-        put_some(s);
+        sim_put_some(s);
     else if (r < 65)
         turn(s, (unsigned)sim_rnd(s, s->opts.n_ports));
     else if (r < 72)
@@ -442,7 +459,7 @@ void sim_step(struct sim *s)
     if (r < s->flush_pm)
         flush_files(s);
     else if (r < 440)
-        put_some(s);
+        sim_put_some(s);
     else if (r < 580)
         turn(s, (unsigned)sim_rnd(s, s->opts.n_ports));
     else if (r < 640)
@@ -454,17 +471,20 @@ void sim_step(struct sim *s)
     else if (r < 790)
         flush(s, sim_chance(s, 50) ? STO_LEVEL_DISK : STO_LEVEL_LOG);
     else if (r < 810)
-        sim_chance(s, s->full_pct) ? compact(s) : merge_some(s);
+        sim_chance(s, s->full_pct) ? sim_compact(s) : merge_some(s);
     else if (r < 840)
         pass_time(s);
     else if (r < 865)
         sim_new_series(s);
     else if (r < 875)
         sim_rename(s);
+    else if (r < 887)
+        sim_forget(s);
     else if (r < 935)
         check_now(s);
     else if (r < 945)
-        all_well(s) && !s->cut_planned && !s->kill_planned && queues_empty(s) ? sim_check_damage(s) : (void)0;
+        sim_all_well(s) && !s->cut_planned && !s->kill_planned && queues_empty(s) ? sim_check_damage(s)
+                                                                                  : (void)0;
     else if (r < 955)
         sim_close(s);
     else if (r < 975)
@@ -472,7 +492,7 @@ void sim_step(struct sim *s)
     else
         sim_fault(s);
     ts_clock_set_fake(s->now_ms);
-    if (s->st && all_well(s)) {
+    if (s->st && sim_all_well(s)) {
         size_t n[SIM_PORTS];
         all_arrived(s, n);
         confirm(s, n, false);

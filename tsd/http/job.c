@@ -424,9 +424,12 @@ static void job_task(void *arg)
     struct tsd_worker *w = job->req->w;
     atomic_store_explicit(&job->begun, true, memory_order_relaxed); /* a hint: the schedule knows */
     tsd_memory_json_small(job->req->body.n <= TSD_REQ_SMALL_BYTES);
+    struct sto_catalog *cat = sto_store_catalog(job->req->d->store);
+    unsigned reads = sto_catalog_read_begin(cat); /* series that it finds stay where they are */
     job_work(job);
     job_unlist(job);
     job_release_run(job);
+    sto_catalog_read_end(cat, reads);
     job->end.run = job_run_end;
     tsd_worker_call(w, &job->end);
 }

@@ -217,6 +217,8 @@ static int collision_each(void *arg, const struct sto_series *s, const struct ts
         key = ts_hash_u64(key ^ p->parts[i].hash);
     for (; ts_map64_get(&w->places, key, &id); key++) {
         const struct sto_series *first = sto_series_get(sto_store_catalog(w->store), id);
+        if (!first) /* forgotten meanwhile */
+            continue;
         TS_TRY(tsd_tree_plan_run(w->plan, first, &w->other, err));
         if (same_place(p, &w->other))
             return w->each(w->arg, s, first, (struct ts_slice){"", 0}, err);

@@ -112,6 +112,17 @@ int tsd_tsmeta_load(struct sto_store *st, const struct sto_series *s, struct ts_
     return rc == TS_ENOTFOUND ? 0 : rc;
 }
 
+bool tsd_tsmeta_there(struct sto_store *st, const struct sto_series *s)
+{
+    struct ts_buf key, value;
+    tsmeta_key(s, &key);
+    ts_buf_init(&value, 0);
+    bool there = sto_cell_get(st, ts_buf_get(&key), &value) == 0;
+    ts_buf_release(&value);
+    ts_buf_release(&key);
+    return there;
+}
+
 int tsd_tsmeta_store(struct sto_store *st, const struct sto_series *s, struct tsd_record *given, bool replace,
                      struct ts_arena *arena, struct tsd_record *out, bool *out_changed, struct ts_error *err)
 {

@@ -38,6 +38,8 @@ int tsd_tsmeta_points(struct sto_store *st, const struct sto_series *s, struct t
 /** The stored record of a series; *out_stored is false, and the record all defaults, if nobody wrote one. */
 int tsd_tsmeta_load(struct sto_store *st, const struct sto_series *s, struct ts_arena *arena,
                     struct tsd_record *out, bool *out_stored, struct ts_error *err);
+/** Has a series a stored record? */
+bool tsd_tsmeta_there(struct sto_store *st, const struct sto_series *s);
 /** Merge what was given into it, or replace it: as tsd_record_store. A new one was created now. */
 int tsd_tsmeta_store(struct sto_store *st, const struct sto_series *s, struct tsd_record *given, bool replace,
                      struct ts_arena *arena, struct tsd_record *out, bool *out_changed, struct ts_error *err);

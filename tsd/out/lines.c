@@ -216,9 +216,12 @@ int tsd_lines__metric(struct tsd_lines_run *r, uint32_t metric, const struct tsd
                                      .from_ms = spec->from_ms,
                                      .to_ms = spec->to_ms,
                                      .final = true};
-        for (; it.has_value && scan.n_series < TSD_LINES_SERIES; roaring_advance_uint32_iterator(&it))
-            series[scan.n_series++] = sto_series_get(r->cat, it.current_value);
-        rc = tsd_lines__scan(r, &scan, err);
+        for (; it.has_value && scan.n_series < TSD_LINES_SERIES; roaring_advance_uint32_iterator(&it)) {
+            series[scan.n_series] = sto_series_get(r->cat, it.current_value);
+            scan.n_series += series[scan.n_series] != NULL; /* it may have been forgotten meanwhile */
+        }
+        if (scan.n_series)
+            rc = tsd_lines__scan(r, &scan, err);
     }
     roaring_bitmap_free(set);
     return rc;

@@ -1,0 +1,311 @@
+/*
+ * forget.c - series leave the catalog: candidates, the log's record, the tables, and at last their memory.
+ *
+ * Threads    see forget.h; locks in catalog_int.h
+ * Invariant  a number is on disk as forgotten before anybody can get another number for the same tags: else the log of
+ *            the catalog and the write-ahead log would know two numbers for one series after a crash
+ */
+#include "storage/catalog/forget.h"
+
+#include "base/mem.h"
+#include "storage/catalog/catalog_int.h"
+#include "storage/catalog/catlog.h"
+
+#define AT_ONCE 256u /* series for which the mutex is held */
+
+void sto_catalog__forget_init(struct sto_catalog *cat)
+{
+    pthread_mutex_init(&cat->forget.mu, NULL);
+    cat->forget.gone = roaring_bitmap_create();
+}
+
+void sto_catalog__forget_release(struct sto_catalog *cat)
+{
+    struct sto_forgetting *f = &cat->forget;
+    if (f->leaving)
+        roaring_bitmap_free(f->leaving);
+    if (f->going)
+        roaring_bitmap_free(f->going);
+    roaring_bitmap_free(f->gone);
+    ts_free(f->fresh.series);
+    ts_free(f->waiting.series);
+    pthread_mutex_destroy(&f->mu);
+}
+
+/* --- those who ask --- */
+
+int sto_catalog__touch(struct sto_catalog *cat, uint32_t id, struct ts_error *err)
+{
+    struct sto_forgetting *f = &cat->forget;
+    if (f->going && roaring_bitmap_contains(f->going, id))
+        return ts_error_set(err, TS_EBUSY, "the series is being forgotten, it is there again in a moment");
+    if (f->leaving)
+        roaring_bitmap_remove(f->leaving, id);
+    return 0;
+}
+
+bool sto_catalog__is_gone(const struct sto_catalog *cat, uint32_t id)
+{
+    return roaring_bitmap_contains(cat->forget.gone, id);
+}
+
+unsigned sto_catalog_read_begin(struct sto_catalog *cat)
+{
+    struct sto_forgetting *f = &cat->forget;
+    pthread_mutex_lock(&f->mu);
+    unsigned token = f->now;
+    f->n_readers[token]++;
+    pthread_mutex_unlock(&f->mu);
+    return token;
+}
+
+void sto_catalog_read_end(struct sto_catalog *cat, unsigned token)
+{
+    struct sto_forgetting *f = &cat->forget;
+    pthread_mutex_lock(&f->mu);
+    f->n_readers[token]--;
+    pthread_mutex_unlock(&f->mu);
+}
+
+/* --- a pass --- */
+
+/* Hidden metrics, as bits by id; the caller frees it. */
+static roaring_bitmap_t *hidden_metrics(const struct sto_catalog *cat)
+{
+    roaring_bitmap_t *set = roaring_bitmap_create();
+    for (uint32_t id = 1, max = sto_uid_max(cat, STO_UID_METRIC); id <= max; id++)
+        if (sto_name_hidden(sto_uid_name(cat, STO_UID_METRIC, id)))
+            roaring_bitmap_add(set, id);
+    return set;
+}
+
+static uint32_t tags_hash(const struct sto_series *s)
+{
+    return (uint32_t)(sto_seriestab__hash(0, s->tags, s->n_tags) >> 32);
+}
+
+/* Hashes of the tags that series of hidden metrics have. Whoever asks for a series finds these by it, so what has such tags
+ * stays as long as they do. NULL: there are none. */
+static roaring_bitmap_t *hidden_tags(const struct sto_catalog *cat)
+{
+    roaring_bitmap_t *metrics = hidden_metrics(cat), *tags = NULL;
+    for (uint32_t id = 0, end = sto_series_count(cat); !roaring_bitmap_is_empty(metrics) && id < end; id++) {
+        const struct sto_series *s = sto_series_get(cat, id);
+        if (!s || !roaring_bitmap_contains(metrics, s->metric))
+            continue;
+        tags = tags ? tags : roaring_bitmap_create();
+        roaring_bitmap_add(tags, tags_hash(s));
+    }
+    roaring_bitmap_free(metrics);
+    return tags;
+}
+
+/* Of these series, those that a series of a hidden metric belongs to; NULL: none. */
+static roaring_bitmap_t *owners_of_hidden(const struct sto_catalog *cat, const roaring_bitmap_t *of)
+{
+    roaring_bitmap_t *tags = hidden_tags(cat), *owners = NULL;
+    roaring_uint32_iterator_t it;
+    if (!tags)
+        return NULL;
+    owners = roaring_bitmap_create();
+    for (roaring_init_iterator(of, &it); it.has_value; roaring_advance_uint32_iterator(&it)) {
+        const struct sto_series *s = sto_series_get(cat, it.current_value);
+        if (!sto_name_hidden(sto_uid_name(cat, STO_UID_METRIC, s->metric)) &&
+            roaring_bitmap_contains(tags, tags_hash(s)))
+            roaring_bitmap_add(owners, s->id);
+    }
+    roaring_bitmap_free(tags);
+    return owners;
+}
+
+uint64_t sto_catalog_forget_begin(struct sto_catalog *cat, const roaring_bitmap_t *used,
+                                  sto_catalog_keep_fn keep, void *arg)
+{
+    struct sto_forgetting *f = &cat->forget;
+    roaring_bitmap_t *idle = roaring_bitmap_create();
+    /* nobody but us takes series out: they are there without a lock */
+    for (uint32_t id = 0, end = sto_series_count(cat); id < end; id++) {
+        const struct sto_series *s = sto_series_get(cat, id);
+        if (s && !roaring_bitmap_contains(used, id) && !(keep && keep(arg, s)))
+            roaring_bitmap_add(idle, id);
+    }
+    roaring_bitmap_t *owners = owners_of_hidden(cat, idle);
+    if (owners) {
+        roaring_bitmap_andnot_inplace(idle, owners);
+        roaring_bitmap_free(owners);
+    }
+    uint64_t n = roaring_bitmap_get_cardinality(idle);
+    if (n == 0 || cat->read_only) {
+        roaring_bitmap_free(idle);
+        return 0;
+    }
+    pthread_mutex_lock(&cat->lock);
+    f->leaving = idle;
+    atomic_store_explicit(&f->on, true, memory_order_release); /* partner: guessed() in series.c */
+    atomic_fetch_add_explicit(&cat->generation, 1,
+                              memory_order_release); /* partner: sto_catalog_generation */
+    pthread_mutex_unlock(&cat->lock);
+    return n;
+}
+
+void sto_catalog_forget_spare(struct sto_catalog *cat, const roaring_bitmap_t *used)
+{
+    pthread_mutex_lock(&cat->lock);
+    roaring_bitmap_t *leaving = cat->forget.leaving ? roaring_bitmap_copy(cat->forget.leaving) : NULL;
+    pthread_mutex_unlock(&cat->lock);
+    if (!leaving)
+        return;
+    /* a series of a hidden metric may have come meanwhile */
+    roaring_bitmap_t *owners = owners_of_hidden(cat, leaving);
+    pthread_mutex_lock(&cat->lock);
+    roaring_bitmap_andnot_inplace(cat->forget.leaving, used);
+    if (owners)
+        roaring_bitmap_andnot_inplace(cat->forget.leaving, owners);
+    pthread_mutex_unlock(&cat->lock);
+    roaring_bitmap_free(leaving);
+    if (owners)
+        roaring_bitmap_free(owners);
+}
+
+void sto_catalog_forget_cancel(struct sto_catalog *cat)
+{
+    struct sto_forgetting *f = &cat->forget;
+    pthread_mutex_lock(&cat->lock);
+    if (f->leaving)
+        roaring_bitmap_free(f->leaving);
+    f->leaving = NULL;
+    if (!f->going)
+        atomic_store_explicit(&f->on, false, memory_order_release); /* partner: guessed() in series.c */
+    pthread_mutex_unlock(&cat->lock);
+}
+
+static void retire(struct sto_retired *r, const struct sto_series *s)
+{
+    if (r->n == r->cap)
+        r->series =
+            ts_xrealloc(r->series, (r->cap = r->cap ? r->cap * 2 : 256) * sizeof(struct sto_series *));
+    r->series[r->n++] = s;
+}
+
+/* The next few series that go leave the tables. False: none is left. */
+static bool take_some_out(struct sto_catalog *cat, uint64_t *n)
+{
+    struct sto_forgetting *f = &cat->forget;
+    uint32_t ids[AT_ONCE], n_ids = 0;
+    roaring_uint32_iterator_t it;
+    pthread_mutex_lock(&cat->lock);
+    for (roaring_init_iterator(f->going, &it); it.has_value && n_ids < AT_ONCE;
+         roaring_advance_uint32_iterator(&it))
+        ids[n_ids++] = it.current_value;
+    for (uint32_t i = 0; i < n_ids; i++) {
+        const struct sto_series *s = sto_seriestab__get(&cat->series, ids[i]);
+        roaring_bitmap_remove(f->going, ids[i]);
+        roaring_bitmap_add(f->gone, ids[i]);
+        sto_tagindex__remove(&cat->index, s);
+        sto_seriestab__take_out(&cat->series, s);
+        retire(&f->fresh, s);
+    }
+    f->n_forgotten += n_ids;
+    *n += n_ids;
+    if (n_ids == 0) {
+        roaring_bitmap_free(f->going);
+        f->going = NULL;
+        roaring_bitmap_run_optimize(f->gone);
+        sto_seriestab__trim(&cat->series);
+        atomic_store_explicit(&f->on, false, memory_order_release); /* partner: guessed() in series.c */
+    }
+    pthread_mutex_unlock(&cat->lock);
+    return n_ids > 0;
+}
+
+/* The log knows all series, and then which of them are gone; on disk. log_lock held. */
+static int write_gone(struct sto_catalog *cat, struct ts_error *err)
+{
+    struct sto_forgetting *f = &cat->forget;
+    TS_TRY(sto_catalog__write(cat, false, false,
+                              err)); /* or a series could come behind the record that it is gone */
+    pthread_mutex_lock(&cat->lock);
+    if (!f->going)
+        f->going = f->leaving;
+    f->leaving = NULL;
+    pthread_mutex_unlock(&cat->lock);
+    /* nobody else changes it from here on */
+    TS_TRY(sto_catlog__gone(cat->log, f->going, err));
+    TS_TRY(sto_reclog_flush(cat->log, true, err));
+    f->n_dead += roaring_bitmap_get_cardinality(f->going);
+    return 0;
+}
+
+static bool is_nothing_left(struct sto_catalog *cat)
+{
+    const struct sto_forgetting *f = &cat->forget;
+    pthread_mutex_lock(&cat->lock);
+    bool nothing = !f->going && (!f->leaving || roaring_bitmap_is_empty(f->leaving));
+    pthread_mutex_unlock(&cat->lock);
+    return nothing;
+}
+
+int sto_catalog_forget_finish(struct sto_catalog *cat, uint64_t *out_n, struct ts_error *err)
+{
+    *out_n = 0;
+    if (is_nothing_left(cat)) {
+        sto_catalog_forget_cancel(cat);
+        return 0;
+    }
+    pthread_mutex_lock(&cat->rewrite_lock); /* a checkpoint under way would bring them back */
+    pthread_mutex_lock(&cat->log_lock);
+    int rc = write_gone(cat, err);
+    while (rc == 0 && take_some_out(cat, out_n))
+        ;
+    pthread_mutex_unlock(&cat->log_lock);
+    pthread_mutex_unlock(&cat->rewrite_lock);
+    if (rc < 0 && !cat->forget.going)
+        sto_catalog_forget_cancel(cat);
+    return rc;
+}
+
+bool sto_catalog_forget_unfinished(const struct sto_catalog *cat)
+{
+    return cat->forget.going != NULL;
+}
+
+bool sto_catalog_has_retired(const struct sto_catalog *cat)
+{
+    return cat->forget.fresh.n || cat->forget.waiting.n;
+}
+
+void sto_catalog_reclaim(struct sto_catalog *cat)
+{
+    struct sto_forgetting *f = &cat->forget;
+    pthread_mutex_lock(&f->mu);
+    bool may = f->n_readers[!f->now] == 0; /* who began before the last call but one has ended */
+    f->now = may ? !f->now : f->now;
+    pthread_mutex_unlock(&f->mu);
+    if (!may)
+        return;
+    while (f->waiting.n) {
+        pthread_mutex_lock(&cat->lock);
+        for (uint32_t i = 0; i < AT_ONCE && f->waiting.n; i++)
+            sto_seriestab__free(&cat->series, f->waiting.series[--f->waiting.n]);
+        pthread_mutex_unlock(&cat->lock);
+    }
+    ts_free(f->waiting.series);
+    f->waiting = f->fresh;
+    f->fresh = (struct sto_retired){0};
+}
+
+/* --- when the log is read --- */
+
+void sto_catalog__replay_gone(struct sto_catalog *cat, uint32_t id)
+{
+    struct sto_seriestab *t = &cat->series;
+    const struct sto_series *s = sto_seriestab__get(t, id);
+    roaring_bitmap_add(cat->forget.gone, id);
+    if (s) {
+        sto_tagindex__remove(&cat->index, s);
+        sto_seriestab__take_out(t, s);
+        sto_seriestab__free(t, s);
+    }
+    if (id >= atomic_load_explicit(&t->end, memory_order_relaxed)) /* nobody else is there yet */
+        atomic_store_explicit(&t->end, id + 1, memory_order_relaxed);
+}

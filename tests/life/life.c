@@ -9,9 +9,13 @@
  * force. Every tenth day the store is closed and opened again. Parts of series are compared with the model each day, all
  * of them every thirtieth.
  *
+ * Each day series without points are forgotten, once retention is in force.
+ *
  * Printed for every tenth day: files, their MB, points in them, how often a point was written (flush and merges), MB of
- * memory and of catalog.log, ms of the longest put or turn, of the longest flush, of all merges and of a look that finds none.
- * Exit 1: an answer differs, or the number of files of the last quarter is above that of the third by half and ten.
+ * memory and of catalog.log, ms of the longest put or turn, of the longest flush, of all merges and of a look that finds none,
+ * series, MB of memory that they and the sets of them take.
+ * Exit 1: an answer differs, or of the last quarter the number of files is above that of the third by half and ten, or
+ * the number of series, or their memory, by half.
  *
  * Threads    one: the store is pumped, so that the same seed gives the same life
  */
@@ -48,6 +52,7 @@ struct life {
     uint64_t n_wrong;                             /* answers that differ */
     double stall_ms, flush_ms, merge_ms, look_ms; /* longest since the last print; merges: sum */
     uint64_t most_files[4];                       /* by quarter of the days */
+    uint64_t most_series[4], most_bytes[4]; /* the same: series there are, and what they take in memory */
 };
 
 static uint64_t rnd(struct life *l, uint64_t n)
@@ -97,6 +102,15 @@ static const struct sto_series *series_of(struct life *l, const char *metric, co
     return s;
 }
 
+static void find_series(struct life *l)
+{
+    for (int64_t i = 0; i < l->n_series; i++) {
+        char host[32];
+        snprintf(host, sizeof host, "h%" PRId64, i);
+        l->series[i] = series_of(l, i % 2 ? "cpu" : "net", host);
+    }
+}
+
 static void open_store(struct life *l, bool with_retention)
 {
     struct ts_error err = {0};
@@ -107,11 +121,15 @@ static void open_store(struct life *l, bool with_retention)
                             .wal_sync = STO_SYNC_NONE,
                             .retention_ms = with_retention ? l->retention_days * TS_DAY_MS : 0};
     must(sto_open(&opts, &l->st, &err), "open", &err);
-    for (int64_t i = 0; i < l->n_series; i++) {
-        char host[32];
-        snprintf(host, sizeof host, "h%" PRId64, i);
-        l->series[i] = series_of(l, i % 2 ? "cpu" : "net", host);
-    }
+    find_series(l);
+}
+
+/* Handles are good until series may have been forgotten. */
+static void forget(struct life *l)
+{
+    struct ts_error err = {0};
+    must(sto_store_pump_forget(l->st, &err), "forget", &err);
+    find_series(l);
 }
 
 /* --- writing --- */
@@ -316,7 +334,7 @@ static void check_day(struct life *l, int64_t day, int64_t now_slot, bool with_r
 /* --- what it costs --- */
 
 struct figures {
-    uint64_t files, bytes, points, flushed, merged, memory, catalog;
+    uint64_t files, bytes, points, flushed, merged, memory, catalog, series, series_bytes;
 };
 
 static void each_figure(void *arg, const char *name, uint64_t value)
@@ -336,6 +354,9 @@ static void each_figure(void *arg, const char *name, uint64_t value)
                  {"catalog.names_bytes", offsetof(struct figures, memory)},
                  {"catalog.series_bytes", offsetof(struct figures, memory)},
                  {"catalog.index_bytes", offsetof(struct figures, memory)},
+                 {"catalog.series", offsetof(struct figures, series)},
+                 {"catalog.series_bytes", offsetof(struct figures, series_bytes)},
+                 {"catalog.index_bytes", offsetof(struct figures, series_bytes)},
                  {"catalog.log_bytes", offsetof(struct figures, catalog)}};
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         if (strcmp(name, known[i].name) == 0)
@@ -345,19 +366,28 @@ static void each_figure(void *arg, const char *name, uint64_t value)
 /* Counters begin anew with each opening: kept over it. */
 static struct figures before;
 
+static void at_most(uint64_t *most, uint64_t value)
+{
+    *most = value > *most ? value : *most;
+}
+
 static void look(struct life *l, int64_t day, bool print)
 {
     struct figures f = {0};
     sto_stats(l->st, each_figure, &f);
-    uint64_t *most = &l->most_files[day * 4 / l->n_days];
-    *most = f.files > *most ? f.files : *most;
+    int64_t quarter = day * 4 / l->n_days;
+    at_most(&l->most_files[quarter], f.files);
+    at_most(&l->most_series[quarter], f.series);
+    at_most(&l->most_bytes[quarter], f.series_bytes);
     if (!print)
         return;
     uint64_t flushed = before.flushed + f.flushed, merged = before.merged + f.merged;
-    printf("%5" PRId64 " %6" PRIu64 " %8.2f %10" PRIu64 " %6.2f %8.1f %8.2f %8.2f %8.1f %8.0f %8.2f\n", day,
-           f.files, (double)f.bytes / 1e6, f.points,
+    printf("%5" PRId64 " %6" PRIu64 " %8.2f %10" PRIu64 " %6.2f %8.1f %8.2f %8.2f %8.1f %8.0f %8.2f %8" PRIu64
+           " %8.2f\n",
+           day, f.files, (double)f.bytes / 1e6, f.points,
            flushed ? (double)(flushed + merged) / (double)flushed : 0, (double)f.memory / 1e6,
-           (double)f.catalog / 1e6, l->stall_ms, l->flush_ms, l->merge_ms, l->look_ms);
+           (double)f.catalog / 1e6, l->stall_ms, l->flush_ms, l->merge_ms, l->look_ms, f.series,
+           (double)f.series_bytes / 1e6);
     fflush(stdout);
     l->stall_ms = l->flush_ms = l->merge_ms = l->look_ms = 0;
 }
@@ -388,18 +418,25 @@ static void day_of(struct life *l, int64_t day, bool with_retention)
     for (int64_t i = filling * a_day; filling >= 0 && i < (filling + 1) * a_day && i < l->n_series; i++)
         backfill(l, i);
     turn(l);
+    if (with_retention)
+        forget(l);
     if (day % 10 == 9)
         reopen(l, with_retention);
     check_day(l, day, slot + SLOTS_A_DAY - 1, with_retention);
     look(l, day, day % 10 == 9 || day == l->n_days - 1);
 }
 
+static bool is_level(const char *what, const uint64_t most[4], uint64_t some)
+{
+    printf("most %s by quarter: %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", what, most[0], most[1],
+           most[2], most[3]);
+    return most[3] <= most[2] + most[2] / 2 + some;
+}
+
 static bool levels_off(const struct life *l)
 {
-    uint64_t third = l->most_files[2], last = l->most_files[3];
-    printf("most files by quarter: %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", l->most_files[0],
-           l->most_files[1], third, last);
-    return last <= third + third / 2 + 10;
+    bool files = is_level("files", l->most_files, 10), series = is_level("series", l->most_series, 10);
+    return is_level("bytes of series", l->most_bytes, 65536) && files && series;
 }
 
 static int usage(void)
@@ -447,7 +484,8 @@ int main(int argc, char **argv)
     l.slots = ts_xcalloc((size_t)(l.n_series * l.n_slots), sizeof *l.slots);
     l.series = ts_xcalloc((size_t)l.n_series, sizeof *l.series);
     printf("life of %" PRId64 " days, seed %" PRId64
-           "\n  day  files       MB     points  times       MB  catalog  put ms flush ms merge ms  look ms\n",
+           "\n  day  files       MB     points  times       MB  catalog  put ms flush ms merge ms  look ms   "
+           "series series MB\n",
            l.n_days, l.seed);
     set_clock(&l, T0);
     open_store(&l, false);
@@ -468,7 +506,7 @@ int main(int argc, char **argv)
     }
     ts_free(l.slots);
     ts_free(l.series);
-    printf("%s: %" PRIu64 " answers differ, files %s\n", l.n_wrong || !level ? "WRONG" : "ok", l.n_wrong,
-           level ? "level off" : "grow");
+    printf("%s: %" PRIu64 " answers differ, files and series %s\n", l.n_wrong || !level ? "WRONG" : "ok",
+           l.n_wrong, level ? "level off" : "grow");
     return l.n_wrong || !level;
 }

@@ -59,6 +59,13 @@ const struct ts_conf_key sto_conf_keys[] = {
      .max = (int64_t)1 << 32,
      .help = "A file of this size in the data folder is given up when the disk is full, so that small files "
              "can still be written; it is made again when there is room. 0 = none."},
+    {.name = "compaction_max_bytes_per_s",
+     .type = TS_CONF_BYTES,
+     .def = "0",
+     .min = 0,
+     .max = (int64_t)1 << 40,
+     .help = "Merging files writes no more than this a second, so that a slow disk is left to "
+             "points and queries. Too low a limit lets files gather. 0 = no limit."},
     {.name = "flush_age_s",
      .type = TS_CONF_INT,
      .def = "7200",
@@ -123,6 +130,7 @@ void sto_opts_from_conf(struct sto_opts *opts, const struct ts_conf *conf)
                                              : STO_SYNC_INTERVAL;
     opts->wal_sync_interval_ms = (unsigned)ts_conf_int(conf, "wal_sync_interval_ms");
     opts->reserve_bytes = (uint64_t)ts_conf_int(conf, "reserve_bytes");
+    opts->merge_bytes_per_s = (uint64_t)ts_conf_int(conf, "compaction_max_bytes_per_s");
     opts->memstore_bytes = (size_t)ts_conf_int(conf, "memstore_bytes");
     opts->queue_bytes = (size_t)ts_conf_int(conf, "queue_bytes");
     opts->index_cache_bytes = (size_t)ts_conf_int(conf, "index_cache_bytes");
@@ -282,6 +290,7 @@ int sto_open(const struct sto_opts *opts, struct sto_store **out_store, struct t
                                                   : STO_ENGINE_SYNC_INTERVAL,
         .sync_interval_ms = opts->wal_sync_interval_ms ? opts->wal_sync_interval_ms : 100,
         .reserve_bytes = opts->reserve_bytes,
+        .merge_bytes_per_s = opts->merge_bytes_per_s,
         .memstore_bytes = opts->memstore_bytes ? opts->memstore_bytes : DEF_MEMSTORE_BYTES,
         .queue_bytes = opts->queue_bytes ? opts->queue_bytes : DEF_QUEUE_BYTES,
         .retention_ms = opts->retention_ms,

@@ -126,13 +126,16 @@ static int look_at_room(struct job *job, struct ts_error *err)
 static int run(struct sto_engine *e, struct sto_version *v, const struct sto_pick *pick, bool *out_broken,
                struct ts_error *err)
 {
-    struct job job = {
-        .e = e,
-        .pick = pick,
-        .v = v,
-        .in = ts_xcalloc(pick->n, sizeof(struct sto_sst *)),
-        .deletes = ts_xcalloc(v->n_ssts + 1, sizeof(struct sto_sst *)),
-        .out = {.e = e, .gen_lo = pick->gen_lo, .gen_hi = pick->gen_hi, .cancel = &e->stop_compact}};
+    struct job job = {.e = e,
+                      .pick = pick,
+                      .v = v,
+                      .in = ts_xcalloc(pick->n, sizeof(struct sto_sst *)),
+                      .deletes = ts_xcalloc(v->n_ssts + 1, sizeof(struct sto_sst *)),
+                      .out = {.e = e,
+                              .gen_lo = pick->gen_lo,
+                              .gen_hi = pick->gen_hi,
+                              .cancel = &e->stop_compact,
+                              .bytes_per_s = e->opts.merge_bytes_per_s}};
     uint64_t *gone = ts_xcalloc(pick->n, sizeof *gone);
     int64_t began = ts_clock_mono_ns();
     job.out.carried_gen = sto_wear_tomb_gen(v);
@@ -163,6 +166,8 @@ static int run(struct sto_engine *e, struct sto_version *v, const struct sto_pic
         ts_log(TS_LOG_DEBUG, "merged files=%zu into=%zu bytes=%llu ms=%lld", pick->n, job.out.n,
                (unsigned long long)pick->bytes, (long long)((ts_clock_mono_ns() - began) / 1000000));
     }
+    atomic_fetch_add_explicit(&e->n_merge_paused_ms, (uint64_t)(job.out.paused_ns / 1000000),
+                              memory_order_relaxed);
     *out_broken = job.out.perhaps_named;
     sto_output__release(&job.out, rc == 0);
     ts_free(job.in);

@@ -513,6 +513,7 @@ void sto_engine_stats(struct sto_engine *e, void (*each)(void *arg, const char *
     each(arg, "flush.errors", atomic_load(&e->n_flush_errors));
     each(arg, "flush.points", atomic_load(&e->n_flushed_points));
     each(arg, "compaction.points", atomic_load(&e->n_compacted_points));
+    each(arg, "compaction.paused_ms", atomic_load(&e->n_merge_paused_ms));
     each(arg, "compaction.windows_left_alone", atomic_load(&e->n_resting));
     each(arg, "compaction.count", atomic_load(&e->n_compactions));
     each(arg, "compaction.bytes", atomic_load(&e->n_compacted_bytes));

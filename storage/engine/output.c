@@ -7,6 +7,10 @@
 
 #include "base/time.h"
 
+#include <time.h>
+
+#define PAUSE_NS 50000000ll /* a cancellation is seen so soon while a limit is kept */
+
 /* A flush and a merge beside each other, each with the file of tombstones, leave some of the spare descriptors. */
 _Static_assert(2 * 2 * (STO_OUTPUT_CUTS + 1) < TS_FS_SPARE, "output files may use up the spare descriptors");
 
@@ -55,6 +59,25 @@ static int write_row(struct sto_output *o, struct sto_sst_writer **w, const stru
     return finish(o, full, err);
 }
 
+static bool cancelled(const struct sto_output *o)
+{
+    return o->cancel && atomic_load_explicit(o->cancel, memory_order_relaxed);
+}
+
+/* Wait until what was written fits the limit of bytes a second; not longer than it takes to see a cancellation. */
+static void keep_pace(struct sto_output *o)
+{
+    int64_t now = ts_clock_mono_ns();
+    o->began_ns = o->began_ns ? o->began_ns : now;
+    int64_t due = (int64_t)((double)o->n_bytes / (double)o->bytes_per_s * 1e9);
+    int64_t past = now - o->began_ns > o->paused_ns ? now - o->began_ns : o->paused_ns;
+    for (int64_t left = due - past; left > 0 && !cancelled(o); left -= PAUSE_NS) {
+        int64_t ns = left < PAUSE_NS ? left : PAUSE_NS;
+        nanosleep(&(struct timespec){.tv_nsec = ns}, NULL);
+        o->paused_ns += ns;
+    }
+}
+
 int sto_output__rows(struct sto_output *o, struct sto_merge *merge, const struct sto_cut *cuts, size_t n_cuts,
                      struct ts_error *err)
 {
@@ -66,7 +89,11 @@ int sto_output__rows(struct sto_output *o, struct sto_merge *merge, const struct
     while (rc >= 0 && (rc = sto_merge_next(merge, &row, err)) == 1) {
         at = cut_of(cuts, n_cuts, at, row.key.hour);
         rc = write_row(o, &w[at], &row, err);
-        if ((++n_rows & 255) == 0 && o->cancel && atomic_load_explicit(o->cancel, memory_order_relaxed))
+        if ((++n_rows & 255) != 0 || rc < 0)
+            continue;
+        if (o->bytes_per_s)
+            keep_pace(o);
+        if (cancelled(o))
             rc = ts_error_set(err, TS_ECANCELLED, "the store is closing");
     }
     sto_merge_free(merge);

@@ -21,9 +21,12 @@ struct sto_output {
     int64_t made_ms;            /* of the files: 0 = now */
     uint64_t carried_gen; /* of the files: tombstones up to this generation are carried out; 0 = not known */
     uint64_t max_bytes;   /* give up with TS_ENOSPC beyond; 0 = write what there is */
-    uint64_t n_bytes, n_points;   /* written; output */
-    int64_t cutoff_ms;            /* commit: points before it are gone for good, */
-    uint64_t cutoff_gen;          /* as far as they are of generations below; 0 = as before */
+    uint64_t bytes_per_s; /* write no faster than this; 0 = no limit */
+    uint64_t n_bytes, n_points; /* written; output */
+    int64_t began_ns,
+        paused_ns;       /* when the first row was written, 0 = none was; what the limit took; output */
+    int64_t cutoff_ms;   /* commit: points before it are gone for good, */
+    uint64_t cutoff_gen; /* as far as they are of generations below; 0 = as before */
     struct sto_sst_info *infos;   /* n files; owned */
     size_t n, cap;                /* used and room */
     struct sto_sst_writer *tombs; /* file of the tombstones, NULL while there are none */

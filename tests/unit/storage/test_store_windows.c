@@ -112,6 +112,45 @@ static void test_store_windows__a_pause_begins_anew(void **state)
     t_faultfs_free(f);
 }
 
+/* --- how fast they are --- */
+
+/* Milliseconds that a merge waited for its limit, by a clock that stands still. */
+static uint64_t paused_ms(uint64_t bytes_per_s)
+{
+    struct t_faultfs *f = t_faultfs_new(1);
+    clocks(T0 + 10 * DAY, 1000);
+    struct sto_opts opts = KIT_OPTS(f, 1);
+    uint64_t x = 88172645463325252ull;
+    opts.own_threads = false;
+    opts.pumped = true;
+    opts.merge_bytes_per_s = bytes_per_s;
+    struct sto_store *st = kit_open(&opts);
+    for (int64_t k = 0; k < 2; k++) {
+        for (int64_t hour = 0; hour < 1000; hour++) {
+            for (int64_t i = 0; i < 20; i++)
+                put_at(st, 0, T0 - hour * 3600000 + i * 1000 + k, (int64_t)(t_random(&x) >> 2));
+            sto_port_turn(sto_port(st, 0));
+        }
+        flush_to(st, STO_LEVEL_FILES);
+    }
+    flush_to(st, STO_LEVEL_COMPACT);
+    uint64_t ms = stat_of(st, "compaction.paused_ms");
+    assert_int_equal(seen(st, 0).n, 40000);
+    kit_close(st);
+    t_faultfs_free(f);
+    return ms;
+}
+
+static void test_store_windows__merges_keep_to_their_bytes_a_second(void **state)
+{
+    (void)state;
+    assert_int_equal(paused_ms(0), 0);
+    uint64_t fast = paused_ms(2000000), slow = paused_ms(1000000);
+    print_message("paused for ms=%llu, at half of the limit for ms=%llu\n", (unsigned long long)fast,
+                  (unsigned long long)slow);
+    assert_true(fast > 20 && slow > fast * 3 / 2);
+}
+
 /* --- space that deletes give back --- */
 
 static uint64_t tombs_looked_at(struct sto_store *st, unsigned series)
@@ -352,6 +391,7 @@ int main(void)
         CASE(test_store_windows__a_bad_block_stops_its_window_alone),
         CASE(test_store_windows__merges_do_not_fill_the_disk),
         CASE(test_store_windows__a_pause_begins_anew),
+        CASE(test_store_windows__merges_keep_to_their_bytes_a_second),
         CASE(test_store_windows__deletes_make_room_on_a_full_disk),
         CASE(test_store_windows__deleted_rows_of_settled_windows_go),
         CASE(test_store_windows__a_delete_is_carried_out_once),

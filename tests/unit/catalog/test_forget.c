@@ -64,7 +64,7 @@ static void test_forget__is_found_nowhere_and_its_number_is_not_given_out_again(
     const struct sto_series *s;
     uint32_t keep[] = {0, 7};
     make(cat, 0, N);
-    for (int opened = 0; opened < 3; opened++) { /* at once, from the log, from a checkpoint */
+    for (int opened = 0; opened < 3; opened++) { /* at once, and from the log */
         if (opened == 0)
             assert_int_equal(forget_all_but(cat, keep, 2), N - 2);
         assert_int_equal(selected(cat), 2);
@@ -84,6 +84,29 @@ static void test_forget__is_found_nowhere_and_its_number_is_not_given_out_again(
     }
     assert_int_equal(t_series(cat, "m pod=p0.5 kind=short")->id, N);
     assert_int_equal(selected(cat), 3);
+    t_close(cat);
+}
+
+/* A log that is mostly about what was forgotten is written anew, and still knows what was. */
+static void test_forget__a_checkpoint_knows_what_was_forgotten(void **state)
+{
+    (void)state;
+    struct sto_catalog_opts opts = {.dir = t_dir, .n_shards = 16, .grow_bytes = 1};
+    struct sto_catalog *cat;
+    struct ts_error err = {0};
+    uint32_t keep = 7;
+    assert_int_equal(sto_catalog_open(ts_fs_real(), &opts, &cat, &err), 0);
+    make(cat, 0, N);
+    assert_int_equal(forget_all_but(cat, &keep, 1), N - 1);
+    uint64_t before = stat_of(cat, "catalog.log_bytes");
+    assert_int_equal(sto_catalog_tidy(cat, &err), 0);
+    assert_true(stat_of(cat, "catalog.log_bytes") != before); /* names stay */
+    t_close(cat);
+    cat = t_open();
+    assert_int_equal(sto_series_count(cat), N);
+    assert_null(sto_series_known(cat, N - 1, &err));
+    assert_int_equal(err.code, 0);
+    assert_int_equal(t_series(cat, "m pod=p0.5 kind=short")->id, N);
     t_close(cat);
 }
 
@@ -238,6 +261,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         T_CASE(test_forget__is_found_nowhere_and_its_number_is_not_given_out_again),
+        T_CASE(test_forget__a_checkpoint_knows_what_was_forgotten),
         T_CASE(test_forget__who_asks_keeps_it),
         T_CASE(test_forget__memory_waits_for_readers),
         T_CASE(test_forget__short_lives_level_off),

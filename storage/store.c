@@ -99,8 +99,7 @@ const struct ts_conf_key sto_conf_keys[] = {
      .help =
          "Points of new series beyond this many are refused, those of known series are taken. A series takes "
          "about 200 bytes of memory, more with long names. 0 = as many as memory_limit allows: names and "
-         "series "
-         "together take at most 30 % of it, whatever max_series says."},
+         "series together take at most 30 % of it, whatever max_series says."},
     {.name = "retention_days",
      .type = TS_CONF_INT,
      .def = "0",
@@ -110,15 +109,12 @@ const struct ts_conf_key sto_conf_keys[] = {
          "Points that are older are in no answer; their files are deleted an hour later. 0 = keep for ever."},
     {.name = "forget_series_h",
      .type = TS_CONF_INT,
-     .def = "6",
+     .def = "0",
      .min = 0,
      .max = 24 * 366,
-     .help =
-         "Every so many hours series are looked for that have no point any more, since all are expired or "
-         "deleted. They "
-         "are forgotten: they are in no list, take no memory, and get another number when somebody sends a "
-         "point again. "
-         "Series with metadata or annotations stay. 0 = never. Without retention_days nothing is forgotten."},
+     .help = "With retention_days: every so many hours series without points are looked for and forgotten. "
+             "They are in no list, take no memory, and get another number when somebody sends a point again. "
+             "Series with metadata or annotations stay. 0 = never."},
     {.name = NULL},
 };
 

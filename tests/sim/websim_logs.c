@@ -302,7 +302,7 @@ static void rotate(struct ws_life *l, struct ws_log *log)
     ws_say(l, "%s: rotated to %s by %s", log->name, f->path, truncate_it ? "copytruncate" : "rename");
     if (truncate_it) {
         copy(l, path, f->path);
-        ws_check(truncate(path, 0) == 0, path);
+        write_whole(l, path, "", 0);
     } else {
         move(path, f->path);
         log->server_file = log->n_files;

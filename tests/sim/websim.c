@@ -182,19 +182,25 @@ static void import_beside(void *arg)
     ws_import(c->l, c->store, ws_below(c->l, 2) ? c->list : "", false);
 }
 
-/* While the collector looks, servers write and imports run. */
-static void beside_look(void *arg)
+/* Servers write, and another process works or is killed behind at most n_calls calls. */
+static void beside(struct collector *c, unsigned n_calls, void (*work)(void *arg))
 {
-    struct collector *c = arg;
     struct ws_life *l = c->l;
     ws_say(l, "-- in between:");
     l->t_ms += 1000000; /* buckets of their own: no import that is repeated mends what counts twice */
     for (unsigned n = ws_below(l, 12); n--;)
         ws_logs_write(l);
-    ws_process(l, c->store, ws_below(l, 2) ? 1 + ws_below(l, 300) : 0, import_beside, c);
+    ws_process(l, c->store, ws_below(l, 2) ? 1 + ws_below(l, n_calls) : 0, work, c);
     for (unsigned n = ws_below(l, 3); n--;)
         ws_logs_write(l);
-    ws_say(l, "-- the look goes on");
+}
+
+/* While the collector looks, imports run. */
+static void beside_look(void *arg)
+{
+    struct collector *c = arg;
+    beside(c, 300, import_beside);
+    ws_say(c->l, "-- the look goes on");
 }
 
 /* A collector that starts, looks, and is killed at any call. */
@@ -206,19 +212,12 @@ static void collector_beside(void *arg)
         (void)look(c);
 }
 
-/* While logs are imported, servers write and a collector works. */
+/* While logs are imported, a collector works. */
 static void beside_import(void *arg)
 {
     struct collector *c = arg;
-    struct ws_life *l = c->l;
-    ws_say(l, "-- in between:");
-    l->t_ms += 1000000; /* buckets of their own: no import that is repeated mends what counts twice */
-    for (unsigned n = ws_below(l, 12); n--;)
-        ws_logs_write(l);
-    ws_process(l, c->store, ws_below(l, 2) ? 1 + ws_below(l, 400) : 0, collector_beside, c);
-    for (unsigned n = ws_below(l, 3); n--;)
-        ws_logs_write(l);
-    ws_say(l, "-- the import goes on");
+    beside(c, 400, collector_beside);
+    ws_say(c->l, "-- the import goes on");
 }
 
 /* --- imports --- */

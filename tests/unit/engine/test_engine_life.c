@@ -144,11 +144,9 @@ static void test_engine_life__logs_are_synced_side_by_side(void **state)
     t_faultfs_free(f);
 }
 
-/* Files of a flush that somebody asked for are merged at once, not when the merger looks by itself (each minute). */
-static void test_engine_life__a_flush_wakes_the_merger(void **state)
+/* An engine with threads of its own, which flush and merge by themselves. */
+static struct sto_engine *open_with_threads(struct t_faultfs *f)
 {
-    (void)state;
-    struct t_faultfs *f = t_faultfs_new(1);
     struct sto_engine_opts opts = engine_opts(f, 1);
     struct sto_engine *e = NULL;
     struct ts_error err = {0};
@@ -156,6 +154,16 @@ static void test_engine_life__a_flush_wakes_the_merger(void **state)
     opts.own_threads = true;
     if (sto_engine_open(&opts, &e, &err) < 0)
         fail_msg("open: %s", err.text);
+    return e;
+}
+
+/* Files of a flush that somebody asked for are merged at once, not when the merger looks by itself (each minute). */
+static void test_engine_life__a_flush_wakes_the_merger(void **state)
+{
+    (void)state;
+    struct t_faultfs *f = t_faultfs_new(1);
+    struct sto_engine *e = open_with_threads(f);
+    struct ts_error err = {0};
     for (int64_t k = 1; k <= 24; k++) {
         assert_true(put(e, 0, 0, k));
         sto_engine_turn(sto_engine_port(e, 0));
@@ -189,15 +197,10 @@ static void test_engine_life__readers_do_not_unlink_files(void **state)
 {
     (void)state;
     struct t_faultfs *f = t_faultfs_new(1);
-    struct sto_engine_opts opts = engine_opts(f, 1);
-    struct sto_engine *e = NULL;
-    struct ts_error err = {0};
-    opts.no_background = false;
-    opts.own_threads = true;
     t_unlinks.self = pthread_self();
     t_faultfs_set_hook(f, on_unlink, NULL);
-    if (sto_engine_open(&opts, &e, &err) < 0)
-        fail_msg("open: %s", err.text);
+    struct sto_engine *e = open_with_threads(f);
+    struct ts_error err = {0};
     assert_true(put(e, 0, 0, 1));
     sto_engine_turn(sto_engine_port(e, 0));
     assert_int_equal(sto_engine_flush(e, &err), 0);

@@ -19,7 +19,7 @@
  * Threads    every function from any thread, except init; counts are relaxed atomics, nothing is ordered by them
  * Invariant  used_bytes of an account >= the sum of max(used_bytes, reserved_bytes) of its children, once nobody is inside a call
  * Cost       one atomic addition for each level; callers take pages or blocks (some KiB), never single points
- * Not here   which accounts exist and their shares (tsd/memory.c)
+ * Not here   which accounts exist and their shares (tsd/daemon/memory.c)
  */
 #ifndef BASE_BUDGET_H
 #define BASE_BUDGET_H

@@ -9,12 +9,12 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "collectors/collector.h"
-#include "collectors/fields.h"
-#include "collectors/sched.h"
-#include "collectors/sink.h"
-#include "collectors/source.h"
-#include "collectors/spool.h"
+#include "collectors/core/collector.h"
+#include "collectors/core/fields.h"
+#include "collectors/core/sched.h"
+#include "collectors/core/sink.h"
+#include "collectors/core/source.h"
+#include "collectors/core/spool.h"
 
 #include <limits.h>
 #include <poll.h>
@@ -39,16 +39,6 @@ struct col_run {
 };
 
 /* --- from keys --- */
-
-void col_host_name(const struct ts_conf *conf, char *out, size_t out_bytes)
-{
-    const char *host = ts_conf_str(conf, "collect_host");
-    out[0] = '\0';
-    if (*host)
-        (void)snprintf(out, out_bytes, "%s", host);
-    else if (gethostname(out, out_bytes - 1) < 0 || !*out)
-        (void)snprintf(out, out_bytes, "localhost");
-}
 
 static bool run_wants(const struct ts_conf *conf, const struct col_collector *c)
 {
@@ -95,28 +85,6 @@ static int run_choose(const struct ts_conf *conf, const struct col_collector ***
     for (const struct col_collector *const *c = col_collectors; *c; c++)
         if (run_wants(conf, *c))
             (*out)[n++] = *c;
-    return 0;
-}
-
-int col_state_dir(const struct ts_conf *conf, char out[PATH_MAX], struct ts_error *err)
-{
-    const char *dir = ts_conf_str(conf, "collect_dir");
-    const char *systemd = getenv("STATE_DIRECTORY"), *xdg = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-    if (!strcmp(dir, "none"))
-        out[0] = '\0';
-    else if (*dir)
-        (void)snprintf(out, PATH_MAX, "%s", dir);
-    else if (systemd && *systemd)
-        (void)snprintf(out, PATH_MAX, "%.*s", (int)strcspn(systemd, ":"), systemd);
-    else if (geteuid() == 0)
-        (void)snprintf(out, PATH_MAX, "/var/lib/tsd-collect");
-    else if (xdg && *xdg)
-        (void)snprintf(out, PATH_MAX, "%s/tsd-collect", xdg);
-    else if (home && *home)
-        (void)snprintf(out, PATH_MAX, "%s/.local/state/tsd-collect", home);
-    else
-        return ts_error_set(err, TS_EINVAL,
-                            "no folder for points that wait: set collect_dir (none = memory only)");
     return 0;
 }
 

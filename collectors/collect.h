@@ -1,11 +1,11 @@
 /*
- * collect.h - the door: keys, start and stop of all that collects and sends.
+ * collect.h - the public API: start and stop of all that collects and sends.
  *
  *   col_run_start:   spool > sink (thread) > collectors (a thread each)
  *   col_run_stop:    collectors > what waits is delivered > sink > spool
  *
  * Threads    start and stop from one thread
- * Not here   the command line (tsd/cmds/collect.c), the daemon (tsd/server.c)
+ * Not here   the command line (tsd/commands/collect.c), the daemon (tsd/server.c)
  */
 #ifndef COLLECTORS_COLLECT_H
 #define COLLECTORS_COLLECT_H
@@ -13,14 +13,12 @@
 #include "base/buf.h"
 #include "base/conf.h"
 #include "base/err.h"
-#include "collectors/emit.h"
+#include "collectors/core/emit.h"
+#include "collectors/core/keys.h"
 
 #include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
-
-/** Keys of all that collects, a table for ts_conf_new; `tsd collect` and `tsd serve` have them. */
-extern const struct ts_conf_key col_conf_keys[];
 
 /* What the caller knows better than the keys. */
 struct col_run_opts {
@@ -42,18 +40,10 @@ unsigned col_run_stop(struct col_run *run);
 /** Emit figures about the run itself, under tsd.collect.*; for the collector `self`. */
 void col_run_emit(const struct col_run *run, struct col_emit *emit);
 
-/** Folder for spool and checkpoints by the key collect_dir: as it says, "" for none, else where programs of this user keep such things.
- *  TS_EINVAL: there is no such place. Nothing is made. */
-int col_state_dir(const struct ts_conf *conf, char out[PATH_MAX], struct ts_error *err);
 /** Every chosen collector once, its lines to out. */
 int col_once(const struct ts_conf *conf, struct col_out out, struct ts_error *err);
 /** Every chosen collector at its intervals, lines to out, until stop_fd is readable: what would be sent, for a look. */
 int col_watch(const struct ts_conf *conf, struct col_out out, int stop_fd, struct ts_error *err);
-/** Where the first of these addresses (as of collect_server; all are checked) is. The texts are the caller's, ts_free them; NULL after
- *  an error. TS_EINVAL names the bad one. */
-int col_server_first(const char *servers, char **out_host, char **out_port, struct ts_error *err);
-/** Value of the tag host: the key collect_host, else the name of this machine. */
-void col_host_name(const struct ts_conf *conf, char *out, size_t out_bytes);
 /** Every collector and metric with its unit: for reading, or as CSV. */
 void col_list(bool csv, struct ts_buf *out);
 

@@ -4,7 +4,7 @@
  * Threads    pure
  */
 #include "collectors/collect.h"
-#include "collectors/collector.h"
+#include "collectors/core/collector.h"
 
 static void list_text(const struct col_collector *c, struct ts_buf *out)
 {

@@ -4,7 +4,7 @@
  * Threads    the collector's own
  */
 #include "collectors/collect.h"
-#include "collectors/collector.h"
+#include "collectors/core/collector.h"
 
 static const struct col_metric metrics[] = {
     {"tsd.collect.points", "state", "points",

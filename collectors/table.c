@@ -3,7 +3,7 @@
  *
  * Threads    constant
  */
-#include "collectors/collector.h"
+#include "collectors/core/collector.h"
 
 extern const struct col_collector col_btrfs, col_clock, col_cpu, col_disk, col_edac, col_entropy, col_files,
     col_frequency, col_fs, col_groups, col_hwmon, col_interrupts, col_load, col_memory, col_mountstats,

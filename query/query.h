@@ -441,4 +441,10 @@ void qry_tsuid(const struct sto_series *s, struct ts_buf *out);
  * "Invalid TSUID: ..". */
 int qry_tsuid_plain(struct ts_slice hex, struct ts_buf *out, struct ts_error *err);
 
+/** Is a sub query one for histograms? */
+static inline bool qry_sub_is_histogram(const struct qry_sub *sub)
+{
+    return sub->n_percentiles > 0 || sub->histogram_buckets;
+}
+
 #endif

@@ -10,7 +10,7 @@
  * ones, NAME lost_series=NUMBER.
  *
  * Threads    one; the store is locked meanwhile
- * Not here   printing (tsd/cmds/fsck.c)
+ * Not here   printing (tsd/commands/fsck.c)
  */
 #ifndef STORAGE_FSCK_H
 #define STORAGE_FSCK_H

@@ -6,7 +6,7 @@
  */
 #include "base/crash.h"
 #include "collectors/collect.h"
-#include "tsd/cmds/cmd.h"
+#include "tsd/commands/cmd.h"
 #include "tsd/server.h"
 
 static const struct ts_conf_key *const serve_tables[] = {tsd_conf_keys, sto_conf_keys, col_conf_keys, NULL};

@@ -3,8 +3,9 @@
  *
  * Threads    constant
  */
-#include "tsd/conn.h"
-#include "tsd/http/http.h"
-#include "tsd/line/line_conn.h"
+#include "tsd/protocols.h"
+
+#include "tsd/protocols/http/http.h"
+#include "tsd/protocols/line/line_conn.h"
 
 const struct tsd_protocol *const tsd_protocols[] = {&tsd_http_protocol, &tsd_line_protocol, NULL};

@@ -12,22 +12,24 @@
  */
 #include "tsd/server.h"
 
+#include "tsd/protocols.h"
+
 #include "base/json.h"
 #include "base/log.h"
 #include "base/openfiles.h"
 #include "base/mem.h"
 #include "base/time.h"
 #include "collectors/collect.h"
-#include "query/hidden.h"
-#include "tsd/http/http.h"
-#include "tsd/http/job.h"
-#include "tsd/http/queries.h"
-#include "tsd/listen.h"
+#include "query/execution/hidden.h"
+#include "tsd/protocols/http/http.h"
+#include "tsd/protocols/http/job.h"
+#include "tsd/protocols/http/queries.h"
+#include "tsd/net/listen.h"
 #include "tsd/meta/fields.h"
 #include "tsd/meta/keep.h"
-#include "tsd/stats.h"
-#include "tsd/version.h"
-#include "tsd/worker.h"
+#include "tsd/net/stats.h"
+#include "tsd/daemon/version.h"
+#include "tsd/net/worker.h"
 
 #include <event2/event.h>
 #include <limits.h>
@@ -107,6 +109,7 @@ static int server_start(struct server *s, const struct ts_conf *conf, unsigned *
 {
     struct tsd_daemon *d = &s->d;
     d->conf = conf;
+    d->protocols = tsd_protocols;
     TS_TRY(tsd_settings_load(conf, &d->set, err));
     ts_tz_set_default(d->set.zone);
     tsd_record_set_max_bytes(d->set.annotation_max_bytes);

@@ -8,7 +8,7 @@
 
 #include "base/conf.h"
 #include "base/err.h"
-#include "tsd/settings.h" /* tsd_conf_keys */
+#include "tsd/daemon/settings.h" /* tsd_conf_keys */
 
 /** Open the store, serve until SIGTERM or SIGINT, close it. conf holds tsd_conf_keys and sto_conf_keys.
  *  Writes "listening ..." to the log when clients may come.

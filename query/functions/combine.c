@@ -4,8 +4,8 @@
  */
 #include "query/functions/function.h"
 
-#include "query/exprint.h"
-#include "query/join.h"
+#include "query/expressions/exprint.h"
+#include "query/expressions/join.h"
 
 #include <string.h>
 

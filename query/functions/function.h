@@ -10,7 +10,7 @@
 #ifndef QUERY_FUNCTIONS_FUNCTION_H
 #define QUERY_FUNCTIONS_FUNCTION_H
 
-#include "query/exprcols.h"
+#include "query/expressions/exprcols.h"
 
 /* Arguments of a call. */
 struct qry_fn_args {

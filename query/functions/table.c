@@ -3,7 +3,7 @@
  */
 #include "query/functions/function.h"
 
-#include "query/exprint.h"
+#include "query/expressions/exprint.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -5,7 +5,7 @@
  * KiB. The store's own work (log, memstore) happens in the turns and is timed apart.
  */
 #include "base/fs.h"
-#include "tsd/line/line.h"
+#include "tsd/protocols/line/line.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,8 +60,8 @@ int main(int argc, char **argv)
         fprintf(stderr, "bench_line: %s\n", err.text);
         return 1;
     }
-    text = ts_xrealloc(text, n + TSD_PUT_PAD);
-    memset(text + n, 0, TSD_PUT_PAD);
+    text = ts_xrealloc(text, n + TSD_INPUT_PAD);
+    memset(text + n, 0, TSD_INPUT_PAD);
     struct sto_opts opts = {.dir = argv[2], .create = true, .n_ports = 1, .wal_sync = STO_SYNC_NONE};
     struct sto_store *store;
     if (sto_open(&opts, &store, &err) < 0) {

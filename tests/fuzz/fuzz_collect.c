@@ -6,11 +6,11 @@
  * Checked    no crash; every line that comes out is a put line of allowed characters; lines of programs in pieces give what they
  * give as a whole
  */
-#include "collectors/exposition.h"
-#include "collectors/parse.h"
-#include "collectors/programs_dir.h"
-#include "collectors/programs_line.h"
-#include "collectors/smart.h"
+#include "collectors/core/exposition.h"
+#include "collectors/host/parse.h"
+#include "collectors/programs/programs_dir.h"
+#include "collectors/programs/programs_line.h"
+#include "collectors/host/smart.h"
 #include "tests/fuzz/fuzz_kit.h"
 
 /* What came out. */

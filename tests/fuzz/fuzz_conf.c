@@ -7,7 +7,7 @@
 #include "base/conf.h"
 #include "storage/store.h"
 #include "tests/fuzz/fuzz_kit.h"
-#include "tsd/settings.h"
+#include "tsd/daemon/settings.h"
 
 #include <stdio.h>
 #include <sys/mman.h>

@@ -7,8 +7,8 @@
  * Checked    no crash; errors have a code and a text; a program runs and gives the same values twice, in one
  *            block and over its end; what is understood can be asked; nothing takes more than its limit
  */
-#include "query/exprquery.h"
-#include "query/gexp.h"
+#include "query/expressions/exprquery.h"
+#include "query/functions/gexp.h"
 #include "tests/fuzz/fuzz_store.h"
 
 #define START_S   1499997600ll

@@ -9,8 +9,8 @@
  */
 #include "tests/fuzz/fuzz_daemon.h"
 
-#include "tsd/http/gzip.h"
-#include "tsd/http/put_json.h"
+#include "tsd/protocols/http/gzip.h"
+#include "tsd/protocols/http/put_json.h"
 
 static struct t_daemon t;
 

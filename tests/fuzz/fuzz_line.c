@@ -13,7 +13,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "tsd/line/line.h"
+#include "tsd/protocols/line/line.h"
 #include "tests/fuzz/fuzz_store.h"
 
 #define LINE_MAX_BYTES 200
@@ -44,10 +44,10 @@ static void feed(struct tsd_ingest *in, const char *p, size_t n, size_t piece, s
         const char *rest;
         size_t k = n - at < piece ? n - at : piece;
         ts_buf_append(&tail, p + at, k);
-        char *copy = ts_xmalloc(tail.n + TSD_PUT_PAD);
+        char *copy = ts_xmalloc(tail.n + TSD_INPUT_PAD);
         size_t copy_n = tail.n;
         memcpy(copy, tail.p, copy_n);
-        memset(copy + copy_n, '0', TSD_PUT_PAD);
+        memset(copy + copy_n, '0', TSD_INPUT_PAD);
         tsd_ingest_begin(in);
         how = tsd_line_input(&l, copy, copy + copy_n, at + k == n, &rest);
         CHECK(how != TSD_LINE_BUSY);

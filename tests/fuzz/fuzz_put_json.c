@@ -7,7 +7,7 @@
  * Checked    no crash, no leak; errors have a code and a text; both ways see the same points
  */
 #include "tests/fuzz/fuzz_kit.h"
-#include "tsd/http/put_json.h"
+#include "tsd/protocols/http/put_json.h"
 
 static bool same_slice(struct ts_slice a, struct ts_slice b)
 {

@@ -11,9 +11,9 @@
 #include <stdio.h>
 
 #include "base/log.h"
-#include "collectors/weblog_count.h"
-#include "collectors/weblog_format.h"
-#include "collectors/weblog_logs.h"
+#include "collectors/weblog/weblog_count.h"
+#include "collectors/weblog/weblog_format.h"
+#include "collectors/weblog/weblog_logs.h"
 #include "tests/fuzz/fuzz_kit.h"
 
 static uint64_t n_hits; /* in points */

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Does docs/openapi.yaml describe the rows of tsd/http/routes.c, all of them and nothing else, and do its references lead somewhere?
+"""Does docs/openapi.yaml describe the rows of tsd/protocols/http/routes.c, all of them and nothing else, and do its references lead somewhere?
 
 Reads both as text, by their layout, so that it needs the standard library alone. Whether answers of a daemon are as described is for
 tests/clients/schema.sh.
@@ -49,7 +49,7 @@ def components(text):
 
 
 def main():
-    with open(ROOT + "/tsd/http/routes.c", encoding="utf-8") as f:
+    with open(ROOT + "/tsd/protocols/http/routes.c", encoding="utf-8") as f:
         rows = routes(f.read())
     with open(ROOT + "/docs/openapi.yaml", encoding="utf-8") as f:
         text = f.read()

@@ -1,60 +1,120 @@
 #!/usr/bin/env python3
-"""Who may include whom: base <- storage <- query <- tsd; collectors uses base alone, tsd sees its door; inside storage, codecs and engine
-do not know the catalog and the catalog does not know the engine."""
+"""Which module may include which. A module is a folder with its files (folders below it are modules of their own). The table
+names every edge; an edge that is missing in it, one that nobody uses, and a cycle are errors."""
 import os
 import re
 import sys
 
 import ctext
 
+# Module -> the modules whose headers it may include.
 MAY = {
-    "base": {"base"},
-    "storage": {"base", "storage"},
-    "query": {"base", "storage", "query"},
-    "tsd": {"base", "storage", "query", "collectors", "tsd"},
-    "collectors": {"base", "collectors"},
-    "tests": {"base", "storage", "query", "tsd", "collectors", "tests"},
+    "base": "",
+    # storage: names and series, columns, the embedded engine
+    "storage/points": "base",
+    "storage/codecs": "base storage/points",
+    "storage/catalog": "base storage/points",
+    "storage/engine": "base storage/points storage/codecs",
+    "storage": "base storage/points storage/catalog storage/engine",
+    # query: the text of queries, and what runs them
+    "query": "base storage storage/points",
+    "query/aggregators": "base query",
+    "query/filters": "base query",
+    "query/breakdowns": "base query",
+    "query/language": "base query query/aggregators query/filters query/breakdowns",
+    "query/execution": "base storage query query/aggregators query/filters query/breakdowns query/language",
+    "query/expressions": "base query query/aggregators query/filters query/language",
+    "query/functions": "query query/expressions",
+    # collectors: what hosts, programs and web logs tell, and the way to a daemon
+    "collectors/core": "base",
+    "collectors/host": "base collectors/core",
+    "collectors/programs": "base collectors/core",
+    "collectors/weblog": "base collectors/core",
+    "collectors": "base collectors/core",
+    # tsd: the daemon and its commands
+    "tsd/ingest": "base storage query/execution query/aggregators",
+    "tsd/meta": "base storage query query/execution tsd/ingest query/aggregators",
+    "tsd/format": "base storage query query/aggregators query/execution query/expressions tsd/ingest tsd/meta query/filters",
+    "tsd/daemon": "base storage query tsd/ingest",
+    "tsd/net": "base tsd/ingest tsd/daemon",
+    "tsd/protocols/line": "base tsd/ingest tsd/daemon tsd/net",
+    "tsd/protocols/http": "base storage query query/filters "
+                          "query/functions query/language tsd/ingest tsd/meta tsd/format tsd/daemon tsd/net",
+    "tsd": "base query/execution collectors tsd/meta tsd/daemon tsd/net tsd/protocols/line tsd/protocols/http",
+    "tsd/commands": "base storage query collectors collectors/weblog tsd tsd/ingest tsd/meta tsd/format tsd/daemon "
+                    "tsd/protocols/http tsd/protocols/line query/filters query/breakdowns query/aggregators",
+    "main": "base collectors tsd tsd/commands",
 }
-# Folder -> folders it must not include.
-NEVER = {
-    "storage/codecs": ["storage/catalog/", "storage/engine/"],
-    "storage/engine": ["storage/catalog/"],
-    "storage/catalog": ["storage/engine/", "storage/codecs/"],
+# Files that belong to another module than that of their folder: neutral types, which the engine and the catalog share.
+FILES = {
+    "storage/batch.h": "storage/points",
+    "storage/point.h": "storage/points",
+    "storage/point.c": "storage/points",
+    "tsd/main.c": "main",
 }
-# The door of storage: what query and tsd may include of it.
-DOOR = {"storage/store.h", "storage/batch.h", "storage/point.h"}
-# What tsd may include of collectors.
-COLLECTORS_DOOR = {"collectors/collect.h", "collectors/weblog_import.h"}
+PREFIXES = {"storage/reclog": "storage/points"}
+# What is public of a module for those outside of its top folder.
+PUBLIC = {
+    "storage": {"storage/store.h", "storage/batch.h", "storage/point.h"},
+    "collectors": {"collectors/collect.h", "collectors/weblog/weblog_import.h"},
+}
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 
 
-def check(path):
-    """Problems of one file."""
-    room, folder = path.split("/")[0], os.path.dirname(path)
+def module_of(path):
+    """The module that a file belongs to."""
+    for prefix, module in PREFIXES.items():
+        if path.startswith(prefix):
+            return module
+    return FILES.get(path, os.path.dirname(path))
+
+
+def check(path, used):
+    """Problems of one file; the edges it uses are added to `used`."""
+    module, folder = module_of(path), os.path.dirname(path)
+    tests = path.startswith("tests/")
     problems = []
+    if not tests and module not in MAY:
+        return [f"{path}: {module}/ is no module of {os.path.basename(__file__)}"]
     includes = INCLUDE.findall(ctext.blank(ctext.read(path), keep_strings=True))
     for inc in includes:
-        where = f"{path}: includes \"{inc}\""
-        if room == "tests" and "/" not in inc and os.path.exists(os.path.join(ctext.ROOT, folder, inc)):
+        where = f'{path}: includes "{inc}"'
+        if tests and "/" not in inc and os.path.exists(os.path.join(ctext.ROOT, folder, inc)):
             continue  # helpers of the tests beside it
         if not os.path.exists(os.path.join(ctext.ROOT, inc)):
             problems.append(f"{where}, which is no file counted from the root")
             continue
-        if inc.split("/")[0] not in MAY[room]:
-            problems.append(f"{where}, but {room}/ may use only {', '.join(sorted(MAY[room]))}")
-        if any(inc.startswith(p) for p in NEVER.get(folder, [])):
-            problems.append(f"{where}, which {folder}/ must not know")
-        if room in ("query", "tsd") and inc.startswith("storage/") and inc not in DOOR:
-            problems.append(f"{where}; storage's door is {', '.join(sorted(DOOR))}")
-        if room == "tsd" and inc.startswith("collectors/") and inc not in COLLECTORS_DOOR:
-            problems.append(f"{where}; the door of collectors is {', '.join(sorted(COLLECTORS_DOOR))}")
-        if inc.endswith("_int.h") and room != "tests" and os.path.dirname(inc) != folder:
+        if tests:
+            continue
+        other = module_of(inc)
+        if other != module:
+            used.add((module, other))
+            if other not in MAY[module].split():
+                problems.append(f"{where}, but {module}/ may use only {MAY[module]}")
+        top, own = inc.split("/")[0], path.split("/")[0]
+        if top != own and top in PUBLIC and inc not in PUBLIC[top]:
+            problems.append(f"{where}; public are {', '.join(sorted(PUBLIC[top]))}")
+        if inc.endswith("_int.h") and os.path.dirname(inc) != folder:
             problems.append(f"{where}, which is private to {os.path.dirname(inc)}/")
     own = path[:-2] + ".h"
-    if path.endswith(".c") and room != "tests" and os.path.exists(os.path.join(ctext.ROOT, own)):
+    if path.endswith(".c") and not tests and os.path.exists(os.path.join(ctext.ROOT, own)):
         if not includes or includes[0] != own:
             problems.append(f"{path}: its own header comes first")
     return problems
 
 
-sys.exit(ctext.finish("layers", [p for f in ctext.files() for p in check(f)]))
+def cycle():
+    """A problem if the table has a cycle."""
+    done = set()
+    while len(done) < len(MAY):
+        free = [m for m in MAY if m not in done and set(MAY[m].split()) <= done]
+        if not free:
+            return [f"a cycle among {', '.join(sorted(set(MAY) - done))}"]
+        done.update(free)
+    return []
+
+
+edges = set()
+found = [p for f in ctext.files() for p in check(f, edges)] + cycle()
+found += [f"{m}/ -> {o}/ stands in the table and is not used" for m in MAY for o in MAY[m].split() if (m, o) not in edges]
+sys.exit(ctext.finish("layers", found))

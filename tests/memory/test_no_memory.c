@@ -19,9 +19,9 @@
 #include "query/query.h"
 #include "tests/unit/storage/store_kit.h"
 #include "base/lineread.h"
-#include "tsd/http/gzip.h"
-#include "tsd/http/put_json.h"
-#include "tsd/settings.h"
+#include "tsd/protocols/http/gzip.h"
+#include "tsd/protocols/http/put_json.h"
+#include "tsd/daemon/settings.h"
 
 #include <unistd.h>
 

@@ -5,10 +5,10 @@
  * malloc and its like are this program's own here (but not with sanitizers, which have theirs): they count the bytes in use.
  * Bytes of the engine's readers are not the query's; there are few of them, because all points lie in memory.
  */
-#include "query/explain.h"
-#include "query/exprquery.h"
-#include "query/gexp.h"
-#include "query/hidden.h"
+#include "query/execution/explain.h"
+#include "query/expressions/exprquery.h"
+#include "query/functions/gexp.h"
+#include "query/execution/hidden.h"
 #include "query/query.h"
 
 #include "base/cut.h"

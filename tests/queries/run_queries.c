@@ -11,8 +11,8 @@
 #include "query/query.h"
 
 #include "base/mem.h"
-#include "query/exprquery.h"
-#include "query/gexp.h"
+#include "query/expressions/exprquery.h"
+#include "query/functions/gexp.h"
 
 #include <ftw.h>
 #include <poll.h>

@@ -22,8 +22,8 @@
 #include "base/mem.h"
 #include "base/time.h"
 #include "collectors/collect.h"
-#include "collectors/collector.h"
-#include "collectors/weblog_follow.h"
+#include "collectors/core/collector.h"
+#include "collectors/weblog/weblog_follow.h"
 #include "tests/unit/t_random.h"
 
 extern const struct col_collector col_weblog;

@@ -14,7 +14,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "collectors/emit.h"
+#include "collectors/core/emit.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -11,7 +11,7 @@
 #include "base/lineread.h"
 #include "base/mem.h"
 #include "collectors/collect.h"
-#include "collectors/weblog_import.h"
+#include "collectors/weblog/weblog_import.h"
 
 #define FIRST_LOG 2u /* the two before are twins */
 

@@ -19,7 +19,7 @@
 
 #include "base/mem.h"
 #include "base/time.h"
-#include "collectors/weblog_follow.h"
+#include "collectors/weblog/weblog_follow.h"
 
 #define QUIET_MS 200000 /* servers reopen sooner than a rotated file is given up */
 

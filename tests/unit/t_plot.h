@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "query/breakdowns/breakdown.h"
-#include "tsd/cmds/plot.h"
+#include "tsd/commands/plot.h"
 
 #include <string.h>
 

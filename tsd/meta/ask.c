@@ -107,5 +107,5 @@ int tsd_ask_write(struct tsd_ask *a, const struct ts_buf *text, struct ts_error 
         return ts_error_set(err, TS_ENOMEM, "no memory for the answer");
     if (a->begins)
         a->begins(a->arg, a->status);
-    return tsd_sink_write(a->sink, ts_buf_get(text), err);
+    return ts_sink_write(a->sink, ts_buf_get(text), err);
 }

@@ -13,10 +13,10 @@
 
 #include "base/json.h"
 #include "query/query.h"
-#include "tsd/http/method.h"
+#include "tsd/meta/method.h"
 #include "tsd/meta/fields.h"
-#include "tsd/out/sink.h"
-#include "tsd/rules.h"
+#include "base/sink.h"
+#include "tsd/ingest/rules.h"
 
 #define TSD_ASK_DETAILS_BYTES 256
 
@@ -34,7 +34,7 @@ struct tsd_ask {
     struct ts_slice body;                  /* may be empty */
     struct ts_arena *arena;                /* for the life of the request */
     struct qry_limit *limit;               /* when to give up; may be NULL */
-    struct tsd_sink *sink;                 /* where the answer goes */
+    struct ts_sink *sink;                  /* where the answer goes */
     void (*begins)(void *arg, int status); /* told the status before the first byte; may be NULL */
     void *arg;                             /* of begins */
 

@@ -5,8 +5,8 @@
  */
 #include "tsd/meta/kind.h"
 
-#include "query/aggs/agg.h"
-#include "query/select.h"
+#include "query/aggregators/agg.h"
+#include "query/execution/select.h"
 #include "tsd/meta/ask.h"
 #include "tsd/meta/uidmeta.h"
 

@@ -7,7 +7,7 @@
 
 #include "base/cut.h"
 #include "base/time.h"
-#include "tsd/out/out.h"
+#include "tsd/meta/series.h"
 
 #define LOOKUP_CHECK 4096 /* candidates between two looks at the limit */
 
@@ -195,5 +195,5 @@ void tsd_lookup_members(const struct sto_catalog *cat, const struct sto_series *
     qry_tsuid(s, &tsuid);
     ts_json_member_slice(j, "tsuid", ts_buf_get(&tsuid));
     ts_buf_release(&tsuid);
-    tsd_out_series_members(cat, s, j);
+    tsd_series_members(cat, s, j);
 }

@@ -105,7 +105,7 @@ static int tree_list(struct tsd_ask *a, struct ts_error *err)
 {
     uint16_t *ids;
     size_t n = tsd_tree_ids(a->store, a->arena, &ids), n_shown = 0;
-    TS_TRY(tsd_sink_str(a->sink, "[", err));
+    TS_TRY(ts_sink_str(a->sink, "[", err));
     for (size_t i = 0; i < n; i++) {
         struct ts_arena arena;
         struct tsd_tree t;
@@ -117,7 +117,7 @@ static int tree_list(struct tsd_ask *a, struct ts_error *err)
         if (rc < 0 && rc != TS_ENOTFOUND) /* somebody has just deleted it */
             return rc;
     }
-    return tsd_sink_str(a->sink, "]", err);
+    return ts_sink_str(a->sink, "]", err);
 }
 
 /* A change of a definition. */
@@ -223,7 +223,7 @@ static int branch_children(struct tsd_ask *a, const struct tsd_tree_branch *b, s
                            struct ts_error *err)
 {
     struct ts_buf text;
-    int rc = tsd_sink_str(a->sink, from < to ? "[" : "null", err);
+    int rc = ts_sink_str(a->sink, from < to ? "[" : "null", err);
     ts_buf_init(&text, 0);
     for (size_t i = from; i < to && rc == 0; i++) {
         const struct tsd_tree_child *c = &b->children[i];
@@ -244,7 +244,7 @@ static int branch_children(struct tsd_ask *a, const struct tsd_tree_branch *b, s
         rc = tsd_ask_write(a, &text, err);
     }
     ts_buf_release(&text);
-    return rc < 0 || from == to ? rc : tsd_sink_str(a->sink, "]", err);
+    return rc < 0 || from == to ? rc : ts_sink_str(a->sink, "]", err);
 }
 
 static int branch_write(struct tsd_ask *a, const struct tsd_tree_branch *b, struct ts_error *err)
@@ -260,9 +260,9 @@ static int branch_write(struct tsd_ask *a, const struct tsd_tree_branch *b, stru
     ts_buf_release(&text);
     TS_TRY(rc);
     TS_TRY(branch_children(a, b, 0, b->n_branches, err));
-    TS_TRY(tsd_sink_str(a->sink, ",\"leaves\":", err));
+    TS_TRY(ts_sink_str(a->sink, ",\"leaves\":", err));
     TS_TRY(branch_children(a, b, b->n_branches, b->n, err));
-    return tsd_sink_str(a->sink, "}", err);
+    return ts_sink_str(a->sink, "}", err);
 }
 
 static int branch_gone(struct tsd_ask *a, const struct tsd_tree_branch_id *id, struct ts_error *err)

@@ -8,7 +8,7 @@
 #include "tsd/meta/tree_ask.h"
 
 #include "base/cut.h"
-#include "query/select.h"
+#include "query/execution/select.h"
 #include "tsd/meta/tsmeta.h"
 
 #include <stdlib.h>
@@ -137,7 +137,7 @@ static int test_one(struct test *t, struct ts_slice tsuid, struct ts_arena *aren
 
 static int test_all(struct test *t, const struct tsuids *ids, struct ts_error *err)
 {
-    TS_TRY(tsd_sink_str(t->ask->sink, "{", err));
+    TS_TRY(ts_sink_str(t->ask->sink, "{", err));
     for (size_t i = 0; i < ids->n; i++) {
         struct ts_arena arena;
         ts_buf_clear(&t->text);
@@ -152,7 +152,7 @@ static int test_all(struct test *t, const struct tsuids *ids, struct ts_error *e
         ts_arena_release(&arena);
         TS_TRY(rc);
     }
-    return tsd_sink_str(t->ask->sink, "}", err);
+    return ts_sink_str(t->ask->sink, "}", err);
 }
 
 static int test_do(struct tsd_ask *a, struct tsd_tree_request *r, struct ts_error *err)
@@ -250,7 +250,7 @@ static int failures_do(struct tsd_ask *a, struct tsd_tree_request *r, failures_w
     TS_TRY(tsd_tree_request_load(a, r, err));
     TS_TRY(tsuids_given(a, r->root, &ids, err));
     TS_TRY(failures_wanted(&f, &ids, err));
-    TS_TRY(tsd_sink_str(a->sink, "{", err));
+    TS_TRY(ts_sink_str(a->sink, "{", err));
     if (r->tree.def.v[TSD_TREE_ENABLED].i && r->tree.def.v[TSD_TREE_STORE_FAILURES].i &&
         (f.all || f.n_wanted)) {
         ts_buf_init(&f.text, 0);
@@ -258,7 +258,7 @@ static int failures_do(struct tsd_ask *a, struct tsd_tree_request *r, failures_w
         ts_buf_release(&f.text);
         TS_TRY(rc);
     }
-    return tsd_sink_str(a->sink, "}", err);
+    return ts_sink_str(a->sink, "}", err);
 }
 
 static int collisions_do(struct tsd_ask *a, struct tsd_tree_request *r, struct ts_error *err)

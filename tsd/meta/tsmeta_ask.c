@@ -6,7 +6,7 @@
  */
 #include "tsd/meta/ask.h"
 
-#include "query/select.h"
+#include "query/execution/select.h"
 #include "tsd/meta/search_lookup.h"
 #include "tsd/meta/tsmeta.h"
 
@@ -67,7 +67,7 @@ static int tsmeta_write(struct tsmeta_work *a, const struct sto_series *s, const
     ts_json_init(&j, &text);
     int rc = tsd_tsmeta_json(a->store, s, r, &points, &j, err);
     if (rc == 0)
-        rc = tsd_sink_write(a->ask->sink, ts_buf_get(&text), err);
+        rc = ts_sink_write(a->ask->sink, ts_buf_get(&text), err);
     ts_buf_release(&text);
     return rc;
 }
@@ -93,13 +93,13 @@ static int tsmeta_list(struct tsmeta_work *a, struct ts_error *err)
     struct tsd_lookup what;
     a->err = err;
     TS_TRY(tsd_lookup_parse(a->m, a->ask->arena, &what, err));
-    TS_TRY(tsd_sink_str(a->ask->sink, "[", err));
+    TS_TRY(ts_sink_str(a->ask->sink, "[", err));
     int rc = tsd_lookup_run(sto_store_catalog(a->store), &what, a->ask->limit, tsmeta_each, a, err);
     if (rc == TS_ENOTFOUND)
         return tsmeta_not_found(a, err);
     TS_TRY(rc);
     TS_TRY(a->rc);
-    return tsd_sink_str(a->ask->sink, "]", err);
+    return ts_sink_str(a->ask->sink, "]", err);
 }
 
 /* --- one --- */

@@ -7,7 +7,7 @@
 #include "tsd/meta/ask.h"
 
 #include "base/cut.h"
-#include "query/hidden.h"
+#include "query/execution/hidden.h"
 #include "tsd/meta/uidmeta.h"
 
 int tsd_ask_uid_other(struct tsd_ask *ask, struct ts_error *err)

@@ -6,7 +6,7 @@
  * Threads    see ask.h
  * Source     storage-and-tools 3.5 (uid fsck)
  */
-#include "query/select.h"
+#include "query/execution/select.h"
 #include "tsd/meta/ask.h"
 #include "tsd/meta/uidmeta.h"
 

@@ -11,7 +11,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "collectors/weblog_follow.h"
+#include "collectors/weblog/weblog_follow.h"
 #include "tests/unit/t_folder.h"
 
 #define ROTATED_MS 5000

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "collectors/sink.h"
+#include "collectors/core/sink.h"
 
 #define WAIT_MS 60000 /* for things that happen at once on a machine that is not busy */
 

@@ -5,8 +5,8 @@
 #define T_POINTS_H
 
 #include "base/buf.h"
-#include "collectors/collector.h"
-#include "collectors/emit.h"
+#include "collectors/core/collector.h"
+#include "collectors/core/emit.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -18,7 +18,7 @@
 
 #include "base/err.h"
 #include "collectors/collect.h"
-#include "collectors/collector.h"
+#include "collectors/core/collector.h"
 
 extern const struct col_collector col_weblog;
 

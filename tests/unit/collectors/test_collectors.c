@@ -8,9 +8,9 @@
 
 #include <cmocka.h>
 
-#include "collectors/clock.h"
+#include "collectors/host/clock.h"
 #include "collectors/collect.h"
-#include "collectors/fields.h"
+#include "collectors/core/fields.h"
 #include "t_points.h"
 
 extern const struct col_collector col_clock;

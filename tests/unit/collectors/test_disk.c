@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "collectors/disk.h"
+#include "collectors/host/disk.h"
 #include "t_points.h"
 
 extern const struct col_collector col_disk;

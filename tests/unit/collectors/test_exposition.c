@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "collectors/collect.h"
-#include "collectors/exposition.h"
+#include "collectors/core/exposition.h"
 #include "t_points.h"
 #include "tests/unit/t_folder.h"
 

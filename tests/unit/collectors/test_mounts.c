@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "collectors/fs.h"
+#include "collectors/host/fs.h"
 #include "t_points.h"
 
 extern const struct col_collector col_fs;

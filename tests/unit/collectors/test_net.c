@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "collectors/parse.h"
+#include "collectors/host/parse.h"
 #include "t_points.h"
 
 extern const struct col_collector col_net, col_sockets, col_tcpudp;

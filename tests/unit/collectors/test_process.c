@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "collectors/process.h"
+#include "collectors/host/process.h"
 #include "t_points.h"
 
 extern const struct col_collector col_process;

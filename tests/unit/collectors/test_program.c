@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "base/time.h"
 #include "collectors/collect.h"
-#include "collectors/program.h"
+#include "collectors/programs/program.h"
 #include "t_points.h"
 
 #include <poll.h>

@@ -10,10 +10,10 @@
 
 #include "base/err.h"
 #include "base/time.h"
-#include "collectors/programs_child.h"
-#include "collectors/programs_dir.h"
-#include "collectors/programs_env.h"
-#include "collectors/programs_line.h"
+#include "collectors/core/programs_child.h"
+#include "collectors/programs/programs_dir.h"
+#include "collectors/programs/programs_env.h"
+#include "collectors/programs/programs_line.h"
 
 #include "tests/unit/t_folder.h"
 

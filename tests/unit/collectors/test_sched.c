@@ -13,7 +13,7 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
-#include "collectors/sched.h"
+#include "collectors/core/sched.h"
 #include "t_points.h"
 
 #define WAIT_MS 60000

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "collectors/collect.h"
-#include "collectors/fetch.h"
+#include "collectors/core/fetch.h"
 #include "t_points.h"
 
 extern const struct col_collector col_scrape;

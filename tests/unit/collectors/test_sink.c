@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
-#include "collectors/answer.h"
+#include "collectors/core/answer.h"
 #include "collectors/collect.h"
 #include "tests/unit/collectors/t_peer.h"
 

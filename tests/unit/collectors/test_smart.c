@@ -9,8 +9,8 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
-#include "collectors/collector.h"
-#include "collectors/smart.h"
+#include "collectors/core/collector.h"
+#include "collectors/host/smart.h"
 #include "t_points.h"
 #include "tests/unit/t_folder.h"
 

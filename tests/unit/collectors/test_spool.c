@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #include "base/fs.h"
-#include "collectors/spool.h"
-#include "collectors/spool_record.h"
+#include "collectors/core/spool.h"
+#include "collectors/core/spool_record.h"
 #include "tests/unit/t_folder.h"
 
 #define LINE_BYTES 21 /* of "put m 00000000 1 a=b\n" */

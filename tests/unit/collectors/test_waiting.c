@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "collectors/waiting.h"
+#include "collectors/core/waiting.h"
 
 #define N_MANY 5000
 

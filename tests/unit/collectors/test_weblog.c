@@ -19,8 +19,8 @@
 #include "base/mem.h"
 #include "base/time.h"
 #include "collectors/collect.h"
-#include "collectors/collector.h"
-#include "collectors/weblog_logs.h"
+#include "collectors/core/collector.h"
+#include "collectors/weblog/weblog_logs.h"
 #include "tests/unit/collectors/t_weblog.h"
 
 #define T_SEED   20261121u

@@ -10,7 +10,7 @@
 #include "base/lineread.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "collectors/weblog_import.h"
+#include "collectors/weblog/weblog_import.h"
 
 /* Three kinds of lines, since files that begin alike are one file; each of its own bucket, so that no repeated import mends what was counted
  * twice. */

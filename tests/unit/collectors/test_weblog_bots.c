@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "collectors/weblog_bots.h"
+#include "collectors/weblog/weblog_bots.h"
 
 static void test_weblog_bots__programs_are_told_from_browsers(void **state)
 {

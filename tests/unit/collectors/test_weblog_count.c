@@ -13,7 +13,7 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
-#include "collectors/weblog_state.h"
+#include "collectors/weblog/weblog_state.h"
 #include "t_points.h"
 
 static const struct col_web_limits limits = {.bucket_ms = 60000,

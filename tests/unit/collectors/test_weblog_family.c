@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-#include "collectors/weblog_family.h"
+#include "collectors/weblog/weblog_family.h"
 
 static void test_weblog_family__names_of_a_log(void **state)
 {

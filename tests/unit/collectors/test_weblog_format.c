@@ -11,7 +11,7 @@
 #include <stdio.h>
 
 #include "base/mem.h"
-#include "collectors/weblog_format.h"
+#include "collectors/weblog/weblog_format.h"
 
 /* What a line says, as text: "time|status|bytes|took_us|domain|path|referrer|client", or why it is bad. */
 static const char *read_line(const char *format, const char *line, size_t n)

@@ -16,8 +16,8 @@
 #include "base/lineread.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "collectors/weblog_import.h"
-#include "collectors/weblog_journal.h"
+#include "collectors/weblog/weblog_import.h"
+#include "collectors/weblog/weblog_journal.h"
 #include "tests/unit/collectors/t_weblog.h"
 
 static void import_bad(void *arg, uint64_t line, const char *why)

@@ -11,7 +11,7 @@
 #include <stdio.h>
 
 #include "base/mem.h"
-#include "collectors/weblog_kind.h"
+#include "collectors/weblog/weblog_kind.h"
 
 #define TIME   "[17/May/2015:10:05:03 +0000]"
 #define REST   " - - " TIME " \"GET /a/b HTTP/1.1\" 200 5"

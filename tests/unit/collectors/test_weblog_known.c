@@ -15,8 +15,8 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "collectors/collect.h"
-#include "collectors/collector.h"
-#include "collectors/weblog_known.h"
+#include "collectors/core/collector.h"
+#include "collectors/weblog/weblog_known.h"
 
 extern const struct col_collector col_weblog;
 

@@ -12,10 +12,10 @@
 #include <string.h>
 
 #include "base/time.h"
-#include "collectors/fields.h"
-#include "collectors/weblog_field.h"
-#include "collectors/weblog_logs.h"
-#include "collectors/weblog_own.h"
+#include "collectors/core/fields.h"
+#include "collectors/weblog/weblog_field.h"
+#include "collectors/weblog/weblog_logs.h"
+#include "collectors/weblog/weblog_own.h"
 
 /* From the manuals of each, with names of our own. */
 static const char haproxy[] =

@@ -1,7 +1,7 @@
 /*
  * test_aggs.c - the table of aggregators; folds and lanes on arrays.
  */
-#include "query/aggs/agg.h"
+#include "query/aggregators/agg.h"
 #include "query/limit.h"
 
 #include "base/mem.h"

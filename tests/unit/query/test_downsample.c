@@ -1,7 +1,7 @@
 /*
  * test_downsample.c - rows into buckets: borders, fill, calendars, summaries; whatever the cells look like.
  */
-#include "query/downsample.h"
+#include "query/execution/downsample.h"
 #include "tests/unit/t_random.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /*
  * test_expr.c - the expression language: what texts mean row by row, and where wrong ones are refused.
  */
-#include "query/expr.h"
+#include "query/expressions/expr.h"
 
 #include <math.h>
 

@@ -2,10 +2,10 @@
  * test_group.c - series of a group into one: interpolation, integers and doubles, rates. Examples E1..E19 and
  * E20..E27 of protocols-and-queries section 9 (offsets in seconds).
  */
-#include "query/group.h"
+#include "query/execution/group.h"
 
-#include "query/parse.h"
-#include "query/rate.h"
+#include "query/language/parse.h"
+#include "query/execution/rate.h"
 #include "tests/unit/t_random.h"
 
 #include <math.h>

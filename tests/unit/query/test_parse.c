@@ -1,9 +1,9 @@
 /*
  * test_parse.c - texts of queries: URI, JSON, words; what they mean and what is refused with which words.
  */
-#include "query/parse.h"
+#include "query/language/parse.h"
 
-#include "query/aggs/agg.h"
+#include "query/aggregators/agg.h"
 
 #include "tests/unit/query/parse_kit.h"
 

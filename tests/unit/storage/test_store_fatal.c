@@ -138,7 +138,8 @@ static void test_store_fatal__no_room_at_a_sync_of_the_log_confirms_nothing(void
         sto_port_turn(sto_port(st, 0));
         assert_int_equal(sto_flush(st, STO_LEVEL_DISK, &err), 0);
         d.n_acked = d.n;
-        atomic_store(&t.armed, true); /* before there is anything to sync: the sync thread may wake at any time */
+        atomic_store(&t.armed,
+                     true); /* before there is anything to sync: the sync thread may wake at any time */
         for (unsigned k = 200; k < 400; k++) {
             int rc = kit_op(st, sto_port(st, 0), &d, k % N_SERIES, STO_OP_PUT, T0 + k * 1000, k);
             assert_true(rc == 0 || rc == TS_EIO);

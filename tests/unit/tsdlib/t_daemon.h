@@ -22,10 +22,11 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/time.h"
-#include "tsd/http/http.h"
-#include "tsd/http/job.h"
-#include "tsd/http/queries.h"
-#include "tsd/worker.h"
+#include "tsd/protocols/http/http.h"
+#include "tsd/protocols/http/job.h"
+#include "tsd/protocols/http/queries.h"
+#include "tsd/net/worker.h"
+#include "tsd/protocols.h"
 
 struct t_daemon {
     char dir[64];
@@ -76,6 +77,7 @@ static inline void t_daemon_open_as(struct t_daemon *t, const char *const *keys,
     t_daemon_check(rc, &err);
     tsd_series_total_init(&t->d.new_series, t->d.set.new_series_per_min_total, 0);
     t->d.conf = t->conf;
+    t->d.protocols = tsd_protocols;
     t->d.n_workers = 1;
     t->d.workers = t->workers;
     t->d.set.n_query_running = 2;

@@ -18,8 +18,8 @@
 #include <unistd.h>
 
 #include "tests/unit/t_folder.h"
-#include "tsd/line/line.h"
-#include "tsd/out/lines.h"
+#include "tsd/protocols/line/line.h"
+#include "tsd/format/lines.h"
 
 #define T_LINE_MAX 256
 
@@ -68,10 +68,10 @@ static inline void t_close(struct t_ingest *t)
 static inline size_t t_bytes(struct t_ingest *t, const char *p, size_t n, bool eof)
 {
     const char *rest;
-    char *copy = malloc(n + TSD_PUT_PAD);
+    char *copy = malloc(n + TSD_INPUT_PAD);
     assert_non_null(copy);
     memcpy(copy, p, n);
-    memset(copy + n, 0x55, TSD_PUT_PAD);
+    memset(copy + n, 0x55, TSD_INPUT_PAD);
     tsd_ingest_begin(&t->in);
     (void)tsd_line_input(&t->line, copy, copy + n, eof, &rest);
     size_t used = (size_t)(rest - copy);

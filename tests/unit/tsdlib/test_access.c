@@ -3,7 +3,7 @@
  */
 #include "t_daemon.h"
 
-#include "tsd/http/access.h"
+#include "tsd/protocols/http/access.h"
 
 static struct t_daemon t;
 static char answer[1 << 20];

@@ -1,9 +1,9 @@
 /*
  * test_cmd.c - commands are found, pages are printed from the table, every error code has an exit code.
  */
-#include "tsd/cmds/cmd.h"
-#include "tsd/cmds/import.h"
-#include "tsd/cmds/progress.h"
+#include "tsd/commands/cmd.h"
+#include "tsd/commands/import.h"
+#include "tsd/commands/progress.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -5,7 +5,7 @@
 
 #include <semaphore.h>
 
-#include "tsd/conn.h"
+#include "tsd/net/conn.h"
 
 #define SMALL_BYTES (300u << 10) /* of a long reply; what a pair of sockets holds is more */
 

@@ -1,7 +1,7 @@
 /*
  * test_csvread.c - fields of CSV, and the table for people.
  */
-#include "tsd/cmds/csvread.h"
+#include "tsd/commands/csvread.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

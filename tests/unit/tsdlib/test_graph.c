@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tsd/http/graph.h"
+#include "tsd/protocols/http/graph.h"
 #include "tests/unit/t_random.h"
 
 static const char *const names[] = {"yrange",  "y2range",  "ylabel",  "y2label", "title",

@@ -11,7 +11,7 @@
 #include <zlib.h>
 
 #include "base/mem.h"
-#include "tsd/http/gzip.h"
+#include "tsd/protocols/http/gzip.h"
 
 #define BYTES ((size_t)300000)
 #define RATIO 1100 /* more than deflate reaches */

@@ -3,8 +3,8 @@
  */
 #include "t_ingest.h"
 
-#include "query/hidden.h"
-#include "tsd/histogram.h"
+#include "query/execution/hidden.h"
+#include "tsd/ingest/histogram.h"
 #include "tests/unit/t_random.h"
 
 static struct tsd_histogram h;

@@ -3,7 +3,7 @@
  */
 #include "t_daemon.h"
 
-#include "tsd/http/gzip.h"
+#include "tsd/protocols/http/gzip.h"
 
 #define MAX ((size_t)1 << 20)
 

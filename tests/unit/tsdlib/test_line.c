@@ -271,8 +271,8 @@ static void test_line__work_is_bounded(void **state)
         ts_buf_init(&b, 0);
         for (int k = 0; k < 1000; k++)
             ts_buf_printf(&b, "%s\n", rows[i].line);
-        ts_buf_reserve(&b, TSD_PUT_PAD);
-        memset(b.p + b.n, 0, TSD_PUT_PAD);
+        ts_buf_reserve(&b, TSD_INPUT_PAD);
+        memset(b.p + b.n, 0, TSD_INPUT_PAD);
         n_syncs = 1000;
         t.line.max_work = 1000;
         t.line.work = 0;

@@ -1,8 +1,8 @@
 /*
  * test_lines.c - times and values of export are read back as the same points.
  */
-#include "tsd/out/lines.h"
-#include "tsd/rules.h"
+#include "tsd/format/lines.h"
+#include "tsd/ingest/rules.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

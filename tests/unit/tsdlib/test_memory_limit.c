@@ -15,8 +15,8 @@
 
 #include "base/json.h"
 #include "storage/store.h"
-#include "tsd/memory.h"
-#include "tsd/settings.h"
+#include "tsd/daemon/memory.h"
+#include "tsd/daemon/settings.h"
 
 #define MIB ((uint64_t)1 << 20)
 

@@ -12,15 +12,15 @@
 
 #include "base/double.h"
 #include "base/json.h"
-#include "tsd/out/out.h"
+#include "tsd/format/out.h"
 
 static struct ts_buf got;
-static char piece[TSD_SINK_MAX_ROOM];
-static struct tsd_sink sink;
+static char piece[TS_SINK_MAX_ROOM];
+static struct ts_sink sink;
 static size_t n_pieces;
 static int refuse_after;
 
-static int sink_more(struct tsd_sink *s, struct ts_error *err)
+static int sink_more(struct ts_sink *s, struct ts_error *err)
 {
     ts_buf_append(&got, s->start, (size_t)(s->p - s->start));
     s->p = s->start;
@@ -34,7 +34,7 @@ static int set_up(void **state)
 {
     (void)state;
     ts_buf_init(&got, 0);
-    sink = (struct tsd_sink){.start = piece, .p = piece, .end = piece + sizeof(piece), .more = sink_more};
+    sink = (struct ts_sink){.start = piece, .p = piece, .end = piece + sizeof(piece), .more = sink_more};
     n_pieces = 0;
     refuse_after = 0;
     return 0;
@@ -334,13 +334,13 @@ static void test_out__formats_are_found_by_name(void **state)
 static void test_out__a_file_sink_says_when_the_disk_is_full(void **state)
 {
     (void)state;
-    struct tsd_file_sink f;
+    struct ts_file_sink f;
     struct ts_error err = {0};
     FILE *full = fopen("/dev/full", "w");
     assert_non_null(full);
-    tsd_file_sink_init(&f, full);
-    assert_int_equal(tsd_sink_str(&f.sink, "text", &err), 0);
-    assert_int_equal(tsd_file_sink_end(&f, &err), TS_ENOSPC);
+    ts_file_sink_init(&f, full);
+    assert_int_equal(ts_sink_str(&f.sink, "text", &err), 0);
+    assert_int_equal(ts_file_sink_end(&f, &err), TS_ENOSPC);
     (void)fclose(full);
 }
 

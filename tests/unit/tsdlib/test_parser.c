@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tsd/http/parser.h"
+#include "tsd/protocols/http/parser.h"
 
 #define MAX 4096
 

@@ -12,8 +12,8 @@
 #include <netinet/in.h>
 #include <string.h>
 
-#include "tsd/peers.h"
-#include "tsd/settings.h"
+#include "tsd/daemon/peers.h"
+#include "tsd/daemon/settings.h"
 
 static uint64_t key_of(const char *text)
 {

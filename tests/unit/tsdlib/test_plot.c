@@ -2,7 +2,7 @@
  * test_plot.c - answers become series, the heaviest stay, texts can't leave their quotes.
  */
 #include "query/breakdowns/breakdown.h"
-#include "tsd/cmds/plot.h"
+#include "tsd/commands/plot.h"
 #include "tests/unit/t_plot.h"
 
 #include <math.h>

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "base/budget.h"
-#include "tsd/http/put_json.h"
+#include "tsd/protocols/http/put_json.h"
 
 static struct ts_arena arena;
 static struct tsd_put_body body;

@@ -23,7 +23,7 @@
 
 #include "base/mem.h"
 #include "tests/unit/t_folder.h"
-#include "tsd/http/spool.h"
+#include "tsd/daemon/spool.h"
 
 #define PIECE ((size_t)128 << 10)
 #define N     128 /* pieces: 16 MiB */

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "query/query.h"
-#include "tsd/http/http.h"
+#include "tsd/protocols/http/http.h"
 
 static struct tsd_daemon daemon;
 static struct tsd_req req;

@@ -3,9 +3,9 @@
  */
 #include "t_ingest.h"
 
-#include "query/hidden.h"
-#include "tsd/rollups.h"
-#include "tsd/settings.h"
+#include "query/execution/hidden.h"
+#include "tsd/ingest/rollups.h"
+#include "tsd/daemon/settings.h"
 
 static struct ts_conf *conf;
 static struct qry_rollups rollups;

@@ -12,7 +12,7 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "tsd/http/schedule.h"
+#include "tsd/daemon/schedule.h"
 
 #define WAIT_MS 60000 /* for threads that begin at once on a machine that is not busy */
 

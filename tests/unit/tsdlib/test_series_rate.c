@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "tsd/series_rate.h"
+#include "tsd/ingest/series_rate.h"
 
 #define T0 1000
 

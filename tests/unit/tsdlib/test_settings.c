@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "tsd/settings.h"
+#include "tsd/daemon/settings.h"
 
 static struct ts_conf *conf;
 

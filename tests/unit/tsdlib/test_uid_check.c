@@ -7,11 +7,11 @@
 
 /* Room for an answer. */
 struct t_answer {
-    struct tsd_sink sink;
+    struct ts_sink sink;
     char piece[4096];
 };
 
-static int t_more(struct tsd_sink *s, struct ts_error *err)
+static int t_more(struct ts_sink *s, struct ts_error *err)
 {
     (void)s;
     (void)err;
@@ -25,7 +25,7 @@ static const char *t_check(enum tsd_method method)
     static struct t_answer a;
     struct ts_error err = {0};
     struct ts_arena arena;
-    a.sink = (struct tsd_sink){
+    a.sink = (struct ts_sink){
         .start = a.piece, .p = a.piece, .end = a.piece + sizeof(a.piece) - 1, .more = t_more};
     ts_arena_init(&arena, 0);
     struct tsd_ask ask = {.store = t.store,

@@ -1,0 +1,16 @@
+/*
+ * clock.h - points from what the kernel says of its clock, for the test.
+ *
+ * Threads    pure, but for the emit
+ */
+#ifndef COLLECTORS_HOST_CLOCK_H
+#define COLLECTORS_HOST_CLOCK_H
+
+#include "collectors/core/collector.h"
+
+#include <sys/timex.h>
+
+/** Emit the figures of t; state is what adjtimex returned. */
+void col_clock_points(const struct timex *t, int state, struct col_emit *emit);
+
+#endif

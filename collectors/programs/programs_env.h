@@ -1,0 +1,24 @@
+/*
+ * programs_env.h - the environment of programs: ours, and Python finds what collectors share.
+ *
+ * Threads    any
+ * Source     storage-and-tools 5.1 (PYTHONPATH)
+ */
+#ifndef COLLECTORS_PROGRAMS_PROGRAMS_ENV_H
+#define COLLECTORS_PROGRAMS_PROGRAMS_ENV_H
+
+#include "base/buf.h"
+
+/* An environment. {0} = none. */
+struct col_env {
+    char **vars;          /* ended by NULL; owned, its texts are the process' own but for python */
+    struct ts_buf python; /* "PYTHONPATH=..." */
+};
+/** Our environment, with the folder `lib` of the collectors (below the folder of programs, or beside it) and the folder above
+ *  that of the collectors behind what PYTHONPATH has already: `import utils` and `from collectors.lib import utils` both work, as
+ *  with tcollector. Without such a folder it is our environment. folder may be "". */
+void col_env_make(struct col_env *env, const char *folder);
+/** Free it. Twice is harmless. */
+void col_env_release(struct col_env *env);
+
+#endif

@@ -1,0 +1,18 @@
+/*
+ * weblog_bots.h - programs among the clients of a web server, by what they call themselves.
+ *
+ * Threads    pure
+ * Not here   what becomes of their requests (collect_weblog_bots: weblog.c, weblog_import.c)
+ */
+#ifndef COLLECTORS_WEBLOG_WEBLOG_BOTS_H
+#define COLLECTORS_WEBLOG_WEBLOG_BOTS_H
+
+#include "base/buf.h"
+
+#include <stdbool.h>
+
+/** Does a user agent name a program (crawler, monitor, library of HTTP) rather than a browser? No agent (empty or '-') is none. Cost: a pass over the text
+ *  for each word of the table. */
+bool col_web_is_bot(struct ts_slice agent);
+
+#endif

@@ -1,0 +1,104 @@
+/*
+ * weblog_count.h - requests counted by time bucket, domain and path prefix.
+ *
+ * A cell holds what was counted for one bucket of one series (domain and path). It is sent as an absolute count at the bucket's time, as
+ * often as it changes: a repeat overwrites itself. Cells stay for a while after their last change, since lines come late (a request is
+ * logged when it ends). What comes after its cell was given up gets a new cell whose points have a time of their own inside the bucket,
+ * some ms later: nothing is overwritten, sums stay exact.
+ *
+ *   bucket 12:00:00   cell A  time 12:00:00.000   sent 3 times, given up
+ *                     cell B  time 12:00:00.001   a late line (generation 1)
+ *
+ * Threads    one
+ * Not here   reading lines (weblog_format.h), keeping it all on disk (weblog_state.h)
+ */
+#ifndef COLLECTORS_WEBLOG_WEBLOG_COUNT_H
+#define COLLECTORS_WEBLOG_WEBLOG_COUNT_H
+
+#include "collectors/core/emit.h"
+#include "collectors/weblog/weblog_field.h"
+#include "collectors/weblog/weblog_names.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define COL_WEB_CLASSES    6u /* 1xx to 5xx, none of these */
+#define COL_WEB_TOOK_STEPS 8u /* up to 10, 30, 100, 300, 1000, 3000, 10000 ms, more */
+#define COL_WEB_NO_HORIZON INT64_MIN
+
+/* How to count. */
+struct col_web_limits {
+    int64_t bucket_ms; /* length of a bucket */
+    int64_t late_ms;   /* a cell is kept so long after its last change */
+    int64_t slot_ms;   /* 0 = points have the bucket's time; else added to it (finished logs, see import) */
+    uint32_t max_domains; /* values of domain; the rest is "other" (weblog_names.h) */
+    uint32_t max_paths;   /* values of path of one domain; the rest is "other" */
+    int64_t forget_ms;    /* one that was not hit for so long gives way to a new one */
+    uint32_t path_depth;  /* folders of a path that make its prefix; 0 = no tag path */
+    uint32_t max_cells;   /* cells kept; above it those of old buckets are given up early */
+    bool tag_bots;        /* requests have the tag bot */
+};
+
+/* Value of the tag bot. */
+enum col_web_bot { COL_WEB_BOT_UNTOLD, COL_WEB_BOT_NO, COL_WEB_BOT_YES };
+#define COL_WEB_BOTS 3u
+
+/* What was counted. */
+struct col_web_cell {
+    int64_t time_ms;                   /* of its points */
+    int64_t start_ms;                  /* of the bucket */
+    int64_t touched_ms;                /* clock at the last change */
+    uint32_t series;                   /* name of the path (which knows its domain) */
+    enum col_web_bot bot;              /* tag; COL_WEB_BOT_UNTOLD = none */
+    bool dirty;                        /* changed since it was sent */
+    bool flying;                       /* what was sent last is not known to be delivered */
+    uint64_t hits[COL_WEB_CLASSES];    /* requests */
+    uint64_t bytes[COL_WEB_CLASSES];   /* sent */
+    uint64_t n_timed;                  /* requests whose time is known */
+    uint64_t sum_us;                   /* of these times */
+    uint64_t max_us;                   /* longest */
+    uint64_t took[COL_WEB_TOOK_STEPS]; /* requests by time */
+};
+
+struct col_web_count {
+    struct col_web_limits limits; /* as given */
+    struct col_web_names names;   /* domains and paths */
+    struct col_web_cell *cells;   /* owned */
+    uint32_t n_cells, cap_cells;  /* used, allocated */
+    uint32_t *cell_slots;         /* table of cells, index + 1; owned */
+    uint32_t n_cell_slots;        /* a power of two */
+    uint32_t n_dirty;             /* cells to be sent */
+    int64_t horizon_ms;           /* youngest bucket of which a cell was given up; COL_WEB_NO_HORIZON */
+    uint32_t generation;          /* of late cells, from 1 */
+    uint64_t n_counted;           /* lines */
+    uint64_t n_late;              /* of these: counted in a cell of their own */
+    struct ts_buf text;           /* a name being made */
+};
+
+/** Empty. limits are copied. */
+void col_web_count_init(struct col_web_count *c, const struct col_web_limits *limits);
+/** Give back; twice is harmless. */
+void col_web_count_release(struct col_web_count *c);
+/** Count a request for a domain (any bytes, empty = none). Cost: two look-ups, and one at its user agent with tag_bots. */
+void col_web_count_hit(struct col_web_count *c, const struct col_web_hit *h, struct ts_slice domain,
+                       int64_t now_ms);
+/** Emit all that changed, in batches that any spool takes; the last one is the caller's to end. Call col_web_count_sent when the
+ *  points are safe. Metrics: web.hits ... of the collector weblog. An error is that of a batch. */
+int col_web_count_emit(const struct col_web_count *c, struct col_emit *emit, struct ts_error *err);
+/** All that changed was put. flying: it is not delivered yet, and may still get lost; what the last call said of others is over. */
+void col_web_count_sent(struct col_web_count *c, bool flying);
+/** What was flying is delivered; or lost: it has to be sent again. */
+void col_web_count_landed(struct col_web_count *c, bool lost);
+/** Give up cells that were delivered and have not changed for late_ms; with full also those of old buckets, or all that were sent, until
+ *  there is room again. Returns how many. */
+uint32_t col_web_count_evict(struct col_web_count *c, int64_t now_ms, bool full);
+/** Give up all cells, sent or not: what comes for their buckets gets points of its own. */
+void col_web_count_forget(struct col_web_count *c);
+/** More cells than max_cells? */
+bool col_web_count_full(const struct col_web_count *c);
+
+/* For the checkpoint: the same things as they were. */
+/** Add a cell as it was saved. False: there is no such series, or the cell is there already. */
+bool col_web_cell_restore(struct col_web_count *c, const struct col_web_cell *cell);
+
+#endif

@@ -1,0 +1,589 @@
+/*
+ * weblog_journal.c - lines of weblog.imports.
+ *
+ * Threads    see weblog_journal.h
+ */
+#include "collectors/weblog/weblog_journal.h"
+
+#include "base/cut.h"
+#include "base/fs.h"
+#include "base/hash.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "collectors/core/keys.h"
+#include "collectors/core/fields.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define NAME         "weblog.imports"
+#define LOCK_NS      20000000 /* between two tries */
+#define MAX_BYTES    ((size_t)64 << 20)
+#define HOST_BYTES   256
+#define FIRST_PLACES 64u
+
+/* Decide about series and times of points. */
+static const char *const keys[] = {
+    "collect_weblog_bucket_s", "collect_weblog_path_depth",
+    "collect_weblog_domain",   "collect_weblog_format",
+    "collect_weblog_domains",  "collect_weblog_paths",
+    "collect_weblog_name_h",   "collect_weblog_cells",
+    "collect_weblog_bots",     "collect_tags",
+    "collect_prefix",          "collect_host",
+};
+#define N_KEYS (sizeof(keys) / sizeof(*keys))
+
+/* A log. */
+struct entry {
+    uint64_t identity; /* col_web_journal_identity */
+    char *settings;    /* owned */
+};
+
+/* A file of which a part was imported. */
+struct place {
+    char *path;                 /* then, without links; owned */
+    struct col_web_head head;   /* its first bytes */
+    struct col_web_taken taken; /* how far */
+    bool mine;                  /* by this journal, and the daemon may not have all of it yet */
+    uint64_t ended;             /* bytes of its text, where all of it was taken and read; 0 = not yet */
+};
+
+struct col_web_journal {
+    char dir[PATH_MAX];            /* "" = nothing is remembered */
+    char path[PATH_MAX];           /* of the file in it */
+    char *server;                  /* owned; NULL = all of them: it is not written */
+    struct entry *p;               /* owned */
+    size_t n, cap;                 /* entries */
+    struct place *places;          /* owned */
+    uint32_t n_places, cap_places; /* of them */
+    uint32_t *slots;               /* table of them, index + 1; cap_places * 2, a power of two; owned */
+    struct stat read;              /* of the file when it was read or written last */
+    DIR *lock;                     /* the folder, while its lock is held; NULL */
+    struct ts_file *claims;        /* the file, with a lock of a byte for each log claimed; NULL */
+    bool told;                     /* that it can't be written was logged */
+};
+
+/* --- settings --- */
+
+/* Tabs and ends of lines separate; a percent sign stands for them. */
+static void value_append(struct ts_buf *out, const char *value)
+{
+    for (; *value; value++) {
+        if (*value == '\t' || *value == '\n' || *value == '%')
+            ts_buf_printf(out, "%%%02x", (unsigned)(unsigned char)*value);
+        else
+            ts_buf_char(out, *value);
+    }
+}
+
+static void value_decode(struct ts_slice text, struct ts_buf *out)
+{
+    ts_buf_clear(out);
+    for (size_t i = 0; i < text.n; i++) {
+        bool coded = text.p[i] == '%' && i + 2 < text.n;
+        ts_buf_char(out, !coded                 ? text.p[i]
+                         : text.p[i + 2] == '9' ? '\t'
+                         : text.p[i + 2] == 'a' ? '\n'
+                                                : '%');
+        i += coded ? 2 : 0;
+    }
+}
+
+/* Where settings go. */
+struct settings {
+    const struct ts_conf *conf; /* whose */
+    struct ts_buf *out;         /* text */
+};
+
+static void settings_take(void *arg, const struct ts_conf_key *key, const char *value)
+{
+    struct settings *s = arg;
+    char host[HOST_BYTES];
+    for (size_t i = 0; i < N_KEYS; i++) {
+        if (strcmp(keys[i], key->name) != 0)
+            continue;
+        col_host_name(s->conf, host, sizeof(host));
+        ts_buf_printf(s->out, "%s%s=", s->out->n ? "\t" : "", key->name);
+        value_append(s->out, strcmp(key->name, "collect_host") ? value : host);
+    }
+}
+
+void col_web_settings_get(const struct ts_conf *conf, struct ts_buf *out)
+{
+    struct settings s = {.conf = conf, .out = out};
+    ts_buf_clear(out);
+    ts_conf_each(conf, settings_take, &s);
+    ts_buf_char(out, '\0');
+    out->n--;
+}
+
+/* Take "KEY=VALUE" off the front; the value is decoded into value. */
+static bool setting_next(struct ts_slice *text, struct ts_slice *key, struct ts_buf *value)
+{
+    const char *tab = text->n ? memchr(text->p, '\t', text->n) : NULL;
+    struct ts_slice one = {text->p, tab ? (size_t)(tab - text->p) : text->n};
+    const char *eq = one.n ? memchr(one.p, '=', one.n) : NULL;
+    if (!eq)
+        return false;
+    *key = (struct ts_slice){one.p, (size_t)(eq - one.p)};
+    value_decode((struct ts_slice){eq + 1, (size_t)(one.p + one.n - eq - 1)}, value);
+    size_t used = one.n + (tab != NULL);
+    *text = (struct ts_slice){text->p + used, text->n - used};
+    return true;
+}
+
+struct ts_conf *col_web_settings_conf(const char *settings)
+{
+    static const struct ts_conf_key *const tables[] = {col_conf_keys};
+    struct ts_conf *conf = ts_conf_new(tables, 1);
+    struct ts_slice text = ts_slice_str(settings), key;
+    struct ts_buf value;
+    int rc = ts_conf_set(conf, "collect_dir", TS_SLICE_LIT("none"), NAME, NULL);
+    ts_buf_init(&value, 0);
+    while (rc == 0 && setting_next(&text, &key, &value)) {
+        char name[64];
+        (void)snprintf(name, sizeof(name), "%.*s", (int)key.n, key.p);
+        rc = ts_conf_set(conf, name, ts_buf_get(&value), NAME, NULL);
+    }
+    ts_buf_release(&value);
+    if (rc == 0 && !text.n)
+        return conf;
+    ts_conf_free(conf);
+    return NULL;
+}
+
+void col_web_settings_differ(const char *before, const char *now, char *out, size_t out_bytes)
+{
+    struct ts_slice a = ts_slice_str(before), b = ts_slice_str(now), key_a, key_b;
+    struct ts_buf old, new;
+    size_t n = 0;
+    ts_buf_init(&old, 0);
+    ts_buf_init(&new, 0);
+    *out = '\0';
+    while (setting_next(&a, &key_a, &old) && setting_next(&b, &key_b, &new) && n < out_bytes) {
+        if (!ts_slice_eq(key_a, key_b)) /* of another version */
+            break;
+        if (ts_slice_eq(ts_buf_get(&old), ts_buf_get(&new)))
+            continue;
+        int used = snprintf(out + n, out_bytes - n, "%s%.*s = %.*s (now %.*s)", n ? ", " : "", (int)key_a.n,
+                            key_a.p, (int)old.n, old.n ? old.p : "", (int)new.n, new.n ? new.p : "");
+        n += used > 0 ? (size_t)used : 0;
+    }
+    if (!*out)
+        (void)snprintf(out, out_bytes, "by another version of tsd");
+    ts_buf_release(&old);
+    ts_buf_release(&new);
+}
+
+/* --- the file --- */
+
+static void journal_add(struct col_web_journal *j, uint64_t identity, struct ts_slice settings)
+{
+    if (j->n == j->cap) {
+        j->cap = j->cap ? 2 * j->cap : 64;
+        j->p = ts_xrealloc(j->p, j->cap * sizeof(*j->p));
+    }
+    j->p[j->n++] = (struct entry){.identity = identity, .settings = ts_xstrndup(settings.p, settings.n)};
+}
+
+static uint32_t *place_slot(const struct col_web_journal *j, struct ts_slice path,
+                            const struct col_web_head *head)
+{
+    uint32_t mask = 2 * j->cap_places - 1, i = (uint32_t)(head->hash ^ ts_hash(path.p, path.n)) & mask;
+    for (; j->slots[i]; i = (i + 1) & mask) {
+        const struct place *p = &j->places[j->slots[i] - 1];
+        if (p->head.n_bytes == head->n_bytes && p->head.hash == head->hash && ts_slice_is(path, p->path))
+            break;
+    }
+    return &j->slots[i];
+}
+
+static void places_grow(struct col_web_journal *j)
+{
+    j->cap_places = j->cap_places ? 2 * j->cap_places : FIRST_PLACES;
+    j->places = ts_xrealloc(j->places, j->cap_places * sizeof(*j->places));
+    ts_free(j->slots);
+    j->slots = ts_xcalloc(2 * (size_t)j->cap_places, sizeof(*j->slots));
+    for (uint32_t i = 0; i < j->n_places; i++)
+        *place_slot(j, ts_slice_str(j->places[i].path), &j->places[i].head) = i + 1;
+}
+
+/* The entry of a file; made if it is not there. */
+static struct place *place_at(struct col_web_journal *j, struct ts_slice path,
+                              const struct col_web_head *head)
+{
+    if (j->n_places == j->cap_places)
+        places_grow(j);
+    uint32_t *slot = place_slot(j, path, head);
+    if (!*slot) {
+        j->places[j->n_places] = (struct place){.path = ts_xstrndup(path.p, path.n), .head = *head};
+        *slot = ++j->n_places;
+    }
+    return &j->places[*slot - 1];
+}
+
+/* What a line says of it. Parts grow; how long the text of a packed file is, turns out in the end. */
+static void place_set(struct place *p, uint64_t bytes, bool done, bool whole)
+{
+    if (bytes > p->taken.bytes || (whole && p->taken.bytes == COL_WEB_OFF_ALL))
+        p->taken.bytes = bytes;
+    p->taken.done = done && bytes == p->taken.bytes;
+    p->taken.whole |= whole;
+}
+
+/* "place HEAD_BYTES HEAD BYTES STATE SERVER PATH", whatever the daemon: the checkpoint is for all of them. */
+static void place_line(struct col_web_journal *j, struct ts_slice line)
+{
+    struct ts_slice words[7];
+    uint64_t n_head, bytes = COL_WEB_OFF_ALL;
+    struct ts_buf path;
+    for (unsigned i = 0; i < 7; i++)
+        words[i] = ts_slice_cut(&line, '\t');
+    if (!words[6].n || !col_u64_of(words[1], &n_head) || n_head > COL_WEB_HEAD_BYTES ||
+        (!ts_slice_is(words[3], "all") && !col_u64_of(words[3], &bytes)))
+        return;
+    char hex[17] = "", *end;
+    if (words[2].n != 16)
+        return;
+    memcpy(hex, words[2].p, 16);
+    struct col_web_head head = {.n_bytes = (uint32_t)n_head, .hash = strtoull(hex, &end, 16)};
+    ts_buf_init(&path, 0);
+    value_decode(words[6], &path);
+    bool whole = bytes == COL_WEB_OFF_ALL || ts_slice_is(words[4], "whole");
+    if (!*end)
+        place_set(place_at(j, ts_buf_get(&path), &head), bytes, !ts_slice_is(words[4], "begun"), whole);
+    ts_buf_release(&path);
+}
+
+/* "IDENTITY SERVER SETTINGS"; those for another daemon are passed over, a line that is cut too. */
+static void journal_line(struct col_web_journal *j, struct ts_slice line)
+{
+    char word[17] = "";
+    if (line.n > 6 && !memcmp(line.p, "place\t", 6))
+        place_line(j, line);
+    if (line.n < 18 || line.p[16] != '\t')
+        return;
+    memcpy(word, line.p, 16);
+    char *end;
+    uint64_t identity = strtoull(word, &end, 16);
+    struct ts_slice rest = {line.p + 17, line.n - 17};
+    const char *tab = memchr(rest.p, '\t', rest.n);
+    if (*end || !tab ||
+        (j->server && !ts_slice_is((struct ts_slice){rest.p, (size_t)(tab - rest.p)}, j->server)))
+        return;
+    journal_add(j, identity, (struct ts_slice){tab + 1, (size_t)(rest.p + rest.n - tab - 1)});
+}
+
+static void journal_read(struct col_web_journal *j)
+{
+    struct ts_error err = {0};
+    char *text;
+    size_t n;
+    if (stat(j->path, &j->read) < 0) /* before it is read: what comes meanwhile is read once more */
+        j->read = (struct stat){0};
+    int rc = ts_fs_read_file(ts_fs_real(), j->path, MAX_BYTES, &text, &n, &err);
+    if (rc == TS_ENOTFOUND)
+        return;
+    if (rc < 0) {
+        ts_log(TS_LOG_WARN,
+               "weblog: which logs were imported, and how far, is not known, they would count twice: %s",
+               err.text);
+        return;
+    }
+    struct ts_slice all = {text, n}, line;
+    while (all.n && memchr(all.p, '\n', all.n) && col_line_next(&all, &line))
+        journal_line(j, line);
+    ts_free(text);
+}
+
+static struct col_web_journal *journal_new(const char *dir)
+{
+    struct col_web_journal *j = ts_xcalloc(1, sizeof(*j));
+    if (!*dir || snprintf(j->dir, sizeof(j->dir), "%s", dir) >= (int)sizeof(j->dir) ||
+        snprintf(j->path, sizeof(j->path), "%s/" NAME, dir) >= (int)sizeof(j->path))
+        j->dir[0] = j->path[0] = '\0';
+    return j;
+}
+
+struct col_web_journal *col_web_journal_open(const struct ts_conf *conf)
+{
+    char dir[PATH_MAX];
+    struct col_web_journal *j = journal_new(col_state_dir(conf, dir, NULL) < 0 ? "" : dir);
+    const char *servers = ts_conf_str(conf, "collect_server");
+    struct ts_slice first = col_trim((struct ts_slice){servers, strcspn(servers, ",")});
+    j->server = ts_xstrndup(first.p, first.n);
+    if (*j->dir) {
+        (void)ts_fs_mkdirs(ts_fs_real(), dir, NULL); /* what is wrong is said when it is written */
+        journal_read(j);
+    }
+    return j;
+}
+
+struct col_web_journal *col_web_journal_look(const char *dir)
+{
+    struct col_web_journal *j = journal_new(dir);
+    if (*j->dir)
+        journal_read(j);
+    return j;
+}
+
+static void journal_forget(struct col_web_journal *j)
+{
+    for (size_t i = 0; i < j->n; i++)
+        ts_free(j->p[i].settings);
+    for (size_t i = 0; i < j->n_places; i++)
+        ts_free(j->places[i].path);
+    ts_free(j->slots);
+    j->slots = NULL;
+    j->n = 0;
+    j->n_places = j->cap_places = 0;
+}
+
+void col_web_journal_close(struct col_web_journal *j)
+{
+    if (!j)
+        return;
+    col_web_journal_unlock(j);
+    (void)ts_fs_real()->close(j->claims, NULL);
+    journal_forget(j);
+    ts_free(j->p);
+    ts_free(j->places);
+    ts_free(j->server);
+    ts_free(j);
+}
+
+uint64_t col_web_journal_identity(const uint64_t *before, struct ts_slice line)
+{
+    uint64_t hash = col_web_head_of(line.p, line.n < COL_WEB_HEAD_BYTES ? line.n : COL_WEB_HEAD_BYTES).hash;
+    return before ? ts_hash_u64(*before) + hash : hash;
+}
+
+const char *col_web_journal_find(const struct col_web_journal *j, uint64_t identity)
+{
+    for (size_t i = j->n; i-- > 0;)
+        if (j->p[i].identity == identity)
+            return j->p[i].settings;
+    return NULL;
+}
+
+/* Append to an open file. What a crash left of a line gets an end first; a part that did not fit is taken away again. */
+static int journal_put(struct ts_file *file, struct ts_slice lines, struct ts_error *err)
+{
+    const struct ts_fs *fs = ts_fs_real();
+    uint64_t size;
+    char last = '\n';
+    size_t n = 0;
+    TS_TRY(fs->size(file, &size, err));
+    if (size)
+        TS_TRY(fs->pread(file, &last, 1, size - 1, &n, err));
+    int rc = last == '\n' ? 0 : fs->append(file, "\n", 1, err);
+    if (rc == 0)
+        rc = fs->append(file, lines.p, lines.n, err);
+    if (rc < 0)
+        (void)fs->truncate(file, size, NULL);
+    return rc < 0 ? rc : fs->sync(file, err);
+}
+
+/* The folder is the collector's, whose user may not be trusted by the one who imports. */
+static int journal_append(struct col_web_journal *j, struct ts_slice lines, struct ts_error *err)
+{
+    const struct ts_fs *fs = ts_fs_real();
+    struct ts_file *file;
+    bool is_new;
+    TS_TRY(ts_fs_open_guarded(j->path, &file, &is_new, err));
+    int rc = journal_put(file, lines, err);
+    int rc_close = fs->close(file, rc < 0 ? NULL : err);
+    if (rc == 0)
+        rc = rc_close;
+    if (rc == 0 && is_new)
+        rc = ts_fs_sync_folder_of(fs, j->path, err);
+    return rc;
+}
+
+/* Lines of this journal's own; what it knows already is not read again. */
+static void journal_write(struct col_web_journal *j, struct ts_slice lines, const char *then)
+{
+    struct ts_error err = {0};
+    struct stat before;
+    bool same = stat(j->path, &before) < 0 ? !j->read.st_ino : before.st_size == j->read.st_size;
+    if (journal_append(j, lines, &err) < 0 && !j->told) {
+        ts_log(TS_LOG_WARN, "weblog: %s; %s", err.text, then);
+        j->told = true;
+    }
+    if (!same || stat(j->path, &j->read) < 0)
+        j->read = (struct stat){0};
+}
+
+void col_web_journal_set(struct col_web_journal *j, uint64_t identity, const char *settings)
+{
+    const char *before = col_web_journal_find(j, identity);
+    struct ts_buf line;
+    if (!*j->dir || (before && !strcmp(before, settings)))
+        return;
+    ts_buf_init(&line, 0);
+    ts_buf_printf(&line, "%016llx\t%s\t%s\n", (unsigned long long)identity, j->server, settings);
+    journal_write(j, ts_buf_get(&line), "an import with other keys will count these logs twice");
+    ts_buf_release(&line);
+    journal_add(j, identity, ts_slice_str(settings));
+}
+
+bool col_web_journal_claim(struct col_web_journal *j, uint64_t identity)
+{
+    bool is_new;
+    if (*j->dir && !j->claims)
+        (void)ts_fs_open_guarded(j->path, &j->claims, &is_new, NULL);
+    return !j->claims || ts_fs_lock_byte(j->claims, identity);
+}
+
+/* --- the lock --- */
+
+bool col_web_journal_keeps(const struct col_web_journal *j)
+{
+    return *j->dir;
+}
+
+bool col_web_journal_locked(const struct col_web_journal *j)
+{
+    return j->lock;
+}
+
+void col_web_journal_unlock(struct col_web_journal *j)
+{
+    if (j->lock)
+        (void)closedir(j->lock);
+    j->lock = NULL;
+}
+
+/* Of the folder itself: whoever may read it can lock it. Some network file systems have no locks for folders: there the two must not begin
+ * with one log in the same moment. */
+static bool folder_lock(struct col_web_journal *j, unsigned wait_ms)
+{
+    const struct timespec pause = {.tv_nsec = LOCK_NS};
+    DIR *dir = opendir(j->dir);
+    bool held = false, busy = !dir && (errno == EMFILE || errno == ENFILE || errno == ENOMEM);
+    for (uint64_t waited_ns = 0; dir && !held && waited_ns <= (uint64_t)wait_ms * 1000000;
+         waited_ns += LOCK_NS) {
+        held = flock(dirfd(dir), LOCK_EX | LOCK_NB) == 0 || (errno != EWOULDBLOCK && errno != EINTR);
+        if (!held)
+            (void)nanosleep(&pause, NULL);
+    }
+    if (dir && !held)
+        (void)closedir(dir);
+    j->lock = held ? dir : NULL;
+    return held ||
+           (!dir && !busy); /* a folder that is not there: what it would hold can't be written either */
+}
+
+bool col_web_journal_lock(struct col_web_journal *j, unsigned wait_ms)
+{
+    struct stat now = {0};
+    if (!*j->dir || j->lock)
+        return true;
+    if (!folder_lock(j, wait_ms))
+        return false;
+    if (stat(j->path, &now) < 0 ||
+        (now.st_ino == j->read.st_ino && now.st_dev == j->read.st_dev && now.st_size == j->read.st_size))
+        return true;
+    struct place *mine = j->places;
+    size_t n_mine = j->n_places;
+    j->places = NULL;
+    j->n_places = 0; /* those are kept aside */
+    journal_forget(j);
+    journal_read(j);
+    for (size_t i = 0; i < n_mine; i++) {
+        if (mine[i].mine) {
+            struct place *p = place_at(j, ts_slice_str(mine[i].path), &mine[i].head);
+            p->mine = true;
+            p->ended = mine[i].ended;
+        }
+        ts_free(mine[i].path);
+    }
+    ts_free(mine);
+    return true;
+}
+
+/* --- how far --- */
+
+bool col_web_journal_taken(const struct col_web_journal *j, struct ts_slice first,
+                           bool (*of)(void *arg, const char *path), void *arg, struct col_web_taken *out)
+{
+    struct col_web_head have = {.n_bytes = 0}; /* most have the same number of bytes */
+    *out = (struct col_web_taken){.bytes = 0};
+    for (size_t i = 0; i < j->n_places; i++) {
+        const struct place *p = &j->places[i];
+        if (!p->taken.bytes || !p->head.n_bytes || p->head.n_bytes > first.n)
+            continue;
+        if (have.n_bytes != p->head.n_bytes)
+            have = col_web_head_of(first.p, p->head.n_bytes);
+        if (have.hash != p->head.hash || !of(arg, p->path))
+            continue;
+        bool whole = out->whole || p->taken.whole;
+        if (p->taken.bytes > out->bytes)
+            *out = p->taken;
+        out->whole = whole;
+    }
+    return out->bytes > 0;
+}
+
+static void place_append(struct ts_buf *out, const struct col_web_journal *j, const struct place *p,
+                         const char *state)
+{
+    ts_buf_printf(out, "place\t%u\t%016llx\t", p->head.n_bytes, (unsigned long long)p->head.hash);
+    if (p->taken.bytes == COL_WEB_OFF_ALL)
+        ts_buf_str(out, "all");
+    else
+        ts_buf_printf(out, "%llu", (unsigned long long)p->taken.bytes);
+    ts_buf_printf(out, "\t%s\t%s\t", state, j->server);
+    value_append(out, p->path);
+    ts_buf_char(out, '\n');
+}
+
+void col_web_journal_take(struct col_web_journal *j, const char *path, const struct col_web_head *head,
+                          uint64_t bytes)
+{
+    struct ts_buf line;
+    if (!*j->dir)
+        return;
+    struct place *p = place_at(j, ts_slice_str(path), head);
+    p->mine = true;
+    if (bytes <= p->taken.bytes || p->taken.whole) /* again: the line is there */
+        return;
+    place_set(p, bytes, false, bytes == COL_WEB_OFF_ALL);
+    ts_buf_init(&line, 0);
+    place_append(&line, j, p, "begun");
+    journal_write(j, ts_buf_get(&line), "a collector that follows these logs later will count them twice");
+    ts_buf_release(&line);
+}
+
+void col_web_journal_ended(struct col_web_journal *j, const char *path, const struct col_web_head *head,
+                           uint64_t bytes)
+{
+    if (*j->dir)
+        place_at(j, ts_slice_str(path), head)->ended = bytes;
+}
+
+void col_web_journal_done(struct col_web_journal *j)
+{
+    struct ts_buf lines;
+    ts_buf_init(&lines, 0);
+    for (size_t i = 0; i < j->n_places; i++) {
+        struct place *p = &j->places[i];
+        if (p->mine && p->taken.whole && p->ended)
+            place_set(p, p->ended, false, true);
+        if (p->mine && !p->taken.done && p->taken.bytes)
+            place_append(&lines, j, p, p->taken.whole ? "whole" : "done");
+        p->taken.done |= p->mine;
+        p->mine = false;
+    }
+    if (lines.n)
+        journal_write(j, ts_buf_get(&lines), "the import is not known to have ended");
+    ts_buf_release(&lines);
+}

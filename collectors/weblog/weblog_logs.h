@@ -1,0 +1,65 @@
+/*
+ * weblog_logs.h - which logs are followed, how their lines look and which domain a request belongs to, from the keys collect_weblog*.
+ *
+ *   collect_weblog = /var/log/nginx/access.log, vhost_combined:/var/log/apache2/other_vhosts_access.log, json:/srv/a.log=example.org
+ *                    [FORMAT:]PATTERN[=DOMAIN], ...
+ *
+ * Threads    constant after it was made
+ * Not here   following (weblog_follow.h)
+ */
+#ifndef COLLECTORS_WEBLOG_WEBLOG_LOGS_H
+#define COLLECTORS_WEBLOG_WEBLOG_LOGS_H
+
+#include "base/conf.h"
+#include "collectors/weblog/weblog_count.h"
+#include "collectors/weblog/weblog_kind.h"
+
+#include <stdbool.h>
+
+/* Where the domain of a request comes from. */
+enum col_web_from {
+    COL_WEB_FROM_AUTO,     /* virtual host of the line; a line without one: the name of its file */
+    COL_WEB_FROM_VHOST,    /* virtual host of the line */
+    COL_WEB_FROM_FILE,     /* name of the file */
+    COL_WEB_FROM_REFERRER, /* host of the page that linked here */
+    COL_WEB_FROM_CLIENT,   /* the last labels of the client's name */
+    COL_WEB_FROM_NAME,     /* fixed */
+};
+
+/* An entry of collect_weblog. */
+struct col_web_log {
+    char *pattern;                 /* of paths, owned */
+    bool wild;                     /* it holds * ? or [ */
+    struct col_web_format *format; /* of lines, owned; NULL = each file decides */
+    struct col_web_auto *detect;   /* that decides then, owned; else NULL */
+    enum col_web_from from;        /* source of the domain */
+    char *name;                    /* with COL_WEB_FROM_NAME, owned; else NULL */
+};
+
+/* All entries. */
+struct col_web_logs {
+    struct col_web_log *logs; /* owned */
+    uint32_t n;               /* entries */
+};
+
+/** Read the keys. TS_EINVAL names the key and what is wrong with it. */
+int col_web_logs_init(struct col_web_logs *l, const struct ts_conf *conf, struct ts_error *err);
+/** One log that is not followed: format and domain as in the keys; NULL = the keys' values. */
+int col_web_log_init(struct col_web_log *log, const char *format, const char *domain, struct ts_error *err);
+/** Entry whose pattern takes a path, rotated names among them; NULL. */
+const struct col_web_log *col_web_logs_find(const struct col_web_logs *l, const char *path);
+/** Is the file at path followed as a current one? */
+bool col_web_logs_follow(const struct col_web_logs *l, const char *path);
+/** Give back; twice is harmless. */
+void col_web_logs_release(struct col_web_logs *l);
+/** Give back one. */
+void col_web_log_release(struct col_web_log *log);
+/** Limits of counting from the keys; TS_EINVAL: a bucket length that does not divide a quarter of an hour. */
+int col_web_limits_get(const struct ts_conf *conf, struct col_web_limits *out, struct ts_error *err);
+/** Read one line of a file whose lines are of a kind (COL_WEB_KIND_UNKNOWN where the log has a format). Answers as col_web_line_parse. */
+const char *col_web_log_parse(const struct col_web_log *log, enum col_web_kind kind, struct ts_slice line,
+                              struct ts_buf *scratch, struct col_web_hit *out);
+/** Domain of a request read from the file path; n = 0: none. Borrowed from the hit, the log or the path. */
+struct ts_slice col_web_domain(const struct col_web_log *log, const char *path, const struct col_web_hit *h);
+
+#endif

@@ -1,0 +1,168 @@
+/*
+ * plain.c - sum and avg as OpenTSDB adds them: doubles one after the other, rounded at each step.
+ *
+ * Only for compat = opentsdb, where the rounding shows: below a rate of large counters, and wherever what is added
+ * comes to nothing: 0.1 + 0.2 - 0.3 is 5.5e-17 there. Never from summaries.
+ */
+#include "query/aggregators/agg.h"
+
+#include "base/double.h"
+#include "query/limit.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct plain_state {
+    double sum;
+    uint64_t n; /* values */
+};
+
+static void plain_add_f64(void *p, const double *v, size_t n, int64_t t0, int64_t t1)
+{
+    struct plain_state *st = p;
+    (void)t0, (void)t1;
+    for (size_t k = 0; k < n; k++)
+        st->sum += v[k];
+    st->n += n;
+}
+
+static void plain_add_i64(void *p, const int64_t *v, size_t n, int64_t t0, int64_t t1)
+{
+    struct plain_state *st = p;
+    (void)t0, (void)t1;
+    for (size_t k = 0; k < n; k++)
+        st->sum += (double)v[k];
+    st->n += n;
+}
+
+static void plain_merge(void *p, const void *q)
+{
+    struct plain_state *st = p;
+    const struct plain_state *from = q;
+    st->sum += from->sum;
+    st->n += from->n;
+}
+
+static void plain_sum_done(const void *p, const struct qry_agg *agg, struct qry_value *out)
+{
+    const struct plain_state *st = p;
+    (void)agg;
+    *out = (struct qry_value){.d = st->n ? st->sum : (double)NAN};
+}
+
+static void plain_avg_done(const void *p, const struct qry_agg *agg, struct qry_value *out)
+{
+    const struct plain_state *st = p;
+    (void)agg;
+    *out = (struct qry_value){.d = st->n ? st->sum / (double)st->n : (double)NAN};
+}
+
+static const struct qry_fold_ops plain_sum = {.state_bytes = sizeof(struct plain_state),
+                                              .add_f64 = plain_add_f64,
+                                              .add_i64 = plain_add_i64,
+                                              .merge = plain_merge,
+                                              .done = plain_sum_done};
+static const struct qry_fold_ops plain_avg = {.state_bytes = sizeof(struct plain_state),
+                                              .add_f64 = plain_add_f64,
+                                              .add_i64 = plain_add_i64,
+                                              .merge = plain_merge,
+                                              .done = plain_avg_done};
+/* --- lanes: integers as ever, doubles by the rank of their series --- */
+static void plain_open(struct qry_lane *l)
+{
+    if (l->is_int)
+        qry_lane_sum.open(l);
+}
+
+static void plain_lane_f64(struct qry_lane *l, size_t at, const double *v, size_t n, uint32_t rank)
+{
+    qry_lane__keep(l, at, v, n, rank);
+}
+
+static void plain_lane_i64(struct qry_lane *l, size_t at, const int64_t *v, size_t n, uint32_t rank)
+{
+    qry_lane_sum.add_i64(l, at, v, n, rank);
+}
+
+static void plain_lane_merge(struct qry_lane *l, struct qry_lane *from)
+{
+    if (l->is_int)
+        qry_lane_sum.merge(l, from);
+    else
+        qry_lane__keep_all(l, from);
+}
+
+static int cmp_rank(const void *a, const void *b)
+{
+    const struct qry_lane_row *x = a, *y = b;
+    /* one series may come in several pieces, of different places */
+    if (x->rank != y->rank)
+        return x->rank < y->rank ? -1 : 1;
+    return x->at < y->at ? -1 : x->at > y->at;
+}
+
+static void plain_lane_done(struct qry_lane *l, bool mean, double *out)
+{
+    uint32_t *cnt = qry_lane__array(l, sizeof *cnt);
+    if (!cnt)
+        return;
+    for (size_t k = 0; k < l->n; k++)
+        out[k] = 0;
+    if (l->n_rows)
+        qsort(l->rows, l->n_rows, sizeof *l->rows, cmp_rank);
+    for (size_t r = 0; r < l->n_rows; r++) {
+        const struct qry_lane_row *row = &l->rows[r];
+        for (size_t k = 0; k < row->n; k++) {
+            double d = ts_double_of(row->v[k]);
+            if (d != d)
+                continue;
+            out[row->at + k] += d;
+            cnt[row->at + k]++;
+        }
+    }
+    for (size_t k = 0; k < l->n; k++)
+        out[k] = !cnt[k] ? (double)NAN : mean ? out[k] / cnt[k] : out[k];
+    ts_budget_free(l->budget->memory, cnt, l->n * sizeof *cnt);
+}
+
+static void plain_lane_sum_f64(struct qry_lane *l, const struct qry_agg *agg, double *out)
+{
+    (void)agg;
+    plain_lane_done(l, false, out);
+}
+
+static void plain_lane_avg_f64(struct qry_lane *l, const struct qry_agg *agg, double *out)
+{
+    (void)agg;
+    plain_lane_done(l, true, out);
+}
+
+static void plain_lane_sum_i64(struct qry_lane *l, const struct qry_agg *agg, int64_t *out)
+{
+    qry_lane_sum.done_i64(l, agg, out);
+}
+
+static void plain_lane_avg_i64(struct qry_lane *l, const struct qry_agg *agg, int64_t *out)
+{
+    qry_lane_avg.done_i64(l, agg, out);
+}
+
+const struct qry_lane_ops qry_lane_plain_sum = {plain_open,       plain_lane_f64,     plain_lane_i64,
+                                                plain_lane_merge, plain_lane_sum_f64, plain_lane_sum_i64};
+const struct qry_lane_ops qry_lane_plain_avg = {plain_open,       plain_lane_f64,     plain_lane_i64,
+                                                plain_lane_merge, plain_lane_avg_f64, plain_lane_avg_i64};
+
+static const struct qry_agg row_sum = {
+    .name = "sum", .fold = &plain_sum, .lane = &qry_lane_plain_sum, .help = "Sum, rounded at each step."};
+static const struct qry_agg row_avg = {.name = "avg",
+                                       .fold = &plain_avg,
+                                       .lane = &qry_lane_plain_avg,
+                                       .help = "Average of a sum rounded at each step."};
+
+const struct qry_agg *qry_agg_plain(const struct qry_agg *agg)
+{
+    if (agg->fold == &qry_fold_sum)
+        return &row_sum;
+    return agg->fold == &qry_fold_avg ? &row_avg : agg;
+}

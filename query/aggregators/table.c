@@ -1,0 +1,228 @@
+/*
+ * table.c - all aggregators, in the order in which they are listed to users; lanes' memory.
+ */
+#include "query/aggregators/agg.h"
+
+#include "query/limit.h"
+
+#include <string.h>
+
+#define ROW(nm, ip, fam, hlp)                                                                                \
+    {                                                                                                        \
+        .name = nm, .interp = QRY_INTERP_##ip, .fold = &qry_fold_##fam, .lane = &qry_lane_##fam, .help = hlp \
+    }
+#define ROW_NO_UNIT(nm, ip, fam, hlp)                                                                        \
+    {                                                                                                        \
+        .name = nm, .interp = QRY_INTERP_##ip, .fold = &qry_fold_##fam, .lane = &qry_lane_##fam,             \
+        .no_unit = true, .help = hlp                                                                         \
+    }
+#define PCT(nm, share, rule, fam, hlp)                                                                       \
+    {                                                                                                        \
+        .name = nm, .interp = QRY_INTERP_LERP, .fold = &qry_fold_##fam, .lane = &qry_lane_##fam, .p = share, \
+        .rank = QRY_RANK_##rule, .help = hlp                                                                 \
+    }
+
+static const struct qry_agg table[] = {
+    ROW("sum", LERP, sum, "Sum of all series."),
+    ROW("min", LERP, min, "Smallest value."),
+    ROW("max", LERP, max, "Largest value."),
+    ROW("avg", LERP, avg, "Sum divided by the number of values."),
+    {.name = "none", .interp = QRY_INTERP_ZIM, .help = "Series stay apart."},
+    ROW("median", LERP, median, "The upper middle value."),
+    ROW_NO_UNIT("mult", LERP, mult, "Product."),
+    ROW("dev", LERP, dev, "Population standard deviation."),
+    ROW("diff", LERP, diff, "Last value minus the first."),
+    ROW_NO_UNIT("count", ZIM, count, "Number of values (in a group: of series alive)."),
+    ROW("zimsum", ZIM, sum, "Sum; a series without a point counts 0."),
+    ROW("mimmin", MAX, min, "Smallest value; a series without a point does not count."),
+    ROW("mimmax", MIN, max, "Largest value; a series without a point does not count."),
+    ROW("first", ZIM, first, "First value."),
+    ROW("last", ZIM, last, "Last value."),
+    ROW("pfsum", PREV, sum, "Sum; a series without a point counts its last value."),
+    ROW_NO_UNIT("squareSum", ZIM, square, "Sum of squares."),
+    PCT("p50", .5, LEGACY, pct, "50th percentile."),
+    PCT("p75", .75, LEGACY, pct, "75th percentile."),
+    PCT("p90", .9, LEGACY, pct, "90th percentile."),
+    PCT("p95", .95, LEGACY, pct, "95th percentile."),
+    PCT("p99", .99, LEGACY, pct, "99th percentile."),
+    PCT("p999", .999, LEGACY, pct, "99.9th percentile."),
+    PCT("ep50r3", .5, R3, pct, "50th percentile, estimated by rule R-3."),
+    PCT("ep75r3", .75, R3, pct, "75th percentile, estimated by rule R-3."),
+    PCT("ep90r3", .9, R3, pct, "90th percentile, estimated by rule R-3."),
+    PCT("ep95r3", .95, R3, pct, "95th percentile, estimated by rule R-3."),
+    PCT("ep99r3", .99, R3, pct, "99th percentile, estimated by rule R-3."),
+    PCT("ep999r3", .999, R3, pct, "99.9th percentile, estimated by rule R-3."),
+    PCT("ep50r7", .5, R7, pct, "50th percentile, estimated by rule R-7."),
+    PCT("ep75r7", .75, R7, pct, "75th percentile, estimated by rule R-7."),
+    PCT("ep90r7", .9, R7, pct, "90th percentile, estimated by rule R-7."),
+    PCT("ep95r7", .95, R7, pct, "95th percentile, estimated by rule R-7."),
+    PCT("ep99r7", .99, R7, pct, "99th percentile, estimated by rule R-7."),
+    PCT("ep999r7", .999, R7, pct, "99.9th percentile, estimated by rule R-7."),
+    {.name = NULL},
+};
+
+/* Names whose rule OpenTSDB drops as soon as doubles are involved. */
+static const struct qry_agg compat_table[] = {
+    PCT("ep50r3", .5, R3, pct_compat, "50th percentile, estimated by rule R-3."),
+    PCT("ep75r3", .75, R3, pct_compat, "75th percentile, estimated by rule R-3."),
+    PCT("ep90r3", .9, R3, pct_compat, "90th percentile, estimated by rule R-3."),
+    PCT("ep95r3", .95, R3, pct_compat, "95th percentile, estimated by rule R-3."),
+    PCT("ep99r3", .99, R3, pct_compat, "99th percentile, estimated by rule R-3."),
+    PCT("ep999r3", .999, R3, pct_compat, "99.9th percentile, estimated by rule R-3."),
+    PCT("ep50r7", .5, R7, pct_compat, "50th percentile, estimated by rule R-7."),
+    PCT("ep75r7", .75, R7, pct_compat, "75th percentile, estimated by rule R-7."),
+    PCT("ep90r7", .9, R7, pct_compat, "90th percentile, estimated by rule R-7."),
+    PCT("ep95r7", .95, R7, pct_compat, "95th percentile, estimated by rule R-7."),
+    PCT("ep99r7", .99, R7, pct_compat, "99th percentile, estimated by rule R-7."),
+    PCT("ep999r7", .999, R7, pct_compat, "99.9th percentile, estimated by rule R-7."),
+    {.name = NULL},
+};
+
+static const struct qry_agg *find_in(const struct qry_agg *rows, struct ts_slice name)
+{
+    for (; rows->name; rows++)
+        if (ts_slice_is(name, rows->name))
+            return rows;
+    return NULL;
+}
+
+const struct qry_agg *qry_agg_find(struct ts_slice name, bool compat)
+{
+    const struct qry_agg *row = compat ? find_in(compat_table, name) : NULL;
+    return row ? row : find_in(table, name);
+}
+
+const struct qry_agg *qry_agg_table(void)
+{
+    return table;
+}
+
+bool qry_agg_is_none(const struct qry_agg *agg)
+{
+    return !agg->fold;
+}
+
+const char *qry_agg_name(size_t i)
+{
+    return i < sizeof table / sizeof table[0] ? table[i].name : NULL;
+}
+
+/* --- lanes --- */
+static void lane_failed(struct qry_lane *l, const struct ts_error *err)
+{
+    if (!l->rc)
+        l->rc = qry_budget_fail(l->budget, qry_memory_code(err), err);
+}
+
+void *qry_lane__scratch(struct qry_lane *l, size_t n_bytes)
+{
+    struct ts_error err = {0};
+    void *p = l->rc ? NULL : ts_budget_alloc(l->budget->memory, n_bytes, &err);
+    if (!p)
+        lane_failed(l, &err);
+    return p;
+}
+
+void *qry_lane__array(struct qry_lane *l, size_t size)
+{
+    struct ts_error err = {0};
+    void *p = l->rc ? NULL : ts_budget_calloc(l->budget->memory, l->n, size, &err);
+    if (!p)
+        lane_failed(l, &err);
+    return p;
+}
+
+int qry_lane_open(struct qry_lane *l, const struct qry_agg *agg, size_t n, bool is_int,
+                  struct qry_budget *budget)
+{
+    *l = (struct qry_lane){.ops = agg->lane, .n = n, .is_int = is_int, .budget = budget};
+    l->ops->open(l);
+    return l->rc;
+}
+
+void qry_lane__open(struct qry_lane *l, int64_t i, double d)
+{
+    if (l->is_int)
+        l->i = qry_lane__array(l, sizeof *l->i);
+    else
+        l->d = qry_lane__array(l, sizeof *l->d);
+    for (size_t k = 0; l->rc == 0 && k < l->n; k++) {
+        if (l->is_int)
+            l->i[k] = i;
+        else
+            l->d[k] = d;
+    }
+}
+
+void qry_lane__done_f64(struct qry_lane *l, const struct qry_agg *agg, double *out)
+{
+    (void)agg;
+    memcpy(out, l->d, l->n * sizeof *out);
+}
+
+void qry_lane__done_i64(struct qry_lane *l, const struct qry_agg *agg, int64_t *out)
+{
+    (void)agg;
+    memcpy(out, l->i, l->n * sizeof *out);
+}
+
+void qry_lane__keep(struct qry_lane *l, size_t at, const void *v, size_t n, uint32_t rank)
+{
+    struct ts_error err = {0};
+    if (l->rc)
+        return;
+    if (ts_budget_grow(l->budget->memory, &l->rows, &l->cap_rows, l->n_rows + 1, sizeof *l->rows, &err) < 0) {
+        lane_failed(l, &err);
+        return;
+    }
+    uint64_t *copy = qry_lane__scratch(l, n * sizeof *copy);
+    if (!copy)
+        return;
+    memcpy(copy, v, n * sizeof *copy);
+    l->rows[l->n_rows++] = (struct qry_lane_row){.at = at, .n = n, .v = copy, .rank = rank};
+}
+
+void qry_lane__keep_all(struct qry_lane *l, struct qry_lane *from)
+{
+    struct ts_error err = {0};
+    size_t n = l->n_rows + from->n_rows;
+    if (ts_budget_grow(l->budget->memory, &l->rows, &l->cap_rows, n, sizeof *l->rows, &err) < 0) {
+        lane_failed(l, &err);
+        return;
+    }
+    if (from->n_rows)
+        memcpy(l->rows + l->n_rows, from->rows, from->n_rows * sizeof *l->rows);
+    l->n_rows = n;
+    from->n_rows = 0; /* the values are ours now */
+}
+
+static void free_array(const struct qry_lane *l, void *p, size_t size)
+{
+    if (p)
+        ts_budget_free(l->budget->memory, p, l->n * size);
+}
+
+void qry_lane_close(struct qry_lane *l)
+{
+    for (size_t k = 0; l->xs && k < l->n; k++)
+        ts_xsum_release(&l->xs[k]);
+    for (size_t r = 0; r < l->n_rows; r++)
+        ts_budget_free(l->budget->memory, l->rows[r].v, l->rows[r].n * sizeof *l->rows[r].v);
+    free_array(l, l->xs, sizeof *l->xs);
+    free_array(l, l->d, sizeof *l->d);
+    free_array(l, l->d2, sizeof *l->d2);
+    free_array(l, l->i, sizeof *l->i);
+    free_array(l, l->i2, sizeof *l->i2);
+    free_array(l, l->cnt, sizeof *l->cnt);
+    free_array(l, l->r1, sizeof *l->r1);
+    free_array(l, l->r2, sizeof *l->r2);
+    if (l->rows)
+        ts_budget_free(l->budget->memory, l->rows, l->cap_rows * sizeof *l->rows);
+    *l = (struct qry_lane){0};
+}
+
+bool qry_lane_keeps(const struct qry_agg *agg)
+{
+    return agg->lane == &qry_lane_pct || agg->lane == &qry_lane_pct_compat || agg->lane == &qry_lane_median ||
+           agg->lane == &qry_lane_plain_sum || agg->lane == &qry_lane_plain_avg;
+}

@@ -1,0 +1,174 @@
+/*
+ * delete.c - which series of a query hold points between start and end, for deleting them.
+ *
+ * Not here   the deleting itself: points are the store's, and its ports belong to other threads (tsd/protocols/http/delete.c)
+ * Source     protocols-and-queries 2.5; exact times instead of whole hours, see docs/COMPATIBILITY.md
+ */
+#include "query/execution/hidden.h"
+#include "query/execution/histogram.h"
+#include "query/execution/reader.h"
+#include "query/execution/rollup.h"
+
+#include "base/mem.h"
+#include "base/time.h"
+
+#include <string.h>
+
+/* Hours of a range that lie in it whole: their summaries say how many points they hold. */
+static uint8_t *whole_hours(int64_t from_ms, int64_t to_ms, struct ts_arena *arena)
+{
+    if (from_ms >= to_ms)
+        return NULL;
+    int32_t h0 = sto_hour(from_ms), h1 = sto_hour(to_ms - 1);
+    size_t n = (size_t)((int64_t)h1 - h0 + 1);
+    if (n > QRY_WHOLE_HOURS_MAX)
+        return NULL;
+    uint8_t *whole = ts_arena_alloc(arena, n);
+    memset(whole, 1, n);
+    if (h0 * TS_HOUR_MS < from_ms)
+        whole[0] = 0;
+    if ((h1 + 1ll) * TS_HOUR_MS > to_ms)
+        whole[n - 1] = 0;
+    return whole;
+}
+
+struct finder {
+    const struct qry_plan *plan; /* series and range */
+    struct qry_doomed *out;      /* what was found */
+    qry_doomed_fn each;          /* who wants to know */
+    void *arg;                   /* for each */
+};
+
+/* Points of each series, counted; a series ends where the next one begins. */
+static int find(struct finder *f, struct qry_reader *rd, struct ts_error *err)
+{
+    struct sto_row row;
+    size_t pos = SIZE_MAX;
+    int rc;
+    while ((rc = qry_reader_next(rd, &row, err)) > 0) {
+        if (row.pos != pos) {
+            if (pos != SIZE_MAX)
+                TS_TRY(f->each(f->arg, f->out, err));
+            pos = row.pos;
+            f->out->series = f->plan->series[pos];
+            f->out->n_points = 0;
+        }
+        f->out->n_points += row.sum ? row.sum->n : row.cells->n;
+    }
+    return rc == 0 && pos != SIZE_MAX ? f->each(f->arg, f->out, err) : rc;
+}
+
+int qry_delete_need_end(const struct qry_spec *spec, struct ts_error *err)
+{
+    struct ts_slice start = spec->start_text;
+    int n = (int)(start.n < 64 ? start.n : 64);
+    int64_t ms;
+    bool is_date = false;
+    if (spec->compat || spec->end_text.n ||
+        ts_time_parse(start, NULL, spec->now_ms, false, &ms, &is_date, NULL) < 0 || !is_date)
+        return 0;
+    return ts_error_set(
+        err, TS_EINVAL,
+        "the END of what is to be deleted is missing: \"%.*s %.*s\" is that time alone, \"%.*s "
+        "now\" is everything since it began",
+        n, start.p, n, start.p, n, start.p);
+}
+
+void qry_doomed_range(const struct qry_spec *spec, int64_t *out_from_ms, int64_t *out_to_ms)
+{
+    *out_from_ms = spec->start_ms;
+    *out_to_ms = spec->end_ms;
+    if (!spec->compat)
+        return;
+    *out_from_ms = sto_hour(spec->start_ms) * TS_HOUR_MS;
+    *out_to_ms = (sto_hour(spec->end_ms) + 1ll) * TS_HOUR_MS - 1;
+}
+
+/* Where a request stands. */
+struct searching {
+    struct sto_store *st;      /* asked */
+    struct sto_snap *snap;     /* of it */
+    struct qry_budget *budget; /* of the request */
+    struct qry_doomed doomed;  /* range, sub, kind of what is found next */
+    qry_doomed_fn each;        /* who wants to know */
+    void *arg;                 /* for each */
+};
+
+/* Series of a plan. */
+static int find_plan(struct searching *s, struct qry_plan *plan, struct ts_error *err)
+{
+    struct finder f = {.plan = plan, .out = &s->doomed, .each = s->each, .arg = s->arg};
+    struct qry_reader rd = {0};
+    plan->from_ms = s->doomed.from_ms;
+    plan->to_ms = s->doomed.to_ms + 1;
+    qry_plan_clip(s->snap, plan);
+    int rc = qry_reader_open(&rd, s->snap, s->budget, plan->metric, plan->series, plan->n, plan->scan_from_ms,
+                             plan->scan_to_ms, whole_hours(plan->scan_from_ms, plan->scan_to_ms, plan->arena),
+                             false, err);
+    if (rc == 0)
+        rc = find(&f, &rd, err);
+    qry_reader_close(&rd);
+    return rc;
+}
+
+/* Rollups and buckets of histograms beside the series of a plan. */
+static int find_hidden(struct searching *s, const struct qry_plan *visible, unsigned kinds,
+                       struct ts_error *err)
+{
+    struct sto_catalog *cat = sto_store_catalog(s->st);
+    const struct qry_hidden_metric *list;
+    size_t n;
+    int rc = 0;
+    if (!(kinds & (QRY_KIND_ROLLUPS | QRY_KIND_HISTOGRAMS)))
+        return 0;
+    qry_hidden_list(cat, sto_uid_name(cat, STO_UID_METRIC, visible->metric), visible->arena, &list, &n);
+    for (size_t i = 0; i < n && rc == 0; i++) {
+        struct qry_plan plan = *visible;
+        bool rollup = list[i].parts.kind == QRY_HIDDEN_ROLLUP;
+        s->doomed.kind = rollup ? QRY_KIND_ROLLUPS : QRY_KIND_HISTOGRAMS;
+        s->doomed.counts = rollup || ts_slice_is(list[i].parts.detail, "u");
+        if (!(kinds & s->doomed.kind))
+            continue;
+        qry_plan_shadow(cat, &plan, list[i].name);
+        rc = find_plan(s, &plan, err);
+    }
+    return rc;
+}
+
+static int find_sub(struct searching *s, const struct qry_spec *spec, size_t index, struct ts_error *err)
+{
+    struct ts_arena arena;
+    struct qry_plan plan;
+    unsigned kinds = spec->kinds;
+    if (!kinds)
+        kinds = qry_sub_is_histogram(&spec->subs[index]) ? QRY_KIND_HISTOGRAMS : QRY_KIND_POINTS;
+    ts_arena_init(&arena, 0);
+    arena.budget = s->budget->memory;
+    s->doomed.sub = index;
+    int rc = qry_plan_select(s->st, spec, index, NULL, 0, s->budget, &arena, &plan, err);
+    if (rc == 0)
+        rc = find_hidden(s, &plan, kinds, err);
+    s->doomed.kind = QRY_KIND_POINTS;
+    s->doomed.counts = true;
+    if (rc == 0 && (kinds & QRY_KIND_POINTS))
+        rc = find_plan(s, &plan, err);
+    ts_arena_release(&arena);
+    return rc;
+}
+
+int qry_find_doomed(struct sto_store *st, const struct qry_spec *spec, struct qry_limit *limit,
+                    qry_doomed_fn each, void *arg, struct ts_error *err)
+{
+    struct qry_budget budget;
+    struct searching s = {.st = st, .snap = sto_snap_take(st), .budget = &budget, .each = each, .arg = arg};
+    int rc = 0;
+    qry_budget_init(&budget, limit);
+    qry_doomed_range(spec, &s.doomed.from_ms, &s.doomed.to_ms);
+    for (size_t i = 0; i < spec->n_subs && rc == 0; i++)
+        rc = find_sub(&s, spec, i, err);
+    sto_snap_release(s.snap);
+    struct ts_error why;
+    if (rc < 0 && qry_budget_result(&budget, &why) < 0 && err)
+        *err = why;
+    return rc;
+}

@@ -1,0 +1,247 @@
+/*
+ * explain.c - the plans of a query, priced instead of run.
+ *
+ * The steps are those of qry_run (query.c), qry_histogram_read and qry_totals: what they would scan is what is priced here.
+ *
+ * Threads    see explain.h
+ */
+#include "query/execution/explain.h"
+
+#include "query/execution/histogram.h"
+#include "query/execution/rollup.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define READS_BYTES 160 /* "rollups SPEC and SPEC" */
+
+/* Sources by what they are, while they are added up. */
+struct pricing {
+    struct qry_explained *e; /* files, memory grow */
+    size_t cap;              /* room in e->files */
+    struct ts_arena *arena;  /* of files */
+};
+
+static void add_cost(struct sto_scan_cost *to, const struct sto_scan_cost *c)
+{
+    to->by_summaries = to->by_summaries || c->by_summaries;
+    to->n_series += c->n_series;
+    to->n_rows += c->n_rows;
+    to->n_points += c->n_points;
+    to->n_sums += c->n_sums;
+    to->n_blocks += c->n_blocks;
+    to->n_bytes += c->n_bytes;
+    to->n_sum_blocks += c->n_sum_blocks;
+    to->n_sum_bytes += c->n_sum_bytes;
+    to->n_tombs += c->n_tombs;
+}
+
+static void take_memory(struct qry_explained *e, const struct sto_scan_cost *c)
+{
+    if (e->n_memstores++ == 0)
+        e->memory = (struct sto_scan_cost){.memory = true, .min_ms = INT64_MAX, .max_ms = INT64_MIN};
+    e->memory.min_ms = c->min_ms < e->memory.min_ms ? c->min_ms : e->memory.min_ms;
+    e->memory.max_ms = c->max_ms > e->memory.max_ms ? c->max_ms : e->memory.max_ms;
+    add_cost(&e->memory, c);
+}
+
+static void take_cost(void *arg, const struct sto_scan_cost *c)
+{
+    struct pricing *p = arg;
+    struct qry_explained *e = p->e;
+    add_cost(&e->total, c);
+    if (c->memory) {
+        take_memory(e, c);
+        return;
+    }
+    for (size_t i = 0; i < e->n_files; i++)
+        if (e->files[i].file_no == c->file_no) {
+            add_cost(&e->files[i], c);
+            return;
+        }
+    if (e->n_files == p->cap) {
+        size_t cap = p->cap ? p->cap * 2 : 16;
+        struct sto_scan_cost *more = ts_arena_alloc(p->arena, cap * sizeof *more);
+        if (p->cap)
+            memcpy(more, e->files, p->cap * sizeof *more);
+        e->files = more;
+        p->cap = cap;
+    }
+    e->files[e->n_files++] = *c;
+}
+
+static int cmp_files(const void *pa, const void *pb)
+{
+    const struct sto_scan_cost *a = pa, *b = pb;
+    if (a->min_ms != b->min_ms)
+        return a->min_ms < b->min_ms ? -1 : 1;
+    return a->file_no < b->file_no ? -1 : a->file_no > b->file_no;
+}
+
+/* What one plan would scan. */
+static int price(struct sto_snap *snap, const struct qry_plan *p, struct pricing *pr, struct ts_error *err)
+{
+    struct qry_explained *e = pr->e;
+    struct sto_scan_spec scan = qry_plan_scan(p);
+    uint64_t points, bytes;
+    e->n_scans++;
+    if (p->scan_from_ms >= p->scan_to_ms)
+        return 0;
+    e->from_ms = p->scan_from_ms;
+    e->to_ms = p->scan_to_ms;
+    int32_t h0 = sto_hour(p->scan_from_ms), h1 = sto_hour(p->scan_to_ms - 1);
+    e->n_hours = (int64_t)h1 - h0 + 1;
+    e->n_whole = 0;
+    for (int64_t h = 0; p->whole_hours && h < e->n_hours; h++)
+        e->n_whole += p->whole_hours[h];
+    if (!p->n)
+        return 0;
+    sto_scan_estimate(snap, &scan, &points, &bytes);
+    e->limit_bytes += bytes;
+    return sto_scan_cost(snap, &scan, take_cost, pr, err);
+}
+
+/* --- kinds of sub queries --- */
+
+static int explain_histogram(struct sto_store *st, struct sto_snap *snap, const struct qry_plan *visible,
+                             struct pricing *pr, struct ts_error *err)
+{
+    struct sto_catalog *cat = sto_store_catalog(st);
+    struct qry_buckets buckets;
+    TS_TRY(qry_histogram_check(visible->sub, err));
+    qry_buckets_find(cat, sto_uid_name(cat, STO_UID_METRIC, visible->metric), visible->arena, &buckets);
+    pr->e->reads = "histograms";
+    for (size_t b = 0; b < buckets.n; b++) {
+        struct qry_plan p = *visible;
+        qry_plan_shadow(cat, &p, buckets.metrics[b]);
+        TS_TRY(qry_plan_range(snap, &p, err));
+        TS_TRY(price(snap, &p, pr, err));
+    }
+    return 0;
+}
+
+static const char *reads_text(const struct qry_rollup_use *use, struct ts_arena *arena)
+{
+    if (!use->hidden)
+        return "points";
+    char *text = ts_arena_alloc(arena, READS_BYTES);
+    const char *spec = strcmp(use->spec, ":") == 0 ? "of points over series" : use->spec;
+    (void)snprintf(text, READS_BYTES, use->divisor[0] ? "rollups %s and %s" : "rollups %s", spec,
+                   use->divisor);
+    return text;
+}
+
+static int explain_attempt(struct sto_store *st, struct sto_snap *snap, const struct qry_plan *visible,
+                           const struct qry_rollup_use *use, struct pricing *pr, struct ts_error *err)
+{
+    const char *specs[2] = {use->spec, use->divisor[0] ? use->divisor : NULL};
+    pr->e->reads = reads_text(use, visible->arena);
+    for (size_t i = 0; i < 2 && (i == 0 || specs[i]); i++) {
+        struct qry_plan p = *visible;
+        if (use->hidden)
+            qry_rollup_plan(sto_store_catalog(st), use, specs[i], &p);
+        TS_TRY(qry_plan_range(snap, &p, err));
+        TS_TRY(price(snap, &p, pr, err));
+    }
+    return 0;
+}
+
+/* Rollups that have nothing here are passed over, as by a run. */
+static int explain_points(struct sto_store *st, struct sto_snap *snap, const struct qry_plan *visible,
+                          struct pricing *pr, struct ts_error *err)
+{
+    struct qry_rollup_use use;
+    const struct qry_explained before = *pr->e;
+    TS_TRY(qry_rollup_choose(visible->spec, visible->sub, 0, &use, err));
+    for (unsigned attempt = 1;; attempt++) {
+        TS_TRY(explain_attempt(st, snap, visible, &use, pr, err));
+        if (!use.hidden || pr->e->total.n_rows + pr->e->total.n_sums > 0)
+            return 0;
+        struct qry_rollup_use next;
+        int rc = qry_rollup_choose(visible->spec, visible->sub, attempt, &next, err);
+        if (rc <= 0)
+            return rc;
+        use = next;
+        *pr->e = before;
+        pr->cap = 0;
+    }
+}
+
+static int explain_sub(struct sto_store *st, struct sto_snap *snap, const struct qry_spec *spec, size_t s,
+                       struct qry_budget *budget, struct ts_arena *arena, struct qry_explained *e,
+                       struct ts_error *err)
+{
+    struct sto_catalog *cat = sto_store_catalog(st);
+    struct pricing pr = {.e = e, .arena = arena};
+    struct qry_plan p;
+    *e = (struct qry_explained){.sub = &spec->subs[s], .reads = "points"};
+    int rc;
+    if (spec->by_on) {
+        struct qry_spec *one = ts_arena_alloc(arena, sizeof *one); /* the plan points to it */
+        *one = *spec;
+        one->subs = &spec->subs[s];
+        one->n_subs = 1;
+        TS_TRY(qry_totals_plan(st, snap, one, budget->limit, arena, &p, err));
+        rc = price(snap, &p, &pr, err);
+    } else {
+        TS_TRY(qry_plan_select(st, spec, s, NULL, 0, budget, arena, &p, err));
+        rc = qry_sub_is_histogram(&spec->subs[s]) ? explain_histogram(st, snap, &p, &pr, err)
+                                                  : explain_points(st, snap, &p, &pr, err);
+    }
+    e->metric = sto_uid_name(cat, STO_UID_METRIC, p.metric);
+    e->n_series = p.n;
+    e->n_groups = p.n_groups;
+    if (e->n_files)
+        qsort(e->files, e->n_files, sizeof *e->files, cmp_files);
+    return rc;
+}
+
+/* --- limits --- */
+
+static struct qry_explained_limit limit_of(const char *key, uint64_t limit, bool told, uint64_t needs)
+{
+    return (struct qry_explained_limit){key, limit, told, told ? needs : 0, told && limit && needs > limit};
+}
+
+static void explain_limits(struct qry_explain *x, const struct qry_limit *limit, int64_t timeout_ms)
+{
+    static const struct qry_limit none;
+    uint64_t series = 0, points = 0, bytes = 0;
+    const struct qry_limit *l = limit ? limit : &none;
+    for (size_t i = 0; i < x->n_subs; i++) {
+        const struct qry_explained *e = &x->subs[i];
+        series = e->n_series > series ? e->n_series : series;
+        points += e->total.n_points + e->total.n_sums;
+        bytes += e->limit_bytes;
+    }
+    x->limits[0] = limit_of("query_max_series", l->max_series, true, series);
+    x->limits[1] = limit_of("query_max_read_bytes", l->max_read_bytes, true, bytes);
+    x->limits[2] = limit_of("query_max_points", l->max_points, true, points);
+    x->limits[3] = limit_of("query_max_bytes", l->max_bytes, false, 0);
+    x->limits[4] = limit_of("query_timeout_ms", (uint64_t)(timeout_ms > 0 ? timeout_ms : 0), false, 0);
+}
+
+int qry_explain(struct sto_store *st, const struct qry_spec *spec, struct qry_limit *limit,
+                int64_t timeout_ms, struct ts_arena *arena, struct qry_explain *out, struct ts_error *err)
+{
+    struct sto_snap *snap = sto_snap_take(st);
+    struct qry_budget budget;
+    int rc = 0;
+    qry_budget_init(&budget, limit);
+    budget.any_series = true;
+    *out = (struct qry_explain){.n_subs = spec->n_subs};
+    out->subs = ts_arena_zalloc(arena, (spec->n_subs + 1) * sizeof *out->subs);
+    for (size_t s = 0; s < spec->n_subs && rc == 0; s++) {
+        rc = explain_sub(st, snap, spec, s, &budget, arena, &out->subs[s], err);
+        for (size_t i = 0; rc == 0 && i < out->subs[s].n_files; i++) {
+            struct sto_scan_cost *c = &out->subs[s].files[i];
+            if (c->broken) /* the snapshot's text, and that goes */
+                c->broken = ts_arena_strndup(arena, c->broken, strlen(c->broken));
+        }
+    }
+    sto_snap_release(snap);
+    if (rc == 0)
+        explain_limits(out, limit, timeout_ms);
+    return rc;
+}

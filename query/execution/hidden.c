@@ -1,0 +1,167 @@
+/*
+ * hidden.c - names of hidden metrics.
+ */
+#include "query/execution/hidden.h"
+
+#include <string.h>
+
+#define MARK TS_SLICE_LIT("\1")
+
+void qry_hidden_name(const struct qry_hidden *h, struct ts_buf *out)
+{
+    bool rollup = h->kind == QRY_HIDDEN_ROLLUP;
+    ts_buf_slice(out, MARK);
+    ts_buf_char(out, (char)h->kind);
+    ts_buf_slice(out, rollup ? h->detail : h->metric);
+    ts_buf_slice(out, MARK);
+    ts_buf_slice(out, rollup ? h->metric : h->detail);
+}
+
+bool qry_hidden_parse(struct ts_slice name, struct qry_hidden *out)
+{
+    if (!sto_name_hidden(name) || name.n < 3 ||
+        (name.p[1] != QRY_HIDDEN_ROLLUP && name.p[1] != QRY_HIDDEN_HISTOGRAM))
+        return false;
+    const char *mark = memchr(name.p + 2, STO_HIDDEN_MARK, name.n - 2);
+    if (!mark)
+        return false;
+    struct ts_slice a = {name.p + 2, (size_t)(mark - name.p) - 2};
+    struct ts_slice b = {mark + 1, (size_t)(name.p + name.n - mark) - 1};
+    bool rollup = name.p[1] == QRY_HIDDEN_ROLLUP;
+    *out = (struct qry_hidden){
+        .kind = (enum qry_hidden_kind)name.p[1], .metric = rollup ? b : a, .detail = rollup ? a : b};
+    return out->metric.n > 0;
+}
+
+void qry_hidden_buckets(struct ts_slice metric, struct ts_buf *out)
+{
+    qry_hidden_name(&(struct qry_hidden){.kind = QRY_HIDDEN_HISTOGRAM, .metric = metric}, out);
+}
+
+/* A list being made. */
+struct lister {
+    struct ts_slice metric;         /* whose; empty = all */
+    struct qry_hidden_metric *list; /* owned */
+    size_t n, cap;                  /* used, room */
+};
+
+static void list_one(void *arg, uint32_t id, struct ts_slice name)
+{
+    struct lister *l = arg;
+    struct qry_hidden h;
+    if (!qry_hidden_parse(name, &h) || (l->metric.n && !ts_slice_eq(h.metric, l->metric)))
+        return;
+    if (l->n == l->cap) {
+        l->cap = l->cap ? l->cap * 2 : 64;
+        l->list = ts_xrealloc(l->list, l->cap * sizeof *l->list);
+    }
+    l->list[l->n++] = (struct qry_hidden_metric){id, name, h};
+}
+
+void qry_hidden_list(struct sto_catalog *cat, struct ts_slice metric, struct ts_arena *arena,
+                     const struct qry_hidden_metric **out, size_t *out_n)
+{
+    struct lister l = {.metric = metric};
+    sto_uid_suggest(cat, STO_UID_METRIC, MARK, SIZE_MAX, list_one, &l);
+    struct qry_hidden_metric *copy = ts_arena_alloc(arena, l.n * sizeof *copy + 1);
+    if (l.n)
+        memcpy(copy, l.list, l.n * sizeof *copy);
+    ts_free(l.list);
+    *out = copy;
+    *out_n = l.n;
+}
+
+/* Hidden metrics of a store, while they are walked. */
+struct walk {
+    struct sto_catalog *cat;
+    struct ts_buf text;        /* scratch */
+    struct sto_tag_text *tags; /* scratch, room for a series' tags */
+    struct ts_slice from, to;  /* of a rename */
+    int rc;                    /* first error */
+    struct ts_error *err;      /* and its text */
+};
+
+/* The visible series of a hidden one. */
+static int walk_series(struct walk *w, const struct sto_series *s, struct ts_slice metric)
+{
+    const struct sto_series *seen;
+    ts_buf_clear(&w->text);
+    ts_buf_slice(&w->text, metric);
+    for (unsigned i = 0; i < s->n_tags; i++) {
+        w->tags[i].k = sto_uid_name(w->cat, STO_UID_TAGK, s->tags[i].k);
+        w->tags[i].v = sto_uid_name(w->cat, STO_UID_TAGV, s->tags[i].v);
+        ts_buf_char(&w->text, ' ');
+        ts_buf_slice(&w->text, w->tags[i].k);
+        ts_buf_char(&w->text, '=');
+        ts_buf_slice(&w->text, w->tags[i].v);
+    }
+    return sto_series_resolve(w->cat, ts_buf_get(&w->text), (uint32_t)metric.n, w->tags, s->n_tags, true,
+                              &seen, w->err);
+}
+
+static void walk_restore(void *arg, uint32_t id, struct ts_slice name)
+{
+    struct walk *w = arg;
+    struct qry_hidden h;
+    roaring_bitmap_t *set;
+    if (w->rc < 0 || !qry_hidden_parse(name, &h) ||
+        (w->rc = sto_select(w->cat, id, NULL, 0, false, NULL, &set, w->err)) < 0)
+        return;
+    roaring_uint32_iterator_t it;
+    for (roaring_init_iterator(set, &it); it.has_value && w->rc == 0; roaring_advance_uint32_iterator(&it)) {
+        const struct sto_series *s = sto_series_get(w->cat, it.current_value);
+        if (s)
+            w->rc = walk_series(w, s, h.metric);
+    }
+    roaring_bitmap_free(set);
+}
+
+static void walk_rename(void *arg, uint32_t id, struct ts_slice name)
+{
+    struct walk *w = arg;
+    struct qry_hidden h;
+    (void)id;
+    if (w->rc < 0 || !qry_hidden_parse(name, &h) || !ts_slice_eq(h.metric, w->from))
+        return;
+    ts_buf_clear(&w->text);
+    h.metric = w->to;
+    qry_hidden_name(&h, &w->text);
+    w->rc = sto_uid_rename(w->cat, STO_UID_METRIC, name, ts_buf_get(&w->text), w->err);
+}
+
+static void walk_delete(void *arg, uint32_t id, struct ts_slice name)
+{
+    struct walk *w = arg;
+    struct qry_hidden h;
+    (void)id;
+    if (w->rc == 0 && qry_hidden_parse(name, &h) && ts_slice_eq(h.metric, w->from))
+        w->rc = sto_uid_delete(w->cat, STO_UID_METRIC, name, w->err);
+}
+
+static int walk_all(struct walk *w, void (*each)(void *arg, uint32_t id, struct ts_slice name))
+{
+    ts_buf_init(&w->text, 0);
+    w->tags = ts_xcalloc(256, sizeof(*w->tags));
+    sto_uid_suggest(w->cat, STO_UID_METRIC, MARK, SIZE_MAX, each, w);
+    ts_free(w->tags);
+    ts_buf_release(&w->text);
+    return w->rc;
+}
+
+int qry_hidden_restore(struct sto_store *st, struct ts_error *err)
+{
+    struct walk w = {.cat = sto_store_catalog(st), .err = err};
+    return walk_all(&w, walk_restore);
+}
+
+int qry_hidden_rename(struct sto_store *st, struct ts_slice from, struct ts_slice to, struct ts_error *err)
+{
+    struct walk w = {.cat = sto_store_catalog(st), .from = from, .to = to, .err = err};
+    return walk_all(&w, walk_rename);
+}
+
+int qry_hidden_delete(struct sto_store *st, struct ts_slice metric, struct ts_error *err)
+{
+    struct walk w = {.cat = sto_store_catalog(st), .from = metric, .err = err};
+    return walk_all(&w, walk_delete);
+}

@@ -1,0 +1,376 @@
+/*
+ * latest.c - going back over the hours of a snapshot until every series has its newest points.
+ *
+ * Source     protocols-and-queries 5.1 (back_scan); n and at are ours
+ */
+#include "query/execution/latest.h"
+
+#include "query/execution/plan.h"
+#include "query/execution/reader.h"
+
+#include "base/mem.h"
+
+#include <string.h>
+
+#define FIRST_WINDOW_HOURS 2 /* collectors write every minute: most series end here */
+#define WINDOW_GROWTH      8
+#define MAX_PIECES         64  /* of a window */
+#define MIN_PIECE_SERIES   128 /* fewer would decode the same blocks again and again */
+#define NEAR_HOURS         24  /* neighbours whose points begin so near to each other are read together */
+#define NO_HOUR            INT32_MAX
+
+/* Points of one series. */
+struct tail {
+    size_t n, cap;    /* points, room in v */
+    size_t cap_ts;    /* room in ts */
+    int64_t *ts;      /* newest first in results, oldest first while a window is read */
+    struct ts_num *v; /* their values */
+};
+
+struct latest_run {
+    struct sto_snap *snap;
+    struct qry_budget budget;
+    uint32_t metric;
+    size_t want;                    /* points of each series */
+    const struct sto_series **left; /* series with too few points yet */
+    size_t *place;                  /* where each of them stands in all */
+    size_t n_left;
+    struct tail *all;       /* results, owned */
+    size_t chunk;           /* series a piece */
+    int64_t from_ms, to_ms; /* window, from <= t < to; from is an hour's begin */
+    bool small;             /* of few hours: read the points at once */
+    const uint8_t *whole_hours;
+};
+
+/* What one piece of a window works with. */
+struct piece {
+    struct latest_run *r;
+    size_t first, n;      /* its series among those left */
+    struct tail scratch;  /* of the series at hand */
+    struct hour *hours;   /* of the series at hand, owned */
+    size_t n_hours, cap;  /* of hours: used, room */
+    int32_t *bound;       /* [n] hour from which on a series' points are wanted; NO_HOUR: none; owned */
+    struct ts_error *err; /* of the piece */
+};
+struct hour {
+    int32_t hour;
+    uint32_t n; /* points */
+};
+
+static void tail_release(struct tail *t, struct qry_budget *budget)
+{
+    ts_budget_free(budget->memory, t->ts, t->cap_ts * sizeof *t->ts);
+    ts_budget_free(budget->memory, t->v, t->cap * sizeof *t->v);
+    *t = (struct tail){0};
+}
+
+static int tail_room(struct tail *t, size_t more, struct qry_budget *budget, struct ts_error *err)
+{
+    size_t n = t->n + more < 16 ? 16 : t->n + more;
+    TS_TRY(ts_budget_grow(budget->memory, &t->ts, &t->cap_ts, n, sizeof *t->ts, err));
+    return ts_budget_grow(budget->memory, &t->v, &t->cap, n, sizeof *t->v, err);
+}
+
+static size_t still_wanted(const struct piece *p, size_t pos)
+{
+    const struct latest_run *r = p->r;
+    return r->want - r->all[r->place[p->first + pos]].n;
+}
+
+/* --- one point each: the last one of a row, or its summary's --- */
+static void take_newest(struct piece *p, const struct sto_row *row)
+{
+    struct latest_run *r = p->r;
+    struct tail *t = &r->all[r->place[p->first + row->pos]];
+    int64_t base = row->key.hour * TS_HOUR_MS;
+    t->n = 1; /* rows of a series come in time order: the last one stays */
+    if (row->sum) {
+        t->ts[0] = base + row->sum->last_off;
+        t->v[0] = row->sum->last;
+        return;
+    }
+    uint32_t k = row->cells->n - 1;
+    t->ts[0] = base + sto_meta_off(row->cells->meta[k]);
+    t->v[0] = sto_cell_num(row->cells->meta[k], row->cells->m[k]);
+}
+
+static int read_newest(struct piece *p)
+{
+    struct latest_run *r = p->r;
+    struct qry_reader rd;
+    struct sto_row row;
+    int rc = qry_reader_open(&rd, r->snap, &r->budget, r->metric, r->left + p->first, p->n, r->from_ms,
+                             r->to_ms, r->whole_hours, false, p->err);
+    while (rc == 0 && (rc = qry_reader_next(&rd, &row, p->err)) > 0) {
+        take_newest(p, &row);
+        rc = 0;
+    }
+    qry_reader_close(&rd);
+    return rc;
+}
+
+/* --- several: first how many lie where, then the points --- */
+static void bound_series(struct piece *p, size_t pos)
+{
+    size_t wanted = still_wanted(p, pos);
+    p->bound[pos] = NO_HOUR;
+    for (size_t i = p->n_hours, have = 0; i-- > 0 && have < wanted;) {
+        p->bound[pos] = p->hours[i].hour;
+        have += p->hours[i].n;
+    }
+    p->n_hours = 0;
+}
+
+static int count_hours(struct piece *p)
+{
+    struct latest_run *r = p->r;
+    struct qry_reader rd;
+    struct sto_row row;
+    size_t pos = SIZE_MAX;
+    int rc = qry_reader_open(&rd, r->snap, &r->budget, r->metric, r->left + p->first, p->n, r->from_ms,
+                             r->to_ms, r->whole_hours, false, p->err);
+    while (rc == 0 && (rc = qry_reader_next(&rd, &row, p->err)) > 0) {
+        if (pos != SIZE_MAX && pos != row.pos)
+            bound_series(p, pos);
+        pos = row.pos;
+        rc = ts_budget_grow(r->budget.memory, &p->hours, &p->cap, p->n_hours + 1, sizeof *p->hours, p->err);
+        if (rc == 0)
+            p->hours[p->n_hours++] = (struct hour){row.key.hour, row.sum ? row.sum->n : row.cells->n};
+    }
+    if (rc == 0 && pos != SIZE_MAX)
+        bound_series(p, pos);
+    qry_reader_close(&rd);
+    return rc;
+}
+
+/* Keep the newest points of the series at hand, with those of one more row. */
+static int add_row(struct piece *p, const struct sto_row *row)
+{
+    const struct sto_cells *c = row->cells;
+    struct tail *t = &p->scratch;
+    size_t wanted = still_wanted(p, row->pos), skip = c->n > wanted ? c->n - wanted : 0;
+    if (t->n >= wanted && t->n + c->n - skip > t->cap) {
+        size_t drop = t->n - wanted;
+        memmove(t->ts, t->ts + drop, wanted * sizeof *t->ts);
+        memmove(t->v, t->v + drop, wanted * sizeof *t->v);
+        t->n = wanted;
+    }
+    TS_TRY(tail_room(t, c->n - skip, &p->r->budget, p->err));
+    for (size_t i = skip; i < c->n; i++, t->n++) {
+        t->ts[t->n] = row->key.hour * TS_HOUR_MS + sto_meta_off(c->meta[i]);
+        t->v[t->n] = sto_cell_num(c->meta[i], c->m[i]);
+    }
+    return 0;
+}
+
+/* The series at hand is read: its points go behind the newer ones found before. */
+static int end_series(struct piece *p, size_t pos)
+{
+    size_t wanted = still_wanted(p, pos);
+    struct tail *from = &p->scratch, *to = &p->r->all[p->r->place[p->first + pos]];
+    size_t n = from->n < wanted ? from->n : wanted;
+    TS_TRY(tail_room(to, n, &p->r->budget, p->err));
+    for (size_t i = 0; i < n; i++, to->n++) {
+        to->ts[to->n] = from->ts[from->n - 1 - i];
+        to->v[to->n] = from->v[from->n - 1 - i];
+    }
+    from->n = 0;
+    return 0;
+}
+
+/* Points of series a..b of the piece from an hour on. */
+static int read_points(struct piece *p, size_t a, size_t b, int32_t hour)
+{
+    struct latest_run *r = p->r;
+    struct qry_reader rd;
+    struct sto_row row;
+    size_t pos = SIZE_MAX;
+    int rc = qry_reader_open(&rd, r->snap, &r->budget, r->metric, r->left + p->first + a, b - a,
+                             hour * TS_HOUR_MS, r->to_ms, NULL, false, p->err);
+    while (rc == 0 && (rc = qry_reader_next(&rd, &row, p->err)) > 0) {
+        row.pos += a;
+        rc = pos != SIZE_MAX && pos != row.pos ? end_series(p, pos) : 0;
+        pos = row.pos;
+        if (rc == 0)
+            rc = add_row(p, &row);
+    }
+    if (rc == 0 && pos != SIZE_MAX)
+        rc = end_series(p, pos);
+    qry_reader_close(&rd);
+    return rc;
+}
+
+static int read_several(struct piece *p)
+{
+    struct latest_run *r = p->r;
+    if (r->small)
+        return read_points(p, 0, p->n, sto_hour(r->from_ms));
+    for (size_t i = 0; i < p->n; i++)
+        p->bound[i] = NO_HOUR;
+    TS_TRY(count_hours(p));
+    for (size_t a = 0, b; a < p->n; a = b) {
+        int32_t lo = p->bound[a], hi = lo;
+        for (b = a + 1; b < p->n && lo != NO_HOUR && p->bound[b] != NO_HOUR; b++) {
+            int32_t l = p->bound[b] < lo ? p->bound[b] : lo, h = p->bound[b] > hi ? p->bound[b] : hi;
+            if (h - l > NEAR_HOURS)
+                break;
+            lo = l;
+            hi = h;
+        }
+        if (lo != NO_HOUR)
+            TS_TRY(read_points(p, a, b, lo));
+    }
+    return 0;
+}
+
+/* --- windows --- */
+static void window_piece(void *arg, size_t i)
+{
+    struct latest_run *r = arg;
+    struct ts_error err = {0};
+    struct piece p = {.r = r, .first = i * r->chunk, .err = &err};
+    if (qry_budget_stopped(&r->budget))
+        return;
+    p.n = r->n_left - p.first < r->chunk ? r->n_left - p.first : r->chunk;
+    p.bound = ts_budget_alloc(r->budget.memory, p.n * sizeof *p.bound, &err);
+    int rc = !p.bound ? qry_memory_code(&err) : r->want == 1 ? read_newest(&p) : read_several(&p);
+    tail_release(&p.scratch, &r->budget);
+    ts_budget_free(r->budget.memory, p.hours, p.cap * sizeof *p.hours);
+    ts_budget_free(r->budget.memory, p.bound, p.bound ? p.n * sizeof *p.bound : 0);
+    if (rc < 0)
+        qry_budget_fail(&r->budget, rc, &err);
+}
+
+static int read_window(struct latest_run *r, struct ts_pool *pool, struct ts_error *err)
+{
+    size_t n_hours = (size_t)((r->to_ms - r->from_ms + TS_HOUR_MS - 1) / TS_HOUR_MS);
+    uint8_t *whole = NULL;
+    if (n_hours <= QRY_WHOLE_HOURS_MAX) {
+        whole = ts_budget_alloc(r->budget.memory, n_hours, err);
+        if (!whole)
+            return qry_memory_code(err);
+        memset(whole, 1, n_hours);
+    }
+    r->whole_hours = whole;
+    r->small = n_hours <= FIRST_WINDOW_HOURS;
+    r->chunk = (r->n_left + MAX_PIECES - 1) / MAX_PIECES;
+    r->chunk = r->chunk < MIN_PIECE_SERIES ? MIN_PIECE_SERIES : r->chunk;
+    size_t n = (r->n_left + r->chunk - 1) / r->chunk;
+    ts_pool_each(pool, n, window_piece, r);
+    ts_budget_free(r->budget.memory, whole, whole ? n_hours : 0);
+    return qry_budget_result(&r->budget, err);
+}
+
+/* Series that have all their points leave the front of left. */
+static void drop_done(struct latest_run *r)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < r->n_left; i++) {
+        if (r->all[r->place[i]].n >= r->want)
+            continue;
+        r->place[n] = r->place[i];
+        r->left[n++] = r->left[i];
+    }
+    r->n_left = n;
+}
+
+static int64_t floor_hour(int64_t t)
+{
+    return ts_floor_div(t, TS_HOUR_MS) * TS_HOUR_MS;
+}
+
+static int search(struct latest_run *r, struct ts_pool *pool, const struct qry_last_ask *ask,
+                  struct ts_error *err)
+{
+    int64_t lo, hi, hours = FIRST_WINDOW_HOURS;
+    if (!sto_snap_time_range(r->snap, &lo, &hi))
+        return 0;
+    lo = floor_hour(lo);
+    hi = floor_hour(hi) + TS_HOUR_MS;
+    if (ask->back_scan_hours > 0) {
+        int64_t top = floor_hour(ask->at_on ? ask->at_ms : ask->now_ms) + TS_HOUR_MS;
+        int64_t most = (top - lo) / TS_HOUR_MS;
+        int64_t bottom = ask->back_scan_hours < most ? top - (ask->back_scan_hours + 1) * TS_HOUR_MS : lo;
+        hi = top < hi ? top : hi;
+        lo = bottom > lo ? bottom : lo;
+    }
+    if (ask->at_on && ask->at_ms < hi)
+        hi = ask->at_ms + 1;
+    for (r->to_ms = hi; r->n_left && r->to_ms > lo; r->to_ms = r->from_ms) {
+        int64_t top = floor_hour(r->to_ms - 1) + TS_HOUR_MS, room = (top - lo) / TS_HOUR_MS;
+        r->from_ms = hours < room ? top - hours * TS_HOUR_MS : lo;
+        TS_TRY(read_window(r, pool, err));
+        drop_done(r);
+        hours = hours < INT64_MAX / WINDOW_GROWTH ? hours * WINDOW_GROWTH : hours;
+    }
+    return 0;
+}
+
+static int emit_all(struct latest_run *r, const struct qry_latest_set *set, qry_latest_fn emit, void *arg,
+                    struct ts_error *err)
+{
+    int rc = 0;
+    size_t step = 0;
+    for (size_t i = 0; i < set->n && rc >= 0; i++) {
+        const struct tail *t = &r->all[i];
+        struct qry_latest out = {set->series[i], t->n, t->ts, t->v};
+        rc = qry_budget_step(&r->budget, &step, err);
+        if (t->n && rc == 0)
+            rc = emit(arg, &out, err);
+    }
+    return rc < 0 ? rc : 0;
+}
+
+/* One block of memory, of the arena, serves all series that want one point. */
+static int give_one_each(struct latest_run *r, size_t n, struct ts_arena *arena, struct ts_error *err)
+{
+    int64_t *ts = qry_arena_take(arena, n, sizeof *ts, err);
+    struct ts_num *v = ts ? qry_arena_take(arena, n, sizeof *v, err) : NULL;
+    for (size_t i = 0; i < n && v; i++)
+        r->all[i] = (struct tail){.ts = ts + i, .v = v + i};
+    return v ? 0 : qry_memory_code(err);
+}
+
+static int run_set(struct latest_run *r, struct sto_store *st, struct ts_pool *pool,
+                   const struct qry_last_ask *ask, const struct qry_latest_set *set, struct ts_arena *arena,
+                   struct ts_error *err)
+{
+    r->metric = set->metric;
+    r->n_left = set->n;
+    r->left = qry_arena_take(arena, set->n, sizeof(*r->left), err);
+    r->place = r->left ? qry_arena_take(arena, set->n, sizeof *r->place, err) : NULL;
+    if (!r->place)
+        return qry_memory_code(err);
+    for (size_t i = 0; i < set->n; i++) {
+        r->left[i] = set->series[i];
+        r->place[i] = i;
+    }
+    r->snap = sto_snap_take(st);
+    int rc = search(r, pool, ask, err);
+    sto_snap_release(r->snap);
+    return rc;
+}
+
+int qry_run_latest(struct sto_store *st, struct ts_pool *pool, const struct qry_last_ask *ask,
+                   struct qry_limit *limit, qry_latest_fn emit, void *arg, struct ts_error *err)
+{
+    struct latest_run r = {.want = ask->n ? ask->n : 1};
+    struct qry_latest_set set = {0};
+    struct ts_arena arena;
+    ts_arena_init(&arena, 0);
+    qry_budget_init(&r.budget, limit);
+    arena.budget = r.budget.memory;
+    int rc = qry_latest_select(sto_store_catalog(st), ask, &r.budget, &arena, &set, err);
+    if (rc == 0 && set.n) {
+        r.all = qry_arena_zero(&arena, set.n, sizeof *r.all, err);
+        rc = !r.all ? qry_memory_code(err) : r.want == 1 ? give_one_each(&r, set.n, &arena, err) : 0;
+        if (rc == 0)
+            rc = run_set(&r, st, pool, ask, &set, &arena, err);
+        if (rc == 0)
+            rc = emit_all(&r, &set, emit, arg, err);
+        for (size_t i = 0; r.all && i < set.n && r.want > 1; i++)
+            tail_release(&r.all[i], &r.budget);
+    }
+    ts_arena_release(&arena);
+    return rc < 0 ? rc : 0;
+}

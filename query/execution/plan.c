@@ -1,0 +1,563 @@
+/*
+ * plan.c - series of a sub query into groups; the range that is read.
+ */
+#include "query/execution/plan.h"
+
+#include "base/hash.h"
+#include "query/breakdowns/breakdown.h"
+#include "query/execution/select.h"
+#include "query/sort.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Neighbouring pieces both decode the block of rows where they meet, so pieces should be some blocks long. */
+#define CHUNK_MAX_SERIES 4096
+#define CHUNK_MIN_ROWS   256  /* rows of points */
+#define CHUNK_MIN_SUMS   4096 /* rows that are summaries */
+#define CHUNKS_WANTED    64   /* enough for any number of cores */
+
+#define OPEN_MAX_BYTES  (32u << 20) /* groups of many pieces; beyond it pieces follow the groups */
+#define PIECE_MAX_BYTES (8u << 20)  /* groups of one such piece */
+
+uint32_t qry_series_value(const struct sto_series *s, uint32_t tagk)
+{
+    for (size_t i = 0; i < s->n_tags; i++)
+        if (s->tags[i].k == tagk)
+            return s->tags[i].v;
+    return 0;
+}
+
+size_t qry_plan_chunk(size_t n_series, int64_t n_hours, bool sums)
+{
+    int64_t rows = sums ? CHUNK_MIN_SUMS : CHUNK_MIN_ROWS;
+    if (n_hours < 1)
+        n_hours = 1;
+    size_t few = (size_t)((rows + n_hours - 1) / n_hours);
+    size_t fair = (n_series + CHUNKS_WANTED - 1) / CHUNKS_WANTED;
+    size_t chunk = few > fair ? few : fair;
+    return chunk > CHUNK_MAX_SERIES ? CHUNK_MAX_SERIES : chunk;
+}
+
+static int cmp_u32(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+static int cmp_series_id(const void *a, const void *b)
+{
+    const struct sto_series *const *x = a, *const *y = b;
+    return cmp_u32(&(*x)->id, &(*y)->id);
+}
+
+/* Order of a series' key in OpenTSDB's table: metric (the same here), then tag ids. */
+static int cmp_series_tags(const struct sto_series *a, const struct sto_series *b)
+{
+    for (size_t i = 0; i < a->n_tags && i < b->n_tags; i++) {
+        if (a->tags[i].k != b->tags[i].k)
+            return a->tags[i].k < b->tags[i].k ? -1 : 1;
+        if (a->tags[i].v != b->tags[i].v)
+            return a->tags[i].v < b->tags[i].v ? -1 : 1;
+    }
+    return a->n_tags < b->n_tags ? -1 : a->n_tags > b->n_tags;
+}
+
+struct ranked {
+    const struct sto_series *series;
+    uint32_t pos;
+};
+static int cmp_ranked(const void *a, const void *b, void *arg)
+{
+    (void)arg;
+    return cmp_series_tags(((const struct ranked *)a)->series, ((const struct ranked *)b)->series);
+}
+
+static int make_ranks(struct qry_plan *p, struct qry_budget *budget, struct ts_error *err)
+{
+    struct ranked *r = ts_budget_alloc(budget->memory, p->n * sizeof *r, err);
+    if (!r)
+        return qry_memory_code(err);
+    for (size_t i = 0; i < p->n; i++)
+        r[i] = (struct ranked){p->series[i], (uint32_t)i};
+    int rc = qry_sort(r, p->n, sizeof *r, cmp_ranked, NULL, budget, err);
+    if (rc == 0 && !(p->rank = qry_arena_take(p->arena, p->n, sizeof *p->rank, err)))
+        rc = qry_memory_code(err);
+    for (size_t i = 0; i < p->n && rc == 0; i++)
+        p->rank[r[i].pos] = (uint32_t)i;
+    ts_budget_free(budget->memory, r, p->n * sizeof *r);
+    return rc;
+}
+
+static int from_tsuids(struct sto_catalog *cat, struct qry_plan *p, struct ts_error *err)
+{
+    const struct qry_sub *sub = p->sub;
+    p->series = ts_arena_alloc(p->arena, sub->n_tsuids * sizeof(*p->series));
+    for (size_t i = 0; i < sub->n_tsuids; i++) {
+        TS_TRY(qry_select_tsuid(cat, sub->tsuids[i], &p->series[i], err));
+        if (p->series[i]->metric != p->series[0]->metric)
+            return ts_error_set(
+                err, TS_EINVAL, "One or more TSUIDs did not share the same metric [%.*s] [%.*s]",
+                (int)sub->tsuids[0].n, sub->tsuids[0].p, (int)sub->tsuids[i].n, sub->tsuids[i].p);
+    }
+    p->metric = p->series[0]->metric;
+    qsort(p->series, sub->n_tsuids, sizeof(*p->series), cmp_series_id);
+    for (size_t i = 0; i < sub->n_tsuids; i++)
+        if (!p->n || p->series[p->n - 1] != p->series[i])
+            p->series[p->n++] = p->series[i];
+    return 0;
+}
+
+/* The first key of the filters that nobody has sent: which one was meant? */
+static void near_filter(struct sto_catalog *cat, const struct qry_sub *sub, struct ts_error *err)
+{
+    uint32_t id;
+    for (size_t i = 0; i < sub->n_filters; i++)
+        if (qry_select_tagk(cat, sub->filters[i].tagk, &id, NULL) < 0) {
+            qry_select_near(cat, STO_UID_TAGK, sub->filters[i].tagk, NULL, err);
+            return;
+        }
+}
+
+static int from_filters(struct sto_catalog *cat, struct qry_plan *p, struct qry_budget *budget,
+                        struct ts_error *err)
+{
+    const struct qry_sub *sub = p->sub;
+    roaring_bitmap_t *set;
+    int rc = qry_select_metric(cat, sub->metric, &p->metric, err);
+    if (rc == TS_ENOTFOUND && !p->spec->compat)
+        qry_select_near(cat, STO_UID_METRIC, sub->metric, NULL, err);
+    TS_TRY(rc);
+    rc = qry_select_filters(cat, p->metric, sub->filters, sub->n_filters, sub->explicit_tags,
+                            p->spec->values_must_exist, budget, p->arena, &set, err);
+    if (rc == TS_ENOTFOUND && !p->spec->compat)
+        near_filter(cat, sub, err);
+    TS_TRY(rc);
+    return qry_select_series(cat, set, budget, p->arena, &p->series, &p->n, err);
+}
+
+/* Ids of the keys to group by, ascending, each once; names in the order given if they come from totals. */
+static int grouping_keys(struct sto_catalog *cat, struct qry_plan *p, const struct ts_slice *by_keys,
+                         size_t n_by_keys, struct ts_error *err)
+{
+    const struct qry_sub *sub = p->sub;
+    p->keys = ts_arena_alloc(p->arena, (n_by_keys + sub->n_filters + 1) * sizeof *p->keys);
+    for (size_t i = 0; i < n_by_keys; i++) {
+        int rc = qry_select_tagk(cat, by_keys[i], &p->keys[p->n_keys++], err);
+        if (rc == TS_ENOTFOUND && !p->spec->compat)
+            qry_select_near(cat, STO_UID_TAGK, by_keys[i], qry_breakdown_names(), err);
+        TS_TRY(rc);
+    }
+    if (by_keys)
+        return 0;
+    for (size_t i = 0; i < sub->n_filters; i++)
+        if (sub->filters[i].group_by)
+            TS_TRY(qry_select_tagk(cat, sub->filters[i].tagk, &p->keys[p->n_keys++], err));
+    qsort(p->keys, p->n_keys, sizeof *p->keys, cmp_u32);
+    size_t n = 0;
+    for (size_t i = 0; i < p->n_keys; i++)
+        if (!n || p->keys[n - 1] != p->keys[i])
+            p->keys[n++] = p->keys[i];
+    p->n_keys = n;
+    return 0;
+}
+
+/* Is a tag cell among those that are shown apart? */
+static bool is_kept(const struct qry_keep *keep, const uint32_t *ids, size_t n_keys)
+{
+    size_t lo = 0, hi = keep->n;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        int c = qry_keep_cmp(keep, keep->ids + mid * n_keys, ids, n_keys);
+        if (c == 0)
+            return true;
+        if (c < 0)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return false;
+}
+
+/* The tag cell of a series of totals. */
+static void cell_ids(const struct qry_plan *p, const struct sto_series *s, uint32_t *out)
+{
+    for (size_t k = 0; k < p->n_keys; k++)
+        out[k] = qry_series_value(s, p->keys[k]);
+    const struct qry_keep *keep = p->by_tags ? p->spec->keep : NULL;
+    if (keep && !is_kept(keep, out, p->n_keys))
+        for (size_t k = 0; k < p->n_keys; k++)
+            out[k] = k == keep->apart ? out[k] : QRY_OTHERS;
+}
+
+/* Totals leave out series whose tag cell is not wanted and, with compat, those without one of the keys. */
+static void drop_unwanted(struct qry_plan *p)
+{
+    const struct qry_keep *keep = p->spec->keep;
+    uint32_t *ids = ts_arena_alloc(p->arena, (p->n_keys + 1) * sizeof *ids);
+    size_t n = 0;
+    for (size_t i = 0; i < p->n; i++) {
+        size_t k = 0;
+        for (size_t j = 0; j < p->n_keys; j++) {
+            ids[j] = qry_series_value(p->series[i], p->keys[j]);
+            k += ids[j] != QRY_NO_VALUE;
+        }
+        if ((k == p->n_keys || !p->spec->compat) && (!keep || keep->others || is_kept(keep, ids, p->n_keys)))
+            p->series[n++] = p->series[i];
+    }
+    p->n = n;
+}
+
+struct ts_slice qry_plan_value_name(const struct sto_catalog *cat, uint32_t id)
+{
+    return id == QRY_NO_VALUE ? TS_SLICE_LIT("(none)")
+           : id == QRY_OTHERS ? TS_SLICE_LIT("(others)")
+                              : sto_uid_name(cat, STO_UID_TAGV, id);
+}
+
+/* A new group while they are collected. */
+struct found {
+    uint32_t *key;
+    uint32_t n;     /* series */
+    uint32_t index; /* in order of discovery */
+};
+
+struct finder {
+    struct found *found; /* owned */
+    size_t n, cap;
+    uint32_t *slots; /* open addressing: index + 1; owned */
+    size_t n_slots;  /* a power of 2, at least twice n; or 0 */
+    size_t n_keys;
+    struct ts_budget *memory; /* account of both */
+};
+
+static size_t find_slot(const struct finder *f, const uint32_t *key)
+{
+    size_t at = (size_t)ts_hash(key, f->n_keys * sizeof *key) & (f->n_slots - 1);
+    while (f->slots[at] && memcmp(f->found[f->slots[at] - 1].key, key, f->n_keys * sizeof *key) != 0)
+        at = (at + 1) & (f->n_slots - 1);
+    return at;
+}
+
+static int finder_grow(struct finder *f, struct ts_error *err)
+{
+    size_t n = f->n_slots ? f->n_slots * 2 : 128;
+    TS_TRY(ts_budget_grow(f->memory, &f->found, &f->cap, n / 2, sizeof *f->found, err));
+    uint32_t *slots = ts_budget_calloc(f->memory, n, sizeof *slots, err);
+    if (!slots)
+        return qry_memory_code(err);
+    ts_budget_free(f->memory, f->slots, f->n_slots * sizeof *f->slots);
+    f->slots = slots;
+    f->n_slots = n;
+    for (size_t i = 0; i < f->n; i++)
+        f->slots[find_slot(f, f->found[i].key)] = (uint32_t)i + 1;
+    return 0;
+}
+
+static int finder_put(struct finder *f, const uint32_t *key, struct ts_arena *arena, uint32_t *out,
+                      struct ts_error *err)
+{
+    if (2 * (f->n + 1) > f->n_slots)
+        TS_TRY(finder_grow(f, err));
+    size_t at = find_slot(f, key);
+    if (!f->slots[at]) {
+        uint32_t *copy = qry_arena_take(arena, f->n_keys, sizeof *key, err);
+        if (!copy)
+            return qry_memory_code(err);
+        memcpy(copy, key, f->n_keys * sizeof *key);
+        f->found[f->n] = (struct found){copy, 0, (uint32_t)f->n};
+        f->slots[at] = (uint32_t)++f->n;
+    }
+    f->found[f->slots[at] - 1].n++;
+    *out = f->slots[at] - 1;
+    return 0;
+}
+
+static int cmp_found(const void *a, const void *b, void *arg)
+{
+    const struct found *x = a, *y = b;
+    size_t n_keys = *(size_t *)arg;
+    for (size_t k = 0; k < n_keys; k++)
+        if (x->key[k] != y->key[k])
+            return x->key[k] < y->key[k] ? -1 : 1;
+    return 0;
+}
+
+/* Room for n groups of all series. */
+static int open_groups(struct qry_plan *p, size_t n, uint32_t **out_members, struct ts_error *err)
+{
+    p->n_groups = n;
+    p->groups = qry_arena_take(p->arena, n, sizeof *p->groups, err);
+    *out_members = p->groups ? qry_arena_take(p->arena, p->n, sizeof **out_members, err) : NULL;
+    return *out_members ? 0 : qry_memory_code(err);
+}
+
+/* Groups in the order of their keys, members by position; group_of holds indexes by discovery. */
+static int order_groups(struct qry_plan *p, struct finder *f, struct qry_budget *budget, struct ts_error *err)
+{
+    uint32_t *members;
+    TS_TRY(qry_sort(f->found, f->n, sizeof *f->found, cmp_found, &p->n_keys, budget, err));
+    TS_TRY(open_groups(p, f->n, &members, err));
+    uint32_t *place = ts_budget_alloc(budget->memory, f->n * sizeof *place, err);
+    uint32_t **next = place ? ts_budget_alloc(budget->memory, f->n * sizeof(*next), err) : NULL;
+    int rc = next ? 0 : qry_memory_code(err);
+    for (size_t g = 0; g < f->n && rc == 0; g++) {
+        place[f->found[g].index] = (uint32_t)g;
+        p->groups[g] = (struct qry_group){f->found[g].key, f->found[g].n, members};
+        next[g] = members;
+        members += f->found[g].n;
+    }
+    for (size_t i = 0; i < p->n && rc == 0; i++) {
+        p->group_of[i] = place[p->group_of[i]];
+        *next[p->group_of[i]]++ = (uint32_t)i;
+    }
+    ts_budget_free(budget->memory, next, next ? f->n * sizeof(*next) : 0);
+    ts_budget_free(budget->memory, place, place ? f->n * sizeof *place : 0);
+    return rc;
+}
+
+static int find_groups(struct qry_plan *p, struct finder *f, struct qry_budget *budget, struct ts_error *err)
+{
+    size_t step = 0;
+    uint32_t *key = qry_arena_take(p->arena, p->n_keys + 1, sizeof *key, err);
+    if (!key)
+        return qry_memory_code(err);
+    for (size_t i = 0; i < p->n; i++) {
+        cell_ids(p, p->series[i], key);
+        TS_TRY(finder_put(f, key, p->arena, &p->group_of[i], err));
+        TS_TRY(qry_budget_step(budget, &step, err));
+    }
+    return order_groups(p, f, budget, err);
+}
+
+static int make_groups(struct qry_plan *p, struct qry_budget *budget, struct ts_error *err)
+{
+    struct finder f = {.n_keys = p->n_keys, .memory = budget->memory};
+    p->group_of = qry_arena_take(p->arena, p->n, sizeof *p->group_of, err);
+    int rc = p->group_of ? find_groups(p, &f, budget, err) : qry_memory_code(err);
+    ts_budget_free(f.memory, f.found, f.cap * sizeof *f.found);
+    ts_budget_free(f.memory, f.slots, f.n_slots * sizeof *f.slots);
+    return rc;
+}
+
+/* Aggregator none: each series is a group, in the order of names. */
+static int single_groups(struct qry_plan *p, struct qry_budget *budget, struct ts_error *err)
+{
+    uint32_t *members;
+    TS_TRY(make_ranks(p, budget, err));
+    TS_TRY(open_groups(p, p->n, &members, err));
+    p->group_of = qry_arena_take(p->arena, p->n, sizeof *p->group_of, err);
+    if (!p->group_of)
+        return qry_memory_code(err);
+    for (size_t i = 0; i < p->n; i++) {
+        p->group_of[i] = p->rank[i];
+        members[p->rank[i]] = (uint32_t)i;
+    }
+    for (size_t g = 0; g < p->n; g++)
+        p->groups[g] = (struct qry_group){NULL, 1, members + g};
+    return 0;
+}
+
+int qry_plan_select(struct sto_store *st, const struct qry_spec *spec, size_t index,
+                    const struct ts_slice *by_keys, size_t n_by_keys, struct qry_budget *budget,
+                    struct ts_arena *arena, struct qry_plan *out, struct ts_error *err)
+{
+    struct sto_catalog *cat = sto_store_catalog(st);
+    struct qry_plan *p = out;
+    *p = (struct qry_plan){.spec = spec, .sub = &spec->subs[index], .index = index, .arena = arena};
+    TS_TRY(p->sub->n_tsuids ? from_tsuids(cat, p, err) : from_filters(cat, p, budget, err));
+    p->shown_metric = p->metric;
+    TS_TRY(grouping_keys(cat, p, by_keys, n_by_keys, err));
+    p->by_tags = by_keys != NULL;
+    if (by_keys)
+        drop_unwanted(p);
+    p->has_data = qry_arena_zero(arena, p->n, 1, err);
+    if (!p->has_data)
+        return qry_memory_code(err);
+    if (p->sub->none && !by_keys)
+        return single_groups(p, budget, err);
+    const struct qry_lane_ops *lane = p->sub->agg->lane;
+    bool ends = lane == &qry_lane_first || lane == &qry_lane_last || lane == &qry_lane_diff;
+    if (!by_keys && (ends || (spec->compat && (lane == &qry_lane_sum || lane == &qry_lane_avg))))
+        TS_TRY(make_ranks(p, budget, err));
+    return make_groups(p, budget, err);
+}
+
+static int64_t floor_hour(int64_t t)
+{
+    return ts_floor_div(t, TS_HOUR_MS) * TS_HOUR_MS;
+}
+
+void qry_plan_clip(struct sto_snap *snap, struct qry_plan *p)
+{
+    int64_t lo, hi;
+    p->scan_from_ms = p->from_ms;
+    p->scan_to_ms = p->to_ms;
+    if (!sto_snap_time_range(snap, &lo, &hi)) {
+        p->scan_to_ms = p->scan_from_ms;
+        return;
+    }
+    lo = floor_hour(lo);
+    hi = floor_hour(hi) + TS_HOUR_MS;
+    if (lo > p->scan_from_ms)
+        p->scan_from_ms = lo;
+    if (hi < p->scan_to_ms)
+        p->scan_to_ms = hi;
+}
+
+/* Which hours of the scan may come as summaries. */
+static int whole_hours(struct qry_plan *p, struct ts_error *err)
+{
+    const struct qry_downsample *ds = &p->sub->downsample;
+    if (!ds->on || !ds->fn->fold->add_hour || p->scan_from_ms >= p->scan_to_ms)
+        return 0;
+    int32_t h0 = sto_hour(p->scan_from_ms), h1 = sto_hour(p->scan_to_ms - 1);
+    size_t n = (size_t)((int64_t)h1 - h0 + 1);
+    if (n > QRY_WHOLE_HOURS_MAX)
+        return 0;
+    uint8_t *bits = qry_arena_take(p->arena, n, 1, err);
+    if (!bits)
+        return qry_memory_code(err);
+    qry_grid_whole_hours(&p->grid, h0, n, bits);
+    if (h0 * TS_HOUR_MS < p->scan_from_ms)
+        bits[0] = 0;
+    if ((h1 + 1ll) * TS_HOUR_MS > p->scan_to_ms)
+        bits[n - 1] = 0;
+    if (memchr(bits, 1, n))
+        p->whole_hours = bits;
+    return 0;
+}
+
+/* --- pieces --- */
+bool qry_plan_dense(const struct qry_plan *p)
+{
+    return p->sub->downsample.on && p->grid.dense && !p->sub->none && !p->keep_spans;
+}
+
+bool qry_plan_inner(const struct qry_plan *p, uint32_t group, size_t first, size_t n)
+{
+    const struct qry_group *g = &p->groups[group];
+    if (p->piece_at)
+        return g->n <= p->chunk; /* only larger groups are spread over pieces */
+    return g->members[0] >= first && g->members[g->n - 1] < first + n;
+}
+
+/* What a group of an aggregator needs while its series come in; values that a lane keeps come on top, wherever they are. */
+static uint64_t group_bytes(const struct qry_plan *p)
+{
+    return p->grid.n * (qry_lane_keeps(p->sub->agg) ? 1 : QRY_LANE_POINT_BYTES);
+}
+
+/* What is open at the end of reading if pieces are runs of positions: groups that reach into several pieces, once in each. */
+static uint64_t open_bytes(const struct qry_plan *p)
+{
+    uint64_t n_open = 0, most = OPEN_MAX_BYTES / (group_bytes(p) + 1) + 1;
+    size_t n_pieces = p->n ? (p->n + p->chunk - 1) / p->chunk : 0;
+    if (n_pieces * (uint64_t)p->n_groups <= most)
+        return 0;
+    for (size_t g = 0; g < p->n_groups && n_open <= most; g++) {
+        size_t last = SIZE_MAX, n = 0;
+        for (size_t i = 0; i < p->groups[g].n && n_open + n <= most; i++) {
+            size_t piece = p->groups[g].members[i] / p->chunk;
+            n += piece != last;
+            last = piece;
+        }
+        n_open += n > 1 ? n : 0;
+    }
+    return n_open * group_bytes(p);
+}
+
+/* Pieces of whole groups, or of a part of one large group. */
+static int cut_groups(struct qry_plan *p, struct ts_error *err)
+{
+    size_t at = 0, n_groups = 0, most_groups = (size_t)(PIECE_MAX_BYTES / (group_bytes(p) + 1)) + 1;
+    uint32_t *order = qry_arena_take(p->arena, p->n, sizeof *order, err);
+    uint32_t *first = order ? qry_arena_take(p->arena, p->n + 2, sizeof *first, err) : NULL;
+    if (!first)
+        return qry_memory_code(err);
+    p->n_pieces = 0;
+    first[0] = 0;
+    for (size_t g = 0; g < p->n_groups; g++) {
+        const struct qry_group *group = &p->groups[g];
+        size_t begun = at - first[p->n_pieces];
+        if (begun && (begun + group->n > p->chunk || n_groups == most_groups)) {
+            first[++p->n_pieces] = (uint32_t)at;
+            n_groups = 0;
+        }
+        for (size_t i = 0; i < group->n; i++) {
+            if (at - first[p->n_pieces] == p->chunk)
+                first[++p->n_pieces] = (uint32_t)at;
+            order[at++] = group->members[i];
+        }
+        n_groups++;
+        if (group->n > p->chunk) { /* its last piece is its own, too */
+            first[++p->n_pieces] = (uint32_t)at;
+            n_groups = 0;
+        }
+    }
+    if (first[p->n_pieces] < at)
+        first[++p->n_pieces] = (uint32_t)at;
+    for (size_t i = 0; i < p->n_pieces; i++)
+        qsort(order + first[i], first[i + 1] - first[i], sizeof *order, cmp_u32);
+    p->piece_at = order;
+    p->piece_first = first;
+    return 0;
+}
+
+int qry_plan_range(struct sto_snap *snap, struct qry_plan *p, struct ts_error *err)
+{
+    const struct qry_downsample *ds = &p->sub->downsample;
+    /* whole seconds, and one more at the end */
+    int64_t start = ts_floor_div(p->spec->start_ms, 1000) * 1000;
+    int64_t end = ts_floor_div(p->spec->end_ms, 1000) * 1000 + 1000;
+    int64_t step = ds->on && !ds->all ? ds->interval_ms : 0;
+    if (step) {
+        int64_t s = ts_floor_div(start - ts_floor_mod(start, step), 1000) * 1000;
+        p->from_ms = floor_hour(s);
+        int64_t e = end + ts_floor_div(step - ts_floor_mod(end, step), 1000) * 1000;
+        p->to_ms = floor_hour(e + TS_HOUR_MS - 1);
+    } else {
+        p->from_ms = floor_hour(start);
+        p->to_ms = floor_hour(end) + TS_HOUR_MS;
+    }
+    qry_plan_clip(snap, p);
+    if (ds->on) {
+        /* calendar steps of several units are counted from the beginning asked for, not from the data */
+        bool clip = ds->fill == QRY_FILL_NONE && !(ds->calendar && ds->n > 1);
+        int64_t from = p->from_ms, to = p->to_ms;
+        if (clip && !ds->all) {
+            /* the bucket that holds the first hour with data may begin before it */
+            from = p->scan_from_ms > from ? p->scan_from_ms : from;
+            if (from > p->from_ms) {
+                from = ds->calendar ? ts_calendar_floor(p->spec->tz, from, ds->n, ds->unit)
+                                    : from - ts_floor_mod(from, step);
+                from = from > p->from_ms ? from : p->from_ms;
+            }
+            to = p->scan_to_ms < to ? p->scan_to_ms : to;
+        }
+        TS_TRY(qry_grid_make(ds, p->spec->tz, p->spec->start_ms, p->spec->end_ms, from, to, p->arena,
+                             &p->grid, err));
+        TS_TRY(whole_hours(p, err));
+    }
+    bool sums = ds->on && ds->fn->fold->add_hour && (ds->all || ds->interval_ms >= TS_HOUR_MS);
+    p->chunk = qry_plan_chunk(p->n, (p->to_ms - p->from_ms) / TS_HOUR_MS, sums);
+    return qry_plan_dense(p) && open_bytes(p) > OPEN_MAX_BYTES ? cut_groups(p, err) : 0;
+}
+
+struct sto_scan_spec qry_plan_scan(const struct qry_plan *p)
+{
+    return (struct sto_scan_spec){.metric = p->metric,
+                                  .series = p->series,
+                                  .n_series = p->n,
+                                  .from_ms = p->scan_from_ms,
+                                  .to_ms = p->scan_to_ms - 1,
+                                  .whole_hours = p->whole_hours,
+                                  .final = true};
+}
+
+int qry_plan_afford(const struct qry_plan *p, struct sto_snap *snap, struct qry_budget *budget,
+                    struct ts_error *err)
+{
+    struct sto_scan_spec scan = qry_plan_scan(p);
+    return qry_budget_scan(budget, snap, &scan, err);
+}

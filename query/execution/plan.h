@@ -1,0 +1,125 @@
+/*
+ * plan.h - a sub query with all names resolved: series, groups, what is read.
+ *
+ * Threads    made by one thread, constant afterwards (has_data: each piece writes its own series)
+ * Source     protocols-and-queries 4.2, 4.3
+ */
+#ifndef QUERY_EXECUTION_PLAN_H
+#define QUERY_EXECUTION_PLAN_H
+
+#include "query/execution/downsample.h"
+#include "query/filters/filter.h"
+#include "query/limit.h"
+#include "query/query.h"
+
+#define QRY_WHOLE_HOURS_MAX (1 << 24) /* hours of a bitmap; longer scans read points */
+
+/* Series that make one output. */
+struct qry_group {
+    const uint32_t *key;     /* value ids of the grouping keys */
+    uint32_t n;              /* series */
+    const uint32_t *members; /* their positions, in scan order */
+};
+
+struct qry_plan {
+    const struct qry_spec *spec;
+    const struct qry_sub *sub;
+    size_t index;                     /* of the sub query */
+    struct ts_arena *arena;           /* of everything here */
+    uint32_t metric;                  /* id */
+    size_t n;                         /* series */
+    const struct sto_series **series; /* ascending by number */
+    uint8_t *has_data;                /* points were found in what is read */
+    uint32_t *rank;                   /* place in the order of names; NULL: as scanned */
+    uint32_t *group_of;               /* group of each series */
+    uint32_t *keys;                   /* grouping keys, ascending */
+    size_t n_keys;
+    struct qry_group *groups; /* in output order */
+    size_t n_groups;
+    int64_t from_ms, to_ms; /* padded range, from <= t < to */
+    int64_t scan_from_ms,
+        scan_to_ms;       /* the same, cut to hours where data may be; empty: scan_to <= scan_from */
+    uint8_t *whole_hours; /* hours that summaries may answer; NULL: none */
+    struct qry_grid grid; /* if sub->downsample.on */
+    size_t chunk;         /* series a piece of work */
+    /* Pieces that follow the groups, so that few groups are open in each (NULL: runs of chunk positions): */
+    uint32_t *piece_at;    /* [n] positions, piece by piece, ascending in each */
+    uint32_t *piece_first; /* [n_pieces + 1] where the positions of each piece begin */
+    size_t n_pieces;
+    /* Hidden series are read in the place of others (rollup.h): */
+    const struct sto_series **shown; /* what users see of series[]; NULL: the same */
+    uint32_t shown_metric;           /* id of the metric users see */
+    const uint32_t *shown_pos;       /* [n] position of each series in the plan it was made from */
+    const uint32_t *shown_group;     /* [n_groups] and index of each group there, ascending */
+    bool by_tags;                    /* groups are tag cells of totals */
+    bool keep_spans;                 /* series are worked on after reading: not dense, rates come later */
+};
+/** What users see of a series. */
+static inline const struct sto_series *qry_plan_shown(const struct qry_plan *p, size_t pos)
+{
+    return p->shown ? p->shown[pos] : p->series[pos];
+}
+
+/** Resolve names and select series; by_keys/n_by_keys: group by these tag keys (totals) instead of the
+ * filters'. TS_ENOTFOUND with OpenTSDB's text; TS_ELIMIT, errors of qry_budget_look. */
+int qry_plan_select(struct sto_store *st, const struct qry_spec *spec, size_t index,
+                    const struct ts_slice *by_keys, size_t n_by_keys, struct qry_budget *budget,
+                    struct ts_arena *arena, struct qry_plan *out, struct ts_error *err);
+/** The padded range, buckets, whole hours of a query that is not totals. */
+int qry_plan_range(struct sto_snap *snap, struct qry_plan *p, struct ts_error *err);
+/** Cut from_ms..to_ms to the hours where data may be: sets scan_from_ms and scan_to_ms. */
+void qry_plan_clip(struct sto_snap *snap, struct qry_plan *p);
+/** Number of series in a piece of work, from their number and hours and the question alone, so that digits
+ * never depend on threads or files. sums: most hours come as summaries. */
+size_t qry_plan_chunk(size_t n_series, int64_t n_hours, bool sums);
+/** The plan of totals (totals.c): series, cells as groups, range, whole hours. For explain, so query_max_series refuses nothing;
+ * memory of the arena. */
+int qry_totals_plan(struct sto_store *st, struct sto_snap *snap, const struct qry_spec *spec,
+                    struct qry_limit *limit, struct ts_arena *arena, struct qry_plan *out,
+                    struct ts_error *err);
+/** The scan of a plan. */
+struct sto_scan_spec qry_plan_scan(const struct qry_plan *p);
+/** Refuse a plan that would read more of files than the limit allows; as qry_budget_scan. */
+int qry_plan_afford(const struct qry_plan *p, struct sto_snap *snap, struct qry_budget *budget,
+                    struct ts_error *err);
+/** Do series go straight into buckets of their groups? */
+bool qry_plan_dense(const struct qry_plan *p);
+/** Number of pieces. */
+static inline size_t qry_plan_chunks(const struct qry_plan *p)
+{
+    if (p->piece_at)
+        return p->n_pieces;
+    return p->n ? (p->n + p->chunk - 1) / p->chunk : 0;
+}
+/** Where a piece begins, among positions or in piece_at, and its number of series. */
+static inline size_t qry_plan_piece(const struct qry_plan *p, size_t piece, size_t *out_n)
+{
+    size_t first = p->piece_at ? p->piece_first[piece] : piece * p->chunk;
+    size_t end = p->piece_at ? p->piece_first[piece + 1] : first + p->chunk;
+    *out_n = (end < p->n ? end : p->n) - first;
+    return first;
+}
+/** Position of series i of a piece that begins at first. */
+static inline size_t qry_plan_pos(const struct qry_plan *p, size_t first, size_t i)
+{
+    return p->piece_at ? p->piece_at[first + i] : first + i;
+}
+/** Do all series of a group lie in one piece, the one that begins at first and has n series? */
+bool qry_plan_inner(const struct qry_plan *p, uint32_t group, size_t first, size_t n);
+/** Place of a series in the order of groups' members. */
+static inline uint32_t qry_plan_rank(const struct qry_plan *p, size_t pos)
+{
+    return p->rank ? p->rank[pos] : (uint32_t)pos;
+}
+/** Order of values of totals: bytes, then no value, then the others. */
+static inline int qry_total_cmp_values(uint32_t a, struct ts_slice a_text, uint32_t b, struct ts_slice b_text)
+{
+    int x = a == QRY_OTHERS ? 2 : a == QRY_NO_VALUE, y = b == QRY_OTHERS ? 2 : b == QRY_NO_VALUE;
+    return x != y ? x - y : ts_slice_cmp(a_text, b_text);
+}
+/** Text of a value id of a tag cell, also of QRY_NO_VALUE and QRY_OTHERS; the catalog's. */
+struct ts_slice qry_plan_value_name(const struct sto_catalog *cat, uint32_t id);
+/** Value id of a key in a series; 0 if it has no such key. */
+uint32_t qry_series_value(const struct sto_series *s, uint32_t tagk);
+
+#endif

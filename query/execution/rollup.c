@@ -1,0 +1,171 @@
+/*
+ * rollup.c - which rollups answer a sub query.
+ *
+ * An interval fits if it divides the downsampling interval; with a zone's calendar if it divides every bucket whatever
+ * the zone's offsets are.
+ */
+#include "query/execution/rollup.h"
+
+#include "query/aggregators/agg.h"
+#include "query/filters/filter.h"
+#include "query/execution/hidden.h"
+#include "query/execution/rate.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define ZONE_STEP_MS 900000ll /* offsets of zones are multiples of 15 minutes */
+
+/* What is stored for a downsample function, by name. */
+static const char *stored_of(const char *fn)
+{
+    static const char *const same[][2] = {
+        {"zimsum", "sum"}, {"pfsum", "sum"}, {"mimmin", "min"}, {"mimmax", "max"}, {"avg", "sum"}};
+    for (size_t i = 0; i < sizeof same / sizeof same[0]; i++)
+        if (strcmp(fn, same[i][0]) == 0)
+            return same[i][1];
+    return fn;
+}
+
+/* The length that an interval of rollups must divide. */
+static int64_t fit_ms(const struct qry_spec *spec, const struct qry_downsample *ds)
+{
+    if (!ds->calendar)
+        return ds->interval_ms;
+    bool utc = !spec->tz || strcmp(ts_tz_name(spec->tz), "UTC") == 0;
+    int64_t most = utc ? TS_DAY_MS : ZONE_STEP_MS;
+    return ds->interval_ms < most ? ds->interval_ms : most;
+}
+
+/* Is there a filter for exact values of the tag of pre-aggregates, other than the one of raw data? */
+static bool asks_pre_aggregate(const struct qry_rollups *conf, const struct qry_sub *sub)
+{
+    for (size_t i = 0; i < sub->n_filters; i++) {
+        const struct qry_filter *f = &sub->filters[i];
+        if (!ts_slice_is(f->tagk, conf->tag_key) || !f->type->by_values || f->type->negate)
+            continue;
+        for (size_t k = 0; k < f->n_values; k++)
+            if (!ts_slice_is(f->values[k], conf->raw_value))
+                return true;
+    }
+    return false;
+}
+
+/* The attempt-th largest interval that fits; NULL if there are fewer. */
+static const struct qry_rollup_step *step_of(const struct qry_spec *spec, const struct qry_sub *sub,
+                                             unsigned attempt)
+{
+    const struct qry_rollups *conf = spec->rollups;
+    if (!sub->downsample.on || sub->downsample.all || sub->rollup_usage == QRY_ROLLUP_RAW ||
+        spec->where.n) /* conditions are on points */
+        return NULL;
+    int64_t fit = fit_ms(spec, &sub->downsample);
+    for (size_t i = conf->n_steps; i-- > 0;)
+        if (fit % conf->steps[i].ms == 0 && attempt-- == 0)
+            return &conf->steps[i];
+    return NULL;
+}
+
+int qry_rollup_choose(const struct qry_spec *spec, const struct qry_sub *sub, unsigned attempt,
+                      struct qry_rollup_use *out, struct ts_error *err)
+{
+    *out = (struct qry_rollup_use){.fn = sub->downsample.fn};
+    if (!spec->rollups || !spec->rollups->on || spec->by_on)
+        return attempt == 0;
+    bool pre = sub->pre_aggregate || asks_pre_aggregate(spec->rollups, sub);
+    enum qry_rollup_usage usage = sub->rollup_usage;
+    if (usage == QRY_ROLLUP_UNSET)
+        usage = spec->compat ? QRY_ROLLUP_NOFALLBACK : QRY_ROLLUP_FALLBACK_RAW;
+    const struct qry_rollup_step *first = step_of(spec, sub, 0);
+    if (first && (attempt == 0 || usage == QRY_ROLLUP_FALLBACK)) {
+        const struct qry_rollup_step *step = step_of(spec, sub, attempt);
+        if (!step)
+            return 0;
+        const char *fn = sub->downsample.fn->name;
+        if (strcmp(fn, "dev") == 0)
+            return ts_error_set(err, TS_EINVAL,
+                                "Standard deviation over rolled up data is not supported: use ROLLUP_RAW");
+        bool avg = strcmp(fn, "avg") == 0;
+        out->hidden = true;
+        (void)snprintf(out->spec, sizeof out->spec, "%s-%s%s", step->text, stored_of(fn), pre ? ":" : "");
+        if (avg)
+            (void)snprintf(out->divisor, sizeof out->divisor, "%s-count%s", step->text, pre ? ":" : "");
+        if (avg || strcmp(fn, "count") == 0)
+            out->fn = qry_agg_find(TS_SLICE_LIT("sum"), spec->compat);
+        return 1;
+    }
+    if (attempt > (first ? 1u : 0u) || (first && usage != QRY_ROLLUP_FALLBACK_RAW))
+        return 0;
+    out->hidden = pre;
+    if (pre)
+        (void)snprintf(out->spec, sizeof out->spec, ":");
+    return 1;
+}
+
+void qry_rollup_plan(struct sto_catalog *cat, const struct qry_rollup_use *use, const char *spec,
+                     struct qry_plan *p)
+{
+    struct ts_buf name;
+    struct qry_sub *sub = ts_arena_alloc(p->arena, sizeof *sub);
+    struct qry_hidden h = {QRY_HIDDEN_ROLLUP, sto_uid_name(cat, STO_UID_METRIC, p->shown_metric),
+                           ts_slice_str(spec)};
+    *sub = *p->sub;
+    if (use->fn)
+        sub->downsample.fn = use->fn;
+    p->sub = sub;
+    p->keep_spans = use->divisor[0] != 0;
+    ts_buf_init(&name, 0);
+    qry_hidden_name(&h, &name);
+    qry_plan_shadow(cat, p, ts_buf_get(&name));
+    ts_buf_release(&name);
+}
+
+/* Number of the series that is seen, and its place. */
+struct place {
+    uint32_t id, pos;
+};
+
+static int cmp_places(const void *a, const void *b)
+{
+    const struct place *x = a, *y = b;
+    return x->id < y->id ? -1 : x->id > y->id;
+}
+
+/* v / count where both have a point; a bucket filled with 0 stays 0. */
+static void divide_span(struct qry_span *s, const struct qry_span *counts)
+{
+    size_t n = 0, k = 0;
+    for (size_t i = 0; counts && i < s->n; i++) {
+        double v, c;
+        while (k < counts->n && counts->ts[k] < s->ts[i])
+            k++;
+        if (k == counts->n || counts->ts[k] != s->ts[i])
+            continue;
+        memcpy(&v, &s->v[i], 8);
+        memcpy(&c, &counts->v[k], 8);
+        if (c != 0 || v != 0)
+            v /= c;
+        memcpy(&s->v[n], &v, 8);
+        s->ts[n++] = s->ts[i];
+    }
+    s->n = n;
+}
+
+void qry_rollup_divide(struct qry_sub_run *sums, const struct qry_sub_run *counts)
+{
+    const struct qry_plan *p = &sums->plan, *q = &counts->plan;
+    struct place *places = ts_xmalloc((q->n + 1) * sizeof *places);
+    for (size_t i = 0; i < q->n; i++)
+        places[i] = (struct place){q->shown[i]->id, (uint32_t)i};
+    if (q->n)
+        qsort(places, q->n, sizeof *places, cmp_places);
+    for (size_t i = 0; i < p->n; i++) {
+        struct place want = {p->shown[i]->id, 0};
+        const struct place *at = q->n ? bsearch(&want, places, q->n, sizeof want, cmp_places) : NULL;
+        divide_span(&sums->spans[i], at ? &counts->spans[at->pos] : NULL);
+        if (p->sub->rate.on)
+            qry_rate_span(&p->sub->rate, p->spec->compat, &sums->spans[i]);
+        p->has_data[i] = sums->spans[i].n > 0;
+    }
+    ts_free(places);
+}

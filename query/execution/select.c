@@ -1,0 +1,281 @@
+/*
+ * select.c - filters of a sub query into series: names to ids, conditions for the catalog.
+ *
+ * Not here   groups and ranges (plan.c)
+ */
+#include "query/execution/select.h"
+
+#include "base/mem.h"
+#include "base/near.h"
+#include "query/query.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define NEAR_MAX_NAMES 2000 /* of a kind that are compared with an unknown one */
+
+static int no_such(struct ts_error *err, const char *kind, struct ts_slice name)
+{
+    return ts_error_set(err, TS_ENOTFOUND, "No such name for '%s': '%.*s'", kind,
+                        (int)(name.n > 150 ? 150 : name.n), name.p);
+}
+
+int qry_select_metric(struct sto_catalog *cat, struct ts_slice name, uint32_t *out_id, struct ts_error *err)
+{
+    return sto_uid_find(cat, STO_UID_METRIC, name, out_id) == 0 ? 0 : no_such(err, "metrics", name);
+}
+
+int qry_select_tagk(struct sto_catalog *cat, struct ts_slice name, uint32_t *out_id, struct ts_error *err)
+{
+    return sto_uid_find(cat, STO_UID_TAGK, name, out_id) == 0 ? 0 : no_such(err, "tagk", name);
+}
+
+void qry_select_near(struct sto_catalog *cat, enum sto_uid_kind kind, struct ts_slice name,
+                     const char *const *others, struct ts_error *err)
+{
+    struct ts_near near;
+    uint32_t max = sto_uid_max(cat, kind);
+    size_t n = err ? strlen(err->text) : 0;
+    if (kind == STO_UID_METRIC && err && name.n && memchr(name.p, '=', name.n)) { /* no metric has one */
+        (void)snprintf(err->text + n, sizeof(err->text) - n,
+                       "; METRIC{tag=value} has lost its braces: in a shell it needs quotes, with curl -g");
+        return;
+    }
+    ts_near_init(&near, name);
+    for (uint32_t id = 1; id <= max && id <= NEAR_MAX_NAMES; id++) {
+        struct ts_slice known = sto_uid_name(cat, kind, id);
+        if (known.n && !sto_uid_deleted(known) && !sto_name_hidden(known))
+            ts_near_see(&near, known);
+    }
+    for (; others && *others; others++)
+        ts_near_see(&near, ts_slice_str(*others));
+    ts_near_hint(&near, err);
+}
+
+/* Ids of a filter's values; unknown ones match nothing, or are errors. */
+static int resolve_values(struct sto_catalog *cat, const struct qry_filter *f, bool must_exist,
+                          struct qry_budget *budget, struct ts_arena *arena, struct sto_tag_cond *cond,
+                          struct ts_error *err)
+{
+    uint32_t *ids = qry_arena_take(arena, f->n_values, sizeof *ids, err);
+    size_t n = 0, step = 0;
+    if (!ids)
+        return qry_memory_code(err);
+    for (size_t i = 0; i < f->n_values; i++) {
+        TS_TRY(qry_budget_step(budget, &step, err));
+        if (sto_uid_find(cat, STO_UID_TAGV, f->values[i], &ids[n]) == 0)
+            n++;
+        else if (must_exist)
+            return no_such(err, "tagv", f->values[i]);
+    }
+    cond->values = ids;
+    cond->n_values = n;
+    cond->negate = f->type->negate;
+    return 0;
+}
+
+static int make_cond(struct sto_catalog *cat, const struct qry_filter *f, bool must_exist,
+                     struct qry_budget *budget, struct ts_arena *arena, struct sto_tag_cond *cond,
+                     void **state, struct ts_error *err)
+{
+    *cond = (struct sto_tag_cond){0};
+    *state = NULL;
+    TS_TRY(qry_select_tagk(cat, f->tagk, &cond->tagk, err));
+    if (f->type->by_values)
+        return resolve_values(cat, f, must_exist, budget, arena, cond, err);
+    if (f->any)
+        return 0;
+    cond->match = f->type->match;
+    cond->arg = (void *)(uintptr_t)f; /* constant: match of a type without open only reads it */
+    if (f->type->open) {
+        TS_TRY(f->type->open(f, budget, state, err));
+        cond->arg = *state;
+    }
+    return 0;
+}
+
+static int look(void *budget, struct ts_error *err)
+{
+    return qry_budget_look(budget, err);
+}
+
+struct sto_select_ctl qry_select_ctl(struct qry_budget *budget)
+{
+    return (struct sto_select_ctl){.memory = budget->memory, .look = look, .arg = budget};
+}
+
+static int too_many_filters(size_t n, size_t most, struct ts_error *err)
+{
+    return ts_error_set(err, TS_ELIMIT,
+                        "A sub query has %zu filters, more than our limit of %zu: list values in one filter, "
+                        "literal_or(a|b). (query_max_filters)",
+                        n, most);
+}
+
+int qry_select_filters(struct sto_catalog *cat, uint32_t metric, const struct qry_filter *filters, size_t n,
+                       bool explicit_tags, bool must_exist, struct qry_budget *budget, struct ts_arena *arena,
+                       roaring_bitmap_t **out_set, struct ts_error *err)
+{
+    struct sto_select_ctl ctl = qry_select_ctl(budget);
+    *out_set = NULL;
+    if (budget->limit && budget->limit->max_filters && n > budget->limit->max_filters)
+        qry_limit_refuse(budget->limit, QRY_REFUSAL_FILTERS);
+    if (budget->limit && budget->limit->max_filters && n > budget->limit->max_filters)
+        return too_many_filters(n, budget->limit->max_filters, err);
+    struct sto_tag_cond *conds = qry_arena_zero(arena, n, sizeof *conds, err);
+    void **states = conds ? qry_arena_zero(arena, n, sizeof *states, err) : NULL;
+    int rc = states ? 0 : qry_memory_code(err);
+    for (size_t i = 0; i < n && rc == 0; i++)
+        rc = make_cond(cat, &filters[i], must_exist, budget, arena, &conds[i], &states[i], err);
+    if (rc == 0)
+        rc = sto_select(cat, metric, conds, n, explicit_tags, &ctl, out_set, err);
+    for (size_t i = 0; i < n && states; i++) {
+        struct ts_error close_err = {0};
+        if (!states[i] || filters[i].type->close(states[i], &close_err) == 0 || rc < 0)
+            continue;
+        rc = close_err.code;
+        if (err)
+            *err = close_err;
+    }
+    if (rc < 0 && *out_set) {
+        roaring_bitmap_free(*out_set);
+        *out_set = NULL;
+    }
+    return rc;
+}
+
+/* --- TSUIDs --- */
+static int hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'A' && c <= 'F')
+        return c - 'A' + 10;
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    return -1;
+}
+
+/* Ids of a TSUID: a metric, then pairs; of 3 or 4 bytes each (an odd number of ids tells which). */
+static int tsuid_ids(struct ts_slice hex, uint32_t *ids, size_t max, size_t *out_n)
+{
+    size_t width = hex.n % 6 == 0 && hex.n / 6 % 2 == 1 ? 6 : 8;
+    if (hex.n == 0 || hex.n % width != 0 || hex.n / width % 2 == 0 || hex.n / width > max)
+        return TS_EINVAL;
+    *out_n = hex.n / width;
+    for (size_t i = 0; i < *out_n; i++) {
+        uint32_t id = 0;
+        for (size_t k = 0; k < width; k++) {
+            int d = hex_digit(hex.p[i * width + k]);
+            if (d < 0)
+                return TS_EINVAL;
+            id = id << 4 | (uint32_t)d;
+        }
+        ids[i] = id;
+    }
+    return 0;
+}
+
+#define TSUID_MAX_IDS 511 /* 255 tags and a metric */
+
+int qry_select_tsuid(struct sto_catalog *cat, struct ts_slice hex, const struct sto_series **out,
+                     struct ts_error *err)
+{
+    uint32_t ids[TSUID_MAX_IDS];
+    struct sto_tag tags[TSUID_MAX_IDS / 2];
+    size_t n = 0;
+    *out = NULL;
+    if (tsuid_ids(hex, ids, TSUID_MAX_IDS, &n) < 0)
+        return ts_error_set(err, TS_EINVAL, "Invalid TSUID: %.*s", (int)(hex.n > 150 ? 150 : hex.n), hex.p);
+    for (size_t i = 0; i < n / 2; i++)
+        tags[i] = (struct sto_tag){ids[1 + 2 * i], ids[2 + 2 * i]};
+    if (sto_series_find_ids(cat, ids[0], tags, n / 2, out) < 0)
+        return ts_error_set(err, TS_ENOTFOUND, "No such TSUID: %.*s", (int)(hex.n > 150 ? 150 : hex.n),
+                            hex.p);
+    return 0;
+}
+
+/* 3 bytes an id, 4 where they do not fit. */
+static int tsuid_width(uint32_t all)
+{
+    return all >> 24 ? 8 : 6;
+}
+
+/* One id, width hex digits. Answers have thousands of them. */
+static void put_id(struct ts_buf *out, int width, uint32_t id)
+{
+    static const char digits[] = "0123456789ABCDEF";
+    char text[8];
+    for (int i = width; i-- > 0; id >>= 4)
+        text[i] = digits[id & 15];
+    ts_buf_append(out, text, (size_t)width);
+}
+
+void qry_tsuid(const struct sto_series *s, struct ts_buf *out)
+{
+    uint32_t all = s->metric;
+    for (size_t i = 0; i < s->n_tags; i++)
+        all |= s->tags[i].k | s->tags[i].v;
+    int width = tsuid_width(all);
+    put_id(out, width, s->metric);
+    for (size_t i = 0; i < s->n_tags; i++) {
+        put_id(out, width, s->tags[i].k);
+        put_id(out, width, s->tags[i].v);
+    }
+}
+
+int qry_tsuid_plain(struct ts_slice hex, struct ts_buf *out, struct ts_error *err)
+{
+    uint32_t ids[TSUID_MAX_IDS], all = 0;
+    size_t n = 0;
+    if (tsuid_ids(hex, ids, TSUID_MAX_IDS, &n) < 0)
+        return ts_error_set(err, TS_EINVAL, "Invalid TSUID: %.*s", (int)(hex.n > 150 ? 150 : hex.n), hex.p);
+    for (size_t i = 0; i < n; i++)
+        all |= ids[i];
+    for (size_t i = 0; i < n; i++)
+        put_id(out, tsuid_width(all), ids[i]);
+    return 0;
+}
+
+/* Numbers of the set, some at a time. */
+static int take_series(const struct sto_catalog *cat, const roaring_bitmap_t *set, struct qry_budget *budget,
+                       const struct sto_series **out, size_t *out_n, struct ts_error *err)
+{
+    uint32_t ids[QRY_LOOK_STEPS], n;
+    roaring_uint32_iterator_t it;
+    roaring_init_iterator(set, &it);
+    while ((n = roaring_read_uint32_iterator(&it, ids, QRY_LOOK_STEPS)) > 0) {
+        TS_TRY(qry_budget_look(budget, err));
+        for (uint32_t i = 0; i < n; i++) {
+            const struct sto_series *s = sto_series_get(cat, ids[i]);
+            if (s)
+                out[(*out_n)++] = s;
+        }
+    }
+    return 0;
+}
+
+int qry_select_series(const struct sto_catalog *cat, roaring_bitmap_t *set, struct qry_budget *budget,
+                      struct ts_arena *arena, const struct sto_series ***out, size_t *out_n,
+                      struct ts_error *err)
+{
+    size_t n = (size_t)roaring_bitmap_get_cardinality(set);
+    uint64_t most = budget->limit && !budget->any_series ? budget->limit->max_series : 0;
+    int rc = 0;
+    *out_n = 0;
+    *out = NULL;
+    if (most && n > most)
+        qry_limit_refuse(budget->limit, QRY_REFUSAL_SERIES);
+    if (most && n > most)
+        rc = ts_error_set(
+            err, TS_ELIMIT,
+            "The query selects %zu series, more than our limit of %llu. Please try filtering using "
+            "more tags. (query_max_series)",
+            n, (unsigned long long)most);
+    if (rc == 0 && !(*out = qry_arena_take(arena, n, sizeof(**out), err)))
+        rc = qry_memory_code(err);
+    if (rc == 0)
+        rc = take_series(cat, set, budget, *out, out_n, err);
+    roaring_bitmap_free(set);
+    return rc;
+}

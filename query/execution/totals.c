@@ -1,0 +1,357 @@
+/*
+ * totals.c - totals by day, hour and tags: one aggregator over all points of a cell, nothing in between.
+ *
+ * A series' tag cell is found once, its time cell once a row; a row that no border cuts goes in as a summary
+ * or as one array. Each piece of series has its own set of states (cellset.h); they are joined in the order of
+ * the pieces.
+ *
+ * Threads    pieces and columns spread over the pool; emit runs in the caller's thread
+ */
+#include "query/breakdowns/breakdown.h"
+#include "query/execution/plan.h"
+#include "query/execution/reader.h"
+
+#include "base/mem.h"
+#include "query/execution/cellset.h"
+#include "query/execution/feed.h"
+#include "query/sort.h"
+
+#include <math.h>
+
+struct totals {
+    struct qry_plan plan;
+    const struct qry_fold_ops *ops;
+    struct qry_cells cells;
+    struct sto_snap *snap;
+    struct qry_budget budget;
+    struct qry_cellset *pieces; /* [n_pieces] states of each piece; owned */
+    size_t n_pieces;
+};
+
+/* One row into its cells; *at is the stretch where the search begins. */
+static int add_row(struct totals *t, struct qry_cellset *set, uint32_t group, struct qry_feed *feed,
+                   const struct sto_row *row, size_t *at, struct ts_error *err)
+{
+    const struct qry_cells *cells = &t->cells;
+    int64_t base = row->key.hour * TS_HOUR_MS;
+    if (row->sum) {
+        struct qry_hour h;
+        qry_feed_hour(row, &h);
+        *at = qry_cells_find(cells, *at, base);
+        void *st = qry_cellset_state(set, group, cells->stretch[*at].cell, err);
+        if (!st)
+            return qry_memory_code(err);
+        t->ops->add_hour(st, &h);
+        return 0;
+    }
+    TS_TRY(qry_feed_row(feed, row, err));
+    feed->guess = 0;
+    for (size_t i = 0, n = row->cells->n; i < n;) {
+        *at = qry_cells_find(cells, *at, base + sto_meta_off(row->cells->meta[i]));
+        size_t e = qry_feed_border(feed, i, qry_stretch_end(cells, *at) - base);
+        void *st = qry_cellset_state(set, group, cells->stretch[*at].cell, err);
+        if (!st)
+            return qry_memory_code(err);
+        TS_TRY(qry_feed_add(feed, st, i, e, err));
+        i = e;
+    }
+    return 0;
+}
+
+static int read_piece(struct totals *t, size_t piece, struct ts_error *err)
+{
+    struct qry_plan *p = &t->plan;
+    size_t first = piece * p->chunk, n = p->n - first < p->chunk ? p->n - first : p->chunk;
+    struct qry_feed feed = {.ops = t->ops, .memory = t->budget.memory};
+    struct qry_reader rd;
+    struct sto_row row;
+    size_t pos = SIZE_MAX, at = 0;
+    uint32_t group = 0;
+    int rc = qry_reader_open(&rd, t->snap, &t->budget, p->metric, p->series + first, n, p->scan_from_ms,
+                             p->scan_to_ms, p->whole_hours, t->ops->needs_sum, err);
+    rd.where = &p->spec->where;
+    while (rc == 0 && (rc = qry_reader_next(&rd, &row, err)) > 0) {
+        if (first + row.pos != pos) {
+            pos = first + row.pos;
+            group = p->group_of[pos];
+            at = 0;
+        }
+        rc = add_row(t, &t->pieces[piece], group, &feed, &row, &at, err);
+    }
+    qry_reader_close(&rd);
+    qry_feed_release(&feed);
+    return rc;
+}
+
+static void piece_task(void *arg, size_t piece)
+{
+    struct totals *t = arg;
+    struct ts_error err = {0};
+    if (qry_budget_stopped(&t->budget))
+        return;
+    struct ts_budget *before = ts_xsum_account(t->budget.memory);
+    int rc = read_piece(t, piece, &err);
+    (void)ts_xsum_account(before);
+    if (rc < 0)
+        qry_budget_fail(&t->budget, rc, &err);
+}
+
+/* All pieces into the first one, in their order. */
+static int join_all(struct totals *t, struct ts_error *err)
+{
+    struct ts_budget *before = ts_xsum_account(t->budget.memory);
+    int rc = 0;
+    for (size_t i = 1; i < t->n_pieces && rc == 0; i++)
+        rc = qry_cellset_join(&t->pieces[0], &t->pieces[i], err);
+    (void)ts_xsum_account(before);
+    return rc;
+}
+
+static void totals_release(struct totals *t)
+{
+    for (size_t i = 0; i < t->n_pieces; i++)
+        qry_cellset_release(&t->pieces[i]);
+    ts_budget_free(t->budget.memory, t->pieces, (t->n_pieces + !!t->pieces) * sizeof *t->pieces);
+    t->pieces = NULL;
+    qry_cells_release(&t->cells);
+}
+
+/* --- output --- */
+/* A tag cell by its texts. */
+struct label {
+    const struct ts_slice *values; /* in the order of by_tags */
+    const uint32_t *ids;           /* of the values */
+    uint32_t group;
+};
+
+static int cmp_labels(const void *a, const void *b, void *arg)
+{
+    const struct label *x = a, *y = b;
+    for (size_t i = 0, n = *(const size_t *)arg; i < n; i++) {
+        int c = qry_total_cmp_values(x->ids[i], x->values[i], y->ids[i], y->values[i]);
+        if (c)
+            return c;
+    }
+    return x->group < y->group ? -1 : x->group > y->group;
+}
+
+/* Labels of all tag cells, sorted, in the plan's arena; and the place of each group among them. */
+static int make_labels(const struct sto_catalog *cat, struct totals *t, struct label **out_labels,
+                       uint32_t **out_place, struct ts_error *err)
+{
+    struct qry_plan *p = &t->plan;
+    struct ts_slice *v = qry_arena_take(p->arena, p->n_groups * p->n_keys, sizeof *v, err);
+    struct label *l = v ? qry_arena_take(p->arena, p->n_groups, sizeof *l, err) : NULL;
+    uint32_t *place = l ? qry_arena_take(p->arena, p->n_groups, sizeof *place, err) : NULL;
+    size_t step = 0;
+    if (!place)
+        return qry_memory_code(err);
+    for (size_t g = 0; g < p->n_groups; g++, v += p->n_keys) {
+        for (size_t k = 0; k < p->n_keys; k++)
+            v[k] = qry_plan_value_name(cat, p->groups[g].key[k]);
+        l[g] = (struct label){v, p->groups[g].key, (uint32_t)g};
+        TS_TRY(qry_budget_step(&t->budget, &step, err));
+    }
+    TS_TRY(qry_sort(l, p->n_groups, sizeof *l, cmp_labels, &p->n_keys, &t->budget, err));
+    for (size_t i = 0; i < p->n_groups; i++)
+        place[l[i].group] = (uint32_t)i;
+    *out_labels = l;
+    *out_place = place;
+    return 0;
+}
+
+struct output {
+    struct totals *t;
+    const struct label *labels; /* sorted */
+    const uint32_t *place;      /* of each group among them */
+    qry_total_fn emit;
+    void *arg;
+    size_t n_steps; /* since the last look at the limits */
+};
+
+/* One cell; state NULL: it has no points. */
+static int emit_cell(struct output *o, size_t cell, const struct ts_civil *local, const struct label *l,
+                     const void *state, struct ts_error *err)
+{
+    struct totals *t = o->t;
+    const struct qry_cell *c = &t->cells.cell[cell];
+    struct qry_value v = {.is_int = true};
+    TS_TRY(qry_budget_step(&t->budget, &o->n_steps, err));
+    if (state)
+        t->ops->done(state, t->plan.sub->agg, &v);
+    if (!v.is_int && isinf(v.d))
+        return ts_error_set(err, TS_EINVAL, "Got Infinity: %s at %lld overflows", t->plan.sub->agg->name,
+                            (long long)c->start_ms);
+    struct qry_total out = {.ts_ms = c->start_ms,
+                            .local = *local,
+                            .local_ms = c->local_ms,
+                            .offset_ms = c->offset_ms,
+                            .repeated = c->repeated,
+                            .unit = t->plan.spec->by_time.unit,
+                            .weekday = c->weekday,
+                            .hour_of_day = c->hour_of_day,
+                            .tags = l->values,
+                            .ids = l->ids,
+                            .is_int = v.is_int,
+                            .empty = !state,
+                            .null = !state && t->plan.spec->fill_null,
+                            .i = v.i,
+                            .d = v.d};
+    return o->emit(o->arg, &out, err);
+}
+
+/* Pages of neighbouring cells, by the places of their groups. */
+struct run {
+    struct qry_page **pages;
+    size_t n;
+};
+
+/* Cell k of the pages of a run; with fill zero of all groups. */
+static int emit_time(struct output *o, size_t cell, const struct run *run, struct ts_error *err)
+{
+    struct totals *t = o->t;
+    size_t bytes = t->ops->state_bytes;
+    unsigned k = cell % QRY_PAGE_CELLS;
+    struct ts_civil local = ts_civil_from_ms(NULL, t->cells.cell[cell].local_ms);
+    for (size_t i = 0; i < run->n && !t->plan.spec->fill_zero; i++) {
+        const void *state = qry_page_state(run->pages[i], k, bytes);
+        TS_TRY(state ? emit_cell(o, cell, &local, &o->labels[o->place[run->pages[i]->group]], state, err)
+                     : qry_budget_step(&t->budget, &o->n_steps, err));
+    }
+    for (size_t g = 0, i = 0; g < t->plan.n_groups && t->plan.spec->fill_zero; g++) {
+        bool here = i < run->n && run->pages[i]->group == o->labels[g].group;
+        const void *state = here ? qry_page_state(run->pages[i++], k, bytes) : NULL;
+        TS_TRY(emit_cell(o, cell, &local, &o->labels[g], state, err));
+    }
+    return 0;
+}
+
+static int emit_all(struct output *o, struct ts_error *err)
+{
+    struct totals *t = o->t;
+    struct qry_page **pages = t->n_pieces ? t->pieces[0].slots : NULL;
+    size_t n_pages = t->n_pieces ? t->pieces[0].n : 0;
+    struct run run = {pages, 0};
+    for (size_t cell = 0; cell < t->cells.n; cell++) {
+        size_t no = cell / QRY_PAGE_CELLS, left = n_pages - (size_t)(run.pages - pages);
+        if (cell % QRY_PAGE_CELLS == 0) {
+            if (run.n)
+                run.pages += run.n;
+            left -= run.n;
+            if (!t->plan.spec->fill_zero && !left)
+                return 0;
+            if (!t->plan.spec->fill_zero && run.pages[0]->no > no) {
+                no = run.pages[0]->no; /* nothing is in between */
+                cell = no * QRY_PAGE_CELLS;
+            }
+            for (run.n = 0; run.n < left && run.pages[run.n]->no == no;)
+                run.n++;
+        }
+        TS_TRY(emit_time(o, cell, &run, err));
+    }
+    return 0;
+}
+
+/* Hours that lie in one stretch, all of them read. */
+static int whole_hours(struct totals *t, struct ts_error *err)
+{
+    struct qry_plan *p = &t->plan;
+    if (!t->ops->add_hour || p->scan_from_ms >= p->scan_to_ms)
+        return 0;
+    int32_t h0 = sto_hour(p->scan_from_ms), h1 = sto_hour(p->scan_to_ms - 1);
+    size_t n = (size_t)((int64_t)h1 - h0 + 1), at = 0;
+    if (n > QRY_WHOLE_HOURS_MAX)
+        return 0;
+    p->whole_hours = qry_arena_take(p->arena, n, 1, err);
+    if (!p->whole_hours)
+        return qry_memory_code(err);
+    for (size_t h = 0; h < n; h++) {
+        int64_t from = ((int64_t)h0 + (int64_t)h) * TS_HOUR_MS, to = from + TS_HOUR_MS;
+        p->whole_hours[h] = 0;
+        if (from < p->scan_from_ms || to > p->scan_to_ms)
+            continue;
+        at = qry_cells_find(&t->cells, at, from);
+        p->whole_hours[h] = to <= qry_stretch_end(&t->cells, at);
+    }
+    return 0;
+}
+
+static int plan_totals(struct sto_store *st, const struct qry_spec *spec, struct ts_arena *arena,
+                       struct totals *t, struct ts_error *err)
+{
+    static const struct ts_slice no_keys[1];
+    struct qry_plan *p = &t->plan;
+    TS_TRY(qry_plan_select(st, spec, 0, spec->n_by_tags ? spec->by_tags : no_keys, spec->n_by_tags,
+                           &t->budget, arena, p, err));
+    t->ops = p->sub->agg->fold;
+    if (!t->ops)
+        return ts_error_set(err, TS_EINVAL, "The aggregator none makes no totals");
+    p->from_ms = spec->start_ms;
+    p->to_ms = spec->end_ms + 1;
+    p->chunk = qry_plan_chunk(p->n, (p->to_ms - p->from_ms) / TS_HOUR_MS, t->ops->add_hour != NULL);
+    qry_plan_clip(t->snap, p);
+    bool empty = p->scan_from_ms >= p->scan_to_ms;
+    if (empty && !spec->fill_zero)
+        return 0;
+    int64_t from = spec->fill_zero ? p->from_ms : p->scan_from_ms,
+            to = spec->fill_zero ? p->to_ms : p->scan_to_ms;
+    TS_TRY(qry_breakdown_cut(spec, from, to, &t->budget, &t->cells, err));
+    return whole_hours(t, err);
+}
+
+int qry_totals_plan(struct sto_store *st, struct sto_snap *snap, const struct qry_spec *spec,
+                    struct qry_limit *limit, struct ts_arena *arena, struct qry_plan *out,
+                    struct ts_error *err)
+{
+    struct totals t = {.snap = snap};
+    qry_budget_init(&t.budget, limit);
+    t.budget.any_series = true;
+    int rc = plan_totals(st, spec, arena, &t, err);
+    *out = t.plan;
+    totals_release(&t);
+    return rc;
+}
+
+static int run_totals(struct sto_store *st, struct ts_pool *pool, struct totals *t, qry_total_fn emit,
+                      void *arg, struct ts_error *err)
+{
+    size_t n = qry_plan_chunks(&t->plan);
+    struct label *labels = NULL;
+    uint32_t *place = NULL;
+    t->pieces = ts_budget_calloc(t->budget.memory, n + 1, sizeof *t->pieces, err);
+    if (!t->pieces)
+        return qry_memory_code(err);
+    t->n_pieces = n;
+    for (size_t i = 0; i < n; i++)
+        qry_cellset_init(&t->pieces[i], t->ops, &t->budget);
+    ts_pool_each(pool, n, piece_task, t);
+    TS_TRY(qry_budget_result(&t->budget, err));
+    TS_TRY(join_all(t, err));
+    TS_TRY(make_labels(sto_store_catalog(st), t, &labels, &place, err));
+    if (n)
+        TS_TRY(qry_cellset_sort(&t->pieces[0], place, err));
+    struct output o = {t, labels, place, emit, arg, 0};
+    return emit_all(&o, err);
+}
+
+int qry_totals(struct sto_store *st, struct ts_pool *pool, const struct qry_spec *spec,
+               struct qry_limit *limit, qry_total_fn emit, void *arg, struct ts_error *err)
+{
+    struct totals t = {0};
+    struct ts_arena arena;
+    if (spec->n_subs != 1)
+        return ts_error_set(err, TS_EINVAL, "Totals are of one metric, not of %zu", spec->n_subs);
+    ts_arena_init(&arena, 0);
+    qry_budget_init(&t.budget, limit);
+    arena.budget = t.budget.memory;
+    t.snap = sto_snap_take(st);
+    int rc = plan_totals(st, spec, &arena, &t, err);
+    if (rc == 0)
+        rc = qry_plan_afford(&t.plan, t.snap, &t.budget, err);
+    if (rc == 0)
+        rc = run_totals(st, pool, &t, emit, arg, err);
+    sto_snap_release(t.snap);
+    totals_release(&t);
+    ts_arena_release(&arena);
+    return rc;
+}

@@ -1,0 +1,185 @@
+/*
+ * spec.c - what all forms of a query have in common: zone, times, totals; checks of the whole.
+ */
+#include "query/language/parse.h"
+
+#include "query/aggregators/agg.h"
+#include "query/breakdowns/breakdown.h"
+#include "query/breakdowns/compare.h"
+
+#include <string.h>
+#include <strings.h>
+
+#define SHOW(s) (int)((s).n > 120 ? 120 : (s).n), (s).p
+
+/* Times that arithmetic on buckets and padding can't overflow. */
+#define MAX_TIME_MS (STO_MAX_TS_MS / 4)
+
+static bool fill_is(struct ts_slice s, const char *name)
+{
+    return s.p && s.n == strlen(name) && strncasecmp(s.p, name, s.n) == 0;
+}
+
+static int parse_by(const struct qry_spec_text *text, struct ts_arena *arena, struct qry_spec *out,
+                    struct ts_error *err)
+{
+    out->by_on = true;
+    size_t n = 1;
+    for (size_t i = 0; i < text->by.n; i++)
+        n += text->by.p[i] == ',';
+    out->by_tags = ts_arena_alloc(arena, n * sizeof *out->by_tags);
+    for (size_t i = 0, from = 0; i <= text->by.n; i++) {
+        if (i < text->by.n && text->by.p[i] != ',')
+            continue;
+        struct ts_slice key = {text->by.p + from, i - from};
+        from = i + 1;
+        if (!key.n && text->by.n)
+            return ts_error_set(err, TS_EINVAL, "Invalid breakdown, an empty key: %.*s", SHOW(text->by));
+        if (key.n)
+            TS_TRY(qry_breakdown_add(key, out, err));
+    }
+    out->fill_null = fill_is(text->fill, "null");
+    out->fill_zero = out->fill_null || fill_is(text->fill, "zero");
+    if (text->fill.p && !out->fill_zero && !fill_is(text->fill, "none"))
+        return ts_error_set(err, TS_EINVAL, "Unrecognized fill policy: %.*s", SHOW(text->fill));
+    for (size_t i = 0; i < out->n_subs; i++) {
+        const struct qry_sub *sub = &out->subs[i];
+        if (qry_agg_is_none(sub->agg))
+            return ts_error_set(err, TS_EINVAL, "The aggregator none makes no totals");
+        if (sub->n_percentiles || sub->histogram_buckets)
+            return ts_error_set(err, TS_EINVAL, "Totals are of points, not of histograms");
+        if (sub->downsample.on || sub->rate.on)
+            return ts_error_set(err, TS_EINVAL,
+                                "Totals are of the points themselves: leave out downsample and rate");
+    }
+    return 0;
+}
+
+/* Options that only totals have. */
+static int check_totals(const struct qry_spec *spec, struct ts_error *err)
+{
+    if (!spec->by_on && (spec->sort || spec->others || spec->compare_n || spec->columns.n || spec->partial))
+        return ts_error_set(
+            err, TS_EINVAL,
+            "sort, others, compare, columns and partial are for totals: say by what (by=day,host)");
+    if (spec->others && !spec->top.n)
+        return ts_error_set(err, TS_EINVAL, "others is the rest of top or bottom: give one of them");
+    if (!spec->by_on)
+        return 0;
+    if (spec->top.n && !spec->n_by_tags)
+        return ts_error_set(err, TS_EINVAL,
+                            "top and bottom choose among values of tags: give a tag key in by");
+    if (spec->top.rank_given)
+        return ts_error_set(err, TS_EINVAL, "rank is for series: totals are ranked by their first value");
+    if (spec->compare_n)
+        TS_TRY(qry_compare_check(spec, err));
+    if (!spec->columns.n || (spec->by_time.weekday && ts_slice_is(spec->columns, "weekday")) ||
+        (spec->by_time.hour_of_day && ts_slice_is(spec->columns, "hourofday")))
+        return 0;
+    for (size_t i = 0; i < spec->n_by_tags; i++)
+        if (ts_slice_eq(spec->columns, spec->by_tags[i]))
+            return 0;
+    if (ts_slice_is(spec->columns, "weekday") || ts_slice_is(spec->columns, "hourofday"))
+        return ts_error_set(err, TS_EINVAL, "columns: %.*s is not in by", SHOW(spec->columns));
+    struct qry_spec key = {.by_tags = (struct ts_slice[1]){{NULL, 0}}};
+    if (qry_breakdown_add(spec->columns, &key, NULL) == 0 && key.by_time.n)
+        return ts_error_set(err, TS_EINVAL,
+                            "columns=%.*s: an interval makes rows. Columns are a tag key of by, weekday "
+                            "(by=week,weekday) or hourofday (by=day,hourofday)",
+                            SHOW(spec->columns));
+    return ts_error_set(err, TS_EINVAL, "columns names a tag key of by, weekday or hourofday, not %.*s",
+                        SHOW(spec->columns));
+}
+
+int qry_spec_check_choice(const struct qry_spec *spec, struct ts_error *err)
+{
+    TS_TRY(check_totals(spec, err));
+    for (size_t i = 0; i < spec->n_subs; i++) {
+        if (!spec->subs[i].n_percentiles && !spec->subs[i].histogram_buckets)
+            continue;
+        if (spec->top.n)
+            return ts_error_set(
+                err, TS_EINVAL,
+                "top and bottom choose among series of points: leave them out of a histogram query");
+        if (spec->where.n)
+            return ts_error_set(
+                err, TS_EINVAL,
+                "where is about values of points: a histogram query has counts of buckets, leave it out");
+    }
+    return 0;
+}
+
+static int parse_zone(const struct qry_spec_text *text, struct qry_spec *out, struct ts_error *err)
+{
+    out->tz = ts_tz_default();
+    if (!text->tz.p && !out->compat)
+        return 0;
+    /* without a zone OpenTSDB's calendar is UTC, whatever zone its dates have */
+    int rc = ts_tz_open(text->tz, &out->tz, err);
+    if (rc == TS_EPARSE && out->compat && text->json)
+        return ts_error_set(err, TS_EINVAL, "The timezone specification could not be found");
+    if (rc == TS_EPARSE && out->compat) /* without the zone that was meant */
+        return ts_error_set(err, rc, "Invalid timezone name: %.*s", SHOW(text->tz));
+    return rc;
+}
+
+static int64_t clamp(int64_t t)
+{
+    return t > MAX_TIME_MS ? MAX_TIME_MS : t < -MAX_TIME_MS ? -MAX_TIME_MS : t;
+}
+
+static int wrong_order(const struct qry_spec_text *text, const struct qry_spec *spec, struct ts_error *err)
+{
+    struct ts_buf from, to;
+    if (spec->compat)
+        return ts_error_set(err, TS_EINVAL, "End time [%lld] must be greater than the start time [%lld]",
+                            (long long)spec->end_ms, (long long)spec->start_ms);
+    ts_buf_init(&from, 0);
+    ts_buf_init(&to, 0);
+    ts_time_print(spec->tz, spec->start_ms, false, &from);
+    ts_time_print(spec->tz, spec->end_ms, false, &to);
+    int rc = ts_error_set(err, TS_EINVAL, "The end, %.*s, is not later than the start, %.*s (%.*s)%s",
+                          SHOW(ts_buf_get(&to)), SHOW(ts_buf_get(&from)), SHOW(text->start),
+                          text->end.n ? ": are they the wrong way round?" : ": without an end it is now");
+    ts_buf_release(&from);
+    ts_buf_release(&to);
+    return rc;
+}
+
+int qry_spec_finish(const struct qry_spec_text *text, int64_t now_ms, struct ts_arena *arena,
+                    struct qry_spec *out, struct ts_error *err)
+{
+    if (!text->start.n)
+        return ts_error_set(err, TS_EINVAL, "Missing start time");
+    if (!out->n_subs)
+        return ts_error_set(err, TS_EINVAL, text->json ? "Missing queries" : "Missing sub queries");
+    out->start_text = (struct ts_slice){ts_arena_strndup(arena, text->start.p, text->start.n), text->start.n};
+    if (text->end.n)
+        out->end_text = (struct ts_slice){ts_arena_strndup(arena, text->end.p, text->end.n), text->end.n};
+    TS_TRY(parse_zone(text, out, err));
+    const struct ts_tz *dates = text->tz.p ? out->tz : NULL;
+    out->end_ms = out->now_ms = now_ms;
+    if (text->end.n || out->compat)
+        TS_TRY(ts_time_parse(text->start, dates, now_ms, out->compat, &out->start_ms, NULL, err));
+    else
+        TS_TRY(ts_time_parse_alone(text->start, dates, now_ms, &out->start_ms, &out->end_ms, err));
+    /* a day named as the end belongs to the range; OpenTSDB's ends with its first moment */
+    bool whole = text->by.p || !out->compat;
+    if (text->end.n && whole)
+        TS_TRY(ts_time_parse_end(text->end, dates, now_ms, out->compat, &out->end_ms, err));
+    else if (text->end.n)
+        TS_TRY(ts_time_parse(text->end, dates, now_ms, true, &out->end_ms, NULL, err));
+    out->start_ms = clamp(out->start_ms);
+    out->end_ms = clamp(out->end_ms);
+    for (size_t i = 0; out->compat && i < out->n_subs; i++)
+        if (out->subs[i].downsample.on && !qry_sub_is_histogram(&out->subs[i]) &&
+            (out->subs[i].rate.on ||
+             (!out->subs[i].downsample.all && out->subs[i].downsample.interval_ms < TS_HOUR_MS)))
+            out->subs[i].downsample.fn = qry_agg_plain(out->subs[i].downsample.fn);
+    if (text->by.p)
+        TS_TRY(parse_by(text, arena, out, err));
+    TS_TRY(qry_spec_check_choice(out, err));
+    if (out->by_on && ts_floor_mod(out->end_ms, 1000) == 0)
+        out->end_ms += 999; /* a second named as the end belongs to the range whole */
+    return out->end_ms > out->start_ms ? 0 : wrong_order(text, out, err);
+}

@@ -1,0 +1,133 @@
+/*
+ * answer.c - pieces of an answer from a socket or a sink to standard output or a buffer.
+ *
+ * Threads    see answer.h
+ */
+#include "tsd/commands/answer.h"
+
+#include "base/mem.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#define ANSWER_PIECE_BYTES ((size_t)64 << 10)
+
+const char *tsd_answer_format(const struct tsd_args *args, const char *names, const char *def)
+{
+    const char *format = tsd_args_get(args, "format");
+    if (!format)
+        return def;
+    size_t n = strlen(format);
+    for (const char *p = names; *p; p += *p == '|') {
+        size_t len = strcspn(p, "|");
+        if (len == n && memcmp(p, format, n) == 0)
+            return format;
+        p += len;
+    }
+    (void)tsd_usage(args, "--format is %s, not \"%s\"", names, format);
+    return NULL;
+}
+
+struct ts_slice tsd_answer_opt(const struct tsd_args *args, const char *name)
+{
+    const char *v = tsd_args_get(args, name);
+    return v ? ts_slice_str(v) : (struct ts_slice){NULL, 0};
+}
+
+int tsd_answer_open(struct tsd_answer *a, const struct tsd_args *args, enum tsd_local how,
+                    struct ts_error *err)
+{
+    long n = sysconf(_SC_NPROCESSORS_ONLN);
+    *a = (struct tsd_answer){.args = args};
+    if (!tsd_args_has(args, "data"))
+        return 0;
+    TS_TRY(tsd_local_open(args, how, &a->store, NULL, err));
+    a->pool = ts_pool_new(n > 1 ? (unsigned)n : 1, "tsd-query");
+    return 0;
+}
+
+int tsd_answer_close(struct tsd_answer *a, int rc, struct ts_error *err)
+{
+    struct ts_error close_err = {0};
+    ts_pool_free(a->pool);
+    int close_rc = a->store ? sto_close(a->store, &close_err) : 0;
+    a->pool = NULL;
+    a->store = NULL;
+    if (rc < 0)
+        return tsd_fail(err);
+    return close_rc < 0 ? tsd_fail(&close_err) : TSD_EXIT_OK;
+}
+
+static int answer_keep(void *arg, struct ts_slice piece, struct ts_error *err)
+{
+    if (ts_buf_slice(arg, piece) < 0)
+        return ts_error_set(err, TS_ELIMIT,
+                            "the answer is too large for a table or a picture; ask for --format csv");
+    return 0;
+}
+
+static int answer_print(void *arg, struct ts_slice piece, struct ts_error *err)
+{
+    struct tsd_answer *a = arg;
+    if (piece.n)
+        a->last = piece.p[piece.n - 1];
+    a->n_bytes += piece.n;
+    for (size_t i = 0; i < piece.n && a->n_lines < 2; i++)
+        a->n_lines += piece.p[i] == '\n';
+    return tsd_print(piece, err);
+}
+
+int tsd_answer_remote(struct tsd_answer *a, const char *method, struct ts_slice path, struct ts_buf *keep,
+                      struct ts_error *err)
+{
+    struct tsd_client_reply reply;
+    char *text = ts_xmalloc(path.n + 1);
+    memcpy(text, path.p, path.n);
+    text[path.n] = 0;
+    struct tsd_client_req req = {.method = method,
+                                 .path = text,
+                                 .sink = keep ? answer_keep : answer_print,
+                                 .arg = keep ? (void *)keep : a};
+    int rc = tsd_client_ask(a->args, &req, &reply, err);
+    ts_buf_release(&reply.body);
+    ts_free(text);
+    return rc;
+}
+
+/* A sink whose pieces are printed or kept. */
+struct answer_sink {
+    struct ts_sink sink;            /* written to */
+    struct ts_buf *keep;            /* NULL = print */
+    struct tsd_answer *a;           /* for printing */
+    char piece[ANSWER_PIECE_BYTES]; /* memory of the sink */
+};
+
+static int answer_more(struct ts_sink *s, struct ts_error *err)
+{
+    struct answer_sink *q = s->arg;
+    struct ts_slice piece = {s->start, (size_t)(s->p - s->start)};
+    s->p = s->start;
+    return q->keep ? answer_keep(q->keep, piece, err) : answer_print(q->a, piece, err);
+}
+
+int tsd_answer_local(struct tsd_answer *a, int (*run)(void *arg, struct ts_sink *sink, struct ts_error *err),
+                     void *arg, struct ts_buf *keep, struct ts_error *err)
+{
+    struct answer_sink *q = ts_xmalloc(sizeof(*q));
+    q->keep = keep;
+    q->a = a;
+    q->sink = (struct ts_sink){
+        .start = q->piece, .p = q->piece, .end = q->piece + sizeof(q->piece), .more = answer_more, .arg = q};
+    int rc = run(arg, &q->sink, err);
+    if (rc == 0)
+        rc = answer_more(&q->sink, err);
+    ts_free(q);
+    return rc;
+}
+
+int tsd_answer_end(struct tsd_answer *a, struct ts_error *err)
+{
+    if (a->last && a->last != '\n') /* JSON */
+        TS_TRY(tsd_print(TS_SLICE_LIT("\n"), err));
+    return tsd_print_end(err);
+}

@@ -1,0 +1,55 @@
+/*
+ * answer.h - commands that print a long answer: asked of a running daemon or, with --data, of a folder, and printed as it
+ * comes.
+ *
+ *   tsd_answer_format   tsd_answer_open   tsd_answer_remote | tsd_answer_local   tsd_answer_close
+ *
+ * Threads    the main thread; with --data a pool for queries
+ * Not here   what is asked (query.c, last.c, scan.c, ...), small answers (door.h)
+ */
+#ifndef TSD_COMMANDS_ANSWER_H
+#define TSD_COMMANDS_ANSWER_H
+
+#include "base/pool.h"
+#include "tsd/commands/client.h"
+#include "tsd/commands/local.h"
+#include "base/sink.h"
+
+/* Options of where to ask. */
+#define TSD_ANSWER_OPTS                                                                                      \
+    TSD_CLIENT_OPTS, {.name = "data", .arg = "DIR", .help = "Read this folder; no daemon may use it."},      \
+    {                                                                                                        \
+        .name = "config", .arg = "FILE",                                                                     \
+        .help = "With --data: the daemon's configuration, for its storage keys."                             \
+    }
+
+/* One answer. */
+struct tsd_answer {
+    const struct tsd_args *args; /* of the command */
+    struct sto_store *store;     /* --data; NULL = a daemon */
+    struct ts_pool *pool;        /* --data */
+    char last;                   /* byte printed last; 0 = none */
+    uint64_t n_bytes;            /* printed */
+    unsigned n_lines;            /* ends of lines among them, counted up to 2 */
+};
+
+/** --format, or def if it is not given, must be among names ("text|csv"): NULL after a complaint. */
+const char *tsd_answer_format(const struct tsd_args *args, const char *names, const char *def);
+/** Value of an option, n 0 if it is not given. */
+struct ts_slice tsd_answer_opt(const struct tsd_args *args, const char *name);
+
+/** Open the folder if --data is given. */
+int tsd_answer_open(struct tsd_answer *a, const struct tsd_args *args, enum tsd_local how,
+                    struct ts_error *err);
+/** Close it. rc: of what was done; the first error stays in err. Returns an exit code, the error printed. */
+int tsd_answer_close(struct tsd_answer *a, int rc, struct ts_error *err);
+/** Ask the daemon; path is with its parameters. keep: gets the answer; NULL: it is printed. */
+int tsd_answer_remote(struct tsd_answer *a, const char *method, struct ts_slice path, struct ts_buf *keep,
+                      struct ts_error *err);
+/** Let run write the answer from the folder into a sink that is printed, or kept. */
+int tsd_answer_local(struct tsd_answer *a, int (*run)(void *arg, struct ts_sink *sink, struct ts_error *err),
+                     void *arg, struct ts_buf *keep, struct ts_error *err);
+/** Text of the command's own, after the answer; and the line end that JSON lacks, and the flush of stdout. */
+int tsd_answer_end(struct tsd_answer *a, struct ts_error *err);
+
+#endif

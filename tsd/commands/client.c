@@ -1,0 +1,257 @@
+/*
+ * client.c - sockets and HTTP answers.
+ *
+ * Threads    see client.h
+ */
+#include "tsd/commands/client.h"
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "tsd/protocols/http/parser.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define CLIENT_BODY_MAX ((size_t)256 << 20) /* of an answer that is kept whole */
+#define CLIENT_HEAD_MAX ((size_t)64 << 10)
+#define CLIENT_LINE_MAX ((size_t)1 << 20)
+#define CLIENT_READ     ((size_t)128 << 10)
+
+void tsd_client_where(const struct tsd_args *args, const char **out_host, const char **out_port)
+{
+    const char *port = tsd_args_get(args, "port"), *host = tsd_args_get(args, "host");
+    if (!port)
+        port = getenv("TSD_PORT");
+    *out_port = port && *port ? port : TSD_CLIENT_PORT;
+    *out_host = host && *host ? host : TSD_CLIENT_HOST;
+}
+
+int tsd_client_or_data(const struct tsd_args *args)
+{
+    if (tsd_args_has(args, "data") && (tsd_args_has(args, "host") || tsd_args_has(args, "port")))
+        return tsd_usage(args,
+                         "--data works on a folder, --host and --port on a daemon: give one of the two");
+    return TSD_EXIT_OK;
+}
+
+int tsd_client_open(struct tsd_client *c, const char *host, const char *port, struct ts_error *err)
+{
+    struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM}, *list = NULL;
+    *c = (struct tsd_client){.fd = -1, .host = host, .port = port};
+    ts_buf_init(&c->in, CLIENT_LINE_MAX);
+    int rc = getaddrinfo(host, port, &hints, &list);
+    if (rc != 0)
+        return ts_error_set(err, TS_EIO, "no such host or port as %s:%s: %s", host, port, gai_strerror(rc));
+    int e = 0;
+    for (struct addrinfo *a = list; a && c->fd < 0; a = a->ai_next) {
+        int fd = socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC, a->ai_protocol);
+        if (fd >= 0 && connect(fd, a->ai_addr, a->ai_addrlen) == 0) {
+            c->fd = fd;
+        } else {
+            e = errno;
+            if (fd >= 0)
+                close(fd);
+        }
+    }
+    freeaddrinfo(list);
+    if (c->fd < 0) {
+        ts_error_sys(
+            err, TS_EIO, e,
+            "no daemon answers at %s:%s (start one with tsd serve, or name it with --host and --port)", host,
+            port);
+        return TS_EIO;
+    }
+    int one = 1;
+    setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+    return 0;
+}
+
+void tsd_client_close(struct tsd_client *c)
+{
+    if (c->fd >= 0)
+        close(c->fd);
+    c->fd = -1;
+    ts_buf_release(&c->in);
+}
+
+int tsd_client_send(struct tsd_client *c, struct ts_slice bytes, struct ts_error *err)
+{
+    while (bytes.n) {
+        ssize_t n = send(c->fd, bytes.p, bytes.n, MSG_NOSIGNAL);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return ts_error_sys(err, TS_EIO, errno, "the daemon at %s:%s closed the connection", c->host,
+                                c->port);
+        bytes.p += n;
+        bytes.n -= (size_t)n;
+    }
+    return 0;
+}
+
+/* Some bytes; 0 at the end. */
+static int client_recv(struct tsd_client *c, char *p, size_t n, size_t *out_n, struct ts_error *err)
+{
+    ssize_t got;
+    do
+        got = recv(c->fd, p, n, 0);
+    while (got < 0 && errno == EINTR);
+    *out_n = got > 0 ? (size_t)got : 0;
+    if (got < 0)
+        return ts_error_sys(err, TS_EIO, errno, "can't read from the daemon at %s:%s", c->host, c->port);
+    return 0;
+}
+
+int tsd_client_line(struct tsd_client *c, struct ts_slice *out, struct ts_error *err)
+{
+    for (;;) {
+        char *from = c->in.p ? c->in.p + c->in_at : NULL;
+        size_t left = c->in.n - c->in_at;
+        char *nl = left ? memchr(from, '\n', left) : NULL;
+        if (nl) {
+            *out = (struct ts_slice){from, (size_t)(nl - from)};
+            c->in_at += out->n + 1;
+            if (out->n && out->p[out->n - 1] == '\r')
+                out->n--;
+            return 0;
+        }
+        if (c->in_at) {
+            memmove(c->in.p, from, left);
+            c->in.n = left;
+            c->in_at = 0;
+        }
+        char *room = ts_buf_reserve(&c->in, 4096);
+        if (!room)
+            return ts_error_set(err, TS_ELIMIT, "the daemon at %s:%s sends a line without end", c->host,
+                                c->port);
+        size_t got;
+        TS_TRY(client_recv(c, room, 4096, &got, err));
+        if (got == 0)
+            return ts_error_set(err, TS_EIO, "the daemon at %s:%s closed the connection", c->host, c->port);
+        c->in.n += got;
+    }
+}
+
+/* --- HTTP --- */
+
+/* A piece of a body: to the sink, or kept. */
+static int client_body(const struct tsd_client_req *req, const struct tsd_parser *pr,
+                       struct tsd_client_reply *reply, struct ts_error *err)
+{
+    if (req->sink && pr->status_code < 300)
+        return req->sink(req->arg, pr->piece, err);
+    int rc = ts_buf_slice(&reply->body, pr->piece);
+    return rc < 0 ? ts_error_set(err, rc, "the answer is too large to be kept whole") : 0;
+}
+
+/* Use [p, p + n), n == 0: the daemon closed. 1: the answer is complete. */
+static int client_use(const struct tsd_client *c, const struct tsd_client_req *req, struct tsd_parser *pr,
+                      const char *p, size_t n, struct tsd_client_reply *reply, struct ts_error *err)
+{
+    size_t used = 0, k;
+    enum tsd_parse event = TSD_PARSE_END;
+    if (n == 0 && !tsd_parser_eof(pr))
+        return ts_error_set(err, TS_EIO,
+                            "the daemon at %s:%s closed the connection before its answer was complete",
+                            c->host, c->port);
+    if (n == 0)
+        return 1;
+    while (event != TSD_PARSE_MORE) {
+        event = tsd_parser_next(pr, p + used, n - used, &k);
+        used += k;
+        if (event == TSD_PARSE_BAD)
+            return ts_error_set(err, TS_EPARSE, "what answers at %s:%s does not speak HTTP: %s", c->host,
+                                c->port, pr->error);
+        reply->status = (unsigned)pr->status_code;
+        if (event == TSD_PARSE_BODY)
+            TS_TRY(client_body(req, pr, reply, err));
+        if (event == TSD_PARSE_END)
+            return 1;
+    }
+    return 0;
+}
+
+static int client_send_request(struct tsd_client *c, const struct tsd_client_req *req, struct ts_error *err)
+{
+    struct ts_buf head;
+    ts_buf_init(&head, 0);
+    bool v6 = strchr(c->host, ':') != NULL;
+    ts_buf_printf(&head, "%s %s HTTP/1.1\r\nHost: %s%s%s:%s\r\nUser-Agent: tsd\r\nConnection: close\r\n",
+                  req->method, req->path, v6 ? "[" : "", c->host, v6 ? "]" : "", c->port);
+    if (req->content_type)
+        ts_buf_printf(&head, "Content-Type: %s\r\n", req->content_type);
+    if (req->body.n || strcmp(req->method, "GET") != 0)
+        ts_buf_printf(&head, "Content-Length: %zu\r\n", req->body.n);
+    ts_buf_str(&head, "\r\n");
+    ts_buf_slice(&head, req->body);
+    int rc = tsd_client_send(c, ts_buf_get(&head), err);
+    ts_buf_release(&head);
+    return rc;
+}
+
+int tsd_client_http(struct tsd_client *c, const struct tsd_client_req *req, struct tsd_client_reply *reply,
+                    struct ts_error *err)
+{
+    struct tsd_parser parser;
+    reply->status = 0;
+    ts_buf_init(&reply->body, CLIENT_BODY_MAX);
+    TS_TRY(client_send_request(c, req, err));
+    tsd_parser_init(&parser, true, CLIENT_HEAD_MAX);
+    char *room = ts_xmalloc(CLIENT_READ);
+    int rc = 0;
+    while (rc == 0) {
+        size_t n;
+        rc = client_recv(c, room, CLIENT_READ, &n, err);
+        if (rc == 0)
+            rc = client_use(c, req, &parser, room, n, reply, err);
+    }
+    ts_free(room);
+    tsd_parser_release(&parser);
+    return rc < 0 ? rc : 0;
+}
+
+int tsd_client_refused(const struct tsd_client_reply *reply, struct ts_error *err)
+{
+    int code = reply->status == 404   ? TS_ENOTFOUND
+               : reply->status == 408 ? TS_ETIMEOUT
+               : reply->status == 413 ? TS_ELIMIT
+               : reply->status == 503 ? TS_EBUSY
+               : reply->status < 500  ? TS_EINVAL
+                                      : TS_EBACKEND;
+    struct ts_slice body = ts_buf_get(&reply->body);
+    json_t *root = NULL;
+    if (body.n && body.p[0] == '{' && ts_json_load(body, &root, NULL) == 0) {
+        const char *text = json_string_value(json_object_get(json_object_get(root, "error"), "message"));
+        if (text) {
+            ts_error_set(err, code, "%s", text);
+            json_decref(root);
+            return code;
+        }
+    }
+    json_decref(root);
+    while (body.n && (body.p[body.n - 1] == '\n' || body.p[body.n - 1] == '\r'))
+        body.n--;
+    return ts_error_set(err, code, "the daemon answered with status %u%s%.*s", reply->status,
+                        body.n ? ": " : "", (int)(body.n > 160 ? 160 : body.n), body.n ? body.p : "");
+}
+
+int tsd_client_ask(const struct tsd_args *args, const struct tsd_client_req *req,
+                   struct tsd_client_reply *reply, struct ts_error *err)
+{
+    struct tsd_client c;
+    const char *host, *port;
+    tsd_client_where(args, &host, &port);
+    ts_buf_init(&reply->body, 0);
+    int rc = tsd_client_open(&c, host, port, err);
+    if (rc == 0)
+        rc = tsd_client_http(&c, req, reply, err);
+    tsd_client_close(&c);
+    if (rc == 0 && reply->status >= 300)
+        rc = tsd_client_refused(reply, err);
+    return rc;
+}

@@ -1,0 +1,193 @@
+/*
+ * fsck.c - tsd fsck: read all of a stopped store, tell what is damaged and lost, and with --repair make it whole.
+ *
+ * Threads    the main thread
+ * Not here   checking and repairing (storage/fsck.h)
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/log.h"
+#include "base/time.h"
+#include "storage/store.h"
+#include "tsd/commands/cmd.h"
+#include "tsd/commands/progress.h"
+
+/* Exit codes as those of other fsck programs; a usage error is 2 as everywhere in tsd. */
+enum fsck_exit { FSCK_CLEAN = 0, FSCK_REPAIRED = 1, FSCK_LEFT = 4, FSCK_ERROR = 8 };
+
+const struct ts_opt tsd_fsck_opts[] = {
+    {.name = "data", .arg = "DIR", .help = "The folder of the store; no daemon may use it. Needed."},
+    {.name = "repair", .help = "Make the store whole. What is damaged is moved to DIR/damaged."},
+    {.name = "format", .arg = "FORMAT", .help = "text or json (one object a line). Default text."},
+    {.name = "quiet", .letter = 'q', .help = "Print damage and losses alone: no notes, no summary."},
+    {.name = NULL},
+};
+
+/* One run. */
+struct fsck_run {
+    bool json, quiet;
+    struct ts_buf out;
+    struct tsd_progress progress;
+    struct ts_error err; /* of printing */
+    int rc;              /* the same */
+};
+
+static const char *const kinds[] = {"note", "damage", "lost", "done"};
+
+static void put_time(struct ts_buf *b, int64_t ms)
+{
+    struct ts_civil c = ts_civil_from_ms(NULL, ms);
+    ts_buf_printf(b, "%04d-%02d-%02d %02d:%02d", c.year, c.month, c.day, c.hour, c.minute);
+}
+
+static void put_text(struct ts_buf *b, const struct sto_finding *f)
+{
+    ts_buf_printf(b, "%s: ", kinds[f->kind]);
+    if (f->kind == STO_FIND_LOST) {
+        if (f->series.p)
+            ts_buf_slice(b, f->series);
+        else
+            ts_buf_str(b, "points of unknown series");
+        if (f->from_ms <= f->to_ms) {
+            ts_buf_str(b, ", ");
+            put_time(b, f->from_ms);
+            ts_buf_str(b, " to ");
+            put_time(b, f->to_ms);
+            ts_buf_str(b, " UTC");
+        }
+        if (f->n_points)
+            ts_buf_printf(b, ", %" PRIu64 " points", f->n_points);
+        ts_buf_printf(b, " (%s%s%s)\n", f->path, *f->text ? ": " : "", f->text);
+        return;
+    }
+    ts_buf_str(b, f->path);
+    if (f->off != UINT64_MAX)
+        ts_buf_printf(b, ", offset %" PRIu64, f->off);
+    ts_buf_printf(b, ": %s\n", f->text);
+}
+
+static void put_json(struct ts_buf *b, const struct sto_finding *f)
+{
+    struct ts_json j;
+    ts_json_init(&j, b);
+    ts_json_obj(&j);
+    ts_json_member_str(&j, "kind", kinds[f->kind]);
+    ts_json_member_str(&j, "path", f->path);
+    if (f->off != UINT64_MAX)
+        ts_json_member_count(&j, "offset", f->off);
+    if (f->series.p)
+        ts_json_member_slice(&j, "series", f->series);
+    if (f->kind == STO_FIND_LOST && f->from_ms <= f->to_ms) {
+        ts_json_member_int(&j, "from_ms", f->from_ms);
+        ts_json_member_int(&j, "to_ms", f->to_ms);
+    }
+    if (f->n_points)
+        ts_json_member_count(&j, "points", f->n_points);
+    if (*f->text)
+        ts_json_member_str(&j, "text", f->text);
+    ts_json_obj_end(&j);
+    ts_buf_char(b, '\n');
+}
+
+static void on_found(void *arg, const struct sto_finding *f)
+{
+    struct fsck_run *r = arg;
+    if (r->quiet && (f->kind == STO_FIND_NOTE || f->kind == STO_FIND_DONE))
+        return;
+    tsd_progress_clear(&r->progress);
+    ts_buf_clear(&r->out);
+    (r->json ? put_json : put_text)(&r->out, f);
+    if (r->rc == 0)
+        r->rc = tsd_print(ts_buf_get(&r->out), &r->err);
+}
+
+static void on_progress(void *arg, uint64_t done_bytes, uint64_t all_bytes)
+{
+    struct fsck_run *r = arg;
+    r->progress.all_bytes = all_bytes > done_bytes ? all_bytes : done_bytes;
+    tsd_progress_set(&r->progress, done_bytes, 0);
+}
+
+static void put_json_summary(struct ts_buf *b, const struct sto_fsck_result *res)
+{
+    const struct {
+        const char *name;
+        uint64_t v;
+    } counts[] = {{"files", res->n_files},   {"blocks", res->n_blocks},           {"rows", res->n_rows},
+                  {"points", res->n_points}, {"log_points", res->n_log_points},   {"series", res->n_series},
+                  {"cells", res->n_cells},   {"read_bytes", res->n_bytes},        {"damage", res->n_damage},
+                  {"lost", res->n_lost},     {"lost_points", res->n_lost_points}, {"left", res->n_left}};
+    struct ts_json j;
+    ts_json_init(&j, b);
+    ts_json_obj(&j);
+    ts_json_member_str(&j, "kind", "summary");
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        ts_json_member_count(&j, counts[i].name, counts[i].v);
+    ts_json_member_bool(&j, "repaired", res->repaired);
+    ts_json_obj_end(&j);
+    ts_buf_char(b, '\n');
+}
+
+static void put_text_summary(struct ts_buf *b, const struct sto_fsck_result *res)
+{
+    char n[4][32];
+    ts_buf_printf(b, "%s series, %s points in %" PRIu64 " files, %s in the log, %s cells\n",
+                  tsd_count_text(res->n_series, n[0]), tsd_count_text(res->n_points, n[1]), res->n_files,
+                  tsd_count_text(res->n_log_points, n[2]), tsd_count_text(res->n_cells, n[3]));
+    if (!res->n_damage)
+        ts_buf_str(b,
+                   res->repaired ? "clean, and what lay behind a torn place is in files now\n" : "clean\n");
+    else if (!res->repaired)
+        ts_buf_printf(b, "%" PRIu64 " damaged places; run it again with --repair\n", res->n_damage);
+    else if (res->n_left)
+        ts_buf_printf(b, "repaired, but %" PRIu64 " damaged places are left\n", res->n_left);
+    else
+        ts_buf_str(b, "repaired\n");
+}
+
+static void put_summary(struct fsck_run *r, const struct sto_fsck_result *res)
+{
+    ts_buf_clear(&r->out);
+    (r->json ? put_json_summary : put_text_summary)(&r->out, res);
+    if (r->rc == 0)
+        r->rc = tsd_print(ts_buf_get(&r->out), &r->err);
+}
+
+static int fsck_fail(const struct ts_error *err)
+{
+    (void)tsd_fail(err);
+    return FSCK_ERROR;
+}
+
+int tsd_fsck_run(const struct tsd_args *args)
+{
+    const char *dir = tsd_args_get(args, "data"), *format = tsd_args_get(args, "format");
+    struct fsck_run r = {.json = format && strcmp(format, "json") == 0, .quiet = tsd_args_has(args, "quiet")};
+    struct sto_fsck_result res;
+    struct ts_error err = {0};
+    if (!dir || args->n_words)
+        return tsd_usage(args, "fsck needs --data DIR and takes no words");
+    if (format && !r.json && strcmp(format, "text") != 0)
+        return tsd_usage(args, "--format is text or json");
+    struct sto_fsck_opts opts = {.dir = dir,
+                                 .repair = tsd_args_has(args, "repair"),
+                                 .found = on_found,
+                                 .progress = on_progress,
+                                 .arg = &r};
+    ts_log_set_level(TS_LOG_ERROR);
+    ts_buf_init(&r.out, 0);
+    tsd_progress_begin(&r.progress, 0);
+    int rc = sto_fsck(&opts, &res, &err);
+    tsd_progress_clear(&r.progress);
+    if (rc == 0 && !r.quiet)
+        put_summary(&r, &res);
+    if (rc == 0 && r.rc == 0)
+        r.rc = tsd_print_end(&r.err);
+    ts_buf_release(&r.out);
+    if (rc < 0 || r.rc < 0)
+        return fsck_fail(rc < 0 ? &err : &r.err);
+    return res.n_left ? FSCK_LEFT : res.repaired ? FSCK_REPAIRED : FSCK_CLEAN;
+}

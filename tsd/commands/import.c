@@ -1,0 +1,260 @@
+/*
+ * import.c - tsd import: files in, counts and bad lines out.
+ *
+ * Threads    the main thread
+ * Not here   reading and unpacking (lineread.c), the two ways in (importtcp.c, importstore.c)
+ */
+#include "tsd/commands/import.h"
+
+#include "base/num.h"
+#include "tsd/commands/client.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define IMPORT_LISTED 20
+#define IMPORT_REASON 400 /* longest reason printed */
+
+const struct ts_opt tsd_import_opts[] = {
+    {.name = "data",
+     .arg = "DIR",
+     .help = "Write straight into this folder; no daemon may use it. Made if it is missing or empty."},
+    TSD_CLIENT_OPTS,
+    {.name = "config",
+     .arg = "FILE",
+     .help = "With --data: the daemon's configuration, for its rules of names and its storage keys."},
+    {.name = "max-errors", .arg = "N", .help = "Bad lines that are listed; all are counted. Default 20."},
+    {.name = NULL},
+};
+
+const char *tsd_import_word(enum tsd_import_kind kind)
+{
+    return kind == TSD_IMPORT_ROLLUP ? "rollup " : kind == TSD_IMPORT_HISTOGRAM ? "histogram " : "put ";
+}
+
+/* Take a word off, if the line begins with it. */
+static bool import_starts(struct ts_slice *line, enum tsd_import_kind kind)
+{
+    const char *word = tsd_import_word(kind);
+    size_t n = strlen(word);
+    if (line->n < n || memcmp(line->p, word, n) != 0)
+        return false;
+    *line = (struct ts_slice){line->p + n, line->n - n};
+    return true;
+}
+
+/* Digits, signs and points up to the next blank. */
+static bool import_is_time(struct ts_slice s)
+{
+    size_t n = 0;
+    while (n < s.n && ((s.p[n] >= '0' && s.p[n] <= '9') || s.p[n] == '.' || s.p[n] == '-'))
+        n++;
+    return n > 0 && n < s.n && s.p[n] == ' ';
+}
+
+/* "METRIC TIME u=N:..", also where the metric's name is a number. */
+static bool import_is_histogram(struct ts_slice rest)
+{
+    if (!import_is_time(rest))
+        return true;
+    const char *end = rest.p + rest.n, *a = memchr(rest.p, ' ', rest.n);
+    const char *b = a ? memchr(a + 1, ' ', (size_t)(end - a - 1)) : NULL;
+    if (!b || end - b <= 3 || b[1] != 'u' || b[2] != '=')
+        return false;
+    const char *c = memchr(b + 1, ' ', (size_t)(end - b - 1));
+    return c && memchr(b, ':', (size_t)(c - b)); /* no character of a tag */
+}
+
+enum tsd_import_kind tsd_import_line(struct ts_slice line, struct ts_slice *out_rest)
+{
+    size_t i = 0;
+    while (line.n && (line.p[line.n - 1] == '\n' || line.p[line.n - 1] == '\r'))
+        line.n--;
+    *out_rest = line;
+    if (import_starts(out_rest, TSD_IMPORT_POINT))
+        return TSD_IMPORT_POINT;
+    if (import_starts(out_rest, TSD_IMPORT_ROLLUP) && !import_is_time(*out_rest))
+        return TSD_IMPORT_ROLLUP;
+    *out_rest = line;
+    if (import_starts(out_rest, TSD_IMPORT_HISTOGRAM) && import_is_histogram(*out_rest))
+        return TSD_IMPORT_HISTOGRAM;
+    *out_rest = line;
+    while (i < line.n && (line.p[i] == ' ' || line.p[i] == '\t'))
+        i++;
+    return i == line.n || line.p[i] == '#' ? TSD_IMPORT_NOTHING : TSD_IMPORT_POINT;
+}
+
+int tsd_import_listed(struct tsd_import *im)
+{
+    const char *max = tsd_args_get(im->args, "max-errors");
+    int64_t n = IMPORT_LISTED;
+    if (max && (ts_num_parse_int(ts_slice_str(max), &n, NULL) < 0 || n < 0))
+        return tsd_usage(im->args, "--max-errors takes a number from 0, not \"%s\"", max);
+    im->max_listed = (uint64_t)n;
+    return TSD_EXIT_OK;
+}
+
+void tsd_import_bad(struct tsd_import *im, const char *file, uint64_t line, struct ts_slice reason)
+{
+    if (im->n_bad++ >= im->max_listed)
+        return;
+    tsd_progress_clear(&im->bar);
+    struct ts_slice cut = ts_utf8_cut(reason, IMPORT_REASON);
+    tsd_say("%s:%llu: %.*s", file, (unsigned long long)line, (int)cut.n, cut.p);
+}
+
+void tsd_import_show(struct tsd_import *im)
+{
+    tsd_progress_set(&im->bar, im->before_bytes + (im->lines ? ts_lines_done_bytes(im->lines) : 0),
+                     im->n_points);
+}
+
+/* Bytes of all files; 0 if one has no size known beforehand. */
+static uint64_t import_all_bytes(const struct tsd_args *args)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < args->n_words; i++) {
+        struct stat st;
+        if (stat(args->words[i], &st) < 0 || !S_ISREG(st.st_mode))
+            return 0;
+        sum += (uint64_t)st.st_size;
+    }
+    return sum;
+}
+
+static volatile sig_atomic_t import_signal; /* SIGINT came; written by the handler alone */
+
+static void import_on_signal(int number)
+{
+    import_signal = number;
+}
+
+bool tsd_import_interrupted(void)
+{
+    return import_signal != 0;
+}
+
+static bool import_has(struct ts_slice line, const char *text)
+{
+    return memmem(line.p, line.n, text, strlen(text)) != NULL;
+}
+
+/* What a file is by its first line, if it is none of points; NULL: it may be one. */
+static const char *import_other(struct ts_slice line)
+{
+    static const char *const heads[] = {"metric,timestamp,value", "date,", "week,", "month,", "year,"};
+    if (import_has(line, "\" HTTP/") || (import_has(line, " HTTP/1.") && import_has(line, "\"")) ||
+        import_has(line, " HTTP/2") || (line.n && line.p[0] == '{' && import_has(line, "\"status\"")))
+        return "this looks like a web server's log: tsd collect weblog-import counts its requests";
+    if (line.n && (line.p[0] == '{' || line.p[0] == '['))
+        return "this looks like JSON: send points to /api/put, count a web server's log by tsd collect "
+               "weblog-import; import takes lines METRIC TIME VALUE tag=value";
+    for (size_t i = 0; i < sizeof heads / sizeof heads[0]; i++)
+        if (line.n > strlen(heads[i]) && memcmp(line.p, heads[i], strlen(heads[i])) == 0)
+            return "this looks like CSV of tsd query: import takes lines METRIC TIME VALUE tag=value, which "
+                   "tsd export prints";
+    const char *blank = line.n ? memchr(line.p, ' ', line.n) : NULL;
+    if (line.n && line.p[0] != '#' && memchr(line.p, ',', blank ? (size_t)(blank - line.p) : line.n))
+        return "this looks like CSV: import takes lines METRIC TIME VALUE tag=value, made for example by "
+               "awk -F, 'NR > 1 { print \"METRIC\", $1, $2, \"tag=value\" }'";
+    return NULL;
+}
+
+/* Is the first line of a file of points? TS_EINVAL names what else it seems to be. */
+static int import_look(const struct tsd_import *im, const char *name, struct ts_slice piece,
+                       struct ts_error *err)
+{
+    const char *nl = memchr(piece.p, '\n', piece.n);
+    struct ts_slice line = {piece.p, nl ? (size_t)(nl - piece.p) : piece.n};
+    const char *other = im->points_to ? NULL : import_other(line); /* else web logs are what is wanted */
+    return other ? ts_error_set(err, TS_EINVAL, "%.100s: %s", name, other) : 0;
+}
+
+/* A file that can't be read costs the others nothing. */
+static int import_file(struct tsd_import *im, const struct tsd_import_to *to, void *sink, const char *path,
+                       struct ts_error *err)
+{
+    const char *name = strcmp(path, "-") == 0 ? "standard input" : path;
+    struct ts_error file_err = {0};
+    struct ts_slice piece;
+    uint64_t line = 1;
+    int rc = ts_lines_open(path, &im->lines, &file_err);
+    while (rc == 0 && (rc = ts_lines_next(im->lines, &piece, &file_err)) > 0) {
+        if (line == 1 && import_look(im, name, piece, &file_err) < 0)
+            break;
+        rc = to->take(sink, name, piece, &line, err);
+        if (rc == 0 && tsd_import_interrupted())
+            rc = ts_error_set(err, TS_ECANCELLED,
+                              "interrupted in line %llu of %.100s: lines before it may be stored",
+                              (unsigned long long)line, name);
+        if (rc < 0)
+            break;
+        tsd_import_show(im);
+    }
+    if (im->lines)
+        im->before_bytes += ts_lines_done_bytes(im->lines);
+    ts_lines_close(im->lines);
+    im->lines = NULL;
+    if (file_err.code) {
+        tsd_progress_clear(&im->bar);
+        tsd_say("%s", file_err.text);
+        im->n_bad_files++;
+        return 0;
+    }
+    return rc;
+}
+
+static void import_report(struct tsd_import *im)
+{
+    char points[32], rate[32], bad[32], listed[32];
+    double s = tsd_progress_s(&im->bar);
+    tsd_progress_clear(&im->bar);
+    tsd_count_text(im->n_points, points);
+    tsd_count_text(s > 0 ? (uint64_t)((double)im->n_points / s) : 0, rate);
+    tsd_count_text(im->n_bad, bad);
+    const char *were = im->n_bad == 1 ? "line was" : "lines were";
+    if (im->n_bad > im->max_listed)
+        tsd_say("%s %s refused; %s are listed (--max-errors)", bad, were,
+                tsd_count_text(im->max_listed, listed));
+    else if (im->n_bad)
+        tsd_say("%s %s refused", bad, were);
+    tsd_say("%s point%s in %.2f s (%s points/s)", points, im->n_points == 1 ? "" : "s", s, rate);
+}
+
+int tsd_import_files(struct tsd_import *im, const struct tsd_import_to *to)
+{
+    struct ts_error err = {0}, close_err = {0};
+    void *sink = NULL;
+    int rc = to->open(im, &sink, &err);
+    if (rc < 0)
+        return tsd_fail(&err);
+    struct sigaction action = {.sa_handler = import_on_signal}, old; /* no SA_RESTART: poll ends */
+    import_signal = 0;
+    (void)sigaction(SIGINT, &action, &old);
+    tsd_progress_begin(&im->bar, import_all_bytes(im->args));
+    for (size_t i = 0; rc == 0 && i < im->args->n_words; i++)
+        rc = import_file(im, to, sink, im->args->words[i], &err);
+    if (rc == 0)
+        rc = to->finish(sink, &err);
+    int close_rc = to->close(sink, &close_err);
+    (void)sigaction(SIGINT, &old, NULL);
+    import_report(im);
+    if (rc < 0)
+        return tsd_fail(&err);
+    if (close_rc < 0)
+        return tsd_fail(&close_err);
+    return im->n_bad || im->n_bad_files ? TSD_EXIT_FAILED : TSD_EXIT_OK;
+}
+
+int tsd_import_run(const struct tsd_args *args)
+{
+    struct tsd_import im = {.args = args};
+    const char *data = tsd_args_get(args, "data");
+    if (args->n_words == 0)
+        return tsd_usage(args, "name the files to import; - is standard input");
+    if (tsd_client_or_data(args) != TSD_EXIT_OK || tsd_import_listed(&im) != TSD_EXIT_OK)
+        return TSD_EXIT_USAGE;
+    return tsd_import_files(&im, data ? &tsd_import_store : &tsd_import_tcp);
+}

@@ -1,0 +1,398 @@
+/*
+ * query.c - tsd query: words to a request, the answer to standard output or a picture.
+ *
+ * The daemon or, with --data, this program formats the answer; both use tsd/out.
+ *
+ * Threads    the main thread; with --data a pool for the query
+ * Not here   what a query means (query/), encoders (out/), pictures (plot.c)
+ */
+#include "base/mem.h"
+#include "query/aggregators/agg.h"
+#include "query/query.h"
+#include "tsd/commands/answer.h"
+#include "tsd/commands/csvread.h"
+#include "tsd/commands/hint.h"
+#include "tsd/commands/plot.h"
+#include "tsd/format/explain.h"
+#include "tsd/meta/kind.h"
+#include "tsd/format/out.h"
+
+#include <stdio.h>
+#include <string.h>
+
+const struct ts_opt tsd_query_opts[] = {
+    {.name = "by",
+     .arg = "KEYS",
+     .help = "Totals by minute, 10m or any duration, hour, day, week, month, quarter, year, hourofday, "
+             "weekday and "
+             "tag keys, with commas between. "
+             "May stand several times."},
+    {.name = "tz",
+     .arg = "ZONE",
+     .help = "Zone of dates, days and hours, for example Europe/Berlin. Default UTC."},
+    {.name = "fill",
+     .arg = "zero|null",
+     .help = "With --by: a row of 0, or without a value, for a cell without points."},
+    {.name = "top",
+     .arg = "N",
+     .help = "Only the N series with the highest rank, highest first. With --by: the N values of the tags "
+             "with the "
+             "highest total; with --columns of a tag the N rows of the other tags, or N columns if there are "
+             "none."},
+    {.name = "bottom", .arg = "N", .help = "The same with the lowest."},
+    {.name = "rank",
+     .arg = "avg|max|min|sum|last|count",
+     .help = "What --top and --bottom of series go by. Default avg."},
+    {.name = "others", .help = "With --by and --top or --bottom: the rest as one row, (others)."},
+    {.name = "sort",
+     .arg = "time|name|value",
+     .help = "With --by: order of rows. Default time; value where --top chooses and --by names no time."},
+    {.name = "compare",
+     .arg = "1w",
+     .help =
+         "With --by: the same cells so long before (1d, 2weeks, 1month) beside each value, the difference "
+         "and the ratio."},
+    {.name = "columns",
+     .arg = "KEY",
+     .help = "With --by: a column for each value of this key of --by (a tag, weekday or hourofday)."},
+    {.name = "partial",
+     .help = "With --by and CSV: a last column that says whether the range cuts the row's interval. Text "
+             "marks it by *."},
+    {.name = "where", .arg = "COND", .help = "Only points like value>10 or 'value>=0,value!=99'."},
+    {.name = "format",
+     .letter = 'f',
+     .arg = "text|csv|csv-tags|csv-wide|json|ndjson|ndjson-points",
+     .help = "Form of the answer. Default text."},
+    {.name = "times",
+     .arg = "iso|epoch",
+     .help = "Times of points in text and CSV: ISO 8601 in the zone of --tz (default of text), or numbers."},
+    {.name = "ms",
+     .help =
+         "Points of one second stay apart, and CSV and JSON have milliseconds. Else they become one by AGG."},
+    {.name = "plot",
+     .arg = "FILE.png|FILE.svg|-",
+     .help = "Draw it into this file through gnuplot (-: PNG to standard output). Prints nothing unless "
+             "--format is given "
+             "too."},
+    {.name = "explain",
+     .help = "Tell what would be read instead of reading it: series, files, rows, bytes, limits."},
+    TSD_ANSWER_OPTS,
+    {.name = NULL},
+};
+
+#define QUERY_PARAM_MAX ((size_t)1 << 20)
+#define QUERY_PLOT_MAX  ((size_t)256 << 20) /* an answer that is kept whole: for a picture or a table */
+
+/* One question. */
+struct query_run {
+    const struct tsd_args *args; /* of the command */
+    struct ts_arena arena;       /* of spec */
+    const char *by;              /* keys of all --by; NULL: no totals */
+    struct qry_spec spec;        /* what is asked */
+    struct ts_buf uri;           /* the same as request parameters */
+    struct tsd_answer answer;    /* where it is asked, where the answer goes */
+    const char *format;          /* of the part of the answer at hand */
+    bool kept;                   /* it is read by this program, not printed */
+    bool table;                  /* it becomes a table for people */
+    bool empty;                  /* the table has no rows */
+};
+
+/* --- asking --- */
+
+static int query_remote(struct query_run *r, const char *format, struct ts_buf *keep, struct ts_error *err)
+{
+    struct ts_buf path;
+    ts_buf_init(&path, QUERY_PARAM_MAX);
+    ts_buf_str(&path, tsd_args_has(r->args, "explain") ? "/api/query/explain?" : "/api/query?");
+    ts_buf_slice(&path, ts_buf_get(&r->uri));
+    ts_buf_printf(&path, "&format=%s", format);
+    if (keep && !r->spec.by_on) /* for a picture */
+        ts_buf_str(&path, "&times=epoch");
+    if (keep && r->spec.by_on)
+        ts_buf_str(&path, r->table ? "&partial=mark" : "&partial=column");
+    int rc = path.failed ? ts_error_set(err, TS_ELIMIT, "the query is too long")
+                         : tsd_answer_remote(&r->answer, "GET", ts_buf_get(&path), keep, err);
+    ts_buf_release(&path);
+    return rc;
+}
+
+static int query_local(void *arg, struct ts_sink *sink, struct ts_error *err)
+{
+    struct query_run *r = arg;
+    struct tsd_out out;
+    struct qry_limit limit = {.max_points = 0};
+    if (tsd_args_has(r->args, "explain"))
+        return tsd_explain_run(r->answer.store, &r->spec, NULL, 0, strcmp(r->format, "json") == 0, sink, err);
+    struct qry_spec spec = r->spec;
+    spec.subs = ts_arena_alloc(&r->arena, spec.n_subs * sizeof(*spec.subs));
+    memcpy(spec.subs, r->spec.subs, spec.n_subs * sizeof(*spec.subs));
+    tsd_kinds_apply(r->answer.store, &spec);
+    if (r->kept && !spec.by_on) /* for a picture */
+        spec.times = QRY_TIMES_EPOCH;
+    if (r->kept && spec.by_on)
+        spec.partial = r->table ? QRY_PARTIAL_MARK : QRY_PARTIAL_COLUMN;
+    tsd_out_init(&out, tsd_out_find(ts_slice_str(r->format)), &spec, sink);
+    int rc = tsd_out_run(&out, r->answer.store, r->answer.pool, &limit, err);
+    tsd_out_release(&out);
+    return rc;
+}
+
+static int query_ask(struct query_run *r, const char *format, struct ts_buf *keep, struct ts_error *err)
+{
+    r->format = format;
+    r->kept = keep != NULL;
+    return r->answer.store ? tsd_answer_local(&r->answer, query_local, r, keep, err)
+                           : query_remote(r, format, keep, err);
+}
+
+/* --- answering --- */
+
+/* Totals for people: a table. */
+static int query_table(struct query_run *r, struct ts_error *err)
+{
+    struct ts_buf csv, table;
+    ts_buf_init(&csv, QUERY_PLOT_MAX);
+    ts_buf_init(&table, 0);
+    r->table = true;
+    int rc = query_ask(r, "csv", &csv, err);
+    r->table = false;
+    if (rc == 0) {
+        enum qry_time_column times[QRY_MAX_TIME_COLUMNS];
+        size_t n_keys =
+            qry_time_columns(&r->spec.by_time, times) + r->spec.n_by_tags - (r->spec.columns.n > 0);
+        const char *header_end = csv.n ? memchr(csv.p, '\n', csv.n) : NULL;
+        r->empty = !header_end || header_end + 1 == csv.p + csv.n;
+        tsd_csv_table(ts_buf_get(&csv), n_keys, &table);
+        rc = tsd_print(ts_buf_get(&table), err);
+    }
+    ts_buf_release(&csv);
+    ts_buf_release(&table);
+    return rc;
+}
+
+/* Are all values sums or counts? */
+static bool query_sums(const struct qry_spec *spec)
+{
+    static const char *const names[] = {"sum", "zimsum", "pfsum", "count", "squareSum"};
+    size_t n = 0;
+    for (size_t s = 0; s < spec->n_subs; s++)
+        for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+            n += strcmp(spec->subs[s].agg->name, names[i]) == 0;
+    return spec->by_on && n == spec->n_subs;
+}
+
+/* Sums and counts of parts may be added up; averages and percentiles may not, nor what stands side by side. */
+static bool query_additive(const struct qry_spec *spec)
+{
+    return spec->n_subs == 1 && !spec->compare_n && query_sums(spec);
+}
+
+/* Unit of a metric as the daemon or the folder knows it; empty if it is unknown. */
+static void query_unit(struct query_run *r, struct ts_slice metric, char out[QRY_UNIT_BYTES])
+{
+    struct ts_error err = {0};
+    struct ts_buf path, answer;
+    json_t *root = NULL;
+    out[0] = 0;
+    if (r->answer.store) {
+        struct tsd_metric_info info;
+        tsd_metric_look(r->answer.store, metric, &info);
+        memcpy(out, info.unit, sizeof(info.unit));
+        return;
+    }
+    ts_buf_init(&path, QUERY_PARAM_MAX);
+    ts_buf_init(&answer, QUERY_PARAM_MAX);
+    ts_buf_str(&path, "/api/metric?metric=");
+    ts_buf_uri(&path, metric);
+    if (tsd_answer_remote(&r->answer, "GET", ts_buf_get(&path), &answer, &err) == 0 &&
+        ts_json_load(ts_buf_get(&answer), &root, &err) == 0) {
+        const char *unit = json_string_value(json_object_get(root, "unit"));
+        (void)snprintf(out, QRY_UNIT_BYTES, "%s", unit ? unit : "");
+        json_decref(root);
+    }
+    ts_buf_release(&path);
+    ts_buf_release(&answer);
+}
+
+/* What the axis of values is labelled with: the unit, if all that is drawn has the same. */
+static void query_plot_unit(struct query_run *r, struct tsd_plot *plot)
+{
+    char unit[QRY_UNIT_BYTES], first[QRY_UNIT_BYTES] = "";
+    for (size_t i = 0; i < r->spec.n_subs; i++) {
+        const struct qry_sub *sub = &r->spec.subs[i];
+        unit[0] = 0;
+        if (!sub->agg->no_unit)
+            query_unit(r, sub->metric, unit);
+        if (i == 0)
+            memcpy(first, unit, sizeof(first));
+        if (!unit[0] || strcmp(first, unit) != 0 || sub->rate.on != r->spec.subs[0].rate.on)
+            return;
+    }
+    (void)snprintf(plot->unit, sizeof(plot->unit), "%s%s", first, r->spec.subs[0].rate.on ? "/s" : "");
+}
+
+/* "sum of web.hits, max of web.bytes by day, Europe/Berlin, beside 1w before". */
+static void query_plot_title(const struct query_run *r, struct tsd_plot *plot)
+{
+    const char *by = r->by, *tz = tsd_args_get(r->args, "tz");
+    struct ts_buf title;
+    ts_buf_init(&title, 0);
+    for (size_t i = 0; i < r->spec.n_subs && title.n < sizeof(plot->title) / 2; i++) {
+        struct ts_slice metric = ts_utf8_cut(r->spec.subs[i].metric, 80);
+        ts_buf_printf(&title, "%s%s of %.*s", i ? ", " : "", r->spec.subs[i].agg->name, (int)metric.n,
+                      metric.p);
+    }
+    if (by)
+        ts_buf_printf(&title, *by ? " by %s" : " in all%s", by);
+    if (tz)
+        ts_buf_printf(&title, ", %s", tz);
+    if (r->spec.compare_n)
+        ts_buf_printf(&title, ", beside %.*s before", (int)r->spec.compare_text.n, r->spec.compare_text.p);
+    if (plot->n_left_out)
+        ts_buf_printf(&title, " (the largest %zu of %zu)", plot->n_shown, plot->n_shown + plot->n_left_out);
+    struct ts_slice cut = ts_utf8_cut(ts_buf_get(&title), sizeof(plot->title) - 1);
+    memcpy(plot->title, cut.p, cut.n);
+    plot->title[cut.n] = 0;
+    ts_buf_release(&title);
+}
+
+static int query_plot(struct query_run *r, const char *path, struct ts_error *err)
+{
+    const char *by = r->by;
+    struct tsd_plot plot = {.additive = query_additive(&r->spec), .sums = query_sums(&r->spec)};
+    struct ts_buf answer;
+    ts_buf_init(&answer, QUERY_PLOT_MAX);
+    struct qry_spec spec = r->spec;
+    spec.partial = QRY_PARTIAL_COLUMN; /* as query_ask asks */
+    tsd_plot_asked(&plot, &spec);
+    int rc = query_ask(r, by ? "csv" : "text", &answer, err);
+    if (rc == 0)
+        rc = by ? tsd_plot_read_csv(&plot, ts_buf_get(&answer), &spec, err)
+                : tsd_plot_read_text(&plot, ts_buf_get(&answer), err);
+    ts_buf_release(&answer);
+    if (rc == 0) {
+        query_plot_unit(r, &plot);
+        tsd_plot_trim(&plot);
+        (void)tsd_plot_kind(path, &plot.svg, NULL); /* checked before */
+        query_plot_title(r, &plot);
+        rc = tsd_plot_draw(&plot, path, err);
+    }
+    tsd_plot_release(&plot);
+    return rc;
+}
+
+static int query_answer(struct query_run *r, struct ts_error *err)
+{
+    const char *plot = tsd_args_get(r->args, "plot"), *format = tsd_args_get(r->args, "format");
+    bool explain = tsd_args_has(r->args, "explain");
+    if (plot)
+        TS_TRY(query_plot(r, plot, err));
+    if (plot && !format)
+        return 0;
+    if (r->spec.by_on && !explain && (!format || strcmp(format, "text") == 0))
+        TS_TRY(query_table(r, err));
+    else
+        TS_TRY(query_ask(r, format ? format : "text", NULL, err));
+    TS_TRY(tsd_answer_end(&r->answer, err));
+    bool csv = format && strncmp(format, "csv", 3) == 0;
+    bool printed = !r->spec.by_on || (format && strcmp(format, "text") != 0); /* as it came */
+    r->empty |= !explain && printed && (csv ? r->answer.n_lines < 2 : r->answer.n_bytes <= 2);
+    if (r->empty)
+        tsd_hint_empty(&r->answer, &r->spec);
+    return 0;
+}
+
+/* --- the command --- */
+
+static int query_run(struct query_run *r)
+{
+    struct ts_error err = {0};
+    int rc = tsd_answer_open(&r->answer, r->args, TSD_LOCAL_READ, &err);
+    if (rc == 0)
+        rc = query_answer(r, &err);
+    return tsd_answer_close(&r->answer, rc, &err);
+}
+
+/* Options that contradict each other; TSD_EXIT_OK if none do. */
+static int query_check(const struct tsd_args *args)
+{
+    bool explain = tsd_args_has(args, "explain");
+    if (!tsd_answer_format(
+            args, explain ? "text|json" : "text|csv|csv-tags|csv-wide|json|ndjson|ndjson-points", "text"))
+        return TSD_EXIT_USAGE;
+    if (explain && tsd_args_has(args, "plot"))
+        return tsd_usage(args, "--explain reads no points, so there is nothing to --plot");
+    const char *plot = tsd_args_get(args, "plot");
+    struct ts_error err = {0};
+    bool svg;
+    if (plot && tsd_plot_kind(plot, &svg, &err) < 0)
+        return tsd_usage(args, "%s", err.text);
+    if (plot && strcmp(plot, "-") == 0 && tsd_args_has(args, "format"))
+        return tsd_usage(args, "--plot - and --format both want standard output: give the picture a file");
+    if (tsd_args_has(args, "fill") && !tsd_args_has(args, "by"))
+        return tsd_usage(args, "--fill fills rows of --by; downsampling has its own fill policies");
+    const char *fill = tsd_args_get(args, "fill");
+    if (fill && strcasecmp(fill, "zero") != 0 && strcasecmp(fill, "null") != 0)
+        return tsd_usage(
+            args, "--fill takes zero or null, not \"%s\"; without it cells without points are left out",
+            fill);
+    return tsd_client_or_data(args);
+}
+
+/* --top and its like as parameters. */
+static int query_choice(struct query_run *r, struct ts_error *err)
+{
+    struct qry_param params[QRY_MAX_CHOICES];
+    size_t n = 0;
+    for (size_t i = 0; qry_choice_names[i]; i++) {
+        const char *value = tsd_args_get(r->args, qry_choice_names[i]);
+        if (value && strcmp(qry_choice_names[i], "partial") == 0)
+            value = "column";
+        if (value)
+            params[n++] = (struct qry_param){ts_slice_str(qry_choice_names[i]), ts_slice_str(value)};
+    }
+    r->spec.ms = tsd_args_has(r->args, "ms");
+    if (r->spec.ms)
+        ts_buf_str(&r->uri, "&ms=true");
+    TS_TRY(qry_parse_choice(params, n, &r->arena, &r->spec, &r->uri, err));
+    return qry_spec_check_choice(&r->spec, err);
+}
+
+/* Keys of --by, which may stand several times; NULL: not given. */
+static const char *query_keys(const struct tsd_args *args, struct ts_arena *arena)
+{
+    struct ts_buf keys;
+    bool given = false;
+    ts_buf_init(&keys, QUERY_PARAM_MAX);
+    for (unsigned i = 0; i < args->n_uses; i++) {
+        if (!args->uses[i].name || strcmp(args->uses[i].name, "by") != 0)
+            continue;
+        ts_buf_str(&keys, keys.n ? "," : "");
+        ts_buf_str(&keys, args->uses[i].value ? args->uses[i].value : "");
+        given = true;
+    }
+    const char *all = given ? ts_arena_strndup(arena, keys.p ? keys.p : "", keys.n) : NULL;
+    ts_buf_release(&keys);
+    return all;
+}
+
+int tsd_query_run(const struct tsd_args *args)
+{
+    struct query_run r = {.args = args};
+    struct ts_error err = {0};
+    int code = query_check(args);
+    if (code != TSD_EXIT_OK)
+        return code;
+    ts_arena_init(&r.arena, 0);
+    ts_buf_init(&r.uri, QUERY_PARAM_MAX);
+    r.by = query_keys(args, &r.arena);
+    if (qry_parse_words(args->words, args->n_words, r.by, tsd_args_get(args, "tz"),
+                        tsd_args_get(args, "fill"), ts_clock_ms(), &r.arena, &r.spec, &r.uri, &err) < 0 ||
+        query_choice(&r, &err) < 0)
+        code = tsd_usage(args, "%s", err.text);
+    else
+        code = query_run(&r);
+    ts_buf_release(&r.uri);
+    ts_arena_release(&r.arena);
+    return code;
+}

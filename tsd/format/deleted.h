@@ -1,0 +1,40 @@
+/*
+ * deleted.h - what a delete took, or would take: counts by sub query and kind, as JSON or as text.
+ *
+ * Threads    one
+ * Source     docs/QUERY.md "Deleting"
+ */
+#ifndef TSD_FORMAT_DELETED_H
+#define TSD_FORMAT_DELETED_H
+
+#include "query/query.h"
+#include "base/sink.h"
+
+enum { TSD_DELETED_KINDS = 3 }; /* points, rollups, histograms */
+
+/* Of one kind in one sub query. */
+struct tsd_deleted_count {
+    uint64_t n_series; /* with at least one */
+    uint64_t n_points; /* points, rollups or histograms */
+};
+/* Counts of one request. */
+struct tsd_deleted {
+    const struct qry_spec *spec;                         /* borrowed */
+    struct tsd_deleted_count (*subs)[TSD_DELETED_KINDS]; /* [spec->n_subs]; in the arena */
+    struct qry_doomed *doomed;                           /* owned: what is to be deleted */
+    size_t n, cap;                                       /* of doomed: used, room */
+    bool dry;                                            /* nothing is deleted: it is only told */
+};
+/** Prepare. */
+void tsd_deleted_init(struct tsd_deleted *d, const struct qry_spec *spec, bool dry, struct ts_arena *arena);
+/** Free doomed. Twice is harmless. */
+void tsd_deleted_release(struct tsd_deleted *d);
+/** Find what is to be deleted, and count it. Errors of qry_find_doomed. */
+int tsd_deleted_find(struct tsd_deleted *d, struct sto_store *st, struct qry_limit *limit,
+                     struct ts_error *err);
+/** All points, rollups and histograms. */
+uint64_t tsd_deleted_sum(const struct tsd_deleted *d);
+/** Write the summary. */
+int tsd_deleted_print(const struct tsd_deleted *d, bool json, struct ts_sink *sink, struct ts_error *err);
+
+#endif

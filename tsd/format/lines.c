@@ -1,0 +1,278 @@
+/*
+ * lines.c - export: scans metric by metric, some thousand series at a time, and prints rows.
+ *
+ * Threads    see lines.h
+ * Not here   reading lines (rules.c for times, base/num.h for values), rollups and histograms (lines_hidden.c)
+ */
+#include "tsd/format/lines.h"
+
+#include "base/mem.h"
+#include "query/execution/select.h"
+#include "tsd/format/lines_int.h"
+
+#define LINES_MAX_UNCLEAR 9999999999ll /* larger numbers are read as milliseconds everywhere */
+#define LINES_POINT_BYTES (TSD_LINES_TIME_BYTES + TSD_LINES_VALUE_BYTES + 2)
+
+/* --- texts of numbers --- */
+
+size_t tsd_lines_time(int64_t ts_ms, bool ms, char *out)
+{
+    if (!ms && ts_ms % 1000 == 0) {
+        size_t n_digits = ts_num_print_int(ts_ms / 1000, out);
+        if (ts_time_is_date(ts_ms / 1000)) /* without a point it would be refused */
+            out[n_digits++] = '.';
+        return n_digits;
+    }
+    if (ts_ms > LINES_MAX_UNCLEAR || ts_ms < -LINES_MAX_UNCLEAR)
+        return ts_num_print_int(ts_ms, out);
+    size_t n = 0;
+    uint64_t abs = (uint64_t)(ts_ms < 0 ? -ts_ms : ts_ms);
+    if (ts_ms < 0)
+        out[n++] = '-';
+    n += ts_num_print_int((int64_t)(abs / 1000), out + n);
+    unsigned part = (unsigned)(abs % 1000);
+    out[n++] = '.';
+    out[n++] = (char)('0' + part / 100);
+    out[n++] = (char)('0' + part / 10 % 10);
+    out[n++] = (char)('0' + part % 10);
+    return n;
+}
+
+/* Mantissa with a point exp digits from the right: the parser gives the same mantissa and exponent again. */
+static size_t lines_decimal(int64_t m, unsigned exp, char *out)
+{
+    char digits[24];
+    size_t n = 0, len = ts_num_print_int(m < 0 ? -m : m, digits);
+    if (m < 0)
+        out[n++] = '-';
+    if (len <= exp) {
+        out[n++] = '0';
+        out[n++] = '.';
+        for (size_t i = len; i < exp; i++)
+            out[n++] = '0';
+        memcpy(out + n, digits, len);
+        return n + len;
+    }
+    memcpy(out + n, digits, len - exp);
+    n += len - exp;
+    out[n++] = '.';
+    if (exp == 0)
+        out[n++] = '0';
+    memcpy(out + n, digits + len - exp, exp);
+    return n + exp;
+}
+
+size_t tsd_lines_value(struct ts_num v, char *out)
+{
+    if (v.kind == TS_NUM_INT)
+        return ts_num_print_int(v.m, out);
+    if (v.kind == TS_NUM_DEC)
+        return lines_decimal(v.m, v.exp, out);
+    return ts_num_print_double(ts_num_double(v), out);
+}
+
+/* --- rows --- */
+
+int tsd_lines__flush(struct tsd_lines_run *r, size_t at_least, struct ts_error *err)
+{
+    if (r->out.n < at_least)
+        return 0;
+    int rc = r->emit(r->arg, ts_buf_get(&r->out), err);
+    ts_buf_clear(&r->out);
+    return rc;
+}
+
+/* What stands before the time and after the value. Names come from the catalog, so renames are seen. */
+void tsd_lines__names(struct tsd_lines_run *r, const struct sto_series *s)
+{
+    struct ts_slice metric = r->metric.p ? r->metric : sto_uid_name(r->cat, STO_UID_METRIC, s->metric);
+    ts_buf_clear(&r->front);
+    ts_buf_clear(&r->back);
+    ts_buf_slice(&r->front, r->lead);
+    if (!r->lead.n && ts_slice_is(metric, "put")) /* "put 1 2 a=b" would be read as a put line */
+        ts_buf_str(&r->front, "put ");
+    ts_buf_slice(&r->front, metric);
+    ts_buf_char(&r->front, ' ');
+    unsigned order[256];
+    for (unsigned i = 0; i < s->n_tags; i++) { /* by name: ids differ between stores that hold the same */
+        struct ts_slice k = sto_uid_name(r->cat, STO_UID_TAGK, s->tags[i].k);
+        unsigned at = i;
+        for (; at && ts_slice_cmp(k, sto_uid_name(r->cat, STO_UID_TAGK, s->tags[order[at - 1]].k)) < 0; at--)
+            order[at] = order[at - 1];
+        order[at] = i;
+    }
+    for (unsigned i = 0; i < s->n_tags; i++) {
+        const struct sto_tag *tag = &s->tags[order[i]];
+        ts_buf_char(&r->back, ' ');
+        ts_buf_slice(&r->back, sto_uid_name(r->cat, STO_UID_TAGK, tag->k));
+        ts_buf_char(&r->back, '=');
+        ts_buf_slice(&r->back, sto_uid_name(r->cat, STO_UID_TAGV, tag->v));
+    }
+    ts_buf_char(&r->back, '\n');
+}
+
+int tsd_lines__row(struct tsd_lines_run *r, const struct sto_row *row, struct ts_error *err)
+{
+    int64_t base_ms = (int64_t)row->key.hour * TS_HOUR_MS;
+    size_t line_bytes = r->front.n + r->back.n + LINES_POINT_BYTES;
+    for (uint32_t i = 0; i < row->cells->n; i++) {
+        uint32_t meta = row->cells->meta[i];
+        char *room = ts_buf_reserve(&r->out, line_bytes), *p = room;
+        if (!room)
+            return ts_error_set(err, TS_ENOMEM, "no memory for a line of export");
+        memcpy(p, r->front.p, r->front.n);
+        p += r->front.n;
+        p += tsd_lines_time(base_ms + sto_meta_off(meta), (meta & STO_META_MS) != 0, p);
+        *p++ = ' ';
+        p += tsd_lines_value(sto_cell_num(meta, row->cells->m[i]), p);
+        memcpy(p, r->back.p, r->back.n);
+        p += r->back.n;
+        r->out.n += (size_t)(p - room);
+        TS_TRY(tsd_lines__flush(r, TSD_LINES_PIECE_BYTES, err));
+    }
+    r->n += row->cells->n;
+    return 0;
+}
+
+int tsd_lines__scan(struct tsd_lines_run *r, const struct sto_scan_spec *scan, struct ts_error *err)
+{
+    struct sto_merge *m = NULL;
+    struct sto_row row;
+    const struct sto_series *named = NULL;
+    TS_TRY(sto_scan(r->snap, scan, &m, err));
+    int rc;
+    while ((rc = sto_merge_next(m, &row, err)) > 0) {
+        const struct sto_series *s = scan->series[row.pos];
+        if (s != named)
+            tsd_lines__names(r, s);
+        named = s;
+        rc = tsd_lines__row(r, &row, err);
+        if (rc < 0)
+            break;
+    }
+    sto_merge_free(m);
+    return rc;
+}
+
+/* --- what is chosen --- */
+
+/* Ids of the values of "a|b"; names that do not exist match nothing. */
+static size_t lines_values(struct sto_catalog *cat, struct ts_slice text, uint32_t *ids)
+{
+    size_t n = 0;
+    for (;;) {
+        const char *bar = text.n ? memchr(text.p, '|', text.n) : NULL;
+        struct ts_slice one = {text.p, bar ? (size_t)(bar - text.p) : text.n};
+        if (sto_uid_find(cat, STO_UID_TAGV, one, &ids[n]) == 0)
+            n++;
+        if (!bar)
+            return n;
+        text = (struct ts_slice){bar + 1, text.n - one.n - 1};
+    }
+}
+
+/* Put down that there is no such name, and the one that was probably meant. */
+static int lines_unknown(struct tsd_lines_run *r, enum sto_uid_kind kind, struct ts_slice name,
+                         struct ts_error *err)
+{
+    static const char *const kinds[STO_UID_KINDS] = {"metric", "tag key", "tag value"};
+    ts_error_set(err, TS_ENOTFOUND, "no such %s: %.*s", kinds[kind], (int)(name.n > 100 ? 100 : name.n),
+                 name.p);
+    qry_select_near(r->cat, kind, name, NULL, err);
+    return TS_ENOTFOUND;
+}
+
+static int lines_conds(struct tsd_lines_run *r, const struct tsd_lines_spec *spec, struct ts_arena *arena,
+                       struct sto_tag_cond *conds, struct ts_error *err)
+{
+    for (size_t i = 0; i < spec->n_tags; i++) {
+        struct ts_slice k = spec->tags[i].k, v = spec->tags[i].v;
+        conds[i] = (struct sto_tag_cond){0};
+        if (sto_uid_find(r->cat, STO_UID_TAGK, k, &conds[i].tagk) < 0)
+            return lines_unknown(r, STO_UID_TAGK, k, err);
+        if (ts_slice_is(v, "*"))
+            continue;
+        uint32_t *ids = ts_arena_alloc(arena, (v.n / 2 + 2) * sizeof(*ids));
+        conds[i].n_values = lines_values(r->cat, v, ids);
+        conds[i].values = ids;
+        if (conds[i].n_values == 0)
+            return lines_unknown(r, STO_UID_TAGV, v, err);
+    }
+    return 0;
+}
+
+int tsd_lines__metric(struct tsd_lines_run *r, uint32_t metric, const struct tsd_lines_spec *spec,
+                      const struct sto_tag_cond *conds, struct ts_error *err)
+{
+    const struct sto_series *series[TSD_LINES_SERIES];
+    roaring_bitmap_t *set = NULL;
+    TS_TRY(sto_select(r->cat, metric, conds, spec->n_tags, false, NULL, &set, err));
+    roaring_uint32_iterator_t it;
+    roaring_init_iterator(set, &it);
+    int rc = 0;
+    while (rc == 0 && it.has_value) {
+        struct sto_scan_spec scan = {.metric = metric,
+                                     .series = series,
+                                     .from_ms = spec->from_ms,
+                                     .to_ms = spec->to_ms,
+                                     .final = true};
+        for (; it.has_value && scan.n_series < TSD_LINES_SERIES; roaring_advance_uint32_iterator(&it)) {
+            series[scan.n_series] = sto_series_get(r->cat, it.current_value);
+            scan.n_series += series[scan.n_series] != NULL; /* it may have been forgotten meanwhile */
+        }
+        if (scan.n_series)
+            rc = tsd_lines__scan(r, &scan, err);
+    }
+    roaring_bitmap_free(set);
+    return rc;
+}
+
+static int lines_all(struct tsd_lines_run *r, const struct tsd_lines_spec *spec, struct ts_arena *arena,
+                     struct ts_error *err)
+{
+    uint32_t first = 1, last = sto_uid_max(r->cat, STO_UID_METRIC);
+    if (spec->metric.n) {
+        if (sto_uid_find(r->cat, STO_UID_METRIC, spec->metric, &first) < 0)
+            return lines_unknown(r, STO_UID_METRIC, spec->metric, err);
+        last = first;
+    }
+    struct sto_tag_cond *conds = ts_arena_zalloc(arena, (spec->n_tags + 1) * sizeof(*conds));
+    TS_TRY(lines_conds(r, spec, arena, conds, err));
+    for (uint32_t id = first; id <= last && id >= first; id++)
+        if (!sto_name_hidden(sto_uid_name(r->cat, STO_UID_METRIC, id)))
+            TS_TRY(tsd_lines__metric(r, id, spec, conds, err));
+    TS_TRY(tsd_lines__hidden(r, spec, conds, arena, err));
+    return tsd_lines__flush(r, 1, err);
+}
+
+void tsd_lines__open(struct tsd_lines_run *r, struct sto_store *st, tsd_lines_fn emit, void *arg)
+{
+    *r = (struct tsd_lines_run){.cat = sto_store_catalog(st), .emit = emit, .arg = arg};
+    ts_buf_init(&r->out, 0);
+    ts_buf_init(&r->front, 0);
+    ts_buf_init(&r->back, 0);
+    r->snap = sto_snap_take(st);
+}
+
+void tsd_lines__close(struct tsd_lines_run *r)
+{
+    sto_snap_release(r->snap);
+    ts_buf_release(&r->out);
+    ts_buf_release(&r->front);
+    ts_buf_release(&r->back);
+}
+
+int tsd_lines_export(struct sto_store *st, const struct tsd_lines_spec *spec, tsd_lines_fn emit, void *arg,
+                     uint64_t *out_n, struct ts_error *err)
+{
+    struct tsd_lines_run r;
+    struct ts_arena arena;
+    ts_arena_init(&arena, 0);
+    tsd_lines__open(&r, st, emit, arg);
+    int rc = lines_all(&r, spec, &arena, err);
+    if (out_n)
+        *out_n = r.n;
+    tsd_lines__close(&r);
+    ts_arena_release(&arena);
+    return rc;
+}

@@ -1,0 +1,207 @@
+/*
+ * lines_hidden.c - rollups and histograms as lines: "rollup 1h-sum METRIC TIME VALUE k=v", "histogram METRIC TIME
+ * u=0:o=0:0.0,1.5=42 k=v".
+ *
+ * A rollup is a series whose points are printed as they are. The counts of a histogram's buckets are series each: they are read
+ * bucket by bucket for a stretch of time that holds some thousand histograms, sorted by time, and joined to lines.
+ *
+ * Threads    one
+ * Not here   names of hidden series (query/execution/hidden.h), reading these lines (line/rollup.c, line/histogram.c)
+ */
+#include "tsd/format/lines_int.h"
+
+#include "query/execution/hidden.h"
+#include "query/execution/histogram.h"
+
+#include <stdlib.h>
+
+#define HIST_COUNTS 200000u /* counts of a stretch, about: 5 MB */
+
+static int rollup_lines(struct tsd_lines_run *r, const struct qry_hidden_metric *h,
+                        const struct tsd_lines_spec *spec, const struct sto_tag_cond *conds,
+                        struct ts_error *err)
+{
+    struct ts_buf lead;
+    ts_buf_init(&lead, 0);
+    ts_buf_str(&lead, "rollup ");
+    ts_buf_slice(&lead, h->parts.detail);
+    ts_buf_char(&lead, ' ');
+    r->lead = ts_buf_get(&lead);
+    r->metric = h->parts.metric;
+    int rc = tsd_lines__metric(r, h->id, spec, conds, err);
+    ts_buf_release(&lead);
+    r->lead = r->metric = (struct ts_slice){NULL, 0};
+    return rc;
+}
+
+/* --- histograms --- */
+
+/* A bucket of a histogram. */
+struct hist_count {
+    int64_t ts_ms;   /* of the histogram */
+    int64_t count;   /* of the bucket */
+    uint32_t bucket; /* its number */
+    bool ms;         /* came with milliseconds */
+};
+
+/* Histograms of one metric. */
+struct hist {
+    struct tsd_lines_run *r;
+    struct qry_buckets buckets; /* ascending: u, o, ranges */
+    uint32_t *metrics;          /* [buckets.n] their hidden metrics */
+    struct hist_count *counts;  /* of the stretch at hand; owned */
+    size_t n, cap;              /* used, room */
+};
+
+static void hist_row(struct hist *h, uint32_t bucket, const struct sto_row *row)
+{
+    if (h->n + row->cells->n > h->cap) {
+        h->cap = (h->n + row->cells->n) * 2;
+        h->counts = ts_xrealloc(h->counts, h->cap * sizeof *h->counts);
+    }
+    for (uint32_t i = 0; i < row->cells->n; i++) {
+        uint32_t meta = row->cells->meta[i];
+        h->counts[h->n++] =
+            (struct hist_count){.ts_ms = (int64_t)row->key.hour * TS_HOUR_MS + sto_meta_off(meta),
+                                .count = row->cells->m[i],
+                                .bucket = bucket,
+                                .ms = (meta & STO_META_MS) != 0};
+    }
+}
+
+static int cmp_counts(const void *pa, const void *pb)
+{
+    const struct hist_count *a = pa, *b = pb;
+    if (a->ts_ms != b->ts_ms)
+        return a->ts_ms < b->ts_ms ? -1 : 1;
+    return a->bucket < b->bucket ? -1 : a->bucket > b->bucket;
+}
+
+/* One histogram: counts of one time. */
+static void hist_line(struct hist *h, const struct hist_count *c, size_t n)
+{
+    struct ts_buf *out = &h->r->out;
+    char text[TSD_LINES_TIME_BYTES];
+    bool first = h->buckets.b[c[0].bucket].kind == QRY_BUCKET_UNDER;
+    ts_buf_slice(out, ts_buf_get(&h->r->front));
+    ts_buf_append(out, text, tsd_lines_time(c[0].ts_ms, c[0].ms, text));
+    ts_buf_str(out, first ? " " : " u=0:"); /* how import knows the line */
+    for (size_t i = 0; i < n; i++) {
+        if (i)
+            ts_buf_char(out, ':');
+        qry_bucket_print(&h->buckets.b[c[i].bucket], out);
+        ts_buf_printf(out, "=%lld", (long long)c[i].count);
+    }
+    ts_buf_slice(out, ts_buf_get(&h->r->back));
+    h->r->n++;
+}
+
+static int hist_scan(struct hist *h, uint32_t metric, const struct sto_series *s, int64_t from_ms,
+                     int64_t to_ms, struct sto_merge **out, struct ts_error *err)
+{
+    struct sto_scan_spec scan = {
+        .metric = metric, .series = &s, .n_series = 1, .from_ms = from_ms, .to_ms = to_ms, .final = true};
+    return sto_scan(h->r->snap, &scan, out, err);
+}
+
+/* All histograms of a series in a stretch of time. */
+static int hist_stretch(struct hist *h, const struct sto_series *any, int64_t from_ms, int64_t to_ms,
+                        struct ts_error *err)
+{
+    h->n = 0;
+    for (uint32_t b = 0; b < h->buckets.n; b++) {
+        const struct sto_series *s;
+        struct sto_merge *m;
+        struct sto_row row;
+        if (sto_series_find_ids(h->r->cat, h->metrics[b], any->tags, any->n_tags, &s) < 0)
+            continue;
+        TS_TRY(hist_scan(h, h->metrics[b], s, from_ms, to_ms, &m, err));
+        int rc;
+        while ((rc = sto_merge_next(m, &row, err)) > 0)
+            hist_row(h, b, &row);
+        sto_merge_free(m);
+        TS_TRY(rc);
+    }
+    if (h->n)
+        qsort(h->counts, h->n, sizeof *h->counts, cmp_counts);
+    for (size_t i = 0, e; i < h->n; i = e) {
+        for (e = i + 1; e < h->n && h->counts[e].ts_ms == h->counts[i].ts_ms; e++)
+            continue;
+        hist_line(h, &h->counts[i], e - i);
+        TS_TRY(tsd_lines__flush(h->r, TSD_LINES_PIECE_BYTES, err));
+    }
+    return 0;
+}
+
+/* Stretches end where the first bucket has enough points: every histogram has it. */
+static int hist_series(struct hist *h, const struct sto_series *first, const struct tsd_lines_spec *spec,
+                       struct ts_error *err)
+{
+    uint64_t most = HIST_COUNTS / h->buckets.n + 60, n = 0;
+    int64_t from_ms = spec->from_ms;
+    struct sto_merge *m;
+    struct sto_row row;
+    int rc, piece_rc = 0;
+    tsd_lines__names(h->r, first);
+    TS_TRY(hist_scan(h, h->metrics[0], first, spec->from_ms, spec->to_ms, &m, err));
+    while ((rc = sto_merge_next(m, &row, err)) > 0 && piece_rc == 0) {
+        int64_t end_ms = (int64_t)row.key.hour * TS_HOUR_MS + TS_HOUR_MS - 1;
+        n += row.cells->n;
+        if (n < most || end_ms >= spec->to_ms)
+            continue;
+        piece_rc = hist_stretch(h, first, from_ms, end_ms, err);
+        from_ms = end_ms + 1;
+        n = 0;
+    }
+    sto_merge_free(m);
+    if (rc < 0 || piece_rc < 0)
+        return rc < 0 ? rc : piece_rc;
+    return hist_stretch(h, first, from_ms, spec->to_ms, err);
+}
+
+static int histogram_lines(struct tsd_lines_run *r, struct ts_slice metric, const struct tsd_lines_spec *spec,
+                           const struct sto_tag_cond *conds, struct ts_arena *arena, struct ts_error *err)
+{
+    struct hist h = {.r = r};
+    roaring_bitmap_t *set;
+    qry_buckets_find(r->cat, metric, arena, &h.buckets);
+    if (!h.buckets.n)
+        return 0;
+    h.metrics = ts_arena_zalloc(arena, h.buckets.n * sizeof *h.metrics);
+    for (size_t b = 0; b < h.buckets.n; b++)
+        (void)sto_uid_find(r->cat, STO_UID_METRIC, h.buckets.metrics[b], &h.metrics[b]);
+    TS_TRY(sto_select(r->cat, h.metrics[0], conds, spec->n_tags, false, NULL, &set, err));
+    r->lead = TS_SLICE_LIT("histogram ");
+    r->metric = metric;
+    roaring_uint32_iterator_t it;
+    int rc = 0;
+    for (roaring_init_iterator(set, &it); it.has_value && rc == 0; roaring_advance_uint32_iterator(&it)) {
+        const struct sto_series *s = sto_series_get(r->cat, it.current_value);
+        if (s)
+            rc = hist_series(&h, s, spec, err);
+    }
+    roaring_bitmap_free(set);
+    ts_free(h.counts);
+    r->lead = r->metric = (struct ts_slice){NULL, 0};
+    return rc;
+}
+
+int tsd_lines__hidden(struct tsd_lines_run *r, const struct tsd_lines_spec *spec,
+                      const struct sto_tag_cond *conds, struct ts_arena *arena, struct ts_error *err)
+{
+    const struct qry_hidden_metric *list;
+    struct ts_slice done = {NULL, 0}; /* metric whose histograms are written: its buckets stand together */
+    size_t n;
+    int rc = 0;
+    qry_hidden_list(r->cat, spec->metric, arena, &list, &n);
+    for (size_t i = 0; i < n && rc == 0; i++) {
+        const struct qry_hidden *h = &list[i].parts;
+        if (h->kind == QRY_HIDDEN_ROLLUP) {
+            rc = rollup_lines(r, &list[i], spec, conds, err);
+        } else if (!ts_slice_eq(h->metric, done)) {
+            rc = histogram_lines(r, h->metric, spec, conds, arena, err);
+            done = h->metric;
+        }
+    }
+    return rc;
+}

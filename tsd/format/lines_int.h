@@ -1,0 +1,46 @@
+/*
+ * lines_int.h - what the files of export share: lines.c (points), lines_hidden.c (rollups, histograms).
+ *
+ * Threads    one
+ */
+#ifndef TSD_FORMAT_LINES_INT_H
+#define TSD_FORMAT_LINES_INT_H
+
+#include "base/mem.h"
+#include "tsd/format/lines.h"
+
+#define TSD_LINES_SERIES      4096u               /* of one scan */
+#define TSD_LINES_PIECE_BYTES ((size_t)256 << 10) /* of text, given out at once */
+
+/* One export under way. */
+struct tsd_lines_run {
+    struct sto_catalog *cat;   /* names */
+    struct sto_snap *snap;     /* what is read */
+    tsd_lines_fn emit;         /* where text goes */
+    void *arg;                 /* for emit */
+    struct ts_buf out;         /* text not given out yet */
+    struct ts_buf front, back; /* "metric " and " k=v k=v\n" of the row's series */
+    struct ts_slice lead;      /* stands before the metric: "rollup 1h-sum " */
+    struct ts_slice metric;    /* users' name of a hidden one; p NULL: the series' own */
+    uint64_t n;                /* points, histograms */
+};
+/** Begin; st is borrowed. */
+void tsd_lines__open(struct tsd_lines_run *r, struct sto_store *st, tsd_lines_fn emit, void *arg);
+/** Memory and snapshot away. */
+void tsd_lines__close(struct tsd_lines_run *r);
+/** Give text out if there are at_least bytes of it. */
+int tsd_lines__flush(struct tsd_lines_run *r, size_t at_least, struct ts_error *err);
+/** Set front and back to a series' names. */
+void tsd_lines__names(struct tsd_lines_run *r, const struct sto_series *s);
+/** Lines of a row of the series whose names are set. */
+int tsd_lines__row(struct tsd_lines_run *r, const struct sto_row *row, struct ts_error *err);
+/** Lines of the points of a scan. */
+int tsd_lines__scan(struct tsd_lines_run *r, const struct sto_scan_spec *scan, struct ts_error *err);
+/** Lines of a metric's series that meet the conditions of spec, which conds holds as ids. */
+int tsd_lines__metric(struct tsd_lines_run *r, uint32_t metric, const struct tsd_lines_spec *spec,
+                      const struct sto_tag_cond *conds, struct ts_error *err);
+/** Lines of rollups and histograms, of all metrics or of the one that spec names. */
+int tsd_lines__hidden(struct tsd_lines_run *r, const struct tsd_lines_spec *spec,
+                      const struct sto_tag_cond *conds, struct ts_arena *arena, struct ts_error *err);
+
+#endif

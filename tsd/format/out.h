@@ -1,0 +1,107 @@
+/*
+ * out.h - what an output format is: series or totals in, text into a sink. Shared by HTTP and the command
+ * line.
+ *
+ *   tsd_out_init(&o, format, spec, sink)   o.format->begin   series* or total*   end
+ *
+ * Threads    one thread at a time
+ * Not here   where the text goes (sink.h), what is computed (query/)
+ */
+#ifndef TSD_FORMAT_OUT_H
+#define TSD_FORMAT_OUT_H
+
+#include "query/query.h"
+#include "base/sink.h"
+
+struct tsd_out;
+
+/* A format, a row of out.c. Functions return 0 or what the sink said. */
+struct tsd_out_format {
+    const char *name;         /* as in format=csv */
+    const char *content_type; /* for HTTP */
+    int (*begin)(struct tsd_out *o, struct ts_error *err);
+    int (*head)(struct tsd_out *o, struct ts_error *err); /* columns of totals, o->head; NULL: not printed */
+    int (*series)(struct tsd_out *o, const struct qry_series *s, struct ts_error *err);
+    int (*total)(struct tsd_out *o, const struct qry_total *t, struct ts_error *err);
+    int (*end)(struct tsd_out *o, struct ts_error *err);
+    const char *help; /* one sentence */
+};
+extern const struct tsd_out_format tsd_out_ascii, tsd_out_json, tsd_out_ndjson, tsd_out_csv, tsd_out_text,
+    tsd_out_ndjson_points, tsd_out_csv_tags, tsd_out_csv_wide;
+/** All formats, ended by NULL. */
+extern const struct tsd_out_format *const tsd_out_formats[];
+/** Format by name; NULL if there is none. */
+const struct tsd_out_format *tsd_out_find(struct ts_slice name);
+
+/* One answer being written. */
+struct tsd_out {
+    const struct tsd_out_format *format; /* row of the table */
+    const struct qry_spec *spec;         /* borrowed */
+    struct ts_sink *sink;                /* borrowed */
+    const struct qry_stats *stats;       /* of the run, NULL: none kept */
+    struct qry_limit *limit;             /* of the run; may be NULL */
+    struct tsd_out_kept *kept;           /* series that wait for the end (kept.c); owned, NULL: none */
+    struct sto_catalog *cat;             /* of the store asked; NULL before tsd_out_run */
+    struct ts_buf scratch;               /* head of a series */
+    const struct qry_head *head;         /* totals: their columns, borrowed */
+    size_t n;                            /* series or rows written */
+    size_t *n_of;                        /* series of each sub query; NULL: not counted */
+    struct sto_store *notes;             /* json: has notes on series, to be shown; NULL = none */
+    struct ts_buf globals;               /* json: array of global notes; empty = none to show */
+    int64_t time_hi;                     /* json: seconds / 10000 whose digits are in time_text; -1 = none */
+    char time_text[8];                   /* six digits */
+};
+/** Prepare; spec and sink are borrowed. */
+void tsd_out_init(struct tsd_out *o, const struct tsd_out_format *format, const struct qry_spec *spec,
+                  struct ts_sink *sink);
+/** Memory away. Twice is harmless. */
+void tsd_out_release(struct tsd_out *o);
+/** Begin an answer from a store: its notes, the format's beginning. Then series or totals, then format->end. */
+int tsd_out_begin(struct tsd_out *o, struct sto_store *store, struct ts_error *err);
+/** Run a query and write its whole answer, series or totals as spec says. */
+int tsd_out_run(struct tsd_out *o, struct sto_store *store, struct ts_pool *pool, struct qry_limit *limit,
+                struct ts_error *err);
+
+/* --- for formats --- */
+/** Callbacks of qry_run and qry_totals; arg = struct tsd_out. */
+int tsd_out_series(void *arg, const struct qry_series *s, struct ts_error *err);
+/** With compat = opentsdb: after a query, the empty outputs that explicitTags leaves in OpenTSDB's answer. n_shown is the
+ * number of series of the sub query; reads its series once more. */
+int tsd_out_nameless(struct tsd_out *o, size_t sub, size_t n_shown, struct sto_store *store,
+                     struct ts_pool *pool, struct qry_limit *limit, struct ts_error *err);
+/** Callbacks of qry_table; arg = struct tsd_out. */
+int tsd_out_head(void *arg, const struct qry_head *head, struct ts_error *err);
+/** A row. */
+int tsd_out_total(void *arg, const struct qry_total *t, struct ts_error *err);
+/** Is point i of a series an integer? */
+static inline bool tsd_out_is_int(const struct qry_series *s, size_t i)
+{
+    return s->all_int || (s->is_int && s->is_int[i]);
+}
+/** A field of CSV, in quotes where it needs them. */
+int tsd_out_csv_field(struct ts_buf *b, struct ts_slice s);
+/** Release what kept.c holds; NULL is harmless. Internal to the folder. */
+void tsd_out__kept_free(struct tsd_out_kept *k);
+/** A beginning or an end that writes nothing. */
+int tsd_out_nothing(struct tsd_out *o, struct ts_error *err);
+/** A row of totals with one blank between its columns. */
+int tsd_out_total_words(struct tsd_out *o, const struct qry_total *t, struct ts_error *err);
+/** A double as JSON: Java's digits, NaN as "NaN" or null, at most 48 bytes; returns the end. */
+char *tsd_out_json_double(char *p, double d, bool nan_is_null);
+/** A total's value as text; bytes written (at most 48). */
+size_t tsd_out_total_value(const struct qry_total_value *v, char *out);
+/** The i-th value of a row, the first one being 0. */
+struct qry_total_value tsd_out_total_nth(const struct qry_total *t, size_t i);
+/** A whole row of totals into o->scratch and on: columns of time, tag values by field, the values, with sep between. No value
+ * is nothing between commas, else "null". */
+int tsd_out_total_row(struct tsd_out *o, const struct qry_total *t, char sep,
+                      int (*field)(struct ts_buf *b, struct ts_slice s), struct ts_error *err);
+/* How a row prints its time. */
+enum tsd_out_time { TSD_OUT_S, TSD_OUT_MS, TSD_OUT_ISO };
+/** Rows of a series: head, time, sep, value, tail. NaN of fill policy null is nothing between commas, else "null". */
+int tsd_out_points(struct tsd_out *o, const struct qry_series *s, struct ts_slice head,
+                   enum tsd_out_time time, char sep, struct ts_slice tail, struct ts_error *err);
+/** A time as "2026-11-02 13:00:00", UTC, with .mmm if it has milliseconds. */
+void tsd_out_time(struct ts_buf *b, int64_t ms);
+
+#endif

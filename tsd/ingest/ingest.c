@@ -1,0 +1,243 @@
+/*
+ * ingest.c - series on a miss, batches, refusals.
+ *
+ * Threads    see ingest.h
+ * Not here   reading text (line/put.c, http/put_json.c), queues (storage)
+ */
+#include "tsd/ingest/ingest.h"
+
+#include "base/time.h"
+#include "tsd/ingest/histogram.h"
+
+#define INGEST_SHARDS     65536u             /* sto_series.shard has 16 bits */
+#define INGEST_MSG_BYTES  4096               /* longest text of a refusal */
+#define INGEST_TEXT_BYTES ((size_t)64 << 20) /* a line is bounded long before */
+
+void tsd_ingest_init(struct tsd_ingest *in, const struct tsd_rules *rules, struct sto_store *store,
+                     struct sto_port *port, size_t cache_bytes)
+{
+    *in = (struct tsd_ingest){.rules = rules, .store = store, .port = port};
+    in->cat = sto_store_catalog(store);
+    tsd_icache_init(&in->cache, in->cat, cache_bytes);
+    in->slot_of = ts_xcalloc(INGEST_SHARDS, sizeof(*in->slot_of));
+    ts_buf_init(&in->msg, INGEST_MSG_BYTES);
+    ts_buf_init(&in->text, INGEST_TEXT_BYTES);
+    ts_buf_init(&in->recoded, INGEST_TEXT_BYTES);
+    ts_buf_init(&in->hidden, INGEST_TEXT_BYTES);
+    ts_buf_init(&in->tags_text, INGEST_TEXT_BYTES);
+}
+
+void tsd_ingest_release(struct tsd_ingest *in)
+{
+    tsd_icache_release(&in->cache);
+    ts_free(in->slot_of);
+    ts_free(in->open);
+    ts_free(in->tags);
+    ts_buf_release(&in->msg);
+    ts_buf_release(&in->text);
+    ts_buf_release(&in->recoded);
+    ts_buf_release(&in->hidden);
+    ts_buf_release(&in->tags_text);
+    tsd_hist_families_free(in->families);
+    in->families = NULL;
+    in->slot_of = NULL;
+    in->open = NULL;
+    in->tags = NULL;
+}
+
+void tsd_ingest_begin(struct tsd_ingest *in)
+{
+    if (sto_catalog_generation(in->cat) != in->cache.generation)
+        tsd_icache_reset(&in->cache);
+}
+
+void tsd_ingest_barrier(struct tsd_ingest *in, enum sto_level level, sto_done_fn done, void *arg)
+{
+    for (unsigned i = 0; i < in->n_slots; i++)
+        in->open[i] = NULL;
+    sto_port_barrier(in->port, level, done, arg);
+}
+
+void tsd_ingest_turn(struct tsd_ingest *in)
+{
+    for (unsigned i = 0; i < in->n_slots; i++)
+        in->open[i] = NULL;
+    sto_port_turn(in->port);
+}
+
+/* The series of in->text, made if the rate of new series allows. */
+static int ingest_resolve(struct tsd_ingest *in, size_t metric_len, const struct sto_tag_text *tags,
+                          size_t n_tags, const struct sto_series **out_series)
+{
+    struct ts_slice text = ts_buf_get(&in->text);
+    struct ts_error err = {0};
+    int rc = TS_ENOTFOUND;
+    if (in->new_series) {
+        rc = sto_series_resolve(in->cat, text, (uint32_t)metric_len, tags, n_tags, false, out_series, &err);
+        if (rc == TS_ENOTFOUND) {
+            int taken = tsd_series_take(in->new_series, in->new_series_per_min, in->new_series_total,
+                                        in->may_wait, ts_clock_mono_ns() / 1000000, &in->msg);
+            in->waits_for_series |= taken == TS_EBUSY;
+            TS_TRY(taken);
+        }
+    }
+    if (rc == TS_ENOTFOUND)
+        rc = sto_series_resolve(in->cat, text, (uint32_t)metric_len, tags, n_tags, true, out_series, &err);
+    if (rc < 0)
+        ts_buf_str(&in->msg, err.text);
+    return rc;
+}
+
+/* Names are good: the series from the catalog, its spelling into the cache. */
+static int ingest_make(struct tsd_ingest *in, struct ts_slice metric, const struct sto_tag_text *tags,
+                       size_t n_tags, struct ts_slice raw_metric, struct ts_slice raw_tags,
+                       const struct sto_series **out_series, uintptr_t *out_ref)
+{
+    ts_buf_clear(&in->text);
+    ts_buf_slice(&in->text, metric);
+    for (size_t i = 0; i < n_tags; i++) {
+        ts_buf_char(&in->text, ' ');
+        ts_buf_slice(&in->text, tags[i].k);
+        ts_buf_char(&in->text, '=');
+        ts_buf_slice(&in->text, tags[i].v);
+    }
+    TS_TRY(ingest_resolve(in, metric.n, tags, n_tags, out_series));
+    in->n_missed++;
+    if (raw_tags.n == 0)
+        return 0;
+    uintptr_t ref =
+        tsd_icache_add(&in->cache, tsd_icache_hash(raw_metric, raw_tags), raw_metric, raw_tags, *out_series);
+    if (out_ref)
+        *out_ref = ref;
+    return 0;
+}
+
+int tsd_ingest_series(struct tsd_ingest *in, struct ts_slice metric, const struct sto_tag_text *tags,
+                      size_t n_tags, struct ts_slice raw_metric, struct ts_slice raw_tags,
+                      const struct sto_series **out_series, uintptr_t *out_ref)
+{
+    *out_series = NULL;
+    if (out_ref)
+        *out_ref = 0;
+    ts_buf_clear(&in->msg);
+    TS_TRY(tsd_names_check(in->rules, metric, tags, n_tags, &in->msg));
+    uint32_t uid;
+    if (!in->rules->make_metrics && sto_uid_find(in->cat, STO_UID_METRIC, metric, &uid) < 0) {
+        ts_buf_str(&in->msg, "No such name for 'metrics': '");
+        ts_buf_slice(&in->msg, metric);
+        ts_buf_char(&in->msg, '\'');
+        return TS_ENOTFOUND;
+    }
+    return ingest_make(in, metric, tags, n_tags, raw_metric, raw_tags, out_series, out_ref);
+}
+
+/* "k=v k=v" in a scratch buffer; {NULL, 0} if there are no tags, or no memory for the text. */
+static struct ts_slice ingest_tags_text(struct ts_buf *out, const struct sto_tag_text *tags, size_t n_tags)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < n_tags; i++)
+        n += tags[i].k.n + tags[i].v.n + 2;
+    ts_buf_clear(out);
+    char *from = n ? ts_buf_reserve(out, n) : NULL, *p = from;
+    if (!from)
+        return (struct ts_slice){NULL, 0};
+    for (size_t i = 0; i < n_tags; i++) {
+        memcpy(p, tags[i].k.p, tags[i].k.n);
+        p += tags[i].k.n;
+        *p++ = '=';
+        memcpy(p, tags[i].v.p, tags[i].v.n);
+        p += tags[i].v.n;
+        *p++ = ' ';
+    }
+    return (struct ts_slice){from, n - 1};
+}
+
+int tsd_ingest_text(struct tsd_ingest *in, struct ts_slice metric, const struct sto_tag_text *tags,
+                    size_t n_tags, const struct sto_series **out_series)
+{
+    struct ts_slice text = ingest_tags_text(&in->recoded, tags, n_tags);
+    if (!text.n)
+        return tsd_ingest_series(in, metric, tags, n_tags, metric, text, out_series, NULL);
+    uintptr_t ref = tsd_icache_find(&in->cache, tsd_icache_hash(metric, text), metric, text);
+    if (ref) {
+        in->n_found++;
+        *out_series = tsd_ref_series(ref);
+        return 0;
+    }
+    return tsd_ingest_series(in, metric, tags, n_tags, metric, text, out_series, NULL);
+}
+
+int tsd_ingest_hidden(struct tsd_ingest *in, struct ts_slice hidden, struct ts_slice metric,
+                      const struct sto_tag_text *tags, size_t n_tags, const struct sto_series **out_series)
+{
+    struct ts_slice text = ingest_tags_text(&in->tags_text, tags, n_tags);
+    uintptr_t ref = text.n ? tsd_icache_find(&in->cache, tsd_icache_hash(hidden, text), hidden, text) : 0;
+    if (ref) {
+        in->n_found++;
+        *out_series = tsd_ref_series(ref);
+        return 0;
+    }
+    TS_TRY(tsd_ingest_series(in, metric, tags, n_tags, metric, (struct ts_slice){NULL, 0}, out_series, NULL));
+    return ingest_make(in, hidden, tags, n_tags, hidden, text, out_series, NULL);
+}
+
+void tsd_ingest_add_tag(struct tsd_ingest *in, struct sto_tag_text tag)
+{
+    if (in->n_tags == in->max_tags) {
+        in->max_tags = in->max_tags ? in->max_tags * 2 : 16;
+        in->tags = ts_xrealloc(in->tags, in->max_tags * sizeof(*in->tags));
+    }
+    in->tags[in->n_tags++] = tag;
+}
+
+struct sto_batch *tsd_ingest_open(struct tsd_ingest *in, const struct sto_series *series)
+{
+    unsigned slot = sto_port_slot(in->port, series);
+    if (slot >= in->n_slots) {
+        in->open = ts_xrealloc(in->open, (slot + 1) * sizeof(struct sto_batch *));
+        for (unsigned i = in->n_slots; i <= slot; i++)
+            in->open[i] = NULL;
+        in->n_slots = (uint16_t)(slot + 1);
+    }
+    in->slot_of[series->shard] = (uint16_t)(slot + 1);
+    return in->open[slot] = sto_port_batch(in->port, series);
+}
+
+int tsd_ingest_refusal(struct tsd_ingest *in)
+{
+    struct ts_error err = {0};
+    int rc = sto_port_error(in->port, &err);
+    ts_buf_clear(&in->msg);
+    if (rc == 0 || rc == TS_EBUSY)
+        return TS_EBUSY;
+    ts_buf_str(&in->msg, err.text[0] ? err.text : ts_err_text(rc));
+    return rc;
+}
+
+const char *tsd_refusal_text(enum tsd_refusal kind, bool compat)
+{
+    static const char *const texts[TSD_REF_KINDS] = {
+        [TSD_REF_ILLEGAL] = "illegal argument: ", [TSD_REF_VALUE] = "invalid value: ",
+        [TSD_REF_UNKNOWN] = "unknown metric: ",   [TSD_REF_STORAGE] = "storage error: ",
+        [TSD_REF_SERIES] = "too many series: ",   [TSD_REF_NEW_SERIES] = "too many new series: ",
+        [TSD_REF_READ_ONLY] = "read-only: "};
+    return compat && kind == TSD_REF_STORAGE ? "HBase error: " : texts[kind];
+}
+
+enum tsd_refusal tsd_refusal_of(int code)
+{
+    switch (code) {
+    case TS_EPARSE:
+        return TSD_REF_VALUE;
+    case TS_EINVAL:
+        return TSD_REF_ILLEGAL;
+    case TS_ENOTFOUND:
+        return TSD_REF_UNKNOWN;
+    case TS_ELIMIT:
+        return TSD_REF_SERIES;
+    case TS_ETIMEOUT:
+        return TSD_REF_NEW_SERIES;
+    default:
+        return TSD_REF_STORAGE;
+    }
+}

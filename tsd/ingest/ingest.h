@@ -1,0 +1,129 @@
+/*
+ * ingest.h - points of one worker on their way into its port: series, checks that need the store, open
+ * batches.
+ *
+ * The line protocol, /api/put and import hand in points here; which text belongs to which series is in
+ * ingest_cache.h.
+ *
+ *   tsd_put_line (line/put.h) --\
+ *   tsd_ingest_text (/api/put) --+--> series --> tsd_ingest_point --> sto_port_batch(...)->points
+ *
+ * Threads    one worker; it owns the port
+ * Invariant  a point that was refused is not in any batch; TS_EBUSY takes nothing and is no fault of the
+ * point
+ */
+#ifndef TSD_INGEST_INGEST_H
+#define TSD_INGEST_INGEST_H
+
+#include "storage/store.h"
+#include "tsd/ingest/ingest_cache.h"
+#include "tsd/ingest/rules.h"
+#include "tsd/ingest/series_rate.h"
+
+#define TSD_INPUT_PAD 64 /* bytes that may be read, not used, beyond the end of lines that are parsed */
+
+/* Kinds of refusals: the first four as OpenTSDB counts and names them. docs/PROTOCOL.md "What a refused put says". */
+enum tsd_refusal {
+    TSD_REF_ILLEGAL,    /* illegal argument */
+    TSD_REF_VALUE,      /* invalid value */
+    TSD_REF_UNKNOWN,    /* unknown metric */
+    TSD_REF_STORAGE,    /* the store said no */
+    TSD_REF_SERIES,     /* max_series is reached and the series is new */
+    TSD_REF_NEW_SERIES, /* too many new series in a minute */
+    TSD_REF_READ_ONLY,  /* mode = ro */
+    TSD_REF_KINDS
+};
+
+struct tsd_hist_families;
+
+struct tsd_ingest {
+    const struct tsd_rules *rules;      /* borrowed */
+    struct sto_store *store;            /* borrowed */
+    struct sto_catalog *cat;            /* of the store */
+    struct sto_port *port;              /* ours */
+    struct tsd_icache cache;            /* text -> series */
+    struct sto_batch **open;            /* by slot: open batch or NULL; void after each turn */
+    uint16_t *slot_of;                  /* by shard: slot + 1, 0 = not asked yet */
+    uint16_t n_slots;                   /* room in open */
+    struct ts_buf msg;                  /* text of the last refusal */
+    struct ts_buf text;                 /* scratch: a series' text in normal form */
+    struct ts_buf recoded;              /* scratch: a line in UTF-8 (compat) */
+    struct ts_buf hidden;               /* scratch: name of a hidden metric, for callers */
+    struct ts_buf tags_text;            /* scratch: tags of a hidden series */
+    struct tsd_hist_families *families; /* owned: buckets of histograms (histogram.h); NULL until the first */
+    struct sto_tag_text *tags;          /* scratch: tags of a point */
+    size_t n_tags, max_tags;            /* tags: in use, room */
+    struct tsd_series_conn *new_series; /* of the connection at hand; NULL = no limit of new series */
+    struct tsd_series_total *new_series_total; /* of the daemon; NULL only if new_series is */
+    uint64_t new_series_per_min;               /* of a connection */
+    bool may_wait;                             /* the connection at hand can send its point again */
+    bool waits_for_series; /* TS_EBUSY was about new series, not the store; the caller clears it */
+    char time_text[24];    /* time of the last line, with the blank after it */
+    uint32_t time_len;     /* digits of it; 0 = none */
+    uint32_t time_ms_flag; /* STO_META_MS if it came with milliseconds */
+    int64_t time_ts_ms;    /* its meaning */
+    uint64_t n_points;     /* taken since the start */
+    uint64_t n_guessed, n_found, n_missed; /* series by guess, by table, by catalog */
+    uint64_t n_refused[TSD_REF_KINDS];     /* refused points by kind */
+};
+
+/** Prepare. rules, store and port are borrowed; cache_bytes = budget of the cache of texts. */
+void tsd_ingest_init(struct tsd_ingest *in, const struct tsd_rules *rules, struct sto_store *store,
+                     struct sto_port *port, size_t cache_bytes);
+/** Memory away; open batches must have been sent. */
+void tsd_ingest_release(struct tsd_ingest *in);
+/** Call before a run of points: forgets texts if names were renamed. */
+void tsd_ingest_begin(struct tsd_ingest *in);
+/** End of a loop turn: hand open batches to the store and let the port work. */
+void tsd_ingest_turn(struct tsd_ingest *in);
+/** sto_port_barrier for everything taken so far. The batches it sends are no longer ours to fill: a barrier
+ * that goes past this function loses points. */
+void tsd_ingest_barrier(struct tsd_ingest *in, enum sto_level level, sto_done_fn done, void *arg);
+
+/** Series of a metric and tags; makes it if the rules allow. Names are checked; tags as sent, no key twice.
+ *  @param raw_metric, raw_tags  spelling to remember, as it stands in the sender's text; raw_tags.n 0 =
+ * remember nothing
+ *  @param out_ref   [out] ref of the spelling in the cache, 0 if not kept; may be NULL
+ *  @return 0; TS_EINVAL, TS_ENOTFOUND (unknown metric), TS_ELIMIT (max_series), TS_ETIMEOUT (new_series_per_min) and others
+ * of the catalog with text in in->msg; TS_EBUSY with in->waits_for_series set */
+int tsd_ingest_series(struct tsd_ingest *in, struct ts_slice metric, const struct sto_tag_text *tags,
+                      size_t n_tags, struct ts_slice raw_metric, struct ts_slice raw_tags,
+                      const struct sto_series **out_series, uintptr_t *out_ref);
+/** As above, asking the cache first, by the text "metric k=v k=v" made from the parts. For senders that don't
+ * send such text. */
+int tsd_ingest_text(struct tsd_ingest *in, struct ts_slice metric, const struct sto_tag_text *tags,
+                    size_t n_tags, const struct sto_series **out_series);
+
+/** Series of a hidden metric (query/execution/hidden.h) with a point's tags, after the visible one of metric and tags was found
+ * or made. Errors as tsd_ingest_series, about the visible one. */
+int tsd_ingest_hidden(struct tsd_ingest *in, struct ts_slice hidden, struct ts_slice metric,
+                      const struct sto_tag_text *tags, size_t n_tags, const struct sto_series **out_series);
+/** Add a tag to the scratch list in->tags. */
+void tsd_ingest_add_tag(struct tsd_ingest *in, struct sto_tag_text tag);
+
+/** Open batch with room for a point of a series, when the one at hand is missing or full. NULL: see
+ * tsd_ingest_refusal. */
+struct sto_batch *tsd_ingest_open(struct tsd_ingest *in, const struct sto_series *series);
+/** Why tsd_ingest_open gave NULL: TS_EBUSY, or TS_ENOSPC / TS_ENOMEM / TS_EMFILE / TS_EIO with text in in->msg. */
+int tsd_ingest_refusal(struct tsd_ingest *in);
+/** Class of a refusal for reply lines: "illegal argument: ". compat: OpenTSDB's word for errors of the store. */
+const char *tsd_refusal_text(enum tsd_refusal kind, bool compat);
+/** Kind of an error code. */
+enum tsd_refusal tsd_refusal_of(int code);
+
+/** Take one point. 0, or NULL batch's code (tsd_ingest_refusal). Inlined in the parsers' loops. */
+static inline int tsd_ingest_point(struct tsd_ingest *in, const struct sto_series *series, int64_t ts_ms,
+                                   int64_t m, uint32_t flags)
+{
+    unsigned slot = in->slot_of[series->shard];
+    struct sto_batch *batch = slot ? in->open[slot - 1] : NULL;
+    if (__builtin_expect(!batch || batch->n == STO_BATCH_POINTS, 0)) {
+        batch = tsd_ingest_open(in, series);
+        if (!batch)
+            return tsd_ingest_refusal(in);
+    }
+    batch->points[batch->n++] = (struct sto_point){.series = series, .ts_ms = ts_ms, .m = m, .flags = flags};
+    return 0;
+}
+
+#endif

@@ -1,0 +1,38 @@
+/*
+ * rollups.h - rollups that clients send: the configuration, and where a point of them goes.
+ *
+ * Threads    the configuration is constant once loaded; the rest belongs to one worker
+ * Source     protocols-and-queries 1.5, 2.3; storage-and-tools 2.11
+ */
+#ifndef TSD_INGEST_ROLLUPS_H
+#define TSD_INGEST_ROLLUPS_H
+
+#include "base/conf.h"
+#include "query/execution/rollup.h"
+#include "tsd/ingest/ingest.h"
+
+/** From the keys rollups, rollups_config and so on; names are borrowed from conf. TS_EINVAL, TS_EPARSE, TS_EIO. */
+int tsd_rollups_load(const struct ts_conf *conf, struct qry_rollups *out, struct ts_error *err);
+/** Memory away. Twice is harmless. */
+void tsd_rollups_release(struct qry_rollups *r);
+
+/** For import into a folder: takes every interval and aggregator that was taken before. */
+extern const struct qry_rollups tsd_rollups_any;
+
+/* What a rollup point says about itself, as sent; n 0 = not there. */
+struct tsd_rollup_words {
+    struct ts_slice interval;   /* "1h" */
+    struct ts_slice aggregator; /* over time */
+    struct ts_slice group_by;   /* over series: a pre-aggregate */
+    bool tagged; /* a pre-aggregate, and its tag is among the tags already: what export writes */
+};
+/** Take a point of a rollup. Whole seconds only; the time becomes the start of its interval.
+ *  @param conf  borrowed; NULL or off is TS_EINVAL
+ *  @param tags  room for one more tag behind n_tags: the one of pre-aggregates
+ *  @return 0; TS_EINVAL, TS_ENOTFOUND and others of tsd_ingest_hidden with text in in->msg; TS_EBUSY */
+int tsd_rollup_take(struct tsd_ingest *in, const struct qry_rollups *conf,
+                    const struct tsd_rollup_words *words, struct ts_slice metric, struct sto_tag_text *tags,
+                    size_t n_tags, const struct tsd_time *time, struct ts_slice value_word,
+                    struct ts_num value);
+
+#endif

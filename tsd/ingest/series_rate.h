@@ -1,0 +1,55 @@
+/*
+ * series_rate.h - how many new series a connection, and all of them together, may make in a minute.
+ *
+ * Each has a token bucket that holds a minute's worth, so a start with many series is not slowed. When it is empty,
+ * a connection of the line protocol is not read for a while; a line that has waited SERIES_RATE_WAIT_MS is refused, and so
+ * are further ones until there are tokens again, so that points of known series behind them go on.
+ *
+ * Threads    struct tsd_series_total from any thread; struct tsd_series_conn belongs to its worker
+ */
+#ifndef TSD_INGEST_SERIES_RATE_H
+#define TSD_INGEST_SERIES_RATE_H
+
+#include "base/buf.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define TSD_SERIES_WAIT_MS 10000 /* longest time that a line waits for a token */
+
+/* A token bucket. */
+struct tsd_series_bucket {
+    uint64_t per_min; /* tokens a minute, and the most it holds; 0 = no limit; constant */
+    uint64_t units;   /* in it, 60,000 a token: one millisecond brings per_min of them */
+    int64_t at_ms;    /* monotonic time of units */
+};
+/** A full bucket. */
+void tsd_series_bucket_init(struct tsd_series_bucket *b, uint64_t per_min, int64_t now_ms);
+
+/* The bucket of all connections. */
+struct tsd_series_total {
+    pthread_mutex_t lock;            /* guards bucket */
+    struct tsd_series_bucket bucket; /* of new_series_per_min_total */
+};
+/** Prepare it. */
+void tsd_series_total_init(struct tsd_series_total *t, uint64_t per_min, int64_t now_ms);
+/** Release it. */
+void tsd_series_total_release(struct tsd_series_total *t);
+
+/* What is kept for a connection. Zeroed; the first tsd_series_take fills its bucket. */
+struct tsd_series_conn {
+    struct tsd_series_bucket bucket; /* of new_series_per_min */
+    int64_t waits_since_ms;          /* a line waits for a token since then; 0 = none does */
+    bool refuses;                    /* lines do not wait any more, until there is a token */
+    bool started;                    /* bucket is filled */
+};
+
+/** Take a token for a new series.
+ *  @param per_min   of the connection (new_series_per_min); 0 = no limit
+ *  @param may_wait  the caller can send the same point again later
+ *  @return 0; TS_EBUSY: ask again later (only with may_wait); TS_ETIMEOUT: refuse the point, the reason is appended to msg */
+int tsd_series_take(struct tsd_series_conn *c, uint64_t per_min, struct tsd_series_total *t, bool may_wait,
+                    int64_t now_ms, struct ts_buf *msg);
+
+#endif

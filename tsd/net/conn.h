@@ -1,0 +1,133 @@
+/*
+ * conn.h - one connection: its socket, what it has sent and not yet been used, what waits to be sent to it.
+ *
+ * Bytes arrive in the worker's buffer; only what a protocol could not use yet is kept in `tail`. Replies go
+ * to `out` or, for long ones, come as finished blocks.
+ *
+ * Threads    its worker
+ * Invariant  a connection is freed at the end of a loop turn, never inside a callback, and not while n_held >
+ * 0
+ */
+#ifndef TSD_NET_CONN_H
+#define TSD_NET_CONN_H
+
+#include "base/buf.h"
+#include "tsd/daemon/memory.h"
+#include "tsd/ingest/series_rate.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct event;
+struct tsd_conn;
+struct tsd_peer;
+struct tsd_worker;
+
+/* A protocol, a row of the table that the daemon was started with (tsd_daemon.protocols). */
+struct tsd_protocol {
+    const char *name;
+    /* Do these first bytes of a connection belong to the protocol: 1 yes, 0 no, -1 can't tell yet. */
+    int (*match)(const struct tsd_worker *w, const char *p, size_t n);
+    void (*open)(struct tsd_conn *c);
+    /* Use bytes of [p, p + n); returns how many. TSD_INPUT_PAD bytes beyond are readable. eof: nothing will
+     * follow. */
+    size_t (*input)(struct tsd_conn *c, const char *p, size_t n, bool eof);
+    /* Everything that waited to be sent is sent. */
+    void (*sent)(struct tsd_conn *c);
+    /* Once a second. */
+    void (*tick)(struct tsd_conn *c);
+    /* The client is gone or everything is sent. Work that holds the connection goes on. */
+    void (*close)(struct tsd_conn *c);
+    /* The last hold is gone: free what open made. */
+    void (*free)(struct tsd_conn *c);
+    bool waits; /* its input stops while the store can't take more */
+};
+
+/* A finished piece of a reply, sent after `out`. */
+struct tsd_block {
+    struct tsd_block *next;                           /* private */
+    char *p;                                          /* bytes */
+    size_t n, off;                                    /* how many, how many are sent */
+    void (*done)(void *arg, struct tsd_block *block); /* sent, or the client is gone (off < n) */
+    void *arg;                                        /* for done */
+};
+
+struct tsd_conn {
+    struct tsd_worker *w;                   /* owner */
+    const struct tsd_protocol *proto;       /* NULL until the first bytes are here */
+    void *state;                            /* of the protocol */
+    struct event *ev_read, *ev_write;       /* libevent's */
+    struct tsd_conn *prev, *next;           /* list of the worker */
+    struct tsd_conn *half_prev, *half_next; /* list of incomplete requests of the worker */
+    struct tsd_conn *run_next; /* list of connections to be worked on without waiting for the socket */
+    struct ts_buf tail;        /* received and not used yet */
+    struct ts_buf out;         /* to be sent */
+    size_t out_off;            /* of it, sent */
+    struct tsd_block *blocks, **blocks_end; /* sent after out */
+    int64_t rate_ms;                        /* when counting of sent_bytes began; 0 = nothing is unsent */
+    uint64_t sent_bytes;                    /* since then */
+    int64_t active_ms;                      /* worker's clock when something moved last */
+    int64_t eof_ms;                         /* when the client shut its side; meaningful if eof */
+    int64_t linger_until_ms;  /* 0, or we have shut our side and wait for the client's end until then */
+    struct tsd_peer *address; /* of the client, for its accounts; NULL: none */
+    uint32_t n_held;          /* operations under way that will come back */
+    int fd;                   /* socket, -1 when closed */
+    bool local;               /* from this machine */
+    bool eof;                 /* the client has shut its side */
+    bool blocked;             /* the protocol wants no input now */
+    bool stuck;               /* tail holds input that only waits for blocked or the store */
+    bool closing;             /* close when all is sent */
+    bool
+        in_input; /* the protocol is using its input: the end of what is sent is not the end of the connection */
+    bool dead;    /* socket is gone; freed when nobody holds it */
+    bool reading, writing; /* events that are on */
+    bool forced;           /* out counts more than its account has */
+    bool queued;           /* in the worker's run list */
+    bool half;             /* in the worker's list of incomplete requests */
+    bool again; /* the protocol set it: it will use its tail when other connections had their turn */
+    struct tsd_series_conn new_series; /* how many it may make */
+    char peer[64];                     /* address and port, for people */
+};
+
+/** New connection of a worker around an accepted socket (taken); peer of tsd_peers_add. */
+struct tsd_conn *tsd_conn_new(struct tsd_worker *w, int fd, struct tsd_peer *peer);
+/** The account of memory that what this client causes counts in. */
+struct ts_budget *tsd_conn_account(const struct tsd_conn *c, enum tsd_shared account);
+/** Send what can be sent now; the rest follows when the socket allows. */
+void tsd_conn_flush(struct tsd_conn *c);
+/**
+ * Make room in `out` for n bytes of a reply. When the account of replies refuses, what waits is sent first; once all of it is, the
+ * bytes are granted whatever the account holds: a client that reads gets its answers while others fill the memory. What
+ * the socket then does not take must fit the account, or the connection is closed. On failure out.failed is set, or the connection is
+ * dead.
+ */
+void tsd_conn_reserve(struct tsd_conn *c, size_t n);
+/** Queue a block to be sent after everything before it. */
+void tsd_conn_send_block(struct tsd_conn *c, struct tsd_block *block);
+/** Bytes waiting to be sent. */
+size_t tsd_conn_unsent(const struct tsd_conn *c);
+/** Want input (again) or not. */
+void tsd_conn_block(struct tsd_conn *c, bool blocked);
+/** A request has begun on this connection and is not complete (or it is now): puts it at the end of the worker's list of those, or takes it
+ * out. */
+void tsd_conn_incomplete(struct tsd_conn *c, bool incomplete);
+/** Close once everything is sent and nobody holds it. */
+void tsd_conn_close_soon(struct tsd_conn *c);
+/** Socket away at once; holders may still come back. */
+void tsd_conn_kill(struct tsd_conn *c);
+/** An operation will come back to this connection: it stays. */
+void tsd_conn_hold(struct tsd_conn *c);
+/** The operation came back; may free the connection. */
+void tsd_conn_unhold(struct tsd_conn *c);
+
+/* --- for the worker --- */
+/** Work on input that is here already (tail). */
+void tsd_conn_run(struct tsd_conn *c);
+/** Switch the read event on or off as the flags say. */
+void tsd_conn_update(struct tsd_conn *c);
+/** Once a second: idle, stalled and lingering connections. */
+void tsd_conn_tick(struct tsd_conn *c);
+/** Free a dead connection that nobody holds. */
+void tsd_conn_free(struct tsd_conn *c);
+
+#endif

@@ -1,0 +1,126 @@
+/*
+ * delete.c - deletes of a job through the port of its connection's worker.
+ *
+ * Invariant  the job waits until the worker is done with the call: it lives on the job's stack
+ */
+#include "tsd/protocols/http/delete.h"
+
+#include "base/log.h"
+#include "tsd/net/worker.h"
+
+#include <pthread.h>
+#include <time.h>
+
+#define DELETE_STEP_SERIES 4096      /* of one call: what a worker does between two looks at its sockets */
+#define DELETE_RETRY_NS    20000000  /* while the store is behind */
+#define DELETE_MAX_TRIES   (60 * 50) /* one minute of that */
+
+/* All deletes of one request. */
+struct delete
+{
+    struct tsd_call call;            /* on its way to the worker */
+    const struct qry_doomed *doomed; /* series and ranges; borrowed */
+    size_t n;                        /* of doomed */
+    size_t next;         /* first that is not handed in yet; the worker's between call and answer */
+    bool barrier;        /* all are handed in: make them durable */
+    pthread_mutex_t mu;  /* guards what follows */
+    pthread_cond_t cond; /* the worker is done */
+    bool done;           /* it is */
+    int rc;              /* 0, TS_EBUSY: call again; else why it ends */
+    struct ts_error err; /* text of rc */
+};
+
+static void delete_answer(struct delete *d, int rc, const struct ts_error *err)
+{
+    pthread_mutex_lock(&d->mu);
+    d->rc = rc;
+    if (err)
+        d->err = *err;
+    d->done = true;
+    pthread_cond_signal(&d->cond); /* under the mutex: the job may free d as soon as it has it */
+    pthread_mutex_unlock(&d->mu);
+}
+
+static void delete_durable(void *arg, int rc, const struct ts_error *err)
+{
+    delete_answer(arg, rc, rc < 0 ? err : NULL);
+}
+
+/* In the worker. */
+static void delete_run_call(struct tsd_worker *w, struct tsd_call *call)
+{
+    struct delete *d = (struct delete *)call;
+    size_t end = d->n - d->next > DELETE_STEP_SERIES ? d->next + DELETE_STEP_SERIES : d->n;
+    for (; d->next < end; d->next++) {
+        const struct qry_doomed *x = &d->doomed[d->next];
+        int rc = tsd_ingest_point(&w->ingest, x->series, x->from_ms, x->to_ms,
+                                  sto_meta_flags(STO_OP_DEL, TS_NUM_INT, 0, false));
+        if (rc < 0) {
+            struct ts_error err = {0};
+            if (rc != TS_EBUSY) {
+                ts_buf_char(&w->ingest.msg, 0);
+                ts_error_set(&err, rc, "%s", w->ingest.msg.p ? w->ingest.msg.p : ts_err_text(rc));
+            }
+            delete_answer(d, rc, &err);
+            return;
+        }
+    }
+    if (d->next == d->n && d->barrier)
+        tsd_ingest_barrier(&w->ingest, sto_ack_level(w->daemon->store), delete_durable, d);
+    else
+        delete_answer(d, 0, NULL);
+}
+
+static int delete_call(struct delete *d, struct tsd_worker *w)
+{
+    d->done = false;
+    d->call.run = delete_run_call;
+    tsd_worker_call(w, &d->call);
+    pthread_mutex_lock(&d->mu);
+    while (!d->done)
+        pthread_cond_wait(&d->cond, &d->mu);
+    pthread_mutex_unlock(&d->mu);
+    return d->rc;
+}
+
+static int delete_all(struct delete *d, struct tsd_worker *w, const struct qry_limit *limit,
+                      struct ts_error *err)
+{
+    const struct timespec pause = {0, DELETE_RETRY_NS};
+    for (int tries = 0;;) {
+        if (atomic_load_explicit(&limit->cancelled, memory_order_relaxed))
+            return ts_error_set(err, TS_ECANCELLED, "deleted from %zu of %zu series", d->next, d->n);
+        size_t before = d->next;
+        d->barrier = d->n - d->next <= DELETE_STEP_SERIES;
+        bool last = d->barrier;
+        int rc = delete_call(d, w);
+        if (rc == 0 && last)
+            return 0;
+        if (rc == TS_EBUSY && (d->next > before || ++tries < DELETE_MAX_TRIES)) {
+            (void)nanosleep(&pause, NULL);
+            continue;
+        }
+        if (rc < 0)
+            return ts_error_set(err, rc, "deleted from %zu of %zu series, then: %s", d->next, d->n,
+                                d->err.text[0] ? d->err.text : "the store is behind, try again");
+    }
+}
+
+int tsd_delete_run(struct tsd_job *job, struct tsd_deleted *what, struct ts_error *err)
+{
+    const struct tsd_req *req = tsd_job_req(job);
+    TS_TRY(tsd_deleted_find(what, req->d->store, tsd_job_limit(job), err));
+    if (what->dry || !what->n)
+        return 0;
+    struct delete d = {.doomed = what->doomed, .n = what->n};
+    pthread_mutex_init(&d.mu, NULL);
+    pthread_cond_init(&d.cond, NULL);
+    int rc = delete_all(&d, req->w, tsd_job_limit(job), err);
+    pthread_cond_destroy(&d.cond);
+    pthread_mutex_destroy(&d.mu);
+    if (rc == 0)
+        ts_log(TS_LOG_INFO, "deleted %llu points of %zu series, %lld ms to %lld ms",
+               (unsigned long long)tsd_deleted_sum(what), d.n, (long long)d.doomed[0].from_ms,
+               (long long)d.doomed[0].to_ms);
+    return rc;
+}

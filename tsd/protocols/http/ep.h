@@ -1,0 +1,76 @@
+/*
+ * ep.h - the endpoints' functions, for the table in routes.c. Contract: struct tsd_endpoint.
+ */
+#ifndef TSD_PROTOCOLS_HTTP_EP_H
+#define TSD_PROTOCOLS_HTTP_EP_H
+
+#include "tsd/protocols/http/http.h"
+
+/* ep_meta.c */
+void tsd_ep_meta(struct tsd_req *req);
+/* ep_put.c */
+void tsd_ep_put(struct tsd_req *req);
+/* ep_graph.c */
+void tsd_ep_graph(struct tsd_req *req);
+/* ep_legacy.c */
+void tsd_ep_home(struct tsd_req *req);
+void tsd_ep_stats_text(struct tsd_req *req);
+void tsd_ep_favicon(struct tsd_req *req);
+void tsd_ep_static(struct tsd_req *req);
+void tsd_ep_diediedie(struct tsd_req *req);
+/* ep_logs.c */
+void tsd_ep_logs(struct tsd_req *req);
+/* ep_threads.c */
+void tsd_ep_threads(struct tsd_req *req);
+void tsd_ep_jvm(struct tsd_req *req);
+void tsd_ep_region_clients(struct tsd_req *req);
+/* ep_histogram.c */
+void tsd_ep_histogram(struct tsd_req *req);
+/* ep_rollup.c */
+void tsd_ep_rollup(struct tsd_req *req);
+/* ep_export.c */
+void tsd_ep_export(struct tsd_req *req);
+/* ep_query.c */
+struct tsd_job;
+struct tsd_out_format;
+/** The query of a request: parameters of GET and DELETE, body of POST and flags beside it. */
+int tsd_ep_query_parse(struct tsd_job *job, struct qry_spec *spec, struct ts_error *err);
+/** May a query be deleted? TS_EINVAL: where, top, totals, a day, month or year as start without an end. */
+int tsd_ep_delete_fits(const struct qry_spec *spec, struct ts_error *err);
+/** json (also for an Accept that means points) or text of the parameter format; TS_EINVAL for others. */
+int tsd_ep_plain_format(struct tsd_job *job, bool *out_json, struct ts_error *err);
+/** What the configuration says about queries, after the spec was parsed. */
+void tsd_ep_query_settings(const struct tsd_req *req, struct qry_spec *spec);
+/** Format of an answer by the parameter format, else by the header Accept, else JSON. TS_EINVAL. */
+int tsd_ep_query_format(const struct tsd_req *req, const struct tsd_out_format **out, struct ts_error *err);
+void tsd_ep_query(struct tsd_req *req);
+/* ep_delete.c */
+void tsd_ep_delete(struct tsd_req *req);
+/* ep_explain.c */
+void tsd_ep_query_explain(struct tsd_req *req);
+/* ep_exp.c */
+void tsd_ep_query_exp(struct tsd_req *req);
+/* ep_gexp.c */
+void tsd_ep_query_gexp(struct tsd_req *req);
+/* ep_last.c */
+void tsd_ep_query_last(struct tsd_req *req);
+/* ep_scan.c */
+void tsd_ep_scan(struct tsd_req *req);
+/* ep_names.c */
+void tsd_ep_suggest(struct tsd_req *req);
+/* ep_info.c */
+void tsd_ep_aggregators(struct tsd_req *req);
+void tsd_ep_config(struct tsd_req *req);
+void tsd_ep_config_filters(struct tsd_req *req);
+void tsd_ep_serializers(struct tsd_req *req);
+void tsd_ep_version(struct tsd_req *req);
+/* ep_stats.c */
+void tsd_ep_stats(struct tsd_req *req);
+/* ep_stats_query.c */
+void tsd_ep_stats_query(struct tsd_req *req);
+/* ep_admin.c */
+void tsd_ep_dropcaches(struct tsd_req *req);
+void tsd_ep_flush(struct tsd_req *req);
+void tsd_ep_memory(struct tsd_req *req);
+
+#endif

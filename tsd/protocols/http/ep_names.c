@@ -1,0 +1,96 @@
+/*
+ * ep_names.c - /api/suggest: names that begin with a prefix.
+ *
+ * Threads    the endpoint in the worker, the rest in a job
+ * Source     protocols-and-queries 5.2
+ */
+#include "tsd/protocols/http/ep.h"
+
+#include "base/json.h"
+#include "tsd/protocols/http/job.h"
+
+#define SUGGEST_DEFAULT 25
+
+struct suggest {
+    struct ts_json json; /* writes to text */
+    struct ts_buf text;  /* the array */
+    bool printable;      /* without prefix only names that begin with '!' to '}' */
+};
+
+static void suggest_each(void *arg, uint32_t id, struct ts_slice name)
+{
+    struct suggest *s = arg;
+    (void)id;
+    if (s->printable && (name.n == 0 || name.p[0] < '!' || name.p[0] > '}'))
+        return;
+    ts_json_slice(&s->json, name);
+}
+
+/* type, q and max from the query string or the body. */
+static int suggest_words(struct tsd_job *job, struct ts_slice *type, struct ts_slice *q, struct ts_slice *max,
+                         struct ts_error *err)
+{
+    const struct tsd_req *req = tsd_job_req(job);
+    struct ts_arena *arena = tsd_job_arena(job);
+    if (req->method != TSD_POST || req->body.n == 0) {
+        (void)tsd_req_param(req, "type", type);
+        (void)tsd_req_param(req, "q", q);
+        (void)tsd_req_param(req, "max", max);
+        return 0;
+    }
+    struct ts_slice *out[3] = {type, q, max};
+    static const char *const names[3] = {"type", "q", "max"};
+    json_t *root;
+    TS_TRY(tsd_job_json(job, &root, err));
+    struct ts_json_unknown unknown = {.n = 0};
+    int rc = req->d->set.rules.compat ? 0 : ts_json_known(root, "type q max", &unknown, err);
+    tsd_job_ignored(job, &unknown);
+    for (int i = 0; i < 3; i++) {
+        json_t *v = json_object_get(root, names[i]);
+        char number[TS_NUM_TEXT_BYTES];
+        struct ts_slice text = {"", 0};
+        if (json_is_string(v))
+            text = (struct ts_slice){json_string_value(v), json_string_length(v)};
+        else if (json_is_integer(v))
+            text = (struct ts_slice){number, ts_num_print_int(json_integer_value(v), number)};
+        *out[i] = (struct ts_slice){ts_arena_strndup(arena, text.p, text.n), text.n};
+    }
+    json_decref(root);
+    return rc;
+}
+
+static int suggest_run(struct tsd_job *job, struct ts_error *err)
+{
+    const struct tsd_req *req = tsd_job_req(job);
+    struct ts_slice type, q, max_text;
+    int64_t max = SUGGEST_DEFAULT;
+    enum sto_uid_kind kind;
+    TS_TRY(suggest_words(job, &type, &q, &max_text, err));
+    if (ts_slice_is(type, "metrics"))
+        kind = STO_UID_METRIC;
+    else if (ts_slice_is(type, "tagk"))
+        kind = STO_UID_TAGK;
+    else if (ts_slice_is(type, "tagv"))
+        kind = STO_UID_TAGV;
+    else
+        return ts_error_set(err, TS_EINVAL, "Invalid 'type' parameter:%.*s", (int)(type.n < 64 ? type.n : 64),
+                            type.p);
+    if (max_text.n && ts_num_parse_int(max_text, &max, NULL) < 0)
+        return ts_error_set(err, TS_EINVAL, "Unable to parse 'max' as a number");
+    if (max <= 0)
+        max = SUGGEST_DEFAULT;
+    struct suggest s = {.printable = q.n == 0 && req->d->set.rules.compat};
+    ts_buf_init(&s.text, 0);
+    ts_json_init(&s.json, &s.text);
+    ts_json_arr(&s.json);
+    sto_uid_suggest(sto_store_catalog(req->d->store), kind, q, (size_t)max, suggest_each, &s);
+    ts_json_arr_end(&s.json);
+    int rc = ts_sink_write(tsd_job_sink(job), ts_buf_get(&s.text), err);
+    ts_buf_release(&s.text);
+    return rc;
+}
+
+void tsd_ep_suggest(struct tsd_req *req)
+{
+    tsd_job_start(req, TSD_JOB_SMALL, tsd_type_json, suggest_run);
+}

@@ -1,0 +1,170 @@
+/*
+ * ep_query.c - GET and POST /api/query: series of points, or totals with our own parameter by.
+ *
+ * Threads    the endpoint in the worker, the rest in a job
+ * Source     protocols-and-queries 2.5, 3.1, 3.5
+ */
+#include "tsd/protocols/http/ep.h"
+
+#include "base/time.h"
+#include "query/filters/filter.h"
+#include "tsd/protocols/http/accept.h"
+#include "tsd/protocols/http/delete.h"
+#include "tsd/protocols/http/queries.h"
+#include "tsd/meta/kind.h"
+#include "tsd/format/out.h"
+
+#include <strings.h>
+
+#define QUERY_ONCE_SUBS    4  /* of a query that a worker tries by itself; */
+#define QUERY_ONCE_FILTERS 8  /* of each */
+#define QUERY_ONCE_VALUES  32 /* of a filter */
+
+/* Flags of the query string also hold for a body. */
+static void query_flags(const struct tsd_req *req, struct qry_spec *spec)
+{
+    spec->arrays = spec->arrays || tsd_req_flag(req, "arrays");
+    spec->ms = spec->ms || tsd_req_flag(req, "ms");
+}
+
+int tsd_ep_query_parse(struct tsd_job *job, struct qry_spec *spec, struct ts_error *err)
+{
+    const struct tsd_req *req = tsd_job_req(job);
+    struct ts_arena *arena = tsd_job_arena(job);
+    bool compat = req->d->set.rules.compat;
+    if (req->method != TSD_POST)
+        return qry_parse_params(req->params, req->n_params, ts_clock_ms(), compat, arena, spec, err);
+    if (req->body.n == 0) {
+        json_t *none;
+        return tsd_job_json(job, &none, err);
+    }
+    TS_TRY(qry_parse_json(req->body, ts_clock_ms(), compat, arena, spec, err));
+    query_flags(req, spec);
+    tsd_job_ignored(job, &spec->unknown);
+    return 0;
+}
+
+int tsd_ep_delete_fits(const struct qry_spec *spec, struct ts_error *err)
+{
+    if (spec->where.n || spec->top.n)
+        return ts_error_set(err, TS_EINVAL,
+                            "A delete takes all points of a range: leave out where, top and bottom");
+    if (spec->by_on)
+        return ts_error_set(err, TS_EINVAL, "Totals can't be deleted: ask for series");
+    return qry_delete_need_end(spec, err);
+}
+
+/* DELETE, method_override=delete of a GET, "delete":true of a body. */
+static int query_delete(struct tsd_job *job, struct qry_spec *spec, struct ts_error *err)
+{
+    const struct tsd_req *req = tsd_job_req(job);
+    struct tsd_denial denial;
+    struct ts_slice method;
+    bool overridden = req->method == TSD_GET && tsd_req_param(req, "method_override", &method) &&
+                      method.n == 6 && !strncasecmp(method.p, "delete", 6);
+    spec->del = spec->del || req->method == TSD_DELETE || overridden;
+    if (!spec->del)
+        return 0;
+    bool allowed = req->d->set.allow & TSD_ALLOW_QUERY_DELETE;
+    if (!allowed && overridden && req->d->set.rules.compat) {
+        spec->del = false; /* OpenTSDB silently answers the query */
+        return 0;
+    }
+    if (!tsd_access_change(req, &denial)) {
+        tsd_job_error_status(job, denial.status);
+        return ts_error_set(err, TS_EINVAL, "%s", denial.message);
+    }
+    if (!allowed && !req->d->set.rules.compat)
+        return ts_error_set(err, TS_EINVAL,
+                            "Deleting is switched off: the daemon needs query_allow_delete = true");
+    if (!allowed) {
+        tsd_job_error_details(job, "Deleting data is not enabled (tsd.http.query.allow_delete=false)");
+        return ts_error_set(err, TS_EINVAL, "Bad request");
+    }
+    return tsd_ep_delete_fits(spec, err);
+}
+
+void tsd_ep_query_settings(const struct tsd_req *req, struct qry_spec *spec)
+{
+    spec->values_must_exist = req->d->set.values_must_exist;
+    spec->rollups = &req->d->set.rollups;
+}
+
+int tsd_ep_query_format(const struct tsd_req *req, const struct tsd_out_format **out, struct ts_error *err)
+{
+    struct ts_slice name;
+    *out = &tsd_out_json;
+    if (!tsd_req_param(req, "format", &name) || name.n == 0) {
+        if (!req->d->set.rules.compat) /* OpenTSDB looks at no Accept */
+            *out = tsd_accept_format(req->accept);
+        return 0;
+    }
+    *out = tsd_out_find(name);
+    if (*out)
+        return 0;
+    return ts_error_set(err, TS_EINVAL,
+                        "No such format: %.*s (csv, csv-tags, csv-wide, json, ndjson, ndjson-points, text)",
+                        (int)(name.n < 64 ? name.n : 64), name.p);
+}
+
+int tsd_ep_plain_format(struct tsd_job *job, bool *out_json, struct ts_error *err)
+{
+    const struct tsd_req *req = tsd_job_req(job);
+    const struct tsd_out_format *format;
+    struct ts_slice name;
+    TS_TRY(tsd_ep_query_format(req, &format, err));
+    *out_json = format != &tsd_out_text;
+    if (*out_json && format != &tsd_out_json && tsd_req_param(req, "format", &name) && name.n)
+        return ts_error_set(err, TS_EINVAL, "The answer comes as json or text, not as %s", format->name);
+    tsd_job_type(job, *out_json ? tsd_type_json : format->content_type);
+    return 0;
+}
+
+/* May the worker try a query? Not a delete, not what looks at every value of a tag. */
+static bool query_is_small(const struct qry_spec *spec)
+{
+    if (spec->del || spec->n_subs > QUERY_ONCE_SUBS)
+        return false;
+    for (size_t i = 0; i < spec->n_subs; i++) {
+        const struct qry_sub *sub = &spec->subs[i];
+        if (sub->n_filters > QUERY_ONCE_FILTERS)
+            return false;
+        for (size_t k = 0; k < sub->n_filters; k++)
+            if (!sub->filters[k].any &&
+                (!sub->filters[k].type->by_values || sub->filters[k].n_values > QUERY_ONCE_VALUES))
+                return false;
+    }
+    return true;
+}
+
+static int query_run(struct tsd_job *job, struct ts_error *err)
+{
+    const struct tsd_req *req = tsd_job_req(job);
+    const struct tsd_out_format *format;
+    struct qry_spec spec = {.n_subs = 0};
+    struct tsd_out out;
+    TS_TRY(tsd_ep_query_format(req, &format, err));
+    TS_TRY(tsd_ep_query_parse(job, &spec, err));
+    tsd_ep_query_settings(req, &spec);
+    TS_TRY(query_delete(job, &spec, err));
+    tsd_kinds_apply(req->d->store, &spec);
+    if (tsd_job_at_once(job) && !query_is_small(&spec))
+        return ts_error_set(err, TS_EBUSY, "the query may take long");
+    tsd_query_begin_spec(job, &spec, NULL);
+    tsd_job_type(job, format == &tsd_out_json ? tsd_type_json : format->content_type);
+    tsd_out_init(&out, format, &spec, tsd_job_sink(job));
+    int rc = tsd_out_run(&out, req->d->store, tsd_job_pool(job), tsd_job_limit(job), err);
+    tsd_out_release(&out);
+    if (rc == 0 && spec.del) { /* what is answered is gone before the answer's end */
+        struct tsd_deleted deleted;
+        tsd_deleted_init(&deleted, &spec, false, tsd_job_arena(job));
+        rc = tsd_delete_run(job, &deleted, err);
+        tsd_deleted_release(&deleted);
+    }
+    return rc;
+}
+
+void tsd_ep_query(struct tsd_req *req)
+{
+    tsd_job_start_now(req, TSD_JOB_QUERY, tsd_type_json, query_run);
+}

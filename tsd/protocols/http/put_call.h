@@ -1,0 +1,41 @@
+/*
+ * put_call.h - a request that brings points (put, rollup, histogram): every point is judged alone; the answer waits
+ * until the good ones are as safe as the configuration promises.
+ *
+ * Threads    the connection's worker
+ * Source     protocols-and-queries 2.2
+ */
+#ifndef TSD_PROTOCOLS_HTTP_PUT_CALL_H
+#define TSD_PROTOCOLS_HTTP_PUT_CALL_H
+
+#include "tsd/protocols/http/http.h"
+#include "tsd/protocols/http/put_json.h"
+#include "tsd/ingest/ingest.h"
+
+struct tsd_put_call;
+/* Take point i of a body: 0 also when it was refused (tsd_put_refuse), < 0 when the store can't take more. */
+typedef int (*tsd_put_one_fn)(struct tsd_put_call *put, const struct tsd_put_body *body, size_t i);
+
+/** Serve the request: parse the body, give each point to one, wait, answer. tree: body->tree is always made, for
+ * members that struct tsd_put_point does not have (tsd_put_body_item). */
+void tsd_put_serve(struct tsd_req *req, bool tree, tsd_put_one_fn one);
+
+/* --- for tsd_put_one_fn --- */
+/** The worker's ingest. */
+struct tsd_ingest *tsd_put_ingest(struct tsd_put_call *put);
+/** The daemon. */
+struct tsd_daemon *tsd_put_daemon(struct tsd_put_call *put);
+/** Memory for the life of the request. */
+struct ts_arena *tsd_put_arena(struct tsd_put_call *put);
+/** Refuse a point. */
+void tsd_put_refuse(struct tsd_put_call *put, const struct tsd_put_point *p, int code, struct ts_slice text);
+/** Metric, time, value and tags are there, the time is one; refused and false if not. */
+bool tsd_put_check(struct tsd_put_call *put, const struct tsd_put_point *p, bool with_value,
+                   struct tsd_time *time);
+/** The number of a point, after the range of its time; refused and false if not. */
+bool tsd_put_number(struct tsd_put_call *put, const struct tsd_put_point *p, const struct tsd_time *time,
+                    struct ts_num *out);
+/** End of a point: rc of an ingest function (0 = taken; text in in->msg). < 0: pass it on, the store can't take more. */
+int tsd_put_end(struct tsd_put_call *put, const struct tsd_put_point *p, int rc);
+
+#endif

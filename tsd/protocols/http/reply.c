@@ -1,0 +1,270 @@
+/*
+ * reply.c - status line, headers, bodies, errors.
+ *
+ * Threads    see http.h
+ * Not here   replies in pieces (job.c)
+ */
+#include "tsd/protocols/http/http.h"
+
+#include "base/json.h"
+#include "tsd/protocols/http/gzip.h"
+#include "tsd/net/worker.h"
+
+#define REPLY_GZIP_MIN_BYTES 1400 /* smaller replies fit one packet as they are */
+
+/* On every answer: types are what we say, and pages of other sites show none of ours in a frame. Our pages load scripts, styles
+ * and pictures from here alone. */
+static const char reply_policy[] = "X-Content-Type-Options: nosniff\r\nX-Frame-Options: DENY\r\n"
+                                   "Content-Security-Policy: default-src 'none'; script-src 'self'; "
+                                   "style-src 'self'; img-src 'self'; connect-src 'self'; "
+                                   "form-action 'self'; base-uri 'none'; frame-ancestors 'none'\r\n";
+static const char reply_type_script[] =
+    "application/javascript; charset=UTF-8"; /* jsonp; browsers run no other type */
+
+const char tsd_type_json[] = "application/json; charset=UTF-8";
+const char tsd_type_html[] = "text/html; charset=UTF-8";
+const char tsd_type_text[] = "text/plain; charset=UTF-8";
+
+int tsd_http_status(int code)
+{
+    static const int status[TS_ERR_COUNT] = {
+        [0] = 200,
+        [-TS_ENOMEM] = 503,
+        [-TS_EIO] = 500,
+        [-TS_ENOSPC] = 503,
+        [-TS_ECORRUPT] = 500,
+        [-TS_EVERSION] = 501,
+        [-TS_ENOTFOUND] =
+            400, /* an unknown name in a query is the client's fault; unknown paths say 404 themselves */
+        [-TS_EEXIST] = 409,
+        [-TS_EINVAL] = 400,
+        [-TS_EPARSE] = 400,
+        [-TS_ELIMIT] = 413,
+        [-TS_EBUSY] = 503,
+        [-TS_ETIMEOUT] = 408,
+        [-TS_ECANCELLED] = 503,
+        [-TS_EBACKEND] = 424,
+        [-TS_EMFILE] = 503,
+    };
+    return code <= 0 && code > -TS_ERR_COUNT ? status[-code] : 500;
+}
+
+const char *tsd_http_phrase(int status)
+{
+    static const struct {
+        int status;
+        const char *phrase;
+    } phrases[] = {
+        {200, "OK"},
+        {202, "Accepted"},
+        {204, "No Content"},
+        {304, "Not Modified"},
+        {400, "Bad Request"},
+        {403, "Forbidden"},
+        {404, "Not Found"},
+        {405, "Method Not Allowed"},
+        {408, "Request Timeout"},
+        {409, "Conflict"},
+        {413, "Payload Too Large"},
+        {414, "URI Too Long"},
+        {415, "Unsupported Media Type"},
+        {424, "Failed Dependency"},
+        {429, "Too Many Requests"},
+        {431, "Request Header Fields Too Large"},
+        {500, "Internal Server Error"},
+        {501, "Not Implemented"},
+        {503, "Service Unavailable"},
+        {505, "HTTP Version Not Supported"},
+    };
+    for (size_t i = 0; i < sizeof(phrases) / sizeof(phrases[0]); i++)
+        if (phrases[i].status == status)
+            return phrases[i].phrase;
+    return "Unknown";
+}
+
+void tsd_reply_head(struct tsd_req *req, int status, const char *type, int64_t length, bool gzip)
+{
+    struct ts_buf *out = &req->c->out;
+    if (req->c->dead)
+        return;
+    if (length < 0 && req->http10 && status != 204 && !req->head)
+        req->keep_alive = false;
+    ts_buf_printf(out, "HTTP/1.1 %d %s\r\n", status, tsd_http_phrase(status));
+    if (type)
+        ts_buf_printf(out, "Content-Type: %s\r\n",
+                      type == tsd_type_json && tsd_req_jsonp(req).n ? reply_type_script : type);
+    ts_buf_str(out, reply_policy);
+    if (length >= 0)
+        ts_buf_printf(out, "Content-Length: %lld\r\n", (long long)length);
+    else if (!req->http10 && status != 204 && !req->head)
+        ts_buf_str(out, "Transfer-Encoding: chunked\r\n");
+    if (gzip)
+        ts_buf_printf(out, "Content-Encoding: %s\r\nVary: Accept-Encoding\r\n",
+                      req->deflate ? "deflate" : "gzip");
+    if (req->has_max_age && status == 200)
+        ts_buf_printf(out, "Cache-Control: max-age=%lld\r\n", (long long)req->max_age_s);
+    if (req->location)
+        ts_buf_printf(out, "Location: %s\r\n", req->location);
+    if (req->ignored)
+        ts_buf_printf(out, "X-Tsd-Ignored: %s\r\n", req->ignored);
+    if (status == 503 || status == 429)
+        ts_buf_str(out, "Retry-After: 1\r\n");
+    if (req->cors_ok) {
+        ts_buf_str(out, "Access-Control-Allow-Origin: ");
+        ts_buf_slice(out, req->origin);
+        ts_buf_printf(out,
+                      "\r\nVary: Origin\r\nAccess-Control-Allow-Methods: GET, POST, PUT, DELETE\r\n"
+                      "Access-Control-Allow-Headers: %s\r\n",
+                      req->d->set.cors_headers);
+    }
+    if (!req->keep_alive)
+        ts_buf_str(out, "Connection: close\r\n");
+    else if (req->http10)
+        ts_buf_str(out, "Connection: keep-alive\r\n");
+    ts_buf_str(out, "\r\n");
+}
+
+/* Compressed copy in the request's arena; as it is if that is not smaller or there is no memory. */
+static bool reply_gzip(struct tsd_req *req, struct ts_slice *body)
+{
+    char *p = ts_arena_try(&req->arena, body->n);
+    struct ts_slice in = *body;
+    bool ended;
+    if (!p)
+        return false;
+    struct tsd_gzip *z = tsd_gzip_new(req->deflate);
+    size_t n = tsd_gzip_run(z, &in, p, body->n, true, &ended);
+    tsd_gzip_free(z);
+    if (!ended)
+        return false;
+    *body = (struct ts_slice){p, n};
+    return true;
+}
+
+static struct ts_slice reply_jsonp(struct tsd_req *req, struct ts_slice cb, struct ts_slice body)
+{
+    char *p = ts_arena_alloc(&req->arena, cb.n + body.n + 2);
+    memcpy(p, cb.p, cb.n);
+    p[cb.n] = '(';
+    if (body.n)
+        memcpy(p + cb.n + 1, body.p, body.n);
+    p[cb.n + 1 + body.n] = ')';
+    return (struct ts_slice){p, cb.n + body.n + 2};
+}
+
+void tsd_reply(struct tsd_req *req, int status, const char *type, struct ts_slice body)
+{
+    struct ts_slice cb = tsd_req_jsonp(req);
+    if (cb.n && type == tsd_type_json)
+        body = reply_jsonp(req, cb, body);
+    bool gzip = req->gzip_ok && req->d->set.http_gzip && body.n >= REPLY_GZIP_MIN_BYTES &&
+                body.n < UINT32_MAX && reply_gzip(req, &body);
+    tsd_conn_reserve(req->c, TSD_REPLY_HEAD_BYTES + (req->head ? 0 : body.n));
+    tsd_reply_head(req, status, type, (int64_t)body.n, gzip);
+    if (!req->head && !req->c->dead && body.n)
+        ts_buf_slice(&req->c->out, body);
+    if (req->c->out.failed && !req->c->dead)
+        tsd_conn_kill(req->c); /* half a reply is worse than none */
+    tsd_reply_done(req);
+}
+
+void tsd_reply_json(struct tsd_req *req, int status, struct ts_slice body)
+{
+    tsd_reply(req, status, tsd_type_json, body);
+}
+
+void tsd_reply_json_take(struct tsd_req *req, int status, struct ts_buf *body)
+{
+    tsd_reply_json(req, status, ts_buf_get(body));
+    ts_buf_release(body);
+}
+
+void tsd_reply_empty(struct tsd_req *req, int status)
+{
+    if (status == 204 || status == 304) {
+        tsd_conn_reserve(req->c, TSD_REPLY_HEAD_BYTES);
+        tsd_reply_head(req, status, NULL, status == 204 ? -1 : 0, false); /* a 204 has no length */
+        tsd_reply_done(req);
+        return;
+    }
+    tsd_reply(req, status, NULL, (struct ts_slice){"", 0});
+}
+
+void tsd_reply_html_text(struct ts_buf *b, const char *text)
+{
+    for (; *text; text++) {
+        if (*text == '<')
+            ts_buf_str(b, "&lt;");
+        else if (*text == '&')
+            ts_buf_str(b, "&amp;");
+        else
+            ts_buf_char(b, *text);
+    }
+}
+
+/* Errors of paths outside of /api: {"err":..} if json is asked for, else a page. */
+static void reply_error_old(struct tsd_req *req, int status, const char *message)
+{
+    struct ts_buf b;
+    struct ts_json j;
+    bool json = tsd_req_flag(req, "json");
+    ts_buf_init(&b, 0);
+    ts_json_init(&j, &b);
+    if (json) {
+        ts_json_obj(&j);
+        ts_json_member_str(&j, "err", message);
+        ts_json_obj_end(&j);
+    } else {
+        const char *title = status == 404  ? "Page Not Found"
+                            : status < 500 ? "Bad Request"
+                                           : "Internal Server Error";
+        ts_buf_printf(&b, "<!DOCTYPE html><html><head><title>%s</title></head><body><h1>%s</h1><p>", title,
+                      title);
+        tsd_reply_html_text(&b, message);
+        ts_buf_str(&b, "</p></body></html>");
+    }
+    tsd_reply(req, status, json ? tsd_type_json : tsd_type_html, ts_buf_get(&b));
+    ts_buf_release(&b);
+}
+
+static bool reply_is_old(const struct tsd_req *req)
+{
+    return req->path.p && !(req->path.n >= 3 && !memcmp(req->path.p, "api", 3) &&
+                            (req->path.n == 3 || req->path.p[3] == '/'));
+}
+
+void tsd_reply_error(struct tsd_req *req, int status, const char *message, const char *details)
+{
+    struct ts_buf b;
+    struct ts_json j;
+    if (status >= 500 && status != 503 && status != 501)
+        tsd_count(&req->w->counts.n_exceptions, 1);
+    if (reply_is_old(req)) {
+        reply_error_old(req, status, message);
+        return;
+    }
+    ts_buf_init(&b, 0);
+    ts_json_init(&j, &b);
+    ts_json_obj(&j);
+    ts_json_member_obj(&j, "error");
+    ts_json_member_int(&j, "code", status);
+    ts_json_member_str(&j, "message", message);
+    if (details && *details)
+        ts_json_member_str(&j, "details", details);
+    ts_json_obj_end(&j);
+    ts_json_obj_end(&j);
+    tsd_reply_json_take(req, status, &b);
+}
+
+void tsd_reply_method(struct tsd_req *req)
+{
+    char details[96];
+    (void)snprintf(details, sizeof(details), "The HTTP method [%.20s] is not permitted for this endpoint",
+                   req->method_name);
+    tsd_reply_error(req, 405, "Method not allowed", details);
+}
+
+void tsd_reply_err(struct tsd_req *req, int code, const char *message)
+{
+    tsd_reply_error(req, tsd_http_status(code), message && *message ? message : ts_err_text(code), NULL);
+}

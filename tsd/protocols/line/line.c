@@ -1,0 +1,132 @@
+/*
+ * line.c - lines out of bytes.
+ *
+ * Threads    see line.h
+ * Not here   what a put line says (put.c), the other commands (commands.c), sockets (line_conn.c)
+ */
+#include "tsd/protocols/line/line.h"
+
+#include "base/bytes.h"
+
+bool tsd_line_may_answer(struct tsd_line *l)
+{
+    bool may = l->out->n <= l->reply_max_bytes;
+    l->n_dropped += !may;
+    return may;
+}
+
+void tsd_line_say(struct tsd_line *l, const char *a, const char *b, struct ts_slice c)
+{
+    if (!tsd_line_may_answer(l))
+        return;
+    ts_buf_str(l->out, a);
+    ts_buf_str(l->out, b);
+    ts_buf_slice(l->out, c);
+    ts_buf_char(l->out, '\n');
+}
+
+enum tsd_line_end tsd_line_taken(struct tsd_line *l, const char *word, int rc)
+{
+    if (rc == TS_EBUSY)
+        return TSD_LINE_BUSY;
+    if (rc == 0) {
+        l->n_points++;
+        return TSD_LINE_MORE;
+    }
+    l->work += TSD_LINE_WORK_REFUSED;
+    l->in->n_refused[tsd_refusal_of(rc)]++;
+    tsd_line_say(l, word, tsd_refusal_text(tsd_refusal_of(rc), l->in->rules->compat),
+                 ts_buf_get(&l->in->msg));
+    return TSD_LINE_MORE;
+}
+
+enum tsd_line_end tsd_line_read_only(struct tsd_line *l, const char *word)
+{
+    l->in->n_refused[TSD_REF_READ_ONLY]++;
+    tsd_line_say(l, word, ": ", TS_SLICE_LIT("read-only: this daemon takes no points (mode = ro)"));
+    return TSD_LINE_MORE;
+}
+
+static void line_too_long(struct tsd_line *l, const char *p)
+{
+    char text[96];
+    int n = snprintf(text, sizeof(text), "line too long: more than %zu bytes (line_max_bytes)",
+                     l->line_max_bytes);
+    bool put = !memcmp(p, "put ", 4);
+    l->in->n_refused[TSD_REF_ILLEGAL]++;
+    tsd_line_say(l, put ? "put: " : "", put ? "illegal argument: " : "", (struct ts_slice){text, (size_t)n});
+}
+
+static enum tsd_line_end line_put(struct tsd_line *l, struct ts_slice line)
+{
+    struct ts_slice args = {NULL, 0};
+    if (line.n > 3)
+        args = (struct ts_slice){line.p + 4, line.n - 4};
+    unsigned before = l->work;
+    enum tsd_line_end how = tsd_line_taken(l, "put: ", tsd_put_line(l->in, &l->chain, args));
+    if (l->work != before) /* refused */
+        l->work += (unsigned)(line.n / TSD_LINE_BYTES_OF_WORK);
+    return how;
+}
+
+/* One whole line without its end. */
+static enum tsd_line_end line_one(struct tsd_line *l, struct ts_slice line)
+{
+    if (line.n && line.p[line.n - 1] == '\r')
+        line.n--;
+    bool put = line.n >= 3 && !memcmp(line.p, "put", 3) && (line.n == 3 || line.p[3] == ' ');
+    if (put && !l->in->rules->no_points)
+        return line_put(l, line);
+    enum tsd_line_end how = tsd_line_command(l, line);
+    l->n_commands += how == TSD_LINE_MORE || how == TSD_LINE_EXIT;
+    l->work += (unsigned)(line.n / TSD_LINE_BYTES_OF_WORK);
+    return how;
+}
+
+/* The rest of [p, end) holds no line feed. Returns what stays for later. */
+static const char *line_tail(struct tsd_line *l, const char *p, const char *end)
+{
+    if ((size_t)(end - p) <= l->line_max_bytes + 1)
+        return p;
+    line_too_long(l, p);
+    l->skipping = true;
+    return end;
+}
+
+enum tsd_line_end tsd_line_input(struct tsd_line *l, const char *p, const char *end, bool eof,
+                                 const char **out_rest)
+{
+    enum tsd_line_end done = TSD_LINE_MORE;
+    while (p < end) {
+        if (!l->skipping) {
+            p = l->in->rules->no_points ? p : tsd_put_run(l->in, &l->chain, p, end, &l->n_points);
+            if (p == end)
+                break;
+        }
+        const char *feed = memchr(p, '\n', (size_t)(end - p));
+        if (l->skipping) {
+            l->skipping = !feed && !eof;
+            p = feed ? feed + 1 : end;
+            continue;
+        }
+        if (!feed && !eof) {
+            p = line_tail(l, p, end);
+            break;
+        }
+        const char *stop = feed ? feed : end;
+        if ((size_t)(stop - p) > l->line_max_bytes + 1 ||
+            ((size_t)(stop - p) == l->line_max_bytes + 1 && stop[-1] != '\r'))
+            line_too_long(l, p);
+        else
+            done = line_one(l, (struct ts_slice){p, (size_t)(stop - p)});
+        if (done == TSD_LINE_BUSY || done == TSD_LINE_WAIT)
+            break;
+        p = feed ? feed + 1 : end;
+        if (done == TSD_LINE_MORE && l->max_work && l->work >= l->max_work && p < end)
+            done = TSD_LINE_YIELD;
+        if (done != TSD_LINE_MORE)
+            break;
+    }
+    *out_rest = p;
+    return done;
+}

@@ -1,0 +1,261 @@
+/*
+ * put.c - the three lanes of a put line.
+ *
+ * Threads    see put.h
+ * Not here   cutting lines and other commands (line.c), characters of names (rules.c)
+ */
+#include "tsd/protocols/line/put.h"
+
+#include "base/bytes.h"
+#include "tsd/ingest/args.h"
+
+#define PUT_ONES      0x0101010101010101ull
+#define PUT_HIGHS     0x8080808080808080ull
+#define PUT_S_DIGITS  10
+#define PUT_MS_DIGITS 13
+
+/* --- numbers, eight bytes at a time --- */
+
+/* High bit of each byte of v that is zero; exact up to the first one. */
+static inline uint64_t put_zeros(uint64_t v)
+{
+    return (v - PUT_ONES) & ~v & PUT_HIGHS;
+}
+
+static inline bool put_all_digits(uint64_t v)
+{
+    return ((v & 0xf0f0f0f0f0f0f0f0ull) | (((v + 0x0606060606060606ull) & 0xf0f0f0f0f0f0f0f0ull) >> 4)) ==
+           0x3333333333333333ull;
+}
+
+/* Eight digits, first in memory = most significant. */
+static inline uint32_t put_digits8(uint64_t v)
+{
+    v = (v & 0x0f0f0f0f0f0f0f0full) * 2561 >> 8;
+    v = (v & 0x00ff00ff00ff00ffull) * 6553601 >> 16;
+    return (uint32_t)((v & 0x0000ffff0000ffffull) * 42949672960001ull >> 32);
+}
+
+/* Value of at most seven characters and the blank after it, all in one word: sign, digits, one point. Returns
+ * the characters used without the blank, 0 = not of this kind. */
+static inline unsigned put_short_value(const char *p, int64_t *out_m, uint32_t *out_flags)
+{
+    uint64_t v = ts_ld64(p);
+    uint64_t blank = put_zeros(v ^ PUT_ONES * ' ');
+    if (!blank)
+        return 0;
+    unsigned n = (unsigned)__builtin_ctzll(blank) / 8, used = n, exp = 0;
+    bool neg = *p == '-';
+    if (neg) {
+        v >>= 8;
+        n--;
+    }
+    v &= (1ull << 8 * n) - 1;
+    uint64_t point = put_zeros(v ^ PUT_ONES * '.');
+    bool dec = point != 0;
+    if (dec) {
+        unsigned at = (unsigned)__builtin_ctzll(point) / 8;
+        uint64_t front = (1ull << 8 * at) - 1;
+        v = (v & front) | (v >> 8 & ~front);
+        n--;
+        exp = n - at;
+    }
+    if (n - 1 > 6)
+        return 0;
+    v = v << (64 - 8 * n) | (PUT_ONES * '0') >> 8 * n;
+    if (!put_all_digits(v))
+        return 0;
+    int64_t m = put_digits8(v);
+    if (neg && m == 0)
+        return 0;
+    *out_m = neg ? -m : m;
+    *out_flags = dec ? sto_meta_flags(STO_OP_PUT, TS_NUM_DEC, (uint8_t)exp, false)
+                     : sto_meta_flags(STO_OP_PUT, TS_NUM_INT, 0, false);
+    return used;
+}
+
+/* Any other value up to the next blank, at most 40 characters; 0 = go the slow way. */
+static unsigned put_long_value(const char *p, const char *end, int64_t *out_m, uint32_t *out_flags)
+{
+    size_t max = (size_t)(end - p) < 40 ? (size_t)(end - p) : 40;
+    const char *blank = memchr(p, ' ', max);
+    struct ts_num v;
+    if (!blank || ts_num_parse((struct ts_slice){p, (size_t)(blank - p)}, &v, NULL) < 0)
+        return 0;
+    *out_m = v.m;
+    *out_flags = sto_meta_flags(STO_OP_PUT, v.kind, v.exp, false);
+    return (unsigned)(blank - p);
+}
+
+/* Is this the time of the last line, blank included? */
+static inline bool put_same_time(const struct tsd_ingest *in, const char *p)
+{
+    uint32_t n = in->time_len;
+    return ts_ld64(p) == ts_ld64(in->time_text) && ts_ld64(p + n - 7) == ts_ld64(in->time_text + n - 7);
+}
+
+/* A time of 10 or 13 digits and the blank after it; remembers it. Returns its digits, 0 = go the slow way. */
+static unsigned put_time(struct tsd_ingest *in, const char *p)
+{
+    if (!put_all_digits(ts_ld64(p)))
+        return 0;
+    int64_t t = put_digits8(ts_ld64(p));
+    unsigned n = 8;
+    while (n < PUT_MS_DIGITS && (unsigned char)(p[n] - '0') <= 9)
+        t = t * 10 + (p[n++] - '0');
+    struct tsd_time time;
+    if (p[n] != ' ' || n < PUT_S_DIGITS || tsd_time_from_int(in->rules, t, &time) < 0 || time.bad)
+        return 0;
+    memcpy(in->time_text, p, n + 1);
+    in->time_len = n;
+    in->time_ts_ms = time.ts_ms;
+    in->time_ms_flag = time.ms ? STO_META_MS : 0;
+    return n;
+}
+
+/* --- first lane --- */
+
+const char *tsd_put_run(struct tsd_ingest *in, struct tsd_chain *chain, const char *p, const char *end,
+                        uint64_t *n_points)
+{
+    if (!chain->last || chain->epoch != in->cache.epoch)
+        return p;
+    uintptr_t *link = tsd_icache_link(&in->cache, chain->last);
+    uint64_t n_taken = 0;
+    while (link && *link) {
+        uintptr_t ref = *link;
+        uint32_t metric_len, text_len;
+        const char *text = tsd_ref_text(ref, &metric_len, &text_len);
+        if ((size_t)(end - p) < (size_t)text_len + 17 || ts_ld32(p) != ts_ld32("put "))
+            break;
+        const char *q = p + 4 + metric_len;
+        if (*q != ' ' || memcmp(p + 4, text, metric_len))
+            break;
+        q++;
+        unsigned n = in->time_len;
+        if (!n || !put_same_time(in, q)) {
+            n = put_time(in, q);
+            if (!n)
+                break;
+        }
+        q += n + 1;
+        int64_t m;
+        uint32_t flags;
+        n = put_short_value(q, &m, &flags);
+        if (!n && !(n = put_long_value(q, end, &m, &flags)))
+            break;
+        q += n + 1;
+        size_t tags_len = text_len - metric_len - 1;
+        if ((size_t)(end - q) <= tags_len || memcmp(q, text + metric_len + 1, tags_len))
+            break;
+        q += tags_len;
+        q += *q == '\r';
+        if (q >= end || *q != '\n')
+            break;
+        const struct sto_series *series = tsd_ref_series(ref);
+        if (tsd_ingest_point(in, series, in->time_ts_ms, m, flags | in->time_ms_flag) < 0)
+            break;
+        p = q + 1;
+        chain->last = ref;
+        n_taken++;
+        link = tsd_icache_link(&in->cache, ref);
+        if (link && *link)
+            __builtin_prefetch((const void *)(*link & ~(uintptr_t)1));
+    }
+    in->n_points += n_taken;
+    in->n_guessed += n_taken;
+    *n_points += n_taken;
+    return p;
+}
+
+/* --- second lane --- */
+
+/* From here on the spelling of ref follows the one before it. */
+static void put_follow(struct tsd_ingest *in, struct tsd_chain *chain, uintptr_t ref)
+{
+    if (ref && chain->last && chain->epoch == in->cache.epoch) {
+        uintptr_t *link = tsd_icache_link(&in->cache, chain->last);
+        if (link)
+            *link = ref;
+    }
+    if (ref) {
+        chain->last = ref;
+        chain->epoch = in->cache.epoch;
+    }
+}
+
+/* A line whose text is known and whose time and value are plain: 1 taken, 0 not of this kind, TS_EBUSY. */
+static int put_found(struct tsd_ingest *in, struct tsd_chain *chain, struct ts_slice args)
+{
+    const char *end = args.p + args.n;
+    const char *a = memchr(args.p, ' ', args.n);
+    const char *b = a ? memchr(a + 1, ' ', (size_t)(end - a - 1)) : NULL;
+    const char *c = b ? memchr(b + 1, ' ', (size_t)(end - b - 1)) : NULL;
+    if (!c || c + 1 == end)
+        return 0;
+    struct ts_slice metric = {args.p, (size_t)(a - args.p)}, tags = {c + 1, (size_t)(end - c - 1)};
+    uintptr_t ref = tsd_icache_find(&in->cache, tsd_icache_hash(metric, tags), metric, tags);
+    if (!ref)
+        return 0;
+    size_t time_len = (size_t)(b - a - 1);
+    struct tsd_time time;
+    struct ts_num v;
+    ts_buf_clear(&in->msg);
+    if (time_len && time_len == in->time_len && !memcmp(a + 1, in->time_text, time_len))
+        time = (struct tsd_time){.ts_ms = in->time_ts_ms, .ms = in->time_ms_flag != 0};
+    else if (tsd_time_read(in->rules, (struct ts_slice){a + 1, time_len}, &time, &in->msg) < 0 || time.bad)
+        return 0;
+    if (ts_num_parse((struct ts_slice){b + 1, (size_t)(c - b - 1)}, &v, NULL) < 0)
+        return 0;
+    int rc = tsd_ingest_point(in, tsd_ref_series(ref), time.ts_ms, v.m,
+                              sto_meta_flags(STO_OP_PUT, v.kind, v.exp, time.ms));
+    if (rc == TS_EBUSY)
+        return rc;
+    if (rc < 0)
+        return 0;
+    put_follow(in, chain, ref);
+    in->n_points++;
+    in->n_found++;
+    return 1;
+}
+
+/* --- third lane --- */
+
+/* Metric and tags as they stand in the line, to be remembered; none if the line is too short for both. */
+static void put_raw(struct ts_slice raw, struct ts_slice *out_metric, struct ts_slice *out_tags)
+{
+    struct tsd_line_args a = {.rest = raw, .more = raw.p != NULL};
+    struct ts_slice word;
+    *out_metric = (struct ts_slice){NULL, 0};
+    (void)tsd_args_word(&a, out_metric);
+    (void)tsd_args_word(&a, &word);
+    (void)tsd_args_word(&a, &word);
+    *out_tags = a.more ? a.rest : (struct ts_slice){NULL, 0};
+}
+
+static int put_checked(struct tsd_ingest *in, struct tsd_chain *chain, struct ts_slice raw)
+{
+    struct tsd_line_args a;
+    TS_TRY(tsd_args_begin(in, raw, TSD_PUT_MIN_ARGS, TSD_PUT_MIN_ARGS, &a));
+    TS_TRY(tsd_args_point(in, &a));
+    const struct sto_series *series;
+    struct ts_slice raw_metric, raw_tags;
+    uintptr_t ref;
+    put_raw(raw, &raw_metric, &raw_tags);
+    TS_TRY(tsd_ingest_series(in, a.metric, in->tags, in->n_tags, raw_metric, raw_tags, &series, &ref));
+    TS_TRY(tsd_ingest_point(in, series, a.time.ts_ms, a.value.m,
+                            sto_meta_flags(STO_OP_PUT, a.value.kind, a.value.exp, a.time.ms)));
+    put_follow(in, chain, ref);
+    in->n_points++;
+    return 0;
+}
+
+int tsd_put_line(struct tsd_ingest *in, struct tsd_chain *chain, struct ts_slice args)
+{
+    int rc = args.n ? put_found(in, chain, args) : 0;
+    if (rc == TS_EBUSY)
+        return rc;
+    if (rc == 1)
+        return 0;
+    return put_checked(in, chain, args);
+}

@@ -373,23 +373,23 @@ int qry_table(struct sto_store *st, struct ts_pool *pool, const struct qry_spec 
               struct qry_limit *limit, qry_head_fn head, qry_total_fn emit, void *arg, struct ts_error *err);
 
 /* A series with points between start and end of a query that deletes. */
-struct qry_doomed {
+struct qry_delete_target {
     const struct sto_series *series;
     int64_t from_ms, to_ms; /* delete from..to, both inclusive */
     uint64_t n_points;      /* there now */
     size_t sub;             /* index of the sub query */
-    enum qry_kind kind;     /* series of rollups and of buckets of histograms are hidden ones */
+    enum qry_kind kind;     /* series of rollups and of buckets of histograms are internal ones */
     bool counts; /* its points are whole things: of a histogram's buckets only the first one's are */
 };
-typedef int (*qry_doomed_fn)(void *arg, const struct qry_doomed *d, struct ts_error *err);
+typedef int (*qry_delete_target_fn)(void *arg, const struct qry_delete_target *d, struct ts_error *err);
 /** Without compat a start that names a day, a month or a year needs an end, since it may mean that time alone or everything since it began.
  *  Returns 0; TS_EINVAL, with a text that says both. */
 int qry_delete_need_end(const struct qry_spec *spec, struct ts_error *err);
 /** What a delete takes: start to end; with compat the hours in which they lie, as OpenTSDB deletes. Both inclusive. */
-void qry_doomed_range(const struct qry_spec *spec, int64_t *out_from_ms, int64_t *out_to_ms);
-/** Series of all sub queries with points in qry_doomed_range, of the kinds that spec says. Errors as qry_run. */
-int qry_find_doomed(struct sto_store *st, const struct qry_spec *spec, struct qry_limit *limit,
-                    qry_doomed_fn each, void *arg, struct ts_error *err);
+void qry_delete_target_range(const struct qry_spec *spec, int64_t *out_from_ms, int64_t *out_to_ms);
+/** Series of all sub queries with points in qry_delete_target_range, of the kinds that spec says. Errors as qry_run. */
+int qry_delete_find(struct sto_store *st, const struct qry_spec *spec, struct qry_limit *limit,
+                    qry_delete_target_fn each, void *arg, struct ts_error *err);
 
 /* /api/query/last: last point of each series of a metric with the given tags (exact values). */
 struct qry_last {
@@ -399,7 +399,7 @@ struct qry_last {
 };
 typedef int (*qry_last_fn)(void *arg, const struct qry_last *p, struct ts_error *err);
 /* Whose newest points are asked for. */
-struct qry_last_ask {
+struct qry_last_request {
     struct ts_slice timeseries; /* "metric{k=v,...}", the series that have these tags; a value
                                    may also be a star (any) or "a|b" (one of these) */
     struct ts_slice tsuid;      /* hex; if given, this series instead */
@@ -412,7 +412,7 @@ struct qry_last_ask {
     bool compat;                /* errors name nothing that is near */
 };
 /** The newest point of each series; series without one are left out. Errors as qry_run. */
-int qry_run_last(struct sto_store *st, struct ts_pool *pool, const struct qry_last_ask *ask,
+int qry_run_last(struct sto_store *st, struct ts_pool *pool, const struct qry_last_request *ask,
                  struct qry_limit *limit, qry_last_fn emit, void *arg, struct ts_error *err);
 
 /* Points of one series, newest first. Borrowed during the callback. */
@@ -425,7 +425,7 @@ struct qry_latest {
 typedef int (*qry_latest_fn)(void *arg, const struct qry_latest *p, struct ts_error *err);
 /** The newest ask->n points of each series, in the order of the series' numbers; series without one are left out. Goes
  * back from the end and reads no further than it must. Errors as qry_run. */
-int qry_run_latest(struct sto_store *st, struct ts_pool *pool, const struct qry_last_ask *ask,
+int qry_run_latest(struct sto_store *st, struct ts_pool *pool, const struct qry_last_request *ask,
                    struct qry_limit *limit, qry_latest_fn emit, void *arg, struct ts_error *err);
 
 /** Name of the i-th aggregator in the table's order; NULL after the last one. */

@@ -20,7 +20,7 @@
 #include "base/mem.h"
 #include "base/time.h"
 #include "collectors/collect.h"
-#include "query/execution/hidden.h"
+#include "query/execution/internal_metric.h"
 #include "tsd/protocols/http/http.h"
 #include "tsd/protocols/http/job.h"
 #include "tsd/protocols/http/queries.h"
@@ -128,7 +128,7 @@ static int server_start(struct server *s, const struct ts_conf *conf, unsigned *
     opts.keeps_series = tsd_meta_keeps_series;
     opts.max_name_bytes = tsd_memory_name_bytes(&d->set);
     TS_TRY(sto_open(&opts, &d->store, err));
-    TS_TRY(qry_hidden_restore(d->store, err));
+    TS_TRY(qry_internal_restore(d->store, err));
     d->started_ms = ts_clock_ms();
     tsd_series_total_init(&d->new_series, d->set.new_series_per_min_total, ts_clock_mono_ns() / 1000000);
     d->queries = tsd_queries_new();

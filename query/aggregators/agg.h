@@ -2,13 +2,14 @@
  * agg.h - what an aggregator is: a name, what a series contributes between its points, and two sets of
  * functions.
  *
- * fold   many values into one: a downsampling bucket, a cell of totals. States are plain memory of
- * state_bytes; all zero bytes is the empty state. Integers and doubles are told apart to the end. lane   many
- * series into many points: point i of the answer is made of the values that each series has there. Arrays in,
- * arrays out.
+ * bucket accumulator   many values become one: a downsampling bucket, a cell of totals. Its state is plain memory
+ *                      of state_bytes; all zero bytes are the empty state. Integers and doubles stay apart
+ *                      until the end.
+ * group accumulator    many series become one series: point i of the result is made of the values that each
+ *                      series has there. Arrays go in, arrays come out.
  *
  * NaN        a value that is not there, from fill policies; skipped unless a function says otherwise
- * Threads    a state or lane belongs to one thread at a time; rows of the table are constant
+ * Threads    a state or group accumulator belongs to one thread at a time; rows of the table are constant
  * Source     protocols-and-queries 4.4, 4.10, 4.11
  */
 #ifndef QUERY_AGGREGATORS_AGG_H
@@ -42,7 +43,7 @@ struct qry_hour {
     __int128 sum;              /* is_int: the sum; else its units of 2^-64 (base/xsum.h) */
 };
 
-/* What a fold comes to. */
+/* What a bucket accumulator comes to. */
 struct qry_value {
     bool is_int; /* i holds; else d */
     __int128 i;  /* exact */
@@ -59,7 +60,7 @@ struct qry_budget; /* query/limit.h */
 
 /* Values arrive in pieces; each piece is sorted by time and n >= 1. first_ms and last_ms are the times of its
  * ends. */
-struct qry_fold_ops {
+struct qry_acc_ops {
     size_t state_bytes; /* a multiple of 16 */
     void (*add_f64)(void *st, const double *v, size_t n, int64_t first_ms, int64_t last_ms);
     void (*add_i64)(void *st, const int64_t *v, size_t n, int64_t first_ms, int64_t last_ms);
@@ -81,40 +82,40 @@ struct qry_fold_ops {
     void (*reset)(void *st);
 };
 
-/* Values of one series kept by a lane that needs all of them. */
-struct qry_lane_row {
+/* Values of one series kept by a group accumulator that needs all of them. */
+struct qry_group_acc_row {
     size_t at, n;  /* points at..at+n */
     uint64_t *v;   /* owned: int64_t or bits of doubles */
     uint32_t rank; /* of the series */
 };
 
 /* Answers in the making for n points; which arrays exist is the business of the ops. */
-struct qry_lane {
-    const struct qry_lane_ops *ops; /* who fills it */
-    size_t n;                       /* points */
-    bool is_int;                    /* integers come in, integers go out; else doubles */
-    struct ts_xsum *xs;             /* [n] exact sums */
-    double *d, *d2;                 /* [n] */
-    int64_t *i, *i2;                /* [n] */
-    uint32_t *cnt;                  /* [n] contributions counted */
+struct qry_group_acc {
+    const struct qry_group_acc_ops *ops; /* who fills it */
+    size_t n;                            /* points */
+    bool is_int;                         /* integers come in, integers go out; else doubles */
+    struct ts_xsum *xs;                  /* [n] exact sums */
+    double *d, *d2;                      /* [n] */
+    int64_t *i, *i2;                     /* [n] */
+    uint32_t *cnt;                       /* [n] contributions counted */
     uint32_t *r1, *r2; /* [n] rank of the series whose value stands in (first, last), plus 1; 0 = none */
-    struct qry_lane_row *rows; /* values kept */
+    struct qry_group_acc_row *rows; /* values kept */
     size_t n_rows, cap_rows;
     struct qry_budget *budget; /* limits of the run, whose account counts all this */
-    int rc;                    /* 0, or why the lane is of no use any more; the budget has the text */
+    int rc; /* 0, or why the group accumulator is of no use any more; the budget has the text */
 };
 
 /* Whatever fails says so in l->rc and in the budget; callers look at it after each call. */
-struct qry_lane_ops {
-    void (*open)(struct qry_lane *l);
+struct qry_group_acc_ops {
+    void (*open)(struct qry_group_acc *l);
     /* A series' contributions at points at..at+n; rank is its place in the order of series. */
-    void (*add_f64)(struct qry_lane *l, size_t at, const double *v, size_t n, uint32_t rank);
-    void (*add_i64)(struct qry_lane *l, size_t at, const int64_t *v, size_t n, uint32_t rank);
-    /* Add another lane of the same kind; it may be emptied, and is closed by the caller. */
-    void (*merge)(struct qry_lane *l, struct qry_lane *from);
+    void (*add_f64)(struct qry_group_acc *l, size_t at, const double *v, size_t n, uint32_t rank);
+    void (*add_i64)(struct qry_group_acc *l, size_t at, const int64_t *v, size_t n, uint32_t rank);
+    /* Add another group accumulator of the same kind; it may be emptied, and is closed by the caller. */
+    void (*merge)(struct qry_group_acc *l, struct qry_group_acc *from);
     /* Answers for all points (unspecified where no series contributed). */
-    void (*done_f64)(struct qry_lane *l, const struct qry_agg *agg, double *out);
-    void (*done_i64)(struct qry_lane *l, const struct qry_agg *agg, int64_t *out);
+    void (*done_f64)(struct qry_group_acc *l, const struct qry_agg *agg, double *out);
+    void (*done_i64)(struct qry_group_acc *l, const struct qry_agg *agg, int64_t *out);
 };
 
 /* How a percentile's rank is found among n sorted values, counted from 1. */
@@ -128,12 +129,12 @@ enum qry_rank {
 struct qry_agg {
     const char *name;
     enum qry_interp interp;
-    const struct qry_fold_ops *fold; /* NULL: none */
-    const struct qry_lane_ops *lane; /* NULL: none */
-    bool no_unit;                    /* its results are not in the unit of the points */
-    double p;                        /* percentiles: the share, in (0,1) */
-    enum qry_rank rank;              /* percentiles: how the rank is found */
-    const char *help;                /* one sentence */
+    const struct qry_acc_ops *bucket_acc;      /* NULL: none */
+    const struct qry_group_acc_ops *group_acc; /* NULL: none */
+    bool no_unit;                              /* its results are not in the unit of the points */
+    double p;                                  /* percentiles: the share, in (0,1) */
+    enum qry_rank rank;                        /* percentiles: how the rank is found */
+    const char *help;                          /* one sentence */
 };
 
 /** Row by name (case counts), NULL if there is none. compat: ep*r3 and ep*r7 estimate as OpenTSDB really
@@ -147,39 +148,40 @@ const struct qry_agg *qry_agg_table(void);
 /** Aggregator none: series stay apart. */
 bool qry_agg_is_none(const struct qry_agg *agg);
 
-/** Open a lane of n points; close frees it, also after an error (TS_ELIMIT, TS_ENOMEM, told to the budget). Cost O(n). */
-int qry_lane_open(struct qry_lane *l, const struct qry_agg *agg, size_t n, bool is_int,
-                  struct qry_budget *budget);
-/** Free the memory of a lane. Twice is harmless. */
-void qry_lane_close(struct qry_lane *l);
-/** Does an aggregator's lane keep all values of its series, and not a fixed amount for each point? */
-bool qry_lane_keeps(const struct qry_agg *agg);
+/** Open a group accumulator of n points; close frees it, also after an error (TS_ELIMIT, TS_ENOMEM, told to the budget). Cost O(n). */
+int qry_group_acc_open(struct qry_group_acc *l, const struct qry_agg *agg, size_t n, bool is_int,
+                       struct qry_budget *budget);
+/** Free the memory of a group accumulator. Twice is harmless. */
+void qry_group_acc_close(struct qry_group_acc *l);
+/** Does an aggregator's group accumulator keep all values of its series, and not a fixed amount for each point? */
+bool qry_group_acc_keeps(const struct qry_agg *agg);
 #define QRY_LANE_POINT_BYTES 40 /* what the others take for a point, about */
 
 /** A cleared array of l->n items of size bytes, counted; NULL after an error. Internal to the folder. */
-void *qry_lane__array(struct qry_lane *l, size_t size);
-/** Memory counted in the lane's budget, for done; freed by ts_budget_free. NULL after an error. Internal to the folder. */
-void *qry_lane__scratch(struct qry_lane *l, size_t n_bytes);
-/** Parts of lanes that keep one value a point, in i or d: begin with these, give them as they are. Internal to
+void *qry_group_acc__array(struct qry_group_acc *l, size_t size);
+/** Memory counted in the group accumulator's budget, for done; freed by ts_budget_free. NULL after an error. Internal to the folder. */
+void *qry_group_acc__scratch(struct qry_group_acc *l, size_t n_bytes);
+/** Parts of group accumulators that keep one value a point, in i or d: begin with these, give them as they are. Internal to
  * the folder. */
-void qry_lane__open(struct qry_lane *l, int64_t i, double d);
-void qry_lane__done_f64(struct qry_lane *l, const struct qry_agg *agg, double *out);
-void qry_lane__done_i64(struct qry_lane *l, const struct qry_agg *agg, int64_t *out);
-/** Parts of lanes that keep all values, in rows: take the n of one series; take another lane's. Internal to the folder. */
-void qry_lane__keep(struct qry_lane *l, size_t at, const void *v, size_t n, uint32_t rank);
-void qry_lane__keep_all(struct qry_lane *l, struct qry_lane *from);
+void qry_group_acc__open(struct qry_group_acc *l, int64_t i, double d);
+void qry_group_acc__done_f64(struct qry_group_acc *l, const struct qry_agg *agg, double *out);
+void qry_group_acc__done_i64(struct qry_group_acc *l, const struct qry_agg *agg, int64_t *out);
+/** Parts of group accumulators that keep all values, in rows: take the n of one series; take another group accumulator's. Internal to the folder. */
+void qry_group_acc__keep(struct qry_group_acc *l, size_t at, const void *v, size_t n, uint32_t rank);
+void qry_group_acc__keep_all(struct qry_group_acc *l, struct qry_group_acc *from);
 /** Integers and doubles summed apart into one value: an integer if there were no doubles. Internal to the
  * folder. */
-void qry_fold__sum_done(const struct ts_xsum *x, __int128 i, bool dbl, uint64_t n, struct qry_value *out);
+void qry_acc__sum_done(const struct ts_xsum *x, __int128 i, bool dbl, uint64_t n, struct qry_value *out);
 
 /** Percentile p of n >= 1 values by a rule; reorders them. O(n). */
 double qry_percentile(double *v, size_t n, double p, enum qry_rank rule);
 
-extern const struct qry_fold_ops qry_fold_sum, qry_fold_avg, qry_fold_count, qry_fold_min, qry_fold_max,
-    qry_fold_dev, qry_fold_mult, qry_fold_diff, qry_fold_first, qry_fold_last, qry_fold_square,
-    qry_fold_median, qry_fold_pct, qry_fold_pct_compat;
-extern const struct qry_lane_ops qry_lane_sum, qry_lane_avg, qry_lane_count, qry_lane_min, qry_lane_max,
-    qry_lane_dev, qry_lane_mult, qry_lane_diff, qry_lane_first, qry_lane_last, qry_lane_square,
-    qry_lane_median, qry_lane_pct, qry_lane_pct_compat, qry_lane_plain_sum, qry_lane_plain_avg;
+extern const struct qry_acc_ops qry_acc_sum, qry_acc_avg, qry_acc_count, qry_acc_min, qry_acc_max,
+    qry_acc_dev, qry_acc_mult, qry_acc_diff, qry_acc_first, qry_acc_last, qry_acc_square, qry_acc_median,
+    qry_acc_pct, qry_acc_pct_compat;
+extern const struct qry_group_acc_ops qry_group_acc_sum, qry_group_acc_avg, qry_group_acc_count,
+    qry_group_acc_min, qry_group_acc_max, qry_group_acc_dev, qry_group_acc_mult, qry_group_acc_diff,
+    qry_group_acc_first, qry_group_acc_last, qry_group_acc_square, qry_group_acc_median, qry_group_acc_pct,
+    qry_group_acc_pct_compat, qry_group_acc_plain_sum, qry_group_acc_plain_avg;
 
 #endif

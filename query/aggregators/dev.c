@@ -76,20 +76,20 @@ static void dev_done(const void *p, const struct qry_agg *agg, struct qry_value 
     *out = (struct qry_value){.d = st->n ? sqrt(st->m2 / (double)st->n) : (double)NAN};
 }
 
-const struct qry_fold_ops qry_fold_dev = {.state_bytes = sizeof(struct dev_state),
-                                          .add_f64 = dev_add_f64,
-                                          .add_i64 = dev_add_i64,
-                                          .merge = dev_merge,
-                                          .done = dev_done};
+const struct qry_acc_ops qry_acc_dev = {.state_bytes = sizeof(struct dev_state),
+                                        .add_f64 = dev_add_f64,
+                                        .add_i64 = dev_add_i64,
+                                        .merge = dev_merge,
+                                        .done = dev_done};
 
-static void dev_open(struct qry_lane *l)
+static void dev_open(struct qry_group_acc *l)
 {
-    l->cnt = qry_lane__array(l, sizeof *l->cnt);
-    l->d = qry_lane__array(l, sizeof *l->d);
-    l->d2 = qry_lane__array(l, sizeof *l->d2);
+    l->cnt = qry_group_acc__array(l, sizeof *l->cnt);
+    l->d = qry_group_acc__array(l, sizeof *l->d);
+    l->d2 = qry_group_acc__array(l, sizeof *l->d2);
 }
 
-static inline void welford(struct qry_lane *l, size_t k, double x)
+static inline void welford(struct qry_group_acc *l, size_t k, double x)
 {
     double delta = x - l->d[k];
     l->cnt[k]++;
@@ -97,7 +97,7 @@ static inline void welford(struct qry_lane *l, size_t k, double x)
     l->d2[k] += delta * (x - l->d[k]);
 }
 
-static void lane_dev_f64(struct qry_lane *l, size_t at, const double *v, size_t n, uint32_t rank)
+static void group_acc_dev_f64(struct qry_group_acc *l, size_t at, const double *v, size_t n, uint32_t rank)
 {
     (void)rank;
     for (size_t k = 0; k < n; k++)
@@ -105,14 +105,14 @@ static void lane_dev_f64(struct qry_lane *l, size_t at, const double *v, size_t 
             welford(l, at + k, v[k]);
 }
 
-static void lane_dev_i64(struct qry_lane *l, size_t at, const int64_t *v, size_t n, uint32_t rank)
+static void group_acc_dev_i64(struct qry_group_acc *l, size_t at, const int64_t *v, size_t n, uint32_t rank)
 {
     (void)rank;
     for (size_t k = 0; k < n; k++)
         welford(l, at + k, (double)v[k]);
 }
 
-static void lane_dev_merge(struct qry_lane *l, struct qry_lane *from)
+static void group_acc_dev_merge(struct qry_group_acc *l, struct qry_group_acc *from)
 {
     for (size_t k = 0; k < l->n; k++) {
         struct dev_state st = {l->cnt[k], l->d[k], l->d2[k], 0};
@@ -123,19 +123,23 @@ static void lane_dev_merge(struct qry_lane *l, struct qry_lane *from)
     }
 }
 
-static void lane_dev_done_f64(struct qry_lane *l, const struct qry_agg *agg, double *out)
+static void group_acc_dev_done_f64(struct qry_group_acc *l, const struct qry_agg *agg, double *out)
 {
     (void)agg;
     for (size_t k = 0; k < l->n; k++)
         out[k] = l->cnt[k] ? sqrt(l->d2[k] / l->cnt[k]) : (double)NAN;
 }
 
-static void lane_dev_done_i64(struct qry_lane *l, const struct qry_agg *agg, int64_t *out)
+static void group_acc_dev_done_i64(struct qry_group_acc *l, const struct qry_agg *agg, int64_t *out)
 {
     (void)agg;
     for (size_t k = 0; k < l->n; k++)
         out[k] = l->cnt[k] ? (int64_t)sqrt(l->d2[k] / l->cnt[k]) : 0;
 }
 
-const struct qry_lane_ops qry_lane_dev = {dev_open,       lane_dev_f64,      lane_dev_i64,
-                                          lane_dev_merge, lane_dev_done_f64, lane_dev_done_i64};
+const struct qry_group_acc_ops qry_group_acc_dev = {dev_open,
+                                                    group_acc_dev_f64,
+                                                    group_acc_dev_i64,
+                                                    group_acc_dev_merge,
+                                                    group_acc_dev_done_f64,
+                                                    group_acc_dev_done_i64};

@@ -105,44 +105,44 @@ static void diff_done(const void *p, const struct qry_agg *agg, struct qry_value
         out->d = end_double(&st->last) - end_double(&st->first);
 }
 
-const struct qry_fold_ops qry_fold_first = {.state_bytes = sizeof(struct ends_state),
-                                            .add_f64 = ends_add_f64,
-                                            .add_i64 = ends_add_i64,
-                                            .add_dec = ends_add_dec,
-                                            .add_hour = ends_add_hour,
-                                            .merge = ends_merge,
-                                            .done = first_done};
-const struct qry_fold_ops qry_fold_last = {.state_bytes = sizeof(struct ends_state),
-                                           .add_f64 = ends_add_f64,
-                                           .add_i64 = ends_add_i64,
-                                           .add_dec = ends_add_dec,
-                                           .add_hour = ends_add_hour,
-                                           .merge = ends_merge,
-                                           .done = last_done};
-const struct qry_fold_ops qry_fold_diff = {.state_bytes = sizeof(struct ends_state),
-                                           .add_f64 = ends_add_f64,
-                                           .add_i64 = ends_add_i64,
-                                           .add_dec = ends_add_dec,
-                                           .add_hour = ends_add_hour,
-                                           .merge = ends_merge,
-                                           .done = diff_done};
+const struct qry_acc_ops qry_acc_first = {.state_bytes = sizeof(struct ends_state),
+                                          .add_f64 = ends_add_f64,
+                                          .add_i64 = ends_add_i64,
+                                          .add_dec = ends_add_dec,
+                                          .add_hour = ends_add_hour,
+                                          .merge = ends_merge,
+                                          .done = first_done};
+const struct qry_acc_ops qry_acc_last = {.state_bytes = sizeof(struct ends_state),
+                                         .add_f64 = ends_add_f64,
+                                         .add_i64 = ends_add_i64,
+                                         .add_dec = ends_add_dec,
+                                         .add_hour = ends_add_hour,
+                                         .merge = ends_merge,
+                                         .done = last_done};
+const struct qry_acc_ops qry_acc_diff = {.state_bytes = sizeof(struct ends_state),
+                                         .add_f64 = ends_add_f64,
+                                         .add_i64 = ends_add_i64,
+                                         .add_dec = ends_add_dec,
+                                         .add_hour = ends_add_hour,
+                                         .merge = ends_merge,
+                                         .done = diff_done};
 _Static_assert(sizeof(struct ends_state) % 16 == 0, "states are multiples of 16 bytes");
 
-/* --- lanes: (i or d) with r1 is the first, (i2 or d2) with r2 the last --- */
-static void ends_open(struct qry_lane *l)
+/* --- group accumulators: (i or d) with r1 is the first, (i2 or d2) with r2 the last --- */
+static void ends_open(struct qry_group_acc *l)
 {
-    l->r1 = qry_lane__array(l, sizeof *l->r1);
-    l->r2 = qry_lane__array(l, sizeof *l->r2);
+    l->r1 = qry_group_acc__array(l, sizeof *l->r1);
+    l->r2 = qry_group_acc__array(l, sizeof *l->r2);
     if (l->is_int) {
-        l->i = qry_lane__array(l, sizeof *l->i);
-        l->i2 = qry_lane__array(l, sizeof *l->i2);
+        l->i = qry_group_acc__array(l, sizeof *l->i);
+        l->i2 = qry_group_acc__array(l, sizeof *l->i2);
     } else {
-        l->d = qry_lane__array(l, sizeof *l->d);
-        l->d2 = qry_lane__array(l, sizeof *l->d2);
+        l->d = qry_group_acc__array(l, sizeof *l->d);
+        l->d2 = qry_group_acc__array(l, sizeof *l->d2);
     }
 }
 
-static void lane_ends_i64(struct qry_lane *l, size_t at, const int64_t *v, size_t n, uint32_t rank)
+static void group_acc_ends_i64(struct qry_group_acc *l, size_t at, const int64_t *v, size_t n, uint32_t rank)
 {
     uint32_t r = rank + 1;
     for (size_t k = at; k < at + n; k++) {
@@ -157,7 +157,7 @@ static void lane_ends_i64(struct qry_lane *l, size_t at, const int64_t *v, size_
     }
 }
 
-static void put_first_f64(struct qry_lane *l, size_t k, double v, uint32_t r)
+static void put_first_f64(struct qry_group_acc *l, size_t k, double v, uint32_t r)
 {
     if (!l->r1[k] || r < l->r1[k]) {
         l->r1[k] = r;
@@ -165,7 +165,7 @@ static void put_first_f64(struct qry_lane *l, size_t k, double v, uint32_t r)
     }
 }
 
-static void put_last_f64(struct qry_lane *l, size_t k, double v, uint32_t r)
+static void put_last_f64(struct qry_group_acc *l, size_t k, double v, uint32_t r)
 {
     if (r > l->r2[k]) {
         l->r2[k] = r;
@@ -173,7 +173,7 @@ static void put_last_f64(struct qry_lane *l, size_t k, double v, uint32_t r)
     }
 }
 
-static void lane_ends_f64(struct qry_lane *l, size_t at, const double *v, size_t n, uint32_t rank)
+static void group_acc_ends_f64(struct qry_group_acc *l, size_t at, const double *v, size_t n, uint32_t rank)
 {
     for (size_t k = 0; k < n; k++) {
         put_first_f64(l, at + k, v[k], rank + 1);
@@ -182,7 +182,7 @@ static void lane_ends_f64(struct qry_lane *l, size_t at, const double *v, size_t
 }
 
 /* diff begins with the first value that is there. */
-static void lane_diff_f64(struct qry_lane *l, size_t at, const double *v, size_t n, uint32_t rank)
+static void group_acc_diff_f64(struct qry_group_acc *l, size_t at, const double *v, size_t n, uint32_t rank)
 {
     for (size_t k = 0; k < n; k++) {
         if (v[k] == v[k])
@@ -191,7 +191,7 @@ static void lane_diff_f64(struct qry_lane *l, size_t at, const double *v, size_t
     }
 }
 
-static void lane_ends_merge(struct qry_lane *l, struct qry_lane *from)
+static void group_acc_ends_merge(struct qry_group_acc *l, struct qry_group_acc *from)
 {
     for (size_t k = 0; k < l->n; k++) {
         if (from->r1[k] && (!l->r1[k] || from->r1[k] < l->r1[k])) {
@@ -211,46 +211,58 @@ static void lane_ends_merge(struct qry_lane *l, struct qry_lane *from)
     }
 }
 
-static void lane_first_done_f64(struct qry_lane *l, const struct qry_agg *agg, double *out)
+static void group_acc_first_done_f64(struct qry_group_acc *l, const struct qry_agg *agg, double *out)
 {
     (void)agg;
     for (size_t k = 0; k < l->n; k++)
         out[k] = l->r1[k] ? l->d[k] : (double)NAN;
 }
-static void lane_first_done_i64(struct qry_lane *l, const struct qry_agg *agg, int64_t *out)
+static void group_acc_first_done_i64(struct qry_group_acc *l, const struct qry_agg *agg, int64_t *out)
 {
     (void)agg;
     memcpy(out, l->i, l->n * sizeof *out);
 }
-static void lane_last_done_f64(struct qry_lane *l, const struct qry_agg *agg, double *out)
+static void group_acc_last_done_f64(struct qry_group_acc *l, const struct qry_agg *agg, double *out)
 {
     (void)agg;
     for (size_t k = 0; k < l->n; k++)
         out[k] = l->r2[k] ? l->d2[k] : (double)NAN;
 }
-static void lane_last_done_i64(struct qry_lane *l, const struct qry_agg *agg, int64_t *out)
+static void group_acc_last_done_i64(struct qry_group_acc *l, const struct qry_agg *agg, int64_t *out)
 {
     (void)agg;
     memcpy(out, l->i2, l->n * sizeof *out);
 }
 
-static void lane_diff_done_f64(struct qry_lane *l, const struct qry_agg *agg, double *out)
+static void group_acc_diff_done_f64(struct qry_group_acc *l, const struct qry_agg *agg, double *out)
 {
     (void)agg;
     for (size_t k = 0; k < l->n; k++)
         out[k] = l->r1[k] ? l->d2[k] - l->d[k] : (double)NAN;
 }
 
-static void lane_diff_done_i64(struct qry_lane *l, const struct qry_agg *agg, int64_t *out)
+static void group_acc_diff_done_i64(struct qry_group_acc *l, const struct qry_agg *agg, int64_t *out)
 {
     (void)agg;
     for (size_t k = 0; k < l->n; k++)
         out[k] = (int64_t)((uint64_t)l->i2[k] - (uint64_t)l->i[k]);
 }
 
-const struct qry_lane_ops qry_lane_first = {ends_open,       lane_ends_f64,       lane_ends_i64,
-                                            lane_ends_merge, lane_first_done_f64, lane_first_done_i64};
-const struct qry_lane_ops qry_lane_last = {ends_open,       lane_ends_f64,      lane_ends_i64,
-                                           lane_ends_merge, lane_last_done_f64, lane_last_done_i64};
-const struct qry_lane_ops qry_lane_diff = {ends_open,       lane_diff_f64,      lane_ends_i64,
-                                           lane_ends_merge, lane_diff_done_f64, lane_diff_done_i64};
+const struct qry_group_acc_ops qry_group_acc_first = {ends_open,
+                                                      group_acc_ends_f64,
+                                                      group_acc_ends_i64,
+                                                      group_acc_ends_merge,
+                                                      group_acc_first_done_f64,
+                                                      group_acc_first_done_i64};
+const struct qry_group_acc_ops qry_group_acc_last = {ends_open,
+                                                     group_acc_ends_f64,
+                                                     group_acc_ends_i64,
+                                                     group_acc_ends_merge,
+                                                     group_acc_last_done_f64,
+                                                     group_acc_last_done_i64};
+const struct qry_group_acc_ops qry_group_acc_diff = {ends_open,
+                                                     group_acc_diff_f64,
+                                                     group_acc_ends_i64,
+                                                     group_acc_ends_merge,
+                                                     group_acc_diff_done_f64,
+                                                     group_acc_diff_done_i64};

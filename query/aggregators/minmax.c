@@ -81,7 +81,8 @@ struct mm_state {
             return;                                                                                          \
         out->d = st->has_i && (double)st->i OP st->d ? (double)st->i : st->d;                                \
     }                                                                                                        \
-    static void lane_##name##_f64(struct qry_lane *l, size_t at, const double *v, size_t n, uint32_t rank)   \
+    static void group_acc_##name##_f64(struct qry_group_acc *l, size_t at, const double *v, size_t n,        \
+                                       uint32_t rank)                                                        \
     {                                                                                                        \
         (void)rank;                                                                                          \
         double *d = l->d + at;                                                                               \
@@ -91,19 +92,20 @@ struct mm_state {
             d[k] = take ? x : cur;                                                                           \
         }                                                                                                    \
     }                                                                                                        \
-    static void lane_##name##_i64(struct qry_lane *l, size_t at, const int64_t *v, size_t n, uint32_t rank)  \
+    static void group_acc_##name##_i64(struct qry_group_acc *l, size_t at, const int64_t *v, size_t n,       \
+                                       uint32_t rank)                                                        \
     {                                                                                                        \
         (void)rank;                                                                                          \
         int64_t *i = l->i + at;                                                                              \
         for (size_t k = 0; k < n; k++)                                                                       \
             i[k] = v[k] OP i[k] ? v[k] : i[k];                                                               \
     }                                                                                                        \
-    static void lane_##name##_merge(struct qry_lane *l, struct qry_lane *from)                               \
+    static void group_acc_##name##_merge(struct qry_group_acc *l, struct qry_group_acc *from)                \
     {                                                                                                        \
         if (l->is_int)                                                                                       \
-            lane_##name##_i64(l, 0, from->i, l->n, 0);                                                       \
+            group_acc_##name##_i64(l, 0, from->i, l->n, 0);                                                  \
         else                                                                                                 \
-            lane_##name##_f64(l, 0, from->d, l->n, 0);                                                       \
+            group_acc_##name##_f64(l, 0, from->d, l->n, 0);                                                  \
     }
 
 MM_OPS(min, <)
@@ -125,33 +127,41 @@ static void max_add_hour(void *p, const struct qry_hour *h)
         max_d(p, ts_num_double(h->max));
 }
 
-const struct qry_fold_ops qry_fold_min = {.state_bytes = sizeof(struct mm_state),
-                                          .add_f64 = min_add_f64,
-                                          .add_i64 = min_add_i64,
-                                          .add_dec = min_add_dec,
-                                          .add_hour = min_add_hour,
-                                          .merge = min_merge,
-                                          .done = min_done,
-                                          .one = min_one};
-const struct qry_fold_ops qry_fold_max = {.state_bytes = sizeof(struct mm_state),
-                                          .add_f64 = max_add_f64,
-                                          .add_i64 = max_add_i64,
-                                          .add_dec = max_add_dec,
-                                          .add_hour = max_add_hour,
-                                          .merge = max_merge,
-                                          .done = max_done,
-                                          .one = max_one};
+const struct qry_acc_ops qry_acc_min = {.state_bytes = sizeof(struct mm_state),
+                                        .add_f64 = min_add_f64,
+                                        .add_i64 = min_add_i64,
+                                        .add_dec = min_add_dec,
+                                        .add_hour = min_add_hour,
+                                        .merge = min_merge,
+                                        .done = min_done,
+                                        .one = min_one};
+const struct qry_acc_ops qry_acc_max = {.state_bytes = sizeof(struct mm_state),
+                                        .add_f64 = max_add_f64,
+                                        .add_i64 = max_add_i64,
+                                        .add_dec = max_add_dec,
+                                        .add_hour = max_add_hour,
+                                        .merge = max_merge,
+                                        .done = max_done,
+                                        .one = max_one};
 
-static void min_open(struct qry_lane *l)
+static void min_open(struct qry_group_acc *l)
 {
-    qry_lane__open(l, INT64_MAX, (double)NAN);
+    qry_group_acc__open(l, INT64_MAX, (double)NAN);
 }
-static void max_open(struct qry_lane *l)
+static void max_open(struct qry_group_acc *l)
 {
-    qry_lane__open(l, INT64_MIN, (double)NAN);
+    qry_group_acc__open(l, INT64_MIN, (double)NAN);
 }
 
-const struct qry_lane_ops qry_lane_min = {min_open,       lane_min_f64,       lane_min_i64,
-                                          lane_min_merge, qry_lane__done_f64, qry_lane__done_i64};
-const struct qry_lane_ops qry_lane_max = {max_open,       lane_max_f64,       lane_max_i64,
-                                          lane_max_merge, qry_lane__done_f64, qry_lane__done_i64};
+const struct qry_group_acc_ops qry_group_acc_min = {min_open,
+                                                    group_acc_min_f64,
+                                                    group_acc_min_i64,
+                                                    group_acc_min_merge,
+                                                    qry_group_acc__done_f64,
+                                                    qry_group_acc__done_i64};
+const struct qry_group_acc_ops qry_group_acc_max = {max_open,
+                                                    group_acc_max_f64,
+                                                    group_acc_max_i64,
+                                                    group_acc_max_merge,
+                                                    qry_group_acc__done_f64,
+                                                    qry_group_acc__done_i64};

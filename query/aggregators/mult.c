@@ -68,18 +68,18 @@ static void mult_done(const void *p, const struct qry_agg *agg, struct qry_value
         out->d = st->has_i ? st->d * (double)st->i : st->d;
 }
 
-const struct qry_fold_ops qry_fold_mult = {.state_bytes = sizeof(struct mult_state),
-                                           .add_f64 = mult_add_f64,
-                                           .add_i64 = mult_add_i64,
-                                           .merge = mult_merge,
-                                           .done = mult_done};
+const struct qry_acc_ops qry_acc_mult = {.state_bytes = sizeof(struct mult_state),
+                                         .add_f64 = mult_add_f64,
+                                         .add_i64 = mult_add_i64,
+                                         .merge = mult_merge,
+                                         .done = mult_done};
 
-static void mult_open(struct qry_lane *l)
+static void mult_open(struct qry_group_acc *l)
 {
-    qry_lane__open(l, 1, 1);
+    qry_group_acc__open(l, 1, 1);
 }
 
-static void lane_mult_f64(struct qry_lane *l, size_t at, const double *v, size_t n, uint32_t rank)
+static void group_acc_mult_f64(struct qry_group_acc *l, size_t at, const double *v, size_t n, uint32_t rank)
 {
     (void)rank;
     double *d = l->d + at;
@@ -87,7 +87,7 @@ static void lane_mult_f64(struct qry_lane *l, size_t at, const double *v, size_t
         d[k] *= v[k];
 }
 
-static void lane_mult_i64(struct qry_lane *l, size_t at, const int64_t *v, size_t n, uint32_t rank)
+static void group_acc_mult_i64(struct qry_group_acc *l, size_t at, const int64_t *v, size_t n, uint32_t rank)
 {
     (void)rank;
     int64_t *i = l->i + at;
@@ -95,13 +95,17 @@ static void lane_mult_i64(struct qry_lane *l, size_t at, const int64_t *v, size_
         i[k] = (int64_t)((uint64_t)i[k] * (uint64_t)v[k]);
 }
 
-static void lane_mult_merge(struct qry_lane *l, struct qry_lane *from)
+static void group_acc_mult_merge(struct qry_group_acc *l, struct qry_group_acc *from)
 {
     if (l->is_int)
-        lane_mult_i64(l, 0, from->i, l->n, 0);
+        group_acc_mult_i64(l, 0, from->i, l->n, 0);
     else
-        lane_mult_f64(l, 0, from->d, l->n, 0);
+        group_acc_mult_f64(l, 0, from->d, l->n, 0);
 }
 
-const struct qry_lane_ops qry_lane_mult = {mult_open,       lane_mult_f64,      lane_mult_i64,
-                                           lane_mult_merge, qry_lane__done_f64, qry_lane__done_i64};
+const struct qry_group_acc_ops qry_group_acc_mult = {mult_open,
+                                                     group_acc_mult_f64,
+                                                     group_acc_mult_i64,
+                                                     group_acc_mult_merge,
+                                                     qry_group_acc__done_f64,
+                                                     qry_group_acc__done_i64};

@@ -85,7 +85,7 @@ double qry_percentile(double *v, size_t n, double p, enum qry_rank rule)
     return at_rank_f64(v, n, rank_of(n, p, rule));
 }
 
-/* --- folds: all values; integers until the first double comes, then doubles --- */
+/* --- bucket accumulators: all values; integers until the first double comes, then doubles --- */
 struct pct_state {
     uint64_t *v; /* [cap] owned: int64_t, or bits of doubles if dbl */
     size_t n, cap;
@@ -200,32 +200,32 @@ static void pct_reset(void *p)
         .state_bytes = PCT_STATE_BYTES, .add_f64 = pct_add_f64, .add_i64 = pct_add_i64,                      \
         .reserve = pct_reserve, .merge = pct_merge, .done = done_fn, .reset = pct_reset                      \
     }
-const struct qry_fold_ops qry_fold_median = PCT_FOLD(median_done);
-const struct qry_fold_ops qry_fold_pct = PCT_FOLD(pct_done);
-const struct qry_fold_ops qry_fold_pct_compat = PCT_FOLD(pct_compat_done);
+const struct qry_acc_ops qry_acc_median = PCT_FOLD(median_done);
+const struct qry_acc_ops qry_acc_pct = PCT_FOLD(pct_done);
+const struct qry_acc_ops qry_acc_pct_compat = PCT_FOLD(pct_compat_done);
 
-/* --- lanes: the rows of all series, gathered point by point at the end --- */
-static void pct_open(struct qry_lane *l)
+/* --- group accumulators: the rows of all series, gathered point by point at the end --- */
+static void pct_open(struct qry_group_acc *l)
 {
     (void)l;
 }
 
-static void lane_pct_f64(struct qry_lane *l, size_t at, const double *v, size_t n, uint32_t rank)
+static void group_acc_pct_f64(struct qry_group_acc *l, size_t at, const double *v, size_t n, uint32_t rank)
 {
-    qry_lane__keep(l, at, v, n, rank);
+    qry_group_acc__keep(l, at, v, n, rank);
 }
 
-static void lane_pct_i64(struct qry_lane *l, size_t at, const int64_t *v, size_t n, uint32_t rank)
+static void group_acc_pct_i64(struct qry_group_acc *l, size_t at, const int64_t *v, size_t n, uint32_t rank)
 {
-    qry_lane__keep(l, at, v, n, rank);
+    qry_group_acc__keep(l, at, v, n, rank);
 }
 
 /* Values at point x that are there; returns how many. */
-static size_t gather_f64(const struct qry_lane *l, size_t x, double *out)
+static size_t gather_f64(const struct qry_group_acc *l, size_t x, double *out)
 {
     size_t n = 0;
     for (size_t r = 0; r < l->n_rows; r++) {
-        const struct qry_lane_row *row = &l->rows[r];
+        const struct qry_group_acc_row *row = &l->rows[r];
         if (x < row->at || x >= row->at + row->n)
             continue;
         double d;
@@ -239,11 +239,11 @@ static size_t gather_f64(const struct qry_lane *l, size_t x, double *out)
     return n;
 }
 
-static size_t gather_i64(const struct qry_lane *l, size_t x, int64_t *out)
+static size_t gather_i64(const struct qry_group_acc *l, size_t x, int64_t *out)
 {
     size_t n = 0;
     for (size_t r = 0; r < l->n_rows; r++) {
-        const struct qry_lane_row *row = &l->rows[r];
+        const struct qry_group_acc_row *row = &l->rows[r];
         if (x >= row->at && x < row->at + row->n)
             out[n++] = (int64_t)row->v[x - row->at];
     }
@@ -251,7 +251,7 @@ static size_t gather_i64(const struct qry_lane *l, size_t x, int64_t *out)
 }
 
 /* Looks at the limits while points are gathered from rows. */
-static bool go_on(struct qry_lane *l, size_t *n_steps)
+static bool go_on(struct qry_group_acc *l, size_t *n_steps)
 {
     *n_steps += l->n_rows + 1;
     if (l->rc == 0 && *n_steps > STEPS_PER_LOOK) {
@@ -261,9 +261,9 @@ static bool go_on(struct qry_lane *l, size_t *n_steps)
     return l->rc == 0;
 }
 
-static void lane_pct_each(struct qry_lane *l, double p, enum qry_rank rule, double *out)
+static void group_acc_pct_each(struct qry_group_acc *l, double p, enum qry_rank rule, double *out)
 {
-    double *v = qry_lane__scratch(l, l->n_rows * sizeof *v);
+    double *v = qry_group_acc__scratch(l, l->n_rows * sizeof *v);
     for (size_t x = 0, steps = 0; x < l->n && go_on(l, &steps); x++) {
         size_t n = gather_f64(l, x, v);
         out[x] = n ? qry_percentile(v, n, p, rule) : (double)NAN;
@@ -272,22 +272,22 @@ static void lane_pct_each(struct qry_lane *l, double p, enum qry_rank rule, doub
         ts_budget_free(l->budget->memory, v, l->n_rows * sizeof *v);
 }
 
-static void lane_pct_done_f64(struct qry_lane *l, const struct qry_agg *agg, double *out)
+static void group_acc_pct_done_f64(struct qry_group_acc *l, const struct qry_agg *agg, double *out)
 {
-    lane_pct_each(l, agg->p, agg->rank, out);
+    group_acc_pct_each(l, agg->p, agg->rank, out);
 }
 
-static void lane_pct_compat_f64(struct qry_lane *l, const struct qry_agg *agg, double *out)
+static void group_acc_pct_compat_f64(struct qry_group_acc *l, const struct qry_agg *agg, double *out)
 {
-    lane_pct_each(l, agg->p, QRY_RANK_LEGACY, out);
+    group_acc_pct_each(l, agg->p, QRY_RANK_LEGACY, out);
 }
 
-static void lane_pct_done_i64(struct qry_lane *l, const struct qry_agg *agg, int64_t *out)
+static void group_acc_pct_done_i64(struct qry_group_acc *l, const struct qry_agg *agg, int64_t *out)
 {
-    double *d = qry_lane__scratch(l, l->n * sizeof *d);
+    double *d = qry_group_acc__scratch(l, l->n * sizeof *d);
     if (!d)
         return;
-    lane_pct_each(l, agg->p, agg->rank, d);
+    group_acc_pct_each(l, agg->p, agg->rank, d);
     for (size_t x = 0; x < l->n && l->rc == 0; x++) {
         /* a double that rounded up to 2^63 has no integer: the largest one stands for it */
         if (d[x] != d[x])
@@ -298,10 +298,10 @@ static void lane_pct_done_i64(struct qry_lane *l, const struct qry_agg *agg, int
     ts_budget_free(l->budget->memory, d, l->n * sizeof *d);
 }
 
-static void lane_median_done_f64(struct qry_lane *l, const struct qry_agg *agg, double *out)
+static void group_acc_median_done_f64(struct qry_group_acc *l, const struct qry_agg *agg, double *out)
 {
     (void)agg;
-    double *v = qry_lane__scratch(l, l->n_rows * sizeof *v);
+    double *v = qry_group_acc__scratch(l, l->n_rows * sizeof *v);
     for (size_t x = 0, steps = 0; x < l->n && go_on(l, &steps); x++) {
         size_t n = gather_f64(l, x, v);
         if (n)
@@ -312,10 +312,10 @@ static void lane_median_done_f64(struct qry_lane *l, const struct qry_agg *agg, 
         ts_budget_free(l->budget->memory, v, l->n_rows * sizeof *v);
 }
 
-static void lane_median_done_i64(struct qry_lane *l, const struct qry_agg *agg, int64_t *out)
+static void group_acc_median_done_i64(struct qry_group_acc *l, const struct qry_agg *agg, int64_t *out)
 {
     (void)agg;
-    int64_t *v = qry_lane__scratch(l, l->n_rows * sizeof *v);
+    int64_t *v = qry_group_acc__scratch(l, l->n_rows * sizeof *v);
     for (size_t x = 0, steps = 0; x < l->n && go_on(l, &steps); x++) {
         size_t n = gather_i64(l, x, v);
         if (n)
@@ -326,9 +326,21 @@ static void lane_median_done_i64(struct qry_lane *l, const struct qry_agg *agg, 
         ts_budget_free(l->budget->memory, v, l->n_rows * sizeof *v);
 }
 
-const struct qry_lane_ops qry_lane_median = {pct_open,           lane_pct_f64,         lane_pct_i64,
-                                             qry_lane__keep_all, lane_median_done_f64, lane_median_done_i64};
-const struct qry_lane_ops qry_lane_pct = {pct_open,           lane_pct_f64,      lane_pct_i64,
-                                          qry_lane__keep_all, lane_pct_done_f64, lane_pct_done_i64};
-const struct qry_lane_ops qry_lane_pct_compat = {pct_open,           lane_pct_f64,        lane_pct_i64,
-                                                 qry_lane__keep_all, lane_pct_compat_f64, lane_pct_done_i64};
+const struct qry_group_acc_ops qry_group_acc_median = {pct_open,
+                                                       group_acc_pct_f64,
+                                                       group_acc_pct_i64,
+                                                       qry_group_acc__keep_all,
+                                                       group_acc_median_done_f64,
+                                                       group_acc_median_done_i64};
+const struct qry_group_acc_ops qry_group_acc_pct = {pct_open,
+                                                    group_acc_pct_f64,
+                                                    group_acc_pct_i64,
+                                                    qry_group_acc__keep_all,
+                                                    group_acc_pct_done_f64,
+                                                    group_acc_pct_done_i64};
+const struct qry_group_acc_ops qry_group_acc_pct_compat = {pct_open,
+                                                           group_acc_pct_f64,
+                                                           group_acc_pct_i64,
+                                                           qry_group_acc__keep_all,
+                                                           group_acc_pct_compat_f64,
+                                                           group_acc_pct_done_i64};

@@ -58,53 +58,53 @@ static void plain_avg_done(const void *p, const struct qry_agg *agg, struct qry_
     *out = (struct qry_value){.d = st->n ? st->sum / (double)st->n : (double)NAN};
 }
 
-static const struct qry_fold_ops plain_sum = {.state_bytes = sizeof(struct plain_state),
-                                              .add_f64 = plain_add_f64,
-                                              .add_i64 = plain_add_i64,
-                                              .merge = plain_merge,
-                                              .done = plain_sum_done};
-static const struct qry_fold_ops plain_avg = {.state_bytes = sizeof(struct plain_state),
-                                              .add_f64 = plain_add_f64,
-                                              .add_i64 = plain_add_i64,
-                                              .merge = plain_merge,
-                                              .done = plain_avg_done};
-/* --- lanes: integers as ever, doubles by the rank of their series --- */
-static void plain_open(struct qry_lane *l)
+static const struct qry_acc_ops plain_sum = {.state_bytes = sizeof(struct plain_state),
+                                             .add_f64 = plain_add_f64,
+                                             .add_i64 = plain_add_i64,
+                                             .merge = plain_merge,
+                                             .done = plain_sum_done};
+static const struct qry_acc_ops plain_avg = {.state_bytes = sizeof(struct plain_state),
+                                             .add_f64 = plain_add_f64,
+                                             .add_i64 = plain_add_i64,
+                                             .merge = plain_merge,
+                                             .done = plain_avg_done};
+/* --- group accumulators: integers as ever, doubles by the rank of their series --- */
+static void plain_open(struct qry_group_acc *l)
 {
     if (l->is_int)
-        qry_lane_sum.open(l);
+        qry_group_acc_sum.open(l);
 }
 
-static void plain_lane_f64(struct qry_lane *l, size_t at, const double *v, size_t n, uint32_t rank)
+static void plain_lane_f64(struct qry_group_acc *l, size_t at, const double *v, size_t n, uint32_t rank)
 {
-    qry_lane__keep(l, at, v, n, rank);
+    qry_group_acc__keep(l, at, v, n, rank);
 }
 
-static void plain_lane_i64(struct qry_lane *l, size_t at, const int64_t *v, size_t n, uint32_t rank)
+static void plain_lane_i64(struct qry_group_acc *l, size_t at, const int64_t *v, size_t n, uint32_t rank)
 {
-    qry_lane_sum.add_i64(l, at, v, n, rank);
+    qry_group_acc_sum.add_i64(l, at, v, n, rank);
 }
 
-static void plain_lane_merge(struct qry_lane *l, struct qry_lane *from)
+static void plain_lane_merge(struct qry_group_acc *l, struct qry_group_acc *from)
 {
     if (l->is_int)
-        qry_lane_sum.merge(l, from);
+        qry_group_acc_sum.merge(l, from);
     else
-        qry_lane__keep_all(l, from);
+        qry_group_acc__keep_all(l, from);
 }
 
 static int cmp_rank(const void *a, const void *b)
 {
-    const struct qry_lane_row *x = a, *y = b;
+    const struct qry_group_acc_row *x = a, *y = b;
     /* one series may come in several pieces, of different places */
     if (x->rank != y->rank)
         return x->rank < y->rank ? -1 : 1;
     return x->at < y->at ? -1 : x->at > y->at;
 }
 
-static void plain_lane_done(struct qry_lane *l, bool mean, double *out)
+static void plain_lane_done(struct qry_group_acc *l, bool mean, double *out)
 {
-    uint32_t *cnt = qry_lane__array(l, sizeof *cnt);
+    uint32_t *cnt = qry_group_acc__array(l, sizeof *cnt);
     if (!cnt)
         return;
     for (size_t k = 0; k < l->n; k++)
@@ -112,7 +112,7 @@ static void plain_lane_done(struct qry_lane *l, bool mean, double *out)
     if (l->n_rows)
         qsort(l->rows, l->n_rows, sizeof *l->rows, cmp_rank);
     for (size_t r = 0; r < l->n_rows; r++) {
-        const struct qry_lane_row *row = &l->rows[r];
+        const struct qry_group_acc_row *row = &l->rows[r];
         for (size_t k = 0; k < row->n; k++) {
             double d = ts_double_of(row->v[k]);
             if (d != d)
@@ -126,43 +126,45 @@ static void plain_lane_done(struct qry_lane *l, bool mean, double *out)
     ts_budget_free(l->budget->memory, cnt, l->n * sizeof *cnt);
 }
 
-static void plain_lane_sum_f64(struct qry_lane *l, const struct qry_agg *agg, double *out)
+static void plain_lane_sum_f64(struct qry_group_acc *l, const struct qry_agg *agg, double *out)
 {
     (void)agg;
     plain_lane_done(l, false, out);
 }
 
-static void plain_lane_avg_f64(struct qry_lane *l, const struct qry_agg *agg, double *out)
+static void plain_lane_avg_f64(struct qry_group_acc *l, const struct qry_agg *agg, double *out)
 {
     (void)agg;
     plain_lane_done(l, true, out);
 }
 
-static void plain_lane_sum_i64(struct qry_lane *l, const struct qry_agg *agg, int64_t *out)
+static void plain_lane_sum_i64(struct qry_group_acc *l, const struct qry_agg *agg, int64_t *out)
 {
-    qry_lane_sum.done_i64(l, agg, out);
+    qry_group_acc_sum.done_i64(l, agg, out);
 }
 
-static void plain_lane_avg_i64(struct qry_lane *l, const struct qry_agg *agg, int64_t *out)
+static void plain_lane_avg_i64(struct qry_group_acc *l, const struct qry_agg *agg, int64_t *out)
 {
-    qry_lane_avg.done_i64(l, agg, out);
+    qry_group_acc_avg.done_i64(l, agg, out);
 }
 
-const struct qry_lane_ops qry_lane_plain_sum = {plain_open,       plain_lane_f64,     plain_lane_i64,
-                                                plain_lane_merge, plain_lane_sum_f64, plain_lane_sum_i64};
-const struct qry_lane_ops qry_lane_plain_avg = {plain_open,       plain_lane_f64,     plain_lane_i64,
-                                                plain_lane_merge, plain_lane_avg_f64, plain_lane_avg_i64};
+const struct qry_group_acc_ops qry_group_acc_plain_sum = {
+    plain_open, plain_lane_f64, plain_lane_i64, plain_lane_merge, plain_lane_sum_f64, plain_lane_sum_i64};
+const struct qry_group_acc_ops qry_group_acc_plain_avg = {
+    plain_open, plain_lane_f64, plain_lane_i64, plain_lane_merge, plain_lane_avg_f64, plain_lane_avg_i64};
 
-static const struct qry_agg row_sum = {
-    .name = "sum", .fold = &plain_sum, .lane = &qry_lane_plain_sum, .help = "Sum, rounded at each step."};
+static const struct qry_agg row_sum = {.name = "sum",
+                                       .bucket_acc = &plain_sum,
+                                       .group_acc = &qry_group_acc_plain_sum,
+                                       .help = "Sum, rounded at each step."};
 static const struct qry_agg row_avg = {.name = "avg",
-                                       .fold = &plain_avg,
-                                       .lane = &qry_lane_plain_avg,
+                                       .bucket_acc = &plain_avg,
+                                       .group_acc = &qry_group_acc_plain_avg,
                                        .help = "Average of a sum rounded at each step."};
 
 const struct qry_agg *qry_agg_plain(const struct qry_agg *agg)
 {
-    if (agg->fold == &qry_fold_sum)
+    if (agg->bucket_acc == &qry_acc_sum)
         return &row_sum;
-    return agg->fold == &qry_fold_avg ? &row_avg : agg;
+    return agg->bucket_acc == &qry_acc_avg ? &row_avg : agg;
 }

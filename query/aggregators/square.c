@@ -65,7 +65,7 @@ static void sq_done(const void *p, const struct qry_agg *agg, struct qry_value *
 {
     const struct square_state *st = p;
     (void)agg;
-    qry_fold__sum_done(&st->x, st->i, st->dbl, st->n, out);
+    qry_acc__sum_done(&st->x, st->i, st->dbl, st->n, out);
 }
 
 static void sq_reset(void *p)
@@ -75,58 +75,62 @@ static void sq_reset(void *p)
     *st = (struct square_state){0};
 }
 
-const struct qry_fold_ops qry_fold_square = {.state_bytes = sizeof(struct square_state),
-                                             .add_f64 = sq_add_f64,
-                                             .add_i64 = sq_add_i64,
-                                             .merge = sq_merge,
-                                             .done = sq_done,
-                                             .reset = sq_reset};
+const struct qry_acc_ops qry_acc_square = {.state_bytes = sizeof(struct square_state),
+                                           .add_f64 = sq_add_f64,
+                                           .add_i64 = sq_add_i64,
+                                           .merge = sq_merge,
+                                           .done = sq_done,
+                                           .reset = sq_reset};
 
-/* The lane is the lane of sum over squares. */
-static void lane_sq_f64(struct qry_lane *l, size_t at, const double *v, size_t n, uint32_t rank)
+/* The group accumulator is that of sum, over squares. */
+static void group_acc_sq_f64(struct qry_group_acc *l, size_t at, const double *v, size_t n, uint32_t rank)
 {
     double sq[PIECE];
     while (n) {
         size_t k = n < PIECE ? n : PIECE;
         for (size_t j = 0; j < k; j++)
             sq[j] = v[j] * v[j];
-        qry_lane_sum.add_f64(l, at, sq, k, rank);
+        qry_group_acc_sum.add_f64(l, at, sq, k, rank);
         at += k;
         v += k;
         n -= k;
     }
 }
 
-static void lane_sq_i64(struct qry_lane *l, size_t at, const int64_t *v, size_t n, uint32_t rank)
+static void group_acc_sq_i64(struct qry_group_acc *l, size_t at, const int64_t *v, size_t n, uint32_t rank)
 {
     int64_t sq[PIECE];
     while (n) {
         size_t k = n < PIECE ? n : PIECE;
         for (size_t j = 0; j < k; j++)
             sq[j] = (int64_t)((uint64_t)v[j] * (uint64_t)v[j]);
-        qry_lane_sum.add_i64(l, at, sq, k, rank);
+        qry_group_acc_sum.add_i64(l, at, sq, k, rank);
         at += k;
         v += k;
         n -= k;
     }
 }
 
-static void sq_open(struct qry_lane *l)
+static void sq_open(struct qry_group_acc *l)
 {
-    qry_lane_sum.open(l);
+    qry_group_acc_sum.open(l);
 }
-static void lane_sq_merge(struct qry_lane *l, struct qry_lane *from)
+static void group_acc_sq_merge(struct qry_group_acc *l, struct qry_group_acc *from)
 {
-    qry_lane_sum.merge(l, from);
+    qry_group_acc_sum.merge(l, from);
 }
-static void lane_sq_done_f64(struct qry_lane *l, const struct qry_agg *agg, double *out)
+static void group_acc_sq_done_f64(struct qry_group_acc *l, const struct qry_agg *agg, double *out)
 {
-    qry_lane_sum.done_f64(l, agg, out);
+    qry_group_acc_sum.done_f64(l, agg, out);
 }
-static void lane_sq_done_i64(struct qry_lane *l, const struct qry_agg *agg, int64_t *out)
+static void group_acc_sq_done_i64(struct qry_group_acc *l, const struct qry_agg *agg, int64_t *out)
 {
-    qry_lane_sum.done_i64(l, agg, out);
+    qry_group_acc_sum.done_i64(l, agg, out);
 }
 
-const struct qry_lane_ops qry_lane_square = {sq_open,       lane_sq_f64,      lane_sq_i64,
-                                             lane_sq_merge, lane_sq_done_f64, lane_sq_done_i64};
+const struct qry_group_acc_ops qry_group_acc_square = {sq_open,
+                                                       group_acc_sq_f64,
+                                                       group_acc_sq_i64,
+                                                       group_acc_sq_merge,
+                                                       group_acc_sq_done_f64,
+                                                       group_acc_sq_done_i64};

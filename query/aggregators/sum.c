@@ -1,7 +1,7 @@
 /*
  * sum.c - sum, avg, count: what adds up. Exact, so that the order of addition never shows.
  *
- * Source     base/xsum.h; integers in lanes wrap at 64 bits as OpenTSDB's do, folds keep 128 bits
+ * Source     base/xsum.h; integers in group accumulators wrap at 64 bits as OpenTSDB's do, bucket accumulators keep 128 bits
  */
 #include "query/aggregators/agg.h"
 
@@ -65,7 +65,7 @@ static void sum_merge(void *p, const void *q)
     st->dbl |= from->dbl;
 }
 
-void qry_fold__sum_done(const struct ts_xsum *x, __int128 i, bool dbl, uint64_t n, struct qry_value *out)
+void qry_acc__sum_done(const struct ts_xsum *x, __int128 i, bool dbl, uint64_t n, struct qry_value *out)
 {
     *out = (struct qry_value){.is_int = n && !dbl, .i = i, .d = (double)NAN};
     if (!dbl)
@@ -82,7 +82,7 @@ static void sum_done(const void *p, const struct qry_agg *agg, struct qry_value 
 {
     const struct sum_state *st = p;
     (void)agg;
-    qry_fold__sum_done(&st->x, st->i, st->dbl, st->n, out);
+    qry_acc__sum_done(&st->x, st->i, st->dbl, st->n, out);
 }
 
 static void avg_done(const void *p, const struct qry_agg *agg, struct qry_value *out)
@@ -109,22 +109,22 @@ static void sum_reset(void *p)
     *st = (struct sum_state){0};
 }
 
-const struct qry_fold_ops qry_fold_sum = {.state_bytes = sizeof(struct sum_state),
-                                          .add_f64 = sum_add_f64,
-                                          .add_i64 = sum_add_i64,
-                                          .add_hour = sum_add_hour,
-                                          .needs_sum = true,
-                                          .merge = sum_merge,
-                                          .done = sum_done,
-                                          .reset = sum_reset};
-const struct qry_fold_ops qry_fold_avg = {.state_bytes = sizeof(struct sum_state),
-                                          .add_f64 = sum_add_f64,
-                                          .add_i64 = sum_add_i64,
-                                          .add_hour = sum_add_hour,
-                                          .needs_sum = true,
-                                          .merge = sum_merge,
-                                          .done = avg_done,
-                                          .reset = sum_reset};
+const struct qry_acc_ops qry_acc_sum = {.state_bytes = sizeof(struct sum_state),
+                                        .add_f64 = sum_add_f64,
+                                        .add_i64 = sum_add_i64,
+                                        .add_hour = sum_add_hour,
+                                        .needs_sum = true,
+                                        .merge = sum_merge,
+                                        .done = sum_done,
+                                        .reset = sum_reset};
+const struct qry_acc_ops qry_acc_avg = {.state_bytes = sizeof(struct sum_state),
+                                        .add_f64 = sum_add_f64,
+                                        .add_i64 = sum_add_i64,
+                                        .add_hour = sum_add_hour,
+                                        .needs_sum = true,
+                                        .merge = sum_merge,
+                                        .done = avg_done,
+                                        .reset = sum_reset};
 
 /* --- count --- */
 struct count_state {
@@ -170,25 +170,25 @@ static void count_done(const void *p, const struct qry_agg *agg, struct qry_valu
     *out = (struct qry_value){.is_int = true, .i = ((const struct count_state *)p)->n};
 }
 
-const struct qry_fold_ops qry_fold_count = {.state_bytes = sizeof(struct count_state),
-                                            .add_f64 = count_add_f64,
-                                            .add_i64 = count_add_i64,
-                                            .add_dec = count_add_dec,
-                                            .add_hour = count_add_hour,
-                                            .merge = count_merge,
-                                            .done = count_done};
+const struct qry_acc_ops qry_acc_count = {.state_bytes = sizeof(struct count_state),
+                                          .add_f64 = count_add_f64,
+                                          .add_i64 = count_add_i64,
+                                          .add_dec = count_add_dec,
+                                          .add_hour = count_add_hour,
+                                          .merge = count_merge,
+                                          .done = count_done};
 
-/* --- lanes --- */
-static void sum_open(struct qry_lane *l)
+/* --- group accumulators --- */
+static void sum_open(struct qry_group_acc *l)
 {
     if (l->is_int)
-        l->i = qry_lane__array(l, sizeof *l->i);
+        l->i = qry_group_acc__array(l, sizeof *l->i);
     else
-        l->xs = qry_lane__array(l, sizeof *l->xs);
-    l->cnt = qry_lane__array(l, sizeof *l->cnt);
+        l->xs = qry_group_acc__array(l, sizeof *l->xs);
+    l->cnt = qry_group_acc__array(l, sizeof *l->cnt);
 }
 
-static void lane_sum_f64(struct qry_lane *l, size_t at, const double *v, size_t n, uint32_t rank)
+static void group_acc_sum_f64(struct qry_group_acc *l, size_t at, const double *v, size_t n, uint32_t rank)
 {
     (void)rank;
     struct ts_xsum *xs = l->xs + at;
@@ -201,7 +201,7 @@ static void lane_sum_f64(struct qry_lane *l, size_t at, const double *v, size_t 
     }
 }
 
-static void lane_sum_i64(struct qry_lane *l, size_t at, const int64_t *v, size_t n, uint32_t rank)
+static void group_acc_sum_i64(struct qry_group_acc *l, size_t at, const int64_t *v, size_t n, uint32_t rank)
 {
     (void)rank;
     int64_t *i = l->i + at;
@@ -212,7 +212,7 @@ static void lane_sum_i64(struct qry_lane *l, size_t at, const int64_t *v, size_t
         cnt[k]++;
 }
 
-static void lane_sum_merge(struct qry_lane *l, struct qry_lane *from)
+static void group_acc_sum_merge(struct qry_group_acc *l, struct qry_group_acc *from)
 {
     for (size_t k = 0; k < l->n; k++) {
         if (l->is_int)
@@ -223,40 +223,40 @@ static void lane_sum_merge(struct qry_lane *l, struct qry_lane *from)
     }
 }
 
-static void lane_sum_done_f64(struct qry_lane *l, const struct qry_agg *agg, double *out)
+static void group_acc_sum_done_f64(struct qry_group_acc *l, const struct qry_agg *agg, double *out)
 {
     (void)agg;
     for (size_t k = 0; k < l->n; k++)
         out[k] = l->cnt[k] ? ts_xsum_get(&l->xs[k]) : (double)NAN;
 }
 
-static void lane_sum_done_i64(struct qry_lane *l, const struct qry_agg *agg, int64_t *out)
+static void group_acc_sum_done_i64(struct qry_group_acc *l, const struct qry_agg *agg, int64_t *out)
 {
     (void)agg;
     for (size_t k = 0; k < l->n; k++)
         out[k] = l->i[k];
 }
 
-static void lane_avg_done_f64(struct qry_lane *l, const struct qry_agg *agg, double *out)
+static void group_acc_avg_done_f64(struct qry_group_acc *l, const struct qry_agg *agg, double *out)
 {
     (void)agg;
     for (size_t k = 0; k < l->n; k++)
         out[k] = l->cnt[k] ? ts_xsum_mean(&l->xs[k], l->cnt[k]) : (double)NAN;
 }
 
-static void lane_avg_done_i64(struct qry_lane *l, const struct qry_agg *agg, int64_t *out)
+static void group_acc_avg_done_i64(struct qry_group_acc *l, const struct qry_agg *agg, int64_t *out)
 {
     (void)agg;
     for (size_t k = 0; k < l->n; k++)
         out[k] = l->cnt[k] ? l->i[k] / (int64_t)l->cnt[k] : 0;
 }
 
-static void count_open(struct qry_lane *l)
+static void count_open(struct qry_group_acc *l)
 {
-    l->cnt = qry_lane__array(l, sizeof *l->cnt);
+    l->cnt = qry_group_acc__array(l, sizeof *l->cnt);
 }
 
-static void lane_count_f64(struct qry_lane *l, size_t at, const double *v, size_t n, uint32_t rank)
+static void group_acc_count_f64(struct qry_group_acc *l, size_t at, const double *v, size_t n, uint32_t rank)
 {
     (void)rank;
     uint32_t *cnt = l->cnt + at;
@@ -264,7 +264,7 @@ static void lane_count_f64(struct qry_lane *l, size_t at, const double *v, size_
         cnt[k] += v[k] == v[k];
 }
 
-static void lane_count_i64(struct qry_lane *l, size_t at, const int64_t *v, size_t n, uint32_t rank)
+static void group_acc_count_i64(struct qry_group_acc *l, size_t at, const int64_t *v, size_t n, uint32_t rank)
 {
     (void)rank, (void)v;
     uint32_t *cnt = l->cnt + at;
@@ -272,29 +272,41 @@ static void lane_count_i64(struct qry_lane *l, size_t at, const int64_t *v, size
         cnt[k]++;
 }
 
-static void lane_count_merge(struct qry_lane *l, struct qry_lane *from)
+static void group_acc_count_merge(struct qry_group_acc *l, struct qry_group_acc *from)
 {
     for (size_t k = 0; k < l->n; k++)
         l->cnt[k] += from->cnt[k];
 }
 
-static void lane_count_done_f64(struct qry_lane *l, const struct qry_agg *agg, double *out)
+static void group_acc_count_done_f64(struct qry_group_acc *l, const struct qry_agg *agg, double *out)
 {
     (void)agg;
     for (size_t k = 0; k < l->n; k++)
         out[k] = l->cnt[k];
 }
 
-static void lane_count_done_i64(struct qry_lane *l, const struct qry_agg *agg, int64_t *out)
+static void group_acc_count_done_i64(struct qry_group_acc *l, const struct qry_agg *agg, int64_t *out)
 {
     (void)agg;
     for (size_t k = 0; k < l->n; k++)
         out[k] = l->cnt[k];
 }
 
-const struct qry_lane_ops qry_lane_sum = {sum_open,       lane_sum_f64,      lane_sum_i64,
-                                          lane_sum_merge, lane_sum_done_f64, lane_sum_done_i64};
-const struct qry_lane_ops qry_lane_avg = {sum_open,       lane_sum_f64,      lane_sum_i64,
-                                          lane_sum_merge, lane_avg_done_f64, lane_avg_done_i64};
-const struct qry_lane_ops qry_lane_count = {count_open,       lane_count_f64,      lane_count_i64,
-                                            lane_count_merge, lane_count_done_f64, lane_count_done_i64};
+const struct qry_group_acc_ops qry_group_acc_sum = {sum_open,
+                                                    group_acc_sum_f64,
+                                                    group_acc_sum_i64,
+                                                    group_acc_sum_merge,
+                                                    group_acc_sum_done_f64,
+                                                    group_acc_sum_done_i64};
+const struct qry_group_acc_ops qry_group_acc_avg = {sum_open,
+                                                    group_acc_sum_f64,
+                                                    group_acc_sum_i64,
+                                                    group_acc_sum_merge,
+                                                    group_acc_avg_done_f64,
+                                                    group_acc_avg_done_i64};
+const struct qry_group_acc_ops qry_group_acc_count = {count_open,
+                                                      group_acc_count_f64,
+                                                      group_acc_count_i64,
+                                                      group_acc_count_merge,
+                                                      group_acc_count_done_f64,
+                                                      group_acc_count_done_i64};

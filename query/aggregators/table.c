@@ -1,5 +1,5 @@
 /*
- * table.c - all aggregators, in the order in which they are listed to users; lanes' memory.
+ * table.c - all aggregators, in the order in which they are listed to users; group accumulators' memory.
  */
 #include "query/aggregators/agg.h"
 
@@ -9,17 +9,18 @@
 
 #define ROW(nm, ip, fam, hlp)                                                                                \
     {                                                                                                        \
-        .name = nm, .interp = QRY_INTERP_##ip, .fold = &qry_fold_##fam, .lane = &qry_lane_##fam, .help = hlp \
+        .name = nm, .interp = QRY_INTERP_##ip, .bucket_acc = &qry_acc_##fam,                                 \
+        .group_acc = &qry_group_acc_##fam, .help = hlp                                                       \
     }
 #define ROW_NO_UNIT(nm, ip, fam, hlp)                                                                        \
     {                                                                                                        \
-        .name = nm, .interp = QRY_INTERP_##ip, .fold = &qry_fold_##fam, .lane = &qry_lane_##fam,             \
-        .no_unit = true, .help = hlp                                                                         \
+        .name = nm, .interp = QRY_INTERP_##ip, .bucket_acc = &qry_acc_##fam,                                 \
+        .group_acc = &qry_group_acc_##fam, .no_unit = true, .help = hlp                                      \
     }
 #define PCT(nm, share, rule, fam, hlp)                                                                       \
     {                                                                                                        \
-        .name = nm, .interp = QRY_INTERP_LERP, .fold = &qry_fold_##fam, .lane = &qry_lane_##fam, .p = share, \
-        .rank = QRY_RANK_##rule, .help = hlp                                                                 \
+        .name = nm, .interp = QRY_INTERP_LERP, .bucket_acc = &qry_acc_##fam,                                 \
+        .group_acc = &qry_group_acc_##fam, .p = share, .rank = QRY_RANK_##rule, .help = hlp                  \
     }
 
 static const struct qry_agg table[] = {
@@ -99,7 +100,7 @@ const struct qry_agg *qry_agg_table(void)
 
 bool qry_agg_is_none(const struct qry_agg *agg)
 {
-    return !agg->fold;
+    return !agg->bucket_acc;
 }
 
 const char *qry_agg_name(size_t i)
@@ -107,45 +108,45 @@ const char *qry_agg_name(size_t i)
     return i < sizeof table / sizeof table[0] ? table[i].name : NULL;
 }
 
-/* --- lanes --- */
-static void lane_failed(struct qry_lane *l, const struct ts_error *err)
+/* --- group accumulators --- */
+static void group_acc_failed(struct qry_group_acc *l, const struct ts_error *err)
 {
     if (!l->rc)
         l->rc = qry_budget_fail(l->budget, qry_memory_code(err), err);
 }
 
-void *qry_lane__scratch(struct qry_lane *l, size_t n_bytes)
+void *qry_group_acc__scratch(struct qry_group_acc *l, size_t n_bytes)
 {
     struct ts_error err = {0};
     void *p = l->rc ? NULL : ts_budget_alloc(l->budget->memory, n_bytes, &err);
     if (!p)
-        lane_failed(l, &err);
+        group_acc_failed(l, &err);
     return p;
 }
 
-void *qry_lane__array(struct qry_lane *l, size_t size)
+void *qry_group_acc__array(struct qry_group_acc *l, size_t size)
 {
     struct ts_error err = {0};
     void *p = l->rc ? NULL : ts_budget_calloc(l->budget->memory, l->n, size, &err);
     if (!p)
-        lane_failed(l, &err);
+        group_acc_failed(l, &err);
     return p;
 }
 
-int qry_lane_open(struct qry_lane *l, const struct qry_agg *agg, size_t n, bool is_int,
-                  struct qry_budget *budget)
+int qry_group_acc_open(struct qry_group_acc *l, const struct qry_agg *agg, size_t n, bool is_int,
+                       struct qry_budget *budget)
 {
-    *l = (struct qry_lane){.ops = agg->lane, .n = n, .is_int = is_int, .budget = budget};
+    *l = (struct qry_group_acc){.ops = agg->group_acc, .n = n, .is_int = is_int, .budget = budget};
     l->ops->open(l);
     return l->rc;
 }
 
-void qry_lane__open(struct qry_lane *l, int64_t i, double d)
+void qry_group_acc__open(struct qry_group_acc *l, int64_t i, double d)
 {
     if (l->is_int)
-        l->i = qry_lane__array(l, sizeof *l->i);
+        l->i = qry_group_acc__array(l, sizeof *l->i);
     else
-        l->d = qry_lane__array(l, sizeof *l->d);
+        l->d = qry_group_acc__array(l, sizeof *l->d);
     for (size_t k = 0; l->rc == 0 && k < l->n; k++) {
         if (l->is_int)
             l->i[k] = i;
@@ -154,40 +155,40 @@ void qry_lane__open(struct qry_lane *l, int64_t i, double d)
     }
 }
 
-void qry_lane__done_f64(struct qry_lane *l, const struct qry_agg *agg, double *out)
+void qry_group_acc__done_f64(struct qry_group_acc *l, const struct qry_agg *agg, double *out)
 {
     (void)agg;
     memcpy(out, l->d, l->n * sizeof *out);
 }
 
-void qry_lane__done_i64(struct qry_lane *l, const struct qry_agg *agg, int64_t *out)
+void qry_group_acc__done_i64(struct qry_group_acc *l, const struct qry_agg *agg, int64_t *out)
 {
     (void)agg;
     memcpy(out, l->i, l->n * sizeof *out);
 }
 
-void qry_lane__keep(struct qry_lane *l, size_t at, const void *v, size_t n, uint32_t rank)
+void qry_group_acc__keep(struct qry_group_acc *l, size_t at, const void *v, size_t n, uint32_t rank)
 {
     struct ts_error err = {0};
     if (l->rc)
         return;
     if (ts_budget_grow(l->budget->memory, &l->rows, &l->cap_rows, l->n_rows + 1, sizeof *l->rows, &err) < 0) {
-        lane_failed(l, &err);
+        group_acc_failed(l, &err);
         return;
     }
-    uint64_t *copy = qry_lane__scratch(l, n * sizeof *copy);
+    uint64_t *copy = qry_group_acc__scratch(l, n * sizeof *copy);
     if (!copy)
         return;
     memcpy(copy, v, n * sizeof *copy);
-    l->rows[l->n_rows++] = (struct qry_lane_row){.at = at, .n = n, .v = copy, .rank = rank};
+    l->rows[l->n_rows++] = (struct qry_group_acc_row){.at = at, .n = n, .v = copy, .rank = rank};
 }
 
-void qry_lane__keep_all(struct qry_lane *l, struct qry_lane *from)
+void qry_group_acc__keep_all(struct qry_group_acc *l, struct qry_group_acc *from)
 {
     struct ts_error err = {0};
     size_t n = l->n_rows + from->n_rows;
     if (ts_budget_grow(l->budget->memory, &l->rows, &l->cap_rows, n, sizeof *l->rows, &err) < 0) {
-        lane_failed(l, &err);
+        group_acc_failed(l, &err);
         return;
     }
     if (from->n_rows)
@@ -196,13 +197,13 @@ void qry_lane__keep_all(struct qry_lane *l, struct qry_lane *from)
     from->n_rows = 0; /* the values are ours now */
 }
 
-static void free_array(const struct qry_lane *l, void *p, size_t size)
+static void free_array(const struct qry_group_acc *l, void *p, size_t size)
 {
     if (p)
         ts_budget_free(l->budget->memory, p, l->n * size);
 }
 
-void qry_lane_close(struct qry_lane *l)
+void qry_group_acc_close(struct qry_group_acc *l)
 {
     for (size_t k = 0; l->xs && k < l->n; k++)
         ts_xsum_release(&l->xs[k]);
@@ -218,11 +219,12 @@ void qry_lane_close(struct qry_lane *l)
     free_array(l, l->r2, sizeof *l->r2);
     if (l->rows)
         ts_budget_free(l->budget->memory, l->rows, l->cap_rows * sizeof *l->rows);
-    *l = (struct qry_lane){0};
+    *l = (struct qry_group_acc){0};
 }
 
-bool qry_lane_keeps(const struct qry_agg *agg)
+bool qry_group_acc_keeps(const struct qry_agg *agg)
 {
-    return agg->lane == &qry_lane_pct || agg->lane == &qry_lane_pct_compat || agg->lane == &qry_lane_median ||
-           agg->lane == &qry_lane_plain_sum || agg->lane == &qry_lane_plain_avg;
+    return agg->group_acc == &qry_group_acc_pct || agg->group_acc == &qry_group_acc_pct_compat ||
+           agg->group_acc == &qry_group_acc_median || agg->group_acc == &qry_group_acc_plain_sum ||
+           agg->group_acc == &qry_group_acc_plain_avg;
 }

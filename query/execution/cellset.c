@@ -13,7 +13,7 @@
 
 #define FIRST_SLOTS 16
 
-void qry_cellset_init(struct qry_cellset *s, const struct qry_fold_ops *ops, struct qry_budget *budget)
+void qry_cellset_init(struct qry_cellset *s, const struct qry_acc_ops *ops, struct qry_budget *budget)
 {
     *s = (struct qry_cellset){.ops = ops, .budget = budget};
 }
@@ -130,7 +130,7 @@ void *qry_cellset_state(struct qry_cellset *s, uint32_t group, size_t cell, stru
 /* States of a page to those of s: moved if they are new there, else added. */
 static int join_page(struct qry_cellset *s, struct qry_page *from, struct ts_error *err)
 {
-    const struct qry_fold_ops *ops = s->ops;
+    const struct qry_acc_ops *ops = s->ops;
     for (unsigned i = 0; from->used; i++) {
         unsigned k = (unsigned)__builtin_ctz(from->used);
         const struct qry_page *into;

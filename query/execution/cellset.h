@@ -23,15 +23,15 @@ struct qry_page {
     _Alignas(16) unsigned char states[];
 };
 struct qry_cellset {
-    const struct qry_fold_ops *ops; /* of the states */
-    struct qry_budget *budget;      /* limits; counts the memory */
-    struct qry_page **slots;        /* open addressing; sorted array of n pages after qry_cellset_sort */
-    size_t n_slots;                 /* a power of 2, or 0 */
-    size_t n;                       /* pages */
-    size_t last;                    /* slot that was used last */
+    const struct qry_acc_ops *ops; /* of the states */
+    struct qry_budget *budget;     /* limits; counts the memory */
+    struct qry_page **slots;       /* open addressing; sorted array of n pages after qry_cellset_sort */
+    size_t n_slots;                /* a power of 2, or 0 */
+    size_t n;                      /* pages */
+    size_t last;                   /* slot that was used last */
 };
 /** Empty set; takes no memory yet. */
-void qry_cellset_init(struct qry_cellset *s, const struct qry_fold_ops *ops, struct qry_budget *budget);
+void qry_cellset_init(struct qry_cellset *s, const struct qry_acc_ops *ops, struct qry_budget *budget);
 /** Free all states. Twice is harmless, also without init. */
 void qry_cellset_release(struct qry_cellset *s);
 /** State of a cell, empty if it is new; valid until the next call. NULL: TS_ELIMIT, TS_ENOMEM in err. O(1). */

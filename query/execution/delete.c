@@ -4,7 +4,7 @@
  * Not here   the deleting itself: points are the store's, and its ports belong to other threads (tsd/protocols/http/delete.c)
  * Source     protocols-and-queries 2.5; exact times instead of whole hours, see docs/COMPATIBILITY.md
  */
-#include "query/execution/hidden.h"
+#include "query/execution/internal_metric.h"
 #include "query/execution/histogram.h"
 #include "query/execution/reader.h"
 #include "query/execution/rollup.h"
@@ -33,10 +33,10 @@ static uint8_t *whole_hours(int64_t from_ms, int64_t to_ms, struct ts_arena *are
 }
 
 struct finder {
-    const struct qry_plan *plan; /* series and range */
-    struct qry_doomed *out;      /* what was found */
-    qry_doomed_fn each;          /* who wants to know */
-    void *arg;                   /* for each */
+    const struct qry_plan *plan;   /* series and range */
+    struct qry_delete_target *out; /* what was found */
+    qry_delete_target_fn each;     /* who wants to know */
+    void *arg;                     /* for each */
 };
 
 /* Points of each series, counted; a series ends where the next one begins. */
@@ -74,7 +74,7 @@ int qry_delete_need_end(const struct qry_spec *spec, struct ts_error *err)
         n, start.p, n, start.p, n, start.p);
 }
 
-void qry_doomed_range(const struct qry_spec *spec, int64_t *out_from_ms, int64_t *out_to_ms)
+void qry_delete_target_range(const struct qry_spec *spec, int64_t *out_from_ms, int64_t *out_to_ms)
 {
     *out_from_ms = spec->start_ms;
     *out_to_ms = spec->end_ms;
@@ -86,21 +86,21 @@ void qry_doomed_range(const struct qry_spec *spec, int64_t *out_from_ms, int64_t
 
 /* Where a request stands. */
 struct searching {
-    struct sto_store *st;      /* asked */
-    struct sto_snap *snap;     /* of it */
-    struct qry_budget *budget; /* of the request */
-    struct qry_doomed doomed;  /* range, sub, kind of what is found next */
-    qry_doomed_fn each;        /* who wants to know */
-    void *arg;                 /* for each */
+    struct sto_store *st;            /* asked */
+    struct sto_snap *snap;           /* of it */
+    struct qry_budget *budget;       /* of the request */
+    struct qry_delete_target target; /* range, sub, kind of what is found next */
+    qry_delete_target_fn each;       /* who wants to know */
+    void *arg;                       /* for each */
 };
 
 /* Series of a plan. */
 static int find_plan(struct searching *s, struct qry_plan *plan, struct ts_error *err)
 {
-    struct finder f = {.plan = plan, .out = &s->doomed, .each = s->each, .arg = s->arg};
+    struct finder f = {.plan = plan, .out = &s->target, .each = s->each, .arg = s->arg};
     struct qry_reader rd = {0};
-    plan->from_ms = s->doomed.from_ms;
-    plan->to_ms = s->doomed.to_ms + 1;
+    plan->from_ms = s->target.from_ms;
+    plan->to_ms = s->target.to_ms + 1;
     qry_plan_clip(s->snap, plan);
     int rc = qry_reader_open(&rd, s->snap, s->budget, plan->metric, plan->series, plan->n, plan->scan_from_ms,
                              plan->scan_to_ms, whole_hours(plan->scan_from_ms, plan->scan_to_ms, plan->arena),
@@ -112,24 +112,24 @@ static int find_plan(struct searching *s, struct qry_plan *plan, struct ts_error
 }
 
 /* Rollups and buckets of histograms beside the series of a plan. */
-static int find_hidden(struct searching *s, const struct qry_plan *visible, unsigned kinds,
-                       struct ts_error *err)
+static int find_internal(struct searching *s, const struct qry_plan *visible, unsigned kinds,
+                         struct ts_error *err)
 {
     struct sto_catalog *cat = sto_store_catalog(s->st);
-    const struct qry_hidden_metric *list;
+    const struct qry_internal_metric *list;
     size_t n;
     int rc = 0;
     if (!(kinds & (QRY_KIND_ROLLUPS | QRY_KIND_HISTOGRAMS)))
         return 0;
-    qry_hidden_list(cat, sto_uid_name(cat, STO_UID_METRIC, visible->metric), visible->arena, &list, &n);
+    qry_internal_list(cat, sto_uid_name(cat, STO_UID_METRIC, visible->metric), visible->arena, &list, &n);
     for (size_t i = 0; i < n && rc == 0; i++) {
         struct qry_plan plan = *visible;
-        bool rollup = list[i].parts.kind == QRY_HIDDEN_ROLLUP;
-        s->doomed.kind = rollup ? QRY_KIND_ROLLUPS : QRY_KIND_HISTOGRAMS;
-        s->doomed.counts = rollup || ts_slice_is(list[i].parts.detail, "u");
-        if (!(kinds & s->doomed.kind))
+        bool rollup = list[i].parts.kind == QRY_INTERNAL_ROLLUP;
+        s->target.kind = rollup ? QRY_KIND_ROLLUPS : QRY_KIND_HISTOGRAMS;
+        s->target.counts = rollup || ts_slice_is(list[i].parts.detail, "u");
+        if (!(kinds & s->target.kind))
             continue;
-        qry_plan_shadow(cat, &plan, list[i].name);
+        qry_plan_rollup(cat, &plan, list[i].name);
         rc = find_plan(s, &plan, err);
     }
     return rc;
@@ -144,26 +144,26 @@ static int find_sub(struct searching *s, const struct qry_spec *spec, size_t ind
         kinds = qry_sub_is_histogram(&spec->subs[index]) ? QRY_KIND_HISTOGRAMS : QRY_KIND_POINTS;
     ts_arena_init(&arena, 0);
     arena.budget = s->budget->memory;
-    s->doomed.sub = index;
+    s->target.sub = index;
     int rc = qry_plan_select(s->st, spec, index, NULL, 0, s->budget, &arena, &plan, err);
     if (rc == 0)
-        rc = find_hidden(s, &plan, kinds, err);
-    s->doomed.kind = QRY_KIND_POINTS;
-    s->doomed.counts = true;
+        rc = find_internal(s, &plan, kinds, err);
+    s->target.kind = QRY_KIND_POINTS;
+    s->target.counts = true;
     if (rc == 0 && (kinds & QRY_KIND_POINTS))
         rc = find_plan(s, &plan, err);
     ts_arena_release(&arena);
     return rc;
 }
 
-int qry_find_doomed(struct sto_store *st, const struct qry_spec *spec, struct qry_limit *limit,
-                    qry_doomed_fn each, void *arg, struct ts_error *err)
+int qry_delete_find(struct sto_store *st, const struct qry_spec *spec, struct qry_limit *limit,
+                    qry_delete_target_fn each, void *arg, struct ts_error *err)
 {
     struct qry_budget budget;
     struct searching s = {.st = st, .snap = sto_snap_take(st), .budget = &budget, .each = each, .arg = arg};
     int rc = 0;
     qry_budget_init(&budget, limit);
-    qry_doomed_range(spec, &s.doomed.from_ms, &s.doomed.to_ms);
+    qry_delete_target_range(spec, &s.target.from_ms, &s.target.to_ms);
     for (size_t i = 0; i < spec->n_subs && rc == 0; i++)
         rc = find_sub(&s, spec, i, err);
     sto_snap_release(s.snap);

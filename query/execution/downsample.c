@@ -160,15 +160,15 @@ void qry_down_init(struct qry_down *d, const struct qry_grid *grid, const struct
                            .shared = grid,
                            .fn = fn,
                            .memory = memory,
-                           .feed = {.ops = fn->fold, .memory = memory}};
-    d->state = ts_xaligned(fn->fold->state_bytes);
-    memset(d->state, 0, fn->fold->state_bytes);
+                           .feed = {.ops = fn->bucket_acc, .memory = memory}};
+    d->state = ts_xaligned(fn->bucket_acc->state_bytes);
+    memset(d->state, 0, fn->bucket_acc->state_bytes);
 }
 
 void qry_down_release(struct qry_down *d)
 {
-    if (d->state && d->fn->fold->reset)
-        d->fn->fold->reset(d->state);
+    if (d->state && d->fn->bucket_acc->reset)
+        d->fn->bucket_acc->reset(d->state);
     ts_free(d->state);
     ts_budget_free(d->memory, d->bucket, d->cap_bucket * sizeof *d->bucket);
     ts_budget_free(d->memory, d->v, d->cap * sizeof *d->v);
@@ -179,10 +179,10 @@ void qry_down_release(struct qry_down *d)
 
 static void clear_state(struct qry_down *d)
 {
-    if (d->fn->fold->reset)
-        d->fn->fold->reset(d->state);
+    if (d->fn->bucket_acc->reset)
+        d->fn->bucket_acc->reset(d->state);
     else
-        memset(d->state, 0, d->fn->fold->state_bytes);
+        memset(d->state, 0, d->fn->bucket_acc->state_bytes);
 }
 
 void qry_down_begin(struct qry_down *d)
@@ -246,7 +246,7 @@ static int close_bucket(struct qry_down *d, struct ts_error *err)
         return 0;
     d->open = false;
     struct qry_value out;
-    d->fn->fold->done(d->state, d->fn, &out);
+    d->fn->bucket_acc->done(d->state, d->fn, &out);
     clear_state(d);
     return put_bucket(d, d->cur, qry_value_double(&out), err);
 }
@@ -271,7 +271,7 @@ int qry_down_row(struct qry_down *d, const struct sto_row *row, struct ts_error 
         struct qry_hour h;
         qry_feed_hour(row, &h);
         TS_TRY(open_bucket(d, qry_grid_find(g, base), err));
-        d->fn->fold->add_hour(d->state, &h);
+        d->fn->bucket_acc->add_hour(d->state, &h);
         return 0;
     }
     TS_TRY(qry_feed_row(&d->feed, row, err));
@@ -290,7 +290,7 @@ int qry_down_row(struct qry_down *d, const struct sto_row *row, struct ts_error 
     if (!d->open || t >= qry_grid_start(g, k + 1))
         k = qry_grid_find(g, t);
     d->feed.guess = 0;
-    bool direct = d->fn->fold->one && (d->feed.how == QRY_FEED_INT || d->feed.how == QRY_FEED_DEC);
+    bool direct = d->fn->bucket_acc->one && (d->feed.how == QRY_FEED_INT || d->feed.how == QRY_FEED_DEC);
     uint8_t exp = d->feed.how == QRY_FEED_DEC ? sto_meta_exp(c->common) : 0;
     for (;;) {
         int64_t from = qry_grid_start(g, k) - base, to = qry_grid_start(g, k + 1) - base;
@@ -299,7 +299,7 @@ int qry_down_row(struct qry_down *d, const struct sto_row *row, struct ts_error 
         if (direct && from >= 0 && to <= TS_HOUR_MS) {
             /* the bucket lies inside this hour: all its points are here */
             TS_TRY(close_bucket(d, err));
-            TS_TRY(put_bucket(d, k, d->fn->fold->one(c->m + i, e - i, exp), err));
+            TS_TRY(put_bucket(d, k, d->fn->bucket_acc->one(c->m + i, e - i, exp), err));
             d->cur = k;
         } else {
             TS_TRY(open_bucket(d, k, err));

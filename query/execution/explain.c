@@ -114,7 +114,7 @@ static int explain_histogram(struct sto_store *st, struct sto_snap *snap, const 
     pr->e->reads = "histograms";
     for (size_t b = 0; b < buckets.n; b++) {
         struct qry_plan p = *visible;
-        qry_plan_shadow(cat, &p, buckets.metrics[b]);
+        qry_plan_rollup(cat, &p, buckets.metrics[b]);
         TS_TRY(qry_plan_range(snap, &p, err));
         TS_TRY(price(snap, &p, pr, err));
     }
@@ -123,7 +123,7 @@ static int explain_histogram(struct sto_store *st, struct sto_snap *snap, const 
 
 static const char *reads_text(const struct qry_rollup_use *use, struct ts_arena *arena)
 {
-    if (!use->hidden)
+    if (!use->internal)
         return "points";
     char *text = ts_arena_alloc(arena, READS_BYTES);
     const char *spec = strcmp(use->spec, ":") == 0 ? "of points over series" : use->spec;
@@ -139,7 +139,7 @@ static int explain_attempt(struct sto_store *st, struct sto_snap *snap, const st
     pr->e->reads = reads_text(use, visible->arena);
     for (size_t i = 0; i < 2 && (i == 0 || specs[i]); i++) {
         struct qry_plan p = *visible;
-        if (use->hidden)
+        if (use->internal)
             qry_rollup_plan(sto_store_catalog(st), use, specs[i], &p);
         TS_TRY(qry_plan_range(snap, &p, err));
         TS_TRY(price(snap, &p, pr, err));
@@ -156,7 +156,7 @@ static int explain_points(struct sto_store *st, struct sto_snap *snap, const str
     TS_TRY(qry_rollup_choose(visible->spec, visible->sub, 0, &use, err));
     for (unsigned attempt = 1;; attempt++) {
         TS_TRY(explain_attempt(st, snap, visible, &use, pr, err));
-        if (!use.hidden || pr->e->total.n_rows + pr->e->total.n_sums > 0)
+        if (!use.internal || pr->e->total.n_rows + pr->e->total.n_sums > 0)
             return 0;
         struct qry_rollup_use next;
         int rc = qry_rollup_choose(visible->spec, visible->sub, attempt, &next, err);

@@ -1,5 +1,5 @@
 /*
- * feed.c - cells into folds, stretch by stretch.
+ * feed.c - cells into bucket accumulators, stretch by stretch.
  */
 #include "query/execution/feed.h"
 

@@ -1,5 +1,5 @@
 /*
- * feed.h - cells of a row into folds: finds the stretch of cells before a border, hands arrays to the
+ * feed.h - cells of a row into bucket accumulators: finds the stretch of cells before a border, hands arrays to the
  * aggregator.
  *
  * Threads    one thread
@@ -12,7 +12,7 @@
 
 /* One row at a time. {0} with ops and memory set is ready. */
 struct qry_feed {
-    const struct qry_fold_ops *ops;
+    const struct qry_acc_ops *ops;
     const struct sto_cells *c; /* the row's cells */
     int64_t base_ms;           /* start of its hour */
     enum { QRY_FEED_INT, QRY_FEED_DEC, QRY_FEED_F64, QRY_FEED_MIXED } how;

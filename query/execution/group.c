@@ -1,15 +1,16 @@
 /*
- * group.c - lanes of a group, dense and sparse.
+ * group.c - group accumulators of a group, dense and sparse.
  */
 #include "query/execution/group.h"
 
 #include <math.h>
 #include <string.h>
 
-#define PLAIN_SERIES   256  /* larger groups keep exact sums with compat too: what is kept would be much */
-#define SLICE_SERIES   128  /* spans that share a lane; slices are joined in order */
-#define SLICES_AT_ONCE 16   /* lanes at one time: enough for any number of cores */
-#define LOOK_POINTS    8192 /* wide sums that a lane may begin before its limit is looked at: 5 MB */
+#define PLAIN_SERIES   256 /* larger groups keep exact sums with compat too: what is kept would be much */
+#define SLICE_SERIES   128 /* spans that share a group accumulator; slices are joined in order */
+#define SLICES_AT_ONCE 16  /* group accumulators at one time: enough for any number of cores */
+#define LOOK_POINTS                                                                                          \
+    8192 /* wide sums that a group accumulator may begin before its limit is looked at: 5 MB */
 
 void qry_result_release(struct qry_result *r)
 {
@@ -66,25 +67,26 @@ const struct qry_agg *qry_group_agg(const struct qry_plan *p, size_t n)
 void qry_part_release(struct qry_part *part)
 {
     if (part->seen)
-        ts_budget_free(part->lane.budget->memory, part->seen, part->lane.n);
+        ts_budget_free(part->group_acc.budget->memory, part->seen, part->group_acc.n);
     part->seen = NULL;
-    if (part->lane.ops)
-        qry_lane_close(&part->lane);
+    if (part->group_acc.ops)
+        qry_group_acc_close(&part->group_acc);
 }
 
 int qry_part_open(struct qry_part *part, const struct qry_plan *p, uint32_t group, struct qry_budget *budget,
                   struct ts_error *err)
 {
     *part = (struct qry_part){.group = group};
-    int rc = qry_lane_open(&part->lane, qry_group_agg(p, p->groups[group].n), p->grid.n, false, budget);
+    int rc =
+        qry_group_acc_open(&part->group_acc, qry_group_agg(p, p->groups[group].n), p->grid.n, false, budget);
     if (rc < 0)
         return qry_budget_result(budget, err);
     part->seen = ts_budget_calloc(budget->memory, p->grid.n, 1, err);
     return part->seen ? 0 : qry_memory_code(err);
 }
 
-/* Contributions into a lane; sums of numbers far apart take memory that is counted afterwards. */
-static int lane_f64(struct qry_lane *l, size_t at, const double *v, size_t n, uint32_t rank)
+/* Contributions into a group accumulator; sums of numbers far apart take memory that is counted afterwards. */
+static int acc_f64(struct qry_group_acc *l, size_t at, const double *v, size_t n, uint32_t rank)
 {
     if (!l->xs || n <= LOOK_POINTS) {
         l->ops->add_f64(l, at, v, n, rank);
@@ -107,16 +109,16 @@ int qry_part_add(struct qry_part *part, const struct qry_plan *p, const size_t *
         for (size_t k = from; k < at; k++)
             buf[k] = phantom->phantom_v;
         if (from < at)
-            TS_TRY(lane_f64(&part->lane, from, buf + from, at - from, rank));
+            TS_TRY(acc_f64(&part->group_acc, from, buf + from, at - from, rank));
     }
     if (len == n) {
         memset(part->seen + at, 1, n);
-        return lane_f64(&part->lane, at, v, n, rank);
+        return acc_f64(&part->group_acc, at, v, n, rank);
     }
     qry_expand_f64(policy(p), p->grid.edges, bucket, v, n, buf);
     for (size_t k = 0; k < n; k++)
         part->seen[bucket[k]] = 1;
-    return lane_f64(&part->lane, at, buf, len, rank);
+    return acc_f64(&part->group_acc, at, buf, len, rank);
 }
 
 /* Buckets k0..k1 with values d into points. */
@@ -126,7 +128,7 @@ static int part_points(const struct qry_part *part, const struct qry_plan *p, co
     size_t n_seen = 0;
     for (size_t k = k0; k < k1; k++)
         n_seen += part->seen[k];
-    TS_TRY(result_open(out, n_seen, false, part->lane.budget->memory, err));
+    TS_TRY(result_open(out, n_seen, false, part->group_acc.budget->memory, err));
     for (size_t k = k0; k < k1; k++) {
         if (!part->seen[k])
             continue;
@@ -142,36 +144,36 @@ int qry_part_finish(struct qry_part *const *parts, size_t n, const struct qry_pl
                     struct ts_error *err)
 {
     struct qry_part *first = parts[0];
-    struct qry_budget *budget = first->lane.budget;
+    struct qry_budget *budget = first->group_acc.budget;
     size_t n_buckets = p->grid.n, k0 = 0;
     *out = (struct qry_result){0};
     for (size_t i = 1; i < n; i++) {
-        first->lane.ops->merge(&first->lane, &parts[i]->lane);
+        first->group_acc.ops->merge(&first->group_acc, &parts[i]->group_acc);
         for (size_t k = 0; k < n_buckets; k++)
             first->seen[k] |= parts[i]->seen[k];
         qry_part_release(parts[i]);
-        TS_TRY(first->lane.rc ? first->lane.rc : qry_budget_look(budget, err));
+        TS_TRY(first->group_acc.rc ? first->group_acc.rc : qry_budget_look(budget, err));
     }
     double *d = ts_budget_alloc(budget->memory, n_buckets * sizeof *d, err);
     if (!d)
         return qry_memory_code(err);
-    first->lane.ops->done_f64(&first->lane, p->sub->agg, d);
+    first->group_acc.ops->done_f64(&first->group_acc, p->sub->agg, d);
     while (k0 < n_buckets && p->grid.edges[k0] < shown_from(p))
         k0++;
     size_t k1 = k0;
     while (k1 < n_buckets && p->grid.edges[k1] <= shown_to(p))
         k1++;
-    int rc = first->lane.rc ? first->lane.rc : part_points(first, p, d, k0, k1, out, err);
+    int rc = first->group_acc.rc ? first->group_acc.rc : part_points(first, p, d, k0, k1, out, err);
     ts_budget_free(budget->memory, d, n_buckets * sizeof *d);
     return rc;
 }
 
 /* --- sparse --- */
-/* Spans i..e of a group on their way into lanes. */
+/* Spans i..e of a group on their way into group accumulators. */
 struct slice {
     size_t i, e;
     struct qry_stamps stamps; /* union of their times */
-    struct qry_lane ints, dbls;
+    struct qry_group_acc ints, dbls;
 };
 
 struct sparse {
@@ -222,7 +224,7 @@ static const int64_t *as_ints(const struct qry_span *s, int64_t *buf)
     return buf;
 }
 
-static void add_phantom(struct sparse *g, struct qry_lane *l, const struct qry_span *s, size_t first,
+static void add_phantom(struct sparse *g, struct qry_group_acc *l, const struct qry_span *s, size_t first,
                         uint32_t rank, double *buf)
 {
     size_t from;
@@ -231,7 +233,7 @@ static void add_phantom(struct sparse *g, struct qry_lane *l, const struct qry_s
         return;
     for (size_t k = 0; k < first - from; k++)
         buf[k] = s->phantom_v;
-    lane_f64(l, from, buf, first - from, rank);
+    acc_f64(l, from, buf, first - from, rank);
 }
 
 /* Scratch of a slice. */
@@ -259,7 +261,7 @@ static void add_span(struct sparse *g, struct slice *s, size_t i, struct scratch
             qry_expand_f64(interp, g->all.ts, sc->at, v, n, out);
             v = out;
         }
-        lane_f64(&s->dbls, from, v, len, rank);
+        acc_f64(&s->dbls, from, v, len, rank);
     }
     if (g->any_int && g->any_dbl)
         qry_align_doubles(span, sc->at, g->dbl_at);
@@ -276,9 +278,9 @@ static void add_span(struct sparse *g, struct slice *s, size_t i, struct scratch
 static int fill_slice(struct sparse *g, struct slice *s, struct scratch *sc, struct ts_error *err)
 {
     if (g->any_int)
-        TS_TRY(qry_lane_open(&s->ints, g->agg, g->all.n, true, g->budget));
+        TS_TRY(qry_group_acc_open(&s->ints, g->agg, g->all.n, true, g->budget));
     if (g->any_dbl)
-        TS_TRY(qry_lane_open(&s->dbls, g->agg, g->all.n, false, g->budget));
+        TS_TRY(qry_group_acc_open(&s->dbls, g->agg, g->all.n, false, g->budget));
     for (size_t i = s->i; i < s->e; i++) {
         add_span(g, s, i, sc);
         TS_TRY(s->ints.rc ? s->ints.rc : s->dbls.rc ? s->dbls.rc : qry_budget_look(g->budget, err));
@@ -313,19 +315,19 @@ static void slice_lanes(void *arg, size_t piece)
 static void close_lanes(struct slice *s)
 {
     if (s->ints.ops)
-        qry_lane_close(&s->ints);
+        qry_group_acc_close(&s->ints);
     if (s->dbls.ops)
-        qry_lane_close(&s->dbls);
+        qry_group_acc_close(&s->dbls);
 }
 
-/* All slices, some at a time, into the lanes of the first one, in their order. */
+/* All slices, some at a time, into the group accumulators of the first one, in their order. */
 static int join_slices(struct sparse *g, size_t n_slices, struct ts_pool *pool, struct ts_error *err)
 {
     /* flags of mixed groups are written by all slices: one after the other there */
     struct ts_pool *with = g->dbl_at ? NULL : pool;
     for (g->first_slice = 0; g->first_slice < n_slices; g->first_slice += SLICES_AT_ONCE) {
         size_t left = n_slices - g->first_slice, n = left < SLICES_AT_ONCE ? left : SLICES_AT_ONCE;
-        struct qry_lane *ints = &g->slices[0].ints, *dbls = &g->slices[0].dbls;
+        struct qry_group_acc *ints = &g->slices[0].ints, *dbls = &g->slices[0].dbls;
         ts_pool_each(with, n, slice_lanes, g);
         TS_TRY(qry_budget_result(g->budget, err));
         struct ts_budget *before = ts_xsum_account(g->budget->memory);
@@ -363,7 +365,7 @@ static int put_points(const struct sparse *g, const int64_t *ints, const double 
     return 0;
 }
 
-/* What lies between start and end, out of the lanes. */
+/* What lies between start and end, out of the group accumulators. */
 static int take_result(struct sparse *g, struct slice *s, struct qry_result *out, struct ts_error *err)
 {
     const struct qry_plan *p = g->p;
@@ -459,7 +461,7 @@ int qry_group_spans(const struct qry_plan *p, const struct qry_span *const *span
     qry_stamps_release(&g.all);
     ts_budget_free(budget->memory, g.slices, n_slices * sizeof *g.slices);
     if (rc < 0 && (!err || !err->code))
-        qry_budget_result(budget, err); /* a lane told the budget alone */
+        qry_budget_result(budget, err); /* a group accumulator told the budget alone */
     return rc;
 }
 

@@ -32,7 +32,7 @@ int qry_result_flags(struct qry_result *r, struct ts_error *err);
 struct qry_part {
     uint32_t group;    /* index in the plan */
     uint32_t n_series; /* series added */
-    struct qry_lane lane;
+    struct qry_group_acc group_acc;
     uint8_t *seen; /* [buckets] a series has a value here; owned */
 };
 /** Free the memory. Twice is harmless. */

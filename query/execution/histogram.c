@@ -6,7 +6,7 @@
 #include "query/execution/histogram.h"
 
 #include "query/aggregators/agg.h"
-#include "query/execution/hidden.h"
+#include "query/execution/internal_metric.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -88,10 +88,11 @@ struct finder {
 static void find_one(void *arg, uint32_t id, struct ts_slice name)
 {
     struct finder *f = arg;
-    struct qry_hidden h;
+    struct qry_internal h;
     struct found one = {.metric = name};
     (void)id;
-    if (!qry_hidden_parse(name, &h) || h.kind != QRY_HIDDEN_HISTOGRAM || !qry_bucket_parse(h.detail, &one.b))
+    if (!qry_internal_parse(name, &h) || h.kind != QRY_INTERNAL_HISTOGRAM ||
+        !qry_bucket_parse(h.detail, &one.b))
         return;
     if (f->n == f->cap) {
         f->cap = f->cap ? f->cap * 2 : 32;
@@ -111,7 +112,7 @@ void qry_buckets_find(struct sto_catalog *cat, struct ts_slice metric, struct ts
     struct finder f = {.arena = arena};
     struct ts_buf prefix;
     ts_buf_init(&prefix, 0);
-    qry_hidden_buckets(metric, &prefix);
+    qry_internal_buckets(metric, &prefix);
     sto_uid_suggest(cat, STO_UID_METRIC, ts_buf_get(&prefix), SIZE_MAX, find_one, &f);
     ts_buf_release(&prefix);
     if (f.n)

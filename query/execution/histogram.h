@@ -1,7 +1,7 @@
 /*
  * histogram.h - histograms: buckets by name, and queries for percentiles and buckets.
  *
- * The count of each bucket is an ordinary series (hidden.h), so that adding histograms is adding series and points.
+ * The count of each bucket is an ordinary series (internal_metric.h), so that adding histograms is adding series and points.
  * Every histogram has the buckets "u" and "o", which may count 0; so they tell at which times there are histograms.
  *
  * Threads    one thread each
@@ -21,7 +21,7 @@ struct qry_bucket {
 };
 /** Append a float32 as Java prints it: the shortest digits that give the same float32 again. */
 void qry_float_print(float f, struct ts_buf *out);
-/** Append the name of a bucket in hidden names: "u", "o", "0.0,10.0". */
+/** Append the name of a bucket in internal names: "u", "o", "0.0,10.0". */
 void qry_bucket_print(const struct qry_bucket *b, struct ts_buf *out);
 /** Read such a name; false if it is none. */
 bool qry_bucket_parse(struct ts_slice s, struct qry_bucket *out);
@@ -34,7 +34,7 @@ int qry_histogram_check(const struct qry_sub *sub, struct ts_error *err);
 /* Buckets of a metric that are stored. */
 struct qry_buckets {
     struct qry_bucket *b;     /* ascending; in the arena */
-    struct ts_slice *metrics; /* their hidden metrics */
+    struct ts_slice *metrics; /* their internal metrics */
     size_t n;                 /* how many */
 };
 /** All buckets of a metric. */

@@ -189,7 +189,7 @@ static int read_buckets(struct qry_histogram *h, struct sto_store *st, struct st
         struct qry_plan *p = &h->runs[b].plan;
         *p = h->visible;
         p->sub = sub;
-        qry_plan_shadow(sto_store_catalog(st), p, h->buckets.metrics[b]);
+        qry_plan_rollup(sto_store_catalog(st), p, h->buckets.metrics[b]);
         TS_TRY(qry_budget_look(budget, err));
         TS_TRY(qry_plan_range(snap, p, err));
         TS_TRY(qry_plan_afford(p, snap, budget, err));

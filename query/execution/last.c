@@ -78,7 +78,7 @@ static int select_tsuid(struct sto_catalog *cat, struct ts_slice tsuid, struct t
     return 0;
 }
 
-int qry_latest_select(struct sto_catalog *cat, const struct qry_last_ask *ask, struct qry_budget *budget,
+int qry_latest_select(struct sto_catalog *cat, const struct qry_last_request *ask, struct qry_budget *budget,
                       struct ts_arena *arena, struct qry_latest_set *out, struct ts_error *err)
 {
     struct ts_slice text = ask->timeseries;
@@ -118,10 +118,10 @@ static int emit_single(void *arg, const struct qry_latest *p, struct ts_error *e
     return s->emit(s->arg, &out, err);
 }
 
-int qry_run_last(struct sto_store *st, struct ts_pool *pool, const struct qry_last_ask *ask,
+int qry_run_last(struct sto_store *st, struct ts_pool *pool, const struct qry_last_request *ask,
                  struct qry_limit *limit, qry_last_fn emit, void *arg, struct ts_error *err)
 {
-    struct qry_last_ask one = *ask;
+    struct qry_last_request one = *ask;
     struct single s = {emit, arg};
     one.n = 1;
     return qry_run_latest(st, pool, &one, limit, emit_single, &s, err);

@@ -279,7 +279,7 @@ static int64_t floor_hour(int64_t t)
     return ts_floor_div(t, TS_HOUR_MS) * TS_HOUR_MS;
 }
 
-static int search(struct latest_run *r, struct ts_pool *pool, const struct qry_last_ask *ask,
+static int search(struct latest_run *r, struct ts_pool *pool, const struct qry_last_request *ask,
                   struct ts_error *err)
 {
     int64_t lo, hi, hours = FIRST_WINDOW_HOURS;
@@ -332,8 +332,8 @@ static int give_one_each(struct latest_run *r, size_t n, struct ts_arena *arena,
 }
 
 static int run_set(struct latest_run *r, struct sto_store *st, struct ts_pool *pool,
-                   const struct qry_last_ask *ask, const struct qry_latest_set *set, struct ts_arena *arena,
-                   struct ts_error *err)
+                   const struct qry_last_request *ask, const struct qry_latest_set *set,
+                   struct ts_arena *arena, struct ts_error *err)
 {
     r->metric = set->metric;
     r->n_left = set->n;
@@ -351,7 +351,7 @@ static int run_set(struct latest_run *r, struct sto_store *st, struct ts_pool *p
     return rc;
 }
 
-int qry_run_latest(struct sto_store *st, struct ts_pool *pool, const struct qry_last_ask *ask,
+int qry_run_latest(struct sto_store *st, struct ts_pool *pool, const struct qry_last_request *ask,
                    struct qry_limit *limit, qry_latest_fn emit, void *arg, struct ts_error *err)
 {
     struct latest_run r = {.want = ask->n ? ask->n : 1};

@@ -22,7 +22,7 @@ struct qry_latest_set {
 };
 
 /** Series of a question: by names, or by TSUID. TS_EINVAL, TS_ENOTFOUND, TS_ELIMIT (max_series). */
-int qry_latest_select(struct sto_catalog *cat, const struct qry_last_ask *ask, struct qry_budget *budget,
+int qry_latest_select(struct sto_catalog *cat, const struct qry_last_request *ask, struct qry_budget *budget,
                       struct ts_arena *arena, struct qry_latest_set *out, struct ts_error *err);
 
 #endif

@@ -376,9 +376,11 @@ int qry_plan_select(struct sto_store *st, const struct qry_spec *spec, size_t in
         return qry_memory_code(err);
     if (p->sub->none && !by_keys)
         return single_groups(p, budget, err);
-    const struct qry_lane_ops *lane = p->sub->agg->lane;
-    bool ends = lane == &qry_lane_first || lane == &qry_lane_last || lane == &qry_lane_diff;
-    if (!by_keys && (ends || (spec->compat && (lane == &qry_lane_sum || lane == &qry_lane_avg))))
+    const struct qry_group_acc_ops *group_acc = p->sub->agg->group_acc;
+    bool ends = group_acc == &qry_group_acc_first || group_acc == &qry_group_acc_last ||
+                group_acc == &qry_group_acc_diff;
+    if (!by_keys &&
+        (ends || (spec->compat && (group_acc == &qry_group_acc_sum || group_acc == &qry_group_acc_avg))))
         TS_TRY(make_ranks(p, budget, err));
     return make_groups(p, budget, err);
 }
@@ -409,7 +411,7 @@ void qry_plan_clip(struct sto_snap *snap, struct qry_plan *p)
 static int whole_hours(struct qry_plan *p, struct ts_error *err)
 {
     const struct qry_downsample *ds = &p->sub->downsample;
-    if (!ds->on || !ds->fn->fold->add_hour || p->scan_from_ms >= p->scan_to_ms)
+    if (!ds->on || !ds->fn->bucket_acc->add_hour || p->scan_from_ms >= p->scan_to_ms)
         return 0;
     int32_t h0 = sto_hour(p->scan_from_ms), h1 = sto_hour(p->scan_to_ms - 1);
     size_t n = (size_t)((int64_t)h1 - h0 + 1);
@@ -442,10 +444,10 @@ bool qry_plan_inner(const struct qry_plan *p, uint32_t group, size_t first, size
     return g->members[0] >= first && g->members[g->n - 1] < first + n;
 }
 
-/* What a group of an aggregator needs while its series come in; values that a lane keeps come on top, wherever they are. */
+/* What a group of an aggregator needs while its series come in; values that a group accumulator keeps come on top, wherever they are. */
 static uint64_t group_bytes(const struct qry_plan *p)
 {
-    return p->grid.n * (qry_lane_keeps(p->sub->agg) ? 1 : QRY_LANE_POINT_BYTES);
+    return p->grid.n * (qry_group_acc_keeps(p->sub->agg) ? 1 : QRY_LANE_POINT_BYTES);
 }
 
 /* What is open at the end of reading if pieces are runs of positions: groups that reach into several pieces, once in each. */
@@ -539,7 +541,7 @@ int qry_plan_range(struct sto_snap *snap, struct qry_plan *p, struct ts_error *e
                              &p->grid, err));
         TS_TRY(whole_hours(p, err));
     }
-    bool sums = ds->on && ds->fn->fold->add_hour && (ds->all || ds->interval_ms >= TS_HOUR_MS);
+    bool sums = ds->on && ds->fn->bucket_acc->add_hour && (ds->all || ds->interval_ms >= TS_HOUR_MS);
     p->chunk = qry_plan_chunk(p->n, (p->to_ms - p->from_ms) / TS_HOUR_MS, sums);
     return qry_plan_dense(p) && open_bytes(p) > OPEN_MAX_BYTES ? cut_groups(p, err) : 0;
 }

@@ -47,7 +47,7 @@ static bool result_int(const struct qry_result *r, size_t k)
 static int fold_second(const struct qry_agg *agg, const struct qry_result *r, size_t i, size_t e, void *state,
                        struct qry_budget *budget, struct qry_value *out, struct ts_error *err)
 {
-    const struct qry_fold_ops *ops = agg->fold;
+    const struct qry_acc_ops *ops = agg->bucket_acc;
     bool any = false;
     if (ops->reserve)
         TS_TRY(ops->reserve(state, e - i, NULL, budget->memory, err));
@@ -89,9 +89,9 @@ static int join_seconds(const struct qry_agg *agg, struct qry_result *r, struct 
 {
     int rc = 0;
     size_t step = 0;
-    void *state = agg->fold ? ts_xaligned(agg->fold->state_bytes) : NULL;
+    void *state = agg->bucket_acc ? ts_xaligned(agg->bucket_acc->state_bytes) : NULL;
     if (state)
-        memset(state, 0, agg->fold->state_bytes);
+        memset(state, 0, agg->bucket_acc->state_bytes);
     if (!r->is_int) {
         /* an answer may change its kind: avg of integers */
         rc = qry_result_flags(r, err);
@@ -269,7 +269,7 @@ static int plan_all(struct sto_store *st, struct sto_snap *snap, const struct qr
         TS_TRY(qry_plan_select(st, spec, s, NULL, 0, budget, arena, &visible, err));
         struct qry_plan *p = &run->subs[run->n_subs].plan;
         *p = visible;
-        if (use.hidden)
+        if (use.internal)
             qry_rollup_plan(sto_store_catalog(st), &use, use.spec, p);
         run->main[s] = run->n_subs;
         TS_TRY(begin_run(run, snap, pool, budget, err));

@@ -8,7 +8,7 @@
 
 #include "query/aggregators/agg.h"
 #include "query/filters/filter.h"
-#include "query/execution/hidden.h"
+#include "query/execution/internal_metric.h"
 #include "query/execution/rate.h"
 
 #include <stdio.h>
@@ -86,7 +86,7 @@ int qry_rollup_choose(const struct qry_spec *spec, const struct qry_sub *sub, un
             return ts_error_set(err, TS_EINVAL,
                                 "Standard deviation over rolled up data is not supported: use ROLLUP_RAW");
         bool avg = strcmp(fn, "avg") == 0;
-        out->hidden = true;
+        out->internal = true;
         (void)snprintf(out->spec, sizeof out->spec, "%s-%s%s", step->text, stored_of(fn), pre ? ":" : "");
         if (avg)
             (void)snprintf(out->divisor, sizeof out->divisor, "%s-count%s", step->text, pre ? ":" : "");
@@ -96,7 +96,7 @@ int qry_rollup_choose(const struct qry_spec *spec, const struct qry_sub *sub, un
     }
     if (attempt > (first ? 1u : 0u) || (first && usage != QRY_ROLLUP_FALLBACK_RAW))
         return 0;
-    out->hidden = pre;
+    out->internal = pre;
     if (pre)
         (void)snprintf(out->spec, sizeof out->spec, ":");
     return 1;
@@ -107,16 +107,16 @@ void qry_rollup_plan(struct sto_catalog *cat, const struct qry_rollup_use *use, 
 {
     struct ts_buf name;
     struct qry_sub *sub = ts_arena_alloc(p->arena, sizeof *sub);
-    struct qry_hidden h = {QRY_HIDDEN_ROLLUP, sto_uid_name(cat, STO_UID_METRIC, p->shown_metric),
-                           ts_slice_str(spec)};
+    struct qry_internal h = {QRY_INTERNAL_ROLLUP, sto_uid_name(cat, STO_UID_METRIC, p->shown_metric),
+                             ts_slice_str(spec)};
     *sub = *p->sub;
     if (use->fn)
         sub->downsample.fn = use->fn;
     p->sub = sub;
     p->keep_spans = use->divisor[0] != 0;
     ts_buf_init(&name, 0);
-    qry_hidden_name(&h, &name);
-    qry_plan_shadow(cat, p, ts_buf_get(&name));
+    qry_internal_name(&h, &name);
+    qry_plan_rollup(cat, p, ts_buf_get(&name));
     ts_buf_release(&name);
 }
 

@@ -13,7 +13,7 @@
 
 /* One interval of rollups. */
 struct qry_rollup_step {
-    char text[16]; /* "1h", as in names of hidden series */
+    char text[16]; /* "1h", as in names of internal series */
     int64_t ms;    /* its length */
 };
 struct qry_rollups {
@@ -30,10 +30,10 @@ struct qry_rollups {
 
 /* What answers a sub query. Zero = the points themselves. */
 struct qry_rollup_use {
-    bool hidden;              /* spec names hidden series */
+    bool internal;            /* spec names internal series */
     char spec[64];            /* "1h-sum" */
     char divisor[64];         /* average: "1h-count"; else "" */
-    const struct qry_agg *fn; /* downsample function for what is stored; only if hidden */
+    const struct qry_agg *fn; /* downsample function for what is stored; only if internal */
 };
 /** The attempt-th thing to ask for a sub query: 1; 0 if there is none. The last one may be the points themselves.
  * Returns 1, 0,
@@ -41,9 +41,9 @@ struct qry_rollup_use {
 int qry_rollup_choose(const struct qry_spec *spec, const struct qry_sub *sub, unsigned attempt,
                       struct qry_rollup_use *out, struct ts_error *err);
 
-/** Let a selected plan read the hidden series of another metric in the place of its own; groups, labels and TSUIDs stay
- * those of the visible series. Series without a hidden one are left out. Cost: a look-up a series. */
-void qry_plan_shadow(struct sto_catalog *cat, struct qry_plan *p, struct ts_slice hidden_metric);
+/** Let a selected plan read the internal series of another metric in the place of its own; groups, labels and TSUIDs stay
+ * those of the visible series. Series without an internal one are left out. Cost: a look-up a series. */
+void qry_plan_rollup(struct sto_catalog *cat, struct qry_plan *p, struct ts_slice internal_metric);
 
 /** A selected plan reads rollups of a spec (use->spec or use->divisor). */
 void qry_rollup_plan(struct sto_catalog *cat, const struct qry_rollup_use *use, const char *spec,

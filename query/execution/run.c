@@ -66,7 +66,7 @@ static struct qry_part *part_of(struct work *w, uint32_t group, struct ts_error 
     return qry_part_open(part, &w->r->plan, group, w->r->budget, err) < 0 ? NULL : part;
 }
 
-/* Parts whose group ends in this piece are finished here: lanes are larger than answers. */
+/* Parts whose group ends in this piece are finished here: group accumulators are larger than answers. */
 static int finish_inner(struct work *w, struct qry_part *part, struct ts_error *err)
 {
     int rc = qry_part_finish(&part, 1, &w->r->plan, &w->r->results[part->group], err);
@@ -223,7 +223,7 @@ void qry_sub_run_piece(struct qry_sub_run *r, size_t piece)
     if (rc == 0)
         rc = qry_reader_open(&rd, r->snap, r->budget, p->metric, w.series ? w.series : p->series + w.first,
                              w.n, p->scan_from_ms, p->scan_to_ms, p->whole_hours,
-                             ds->on && ds->fn->fold->needs_sum, &err);
+                             ds->on && ds->fn->bucket_acc->needs_sum, &err);
     rd.where = &p->spec->where;
     if (rc == 0)
         rc = read_piece(&w, &rd, &err);

@@ -44,7 +44,7 @@ void qry_select_near(struct sto_catalog *cat, enum sto_uid_kind kind, struct ts_
     ts_near_init(&near, name);
     for (uint32_t id = 1; id <= max && id <= NEAR_MAX_NAMES; id++) {
         struct ts_slice known = sto_uid_name(cat, kind, id);
-        if (known.n && !sto_uid_deleted(known) && !sto_name_hidden(known))
+        if (known.n && !sto_uid_deleted(known) && !sto_name_internal(known))
             ts_near_see(&near, known);
     }
     for (; others && *others; others++)

@@ -20,7 +20,7 @@
 
 struct totals {
     struct qry_plan plan;
-    const struct qry_fold_ops *ops;
+    const struct qry_acc_ops *ops;
     struct qry_cells cells;
     struct sto_snap *snap;
     struct qry_budget budget;
@@ -283,7 +283,7 @@ static int plan_totals(struct sto_store *st, const struct qry_spec *spec, struct
     struct qry_plan *p = &t->plan;
     TS_TRY(qry_plan_select(st, spec, 0, spec->n_by_tags ? spec->by_tags : no_keys, spec->n_by_tags,
                            &t->budget, arena, p, err));
-    t->ops = p->sub->agg->fold;
+    t->ops = p->sub->agg->bucket_acc;
     if (!t->ops)
         return ts_error_set(err, TS_EINVAL, "The aggregator none makes no totals");
     p->from_ms = spec->start_ms;

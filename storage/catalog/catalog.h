@@ -101,7 +101,7 @@ uint32_t sto_uid_max(const struct sto_catalog *cat, enum sto_uid_kind kind);
 #define STO_HIDDEN_MARK '\1' /* first byte of a hidden name */
 /** Is this a hidden name: one that tsd gives itself (rollups, buckets of histograms) and no list shows? Nothing else
  * decides that. */
-static inline bool sto_name_hidden(struct ts_slice name)
+static inline bool sto_name_internal(struct ts_slice name)
 {
     return name.n > 0 && name.p[0] == STO_HIDDEN_MARK;
 }

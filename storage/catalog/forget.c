@@ -70,11 +70,11 @@ void sto_catalog_read_end(struct sto_catalog *cat, unsigned token)
 /* --- a pass --- */
 
 /* Hidden metrics, as bits by id; the caller frees it. */
-static roaring_bitmap_t *hidden_metrics(const struct sto_catalog *cat)
+static roaring_bitmap_t *internal_metrics(const struct sto_catalog *cat)
 {
     roaring_bitmap_t *set = roaring_bitmap_create();
     for (uint32_t id = 1, max = sto_uid_max(cat, STO_UID_METRIC); id <= max; id++)
-        if (sto_name_hidden(sto_uid_name(cat, STO_UID_METRIC, id)))
+        if (sto_name_internal(sto_uid_name(cat, STO_UID_METRIC, id)))
             roaring_bitmap_add(set, id);
     return set;
 }
@@ -86,9 +86,9 @@ static uint32_t tags_hash(const struct sto_series *s)
 
 /* Hashes of the tags that series of hidden metrics have. Whoever asks for a series finds these by it, so what has such tags
  * stays as long as they do. NULL: there are none. */
-static roaring_bitmap_t *hidden_tags(const struct sto_catalog *cat)
+static roaring_bitmap_t *internal_tags(const struct sto_catalog *cat)
 {
-    roaring_bitmap_t *metrics = hidden_metrics(cat), *tags = NULL;
+    roaring_bitmap_t *metrics = internal_metrics(cat), *tags = NULL;
     for (uint32_t id = 0, end = sto_series_count(cat); !roaring_bitmap_is_empty(metrics) && id < end; id++) {
         const struct sto_series *s = sto_series_get(cat, id);
         if (!s || !roaring_bitmap_contains(metrics, s->metric))
@@ -101,16 +101,16 @@ static roaring_bitmap_t *hidden_tags(const struct sto_catalog *cat)
 }
 
 /* Of these series, those that a series of a hidden metric belongs to; NULL: none. */
-static roaring_bitmap_t *owners_of_hidden(const struct sto_catalog *cat, const roaring_bitmap_t *of)
+static roaring_bitmap_t *owners_of_internal(const struct sto_catalog *cat, const roaring_bitmap_t *of)
 {
-    roaring_bitmap_t *tags = hidden_tags(cat), *owners = NULL;
+    roaring_bitmap_t *tags = internal_tags(cat), *owners = NULL;
     roaring_uint32_iterator_t it;
     if (!tags)
         return NULL;
     owners = roaring_bitmap_create();
     for (roaring_init_iterator(of, &it); it.has_value; roaring_advance_uint32_iterator(&it)) {
         const struct sto_series *s = sto_series_get(cat, it.current_value);
-        if (!sto_name_hidden(sto_uid_name(cat, STO_UID_METRIC, s->metric)) &&
+        if (!sto_name_internal(sto_uid_name(cat, STO_UID_METRIC, s->metric)) &&
             roaring_bitmap_contains(tags, tags_hash(s)))
             roaring_bitmap_add(owners, s->id);
     }
@@ -129,7 +129,7 @@ uint64_t sto_catalog_forget_begin(struct sto_catalog *cat, const roaring_bitmap_
         if (s && !roaring_bitmap_contains(used, id) && !(keep && keep(arg, s)))
             roaring_bitmap_add(idle, id);
     }
-    roaring_bitmap_t *owners = owners_of_hidden(cat, idle);
+    roaring_bitmap_t *owners = owners_of_internal(cat, idle);
     if (owners) {
         roaring_bitmap_andnot_inplace(idle, owners);
         roaring_bitmap_free(owners);
@@ -156,7 +156,7 @@ void sto_catalog_forget_spare(struct sto_catalog *cat, const roaring_bitmap_t *u
     if (!leaving)
         return;
     /* a series of a hidden metric may have come meanwhile */
-    roaring_bitmap_t *owners = owners_of_hidden(cat, leaving);
+    roaring_bitmap_t *owners = owners_of_internal(cat, leaving);
     pthread_mutex_lock(&cat->lock);
     roaring_bitmap_andnot_inplace(cat->forget.leaving, used);
     if (owners)

@@ -84,7 +84,7 @@ static bool begins_with(struct ts_slice name, struct ts_slice prefix)
 {
     if (!name.p || name.n < prefix.n)
         return false;
-    return prefix.n == 0 ? !sto_name_hidden(name) : memcmp(name.p, prefix.p, prefix.n) == 0;
+    return prefix.n == 0 ? !sto_name_internal(name) : memcmp(name.p, prefix.p, prefix.n) == 0;
 }
 
 /* First place in sorted whose name is not before prefix. */
@@ -130,8 +130,8 @@ void sto_suggest__names(struct sto_uidtab *t, struct ts_slice prefix, size_t max
         atomic_load_explicit(&t->n_changes, memory_order_acquire);            /* partner: sto_uidtab__put */
     uint32_t max_id = atomic_load_explicit(&t->max_id, memory_order_acquire); /* partner: sto_uidtab__put */
     refresh(s, t, max_id, n_changes);
-    static const char past_hidden[] = {STO_HIDDEN_MARK + 1, 0};
-    uint32_t n_tail, b = 0, a = lower_bound(s, t, prefix.n ? prefix : ts_slice_str(past_hidden));
+    static const char past_internal[] = {STO_HIDDEN_MARK + 1, 0};
+    uint32_t n_tail, b = 0, a = lower_bound(s, t, prefix.n ? prefix : ts_slice_str(past_internal));
     uint32_t *tail = tail_matches(s, t, max_id, prefix, &n_tail);
     struct ts_buf found; /* ids: what is told is told outside of the lock */
     ts_buf_init(&found, 0);

@@ -153,8 +153,8 @@ static void run(struct ts_pool *pool, const char *name, const char *m, const cha
         ts_arena_init(&arena, 0);
         if (strncmp(name, "last", 4) == 0) {
             check(qry_run_last(st, pool,
-                               &(struct qry_last_ask){.timeseries = ts_slice_str(m), .now_ms = T0_MS}, &limit,
-                               on_last, NULL, &err),
+                               &(struct qry_last_request){.timeseries = ts_slice_str(m), .now_ms = T0_MS},
+                               &limit, on_last, NULL, &err),
                   &err);
         } else {
             check(qry_parse_params(p, by ? 4 : 3, T0_MS, false, &arena, &spec, &err), &err);

@@ -8,7 +8,7 @@
 #include "query/execution/explain.h"
 #include "query/expressions/exprquery.h"
 #include "query/functions/gexp.h"
-#include "query/execution/hidden.h"
+#include "query/execution/internal_metric.h"
 #include "query/query.h"
 
 #include "base/cut.h"
@@ -164,7 +164,7 @@ static int on_head(void *arg, const struct qry_head *h, struct ts_error *err)
     return 0;
 }
 
-static int on_doomed(void *arg, const struct qry_doomed *d, struct ts_error *err)
+static int on_doomed(void *arg, const struct qry_delete_target *d, struct ts_error *err)
 {
     (void)err;
     called();
@@ -231,7 +231,7 @@ static int run(size_t row, struct ts_pool *with, struct qry_limit *limit, struct
         else if (rc == 0 && rows[row].kind == SERIES)
             rc = qry_run(st, with, &spec, limit, on_series, &n, err);
         else if (rc == 0 && rows[row].kind == DELETE)
-            rc = qry_find_doomed(st, &spec, limit, on_doomed, &n, err);
+            rc = qry_delete_find(st, &spec, limit, on_doomed, &n, err);
         else if (rc == 0)
             rc = qry_explain(st, &spec, limit, 0, &arena, &x, err);
         n += rows[row].kind == EXPLAIN;
@@ -262,7 +262,8 @@ static int run(size_t row, struct ts_pool *with, struct qry_limit *limit, struct
         break;
     }
     default: {
-        struct qry_last_ask ask = {.timeseries = ts_slice_str(rows[row].m), .n = 500, .now_ms = DAY_S * 1000};
+        struct qry_last_request ask = {
+            .timeseries = ts_slice_str(rows[row].m), .n = 500, .now_ms = DAY_S * 1000};
         rc = qry_run_latest(st, with, &ask, limit, on_latest, &n, err);
     }
     }

@@ -434,7 +434,7 @@ static int ask(struct script *s, const char *kind, const char *text, struct ts_p
             hours = strtoll(back + 6, &end, 10);
             now = strncmp(end, " at ", 4) == 0 ? strtoll(end + 4, NULL, 10) : now;
         }
-        struct qry_last_ask ask = {.back_scan_hours = hours, .now_ms = now};
+        struct qry_last_request ask = {.back_scan_hours = hours, .now_ms = now};
         char *until = strstr(q.p, " until "), *n = strstr(q.p, " n ");
         if (until) {
             *until = 0;

@@ -4,7 +4,7 @@
  * Threads    the main thread
  */
 #include "base/time.h"
-#include "tsd/commands/door.h"
+#include "tsd/commands/meta_client.h"
 #include "tsd/commands/metaprint.h"
 
 const struct ts_opt tsd_annotate_opts[] = {
@@ -23,7 +23,7 @@ static int annotate_time(const char *word, int64_t *out_ms, struct ts_error *err
 /* --- which series --- */
 
 /* TSUIDs of the series that words name, "METRIC tag=value ..."; "" for no words: a global note. The caller's. */
-static int annotate_series(struct tsd_door *door, size_t skip, json_t **out, struct ts_error *err)
+static int annotate_series(struct tsd_meta_client *door, size_t skip, json_t **out, struct ts_error *err)
 {
     const struct tsd_args *args = door->args;
     struct ts_buf m;
@@ -39,11 +39,11 @@ static int annotate_series(struct tsd_door *door, size_t skip, json_t **out, str
         ts_buf_printf(&m, "%c%s", i == skip + 1 ? '{' : ',', args->words[i]);
     if (args->n_words > skip + 1)
         ts_buf_char(&m, '}');
-    struct tsd_door_req req = {
+    struct tsd_meta_client_req req = {
         .method = "GET",
         .path = "api/find/lookup",
         .params = {{TS_SLICE_LIT("m"), ts_buf_get(&m)}, {TS_SLICE_LIT("limit"), TS_SLICE_LIT("0")}}};
-    int rc = tsd_door_ask(door, &req, &root, err);
+    int rc = tsd_meta_client_request(door, &req, &root, err);
     const json_t *results = json_object_get(root, "results");
     for (size_t i = 0; i < json_array_size(results); i++)
         json_array_append(*out, json_object_get(json_array_get(results, i), "tsuid"));
@@ -80,7 +80,7 @@ static int64_t annotate_stamp(int64_t ms)
 }
 
 /* TIME DESCRIPTION [METRIC tag=value ...] */
-static int annotate_add(struct tsd_door *door, struct ts_buf *out, struct ts_error *err)
+static int annotate_add(struct tsd_meta_client *door, struct ts_buf *out, struct ts_error *err)
 {
     const struct tsd_args *args = door->args;
     const char *end = tsd_args_get(args, "end"), *notes = tsd_args_get(args, "notes");
@@ -108,14 +108,14 @@ static int annotate_add(struct tsd_door *door, struct ts_buf *out, struct ts_err
     }
     ts_json_arr_end(&j);
     if (rc == 0)
-        rc = tsd_door_tell(door, "PUT", "api/annotation/bulk", &body, err);
+        rc = tsd_meta_client_tell(door, "PUT", "api/annotation/bulk", &body, err);
     ts_buf_release(&body);
     json_decref(series);
     return rc;
 }
 
 /* list START END [METRIC tag=value ...] */
-static int annotate_list(struct tsd_door *door, struct ts_buf *out, struct ts_error *err)
+static int annotate_list(struct tsd_meta_client *door, struct ts_buf *out, struct ts_error *err)
 {
     int64_t from_ms, to_ms;
     json_t *series = NULL;
@@ -128,13 +128,14 @@ static int annotate_list(struct tsd_door *door, struct ts_buf *out, struct ts_er
         const char *tsuid = json_string_value(json_array_get(series, i));
         ts_buf_init(&from, 0);
         ts_buf_printf(&from, "%lldms", (long long)(from_ms > 0 ? from_ms : 1));
-        struct tsd_door_req req = {.method = "GET",
-                                   .path = "api/annotations",
-                                   .params = {{TS_SLICE_LIT("start_time"), ts_buf_get(&from)},
-                                              {TS_SLICE_LIT("end_time"), TS_SLICE_LIT("9999999999999ms")}}};
+        struct tsd_meta_client_req req = {
+            .method = "GET",
+            .path = "api/annotations",
+            .params = {{TS_SLICE_LIT("start_time"), ts_buf_get(&from)},
+                       {TS_SLICE_LIT("end_time"), TS_SLICE_LIT("9999999999999ms")}}};
         if (*tsuid)
             req.params[2] = (struct qry_param){TS_SLICE_LIT("tsuids"), ts_slice_str(tsuid)};
-        rc = tsd_door_ask(door, &req, &root, err);
+        rc = tsd_meta_client_request(door, &req, &root, err);
         for (size_t k = 0; k < json_array_size(root); k++) {
             const json_t *note = json_array_get(root, k);
             int64_t t = json_integer_value(json_object_get(note, "startTime"));
@@ -150,7 +151,7 @@ static int annotate_list(struct tsd_door *door, struct ts_buf *out, struct ts_er
 }
 
 /* delete START END [METRIC tag=value ...] */
-static int annotate_delete(struct tsd_door *door, struct ts_buf *out, struct ts_error *err)
+static int annotate_delete(struct tsd_meta_client *door, struct ts_buf *out, struct ts_error *err)
 {
     int64_t from_ms, to_ms;
     json_t *series = NULL, *answer = NULL;
@@ -171,9 +172,10 @@ static int annotate_delete(struct tsd_door *door, struct ts_buf *out, struct ts_
         ts_json_str(&j, json_string_value(json_array_get(series, i)));
     ts_json_arr_end(&j);
     ts_json_obj_end(&j);
-    struct tsd_door_req req = {.method = "DELETE", .path = "api/annotation/bulk", .body = ts_buf_get(&body)};
+    struct tsd_meta_client_req req = {
+        .method = "DELETE", .path = "api/annotation/bulk", .body = ts_buf_get(&body)};
     if (rc == 0)
-        rc = tsd_door_ask(door, &req, &answer, err);
+        rc = tsd_meta_client_request(door, &req, &answer, err);
     if (rc == 0)
         ts_buf_printf(out, "%lld deleted\n",
                       (long long)json_integer_value(json_object_get(answer, "totalDeleted")));
@@ -194,8 +196,8 @@ int tsd_annotate_run(const struct tsd_args *args)
     for (unsigned i = 0; i < args->n_uses; i++)
         if (args->uses[i].name && !strcmp(args->uses[i].name, "field") && !strchr(args->uses[i].value, '='))
             return tsd_usage(args, "--field takes NAME=TEXT");
-    return tsd_door_run(args, list ? TSD_LOCAL_READ : TSD_LOCAL_WRITE,
-                        list    ? annotate_list
-                        : erase ? annotate_delete
-                                : annotate_add);
+    return tsd_meta_client_run(args, list ? TSD_LOCAL_READ : TSD_LOCAL_WRITE,
+                               list    ? annotate_list
+                               : erase ? annotate_delete
+                                       : annotate_add);
 }

@@ -88,7 +88,7 @@ int tsd_answer_remote(struct tsd_answer *a, const char *method, struct ts_slice 
                                  .path = text,
                                  .sink = keep ? answer_keep : answer_print,
                                  .arg = keep ? (void *)keep : a};
-    int rc = tsd_client_ask(a->args, &req, &reply, err);
+    int rc = tsd_client_request(a->args, &req, &reply, err);
     ts_buf_release(&reply.body);
     ts_free(text);
     return rc;

@@ -5,7 +5,7 @@
  *   tsd_answer_format   tsd_answer_open   tsd_answer_remote | tsd_answer_local   tsd_answer_close
  *
  * Threads    the main thread; with --data a pool for queries
- * Not here   what is asked (query.c, last.c, scan.c, ...), small answers (door.h)
+ * Not here   what is asked (query.c, last.c, scan.c, ...), small answers (meta_client.h)
  */
 #ifndef TSD_COMMANDS_ANSWER_H
 #define TSD_COMMANDS_ANSWER_H

@@ -240,8 +240,8 @@ int tsd_client_refused(const struct tsd_client_reply *reply, struct ts_error *er
                         body.n ? ": " : "", (int)(body.n > 160 ? 160 : body.n), body.n ? body.p : "");
 }
 
-int tsd_client_ask(const struct tsd_args *args, const struct tsd_client_req *req,
-                   struct tsd_client_reply *reply, struct ts_error *err)
+int tsd_client_request(const struct tsd_args *args, const struct tsd_client_req *req,
+                       struct tsd_client_reply *reply, struct ts_error *err)
 {
     struct tsd_client c;
     const char *host, *port;

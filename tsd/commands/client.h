@@ -66,8 +66,8 @@ int tsd_client_http(struct tsd_client *c, const struct tsd_client_req *req, stru
  * its code. */
 int tsd_client_refused(const struct tsd_client_reply *reply, struct ts_error *err);
 /** Connect, send, read, close; a status of 400 and more is an error. */
-int tsd_client_ask(const struct tsd_args *args, const struct tsd_client_req *req,
-                   struct tsd_client_reply *reply, struct ts_error *err);
+int tsd_client_request(const struct tsd_args *args, const struct tsd_client_req *req,
+                       struct tsd_client_reply *reply, struct ts_error *err);
 
 /** Send all bytes. */
 int tsd_client_send(struct tsd_client *c, struct ts_slice bytes, struct ts_error *err);

@@ -1,9 +1,9 @@
 /*
  * delete.c - tsd delete: takes away what a query matches between two times.
  *
- * Threads    see choice.h
+ * Threads    see selection_args.h
  */
-#include "tsd/commands/choice.h"
+#include "tsd/commands/selection_args.h"
 
 const struct ts_opt tsd_delete_opts[] = {
     {.name = "dry-run", .letter = 'n', .help = "Tell what would be deleted, and delete nothing."},

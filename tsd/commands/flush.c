@@ -36,7 +36,7 @@ static int flush_remote(const struct tsd_args *args, bool compact, struct ts_err
     struct tsd_client_req req = {.method = "POST",
                                  .path = compact ? "/api/admin/flush?level=compact"
                                                  : "/api/admin/flush?level=files"};
-    int rc = tsd_client_ask(args, &req, &reply, err);
+    int rc = tsd_client_request(args, &req, &reply, err);
     ts_buf_release(&reply.body);
     return rc;
 }

@@ -36,7 +36,7 @@ static int hint_newest(struct tsd_answer *a, struct ts_slice metric, struct ts_b
 {
     struct ts_error err = {0};
     if (a->store) {
-        struct qry_last_ask ask = {.now_ms = ts_clock_ms(), .timeseries = metric};
+        struct qry_last_request ask = {.now_ms = ts_clock_ms(), .timeseries = metric};
         struct hint_ask h = {a, {tsd_out_find(TS_SLICE_LIT("text")), &ask, 1, NULL}};
         return tsd_answer_local(a, hint_local, &h, out, &err);
     }

@@ -90,7 +90,7 @@ static int last_run(const struct tsd_args *args, struct last_run *r, struct ts_s
 
 int tsd_last_run(const struct tsd_args *args)
 {
-    struct qry_last_ask ask = {.now_ms = ts_clock_ms()};
+    struct qry_last_request ask = {.now_ms = ts_clock_ms()};
     struct ts_error err = {0};
     struct ts_buf series;
     if (!args->n_words)

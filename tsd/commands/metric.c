@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "base/near.h"
 #include "tsd/commands/cmd.h"
-#include "tsd/commands/door.h"
+#include "tsd/commands/meta_client.h"
 #include "tsd/meta/kind.h"
 
 #include <string.h>
@@ -65,16 +65,17 @@ static int metric_set(const struct tsd_args *args)
 }
 
 /* What the metric is; an unknown one gets a hint. */
-static int metric_info(struct tsd_door *door, json_t **out_root, struct ts_error *err)
+static int metric_info(struct tsd_meta_client *door, json_t **out_root, struct ts_error *err)
 {
-    struct tsd_door_req req = {.method = "GET",
-                               .path = "api/metric",
-                               .params = {{TS_SLICE_LIT("metric"), ts_slice_str(door->args->words[1])}}};
-    return tsd_door_ask(door, &req, out_root, err);
+    struct tsd_meta_client_req req = {
+        .method = "GET",
+        .path = "api/metric",
+        .params = {{TS_SLICE_LIT("metric"), ts_slice_str(door->args->words[1])}}};
+    return tsd_meta_client_request(door, &req, out_root, err);
 }
 
 /* Is there such a metric? Prints nothing. */
-static int metric_check(struct tsd_door *door, struct ts_buf *out, struct ts_error *err)
+static int metric_check(struct tsd_meta_client *door, struct ts_buf *out, struct ts_error *err)
 {
     json_t *root = NULL;
     (void)out;
@@ -84,7 +85,7 @@ static int metric_check(struct tsd_door *door, struct ts_buf *out, struct ts_err
 }
 
 /* The kind that holds although nobody set it. */
-static int metric_kind(struct tsd_door *door, struct ts_buf *out, struct ts_error *err)
+static int metric_kind(struct tsd_meta_client *door, struct ts_buf *out, struct ts_error *err)
 {
     json_t *root = NULL;
     TS_TRY(metric_info(door, &root, err));
@@ -102,10 +103,10 @@ int tsd_metric_run(const struct tsd_args *args)
         return metric_set(args);
     if (args->n_words == 2 && strcmp(args->words[0], "show") == 0) {
         const char *words[] = {"get", "metrics", args->words[1]};
-        int code = tsd_door_run(args, TSD_LOCAL_READ, metric_check);
+        int code = tsd_meta_client_run(args, TSD_LOCAL_READ, metric_check);
         if (code == TSD_EXIT_OK)
             code = metric_uid(args, words, 3);
-        return code == TSD_EXIT_OK ? tsd_door_run(args, TSD_LOCAL_READ, metric_kind) : code;
+        return code == TSD_EXIT_OK ? tsd_meta_client_run(args, TSD_LOCAL_READ, metric_kind) : code;
     }
     return tsd_usage(args, "say show METRIC, or set METRIC kind=count unit=hits");
 }

@@ -88,12 +88,12 @@ void tsd_plot_release(struct tsd_plot *p);
 /** Is a file of this name a picture that can be drawn: .svg, .png, no known ending, or "-"? *out_svg says which. TS_EINVAL. */
 int tsd_plot_kind(const char *path, bool *out_svg, struct ts_error *err);
 /** What was asked for: kind of axis, zone, range. tsd_plot_read_csv does it itself. */
-void tsd_plot_asked(struct tsd_plot *p, const struct qry_spec *spec);
+void tsd_plot_requested(struct tsd_plot *p, const struct qry_spec *spec);
 /** Fill from CSV of totals.
  *  @param spec  the query: which columns there are, with QRY_PARTIAL_COLUMN the one that says which rows are partial */
 int tsd_plot_read_csv(struct tsd_plot *p, struct ts_slice csv, const struct qry_spec *spec,
                       struct ts_error *err);
-/** Fill from lines "METRIC TIME_MS VALUE {tags}". Call tsd_plot_asked too. */
+/** Fill from lines "METRIC TIME_MS VALUE {tags}". Call tsd_plot_requested too. */
 int tsd_plot_read_text(struct tsd_plot *p, struct ts_slice text, struct ts_error *err);
 /** Keep the heaviest rows and series, or pairs of series, and give them colours; the rest becomes one if values are additive, else it is left out
  * and counted. */

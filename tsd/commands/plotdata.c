@@ -333,7 +333,7 @@ static int csv_record(struct tsd_plot *p, const char **at, const char *end, cons
     return csv_values(p, at, end, c, x_s, field, name, err);
 }
 
-void tsd_plot_asked(struct tsd_plot *p, const struct qry_spec *spec)
+void tsd_plot_requested(struct tsd_plot *p, const struct qry_spec *spec)
 {
     const struct qry_by_time *t = &spec->by_time;
     p->axis = !spec->by_on           ? TSD_PLOT_TIMES
@@ -394,7 +394,7 @@ int tsd_plot_read_csv(struct tsd_plot *p, struct ts_slice csv, const struct qry_
             c.times[c.n_times++] = times[i];
     for (size_t i = 0; i < spec->n_by_tags; i++)
         c.n_tags -= spec->columns.n && ts_slice_eq(spec->columns, spec->by_tags[i]);
-    tsd_plot_asked(p, spec);
+    tsd_plot_requested(p, spec);
     p->compared = c.compared;
     p->columns_in_order = ts_slice_is(spec->columns, "weekday") || ts_slice_is(spec->columns, "hourofday");
     p->in_order = p->axis == TSD_PLOT_NAMES && c.n_times > 0;

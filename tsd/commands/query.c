@@ -264,7 +264,7 @@ static int query_plot(struct query_run *r, const char *path, struct ts_error *er
     ts_buf_init(&answer, QUERY_PLOT_MAX);
     struct qry_spec spec = r->spec;
     spec.partial = QRY_PARTIAL_COLUMN; /* as query_ask asks */
-    tsd_plot_asked(&plot, &spec);
+    tsd_plot_requested(&plot, &spec);
     int rc = query_ask(r, by ? "csv" : "text", &answer, err);
     if (rc == 0)
         rc = by ? tsd_plot_read_csv(&plot, ts_buf_get(&answer), &spec, err)

@@ -1,10 +1,10 @@
 /*
  * scan.c - tsd scan: rows of series as OpenTSDB's scan prints them, or as lines of import; and takes them away if asked.
  *
- * Threads    see choice.h
+ * Threads    see selection_args.h
  * Not here   the form of rows (out/scan.c)
  */
-#include "tsd/commands/choice.h"
+#include "tsd/commands/selection_args.h"
 #include "tsd/format/scan.h"
 
 #include <string.h>

@@ -4,7 +4,7 @@
  * Threads    the main thread
  * Source     storage-and-tools 3.7 (form and lines of lookup)
  */
-#include "tsd/commands/door.h"
+#include "tsd/commands/meta_client.h"
 #include "tsd/commands/metaprint.h"
 
 const struct ts_opt tsd_search_opts[] = {
@@ -37,7 +37,7 @@ static void search_query(const struct tsd_args *args, struct ts_buf *query)
         ts_buf_printf(query, "%s%s", i > 1 ? " " : "", args->words[i]);
 }
 
-static int search_run(struct tsd_door *door, struct ts_buf *out, struct ts_error *err)
+static int search_run(struct tsd_meta_client *door, struct ts_buf *out, struct ts_error *err)
 {
     const struct tsd_args *args = door->args;
     const char *limit = tsd_args_get(args, "limit");
@@ -53,12 +53,12 @@ static int search_run(struct tsd_door *door, struct ts_buf *out, struct ts_error
     /* a series is shown by its summary */
     ts_buf_printf(&path, "api/find/%s%c",
                   strcmp(args->words[0], "tsmeta") ? args->words[0] : "tsmeta_summary", 0);
-    struct tsd_door_req req = {
+    struct tsd_meta_client_req req = {
         .method = "GET",
         .path = path.p,
         .params = {{lookup ? TS_SLICE_LIT("m") : TS_SLICE_LIT("query"), ts_buf_get(&text)},
                    {TS_SLICE_LIT("limit"), ts_slice_str(limit ? limit : "0")}}};
-    int rc = tsd_door_ask(door, &req, &root, err);
+    int rc = tsd_meta_client_request(door, &req, &root, err);
     const json_t *results = json_object_get(root, "results");
     for (size_t i = 0; i < json_array_size(results) && rc == 0; i++)
         tsd_meta_line(json_array_get(results, i), out);
@@ -76,7 +76,7 @@ int tsd_search_run(const struct tsd_args *args)
                          "say what to search for: lookup [METRIC] [tag=value ...], or a type and a query");
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
         if (strcmp(types[i], args->words[0]) == 0)
-            return tsd_door_run(args, TSD_LOCAL_READ, search_run);
+            return tsd_meta_client_run(args, TSD_LOCAL_READ, search_run);
     return tsd_usage(args, "\"%s\" is no search; there are lookup, tsmeta, tsuids, uidmeta and annotation",
                      args->words[0]);
 }

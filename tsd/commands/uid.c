@@ -5,7 +5,7 @@
  * Threads    the main thread
  * Source     storage-and-tools 3.5 (forms and output)
  */
-#include "tsd/commands/door.h"
+#include "tsd/commands/meta_client.h"
 #include "tsd/meta/uidmeta.h"
 
 #include <stdlib.h>
@@ -25,7 +25,7 @@ struct uid_words {
     const char *const *words; /* borrowed */
     size_t n;                 /* how many */
 };
-static struct uid_words uid_rest(const struct tsd_door *door, size_t skip)
+static struct uid_words uid_rest(const struct tsd_meta_client *door, size_t skip)
 {
     return (struct uid_words){door->args->words + skip, door->args->n_words - skip};
 }
@@ -80,7 +80,7 @@ static int uid_hit_cmp(const void *a, const void *b)
 }
 
 /* Names that meet a query, by kind and name; *out_hits and *out_root are the caller's. */
-static int uid_ask(struct tsd_door *door, int kind, struct ts_slice query, struct uid_hit **out_hits,
+static int uid_ask(struct tsd_meta_client *door, int kind, struct ts_slice query, struct uid_hit **out_hits,
                    size_t *out_n, json_t **out_root, struct ts_error *err)
 {
     struct ts_buf text;
@@ -88,11 +88,11 @@ static int uid_ask(struct tsd_door *door, int kind, struct ts_slice query, struc
     if (kind >= 0)
         ts_buf_printf(&text, "type:%s ", tsd_uid_kind_name((enum sto_uid_kind)kind));
     ts_buf_slice(&text, query);
-    struct tsd_door_req req = {
+    struct tsd_meta_client_req req = {
         .method = "GET",
         .path = tsd_args_has(door->args, "deleted") ? "api/find/deleted" : "api/find/uidmeta",
         .params = {{TS_SLICE_LIT("query"), ts_buf_get(&text)}, {TS_SLICE_LIT("limit"), TS_SLICE_LIT("0")}}};
-    int rc = tsd_door_ask(door, &req, out_root, err);
+    int rc = tsd_meta_client_request(door, &req, out_root, err);
     ts_buf_release(&text);
     TS_TRY(rc);
     const json_t *results = json_object_get(*out_root, "results");
@@ -125,7 +125,7 @@ static void uid_term(struct ts_buf *query, const char *head, const char *value, 
 }
 
 /* Print the names that meet a query; *io_kinds: bits of the kinds left to look in. */
-static int uid_show(struct tsd_door *door, int kind, struct ts_slice query, unsigned *io_kinds,
+static int uid_show(struct tsd_meta_client *door, int kind, struct ts_slice query, unsigned *io_kinds,
                     struct ts_buf *out, struct ts_error *err)
 {
     struct uid_hit *hits = NULL;
@@ -147,7 +147,7 @@ static int uid_show(struct tsd_door *door, int kind, struct ts_slice query, unsi
 
 /* --- look up, grep, find --- */
 
-static int uid_lookup(struct tsd_door *door, struct ts_buf *out, struct ts_error *err)
+static int uid_lookup(struct tsd_meta_client *door, struct ts_buf *out, struct ts_error *err)
 {
     struct uid_words w = uid_rest(door, 0);
     int kind;
@@ -173,7 +173,7 @@ static int uid_lookup(struct tsd_door *door, struct ts_buf *out, struct ts_error
     return rc;
 }
 
-static int uid_grep(struct tsd_door *door, struct ts_buf *out, struct ts_error *err)
+static int uid_grep(struct tsd_meta_client *door, struct ts_buf *out, struct ts_error *err)
 {
     int kind;
     const char *word;
@@ -191,7 +191,7 @@ static int uid_grep(struct tsd_door *door, struct ts_buf *out, struct ts_error *
     return rc;
 }
 
-static int uid_find(struct tsd_door *door, struct ts_buf *out, struct ts_error *err)
+static int uid_find(struct tsd_meta_client *door, struct ts_buf *out, struct ts_error *err)
 {
     struct uid_words w = uid_rest(door, 1);
     enum sto_uid_kind kind = STO_UID_METRIC;
@@ -241,7 +241,7 @@ static int uid_answer(const json_t *root, enum sto_uid_kind kind, const char *na
     return ts_error_set(err, TS_EINVAL, "%s", why ? why : "the daemon's answer has no such name");
 }
 
-static int uid_change(struct tsd_door *door, const char *path, struct uid_words w, bool print,
+static int uid_change(struct tsd_meta_client *door, const char *path, struct uid_words w, bool print,
                       struct ts_buf *out, struct ts_error *err)
 {
     enum sto_uid_kind kind = STO_UID_METRIC;
@@ -252,8 +252,8 @@ static int uid_change(struct tsd_door *door, const char *path, struct uid_words 
     w = (struct uid_words){w.words + 1, w.n - 1};
     ts_buf_init(&body, 0);
     uid_names(kind, w, &body);
-    struct tsd_door_req req = {.method = "POST", .path = path, .body = ts_buf_get(&body)};
-    int rc = tsd_door_ask(door, &req, &root, err);
+    struct tsd_meta_client_req req = {.method = "POST", .path = path, .body = ts_buf_get(&body)};
+    int rc = tsd_meta_client_request(door, &req, &root, err);
     for (size_t i = 0; i < w.n && rc == 0; i++) {
         rc = uid_answer(root, kind, w.words[i], &id, err);
         if (rc == 0 && print)
@@ -264,17 +264,17 @@ static int uid_change(struct tsd_door *door, const char *path, struct uid_words 
     return rc;
 }
 
-static int uid_assign(struct tsd_door *door, struct ts_buf *out, struct ts_error *err)
+static int uid_assign(struct tsd_meta_client *door, struct ts_buf *out, struct ts_error *err)
 {
     return uid_change(door, "api/uid/assign", uid_rest(door, 1), true, out, err);
 }
 
-static int uid_delete(struct tsd_door *door, struct ts_buf *out, struct ts_error *err)
+static int uid_delete(struct tsd_meta_client *door, struct ts_buf *out, struct ts_error *err)
 {
     return uid_change(door, "api/uid/delete", uid_rest(door, 1), false, out, err);
 }
 
-static int uid_rename(struct tsd_door *door, struct ts_buf *out, struct ts_error *err)
+static int uid_rename(struct tsd_meta_client *door, struct ts_buf *out, struct ts_error *err)
 {
     struct uid_words w = uid_rest(door, 1);
     enum sto_uid_kind kind = STO_UID_METRIC;
@@ -288,8 +288,8 @@ static int uid_rename(struct tsd_door *door, struct ts_buf *out, struct ts_error
     ts_json_member_str(&j, tsd_uid_kind_name(kind), w.words[1]);
     ts_json_member_str(&j, "name", w.words[2]);
     ts_json_obj_end(&j);
-    struct tsd_door_req req = {.method = "POST", .path = "api/uid/rename", .body = ts_buf_get(&body)};
-    int rc = tsd_door_ask(door, &req, &root, err);
+    struct tsd_meta_client_req req = {.method = "POST", .path = "api/uid/rename", .body = ts_buf_get(&body)};
+    int rc = tsd_meta_client_request(door, &req, &root, err);
     ts_buf_release(&body);
     TS_TRY(rc);
     const char *why = json_string_value(json_object_get(root, "error"));
@@ -303,17 +303,17 @@ static int uid_rename(struct tsd_door *door, struct ts_buf *out, struct ts_error
 /* --- free text fields --- */
 
 /* Record of "KIND NAME"; *out_root keeps it alive. */
-static int uid_record(struct tsd_door *door, struct uid_words w, enum sto_uid_kind *kind, json_t **out_root,
-                      const json_t **out, struct ts_error *err)
+static int uid_record(struct tsd_meta_client *door, struct uid_words w, enum sto_uid_kind *kind,
+                      json_t **out_root, const json_t **out, struct ts_error *err)
 {
     struct ts_buf query;
     ts_buf_init(&query, 0);
     TS_TRY(uid_kind(w.words[0], kind, err));
     ts_buf_printf(&query, "type:%s ", tsd_uid_kind_name(*kind));
     uid_term(&query, "name=", w.words[1], "");
-    struct tsd_door_req req = {
+    struct tsd_meta_client_req req = {
         .method = "GET", .path = "api/find/uidmeta", .params = {{TS_SLICE_LIT("query"), ts_buf_get(&query)}}};
-    int rc = tsd_door_ask(door, &req, out_root, err);
+    int rc = tsd_meta_client_request(door, &req, out_root, err);
     ts_buf_release(&query);
     TS_TRY(rc);
     *out = json_array_get(json_object_get(*out_root, "results"), 0);
@@ -330,7 +330,7 @@ static bool uid_own_field(const char *name)
     return false;
 }
 
-static int uid_get(struct tsd_door *door, struct ts_buf *out, struct ts_error *err)
+static int uid_get(struct tsd_meta_client *door, struct ts_buf *out, struct ts_error *err)
 {
     struct uid_words w = uid_rest(door, 1);
     enum sto_uid_kind kind = STO_UID_METRIC;
@@ -358,7 +358,7 @@ static int uid_get(struct tsd_door *door, struct ts_buf *out, struct ts_error *e
     return rc;
 }
 
-static int uid_set(struct tsd_door *door, struct ts_buf *out, struct ts_error *err)
+static int uid_set(struct tsd_meta_client *door, struct ts_buf *out, struct ts_error *err)
 {
     struct uid_words w = uid_rest(door, 1);
     enum sto_uid_kind kind = STO_UID_METRIC;
@@ -383,7 +383,7 @@ static int uid_set(struct tsd_door *door, struct ts_buf *out, struct ts_error *e
     }
     ts_json_obj_end(&j);
     if (rc == 0)
-        rc = tsd_door_tell(door, "POST", "api/uid/uidmeta", &body, err);
+        rc = tsd_meta_client_tell(door, "POST", "api/uid/uidmeta", &body, err);
     ts_buf_release(&body);
     json_decref(root);
     return rc;
@@ -391,18 +391,18 @@ static int uid_set(struct tsd_door *door, struct ts_buf *out, struct ts_error *e
 
 /* --- check --- */
 
-static int uid_fsck(struct tsd_door *door, struct ts_buf *out, struct ts_error *err)
+static int uid_fsck(struct tsd_meta_client *door, struct ts_buf *out, struct ts_error *err)
 {
     struct uid_words w = uid_rest(door, 1);
     json_t *root = NULL;
     bool fix = w.n && strcmp(w.words[0], "fix") == 0;
     if (w.n && !fix)
         return ts_error_set(err, TS_EINVAL, "fsck takes no word but fix");
-    struct tsd_door_req req = {
+    struct tsd_meta_client_req req = {
         .method = fix ? "POST" : "GET",
         .path = "api/uid/fsck",
         .params = {{TS_SLICE_LIT("fix"), fix ? TS_SLICE_LIT("true") : TS_SLICE_LIT("false")}}};
-    TS_TRY(tsd_door_ask(door, &req, &root, err));
+    TS_TRY(tsd_meta_client_request(door, &req, &root, err));
     const json_t *lines = json_object_get(root, "findings");
     for (size_t i = 0; i < json_array_size(lines); i++)
         ts_buf_printf(out, "%s\n", json_string_value(json_array_get(lines, i)));
@@ -420,12 +420,12 @@ static int uid_fsck(struct tsd_door *door, struct ts_buf *out, struct ts_error *
 /* --- trees --- */
 
 /* Ask for a tree, or for all of them; *out is an object or an array. */
-static int uid_trees(struct tsd_door *door, const char *id, json_t **out, struct ts_error *err)
+static int uid_trees(struct tsd_meta_client *door, const char *id, json_t **out, struct ts_error *err)
 {
-    struct tsd_door_req req = {.method = "GET", .path = "api/tree"};
+    struct tsd_meta_client_req req = {.method = "GET", .path = "api/tree"};
     if (id)
         req.params[0] = (struct qry_param){TS_SLICE_LIT("treeid"), ts_slice_str(id)};
-    return tsd_door_ask(door, &req, out, err);
+    return tsd_meta_client_request(door, &req, out, err);
 }
 
 static void uid_tree_line(const json_t *tree, const char *what, struct ts_buf *out)
@@ -435,7 +435,7 @@ static void uid_tree_line(const json_t *tree, const char *what, struct ts_buf *o
 }
 
 /* There is nothing to do, and it says so: branches follow from the rules. */
-static int uid_treesync(struct tsd_door *door, struct ts_buf *out, struct ts_error *err)
+static int uid_treesync(struct tsd_meta_client *door, struct ts_buf *out, struct ts_error *err)
 {
     static const char in_sync[] = "in sync: branches are made from its rules whenever they are asked for";
     static const char off[] = "not enabled: it has no branches (POST /api/tree with enabled=true)";
@@ -450,7 +450,7 @@ static int uid_treesync(struct tsd_door *door, struct ts_buf *out, struct ts_err
     return 0;
 }
 
-static int uid_treepurge(struct tsd_door *door, struct ts_buf *out, struct ts_error *err)
+static int uid_treepurge(struct tsd_meta_client *door, struct ts_buf *out, struct ts_error *err)
 {
     struct uid_words w = uid_rest(door, 1);
     json_t *root = NULL, *answer = NULL;
@@ -458,11 +458,11 @@ static int uid_treepurge(struct tsd_door *door, struct ts_buf *out, struct ts_er
     if (w.n > 1 && !all)
         return ts_error_set(err, TS_EINVAL, "treepurge takes no second word but definition");
     TS_TRY(uid_trees(door, w.words[0], &root, err));
-    struct tsd_door_req req = {.method = "DELETE",
-                               .path = "api/tree",
-                               .params = {{TS_SLICE_LIT("treeid"), ts_slice_str(w.words[0])},
-                                          {TS_SLICE_LIT("definition"), TS_SLICE_LIT("true")}}};
-    int rc = all ? tsd_door_ask(door, &req, &answer, err) : 0;
+    struct tsd_meta_client_req req = {.method = "DELETE",
+                                      .path = "api/tree",
+                                      .params = {{TS_SLICE_LIT("treeid"), ts_slice_str(w.words[0])},
+                                                 {TS_SLICE_LIT("definition"), TS_SLICE_LIT("true")}}};
+    int rc = all ? tsd_meta_client_request(door, &req, &answer, err) : 0;
     if (rc == 0)
         uid_tree_line(root,
                       all ? "definition and rules are deleted, and with them all branches"
@@ -481,7 +481,7 @@ struct uid_form {
     const char *usage;  /* all of its words */
     size_t min, max;    /* number of words after the first */
     enum tsd_local how; /* how a folder is opened */
-    int (*run)(struct tsd_door *door, struct ts_buf *out, struct ts_error *err);
+    int (*run)(struct tsd_meta_client *door, struct ts_buf *out, struct ts_error *err);
 };
 static const struct uid_form forms[] = {
     {"grep", "grep [KIND] EXPRESSION", 1, 2, TSD_LOCAL_READ, uid_grep},
@@ -509,10 +509,10 @@ int tsd_uid_run(const struct tsd_args *args)
     size_t n = args->n_words - (form->word ? 1 : 0);
     if (n < form->min || n > form->max)
         return tsd_usage(args, "the words are %s", form->usage);
-    return tsd_door_run(args, form->how, form->run);
+    return tsd_meta_client_run(args, form->how, form->run);
 }
 
-static int mkmetric(struct tsd_door *door, struct ts_buf *out, struct ts_error *err)
+static int mkmetric(struct tsd_meta_client *door, struct ts_buf *out, struct ts_error *err)
 {
     const char **words = ts_xcalloc(door->args->n_words + 1, sizeof(*words));
     words[0] = kind_names[STO_UID_METRIC];
@@ -527,5 +527,5 @@ int tsd_mkmetric_run(const struct tsd_args *args)
 {
     if (args->n_words == 0)
         return tsd_usage(args, "name the metrics to make");
-    return tsd_door_run(args, TSD_LOCAL_WRITE, mkmetric);
+    return tsd_meta_client_run(args, TSD_LOCAL_WRITE, mkmetric);
 }

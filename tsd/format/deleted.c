@@ -23,20 +23,20 @@ void tsd_deleted_init(struct tsd_deleted *d, const struct qry_spec *spec, bool d
 
 void tsd_deleted_release(struct tsd_deleted *d)
 {
-    ts_free(d->doomed);
-    d->doomed = NULL;
+    ts_free(d->targets);
+    d->targets = NULL;
     d->n = d->cap = 0;
 }
 
-static int deleted_take(void *arg, const struct qry_doomed *x, struct ts_error *err)
+static int deleted_take(void *arg, const struct qry_delete_target *x, struct ts_error *err)
 {
     struct tsd_deleted *d = arg;
     (void)err;
     if (d->n == d->cap) {
         d->cap = d->cap ? d->cap * 2 : 64;
-        d->doomed = ts_xrealloc(d->doomed, d->cap * sizeof *d->doomed);
+        d->targets = ts_xrealloc(d->targets, d->cap * sizeof *d->targets);
     }
-    d->doomed[d->n++] = *x;
+    d->targets[d->n++] = *x;
     for (size_t k = 0; x->counts && k < TSD_DELETED_KINDS; k++) {
         if (deleted_kinds[k].kind != x->kind)
             continue;
@@ -49,7 +49,7 @@ static int deleted_take(void *arg, const struct qry_doomed *x, struct ts_error *
 int tsd_deleted_find(struct tsd_deleted *d, struct sto_store *st, struct qry_limit *limit,
                      struct ts_error *err)
 {
-    return qry_find_doomed(st, d->spec, limit, deleted_take, d, err);
+    return qry_delete_find(st, d->spec, limit, deleted_take, d, err);
 }
 
 uint64_t tsd_deleted_sum(const struct tsd_deleted *d)
@@ -126,7 +126,7 @@ int tsd_deleted_print(const struct tsd_deleted *d, bool json, struct ts_sink *si
     struct ts_buf out;
     int64_t from_ms, to_ms;
     ts_buf_init(&out, 0);
-    qry_doomed_range(d->spec, &from_ms, &to_ms);
+    qry_delete_target_range(d->spec, &from_ms, &to_ms);
     if (json)
         deleted_json(d, from_ms, to_ms, &out);
     else

@@ -21,15 +21,15 @@ struct tsd_deleted_count {
 struct tsd_deleted {
     const struct qry_spec *spec;                         /* borrowed */
     struct tsd_deleted_count (*subs)[TSD_DELETED_KINDS]; /* [spec->n_subs]; in the arena */
-    struct qry_doomed *doomed;                           /* owned: what is to be deleted */
-    size_t n, cap;                                       /* of doomed: used, room */
+    struct qry_delete_target *targets;                   /* owned: what is to be deleted */
+    size_t n, cap;                                       /* of targets: used, room */
     bool dry;                                            /* nothing is deleted: it is only told */
 };
 /** Prepare. */
 void tsd_deleted_init(struct tsd_deleted *d, const struct qry_spec *spec, bool dry, struct ts_arena *arena);
-/** Free doomed. Twice is harmless. */
+/** Free targets. Twice is harmless. */
 void tsd_deleted_release(struct tsd_deleted *d);
-/** Find what is to be deleted, and count it. Errors of qry_find_doomed. */
+/** Find what is to be deleted, and count it. Errors of qry_delete_find. */
 int tsd_deleted_find(struct tsd_deleted *d, struct sto_store *st, struct qry_limit *limit,
                      struct ts_error *err);
 /** All points, rollups and histograms. */

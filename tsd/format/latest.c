@@ -68,7 +68,7 @@ int tsd_latest_run(const struct tsd_latest *what, struct sto_store *store, struc
 }
 
 int tsd_latest_parse(struct ts_slice n, struct ts_slice at, struct ts_slice tz, int64_t now_ms,
-                     struct qry_last_ask *ask, const struct ts_tz **out_tz, struct ts_error *err)
+                     struct qry_last_request *ask, const struct ts_tz **out_tz, struct ts_error *err)
 {
     int64_t count = 0;
     *out_tz = NULL;

@@ -13,7 +13,7 @@
 /* What to write. */
 struct tsd_latest {
     const struct tsd_out_format *format; /* row of out.c */
-    const struct qry_last_ask *asks;     /* one after the other */
+    const struct qry_last_request *asks; /* one after the other */
     size_t n_asks;                       /* of asks */
     const struct ts_tz *tz;              /* of times in text; NULL = UTC */
 };
@@ -24,6 +24,6 @@ int tsd_latest_run(const struct tsd_latest *what, struct sto_store *store, struc
 /** Options of a question from their texts, which may be empty: n (points of each series), at (a time as in
  * queries), tz (the zone of dates and of printed times; *out_tz is NULL without one). TS_EINVAL, TS_EPARSE with text. */
 int tsd_latest_parse(struct ts_slice n, struct ts_slice at, struct ts_slice tz, int64_t now_ms,
-                     struct qry_last_ask *ask, const struct ts_tz **out_tz, struct ts_error *err);
+                     struct qry_last_request *ask, const struct ts_tz **out_tz, struct ts_error *err);
 
 #endif

@@ -2,7 +2,7 @@
  * lines.c - export: scans metric by metric, some thousand series at a time, and prints rows.
  *
  * Threads    see lines.h
- * Not here   reading lines (rules.c for times, base/num.h for values), rollups and histograms (lines_hidden.c)
+ * Not here   reading lines (rules.c for times, base/num.h for values), rollups and histograms (lines_internal.c)
  */
 #include "tsd/format/lines.h"
 
@@ -239,9 +239,9 @@ static int lines_all(struct tsd_lines_run *r, const struct tsd_lines_spec *spec,
     struct sto_tag_cond *conds = ts_arena_zalloc(arena, (spec->n_tags + 1) * sizeof(*conds));
     TS_TRY(lines_conds(r, spec, arena, conds, err));
     for (uint32_t id = first; id <= last && id >= first; id++)
-        if (!sto_name_hidden(sto_uid_name(r->cat, STO_UID_METRIC, id)))
+        if (!sto_name_internal(sto_uid_name(r->cat, STO_UID_METRIC, id)))
             TS_TRY(tsd_lines__metric(r, id, spec, conds, err));
-    TS_TRY(tsd_lines__hidden(r, spec, conds, arena, err));
+    TS_TRY(tsd_lines__internal(r, spec, conds, arena, err));
     return tsd_lines__flush(r, 1, err);
 }
 

@@ -1,5 +1,5 @@
 /*
- * lines_int.h - what the files of export share: lines.c (points), lines_hidden.c (rollups, histograms).
+ * lines_int.h - what the files of export share: lines.c (points), lines_internal.c (rollups, histograms).
  *
  * Threads    one
  */
@@ -21,7 +21,7 @@ struct tsd_lines_run {
     struct ts_buf out;         /* text not given out yet */
     struct ts_buf front, back; /* "metric " and " k=v k=v\n" of the row's series */
     struct ts_slice lead;      /* stands before the metric: "rollup 1h-sum " */
-    struct ts_slice metric;    /* users' name of a hidden one; p NULL: the series' own */
+    struct ts_slice metric;    /* users' name of an internal one; p NULL: the series' own */
     uint64_t n;                /* points, histograms */
 };
 /** Begin; st is borrowed. */
@@ -40,7 +40,7 @@ int tsd_lines__scan(struct tsd_lines_run *r, const struct sto_scan_spec *scan, s
 int tsd_lines__metric(struct tsd_lines_run *r, uint32_t metric, const struct tsd_lines_spec *spec,
                       const struct sto_tag_cond *conds, struct ts_error *err);
 /** Lines of rollups and histograms, of all metrics or of the one that spec names. */
-int tsd_lines__hidden(struct tsd_lines_run *r, const struct tsd_lines_spec *spec,
-                      const struct sto_tag_cond *conds, struct ts_arena *arena, struct ts_error *err);
+int tsd_lines__internal(struct tsd_lines_run *r, const struct tsd_lines_spec *spec,
+                        const struct sto_tag_cond *conds, struct ts_arena *arena, struct ts_error *err);
 
 #endif

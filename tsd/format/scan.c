@@ -193,7 +193,7 @@ static int scan_sub(struct scan_run *r, struct sto_store *store, const struct qr
     int64_t from_ms, to_ms;
     ts_arena_init(&arena, 0);
     arena.budget = r->budget.memory;
-    qry_doomed_range(spec, &from_ms, &to_ms);
+    qry_delete_target_range(spec, &from_ms, &to_ms);
     int rc = qry_plan_select(store, spec, index, NULL, 0, &r->budget, &arena, &plan, err);
     if (rc == 0)
         rc = qry_reader_open(&rd, r->lines.snap, &r->budget, plan.metric, plan.series, plan.n, from_ms,

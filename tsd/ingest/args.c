@@ -45,7 +45,7 @@ static size_t args_count(struct ts_slice s)
     return n;
 }
 
-int tsd_args_begin(struct tsd_ingest *in, struct ts_slice raw, unsigned min_args, unsigned told_args,
+int tsd_args_begin(struct tsd_ingest *in, struct ts_slice raw, unsigned min_args, unsigned reported_min_args,
                    struct tsd_line_args *out)
 {
     *out = (struct tsd_line_args){.rest = raw, .more = raw.p != NULL};
@@ -55,7 +55,7 @@ int tsd_args_begin(struct tsd_ingest *in, struct ts_slice raw, unsigned min_args
     if (n >= min_args)
         return 0;
     ts_buf_clear(&in->msg);
-    ts_buf_printf(&in->msg, "not enough arguments (need least %u, got %zu)", told_args, n);
+    ts_buf_printf(&in->msg, "not enough arguments (need least %u, got %zu)", reported_min_args, n);
     return TS_EINVAL;
 }
 

@@ -22,9 +22,9 @@ struct tsd_line_args {
 /** Append text and what to an empty in->msg; returns code. */
 int tsd_args_say(struct tsd_ingest *in, int code, const char *text, struct ts_slice what);
 /** Begin with the words of a line (raw.p NULL: none). With compat the bytes are ISO-8859-1 and become UTF-8.
- *  @param min_args  fewer words are TS_EINVAL; the text says told_args
+ *  @param min_args  fewer words are TS_EINVAL; the text says reported_min_args
  *  @return 0 or TS_EINVAL with text in in->msg */
-int tsd_args_begin(struct tsd_ingest *in, struct ts_slice raw, unsigned min_args, unsigned told_args,
+int tsd_args_begin(struct tsd_ingest *in, struct ts_slice raw, unsigned min_args, unsigned reported_min_args,
                    struct tsd_line_args *out);
 /** Next word, which may be empty; false when the line is over. */
 bool tsd_args_word(struct tsd_line_args *a, struct ts_slice *out);

@@ -10,7 +10,7 @@
 #include "base/fs.h"
 #include "base/hash.h"
 #include "base/json.h"
-#include "query/execution/hidden.h"
+#include "query/execution/internal_metric.h"
 #include "tsd/ingest/args.h"
 
 #include <math.h>
@@ -253,7 +253,7 @@ static int hist_point(struct tsd_ingest *in, const struct sto_series *series, co
 
 /* Buckets that a metric has, as last looked up. */
 struct hist_family {
-    uint32_t under;        /* id of the hidden metric of its u: tells metrics apart; 0 = free */
+    uint32_t under;        /* id of the internal metric of its u: tells metrics apart; 0 = free */
     uint32_t seen_max;     /* highest metric id then */
     uint64_t generation;   /* renames then */
     struct ts_arena arena; /* of buckets */
@@ -321,10 +321,11 @@ static int hist_series(struct tsd_ingest *in, const struct qry_bucket *b, struct
     struct ts_buf detail;
     ts_buf_init(&detail, 0);
     qry_bucket_print(b, &detail);
-    ts_buf_clear(&in->hidden);
-    qry_hidden_name(&(struct qry_hidden){QRY_HIDDEN_HISTOGRAM, metric, ts_buf_get(&detail)}, &in->hidden);
+    ts_buf_clear(&in->internal);
+    qry_internal_name(&(struct qry_internal){QRY_INTERNAL_HISTOGRAM, metric, ts_buf_get(&detail)},
+                      &in->internal);
     ts_buf_release(&detail);
-    return tsd_ingest_hidden(in, ts_buf_get(&in->hidden), metric, tags, n_tags, out);
+    return tsd_ingest_internal(in, ts_buf_get(&in->internal), metric, tags, n_tags, out);
 }
 
 int tsd_histogram_take(struct tsd_ingest *in, const struct tsd_histograms *conf,

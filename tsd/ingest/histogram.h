@@ -60,7 +60,7 @@ void tsd_hist_families_free(struct tsd_hist_families *f);
 
 /** Take a histogram of a series at a time. Buckets that the series had before and this one does not name count 0 here, so
  * a histogram sent again replaces the one before.
- *  @return 0; as tsd_ingest_hidden with text in in->msg; TS_EBUSY (send it again: taken in part, and the same again is
+ *  @return 0; as tsd_ingest_internal with text in in->msg; TS_EBUSY (send it again: taken in part, and the same again is
  * harmless) */
 int tsd_histogram_take(struct tsd_ingest *in, const struct tsd_histograms *conf,
                        const struct tsd_histogram *h, struct ts_slice metric, const struct sto_tag_text *tags,

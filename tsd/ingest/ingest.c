@@ -23,7 +23,7 @@ void tsd_ingest_init(struct tsd_ingest *in, const struct tsd_rules *rules, struc
     ts_buf_init(&in->msg, INGEST_MSG_BYTES);
     ts_buf_init(&in->text, INGEST_TEXT_BYTES);
     ts_buf_init(&in->recoded, INGEST_TEXT_BYTES);
-    ts_buf_init(&in->hidden, INGEST_TEXT_BYTES);
+    ts_buf_init(&in->internal, INGEST_TEXT_BYTES);
     ts_buf_init(&in->tags_text, INGEST_TEXT_BYTES);
 }
 
@@ -36,7 +36,7 @@ void tsd_ingest_release(struct tsd_ingest *in)
     ts_buf_release(&in->msg);
     ts_buf_release(&in->text);
     ts_buf_release(&in->recoded);
-    ts_buf_release(&in->hidden);
+    ts_buf_release(&in->internal);
     ts_buf_release(&in->tags_text);
     tsd_hist_families_free(in->families);
     in->families = NULL;
@@ -167,18 +167,18 @@ int tsd_ingest_text(struct tsd_ingest *in, struct ts_slice metric, const struct 
     return tsd_ingest_series(in, metric, tags, n_tags, metric, text, out_series, NULL);
 }
 
-int tsd_ingest_hidden(struct tsd_ingest *in, struct ts_slice hidden, struct ts_slice metric,
-                      const struct sto_tag_text *tags, size_t n_tags, const struct sto_series **out_series)
+int tsd_ingest_internal(struct tsd_ingest *in, struct ts_slice internal, struct ts_slice metric,
+                        const struct sto_tag_text *tags, size_t n_tags, const struct sto_series **out_series)
 {
     struct ts_slice text = ingest_tags_text(&in->tags_text, tags, n_tags);
-    uintptr_t ref = text.n ? tsd_icache_find(&in->cache, tsd_icache_hash(hidden, text), hidden, text) : 0;
+    uintptr_t ref = text.n ? tsd_icache_find(&in->cache, tsd_icache_hash(internal, text), internal, text) : 0;
     if (ref) {
         in->n_found++;
         *out_series = tsd_ref_series(ref);
         return 0;
     }
     TS_TRY(tsd_ingest_series(in, metric, tags, n_tags, metric, (struct ts_slice){NULL, 0}, out_series, NULL));
-    return ingest_make(in, hidden, tags, n_tags, hidden, text, out_series, NULL);
+    return ingest_make(in, internal, tags, n_tags, internal, text, out_series, NULL);
 }
 
 void tsd_ingest_add_tag(struct tsd_ingest *in, struct sto_tag_text tag)

@@ -48,8 +48,8 @@ struct tsd_ingest {
     struct ts_buf msg;                  /* text of the last refusal */
     struct ts_buf text;                 /* scratch: a series' text in normal form */
     struct ts_buf recoded;              /* scratch: a line in UTF-8 (compat) */
-    struct ts_buf hidden;               /* scratch: name of a hidden metric, for callers */
-    struct ts_buf tags_text;            /* scratch: tags of a hidden series */
+    struct ts_buf internal;             /* scratch: name of an internal metric, for callers */
+    struct ts_buf tags_text;            /* scratch: tags of an internal series */
     struct tsd_hist_families *families; /* owned: buckets of histograms (histogram.h); NULL until the first */
     struct sto_tag_text *tags;          /* scratch: tags of a point */
     size_t n_tags, max_tags;            /* tags: in use, room */
@@ -94,10 +94,10 @@ int tsd_ingest_series(struct tsd_ingest *in, struct ts_slice metric, const struc
 int tsd_ingest_text(struct tsd_ingest *in, struct ts_slice metric, const struct sto_tag_text *tags,
                     size_t n_tags, const struct sto_series **out_series);
 
-/** Series of a hidden metric (query/execution/hidden.h) with a point's tags, after the visible one of metric and tags was found
+/** Series of an internal metric (query/execution/internal_metric.h) with a point's tags, after the visible one of metric and tags was found
  * or made. Errors as tsd_ingest_series, about the visible one. */
-int tsd_ingest_hidden(struct tsd_ingest *in, struct ts_slice hidden, struct ts_slice metric,
-                      const struct sto_tag_text *tags, size_t n_tags, const struct sto_series **out_series);
+int tsd_ingest_internal(struct tsd_ingest *in, struct ts_slice internal, struct ts_slice metric,
+                        const struct sto_tag_text *tags, size_t n_tags, const struct sto_series **out_series);
 /** Add a tag to the scratch list in->tags. */
 void tsd_ingest_add_tag(struct tsd_ingest *in, struct sto_tag_text tag);
 

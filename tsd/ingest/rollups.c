@@ -1,5 +1,5 @@
 /*
- * rollups.c - configuration of rollups, checks of a point, its hidden series.
+ * rollups.c - configuration of rollups, checks of a point, its internal series.
  *
  * Threads    see rollups.h
  * Not here   words of lines (line/rollup.c), JSON (http/ep_rollup.c), queries (query/execution/rollup.c)
@@ -9,7 +9,7 @@
 #include "base/cut.h"
 #include "base/json.h"
 #include "query/aggregators/agg.h"
-#include "query/execution/hidden.h"
+#include "query/execution/internal_metric.h"
 #include "tsd/ingest/args.h"
 
 #include <stdlib.h>
@@ -177,7 +177,7 @@ static bool rollups_find(const struct qry_rollups *conf, struct ts_slice interva
     return conf->any;
 }
 
-/* The name of the hidden metric in in->hidden, the interval, the value of the tag ("" = no tag). */
+/* The name of the internal metric in in->internal, the interval, the value of the tag ("" = no tag). */
 static int rollups_target(struct tsd_ingest *in, const struct qry_rollups *conf,
                           const struct tsd_rollup_words *w, struct ts_slice metric, int64_t *out_ms,
                           char *tag, size_t tag_room)
@@ -202,8 +202,8 @@ static int rollups_target(struct tsd_ingest *in, const struct qry_rollups *conf,
     (void)snprintf(spec, sizeof(spec), "%s%s%s%s", step.text, step.ms ? "-" : "", agg,
                    w->group_by.n || w->tagged ? ":" : "");
     *out_ms = step.ms;
-    ts_buf_clear(&in->hidden);
-    qry_hidden_name(&(struct qry_hidden){QRY_HIDDEN_ROLLUP, metric, ts_slice_str(spec)}, &in->hidden);
+    ts_buf_clear(&in->internal);
+    qry_internal_name(&(struct qry_internal){QRY_INTERNAL_ROLLUP, metric, ts_slice_str(spec)}, &in->internal);
     return 0;
 }
 
@@ -242,7 +242,7 @@ int tsd_rollup_take(struct tsd_ingest *in, const struct qry_rollups *conf,
     if (time->bad || time->ms)
         return tsd_args_bad_time(in, time->raw, value_word, metric, tags, n_tags);
     n_tags = rollups_tag(conf, tag, tags, n_tags);
-    TS_TRY(tsd_ingest_hidden(in, ts_buf_get(&in->hidden), metric, tags, n_tags, &series));
+    TS_TRY(tsd_ingest_internal(in, ts_buf_get(&in->internal), metric, tags, n_tags, &series));
     int64_t ts_ms = step_ms ? time->ts_ms - ts_floor_mod(time->ts_ms, step_ms) : time->ts_ms;
     TS_TRY(tsd_ingest_point(in, series, ts_ms, value.m,
                             sto_meta_flags(STO_OP_PUT, value.kind, value.exp, false)));

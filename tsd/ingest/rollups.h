@@ -29,7 +29,7 @@ struct tsd_rollup_words {
 /** Take a point of a rollup. Whole seconds only; the time becomes the start of its interval.
  *  @param conf  borrowed; NULL or off is TS_EINVAL
  *  @param tags  room for one more tag behind n_tags: the one of pre-aggregates
- *  @return 0; TS_EINVAL, TS_ENOTFOUND and others of tsd_ingest_hidden with text in in->msg; TS_EBUSY */
+ *  @return 0; TS_EINVAL, TS_ENOTFOUND and others of tsd_ingest_internal with text in in->msg; TS_EBUSY */
 int tsd_rollup_take(struct tsd_ingest *in, const struct qry_rollups *conf,
                     const struct tsd_rollup_words *words, struct ts_slice metric, struct sto_tag_text *tags,
                     size_t n_tags, const struct tsd_time *time, struct ts_slice value_word,

@@ -7,7 +7,7 @@
 
 #include "query/aggregators/agg.h"
 #include "query/execution/select.h"
-#include "tsd/meta/ask.h"
+#include "tsd/meta/request.h"
 #include "tsd/meta/uidmeta.h"
 
 /* Metrics of the collectors that are no gauges; docs/COLLECTORS.md has them. */
@@ -92,7 +92,7 @@ void tsd_kinds_apply(struct sto_store *store, struct qry_spec *spec)
     }
 }
 
-int tsd_ask_metric(struct tsd_ask *a, struct ts_error *err)
+int tsd_handle_metric(struct tsd_meta_req *a, struct ts_error *err)
 {
     static const char *const sources[] = {
         [TSD_KIND_DEFAULT] = "default", [TSD_KIND_BUILT_IN] = "built in", [TSD_KIND_SET] = "set"};
@@ -100,7 +100,7 @@ int tsd_ask_metric(struct tsd_ask *a, struct ts_error *err)
     struct ts_slice metric;
     struct ts_buf text;
     struct ts_json j;
-    if (!tsd_ask_param(a, "metric", &metric) || !metric.n)
+    if (!tsd_meta_req_param(a, "metric", &metric) || !metric.n)
         return ts_error_set(err, TS_EINVAL, "Missing parameter: metric");
     tsd_metric_look(a->store, metric, &info);
     if (!info.known) {
@@ -118,7 +118,7 @@ int tsd_ask_metric(struct tsd_ask *a, struct ts_error *err)
     ts_json_member_str(&j, "source", sources[info.source]);
     ts_json_member_str(&j, "unit", info.unit);
     ts_json_obj_end(&j);
-    int rc = tsd_ask_write(a, &text, err);
+    int rc = tsd_meta_req_write(a, &text, err);
     ts_buf_release(&text);
     return rc;
 }

@@ -81,7 +81,7 @@ int tsd_search_series(struct sto_store *st, const struct tsd_terms *terms, struc
     r.stored = tsd_tsmeta_any(st);
     for (uint32_t id = 0, n = sto_series_count(cat); id < n && !r.stopped && r.rc == 0; id++) {
         const struct sto_series *s = sto_series_get(cat, id);
-        if (s && !sto_name_hidden(sto_uid_name(cat, STO_UID_METRIC, s->metric)))
+        if (s && !sto_name_internal(sto_uid_name(cat, STO_UID_METRIC, s->metric)))
             r.rc = search_one_series(&r, s);
         if (r.rc == 0)
             r.rc = search_check(&r);
@@ -95,7 +95,7 @@ static int search_one_name(struct search_run *r, enum sto_uid_kind kind, uint32_
     struct ts_slice name = sto_uid_name(sto_store_catalog(r->store), kind, id);
     struct ts_arena arena;
     struct tsd_record record;
-    if (!name.p || sto_uid_deleted(name) != r->deleted || sto_name_hidden(name))
+    if (!name.p || sto_uid_deleted(name) != r->deleted || sto_name_internal(name))
         return 0;
     ts_arena_init(&arena, 0);
     int rc = r->stored ? tsd_uidmeta_load(r->store, kind, id, &arena, &record, r->err)

@@ -143,7 +143,7 @@ static int lookup_late(struct lookup_run *r, struct ts_error *err)
 static int lookup_offer(struct lookup_run *r, uint32_t id, struct ts_error *err)
 {
     const struct sto_series *s = sto_series_get(r->cat, id);
-    if (s && lookup_matches(r, s) && !sto_name_hidden(sto_uid_name(r->cat, STO_UID_METRIC, s->metric)))
+    if (s && lookup_matches(r, s) && !sto_name_internal(sto_uid_name(r->cat, STO_UID_METRIC, s->metric)))
         r->stopped = !r->each(r->arg, s);
     return lookup_late(r, err);
 }

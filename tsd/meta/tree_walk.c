@@ -42,7 +42,7 @@ static int walk(struct sto_store *st, struct tsd_tree_plan *plan, struct qry_lim
         const struct sto_series *s = sto_series_get(cat, id);
         if (id % WALK_CHECK == 0)
             rc = tsd_tree_walk_check(limit, err);
-        if (rc < 0 || !s || sto_name_hidden(sto_uid_name(cat, STO_UID_METRIC, s->metric)))
+        if (rc < 0 || !s || sto_name_internal(sto_uid_name(cat, STO_UID_METRIC, s->metric)))
             continue;
         rc = tsd_tree_plan_run(plan, s, &path, err);
         if (rc == 0)

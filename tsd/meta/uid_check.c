@@ -3,11 +3,11 @@
  *
  * The catalog's log is checked when it is read; what is looked for here is what no single record can tell.
  *
- * Threads    see ask.h
+ * Threads    see request.h
  * Source     storage-and-tools 3.5 (uid fsck)
  */
 #include "query/execution/select.h"
-#include "tsd/meta/ask.h"
+#include "tsd/meta/request.h"
 #include "tsd/meta/uidmeta.h"
 
 #define CHECK_FINDINGS_MAX 1000 /* told one by one; all are counted */
@@ -106,7 +106,7 @@ static bool check_tsmeta(void *arg, struct ts_slice key, struct ts_slice value)
     return check_drop(c, key);
 }
 
-int tsd_ask_uid_fsck(struct tsd_ask *ask, struct ts_error *err)
+int tsd_handle_uid_fsck(struct tsd_meta_req *ask, struct ts_error *err)
 {
     struct uid_check c = {.store = ask->store, .fix = ask->method == TSD_POST, .err = err};
     struct ts_buf text;
@@ -123,7 +123,7 @@ int tsd_ask_uid_fsck(struct tsd_ask *ask, struct ts_error *err)
     ts_json_arr_end(&c.json);
     ts_buf_printf(&text, ",\"names\":%llu,\"errors\":%llu}", (unsigned long long)c.n_names,
                   (unsigned long long)c.n_errors);
-    int rc = c.rc < 0 ? c.rc : tsd_ask_write(ask, &text, err);
+    int rc = c.rc < 0 ? c.rc : tsd_meta_req_write(ask, &text, err);
     ts_buf_release(&text);
     return rc;
 }

@@ -154,7 +154,7 @@ static void test_exposition__files_of_a_folder(void **state)
     assert_int_equal(col_textfile.init(&ctx, &t, &err), 0);
     t_folder_file(folder, "backup.prom", "backup_bytes{set=\"home\"} 5\n", 0644);
     t_folder_file(folder, "other.txt", "not_this 1\n", 0644);
-    t_folder_file(folder, ".hidden.prom", "nor_this 1\n", 0644);
+    t_folder_file(folder, ".internal.prom", "nor_this 1\n", 0644);
     t_folder_file(folder, "dir.prom/x", "nor_this 1\n", 0644);
     assert_int_equal(col_textfile.read(t, p.emit, &err), 0);
     t_points_end(&p);

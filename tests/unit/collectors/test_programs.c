@@ -101,7 +101,7 @@ static void test_programs__files_of_interval_folders(void **state)
     file_make("0/b.py", 0755);
     file_make("60/a.sh", 0755);
     file_make("300/a.sh", 0755); /* the name is taken */
-    file_make("60/.hidden", 0755);
+    file_make("60/.internal", 0755);
     file_make("60/plain", 0644);
     file_make("60/sub/below", 0755);
     file_make("lib/utils.py", 0755);

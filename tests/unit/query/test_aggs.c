@@ -26,8 +26,8 @@ static struct qry_budget free_run; /* without limits */
 
 static void reserve(const struct qry_agg *a, void *st, size_t n, const void *from)
 {
-    if (a->fold->reserve)
-        assert_int_equal(a->fold->reserve(st, n, from, NULL, NULL), 0);
+    if (a->bucket_acc->reserve)
+        assert_int_equal(a->bucket_acc->reserve(st, n, from, NULL, NULL), 0);
 }
 
 /* A fold of doubles and then integers, in pieces of `step`, each piece into one of two states that are
@@ -37,29 +37,29 @@ static struct qry_value fold(const struct qry_agg *a, const double *d, size_t nd
 {
     unsigned char *st[2];
     for (int k = 0; k < 2; k++) {
-        st[k] = ts_xaligned(a->fold->state_bytes);
-        memset(st[k], 0, a->fold->state_bytes);
+        st[k] = ts_xaligned(a->bucket_acc->state_bytes);
+        memset(st[k], 0, a->bucket_acc->state_bytes);
     }
     int64_t t = 0;
     for (size_t at = 0; at < nd; at += step) {
         size_t n = nd - at < step ? nd - at : step;
         reserve(a, st[two && at >= nd / 2], n, NULL);
-        a->fold->add_f64(st[two && at >= nd / 2], d + at, n, t, t + (int64_t)n - 1);
+        a->bucket_acc->add_f64(st[two && at >= nd / 2], d + at, n, t, t + (int64_t)n - 1);
         t += (int64_t)n;
     }
     for (size_t at = 0; at < ni; at += step) {
         size_t n = ni - at < step ? ni - at : step;
         reserve(a, st[two && at >= ni / 2], n, NULL);
-        a->fold->add_i64(st[two && at >= ni / 2], i + at, n, t, t + (int64_t)n - 1);
+        a->bucket_acc->add_i64(st[two && at >= ni / 2], i + at, n, t, t + (int64_t)n - 1);
         t += (int64_t)n;
     }
     struct qry_value out;
     reserve(a, st[0], 0, st[1]);
-    a->fold->merge(st[0], st[1]);
-    a->fold->done(st[0], a, &out);
+    a->bucket_acc->merge(st[0], st[1]);
+    a->bucket_acc->done(st[0], a, &out);
     for (int k = 0; k < 2; k++) {
-        if (a->fold->reset)
-            a->fold->reset(st[k]);
+        if (a->bucket_acc->reset)
+            a->bucket_acc->reset(st[k]);
         ts_free(st[k]);
     }
     return out;
@@ -87,8 +87,8 @@ static void test_aggs__table_has_the_names_of_opentsdb(void **state)
     assert_null(qry_agg_find(TS_SLICE_LIT(""), false));
     assert_true(qry_agg_is_none(agg("none")));
     for (const struct qry_agg *a = qry_agg_table(); a->name; a++)
-        if (a->fold)
-            assert_int_equal(a->fold->state_bytes % 16, 0);
+        if (a->bucket_acc)
+            assert_int_equal(a->bucket_acc->state_bytes % 16, 0);
 }
 
 struct fold_case {
@@ -170,7 +170,7 @@ static void test_aggs__nothing_is_nan_and_counts_zero(void **state)
 {
     (void)state;
     for (const struct qry_agg *a = qry_agg_table(); a->name; a++) {
-        if (!a->fold)
+        if (!a->bucket_acc)
             continue;
         struct qry_value got = fold(a, NULL, 0, NULL, 0, 1, false);
         if (strcmp(a->name, "count") == 0)
@@ -211,8 +211,8 @@ static void test_aggs__decimals_and_hours_equal_points(void **state)
         const struct qry_agg *a = agg(names[c]);
         unsigned char st[64] __attribute__((aligned(16))) = {0};
         struct qry_value want = fold(a, d, 4, NULL, 0, 2, false), got;
-        a->fold->add_dec(st, m, 4, 2, 0, 3);
-        a->fold->done(st, a, &got);
+        a->bucket_acc->add_dec(st, m, 4, 2, 0, 3);
+        a->bucket_acc->done(st, a, &got);
         assert_int_equal(got.is_int, want.is_int);
         assert_true(got.is_int ? got.i == want.i : got.d == want.d);
     }
@@ -229,15 +229,15 @@ static void test_aggs__decimals_and_hours_equal_points(void **state)
     ts_xsum_add_n(&x, d, 4);
     h.sum = x.fix;
     for (const struct qry_agg *a = qry_agg_table(); a->name; a++) {
-        if (!a->fold || !a->fold->add_hour)
+        if (!a->bucket_acc || !a->bucket_acc->add_hour)
             continue;
         unsigned char st[64] __attribute__((aligned(16))) = {0};
         struct qry_value want = fold(a, d, 4, NULL, 0, 1, false), got;
-        a->fold->add_hour(st, &h);
-        a->fold->done(st, a, &got);
+        a->bucket_acc->add_hour(st, &h);
+        a->bucket_acc->done(st, a, &got);
         assert_true(got.is_int ? got.i == want.i : got.d == want.d);
-        if (a->fold->reset)
-            a->fold->reset(st);
+        if (a->bucket_acc->reset)
+            a->bucket_acc->reset(st);
     }
 }
 
@@ -249,14 +249,14 @@ static void test_aggs__percentile_rules(void **state)
         int64_t want; /* of ten integer series 10..100 */
     } cases[] = {{"p75", 82}, {"ep75r3", 80}, {"ep75r7", 77}, {"p95", 100}, {"ep95r3", 100}, {"ep95r7", 95}};
     for (size_t c = 0; c < 6; c++) {
-        struct qry_lane l;
+        struct qry_group_acc l;
         int64_t out;
-        qry_lane_open(&l, agg(cases[c].name), 1, true, &free_run);
+        qry_group_acc_open(&l, agg(cases[c].name), 1, true, &free_run);
         for (int64_t v = 100; v >= 10; v -= 10)
             l.ops->add_i64(&l, 0, &v, 1, 0);
         l.ops->done_i64(&l, agg(cases[c].name), &out);
         assert_int_equal(out, cases[c].want);
-        qry_lane_close(&l);
+        qry_group_acc_close(&l);
     }
     double v[1000];
     static const double p[] = {.5, .75, .9, .95, .99, .999};
@@ -325,10 +325,10 @@ static void test_aggs__lanes_skip_nan_and_merge(void **state)
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
         const struct qry_agg *g = agg(cases[c].name);
         for (int parts = 1; parts <= 2; parts++) {
-            struct qry_lane l, m;
+            struct qry_group_acc l, m;
             double out[4];
-            qry_lane_open(&l, g, 4, false, &free_run);
-            qry_lane_open(&m, g, 4, false, &free_run);
+            qry_group_acc_open(&l, g, 4, false, &free_run);
+            qry_group_acc_open(&m, g, 4, false, &free_run);
             /* the later series comes first: rank decides, not arrival */
             (parts == 2 ? m : l).ops->add_f64(parts == 2 ? &m : &l, 0, b, 4, 1);
             l.ops->add_f64(&l, 0, a, 4, 0);
@@ -337,8 +337,8 @@ static void test_aggs__lanes_skip_nan_and_merge(void **state)
             for (int k = 0; k < 4; k++)
                 if (!(out[k] == cases[c].want[k] || (isnan(out[k]) && isnan(cases[c].want[k]))))
                     fail_msg("%s[%d] in %d parts: %g, not %g", g->name, k, parts, out[k], cases[c].want[k]);
-            qry_lane_close(&l);
-            qry_lane_close(&m);
+            qry_group_acc_close(&l);
+            qry_group_acc_close(&m);
         }
     }
 }
@@ -365,9 +365,9 @@ static void test_aggs__integer_lanes_wrap_and_truncate(void **state)
                  {"dev", {1ll << 62, 1, 1}}};
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
         const struct qry_agg *g = agg(cases[c].name);
-        struct qry_lane l;
+        struct qry_group_acc l;
         int64_t out[3];
-        qry_lane_open(&l, g, 3, true, &free_run);
+        qry_group_acc_open(&l, g, 3, true, &free_run);
         l.ops->add_i64(&l, 0, a, 3, 0);
         l.ops->add_i64(&l, 0, b, 1, 1);
         l.ops->add_i64(&l, 1, b + 1, 2, 1);
@@ -376,7 +376,7 @@ static void test_aggs__integer_lanes_wrap_and_truncate(void **state)
             if (out[k] != cases[c].want[k])
                 fail_msg("%s[%d]: %lld, not %lld", g->name, k, (long long)out[k],
                          (long long)cases[c].want[k]);
-        qry_lane_close(&l);
+        qry_group_acc_close(&l);
     }
 }
 

@@ -103,20 +103,20 @@ static void check_against_plain(const struct series *s, const struct qry_grid *g
             if (s->ts[i] < qry_grid_start(g, k) || s->ts[i] >= qry_grid_start(g, k + 1))
                 continue;
             double v = value(s, i);
-            if (fn->fold->reserve)
-                assert_int_equal(fn->fold->reserve(st, 1, NULL, NULL, NULL), 0);
+            if (fn->bucket_acc->reserve)
+                assert_int_equal(fn->bucket_acc->reserve(st, 1, NULL, NULL, NULL), 0);
             if (sto_meta_kind(s->flags[i]) == TS_NUM_INT)
-                fn->fold->add_i64(st, &s->m[i], 1, s->ts[i], s->ts[i]);
+                fn->bucket_acc->add_i64(st, &s->m[i], 1, s->ts[i], s->ts[i]);
             else
-                fn->fold->add_f64(st, &v, 1, s->ts[i], s->ts[i]);
+                fn->bucket_acc->add_f64(st, &v, 1, s->ts[i], s->ts[i]);
             n++;
         }
         if (!n)
             continue;
         struct qry_value want;
-        fn->fold->done(st, fn, &want);
-        if (fn->fold->reset)
-            fn->fold->reset(st);
+        fn->bucket_acc->done(st, fn, &want);
+        if (fn->bucket_acc->reset)
+            fn->bucket_acc->reset(st);
         assert_true(at < d->n);
         assert_int_equal(d->bucket[at], k);
         double x = qry_value_double(&want), y = d->v[at++];
@@ -169,7 +169,7 @@ static void test_downsample__equals_the_plain_way(void **state)
             feed(&d, &s, NULL, 0);
             if (g.n < 5000)
                 check_against_plain(&s, &g, ds.fn, &d);
-            if (ds.fn->fold->add_hour && g.n) {
+            if (ds.fn->bucket_acc->add_hour && g.n) {
                 /* summaries in place of points: not one bit differs */
                 static uint8_t whole[4000];
                 size_t n = d.n;

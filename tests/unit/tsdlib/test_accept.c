@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "tsd/protocols/http/accept.h"
+#include "tsd/protocols/http/negotiate.h"
 
 static void expect(const char *header, const char *format)
 {

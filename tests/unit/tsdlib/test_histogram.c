@@ -3,7 +3,7 @@
  */
 #include "t_ingest.h"
 
-#include "query/execution/hidden.h"
+#include "query/execution/internal_metric.h"
 #include "tsd/ingest/histogram.h"
 #include "tests/unit/t_random.h"
 

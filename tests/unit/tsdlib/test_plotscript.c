@@ -44,7 +44,7 @@ static void test_plotscript__the_axis_of_time_is_the_range_asked_for(void **stat
     struct qry_spec spec = *t_asked("", "Asia/Kathmandu", "2026-11-01", "2026-11-01");
     spec.by_on = false;
     p = (struct tsd_plot){0};
-    tsd_plot_asked(&p, &spec);
+    tsd_plot_requested(&p, &spec);
     assert_int_equal(tsd_plot_read_text(&p, TS_SLICE_LIT("m 1793500000000 1 {}\n"), &err), 0);
     ts_buf_init(&b, 0);
     tsd_plot_script(&p, &b);

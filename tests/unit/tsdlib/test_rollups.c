@@ -3,7 +3,7 @@
  */
 #include "t_ingest.h"
 
-#include "query/execution/hidden.h"
+#include "query/execution/internal_metric.h"
 #include "tsd/ingest/rollups.h"
 #include "tsd/daemon/settings.h"
 
@@ -114,24 +114,24 @@ static void test_rollups__import_takes_every_interval(void **state)
 static void test_rollups__names_are_hidden(void **state)
 {
     struct ts_buf b;
-    struct qry_hidden h;
+    struct qry_internal h;
     (void)state;
     ts_buf_init(&b, 0);
-    qry_hidden_name(
-        &(struct qry_hidden){QRY_HIDDEN_ROLLUP, TS_SLICE_LIT("cpu.user"), TS_SLICE_LIT("1h-sum:")}, &b);
-    assert_true(sto_name_hidden(ts_buf_get(&b)));
-    assert_true(qry_hidden_parse(ts_buf_get(&b), &h));
-    assert_int_equal(h.kind, QRY_HIDDEN_ROLLUP);
+    qry_internal_name(
+        &(struct qry_internal){QRY_INTERNAL_ROLLUP, TS_SLICE_LIT("cpu.user"), TS_SLICE_LIT("1h-sum:")}, &b);
+    assert_true(sto_name_internal(ts_buf_get(&b)));
+    assert_true(qry_internal_parse(ts_buf_get(&b), &h));
+    assert_int_equal(h.kind, QRY_INTERNAL_ROLLUP);
     assert_true(ts_slice_is(h.metric, "cpu.user") && ts_slice_is(h.detail, "1h-sum:"));
     ts_buf_clear(&b);
-    qry_hidden_name(&(struct qry_hidden){QRY_HIDDEN_HISTOGRAM, TS_SLICE_LIT("m"), TS_SLICE_LIT("0.0,10.0")},
-                    &b);
-    assert_true(qry_hidden_parse(ts_buf_get(&b), &h));
+    qry_internal_name(
+        &(struct qry_internal){QRY_INTERNAL_HISTOGRAM, TS_SLICE_LIT("m"), TS_SLICE_LIT("0.0,10.0")}, &b);
+    assert_true(qry_internal_parse(ts_buf_get(&b), &h));
     assert_true(ts_slice_is(h.metric, "m") && ts_slice_is(h.detail, "0.0,10.0"));
     ts_buf_release(&b);
     static const char *const bad[] = {"", "m", "\1", "\1r", "\1x1h\1m", "\1rsum", "\1r1h-sum\1"};
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-        assert_false(qry_hidden_parse(ts_slice_str(bad[i]), &h));
+        assert_false(qry_internal_parse(ts_slice_str(bad[i]), &h));
 }
 
 static void count_name(void *arg, uint32_t id, struct ts_slice name)
@@ -152,11 +152,11 @@ static void test_rollups__the_visible_series_is_made_and_renamed_with_it(void **
     struct sto_catalog *cat = sto_store_catalog(t.store);
     sto_uid_suggest(cat, STO_UID_METRIC, TS_SLICE_LIT(""), 100, count_name, &n);
     assert_int_equal(n, 1);
-    assert_int_equal(qry_hidden_restore(t.store, &err), 0);
+    assert_int_equal(qry_internal_restore(t.store, &err), 0);
     assert_int_equal(sto_series_count(cat), 3);
-    assert_int_equal(qry_hidden_rename(t.store, TS_SLICE_LIT("m"), TS_SLICE_LIT("new"), &err), 0);
+    assert_int_equal(qry_internal_rename(t.store, TS_SLICE_LIT("m"), TS_SLICE_LIT("new"), &err), 0);
     assert_int_equal(sto_uid_find(cat, STO_UID_METRIC, TS_SLICE_LIT("\1r1h-sum\1new"), &id), 0);
-    assert_int_equal(qry_hidden_restore(t.store, &err), 0);
+    assert_int_equal(qry_internal_restore(t.store, &err), 0);
     assert_int_equal(sto_series_count(cat), 4); /* new a=b, which nobody had renamed */
 }
 

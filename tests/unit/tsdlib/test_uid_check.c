@@ -3,7 +3,7 @@
  */
 #include "t_ingest.h"
 
-#include "tsd/meta/ask.h"
+#include "tsd/meta/request.h"
 
 /* Room for an answer. */
 struct t_answer {
@@ -28,15 +28,15 @@ static const char *t_check(enum tsd_method method)
     a.sink = (struct ts_sink){
         .start = a.piece, .p = a.piece, .end = a.piece + sizeof(a.piece) - 1, .more = t_more};
     ts_arena_init(&arena, 0);
-    struct tsd_ask ask = {.store = t.store,
-                          .rules = &t.rules,
-                          .meta_series = true,
-                          .method = method,
-                          .method_name = method == TSD_POST ? "POST" : "GET",
-                          .path = TS_SLICE_LIT("api/uid/fsck"),
-                          .arena = &arena,
-                          .sink = &a.sink};
-    if (tsd_ask_run(&ask, &err) < 0)
+    struct tsd_meta_req ask = {.store = t.store,
+                               .rules = &t.rules,
+                               .meta_series = true,
+                               .method = method,
+                               .method_name = method == TSD_POST ? "POST" : "GET",
+                               .path = TS_SLICE_LIT("api/uid/fsck"),
+                               .arena = &arena,
+                               .sink = &a.sink};
+    if (tsd_meta_req_run(&ask, &err) < 0)
         fail_msg("%s", err.text);
     ts_arena_release(&arena);
     *a.sink.p = '\0';

@@ -18,9 +18,9 @@
 /* All deletes of one request. */
 struct delete
 {
-    struct tsd_call call;            /* on its way to the worker */
-    const struct qry_doomed *doomed; /* series and ranges; borrowed */
-    size_t n;                        /* of doomed */
+    struct tsd_call call;                    /* on its way to the worker */
+    const struct qry_delete_target *targets; /* series and ranges; borrowed */
+    size_t n;                                /* of targets */
     size_t next;         /* first that is not handed in yet; the worker's between call and answer */
     bool barrier;        /* all are handed in: make them durable */
     pthread_mutex_t mu;  /* guards what follows */
@@ -52,7 +52,7 @@ static void delete_run_call(struct tsd_worker *w, struct tsd_call *call)
     struct delete *d = (struct delete *)call;
     size_t end = d->n - d->next > DELETE_STEP_SERIES ? d->next + DELETE_STEP_SERIES : d->n;
     for (; d->next < end; d->next++) {
-        const struct qry_doomed *x = &d->doomed[d->next];
+        const struct qry_delete_target *x = &d->targets[d->next];
         int rc = tsd_ingest_point(&w->ingest, x->series, x->from_ms, x->to_ms,
                                   sto_meta_flags(STO_OP_DEL, TS_NUM_INT, 0, false));
         if (rc < 0) {
@@ -112,7 +112,7 @@ int tsd_delete_run(struct tsd_job *job, struct tsd_deleted *what, struct ts_erro
     TS_TRY(tsd_deleted_find(what, req->d->store, tsd_job_limit(job), err));
     if (what->dry || !what->n)
         return 0;
-    struct delete d = {.doomed = what->doomed, .n = what->n};
+    struct delete d = {.targets = what->targets, .n = what->n};
     pthread_mutex_init(&d.mu, NULL);
     pthread_cond_init(&d.cond, NULL);
     int rc = delete_all(&d, req->w, tsd_job_limit(job), err);
@@ -120,7 +120,7 @@ int tsd_delete_run(struct tsd_job *job, struct tsd_deleted *what, struct ts_erro
     pthread_mutex_destroy(&d.mu);
     if (rc == 0)
         ts_log(TS_LOG_INFO, "deleted %llu points of %zu series, %lld ms to %lld ms",
-               (unsigned long long)tsd_deleted_sum(what), d.n, (long long)d.doomed[0].from_ms,
-               (long long)d.doomed[0].to_ms);
+               (unsigned long long)tsd_deleted_sum(what), d.n, (long long)d.targets[0].from_ms,
+               (long long)d.targets[0].to_ms);
     return rc;
 }

@@ -25,7 +25,7 @@ struct last {
     size_t n_tsuids;                     /* how many */
     int64_t back_scan_hours;             /* 0 = everything */
     const struct ts_tz *tz;              /* of dates and of times in text; NULL = UTC */
-    struct qry_last_ask ask;             /* n and at */
+    struct qry_last_request ask;         /* n and at */
     bool several;                        /* n or a form other than JSON was asked for: points as series */
     const struct tsd_out_format *format; /* of series */
     bool resolve;                        /* metric and tags in the answer */
@@ -187,12 +187,12 @@ static int last_body(struct last *l, struct ts_arena *arena, struct ts_error *er
 }
 
 /* Points of each series as series, in any form. */
-static int last_series(struct last *l, const struct tsd_req *req, struct qry_last_ask ask,
+static int last_series(struct last *l, const struct tsd_req *req, struct qry_last_request ask,
                        struct ts_error *err)
 {
     struct ts_arena *arena = tsd_job_arena(l->job);
     size_t n = l->n_queries + l->n_tsuids;
-    struct qry_last_ask *asks = ts_arena_alloc(arena, n * sizeof *asks);
+    struct qry_last_request *asks = ts_arena_alloc(arena, n * sizeof *asks);
     for (size_t i = 0; i < n; i++) {
         asks[i] = ask;
         if (i < l->n_queries)
@@ -209,7 +209,7 @@ static int last_series(struct last *l, const struct tsd_req *req, struct qry_las
 static int last_all(struct last *l, const struct tsd_req *req, struct ts_error *err)
 {
     struct ts_sink *out = tsd_job_sink(l->job);
-    struct qry_last_ask ask = l->ask;
+    struct qry_last_request ask = l->ask;
     ask.back_scan_hours = l->back_scan_hours;
     ask.now_ms = ts_clock_ms();
     /* OpenTSDB looks for one row key when it goes back */

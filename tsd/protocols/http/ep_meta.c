@@ -7,7 +7,7 @@
 #include "tsd/protocols/http/ep.h"
 
 #include "tsd/protocols/http/job.h"
-#include "tsd/meta/ask.h"
+#include "tsd/meta/request.h"
 
 static void meta_begins(void *arg, int status)
 {
@@ -17,23 +17,23 @@ static void meta_begins(void *arg, int status)
 static int meta_run(struct tsd_job *job, struct ts_error *err)
 {
     const struct tsd_req *req = tsd_job_req(job);
-    struct tsd_ask a = {.store = req->d->store,
-                        .rules = &req->d->set.rules,
-                        .meta_series = req->d->set.meta_series,
-                        .search = req->d->set.search,
-                        .tree_max_rules = req->d->set.tree_max_rules,
-                        .method = req->method,
-                        .method_name = req->method_name,
-                        .path = req->path,
-                        .params = req->params,
-                        .n_params = req->n_params,
-                        .body = req->body,
-                        .arena = tsd_job_arena(job),
-                        .limit = tsd_job_limit(job),
-                        .sink = tsd_job_sink(job),
-                        .begins = meta_begins,
-                        .arg = job};
-    int rc = tsd_ask_run(&a, err);
+    struct tsd_meta_req a = {.store = req->d->store,
+                             .rules = &req->d->set.rules,
+                             .meta_series = req->d->set.meta_series,
+                             .search = req->d->set.search,
+                             .tree_max_rules = req->d->set.tree_max_rules,
+                             .method = req->method,
+                             .method_name = req->method_name,
+                             .path = req->path,
+                             .params = req->params,
+                             .n_params = req->n_params,
+                             .body = req->body,
+                             .arena = tsd_job_arena(job),
+                             .limit = tsd_job_limit(job),
+                             .sink = tsd_job_sink(job),
+                             .begins = meta_begins,
+                             .arg = job};
+    int rc = tsd_meta_req_run(&a, err);
     if (a.error_status)
         tsd_job_error_status(job, a.error_status);
     if (a.details[0])

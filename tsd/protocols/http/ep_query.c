@@ -8,7 +8,7 @@
 
 #include "base/time.h"
 #include "query/filters/filter.h"
-#include "tsd/protocols/http/accept.h"
+#include "tsd/protocols/http/negotiate.h"
 #include "tsd/protocols/http/delete.h"
 #include "tsd/protocols/http/queries.h"
 #include "tsd/meta/kind.h"

@@ -1,5 +1,5 @@
 /*
- * put.c - the three lanes of a put line.
+ * put.c - the three paths of a put line.
  *
  * Threads    see put.h
  * Not here   cutting lines and other commands (line.c), characters of names (rules.c)
@@ -113,7 +113,7 @@ static unsigned put_time(struct tsd_ingest *in, const char *p)
     return n;
 }
 
-/* --- first lane --- */
+/* --- first path --- */
 
 const char *tsd_put_run(struct tsd_ingest *in, struct tsd_chain *chain, const char *p, const char *end,
                         uint64_t *n_points)
@@ -168,7 +168,7 @@ const char *tsd_put_run(struct tsd_ingest *in, struct tsd_chain *chain, const ch
     return p;
 }
 
-/* --- second lane --- */
+/* --- second path --- */
 
 /* From here on the spelling of ref follows the one before it. */
 static void put_follow(struct tsd_ingest *in, struct tsd_chain *chain, uintptr_t ref)
@@ -219,7 +219,7 @@ static int put_found(struct tsd_ingest *in, struct tsd_chain *chain, struct ts_s
     return 1;
 }
 
-/* --- third lane --- */
+/* --- third path --- */
 
 /* Metric and tags as they stand in the line, to be remembered; none if the line is too short for both. */
 static void put_raw(struct ts_slice raw, struct ts_slice *out_metric, struct ts_slice *out_tags)

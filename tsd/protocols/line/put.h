@@ -1,9 +1,9 @@
 /*
  * put.h - one "put" line becomes a point.
  *
- * Fast lane: guess the series (the one that followed last time), compare, read time and value. Next: look the
- * text up. Last: take the line apart and check everything in OpenTSDB's order; only this lane writes texts of
- * errors, so a line that fails in a fast lane goes through it too.
+ * Fast path: guess the series (the one that followed last time), compare, read time and value. Next: look the
+ * text up. Last: take the line apart and check everything in OpenTSDB's order; only this path writes texts of
+ * errors, so a line that fails on a fast path goes through it too.
  *
  * Threads    one worker
  * Source     protocols-and-queries 1.4 (order and texts of checks)

@@ -1,20 +1,20 @@
 /*
- * door.c - the same request to a daemon or to a folder.
+ * meta_client.c - the same request to a daemon or to a folder.
  *
  * Threads    the main thread
  */
-#include "tsd/commands/door.h"
+#include "tsd/commands/meta_client.h"
 
-#include "tsd/meta/ask.h"
+#include "tsd/meta/request.h"
 
-int tsd_door_open(struct tsd_door *door, const struct tsd_args *args, enum tsd_local how,
-                  struct ts_error *err)
+int tsd_meta_client_open(struct tsd_meta_client *door, const struct tsd_args *args, enum tsd_local how,
+                         struct ts_error *err)
 {
-    *door = (struct tsd_door){.args = args};
+    *door = (struct tsd_meta_client){.args = args};
     return tsd_args_has(args, "data") ? tsd_local_open(args, how, &door->store, &door->rules, err) : 0;
 }
 
-int tsd_door_close(struct tsd_door *door, struct ts_error *err)
+int tsd_meta_client_close(struct tsd_meta_client *door, struct ts_error *err)
 {
     int rc = door->store ? sto_close(door->store, err) : 0;
     door->store = NULL;
@@ -46,7 +46,7 @@ static enum tsd_method door_method(const char *name)
                                      : TSD_PUT;
 }
 
-static size_t door_params(const struct tsd_door_req *req)
+static size_t door_params(const struct tsd_meta_client_req *req)
 {
     size_t n = 0;
     while (n < TSD_DOOR_PARAMS && req->params[n].name.p)
@@ -54,7 +54,7 @@ static size_t door_params(const struct tsd_door_req *req)
     return n;
 }
 
-static int door_local(struct tsd_door *door, const struct tsd_door_req *req, struct ts_buf *out,
+static int door_local(struct tsd_meta_client *door, const struct tsd_meta_client_req *req, struct ts_buf *out,
                       struct ts_error *err)
 {
     struct door_sink *d = ts_xmalloc(sizeof(*d));
@@ -63,19 +63,19 @@ static int door_local(struct tsd_door *door, const struct tsd_door_req *req, str
     d->out = out;
     d->sink = (struct ts_sink){
         .start = d->piece, .p = d->piece, .end = d->piece + sizeof(d->piece), .more = door_more, .arg = d};
-    struct tsd_ask ask = {.store = door->store,
-                          .rules = &door->rules,
-                          .meta_series = true,
-                          .search = true,
-                          .method = door_method(req->method),
-                          .method_name = req->method,
-                          .path = ts_slice_str(req->path),
-                          .params = req->params,
-                          .n_params = door_params(req),
-                          .body = req->body,
-                          .arena = &arena,
-                          .sink = &d->sink};
-    int rc = tsd_ask_run(&ask, err);
+    struct tsd_meta_req ask = {.store = door->store,
+                               .rules = &door->rules,
+                               .meta_series = true,
+                               .search = true,
+                               .method = door_method(req->method),
+                               .method_name = req->method,
+                               .path = ts_slice_str(req->path),
+                               .params = req->params,
+                               .n_params = door_params(req),
+                               .body = req->body,
+                               .arena = &arena,
+                               .sink = &d->sink};
+    int rc = tsd_meta_req_run(&ask, err);
     if (rc == 0)
         rc = door_more(&d->sink, err);
     if (rc < 0 && ask.details[0])
@@ -106,8 +106,8 @@ static int door_refused(const struct tsd_client_reply *reply, struct ts_error *e
     return rc;
 }
 
-static int door_remote(struct tsd_door *door, const struct tsd_door_req *req, struct ts_buf *out,
-                       struct ts_error *err)
+static int door_remote(struct tsd_meta_client *door, const struct tsd_meta_client_req *req,
+                       struct ts_buf *out, struct ts_error *err)
 {
     struct ts_buf path;
     struct tsd_client c;
@@ -144,7 +144,8 @@ static int door_remote(struct tsd_door *door, const struct tsd_door_req *req, st
 
 /* --- both --- */
 
-int tsd_door_ask(struct tsd_door *door, const struct tsd_door_req *req, json_t **out, struct ts_error *err)
+int tsd_meta_client_request(struct tsd_meta_client *door, const struct tsd_meta_client_req *req, json_t **out,
+                            struct ts_error *err)
 {
     struct ts_buf text;
     *out = NULL;
@@ -156,31 +157,31 @@ int tsd_door_ask(struct tsd_door *door, const struct tsd_door_req *req, json_t *
     return rc;
 }
 
-int tsd_door_tell(struct tsd_door *door, const char *method, const char *path, const struct ts_buf *body,
-                  struct ts_error *err)
+int tsd_meta_client_tell(struct tsd_meta_client *door, const char *method, const char *path,
+                         const struct ts_buf *body, struct ts_error *err)
 {
-    struct tsd_door_req req = {.method = method, .path = path, .body = ts_buf_get(body)};
+    struct tsd_meta_client_req req = {.method = method, .path = path, .body = ts_buf_get(body)};
     json_t *answer;
-    int rc = tsd_door_ask(door, &req, &answer, err);
+    int rc = tsd_meta_client_request(door, &req, &answer, err);
     json_decref(answer);
     return rc;
 }
 
-int tsd_door_run(const struct tsd_args *args, enum tsd_local how,
-                 int (*run)(struct tsd_door *door, struct ts_buf *out, struct ts_error *err))
+int tsd_meta_client_run(const struct tsd_args *args, enum tsd_local how,
+                        int (*run)(struct tsd_meta_client *door, struct ts_buf *out, struct ts_error *err))
 {
-    struct tsd_door door;
+    struct tsd_meta_client door;
     struct ts_error err = {0}, close_err = {0};
     struct ts_buf out;
     if (tsd_client_or_data(args) != TSD_EXIT_OK)
         return TSD_EXIT_USAGE;
-    if (tsd_door_open(&door, args, how, &err) < 0)
+    if (tsd_meta_client_open(&door, args, how, &err) < 0)
         return tsd_fail(&err);
     ts_buf_init(&out, 0);
     int rc = run(&door, &out, &err);
     int print_rc = tsd_print_all(ts_buf_get(&out), rc < 0 ? NULL : &err);
     ts_buf_release(&out);
-    int close_rc = tsd_door_close(&door, &close_err);
+    int close_rc = tsd_meta_client_close(&door, &close_err);
     if (rc < 0 || print_rc < 0)
         return tsd_fail(&err);
     return close_rc < 0 ? tsd_fail(&close_err) : TSD_EXIT_OK;

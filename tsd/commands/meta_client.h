@@ -1,12 +1,12 @@
 /*
- * door.h - requests about annotations, ids and metadata, for commands: to a running daemon or, with --data, to
+ * meta_client.h - requests about annotations, ids and metadata, for commands: to a running daemon or, with --data, to
  * a stopped store.
  *
  * Threads    the main thread
- * Not here   what is answered (tsd/meta/ask.h)
+ * Not here   what is answered (tsd/meta/request.h)
  */
-#ifndef TSD_COMMANDS_DOOR_H
-#define TSD_COMMANDS_DOOR_H
+#ifndef TSD_COMMANDS_META_CLIENT_H
+#define TSD_COMMANDS_META_CLIENT_H
 
 #include "base/json.h"
 #include "query/query.h"
@@ -23,14 +23,14 @@
 
 #define TSD_DOOR_PARAMS 8 /* parameters of a request, at most */
 
-struct tsd_door {
+struct tsd_meta_client {
     const struct tsd_args *args; /* of the command */
     struct sto_store *store;     /* --data; NULL = a daemon */
     struct tsd_rules rules;      /* --data */
     unsigned status;             /* of the last answer */
 };
 /* A request. */
-struct tsd_door_req {
+struct tsd_meta_client_req {
     const char *method;                       /* "GET" */
     const char *path;                         /* "api/uid/assign" */
     struct qry_param params[TSD_DOOR_PARAMS]; /* not encoded; name.p == NULL ends them */
@@ -38,18 +38,19 @@ struct tsd_door_req {
 };
 
 /** Open the folder if --data is given. */
-int tsd_door_open(struct tsd_door *door, const struct tsd_args *args, enum tsd_local how,
-                  struct ts_error *err);
+int tsd_meta_client_open(struct tsd_meta_client *door, const struct tsd_args *args, enum tsd_local how,
+                         struct ts_error *err);
 /** Close it. */
-int tsd_door_close(struct tsd_door *door, struct ts_error *err);
+int tsd_meta_client_close(struct tsd_meta_client *door, struct ts_error *err);
 /** Ask and read the answer, the caller's (json_decref); NULL if it has no body. An answer with an error object
  * is an error, its details in the text; door->status tells the status of others. */
-int tsd_door_ask(struct tsd_door *door, const struct tsd_door_req *req, json_t **out, struct ts_error *err);
+int tsd_meta_client_request(struct tsd_meta_client *door, const struct tsd_meta_client_req *req, json_t **out,
+                            struct ts_error *err);
 /** Ask with a body of JSON; of the answer counts alone whether it is an error. */
-int tsd_door_tell(struct tsd_door *door, const char *method, const char *path, const struct ts_buf *body,
-                  struct ts_error *err);
+int tsd_meta_client_tell(struct tsd_meta_client *door, const char *method, const char *path,
+                         const struct ts_buf *body, struct ts_error *err);
 /** Run a command that asks: open, run, print what it wrote, close; the exit code. */
-int tsd_door_run(const struct tsd_args *args, enum tsd_local how,
-                 int (*run)(struct tsd_door *door, struct ts_buf *out, struct ts_error *err));
+int tsd_meta_client_run(const struct tsd_args *args, enum tsd_local how,
+                        int (*run)(struct tsd_meta_client *door, struct ts_buf *out, struct ts_error *err));
 
 #endif

@@ -1,11 +1,11 @@
 /*
- * tree_test_ask.c - /api/tree/test, /api/tree/collisions, /api/tree/notmatched: what the rules of a tree make of some
+ * tree_test_handlers.c - /api/tree/test, /api/tree/collisions, /api/tree/notmatched: what the rules of a tree make of some
  * series, and which are not in it.
  *
- * Threads    see ask.h
+ * Threads    see request.h
  * Source     protocols-and-queries 2.15
  */
-#include "tsd/meta/tree_ask.h"
+#include "tsd/meta/tree_handlers.h"
 
 #include "base/cut.h"
 #include "query/execution/select.h"
@@ -19,7 +19,7 @@ struct tsuids {
     size_t n;             /* how many */
 };
 
-static void tsuids_split(struct tsd_ask *a, struct ts_slice list, struct tsuids *out)
+static void tsuids_split(struct tsd_meta_req *a, struct ts_slice list, struct tsuids *out)
 {
     out->all = ts_arena_alloc(a->arena, (list.n + 1) * sizeof(*out->all));
     while (list.n) {
@@ -30,7 +30,7 @@ static void tsuids_split(struct tsd_ask *a, struct ts_slice list, struct tsuids 
 }
 
 /* An array of texts, or a text with commas, of the body; else the parameter. */
-static int tsuids_given(struct tsd_ask *a, const json_t *root, struct tsuids *out, struct ts_error *err)
+static int tsuids_given(struct tsd_meta_req *a, const json_t *root, struct tsuids *out, struct ts_error *err)
 {
     const json_t *list = json_object_get(root, "tsuids");
     struct ts_slice text;
@@ -38,9 +38,9 @@ static int tsuids_given(struct tsd_ask *a, const json_t *root, struct tsuids *ou
     if (root && !json_is_object(root))
         return ts_error_set(err, TS_EPARSE, "Expected a JSON object");
     if (!root)
-        (void)tsd_ask_param(a, "tsuids", &text);
+        (void)tsd_meta_req_param(a, "tsuids", &text);
     else
-        text = tsd_ask_text(a, list);
+        text = tsd_meta_req_text(a, list);
     tsuids_split(a, text, out);
     if (!list || json_is_string(list) || json_is_null(list))
         return 0;
@@ -48,7 +48,7 @@ static int tsuids_given(struct tsd_ask *a, const json_t *root, struct tsuids *ou
     for (size_t i = 0; i < json_array_size(list); i++) {
         if (!json_is_string(json_array_get(list, i)))
             return ts_error_set(err, TS_EINVAL, "Field 'tsuids' must be an array of texts");
-        out->all[out->n++] = tsd_ask_text(a, json_array_get(list, i));
+        out->all[out->n++] = tsd_meta_req_text(a, json_array_get(list, i));
     }
     return json_is_array(list) ? 0 : ts_error_set(err, TS_EINVAL, "Field 'tsuids' must be an array of texts");
 }
@@ -57,7 +57,7 @@ static int tsuids_given(struct tsd_ask *a, const json_t *root, struct tsuids *ou
 
 /* A test at work. */
 struct test {
-    struct tsd_ask *ask;         /* the request */
+    struct tsd_meta_req *ask;    /* the request */
     const struct tsd_tree *tree; /* tested */
     struct tsd_tree_plan *plan;  /* its rules */
     struct tsd_tree_path path;   /* of the series at hand */
@@ -148,14 +148,14 @@ static int test_all(struct test *t, const struct tsuids *ids, struct ts_error *e
         if (rc == 0)
             rc = test_one(t, ids->all[i], &arena, err);
         if (rc == 0)
-            rc = tsd_ask_write(t->ask, &t->text, err);
+            rc = tsd_meta_req_write(t->ask, &t->text, err);
         ts_arena_release(&arena);
         TS_TRY(rc);
     }
     return ts_sink_str(t->ask->sink, "}", err);
 }
 
-static int test_do(struct tsd_ask *a, struct tsd_tree_request *r, struct ts_error *err)
+static int test_do(struct tsd_meta_req *a, struct tsd_tree_request *r, struct ts_error *err)
 {
     struct test t = {.ask = a, .tree = &r->tree};
     struct tsuids ids;
@@ -175,7 +175,7 @@ static int test_do(struct tsd_ask *a, struct tsd_tree_request *r, struct ts_erro
 
 #define TEST_METHODS (TSD_GET | TSD_POST | TSD_PUT)
 
-int tsd_ask_tree_test(struct tsd_ask *a, struct ts_error *err)
+int tsd_handle_tree_test(struct tsd_meta_req *a, struct ts_error *err)
 {
     return tsd_tree_request_run(a, TEST_METHODS, test_do, err);
 }
@@ -184,12 +184,12 @@ int tsd_ask_tree_test(struct tsd_ask *a, struct ts_error *err)
 
 /* A list of failures at work. */
 struct failures {
-    struct tsd_ask *ask; /* the request */
-    uint32_t *wanted;    /* numbers of series, ascending */
-    size_t n_wanted;     /* how many */
-    bool all;            /* none were named */
-    size_t n;            /* shown */
-    struct ts_buf text;  /* of one */
+    struct tsd_meta_req *ask; /* the request */
+    uint32_t *wanted;         /* numbers of series, ascending */
+    size_t n_wanted;          /* how many */
+    bool all;                 /* none were named */
+    size_t n;                 /* shown */
+    struct ts_buf text;       /* of one */
 };
 
 static int number_cmp(const void *a, const void *b)
@@ -218,7 +218,7 @@ static int failures_each(void *arg, const struct sto_series *s, const struct sto
         qry_tsuid(first, &tsuid);
     ts_json_slice(&j, first ? ts_buf_get(&tsuid) : why);
     ts_buf_release(&tsuid);
-    return tsd_ask_write(f->ask, &f->text, err);
+    return tsd_meta_req_write(f->ask, &f->text, err);
 }
 
 /* Numbers of the series that are named; those that are not there are left out. */
@@ -242,7 +242,7 @@ static int failures_wanted(struct failures *f, const struct tsuids *ids, struct 
 typedef int (*failures_walk)(struct sto_store *st, const struct tsd_tree *t, struct qry_limit *limit,
                              tsd_tree_failure_fn each, void *arg, struct ts_error *err);
 
-static int failures_do(struct tsd_ask *a, struct tsd_tree_request *r, failures_walk walk,
+static int failures_do(struct tsd_meta_req *a, struct tsd_tree_request *r, failures_walk walk,
                        struct ts_error *err)
 {
     struct failures f = {.ask = a};
@@ -261,22 +261,22 @@ static int failures_do(struct tsd_ask *a, struct tsd_tree_request *r, failures_w
     return ts_sink_str(a->sink, "}", err);
 }
 
-static int collisions_do(struct tsd_ask *a, struct tsd_tree_request *r, struct ts_error *err)
+static int collisions_do(struct tsd_meta_req *a, struct tsd_tree_request *r, struct ts_error *err)
 {
     return failures_do(a, r, tsd_tree_collisions, err);
 }
 
-static int notmatched_do(struct tsd_ask *a, struct tsd_tree_request *r, struct ts_error *err)
+static int notmatched_do(struct tsd_meta_req *a, struct tsd_tree_request *r, struct ts_error *err)
 {
     return failures_do(a, r, tsd_tree_not_matched, err);
 }
 
-int tsd_ask_tree_collisions(struct tsd_ask *a, struct ts_error *err)
+int tsd_handle_tree_collisions(struct tsd_meta_req *a, struct ts_error *err)
 {
     return tsd_tree_request_run(a, TEST_METHODS, collisions_do, err);
 }
 
-int tsd_ask_tree_notmatched(struct tsd_ask *a, struct ts_error *err)
+int tsd_handle_tree_notmatched(struct tsd_meta_req *a, struct ts_error *err)
 {
     return tsd_tree_request_run(a, TEST_METHODS, notmatched_do, err);
 }

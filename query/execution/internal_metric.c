@@ -1,15 +1,15 @@
 /*
- * hidden.c - names of hidden metrics.
+ * internal_metric.c - names of internal metrics.
  */
-#include "query/execution/hidden.h"
+#include "query/execution/internal_metric.h"
 
 #include <string.h>
 
 #define MARK TS_SLICE_LIT("\1")
 
-void qry_hidden_name(const struct qry_hidden *h, struct ts_buf *out)
+void qry_internal_name(const struct qry_internal *h, struct ts_buf *out)
 {
-    bool rollup = h->kind == QRY_HIDDEN_ROLLUP;
+    bool rollup = h->kind == QRY_INTERNAL_ROLLUP;
     ts_buf_slice(out, MARK);
     ts_buf_char(out, (char)h->kind);
     ts_buf_slice(out, rollup ? h->detail : h->metric);
@@ -17,53 +17,53 @@ void qry_hidden_name(const struct qry_hidden *h, struct ts_buf *out)
     ts_buf_slice(out, rollup ? h->metric : h->detail);
 }
 
-bool qry_hidden_parse(struct ts_slice name, struct qry_hidden *out)
+bool qry_internal_parse(struct ts_slice name, struct qry_internal *out)
 {
-    if (!sto_name_hidden(name) || name.n < 3 ||
-        (name.p[1] != QRY_HIDDEN_ROLLUP && name.p[1] != QRY_HIDDEN_HISTOGRAM))
+    if (!sto_name_internal(name) || name.n < 3 ||
+        (name.p[1] != QRY_INTERNAL_ROLLUP && name.p[1] != QRY_INTERNAL_HISTOGRAM))
         return false;
     const char *mark = memchr(name.p + 2, STO_HIDDEN_MARK, name.n - 2);
     if (!mark)
         return false;
     struct ts_slice a = {name.p + 2, (size_t)(mark - name.p) - 2};
     struct ts_slice b = {mark + 1, (size_t)(name.p + name.n - mark) - 1};
-    bool rollup = name.p[1] == QRY_HIDDEN_ROLLUP;
-    *out = (struct qry_hidden){
-        .kind = (enum qry_hidden_kind)name.p[1], .metric = rollup ? b : a, .detail = rollup ? a : b};
+    bool rollup = name.p[1] == QRY_INTERNAL_ROLLUP;
+    *out = (struct qry_internal){
+        .kind = (enum qry_internal_kind)name.p[1], .metric = rollup ? b : a, .detail = rollup ? a : b};
     return out->metric.n > 0;
 }
 
-void qry_hidden_buckets(struct ts_slice metric, struct ts_buf *out)
+void qry_internal_buckets(struct ts_slice metric, struct ts_buf *out)
 {
-    qry_hidden_name(&(struct qry_hidden){.kind = QRY_HIDDEN_HISTOGRAM, .metric = metric}, out);
+    qry_internal_name(&(struct qry_internal){.kind = QRY_INTERNAL_HISTOGRAM, .metric = metric}, out);
 }
 
 /* A list being made. */
 struct lister {
-    struct ts_slice metric;         /* whose; empty = all */
-    struct qry_hidden_metric *list; /* owned */
-    size_t n, cap;                  /* used, room */
+    struct ts_slice metric;           /* whose; empty = all */
+    struct qry_internal_metric *list; /* owned */
+    size_t n, cap;                    /* used, room */
 };
 
 static void list_one(void *arg, uint32_t id, struct ts_slice name)
 {
     struct lister *l = arg;
-    struct qry_hidden h;
-    if (!qry_hidden_parse(name, &h) || (l->metric.n && !ts_slice_eq(h.metric, l->metric)))
+    struct qry_internal h;
+    if (!qry_internal_parse(name, &h) || (l->metric.n && !ts_slice_eq(h.metric, l->metric)))
         return;
     if (l->n == l->cap) {
         l->cap = l->cap ? l->cap * 2 : 64;
         l->list = ts_xrealloc(l->list, l->cap * sizeof *l->list);
     }
-    l->list[l->n++] = (struct qry_hidden_metric){id, name, h};
+    l->list[l->n++] = (struct qry_internal_metric){id, name, h};
 }
 
-void qry_hidden_list(struct sto_catalog *cat, struct ts_slice metric, struct ts_arena *arena,
-                     const struct qry_hidden_metric **out, size_t *out_n)
+void qry_internal_list(struct sto_catalog *cat, struct ts_slice metric, struct ts_arena *arena,
+                       const struct qry_internal_metric **out, size_t *out_n)
 {
     struct lister l = {.metric = metric};
     sto_uid_suggest(cat, STO_UID_METRIC, MARK, SIZE_MAX, list_one, &l);
-    struct qry_hidden_metric *copy = ts_arena_alloc(arena, l.n * sizeof *copy + 1);
+    struct qry_internal_metric *copy = ts_arena_alloc(arena, l.n * sizeof *copy + 1);
     if (l.n)
         memcpy(copy, l.list, l.n * sizeof *copy);
     ts_free(l.list);
@@ -81,7 +81,7 @@ struct walk {
     struct ts_error *err;      /* and its text */
 };
 
-/* The visible series of a hidden one. */
+/* The visible series of an internal one. */
 static int walk_series(struct walk *w, const struct sto_series *s, struct ts_slice metric)
 {
     const struct sto_series *seen;
@@ -102,9 +102,9 @@ static int walk_series(struct walk *w, const struct sto_series *s, struct ts_sli
 static void walk_restore(void *arg, uint32_t id, struct ts_slice name)
 {
     struct walk *w = arg;
-    struct qry_hidden h;
+    struct qry_internal h;
     roaring_bitmap_t *set;
-    if (w->rc < 0 || !qry_hidden_parse(name, &h) ||
+    if (w->rc < 0 || !qry_internal_parse(name, &h) ||
         (w->rc = sto_select(w->cat, id, NULL, 0, false, NULL, &set, w->err)) < 0)
         return;
     roaring_uint32_iterator_t it;
@@ -119,22 +119,22 @@ static void walk_restore(void *arg, uint32_t id, struct ts_slice name)
 static void walk_rename(void *arg, uint32_t id, struct ts_slice name)
 {
     struct walk *w = arg;
-    struct qry_hidden h;
+    struct qry_internal h;
     (void)id;
-    if (w->rc < 0 || !qry_hidden_parse(name, &h) || !ts_slice_eq(h.metric, w->from))
+    if (w->rc < 0 || !qry_internal_parse(name, &h) || !ts_slice_eq(h.metric, w->from))
         return;
     ts_buf_clear(&w->text);
     h.metric = w->to;
-    qry_hidden_name(&h, &w->text);
+    qry_internal_name(&h, &w->text);
     w->rc = sto_uid_rename(w->cat, STO_UID_METRIC, name, ts_buf_get(&w->text), w->err);
 }
 
 static void walk_delete(void *arg, uint32_t id, struct ts_slice name)
 {
     struct walk *w = arg;
-    struct qry_hidden h;
+    struct qry_internal h;
     (void)id;
-    if (w->rc == 0 && qry_hidden_parse(name, &h) && ts_slice_eq(h.metric, w->from))
+    if (w->rc == 0 && qry_internal_parse(name, &h) && ts_slice_eq(h.metric, w->from))
         w->rc = sto_uid_delete(w->cat, STO_UID_METRIC, name, w->err);
 }
 
@@ -148,19 +148,19 @@ static int walk_all(struct walk *w, void (*each)(void *arg, uint32_t id, struct 
     return w->rc;
 }
 
-int qry_hidden_restore(struct sto_store *st, struct ts_error *err)
+int qry_internal_restore(struct sto_store *st, struct ts_error *err)
 {
     struct walk w = {.cat = sto_store_catalog(st), .err = err};
     return walk_all(&w, walk_restore);
 }
 
-int qry_hidden_rename(struct sto_store *st, struct ts_slice from, struct ts_slice to, struct ts_error *err)
+int qry_internal_rename(struct sto_store *st, struct ts_slice from, struct ts_slice to, struct ts_error *err)
 {
     struct walk w = {.cat = sto_store_catalog(st), .from = from, .to = to, .err = err};
     return walk_all(&w, walk_rename);
 }
 
-int qry_hidden_delete(struct sto_store *st, struct ts_slice metric, struct ts_error *err)
+int qry_internal_delete(struct sto_store *st, struct ts_slice metric, struct ts_error *err)
 {
     struct walk w = {.cat = sto_store_catalog(st), .from = metric, .err = err};
     return walk_all(&w, walk_delete);

@@ -1,23 +1,23 @@
 /*
- * lines_hidden.c - rollups and histograms as lines: "rollup 1h-sum METRIC TIME VALUE k=v", "histogram METRIC TIME
+ * lines_internal.c - rollups and histograms as lines: "rollup 1h-sum METRIC TIME VALUE k=v", "histogram METRIC TIME
  * u=0:o=0:0.0,1.5=42 k=v".
  *
  * A rollup is a series whose points are printed as they are. The counts of a histogram's buckets are series each: they are read
  * bucket by bucket for a stretch of time that holds some thousand histograms, sorted by time, and joined to lines.
  *
  * Threads    one
- * Not here   names of hidden series (query/execution/hidden.h), reading these lines (line/rollup.c, line/histogram.c)
+ * Not here   names of internal series (query/execution/internal_metric.h), reading these lines (line/rollup.c, line/histogram.c)
  */
 #include "tsd/format/lines_int.h"
 
-#include "query/execution/hidden.h"
+#include "query/execution/internal_metric.h"
 #include "query/execution/histogram.h"
 
 #include <stdlib.h>
 
 #define HIST_COUNTS 200000u /* counts of a stretch, about: 5 MB */
 
-static int rollup_lines(struct tsd_lines_run *r, const struct qry_hidden_metric *h,
+static int rollup_lines(struct tsd_lines_run *r, const struct qry_internal_metric *h,
                         const struct tsd_lines_spec *spec, const struct sto_tag_cond *conds,
                         struct ts_error *err)
 {
@@ -48,7 +48,7 @@ struct hist_count {
 struct hist {
     struct tsd_lines_run *r;
     struct qry_buckets buckets; /* ascending: u, o, ranges */
-    uint32_t *metrics;          /* [buckets.n] their hidden metrics */
+    uint32_t *metrics;          /* [buckets.n] their internal metrics */
     struct hist_count *counts;  /* of the stretch at hand; owned */
     size_t n, cap;              /* used, room */
 };
@@ -186,17 +186,17 @@ static int histogram_lines(struct tsd_lines_run *r, struct ts_slice metric, cons
     return rc;
 }
 
-int tsd_lines__hidden(struct tsd_lines_run *r, const struct tsd_lines_spec *spec,
-                      const struct sto_tag_cond *conds, struct ts_arena *arena, struct ts_error *err)
+int tsd_lines__internal(struct tsd_lines_run *r, const struct tsd_lines_spec *spec,
+                        const struct sto_tag_cond *conds, struct ts_arena *arena, struct ts_error *err)
 {
-    const struct qry_hidden_metric *list;
+    const struct qry_internal_metric *list;
     struct ts_slice done = {NULL, 0}; /* metric whose histograms are written: its buckets stand together */
     size_t n;
     int rc = 0;
-    qry_hidden_list(r->cat, spec->metric, arena, &list, &n);
+    qry_internal_list(r->cat, spec->metric, arena, &list, &n);
     for (size_t i = 0; i < n && rc == 0; i++) {
-        const struct qry_hidden *h = &list[i].parts;
-        if (h->kind == QRY_HIDDEN_ROLLUP) {
+        const struct qry_internal *h = &list[i].parts;
+        if (h->kind == QRY_INTERNAL_ROLLUP) {
             rc = rollup_lines(r, &list[i], spec, conds, err);
         } else if (!ts_slice_eq(h->metric, done)) {
             rc = histogram_lines(r, h->metric, spec, conds, arena, err);

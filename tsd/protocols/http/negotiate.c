@@ -1,9 +1,9 @@
 /*
- * accept.c - media ranges of Accept against the formats that have a type of their own.
+ * negotiate.c - media ranges of Accept against the formats that have a type of their own.
  *
- * Threads    see accept.h
+ * Threads    see negotiate.h
  */
-#include "tsd/protocols/http/accept.h"
+#include "tsd/protocols/http/negotiate.h"
 
 #include "base/cut.h"
 #include "base/num.h"

@@ -1,16 +1,16 @@
 /*
- * uid_ask.c - /api/uid/assign, /api/uid/rename; other paths below /api/uid are 501.
+ * uid_handlers.c - /api/uid/assign, /api/uid/rename; other paths below /api/uid are 501.
  *
- * Threads    see ask.h
+ * Threads    see request.h
  * Source     protocols-and-queries 2.16, 2.17
  */
-#include "tsd/meta/ask.h"
+#include "tsd/meta/request.h"
 
 #include "base/cut.h"
-#include "query/execution/hidden.h"
+#include "query/execution/internal_metric.h"
 #include "tsd/meta/uidmeta.h"
 
-int tsd_ask_uid_other(struct tsd_ask *ask, struct ts_error *err)
+int tsd_handle_uid_other(struct tsd_meta_req *ask, struct ts_error *err)
 {
     ask->error_status = 501;
     return ts_error_set(err, TS_EINVAL, "There is no such endpoint below /api/uid");
@@ -20,10 +20,10 @@ int tsd_ask_uid_other(struct tsd_ask *ask, struct ts_error *err)
 
 /* One kind of names to assign. */
 struct assign {
-    const struct tsd_ask *ask; /* whose */
-    enum sto_uid_kind kind;    /* of the names */
-    struct ts_slice *names;    /* as given */
-    size_t n;                  /* how many; given at all if names is not NULL */
+    const struct tsd_meta_req *ask; /* whose */
+    enum sto_uid_kind kind;         /* of the names */
+    struct ts_slice *names;         /* as given */
+    size_t n;                       /* how many; given at all if names is not NULL */
     /* What is done with one of them: its id, or why not. */
     int (*one)(const struct assign *a, struct ts_slice name, uint32_t *out_id, struct ts_buf *why);
 };
@@ -60,7 +60,7 @@ static int delete_one(const struct assign *a, struct ts_slice name, uint32_t *ou
     if (rc == 0 || rc == TS_ENOTFOUND)
         rc = sto_uid_delete(cat, a->kind, name, &err);
     if (rc == 0 && a->kind == STO_UID_METRIC)
-        rc = qry_hidden_delete(a->ask->store, name, &err);
+        rc = qry_internal_delete(a->ask->store, name, &err);
     if (rc < 0)
         ts_buf_str(why, err.text);
     return rc;
@@ -127,7 +127,7 @@ static int assign_from_json(struct assign *a, const json_t *root, struct ts_aren
 static void assign_from_param(struct assign *a, struct ts_arena *arena)
 {
     struct ts_slice list;
-    if (!tsd_ask_param(a->ask, tsd_uid_kind_name(a->kind), &list) || list.n == 0)
+    if (!tsd_meta_req_param(a->ask, tsd_uid_kind_name(a->kind), &list) || list.n == 0)
         return;
     a->names = ts_arena_alloc(arena, (list.n + 1) * sizeof(*a->names));
     while (list.n) {
@@ -137,14 +137,14 @@ static void assign_from_param(struct assign *a, struct ts_arena *arena)
     }
 }
 
-static int assign_names(struct tsd_ask *ask, struct assign *a, struct ts_error *err)
+static int assign_names(struct tsd_meta_req *ask, struct assign *a, struct ts_error *err)
 {
     struct ts_arena *arena = ask->arena;
     json_t *root = NULL;
     int rc = 0;
     bool any = false;
     if (ask->method == TSD_POST)
-        TS_TRY(tsd_ask_body(ask, &root, err));
+        TS_TRY(tsd_meta_req_body(ask, &root, err));
     for (int kind = 0; kind < STO_UID_KINDS && rc == 0; kind++) {
         a[kind] = (struct assign){.ask = ask, .kind = (enum sto_uid_kind)kind};
         if (root)
@@ -160,7 +160,7 @@ static int assign_names(struct tsd_ask *ask, struct assign *a, struct ts_error *
 }
 
 /* Do one thing with each name of a request. */
-static int names_run(struct tsd_ask *ask,
+static int names_run(struct tsd_meta_req *ask,
                      int (*one)(const struct assign *a, struct ts_slice name, uint32_t *out_id,
                                 struct ts_buf *why),
                      struct ts_error *err)
@@ -183,30 +183,30 @@ static int names_run(struct tsd_ask *ask,
         ask->status = 400;
     int rc = sto_catalog_sync(sto_store_catalog(ask->store), true, err);
     if (rc == 0)
-        rc = tsd_ask_write(ask, &text, err);
+        rc = tsd_meta_req_write(ask, &text, err);
     ts_buf_release(&text);
     return rc;
 }
 
-int tsd_ask_uid_assign(struct tsd_ask *ask, struct ts_error *err)
+int tsd_handle_uid_assign(struct tsd_meta_req *ask, struct ts_error *err)
 {
     return names_run(ask, assign_one, err);
 }
 
-int tsd_ask_uid_delete(struct tsd_ask *ask, struct ts_error *err)
+int tsd_handle_uid_delete(struct tsd_meta_req *ask, struct ts_error *err)
 {
     return names_run(ask, delete_one, err);
 }
 
 /* --- rename --- */
 
-static int rename_words(struct tsd_ask *ask, enum sto_uid_kind *kind, struct ts_slice *from,
+static int rename_words(struct tsd_meta_req *ask, enum sto_uid_kind *kind, struct ts_slice *from,
                         struct ts_slice *to, struct ts_error *err)
 {
     json_t *root = NULL;
     bool found = false;
     if (ask->method == TSD_POST)
-        TS_TRY(tsd_ask_body(ask, &root, err));
+        TS_TRY(tsd_meta_req_body(ask, &root, err));
     *from = *to = (struct ts_slice){"", 0};
     const char *names[] = {tsd_uid_kind_name(STO_UID_METRIC), tsd_uid_kind_name(STO_UID_TAGK),
                            tsd_uid_kind_name(STO_UID_TAGV), "name"};
@@ -217,7 +217,7 @@ static int rename_words(struct tsd_ask *ask, enum sto_uid_kind *kind, struct ts_
             text =
                 (struct ts_slice){ts_arena_strndup(ask->arena, json_string_value(v), json_string_length(v)),
                                   json_string_length(v)};
-        else if (root || !tsd_ask_param(ask, names[i], &text))
+        else if (root || !tsd_meta_req_param(ask, names[i], &text))
             continue;
         if (i == STO_UID_KINDS) {
             *to = text;
@@ -232,7 +232,7 @@ static int rename_words(struct tsd_ask *ask, enum sto_uid_kind *kind, struct ts_
 }
 
 /* Why a rename was refused, in OpenTSDB's words where it has them. */
-static int rename_do(const struct tsd_ask *ask, enum sto_uid_kind kind, struct ts_slice from,
+static int rename_do(const struct tsd_meta_req *ask, enum sto_uid_kind kind, struct ts_slice from,
                      struct ts_slice to, struct ts_buf *why)
 {
     struct sto_catalog *cat = sto_store_catalog(ask->store);
@@ -244,7 +244,7 @@ static int rename_do(const struct tsd_ask *ask, enum sto_uid_kind kind, struct t
     }
     int rc = sto_uid_rename(cat, kind, from, to, &err);
     if (rc == 0 && kind == STO_UID_METRIC)
-        rc = qry_hidden_rename(ask->store, from, to, &err);
+        rc = qry_internal_rename(ask->store, from, to, &err);
     if (rc == TS_ENOTFOUND)
         ts_buf_printf(why, "Name(\"%.*s\") does not exist", (int)from.n, from.p);
     else if (rc == TS_EEXIST)
@@ -254,7 +254,7 @@ static int rename_do(const struct tsd_ask *ask, enum sto_uid_kind kind, struct t
     return rc;
 }
 
-int tsd_ask_uid_rename(struct tsd_ask *ask, struct ts_error *err)
+int tsd_handle_uid_rename(struct tsd_meta_req *ask, struct ts_error *err)
 {
     enum sto_uid_kind kind = STO_UID_METRIC;
     struct ts_slice from, to;
@@ -272,7 +272,7 @@ int tsd_ask_uid_rename(struct tsd_ask *ask, struct ts_error *err)
         ask->status = 400;
     }
     ts_json_obj_end(&j);
-    int rc = tsd_ask_write(ask, &text, err);
+    int rc = tsd_meta_req_write(ask, &text, err);
     ts_buf_release(&text);
     ts_buf_release(&why);
     return rc;

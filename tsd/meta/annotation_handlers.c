@@ -1,44 +1,44 @@
 /*
- * annotation_ask.c - /api/annotation, /api/annotation/bulk, /api/annotations.
+ * annotation_handlers.c - /api/annotation, /api/annotation/bulk, /api/annotations.
  *
- * Threads    see ask.h
+ * Threads    see request.h
  * Source     protocols-and-queries 2.10
  */
-#include "tsd/meta/ask.h"
+#include "tsd/meta/request.h"
 
 #include "base/cut.h"
 #include "base/time.h"
 #include "tsd/meta/annotation_out.h"
 
 /* The note of a request: its body, or its parameters where there is none. */
-static int note_request(struct tsd_ask *ask, struct tsd_record *out, struct ts_error *err)
+static int note_request(struct tsd_meta_req *ask, struct tsd_record *out, struct ts_error *err)
 {
     struct ts_arena *arena = ask->arena;
     json_t *root;
     if (ask->method == TSD_GET || ask->body.n == 0)
         return tsd_note_from_params(ask->params, ask->n_params, ts_clock_ms(), ask->rules->compat, arena, out,
                                     err);
-    TS_TRY(tsd_ask_body(ask, &root, err));
-    int rc = tsd_ask_known(ask, root, tsd_note_fields, "", err);
+    TS_TRY(tsd_meta_req_body(ask, &root, err));
+    int rc = tsd_meta_req_known(ask, root, tsd_note_fields, "", err);
     if (rc == 0)
         rc = tsd_note_from_json(root, arena, out, err);
     json_decref(root);
     return rc;
 }
 
-static int note_answer(struct tsd_ask *ask, const struct tsd_record *note, struct ts_error *err)
+static int note_answer(struct tsd_meta_req *ask, const struct tsd_record *note, struct ts_error *err)
 {
     struct ts_buf text;
     struct ts_json j;
     ts_buf_init(&text, 0);
     ts_json_init(&j, &text);
     tsd_note_json(note, &j);
-    int rc = tsd_ask_write(ask, &text, err);
+    int rc = tsd_meta_req_write(ask, &text, err);
     ts_buf_release(&text);
     return rc;
 }
 
-int tsd_ask_annotation(struct tsd_ask *ask, struct ts_error *err)
+int tsd_handle_annotation(struct tsd_meta_req *ask, struct ts_error *err)
 {
     struct sto_store *st = ask->store;
     struct tsd_record given, note;
@@ -65,12 +65,12 @@ int tsd_ask_annotation(struct tsd_ask *ask, struct ts_error *err)
 
 /* --- all global notes of a range --- */
 
-static int note_time(const struct tsd_ask *ask, const char *name, int64_t missing, int64_t *out_ms,
+static int note_time(const struct tsd_meta_req *ask, const char *name, int64_t missing, int64_t *out_ms,
                      struct ts_error *err)
 {
     struct ts_slice text;
     *out_ms = missing;
-    if (!tsd_ask_param(ask, name, &text) || text.n == 0)
+    if (!tsd_meta_req_param(ask, name, &text) || text.n == 0)
         return 0;
     return ts_time_parse(text, NULL, ts_clock_ms(), ask->rules->compat, out_ms, NULL, err);
 }
@@ -90,8 +90,8 @@ static bool note_list_add(void *arg, const struct tsd_record *note)
 }
 
 /* Notes of series instead: ids with commas between. */
-static int note_list_series(const struct tsd_ask *ask, struct ts_slice tsuids, int64_t from_ms, int64_t to_ms,
-                            struct note_list *list, struct ts_error *err)
+static int note_list_series(const struct tsd_meta_req *ask, struct ts_slice tsuids, int64_t from_ms,
+                            int64_t to_ms, struct note_list *list, struct ts_error *err)
 {
     struct ts_buf plain;
     int rc = 0;
@@ -108,7 +108,7 @@ static int note_list_series(const struct tsd_ask *ask, struct ts_slice tsuids, i
     return rc;
 }
 
-int tsd_ask_annotations(struct tsd_ask *ask, struct ts_error *err)
+int tsd_handle_annotations(struct tsd_meta_req *ask, struct ts_error *err)
 {
     int64_t from_ms, to_ms;
     struct ts_buf text;
@@ -123,20 +123,21 @@ int tsd_ask_annotations(struct tsd_ask *ask, struct ts_error *err)
     ts_json_init(&list.json, &text);
     ts_json_arr(&list.json);
     int rc = 0;
-    if (tsd_ask_param(ask, "tsuids", &tsuids))
+    if (tsd_meta_req_param(ask, "tsuids", &tsuids))
         rc = note_list_series(ask, tsuids, from_ms, to_ms, &list, err);
     else
         tsd_notes_each(ask->store, (struct ts_slice){"", 0}, from_ms, to_ms, note_list_add, &list);
     ts_json_arr_end(&list.json);
     if (rc == 0)
-        rc = tsd_ask_write(ask, &text, err);
+        rc = tsd_meta_req_write(ask, &text, err);
     ts_buf_release(&text);
     return rc;
 }
 
 /* --- many at once --- */
 
-static int bulk_store_all(struct tsd_ask *ask, const json_t *root, struct ts_json *j, struct ts_error *err)
+static int bulk_store_all(struct tsd_meta_req *ask, const json_t *root, struct ts_json *j,
+                          struct ts_error *err)
 {
     struct ts_arena *arena = ask->arena;
     size_t n = json_array_size(root);
@@ -145,7 +146,7 @@ static int bulk_store_all(struct tsd_ask *ask, const json_t *root, struct ts_jso
     struct tsd_record *given = ts_arena_alloc(arena, n * sizeof(*given)), note;
     unsigned how = TSD_STORE_LATER | (ask->method == TSD_PUT ? TSD_STORE_REPLACE : 0u);
     for (size_t i = 0; i < n; i++) { /* one bad note refuses all */
-        TS_TRY(tsd_ask_known(ask, json_array_get(root, i), tsd_note_fields, "", err));
+        TS_TRY(tsd_meta_req_known(ask, json_array_get(root, i), tsd_note_fields, "", err));
         TS_TRY(tsd_note_from_json(json_array_get(root, i), arena, &given[i], err));
     }
     ts_json_arr(j);
@@ -179,13 +180,13 @@ static int bulk_tsuid(struct bulk_delete *b, struct ts_slice hex, struct ts_aren
     return rc;
 }
 
-static int bulk_params(struct tsd_ask *ask, struct bulk_delete *b, struct ts_error *err)
+static int bulk_params(struct tsd_meta_req *ask, struct bulk_delete *b, struct ts_error *err)
 {
     struct ts_slice list, global;
-    (void)tsd_ask_param(ask, "start_time", &b->start);
-    (void)tsd_ask_param(ask, "end_time", &b->end);
-    (void)tsd_ask_param(ask, "tsuids", &list);
-    b->global = tsd_ask_param(ask, "global", &global);
+    (void)tsd_meta_req_param(ask, "start_time", &b->start);
+    (void)tsd_meta_req_param(ask, "end_time", &b->end);
+    (void)tsd_meta_req_param(ask, "tsuids", &list);
+    b->global = tsd_meta_req_param(ask, "global", &global);
     b->tsuids = ts_arena_alloc(ask->arena, (list.n + 1) * sizeof(*b->tsuids));
     while (list.n) {
         struct ts_slice part = ts_slice_cut(&list, ',');
@@ -208,11 +209,12 @@ static struct ts_slice bulk_time(const json_t *v, struct ts_arena *arena)
     return (struct ts_slice){ts_arena_strndup(arena, number, n), n};
 }
 
-static int bulk_object(struct tsd_ask *ask, const json_t *root, struct bulk_delete *b, struct ts_error *err)
+static int bulk_object(struct tsd_meta_req *ask, const json_t *root, struct bulk_delete *b,
+                       struct ts_error *err)
 {
     struct ts_arena *arena = ask->arena;
     const json_t *list = json_object_get(root, "tsuids");
-    TS_TRY(tsd_ask_known(ask, root, NULL, "startTime endTime tsuids global totalDeleted", err));
+    TS_TRY(tsd_meta_req_known(ask, root, NULL, "startTime endTime tsuids global totalDeleted", err));
     b->start = bulk_time(json_object_get(root, "startTime"), arena);
     b->end = bulk_time(json_object_get(root, "endTime"), arena);
     b->global = json_is_true(json_object_get(root, "global"));
@@ -224,7 +226,7 @@ static int bulk_object(struct tsd_ask *ask, const json_t *root, struct bulk_dele
     return 0;
 }
 
-static int bulk_erase(struct tsd_ask *ask, struct bulk_delete *b, struct ts_error *err)
+static int bulk_erase(struct tsd_meta_req *ask, struct bulk_delete *b, struct ts_error *err)
 {
     int64_t now_ms = ts_clock_ms(), from_ms, to_ms = now_ms;
     bool strict = ask->rules->compat;
@@ -260,7 +262,7 @@ static void bulk_delete_json(const struct bulk_delete *b, struct ts_json *j)
     ts_json_obj_end(j);
 }
 
-static int bulk_do(struct tsd_ask *ask, const json_t *root, struct ts_json *j, struct ts_error *err)
+static int bulk_do(struct tsd_meta_req *ask, const json_t *root, struct ts_json *j, struct ts_error *err)
 {
     struct bulk_delete b = {.n = 0};
     if (ask->method != TSD_DELETE)
@@ -271,18 +273,18 @@ static int bulk_do(struct tsd_ask *ask, const json_t *root, struct ts_json *j, s
     return 0;
 }
 
-int tsd_ask_annotation_bulk(struct tsd_ask *ask, struct ts_error *err)
+int tsd_handle_annotation_bulk(struct tsd_meta_req *ask, struct ts_error *err)
 {
     struct ts_buf text;
     struct ts_json j;
     json_t *root = NULL;
     if (ask->method != TSD_DELETE || ask->body.n)
-        TS_TRY(tsd_ask_body(ask, &root, err));
+        TS_TRY(tsd_meta_req_body(ask, &root, err));
     ts_buf_init(&text, 0);
     ts_json_init(&j, &text);
     int rc = bulk_do(ask, root, &j, err);
     if (rc == 0)
-        rc = tsd_ask_write(ask, &text, err);
+        rc = tsd_meta_req_write(ask, &text, err);
     ts_buf_release(&text);
     json_decref(root);
     return rc;

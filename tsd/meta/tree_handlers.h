@@ -1,12 +1,12 @@
 /*
- * tree_ask.h - what the requests below /api/tree share.
+ * tree_handlers.h - what the requests below /api/tree share.
  *
- * Threads    see ask.h
+ * Threads    see request.h
  */
-#ifndef TSD_META_TREE_ASK_H
-#define TSD_META_TREE_ASK_H
+#ifndef TSD_META_TREE_HANDLERS_H
+#define TSD_META_TREE_HANDLERS_H
 
-#include "tsd/meta/ask.h"
+#include "tsd/meta/request.h"
 #include "tsd/meta/tree_walk.h"
 
 /* What a request says. */
@@ -17,13 +17,14 @@ struct tsd_tree_request {
     struct tsd_tree tree; /* it, after tsd_tree_request_load */
 };
 /** Check the method, read body and tree id, and let answer do the rest. TS_EINVAL, TS_EPARSE, what answer says. */
-int tsd_tree_request_run(struct tsd_ask *a, unsigned methods,
-                         int (*answer)(struct tsd_ask *a, struct tsd_tree_request *r, struct ts_error *err),
+int tsd_tree_request_run(struct tsd_meta_req *a, unsigned methods,
+                         int (*answer)(struct tsd_meta_req *a, struct tsd_tree_request *r,
+                                       struct ts_error *err),
                          struct ts_error *err);
 /** Load the tree. TS_EINVAL "Missing tree ID"; 404 "Unable to locate tree: 7". */
-int tsd_tree_request_load(struct tsd_ask *a, struct tsd_tree_request *r, struct ts_error *err);
+int tsd_tree_request_load(struct tsd_meta_req *a, struct tsd_tree_request *r, struct ts_error *err);
 /** A 404 about a tree, if rc says that it is not there; else rc. */
-int tsd_tree_gone(struct tsd_ask *a, uint16_t id, int rc, struct ts_error *err);
+int tsd_tree_gone(struct tsd_meta_req *a, uint16_t id, int rc, struct ts_error *err);
 /** The tree id of an object: a number or a text of digits; 0 and none: *out stays. TS_EINVAL. */
 int tsd_tree_id_of(const json_t *obj, uint16_t *out, struct ts_error *err);
 

@@ -1,27 +1,28 @@
 /*
- * tree_rule_ask.c - /api/tree/rule and /api/tree/rules: one rule of a tree, and many.
+ * tree_rule_handlers.c - /api/tree/rule and /api/tree/rules: one rule of a tree, and many.
  *
- * Threads    see ask.h
+ * Threads    see request.h
  * Source     protocols-and-queries 2.15
  */
-#include "tsd/meta/tree_ask.h"
+#include "tsd/meta/tree_handlers.h"
 
 /* A change of rules. */
 struct rule_edit {
-    const struct tsd_ask *ask; /* whose */
-    struct tsd_record *given;  /* rules as given */
-    size_t n;                  /* how many */
-    bool replace;              /* fields that are not given go back to their defaults */
-    bool only;                 /* all other rules go */
+    const struct tsd_meta_req *ask; /* whose */
+    struct tsd_record *given;       /* rules as given */
+    size_t n;                       /* how many */
+    bool replace;                   /* fields that are not given go back to their defaults */
+    bool only;                      /* all other rules go */
 };
 
 /* --- one --- */
 
-static int rule_given(struct tsd_ask *a, const json_t *root, struct tsd_record *out, struct ts_error *err)
+static int rule_given(struct tsd_meta_req *a, const json_t *root, struct tsd_record *out,
+                      struct ts_error *err)
 {
     tsd_record_init(out, tsd_tree_rule_fields);
     if (root) {
-        TS_TRY(tsd_ask_known(a, root, tsd_tree_rule_fields, "treeId", err));
+        TS_TRY(tsd_meta_req_known(a, root, tsd_tree_rule_fields, "treeId", err));
         TS_TRY(tsd_record_from_json(out, root, a->arena, err));
     } else {
         TS_TRY(tsd_record_from_params(out, a->params, a->n_params, a->arena, err));
@@ -56,12 +57,12 @@ static int rule_edit(void *arg, struct tsd_tree *t, struct ts_arena *arena, stru
     return 0;
 }
 
-static int rule_gone(struct tsd_ask *a, int rc, struct ts_error *err)
+static int rule_gone(struct tsd_meta_req *a, int rc, struct ts_error *err)
 {
-    return rc == TS_ENOTFOUND ? tsd_ask_not_found(a, "Unable to locate rule", err) : rc;
+    return rc == TS_ENOTFOUND ? tsd_meta_req_not_found(a, "Unable to locate rule", err) : rc;
 }
 
-static int rule_change(struct tsd_ask *a, struct tsd_tree_request *r, tsd_tree_change_fn change,
+static int rule_change(struct tsd_meta_req *a, struct tsd_tree_request *r, tsd_tree_change_fn change,
                        struct rule_edit *edit, struct ts_error *err)
 {
     bool changed;
@@ -72,7 +73,7 @@ static int rule_change(struct tsd_ask *a, struct tsd_tree_request *r, tsd_tree_c
     return rule_gone(a, rc, err);
 }
 
-static int rule_write(struct tsd_ask *a, const struct tsd_tree *t, const struct tsd_record *given,
+static int rule_write(struct tsd_meta_req *a, const struct tsd_tree *t, const struct tsd_record *given,
                       struct ts_error *err)
 {
     struct ts_buf text;
@@ -87,12 +88,12 @@ static int rule_write(struct tsd_ask *a, const struct tsd_tree *t, const struct 
     ts_buf_init(&text, 0);
     ts_json_init(&j, &text);
     tsd_tree_rule_json(t, rule, &j);
-    int rc = tsd_ask_write(a, &text, err);
+    int rc = tsd_meta_req_write(a, &text, err);
     ts_buf_release(&text);
     return rc;
 }
 
-static int rule_do(struct tsd_ask *a, struct tsd_tree_request *r, struct ts_error *err)
+static int rule_do(struct tsd_meta_req *a, struct tsd_tree_request *r, struct ts_error *err)
 {
     struct tsd_record given;
     struct rule_edit edit = {.ask = a, .given = &given, .n = 1, .replace = a->method == TSD_PUT};
@@ -109,14 +110,14 @@ static int rule_do(struct tsd_ask *a, struct tsd_tree_request *r, struct ts_erro
     return rule_write(a, &r->tree, &given, err);
 }
 
-int tsd_ask_tree_rule(struct tsd_ask *a, struct ts_error *err)
+int tsd_handle_tree_rule(struct tsd_meta_req *a, struct ts_error *err)
 {
     return tsd_tree_request_run(a, TSD_GET | TSD_POST | TSD_PUT | TSD_DELETE, rule_do, err);
 }
 
 /* --- many --- */
 
-static int rules_given(struct tsd_ask *a, struct tsd_tree_request *r, struct rule_edit *out,
+static int rules_given(struct tsd_meta_req *a, struct tsd_tree_request *r, struct rule_edit *out,
                        struct ts_error *err)
 {
     out->n = json_array_size(r->root);
@@ -144,7 +145,7 @@ static int rules_given(struct tsd_ask *a, struct tsd_tree_request *r, struct rul
     return 0;
 }
 
-static int rules_do(struct tsd_ask *a, struct tsd_tree_request *r, struct ts_error *err)
+static int rules_do(struct tsd_meta_req *a, struct tsd_tree_request *r, struct ts_error *err)
 {
     struct rule_edit edit = {.ask = a, .only = a->method != TSD_POST};
     if (a->method != TSD_DELETE)
@@ -154,7 +155,7 @@ static int rules_do(struct tsd_ask *a, struct tsd_tree_request *r, struct ts_err
     return 0;
 }
 
-int tsd_ask_tree_rules(struct tsd_ask *a, struct ts_error *err)
+int tsd_handle_tree_rules(struct tsd_meta_req *a, struct ts_error *err)
 {
     return tsd_tree_request_run(a, TSD_POST | TSD_PUT | TSD_DELETE, rules_do, err);
 }

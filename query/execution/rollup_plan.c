@@ -1,19 +1,19 @@
 /*
- * shadow.c - a plan for visible series becomes one for hidden series beside them.
+ * rollup_plan.c - a plan for visible series becomes one for internal series beside them.
  */
 #include "query/execution/rollup.h"
 
 #include <stdlib.h>
 
-/* A hidden series and whose it is. */
+/* An internal series and whose it is. */
 struct pair {
-    const struct sto_series *hidden;
+    const struct sto_series *internal;
     uint32_t pos; /* of the visible series in the plan */
 };
 
 static int cmp_pairs(const void *a, const void *b)
 {
-    uint32_t x = ((const struct pair *)a)->hidden->id, y = ((const struct pair *)b)->hidden->id;
+    uint32_t x = ((const struct pair *)a)->internal->id, y = ((const struct pair *)b)->internal->id;
     return x < y ? -1 : x > y;
 }
 
@@ -56,15 +56,15 @@ static void rerank(struct qry_plan *p, const struct pair *pairs)
     p->rank = rank;
 }
 
-void qry_plan_shadow(struct sto_catalog *cat, struct qry_plan *p, struct ts_slice hidden_metric)
+void qry_plan_rollup(struct sto_catalog *cat, struct qry_plan *p, struct ts_slice internal_metric)
 {
     uint32_t metric = 0;
-    bool known = sto_uid_find(cat, STO_UID_METRIC, hidden_metric, &metric) == 0;
+    bool known = sto_uid_find(cat, STO_UID_METRIC, internal_metric, &metric) == 0;
     struct pair *pairs = ts_arena_alloc(p->arena, p->n * sizeof *pairs + 1);
     size_t n = 0;
     for (size_t i = 0; known && i < p->n; i++) {
         const struct sto_series *s = p->series[i];
-        if (sto_series_find_ids(cat, metric, s->tags, s->n_tags, &pairs[n].hidden) == 0)
+        if (sto_series_find_ids(cat, metric, s->tags, s->n_tags, &pairs[n].internal) == 0)
             pairs[n++].pos = (uint32_t)i;
     }
     if (n)
@@ -72,15 +72,15 @@ void qry_plan_shadow(struct sto_catalog *cat, struct qry_plan *p, struct ts_slic
     p->n = n;
     regroup(p, pairs);
     rerank(p, pairs);
-    const struct sto_series **hidden = ts_arena_alloc(p->arena, n * sizeof(*hidden) + 1);
+    const struct sto_series **internal = ts_arena_alloc(p->arena, n * sizeof(*internal) + 1);
     const struct sto_series **shown = ts_arena_alloc(p->arena, n * sizeof(*shown) + 1);
     uint32_t *shown_pos = ts_arena_alloc(p->arena, n * sizeof *shown_pos + 1);
     for (size_t i = 0; i < n; i++) {
         shown_pos[i] = pairs[i].pos;
-        hidden[i] = pairs[i].hidden;
+        internal[i] = pairs[i].internal;
         shown[i] = qry_plan_shown(p, pairs[i].pos);
     }
-    p->series = hidden;
+    p->series = internal;
     p->shown = shown;
     p->shown_pos = shown_pos;
     p->metric = metric;

@@ -1,10 +1,10 @@
 /*
- * search_ask.c - /api/search/TYPE, and /api/find/TYPE, which answers whatever the configuration says.
+ * search_handlers.c - /api/search/TYPE, and /api/find/TYPE, which answers whatever the configuration says.
  *
- * Threads    see ask.h
+ * Threads    see request.h
  * Source     protocols-and-queries 2.8, 5.3
  */
-#include "tsd/meta/ask.h"
+#include "tsd/meta/request.h"
 
 #include "base/time.h"
 #include "tsd/meta/annotation_out.h"
@@ -17,7 +17,7 @@
 
 /* A search at work. */
 struct search_work {
-    struct tsd_ask *ask;       /* the request */
+    struct tsd_meta_req *ask;  /* the request */
     const struct search *kind; /* row below */
     struct ts_slice query;     /* of all but lookup */
     struct tsd_lookup lookup;  /* of lookup */
@@ -95,7 +95,7 @@ static bool search_hit(void *arg, const struct tsd_hit *hit)
     ts_json_init(&j, &w->text);
     w->rc = w->kind->print(w, hit, &j);
     if (w->rc == 0)
-        w->rc = tsd_ask_write(w->ask, &w->text, w->err);
+        w->rc = tsd_meta_req_write(w->ask, &w->text, w->err);
     return w->rc == 0;
 }
 
@@ -162,10 +162,10 @@ static const struct search searches[] = {
 
 /* --- requests --- */
 
-static int search_number(const struct tsd_ask *ask, const char *name, int64_t *out, struct ts_error *err)
+static int search_number(const struct tsd_meta_req *ask, const char *name, int64_t *out, struct ts_error *err)
 {
     struct ts_slice text;
-    if (!tsd_ask_param(ask, name, &text))
+    if (!tsd_meta_req_param(ask, name, &text))
         return 0;
     if (ts_num_parse_int(text, out, NULL) < 0 || *out < 0)
         return ts_error_set(err, TS_EINVAL, "Unable to parse '%s' as a number", name);
@@ -177,9 +177,9 @@ static int search_params(struct search_work *w, struct ts_error *err)
     struct ts_slice m, use_meta;
     TS_TRY(search_number(w->ask, "limit", &w->limit, err));
     TS_TRY(search_number(w->ask, "start_index", &w->start, err));
-    (void)tsd_ask_param(w->ask, "query", &w->query);
-    (void)tsd_ask_param(w->ask, "m", &m);
-    if (tsd_ask_param(w->ask, "use_meta", &use_meta) && w->kind->run != run_lookup)
+    (void)tsd_meta_req_param(w->ask, "query", &w->query);
+    (void)tsd_meta_req_param(w->ask, "m", &m);
+    if (tsd_meta_req_param(w->ask, "use_meta", &use_meta) && w->kind->run != run_lookup)
         w->use_meta = !ts_slice_is(use_meta, "false");
     return w->kind->run == run_lookup ? tsd_lookup_parse(m, w->ask->arena, &w->lookup, err) : 0;
 }
@@ -194,8 +194,8 @@ static int search_tags(struct search_work *w, const json_t *tags, struct ts_erro
         if (!json_is_object(tag))
             return ts_error_set(err, TS_EPARSE, "A tag must be an object with key and value");
         w->lookup.pairs[w->lookup.n_pairs++] =
-            (struct sto_tag_text){tsd_ask_text(w->ask, json_object_get(tag, "key")),
-                                  tsd_ask_text(w->ask, json_object_get(tag, "value"))};
+            (struct sto_tag_text){tsd_meta_req_text(w->ask, json_object_get(tag, "key")),
+                                  tsd_meta_req_text(w->ask, json_object_get(tag, "value"))};
     }
     if (w->kind->run == run_lookup && w->lookup.metric.n == 0 && n == 0)
         return ts_error_set(err, TS_EINVAL, "Missing metric and tags. Please supply at least one value.");
@@ -207,7 +207,7 @@ static int search_object(struct search_work *w, const json_t *root, struct ts_er
     const json_t *limit = json_object_get(root, "limit"), *start = json_object_get(root, "startIndex");
     if (!json_is_object(root))
         return ts_error_set(err, TS_EPARSE, "Expected a JSON object");
-    TS_TRY(tsd_ask_known(w->ask, root, NULL, "query limit startIndex useMeta metric tags", err));
+    TS_TRY(tsd_meta_req_known(w->ask, root, NULL, "query limit startIndex useMeta metric tags", err));
     if (json_is_integer(limit))
         w->limit = json_integer_value(limit);
     if (json_is_integer(start))
@@ -215,8 +215,8 @@ static int search_object(struct search_work *w, const json_t *root, struct ts_er
     if (w->limit < 0 || w->start < 0)
         return ts_error_set(err, TS_EINVAL, "limit and startIndex must not be negative");
     w->use_meta = !json_is_false(json_object_get(root, "useMeta"));
-    w->query = tsd_ask_text(w->ask, json_object_get(root, "query"));
-    w->lookup.metric = tsd_ask_text(w->ask, json_object_get(root, "metric"));
+    w->query = tsd_meta_req_text(w->ask, json_object_get(root, "query"));
+    w->lookup.metric = tsd_meta_req_text(w->ask, json_object_get(root, "metric"));
     return search_tags(w, json_object_get(root, "tags"), err);
 }
 
@@ -225,7 +225,7 @@ static int search_request(struct search_work *w, struct ts_error *err)
     if (w->ask->method == TSD_GET)
         return search_params(w, err);
     json_t *root;
-    TS_TRY(tsd_ask_body(w->ask, &root, err));
+    TS_TRY(tsd_meta_req_body(w->ask, &root, err));
     int rc = search_object(w, root, err);
     json_decref(root);
     return rc;
@@ -257,7 +257,7 @@ static int search_head(struct search_work *w, struct ts_error *err)
     ts_json_member_int(&j, "startIndex", w->start);
     ts_json_key(&j, "results");
     ts_buf_char(&w->text, '[');
-    return tsd_ask_write(w->ask, &w->text, err);
+    return tsd_meta_req_write(w->ask, &w->text, err);
 }
 
 static int search_tail(struct search_work *w, int64_t began_ns, struct ts_error *err)
@@ -265,7 +265,7 @@ static int search_tail(struct search_work *w, int64_t began_ns, struct ts_error 
     double ms = (double)(ts_clock_mono_ns() - began_ns) / 1e6;
     ts_buf_clear(&w->text);
     ts_buf_printf(&w->text, "],\"totalResults\":%llu,\"time\":%.3f}", (unsigned long long)w->n_found, ms);
-    return tsd_ask_write(w->ask, &w->text, err);
+    return tsd_meta_req_write(w->ask, &w->text, err);
 }
 
 static int search_answer(struct search_work *w, struct ts_error *err)
@@ -277,7 +277,7 @@ static int search_answer(struct search_work *w, struct ts_error *err)
     return search_tail(w, began_ns, err);
 }
 
-static int search_run(struct tsd_ask *ask, bool always, struct ts_error *err)
+static int search_run(struct tsd_meta_req *ask, bool always, struct ts_error *err)
 {
     const char *slash = memrchr(ask->path.p, '/', ask->path.n);
     struct ts_slice name = {slash + 1, (size_t)(ask->path.p + ask->path.n - slash - 1)};
@@ -303,19 +303,19 @@ static int search_run(struct tsd_ask *ask, bool always, struct ts_error *err)
     ts_buf_init(&w.text, 0);
     int rc = w.kind->run == run_lookup ? tsd_lookup_check(sto_store_catalog(ask->store), &w.lookup, err) : 0;
     if (rc == TS_ENOTFOUND)
-        rc = tsd_ask_not_found(ask, "Unable to resolve one or more UIDs", err);
+        rc = tsd_meta_req_not_found(ask, "Unable to resolve one or more UIDs", err);
     if (rc == 0)
         rc = search_answer(&w, err);
     ts_buf_release(&w.text);
     return rc;
 }
 
-int tsd_ask_search(struct tsd_ask *ask, struct ts_error *err)
+int tsd_handle_search(struct tsd_meta_req *ask, struct ts_error *err)
 {
     return search_run(ask, false, err);
 }
 
-int tsd_ask_find(struct tsd_ask *ask, struct ts_error *err)
+int tsd_meta_req_find(struct tsd_meta_req *ask, struct ts_error *err)
 {
     return search_run(ask, true, err);
 }

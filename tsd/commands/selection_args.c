@@ -1,11 +1,11 @@
 /*
- * choice.c - the words, and deletes through a daemon or straight in a folder.
+ * selection_args.c - the words, and deletes through a daemon or straight in a folder.
  *
  * A folder's owner may always delete: the switch query_allow_delete is about who may over the network.
  *
  * Threads    the main thread; with --data it is the port's
  */
-#include "tsd/commands/choice.h"
+#include "tsd/commands/selection_args.h"
 
 #include "tsd/format/deleted.h"
 
@@ -67,7 +67,7 @@ static int choice_apply(struct sto_store *store, const struct tsd_deleted *d, st
     struct sto_port *port = sto_port(store, 0);
     struct pollfd pfd = {.fd = sto_port_fd(port), .events = POLLIN};
     for (size_t i = 0; i < d->n; i++) {
-        const struct qry_doomed *x = &d->doomed[i];
+        const struct qry_delete_target *x = &d->targets[i];
         int rc;
         while ((rc = sto_delete(port, x->series, x->from_ms, x->to_ms)) == TS_EBUSY) {
             sto_port_turn(port);

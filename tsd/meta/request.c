@@ -1,37 +1,37 @@
 /*
- * ask.c - the table of requests about annotations and metadata.
+ * request.c - the table of requests about annotations and metadata.
  *
- * Threads    see ask.h
+ * Threads    see request.h
  */
-#include "tsd/meta/ask.h"
+#include "tsd/meta/request.h"
 
 static const struct {
     const char *path; /* a star at the end: everything below */
-    int (*run)(struct tsd_ask *a, struct ts_error *err);
+    int (*run)(struct tsd_meta_req *a, struct ts_error *err);
 } asks[] = {
-    {"api/annotation", tsd_ask_annotation},
-    {"api/annotation/bulk", tsd_ask_annotation_bulk},
-    {"api/annotations", tsd_ask_annotations},
-    {"api/find/*", tsd_ask_find},
-    {"api/metric", tsd_ask_metric},
-    {"api/search/*", tsd_ask_search},
-    {"api/tree", tsd_ask_tree},
-    {"api/tree/branch", tsd_ask_tree_branch},
-    {"api/tree/collisions", tsd_ask_tree_collisions},
-    {"api/tree/notmatched", tsd_ask_tree_notmatched},
-    {"api/tree/rule", tsd_ask_tree_rule},
-    {"api/tree/rules", tsd_ask_tree_rules},
-    {"api/tree/test", tsd_ask_tree_test},
-    {"api/uid/assign", tsd_ask_uid_assign},
-    {"api/uid/delete", tsd_ask_uid_delete},
-    {"api/uid/fsck", tsd_ask_uid_fsck},
-    {"api/uid/rename", tsd_ask_uid_rename},
-    {"api/uid/tsmeta", tsd_ask_tsmeta},
-    {"api/uid/uidmeta", tsd_ask_uidmeta},
-    {"api/uid/*", tsd_ask_uid_other},
+    {"api/annotation", tsd_handle_annotation},
+    {"api/annotation/bulk", tsd_handle_annotation_bulk},
+    {"api/annotations", tsd_handle_annotations},
+    {"api/find/*", tsd_meta_req_find},
+    {"api/metric", tsd_handle_metric},
+    {"api/search/*", tsd_handle_search},
+    {"api/tree", tsd_handle_tree},
+    {"api/tree/branch", tsd_handle_tree_branch},
+    {"api/tree/collisions", tsd_handle_tree_collisions},
+    {"api/tree/notmatched", tsd_handle_tree_notmatched},
+    {"api/tree/rule", tsd_handle_tree_rule},
+    {"api/tree/rules", tsd_handle_tree_rules},
+    {"api/tree/test", tsd_handle_tree_test},
+    {"api/uid/assign", tsd_handle_uid_assign},
+    {"api/uid/delete", tsd_handle_uid_delete},
+    {"api/uid/fsck", tsd_handle_uid_fsck},
+    {"api/uid/rename", tsd_handle_uid_rename},
+    {"api/uid/tsmeta", tsd_handle_tsmeta},
+    {"api/uid/uidmeta", tsd_handle_uidmeta},
+    {"api/uid/*", tsd_handle_uid_other},
 };
 
-int tsd_ask_run(struct tsd_ask *a, struct ts_error *err)
+int tsd_meta_req_run(struct tsd_meta_req *a, struct ts_error *err)
 {
     a->status = 200;
     for (size_t i = 0; i < sizeof(asks) / sizeof(asks[0]); i++) {
@@ -48,7 +48,7 @@ int tsd_ask_run(struct tsd_ask *a, struct ts_error *err)
     return ts_error_set(err, TS_ENOTFOUND, "Endpoint not found");
 }
 
-bool tsd_ask_param(const struct tsd_ask *a, const char *name, struct ts_slice *out)
+bool tsd_meta_req_param(const struct tsd_meta_req *a, const char *name, struct ts_slice *out)
 {
     *out = (struct ts_slice){"", 0};
     for (size_t i = a->n_params; i-- > 0;) {
@@ -60,7 +60,7 @@ bool tsd_ask_param(const struct tsd_ask *a, const char *name, struct ts_slice *o
     return false;
 }
 
-int tsd_ask_body(const struct tsd_ask *a, json_t **out, struct ts_error *err)
+int tsd_meta_req_body(const struct tsd_meta_req *a, json_t **out, struct ts_error *err)
 {
     *out = NULL;
     if (a->body.n == 0)
@@ -68,8 +68,8 @@ int tsd_ask_body(const struct tsd_ask *a, json_t **out, struct ts_error *err)
     return ts_json_load(a->body, out, err);
 }
 
-int tsd_ask_known(const struct tsd_ask *a, const json_t *obj, const struct tsd_field *fields,
-                  const char *others, struct ts_error *err)
+int tsd_meta_req_known(const struct tsd_meta_req *a, const json_t *obj, const struct tsd_field *fields,
+                       const char *others, struct ts_error *err)
 {
     struct ts_json_unknown unknown = {.n = 0};
     struct ts_buf known;
@@ -86,7 +86,7 @@ int tsd_ask_known(const struct tsd_ask *a, const json_t *obj, const struct tsd_f
     return rc;
 }
 
-struct ts_slice tsd_ask_text(const struct tsd_ask *a, const json_t *v)
+struct ts_slice tsd_meta_req_text(const struct tsd_meta_req *a, const json_t *v)
 {
     if (!json_is_string(v))
         return (struct ts_slice){"", 0};
@@ -94,14 +94,14 @@ struct ts_slice tsd_ask_text(const struct tsd_ask *a, const json_t *v)
     return (struct ts_slice){ts_arena_strndup(a->arena, json_string_value(v), n), n};
 }
 
-int tsd_ask_not_found(struct tsd_ask *a, const char *message, struct ts_error *err)
+int tsd_meta_req_not_found(struct tsd_meta_req *a, const char *message, struct ts_error *err)
 {
     a->error_status = 404;
     (void)snprintf(a->details, sizeof(a->details), "%s", err->text);
     return ts_error_set(err, TS_ENOTFOUND, "%s", message);
 }
 
-int tsd_ask_write(struct tsd_ask *a, const struct ts_buf *text, struct ts_error *err)
+int tsd_meta_req_write(struct tsd_meta_req *a, const struct ts_buf *text, struct ts_error *err)
 {
     if (text->failed)
         return ts_error_set(err, TS_ENOMEM, "no memory for the answer");

@@ -1,11 +1,11 @@
 /*
- * choice.h - what scan and delete share: series and a range by the words of a query, and deleting them.
+ * selection_args.h - what scan and delete share: series and a range by the words of a query, and deleting them.
  *
  * Threads    the main thread
  * Not here   where to ask (answer.h), what is deleted (query/execution/delete.c)
  */
-#ifndef TSD_COMMANDS_CHOICE_H
-#define TSD_COMMANDS_CHOICE_H
+#ifndef TSD_COMMANDS_SELECTION_ARGS_H
+#define TSD_COMMANDS_SELECTION_ARGS_H
 
 #include "query/query.h"
 #include "tsd/commands/answer.h"

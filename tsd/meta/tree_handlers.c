@@ -1,10 +1,10 @@
 /*
- * tree_ask.c - /api/tree and /api/tree/branch: definitions of trees, and their branches.
+ * tree_handlers.c - /api/tree and /api/tree/branch: definitions of trees, and their branches.
  *
- * Threads    see ask.h
+ * Threads    see request.h
  * Source     protocols-and-queries 2.15
  */
-#include "tsd/meta/tree_ask.h"
+#include "tsd/meta/tree_handlers.h"
 
 #include "tsd/meta/search_lookup.h"
 
@@ -40,7 +40,7 @@ int tsd_tree_id_of(const json_t *obj, uint16_t *out, struct ts_error *err)
     return 0;
 }
 
-static int tree_request_read(struct tsd_ask *a, unsigned methods, struct tsd_tree_request *out,
+static int tree_request_read(struct tsd_meta_req *a, unsigned methods, struct tsd_tree_request *out,
                              struct ts_error *err)
 {
     struct ts_slice text;
@@ -48,8 +48,8 @@ static int tree_request_read(struct tsd_ask *a, unsigned methods, struct tsd_tre
     if (!(a->method & methods))
         return ts_error_set(err, TS_EINVAL, "Unsupported HTTP request method");
     if (a->method != TSD_GET && a->body.n)
-        TS_TRY(tsd_ask_body(a, &out->root, err));
-    if (tsd_ask_param(a, "treeid", &text))
+        TS_TRY(tsd_meta_req_body(a, &out->root, err));
+    if (tsd_meta_req_param(a, "treeid", &text))
         TS_TRY(tree_id_text(text, &id, err));
     out->id = (uint16_t)id;
     if (json_is_object(out->root))
@@ -58,8 +58,9 @@ static int tree_request_read(struct tsd_ask *a, unsigned methods, struct tsd_tre
     return 0;
 }
 
-int tsd_tree_request_run(struct tsd_ask *a, unsigned methods,
-                         int (*answer)(struct tsd_ask *a, struct tsd_tree_request *r, struct ts_error *err),
+int tsd_tree_request_run(struct tsd_meta_req *a, unsigned methods,
+                         int (*answer)(struct tsd_meta_req *a, struct tsd_tree_request *r,
+                                       struct ts_error *err),
                          struct ts_error *err)
 {
     struct tsd_tree_request r = {0};
@@ -70,16 +71,16 @@ int tsd_tree_request_run(struct tsd_ask *a, unsigned methods,
     return rc;
 }
 
-int tsd_tree_gone(struct tsd_ask *a, uint16_t id, int rc, struct ts_error *err)
+int tsd_tree_gone(struct tsd_meta_req *a, uint16_t id, int rc, struct ts_error *err)
 {
     char text[48];
     if (rc != TS_ENOTFOUND)
         return rc;
     (void)snprintf(text, sizeof(text), "Unable to locate tree: %u", (unsigned)id);
-    return tsd_ask_not_found(a, text, err);
+    return tsd_meta_req_not_found(a, text, err);
 }
 
-int tsd_tree_request_load(struct tsd_ask *a, struct tsd_tree_request *r, struct ts_error *err)
+int tsd_tree_request_load(struct tsd_meta_req *a, struct tsd_tree_request *r, struct ts_error *err)
 {
     if (!r->has_id)
         return ts_error_set(err, TS_EINVAL, "Missing tree ID");
@@ -88,7 +89,8 @@ int tsd_tree_request_load(struct tsd_ask *a, struct tsd_tree_request *r, struct 
 
 /* --- definitions --- */
 
-static int tree_write(struct tsd_ask *a, const struct tsd_tree *t, const char *before, struct ts_error *err)
+static int tree_write(struct tsd_meta_req *a, const struct tsd_tree *t, const char *before,
+                      struct ts_error *err)
 {
     struct ts_buf text;
     struct ts_json j;
@@ -96,12 +98,12 @@ static int tree_write(struct tsd_ask *a, const struct tsd_tree *t, const char *b
     ts_buf_str(&text, before);
     ts_json_init(&j, &text);
     tsd_tree_json(t, &j);
-    int rc = tsd_ask_write(a, &text, err);
+    int rc = tsd_meta_req_write(a, &text, err);
     ts_buf_release(&text);
     return rc;
 }
 
-static int tree_list(struct tsd_ask *a, struct ts_error *err)
+static int tree_list(struct tsd_meta_req *a, struct ts_error *err)
 {
     uint16_t *ids;
     size_t n = tsd_tree_ids(a->store, a->arena, &ids), n_shown = 0;
@@ -134,7 +136,7 @@ static int tree_edit(void *arg, struct tsd_tree *t, struct ts_arena *arena, stru
     return t->def.v[TSD_TREE_NAME].text.n ? 0 : ts_error_set(err, TS_EINVAL, "Missing tree name");
 }
 
-static int tree_store(struct tsd_ask *a, const struct tsd_tree_request *r, struct tsd_tree *out,
+static int tree_store(struct tsd_meta_req *a, const struct tsd_tree_request *r, struct tsd_tree *out,
                       struct ts_error *err)
 {
     struct tsd_record given;
@@ -142,7 +144,7 @@ static int tree_store(struct tsd_ask *a, const struct tsd_tree_request *r, struc
     bool changed;
     tsd_record_init(&given, tsd_tree_fields);
     if (r->root) {
-        TS_TRY(tsd_ask_known(a, r->root, tsd_tree_fields, "treeId rules", err));
+        TS_TRY(tsd_meta_req_known(a, r->root, tsd_tree_fields, "treeId rules", err));
         TS_TRY(tsd_record_from_json(&given, r->root, a->arena, err));
     } else {
         TS_TRY(tsd_record_from_params(&given, a->params, a->n_params, a->arena, err));
@@ -157,18 +159,18 @@ static int tree_store(struct tsd_ask *a, const struct tsd_tree_request *r, struc
 }
 
 /* With definition=true everything goes; else nothing has to: branches follow from the rules. */
-static int tree_delete(struct tsd_ask *a, struct tsd_tree_request *r, struct ts_error *err)
+static int tree_delete(struct tsd_meta_req *a, struct tsd_tree_request *r, struct ts_error *err)
 {
     struct ts_slice definition;
     const json_t *v = json_object_get(r->root, "definition");
-    bool all = tsd_ask_param(a, "definition", &definition) && ts_slice_is(definition, "true");
+    bool all = tsd_meta_req_param(a, "definition", &definition) && ts_slice_is(definition, "true");
     all = all || json_is_true(v) || (json_is_string(v) && strcmp(json_string_value(v), "true") == 0);
     TS_TRY(tsd_tree_request_load(a, r, err));
     a->status = 204;
     return all ? tsd_tree_gone(a, r->id, tsd_tree_delete(a->store, r->id, err), err) : 0;
 }
 
-static int tree_do(struct tsd_ask *a, struct tsd_tree_request *r, struct ts_error *err)
+static int tree_do(struct tsd_meta_req *a, struct tsd_tree_request *r, struct ts_error *err)
 {
     if (a->method == TSD_DELETE)
         return tree_delete(a, r, err);
@@ -178,7 +180,7 @@ static int tree_do(struct tsd_ask *a, struct tsd_tree_request *r, struct ts_erro
     return tree_write(a, &r->tree, "", err);
 }
 
-int tsd_ask_tree(struct tsd_ask *a, struct ts_error *err)
+int tsd_handle_tree(struct tsd_meta_req *a, struct ts_error *err)
 {
     return tsd_tree_request_run(a, TSD_GET | TSD_POST | TSD_PUT | TSD_DELETE, tree_do, err);
 }
@@ -219,7 +221,7 @@ void tsd_tree_leaf_json(const struct sto_catalog *cat, const struct sto_series *
 }
 
 /* Write children [from, to) as an array, null if there are none. */
-static int branch_children(struct tsd_ask *a, const struct tsd_tree_branch *b, size_t from, size_t to,
+static int branch_children(struct tsd_meta_req *a, const struct tsd_tree_branch *b, size_t from, size_t to,
                            struct ts_error *err)
 {
     struct ts_buf text;
@@ -241,13 +243,13 @@ static int branch_children(struct tsd_ask *a, const struct tsd_tree_branch *b, s
             ts_json_member_null(&j, "leaves");
             ts_json_obj_end(&j);
         }
-        rc = tsd_ask_write(a, &text, err);
+        rc = tsd_meta_req_write(a, &text, err);
     }
     ts_buf_release(&text);
     return rc < 0 || from == to ? rc : ts_sink_str(a->sink, "]", err);
 }
 
-static int branch_write(struct tsd_ask *a, const struct tsd_tree_branch *b, struct ts_error *err)
+static int branch_write(struct tsd_meta_req *a, const struct tsd_tree_branch *b, struct ts_error *err)
 {
     struct ts_buf text;
     struct ts_json j;
@@ -256,7 +258,7 @@ static int branch_write(struct tsd_ask *a, const struct tsd_tree_branch *b, stru
     ts_json_obj(&j);
     tsd_tree_branch_members(b->id.tree, b->names, b->id.hashes, b->id.depth, NULL, &j);
     ts_buf_str(&text, ",\"branches\":");
-    int rc = tsd_ask_write(a, &text, err);
+    int rc = tsd_meta_req_write(a, &text, err);
     ts_buf_release(&text);
     TS_TRY(rc);
     TS_TRY(branch_children(a, b, 0, b->n_branches, err));
@@ -265,7 +267,7 @@ static int branch_write(struct tsd_ask *a, const struct tsd_tree_branch *b, stru
     return ts_sink_str(a->sink, "}", err);
 }
 
-static int branch_gone(struct tsd_ask *a, const struct tsd_tree_branch_id *id, struct ts_error *err)
+static int branch_gone(struct tsd_meta_req *a, const struct tsd_tree_branch_id *id, struct ts_error *err)
 {
     struct ts_buf text;
     ts_buf_init(&text, 0);
@@ -273,17 +275,17 @@ static int branch_gone(struct tsd_ask *a, const struct tsd_tree_branch_id *id, s
     tsd_tree_branch_hex(id->tree, id->hashes, id->depth < 20 ? id->depth : 20, &text);
     ts_buf_printf(&text, "' for tree '%u'", (unsigned)id->tree);
     ts_buf_char(&text, '\0');
-    int rc = tsd_ask_not_found(a, text.p, err);
+    int rc = tsd_meta_req_not_found(a, text.p, err);
     ts_buf_release(&text);
     return rc;
 }
 
-static int branch_do(struct tsd_ask *a, struct tsd_tree_request *r, struct ts_error *err)
+static int branch_do(struct tsd_meta_req *a, struct tsd_tree_request *r, struct ts_error *err)
 {
     struct tsd_tree_branch_id id = {.tree = r->id};
     struct tsd_tree_branch b;
     struct ts_slice hex;
-    if (tsd_ask_param(a, "branch", &hex)) {
+    if (tsd_meta_req_param(a, "branch", &hex)) {
         TS_TRY(tsd_tree_branch_parse(hex, a->arena, &id, err));
         r->id = id.tree;
         r->has_id = true;
@@ -304,7 +306,7 @@ static int branch_do(struct tsd_ask *a, struct tsd_tree_request *r, struct ts_er
     return rc;
 }
 
-int tsd_ask_tree_branch(struct tsd_ask *a, struct ts_error *err)
+int tsd_handle_tree_branch(struct tsd_meta_req *a, struct ts_error *err)
 {
     return tsd_tree_request_run(a, TSD_GET, branch_do, err);
 }

@@ -1,5 +1,5 @@
 /*
- * units.c - processor time, memory, tasks, bytes of disks and limits of control groups: systemd's units and slices, containers.
+ * cgroup.c - processor time, memory, tasks, bytes of disks and limits of control groups: systemd's units and slices, containers.
  *
  * Version 2 has one tree (/sys/fs/cgroup); version 1 one for each resource, in which the same paths stand. Groups of a moment (login
  * sessions, transient units) are left out by a key: each would be a series of its own for ever. When there are more groups than are to

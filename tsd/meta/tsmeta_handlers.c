@@ -1,10 +1,10 @@
 /*
- * tsmeta_ask.c - /api/uid/tsmeta: what people say about a series, and what its points say.
+ * tsmeta_handlers.c - /api/uid/tsmeta: what people say about a series, and what its points say.
  *
- * Threads    see ask.h
+ * Threads    see request.h
  * Source     protocols-and-queries 2.19
  */
-#include "tsd/meta/ask.h"
+#include "tsd/meta/request.h"
 
 #include "query/execution/select.h"
 #include "tsd/meta/search_lookup.h"
@@ -12,15 +12,15 @@
 
 /* A request at work. */
 struct tsmeta_work {
-    struct tsd_ask *ask;     /* the request */
-    struct sto_store *store; /* where */
-    struct ts_slice tsuid;   /* which series, or */
-    struct ts_slice m;       /* "metric{k=v}" */
-    bool create;             /* make the series of m */
-    struct tsd_record given; /* fields */
-    size_t n;                /* elements of an array written */
-    struct ts_error *err;    /* why a walk stopped */
-    int rc;                  /* the same */
+    struct tsd_meta_req *ask; /* the request */
+    struct sto_store *store;  /* where */
+    struct ts_slice tsuid;    /* which series, or */
+    struct ts_slice m;        /* "metric{k=v}" */
+    bool create;              /* make the series of m */
+    struct tsd_record given;  /* fields */
+    size_t n;                 /* elements of an array written */
+    struct ts_error *err;     /* why a walk stopped */
+    int rc;                   /* the same */
 };
 
 static int tsmeta_request(struct tsmeta_work *a, struct ts_error *err)
@@ -28,19 +28,19 @@ static int tsmeta_request(struct tsmeta_work *a, struct ts_error *err)
     struct ts_arena *arena = a->ask->arena;
     struct ts_slice create;
     tsd_record_init(&a->given, tsd_tsmeta_fields);
-    (void)tsd_ask_param(a->ask, "tsuid", &a->tsuid);
-    (void)tsd_ask_param(a->ask, "m", &a->m);
-    a->create = tsd_ask_param(a->ask, "create", &create) && ts_slice_is(create, "true");
+    (void)tsd_meta_req_param(a->ask, "tsuid", &a->tsuid);
+    (void)tsd_meta_req_param(a->ask, "m", &a->m);
+    a->create = tsd_meta_req_param(a->ask, "create", &create) && ts_slice_is(create, "true");
     if (a->ask->method == TSD_GET || a->ask->body.n == 0) {
         TS_TRY(tsd_record_from_params(&a->given, a->ask->params, a->ask->n_params, arena, err));
     } else {
         json_t *root;
-        TS_TRY(tsd_ask_body(a->ask, &root, err));
+        TS_TRY(tsd_meta_req_body(a->ask, &root, err));
         const json_t *tsuid = json_object_get(root, "tsuid");
         if (json_is_string(tsuid))
-            a->tsuid = tsd_ask_text(a->ask, tsuid);
-        int rc =
-            tsd_ask_known(a->ask, root, tsd_tsmeta_fields, "metric tags lastReceived totalDatapoints", err);
+            a->tsuid = tsd_meta_req_text(a->ask, tsuid);
+        int rc = tsd_meta_req_known(a->ask, root, tsd_tsmeta_fields,
+                                    "metric tags lastReceived totalDatapoints", err);
         if (rc == 0)
             rc = tsd_record_from_json(&a->given, root, arena, err);
         json_decref(root);
@@ -51,7 +51,7 @@ static int tsmeta_request(struct tsmeta_work *a, struct ts_error *err)
 
 static int tsmeta_not_found(struct tsmeta_work *a, struct ts_error *err)
 {
-    return tsd_ask_not_found(a->ask, "Could not find Timeseries meta data", err);
+    return tsd_meta_req_not_found(a->ask, "Could not find Timeseries meta data", err);
 }
 
 static int tsmeta_write(struct tsmeta_work *a, const struct sto_series *s, const struct tsd_record *r,
@@ -154,7 +154,7 @@ static int tsmeta_one(struct tsmeta_work *a, const struct sto_series *s, struct 
     return tsmeta_write(a, s, &r, err);
 }
 
-int tsd_ask_tsmeta(struct tsd_ask *ask, struct ts_error *err)
+int tsd_handle_tsmeta(struct tsd_meta_req *ask, struct ts_error *err)
 {
     struct tsmeta_work a = {.ask = ask, .store = ask->store};
     const struct sto_series *s;

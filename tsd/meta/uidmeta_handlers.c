@@ -1,10 +1,10 @@
 /*
- * uidmeta_ask.c - /api/uid/uidmeta: what people say about a name.
+ * uidmeta_handlers.c - /api/uid/uidmeta: what people say about a name.
  *
- * Threads    see ask.h
+ * Threads    see request.h
  * Source     protocols-and-queries 2.18
  */
-#include "tsd/meta/ask.h"
+#include "tsd/meta/request.h"
 
 #include "tsd/meta/uidmeta.h"
 
@@ -31,24 +31,24 @@ static int uidmeta_which(struct ts_slice uid, struct ts_slice type, struct uidme
     return 0;
 }
 
-static int uidmeta_request(struct tsd_ask *ask, struct uidmeta_wanted *out, struct ts_error *err)
+static int uidmeta_request(struct tsd_meta_req *ask, struct uidmeta_wanted *out, struct ts_error *err)
 {
     out->merge = NULL;
     tsd_record_init(&out->given, tsd_uidmeta_fields);
     if (ask->method == TSD_GET || ask->body.n == 0) {
         struct ts_slice uid, type;
-        (void)tsd_ask_param(ask, "uid", &uid);
-        (void)tsd_ask_param(ask, "type", &type);
+        (void)tsd_meta_req_param(ask, "uid", &uid);
+        (void)tsd_meta_req_param(ask, "type", &type);
         TS_TRY(uidmeta_which(uid, type, out, err));
         return tsd_record_from_params(&out->given, ask->params, ask->n_params, ask->arena, err);
     }
     json_t *root;
-    TS_TRY(tsd_ask_body(ask, &root, err));
+    TS_TRY(tsd_meta_req_body(ask, &root, err));
     const char *uid = json_string_value(json_object_get(root, "uid"));
     const char *type = json_string_value(json_object_get(root, "type"));
     int rc = uidmeta_which(ts_slice_str(uid ? uid : ""), ts_slice_str(type ? type : ""), out, err);
     if (rc == 0)
-        rc = tsd_ask_known(ask, root, tsd_uidmeta_fields, "customMerge", err);
+        rc = tsd_meta_req_known(ask, root, tsd_uidmeta_fields, "customMerge", err);
     if (rc == 0)
         rc = tsd_record_from_json(&out->given, root, ask->arena, err);
     out->merge = json_incref(json_object_get(root, "customMerge"));
@@ -57,7 +57,7 @@ static int uidmeta_request(struct tsd_ask *ask, struct uidmeta_wanted *out, stru
 }
 
 /* {"field":"text", ...}: other free text fields stay; an empty text takes one away. */
-static int uidmeta_merge(struct tsd_ask *ask, const struct uidmeta_wanted *wanted, struct ts_error *err)
+static int uidmeta_merge(struct tsd_meta_req *ask, const struct uidmeta_wanted *wanted, struct ts_error *err)
 {
     const char *k;
     json_t *v;
@@ -65,13 +65,13 @@ static int uidmeta_merge(struct tsd_ask *ask, const struct uidmeta_wanted *wante
     {
         if (!json_is_string(v))
             return ts_error_set(err, TS_EINVAL, "Field 'customMerge' must be an object of texts");
-        TS_TRY(tsd_uidmeta_set(ask->store, wanted->kind, wanted->id, ts_slice_str(k), tsd_ask_text(ask, v),
-                               err));
+        TS_TRY(tsd_uidmeta_set(ask->store, wanted->kind, wanted->id, ts_slice_str(k),
+                               tsd_meta_req_text(ask, v), err));
     }
     return 0;
 }
 
-static int uidmeta_do(struct tsd_ask *ask, const struct uidmeta_wanted *wanted, struct tsd_record *out,
+static int uidmeta_do(struct tsd_meta_req *ask, const struct uidmeta_wanted *wanted, struct tsd_record *out,
                       struct ts_error *err)
 {
     struct sto_store *st = ask->store;
@@ -91,7 +91,7 @@ static int uidmeta_do(struct tsd_ask *ask, const struct uidmeta_wanted *wanted, 
     return 0;
 }
 
-int tsd_ask_uidmeta(struct tsd_ask *ask, struct ts_error *err)
+int tsd_handle_uidmeta(struct tsd_meta_req *ask, struct ts_error *err)
 {
     struct uidmeta_wanted wanted;
     struct tsd_record r;
@@ -103,12 +103,12 @@ int tsd_ask_uidmeta(struct tsd_ask *ask, struct ts_error *err)
         rc = uidmeta_do(ask, &wanted, &r, err);
     json_decref(wanted.merge);
     if (rc == TS_ENOTFOUND)
-        return tsd_ask_not_found(ask, "Could not find the requested UID", err);
+        return tsd_meta_req_not_found(ask, "Could not find the requested UID", err);
     TS_TRY(rc);
     ts_buf_init(&text, 0);
     ts_json_init(&j, &text);
     tsd_uidmeta_json(&r, &j);
-    rc = tsd_ask_write(ask, &text, err);
+    rc = tsd_meta_req_write(ask, &text, err);
     ts_buf_release(&text);
     return rc;
 }

@@ -1,11 +1,11 @@
 /*
- * accept.h - the form of an answer that a client asks for by its header Accept.
+ * negotiate.h - the form of an answer that a client asks for by its header Accept.
  *
  * Threads    any
  * Source     RFC 9110 12.5.1
  */
-#ifndef TSD_PROTOCOLS_HTTP_ACCEPT_H
-#define TSD_PROTOCOLS_HTTP_ACCEPT_H
+#ifndef TSD_PROTOCOLS_HTTP_NEGOTIATE_H
+#define TSD_PROTOCOLS_HTTP_NEGOTIATE_H
 
 #include "tsd/format/out.h"
 

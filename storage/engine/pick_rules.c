@@ -173,7 +173,7 @@ static bool tier_at(struct sto_pick__picker *p, struct sto_pick__group g, size_t
 {
     for (size_t from = g.lo;;) {
         choose_tier(p, from, newest);
-        if (p->n_in < tier_files(p, g, done))
+        if (p->n_in == 0 || p->n_in < tier_files(p, g, done)) /* none: not even the newest one is newer */
             return false;
         struct sto_pick__run *r = sto_pick__in_the_way(p);
         if (!r) {

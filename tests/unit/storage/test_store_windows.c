@@ -82,6 +82,38 @@ static void test_store_windows__merges_do_not_fill_the_disk(void **state)
     t_faultfs_free(f);
 }
 
+/* A run that was written anew by itself heeds a delete that is newer than small files before and behind it on the same day, which
+ * are enough for a merge and can't have one: it lies between them, by time and by generations. */
+static void test_store_windows__a_run_between_small_files_stops_them_alone(void **state)
+{
+    (void)state;
+    struct t_faultfs *f = t_faultfs_new(1);
+    clocks(T0 + 6 * TS_HOUR_MS, 1000);
+    struct sto_store *st = open_at(f, 0, 0);
+    for (int64_t i = 0; i < 3000; i++)
+        put_at(st, 0, T0 + i * 1000, i * 7919 % 10007);
+    flush_to(st, STO_LEVEL_FILES);
+    for (int64_t i = 0; i < FILES; i++) {
+        put_at(st, 0, T0 + (i % 2 ? 3 : -3) * TS_HOUR_MS + i * 60000, 1);
+        flush_to(st, STO_LEVEL_FILES);
+    }
+    assert_int_equal(sto_delete(sto_port(st, 0), kit_series(st, 0), T0, T0 + 999), 0);
+    flush_to(st, STO_LEVEL_COMPACT); /* files that do not overlap stay as they are */
+    assert_int_equal(stat_of(st, "files.count"), 1 + FILES);
+    assert_int_equal(sto_store_pump_merges(st, NULL), 0);
+    assert_int_equal(stat_of(st, "files.count"), 1 + FILES);
+    assert_int_equal(seen(st, 0).n, 2999 + FILES);
+    for (int64_t i = 0; i < FILES; i++) {
+        put_at(st, 0, T0 + (i % 2 ? 3 : -3) * TS_HOUR_MS + i * 60000 + 1, 1);
+        flush_to(st, STO_LEVEL_FILES);
+    }
+    assert_int_equal(sto_store_pump_merges(st, NULL), 0); /* newer ones are in nobody's way */
+    assert_int_equal(stat_of(st, "files.count"), 1 + FILES + 1);
+    assert_int_equal(seen(st, 0).n, 2999 + 2 * FILES);
+    kit_close(st);
+    t_faultfs_free(f);
+}
+
 /* A failure is a first one again after merges of its window went well. */
 static void test_store_windows__a_pause_begins_anew(void **state)
 {
@@ -390,6 +422,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(test_store_windows__a_bad_block_stops_its_window_alone),
         CASE(test_store_windows__merges_do_not_fill_the_disk),
+        CASE(test_store_windows__a_run_between_small_files_stops_them_alone),
         CASE(test_store_windows__a_pause_begins_anew),
         CASE(test_store_windows__merges_keep_to_their_bytes_a_second),
         CASE(test_store_windows__deletes_make_room_on_a_full_disk),

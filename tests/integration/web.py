@@ -39,7 +39,7 @@ def loopback(d, compat):
     check("delete of names", ask(d, "POST", "/api/uid/delete", None, '{"metric":["web.m"]}')[0], 403)
     check("jsonp", ask(d, "GET", "/api/version?jsonp=f")[0], 200 if compat else 400)
     check("the command says which key", "uid_allow_delete" in d.run("uid", "delete", "metrics", "web.m", "--port", str(d.port), check=False).stderr)
-    check("counted", refused(d), {"host": 2, "site": 2, "method": 0 if compat else 4, "admin": 0, "key": 2 if compat else 4})
+    check("counted", refused(d), {"host": 2, "site": 2, "method": 0 if compat else 4, "admin": 0, "key": 2 if compat else 4, "client": 0})
 
 
 def main():

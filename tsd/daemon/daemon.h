@@ -21,6 +21,7 @@ struct tsd_queries;
 struct tsd_schedule;
 struct tsd_worker;
 struct tsd_protocol;
+struct tsd_transport;
 
 /* Why a connection is refused. */
 enum tsd_rejection {
@@ -33,8 +34,11 @@ enum tsd_rejection {
 struct tsd_daemon {
     const struct ts_conf *conf; /* all keys, for /api/config */
     const struct tsd_protocol *const
-        *protocols;                     /* in the order in which they look at first bytes, ended by NULL */
-    struct tsd_settings set;            /* their values */
+        *protocols;                        /* in the order in which they look at first bytes, ended by NULL */
+    struct tsd_settings set;               /* their values */
+    const struct tsd_transport *transport; /* under connections; NULL: plain sockets */
+    /* Which permissions (enum tsd_permission) a client lacks; NULL: every client has all. Any worker. */
+    unsigned (*restrict_client)(const struct tsd_identity *who);
     struct sto_store *store;            /* the store */
     struct tsd_memory memory;           /* who may have how much of memory */
     struct ts_pool *pieces;             /* parallel pieces of queries */

@@ -1,11 +1,38 @@
 /*
- * permissions.c - names of refusals.
+ * permissions.c - permissions of clients, names of refusals.
  *
- * Threads    constant
+ * Threads    any
  */
 #include "tsd/daemon/permissions.h"
 
+#include "tsd/daemon/daemon.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <sys/socket.h>
+
 const char *const tsd_denial_tags[TSD_DENIED_KINDS] = {
     [TSD_DENIED_HOST] = "type=host",   [TSD_DENIED_SITE] = "type=site", [TSD_DENIED_METHOD] = "type=method",
-    [TSD_DENIED_ADMIN] = "type=admin", [TSD_DENIED_KEY] = "type=key",
+    [TSD_DENIED_ADMIN] = "type=admin", [TSD_DENIED_KEY] = "type=key",   [TSD_DENIED_CLIENT] = "type=client",
 };
+
+void tsd_identity_init(struct tsd_identity *who, const struct tsd_daemon *d, const struct sockaddr *address)
+{
+    char text[INET6_ADDRSTRLEN] = "?";
+    unsigned port = 0;
+    *who = (struct tsd_identity){.lacks = 0};
+    if (address->sa_family == AF_INET) {
+        const struct sockaddr_in *in = (const void *)address;
+        (void)inet_ntop(AF_INET, &in->sin_addr, text, sizeof(text));
+        port = ntohs(in->sin_port);
+        who->local = ntohl(in->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
+    } else if (address->sa_family == AF_INET6) {
+        const struct sockaddr_in6 *in = (const void *)address;
+        const struct in6_addr *a = &in->sin6_addr;
+        (void)inet_ntop(AF_INET6, a, text, sizeof(text));
+        port = ntohs(in->sin6_port);
+        who->local = IN6_IS_ADDR_LOOPBACK(a) || (IN6_IS_ADDR_V4MAPPED(a) && a->s6_addr[12] == IN_LOOPBACKNET);
+    }
+    (void)snprintf(who->address, sizeof(who->address), "%s:%u", text, port);
+    who->lacks = d->restrict_client ? d->restrict_client(who) : 0;
+}

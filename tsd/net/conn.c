@@ -10,7 +10,6 @@
 #include "base/mem.h"
 #include "tsd/net/worker.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <event2/event.h>
 #include <netinet/in.h>
@@ -26,28 +25,15 @@
 static void conn_on_read(evutil_socket_t fd, short what, void *arg);
 static void conn_on_write(evutil_socket_t fd, short what, void *arg);
 
-static void conn_peer(struct tsd_conn *c)
+static void conn_identify(struct tsd_conn *c)
 {
     union {
         struct sockaddr sa;
-        struct sockaddr_in in;
-        struct sockaddr_in6 in6;
         struct sockaddr_storage ss;
     } a = {.sa = {.sa_family = AF_UNSPEC}};
     socklen_t n = sizeof(a);
-    char text[INET6_ADDRSTRLEN] = "?";
-    unsigned port = 0;
-    if (getpeername(c->fd, &a.sa, &n) == 0 && a.sa.sa_family == AF_INET) {
-        inet_ntop(AF_INET, &a.in.sin_addr, text, sizeof(text));
-        port = ntohs(a.in.sin_port);
-        c->local = ntohl(a.in.sin_addr.s_addr) >> 24 == 127;
-    } else if (a.sa.sa_family == AF_INET6) {
-        inet_ntop(AF_INET6, &a.in6.sin6_addr, text, sizeof(text));
-        port = ntohs(a.in6.sin6_port);
-        c->local = IN6_IS_ADDR_LOOPBACK(&a.in6.sin6_addr) ||
-                   (IN6_IS_ADDR_V4MAPPED(&a.in6.sin6_addr) && a.in6.sin6_addr.s6_addr[12] == 127);
-    }
-    (void)snprintf(c->peer, sizeof(c->peer), "%s:%u", text, port);
+    (void)getpeername(c->fd, &a.sa, &n);
+    tsd_identity_init(&c->who, c->w->daemon, &a.sa);
 }
 
 struct ts_budget *tsd_conn_account(const struct tsd_conn *c, enum tsd_shared account)
@@ -55,27 +41,44 @@ struct ts_budget *tsd_conn_account(const struct tsd_conn *c, enum tsd_shared acc
     return tsd_memory_share(&c->w->daemon->memory, c->address ? &c->address->memory : NULL, account);
 }
 
-struct tsd_conn *tsd_conn_new(struct tsd_worker *w, int fd, struct tsd_peer *peer)
+struct tsd_conn *tsd_conn_new(struct tsd_worker *w, const struct tsd_accepted *a)
 {
     struct tsd_conn *c = ts_xcalloc(1, sizeof(*c));
-    int one = 1;
+    int one = 1, fd = a->fd;
     c->w = w;
     c->fd = fd;
-    c->address = peer;
+    c->address = a->peer;
+    c->proto = a->proto;
+    c->transport = a->transport ? a->transport : &tsd_transport_plain;
     c->blocks_end = &c->blocks;
     c->active_ms = w->now_ms;
     ts_buf_init(&c->tail, 0);
     ts_buf_init(&c->out, CONN_OUT_MAX_BYTES);
     c->tail.budget = c->out.budget = tsd_conn_account(c, TSD_SHARED_CONNECTIONS);
-    conn_peer(c);
+    conn_identify(c);
     (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
     (void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one));
     c->ev_read = event_new(w->base, fd, EV_READ | EV_PERSIST, conn_on_read, c);
     c->ev_write = event_new(w->base, fd, EV_WRITE | EV_PERSIST, conn_on_write, c);
     if (!c->ev_read || !c->ev_write)
         TS_BUG("no memory for an event");
-    tsd_conn_update(c);
     return c;
+}
+
+void tsd_conn_begin(struct tsd_conn *c)
+{
+    if (c->transport->open && c->transport->open(c) < 0) {
+        tsd_conn_kill(c);
+        return;
+    }
+    if (c->proto)
+        c->proto->open(c);
+    tsd_conn_update(c);
+}
+
+static size_t conn_decoded(const struct tsd_conn *c)
+{
+    return c->transport->decoded ? c->transport->decoded(c) : 0;
 }
 
 void tsd_conn_update(struct tsd_conn *c)
@@ -91,6 +94,8 @@ void tsd_conn_update(struct tsd_conn *c)
         want = !c->closing && c->n_held && c->tail.n < CONN_AHEAD_BYTES;
     else
         want = !c->stuck && !(c->w->paused && c->proto && c->proto->waits);
+    if (want && conn_decoded(c)) /* no event will tell of these */
+        tsd_worker_run_soon(c->w, c);
     if (want == c->reading)
         return;
     c->reading = want;
@@ -142,6 +147,8 @@ void tsd_conn_kill(struct tsd_conn *c)
     c->reading = c->writing = false;
     event_free(c->ev_read);
     event_free(c->ev_write);
+    if (c->transport->close)
+        c->transport->close(c);
     (void)close(c->fd);
     c->fd = -1;
     if (c->proto &&
@@ -173,7 +180,7 @@ static void conn_linger(struct tsd_conn *c)
 {
     if (c->linger_until_ms)
         return;
-    (void)shutdown(c->fd, SHUT_WR);
+    c->transport->shutdown(c);
     c->linger_until_ms = c->w->now_ms + CONN_LINGER_MS;
     c->stuck = false;
     tsd_conn_update(c);
@@ -217,7 +224,7 @@ void tsd_conn_unhold(struct tsd_conn *c)
 static ssize_t conn_send(struct tsd_conn *c, const char *p, size_t n)
 {
     for (;;) {
-        ssize_t k = send(c->fd, p, n, MSG_NOSIGNAL | MSG_DONTWAIT);
+        ssize_t k = c->transport->send(c, p, n);
         if (k >= 0)
             return k;
         if (errno == EINTR)
@@ -348,6 +355,8 @@ static void conn_on_write(evutil_socket_t fd, short what, void *arg)
 static bool conn_choose(struct tsd_conn *c, const char *p, size_t n)
 {
     for (const struct tsd_protocol *const *proto = c->w->daemon->protocols; *proto; proto++) {
+        if (!(*proto)->match)
+            continue;
         int is = (*proto)->match(c->w, p, n);
         if (is < 0 && !c->eof)
             return false;
@@ -389,24 +398,10 @@ static void conn_use(struct tsd_conn *c, const char *p, size_t n)
         tsd_worker_run_soon(c->w, c);
 }
 
-void tsd_conn_run(struct tsd_conn *c)
-{
-    struct tsd_worker *w = c->w;
-    if (c->dead || c->blocked || (w->paused && c->proto && c->proto->waits))
-        return;
-    size_t n = c->tail.n;
-    if (n > w->buf_bytes)
-        TS_BUG("a tail of %zu bytes", n);
-    if (n)
-        memcpy(w->buf, c->tail.p, n);
-    ts_buf_clear(&c->tail);
-    conn_use(c, w->buf, n);
-}
-
 /* Read and forget. */
 static void conn_discard(struct tsd_conn *c)
 {
-    ssize_t k = recv(c->fd, c->w->buf, c->w->buf_bytes, MSG_DONTWAIT);
+    ssize_t k = c->transport->receive(c, c->w->buf, c->w->buf_bytes);
     if (k == 0 || (k < 0 && errno != EAGAIN && errno != EINTR))
         tsd_conn_kill(c);
 }
@@ -414,7 +409,7 @@ static void conn_discard(struct tsd_conn *c)
 /* A request is being worked on: keep a little of what follows, and see whether the client goes. */
 static void conn_read_ahead(struct tsd_conn *c)
 {
-    ssize_t k = recv(c->fd, c->w->buf, CONN_AHEAD_BYTES, MSG_DONTWAIT);
+    ssize_t k = c->transport->receive(c, c->w->buf, CONN_AHEAD_BYTES);
     if (k < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (k < 0) {
@@ -433,12 +428,9 @@ static void conn_read_ahead(struct tsd_conn *c)
     tsd_conn_update(c);
 }
 
-static void conn_on_read(evutil_socket_t fd, short what, void *arg)
+static void conn_receive(struct tsd_conn *c)
 {
-    struct tsd_conn *c = arg;
     struct tsd_worker *w = c->w;
-    (void)fd;
-    (void)what;
     if (c->linger_until_ms) {
         conn_discard(c);
         return;
@@ -450,7 +442,7 @@ static void conn_on_read(evutil_socket_t fd, short what, void *arg)
     size_t kept = c->tail.n;
     if (kept > w->buf_bytes - w->recv_bytes)
         TS_BUG("a tail of %zu bytes", kept);
-    ssize_t k = recv(c->fd, w->buf + kept, w->recv_bytes, MSG_DONTWAIT);
+    ssize_t k = c->transport->receive(c, w->buf + kept, w->recv_bytes);
     if (k < 0) {
         if (errno != EAGAIN && errno != EINTR)
             tsd_conn_kill(c);
@@ -465,6 +457,39 @@ static void conn_on_read(evutil_socket_t fd, short what, void *arg)
     if (c->tail.cap > CONN_KEEP_BYTES)
         ts_buf_release(&c->tail);
     conn_use(c, w->buf, kept + (size_t)k);
+}
+
+static void conn_on_read(evutil_socket_t fd, short what, void *arg)
+{
+    (void)fd;
+    (void)what;
+    conn_receive(arg);
+}
+
+/* Receive what the transport has decoded already. */
+static bool conn_run_decoded(struct tsd_conn *c)
+{
+    if (!c->reading || !conn_decoded(c))
+        return false;
+    conn_receive(c);
+    if (!c->dead)
+        tsd_conn_update(c); /* comes back while there is more */
+    return true;
+}
+
+void tsd_conn_run(struct tsd_conn *c)
+{
+    struct tsd_worker *w = c->w;
+    if (c->dead || (!c->stuck && conn_run_decoded(c)) || c->blocked ||
+        (w->paused && c->proto && c->proto->waits))
+        return;
+    size_t n = c->tail.n;
+    if (n > w->buf_bytes)
+        TS_BUG("a tail of %zu bytes", n);
+    if (n)
+        memcpy(w->buf, c->tail.p, n);
+    ts_buf_clear(&c->tail);
+    conn_use(c, w->buf, n);
 }
 
 void tsd_conn_block(struct tsd_conn *c, bool blocked)

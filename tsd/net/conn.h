@@ -13,7 +13,9 @@
 
 #include "base/buf.h"
 #include "tsd/daemon/memory.h"
+#include "tsd/daemon/permissions.h"
 #include "tsd/ingest/series_rate.h"
+#include "tsd/net/transport.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -21,13 +23,22 @@
 struct event;
 struct tsd_conn;
 struct tsd_peer;
+struct tsd_settings;
 struct tsd_worker;
 
 /* A protocol, a row of the table that the daemon was started with (tsd_daemon.protocols). */
 struct tsd_protocol {
     const char *name;
-    /* Do these first bytes of a connection belong to the protocol: 1 yes, 0 no, -1 can't tell yet. */
+    /* Do these first bytes of a connection to the shared port belong to the protocol: 1 yes, 0 no, -1 can't tell yet.
+     * NULL: it is spoken on its own port alone. */
     int (*match)(const struct tsd_worker *w, const char *p, size_t n);
+    /* The number of a port of its own, on the addresses of `bind`; 0: the system chooses one; < 0: there is none.
+     * NULL: there is none. */
+    int (*own_port)(const struct tsd_settings *set);
+    /* Its own port is one of UDP: what a datagram holds. TSD_INPUT_PAD bytes beyond are readable. NULL: the port is one of
+     * TCP, and connections to it need no match. */
+    void (*datagram)(struct tsd_worker *w, const struct tsd_identity *who, const char *p, size_t n);
+    /* A connection begins to speak it. */
     void (*open)(struct tsd_conn *c);
     /* Use bytes of [p, p + n); returns how many. TSD_INPUT_PAD bytes beyond are readable. eof: nothing will
      * follow. */
@@ -55,6 +66,8 @@ struct tsd_block {
 struct tsd_conn {
     struct tsd_worker *w;                   /* owner */
     const struct tsd_protocol *proto;       /* NULL until the first bytes are here */
+    const struct tsd_transport *transport;  /* what carries its bytes */
+    void *transport_state;                  /* of the transport */
     void *state;                            /* of the protocol */
     struct event *ev_read, *ev_write;       /* libevent's */
     struct tsd_conn *prev, *next;           /* list of the worker */
@@ -72,7 +85,6 @@ struct tsd_conn {
     struct tsd_peer *address; /* of the client, for its accounts; NULL: none */
     uint32_t n_held;          /* operations under way that will come back */
     int fd;                   /* socket, -1 when closed */
-    bool local;               /* from this machine */
     bool eof;                 /* the client has shut its side */
     bool blocked;             /* the protocol wants no input now */
     bool stuck;               /* tail holds input that only waits for blocked or the store */
@@ -86,11 +98,20 @@ struct tsd_conn {
     bool half;             /* in the worker's list of incomplete requests */
     bool again; /* the protocol set it: it will use its tail when other connections had their turn */
     struct tsd_series_conn new_series; /* how many it may make */
-    char peer[64];                     /* address and port, for people */
+    struct tsd_identity who;           /* the client and what it may do */
 };
 
-/** New connection of a worker around an accepted socket (taken); peer of tsd_peers_add. */
-struct tsd_conn *tsd_conn_new(struct tsd_worker *w, int fd, struct tsd_peer *peer);
+/* A socket that was accepted. */
+struct tsd_accepted {
+    int fd;                                /* the socket, taken */
+    struct tsd_peer *peer;                 /* of tsd_peers_add; NULL: none */
+    const struct tsd_protocol *proto;      /* of the port; NULL: the first bytes tell */
+    const struct tsd_transport *transport; /* NULL: plain */
+};
+/** New connection of a worker around an accepted socket. */
+struct tsd_conn *tsd_conn_new(struct tsd_worker *w, const struct tsd_accepted *a);
+/** It is in the worker's list: begin to read. May end it. */
+void tsd_conn_begin(struct tsd_conn *c);
 /** The account of memory that what this client causes counts in. */
 struct ts_budget *tsd_conn_account(const struct tsd_conn *c, enum tsd_shared account);
 /** Send what can be sent now; the rest follows when the socket allows. */

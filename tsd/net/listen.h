@@ -11,10 +11,13 @@
 struct event_base;
 struct tsd_listen;
 
-/** Listen on all addresses of set.bind; accepts when base runs. TS_EBUSY: the port is taken.
- *  @param out_port  [out] the port, also when 0 was asked for */
+/** Listen on all addresses of set.bind, on the shared port and on those that protocols have of their own; accepts when base
+ *  runs. Workers read what comes by UDP. TS_EBUSY: a port is taken.
+ *  @param out_port  [out] the shared port, also when set.port is 0 */
 int tsd_listen_open(struct tsd_daemon *daemon, struct event_base *base, struct tsd_listen **out_listen,
                     unsigned *out_port, struct ts_error *err);
+/** The port that a protocol has of its own; 0: none. */
+unsigned tsd_listen_own_port(const struct tsd_listen *l, const struct tsd_protocol *proto);
 /** Stop listening. NULL is harmless. */
 void tsd_listen_close(struct tsd_listen *l);
 

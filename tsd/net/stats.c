@@ -158,6 +158,7 @@ void tsd_stats_each(struct tsd_daemon *d, tsd_stat_fn each, void *arg)
     each(arg, "rpc.received", "type=telnet", STATS_SUM(d, n_lines));
     each(arg, "rpc.received", "type=http", STATS_SUM(d, n_http));
     each(arg, "rpc.received", "type=put", STATS_SUM(d, n_http_put));
+    each(arg, "rpc.received", "type=udp", STATS_SUM(d, n_datagrams));
     static const char *const none[][2] = {{"rpc.forbidden", "type=telnet"},
                                           {"rpc.unauthorized", "type=telnet"},
                                           {"rpc.unauthorized", "type=http"},

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/thread.h"
 #include "base/time.h"
+#include "tsd/net/datagrams.h"
 
 #include <errno.h>
 #include <event2/event.h>
@@ -22,8 +23,7 @@
 
 struct worker_adopt {
     struct tsd_call call;
-    struct tsd_peer *peer; /* its address, or NULL */
-    int fd;                /* the socket */
+    struct tsd_accepted a;
 };
 
 void tsd_worker_call(struct tsd_worker *w, struct tsd_call *call)
@@ -42,27 +42,49 @@ static void worker_link(struct tsd_worker *w, struct tsd_conn *c)
 
 static void worker_run_adopt(struct tsd_worker *w, struct tsd_call *call)
 {
-    int fd = ((struct worker_adopt *)call)->fd;
-    struct tsd_peer *peer = ((struct worker_adopt *)call)->peer;
+    struct tsd_accepted a = ((struct worker_adopt *)call)->a;
     ts_free(call);
     if (w->draining) {
-        (void)close(fd);
-        tsd_peers_remove(&w->daemon->peers, peer);
+        (void)close(a.fd);
+        tsd_peers_remove(&w->daemon->peers, a.peer);
         atomic_fetch_sub_explicit(&w->n_conns, 1, memory_order_relaxed);
         atomic_fetch_sub_explicit(&w->daemon->n_connections, 1, memory_order_relaxed);
         return;
     }
-    worker_link(w, tsd_conn_new(w, fd, peer));
+    struct tsd_conn *c = tsd_conn_new(w, &a);
+    worker_link(w, c);
+    tsd_conn_begin(c);
 }
 
-void tsd_worker_adopt(struct tsd_worker *w, int fd, struct tsd_peer *peer)
+void tsd_worker_adopt(struct tsd_worker *w, const struct tsd_accepted *a)
 {
     struct worker_adopt *m = ts_xcalloc(1, sizeof(*m));
     m->call.run = worker_run_adopt;
-    m->fd = fd;
-    m->peer = peer;
+    m->a = *a;
     /* counted here, so that the next socket sees it */
     atomic_fetch_add_explicit(&w->n_conns, 1, memory_order_relaxed);
+    tsd_worker_call(w, &m->call);
+}
+
+struct worker_adopt_datagrams {
+    struct tsd_call call;
+    const struct tsd_protocol *proto;
+    int fd;
+};
+
+static void worker_run_adopt_datagrams(struct tsd_worker *w, struct tsd_call *call)
+{
+    struct worker_adopt_datagrams m = *(struct worker_adopt_datagrams *)call;
+    ts_free(call);
+    tsd_datagrams_open(w, m.fd, m.proto);
+}
+
+void tsd_worker_adopt_datagrams(struct tsd_worker *w, int fd, const struct tsd_protocol *proto)
+{
+    struct worker_adopt_datagrams *m = ts_xcalloc(1, sizeof(*m));
+    m->call.run = worker_run_adopt_datagrams;
+    m->fd = fd;
+    m->proto = proto;
     tsd_worker_call(w, &m->call);
 }
 
@@ -97,6 +119,7 @@ static void worker_run_drain(struct tsd_worker *w, struct tsd_call *call)
 {
     ts_free(call);
     w->draining = true;
+    tsd_datagrams_close(w);
     for (struct tsd_conn *c = w->conns, *next; c; c = next) {
         next = c->next;
         c->closing = true;
@@ -189,6 +212,7 @@ static void worker_set_paused(struct tsd_worker *w, bool paused)
     if (w->paused == paused)
         return;
     w->paused = paused;
+    tsd_datagrams_pause(w, paused);
     struct timeval tv = {0, WORKER_RETRY_US};
     if (paused) {
         tsd_count(&w->counts.n_paused, 1);
@@ -354,6 +378,7 @@ void tsd_worker_free(struct tsd_worker *w)
 {
     if (!w)
         return;
+    tsd_datagrams_close(w);
     event_free(w->ev_inbox);
     event_free(w->ev_port);
     event_free(w->ev_tick);

@@ -20,6 +20,7 @@
 
 struct event;
 struct event_base;
+struct tsd_datagrams;
 struct tsd_peer;
 struct tsd_worker;
 
@@ -31,6 +32,7 @@ struct tsd_counts {
     uint64_t n_http;                   /* requests */
     uint64_t n_http_put;               /* of them, /api/put and the like */
     uint64_t n_graphs;                 /* of them, /q */
+    uint64_t n_datagrams;              /* datagrams of UDP */
     uint64_t n_points;                 /* points taken */
     uint64_t n_refused[TSD_REF_KINDS]; /* points refused, by kind */
     uint64_t n_dropped;                /* error replies nobody read */
@@ -71,6 +73,7 @@ struct tsd_worker {
     struct tsd_ingest ingest;                              /* series cache and batches; ingest.port is ours */
     char *buf;                                             /* input of the connection being worked on */
     size_t buf_bytes, recv_bytes;                          /* room in buf; read at once */
+    struct tsd_datagrams *datagrams;                       /* sockets of UDP, a list */
     struct tsd_conn *conns;                                /* all of ours that are alive */
     struct tsd_conn *run_first, **run_end;                 /* to be worked on without their socket */
     struct tsd_conn *half_first,
@@ -93,8 +96,10 @@ struct tsd_worker *tsd_worker_new(struct tsd_daemon *daemon, unsigned index);
 int tsd_worker_start(struct tsd_worker *w, struct ts_error *err);
 /** Any thread: run a call in the worker. */
 void tsd_worker_call(struct tsd_worker *w, struct tsd_call *call);
-/** Any thread: give an accepted socket to the worker; peer is what tsd_peers_add gave. */
-void tsd_worker_adopt(struct tsd_worker *w, int fd, struct tsd_peer *peer);
+/** Any thread: give an accepted socket to the worker. */
+void tsd_worker_adopt(struct tsd_worker *w, const struct tsd_accepted *a);
+/** Any thread: read datagrams of a protocol from a bound socket (taken) until the worker drains. */
+void tsd_worker_adopt_datagrams(struct tsd_worker *w, int fd, const struct tsd_protocol *proto);
 /** Any thread: finish what is under way, close connections; tell when none is left (poll n_conns). */
 void tsd_worker_drain(struct tsd_worker *w);
 /** Any thread: close the sockets that are left, cancel their work. */

@@ -131,7 +131,7 @@ static inline int t_connect(struct t_daemon *t)
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) < 0)
         abort();
     atomic_fetch_add(&t->d.n_connections, 1);
-    tsd_worker_adopt(t->workers[0], fds[1], NULL);
+    tsd_worker_adopt(t->workers[0], &(struct tsd_accepted){.fd = fds[1], .transport = t->d.transport});
     return fds[0];
 }
 

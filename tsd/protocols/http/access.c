@@ -178,11 +178,18 @@ bool tsd_access_endpoint(const struct tsd_req *req, const struct tsd_endpoint *e
 {
     unsigned method = (unsigned)req->method;
     const struct tsd_settings *set = &req->d->set;
+    unsigned needs = (method & e->reads ? TSD_MAY_READ : 0u) | (method & e->changes ? TSD_MAY_WRITE : 0u) |
+                     (method & e->admin ? TSD_MAY_ADMIN : 0u);
+    if (!tsd_identity_may(&req->c->who, needs))
+        return access_refuse(req, out, TSD_DENIED_CLIENT, 403, "This client may not %s",
+                             needs & TSD_MAY_ADMIN   ? "administrate the daemon"
+                             : needs & TSD_MAY_WRITE ? "change anything"
+                                                     : "read");
     if (!(method & (e->changes | e->admin)))
         return true;
     if ((e->flags & TSD_EP_HARMLESS) ? !access_site_ok(req, out) : !tsd_access_change(req, out))
         return false;
-    if ((method & e->admin) && !req->c->local && !set->admin_remote)
+    if ((method & e->admin) && !req->c->who.local && !set->admin_remote)
         return access_refuse(req, out, TSD_DENIED_ADMIN, 403,
                              "Only for clients on this machine; admin_remote = true opens it to others");
     if (!(method & e->guarded) || (set->allow & (unsigned)e->allow))

@@ -484,7 +484,7 @@ void tsd_job_start(struct tsd_req *req, enum tsd_job_kind kind, const char *type
     req->job = job;
     tsd_req_later(req);
     int rc = tsd_schedule_add(job_schedule(req->d, kind), req->c->address ? req->c->address->key : 0,
-                              req->c->local, job_task, job, &err);
+                              req->c->who.local, job_task, job, &err);
     if (rc == 0)
         return;
     req->job = NULL;

@@ -90,7 +90,7 @@ void tsd_query_begin(struct tsd_job *job, struct ts_slice what, const struct qry
     e->stats = stats;
     e->began_ms = ts_clock_ms();
     e->began_ns = ts_clock_mono_ns();
-    (void)snprintf(e->peer, sizeof(e->peer), "%s", req->c->peer);
+    (void)snprintf(e->peer, sizeof(e->peer), "%s", req->c->who.address);
     pthread_mutex_lock(&qs->mu);
     e->id = ++qs->last_id;
     e->next = qs->running;

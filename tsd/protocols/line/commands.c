@@ -28,7 +28,7 @@ static enum tsd_line_end cmd_stats(struct tsd_line *l, struct ts_slice rest)
 static enum tsd_line_end cmd_help(struct tsd_line *l, struct ts_slice rest)
 {
     (void)rest;
-    bool stores = !l->in->rules->no_points;
+    bool stores = tsd_line_stores(l);
     if (!tsd_line_may_answer(l))
         return TSD_LINE_MORE;
     if (l->in->rules->compat) { /* its order, and only its own */
@@ -38,7 +38,7 @@ static enum tsd_line_end cmd_help(struct tsd_line *l, struct ts_slice rest)
     }
     ts_buf_str(l->out, stores ? "available commands: put " : "available commands: ");
     for (const struct tsd_line_cmd *c = tsd_line_cmds; c->name; c++) {
-        if (c->stores && !stores)
+        if ((c->needs & TSD_MAY_WRITE) && !stores)
             continue;
         ts_buf_str(l->out, c->name);
         ts_buf_char(l->out, ' ');
@@ -76,17 +76,22 @@ static enum tsd_line_end cmd_sync(struct tsd_line *l, struct ts_slice rest)
 const struct tsd_line_cmd tsd_line_cmds[] = {
     {.name = "dropcaches",
      .run = cmd_dropcaches,
+     .needs = TSD_MAY_READ,
      .work = 100,
      .help = "Forget what can be learnt again from the store."},
     {.name = "exit", .run = cmd_exit, .help = "Close the connection."},
     {.name = "help", .run = cmd_help, .work = 5, .help = "Names of all commands."},
-    {.name = "histogram", .run = tsd_cmd_histogram, .stores = true, .help = "Counts of values in buckets."},
+    {.name = "histogram",
+     .run = tsd_cmd_histogram,
+     .needs = TSD_MAY_WRITE,
+     .help = "Counts of values in buckets."},
     {.name = "rollup",
      .run = tsd_cmd_rollup,
-     .stores = true,
+     .needs = TSD_MAY_WRITE,
      .help = "A point of a rollup or pre-aggregate."},
     {.name = "stats",
      .run = cmd_stats,
+     .needs = TSD_MAY_READ,
      .work = 200,
      .help = "Counters of this daemon as put lines without put."},
     {.name = "sync",
@@ -110,7 +115,7 @@ enum tsd_line_end tsd_line_command(struct tsd_line *l, struct ts_slice line)
     struct ts_slice word = {line.p, blank ? (size_t)(blank - line.p) : line.n};
     struct ts_slice rest = {blank ? blank + 1 : NULL, blank ? line.n - word.n - 1 : 0};
     const struct tsd_rules *rules = l->in->rules;
-    bool stores = !rules->no_points;
+    bool stores = tsd_line_stores(l);
     if (command_is(l, word, "put") && (stores || !rules->compat)) {
         /* PUT, Put: the exact word was recognised before; compat does not get here with it */
         return stores ? tsd_line_taken(l, "put: ", tsd_put_line(l->in, &l->chain, rest))
@@ -120,12 +125,19 @@ enum tsd_line_end tsd_line_command(struct tsd_line *l, struct ts_slice line)
         if (!command_is(l, word, c->name))
             continue;
         l->work += c->work;
-        if (stores || !c->stores)
-            return c->run(l, rest);
-        if (!rules->compat)
-            return tsd_line_read_only(l, c->name);
+        if ((c->needs & TSD_MAY_WRITE) && !stores) {
+            if (!rules->compat)
+                return tsd_line_read_only(l, c->name);
+            continue;
+        }
+        if (l->who && !tsd_identity_may(l->who, c->needs)) {
+            tsd_line_say(l, c->name, ": ", TS_SLICE_LIT("this client may not do that"));
+            return TSD_LINE_MORE;
+        }
+        return c->run(l, rest);
     }
-    if (command_is(l, word, "diediedie") && l->ops && l->ops->end_daemon && l->ops->end_daemon(l)) {
+    if (command_is(l, word, "diediedie") && (!l->who || tsd_identity_may(l->who, TSD_MAY_ADMIN)) && l->ops &&
+        l->ops->end_daemon && l->ops->end_daemon(l)) {
         ts_buf_str(l->out, "Cleaning up and exiting now.\n");
         return TSD_LINE_MORE;
     }

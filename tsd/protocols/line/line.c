@@ -43,7 +43,9 @@ enum tsd_line_end tsd_line_taken(struct tsd_line *l, const char *word, int rc)
 enum tsd_line_end tsd_line_read_only(struct tsd_line *l, const char *word)
 {
     l->in->n_refused[TSD_REF_READ_ONLY]++;
-    tsd_line_say(l, word, ": ", TS_SLICE_LIT("read-only: this daemon takes no points (mode = ro)"));
+    tsd_line_say(l, word, ": ",
+                 l->in->rules->no_points ? TS_SLICE_LIT("read-only: this daemon takes no points (mode = ro)")
+                                         : TS_SLICE_LIT("read-only: this client may not write"));
     return TSD_LINE_MORE;
 }
 
@@ -75,7 +77,7 @@ static enum tsd_line_end line_one(struct tsd_line *l, struct ts_slice line)
     if (line.n && line.p[line.n - 1] == '\r')
         line.n--;
     bool put = line.n >= 3 && !memcmp(line.p, "put", 3) && (line.n == 3 || line.p[3] == ' ');
-    if (put && !l->in->rules->no_points)
+    if (put && tsd_line_stores(l))
         return line_put(l, line);
     enum tsd_line_end how = tsd_line_command(l, line);
     l->n_commands += how == TSD_LINE_MORE || how == TSD_LINE_EXIT;
@@ -97,9 +99,10 @@ enum tsd_line_end tsd_line_input(struct tsd_line *l, const char *p, const char *
                                  const char **out_rest)
 {
     enum tsd_line_end done = TSD_LINE_MORE;
+    bool stores = tsd_line_stores(l);
     while (p < end) {
         if (!l->skipping) {
-            p = l->in->rules->no_points ? p : tsd_put_run(l->in, &l->chain, p, end, &l->n_points);
+            p = !stores ? p : tsd_put_run(l->in, &l->chain, p, end, &l->n_points);
             if (p == end)
                 break;
         }

@@ -9,6 +9,7 @@
 #ifndef TSD_PROTOCOLS_LINE_LINE_H
 #define TSD_PROTOCOLS_LINE_LINE_H
 
+#include "tsd/daemon/permissions.h"
 #include "tsd/protocols/line/put.h"
 
 struct tsd_histograms;
@@ -47,7 +48,14 @@ struct tsd_line {
     unsigned work,
         max_work;  /* done since the caller set it to 0, and when to yield, in TSD_LINE_WORK_...; 0 = never */
     bool skipping; /* in the rest of a line that is too long */
+    const struct tsd_identity *who; /* the client; NULL: one that may do everything */
 };
+
+/** May the client send points: neither mode = ro nor its permissions are against it? */
+static inline bool tsd_line_stores(const struct tsd_line *l)
+{
+    return !l->in->rules->no_points && (!l->who || tsd_identity_may(l->who, TSD_MAY_WRITE));
+}
 
 enum tsd_line_end {
     TSD_LINE_MORE,  /* all lines are done; what is left is the beginning of one */
@@ -73,9 +81,9 @@ struct tsd_line_cmd {
     const char *name; /* first word, lower case */
     enum tsd_line_end (*run)(struct tsd_line *l,
                              struct ts_slice rest); /* rest: after the word and one blank */
-    bool stores;                                    /* not there with mode = ro */
-    unsigned work;                                  /* what it costs, about microseconds */
-    const char *help;                               /* one sentence */
+    unsigned needs;   /* enum tsd_permission; one that needs TSD_MAY_WRITE is not there with mode = ro */
+    unsigned work;    /* what it costs, about microseconds */
+    const char *help; /* one sentence */
 };
 /** All commands but put, ended by name == NULL. */
 extern const struct tsd_line_cmd tsd_line_cmds[];
@@ -85,7 +93,7 @@ enum tsd_line_end tsd_line_command(struct tsd_line *l, struct ts_slice line);
 /** End of a line that brought a point: rc 0 counts it, TS_EBUSY means come again, else a reply "WORD: class: in->msg"
  * (word with colon and blank) and a count. */
 enum tsd_line_end tsd_line_taken(struct tsd_line *l, const char *word, int rc);
-/** Refuse a command that stores because of mode = ro: "WORD: read-only: ...", counted. */
+/** Refuse a command that stores because of mode = ro or of the client's permissions: "WORD: read-only: ...", counted. */
 enum tsd_line_end tsd_line_read_only(struct tsd_line *l, const char *word);
 /** Commands with a file of their own. */
 enum tsd_line_end tsd_cmd_rollup(struct tsd_line *l, struct ts_slice rest);

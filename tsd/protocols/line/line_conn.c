@@ -143,7 +143,8 @@ static void line_open(struct tsd_conn *c)
                                  .out = &c->out,
                                  .reply_max_bytes = set->line_reply_max_bytes,
                                  .line_max_bytes = set->line_max_bytes,
-                                 .max_work = TSD_LINE_TURN_WORK};
+                                 .max_work = TSD_LINE_TURN_WORK,
+                                 .who = &c->who};
     c->state = lc;
 }
 

@@ -110,9 +110,7 @@ static int look_at_room(struct job *job, struct ts_error *err)
 {
     const struct sto_pick *pick = job->pick;
     uint64_t room = 0, keep = job->e->opts.reserve_bytes;
-    if (job->e->fs->free_bytes(job->e->fs, job->e->files_dir, &room, NULL) < 0)
-        return 0;
-    if (room >= pick->bytes + pick->bytes / 8 + keep)
+    if (sto_output__has_room(job->e, pick->bytes, &room))
         return 0;
     job->out.max_bytes = room > keep + 1 ? (room - keep) / 2 : 1;
     return may_delete(job)
@@ -283,18 +281,20 @@ static void check_indexes(struct sto_engine *e)
     sto_engine_unpin(e, v);
 }
 
-/* A file whose rows are lost takes part in no merge, all others go on. */
-static int remake_all(struct sto_engine *e, struct ts_error *err)
+/* A damaged file that can't be made again, for its rows are lost or there is no room, takes part in no merge: all else goes on.
+ * *failed gets what the next pass may do. < 0: the manifest takes nothing more. */
+static int remake_all(struct sto_engine *e, struct ts_error *failed, struct ts_error *err)
 {
     struct ts_error why = {0};
-    int rc = sto_remake__all(e, &why);
-    if (rc == TS_ECORRUPT) {
+    bool broken;
+    int rc = sto_remake__all(e, &broken, &why);
+    if (rc == TS_ECORRUPT)
         ts_log(TS_LOG_ERROR, "a damaged file can't be made again, run tsd fsck: %s", why.text);
-        return 0;
-    }
-    if (rc < 0 && err)
+    else if (rc < 0 && !broken)
+        *failed = why;
+    if (broken && err)
         *err = why;
-    return rc;
+    return broken ? rc : 0;
 }
 
 static int merge_all(struct sto_engine *e, bool full, struct ts_error *err)
@@ -304,7 +304,7 @@ static int merge_all(struct sto_engine *e, bool full, struct ts_error *err)
     for (size_t i = 0; full && i < e->n_rests; i++)
         e->rests[i].until_ms = INT64_MIN; /* who wants everything wants these tried too */
     check_indexes(e);
-    int rc = remake_all(e, err);
+    int rc = remake_all(e, &failed, err);
     if (rc == 0)
         rc = sto_retention__drop(e, err);
     while (rc == 0 && !atomic_load_explicit(&e->stop_compact, memory_order_relaxed)) {

@@ -157,7 +157,8 @@ static int open_files(struct sto_engine *e, struct ts_error *err)
         }
         v->n_ssts++;
     }
-    return e->opts.read_only ? 0 : sto_remake__all(e, err);
+    bool broken;
+    return e->opts.read_only ? 0 : sto_remake__all(e, &broken, err);
 }
 
 struct orphans {

@@ -114,6 +114,13 @@ int sto_output__tombs(struct sto_output *o, const struct sto_tomb *tombs, size_t
     return 0;
 }
 
+bool sto_output__has_room(struct sto_engine *e, uint64_t n_bytes, uint64_t *out_room)
+{
+    *out_room = 0;
+    return e->fs->free_bytes(e->fs, e->files_dir, out_room, NULL) < 0 ||
+           *out_room >= n_bytes + n_bytes / 8 + e->opts.reserve_bytes;
+}
+
 /* Names in the manifest first, readers second. */
 static int name_files(struct sto_output *o, struct sto_sst *const *ssts, const uint64_t *gone, size_t n_gone,
                       uint64_t flushed_gen, struct ts_error *err)

@@ -33,6 +33,10 @@ struct sto_output {
     bool perhaps_named;           /* the manifest failed half-way: it may name the files, they must stay */
 };
 
+/** Is there room for copies of files of n_bytes in all, beside that of the reserve? True also if nobody knows. *out_room: what is
+ *  left, bytes. */
+bool sto_output__has_room(struct sto_engine *e, uint64_t n_bytes, uint64_t *out_room);
+
 #define STO_OUTPUT_CUTS STO_SPLIT /* files written beside each other, at most */
 /** Write the rows of merge in one pass, those of each cut into files of its own, which are cut by key at output_bytes of
  *  the engine; no file is empty. The cuts ascend, leave out nothing, and are at most STO_OUTPUT_CUTS. merge is freed in

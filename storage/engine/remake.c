@@ -31,7 +31,18 @@ static int salvage(struct sto_engine *e, const struct sto_sst_info *old, struct 
     return rc;
 }
 
-static int remake(struct sto_engine *e, struct sto_sst *sst, struct ts_error *err)
+/* Nothing of a file that can be read by its rows is worth filling the disk. */
+static int look_at_room(struct sto_engine *e, const struct sto_sst_info *info, struct ts_error *err)
+{
+    uint64_t room = 0;
+    if (sto_output__has_room(e, info->t_bytes + info->s_bytes, &room))
+        return 0;
+    return ts_error_set(err, TS_ENOSPC,
+                        "making file %08" PRIx64 " again needs more room than the %" PRIu64 " bytes left",
+                        info->file_no, room);
+}
+
+static int remake(struct sto_engine *e, struct sto_sst *sst, bool *out_broken, struct ts_error *err)
 {
     const struct sto_sst_info *old = sto_sst_info(sst);
     const char *broken = sto_sst_broken(sst);
@@ -40,36 +51,40 @@ static int remake(struct sto_engine *e, struct sto_sst *sst, struct ts_error *er
     struct sto_output out = {.e = e, .gen_lo = old->gen_lo, .gen_hi = old->gen_hi, .infos = new};
     struct ts_error why = {0};
     uint64_t file_no = old->file_no;
-    int rc = salvage(e, old, new, &why);
+    int rc =
+        broken ? 0 : look_at_room(e, old, &why); /* a broken one is tried: else the store does not open */
+    if (rc == 0)
+        rc = salvage(e, old, new, &why);
     out.n = out.cap = rc == 1;
     if (rc == 1 && is_whole(old, new))
         rc = sto_output__commit(&out, &file_no, 1, 0, &why);
     else if (rc >= 0)
         rc = ts_error_set(&why, TS_ECORRUPT, "%s", broken ? broken : "rows of the file can't be read");
+    *out_broken |= out.perhaps_named;
+    bool may_do_without = !points && !out.perhaps_named;
     sto_output__release(&out, rc == 0);
     if (rc == 0)
         ts_log(TS_LOG_WARN, "a damaged file was made again file=%08" PRIx64 ".%c rows=%" PRIu64, file_no,
                points ? 't' : 's', old->n_rows);
-    else if (!points && !out.perhaps_named) { /* it does without; the log has a line already */
+    else if (rc == TS_ECORRUPT)
         sto_sst_set_no_remake(sst);
-        return 0;
-    } else if (rc == TS_ECORRUPT) {
-        sto_sst_set_no_remake(sst);
-    }
+    if (rc < 0 && may_do_without)
+        return 0; /* the log has a line already */
     if (rc < 0 && err)
         *err = why;
     return rc;
 }
 
-int sto_remake__all(struct sto_engine *e, struct ts_error *err)
+int sto_remake__all(struct sto_engine *e, bool *out_broken, struct ts_error *err)
 {
     struct sto_version *v = sto_engine_pin(e);
     int rc = 0;
-    for (size_t i = 0; (rc == 0 || rc == TS_ECORRUPT) && i < v->n_ssts; i++) {
+    *out_broken = false;
+    for (size_t i = 0; !*out_broken && i < v->n_ssts; i++) {
         if (!sto_sst_needs_remake(v->ssts[i]))
             continue;
-        int one = remake(e, v->ssts[i], rc ? NULL : err);
-        rc = one && (!rc || one != TS_ECORRUPT) ? one : rc;
+        int one = remake(e, v->ssts[i], out_broken, rc ? NULL : err);
+        rc = rc ? rc : one;
     }
     sto_engine_unpin(e, v);
     return rc;

@@ -2,7 +2,7 @@
  * test_store_index.c - indexes of a whole store: a large sparse one takes the memory of the cache and no more; damage that is found
  * late is made good in the background.
  */
-#include "tests/unit/storage/store_kit.h"
+#include "tests/unit/storage/windows_kit.h"
 
 #include "base/bytes.h"
 
@@ -245,6 +245,42 @@ static void test_store_index__lost_rows_stop_nothing_else(void **state)
     t_faultfs_free(f);
 }
 
+/* There is no room to make it again: other files are merged, which gives room, and then it is. */
+static void test_store_index__without_room_all_else_goes_on(void **state)
+{
+    (void)state;
+    struct diary d = {0};
+    struct ts_error err = {0};
+    char path[64];
+    uint64_t at;
+    struct t_faultfs *f = one_file(&d, path, sizeof path, &at);
+    struct sto_opts opts = KIT_OPTS(f, 1);
+    opts.index_late = true;
+    assert_true(t_faultfs_flip(f, path, at + 1, 4));
+    struct sto_store *st = kit_open(&opts);
+    for (int part = 0; part < 2; part++) {
+        for (int64_t i = 0; i < 10; i++)
+            assert_int_equal(kit_op(st, sto_port(st, 0), &d, 1, STO_OP_PUT,
+                                    T0 + 100 * TS_DAY_MS + (2 * i + part) * 1000, i),
+                             0);
+        sto_port_turn(sto_port(st, 0));
+        assert_int_equal(sto_flush(st, STO_LEVEL_FILES, NULL), 0);
+    }
+    leave_room(f, 4000); /* the damaged file is longer */
+    for (int pass = 0; pass < 2; pass++) {
+        assert_int_equal(sto_flush(st, STO_LEVEL_COMPACT, &err), TS_ENOSPC);
+        assert_int_equal(figures(st).files, 2);
+        assert_non_null(strstr(err.text, "making file"));
+    }
+    t_faultfs_set_capacity(f, 0);
+    assert_int_equal(sto_flush(st, STO_LEVEL_COMPACT, &err), 0);
+    assert_int_equal(figures(st).files, 2);
+    kit_expect_all(st, &d, "made again");
+    kit_close(st);
+    diary_release(&d);
+    t_faultfs_free(f);
+}
+
 int main(void)
 {
     ts_log_set_level((enum ts_log_level)(TS_LOG_ERROR + 1)); /* damage is expected here */
@@ -252,6 +288,7 @@ int main(void)
         cmocka_unit_test(test_store_index__a_large_sparse_index_keeps_to_the_cache),
         cmocka_unit_test(test_store_index__late_damage_is_made_good),
         cmocka_unit_test(test_store_index__lost_rows_stop_nothing_else),
+        cmocka_unit_test(test_store_index__without_room_all_else_goes_on),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -171,14 +171,6 @@ static int flush_frozen(struct sto_engine *e, struct ts_error *err)
     return rc;
 }
 
-static bool release_reserve(struct sto_engine *e, const struct ts_error *why)
-{
-    pthread_mutex_lock(&e->files_mu);
-    bool released = sto_reserve__release(e, why);
-    pthread_mutex_unlock(&e->files_mu);
-    return released;
-}
-
 int sto_flush__all(struct sto_engine *e, struct ts_error *err)
 {
     if (e->opts.read_only)
@@ -192,7 +184,7 @@ int sto_flush__all(struct sto_engine *e, struct ts_error *err)
             change_generation(e);
         rc = flush_frozen(e, &why);
     }
-    if (rc == TS_ENOSPC && release_reserve(e, &why)) {
+    if (rc == TS_ENOSPC && sto_reserve__use(e, &why)) {
         why = (struct ts_error){0};
         rc = flush_frozen(e, &why);
     }

@@ -99,6 +99,14 @@ bool sto_reserve__release(struct sto_engine *e, const struct ts_error *why)
     return gone;
 }
 
+bool sto_reserve__use(struct sto_engine *e, const struct ts_error *why)
+{
+    pthread_mutex_lock(&e->files_mu);
+    bool released = sto_reserve__release(e, why);
+    pthread_mutex_unlock(&e->files_mu);
+    return released;
+}
+
 /* files_mu held, or nobody else there. */
 static int save_run(struct sto_engine *e, struct ts_error *err)
 {

@@ -1,15 +1,15 @@
 /*
  * reserve.h - a file that is given up when the disk is full, so that what must be written still can be.
  *
- * DIR/RESERVE is only there to take room. When a flush or the opening of a store finds the disk full it is
+ * DIR/RESERVE is only there to take room. When a flush, retention or the opening of a store finds the disk full it is
  * removed, puts are refused, and the room goes to names, files and manifest; a flush then deletes log segments,
- * which are larger than the files made of them. When there is room again the file is written anew, and puts are
+ * which are larger than the files made of them, and retention deletes files. When there is room again the file is written anew, and puts are
  * accepted.
  *
  * A store opens without it too: the number of its run could not be written then, so no log may be begun until
  * it is.
  *
- * Threads    release and tick: any, under files_mu; waits: any
+ * Threads    release: any, under files_mu; use and tick take it; may_write: any
  * Not here   refusing puts (port.c)
  */
 #ifndef STORAGE_ENGINE_RESERVE_H
@@ -23,6 +23,8 @@
 void sto_reserve__open(struct sto_engine *e);
 /** The disk is full: give the reserve up and refuse puts. False: there was none to give. */
 bool sto_reserve__release(struct sto_engine *e, const struct ts_error *why);
+/** The same for who does not hold files_mu. */
+bool sto_reserve__use(struct sto_engine *e, const struct ts_error *why);
 /** Write the number of the run, with the reserve's room if it must be. Full all the same: note that it is not
  * written, refuse puts, answer 0. */
 int sto_reserve__save_run(struct sto_engine *e, struct ts_error *err);

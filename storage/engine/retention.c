@@ -20,6 +20,7 @@
 #include "base/log.h"
 #include "base/time.h"
 #include "storage/engine/output.h"
+#include "storage/engine/reserve.h"
 
 #define LAG_MS  TS_HOUR_MS     /* space follows so much later */
 #define JUMP_MS (10 * 60000ll) /* wall and monotonic clock differ by more than this: the wall clock was set */
@@ -230,6 +231,19 @@ static size_t choose(const struct sto_version *v, int64_t before_ms, uint64_t *g
     return n;
 }
 
+/* On a full disk the edit that drops files takes the reserve's room: the files give more back. */
+static int drop_files(struct sto_engine *e, struct sto_output *none, const uint64_t *gone, size_t n,
+                      struct ts_error *err)
+{
+    struct ts_error why = {0};
+    int rc = sto_output__commit(none, gone, n, 0, &why);
+    if (rc == TS_ENOSPC && sto_reserve__use(e, &why))
+        rc = sto_output__commit(none, gone, n, 0, &why);
+    if (rc < 0 && err)
+        *err = why;
+    return rc;
+}
+
 int sto_retention__drop(struct sto_engine *e, struct ts_error *err)
 {
     int64_t wall_ms = ts_clock_ms(), now = mono_ms();
@@ -247,7 +261,7 @@ int sto_retention__drop(struct sto_engine *e, struct ts_error *err)
     else if (e->clock.saved_ms == INT64_MIN || now - e->clock.saved_ms >= SAVE_MS)
         save(e, v->cutoff_ms, v->cutoff_gen);
     if (n)
-        rc = sto_output__commit(&none, gone, n, 0, err);
+        rc = drop_files(e, &none, gone, n, err);
     if (n && rc == 0)
         ts_log(TS_LOG_INFO, "retention dropped files=%zu", n);
     ts_free(gone);

@@ -392,12 +392,42 @@ static void test_store_retention__its_file_may_be_damaged(void **state)
     t_faultfs_free(f);
 }
 
+/* The disk is full to the last byte: expired files go all the same, with the reserve's room for the edit that says so. */
+static void test_store_retention__a_full_disk_is_made_free(void **state)
+{
+    (void)state;
+    struct t_faultfs *f = t_faultfs_new(1);
+    struct sto_opts opts = KIT_OPTS(f, 1);
+    struct ts_error err = {0};
+    opts.own_threads = false;
+    opts.pumped = true;
+    opts.retention_ms = 30 * DAY;
+    opts.reserve_bytes = 64 << 10;
+    struct sto_store *st = kit_open(&opts);
+    for (int64_t i = 0; i < 1000; i++)
+        put_at(st, 0, T0 + i * 1000, i * 7919 % 10007);
+    flush_to(st, STO_LEVEL_FILES);
+    leave_room(f, 0);
+    clocks(T0 + 31 * DAY, 1000 + 31 * DAY);
+    if (sto_store_pump_merges(st, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(stat_of(st, "files.points"), 0);
+    t_faultfs_set_capacity(f, 0);
+    flush_to(st, STO_LEVEL_FILES); /* the reserve is there again: puts are accepted */
+    put_at(st, 0, T0 + 31 * DAY, 1);
+    flush_to(st, STO_LEVEL_FILES);
+    assert_int_equal(seen(st, 0).n, 1);
+    kit_close(st);
+    t_faultfs_free(f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(test_store_retention__what_is_expired_is_in_no_answer),
         CASE(test_store_retention__summaries_answer_the_right_hours),
         CASE(test_store_retention__a_clock_that_jumps_removes_nothing),
+        CASE(test_store_retention__a_full_disk_is_made_free),
         CASE(test_store_retention__a_cutoff_never_moves_back),
         CASE(test_store_retention__raised_it_keeps_new_points),
         CASE(test_store_retention__raised_it_brings_nothing_back),

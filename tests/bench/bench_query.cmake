@@ -2,4 +2,3 @@
 add_executable(bench_query bench/bench_query.c)
 target_link_libraries(bench_query PRIVATE query)
 target_compile_options(bench_query PRIVATE -Wno-missing-prototypes)
-add_dependencies(check_programs bench_query)

@@ -1,11 +1,8 @@
 # Query scripts: each *.qt is one test (docs/QUERY.md, "Query scripts").
-add_executable(run_queries queries/run_queries.c)
+tsd_program(run_queries queries/run_queries.c)
 target_link_libraries(run_queries PRIVATE query)
-target_compile_options(run_queries PRIVATE -Wno-missing-prototypes)
-add_dependencies(check_programs run_queries)
 file(GLOB SCRIPTS CONFIGURE_DEPENDS queries/*.qt)
 foreach(script ${SCRIPTS})
   get_filename_component(name ${script} NAME_WE)
-  add_test(NAME qt_${name} COMMAND run_queries ${script})
-  set_tests_properties(qt_${name} PROPERTIES TIMEOUT 900)
+  tsd_program_test(qt_${name} run_queries ${script})
 endforeach()

@@ -1,5 +1,5 @@
 # The simulation (docs/TESTING.md): 300 seeds in ctest, 10,000 by hand; seeds that failed once are in seeds.txt.
-add_executable(sim sim/sim.c sim/sim_life.c sim/sim_ops.c sim/sim_check.c sim/sim_names.c sim/sim_cells.c
+tsd_program(sim sim/sim.c sim/sim_life.c sim/sim_ops.c sim/sim_check.c sim/sim_names.c sim/sim_cells.c
                sim/sim_forget.c)
 target_link_libraries(sim PRIVATE storage testkit model_reference)
 if(TSD_SANITIZE)
@@ -7,8 +7,7 @@ if(TSD_SANITIZE)
 else()
   set(SIM_SEEDS 1..300)
 endif()
-add_test(NAME sim_short COMMAND sim --seeds ${SIM_SEEDS} --file ${CMAKE_CURRENT_SOURCE_DIR}/sim/seeds.txt)
-set_tests_properties(sim_short PROPERTIES TIMEOUT 900)
+tsd_program_test(sim_short sim --seeds ${SIM_SEEDS} --file ${CMAKE_CURRENT_SOURCE_DIR}/sim/seeds.txt)
 # The real file system with a kernel that does less than it is asked.
 if(TARGET test_fs_interrupted)
   target_link_options(test_fs_interrupted PRIVATE -Wl,--wrap=write,--wrap=pread,--wrap=fdatasync,--wrap=ftruncate,--wrap=close)

@@ -1,5 +1,5 @@
 # Random lives of followed web logs (docs/TESTING.md): a few seeds in ctest, 1,000 by hand.
-add_executable(websim sim/websim.c sim/websim_logs.c sim/websim_store.c sim/websim_import.c sim/websim_beside.c)
+tsd_program(websim sim/websim.c sim/websim_logs.c sim/websim_store.c sim/websim_import.c sim/websim_beside.c)
 target_link_libraries(websim PRIVATE collectors)
 foreach(CALL flock fopen opendir stat fstat pread write fdatasync rename nanosleep)
   target_link_options(websim PRIVATE "LINKER:--wrap=${CALL}")
@@ -9,5 +9,4 @@ if(TSD_SANITIZE)
 else()
   set(WEBSIM_SEEDS 1..150)
 endif()
-add_test(NAME websim_short COMMAND websim --seeds ${WEBSIM_SEEDS})
-set_tests_properties(websim_short PROPERTIES TIMEOUT 900)
+tsd_program_test(websim_short websim --seeds ${WEBSIM_SEEDS})

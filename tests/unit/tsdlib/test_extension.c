@@ -76,10 +76,19 @@ static void *accepting(void *base)
     return NULL;
 }
 
+static void stop_accepting(evutil_socket_t fd, short what, void *base)
+{
+    (void)fd;
+    (void)what;
+    (void)event_base_loopbreak(base);
+}
+
 struct listening {
     struct t_daemon t;
     struct event_base *base;
     struct tsd_listen *l;
+    struct event *ev_stop; /* the other end of stop[0] was closed */
+    int stop[2];
     pthread_t thread;
     unsigned port;
 };
@@ -94,15 +103,18 @@ static void listening_open(struct listening *x)
     tsd_peers_init(&x->t.d.peers, &x->t.d.memory, &x->t.d.spools.account);
     x->base = event_base_new();
     t_daemon_check(tsd_listen_open(&x->t.d, x->base, &x->l, &x->port, &err), &err);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, x->stop), 0);
+    x->ev_stop = event_new(x->base, x->stop[0], EV_READ, stop_accepting, x->base);
+    assert_int_equal(event_add(x->ev_stop, NULL), 0);
     assert_int_equal(pthread_create(&x->thread, NULL, accepting, x->base), 0);
 }
 
 static void listening_close(struct listening *x)
 {
-    event_base_loopbreak(x->base);
-    int wake = socket_to(SOCK_STREAM, x->port); /* so that the loop sees it */
+    close(x->stop[1]);
     pthread_join(x->thread, NULL);
-    close(wake);
+    close(x->stop[0]);
+    event_free(x->ev_stop);
     tsd_listen_close(x->l);
     event_base_free(x->base);
     t_daemon_close(&x->t);

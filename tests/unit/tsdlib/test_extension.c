@@ -263,16 +263,17 @@ static void test_extension__a_transport_carries_every_protocol(void **state)
     invert(got, k);
     if (!strstr(got, ":4950"))
         fail_msg("%s", got);
-    t.d.transport = NULL;
     t_daemon_close(&t);
 }
 
 /* --- a client that may only read --- */
 
-static unsigned readers_only(const struct tsd_identity *who)
+static atomic_bool readers_only;
+
+static unsigned restrict_client(const struct tsd_identity *who)
 {
     (void)who;
-    return TSD_MAY_WRITE | TSD_MAY_ADMIN;
+    return atomic_load(&readers_only) ? TSD_MAY_WRITE | TSD_MAY_ADMIN : 0;
 }
 
 static void expect(struct t_daemon *t, const char *ask, const char *want)
@@ -288,8 +289,9 @@ static void test_extension__a_reader_may_not_write(void **state)
     (void)state;
     struct t_daemon t;
     t_daemon_open(&t, NULL);
+    t.d.restrict_client = restrict_client;
     expect(&t, "put m 1793620800 1 a=b\n", "");
-    t.d.restrict_client = readers_only;
+    atomic_store(&readers_only, true);
     expect(&t, "put m 1793620801 2 a=b\n", "put: read-only: this client may not write\n");
     expect(&t, "PUT m 1793620801 2 a=b\n", "put: read-only: this client may not write\n");
     expect(&t, "rollup 1h:sum m 1793620800 2 a=b\n", "rollup: read-only: this client may not write\n");
@@ -306,7 +308,6 @@ static void test_extension__a_reader_may_not_write(void **state)
     expect(&t, "GET /api/query?start=1793620800&end=1793620802&m=sum:m HTTP/1.0\r\n\r\n",
            "\"1793620800\":1}");
     assert_int_equal(atomic_load(&t.d.n_denied[TSD_DENIED_CLIENT]), 3);
-    t.d.restrict_client = NULL;
     t_daemon_close(&t);
 }
 

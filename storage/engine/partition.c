@@ -92,12 +92,11 @@ struct plan {
 /* days[i] begins a new cut, unless it goes to the open one. */
 static void begin_cut(struct plan *p, size_t i, bool big)
 {
-    int32_t lo = p->days[i].day * 24;
     if (p->n == 0 || big || !p->open) {
+        int32_t lo = p->n ? p->days[i].day * 24 : INT32_MIN; /* the first day of all begins before that */
         if (p->n)
             p->out[p->n - 1].hour_hi = lo;
-        p->out[p->n] = (struct sto_cut){.hour_lo = p->n ? lo : INT32_MIN, .hour_hi = INT32_MAX};
-        p->n++;
+        p->out[p->n++] = (struct sto_cut){.hour_lo = lo, .hour_hi = INT32_MAX};
     }
     p->open = !big;
 }

@@ -114,6 +114,44 @@ static void test_store_windows__a_run_between_small_files_stops_them_alone(void 
     t_faultfs_free(f);
 }
 
+/* First and last times there are: flushes, merges, deletes and a new start keep them like others. */
+static void test_store_windows__the_ends_of_time(void **state)
+{
+    (void)state;
+    static const int64_t times[] = {
+        STO_MIN_TS_MS,       STO_MIN_TS_MS + DAY, STO_MIN_TS_MS + 9 * DAY, -1, 0, T0,
+        STO_MAX_TS_MS - DAY, STO_MAX_TS_MS};
+    struct t_faultfs *f = t_faultfs_new(1);
+    struct diary d = {0};
+    clocks(T0 + 100 * DAY, 1000);
+    struct sto_store *st = open_at(f, 0, 1); /* each day has a file of its own */
+    for (int64_t round = 0; round < FILES; round++) {
+        for (size_t i = 0; i < sizeof times / sizeof *times; i++)
+            for (unsigned s = 0; s < 2; s++)
+                assert_int_equal(
+                    kit_op(st, sto_port(st, 0), &d, s, round % 3 ? STO_OP_PUT : STO_OP_ADD, times[i], round),
+                    0);
+        flush_to(st, STO_LEVEL_FILES);
+        if (round % 7 == 6)
+            assert_int_equal(sto_store_pump_merges(st, NULL), 0);
+    }
+    assert_int_equal(kit_op(st, sto_port(st, 0), &d, 0, STO_OP_DEL, STO_MIN_TS_MS, STO_MIN_TS_MS), 0);
+    assert_int_equal(kit_op(st, sto_port(st, 0), &d, 0, STO_OP_DEL, STO_MAX_TS_MS, STO_MAX_TS_MS), 0);
+    assert_int_equal(kit_op(st, sto_port(st, 0), &d, 1, STO_OP_DEL, STO_MIN_TS_MS, -1), 0);
+    flush_to(st, STO_LEVEL_FILES);
+    kit_expect_all(st, &d, "in files");
+    assert_int_equal(sto_store_pump_merges(st, NULL), 0);
+    kit_expect_all(st, &d, "merged");
+    flush_to(st, STO_LEVEL_COMPACT);
+    kit_expect_all(st, &d, "all merged");
+    kit_close(st);
+    st = open_at(f, 0, 1);
+    kit_expect_all(st, &d, "opened again");
+    kit_close(st);
+    diary_release(&d);
+    t_faultfs_free(f);
+}
+
 /* A failure is a first one again after merges of its window went well. */
 static void test_store_windows__a_pause_begins_anew(void **state)
 {
@@ -423,6 +461,7 @@ int main(void)
         CASE(test_store_windows__a_bad_block_stops_its_window_alone),
         CASE(test_store_windows__merges_do_not_fill_the_disk),
         CASE(test_store_windows__a_run_between_small_files_stops_them_alone),
+        CASE(test_store_windows__the_ends_of_time),
         CASE(test_store_windows__a_pause_begins_anew),
         CASE(test_store_windows__merges_keep_to_their_bytes_a_second),
         CASE(test_store_windows__deletes_make_room_on_a_full_disk),

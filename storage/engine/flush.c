@@ -1,7 +1,7 @@
 /*
  * flush.c - a generation of memstores becomes sorted files.
  *
- * Order: the owners change to a new generation (and a new log segment each); names are synced; files are
+ * Order: the owners change to a new generation (and a log segment each, made beforehand); names are synced; files are
  * written and synced, their folder too; the manifest says so; the version shows files instead of memstores;
  * the old log segments are deleted. Every step may be the last one executed.
  *
@@ -22,6 +22,19 @@ struct frozen {
     uint64_t n_points;
 };
 
+/* Files for the logs of the next generation, so that no owner waits for the disk to make one. */
+static void prepare_logs(struct sto_engine *e, uint64_t gen)
+{
+    bool *made = ts_xcalloc(e->n_owners, sizeof *made), any = false;
+    for (unsigned i = 0; i < e->n_owners; i++)
+        any |= made[i] = sto_wal_prepare(e->owners[i].wal, gen);
+    bool named = any && e->fs->sync_dir(e->fs, e->wal_dir, NULL) == 0;
+    for (unsigned i = 0; i < e->n_owners; i++)
+        if (named && made[i])
+            sto_wal_prepared(e->owners[i].wal);
+    ts_free(made);
+}
+
 static void change_generation(struct sto_engine *e)
 {
     uint64_t gen = atomic_load_explicit(&e->gen, memory_order_relaxed) + 1;
@@ -31,6 +44,7 @@ static void change_generation(struct sto_engine *e)
     sto_gate_init(&gate, e->n_owners);
     for (unsigned i = 0; i < e->n_owners; i++)
         mems[i] = sto_engine__mem_new(e, gen, (uint16_t)i, e->n_owners);
+    prepare_logs(e, gen);
     /* Before the owners change over: what the first of them puts into the new generation counts for its age.
      */
     atomic_store_explicit(&e->gen_born_ms, 0, memory_order_relaxed);

@@ -28,7 +28,8 @@ struct segment {
     struct sto_wal_name name; /* as the file is called */
     struct sto_wal_head head; /* if has_head */
     bool has_head;
-    uint64_t known_bytes; /* length stated by the segment that follows; 0 = nobody says */
+    uint64_t known_bytes;       /* length stated by the segment that follows; 0 = nobody says */
+    const struct segment *next; /* the segment that follows and states it */
 };
 
 /* One reading. */
@@ -130,6 +131,7 @@ static void check_chain(struct reading *r, uint64_t flushed_gen)
         struct segment *prev = bsearch(&want, r->v, r->n, sizeof *r->v, by_age);
         if (prev) {
             prev->known_bytes = s->head.prev_bytes;
+            prev->next = s;
         } else {
             char *path = path_of(r, &want.name);
             damage(r, path, "is missing", true);
@@ -245,12 +247,34 @@ struct hole {
     int64_t from_ms, to_ms;
 };
 
+/* Does the segment that follows say that all of this one was on disk: is it of an old version, or has it a mark? */
+static bool is_known(const struct reading *r)
+{
+    const struct segment *next = r->seg->next;
+    char *p = NULL;
+    size_t n = 0;
+    uint64_t mark;
+    bool found = next && next->head.before_on_disk;
+    if (!next || found)
+        return found;
+    char *path = path_of(r, &next->name);
+    if (ts_fs_read_file(r->fs, path, MAX_SEGMENT_BYTES, &p, &n, NULL) == 0)
+        for (size_t i = STO_WAL_HEADER_BYTES;
+             i + STO_WAL_RECORD_HEAD_BYTES + STO_WAL_MARK_BODY_BYTES <= n && !found; i++)
+            found = p[i] == STO_WAL_MARK_BODY_BYTES &&
+                    sto_wal__mark_get((const uint8_t *)p + i, sto_wal__salt(&next->name), &mark);
+    ts_free(p);
+    ts_free(path);
+    return found;
+}
+
 static void tell_hole(struct reading *r, const struct hole *h, bool good_behind)
 {
-    uint64_t safe = r->mark_off > r->seg->known_bytes ? r->mark_off : r->seg->known_bytes;
+    bool below = h->off < r->seg->known_bytes, known = below && is_known(r);
+    uint64_t safe = known && r->seg->known_bytes > r->mark_off ? r->seg->known_bytes : r->mark_off;
     bool torn = h->off >= safe;
     r->out->damaged |= !torn;
-    r->out->beyond_torn |= torn && good_behind;
+    r->out->beyond_torn |= torn && (good_behind || below); /* opening the store leaves out the next segment */
     r->ops->bad(r->arg, r->path, h->off, h->n, torn, h->from_ms, h->to_ms);
 }
 

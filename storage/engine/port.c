@@ -180,7 +180,8 @@ static int owner_write(struct sto_owner *o, const struct sto_point *points, uint
     if (total >= e->opts.memstore_bytes && !e->opts.no_background &&
         !atomic_exchange_explicit(&e->flush_asked, true, memory_order_relaxed))
         sto_flush__wake(e);
-    if (e->opts.sync == STO_ENGINE_SYNC_ALWAYS && e->sync_runs)
+    bool retired = sto_wal_take_retired(o->wal);
+    if ((e->opts.sync == STO_ENGINE_SYNC_ALWAYS || retired) && e->sync_runs)
         sto_sync__nudge(e);
     return 0;
 }
@@ -287,6 +288,8 @@ static void owner_set_gen(struct sto_owner *o, struct sto_set_gen *msg)
     if (rc < 0) {
         sto_engine__refuse(o->e, rc, &err);
         tell_sync(o->e, rc);
+    } else if (o->wal && sto_wal_take_retired(o->wal) && o->e->sync_runs) {
+        sto_sync__nudge(o->e);
     }
     o->mem = msg->mem;
     atomic_fetch_sub_explicit(&o->e->active_bytes, o->counted_bytes, memory_order_relaxed);

@@ -78,6 +78,16 @@ static void answer(struct sto_barrier *b, int rc, const struct ts_error *err)
         sto_gate_pass(b->gate);
 }
 
+/* Logs whose segment is half full get their next one here, so that their owners need not make it. */
+static void prepare_next(struct sto_engine *e)
+{
+    uint64_t gen;
+    for (unsigned i = 0; i < e->n_owners; i++)
+        if (sto_wal_wants_next(e->owners[i].wal, &gen) && sto_wal_prepare(e->owners[i].wal, gen) &&
+            e->fs->sync_dir(e->fs, e->wal_dir, NULL) == 0)
+            sto_wal_prepared(e->owners[i].wal);
+}
+
 bool sto_sync__pass(struct sto_engine *e)
 {
     struct ts_msg *waiting = NULL;
@@ -110,6 +120,8 @@ bool sto_sync__pass(struct sto_engine *e)
         answer((struct sto_barrier *)in_order, rc, &err);
     }
     sto_engine__fatal(e, rc, &err);
+    if (rc == 0 && !stop)
+        prepare_next(e);
     return stop;
 }
 

@@ -1,108 +1,19 @@
 /*
- * wal.c - write-ahead log, the writing half: append, rotate, sync.
- *
- * Two descriptors a segment: the owner writes through one, the sync thread syncs through the other, so that
- * the kernel reports a failed write-back to each of them.
+ * wal.c - write-ahead log, the writing half: numbers of series, append.
  *
  * Format     docs/FORMAT.md "Write-ahead log"
- * Threads    the owner has everything but the members under lock; sync threads reference the open segment
- * Invariant  a segment is on disk, whole, before the next one is made; end_off is the end of a good record
- * Not here   replay (wal_read.c), bytes (wal_format.c)
+ * Threads    the owner
+ * Invariant  end_off is the end of a good record
+ * Not here   segments and their syncs (wal_segment.c), replay (wal_read.c), bytes (wal_format.c)
  */
 #include "storage/engine/wal.h"
 
 #include <limits.h>
-#include <pthread.h>
-#include <stdatomic.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/bytes.h"
-#include "base/log.h"
 #include "base/mem.h"
-#include "storage/engine/wal_format.h"
-
-#define CHUNK_POINTS 1024u /* series of these are looked up together, before they are encoded */
-
-/* An open segment as sync threads see it. */
-struct seg {
-    struct ts_file *file; /* for sync alone */
-    unsigned refs;        /* under wal->lock: the log's and those of sync threads at work */
-};
-
-struct sto_wal {
-    const struct ts_fs *fs;
-    char *dir;                      /* owned */
-    struct sto_wal_name name;       /* of the open segment, or of the last one */
-    uint64_t segment_bytes;         /* rotate above */
-    uint32_t (*n_known)(void *arg); /* series with lower ids are in the catalog, on disk; NULL = none */
-    void *known_arg;
-
-    /* owner only: the open segment */
-    struct ts_file *file;  /* NULL = none open */
-    uint64_t base;         /* position (as in written) of its first byte */
-    uint64_t end_off;      /* its good length */
-    uint64_t marked_off;   /* what its last mark says */
-    uint64_t mark_off;     /* the same, after the write being made */
-    uint32_t salt;         /* of its records */
-    uint32_t next_segment; /* number of the one after */
-    uint32_t prev_segment; /* last segment that holds records, before the open one */
-    uint64_t prev_gen;     /* its generation */
-    uint64_t prev_bytes;   /* its length */
-
-    /* owner only: numbers of series in the open segment */
-    uint32_t *number_of; /* by series id: number + 1, 0 = not defined yet */
-    size_t ids_cap;      /* room in number_of */
-    uint32_t *ids;       /* by number: series id */
-    uint32_t n_ids;      /* numbers given out */
-    size_t numbers_cap;  /* room in ids */
-
-    /* owner only: the write being made */
-    uint8_t *buf;                   /* bytes */
-    size_t buf_n, buf_cap;          /* used, room */
-    uint32_t numbers[CHUNK_POINTS]; /* of the chunk's points */
-
-    pthread_mutex_t lock;     /* not held across I/O */
-    pthread_cond_t sync_done; /* a sync has ended */
-    struct seg *seg;          /* under lock: the open segment, NULL = none */
-    bool syncing;             /* under lock: a thread is in fdatasync */
-
-    _Atomic uint64_t written; /* owner adds; release after the write(2), acquire in sync */
-    _Atomic uint64_t synced;  /* changed under lock; only grows */
-    _Atomic bool broken;      /* never cleared; changed under lock */
-    struct ts_error why;      /* the error that broke it; written once, under lock, before broken */
-};
-
-/* What a broken log answers. */
-static int refuse(const struct sto_wal *wal, struct ts_error *err)
-{
-    (void)sto_wal_broken(wal); /* acquire: why is there */
-    ts_error_set(err, TS_EIO,
-                 "the write-ahead log of worker %u is broken until tsd is started again, because of: %s",
-                 wal->name.worker, wal->why.text);
-    if (err)
-        err->sys_errno = wal->why.sys_errno;
-    return TS_EIO;
-}
-
-/* From now on nothing is accepted; returns TS_EIO with the text that is in err. lock not held. */
-static int break_log(struct sto_wal *wal, struct ts_error *err)
-{
-    if (err)
-        err->code = TS_EIO;
-    pthread_mutex_lock(&wal->lock);
-    bool first = !atomic_load_explicit(&wal->broken, memory_order_relaxed);
-    if (first && err)
-        wal->why = *err;
-    else if (first)
-        ts_error_set(&wal->why, TS_EIO, "%s: input/output error", wal->dir);
-    atomic_store_explicit(&wal->broken, true, memory_order_release); /* pairs with refuse */
-    pthread_mutex_unlock(&wal->lock);
-    if (first)
-        ts_log(TS_LOG_ERROR, "write-ahead log broken worker=%u error=\"%s\"", wal->name.worker,
-               wal->why.text);
-    return TS_EIO;
-}
+#include "storage/engine/wal_int.h"
 
 int sto_wal_new(const struct ts_fs *fs, const char *dir, uint32_t run, uint32_t worker, uint64_t gen,
                 struct sto_wal **out_wal, struct ts_error *err)
@@ -133,114 +44,16 @@ void sto_wal_set_known(struct sto_wal *wal, uint32_t (*n_known)(void *arg), void
     wal->known_arg = arg;
 }
 
-static void segment_path(const struct sto_wal *wal, char *out)
-{
-    char name[STO_WAL_NAME_BYTES];
-    sto_wal__name_print(&wal->name, name);
-    snprintf(out, PATH_MAX, "%s/%s", wal->dir, name);
-}
-
-/* Give a reference back; the last one closes. */
-static void seg_unref(struct sto_wal *wal, struct seg *seg)
-{
-    pthread_mutex_lock(&wal->lock);
-    bool last = --seg->refs == 0;
-    pthread_mutex_unlock(&wal->lock);
-    if (!last)
-        return;
-    wal->fs->close(seg->file, NULL); /* nothing was written through it */
-    ts_free(seg);
-}
-
-/* --- segments --- */
-
-/* Forget the numbers given out from number `from` on. */
-static void numbers_forget(struct sto_wal *wal, uint32_t from)
-{
-    for (uint32_t k = from; k < wal->n_ids; k++)
-        wal->number_of[wal->ids[k]] = 0;
-    wal->n_ids = from;
-}
-
-/* The open segment is over: on disk, then closed. An empty one is deleted. */
-static int close_segment(struct sto_wal *wal, struct ts_error *err)
-{
-    const struct ts_fs *fs = wal->fs;
-    if (!wal->file)
-        return 0;
-    if (wal->end_off > 0 && fs->sync(wal->file, err) < 0)
-        return break_log(wal, err);
-    pthread_mutex_lock(&wal->lock);
-    struct seg *seg = wal->seg;
-    wal->seg = NULL;
-    atomic_store_explicit(&wal->synced, atomic_load_explicit(&wal->written, memory_order_relaxed),
-                          memory_order_release);
-    pthread_mutex_unlock(&wal->lock);
-    seg_unref(wal, seg);
-    int rc = fs->close(wal->file, err);
-    wal->file = NULL;
-    if (rc < 0)
-        return break_log(wal, err);
-    numbers_forget(wal, 0);
-    if (wal->end_off > 0) {
-        wal->prev_segment = wal->name.segment;
-        wal->prev_gen = wal->name.gen;
-        wal->prev_bytes = wal->end_off;
-    } else {
-        char path[PATH_MAX];
-        segment_path(wal, path);
-        fs->unlink(fs, path, NULL); /* an empty segment does no harm */
-    }
-    return 0;
-}
-
-/* Create the next segment and make its name last; its header goes with the first records. */
-static int open_segment(struct sto_wal *wal, struct ts_error *err)
-{
-    const struct ts_fs *fs = wal->fs;
-    if (wal->next_segment == STO_WAL_NO_SEGMENT)
-        return ts_error_set(err, TS_ELIMIT, "no segment numbers left in %s; restart", wal->dir);
-    char path[PATH_MAX];
-    struct ts_file *sync_file = NULL;
-    wal->name.segment = wal->next_segment++; /* also after an error: the name may be taken */
-    segment_path(wal, path);
-    int rc = fs->open(fs, path, TS_OPEN_CREATE, &wal->file, err);
-    if (rc == 0)
-        rc = fs->open(fs, path, TS_OPEN_READ, &sync_file, err);
-    if (rc == 0)
-        rc = fs->sync_dir(fs, wal->dir, err);
-    if (rc < 0) {
-        fs->close(sync_file, NULL);
-        if (wal->file) {
-            fs->close(wal->file, NULL);
-            fs->unlink(fs, path, NULL);
-        }
-        wal->file = NULL;
-        return rc == TS_ENOSPC || rc == TS_EMFILE ? rc : break_log(wal, err);
-    }
-    wal->salt = sto_wal__salt(&wal->name);
-    wal->end_off = 0;
-    wal->marked_off = 0;
-    wal->base = atomic_load_explicit(&wal->written, memory_order_relaxed);
-    struct seg *seg = ts_xcalloc(1, sizeof(*seg));
-    seg->file = sync_file;
-    seg->refs = 1;
-    pthread_mutex_lock(&wal->lock);
-    wal->seg = seg;
-    pthread_mutex_unlock(&wal->lock);
-    return 0;
-}
-
 int sto_wal_set_gen(struct sto_wal *wal, uint64_t gen, struct ts_error *err)
 {
     if (gen < wal->name.gen)
         TS_BUG("generation goes back from %llu to %llu", (unsigned long long)wal->name.gen,
                (unsigned long long)gen);
     if (atomic_load_explicit(&wal->broken, memory_order_relaxed))
-        return refuse(wal, err);
+        return sto_wal__refuse(wal, err);
     if (gen == wal->name.gen)
         return 0;
-    TS_TRY(close_segment(wal, err));
+    TS_TRY(sto_wal__close_segment(wal, err));
     wal->name.gen = gen;
     return 0;
 }
@@ -279,7 +92,6 @@ static int give_number(struct sto_wal *wal, uint32_t id, struct ts_error *err)
         uint32_t *p = ts_try_realloc(wal->number_of, cap * sizeof(*p));
         if (!p)
             return no_memory(wal, err);
-        memset(p + wal->ids_cap, 0, (cap - wal->ids_cap) * sizeof(*p));
         wal->number_of = p;
         wal->ids_cap = cap;
     }
@@ -291,8 +103,8 @@ static int give_number(struct sto_wal *wal, uint32_t id, struct ts_error *err)
         wal->ids = p;
         wal->numbers_cap = cap;
     }
-    wal->ids[wal->n_ids++] = id;
     wal->number_of[id] = wal->n_ids;
+    wal->ids[wal->n_ids++] = id;
     return 0;
 }
 
@@ -329,19 +141,19 @@ static int add_definition(struct sto_wal *wal, const struct sto_series *s, struc
     return 0;
 }
 
-/* Numbers of n <= CHUNK_POINTS points; writes the definitions of series that have none yet. One test a point.
+/* Numbers of n <= STO_WAL_CHUNK_POINTS points; writes the definitions of series that have none yet. Two comparisons a point.
  */
 static int number_points(struct sto_wal *wal, const struct sto_point *points, size_t n, struct ts_error *err)
 {
     struct defs rec = {.off = SIZE_MAX};
     for (size_t i = 0; i < n; i++) {
         uint32_t id = points[i].series->id;
-        uint32_t k = id < wal->ids_cap ? wal->number_of[id] : 0;
-        if (__builtin_expect(k == 0, 0)) {
+        uint32_t k = id < wal->ids_cap ? wal->number_of[id] : UINT32_MAX;
+        if (__builtin_expect(k >= wal->n_ids || wal->ids[k] != id, 0)) {
             TS_TRY(add_definition(wal, points[i].series, &rec, err));
-            k = wal->n_ids;
+            k = wal->n_ids - 1;
         }
-        wal->numbers[i] = k - 1;
+        wal->numbers[i] = k;
     }
     if (rec.off != SIZE_MAX)
         sto_wal__record_close(wal->buf + rec.off, wal->buf + wal->buf_n, wal->salt);
@@ -355,7 +167,7 @@ static int encode(struct sto_wal *wal, const struct sto_point *points, size_t n,
     size_t rec_off = SIZE_MAX; /* open record of points */
     struct sto_wal_ctx ctx = STO_WAL_CTX_INIT;
     for (size_t at = 0; at < n;) {
-        size_t n_chunk = n - at < CHUNK_POINTS ? n - at : CHUNK_POINTS;
+        size_t n_chunk = n - at < STO_WAL_CHUNK_POINTS ? n - at : STO_WAL_CHUNK_POINTS;
         size_t before = wal->buf_n;
         uint32_t n_known = wal->n_ids;
         TS_TRY(number_points(wal, points + at, n_chunk, err));
@@ -364,8 +176,8 @@ static int encode(struct sto_wal *wal, const struct sto_point *points, size_t n,
             rec_off = SIZE_MAX;
         }
         for (size_t done = 0; done < n_chunk;) {
-            uint8_t *p =
-                reserve(wal, STO_WAL_RECORD_HEAD_BYTES + 1 + (CHUNK_POINTS + 1) * STO_WAL_POINT_MAX_BYTES);
+            uint8_t *p = reserve(wal, STO_WAL_RECORD_HEAD_BYTES + 1 +
+                                          (STO_WAL_CHUNK_POINTS + 1) * STO_WAL_POINT_MAX_BYTES);
             if (!p)
                 return no_memory(wal, err);
             if (rec_off == SIZE_MAX) {
@@ -397,6 +209,7 @@ static int begin(struct sto_wal *wal, struct ts_error *err)
 {
     wal->buf_n = 0;
     wal->mark_off = wal->marked_off;
+    wal->mark_put = wal->marked;
     uint8_t *p = reserve(wal, STO_WAL_HEADER_BYTES + STO_WAL_RECORD_HEAD_BYTES + STO_WAL_MARK_BODY_BYTES);
     if (!p)
         return no_memory(wal, err);
@@ -409,8 +222,11 @@ static int begin(struct sto_wal *wal, struct ts_error *err)
         p += STO_WAL_HEADER_BYTES;
     }
     uint64_t synced = sto_wal_synced(wal);
-    if (synced > wal->base + wal->marked_off) {
+    bool first = !wal->marked &&
+                 wal->prev_segment != STO_WAL_NO_SEGMENT; /* says that the segments before are on disk */
+    if (synced > wal->base + wal->marked_off || (first && synced == wal->base)) {
         wal->mark_off = synced - wal->base;
+        wal->mark_put = true;
         p = sto_wal__mark_put(p, wal->mark_off, wal->salt);
     }
     wal->buf_n = (size_t)(p - wal->buf);
@@ -424,24 +240,25 @@ static int write_out(struct sto_wal *wal, struct ts_error *err)
     if (rc == 0) {
         wal->end_off += wal->buf_n;
         wal->marked_off = wal->mark_off;
+        wal->marked = wal->mark_put;
         atomic_fetch_add_explicit(&wal->written, wal->buf_n, memory_order_release);
         return 0;
     }
     if (wal->fs->truncate(wal->file, wal->end_off, NULL) < 0) /* a part of a refused append would stay */
-        return break_log(wal, err);
-    return rc == TS_ENOSPC ? rc : break_log(wal, err);
+        return sto_wal__break(wal, err);
+    return rc == TS_ENOSPC ? rc : sto_wal__break(wal, err);
 }
 
 int sto_wal_append(struct sto_wal *wal, const struct sto_point *points, size_t n, struct ts_error *err)
 {
     if (atomic_load_explicit(&wal->broken, memory_order_relaxed))
-        return refuse(wal, err);
+        return sto_wal__refuse(wal, err);
     if (n == 0)
         return 0;
     if (wal->file && wal->end_off >= wal->segment_bytes)
-        TS_TRY(close_segment(wal, err));
+        TS_TRY(sto_wal__close_segment(wal, err));
     if (!wal->file)
-        TS_TRY(open_segment(wal, err));
+        TS_TRY(sto_wal__open_segment(wal, err));
     uint32_t n_known = wal->n_ids;
     int rc = begin(wal, err);
     if (rc == 0)
@@ -449,66 +266,7 @@ int sto_wal_append(struct sto_wal *wal, const struct sto_point *points, size_t n
     if (rc == 0)
         rc = write_out(wal, err);
     if (rc < 0)
-        numbers_forget(wal, n_known);
-    return rc;
-}
-
-/* --- positions and sync --- */
-
-uint64_t sto_wal_written(const struct sto_wal *wal)
-{
-    return atomic_load_explicit(&wal->written, memory_order_acquire);
-}
-
-uint64_t sto_wal_synced(const struct sto_wal *wal)
-{
-    return atomic_load_explicit(&wal->synced, memory_order_acquire);
-}
-
-bool sto_wal_broken(const struct sto_wal *wal)
-{
-    return atomic_load_explicit(&wal->broken, memory_order_acquire); /* pairs with break_log */
-}
-
-/* One fdatasync of the open segment; the lock is held on entry and on return, not between. */
-static int sync_once(struct sto_wal *wal, struct ts_error *err)
-{
-    struct seg *seg = wal->seg;
-    if (!seg) /* rotation syncs all it closes, or breaks the log */
-        TS_BUG("bytes without a segment");
-    uint64_t upto =
-        sto_wal_written(wal); /* acquire: these bytes are in the file (or in older, synced ones) */
-    seg->refs++;
-    wal->syncing = true;
-    pthread_mutex_unlock(&wal->lock);
-    int rc = wal->fs->sync(seg->file, err);
-    if (rc < 0)
-        rc = break_log(wal, err);
-    seg_unref(wal, seg);
-    pthread_mutex_lock(&wal->lock);
-    wal->syncing = false;
-    if (rc == 0 && upto > atomic_load_explicit(&wal->synced, memory_order_relaxed))
-        atomic_store_explicit(&wal->synced, upto, memory_order_release); /* partner: sto_wal_synced */
-    pthread_cond_broadcast(&wal->sync_done);
-    return rc;
-}
-
-int sto_wal_sync(struct sto_wal *wal, struct ts_error *err)
-{
-    int rc = 0;
-    pthread_mutex_lock(&wal->lock);
-    uint64_t target = sto_wal_written(wal);
-    while (rc == 0) {
-        if (atomic_load_explicit(&wal->broken, memory_order_relaxed))
-            rc = refuse(wal, err);
-        else if (atomic_load_explicit(&wal->synced, memory_order_relaxed) >= target)
-            break;
-        else if (wal->syncing)
-            pthread_cond_wait(&wal->sync_done, &wal->lock);
-        else
-            rc = sync_once(wal, err);
-    }
-    pthread_mutex_unlock(&wal->lock);
+        wal->n_ids = n_known;
     return rc;
 }
 
@@ -529,9 +287,7 @@ int sto_wal_close(struct sto_wal *wal, struct ts_error *err)
     int rc = sto_wal_sync(wal, err);
     if (rc == 0)
         mark_end(wal);
-    int close_rc = wal->fs->close(wal->file, rc < 0 ? NULL : err);
-    if (wal->seg)
-        seg_unref(wal, wal->seg);
+    int close_rc = sto_wal__free_segments(wal, rc < 0 ? NULL : err);
     pthread_cond_destroy(&wal->sync_done);
     pthread_mutex_destroy(&wal->lock);
     ts_free(wal->number_of);

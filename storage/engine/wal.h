@@ -60,13 +60,24 @@ void sto_wal_set_segment_bytes(struct sto_wal *wal, uint64_t n_bytes);
  *         TS_ENOMEM, TS_ELIMIT (a definition above 16 MiB)  nothing written
  *         TS_EIO     nothing of them counts, and the log refuses everything from now on
  *
- * Threads: owner only.   Blocks: for a new segment (sync of the old one and of the folder).
+ * Threads: owner only.   Blocks: for a new segment that nobody has prepared (sync of the folder).
  * Cost:   ~5 ns a point without the write, no allocation once warm.
  */
 int sto_wal_append(struct sto_wal *wal, const struct sto_point *points, size_t n, struct ts_error *err);
-/** Points from now on belong to generation gen (not lower than before): sync the open segment, close it,
- * begin a new one with the next append. TS_EIO: the log is broken. */
+/** Points from now on belong to generation gen (not lower than before): the open segment is over, the next append begins another
+ * one. The next sto_wal_sync syncs it. Owner only. TS_EIO: the log is broken. */
 int sto_wal_set_gen(struct sto_wal *wal, uint64_t gen, struct ts_error *err);
+/** Has a segment ended since the last call, so that somebody should call sto_wal_sync soon? Owner only. */
+bool sto_wal_take_retired(struct sto_wal *wal);
+/** Is the open segment half full, so that the next one should be prepared for *out_gen? Any thread. */
+bool sto_wal_wants_next(struct sto_wal *wal, uint64_t *out_gen);
+/** Make the file of the next segment, which will belong to gen, so that the owner need not. Errors are left to the owner, who tries
+ * himself. True: there is one; sync the folder, then call sto_wal_prepared. Nothing is made for a log that has neither an open segment nor one that
+ * was prepared. Any thread. Blocks:
+ * making a file. */
+bool sto_wal_prepare(struct sto_wal *wal, uint64_t gen);
+/** The folder was synced since sto_wal_prepare: the owner may use the file. Any thread, the one that prepared. */
+void sto_wal_prepared(struct sto_wal *wal);
 /** Bytes appended since the start of the run, all segments (a position to wait for), and bytes known to be on
  * disk. Any thread. */
 uint64_t sto_wal_written(const struct sto_wal *wal);
@@ -74,8 +85,7 @@ uint64_t sto_wal_written(const struct sto_wal *wal);
 uint64_t sto_wal_synced(const struct sto_wal *wal);
 /** Did an error break the log, so that it takes nothing until the store is opened again? Any thread. */
 bool sto_wal_broken(const struct sto_wal *wal);
-/** fdatasync what was written when the call began; callable while the owner appends or rotates (segments are
- *  referenced). After a failure the log is broken for good (TS_EIO for all later calls of all functions). Any
+/** fdatasync what was written when the call began, segments that ended first; callable while the owner appends or rotates. After a failure the log is broken for good (TS_EIO for all later calls of all functions). Any
  * thread. */
 int sto_wal_sync(struct sto_wal *wal, struct ts_error *err);
 

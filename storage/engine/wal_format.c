@@ -100,6 +100,7 @@ int sto_wal__head_get(const uint8_t *p, struct sto_wal_head *out)
     out->prev_gen = ts_ld64(p + 32);
     out->prev_bytes = ts_ld64(p + 40);
     out->prev_segment = ts_ld32(p + 48);
+    out->before_on_disk = ts_ld32(p + 8) < STO_WAL_VERSION_MARKED;
     return 0;
 }
 

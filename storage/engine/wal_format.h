@@ -26,7 +26,8 @@
 #include <stdint.h>
 
 #define STO_WAL_MAGIC             "TSDWAL\r\n" /* 8 bytes; CR LF shows transfers that change line ends */
-#define STO_WAL_VERSION           3u           /* 1 and 2 are read too */
+#define STO_WAL_VERSION           4u           /* 1 to 3 are read too */
+#define STO_WAL_VERSION_MARKED    4u /* from it on a mark says that the segments before are on disk */
 #define STO_WAL_HEADER_BYTES      56u
 #define STO_WAL_RECORD_HEAD_BYTES 8u
 #define STO_WAL_RECORD_BYTES      65536u      /* the writer closes a record at about this many bytes */
@@ -86,7 +87,8 @@ struct sto_wal_head {
     struct sto_wal_name name;
     uint32_t prev_segment; /* the one before of this run and worker; STO_WAL_NO_SEGMENT = none */
     uint64_t prev_gen;     /* its generation */
-    uint64_t prev_bytes;   /* its length: all of it was on disk before this segment was made */
+    uint64_t prev_bytes; /* its length; all of it was on disk if this segment has a mark, or before_on_disk */
+    bool before_on_disk; /* read: of a version in which all of it was on disk before this segment was made */
 };
 
 /* State of the encoder and of the decoder within one record. */

@@ -4,7 +4,8 @@
  * After a power cut the pages of one file are there in any order. So the first bad record ends a segment;
  * whether that is a torn tail (cut it) or damage (refuse) depends on what is known to have been on disk:
  * below the highest mark found anywhere in the segment, and below the length that the header of the following
- * segment states.
+ * segment states, if that segment has a mark. If it has none, it was begun before the one before was synced: after a
+ * torn tail it does not count, nor does what follows it.
  *
  * Format     docs/FORMAT.md "Write-ahead log"
  * Threads    one; no writer at work in these segments
@@ -33,6 +34,8 @@ struct found {
     int head_rc;              /* 0; TS_ENOTFOUND: too short or damaged header */
     uint64_t size_bytes;      /* of the file */
     uint64_t known_bytes;     /* length stated by the segment that follows; 0 = nobody says */
+    struct found *next;       /* the segment that follows and states it */
+    bool is_beyond;           /* the end of a segment before it was never on disk: nothing of it counts */
 };
 
 /* Names found in the folder. */
@@ -51,12 +54,13 @@ struct replay {
     struct sto_wal_replay_result *out;
 
     /* the open segment */
-    const struct found *seg;
+    struct found *seg;
     char path[PATH_MAX];
     struct ts_file *file;
     uint32_t salt;
     uint64_t limit;    /* bytes that are looked at */
     uint64_t mark_off; /* highest mark seen */
+    bool any_mark;     /* find_marks has seen one */
 
     /* window into it */
     uint8_t *win;
@@ -185,8 +189,8 @@ static int read_head(const struct ts_fs *fs, const char *dir, struct found *f, s
 }
 
 /* What a segment's header says of the one before it: that one must be there in that length. */
-static int check_chain(const struct replay *r, const struct list *l, const struct found *f,
-                       uint64_t flushed_gen, struct ts_error *err)
+static int check_chain(const struct replay *r, const struct list *l, struct found *f, uint64_t flushed_gen,
+                       struct ts_error *err)
 {
     if (f->head_rc < 0 || f->head.prev_segment == STO_WAL_NO_SEGMENT || f->head.prev_gen <= flushed_gen)
         return 0;
@@ -199,10 +203,11 @@ static int check_chain(const struct replay *r, const struct list *l, const struc
     if (!prev)
         return ts_error_set(err, TS_ECORRUPT, "%s is missing (it had %" PRIu64 " bytes)", path,
                             f->head.prev_bytes);
-    if (prev->size_bytes < f->head.prev_bytes)
+    if (f->head.before_on_disk && prev->size_bytes < f->head.prev_bytes)
         return ts_error_set(err, TS_ECORRUPT, "%s ends at offset %" PRIu64 ", it had %" PRIu64 " bytes", path,
                             prev->size_bytes, f->head.prev_bytes);
     prev->known_bytes = f->head.prev_bytes;
+    prev->next = f;
     return 0;
 }
 
@@ -267,8 +272,11 @@ static int find_marks(struct replay *r, uint64_t off, struct ts_error *err)
         TS_TRY(look(r, off, want, &p, &n, err));
         for (size_t i = 0; i + MARK_BYTES <= n; i++) {
             uint64_t mark;
-            if (p[i] == STO_WAL_MARK_BODY_BYTES && sto_wal__mark_get(p + i, r->salt, &mark) &&
-                mark <= off + i && mark > r->mark_off)
+            if (p[i] != STO_WAL_MARK_BODY_BYTES || !sto_wal__mark_get(p + i, r->salt, &mark) ||
+                mark > off + i)
+                continue;
+            r->any_mark = true;
+            if (mark > r->mark_off)
                 r->mark_off = mark;
         }
         off += n - MARK_BYTES + 1;
@@ -376,27 +384,86 @@ static int cut(const struct replay *r, uint64_t end_off, struct ts_error *err)
     return rc < 0 ? rc : close_rc;
 }
 
-/* Good records end at off, the file does not: torn tail or damage? */
+/* Has a segment a good mark anywhere? Another segment may be open. 1, 0, < 0. */
+static int has_mark(struct replay *r, const struct found *f, struct ts_error *err)
+{
+    struct ts_file *file = r->file;
+    uint64_t limit = r->limit, mark_off = r->mark_off;
+    uint32_t salt = r->salt;
+    char path[PATH_MAX];
+    segment_path(r->dir, &f->head.name, path);
+    TS_TRY(r->fs->open(r->fs, path, TS_OPEN_READ, &r->file, err));
+    r->limit = f->size_bytes;
+    r->salt = sto_wal__salt(&f->head.name);
+    r->win_n = 0;
+    r->any_mark = false;
+    int rc = find_marks(r, STO_WAL_HEADER_BYTES, err);
+    r->fs->close(r->file, NULL);
+    r->file = file;
+    r->limit = limit;
+    r->mark_off = mark_off;
+    r->salt = salt;
+    r->win_n = 0;
+    return rc < 0 ? rc : r->any_mark;
+}
+
+/* Was all of the segment on disk, as far as the one that follows says? 1, 0, < 0. */
+static int is_known(struct replay *r, const struct found *f, struct ts_error *err)
+{
+    return !f->next ? 0 : f->next->head.before_on_disk ? 1 : has_mark(r, f->next, err);
+}
+
+/* Good records end at off, the file or what is known of it does not: torn tail or damage? */
 static int bad_end(struct replay *r, uint64_t off, struct ts_error *err)
 {
+    struct found *seg = r->seg;
     TS_TRY(find_marks(r, off + 1, err));
-    uint64_t safe_off = r->mark_off > r->seg->known_bytes ? r->mark_off : r->seg->known_bytes;
+    uint64_t safe_off = r->mark_off;
+    if (off < seg->known_bytes) {
+        int known = is_known(r, seg, err);
+        if (known < 0)
+            return known;
+        if (known && seg->known_bytes > safe_off)
+            safe_off = seg->known_bytes;
+        seg->next->is_beyond = !known;
+    }
     if (off < safe_off)
         return ts_error_set(err, TS_ECORRUPT,
                             "%s: damaged record at offset %" PRIu64 ", below %" PRIu64 " all was on disk",
                             r->path, off, safe_off);
     r->out->n_torn++;
     ts_log(TS_LOG_WARN, "torn tail of the write-ahead log %s file=%s offset=%" PRIu64 " lost_bytes=%" PRIu64,
-           r->read_only ? "passed over" : "cut", r->path, off, r->seg->size_bytes - off);
-    return r->read_only ? 0 : cut(r, off, err);
+           r->read_only ? "passed over" : "cut", r->path, off,
+           seg->size_bytes > off ? seg->size_bytes - off : 0);
+    return r->read_only || off >= seg->size_bytes ? 0 : cut(r, off, err);
+}
+
+/* What follows a torn tail was never on disk as a whole either: it would leave a hole. Neither does what follows it count. */
+static int leave_out(struct replay *r, struct ts_error *err)
+{
+    struct found *f = r->seg;
+    if (f->next) {
+        int known = is_known(r, f, err);
+        if (known)
+            return known < 0 ? known
+                             : ts_error_set(err, TS_ECORRUPT,
+                                            "%s follows a torn tail, but all of it was on disk", r->path);
+        f->next->is_beyond = true;
+    }
+    r->out->n_torn++;
+    ts_log(TS_LOG_WARN, "segment behind a torn tail of the write-ahead log %s file=%s lost_bytes=%" PRIu64,
+           r->read_only ? "passed over" : "cut", r->path, f->size_bytes);
+    return r->read_only ? 0 : cut(r, 0, err);
 }
 
 /* All records of the open segment. */
 static int read_records(struct replay *r, struct ts_error *err)
 {
     uint64_t off = STO_WAL_HEADER_BYTES;
+    if (r->seg->is_beyond)
+        return leave_out(r, err);
     if (r->seg->head_rc < 0)
-        return r->limit == 0 ? 0 : bad_end(r, 0, err);
+        return r->limit == 0 && !r->seg->known_bytes ? 0 : bad_end(r, 0, err);
     while (off < r->limit) {
         const uint8_t *body = NULL;
         size_t n_body;
@@ -407,15 +474,16 @@ static int read_records(struct replay *r, struct ts_error *err)
         off += STO_WAL_RECORD_HEAD_BYTES + n_body;
     }
     r->out->n_bytes += off;
-    return off < r->seg->size_bytes ? bad_end(r, off, err) : 0;
+    return off < r->seg->size_bytes || off < r->seg->known_bytes ? bad_end(r, off, err) : 0;
 }
 
-static int read_segment(struct replay *r, const struct found *f, struct ts_error *err)
+static int read_segment(struct replay *r, struct found *f, struct ts_error *err)
 {
     r->seg = f;
     r->salt = sto_wal__salt(&f->head.name);
-    r->limit = f->known_bytes ? f->known_bytes
-                              : f->size_bytes; /* behind a known end is what an append left that failed */
+    r->limit = f->known_bytes && f->known_bytes < f->size_bytes
+                   ? f->known_bytes
+                   : f->size_bytes; /* behind a known end is what an append left that failed */
     r->mark_off = 0;
     r->win_n = 0;
     r->n_series = 0;

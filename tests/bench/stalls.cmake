@@ -7,3 +7,5 @@ foreach(fn pthread_mutex_lock pthread_mutex_unlock sto_sync__thread sto_flush__t
   target_link_options(stalls PRIVATE -Wl,--wrap=${fn})
 endforeach()
 add_dependencies(check_programs stalls)
+add_test(NAME stalls_short COMMAND stalls --check)
+set_tests_properties(stalls_short PROPERTIES TIMEOUT 900)

@@ -68,7 +68,9 @@ static int write_log(const char *dir, struct ts_error *err)
         rc = sto_wal_append(wal, second, 3, err);
     if (rc == 0)
         rc = sto_wal_set_gen(wal, 2, err);
-    on_disk = 6; /* as after a flush: cpu is named by its number now */
+    if (rc == 0)
+        rc = sto_wal_sync(wal, err); /* so the next segment begins with a mark */
+    on_disk = 6;                     /* as after a flush: cpu is named by its number now */
     if (rc == 0)
         rc = sto_wal_append(wal, first, 2, err);
     int close_rc = sto_wal_close(wal, rc < 0 ? NULL : err);

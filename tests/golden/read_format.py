@@ -134,7 +134,7 @@ def read_wal(data):
     head.take(8)
     version, run, generation, worker, segment = head.u32(), head.u32(), head.u64(), head.u32(), head.u32()
     prev_generation, prev_bytes, prev_segment, crc = head.u64(), head.u64(), head.u32(), head.u32()
-    if crc != crc32c(data[:52]) or version not in (1, 2, 3):
+    if crc != crc32c(data[:52]) or version not in (1, 2, 3, 4):
         raise Damage("header")
     yield "write-ahead log run=%d generation=%d worker=%d segment=%d" % (run, generation, worker, segment)
     if prev_segment != 0xFFFFFFFF:
@@ -152,7 +152,7 @@ def read_wal(data):
             state = [-1, 0, 0, [0 << 1, 1 << 1 | 2 << 3, 1 << 1 | 1 << 3]]
             while b.left():
                 yield "  " + wal_operation(b, state, n_series)
-        elif kind == 2 or kind == 4 and version >= 2 or kind == 5 and version == 3:
+        elif kind == 2 or kind == 4 and version >= 2 or kind == 5 and version >= 3:
             if kind != 2 and b.varint() != n_series:
                 raise Damage("number of a definition")
             before = 0 if kind == 5 else None

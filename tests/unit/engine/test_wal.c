@@ -42,13 +42,18 @@ static void test_wal__names_are_read_only_in_one_spelling(void **state)
 static void test_wal__header_reads_back_and_is_checked(void **state)
 {
     (void)state;
-    struct sto_wal_head head = {{7, 1ull << 40, 3, 9}, 8, 5, 12345}, back;
+    struct sto_wal_head head = {.name = {7, 1ull << 40, 3, 9},
+                                .prev_segment = 8,
+                                .prev_gen = 5,
+                                .prev_bytes = 12345},
+                        back;
     uint8_t b[STO_WAL_HEADER_BYTES];
     sto_wal__head_put(b, &head);
     assert_int_equal(sto_wal__head_get(b, &back), 0);
     assert_true(back.name.run == 7 && back.name.gen == 1ull << 40 && back.name.worker == 3 &&
                 back.name.segment == 9);
-    assert_true(back.prev_gen == 5 && back.prev_bytes == 12345 && back.prev_segment == 8);
+    assert_true(back.prev_gen == 5 && back.prev_bytes == 12345 && back.prev_segment == 8 &&
+                !back.before_on_disk);
     for (size_t i = 0; i < sizeof(b); i++) {
         b[i] ^= 0x10;
         assert_int_equal(sto_wal__head_get(b, &back), TS_ECORRUPT);
@@ -272,6 +277,8 @@ static void test_wal__generations_are_replayed_and_dropped_apart(void **state)
     for (uint64_t gen = 1; gen <= 5; gen++) {
         assert_int_equal(sto_wal_set_gen(wal, gen, NULL), 0);
         assert_int_equal(sto_wal_set_gen(wal, gen, NULL), 0);
+        if (gen == 4)
+            assert_int_equal(sto_wal_sync(wal, NULL), 0);
         n_before[gen] = want.n;
         if (gen != 3) /* a generation without points has no segment */
             assert_int_equal(append_random(wal, gen, &r, 100, &want), 0);

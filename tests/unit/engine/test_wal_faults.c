@@ -106,7 +106,9 @@ static void test_wal_faults__older_segments_are_whole_or_damaged(void **state)
     uint64_t r = 4;
     assert_int_equal(append_random(wal, 1, &r, 40, &want), 0);
     assert_int_equal(sto_wal_set_gen(wal, 2, NULL), 0);
-    assert_int_equal(append_random(wal, 2, &r, 40, &want), 0);
+    assert_int_equal(append_random(wal, 2, &r, 20, &want), 0);
+    assert_int_equal(sto_wal_sync(wal, NULL), 0);
+    assert_int_equal(append_random(wal, 2, &r, 20, &want), 0); /* its mark says that all before is on disk */
     char path[64];
     size_t n_file;
     snprintf(path, sizeof(path), "%s", file_path(f, 0));
@@ -136,6 +138,76 @@ static void test_wal_faults__older_segments_are_whole_or_damaged(void **state)
     ts_free(bytes);
     diary_release(&want);
     t_faultfs_free(f);
+}
+
+/* Three segments, the first of them cut anywhere, no mark in the others: what is behind the cut does not count, and does not
+ * come back. */
+static void test_wal_faults__nothing_counts_behind_a_torn_segment(void **state)
+{
+    (void)state;
+    struct t_faultfs *f = new_fs(1);
+    struct sto_wal *wal = new_wal(f, 1, 0, 1);
+    struct diary want = {0}, got;
+    uint64_t r = 4;
+    size_t n_file, n_full = 0;
+    char path[64];
+    for (uint64_t gen = 1; gen <= 3; gen++) {
+        assert_int_equal(sto_wal_set_gen(wal, gen, NULL), 0);
+        assert_int_equal(append_random(wal, gen, &r, 40, &want), 0);
+    }
+    snprintf(path, sizeof(path), "%s", file_path(f, 0));
+    ts_free(t_faultfs_get(f, path, &n_file));
+    for (size_t n = 0; n <= n_file; n += 7) {
+        struct t_faultfs *cut = t_faultfs_clone(f, 2);
+        struct sto_wal_replay_result res;
+        struct ts_error err = {0};
+        uint8_t *bytes = t_faultfs_get(cut, path, &n_file);
+        t_faultfs_put(cut, path, bytes, n);
+        ts_free(bytes);
+        for (int round = 0; round < 3; round++) { /* read only, cut, as it was cut */
+            assert_int_equal(replay(cut, 0, round == 0, &got, &res, &err), 0);
+            assert_true(is_prefix(&got, &want));
+            assert_true(n == n_file ? got.n == want.n : got.n <= 40);
+            assert_true((res.n_torn > 0) == (round < 2 && n < n_file));
+            n_full += got.n == want.n;
+            diary_release(&got);
+        }
+        t_faultfs_free(cut);
+        n = n < n_file && n + 7 > n_file ? n_file - 7 : n;
+    }
+    assert_int_equal(n_full, 3);
+    assert_int_equal(sto_wal_close(wal, NULL), 0);
+    diary_release(&want);
+    t_faultfs_free(f);
+}
+
+/* A prepared segment is used by the next append of its generation, and removed if there is none. */
+static void test_wal_faults__a_prepared_segment_takes_no_call_to_begin(void **state)
+{
+    (void)state;
+    struct t_faultfs *f = new_fs(1);
+    struct sto_wal *wal = new_wal(f, 1, 0, 1);
+    struct diary want = {0};
+    uint64_t r = 4;
+    assert_false(sto_wal_prepare(wal, 2)); /* no segment is open */
+    assert_int_equal(append_random(wal, 1, &r, 40, &want), 0);
+    assert_true(sto_wal_prepare(wal, 2));
+    assert_false(sto_wal_prepare(wal, 2)); /* there is one */
+    sto_wal_prepared(wal);
+    uint64_t syncs = t_faultfs_calls(f, T_OP_SYNC | T_OP_SYNC_DIR);
+    assert_int_equal(sto_wal_set_gen(wal, 2, NULL), 0);
+    assert_true(sto_wal_take_retired(wal) && !sto_wal_take_retired(wal));
+    assert_int_equal(append_random(wal, 2, &r, 40, &want), 0);
+    assert_int_equal(t_faultfs_calls(f, T_OP_SYNC | T_OP_SYNC_DIR), syncs);
+    assert_true(sto_wal_synced(wal) == 0);
+    assert_int_equal(sto_wal_sync(wal, NULL), 0);
+    assert_int_equal(t_faultfs_calls(f, T_OP_SYNC | T_OP_SYNC_DIR), syncs + 2);
+    assert_true(sto_wal_synced(wal) == sto_wal_written(wal));
+    assert_true(sto_wal_prepare(wal, 3)); /* nobody syncs the folder: it is not used */
+    assert_int_equal(sto_wal_set_gen(wal, 3, NULL), 0);
+    assert_int_equal(append_random(wal, 3, &r, 40, &want), 0);
+    assert_int_equal(t_faultfs_calls(f, T_OP_SYNC | T_OP_SYNC_DIR), syncs + 3);
+    end_as(f, wal, &want);
 }
 
 static void test_wal_faults__foreign_and_newer_segments_are_refused(void **state)
@@ -245,6 +317,9 @@ static void live(struct t_faultfs *f, uint64_t seed, struct life *l)
         for (size_t k = 0; k < n; k++)
             p[k] = random_point(&r, &series, &ts_ms);
         rc = 0;
+        if (t_rand(&r) % 4 == 0 && sto_wal_prepare(wal, gen + t_rand(&r) % 2) &&
+            t_faultfs_fs(f)->sync_dir(t_faultfs_fs(f), DIR_NAME, NULL) == 0)
+            sto_wal_prepared(wal);
         if (t_rand(&r) % 6 == 0) {
             rc = sto_wal_set_gen(wal, gen + 1, NULL);
             gen += rc == 0;
@@ -457,9 +532,10 @@ static void test_wal_faults__threads_sync_while_the_owner_appends_and_rotates(vo
         assert_int_equal(s[i].rc, 0);
     }
     size_t n_safe = 0;
+    assert_int_equal(sto_wal_sync(wal, NULL), 0);
     for (size_t i = 0; i < 400; i++)
         n_safe = end_off[i] <= sto_wal_synced(wal) ? n_points[i] : n_safe;
-    assert_true(n_safe == n_points[399]); /* set_gen at the end of the loop synced all */
+    assert_true(n_safe == n_points[399]);
     t_faultfs_power_cut(f);
     t_faultfs_reboot(f, T_KEEP_NONE);
     assert_int_equal(replay(f, 0, false, &got, NULL, NULL), 0);
@@ -502,6 +578,8 @@ int main(void)
         cmocka_unit_test(test_wal_faults__every_cut_leaves_a_front_part),
         cmocka_unit_test(test_wal_faults__a_flipped_byte_is_damage_before_the_mark_and_an_end_after),
         cmocka_unit_test(test_wal_faults__older_segments_are_whole_or_damaged),
+        cmocka_unit_test(test_wal_faults__nothing_counts_behind_a_torn_segment),
+        cmocka_unit_test(test_wal_faults__a_prepared_segment_takes_no_call_to_begin),
         cmocka_unit_test(test_wal_faults__foreign_and_newer_segments_are_refused),
         cmocka_unit_test(test_wal_faults__nonsense_with_a_good_checksum_is_damage),
         cmocka_unit_test(test_wal_faults__a_power_cut_at_any_call_loses_only_what_was_not_synced),

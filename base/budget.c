@@ -183,6 +183,60 @@ uint64_t ts_budget_room(const struct ts_budget *b)
     return room;
 }
 
+/* --- tallies --- */
+
+/* More of the account: by steps, unless these do not fit any more. */
+static int tally_grow(struct ts_tally *t, uint64_t need_bytes, struct ts_error *err)
+{
+    uint64_t step = (need_bytes + TS_TALLY_STEP - 1) / TS_TALLY_STEP * TS_TALLY_STEP;
+    uint64_t n = step >= need_bytes && ts_budget_room(t->budget) >= step ? step : need_bytes;
+    if (t->forced)
+        ts_budget_force(t->budget, n);
+    else
+        TS_TRY(ts_budget_take(t->budget, n, err));
+    t->held_bytes += n;
+    return 0;
+}
+
+int ts_tally_take(struct ts_tally *t, uint64_t n_bytes, struct ts_error *err)
+{
+    if (!t || !t->budget)
+        return 0;
+    if (n_bytes > t->held_bytes - t->used_bytes)
+        TS_TRY(tally_grow(t, n_bytes - (t->held_bytes - t->used_bytes), err));
+    t->used_bytes += n_bytes;
+    return 0;
+}
+
+void ts_tally_force(struct ts_tally *t, uint64_t n_bytes)
+{
+    if (!t || !t->budget)
+        return;
+    bool was = t->forced;
+    t->forced = true;
+    (void)ts_tally_take(t, n_bytes, NULL);
+    t->forced = was;
+}
+
+void ts_tally_give(struct ts_tally *t, uint64_t n_bytes)
+{
+    if (!t || !t->budget)
+        return;
+    t->used_bytes -= n_bytes;
+    uint64_t idle = t->held_bytes - t->used_bytes;
+    if (idle < 2 * TS_TALLY_STEP)
+        return;
+    ts_budget_give(t->budget, idle - TS_TALLY_STEP);
+    t->held_bytes -= idle - TS_TALLY_STEP;
+}
+
+void ts_tally_release(struct ts_tally *t)
+{
+    if (t->held_bytes)
+        ts_budget_give(t->budget, t->held_bytes);
+    t->used_bytes = t->held_bytes = 0;
+}
+
 /* --- memory --- */
 
 static int no_memory(struct ts_budget *b, uint64_t n_bytes, struct ts_error *err)

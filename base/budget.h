@@ -94,6 +94,26 @@ uint64_t ts_budget_most(const struct ts_budget *b);
 /** Bytes that b and its parents can still take; UINT64_MAX without any limit. NULL: UINT64_MAX. A moment later it may be less. */
 uint64_t ts_budget_room(const struct ts_budget *b);
 
+/*
+ * What one piece of work holds of an account. It takes and gives many small amounts, and calls the account once for TS_TALLY_STEP bytes
+ * of them. {.budget = b} is an empty one. Belongs to one thread at a time.
+ */
+struct ts_tally {
+    struct ts_budget *budget; /* NULL: nothing is counted */
+    uint64_t used_bytes;      /* taken by the work */
+    uint64_t held_bytes;      /* taken from the account; not less than used_bytes */
+    bool forced;              /* the account refuses nothing, whatever its limits say */
+};
+#define TS_TALLY_STEP ((uint64_t)32 << 10) /* bytes */
+/** Take n_bytes before allocating them; t NULL: nothing is counted. Errors as ts_budget_take. */
+int ts_tally_take(struct ts_tally *t, uint64_t n_bytes, struct ts_error *err);
+/** Take n_bytes whatever the limits say: for what is small beside the rest. t NULL is harmless. */
+void ts_tally_force(struct ts_tally *t, uint64_t n_bytes);
+/** Give n_bytes back that were taken. t NULL is harmless. */
+void ts_tally_give(struct ts_tally *t, uint64_t n_bytes);
+/** Give back all that is held; t is empty then. */
+void ts_tally_release(struct ts_tally *t);
+
 /** ts_try_malloc of n_bytes counted in b; NULL: refused (err says why, TS_ELIMIT) or no memory (TS_ENOMEM). */
 void *ts_budget_alloc(struct ts_budget *b, size_t n_bytes, struct ts_error *err);
 /** The same, cleared, for n items of n_bytes each. */

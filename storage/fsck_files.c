@@ -97,7 +97,7 @@ static int is_replaced(struct sto_fsck *k, size_t i, struct ts_error *err)
             sto_sst_open(k->fs, k->files_dir, NULL, &k->files[j].info, &sst, NULL) < 0)
             continue;
         new_no = k->files[j].info.file_no;
-        r.curs[r.n_curs++] = sto_sst_cur_new(sst, STO_SST_POINTS);
+        r.curs[r.n_curs++] = sto_sst_cur_new(sst, STO_SST_POINTS, NULL);
         sto_sst_unref(sst); /* the cursor has a reference */
     }
     if (r.n_curs)

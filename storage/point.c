@@ -11,11 +11,27 @@
 
 #define SUM_CHUNK 256u /* doubles made at a time for the exact sum */
 
+/* Cells that there is room for once n of them were wanted. */
+static uint32_t cap_for(uint32_t n)
+{
+    return n > UINT32_MAX - n / 2 ? UINT32_MAX : n + n / 2;
+}
+
+uint64_t sto_cells_bytes(const struct sto_cells *c)
+{
+    return c->cap * (uint64_t)(sizeof *c->meta + sizeof *c->m);
+}
+
+uint64_t sto_cells_growth(const struct sto_cells *c, uint32_t n)
+{
+    return n <= c->cap ? 0 : (uint64_t)(cap_for(n) - c->cap) * (sizeof *c->meta + sizeof *c->m);
+}
+
 void sto_cells_reserve(struct sto_cells *c, uint32_t n)
 {
     if (n <= c->cap)
         return;
-    uint32_t cap = n > UINT32_MAX - n / 2 ? UINT32_MAX : n + n / 2;
+    uint32_t cap = cap_for(n);
     uint32_t *meta = ts_xmalloc(cap * sizeof *meta);
     int64_t *m = ts_xmalloc(cap * sizeof *m);
     if (c->n) {

@@ -137,6 +137,10 @@ struct sto_cells {
 };
 /** Room for n cells (contents kept); arrays are owned by the struct. */
 void sto_cells_reserve(struct sto_cells *c, uint32_t n);
+/** Bytes that sto_cells_reserve would add for n cells. */
+uint64_t sto_cells_growth(const struct sto_cells *c, uint32_t n);
+/** Bytes of the arrays that the struct owns. */
+uint64_t sto_cells_bytes(const struct sto_cells *c);
 /** Memory away; twice is harmless. */
 void sto_cells_release(struct sto_cells *c);
 

@@ -20,7 +20,8 @@ int qry_reader_open(struct qry_reader *r, struct sto_snap *snap, struct qry_budg
                                  .to_ms = to_ms - 1,
                                  .whole_hours = whole_hours,
                                  .needs_sum = needs_sum,
-                                 .final = true};
+                                 .final = true,
+                                 .memory = budget->memory};
     if (from_ms >= to_ms || !n)
         return 0;
     return sto_scan(snap, &spec, &r->scan, err);

@@ -26,6 +26,7 @@ struct dec_row {
 };
 
 struct sto_dec {
+    struct sto_dec_memory memory;    /* its own and that of all buffers; first, see memory_int.h */
     struct dec_row *rows;            /* n_rows */
     size_t rows_cap;                 /* bytes of rows */
     int64_t *col;                    /* columns of the row table; first values */
@@ -39,9 +40,14 @@ struct sto_dec {
     struct sto_zip zip;              /* inflates both */
 };
 
+/* Decoders that nobody uses, with their buffers. */
+static struct ts_spare spares;
+
 struct sto_dec *sto_dec_new(void)
 {
-    return ts_xcalloc(1, sizeof(struct sto_dec));
+    struct sto_dec *d = ts_xcalloc(1, sizeof *d);
+    d->memory.bytes = sizeof *d;
+    return d;
 }
 
 void sto_dec_free(struct sto_dec *d)
@@ -54,7 +60,30 @@ void sto_dec_free(struct sto_dec *d)
     sto_unpack__release(&d->table);
     sto_unpack__release(&d->pack);
     sto_zip__release(&d->zip);
+    (void)sto_dec_memory__count(&d->memory, NULL, NULL);
     ts_free(d);
+}
+
+struct sto_dec *sto_dec_borrow(struct ts_tally *tally, struct ts_error *err)
+{
+    struct sto_dec *d = sto_dec_memory__take(&spares);
+    if (d && sto_dec_memory__count(&d->memory, tally, NULL) == 0)
+        return d;
+    sto_dec_return(d); /* its buffers may be too large for a small limit */
+    d = sto_dec_new();
+    if (sto_dec_memory__count(&d->memory, tally, err) == 0)
+        return d;
+    sto_dec_free(d);
+    return NULL;
+}
+
+void sto_dec_return(struct sto_dec *d)
+{
+    if (!d)
+        return;
+    d->n_rows = d->n_points = 0;
+    if (!sto_dec_memory__keep(&d->memory, &spares))
+        sto_dec_free(d);
 }
 
 uint32_t sto_dec_n_rows(const struct sto_dec *d)
@@ -67,20 +96,6 @@ const struct sto_dec_row *sto_dec_row_at(const struct sto_dec *d, uint32_t i)
     if (i >= d->n_rows)
         TS_BUG("row %u of %u", i, d->n_rows);
     return &d->rows[i].pub;
-}
-
-static bool grow(void *pp, size_t *cap, size_t need)
-{
-    void **p = pp;
-    if (need <= *cap)
-        return true;
-    void *q = ts_try_malloc(need + need / 4);
-    if (!q)
-        return false;
-    ts_free(*p);
-    *p = q;
-    *cap = need + need / 4;
-    return true;
 }
 
 /* What opening reads before the row table. */
@@ -203,9 +218,8 @@ static int copy_constant(struct sto_dec *d, const struct head *h)
 
 static int read_table(struct sto_dec *d, const struct head *h)
 {
-    if (!grow(&d->rows, &d->rows_cap, h->n_rows * sizeof *d->rows) ||
-        !grow(&d->col, &d->col_cap, h->n_rows * sizeof *d->col))
-        return TS_ENOMEM;
+    TS_TRY(sto_dec_memory__grow(&d->memory, &d->rows, &d->rows_cap, h->n_rows * sizeof *d->rows));
+    TS_TRY(sto_dec_memory__grow(&d->memory, &d->col, &d->col_cap, h->n_rows * sizeof *d->col));
     struct sto_unpack_pos pos = {0};
     TS_TRY(copy_constant(d, h));
     for (int c = 0; c < STO_COLS; c++) {
@@ -263,7 +277,7 @@ static int open_rows(struct sto_dec *d, const uint8_t *p, const uint8_t *end)
     p = p ? sto_unpack__open(&d->pack, p, end, STO_BLOCK_CAP_POINTS * 16) : NULL;
     if (p != end)
         return TS_ECORRUPT;
-    TS_TRY(sto_unpack__inflate(&d->table, &d->zip));
+    TS_TRY(sto_unpack__inflate(&d->table, &d->zip, &d->memory));
     TS_TRY(read_table(d, &h));
     TS_TRY(place_rows(d, &h));
     d->n_rows = (uint32_t)h.n_rows;
@@ -274,6 +288,7 @@ static int open_rows(struct sto_dec *d, const uint8_t *p, const uint8_t *end)
 int sto_dec_open(struct sto_dec *d, struct ts_slice block, struct ts_error *err)
 {
     d->n_rows = d->n_points = 0;
+    d->memory.err = err;
     const uint8_t *p = (const uint8_t *)block.p;
     if (block.n < STO_BLOCK_HEADER_BYTES || block.n > STO_BLOCK_MAX_BYTES)
         return ts_error_set(err, TS_ECORRUPT, "block of %zu bytes", block.n);
@@ -284,6 +299,8 @@ int sto_dec_open(struct sto_dec *d, struct ts_slice block, struct ts_error *err)
     if (p[4] != STO_BLOCK_VERSION)
         return ts_error_set(err, TS_EVERSION, "block has version %u", p[4]);
     int rc = open_rows(d, p + STO_BLOCK_HEADER_BYTES, p + block.n);
+    if (rc == TS_ELIMIT)
+        return rc;
     if (rc == TS_ENOMEM)
         return ts_error_set(err, rc, "no memory for the rows of a block");
     return rc < 0 ? ts_error_set(err, rc, "row table of a block makes no sense") : 0;
@@ -292,7 +309,7 @@ int sto_dec_open(struct sto_dec *d, struct ts_slice block, struct ts_error *err)
 /* Inflate the cells and fill in what the rows begin with. */
 static int inflate(struct sto_dec *d)
 {
-    TS_TRY(sto_unpack__inflate(&d->pack, &d->zip));
+    TS_TRY(sto_unpack__inflate(&d->pack, &d->zip, &d->memory));
     struct sto_unpack_pos pos = d->firsts_at;
     for (int i = 0; i < 2; i++) {
         TS_TRY(sto_unpack__get(&d->pack, &pos, &d->firsts[i], d->n_rows, d->col));
@@ -327,8 +344,7 @@ static int get_offsets(struct sto_dec *d, const struct dec_row *r, struct sto_un
     uint32_t n = r->pub.n;
     if (r->t.codec == STO_CODEC_STEP && r->t.unit == 1)
         return get_steps(r, meta);
-    if (!grow(&d->t, &d->t_cap, n * sizeof *d->t))
-        return TS_ENOMEM;
+    TS_TRY(sto_dec_memory__grow(&d->memory, &d->t, &d->t_cap, n * sizeof *d->t));
     TS_TRY(sto_unpack__get(&d->pack, pos, &r->t, n, d->t));
     const int64_t *t = d->t;
     uint32_t scale = r->seconds ? 1000 : 1;
@@ -383,10 +399,13 @@ int sto_dec_cells(struct sto_dec *d, uint32_t i, struct sto_cells *out, struct t
         TS_BUG("row %u of %u", i, d->n_rows);
     const struct dec_row *r = &d->rows[i];
     out->n = 0;
+    d->memory.err = err;
     sto_cells_reserve(out, r->pub.n);
     int rc = d->pack.ready ? 0 : inflate(d);
     if (rc == 0)
         rc = get_cells(d, r, out);
+    if (rc == TS_ELIMIT)
+        return rc;
     if (rc < 0)
         return ts_error_set(
             err, rc, rc == TS_ENOMEM ? "no memory for the cells of a block" : "cells of row %u make no sense",

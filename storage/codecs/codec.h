@@ -26,7 +26,7 @@
 #ifndef STORAGE_CODECS_CODEC_H
 #define STORAGE_CODECS_CODEC_H
 
-#include "base/err.h"
+#include "base/budget.h"
 #include "storage/point.h"
 
 #define STO_BLOCK_ROWS                                                                                       \
@@ -64,9 +64,17 @@ struct sto_dec; /* one open block */
 struct sto_dec *sto_dec_new(void);
 /** NULL is harmless. */
 void sto_dec_free(struct sto_dec *d);
+/** A decoder with no block open: one that somebody returned, or a new one. So as many exist as blocks are open, not as many as there are
+ * files. What it holds counts in tally (NULL: in nothing), which outlives the loan; its buffers are counted before they grow, and then
+ * calls of it may answer TS_ELIMIT. NULL: refused, TS_ELIMIT in err. Any thread. */
+struct sto_dec *sto_dec_borrow(struct ts_tally *tally, struct ts_error *err);
+/** End the loan: a few are kept with their buffers for the next borrower. NULL is harmless. */
+void sto_dec_return(struct sto_dec *d);
+/** Bytes of decoders kept for the next borrowers. */
+uint64_t sto_dec_spare_bytes(void);
 /** Check and open a block (bytes borrowed until the next open). Row headers are read; columns are inflated
  * when the first row of them is wanted.
- *  @return 0, TS_ECORRUPT (checksum, lengths, anything out of bounds; text in err), TS_EVERSION */
+ *  @return 0, TS_ECORRUPT (checksum, lengths, anything out of bounds; text in err), TS_EVERSION, TS_ENOMEM, TS_ELIMIT */
 int sto_dec_open(struct sto_dec *d, struct ts_slice block, struct ts_error *err);
 /** Rows of the open block. */
 uint32_t sto_dec_n_rows(const struct sto_dec *d);

@@ -65,8 +65,8 @@ void sto_unpack__release(struct sto_unpack *u);
 /** Read the directory of a pack; returns the byte after the pack, NULL if it is cut or a stream has more than
  * max_raw symbols or bytes. */
 const uint8_t *sto_unpack__open(struct sto_unpack *u, const uint8_t *p, const uint8_t *end, uint32_t max_raw);
-/** Inflate the streams. 0, TS_ECORRUPT, TS_ENOMEM. */
-int sto_unpack__inflate(struct sto_unpack *u, struct sto_zip *z);
+/** Inflate the streams, into buffers that count in memory. 0, TS_ECORRUPT, TS_ELIMIT, TS_ENOMEM. */
+int sto_unpack__inflate(struct sto_unpack *u, struct sto_zip *z, struct sto_dec_memory *memory);
 /** Move pos behind a sequence of n values; false if that leaves the range of 32 bits. */
 bool sto_unpack__skip(struct sto_unpack_pos *pos, const struct sto_seq *s, uint32_t n);
 /** Does a pack end exactly at pos? Escapes are checked only when inflated. */

@@ -54,12 +54,16 @@ struct sto_sums_enc {
 };
 
 struct sto_sums_dec {
+    struct sto_dec_memory memory;      /* its own and that of all buffers; first, see memory_int.h */
     int64_t col[COLS][STO_SUMS_ROWS];  /* of the open block */
     struct sto_key key[STO_SUMS_ROWS]; /* its keys */
     uint32_t n;                        /* rows */
     struct sto_unpack pack;            /* columns of the open block */
     struct sto_zip zip;                /* inflates it */
 };
+
+/* Decoders that nobody uses, with their buffers. */
+static struct ts_spare spares;
 
 struct sto_sums_enc *sto_sums_enc_new(void)
 {
@@ -212,7 +216,9 @@ struct ts_slice sto_sums_enc_finish(struct sto_sums_enc *e)
 
 struct sto_sums_dec *sto_sums_dec_new(void)
 {
-    return ts_xcalloc(1, sizeof(struct sto_sums_dec));
+    struct sto_sums_dec *d = ts_xcalloc(1, sizeof *d);
+    d->memory.bytes = sizeof *d;
+    return d;
 }
 
 void sto_sums_dec_free(struct sto_sums_dec *d)
@@ -221,7 +227,30 @@ void sto_sums_dec_free(struct sto_sums_dec *d)
         return;
     sto_unpack__release(&d->pack);
     sto_zip__release(&d->zip);
+    (void)sto_dec_memory__count(&d->memory, NULL, NULL);
     ts_free(d);
+}
+
+struct sto_sums_dec *sto_sums_dec_borrow(struct ts_tally *tally, struct ts_error *err)
+{
+    struct sto_sums_dec *d = sto_dec_memory__take(&spares);
+    if (d && sto_dec_memory__count(&d->memory, tally, NULL) == 0)
+        return d;
+    sto_sums_dec_return(d); /* its buffers may be too large for a small limit */
+    d = sto_sums_dec_new();
+    if (sto_dec_memory__count(&d->memory, tally, err) == 0)
+        return d;
+    sto_sums_dec_free(d);
+    return NULL;
+}
+
+void sto_sums_dec_return(struct sto_sums_dec *d)
+{
+    if (!d)
+        return;
+    d->n = 0;
+    if (!sto_dec_memory__keep(&d->memory, &spares))
+        sto_sums_dec_free(d);
 }
 
 uint32_t sto_sums_dec_n_rows(const struct sto_sums_dec *d)
@@ -294,7 +323,7 @@ static int open_columns(struct sto_sums_dec *d, const uint8_t *p, const uint8_t 
     p = p ? sto_unpack__open(&d->pack, p, end, STO_SUMS_ROWS * COLS * 16) : NULL;
     if (p != end)
         return TS_ECORRUPT;
-    TS_TRY(sto_unpack__inflate(&d->pack, &d->zip));
+    TS_TRY(sto_unpack__inflate(&d->pack, &d->zip, &d->memory));
     struct sto_unpack_pos pos = {0};
     for (int c = 0; c < COLS; c++)
         TS_TRY(sto_unpack__get(&d->pack, &pos, &cols[c], n, d->col[c]));
@@ -311,6 +340,7 @@ static int open_columns(struct sto_sums_dec *d, const uint8_t *p, const uint8_t 
 int sto_sums_dec_open(struct sto_sums_dec *d, struct ts_slice block, struct ts_error *err)
 {
     d->n = 0;
+    d->memory.err = err;
     const uint8_t *p = (const uint8_t *)block.p;
     if (block.n < STO_BLOCK_HEADER_BYTES || block.n > STO_BLOCK_MAX_BYTES)
         return ts_error_set(err, TS_ECORRUPT, "summary block of %zu bytes", block.n);
@@ -321,6 +351,8 @@ int sto_sums_dec_open(struct sto_sums_dec *d, struct ts_slice block, struct ts_e
     if (p[4] != SUMS_VERSION)
         return ts_error_set(err, TS_EVERSION, "summary block has version %u", p[4]);
     int rc = open_columns(d, p + STO_BLOCK_HEADER_BYTES, p + block.n);
+    if (rc == TS_ELIMIT)
+        return rc;
     if (rc == TS_ENOMEM)
         return ts_error_set(err, rc, "no memory for a summary block");
     return rc < 0 ? ts_error_set(err, rc, "summary block makes no sense") : 0;

@@ -14,8 +14,8 @@
 #ifndef STORAGE_CODECS_SUMS_H
 #define STORAGE_CODECS_SUMS_H
 
+#include "base/budget.h"
 #include "base/buf.h"
-#include "base/err.h"
 #include "storage/point.h"
 
 /* Rows of a block, at most. Who wants one row decodes its block: 50 ns a row (bench_codec). */
@@ -42,6 +42,10 @@ struct sto_sums_dec;
 struct sto_sums_dec *sto_sums_dec_new(void);
 /** NULL is harmless. */
 void sto_sums_dec_free(struct sto_sums_dec *d);
+/** As sto_dec_borrow and sto_dec_return (codec.h). */
+struct sto_sums_dec *sto_sums_dec_borrow(struct ts_tally *tally, struct ts_error *err);
+/** End the loan. NULL is harmless. */
+void sto_sums_dec_return(struct sto_sums_dec *d);
 /** Check and open a block (bytes are not needed afterwards). 0, TS_ECORRUPT, TS_EVERSION, TS_ENOMEM. Safe for
  * any bytes. */
 int sto_sums_dec_open(struct sto_sums_dec *d, struct ts_slice block, struct ts_error *err);

@@ -55,21 +55,6 @@ const uint8_t *sto_unpack__open(struct sto_unpack *u, const uint8_t *p, const ui
     return p;
 }
 
-static bool grow(void *pp, size_t *cap, size_t need)
-{
-    void **p = pp;
-    if (need <= *cap)
-        return true;
-    size_t want = need + need / 4 + 64;
-    void *q = ts_try_malloc(want);
-    if (!q)
-        return false;
-    ts_free(*p);
-    *p = q;
-    *cap = want;
-    return true;
-}
-
 static void widen4(const uint8_t *src, size_t n, uint8_t *dst)
 {
     for (size_t i = 0; i < n; i++) {
@@ -88,21 +73,19 @@ static void widen2(const uint8_t *src, size_t n, uint8_t *dst)
     }
 }
 
-static int inflate_one(struct sto_unpack *u, struct sto_zip *z, int i)
+static int inflate_one(struct sto_unpack *u, struct sto_zip *z, struct sto_dec_memory *memory, int i)
 {
     size_t plain = plain_bytes(i, u->raw[i]);
-    if (!grow(&u->out[i], &u->cap[i], (size_t)u->raw[i] + SLACK_BYTES))
-        return TS_ENOMEM;
+    TS_TRY(sto_dec_memory__grow(memory, &u->out[i], &u->cap[i], (size_t)u->raw[i] + SLACK_BYTES));
     if (u->raw[i] == 0)
         return 0;
     bool packed = i == STO_SYM_4 || i == STO_SYM_2;
     const uint8_t *src = u->src[i];
     if (u->stored[i]) {
-        if (packed && !grow(&u->tmp, &u->tmp_cap, plain))
-            return TS_ENOMEM;
+        if (packed)
+            TS_TRY(sto_dec_memory__grow(memory, &u->tmp, &u->tmp_cap, plain));
         uint8_t *dst = packed ? u->tmp : u->out[i];
-        if (!sto_zip__read(z, src, u->stored[i], dst, plain))
-            return TS_ECORRUPT;
+        TS_TRY(sto_zip__read(z, memory, src, u->stored[i], dst, plain));
         src = dst;
     } else if (!packed) {
         memcpy(u->out[i], src, plain);
@@ -114,18 +97,18 @@ static int inflate_one(struct sto_unpack *u, struct sto_zip *z, int i)
     return 0;
 }
 
-int sto_unpack__inflate(struct sto_unpack *u, struct sto_zip *z)
+int sto_unpack__inflate(struct sto_unpack *u, struct sto_zip *z, struct sto_dec_memory *memory)
 {
     int rc = 0;
     for (int i = 0; rc == 0 && i < STO_STREAMS; i++)
-        rc = inflate_one(u, z, i);
+        rc = inflate_one(u, z, memory, i);
     sto_zip__idle(z);
     TS_TRY(rc);
     memset(u->out[STO_STREAM_LOW] + u->raw[STO_STREAM_LOW], 0, 8);
     u->n_esc = 0;
     const uint8_t *p = u->out[STO_STREAM_ESC], *end = p + u->raw[STO_STREAM_ESC];
-    if (!grow(&u->esc, &u->esc_cap, (size_t)u->raw[STO_STREAM_ESC] * sizeof *u->esc))
-        return TS_ENOMEM;
+    TS_TRY(
+        sto_dec_memory__grow(memory, &u->esc, &u->esc_cap, (size_t)u->raw[STO_STREAM_ESC] * sizeof *u->esc));
     while (p < end) {
         p = ts_get_varint(p, end, &u->esc[u->n_esc++]);
         if (!p)

@@ -8,8 +8,8 @@
 #include "base/bytes.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/spare.h"
 
-#include <stdatomic.h>
 #include <zstd.h>
 
 #define MAGIC_BYTES 4u
@@ -20,38 +20,13 @@
 #define PROBE_STEP  8u
 #define PROBE_SLOTS 512u /* the top nine bits of a hash */
 
-/* Readers that nobody uses: making one costs as much as reading a block, and a short query needs one for a row. A slot is
- * taken and filled by one exchange, so whoever holds a pointer owns it. */
-#define SPARE_READERS 32u
-static _Atomic(ZSTD_DCtx *) spare_readers[SPARE_READERS];
-
-static ZSTD_DCtx *reader_take(void)
-{
-    for (unsigned i = 0; i < SPARE_READERS; i++) {
-        if (!atomic_load_explicit(&spare_readers[i], memory_order_relaxed))
-            continue;
-        ZSTD_DCtx *d = atomic_exchange_explicit(&spare_readers[i], NULL, memory_order_acquire);
-        if (d)
-            return d;
-    }
-    return ZSTD_createDCtx();
-}
-
-static void reader_give(ZSTD_DCtx *d)
-{
-    for (unsigned i = 0; d && i < SPARE_READERS; i++) {
-        ZSTD_DCtx *none = NULL;
-        if (!atomic_load_explicit(&spare_readers[i], memory_order_relaxed) &&
-            atomic_compare_exchange_strong_explicit(&spare_readers[i], &none, d, memory_order_release,
-                                                    memory_order_relaxed)) /* release: our last use of d */
-            return;
-    }
-    ZSTD_freeDCtx(d);
-}
+/* Readers that nobody uses: making one costs as much as reading a block, and a short query needs one for a row. */
+static struct ts_spare spare_readers;
 
 void sto_zip__idle(struct sto_zip *z)
 {
-    reader_give(z->reader);
+    if (z->reader && !ts_spare_give(&spare_readers, z->reader))
+        ZSTD_freeDCtx(z->reader);
     z->reader = NULL;
 }
 
@@ -147,16 +122,18 @@ size_t sto_zip__write(struct sto_zip *z, const uint8_t *src, size_t n, uint8_t *
     return got;
 }
 
-bool sto_zip__read(struct sto_zip *z, const uint8_t *src, size_t n_src, uint8_t *dst, size_t n)
+int sto_zip__read(struct sto_zip *z, struct sto_dec_memory *memory, const uint8_t *src, size_t n_src,
+                  uint8_t *dst, size_t n)
 {
-    if (!z->reader) {
-        z->reader = reader_take();
-        if (!z->reader)
-            TS_BUG("no memory for a zstd context");
-    }
-    reserve_tmp(z, n_src + MAGIC_BYTES);
+    TS_TRY(sto_dec_memory__grow(memory, &z->tmp, &z->tmp_cap, n_src + MAGIC_BYTES));
+    if (!z->reader)
+        z->reader = ts_spare_take(&spare_readers);
+    if (!z->reader)
+        z->reader = ZSTD_createDCtx();
+    if (!z->reader)
+        TS_BUG("no memory for a zstd context");
     ts_st32(z->tmp, ZSTD_MAGICNUMBER);
     memcpy(z->tmp + MAGIC_BYTES, src, n_src);
     size_t got = ZSTD_decompressDCtx(z->reader, dst, n, z->tmp, n_src + MAGIC_BYTES);
-    return !ZSTD_isError(got) && got == n;
+    return !ZSTD_isError(got) && got == n ? 0 : TS_ECORRUPT;
 }

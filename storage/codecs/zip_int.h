@@ -15,6 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "storage/codecs/memory_int.h"
+
 /* zstd's contexts, made when first needed. {0} is ready for use. */
 struct sto_zip {
     void *literals; /* ZSTD_CCtx: entropy coder only */
@@ -33,7 +35,9 @@ size_t sto_zip__bound(size_t n);
 /** Compress n bytes to dst (sto_zip__bound bytes). Returns the bytes written, 0 if it does not get smaller. A
  * look at the bytes decides whether matches are worth a try. */
 size_t sto_zip__write(struct sto_zip *z, const uint8_t *src, size_t n, uint8_t *dst);
-/** Inflate to exactly n bytes; false if the bytes do not give that. */
-bool sto_zip__read(struct sto_zip *z, const uint8_t *src, size_t n_src, uint8_t *dst, size_t n);
+/** Inflate to exactly n bytes. 0; TS_ECORRUPT: the bytes do not give that; TS_ELIMIT, TS_ENOMEM of the input's copy, which counts in
+ * memory. */
+int sto_zip__read(struct sto_zip *z, struct sto_dec_memory *memory, const uint8_t *src, size_t n_src,
+                  uint8_t *dst, size_t n);
 
 #endif

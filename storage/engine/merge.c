@@ -20,7 +20,8 @@
 #define HOUR_SIGN    0x80000000u /* turned, hours compare as unsigned numbers */
 #define ROWS_AHEAD   8           /* rows of memstores fetched ahead */
 #define SERIES_AHEAD 6           /* series whose rows in memstores are fetched ahead */
-#define ROW_BYTES    96          /* of a memstore's row with its first cells: two cache lines */
+#define CELL_BYTES   (sizeof(int64_t) + sizeof(uint32_t))
+#define ROW_BYTES    96 /* of a memstore's row with its first cells: two cache lines */
 
 /* --- the heap --- */
 
@@ -33,7 +34,9 @@ static unsigned __int128 heap_key(uint32_t metric, uint32_t series, int32_t hour
 static void heap_push(struct sto_merge *m, unsigned __int128 key, const struct sto_mem_row *row)
 {
     if (m->n_heap == m->cap_heap) {
-        m->cap_heap = m->cap_heap ? m->cap_heap * 2 : 16;
+        size_t had = m->cap_heap;
+        m->cap_heap = had ? had * 2 : 16;
+        ts_tally_force(&m->share.tally, (m->cap_heap - had) * sizeof(*m->heap));
         m->heap = ts_xrealloc(m->heap, m->cap_heap * sizeof(*m->heap));
     }
     size_t i = m->n_heap++;
@@ -88,11 +91,21 @@ static void push_ref(struct sto_merge *m, struct sto_merge__src *src)
               ref->row);
 }
 
+/* A file was moved: has it a block open now? */
+static void count_open(struct sto_merge *m, struct sto_merge__src *src)
+{
+    bool open = sto_sst_cur_is_open(src->points.cur) || sto_sst_cur_is_open(src->sums.cur);
+    m->n_open += (size_t)open - (size_t)src->open;
+    src->open = open;
+    m->counts.n_open_most = m->n_open > m->counts.n_open_most ? m->n_open : m->counts.n_open_most;
+}
+
 static int walk_file(struct sto_merge *m, struct sto_merge__src *src, struct ts_error *err)
 {
-    int rc = sto_merge__walk(src, m->hour_lo, m->hour_hi, err);
+    int rc = sto_merge__walk(m, src, m->hour_lo, m->hour_hi, err);
     if (rc == 1)
         push_file(m, src);
+    count_open(m, src);
     return rc;
 }
 
@@ -114,20 +127,11 @@ static int begin_all(struct sto_merge *m, struct ts_error *err)
 
 /* --- scans of chosen series --- */
 
-/* A file was moved: has it a block open now? */
-static void count_open(struct sto_merge *m, struct sto_merge__src *src)
-{
-    bool open = sto_sst_cur_is_open(src->points.cur) || sto_sst_cur_is_open(src->sums.cur);
-    m->n_open += (size_t)open - (size_t)src->open;
-    src->open = open;
-    m->counts.n_open_most = m->n_open > m->counts.n_open_most ? m->n_open : m->counts.n_open_most;
-}
-
 /* The first row of a series in a file to the heap. */
 static int enter_file(struct sto_merge *m, struct sto_merge__src *src, uint32_t id, struct ts_error *err)
 {
     const struct sto_key key = {m->spec.metric, id, m->hour_lo};
-    int rc = sto_merge__find(src, &key, m->hour_hi, err);
+    int rc = sto_merge__find(m, src, &key, m->hour_hi, err);
     if (rc == 1)
         push_file(m, src);
     else if (rc == 0)
@@ -187,7 +191,7 @@ static int enter_series(struct sto_merge *m, struct ts_error *err)
 static int advance_group(struct sto_merge *m, struct ts_error *err)
 {
     size_t n = m->n_group;
-    m->n_group = 0;
+    m->n_group = m->n_read = 0;
     for (size_t i = 0; i < n; i++) {
         struct sto_merge__src *src = m->group[i].src;
         if (src->mem) { /* chosen series: all rows are in the heap */
@@ -196,7 +200,7 @@ static int advance_group(struct sto_merge *m, struct ts_error *err)
                 push_ref(m, src);
             }
         } else if (m->spec.series) {
-            int rc = sto_merge__find_next(src, m->hour_hi, err);
+            int rc = sto_merge__find_next(m, src, m->hour_hi, err);
             if (rc < 0)
                 return rc;
             if (rc == 1)
@@ -264,14 +268,30 @@ static struct sto_cells trim(const struct sto_merge *m, int32_t hour, const stru
     return part;
 }
 
+/* Cells of a memstore, which may get more of them meanwhile. */
+static int read_mem(struct sto_merge *m, const struct sto_mem_row *row, struct sto_cells *out,
+                    struct ts_error *err)
+{
+    uint64_t had = sto_cells_bytes(out), more = sto_cells_growth(out, sto_mem_row_n(row));
+    TS_TRY(sto_merge__take(m, more, err));
+    sto_mem_row_read(row, out);
+    uint64_t has = sto_cells_bytes(out);
+    if (has > had + more)
+        ts_tally_force(&m->share.tally, has - had - more);
+    else
+        ts_tally_give(&m->share.tally, had + more - has);
+    return 0;
+}
+
 static int read_pieces(struct sto_merge *m, int32_t hour, struct ts_error *err)
 {
-    for (size_t i = 0; i < m->n_group; i++) {
+    for (m->n_read = 0; m->n_read < m->n_group; m->n_read++) {
+        size_t i = m->n_read;
         const struct sto_cells *c = &m->bufs[i];
         if (m->group[i].row)
-            sto_mem_row_read(m->group[i].row, &m->bufs[i]);
+            TS_TRY(read_mem(m, m->group[i].row, &m->bufs[i], err));
         else
-            TS_TRY(sto_merge__cells(m->group[i].src, &c, err));
+            TS_TRY(sto_merge__cells(m, m->group[i].src, &c, err));
         m->counts.n_rows++;
         m->counts.n_points += c->n;
         m->counts.n_bytes += c->n * (sizeof(c->meta[0]) + sizeof(c->m[0]));
@@ -291,23 +311,27 @@ static bool has_adds(const struct sto_cells *c)
 }
 
 /* The one piece, as it is; ADDs become PUTs in a copy of the flags. */
-static const struct sto_cells *pass_through(struct sto_merge *m)
+static int pass_through(struct sto_merge *m, const struct sto_cells **out_cells, struct ts_error *err)
 {
     m->view = m->pieces[0];
+    *out_cells = &m->view;
     if (m->spec.final && has_adds(&m->view)) {
+        TS_TRY(sto_merge__take(m, sto_cells_growth(&m->out, m->view.n), err));
         sto_cells_reserve(&m->out, m->view.n);
         for (uint32_t i = 0; i < m->view.n; i++)
             m->out.meta[i] = m->view.meta[i] & ~STO_META_OP_MASK;
         m->view.meta = m->out.meta;
         sto_fold_uniform(&m->view);
     }
-    return &m->view;
+    return 0;
 }
 
 /* Pieces, and between them the tombstones that delete from all pieces before. */
-static const struct sto_cells *merge_pieces(struct sto_merge *m, int32_t hour)
+static int merge_pieces(struct sto_merge *m, int32_t hour, const struct sto_cells **out_cells,
+                        struct ts_error *err)
 {
     static const struct sto_cells nothing;
+    uint64_t all = 0;
     size_t n = 0, d = 0;
     for (size_t i = 0; i <= m->n_group; i++) {
         for (size_t k = 0; k < m->n_dels; k++)
@@ -319,8 +343,16 @@ static const struct sto_cells *merge_pieces(struct sto_merge *m, int32_t hour)
     }
     if (d != m->n_dels)
         TS_BUG("%zu of %zu tombstone sources placed", d, m->n_dels);
+    for (size_t i = 0; i < m->n_group; i++)
+        all += m->pieces[i].n;
+    /* What is living is copied, and joined by and by: twice all cells beside the result. */
+    uint64_t result = sto_cells_growth(&m->out, all < UINT32_MAX ? (uint32_t)all : UINT32_MAX);
+    uint64_t scratch = n > 1 ? 2 * all * CELL_BYTES : 0;
+    TS_TRY(sto_merge__take(m, result + scratch, err));
     sto_merge_cells(hour, m->parts, n, m->spec.final, &m->out);
-    return &m->out;
+    ts_tally_give(&m->share.tally, scratch);
+    *out_cells = &m->out;
+    return 0;
 }
 
 /* The points of the group: 1, 0 if nothing of it is left, < 0. */
@@ -330,7 +362,10 @@ static int read_row(struct sto_merge *m, struct sto_row *out_row, struct ts_erro
     TS_TRY(read_pieces(m, hour, err));
     /* After the cells: the tombstone of a delete that came before a cell that was read is seen then. */
     sto_merge__tombs_at(m, &out_row->key);
-    out_row->cells = m->n_group == 1 && m->n_dels == 0 ? pass_through(m) : merge_pieces(m, hour);
+    if (m->n_group == 1 && m->n_dels == 0)
+        TS_TRY(pass_through(m, &out_row->cells, err));
+    else
+        TS_TRY(merge_pieces(m, hour, &out_row->cells, err));
     return out_row->cells->n > 0;
 }
 
@@ -437,6 +472,10 @@ int sto_merge_new(const struct sto_scan_spec *spec, struct sto_sst *const *ssts,
     *out_merge = NULL;
     struct sto_merge *m = ts_xcalloc(1, sizeof(*m));
     m->spec = *spec;
+    m->share = (struct sto_sst_share){
+        .tally = {.budget = spec->memory}, .make_room = sto_merge__make_room, .arg = m};
+    ts_tally_force(&m->share.tally, sizeof(*m));
+    m->share.tally.forced = spec->must_go_on;
     set_hours(m);
     int rc = 0;
     if (m->hour_lo <= m->hour_hi)
@@ -450,6 +489,7 @@ int sto_merge_new(const struct sto_scan_spec *spec, struct sto_sst *const *ssts,
         m->pieces = ts_xcalloc(m->n_srcs, sizeof(*m->pieces));
         m->parts = ts_xcalloc(m->n_srcs, 2 * sizeof(*m->parts));
         m->dels = ts_xcalloc(m->n_srcs, sizeof(*m->dels));
+        m->share.tally.forced = false;
         rc = spec->series ? 0 : begin_all(m, err);
     }
     if (rc < 0)
@@ -474,6 +514,7 @@ void sto_merge_free(struct sto_merge *m)
     ts_free(m->parts);
     ts_free(m->dels);
     sto_merge__tombs_release(m);
+    ts_tally_release(&m->share.tally);
     ts_free(m);
 }
 

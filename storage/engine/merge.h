@@ -56,6 +56,11 @@ struct sto_scan_spec {
     size_t n_deletes;               /* length of deletes */
     int64_t cutoff_ms; /* points before it are deleted from sources wholly of generations below cutoff_gen */
     uint64_t cutoff_gen; /* 0 = none are */
+    struct ts_budget *
+        memory; /* what the scan holds counts in it (blocks, decoders, sources); outlives the scan; NULL = nothing is
+                                 counted. While it refuses, the scan goes on with fewer open blocks, reading them again */
+    bool
+        must_go_on; /* what it needs at least (a block, the cells of one row) is counted, but not refused: merges of files */
 };
 
 /* One row of the answer. */
@@ -75,7 +80,8 @@ int sto_merge_new(const struct sto_scan_spec *spec, struct sto_sst *const *ssts,
                   struct ts_error *err);
 /** End it. NULL is harmless. */
 void sto_merge_free(struct sto_merge *m); /* NULL is harmless */
-/** Next row in key order: 1, 0 at the end, < 0 on error (TS_EIO, TS_ECORRUPT from a file). A summary is given
+/** Next row in key order: 1, 0 at the end, < 0 on error (TS_EIO, TS_ECORRUPT from a file; TS_ELIMIT: spec->memory refused what it needs
+ * at least, the text names its key). A summary is given
  * only where exactly one source has the row and no tombstone of a newer source touches the hour. Files whose
  * bitmap does not meet the selection, or whose time does not meet the range, are not read. */
 int sto_merge_next(struct sto_merge *m, struct sto_row *out_row, struct ts_error *err);
@@ -91,6 +97,7 @@ struct sto_merge_counts {
     uint64_t n_bytes;     /* of the cells read, decoded */
     uint64_t n_tombs;     /* tombstones looked at */
     uint64_t n_open_most; /* files of which a block was open at once, at most */
+    uint64_t n_refused;   /* so often memory was refused, and blocks were let go to be read again */
 };
 /** What was read so far. */
 const struct sto_merge_counts *sto_merge_counts(const struct sto_merge *m);

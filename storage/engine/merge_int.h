@@ -62,6 +62,7 @@ struct sto_merge__member {
 };
 
 struct sto_merge {
+    struct sto_sst_share share;          /* memory of all this, and of the cursors */
     struct sto_scan_spec spec;           /* from_ms and to_ms brought within what rows can hold */
     int32_t hour_lo, hour_hi;            /* rows of the scan, inclusive */
     struct sto_merge__src *srcs;         /* oldest first */
@@ -81,6 +82,7 @@ struct sto_merge {
     size_t n_keeps;                      /* sources that keep their blocks */
     struct sto_merge__member *group;     /* sources of the row given last, oldest first; room for n_srcs */
     size_t n_group;                      /* used */
+    size_t n_read;                       /* of them: their cells are in use */
     struct sto_cells *bufs;              /* by place in group: cells read from memstores; owned */
     struct sto_cells *pieces;            /* by place in group: cells within from..to, borrowed */
     struct sto_merge_src *parts;         /* what sto_merge_cells gets; room for 2 * n_srcs */
@@ -103,23 +105,30 @@ struct sto_merge__del {
 /** Fill m->srcs: which files and memstores take part, in order of generation. */
 int sto_merge__srcs_init(struct sto_merge *m, struct sto_sst *const *ssts, size_t n_ssts,
                          struct sto_mem *const *mems, size_t n_mems, struct ts_error *err);
+/** Let the file that is wanted last close its block, see struct sto_sst_share; arg: the merge. */
+bool sto_merge__make_room(void *arg, const struct sto_sst_cur *cur);
+/** Count n_bytes; while they are refused, files close their blocks. 0, TS_ELIMIT. */
+int sto_merge__take(struct sto_merge *m, uint64_t n_bytes, struct ts_error *err);
 /** Close all sources. */
 void sto_merge__srcs_release(struct sto_merge *m);
 /** Stand on the first row of a series at or after key->hour and not after hour_hi. 1, 0 = there is none, < 0.
  */
-int sto_merge__find(struct sto_merge__src *src, const struct sto_key *key, int32_t hour_hi,
-                    struct ts_error *err);
+int sto_merge__find(struct sto_merge *m, struct sto_merge__src *src, const struct sto_key *key,
+                    int32_t hour_hi, struct ts_error *err);
 /** The file has no more rows of the series at hand: unless it keeps its block it lets go of it, so that the memory of a scan does not
  * depend on the number of files. */
 void sto_merge__rest(struct sto_merge *m, struct sto_merge__src *src);
 /** Stand on the next row of the same series, not after hour_hi. 1, 0, < 0. */
-int sto_merge__find_next(struct sto_merge__src *src, int32_t hour_hi, struct ts_error *err);
+int sto_merge__find_next(struct sto_merge *m, struct sto_merge__src *src, int32_t hour_hi,
+                         struct ts_error *err);
 /** All rows: stand on the first, or the next one, with hour_lo <= hour <= hour_hi. 1, 0, < 0. */
-int sto_merge__walk(struct sto_merge__src *src, int32_t hour_lo, int32_t hour_hi, struct ts_error *err);
+int sto_merge__walk(struct sto_merge *m, struct sto_merge__src *src, int32_t hour_lo, int32_t hour_hi,
+                    struct ts_error *err);
 /** Key of the row a file stands on. */
 const struct sto_key *sto_merge__key(const struct sto_merge__src *src);
 /** Its cells; TS_ECORRUPT if there is a summary but no row. */
-int sto_merge__cells(struct sto_merge__src *src, const struct sto_cells **out_cells, struct ts_error *err);
+int sto_merge__cells(struct sto_merge *m, struct sto_merge__src *src, const struct sto_cells **out_cells,
+                     struct ts_error *err);
 /** Rows of a memstore within hour_lo..hour_hi into src->refs, in key order. */
 void sto_merge__collect(struct sto_merge__src *src, int32_t hour_lo, int32_t hour_hi);
 

@@ -115,7 +115,13 @@ int sto_merge__srcs_init(struct sto_merge *m, struct sto_sst *const *ssts, size_
     if (n_ssts + n_mems + m->spec.n_deletes >= STO_MERGE__ROW)
         return ts_error_set(err, TS_ELIMIT, "%zu files are too many for one scan", n_ssts);
     roaring_bitmap_t *sel = NULL;
-    m->srcs = ts_xcalloc(n_ssts + n_mems + m->spec.n_deletes, sizeof(*m->srcs));
+    size_t n = n_ssts + n_mems + m->spec.n_deletes;
+    /* with the arrays that sto_merge_new makes */
+    TS_TRY(ts_tally_take(&m->share.tally,
+                         n * (sizeof(*m->srcs) + sizeof(*m->group) + sizeof(*m->bufs) + sizeof(*m->pieces) +
+                              2 * sizeof(*m->parts) + sizeof(*m->dels)),
+                         err));
+    m->srcs = ts_xcalloc(n, sizeof(*m->srcs));
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < n_ssts; i++) {
         rc = broken(m, ssts[i], err);
@@ -167,11 +173,31 @@ static int note(struct sto_merge__cur *c, int rc)
     return rc;
 }
 
+int sto_merge__take(struct sto_merge *m, uint64_t n_bytes, struct ts_error *err)
+{
+    int rc;
+    do
+        rc = n_bytes ? ts_tally_take(&m->share.tally, n_bytes, err) : 0;
+    while (rc == TS_ELIMIT && sto_merge__make_room(m, NULL));
+    m->share.tally.forced = false;
+    return rc;
+}
+
+/* A cursor counts itself; here others make room for it. */
+static int new_cur(struct sto_merge *m, struct sto_merge__src *src, struct sto_merge__cur *c,
+                   struct ts_error *err)
+{
+    TS_TRY(sto_merge__take(m, STO_SST_CUR_BYTES, err));
+    ts_tally_give(&m->share.tally, STO_SST_CUR_BYTES);
+    c->cur = sto_sst_cur_new(src->sst, c == &src->sums ? STO_SST_SUMMARIES : STO_SST_POINTS, &m->share);
+    return 0;
+}
+
 /* Stand on the first row >= key; 1, 0, < 0. Where rows wanted follow each other, "next" is cheaper than a
  * seek: it is tried first until it misses, then less and less often. ask_bitmap: 0 without moving if the
  * series is not in the file. */
-static int advance(struct sto_merge__src *src, struct sto_merge__cur *c, const struct sto_key *key,
-                   bool ask_bitmap, struct ts_error *err)
+static int advance(struct sto_merge *m, struct sto_merge__src *src, struct sto_merge__cur *c,
+                   const struct sto_key *key, bool ask_bitmap, struct ts_error *err)
 {
     if (c->at_end)
         return 0;
@@ -197,7 +223,7 @@ static int advance(struct sto_merge__src *src, struct sto_merge__cur *c, const s
     if (ask_bitmap && !roaring_bitmap_contains(sto_sst_series(src->sst), key->series))
         return 0; /* stays where it stands */
     if (!c->cur)
-        c->cur = sto_sst_cur_new(src->sst, c == &src->sums ? STO_SST_SUMMARIES : STO_SST_POINTS);
+        TS_TRY(new_cur(m, src, c, err));
     return note(c, sto_sst_cur_seek(c->cur, key, err));
 }
 
@@ -220,13 +246,13 @@ static bool can_do_without(struct sto_merge__src *src, int rc, struct ts_error *
     return true;
 }
 
-int sto_merge__find(struct sto_merge__src *src, const struct sto_key *key, int32_t hour_hi,
-                    struct ts_error *err)
+int sto_merge__find(struct sto_merge *m, struct sto_merge__src *src, const struct sto_key *key,
+                    int32_t hour_hi, struct ts_error *err)
 {
     struct ts_error why = {0};
-    int rc = advance(src, driver(src), key, true, &why);
+    int rc = advance(m, src, driver(src), key, true, &why);
     if (can_do_without(src, rc, &why))
-        rc = advance(src, driver(src), key, true, &why);
+        rc = advance(m, src, driver(src), key, true, &why);
     if (rc < 0 && err)
         *err = why;
     return rc <= 0 ? rc : is_within(sto_merge__key(src), key, hour_hi);
@@ -245,7 +271,55 @@ void sto_merge__rest(struct sto_merge *m, struct sto_merge__src *src)
     sto_sst_cur_rest(src->sums.cur);
 }
 
-int sto_merge__find_next(struct sto_merge__src *src, int32_t hour_hi, struct ts_error *err)
+/* Holds a file a block that another may have? Not the one that asks. */
+static bool may_rest(const struct sto_merge__src *src, const struct sto_sst_cur *cur)
+{
+    return src->sst && src->points.cur != cur && src->sums.cur != cur &&
+           (sto_sst_cur_is_open(src->points.cur) || sto_sst_cur_is_open(src->sums.cur));
+}
+
+/* The cells of its row are in use. */
+static bool is_read(const struct sto_merge *m, const struct sto_merge__src *src)
+{
+    for (size_t i = 0; i < m->n_read; i++)
+        if (m->group[i].src == src)
+            return true;
+    return false;
+}
+
+/* The row that a file stands on with an open block, the one that is wanted last if it has two. */
+static const struct sto_key *stands_on(const struct sto_merge__src *src)
+{
+    const struct sto_key *a = sto_sst_cur_is_open(src->points.cur) ? sto_sst_cur_key(src->points.cur) : NULL;
+    const struct sto_key *b = sto_sst_cur_is_open(src->sums.cur) ? sto_sst_cur_key(src->sums.cur) : NULL;
+    return !a || (b && sto_key_cmp(a, b) < 0) ? b : a;
+}
+
+bool sto_merge__make_room(void *arg, const struct sto_sst_cur *cur)
+{
+    struct sto_merge *m = arg;
+    struct sto_merge__src *last = NULL;
+    m->counts.n_refused++;
+    for (size_t i = 0; i < m->n_srcs; i++)
+        if (may_rest(&m->srcs[i], cur) &&
+            (!last || sto_key_cmp(stands_on(&m->srcs[i]), stands_on(last)) >= 0))
+            last = &m->srcs[i];
+    if (!last) {
+        m->share.tally.forced = m->spec.must_go_on;
+        return m->spec.must_go_on;
+    }
+    sto_sst_cur_rest(last->sums.cur);
+    if (is_read(m, last))
+        sto_sst_cur_close_block(last->points.cur);
+    else
+        sto_sst_cur_rest(last->points.cur);
+    m->n_open -= last->open;
+    last->open = false;
+    return true;
+}
+
+int sto_merge__find_next(struct sto_merge *m, struct sto_merge__src *src, int32_t hour_hi,
+                         struct ts_error *err)
 {
     struct sto_merge__cur *c = driver(src);
     struct ts_error why = {0};
@@ -255,14 +329,15 @@ int sto_merge__find_next(struct sto_merge__src *src, int32_t hour_hi, struct ts_
     int rc = note(c, sto_sst_cur_next(c->cur, &why));
     if (can_do_without(src, rc, &why)) {
         next.hour++;
-        rc = advance(src, driver(src), &next, false, &why);
+        rc = advance(m, src, driver(src), &next, false, &why);
     }
     if (rc < 0 && err)
         *err = why;
     return rc <= 0 ? rc : is_within(sto_merge__key(src), &was, hour_hi);
 }
 
-int sto_merge__walk(struct sto_merge__src *src, int32_t hour_lo, int32_t hour_hi, struct ts_error *err)
+int sto_merge__walk(struct sto_merge *m, struct sto_merge__src *src, int32_t hour_lo, int32_t hour_hi,
+                    struct ts_error *err)
 {
     struct sto_merge__cur *c = &src->points;
     int rc;
@@ -272,7 +347,7 @@ int sto_merge__walk(struct sto_merge__src *src, int32_t hour_lo, int32_t hour_hi
         rc = note(c, sto_sst_cur_next(c->cur, err));
     } else {
         const struct sto_key first = {.hour = INT32_MIN};
-        c->cur = sto_sst_cur_new(src->sst, STO_SST_POINTS);
+        TS_TRY(new_cur(m, src, c, err));
         sto_sst_cur_set_walk(c->cur);
         rc = note(c, sto_sst_cur_seek(c->cur, &first, err));
     }
@@ -288,11 +363,12 @@ int sto_merge__walk(struct sto_merge__src *src, int32_t hour_lo, int32_t hour_hi
     return rc;
 }
 
-int sto_merge__cells(struct sto_merge__src *src, const struct sto_cells **out_cells, struct ts_error *err)
+int sto_merge__cells(struct sto_merge *m, struct sto_merge__src *src, const struct sto_cells **out_cells,
+                     struct ts_error *err)
 {
     if (src->by_sums) {
         struct sto_key key = *sto_sst_cur_key(src->sums.cur);
-        int rc = advance(src, &src->points, &key, false, err);
+        int rc = advance(m, src, &src->points, &key, false, err);
         if (rc < 0)
             return rc;
         if (rc == 0 || sto_key_cmp(sto_sst_cur_key(src->points.cur), &key) != 0)

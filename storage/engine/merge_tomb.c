@@ -46,16 +46,19 @@ void sto_merge__tombs_release(struct sto_merge *m)
 
 /* --- spans of a series --- */
 
-static struct sto_tomb *grown(struct sto_tomb **v, size_t n, size_t *cap)
+static struct sto_tomb *grown(struct sto_merge *m, struct sto_tomb **v, size_t n, size_t *cap)
 {
-    if (n == *cap)
-        *v = ts_xrealloc(*v, (*cap = *cap ? *cap * 2 : 16) * sizeof **v);
+    if (n == *cap) {
+        *cap = n ? n * 2 : 16;
+        ts_tally_force(&m->share.tally, (*cap - n) * sizeof **v);
+        *v = ts_xrealloc(*v, *cap * sizeof **v);
+    }
     return *v + n;
 }
 
 static void add_found(struct sto_merge *m, const struct sto_tomb *t)
 {
-    *grown(&m->found, m->n_found, &m->cap_found) = *t;
+    *grown(m, &m->found, m->n_found, &m->cap_found) = *t;
     m->n_found++;
 }
 
@@ -114,7 +117,7 @@ static void add_span(struct sto_merge *m, int64_t from_ms, int64_t to_ms, uint64
         last->to_ms = to_ms;
         return;
     }
-    *grown(&m->spans, m->n_spans, &m->cap_spans) =
+    *grown(m, &m->spans, m->n_spans, &m->cap_spans) =
         (struct sto_tomb){.from_ms = from_ms, .to_ms = to_ms, .gen = gen};
     m->n_spans++;
 }
@@ -210,7 +213,7 @@ void sto_merge__tombs_at(struct sto_merge *m, const struct sto_key *key)
         size_t at = m->n_hour_tombs;
         for (size_t i = a; i < b; i++)
             if (n_older(m, m->spans[i].gen) == older) {
-                *grown(&m->hour_tombs, m->n_hour_tombs, &m->cap_hour_tombs) = m->spans[i];
+                *grown(m, &m->hour_tombs, m->n_hour_tombs, &m->cap_hour_tombs) = m->spans[i];
                 m->n_hour_tombs++;
             }
         if (m->n_hour_tombs > at)

@@ -18,7 +18,7 @@
 #ifndef STORAGE_ENGINE_SST_H
 #define STORAGE_ENGINE_SST_H
 
-#include "base/err.h"
+#include "base/budget.h"
 #include "base/fs.h"
 #include "storage/point.h"
 
@@ -118,13 +118,25 @@ const struct sto_tomb *sto_sst_tombs(const struct sto_sst *sst, size_t *out_n);
 /* Walks rows in key order. One cursor reads either points or summaries. */
 struct sto_sst_cur;
 enum sto_sst_what { STO_SST_POINTS, STO_SST_SUMMARIES };
-/** New cursor, before the first row. Keeps a reference to sst. STO_SST_SUMMARIES needs info->s_bytes > 0. */
-struct sto_sst_cur *sto_sst_cur_new(struct sto_sst *sst, enum sto_sst_what what);
+/* What the cursors of one scan share. */
+struct sto_sst_share {
+    struct ts_tally tally; /* their memory; its budget NULL: not counted */
+    bool (*make_room)(
+        void *arg,
+        const struct sto_sst_cur *cur); /* memory for cur was refused: let others rest; true = try again */
+    void *arg;
+};
+#define STO_SST_CUR_BYTES 768u /* of a cursor without a block */
+/** New cursor, before the first row. Keeps a reference to sst. STO_SST_SUMMARIES needs info->s_bytes > 0.
+ * @param share  outlives the cursor; NULL: nothing is counted. With it calls that read blocks may answer TS_ELIMIT */
+struct sto_sst_cur *sto_sst_cur_new(struct sto_sst *sst, enum sto_sst_what what, struct sto_sst_share *share);
 /** The cursor walks the whole file: pages of the index that it reads are of no use to others and stay out of the cache. */
 void sto_sst_cur_set_walk(struct sto_sst_cur *cur);
 /** It will not be moved for a while: the open block and its cells go, it stays where it stands. The next use reads the block again.
  * NULL is harmless. */
 void sto_sst_cur_rest(struct sto_sst_cur *cur);
+/** The same, but cells that sto_sst_cur_cells gave stay valid. */
+void sto_sst_cur_close_block(struct sto_sst_cur *cur);
 /** Does it hold an open block? NULL: no. */
 bool sto_sst_cur_is_open(const struct sto_sst_cur *cur);
 /** End it. NULL is harmless. */

@@ -15,7 +15,8 @@
 #include "storage/codecs/sums.h"
 #include "storage/engine/sst_int.h"
 
-#define NO_BLOCK UINT32_MAX
+#define NO_BLOCK   UINT32_MAX
+#define PAGE_BYTES (sizeof(struct sto_page) + STO_PAGE_BLOCKS * sizeof(struct sto_sst_block))
 
 /* A row: block and number in it. */
 struct place {
@@ -25,13 +26,16 @@ struct place {
 struct sto_sst_cur {
     struct sto_sst *sst;           /* one reference */
     const struct sto_sst__file *f; /* the file it walks */
-    struct sto_dec *dec;           /* points; else NULL */
-    struct sto_sums_dec *sums;     /* summaries; else NULL */
+    enum sto_sst_what what;        /* it reads */
+    struct sto_sst_share *share;   /* of all cursors of the scan; may be NULL */
+    struct sto_dec *dec;           /* points, while a block is open; else NULL */
+    struct sto_sums_dec *sums;     /* summaries, likewise */
     uint8_t *buf;                  /* bytes of the loaded block */
     size_t cap;                    /* of buf */
     struct sto_index_reader index; /* of f */
     struct sto_index_hit hit;      /* entry looked up last */
     bool has_hit;                  /* there is one */
+    bool counts_page;              /* a page of its own is counted */
     struct sto_sst_block block;    /* entry of the block loaded last, or tried */
     uint32_t loaded;               /* block that dec or sums has open; NO_BLOCK */
     bool on_row;                   /* stands on a row */
@@ -44,7 +48,15 @@ struct sto_sst_cur {
     bool has_summary;              /* the row has one */
 };
 
-struct sto_sst_cur *sto_sst_cur_new(struct sto_sst *sst, enum sto_sst_what what)
+_Static_assert(sizeof(struct sto_sst_cur) <= STO_SST_CUR_BYTES,
+               "a cursor is counted with fewer bytes than it has");
+
+static struct ts_tally *tally_of(struct sto_sst_cur *cur)
+{
+    return cur->share ? &cur->share->tally : NULL;
+}
+
+struct sto_sst_cur *sto_sst_cur_new(struct sto_sst *sst, enum sto_sst_what what, struct sto_sst_share *share)
 {
     struct sto_sst_cur *cur = ts_xcalloc(1, sizeof *cur);
     if (what == STO_SST_SUMMARIES && !sst->s.file)
@@ -53,10 +65,9 @@ struct sto_sst_cur *sto_sst_cur_new(struct sto_sst *sst, enum sto_sst_what what)
     cur->f = what == STO_SST_POINTS ? &sst->t : &sst->s;
     cur->index.x = what == STO_SST_POINTS ? &sst->t.index : &sst->s.index;
     cur->loaded = NO_BLOCK;
-    if (what == STO_SST_POINTS)
-        cur->dec = sto_dec_new();
-    else
-        cur->sums = sto_sums_dec_new();
+    cur->what = what;
+    cur->share = share;
+    ts_tally_force(tally_of(cur), STO_SST_CUR_BYTES);
     return cur;
 }
 
@@ -67,24 +78,41 @@ void sto_sst_cur_set_walk(struct sto_sst_cur *cur)
 
 bool sto_sst_cur_is_open(const struct sto_sst_cur *cur)
 {
-    return cur && cur->loaded != NO_BLOCK;
+    return cur && (cur->dec || cur->sums);
+}
+
+/* Cells that count in the tally away. */
+static void release_cells(struct sto_sst_cur *cur, struct sto_cells *c)
+{
+    ts_tally_give(tally_of(cur), sto_cells_bytes(c));
+    sto_cells_release(c);
+}
+
+void sto_sst_cur_close_block(struct sto_sst_cur *cur)
+{
+    sto_dec_return(cur->dec);
+    sto_sums_dec_return(cur->sums);
+    cur->dec = NULL;
+    cur->sums = NULL;
+    ts_tally_give(tally_of(cur), cur->cap);
+    ts_free(cur->buf);
+    cur->buf = NULL;
+    cur->cap = 0;
+    cur->loaded = NO_BLOCK;
+    release_cells(cur, &cur->piece);
+    if (!cur->counts_page)
+        return;
+    sto_index_reader_release(&cur->index);
+    ts_tally_give(tally_of(cur), PAGE_BYTES);
+    cur->counts_page = false;
 }
 
 void sto_sst_cur_rest(struct sto_sst_cur *cur)
 {
     if (!cur)
         return;
-    bool points = cur->dec != NULL;
-    sto_dec_free(cur->dec);
-    sto_sums_dec_free(cur->sums);
-    cur->dec = points ? sto_dec_new() : NULL;
-    cur->sums = points ? NULL : sto_sums_dec_new();
-    sto_cells_release(&cur->cells);
-    sto_cells_release(&cur->piece);
-    ts_free(cur->buf);
-    cur->buf = NULL;
-    cur->cap = 0;
-    cur->loaded = NO_BLOCK;
+    sto_sst_cur_close_block(cur);
+    release_cells(cur, &cur->cells);
     cur->has_cells = false;
 }
 
@@ -93,11 +121,8 @@ void sto_sst_cur_free(struct sto_sst_cur *cur)
     if (!cur)
         return;
     sto_index_reader_release(&cur->index);
-    sto_dec_free(cur->dec);
-    sto_sums_dec_free(cur->sums);
-    sto_cells_release(&cur->cells);
-    sto_cells_release(&cur->piece);
-    ts_free(cur->buf);
+    sto_sst_cur_rest(cur);
+    ts_tally_give(tally_of(cur), STO_SST_CUR_BYTES);
     sto_sst_unref(cur->sst);
     ts_free(cur);
 }
@@ -146,6 +171,46 @@ static int damaged(const struct sto_sst_cur *cur, struct ts_error *err)
                         from.day, from.hour, to.year, to.month, to.day, to.hour);
 }
 
+/* After a refusal of memory: true if others made room, so that it can be tried again. */
+static bool make_room(struct sto_sst_cur *cur, int rc)
+{
+    if (!cur->share)
+        return false;
+    if (rc == TS_ELIMIT)
+        return cur->share->make_room && cur->share->make_room(cur->share->arg, cur);
+    cur->share->tally.forced = false; /* for this block or row alone */
+    return false;
+}
+
+/* Room for the bytes of a block, and somebody who can read it. */
+static int reserve_block(struct sto_sst_cur *cur, uint32_t len, struct ts_error *err)
+{
+    if (len > cur->cap) {
+        size_t cap = len + len / 4;
+        TS_TRY(ts_tally_take(tally_of(cur), cap - cur->cap, err));
+        ts_free(cur->buf);
+        cur->buf = ts_xmalloc(cap);
+        cur->cap = cap;
+    }
+    if (cur->index.alone && !cur->counts_page) {
+        TS_TRY(ts_tally_take(tally_of(cur), PAGE_BYTES, err));
+        cur->counts_page = true;
+    }
+    if (cur->what == STO_SST_POINTS && !cur->dec)
+        cur->dec = sto_dec_borrow(tally_of(cur), err);
+    if (cur->what == STO_SST_SUMMARIES && !cur->sums)
+        cur->sums = sto_sums_dec_borrow(tally_of(cur), err);
+    return cur->dec || cur->sums ? 0 : TS_ELIMIT;
+}
+
+static int read_block(struct sto_sst_cur *cur, const struct sto_sst_block *b, struct ts_error *err)
+{
+    TS_TRY(reserve_block(cur, b->len, err));
+    TS_TRY(sto_sst__read_block(cur->sst, cur->f, b, cur->buf, err));
+    struct ts_slice bytes = {(const char *)cur->buf, b->len};
+    return cur->dec ? sto_dec_open(cur->dec, bytes, err) : sto_sums_dec_open(cur->sums, bytes, err);
+}
+
 /* Open block i, unless it is. */
 static int load(struct sto_sst_cur *cur, uint32_t i, struct ts_error *err)
 {
@@ -153,17 +218,12 @@ static int load(struct sto_sst_cur *cur, uint32_t i, struct ts_error *err)
         return 0;
     TS_TRY(look_up(cur, i, err));
     const struct sto_sst_block *b = &cur->block;
+    int rc;
     cur->block = cur->hit.block;
     cur->loaded = NO_BLOCK;
-    if (b->len > cur->cap) {
-        ts_free(cur->buf);
-        cur->cap = b->len + b->len / 4;
-        cur->buf = ts_xmalloc(cur->cap);
-    }
-    int rc = sto_sst__read_block(cur->sst, cur->f, b, cur->buf, err);
-    struct ts_slice bytes = {(const char *)cur->buf, b->len};
-    if (rc == 0)
-        rc = cur->dec ? sto_dec_open(cur->dec, bytes, err) : sto_sums_dec_open(cur->sums, bytes, err);
+    do
+        rc = read_block(cur, b, err);
+    while (make_room(cur, rc));
     if (rc == 0 && (sto_key_cmp(key_of(cur, 0), &b->first) != 0 ||
                     sto_key_cmp(key_of(cur, n_rows(cur) - 1), &b->last) != 0))
         rc = TS_ECORRUPT;
@@ -182,7 +242,7 @@ static int stand(struct sto_sst_cur *cur, uint32_t row)
     cur->key = *key_of(cur, row);
     cur->on_row = true;
     cur->has_cells = false;
-    if (cur->sums)
+    if (cur->what == STO_SST_SUMMARIES)
         cur->has_summary = sto_sums_dec_get(cur->sums, row, &cur->summary);
     return 1;
 }
@@ -269,13 +329,26 @@ const struct sto_key *sto_sst_cur_key(const struct sto_sst_cur *cur)
     return &cur->key;
 }
 
+/* Room for n cells, which count in the tally. */
+static int reserve_cells(struct sto_sst_cur *cur, struct sto_cells *c, uint32_t n, struct ts_error *err)
+{
+    uint64_t more = sto_cells_growth(c, n);
+    int rc = 0;
+    do
+        rc = more ? ts_tally_take(tally_of(cur), more, err) : 0;
+    while (make_room(cur, rc));
+    TS_TRY(rc);
+    sto_cells_reserve(c, n);
+    return 0;
+}
+
 /* Put cur->piece behind cur->cells. */
 static int join(struct sto_sst_cur *cur, struct ts_error *err)
 {
     struct sto_cells *all = &cur->cells, *p = &cur->piece;
     if (sto_meta_off(all->meta[all->n - 1]) >= sto_meta_off(p->meta[0]))
         return damaged(cur, err);
-    sto_cells_reserve(all, all->n + p->n);
+    TS_TRY(reserve_cells(cur, all, all->n + p->n, err));
     memcpy(all->meta + all->n, p->meta, p->n * sizeof *p->meta);
     memcpy(all->m + all->n, p->m, p->n * sizeof *p->m);
     all->n += p->n;
@@ -285,14 +358,19 @@ static int join(struct sto_sst_cur *cur, struct ts_error *err)
 
 static int decode(struct sto_sst_cur *cur, uint32_t row, struct sto_cells *out, struct ts_error *err)
 {
-    int rc = sto_dec_cells(cur->dec, row, out, err);
+    int rc;
+    out->n = 0;
+    TS_TRY(reserve_cells(cur, out, sto_dec_row_at(cur->dec, row)->n, err));
+    do
+        rc = sto_dec_cells(cur->dec, row, out, err);
+    while (make_room(cur, rc));
     return rc == TS_ECORRUPT ? damaged(cur, err) : rc;
 }
 
 int sto_sst_cur_cells(struct sto_sst_cur *cur, const struct sto_cells **out_cells, struct ts_error *err)
 {
     *out_cells = NULL;
-    if (!cur->on_row || !cur->dec)
+    if (!cur->on_row || cur->what != STO_SST_POINTS)
         TS_BUG("cursor stands on no row of points");
     if (!cur->has_cells) {
         struct place p = cur->at;
@@ -322,5 +400,5 @@ int sto_sst_cur_cells(struct sto_sst_cur *cur, const struct sto_cells **out_cell
 
 const struct sto_summary *sto_sst_cur_summary(const struct sto_sst_cur *cur)
 {
-    return cur->on_row && cur->sums && cur->has_summary ? &cur->summary : NULL;
+    return cur->on_row && cur->what == STO_SST_SUMMARIES && cur->has_summary ? &cur->summary : NULL;
 }

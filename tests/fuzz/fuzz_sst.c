@@ -80,7 +80,7 @@ static struct sto_sst_info info_of(const uint8_t *t, size_t n_t, size_t n_s)
 /* All rows, front to back; the last key that was seen is found again. Returns rows, or the error. */
 static int64_t walk(struct sto_sst *sst, enum sto_sst_what what, uint64_t *hash)
 {
-    struct sto_sst_cur *cur = sto_sst_cur_new(sst, what);
+    struct sto_sst_cur *cur = sto_sst_cur_new(sst, what, NULL);
     struct sto_key before = {.hour = INT32_MIN};
     struct ts_error err = {0};
     int64_t n = 0;

@@ -180,7 +180,7 @@ static bool same_summary(const struct sto_summary *a, const struct sto_cells *ce
 
 static int read_rows(struct sto_sst *sst, enum sto_sst_what what, struct ts_error *err)
 {
-    struct sto_sst_cur *cur = sto_sst_cur_new(sst, what);
+    struct sto_sst_cur *cur = sto_sst_cur_new(sst, what, NULL);
     struct sto_cells want = {0};
     const struct sto_cells *got;
     uint32_t i = 0;

@@ -271,8 +271,9 @@ static inline void check_row(const struct sto_row *row, const struct t_ref_point
     }
 }
 
-/* Every row the reference has, in order, and no other. Returns what was read. */
-static inline struct sto_merge_counts check(const struct world *w, const struct ask *a)
+/* Every row the reference has, in order, and no other. Returns what was read. memory: NULL = not counted. */
+static inline struct sto_merge_counts check_within(const struct world *w, const struct ask *a,
+                                                   struct ts_budget *memory)
 {
     struct ts_error err = {0};
     struct sto_scan_spec spec = {.metric = a->n ? a->series[0]->metric : 5,
@@ -281,7 +282,9 @@ static inline struct sto_merge_counts check(const struct world *w, const struct 
                                  .from_ms = a->from_ms,
                                  .to_ms = a->to_ms,
                                  .whole_hours = a->whole,
-                                 .final = true};
+                                 .final = true,
+                                 .memory = memory,
+                                 .must_go_on = true};
     struct sto_merge *merge;
     struct sto_row row;
     assert_int_equal(sto_merge_new(&spec, w->ssts, w->n_ssts, w->mems, w->n_mems, &merge, &err), 0);
@@ -307,6 +310,16 @@ static inline struct sto_merge_counts check(const struct world *w, const struct 
     struct sto_merge_counts counts = *sto_merge_counts(merge);
     sto_merge_free(merge);
     return counts;
+}
+
+/* The same, also with so little memory that each block is read again whenever a row of it is wanted. */
+static inline struct sto_merge_counts check(const struct world *w, const struct ask *a)
+{
+    struct ts_budget tight;
+    ts_budget_init(&tight, "a scan", "none", NULL, 1);
+    (void)check_within(w, a, &tight);
+    assert_int_equal(tight.used_bytes, 0);
+    return check_within(w, a, NULL);
 }
 
 /* Some series of one metric. */

@@ -214,7 +214,7 @@ static void test_index__walks_leave_the_cache_alone(void **state)
     struct sto_key first = {.hour = INT32_MIN};
     pages = sto_pages_new(&(struct sto_pages_opts){.page_blocks = 2});
     struct sto_sst *sst = must_open(&info);
-    struct sto_sst_cur *cur = sto_sst_cur_new(sst, STO_SST_POINTS);
+    struct sto_sst_cur *cur = sto_sst_cur_new(sst, STO_SST_POINTS, NULL);
     uint64_t n = 0, calls = t_faultfs_calls(disk, T_OP_PREAD);
     struct whole w = read_whole(T_PATH);
     sto_sst_cur_set_walk(cur);
@@ -246,7 +246,7 @@ static void test_index__damage_is_found_in_each_page(void **state)
             uint64_t at = w.foot.index_off + size * i / w.foot.n_blocks;
             pages = sto_pages_new(&(struct sto_pages_opts){.page_blocks = 2, .late = true});
             struct sto_sst *sst = must_open(&info);
-            struct sto_sst_cur *cur = sto_sst_cur_new(sst, STO_SST_POINTS);
+            struct sto_sst_cur *cur = sto_sst_cur_new(sst, STO_SST_POINTS, NULL);
             int rc = 1;
             if (late)
                 assert_int_equal(sto_sst_check_index(sst, NULL), 0);
@@ -300,7 +300,7 @@ static void test_index__errors_of_reading_pass(void **state)
     pages = sto_pages_new(&(struct sto_pages_opts){.limit_bytes = 600, .page_blocks = 2, .late = true});
     for (uint64_t at = 1; fired; at++) {
         struct sto_sst *sst = must_open(&info);
-        struct sto_sst_cur *cur = sto_sst_cur_new(sst, STO_SST_POINTS);
+        struct sto_sst_cur *cur = sto_sst_cur_new(sst, STO_SST_POINTS, NULL);
         unsigned n_failed = 0;
         t_faultfs_plan(disk, (struct t_fault_plan){.ops = T_OP_PREAD, .at = at, .fault = T_FAULT_EIO});
         for (uint32_t b = 0; b < w.foot.n_blocks; b++) {

@@ -261,6 +261,64 @@ static void test_merge__memory_of_a_scan_of_many_files(void **state)
     world_release(&w);
 }
 
+/* Files that all have rows of the same series and hours: each row needs all of them. */
+static void test_merge__a_scan_keeps_to_its_memory(void **state)
+{
+    enum { FILES = 60, ROWS = 6 };
+    (void)state;
+    struct world w;
+    world_init(&w);
+    for (int64_t g = 0; g < FILES; g++) {
+        for (int64_t i = 0; i < ROWS * N_SERIES; i++)
+            apply(&w, op_int(&w.series[i % N_SERIES], STO_OP_PUT, i / N_SERIES * HOUR + g * 1000, rnd(1000)));
+        next_generation(&w);
+        flush(&w, 1, 0);
+    }
+    for (int all = 0; all < 2; all++) {
+        const struct sto_series *s = &w.series[0];
+        struct sto_scan_spec spec = {.metric = s->metric,
+                                     .series = all ? NULL : &s,
+                                     .n_series = all ? 0 : 1,
+                                     .to_ms = ROWS * HOUR - 1,
+                                     .final = true,
+                                     .must_go_on = all};
+        uint64_t whole = 0; /* what it takes without a limit */
+        for (unsigned i = 0; i < 3; i++) {
+            struct ts_budget memory;
+            struct ts_error err = {0};
+            struct sto_merge *m = NULL;
+            struct sto_row row;
+            int n = 0;
+            ts_budget_init(&memory, "this scan", "some_key", NULL, i == 0 ? 0 : i == 1 ? whole / 2 : 1);
+            spec.memory = &memory;
+            int rc = sto_merge_new(&spec, w.ssts, w.n_ssts, NULL, 0, &m, &err);
+            while (rc >= 0 && (rc = sto_merge_next(m, &row, &err)) == 1) {
+                assert_int_equal(row.cells->n, FILES);
+                n++;
+            }
+            if (i == 2 && !all) {
+                assert_int_equal(rc, TS_ELIMIT);
+                assert_non_null(strstr(err.text, "some_key"));
+                assert_int_equal(memory.used_bytes, 0);
+                continue;
+            }
+            if (rc < 0)
+                fail_msg("%s", err.text);
+            assert_int_equal(n, all ? ROWS * N_SERIES : ROWS);
+            assert_int_equal(sto_merge_counts(m)->n_refused > 0, i > 0);
+            whole = i == 0 ? memory.peak_bytes : whole;
+            assert_true(whole > FILES * 8 * 1024);
+            if (i > 0 && memory.peak_bytes >
+                             whole / 2 + TS_TALLY_STEP) /* a step of what is not refused, as the heap */
+                fail_msg("%llu bytes of %llu", (unsigned long long)memory.peak_bytes,
+                         (unsigned long long)whole);
+            sto_merge_free(m);
+            assert_int_equal(memory.used_bytes, 0);
+        }
+    }
+    world_release(&w);
+}
+
 static void test_merge__files_without_summaries_are_read_by_points(void **state)
 {
     (void)state;
@@ -480,6 +538,7 @@ int main(void)
         cmocka_unit_test(test_merge__rows_of_mixed_kinds_have_no_summary),
         cmocka_unit_test(test_merge__points_behind_a_summary),
         cmocka_unit_test(test_merge__memory_of_a_scan_of_many_files),
+        cmocka_unit_test(test_merge__a_scan_keeps_to_its_memory),
         cmocka_unit_test(test_merge__files_without_summaries_are_read_by_points),
         cmocka_unit_test(test_merge__files_that_cannot_matter_are_not_read),
         cmocka_unit_test(test_merge__tombstones_spare_what_was_written_beside_them),

@@ -20,7 +20,7 @@ static void test_sst__rows_come_back_in_order(void **state)
     assert_true(info.tomb_min_ms == INT64_MIN && info.tomb_max_ms == INT64_MAX);
     assert_int_equal(info.n_tombs, 3);
     struct sto_sst *sst = must_open(&info);
-    struct sto_sst_cur *cur = sto_sst_cur_new(sst, STO_SST_POINTS);
+    struct sto_sst_cur *cur = sto_sst_cur_new(sst, STO_SST_POINTS, NULL);
     struct sto_key first = {0, 0, INT32_MIN};
     struct sto_cells want = {0};
     const struct sto_cells *got;
@@ -56,7 +56,7 @@ static void test_sst__seek_finds_the_first_row_not_below(void **state)
     uint32_t n_series = 100, n_rows = 2 * n_series * N_HOURS;
     struct sto_sst_info info = write_standard(n_series);
     struct sto_sst *sst = must_open(&info);
-    struct sto_sst_cur *cur = sto_sst_cur_new(sst, STO_SST_POINTS);
+    struct sto_sst_cur *cur = sto_sst_cur_new(sst, STO_SST_POINTS, NULL);
     struct sto_cells want = {0};
     struct ts_error err = {0};
     for (int round = 0; round < 3000; round++) {
@@ -131,7 +131,7 @@ static void test_sst__a_file_may_hold_tombstones_alone(void **state)
     assert_true(info.min_ms == INT64_MAX && info.max_ms == INT64_MIN);
     assert_int_equal(info.s_bytes, 0);
     struct sto_sst *sst = must_open(&info);
-    struct sto_sst_cur *cur = sto_sst_cur_new(sst, STO_SST_POINTS);
+    struct sto_sst_cur *cur = sto_sst_cur_new(sst, STO_SST_POINTS, NULL);
     struct sto_key k = {0};
     assert_int_equal(sto_sst_cur_seek(cur, &k, NULL), 0);
     assert_int_equal(sto_sst_cur_next(cur, NULL), 0);
@@ -161,7 +161,7 @@ static void test_sst__a_row_longer_than_a_block_is_one_row(void **state)
     struct sto_sst_info info = must_finish(w);
     assert_int_equal(info.n_rows, 4);
     struct sto_sst *sst = must_open(&info);
-    struct sto_sst_cur *cur = sto_sst_cur_new(sst, STO_SST_POINTS);
+    struct sto_sst_cur *cur = sto_sst_cur_new(sst, STO_SST_POINTS, NULL);
     const struct sto_cells *got;
     struct sto_key k = {1, 1, 6};
     assert_int_equal(sto_sst_cur_seek(cur, &k, NULL), 1);
@@ -201,7 +201,7 @@ static int read_all(const struct sto_sst_info *info, uint32_t n_series, uint32_t
             rc = ts_error_set(err, TS_ECORRUPT, "%s is left out", S_PATH);
             break;
         }
-        struct sto_sst_cur *cur = sto_sst_cur_new(sst, what ? STO_SST_SUMMARIES : STO_SST_POINTS);
+        struct sto_sst_cur *cur = sto_sst_cur_new(sst, what ? STO_SST_SUMMARIES : STO_SST_POINTS, NULL);
         struct sto_key first = {0};
         uint32_t i = 0;
         for (rc = sto_sst_cur_seek(cur, &first, err); rc == 1; rc = sto_sst_cur_next(cur, err), i++) {
@@ -347,7 +347,7 @@ static void test_sst__doomed_files_go_with_the_last_reference(void **state)
     (void)state;
     struct sto_sst_info info = write_standard(4);
     struct sto_sst *sst = must_open(&info);
-    struct sto_sst_cur *cur = sto_sst_cur_new(sst, STO_SST_POINTS);
+    struct sto_sst_cur *cur = sto_sst_cur_new(sst, STO_SST_POINTS, NULL);
     sto_sst_doom(sst);
     assert_ptr_equal(sto_sst_ref(sst), sst);
     sto_sst_unref(sst);

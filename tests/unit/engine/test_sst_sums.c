@@ -10,7 +10,7 @@ static void test_sst_sums__summaries_are_those_of_the_rows(void **state)
     struct sto_sst_info info = write_standard(n_series);
     assert_true(info.s_bytes > 0);
     struct sto_sst *sst = must_open(&info);
-    struct sto_sst_cur *cur = sto_sst_cur_new(sst, STO_SST_SUMMARIES);
+    struct sto_sst_cur *cur = sto_sst_cur_new(sst, STO_SST_SUMMARIES, NULL);
     struct sto_cells c = {0};
     struct ts_error err = {0};
     struct sto_key first = {0};
@@ -79,7 +79,7 @@ static void write_metric(struct sto_sst_writer *w, uint32_t metric, uint32_t n, 
 /* Rows with a summary among those of a metric; every row must stand in the file of summaries. */
 static uint32_t count_summaries(struct sto_sst *sst, uint32_t metric, uint32_t n)
 {
-    struct sto_sst_cur *cur = sto_sst_cur_new(sst, STO_SST_SUMMARIES);
+    struct sto_sst_cur *cur = sto_sst_cur_new(sst, STO_SST_SUMMARIES, NULL);
     struct ts_error err = {0};
     uint32_t n_summaries = 0;
     for (uint32_t s = 0; s < n; s++) {

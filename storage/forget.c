@@ -28,7 +28,7 @@ static int pass(struct sto_forget *f, uint64_t *out_n, struct ts_error *err)
         sto_catalog_forget_cancel(f->catalog);
         return rc == TS_EIO ? 0 : rc; /* a broken write-ahead log is told by others */
     }
-    sto_catalog_forget_spare(f->catalog, used);
+    sto_catalog_forget_spare(f->catalog, used, f->keep, f->arg);
     roaring_bitmap_free(used);
     return sto_catalog_forget_finish(f->catalog, out_n, err);
 }

@@ -8,6 +8,7 @@
 #define STORAGE_CATALOG_CATALOG_INT_H
 
 #include "storage/catalog/catalog.h"
+#include "storage/catalog/forget.h"
 #include "storage/catalog/series.h"
 #include "storage/catalog/tagindex.h"
 #include "storage/catalog/uid.h"
@@ -34,6 +35,9 @@ struct sto_forgetting {
     uint64_t n_readers[2];     /* under mu */
     struct sto_retired fresh,
         waiting; /* since the last reclaim, and before; of the thread that forgets; n under mu */
+    void (*step)(void *arg,
+                 enum sto_forget_step where); /* tests; NULL = nobody waits for moments of a pass */
+    void *step_arg;
 };
 
 struct sto_catalog {

@@ -69,6 +69,19 @@ void sto_catalog_read_end(struct sto_catalog *cat, unsigned token)
 
 /* --- a pass --- */
 
+void sto_catalog_forget_on_step(struct sto_catalog *cat, void (*step)(void *arg, enum sto_forget_step where),
+                                void *arg)
+{
+    cat->forget.step = step;
+    cat->forget.step_arg = arg;
+}
+
+static void reached(struct sto_catalog *cat, enum sto_forget_step where)
+{
+    if (cat->forget.step)
+        cat->forget.step(cat->forget.step_arg, where);
+}
+
 /* Hidden metrics, as bits by id; the caller frees it. */
 static roaring_bitmap_t *internal_metrics(const struct sto_catalog *cat)
 {
@@ -145,10 +158,24 @@ uint64_t sto_catalog_forget_begin(struct sto_catalog *cat, const roaring_bitmap_
     atomic_fetch_add_explicit(&cat->generation, 1,
                               memory_order_release); /* partner: sto_catalog_generation */
     pthread_mutex_unlock(&cat->lock);
+    reached(cat, STO_FORGET_BEGUN);
     return n;
 }
 
-void sto_catalog_forget_spare(struct sto_catalog *cat, const roaring_bitmap_t *used)
+/* Those of these series that somebody else mentions; the caller frees them. */
+static roaring_bitmap_t *kept(const struct sto_catalog *cat, const roaring_bitmap_t *of,
+                              sto_catalog_keep_fn keep, void *arg)
+{
+    roaring_bitmap_t *set = roaring_bitmap_create();
+    roaring_uint32_iterator_t it;
+    for (roaring_init_iterator(of, &it); keep && it.has_value; roaring_advance_uint32_iterator(&it))
+        if (keep(arg, sto_series_get(cat, it.current_value)))
+            roaring_bitmap_add(set, it.current_value);
+    return set;
+}
+
+void sto_catalog_forget_spare(struct sto_catalog *cat, const roaring_bitmap_t *used, sto_catalog_keep_fn keep,
+                              void *arg)
 {
     pthread_mutex_lock(&cat->lock);
     roaring_bitmap_t *leaving = cat->forget.leaving ? roaring_bitmap_copy(cat->forget.leaving) : NULL;
@@ -156,15 +183,19 @@ void sto_catalog_forget_spare(struct sto_catalog *cat, const roaring_bitmap_t *u
     if (!leaving)
         return;
     /* a series of a hidden metric may have come meanwhile */
-    roaring_bitmap_t *owners = owners_of_internal(cat, leaving);
+    roaring_bitmap_andnot_inplace(leaving, used);
+    roaring_bitmap_t *owners = owners_of_internal(cat, leaving), *keeps = kept(cat, leaving, keep, arg);
     pthread_mutex_lock(&cat->lock);
     roaring_bitmap_andnot_inplace(cat->forget.leaving, used);
+    roaring_bitmap_andnot_inplace(cat->forget.leaving, keeps);
     if (owners)
         roaring_bitmap_andnot_inplace(cat->forget.leaving, owners);
     pthread_mutex_unlock(&cat->lock);
     roaring_bitmap_free(leaving);
+    roaring_bitmap_free(keeps);
     if (owners)
         roaring_bitmap_free(owners);
+    reached(cat, STO_FORGET_SPARED);
 }
 
 void sto_catalog_forget_cancel(struct sto_catalog *cat)
@@ -255,12 +286,16 @@ int sto_catalog_forget_finish(struct sto_catalog *cat, uint64_t *out_n, struct t
     pthread_mutex_lock(&cat->rewrite_lock); /* a checkpoint under way would bring them back */
     pthread_mutex_lock(&cat->log_lock);
     int rc = write_gone(cat, err);
+    if (rc == 0)
+        reached(cat, STO_FORGET_WRITTEN);
     while (rc == 0 && take_some_out(cat, out_n))
         ;
     pthread_mutex_unlock(&cat->log_lock);
     pthread_mutex_unlock(&cat->rewrite_lock);
     if (rc < 0 && !cat->forget.going)
         sto_catalog_forget_cancel(cat);
+    if (rc == 0)
+        reached(cat, STO_FORGET_TAKEN);
     return rc;
 }
 

@@ -39,8 +39,10 @@ typedef bool (*sto_catalog_keep_fn)(void *arg, const struct sto_series *s);
  */
 uint64_t sto_catalog_forget_begin(struct sto_catalog *cat, const roaring_bitmap_t *used,
                                   sto_catalog_keep_fn keep, void *arg);
-/** These stay after all. */
-void sto_catalog_forget_spare(struct sto_catalog *cat, const roaring_bitmap_t *used);
+/** What is used stays after all, and what keep says: whoever writes something about a series asks for the series
+ * afterwards, so either keep sees what was written, or the series is asked for while it is leaving. */
+void sto_catalog_forget_spare(struct sto_catalog *cat, const roaring_bitmap_t *used, sto_catalog_keep_fn keep,
+                              void *arg);
 /** Nothing is forgotten, unless the log is being written (see finish). */
 void sto_catalog_forget_cancel(struct sto_catalog *cat);
 /**
@@ -62,5 +64,16 @@ bool sto_catalog_has_retired(const struct sto_catalog *cat);
 /** Every worker has ended a turn since the last call: free what no reader can look at any more. What was taken out is
  * freed by the second call at the earliest. */
 void sto_catalog_reclaim(struct sto_catalog *cat);
+
+/* Tests: moments of a pass at which others may act. */
+enum sto_forget_step {
+    STO_FORGET_BEGUN,  /* it is known what may leave */
+    STO_FORGET_SPARED, /* and what stays after all */
+    STO_FORGET_WRITTEN, /* the log says what is gone, the tables do not yet; the catalog must not be synced now */
+    STO_FORGET_TAKEN, /* the tables too */
+};
+/** Tests: step(arg, where) is called by the thread that forgets, at each of these moments of each pass. */
+void sto_catalog_forget_on_step(struct sto_catalog *cat, void (*step)(void *arg, enum sto_forget_step where),
+                                void *arg);
 
 #endif

@@ -179,6 +179,8 @@ void sim_hook(void *arg, enum t_op op, const char *path, bool after);
 void sim_arrive_all(struct sim *s);
 /** Send all that is open and take in all that was sent. */
 void sim_turn_all(struct sim *s);
+/** Each port ends one turn: what it has sent to others may still be in their queues. */
+void sim_turn_once(struct sim *s);
 /** Some ports put some points. */
 void sim_put_some(struct sim *s);
 /** A port deletes all that a series has. */

@@ -8,23 +8,35 @@
 #include "tests/sim/sim.h"
 
 #include "base/mem.h"
+#include "storage/catalog/forget.h"
 
 static struct sim *playing; /* the store's question has no argument for it */
 
-/* The store found nothing of a series, and asks what else mentions it. Others put meanwhile, and end their turns. */
+/* The store found nothing of a series, and asks what else mentions it. */
 static bool keeps(struct sto_store *st, const struct sto_series *h)
 {
     struct sim *s = playing;
     (void)st;
-    if (sim_chance(s, 30)) {
-        sim_put_some(s);
-        sim_turn_all(s);
-    }
     if (!sim_chance(s, 10))
         return false;
     for (unsigned i = 0; i < s->n_series; i++)
         s->kept |= (uint64_t)(s->series[i].id == h->id) << i;
     return true;
+}
+
+/* Others put while a pass is under way: at first to series as they have known them, and what they sent waits in queues; when
+ * they have ended a turn they ask anew. */
+static void step(void *arg, enum sto_forget_step where)
+{
+    struct sim *s = arg;
+    if (where != STO_FORGET_BEGUN)
+        for (unsigned i = 0; i < s->n_series; i++)
+            s->series[i].h = NULL;
+    if (where > STO_FORGET_SPARED || !sim_chance(s, 60))
+        return;
+    sim_say(s, "others put at step %d", (int)where);
+    sim_put_some(s);
+    sim_turn_once(s);
 }
 
 void sim_forget_configure(struct sim *s)
@@ -90,6 +102,7 @@ void sim_forget(struct sim *s)
         s->series[i].maybe_gone =
             true; /* the end may come in the middle; those with points must have them after it */
     playing = s;
+    sto_catalog_forget_on_step(cat, step, s);
     int rc = sto_store_pump_forget(s->st, &err);
     sim_arrive_all(s);
     for (unsigned i = 0; i < s->n_series; i++)

@@ -89,6 +89,12 @@ static void turn(struct sim *s, unsigned port)
     sto_port_turn(sto_port(s->st, port));
 }
 
+void sim_turn_once(struct sim *s)
+{
+    for (unsigned i = 0; i < s->opts.n_ports; i++)
+        turn(s, i);
+}
+
 void sim_turn_all(struct sim *s)
 {
     for (unsigned round = 0; round < 2; round++)

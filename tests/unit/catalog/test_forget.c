@@ -15,7 +15,7 @@ static uint64_t forget_all_but(struct sto_catalog *cat, const uint32_t *ids, siz
     struct ts_error err = {0};
     uint64_t n = 0;
     if (sto_catalog_forget_begin(cat, used, NULL, NULL)) {
-        sto_catalog_forget_spare(cat, used);
+        sto_catalog_forget_spare(cat, used, NULL, NULL);
         if (sto_catalog_forget_finish(cat, &n, &err) < 0)
             fail_msg("%s", err.text);
     }

@@ -203,6 +203,14 @@ struct sto_batch *tsd_ingest_open(struct tsd_ingest *in, const struct sto_series
     return in->open[slot] = sto_port_batch(in->port, series);
 }
 
+int tsd_ingest_delete(struct tsd_ingest *in, const struct sto_series *series, int64_t from_ms, int64_t to_ms)
+{
+    const struct sto_series *now;
+    if (sto_series_find_ids(in->cat, series->metric, series->tags, series->n_tags, &now) < 0 || now != series)
+        return 0;
+    return tsd_ingest_point(in, series, from_ms, to_ms, sto_meta_flags(STO_OP_DEL, TS_NUM_INT, 0, false));
+}
+
 int tsd_ingest_refusal(struct tsd_ingest *in)
 {
     struct ts_error err = {0};

@@ -104,6 +104,10 @@ void tsd_ingest_add_tag(struct tsd_ingest *in, struct sto_tag_text tag);
 /** Open batch with room for a point of a series, when the one at hand is missing or full. NULL: see
  * tsd_ingest_refusal. */
 struct sto_batch *tsd_ingest_open(struct tsd_ingest *in, const struct sto_series *series);
+/** Delete points of a series that another thread has found; that thread keeps it in memory (sto_catalog_read_begin). If it was
+ * forgotten meanwhile there is nothing to delete, and 0 is returned. Errors as tsd_ingest_point. Times in milliseconds, both
+ * inclusive. */
+int tsd_ingest_delete(struct tsd_ingest *in, const struct sto_series *series, int64_t from_ms, int64_t to_ms);
 /** Why tsd_ingest_open gave NULL: TS_EBUSY, or TS_ENOSPC / TS_ENOMEM / TS_EMFILE / TS_EIO with text in in->msg. */
 int tsd_ingest_refusal(struct tsd_ingest *in);
 /** Class of a refusal for reply lines: "illegal argument: ". compat: OpenTSDB's word for errors of the store. */

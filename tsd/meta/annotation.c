@@ -11,6 +11,7 @@
 #include "tsd/meta/annotation.h"
 
 #include "base/time.h"
+#include "tsd/meta/keep.h"
 
 #define NOTE_PREFIX   "ann/"
 #define NOTE_HEAD     (sizeof(NOTE_PREFIX) - 1 + 2) /* bytes before the TSUID */
@@ -147,6 +148,8 @@ int tsd_note_store(struct sto_store *st, const struct tsd_record *given, unsigne
     note_key_of(&key, given);
     int rc = tsd_record_store(st, ts_buf_get(&key), given, how, arena, out, out_changed, err);
     ts_buf_release(&key);
+    if (rc == 0) /* a note may be about a series that nobody has sent yet, or not any more */
+        (void)tsd_meta_mentioned(st, given->v[TSD_NOTE_TSUID].text);
     out->v[TSD_NOTE_TSUID] = note_copy_tsuid(given->v[TSD_NOTE_TSUID].text, arena);
     return rc;
 }

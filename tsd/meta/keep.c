@@ -7,6 +7,7 @@
 #include "tsd/meta/keep.h"
 
 #include "query/query.h"
+#include "query/select.h"
 #include "tsd/meta/annotation.h"
 #include "tsd/meta/tsmeta.h"
 
@@ -27,4 +28,10 @@ bool tsd_meta_keeps_series(struct sto_store *st, const struct sto_series *s)
         tsd_notes_each(st, ts_buf_get(&tsuid), 0, INT64_MAX, found, &keeps);
     ts_buf_release(&tsuid);
     return keeps;
+}
+
+int tsd_meta_mentioned(struct sto_store *st, struct ts_slice tsuid)
+{
+    const struct sto_series *s;
+    return qry_select_tsuid(sto_store_catalog(st), tsuid, &s, NULL); /* who asks for a series makes it stay */
 }

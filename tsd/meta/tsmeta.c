@@ -8,6 +8,7 @@
 #include "tsd/meta/tsmeta.h"
 
 #include "base/time.h"
+#include "tsd/meta/keep.h"
 #include "tsd/meta/uidmeta.h"
 
 #define TSMETA_PREFIX    "tsmeta/"
@@ -136,6 +137,8 @@ int tsd_tsmeta_store(struct sto_store *st, const struct sto_series *s, struct ts
     tsmeta_key(s, &key);
     int rc = tsd_record_store(st, ts_buf_get(&key), given, replace, arena, out, out_changed, err);
     tsmeta_tsuid(ts_buf_get(&key), arena, out);
+    if (rc == 0 && tsd_meta_mentioned(st, out->v[TSD_TSMETA_TSUID].text) == TS_ENOTFOUND)
+        rc = ts_error_set(err, TS_EBUSY, "the series was forgotten this moment, try again");
     ts_buf_release(&key);
     return rc;
 }

@@ -32,13 +32,15 @@ struct t_ingest {
     struct ts_buf out, text, exported;
 };
 
-static inline void t_open(struct t_ingest *t, bool compat)
+static inline void t_open_with(struct t_ingest *t, bool compat, struct sto_opts opts)
 {
     struct ts_error err = {0};
     memset(t, 0, sizeof(*t));
     t_folder_make(t->dir);
-    struct sto_opts opts = {
-        .dir = t->dir, .create = true, .n_ports = 1, .no_background = true, .wal_sync = STO_SYNC_NONE};
+    opts.dir = t->dir;
+    opts.create = opts.no_background = true;
+    opts.n_ports = 1;
+    opts.wal_sync = STO_SYNC_NONE;
     if (sto_open(&opts, &t->store, &err) < 0)
         fail_msg("%s", err.text);
     tsd_rules_init(&t->rules, compat, true, 0, NULL);
@@ -48,6 +50,11 @@ static inline void t_open(struct t_ingest *t, bool compat)
     ts_buf_init(&t->exported, 0);
     t->line = (struct tsd_line){
         .in = &t->in, .out = &t->out, .reply_max_bytes = 1 << 16, .line_max_bytes = T_LINE_MAX};
+}
+
+static inline void t_open(struct t_ingest *t, bool compat)
+{
+    t_open_with(t, compat, (struct sto_opts){.dir = NULL});
 }
 
 static inline void t_close(struct t_ingest *t)

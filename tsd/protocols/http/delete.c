@@ -53,8 +53,7 @@ static void delete_run_call(struct tsd_worker *w, struct tsd_call *call)
     size_t end = d->n - d->next > DELETE_STEP_SERIES ? d->next + DELETE_STEP_SERIES : d->n;
     for (; d->next < end; d->next++) {
         const struct qry_delete_target *x = &d->targets[d->next];
-        int rc = tsd_ingest_point(&w->ingest, x->series, x->from_ms, x->to_ms,
-                                  sto_meta_flags(STO_OP_DEL, TS_NUM_INT, 0, false));
+        int rc = tsd_ingest_delete(&w->ingest, x->series, x->from_ms, x->to_ms);
         if (rc < 0) {
             struct ts_error err = {0};
             if (rc != TS_EBUSY) {

@@ -32,11 +32,16 @@ static void step(void *arg, enum sto_forget_step where)
     if (where != STO_FORGET_BEGUN)
         for (unsigned i = 0; i < s->n_series; i++)
             s->series[i].h = NULL;
+    if (where == STO_FORGET_SPARED)
+        sim_arrive_all(s); /* the store has waited for it */
     if (where > STO_FORGET_SPARED || !sim_chance(s, 60))
         return;
     sim_say(s, "others put at step %d", (int)where);
     sim_put_some(s);
-    sim_turn_once(s);
+    if (where == STO_FORGET_BEGUN)
+        sim_turn_once(s);
+    else
+        sim_turn_all(s); /* the pass empties queues no more */
 }
 
 void sim_forget_configure(struct sim *s)

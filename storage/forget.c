@@ -58,7 +58,13 @@ int sto_forget_now(struct sto_forget *f, uint64_t *out_n, struct ts_error *err)
     return rc;
 }
 
-void sto_forget_tick(struct sto_forget *f)
+void sto_forget_soon(struct sto_forget *f)
+{
+    atomic_store_explicit(&f->wanted, true, memory_order_relaxed); /* the mutex of the wake-up orders it */
+    sto_engine_look_soon(f->engine);
+}
+
+void sto_forget_tick(struct sto_forget *f, bool at_once)
 {
     static struct ts_log_limit limit;
     struct ts_error err = {0};
@@ -68,7 +74,8 @@ void sto_forget_tick(struct sto_forget *f)
         return;
     if (!f->next_ms)
         f->next_ms = now + (f->every_ms < FIRST_MS ? f->every_ms : FIRST_MS);
-    if (now < f->next_ms && !sto_catalog_forget_unfinished(f->catalog)) {
+    bool wanted = atomic_exchange_explicit(&f->wanted, false, memory_order_relaxed) || at_once;
+    if (!wanted && now < f->next_ms && !sto_catalog_forget_unfinished(f->catalog)) {
         reclaim(f);
         return;
     }

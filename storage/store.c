@@ -157,9 +157,9 @@ static bool keeps(void *arg, const struct sto_series *s)
     return st->opts.keeps_series && st->opts.keeps_series(st, s);
 }
 
-static void forget(void *arg)
+static void forget(void *arg, bool full)
 {
-    sto_forget_tick(&((struct sto_store *)arg)->forget);
+    sto_forget_tick(&((struct sto_store *)arg)->forget, full);
 }
 
 /* A log that was made when the store was first started must be there (its copy alone is no help: reclog.c). */
@@ -439,7 +439,9 @@ int sto_flush(struct sto_store *st, enum sto_level level, struct ts_error *err)
     case STO_LEVEL_FILES:
         return sto_engine_flush(st->engine, err);
     case STO_LEVEL_COMPACT:
-        return sto_engine_compact(st->engine, err);
+        TS_TRY(sto_engine_compact(st->engine, err));
+        sto_forget_soon(&st->forget);
+        return 0;
     }
     return ts_error_set(err, TS_EINVAL, "no such level");
 }

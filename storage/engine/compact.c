@@ -349,6 +349,11 @@ void sto_engine_compact_soon(struct sto_engine *e)
     sto_compact__wake(e, true);
 }
 
+void sto_engine_look_soon(struct sto_engine *e)
+{
+    sto_compact__wake(e, false);
+}
+
 void *sto_compact__thread(void *arg)
 {
     struct sto_engine *e = arg;
@@ -375,7 +380,7 @@ void *sto_compact__thread(void *arg)
         if (rc == 0)
             rc = merge_all(e, full, &err);
         if (e->opts.forget)
-            e->opts.forget(e->opts.arg);
+            e->opts.forget(e->opts.arg, full);
         if (rc < 0 && rc != TS_ECANCELLED)
             ts_log_limited(&limit, TS_LOG_ERROR, "merging files failed, will be tried again: %s", err.text);
         pthread_mutex_lock(&e->bg_mu);

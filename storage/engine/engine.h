@@ -56,8 +56,9 @@ struct sto_engine_opts {
     /* Called now and then by the compact thread: rewrite what has grown. Errors are met again by sync_names. May be
      * NULL. */
     void (*tidy)(void *arg);
-    /* The same: forget series that nothing mentions, with sto_engine_used and sto_engine_turned. May be NULL. */
-    void (*forget)(void *arg);
+    /* The same: forget series that nothing mentions, with sto_engine_used and sto_engine_turned; full: everything was
+     * merged because somebody asked for it. May be NULL. */
+    void (*forget)(void *arg, bool full);
     /* Called once the manifest and the heads of the files are read, before the log is replayed: open the catalog. */
     int (*ready)(void *arg, const struct sto_engine_found *found, struct ts_error *err);
     /* Replay: handle of a series from its ids and text. */
@@ -122,6 +123,8 @@ int sto_engine_flush(struct sto_engine *e, struct ts_error *err);
 int sto_engine_compact(struct sto_engine *e, struct ts_error *err);
 /** Ask for flush and full compaction in the background, return at once. */
 void sto_engine_compact_soon(struct sto_engine *e);
+/** Wake the compact thread: it looks at once for what it looks for each minute. */
+void sto_engine_look_soon(struct sto_engine *e);
 
 /* --- forgetting series --- */
 /**

@@ -7,7 +7,7 @@
 #include "tsd/meta/keep.h"
 
 #include "query/query.h"
-#include "query/select.h"
+#include "query/execution/select.h"
 #include "tsd/meta/annotation.h"
 #include "tsd/meta/tsmeta.h"
 

@@ -206,11 +206,20 @@ static inline uint64_t points_in(struct col_spool *s)
     return st.n_points;
 }
 
+/* Until n points wait: more do for a moment, when what is refused again is put behind the others before it is cut off in front. */
+static inline void wait_points(struct col_spool *s, uint64_t n)
+{
+    uint64_t found = points_in(s);
+    for (int i = 0; i < WAIT_MS / 10 && found != n; i++) {
+        usleep(10000);
+        found = points_in(s);
+    }
+    assert_int_equal(found, n);
+}
+
 static inline void wait_empty(struct col_spool *s)
 {
-    for (int i = 0; i < WAIT_MS / 10 && points_in(s); i++)
-        usleep(10000);
-    assert_int_equal(points_in(s), 0);
+    wait_points(s, 0);
 }
 
 static inline void wait_acked(struct col_spool *s, uint64_t n)

@@ -110,9 +110,9 @@ static void known_series_pass(enum answer how)
     wait_acked(s, 80);
     assert_int_equal(points_in(s), 0);
     assert_true(p.n_known >= 40);
-    assert_int_equal(points_in(later), 40);
+    wait_points(later, 40);
     wait_least(&p.n_syncs, p.n_syncs + 3); /* what was put aside is tried again, and refused */
-    assert_int_equal(points_in(later), 40);
+    wait_points(later, 40);
     col_sink_stats(k, &st);
     assert_int_equal(st.n_refused, 0);
     assert_int_equal(st.n_sent, 40);
@@ -150,7 +150,7 @@ static void test_sink__a_block_of_refused_series_is_put_aside(void **state)
         append(s, "new", i, "1 a=b");
     struct col_sink *k = start(s, servers, WAIT_MS);
     wait_acked(s, 20);
-    assert_int_equal(points_in(later), 20);
+    wait_points(later, 20);
     assert_false(col_sink_stop(k, 0));
     assert_int_equal(p.n_lines, 0);
     peer_stop(&p);
@@ -244,8 +244,8 @@ static void test_sink__silence_is_a_failure(void **state)
     snprintf(servers, sizeof(servers), "127.0.0.1:%u,127.0.0.1:%u", mute.port, p.port);
     struct col_spool *s = spool_of(10);
     struct col_sink *k = start(s, servers, 300);
-    wait_least(&p.n_lines, 10);
-    assert_int_equal(p.n_lines, 10);
+    wait_acked(s, 10);
+    assert_true(p.n_lines >= 10); /* more where the second one also took longer than 300 ms to answer */
     assert_true(mute.n_syncs >= 1);
     assert_true(col_sink_stop(k, WAIT_MS));
     peer_stop(&mute);

@@ -99,7 +99,7 @@ static void test_sink_order__of_values_put_aside_the_last_is_sent(void **state)
     }
     delivery_start(&d);
     wait_acked(later, 40);
-    col_sink_stats(d.k, &st);
+    wait_counted(d.k, 11, &st);
     assert_true(col_sink_stop(d.k, 0));
     assert_int_equal(d.p.n_lines, 11);
     assert_int_equal(d.p.newest, 40);

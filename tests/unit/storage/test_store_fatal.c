@@ -62,7 +62,7 @@ static int flush_in_child(struct target *t, enum sto_level level, char *out, siz
         ts_log_set_level(TS_LOG_ERROR);
         struct sto_store *st = open_and_put(t, false);
         (void)sto_flush(st, level, NULL);
-        sleep(30); /* the sync thread answers first and ends the process then */
+        sleep(300); /* the sync thread ends the process before */
         _Exit(99); /* it went on */
     }
     close(ends[1]);

@@ -96,11 +96,12 @@ static void hist_line(struct hist *h, const struct hist_count *c, size_t n)
     h->r->n++;
 }
 
-static int hist_scan(struct hist *h, uint32_t metric, const struct sto_series *s, int64_t from_ms,
+/* Scan one series; *s is read until the scan is freed. */
+static int hist_scan(struct hist *h, uint32_t metric, const struct sto_series *const *s, int64_t from_ms,
                      int64_t to_ms, struct sto_merge **out, struct ts_error *err)
 {
     struct sto_scan_spec scan = {
-        .metric = metric, .series = &s, .n_series = 1, .from_ms = from_ms, .to_ms = to_ms, .final = true};
+        .metric = metric, .series = s, .n_series = 1, .from_ms = from_ms, .to_ms = to_ms, .final = true};
     return sto_scan(h->r->snap, &scan, out, err);
 }
 
@@ -115,7 +116,7 @@ static int hist_stretch(struct hist *h, const struct sto_series *any, int64_t fr
         struct sto_row row;
         if (sto_series_find_ids(h->r->cat, h->metrics[b], any->tags, any->n_tags, &s) < 0)
             continue;
-        TS_TRY(hist_scan(h, h->metrics[b], s, from_ms, to_ms, &m, err));
+        TS_TRY(hist_scan(h, h->metrics[b], &s, from_ms, to_ms, &m, err));
         int rc;
         while ((rc = sto_merge_next(m, &row, err)) > 0)
             hist_row(h, b, &row);
@@ -143,7 +144,7 @@ static int hist_series(struct hist *h, const struct sto_series *first, const str
     struct sto_row row;
     int rc, piece_rc = 0;
     tsd_lines__names(h->r, first);
-    TS_TRY(hist_scan(h, h->metrics[0], first, spec->from_ms, spec->to_ms, &m, err));
+    TS_TRY(hist_scan(h, h->metrics[0], &first, spec->from_ms, spec->to_ms, &m, err));
     while ((rc = sto_merge_next(m, &row, err)) > 0 && piece_rc == 0) {
         int64_t end_ms = (int64_t)row.key.hour * TS_HOUR_MS + TS_HOUR_MS - 1;
         n += row.cells->n;

@@ -8,6 +8,7 @@ else()
   set(SIM_SEEDS 1..300)
 endif()
 tsd_program_test(sim_short sim --seeds ${SIM_SEEDS} --file ${CMAKE_CURRENT_SOURCE_DIR}/sim/seeds.txt)
+tsd_core(sim sim_short)
 # The real file system with a kernel that does less than it is asked.
 if(TARGET test_fs_interrupted)
   target_link_options(test_fs_interrupted PRIVATE -Wl,--wrap=write,--wrap=pread,--wrap=fdatasync,--wrap=ftruncate,--wrap=close)

@@ -63,7 +63,7 @@ static int flush_in_child(struct target *t, enum sto_level level, char *out, siz
         struct sto_store *st = open_and_put(t, false);
         (void)sto_flush(st, level, NULL);
         sleep(300); /* the sync thread ends the process before */
-        _Exit(99); /* it went on */
+        _Exit(99);  /* it went on */
     }
     close(ends[1]);
     for (ssize_t got; n + 1 < n_out && (got = read(ends[0], out + n, n_out - 1 - n)) > 0;)

@@ -73,6 +73,7 @@ struct sto_wal {
     bool spare_ready;           /* under lock: its name is on disk */
     uint32_t next_segment;      /* under lock: number of the next one that is made */
     bool syncing;               /* under lock: a thread is in fdatasync; it alone lets retired segments go */
+    pthread_t syncer;           /* under lock: which one, while syncing */
 
     _Atomic uint64_t written; /* owner adds; release after the write(2), acquire in sync */
     _Atomic uint64_t synced;  /* changed under lock; only grows */

@@ -421,6 +421,59 @@ static void test_store_retention__a_full_disk_is_made_free(void **state)
     t_faultfs_free(f);
 }
 
+/* A delete that begins long ago and ends in what is kept stays as long as that, though its file has no points at all. */
+static void test_store_retention__deletes_of_what_is_kept_stay(void **state)
+{
+    (void)state;
+    struct t_faultfs *f;
+    struct sto_store *st = begin(30, &f);
+    for (int64_t i = 0; i < 100; i++)
+        put_at(st, 0, T0 + i * 1000, 1);
+    flush_to(st, STO_LEVEL_FILES);
+    assert_int_equal(sto_delete(sto_port(st, 0), kit_series(st, 0), T0 - 100 * DAY, T0), 0);
+    flush_to(st, STO_LEVEL_FILES);
+    for (int k = 0; k < 3; k++) {
+        assert_int_equal(sto_store_pump_merges(st, NULL), 0); /* too few are deleted to write the file anew */
+        assert_int_equal(stat_of(st, "files.count"), 2);
+        assert_int_equal(seen(st, 0).n, 99);
+        clocks(T0 + (k + 1) * 9 * DAY, 1000 + (k + 1) * 9 * DAY);
+    }
+    clocks(T0 + 31 * DAY, 1000 + 31 * DAY);
+    assert_int_equal(sto_store_pump_merges(st, NULL), 0);
+    assert_int_equal(stat_of(st, "files.count"), 0);
+    kit_close(st);
+    t_faultfs_free(f);
+}
+
+/* Of two files of one flush the older one is dropped, and the other has a point behind the cutoff too: neither comes back when
+ * retention is switched off, for the cutoff concerns all generations of files that there are. */
+static void test_store_retention__a_cutoff_concerns_the_newest_file(void **state)
+{
+    (void)state;
+    struct t_faultfs *f = t_faultfs_new(1);
+    clocks(T0, 1000);
+    struct sto_store *st = open_at(f, 30, 1); /* each day has a file of its own */
+    const int64_t day = T0 - T0 % DAY;        /* 2026-11-02 00:00 */
+    put_at(st, 0, day - 3 * DAY, 1);
+    put_at(st, 0, day + 1000, 10); /* expires in the middle of its file */
+    put_at(st, 0, day + DAY - 1, 100);
+    flush_to(st, STO_LEVEL_FILES);
+    assert_int_equal(stat_of(st, "files.count"), 2);
+    clocks(day + 30 * DAY + 2 * TS_HOUR_MS, 1000 + day + 30 * DAY + 2 * TS_HOUR_MS - T0);
+    assert_int_equal(sto_store_pump_merges(st, NULL), 0);
+    assert_int_equal(stat_of(st, "files.count"), 1);
+    kit_close(st);
+    st = open_at(f, 0, 1);
+    assert_int_equal(seen(st, 0).sum, 100);
+    put_at(st, 0, day + 1000, 7); /* what is put from now on is there */
+    flush_to(st, STO_LEVEL_FILES);
+    assert_int_equal(seen(st, 0).sum, 107);
+    flush_to(st, STO_LEVEL_COMPACT);
+    assert_int_equal(seen(st, 0).sum, 107);
+    kit_close(st);
+    t_faultfs_free(f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -428,6 +481,8 @@ int main(void)
         CASE(test_store_retention__summaries_answer_the_right_hours),
         CASE(test_store_retention__a_clock_that_jumps_removes_nothing),
         CASE(test_store_retention__a_full_disk_is_made_free),
+        CASE(test_store_retention__deletes_of_what_is_kept_stay),
+        CASE(test_store_retention__a_cutoff_concerns_the_newest_file),
         CASE(test_store_retention__a_cutoff_never_moves_back),
         CASE(test_store_retention__raised_it_keeps_new_points),
         CASE(test_store_retention__raised_it_brings_nothing_back),

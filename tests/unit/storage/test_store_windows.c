@@ -152,6 +152,40 @@ static void test_store_windows__the_ends_of_time(void **state)
     t_faultfs_free(f);
 }
 
+/* Files of tombstones become one, and none of them is lost on the way: the file that they delete from stays as it is. */
+static void test_store_windows__tombstones_gather(void **state)
+{
+    (void)state;
+    enum { N_POINTS = 200, N_ROUNDS = 3 };
+    struct t_faultfs *f = t_faultfs_new(1);
+    int64_t n = 0;
+    clocks(T0 + TS_HOUR_MS, 1000);
+    struct sto_store *st = open_at(f, 0, 0);
+    for (int64_t i = 0; i < N_POINTS; i++)
+        put_at(st, 0, T0 + i * 1000, 1);
+    flush_to(st, STO_LEVEL_FILES);
+    for (int64_t round = 0; round < N_ROUNDS; round++) {
+        for (unsigned i = 0; i < STO_TIER_FILES; i++, n++) {
+            assert_int_equal(sto_delete(sto_port(st, 0), kit_series(st, 0), T0 + n * 1000, T0 + n * 1000), 0);
+            flush_to(st, STO_LEVEL_FILES);
+        }
+        uint64_t written = stat_of(st, "compaction.points"), files = stat_of(st, "files.count");
+        assert_int_equal(sto_store_pump_merges(st, NULL), 0);
+        assert_int_equal(stat_of(st, "compaction.points"), written);
+        assert_true(stat_of(st, "files.count") < files);
+        assert_int_equal(seen(st, 0).n, N_POINTS - n);
+    }
+    kit_close(st);
+    st = open_at(f, 0, 0);
+    assert_int_equal(seen(st, 0).n, N_POINTS - n);
+    flush_to(st, STO_LEVEL_COMPACT); /* now they are carried out, and go */
+    assert_int_equal(stat_of(st, "files.count"), 1);
+    assert_int_equal(stat_of(st, "files.points"), N_POINTS - n);
+    assert_int_equal(seen(st, 0).n, N_POINTS - n);
+    kit_close(st);
+    t_faultfs_free(f);
+}
+
 /* A failure is a first one again after merges of its window went well. */
 static void test_store_windows__a_pause_begins_anew(void **state)
 {
@@ -462,6 +496,7 @@ int main(void)
         CASE(test_store_windows__merges_do_not_fill_the_disk),
         CASE(test_store_windows__a_run_between_small_files_stops_them_alone),
         CASE(test_store_windows__the_ends_of_time),
+        CASE(test_store_windows__tombstones_gather),
         CASE(test_store_windows__a_pause_begins_anew),
         CASE(test_store_windows__merges_keep_to_their_bytes_a_second),
         CASE(test_store_windows__deletes_make_room_on_a_full_disk),

@@ -45,6 +45,9 @@ enum footer_off {
 };
 _Static_assert(F_MAGIC + 8 == STO_SST_FOOTER_BYTES, "docs/FORMAT.md, Footer");
 
+#define NAME_DIGITS_MAX                                                                                      \
+    12 /* of a file's number: more are never given out, and numbers above such a name would run out */
+
 char *sto_sst__path(const char *dir, uint64_t file_no, enum sto_sst_kind kind)
 {
     size_t n = strlen(dir) + STO_SST_NAME_BYTES;
@@ -56,7 +59,8 @@ char *sto_sst__path(const char *dir, uint64_t file_no, enum sto_sst_kind kind)
 bool sto_sst__name_parse(const char *name, uint64_t *out_no, enum sto_sst_kind *out_kind)
 {
     size_t n = strspn(name, "0123456789abcdef");
-    if (n < 8 || n > 16 || name[n] != '.' || (name[n + 1] != 't' && name[n + 1] != 's') || name[n + 2])
+    if (n < 8 || n > NAME_DIGITS_MAX || name[n] != '.' || (name[n + 1] != 't' && name[n + 1] != 's') ||
+        name[n + 2])
         return false;
     *out_no = strtoull(name, NULL, 16);
     *out_kind = name[n + 1] == 't' ? STO_SST_KIND_POINTS : STO_SST_KIND_SUMS;

@@ -56,7 +56,7 @@ struct sto_sst_footer {
 /** "NNNNNNNN.t" or ".s" in folder dir; ts_free it. */
 char *sto_sst__path(const char *dir, uint64_t file_no, enum sto_sst_kind kind);
 
-/** Is this the name of a sorted file, as sto_sst__path makes it? */
+/** Is this the name of a sorted file, as sto_sst__path makes it? Numbers from 2^48 on are none of a store's. */
 bool sto_sst__name_parse(const char *name, uint64_t *out_no, enum sto_sst_kind *out_kind);
 
 /** The first STO_SST_HEADER_BYTES of a file. */

@@ -65,6 +65,33 @@ static void test_engine_life__files_of_a_failed_flush_go(void **state)
     t_faultfs_free(f);
 }
 
+/* A file that nobody wrote and that is named like the last one there can be uses up no numbers. */
+static void test_engine_life__stray_names_use_up_no_numbers(void **state)
+{
+    static const char *const names[] = {"/e/files/ffffffffffffffff.t", "/e/files/fffffffffffffffe.s",
+                                        "/e/files/fffffffffffffff0.t"};
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct t_faultfs *f = t_faultfs_new(1);
+        struct ts_error err = {0};
+        assert_int_equal(close_rc(engine_open_as(f, 1, true), f), 0);
+        t_faultfs_put(f, names[i], "x", 1);
+        struct sto_engine *e = engine_open_as(f, 1, true);
+        for (int64_t k = 1; k <= 20; k++) {
+            assert_true(put(e, 0, 0, k));
+            turn_all(e, 1);
+            if (sto_engine_flush(e, &err) < 0)
+                fail_msg("%s: %s", names[i], err.text);
+        }
+        assert_int_equal(seen(e), 20);
+        assert_int_equal(close_rc(e, f), 0);
+        e = engine_open_as(f, 1, true);
+        assert_int_equal(seen(e), 20);
+        assert_int_equal(close_rc(e, f), 0);
+        t_faultfs_free(f);
+    }
+}
+
 /* Points of a log that was replayed grow old like others: nothing new has to come for them to be flushed. */
 static void test_engine_life__replayed_points_are_flushed_by_age(void **state)
 {
@@ -224,6 +251,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_engine_life__no_descriptor_refuses_and_resumes_without_loss),
         cmocka_unit_test(test_engine_life__files_of_a_failed_flush_go),
+        cmocka_unit_test(test_engine_life__stray_names_use_up_no_numbers),
         cmocka_unit_test(test_engine_life__replayed_points_are_flushed_by_age),
         cmocka_unit_test(test_engine_life__logs_are_synced_side_by_side),
         cmocka_unit_test(test_engine_life__a_flush_wakes_the_merger),

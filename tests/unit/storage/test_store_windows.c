@@ -161,6 +161,11 @@ static void test_store_windows__tombstones_gather(void **state)
     int64_t n = 0;
     clocks(T0 + TS_HOUR_MS, 1000);
     struct sto_store *st = open_at(f, 0, 0);
+    for (int64_t i = 0; i < 10; i++) /* with a delete that is older than all points of the other file */
+        put_at(st, 1, T0 - DAY + i * 1000, 1);
+    flush_to(st, STO_LEVEL_FILES);
+    assert_int_equal(sto_delete(sto_port(st, 0), kit_series(st, 1), T0 - DAY, T0 - DAY), 0);
+    flush_to(st, STO_LEVEL_FILES);
     for (int64_t i = 0; i < N_POINTS; i++)
         put_at(st, 0, T0 + i * 1000, 1);
     flush_to(st, STO_LEVEL_FILES);
@@ -179,9 +184,10 @@ static void test_store_windows__tombstones_gather(void **state)
     st = open_at(f, 0, 0);
     assert_int_equal(seen(st, 0).n, N_POINTS - n);
     flush_to(st, STO_LEVEL_COMPACT); /* now they are carried out, and go */
-    assert_int_equal(stat_of(st, "files.count"), 1);
-    assert_int_equal(stat_of(st, "files.points"), N_POINTS - n);
+    assert_int_equal(stat_of(st, "files.count"), 2);
+    assert_int_equal(stat_of(st, "files.points"), N_POINTS - n + 9);
     assert_int_equal(seen(st, 0).n, N_POINTS - n);
+    assert_int_equal(seen(st, 1).n, 9);
     kit_close(st);
     t_faultfs_free(f);
 }

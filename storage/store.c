@@ -158,9 +158,10 @@ static unsigned power_of_two(unsigned n)
     return p;
 }
 
-int sto_open(const struct sto_opts *opts, struct sto_store **out_store, struct ts_error *err)
+/* why: set if the store was to be written to and cannot be, so that it is opened for reading only. */
+static int open_store(const struct sto_opts *opts, const struct ts_error *why, struct sto_store **out_store,
+                      struct ts_error *err)
 {
-    *out_store = NULL;
     struct sto_store *st = ts_xcalloc(1, sizeof *st);
     st->opts = *opts;
     if (!st->opts.fs)
@@ -170,6 +171,7 @@ int sto_open(const struct sto_opts *opts, struct sto_store **out_store, struct t
         .dir = opts->dir,
         .create = opts->create,
         .read_only = opts->read_only,
+        .read_only_why = why ? *why : (struct ts_error){0},
         .own_threads = opts->own_threads,
         .no_background = opts->no_background,
         .n_ports = opts->n_ports ? opts->n_ports : 1,
@@ -216,6 +218,32 @@ int sto_open(const struct sto_opts *opts, struct sto_store **out_store, struct t
     atomic_store_explicit(&st->forget.ready, true, memory_order_release); /* partner: sto_forget_tick */
     *out_store = st;
     return 0;
+}
+
+/* The disk is full and says so only at a sync (delayed allocation, thin volumes, NFS): nobody knows what of the logs it will keep, so
+ * nothing may be added to them until they were synced by another start. What they say can be read. */
+static int open_to_read(const struct sto_opts *opts, struct sto_store **out_store, struct ts_error *full)
+{
+    struct sto_opts reading = *opts;
+    reading.read_only = true;
+    ts_error_wrap(full,
+                  "the disk is full, the store is opened for reading only; make room and start tsd again");
+    TS_TRY(open_store(&reading, full, out_store, NULL));
+    ts_log(TS_LOG_ERROR, "puts are refused: %s", full->text);
+    return 0;
+}
+
+int sto_open(const struct sto_opts *opts, struct sto_store **out_store, struct ts_error *err)
+{
+    struct ts_error why = {0}, full;
+    *out_store = NULL;
+    int rc = open_store(opts, NULL, out_store, &why);
+    full = why;
+    if (rc == TS_ENOSPC && !opts->read_only && open_to_read(opts, out_store, &full) == 0)
+        return 0;
+    if (rc < 0 && err)
+        *err = why;
+    return rc;
 }
 
 int sto_close(struct sto_store *st, struct ts_error *err)

@@ -78,7 +78,7 @@ extern const struct ts_conf_key sto_conf_keys[];
 void sto_opts_from_conf(struct sto_opts *opts, const struct ts_conf *conf);
 
 /** Open. One clear sentence each for: not a store, locked by another process (TS_EBUSY), read-only folder,
- * full disk, newer format. */
+ * full disk, newer format. A store on a disk that is full only when logs are synced is opened for reading only: sto_store_refusing. */
 int sto_open(const struct sto_opts *opts, struct sto_store **out_store, struct ts_error *err);
 /** Everything accepted is on disk, threads ended, lock released. Ports must not be used any more; a barrier
  * that was not answered yet never is. TS_ENOSPC, TS_EIO: what was confirmed is safe in the log; what a full

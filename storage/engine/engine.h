@@ -35,6 +35,8 @@ struct sto_engine_opts {
     const struct ts_fs *fs;
     const char *dir; /* data folder */
     bool create, read_only, own_threads, no_background;
+    struct ts_error
+        read_only_why; /* code 0: somebody wanted it so; else what refused puts say, with this code */
     unsigned n_ports;  /* >= 1 */
     unsigned n_shards; /* of a new store */
     enum sto_engine_sync sync;

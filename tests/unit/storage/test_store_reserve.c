@@ -91,6 +91,46 @@ static void test_store_reserve__a_full_disk_opens_without_it(void **state)
     opens_and_resumes(0);
 }
 
+/* Every sync of a file finds the disk full, appends do not: as with delayed allocation, or on NFS. */
+static void no_room_at_syncs(void *arg, enum t_op op, const char *path, bool after)
+{
+    struct t_faultfs *f = arg;
+    if (op == T_OP_SYNC && !after && path)
+        t_faultfs_plan(f, (struct t_fault_plan){.ops = T_OP_SYNC, .at = 1, .fault = T_FAULT_EDQUOT});
+}
+
+/* Nobody knows what of the logs is on disk: they are read, and nothing is written behind them until a start that can sync them. */
+static void test_store_reserve__a_disk_that_is_full_at_syncs_is_read(void **state)
+{
+    (void)state;
+    struct diary d = {0};
+    struct t_faultfs *f = some_store(&d, 0);
+    struct sto_opts opts = KIT_OPTS(f, 1);
+    struct ts_error err = {0};
+    t_faultfs_set_hook(f, no_room_at_syncs, f);
+    struct sto_store *st = kit_open(&opts);
+    kit_expect_all(st, &d, "on a disk that is full at syncs");
+    assert_non_null(strstr(sto_store_refusing(st), "the disk is full"));
+    assert_non_null(strstr(sto_store_refusing(st), "start tsd again"));
+    assert_int_equal(kit_op(st, sto_port(st, 0), &d, 1, STO_OP_PUT, T0, 1), TS_ENOSPC);
+    assert_int_equal(sto_port_error(sto_port(st, 0), &err), TS_ENOSPC);
+    sto_port_turn(sto_port(st, 0));
+    (void)sto_flush(st, STO_LEVEL_COMPACT, NULL);
+    kit_expect_all(st, &d, "after a flush of nothing");
+    kit_close(st);
+    t_faultfs_set_hook(f, NULL, NULL);
+    t_faultfs_plan(f, (struct t_fault_plan){.at = 0});
+    st = kit_open(&opts);
+    assert_null(sto_store_refusing(st));
+    assert_int_equal(kit_op(st, sto_port(st, 0), &d, 1, STO_OP_PUT, T0, 77), 0);
+    sto_port_turn(sto_port(st, 0));
+    assert_int_equal(sto_flush(st, STO_LEVEL_COMPACT, &err), 0);
+    kit_expect_all(st, &d, "with room again");
+    kit_close(st);
+    diary_release(&d);
+    t_faultfs_free(f);
+}
+
 /* A flush on a full disk takes the reserve's room, and gives more back: the log goes. */
 static void test_store_reserve__a_flush_may_use_it(void **state)
 {
@@ -128,6 +168,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_store_reserve__a_full_disk_opens_with_it),
         cmocka_unit_test(test_store_reserve__a_full_disk_opens_without_it),
+        cmocka_unit_test(test_store_reserve__a_disk_that_is_full_at_syncs_is_read),
         cmocka_unit_test(test_store_reserve__a_flush_may_use_it),
     };
     ts_log_set_level(TS_LOG_ERROR);

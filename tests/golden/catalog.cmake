@@ -1,4 +1,5 @@
-# Golden catalog and cells: today's program reads v1, and the page alone is enough to read v1 and what is written today.
+# Golden catalog and cells: today's program reads v1, and v3 with forgotten series; the page alone is enough to read them and
+# what is written today.
 if(TSD_RACES) # one thread
   return()
 endif()

@@ -1,14 +1,15 @@
 /*
  * make_catalog.c - writes the golden catalog and cells into a folder, or checks one: make_golden_catalog
- * make|check DIR
+ * make|check|make-forgotten|check-forgotten DIR
  *
- * ctest compares what read_format.py says of today's files with tests/golden/v1, and has today's program
- * check v1. The bytes are not compared: another release of zstd may pack the same payload otherwise.
+ * ctest compares what read_format.py says of today's files with tests/golden/v1 and v3, and has today's program
+ * check both. The bytes are not compared: another release of zstd may pack the same payload otherwise.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "storage/catalog/catalog.h"
+#include "storage/catalog/forget.h"
 #include "storage/cells.h"
 
 /* Texts in the order of their numbers. */
@@ -55,6 +56,44 @@ static int make_catalog(const char *dir, struct ts_error *err)
     return sto_catalog_close(cat, err);
 }
 
+#define N_GONE 203u /* of the series of v3: all but two */
+
+/* Series come and go: a record that says which are gone, and one of them under another number. */
+static int make_forgotten(const char *dir, struct ts_error *err)
+{
+    const struct sto_catalog_opts opts = {.dir = dir, .n_shards = 16};
+    const uint32_t stay[] = {1, 100};
+    struct sto_catalog *cat;
+    uint64_t n;
+    TS_TRY(make_catalog(dir, err));
+    TS_TRY(sto_catalog_open(ts_fs_real(), &opts, &cat, err));
+    roaring_bitmap_t *used = roaring_bitmap_of_ptr(2, stay);
+    (void)sto_catalog_forget_begin(cat, used, NULL, NULL);
+    roaring_bitmap_free(used);
+    TS_TRY(sto_catalog_forget_finish(cat, &n, err));
+    TS_TRY(put(cat, texts[0], err));
+    TS_TRY(sto_catalog_sync(cat, true, err));
+    return sto_catalog_close(cat, err);
+}
+
+static int check_forgotten(const char *dir, struct ts_error *err)
+{
+    const struct sto_catalog_opts opts = {.dir = dir, .n_shards = 16, .read_only = true};
+    struct sto_catalog *cat;
+    TS_TRY(sto_catalog_open(ts_fs_real(), &opts, &cat, err));
+    uint32_t n_gone = 0;
+    for (uint32_t i = 0; i < N_SERIES; i++)
+        n_gone += !sto_series_get(cat, i) && !sto_series_known(cat, i, NULL);
+    const struct sto_series *back = sto_series_get(cat, N_SERIES), *stays = sto_series_get(cat, 1);
+    int rc = 0;
+    if (n_gone != N_GONE || sto_series_count(cat) != N_SERIES + 1)
+        rc = ts_error_set(err, TS_ECORRUPT, "%u series of %u are forgotten", n_gone, sto_series_count(cat));
+    else if (!back || !ts_slice_is((struct ts_slice){back->text, back->text_len}, texts[0]) || !stays)
+        rc = ts_error_set(err, TS_ECORRUPT, "the series that are there have other texts");
+    (void)sto_catalog_close(cat, NULL);
+    return rc;
+}
+
 static int make_cells(const char *dir, struct ts_error *err)
 {
     struct sto_cellmap *map;
@@ -97,8 +136,16 @@ int main(int argc, char **argv)
     struct ts_error err = {0};
     if (argc != 3)
         return 2;
+    if (strcmp(argv[1], "check-forgotten") == 0) {
+        if (check_forgotten(argv[2], &err) == 0)
+            return 0;
+        (void)fprintf(stderr, "make_golden_catalog: %s\n", err.text);
+        return 1;
+    }
     int rc = strcmp(argv[1], "check") == 0 ? check(argv[2], &err)
                                            : ts_fs_real()->mkdir(ts_fs_real(), argv[2], &err);
+    if (rc == 0 && strcmp(argv[1], "make-forgotten") == 0)
+        rc = make_forgotten(argv[2], &err);
     if (rc == 0 && strcmp(argv[1], "make") == 0)
         rc = make_catalog(argv[2], &err);
     if (rc == 0 && strcmp(argv[1], "make") == 0)

@@ -101,17 +101,14 @@ void sto_engine__refuse(struct sto_engine *e, int code, const struct ts_error *e
 
 const char *sto_engine_refusing(const struct sto_engine *e, int *out_code)
 {
-    int code =
-        atomic_load_explicit(&e->refuse_code, memory_order_acquire); /* pairs with sto_engine__refuse */
+    int code = atomic_load_explicit(&e->refuse_code, memory_order_acquire); /* of sto_engine__refuse */
     const struct ts_error *why = &e->opts.read_only_why;
     if (e->opts.read_only)
         code = why->code ? why->code : TS_EINVAL;
     if (out_code)
         *out_code = code;
-    if (e->opts.read_only && why->code)
-        return why->text;
     if (e->opts.read_only)
-        return "the store is opened for reading only";
+        return why->code ? why->text : "the store is opened for reading only";
     return code ? e->refuse_why[refusal_of(code)].text : NULL;
 }
 

@@ -286,7 +286,7 @@ static void conn_settle_forced(struct tsd_conn *c)
     if (c->out.p) /* not counted any more, or the rest would be counted beside the whole */
         ts_budget_give(c->out.budget, c->out.cap + 1);
     c->out.budget = NULL;
-    int rc = ts_buf_append(&kept, c->out.p + c->out_off, rest);
+    int rc = rest ? ts_buf_append(&kept, c->out.p + c->out_off, rest) : 0;
     ts_buf_release(&c->out);
     c->out = kept;
     c->out_off = 0;

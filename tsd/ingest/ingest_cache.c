@@ -1,6 +1,9 @@
 /*
  * ingest_cache.c - buckets of spellings and the chain of who follows whom.
  *
+ * A worker waits for its cache, so it grows a little at a time: buckets move from the old table when they are touched, and some
+ * with each new entry; links come by pages. The largest table has 64 MiB: copying it at once would stop the worker.
+ *
  * Threads    see ingest_cache.h
  * Not here   reading a line (line/put.c), making a series (ingest.c)
  */
@@ -9,7 +12,7 @@
 #include "base/hash.h"
 
 #define ICACHE_FIRST_BUCKETS 1024u
-#define ICACHE_FIRST_LINKS   4096u
+#define ICACHE_MOVE_PER_ADD  4u /* the old table is empty long before the next growth */
 #define ICACHE_MIN_BYTES     ((size_t)1 << 20)
 
 _Static_assert(sizeof(struct tsd_icache_bucket) == 64, "a bucket is a cache line");
@@ -23,9 +26,8 @@ void tsd_icache_init(struct tsd_icache *c, const struct sto_catalog *cat, size_t
     c->max_buckets = ICACHE_FIRST_BUCKETS;
     while (c->max_buckets < 1u << 28 && (size_t)c->max_buckets * 2 * sizeof(*c->buckets) <= max_bytes / 2)
         c->max_buckets *= 2;
-    c->max_links = ICACHE_FIRST_LINKS;
-    while (c->max_links < 1u << 30 && (size_t)c->max_links * 2 * sizeof(*c->links) <= max_bytes / 4)
-        c->max_links *= 2;
+    c->max_link_pages = (uint32_t)(max_bytes / 4 / (TSD_ICACHE_LINKS * sizeof(**c->links)));
+    c->max_link_pages = c->max_link_pages ? c->max_link_pages : 1;
     c->max_spelling_bytes = max_bytes / 4;
     ts_arena_init(&c->arena, 4096);
     c->epoch = 0;
@@ -35,31 +37,34 @@ void tsd_icache_init(struct tsd_icache *c, const struct sto_catalog *cat, size_t
 
 void tsd_icache_release(struct tsd_icache *c)
 {
-    ts_free(c->buckets);
+    ts_free(c->bucket_memory);
+    ts_free(c->old_memory);
+    for (uint32_t i = 0; i < c->n_link_pages; i++)
+        ts_free(c->links[i]);
     ts_free(c->links);
     ts_free(c->spellings);
     ts_arena_release(&c->arena);
-    c->buckets = NULL;
+    c->buckets = c->old = NULL;
+    c->bucket_memory = c->old_memory = NULL;
     c->links = NULL;
     c->spellings = NULL;
-    c->n_buckets = c->n_links = c->n_spellings = c->max_spellings = 0;
+    c->n_buckets = c->n_moved = c->n_links = c->n_link_pages = c->n_spellings = c->max_spellings = 0;
 }
 
-static struct tsd_icache_bucket *icache_new_buckets(uint32_t n)
+/* Empty buckets on cache lines. Large ones take memory when they are first touched. */
+static void icache_new_buckets(struct tsd_icache *c, uint32_t n)
 {
-    struct tsd_icache_bucket *b = ts_xaligned((size_t)n * sizeof(*b));
-    memset(b, 0, (size_t)n * sizeof(*b));
-    return b;
+    c->bucket_memory = ts_xcalloc((size_t)n + 1, sizeof(*c->buckets));
+    uintptr_t line = sizeof(*c->buckets);
+    c->buckets = (struct tsd_icache_bucket *)(((uintptr_t)c->bucket_memory + line - 1) / line * line);
+    c->n_buckets = n;
 }
 
 void tsd_icache_reset(struct tsd_icache *c)
 {
     tsd_icache_release(c);
-    c->n_buckets = ICACHE_FIRST_BUCKETS;
-    c->buckets = icache_new_buckets(c->n_buckets);
+    icache_new_buckets(c, ICACHE_FIRST_BUCKETS);
     c->n_used = 0;
-    c->n_links = ICACHE_FIRST_LINKS;
-    c->links = ts_xcalloc(c->n_links, sizeof(*c->links));
     c->spelling_bytes = 0;
     c->epoch++;
     c->n_resets++;
@@ -68,7 +73,8 @@ void tsd_icache_reset(struct tsd_icache *c)
 
 size_t tsd_icache_bytes(const struct tsd_icache *c)
 {
-    return (size_t)c->n_buckets * sizeof(*c->buckets) + (size_t)c->n_links * sizeof(*c->links) +
+    return ((size_t)c->n_buckets + (c->old ? c->n_buckets / 2 : 0)) * sizeof(*c->buckets) +
+           (size_t)c->n_links * sizeof(**c->links) + (size_t)c->n_link_pages * sizeof(*c->links) +
            (size_t)c->max_spellings * sizeof(*c->spellings) + c->arena.used_bytes;
 }
 
@@ -83,10 +89,46 @@ static uint32_t icache_tag(uint64_t hash)
     return (uint32_t)hash ? (uint32_t)hash : 1;
 }
 
-/* Bucket of a stored half hash: its high bits, so that growing needs no text. */
-static struct tsd_icache_bucket *icache_bucket(const struct tsd_icache *c, uint32_t tag)
+/* An entry into a bucket that has room. */
+static bool icache_put(struct tsd_icache_bucket *b, uint32_t tag, uint32_t ref)
 {
-    return &c->buckets[(uint64_t)tag * c->n_buckets >> 32];
+    for (unsigned i = 0; i < TSD_ICACHE_WAYS; i++)
+        if (!b->hash[i]) {
+            b->hash[i] = tag;
+            b->ref[i] = ref;
+            return true;
+        }
+    return false;
+}
+
+/* An old bucket's entries fall into two, by the next bit: nothing is lost. */
+static void icache_move(struct tsd_icache *c, uint32_t k)
+{
+    struct tsd_icache_bucket *old = &c->old[k];
+    for (unsigned i = 0; i < TSD_ICACHE_WAYS && old->hash[i]; i++)
+        (void)icache_put(&c->buckets[(uint64_t)old->hash[i] * c->n_buckets >> 32], old->hash[i], old->ref[i]);
+    old->hash[0] = 0;
+}
+
+/* Go on with the last growth. */
+static void icache_move_some(struct tsd_icache *c, uint32_t n)
+{
+    for (; c->old && n > 0; n--) {
+        icache_move(c, c->n_moved);
+        if (++c->n_moved < c->n_buckets / 2)
+            continue;
+        ts_free(c->old_memory);
+        c->old_memory = c->old = NULL;
+    }
+}
+
+/* Bucket of a stored half hash: its high bits, so that growing needs no text. */
+static struct tsd_icache_bucket *icache_bucket(struct tsd_icache *c, uint32_t tag)
+{
+    uint32_t k = (uint32_t)((uint64_t)tag * c->n_buckets >> 32);
+    if (__builtin_expect(c->old != NULL, 0))
+        icache_move(c, k / 2);
+    return &c->buckets[k];
 }
 
 static bool icache_same(struct ts_slice metric, struct ts_slice tags, const char *text, uint32_t metric_len,
@@ -130,30 +172,13 @@ uintptr_t tsd_icache_find(struct tsd_icache *c, uint64_t hash, struct ts_slice m
     return 0;
 }
 
-/* Put an entry at the end of its bucket; false if the bucket is full. */
-static bool icache_place(struct tsd_icache *c, uint32_t tag, uint32_t ref)
-{
-    struct tsd_icache_bucket *b = icache_bucket(c, tag);
-    for (unsigned i = 0; i < TSD_ICACHE_WAYS; i++)
-        if (!b->hash[i]) {
-            b->hash[i] = tag;
-            b->ref[i] = ref;
-            return true;
-        }
-    return false;
-}
-
-/* A bucket's entries fall into two, by the next bit: nothing is lost. */
 static void icache_grow(struct tsd_icache *c)
 {
-    struct tsd_icache_bucket *old = c->buckets;
-    uint32_t n_old = c->n_buckets;
-    c->n_buckets *= 2;
-    c->buckets = icache_new_buckets(c->n_buckets);
-    for (uint32_t k = 0; k < n_old; k++)
-        for (unsigned i = 0; i < TSD_ICACHE_WAYS && old[k].hash[i]; i++)
-            (void)icache_place(c, old[k].hash[i], old[k].ref[i]);
-    ts_free(old);
+    icache_move_some(c, UINT32_MAX);
+    c->old_memory = c->bucket_memory;
+    c->old = c->buckets;
+    c->n_moved = 0;
+    icache_new_buckets(c, c->n_buckets * 2);
 }
 
 /* A spelling that is not the text of its series: own copy. Resets the cache when spellings have used up their
@@ -195,10 +220,11 @@ uintptr_t tsd_icache_add(struct tsd_icache *c, uint64_t hash, struct ts_slice me
     } else if (ref & TSD_ICACHE_SPELLING) {
         return 0; /* numbers above 2^31 are found by the catalog alone */
     }
-    bool placed = icache_place(c, tag, ref);
+    icache_move_some(c, ICACHE_MOVE_PER_ADD);
+    bool placed = icache_put(icache_bucket(c, tag), tag, ref);
     while (!placed && c->n_buckets < c->max_buckets && c->n_used > c->n_buckets) {
         icache_grow(c);
-        placed = icache_place(c, tag, ref);
+        placed = icache_put(icache_bucket(c, tag), tag, ref);
     }
     if (placed) {
         c->n_used++;
@@ -212,13 +238,23 @@ uintptr_t tsd_icache_add(struct tsd_icache *c, uint64_t hash, struct ts_slice me
 
 uintptr_t *tsd_icache_link_grow(struct tsd_icache *c, uint32_t id)
 {
-    if (id >= c->max_links)
+    uint32_t page = id / TSD_ICACHE_LINKS;
+    if (page >= c->max_link_pages)
         return NULL;
-    uint32_t n = c->n_links;
-    while (n <= id)
-        n *= 2;
-    c->links = ts_xrealloc(c->links, n * sizeof(*c->links));
-    memset(c->links + c->n_links, 0, (n - c->n_links) * sizeof(*c->links));
-    c->n_links = n;
-    return &c->links[id];
+    if (page >= c->n_link_pages) {
+        uint32_t n = c->n_link_pages ? c->n_link_pages : 16;
+        while (n <= page)
+            n *= 2;
+        uintptr_t **links = ts_xcalloc(n, sizeof(*links));
+        for (uint32_t i = 0; i < c->n_link_pages; i++)
+            links[i] = c->links[i];
+        ts_free(c->links);
+        c->links = links;
+        c->n_link_pages = n;
+    }
+    if (!c->links[page]) {
+        c->links[page] = ts_xcalloc(TSD_ICACHE_LINKS, sizeof(**c->links));
+        c->n_links += TSD_ICACHE_LINKS;
+    }
+    return &c->links[page][id % TSD_ICACHE_LINKS];
 }

@@ -21,7 +21,8 @@
 #include "base/mem.h"
 #include "storage/store.h"
 
-#define TSD_ICACHE_WAYS 8 /* entries of a bucket: 64 bytes */
+#define TSD_ICACHE_WAYS  8     /* entries of a bucket: 64 bytes */
+#define TSD_ICACHE_LINKS 4096u /* links of a page */
 
 /* A spelling that differs from the text of its series. */
 struct tsd_spelling {
@@ -39,13 +40,18 @@ struct tsd_icache_bucket {
 
 struct tsd_icache {
     const struct sto_catalog *cat;     /* number -> series */
-    struct tsd_icache_bucket *buckets; /* n_buckets, a power of two */
-    uint32_t n_buckets;                /* now */
-    uint32_t max_buckets;              /* share of the budget */
-    uint32_t n_used;                   /* entries in use */
-    uintptr_t *links;                  /* by number of series: ref of the spelling that followed last time */
-    uint32_t n_links, max_links;       /* now and at most */
-    struct tsd_spelling **spellings;   /* by index */
+    struct tsd_icache_bucket *buckets; /* n_buckets, a power of two; within bucket_memory */
+    struct tsd_icache_bucket
+        *old; /* half as many from before the last growth, as far as they are not moved; NULL = all are */
+    void *bucket_memory, *old_memory; /* what is freed */
+    uint32_t n_buckets;               /* now */
+    uint32_t n_moved;                 /* of old, from the front */
+    uint32_t max_buckets;             /* share of the budget */
+    uint32_t n_used;                  /* entries in use */
+    uintptr_t **links; /* by number of series, in pages: ref of the spelling that followed last time */
+    uint32_t n_link_pages, max_link_pages;     /* room in links; at most */
+    uint32_t n_links;                          /* in the pages that are there */
+    struct tsd_spelling **spellings;           /* by index */
     uint32_t n_spellings, max_spellings;       /* in use, room in the array */
     struct ts_arena arena;                     /* of spellings */
     size_t spelling_bytes, max_spelling_bytes; /* text and structs of spellings: now and at most */
@@ -99,9 +105,9 @@ static inline uintptr_t *tsd_icache_link(struct tsd_icache *c, uintptr_t ref)
 {
     if (__builtin_expect(ref & 1, 0))
         return &((struct tsd_spelling *)(ref - 1))->next;
-    uint32_t id = ((const struct sto_series *)ref)->id;
-    if (__builtin_expect(id < c->n_links, 1))
-        return &c->links[id];
+    uint32_t id = ((const struct sto_series *)ref)->id, page = id / TSD_ICACHE_LINKS;
+    if (__builtin_expect(page < c->n_link_pages && c->links[page], 1))
+        return &c->links[page][id % TSD_ICACHE_LINKS];
     return tsd_icache_link_grow(c, id);
 }
 

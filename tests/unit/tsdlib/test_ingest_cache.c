@@ -40,6 +40,34 @@ static void test_ingest_cache__finds_all_after_growing(void **state)
     tsd_icache_release(&c);
 }
 
+/* No addition moves a whole table: each moves a few buckets, all are moved before the next growth, and what is not moved yet is found. */
+static void test_ingest_cache__grows_a_little_at_a_time(void **state)
+{
+    (void)state;
+    struct tsd_icache c;
+    char text[64];
+    struct ts_slice m, k;
+    unsigned n_growths = 0, n_between = 0;
+    tsd_icache_init(&c, t.in.cat, 16 << 20);
+    for (int i = 0; i < 50000; i++) {
+        const struct sto_series *s = make(i, text, sizeof(text), &m, &k);
+        uint32_t n_buckets = c.n_buckets, n_moved = c.n_moved;
+        bool moving = c.old != NULL;
+        assert_true(tsd_icache_add(&c, tsd_icache_hash(m, k), m, k, s) == (uintptr_t)s);
+        bool grew = c.n_buckets != n_buckets;
+        n_growths += grew;
+        assert_true(!grew || !moving);
+        assert_true(grew ? c.n_moved == 0 : c.n_moved - n_moved <= 8);
+        if (i % 7 || !c.old)
+            continue;
+        s = make(i / 3, text, sizeof(text), &m, &k);
+        assert_true(tsd_icache_find(&c, tsd_icache_hash(m, k), m, k) == (uintptr_t)s);
+        n_between++;
+    }
+    assert_true(n_growths >= 3 && n_between > 100);
+    tsd_icache_release(&c);
+}
+
 /* Busy series are looked up between new ones: most stay. */
 static void test_ingest_cache__a_flood_is_bounded_and_spares_the_busy(void **state)
 {
@@ -130,6 +158,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_ingest_cache__finds_all_after_growing, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_ingest_cache__grows_a_little_at_a_time, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_ingest_cache__a_flood_is_bounded_and_spares_the_busy, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_ingest_cache__spellings_have_their_own_text, set_up, tear_down),

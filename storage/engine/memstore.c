@@ -13,6 +13,7 @@
 
 #include "base/hash.h"
 #include "storage/engine/memstore_int.h"
+#include "storage/engine/slots.h"
 
 #define INDEX_FROM    8  /* rows of a series that are looked through one by one; above, by hash */
 #define INDEX_FIRST   64 /* slots of a new index */
@@ -59,16 +60,15 @@ struct sto_mem {
     _Atomic size_t index_bytes;         /* relaxed: statistics, memory of index */
     struct ts_arena arena;              /* owner: all rows, chunks, leaves, branches, roots, tombstones */
     struct sto_mem_row *
-        *index;            /* owner: open-addressing hash of rows of series with many rows; NULL = none yet */
-    size_t index_cap;      /* owner: slots, power of two */
-    size_t n_index;        /* owner: slots used */
-    uint64_t gen;          /* fixed */
-    uint16_t owner;        /* fixed */
-    uint32_t n_owners;     /* fixed */
-    uint32_t n_own_shards; /* fixed: shards of an owner, rounded up */
-    uint64_t owners_part;  /* fixed: 2^32 / n_owners, rounded up: multiplies instead of dividing */
-    char pad[64];          /* keeps readers' counting off the owner's cache lines */
-    _Atomic uint32_t refs; /* any thread; the last one frees */
+        *index;        /* owner: open-addressing hash of rows of series with many rows; NULL = none yet */
+    size_t index_cap;  /* owner: slots, power of two */
+    size_t n_index;    /* owner: slots used */
+    uint64_t gen;      /* fixed */
+    uint16_t owner;    /* fixed */
+    uint32_t n_owners; /* fixed */
+    struct sto_slots slots; /* fixed */
+    char pad[64];           /* keeps readers' counting off the owner's cache lines */
+    _Atomic uint32_t refs;  /* any thread; the last one frees */
 };
 
 struct sto_mem *sto_mem_new(uint64_t gen, uint16_t owner, struct sto_mem_spread spread)
@@ -77,8 +77,7 @@ struct sto_mem *sto_mem_new(uint64_t gen, uint16_t owner, struct sto_mem_spread 
     mem->gen = gen;
     mem->owner = owner;
     mem->n_owners = spread.n_owners;
-    mem->owners_part = (((uint64_t)1 << 32) + spread.n_owners - 1) / spread.n_owners;
-    mem->n_own_shards = (spread.n_shards + spread.n_owners - 1) / spread.n_owners;
+    mem->slots = sto_slots_of(spread.n_shards, spread.n_owners);
     ts_arena_init(&mem->arena, 0);
     atomic_init(&mem->min_hour, NO_HOUR_LO);
     atomic_init(&mem->max_hour, NO_HOUR_HI);
@@ -147,11 +146,9 @@ bool sto_mem_time_range(const struct sto_mem *mem, int64_t *out_min_ms, int64_t 
 
 /* --- the way to a row --- */
 
-/* Dense number of a series among those of its owner: local * n_own_shards + shard / n_owners. The product is exact, since a shard
- * and the number of owners have 16 bits. */
 static inline uint64_t slot_of(const struct sto_mem *mem, const struct sto_series *series)
 {
-    return (uint64_t)series->local * mem->n_own_shards + (series->shard * mem->owners_part >> 32);
+    return sto_slots_at(&mem->slots, series);
 }
 
 static inline struct mem_branch *branch_at(const struct sto_mem *mem, uint64_t slot)

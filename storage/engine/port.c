@@ -129,8 +129,7 @@ void sto_engine__recovered(struct sto_engine *e)
 {
     if (!sto_engine__may_wait(atomic_load_explicit(&e->refuse_code, memory_order_relaxed)))
         return;
-    /* Under the mutex: an owner counts itself in n_holding first and refuses second, so one of us sees the
-     * other. */
+    /* an owner counts itself in n_holding first and refuses second, so under the mutex one of us sees the other */
     pthread_mutex_lock(&e->refuse_mu);
     if (sto_engine__may_wait(atomic_load_explicit(&e->refuse_code, memory_order_relaxed)) &&
         !sto_engine__memory_full(e) && sto_reserve__may_write(e) &&
@@ -554,6 +553,7 @@ int sto_ports__init(struct sto_engine *e, struct ts_error *err)
         if (e->opts.read_only)
             continue;
         TS_TRY(sto_wal_new(e->fs, e->wal_dir, e->run, i, e->gen, &o->wal, err));
+        sto_wal_set_spread(o->wal, e->n_shards, e->n_owners);
         sto_wal_set_known(o->wal, e->opts.n_known, e->opts.arg);
         sto_wal_set_segment_bytes(o->wal, e->opts.wal_segment_bytes);
     }

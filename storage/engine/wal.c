@@ -27,6 +27,7 @@ int sto_wal_new(const struct ts_fs *fs, const char *dir, uint32_t run, uint32_t 
     wal->name = (struct sto_wal_name){.run = run, .worker = worker, .gen = gen};
     wal->segment_bytes = STO_WAL_SEGMENT_BYTES;
     wal->prev_segment = STO_WAL_NO_SEGMENT;
+    wal->slots = sto_slots_of(1, 1);
     pthread_mutex_init(&wal->lock, NULL);
     pthread_cond_init(&wal->sync_done, NULL);
     *out_wal = wal;
@@ -36,6 +37,16 @@ int sto_wal_new(const struct ts_fs *fs, const char *dir, uint32_t run, uint32_t 
 void sto_wal_set_segment_bytes(struct sto_wal *wal, uint64_t n_bytes)
 {
     wal->segment_bytes = n_bytes ? n_bytes : STO_WAL_SEGMENT_BYTES;
+}
+
+void sto_wal_set_spread(struct sto_wal *wal, uint32_t n_shards, uint32_t n_owners)
+{
+    wal->slots = sto_slots_of(n_shards, n_owners);
+}
+
+size_t sto_wal_table_bytes(const struct sto_wal *wal)
+{
+    return (wal->slots_cap + wal->numbers_cap) * sizeof(uint32_t);
 }
 
 void sto_wal_set_known(struct sto_wal *wal, uint32_t (*n_known)(void *arg), void *arg)
@@ -83,17 +94,18 @@ static int no_memory(const struct sto_wal *wal, struct ts_error *err)
 }
 
 /* The next number for a series seen for the first time in this segment. */
-static int give_number(struct sto_wal *wal, uint32_t id, struct ts_error *err)
+static int give_number(struct sto_wal *wal, const struct sto_series *series, struct ts_error *err)
 {
-    if (id >= wal->ids_cap) {
-        size_t cap = wal->ids_cap ? wal->ids_cap : 1024;
-        while (cap <= id)
+    uint64_t slot = sto_slots_at(&wal->slots, series);
+    if (slot >= wal->slots_cap) {
+        size_t cap = wal->slots_cap ? wal->slots_cap : 1024;
+        while (cap <= slot)
             cap *= 2;
         uint32_t *p = ts_try_realloc(wal->number_of, cap * sizeof(*p));
         if (!p)
             return no_memory(wal, err);
         wal->number_of = p;
-        wal->ids_cap = cap;
+        wal->slots_cap = cap;
     }
     if (wal->n_ids == wal->numbers_cap) {
         size_t cap = wal->numbers_cap ? wal->numbers_cap * 2 : 1024;
@@ -103,8 +115,8 @@ static int give_number(struct sto_wal *wal, uint32_t id, struct ts_error *err)
         wal->ids = p;
         wal->numbers_cap = cap;
     }
-    wal->number_of[id] = wal->n_ids;
-    wal->ids[wal->n_ids++] = id;
+    wal->number_of[slot] = wal->n_ids;
+    wal->ids[wal->n_ids++] = series->id;
     return 0;
 }
 
@@ -126,7 +138,7 @@ static int add_definition(struct sto_wal *wal, const struct sto_series *s, struc
     uint8_t *p = reserve(wal, STO_WAL_RECORD_HEAD_BYTES + 1 + TS_VARINT_MAX_BYTES + bound);
     if (!p)
         return no_memory(wal, err);
-    TS_TRY(give_number(wal, s->id, err));
+    TS_TRY(give_number(wal, s, err));
     if (rec->off != SIZE_MAX && wal->buf_n - rec->off + bound > STO_WAL_RECORD_BYTES) {
         sto_wal__record_close(wal->buf + rec->off, p, wal->salt);
         rec->off = SIZE_MAX;
@@ -147,10 +159,11 @@ static int number_points(struct sto_wal *wal, const struct sto_point *points, si
 {
     struct defs rec = {.off = SIZE_MAX};
     for (size_t i = 0; i < n; i++) {
-        uint32_t id = points[i].series->id;
-        uint32_t k = id < wal->ids_cap ? wal->number_of[id] : UINT32_MAX;
-        if (__builtin_expect(k >= wal->n_ids || wal->ids[k] != id, 0)) {
-            TS_TRY(add_definition(wal, points[i].series, &rec, err));
+        const struct sto_series *s = points[i].series;
+        uint64_t slot = sto_slots_at(&wal->slots, s);
+        uint32_t k = slot < wal->slots_cap ? wal->number_of[slot] : UINT32_MAX;
+        if (__builtin_expect(k >= wal->n_ids || wal->ids[k] != s->id, 0)) {
+            TS_TRY(add_definition(wal, s, &rec, err));
             k = wal->n_ids - 1;
         }
         wal->numbers[i] = k;

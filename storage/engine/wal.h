@@ -47,6 +47,11 @@ int sto_wal_close(struct sto_wal *wal, struct ts_error *err);
 /** Which series the catalog has on disk: n_known(arg) is asked at the first use of a series in a segment, on the
  * owner's thread; those with lower ids are named by id alone. NULL (as at first): none. Owner only. */
 void sto_wal_set_known(struct sto_wal *wal, uint32_t (*n_known)(void *arg), void *arg);
+/** Shards of the store, and owners over which they are spread (as at first: 1 and 1), so that the table of numbers is as long as
+ * this owner has series at once. Before the first append. */
+void sto_wal_set_spread(struct sto_wal *wal, uint32_t n_shards, uint32_t n_owners);
+/** Bytes of the tables of numbers: 8 for each series that the owner has at once, at most about twice that. Owner only. */
+size_t sto_wal_table_bytes(const struct sto_wal *wal);
 /** Length at which a segment is followed by a new one; 0 = STO_WAL_SEGMENT_BYTES. Owner only. */
 void sto_wal_set_segment_bytes(struct sto_wal *wal, uint64_t n_bytes);
 /**

@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "storage/engine/slots.h"
 #include "storage/engine/wal.h"
 #include "storage/engine/wal_format.h"
 
@@ -50,12 +51,14 @@ struct sto_wal {
     bool just_retired;     /* see sto_wal_take_retired */
 
     /* owner only: numbers of series in the open segment, a sparse set (Briggs and Torczon, "An Efficient Representation for
-     * Sparse Sets", 1993): a series has a number if ids[number_of[id]] is its id. So nothing is cleared when a segment ends. */
-    uint32_t *number_of; /* by series id: its number, or whatever was there */
-    size_t ids_cap;      /* room in number_of */
-    uint32_t *ids;       /* by number: series id */
-    uint32_t n_ids;      /* numbers given out */
-    size_t numbers_cap;  /* room in ids */
+     * Sparse Sets", 1993): a series has a number if ids[number_of[slot]] is its id. The slots of series
+     * that were forgotten are used again. So nothing is cleared when a segment ends. */
+    struct sto_slots slots; /* constant */
+    uint32_t *number_of;    /* by slot: its number, or whatever was there */
+    size_t slots_cap;       /* room in number_of */
+    uint32_t *ids;          /* by number: series id */
+    uint32_t n_ids;         /* numbers given out */
+    size_t numbers_cap;     /* room in ids */
 
     /* owner only: the write being made */
     uint8_t *buf;                           /* bytes */

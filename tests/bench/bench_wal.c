@@ -232,7 +232,7 @@ int main(int argc, char **argv)
     for (uint32_t i = 0; i < N_SERIES; i++) {
         static const char text[] = "system.cpu.user host=host-0000 dc=fra core=3 unit=pct";
         series[i] = ts_xcalloc(1, sizeof(**series));
-        series[i]->id = i;
+        series[i]->id = series[i]->local = i;
         series[i]->text = text;
         series[i]->text_len = sizeof(text) - 1;
         series[i]->metric_len = 15;

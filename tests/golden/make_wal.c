@@ -18,7 +18,7 @@ static struct sto_series *make_series(uint32_t id, uint32_t metric, uint32_t met
                                       uint8_t n_tags)
 {
     struct sto_series *s = ts_xcalloc(1, sizeof(*s) + n_tags * sizeof(struct sto_tag));
-    s->id = id;
+    s->id = s->local = id;
     s->metric = metric;
     s->metric_len = metric_len;
     s->text = text;

@@ -124,6 +124,40 @@ static void test_wal__known_series_come_back_by_number(void **state)
     }
 }
 
+/* Numbers of series grow for ever where series come and go; the table is as long as there are series at once. */
+static void test_wal__its_table_is_as_long_as_there_are_series(void **state)
+{
+    (void)state;
+    struct t_faultfs *f = new_fs(1);
+    struct sto_wal *wal = new_wal(f, 1, 0, 1);
+    struct sto_series high = {
+        .id = UINT32_MAX - 1, .local = 2999, .metric = 1, .metric_len = 1, .text_len = 1, .text = "m"};
+    struct sto_point p = {.series = &high, .ts_ms = 1000, .m = 1};
+    assert_int_equal(sto_wal_append(wal, &p, 1, NULL), 0);
+    assert_true(sto_wal_table_bytes(wal) <= 64u << 10);
+    assert_int_equal(sto_wal_close(wal, NULL), 0);
+    t_faultfs_free(f);
+}
+
+/* A series was forgotten, and another one has its number within the owner; the segment is the same. */
+static void test_wal__series_that_share_a_slot_are_told_apart(void **state)
+{
+    (void)state;
+    struct t_faultfs *f = new_fs(1);
+    struct sto_wal *wal = new_wal(f, 1, 0, 1);
+    struct diary want = {0};
+    uint32_t own = all_series[2]->local;
+    all_series[2]->local = all_series[1]->local;
+    for (int64_t i = 0; i < 40; i++) {
+        struct sto_point p[2] = {{.series = all_series[1 + i / 10 % 2], .ts_ms = 1000 * i, .m = i},
+                                 {.series = all_series[3 + i % 5], .ts_ms = 1000 * i, .m = -i}};
+        assert_int_equal(sto_wal_append(wal, p, 2, NULL), 0);
+        note(&want, 1, p, 2);
+    }
+    end_as(f, wal, &want);
+    all_series[2]->local = own;
+}
+
 /* One point an hour of each of many series, none of which comes twice in a segment. */
 static void test_wal__a_known_series_costs_a_few_bytes(void **state)
 {
@@ -362,6 +396,8 @@ int main(void)
         cmocka_unit_test(test_wal__header_reads_back_and_is_checked),
         cmocka_unit_test(test_wal__random_points_come_back_bit_for_bit),
         cmocka_unit_test(test_wal__known_series_come_back_by_number),
+        cmocka_unit_test(test_wal__its_table_is_as_long_as_there_are_series),
+        cmocka_unit_test(test_wal__series_that_share_a_slot_are_told_apart),
         cmocka_unit_test(test_wal__a_known_series_costs_a_few_bytes),
         cmocka_unit_test(test_wal__without_a_catalog_numbers_are_damage),
         cmocka_unit_test(test_wal__round_robin_costs_three_bytes_a_point),

@@ -40,6 +40,7 @@ static inline int make_series(void **state)
         struct sto_series *s = ts_xcalloc(1, sizeof(*s) + n_tags * sizeof(struct sto_tag));
         int n = snprintf(texts[i], sizeof(texts[i]), "m.%u", i % 7);
         s->id = i * 3 + (i > 250 ? 1000000 : 0);
+        s->local = i;
         s->metric = i % 7 + 1;
         s->metric_len = (uint32_t)n;
         s->n_tags = n_tags;

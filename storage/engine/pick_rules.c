@@ -47,6 +47,13 @@ static void grid_span(const struct sto_pick__run *r, int64_t *out_lo, int64_t *o
     *out_hi = end - 1;
 }
 
+/* Does a run stay where it is, with so many bytes in its windows? What was joined does until they are max_bytes; small runs that
+ * came over it later must not stay when nothing will be joined any more, or they would pile up. */
+static bool is_small_enough(const struct sto_pick__run *r, uint64_t max_bytes)
+{
+    return r->around < max_bytes && (r->around < STO_JOINED_BYTES || r->bytes >= r->around / QUARTER);
+}
+
 /* Is this run where it will stay: its windows are old, and all in them is small? */
 static bool stays_joined(struct sto_pick__picker *p, struct sto_pick__run *r, uint64_t max_bytes)
 {
@@ -55,7 +62,7 @@ static bool stays_joined(struct sto_pick__picker *p, struct sto_pick__run *r, ui
     if (r->w.level == STO_WINDOW_DAY || hi >= p->opts->now_ms - STO_JOIN_AGE_MS)
         return false;
     if (r->known)
-        return r->around < max_bytes;
+        return is_small_enough(r, max_bytes);
     if (p->known_levels != r->w.level + 1 || p->known_lo != lo || p->known_hi != hi) {
         p->known_levels = (uint8_t)(r->w.level + 1);
         p->known_lo = lo;
@@ -64,16 +71,22 @@ static bool stays_joined(struct sto_pick__picker *p, struct sto_pick__run *r, ui
     }
     r->known = true;
     r->around = p->known_bytes;
-    return r->around < max_bytes;
+    return is_small_enough(r, max_bytes);
 }
 
 /* --- the rules --- */
 
-/* A wide run that is in the way goes one level down, unless its window will be joined. */
+/* Does a run stay where it is, and hold a large part of what its windows hold? */
+static bool is_joined(struct sto_pick__picker *p, struct sto_pick__run *r)
+{
+    return stays_joined(p, r, 2 * STO_JOINED_BYTES) && r->bytes >= r->around / QUARTER;
+}
+
+/* A wide run that is in the way goes one level down, unless it is what its windows were joined into. */
 static bool split_blocker(struct sto_pick__picker *p, struct sto_pick__run *r, uint8_t level,
                           struct sto_pick *out)
 {
-    if (r->w.level <= level || r->skip || stays_joined(p, r, 2 * STO_JOINED_BYTES))
+    if (r->w.level <= level || r->skip || is_joined(p, r))
         return false;
     sto_pick__choose_only(p, (size_t)(r - p->runs), (size_t)(r - p->runs) + 1);
     sto_pick__take(p, STO_PICK_SPLIT, r->w, STO_PICK__CUT_BELOW, out);
@@ -281,6 +294,18 @@ static void choose_join(struct sto_pick__picker *p, struct sto_window w, int64_t
     }
 }
 
+/* The first wider run that is in the way of the choice and can be split, NULL: there is none. If it was merged with the choice,
+ * all that lies beside it would have to be as well. */
+static struct sto_pick__run *wide_in_the_way(struct sto_pick__picker *p, uint8_t level)
+{
+    struct sto_pick__near it = {
+        .p = p, .lo = p->lo, .hi = p->hi, .level = (uint8_t)(level + 1), .levels = STO_WINDOW_LEVELS};
+    for (struct sto_pick__run *r; (r = sto_pick__near(&it));)
+        if (r->gen_hi >= p->gen_lo && r->gen_lo <= p->gen_hi && !r->skip && !is_joined(p, r))
+            return r;
+    return NULL;
+}
+
 /* Everything in an old and small window becomes one run, or all but a large one. level 1 or 2. */
 static bool join_window(struct sto_pick__picker *p, struct sto_window w, struct sto_pick *out)
 {
@@ -302,10 +327,11 @@ static bool join_window(struct sto_pick__picker *p, struct sto_window w, struct 
     choose_join(p, w, lo, end - 1);
     if (n_lower < STO_TIER_FILES && p->n_in < (full ? 2 : STO_CROWD_FILES))
         return false;
-    if (!sto_pick__close(p, STO_JOINED_BYTES)) {
-        struct sto_pick__run *r = sto_pick__in_the_way(p);
-        return split_blocker(p, r, w.level, out);
-    }
+    struct sto_pick__run *wide = full ? NULL : wide_in_the_way(p, w.level);
+    if (wide && split_blocker(p, wide, w.level, out))
+        return true;
+    if (!sto_pick__close(p, STO_JOINED_BYTES))
+        return split_blocker(p, sto_pick__in_the_way(p), w.level, out);
     sto_pick__take(p, STO_PICK_JOIN, w, STO_PICK__CUT_BORDERS, out);
     return true;
 }

@@ -340,6 +340,39 @@ static void test_partition__late_points_do_not_rewrite_the_store(void **state)
     store_free(s);
 }
 
+/* Late points of the last 90 days, a few in each flush: files that span some weeks are in the way of joins, and neither make
+ * these write all that lies beside them, nor stop them for good. */
+static void test_partition__points_late_by_weeks_stop_no_join(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t bytes; /* a flush */
+        unsigned n_flushes, n_late;
+    } lives[] = {{14400, 4, 6}, {50000, 24, 2}, {100000, 24, 2}};
+    for (size_t k = 0; k < sizeof lives / sizeof *lives; k++) {
+        struct t_store *s = store_new();
+        uint64_t rnd = 1;
+        for (int64_t at = 0, end = 365 * lives[k].n_flushes; at < end; at++) {
+            int64_t day = 20000 + at / lives[k].n_flushes;
+            struct t_part part[8];
+            size_t n = 0;
+            for (unsigned i = 0; i < lives[k].n_late; i++) {
+                rnd = ts_hash_u64(rnd);
+                part[n++] = (struct t_part){day - 1 - (int64_t)(rnd % 90), 20};
+            }
+            part[n++] = (struct t_part){day, lives[k].bytes};
+            qsort(part, n, sizeof *part, cmp_part);
+            flush(s, part, n, false);
+            settle(s, DAY(20000) + at * (TS_DAY_MS / lives[k].n_flushes), false);
+        }
+        double times = (double)(s->flushed + s->written) / (double)s->flushed;
+        print_message("late by weeks: written %.2f times, files=%zu at most %zu\n", times, s->n, s->n_most);
+        assert_true(times <= 5);
+        assert_true(s->n_most < 250);
+        store_free(s);
+    }
+}
+
 static void test_partition__deletes_are_in_nobodys_way(void **state)
 {
     (void)state;
@@ -522,6 +555,7 @@ int main(void)
         cmocka_unit_test(test_partition__a_large_day_becomes_one_file),
         cmocka_unit_test(test_partition__a_share_of_a_flush_has_its_own_file),
         cmocka_unit_test(test_partition__late_points_do_not_rewrite_the_store),
+        cmocka_unit_test(test_partition__points_late_by_weeks_stop_no_join),
         cmocka_unit_test(test_partition__deletes_are_in_nobodys_way),
         cmocka_unit_test(test_partition__wide_files_elsewhere_stop_nothing),
         cmocka_unit_test(test_partition__picking_costs_the_same_a_file),

@@ -94,6 +94,14 @@ struct sim_cells {
     size_t n, cap, n_seen, n_disk;
 };
 
+/* The clock as retention has to judge it: for as long as it jumped ahead, at most 7 days, nothing may be dropped. */
+struct sim_clock {
+    bool known;               /* each step since the opening was seen by the store too */
+    int64_t wall_ms, mono_ms; /* when it was looked at last */
+    int64_t ahead_ms;         /* by so much it was set forward, less what it was set back */
+    int64_t until_mono_ms;    /* nothing is dropped before */
+};
+
 /* What is on the stack: who may be played meanwhile. */
 enum sim_actor { SIM_SYNC = 1, SIM_FLUSH = 2, SIM_COMPACT = 4 };
 
@@ -111,7 +119,10 @@ struct sim {
     bool has_adds;        /* adds are written */
     int64_t retention_ms; /* that of opts while it is switched on */
     int64_t now_ms;       /* the wall clock */
-    int64_t horizon_ms;   /* points before it may be dropped by retention */
+    bool clock_steps;     /* the wall clock is often set, by days */
+    struct sim_clock clock;
+    bool clean; /* the next opening comes after a clean end, which has written down what the clock did */
+    int64_t horizon_ms; /* points before it may be dropped by retention */
 
     /* faults */
     bool faulty; /* a fault is planned or has happened: errors are allowed */
@@ -219,6 +230,16 @@ struct sim_known sim_known_now(const struct sim *s);
 /** These are on disk for certain: a flush to files has ended well. */
 void sim_names_safe(struct sim *s, const struct sim_known *known);
 void sim_check_names(struct sim *s, const char *when);
+
+/* sim_clock.c */
+/** Time passes, or the wall clock is set. */
+void sim_clock_pass(struct sim *s);
+/** Retention is about to look at the clock: what it may drop now is before the horizon. */
+void sim_clock_look(struct sim *s);
+/** The store is about to be closed. True: it will remember what the clock did. */
+bool sim_clock_close(struct sim *s);
+/** The store was opened; clean: the run before ended well and knew the clock. */
+void sim_clock_open(struct sim *s, bool clean);
 
 /* sim_forget.c */
 /** Series without points are forgotten; those with points must stay, while others put. */

@@ -32,6 +32,7 @@ void sim_configure(struct sim *s)
         s->opts.retention_ms = s->retention_ms = (int64_t)(2 + sim_rnd(s, 60)) * TS_DAY_MS;
     sim_forget_configure(s);
     s->has_adds = !s->opts.retention_ms || sim_chance(s, 50);
+    s->clock_steps = !s->has_adds && sim_chance(s, 60);
     s->dense = sim_chance(s, 40);
     s->full_pct = sim_chance(s, 50) ? 10 : 80;
     s->merges_follow = sim_chance(s, 50);
@@ -243,7 +244,8 @@ void sim_open(struct sim *s)
 {
     struct ts_error err = {0};
     uint64_t print = 0;
-    bool looked = false, open = false;
+    bool looked = false, open = false, clean = s->clean;
+    s->clean = false;
     if (s->n_crashes && sim_chance(s, 15)) {
         print = look(s);
         looked = true;
@@ -251,12 +253,14 @@ void sim_open(struct sim *s)
     for (unsigned i = 0; i < 3 && !open && sim_chance(s, 20); i++, looked = false) {
         vary(s);
         open = open_badly(s);
+        clean &= !open;
     }
     if (!open) {
         vary(s);
         if (sto_open(&s->opts, &s->st, &err) < 0)
             sim_fail(s, "cannot be opened: %s", err.text);
     }
+    sim_clock_open(s, clean);
     sim_say(s, "open: %u ports, sync %d", s->opts.n_ports, (int)s->opts.wal_sync);
     for (unsigned i = 0; i < s->n_series; i++)
         s->series[i].h = NULL;
@@ -302,11 +306,13 @@ void sim_close(struct sim *s)
     sim_turn_all(s);
     sim_say(s, "close");
     struct sim_known known = sim_known_now(s);
+    s->clean = sim_clock_close(s);
     int rc = sto_close(s->st, &err);
     s->st = NULL;
     bool good = sim_ok(s, rc, &err, "closing");
     forget_run(s);
     bool power = s->cut_planned && t_faultfs_fired(s->f);
+    s->clean &= good;
     if (good) {
         for (unsigned o = 0; o < SIM_PORTS; o++)
             s->owners[o].n_seen = s->owners[o].n_disk = s->owners[o].arrived.n;

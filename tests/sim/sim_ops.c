@@ -345,12 +345,6 @@ static bool flush(struct sim *s, enum sto_level level)
     return good;
 }
 
-static void note_horizon(struct sim *s)
-{
-    if (s->opts.retention_ms && s->now_ms - s->opts.retention_ms > s->horizon_ms)
-        s->horizon_ms = s->now_ms - s->opts.retention_ms;
-}
-
 void sim_compact(struct sim *s)
 {
     unsigned pct = s->hook_pct;
@@ -360,8 +354,9 @@ void sim_compact(struct sim *s)
     s->hook_pct = pct;
     if (!good)
         return;
-    note_horizon(s);
+    sim_clock_look(s);
     flush(s, STO_LEVEL_COMPACT);
+    s->clock.known &= sim_all_well(s);
 }
 
 /* What the compact thread does by itself. */
@@ -370,12 +365,12 @@ static void merge_some(struct sim *s)
     struct ts_error err = {0};
     unsigned top;
     sim_say(s, "merges");
-    note_horizon(s);
+    sim_clock_look(s);
     begin(s, SIM_COMPACT, true, &top);
     int rc = sto_store_pump_merges(s->st, &err);
     end(s, SIM_COMPACT, top);
     make_sure(s);
-    sim_ok(s, rc, &err, "merging");
+    s->clock.known &= sim_ok(s, rc, &err, "merging") && sim_all_well(s);
 }
 
 /* --- playing --- */
@@ -444,20 +439,6 @@ static void flush_files(struct sim *s)
         merge_some(s);
 }
 
-/* The monotonic clock goes too, unless the wall clock was set, forward or back (not where points are added to: what is
- * added to a point that has gone would show again without it). */
-static void pass_time(struct sim *s)
-{
-    if (!s->has_adds && sim_chance(s, 8)) {
-        s->now_ms -= (int64_t)sim_rnd(s, 5 * TS_DAY_MS);
-        return;
-    }
-    int64_t ms = (int64_t)(sim_chance(s, 80) ? sim_rnd(s, TS_HOUR_MS) : sim_rnd(s, 5 * TS_DAY_MS));
-    s->now_ms += ms;
-    if (sim_chance(s, 85))
-        ts_clock_set_fake_mono(ts_clock_mono_ns() + ms * 1000000);
-}
-
 void sim_step(struct sim *s)
 {
     uint64_t r = sim_rnd(s, 1000);
@@ -479,7 +460,7 @@ void sim_step(struct sim *s)
     else if (r < 810)
         sim_chance(s, s->full_pct) ? sim_compact(s) : merge_some(s);
     else if (r < 840)
-        pass_time(s);
+        sim_clock_pass(s);
     else if (r < 865)
         sim_new_series(s);
     else if (r < 875)

@@ -29,6 +29,7 @@ struct sto_store {
 
 #define DEF_MEMSTORE_BYTES (32u << 20)
 #define DEF_QUEUE_BYTES    (16u << 20)
+#define DEF_MERGE_BYTES    (32u << 20)
 
 /* --- what the engine asks for --- */
 
@@ -182,6 +183,7 @@ static int open_store(const struct sto_opts *opts, const struct ts_error *why, s
         .sync_interval_ms = opts->wal_sync_interval_ms ? opts->wal_sync_interval_ms : 100,
         .reserve_bytes = opts->reserve_bytes,
         .merge_bytes_per_s = opts->merge_bytes_per_s,
+        .merge_memory_bytes = opts->merge_memory_bytes ? opts->merge_memory_bytes : DEF_MERGE_BYTES,
         .memstore_bytes = opts->memstore_bytes ? opts->memstore_bytes : DEF_MEMSTORE_BYTES,
         .queue_bytes = opts->queue_bytes ? opts->queue_bytes : DEF_QUEUE_BYTES,
         .retention_ms = opts->retention_ms,

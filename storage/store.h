@@ -40,6 +40,7 @@ struct sto_opts {
     unsigned wal_sync_interval_ms; /* 0 = 100 */
     uint64_t reserve_bytes;        /* room kept for a full disk; 0 = none */
     uint64_t merge_bytes_per_s;    /* merges write no faster than this; 0 = no limit */
+    uint64_t merge_memory_bytes;   /* blocks that a merge of files holds; 0 = 32 MiB */
     size_t memstore_bytes;         /* a generation is flushed at this size; 0 = 32 MiB */
     size_t queue_bytes;            /* cap of one port's queue; 0 = 16 MiB */
     size_t index_cache_bytes;      /* pages of the files' indexes in memory; 0 = 64 MiB */

@@ -57,6 +57,8 @@ static int write_rows(struct job *job, struct ts_error *err)
     struct sto_scan_spec spec = {.from_ms = STO_MIN_TS_MS,
                                  .to_ms = STO_MAX_TS_MS,
                                  .final = job->pick->final,
+                                 .memory = &job->e->merge_budget,
+                                 .must_go_on = true,
                                  .deletes = job->deletes,
                                  .n_deletes = job->n_deletes,
                                  .cutoff_ms = job->v->cutoff_ms,

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/thread.h"
 #include "base/time.h"
+#include "storage/codecs/codec.h"
 #include "storage/engine/engine_int.h"
 #include "storage/engine/lost.h"
 #include "storage/engine/remake.h"
@@ -407,6 +408,8 @@ int sto_engine_open(const struct sto_engine_opts *opts, struct sto_engine **out_
     e->wal_dir = ts_fs_join(opts->dir, "wal");
     e->files_dir = ts_fs_join(opts->dir, "files");
     e->pages = sto_pages_new(&opts->index);
+    ts_budget_init(&e->merge_budget, "merging files", "compaction_memory_bytes", NULL,
+                   opts->merge_memory_bytes);
     e->n_owners = opts->n_ports ? opts->n_ports : 1;
     if (!e->opts.big_day_points)
         e->opts.big_day_points = STO_BIG_DAY_POINTS;
@@ -501,6 +504,10 @@ void sto_engine_stats(struct sto_engine *e, void (*each)(void *arg, const char *
     each(arg, "index_cache.hits", pages.n_hits);
     each(arg, "index_cache.misses", pages.n_misses);
     each(arg, "index_cache.evicted", pages.n_evicted);
+    each(arg, "merges.bytes", atomic_load(&e->merge_budget.used_bytes));
+    each(arg, "merges.most_bytes", atomic_load(&e->merge_budget.peak_bytes));
+    each(arg, "merges.limited", atomic_load(&e->merge_budget.n_refused));
+    each(arg, "decoders.bytes", sto_dec_spare_bytes());
     each(arg, "memstore.bytes", mem_bytes);
     each(arg, "memstore.snapshot_bytes", held > counted ? held - counted : 0); /* only readers hold them */
     each(arg, "memstore.points", mem_points);

@@ -46,7 +46,9 @@ struct sto_engine_opts {
     size_t queue_bytes;         /* cap of one owner's queue */
     int64_t retention_ms;       /* 0 = keep */
     uint64_t merge_bytes_per_s; /* merges write no faster than this; 0 = no limit */
-    int64_t max_age_ms;         /* flush a generation that is older; 0 = never */
+    uint64_t
+        merge_memory_bytes; /* most that a merge holds of its inputs, but for what one row needs; 0 = no limit */
+    int64_t max_age_ms;     /* flush a generation that is older; 0 = never */
     bool pumped; /* no thread is started: the caller turns the ports and calls sto_engine_pump_sync */
     uint64_t wal_segment_bytes;   /* 0 = STO_WAL_SEGMENT_BYTES */
     uint64_t manifest_grow_bytes; /* 0 = as the manifest likes */

@@ -193,7 +193,8 @@ struct sto_engine {
     _Atomic size_t n_resting; /* of these, as the statistics tell */
     struct sto_clock clock;   /* what retention thinks of the clock; the same */
 
-    struct ts_budget mems_budget; /* rows of all memstores, also of those that only readers still hold */
+    struct ts_budget merge_budget; /* what the merge at work holds of its inputs */
+    struct ts_budget mems_budget;  /* rows of all memstores, also of those that only readers still hold */
     _Atomic uint64_t n_flushes, n_compactions, n_compacted_bytes, n_syncs, n_replayed, n_flush_errors;
     _Atomic uint64_t n_flushed_points, n_compacted_points; /* points written to files */
     _Atomic uint64_t n_merge_paused_ms; /* what merge_bytes_per_s took, of merges that have ended */

@@ -261,6 +261,52 @@ static void test_store_windows__merges_keep_to_their_bytes_a_second(void **state
     assert_true(fast > 20 && slow > fast * 3 / 2);
 }
 
+/* --- what they hold --- */
+
+#define MANY_FILES 200
+
+/* The most that a merge of many files of one day held. */
+static uint64_t held_bytes(uint64_t limit_bytes, bool *out_limited)
+{
+    struct t_faultfs *f = t_faultfs_new(1);
+    clocks(T0 + DAY / 2, 1000);
+    struct sto_opts opts = KIT_OPTS(f, 1);
+    opts.own_threads = false;
+    opts.pumped = true;
+    opts.merge_memory_bytes = limit_bytes;
+    struct sto_store *st = kit_open(&opts);
+    for (int64_t k = 0; k < MANY_FILES; k++) {
+        for (int64_t hour = 0; hour < 10; hour++)
+            for (unsigned s = 0; s < 4; s++)
+                put_at(st, s, T0 + hour * 3600000 + k * 1000, k);
+        flush_to(st, STO_LEVEL_FILES);
+    }
+    assert_int_equal(stat_of(st, "files.count"), MANY_FILES);
+    flush_to(st, STO_LEVEL_COMPACT);
+    assert_int_equal(stat_of(st, "files.count"), 1);
+    assert_int_equal(seen(st, 0).n, MANY_FILES * 10);
+    assert_int_equal(stat_of(st, "merges.bytes"), 0);
+    uint64_t most = stat_of(st, "merges.most_bytes");
+    *out_limited = stat_of(st, "merges.limited") > 0;
+    kit_close(st);
+    t_faultfs_free(f);
+    return most;
+}
+
+static void test_store_windows__merges_of_many_files_keep_to_their_memory(void **state)
+{
+    (void)state;
+    bool limited;
+    uint64_t whole = held_bytes(0, &limited);
+    assert_false(limited);
+    assert_true(whole > MANY_FILES * 10240); /* a block of each file, and a page of its index */
+    uint64_t most = held_bytes(whole / 4, &limited);
+    print_message("a merge of %d files holds bytes=%llu, at most %llu with a limit of %llu\n", MANY_FILES,
+                  (unsigned long long)whole, (unsigned long long)most, (unsigned long long)whole / 4);
+    assert_true(limited);
+    assert_true(most <= whole / 2); /* what a row needs at least is never refused */
+}
+
 /* --- space that deletes give back --- */
 
 static uint64_t tombs_looked_at(struct sto_store *st, unsigned series)
@@ -505,6 +551,7 @@ int main(void)
         CASE(test_store_windows__tombstones_gather),
         CASE(test_store_windows__a_pause_begins_anew),
         CASE(test_store_windows__merges_keep_to_their_bytes_a_second),
+        CASE(test_store_windows__merges_of_many_files_keep_to_their_memory),
         CASE(test_store_windows__deletes_make_room_on_a_full_disk),
         CASE(test_store_windows__deleted_rows_of_settled_windows_go),
         CASE(test_store_windows__a_delete_is_carried_out_once),

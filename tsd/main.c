@@ -16,47 +16,47 @@ static const struct ts_conf_key *const daemon_tables[] = {tsd_conf_keys, sto_con
 static const struct tsd_cmd commands[] = {
     {.name = "serve",
      .also = "tsd daemon server start run",
-     .summary = "Run the daemon: take points and answer queries until it is told to stop.",
-     .usage = "--data DIR [--port N] [--bind ADDRESS] [--config FILE] [--KEY VALUE ...]\n--print-config "
+     .summary = "Run the daemon: accept points and answer queries until it is stopped.",
+     .usage = "--data DIR [--port N] [--bind ADDRESS] [--config FILE] [--KEY VALUE ...]\n"
+              "--print-config "
               "[--config FILE] [--KEY VALUE ...]",
      .opts = tsd_serve_opts,
      .tables = serve_tables,
-     .details = "One port speaks both protocols: put lines and HTTP. It listens on this machine only unless "
-                "--bind says otherwise.\n"
-                "A line on standard error says when it is ready. SIGTERM and SIGINT end it; what was "
-                "accepted is on disk then.",
+     .details = "One TCP port serves both protocols, put lines and HTTP. The daemon listens only on loopback "
+                "unless --bind says otherwise.\n"
+                "A line on standard error says when it is ready. SIGTERM and "
+                "SIGINT end it; everything accepted is on disk then.",
      .examples = "tsd serve --data ./data\n"
                  "tsd serve --data /var/lib/tsd --bind 0.0.0.0 --wal-sync always",
      .run = tsd_serve_run},
     {.name = "query",
      .also = "select get ask show graph plot",
-     .summary = "Ask for points or totals and print them as text, CSV or JSON, or draw them.",
+     .summary = "Query points or totals and print them as text, CSV or JSON, or draw them.",
      .usage = "START [END] AGG [rate [counter[,MAX[,RESET]]]] [downsample N FUNC] METRIC [tag=value ...] "
-              "[options]\nSTART [END] 'AGG:[1h-FUNC:]METRIC{tag=value,...}' [options]",
+              "[options]\n"
+              "START [END] 'AGG:[1h-FUNC:]METRIC{tag=value,...}' [options]",
      .opts = tsd_query_opts,
      .details =
          "START, END  2026/11/02, 2026-11-02T13:30:00+01:00, 2026-11-02T13, 2026-11, today, yesterday, "
          "monday, now-90m,\n"
-         "            3h-ago, 2days (ago), 1h30m (ago), 1793620800, 1793620800000. A day, month or year "
-         "named as END is in the range whole. No "
-         "END: now, but\n"
-         "            yesterday, a month and a year (2026) alone mean themselves.\n"
-         "AGG, FUNC   sum min max avg count dev median first last p50 p95 p99 p999 ...; docs/QUERY.md "
-         "has all\n"
+         "            3h-ago, 2days (ago), 1h30m (ago), 1793620800, 1793620800000. If END is a day, month or "
+         "year, the range includes all of it. No END: now, but\n"
+         "            yesterday, a month and a year "
+         "(2026) alone mean themselves.\n"
+         "AGG, FUNC   sum min max avg count dev median first last p50 p95 p99 "
+         "p999 ...; docs/QUERY.md lists all\n"
          "N           milliseconds, or 10s, 5m, 1h, 1d, 1w\n"
          "tag=value   tag=web1, 'tag=a|b' (groups by it), 'tag=*' (groups by it), 'tag=wildcard(web*)', "
          "'tag=regexp(web[0-9]+)' ...\n"
          "\n"
          "--by takes minute, 10m, hour, day, week, month, quarter, year, hourofday, weekday and tag keys, "
-         "with commas "
-         "between. AGG "
-         "is applied\n"
-         "once to all points of a cell (an interval, and one value of each tag): nothing is interpolated. "
-         "Several AGG METRIC "
-         "stand\n"
-         "side by side; tag=value behind the last METRIC holds for all if no other one has any.\n"
-         "For counts, as hits, use --by or the aggregator zimsum: sum without --by draws lines through "
-         "gaps.\n"
+         "separated by commas. AGG is applied\n"
+         "once to all points of a cell (an interval, and one value of "
+         "each tag); nothing is interpolated. Several AGG METRIC are\n"
+         "shown side by side; tag=value behind "
+         "the last METRIC applies to all if no other one has any.\n"
+         "For counts such as hits, use --by or the "
+         "aggregator zimsum: sum without --by interpolates across gaps.\n"
          "\n"
          "--explain estimates the cost without running the query: series, files, blocks, bytes, whether "
          "summaries answer, and\n"
@@ -69,30 +69,32 @@ static const struct tsd_cmd commands[] = {
     {.name = "import",
      .also = "put load insert write restore",
      .summary = "Read points from files into a running daemon or a stopped store.",
-     .usage = "FILE... [--host HOST] [--port PORT] [--max-errors N]\nFILE... --data DIR [--config FILE] "
+     .usage = "FILE... [--host HOST] [--port PORT] [--max-errors N]\n"
+              "FILE... --data DIR [--config FILE] "
               "[--max-errors N]",
      .opts = tsd_import_opts,
      .details =
          "A line is \"METRIC TIME VALUE tag=value ...\", with or without \"put\" in front, or a rollup "
          "or histogram as in the\n"
-         "line protocol; empty lines and lines that begin with # are skipped. Files may be packed by gzip, "
-         "zstd, xz or bzip2; - is standard\n"
-         "input. Bad lines are listed with file, line number and reason and cost the others nothing; if "
-         "there were any, the exit\n"
-         "code is 1. What was imported is on disk at the end. With --data times before 1970 are taken too.",
+         "line protocol; empty lines and lines that begin with # are skipped. Files may be compressed with "
+         "gzip, zstd, xz or bzip2; - is standard\n"
+         "input. Bad lines are listed with file, line number and "
+         "reason and do not affect others; if there were any, the exit\n"
+         "code is 1. All imported points are "
+         "on disk at the end. With --data, times before 1970 are accepted too.",
      .examples = "tsd import points.txt.zst\n"
                  "tsd export --data ./old | tsd import --data ./new -",
      .run = tsd_import_run},
     {.name = "export",
      .also = "dump backup",
-     .summary = "Print points as lines that tsd import takes back, bit for bit.",
+     .summary = "Print points as lines that tsd import restores bit for bit.",
      .usage = "[METRIC [tag=value ...]] [--from TIME] [--to TIME] [--host HOST] [--port PORT]\n"
               "[METRIC [tag=value ...]] [--from TIME] [--to TIME] --data DIR",
      .opts = tsd_export_opts,
-     .details = "Without METRIC all metrics. tag=* and tag=a|b choose series too. TIME as in tsd query. "
-                "Histograms and "
-                "rollups follow\n"
-                "the points: \"histogram METRIC TIME u=N:o=N:LOWER,UPPER=N tag=value\", \"rollup 1h-sum "
+     .details = "Without METRIC all metrics are exported. tag=* and tag=a|b select series too. TIME is as in "
+                "tsd query. Histograms and rollups follow\n"
+                "the points: \"histogram METRIC TIME "
+                "u=N:o=N:LOWER,UPPER=N tag=value\", \"rollup 1h-sum "
                 "METRIC TIME VALUE "
                 "tag=value\".",
      .examples = "tsd export web.hits domain=example.org > hits.txt\n"
@@ -103,17 +105,14 @@ static const struct tsd_cmd commands[] = {
      .usage = "START [END] AGG METRIC [tag=value ...] [AGG METRIC ...] [--import | --delete] [options]",
      .opts = tsd_scan_opts,
      .details =
-         "Words as in tsd query; AGG is needed and does not matter. A row is an hour of a series: its key as "
-         "bytes, metric,\n"
-         "time, tags; then a line for each point from START to END: qualifier, value, offset, l (integer) or "
-         "f, "
-         "time, date,\n"
-         "with tabs between. Rows come series by series. --delete asks for nothing: when all is printed, "
-         "this range "
-         "of these\n"
-         "series is deleted. Histograms, rollups and annotations are not shown: tsd export and tsd annotate "
-         "have "
-         "them.",
+         "The words are those of tsd query; AGG is required but ignored. A row is an hour of a series: its "
+         "key as bytes, metric,\n"
+         "time, tags; then a line for each point from START to END: qualifier, value, "
+         "offset, l (integer) or f, time, date,\n"
+         "separated by tabs. Rows are printed series by series. "
+         "--delete does not ask for confirmation: when all is printed, this range of these\n"
+         "series is "
+         "deleted. Histograms, rollups and annotations are not shown: use tsd export and tsd annotate.",
      .examples = "tsd scan 2026/11/01 2026/11/02 sum web.hits host=web1\n"
                  "tsd scan --delete 2026/11/01 2026/11/02 sum web.hits > deleted.txt",
      .run = tsd_scan_cmd_run},
@@ -122,15 +121,12 @@ static const struct tsd_cmd commands[] = {
      .summary = "Delete the points, rollups or histograms of a query's series between two times.",
      .usage = "START [END] AGG METRIC [tag=value ...] [AGG METRIC ...] [--dry-run] [--kinds KINDS] [options]",
      .opts = tsd_delete_opts,
-     .details = "Words as in tsd query; AGG is needed and does not matter. START and END are both included; "
-                "no END: now, but "
-                "a day, month\n"
-                "or year named as START needs an END, where it is in the range whole. Nothing is asked: look "
-                "with --dry-run first. A daemon "
-                "deletes only with "
-                "query_allow_delete = "
-                "true, in a\n"
-                "folder its owner may.",
+     .details = "The words are those of tsd query; AGG is required but ignored. START and END are both "
+                "included; no END: now, but if START is a\n"
+                "day, month or year, an END is required, and the "
+                "range includes all of it. There is no confirmation: use --dry-run first.\n"
+                "A daemon deletes "
+                "only with query_allow_delete = true; with --data no permission is needed.",
      .examples = "tsd delete 2026/11/01 2026/11/02 sum web.hits host=web1 --dry-run\n"
                  "tsd delete 2026/11/01-13:00 2026/11/01-13:59:59 sum web.hits --kinds all",
      .run = tsd_delete_cmd_run},
@@ -138,49 +134,60 @@ static const struct tsd_cmd commands[] = {
      .also = "list ls metrics names",
      .summary =
          "Look up, search, assign, rename, delete and check the ids of names; free text fields of names.",
-     .usage = "[KIND] NAME\n[KIND] NUMBER\ngrep [KIND] EXPRESSION [-i]\nassign KIND NAME...\n"
-              "rename KIND OLD NEW\ndelete KIND NAME...\nfsck [fix]\nset KIND NAME FIELD TEXT\n"
-              "get KIND NAME [FIELD]\nfind [KIND] QUERY...\ntreesync [ID]\ntreepurge ID [definition]",
+     .usage = "[KIND] NAME\n"
+              "[KIND] NUMBER\n"
+              "grep [KIND] EXPRESSION [-i]\n"
+              "assign KIND NAME...\n"
+              "rename KIND OLD NEW\n"
+              "delete KIND NAME...\n"
+              "fsck [fix]\n"
+              "set KIND NAME FIELD TEXT\n"
+              "get KIND NAME [FIELD]\n"
+              "find [KIND] QUERY...\n"
+              "treesync [ID]\n"
+              "treepurge ID [definition]",
      .opts = tsd_uid_opts,
-     .details =
-         "KIND is metrics, tagk or tagv; without it all kinds are searched. An id is printed as "
-         "OpenTSDB prints it: the bytes\n"
-         "as signed numbers. assign prints the id of a name that is there already too. A deleted name "
-         "leaves its id taken, and\n"
-         "what was written with it stays: tsd uid grep --deleted shows such names, rename brings them back.\n"
-         "\n"
-         "FIELD is any name; displayName, description and notes are those of OpenTSDB. An empty TEXT "
-         "takes a field away. A\n"
-         "QUERY is words that must all hold: web, place:berlin, place:b*n, name=web01, name:/^web/i.\n"
-         "\n"
-         "Branches of trees (/api/tree) are made from their rules when they are asked for, so treesync finds "
-         "nothing to do.\n"
-         "treepurge ID definition deletes a tree with its rules.",
+     .details = "KIND is metrics, tagk or tagv; without it all kinds are searched. An id is printed as "
+                "OpenTSDB prints it: the bytes\n"
+                "as signed numbers. assign also prints the id of a name that exists already. The id of a "
+                "deleted name is not reused, and\n"
+                "points written with it stay: tsd uid grep --deleted shows "
+                "such names, rename brings them back.\n"
+                "\n"
+                "FIELD is any name; displayName, description and notes are those of OpenTSDB. An empty TEXT "
+                "removes a field. A\n"
+                "QUERY consists of words that must all match: web, place:berlin, "
+                "place:b*n, name=web01, name:/^web/i.\n"
+                "\n"
+                "Branches of trees (/api/tree) are computed from their rules at each request, so treesync "
+                "has nothing to do.\n"
+                "treepurge ID definition deletes a tree with its rules.",
      .examples = "tsd uid metrics web.hits\n"
                  "tsd uid rename tagv web01 web1 --data ./data\n"
                  "tsd uid set tagv EDDF place 'Frankfurt am Main' && tsd uid find place:frankfurt",
      .run = tsd_uid_run},
     {.name = "metric",
-     .summary = "Say what a metric is: its kind and unit.",
-     .usage = "show METRIC\nset METRIC kind=gauge|count|counter [unit=UNIT] [FIELD=TEXT ...]",
+     .summary = "Show or set the kind and the unit of a metric.",
+     .usage = "show METRIC\n"
+              "set METRIC kind=gauge|count|counter [unit=UNIT] [FIELD=TEXT ...]",
      .opts = tsd_mkmetric_opts,
-     .details =
-         "count    each point is so many things of its own, as hits: sum draws no line between points (as "
-         "zimsum)\n"
-         "counter  a value that only grows and begins anew: rate leaves out resets (as rate{dropcounter})\n"
-         "gauge    a state at a time, as a temperature: the default\n"
-         "\n"
-         "web.hits, web.bytes, web.time.count, web.time.sum and web.time.requests are counts unless said "
-         "otherwise. Queries with "
-         "--by add what is\n"
-         "there in any case; a daemon with compat = opentsdb looks at no kinds. The fields are free text "
-         "fields of the name "
-         "(tsd uid set, /api/uid/uidmeta).",
+     .details = "count    each point is a number of new events, such as hits: sum does not interpolate (as "
+                "zimsum)\n"
+                "counter  a value that only grows until it is reset: rate leaves out resets (as "
+                "rate{dropcounter})\n"
+                "gauge    a state at a time, such as a temperature: the default\n"
+                "\n"
+                "web.hits, web.bytes, web.time.count, web.time.sum and web.time.requests are counts unless "
+                "declared otherwise. Queries with --by never\n"
+                "interpolate; a daemon with compat = opentsdb "
+                "ignores kinds. The fields are free text "
+                "fields of the name "
+                "(tsd uid set, /api/uid/uidmeta).",
      .examples = "tsd metric set shop.orders kind=count unit=orders\n"
                  "tsd metric show shop.orders",
      .run = tsd_metric_run},
     {.name = "mkmetric",
-     .summary = "Make metrics: tsd uid assign metrics.",
+     .summary = "Create metrics: tsd uid assign metrics.",
      .usage = "NAME...",
      .opts = tsd_mkmetric_opts,
      .examples = "tsd mkmetric web.hits web.bytes\n"
@@ -191,87 +198,94 @@ static const struct tsd_cmd commands[] = {
      .summary = "Print the newest points of series, newest first.",
      .usage = "METRIC [tag=value ...] [-n N] [--at TIME]",
      .opts = tsd_last_opts,
-     .details = "Series are those that have the tags, whatever other tags they have; a value may be * or "
-                "a|b. Lines are "
-                "those of tsd query.",
+     .details = "A series is selected if it has these tags, whatever others it has; a value may be * or a|b. "
+                "Lines are those of tsd query.",
      .examples = "tsd last air.temp station=EDDF -n 10\n"
                  "tsd last air.temp network=dwd --at 2026/11/02-06:00:00",
      .run = tsd_last_run},
     {.name = "search",
-     .summary = "Find series by their tags, or series, names and notes by what is said about them.",
-     .usage = "lookup [METRIC] [tag=value | tag= | =value ...]\ntsmeta|tsuids|uidmeta|annotation QUERY...",
+     .summary = "Find series by their tags, or series, names and annotations by their metadata.",
+     .usage = "lookup [METRIC] [tag=value | tag= | =value ...]\n"
+              "tsmeta|tsuids|uidmeta|annotation QUERY...",
      .opts = tsd_search_opts,
-     .details =
-         "lookup prints \"TSUID METRIC tag=value ...\". * is any metric, key or value; the same key twice is "
-         "either value. A QUERY is\n"
-         "words that must all hold, as in tsd uid find; tags of a series go by their keys.",
+     .details = "lookup prints \"TSUID METRIC tag=value ...\". * is any metric, key or value; the same key "
+                "given twice matches either value. A QUERY consists of\n"
+                "words that must all match, as in tsd "
+                "uid find; tags of a series are fields named by their keys.",
      .examples = "tsd search lookup web.hits domain=*\n"
                  "tsd search tsmeta station:edd* units=K",
      .run = tsd_search_run},
     {.name = "annotate",
-     .summary = "Note what happened at a time, on series or globally; list and delete such notes.",
+     .summary = "Annotate a time, on series or globally; list and delete annotations.",
      .usage = "TIME DESCRIPTION [METRIC tag=value ...] [--end TIME] [--notes TEXT] [--field NAME=TEXT]\n"
-              "list START END [METRIC tag=value ...]\ndelete START END [METRIC tag=value ...]",
+              "list START END [METRIC tag=value ...]\n"
+              "delete START END [METRIC tag=value ...]",
      .opts = tsd_annotate_opts,
      .details =
-         "TIME as in tsd query. With METRIC the note is on every series that has these tags; without, it is "
-         "global. A note at a\n"
-         "time that has one replaces it.",
+         "TIME as in tsd query. TIME is as above. With METRIC the annotation is on every series that has "
+         "these tags; without, it is global. An annotation replaces\n"
+         "an earlier one of the same time.",
      .examples = "tsd annotate now 'new release' web.hits domain=example.org\n"
                  "tsd annotate list 2026/11/01 now",
      .run = tsd_annotate_run},
     {.name = "flush",
      .also = "compact sync",
-     .summary = "Write what is in memory to files; with --compact merge files too.",
-     .usage = "[--compact] [--host HOST] [--port PORT]\n[--compact] --data DIR",
+     .summary = "Write points from memory to files; with --compact also merge files.",
+     .usage = "[--compact] [--host HOST] [--port PORT]\n"
+              "[--compact] --data DIR",
      .opts = tsd_flush_opts,
-     .details = "Nothing needs this: points are safe before. It makes backups of the folder smaller and "
-                "starts faster.",
+     .details = "This is never necessary, since points are safe before. It makes backups of the folder "
+                "smaller and starts faster.",
      .examples = "tsd flush\n"
                  "tsd flush --compact --data ./data",
      .run = tsd_flush_run},
     {.name = "fsck",
      .also = "check repair verify",
-     .summary = "Check all of a stopped store; with --repair make it whole.",
+     .summary = "Check a whole stopped store; with --repair repair it.",
      .usage = "--data DIR [--repair] [--format text|json] [--quiet]",
      .opts = tsd_fsck_opts,
      .details =
          "Every byte is read and compared with its checksum, summaries with points, files with the manifest "
          "and the catalog.\n"
-         "A line begins with: damage (bytes are not what was written), lost (points that can't be read: "
+         "A line begins with: damage (bytes are not what was written), lost (points that cannot be read: "
          "series and times),\n"
-         "note (what a crash leaves; the next start mends it), done (what was repaired).\n"
-         "\n"
-         "--repair keeps every row, name and cell that can be read. Damaged files are moved to DIR/damaged, "
-         "never deleted.\n"
-         "A point that is lost may have overwritten an older one, which is seen again then.",
+         "note (remains of a crash, which the next start cleans up), done (what was "
+         "repaired).\n\n"
+         "--repair keeps every row, name and small cell that can be read. Damaged files are "
+         "moved to DIR/damaged, never deleted.\n"
+         "A lost point may have overwritten an older one, which is "
+         "visible again then.",
      .exits = "0 clean, 1 repaired, 4 damage left, 8 it could not be done, 2 wrong usage",
      .examples = "tsd fsck --data ./data\n"
                  "tsd fsck --data ./data --repair",
      .run = tsd_fsck_run},
     {.name = "collect",
      .also = "weblog weblogs follow agent tcollector",
-     .summary = "Measure this host and send its vital signs to a daemon.",
+     .summary = "Measure this host and send the points to a daemon.",
      .usage =
          "[--server HOST:PORT[,HOST:PORT]] [--only NAMES] [--skip NAMES] [--config FILE] [--KEY VALUE ...]\n"
-         "--once [--format text]\n--list [--format csv]\nweblog-import FILE... [--server HOST:PORT] "
-         "[--format text] [--max-errors N] [--KEY VALUE ...]\nweblog-try FILE... [--KEY VALUE ...]",
+         "--once [--format text]\n"
+         "--list [--format csv]\n"
+         "weblog-import FILE... [--server HOST:PORT] "
+         "[--format text] [--max-errors N] [--KEY VALUE ...]\n"
+         "weblog-try FILE... [--KEY VALUE ...]",
      .opts = tsd_collect_opts,
      .tables = collect_tables,
      .other_tables = daemon_tables,
-     .details =
-         "Points wait in a folder until the daemon has them on disk: nothing is lost while it is away.\n"
-         "--format text shows what would be sent. Names, tags and units: --list and docs/COLLECTORS.md.\n"
-         "weblog-import reads finished logs of web servers (plain or packed as for import; - is standard "
-         "input) with the "
-         "keys\n"
-         "collect_weblog_format, collect_weblog_domain and their like. The same file again changes nothing; "
-         "files that\n"
-         "collect_weblog follows, or that were followed (collect_dir knows them), are left out.\n"
-         "weblog-try sends nothing: it shows the format of a log, what its first lines say or what is wrong "
-         "with "
-         "them,\n"
-         "its domains, and the points that the lines make.",
+     .details = "Points wait in a folder until the daemon has them on disk, so nothing is lost while it is "
+                "down.\n"
+                "--format text shows what would be sent. Names, tags and units: --list and "
+                "docs/COLLECTORS.md.\n"
+                "weblog-import reads finished logs of web servers (plain or compressed "
+                "as for import; - is standard input) with the keys\n"
+                "collect_weblog_format, "
+                "collect_weblog_domain and the other collect_weblog_ keys. Importing a file again changes "
+                "nothing; files that\n"
+                "collect_weblog follows, or has followed (as recorded in collect_dir), "
+                "are left out.\n"
+                "weblog-try sends nothing: it shows the format of a log, the fields of its "
+                "first lines or what is wrong with them,\n"
+                "its domains, and the points that the lines make.",
      .examples = "tsd collect --server tsd.example.org:4242\n"
                  "tsd collect --once --format text --only cpu,load",
      .run = tsd_collect_run},
@@ -283,7 +297,7 @@ static const struct tsd_cmd commands[] = {
      .run = tsd_version_run},
     {.name = "help",
      .also = "man usage",
-     .summary = "Print the page of a command, or the list of all.",
+     .summary = "Print the help page of a command, or the list of all commands.",
      .usage = "[COMMAND]",
      .examples = "tsd help\n"
                  "tsd help query",

@@ -17,9 +17,8 @@ const struct ts_conf_key col_conf_keys[] = {
     {.name = "collect_server",
      .type = TS_CONF_STR,
      .def = "127.0.0.1",
-     .help =
-         "Daemons to send to, HOST[:PORT], comma separated. The first that answers is used, the next when "
-         "it fails. Without PORT: TSD_PORT of the environment, else 4242."},
+     .help = "Daemons to send to, HOST[:PORT], comma separated. The first that answers is used, and the next "
+             "one when it fails. The default PORT is TSD_PORT of the environment, else 4242."},
     {.name = "collect_host",
      .type = TS_CONF_STR,
      .def = "",
@@ -27,28 +26,30 @@ const struct ts_conf_key col_conf_keys[] = {
     {.name = "collect_tags",
      .type = TS_CONF_STR,
      .def = "",
-     .help = "Further tags of every point: dc=fra,rack=r1. A point that has the key keeps its own."},
+     .help = "Further tags of every point: dc=fra,rack=r1. A point that already has the key keeps its own "
+             "value."},
     {.name = "collect_prefix",
      .type = TS_CONF_STR,
      .def = "",
-     .help = "In front of every metric, with its dot: \"web.\"."},
+     .help = "Prefix of every metric, with its dot: \"web.\"."},
     {.name = "collect_only",
      .type = TS_CONF_STR,
      .def = "",
-     .help = "Collectors to run, comma separated, * and ? allowed. Empty = all that need not be asked for."},
+     .help = "Collectors to run, comma separated, * and ? allowed. Empty = all that run by default."},
     {.name = "collect_skip",
      .type = TS_CONF_STR,
      .def = "",
-     .help = "Collectors not to run, written the same way."},
+     .help = "Collectors not to run, in the same form."},
     {.name = "collect_interval_s",
      .type = TS_CONF_INT,
      .def = "0",
      .max = 86400,
-     .help = "Seconds between two reads of the host collectors. 0 = each its own (tsd collect --list)."},
+     .help = "Seconds between two reads of the host collectors. 0 = the interval of each collector (tsd "
+             "collect --list)."},
     {.name = "collect_dir",
      .type = TS_CONF_STR,
      .def = "",
-     .help = "Folder for points that wait and for checkpoints. Empty = what systemd gives, "
+     .help = "Folder for waiting points and for checkpoints. Empty = the folder that systemd provides, "
              "/var/lib/tsd-collect for "
              "root, else ~/.local/state/tsd-collect. none = memory only."},
     {.name = "collect_spool_bytes",
@@ -56,50 +57,50 @@ const struct ts_conf_key col_conf_keys[] = {
      .def = "512M",
      .min = 64 << 10,
      .max = 1024 * GIB,
-     .help =
-         "Most bytes of points that wait (about 100 a point). When full, the oldest sixteenth is dropped, "
-         "counted and logged."},
+     .help = "Most bytes of waiting points (about 100 a point). When this is reached, the oldest sixteenth "
+             "is dropped, counted and logged."},
     {.name = "collect_later_bytes",
      .type = TS_CONF_BYTES,
      .def = "64M",
      .min = 64 << 10,
      .max = 1024 * GIB,
-     .help = "Most bytes of points put aside because the daemon takes others but not their series (its "
-             "max_series is "
-             "reached); they are sent again later."},
+     .help = "Most bytes of points put aside because the daemon refuses their series but accepts others (its "
+             "max_series is reached); they are sent again later."},
     {.name = "collect_repeat_interval_s",
      .type = TS_CONF_INT,
      .def = "0",
      .max = 86400,
-     .help = "Leave out a value that repeats the last one for so long, as tcollector does (300 there). 0 = "
-             "send all."},
+     .help = "Leave out values that repeat the last one sent for at most this long, as tcollector does (300 "
+             "there). 0 = send all."},
     {.name = "collect_send_delay_ms",
      .type = TS_CONF_INT,
      .def = "1000",
      .max = 600000,
-     .help = "Points wait up to so long (at random) for others to come, so that hosts do not send at once."},
+     .help = "Points wait up to this long (at random) for further ones, so that hosts do not all send at the "
+             "same time."},
     {.name = "collect_timeout_s",
      .type = TS_CONF_INT,
      .def = "60",
      .min = 1,
      .max = 3600,
-     .help = "To connect, and for the answer to a block; then the next address is tried."},
+     .help = "Time to connect, and to wait for the answer to a block; after it the next address is tried."},
     {.name = "collect_retry_max_s",
      .type = TS_CONF_INT,
      .def = "60",
      .min = 1,
      .max = 3600,
-     .help = "Longest pause between attempts when no daemon answers; it begins with 1 s and doubles."},
+     .help =
+         "Longest pause between attempts while no daemon answers; the pause begins with 1 s and doubles."},
     {.name = "collect_reconnect_s",
      .type = TS_CONF_INT,
      .def = "0",
      .max = 86400 * 30,
-     .help = "Go back to the first address after so long on another one. 0 = stay."},
+     .help = "Return to the first address after this time on another one. 0 = stay."},
     {.name = "collect_root",
      .type = TS_CONF_STR,
      .def = "",
-     .help =
-         "In front of /proc, /sys and mount points: /host in a container that has the host's root there."},
+     .help = "Prefix of /proc, /sys and mount points: /host in a container where the host's root is mounted "
+             "there."},
     {.name = "collect_net_include",
      .type = TS_CONF_STR,
      .def = "*",
@@ -107,17 +108,18 @@ const struct ts_conf_key col_conf_keys[] = {
     {.name = "collect_net_exclude",
      .type = TS_CONF_STR,
      .def = "",
-     .help = "Network interfaces to leave out of these, for instance veth*,docker*."},
+     .help = "Network interfaces among these to leave out, for instance veth*,docker*."},
     {.name = "collect_disk_exclude",
      .type = TS_CONF_STR,
      .def = "loop*,ram*,zram*",
-     .help = "Block devices to leave out, by the kernel's names. Devices that never did anything are left "
+     .help = "Block devices to leave out, by the kernel's names. Devices without any request so far are left "
              "out anyway."},
     {.name = "collect_fs_exclude_types",
      .type = TS_CONF_STR,
      .def = "autofs,cgroup*,debugfs,devtmpfs,nfs*,cifs,smb*,9p,ceph,rpc_pipefs,rootfs,squashfs,fuse.*,"
             "tracefs,nsfs",
-     .help = "Types of file systems to leave out; asking a remote one may hang while its server is away."},
+     .help = "Types of file systems to leave out; reading a remote one may hang while its server is "
+             "unreachable."},
     {.name = "collect_fs_exclude_mounts",
      .type = TS_CONF_STR,
      .def = "/dev/*,/sys/*,/proc/*,/lib/*,/var/lib/kubelet/*,/var/lib/docker/*,/run/credentials/*",
@@ -155,18 +157,17 @@ const struct ts_conf_key col_conf_keys[] = {
     {.name = "collect_cgroups_exclude",
      .type = TS_CONF_STR,
      .def = "*session-*.scope,*/run-*,*/user@*/*",
-     .help = "Paths of cgroups to leave out with all below them (* matches / too)."},
+     .help = "Paths of cgroups to leave out, with all cgroups below them (* matches / too)."},
     {.name = "collect_interrupts_per_cpu",
      .type = TS_CONF_BOOL,
      .def = "true",
-     .help = "Interrupts of each core, as tcollector has them. false = sums: on large machines far fewer "
-             "series."},
+     .help = "Report interrupts of each core, as tcollector does. false = sums, which on large machines are "
+             "far fewer series."},
     {.name = "collect_programs_dir",
      .type = TS_CONF_STR,
      .def = "",
-     .help =
-         "Folder of programs that print points, as tcollector's: 0/x runs for ever, 60/y is started every "
-         "60 s. Empty = none."},
+     .help = "Folder of programs that print points, as for tcollector: 0/x runs for ever, 60/y is started "
+             "every 60 s. Empty = none."},
     {.name = "collect_commands",
      .type = TS_CONF_STR,
      .def = "",
@@ -177,13 +178,13 @@ const struct ts_conf_key col_conf_keys[] = {
      .def = "15",
      .min = 1,
      .max = 3600,
-     .help = "New, changed and removed files in that folder are noticed after so long."},
+     .help = "Interval at which that folder is checked for new, changed and removed files."},
     {.name = "collect_programs_silence_s",
      .type = TS_CONF_INT,
      .def = "600",
      .max = 86400 * 30,
-     .help = "A program that runs for ever and prints no line for so long is stopped and started again. 0 = "
-             "never."},
+     .help = "A program that runs for ever but prints no line for this long is stopped and started again. 0 "
+             "= never."},
     {.name = "collect_programs_retry_max_s",
      .type = TS_CONF_INT,
      .def = "3600",
@@ -199,15 +200,15 @@ const struct ts_conf_key col_conf_keys[] = {
     {.name = "collect_scrape_honor_labels",
      .type = TS_CONF_STR,
      .def = "",
-     .help = "NAMEs of collect_scrape whose labels host and job stand, separated by commas, with * and ?: "
-             "pages that speak for others, such as "
-             "a push gateway. Those of all other pages are called exported_host and exported_job."},
+     .help = "NAMEs of collect_scrape whose labels host and job are kept, separated by commas, with * and ?: "
+             "for pages that report for others, such as a push gateway. These labels of all other pages "
+             "become exported_host and exported_job."},
     {.name = "collect_scrape_timeout_ms",
      .type = TS_CONF_INT,
      .def = "5000",
      .min = 10,
      .max = 600000,
-     .help = "To fetch one page as a whole."},
+     .help = "Time to fetch one whole page."},
     {.name = "collect_scrape_bytes",
      .type = TS_CONF_BYTES,
      .def = "8M",
@@ -219,12 +220,12 @@ const struct ts_conf_key col_conf_keys[] = {
      .def = "10000",
      .min = 1,
      .max = 10000000,
-     .help = "Most samples taken of one page, or of all files of collect_textfile_dir; the rest is left out "
-             "and counted."},
+     .help = "Most samples read from one page, or from all files of collect_textfile_dir; further ones are "
+             "left out and counted."},
     {.name = "collect_nginx_status",
      .type = TS_CONF_STR,
      .def = "",
-     .help = "Pages of nginx's stub_status to fetch every 15 s, written as in collect_scrape; /nginx_status "
+     .help = "Pages of nginx's stub_status to fetch every 15 s, in the form of collect_scrape; /nginx_status "
              "if there is no path."},
     {.name = "collect_apache_status",
      .type = TS_CONF_STR,
@@ -233,13 +234,13 @@ const struct ts_conf_key col_conf_keys[] = {
     {.name = "collect_systemd_units",
      .type = TS_CONF_STR,
      .def = "*.service,*.timer",
-     .help =
-         "Units of systemd whose state is reported each, comma separated, * and ? allowed; all are counted."},
+     .help = "Units of systemd whose state is reported one by one, comma separated, * and ? allowed; all "
+             "units are counted."},
     {.name = "collect_textfile_dir",
      .type = TS_CONF_STR,
      .def = "",
-     .help = "Folder whose files *.prom hold samples in Prometheus' text format, as for node_exporter. Empty "
-             "= none."},
+     .help = "Folder whose files *.prom contain samples in Prometheus' text format, as for node_exporter. "
+             "Empty = none."},
     {.name = "collect_weblog",
      .type = TS_CONF_STR,
      .def = "",
@@ -248,11 +249,11 @@ const struct ts_conf_key col_conf_keys[] = {
     {.name = "collect_weblog_format",
      .type = TS_CONF_STR,
      .def = "auto",
-     .help =
-         "Their lines: auto (the first lines of each file decide: json, vhost_combined, combined, common, "
-         "vhost_common, haproxy, cloudfront or iis), one of these, or a string as in nginx's "
-         "log_format or Apache's LogFormat; iis with its fields, iis:date time ..., where no line #Fields "
-         "names them."},
+     .help = "Format of their lines: auto (detected from the first lines of each file: json, vhost_combined, "
+             "combined, common, "
+             "vhost_common, haproxy, cloudfront or iis), one of these, or a string as in nginx's "
+             "log_format or Apache's LogFormat; iis with its fields, iis:date time ..., if no line #Fields "
+             "names them."},
     {.name = "collect_weblog_domain",
      .type = TS_CONF_STR,
      .def = "auto",
@@ -263,55 +264,52 @@ const struct ts_conf_key col_conf_keys[] = {
      .type = TS_CONF_CHOICE,
      .def = "count",
      .choices = "count|drop|tag",
-     .help = "What becomes of requests of programs (crawlers, monitors, libraries), by words of their user "
-             "agent: count like others; drop: they are "
-             "no requests then, web.log.lines state=bot says how many there were; tag: every request has the "
-             "tag bot=yes or bot=no, which makes up to twice as many series."},
+     .help = "How requests of programs (crawlers, monitors, libraries), recognised by words in their user "
+             "agents, are handled. count: like others; drop: they are left out, and web.log.lines state=bot "
+             "counts them; tag: every request gets the tag bot=yes or bot=no, which makes up to twice as "
+             "many series."},
     {.name = "collect_weblog_bucket_s",
      .type = TS_CONF_INT,
      .def = "60",
      .min = 1,
      .max = 900,
-     .help = "Requests are counted in buckets of so many seconds; it must divide 900."},
+     .help = "Length in seconds of the buckets in which requests are counted; it must divide 900."},
     {.name = "collect_weblog_send_s",
      .type = TS_CONF_INT,
      .def = "10",
      .min = 1,
      .max = 3600,
-     .help = "A bucket that changed is sent after so long, and again after each further change: its count so "
-             "far."},
+     .help = "A bucket that changed is sent after this time with its current count, and again after each "
+             "further change."},
     {.name = "collect_weblog_poll_ms",
      .type = TS_CONF_INT,
      .def = "1000",
      .min = 10,
      .max = 60000,
-     .help = "Pause between two looks at the files."},
+     .help = "Interval at which the files are checked."},
     {.name = "collect_weblog_late_s",
      .type = TS_CONF_INT,
      .def = "600",
      .max = 86400,
-     .help =
-         "Counts of a bucket are kept so long after their last change. Later lines count as well, in points "
-         "some ms behind the bucket's."},
+     .help = "Counts of a bucket are kept for this long after their last change. Later lines count too, in "
+             "points some ms after the bucket's."},
     {.name = "collect_weblog_rotated_s",
      .type = TS_CONF_INT,
      .def = "300",
      .min = 1,
      .max = 86400,
-     .help = "A rotated log is read on until nothing was added for so long."},
+     .help = "A rotated log is read until nothing has been added for this long."},
     {.name = "collect_weblog_olddir",
      .type = TS_CONF_STR,
      .def = "",
-     .help = "Folders where rotated logs are looked for besides their own, comma separated: logrotate's "
-             "olddir. A "
-             "relative one counts from the log's folder."},
+     .help = "Further folders with rotated logs, comma separated: logrotate's olddir. A relative one is "
+             "relative to the log's folder."},
     {.name = "collect_weblog_keep_days",
      .type = TS_CONF_INT,
      .def = "30",
      .max = 36500,
-     .help = "Days for which places in logs are kept: of rotated files after they were last seen, and of "
-             "logs that "
-             "collect_weblog does not name any more. 0 = for ever."},
+     .help = "Days for which positions in logs are kept: of rotated files after they were last seen, and of "
+             "logs that collect_weblog no longer names. 0 = for ever."},
     {.name = "collect_weblog_domains",
      .type = TS_CONF_INT,
      .def = "100",
@@ -328,21 +326,21 @@ const struct ts_conf_key col_conf_keys[] = {
      .def = "168",
      .min = 1,
      .max = 876000,
-     .help = "Hours without a request after which a domain or path gives way to a new one where the two "
-             "limits above "
-             "are reached; one that never answered with 2xx gives way at once to one that does."},
+     .help = "Hours without a request after which a domain or path may be replaced by a new one if one of "
+             "the two limits above is reached; one that never answered with 2xx is replaced at once by one "
+             "that does."},
     {.name = "collect_weblog_path_depth",
      .type = TS_CONF_INT,
      .def = "1",
      .max = 16,
-     .help = "Folders of a path that make the tag path: 1 = /a of /a/b/c. 0 = no such tag."},
+     .help = "Number of folders of a path in the tag path: 1 = /a of /a/b/c. 0 = no such tag."},
     {.name = "collect_weblog_cells",
      .type = TS_CONF_INT,
      .def = "50000",
      .min = 1000,
      .max = 10000000,
-     .help = "Most counts kept (a bucket of a domain and path, 250 bytes); above it old buckets are given up "
-             "early, see collect_weblog_late_s."},
+     .help = "Most counts in memory (one for a bucket, domain and path, 250 bytes each); above it old "
+             "buckets are closed before collect_weblog_late_s."},
     {.name = NULL},
 };
 
@@ -374,6 +372,6 @@ int col_state_dir(const struct ts_conf *conf, char out[PATH_MAX], struct ts_erro
         (void)snprintf(out, PATH_MAX, "%s/.local/state/tsd-collect", home);
     else
         return ts_error_set(err, TS_EINVAL,
-                            "no folder for points that wait: set collect_dir (none = memory only)");
+                            "no folder for waiting points: set collect_dir (none = memory only)");
     return 0;
 }

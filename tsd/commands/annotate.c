@@ -9,8 +9,8 @@
 
 const struct ts_opt tsd_annotate_opts[] = {
     TSD_DOOR_OPTS,
-    {.name = "end", .arg = "TIME", .help = "When what is noted ended."},
-    {.name = "notes", .arg = "TEXT", .help = "More than the description says."},
+    {.name = "end", .arg = "TIME", .help = "End of the annotated event."},
+    {.name = "notes", .arg = "TEXT", .help = "Further details."},
     {.name = "field", .arg = "NAME=TEXT", .help = "A free text field; may stand several times."},
     {.name = NULL},
 };
@@ -22,7 +22,8 @@ static int annotate_time(const char *word, int64_t *out_ms, struct ts_error *err
 
 /* --- which series --- */
 
-/* TSUIDs of the series that words name, "METRIC tag=value ..."; "" for no words: a global note. The caller's. */
+/* TSUIDs of the series that words name, "METRIC tag=value ..."; "" for no words: a global note. The
+ * caller's. */
 static int annotate_series(struct tsd_meta_client *door, size_t skip, json_t **out, struct ts_error *err)
 {
     const struct tsd_args *args = door->args;
@@ -190,9 +191,8 @@ int tsd_annotate_run(const struct tsd_args *args)
     const char *word = args->n_words ? args->words[0] : "";
     bool list = strcmp(word, "list") == 0, erase = strcmp(word, "delete") == 0;
     if (args->n_words < (list || erase ? 3u : 2u))
-        return tsd_usage(args,
-                         "the words are TIME DESCRIPTION, or list START END, or delete START END; then a "
-                         "series or none");
+        return tsd_usage(args, "the words must be TIME DESCRIPTION, or list START END, or delete START END; "
+                               "a series may follow");
     for (unsigned i = 0; i < args->n_uses; i++)
         if (args->uses[i].name && !strcmp(args->uses[i].name, "field") && !strchr(args->uses[i].value, '='))
             return tsd_usage(args, "--field takes NAME=TEXT");

@@ -35,7 +35,7 @@ int tsd_client_or_data(const struct tsd_args *args)
 {
     if (tsd_args_has(args, "data") && (tsd_args_has(args, "host") || tsd_args_has(args, "port")))
         return tsd_usage(args,
-                         "--data works on a folder, --host and --port on a daemon: give one of the two");
+                         "--data works on a folder, --host and --port on a daemon: give only one of the two");
     return TSD_EXIT_OK;
 }
 
@@ -146,7 +146,7 @@ static int client_body(const struct tsd_client_req *req, const struct tsd_parser
     if (req->sink && pr->status_code < 300)
         return req->sink(req->arg, pr->piece, err);
     int rc = ts_buf_slice(&reply->body, pr->piece);
-    return rc < 0 ? ts_error_set(err, rc, "the answer is too large to be kept whole") : 0;
+    return rc < 0 ? ts_error_set(err, rc, "the answer is too large to hold in memory") : 0;
 }
 
 /* Use [p, p + n), n == 0: the daemon closed. 1: the answer is complete. */

@@ -206,13 +206,14 @@ void tsd_cmd_page(const struct tsd_cmd *cmd, struct ts_buf *out)
 
 void tsd_cmd_list(const struct tsd_cmd *table, struct ts_buf *out)
 {
-    ts_buf_str(out, "tsd - a time series database: takes points, keeps them, answers queries\n\n"
-                    "Usage:\n  tsd COMMAND [options] [words]\n\nCommands:\n");
+    ts_buf_str(out, "tsd - a time series database: stores points and answers queries\n\nUsage:\n  tsd "
+                    "COMMAND [options] [words]\n\nCommands:\n");
     for (const struct tsd_cmd *c = table; c->name; c++)
         ts_buf_printf(out, "  %-9s %s\n", c->name, c->summary);
-    ts_buf_str(out, "\nEach command has a page: tsd help COMMAND.\n\nExamples:\n  tsd serve --data ./data\n"
-                    "  tsd query 2026/11/01 2026/11/04 sum web.hits --by day\n\n"
-                    "Exit codes: 0 fine, 1 failed, 2 wrong usage, 3 damaged data.\n");
+    ts_buf_str(out,
+               "\nEach command has a help page: tsd help COMMAND.\n\nExamples:\n  tsd serve --data ./data\n"
+               "  tsd query 2026/11/01 2026/11/04 sum web.hits --by day\n\n"
+               "Exit codes: 0 fine, 1 failed, 2 wrong usage, 3 damaged data.\n");
 }
 
 /* --- finding --- */

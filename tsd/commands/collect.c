@@ -32,16 +32,17 @@ const struct ts_opt tsd_collect_opts[] = {
     {.name = "only", .arg = "NAMES", .help = "Run these collectors, comma separated, * and ? allowed."},
     {.name = "skip", .arg = "NAMES", .help = "Do not run these."},
     {.name = "once",
-     .help = "Read every collector once, deliver, and end (those that need two reads take a second)."},
+     .help = "Read every collector once, deliver the points, and end (collectors that need two reads take a "
+             "second)."},
     {.name = "format",
      .arg = "text",
      .help = "Print put lines on standard output instead of sending. With --list: text or csv."},
     {.name = "replace",
-     .help = "weblog-import: count files again that were imported with other keys; what they counted then is "
-             "set to 0."},
+     .help = "With weblog-import: count files again that were imported with other keys, and set their "
+             "earlier counts to 0."},
     {.name = "max-errors",
      .arg = "N",
-     .help = "With weblog-import: bad lines that are listed; all are counted. Default 20."},
+     .help = "With weblog-import: most bad lines to list; all are counted. Default 20."},
     {.name = "list", .help = "Print every collector and metric with its unit, and end."},
     {.name = "print-config",
      .help = "Print all keys with their present values as a file for --config, and end."},

@@ -6,10 +6,10 @@
 #include "tsd/commands/selection_args.h"
 
 const struct ts_opt tsd_delete_opts[] = {
-    {.name = "dry-run", .letter = 'n', .help = "Tell what would be deleted, and delete nothing."},
+    {.name = "dry-run", .letter = 'n', .help = "Show what would be deleted, and delete nothing."},
     {.name = "kinds",
      .arg = "KINDS",
-     .help = "points, rollups, histograms, with commas between, or all. Default points."},
+     .help = "points, rollups, histograms, separated by commas, or all. Default points."},
     {.name = "tz", .arg = "ZONE", .help = "Zone of dates, for example Europe/Berlin. Default UTC."},
     TSD_ANSWER_OPTS,
     {.name = NULL},

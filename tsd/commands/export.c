@@ -16,7 +16,7 @@ const struct ts_opt tsd_export_opts[] = {
     {.name = "from", .arg = "TIME", .help = "First time, as in tsd query. Default: the first point."},
     {.name = "to",
      .arg = "TIME",
-     .help = "Last time, inclusive; a day, month or year is in the range whole. Default: the last point."},
+     .help = "Last time, inclusive; of a day, month or year, its end. Default: the last point."},
     {.name = NULL},
 };
 
@@ -35,7 +35,7 @@ static int export_words(const struct tsd_args *args, struct tsd_lines_spec *spec
     }
     spec->tags = tags;
     if (spec->n_tags && !spec->metric.n)
-        return tsd_usage(args, "tags need the METRIC in front");
+        return tsd_usage(args, "tags need a METRIC before them");
     return TSD_EXIT_OK;
 }
 

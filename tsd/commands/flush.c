@@ -7,8 +7,8 @@
 #include "tsd/commands/local.h"
 
 const struct ts_opt tsd_flush_opts[] = {
-    {.name = "compact", .help = "Merge files afterwards and wait until that is done."},
-    {.name = "data", .arg = "DIR", .help = "Do it in this folder; no daemon may use it."},
+    {.name = "compact", .help = "Then merge files, and wait until that is done."},
+    {.name = "data", .arg = "DIR", .help = "Work on this folder; no daemon may use it."},
     TSD_CLIENT_OPTS,
     {.name = "config",
      .arg = "FILE",

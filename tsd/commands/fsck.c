@@ -19,10 +19,10 @@
 enum fsck_exit { FSCK_CLEAN = 0, FSCK_REPAIRED = 1, FSCK_LEFT = 4, FSCK_ERROR = 8 };
 
 const struct ts_opt tsd_fsck_opts[] = {
-    {.name = "data", .arg = "DIR", .help = "The folder of the store; no daemon may use it. Needed."},
-    {.name = "repair", .help = "Make the store whole. What is damaged is moved to DIR/damaged."},
+    {.name = "data", .arg = "DIR", .help = "The folder of the store; no daemon may use it. Required."},
+    {.name = "repair", .help = "Repair the store. Damaged files are moved to DIR/damaged."},
     {.name = "format", .arg = "FORMAT", .help = "text or json (one object a line). Default text."},
-    {.name = "quiet", .letter = 'q', .help = "Print damage and losses alone: no notes, no summary."},
+    {.name = "quiet", .letter = 'q', .help = "Print only damage and losses: no notes, no summary."},
     {.name = NULL},
 };
 

@@ -20,12 +20,13 @@
 const struct ts_opt tsd_import_opts[] = {
     {.name = "data",
      .arg = "DIR",
-     .help = "Write straight into this folder; no daemon may use it. Made if it is missing or empty."},
+     .help = "Write directly into this folder; no daemon may use it. A store is created if it is missing or "
+             "empty."},
     TSD_CLIENT_OPTS,
     {.name = "config",
      .arg = "FILE",
      .help = "With --data: the daemon's configuration, for its rules of names and its storage keys."},
-    {.name = "max-errors", .arg = "N", .help = "Bad lines that are listed; all are counted. Default 20."},
+    {.name = "max-errors", .arg = "N", .help = "Most bad lines to list; all are counted. Default 20."},
     {.name = NULL},
 };
 

@@ -106,7 +106,7 @@ static int store_take(void *sink, const char *file, struct ts_slice lines, uint6
         store_wait(s);
     s->im->n_points = s->in.n_points;
     const char *why = sto_store_refusing(s->store);
-    return why ? ts_error_set(err, TS_EIO, "%s:%llu: points are no longer taken: %s", file,
+    return why ? ts_error_set(err, TS_EIO, "%s:%llu: points are no longer accepted: %s", file,
                               (unsigned long long)*line, why)
                : 0;
 }

@@ -211,17 +211,16 @@ static int tcp_answer(struct tcp_sink *s, struct ts_slice line, struct ts_error 
         return tcp_sync_error(line, err);
     static const char unknown[] = "unknown command: sync";
     if (line.n >= sizeof unknown - 1 && memcmp(line.p, unknown, sizeof unknown - 1) == 0)
-        return ts_error_set(
-            err, TS_EBACKEND,
-            "what answers at %s:%s knows no sync, which is how tsd confirms points: it is an OpenTSDB, or "
-            "a tsd with mode = ro. Name tsd's own port",
-            s->main.host, s->main.port);
+        return ts_error_set(err, TS_EBACKEND,
+                            "the server at %s:%s does not know sync, by which tsd confirms points: it is an "
+                            "OpenTSDB, or a tsd with mode = ro. Name tsd's own port",
+                            s->main.host, s->main.port);
     if (line.n < 4 || memcmp(line.p, "ok ", 3) != 0 ||
         ts_num_parse_int((struct ts_slice){line.p + 3, line.n - 3}, &n_ok, NULL) < 0)
         return 0;
     struct tcp_block *b = &s->blocks[s->head];
     if (s->n_used == 0 || b == s->fill || (uint64_t)n_ok < s->n_ok || (uint64_t)n_ok - s->n_ok > b->n)
-        return ts_error_set(err, TS_EPARSE, "what answers at %s:%s is no tsd: it says \"%.*s\" to sync",
+        return ts_error_set(err, TS_EPARSE, "the server at %s:%s is not a tsd: it answers \"%.*s\" to sync",
                             s->main.host, s->main.port, (int)(line.n > 80 ? 80 : line.n), line.p);
     uint64_t taken = (uint64_t)n_ok - s->n_ok, n_bad = s->im->n_bad;
     s->n_ok = (uint64_t)n_ok;
@@ -242,14 +241,14 @@ static int tcp_recv(struct tcp_sink *s, struct ts_error *err)
 {
     char *room = ts_buf_reserve(&s->in, 16384);
     if (!room)
-        return ts_error_set(err, TS_ELIMIT, "the daemon sends a line without end");
+        return ts_error_set(err, TS_ELIMIT, "the daemon sends an endless line");
     ssize_t got = recv(s->main.fd, room, 16384, MSG_DONTWAIT);
     if (got < 0 && (errno == EAGAIN || errno == EINTR))
         return 0;
     if (got <= 0)
         return ts_error_sys(err, TS_EIO, got < 0 ? errno : ECONNRESET,
-                            "the daemon at %s:%s went away; %llu points are safe", s->main.host, s->main.port,
-                            (unsigned long long)s->im->n_points);
+                            "the daemon at %s:%s closed the connection; %llu points are safe", s->main.host,
+                            s->main.port, (unsigned long long)s->im->n_points);
     s->in.n += (size_t)got;
     char *p = s->in.p, *end = p + s->in.n, *nl;
     while ((nl = memchr(p, '\n', (size_t)(end - p)))) {
@@ -281,8 +280,9 @@ static int tcp_send_some(struct tcp_sink *s, struct tcp_block *b, struct ts_erro
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return 0;
     if (n < 0)
-        return ts_error_sys(err, TS_EIO, errno, "the daemon at %s:%s went away; %llu points are safe",
-                            s->main.host, s->main.port, (unsigned long long)s->im->n_points);
+        return ts_error_sys(err, TS_EIO, errno,
+                            "the daemon at %s:%s closed the connection; %llu points are safe", s->main.host,
+                            s->main.port, (unsigned long long)s->im->n_points);
     b->sent += (size_t)n;
     return 0;
 }

@@ -11,8 +11,8 @@
 #include <string.h>
 
 const struct ts_opt tsd_last_opts[] = {
-    {.name = "count", .letter = 'n', .arg = "N", .help = "Points of each series. Default 1."},
-    {.name = "at", .arg = "TIME", .help = "Only points at or before this time. Default: all there are."},
+    {.name = "count", .letter = 'n', .arg = "N", .help = "Number of points of each series. Default 1."},
+    {.name = "at", .arg = "TIME", .help = "Only points at or before this time. Default: all points."},
     {.name = "tz",
      .arg = "ZONE",
      .help = "Zone of --at and of times in text, for example Europe/Berlin. Default UTC."},

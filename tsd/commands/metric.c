@@ -108,5 +108,5 @@ int tsd_metric_run(const struct tsd_args *args)
             code = metric_uid(args, words, 3);
         return code == TSD_EXIT_OK ? tsd_meta_client_run(args, TSD_LOCAL_READ, metric_kind) : code;
     }
-    return tsd_usage(args, "say show METRIC, or set METRIC kind=count unit=hits");
+    return tsd_usage(args, "the words must be show METRIC, or set METRIC kind=count unit=hits");
 }

@@ -24,9 +24,7 @@ const struct ts_opt tsd_query_opts[] = {
     {.name = "by",
      .arg = "KEYS",
      .help = "Totals by minute, 10m or any duration, hour, day, week, month, quarter, year, hourofday, "
-             "weekday and "
-             "tag keys, with commas between. "
-             "May stand several times."},
+             "weekday and tag keys, separated by commas. May be given several times."},
     {.name = "tz",
      .arg = "ZONE",
      .help = "Zone of dates, days and hours, for example Europe/Berlin. Default UTC."},
@@ -35,29 +33,27 @@ const struct ts_opt tsd_query_opts[] = {
      .help = "With --by: a row of 0, or without a value, for a cell without points."},
     {.name = "top",
      .arg = "N",
-     .help = "Only the N series with the highest rank, highest first. With --by: the N values of the tags "
-             "with the "
-             "highest total; with --columns of a tag the N rows of the other tags, or N columns if there are "
-             "none."},
-    {.name = "bottom", .arg = "N", .help = "The same with the lowest."},
+     .help = "Only the N series with the highest rank, highest first. With --by: the N combinations of tag "
+             "values with the highest total; if --columns names a tag, the N rows of the other tags, or N "
+             "columns if there are none."},
+    {.name = "bottom", .arg = "N", .help = "The same with the lowest rank."},
     {.name = "rank",
      .arg = "avg|max|min|sum|last|count",
-     .help = "What --top and --bottom of series go by. Default avg."},
-    {.name = "others", .help = "With --by and --top or --bottom: the rest as one row, (others)."},
+     .help = "What --top and --bottom rank series by. Default avg."},
+    {.name = "others", .help = "With --by and --top or --bottom: add the rest as one row, (others)."},
     {.name = "sort",
      .arg = "time|name|value",
-     .help = "With --by: order of rows. Default time; value where --top chooses and --by names no time."},
+     .help = "With --by: order of rows. Default time, or value if --top is given and --by names no time."},
     {.name = "compare",
      .arg = "1w",
-     .help =
-         "With --by: the same cells so long before (1d, 2weeks, 1month) beside each value, the difference "
-         "and the ratio."},
+     .help = "With --by: show beside each value the one so long before (1d, 2weeks, 1month), the difference "
+             "and the ratio."},
     {.name = "columns",
      .arg = "KEY",
      .help = "With --by: a column for each value of this key of --by (a tag, weekday or hourofday)."},
     {.name = "partial",
-     .help = "With --by and CSV: a last column that says whether the range cuts the row's interval. Text "
-             "marks it by *."},
+     .help = "With --by and CSV: add a last column that says whether the range covers only a part of the "
+             "row's interval. Text marks such rows with *."},
     {.name = "where", .arg = "COND", .help = "Only points like value>10 or 'value>=0,value!=99'."},
     {.name = "format",
      .letter = 'f',
@@ -65,17 +61,16 @@ const struct ts_opt tsd_query_opts[] = {
      .help = "Form of the answer. Default text."},
     {.name = "times",
      .arg = "iso|epoch",
-     .help = "Times of points in text and CSV: ISO 8601 in the zone of --tz (default of text), or numbers."},
+     .help = "Form of times in text and CSV: ISO 8601 in the zone of --tz (default of text), or numbers."},
     {.name = "ms",
-     .help =
-         "Points of one second stay apart, and CSV and JSON have milliseconds. Else they become one by AGG."},
+     .help = "Keep points of one second apart, and print milliseconds in CSV and JSON. Otherwise AGG "
+             "combines them into one."},
     {.name = "plot",
      .arg = "FILE.png|FILE.svg|-",
-     .help = "Draw it into this file through gnuplot (-: PNG to standard output). Prints nothing unless "
-             "--format is given "
-             "too."},
+     .help = "Draw the answer into this file with gnuplot (-: PNG to standard output). Nothing is printed "
+             "unless --format is given too."},
     {.name = "explain",
-     .help = "Tell what would be read instead of reading it: series, files, rows, bytes, limits."},
+     .help = "Estimate the cost without running the query: series, files, rows, bytes, limits."},
     TSD_ANSWER_OPTS,
     {.name = NULL},
 };
@@ -328,13 +323,13 @@ static int query_check(const struct tsd_args *args)
     if (plot && tsd_plot_kind(plot, &svg, &err) < 0)
         return tsd_usage(args, "%s", err.text);
     if (plot && strcmp(plot, "-") == 0 && tsd_args_has(args, "format"))
-        return tsd_usage(args, "--plot - and --format both want standard output: give the picture a file");
+        return tsd_usage(args, "--plot - and --format both use standard output: give the picture a file");
     if (tsd_args_has(args, "fill") && !tsd_args_has(args, "by"))
         return tsd_usage(args, "--fill fills rows of --by; downsampling has its own fill policies");
     const char *fill = tsd_args_get(args, "fill");
     if (fill && strcasecmp(fill, "zero") != 0 && strcasecmp(fill, "null") != 0)
         return tsd_usage(
-            args, "--fill takes zero or null, not \"%s\"; without it cells without points are left out",
+            args, "--fill must be zero or null, not \"%s\"; without it cells without points are left out",
             fill);
     return tsd_client_or_data(args);
 }

@@ -10,7 +10,7 @@
 #include <string.h>
 
 const struct ts_opt tsd_scan_opts[] = {
-    {.name = "import", .help = "Print lines that tsd import takes, instead of rows."},
+    {.name = "import", .help = "Print lines for tsd import instead of rows."},
     {.name = "delete", .help = "Print lines as --import does, then delete these points."},
     {.name = "tz", .arg = "ZONE", .help = "Zone of dates, for example Europe/Berlin. Default UTC."},
     TSD_ANSWER_OPTS,

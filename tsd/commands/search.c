@@ -9,8 +9,8 @@
 
 const struct ts_opt tsd_search_opts[] = {
     TSD_DOOR_OPTS,
-    {.name = "limit", .arg = "N", .help = "At most so many lines. Default 0: all."},
-    {.name = "use-data-table", .help = "For scripts written for OpenTSDB: changes nothing."},
+    {.name = "limit", .arg = "N", .help = "Most lines to print. Default 0: all."},
+    {.name = "use-data-table", .help = "Accepted for scripts written for OpenTSDB; has no effect."},
     {.name = NULL},
 };
 
@@ -77,6 +77,6 @@ int tsd_search_run(const struct tsd_args *args)
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
         if (strcmp(types[i], args->words[0]) == 0)
             return tsd_meta_client_run(args, TSD_LOCAL_READ, search_run);
-    return tsd_usage(args, "\"%s\" is no search; there are lookup, tsmeta, tsuids, uidmeta and annotation",
+    return tsd_usage(args, "\"%s\" is not a search; there are lookup, tsmeta, tsuids, uidmeta and annotation",
                      args->words[0]);
 }

@@ -12,7 +12,7 @@ const struct ts_opt tsd_serve_opts[] = {
     {.name = "config",
      .arg = "FILE",
      .help = "Read keys from this file: lines \"key = value\". An opentsdb.conf is understood."},
-    {.name = "port", .letter = 'p', .arg = "PORT", .help = "Listen there: key port, default 4242."},
+    {.name = "port", .letter = 'p', .arg = "PORT", .help = "TCP port to listen on: key port, default 4242."},
     {.name = "print-config",
      .help = "Print all keys with their present values as a file for --config, and end."},
     {.name = NULL},
@@ -33,11 +33,12 @@ int tsd_serve_run(const struct tsd_args *args)
     if (port && ts_conf_set(args->conf, "port", ts_slice_str(port), "option --port", &err) < 0)
         return tsd_usage(args, "%s", err.text);
     if (args->n_words)
-        return tsd_usage(args, "\"%s\" is no option; the folder is named with --data", args->words[0]);
+        return tsd_usage(args, "\"%s\" is not an option; name the folder with --data", args->words[0]);
     if (tsd_args_has(args, "print-config"))
         return serve_print_config(args);
     if (!*ts_conf_str(args->conf, "data"))
         return tsd_usage(
-            args, "--data DIR is missing: the folder that holds the points; it is made if it is not there");
+            args,
+            "--data DIR is missing: name the folder for the points; it is created if it does not exist");
     return tsd_server_run(args->conf, &err) < 0 ? tsd_fail(&err) : TSD_EXIT_OK;
 }

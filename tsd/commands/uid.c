@@ -12,8 +12,8 @@
 
 const struct ts_opt tsd_uid_opts[] = {
     TSD_DOOR_OPTS,
-    {.name = "deleted", .help = "grep: deleted names, \"~ID~NAME\", instead of others."},
-    {.name = "ignore-case", .letter = 'i', .help = "grep: upper and lower case are the same."},
+    {.name = "deleted", .help = "grep: print deleted names, \"~ID~NAME\", instead of others."},
+    {.name = "ignore-case", .letter = 'i', .help = "grep: ignore case."},
     {.name = NULL},
 };
 const struct ts_opt tsd_mkmetric_opts[] = {TSD_DOOR_OPTS, {.name = NULL}};
@@ -38,7 +38,7 @@ static int uid_kind(const char *word, enum sto_uid_kind *out, struct ts_error *e
             return 0;
         }
     }
-    return ts_error_set(err, TS_EINVAL, "\"%s\" is no kind; there are metrics, tagk and tagv", word);
+    return ts_error_set(err, TS_EINVAL, "\"%s\" is not a kind; there are metrics, tagk and tagv", word);
 }
 
 /* "[KIND] WORD": *out_kind -1 without a kind. */
@@ -397,7 +397,7 @@ static int uid_fsck(struct tsd_meta_client *door, struct ts_buf *out, struct ts_
     json_t *root = NULL;
     bool fix = w.n && strcmp(w.words[0], "fix") == 0;
     if (w.n && !fix)
-        return ts_error_set(err, TS_EINVAL, "fsck takes no word but fix");
+        return ts_error_set(err, TS_EINVAL, "fsck accepts no word but fix");
     struct tsd_meta_client_req req = {
         .method = fix ? "POST" : "GET",
         .path = "api/uid/fsck",
@@ -437,7 +437,7 @@ static void uid_tree_line(const json_t *tree, const char *what, struct ts_buf *o
 /* There is nothing to do, and it says so: branches follow from the rules. */
 static int uid_treesync(struct tsd_meta_client *door, struct ts_buf *out, struct ts_error *err)
 {
-    static const char in_sync[] = "in sync: branches are made from its rules whenever they are asked for";
+    static const char in_sync[] = "in sync: branches are computed from its rules at each request";
     static const char off[] = "not enabled: it has no branches (POST /api/tree with enabled=true)";
     struct uid_words w = uid_rest(door, 1);
     json_t *root = NULL;
@@ -456,7 +456,7 @@ static int uid_treepurge(struct tsd_meta_client *door, struct ts_buf *out, struc
     json_t *root = NULL, *answer = NULL;
     bool all = w.n > 1 && (strcmp(w.words[1], "definition") == 0 || strcmp(w.words[1], "true") == 0);
     if (w.n > 1 && !all)
-        return ts_error_set(err, TS_EINVAL, "treepurge takes no second word but definition");
+        return ts_error_set(err, TS_EINVAL, "treepurge accepts no second word but definition");
     TS_TRY(uid_trees(door, w.words[0], &root, err));
     struct tsd_meta_client_req req = {.method = "DELETE",
                                       .path = "api/tree",
@@ -466,7 +466,7 @@ static int uid_treepurge(struct tsd_meta_client *door, struct ts_buf *out, struc
     if (rc == 0)
         uid_tree_line(root,
                       all ? "definition and rules are deleted, and with them all branches"
-                          : "nothing to purge: branches are not stored, they are made from its rules",
+                          : "nothing to purge: branches are not stored, they are computed from its rules",
                       out);
     json_decref(answer);
     json_decref(root);
@@ -501,9 +501,9 @@ int tsd_uid_run(const struct tsd_args *args)
 {
     const struct uid_form *form = forms;
     if (args->n_words == 0)
-        return tsd_usage(args,
-                         "say what: a name, a number, grep, assign, rename, delete, fsck, set, get, find, "
-                         "treesync or treepurge");
+        return tsd_usage(
+            args, "say what to do: a name, a number, grep, assign, rename, delete, fsck, set, get, find, "
+                  "treesync or treepurge");
     while (form->word && strcmp(form->word, args->words[0]) != 0)
         form++;
     size_t n = args->n_words - (form->word ? 1 : 0);

@@ -60,9 +60,8 @@ static void weblog_interrupted(const struct weblog_sink *s)
         n_done++;
     const char *next = n_done < s->n_ended ? s->names[n_done] : s->file;
     tsd_progress_clear(&s->im->bar);
-    tsd_say("%zu of %zu files are counted and stored; to go on, import %s and those behind it again: what is "
-            "there of them already is "
-            "replaced, not added to",
+    tsd_say("%zu of %zu files are counted and stored; to continue, import %s and the files after it again: "
+            "their earlier counts are replaced, not added to",
             n_done, s->im->args->n_words, next ? next : s->im->args->words[0]);
 }
 
@@ -157,7 +156,7 @@ static void weblog_tell(const struct weblog_sink *s)
             "%s of them count as domain=other: a file has more domains than collect_weblog_domains (%lld)",
             tsd_count_text(f.n_other_domains, n), (long long)ts_conf_int(conf, "collect_weblog_domains"));
     if (f.n_other_paths)
-        tsd_say("%s of them count as path=other: what failed with 4xx, or a domain has more paths than "
+        tsd_say("%s of them count as path=other: they failed with 4xx, or a domain has more paths than "
                 "collect_weblog_paths (%lld)",
                 tsd_count_text(f.n_other_paths, n), (long long)ts_conf_int(conf, "collect_weblog_paths"));
     if (f.n_none * 2 > f.n_counted)
@@ -249,7 +248,7 @@ int tsd_weblog_try(const struct tsd_args *args)
     struct ts_buf out;
     int rc = 0, odd = 0;
     if (args->n_words < 2)
-        return tsd_usage(args, "weblog-try: name the logs to look at; - is standard input");
+        return tsd_usage(args, "weblog-try: name the logs to read; - is standard input");
     for (size_t i = 1; rc >= 0 && i < args->n_words; i++) {
         ts_buf_init(&out, 0);
         rc = col_web_try(args->conf, args->words[i], TRY_LINES, &out, &err);

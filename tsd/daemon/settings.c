@@ -16,71 +16,70 @@ const struct ts_conf_key tsd_conf_keys[] = {
      .def = "4242",
      .max = 65535,
      .opentsdb = "tsd.network.port",
-     .help = "TCP port for the line protocol and HTTP alike. 0 = any free one, named in the log."},
+     .help = "TCP port of both the line protocol and HTTP. 0 = any free one, named in the log."},
     {.name = "bind",
      .type = TS_CONF_STR,
      .def = "127.0.0.1",
      .opentsdb = "tsd.network.bind",
-     .help =
-         "Addresses to listen on, comma separated. 0.0.0.0 and :: are all of this machine's: everybody who "
-         "reaches them may read and write."},
-    {.name = "data", .type = TS_CONF_STR, .def = "", .help = "Data folder. Made if missing."},
+     .help = "Addresses to listen on, comma separated. 0.0.0.0 and :: are all addresses of this machine: "
+             "everyone who can connect may read and write."},
+    {.name = "data", .type = TS_CONF_STR, .def = "", .help = "Data folder. Created if missing."},
     {.name = "workers",
      .type = TS_CONF_INT,
      .def = "0",
      .max = 1024,
      .opentsdb = "tsd.network.worker_threads",
-     .help = "Threads that serve sockets and own shards. 0 = one for each core."},
+     .help = "Threads that serve connections and own shards. 0 = one for each core."},
     {.name = "memory_limit",
      .type = TS_CONF_BYTES,
      .def = "0",
      .max = 1024 * 1024 * GIB,
-     .help = "Memory of the process; the other limits of memory are shares of it. 15 % of it stay free for "
-             "fragmentation. 0 = 60 % of what the machine or the cgroup has. See /api/admin/memory."},
+     .help =
+         "Memory of the process; the other limits of memory are shares of it. 15 % of it are left free for "
+         "fragmentation. 0 = 60 % of the memory of the machine or of its cgroup. See /api/admin/memory."},
     {.name = "connection_total_bytes",
      .type = TS_CONF_BYTES,
      .def = "0",
      .max = 1024 * GIB,
-     .help = "Input that is kept and answers of the line protocol that wait, all connections together. A "
-             "connection that needs more is closed. One client address has at most half. 0 = 4 % of "
-             "memory_limit."},
+     .help =
+         "Buffered input, and answers of the line protocol that wait for their clients, all connections "
+         "together. A connection that needs more is closed. One client address has at most half. 0 = 4 % of "
+         "memory_limit."},
     {.name = "max_connections",
      .type = TS_CONF_INT,
      .def = "10000",
      .max = 1000000,
      .opentsdb = "tsd.core.connections.limit",
-     .help = "Connections above this many are closed at once and counted, and those for which no descriptor "
-             "is left: a quarter of "
-             "the limit of open files (64 to 8,192) is kept for the store's files. 0 = no limit of ours."},
+     .help = "Connections above this number are closed at once and counted, as are those for which no "
+             "descriptor is left: a quarter of the limit of open files (64 to 8,192) is reserved for the "
+             "store's files. 0 = only the limit of open files."},
     {.name = "max_connections_per_address",
      .type = TS_CONF_INT,
      .def = "1000",
      .max = 1000000,
-     .help =
-         "The same for one IPv4 address or IPv6 network (/64). 0 = none. A loopback address may have eight "
-         "tenths of max_connections, since proxies and collectors on this machine share it, and all of them "
-         "nine tenths."},
+     .help = "The same for one IPv4 address or IPv6 network (/64). 0 = no limit. A loopback address may have "
+             "80 % of max_connections, since proxies and collectors on this machine share it, and all "
+             "loopback addresses together 90 %."},
     {.name = "max_incomplete_requests",
      .type = TS_CONF_INT,
      .def = "1000",
      .max = 1000000,
-     .help = "HTTP requests that have arrived in part. Above it the oldest is answered with 503 and its "
-             "connection closed. Each worker has "
-             "its share. 0 = no limit."},
+     .help = "Most HTTP requests that have arrived only in part. Above this number the oldest is answered "
+             "with 503 and its connection closed. Each worker has an equal share. 0 = no limit."},
     {.name = "idle_timeout_s",
      .type = TS_CONF_INT,
      .def = "0",
      .max = 86400 * 30,
      .opentsdb = "tsd.core.socket.timeout",
-     .help = "Close connections on which nothing moved for so long. 0 = never: collectors may be silent for "
+     .help = "Connections without traffic for this long are closed. 0 = never: collectors may be silent for "
              "hours."},
     {.name = "recv_buffer_bytes",
      .type = TS_CONF_BYTES,
      .def = "256k",
      .min = 4 * KIB,
      .max = 64 * MIB,
-     .help =
-         "Read from one socket at once. Larger = fewer turns under load; each worker has one such buffer."},
+     .help = "Most bytes read from a socket at once. A larger buffer needs fewer turns under load; each "
+             "worker has one."},
     {.name = "line_max_bytes",
      .type = TS_CONF_BYTES,
      .def = "64k",
@@ -92,35 +91,34 @@ const struct ts_conf_key tsd_conf_keys[] = {
      .def = "64k",
      .min = 256,
      .max = GIB,
-     .help = "Replies to lines kept for a client that does not read them; more are dropped and counted, and "
-             "a sync is not "
-             "looked at before some were read."},
+     .help = "Answers to lines that wait for a client that does not read them; further ones are dropped and "
+             "counted, and a sync waits until some were read."},
     {.name = "line_max_syncs",
      .type = TS_CONF_INT,
      .def = "1024",
      .min = 1,
      .max = 1000000,
-     .help = "Syncs of one connection that wait for their answer; at more the connection is not read."},
+     .help = "Syncs of one connection that wait for their answer; with this many waiting, the connection is "
+             "not read."},
     {.name = "line_read_timeout_s",
      .type = TS_CONF_INT,
      .def = "60",
      .max = 86400,
-     .help = "A connection whose line has not ended after so long is closed; those that are silent between "
-             "lines stay. 0 = "
-             "never."},
+     .help = "A connection whose line has not ended after this time is closed; connections that are idle "
+             "between lines stay open. 0 = never."},
     {.name = "series_cache_bytes",
      .type = TS_CONF_BYTES,
      .def = "0",
      .max = 1024 * GIB,
-     .help = "Most memory for texts of series already seen, all workers together. 24 bytes a series are "
-             "enough. 0 = 256M, or an eighth of memory_limit if that is less."},
+     .help = "Most memory of the cache of series texts, all workers together. 24 bytes a series are enough. "
+             "0 = 256M, or an eighth of memory_limit if that is less."},
     {.name = "new_series_per_min",
      .type = TS_CONF_INT,
      .def = "1000000",
      .max = 4294967295,
-     .help = "New series that one connection may make in a minute. Above it the connection is not read for a "
-             "while, then "
-             "points of new series are refused; those of known series are taken. 0 = no limit."},
+     .help = "New series that one connection may create in a minute. Above it the connection is not read for "
+             "a while, then points of new series are refused while those of known series are accepted. 0 = "
+             "no limit."},
     {.name = "new_series_per_min_total",
      .type = TS_CONF_INT,
      .def = "2000000",
@@ -131,7 +129,7 @@ const struct ts_conf_key tsd_conf_keys[] = {
      .def = "auto",
      .choices = "auto|true|false",
      .opentsdb = "tsd.core.auto_create_metrics",
-     .help = "Make metrics on first use. auto = yes, but no with compat = opentsdb."},
+     .help = "Create metrics on first use. auto = yes, but no with compat = opentsdb."},
     {.name = "max_tags",
      .type = TS_CONF_INT,
      .def = "0",
@@ -143,7 +141,7 @@ const struct ts_conf_key tsd_conf_keys[] = {
      .def = "256",
      .min = 1,
      .max = TSD_NAME_BYTES_MAX,
-     .help = "Longest name of a metric. A point with a longer one is refused; what is stored already stays "
+     .help = "Longest name of a metric. A point with a longer one is refused; points stored before stay "
              "readable."},
     {.name = "max_tagk_bytes",
      .type = TS_CONF_BYTES,
@@ -165,26 +163,26 @@ const struct ts_conf_key tsd_conf_keys[] = {
     {.name = "allow_old_times",
      .type = TS_CONF_BOOL,
      .def = "false",
-     .help = "Take times <= 0 (before 1970) from clients."},
+     .help = "Accept times <= 0 (before 1970) from clients."},
     {.name = "mode",
      .type = TS_CONF_CHOICE,
      .def = "rw",
      .choices = "rw|ro|wo",
      .opentsdb = "tsd.mode",
-     .help = "ro = clients cannot store or delete, wo = they cannot query: those commands and paths are not "
-             "there."},
+     .help = "ro = clients cannot store or delete, wo = they cannot query: these commands and paths do not "
+             "exist then."},
     {.name = "timezone",
      .type = TS_CONF_STR,
      .def = "UTC",
      .opentsdb = "tsd.core.timezone",
-     .help =
-         "Zone of the dates, days and calendar intervals of queries that name none, as Europe/Berlin. Zones "
-         "are read from the system's tzdata (TZDIR or /usr/share/zoneinfo)."},
+     .help = "Zone of dates, days and calendar intervals in queries that name no zone, such as "
+             "Europe/Berlin. Zones "
+             "are read from the system's tzdata (TZDIR or /usr/share/zoneinfo)."},
     {.name = "compat",
      .type = TS_CONF_CHOICE,
      .def = "none",
      .choices = "none|opentsdb",
-     .help = "opentsdb = every behaviour a client of OpenTSDB could notice, also where ours is better; see "
+     .help = "opentsdb = behave like OpenTSDB wherever a client could notice a difference; see "
              "docs/COMPATIBILITY.md."},
     {.name = "http_max_header_bytes",
      .type = TS_CONF_BYTES,
@@ -198,14 +196,14 @@ const struct ts_conf_key tsd_conf_keys[] = {
      .min = KIB,
      .max = 4 * GIB,
      .opentsdb = "tsd.http.request.max_chunk",
-     .help = "Body of a request, also after inflating; a larger one gets 413."},
+     .help = "Most bytes of the body of a request, before and after decompression; a larger one gets 413."},
     {.name = "http_max_inflate_ratio",
      .type = TS_CONF_INT,
      .def = "100",
      .min = 1,
      .max = 1100,
-     .help = "A packed body that inflates to more than this many times its size, and to more than 256 KiB, "
-             "gets 413."},
+     .help = "A compressed body that inflates to more than this many times its size, and to more than 256 "
+             "KiB, gets 413."},
     {.name = "json_max_values",
      .type = TS_CONF_INT,
      .def = "500000",
@@ -224,47 +222,45 @@ const struct ts_conf_key tsd_conf_keys[] = {
      .type = TS_CONF_BYTES,
      .def = "0",
      .max = 1024 * GIB,
-     .help =
-         "Bodies of all requests together, as they arrive, inflated and parsed. A request that needs more "
-         "gets 503. One client address has at most three quarters. 0 = 15 % of memory_limit."},
+     .help = "Memory of the bodies of all requests together, as received, inflated and parsed. A request "
+             "that needs more "
+             "gets 503. One client address has at most three quarters. 0 = 15 % of memory_limit."},
     {.name = "reply_total_bytes",
      .type = TS_CONF_BYTES,
      .def = "0",
      .max = 1024 * GIB,
-     .help = "HTTP replies that are made in one piece and wait for their clients, all together; a connection "
-             "whose reply finds no memory is closed. One client address has at most half. 0 = 6 % of "
+     .help = "Memory of all HTTP replies that are made in one piece and wait for their clients; a connection "
+             "whose reply gets no memory is closed. One client address has at most half. 0 = 6 % of "
              "memory_limit."},
     {.name = "stream_total_bytes",
      .type = TS_CONF_BYTES,
      .def = "0",
      .max = 1024 * GIB,
-     .help = "Parts of longer HTTP replies that wait in memory for their clients, all together; what is "
-             "beyond goes to files (query_spool_bytes), and further long replies get 503. One client address "
+     .help = "Memory of all parts of longer HTTP replies that wait for their clients; parts beyond it go to "
+             "files (query_spool_bytes), and further long replies get 503. One client address "
              "has at most half. 0 = 6 % of memory_limit."},
     {.name = "http_read_timeout_s",
      .type = TS_CONF_INT,
      .def = "60",
      .min = 1,
      .max = 86400,
-     .help = "A request that has begun must be here whole after this time."},
+     .help = "A request must have arrived whole within this time after its first byte."},
     {.name = "http_gzip",
      .type = TS_CONF_BOOL,
      .def = "true",
-     .help = "Compress replies for clients that accept it. Costs the daemon time, saves the network bytes."},
+     .help = "Compress replies for clients that accept it. Costs processor time, saves network traffic."},
     {.name = "http_cors_domains",
      .type = TS_CONF_STR,
      .def = "",
      .opentsdb = "tsd.http.request.cors_domains",
-     .help = "Origins whose pages may read and change what is here, comma separated, or * for all. Empty = "
-             "none."},
+     .help =
+         "Origins whose web pages may read and change data, comma separated, or * for all. Empty = none."},
     {.name = "http_hosts",
      .type = TS_CONF_STR,
      .def = "",
-     .help = "Names by which clients call this daemon in the header Host, comma separated, or * for any. "
-             "localhost and addresses "
-             "are always taken. Empty = any while more than loopback is bound, else none: a web page could "
-             "point a name of its "
-             "own at this machine."},
+     .help = "Names of this daemon that clients may send in the header Host, comma separated, or * for any. "
+             "localhost and addresses are always accepted. Empty = any name if addresses other than loopback "
+             "are bound, else none, because a web page could point a name of its own at this machine."},
     {.name = "http_jsonp",
      .type = TS_CONF_CHOICE,
      .def = "auto",
@@ -278,81 +274,81 @@ const struct ts_conf_key tsd_conf_keys[] = {
      .def = "Authorization, Content-Type, Accept, Origin, User-Agent, DNT, Cache-Control, X-Mx-ReqToken, "
             "Keep-Alive, "
             "X-Requested-With, If-Modified-Since",
-     .help = "Headers such pages may send."},
+     .help = "Headers that pages of these origins may send."},
     {.name = "write_stall_timeout_s",
      .type = TS_CONF_INT,
      .def = "60",
      .min = 1,
      .max = 86400,
-     .help = "A client that takes nothing of its reply for so long is dropped and its query cancelled."},
+     .help =
+         "A client that reads nothing of its reply for this long is disconnected and its query cancelled."},
     {.name = "write_min_bytes_per_s",
      .type = TS_CONF_BYTES,
      .def = "1k",
      .max = GIB,
-     .help = "A client that takes less of its reply than this, on average over write_stall_timeout_s, is "
-             "dropped. "
-             "0 = any rate will do."},
+     .help = "A client that reads its reply more slowly than this, on average over write_stall_timeout_s, is "
+             "disconnected. 0 = no minimum."},
     {.name = "query_threads",
      .type = TS_CONF_INT,
      .def = "0",
      .max = 1024,
-     .help = "Threads that do the pieces of queries. 0 = one for each core."},
+     .help = "Threads that run the pieces of queries. 0 = one for each core."},
     {.name = "query_max_running",
      .type = TS_CONF_INT,
      .def = "16",
      .min = 1,
      .max = 1024,
-     .help = "Queries at once; more wait in line."},
+     .help = "Queries that run at once; further ones wait in a queue."},
     {.name = "query_max_waiting",
      .type = TS_CONF_INT,
      .def = "1000",
      .min = 1,
      .max = 1000000,
      .help =
-         "Queries that wait in line; more get 503. The same holds for small requests (names, annotations, "
-         "last points) and for pictures, which have threads and lines of their own."},
+         "Queries that wait in the queue; further ones get 503. The same limit applies to small requests "
+         "(names, annotations, last points) and to pictures, which have threads and queues of their own."},
     {.name = "query_max_per_address",
      .type = TS_CONF_INT,
      .def = "250",
      .min = 1,
      .max = 1000000,
      .help =
-         "Queries of one client address, running and waiting; more get 429. Clients on this machine may "
+         "Queries of one client address, running and waiting; further ones get 429. Clients on this machine "
+         "may "
          "have four times as many. One address never runs more than three quarters of query_max_running."},
     {.name = "query_spool_bytes",
      .type = TS_CONF_BYTES,
      .def = "4G",
      .max = 1024 * GIB,
-     .help =
-         "Files in the data folder for replies whose clients are slow; one reply has at most a quarter, one "
-         "client address half, and "
-         "three quarters of what is free on the disk stay free. Above it queries wait for their clients, "
-         "then replies are cut. 0 = none."},
+     .help = "Most bytes of files in the data folder for replies whose clients are slow. One reply may use a "
+             "quarter of it, one client address half, and all of them a quarter of the free disk space. "
+             "Above it queries wait for their clients, then replies are cut off. 0 = no files."},
     {.name = "query_reply_buffer_bytes",
      .type = TS_CONF_BYTES,
      .def = "4M",
      .min = 256 * KIB,
      .max = 4 * GIB,
-     .help = "Of one reply, waiting for its client; what is above it goes to a file (query_spool_bytes)."},
+     .help =
+         "Most memory of one reply that waits for its client; the rest goes to a file (query_spool_bytes)."},
     {.name = "query_timeout_ms",
      .type = TS_CONF_INT,
      .def = "30000",
      .max = 86400000,
      .opentsdb = "tsd.query.timeout",
-     .help =
-         "A query that takes longer, waiting in line included, is ended with 408; the time its client takes "
-         "to read does not count. 0 = none."},
+     .help = "A query that takes longer, time in the queue included, ends with 408; the time that its client "
+             "takes to read does not count. 0 = no limit."},
     {.name = "query_max_points",
      .type = TS_CONF_INT,
      .def = "0",
      .max = INT64_MAX,
      .opentsdb = "tsd.query.limits.data_points.default",
-     .help = "A query that reads more points is ended with 413. 0 = none."},
+     .help = "A query that reads more points ends with 413. 0 = no limit."},
     {.name = "query_max_bytes",
      .type = TS_CONF_BYTES,
      .def = "0",
      .max = 1024 * GIB,
-     .help = "Memory of one query; more ends it with 413. 0 = 1G, or half of query_total_bytes if that is "
+     .help = "Memory of one query; a query that needs more ends with 413. 0 = 1G, or half of "
+             "query_total_bytes if that is "
              "less."},
     {.name = "query_total_bytes",
      .type = TS_CONF_BYTES,
@@ -365,8 +361,8 @@ const struct ts_conf_key tsd_conf_keys[] = {
      .def = "0",
      .max = 1024 * 1024 * GIB,
      .opentsdb = "tsd.query.limits.bytes.default",
-     .help = "A query that would read more of files, by the estimate of their indexes, is refused with 413. "
-             "0 = none."},
+     .help = "A query that would read more bytes of files, as estimated from their indexes, is refused with "
+             "413. 0 = no limit."},
     {.name = "query_max_series",
      .type = TS_CONF_INT,
      .def = "0",
@@ -376,8 +372,8 @@ const struct ts_conf_key tsd_conf_keys[] = {
      .type = TS_CONF_INT,
      .def = "1000000",
      .max = INT64_MAX,
-     .help =
-         "Totals (by) with more cells of time, as hours of 114 years, are refused with 413. 0 = 16777216."},
+     .help = "Totals (by) with more intervals of time are refused with 413; a million are the hours of 114 "
+             "years. 0 = 16777216."},
     {.name = "query_max_filters",
      .type = TS_CONF_INT,
      .def = "100",
@@ -392,15 +388,15 @@ const struct ts_conf_key tsd_conf_keys[] = {
      .type = TS_CONF_INT,
      .def = "1000000000",
      .max = INT64_MAX,
-     .help = "A query whose regular expressions together take more steps of matching, some 10 ns each, is "
-             "refused "
-             "with 413. 0 = none."},
+     .help = "A query whose regular expressions together need more matching steps, of about 10 ns each, is "
+             "refused with 413. 0 = no limit."},
     {.name = "skip_unresolved_tagvs",
      .type = TS_CONF_CHOICE,
      .def = "auto",
      .choices = "auto|true|false",
      .opentsdb = "tsd.query.skip_unresolved_tagvs",
-     .help = "A value that nobody sent matches nothing in a filter; false = it is an error. auto = true, but "
+     .help = "In a filter, a tag value that no client has sent matches nothing; false = it is an error. auto "
+             "= true, but "
              "false with "
              "compat = opentsdb."},
     {.name = "graph_max_running",
@@ -408,8 +404,8 @@ const struct ts_conf_key tsd_conf_keys[] = {
      .def = "2",
      .min = 1,
      .max = 64,
-     .help = "Pictures of /q that are drawn at once, each by a gnuplot of at most 1 GiB. Twice as many wait, "
-             "further ones are refused with 503."},
+     .help = "Pictures of /q that are drawn at once, each by a gnuplot process of at most 1 GiB. Twice as "
+             "many may wait; further ones are refused with 503."},
     {.name = "graph_max_pixels",
      .type = TS_CONF_INT,
      .def = "4000000",
@@ -421,7 +417,7 @@ const struct ts_conf_key tsd_conf_keys[] = {
      .def = "10",
      .min = 1,
      .max = 3600,
-     .help = "A picture that takes longer to draw, or to wait for its turn, is ended."},
+     .help = "A picture that takes longer to draw, or waits longer for its turn, is cancelled."},
     {.name = "http_log_level",
      .type = TS_CONF_BOOL,
      .def = "false",
@@ -429,17 +425,17 @@ const struct ts_conf_key tsd_conf_keys[] = {
     {.name = "allow_diediedie",
      .type = TS_CONF_BOOL,
      .def = "false",
-     .help = "Clients may end the daemon with the line diediedie or /diediedie."},
+     .help = "Clients may end the daemon with the line diediedie or the path /diediedie."},
     {.name = "query_allow_delete",
      .type = TS_CONF_BOOL,
      .def = "false",
      .opentsdb = "tsd.http.query.allow_delete",
-     .help = "Queries may ask to delete what they read."},
+     .help = "Queries may delete the points that they select."},
     {.name = "uid_allow_delete",
      .type = TS_CONF_BOOL,
      .def = "false",
-     .help = "Requests may delete names (/api/uid/delete) and metadata of names that are gone (POST "
-             "/api/uid/fsck)."},
+     .help =
+         "Requests may delete names (/api/uid/delete) and metadata of deleted names (POST /api/uid/fsck)."},
     {.name = "uid_allow_rename",
      .type = TS_CONF_CHOICE,
      .def = "auto",
@@ -458,15 +454,15 @@ const struct ts_conf_key tsd_conf_keys[] = {
      .def = "64k",
      .min = 1 * KIB,
      .max = 8 * MIB,
-     .help = "Texts of one annotation, of the metadata of one name or series, of one rule of a tree: names, "
-             "descriptions, notes, custom "
-             "fields together. More is refused with 413."},
+     .help = "Most bytes of the texts of one annotation, of the metadata of one name or series, or of one "
+             "rule of a tree: names, descriptions, notes and custom fields together. Longer ones are refused "
+             "with 413."},
     {.name = "meta_series",
      .type = TS_CONF_CHOICE,
      .def = "auto",
      .choices = "auto|true|false",
      .opentsdb = "tsd.core.meta.enable_tsuid_tracking",
-     .help = "/api/search/lookup and /api/uid/tsmeta know every series. auto = yes, but no with compat = "
+     .help = "/api/search/lookup and /api/uid/tsmeta cover every series. auto = yes, but no with compat = "
              "opentsdb."},
     {.name = "search",
      .type = TS_CONF_CHOICE,
@@ -479,33 +475,32 @@ const struct ts_conf_key tsd_conf_keys[] = {
      .type = TS_CONF_INT,
      .def = "1000",
      .max = INT64_MAX,
-     .help = "Rules of one tree (/api/tree); more are refused with 413. Each costs every request for a "
-             "branch its time, "
-             "series by series. 0 = no limit."},
+     .help = "Most rules of one tree (/api/tree); further ones are refused with 413. Every request for a "
+             "branch applies each rule to every series. 0 = no limit."},
     {.name = "histograms_config",
      .type = TS_CONF_STR,
      .def = "{\"net.opentsdb.core.SimpleHistogramDecoder\": 0}",
      .opentsdb = "tsd.core.histograms.config",
-     .help = "Ids of codecs of histograms, as OpenTSDB's JSON or a file of it whose name ends in .json; "
-             "empty = histograms "
-             "are refused. The simple codec is known."},
+     .help = "Ids of histogram codecs, as OpenTSDB's JSON or the name of a file with it that ends in .json; "
+             "empty = histograms are refused. Only the simple codec is supported."},
     {.name = "histogram_max_buckets",
      .type = TS_CONF_INT,
      .def = "1024",
      .min = 1,
      .max = 1000000,
-     .help = "Most different buckets of the histograms of one metric: each is a series of its own."},
+     .help =
+         "Most different buckets of the histograms of one metric; each is stored as a series of its own."},
     {.name = "rollups",
      .type = TS_CONF_BOOL,
      .def = "false",
      .opentsdb = "tsd.rollups.enable",
-     .help = "Take rollups that clients send, and answer queries from them where they fit."},
+     .help = "Accept rollups that clients send, and answer queries from them where possible."},
     {.name = "rollups_config",
      .type = TS_CONF_STR,
      .def = "1m,1h,1d",
      .opentsdb = "tsd.rollups.config",
-     .help = "Intervals of rollups, comma separated; or OpenTSDB's JSON, or a file of it whose name ends in "
-             ".json."},
+     .help = "Intervals of rollups, comma separated; or OpenTSDB's JSON, or the name of a file with it that "
+             "ends in .json."},
     {.name = "rollups_agg_tag_key",
      .type = TS_CONF_STR,
      .def = "_aggregate",
@@ -515,32 +510,31 @@ const struct ts_conf_key tsd_conf_keys[] = {
      .type = TS_CONF_STR,
      .def = "RAW",
      .opentsdb = "tsd.rollups.raw_agg_tag_value",
-     .help = "Its value for rollups of points."},
+     .help = "Value of this tag for rollups of points."},
     {.name = "rollups_tag_raw",
      .type = TS_CONF_BOOL,
      .def = "false",
      .opentsdb = "tsd.rollups.tag_raw",
-     .help = "Give rollups of points that tag too."},
+     .help = "Add this tag to rollups of points too."},
     {.name = "rollups_block_derived",
      .type = TS_CONF_BOOL,
      .def = "true",
      .opentsdb = "tsd.rollups.block_derived",
-     .help = "Refuse rollups by avg and dev: they can't be rolled up further."},
+     .help = "Refuse rollups by avg and dev, which cannot be rolled up further."},
     {.name = "admin_remote",
      .type = TS_CONF_BOOL,
      .def = "false",
-     .help = "Answer /api/admin/... to other machines too; else only to this one."},
+     .help = "Answer requests for /api/admin/... from other machines too, not only from this one."},
     {.name = "stop_timeout_s",
      .type = TS_CONF_INT,
      .def = "10",
      .max = 3600,
-     .help = "Time for clients to get replies under way when the daemon is told to stop."},
+     .help = "Time that clients have to read their replies when the daemon is stopped."},
     {.name = "collect",
      .type = TS_CONF_BOOL,
      .def = "false",
-     .help =
-         "Measure this machine too, as tsd collect does; its points come in through our own port and wait in "
-         "DATA/collect meanwhile."},
+     .help = "Also run the collectors of tsd collect; their points wait in DATA/collect and arrive through "
+             "the daemon's own TCP port."},
     {.name = "log_level",
      .type = TS_CONF_CHOICE,
      .def = "info",

@@ -12,37 +12,37 @@ const struct ts_conf_key sto_conf_keys[] = {
      .type = TS_CONF_CHOICE,
      .def = "interval",
      .choices = "always|interval|none",
-     .help = "When the log is forced to disk: always = as soon as something was written, interval = every "
-             "wal_sync_interval_ms and "
-             "whenever a client waits for it, none = when the kernel likes. A killed process loses nothing "
-             "in any mode."},
+     .help = "When the write-ahead log is synced to disk: always = after every write, interval = every "
+             "wal_sync_interval_ms and whenever a client waits for it, none = when the kernel decides. A "
+             "killed process loses nothing in any mode."},
     {.name = "wal_sync_interval_ms",
      .type = TS_CONF_INT,
      .def = "100",
      .min = 1,
      .max = 60000,
-     .help = "wal_sync = interval: a power cut costs at most this much (and one sync) of what nobody waited "
-             "for."},
+     .help = "With wal_sync = interval, a power cut loses at most the unconfirmed points of this time and of "
+             "one sync."},
     {.name = "memstore_bytes",
      .type = TS_CONF_BYTES,
      .def = "0",
      .max = (int64_t)1 << 40,
-     .help = "Points are gathered in memory and written to a file when they take this much. Twice as much is "
-             "used at times. 0 = 32M, or a fourteenth of memory_limit if that is less."},
+     .help = "Points are collected in memory and written to files when they use this much. At times twice as "
+             "much is used. 0 = 32M, or a fourteenth of memory_limit if that is less."},
     {.name = "reserve_bytes",
      .type = TS_CONF_BYTES,
      .def = "1M",
      .min = 0,
      .max = (int64_t)1 << 32,
-     .help = "A file of this size in the data folder is given up when the disk is full, so that small files "
-             "can still be written; it is made again when there is room. 0 = none."},
+     .help =
+         "A reserve file of this size in the data folder is removed when the disk is full, so that points in "
+         "memory can still be written; it is created again when there is free space. 0 = no reserve."},
     {.name = "compaction_max_bytes_per_s",
      .type = TS_CONF_BYTES,
      .def = "0",
      .min = 0,
      .max = (int64_t)1 << 40,
-     .help = "Merging files writes no more than this a second, so that a slow disk is left to "
-             "points and queries. Too low a limit lets files gather. 0 = no limit."},
+     .help = "Merges of files write no more than this per second, which leaves a slow disk to points and "
+             "queries. If the limit is too low, files accumulate. 0 = no limit."},
     {.name = "compaction_memory_bytes",
      .type = TS_CONF_BYTES,
      .def = "0",
@@ -54,49 +54,49 @@ const struct ts_conf_key sto_conf_keys[] = {
      .def = "7200",
      .min = 0,
      .max = 30 * 86400,
-     .help = "Points are written to a file at the latest when they are this old, even if memory is not full. "
-             "0 = never."},
+     .help = "Points are written to files when they have been in memory for this long, even if memory is not "
+             "full. 0 = never."},
     {.name = "queue_bytes",
      .type = TS_CONF_BYTES,
      .def = "16M",
      .min = 1 << 20,
      .max = (int64_t)1 << 36,
-     .help = "Points under way between two workers. Above 75 % sockets are not read until it is 50 % again."},
+     .help = "Memory of points on their way between two workers. Above 75 % of it sockets are not read until "
+             "it is down to 50 %."},
     {.name = "index_cache_bytes",
      .type = TS_CONF_BYTES,
      .def = "0",
      .max = (int64_t)1 << 40,
-     .help = "Pages of the indexes of files that are kept in memory; others are read again when they are "
-             "needed. 0 = 256M, or a sixteenth of memory_limit if that is less."},
+     .help = "Memory of the cache of index pages; other pages are read again when they are needed. 0 = 256M, "
+             "or a sixteenth of memory_limit if that is less."},
     {.name = "shards",
      .type = TS_CONF_INT,
      .def = "16",
      .min = 1,
      .max = 4096,
-     .help = "Shards of a new store (a power of two, fixed for its life); each belongs to one worker. 64 on "
-             "a large machine."},
+     .help = "Number of shards of a new store (a power of two, fixed for its life); each belongs to one "
+             "worker. Use 64 on a large machine."},
     {.name = "max_series",
      .type = TS_CONF_INT,
      .def = "0",
      .max = 4294967295,
      .help =
-         "Points of new series beyond this many are refused, those of known series are taken. A series takes "
-         "about 200 bytes of memory, more with long names. 0 = as many as memory_limit allows: names and "
-         "series together take at most 30 % of it, whatever max_series says."},
+         "Most series of the store; points of further series are refused while those of known series are "
+         "accepted. A series uses about 200 bytes of memory, more with long names. 0 = as many as "
+         "memory_limit allows: names and series together use at most 30 % of it, whatever max_series is."},
     {.name = "retention_days",
      .type = TS_CONF_INT,
      .def = "0",
      .min = 0,
      .max = 3650000,
-     .help =
-         "Points that are older are in no answer; their files are deleted an hour later. 0 = keep for ever."},
+     .help = "Older points appear in no answer; their files are deleted an hour later. 0 = keep for ever."},
     {.name = "forget_series_h",
      .type = TS_CONF_INT,
      .def = "0",
      .min = 0,
      .max = 24 * 366,
-     .help = "With retention_days: every so many hours series without points are looked for and forgotten. "
-             "They are in no list, take no memory, and get another number when somebody sends a point again. "
+     .help = "With retention_days: interval at which series without points are forgotten. Forgotten series "
+             "appear in no list, use no memory, and get a new number when a client sends a point again. "
              "Series with metadata or annotations stay. 0 = never."},
     {.name = NULL},
 };

@@ -123,14 +123,15 @@ void *ts_budget_calloc(struct ts_budget *b, size_t n, size_t n_bytes, struct ts_
  *
  * @param b       account, NULL = uncounted
  * @param items   [in, out] the array (NULL while empty); moved by growth, unchanged by an error
- * @param cap     [in, out] items that have room; at least doubled by growth
- * @param n       items that must have room; nothing happens when n <= *cap
+ * @param cap     [in, out] allocated items; at least doubled by growth
+ * @param n       items that must fit; nothing happens when n <= *cap
  * @param n_bytes size of one item
  * @return 0, TS_ELIMIT or TS_ENOMEM with err filled
  */
 int ts_budget_grow(struct ts_budget *b, void *items, size_t *cap, size_t n, size_t n_bytes,
                    struct ts_error *err);
-/** Free what alloc, calloc or grow gave (grow: cap * n_bytes) and give n_bytes back. p NULL is harmless when n_bytes is 0. */
+/** Free what alloc, calloc or grow gave (grow: cap * n_bytes) and give n_bytes back. p NULL is harmless when
+ * n_bytes is 0. */
 void ts_budget_free(struct ts_budget *b, void *p, size_t n_bytes);
 
 #endif

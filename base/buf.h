@@ -54,7 +54,7 @@ struct ts_buf {
 };
 /** Empty buffer that never grows beyond max_bytes (0 = no limit but memory). */
 void ts_buf_init(struct ts_buf *b, size_t max_bytes);
-/** Free the bytes and give them back to the budget; usable again. Twice is harmless. */
+/** Free the bytes and give them back to the budget; usable again. Idempotent. */
 void ts_buf_release(struct ts_buf *b);
 /** n = 0, failed = false; keeps the memory. */
 static inline void ts_buf_clear(struct ts_buf *b)
@@ -62,7 +62,8 @@ static inline void ts_buf_clear(struct ts_buf *b)
     b->n = 0;
     b->failed = false;
 }
-/** Room for n more bytes; returns where to write them (caller then adds to b->n), NULL on TS_ELIMIT / no memory. */
+/** Reserve n more bytes; returns where to write them (the caller then adds to b->n), NULL on TS_ELIMIT / no
+ * memory. */
 char *ts_buf_reserve(struct ts_buf *b, size_t n);
 /** The same, counted in the budget even above its limit: for what is given back soon in any case. */
 char *ts_buf_reserve_forced(struct ts_buf *b, size_t n);

@@ -63,7 +63,7 @@ static inline int64_t ts_unzigzag(uint64_t v)
 }
 
 #define TS_VARINT_MAX_BYTES 10
-/** Write v at p (room for 10 bytes); returns the byte after it. */
+/** Write v at p (at most 10 bytes); returns the byte after it. */
 static inline uint8_t *ts_put_varint(uint8_t *p, uint64_t v)
 {
     while (v >= 0x80) {

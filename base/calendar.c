@@ -80,7 +80,7 @@ static int64_t cal_clock_base(const struct ts_tz *tz, int64_t t_ms, int64_t span
     return cal_add(t_ms, -ts_floor_mod(cal_local(tz, t_ms), span_ms));
 }
 
-/* Length of one unit; days and more are not asked for. */
+/* Length of one unit; days and more are not requested. */
 static int64_t cal_exact_ms(enum ts_unit unit)
 {
     return unit == TS_UNIT_MS ? 1 : unit == TS_UNIT_S ? 1000 : unit == TS_UNIT_M ? 60000 : TS_HOUR_MS;

@@ -25,11 +25,10 @@ struct conf_value {
 };
 
 struct ts_conf {
-    const struct ts_conf_key **order; /* all rows in table order, for printing */
-    struct conf_value *values;        /* sorted by name */
-    unsigned n;                       /* rows */
-    const struct ts_conf_key *const
-        *others; /* tables of keys that are passed over, ended by NULL; NULL = none */
+    const struct ts_conf_key **order;        /* all rows in table order, for printing */
+    struct conf_value *values;               /* sorted by name */
+    unsigned n;                              /* rows */
+    const struct ts_conf_key *const *others; /* tables of keys that are ignored, ended by NULL; NULL = none */
 };
 
 /* ---- finding ---- */
@@ -88,7 +87,7 @@ static char conf_fold(char c)
 /* Edits (insert, delete, replace, swap of neighbours) that turn a into b; both at most CONF_NAME_MAX long. */
 static unsigned conf_distance(struct ts_slice a, struct ts_slice b)
 {
-    unsigned row[3][CONF_NAME_MAX + 1] = {{0}}; /* this row, the last and the one before, by turns */
+    unsigned row[3][CONF_NAME_MAX + 1] = {{0}}; /* this row, the last and the one before, alternately */
     for (unsigned j = 0; j <= b.n; j++)
         row[1][j] = j;
     for (unsigned i = 1; i <= a.n; i++) {

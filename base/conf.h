@@ -45,7 +45,7 @@ int ts_conf_load_file(struct ts_conf *c, const char *path, struct ts_error *err)
 /** Take TSD_<NAME> variables. One that looks like a slip of a key's name: TS_EINVAL naming both; other TSD_ variables are left alone: the
  *  environment is everybody's. */
 int ts_conf_load_env(struct ts_conf *c, struct ts_error *err);
-/** Keys of these tables (ended by NULL, borrowed for life) may stand in files and the environment too and are passed over there: one file
+/** Keys of these tables (ended by NULL, borrowed for life) may stand in files and the environment too and are ignored there: one file
  *  serves several programs. */
 void ts_conf_pass_over(struct ts_conf *c, const struct ts_conf_key *const *tables);
 /** Values; a wrong name or type is TS_BUG. */

@@ -18,7 +18,7 @@ void ts_conf__guess_keys(struct ts_conf__guess *g, const struct ts_conf *c, stru
 
 /** Row of a key by its own name, NULL if there is none. */
 const struct ts_conf_key *ts_conf__find(const struct ts_conf *c, const char *name);
-/** Is it a key that is passed over (ts_conf_pass_over)? */
+/** Is it a key that is ignored (ts_conf_pass_over)? */
 bool ts_conf__passed_over(const struct ts_conf *c, const char *name);
 /** Calls each(arg, key) for every row that names this OpenTSDB key; returns how many; each < 0 stops and is
  * returned. */

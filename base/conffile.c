@@ -30,7 +30,7 @@ struct conf_reader {
     const char *p, *end;          /* rest of the file */
     unsigned line;                /* number of the line at p, from 1 */
     struct ts_error *err;         /* may be NULL */
-    char where[CONF_WHERE_BYTES]; /* "file x line 3" of the entry at hand */
+    char where[CONF_WHERE_BYTES]; /* "file x line 3" of the current entry */
 };
 
 /* One OpenTSDB property on its way to the rows that name it. */

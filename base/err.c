@@ -60,7 +60,7 @@ const char *ts_err_text(int code)
     return w ? w->text : "unknown error";
 }
 
-/* One byte more than travels: the first byte left out tells whether a character is cut. */
+/* One byte more than is kept: the first byte left out shows whether a character is cut. */
 #define WORK_BYTES (TS_ERROR_TEXT_BYTES + 1)
 
 /* vsnprintf into out[WORK_BYTES], cut to at most max_bytes between characters; returns the length.

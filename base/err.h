@@ -14,7 +14,7 @@
 enum ts_err {
     TS_OK = 0,
     TS_ENOMEM = -1,      /* memory for a size that came from outside is not to be had */
-    TS_EIO = -2,         /* disk or network said no; saved errno tells more */
+    TS_EIO = -2,         /* an error of disk or network; saved errno has details */
     TS_ENOSPC = -3,      /* disk or quota full */
     TS_ECORRUPT = -4,    /* bytes read back are not what was written */
     TS_EVERSION = -5,    /* format of a newer or unknown version */
@@ -25,7 +25,7 @@ enum ts_err {
     TS_ELIMIT = -10,     /* a configured limit was hit; the text names the key */
     TS_EBUSY = -11,      /* come again later: queue full, folder locked */
     TS_ETIMEOUT = -12,   /* deadline passed */
-    TS_ECANCELLED = -13, /* client went away or asked to stop */
+    TS_ECANCELLED = -13, /* the client disconnected or cancelled the request */
     TS_EBACKEND = -14,   /* storage server answered with an error */
     TS_EMFILE = -15,     /* no descriptor is left for another open file, in the process or on the machine */
 };

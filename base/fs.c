@@ -229,7 +229,7 @@ static ssize_t some_pread(int fd, void *p, size_t n, off_t off)
         return pread(fd, p, n, off);
     struct iovec part = {.iov_base = p, .iov_len = n};
     ssize_t k = preadv2(fd, &part, 1, off, RWF_NOWAIT);
-    if (k < 0 && (errno == EOPNOTSUPP || errno == ENOSYS)) /* the file system cannot tell */
+    if (k < 0 && (errno == EOPNOTSUPP || errno == ENOSYS)) /* the file system does not know */
         errno = EAGAIN;
     return k;
 }
@@ -399,7 +399,7 @@ static int real_list(const struct ts_fs *fs, const char *path, int (*each)(void 
         return fail(err, errno, "open folder", path);
     int rc = 0;
     while (rc >= 0) {
-        errno = 0; /* readdir tells an error from the end by errno alone */
+        errno = 0; /* readdir distinguishes an error from the end only by errno */
         const struct dirent *e = readdir(dir);
         if (!e) {
             rc = errno ? fail(err, errno, "list", path) : 0;

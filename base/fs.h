@@ -29,7 +29,7 @@ struct ts_fs {
                 struct ts_error *err);
     /* May report a write error that was held back; the file is closed in any case. NULL is harmless. */
     int (*close)(struct ts_file *file, struct ts_error *err);
-    /* Write at the end; all of it or an error (then the end is unknown: truncate before going on). */
+    /* Write at the end; all of it or an error (then the end is unknown: truncate before continuing). */
     int (*append)(struct ts_file *file, const void *p, size_t n, struct ts_error *err);
     /* Read up to n bytes at off; *out_n is less than n only at the end of the file. */
     int (*pread)(struct ts_file *file, void *p, size_t n, uint64_t off, size_t *out_n, struct ts_error *err);

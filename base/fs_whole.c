@@ -20,7 +20,7 @@ static int write_new_file(const struct ts_fs *fs, const char *path, const void *
     int rc = fs->append(file, p, n, err);
     if (rc == 0)
         rc = fs->sync(file, err);
-    int close_rc = fs->close(file, rc < 0 ? NULL : err); /* the first error is the one to tell */
+    int close_rc = fs->close(file, rc < 0 ? NULL : err); /* the first error is reported */
     return rc < 0 ? rc : close_rc;
 }
 

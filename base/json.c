@@ -63,7 +63,7 @@ static size_t json_utf8_bytes(const unsigned char *p, size_t n)
     size_t len = c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : 2;
     if (c < 0xc2 || c > 0xf4 || n < len)
         return 0;
-    /* the second byte alone tells overlong forms, surrogates and what lies above U+10FFFF */
+    /* the second byte alone shows overlong forms, surrogates and characters above U+10FFFF */
     unsigned char low = c == 0xe0 ? 0xa0 : c == 0xf0 ? 0x90 : 0x80;
     unsigned char high = c == 0xed ? 0x9f : c == 0xf4 ? 0x8f : 0xbf;
     if (p[1] < low || p[1] > high)
@@ -74,7 +74,7 @@ static size_t json_utf8_bytes(const unsigned char *p, size_t n)
     return len;
 }
 
-/* The byte at hand can't stand as it is: write its escape, or U+FFFD for a stray byte. */
+/* The current byte can't stand as it is: write its escape, or U+FFFD for a stray byte. */
 static void json_put_special(struct ts_buf *b, unsigned char c)
 {
     static const char hex[] = "0123456789abcdef";

@@ -94,7 +94,7 @@ struct ts_json_unknown {
 };
 /**
  * Look for members of an object that its reader does not know. One that is nearly known is misspelt and refused; others are noted,
- * and null members passed over. Beyond 100 unknown ones of a document nothing is looked at.
+ * and null members ignored. Beyond 100 unknown ones of a document nothing is looked at.
  *
  * @param known    names of members with blanks between
  * @param unknown  of the whole document, zero at first

@@ -86,7 +86,7 @@ static bool lines_fill(struct ts_lines *l)
     if (l->unpack) {
         l->failed = lines_unpack(l, l->buf + l->n, room, &got);
     } else {
-        while (l->raw_at < l->raw_n && got < room) { /* the first bytes were read to tell the packing */
+        while (l->raw_at < l->raw_n && got < room) { /* the first bytes were read to detect the compression */
             l->buf[l->n + got++] = l->raw[l->raw_at++];
         }
         if (got == 0)
@@ -96,7 +96,7 @@ static bool lines_fill(struct ts_lines *l)
     return l->failed == 0 && got > 0;
 }
 
-/* First bytes tell how it is packed. */
+/* The first bytes show the compression. */
 static int lines_pack(struct ts_lines *l)
 {
     size_t got = 0;
@@ -165,7 +165,7 @@ void ts_lines_close(struct ts_lines *l)
     ts_free(l);
 }
 
-/* Put the rest of the last piece in front and make room if it fills everything. */
+/* Move the rest of the last piece to the front, and enlarge the buffer if it is full. */
 static int lines_make_room(struct ts_lines *l)
 {
     if (l->start) {

@@ -1,11 +1,11 @@
 /*
- * lineread.h - lines of a file in large pieces: plain or packed (unpack.h; told by the first bytes), or
- * standard input.
+ * lineread.h - lines of a file, or of standard input, in large pieces: plain or compressed (unpack.h detects
+ * it by the first bytes).
  *
  * Threads    one
  * Invariant  a piece holds whole lines only, each ended by a line feed; the last line of a file gets one if
  *            it has none
- * Not here   what a line means (who reads it)
+ * Not here   the meaning of a line (the caller)
  */
 #ifndef BASE_LINEREAD_H
 #define BASE_LINEREAD_H

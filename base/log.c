@@ -81,7 +81,7 @@ static void keep(const char *line, size_t n)
     pthread_mutex_unlock(&ring_mutex);
 }
 
-/* All of it, whatever a signal does; nobody is left to tell when stderr is gone. */
+/* Write all of it, also when signals interrupt; an error of stderr cannot be reported anywhere. */
 static void write_line(const char *p, size_t n)
 {
     while (n > 0) {
@@ -146,8 +146,8 @@ void ts_log_limited(struct ts_log_limit *limit, enum ts_log_level level, const c
     if (!is_wanted(level))
         return;
     /* Relaxed throughout: both words are counters of their own, nothing else is published with them. The one
-     * thread that moves next_ns on prints; a line dropped at the same moment is told by this line or the next
-     * one. */
+     * thread that moves next_ns on prints; a line dropped at the same moment is reported by this line or the
+     * next one. */
     long long now = ts_clock_mono_ns();
     long long next = __atomic_load_n(&limit->next_ns, __ATOMIC_RELAXED);
     if (now < next || !__atomic_compare_exchange_n(&limit->next_ns, &next, now + LIMIT_PERIOD_NS, false,

@@ -15,7 +15,8 @@ void ts_log_set_level(enum ts_log_level level);
 int ts_log_level_parse(const char *name, enum ts_log_level *out_level);
 /** One line. Text is cut at 2,000 bytes; line breaks and other control bytes in it become spaces. Keeps errno. */
 void ts_log(enum ts_log_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/** At most one line a second for each call site (static struct); the next one tells how many were left out (n_left_out=12). */
+/** At most one line a second for each call site (static struct); the next one reports how many were left out
+ * (n_left_out=12). */
 struct ts_log_limit {
     long long next_ns;   /* monotonic time before which lines are counted only; atomic */
     long long n_dropped; /* lines left out since the last one printed; atomic */

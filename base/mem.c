@@ -58,7 +58,7 @@ uint64_t ts_mem_fail_left(void)
     return atomic_load_explicit(&fail_after, memory_order_relaxed);
 }
 
-/* 0 bytes may legally give NULL, and realloc to 0 frees: ask for one byte instead. */
+/* 0 bytes may legally give NULL, and realloc to 0 frees: allocate one byte instead. */
 static size_t at_least_one(size_t n_bytes)
 {
     return n_bytes ? n_bytes : 1;

@@ -61,7 +61,7 @@ void *ts_arena_try(struct ts_arena *a, size_t n_bytes);
 void *ts_arena_zalloc(struct ts_arena *a, size_t n_bytes) __attribute__((returns_nonnull));
 /** Copy of n bytes plus a terminating zero. */
 char *ts_arena_strndup(struct ts_arena *a, const char *s, size_t n) __attribute__((returns_nonnull));
-/** Give everything back; the arena is empty and usable again. Twice is harmless. */
+/** Give everything back; the arena is empty and usable again. Idempotent. */
 void ts_arena_release(struct ts_arena *a);
 
 #endif

@@ -254,7 +254,7 @@ static int num_parse_double(struct ts_slice s, struct ts_num *out, struct ts_err
     return 0;
 }
 
-/* Anything the short path refused: tell integer from double as OpenTSDB does, by looking for '.', 'e', 'E'.
+/* Anything that the short path refused: distinguish integers from doubles as OpenTSDB does, by '.', 'e', 'E'.
  */
 static int num_parse_any(struct ts_slice s, struct ts_num *out, struct ts_error *err)
 {

@@ -61,10 +61,11 @@ bool ts_num_parse_hex(struct ts_slice s, uint32_t *out);
 /* Printing: none of these functions writes a terminating zero. */
 #define TS_NUM_TEXT_BYTES 40
 /** Shortest decimal text that reads back as the same double, as Java's Double.toString lays it out: always a '.', plain for
- *  1e-3 <= |v| < 1e7, else d.dddE[-]n; "NaN", "Infinity". Returns length; out has room for TS_NUM_TEXT_BYTES.
+ *  1e-3 <= |v| < 1e7, else d.dddE[-]n; "NaN", "Infinity". Returns length; out has TS_NUM_TEXT_BYTES.
  *  Cost: ~60 ns; the first call for a fraction makes a table of powers (2.6 ms). */
 size_t ts_num_print_java(double d, char *out);
-/** The same digits in plain style for CSV and put lines: 0.1, 100, 1e+20 in C style with the fewest digits; always holds
+/** The same digits in plain style for CSV and put lines: 0.1, 100, 1e+20 in C style with the fewest digits;
+ * always holds
  *  '.', 'e' or 'E' so that reading it gives a double again ("7.0"). */
 size_t ts_num_print_double(double d, char *out);
 /** Integer as decimal text. */

@@ -3,7 +3,7 @@
  *
  * All decimals that round to v = c 2^q lie between two neighbours' midpoints. With 10^k the largest power of
  * ten that is not wider than this interval, one or two multiples of 10^k lie inside, and at most one of
- * 10^(k+1). So four candidates decide, and a product with a 128-bit power of ten is exact enough to tell on
+ * 10^(k+1). So four candidates decide, and a product with a 128-bit power of ten is exact enough to decide on
  * which side of a boundary each lies.
  * Source     R. Giulietti, "The Schubfach way to render doubles" (2020), sections 8-9. Ours keeps 128 bits a
  *            power, and computes the powers when first needed instead of listing them
@@ -17,7 +17,7 @@
 
 #define POW_MIN   (-292) /* powers of ten that doubles of all exponents need */
 #define POW_MAX   324
-#define BIG_LIMBS 35 /* 10^324 has 1077 bits, and one bit of room for doubling */
+#define BIG_LIMBS 35 /* 10^324 has 1077 bits, and one more bit for doubling */
 
 /* 10^e = g * 2^(floor(log2 10^e) - 127), rounded up: g has its top bit set. */
 struct pow128 {

@@ -31,8 +31,8 @@
 #include "base/time.h"
 
 #define N_PRIOS 2
-/* A thread that has just run something looks out for so long before it sleeps: who asks small questions one after the other
- * (a dashboard, bench q1 and q7) then pays no wake-up. One thread of a pool at a time. */
+/* A thread that has just run something polls for this long before it sleeps, so that small queries one after
+ * the other (a dashboard, bench q1 and q7) need no wake-up. One thread of a pool at a time. */
 #define WATCH_NS 40000
 
 /* One queued task. */

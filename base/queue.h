@@ -28,17 +28,20 @@ struct ts_queue;
 struct ts_queue *ts_queue_new(size_t cap_bytes);
 /** Messages still inside are not freed: drain first. NULL is harmless. */
 void ts_queue_free(struct ts_queue *q);
-/** Append. Never refuses: the cap is advice that producers ask for with ts_queue_above. FIFO per producer. */
+/** Append. Never refuses: the cap is advisory, and producers check it with ts_queue_above. FIFO per
+ * producer. */
 void ts_queue_push(struct ts_queue *q, struct ts_msg *msg);
 /** Next message or NULL; owner only. */
 struct ts_msg *ts_queue_pop(struct ts_queue *q);
 /** Bytes queued above pct percent of the cap? Any thread. */
 bool ts_queue_above(const struct ts_queue *q, unsigned pct);
-/** eventfd that is readable while messages may be waiting; the owner polls it, then ts_queue_drained + pop until NULL. */
+/** eventfd that is readable while messages may be waiting; the owner polls it, then ts_queue_drained + pop
+ * until NULL. */
 int ts_queue_fd(const struct ts_queue *q);
 /** Owner: reset the eventfd before popping until NULL, so that no wake-up is lost. */
 void ts_queue_drained(struct ts_queue *q);
-/** Owner without an event loop: block until a message is there or timeout_ms passed (-1 = for ever). True = pop now. */
+/** Owner without an event loop: block until a message is there or timeout_ms passed (-1 = for ever). True =
+ * pop now. */
 bool ts_queue_wait(struct ts_queue *q, int timeout_ms);
 
 #endif

@@ -12,7 +12,7 @@
 
 #include <stdio.h>
 
-#define TS_SINK_MAX_ROOM 4096 /* most that may be asked for at once */
+#define TS_SINK_MAX_ROOM 4096 /* most that may be requested at once */
 
 struct ts_sink {
     char *start; /* of the present piece */
@@ -23,7 +23,7 @@ struct ts_sink {
     void *arg; /* for more */
 };
 
-/** Room for n <= TS_SINK_MAX_ROOM bytes at s->p. */
+/** Reserve n <= TS_SINK_MAX_ROOM bytes at s->p. */
 static inline int ts_sink_room(struct ts_sink *s, size_t n, struct ts_error *err)
 {
     if (__builtin_expect((size_t)(s->end - s->p) >= n, 1))

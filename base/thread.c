@@ -1,8 +1,8 @@
 /*
  * thread.c - threads with the right signals and an alternate stack.
  *
- * The alternate stack is a part of the thread's first stack frame: a stack that overflows grows away from it, and
- * it needs no allocation that somebody must free.
+ * The alternate stack is a part of the thread's first stack frame: an overflowing stack grows in the other
+ * direction, and it needs no allocation that must be freed.
  *
  * Threads    see thread.h
  */

@@ -299,7 +299,7 @@ static int64_t time_in_zone(const struct ts_tz *tz, int64_t local_ms)
     return tz ? ts_tz_from_local(tz, local_ms) : local_ms;
 }
 
-/* yyyy/mm/dd[- ]hh:mm[:ss], told apart by length. */
+/* yyyy/mm/dd[- ]hh:mm[:ss], distinguished by length. */
 static int time_parse_slashed(struct ts_slice s, const struct ts_tz *tz, int64_t *out_ms, bool *out_is_date,
                               struct ts_error *err)
 {

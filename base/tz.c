@@ -29,7 +29,7 @@
 struct ts_tz {
     struct ts_tz *next;         /* list of opened zones; under tz_lock */
     struct tz_table table;      /* its offsets */
-    char name[TZ_NAME_MAX + 1]; /* as asked for */
+    char name[TZ_NAME_MAX + 1]; /* as requested */
 };
 
 static struct tz_step tz_utc_step = {INT64_MIN, 0};

@@ -15,7 +15,7 @@
 
 #define TZ_END_MS         16725225600000ll /* 2500-01-01: rules are looked up below this */
 #define TZ_MAX_STEPS      8192             /* changes of offset in one zone; real zones stay below 1,300 */
-#define TZ_MAX_OFFSET_S   86399            /* no zone is a day or more away from UTC */
+#define TZ_MAX_OFFSET_S   86399            /* every offset from UTC is below a day */
 #define TZ_MAX_FILE_BYTES 262144           /* real files stay below 4 KiB */
 
 /* One stretch of constant offset, up to the next entry. */
@@ -28,7 +28,7 @@ struct tz_step {
 struct tz_table {
     struct tz_step *steps; /* owned, ascending by from_ms; the first one begins at INT64_MIN */
     size_t n_steps;        /* entries, at least 1 once the table is read */
-    bool repeats;          /* rules go on for ever: the last entry begins at or after TZ_END_MS */
+    bool repeats;          /* rules continue for ever: the last entry begins at or after TZ_END_MS */
 };
 
 /**
@@ -44,7 +44,7 @@ struct tz_table {
  * Source: RFC 9636; the rule string of the footer is POSIX's TZ with hours up to 167.
  */
 int ts_tzif_read(struct ts_slice file, struct tz_table *out_table, struct ts_error *err);
-/** Free the entries. Twice is harmless. */
+/** Free the entries. Idempotent. */
 void ts_tzif_release(struct tz_table *table);
 
 #endif

@@ -153,7 +153,7 @@ static int step_zstd(struct ts_unpack *u, struct ts_slice *in, char *p, size_t *
     size_t rc = ZSTD_decompressStream(u->zst, &to, &from);
     if (ZSTD_isError(rc))
         return ts_error_set(err, TS_ECORRUPT, "damaged zstd data (%s)", ZSTD_getErrorName(rc));
-    if (from.pos || to.pos) /* between frames it asks for the head of another */
+    if (from.pos || to.pos) /* between frames it wants the head of another one */
         u->open = rc != 0;
     *in = (struct ts_slice){in->p + from.pos, in->n - from.pos};
     *n -= to.pos;

@@ -1,5 +1,6 @@
 /*
- * unpack.h - unpacks gzip, zstd, xz and bzip2 streams, told by their first bytes; names other packings that it can't read.
+ * unpack.h - decompresses gzip, zstd, xz and bzip2 streams, which it detects by their first bytes; names
+ * other formats that it cannot read.
  *
  * Threads    one a struct ts_unpack
  * Not here   files and lines (lineread.h)
@@ -38,8 +39,9 @@ int ts_unpack_step(struct ts_unpack *u, struct ts_slice *in, char *p, size_t n, 
                    struct ts_error *err);
 /** Has a stream begun that has not ended yet? At the end of the input it was cut then. */
 bool ts_unpack_open(const struct ts_unpack *u);
-/** The first bytes of a file's text, packed or not, at most n. *out_n is 0 also where they can't be told (cut or damaged before them).
- *  *out_pack: how it is packed, NULL = it is not. TS_EIO: it can't be read. Cost: a few KiB are read. */
+/** The first bytes of a file's text, decompressed, at most n. *out_n is 0 also if they cannot be decompressed
+ * (a truncated or damaged file). *out_pack: the compression, NULL = none. TS_EIO: the file cannot be read.
+ * Cost: a few KiB are read. */
 int ts_unpack_first(const char *path, char *p, size_t n, size_t *out_n, const struct ts_pack **out_pack);
 
 #endif

@@ -42,7 +42,7 @@ static inline void ts_xsum_init(struct ts_xsum *s)
  * @return the account until now, to be set again afterwards
  */
 struct ts_budget *ts_xsum_account(struct ts_budget *b);
-/** Free the wide part. Twice is harmless. */
+/** Free the wide part. Idempotent. */
 void ts_xsum_release(struct ts_xsum *s);
 /** Add one double; any value. */
 void ts_xsum_add(struct ts_xsum *s, double d);

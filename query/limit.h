@@ -19,7 +19,7 @@ struct qry_budget {
     struct qry_limit *limit;  /* NULL: none */
     struct ts_budget *memory; /* account of the run's memory; NULL: not counted */
     bool any_series;          /* query_max_series refuses nothing: the run only says what would be read */
-    _Atomic int stop;         /* code of the first error; 0 = go on */
+    _Atomic int stop;         /* code of the first error; 0 = continue */
     _Atomic bool taken;       /* err belongs to somebody */
     _Atomic bool told;        /* err is written */
     struct ts_error err;      /* the first error */

@@ -1,5 +1,5 @@
 /*
- * query.h - the door of query: text or JSON in, series of points or totals out.
+ * query.h - the public API of queries: text or JSON in, series of points or totals out.
  *
  * A spec is parsed once (URI, JSON body or command-line words give the same struct), checked, and run against
  * a store. Results come as blocks that are borrowed for the length of a callback: a callback may block (a
@@ -125,9 +125,9 @@ struct qry_top {
     size_t n;             /* how many; 0: all, in their usual order */
     bool bottom;          /* the lowest ones */
     enum qry_top_by rank; /* by what, of series */
-    bool rank_given;      /* it was asked for */
+    bool rank_given;      /* it was requested */
 };
-/* Everything asked for; memory lives in the arena given to the parser. */
+/* Everything requested; memory lives in the arena given to the parser. */
 struct qry_spec {
     int64_t start_ms, end_ms;             /* both inclusive for output */
     struct ts_slice start_text, end_text; /* as sent, for echoes; end: p == NULL = not given */
@@ -139,7 +139,7 @@ struct qry_spec {
     size_t n_subs;
     /* totals (--by): */
     struct qry_by_time by_time;
-    bool by_on;               /* totals are asked for (also with no key: one cell) */
+    bool by_on;               /* totals are requested (also with no key: one cell) */
     struct ts_slice *by_tags; /* tag keys in the order given */
     size_t n_by_tags;
     bool fill_zero;              /* cells without points give a row of 0 */
@@ -151,7 +151,7 @@ struct qry_spec {
     enum ts_unit compare_unit;   /* their unit */
     struct ts_slice compare_text, columns; /* as sent; the key of by whose values are columns, n == 0: none */
     enum qry_partial partial;              /* how CSV and text mark rows that the range cuts */
-    int64_t now_ms;                        /* when it was asked */
+    int64_t now_ms;                        /* time of the request */
     bool compat;                           /* compat = opentsdb */
     bool uncut;                            /* emit what was read around start..end too */
     bool
@@ -159,7 +159,7 @@ struct qry_spec {
     struct qry_where where;            /* of the raw points only these count */
     struct qry_top top;                /* of series only these are shown */
     const struct qry_rollups *rollups; /* set by who runs it; NULL = none */
-    struct ts_json_unknown unknown;    /* members of a body that were passed over */
+    struct ts_json_unknown unknown;    /* members of a body that were ignored */
     enum qry_times times;              /* how text and CSV print the times of points */
     unsigned kinds; /* of a delete: bits of enum qry_kind; 0 = what the query reads, points or histograms */
 };
@@ -197,7 +197,8 @@ extern const char *const qry_choice_names[];
 int qry_parse_choice(const struct qry_param *params, size_t n, struct ts_arena *arena, struct qry_spec *spec,
                      struct ts_buf *out_uri, struct ts_error *err);
 
-/** Does what was chosen fit the queries? All parsers ask; whoever calls qry_parse_choice later asks again. TS_EINVAL. */
+/** Does what was chosen fit the queries? All parsers check this; after a later qry_parse_choice it must be
+ * checked again. TS_EINVAL. */
 int qry_spec_check_choice(const struct qry_spec *spec, struct ts_error *err);
 
 /* What a run did with one sub query. */
@@ -214,10 +215,10 @@ struct qry_stats {
     int64_t read_ns;            /* storage, downsampling, rates */
     int64_t group_ns;           /* joining series */
     int64_t emit_ns;            /* printing, and waiting for the client */
-    struct qry_sub_stats *subs; /* [n_subs] in the arena of who asked */
+    struct qry_sub_stats *subs; /* [n_subs] in the caller's arena */
     size_t n_subs;              /* of the spec */
 };
-/** Room for the stats of n sub queries. */
+/** Allocate the stats of n sub queries. */
 void qry_stats_init(struct qry_stats *stats, size_t n, struct ts_arena *arena);
 
 /* Which limit ended a run; the names are those of qry_refusal_keys. */
@@ -250,7 +251,7 @@ struct qry_limit {
     int64_t deadline_ns;      /* monotonic; 0 = none; look with qry_limit_late */
     int64_t
         cpu_deadline_ns; /* processor time of the one thread that runs it: until then deadline_ns moves; 0 = none */
-    _Atomic bool cancelled;         /* set by the connection when the client went away */
+    _Atomic bool cancelled;         /* set by the connection when the client has disconnected */
     _Atomic uint64_t n_points;      /* read so far */
     _Atomic uint64_t n_regex_steps; /* so far, about (base/regex.h) */
     uint64_t n_read_bytes;    /* of files, estimated so far, by all sub queries; the planning thread's */
@@ -260,8 +261,8 @@ struct qry_limit {
     struct qry_stats *stats;  /* filled by the run; NULL: not wanted */
 };
 
-/** Is its time over? A thread that was not running does not use up processor time: with cpu_deadline_ns set, what is left of
- * that is added to deadline_ns. Then for that thread only; else any. */
+/** Is its time over? A thread that was not running does not use up processor time: with cpu_deadline_ns set,
+ * what is left of that is added to deadline_ns. Then for that thread only; else any. */
 bool qry_limit_late(struct qry_limit *l);
 
 /* A result series. Borrowed during the callback. */
@@ -305,7 +306,7 @@ struct qry_total {
     int64_t ts_ms;                /* UTC start of the cell (clipped to nothing); meaningful if by_time.n */
     struct ts_civil local;        /* its date and hour in the zone */
     int64_t local_ms;             /* the same as a number */
-    int64_t offset_ms;            /* zone's offset: tells the repeated hour of autumn apart */
+    int64_t offset_ms;            /* zone's offset: distinguishes the repeated hour of autumn */
     bool repeated;                /* this local date and hour stands twice; this row is the second */
     enum ts_unit unit;            /* of by_time */
     uint8_t weekday, hour_of_day; /* 1..7 from Monday on, 0..23; if they are keys */
@@ -398,7 +399,7 @@ struct qry_last {
     struct ts_num value;
 };
 typedef int (*qry_last_fn)(void *arg, const struct qry_last *p, struct ts_error *err);
-/* Whose newest points are asked for. */
+/* Whose newest points are requested. */
 struct qry_last_request {
     struct ts_slice timeseries; /* "metric{k=v,...}", the series that have these tags; a value
                                    may also be a star (any) or "a|b" (one of these) */

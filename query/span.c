@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#define FIRST_POINTS 64 /* room of a span that begins */
+#define FIRST_POINTS 64 /* initial capacity of a span */
 
 void qry_span_release(struct qry_span *s)
 {

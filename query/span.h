@@ -12,11 +12,11 @@
 
 /* Points of one series; release when done. {0}, or memory alone, is an empty span. */
 struct qry_span {
-    size_t n, cap;            /* points; room in ts, and at least that in the others */
+    size_t n, cap;            /* points; allocated in ts, and at least as many in the others */
     int64_t *ts;              /* ms, ascending */
     uint64_t *v;              /* int64_t or bits of a double */
     uint8_t *is_int;          /* a flag a point; only if any_int && any_dbl */
-    size_t cap_v, cap_int;    /* room in v, is_int */
+    size_t cap_v, cap_int;    /* allocated in v, is_int */
     struct ts_budget *memory; /* account of the arrays; set it while there are none; NULL: not counted */
     bool any_int;             /* there are integers */
     bool any_dbl;             /* there are doubles */
@@ -27,13 +27,13 @@ struct qry_span {
     double phantom_v;
 };
 
-/** Free the arrays; usable again. Twice is harmless. */
+/** Free the arrays; usable again. Idempotent. */
 void qry_span_release(struct qry_span *s);
 /** No points; keeps the memory. */
 void qry_span_clear(struct qry_span *s);
-/** Room for more points; TS_ELIMIT, TS_ENOMEM. */
+/** Reserve memory for more points; TS_ELIMIT, TS_ENOMEM. */
 int qry_span_reserve(struct qry_span *s, size_t more, struct ts_error *err);
-/** Give back room that is not used: the span is finished. */
+/** Release unused memory: the span is finished. */
 void qry_span_trim(struct qry_span *s);
 /** Append the cells of one hour, later than what is there. TS_ELIMIT, TS_ENOMEM. O(n), no call a point. */
 int qry_span_append(struct qry_span *s, int32_t hour, const struct sto_cells *c, struct ts_error *err);

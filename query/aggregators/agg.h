@@ -69,16 +69,18 @@ struct qry_acc_ops {
     /* A whole hour; NULL: points are needed. Hours without has_sum are never passed if needs_sum. */
     void (*add_hour)(void *st, const struct qry_hour *h);
     bool needs_sum;
-    /* Make room for n more values, and for those that the state from (may be NULL) holds, before they are added; NULL: states
-     * take no memory of their own. memory is the account of the state until reset. TS_ELIMIT, TS_ENOMEM. */
+    /* Reserve memory for n more values, and for those of the state from (may be NULL), before they are added;
+     * NULL: states take no memory of their own. memory is the account of the state until reset. TS_ELIMIT,
+     * TS_ENOMEM. */
     int (*reserve)(void *st, size_t n, const void *from, struct ts_budget *memory, struct ts_error *err);
     /* Add what from holds; its values come after (same time: later in order). from stays valid. */
     void (*merge)(void *st, const void *from);
-    /* The answer; d is NaN if nothing was added (count: integer 0). Values kept in a state may change their order. */
+    /* The answer; d is NaN if nothing was added (count: integer 0). Values kept in a state may change their
+     * order. */
     void (*done)(const void *st, const struct qry_agg *agg, struct qry_value *out);
     /* The answer for all values at once, m / 10^exp (integers: exp 0); NULL: through a state. n >= 1. */
     double (*one)(const int64_t *m, size_t n, uint8_t exp);
-    /* Empty again; frees what hangs on the state. Twice is harmless. NULL: clearing the bytes will do. */
+    /* Empty again; frees what hangs on the state. Idempotent. NULL: clearing the bytes will do. */
     void (*reset)(void *st);
 };
 
@@ -148,25 +150,29 @@ const struct qry_agg *qry_agg_table(void);
 /** Aggregator none: series stay apart. */
 bool qry_agg_is_none(const struct qry_agg *agg);
 
-/** Open a group accumulator of n points; close frees it, also after an error (TS_ELIMIT, TS_ENOMEM, told to the budget). Cost O(n). */
+/** Open a group accumulator of n points; close frees it, also after an error (TS_ELIMIT, TS_ENOMEM, with the
+ * budget's error). Cost O(n). */
 int qry_group_acc_open(struct qry_group_acc *l, const struct qry_agg *agg, size_t n, bool is_int,
                        struct qry_budget *budget);
-/** Free the memory of a group accumulator. Twice is harmless. */
+/** Free the memory of a group accumulator. Idempotent. */
 void qry_group_acc_close(struct qry_group_acc *l);
-/** Does an aggregator's group accumulator keep all values of its series, and not a fixed amount for each point? */
+/** Does an aggregator's group accumulator keep all values of its series, and not a fixed amount for each
+ * point? */
 bool qry_group_acc_keeps(const struct qry_agg *agg);
 #define QRY_LANE_POINT_BYTES 40 /* what the others take for a point, about */
 
 /** A cleared array of l->n items of size bytes, counted; NULL after an error. Internal to the folder. */
 void *qry_group_acc__array(struct qry_group_acc *l, size_t size);
-/** Memory counted in the group accumulator's budget, for done; freed by ts_budget_free. NULL after an error. Internal to the folder. */
+/** Memory counted in the group accumulator's budget, for done; freed by ts_budget_free. NULL after an error.
+ * Internal to the folder. */
 void *qry_group_acc__scratch(struct qry_group_acc *l, size_t n_bytes);
-/** Parts of group accumulators that keep one value a point, in i or d: begin with these, give them as they are. Internal to
- * the folder. */
+/** Parts of group accumulators that keep one value a point, in i or d: begin with these, give them as they
+ * are. Internal to the folder. */
 void qry_group_acc__open(struct qry_group_acc *l, int64_t i, double d);
 void qry_group_acc__done_f64(struct qry_group_acc *l, const struct qry_agg *agg, double *out);
 void qry_group_acc__done_i64(struct qry_group_acc *l, const struct qry_agg *agg, int64_t *out);
-/** Parts of group accumulators that keep all values, in rows: take the n of one series; take another group accumulator's. Internal to the folder. */
+/** Parts of group accumulators that keep all values, in rows: take the n of one series; take another group
+ * accumulator's. Internal to the folder. */
 void qry_group_acc__keep(struct qry_group_acc *l, size_t at, const void *v, size_t n, uint32_t rank);
 void qry_group_acc__keep_all(struct qry_group_acc *l, struct qry_group_acc *from);
 /** Integers and doubles summed apart into one value: an integer if there were no doubles. Internal to the

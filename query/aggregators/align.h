@@ -17,17 +17,17 @@
 /* Ascending times, each once. */
 struct qry_stamps {
     const int64_t *ts;        /* owned if there is an owner, else borrowed */
-    size_t n, cap;            /* times; room that is counted */
+    size_t n, cap;            /* number of times; allocated (counted) */
     struct qry_budget *owner; /* whose account counts ts; NULL: borrowed */
 };
-/** Union of n sets, which are emptied; out may be one that is borrowed. TS_ELIMIT, TS_ENOMEM, errors of qry_budget_look.
- * O(total log n), O(total) when all are the same. */
+/** Union of n sets, which are emptied; out may be one that is borrowed. TS_ELIMIT, TS_ENOMEM, errors of
+ * qry_budget_look. O(total log n), O(total) when all are the same. */
 int qry_stamps_union(struct qry_stamps *sets, size_t n, struct qry_budget *budget, struct qry_stamps *out,
                      struct ts_error *err);
 /** Union of the times of spans, which must live as long as out. Errors of qry_stamps_union. */
 int qry_stamps_of_spans(const struct qry_span *const *spans, size_t n, struct qry_budget *budget,
                         struct qry_stamps *out, struct ts_error *err);
-/** Free what is owned. Twice is harmless. */
+/** Free what is owned. Idempotent. */
 void qry_stamps_release(struct qry_stamps *s);
 
 /** Places of sorted times in sorted stamps that hold them all. O(n_stamps) or less. */

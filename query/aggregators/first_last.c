@@ -1,8 +1,8 @@
 /*
  * first_last.c - first, last, diff (last - first).
  *
- * Folds go by time; values of the same time keep the order in which they came. Lanes go by the rank of the
- * series. NaN is not skipped, except leading ones by diff.
+ * Folds go by time; values of the same time keep the order in which they came. Group accumulators go by the
+ * rank of the series. NaN is not skipped, except leading ones by diff.
  */
 #include "query/aggregators/agg.h"
 

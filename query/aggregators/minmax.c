@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-/* Integers and doubles apart: an integer may be beyond what a double can tell from its neighbour. */
+/* Integers and doubles are kept apart: a double cannot distinguish large integers from their neighbours. */
 struct mm_state {
     double d;  /* best double; valid if has_d */
     int64_t i; /* best integer; valid if has_i */

@@ -23,7 +23,7 @@ struct qry_spec;
 
 /* One cell of time. */
 struct qry_cell {
-    int64_t start_ms;             /* where its first stretch begins, not cut to the range asked for */
+    int64_t start_ms;             /* where its first stretch begins, not cut to the range requested */
     int64_t local_ms;             /* its date and hour in the zone, as if that were UTC */
     int64_t offset_ms;            /* zone's offset there */
     bool repeated;                /* the same date and hour were there before */

@@ -2,7 +2,7 @@
  * calendar.c - parts of one length by the clock of a zone.
  *
  * Within a stretch of constant offset local time is a plain shift; at a change of the clock a new stretch
- * begins. Forward changes inside an hour go on with the same cell; after a backward change hours that come
+ * begins. Forward changes inside an hour continue with the same cell; after a backward change hours that come
  * again are cells of their own, and dates go back to the cell they had.
  */
 #include "query/breakdowns/breakdown.h"

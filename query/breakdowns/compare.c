@@ -42,7 +42,7 @@ static bool interval_fits(const struct qry_by_time *by, int64_t n, enum ts_unit 
     return in_months(unit) && by->unit != TS_UNIT_W && TS_DAY_MS % len == 0;
 }
 
-/* Do the cells of the intervals tell the weekday and the hour of the day? */
+/* Do the cells of the intervals determine the weekday and the hour of the day? */
 static bool parts_are_cells(const struct qry_by_time *by)
 {
     return by->n && by->unit <= TS_UNIT_H &&

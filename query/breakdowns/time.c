@@ -1,8 +1,9 @@
 /*
  * time.c - cells of time: intervals of the zone's calendar, hours of the day, days of the week.
  *
- * First the range is cut into days, or into smaller parts where an interval or the hour of the day asks for them
- * (calendar.c). Then parts of one key, the interval they lie in, their weekday and their hour, become one cell.
+ * First the range is cut into days, or into smaller parts where an interval or the hour of the day requires
+ * them (calendar.c). Then parts of one key, the interval they lie in, their weekday and their hour, become
+ * one cell.
  */
 #include "query/breakdowns/breakdown.h"
 

@@ -67,7 +67,7 @@ static int more_slots(struct qry_cellset *s, struct ts_error *err)
     return 0;
 }
 
-/* The page in a slot with room for cap states, a new one if there is none; NULL and err. */
+/* The page in a slot with space for cap states, a new one if there is none; NULL and err. */
 static struct qry_page *grow_page(struct qry_cellset *s, size_t at, uint32_t cap, struct ts_error *err)
 {
     struct qry_page *old = s->slots[at], *p = ts_budget_alloc(s->budget->memory, page_bytes(s, cap), err);

@@ -19,7 +19,7 @@ struct qry_page {
     uint32_t group; /* index in the plan */
     uint32_t no;    /* its first cell is no * QRY_PAGE_CELLS */
     uint32_t used;  /* a bit a cell: it has points */
-    uint32_t cap;   /* states that have room */
+    uint32_t cap;   /* states that fit */
     _Alignas(16) unsigned char states[];
 };
 struct qry_cellset {
@@ -32,7 +32,7 @@ struct qry_cellset {
 };
 /** Empty set; takes no memory yet. */
 void qry_cellset_init(struct qry_cellset *s, const struct qry_acc_ops *ops, struct qry_budget *budget);
-/** Free all states. Twice is harmless, also without init. */
+/** Free all states. Idempotent, also without init. */
 void qry_cellset_release(struct qry_cellset *s);
 /** State of a cell, empty if it is new; valid until the next call. NULL: TS_ELIMIT, TS_ENOMEM in err. O(1). */
 void *qry_cellset_state(struct qry_cellset *s, uint32_t group, size_t cell, struct ts_error *err);

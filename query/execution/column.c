@@ -1,5 +1,5 @@
 /*
- * column.c - names of columns from metric, aggregator and filters: as short as tells them apart.
+ * column.c - names of columns from metric, aggregator and filters, as short as possible while they differ.
  *
  * Threads    see column.h
  */

@@ -86,7 +86,7 @@ void qry_delete_target_range(const struct qry_spec *spec, int64_t *out_from_ms, 
 
 /* Where a request stands. */
 struct searching {
-    struct sto_store *st;            /* asked */
+    struct sto_store *st;            /* the query */
     struct sto_snap *snap;           /* of it */
     struct qry_budget *budget;       /* of the request */
     struct qry_delete_target target; /* range, sub, kind of what is found next */

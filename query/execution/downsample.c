@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Does the zone's calendar have to be asked for each border? Hours and less are of equal length. */
+/* Does the zone's calendar have to be requested each border? Hours and less are of equal length. */
 static bool uneven(const struct qry_downsample *ds)
 {
     return ds->calendar && ds->unit >= TS_UNIT_D;

@@ -61,22 +61,23 @@ struct qry_down {
     void *state;                  /* of the open bucket */
     bool open;                    /* there is one */
     size_t cur;                   /* its number; search starts here */
-    size_t n, cap;                /* buckets done; room in v */
+    size_t n, cap;                /* buckets done; allocated in v */
     size_t *bucket;               /* their numbers, ascending */
     double *v;                    /* and values */
-    size_t cap_bucket, cap_edges; /* room in bucket, edges */
+    size_t cap_bucket, cap_edges; /* allocated in bucket, edges */
     struct ts_budget *memory;     /* account of all arrays */
 };
 /** Make ready. grid, fn and memory (account of what it takes, NULL: not counted) are borrowed. */
 void qry_down_init(struct qry_down *d, const struct qry_grid *grid, const struct qry_agg *fn,
                    struct ts_budget *memory);
-/** Memory away; twice is harmless. */
+/** Release; idempotent. */
 void qry_down_release(struct qry_down *d);
 /** Begin a series. */
 void qry_down_begin(struct qry_down *d);
 /** Take a row: cells, or a summary (then no border cuts its hour). TS_ELIMIT, TS_ENOMEM. */
 int qry_down_row(struct qry_down *d, const struct sto_row *row, struct ts_error *err);
-/** All rows came: close the open bucket, fill. TS_ELIMIT, TS_ENOMEM. Buckets may be infinite: what is shown decides. */
+/** All rows came: close the open bucket, fill. TS_ELIMIT, TS_ENOMEM. Buckets may be infinite: what is shown
+ * decides. */
 int qry_down_end(struct qry_down *d, struct ts_error *err);
 
 #endif

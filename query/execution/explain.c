@@ -19,7 +19,7 @@
 /* Sources by what they are, while they are added up. */
 struct pricing {
     struct qry_explained *e; /* files, memory grow */
-    size_t cap;              /* room in e->files */
+    size_t cap;              /* allocated in e->files */
     struct ts_arena *arena;  /* of files */
 };
 
@@ -147,7 +147,7 @@ static int explain_attempt(struct sto_store *st, struct sto_snap *snap, const st
     return 0;
 }
 
-/* Rollups that have nothing here are passed over, as by a run. */
+/* Rollups that have nothing here are ignored, as by a run. */
 static int explain_points(struct sto_store *st, struct sto_snap *snap, const struct qry_plan *visible,
                           struct pricing *pr, struct ts_error *err)
 {

@@ -43,9 +43,9 @@ struct qry_explain {
     struct qry_explained_limit limits[QRY_EXPLAINED_LIMITS];
 };
 /**
- * Tell what a spec would read.
+ * Estimate what a spec would read.
  *
- * @param limit       its limits; NULL: none. A query beyond one of them is told all the same
+ * @param limit       its limits; NULL: none. A query above one of them is explained nevertheless
  * @param timeout_ms  0 = none
  * @param arena       of the result
  * @return 0; TS_ENOTFOUND, TS_EINVAL, TS_ELIMIT (a regular expression, too many buckets) as the query itself

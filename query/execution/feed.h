@@ -22,7 +22,7 @@ struct qry_feed {
     size_t guess;             /* cells of the last stretch: points come in regular steps */
     struct ts_budget *memory; /* account of buf and of what states keep; NULL: not counted */
 };
-/** Memory away; twice is harmless. */
+/** Release; idempotent. */
 void qry_feed_release(struct qry_feed *f);
 /** Take a row with cells. Borrowed until the next row. TS_ELIMIT, TS_ENOMEM. */
 int qry_feed_row(struct qry_feed *f, const struct sto_row *row, struct ts_error *err);

@@ -20,7 +20,7 @@ void qry_result_release(struct qry_result *r)
     *r = (struct qry_result){0};
 }
 
-/* Room for n points; after an error the result is to be released all the same. */
+/* Reserve memory for n points; the result must be released even after an error. */
 static int result_open(struct qry_result *r, size_t n, bool flags, struct ts_budget *memory,
                        struct ts_error *err)
 {
@@ -461,7 +461,7 @@ int qry_group_spans(const struct qry_plan *p, const struct qry_span *const *span
     qry_stamps_release(&g.all);
     ts_budget_free(budget->memory, g.slices, n_slices * sizeof *g.slices);
     if (rc < 0 && (!err || !err->code))
-        qry_budget_result(budget, err); /* a group accumulator told the budget alone */
+        qry_budget_result(budget, err); /* a group accumulator has set only the budget's error */
     return rc;
 }
 

@@ -18,7 +18,7 @@ void qry_float_print(float f, struct ts_buf *out)
 {
     char text[TS_NUM_TEXT_BYTES], shortest[32];
     double d = (double)f;
-    for (int digits = 1; digits <= 9; digits++) { /* 9 digits tell any two float32 apart */
+    for (int digits = 1; digits <= 9; digits++) { /* 9 digits distinguish any two float32 */
         (void)snprintf(shortest, sizeof shortest, "%.*e", digits - 1, (double)f);
         struct ts_num v;
         if (ts_num_parse(ts_slice_str(shortest), &v, NULL) < 0)

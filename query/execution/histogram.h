@@ -2,7 +2,8 @@
  * histogram.h - histograms: buckets by name, and queries for percentiles and buckets.
  *
  * The count of each bucket is an ordinary series (internal_metric.h), so that adding histograms is adding series and points.
- * Every histogram has the buckets "u" and "o", which may count 0; so they tell at which times there are histograms.
+ * Every histogram has the buckets "u" and "o", whose counts may be 0; so their points show at which times
+ * there are histograms.
  *
  * Threads    one thread each
  * Source     protocols-and-queries 1.6, 4.14
@@ -61,7 +62,7 @@ int qry_histogram_read(struct sto_store *st, struct sto_snap *snap, struct ts_po
  *  Cost: for each group O(points of all buckets + times x buckets). */
 int qry_histogram_answer(struct sto_store *st, const struct qry_histogram *h, qry_series_fn emit, void *arg,
                          struct ts_error *err);
-/** Twice is harmless. */
+/** Idempotent. */
 void qry_histogram_close(struct qry_histogram *h);
 
 #endif

@@ -42,7 +42,7 @@ void qry_internal_buckets(struct ts_slice metric, struct ts_buf *out)
 struct lister {
     struct ts_slice metric;           /* whose; empty = all */
     struct qry_internal_metric *list; /* owned */
-    size_t n, cap;                    /* used, room */
+    size_t n, cap;                    /* used, allocated */
 };
 
 static void list_one(void *arg, uint32_t id, struct ts_slice name)
@@ -71,11 +71,11 @@ void qry_internal_list(struct sto_catalog *cat, struct ts_slice metric, struct t
     *out_n = l.n;
 }
 
-/* Hidden metrics of a store, while they are walked. */
+/* A walk over the internal metrics of a store. */
 struct walk {
     struct sto_catalog *cat;
     struct ts_buf text;        /* scratch */
-    struct sto_tag_text *tags; /* scratch, room for a series' tags */
+    struct sto_tag_text *tags; /* scratch for a series' tags */
     struct ts_slice from, to;  /* of a rename */
     int rc;                    /* first error */
     struct ts_error *err;      /* and its text */

@@ -13,7 +13,7 @@ struct qry_labels {
     size_t n_tags;
     struct ts_slice *agg_tags; /* keys with several values, by key id */
     size_t n_agg_tags;
-    struct ts_slice *tsuids; /* sorted; only if asked for */
+    struct ts_slice *tsuids; /* sorted; only if requested */
     size_t n_tsuids;
     size_t n_series; /* series with data; 0: there is no output */
 };

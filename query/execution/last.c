@@ -105,7 +105,7 @@ int qry_latest_select(struct sto_catalog *cat, const struct qry_last_request *as
     return qry_select_series(cat, set, budget, arena, &out->series, &out->n, err);
 }
 
-/* Who asked for one point. */
+/* The query that one point belongs to. */
 struct single {
     qry_last_fn emit;
     void *arg;

@@ -21,8 +21,8 @@
 
 /* Points of one series. */
 struct tail {
-    size_t n, cap;    /* points, room in v */
-    size_t cap_ts;    /* room in ts */
+    size_t n, cap;    /* points; allocated in v */
+    size_t cap_ts;    /* allocated in ts */
     int64_t *ts;      /* newest first in results, oldest first while a window is read */
     struct ts_num *v; /* their values */
 };
@@ -46,9 +46,9 @@ struct latest_run {
 struct piece {
     struct latest_run *r;
     size_t first, n;      /* its series among those left */
-    struct tail scratch;  /* of the series at hand */
-    struct hour *hours;   /* of the series at hand, owned */
-    size_t n_hours, cap;  /* of hours: used, room */
+    struct tail scratch;  /* of the current series */
+    struct hour *hours;   /* of the current series, owned */
+    size_t n_hours, cap;  /* of hours: used, allocated */
     int32_t *bound;       /* [n] hour from which on a series' points are wanted; NO_HOUR: none; owned */
     struct ts_error *err; /* of the piece */
 };
@@ -143,7 +143,7 @@ static int count_hours(struct piece *p)
     return rc;
 }
 
-/* Keep the newest points of the series at hand, with those of one more row. */
+/* Keep the newest points of the current series, with those of one more row. */
 static int add_row(struct piece *p, const struct sto_row *row)
 {
     const struct sto_cells *c = row->cells;
@@ -163,7 +163,7 @@ static int add_row(struct piece *p, const struct sto_row *row)
     return 0;
 }
 
-/* The series at hand is read: its points go behind the newer ones found before. */
+/* The current series is read: its points go behind the newer ones found before. */
 static int end_series(struct piece *p, size_t pos)
 {
     size_t wanted = still_wanted(p, pos);

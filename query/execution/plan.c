@@ -283,7 +283,7 @@ static int cmp_found(const void *a, const void *b, void *arg)
     return 0;
 }
 
-/* Room for n groups of all series. */
+/* Allocate n groups of all series. */
 static int open_groups(struct qry_plan *p, size_t n, uint32_t **out_members, struct ts_error *err)
 {
     p->n_groups = n;
@@ -524,7 +524,7 @@ int qry_plan_range(struct sto_snap *snap, struct qry_plan *p, struct ts_error *e
     }
     qry_plan_clip(snap, p);
     if (ds->on) {
-        /* calendar steps of several units are counted from the beginning asked for, not from the data */
+        /* calendar steps of several units are counted from the beginning requested, not from the data */
         bool clip = ds->fill == QRY_FILL_NONE && !(ds->calendar && ds->n > 1);
         int64_t from = p->from_ms, to = p->to_ms;
         if (clip && !ds->all) {

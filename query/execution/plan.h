@@ -46,7 +46,7 @@ struct qry_plan {
     uint32_t *piece_at;    /* [n] positions, piece by piece, ascending in each */
     uint32_t *piece_first; /* [n_pieces + 1] where the positions of each piece begin */
     size_t n_pieces;
-    /* Hidden series are read in the place of others (rollup.h): */
+    /* Internal series are read in place of others (rollup.h): */
     const struct sto_series **shown; /* what users see of series[]; NULL: the same */
     uint32_t shown_metric;           /* id of the metric users see */
     const uint32_t *shown_pos;       /* [n] position of each series in the plan it was made from */

@@ -1,5 +1,5 @@
 /*
- * query.c - the door: all sub queries of a spec over one snapshot, results in order.
+ * query.c - the entry point: runs all sub queries of a spec over one snapshot, and emits results in order.
  */
 #include "query/query.h"
 
@@ -19,7 +19,7 @@ struct run {
     size_t n_subs;     /* sub runs begun */
     size_t *main;      /* [spec->n_subs] place in subs of each sub query */
     size_t *divisor;   /* [spec->n_subs] and of its divisor; 0 = none */
-    unsigned *attempt; /* [spec->n_subs] what is asked (query/execution/rollup.h) */
+    unsigned *attempt; /* [spec->n_subs] which attempt is read (query/execution/rollup.h) */
     struct qry_histogram *histograms; /* [spec->n_subs] queries of histograms, which have no sub run */
 };
 
@@ -284,7 +284,7 @@ static int plan_all(struct sto_store *st, struct sto_snap *snap, const struct qr
     return 0;
 }
 
-/* Rollups without data: ask the next thing. True if there is something else to ask for. */
+/* The rollups have no data: try the next attempt. True if there is one. */
 static bool next_attempt(const struct qry_spec *spec, struct run *run)
 {
     bool again = false;

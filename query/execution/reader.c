@@ -34,7 +34,7 @@ void qry_reader_close(struct qry_reader *r)
     sto_cells_release(&r->kept);
 }
 
-/* Take away what the conditions refuse: 1, 0 if nothing is left, < 0. */
+/* Remove the points that do not meet the conditions: 1, 0 if nothing is left, < 0. */
 static int meet(struct qry_reader *r, struct sto_row *row, struct ts_error *err)
 {
     if (row->sum) {

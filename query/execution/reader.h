@@ -14,7 +14,7 @@ struct qry_reader {
     struct qry_budget *budget;         /* borrowed */
     struct sto_merge *scan;            /* owned */
     const struct qry_where *where;     /* set after opening: only these points are given; NULL: all */
-    struct sto_cells kept;             /* of the row at hand, with where; owned */
+    struct sto_cells kept;             /* of the current row, with where; owned */
     uint64_t n_points;                 /* read and not yet reported */
     unsigned n_rows;                   /* rows since the last report */
     uint64_t n_rows_all, n_points_all; /* since the opening */
@@ -25,7 +25,7 @@ int qry_reader_open(struct qry_reader *r, struct sto_snap *snap, struct qry_budg
                     const uint8_t *whole_hours, bool needs_sum, struct ts_error *err);
 /** Next row in key order: 1, 0 at the end, < 0. */
 int qry_reader_next(struct qry_reader *r, struct sto_row *out, struct ts_error *err);
-/** End the scan. Twice is harmless. */
+/** End the scan. Idempotent. */
 void qry_reader_close(struct qry_reader *r);
 
 #endif

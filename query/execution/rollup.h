@@ -35,14 +35,15 @@ struct qry_rollup_use {
     char divisor[64];         /* average: "1h-count"; else "" */
     const struct qry_agg *fn; /* downsample function for what is stored; only if internal */
 };
-/** The attempt-th thing to ask for a sub query: 1; 0 if there is none. The last one may be the points themselves.
- * Returns 1, 0,
+/** What to read for a sub query at the attempt-th try: 1; 0 if there is none. The last one may be the points
+ * themselves. Returns 1, 0,
  * or TS_EINVAL: dev over rollups. */
 int qry_rollup_choose(const struct qry_spec *spec, const struct qry_sub *sub, unsigned attempt,
                       struct qry_rollup_use *out, struct ts_error *err);
 
-/** Let a selected plan read the internal series of another metric in the place of its own; groups, labels and TSUIDs stay
- * those of the visible series. Series without an internal one are left out. Cost: a look-up a series. */
+/** Let a selected plan read the internal series of another metric in the place of its own; groups, labels and
+ * TSUIDs stay those of the visible series. Series without an internal one are left out. Cost: a look-up a
+ * series. */
 void qry_plan_rollup(struct sto_catalog *cat, struct qry_plan *p, struct ts_slice internal_metric);
 
 /** A selected plan reads rollups of a spec (use->spec or use->divisor). */

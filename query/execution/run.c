@@ -13,10 +13,10 @@ struct work {
     struct qry_piece *piece;
     size_t first, n;      /* its series */
     struct qry_down down; /* if downsampling */
-    struct qry_span span; /* the series at hand */
+    struct qry_span span; /* the current series */
     size_t *at;           /* dense with rate: buckets of the span */
     size_t cap_at;
-    double *buf;                      /* dense: room for all buckets */
+    double *buf;                      /* dense: memory for all buckets */
     const struct sto_series **series; /* its series, if they are no run of the plan's */
 };
 

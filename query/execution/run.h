@@ -37,7 +37,7 @@ void qry_sub_run_piece(struct qry_sub_run *r, size_t piece);
 void qry_sub_runs_piece(struct qry_sub_run *runs, const size_t *first, size_t piece);
 /** After all pieces: groups into results. Errors go to the budget. */
 void qry_sub_run_groups(struct qry_sub_run *r);
-/** Free the memory. Twice is harmless. */
+/** Free the memory. Idempotent. */
 void qry_sub_run_release(struct qry_sub_run *r);
 
 #endif

@@ -156,7 +156,8 @@ static int hex_digit(char c)
     return -1;
 }
 
-/* Ids of a TSUID: a metric, then pairs; of 3 or 4 bytes each (an odd number of ids tells which). */
+/* Ids of a TSUID: a metric, then pairs; of 3 or 4 bytes each (the one that gives an odd number of ids is
+ * right). */
 static int tsuid_ids(struct ts_slice hex, uint32_t *ids, size_t max, size_t *out_n)
 {
     size_t width = hex.n % 6 == 0 && hex.n / 6 % 2 == 1 ? 6 : 8;

@@ -52,7 +52,7 @@ static int parse_top(struct ts_slice top, struct ts_slice bottom, struct ts_slic
 static int parse_kinds(struct ts_slice s, unsigned *out, struct ts_error *err)
 {
     static const struct {
-        const char *name; /* as asked for */
+        const char *name; /* as requested */
         unsigned bits;    /* enum qry_kind */
     } kinds[] = {{"points", QRY_KIND_POINTS},
                  {"rollups", QRY_KIND_ROLLUPS},

@@ -50,14 +50,14 @@ struct parser {
     struct ts_slice text;
     size_t at;      /* next byte */
     size_t tok_at;  /* where the token began */
-    enum token tok; /* the token at hand */
+    enum token tok; /* the current token */
     struct ts_slice tok_text;
     const struct infix *op; /* TOK_OP */
     int depth;
     bool compat;
     struct ts_arena *arena;
     struct qry_expr *e;
-    struct qry_expr_op *ops; /* owned, room for one a byte of text, twice */
+    struct qry_expr_op *ops; /* owned, allocated twice for each byte of text */
     size_t n;
     struct ts_error *err;
 };
@@ -216,7 +216,7 @@ static void emit_op(struct parser *p, enum qry_expr_code code, size_t start)
     a->kind = kind;
 }
 
-/* JEXL keeps 0.1 as a 32-bit float and goes on with the shortest decimal that gives the same float. */
+/* JEXL keeps 0.1 as a 32-bit float and continues with the shortest decimal that gives the same float. */
 static double shortest_float(double d)
 {
     char text[40];
@@ -360,7 +360,7 @@ static size_t stack_of(const struct qry_expr_op *ops, size_t n)
     return most;
 }
 
-/* Append to bad[] what tells whether step i, whose value is the result, is a plain constant. */
+/* Append to bad[] the check whether step i, whose value is the result, is a plain constant. */
 static void emit_bad(struct parser *p, size_t i, struct qry_expr_op *bad, size_t *n)
 {
     const struct qry_expr_op *op = &p->ops[i];

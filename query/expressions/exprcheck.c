@@ -67,7 +67,7 @@ static int check_ids(struct checker *c)
 }
 
 /* --- variables --- */
-/* OpenTSDB asks for a variable in lower case; we take it as written, else in any case. */
+/* OpenTSDB looks a variable up in lower case; we look it up as written, then ignoring case. */
 static bool find_var(const struct checker *c, struct ts_slice name, struct ts_arena *arena,
                      struct qry_exp_ref *out)
 {

@@ -1,5 +1,5 @@
 /*
- * exprcols.h - series that were asked for, kept as columns: what functions (gexp) and formulas (exp) work on.
+ * exprcols.h - the results of queries as columns, on which functions (gexp) and formulas (exp) work.
  *
  * Columns and all they point to live in one arena and never change once made, so that several results may
  * share them. Whatever is taken is counted against the query's query_max_bytes.
@@ -21,9 +21,10 @@ struct qry_work {
 };
 /** Begin a job within a limit (NULL: none); the store and the limit are borrowed until the end. */
 void qry_work_open(struct qry_work *w, struct sto_store *st, struct qry_limit *limit, bool compat);
-/** All columns away. */
+/** Release all columns. */
 void qry_work_close(struct qry_work *w);
-/** Memory for n things of size bytes, not cleared. TS_ELIMIT (query_max_bytes), TS_ECANCELLED, TS_ETIMEOUT. */
+/** Memory for n things of size bytes, not cleared. TS_ELIMIT (query_max_bytes), TS_ECANCELLED,
+ * TS_ETIMEOUT. */
 int qry_work_take(struct qry_work *w, size_t n, size_t size, void *out_p, struct ts_error *err);
 
 /* A name and its id. */
@@ -42,7 +43,7 @@ struct qry_label {
     size_t n_tags;
     const struct qry_name *agg_tags; /* ascending by id */
     size_t n_agg_tags;
-    const struct ts_slice *tsuids; /* sorted; only if asked for */
+    const struct ts_slice *tsuids; /* sorted; only if requested */
     size_t n_tsuids;
     const struct sto_series *const *members; /* series with data behind it */
     size_t n_members;
@@ -61,7 +62,7 @@ struct qry_col {
 /* Result of a sub query, a function or a formula. */
 struct qry_cols {
     struct qry_col *col;               /* in output order */
-    size_t n, cap;                     /* columns, room */
+    size_t n, cap;                     /* columns, allocated */
     const struct ts_slice *query_keys; /* tag keys named in the filters (useQueryTags) */
     size_t n_query_keys;
 };
@@ -80,7 +81,7 @@ static inline double qry_col_double(const struct qry_col *c, size_t i)
     __builtin_memcpy(&d, &c->v[i], 8);
     return d;
 }
-/** Room for one more column, cleared. Errors of qry_work_take. */
+/** Append one more column, cleared. Errors of qry_work_take. */
 int qry_cols_add(struct qry_work *w, struct qry_cols *cols, struct qry_col **out, struct ts_error *err);
 
 /* Takes the series of a run. */

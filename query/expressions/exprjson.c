@@ -225,7 +225,7 @@ static int parse_lists(struct body *b, const json_t *root)
     q->filters = ts_arena_zalloc(b->arena, (q->n_filters + 1) * sizeof *q->filters);
     q->metrics = ts_arena_zalloc(b->arena, q->n_metrics * sizeof *q->metrics);
     q->formulas = ts_arena_zalloc(b->arena, (q->n_formulas + 1) * sizeof *q->formulas);
-    /* room for all if none is named */
+    /* allocated for all if none is named */
     q->outputs =
         ts_arena_zalloc(b->arena, (q->n_outputs + q->n_metrics + q->n_formulas) * sizeof *q->outputs);
     for (size_t i = 0; i < q->n_filters; i++)

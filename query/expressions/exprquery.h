@@ -1,10 +1,10 @@
 /*
- * exprquery.h - /api/query/exp: metrics asked for, formulas over them, columns of what comes out.
+ * exprquery.h - /api/query/exp: queries of metrics, formulas over them, columns of results.
  *
  *   body > qry_exp_parse > struct qry_exp > qry_exp_run > one struct qry_exp_result an output
  *
- * A formula is worked out once, whoever uses it. Its rows are the times of all columns it joins; what a column
- * lacks there, and NaN, is the fill value of its metric (0 if none is given) or formula (NaN).
+ * A formula is worked out once, whoever uses it. Its rows are the times of all columns it joins; what a
+ * column lacks there, and NaN, is the fill value of its metric (0 if none is given) or formula (NaN).
  *
  * Threads    a parsed request is constant; a run belongs to one thread and spreads over the pool
  * Not here   the language of formulas (expr.h), the reply (tsd/format/exp.h)
@@ -83,7 +83,7 @@ struct qry_exp {
     struct qry_exp_filter *filters;
     struct qry_exp_metric *metrics;
     struct qry_exp_formula *formulas;
-    struct qry_exp_output *outputs; /* what is printed, also if not asked for by name */
+    struct qry_exp_output *outputs; /* what is printed, also if not requested by name */
     size_t n_filters, n_metrics, n_formulas, n_outputs;
     size_t *order; /* [n_formulas] numbers of formulas, each after those it uses */
     bool has_filters, has_formulas, has_outputs; /* the members were there */
@@ -106,8 +106,8 @@ struct qry_exp_result {
     bool nan_is_null;             /* print NaN as null */
 };
 typedef int (*qry_exp_fn)(void *arg, const struct qry_exp_result *r, struct ts_error *err);
-/** Ask and work out: emit is called for each output in order. Errors of qry_run; TS_EINVAL "No intersections
- * found: ...", a formula that gives a constant (compat). */
+/** Run the queries and compute the formulas: emit is called for each output in order. Errors of qry_run;
+ * TS_EINVAL "No intersections found: ...", a formula that gives a constant (compat). */
 int qry_exp_run(struct sto_store *st, struct ts_pool *pool, const struct qry_exp *q, struct qry_limit *limit,
                 qry_exp_fn emit, void *arg, struct ts_error *err);
 

@@ -1,5 +1,5 @@
 /*
- * exprrun.c - formulas at work: metrics asked for once, columns joined and worked out, outputs emitted.
+ * exprrun.c - running formulas: queries each metric once, joins columns, computes and emits outputs.
  */
 #include "query/expressions/exprquery.h"
 
@@ -33,7 +33,7 @@ static struct ts_slice id_of(const struct run *r, struct qry_exp_ref ref)
     return ref.is_formula ? r->q->formulas[ref.index].id : r->q->metrics[ref.index].id;
 }
 
-/* --- asking --- */
+/* --- running the queries --- */
 static int ask(struct run *r, struct sto_store *st, struct ts_pool *pool, struct qry_limit *limit,
                struct ts_error *err)
 {

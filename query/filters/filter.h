@@ -63,7 +63,7 @@ int qry_filter_make(struct ts_slice tagk, struct ts_slice type, struct ts_slice 
 
 /** Parts of text between separators, in the arena; at least one. Internal to the folder. */
 struct ts_slice *qry_filter__split(struct ts_slice text, char sep, struct ts_arena *arena, size_t *out_n);
-/** UTF-8 text in lower case, letter by letter; out has room for QRY_FILTER__LOWER_BYTES(n). Returns the
+/** UTF-8 text in lower case, letter by letter; out has at least QRY_FILTER__LOWER_BYTES(n) bytes. Returns the
  * length. */
 size_t qry_filter__lower(struct ts_slice text, char *out);
 #define QRY_FILTER__LOWER_BYTES(n) ((n)*3 + 4)

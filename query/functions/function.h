@@ -25,8 +25,8 @@ struct qry_function {
     const char *name;
     unsigned min_sets, max_sets; /* sets wanted */
     unsigned n_words;            /* words wanted */
-    int op;                      /* tells functions that share code apart */
-    /* Are the words right? Before anything is read. *out_shift_ms: how much earlier the sets are asked for
+    int op;                      /* distinguishes functions that share code */
+    /* Are the words right? Before anything is read. *out_shift_ms: how much earlier the sets are requested
      * (0 at first). TS_EINVAL. NULL: any words will do. */
     int (*check)(const struct qry_function *f, const struct qry_fn_args *args, bool compat,
                  int64_t *out_shift_ms, struct ts_error *err);

@@ -1,5 +1,5 @@
 /*
- * gexp.c - text of functions into trees, and trees into what has to be asked for.
+ * gexp.c - parses the text of functions into trees, and collects the sub queries of trees.
  */
 #include "query/functions/gexp.h"
 
@@ -251,7 +251,7 @@ int qry_gexp_tree(struct ts_slice text, bool compat, struct ts_arena *arena, str
     return p.at == text.n ? 0 : fail(&p, p.at, "text behind the call");
 }
 
-/* --- what has to be asked for --- */
+/* --- sub queries to run --- */
 struct planner {
     struct qry_gexp *g;
     struct ts_slice *texts; /* [spec.n_subs to be] different sub queries */

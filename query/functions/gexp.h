@@ -23,16 +23,16 @@
 struct qry_gexp_node {
     const struct qry_function *fn; /* NULL: a sub query */
     struct ts_slice sub_text;      /* sub query: as m has it */
-    size_t leaf;                   /* sub query: number of what is asked for */
+    size_t leaf;                   /* sub query: number of what is requested */
     struct qry_gexp_node **args;   /* call: sets, in their order */
     size_t n_args;                 /* how many */
     struct ts_slice *words;        /* call: then words */
     size_t n_words;                /* how many */
 };
-/* A sub query at a time. Two that are the same are asked once. */
+/* A sub query and the time shift at which it runs. Equal ones run once. */
 struct qry_gexp_leaf {
     size_t sub;       /* in spec.subs */
-    int64_t shift_ms; /* asked for that much earlier */
+    int64_t shift_ms; /* requested that much earlier */
 };
 /* A request. Memory lives in the parser's arena. */
 struct qry_gexp {
@@ -51,7 +51,8 @@ int qry_gexp_parse(const struct qry_param *params, size_t n, int64_t now_ms, boo
 /** One exp as a tree; spec and leaves are not made yet. For qry_gexp_parse and tests. */
 int qry_gexp_tree(struct ts_slice text, bool compat, struct ts_arena *arena, struct qry_gexp_node **out,
                   struct ts_error *err);
-/** Ask, apply, emit: results of the exps one after the other. Errors of qry_run and of functions. */
+/** Run the queries, apply the functions, emit the results of the exps one after the other. Errors of qry_run
+ * and of functions. */
 int qry_gexp_run(struct sto_store *st, struct ts_pool *pool, const struct qry_gexp *g,
                  struct qry_limit *limit, qry_series_fn emit, void *arg, struct ts_error *err);
 

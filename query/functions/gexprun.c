@@ -1,5 +1,5 @@
 /*
- * gexprun.c - the sub queries of functions asked, functions applied from the inside out.
+ * gexprun.c - runs the sub queries of functions, and applies functions from the inside out.
  */
 #include "query/functions/gexp.h"
 
@@ -15,7 +15,7 @@ struct run {
     struct qry_cols *sets; /* [n_leaves] */
 };
 
-/* Ask for all sub queries that are asked for at one time. */
+/* Run all sub queries that have the same time shift. */
 static int ask_shifted(struct run *r, int64_t shift_ms, struct ts_error *err)
 {
     const struct qry_gexp *g = r->g;

@@ -2,9 +2,9 @@
  * moving.c - movingAverage(q, n) and movingAverage(q, '10min').
  *
  * The window of a point is it and the points before it that are no NaN: n of them, or those that are less than
- * the window's length away. While there are fewer than n, or no point as far away as the window is long, the
- * answer is 0. Windows only move forward, so sums are kept as two parts: a running sum of what came since a
- * cut, and sums from each point up to the cut. Nothing is ever subtracted, so nothing is lost.
+ * the window's length before it. While there are fewer than n, or no point so far back as the window is long,
+ * the answer is 0. Windows only move forward, so sums are kept as two parts: a running sum of what came since
+ * a cut, and sums from each point up to the cut. Nothing is ever subtracted, so nothing is lost.
  *
  * Cost       O(points), whatever the window
  * Source     protocols-and-queries 8.1, E59, E60

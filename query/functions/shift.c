@@ -1,5 +1,5 @@
 /*
- * shift.c - timeShift(q, '1h'): what was an hour earlier. The sets were asked for that much earlier; here
+ * shift.c - timeShift(q, '1h'): what was an hour earlier. The sets were requested that much earlier; here
  * their times move to where they are shown.
  *
  * In OpenTSDB 2.4 the function always fails; with compat it does here.

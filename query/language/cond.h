@@ -19,7 +19,8 @@ struct qry_cond {
  * TS_EINVAL. */
 int qry_where_parse(struct ts_slice text, struct ts_arena *arena, struct qry_where *out,
                     struct ts_error *err);
-/** How many of an hour's points meet the conditions, as far as its summary tells: 1 all, 0 none, -1 look. */
+/** Which of an hour's points meet the conditions, judged by its summary: 1 all, 0 none, -1 unknown: read the
+ * points. */
 int qry_where_hour(const struct qry_where *w, const struct sto_summary *s);
 /** The cells that meet them, into out (owned by the caller; may become empty). */
 void qry_where_cells(const struct qry_where *w, const struct sto_cells *in, struct sto_cells *out);

@@ -34,7 +34,7 @@ static bool ends(struct ts_slice s, const char *with)
     return s.n >= n && strncasecmp(s.p + s.n - n, with, n) == 0;
 }
 
-/* Parts of s between separators that stand outside of (), {} and []; at most max + 1 are told apart. */
+/* Parts of s between separators that stand outside of (), {} and []; at most max + 1 are found. */
 static size_t split(struct ts_slice s, char sep, struct ts_slice *parts, size_t max)
 {
     size_t n = 0, from = 0;

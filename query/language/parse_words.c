@@ -166,8 +166,8 @@ static int one_query(struct words *w, struct query_text *q)
     return 0;
 }
 
-/* Filters behind the last metric hold for all metrics, if they stand there alone. But where the last metric stands without
- * filters before, they tell the two apart. */
+/* Filters behind the last metric apply to all metrics if no other one has any. But if the last metric also
+ * stands before without filters, they apply only to the last one. */
 static int share_filters(struct words *w, struct query_text *q, size_t n)
 {
     struct query_text *last = &q[n - 1];

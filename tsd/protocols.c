@@ -1,5 +1,5 @@
 /*
- * protocols.c - the protocols of the one port, asked in this order with the first bytes of a connection.
+ * protocols.c - the protocols of the TCP port, matched in this order with the first bytes of a connection.
  *
  * Threads    constant
  */

@@ -1,5 +1,5 @@
 /*
- * server.h - the whole daemon from a configuration: start, serve until told to stop, stop in order.
+ * server.h - the whole daemon from a configuration: start, serve until a signal comes, stop in order.
  *
  * Threads    one call of tsd_server_run at a time, in the main thread
  */

@@ -1,11 +1,11 @@
 /*
- * answer.h - commands that print a long answer: asked of a running daemon or, with --data, of a folder, and printed as it
- * comes.
+ * answer.h - commands that print a long answer, which comes from a running daemon or, with --data, from a
+ * folder, and is printed piece by piece.
  *
  *   tsd_answer_format   tsd_answer_open   tsd_answer_remote | tsd_answer_local   tsd_answer_close
  *
  * Threads    the main thread; with --data a pool for queries
- * Not here   what is asked (query.c, last.c, scan.c, ...), small answers (meta_client.h)
+ * Not here   the requests (query.c, last.c, scan.c, ...), small answers (meta_client.h)
  */
 #ifndef TSD_COMMANDS_ANSWER_H
 #define TSD_COMMANDS_ANSWER_H
@@ -15,7 +15,7 @@
 #include "tsd/commands/local.h"
 #include "base/sink.h"
 
-/* Options of where to ask. */
+/* Options that name the daemon or the folder. */
 #define TSD_ANSWER_OPTS                                                                                      \
     TSD_CLIENT_OPTS, {.name = "data", .arg = "DIR", .help = "Read this folder; no daemon may use it."},      \
     {                                                                                                        \
@@ -33,7 +33,8 @@ struct tsd_answer {
     unsigned n_lines;            /* ends of lines among them, counted up to 2 */
 };
 
-/** --format, or def if it is not given, must be among names ("text|csv"): NULL after a complaint. */
+/** The value of --format, or def if it is not given. It must be among names ("text|csv"); otherwise prints an
+ * error and returns NULL. */
 const char *tsd_answer_format(const struct tsd_args *args, const char *names, const char *def);
 /** Value of an option, n 0 if it is not given. */
 struct ts_slice tsd_answer_opt(const struct tsd_args *args, const char *name);
@@ -41,9 +42,10 @@ struct ts_slice tsd_answer_opt(const struct tsd_args *args, const char *name);
 /** Open the folder if --data is given. */
 int tsd_answer_open(struct tsd_answer *a, const struct tsd_args *args, enum tsd_local how,
                     struct ts_error *err);
-/** Close it. rc: of what was done; the first error stays in err. Returns an exit code, the error printed. */
+/** Close it. rc: result of the work before; the first error stays in err. Prints the error and returns an
+ * exit code. */
 int tsd_answer_close(struct tsd_answer *a, int rc, struct ts_error *err);
-/** Ask the daemon; path is with its parameters. keep: gets the answer; NULL: it is printed. */
+/** Send a request to the daemon; path includes its parameters. keep: gets the answer; NULL: it is printed. */
 int tsd_answer_remote(struct tsd_answer *a, const char *method, struct ts_slice path, struct ts_buf *keep,
                       struct ts_error *err);
 /** Let run write the answer from the folder into a sink that is printed, or kept. */

@@ -2,7 +2,7 @@
  * client.h - a small blocking client to a running daemon: one connection, HTTP requests or raw lines.
  *
  * Threads    one at a time
- * Not here   what is asked (query.c, export.c, ...), lines of import (importtcp.c)
+ * Not here   the requests (query.c, export.c, ...), lines of import (importtcp.c)
  */
 #ifndef TSD_COMMANDS_CLIENT_H
 #define TSD_COMMANDS_CLIENT_H
@@ -51,19 +51,20 @@ struct tsd_client_reply {
 
 /** Where the daemon is: --host and --port, TSD_PORT in the environment, 127.0.0.1:4242. */
 void tsd_client_where(const struct tsd_args *args, const char **out_host, const char **out_port);
-/** --data and --host or --port together: says so and returns TSD_EXIT_USAGE; else TSD_EXIT_OK. */
+/** Refuses --data together with --host or --port: prints an error and returns TSD_EXIT_USAGE; else
+ * TSD_EXIT_OK. */
 int tsd_client_or_data(const struct tsd_args *args);
 /** Connect. TS_EIO with what to do about it. */
 int tsd_client_open(struct tsd_client *c, const char *host, const char *port, struct ts_error *err);
-/** Close; twice is harmless. */
+/** Close; idempotent. */
 void tsd_client_close(struct tsd_client *c);
 
 /** Send a request and read its answer. 0 for any status; TS_EIO, TS_EPARSE (no HTTP), TS_ELIMIT, or what sink
  * returned. */
 int tsd_client_http(struct tsd_client *c, const struct tsd_client_req *req, struct tsd_client_reply *reply,
                     struct ts_error *err);
-/** The error an answer with a status of 400 and more stands for: text from its JSON or plain body. Returns
- * its code. */
+/** Turns an answer with a status of 400 or above into an error, with the text of its JSON or plain body.
+ * Returns its code. */
 int tsd_client_refused(const struct tsd_client_reply *reply, struct ts_error *err);
 /** Connect, send, read, close; a status of 400 and more is an error. */
 int tsd_client_request(const struct tsd_args *args, const struct tsd_client_req *req,

@@ -63,7 +63,7 @@ void tsd_say(const char *fmt, ...)
     fprintf(stderr, "tsd: %s\n", text);
 }
 
-static bool print_closed; /* whoever read standard output went away */
+static bool print_closed; /* the reader of standard output has closed it */
 
 static int print_failed(struct ts_error *err)
 {

@@ -19,9 +19,9 @@
 
 /* How the program ends. */
 enum tsd_exit {
-    TSD_EXIT_OK = 0,     /* fine */
-    TSD_EXIT_FAILED = 1, /* it did not work, or a part of it did not */
-    TSD_EXIT_USAGE = 2,  /* the command was not understood */
+    TSD_EXIT_OK = 0,     /* success */
+    TSD_EXIT_FAILED = 1, /* it failed, at least in part */
+    TSD_EXIT_USAGE = 2,  /* wrong usage */
     TSD_EXIT_DAMAGE = 3, /* bytes on disk are not what was written */
 };
 /** Exit code for an error code (enum ts_err); -1 for a number that is none. */
@@ -45,7 +45,7 @@ struct tsd_cmd {
     const char *name;          /* as typed */
     const char *also;          /* other words for it, with blanks between; NULL = none */
     const char *summary;       /* one sentence */
-    const char *usage;         /* forms, one a line, without "tsd NAME" */
+    const char *usage;         /* usage, one form a line, without "tsd NAME" */
     const struct ts_opt *opts; /* ended by name == NULL; NULL = none but --help */
     const struct ts_conf_key *const
         *tables; /* key tables whose keys are options too, ended by NULL; NULL = none */
@@ -66,8 +66,9 @@ void tsd_cmd_page(const struct tsd_cmd *cmd, struct ts_buf *out);
 void tsd_cmd_list(const struct tsd_cmd *table, struct ts_buf *out);
 /** Row of a command by name; NULL. */
 const struct tsd_cmd *tsd_cmd_find(const struct tsd_cmd *table, const char *name);
-/** Row that was probably meant by a wrong name: another word for it, the first word of one of its forms, as weblog-import of collect
- * (*out_is_word is true then; it may be NULL), or a name that is near. NULL if there is none. */
+/** The row that a wrong name probably means: by another word for it, by the first word of one of its forms,
+ * such as weblog-import of collect (then *out_is_word is true; it may be NULL), or by a similar name. NULL if
+ * there is none. */
 const struct tsd_cmd *tsd_cmd_near(const struct tsd_cmd *table, const char *name, bool *out_is_word);
 
 /** Value of an option's last use ("" for a switch); NULL if it was not given. */
@@ -83,11 +84,12 @@ int tsd_fail(const struct ts_error *err);
 int tsd_usage(const struct tsd_args *args, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /** Write bytes to stdout; TS_EIO if stdout takes no more (full disk, closed pipe). */
 int tsd_print(struct ts_slice text, struct ts_error *err);
-/** Push out what stdout holds back; TS_EIO as above. Call at the end of a command. */
+/** Flush stdout; TS_EIO as above. Call at the end of a command. */
 int tsd_print_end(struct ts_error *err);
-/** Both: a text that is all there is to print. */
+/** Write a text and flush: for commands that print nothing else. */
 int tsd_print_all(struct ts_slice text, struct ts_error *err);
-/** Print a text that is all a command has to say, and release it. Returns an exit code, having said why it is not TSD_EXIT_OK. */
+/** Print the whole output of a command, and release it. Returns an exit code; if it is not TSD_EXIT_OK, the
+ * error has been printed. */
 int tsd_print_page(struct ts_buf *text);
 
 /* The commands, one a file. */

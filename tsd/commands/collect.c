@@ -109,7 +109,7 @@ static int collect_show(const struct tsd_args *args)
 
 /* --- running --- */
 
-/* Readable when the program is told to end; threads made after it leave the signals alone. */
+/* Readable when a signal ends the program; threads started after it do not receive these signals. */
 static int collect_signals(void)
 {
     sigset_t set;

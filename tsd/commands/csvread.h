@@ -8,12 +8,12 @@
 
 #include "base/buf.h"
 
-/** Next field into out (emptied first); *at moves behind it. *out_more: the record goes on, else *at stands
+/** Next field into out (emptied first); *at moves behind it. *out_more: the record continues, else *at stands
  * at the next record. Call while *at < end. */
 void tsd_csv_field(const char **at, const char *end, struct ts_buf *out, bool *out_more);
 
-/** CSV as columns: as wide as their widest field, two blanks between, the first record as header. The last
- * column and those of numbers behind the first n_keys stand at their right ends. Appended to out. */
+/** CSV as columns: as wide as their widest field, separated by two blanks, the first record as header. The
+ * last column, and columns of numbers after the first n_keys, are right-aligned. Appended to out. */
 void tsd_csv_table(struct ts_slice csv, size_t n_keys, struct ts_buf *out);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * delete.c - tsd delete: takes away what a query matches between two times.
+ * delete.c - tsd delete: deletes the points that a query matches between two times.
  *
  * Threads    see selection_args.h
  */

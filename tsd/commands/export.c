@@ -51,7 +51,7 @@ static int export_time(const struct tsd_args *args, const char *name, int64_t *o
 
 /* One export. */
 struct export_run {
-    struct tsd_answer answer;    /* where it is asked */
+    struct tsd_answer answer;    /* daemon or folder */
     struct tsd_lines_spec *spec; /* what is wanted */
     struct ts_sink *sink;        /* --data: where lines go */
 };

@@ -1,5 +1,6 @@
 /*
- * fsck.c - tsd fsck: read all of a stopped store, tell what is damaged and lost, and with --repair make it whole.
+ * fsck.c - tsd fsck: read all of a stopped store, report what is damaged and lost, and repair it with
+ * --repair.
  *
  * Threads    the main thread
  * Not here   checking and repairing (storage/fsck.h)

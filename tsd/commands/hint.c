@@ -1,7 +1,7 @@
 /*
  * hint.c - a line about an empty answer.
  *
- * The newest points of the metric's series tell all: their times, their tags.
+ * The hint is computed from the newest points of the metric's series, their times and their tags.
  *
  * Threads    see hint.h
  */
@@ -18,7 +18,7 @@
 #define HINT_MAX_BYTES  ((size_t)4 << 20) /* of newest points: a metric with more series gets no hint */
 #define HINT_MAX_VALUES 8                 /* listed */
 
-/* What is asked of a folder. */
+/* A request to a folder. */
 struct hint_ask {
     struct tsd_answer *a;
     struct tsd_latest what;

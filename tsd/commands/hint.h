@@ -1,5 +1,5 @@
 /*
- * hint.h - what to say when a query finds nothing: what there is that is near.
+ * hint.h - a hint about existing data when a query finds nothing.
  *
  * Threads    the main thread
  */
@@ -9,8 +9,9 @@
 #include "query/query.h"
 #include "tsd/commands/answer.h"
 
-/** Print one line on standard error about why a query has no answer: the newest point of its metric, or the values that its tags
- * have. Asks where the query was asked; says nothing if that fails. */
+/** Print one line on standard error about why a query has no answer: the newest point of its metric, or the
+ * values that its tags have. Sends its requests to the same daemon or folder as the query; prints nothing if
+ * that fails. */
 void tsd_hint_empty(struct tsd_answer *a, const struct qry_spec *spec);
 
 #endif

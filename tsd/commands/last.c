@@ -49,7 +49,7 @@ static void last_param(struct ts_buf *path, const char *name, struct ts_slice va
 
 /* One question. */
 struct last_run {
-    struct tsd_answer answer; /* where it is asked */
+    struct tsd_answer answer; /* daemon or folder */
     struct tsd_latest what;   /* for a folder */
 };
 

@@ -3,7 +3,7 @@
  * a stopped store.
  *
  * Threads    the main thread
- * Not here   what is answered (tsd/meta/request.h)
+ * Not here   the answers (tsd/meta/request.h)
  */
 #ifndef TSD_COMMANDS_META_CLIENT_H
 #define TSD_COMMANDS_META_CLIENT_H
@@ -13,7 +13,7 @@
 #include "tsd/commands/client.h"
 #include "tsd/commands/local.h"
 
-/* Options that every command with a door has. */
+/* Options of every command that uses the meta client. */
 #define TSD_DOOR_OPTS                                                                                        \
     TSD_CLIENT_OPTS, {.name = "data", .arg = "DIR", .help = "Ask this folder; no daemon may use it."},       \
     {                                                                                                        \
@@ -42,14 +42,15 @@ int tsd_meta_client_open(struct tsd_meta_client *door, const struct tsd_args *ar
                          struct ts_error *err);
 /** Close it. */
 int tsd_meta_client_close(struct tsd_meta_client *door, struct ts_error *err);
-/** Ask and read the answer, the caller's (json_decref); NULL if it has no body. An answer with an error object
- * is an error, its details in the text; door->status tells the status of others. */
+/** Send a request and read the answer, which the caller owns (json_decref); NULL if it has no body. An answer
+ * with an error object is an error with its details in the text; the client's member status has the status of
+ * others. */
 int tsd_meta_client_request(struct tsd_meta_client *door, const struct tsd_meta_client_req *req, json_t **out,
                             struct ts_error *err);
-/** Ask with a body of JSON; of the answer counts alone whether it is an error. */
+/** Send a request with a JSON body; its answer is ignored unless it is an error. */
 int tsd_meta_client_tell(struct tsd_meta_client *door, const char *method, const char *path,
                          const struct ts_buf *body, struct ts_error *err);
-/** Run a command that asks: open, run, print what it wrote, close; the exit code. */
+/** Run a command that sends requests: open, run, print what it wrote, close. Returns the exit code. */
 int tsd_meta_client_run(const struct tsd_args *args, enum tsd_local how,
                         int (*run)(struct tsd_meta_client *door, struct ts_buf *out, struct ts_error *err));
 

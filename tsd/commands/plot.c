@@ -28,7 +28,7 @@
 #define PLOT_MAX_BESIDE 200    /* bars side by side; more are lines */
 #define PLOT_GAP_TIMES  5      /* a gap of so many usual distances ends a line */
 
-/* Ten colours that people with weak colour vision tell apart as well as any ten, and grey for the rest. */
+/* Ten colours that colour-blind people distinguish as well as any ten, and grey for the rest. */
 static const unsigned colours[TSD_PLOT_MAX_SERIES] = {0x4e79a7, 0xf28e2b, 0x59a14f, 0xe15759, 0x76b7b2,
                                                       0xedc948, 0xb07aa1, 0xff9da7, 0x9c755f, 0x2f4b7c};
 #define PLOT_GREY   0xbab0acu

@@ -1,7 +1,7 @@
 /*
  * plot.h - the answer of a query as a picture: PNG through gnuplot.
  *
- * How gnuplot is run: out/gnuplot.h.
+ * tsd/format/gnuplot.h runs gnuplot.
  *
  *   CSV of --by  or  text of a plain query  --(plotdata.c)-->  struct tsd_plot  --(plot.c)-->  script ->
  * gnuplot -> FILE.png
@@ -19,7 +19,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define TSD_PLOT_MAX_SERIES  10 /* drawn by themselves; the rest is one more, or left out */
+#define TSD_PLOT_MAX_SERIES  10 /* series drawn one by one; the rest is drawn as one more, or left out */
 #define TSD_PLOT_GREY        SIZE_MAX
 #define TSD_PLOT_MAX_BARS    25  /* rows without a time axis */
 #define TSD_PLOT_MAX_ORDERED 200 /* the same where their order counts: 168 hours of a week */
@@ -28,7 +28,7 @@
 
 /* What x is. */
 enum tsd_plot_axis {
-    TSD_PLOT_NAMES, /* rows with names: a bar of each series beside each */
+    TSD_PLOT_NAMES, /* rows with names, each with a bar for every series */
     TSD_PLOT_DAYS,  /* days or longer intervals */
     TSD_PLOT_HOURS, /* hours or shorter intervals */
     TSD_PLOT_TIMES, /* any times */
@@ -37,16 +37,17 @@ enum tsd_plot_axis {
 /* One line or one colour. */
 struct tsd_plot_series {
     char *name; /* as the legend shows it; owned */
-    int64_t *
-        x_s; /* seconds since 1970, ascending; those of the local date with TSD_PLOT_DAYS; number of the row with TSD_PLOT_NAMES */
-    double *y;     /* values; NaN = none */
+    int64_t
+        *x_s;  /* seconds since 1970, ascending; those of the local date with TSD_PLOT_DAYS; number of the row
+              * with TSD_PLOT_NAMES */
+    double *y; /* values; NaN = none */
     size_t n, cap; /* points */
     double weight; /* what it is sorted by: sum of |y| */
-    size_t colour; /* number of its colour; TSD_PLOT_GREY: of what is summed up */
-    bool before;   /* values of a comparison that were before: a paler colour */
+    size_t colour; /* number of its colour; TSD_PLOT_GREY for the sum of the rest */
+    bool before;   /* the earlier values of a comparison, in a paler colour */
 };
 
-/* What stands beside the bars of one row, or group of bars, without a time axis. */
+/* The label of one row, or group of bars, without a time axis. */
 struct tsd_plot_row {
     char *name;    /* owned */
     double weight; /* sum of |y| over all series */
@@ -58,7 +59,7 @@ struct tsd_plot {
     enum tsd_plot_axis axis;        /* kind */
     const struct ts_tz *tz;         /* zone of the query; NULL: UTC */
     struct qry_by_time by_time;     /* interval of totals */
-    int64_t from_ms, to_ms;         /* what was asked for, both inclusive; equal: unknown */
+    int64_t from_ms, to_ms;         /* what was requested, both inclusive; equal: unknown */
     bool svg;                       /* SVG; else PNG */
     bool in_order;                  /* rows stay in the order of the answer: hours of the day, weekdays */
     bool columns_in_order;          /* the same for series */
@@ -82,26 +83,28 @@ struct tsd_plot {
     struct ts_map64 by_name;    /* number of each series by the hash of its name */
     size_t hint; /* series of the last point read: the next one is often this or the one after */
 };
-/** Memory away; twice is harmless. */
+/** Release; idempotent. */
 void tsd_plot_release(struct tsd_plot *p);
 
 /** Is a file of this name a picture that can be drawn: .svg, .png, no known ending, or "-"? *out_svg says which. TS_EINVAL. */
 int tsd_plot_kind(const char *path, bool *out_svg, struct ts_error *err);
-/** What was asked for: kind of axis, zone, range. tsd_plot_read_csv does it itself. */
+/** Set kind of axis, zone and range from the query. tsd_plot_read_csv does it itself. */
 void tsd_plot_requested(struct tsd_plot *p, const struct qry_spec *spec);
 /** Fill from CSV of totals.
- *  @param spec  the query: which columns there are, with QRY_PARTIAL_COLUMN the one that says which rows are partial */
+ *  @param spec  the query: which columns there are, with QRY_PARTIAL_COLUMN the one that says which rows are
+ *  partial */
 int tsd_plot_read_csv(struct tsd_plot *p, struct ts_slice csv, const struct qry_spec *spec,
                       struct ts_error *err);
 /** Fill from lines "METRIC TIME_MS VALUE {tags}". Call tsd_plot_requested too. */
 int tsd_plot_read_text(struct tsd_plot *p, struct ts_slice text, struct ts_error *err);
-/** Keep the heaviest rows and series, or pairs of series, and give them colours; the rest becomes one if values are additive, else it is left out
- * and counted. */
+/** Keep the rows and series, or pairs of series, with the largest values, and give them colours; the rest is
+ * added up if values are additive, else it is left out and counted. */
 void tsd_plot_trim(struct tsd_plot *p);
 
 /** The script for gnuplot. */
 void tsd_plot_script(const struct tsd_plot *p, struct ts_buf *out);
-/** Draw into a file, or to standard output if it is called "-". TS_ENOTFOUND: gnuplot is not installed; TS_EIO with its first words. */
+/** Draw into a file, or to standard output if it is called "-". TS_ENOTFOUND: gnuplot is not installed;
+ * TS_EIO with its first words. */
 int tsd_plot_draw(const struct tsd_plot *p, const char *path, struct ts_error *err);
 
 #endif

@@ -212,7 +212,7 @@ void tsd_plot__time_axis(const struct tsd_plot *p, struct ts_buf *out)
             ts_buf_printf(out, " to %04d-%02d-%02d", b.year, b.month, b.day);
         ts_buf_printf(out, "' %s textcolor rgb '#444444'\n", t.dates ? "offset 0,-1" : "");
     }
-    /* gnuplot makes room for one line of these labels */
+    /* gnuplot reserves space for one line of these labels */
     ts_buf_printf(out, "set bmargin %d\n", t.step.s >= 86400 ? 3 : t.dates ? 4 : 3);
     ts_buf_printf(out, "set xrange [%lld:%lld]\nset xtics (", (long long)lo, (long long)hi);
     if (n_cells && n_cells <= AXIS_MAX_CELLS)

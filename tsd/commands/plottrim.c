@@ -151,7 +151,7 @@ static struct tsd_plot_series trim_rest(const struct tsd_plot *p, size_t from)
     return rest;
 }
 
-/* Series from number `from` on away. */
+/* Remove the series from number `from` on. */
 static void trim_drop(struct tsd_plot *p, size_t from)
 {
     for (size_t i = from; i < p->n; i++) {

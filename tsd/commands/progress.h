@@ -22,9 +22,9 @@ struct tsd_progress {
 
 /** Begin; all_bytes 0: the end is not known, a count is shown instead of a bar. */
 void tsd_progress_begin(struct tsd_progress *p, uint64_t all_bytes);
-/** Say how far it is; draws ten times a second at most. */
+/** Update the progress; draws at most ten times a second. */
 void tsd_progress_set(struct tsd_progress *p, uint64_t done_bytes, uint64_t n_points);
-/** Take the bar away before other lines are printed, and at the end. */
+/** Remove the bar before other lines are printed, and at the end. */
 void tsd_progress_clear(struct tsd_progress *p);
 /** Seconds since begin. */
 double tsd_progress_s(const struct tsd_progress *p);

@@ -83,16 +83,16 @@ struct query_run {
     const struct tsd_args *args; /* of the command */
     struct ts_arena arena;       /* of spec */
     const char *by;              /* keys of all --by; NULL: no totals */
-    struct qry_spec spec;        /* what is asked */
+    struct qry_spec spec;        /* the query */
     struct ts_buf uri;           /* the same as request parameters */
-    struct tsd_answer answer;    /* where it is asked, where the answer goes */
-    const char *format;          /* of the part of the answer at hand */
+    struct tsd_answer answer;    /* daemon or folder, and where the answer goes */
+    const char *format;          /* of the part of the current answer */
     bool kept;                   /* it is read by this program, not printed */
     bool table;                  /* it becomes a table for people */
     bool empty;                  /* the table has no rows */
 };
 
-/* --- asking --- */
+/* --- running the query --- */
 
 static int query_remote(struct query_run *r, const char *format, struct ts_buf *keep, struct ts_error *err)
 {
@@ -258,7 +258,7 @@ static int query_plot(struct query_run *r, const char *path, struct ts_error *er
     struct ts_buf answer;
     ts_buf_init(&answer, QUERY_PLOT_MAX);
     struct qry_spec spec = r->spec;
-    spec.partial = QRY_PARTIAL_COLUMN; /* as query_ask asks */
+    spec.partial = QRY_PARTIAL_COLUMN; /* as query_ask does */
     tsd_plot_requested(&plot, &spec);
     int rc = query_ask(r, by ? "csv" : "text", &answer, err);
     if (rc == 0)

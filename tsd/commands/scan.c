@@ -1,8 +1,9 @@
 /*
- * scan.c - tsd scan: rows of series as OpenTSDB's scan prints them, or as lines of import; and takes them away if asked.
+ * scan.c - tsd scan: prints rows of series as OpenTSDB's scan does, or as lines of import, and deletes them
+ * on request.
  *
  * Threads    see selection_args.h
- * Not here   the form of rows (out/scan.c)
+ * Not here   the form of rows (tsd/format/scan.c)
  */
 #include "tsd/commands/selection_args.h"
 #include "tsd/format/scan.h"

@@ -62,7 +62,7 @@ static void uid_line(enum sto_uid_kind kind, uint32_t id, const char *name, stru
     ts_buf_char(out, '\n');
 }
 
-/* --- asking --- */
+/* --- requests --- */
 
 /* One name found. */
 struct uid_hit {
@@ -419,7 +419,7 @@ static int uid_fsck(struct tsd_meta_client *door, struct ts_buf *out, struct ts_
 
 /* --- trees --- */
 
-/* Ask for a tree, or for all of them; *out is an object or an array. */
+/* Request a tree, or all of them; *out is an object or an array. */
 static int uid_trees(struct tsd_meta_client *door, const char *id, json_t **out, struct ts_error *err)
 {
     struct tsd_meta_client_req req = {.method = "GET", .path = "api/tree"};
@@ -475,7 +475,7 @@ static int uid_treepurge(struct tsd_meta_client *door, struct ts_buf *out, struc
 
 /* --- the command --- */
 
-/* One form, told by its first word. */
+/* One form, identified by its first word. */
 struct uid_form {
     const char *word;   /* NULL: look up */
     const char *usage;  /* all of its words */

@@ -21,8 +21,8 @@ struct weblog_sink {
     struct col_web_import *logs;          /* counting */
     const char *file;                     /* at hand; NULL before the first */
     uint64_t n_point_lines;               /* given to points, and one */
-    struct col_web_import_figures before; /* figures when the file at hand began */
-    bool refused;                         /* the file at hand is left out, as was said */
+    struct col_web_import_figures before; /* figures when the current file began */
+    bool refused;                         /* the current file is left out, as was said */
     uint64_t n_bad_before;                /* bad lines then */
     uint64_t *ends;                       /* owned: n_point_lines at the end of each file that ended */
     const char **names;                   /* owned: those files; their names are borrowed */
@@ -52,7 +52,7 @@ static int weblog_put(void *arg, struct ts_slice lines, uint32_t n_points, bool 
     return lines.n ? s->to->take(s->points, "points of web logs", lines, &s->n_point_lines, err) : 0;
 }
 
-/* What is done, and how to go on. Points are confirmed in the order in which they were made. */
+/* What is done, and how to continue. Points are confirmed in the order in which they were made. */
 static void weblog_interrupted(const struct weblog_sink *s)
 {
     size_t n_done = 0;
@@ -103,7 +103,7 @@ static int weblog_open(struct tsd_import *im, void **out_sink, struct ts_error *
     return rc;
 }
 
-/* The file at hand ends: what came of it, where there are several. */
+/* The current file ends: what came of it, where there are several. */
 static int weblog_file_end(struct weblog_sink *s, struct ts_error *err)
 {
     struct col_web_import_figures f;

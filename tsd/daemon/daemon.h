@@ -40,21 +40,21 @@ struct tsd_daemon {
     /* Which permissions (enum tsd_permission) a client lacks; NULL: every client has all. Any worker. */
     unsigned (*restrict_client)(const struct tsd_identity *who);
     struct sto_store *store;            /* the store */
-    struct tsd_memory memory;           /* who may have how much of memory */
+    struct tsd_memory memory;           /* accounts of memory and their limits */
     struct ts_pool *pieces;             /* parallel pieces of queries */
     struct tsd_queries *queries;        /* running and ended ones; NULL: not kept */
-    struct tsd_schedule *jobs;          /* threads for queries, exports and whatever may take long */
+    struct tsd_schedule *jobs;          /* threads for queries, exports and other long jobs */
     struct tsd_schedule *small_jobs;    /* threads for jobs of some ms */
     struct tsd_schedule *picture_jobs;  /* threads for pictures */
     struct ts_pool *refills;            /* reads what slow clients have not taken yet */
-    struct tsd_spools spools;           /* the files where that is */
+    struct tsd_spools spools;           /* the files that hold it */
     _Atomic unsigned n_reply_waits;     /* jobs that wait for their clients, since the spool is full */
     _Atomic uint64_t n_reply_cut;       /* replies cut because too many waited */
     struct tsd_worker **workers;        /* n_workers */
     unsigned n_workers;                 /* threads that serve sockets */
     int64_t started_ms;                 /* wall clock */
     char host[256];                     /* name of this machine, for stats */
-    struct tsd_series_total new_series; /* how many all connections may make */
+    struct tsd_series_total new_series; /* new series that all connections may create */
     _Atomic uint32_t n_connections;     /* open now; main adds, workers subtract */
     _Atomic uint64_t n_accepted;        /* since the start */
     _Atomic uint64_t n_rejected[TSD_REJECTIONS]; /* connections refused, by reason */
@@ -62,11 +62,12 @@ struct tsd_daemon {
         n_graphs_waiting; /* pictures being drawn; jobs that wait to draw one */
     _Atomic uint64_t n_graphs_refused,
         n_graphs_late;      /* refused (graph_max_running); ended by graph_timeout_s */
-    uint64_t max_fd;        /* connections have descriptors below this one; the rest is kept for files */
+    uint64_t max_fd;        /* connections use descriptors below this one; the others are reserved for
+                             * files */
     struct tsd_peers peers; /* connections by address */
-    bool loopback_only;     /* no address but loopback is bound; set before connections are accepted */
+    bool loopback_only;     /* only loopback addresses are bound; set before connections are accepted */
     _Atomic uint64_t n_denied[TSD_DENIED_KINDS]; /* requests that access.c refused, by kind */
-    _Atomic uint32_t drop_asked;                 /* goes up at dropcaches; workers look at it each turn */
+    _Atomic uint32_t drop_asked;                 /* incremented by dropcaches; workers check it each turn */
 };
 
 #endif

@@ -1,15 +1,17 @@
 /*
- * memory.h - who may have how much of the process's memory: one limit, one table of accounts.
+ * memory.h - the limits of the process's memory: one limit for all, one table of accounts.
  *
  *   memory_limit, of which 15 % stay free for fragmentation
  *     process      what storing and computing take
- *       measured   memstores, snapshots, names, series cache, file indexes: bounded by keys of their own, reported once a second
+ *       measured   memstores, snapshots, names, series cache, file indexes: bounded by keys of their own,
+ *       reported once a second
  *       counted    queries (one account below it for each query), bodies (JSON trees below it):
  *                  taken before they are allocated (base/budget.h)
  *     clients      reserved for talking to clients, counted: connections, replies, streams
  *
- * What is measured counts against the process, so queries and bodies get less while the catalog is large. The reserved part is no
- * part of the process's account, so that nothing that grows there keeps the daemon from answering.
+ * Measured memory counts against the process, so queries and bodies get less while the catalog is large. The
+ * reserved part is not part of the process's account, so that nothing that grows there keeps the daemon from
+ * answering.
  *
  * Threads    tsd_memory_init before threads start; tsd_memory_look by one thread; the rest by any thread
  * Source     docs/ARCHITECTURE.md "Memory of the process"
@@ -61,21 +63,22 @@ struct tsd_memory_shares {
 
 struct tsd_memory {
     struct ts_budget accounts[TSD_MEM_ACCOUNTS]; /* by enum tsd_account */
-    _Atomic uint64_t n_query_refused; /* takes refused by the account of one query (query_max_bytes) */
+    _Atomic uint64_t n_query_refused; /* allocations refused by the account of one query (query_max_bytes) */
     _Atomic uint64_t n_query_ended[QRY_REFUSALS]; /* queries that a limit ended, by enum qry_refusal */
     _Atomic bool trim_wanted;                     /* a large use has ended since the last trim */
-    int64_t trimmed_ns; /* monotonic time of the last trim; of the thread that looks */
+    int64_t trimmed_ns; /* monotonic time of the last trim; used only by the thread that calls
+                         * tsd_memory_trim_due */
 };
 
 /**
- * Bytes of memory that this process may use at most: those of the machine, of its cgroup (version 2 and 1) and all cgroups
- * above it, whichever is least.
+ * Bytes of memory that this process may use at most: those of the machine, of its cgroup (version 2 and 1)
+ * and all cgroups above it, whichever is least.
  *
  * @param root  prefix of /proc and /sys, "" for the real ones
  */
 uint64_t tsd_memory_machine_bytes(const char *root);
-/** Fill in limits that the configuration leaves at 0 (automatic) from out->memory_limit_bytes, which is set first if it is 0
- * too. */
+/** Fill in limits that the configuration leaves at 0 (automatic) from out->memory_limit_bytes, which is set
+ * first if it is 0 too. */
 void tsd_memory_defaults(struct tsd_settings *out);
 /** The keys of memory, with tsd_memory_defaults for those at 0. TS_EINVAL: memory_limit is too small. */
 int tsd_memory_load(const struct ts_conf *conf, struct tsd_settings *out, struct ts_error *err);
@@ -87,10 +90,11 @@ size_t tsd_memory_memstore_bytes(const struct tsd_settings *set);
 size_t tsd_memory_index_cache_bytes(const struct tsd_settings *set);
 /** Make the accounts. */
 void tsd_memory_init(struct tsd_memory *m, const struct tsd_settings *set);
-/** Fix the allocator's thresholds for the whole process, and count the memory of JSON trees in m, which outlives every tree.
+/** Fix the allocator's thresholds for the whole process, and count the memory of JSON trees in m, which
+ * outlives every tree.
  *  Once, before threads start. */
 void tsd_memory_setup_allocator(struct tsd_memory *m, unsigned n_workers);
-/** Back to uncounted JSON trees, before m ends. */
+/** Stop counting JSON trees, before m is released. */
 void tsd_memory_reset_allocator(void);
 /** An account. */
 static inline struct ts_budget *tsd_memory_account(struct tsd_memory *m, enum tsd_account account)
@@ -99,27 +103,31 @@ static inline struct ts_budget *tsd_memory_account(struct tsd_memory *m, enum ts
 }
 /** Make the shares of a client address, all empty. They must be empty again before their memory is freed. */
 void tsd_memory_shares_init(struct tsd_memory *m, struct tsd_memory_shares *shares);
-/** The account that what a client causes counts in: its address's share, or the whole account if shares is NULL (a client
- * that has no internet address). */
+/** The account in which memory used for a client is counted: its address's share, or the whole account if
+ * shares is NULL (a client without an internet address). */
 struct ts_budget *tsd_memory_share(struct tsd_memory *m, struct tsd_memory_shares *shares,
                                    enum tsd_shared account);
-/** JSON trees that this thread makes from now on are of a small body, or not: large ones leave a part of their account to the small. */
+/** Says whether the JSON trees that this thread makes from now on belong to a small body: large ones leave a
+ * part of their account to small ones. */
 void tsd_memory_json_small(bool small);
 /**
- * Say why there is no memory for the body of a request: its client's share is used up, all bodies are, or the process is, and then by
- * what.
+ * Say why there is no memory for the body of a request: the client's share, the account of all bodies, or the
+ * memory of the process is used up, and in the last case by what.
  *
- * @param account  that refused: one of TSD_SHARED_BODIES
+ * @param account  the one that refused: an account of TSD_SHARED_BODIES
  * @return TS_ENOMEM, always
  */
 int tsd_memory_no_body(struct tsd_memory *m, const struct ts_budget *account, struct ts_error *err);
-/** Measure what is measured. About once a second; one thread. cache_bytes: texts of series of all workers. */
+/** Update the measured accounts. Called about once a second by one thread. cache_bytes: texts of series of
+ * all workers. */
 void tsd_memory_look(struct tsd_memory *m, struct sto_store *store, uint64_t cache_bytes);
-/** A use of so many bytes has ended: large ones make tsd_memory_trim_due answer true. */
+/** Reports that so many bytes were freed; after large ones tsd_memory_trim_due returns true. */
 void tsd_memory_ended(struct tsd_memory *m, uint64_t peak_bytes);
-/** Is it time to give freed memory back to the system (tsd_memory_trim)? At most once in five seconds. The thread that looks. */
+/** Is it time to return freed memory to the system (tsd_memory_trim)? True at most once in five seconds.
+ * Called by one thread. */
 bool tsd_memory_trim_due(struct tsd_memory *m);
-/** Give freed memory back to the system. May take some ms, and allocations of other threads wait meanwhile: never in a worker. */
+/** Return freed memory to the system. This may take some ms, while allocations of other threads wait: never
+ * call it in a worker. */
 void tsd_memory_trim(void *unused);
 /** Each account: name as /api/stats shows it, and the account. */
 void tsd_memory_each(const struct tsd_memory *m, void (*each)(void *arg, const struct ts_budget *account),

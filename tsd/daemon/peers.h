@@ -1,7 +1,8 @@
 /*
  * peers.h - client addresses: how many connections each has, and its shares of memory and of the spool.
  *
- * An address is an IPv4 address or the first 64 bits of an IPv6 one: whoever has an IPv6 network has all of those. ::1 is 127.0.0.1.
+ * An address is an IPv4 address or the first 64 bits of an IPv6 one, since one client usually has a whole
+ * IPv6 network. ::1 counts as 127.0.0.1.
  *
  * Threads    any
  */
@@ -18,7 +19,8 @@
 
 struct sockaddr;
 
-/* An address with connections. What counts in its accounts is given back before the last of its connections is gone. */
+/* An address with connections. All memory counted in its accounts is released before its last connection
+ * is. */
 struct tsd_peer {
     struct tsd_peer *next;           /* private: of the chain */
     uint64_t key;                    /* tsd_peer_key */
@@ -54,7 +56,7 @@ bool tsd_peer_is_loopback(uint64_t key);
  * @param out_peer  [out] the address, for tsd_peers_remove; NULL if key is 0 */
 bool tsd_peers_add(struct tsd_peers *p, uint64_t key, const struct tsd_peer_limits *limits,
                    struct tsd_peer **out_peer);
-/** A connection that was counted is gone. peer NULL is harmless. */
+/** A counted connection has been closed. peer NULL is harmless. */
 void tsd_peers_remove(struct tsd_peers *p, struct tsd_peer *peer);
 
 #endif

@@ -1,10 +1,12 @@
 /*
- * schedule.h - who runs next: threads for one class of work, a queue with a limit, a share for each client address.
+ * schedule.h - a scheduler: threads for one class of work, a bounded queue, and a fair share for each client
+ * address.
  *
  *   add > queue > a thread takes the first waiting entry whose address runs the fewest
  *
- * A client address runs at most three quarters of the threads at once (clients on this machine: all of them), so that others
- * always find a thread, and has at most max_per_address entries (this machine: four times as many), running and waiting.
+ * A client address runs at most three quarters of the threads at once (clients on this machine: all of them),
+ * so that others always find a thread, and has at most max_per_address entries (this machine: four times as
+ * many), running and waiting.
  *
  * Threads    every function from any thread; one mutex, held for a walk through the queue
  * Not here   what runs (job.c)
@@ -32,22 +34,23 @@ struct tsd_schedule_counts {
 };
 
 struct tsd_schedule;
-/** Threads with a name (at most 15 bytes). Aborts when there are none to be had. */
+/** Start threads with a name (at most 15 bytes). Aborts if no threads can be created. */
 struct tsd_schedule *tsd_schedule_new(const char *name, const struct tsd_schedule_limits *limits);
-/** Runs what waits, then ends the threads. NULL is harmless. */
+/** Run all waiting entries, then end the threads. NULL is harmless. */
 void tsd_schedule_free(struct tsd_schedule *s);
 /**
  * Run fn(arg) on a thread of the schedule, when it is its turn.
  *
- * @param address  of the client, as tsd_peer_key says it: an IPv6 network is one address
+ * @param address  of the client, from tsd_peer_key: an IPv6 network is one address
  * @param local    the client is on this machine
  * @return 0
  *         TS_EBUSY   the queue is full; the text names query_max_waiting
- *         TS_ELIMIT  the address has its share; the text names query_max_per_address
+ *         TS_ELIMIT  the address has reached its share; the text names query_max_per_address
  */
 int tsd_schedule_add(struct tsd_schedule *s, uint64_t address, bool local, void (*fn)(void *arg), void *arg,
                      struct ts_error *err);
-/** Take the entry with this arg out of the queue. False: it runs, or has run. Cost: a walk through the queue. */
+/** Remove the entry with this arg from the queue. False: it runs, or has run. Cost: a walk through the
+ * queue. */
 bool tsd_schedule_remove(struct tsd_schedule *s, const void *arg);
 /** What runs, waits and was refused. */
 void tsd_schedule_count(struct tsd_schedule *s, struct tsd_schedule_counts *out);

@@ -25,14 +25,15 @@ struct tsd_settings {
     const char *cors_headers;             /* headers a page of another origin may send */
     unsigned port;                        /* TCP; 0 = any free one */
     unsigned n_workers;                   /* threads that serve sockets and own shards */
-    unsigned n_query_threads;             /* threads that do the pieces of queries */
+    unsigned n_query_threads;             /* threads that run the pieces of queries */
     unsigned n_query_running;             /* queries at once; more wait */
     unsigned max_connections;             /* 0 = no limit */
     unsigned max_connections_per_address; /* the same of one address that is not loopback */
     size_t recv_buffer_bytes;             /* read from a socket at once */
     size_t line_max_bytes;                /* longest line */
     unsigned line_max_syncs;              /* of a connection, not answered yet */
-    int64_t line_read_timeout_ms;         /* for a line that has begun to end; 0 = never */
+    int64_t line_read_timeout_ms;         /* after which an unfinished line closes its connection; 0 =
+                                           * never */
     size_t line_reply_max_bytes;          /* replies waiting for a client that does not read */
     uint64_t new_series_per_min;          /* of a connection; 0 = no limit */
     uint64_t new_series_per_min_total;    /* of all connections; 0 = no limit */
@@ -45,7 +46,7 @@ struct tsd_settings {
     size_t query_reply_buffer_bytes;      /* of one reply, waiting for its client */
     int64_t idle_timeout_ms;              /* 0 = never */
     int64_t http_read_timeout_ms;         /* for the whole of a request to arrive */
-    int64_t write_stall_timeout_ms;       /* a client that takes nothing for so long is dropped */
+    int64_t write_stall_timeout_ms;       /* a client that reads nothing for this long is disconnected */
     int64_t query_timeout_ms;             /* 0 = none */
     int64_t stop_timeout_ms;              /* for clients to get their replies when the daemon stops */
     uint64_t query_max_read_bytes;        /* of files, by estimate; 0 = none */
@@ -58,11 +59,12 @@ struct tsd_settings {
     bool admin_remote;                                            /* /api/admin from other machines */
     bool http_log_level;                                          /* /logs may change the level */
     bool allow_diediedie;                                         /* clients may end the daemon */
-    bool http_gzip;                                               /* compress replies when asked */
-    bool meta_series;        /* lookups and metadata know series by themselves */
+    bool http_gzip;                                               /* compress replies for clients that accept
+                                                                   * it */
+    bool meta_series;        /* lookups and metadata cover series without stored records */
     bool search;             /* /api/search/tsmeta ... */
     uint64_t tree_max_rules; /* of a tree; 0 = no limit */
-    bool values_must_exist;  /* filters with a value that nobody sent fail */
+    bool values_must_exist;  /* filters with a value that no client has sent fail */
     /* requests that have arrived in part, all workers together; 0 = no limit */
     unsigned max_incomplete_requests;
 

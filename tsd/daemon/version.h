@@ -1,5 +1,5 @@
 /*
- * version.h - what this program says about itself; the build may define each of these.
+ * version.h - name and version of this program; the build may define each of these.
  */
 #ifndef TSD_DAEMON_VERSION_H
 #define TSD_DAEMON_VERSION_H

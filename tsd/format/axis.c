@@ -80,7 +80,7 @@ static double axis_nice(double v)
     return 10 * power;
 }
 
-/* Digits behind the point that tell multiples of a step apart. */
+/* Decimals that distinguish multiples of a step. */
 static int axis_digits(double step)
 {
     double d = -floor(log10(step) + 1e-9);

@@ -1,5 +1,6 @@
 /*
- * axis.h - numbers beside an axis of values: where they stand, and how they are written in the unit of the values.
+ * axis.h - the tick labels of an axis of values: their positions, and how they are written in the unit of the
+ * values.
  *
  *   bytes               B, KiB, MiB, ... (1,024 each)        bits     bit, kbit, Mbit, ... (1,000 each)
  *   s, ms, us, ns       ns, µs, ms, s, min, h, d             percent  %
@@ -24,7 +25,7 @@ struct tsd_axis {
     double lo, hi; /* ends of the axis, where numbers stand */
     double step;   /* between numbers; 0: gnuplot must choose, the values are too large or too close */
     double scale;  /* a value of this size is written as 1 */
-    int digits;    /* behind the point; < 0: -digits significant ones, 3e-11 */
+    int digits;    /* number of decimals; < 0: -digits significant ones, 3e-11 */
     char suffix[TSD_AXIS_SUFFIX_BYTES]; /* behind each number but 0, " MiB"; may be empty */
     bool has_unit;                      /* the suffix names the unit of the values */
 };

@@ -61,7 +61,7 @@ uint64_t tsd_deleted_sum(const struct tsd_deleted *d)
     return sum;
 }
 
-/* The metric as it was asked for; of ids the first one. */
+/* The metric as it was requested; of ids the first one. */
 static struct ts_slice deleted_name(const struct qry_sub *sub)
 {
     return sub->n_tsuids ? sub->tsuids[0] : sub->metric;

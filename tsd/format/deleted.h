@@ -1,5 +1,5 @@
 /*
- * deleted.h - what a delete took, or would take: counts by sub query and kind, as JSON or as text.
+ * deleted.h - what a delete removed, or would remove: counts by sub query and kind, as JSON or as text.
  *
  * Threads    one
  * Source     docs/QUERY.md "Deleting"
@@ -22,12 +22,12 @@ struct tsd_deleted {
     const struct qry_spec *spec;                         /* borrowed */
     struct tsd_deleted_count (*subs)[TSD_DELETED_KINDS]; /* [spec->n_subs]; in the arena */
     struct qry_delete_target *targets;                   /* owned: what is to be deleted */
-    size_t n, cap;                                       /* of targets: used, room */
-    bool dry;                                            /* nothing is deleted: it is only told */
+    size_t n, cap;                                       /* of targets: used, allocated */
+    bool dry;                                            /* nothing is deleted, only counted */
 };
 /** Prepare. */
 void tsd_deleted_init(struct tsd_deleted *d, const struct qry_spec *spec, bool dry, struct ts_arena *arena);
-/** Free targets. Twice is harmless. */
+/** Free targets. Idempotent. */
 void tsd_deleted_release(struct tsd_deleted *d);
 /** Find what is to be deleted, and count it. Errors of qry_delete_find. */
 int tsd_deleted_find(struct tsd_deleted *d, struct sto_store *st, struct qry_limit *limit,

@@ -15,7 +15,7 @@
 struct tsd_exp_out {
     const struct qry_exp *q; /* borrowed */
     struct ts_sink *sink;    /* borrowed */
-    struct ts_buf scratch;   /* what is no row; release it in the end */
+    struct ts_buf scratch;   /* everything but the rows; release it at the end */
     size_t n;                /* outputs written */
 };
 /** {"outputs":[ */

@@ -19,7 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define GNUPLOT_SAY     160               /* characters of its complaints that are told */
+#define GNUPLOT_SAY     160               /* characters of its error output that are reported */
 #define GNUPLOT_MEMORY  ((rlim_t)1 << 30) /* address space, bytes */
 #define GNUPLOT_POLL_MS 200               /* between two looks at the clock */
 

@@ -1,5 +1,5 @@
 /*
- * legend.c - what tells names apart.
+ * legend.c - shortens names to what distinguishes them.
  *
  * Threads    see legend.h
  */
@@ -123,7 +123,7 @@ void tsd_legend_cut(char *name, size_t max)
 {
     static const char mark[] = "\xe2\x80\xa6"; /* three dots as one character, of three bytes: */
     size_t kept = max > 3 ? max - 3 : 1,
-           in_head = kept / 2; /* three characters less are always room for it */
+           in_head = kept / 2; /* removing three characters always makes it fit */
     size_t n_chars = 0, n = strlen(name), head = 0, tail = n, k = 0;
     for (size_t i = 0; i < n; i++)
         n_chars += ((unsigned char)name[i] & 0xc0) != 0x80;

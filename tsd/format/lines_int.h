@@ -10,7 +10,7 @@
 #include "tsd/format/lines.h"
 
 #define TSD_LINES_SERIES      4096u               /* of one scan */
-#define TSD_LINES_PIECE_BYTES ((size_t)256 << 10) /* of text, given out at once */
+#define TSD_LINES_PIECE_BYTES ((size_t)256 << 10) /* of text that is emitted at once */
 
 /* One export under way. */
 struct tsd_lines_run {
@@ -18,7 +18,7 @@ struct tsd_lines_run {
     struct sto_snap *snap;     /* what is read */
     tsd_lines_fn emit;         /* where text goes */
     void *arg;                 /* for emit */
-    struct ts_buf out;         /* text not given out yet */
+    struct ts_buf out;         /* text not emitted yet */
     struct ts_buf front, back; /* "metric " and " k=v k=v\n" of the row's series */
     struct ts_slice lead;      /* stands before the metric: "rollup 1h-sum " */
     struct ts_slice metric;    /* users' name of an internal one; p NULL: the series' own */
@@ -26,9 +26,9 @@ struct tsd_lines_run {
 };
 /** Begin; st is borrowed. */
 void tsd_lines__open(struct tsd_lines_run *r, struct sto_store *st, tsd_lines_fn emit, void *arg);
-/** Memory and snapshot away. */
+/** Release memory and snapshot. */
 void tsd_lines__close(struct tsd_lines_run *r);
-/** Give text out if there are at_least bytes of it. */
+/** Emit the text if there are at_least bytes of it. */
 int tsd_lines__flush(struct tsd_lines_run *r, size_t at_least, struct ts_error *err);
 /** Set front and back to a series' names. */
 void tsd_lines__names(struct tsd_lines_run *r, const struct sto_series *s);

@@ -49,8 +49,8 @@ struct hist {
     struct tsd_lines_run *r;
     struct qry_buckets buckets; /* ascending: u, o, ranges */
     uint32_t *metrics;          /* [buckets.n] their internal metrics */
-    struct hist_count *counts;  /* of the stretch at hand; owned */
-    size_t n, cap;              /* used, room */
+    struct hist_count *counts;  /* of the current stretch; owned */
+    size_t n, cap;              /* used, allocated */
 };
 
 static void hist_row(struct hist *h, uint32_t bucket, const struct sto_row *row)

@@ -41,7 +41,7 @@ struct tsd_out {
     const struct qry_stats *stats;       /* of the run, NULL: none kept */
     struct qry_limit *limit;             /* of the run; may be NULL */
     struct tsd_out_kept *kept;           /* series that wait for the end (kept.c); owned, NULL: none */
-    struct sto_catalog *cat;             /* of the store asked; NULL before tsd_out_run */
+    struct sto_catalog *cat;             /* of the store; NULL before tsd_out_run */
     struct ts_buf scratch;               /* head of a series */
     const struct qry_head *head;         /* totals: their columns, borrowed */
     size_t n;                            /* series or rows written */
@@ -54,7 +54,7 @@ struct tsd_out {
 /** Prepare; spec and sink are borrowed. */
 void tsd_out_init(struct tsd_out *o, const struct tsd_out_format *format, const struct qry_spec *spec,
                   struct ts_sink *sink);
-/** Memory away. Twice is harmless. */
+/** Release; idempotent. */
 void tsd_out_release(struct tsd_out *o);
 /** Begin an answer from a store: its notes, the format's beginning. Then series or totals, then format->end. */
 int tsd_out_begin(struct tsd_out *o, struct sto_store *store, struct ts_error *err);

@@ -27,8 +27,8 @@ struct scan_run {
     struct tsd_lines_run lines; /* catalog, snapshot, text on its way out */
     struct qry_budget budget;   /* of the request */
     struct ts_sink *sink;       /* where text goes */
-    struct ts_buf tags;         /* "{k=v, k=v}" of the series at hand */
-    uint8_t key[SCAN_KEY_MAX];  /* of the series at hand, without time */
+    struct ts_buf tags;         /* "{k=v, k=v}" of the current series */
+    uint8_t key[SCAN_KEY_MAX];  /* of the current series, without time */
     size_t n_key, metric_n;     /* its bytes, those of the metric */
 };
 

@@ -7,7 +7,8 @@
  */
 #include "tsd/format/out.h"
 
-/* A first line "# date host web.hits before" where a row has several values: else nobody could tell them apart. */
+/* A first line "# date host web.hits before" if a row has several values; otherwise they could not be
+ * distinguished. */
 static int text_head(struct tsd_out *o, struct ts_error *err)
 {
     const struct qry_head *head = o->head;

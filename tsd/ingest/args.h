@@ -17,7 +17,7 @@ struct tsd_line_args {
     bool more;                          /* there are some */
     struct ts_slice metric, value_word; /* words */
     struct tsd_time time;               /* of the point */
-    struct ts_num value;                /* if it was asked for */
+    struct ts_num value;                /* if it was requested */
 };
 /** Append text and what to an empty in->msg; returns code. */
 int tsd_args_say(struct tsd_ingest *in, int code, const char *text, struct ts_slice what);

@@ -253,7 +253,7 @@ static int hist_point(struct tsd_ingest *in, const struct sto_series *series, co
 
 /* Buckets that a metric has, as last looked up. */
 struct hist_family {
-    uint32_t under;        /* id of the internal metric of its u: tells metrics apart; 0 = free */
+    uint32_t under;        /* id of the internal metric of its u, which identifies the metric; 0 = free */
     uint32_t seen_max;     /* highest metric id then */
     uint64_t generation;   /* renames then */
     struct ts_arena arena; /* of buckets */

@@ -16,7 +16,7 @@
 #include "query/execution/histogram.h"
 #include "tsd/ingest/ingest.h"
 
-/* Which histograms are taken. */
+/* Which histograms are accepted. */
 struct tsd_histograms {
     bool on;              /* a codec is configured */
     int codec;            /* id of the binary form, 0..255 */
@@ -24,7 +24,7 @@ struct tsd_histograms {
 };
 /** From the keys histograms_config and histogram_max_buckets. TS_EINVAL, TS_EPARSE, TS_EIO. */
 int tsd_histograms_load(const struct ts_conf *conf, struct tsd_histograms *out, struct ts_error *err);
-/** What clients are told when no codec is configured. */
+/** The error text for clients when no codec is configured. */
 extern const char tsd_histograms_off[];
 
 /* A bucket and what it counts. */
@@ -32,19 +32,20 @@ struct tsd_bucket_count {
     struct qry_bucket b;
     int64_t count; /* >= 0 */
 };
-/* One histogram: buckets each once, u and o always there. Keep one and use it again. */
+/* One histogram: each bucket occurs once, u and o always. Reuse it for further ones. */
 struct tsd_histogram {
     struct tsd_bucket_count *buckets; /* owned */
     size_t n, cap;                    /* in use, allocated */
     size_t max;    /* most buckets, u and o among them (histogram_max_buckets); 0 = no limit */
     bool too_many; /* a bucket beyond max was refused since it was cleared */
 };
-/** Free the buckets. Twice is harmless. */
+/** Free the buckets. Idempotent. */
 void tsd_histogram_release(struct tsd_histogram *h);
-/** No buckets but u and o, which count 0. */
+/** Leaves only the buckets u and o, with counts of 0. */
 void tsd_histogram_clear(struct tsd_histogram *h);
 /** Set a bucket by its key; later ones of a key win.
- *  @return 0; TS_EINVAL "Improperly formatted bucket: ...", "... bounds: ..." or "More than N different buckets", in msg.
+ *  @return 0; TS_EINVAL "Improperly formatted bucket: ...", "... bounds: ..." or "More than N different
+ *  buckets", in msg.
  *  Cost: O(log n), O(n) if the bucket belongs before others. */
 int tsd_histogram_set(struct tsd_histogram *h, struct ts_slice key, struct ts_slice count,
                       struct ts_buf *msg);
@@ -58,10 +59,10 @@ struct tsd_hist_families;
 /** Forget which buckets metrics have. NULL is harmless. */
 void tsd_hist_families_free(struct tsd_hist_families *f);
 
-/** Take a histogram of a series at a time. Buckets that the series had before and this one does not name count 0 here, so
- * a histogram sent again replaces the one before.
- *  @return 0; as tsd_ingest_internal with text in in->msg; TS_EBUSY (send it again: taken in part, and the same again is
- * harmless) */
+/** Store a histogram of a series at a time. Earlier buckets of the series that this one does not name get a
+ * count of 0, so a histogram sent again replaces the one before.
+ *  @return 0; as tsd_ingest_internal with text in in->msg; TS_EBUSY (it may be stored in part; sending the
+ *  same again is harmless) */
 int tsd_histogram_take(struct tsd_ingest *in, const struct tsd_histograms *conf,
                        const struct tsd_histogram *h, struct ts_slice metric, const struct sto_tag_text *tags,
                        size_t n_tags, const struct tsd_time *time);

@@ -2,15 +2,15 @@
  * ingest.h - points of one worker on their way into its port: series, checks that need the store, open
  * batches.
  *
- * The line protocol, /api/put and import hand in points here; which text belongs to which series is in
- * ingest_cache.h.
+ * The line protocol, /api/put and import pass their points to these functions; ingest_cache.h maps texts to
+ * series.
  *
  *   tsd_put_line (line/put.h) --\
  *   tsd_ingest_text (/api/put) --+--> series --> tsd_ingest_point --> sto_port_batch(...)->points
  *
  * Threads    one worker; it owns the port
- * Invariant  a point that was refused is not in any batch; TS_EBUSY takes nothing and is no fault of the
- * point
+ * Invariant  a point that was refused is not in any batch; after TS_EBUSY nothing was stored, and the point
+ * itself is correct
  */
 #ifndef TSD_INGEST_INGEST_H
 #define TSD_INGEST_INGEST_H
@@ -22,12 +22,13 @@
 
 #define TSD_INPUT_PAD 64 /* bytes that may be read, not used, beyond the end of lines that are parsed */
 
-/* Kinds of refusals: the first four as OpenTSDB counts and names them. docs/PROTOCOL.md "What a refused put says". */
+/* Kinds of refusals: the first four as OpenTSDB counts and names them. docs/PROTOCOL.md "What a refused put
+ * says". */
 enum tsd_refusal {
     TSD_REF_ILLEGAL,    /* illegal argument */
     TSD_REF_VALUE,      /* invalid value */
     TSD_REF_UNKNOWN,    /* unknown metric */
-    TSD_REF_STORAGE,    /* the store said no */
+    TSD_REF_STORAGE,    /* an error of the store */
     TSD_REF_SERIES,     /* max_series is reached and the series is new */
     TSD_REF_NEW_SERIES, /* too many new series in a minute */
     TSD_REF_READ_ONLY,  /* mode = ro */
@@ -40,11 +41,11 @@ struct tsd_ingest {
     const struct tsd_rules *rules;      /* borrowed */
     struct sto_store *store;            /* borrowed */
     struct sto_catalog *cat;            /* of the store */
-    struct sto_port *port;              /* ours */
+    struct sto_port *port;              /* owned */
     struct tsd_icache cache;            /* text -> series */
     struct sto_batch **open;            /* by slot: open batch or NULL; void after each turn */
-    uint16_t *slot_of;                  /* by shard: slot + 1, 0 = not asked yet */
-    uint16_t n_slots;                   /* room in open */
+    uint16_t *slot_of;                  /* by shard: slot + 1, 0 = not looked up yet */
+    uint16_t n_slots;                   /* entries of open */
     struct ts_buf msg;                  /* text of the last refusal */
     struct ts_buf text;                 /* scratch: a series' text in normal form */
     struct ts_buf recoded;              /* scratch: a line in UTF-8 (compat) */
@@ -52,56 +53,58 @@ struct tsd_ingest {
     struct ts_buf tags_text;            /* scratch: tags of an internal series */
     struct tsd_hist_families *families; /* owned: buckets of histograms (histogram.h); NULL until the first */
     struct sto_tag_text *tags;          /* scratch: tags of a point */
-    size_t n_tags, max_tags;            /* tags: in use, room */
-    struct tsd_series_conn *new_series; /* of the connection at hand; NULL = no limit of new series */
+    size_t n_tags, max_tags;            /* tags: in use, allocated */
+    struct tsd_series_conn *new_series; /* of the current connection; NULL = no limit of new series */
     struct tsd_series_total *new_series_total; /* of the daemon; NULL only if new_series is */
     uint64_t new_series_per_min;               /* of a connection */
-    bool may_wait;                             /* the connection at hand can send its point again */
+    bool may_wait;                             /* the current connection can send its point again */
     bool waits_for_series; /* TS_EBUSY was about new series, not the store; the caller clears it */
     char time_text[24];    /* time of the last line, with the blank after it */
     uint32_t time_len;     /* digits of it; 0 = none */
     uint32_t time_ms_flag; /* STO_META_MS if it came with milliseconds */
     int64_t time_ts_ms;    /* its meaning */
-    uint64_t n_points;     /* taken since the start */
+    uint64_t n_points;     /* accepted since the start */
     uint64_t n_guessed, n_found, n_missed; /* series by guess, by table, by catalog */
     uint64_t n_refused[TSD_REF_KINDS];     /* refused points by kind */
 };
 
-/** Prepare. rules, store and port are borrowed; cache_bytes = budget of the cache of texts. */
+/** Initialise. rules, store and port are borrowed; cache_bytes = budget of the cache of texts. */
 void tsd_ingest_init(struct tsd_ingest *in, const struct tsd_rules *rules, struct sto_store *store,
                      struct sto_port *port, size_t cache_bytes);
-/** Memory away; open batches must have been sent. */
+/** Release; open batches must have been sent. */
 void tsd_ingest_release(struct tsd_ingest *in);
 /** Call before a run of points: forgets texts if names were renamed. */
 void tsd_ingest_begin(struct tsd_ingest *in);
-/** End of a loop turn: hand open batches to the store and let the port work. */
+/** End of a loop turn: pass the open batches to the store and run the port. */
 void tsd_ingest_turn(struct tsd_ingest *in);
-/** sto_port_barrier for everything taken so far. The batches it sends are no longer ours to fill: a barrier
- * that goes past this function loses points. */
+/** sto_port_barrier for everything accepted so far. It sends the open batches, which must not be filled
+ * afterwards: calling sto_port_barrier directly would lose points. */
 void tsd_ingest_barrier(struct tsd_ingest *in, enum sto_level level, sto_done_fn done, void *arg);
 
-/** Series of a metric and tags; makes it if the rules allow. Names are checked; tags as sent, no key twice.
+/** Series of a metric and tags; creates it if the rules allow. Names are checked; tags are as sent, without
+ * duplicate keys.
  *  @param raw_metric, raw_tags  spelling to remember, as it stands in the sender's text; raw_tags.n 0 =
  * remember nothing
  *  @param out_ref   [out] ref of the spelling in the cache, 0 if not kept; may be NULL
- *  @return 0; TS_EINVAL, TS_ENOTFOUND (unknown metric), TS_ELIMIT (max_series), TS_ETIMEOUT (new_series_per_min) and others
- * of the catalog with text in in->msg; TS_EBUSY with in->waits_for_series set */
+ *  @return 0; TS_EINVAL, TS_ENOTFOUND (unknown metric), TS_ELIMIT (max_series), TS_ETIMEOUT
+ *  (new_series_per_min) and others of the catalog with text in in->msg; TS_EBUSY with in->waits_for_series
+ *  set */
 int tsd_ingest_series(struct tsd_ingest *in, struct ts_slice metric, const struct sto_tag_text *tags,
                       size_t n_tags, struct ts_slice raw_metric, struct ts_slice raw_tags,
                       const struct sto_series **out_series, uintptr_t *out_ref);
-/** As above, asking the cache first, by the text "metric k=v k=v" made from the parts. For senders that don't
- * send such text. */
+/** As above, but looks into the cache first, by the text "metric k=v k=v" made from the parts. For senders
+ * that do not send such text. */
 int tsd_ingest_text(struct tsd_ingest *in, struct ts_slice metric, const struct sto_tag_text *tags,
                     size_t n_tags, const struct sto_series **out_series);
 
-/** Series of an internal metric (query/execution/internal_metric.h) with a point's tags, after the visible one of metric and tags was found
- * or made. Errors as tsd_ingest_series, about the visible one. */
+/** Series of an internal metric (query/execution/internal_metric.h) with a point's tags, after the visible
+ * one of metric and tags was found or created. Errors as tsd_ingest_series, about the visible one. */
 int tsd_ingest_internal(struct tsd_ingest *in, struct ts_slice internal, struct ts_slice metric,
                         const struct sto_tag_text *tags, size_t n_tags, const struct sto_series **out_series);
 /** Add a tag to the scratch list in->tags. */
 void tsd_ingest_add_tag(struct tsd_ingest *in, struct sto_tag_text tag);
 
-/** Open batch with room for a point of a series, when the one at hand is missing or full. NULL: see
+/** An open batch that has space for a point of a series, if the current one is missing or full. NULL: see
  * tsd_ingest_refusal. */
 struct sto_batch *tsd_ingest_open(struct tsd_ingest *in, const struct sto_series *series);
 /** Delete points of a series that another thread has found; that thread keeps it in memory (sto_catalog_read_begin). If it was
@@ -110,12 +113,14 @@ struct sto_batch *tsd_ingest_open(struct tsd_ingest *in, const struct sto_series
 int tsd_ingest_delete(struct tsd_ingest *in, const struct sto_series *series, int64_t from_ms, int64_t to_ms);
 /** Why tsd_ingest_open gave NULL: TS_EBUSY, or TS_ENOSPC / TS_ENOMEM / TS_EMFILE / TS_EIO with text in in->msg. */
 int tsd_ingest_refusal(struct tsd_ingest *in);
-/** Class of a refusal for reply lines: "illegal argument: ". compat: OpenTSDB's word for errors of the store. */
+/** Class of a refusal for reply lines: "illegal argument: ". compat: OpenTSDB's word for errors of the
+ * store. */
 const char *tsd_refusal_text(enum tsd_refusal kind, bool compat);
 /** Kind of an error code. */
 enum tsd_refusal tsd_refusal_of(int code);
 
-/** Take one point. 0, or NULL batch's code (tsd_ingest_refusal). Inlined in the parsers' loops. */
+/** Append one point to its batch. Returns 0 or the code of tsd_ingest_refusal. Inlined in the parsers'
+ * loops. */
 static inline int tsd_ingest_point(struct tsd_ingest *in, const struct sto_series *series, int64_t ts_ms,
                                    int64_t m, uint32_t flags)
 {

@@ -2,18 +2,18 @@
  * ingest_cache.h - from the text "metric tags" as a sender spells it to its series, without locks or
  * allocation.
  *
- * Two ways in. Collectors repeat their order, so each spelling remembers which one followed it last time: the
- * guess costs two memcmp and no hash (docs/ARCHITECTURE.md). Otherwise a table of buckets, one cache line
- * each, is asked by hash.
+ * There are two ways to look up a text. Collectors repeat their order, so each spelling remembers which one
+ * followed it last time: the guess costs two memcmp and no hash (docs/ARCHITECTURE.md). If it is wrong, a
+ * hash table is searched, whose buckets are one cache line each.
  *
  *   ref:  pointer to a sto_series whose text is the spelling, or pointer | 1 to a tsd_spelling (other order
  * of tags, double blanks); 0 = none
  *
  * The table grows up to its share of the budget; then a new entry replaces the last one of its bucket, and a
- * hit moves an entry one place forward, so that a flood of new names costs the busy ones little.
+ * hit moves an entry one place forward, so that a flood of new names displaces few busy ones.
  *
  * Threads    one worker
- * Invariant  a ref is valid until tsd_icache_reset; `epoch` tells that one happened
+ * Invariant  a ref is valid until tsd_icache_reset, which increments `epoch`
  */
 #ifndef TSD_INGEST_INGEST_CACHE_H
 #define TSD_INGEST_INGEST_CACHE_H
@@ -55,16 +55,16 @@ struct tsd_icache {
     uint32_t n_spellings, max_spellings;       /* in use, room in the array */
     struct ts_arena arena;                     /* of spellings */
     size_t spelling_bytes, max_spelling_bytes; /* text and structs of spellings: now and at most */
-    uint32_t epoch;                            /* goes up at each reset */
+    uint32_t epoch;                            /* incremented at each reset */
     uint64_t generation;                       /* of the catalog when the cache was empty last */
     uint64_t n_resets;                         /* for stats */
 };
 
 /** Empty cache of at most max_bytes. cat is borrowed for life. */
 void tsd_icache_init(struct tsd_icache *c, const struct sto_catalog *cat, size_t max_bytes);
-/** Memory away; twice is harmless. */
+/** Release; idempotent. */
 void tsd_icache_release(struct tsd_icache *c);
-/** Forget everything: names were renamed, or spellings have used up their share. */
+/** Empty the cache: names were renamed, or spellings have used up their share. */
 void tsd_icache_reset(struct tsd_icache *c);
 /** Bytes taken now. */
 size_t tsd_icache_bytes(const struct tsd_icache *c);
@@ -76,7 +76,7 @@ uintptr_t tsd_icache_find(struct tsd_icache *c, uint64_t hash, struct ts_slice m
 /** Remember a spelling of a series; returns its ref, 0 if it can't be kept. May reset the cache first. */
 uintptr_t tsd_icache_add(struct tsd_icache *c, uint64_t hash, struct ts_slice metric, struct ts_slice tags,
                          const struct sto_series *series);
-/** Where the successor of ref is kept; NULL if nowhere. Valid until the next tsd_icache_add. */
+/** Place where the successor of ref is stored; NULL if there is none. Valid until the next tsd_icache_add. */
 uintptr_t *tsd_icache_link_grow(struct tsd_icache *c, uint32_t id);
 
 /** Series of a ref that is not 0. */
@@ -100,7 +100,7 @@ static inline const char *tsd_ref_text(uintptr_t ref, uint32_t *out_metric_len, 
     *out_text_len = s->text_len;
     return s->text;
 }
-/** Place of the successor of ref, NULL if there is none to be had. */
+/** Place of the successor of ref; NULL if none can be allocated. */
 static inline uintptr_t *tsd_icache_link(struct tsd_icache *c, uintptr_t ref)
 {
     if (__builtin_expect(ref & 1, 0))

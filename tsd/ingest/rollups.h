@@ -13,22 +13,23 @@
 
 /** From the keys rollups, rollups_config and so on; names are borrowed from conf. TS_EINVAL, TS_EPARSE, TS_EIO. */
 int tsd_rollups_load(const struct ts_conf *conf, struct qry_rollups *out, struct ts_error *err);
-/** Memory away. Twice is harmless. */
+/** Release; idempotent. */
 void tsd_rollups_release(struct qry_rollups *r);
 
-/** For import into a folder: takes every interval and aggregator that was taken before. */
+/** Configuration for import into a folder: accepts every interval and aggregator. */
 extern const struct qry_rollups tsd_rollups_any;
 
-/* What a rollup point says about itself, as sent; n 0 = not there. */
+/* The description of a rollup point, as sent; n 0 = not given. */
 struct tsd_rollup_words {
     struct ts_slice interval;   /* "1h" */
     struct ts_slice aggregator; /* over time */
     struct ts_slice group_by;   /* over series: a pre-aggregate */
     bool tagged; /* a pre-aggregate, and its tag is among the tags already: what export writes */
 };
-/** Take a point of a rollup. Whole seconds only; the time becomes the start of its interval.
+/** Store a point of a rollup. The time must be whole seconds and is rounded down to the start of its
+ * interval.
  *  @param conf  borrowed; NULL or off is TS_EINVAL
- *  @param tags  room for one more tag behind n_tags: the one of pre-aggregates
+ *  @param tags  with space for one more tag behind n_tags: the one of pre-aggregates
  *  @return 0; TS_EINVAL, TS_ENOTFOUND and others of tsd_ingest_internal with text in in->msg; TS_EBUSY */
 int tsd_rollup_take(struct tsd_ingest *in, const struct qry_rollups *conf,
                     const struct tsd_rollup_words *words, struct ts_slice metric, struct sto_tag_text *tags,

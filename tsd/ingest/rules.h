@@ -1,9 +1,9 @@
 /*
  * rules.h - what a point may look like: characters of names, number of tags, forms of time.
  *
- * Line protocol, /api/put and import ask the same rules. Messages are OpenTSDB's.
+ * Line protocol, /api/put and import apply the same rules. Messages are OpenTSDB's.
  * Threads    immutable after tsd_rules_init
- * Source     protocols-and-queries 1.4; better ways where compat is not set
+ * Source     protocols-and-queries 1.4; other rules where compat is not set
  */
 #ifndef TSD_INGEST_RULES_H
 #define TSD_INGEST_RULES_H
@@ -25,10 +25,10 @@
 #define TSD_NAME_BYTES_MAX       32768 /* what the keys can be set to: with room for names of rollups in 65,535 */
 
 struct tsd_rules {
-    bool compat;       /* OpenTSDB's ways: bytes of lines are ISO-8859-1, points in times are deleted */
+    bool compat;       /* as OpenTSDB: bytes of lines are ISO-8859-1, decimal points in times are removed */
     bool make_metrics; /* a metric not seen before is created */
-    bool old_times;    /* times <= 0 are taken */
-    bool no_points;    /* mode = ro: commands that store are not there */
+    bool old_times;    /* times <= 0 are accepted */
+    bool no_points;    /* mode = ro: commands that store points do not exist */
     unsigned max_tags; /* most tags of a series */
     size_t max_name_bytes[STO_UID_KINDS]; /* longest names, by enum sto_uid_kind */
     bool ascii_ok[128];                   /* characters a name may hold, besides letters of other scripts */
@@ -54,13 +54,14 @@ struct tsd_time {
     int64_t raw;   /* the number, as messages show it */
     int64_t ts_ms; /* what it means */
     bool ms;       /* came with milliseconds */
-    bool bad;      /* number out of range: refused after the value was looked at */
+    bool bad;      /* number out of range: refused after the value was checked */
 };
 /** Is this the beginning of an ISO 8601 date and time, "2026-11-22T"? */
 bool tsd_time_is_iso(struct ts_slice s);
-/** Read a time: whole seconds up to 4294967295, milliseconds above; a point as the mode says. Without compat also ISO 8601,
- * "2026-11-22T06:15:00.250+01:00" (no zone: ts_tz_default), and numbers from 4294967296 to 9999999999, which may be seconds after 2106 or
- * milliseconds of 1970, are refused, unless old_times says that milliseconds of 1970 are meant. So are numbers that read as a date,
+/** Read a time: whole seconds up to 4294967295, milliseconds above; a point as the mode says. Without compat
+ * also ISO 8601, "2026-11-22T06:15:00.250+01:00" (no zone: ts_tz_default), and numbers from 4294967296 to
+ * 9999999999, which may be seconds after 2106 or milliseconds of 1970, are refused, unless old_times says
+ * that milliseconds of 1970 are meant. So are numbers that read as a date,
  * 20261122; with a point behind them, 20261122., they are seconds.
  *  @return 0; TS_EPARSE "Invalid character ..."; TS_EINVAL "invalid timestamp: T". The text is appended to
  * msg. */
@@ -68,12 +69,13 @@ int tsd_time_read(const struct tsd_rules *rules, struct ts_slice s, struct tsd_t
 /** The same for a number (JSON). TS_EINVAL without text if it is refused. */
 int tsd_time_from_int(const struct tsd_rules *rules, int64_t raw, struct tsd_time *out);
 
-/** Append why a positive number is no time in our own ways: " (milliseconds, 13 digits, are the finest: ...)". */
+/** Append why a positive number is not a valid time without compat: " (milliseconds, 13 digits, are the
+ * finest: ...)". */
 void tsd_time_why(int64_t raw, struct ts_buf *msg);
 
 /** Append "{k=v, k=v}". */
 void tsd_tags_text(const struct sto_tag_text *tags, size_t n, struct ts_buf *out);
-/** Number and characters of the tags, after everything else was found good (steps 11 and 12): 0 or TS_EINVAL
+/** Check number and characters of the tags, after all other checks (steps 11 and 12): 0 or TS_EINVAL
  * with text. */
 int tsd_names_check(const struct tsd_rules *rules, struct ts_slice metric, const struct sto_tag_text *tags,
                     size_t n_tags, struct ts_buf *msg);

@@ -1,9 +1,11 @@
 /*
- * series_rate.h - how many new series a connection, and all of them together, may make in a minute.
+ * series_rate.h - limits on the new series that a connection, and all of them together, may create in a
+ * minute.
  *
- * Each has a token bucket that holds a minute's worth, so a start with many series is not slowed. When it is empty,
- * a connection of the line protocol is not read for a while; a line that has waited SERIES_RATE_WAIT_MS is refused, and so
- * are further ones until there are tokens again, so that points of known series behind them go on.
+ * Each has a token bucket that holds a minute's worth, so a start with many series is not slowed. When it is
+ * empty, a connection of the line protocol is not read for a while; a line that has waited
+ * SERIES_RATE_WAIT_MS is refused, and so are further ones until there are tokens again, so that points of
+ * known series behind them continue.
  *
  * Threads    struct tsd_series_total from any thread; struct tsd_series_conn belongs to its worker
  */
@@ -21,7 +23,7 @@
 /* A token bucket. */
 struct tsd_series_bucket {
     uint64_t per_min; /* tokens a minute, and the most it holds; 0 = no limit; constant */
-    uint64_t units;   /* in it, 60,000 a token: one millisecond brings per_min of them */
+    uint64_t units;   /* fill level, 60,000 a token: each millisecond adds per_min of them */
     int64_t at_ms;    /* monotonic time of units */
 };
 /** A full bucket. */
@@ -41,14 +43,15 @@ void tsd_series_total_release(struct tsd_series_total *t);
 struct tsd_series_conn {
     struct tsd_series_bucket bucket; /* of new_series_per_min */
     int64_t waits_since_ms;          /* a line waits for a token since then; 0 = none does */
-    bool refuses;                    /* lines do not wait any more, until there is a token */
+    bool refuses;                    /* lines are refused at once until there is a token */
     bool started;                    /* bucket is filled */
 };
 
 /** Take a token for a new series.
  *  @param per_min   of the connection (new_series_per_min); 0 = no limit
  *  @param may_wait  the caller can send the same point again later
- *  @return 0; TS_EBUSY: ask again later (only with may_wait); TS_ETIMEOUT: refuse the point, the reason is appended to msg */
+ *  @return 0; TS_EBUSY: try again later (only with may_wait); TS_ETIMEOUT: refuse the point, the reason is
+ *  appended to msg */
 int tsd_series_take(struct tsd_series_conn *c, uint64_t per_min, struct tsd_series_total *t, bool may_wait,
                     int64_t now_ms, struct ts_buf *msg);
 

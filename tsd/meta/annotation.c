@@ -3,8 +3,8 @@
  *
  *   key    "ann/" · length of the TSUID's text, u16 big-endian · TSUID's text · start in ms, u64 big-endian
  *
- * The length in front keeps a series apart from those whose tags go on where its own end. Big-endian numbers
- * are in the order of keys, so the notes of a series in a range of times are a range of cells.
+ * The length in front keeps a series apart from those whose tags continue where its own end. Big-endian
+ * numbers are in the order of keys, so the notes of a series in a range of times are a range of cells.
  *
  * Threads    see annotation.h
  */

@@ -1,7 +1,7 @@
 /*
- * annotation.h - notes at a time, on one series or global.
+ * annotation.h - annotations of a time, on one series or global.
  *
- * A note is a record (fields.h) known by its series (empty = global) and the time it begins.
+ * An annotation is a record (fields.h) identified by its series (empty = global) and its start time.
  *
  * Format     docs/FORMAT.md "Keys of cells"
  * Threads    any; storing may block
@@ -23,9 +23,9 @@ enum tsd_note_field {
 };
 extern const struct tsd_field tsd_note_fields[];
 
-/** Milliseconds of a time as notes hold it. */
+/** Milliseconds of a time in the form stored in annotations. */
 int64_t tsd_note_ms(int64_t t);
-/** A note as a client gives it: an object. TS_EINVAL "Missing start time" and others. */
+/** An annotation from a JSON object of a client. TS_EINVAL "Missing start time" and others. */
 int tsd_note_from_json(const json_t *obj, struct ts_arena *arena, struct tsd_record *out,
                        struct ts_error *err);
 /** The same from request parameters (times in any form, cut to seconds). strict: compat = opentsdb. */
@@ -52,7 +52,7 @@ void tsd_notes_all(struct sto_store *st, tsd_note_fn each, void *arg);
 /** Delete the notes that tsd_notes_each would find; adds their number to *n. */
 int tsd_notes_delete(struct sto_store *st, struct ts_slice tsuid, int64_t from_ms, int64_t to_ms, uint64_t *n,
                      struct ts_error *err);
-/** Is there any note on a series? Lets queries save their time. */
+/** Is there any annotation of a series? If not, queries skip the search. */
 bool tsd_notes_any(struct sto_store *st);
 
 #endif

@@ -159,7 +159,7 @@ static int bulk_store_all(struct tsd_meta_req *ask, const json_t *root, struct t
     return sto_cell_sync(ask->store, err);
 }
 
-/* What a bulk delete was asked for. */
+/* What a bulk delete was requested. */
 struct bulk_delete {
     struct ts_slice start, end; /* texts; {NULL,0} = not given */
     struct ts_slice *tsuids;    /* plain */

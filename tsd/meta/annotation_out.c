@@ -17,7 +17,7 @@ struct found_note {
 struct found {
     struct ts_buf text;       /* objects, one after the other */
     struct found_note *notes; /* owned */
-    size_t n, cap;            /* used, room */
+    size_t n, cap;            /* used, allocated */
 };
 
 void tsd_note_json(const struct tsd_record *note, struct ts_json *j)

@@ -1,10 +1,10 @@
 /*
- * fields.h - records of named fields: what annotations, trees and metadata of names and series are made
- * of.
+ * fields.h - records of named fields, in which annotations, trees and metadata of names and series are
+ * stored.
  *
- * A kind of record is a table of fields. Clients give some of them, in JSON or as request parameters; a change
- * merges what was given into what is stored, or replaces it. A record is stored in a cell as a version byte
- * and JSON.
+ * A kind of record is a table of fields. Clients send some of them, in JSON or as request parameters; a
+ * change merges the given fields into the stored record, or replaces it. A record is stored in a small cell
+ * as a version byte and JSON.
  *
  * Format     docs/FORMAT.md "Keys of cells"
  * Threads    a record belongs to one thread; storing may block (a sync of the cells' log)
@@ -37,7 +37,7 @@ enum tsd_field_flag {
 struct tsd_field {
     const char *name;         /* in JSON; NULL ends the table */
     const char *param;        /* in a query string; NULL = not there */
-    enum tsd_field_kind kind; /* what it holds */
+    enum tsd_field_kind kind; /* type of its value */
     unsigned flags;           /* of enum tsd_field_flag */
 };
 
@@ -46,7 +46,7 @@ struct tsd_field_value {
     struct ts_slice text; /* TEXT; MAP: a JSON object, {NULL,0} = null */
     int64_t i;            /* INT; BOOL: 0, 1 */
     double d;             /* DOUBLE */
-    bool given;           /* set by whoever filled the record */
+    bool given;           /* the client or the code that filled the record has set it */
 };
 
 /* A record. Texts are borrowed or live in the arena given when it was filled. */
@@ -60,10 +60,11 @@ void tsd_record_init(struct tsd_record *r, const struct tsd_field *fields);
 /** Set a field from text, as of a query string. TS_EINVAL names the field. */
 int tsd_record_set(struct tsd_record *r, size_t field, struct ts_slice text, struct ts_arena *arena,
                    struct ts_error *err);
-/** Take the fields a client gave in an object; others are ignored, so are nulls. TS_EINVAL names the field. */
+/** Set the fields that a client sent in an object; unknown ones and nulls are ignored. TS_EINVAL names the
+ * field. */
 int tsd_record_from_json(struct tsd_record *r, const json_t *obj, struct ts_arena *arena,
                          struct ts_error *err);
-/** Take the fields a client gave as request parameters. TS_EINVAL names the field. */
+/** Set the fields that a client sent as request parameters. TS_EINVAL names the field. */
 int tsd_record_from_params(struct tsd_record *r, const struct qry_param *params, size_t n,
                            struct ts_arena *arena, struct ts_error *err);
 /** Write all fields as members of an object that is open. */
@@ -72,26 +73,26 @@ void tsd_record_members(const struct tsd_record *r, struct ts_json *j);
 /** Read a stored record. TS_ECORRUPT, TS_EVERSION. */
 int tsd_record_decode(struct ts_slice cell, const struct tsd_field *fields, struct ts_arena *arena,
                       struct tsd_record *out, struct ts_error *err);
-/** Write the fields that are stored and not null as members of an object that is open: for cells that hold more than
- * one record. */
+/** Write the fields that are stored and not null as members of an object that is open: for small cells that
+ * hold more than one record. */
 void tsd_record_store_members(const struct tsd_record *r, struct ts_json *j);
 /** Read what tsd_record_store_members wrote. TS_ECORRUPT. */
 int tsd_record_load_members(const json_t *obj, const struct tsd_field *fields, struct ts_arena *arena,
                             struct tsd_record *out, struct ts_error *err);
-/** Take the given fields of a record; replace: those not given go back to their defaults, but for TSD_FIELD_OURS and
- * TSD_FIELD_COMPUTED. */
+/** Copy the given fields of a record; replace: fields that are not given return to their defaults, except
+ * TSD_FIELD_OURS and TSD_FIELD_COMPUTED. */
 void tsd_record_merge(struct tsd_record *io, const struct tsd_record *given, bool replace);
 /* How tsd_record_store stores. */
 enum tsd_store_how {
     TSD_STORE_MERGE = 0,   /* fields that are not given stay */
-    TSD_STORE_REPLACE = 1, /* they go back to their defaults */
+    TSD_STORE_REPLACE = 1, /* fields that are not given return to their defaults */
     TSD_STORE_LATER = 2,   /* durable only after sto_cell_sync: for many records */
 };
 /** Load the record of a key; TS_ENOTFOUND (no text). */
 int tsd_record_load(struct sto_store *st, struct ts_slice key, const struct tsd_field *fields,
                     struct ts_arena *arena, struct tsd_record *out, struct ts_error *err);
 /**
- * Bring what a client gave into the stored record, at once even when others change it too.
+ * Merge the fields that a client sent into the stored record, atomically with respect to other changes.
  *
  * @param given        its given fields are taken
  * @param replace      fields not given go back to their defaults, but for TSD_FIELD_OURS
@@ -105,11 +106,12 @@ int tsd_record_load(struct sto_store *st, struct ts_slice key, const struct tsd_
 int tsd_record_store(struct sto_store *st, struct ts_slice key, const struct tsd_record *given, unsigned how,
                      struct ts_arena *arena, struct tsd_record *out, bool *out_changed, struct ts_error *err);
 
-/** Set one member of a stored map field, at once even when others change the record too; an empty value takes
- * it away. Blocks: one sync. */
+/** Set one member of a stored map field, atomically with respect to other changes; an empty value removes
+ * it. Blocks: one sync. */
 int tsd_record_set_member(struct sto_store *st, struct ts_slice key, const struct tsd_field *fields,
                           size_t field, struct ts_slice name, struct ts_slice value, struct ts_error *err);
-/** Most bytes of the texts of a record, given or stored (annotation_max_bytes; 64 KiB until told). Before threads start. */
+/** Most bytes of the texts of a record, given or stored (annotation_max_bytes; 64 KiB by default). Set before
+ * threads start. */
 void tsd_record_set_max_bytes(size_t max_bytes);
 /** Is there any cell from <= key < to? */
 bool tsd_record_any(struct sto_store *st, struct ts_slice from, struct ts_slice to);

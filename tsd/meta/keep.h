@@ -1,5 +1,5 @@
 /*
- * keep.h - what people have said about a series keeps it in the catalog.
+ * keep.h - annotations and metadata of a series keep it in the catalog.
  *
  * Threads    any
  */
@@ -8,7 +8,8 @@
 
 #include "storage/store.h"
 
-/** Has a series an annotation or metadata? As sto_opts.keeps_series. Cost: two looks into the map of cells. */
+/** Does a series have an annotation or metadata? For sto_opts.keeps_series. Cost: two lookups in the map of
+ * small cells. */
 bool tsd_meta_keeps_series(struct sto_store *st, const struct sto_series *s);
 
 /** To be called after something was written about a series: one that is about to be forgotten stays. Whoever writes first

@@ -31,7 +31,7 @@ bool tsd_kind_parse(struct ts_slice name, enum tsd_kind *out)
     return false;
 }
 
-/* What people say of it. */
+/* Its metadata. */
 static void kind_said(struct sto_store *store, uint32_t id, struct tsd_metric_info *out)
 {
     struct tsd_record r;

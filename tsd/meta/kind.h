@@ -1,11 +1,13 @@
 /*
- * kind.h - what a metric is: a gauge, a count of things, or a counter that grows; and what queries make of it.
+ * kind.h - the kind of a metric: a gauge, a count of events, or a counter that grows; and its effect on
+ * queries.
  *
- * The kind is the free text field `kind` of the metric (tsd metric set, /api/uid/uidmeta); metrics of the web log
- * collectors are counts without it.
+ * The kind is the free text field `kind` of the metric (tsd metric set, /api/uid/uidmeta); metrics of the web
+ * log collectors are counts without it.
  *
- *   count    each point is so many things of its own: sum adds what is there and draws no line between points (as zimsum)
- *   counter  a value that only grows and begins anew: rate without options leaves out what a reset makes (as dropcounter)
+ *   count    each point is a number of new events: sum adds stored points without interpolation (as zimsum)
+ *   counter  a value that only grows until it is reset: rate without options leaves out resets (as
+ *   dropcounter)
  *   gauge    a state at a time; the default
  *
  * Threads    any
@@ -18,13 +20,13 @@
 
 enum tsd_kind { TSD_KIND_GAUGE, TSD_KIND_COUNT, TSD_KIND_COUNTER };
 
-/* Who says what kind a metric is of. */
+/* Where the kind of a metric comes from. */
 enum tsd_kind_source { TSD_KIND_DEFAULT, TSD_KIND_BUILT_IN, TSD_KIND_SET };
 /* What is known of a metric. */
 struct tsd_metric_info {
     enum tsd_kind kind;
     enum tsd_kind_source source;
-    char unit[QRY_UNIT_BYTES]; /* as people say it; empty: nobody did */
+    char unit[QRY_UNIT_BYTES]; /* as a user has set it; empty: not set */
     bool known;                /* there is a metric of this name */
 };
 /** Kind and unit of a metric that may be unknown. Cost: a look at its record if there are any. */
@@ -33,8 +35,9 @@ void tsd_metric_look(struct sto_store *store, struct ts_slice metric, struct tsd
 const char *tsd_kind_name(enum tsd_kind kind);
 /** Kind by its name, "gauge", "count", "counter"; false if it is none. */
 bool tsd_kind_parse(struct ts_slice name, enum tsd_kind *out);
-/** Make sum and rate of a query's sub queries what the kinds of their metrics want, and tell them the units. Nothing with compat; totals
- * get units alone. Sub queries by TSUIDs are looked at by the metric of the first one, since all have the same. */
+/** Adapt sum and rate of a query's sub queries to the kinds of their metrics, and set the units. Does nothing
+ * with compat; totals get only units. For sub queries by TSUIDs the metric of the first TSUID counts, since
+ * all have the same. */
 void tsd_kinds_apply(struct sto_store *store, struct qry_spec *spec);
 
 #endif

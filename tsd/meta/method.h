@@ -12,6 +12,6 @@ enum tsd_method {
     TSD_OPTIONS = 16,
     TSD_OTHER = 32,
 };
-#define TSD_ANY (TSD_GET | TSD_POST | TSD_PUT | TSD_DELETE | TSD_OTHER) /* the endpoint looks itself */
+#define TSD_ANY (TSD_GET | TSD_POST | TSD_PUT | TSD_DELETE | TSD_OTHER) /* the handler checks */
 
 #endif

@@ -3,7 +3,7 @@
  * a stopped store.
  *
  *   HTTP        ep_meta.c > struct tsd_meta_req > tsd_meta_req_run > sink of the job
- *   tsd uid ..  metacli.c > a daemon; or with --data: struct tsd_meta_req > tsd_meta_req_run > a buffer
+ *   tsd uid ..  meta_client.c > a daemon; or with --data: struct tsd_meta_req > tsd_meta_req_run > a buffer
  *
  * Threads    one for each request; it may block
  * Source     protocols-and-queries 2.8, 2.10, 2.15 to 2.19
@@ -35,7 +35,7 @@ struct tsd_meta_req {
     struct ts_arena *arena;                /* for the life of the request */
     struct qry_limit *limit;               /* when to give up; may be NULL */
     struct ts_sink *sink;                  /* where the answer goes */
-    void (*begins)(void *arg, int status); /* told the status before the first byte; may be NULL */
+    void (*begins)(void *arg, int status); /* called with the status before the first byte; may be NULL */
     void *arg;                             /* of begins */
 
     /* filled while it runs, before the first byte of the answer: */
@@ -47,13 +47,14 @@ struct tsd_meta_req {
 /** Answer a request. Errors: text is the message; error_status and details may be set too. */
 int tsd_meta_req_run(struct tsd_meta_req *a, struct ts_error *err);
 
-/* --- for those who answer --- */
+/* --- for handlers --- */
 /** Last value of a parameter; false, and "", if it is not there. */
 bool tsd_meta_req_param(const struct tsd_meta_req *a, const char *name, struct ts_slice *out);
 /** The body as JSON, the caller's; "Missing message content" if there is none. */
 int tsd_meta_req_body(const struct tsd_meta_req *a, json_t **out, struct ts_error *err);
 /**
- * Refuse members of an object that are nearly known: they are misspelt. Others are passed over, with compat all are.
+ * Refuse members of an object that resemble a known name, since they are probably misspelt. Others are
+ * ignored; with compat all are.
  * @param fields  table of a record whose names are known; NULL: none
  * @param others  further names, with blanks between
  * @return 0; TS_EINVAL
@@ -62,9 +63,9 @@ int tsd_meta_req_known(const struct tsd_meta_req *a, const json_t *obj, const st
                        const char *others, struct ts_error *err);
 /** Text of a JSON string, copied into the arena; "" for anything else. */
 struct ts_slice tsd_meta_req_text(const struct tsd_meta_req *a, const json_t *v);
-/** An error that is a 404, what its text is now becoming the details. */
+/** Turn an error into a 404; its text becomes the details. */
 int tsd_meta_req_not_found(struct tsd_meta_req *a, const char *message, struct ts_error *err);
-/** Write what a buffer holds. */
+/** Write the contents of a buffer. */
 int tsd_meta_req_write(struct tsd_meta_req *a, const struct ts_buf *text, struct ts_error *err);
 
 /* annotation_handlers.c */

@@ -19,7 +19,7 @@ struct search_run {
     struct qry_limit *limit;       /* may be NULL */
     tsd_hit_fn each;               /* gets hits */
     void *arg;                     /* for each */
-    struct tsd_doc doc;            /* the candidate at hand */
+    struct tsd_doc doc;            /* the current candidate */
     uint64_t n_seen;               /* candidates */
     bool deleted;                  /* names: deleted ones alone */
     bool stored;                   /* there are stored records at all */

@@ -1,11 +1,13 @@
 /*
- * search.h - series, names and notes found by what is said about them.
+ * search.h - search for series, names and annotations by their metadata.
  *
- * A query is words with blanks between, all of which must hold:
+ * A query consists of words separated by blanks, all of which must match:
  *
- *   web          some field contains it, whatever its case       web*          some field is like it (* and ?)
+ *   web          some field contains it, whatever its case       web*          some field matches it (* and
+ *   ?)
  *   place:berlin the field contains it                           place:b?rlin  the field is like it
- *   name=web01   the field is exactly it                         name:/^web/   a regular expression (/i at the end: any case)
+ *   name=web01   the field is exactly it                         name:/^web/   a regular expression (/i at
+ *   the end: any case)
  *   "a b"        quotes keep blanks                              *             everything
  *
  * Fields are the members of the answer; free text fields go by their own name, tags of a series by their key.
@@ -24,33 +26,34 @@ int tsd_terms_new(struct ts_slice query, struct tsd_terms **out, struct ts_error
 /** NULL is harmless. */
 void tsd_terms_free(struct tsd_terms *terms);
 
-/* What a query is held against: names and values of fields. */
+/* What a query is matched with: names and values of fields. */
 struct tsd_doc {
     struct qry_param *fields; /* owned; slices borrowed */
-    size_t n, cap;            /* used, room */
+    size_t n, cap;            /* used, allocated */
 };
 /** Add a field. */
 void tsd_doc_add(struct tsd_doc *doc, struct ts_slice name, struct ts_slice value);
 /** Add all fields of a record; members of maps by their own names. Texts live in the arena. */
 void tsd_doc_record(struct tsd_doc *doc, const struct tsd_record *r, struct ts_arena *arena);
-/** Does all of the query hold? */
+/** Do all words of the query match? */
 bool tsd_terms_match(const struct tsd_terms *terms, const struct tsd_doc *doc);
 
 /* --- searches --- */
-/* What was found; what it is depends on the search. */
+/* A hit; which members are set depends on the search. */
 struct tsd_hit {
     const struct sto_series *series; /* of a series */
-    const struct tsd_record *record; /* what people say about it; NULL = nobody said anything */
+    const struct tsd_record *record; /* its metadata; NULL = there is none */
 };
 /* Gets a hit; false to stop. */
 typedef bool (*tsd_hit_fn)(void *arg, const struct tsd_hit *hit);
-/** Walk over series, names, or notes and tell those that match. limit may be NULL; TS_ECANCELLED, TS_ETIMEOUT.
- * Cost: about a microsecond for each series, name, note there is. */
+/** Visit all series, names or annotations and report those that match. limit may be NULL; TS_ECANCELLED,
+ * TS_ETIMEOUT.
+ * Cost: about a microsecond for each series, name or annotation. */
 int tsd_search_series(struct sto_store *st, const struct tsd_terms *terms, struct qry_limit *limit,
                       tsd_hit_fn each, void *arg, struct ts_error *err);
 int tsd_search_names(struct sto_store *st, const struct tsd_terms *terms, struct qry_limit *limit,
                      tsd_hit_fn each, void *arg, struct ts_error *err);
-/** Deleted names alone. */
+/** The same for deleted names only. */
 int tsd_search_deleted(struct sto_store *st, const struct tsd_terms *terms, struct qry_limit *limit,
                        tsd_hit_fn each, void *arg, struct ts_error *err);
 int tsd_search_notes(struct sto_store *st, const struct tsd_terms *terms, struct qry_limit *limit,

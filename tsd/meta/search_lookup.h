@@ -1,5 +1,5 @@
 /*
- * search_lookup.h - series by metric and tags, by exact names alone.
+ * search_lookup.h - lookup of series by the exact names of metric and tags.
  *
  * Threads    a lookup belongs to one thread
  * Source     protocols-and-queries 5.3
@@ -14,14 +14,14 @@
 /* What is looked up. "" and "*" mean any. */
 struct tsd_lookup {
     struct ts_slice metric;     /* "" = any */
-    struct sto_tag_text *pairs; /* as asked for; one key twice: either value */
+    struct sto_tag_text *pairs; /* as requested; one key twice: either value */
     size_t n_pairs;             /* how many */
 };
 
-/** Take "[metric]{k=v,...}" apart, or "metric" alone; nothing at all is TS_EINVAL with OpenTSDB's text. Slices
+/** Parse "[metric]{k=v,...}" or "metric"; an empty text is TS_EINVAL with OpenTSDB's text. Slices
  * point into m. */
 int tsd_lookup_parse(struct ts_slice m, struct ts_arena *arena, struct tsd_lookup *out, struct ts_error *err);
-/** Add one pair "k=v", "k=", "=v" from a word; TS_EINVAL if there is no =. out->pairs has room. */
+/** Add one pair "k=v", "k=", "=v" from a word; TS_EINVAL if there is no =. out->pairs must have space. */
 int tsd_lookup_word(struct ts_slice word, struct tsd_lookup *out, struct ts_error *err);
 
 /** Are all names known? 0, or TS_ENOTFOUND "No such name for 'tagv': 'x'". */

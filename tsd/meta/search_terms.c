@@ -73,7 +73,7 @@ static int term_read(struct tsd_terms *t, struct ts_slice word, bool quoted, str
     return 0;
 }
 
-/* The next word: quotes keep blanks and go away. */
+/* The next word: quotes keep blanks and are removed. */
 static size_t term_word(struct tsd_terms *t, struct ts_slice q, size_t i, struct ts_slice *out, bool *quoted)
 {
     char *p = ts_arena_alloc(&t->arena, q.n - i + 1);

@@ -114,7 +114,7 @@ int tsd_tree_load(struct sto_store *st, uint16_t id, struct ts_arena *arena, str
 
 /* Ids on their way. */
 struct tree_ids {
-    uint16_t *ids; /* room for all there can be */
+    uint16_t *ids; /* allocated for the maximum */
     size_t n;      /* found */
 };
 

@@ -1,9 +1,9 @@
 /*
  * tree.h - definitions of trees: how series are filed as leaves of branches, by rules over their names.
  *
- * A tree is one cell: its definition and its rules, so that a change of several rules is seen whole or not at all.
- * Branches, leaves, collisions and what no rule matched are not stored: they follow from the rules and the catalog
- * (tree_rules.h, tree_walk.h) and never lag behind either.
+ * A tree is one small cell with its definition and its rules, so that a change of several rules is atomic.
+ * Branches, leaves, collisions and unmatched series are not stored: they are computed from the rules and the
+ * catalog (tree_rules.h, tree_walk.h) and are never out of date.
  *
  * Format     docs/FORMAT.md "Keys of cells"
  * Threads    any; storing may block (a sync of the cells' log)
@@ -25,7 +25,7 @@ enum tsd_tree_field {
     TSD_TREE_NOTES,
     TSD_TREE_STRICT_MATCH,   /* a rule of each level must match */
     TSD_TREE_ENABLED,        /* it has branches */
-    TSD_TREE_STORE_FAILURES, /* it tells collisions and what did not match */
+    TSD_TREE_STORE_FAILURES, /* it reports collisions and unmatched series */
     TSD_TREE_CREATED,        /* seconds */
 };
 extern const struct tsd_field tsd_tree_fields[];
@@ -52,7 +52,7 @@ struct tsd_tree {
     struct tsd_record def;    /* of tsd_tree_fields */
     struct tsd_record *rules; /* of tsd_tree_rule_fields, by level and order */
     size_t n_rules;           /* how many */
-    size_t cap_rules;         /* room */
+    size_t cap_rules;         /* allocated */
 };
 
 /** Load. TS_ENOTFOUND, TS_ECORRUPT, TS_EVERSION. */
@@ -60,16 +60,17 @@ int tsd_tree_load(struct sto_store *st, uint16_t id, struct ts_arena *arena, str
                   struct ts_error *err);
 /** Ids of all trees, ascending, in the arena; how many. */
 size_t tsd_tree_ids(struct sto_store *st, struct ts_arena *arena, uint16_t **out);
-/** Make a tree of what is given, with the next id. TS_EINVAL (no name), TS_ELIMIT (no id left). Blocks: one sync. */
+/** Create a tree from the given fields, with the next id. TS_EINVAL (no name), TS_ELIMIT (no id left).
+ * Blocks: one sync. */
 int tsd_tree_create(struct sto_store *st, const struct tsd_record *given, struct ts_arena *arena,
                     struct tsd_tree *out, struct ts_error *err);
 /* Changes a tree that tsd_tree_change loaded; < 0: nothing is stored. */
 typedef int (*tsd_tree_change_fn)(void *arg, struct tsd_tree *t, struct ts_arena *arena,
                                   struct ts_error *err);
 /**
- * Change a tree, at once even when others change it too.
+ * Change a tree, atomically with respect to other changes.
  *
- * @param change       does it; called again, on what is there then, when somebody was faster
+ * @param change       does it; called again, on the new state, if another change came first
  * @param out          [out] what is stored now
  * @param out_changed  [out] false: it was so before, nothing was written
  * @return 0; TS_ENOTFOUND; what change or storing said
@@ -87,7 +88,7 @@ struct tsd_record *tsd_tree_rule(const struct tsd_tree *t, int64_t level, int64_
  * (tsd_tree_rule_check). For use inside tsd_tree_change: the tree was loaded. */
 int tsd_tree_rule_put(struct tsd_tree *t, const struct tsd_record *given, bool replace,
                       struct ts_arena *arena, struct ts_error *err);
-/** Take a rule away. TS_ENOTFOUND. */
+/** Remove a rule. TS_ENOTFOUND. */
 int tsd_tree_rule_delete(struct tsd_tree *t, int64_t level, int64_t order, struct ts_error *err);
 
 /** The tree with its rules as an object. */

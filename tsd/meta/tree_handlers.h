@@ -16,7 +16,7 @@ struct tsd_tree_request {
     uint16_t id;          /* which */
     struct tsd_tree tree; /* it, after tsd_tree_request_load */
 };
-/** Check the method, read body and tree id, and let answer do the rest. TS_EINVAL, TS_EPARSE, what answer says. */
+/** Check the method, read body and tree id, then call answer. TS_EINVAL, TS_EPARSE, what answer says. */
 int tsd_tree_request_run(struct tsd_meta_req *a, unsigned methods,
                          int (*answer)(struct tsd_meta_req *a, struct tsd_tree_request *r,
                                        struct ts_error *err),
@@ -28,8 +28,8 @@ int tsd_tree_gone(struct tsd_meta_req *a, uint16_t id, int rc, struct ts_error *
 /** The tree id of an object: a number or a text of digits; 0 and none: *out stays. TS_EINVAL. */
 int tsd_tree_id_of(const json_t *obj, uint16_t *out, struct ts_error *err);
 
-/** Write the members of a branch in an object that is open: of the names down to it, and of one below them unless it
- * is NULL. */
+/** Write the members of a branch in an object that is open: of the names down to it, and of one below them
+ * unless it is NULL. */
 void tsd_tree_branch_members(uint16_t tree, const struct ts_slice *names, const uint32_t *hashes,
                              size_t depth, const struct tsd_tree_child *last, struct ts_json *j);
 /** Write a leaf as an object. */

@@ -252,7 +252,7 @@ static void path_add(struct tsd_tree_path *p, const struct rule_value *v, struct
 
 /* --- values --- */
 
-/* Free text of a name; those of the last id asked for are kept, as series of a metric follow each other. */
+/* Free text of a name; those of the last id requested are kept, as series of a metric follow each other. */
 static int value_custom(struct tsd_tree_plan *plan, struct rule *r, enum sto_uid_kind kind, uint32_t id,
                         struct ts_slice *out, struct ts_error *err)
 {

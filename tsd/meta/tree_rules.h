@@ -1,21 +1,24 @@
 /*
- * tree_rules.h - what the rules of a tree make of a series: the names of the branches that lead to its leaf, and of the
- * leaf.
+ * tree_rules.h - applying the rules of a tree to a series, which gives the names of the branches that lead to
+ * its leaf, and of the leaf.
  *
- * Levels are gone through in their order; of each, the first rule that matches counts, by its order:
+ * Levels are applied in their order; of each level, the first rule that matches is used, in the order of
+ * rules:
  *
- *   METRIC         the metric                  METRIC_CUSTOM  customField of what people say about the metric
- *   TAGK           value of the tag `field`    TAGK_CUSTOM    customField of what people say about the key `field`
- *                                              TAGV_CUSTOM    customField of what they say about the value of the tag
+ *   METRIC         the metric                  METRIC_CUSTOM  customField of the metric's metadata
+ *   TAGK           value of the tag `field`    TAGK_CUSTOM    customField of the metadata of the key `field`
+ *                                              TAGV_CUSTOM    customField of the metadata of the value of the
+ *                                              tag
  *                                                             `field`, else about a value that is `field`
  *
- *   regex          a group of it is taken (regexGroupIdx from 0; without groups all that matched), else no match
+ *   regex          a group of it is taken (regexGroupIdx from 0; without groups all that matched), else no
+ *   match
  *   separator      instead: each part is a branch of its own; empty parts are left out. One character, or an
  *                  expression
  *   displayFormat  name of the branch: {value}, {ovalue} before regex and separator, {tag_name}, {tsuid}
  *
- * The last name is the leaf's. A series without any name, or with strictMatch without one of each level, is not in the
- * tree.
+ * The last name is the leaf's. A series without any name, or with strictMatch without one of each level, is
+ * not in the tree.
  *
  * Threads    a plan and a path belong to one thread
  * Source     protocols-and-queries 2.15; storage-and-tools 2.14 (hashes)
@@ -25,7 +28,7 @@
 
 #include "tsd/meta/tree.h"
 
-/** Does a rule make sense? Its type is written in capitals. TS_EINVAL says why not. */
+/** Is a rule valid? Its type is converted to capitals. TS_EINVAL says why not. */
 int tsd_tree_rule_check(struct tsd_record *rule, struct ts_error *err);
 /** Hash of a name as OpenTSDB makes it: h = 31 * h + unit, over UTF-16. */
 uint32_t tsd_tree_hash(struct ts_slice name);
@@ -38,11 +41,10 @@ struct tsd_tree_part {
 /* Where a series is. */
 struct tsd_tree_path {
     struct tsd_tree_part *parts; /* owned: branches below the root, then the leaf */
-    size_t n, cap;               /* used, room; 0 = not in the tree */
+    size_t n, cap;               /* used, allocated; 0 = not in the tree */
     struct ts_buf text;          /* names, one after the other */
     struct ts_buf why;           /* why it is not in the tree */
-    struct ts_json
-        *messages; /* gets a string for each step, an array being open; NULL = nobody wants to know */
+    struct ts_json *messages;    /* gets a string for each step; an array must be open. NULL = not wanted */
 };
 /** Empty. */
 void tsd_tree_path_init(struct tsd_tree_path *p);
@@ -57,8 +59,8 @@ int tsd_tree_plan_new(struct sto_store *st, const struct tsd_tree *t, struct tsd
                       struct ts_error *err);
 /** NULL is harmless. */
 void tsd_tree_plan_free(struct tsd_tree_plan *plan);
-/** Where is a series? Errors: TS_ELIMIT, a regular expression takes too long; of reading metadata. Cost: about a
- * microsecond, and what its expressions cost. */
+/** Find the path of a series. Errors: TS_ELIMIT, a regular expression takes too long; of reading metadata.
+ * Cost: about a microsecond, and what its expressions cost. */
 int tsd_tree_plan_run(struct tsd_tree_plan *plan, const struct sto_series *s, struct tsd_tree_path *out,
                       struct ts_error *err);
 

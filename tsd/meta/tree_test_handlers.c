@@ -60,7 +60,7 @@ struct test {
     struct tsd_meta_req *ask;    /* the request */
     const struct tsd_tree *tree; /* tested */
     struct tsd_tree_plan *plan;  /* its rules */
-    struct tsd_tree_path path;   /* of the series at hand */
+    struct tsd_tree_path path;   /* of the current series */
     struct ts_buf text;          /* of the answer */
 };
 

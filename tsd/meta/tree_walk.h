@@ -1,8 +1,9 @@
 /*
- * tree_walk.h - trees computed: one pass over all series for each question, which keeps no more than its answer needs.
+ * tree_walk.h - computing branches of trees: one pass over all series for each request, which keeps only what
+ * its answer needs.
  *
  * Threads    any; each call belongs to one thread
- * Not here   where a series is (tree_rules.h)
+ * Not here   the path of a series (tree_rules.h)
  */
 #ifndef TSD_META_TREE_WALK_H
 #define TSD_META_TREE_WALK_H
@@ -35,7 +36,7 @@ struct tsd_tree_branch {
     struct tsd_tree_branch_id id;    /* which */
     struct ts_slice *names;          /* of the branches from below the root down to it: id.depth */
     struct tsd_tree_child *children; /* owned: branches, then leaves, each by name */
-    size_t n, cap;                   /* used, room */
+    size_t n, cap;                   /* used, allocated */
     size_t n_branches;               /* of them */
     struct ts_arena arena;           /* of names */
 };
@@ -54,11 +55,12 @@ int tsd_tree_branch_find(struct sto_store *st, const struct tsd_tree *t, const s
                          struct qry_limit *limit, struct tsd_tree_branch *out, struct ts_error *err);
 
 /* --- failures --- */
-/* Gets a series that is not in the tree: first is the one that has its place, or NULL and why tells. < 0 ends. */
+/* Gets a series that is not in the tree: first is the one that has its place; if it is NULL, why has the
+ * reason. < 0 ends the walk. */
 typedef int (*tsd_tree_failure_fn)(void *arg, const struct sto_series *s, const struct sto_series *first,
                                    struct ts_slice why, struct ts_error *err);
-/** Series whose place an older one has. Memory: about 25 bytes a series, at most max_bytes of limit. Errors as
- * tsd_tree_branch_find. */
+/** Series whose place an older one has. Memory: about 25 bytes a series, at most max_bytes of limit. Errors
+ * as tsd_tree_branch_find. */
 int tsd_tree_collisions(struct sto_store *st, const struct tsd_tree *t, struct qry_limit *limit,
                         tsd_tree_failure_fn each, void *arg, struct ts_error *err);
 /** Series that no rule matched. */

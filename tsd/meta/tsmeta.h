@@ -1,5 +1,5 @@
 /*
- * tsmeta.h - what people say about a series, and what its points say.
+ * tsmeta.h - metadata of a series, and what is computed from its points.
  *
  * Format     docs/FORMAT.md "Keys of cells"
  * Threads    any; storing and counting points may block
@@ -26,7 +26,7 @@ enum tsd_tsmeta_field {
 };
 extern const struct tsd_field tsd_tsmeta_fields[];
 
-/* What the points of a series say. */
+/* What is computed from the points of a series. */
 struct tsd_tsmeta_points {
     uint64_t n;                /* how many */
     int64_t first_ms, last_ms; /* times of the first and the last; 0 if there is none */
@@ -35,21 +35,23 @@ struct tsd_tsmeta_points {
 int tsd_tsmeta_points(struct sto_store *st, const struct sto_series *s, struct tsd_tsmeta_points *out,
                       struct ts_error *err);
 
-/** The stored record of a series; *out_stored is false, and the record all defaults, if nobody wrote one. */
+/** The stored record of a series; *out_stored is false, and the record has all defaults, if none is
+ * stored. */
 int tsd_tsmeta_load(struct sto_store *st, const struct sto_series *s, struct ts_arena *arena,
                     struct tsd_record *out, bool *out_stored, struct ts_error *err);
-/** Has a series a stored record? */
+/** Does a series have a stored record? */
 bool tsd_tsmeta_there(struct sto_store *st, const struct sto_series *s);
-/** Merge what was given into it, or replace it: as tsd_record_store. A new one was created now. */
+/** Merge the given fields into it, or replace it, as tsd_record_store does. A new record gets the present
+ * time as created. */
 int tsd_tsmeta_store(struct sto_store *st, const struct sto_series *s, struct tsd_record *given, bool replace,
                      struct ts_arena *arena, struct tsd_record *out, bool *out_changed, struct ts_error *err);
-/** Take it away. */
+/** Delete it. */
 int tsd_tsmeta_delete(struct sto_store *st, const struct sto_series *s, struct ts_error *err);
 /** The record as an object, with the records of its names; points may be NULL: without lastReceived and
  * totalDatapoints. */
 int tsd_tsmeta_json(struct sto_store *st, const struct sto_series *s, const struct tsd_record *r,
                     const struct tsd_tsmeta_points *points, struct ts_json *j, struct ts_error *err);
-/** Has anybody written a record? */
+/** Is any record stored? */
 bool tsd_tsmeta_any(struct sto_store *st);
 
 #endif

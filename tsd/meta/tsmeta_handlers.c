@@ -1,5 +1,5 @@
 /*
- * tsmeta_handlers.c - /api/uid/tsmeta: what people say about a series, and what its points say.
+ * tsmeta_handlers.c - /api/uid/tsmeta: metadata of a series, and what is computed from its points.
  *
  * Threads    see request.h
  * Source     protocols-and-queries 2.19
@@ -104,7 +104,7 @@ static int tsmeta_list(struct tsmeta_work *a, struct ts_error *err)
 
 /* --- one --- */
 
-/* The series of exactly the names of m; made if create was asked for and the names are there. */
+/* The series of exactly the names of m; made if create was requested and the names are there. */
 static int tsmeta_names(struct tsmeta_work *a, const struct sto_series **out, struct ts_error *err)
 {
     struct sto_catalog *cat = sto_store_catalog(a->store);

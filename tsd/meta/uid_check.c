@@ -1,7 +1,8 @@
 /*
- * uid_check.c - /api/uid/fsck: do names, series and metadata agree? POST takes away metadata of nothing.
+ * uid_check.c - /api/uid/fsck: do names, series and metadata agree? POST deletes metadata of names and series
+ * that do not exist.
  *
- * The catalog's log is checked when it is read; what is looked for here is what no single record can tell.
+ * The catalog's log is checked when it is read; this looks for errors that no single record can show.
  *
  * Threads    see request.h
  * Source     storage-and-tools 3.5 (uid fsck)
@@ -10,14 +11,14 @@
 #include "tsd/meta/request.h"
 #include "tsd/meta/uidmeta.h"
 
-#define CHECK_FINDINGS_MAX 1000 /* told one by one; all are counted */
+#define CHECK_FINDINGS_MAX 1000 /* reported one by one; all are counted */
 
 struct uid_check {
     struct sto_store *store; /* checked */
     struct ts_json json;     /* array of findings */
     uint64_t n_names;        /* looked at */
     uint64_t n_errors;       /* found */
-    bool fix;                /* take away what can be */
+    bool fix;                /* delete what can be deleted */
     int rc;                  /* why a fix failed */
     struct ts_error *err;    /* the same */
 };

@@ -1,7 +1,7 @@
 /*
- * uidmeta.h - what people say about a name: display name, description, notes and free text fields ("custom").
+ * uidmeta.h - metadata of a name: display name, description, notes and free text fields ("custom").
  *
- * Every name has such a record; one that nobody wrote has defaults.
+ * Every name has such a record; if none is stored, it has the defaults.
  *
  * Format     docs/FORMAT.md "Keys of cells"
  * Threads    any; storing may block
@@ -39,21 +39,21 @@ bool tsd_uid_parse(struct ts_slice hex, uint32_t *out_id);
 /** Record of an id, its name filled in. TS_ENOTFOUND "No such unique ID for 'metrics': [0, 0, 9]". */
 int tsd_uidmeta_load(struct sto_store *st, enum sto_uid_kind kind, uint32_t id, struct ts_arena *arena,
                      struct tsd_record *out, struct ts_error *err);
-/** The same with defaults where people say something: no look at what is stored. */
+/** The same with defaults, without reading the stored record. */
 int tsd_uidmeta_plain(struct sto_store *st, enum sto_uid_kind kind, uint32_t id, struct ts_arena *arena,
                       struct tsd_record *out, struct ts_error *err);
 /** Merge what was given into it, or replace it: as tsd_record_store. */
 int tsd_uidmeta_store(struct sto_store *st, enum sto_uid_kind kind, uint32_t id,
                       const struct tsd_record *given, bool replace, struct ts_arena *arena,
                       struct tsd_record *out, bool *out_changed, struct ts_error *err);
-/** Set one free text field; an empty value takes it away. */
+/** Set one free text field; an empty value removes it. */
 int tsd_uidmeta_set(struct sto_store *st, enum sto_uid_kind kind, uint32_t id, struct ts_slice field,
                     struct ts_slice value, struct ts_error *err);
 /** Back to the defaults. TS_ENOTFOUND as load. */
 int tsd_uidmeta_delete(struct sto_store *st, enum sto_uid_kind kind, uint32_t id, struct ts_error *err);
 /** The record as an object. */
 void tsd_uidmeta_json(const struct tsd_record *r, struct ts_json *j);
-/** Has anybody written a record? Lets searches save their time. */
+/** Is any record stored? If not, searches skip records. */
 bool tsd_uidmeta_any(struct sto_store *st);
 
 #endif

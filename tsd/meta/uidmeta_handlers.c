@@ -1,5 +1,5 @@
 /*
- * uidmeta_handlers.c - /api/uid/uidmeta: what people say about a name.
+ * uidmeta_handlers.c - /api/uid/uidmeta: metadata of a name.
  *
  * Threads    see request.h
  * Source     protocols-and-queries 2.18
@@ -56,7 +56,7 @@ static int uidmeta_request(struct tsd_meta_req *ask, struct uidmeta_wanted *out,
     return rc;
 }
 
-/* {"field":"text", ...}: other free text fields stay; an empty text takes one away. */
+/* {"field":"text", ...}: other free text fields stay; an empty text removes one. */
 static int uidmeta_merge(struct tsd_meta_req *ask, const struct uidmeta_wanted *wanted, struct ts_error *err)
 {
     const char *k;

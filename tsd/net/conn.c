@@ -152,7 +152,8 @@ void tsd_conn_kill(struct tsd_conn *c)
     (void)close(c->fd);
     c->fd = -1;
     if (c->proto &&
-        c->proto->close) /* before blocks come back: who waits for room must see that nobody reads */
+        c->proto->close) /* before blocks are returned: a job that waits for space must see that the client no
+                          * longer reads */
         c->proto->close(c);
     while (c->blocks) {
         struct tsd_block *b = c->blocks;
@@ -298,7 +299,7 @@ void tsd_conn_reserve(struct tsd_conn *c, size_t n)
 {
     if (c->dead || c->out.failed || ts_buf_reserve(&c->out, n))
         return;
-    c->out.failed = false; /* for want of room only: nothing is missing yet */
+    c->out.failed = false; /* failed only for lack of space: nothing is missing yet */
     tsd_conn_flush(c);
     if (c->dead || (ts_buf_reserve(&c->out, n)))
         return;
@@ -351,7 +352,7 @@ static void conn_on_write(evutil_socket_t fd, short what, void *arg)
 
 /* --- reading --- */
 
-/* The first bytes tell the protocol; false = more are needed. */
+/* The first bytes determine the protocol; false = more are needed. */
 static bool conn_choose(struct tsd_conn *c, const char *p, size_t n)
 {
     for (const struct tsd_protocol *const *proto = c->w->daemon->protocols; *proto; proto++) {
@@ -542,7 +543,7 @@ void tsd_conn_tick(struct tsd_conn *c)
         tsd_conn_kill(c);
         return;
     }
-    if (!c->proto && c->tail.n && quiet > set->http_read_timeout_ms) { /* bytes that tell no protocol */
+    if (!c->proto && c->tail.n && quiet > set->http_read_timeout_ms) { /* bytes that match no protocol */
         tsd_count(&c->w->counts.n_idle, 1);
         tsd_conn_kill(c);
         return;

@@ -1,5 +1,5 @@
 /*
- * conn.h - one connection: its socket, what it has sent and not yet been used, what waits to be sent to it.
+ * conn.h - one connection: its socket, the unused input, the output that waits to be sent.
  *
  * Bytes arrive in the worker's buffer; only what a protocol could not use yet is kept in `tail`. Replies go
  * to `out` or, for long ones, come as finished blocks.
@@ -43,15 +43,16 @@ struct tsd_protocol {
     /* Use bytes of [p, p + n); returns how many. TSD_INPUT_PAD bytes beyond are readable. eof: nothing will
      * follow. */
     size_t (*input)(struct tsd_conn *c, const char *p, size_t n, bool eof);
-    /* Everything that waited to be sent is sent. */
+    /* Called when all waiting output has been sent. */
     void (*sent)(struct tsd_conn *c);
     /* Once a second. */
     void (*tick)(struct tsd_conn *c);
-    /* The client is gone or everything is sent. Work that holds the connection goes on. */
+    /* Called when the client has disconnected or all output has been sent. Work that holds the connection
+     * continues. */
     void (*close)(struct tsd_conn *c);
-    /* The last hold is gone: free what open made. */
+    /* Called when nothing holds the connection any more: release what open allocated. */
     void (*free)(struct tsd_conn *c);
-    bool waits; /* its input stops while the store can't take more */
+    bool waits; /* its input pauses while the store is overloaded */
 };
 
 /* A finished piece of a reply, sent after `out`. */
@@ -80,18 +81,20 @@ struct tsd_conn {
     int64_t rate_ms;                        /* when counting of sent_bytes began; 0 = nothing is unsent */
     uint64_t sent_bytes;                    /* since then */
     int64_t active_ms;                      /* worker's clock when something moved last */
-    int64_t eof_ms;                         /* when the client shut its side; meaningful if eof */
-    int64_t linger_until_ms;  /* 0, or we have shut our side and wait for the client's end until then */
+    int64_t eof_ms;                         /* when the client shut down its sending side; meaningful if
+                                             * eof */
+    int64_t linger_until_ms;  /* 0, or the sending side is shut down and the client's end is awaited until
+                               * then */
     struct tsd_peer *address; /* of the client, for its accounts; NULL: none */
-    uint32_t n_held;          /* operations under way that will come back */
+    uint32_t n_held;          /* operations under way that hold the connection */
     int fd;                   /* socket, -1 when closed */
     bool eof;                 /* the client has shut its side */
     bool blocked;             /* the protocol wants no input now */
     bool stuck;               /* tail holds input that only waits for blocked or the store */
     bool closing;             /* close when all is sent */
-    bool
-        in_input; /* the protocol is using its input: the end of what is sent is not the end of the connection */
-    bool dead;    /* socket is gone; freed when nobody holds it */
+    bool in_input;         /* the protocol is using its input: the end of what is sent is not the end of the
+                   * connection */
+    bool dead;             /* the socket is closed; freed when nothing holds it */
     bool reading, writing; /* events that are on */
     bool forced;           /* out counts more than its account has */
     bool queued;           /* in the worker's run list */
@@ -114,31 +117,31 @@ struct tsd_conn *tsd_conn_new(struct tsd_worker *w, const struct tsd_accepted *a
 void tsd_conn_begin(struct tsd_conn *c);
 /** The account of memory that what this client causes counts in. */
 struct ts_budget *tsd_conn_account(const struct tsd_conn *c, enum tsd_shared account);
-/** Send what can be sent now; the rest follows when the socket allows. */
+/** Send as much as the socket takes now; the rest follows when it is writable. */
 void tsd_conn_flush(struct tsd_conn *c);
 /**
- * Make room in `out` for n bytes of a reply. When the account of replies refuses, what waits is sent first; once all of it is, the
- * bytes are granted whatever the account holds: a client that reads gets its answers while others fill the memory. What
- * the socket then does not take must fit the account, or the connection is closed. On failure out.failed is set, or the connection is
- * dead.
+ * Reserve n bytes in `out` for a reply. If the account of replies refuses, waiting output is sent first; once
+ * all of it is sent, the bytes are granted even if the account is full: a client that reads gets its answers
+ * while others fill the memory. What the socket then does not take must fit the account, or the connection is
+ * closed. On failure out.failed is set, or the connection is dead.
  */
 void tsd_conn_reserve(struct tsd_conn *c, size_t n);
 /** Queue a block to be sent after everything before it. */
 void tsd_conn_send_block(struct tsd_conn *c, struct tsd_block *block);
 /** Bytes waiting to be sent. */
 size_t tsd_conn_unsent(const struct tsd_conn *c);
-/** Want input (again) or not. */
+/** Enable or disable input. */
 void tsd_conn_block(struct tsd_conn *c, bool blocked);
-/** A request has begun on this connection and is not complete (or it is now): puts it at the end of the worker's list of those, or takes it
- * out. */
+/** A request has begun on this connection and is not complete (or it is now): puts it at the end of the
+ * worker's list of those, or takes it out. */
 void tsd_conn_incomplete(struct tsd_conn *c, bool incomplete);
 /** Close once everything is sent and nobody holds it. */
 void tsd_conn_close_soon(struct tsd_conn *c);
-/** Socket away at once; holders may still come back. */
+/** Close the socket at once; operations that hold the connection may still end later. */
 void tsd_conn_kill(struct tsd_conn *c);
-/** An operation will come back to this connection: it stays. */
+/** Hold the connection for an operation: it is not freed until tsd_conn_unhold. */
 void tsd_conn_hold(struct tsd_conn *c);
-/** The operation came back; may free the connection. */
+/** The operation has ended; may free the connection. */
 void tsd_conn_unhold(struct tsd_conn *c);
 
 /* --- for the worker --- */

@@ -1,5 +1,5 @@
 /*
- * stats.c - sums the workers' counters and asks the store for its own.
+ * stats.c - adds up the workers' counters and reads those of the store.
  *
  * Threads    counters are read without a lock while workers write them: each is one aligned word, and a
  * figure that is a moment old is fine

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #define WORKER_INBOX_BYTES ((size_t)64 << 20)
-#define WORKER_RETRY_US    2000 /* while paused: how often the store is asked */
+#define WORKER_RETRY_US    2000 /* while paused: how often the store is checked */
 
 /* --- messages --- */
 

@@ -2,8 +2,8 @@
  * worker.h - one thread: an event base, its connections, its port of the store, a queue of calls from other
  * threads.
  *
- * A loop turn: libevent runs what is ready, then the port takes what was put, then connections that can go on
- * without their socket go on, then the dead are freed.
+ * A loop turn: libevent runs what is ready, then the port takes what was put, then connections that can
+ * continue without their socket continue, then the dead are freed.
  *
  * Threads    everything here is for the worker's own thread, except tsd_worker_call, _new, _start, _join,
  * _free and the counts, which others read without a lock
@@ -35,22 +35,23 @@ struct tsd_counts {
     uint64_t n_datagrams;              /* datagrams of UDP */
     uint64_t n_points;                 /* points taken */
     uint64_t n_refused[TSD_REF_KINDS]; /* points refused, by kind */
-    uint64_t n_dropped;                /* error replies nobody read */
-    uint64_t n_exceptions;             /* requests that failed by our own fault */
-    uint64_t n_idle;                   /* connections closed for silence */
+    uint64_t n_dropped;                /* error replies dropped because the client did not read */
+    uint64_t n_exceptions;             /* requests that failed with a server error */
+    uint64_t n_idle;                   /* connections closed for inactivity */
     uint64_t n_line_timeouts;          /* connections closed because a line did not end */
-    uint64_t n_stalled;                /* connections closed because the client did not take its reply */
+    uint64_t n_stalled;                /* connections closed because the client did not read its reply */
     uint64_t n_incomplete;             /* requests given up because too many were incomplete */
-    uint64_t n_paused;                 /* times reading stopped because the store was behind */
-    uint64_t n_paused_series;          /* times that of a connection did, for its new series */
-    uint64_t n_query_ok, n_query_bad, n_query_failed; /* queries by outcome: done, client's fault, ours */
+    uint64_t n_paused;                 /* times reading stopped because the store was overloaded */
+    uint64_t n_paused_series;          /* times reading of a connection stopped because of its new series */
+    uint64_t n_query_ok, n_query_bad, n_query_failed; /* queries by outcome: done, client error, server
+                                                       * error */
     uint64_t n_at_once;                               /* of them, answered by the worker itself */
     uint64_t cache_bytes;                             /* texts of series */
     uint64_t n_guessed, n_found, n_missed;            /* series by guess, by table, by catalog */
     uint64_t latency[TSD_LATENCY_SLOTS];              /* HTTP requests by duration */
 };
 
-/** Add to a counter of ours, so that others may read it at the same time. */
+/** Add to a counter of this worker while other threads may read it. */
 static inline void tsd_count(uint64_t *counter, uint64_t n)
 {
     __atomic_store_n(counter, *counter + n, __ATOMIC_RELAXED);
@@ -70,7 +71,8 @@ struct tsd_worker {
     struct event_base *base;                               /* libevent's loop */
     struct event *ev_inbox, *ev_port, *ev_tick, *ev_retry; /* calls, store, every second, while paused */
     struct ts_queue *inbox;                                /* struct tsd_call */
-    struct tsd_ingest ingest;                              /* series cache and batches; ingest.port is ours */
+    struct tsd_ingest ingest;                              /* series cache and batches; the worker owns
+                                                            * ingest.port */
     char *buf;                                             /* input of the connection being worked on */
     size_t buf_bytes, recv_bytes;                          /* room in buf; read at once */
     struct tsd_datagrams *datagrams;                       /* sockets of UDP, a list */
@@ -80,11 +82,11 @@ struct tsd_worker {
         *half_last;           /* those whose request has begun and is not complete, oldest first */
     uint32_t n_half;          /* how many */
     struct tsd_conn *dead;    /* to be freed when nobody holds them */
-    _Atomic uint32_t n_conns; /* given to us and not freed; main looks for the least */
+    _Atomic uint32_t n_conns; /* connections assigned and not freed; main picks the worker with the fewest */
     int64_t now_ms;           /* monotonic clock at the start of the turn */
     uint32_t drop_seen;       /* dropcaches seen */
-    _Atomic bool is_cut;      /* tsd_worker_cut was carried out */
-    bool paused;              /* the store is behind: no input for protocols that wait */
+    _Atomic bool is_cut;      /* tsd_worker_cut was applied */
+    bool paused;              /* the store is overloaded: no input for protocols that pause */
     bool draining;            /* stopping: connections end as soon as they can */
     bool quit;                /* leave the loop */
     struct tsd_counts counts; /* see there */

@@ -131,7 +131,7 @@ bool tsd_access_same_origin(const struct tsd_req *req)
     return n == req->host.n && !strncasecmp(p, req->host.p, n);
 }
 
-/* May a page send a body of this type without that its browser asks first (CORS "simple" types)? */
+/* May a page send a body of this type without a preflight request (CORS "simple" types)? */
 static bool access_simple_type(struct ts_slice type)
 {
     static const char *const simple[] = {"text/plain", "application/x-www-form-urlencoded",

@@ -1,8 +1,8 @@
 /*
- * ep_admin.c - what an administrator asks for: caches dropped, everything flushed.
+ * ep_admin.c - requests of administrators: drop caches, flush.
  *
  * Threads    the endpoints in the worker, what blocks in a job
- * Source     protocols-and-queries 2.12; flush is our own
+ * Source     protocols-and-queries 2.12; flush exists only in tsd
  */
 #include "tsd/protocols/http/ep.h"
 

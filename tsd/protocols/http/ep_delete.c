@@ -1,5 +1,6 @@
 /*
- * ep_delete.c - /api/delete: the same choice as /api/query; GET tells what would go, DELETE takes it and tells what went.
+ * ep_delete.c - /api/delete: selects as /api/query does; GET shows what would be deleted, DELETE deletes it
+ * and shows what was.
  *
  * Threads    the endpoint in the worker, the rest in a job
  * Not here   deleting (delete.c), whether it is allowed (routes.c)

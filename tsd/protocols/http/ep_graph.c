@@ -18,7 +18,7 @@
 #include <time.h>
 
 #define GRAPH_WAIT_NS    20000000 /* between two looks whether another picture is done */
-#define GRAPH_MAX_LINES  4096     /* of one picture; more can't be told apart by anybody */
+#define GRAPH_MAX_LINES  4096     /* of one picture; nobody could distinguish more */
 #define GRAPH_MAX_NOTES  1000     /* the same; further ones are left out */
 #define GRAPH_NOTE_BYTES 80       /* of a note's text */
 
@@ -28,7 +28,7 @@ struct graph {
     struct sto_catalog *cat;      /* its names */
     uint64_t n_plotted;           /* points inside of start..end */
     struct tsd_graph_line *lines; /* owned; png */
-    size_t n, cap;                /* lines in use, room */
+    size_t n, cap;                /* lines in use, allocated */
     struct tsd_graph_note *notes; /* owned; png */
     size_t n_notes;               /* of them */
     struct sto_store *store;      /* where notes are; NULL: none is wanted */
@@ -328,7 +328,7 @@ static int graph_run(struct tsd_job *job, struct ts_error *err)
     return graph_ascii(job, &spec, err);
 }
 
-/* No form of output is asked for: as OpenTSDB, a page that leads to the form, with the parameters behind "#". */
+/* No form of output is requested: as OpenTSDB, a page that leads to the form, with the parameters behind "#". */
 static void graph_page(struct tsd_req *req)
 {
     struct ts_buf to, page;

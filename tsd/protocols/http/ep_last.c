@@ -16,7 +16,7 @@
 
 #include <strings.h>
 
-/* What was asked for, and where the answer goes. */
+/* What was requested, and where the answer goes. */
 struct last {
     struct tsd_job *job;                 /* runs us */
     struct ts_slice *queries;            /* "metric{k=v}" each */
@@ -26,7 +26,7 @@ struct last {
     int64_t back_scan_hours;             /* 0 = everything */
     const struct ts_tz *tz;              /* of dates and of times in text; NULL = UTC */
     struct qry_last_request ask;         /* n and at */
-    bool several;                        /* n or a form other than JSON was asked for: points as series */
+    bool several;                        /* n or a form other than JSON was requested: points as series */
     const struct tsd_out_format *format; /* of series */
     bool resolve;                        /* metric and tags in the answer */
     struct ts_buf text;                  /* one element */

@@ -59,7 +59,7 @@ void tsd_ep_home(struct tsd_req *req)
     tsd_reply(req, 200, tsd_type_html, ts_slice_str(page));
 }
 
-/* /favicon.ico: browsers ask, we have none. */
+/* /favicon.ico: browsers request it, but there is none. */
 void tsd_ep_favicon(struct tsd_req *req)
 {
     tsd_reply_empty(req, 204);

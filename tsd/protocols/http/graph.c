@@ -18,7 +18,7 @@
 #define GRAPH_MIN_PX       100
 #define GRAPH_MAX_PX       8192
 #define GRAPH_WEEK_S       604800
-#define GRAPH_KEY_RIGHT_PX 600 /* a picture of this width has room for a legend beside it */
+#define GRAPH_KEY_RIGHT_PX 600 /* a picture of this width can have a legend beside the plot */
 #define GRAPH_ROW_PX       20  /* of the legend */
 #define GRAPH_LABELS_PX    200 /* title, labels of time and margins */
 #define GRAPH_SMALL_PX     250 /* a picture less high has no legend and gnuplot's own numbers */
@@ -344,7 +344,7 @@ static bool graph_own_numbers(const struct tsd_graph *g, bool right)
 
 /* The legend where nobody said where: right of the picture if that is wide, else below. */
 struct graph_key {
-    size_t n_rows, n_chars; /* that it has room for */
+    size_t n_rows, n_chars; /* that fit */
 };
 static struct graph_key graph_key(const struct tsd_graph *g, size_t n, struct ts_buf *out)
 {
@@ -356,7 +356,8 @@ static struct graph_key graph_key(const struct tsd_graph *g, size_t n, struct ts
     return (struct graph_key){rows > 1 ? rows : 1, chars > 12 ? chars - 6 : 6};
 }
 
-/* Names as the legend shows them: as they are, or what tells them apart, cut to the room there is. */
+/* Names as the legend shows them: unchanged, or reduced to what distinguishes them and shortened to the
+ * available space. */
 static char **graph_names(const struct tsd_graph_line *lines, size_t n, const struct graph_key *key)
 {
     char **names = ts_xcalloc(n + 1, sizeof(*names));
@@ -369,7 +370,7 @@ static char **graph_names(const struct tsd_graph_line *lines, size_t n, const st
     return names;
 }
 
-/* The command that draws the lines. key: room in the legend; NULL: gnuplot places it as it was asked to. */
+/* The command that draws the lines. key: space for the legend; NULL: gnuplot places it as requested. */
 static void graph_plot(const struct tsd_graph *g, const struct tsd_graph_line *lines, size_t n,
                        const struct graph_key *key, struct ts_buf *out)
 {

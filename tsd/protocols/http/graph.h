@@ -25,8 +25,8 @@ struct tsd_graph {
     char key[64];                                /* place of the legend, "" = none, or key_free */
     char smooth[16];                             /* "" = none */
     const char *style;      /* of lines, a word of gnuplot; NULL: points are shown if there are few */
-    bool compat;            /* what nobody said is as OpenTSDB draws it */
-    bool key_free;          /* nobody said where the legend is: outside, where it fits */
+    bool compat;            /* parameters that are not given are as OpenTSDB draws them */
+    bool key_free;          /* the position of the legend is not given: outside of the plot */
     unsigned width, height; /* pixels */
     unsigned fg, bg;        /* 0xRRGGBB */
     bool ylog, y2log;       /* logarithmic */
@@ -35,14 +35,14 @@ struct tsd_graph {
     bool *y2;                           /* [n_subs] a sub query belongs to the right axis; in the arena */
     bool any_y2;                        /* one does */
 };
-/** From request parameters. compat: what is not given is as OpenTSDB draws it, and other values of `o` than we draw are passed over.
- * TS_EINVAL with the name and what is allowed. */
+/** From request parameters. compat: what is not given is as OpenTSDB draws it, and unknown values of `o` are
+ * ignored. TS_EINVAL with the name and the allowed values. */
 int tsd_graph_parse(const struct qry_param *params, size_t n, size_t n_subs, bool compat,
                     struct ts_arena *arena, struct tsd_graph *out, struct ts_error *err);
 
-/** For how many seconds a picture of a query's points may be kept, by the parameters start and end as they were sent: not at
- * all while points may still come, a day if its end is an hour ago and neither moves, else a 1,024th of what it
- * shows. */
+/** For how many seconds a picture of a query's points may be cached, by the parameters start and end as they
+ * were sent: not at all while points may still arrive, a day if its end is an hour ago and neither moves,
+ * else a 1,024th of what it shows. */
 int64_t tsd_graph_max_age_s(const struct qry_param *params, size_t n, int64_t start_ms, int64_t end_ms,
                             int64_t now_ms);
 

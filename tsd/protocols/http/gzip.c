@@ -16,7 +16,7 @@
 #define GZIP_LEVEL       1 /* replies are numbers: level 6 takes 4 times as long for a tenth less */
 #define GZIP_WINDOW_GZIP (15 + 16)
 #define GZIP_WINDOW_ZLIB 15
-#define GZIP_WINDOW_ANY  (15 + 32) /* gzip or zlib, told by the header */
+#define GZIP_WINDOW_ANY  (15 + 32) /* gzip or zlib, detected by the header */
 
 struct tsd_gzip {
     z_stream z; /* zlib's */

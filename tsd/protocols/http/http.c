@@ -22,7 +22,7 @@
 #define HTTP_GONE_MS     5000 /* a client that shut its side gets its reply if it comes within this time */
 #define HTTP_BODY_KEEP   ((size_t)4 << 10) /* larger buffers are given back after the request */
 #define HTTP_HEAD_KEEP   ((size_t)1 << 10) /* the same for heads */
-#define HTTP_TELL_BYTES  12                /* "PUT https://": enough to tell a request from a line */
+#define HTTP_TELL_BYTES  12                /* "PUT https://": enough to distinguish a request from a line */
 
 struct http_conn {
     struct tsd_parser parser; /* of its bytes; holds the head of the request */
@@ -306,7 +306,7 @@ void tsd_reply_done(struct tsd_req *req)
     if (!c->dead && !keep)
         tsd_conn_close_soon(c);
     if (!later)
-        return; /* the loop in http_input goes on */
+        return; /* the loop in http_input continues */
     if (!c->dead && keep)
         tsd_conn_block(c, false);
     tsd_conn_flush(c);
@@ -348,7 +348,7 @@ static void http_open(struct tsd_conn *c)
 
 static const char http_too_large[] = "Request body is too large (http_max_body_bytes)";
 
-/* The bytes are no request we can go on from. */
+/* The bytes are no request we can continue from. */
 static void http_refuse(struct tsd_conn *c, struct http_conn *hc, int status, const char *text)
 {
     struct tsd_req *req = &hc->req;
@@ -367,7 +367,8 @@ static void http_continue(struct tsd_conn *c)
         tsd_conn_kill(c);
 }
 
-/* The head is there: is there room for the body, and does the client wait for leave to send it? False: refused. */
+/* The head is complete: is there memory for the body, and does the client wait for a 100 before it sends it?
+ * False: refused. */
 static bool http_head(struct tsd_conn *c, struct http_conn *hc)
 {
     const struct tsd_parser *pr = &hc->parser;

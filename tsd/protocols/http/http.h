@@ -1,8 +1,8 @@
 /*
  * http.h - HTTP/1.1 on a connection: requests in, routed by a table, replies out.
  *
- * parser.c reads (docs/ARCHITECTURE.md, "HTTP layer"). One request of a connection is
- * worked on at a time; what follows waits in the connection's tail. An endpoint answers at once with
+ * parser.c parses messages (docs/ARCHITECTURE.md, "HTTP layer"). A connection handles one
+ * request at a time; further input waits in the connection's tail. An endpoint answers at once with
  * tsd_reply_*, or later: then it has started a job (job.h) or holds the connection itself.
  *
  * Threads    the connection's worker, if not said otherwise
@@ -45,7 +45,7 @@ struct tsd_req {
     bool by_get;                  /* sent as GET or HEAD, whatever method_override says */
     bool head;                    /* reply without body */
     bool http10;                  /* no chunks */
-    bool keep_alive;              /* the connection goes on */
+    bool keep_alive;              /* the connection continues */
     bool gzip_ok;                 /* the client takes a compressed reply */
     bool deflate;                 /* of which it knows deflate and not gzip */
     bool cors_ok;                 /* reply with CORS headers */
@@ -55,7 +55,7 @@ struct tsd_req {
     int64_t max_age_s;            /* Cache-Control */
     const char *location; /* header Location of the reply, no line break in it; in the arena, or NULL */
     const char
-        *ignored; /* members of the body that were passed over: header X-Tsd-Ignored of the reply, or NULL */
+        *ignored; /* members of the body that were ignored: header X-Tsd-Ignored of the reply, or NULL */
     struct tsd_job *job; /* running for it, or NULL */
 };
 
@@ -68,9 +68,11 @@ enum tsd_endpoint_flag {
         16, /* its GET may change something without compat: clients in use send it, and no data changes */
     TSD_EP_QUERY = 32, /* parameters of queries are known beside params */
     TSD_EP_WRITER =
-        64, /* unknown parameters are refused only if they are nearly known: else points would be lost */
+        64, /* unknown parameters are refused only if they resemble a known one; otherwise points would be
+             * lost */
 };
-/* An endpoint, a row of routes.c. A method stands in one of reads, changes and admin; access.c checks them. */
+/* An endpoint, a row of routes.c. A method stands in one of reads, changes and admin; access.c checks
+ * them. */
 struct tsd_endpoint {
     const char *path; /* as tsd_req.path: "api/put"; "api/tree/" followed by a star: all below */
     void (*run)(struct tsd_req *req); /* answers, or says tsd_req_later */
@@ -81,8 +83,8 @@ struct tsd_endpoint {
     unsigned guarded;     /* of changes and admin: only if a configuration key permits it, */
     enum tsd_allow allow; /* this one */
     unsigned flags;       /* of enum tsd_endpoint_flag */
-    const char
-        *params; /* names of parameters it knows, with blanks between; NULL: any, since it looks at none */
+    const char *params; /* names of its parameters, separated by blanks; NULL: any are accepted, since it uses
+        * none */
 };
 /** All methods of an endpoint. */
 static inline unsigned tsd_endpoint_methods(const struct tsd_endpoint *e)
@@ -98,27 +100,29 @@ const struct tsd_endpoint *tsd_endpoint_find(struct ts_slice path);
 extern const struct tsd_protocol tsd_http_protocol;
 
 /* --- request --- */
-/** Take a request target apart into path and params. TS_EPARSE, TS_ELIMIT (more than 1024 params) with text.
+/** Split a request target into path and params. TS_EPARSE, TS_ELIMIT (more than 1024 params) with text.
  */
 int tsd_req_target(struct tsd_req *req, struct ts_slice target, struct ts_error *err);
 /** Last value of a parameter; false if it is not there (a bare name has an empty value). */
 bool tsd_req_param(const struct tsd_req *req, const char *name, struct ts_slice *out_value);
 /** Is a presence flag given? */
 bool tsd_req_flag(const struct tsd_req *req, const char *name);
-/** Refuse parameters that the endpoint does not know, unless compat = opentsdb: TS_EINVAL with the name, and the one that was
- * probably meant. Known everywhere are jsonp, serializer, method_override, and _ against caches. */
+/** Refuse parameters that the endpoint does not know, unless compat = opentsdb: TS_EINVAL with the name, and
+ * the one that was probably meant. Known everywhere are jsonp, serializer, method_override, and _ against
+ * caches. */
 int tsd_req_params_known(const struct tsd_req *req, const struct tsd_endpoint *e, struct ts_error *err);
-/** Copy the body if it lies in the worker's buffer: whoever looks at it later must call this first. False: there is no memory for
- * it (http_body_total_bytes). */
+/** Copy the body if it lies in the worker's buffer: required before a body is used after the handler has
+ * returned. False: there is no memory for it (http_body_total_bytes). */
 bool tsd_req_keep_body(struct tsd_req *req);
-/** The headers as one JSON object; values of Cookie and Authorization are masked. Any thread, before the reply
- * is finished. */
+/** The headers as one JSON object; values of Cookie and Authorization are masked. Any thread, before the
+ * reply is finished. */
 void tsd_req_headers(const struct tsd_req *req, struct ts_json *j);
 /** The reply comes later; holds the connection until it is there. */
 void tsd_req_later(struct tsd_req *req);
 
 /* --- reply: exactly one of these per request --- */
-/** Body of a type, e.g. "application/json; charset=UTF-8"; wrapped if jsonp was asked for and http_jsonp allows it. */
+/** Body of a type, e.g. "application/json; charset=UTF-8"; wrapped if jsonp was requested and http_jsonp
+ * allows it. */
 void tsd_reply(struct tsd_req *req, int status, const char *type, struct ts_slice body);
 /** JSON. */
 void tsd_reply_json(struct tsd_req *req, int status, struct ts_slice body);
@@ -128,11 +132,12 @@ void tsd_reply_html_text(struct ts_buf *b, const char *text);
 void tsd_reply_json_take(struct tsd_req *req, int status, struct ts_buf *body);
 /** Status alone (204, 304). */
 void tsd_reply_empty(struct tsd_req *req, int status);
-/** {"error":{"code":..,"message":..,"details":..}}; details may be NULL; outside of /api {"err":..} or a page. 503 carries Retry-After. */
+/** {"error":{"code":..,"message":..,"details":..}}; details may be NULL; outside of /api {"err":..} or a
+ * page. 503 carries Retry-After. */
 void tsd_reply_error(struct tsd_req *req, int status, const char *message, const char *details);
 /** 405 for the request's method. */
 void tsd_reply_method(struct tsd_req *req);
-/** The same from a code and text of ours. */
+/** The same from a struct ts_error. */
 void tsd_reply_err(struct tsd_req *req, int code, const char *message);
 /** Reason phrase of a status: "Not Found". */
 const char *tsd_http_phrase(int status);
@@ -143,11 +148,11 @@ extern const char tsd_type_json[];
 extern const char tsd_type_text[];
 
 /* --- for job.c: replies in pieces --- */
-#define TSD_REPLY_HEAD_BYTES 1024 /* room for tsd_reply_head: more than most heads have */
+#define TSD_REPLY_HEAD_BYTES 1024 /* bytes reserved for tsd_reply_head: more than most heads have */
 /** Status line and headers into the connection's out; length < 0: chunked, or until close for HTTP/1.0. gzip:
  * the body is. */
 void tsd_reply_head(struct tsd_req *req, int status, const char *type, int64_t length, bool gzip);
-/** The reply is complete (all of it is in the hands of the connection): on to the next request. */
+/** The reply is complete (all of it was passed to the connection): continue with the next request. */
 void tsd_reply_done(struct tsd_req *req);
 /** Name of a jsonp callback, empty if none or not a name. */
 struct ts_slice tsd_req_jsonp(const struct tsd_req *req);

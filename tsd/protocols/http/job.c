@@ -398,7 +398,7 @@ static void job_work(struct tsd_job *job)
 {
     job->rc = job_out_begin(job, &job->err);
     if (job->rc < 0)
-        job->status = 503;                          /* later there may be room */
+        job->status = 503;                          /* later there may be space */
     if (job->rc == 0 && job->at_once && job->packs) /* compressing takes longer than writing */
         job->sink.end = job->sink.start + JOB_ONCE_PACK_BYTES;
     if (job->rc == 0)

@@ -53,7 +53,7 @@ struct tsd_job {
     bool at_once;       /* runs in the worker: nothing may wait, the body fits one piece */
     bool has_max_age;   /* of success: how long clients may keep it, */
     int64_t max_age_s;  /* in seconds */
-    char ignored[TS_JSON_UNKNOWN_BYTES]; /* members of the body that were passed over, for a header */
+    char ignored[TS_JSON_UNKNOWN_BYTES]; /* members of the body that were ignored, for a header */
     char details[256];                   /* of the error object */
     struct tsd_query_entry *entry;       /* run's: in the list of queries, or NULL */
     uint64_t n_bytes;                    /* run's: body bytes so far (HEAD) */
@@ -62,26 +62,30 @@ struct tsd_job {
     bool packs;                          /* the body is compressed; constant once a piece is posted */
     bool head_sent;                      /* worker's: status line is out */
     pthread_mutex_t mu;                  /* guards what follows */
-    pthread_cond_t cond;                 /* the client took something, or is gone */
+    pthread_cond_t cond;                 /* signalled when the client has read something or disconnected */
     size_t unsent_bytes;                 /* in pieces that are posted and not sent */
-    struct tsd_spool spool; /* what the client is behind by; appended by run, read by one refill at a time */
+    struct tsd_spool spool; /* output that the client has not read yet; appended by run, read by one refill at
+                             * a time */
     uint64_t spool_read;    /* offset of the next byte to read there */
     bool refilling;         /* a piece is being read from the spool, or on its way from there to the worker */
     bool end_waits;         /* the worker ends the reply when the spool is empty */
-    bool gone;              /* the client is */
-    bool ended;             /* somebody ended it: /api/stats/query */
+    bool gone;              /* the client has disconnected */
+    bool ended;             /* it was cancelled through /api/stats/query */
 };
 
 /* --- job_out.c --- */
 /** Begin the piece that sink writes to. Run's side. TS_ELIMIT: as job_out_piece. */
 int job_out_begin(struct tsd_job *job, struct ts_error *err);
-/** A new piece, counted with the memory of queries. Run's side. NULL: that is full (err says so); never for small jobs, whose
+/** A new piece, counted with the memory of queries. Run's side. NULL: that is full (err says so); never for
+ * small jobs, whose
  *  threads are few. */
 struct job_piece *job_out_piece(struct tsd_job *job, struct ts_error *err);
-/** Send a piece (taken), or keep it in the spool. Run's side; waits only as job.h says. < 0: it was not sent; TS_ELIMIT with the
+/** Send a piece (taken), or keep it in the spool. Run's side; waits only as job.h says. < 0: it was not sent;
+ * TS_ELIMIT with the
  *  job's status set when the first piece finds no memory (stream_total_bytes). */
 int job_out_post(struct tsd_job *job, struct job_piece *piece, struct ts_error *err);
-/** Worker: the run has ended and all its pieces were posted. True when the reply may be ended now, else job_end_reply is
+/** Worker: the run has ended and all its pieces were posted. True when the reply may be ended now, else
+ * job_end_reply is
  *  called later. */
 bool job_out_ended(struct tsd_job *job);
 /** Free a piece that was not posted. */
@@ -94,7 +98,7 @@ void job_out_release(struct tsd_job *job);
 int job_check(struct tsd_job *job, struct ts_error *err);
 /** Why a job that was cancelled ends. */
 int job_cancelled(struct tsd_job *job, struct ts_error *err);
-/** Worker: everything that was posted is in the hands of the connection: end the chunks. */
+/** Worker: everything that was posted was passed to the connection: end the chunks. */
 void job_end_reply(struct tsd_job *job);
 /** Head of a success. Worker. */
 void job_head(struct tsd_job *job, int64_t length);

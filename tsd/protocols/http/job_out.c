@@ -123,7 +123,7 @@ static void out_begin_refill(struct job_piece *piece)
 
 /* --- worker's side --- */
 
-/* Is it time to end the reply, and is that up to whoever asks? Under the mutex. */
+/* Is it time to end the reply, and must the caller do it? Under the mutex. */
 static bool out_take_end(struct tsd_job *job)
 {
     bool over =

@@ -1,10 +1,11 @@
 /*
- * parser.h - HTTP/1.1 messages out of bytes that come in pieces, strictly: what two programs could read differently is refused.
+ * parser.h - a strict incremental parser of HTTP/1.1 messages, which refuses everything that two programs
+ * could interpret differently.
  *
- * A proxy and a server that disagree about where a request ends let a client smuggle one request inside another. So these are
- * errors, not variants: line ends without CR, folded lines, blanks before a colon, several Content-Length or Host, Content-Length beside
- * Transfer-Encoding, any transfer coding but chunked, a chunk that does not end in CR LF, and HTTP/1.1 requests without Host.
- * Trailers are checked and thrown away.
+ * A proxy and a server that disagree about where a request ends let a client smuggle one request inside
+ * another. So these are errors, not variants: line ends without CR, folded lines, blanks before a colon,
+ * several Content-Length or Host, Content-Length beside Transfer-Encoding, any transfer coding but chunked, a
+ * chunk that does not end in CR LF, and HTTP/1.1 requests without Host. Trailers are checked and discarded.
  *
  *   for (;;) switch (tsd_parser_next(&parser, p, n, &used)) ...
  *       HEAD   start line and headers are there
@@ -61,20 +62,21 @@ struct tsd_parser {
     uint64_t left;       /* bytes of the body, or of the chunk, still to come */
 };
 
-/** Begin to read requests, or responses. A head larger than max_head_bytes is BAD with 414 or 431; one for whose memory
- * head.budget has no room with 503. */
+/** Begin to read requests, or responses. A head larger than max_head_bytes is BAD with 414 or 431; one for
+ * which head.budget has no memory left with 503. */
 void tsd_parser_init(struct tsd_parser *pr, bool response, size_t max_head_bytes);
 /** Free what it holds; idempotent. */
 void tsd_parser_release(struct tsd_parser *pr);
-/** Use bytes of [p, p + n) up to the next event; *out_used: how many. Call it until MORE, also with n = 0. Costs one look at each byte of a
- * head and none at those of a body. */
+/** Use bytes of [p, p + n) up to the next event; *out_used: how many. Call it until MORE, also with n = 0.
+ * Each byte of a head is examined once, bytes of a body are not. */
 enum tsd_parse tsd_parser_next(struct tsd_parser *pr, const char *p, size_t n, size_t *out_used);
 /** Has no message begun: nothing or only empty lines came since the last one? */
 bool tsd_parser_idle(const struct tsd_parser *pr);
 /** Is the message complete now that no byte will follow (a response without length)? */
 bool tsd_parser_eof(const struct tsd_parser *pr);
 
-/** Value of a header, "" if it is not there; name in any case. Of headers that may stand only once, the one; else the first. */
+/** Value of a header, "" if it is not there; name in any case. Of headers that may stand only once, the one;
+ * else the first. */
 struct ts_slice tsd_parser_header(const struct tsd_parser *pr, const char *name);
 /** Name and value of the i-th header. */
 struct ts_slice tsd_parser_header_name(const struct tsd_parser *pr, unsigned i);

@@ -17,7 +17,7 @@
 #define PUT_DIGITS       10           /* of seconds; with more they are milliseconds */
 #define PUT_DECIMALS     3            /* of seconds, as lines have them */
 #define PUT_MAX_SYNC_MS  86400000
-#define PUT_FIRST_ERRORS 3   /* told in the answer when nobody asked for details */
+#define PUT_FIRST_ERRORS 3   /* listed in the answer if details were not requested */
 #define PUT_ERROR_BYTES  300 /* of each of them */
 
 /* One request on its way. Two may come back to it: the store, and a timer of sync_timeout. */
@@ -30,7 +30,7 @@ struct tsd_put_call {
     struct event *timer;        /* of sync_timeout, or NULL */
     size_t n_ok, n_failed;      /* points */
     size_t details_max_bytes;   /* of errors */
-    bool summary, details;      /* asked for */
+    bool summary, details;      /* requested */
     bool timeouts;              /* and "timeouts" */
 };
 

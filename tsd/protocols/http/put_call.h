@@ -1,6 +1,6 @@
 /*
- * put_call.h - a request that brings points (put, rollup, histogram): every point is judged alone; the answer waits
- * until the good ones are as safe as the configuration promises.
+ * put_call.h - a request with points (put, rollup, histogram): every point is checked by itself; the answer
+ * waits until the accepted ones are as durable as the configuration promises.
  *
  * Threads    the connection's worker
  * Source     protocols-and-queries 2.2
@@ -13,11 +13,12 @@
 #include "tsd/ingest/ingest.h"
 
 struct tsd_put_call;
-/* Take point i of a body: 0 also when it was refused (tsd_put_refuse), < 0 when the store can't take more. */
+/* Store point i of a body. Returns 0 also if it was refused (tsd_put_refuse), < 0 if the store accepts no
+ * more points. */
 typedef int (*tsd_put_one_fn)(struct tsd_put_call *put, const struct tsd_put_body *body, size_t i);
 
-/** Serve the request: parse the body, give each point to one, wait, answer. tree: body->tree is always made, for
- * members that struct tsd_put_point does not have (tsd_put_body_item). */
+/** Serve the request: parse the body, give each point to one, wait, answer. tree: body->tree is always made,
+ * for members that struct tsd_put_point does not have (tsd_put_body_item). */
 void tsd_put_serve(struct tsd_req *req, bool tree, tsd_put_one_fn one);
 
 /* --- for tsd_put_one_fn --- */
@@ -29,13 +30,16 @@ struct tsd_daemon *tsd_put_daemon(struct tsd_put_call *put);
 struct ts_arena *tsd_put_arena(struct tsd_put_call *put);
 /** Refuse a point. */
 void tsd_put_refuse(struct tsd_put_call *put, const struct tsd_put_point *p, int code, struct ts_slice text);
-/** Metric, time, value and tags are there, the time is one; refused and false if not. */
+/** Metric, time, value and tags are present and the time is valid; otherwise refuses the point and returns
+ * false. */
 bool tsd_put_check(struct tsd_put_call *put, const struct tsd_put_point *p, bool with_value,
                    struct tsd_time *time);
-/** The number of a point, after the range of its time; refused and false if not. */
+/** Checks the range of the time, then the value of a point; if one is invalid, refuses the point and returns
+ * false. */
 bool tsd_put_number(struct tsd_put_call *put, const struct tsd_put_point *p, const struct tsd_time *time,
                     struct ts_num *out);
-/** End of a point: rc of an ingest function (0 = taken; text in in->msg). < 0: pass it on, the store can't take more. */
+/** End of a point: rc of an ingest function (0 = taken; text in in->msg). < 0: pass it on, the store can't
+ * take more. */
 int tsd_put_end(struct tsd_put_call *put, const struct tsd_put_point *p, int rc);
 
 #endif

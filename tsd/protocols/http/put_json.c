@@ -16,7 +16,7 @@
 /* Answers of the pull parser. */
 enum pull {
     PULL_OK = 0,
-    PULL_ODD = 1,   /* not the usual shape, or not JSON: ask jansson */
+    PULL_ODD = 1,   /* not the usual shape, or not JSON: parse with jansson */
     PULL_LARGE = 2, /* more points than ts_json_max_values */
     PULL_FULL = 3,  /* the arena's account refuses */
 };
@@ -25,7 +25,7 @@ struct pull_state {
     const char *p, *end;           /* what is left */
     struct ts_arena *arena;        /* for points and tags */
     struct tsd_put_point *points;  /* found */
-    size_t n_points, max_points;   /* in use, room */
+    size_t n_points, max_points;   /* in use, allocated */
     struct sto_tag_text tags[256]; /* of the present point */
 };
 

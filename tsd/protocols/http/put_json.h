@@ -1,9 +1,9 @@
 /*
  * put_json.h - the body of /api/put to points, nothing stored yet.
  *
- * The usual shape is read in place by a small pull parser; anything it does not know (escapes, nested unknown
- * fields) is given to jansson, which builds a tree. Both give the same points: numbers keep the text that was sent, also as
- * values of tags.
+ * A small pull parser reads the usual shape in place; anything it does not handle (escapes, nested unknown
+ * fields) goes to jansson, which builds a tree. Both produce the same points: numbers keep the text that was
+ * sent, also as values of tags.
  *
  * Threads    one worker
  * Source     protocols-and-queries 2.2
@@ -30,7 +30,7 @@ struct tsd_put_body {
     struct tsd_put_point *points; /* in the arena */
     size_t n_points;              /* how many */
     bool is_array;                /* it was an array */
-    json_t *tree;                 /* the body as it was sent, if it was asked for, or NULL */
+    json_t *tree;                 /* the body as it was sent, if it was requested, or NULL */
     json_t *texts;                /* what the slices point into; NULL: the body */
 };
 
@@ -46,7 +46,7 @@ int tsd_put_body_read(struct ts_slice body, bool tree, struct ts_arena *arena, s
                       struct ts_error *err, struct ts_error *details);
 /** Object of point i of a body read with a tree; NULL if it is none. Borrowed from the tree. */
 const json_t *tsd_put_body_item(const struct tsd_put_body *b, size_t i);
-/** The tree away. Twice is harmless. */
+/** Release the tree; idempotent. */
 void tsd_put_body_release(struct tsd_put_body *b);
 
 #endif

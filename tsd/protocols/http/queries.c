@@ -102,7 +102,7 @@ void tsd_query_begin(struct tsd_job *job, struct ts_slice what, const struct qry
     tsd_job_listed(job, e);
 }
 
-/* Room for what the run will do. */
+/* Memory for the statistics of the run. */
 static const struct qry_stats *queries_stats(struct tsd_job *job, size_t n_subs)
 {
     struct ts_arena *arena = tsd_job_arena(job);

@@ -23,8 +23,8 @@ void tsd_queries_free(struct tsd_queries *qs);
  *  @param what   the query as JSON; copied
  *  @param stats  filled by the run; lives as long as the job's arena */
 void tsd_query_begin(struct tsd_job *job, struct ts_slice what, const struct qry_stats *stats);
-/** The same for a spec that is run as it stands or as parts of something larger: its echo, and room for what the run will
- * do in the job's limit.
+/** The same for a spec that is run as it stands or as parts of something larger: its echo, and memory for the
+ * statistics of the run in the job's limit.
  *  @param member  a JSON member to put in front of the echo, `"exp":[..]`; NULL: none */
 void tsd_query_begin_spec(struct tsd_job *job, const struct qry_spec *spec, const struct ts_buf *member);
 /** The same for a request that is no query of series: member alone says what. */

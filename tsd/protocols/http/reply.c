@@ -202,7 +202,7 @@ void tsd_reply_html_text(struct ts_buf *b, const char *text)
     }
 }
 
-/* Errors of paths outside of /api: {"err":..} if json is asked for, else a page. */
+/* Errors of paths outside of /api: {"err":..} if json is requested, else a page. */
 static void reply_error_old(struct tsd_req *req, int status, const char *message)
 {
     struct ts_buf b;

@@ -1,8 +1,9 @@
 /*
- * line.h - the line protocol on bytes: cuts lines, runs puts and commands, collects replies. Knows no socket.
+ * line.h - the line protocol, independent of sockets: splits bytes into lines, runs puts and commands,
+ * collects replies.
  *
  * Threads    one worker
- * Invariant  a bad line never costs its neighbours; replies beyond the limit are dropped and counted, never
+ * Invariant  a bad line never affects its neighbours; replies beyond the limit are dropped and counted, never
  *            waited for
  * Source     protocols-and-queries 1.2 (framing), 1.3 (commands)
  */
@@ -17,16 +18,17 @@ struct qry_rollups;
 
 struct tsd_line;
 
-/* What commands need of the daemon around; functions may be NULL in tests. */
+/* Functions of the daemon that commands need; they may be NULL in tests. */
 struct tsd_line_ops {
     bool (*sync)(struct tsd_line
                      *l); /* answer "ok N" later, when all so far is on disk; false: not now, too many wait */
     void (*stats)(struct tsd_line *l, struct ts_buf *out); /* the lines of stats */
-    void (*drop_caches)(struct tsd_line *l);               /* forget what can be learnt again */
-    bool (*end_daemon)(struct tsd_line *l);                /* stop the program; false: that is not allowed */
+    void (*drop_caches)(struct tsd_line *l);               /* drop caches */
+    bool (*end_daemon)(struct tsd_line *l);                /* stop the program; false: not permitted */
 };
 
-/* Work of lines, about microseconds. Points of known series cost nothing here: a turn reads a bounded number of bytes. */
+/* Work of lines, about microseconds. Points of known series cost nothing here: a turn reads a bounded number
+ * of bytes. */
 #define TSD_LINE_TURN_WORK     1000 /* of a connection in one turn of its worker */
 #define TSD_LINE_WORK_REFUSED  2    /* a refused line */
 #define TSD_LINE_BYTES_OF_WORK 64   /* bytes of a line that is no put and costs one */
@@ -42,7 +44,7 @@ struct tsd_line {
     size_t reply_max_bytes;                  /* replies are dropped while out holds more */
     size_t line_max_bytes;                   /* longest line without its end */
     struct tsd_chain chain;                  /* guess of the next series */
-    uint64_t n_points;                       /* points taken on this connection */
+    uint64_t n_points;                       /* points accepted on this connection */
     uint64_t n_commands;                     /* lines that were no put, since the caller set it to 0 */
     uint64_t n_dropped;                      /* replies dropped, since the caller set it to 0 */
     unsigned work,
@@ -59,9 +61,9 @@ static inline bool tsd_line_stores(const struct tsd_line *l)
 
 enum tsd_line_end {
     TSD_LINE_MORE,  /* all lines are done; what is left is the beginning of one */
-    TSD_LINE_BUSY,  /* the store can't take more now: call again with the rest later */
-    TSD_LINE_WAIT,  /* answers must leave first: call again with the rest when some have */
-    TSD_LINE_YIELD, /* max_work is done: call again with the rest when other connections had their turn */
+    TSD_LINE_BUSY,  /* the store accepts no more now: call again with the rest later */
+    TSD_LINE_WAIT,  /* answers must be sent first: call again with the rest afterwards */
+    TSD_LINE_YIELD, /* max_work is used up: call again with the rest after other connections had their turn */
     TSD_LINE_EXIT,  /* the client said exit */
 };
 
@@ -90,8 +92,8 @@ extern const struct tsd_line_cmd tsd_line_cmds[];
 /** Run a line that is no put (its first word is not known yet). */
 enum tsd_line_end tsd_line_command(struct tsd_line *l, struct ts_slice line);
 
-/** End of a line that brought a point: rc 0 counts it, TS_EBUSY means come again, else a reply "WORD: class: in->msg"
- * (word with colon and blank) and a count. */
+/** End of a line that brought a point: rc 0 counts it, TS_EBUSY means try again, else a reply "WORD: class:
+ * in->msg" (word with colon and blank) and a count. */
 enum tsd_line_end tsd_line_taken(struct tsd_line *l, const char *word, int rc);
 /** Refuse a command that stores because of mode = ro or of the client's permissions: "WORD: read-only: ...", counted. */
 enum tsd_line_end tsd_line_read_only(struct tsd_line *l, const char *word);
@@ -101,7 +103,8 @@ enum tsd_line_end tsd_cmd_histogram(struct tsd_line *l, struct ts_slice rest);
 
 /** The rest of a line "rollup SPEC METRIC TIME VALUE k=v": taken as a put line is (tsd_put_line). */
 int tsd_rollup_line(struct tsd_ingest *in, const struct qry_rollups *conf, struct ts_slice raw);
-/** The same of "histogram METRIC TIME [ID] DATA k=v". TS_EBUSY: taken in part, the same again is harmless. */
+/** The same of "histogram METRIC TIME [ID] DATA k=v". TS_EBUSY: it may be stored in part; the same line again
+ * is harmless. */
 int tsd_histogram_line(struct tsd_ingest *in, const struct tsd_histograms *conf, struct ts_slice raw);
 
 #endif

@@ -156,7 +156,7 @@ static void line_accepted(void *arg, int rc, const struct ts_error *err)
     tsd_conn_unhold(arg);
 }
 
-/* The client is done: who sees the connection closed may ask for its points. */
+/* The client has finished: when it sees the connection closed, its points can be queried. */
 static void line_end(struct tsd_conn *c, const struct tsd_line *l)
 {
     if (!l->n_points)

@@ -1,9 +1,9 @@
 /*
  * put.h - one "put" line becomes a point.
  *
- * Fast path: guess the series (the one that followed last time), compare, read time and value. Next: look the
- * text up. Last: take the line apart and check everything in OpenTSDB's order; only this path writes texts of
- * errors, so a line that fails on a fast path goes through it too.
+ * Fast path: guess the series (the one that followed last time), compare, read time and value. Otherwise look
+ * the text up. If it is unknown, parse the line and check everything in OpenTSDB's order; only this path
+ * writes texts of errors, so a line that fails on a fast path goes through it too.
  *
  * Threads    one worker
  * Source     protocols-and-queries 1.4 (order and texts of checks)
@@ -13,7 +13,7 @@
 
 #include "tsd/ingest/ingest.h"
 
-/* Who came last on a connection: where the next guess is kept. Zero = nobody. */
+/* The last series of a connection, which leads to the next guess. Zero = none. */
 struct tsd_chain {
     uintptr_t last; /* ref of the last point's spelling */
     uint32_t epoch; /* of the cache when last was set */
@@ -30,7 +30,7 @@ const char *tsd_put_run(struct tsd_ingest *in, struct tsd_chain *chain, const ch
 /** One line without the word put, the blank after it and the line end: "metric time value k=v ..."; p NULL
  * when nothing followed the word.
  *  @return 0
- *          TS_EBUSY   not taken, come again later
+ *          TS_EBUSY   not stored, try again later
  *          else       refused: in->msg has the text, tsd_refusal_of(code) its kind
  */
 int tsd_put_line(struct tsd_ingest *in, struct tsd_chain *chain, struct ts_slice args);

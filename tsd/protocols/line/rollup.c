@@ -46,7 +46,7 @@ int tsd_rollup_line(struct tsd_ingest *in, const struct qry_rollups *conf, struc
     TS_TRY(tsd_args_point(in, &a));
     size_t n_tags = in->n_tags;
     tsd_ingest_add_tag(in,
-                       (struct sto_tag_text){{NULL, 0}, {NULL, 0}}); /* room for the tag of pre-aggregates */
+                       (struct sto_tag_text){{NULL, 0}, {NULL, 0}}); /* space for the tag of pre-aggregates */
     return tsd_rollup_take(in, conf, &words, a.metric, in->tags, n_tags, &a.time, a.value_word, a.value);
 }
 

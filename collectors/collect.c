@@ -247,7 +247,7 @@ unsigned col_run_stop(struct col_run *run)
     if (!run)
         return 0;
     unsigned n_stuck = col_sched_stop(run->sched, STOP_SCHED_MS);
-    /* a thread that is stuck may come back and ask for the figures */
+    /* a stuck thread may resume and read the figures */
     bool drained = n_stuck ? col_sink_end(run->sink, STOP_SINK_MS) : col_sink_stop(run->sink, STOP_SINK_MS);
     if (!drained)
         ts_log(TS_LOG_INFO, "collect: n_points=%llu not delivered yet%s", run_waiting(run),

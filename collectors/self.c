@@ -23,7 +23,8 @@ static const struct col_metric metrics[] = {
      COL_COUNTER},
     {"tsd.collect.connected", "", "1", "1 while a daemon is connected, else 0.", COL_GAUGE},
     {"tsd.collect.instance", "", "1",
-     "A number of the machine and its collect_dir. Two values by turns: two collectors send under one host "
+     "A number of the machine and its collect_dir. Two alternating values: two collectors send under one "
+     "host "
      "name and "
      "overwrite each other.",
      COL_GAUGE},

@@ -20,7 +20,7 @@
 
 /* How values of a metric move. */
 enum col_kind {
-    COL_COUNTER, /* only grows, begins anew at a restart: ask for its rate */
+    COL_COUNTER, /* only grows, and is reset by a restart: query its rate */
     COL_GAUGE,   /* goes up and down */
 };
 
@@ -55,19 +55,24 @@ struct col_collector {
     bool every_value;  /* repeated values are never left out: totals are made of them */
     bool by_request;   /* runs only if named in collect_only or switched on by keys of its own (wanted) */
 
-    /** With by_request: do keys of its own ask for it? NULL = no. */
+    /** With by_request: do its own configuration keys enable it? NULL = no. */
     bool (*wanted)(const struct ts_conf *conf);
-    /** Make what it needs (*out_state may stay NULL). TS_EINVAL: a wrong key, which ends the start. TS_ENOTFOUND: nothing to measure on this
-     *  host at present; the log says so once, and it is called again every minute. Other errors likewise, as a warning. NULL = nothing to
+    /** Make what it needs (*out_state may stay NULL). TS_EINVAL: a wrong key, which ends the start.
+     * TS_ENOTFOUND: nothing to measure on this
+     *  host at present; the log says so once, and it is called again every minute. Other errors likewise, as
+     *  a warning. NULL = nothing to
      *  make. ctx is borrowed until release. */
     int (*init)(const struct col_ctx *ctx, void **out_state, struct ts_error *err);
-    /** Emit what holds now. An error is logged (limited) and counted; what was emitted before it counts; the next turn comes as
+    /** Emit what holds now. An error is logged (limited) and counted; what was emitted before it counts; the
+     * next turn comes as
      *  usual. The time of points is set already (emit.h). */
     int (*read)(void *state, struct col_emit *emit, struct ts_error *err);
-    /** For collectors that wait by themselves (followed files, programs): returns when stop_fd becomes readable (poll it), or with an
+    /** For collectors that wait by themselves (followed files, programs): returns when stop_fd becomes
+     * readable (poll it), or with an
      *  error; after an error it is called again with back-off. Points go out with each col_emit_end. */
     int (*run)(void *state, struct col_emit *emit, int stop_fd, struct ts_error *err);
-    /** What --once does instead of read: emit what there is now, and come back. NULL = read; a collector that has only run is passed over. */
+    /** What --once does instead of read: emit what there is now, and come back. NULL = read; a collector that
+     * has only run is ignored. */
     int (*once)(void *state, struct col_emit *emit, struct ts_error *err);
     /** Undo init; NULL = nothing to undo. */
     void (*release)(void *state);
@@ -77,7 +82,8 @@ struct col_collector {
 extern const struct col_collector *const col_collectors[];
 /** Row by name; NULL. */
 const struct col_collector *col_collector_find(struct ts_slice name);
-/** Row of the metric in a collector's table (names with '*' match their beginnings); NULL if it has no such metric. */
+/** Row of the metric in a collector's table (names with '*' match their beginnings); NULL if it has no such
+ * metric. */
 const struct col_metric *col_metric_find(const struct col_collector *c, struct ts_slice metric);
 
 #endif

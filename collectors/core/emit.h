@@ -36,7 +36,7 @@ void col_name_append(struct ts_buf *out, struct ts_slice value);
 struct col_out_progress {
     uint64_t n_taken; /* points it took so far */
     uint64_t n_left;  /* of these: delivered, refused for good, or lost */
-    uint64_t n_lost;  /* points it lost for want of space */
+    uint64_t n_lost;  /* points it lost for lack of space */
 };
 
 /* Where batches go. */

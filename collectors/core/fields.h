@@ -28,7 +28,7 @@ unsigned col_u64_row(struct ts_slice line, uint64_t *out, unsigned max);
 bool col_prefix_take(struct ts_slice *s, const char *prefix);
 /** Without blanks at both ends. */
 struct ts_slice col_trim(struct ts_slice s);
-/** The next entry of a list that is not blank, without blanks at both ends; *text goes on behind it. False: there is none. */
+/** The next entry of a list that is not blank, without blanks at both ends; *text continues behind it. False: there is none. */
 bool col_list_next(const char **text, char separator, struct ts_slice *out);
 /** Does name match any of the comma-separated shell patterns (* ? [a-z])? Empty patterns match nothing. */
 bool col_match_any(const char *patterns, struct ts_slice name);

@@ -1,10 +1,12 @@
 /*
  * programs_child.h - one run of a program: started in a process group of its own, read, stopped whole.
  *
- *   start > runs > (asked to end: SIGTERM to the group, after the grace SIGKILL) > first process ended, group killed > over
+ *   start > runs > (stopping: SIGTERM to the group, SIGKILL after the grace) > first process ended, group
+ *   killed > over
  *
- * The first process is waited for only after its group was killed, so that the group's number can't belong to somebody else. What is
- * left of the group when the first process ends by itself gets SIGTERM, and SIGKILL when the grace is over or nobody holds the pipes.
+ * The first process is waited for only after its group was killed, so that the group's number can't belong to
+ * somebody else. What is left of the group when the first process ends by itself gets SIGTERM, and SIGKILL
+ * when the grace is over or nobody holds the pipes.
  *
  * Threads    one at a time
  * Not here   when to start and to stop (programs.c), lines (programs_line.h)
@@ -28,8 +30,8 @@ struct col_child {
     pid_t pid;          /* first process and group; 0 = there is no run */
     int out_fd, err_fd; /* its standard output and error; -1 = at their end */
     int pid_fd;         /* readable when the first process ended; -1 = the kernel has none */
-    int64_t kill_ns;    /* monotonic: SIGKILL to the group at; INT64_MAX = it was not asked to end */
-    bool asked;         /* it was asked to end by us */
+    int64_t kill_ns;    /* monotonic time of SIGKILL to the group; INT64_MAX = it is not being stopped */
+    bool asked;         /* it was stopped by tsd */
     bool ended;         /* the first process is over */
     bool killed;        /* SIGKILL went out */
     int status;         /* of the first process, as wait gives it; valid once ended */
@@ -50,18 +52,21 @@ struct col_child_opts {
 /** Start it: nothing on standard input, folder /, no signal blocked or ignored, no descriptor of ours. child is COL_CHILD_NONE and is
  *  filled. TS_EIO with what the kernel said (not executable, no memory). */
 int col_child_start(struct col_child *child, const struct col_child_opts *opts, struct ts_error *err);
-/** Ask the whole group to end; SIGKILL follows after grace_ms. Again does nothing. */
+/** Stop the whole group: SIGTERM now, SIGKILL after grace_ms. Further calls have no effect. */
 void col_child_stop(struct col_child *child, int64_t grace_ms);
 /** Descriptors to wait for, at most COL_CHILD_FDS; returns how many. */
 unsigned col_child_fds(const struct col_child *child, struct pollfd *out);
-/** Read what is there into p (which = 0: standard output, 1: error). Returns bytes; 0 = nothing now, or the end. Never blocks. */
+/** Read what is there into p (which = 0: standard output, 1: error). Returns bytes; 0 = nothing now, or the
+ * end. Never blocks. */
 size_t col_child_read(struct col_child *child, unsigned which, char *p, size_t n_bytes);
-/** See whether it ended, kill what is due. True once all is over: the child is COL_CHILD_NONE then but for status, asked and killed. */
+/** Check whether it has ended, and kill it if that is due. True once it is over: then all of the child but
+ * status, asked and killed is reset (COL_CHILD_NONE). */
 bool col_child_over(struct col_child *child);
 /** When col_child_over should be called at the latest, monotonic ns; INT64_MAX = when a descriptor moves. */
 int64_t col_child_wake_ns(const struct col_child *child);
-/** Run a program to its end, in this thread: standard output to out (what exceeds its maximum is thrown away), error to nowhere. After
- *  limit_ms it is asked to end, grace_ms later killed. TS_EIO if it could not be started; its status is not looked at. */
+/** Run a program to its end, in this thread: standard output to out (what exceeds its maximum is discarded),
+ * error to nowhere. After limit_ms it gets SIGTERM, grace_ms later SIGKILL. TS_EIO if it could not be
+ * started; its status is ignored. */
 int col_child_run(const struct col_child_opts *opts, int64_t limit_ms, int64_t grace_ms, struct ts_buf *out,
                   struct ts_error *err);
 

@@ -69,7 +69,7 @@ static struct entry *repeat_slot(struct entry *slots, uint32_t n_slots, uint64_t
     }
 }
 
-/* Room for one more: forget the old, double what is left if it still is much. */
+/* Make space for one more entry: remove old ones, and double the table if it is still fairly full. */
 static void repeat_grow(struct col_repeat *r)
 {
     uint32_t n_kept = 0;

@@ -56,7 +56,7 @@ static void job_count(atomic_uint_least64_t *figure, uint64_t n)
     atomic_fetch_add_explicit(figure, n, memory_order_relaxed); /* a figure, orders nothing */
 }
 
-/* Sleep; true = told to stop. */
+/* Sleep; true = the collectors are stopping. */
 static bool job_sleep(const struct job *j, int64_t ms)
 {
     struct pollfd p = {.fd = j->stop_fd, .events = POLLIN};
@@ -101,7 +101,8 @@ static bool job_ready(const struct job *j)
     return atomic_load_explicit(&j->ready, memory_order_acquire); /* pairs with job_init */
 }
 
-/* Modules are loaded, devices plugged in and programs installed while we run. True = told to stop. */
+/* Modules are loaded, devices plugged in and programs installed at run time. True = the collectors are
+ * stopping. */
 static bool job_await(struct job *j)
 {
     bool stop = false;
@@ -163,7 +164,8 @@ static void *job_main(void *arg)
 
 /* --- start --- */
 
-/* A job for a collector. What has nothing to measure yet is asked again later; a wrong key is an error. */
+/* A thread's work for a collector. A collector that has nothing to measure yet is tried again later; a wrong
+ * key is an error. */
 static int sched_add(struct col_sched *s, const struct col_collector *c, const struct col_sched_opts *opts,
                      struct ts_error *err)
 {
@@ -232,7 +234,7 @@ int col_sched_start(const struct col_sched_opts *opts, struct col_sched **out, s
     struct col_sched *s;
     *out = NULL;
     TS_TRY(sched_new(opts, &s, err));
-    *out = s; /* the collector of our own figures may ask before we are done */
+    *out = s; /* the collector `self` may read the figures before this function has returned */
     for (unsigned i = 0; i < s->n_jobs; i++) {
         struct job *j = &s->jobs[i];
         char name[16];

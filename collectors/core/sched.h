@@ -41,12 +41,14 @@ struct col_sched;
 /** Initialise the collectors and start their threads; those with nothing to measure look again now and then. TS_ENOTFOUND if none has anything
  *  to measure, TS_EINVAL: a wrong key. */
 int col_sched_start(const struct col_sched_opts *opts, struct col_sched **out, struct ts_error *err);
-/** Tell all to stop and wait at most wait_ms for those under way. Returns the number of threads that did not end (stuck in a dead file
+/** Stop all threads and wait at most wait_ms for them. Returns the number of threads that did not end (stuck
+ * in a dead file
  *  system, say): then memory is kept for them and the process should end soon. NULL is harmless. */
 unsigned col_sched_stop(struct col_sched *s, int64_t wait_ms);
 /** Figures of the i-th running collector; false behind the last. */
 bool col_sched_stats(const struct col_sched *s, unsigned i, struct col_sched_stats *out);
-/** Run each collector once, in this thread; those with rates twice, a second apart. Errors are logged; TS_ENOTFOUND if none could be
+/** Run each collector once, in this thread; those with rates twice, a second apart. Errors are logged;
+ * TS_ENOTFOUND if none could be
  *  initialised; the first error of a collector if all failed, or one that collect_only names. */
 int col_sched_once(const struct col_sched_opts *opts, struct ts_error *err);
 

@@ -41,8 +41,8 @@ struct col_sink {
     struct col_sink_opts opts;     /* constant */
     struct col_sink__addrs addrs;  /* constant */
     pthread_t thread;              /* constant */
-    int stop_fd;                   /* eventfd, readable once told to stop */
-    atomic_bool stopping;          /* told to stop; release pairs with acquire in sink_stopping */
+    int stop_fd;                   /* eventfd, readable when the sink must stop */
+    atomic_bool stopping;          /* the sink must stop; release pairs with acquire in sink_stopping */
     atomic_int_least64_t until_ns; /* monotonic end of deliveries after that; written before stopping */
     bool drained;                  /* the spool was empty at the end; read after join */
     struct col_sink__conn conn;    /* open or not */
@@ -92,7 +92,7 @@ static int64_t sink_random(struct col_sink *s, int64_t from, int64_t to)
     return to <= from ? from : from + (int64_t)(s->random % (uint64_t)(to - from));
 }
 
-/* Sleep unless told to stop. */
+/* Sleep until the time is over or the sink must stop. */
 static void sink_pause(struct col_sink *s, int64_t ms)
 {
     struct pollfd p = {.fd = s->stop_fd, .events = POLLIN};
@@ -147,7 +147,7 @@ static void sink_backoff(struct col_sink *s)
 
 /* --- blocks --- */
 
-/* What an answer tells about the daemon. */
+/* What an answer shows about the daemon. */
 static void sink_daemon(struct col_sink *s)
 {
     const char *where = s->addrs.p[s->at].text;
@@ -319,7 +319,8 @@ static int sink_block(struct col_sink *s)
     return 1;
 }
 
-/* What was refused once more goes behind the others, and the block is cut off. False: there is no room, or the disk takes nothing. */
+/* Points that were refused again are put behind the others, and the block is removed. False: there is no
+ * space, or the disk cannot be written. */
 static bool sink_later_done(struct col_sink *s, const struct col_spool_pos *pos)
 {
     struct col_spool_stats st;

@@ -58,7 +58,7 @@ struct col_sink;
 int col_servers_check(const char *servers, struct ts_error *err);
 /** Start the thread. */
 struct col_sink *col_sink_start(const struct col_sink_opts *opts);
-/** Deliver what waits for at most wait_ms more, then end the thread; figures can still be asked for. True = both spools were empty. */
+/** Deliver what waits for at most wait_ms more, then end the thread; figures can still be requested. True = both spools were empty. */
 bool col_sink_end(struct col_sink *s, int64_t wait_ms);
 /** End as above and free. NULL is harmless (true). */
 bool col_sink_stop(struct col_sink *s, int64_t wait_ms);

@@ -40,7 +40,8 @@ struct col_sink__conn {
     uint64_t n_ok;                        /* N of the last "ok N" */
     uint64_t n_blocks;                    /* blocks answered */
     struct ts_buf in;                     /* bytes of an answer that is not whole */
-    char version[COL_SINK_VERSION_BYTES]; /* first line of its answer to version, cut; "" = not asked yet */
+    char version[COL_SINK_VERSION_BYTES]; /* first line of its answer to version, truncated; "" = not known
+                                           * yet */
 };
 
 /* What the daemon said to a block. */
@@ -54,7 +55,7 @@ struct col_sink__answer {
 /** Connect within timeout_ms. */
 int col_sink__open(struct col_sink__conn *c, const struct col_sink__addr *a, int64_t timeout_ms,
                    struct ts_error *err);
-/** Close; twice is harmless. */
+/** Close; idempotent. */
 void col_sink__close(struct col_sink__conn *c);
 /** Send a block of n_lines lines that ends with sync and wait for the answer, all of it within timeout_ms.
  *  @return 0; TS_EIO, TS_ETIMEOUT: the connection is of no use any more; TS_EBACKEND: the daemon takes no points at present. Close it. */

@@ -15,7 +15,7 @@
 
 /** Read a whole file into out (cleared first), whatever size it claims to have. TS_ENOTFOUND, TS_EIO; TS_ELIMIT above the maximum of out. */
 int col_source_read(const char *root, const char *path, struct ts_buf *out, struct ts_error *err);
-/** Call each(arg, line) for the lines of a file of any size, read in pieces; a line above 64 KiB is passed over. TS_ENOTFOUND, TS_EIO. */
+/** Call each(arg, line) for the lines of a file of any size, read in pieces; a line above 64 KiB is ignored. TS_ENOTFOUND, TS_EIO. */
 int col_source_lines(const char *root, const char *path, void (*each)(void *arg, struct ts_slice line),
                      void *arg, struct ts_error *err);
 /** The first line of a small file (4 KiB) without blanks at its end, as a terminated text; "" and false if it is not there. */

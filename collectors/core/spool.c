@@ -1,9 +1,9 @@
 /*
- * spool.c - takes lines at one end, gives them away at the other.
+ * spool.c - a queue of lines in files: appended at one end, delivered at the other.
  *
- * Threads    see spool.h; the mutex is held across one write, read, sync or unlink: local disk only, never the network
- * Invariant  segments lie in the order of arrival; all before the first one with lines not acknowledged are gone
- * Not here   the folder at the start (spool_open.c)
+ * Threads    see spool.h; the mutex is held across one write, read, sync or unlink: local disk only, never
+ * the network Invariant  segments lie in the order of arrival; all before the first one with lines not
+ * acknowledged are gone Not here   the folder at the start (spool_open.c)
  */
 #include "collectors/core/spool.h"
 
@@ -144,7 +144,7 @@ static void spool_seal(struct col_spool *s)
     s->tail = NULL;
 }
 
-/* Room for what comes last. */
+/* Make space for new points. */
 static void spool_drop_oldest(struct col_spool *s)
 {
     static struct ts_log_limit limit;
@@ -356,7 +356,7 @@ static int spool_fetch(struct col_spool *s, const struct col_spool__seg *seg, ui
     return 0;
 }
 
-/* A segment that can't be read any more is lost; say so and go on. */
+/* A segment that can't be read any more is lost; say so and continue. */
 static void spool_lose(struct col_spool *s, struct col_spool__seg *seg, const char *why)
 {
     uint64_t n = seg->n_points - seg->n_acked;

@@ -1,10 +1,13 @@
 /*
- * spool.h - points on their way: every batch is written to a file before it is sent, and cut away when the daemon has it.
+ * spool.h - points on their way: every batch is written to a file before it is sent, and removed when the
+ * daemon has it.
  *
- * A folder of segments `NUMBER.seg`: batches of put lines, each with a checksum (spool_record.h), appended with write(2). A segment is
- * closed when it has a sixteenth of the limit, unlinked when all of it was acknowledged; the open one is cut to nothing then. When the
- * folder would grow above its limit, the oldest segment is dropped whole and counted; what came last stays. What a crash leaves behind is
- * sent again from the first segment on; a point that is put twice is one point. A folder that is removed while it is in use is made again.
+ * A folder of segments `NUMBER.seg`: batches of put lines, each with a checksum (spool_record.h), appended
+ * with write(2). A segment is closed when it has a sixteenth of the limit, unlinked when all of it was
+ * acknowledged; the open one is cut to nothing then. When the folder would grow above its limit, the oldest
+ * segment is dropped whole and counted; what came last stays. What a crash leaves behind is sent again from
+ * the first segment on; a point that is put twice is one point. A folder that is removed while it is in use
+ * is made again.
  *
  *   col_emit_end > append > [ seg seg seg seg ] > read > sink > "ok N" > ack
  *                                ^ acknowledged up to here
@@ -62,13 +65,14 @@ void col_spool_close(struct col_spool *s);
 int col_spool_append(struct col_spool *s, struct ts_slice lines, uint32_t n_points, bool durable,
                      struct ts_error *err);
 /** Copy the lines of the batches that come next after the acknowledged place to out: at least one, at most max_bytes if there are more.
- *  @return 1 = lines; 0 = nothing waits; TS_EIO, TS_ECORRUPT: a segment was lost, logged and counted; go on */
+ *  @return 1 = lines; 0 = nothing waits; TS_EIO, TS_ECORRUPT: a segment was lost, logged and counted; continue */
 int col_spool_read(struct col_spool *s, size_t max_bytes, struct ts_buf *out, struct col_spool_pos *out_pos,
                    struct ts_error *err);
 /** Call take with the lines of all batches that wait, in order, some batches at a time. Nothing is acknowledged; what can't be read is left out. The
  *  reading thread only. Others wait for the whole of it: it costs the reading of all that waits. */
 void col_spool_each(struct col_spool *s, void (*take)(void *arg, struct ts_slice lines), void *arg);
-/** All up to pos has arrived: cut it away. A place in a segment that was dropped meanwhile does nothing. */
+/** Everything up to pos has arrived: remove it. A position in a segment that was dropped meanwhile is
+ * ignored. */
 void col_spool_ack(struct col_spool *s, const struct col_spool_pos *pos);
 /** Sleep until something waits, col_spool_wake was called, or timeout_ms passed. True = something waits. */
 bool col_spool_wait(struct col_spool *s, int64_t timeout_ms);

@@ -41,20 +41,23 @@ struct col_spool {
     uint64_t n_mem_bytes;                /* of them in memory */
     int64_t disk_retry_ns;               /* after the disk refused: not tried before this monotonic time */
     bool woken;                          /* col_spool_wake was called */
-    bool was_durable; /* someone asks for durable batches: segments are synced when they are closed */
+    bool was_durable; /* a collector needs durable batches: segments are synced when they are closed */
     struct col_spool_stats stats;
     struct ts_buf raw;    /* batches being read; reading thread only */
     struct ts_file *head; /* file of the segment being read; reading thread only */
     uint64_t head_number; /* its number; reading thread only */
 };
 
-/** Put a new, empty segment behind the last one; its file is not made yet. path (taken) NULL = in memory. Mutex held or alone. */
+/** Put a new, empty segment behind the last one; its file is not made yet. path (taken) NULL = in memory.
+ * Mutex held or alone. */
 struct col_spool__seg *col_spool__add(struct col_spool *s, char *path, uint64_t number);
-/** All segments with files, and their names, onto the disk. Mutex held, or alone. TS_EIO: the last segment takes nothing more. */
+/** All segments with files, and their names, onto the disk. Mutex held, or alone. TS_EIO: the last segment
+ * takes nothing more. */
 int col_spool__sync(struct col_spool *s, struct ts_error *err);
 /** Put a batch behind the last one. Mutex held or alone. */
 int col_spool__take(struct col_spool *s, struct ts_slice lines, uint32_t n_points, struct ts_error *err);
-/** Make the folder if it is missing, and hold its lock. Mutex held or alone. TS_EBUSY: another process has it. */
+/** Make the folder if it is missing, and hold its lock. Mutex held or alone. TS_EBUSY: another process has
+ * it. */
 int col_spool__folder(struct col_spool *s, struct ts_error *err);
 /** Path of a segment. */
 void col_spool__path(const struct col_spool *s, uint64_t number, char out[PATH_MAX]);

@@ -168,7 +168,7 @@ static int scan_plain(struct col_spool *s, const char *path, struct ts_slice tex
     return 0;
 }
 
-/* Keep whole batches; returns the lines of others, as far as they can be told. */
+/* Keep complete batches; returns the number of lines in others, as far as it is known. */
 static uint64_t seg_clean(struct ts_slice text, struct ts_buf *out, uint64_t *out_n)
 {
     uint64_t n_bad = 0;

@@ -34,7 +34,7 @@ struct col_targets {
 /** Append those of a key's text. TS_EINVAL names the key and what is wrong; what was parsed stays. */
 int col_targets_parse(struct col_targets *l, const char *key, const char *text, const char *default_path,
                       struct ts_error *err);
-/** Free them. Twice is harmless. */
+/** Free them. Idempotent. */
 void col_targets_release(struct col_targets *l);
 /** Take a turn: fetch the page into body unless it is left alone. True = it is there. A failure is logged when it is the first, and when it is
  *  over. */

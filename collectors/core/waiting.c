@@ -31,7 +31,7 @@ static struct col_waiting_point *waiting_place(const struct col_waiting *w, uint
     return &w->places[i];
 }
 
-/* Make room for one more; who waits no longer is left behind. */
+/* Make space for one more entry; entries that no longer wait are not copied. */
 static void waiting_grow(struct col_waiting *w)
 {
     struct col_waiting old = *w;

@@ -36,7 +36,7 @@ struct col_lines {
     uint32_t n;         /* of them */
 };
 
-/** Empty again; memory is released. Also the way to release. Twice is harmless. */
+/** Empty again; memory is released. Also the way to release. Idempotent. */
 void col_waiting_clear(struct col_waiting *w);
 /** Each line of a text waits. Lines are "put METRIC TIME VALUE TAG=VALUE ...". */
 void col_waiting_add(struct col_waiting *w, struct ts_slice lines);

@@ -1,7 +1,8 @@
 /*
  * clock.c - how far this machine's clock is off, as the kernel knows it from its time daemon (adjtimex).
  *
- * tcollector asks ntpq; the kernel knows it whatever daemon disciplines the clock, and no program is started.
+ * tcollector runs ntpq; the kernel knows the offset whatever daemon disciplines the clock, and no program is
+ * started.
  *
  * Threads    the collector's own
  * Source     adjtimex(2); storage-and-tools 5.6 ntpstat

@@ -72,7 +72,7 @@ static bool podman_name(const char *root, const char *id, struct ts_buf *scratch
 struct logs {
     const char *id;   /* wanted */
     char *out;        /* name */
-    size_t out_bytes; /* room */
+    size_t out_bytes; /* allocated */
     bool found;       /* it is there */
 };
 

@@ -94,7 +94,7 @@ struct disk {
 struct col_disks {
     const char *exclude; /* patterns, borrowed */
     col_disk_ask_fn ask; /* the system */
-    void *arg;           /* for ask */
+    void *arg;           /* of ask */
     struct disk *p;      /* in order of appearance */
     unsigned n, cap;     /* entries */
 };
@@ -131,7 +131,7 @@ static struct disk *disks_find(struct col_disks *d, struct ts_slice dev)
     return k;
 }
 
-/* Ask for its name each time: dm-0 is whatever was set up last. Under another name it is another device. */
+/* Read its name each time, since dm-0 may be set up anew. Under another name it is another device. */
 static void disk_name(struct col_disks *d, struct disk *k)
 {
     char name[sizeof(k->name)] = "";

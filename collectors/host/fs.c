@@ -1,7 +1,8 @@
 /*
- * fs.c - room in file systems, from /proc/mounts and statvfs.
+ * fs.c - space in file systems, from /proc/mounts and statvfs.
  *
- * Remote file systems are left out unless keys say otherwise. One whose server is away does not answer: it is left alone until it does.
+ * Remote file systems are left out unless keys say otherwise. One whose server is unreachable does not
+ * answer: it is skipped until it does.
  *
  * Threads    the collector's own
  * Source     storage-and-tools 5.6 dfstat
@@ -145,7 +146,7 @@ void col_mounts_read(const struct col_mounts *l, const char *root, struct col_fs
             col_mount_points(m, &st, emit);
         else
             ts_log_limited(limit, TS_LOG_WARN, "fs: %s", err.text);
-        if (rc < 0 || st.f_blocks) /* sysfs and the like have no room to speak of */
+        if (rc < 0 || st.f_blocks) /* sysfs and similar ones have no space to report */
             col_emit_int(emit, "df.error", rc < 0, tags, 2);
     }
 }

@@ -1,5 +1,5 @@
 /*
- * fs.h - which mounts are reported, and points of one; apart from asking the system, for the test.
+ * fs.h - which mounts are reported, and the points of one; separate from the system calls, for the test.
  *
  * Threads    pure, but for list and emit
  */

@@ -1,8 +1,8 @@
 /*
- * fs_probe.h - statvfs with a deadline: a file system whose server is away must not hold up the others.
+ * fs_probe.h - statvfs with a deadline: a file system whose server is unreachable must not delay the others.
  *
- * Each call runs in a thread of its own. One that does not come back in time is left to itself, and its path is not asked again before it has:
- * at most one thread hangs for each path.
+ * Each call runs in a thread of its own. If one does not return in time, it is abandoned, and its path is not
+ * probed again until it returns: at most one thread hangs for each path.
  *
  * Threads    one at a time
  */

@@ -13,7 +13,7 @@
 
 static const struct col_metric metrics[] = {
     {"proc.softnet", "type", "packets",
-     "Packets taken from cards (processed), thrown away because the queue was full (dropped), and times the "
+     "Packets taken from cards (processed), discarded because the queue was full (dropped), and times the "
      "work was cut short "
      "(squeezed); all cores.",
      COL_COUNTER},

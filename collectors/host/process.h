@@ -34,7 +34,7 @@ struct col_procs *col_procs_new(const struct col_procs_opts *opts);
 void col_procs_free(struct col_procs *p);
 /** A round: begin, each process, end (emits). now_ms is of any clock that only grows. */
 void col_procs_begin(struct col_procs *p);
-/** A text of /proc/<pid>/stat; one that is no such (the process has gone) is passed over. */
+/** A text of /proc/<pid>/stat; one that is no such (the process has gone) is ignored. */
 void col_procs_add(struct col_procs *p, struct ts_slice text);
 void col_procs_end(struct col_procs *p, int64_t now_ms, struct col_emit *emit);
 

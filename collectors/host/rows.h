@@ -21,7 +21,7 @@ struct col_row {
     double scale;     /* the value is multiplied by it; 0 = a whole number, as it is */
 };
 
-/** Emit what the rows (ended by path == NULL) find; missing files and words that are no numbers are passed over. Returns points. */
+/** Emit what the rows (ended by path == NULL) find; missing files and words that are no numbers are ignored. Returns points. */
 unsigned col_rows_read(const char *root, const struct col_row *rows, const struct col_metric *metrics,
                        struct col_emit *emit);
 /** For an init: TS_ENOTFOUND if the rows find nothing, saying `what` is not there; else col_text_init. */

@@ -1,7 +1,8 @@
 /*
- * smart.c - health of disks, as smartctl tells it: the raw values of its attributes.
+ * smart.c - health of disks, as smartctl reports it: the raw values of its attributes.
  *
- * A disk that sleeps is not woken. smartctl wants root and the devices; without them, and where it is not installed, the collector is left out. A disk that hangs costs
+ * A disk that sleeps is not woken. smartctl wants root and the devices; without them, and where it is not
+ * installed, the collector is left out. A disk that hangs costs
  * 10 s of this collector's thread and nobody else's.
  *
  * Threads    the collector's own

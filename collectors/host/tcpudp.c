@@ -18,7 +18,7 @@ static const struct col_metric metrics[] = {
     {"net.stat.tcp.retransmitted", "", "segments", "TCP segments sent again.", COL_COUNTER},
     {"net.stat.tcp.syncookies", "type", "1", "SYN cookies sent, received, failed.", COL_COUNTER},
     {"net.stat.tcp.memory.prune", "type", "1",
-     "Received data thrown away for want of memory: drop_ofo_queue, drop_received.", COL_COUNTER},
+     "Received data discarded for lack of memory: drop_ofo_queue, drop_received.", COL_COUNTER},
     {"net.stat.tcp.memory.pressure", "", "1", "Times TCP came under memory pressure.", COL_COUNTER},
     {"net.stat.tcp.delayedack", "type", "1", "Delayed ACKs sent, locked, lost.", COL_COUNTER},
     {"net.stat.tcp.failed_accept", "reason", "connections", "Connections not accepted: full_acceptq, other.",

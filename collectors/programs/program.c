@@ -82,7 +82,8 @@ void col_program_read(struct col_program *p)
 
 /* --- one program --- */
 
-/* The next turn of the clock that is at least half an interval away: a program begun just before a turn is left alone at it. */
+/* The next turn of the clock that is at least half an interval ahead: a program started just before a turn
+ * skips that one. */
 static int64_t program_turn_ns(const struct col_program *p, int64_t now_ns)
 {
     int64_t step_ms = (int64_t)p->file.interval_s * 1000, now_ms = ts_clock_ms();

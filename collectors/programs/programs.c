@@ -45,7 +45,7 @@ struct programs {
     char folder[2 * PATH_MAX]; /* that folder, from the root; "" = none */
     struct col_program **p;    /* owned */
     size_t n, cap;             /* entries */
-    struct pollfd *fds;        /* owned; room for stop_fd and all children */
+    struct pollfd *fds;        /* owned; entries for stop_fd and all children */
     int64_t scan_ns;           /* monotonic: look through the folder at */
     int64_t figures_ms;        /* wall clock: next own points */
     size_t n_unsafe;           /* files others may change, at the last look */
@@ -174,7 +174,7 @@ static void programs_figures(const struct programs *ps, struct col_emit *emit)
     }
 }
 
-/* Wait until something moves or is due, and read. True = told to stop. */
+/* Wait for output, ends or due times, and read. True = the collectors are stopping. */
 static bool programs_wait(struct programs *ps, int stop_fd, int64_t wake_ns)
 {
     nfds_t n = 1;
@@ -236,7 +236,7 @@ static int programs_run(void *state, struct col_emit *emit, int stop_fd, struct 
         programs_sweep(ps);
         if (programs_figures_due(ps))
             programs_figures(ps, emit);
-        if (col_emit_end(emit, false, err) < 0) /* counted and told by the spool; programs go on */
+        if (col_emit_end(emit, false, err) < 0) /* the spool counts and reports it; programs continue */
             ts_log(TS_LOG_DEBUG, "programs: %s", err->text);
         stop = programs_wait(ps, stop_fd, wake_ns);
     }
@@ -245,7 +245,8 @@ static int programs_run(void *state, struct col_emit *emit, int stop_fd, struct 
     return col_emit_end(emit, false, err);
 }
 
-/* Each program once: those of an interval to their end, at most until their next turn would come; those that run for ever for a while. */
+/* Each program once: those of an interval to their end, at most until their next turn would come; those that
+ * run for ever for a while. */
 static int programs_once(void *state, struct col_emit *emit, struct ts_error *err)
 {
     struct programs *ps = state;

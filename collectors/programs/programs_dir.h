@@ -43,7 +43,7 @@ int col_programs_scan(const char *folder, struct col_program_list *list, struct 
 /** Append commands "60 /usr/bin/queue --length; 0 /opt/follow": interval in seconds and a command for the shell, separated by semicolons.
  *  TS_EINVAL names the part that is none. list NULL = only look. */
 int col_programs_commands(const char *text, struct col_program_list *list, struct ts_error *err);
-/** Free what is inside. Twice is harmless. */
+/** Free what is inside. Idempotent. */
 void col_programs_release(struct col_program_list *list);
 
 #endif

@@ -18,7 +18,7 @@ struct col_env {
  *  that of the collectors behind what PYTHONPATH has already: `import utils` and `from collectors.lib import utils` both work, as
  *  with tcollector. Without such a folder it is our environment. folder may be "". */
 void col_env_make(struct col_env *env, const char *folder);
-/** Free it. Twice is harmless. */
+/** Free it. Idempotent. */
 void col_env_release(struct col_env *env);
 
 #endif

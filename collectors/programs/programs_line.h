@@ -18,7 +18,7 @@
 struct col_line_cut {
     char p[COL_PROGRAM_LINE_BYTES]; /* its beginning */
     size_t n;                       /* bytes of it */
-    bool over;                      /* too long: the rest of it is passed over */
+    bool over;                      /* too long: the rest of it is ignored */
 };
 
 /* A line without its end. too_long: it is the first COL_PROGRAM_LINE_BYTES - 1 bytes of one that was longer. */

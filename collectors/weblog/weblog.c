@@ -48,7 +48,7 @@ static const struct col_metric metrics[] = {
      "(since the start, with collect_weblog_bots = drop).",
      COL_COUNTER},
     {"web.log.other", "tag", "requests",
-     "Requests that count as other for want of a value of the tag domain or path of their own.", COL_COUNTER},
+     "Requests that count as other for lack of a value of the tag domain or path of their own.", COL_COUNTER},
     {"web.log.files", "", "files", "Logs being read, rotated ones included.", COL_GAUGE},
     {"web.log.lag", "", "bytes", "Bytes of these that were not read yet.", COL_GAUGE},
     {NULL, NULL, NULL, NULL, COL_GAUGE},
@@ -70,7 +70,7 @@ struct weblog {
     int64_t send_ms, poll_ms;        /* keys */
     int64_t next_ms;                 /* clock of the next sending */
     int64_t figures_ms;              /* clock of the last figures */
-    uint64_t n_saved, n_shown;       /* changes that the checkpoint has; of which figures may tell */
+    uint64_t n_saved, n_shown;       /* changes that the checkpoint has, which figures may include */
     char dress[COL_WEB_DRESS_BYTES]; /* host, tags, prefix of points, a line each */
     char old_dress
         [COL_WEB_DRESS_BYTES]; /* of the checkpoint, as long as its cells are sent with it; "" = none */

@@ -3,7 +3,7 @@
  *
  *   2019-12-04 21:02:31 LAX1 392 192.0.2.100 GET d111.cloudfront.net /index.html 200 - Mozilla/5.0 - - Hit ID example.org https 23 0.001 ...
  *
- * The domain is what the viewer asked for (x-host-header), else the name of the distribution. Times are UTC.
+ * The domain is what the viewer requested (x-host-header), else the name of the distribution. Times are UTC.
  *
  * Threads    pure
  * Source     Amazon CloudFront Developer Guide, "Standard log file fields"

@@ -77,7 +77,7 @@ struct col_web_count {
 
 /** Empty. limits are copied. */
 void col_web_count_init(struct col_web_count *c, const struct col_web_limits *limits);
-/** Give back; twice is harmless. */
+/** Give back; idempotent. */
 void col_web_count_release(struct col_web_count *c);
 /** Count a request for a domain (any bytes, empty = none). Cost: two look-ups, and one at its user agent with tag_bots. */
 void col_web_count_hit(struct col_web_count *c, const struct col_web_hit *h, struct ts_slice domain,
@@ -89,8 +89,8 @@ int col_web_count_emit(const struct col_web_count *c, struct col_emit *emit, str
 void col_web_count_sent(struct col_web_count *c, bool flying);
 /** What was flying is delivered; or lost: it has to be sent again. */
 void col_web_count_landed(struct col_web_count *c, bool lost);
-/** Give up cells that were delivered and have not changed for late_ms; with full also those of old buckets, or all that were sent, until
- *  there is room again. Returns how many. */
+/** Give up cells that were delivered and have not changed for late_ms; with full also those of old buckets,
+ * or all that were sent, until there is space again. Returns how many. */
 uint32_t col_web_count_evict(struct col_web_count *c, int64_t now_ms, bool full);
 /** Give up all cells, sent or not: what comes for their buckets gets points of its own. */
 void col_web_count_forget(struct col_web_count *c);

@@ -41,12 +41,13 @@ enum col_web_looks {
     COL_WEB_LOOKS_ORPHAN,  /* the name of a rotated file whose log is not there */
 };
 /** Judge the file at path. `there` says whether a path is a log that is followed or a file that exists; it is called for names that path may
- *  have been made of. "site-1.log" beside "site.log" is a log of its own: if it is a
- *  rotated file, its first bytes tell. neighbour: name of the log it was made of, "" = none
+ *  have been made of. "site-1.log" beside "site.log" is a log of its own: if it is a rotated file, its first
+ *  bytes show it. neighbour: name of the log it was made of, "" = none
  *  (may be NULL). */
 enum col_web_looks col_web_looks(const char *path, bool (*there)(void *arg, const char *path), void *arg,
                                  char *out_neighbour, size_t neighbour_bytes);
-/** The nearest log of whose family the file at path is, by its name: "a-1.log" of a-1-20261121.log, though "a.log" is there as well. False: it is
+/** The nearest log of whose family the file at path is, by its name: "a-1.log" of a-1-20261121.log, though
+ * "a.log" is there as well. False: it is
  *  of none that is there. */
 bool col_web_owner(const char *path, bool (*there)(void *arg, const char *path), void *arg, char *out,
                    size_t out_bytes);

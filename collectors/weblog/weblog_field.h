@@ -14,9 +14,9 @@
 
 /* What a field of a line is. */
 enum col_web_field {
-    COL_WEB_NONE,     /* passed over */
-    COL_WEB_LIST,     /* passed over; may hold ", " and " : " (addresses of proxies, times of upstreams) */
-    COL_WEB_CLIENT,   /* who asked: address or name */
+    COL_WEB_NONE,     /* ignored */
+    COL_WEB_LIST,     /* ignored; may hold ", " and " : " (addresses of proxies, times of upstreams) */
+    COL_WEB_CLIENT,   /* the client: address or name */
     COL_WEB_DOMAIN,   /* virtual host, with or without port */
     COL_WEB_REFERRER, /* URL of the page that linked here */
     COL_WEB_AGENT,    /* what the client calls itself */
@@ -43,7 +43,7 @@ struct col_web_hit {
     uint32_t status;          /* 0 = none ('-') */
     bool has_status;          /* the line said something about it */
     struct ts_slice domain;   /* virtual host; n = 0: not said */
-    struct ts_slice client;   /* who asked */
+    struct ts_slice client;   /* the client */
     struct ts_slice referrer; /* URL */
     struct ts_slice agent;    /* user agent */
     struct ts_slice path;     /* of the request, with its query; n = 0: none or not understood */
@@ -53,19 +53,24 @@ struct col_web_hit {
 void col_web_hit_init(struct col_web_hit *h);
 /** Take one field. NULL, or in a few words why the line is bad. */
 const char *col_web_hit_set(struct col_web_hit *h, enum col_web_field field, struct ts_slice value);
-/** A time as logs write it: 17/May/2015:10:05:03 +0200 (in brackets or not), 2015-05-17T10:05:03[.123][Z|+02:00] (a blank for the T; no
+/** A time as logs write it: 17/May/2015:10:05:03 +0200 (in brackets or not),
+ * 2015-05-17T10:05:03[.123][Z|+02:00] (a blank for the T; no
  *  zone is UTC), or seconds since 1970. A day that its month does not have (31/Feb/2026) is no time. */
 bool col_web_time_parse(struct ts_slice s, int64_t *out_ms);
-/** Digits with a fraction or not, times unit (1000: "0.5" is 500), at most 2^62; further digits are cut off. */
+/** Digits with a fraction or not, times unit (1000: "0.5" is 500), at most 2^62; further digits are cut
+ * off. */
 bool col_web_decimal(struct ts_slice s, int64_t unit, int64_t *out);
 
-/** Why a request can't be one of a clock that shows now_ms: its time is more than a day later. NULL: it can. */
+/** Why a request can't be one of a clock that shows now_ms: its time is more than a day later. NULL: it
+ * can. */
 const char *col_web_too_late(const struct col_web_hit *h, int64_t now_ms);
-/** Host of an URL or of a Host field: without scheme, user, port, path, brackets and a dot at its end. n = 0 if there is none. */
+/** Host of an URL or of a Host field: without scheme, user, port, path, brackets and a dot at its end. n = 0
+ * if there is none. */
 struct ts_slice col_web_host(struct ts_slice url);
 /** The last two labels of a client's name (three below co.uk and the like); "ip" for an address. */
 struct ts_slice col_web_site(struct ts_slice client);
-/** The first depth folders of a path: "/a" of "/a/b/c?d" with depth 1, "/" of "/c". n = 0 if it does not begin with '/'. The result is
+/** The first depth folders of a path: "/a" of "/a/b/c?d" with depth 1, "/" of "/c". n = 0 if it does not
+ * begin with '/'. The result is
  *  a part of path, except that further slashes ("/a//b") may be in it. */
 struct ts_slice col_web_prefix(struct ts_slice path, unsigned depth);
 

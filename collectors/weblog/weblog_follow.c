@@ -91,7 +91,7 @@ bool col_web__head_learn(struct col_web_follow *f, struct col_web_place *p, stru
 
 /* --- roles --- */
 
-/* Something else stands at its path, or nothing: it goes on as a rotated one. */
+/* Something else stands at its path, or nothing: it continues as a rotated one. */
 static void place_rotate(struct col_web_follow *f, struct col_web_place *p, const struct col_web_now *now)
 {
     char first[COL_WEB_HEAD_BYTES];
@@ -187,14 +187,15 @@ static void place_take(struct col_web_place *p, struct opened *o, const struct c
         p->skip = false;
     }
     if (p->imported >
-        o->id
-            .size_bytes) /* what comes behind such a copy is new; another import of less would take counts away */
+        o->id.size_bytes) /* lines behind such a copy are new; another import of fewer lines would lower
+                          * counts */
         p->imported = p->off < o->id.size_bytes ? o->id.size_bytes : 0;
     if (o->n_first > p->head.n_bytes)
         p->head = col_web_head_of(o->first, o->n_first);
 }
 
-/* Where two files that begin alike are no longer the same, behind off: at the end of the last line that both have. */
+/* Where two files that begin alike are no longer the same, behind off: at the end of the last line that both
+ * have. */
 static uint64_t common_bytes(struct col_web_follow *f, FILE *a, FILE *b, uint64_t off)
 {
     const size_t half = COL_WEB_CHUNK_BYTES / 2;
@@ -213,7 +214,7 @@ static uint64_t common_bytes(struct col_web_follow *f, FILE *a, FILE *b, uint64_
     return end;
 }
 
-/* The file at the path is a copy of one that is still open (cp -p x y; mv y x). The server may go on with either. */
+/* The file at the path is a copy of one that is still open (cp -p x y; mv y x). The server may continue with either. */
 static struct col_web_place *place_copied(struct col_web_follow *f, struct col_web_place *p,
                                           const struct opened *o, const struct col_web_now *now)
 {
@@ -361,7 +362,7 @@ static int rotated_turn(struct col_web_follow *f, struct col_web_place *p, const
     }
     bool packed = p->lines != NULL;
     int rc = packed ? col_web__packed_read(f, p, now) : col_web__place_read(f, p, false, now);
-    tired = place_tired(f, p, now); /* whole lines that came now may go on */
+    tired = place_tired(f, p, now); /* whole lines that came now may continue */
     if (rc == 0 && tired && !packed)
         rc = col_web__place_read(f, p, true, now);
     if (rc > 0)

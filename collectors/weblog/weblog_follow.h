@@ -67,7 +67,7 @@ struct col_web_follow {
     struct ts_buf scratch; /* texts of JSON lines */
     char *chunk;           /* COL_WEB_CHUNK_BYTES, owned */
     struct col_web_lists *lists; /* names of folders, for one turn; owned */
-    char **left_out;             /* paths under patterns that are not followed, told once; owned */
+    char **left_out;             /* paths under patterns that are not followed, reported once; owned */
     uint32_t n_left_out;         /* of them */
 };
 
@@ -76,16 +76,20 @@ extern uint64_t col_web__remounts;
 
 /** Empty. opts are copied. */
 void col_web_follow_init(struct col_web_follow *f, const struct col_web_follow_opts *opts);
-/** Close all; twice is harmless. */
+/** Close all; idempotent. */
 void col_web_follow_release(struct col_web_follow *f);
-/** Look at all files and take what is new, at most some chunks of each. Clocks: wall for what is kept, steady for pauses.
- *  @return 1 = there is more to take right now; 0 = not now. What can't be read is logged and tried again by the next turn */
+/** Look at all files and take what is new, at most some chunks of each. Clocks: wall for what is kept, steady
+ * for pauses.
+ *  @return 1 = there is more to take right now; 0 = not now. What can't be read is logged and tried again by
+ *  the next turn */
 int col_web_follow_turn(struct col_web_follow *f, int64_t wall_ms, int64_t steady_ms);
-/** A log as it was saved (path is copied): places are added to it by the caller. NULL: it is there already. */
+/** A log as it was saved (path is copied): places are added to it by the caller. NULL: it is there
+ * already. */
 struct col_web_tail *col_web_follow_restore(struct col_web_follow *f, const char *path);
 /** First bytes that an older checkpoint knows of no certain log. past: nobody read that file. */
 void col_web_follow_inherit(struct col_web_follow *f, const struct col_web_head *head, bool past);
-/** Is a path (without links) of a file that was imported the path of this log, or the name of one of its rotated files in a folder where these are
+/** Is a path (without links) of a file that was imported the path of this log, or the name of one of its
+ * rotated files in a folder where these are
  *  looked for? Cost: resolves the links of these folders. */
 bool col_web_follow_family(const struct col_web_follow *f, const struct col_web_tail *t, const char *path);
 /** Bytes that wait in files that are open, and how many these are. */

@@ -40,25 +40,30 @@ int col_web__packed_read(struct col_web_follow *f, struct col_web_place *p, cons
 size_t col_web__first_read(FILE *file, char out[COL_WEB_HEAD_BYTES]);
 /** Was a rotated file empty when it was opened, and holds now, as its first bytes say, what somebody packs? Then it is no text. */
 bool col_web__packed_text(const struct col_web_place *p, struct ts_slice first);
-/** Does its format still have to be told from its lines? */
+/** Must its format still be detected from its lines? */
 bool col_web__kind_wanted(const struct col_web_place *p);
 
 /* --- looking (weblog_scan.c) --- */
 
-/** Look at the family of a log: find the files of places that are not open, and add places for those that nobody has read. Those that
- *  were found are open afterwards. Cost: a sorted list of each folder a turn, shared by all logs; first bytes of files that changed. */
+/** Look at the family of a log: find the files of places that are not open, and add places for those that
+ * nobody has read. Those that
+ *  were found are open afterwards. Cost: a sorted list of each folder a turn, shared by all logs; first bytes
+ *  of files that changed. */
 void col_web__scan(struct col_web_follow *f, struct col_web_tail *t, const struct col_web_now *now);
 /** Is this file known by another name of the family? */
 bool col_web__linked(struct col_web_follow *f, const struct col_web_tail *t, const struct col_web_id *id);
-/** Folder number i of the olddirs for the log at path, with a slash at its end. False: there are not so many, or it is too long. */
+/** Folder number i of the olddirs for the log at path, with a slash at its end. False: there are not so many,
+ * or it is too long. */
 bool col_web__olddir(const struct col_web_follow *f, const char *path, unsigned i, char out[PATH_MAX]);
 /** As opts.hold says. */
 bool col_web__hold(const struct col_web_follow *f, const struct col_web_tail *t);
-/** As opts.imported says; 0 without it, or when nothing is in the file: col_web__head_learn finds it out when something is. */
+/** As opts.imported says; 0 without it, or when nothing is in the file: col_web__head_learn finds it out when
+ * something is. */
 uint64_t col_web__imported(const struct col_web_follow *f, const struct col_web_tail *t,
                            struct ts_slice first, bool packed);
-/** The first bytes of a place's open file, or more of them than are known. When these are the first ever, they are read once more below hold, and
- *  what was imported of the file is known from then on. False: that can't be told now. */
+/** The first bytes of a place's open file, or more of them than are known. When these are the first ever,
+ * they are read once more below hold, and
+ *  what was imported of the file is known from then on. False: that is not known now. */
 bool col_web__head_learn(struct col_web_follow *f, struct col_web_place *p, struct ts_slice first);
 /** A place is gone, or open again: files that were settled by it get a second look. */
 void col_web__settled_forget(struct col_web_tail *t, const struct col_web_place *p);
@@ -81,7 +86,7 @@ void col_web__paths_scan(struct col_web_follow *f, const struct col_web_now *now
 
 /* --- turns (weblog_follow.c) --- */
 
-/** Let a place read the file that stands at its log's path from now on: one that is known goes on at its place.
+/** Let a place read the file that stands at its log's path from now on: one that is known continues at its place.
  *  False: there is none, or it can't be read. */
 bool col_web__current_begin(struct col_web_follow *f, struct col_web_tail *t, const struct col_web_now *now);
 

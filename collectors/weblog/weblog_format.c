@@ -332,7 +332,7 @@ static size_t quoted_bytes(struct ts_slice s)
     return i;
 }
 
-/* Bytes up to the text behind the field; a list goes on behind ", " and around " : ". */
+/* Bytes up to the text behind the field; a list continues behind ", " and around " : ". */
 static size_t plain_bytes(struct ts_slice s, struct ts_slice until, bool list)
 {
     size_t i = 0;

@@ -9,28 +9,33 @@
  *   identity of a file = (path of its log, first bytes)
  *
  * whatever it is called, wherever it was copied, however it is packed. Device and inode are hints: they choose between files
- * of equal first bytes, and they tell that a file has another name within one look; they never decide that a file is a new one. (Both
- * change at a remount of btrfs, ZFS, overlay or dm, in a restore, in `cp -p x y; mv y x`.)
+ * of equal first bytes, and they show that a file has another name within one turn; they never decide that a
+ * file is a new one. (Both change at a remount of btrfs, ZFS, overlay or dm, in a restore, in `cp -p x y; mv
+ * y x`.)
  *
  *   /var/log/access.log        CURRENT   off = 1200    what stands at the path
  *   /var/log/access.log.1      ROTATED   off = 9000    read to its end, and for a while after
  *   /var/log/access.log.2.gz   DONE      off = 8000    read; if it turns out to be longer, its rest is read
  *   /var/log/access.log.3.gz   PAST      -             was there before its log was first seen: never read
  *
- * Places are kept per log, so busy logs forget nothing of quiet ones, and two logs of equal lines are two. A place is dropped when
- * its file was not seen for collect_weblog_keep_days, or above COL_WEB_PLACES_MAX places of a log; then the log's floor rises to its
- * last change, and files that are not younger than the floor are never taken for new ones. A log that the configuration does
- * not name any more keeps its places as long.
+ * Places are kept per log, so busy logs forget nothing of quiet ones, and two logs of equal lines are two. A
+ * place is dropped when its file was not seen for collect_weblog_keep_days, or above COL_WEB_PLACES_MAX
+ * places of a log; then the log's floor rises to its last change, and files that are not younger than the
+ * floor are never taken for new ones. A log that the configuration does not name any more keeps its places as
+ * long.
  *
- * A file of which a part was imported before it was first seen (weblog_journal.h) has a place with that many bytes as imported: it is read from its
- * beginning, since lines at its head may say how the others look, and the lines of that part are passed over.
+ * A file of which a part was imported before it was first seen (weblog_journal.h) has a place with that many
+ * bytes as imported: it is read from its beginning, since lines at its head may say how the others look, and
+ * the lines of that part are ignored.
  *
- * Not decidable, so not promised: two files of one log with equal first bytes, each read at a different time (lines have times, so their
- * log was rotated twice within a second); a log that was replaced by an older copy of itself and then grew beyond its place before anybody
- * looked; what a server writes into a file between its copy and its truncation (copytruncate).
+ * Not decidable, so not promised: two files of one log with equal first bytes, each read at a different time
+ * (lines have times, so their log was rotated twice within a second); a log that was replaced by an older
+ * copy of itself and then grew beyond its place before anybody looked; what a server writes into a file
+ * between its copy and its truncation (copytruncate).
  *
  * Threads    one
- * Not here   looking for files (weblog_scan.c), reading them (weblog_read.c), keeping places on disk (weblog_state.h)
+ * Not here   looking for files (weblog_scan.c), reading them (weblog_read.c), keeping places on disk
+ * (weblog_state.h)
  */
 #ifndef COLLECTORS_WEBLOG_WEBLOG_IDENTITY_H
 #define COLLECTORS_WEBLOG_WEBLOG_IDENTITY_H
@@ -70,7 +75,7 @@ struct col_web_place {
     uint64_t off;              /* bytes of its text that were taken; COL_WEB_OFF_ALL */
     enum col_web_kind
         kind;          /* of its lines, where its log has no format: nothing is taken before it is known */
-    uint64_t imported; /* lines that begin before this byte were counted by an import: they are passed over */
+    uint64_t imported; /* lines that begin before this byte were counted by an import: they are ignored */
     bool skip;         /* off stands inside of a line that is too long */
     bool whole;        /* DONE: a packed copy was read to its end as well, so no packed one is longer */
     uint64_t dev, ino; /* hints: where it was last; 0 = not known */

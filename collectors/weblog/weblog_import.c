@@ -30,7 +30,7 @@
 #define WAITING_BYTES ((size_t)1 << 20) /* first lines that decide nothing */
 #define LOCK_WAIT_MS  60000             /* for a collector that begins with a log, or another import */
 #define TAIL_BYTES    4096              /* read at once when the last line is looked for */
-#define WARN_SHARING  32                /* files remembered to tell of two that share a slot */
+#define WARN_SHARING  32                /* files remembered to report two that share a slot */
 
 struct col_web_import {
     struct col_web_import_opts opts; /* as given */
@@ -39,10 +39,10 @@ struct col_web_import {
     struct col_web_journal *journal; /* which were imported how; NULL = nobody wants to know */
     struct ts_buf settings;          /* keys of this import, for the journal */
     struct col_web_limits limits;    /* of counting */
-    struct col_web_count count;      /* of the file at hand */
+    struct col_web_count count;      /* of the current file */
     struct col_emit *emit;           /* its points */
     struct ts_buf scratch;           /* texts of JSON lines */
-    const char *path;                /* of the file at hand; borrowed */
+    const char *path;                /* of the current file; borrowed */
     uint64_t identity;               /* hash of its lines down to its first request */
     bool begun;                      /* that was seen */
     enum col_web_kind kind;          /* of its lines, where the format is auto */
@@ -53,13 +53,13 @@ struct col_web_import {
     struct col_web_head head;        /* its first bytes */
     char real[PATH_MAX];             /* its path without links, where a part of it was taken; "" */
     uint64_t off, at,
-        limit;     /* bytes of its text so far; where the line at hand begins; those that begin behind
+        limit;     /* bytes of its text so far; where the current line begins; those that begin behind
                                          * the limit are left to a collector */
     uint64_t line; /* number of the next one */
     struct col_web_import_figures done; /* of files that ended */
     bool drop_bots;                     /* requests of programs do not count */
     uint64_t n_bots;                    /* of these, all files */
-    uint64_t n_none;                    /* requests of the file at hand without a domain */
+    uint64_t n_none;                    /* requests of the current file without a domain */
     int64_t slots_ms[WARN_SHARING];     /* of the last files */
     uint32_t n_files;                   /* begun so far */
 };
@@ -116,7 +116,7 @@ void col_web_import_free(struct col_web_import *im)
     ts_free(im);
 }
 
-/* Is the file at hand, which begins with first, followed? Then what a former import counted of it may be counted again, if there is such a part. */
+/* Is the current file, which begins with first, followed? Then what a former import counted of it may be counted again, if there is such a part. */
 static void import_known(struct col_web_import *im, struct ts_slice first)
 {
     char why[100];
@@ -216,7 +216,7 @@ static int undo_lines(struct col_web_import *old, const char *path, uint64_t lim
     return rc < 0 ? rc : col_web_import_end(old, err);
 }
 
-/* Set the points to 0 that the file at hand made with the keys of then. */
+/* Set the points to 0 that the current file made with the keys of then. */
 static int import_undo(struct col_web_import *im, const char *settings, struct ts_error *err)
 {
     struct ts_conf *conf = col_web_settings_conf(settings);
@@ -240,7 +240,7 @@ static void import_refuse(struct col_web_import *im, const char *why)
     im->left_out = true;
 }
 
-/* Was the file at hand imported with other keys? Then it is left out, or what it made goes. */
+/* Was the current file imported with other keys? Then it is left out, or what it made goes. */
 static int import_again(struct col_web_import *im, struct ts_error *err)
 {
     const char *before = col_web_journal_find(im->journal, im->identity);
@@ -278,7 +278,7 @@ static uint64_t lines_end(FILE *file, uint64_t size)
     return 0;
 }
 
-/* What stands at the path of the file at hand, under the lock. */
+/* What stands at the path of the current file, under the lock. */
 struct look {
     char first[COL_WEB_HEAD_BYTES]; /* of its text */
     size_t n_first;                 /* bytes of these; 0 = it is no regular file */
@@ -287,7 +287,7 @@ struct look {
 };
 
 /* Packed ones and standard input are the import's as a whole, of others the whole lines that are there now: servers may be in the middle of
- * the last one, in rotated files too. False: it is not the file at hand, whose name has been given to another one. */
+ * the last one, in rotated files too. False: it is not the current file, whose name has been given to another one. */
 static bool import_look(const struct col_web_import *im, struct look *out)
 {
     const struct ts_pack *pack = NULL;
@@ -310,7 +310,7 @@ static bool import_look(const struct col_web_import *im, struct look *out)
     return ok && col_web_head_matches(&im->head, (struct ts_slice){out->first, out->n_first});
 }
 
-/* The file at hand is not followed: it is divided here. */
+/* The current file is not followed: it is divided here. */
 static void import_divide(struct col_web_import *im, const struct look *look)
 {
     im->limit = look->limit;
@@ -355,7 +355,7 @@ static int import_take(struct col_web_import *im)
     return !im->left_out && im->at < im->limit;
 }
 
-/* The first request of the file at hand: may it be counted with these keys? 1; 0 = it is left out; or why nothing goes on. */
+/* The first request of the current file: may it be counted with these keys? 1; 0 = it is left out; or why nothing continues. */
 static int import_allowed(struct col_web_import *im, struct ts_error *err)
 {
     if (!im->journal || !col_web_journal_keeps(im->journal))

@@ -24,14 +24,14 @@
 struct col_web_import_opts {
     const struct ts_conf *conf; /* holds col_conf_keys (keys.h); borrowed for the life of the import */
     struct col_out out;         /* where lines of points go */
-    /** Line number `line` of the file at hand (from 1) can't be read. */
+    /** Line number `line` of the current file (from 1) can't be read. */
     void (*bad)(void *arg, uint64_t line, const char *why);
-    /** The file at hand is left out, for a reason to be told. */
+    /** The current file is left out, for a reason to be reported. */
     void (*refused)(void *arg, const char *why);
     void *arg;     /* for both */
     bool remember; /* keep a journal (weblog_journal.h): a log that was imported with other keys is refused */
-    bool
-        replace; /* take back what was imported with other keys: its points get 0 before it is counted again */
+    bool replace;  /* take back what was imported with other keys: its points get 0 before it is counted
+                  * again */
 };
 
 struct col_web_import;
@@ -48,7 +48,7 @@ int col_web_import_lines(struct col_web_import *im, struct ts_slice lines, struc
 int col_web_import_end(struct col_web_import *im, struct ts_error *err);
 /** All points of the files that ended are stored: a collector that follows one of them later need not warn. */
 void col_web_import_done(struct col_web_import *im);
-/** Number of the next line of the file at hand. */
+/** Number of the next line of the current file. */
 uint64_t col_web_import_line(const struct col_web_import *im);
 /* What was counted, over all files. */
 struct col_web_import_figures {

@@ -263,7 +263,7 @@ static void place_line(struct col_web_journal *j, struct ts_slice line)
     ts_buf_release(&path);
 }
 
-/* "IDENTITY SERVER SETTINGS"; those for another daemon are passed over, a line that is cut too. */
+/* "IDENTITY SERVER SETTINGS"; those for another daemon are ignored, a line that is cut too. */
 static void journal_line(struct col_web_journal *j, struct ts_slice line)
 {
     char word[17] = "";
@@ -374,7 +374,8 @@ const char *col_web_journal_find(const struct col_web_journal *j, uint64_t ident
     return NULL;
 }
 
-/* Append to an open file. What a crash left of a line gets an end first; a part that did not fit is taken away again. */
+/* Append to an open file. An incomplete line left by a crash gets an end first; a part that did not fit is
+ * removed again. */
 static int journal_put(struct ts_file *file, struct ts_slice lines, struct ts_error *err)
 {
     const struct ts_fs *fs = ts_fs_real();

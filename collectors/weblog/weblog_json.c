@@ -87,7 +87,8 @@ static const char *set_number(struct col_web_hit *h, enum col_web_field field, d
     }
 }
 
-/* Copy: the object is gone when the hit is looked at. scratch has room for all texts of the line. */
+/* Copy, because the object is freed before the hit is used. scratch is large enough for all texts of the
+ * line. */
 static struct ts_slice keep(struct ts_buf *scratch, const json_t *value)
 {
     size_t at = scratch->n;

@@ -13,16 +13,19 @@
  *
  * and no other, so that a host is never overlooked: with a '-' in second place that word is no host (lighttpd has one there), an address in
  * first place is none, and behind a line of the last two at most numbers, addresses, '-' and "unknown" may follow (forwarded-for, times).
- * The referrer of a sure line is an URL, '-' or empty (a log with its host in that place, and '-' there now and then, is not told apart).
- * HOST is anything without a colon, or an IPv6 address in brackets; a client with a port is no HOST:PORT, since a '-' follows it.
+ * The referrer of a sure line is an URL, '-' or empty (a log with its host in that place, and '-' there now
+ * and then, is not recognised). HOST is anything without a colon, or an IPv6 address in brackets; a client
+ * with a port is no HOST:PORT, since a '-' follows it.
  *
- * Lines of a file that was decided are read as what they are: a sure one by its own format (servers change theirs in the middle of a file),
- * others (client with a name, end cut off) if they fit what was decided, with the same care for hosts. What fits nothing is a bad line.
- * All of it follows from the line and the decision: whoever reads a line again finds the same.
+ * Lines of a file that was decided are read as what they are: a sure one by its own format (servers change
+ * theirs in the middle of a file), others (client with a name, end cut off) if they fit what was decided,
+ * with the same care for hosts. What fits nothing is a bad line. All of it follows from the line and the
+ * decision: whoever reads a line again finds the same.
  *
  * Threads    constant after it was made; any number of readers
  * Not here   keeping the decision (weblog_follow.h, weblog_state.h), named formats (weblog_format.h)
- * Source     Apache httpd.conf of Debian, nginx.conf of nginx.org ("main"), lighttpd's accesslog.format (documentation)
+ * Source     Apache httpd.conf of Debian, nginx.conf of nginx.org ("main"), lighttpd's accesslog.format
+ * (documentation)
  */
 #ifndef COLLECTORS_WEBLOG_WEBLOG_KIND_H
 #define COLLECTORS_WEBLOG_WEBLOG_KIND_H
@@ -83,7 +86,7 @@ enum col_web_kind col_web_kind_of(const char *text);
 /** Is the line a directive of the W3C extended format (#Version, #Fields, #Date ...), and so no request? #Fields sets *kind to that of the lines below;
  *  one that is not known sets it to COL_WEB_KIND_NONE. */
 bool col_web_kind_directive(struct ts_slice line, enum col_web_kind *kind);
-/** The beginning of a line for a message: bytes that can't be seen as \t or \x00, "..." if it goes on. */
+/** The beginning of a line for a message: bytes that can't be seen as \t or \x00, "..." if it continues. */
 void col_web_show(struct ts_slice line, char *out, size_t out_bytes);
 /** What a file whose first line is this one may be instead of a web log, in a few words; NULL. */
 const char *col_web_guess(struct ts_slice first);

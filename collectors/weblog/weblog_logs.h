@@ -50,7 +50,7 @@ int col_web_log_init(struct col_web_log *log, const char *format, const char *do
 const struct col_web_log *col_web_logs_find(const struct col_web_logs *l, const char *path);
 /** Is the file at path followed as a current one? */
 bool col_web_logs_follow(const struct col_web_logs *l, const char *path);
-/** Give back; twice is harmless. */
+/** Give back; idempotent. */
 void col_web_logs_release(struct col_web_logs *l);
 /** Give back one. */
 void col_web_log_release(struct col_web_log *log);

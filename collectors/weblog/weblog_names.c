@@ -112,7 +112,7 @@ static bool any_below(struct col_web_names *t, uint32_t parent, unsigned standin
     return false;
 }
 
-/* Is there room for one more beside parent's others, or does one give way to it? */
+/* Can parent have one more value, or can a value be replaced by it? */
 static bool room_made(struct col_web_names *t, uint32_t parent, unsigned standing, int64_t now_ms)
 {
     uint32_t max = parent == COL_WEB_TOP ? t->limits.max_domains : t->limits.max_paths;

@@ -1,16 +1,21 @@
 /*
  * weblog_names.h - values of the tags domain and path: a bounded table with age.
  *
- * A name gets a value of its own when there is room, or when another one gives way to it; the rest counts as "other", and these requests
- * are counted. Names come from clients: scanners invent hosts and paths by the thousand. So
+ * A name gets a value of its own if the limit is not reached, or if it may replace another one; the rest
+ * counts as "other", and these requests are counted. Names come from clients: scanners invent hosts and paths
+ * by the thousand. So
  *
- *   - a path that is answered with 4xx makes no new name; 5xx does, since a new path that only fails should be seen
- *   - what was answered with 2xx stands above what was answered with 3xx, 5xx or nothing (redirects answer to anything), and that above 4xx;
+ *   - a path that is answered with 4xx makes no new name; 5xx does, since a new path that only fails should
+ *   be seen
+ *   - what was answered with 2xx stands above what was answered with 3xx, 5xx or nothing (redirects answer to
+ *   anything), and that above 4xx;
  *     a newcomer takes the place of one that stands below it
- *   - otherwise a newcomer takes the place of the one that was hit least recently, if that was longer ago than forget_ms
+ *   - otherwise a newcomer takes the place of the one that was hit least recently, if that was longer ago
+ *   than forget_ms
  *
- * so that the number of values in a store grows by no more than the limit in forget_ms, and real ones come in. A name that gave way stays known
- * while its counts may still change, and is the same again if it comes back: its points are not overwritten by those of a twin.
+ * so that the number of values in a store grows by no more than the limit in forget_ms, and real ones come
+ * in. A name that gave way stays known while its counts may still change, and is the same again if it comes
+ * back: its points are not overwritten by those of a twin.
  *
  * Threads    one
  */
@@ -61,7 +66,7 @@ struct col_web_names {
 
 /** Empty. */
 void col_web_names_init(struct col_web_names *t, const struct col_web_name_limits *limits);
-/** Free; twice is harmless. */
+/** Free; idempotent. */
 void col_web_names_release(struct col_web_names *t);
 /** Index of a name for a request with this status (0 = none): itself, or "other". text is as it will be sent. Cost: a look-up; sometimes one
  *  pass over the table. */

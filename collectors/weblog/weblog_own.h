@@ -23,7 +23,8 @@ struct col_web_own {
     /** Read one line of this kind (with its fields); answers as col_web_line_parse. */
     const char *(*parse)(enum col_web_kind kind, struct ts_slice line, struct ts_buf *scratch,
                          struct col_web_hit *out);
-    /** What follows "#Fields: ": the kind of the lines below, or COL_WEB_KIND_UNKNOWN. NULL = its lines tell by themselves what they are. */
+    /** What follows "#Fields: ": the kind of the lines below, or COL_WEB_KIND_UNKNOWN. NULL = its kind can be
+     * detected from each line. */
     enum col_web_kind (*fields)(struct ts_slice names);
 };
 extern const struct col_web_own col_web_haproxy, col_web_iis, col_web_cloudfront;

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #define CHUNKS_A_TURN 8     /* of one file: others get their turn, the caller saves its place */
-#define ODD_MS        10000 /* first lines of no known format are told after so long, or when they are many */
+#define ODD_MS        10000 /* time after which first lines of unknown format are reported, if they are few */
 
 uint64_t col_web__remounts;
 
@@ -191,7 +191,7 @@ static bool chunk_take(struct col_web_follow *f, struct col_web_place *p, bool l
         p->tail->scan = true;
     p->mtime_ms = id.mtime_ms;
     struct ts_slice text = {f->chunk, (size_t)n};
-    bool end = last_too && text.n < COL_WEB_CHUNK_BYTES; /* a line goes on in the next chunk */
+    bool end = last_too && text.n < COL_WEB_CHUNK_BYTES; /* a line continues in the next chunk */
     if (!kind_known(f, p, text, id.size_bytes, end, now->steady_ms))
         return true;
     size_t taken = lines_take(f, p, text);

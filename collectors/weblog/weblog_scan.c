@@ -141,7 +141,7 @@ bool col_web_follow_family(const struct col_web_follow *f, const struct col_web_
     return false;
 }
 
-/* A name of the family at hand. False ends the walk. */
+/* A name of the current family. False ends the walk. */
 typedef bool (*family_fn)(void *arg, const char *path, enum col_web_family how, const struct col_web_id *id);
 
 static bool family_dir(struct col_web_follow *f, const struct col_web_tail *t, const char *dir,

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #define FIRST_SLOTS  64u
-#define LEFT_OUT_MAX 1000u /* paths remembered as told */
+#define LEFT_OUT_MAX 1000u /* paths remembered as reported */
 
 /* --- table of logs --- */
 

@@ -130,7 +130,7 @@ def main():
     until("a sync", lambda: fake.n_syncs)
     p.send_signal(signal.SIGINT)
     out = p.communicate(timeout=600)[1]
-    check(p.returncode == 1 and "0 of 2 files are counted and stored; to continue, import %s and those behind it again" % logs[0] in out and
+    check(p.returncode == 1 and "0 of 2 files are counted and stored; to continue, import %s and the files after it again" % logs[0] in out and
           "interrupted" in out, "%d: %s" % (p.returncode, out))
     fake.socket.close()
     print("import_answers: fine")

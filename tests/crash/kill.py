@@ -140,7 +140,7 @@ class Import(Stream):
             safe = re.search(r"; (\d+) points are safe", text)
             if safe:
                 self.confirm(first + int(safe.group(1)))
-            elif "no daemon answers" not in text and "went away" not in text:
+            elif "no daemon answers" not in text and "closed the connection" not in text:
                 self.problem = "import: %s" % text.strip()
             return
 

@@ -95,7 +95,7 @@ def main():
     out = case(Fake(syncs=[None] * (n_blocks - 1) + [b"sync: error the disk is full\n"]), 200000, 1, "the disk is full")
     check("200,000 points" not in out and "\n0 points" not in out, "the count includes what was not stored, or nothing: " + out)
     # the connection ends before the last answer
-    case(Fake(syncs=[None] * (n_blocks - 1) + ["close"]), 200000, 1, "went away")
+    case(Fake(syncs=[None] * (n_blocks - 1) + ["close"]), 200000, 1, "closed the connection")
     # refused on the first connection, taken when import looks for the bad lines
     def once(line, connection):
         return b"put: storage error: made up\n" if connection == 0 and b" cpu=3" in line else None

@@ -159,7 +159,7 @@ int ws_store_put_now(void *arg, struct ts_slice lines, uint32_t n_points, bool d
 
 void ws_store_deliver(struct ws_store *s)
 {
-    if (s->mood != WELL)
+    if (s->mood != WELL || !s->waiting.n)
         return;
     for (char *p = s->waiting.p, *end = p + s->waiting.n, *nl; p < end; p = nl + 1) {
         nl = memchr(p, '\n', (size_t)(end - p));

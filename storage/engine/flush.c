@@ -1,12 +1,12 @@
 /*
- * flush.c - a generation of memstores becomes sorted files.
+ * flush.c - writes a generation of memstores as sorted files.
  *
- * Order: the owners change to a new generation (and a log segment each, made beforehand); names are synced; files are
- * written and synced, their folder too; the manifest says so; the version shows files instead of memstores;
- * the old log segments are deleted. Every step may be the last one executed.
+ * The steps: the owners switch to a new generation (and to a log segment each, which has been prepared);
+ * names are synced; files are written and synced, their folder too; the manifest lists them; the version
+ * shows files instead of memstores; the old log segments are deleted. A crash may follow any of these steps.
  *
  * Threads    the flush thread, or a caller that waits; one at a time (flush_mu)
- * Not here   what a row becomes (sst_write.c), cutting by days (partition.c), naming files (output.c)
+ * Not here   encoding of rows (sst_write.c), cutting by days (partition.c), naming files (output.c)
  */
 #include "base/log.h"
 #include "base/time.h"
@@ -22,7 +22,7 @@ struct frozen {
     uint64_t n_points;
 };
 
-/* Files for the logs of the next generation, so that no owner waits for the disk to make one. */
+/* Create files for the logs of the next generation, so that no owner waits for the disk. */
 static void prepare_logs(struct sto_engine *e, uint64_t gen)
 {
     bool *made = ts_xcalloc(e->n_owners, sizeof *made), any = false;
@@ -45,8 +45,7 @@ static void change_generation(struct sto_engine *e)
     for (unsigned i = 0; i < e->n_owners; i++)
         mems[i] = sto_engine__mem_new(e, gen, (uint16_t)i, e->n_owners);
     prepare_logs(e, gen);
-    /* Before the owners change over: what the first of them puts into the new generation counts for its age.
-     */
+    /* Set before the owners switch: the first point put into the new generation sets its age. */
     atomic_store_explicit(&e->gen_born_ms, 0, memory_order_relaxed);
     /* Readers see the new memstores before anything is put into them. */
     sto_version__edit(e, NULL, 0, NULL, 0, 0, mems, e->n_owners);
@@ -63,7 +62,7 @@ static void change_generation(struct sto_engine *e)
     sto_gate_release(&gate);
     atomic_store_explicit(&e->flush_asked, false, memory_order_relaxed);
     for (unsigned i = 0; i < e->n_owners; i++)
-        sto_mem_unref(mems[i]); /* the version keeps its own */
+        sto_mem_unref(mems[i]); /* the version holds its own reference */
     ts_free(mems);
     ts_free(msgs);
 }
@@ -111,7 +110,7 @@ static void count_days(const struct frozen *f, struct sto_day_counts *days)
 
 /* --- writing --- */
 
-/* One pass over the memstores for so many cuts at once. */
+/* Write several cuts in one pass over the memstores. */
 static int write_cuts(const struct frozen *f, const struct sto_cut *cuts, size_t n, struct sto_output *out,
                       struct ts_error *err)
 {
@@ -192,7 +191,7 @@ int sto_flush__all(struct sto_engine *e, struct ts_error *err)
     struct ts_error why = {0};
     pthread_mutex_lock(&e->flush_mu);
     int rc = e->flush_failed ? flush_frozen(e, &why)
-                             : 0; /* or each try on a full disk would freeze one more generation */
+                             : 0; /* otherwise each retry on a full disk would freeze one more generation */
     if (rc == 0) {
         if (active_has_points(e))
             change_generation(e);
@@ -220,10 +219,10 @@ int sto_engine_flush(struct sto_engine *e, struct ts_error *err)
 {
     struct ts_error why = {0};
     int waited = sto_engine_wait(e, false, &why);
-    TS_TRY(sto_flush__all(e, err)); /* what is in memory is saved, whatever the log says */
+    TS_TRY(sto_flush__all(e, err)); /* write what is in memory, whatever the state of the log */
     sto_compact__wake(e, false);
     if (sto_engine__may_wait(waited) && (waited = sto_engine_wait(e, false, &why)) == 0)
-        return sto_flush__all(e, err); /* dropped logs made room for what was held back */
+        return sto_flush__all(e, err); /* deleted logs made space for batches that were waiting */
     if (waited < 0 && err)
         *err = why;
     return waited;
@@ -239,7 +238,7 @@ void sto_flush__wake(struct sto_engine *e)
     pthread_mutex_unlock(&e->bg_mu);
 }
 
-/* Has what came at born_ms, 0 = nothing, reached the age? */
+/* Has a generation whose first point came at born_ms (0 = it has none) reached the age? */
 static bool aged(const struct sto_engine *e, int64_t born_ms)
 {
     return born_ms && ts_clock_mono_ns() / 1000000 - born_ms > e->opts.max_age_ms;
@@ -259,7 +258,8 @@ void *sto_flush__thread(void *arg)
     while (!e->bg_stop) {
         if (!e->flush_wanted) {
             struct timespec until;
-            clock_gettime(CLOCK_MONOTONIC, &until); /* as the condition does: see sto_engine_open */
+            clock_gettime(CLOCK_MONOTONIC, &until); /* the clock of the condition variable: see
+                                                     * sto_engine_open */
             until.tv_sec += 1;
             pthread_cond_timedwait(&e->flush_cond, &e->bg_mu, &until);
         }

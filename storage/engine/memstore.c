@@ -1,9 +1,10 @@
 /*
- * memstore.c - rows of one generation: the writer's side, and the way to a row.
+ * memstore.c - rows of one generation: writing, and finding a row.
  *
  * Threads    the owner applies; all else from any thread that holds a reference
- * Invariant  what is published (row, cell, leaf, branch, root, tombstone) is never changed or moved; grown
- *            tables are new ones, the old stay in the arena
+ * Invariant  what is published (row, cell, leaf, branch, root, tombstone) is never changed or moved; a table
+ *            that
+ *            grows is replaced by a new one, and the old one stays in the arena
  * Not here   cells of a row in order of time (memstore_read.c), tombstones (memstore_tomb.c)
  */
 #include "storage/engine/memstore.h"
@@ -15,19 +16,19 @@
 #include "storage/engine/memstore_int.h"
 #include "storage/engine/slots.h"
 
-#define INDEX_FROM    8  /* rows of a series that are looked through one by one; above, by hash */
+#define INDEX_FROM    8  /* up to this many rows of a series are searched one by one, more by hash */
 #define INDEX_FIRST   64 /* slots of a new index */
 #define ROOT_FIRST    4
 #define LEAF_HEADS    (1u << STO_MEM_LEAF_BITS)
 #define BRANCH_LEAVES (1u << STO_MEM_BRANCH_BITS)
 #define BRANCH_SLOTS  (LEAF_HEADS * BRANCH_LEAVES)
-#define WALK_AHEAD    2 /* leaves whose first row is fetched while walking */
+#define WALK_AHEAD    2 /* leaves whose first row is prefetched while walking */
 #define NO_HOUR_LO    INT32_MAX
 #define NO_HOUR_HI    INT32_MIN
 
-/* When a point has its steps, counted in points after its series was asked for: the pointer to its leaf is asked for,
- * its head, then the row, then the row's tail, then it is applied. Each step needs what the one before asked for
- * (bench_memstore, 10,000 series). */
+/* Stages of a point in sto_mem_apply, in points after it entered the pipeline: prefetch the pointer to its
+ * leaf, then its head, then the row, then the row's tail; then apply it. Each stage needs what the
+ * previous one prefetched (bench_memstore, 10,000 series). */
 #define AT_LEAF     4
 #define AT_HEAD     7
 #define AT_ROW      10
@@ -47,14 +48,14 @@ struct mem_branch {
 
 /* Branches by slot >> 10. Grows by replacement. */
 struct mem_root {
-    uint64_t n;                              /* room */
+    uint64_t n;                              /* capacity */
     _Atomic(struct mem_branch *) branches[]; /* NULL = none of these series has rows; stored with release */
 };
 
 struct sto_mem {
-    /* Read by any thread, changed by the owner; loads with acquire where a pointer leads to memory. */
+    /* Read by any thread, changed by the owner; pointers are loaded with acquire. */
     _Atomic(struct mem_root *) root;    /* release */
-    struct sto_mem__tombs tombs;        /* as it says */
+    struct sto_mem__tombs tombs;        /* see struct sto_mem__tombs */
     _Atomic int32_t min_hour, max_hour; /* release: bounds of the rows' hours */
     _Atomic uint64_t n_points;          /* relaxed: statistics */
     _Atomic size_t index_bytes;         /* relaxed: statistics, memory of index */
@@ -68,7 +69,7 @@ struct sto_mem {
     uint32_t n_owners; /* fixed */
     struct sto_slots slots; /* fixed */
     char pad[64];           /* keeps readers' counting off the owner's cache lines */
-    _Atomic uint32_t refs;  /* any thread; the last one frees */
+    _Atomic uint32_t refs;  /* any thread; the last unref frees */
 };
 
 struct sto_mem *sto_mem_new(uint64_t gen, uint16_t owner, struct sto_mem_spread spread)
@@ -98,7 +99,7 @@ struct sto_mem *sto_mem_ref(struct sto_mem *mem)
 
 void sto_mem_unref(struct sto_mem *mem)
 {
-    /* acq_rel: what others did with the memstore happened before it is freed */
+    /* acq_rel: everything that other threads did with the memstore happens before it is freed */
     if (!mem || atomic_fetch_sub_explicit(&mem->refs, 1, memory_order_acq_rel) != 1)
         return;
     ts_arena_release(&mem->arena);
@@ -134,7 +135,8 @@ uint64_t sto_mem_points(const struct sto_mem *mem)
 
 bool sto_mem_time_range(const struct sto_mem *mem, int64_t *out_min_ms, int64_t *out_max_ms)
 {
-    /* acquire: who sees an hour sees all that the owner wrote before, into older memstores too */
+    /* acquire: a reader that sees an hour also sees everything that the owner wrote before, also to older
+     * memstores */
     int32_t lo = atomic_load_explicit(&mem->min_hour, memory_order_acquire);
     int32_t hi = atomic_load_explicit(&mem->max_hour, memory_order_acquire);
     if (lo > hi)
@@ -170,7 +172,7 @@ const struct sto_mem_row *sto_mem_rows(const struct sto_mem *mem, const struct s
 {
     uint64_t slot = slot_of(mem, series);
     if (series->shard % mem->n_owners != (mem->n_owners > 1 ? mem->owner : 0))
-        return NULL; /* its slot is another series' here */
+        return NULL; /* the slot belongs to another series here */
     struct mem_leaf *leaf = leaf_at(branch_at(mem, slot), slot);
     return leaf ? atomic_load_explicit(&leaf->heads[slot % LEAF_HEADS], memory_order_acquire) : NULL;
 }
@@ -254,7 +256,7 @@ static struct mem_root *grow_root(struct sto_mem *mem, uint64_t branch_no)
     return root;
 }
 
-/* Leaf of a slot, made if missing. */
+/* The leaf of a slot, created if it is missing. */
 static struct mem_leaf *owner_leaf(struct sto_mem *mem, uint64_t slot)
 {
     struct mem_root *root = atomic_load_explicit(&mem->root, memory_order_relaxed);
@@ -349,7 +351,7 @@ static bool row_covers(const struct sto_mem_row *row, int64_t ts_ms)
     return (uint64_t)ts_ms - (uint64_t)(row->hour * TS_HOUR_MS) < (uint64_t)TS_HOUR_MS;
 }
 
-/* The head did not match: further rows, the index, at last a new row. */
+/* The newest row is not the one: search the older rows or the index; if there is none, link a new row. */
 static struct sto_mem_row *find_or_link(struct sto_mem *mem, _Atomic(struct sto_mem_row *) *head,
                                         const struct sto_series *series, int64_t ts_ms)
 {
@@ -374,7 +376,8 @@ static void add_chunk(struct sto_mem *mem, struct sto_mem_row *row)
     uint32_t cap = sto_mem__next_cap(1u << row->chunk_log);
     struct sto_mem_cell *chunk =
         ts_arena_alloc(&mem->arena, cap * sizeof(struct sto_mem_cell) + sizeof(struct sto_mem_cell *));
-    *sto_mem__link(row->tail, 0) = chunk; /* seen by who sees a state that counts the chunk's first cell */
+    *sto_mem__link(row->tail, 0) = chunk; /* visible to readers that see a state that counts the chunk's
+                                           * first cell */
     row->tail = chunk;
     row->left = (uint16_t)cap;
     row->chunk_log = (uint8_t)__builtin_ctz(cap);
@@ -401,7 +404,7 @@ static inline void append(struct sto_mem *mem, struct sto_mem_row *row, uint32_t
     atomic_store_explicit(&row->state, state + 2, memory_order_release); /* partner: sto_mem_row_read */
 }
 
-/* The tombstone first: a reader that sees a row written to after the delete can see the tombstone too. */
+/* Add the tombstone first: a reader that sees a row written after the delete then sees the tombstone, too. */
 static void apply_del(struct sto_mem *mem, const struct sto_point *p)
 {
     int64_t from_ms = p->ts_ms, to_ms = p->m;
@@ -420,7 +423,7 @@ static void apply_del(struct sto_mem *mem, const struct sto_point *p)
     }
 }
 
-/* Points on their way through sto_mem_apply: what an earlier step found. */
+/* Points in the pipeline of sto_mem_apply: results of earlier stages. */
 struct ahead {
     uint64_t slot[AHEAD_SLOTS];                       /* of the series of point i, at i mod AHEAD_SLOTS */
     _Atomic(struct mem_leaf *) *leaf[AHEAD_SLOTS];    /* the pointer to its leaf; NULL: there is no branch */
@@ -438,7 +441,7 @@ static inline void step_leaf(const struct sto_mem *mem, struct ahead *a, const s
     __builtin_prefetch((const void *)a->leaf[i % AHEAD_SLOTS]);
 }
 
-/* Head of a series, its leaf made if missing. */
+/* Head of a series; creates its leaf if that is missing. */
 static inline _Atomic(struct sto_mem_row *) *owner_head(struct sto_mem *mem, const struct ahead *a, size_t i)
 {
     uint64_t slot = a->slot[i % AHEAD_SLOTS];
@@ -452,7 +455,7 @@ static inline _Atomic(struct sto_mem_row *) *owner_head(struct sto_mem *mem, con
 
 static inline void step_head(struct sto_mem *mem, struct ahead *a, const struct sto_point *points, size_t i)
 {
-    static _Atomic(struct sto_mem_row *) no_head; /* a delete makes no leaf */
+    static _Atomic(struct sto_mem_row *) no_head; /* a delete creates no leaf */
     bool is_del = points[i].flags >> STO_META_OP_SHIFT == STO_OP_DEL;
     a->head[i % AHEAD_SLOTS] = is_del ? &no_head : owner_head(mem, a, i);
     __builtin_prefetch((const void *)a->head[i % AHEAD_SLOTS]);
@@ -484,8 +487,8 @@ static inline void apply_one(struct sto_mem *mem, _Atomic(struct sto_mem_row *) 
     append(mem, row, (p->flags & STO_META_FLAGS_MASK) | (uint32_t)(p->ts_ms - row->hour * TS_HOUR_MS), p->m);
 }
 
-/* A pipeline: each turn takes one point a step further in each stage. i - X wraps to a huge number while i <
- * X. */
+/* A pipeline: each iteration moves one point forward in each stage. While i < X, i - X wraps to a huge
+ * number. */
 void sto_mem_apply(struct sto_mem *mem, const struct sto_point *points, size_t n)
 {
     struct ahead a;

@@ -1,8 +1,8 @@
 /*
  * memstore_read.c - cells of a row of a memstore as one consistent, sorted prefix.
  *
- * Threads    any; beside the writer
- * Invariant  a cell is looked at only if the state loaded first counts it
+ * Threads    any, concurrently with the writer
+ * Invariant  a cell is read only if the state loaded first counts it
  */
 #include "storage/engine/memstore.h"
 
@@ -12,15 +12,15 @@
 #define STACK_CELLS      256 /* unsorted rows up to this need no heap */
 #define CACHE_LINE_BYTES 64
 
-/* Copy n cells in order of arrival. Chunks of one row lie apart: the next one is asked for before this one is
- * copied. */
+/* Copy n cells in order of arrival. The chunks of a row are not adjacent in memory: the next one is
+ * prefetched before this one is copied. */
 static void copy_cells(const struct sto_mem_row *row, uint32_t n, uint32_t *meta, int64_t *m)
 {
     const struct sto_mem_cell *chunk = row->first, *next = NULL;
     for (uint32_t cap = STO_MEM_FIRST_CELLS;; cap = sto_mem__next_cap(cap)) {
         uint32_t k = n < cap ? n : cap;
-        if (n > cap) { /* the link was written before the state that counts the next chunk's first cell was
-                          published */
+        /* the link was written before the state that counts the next chunk's first cell was published */
+        if (n > cap) {
             next = *sto_mem__link((struct sto_mem_cell *)(uintptr_t)chunk, cap);
             __builtin_prefetch(next);
             __builtin_prefetch((const char *)next + CACHE_LINE_BYTES);

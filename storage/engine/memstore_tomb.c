@@ -2,7 +2,7 @@
  * memstore_tomb.c - tombstones of a memstore: in order of arrival, and by series.
  *
  * Threads    the owner adds; any thread reads
- * Invariant  a slot of the hash is published after the tombstone it leads to
+ * Invariant  a slot of the hash is published after the tombstone it refers to
  */
 #include <string.h>
 
@@ -12,11 +12,11 @@
 #define LIST_FIRST 8
 #define HASH_FIRST 16 /* slots; a power of two */
 
-/* Two arrays, so that all tombstones can be handed out as one. Grows by replacement. */
+/* Two arrays, so that all tombstones can be returned as one array. Grows by replacement. */
 struct sto_mem__tomb_list {
     size_t cap;
     struct sto_tomb *tombs;
-    size_t *before; /* place + 1 of the tombstone of the same series that came before */
+    size_t *before; /* position + 1 of the previous tombstone of the same series */
 };
 
 /* Open addressing. Grows by replacement. */
@@ -79,7 +79,7 @@ void sto_mem__tombs_add(struct sto_mem__tombs *t, struct ts_arena *arena, const 
     size_t before = sto_mem__tombs_last(t, tomb->series), ignored;
     const struct sto_tomb *last = before ? sto_mem__tombs_at(t, before, &ignored) : NULL;
     if (last && last->from_ms <= tomb->from_ms && last->to_ms >= tomb->to_ms)
-        return; /* the same again: older generations lose nothing more */
+        return; /* the same delete again: it has no effect on older generations */
     if (n >= UINT32_MAX - 1)
         TS_BUG("a memstore holds 2^32 tombstones");
     struct sto_mem__tomb_list *list = grown_list(t, arena, n);
@@ -95,7 +95,7 @@ void sto_mem__tombs_add(struct sto_mem__tombs *t, struct ts_arena *arena, const 
 
 const struct sto_tomb *sto_mem__tombs_all(const struct sto_mem__tombs *t, size_t *out_n)
 {
-    /* count first: any list seen after it holds at least so many */
+    /* count first: any list loaded after it holds at least as many */
     *out_n = atomic_load_explicit(&t->n, memory_order_acquire);
     struct sto_mem__tomb_list *list = atomic_load_explicit(&t->list, memory_order_acquire);
     return list ? list->tombs : NULL;

@@ -10,10 +10,10 @@
 
 /* One of the two files. */
 struct sto_sst__file {
-    struct ts_file *file;   /* NULL: not there */
+    struct ts_file *file;   /* NULL: there is no such file */
     char *path;             /* owned */
     uint64_t bytes;         /* its length */
-    struct sto_index index; /* where its blocks are */
+    struct sto_index index; /* locations of its blocks */
 };
 
 struct sto_sst {
@@ -23,22 +23,24 @@ struct sto_sst {
     roaring_bitmap_t *series;  /* series with rows */
     struct sto_tomb *tombs;    /* n_tombs, sorted */
     size_t n_tombs;
-    struct sto_sst_wear wear; /* what deletes have done */
+    struct sto_sst_wear wear; /* progress of deletes */
     struct sto_pages *pages;  /* cache of index pages; borrowed, may be NULL */
-    size_t memory_bytes;      /* of all this but the indexes */
-    char *broken;             /* why it can't be read; NULL: it can; owned */
+    size_t memory_bytes;      /* of all this without the indexes */
+    char *broken;             /* why it can't be read, owned; NULL: it can */
     atomic_uint refs;         /* the last unref frees */
-    atomic_bool doomed;       /* and unlinks */
-    atomic_bool no_remake;    /* it was tried and failed: not again until the file is opened anew */
-    atomic_bool index_lost;   /* the index of the points was found damaged; never cleared */
-    atomic_bool sums_lost;    /* there were summaries, and they are damaged; never cleared */
+    atomic_bool doomed;       /* the last unref unlinks the files, too */
+    atomic_bool no_remake;    /* writing it anew failed; it is not tried again until the file is reopened */
+    atomic_bool index_lost;   /* the index of the points is damaged; never cleared */
+    atomic_bool sums_lost;    /* the summaries are damaged; never cleared */
 };
 
-/** Bytes of a block of a file to buf (b->len bytes); they begin with the checksum that the index says. Any thread. */
+/** Read a block of a file into buf (b->len bytes) and check that it begins with the checksum in the index.
+ * Any thread. */
 int sto_sst__read_block(struct sto_sst *sst, const struct sto_sst__file *f, const struct sto_sst_block *b,
                         uint8_t *buf, struct ts_error *err);
-/** After an error of the index of a file: if that of the points is damaged, the file needs to be made again (remake.h), and err says so.
- * A damaged index of summaries is left to sto_sst_lose_sums. Returns rc. Any thread. */
+/** To be called after an error of the index of a file: if the index of the points is damaged, the file
+ * must be written anew (remake.h), and err says so. A damaged index of summaries is left to
+ * sto_sst_lose_sums. Returns rc. Any thread. */
 int sto_sst__index_failed(struct sto_sst *sst, const struct sto_sst__file *f, int rc, struct ts_error *err);
 
 #endif

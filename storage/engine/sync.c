@@ -1,13 +1,14 @@
 /*
- * sync.c - the thread that has the logs synced: group commit for everybody who waits.
+ * sync.c - the thread that syncs the logs: group commit for all waiting callers.
  *
- * It wakes for barriers at once, otherwise each interval (wal_sync = interval) or after each append (always).
- * One pass syncs every log that has something new, side by side on a pool of threads, then answers all barriers that
- * came before the pass began.
+ * It wakes at once for barriers, otherwise each interval (wal_sync = interval) or after each append (always).
+ * One pass syncs every log that has new bytes, in parallel on a pool of threads, then answers all barriers
+ * that came before the pass began.
  *
  * Threads    the sync thread, and sync_pool while it waits for that; appends go on meanwhile
- * Invariant  a sync that failed is never tried again on the same log: the process says so and ends, since the
- * kernel may have dropped the pages (storage then opens by replay of what is really there)
+ * Invariant  a failed sync is never retried on the same log, since the kernel may have dropped the pages: the
+ *            process
+ *            reports it and exits, and the next start replays what is really on disk
  */
 #include "base/log.h"
 #include "base/time.h"
@@ -24,10 +25,10 @@ void sto_sync__nudge(struct sto_engine *e)
 /* One pass over the logs. */
 struct pass {
     struct sto_engine *e;
-    struct sto_wal **wals; /* those with something new, or broken; n of them */
+    struct sto_wal **wals; /* the logs with new bytes, or broken; n of them */
     size_t n;
     pthread_mutex_t mu;
-    int rc;              /* under mu: of the first one that failed */
+    int rc;              /* under mu: error of the first one that failed */
     struct ts_error err; /* the same */
 };
 
@@ -47,8 +48,8 @@ static void sync_one(void *arg, size_t i)
     pthread_mutex_unlock(&p->mu);
 }
 
-/* All logs side by side: one after the other, an answer would take as many times as long as there are workers. A
- * log that is broken is told as one that can't be synced, even if nothing of it waits. */
+/* Sync all logs in parallel: one after the other, an answer would take longer in proportion to the number
+ * of workers. A broken log is reported like one that can't be synced, even if nothing of it waits. */
 static int sync_all(struct sto_engine *e, struct ts_error *err)
 {
     struct pass p = {.e = e, .wals = ts_xcalloc(e->n_owners, sizeof(struct sto_wal *))};
@@ -78,7 +79,8 @@ static void answer(struct sto_barrier *b, int rc, const struct ts_error *err)
         sto_gate_pass(b->gate);
 }
 
-/* Logs whose segment is half full get their next one here, so that their owners need not make it. */
+/* Prepare the next segment of logs whose segment is half full, so that their owners do not have to create
+ * it. */
 static void prepare_next(struct sto_engine *e)
 {
     uint64_t gen;
@@ -108,7 +110,7 @@ bool sto_sync__pass(struct sto_engine *e)
     int rc = sync_all(e, &err);
     if (rc < 0)
         sto_engine__refuse(e, TS_EIO, &err);
-    /* Oldest first: the list was built backwards. */
+    /* The list was built in reverse order; answer the oldest first. */
     struct ts_msg *in_order = NULL;
     for (struct ts_msg *next; waiting; waiting = next) {
         next = waiting->next;

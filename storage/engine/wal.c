@@ -3,7 +3,7 @@
  *
  * Format     docs/FORMAT.md "Write-ahead log"
  * Threads    the owner
- * Invariant  end_off is the end of a good record
+ * Invariant  end_off is the end of a valid record
  * Not here   segments and their syncs (wal_segment.c), replay (wal_read.c), bytes (wal_format.c)
  */
 #include "storage/engine/wal.h"
@@ -71,7 +71,7 @@ int sto_wal_set_gen(struct sto_wal *wal, uint64_t gen, struct ts_error *err)
 
 /* --- making the bytes of an append --- */
 
-/* Room for n more bytes; NULL when memory is gone. */
+/* Make room for n more bytes; returns where they begin, or NULL if there is no memory. */
 static uint8_t *reserve(struct sto_wal *wal, size_t n)
 {
     if (wal->buf_cap - wal->buf_n < n) {
@@ -93,7 +93,7 @@ static int no_memory(const struct sto_wal *wal, struct ts_error *err)
                         wal->buf_n);
 }
 
-/* The next number for a series seen for the first time in this segment. */
+/* Assign the next number to a series that this segment does not define yet. */
 static int give_number(struct sto_wal *wal, const struct sto_series *series, struct ts_error *err)
 {
     uint64_t slot = sto_slots_at(&wal->slots, series);
@@ -120,13 +120,13 @@ static int give_number(struct sto_wal *wal, const struct sto_series *series, str
     return 0;
 }
 
-/* A record of definitions while it is made. */
+/* A record of definitions under construction. */
 struct defs {
-    size_t off;      /* where it begins; SIZE_MAX: none is open */
+    size_t off;      /* offset of its beginning; SIZE_MAX: none is open */
     uint32_t before; /* id of its last definition */
 };
 
-/* Add a definition to the open record, or to a new one when there is none or it is full. */
+/* Add a definition to the open record; begins a new record if none is open or the open one is full. */
 static int add_definition(struct sto_wal *wal, const struct sto_series *s, struct defs *rec,
                           struct ts_error *err)
 {
@@ -153,8 +153,8 @@ static int add_definition(struct sto_wal *wal, const struct sto_series *s, struc
     return 0;
 }
 
-/* Numbers of n <= STO_WAL_CHUNK_POINTS points; writes the definitions of series that have none yet. Two comparisons a point.
- */
+/* Look up the numbers of n <= STO_WAL_CHUNK_POINTS points, and write definitions of series that have none
+ * yet. Two comparisons a point. */
 static int number_points(struct sto_wal *wal, const struct sto_point *points, size_t n, struct ts_error *err)
 {
     struct defs rec = {.off = SIZE_MAX};
@@ -173,8 +173,8 @@ static int number_points(struct sto_wal *wal, const struct sto_point *points, si
     return 0;
 }
 
-/* Records of points (and of definitions before them) into the buffer. Points of neighbouring chunks share a
- * record while no definition comes between. */
+/* Encode records of points, preceded by their definitions, into the buffer. Points of neighbouring chunks
+ * share a record unless a definition comes between them. */
 static int encode(struct sto_wal *wal, const struct sto_point *points, size_t n, struct ts_error *err)
 {
     size_t rec_off = SIZE_MAX; /* open record of points */
@@ -217,7 +217,7 @@ static int encode(struct sto_wal *wal, const struct sto_point *points, size_t n,
     return 0;
 }
 
-/* What stands before the records of an append: the header of a new segment, a mark after a sync. */
+/* Write what precedes the records of an append: the header of a new segment, a mark after a sync. */
 static int begin(struct sto_wal *wal, struct ts_error *err)
 {
     wal->buf_n = 0;
@@ -236,7 +236,8 @@ static int begin(struct sto_wal *wal, struct ts_error *err)
     }
     uint64_t synced = sto_wal_synced(wal);
     bool first = !wal->marked &&
-                 wal->prev_segment != STO_WAL_NO_SEGMENT; /* says that the segments before are on disk */
+                 wal->prev_segment != STO_WAL_NO_SEGMENT; /* the mark says that the previous segments are
+                                                           * on disk */
     if (synced > wal->base + wal->marked_off || (first && synced == wal->base)) {
         wal->mark_off = synced - wal->base;
         wal->mark_put = true;
@@ -246,7 +247,7 @@ static int begin(struct sto_wal *wal, struct ts_error *err)
     return 0;
 }
 
-/* Write the buffer behind the good end. */
+/* Write the buffer at the end of the valid records. */
 static int write_out(struct sto_wal *wal, struct ts_error *err)
 {
     int rc = wal->fs->append(wal->file, wal->buf, wal->buf_n, err);
@@ -257,7 +258,7 @@ static int write_out(struct sto_wal *wal, struct ts_error *err)
         atomic_fetch_add_explicit(&wal->written, wal->buf_n, memory_order_release);
         return 0;
     }
-    if (wal->fs->truncate(wal->file, wal->end_off, NULL) < 0) /* a part of a refused append would stay */
+    if (wal->fs->truncate(wal->file, wal->end_off, NULL) < 0) /* part of a refused append would remain */
         return sto_wal__break(wal, err);
     return rc == TS_ENOSPC ? rc : sto_wal__break(wal, err);
 }
@@ -283,8 +284,8 @@ int sto_wal_append(struct sto_wal *wal, const struct sto_point *points, size_t n
     return rc;
 }
 
-/* All is on disk: say so in the file too, so that later damage to the last records is told from a torn tail.
- */
+/* Everything is on disk: record that in the file, too, so that later damage to the last records is
+ * distinguished from a torn tail. */
 static void mark_end(struct sto_wal *wal)
 {
     if (!wal->file || wal->end_off == 0)

@@ -2,8 +2,8 @@
  * wal_format.c - bytes of the write-ahead log: names, header, records, operations.
  *
  * Format     docs/FORMAT.md "Write-ahead log"
- * Threads    plain functions
- * Invariant  what is put here comes back the same from the get beside it
+ * Threads    pure functions
+ * Invariant  each get function returns exactly what its put function was given
  */
 #include "storage/engine/wal_format.h"
 
@@ -25,7 +25,7 @@ void sto_wal__name_print(const struct sto_wal_name *name, char *out)
              name->run, name->gen, name->worker, name->segment);
 }
 
-/* A hexadecimal number in small letters, at most 16 digits, followed by stop. */
+/* Parse a lower-case hexadecimal number of at most 16 digits, followed by stop. */
 static const char *hex_get(const char *p, char stop, uint64_t max, uint64_t *out)
 {
     uint64_t v = 0;
@@ -61,7 +61,7 @@ bool sto_wal__name_parse(const char *text, struct sto_wal_name *out)
         !(p = hex_get(p, '-', UINT32_MAX, &worker)) || !(p = hex_get(p, '.', UINT32_MAX, &segment)))
         return false;
     *out = (struct sto_wal_name){(uint32_t)run, gen, (uint32_t)worker, (uint32_t)segment};
-    char again[STO_WAL_NAME_BYTES]; /* one name for one segment: leading zeros as printed */
+    char again[STO_WAL_NAME_BYTES]; /* a segment has exactly one name, with the leading zeros as printed */
     sto_wal__name_print(out, again);
     return strcmp(text, again) == 0;
 }
@@ -165,7 +165,7 @@ uint8_t *sto_wal__def_put(uint8_t *p, const struct sto_series *s, bool known, ui
     return p + s->text_len;
 }
 
-/* A varint of at most 32 bits. */
+/* Decode a varint of at most 32 bits. */
 static const uint8_t *get_u32(const uint8_t *p, const uint8_t *end, uint32_t *out)
 {
     uint64_t v;
@@ -176,7 +176,8 @@ static const uint8_t *get_u32(const uint8_t *p, const uint8_t *end, uint32_t *ou
     return p;
 }
 
-/* The head of a definition: how far its id is from the one before, and whether it is known. */
+/* Decode the head of a definition: the distance of its id from the previous one, and whether the series is
+ * known. */
 static const uint8_t *get_head(const uint8_t *p, const uint8_t *end, uint32_t before, struct sto_wal_def *out)
 {
     uint64_t v;
@@ -215,7 +216,7 @@ const uint8_t *sto_wal__def_get(const uint8_t *p, const uint8_t *end, enum sto_w
 
 /* --- operations --- */
 
-/* Put the flags at place i of the recent ones (3 = new) in front. */
+/* Move the flags at place i of the recent ones (3 = new) to the front. */
 static inline void flags_to_front(uint32_t *f, unsigned i, uint32_t flags)
 {
     if (i >= 2)
@@ -224,7 +225,7 @@ static inline void flags_to_front(uint32_t *f, unsigned i, uint32_t flags)
     f[0] = flags;
 }
 
-/* Flags that are not the latest ones: writes them if they are new; returns their place. */
+/* Encode flags that are not the latest ones, in full if they are new; returns their place. */
 static unsigned put_flags(uint8_t **p, uint32_t *f, uint32_t flags)
 {
     unsigned i = flags == f[1] ? 1 : flags == f[2] ? 2 : STO_WAL_FLAGS_EXPLICIT;
@@ -236,7 +237,8 @@ static unsigned put_flags(uint8_t **p, uint32_t *f, uint32_t flags)
     return i;
 }
 
-/* Time that is not the same as before; returns its code. Differences wrap around, here and in the decoder. */
+/* Encode a time that differs from the previous one; returns its code. Differences wrap around, here and in
+ * the decoder. */
 static unsigned put_time(uint8_t **p, struct sto_wal_ctx *ctx, int64_t ts_ms)
 {
     int64_t d = (int64_t)((uint64_t)ts_ms - (uint64_t)ctx->ts_ms);
@@ -252,7 +254,7 @@ static unsigned put_time(uint8_t **p, struct sto_wal_ctx *ctx, int64_t ts_ms)
     return STO_WAL_TIME_DELTA_MS;
 }
 
-/* Series that is not the next one; returns its code. */
+/* Encode a series that is not the next one; returns its code. */
 static unsigned put_series(uint8_t **p, uint32_t before, uint32_t number)
 {
     if (number == before)
@@ -303,7 +305,7 @@ static const uint8_t *get_series(const uint8_t *p, const uint8_t *end, unsigned 
         return p;
     if (code != STO_WAL_SERIES_DELTA || !(p = ts_get_varint(p, end, &v)))
         return NULL;
-    *number = (uint32_t)((uint64_t)*number + (uint64_t)ts_unzigzag(v)); /* the caller knows the bound */
+    *number = (uint32_t)((uint64_t)*number + (uint64_t)ts_unzigzag(v)); /* the caller checks the bound */
     return p;
 }
 

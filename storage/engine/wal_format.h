@@ -4,13 +4,13 @@
  *   segment   header (56) | record | record | ...
  *   record    length u32 | CRC-32C u32 | body: type u8, ...
  *
- * The checksum of a record begins with a number made from the segment's name (its salt), so that a record of
- * another segment, left on recycled disk blocks, never looks good. Within a segment series have numbers of
- * their own, in the order of their definitions (= of first use): senders repeat their order, so the next
- * point's number is mostly the last one + 1, whatever ids and shards the series have.
+ * The checksum of a record starts from a value derived from the segment's name (its salt), so that a record
+ * of another segment, left on recycled disk blocks, never looks valid. Within a segment, series have numbers
+ * of their own, in the order of their definitions (= of first use). Senders repeat their order, so the number
+ * of the next point is mostly the last one + 1, whatever ids and shards the series have.
  *
  * Format     docs/FORMAT.md "Write-ahead log"
- * Threads    plain functions
+ * Threads    pure functions
  * Invariant  decoding reads only inside [p, end) whatever the bytes
  * Not here   files (wal.c, wal_read.c)
  */
@@ -25,13 +25,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define STO_WAL_MAGIC             "TSDWAL\r\n" /* 8 bytes; CR LF shows transfers that change line ends */
+#define STO_WAL_MAGIC             "TSDWAL\r\n" /* 8 bytes; CR LF reveals transfers that change line ends */
 #define STO_WAL_VERSION           4u           /* 1 to 3 are read too */
-#define STO_WAL_VERSION_MARKED    4u /* from it on a mark says that the segments before are on disk */
+#define STO_WAL_VERSION_MARKED    4u           /* since then marks say that previous segments are on disk */
 #define STO_WAL_HEADER_BYTES      56u
 #define STO_WAL_RECORD_HEAD_BYTES 8u
 #define STO_WAL_RECORD_BYTES      65536u      /* the writer closes a record at about this many bytes */
-#define STO_WAL_MAX_RECORD_BYTES  (16u << 20) /* longer bodies are neither written nor believed */
+#define STO_WAL_MAX_RECORD_BYTES  (16u << 20) /* longer bodies are neither written nor accepted */
 #define STO_WAL_POINT_MAX_BYTES   26u         /* control 1, series 5, time 10, flags 2, value 8 */
 #define STO_WAL_MARK_BODY_BYTES   9u
 #define STO_WAL_NO_SEGMENT        UINT32_MAX
@@ -74,28 +74,30 @@ enum sto_wal_ctl_time {
 #define STO_WAL_FLAGS_1 (((uint32_t)TS_NUM_DEC << STO_META_KIND_SHIFT) | 2u << STO_META_EXP_SHIFT)
 #define STO_WAL_FLAGS_2 (((uint32_t)TS_NUM_DEC << STO_META_KIND_SHIFT) | 1u << STO_META_EXP_SHIFT)
 
-/* What names a segment. */
+/* The identity of a segment. */
 struct sto_wal_name {
-    uint32_t run;     /* start of the program */
+    uint32_t run;     /* run of the program */
     uint64_t gen;     /* generation of the memstores */
-    uint32_t worker;  /* whose log */
+    uint32_t worker;  /* worker that writes it */
     uint32_t segment; /* counts up within run and worker */
 };
 
 /* Header of a segment. */
 struct sto_wal_head {
     struct sto_wal_name name;
-    uint32_t prev_segment; /* the one before of this run and worker; STO_WAL_NO_SEGMENT = none */
+    uint32_t prev_segment; /* the previous one of this run and worker; STO_WAL_NO_SEGMENT = none */
     uint64_t prev_gen;     /* its generation */
-    uint64_t prev_bytes; /* its length; all of it was on disk if this segment has a mark, or before_on_disk */
-    bool before_on_disk; /* read: of a version in which all of it was on disk before this segment was made */
+    /* Its length. All of it was on disk if this segment has a mark, or if before_on_disk is set. */
+    uint64_t prev_bytes;
+    /* Reading only: the version guarantees that all of it was on disk before this segment was created. */
+    bool before_on_disk;
 };
 
-/* State of the encoder and of the decoder within one record. */
+/* State of the encoder or decoder within one record. */
 struct sto_wal_ctx {
-    int64_t ts_ms;     /* time of the operation before */
-    int64_t step_ms;   /* last difference of times that was not 0 */
-    uint32_t number;   /* series of the operation before */
+    int64_t ts_ms;     /* time of the previous operation */
+    int64_t step_ms;   /* last difference of times other than 0 */
+    uint32_t number;   /* series of the previous operation */
     uint32_t flags[3]; /* recent flags, latest first */
 };
 #define STO_WAL_CTX_INIT                                                                                     \
@@ -103,9 +105,9 @@ struct sto_wal_ctx {
         .number = UINT32_MAX, .flags = { STO_WAL_FLAGS_0, STO_WAL_FLAGS_1, STO_WAL_FLAGS_2 }                 \
     }
 
-/* A definition as read. Bytes are borrowed from the record. */
+/* A decoded definition. Bytes are borrowed from the record. */
 struct sto_wal_def {
-    bool known;               /* the catalog has the series: only its id is here */
+    bool known;               /* the catalog has the series, so the definition has only its id */
     uint32_t id, metric;      /* series number in the catalog, id of the metric */
     uint32_t n_tags;          /* tags[0..n_tags) */
     uint32_t metric_len;      /* bytes of text that are the metric */
@@ -113,36 +115,36 @@ struct sto_wal_def {
     struct sto_tag tags[255]; /* in the order of the definition */
 };
 
-/** File name of a segment (no folder) into out[STO_WAL_NAME_BYTES]. */
+/** Print the file name of a segment (without folder) to out[STO_WAL_NAME_BYTES]. */
 void sto_wal__name_print(const struct sto_wal_name *name, char *out);
-/** The other way; false if text is not exactly what sto_wal__name_print makes. */
+/** Parse such a name; false if text is not exactly what sto_wal__name_print makes. */
 bool sto_wal__name_parse(const char *text, struct sto_wal_name *out);
-/** Order in which segments are replayed: by run, generation, worker, segment. As strcmp. */
+/** Compare in the order of replay: run, generation, worker, segment. As strcmp. */
 int sto_wal__name_cmp(const struct sto_wal_name *x, const struct sto_wal_name *y);
-/** What the checksums of a segment's records begin with. */
+/** Start value for the checksums of a segment's records. */
 uint32_t sto_wal__salt(const struct sto_wal_name *name);
-/** Header into out[STO_WAL_HEADER_BYTES]. */
+/** Encode a header into out[STO_WAL_HEADER_BYTES]. */
 void sto_wal__head_put(uint8_t *out, const struct sto_wal_head *head);
-/** Header from p[STO_WAL_HEADER_BYTES]: 0, TS_ECORRUPT (checksum, magic), TS_EVERSION. No text: the caller
- * knows the file. */
+/** Decode a header from p[STO_WAL_HEADER_BYTES]: 0, TS_ECORRUPT (checksum, magic), TS_EVERSION. There is
+ * no error text, since only the caller knows the file. */
 int sto_wal__head_get(const uint8_t *p, struct sto_wal_head *out);
 
 /** Checksum of a record: over its length field and body. */
 uint32_t sto_wal__record_crc(uint32_t salt, const uint8_t *length_field, const uint8_t *body, size_t n_body);
-/** Fill in length and checksum of the record that begins at rec and ends at end. */
+/** Set length and checksum of the record that begins at rec and ends at end. */
 void sto_wal__record_close(uint8_t *rec, const uint8_t *end, uint32_t salt);
-/** Whole mark record into out (17 bytes); returns the byte after it. */
+/** Write a whole mark record to out (17 bytes); returns the byte after it. */
 uint8_t *sto_wal__mark_put(uint8_t *out, uint64_t synced_off, uint32_t salt);
-/** Is there a good mark record at p (at least 17 bytes)? */
+/** Is there a valid mark record at p (at least 17 bytes)? */
 bool sto_wal__mark_get(const uint8_t *p, uint32_t salt, uint64_t *out_synced_off);
 
-/** Upper limit of what sto_wal__def_put writes for a series. */
+/** Upper bound of what sto_wal__def_put writes for a series. */
 size_t sto_wal__def_bound(const struct sto_series *s, bool known);
-/** Definition of a series, its number alone if it is known; returns the byte after it. *before is the id of the
- * definition before in this record, 0 at its beginning, and becomes this one's. */
+/** Encode the definition of a series, its number alone if it is known; returns the byte after it. *before
+ * is the id of the previous definition in this record, 0 at its beginning; it becomes this one's. */
 uint8_t *sto_wal__def_put(uint8_t *p, const struct sto_series *s, bool known, uint32_t *before);
-/** Read one definition of a record of this type (of series); returns the byte after it, NULL if it makes no sense.
- * *before as in sto_wal__def_put. */
+/** Decode one definition of a record of this type (of series); returns the byte after it, NULL if it is
+ * invalid. *before as for sto_wal__def_put. */
 const uint8_t *sto_wal__def_get(const uint8_t *p, const uint8_t *end, enum sto_wal_record type,
                                 uint32_t *before, struct sto_wal_def *out);
 
@@ -152,9 +154,9 @@ const uint8_t *sto_wal__def_get(const uint8_t *p, const uint8_t *end, enum sto_w
 uint8_t *sto_wal__points_put(uint8_t *p, const uint8_t *stop, struct sto_wal_ctx *ctx,
                              const struct sto_point *points, const uint32_t *numbers, size_t n,
                              size_t *out_n);
-/** Decode up to cap operations; series[number] for number < n_series are the handles (NULL: the operation is
- * left out, but counted in *out_n_skipped). Returns the byte after them (end when all are read), NULL if they
- * make no sense. */
+/** Decode up to cap operations; series[number] for number < n_series are the handles (NULL: the operation
+ * is skipped and counted in *out_n_skipped). Returns the byte after them (end when all are read), NULL if
+ * they are invalid. */
 const uint8_t *sto_wal__points_get(const uint8_t *p, const uint8_t *end, struct sto_wal_ctx *ctx,
                                    const struct sto_series *const *series, uint32_t n_series,
                                    struct sto_point *out, size_t cap, size_t *out_n, size_t *out_n_skipped);

@@ -1,15 +1,15 @@
 /*
- * wal_read.c - write-ahead log, the reading half: replay with the torn-tail rule, drop.
+ * wal_read.c - write-ahead log, the reading half: replay with the rule for torn tails, drop.
  *
- * After a power cut the pages of one file are there in any order. So the first bad record ends a segment;
- * whether that is a torn tail (cut it) or damage (refuse) depends on what is known to have been on disk:
- * below the highest mark found anywhere in the segment, and below the length that the header of the following
- * segment states, if that segment has a mark. If it has none, it was begun before the one before was synced: after a
- * torn tail it does not count, nor does what follows it.
+ * After a power cut, any subset of a file's pages may have been written. So the first bad record ends a
+ * segment. Whether that is a torn tail (cut it) or damage (refuse) depends on what is known to have been on
+ * disk: everything below the highest mark found anywhere in the segment, and below the length that the header
+ * of the following segment states, if that segment has a mark. A following segment without a mark was begun
+ * before this one was synced: after a torn tail neither it nor those after it count.
  *
  * Format     docs/FORMAT.md "Write-ahead log"
  * Threads    one; no writer at work in these segments
- * Invariant  what ops are told of a segment is a front part of what was written there
+ * Invariant  ops receive a prefix of what was written to a segment
  */
 #include "storage/engine/wal.h"
 
@@ -30,21 +30,21 @@
 
 /* A segment found in the folder. */
 struct found {
-    struct sto_wal_head head; /* name as the file is called; the rest if head_rc is 0 */
+    struct sto_wal_head head; /* name: the file's name; the rest is set if head_rc is 0 */
     int head_rc;              /* 0; TS_ENOTFOUND: too short or damaged header */
-    uint64_t size_bytes;      /* of the file */
+    uint64_t size_bytes;      /* length of the file */
     uint64_t known_bytes;     /* length stated by the segment that follows; 0 = nobody says */
-    struct found *next;       /* the segment that follows and states it */
+    struct found *next;       /* the following segment, which states it */
     bool is_beyond;           /* the end of a segment before it was never on disk: nothing of it counts */
 };
 
-/* Names found in the folder. */
+/* The segments found in the folder. */
 struct list {
     struct found *v;
     size_t n, cap;
 };
 
-/* One replay. */
+/* State of a replay. */
 struct replay {
     const struct ts_fs *fs;
     const char *dir;
@@ -58,19 +58,19 @@ struct replay {
     char path[PATH_MAX];
     struct ts_file *file;
     uint32_t salt;
-    uint64_t limit;    /* bytes that are looked at */
+    uint64_t limit;    /* end of the bytes that are examined */
     uint64_t mark_off; /* highest mark seen */
-    bool any_mark;     /* find_marks has seen one */
+    bool any_mark;     /* find_marks has found one */
 
-    /* window into it */
+    /* a window of its bytes */
     uint8_t *win;
     uint64_t win_off;
     size_t win_n, win_cap;
 
-    /* handles by number in the segment; NULL = left out */
+    /* handles by number in the segment; NULL = points are skipped */
     const struct sto_series **series;
     uint32_t n_series, series_cap;
-    struct sto_wal_def def; /* the one being read; large, so not on the stack */
+    struct sto_wal_def def; /* the definition being read; large, so not on the stack */
     struct sto_point points[OUT_POINTS];
 };
 
@@ -95,7 +95,7 @@ static int by_age(const void *a, const void *b)
     return sto_wal__name_cmp(&((const struct found *)a)->head.name, &((const struct found *)b)->head.name);
 }
 
-/* Segments of the folder, oldest first. A missing folder has none. */
+/* List the segments of the folder, oldest first. A missing folder has none. */
 static int list_segments(const struct ts_fs *fs, const char *dir, struct list *out, struct ts_error *err)
 {
     if (strlen(dir) + 1 + STO_WAL_NAME_BYTES > PATH_MAX)
@@ -118,7 +118,8 @@ static void segment_path(const char *dir, const struct sto_wal_name *name, char 
     snprintf(out, PATH_MAX, "%s/%s", dir, text);
 }
 
-/* Unlink segments of generations <= gen. The folder is not synced: one that comes back is deleted again. */
+/* Unlink segments of generations <= gen. The folder is not synced: a segment that reappears is deleted by
+ * the next start. */
 static int drop_segments(const struct ts_fs *fs, const char *dir, const struct list *l, uint64_t gen,
                          struct ts_error *err)
 {
@@ -171,7 +172,7 @@ static int read_head(const struct ts_fs *fs, const char *dir, struct found *f, s
     if (rc < 0)
         return rc;
     f->head_rc = TS_ENOTFOUND;
-    if (n < sizeof(bytes)) /* a short read must not pass for a short file */
+    if (n < sizeof(bytes)) /* a short read must not be taken for a short file */
         return n == f->size_bytes ? 0 : ts_error_set(err, TS_EIO, "%s: short read of the header", path);
     rc = sto_wal__head_get(bytes, &head);
     if (rc == TS_EVERSION)
@@ -188,7 +189,7 @@ static int read_head(const struct ts_fs *fs, const char *dir, struct found *f, s
     return 0;
 }
 
-/* What a segment's header says of the one before it: that one must be there in that length. */
+/* Check what a segment's header says of the previous one: it must exist and have the stated length. */
 static int check_chain(const struct replay *r, const struct list *l, struct found *f, uint64_t flushed_gen,
                        struct ts_error *err)
 {
@@ -213,7 +214,8 @@ static int check_chain(const struct replay *r, const struct list *l, struct foun
 
 /* --- one segment --- */
 
-/* The bytes [off, off + n) of the segment; *out_n < n only at its limit. Borrowed until the next call. */
+/* Read the bytes [off, off + n) of the segment; *out_n < n only at its limit. Borrowed until the next
+ * call. */
 static int look(struct replay *r, uint64_t off, size_t n, const uint8_t **out, size_t *out_n,
                 struct ts_error *err)
 {
@@ -239,7 +241,7 @@ static int look(struct replay *r, uint64_t off, size_t n, const uint8_t **out, s
     return 0;
 }
 
-/* The record at off: *out_n is the length of its body, or 0 if there is no good record. */
+/* Read the record at off: *out_n is the length of its body, or 0 if there is no valid record. */
 static int look_record(struct replay *r, uint64_t off, const uint8_t **out_body, size_t *out_n,
                        struct ts_error *err)
 {
@@ -262,7 +264,7 @@ static int look_record(struct replay *r, uint64_t off, const uint8_t **out_body,
     return 0;
 }
 
-/* Marks behind a bad record: the chain of records is broken there, so every place is tried. */
+/* Find marks after a bad record: record lengths cannot be trusted there, so every offset is tried. */
 static int find_marks(struct replay *r, uint64_t off, struct ts_error *err)
 {
     while (off + MARK_BYTES <= r->limit) {
@@ -284,13 +286,13 @@ static int find_marks(struct replay *r, uint64_t off, struct ts_error *err)
     return 0;
 }
 
-/* The checksum is right and the contents make no sense: not a torn write. */
+/* Report a record with a valid checksum and invalid contents: this is not a torn write. */
 static int nonsense(const struct replay *r, uint64_t off, const char *what, struct ts_error *err)
 {
     return ts_error_set(err, TS_ECORRUPT, "%s: record at offset %" PRIu64 " %s", r->path, off, what);
 }
 
-/* The handle of the definition just read; NULL: its points are left out, or *why says what is wrong. */
+/* The handle of the definition just read. NULL: its points are skipped, or *why says what is wrong. */
 static const struct sto_series *handle_of(const struct replay *r, struct ts_error *why)
 {
     const struct sto_wal_def *d = &r->def;
@@ -372,7 +374,7 @@ static int take_record(struct replay *r, uint64_t off, const uint8_t *body, size
     }
 }
 
-/* Make the cut last: what lay behind it must not come back after the next crash. */
+/* Make the cut durable: what was behind it must not reappear after the next crash. */
 static int cut(const struct replay *r, uint64_t end_off, struct ts_error *err)
 {
     struct ts_file *file;
@@ -384,7 +386,7 @@ static int cut(const struct replay *r, uint64_t end_off, struct ts_error *err)
     return rc < 0 ? rc : close_rc;
 }
 
-/* Has a segment a good mark anywhere? Another segment may be open. 1, 0, < 0. */
+/* Does a segment have a valid mark anywhere? It need not be the open one. 1, 0, < 0. */
 static int has_mark(struct replay *r, const struct found *f, struct ts_error *err)
 {
     struct ts_file *file = r->file;
@@ -407,13 +409,14 @@ static int has_mark(struct replay *r, const struct found *f, struct ts_error *er
     return rc < 0 ? rc : r->any_mark;
 }
 
-/* Was all of the segment on disk, as far as the one that follows says? 1, 0, < 0. */
+/* Was all of the segment on disk, according to the following one? 1, 0, < 0. */
 static int is_known(struct replay *r, const struct found *f, struct ts_error *err)
 {
     return !f->next ? 0 : f->next->head.before_on_disk ? 1 : has_mark(r, f->next, err);
 }
 
-/* Good records end at off, the file or what is known of it does not: torn tail or damage? */
+/* Valid records end at off, before the end of the file or of what is known of it: is this a torn tail or
+ * damage? */
 static int bad_end(struct replay *r, uint64_t off, struct ts_error *err)
 {
     struct found *seg = r->seg;
@@ -438,7 +441,8 @@ static int bad_end(struct replay *r, uint64_t off, struct ts_error *err)
     return r->read_only || off >= seg->size_bytes ? 0 : cut(r, off, err);
 }
 
-/* What follows a torn tail was never on disk as a whole either: it would leave a hole. Neither does what follows it count. */
+/* The segments after a torn tail do not count: they were written after bytes that are missing, and
+ * replaying them would leave a gap. */
 static int leave_out(struct replay *r, struct ts_error *err)
 {
     struct found *f = r->seg;
@@ -456,7 +460,7 @@ static int leave_out(struct replay *r, struct ts_error *err)
     return r->read_only ? 0 : cut(r, 0, err);
 }
 
-/* All records of the open segment. */
+/* Replay all records of the open segment. */
 static int read_records(struct replay *r, struct ts_error *err)
 {
     uint64_t off = STO_WAL_HEADER_BYTES;
@@ -483,15 +487,14 @@ static int read_segment(struct replay *r, struct found *f, struct ts_error *err)
     r->salt = sto_wal__salt(&f->head.name);
     r->limit = f->known_bytes && f->known_bytes < f->size_bytes
                    ? f->known_bytes
-                   : f->size_bytes; /* behind a known end is what an append left that failed */
+                   : f->size_bytes; /* bytes after a known end are left from an append that failed */
     r->mark_off = 0;
     r->win_n = 0;
     r->n_series = 0;
     segment_path(r->dir, &f->head.name, r->path);
     TS_TRY(r->fs->open(r->fs, r->path, TS_OPEN_READ, &r->file, err));
     int rc = read_records(r, err);
-    /* A process that was killed left it to the kernel: what is seen from now on must not be lost with the power.
-     */
+    /* A killed process left these bytes to the kernel: what becomes visible now must survive a power cut. */
     if (rc == 0 && !r->read_only)
         rc = r->fs->sync(r->file, err);
     r->fs->close(r->file, NULL);

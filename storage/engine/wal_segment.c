@@ -1,14 +1,16 @@
 /*
- * wal_segment.c - the files of a write-ahead log: begun, ended, synced.
+ * wal_segment.c - the files of a write-ahead log: creating, ending and syncing segments.
  *
- * An owner never waits for the disk when a segment ends. The next one was made beforehand (sto_wal_prepare), and the one that
- * ended is *retired*: whoever syncs the log syncs it first. So the end of a segment may be missing after a power cut
- * although the next one has records; as nothing behind it was acknowledged, replay leaves the next one out then. A
- * mark in the next segment says that all before it is on disk.
+ * An owner never waits for the disk when a segment ends. The next segment has been prepared
+ * (sto_wal_prepare), and the one that ended is *retired*: a thread that syncs the log syncs it first. So
+ * after a power cut the end of a segment may be missing although the next segment has records. Nothing after
+ * the missing part was acknowledged, so replay ignores the next segment then. A mark in the next segment says
+ * that everything before it is on disk.
  *
  * Format     docs/FORMAT.md "Write-ahead log"
- * Threads    open and close: the owner. prepare: one thread at a time. sync: any number of threads; they share one fdatasync
- * Invariant  a byte counts as synced only when all before it, in older segments too, are on disk
+ * Threads    open and close: the owner. prepare: one thread at a time. sync: any number of threads; they
+ *            share one fdatasync
+ * Invariant  a byte counts as synced only when everything before it, also in older segments, is on disk
  * Not here   records (wal.c), replay (wal_read.c)
  */
 #include <limits.h>
@@ -23,7 +25,7 @@
 
 int sto_wal__refuse(const struct sto_wal *wal, struct ts_error *err)
 {
-    (void)sto_wal_broken(wal); /* acquire: why is there */
+    (void)sto_wal_broken(wal); /* the acquire makes `why` visible */
     ts_error_set(err, TS_EIO,
                  "the write-ahead log of worker %u is broken until tsd is started again, because of: %s",
                  wal->name.worker, wal->why.text);
@@ -59,7 +61,8 @@ static void segment_path(const struct sto_wal *wal, const struct sto_wal_name *n
     snprintf(out, PATH_MAX, "%s/%s", wal->dir, text);
 }
 
-/* Close its files and free it; remove: the file goes. An error of closing what was written is told. */
+/* Close the files of a segment and free it; remove: unlink the file, too. Returns an error of closing what
+ * was written. */
 static int segment_free(struct sto_wal *wal, struct sto_wal__seg *seg, bool remove, struct ts_error *err)
 {
     int rc = 0;
@@ -71,18 +74,19 @@ static int segment_free(struct sto_wal *wal, struct sto_wal__seg *seg, bool remo
     if (remove) {
         char path[PATH_MAX];
         segment_path(wal, &seg->name, path);
-        wal->fs->unlink(wal->fs, path, NULL); /* an empty segment does no harm */
+        wal->fs->unlink(wal->fs, path, NULL); /* an empty segment that stays is harmless */
     }
     ts_free(seg);
     return rc;
 }
 
-/* A new file under a number that no segment has had. The folder is not synced. */
+/* Create a file under a number that no segment has had. The folder is not synced. */
 static int segment_make(struct sto_wal *wal, uint64_t gen, struct sto_wal__seg **out, struct ts_error *err)
 {
     const struct ts_fs *fs = wal->fs;
     struct sto_wal_name name = {
-        .run = wal->name.run, .worker = wal->name.worker, .gen = gen}; /* the owner changes the others */
+        .run = wal->name.run, .worker = wal->name.worker, .gen = gen}; /* the other members change in the
+                                                                        * owner's thread */
     char path[PATH_MAX];
     pthread_mutex_lock(&wal->lock);
     name.segment = wal->next_segment;
@@ -121,7 +125,8 @@ int sto_wal__close_segment(struct sto_wal *wal, struct ts_error *err)
     while (*last)
         last = &(*last)->next;
     *last = wal->seg;
-    wal->seg->end = atomic_load_explicit(&wal->written, memory_order_relaxed); /* our own */
+    wal->seg->end = atomic_load_explicit(&wal->written, memory_order_relaxed); /* only this thread writes
+                                                                                * it */
     wal->seg->is_empty = wal->end_off == 0;
     wal->seg = NULL;
     wal->n_retired++;
@@ -137,7 +142,7 @@ int sto_wal__close_segment(struct sto_wal *wal, struct ts_error *err)
     return 0;
 }
 
-/* The spare segment, if it is of this generation and comes after all that were used. */
+/* Take the prepared segment if it is of this generation and comes after all that were used. */
 static struct sto_wal__seg *spare_take(struct sto_wal *wal)
 {
     pthread_mutex_lock(&wal->lock);
@@ -166,7 +171,7 @@ int sto_wal__open_segment(struct sto_wal *wal, struct ts_error *err)
     wal->end_off = 0;
     wal->marked_off = 0;
     wal->marked = false;
-    wal->base = atomic_load_explicit(&wal->written, memory_order_relaxed); /* our own */
+    wal->base = atomic_load_explicit(&wal->written, memory_order_relaxed); /* only this thread writes it */
     wal->file = seg->file;
     seg->base = wal->base;
     pthread_mutex_lock(&wal->lock);
@@ -210,7 +215,7 @@ bool sto_wal_prepare(struct sto_wal *wal, uint64_t gen)
     if (!wants || segment_make(wal, gen, &seg, NULL) < 0)
         return false;
     pthread_mutex_lock(&wal->lock);
-    old = wal->spare; /* another thread was as quick */
+    old = wal->spare; /* another thread has prepared one meanwhile */
     wal->spare = seg;
     wal->spare_ready = false;
     pthread_mutex_unlock(&wal->lock);
@@ -242,7 +247,8 @@ bool sto_wal_broken(const struct sto_wal *wal)
     return atomic_load_explicit(&wal->broken, memory_order_acquire); /* pairs with sto_wal__break */
 }
 
-/* One fdatasync of the oldest segment that is not on disk; the lock is held on entry and on return, not between. */
+/* Call fdatasync once, for the oldest segment that is not on disk. The caller holds the lock; it is
+ * released meanwhile. */
 static int sync_once(struct sto_wal *wal, struct ts_error *err)
 {
     struct sto_wal__seg *old = wal->retired, *seg = old ? old : wal->seg;

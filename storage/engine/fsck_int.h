@@ -9,10 +9,10 @@
 #include "storage/engine/fsck_file.h"
 #include "storage/engine/sst_format.h"
 
-/* A walk at work. */
+/* State of a walk. */
 struct sto_fsck__walk {
     const struct ts_fs *fs;
-    const struct sto_sst_info *want; /* NULL: no manifest says anything */
+    const struct sto_sst_info *want; /* NULL: there is no manifest */
     const struct sto_fsck_file_ops *ops;
     void *arg;
     struct sto_fsck_file *out;
@@ -25,27 +25,29 @@ struct sto_fsck__one {
     char *path;                   /* owned */
     struct ts_file *file;         /* NULL: it can't be opened */
     uint64_t bytes;               /* its length */
-    bool has_footer;              /* foot is good */
+    bool has_footer;              /* foot is valid */
     struct sto_sst_footer foot;   /* if has_footer */
-    struct sto_sst_block *blocks; /* n_blocks, by the index or found; owned */
+    struct sto_sst_block *blocks; /* n_blocks, from the index or found by a search; owned */
     uint32_t n_blocks, cap_blocks;
-    bool indexed; /* blocks are those of the index */
+    bool indexed; /* blocks are from the index */
     uint8_t *buf; /* bytes of a block; owned */
     size_t cap;   /* of buf */
     struct sto_dec *dec;
     struct sto_sums_dec *sums;
 };
 
-/** Say that something is wrong. */
+/** Report that something is wrong. */
 void sto_fsck__damage(struct sto_fsck__one *f, uint64_t off, const char *what);
-/** Bytes of the file to p. 0, TS_ECORRUPT (cut off, or the disk can't read them), TS_ENOMEM. */
+/** Read bytes of the file to p. 0, TS_ECORRUPT (the file is cut off, or the disk can't read it),
+ * TS_ENOMEM. */
 int sto_fsck__read(struct sto_fsck__one *f, void *p, size_t n, uint64_t off);
-/** Open, header, footer, index; what is wrong is told. 0, TS_ENOMEM. */
+/** Open a file and read header, footer, index; damage is reported. 0, TS_ENOMEM. */
 int sto_fsck__open(struct sto_fsck__one *f, const char *dir, uint64_t file_no, struct ts_error *err);
 void sto_fsck__close(struct sto_fsck__one *f);
 /** Decode block i into f->dec or f->sums: 0, TS_ECORRUPT with a text. */
 int sto_fsck__load(struct sto_fsck__one *f, uint32_t i, struct ts_error *err);
-/** The section [off, end), checksum checked; ts_free out->p. 0, TS_ECORRUPT, TS_ENOMEM. */
+/** Read the section [off, end) and check its checksum; free out->p with ts_free. 0, TS_ECORRUPT,
+ * TS_ENOMEM. */
 int sto_fsck__section(struct sto_fsck__one *f, uint64_t off, uint64_t end, uint32_t crc,
                       struct ts_slice *out);
 /** Find the blocks of a file whose index is damaged. 0, TS_ENOMEM. */

@@ -11,9 +11,9 @@
 #include "base/hash.h"
 #include "base/mem.h"
 
-#define INDEX_CHUNK_BYTES (64u << 10) /* read at a time while fences are made */
+#define INDEX_CHUNK_BYTES (64u << 10) /* bytes read at a time while fences are made */
 #define INDEX_NOWAIT_BYTES                                                                                   \
-    (256u << 10) /* a longer index is not read by a thread that must not wait: a millisecond */
+    (256u << 10) /* a thread that must not wait does not read a longer index: this one takes a millisecond */
 
 static uint32_t n_pages(const struct sto_index *x)
 {
@@ -67,7 +67,7 @@ static int read_exactly(const struct sto_index *x, void *p, size_t n, uint64_t o
 
 /* --- fences --- */
 
-/* An index on its way through a buffer. */
+/* An index being read through a buffer. */
 struct walk {
     struct sto_index_fence *fences; /* to be filled */
     struct sto_sst_index_at at;     /* what the entries read so far say */
@@ -75,7 +75,8 @@ struct walk {
     uint32_t i;                     /* its number */
 };
 
-/* Entries from p on that surely are whole; the byte behind the last one, NULL: they make no sense. */
+/* Decode the entries from p on that are certainly whole; returns the byte after the last one, NULL if they
+ * are invalid. */
 static const uint8_t *walk_entries(const struct sto_index *x, struct walk *w, const uint8_t *p,
                                    const uint8_t *end, bool last)
 {
@@ -134,7 +135,7 @@ int sto_index_load(struct sto_index *x, struct ts_error *err)
                            : ts_error_set(err, TS_ENOMEM, "%s: no memory for an index of %u blocks", x->path,
                                           x->n_blocks);
     ts_free(buf);
-    /* Several threads may have made them; one set stays. */
+    /* Several threads may have made them; only one set is kept. */
     if (rc < 0 || !atomic_compare_exchange_strong_explicit(&x->fences, &none, fences, memory_order_acq_rel,
                                                            memory_order_acquire))
         ts_free(fences);
@@ -158,7 +159,7 @@ static int read_page(const struct sto_index *x, const struct sto_index_fence *fe
     return 0;
 }
 
-/* A page from the file, owned by the caller. */
+/* Read a page from the file; the caller owns it. */
 static int new_page(const struct sto_index *x, const struct sto_index_fence *fences, uint32_t no,
                     struct sto_page **out, struct ts_error *err)
 {
@@ -176,7 +177,7 @@ static int new_page(const struct sto_index *x, const struct sto_index_fence *fen
     return 0;
 }
 
-/* The first entry of a page whose last key is not below key; without a key entry `at`. */
+/* Find the first entry of a page whose last key is not below key; without a key, take entry `at`. */
 static void pick(const struct sto_page *page, const struct sto_index_fence *fence, uint32_t page_blocks,
                  const struct sto_key *key, uint32_t at, struct sto_index_hit *out)
 {
@@ -193,7 +194,7 @@ static void pick(const struct sto_page *page, const struct sto_index_fence *fenc
     out->before = at ? page->blocks[at - 1].last : fence->at.before;
 }
 
-/* As pick, in page `no`, wherever it is. */
+/* As pick, in page `no`, whether it is cached, the reader's own, or must be read. */
 static int pick_in(struct sto_index_reader *r, const struct sto_index_fence *fences, uint32_t no,
                    const struct sto_key *key, uint32_t at, struct sto_index_hit *out, struct ts_error *err)
 {

@@ -1,21 +1,23 @@
 /*
- * lost.h - has the manifest lost what it once said?
+ * lost.h - has the manifest lost edits that it once had?
  *
- * The manifest alone says which sorted files make up the store, and a start removes the others: they were being
- * written at a crash. A record log that was cut back at the border of two records, together with its copy, looks
- * like a whole one; so before anything is removed the folder is asked whether it knows more than the manifest.
+ * Only the manifest lists the sorted files that make up the store, and a start removes all others, since they
+ * were being written when the program crashed. A record log that was cut at the border of two records,
+ * together with its copy, looks complete. So before anything is removed, these functions check whether the
+ * folder shows more than the manifest lists.
  *
  * Threads    one, before the store runs
- * Not here   a manifest that can't be read or differs from its copy (reclog.c), making a new one (../fsck_files.c)
+ * Not here   a manifest that can't be read or differs from its copy (reclog.c), making a new one
+ *            (../fsck_files.c)
  */
 #ifndef STORAGE_ENGINE_LOST_H
 #define STORAGE_ENGINE_LOST_H
 
 #include "storage/engine/manifest.h"
 
-/** Has it lost everything? There is no manifest, or one of a store that was never started for writing (state NULL, or
- *  its run is 0), and yet sorted files or log segments lie below dir: run 1 is on disk before the first of them is made.
- */
+/** Has it lost everything? There is no manifest, or one of a store that was never started for writing
+ * (state NULL, or its run is 0), and yet there are sorted files or log segments below dir. Run 1 is on
+ * disk before the first of them is created. */
 bool sto_lost__all(const struct ts_fs *fs, const char *dir, const struct sto_manifest_state *state);
 /**
  * Has it lost its later edits? One of the sorted files it does not name, whole to its footer,

@@ -12,12 +12,12 @@
 #include "base/mem.h"
 
 #define PAGES_SHARDS_MAX  16u
-#define PAGES_SHARD_BYTES (256u << 10) /* a shard has at least this much, or there are fewer */
+#define PAGES_SHARD_BYTES (256u << 10) /* a shard has at least this much; a small cache has fewer shards */
 #define PAGES_BUCKETS_MIN 16u
 
 /* A part of the cache. */
 struct pages_shard {
-    pthread_mutex_t mu;        /* all below */
+    pthread_mutex_t mu;        /* protects all members below */
     struct sto_page **buckets; /* n_buckets, a power of two */
     size_t n_buckets, n;       /* n: pages */
     struct sto_page *hand;     /* next to be looked at; NULL: empty */
@@ -26,7 +26,7 @@ struct pages_shard {
 };
 
 struct sto_pages {
-    struct sto_pages_opts opts; /* without zeros */
+    struct sto_pages_opts opts; /* with defaults filled in */
     uint64_t shard_bytes;       /* limit of a shard */
     unsigned n_shards;          /* a power of two */
     struct pages_shard shards[PAGES_SHARDS_MAX];
@@ -80,7 +80,8 @@ bool sto_pages_eager(const struct sto_pages *c, uint64_t n_bytes)
 uint64_t sto_pages_owner(void)
 {
     static _Atomic uint64_t last;
-    return atomic_fetch_add_explicit(&last, 1, memory_order_relaxed) + 1; /* only has to differ */
+    return atomic_fetch_add_explicit(&last, 1, memory_order_relaxed) + 1; /* needs no order; the values
+                                                                           * only have to differ */
 }
 
 struct sto_page *sto_page_new(uint64_t owner, uint32_t no, uint32_t n)
@@ -106,7 +107,7 @@ static uint64_t page_bytes(const struct sto_page *page)
     return sizeof *page + page->n * sizeof page->blocks[0];
 }
 
-/* The pointer to a page in its bucket; *result is NULL if it is not there. */
+/* Find the pointer to a page in its bucket; *result is NULL if the page is not cached. */
 static struct sto_page **place_of(struct pages_shard *s, uint64_t hash, uint64_t owner, uint32_t no)
 {
     struct sto_page **at = &s->buckets[hash & (s->n_buckets - 1)];
@@ -136,7 +137,7 @@ void sto_pages_leave(struct sto_pages *c, const struct sto_page *page)
     pthread_mutex_unlock(&shard_of(c, page_hash(page->owner, page->no))->mu);
 }
 
-/* Take a page out of its shard and free it. */
+/* Remove a page from its shard and free it. */
 static void drop(struct pages_shard *s, struct sto_page **at)
 {
     struct sto_page *page = *at;
@@ -150,7 +151,7 @@ static void drop(struct pages_shard *s, struct sto_page **at)
     ts_free(page);
 }
 
-/* Make room for n_bytes: pages that were used since the hand passed them have another round. */
+/* Free n_bytes: pages that were used since the hand last reached them stay for another round. */
 static void evict(struct pages_shard *s, uint64_t limit_bytes, uint64_t n_bytes)
 {
     while (s->hand && s->bytes + n_bytes > limit_bytes) {
@@ -165,7 +166,7 @@ static void evict(struct pages_shard *s, uint64_t limit_bytes, uint64_t n_bytes)
     }
 }
 
-/* As many buckets as pages, at least; false: they would take more than the shard may have. */
+/* Grow to at least as many buckets as pages; false: the shard's limit does not allow it. */
 static bool grow_buckets(struct pages_shard *s, uint64_t limit_bytes)
 {
     if (s->n < s->n_buckets)
@@ -199,7 +200,7 @@ static bool insert(struct pages_shard *s, uint64_t limit_bytes, struct sto_page 
     struct sto_page **at = &s->buckets[hash & (s->n_buckets - 1)];
     page->next = *at;
     *at = page;
-    page->right = s->hand ? s->hand : page; /* behind the hand: it comes last */
+    page->right = s->hand ? s->hand : page; /* just behind the hand, which reaches it last */
     page->left = s->hand ? s->hand->left : page;
     page->left->right = page;
     page->right->left = page;

@@ -1,15 +1,17 @@
 /*
- * recover.c - opening after any kind of end: files by the manifest, memstores by replaying the logs.
+ * recover.c - opens a store, whether or not it was closed: files from the manifest, memstores by replaying
+ * the logs.
  *
  * Threads    before any other thread runs
  * Invariant  replay puts the operations of a generation into a memstore of that generation, so that the order
- * of writes is what it was
+ *            of writes
+ *            is preserved
  */
 #include "base/log.h"
 #include "base/time.h"
 #include "storage/engine/engine_int.h"
 
-/* Replay at work: memstores by generation, ascending. */
+/* State of a replay: memstores by generation, ascending. */
 struct replay {
     struct sto_engine *e;
     struct sto_mem **mems;
@@ -59,14 +61,15 @@ int sto_recover__wal(struct sto_engine *e, struct ts_error *err)
     int rc = sto_wal_replay(e->fs, e->wal_dir, state->flushed_gen, &ops, &r, e->opts.read_only, &found, err);
     if (rc == 0) {
         sto_version__edit(e, NULL, 0, NULL, 0, 0, r.mems, r.n);
-        size_t bytes = 0; /* of generations that wait for a flush, as after a failed one */
+        size_t bytes = 0; /* of generations that wait for a flush, for instance after a failed one */
         for (size_t i = 0; i < r.n; i++)
             bytes += sto_mem_bytes(r.mems[i]);
         atomic_store_explicit(&e->frozen_bytes, bytes, memory_order_relaxed);
-        if (r.n) /* nobody knows how old they were: their age counts from here */
+        if (r.n) /* their age is not known; it counts from now on */
             atomic_store_explicit(&e->frozen_born_ms, ts_clock_mono_ns() / 1000000, memory_order_relaxed);
-        e->flush_wanted = bytes > e->opts.memstore_bytes /
-                                      2; /* else crash after crash would gather more; no thread runs yet */
+        e->flush_wanted =
+            bytes > e->opts.memstore_bytes / 2; /* otherwise repeated crashes would accumulate more; no other
+                                          * thread runs yet */
         uint64_t gen = found.max_gen > state->flushed_gen ? found.max_gen : state->flushed_gen;
         atomic_store_explicit(&e->gen, gen + 1, memory_order_relaxed);
         e->run = (found.max_run > state->run ? found.max_run : state->run) + 1;

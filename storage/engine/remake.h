@@ -1,11 +1,11 @@
 /*
- * remake.h - files that are damaged but not lost: what is damaged can be made from the rest.
+ * remake.h - rewrites files that are damaged without loss of points.
  *
- * Summaries, the index, the bitmap of series and the footer of a sorted file say nothing that its rows and the
- * manifest do not say. If all rows and tombstones can be read, they are written to a new pair of files, which
- * takes the place of the damaged one.
+ * Summaries, the index, the bitmap of series and the footer of a sorted file can be computed from its rows
+ * and the manifest. If all rows and tombstones can be read, they are written to a new pair of files, which
+ * replaces the damaged one.
  *
- * Threads    at the opening, or with compact_mu held
+ * Threads    while the store opens, or with compact_mu held
  * Not here   what to do when rows are lost (storage/fsck.h)
  */
 #ifndef STORAGE_ENGINE_REMAKE_H

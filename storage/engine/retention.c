@@ -1,15 +1,17 @@
 /*
- * retention.c - files that hold nothing but expired points go.
+ * retention.c - removes files that hold nothing but expired points.
  *
- * What is expired is in no answer from the second on in which it expires: snapshots begin at the present time less
- * retention_days (store.c). Space follows here, an hour later. Before a file goes, the manifest says up to which time
- * points are gone for good, and in which generations; so nothing that a dropped file had overwritten or deleted comes
- * back from older ones, whatever clock or configuration say later. What was put after that is newer, and not concerned.
+ * No answer contains a point from the second on in which it expires: snapshots begin at the present time less
+ * retention_days (store.c). Files are removed an hour later. Before that, the manifest records up to which
+ * time points are removed for good, and in which generations. So nothing that a removed file had overwritten
+ * or deleted reappears from older files, whatever the clock or the configuration say later. Points that are
+ * put after that are of a newer generation and are not affected.
  *
  * Format     docs/FORMAT.md, "Retention"
  * Threads    retention.h
- * Invariant  the cutoff concerns generations of files alone, never a memstore; its time moves back only when no file
- *            has points left that it cuts off
+ * Invariant  the cutoff concerns generations of files alone, never a memstore; its time moves back only when
+ *            no file has
+ *            points left that it cuts off
  */
 #include "storage/engine/retention.h"
 
@@ -22,7 +24,7 @@
 #include "storage/engine/output.h"
 #include "storage/engine/reserve.h"
 
-#define LAG_MS  TS_HOUR_MS     /* space follows so much later */
+#define LAG_MS  TS_HOUR_MS     /* files are removed this long after their points expired */
 #define JUMP_MS (10 * 60000ll) /* wall and monotonic clock differ by more than this: the wall clock was set */
 #define HOLD_MS (7 * TS_DAY_MS) /* nothing is removed for as long as the clock jumped, at most this long */
 #define SAVE_MS TS_HOUR_MS      /* the clock is written down so often */
@@ -84,7 +86,7 @@ int sto_retention_read(const struct ts_fs *fs, const char *dir, struct sto_reten
     return rc;
 }
 
-/* What is known now, and this cutoff, to the file. */
+/* Write the present state of the clock, and this cutoff, to the file. */
 static void save(struct sto_engine *e, int64_t cutoff_ms, uint64_t cutoff_gen)
 {
     static struct ts_log_limit limit;
@@ -103,19 +105,19 @@ static void save(struct sto_engine *e, int64_t cutoff_ms, uint64_t cutoff_gen)
     char *path = ts_fs_join(e->dir, STO_RETENTION_NAME);
     if (ts_fs_write_atomic(e->fs, path, b, sizeof b, &why) < 0)
         ts_log_limited(&limit, TS_LOG_WARN, "retention goes on without its file: %s", why.text);
-    e->clock.saved_ms = now; /* also if it failed: the next try is an hour later */
+    e->clock.saved_ms = now; /* also after a failure: the next attempt is an hour later */
     ts_free(path);
 }
 
 /* --- the clock --- */
 
-/* The wall clock went so far beside the steady one. */
+/* Note that the wall clock moved by jump_ms relative to the monotonic one. */
 static void note_jump(struct sto_clock *c, int64_t jump_ms, int64_t now_ms)
 {
     if (jump_ms < 0) {
         c->ahead_ms -= smaller(-jump_ms, c->ahead_ms);
         if (c->ahead_ms <= JUMP_MS)
-            c->hold_until_ms = INT64_MIN; /* it is back where it was */
+            c->hold_until_ms = INT64_MIN; /* the clock is back where it was */
         return;
     }
     int64_t until = now_ms + smaller(jump_ms, HOLD_MS);
@@ -125,7 +127,8 @@ static void note_jump(struct sto_clock *c, int64_t jump_ms, int64_t now_ms)
            (long long)(jump_ms / 1000), (long long)((c->hold_until_ms - now_ms) / 1000));
 }
 
-/* May files be removed by the present time of the clock? Small steps add up until they are a jump. */
+/* May files be removed by the present time of the clock? Small steps are added up until they amount to a
+ * jump. */
 static bool is_trusted(struct sto_clock *c, int64_t wall_ms, int64_t now_ms)
 {
     int64_t jump = (wall_ms - c->wall_ms) - (now_ms - c->mono_ms);
@@ -140,8 +143,8 @@ static bool is_trusted(struct sto_clock *c, int64_t wall_ms, int64_t now_ms)
     return true;
 }
 
-/* How far the clock may have jumped if nothing says what it said before: the newest point of a store that is written to
- * is hardly older than a day. Else it may be any time. */
+/* Estimate how far the clock may have jumped if its former time is not known: the newest point of a store
+ * in use is hardly older than a day. In other cases it may be any distance. */
 static int64_t jump_of_unknown(const struct sto_engine *e, int64_t wall_ms)
 {
     int64_t newest_ms = INT64_MIN;
@@ -199,7 +202,7 @@ static bool is_cut_off(const struct sto_version *v, const struct sto_sst_info *f
     return f->gen_hi < v->cutoff_gen && is_expired(f, v->cutoff_ms);
 }
 
-/* Has a file that stays points that the cutoff conceals? */
+/* Does a file that stays have points that the cutoff hides? */
 static bool is_needed(const struct sto_version *v)
 {
     for (size_t i = 0; i < v->n_ssts; i++) {
@@ -210,11 +213,12 @@ static bool is_needed(const struct sto_version *v)
     return false;
 }
 
-/* Files that go, and the cutoff that must be in force when they are gone. Returns their number. */
+/* Choose the files to remove, and the cutoff that must be in force when they are removed. Returns their
+ * number. */
 static size_t choose(const struct sto_version *v, int64_t before_ms, uint64_t *gone, struct sto_output *out)
 {
-    /* The clock was set back, or retention is longer than it was: one cutoff can't say both. Until the old one is of no
-     * use any more, no file goes that it does not concern. */
+    /* The clock was set back, or retention was extended: one cutoff can't express both. As long as the old
+     * cutoff is needed, only files that it covers are removed. */
     bool stays = v->cutoff_gen && before_ms < v->cutoff_ms && is_needed(v);
     uint64_t gen = v->cutoff_gen ? v->cutoff_gen : 1;
     size_t n = 0, n_new = 0;
@@ -231,7 +235,7 @@ static size_t choose(const struct sto_version *v, int64_t before_ms, uint64_t *g
     return n;
 }
 
-/* On a full disk the edit that drops files takes the reserve's room: the files give more back. */
+/* On a full disk the edit that removes files uses the space of the reserve; the files free more than that. */
 static int drop_files(struct sto_engine *e, struct sto_output *none, const uint64_t *gone, size_t n,
                       struct ts_error *err)
 {

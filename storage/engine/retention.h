@@ -1,11 +1,12 @@
 /*
- * retention.h - what retention has dropped for good, and whether the clock that says so is trusted.
+ * retention.h - what retention has removed for good, and whether the clock that decides it is trusted.
  *
- * DIR/RETENTION says once more what the manifest says of the cutoff, for a repair that finds no manifest, and what the
- * clocks said, so that a start with a wrong clock removes nothing. Retention works without it: it is written as well as
- * possible.
+ * DIR/RETENTION repeats the cutoff of the manifest, for a repair that finds no manifest, and stores the time
+ * of the clocks, so that a start with a wrong clock removes nothing. Retention works without this file;
+ * errors of writing it are ignored.
  *
- * Threads    the compact thread, or a caller that waits (compact_mu); begin and end while nobody else is there
+ * Threads    the compact thread, or a caller that waits (compact_mu); begin and end while no other thread
+ *            runs
  */
 #ifndef STORAGE_ENGINE_RETENTION_H
 #define STORAGE_ENGINE_RETENTION_H
@@ -15,13 +16,13 @@
 #define STO_RETENTION_NAME "RETENTION"
 
 struct sto_engine;
-/* What DIR/RETENTION says. */
+/* Contents of DIR/RETENTION. */
 struct sto_retention {
-    int64_t cutoff_ms;   /* points before it are gone for good, */
-    uint64_t cutoff_gen; /* as far as they are of generations below; 0 = none are */
+    int64_t cutoff_ms;   /* points before it are removed for good, */
+    uint64_t cutoff_gen; /* provided they are of generations below this one; 0 = none are */
     int64_t wall_ms;     /* wall clock when this was written */
-    int64_t hold_ms;     /* nothing is removed for so long; 0 = the clock is trusted */
-    int64_t ahead_ms;    /* sum of the jumps forward less those backward, while it is not */
+    int64_t hold_ms;     /* no file is removed for this long; 0 = the clock is trusted */
+    int64_t ahead_ms;    /* sum of the jumps forward less those backward, while the clock is not trusted */
 };
 /**
  * Read DIR/RETENTION.
@@ -31,11 +32,11 @@ struct sto_retention {
 int sto_retention_read(const struct ts_fs *fs, const char *dir, struct sto_retention *out,
                        struct ts_error *err);
 
-/** The store opens; its manifest was read. Is the clock where it was? */
+/** Called when the store opens, after the manifest was read: check whether the clock has jumped. */
 void sto_retention__begin(struct sto_engine *e);
-/** Drop files that hold nothing but what is expired. compact_mu held. Errors as sto_output__commit. */
+/** Remove files that hold nothing but expired points. compact_mu held. Errors as sto_output__commit. */
 int sto_retention__drop(struct sto_engine *e, struct ts_error *err);
-/** The store is closed: write down what the clock says. */
+/** Called when the store closes: save the time of the clocks. */
 void sto_retention__end(struct sto_engine *e);
 
 #endif

@@ -10,13 +10,13 @@
 
 #include "storage/point.h"
 
-/* How shards are spread over owners, ready for computing. */
+/* How shards are distributed among owners, with precomputed factors. */
 struct sto_slots {
     uint32_t n_own_shards; /* shards of an owner, rounded up */
     uint64_t owners_part;  /* 2^32 / owners, rounded up: multiplies instead of dividing */
 };
 
-/** For a store of so many shards, at least 1; shard mod n_owners owns a series. */
+/** For a store with so many shards, at least 1; owner (shard mod n_owners) owns a series. */
 static inline struct sto_slots sto_slots_of(uint32_t n_shards, uint32_t n_owners)
 {
     return (struct sto_slots){.n_own_shards = (n_shards + n_owners - 1) / n_owners,

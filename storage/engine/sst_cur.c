@@ -1,8 +1,8 @@
 /*
- * sst_cur.c - walks the rows of a sorted file.
+ * sst_cur.c - iterates over the rows of a sorted file.
  *
- * A row longer than a block lies in pieces of the same key behind each other, in one block or several. The
- * cursor stands on the first piece; cells joins them.
+ * A row longer than a block is stored as adjacent pieces of the same key, in one block or several. The cursor
+ * stands on the first piece; cells joins them.
  *
  * Threads    a cursor belongs to one thread
  * Not here   opening files (sst_read.c), what is in a block (codecs/)
@@ -18,7 +18,7 @@
 #define NO_BLOCK   UINT32_MAX
 #define PAGE_BYTES (sizeof(struct sto_page) + STO_PAGE_BLOCKS * sizeof(struct sto_sst_block))
 
-/* A row: block and number in it. */
+/* Position of a row: its block and its number in the block. */
 struct place {
     uint32_t block, row;
 };
@@ -26,7 +26,7 @@ struct place {
 struct sto_sst_cur {
     struct sto_sst *sst;           /* one reference */
     const struct sto_sst__file *f; /* the file it walks */
-    enum sto_sst_what what;        /* it reads */
+    enum sto_sst_what what;        /* what it reads */
     struct sto_sst_share *share;   /* of all cursors of the scan; may be NULL */
     struct sto_dec *dec;           /* points, while a block is open; else NULL */
     struct sto_sums_dec *sums;     /* summaries, likewise */
@@ -81,7 +81,7 @@ bool sto_sst_cur_is_open(const struct sto_sst_cur *cur)
     return cur && (cur->dec || cur->sums);
 }
 
-/* Cells that count in the tally away. */
+/* Release cells that the tally counts. */
 static void release_cells(struct sto_sst_cur *cur, struct sto_cells *c)
 {
     ts_tally_give(tally_of(cur), sto_cells_bytes(c));
@@ -142,7 +142,7 @@ static uint32_t n_blocks(const struct sto_sst_cur *cur)
     return cur->index.x->n_blocks;
 }
 
-/* The entry of block i to cur->hit. */
+/* Read the entry of block i into cur->hit. */
 static int look_up(struct sto_sst_cur *cur, uint32_t i, struct ts_error *err)
 {
     if (cur->has_hit && cur->hit.i == i)
@@ -153,7 +153,8 @@ static int look_up(struct sto_sst_cur *cur, uint32_t i, struct ts_error *err)
     return sto_sst__index_failed(cur->sst, cur->f, rc, err);
 }
 
-/* The block loaded last can't be used: what is in it, by the index. The cause is dropped: who reads this needs to know what to do. */
+/* Set err to say which rows the damaged block holds, according to the index, and what to do. The cause is
+ * dropped, since the reader of this message needs the remedy. */
 static int damaged(const struct sto_sst_cur *cur, struct ts_error *err)
 {
     const struct sto_sst_block *b = &cur->block;
@@ -171,7 +172,7 @@ static int damaged(const struct sto_sst_cur *cur, struct ts_error *err)
                         from.day, from.hour, to.year, to.month, to.day, to.hour);
 }
 
-/* After a refusal of memory: true if others made room, so that it can be tried again. */
+/* After memory was refused: true if other cursors released some, so that the call can be repeated. */
 static bool make_room(struct sto_sst_cur *cur, int rc)
 {
     if (!cur->share)
@@ -182,7 +183,7 @@ static bool make_room(struct sto_sst_cur *cur, int rc)
     return false;
 }
 
-/* Room for the bytes of a block, and somebody who can read it. */
+/* Make room for the bytes of a block, and create its decoder. */
 static int reserve_block(struct sto_sst_cur *cur, uint32_t len, struct ts_error *err)
 {
     if (len > cur->cap) {
@@ -211,7 +212,7 @@ static int read_block(struct sto_sst_cur *cur, const struct sto_sst_block *b, st
     return cur->dec ? sto_dec_open(cur->dec, bytes, err) : sto_sums_dec_open(cur->sums, bytes, err);
 }
 
-/* Open block i, unless it is. */
+/* Load block i, unless it is loaded. */
 static int load(struct sto_sst_cur *cur, uint32_t i, struct ts_error *err)
 {
     if (cur->loaded == i)
@@ -235,7 +236,7 @@ static int load(struct sto_sst_cur *cur, uint32_t i, struct ts_error *err)
     return 0;
 }
 
-/* Stand on a row of the loaded block. */
+/* Move to a row of the loaded block. */
 static int stand(struct sto_sst_cur *cur, uint32_t row)
 {
     cur->at = (struct place){cur->loaded, row};
@@ -255,7 +256,8 @@ static int stand_at_end(struct sto_sst_cur *cur)
     return 0;
 }
 
-/* The first block whose last key is not below key, to cur->hit: 1, 0 = there is none, < 0. */
+/* Find the first block whose last key is not below key and put its entry into cur->hit: 1, 0 = there is
+ * none, < 0. */
 static int find_block(struct sto_sst_cur *cur, const struct sto_key *key, struct ts_error *err)
 {
     const struct sto_index_hit *hit = &cur->hit;
@@ -290,7 +292,7 @@ int sto_sst_cur_seek(struct sto_sst_cur *cur, const struct sto_key *key, struct 
     return stand(cur, lo); /* lo is a row: the block's last key is not below key */
 }
 
-/* Where the first row behind the pieces of the current one begins; row = n_rows stands for the next block. */
+/* Find where the first row after the pieces of the current one begins; row = n_rows means the next block. */
 static int find_end(struct sto_sst_cur *cur, struct place *out, struct ts_error *err)
 {
     struct place p = cur->at;
@@ -329,7 +331,7 @@ const struct sto_key *sto_sst_cur_key(const struct sto_sst_cur *cur)
     return &cur->key;
 }
 
-/* Room for n cells, which count in the tally. */
+/* Make room for n cells, which the tally counts. */
 static int reserve_cells(struct sto_sst_cur *cur, struct sto_cells *c, uint32_t n, struct ts_error *err)
 {
     uint64_t more = sto_cells_growth(c, n);
@@ -342,7 +344,7 @@ static int reserve_cells(struct sto_sst_cur *cur, struct sto_cells *c, uint32_t 
     return 0;
 }
 
-/* Put cur->piece behind cur->cells. */
+/* Append cur->piece to cur->cells. */
 static int join(struct sto_sst_cur *cur, struct ts_error *err)
 {
     struct sto_cells *all = &cur->cells, *p = &cur->piece;

@@ -36,7 +36,7 @@ enum footer_off {
     F_BITMAP_CRC = 112,
     F_INDEX_CRC = 116,
     F_KIND = 120,
-    F_FAMILY = 124, /* 0: points as they were put; others are not made yet */
+    F_FAMILY = 124, /* 0: points as they were put; no other family exists yet */
     F_MADE_MS = 128,
     F_CARRIED_GEN = 136,
     F_VERSION = 144,
@@ -46,7 +46,8 @@ enum footer_off {
 _Static_assert(F_MAGIC + 8 == STO_SST_FOOTER_BYTES, "docs/FORMAT.md, Footer");
 
 #define NAME_DIGITS_MAX                                                                                      \
-    12 /* of a file's number: more are never given out, and numbers above such a name would run out */
+    12 /* length of a file number: a store never uses longer ones, and numbers above such a name would be
+        * used up */
 
 char *sto_sst__path(const char *dir, uint64_t file_no, enum sto_sst_kind kind)
 {
@@ -149,7 +150,7 @@ int sto_sst__get_footer(const uint8_t *p, uint64_t file_bytes, const char *what,
         .n_rows = ts_ld64(p + F_N_ROWS),
         .n_tombs = ts_ld64(p + F_N_TOMBS),
     };
-    /* an entry of the index takes ten bytes or more, a tombstone four */
+    /* an entry of the index takes at least ten bytes, a tombstone four */
     if (f->tombs_off < STO_SST_HEADER_BYTES || f->bitmap_off < f->tombs_off || f->index_off < f->bitmap_off ||
         at < f->index_off || f->n_blocks > (at - f->index_off) / 10 ||
         f->info.n_tombs > (f->bitmap_off - f->tombs_off) / 4)
@@ -165,7 +166,7 @@ static uint8_t *room(struct ts_buf *b, size_t n)
     return (uint8_t *)p;
 }
 
-/* A key as its distance from the one before. */
+/* Encode a key as its difference from the previous one. */
 static uint8_t *put_key(uint8_t *p, const struct sto_key *before, const struct sto_key *key)
 {
     bool same_metric = key->metric == before->metric;

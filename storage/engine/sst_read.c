@@ -1,9 +1,10 @@
 /*
- * sst_read.c - open sorted files: what is read once, and who holds them.
+ * sst_read.c - opens sorted files and counts references to them.
  *
  * Format     docs/FORMAT.md "Sorted file"
- * Threads    an open sst is immutable but for its count of references, its doom, and what is found damaged; any thread may
- *            read it
+ * Threads    an open sst is immutable except for its reference count, the mark to unlink it, and the marks of
+ *            damage;
+ *            any thread may read it
  * Not here   walking rows (sst_cur.c), its index (index.c)
  */
 #include <inttypes.h>
@@ -28,7 +29,7 @@ static int read_exactly(struct sto_sst *sst, const struct sto_sst__file *f, void
     return 0;
 }
 
-/* A section in memory of its own (at least one byte, ts_free it), checksum checked. */
+/* Read a section into memory of its own (at least one byte, free it with ts_free) and check its checksum. */
 static int read_section(struct sto_sst *sst, const struct sto_sst__file *f, uint64_t off, uint64_t end,
                         uint32_t crc, struct ts_slice *out, struct ts_error *err)
 {
@@ -77,7 +78,7 @@ static int read_bitmap(struct sto_sst *sst, const struct sto_sst_footer *foot, s
     return 0;
 }
 
-/* Header and footer of one of the two files, against what the manifest says. */
+/* Read header and footer of one of the two files and compare them with the manifest. */
 static int open_file(struct sto_sst *sst, struct sto_sst__file *f, enum sto_sst_kind kind, uint64_t bytes,
                      struct sto_sst_footer *out_foot, struct ts_error *err)
 {
@@ -109,7 +110,8 @@ static void close_file(struct sto_sst *sst, struct sto_sst__file *f)
     f->file = NULL;
 }
 
-/* Summaries that are damaged or missing are done without: all that they say stands in the points. */
+/* A file whose summaries are damaged or missing is read without them: the points hold the same
+ * information. */
 static int open_sums(struct sto_sst *sst, struct ts_error *err)
 {
     struct sto_sst_footer foot;
@@ -202,7 +204,8 @@ struct sto_sst *sto_sst_new_broken(const struct ts_fs *fs, const char *dir, cons
 
 bool sto_sst_has_sums(const struct sto_sst *sst)
 {
-    return sst->s.file && !atomic_load_explicit(&sst->sums_lost, memory_order_relaxed); /* a hint, no order */
+    return sst->s.file && !atomic_load_explicit(&sst->sums_lost, memory_order_relaxed); /* a hint; needs no
+                                                                                         * order */
 }
 
 bool sto_sst_needs_remake(const struct sto_sst *sst)
@@ -230,7 +233,7 @@ const char *sto_sst_broken(const struct sto_sst *sst)
 
 bool sto_sst_has_lost_index(const struct sto_sst *sst)
 {
-    return atomic_load_explicit(&sst->index_lost, memory_order_relaxed); /* a hint, no order */
+    return atomic_load_explicit(&sst->index_lost, memory_order_relaxed); /* a hint; needs no order */
 }
 
 int sto_sst__index_failed(struct sto_sst *sst, const struct sto_sst__file *f, int rc, struct ts_error *err)
@@ -265,7 +268,7 @@ int sto_sst_check_index(struct sto_sst *sst, struct ts_error *err)
 
 struct sto_sst *sto_sst_ref(struct sto_sst *sst)
 {
-    /* relaxed: who calls has a reference already, so nothing needs to become visible */
+    /* relaxed: the caller already has a reference, so nothing needs to become visible */
     atomic_fetch_add_explicit(&sst->refs, 1, memory_order_relaxed);
     return sst;
 }
@@ -274,7 +277,8 @@ void sto_sst_unref(struct sto_sst *sst)
 {
     if (!sst)
         return;
-    /* acq_rel: all that others did with the sst, sto_sst_doom too, comes before freeing it */
+    /* acq_rel: everything that other threads did with the sst, also sto_sst_doom, happens before it is
+     * freed */
     if (atomic_fetch_sub_explicit(&sst->refs, 1, memory_order_acq_rel) == 1)
         sst_free(sst, atomic_load_explicit(&sst->doomed, memory_order_relaxed));
 }

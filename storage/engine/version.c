@@ -1,11 +1,14 @@
 /*
- * version.c - immutable sets of files and memstores: what a query pins.
+ * version.c - immutable sets of files and memstores, which queries pin.
  *
- * Threads    any; version_mu is held for copying a pointer or counting a reference, never across I/O or a pass over the
- *            files. Editors, one at a time (edit_mu), make the next version outside of it. A version that a reader was the
- *            last to let go is released by the flush thread: unlinking a large file takes long
- * Invariant  each point of a generation is in exactly one version member: the memstores of a generation leave
- *            in the same change that brings its files
+ * Threads    any; version_mu is held to copy a pointer or count a reference, never across I/O or a pass over
+ *            the files.
+ *            Editors, one at a time (edit_mu), make the next version without holding it. If a reader held the
+ *            last
+ *            reference of a version, the flush thread releases it: unlinking a large file takes long
+ * Invariant  each point of a generation is in exactly one member of a version: the edit that adds the files
+ *            of a
+ *            generation also removes its memstores
  */
 #include "storage/engine/engine_int.h"
 
@@ -95,14 +98,15 @@ int sto_version__edit(struct sto_engine *e, struct sto_sst *const *add, size_t n
                       size_t n_remove, uint64_t flushed_gen, struct sto_mem *const *add_mems,
                       size_t n_add_mems)
 {
-    /* Copy and publish under edit_mu: two editors (flush, compaction) must not lose each other's change. */
+    /* Copy and publish under edit_mu: neither of two editors (flush, compaction) may lose the other's
+     * change. */
     uint64_t *gone = ts_xcalloc(n_remove + 1, sizeof *gone);
     if (n_remove) {
         memcpy(gone, remove, n_remove * sizeof *gone);
         qsort(gone, n_remove, sizeof *gone, cmp_no);
     }
     pthread_mutex_lock(&e->edit_mu);
-    struct sto_version *old = e->version; /* nobody else changes it */
+    struct sto_version *old = e->version; /* no other thread changes it */
     struct sto_version *v = sto_version__new(old->n_ssts + n_add, old->n_mems + n_add_mems);
     for (size_t i = 0; i < old->n_ssts; i++)
         if (!bsearch(&sto_sst_info(old->ssts[i])->file_no, gone, n_remove, sizeof *gone, cmp_no))

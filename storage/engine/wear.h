@@ -1,9 +1,9 @@
 /*
- * wear.h - what deletes have taken from files that were written before, so that the space follows.
+ * wear.h - how much of older files deletes have removed, so that their space is freed.
  *
- * Every merge leaves out what tombstones delete. A file that nothing else merges, since its window has settled, is
- * written once more by itself when about a quarter of its points is deleted, or 30 days after the first delete that
- * concerns it. A tombstone that concerns no file any more goes.
+ * Every merge leaves out what tombstones delete. A file that no other merge touches, since its window has
+ * settled, is rewritten on its own when about a quarter of its points is deleted, or 30 days after the first
+ * delete that concerns it. A tombstone that concerns no file any more is dropped.
  *
  * Threads    compact_mu held
  * Cost       each tombstone is compared once with each file that is older; then a look at each file
@@ -14,11 +14,12 @@
 
 #include "storage/engine/engine_int.h"
 
-/** Bring what is known of the files of v up to date. out: for each of v->ssts. */
+/** Update what is known of the files of v. out: for each of v->ssts. */
 void sto_wear_look(const struct sto_version *v, struct sto_pick_wear *out);
-/** Generation of the newest tombstone in the files of v; a merge of files of v carries out all up to it. 0 = there is none. */
+/** Generation of the newest tombstone in the files of v; a merge of files of v applies all up to it. 0 =
+ * there is none. */
 uint64_t sto_wear_tomb_gen(const struct sto_version *v);
-/** May points that t deletes be left in a file, of those that were written without heeding it? */
+/** May a file hold points that t deletes, since they were written without applying it? */
 bool sto_wear_concerns(struct sto_sst *sst, const struct sto_tomb *t);
 
 #endif

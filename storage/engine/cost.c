@@ -1,8 +1,9 @@
 /*
- * cost.c - blocks, rows and bytes of a scan from indexes alone.
+ * cost.c - estimates blocks, rows and bytes of a scan from indexes alone.
  *
  * Threads    see cost.h
- * Not here   the rules by which a scan chooses its sources and summaries (merge_src.c, merge.c): they are followed here
+ * Not here   the rules by which a scan chooses its sources and summaries (merge_src.c, merge.c), which this
+ *            file follows
  */
 #include "storage/engine/cost.h"
 
@@ -23,7 +24,7 @@ struct stretch {
     int32_t lo, hi;
 };
 
-/* Blocks of a file; asked for in the order of keys, each is counted once. */
+/* Counts the blocks of a file; looked up in the order of keys, each is counted once. */
 struct block_count {
     struct sto_sst *sst;           /* the pair, and */
     struct sto_sst__file *f;       /* the file of it */
@@ -42,7 +43,7 @@ static int one_or_error(int rc)
     return rc < 0 ? rc : 1;
 }
 
-/* Blocks with rows of a series in a stretch of hours. */
+/* Count blocks with rows of a series in a range of hours. */
 static int count_blocks(struct block_count *c, uint32_t metric, uint32_t series, const struct stretch *s,
                         struct ts_error *err)
 {
@@ -69,7 +70,8 @@ static bool is_whole(const struct cost_scan *scan, int64_t hour)
            scan->spec->to_ms >= lo + TS_HOUR_MS - 1;
 }
 
-/* The stretches of lo..hi that no summary may answer; *out_whole: the hours one may. All as one if they are many. */
+/* Find the ranges of lo..hi that no summary may answer; *out_whole: the hours that one may answer. Many
+ * ranges are treated as one. */
 static size_t points_only(const struct cost_scan *scan, struct stretch all, struct stretch *out,
                           uint64_t *out_whole)
 {
@@ -90,7 +92,7 @@ static size_t points_only(const struct cost_scan *scan, struct stretch all, stru
     return n;
 }
 
-/* Rows and points: a file tells how many it holds, its blocks which part is looked at. */
+/* Estimate rows and points: a file states how many it holds, its blocks show which share is read. */
 static void guess_rows(const struct sto_sst *sst, const struct stretch *all, uint64_t part_bytes,
                        uint64_t n_whole, struct sto_scan_cost *c)
 {
@@ -109,7 +111,8 @@ static void guess_rows(const struct sto_sst *sst, const struct stretch *all, uin
                    0.5);
 }
 
-/* The blocks of all series: those with points of the scan, with summaries, and with points that no summary may answer. */
+/* Counts the blocks of all series: those with points of the scan, with summaries, and with points that no
+ * summary may answer. */
 struct file_count {
     struct block_count points, sums, wanted;
 };

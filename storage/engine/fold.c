@@ -1,9 +1,10 @@
 /*
- * fold.c - operations on one row become sorted cells: stable sort by offset, then one pass.
+ * fold.c - turns operations on one row into sorted cells: a stable sort by offset, then one pass.
  *
  * Threads    pure functions
- * Invariant  no input makes it quadratic: a time written a million times and a million deletes are sorted and
- *            painted once
+ * Invariant  no input makes it quadratic: a time written a million times and a million deletes are sorted,
+ *            and each cell
+ *            is marked as deleted at most once
  * Not here   where operations come from (memstore_read.c), rows of several sources (merge_cells.c)
  */
 #include "storage/engine/fold.h"
@@ -13,11 +14,11 @@
 #include "base/mem.h"
 
 #define STACK_CELLS                                                                                          \
-    256 /* rows up to this need no heap; most rows of a memstore that are out of order have fewer */
+    256 /* rows of up to this many operations need no heap; most unsorted rows of a memstore have fewer */
 #define INSERTION_MAX 24 /* below, looking for order costs more */
 #define RADIX_BITS    11 /* two passes sort the 22 bits of an offset */
 #define RADIX_BUCKETS (1u << RADIX_BITS)
-#define KEY_OFF_SHIFT 32 /* a key is offset << 32 | place in order of arrival */
+#define KEY_OFF_SHIFT 32 /* a key is offset << 32 | index in order of arrival */
 
 struct ts_num sto_num_add(struct ts_num a, struct ts_num b)
 {
@@ -68,7 +69,8 @@ static void radix_pass(const uint64_t *from, uint64_t *to, uint32_t n, unsigned 
         to[at[from[i] >> shift & (RADIX_BUCKETS - 1)]++] = from[i];
 }
 
-/* a keys in keys and b keys in late, each sorted, into keys; from the end, so that no room is needed. */
+/* Merge a keys in keys and b keys in late, both sorted, into keys; from the end, so that no further memory
+ * is needed. */
 static void merge_late(uint64_t *keys, uint32_t a, const uint64_t *late, uint32_t b)
 {
     while (b > 0) {
@@ -79,9 +81,10 @@ static void merge_late(uint64_t *keys, uint32_t a, const uint64_t *late, uint32_
     }
 }
 
-/* Keys come in order of arrival, mostly that of time: the late ones are taken out, sorted by themselves (from
- * one more sender they are in order, too) and merged in. If they are many, a radix sort by offset; it is
- * stable, and that sorts whole keys: of equal offsets those that were not late came first. */
+/* Keys are in order of arrival, which is mostly the order of time: the late ones are removed, sorted
+ * separately (from a second sender they are in order, too) and merged. If there are many, a radix sort by
+ * offset follows. It is stable, and that sorts whole keys: of equal offsets, those that were not late come
+ * first. */
 static void sort_keys(uint64_t *keys, uint64_t *tmp, uint32_t n)
 {
     if (n <= INSERTION_MAX) {
@@ -122,7 +125,7 @@ static uint32_t lower_bound(const uint64_t *keys, uint32_t n, uint64_t key)
     return lo;
 }
 
-/* First place >= i that is not painted; jump[n] = n ends it. Halves paths on the way. */
+/* First index >= i that is not marked; jump[n] = n ends the search. Halves paths on the way. */
 static uint32_t find_unpainted(uint32_t *jump, uint32_t i)
 {
     while (jump[i] != i) {
@@ -132,8 +135,8 @@ static uint32_t find_unpainted(uint32_t *jump, uint32_t i)
     return i;
 }
 
-/* Drop keys that a later delete covers. The latest delete paints first; what is painted is not looked at
- * again. */
+/* Drop keys that a later delete covers. The latest delete marks first; marked keys are skipped from then
+ * on. */
 static uint32_t drop_deleted(const uint32_t *meta, const int64_t *m, uint32_t n, uint64_t *keys,
                              uint32_t n_keys)
 {
@@ -161,8 +164,8 @@ static uint32_t drop_deleted(const uint32_t *meta, const int64_t *m, uint32_t n,
     return kept;
 }
 
-/* What (meta, m) leaves on top of cell: a put replaces it, an add is summed. The newest write decides whether
- * the time counts as milliseconds. */
+/* Apply (meta, m) to a cell: a put replaces it, an add is summed. The newest write decides whether the
+ * time counts as milliseconds. */
 void sto_fold_on_top(uint32_t *cell_meta, int64_t *cell_m, uint32_t meta, int64_t m)
 {
     if (sto_meta_op(meta) == STO_OP_PUT) {

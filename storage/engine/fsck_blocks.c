@@ -1,9 +1,9 @@
 /*
  * fsck_blocks.c - one sorted file that may be damaged: header, footer, index, blocks.
  *
- * A footer that one changed bit explains, and that agrees with the manifest, is taken as it was. Without an index
- * blocks are found by their checksums: a block begins with the CRC-32C of all that follows, so its end is where
- * the running checksum says so and a decoder agrees.
+ * A footer with one changed bit is corrected if the result agrees with the manifest. Without an index, blocks
+ * are found by their checksums: a block begins with the CRC-32C of everything after it, so it may end
+ * wherever the running checksum equals that value, and it does end there if a decoder accepts it.
  *
  * Threads    one thread a walk
  * Not here   rows (fsck_file.c)
@@ -65,7 +65,7 @@ static bool agrees(const struct sto_fsck__one *f, const struct sto_sst_footer *f
                      in->max_ms == want->max_ms && in->n_tombs == (points ? want->n_tombs : 0));
 }
 
-/* One bit changed? Only believed if all that the manifest says is found. */
+/* Has one bit changed? The correction is accepted only if it agrees with the manifest in everything. */
 static bool mend_footer(struct sto_fsck__one *f, uint8_t *p)
 {
     for (unsigned bit = 0; f->w->want && bit < STO_SST_FOOTER_BYTES * 8; bit++) {
@@ -213,7 +213,7 @@ int sto_fsck__load(struct sto_fsck__one *f, uint32_t i, struct ts_error *err)
     return 0;
 }
 
-/* Length of the block that begins at p, 0 if none does. */
+/* Length of the block that begins at p, 0 if none begins there. */
 static size_t block_len(struct sto_fsck__one *f, const uint8_t *p, size_t max)
 {
     if (max < MIN_BLOCK_BYTES || p[4] != 1 || p[5] == 0)

@@ -1,8 +1,8 @@
 /*
- * fsck_file.c - a pair of sorted files that may be damaged, row by row.
+ * fsck_file.c - reads a pair of sorted files that may be damaged, row by row.
  *
  * Threads    one thread a walk
- * Invariant  a row that is told has passed the checksum of its block
+ * Invariant  a row that is reported has passed the checksum of its block
  * Not here   finding blocks (fsck_blocks.c)
  */
 #include "storage/engine/fsck_file.h"
@@ -55,7 +55,7 @@ static void sums_bad(struct pair *p, uint64_t off, const char *what)
     p->s_bad = true;
 }
 
-/* The next summary: 1, 0 at the end, TS_ECORRUPT (told), TS_ENOMEM. */
+/* Read the next summary: 1, 0 at the end, TS_ECORRUPT (damage is reported), TS_ENOMEM. */
 static int next_sum(struct pair *p, struct sto_key *key, bool *has, struct sto_summary *sum,
                     struct ts_error *err)
 {
@@ -85,7 +85,7 @@ static int next_sum(struct pair *p, struct sto_key *key, bool *has, struct sto_s
     return 1;
 }
 
-/* Does the summary of a row say what its points say? Not asked any more after the first damage: the files are
+/* Does the summary of a row agree with its points? Not checked after the first damage, since the files are
  * written anew then. */
 static int check_sum(struct pair *p, struct ts_error *err)
 {
@@ -135,7 +135,8 @@ static void copy_cells(struct sto_cells *to, const struct sto_cells *from, bool 
     to->n = at + from->n;
 }
 
-/* Rows of the block that is loaded. < 0: ENOMEM, or what was answered; TS_ECORRUPT: it makes no sense. */
+/* Report the rows of the loaded block. < 0: TS_ENOMEM, or the result of a callback; TS_ECORRUPT: its
+ * contents are invalid. */
 static int block_rows(struct pair *p, bool *out_bad, struct ts_error *err)
 {
     uint32_t n = sto_dec_n_rows(p->t.dec);
@@ -163,7 +164,7 @@ static int block_rows(struct pair *p, bool *out_bad, struct ts_error *err)
     return 0;
 }
 
-/* Tell the rows between two keys as lost, by the summaries if they can be read. */
+/* Report the rows between two keys as lost, from the summaries if they can be read. */
 static int tell_lost(struct pair *p, const struct sto_key *first, const struct sto_key *last,
                      struct ts_error *err)
 {
@@ -207,7 +208,8 @@ static int tell_lost(struct pair *p, const struct sto_key *first, const struct s
     return 0;
 }
 
-/* Where the index is lost, so are the keys of blocks that were not found: gaps between those that were. */
+/* If the index is lost, so are the keys of blocks that were not found: report the gaps between those that
+ * were. */
 static int tell_gaps(struct pair *p, struct ts_error *err)
 {
     const struct sto_sst_block *b = p->t.blocks;
@@ -300,7 +302,7 @@ static int read_bitmap(struct pair *p, struct ts_error *err)
     return 0;
 }
 
-/* Counts, times and series of a file without other damage. */
+/* Check counts, times and series of a file without other damage. */
 static void check_totals(struct pair *p)
 {
     const struct sto_fsck_file *out = p->w.out;

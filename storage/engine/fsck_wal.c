@@ -1,12 +1,14 @@
 /*
  * fsck_wal.c - reads a write-ahead log that may be damaged, record by record.
  *
- * A segment is read whole. Behind a bad record every byte is tried as the beginning of a good one: its length,
- * its type and a checksum that begins with the segment's name make a mistake unlikely (2^-32 for each try).
+ * A segment is read as a whole. After a bad record, each following byte is tried as the beginning of a valid
+ * one. Length, type and a checksum that starts from the segment's name make a false match unlikely (2^-32 for
+ * each try).
  *
  * Threads    one
- * Invariant  an operation is told only with the series it was written for: where definitions were lost, numbers
- *            that nobody defined are left out
+ * Invariant  an operation is reported only with the series it was written for: where definitions were lost,
+ *            numbers
+ *            without a definition are skipped
  */
 #include "storage/engine/fsck_wal.h"
 
@@ -28,7 +30,7 @@ struct segment {
     struct sto_wal_name name; /* as the file is called */
     struct sto_wal_head head; /* if has_head */
     bool has_head;
-    uint64_t known_bytes;       /* length stated by the segment that follows; 0 = nobody says */
+    uint64_t known_bytes;       /* length stated by the segment that follows; 0 = not known */
     const struct segment *next; /* the segment that follows and states it */
 };
 
@@ -51,7 +53,8 @@ struct reading {
     uint64_t mark_off;                /* highest good mark */
     const struct sto_series **series; /* by number; NULL = left out */
     uint32_t n_series, cap_series;
-    bool gap;               /* a record was lost: numbers of definitions that do not say theirs are unknown */
+    bool gap;               /* a record was lost: definitions that do not state their number are of unknown
+                             * number */
     int64_t from_ms, to_ms; /* times of the record before */
     struct sto_wal_def def; /* the one being read */
     struct sto_point points[OUT_POINTS];
@@ -93,7 +96,7 @@ static void damage(struct reading *r, const char *path, const char *what, bool l
     r->ops->damage(r->arg, path, what, lost);
 }
 
-/* Read the headers, and what they say of the segment before. */
+/* Read the headers, and what they state of the previous segment. */
 static int read_heads(struct reading *r, uint64_t flushed_gen, struct ts_error *err)
 {
     for (size_t i = 0; i < r->n; i++) {
@@ -142,7 +145,7 @@ static void check_chain(struct reading *r, uint64_t flushed_gen)
 
 /* --- one segment --- */
 
-/* Length of the good record at off, 0 if there is none. */
+/* Length of the valid record at off, 0 if there is none. */
 static size_t record_at(const struct reading *r, uint64_t off)
 {
     if (r->bytes - off < STO_WAL_RECORD_HEAD_BYTES + 1u)
@@ -168,7 +171,7 @@ static void give_number(struct reading *r, uint32_t number, const struct sto_ser
     r->n_series = number >= r->n_series ? number + 1 : r->n_series;
 }
 
-/* A record of definitions; all but those of the first version tell the number of the first one. */
+/* Read a record of definitions; all versions but the first state the number of the first definition. */
 static void take_series(struct reading *r, enum sto_wal_record type, const uint8_t *p, const uint8_t *end)
 {
     uint64_t number = r->n_series;
@@ -199,7 +202,7 @@ static int take_points(struct reading *r, const uint8_t *p, const uint8_t *end, 
     struct sto_wal_ctx ctx = STO_WAL_CTX_INIT;
     r->from_ms = INT64_MAX;
     r->to_ms = INT64_MIN;
-    if (r->gap) /* numbers that were defined in what is lost: their operations are left out */
+    if (r->gap) /* numbers that a lost record defined: their operations are skipped */
         give_number(r, BLANK_SERIES, NULL);
     while (p < end) {
         size_t n, n_skipped;
@@ -241,13 +244,14 @@ static int take_record(struct reading *r, uint64_t off, size_t n, struct ts_erro
     }
 }
 
-/* A place that can't be read; what it is, is known at the end of the segment. */
+/* A range that can't be read; only the end of the segment shows whether it is torn or damaged. */
 struct hole {
     uint64_t off, n;
     int64_t from_ms, to_ms;
 };
 
-/* Does the segment that follows say that all of this one was on disk: is it of an old version, or has it a mark? */
+/* Does the segment that follows prove that all of this one was on disk: is it of an old version, or has it
+ * a mark? */
 static bool is_known(const struct reading *r)
 {
     const struct segment *next = r->seg->next;
@@ -274,7 +278,8 @@ static void tell_hole(struct reading *r, const struct hole *h, bool good_behind)
     uint64_t safe = known && r->seg->known_bytes > r->mark_off ? r->seg->known_bytes : r->mark_off;
     bool torn = h->off >= safe;
     r->out->damaged |= !torn;
-    r->out->beyond_torn |= torn && (good_behind || below); /* opening the store leaves out the next segment */
+    r->out->beyond_torn |= torn && (good_behind || below); /* opening the store would ignore the next
+                                                            * segment */
     r->ops->bad(r->arg, r->path, h->off, h->n, torn, h->from_ms, h->to_ms);
 }
 

@@ -1,5 +1,5 @@
 /*
- * lost.c - has the manifest lost what it once said?
+ * lost.c - has the manifest lost edits that it once had?
  *
  * Threads    one
  */
@@ -38,7 +38,7 @@ bool sto_lost__all(const struct ts_fs *fs, const char *dir, const struct sto_man
 
 /* --- later edits --- */
 
-/* The folder of sorted files being compared with the manifest. */
+/* A comparison of the folder of sorted files with the manifest. */
 struct compare {
     const struct ts_fs *fs;
     const struct sto_manifest_state *state;
@@ -47,7 +47,7 @@ struct compare {
     struct ts_error *err;      /* of the caller */
 };
 
-/* What the footer of a sorted file says of it. 1, 0: it is not whole, < 0. */
+/* Read the footer of a sorted file. 1, 0: the file is not complete, < 0. */
 static int read_info(const struct compare *c, uint64_t file_no, struct sto_sst_info *out)
 {
     char *path = sto_sst__path(c->files_dir, file_no, STO_SST_KIND_POINTS);
@@ -79,7 +79,7 @@ static bool may_replace(const struct sto_sst_info *new, const struct sto_sst_inf
            old->max_ms >= new->min_ms;
 }
 
-/* 1: this file, which is not named, was once. */
+/* Was this file, which the manifest does not list, once listed? 1, 0, < 0. */
 static int was_named(const struct compare *c, const struct sto_sst_info *info)
 {
     if (info->gen_hi > c->state->flushed_gen) {
@@ -96,7 +96,7 @@ static int was_named(const struct compare *c, const struct sto_sst_info *info)
         int rc = ts_fs_exists(c->fs, path, c->err);
         ts_free(path);
         if (rc != 0)
-            return rc < 0 ? rc : 0; /* a merge that was not done, or not of this file */
+            return rc < 0 ? rc : 0; /* a merge that was not completed, or not of this file */
         any_gone = true;
     }
     return any_gone;

@@ -38,7 +38,8 @@ roaring_bitmap_t *sto_engine_used(struct sto_engine *e)
 
 int sto_engine_turned(struct sto_engine *e, struct ts_error *err)
 {
-    /* A worker answers the first in a turn, before which it has sent all its open batches; the second comes behind these. */
+    /* A worker answers the first wait in a turn before which it has sent all its open batches; the second
+     * wait is queued after these. */
     TS_TRY(sto_engine_wait(e, false, err));
     return sto_engine_wait(e, false, err);
 }

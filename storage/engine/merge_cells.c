@@ -1,8 +1,8 @@
 /*
- * merge_cells.c - pieces of one row from several sources become one row.
+ * merge_cells.c - merges the pieces of one row from several sources.
  *
- * First each piece loses what tombstones of newer sources cover; then the pieces are appended if they do not
- * overlap in time, else merged by runs, two at a time.
+ * First the cells that tombstones of newer sources cover are removed from each piece. Then the pieces are
+ * appended to each other if they do not overlap in time, else merged by runs, two at a time.
  *
  * Threads    pure functions
  * Not here   finding the pieces (merge.c), put and add of one time (fold.c)
@@ -22,7 +22,7 @@ struct dead_span {
     uint32_t from, to; /* ms, inclusive */
 };
 
-/* Union of the spans met so far, newest source first: sorted, disjoint. */
+/* Union of the deleted spans so far, newest source first: sorted, disjoint. */
 struct dead {
     struct dead_span *spans; /* owned */
     size_t n, cap;           /* used, room */
@@ -62,8 +62,8 @@ static void dead_add(struct dead *dead, int32_t hour, const struct sto_tomb *tom
     dead->n = k + 1;
 }
 
-/* First cell from i on whose offset is >= off: by doubling steps, so that long runs cost little and short
- * ones too. */
+/* First cell from i on whose offset is >= off, by galloping search: cheap for long runs and for short
+ * ones. */
 static uint32_t run_end(const uint32_t *meta, uint32_t i, uint32_t n, uint32_t off)
 {
     uint32_t step = 1, lo = i;
@@ -141,7 +141,7 @@ static void merge_two(const struct sto_cells *a, const struct sto_cells *b, stru
     append_run(out, b, j, b->n);
 }
 
-/* Put pieces in order of time; false if two overlap (order is lost then: the caller keeps its own). */
+/* Sort pieces by time; false if two overlap (their order is then undefined: the caller keeps its own). */
 static bool order_by_time(const struct sto_cells **by_time, size_t n)
 {
     for (size_t i = 1; i < n; i++) {
@@ -157,8 +157,9 @@ static bool order_by_time(const struct sto_cells **by_time, size_t n)
     return true;
 }
 
-/* n >= 2 pieces that overlap, two neighbours at a time, the shortest first: few late points never make a long
- * piece be copied twice. Which pairs come first does not matter to puts and adds. Pieces are used up. */
+/* Merge n >= 2 pieces that overlap, two neighbours at a time, the shortest first: so a few late points do
+ * not cause a long piece to be copied twice. The order of the pairs does not matter to puts and adds. The
+ * pieces are consumed. */
 static void merge_many(struct sto_cells *pieces, size_t n, struct sto_cells *out)
 {
     for (; n > 2; n--) {
@@ -181,7 +182,8 @@ static void merge_many(struct sto_cells *pieces, size_t n, struct sto_cells *out
             sto_cells_release(&pieces[i]);
 }
 
-/* Pieces, none empty, oldest first, borrowed (cap 0); used up. by_time is scratch for n pointers. */
+/* Join pieces, none empty, oldest first, borrowed (cap 0); they are consumed. by_time is scratch for n
+ * pointers. */
 static void join(struct sto_cells *pieces, size_t n, const struct sto_cells **by_time, struct sto_cells *out)
 {
     size_t total = 0;
@@ -214,7 +216,7 @@ void sto_merge_cells(int32_t hour, const struct sto_merge_src *src, size_t n_src
         by_time = ts_xmalloc(n_src * sizeof(struct sto_cells *));
     }
     struct dead dead = {0};
-    size_t at = n_src, n_copies = 0; /* pieces fill their array from the end: the newest is met first */
+    size_t at = n_src, n_copies = 0; /* pieces fill their array from the end, since the newest comes first */
     for (size_t i = n_src; i-- > 0;) {
         const struct sto_cells *c = src[i].cells;
         if (c && c->n > 0 && dead.n > 0 && is_hit(&dead, c)) {

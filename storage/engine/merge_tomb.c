@@ -1,13 +1,15 @@
 /*
- * merge_tomb.c - which tombstones a row of a merge has to heed.
+ * merge_tomb.c - which tombstones apply to a row of a merge.
  *
- * A tombstone deletes from sources that are wholly of lower generations than its own. Where tombstones of one series
- * overlap, the one of the highest generation counts: it deletes from all that the others delete from. So the tombstones
- * of a series, of all sources together, become spans that do not overlap, each with one generation.
+ * A tombstone deletes from sources that are wholly of lower generations than its own. Where tombstones of one
+ * series overlap, the one of the highest generation counts: it deletes from everything that the others delete
+ * from. So the tombstones of a series, of all sources together, become spans that do not overlap, each with
+ * one generation.
  *
  * Threads    one; a memstore may get tombstones meanwhile
- * Cost       finding those of a series is a search in each file with tombstones and a look into a hash in each
- *            memstore; those of other series cost nothing
+ * Cost       to find those of a series: a search in each file with tombstones and a hash lookup in each
+ *            memstore;
+ *            tombstones of other series cost nothing
  * Not here   deleting (merge_cells.c)
  */
 #include "storage/engine/merge_int.h"
@@ -122,7 +124,7 @@ static void add_span(struct sto_merge *m, int64_t from_ms, int64_t to_ms, uint64
     m->n_spans++;
 }
 
-/* m->found into m->spans: at each time the highest generation. */
+/* Convert m->found to m->spans: at each time the highest generation. */
 static void flatten(struct sto_merge *m)
 {
     const struct sto_tomb *v = m->found;
@@ -168,7 +170,7 @@ static void make_spans(struct sto_merge *m, const struct sto_key *key)
     m->spans_valid = true;
 }
 
-/* Are the spans those of this series, as far as its tombstones came? */
+/* Are the spans those of this series, including its latest tombstones? */
 static bool spans_are_of(const struct sto_merge *m, const struct sto_key *key)
 {
     if (!m->spans_valid || m->spans_key.series != key->series || m->spans_key.metric != key->metric)
@@ -181,7 +183,7 @@ static bool spans_are_of(const struct sto_merge *m, const struct sto_key *key)
 
 /* --- a row --- */
 
-/* So many members of the group, from the oldest, are older than the generation. */
+/* How many members of the group, from the oldest, are older than the generation? */
 static size_t n_older(const struct sto_merge *m, uint64_t gen)
 {
     size_t n = 0;

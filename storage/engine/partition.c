@@ -69,7 +69,7 @@ size_t sto_day_counts_cut(struct sto_day_counts *c, uint64_t big_day_points, str
 
 /* --- cutting --- */
 
-/* Points that are worth a file of their own in a flush of these days. */
+/* Number of points that justifies a file of their own in a flush of these days. */
 static uint64_t own_points(const struct sto_day_count *days, size_t n_days, uint64_t big_day_points)
 {
     uint64_t sum = 0;
@@ -86,10 +86,10 @@ struct plan {
     uint64_t big;                     /* points that are worth a file */
     struct sto_cut *out;
     size_t n;
-    bool open; /* the last cut gathers neighbours with few points */
+    bool open; /* the last cut accepts neighbours with few points */
 };
 
-/* days[i] begins a new cut, unless it goes to the open one. */
+/* Begin a cut with days[i], or add the day to the open one. */
 static void begin_cut(struct plan *p, size_t i, bool big)
 {
     if (p->n == 0 || big || !p->open) {
@@ -111,7 +111,7 @@ static void cut_window(struct plan *p, size_t i, size_t end, uint8_t level)
         begin_cut(p, i, n >= p->big);
         return;
     }
-    p->open = false; /* what comes before a window with many points is not mixed with what is in it */
+    p->open = false; /* days before a window with many points are not mixed with those in it */
     int64_t days = (int64_t)1 << level_bits((uint8_t)(level - 1));
     for (size_t next; i < end; i = next) {
         for (next = i + 1;

@@ -1,7 +1,9 @@
 /*
- * pick.c - files as runs by window, and a choice among them.
+ * pick.c - sorts files into runs by window, and keeps a choice among them.
  *
- * Files of the same generations that overlap were written by one merge, cut by key: they are one *run*, taken as a whole. Runs are sorted by window, so that those beside a stretch of time are found by searching.
+ * Files of the same generations that overlap were written by one merge and split by key: they are one *run*
+ * and are taken as a whole. Runs are sorted by window, so that those that overlap a range of time are found
+ * by searching.
  *
  * Not here   the grid (partition.c), the rules (pick_rules.c)
  */
@@ -47,7 +49,7 @@ bool sto_pick__is_skipped(const struct sto_pick__picker *p, struct sto_window w)
     return false;
 }
 
-/* Runs of all time that overlap share an index. runs: those alone, each one file; lo of the first. */
+/* Give runs of all time that overlap the same index. runs: only those, each one file; lo of the first. */
 static void number_wide(struct sto_pick__run *runs, size_t n)
 {
     int64_t end = INT64_MIN;
@@ -61,8 +63,9 @@ static void number_wide(struct sto_pick__run *runs, size_t n)
     }
 }
 
-/* Files of the same generations that overlap were cut by key and become one run, whose window is that of all of them: a
- * piece may span less time than the others. The runs are one file each, sorted by generation and time. */
+/* Files of the same generations that overlap were split by key and become one run, whose window is that of
+ * all of them: a piece may span less time than the others. Before, the runs are one file each, sorted by
+ * generation and time. */
 static void join_pieces(struct sto_pick__picker *p)
 {
     size_t n = 0;
@@ -275,7 +278,8 @@ static void cut_at(struct sto_pick *out, int64_t ms)
     last->hour_hi = hour;
 }
 
-/* Where to cut the choice: not, at the borders of w, or into what lies one level below w. */
+/* Decide where to cut the output of the choice: not at all, at the borders of w, or into the windows one
+ * level below w. */
 static void set_cuts(const struct sto_pick__picker *p, enum sto_pick__cuts cuts, struct sto_window w,
                      struct sto_pick *out)
 {

@@ -1,5 +1,5 @@
 /*
- * remake.c - files that are damaged but not lost.
+ * remake.c - rewrites files that are damaged without loss of points.
  *
  * Threads    remake.h
  */
@@ -11,7 +11,7 @@
 #include "storage/engine/fsck_file.h"
 #include "storage/engine/output.h"
 
-#define NUMBER_TRIES 1000 /* numbers that files of an earlier crash may have */
+#define NUMBER_TRIES 1000 /* limit of numbers that files of an earlier crash may occupy */
 
 /* Has the new file all rows and tombstones of the old one? */
 static bool is_whole(const struct sto_sst_info *old, const struct sto_sst_info *new)
@@ -21,7 +21,7 @@ static bool is_whole(const struct sto_sst_info *old, const struct sto_sst_info *
            old->tomb_min_ms &&new->tomb_max_ms == old->tomb_max_ms;
 }
 
-/* All that can be read of a file as a new one: 1, 0 nothing can be read, < 0. */
+/* Write everything that can be read of a file to a new one: 1, 0 nothing can be read, < 0. */
 static int salvage(struct sto_engine *e, const struct sto_sst_info *old, struct sto_sst_info *out,
                    struct ts_error *err)
 {
@@ -31,7 +31,7 @@ static int salvage(struct sto_engine *e, const struct sto_sst_info *old, struct 
     return rc;
 }
 
-/* Nothing of a file that can be read by its rows is worth filling the disk. */
+/* Check for free space: a file that can still be read from its rows is not worth filling the disk. */
 static int look_at_room(struct sto_engine *e, const struct sto_sst_info *info, struct ts_error *err)
 {
     uint64_t room = 0;
@@ -51,8 +51,8 @@ static int remake(struct sto_engine *e, struct sto_sst *sst, bool *out_broken, s
     struct sto_output out = {.e = e, .gen_lo = old->gen_lo, .gen_hi = old->gen_hi, .infos = new};
     struct ts_error why = {0};
     uint64_t file_no = old->file_no;
-    int rc =
-        broken ? 0 : look_at_room(e, old, &why); /* a broken one is tried: else the store does not open */
+    int rc = broken ? 0 : look_at_room(e, old, &why); /* a broken file is tried anyway: without it the store
+                                                  * does not open */
     if (rc == 0)
         rc = salvage(e, old, new, &why);
     out.n = out.cap = rc == 1;

@@ -1,7 +1,7 @@
 /*
- * reserve.c - room on the disk that is kept for the moment when there is none.
+ * reserve.c - space on the disk that is reserved for the moment when the disk is full.
  *
- * Threads    as reserve.h says
+ * Threads    see reserve.h
  * Invariant  while the reserve is spent, or the run is not in the manifest, no log grows
  */
 #include "storage/engine/reserve.h"
@@ -13,7 +13,7 @@
 
 #define CHUNK_BYTES (256u << 10)
 
-/* Bytes that no file system packs or leaves out. */
+/* Fill with bytes that no file system compresses or stores as a hole. */
 static void fill(uint8_t *p, size_t n, uint64_t *state)
 {
     for (size_t i = 0; i + 8 <= n; i += 8) {
@@ -46,7 +46,7 @@ static int write_file(struct sto_engine *e, const char *path, struct ts_error *e
     return rc;
 }
 
-/* Is there room for a reserve, and as much again? */
+/* Is there space for a reserve, and as much again? */
 static bool has_room(struct sto_engine *e)
 {
     uint64_t free_bytes = 0;
@@ -54,7 +54,7 @@ static bool has_room(struct sto_engine *e)
            free_bytes / 2 >= e->opts.reserve_bytes;
 }
 
-/* Make it if there is room. files_mu held, or nobody else there. */
+/* Create it if there is space. The caller holds files_mu, or no other thread runs. */
 static bool make(struct sto_engine *e)
 {
     char *path = ts_fs_join(e->dir, STO_RESERVE_NAME);
@@ -87,7 +87,7 @@ bool sto_reserve__release(struct sto_engine *e, const struct ts_error *why)
     if (!atomic_load_explicit(&e->reserve_there, memory_order_relaxed))
         return false;
     char *path = ts_fs_join(e->dir, STO_RESERVE_NAME);
-    /* refuse first: who still puts must not take the room */
+    /* refuse first: threads that still put must not use the space */
     atomic_store_explicit(&e->reserve_spent, true,
                           memory_order_release); /* pairs with sto_reserve__may_write */
     sto_engine__refuse(e, TS_ENOSPC, why);

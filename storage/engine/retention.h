@@ -3,7 +3,7 @@
  *
  * DIR/RETENTION repeats the cutoff of the manifest, for a repair that finds no manifest, and stores the time
  * of the clocks, so that a start with a wrong clock removes nothing. Retention works without this file;
- * errors of writing it are ignored.
+ * an error of writing it is only logged.
  *
  * Threads    the compact thread, or a caller that waits (compact_mu); begin and end while no other thread
  *            runs

@@ -1,5 +1,5 @@
 /*
- * wear.c - what deletes have taken from files.
+ * wear.c - how much of older files deletes have removed.
  *
  * Threads    wear.h
  */
@@ -16,7 +16,7 @@ uint64_t sto_wear_tomb_gen(const struct sto_version *v)
     return gen;
 }
 
-/* Does t delete in the time of a file that was written without heeding it? */
+/* Does the range of t overlap a file that was written without applying t? */
 static bool touches(const struct sto_sst_info *f, const struct sto_sst_wear *w, const struct sto_tomb *t)
 {
     return f->n_points && f->gen_hi < t->gen && w->carried_gen < t->gen && f->min_ms <= t->to_ms &&
@@ -29,7 +29,7 @@ bool sto_wear_concerns(struct sto_sst *sst, const struct sto_tomb *t)
            (sto_sst_broken(sst) || roaring_bitmap_contains(sto_sst_series(sst), t->series));
 }
 
-/* About so many points of a file: those of a series, as far as they lie in the time of t. */
+/* Estimate the points of a file that belong to a series and lie in the range of t. */
 static double share_of(const struct sto_sst_info *f, double n_series, const struct sto_tomb *t)
 {
     int64_t lo = t->from_ms > f->min_ms ? t->from_ms : f->min_ms;
@@ -38,7 +38,7 @@ static double share_of(const struct sto_sst_info *f, double n_series, const stru
     return (double)f->n_points / n_series * part;
 }
 
-/* The tombstones of one file against the rows of another. */
+/* Compare the tombstones of one file with the rows of another. */
 static void judge_by(struct sto_sst *sst, struct sto_sst *deletes)
 {
     const struct sto_sst_info *f = sto_sst_info(sst);
@@ -59,7 +59,7 @@ static void judge_by(struct sto_sst *sst, struct sto_sst *deletes)
     }
 }
 
-/* Tombstones that are newer than what the file was compared with last. */
+/* Compare a file with the tombstones that are newer than those of its last comparison. */
 static void judge(const struct sto_version *v, struct sto_sst *sst, uint64_t tomb_gen)
 {
     const struct sto_sst_info *f = sto_sst_info(sst);
@@ -74,7 +74,8 @@ static void judge(const struct sto_version *v, struct sto_sst *sst, uint64_t tom
     w->judged_gen = tomb_gen > w->judged_gen ? tomb_gen : w->judged_gen;
 }
 
-/* Does no tombstone of a file concern any other? Once that is so of one, it stays so: files only lose what it deletes. */
+/* Does a tombstone of a file concern no other file? Once this is so, it remains so: files only lose points
+ * that it deletes. */
 static bool is_done(const struct sto_version *v, struct sto_sst *deletes)
 {
     struct sto_sst_wear *w = sto_sst_wear(deletes);

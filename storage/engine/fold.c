@@ -3,8 +3,7 @@
  *
  * Threads    pure functions
  * Invariant  no input makes it quadratic: a time written a million times and a million deletes are sorted,
- *            and each cell
- *            is marked as deleted at most once
+ *            and each cell is marked as deleted at most once
  * Not here   where operations come from (memstore_read.c), rows of several sources (merge_cells.c)
  */
 #include "storage/engine/fold.h"

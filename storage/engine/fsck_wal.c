@@ -7,8 +7,7 @@
  *
  * Threads    one
  * Invariant  an operation is reported only with the series it was written for: where definitions were lost,
- *            numbers
- *            without a definition are skipped
+ *            numbers without a definition are skipped
  */
 #include "storage/engine/fsck_wal.h"
 
@@ -50,7 +49,7 @@ struct reading {
     const char *p;  /* its bytes; owned */
     uint64_t bytes; /* how many */
     uint32_t salt;
-    uint64_t mark_off;                /* highest good mark */
+    uint64_t mark_off;                /* highest valid mark */
     const struct sto_series **series; /* by number; NULL = left out */
     uint32_t n_series, cap_series;
     bool gap;               /* a record was lost: definitions that do not state their number are of unknown
@@ -331,7 +330,8 @@ static int read_segment(struct reading *r, const struct segment *s, struct ts_er
     } else {
         r->p = p;
         r->bytes =
-            s->known_bytes && s->known_bytes < n ? s->known_bytes : n; /* behind: what an append left */
+            s->known_bytes && s->known_bytes < n ? s->known_bytes : n; /* after it: what a failed append
+                                                                        * left */
         r->salt = sto_wal__salt(&s->name);
         r->mark_off = 0;
         r->n_series = 0;

@@ -20,15 +20,18 @@
  * disk before the first of them is created. */
 bool sto_lost__all(const struct ts_fs *fs, const char *dir, const struct sto_manifest_state *state);
 /**
- * Has it lost its later edits? One of the sorted files it does not name, whole to its footer,
- *   - ends with a generation that is not flushed by the manifest and that no log segment holds: a flush that was
- *     done, for segments go after the edit; or
- *   - has the generations and some of the time of files that are named, and all of these are gone: a merge that was
- *     done, for files go after the edit.
- * What a crash leaves is neither.
+ * Has it lost its later edits? Then there is a sorted file that it does not list, complete to its footer, for
+ * which one of these is true:
+ *
+ *   - It ends with a generation that the manifest does not call flushed and that no log segment holds: its
+ *     flush was completed, since log segments are deleted only after the edit.
+ *   - It has the generations and some of the time of listed files, and none of these exists: its merge was
+ *     completed, since input files are deleted only after the edit.
+ *
+ * A crash leaves neither.
  *
  * @return 1, 0, < 0 (the folder can't be read)
- * Cost:  reads two folders, and the footers of files that are not named
+ * Cost:  reads two folders, and the footers of files that are not listed
  */
 int sto_lost__edits(const struct ts_fs *fs, const char *dir, const struct sto_manifest_state *state,
                     struct ts_error *err);

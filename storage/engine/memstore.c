@@ -3,8 +3,7 @@
  *
  * Threads    the owner applies; all else from any thread that holds a reference
  * Invariant  what is published (row, cell, leaf, branch, root, tombstone) is never changed or moved; a table
- *            that
- *            grows is replaced by a new one, and the old one stays in the arena
+ *            that grows is replaced by a new one, and the old one stays in the arena
  * Not here   cells of a row in order of time (memstore_read.c), tombstones (memstore_tomb.c)
  */
 #include "storage/engine/memstore.h"

@@ -75,7 +75,7 @@ void sto_mem_row_read(const struct sto_mem_row *row, struct sto_cells *out);
 uint32_t sto_mem_row_n(const struct sto_mem_row *row);
 /** Iterate over all series that have rows: returns the first row of the next one, NULL at the end. Begin
  * with *pos = 0. Each series comes once, in no particular order. Any thread; series that are added
- * meanwhile may be left out. */
+ * meanwhile may be missing. */
 const struct sto_mem_row *sto_mem_walk(const struct sto_mem *mem, uint64_t *pos);
 /** Tombstones for older generations, in order of arrival; *out_n is loaded with acquire. Borrowed; they
  * stay valid while the memstore is referenced. */

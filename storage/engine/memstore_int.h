@@ -73,7 +73,7 @@ static inline uint32_t sto_mem__next_cap(uint32_t n)
     return n < STO_MEM_CHUNK_CELLS ? n * 2 : n;
 }
 
-/** The link behind a chunk of cap cells. */
+/** The link after the cells of a chunk of cap cells. */
 static inline struct sto_mem_cell **sto_mem__link(struct sto_mem_cell *chunk, uint32_t cap)
 {
     return (struct sto_mem_cell **)(void *)(chunk + cap);

@@ -8,8 +8,7 @@
  *
  * Threads    one; a memstore may get tombstones meanwhile
  * Cost       to find those of a series: a search in each file with tombstones and a hash lookup in each
- *            memstore;
- *            tombstones of other series cost nothing
+ *            memstore; tombstones of other series cost nothing
  * Not here   deleting (merge_cells.c)
  */
 #include "storage/engine/merge_int.h"

@@ -4,8 +4,7 @@
  *
  * Threads    before any other thread runs
  * Invariant  replay puts the operations of a generation into a memstore of that generation, so that the order
- *            of writes
- *            is preserved
+ *            of writes is preserved
  */
 #include "base/log.h"
 #include "base/time.h"

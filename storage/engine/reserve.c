@@ -107,7 +107,7 @@ bool sto_reserve__use(struct sto_engine *e, const struct ts_error *why)
     return released;
 }
 
-/* files_mu held, or nobody else there. */
+/* files_mu is held, or no other thread runs. */
 static int save_run(struct sto_engine *e, struct ts_error *err)
 {
     struct sto_manifest_edit edit = {.run = e->run, .next_file_no = e->next_file_no};

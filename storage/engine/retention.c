@@ -10,8 +10,7 @@
  * Format     docs/FORMAT.md, "Retention"
  * Threads    retention.h
  * Invariant  the cutoff concerns generations of files alone, never a memstore; its time moves back only when
- *            no file has
- *            points left that it cuts off
+ *            no file has points left that it cuts off
  */
 #include "storage/engine/retention.h"
 
@@ -189,7 +188,7 @@ void sto_retention__end(struct sto_engine *e)
     save(e, e->version->cutoff_ms, e->version->cutoff_gen);
 }
 
-/* --- what goes --- */
+/* --- choosing files to remove --- */
 
 static bool is_expired(const struct sto_sst_info *f, int64_t before_ms)
 {

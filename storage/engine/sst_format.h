@@ -3,9 +3,8 @@
  *
  *   header (16) | blocks | tombstones | series bitmap | block index | footer (160)
  *
- * Files of summaries have the same layout with nothing in the tombstones and the bitmap. All bytes are
- * covered by a checksum: header and footer hold their own, blocks too, the other sections' stand in the
- * footer.
+ * Files of summaries have the same layout with empty tombstones and an empty bitmap. A checksum covers every
+ * byte: header, footer and blocks contain their own; the footer contains those of the other sections.
  *
  * Format     docs/FORMAT.md "Sorted file"
  */

@@ -3,8 +3,7 @@
  *
  * Format     docs/FORMAT.md "Sorted file"
  * Threads    an open sst is immutable except for its reference count, the mark to unlink it, and the marks of
- *            damage;
- *            any thread may read it
+ *            damage; any thread may read it
  * Not here   walking rows (sst_cur.c), its index (index.c)
  */
 #include <inttypes.h>

@@ -7,8 +7,7 @@
  *
  * Threads    the sync thread, and sync_pool while it waits for that; appends go on meanwhile
  * Invariant  a failed sync is never retried on the same log, since the kernel may have dropped the pages: the
- *            process
- *            reports it and exits, and the next start replays what is really on disk
+ *            process reports it and exits, and the next start replays what is really on disk
  */
 #include "base/log.h"
 #include "base/time.h"

@@ -15,8 +15,7 @@
  *
  * Format     docs/FORMAT.md "Write-ahead log"
  * Threads    append, set_gen, close: the owning worker. sto_wal_sync: any number of threads at the same time;
- *            they
- *            share one fdatasync. Replay: before threads start.
+ *            they share one fdatasync. Replay: before threads start.
  * Invariant  a point is visible to readers only after it is in this file
  * Not here   when to sync (sync.c), what replay does with points (recover.c), bytes (wal_format.h)
  */

@@ -97,7 +97,7 @@ struct sto_engine_opts {
 /**
  * Open or create a store: lock the folder, read the manifest, replay the logs, start the threads.
  *
- * @param opts   copied; callbacks and strings stay valid until sto_engine_close
+ * @param opts   copied, dir too; fs and the callbacks are used until sto_engine_close returns
  * @param out_e  [out] the engine; NULL on error
  * @return 0, or a negative code with one clear sentence in err for each way in which opening can fail
  *
@@ -116,6 +116,7 @@ int sto_engine_close(struct sto_engine *e, struct ts_error *err);
 const char *sto_engine_refusing(const struct sto_engine *e, int *out_code);
 
 /* --- ports: see storage/store.h for the contracts --- */
+/** Port i, below n_ports; borrowed. One thread at a time may use it. */
 struct sto_port *sto_engine_port(struct sto_engine *e, unsigned i);
 /** As sto_port_batch. */
 struct sto_batch *sto_engine_batch(struct sto_port *port, const struct sto_series *series);
@@ -129,6 +130,7 @@ int sto_engine_fd(const struct sto_port *port);
 bool sto_engine_ready(struct sto_port *port);
 /** The engine that a port belongs to. */
 struct sto_engine *sto_engine_of(const struct sto_port *port);
+/* Receives the result of a barrier: 0, or a code of sto_engine_wait with its text. */
 typedef void (*sto_engine_done_fn)(void *arg, int rc, const struct ts_error *err);
 /** Call done once, in the port's thread, when everything that the port sent before is in the logs (disk:
  * and synced). */
@@ -171,6 +173,7 @@ int sto_engine_turned(struct sto_engine *e, struct ts_error *err);
 
 /* --- reading --- */
 struct sto_version; /* immutable: the files and memstores that make up the store at one moment */
+/** Pin the present version: nothing of it is freed until sto_engine_unpin. Any thread. */
 struct sto_version *sto_engine_pin(struct sto_engine *e);
 /** Release a version; NULL is ignored. After the last reference the flush thread frees the version and
  * unlinks the files that were removed from the manifest; without background threads this call does so. */

@@ -29,7 +29,7 @@ struct pair {
     /* summaries, in step with rows */
     uint32_t s_block, s_row; /* the next one */
     bool s_loaded;           /* f->sums holds s_block */
-    bool s_bad;              /* told already that they are damaged */
+    bool s_bad;              /* their damage is reported already */
 };
 
 /* --- summaries --- */

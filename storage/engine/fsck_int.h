@@ -43,6 +43,7 @@ void sto_fsck__damage(struct sto_fsck__one *f, uint64_t off, const char *what);
 int sto_fsck__read(struct sto_fsck__one *f, void *p, size_t n, uint64_t off);
 /** Open a file and read header, footer, index; damage is reported. 0, TS_ENOMEM. */
 int sto_fsck__open(struct sto_fsck__one *f, const char *dir, uint64_t file_no, struct ts_error *err);
+/** Close the file and free what belongs to it. */
 void sto_fsck__close(struct sto_fsck__one *f);
 /** Decode block i into f->dec or f->sums: 0, TS_ECORRUPT with a text. */
 int sto_fsck__load(struct sto_fsck__one *f, uint32_t i, struct ts_error *err);

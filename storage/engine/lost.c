@@ -43,7 +43,7 @@ struct compare {
     const struct ts_fs *fs;
     const struct sto_manifest_state *state;
     char *files_dir, *wal_dir; /* owned */
-    bool lost;                 /* what was asked */
+    bool lost;                 /* the result: edits are lost */
     struct ts_error *err;      /* of the caller */
 };
 

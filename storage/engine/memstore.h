@@ -41,6 +41,7 @@ void sto_mem_count_in(struct sto_mem *mem, struct ts_budget *account);
 struct sto_mem *sto_mem_ref(struct sto_mem *mem);
 /** Remove a reference; the last one frees the memstore. NULL is ignored. */
 void sto_mem_unref(struct sto_mem *mem);
+/** The generation that it belongs to. */
 uint64_t sto_mem_gen(const struct sto_mem *mem);
 /** The owner that writes it. */
 uint16_t sto_mem_owner(const struct sto_mem *mem);

@@ -63,6 +63,7 @@ enum sto_pick__cuts { STO_PICK__CUT_NOT, STO_PICK__CUT_BELOW, STO_PICK__CUT_BORD
 /** Sort the files into runs; everything is borrowed. */
 void sto_pick__init(struct sto_pick__picker *p, const struct sto_sst_info *files, size_t n,
                     const struct sto_pick_opts *opts);
+/** Free what the picker owns; call it once. */
 void sto_pick__release(struct sto_pick__picker *p);
 /** Order of windows: by level, then by time. */
 int sto_pick__cmp_window(struct sto_window a, struct sto_window b);

@@ -136,8 +136,7 @@ struct sto_wal_replay_result {
  * @param read_only  nothing is deleted or cut; torn tails are ignored
  * @return 0
  *         TS_ECORRUPT  damage within bytes that are known to have been on disk; err names file and offset.
- *                      ops may
- *                      have received a part
+ *                      ops may have received a part
  *         TS_EVERSION  a segment of a newer format
  *         or the error of a callback or of the file system
  */

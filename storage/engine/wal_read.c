@@ -33,7 +33,7 @@ struct found {
     struct sto_wal_head head; /* name: the file's name; the rest is set if head_rc is 0 */
     int head_rc;              /* 0; TS_ENOTFOUND: too short or damaged header */
     uint64_t size_bytes;      /* length of the file */
-    uint64_t known_bytes;     /* length stated by the segment that follows; 0 = nobody says */
+    uint64_t known_bytes;     /* length stated by the segment that follows; 0 = not known */
     struct found *next;       /* the following segment, which states it */
     bool is_beyond;           /* the end of a segment before it was never on disk: nothing of it counts */
 };

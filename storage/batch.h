@@ -1,8 +1,8 @@
 /*
- * batch.h - points on their way from a worker's parser to the owner of their shards.
+ * batch.h - batch of points that a port sends to the owner of their shards.
  *
- * Threads    a batch belongs to the sender until pushed, to the receiver until done, then to the sender's
- *            free list again
+ * Threads    a batch belongs to the sender until it is pushed, to the receiver until its points are applied,
+ *            and then to the free list of the sender again
  */
 #ifndef STORAGE_BATCH_H
 #define STORAGE_BATCH_H
@@ -13,9 +13,9 @@
 #define STO_BATCH_POINTS 4096
 
 struct sto_batch {
-    struct ts_msg msg; /* first: travels in a ts_queue */
-    uint32_t n;        /* points used */
-    uint32_t from;     /* port that sent it: where it goes back to */
+    struct ts_msg msg; /* link in a ts_queue; must be the first member */
+    uint32_t n;        /* number of points in use */
+    uint32_t from;     /* number of the port that sent it and gets it back */
     struct sto_point points[STO_BATCH_POINTS];
 };
 

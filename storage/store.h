@@ -1,15 +1,17 @@
 /*
- * store.h - the door of storage: open a store, put points, resolve and select series, scan, flush, small
+ * store.h - the public API of storage: open a store, put points, find and select series, scan, flush, small
  * cells.
  *
- * Writers are "ports": one for each worker thread. A worker puts points into its port, ends a turn, and runs
- * its shards when its queue wakes it. The owner of a shard writes the log first, the memstore second.
- * Programs without an event loop let the store run the ports itself (own_threads).
+ * A writer uses a port; each worker thread has its own. A worker puts points into its port, calls
+ * sto_port_turn at the end of each turn of its event loop, and calls it again when the descriptor of the port
+ * becomes readable. The owner of a shard appends a batch to the write-ahead log first and adds it to the
+ * memstore second. A program without an event loop lets the store run the ports in threads of its own
+ * (own_threads).
  *
- *   worker i: read socket > sto_put(port, ...)* > sto_port_turn(port)      sto_port_fd readable >
- * sto_port_turn(port)
+ *   worker i:   read a socket -> sto_put(port, ...) ... -> sto_port_turn(port)
+ *               sto_port_fd(port) is readable           -> sto_port_turn(port)
  *
- * Threads    a port belongs to one thread; everything else may be called from any thread
+ * Threads    a port belongs to one thread; every other function may be called from any thread
  * Not here   files and logs (engine/), names (catalog/)
  */
 #ifndef STORAGE_STORE_H
@@ -29,172 +31,237 @@ enum sto_sync { STO_SYNC_ALWAYS, STO_SYNC_INTERVAL, STO_SYNC_NONE };
 struct sto_store;
 
 struct sto_opts {
-    const struct ts_fs *fs; /* NULL = the real one */
+    const struct ts_fs *fs; /* NULL = the real file system */
     const char *dir;        /* data folder */
-    bool create;            /* make the folder and the store if missing */
-    bool read_only;         /* nothing is written; the log is replayed into memory */
+    bool create;            /* create the folder and the store if they are missing */
+    bool read_only;         /* write nothing; the log is replayed into memory */
     bool own_threads;       /* the store runs the ports itself */
-    unsigned n_ports;       /* workers; 0 = 1 */
-    unsigned n_shards;      /* of a new store; power of two; 0 = 16 */
+    unsigned n_ports;       /* number of ports, one for each worker; 0 = 1 */
+    unsigned n_shards;      /* shards of a new store; a power of two; 0 = 16 */
     enum sto_sync wal_sync;
     unsigned wal_sync_interval_ms; /* 0 = 100 */
-    uint64_t reserve_bytes;        /* room kept for a full disk; 0 = none */
-    uint64_t merge_bytes_per_s;    /* merges write no faster than this; 0 = no limit */
-    uint64_t merge_memory_bytes;   /* blocks that a merge of files holds; 0 = 32 MiB */
-    size_t memstore_bytes;         /* a generation is flushed at this size; 0 = 32 MiB */
-    size_t queue_bytes;            /* cap of one port's queue; 0 = 16 MiB */
-    size_t index_cache_bytes;      /* pages of the files' indexes in memory; 0 = 64 MiB */
-    uint64_t max_series;           /* 0 = 2^32 - 1 */
-    uint64_t max_name_bytes; /* memory for names and series; new ones are refused above it; 0 = no limit */
-    int64_t retention_ms;    /* 0 = keep for ever */
-    int64_t
-        forget_every_ms; /* how often series without points are looked for and forgotten (catalog/forget.h); 0 = never.
-                                Needs retention_ms, and not own_threads */
-    bool (*keeps_series)(struct sto_store *st,
-                         const struct sto_series *s); /* is there something else about a series, so that it
-                                                         stays? Compact thread; NULL = no */
-    int64_t flush_age_ms; /* a generation is flushed when it is this old; 0 = never */
-    bool no_background;   /* tests: flush and compact only when told */
-    bool
-        survive_sync_errors; /* tests: refuse puts after a failed fdatasync, fail flushes after an error of manifest
-                                 or catalog, instead of ending the process */
-    bool pumped; /* tests: no thread is started; the caller turns the ports and calls sto_store_pump. Needs
-                    no_background, not own_threads */
-    uint64_t
-        wal_segment_bytes; /* tests: a log segment longer than this is followed by a new one; 0 = 64 MiB */
-    uint64_t
-        log_grow_bytes; /* tests: logs of manifest, names and cells are rewritten after growing by this; 0 =
-                                as each of them likes */
-    uint64_t big_day_points;    /* tests: a day with this many points gets files of its own; 0 = 100,000 */
-    uint64_t output_bytes;      /* tests: files are cut by key at this size; 0 = 1 GiB */
-    uint32_t index_page_blocks; /* tests: entries of a page of an index; 0 = 256 */
-    bool index_late;            /* tests: no index is read when its file is opened, however small */
+    /* size of the reserve file, which is removed when the disk is full; 0 = none */
+    uint64_t reserve_bytes;
+    uint64_t merge_bytes_per_s;  /* merges write no faster than this; 0 = no limit */
+    uint64_t merge_memory_bytes; /* memory for the blocks that a merge of files holds; 0 = 32 MiB */
+    size_t memstore_bytes;       /* a generation of memstores is flushed at this size; 0 = 32 MiB */
+    size_t queue_bytes;          /* largest size of the queue of a port; 0 = 16 MiB */
+    size_t index_cache_bytes;    /* cache for index pages of files; 0 = 64 MiB */
+    uint64_t max_series;         /* largest number of series; 0 = 2^32 - 1 */
+    uint64_t max_name_bytes; /* memory for names and series, above which new ones are refused; 0 = no limit */
+    int64_t retention_ms;    /* points older than this expire; 0 = never */
+    /* interval at which series without points are forgotten (catalog/forget.h); 0 = never. Needs
+     * retention_ms; cannot be combined with own_threads */
+    int64_t forget_every_ms;
+    /* returns true if something other than points refers to the series, which is then kept; called in the
+     * compact thread; NULL = nothing else does */
+    bool (*keeps_series)(struct sto_store *st, const struct sto_series *s);
+    int64_t flush_age_ms; /* a generation of memstores is flushed at this age; 0 = never */
+    bool no_background;   /* tests: flush and compact only when a function of this header requests it */
+    /* tests: refuse puts after a failed fdatasync, and fail flushes after an error of the manifest or the
+     * catalog, instead of ending the process */
+    bool survive_sync_errors;
+    /* tests: start no thread; the caller calls sto_port_turn and sto_store_pump. Needs no_background; cannot
+     * be combined with own_threads */
+    bool pumped;
+    /* tests: a segment of the write-ahead log that exceeds this size is followed by a new one; 0 = 64 MiB */
+    uint64_t wal_segment_bytes;
+    /* tests: the logs of manifest, catalog and small cells are rewritten after growing by this; 0 = the
+     * default of each */
+    uint64_t log_grow_bytes;
+    uint64_t big_day_points; /* tests: a day with this many points gets files of its own; 0 = 100,000 */
+    /* tests: a merge begins a new file at the next key when a file has this size; 0 = 1 GiB */
+    uint64_t output_bytes;
+    uint32_t index_page_blocks; /* tests: entries of an index page; 0 = 256 */
+    /* tests: opening a file does not read its index, however small the index is */
+    bool index_late;
 };
 
 struct sto_port;
 
-/** The keys of storage (wal_sync, wal_sync_interval_ms, memstore_bytes, ...), a table for ts_conf_new. */
+/** The configuration keys of storage (wal_sync, wal_sync_interval_ms, memstore_bytes, ...): a table for
+ * ts_conf_new. */
 extern const struct ts_conf_key sto_conf_keys[];
-/** Fill the options that keys speak of; the others stay as they are. */
+/** Set the options for which a configuration key exists; all others keep their values. */
 void sto_opts_from_conf(struct sto_opts *opts, const struct ts_conf *conf);
 
-/** Open. One clear sentence each for: not a store, locked by another process (TS_EBUSY), read-only folder,
- * full disk, newer format. A store on a disk that is full only when logs are synced is opened for reading only: sto_store_refusing. */
+/**
+ * Open a store, or create it if opts->create is set.
+ *
+ * If the disk reports only when the logs are synced that it is full, the store is opened for reading only;
+ * sto_store_refusing reports it.
+ *
+ * @param opts       borrowed until return, but for opts->fs, which must outlive the store
+ * @param out_store  [out] the caller closes it with sto_close; NULL on error
+ * @return 0
+ *         TS_EBUSY     another process has locked the store
+ *         TS_EVERSION  a newer program wrote the store
+ *         or another error, whose text names the cause: no store in the folder, no permission to write,
+ *         a full disk, a damaged file
+ *
+ * Blocks: replays the write-ahead log.
+ */
 int sto_open(const struct sto_opts *opts, struct sto_store **out_store, struct ts_error *err);
-/** Everything accepted is on disk, threads ended, lock released. Ports must not be used any more; a barrier
- * that was not answered yet never is. TS_ENOSPC, TS_EIO: what was confirmed is safe in the log; what a full
- * disk held back, or a broken one, is not. */
+/**
+ * Write everything that was accepted to disk, end the threads and release the lock. Afterwards no port may be
+ * used; a barrier that was not answered before is never answered.
+ *
+ * @return 0
+ *         TS_ENOSPC TS_EIO  what was confirmed is safe in the log; points that a full or broken disk did not
+ *                           take are lost. The store is closed and freed in any case.
+ */
 int sto_close(struct sto_store *st, struct ts_error *err);
-/** Names and series of the store; borrowed. */
+/** The catalog: names and series of the store. Borrowed until sto_close. */
 struct sto_catalog *sto_store_catalog(struct sto_store *st);
-/** Names a sto_store refuses puts with and why, NULL when it accepts: disk full or a broken log. Static until
- * it changes. */
+/** Why puts are refused, such as a full disk or a broken log; NULL while they are accepted. The text is
+ * static. */
 const char *sto_store_refusing(const struct sto_store *st);
 
 /* --- writing --- */
+/** The port of worker i, with i < n_ports. Borrowed until sto_close; one thread at a time may use it. */
 struct sto_port *sto_port(struct sto_store *st, unsigned i);
-/** Add one operation. Owner of the port only. 0, TS_EBUSY (queue of the shard's owner full: stop reading;
- * nothing is lost, the point was NOT taken), TS_ENOSPC, TS_ENOMEM, TS_EMFILE, TS_EIO (store refuses). */
+/**
+ * Put one point. Only the thread that owns the port may call this.
+ *
+ * @param ts_ms  time of the point, in milliseconds since the Unix epoch
+ * @param ms     true: the point came with millisecond resolution; false: with a resolution of seconds
+ * @return 0
+ *         TS_EINVAL  ts_ms is outside of STO_MIN_TS_MS..STO_MAX_TS_MS
+ *         TS_EBUSY   the queue to the owner of the shard is full; the point was NOT accepted: stop reading
+ *                    input, call sto_port_turn and try again
+ *         TS_ENOSPC TS_ENOMEM TS_EMFILE TS_EIO  the store refuses puts; the point was NOT accepted
+ *
+ * Cost:   no lock and no allocation but for a new batch.
+ */
 int sto_put(struct sto_port *port, const struct sto_series *series, int64_t ts_ms, struct ts_num value,
             bool ms);
-/** The same, but the value is added to what stands at that time. */
+/** Add a value to the one stored at that time (0 if there is none); otherwise as sto_put. */
 int sto_add(struct sto_port *port, const struct sto_series *series, int64_t ts_ms, struct ts_num value,
             bool ms);
-/** Delete a series' points with from_ms <= time <= to_ms that were put before. */
+/** Delete the points of a series with from_ms <= time <= to_ms that were put before the call. TS_EINVAL:
+ * from_ms > to_ms; other errors as for sto_put. */
 int sto_delete(struct sto_port *port, const struct sto_series *series, int64_t from_ms, int64_t to_ms);
-/** Fast lane for parsers: the open batch for a series' owner; append to batch->points[batch->n++] yourself
- * while n < STO_BATCH_POINTS, then call again. NULL: busy or refusing (ask sto_port_error). */
+/** Open batch for the owner of a series' shard, for parsers that put many points. Append to
+ * batch->points[batch->n++] while n < STO_BATCH_POINTS, then call again. Returns NULL if the owner is busy or
+ * the store refuses puts; sto_port_error returns the reason. */
 struct sto_batch *sto_port_batch(struct sto_port *port, const struct sto_series *series);
-/** Why puts are refused: TS_EBUSY, TS_ENOSPC, TS_ENOMEM, TS_EMFILE, TS_EIO, or 0. */
+/** Reason of a refusal, to be called after a put or sto_port_batch failed: TS_ENOSPC, TS_ENOMEM, TS_EMFILE or
+ * TS_EIO if the store refuses puts, otherwise TS_EBUSY; the text is in err. Never 0. */
 int sto_port_error(const struct sto_port *port, struct ts_error *err);
-/** Index of the batch slot of a series (owner of its shard); batches of equal slot are the same until the
- * next sto_port_batch or turn. */
+/** Index of the batch slot of a series, which is the owner of its shard. Until the next call of
+ * sto_port_batch or sto_port_turn, series with equal slots share one batch. */
 unsigned sto_port_slot(const struct sto_port *port, const struct sto_series *series);
-/** Send open batches, take in what others sent: log, memstore, done. Call at the end of each loop turn and
- * when sto_port_fd is readable. */
+/** Send the open batches to the owners of their shards, and apply the batches that other ports sent: write
+ * the log, then the memstores. Call it at the end of each turn of the event loop and when sto_port_fd is
+ * readable. */
 void sto_port_turn(struct sto_port *port);
-/** Readable when sto_port_turn has something to do. */
+/** Descriptor that is readable while sto_port_turn has something to do. The port owns it. */
 int sto_port_fd(const struct sto_port *port);
-/** Memory: sto_put fills memstores for whoever does not ask here. The daemon asks before each read of a line
- * socket and before each body, so that one buffer and one body a worker come on top of the budget.
- * Should sockets be read? False above 75 % of any queue or while memstores wait for a flush, true again
- * below 50 %. */
+/** May the caller read more input? Returns false once any queue is filled to more than 75 % or memstores wait
+ * for a flush, and true again below 50 %. Callers that ignore this may exceed memstore_bytes. The daemon
+ * checks before each read of a line socket and before each body, so that it exceeds the limit by one buffer
+ * and one body a worker at most. */
 bool sto_port_ready(struct sto_port *port);
 
 enum sto_level {
-    STO_LEVEL_LOG,     /* accepted: handed to the kernel, visible to queries */
+    STO_LEVEL_LOG,     /* written to the log with write(2) and visible to queries */
     STO_LEVEL_DISK,    /* logs synced */
     STO_LEVEL_FILES,   /* memstores flushed to files */
-    STO_LEVEL_COMPACT, /* and files merged */
+    STO_LEVEL_COMPACT, /* and the files are merged */
 };
 typedef void (*sto_done_fn)(void *arg, int rc, const struct ts_error *err);
-/** Ask: everything put into this port before the call holds at level (LOG, DISK). done is called once, in the
- * port's thread, from sto_port_turn. TS_ENOSPC, TS_ENOMEM, TS_EMFILE: the disk is full, memory is gone or no file can be opened, some of it waits and is written as
- * soon as there is room (ask again), but additions that wait are dropped and never written: additions of two
- * askers must not be under way in one port, each waits for its answer first. TS_EIO: some of it is lost, or
- * in doubt until the store was opened again. */
+/**
+ * Request that everything put into this port before the call reaches a level (LOG or DISK).
+ *
+ * @param done  called once with the result, in the thread of the port, from sto_port_turn
+ *
+ * Results that done receives:
+ *         0
+ *         TS_ENOSPC TS_ENOMEM TS_EMFILE  the disk is full, memory is exhausted or no file can be opened. Some
+ *                                        puts wait and are written as soon as that is possible: request
+ *                                        another barrier. Additions (sto_add) that wait are dropped and never
+ *                                        written; therefore two callers must not add through one port at the
+ *                                        same time: each waits for its result first.
+ *         TS_EIO                         some puts are lost, or it is unknown until the store is opened again
+ *                                        whether they are
+ */
 void sto_port_barrier(struct sto_port *port, enum sto_level level, sto_done_fn done, void *arg);
-/** Level the configuration promises for an answered put: LOG with wal_sync none, else DISK. */
+/** The level that the configuration promises for a put that was answered: LOG with wal_sync = none, otherwise
+ * DISK. */
 enum sto_level sto_ack_level(const struct sto_store *st);
-/** Everything accepted so far at level, blocking the caller (never a port's thread). Errors as for a barrier;
- * files are written in any case. */
+/** Bring everything accepted so far to a level. Blocks; must not be called in the thread of a port. Errors as
+ * for a barrier; memstores are flushed to files even if it fails. */
 int sto_flush(struct sto_store *st, enum sto_level level, struct ts_error *err);
-/** Tests, with `pumped`: what the sync thread does once: sync the logs, answer the barriers that wait for it. */
+/** Tests, with `pumped`: one step of the sync thread: sync the logs and answer the barriers that wait for
+ * it. */
 void sto_store_pump(struct sto_store *st);
-/** Tests, with `pumped`: what the compact thread does after a flush: retention, and the merges worth doing. */
+/** Tests, with `pumped`: what the compact thread does after a flush: apply retention and do the merges that
+ * are due. */
 int sto_store_pump_merges(struct sto_store *st, struct ts_error *err);
-/** Tests, with `pumped`, no snapshot being taken meanwhile: what the compact thread does every forget_every_ms: forget series
- * that nothing mentions. Each port was turned after its last put, and asks for its series anew afterwards.
- * TS_ENOSPC, TS_ENOMEM, TS_EMFILE: begun, and to be called again; TS_EIO. */
+/** Tests, with `pumped`: what the compact thread does every forget_every_ms: forget the series to which
+ * nothing refers. No snapshot may be taken meanwhile, each port must have ended a turn after its last put,
+ * and its user must look all series up again afterwards. TS_ENOSPC, TS_ENOMEM, TS_EMFILE: not finished, call
+ * it again; TS_EIO. */
 int sto_store_pump_forget(struct sto_store *st, struct ts_error *err);
-/** Ask for STO_LEVEL_COMPACT in the background, return at once. */
+/** Request STO_LEVEL_COMPACT in the background; returns at once. */
 void sto_compact_soon(struct sto_store *st);
 
 /* --- reading --- */
 struct sto_snap;
-/** Pin one version: files and memstores behind one pointer; nothing appears twice or not at all through a
- * flush. Series that are found while it is held stay in memory (sto_catalog_read_begin). It begins retention_ms before the present time: what is older is in no answer. Cheap. */
+/** Pin the current version: its files and memstores. A flush that happens meanwhile neither hides a point nor
+ * shows it twice. The snapshot starts retention_ms before the present time; scans return no older points.
+ * Series found while it is held stay in memory (as after sto_catalog_read_begin). Release it with
+ * sto_snap_release. Any thread; O(1), does no I/O. */
 struct sto_snap *sto_snap_take(struct sto_store *st);
-/** Let the version go. NULL is harmless. */
+/** Release the version. NULL is ignored. */
 void sto_snap_release(struct sto_snap *snap);
-/** Rows of the chosen series in key order. Several scans of one snapshot may run in parallel threads. */
+/** Scan the rows of the selected series in key order. Several threads may run scans of one snapshot at the
+ * same time. */
 int sto_scan(struct sto_snap *snap, const struct sto_scan_spec *spec, struct sto_merge **out_scan,
              struct ts_error *err);
-/** Time of the first and last point anywhere (a bound, from files and memstores); false if empty. */
+/** Bounds of the times of all points, from the ranges that files and memstores record; false if there are no
+ * points. */
 bool sto_snap_time_range(struct sto_snap *snap, int64_t *out_min_ms, int64_t *out_max_ms);
-/** Number of points and bytes a scan would read at most (from indexes; for planning and limits). */
+/** Upper bounds of the points and bytes that a scan would read, from indexes alone; for planning and
+ * limits. */
 void sto_scan_estimate(struct sto_snap *snap, const struct sto_scan_spec *spec, uint64_t *out_points,
                        uint64_t *out_bytes);
-/** What a scan of chosen series would touch, file by file, from indexes alone; see engine/cost.h. */
+/** Report for each file what a scan of the selected series would read, from indexes alone; see
+ * engine/cost.h. */
 int sto_scan_cost(struct sto_snap *snap, const struct sto_scan_spec *spec, sto_scan_cost_fn each, void *arg,
                   struct ts_error *err);
 
 /* --- small cells: annotations, metadata; key and value are bytes; logged, in memory --- */
-/** Copy of a value into out (appended); TS_ENOTFOUND. */
+/** Append a copy of the value of a small cell to out. 0, TS_ENOTFOUND, and TS_ELIMIT or TS_ENOMEM if out
+ * cannot hold it. */
 int sto_cell_get(struct sto_store *st, struct ts_slice key, struct ts_buf *out);
-/** Durable (at the ack level) when 0 is returned. An empty value deletes. */
+/** Set a small cell; an empty value deletes it. The change is durable (at sto_ack_level) when 0 is returned.
+ * Blocks. */
 int sto_cell_put(struct sto_store *st, struct ts_slice key, struct ts_slice value, struct ts_error *err);
-/** Put if the present value equals expected (empty = must be missing); TS_EEXIST if not. */
+/** Set a small cell if its present value equals expected (empty: the cell must not exist); otherwise
+ * TS_EEXIST. */
 int sto_cell_cas(struct sto_store *st, struct ts_slice key, struct ts_slice expected, struct ts_slice value,
                  struct ts_error *err);
-/** The same for many cells: readers see the changes at once, they are durable when sto_cell_sync has returned 0. */
+/** Like sto_cell_put and sto_cell_cas, for many cells: readers see the change at once, but it is durable only
+ * after sto_cell_sync has returned 0. */
 int sto_cell_put_later(struct sto_store *st, struct ts_slice key, struct ts_slice value,
                        struct ts_error *err);
 int sto_cell_cas_later(struct sto_store *st, struct ts_slice key, struct ts_slice expected,
                        struct ts_slice value, struct ts_error *err);
-/** Make all changes of cells durable that were made so far; one sync. */
+/** Make all changes of small cells made so far durable, with one sync. */
 int sto_cell_sync(struct sto_store *st, struct ts_error *err);
-/** Add delta to a 64-bit counter (missing = 0). */
+/** Add delta to a 64-bit counter; a missing cell counts as 0. Durable when 0 is returned. */
 int sto_cell_incr(struct sto_store *st, struct ts_slice key, int64_t delta, int64_t *out_value,
                   struct ts_error *err);
-/** Cells whose key begins with prefix, in byte order, each(arg, key, value); each returns false to stop. */
+/** Call each(arg, key, value) for the small cells whose keys begin with prefix, in byte order, until it
+ * returns false. */
 void sto_cell_each(struct sto_store *st, struct ts_slice prefix,
                    bool (*each)(void *arg, struct ts_slice key, struct ts_slice value), void *arg);
-/** The same for cells from <= key < to; an empty to: up to the last one. */
+/** The same for the small cells with from <= key < to; an empty to means no upper bound. */
 void sto_cell_range(struct sto_store *st, struct ts_slice from, struct ts_slice to,
                     bool (*each)(void *arg, struct ts_slice key, struct ts_slice value), void *arg);
 
-/** Counters with units: each(arg, "wal.bytes", value). */
+/** Report the counters, whose names carry the unit: each(arg, "wal.bytes", value). */
 void sto_stats(struct sto_store *st, void (*each)(void *arg, const char *name, uint64_t value), void *arg);
 
 #endif

@@ -1,8 +1,8 @@
 /*
  * catalog_int.h - what the files of the catalog share.
  *
- * Locks      rewrite_lock, then log_lock, then lock. The first is held while the log is written anew, the second while it is
- *            written, the third never across I/O.
+ * Locks      rewrite_lock, then log_lock, then lock. The first is held while the log is rewritten, the second
+ *            while it is written, the third never across I/O.
  */
 #ifndef STORAGE_CATALOG_CATALOG_INT_H
 #define STORAGE_CATALOG_CATALOG_INT_H
@@ -16,46 +16,48 @@
 
 #include <pthread.h>
 
-/* Series that were taken out. */
+/* Series that were removed from the tables and are not freed yet. */
 struct sto_retired {
     const struct sto_series **series; /* owned */
     size_t n, cap;                    /* used, room */
 };
 
-/* What is being forgotten, and who looks (forget.h). */
+/* State of forgetting series, and its readers (forget.h). */
 struct sto_forgetting {
-    _Atomic bool on; /* a pass is under way; store(release) before anybody acts on it - load(acquire) */
-    roaring_bitmap_t *leaving; /* may leave unless somebody asks for them; under lock; NULL = none */
-    roaring_bitmap_t *going;   /* the log says so, or is about to: refused; under lock; NULL = none */
-    roaring_bitmap_t *gone;    /* numbers that were forgotten, all of them; under lock */
-    uint64_t n_forgotten;      /* since the start; under lock */
-    uint64_t n_dead;           /* in the log since the last checkpoint, about; under log_lock */
-    pthread_mutex_t mu;        /* readers; a leaf */
-    unsigned now;              /* where new readers count: 0 or 1; under mu */
-    uint64_t n_readers[2];     /* under mu */
-    struct sto_retired fresh,
-        waiting; /* since the last reclaim, and before; of the thread that forgets; n under mu */
+    _Atomic bool on; /* a pass is running; store(release) before any of its effects - load(acquire) */
+    roaring_bitmap_t *leaving; /* candidates, kept if they are looked up; under lock; NULL = none */
+    /* written to the log as forgotten, or about to be; lookups get TS_EBUSY; under lock; NULL = none */
+    roaring_bitmap_t *going;
+    roaring_bitmap_t *gone; /* numbers of all forgotten series; under lock */
+    uint64_t n_forgotten;   /* since the start; under lock */
+    /* records of forgotten series in the log since the last checkpoint, approximately; under log_lock */
+    uint64_t n_dead;
+    pthread_mutex_t mu;    /* readers; a leaf */
+    unsigned now;          /* index in n_readers for new readers: 0 or 1; under mu */
+    uint64_t n_readers[2]; /* under mu */
+    /* removed since the last reclaim, and before it; used by the thread that forgets, n under mu */
+    struct sto_retired fresh, waiting;
     void (*step)(void *arg,
-                 enum sto_forget_step where); /* tests; NULL = nobody waits for moments of a pass */
+                 enum sto_forget_step where); /* tests: called at each step of a pass; NULL = none */
     void *step_arg;
 };
 
 struct sto_catalog {
     pthread_mutex_t lock;                  /* tables and index; microseconds */
     pthread_mutex_t rewrite_lock;          /* renames and sto_catalog_tidy; taken before log_lock */
-    pthread_mutex_t log_lock;              /* log and what stands below it; held across I/O */
+    pthread_mutex_t log_lock;              /* the log and the members marked with it; held across I/O */
     struct sto_uidtab uids[STO_UID_KINDS]; /* names by kind */
     struct sto_seriestab series;           /* series */
     struct sto_tagindex index;             /* sets of series */
-    struct sto_forgetting forget;          /* as it says */
+    struct sto_forgetting forget;          /* state of forgetting */
     _Atomic uint64_t generation; /* renames and passes of forgetting; add(release) after the change -
                                               load(acquire) */
-    _Atomic uint64_t n_renames;  /* names that stand in texts otherwise; the same */
+    _Atomic uint64_t n_renames;  /* renames that made texts of series out of date; ordered as generation */
     _Atomic uint32_t
         n_on_disk;          /* series below it are on disk; store(release) after the sync - load(acquire) */
     uint32_t safe_tagk;     /* tag keys up to this id are on disk; under lock */
     uint64_t max_series;    /* refuse more; constant */
-    uint64_t max_bytes;     /* of memory; refuse more; constant */
+    uint64_t max_bytes;     /* limit of memory; constant */
     bool read_only;         /* constant */
     bool lenient;           /* constant */
     bool tidied;            /* constant */
@@ -65,32 +67,34 @@ struct sto_catalog {
     uint64_t checkpoint_bytes;  /* its size after the last checkpoint; under log_lock */
     uint64_t
         grow_bytes; /* a running catalog rewrites its log when it has doubled and grown by this; constant */
-    uint64_t retry_bytes; /* a checkpoint failed at about this size: not tried again before; under log_lock */
+    /* after a failed checkpoint: none is tried before the log has this size; under log_lock */
+    uint64_t retry_bytes;
 };
 
-/** Id of a name, made if missing. Lock held. TS_EINVAL (name cannot stand in a text), TS_ELIMIT. */
+/** Find the id of a name, or create it. Lock held. TS_EINVAL: the name is not allowed in the text of a
+ * series; TS_ELIMIT. */
 int sto_uid__make_locked(struct sto_catalog *cat, enum sto_uid_kind kind, struct ts_slice name, uint32_t hash,
                          uint32_t *out_id, struct ts_error *err);
-/** May this name be given out? 0, TS_EINVAL, TS_ELIMIT. */
+/** Is this name allowed? 0, TS_EINVAL, TS_ELIMIT. */
 int sto_uid__check(enum sto_uid_kind kind, struct ts_slice name, struct ts_error *err);
 /** Is there memory for another name or series? Lock held. 0, TS_ELIMIT naming the keys. O(1). */
 int sto_catalog__has_memory(const struct sto_catalog *cat, struct ts_error *err);
-/** A name is called otherwise now, or a text has a name of before: caches of texts are void. Lock held, or nobody else
- * there. */
+/** A name was changed, or the text of a series has an old name: caches of texts are void. Lock held, or no
+ * other thread runs. */
 void sto_catalog__renamed(struct sto_catalog *cat);
-/** Somebody asks for a series that was found: it stays. Lock held. 0; TS_EBUSY: too late, it is being forgotten. */
+/** Keep a series that was looked up. Lock held. 0; TS_EBUSY: too late, it is being forgotten. */
 int sto_catalog__touch(struct sto_catalog *cat, uint32_t id, struct ts_error *err);
 /** Was this number forgotten? Lock held. */
 bool sto_catalog__is_gone(const struct sto_catalog *cat, uint32_t id);
-/** From the log: a series was forgotten. Nobody else is there. */
+/** Apply a record of the log: a series was forgotten. No other thread runs. */
 void sto_catalog__replay_gone(struct sto_catalog *cat, uint32_t id);
-/** Nothing is forgotten yet; and back. */
+/** Initialise and release the state of forgetting. */
 void sto_catalog__forget_init(struct sto_catalog *cat);
 void sto_catalog__forget_release(struct sto_catalog *cat);
 /** "metric", "tag key", "tag value": for messages. */
 const char *sto_uid__kind_name(enum sto_uid_kind kind);
-/** Hand what is new to the log and write it; log_lock held. closing: rewrite the log if it has grown by a
- * fourth, not only when it has doubled. */
+/** Add what is new to the log and write it; log_lock held. closing: rewrite the log if it has grown by a
+ * fourth rather than only when it has doubled. */
 int sto_catalog__write(struct sto_catalog *cat, bool sync, bool closing, struct ts_error *err);
 
 #endif

@@ -1,9 +1,9 @@
 /*
- * catlog.h - what the catalog's log says: names, series, renames <-> bytes.
+ * catlog.h - records of the catalog's log: encoding and decoding of names, series and renames.
  *
  * Names and series are written in blocks of columns, so that a million series that differ in one name cost a
- * few bytes each: names share the front of the name before, series share a shape (metric and keys) and differ
- * in value ids.
+ * few bytes each: a name shares a prefix with the one before it, series share a shape (metric and keys) and
+ * differ in value ids.
  *
  * Format     docs/FORMAT.md "Catalog"
  * Threads    writing: log_lock held; names and series are read without a lock. Reading: before threads start.
@@ -16,43 +16,43 @@
 #include "storage/reclog.h"
 
 enum sto_catlog_type {
-    STO_CATLOG_SIZES = 1,  /* how many are to come */
+    STO_CATLOG_SIZES = 1,  /* how many names and series the checkpoint contains */
     STO_CATLOG_NAMES = 2,  /* a block of names of one kind */
     STO_CATLOG_SERIES = 3, /* a block of series */
     STO_CATLOG_RENAME = 4, /* another name for an id */
     STO_CATLOG_GONE = 5,   /* numbers of series that were forgotten */
 };
-#define STO_CATLOG_GONE_SERIES 3u /* kind in such a record: names have the kinds below */
+#define STO_CATLOG_GONE_SERIES 3u /* kind in such a record; smaller kinds are those of names */
 #define STO_CATLOG_FLAG_ZSTD   1u /* the payload is one zstd frame */
 
-#define STO_CATLOG_BLOCK_ITEMS 65536u     /* names or series of a block, at most */
-#define STO_CATLOG_BLOCK_CELLS (1u << 20) /* tags of a block's series together, about */
-#define STO_CATLOG_BLOCK_BYTES (8u << 20) /* bytes of a block's names, about */
+#define STO_CATLOG_BLOCK_ITEMS 65536u     /* largest number of names or series in a block */
+#define STO_CATLOG_BLOCK_CELLS (1u << 20) /* approximate limit for the tags of all series in a block */
+#define STO_CATLOG_BLOCK_BYTES (8u << 20) /* approximate limit for the bytes of the names in a block */
 #define STO_CATLOG_MAX_RAW_BYTES                                                                             \
-    (48u << 20)                        /* payload before compression; several times what a block can be */
+    (48u << 20) /* limit of a payload before compression, several times the largest block */
 #define STO_CATLOG_LEVEL_APPEND     3  /* zstd level while running */
 #define STO_CATLOG_LEVEL_CHECKPOINT 12 /* and in a checkpoint */
 
-/* Ids to be written, by kind and of series; sorted. */
+/* Sorted ids of names and numbers of series to be written. */
 struct sto_catlog_items {
     struct sto_idruns names[3]; /* by enum sto_uid_kind */
     struct sto_idruns series;   /* numbers */
 };
 
-/** Add blocks with these names and series to the log's buffer; ids without a name or series are left out. */
+/** Add blocks with these names and series to the log's buffer; ids without a name or series are skipped. */
 int sto_catlog__items(const struct sto_catalog *cat, const struct sto_catlog_items *items, int level,
                       struct sto_reclog *log, struct ts_error *err);
-/** Add the record that says how much a checkpoint holds. */
+/** Add the record with the number of names and series in a checkpoint. */
 int sto_catlog__sizes(const struct sto_catlog_items *items, struct sto_reclog *log, struct ts_error *err);
-/** Add a rename. */
+/** Add a record of a rename. */
 int sto_catlog__rename(struct sto_reclog *log, enum sto_uid_kind kind, uint32_t id, struct ts_slice name,
                        struct ts_error *err);
-/** Add records that say that these series were forgotten. */
+/** Add records of these series having been forgotten. */
 int sto_catlog__gone(struct sto_reclog *log, const roaring_bitmap_t *series, struct ts_error *err);
-/** Take one record into the catalog (a sto_reclog_fn; arg is the catalog). TS_ECORRUPT, TS_EVERSION,
+/** Apply one record to the catalog (a sto_reclog_fn; arg is the catalog). TS_ECORRUPT, TS_EVERSION,
  * TS_ENOMEM. */
 int sto_catlog__replay(void *arg, struct ts_slice body, struct ts_error *err);
-/** Free all. */
+/** Release the lists; idempotent. */
 void sto_catlog__release_items(struct sto_catlog_items *items);
 
 #endif

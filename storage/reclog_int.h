@@ -1,5 +1,5 @@
 /*
- * reclog_int.h - a record log that is open, and how its bytes are read: shared by reclog.c, reclog_copy.c,
+ * reclog_int.h - internals of an open record log and its reader, shared by reclog.c, reclog_copy.c,
  * reclog_rewrite.c and fsck.
  *
  * Format     docs/FORMAT.md "Record log"
@@ -12,16 +12,16 @@
 
 #define STO_RECLOG_MAGIC   "TSDRECL\n"
 #define STO_RECLOG_VERSION 1u
-#define STO_RECLOG_COPY    ".copy" /* behind the name of a log: the same bytes once more */
+#define STO_RECLOG_COPY    ".copy" /* suffix of the copy of a log */
 
-/* The same bytes in a second file. */
+/* The copy of a log. */
 struct sto_reclog__copy {
     bool wanted;          /* sto_reclog_keep_copy was called */
-    struct ts_file *file; /* NULL: there is none at the moment */
+    struct ts_file *file; /* NULL: there is no copy at present */
     char *path;           /* owned; NULL until wanted */
-    uint64_t end_off;     /* bytes that are those of the log */
+    uint64_t end_off;     /* bytes that equal those of the log */
     bool dirty_end;       /* bytes of a failed write may stand behind end_off */
-    bool warned;          /* the first failure was told */
+    bool warned;          /* the first failure was logged */
 };
 
 struct sto_reclog {
@@ -33,67 +33,71 @@ struct sto_reclog {
     uint64_t end_off;    /* end of the last whole record in the file */
     uint64_t synced_off; /* everything before it is known to be on disk */
     bool read_only;
-    bool dirty_end;      /* bytes of a failed write may stand behind end_off: cut first */
-    bool broken;         /* a write or sync failed: nothing more is accepted */
+    /* a failed write may have left bytes after end_off; truncate before the next write */
+    bool dirty_end;
+    bool broken;         /* a write or sync failed; the log accepts nothing more */
     struct ts_error why; /* the error that broke it */
     struct sto_reclog__copy copy;
-    struct ts_buf healed; /* records found in the copy alone, to be added to the file; empty mostly */
+    struct ts_buf healed; /* records found only in the copy, to be added to the file; usually empty */
 };
 
-/* What stands before a body. */
+/* Head of a record, which precedes its body. */
 struct sto_reclog__head {
     uint32_t n_bytes; /* length of the body */
     uint32_t crc;     /* CRC-32C of the body */
     uint64_t synced;  /* bytes of the file on disk when the record was made */
 };
 
-/* Takes a record that is whole; off is its place in the file, body is borrowed until return. < 0 ends the reading. */
+/* Receives a complete record; off is its place in the file, body is borrowed until return. A result < 0 ends
+ * the reading. */
 typedef int (*sto_reclog__record_fn)(void *arg, uint64_t off, const struct sto_reclog__head *head,
                                      struct ts_slice body, struct ts_error *err);
 
-/** A log without a file; path is copied. */
+/** New log without a file; path is copied. */
 struct sto_reclog *sto_reclog__new(const struct ts_fs *fs, const char *path, const char kind[4]);
-/** Close its files and free it; the buffer is lost. */
+/** Close the files and free the log; the buffer is discarded. */
 int sto_reclog__free(struct sto_reclog *log, struct ts_error *err);
-/** From now on nothing is accepted. */
+/** Mark the log as broken: it accepts nothing more. */
 void sto_reclog__break(struct sto_reclog *log, const struct ts_error *why);
-/** What a broken log answers: TS_EIO. */
+/** Error of a broken log: TS_EIO, with the first error in the text. */
 int sto_reclog__refuse(const struct sto_reclog *log, struct ts_error *err);
-/** Make a header of kind. */
+/** Write the header of a file of this kind to h. */
 void sto_reclog__header_make(uint8_t h[STO_RECLOG_HEADER_BYTES], const char kind[4]);
-/** 0, TS_ECORRUPT, TS_EVERSION; path is for the text. */
+/** Check a header. 0, TS_ECORRUPT, TS_EVERSION; path is only for the text. */
 int sto_reclog__header_check(const uint8_t *h, const char *path, const char kind[4], struct ts_error *err);
-/** Can what stands at p (STO_RECLOG_HEAD_BYTES) be the head of a record at off of a file of size bytes? */
+/** Read a head from the STO_RECLOG_HEAD_BYTES bytes at p. Returns false if they cannot be the head of a
+ * record at off of a file of size bytes. */
 bool sto_reclog__head_get(const uint8_t *p, uint64_t off, uint64_t size, struct sto_reclog__head *out);
-/** Make the head of a record. */
+/** Write the head of a record to h. */
 void sto_reclog__head_make(uint8_t h[STO_RECLOG_HEAD_BYTES], struct ts_slice body, uint64_t synced);
-/** `synced` of a good head. */
+/** The field `synced` of a valid head. */
 uint64_t sto_reclog__synced(const char *head);
-/** Hand the records from *off on of a file of size bytes to fn, until its end or the first one that is not whole: both
- * checksums are looked at. *off becomes the end of the last one. 0 also if the reading ended early; TS_EIO, TS_ENOMEM,
- * what fn returned. Reads by pieces of 256 KiB, or of one record. */
+/** Call fn for the records from *off on of a file of size bytes, up to its end or the first incomplete
+ * record; both checksums are verified. *off becomes the end of the last complete record. 0, also if the
+ * reading ended early; TS_EIO, TS_ENOMEM, or what fn returned. Reads 256 KiB or one record at a time. */
 int sto_reclog__read(const struct ts_fs *fs, struct ts_file *file, uint64_t size, uint64_t *off,
                      sto_reclog__record_fn fn, void *arg, struct ts_error *err);
-/** A whole record at off of a file that is in memory? Its body is borrowed from the file. */
+/** Is there a complete record at off of a file in memory? Its body is borrowed from the file. */
 bool sto_reclog__record_get(struct ts_slice file, uint64_t off, struct ts_slice *out_body,
                             uint64_t *out_synced);
-/** "PATH.copy"; ts_free it. */
+/** "PATH.copy"; the caller frees it with ts_free. */
 char *sto_reclog__copy_path(const char *path);
-/** A new file has taken the log's name: close the old one, go on with the new one, sync the folder. */
+/** Replace the file of the log after a new file has got its name: close the old one and sync the folder. */
 int sto_reclog__take_over(struct sto_reclog *log, struct ts_file *file, struct ts_error *err);
 
 /* reclog_copy.c */
-/** The log ends at log->end_off, by what its own file says. Records that the copy has behind that go to
- * log->healed; there are some only if the bytes before are the same in both. No copy is no error. */
+/** Read records that the copy has after log->end_off, the end of the log in its own file, into log->healed.
+ * They are used only if the bytes before are the same in both files. A missing copy is no error. */
 int sto_reclog__copy_heal(struct sto_reclog *log, struct ts_error *err);
-/** Bring the copy to log->end_off, p being the n bytes before that. Failures are logged once, never told. */
+/** Bring the copy to log->end_off, p being the n bytes before that. Failures are logged once and not
+ * returned. */
 void sto_reclog__copy_append(struct sto_reclog *log, const void *p, size_t n);
-/** A sync of the log has failed: take from the copy what may not be on disk, so that the next opening sees them
- * differ. */
+/** A sync of the log has failed: remove from the copy the bytes that may not be on disk, so that the next
+ * opening sees that the files differ. */
 void sto_reclog__copy_cut(struct sto_reclog *log);
-/** The log's file was replaced: make the copy anew. */
+/** Make a new copy after the file of the log was replaced. */
 void sto_reclog__copy_renew(struct sto_reclog *log);
-/** Sync and close it. */
+/** Sync and close the copy. */
 void sto_reclog__copy_close(struct sto_reclog *log);
 
 #endif

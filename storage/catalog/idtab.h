@@ -1,13 +1,14 @@
 /*
- * idtab.h - hash table of ids: 32 bits of hash and an id in 8 bytes; what an id stands for is kept elsewhere.
+ * idtab.h - hash table of ids: an entry is 32 bits of hash and an id in 8 bytes. The objects behind the ids
+ * are stored elsewhere.
  *
- * The caller compares: it walks the ids whose hash agrees and looks at each. Growing moves a few slots with
- * each insertion, so that no insertion stops the world; until all have moved, both tables are searched.
- * An id that no longer fits the hash is passed over by the caller's comparison. One that was removed leaves a mark in its
- * place, which goes when the table is next made anew.
+ * The caller compares: it walks over the ids with equal hash and checks the object of each. Growing moves a
+ * few slots with each insertion, so that no insertion takes long; until all have moved, both tables are
+ * searched. The caller's comparison rejects an id whose object no longer fits the hash. A removed entry
+ * leaves a mark in its slot, which disappears when the table is next rebuilt.
  *
  *   slot: hash (upper 32 bits) | id + 1 (lower 32 bits)      0 = free      id + 1 = 0: removed
- *   place: hash * capacity / 2^32, then next ones
+ *   place: hash * capacity / 2^32, then the following ones
  *
  * Threads    plain data: the catalog's lock
  * Cost       10.7-16 bytes an entry (filled to 1/2 - 3/4)
@@ -22,9 +23,10 @@
 struct sto_idtab {
     uint64_t *slots; /* owned */
     uint64_t cap;    /* slots */
-    uint64_t n; /* slots used in both tables, but for those already moved; removed ones of `slots` count */
-    uint64_t n_removed; /* of them: removed ones */
-    uint64_t *old;      /* table being left; NULL = none */
+    /* used slots of both tables without those already moved; marks of removed entries in `slots` count */
+    uint64_t n;
+    uint64_t n_removed; /* marks of removed entries among them */
+    uint64_t *old;      /* table from which slots are being moved; NULL = none */
     uint64_t old_cap;   /* slots of it */
     uint64_t old_next;  /* first slot of it not yet moved */
 };
@@ -43,7 +45,7 @@ static inline uint64_t sto_idtab__home(uint32_t hash, uint64_t cap)
 {
     return (uint64_t)((unsigned __int128)hash * cap >> 32);
 }
-/** Ask for the memory a walk will need. */
+/** Prefetch the memory that a walk will read. */
 static inline void sto_idtab__prefetch(const struct sto_idtab *t, uint32_t hash)
 {
     if (t->cap)
@@ -59,7 +61,7 @@ static inline struct sto_idtab_walk sto_idtab__walk(const struct sto_idtab *t, u
                                    .old_cap = t->old_cap,
                                    .hash = hash};
 }
-/** Next id whose hash agrees; false at the end. An id may come twice while the table grows. */
+/** Next id with equal hash; false at the end. An id may occur twice while the table grows. */
 static inline bool sto_idtab__next(struct sto_idtab_walk *w, uint32_t *out_id)
 {
     if (!w->cap)
@@ -82,13 +84,13 @@ static inline bool sto_idtab__next(struct sto_idtab_walk *w, uint32_t *out_id)
         }
     }
 }
-/** Add an id (at most 2^32 - 2). The caller knows that it is not there. */
+/** Add an id (at most 2^32 - 2) that is not in the table. */
 void sto_idtab__insert(struct sto_idtab *t, uint32_t hash, uint32_t id);
 /** Remove an id that was inserted with this hash; nothing happens if it is not there. */
 void sto_idtab__remove(struct sto_idtab *t, uint32_t hash, uint32_t id);
-/** Room for n entries in all, at once: before loading many. */
+/** Grow to n entries at once, before many are loaded. */
 void sto_idtab__reserve(struct sto_idtab *t, uint64_t n);
-/** Free everything; usable again. */
+/** Release; the table is empty and usable again. */
 void sto_idtab__release(struct sto_idtab *t);
 /** Bytes of both tables. */
 size_t sto_idtab__bytes(const struct sto_idtab *t);

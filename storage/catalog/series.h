@@ -2,8 +2,9 @@
  * series.h - the table of series: number -> series, ids -> series.
  *
  * Threads    sto_seriestab__get and end: any thread, no lock. The rest: the catalog's lock.
- * Invariant  a series is never changed; it is freed only after it was taken out and nobody looks at it any more (forget.h)
- * Not here   the doors sto_series_* are declared in catalog.h; sets of series (tagindex.h)
+ * Invariant  a series is never changed; it is freed only after it was removed and no reader holds it any more
+ *            (forget.h)
+ * Not here   the public functions sto_series_* (catalog.h); sets of series (tagindex.h)
  */
 #ifndef STORAGE_CATALOG_SERIES_H
 #define STORAGE_CATALOG_SERIES_H
@@ -21,8 +22,8 @@
 
 /* Dense numbers of a shard's series. */
 struct sto_series_locals {
-    uint32_t n;             /* given out at most at once */
-    uint32_t n_free, cap;   /* of them: free ones; room for these */
+    uint32_t n;             /* numbers in use or free */
+    uint32_t n_free, cap;   /* free numbers among them; capacity of free_numbers */
     uint32_t *free_numbers; /* owned */
 };
 
@@ -31,15 +32,15 @@ struct sto_seriestab {
     struct sto_idtab by_ids; /* hash of metric and tags -> number */
     struct sto_slab slab;    /* of series and their texts */
     _Atomic uint32_t end;    /* highest number + 1; store(release) after the series - load(acquire) */
-    uint32_t n;              /* series there are */
+    uint32_t n;              /* number of series */
     uint32_t n_shards;       /* power of two */
     struct sto_series_locals *locals; /* owned; dense numbers within each shard */
-    uint32_t *gone;                   /* owned; numbers taken out since the last trim */
+    uint32_t *gone;                   /* owned; numbers removed since the last trim */
     size_t n_gone, cap_gone;          /* used, room */
-    struct sto_idruns pending;        /* numbers not handed to the log yet */
+    struct sto_idruns pending;        /* numbers not in the log yet */
 };
 
-/* What a series is made from. Tags and texts are in the order of the text to be. */
+/* What a series is made from. Tags and texts are in the order of the future text. */
 struct sto_series_draft {
     uint32_t id, metric;              /* number, id of the metric */
     const struct sto_tag *tags;       /* ids */
@@ -56,15 +57,15 @@ const struct sto_series *sto_seriestab__find(const struct sto_seriestab *t, uint
 /** Same metric and tags (sorted)? */
 bool sto_seriestab__same(const struct sto_series *s, uint32_t metric, const struct sto_tag *tags,
                          size_t n_tags);
-/** Make a series in the table's memory; not published yet. */
+/** Make a series in the memory of the table, without publishing it. */
 struct sto_series *sto_seriestab__make(struct sto_seriestab *t, const struct sto_series_draft *draft);
-/** Publish it; number and ids are new. */
+/** Publish a series whose number and ids are new. */
 void sto_seriestab__put(struct sto_seriestab *t, struct sto_series *s, uint64_t hash);
-/** Take a series out: nobody finds it any more. It is still there for whoever has it, until sto_seriestab__free. */
+/** Remove a series, so that it is not found any more. Pointers to it stay valid until sto_seriestab__free. */
 void sto_seriestab__take_out(struct sto_seriestab *t, const struct sto_series *s);
-/** A series that was taken out and that nobody looks at: its memory, and its number within its shard, are used again. */
+/** Free a removed series that no reader holds; its memory and its number within its shard are reused. */
 void sto_seriestab__free(struct sto_seriestab *t, const struct sto_series *s);
-/** Pages of the table in which all numbers are gone go back to the system. */
+/** Return pages of the table whose series were all removed to the system. */
 void sto_seriestab__trim(struct sto_seriestab *t);
 /** Series by number, NULL if there is none. Any thread. */
 static inline const struct sto_series *sto_seriestab__get(const struct sto_seriestab *t, uint32_t id)
@@ -78,9 +79,9 @@ static inline unsigned sto_seriestab__text_tag(const struct sto_series *s, unsig
 }
 /** Sort tags by key id. */
 void sto_seriestab__sort(struct sto_tag *tags, size_t n_tags);
-/** Empty table. */
+/** Initialise an empty table. */
 void sto_seriestab__init(struct sto_seriestab *t, uint32_t n_shards);
-/** Memory away, series too; nobody may hold one any more. */
+/** Release the table and all series, which no reader may hold any more. */
 void sto_seriestab__release(struct sto_seriestab *t);
 
 #endif

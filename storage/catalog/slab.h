@@ -1,11 +1,11 @@
 /*
- * slab.h - memory for things of the catalog that come and go: an arena whose pieces are used again.
+ * slab.h - memory for names and series of the catalog: an arena whose pieces are reused.
  *
- * A piece that is given back goes to a list of pieces of its size, and the next piece of that size is taken from
- * there. Names and series that live for a day have the same few lengths, so what one day left behind serves the next.
+ * A freed piece goes to a free list for its size, from which the next piece of that size is taken. Names and
+ * series that live for a day have the same few lengths, so that the pieces of one day serve the next.
  *
  * Threads    plain data: the catalog's lock
- * Not here   when nobody looks at a piece any more (forget.h)
+ * Not here   when no reader holds a piece any more (forget.h)
  */
 #ifndef STORAGE_CATALOG_SLAB_H
 #define STORAGE_CATALOG_SLAB_H
@@ -19,19 +19,19 @@ struct sto_slab {
     struct ts_arena arena; /* of all pieces */
     char *room, *room_end; /* unit 1: part of the arena that is free */
     size_t unit;           /* sizes are multiples of it: 1 (packed, unaligned) or 8 */
-    void **lists;          /* owned, NULL until something is given back: first free piece by size */
-    size_t free_bytes;     /* in the lists */
+    void **lists;          /* owned, NULL until a piece is freed: first free piece by size */
+    size_t free_bytes;     /* bytes of the pieces in the lists */
 };
 
-/** Empty slab; unit 1 or 8 bytes. */
+/** Initialise an empty slab; the unit is 1 or 8 bytes. */
 void sto_slab__init(struct sto_slab *s, size_t unit);
-/** n >= 1 bytes, aligned to 8 if the unit is 8. Aborts when memory is gone. O(1). */
+/** n >= 1 bytes, aligned to 8 if the unit is 8. Aborts when memory is exhausted. O(1). */
 void *sto_slab__alloc(struct sto_slab *s, size_t n);
-/** Give a piece of n bytes back; less than 8 bytes are not used again. O(1). */
+/** Free a piece of n bytes; pieces of less than 8 bytes are not reused. O(1). */
 void sto_slab__give(struct sto_slab *s, void *p, size_t n);
-/** Bytes taken and not given back. */
+/** Bytes of the pieces in use. */
 size_t sto_slab__bytes(const struct sto_slab *s);
-/** Everything is freed; usable again after init. */
+/** Release; usable again after init. */
 void sto_slab__release(struct sto_slab *s);
 
 #endif

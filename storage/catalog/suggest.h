@@ -1,8 +1,8 @@
 /*
- * suggest.h - names of one kind in byte order, for "names that begin with ...": built when first asked for.
+ * suggest.h - names of one kind in byte order, for lookups by prefix; built by the first lookup.
  *
- * A sorted array of ids and a tail of newer ids that is looked through one by one until it is long enough to
- * be sorted in. Nobody who creates names waits for it.
+ * A sorted array of ids, and a tail of newer ids that is searched one by one until it is long enough to be
+ * merged into the array. Creating a name never waits for it.
  * Threads    any thread; one mutex inside, held while sorting; names are read without a lock
  */
 #ifndef STORAGE_CATALOG_SUGGEST_H
@@ -19,10 +19,11 @@ struct sto_suggest {
     uint32_t *sorted;     /* owned; ids in the byte order of their names */
     uint32_t n;           /* ids in sorted */
     uint32_t covered;     /* ids up to this one are in sorted, if they had a name */
-    uint64_t n_changes;   /* of the table when sorted was built: another number voids it */
+    uint64_t n_changes;   /* n_changes of the table when sorted was built; if it differs, sorted is void */
 };
 
-/** Names that begin with prefix, at most max, in byte order: each(arg, id, name), outside of any lock. */
+/** Call each(arg, id, name) for at most max names that begin with prefix, in byte order, without holding a
+ * lock. */
 void sto_suggest__names(struct sto_uidtab *t, struct ts_slice prefix, size_t max,
                         void (*each)(void *arg, uint32_t id, struct ts_slice name), void *arg);
 

@@ -27,27 +27,28 @@ struct sto_tagindex {
     struct sto_idtab by_pair;           /* (k, v) -> number of entry */
     struct sto_tagindex_entry **chunks; /* owned; entries by number, STO_TAGINDEX_CHUNK each */
     uint32_t n_chunks;                  /* allocated */
-    uint32_t n;                         /* entries that were ever in use at once */
-    uint32_t n_free;                    /* of them: free ones */
-    uint32_t first_free; /* number + 1 of a free entry, which has that of the next one in v; 0 = none */
+    uint32_t n;                         /* entries in use or free */
+    uint32_t n_free;                    /* free entries among them */
+    /* number + 1 of the first free entry, whose v links to the next one in the same way; 0 = none */
+    uint32_t first_free;
     struct sto_posting_pool pool; /* arrays of short sets */
 };
 
-/** Ask for the memory that adding a series with these tags will need. */
+/** Prefetch the memory that adding a series with these tags will touch. */
 void sto_tagindex__prefetch(const struct sto_tagindex *ti, const struct sto_tag *tags, size_t n_tags);
-/** Put a new series into the sets of its metric, keys and pairs. */
+/** Add a new series to the sets of its metric, keys and pairs. */
 void sto_tagindex__add(struct sto_tagindex *ti, const struct sto_series *s);
 /** The same for n series with ascending numbers that share metric and tag keys. */
 void sto_tagindex__add_many(struct sto_tagindex *ti, const struct sto_series *const *series, size_t n);
-/** Take a series out of the sets of its metric, keys and pairs; sets that become empty go. */
+/** Remove a series from the sets of its metric, keys and pairs; sets that become empty are removed. */
 void sto_tagindex__remove(struct sto_tagindex *ti, const struct sto_series *s);
 /** Set of a pair; 0 if there is none. Valid until the lock is released. */
 sto_posting sto_tagindex__find(const struct sto_tagindex *ti, uint32_t k, uint32_t v);
-/** Room for n more pairs at once. */
+/** Grow for n more pairs at once. */
 void sto_tagindex__reserve(struct sto_tagindex *ti, uint64_t n_pairs);
-/** Memory away; no reader may be at work. */
+/** Release; no reader may be running. */
 void sto_tagindex__release(struct sto_tagindex *ti);
-/** Memory but that of bitmaps, bytes. */
+/** Memory in bytes, without that of bitmaps. */
 size_t sto_tagindex__bytes(const struct sto_tagindex *ti);
 
 #endif

@@ -3,7 +3,7 @@
  *
  * Threads    sto_uidtab__name and max_id: any thread, no lock. The rest: the catalog's lock.
  * Invariant  bytes of a name are never changed or freed while the table lives: a rename publishes new ones
- * Not here   the doors sto_uid_* are declared in catalog.h; suggestions (suggest.h); the log (catlog.h)
+ * Not here   the public functions sto_uid_* (catalog.h), suggestions (suggest.h); the log (catlog.h)
  */
 #ifndef STORAGE_CATALOG_UID_H
 #define STORAGE_CATALOG_UID_H
@@ -20,13 +20,14 @@
 #define STO_UID_MAX_ID         0xfffffffdu /* last id given out */
 
 struct sto_uidtab {
-    struct sto_dense names;     /* id -> length u16 and bytes */
-    struct sto_idtab by_name;   /* hash of name -> id; entries of old names stay and are passed over */
+    struct sto_dense names; /* id -> length u16 and bytes */
+    /* hash of name -> id; entries of old names stay, and comparing the name rejects them */
+    struct sto_idtab by_name;
     struct ts_arena arena;      /* of names */
-    char *room, *room_end;      /* part of the arena that is free for names */
+    char *room, *room_end;      /* free part of the arena */
     _Atomic uint32_t max_id;    /* highest id given out; store(release) after the name - load(acquire) */
     uint32_t n_names;           /* ids that have a name */
-    struct sto_idruns pending;  /* ids not handed to the log yet */
+    struct sto_idruns pending;  /* ids not in the log yet */
     struct sto_suggest suggest; /* sorted names; has a lock of its own */
     _Atomic uint64_t n_changes; /* names replaced, or given to an id below max_id: the sorted index is void */
 };
@@ -37,9 +38,9 @@ uint32_t sto_uidtab__hash(struct ts_slice name);
 uint32_t sto_uidtab__find(const struct sto_uidtab *t, struct ts_slice name, uint32_t hash);
 /** Copy of a name's bytes in the table's memory, for sto_uidtab__put. */
 const void *sto_uidtab__intern(struct sto_uidtab *t, struct ts_slice name);
-/** Publish the interned name of a new id (the caller knows that neither is there). */
+/** Publish the interned name of a new id; neither is in the table. */
 void sto_uidtab__put(struct sto_uidtab *t, uint32_t id, const void *interned, uint32_t hash);
-/** Give a known id another name. */
+/** Publish another name for a known id. */
 void sto_uidtab__rename(struct sto_uidtab *t, uint32_t id, struct ts_slice name);
 /** Slice of what intern made. */
 static inline struct ts_slice sto_uidtab__slice(const void *interned)
@@ -52,9 +53,9 @@ static inline struct ts_slice sto_uidtab__name(const struct sto_uidtab *t, uint3
 {
     return sto_uidtab__slice(sto_dense__get(&t->names, id));
 }
-/** Empty table. */
+/** Initialise an empty table. */
 void sto_uidtab__init(struct sto_uidtab *t);
-/** Give its memory back; no reader may be left. */
+/** Release; no reader may be left. */
 void sto_uidtab__release(struct sto_uidtab *t);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * memory_int.h - the memory of a decoder: all of its buffers grow here, and are counted before they do.
+ * memory_int.h - memory of a decoder: all of its buffers grow here and are counted before they grow.
  *
  * Threads    belongs to the decoder's thread
  */
@@ -11,19 +11,19 @@
 
 /* The first member of each kind of decoder, so that a pointer to it is one to the decoder. */
 struct sto_dec_memory {
-    struct ts_tally *tally; /* what is held counts in it; NULL: in nothing */
-    uint64_t bytes;         /* held, the decoder's own included */
-    struct ts_error *err;   /* of the call of the decoder that is under way: text of a refusal */
+    struct ts_tally *tally; /* account of the memory; NULL: not counted */
+    uint64_t bytes;         /* bytes allocated, including the decoder itself */
+    struct ts_error *err;   /* error of the running call of the decoder, for the text of a refusal */
 };
 
-/** Room for need bytes in *buf, which has *cap; what is in it is lost when it grows.
+/** Grow *buf of *cap bytes to at least need bytes; its contents are lost when it grows.
  * @return 0, TS_ELIMIT with the text in m->err, TS_ENOMEM: the buffer is empty then */
 int sto_dec_memory__grow(struct sto_dec_memory *m, void *buf, size_t *cap, size_t need);
-/** Count it in tally from now on (NULL: in nothing), no longer where it was. 0, TS_ELIMIT: it counts in nothing now. */
+/** Move the count to tally (NULL: to none). 0, TS_ELIMIT: it is counted in none then. */
 int sto_dec_memory__count(struct sto_dec_memory *m, struct ts_tally *tally, struct ts_error *err);
-/** A decoder that nobody uses and that counts in nothing; NULL: there is none. */
+/** Take a decoder out of the pool; it is not counted. NULL: the pool is empty. */
 void *sto_dec_memory__take(struct ts_spare *spares);
-/** Keep a decoder for others, if it is not too large and there are not too many; it counts in nothing then, but in
+/** Put a decoder into the pool unless it is too large or the pool is full. Then it counts only in
  * sto_dec_spare_bytes. False: the caller frees it. */
 bool sto_dec_memory__keep(struct sto_dec_memory *m, struct ts_spare *spares);
 

@@ -3,8 +3,8 @@
  *
  *   symbols of 8, 4, 2 bits | escapes (varints) | plain bytes | low bits
  *
- * A sequence takes the next n symbols of its class, the next n * k low bits and the next n_esc escapes: who
- * knows the parameters of the sequences before it finds its place by adding. Symbols are entropy coded over
+ * A sequence uses the next n symbols of its class, the next n * k low bits and the next n_esc escapes, so
+ * that its position follows from the parameters of the sequences before it. Symbols are entropy coded over
  * the whole pack.
  *
  * Format     docs/FORMAT.md "Packs"
@@ -25,22 +25,22 @@ enum sto_stream { STO_STREAM_ESC = STO_SYM_CLASSES, STO_STREAM_BYTES, STO_STREAM
 struct sto_pack {
     struct ts_buf s[STO_STREAMS]; /* symbols: one a byte until finish */
     uint64_t acc;                 /* low bits that do not fill 8 bytes yet */
-    unsigned n_acc;               /* how many */
+    unsigned n_acc;               /* number of bits in acc */
     struct ts_buf tmp;            /* symbols packed two or four a byte */
 };
-/** Empty it, memory stays. */
+/** Remove the contents; the memory is kept. */
 void sto_pack__clear(struct sto_pack *p);
-/** Memory away; twice is harmless. */
+/** Release; idempotent. */
 void sto_pack__release(struct sto_pack *p);
-/** Append n residuals, split as s says (k, cls); sets s->n_esc. */
+/** Append n residuals, split by s->k and s->cls; sets s->n_esc. */
 void sto_pack__put(struct sto_pack *p, const uint64_t *res, uint32_t n, struct sto_seq *s);
-/** Append bytes as they are. */
+/** Append bytes unchanged. */
 void sto_pack__bytes(struct sto_pack *p, const void *bytes, size_t n);
 /** Compress the streams and append them to out. */
 void sto_pack__finish(struct sto_pack *p, struct sto_zip *z, struct ts_buf *out);
 
 /* --- reading --- */
-/* Where a sequence begins in each stream. */
+/* Position of a sequence in each stream. */
 struct sto_unpack_pos {
     uint64_t bit;                  /* of the low bits */
     uint32_t sym[STO_SYM_CLASSES]; /* symbols */
@@ -60,18 +60,19 @@ struct sto_unpack {
     size_t tmp_cap;                  /* bytes of tmp */
     bool ready;                      /* inflate was called */
 };
-/** Memory away; twice is harmless. */
+/** Release; idempotent. */
 void sto_unpack__release(struct sto_unpack *u);
-/** Read the directory of a pack; returns the byte after the pack, NULL if it is cut or a stream has more than
- * max_raw symbols or bytes. */
+/** Read the directory of a pack. Returns the end of the pack, or NULL if it is truncated or a stream has more
+ * than max_raw symbols or bytes. */
 const uint8_t *sto_unpack__open(struct sto_unpack *u, const uint8_t *p, const uint8_t *end, uint32_t max_raw);
-/** Inflate the streams, into buffers that count in memory. 0, TS_ECORRUPT, TS_ELIMIT, TS_ENOMEM. */
+/** Inflate the streams into buffers that are counted in memory. 0, TS_ECORRUPT, TS_ELIMIT, TS_ENOMEM. */
 int sto_unpack__inflate(struct sto_unpack *u, struct sto_zip *z, struct sto_dec_memory *memory);
-/** Move pos behind a sequence of n values; false if that leaves the range of 32 bits. */
+/** Advance pos past a sequence of n values; false if it exceeds 32 bits. */
 bool sto_unpack__skip(struct sto_unpack_pos *pos, const struct sto_seq *s, uint32_t n);
 /** Does a pack end exactly at pos? Escapes are checked only when inflated. */
 bool sto_unpack__ends_at(const struct sto_unpack *u, const struct sto_unpack_pos *pos);
-/** Values of the sequence at pos (n >= 1) to v; pos moves behind it. 0 or TS_ECORRUPT. Needs inflate. */
+/** Decode the sequence of n >= 1 values at pos into v and advance pos past it. 0 or TS_ECORRUPT. Inflate must
+ * have been called. */
 int sto_unpack__get(const struct sto_unpack *u, struct sto_unpack_pos *pos, const struct sto_seq *s,
                     uint32_t n, int64_t *v);
 

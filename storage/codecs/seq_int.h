@@ -1,14 +1,14 @@
 /*
- * seq_int.h - how a sequence of integers becomes residuals, and what the decoder must know to undo it.
+ * seq_int.h - encoding of a sequence of integers as residuals, and the parameters that decoding needs.
  *
- *   values --(value - first) / unit--> y --codec--> residuals (unsigned, small) --split--> symbols, low bits,
- * escapes (pack_int.h)
+ *   values --(value - first) / unit--> y --codec--> residuals (unsigned, small)
+ *   residuals --split--> symbols, low bits, escapes (pack_int.h)
  *
  * Times, values, first values of rows and the columns of row tables are all such sequences. All arithmetic is
- * modulo 2^64, so every int64_t comes back.
+ * modulo 2^64, so that every int64_t can be restored.
  *
  * Format     docs/FORMAT.md "Sequences"
- * Not here   where the bytes go (pack_int.h), which sequences a block has (block_enc.c)
+ * Not here   storage of the residuals (pack_int.h), sequences of a block (block_enc.c)
  */
 #ifndef STORAGE_CODECS_SEQ_INT_H
 #define STORAGE_CODECS_SEQ_INT_H
@@ -34,27 +34,27 @@ enum sto_codec_id {
 enum sto_sym_class { STO_SYM_8, STO_SYM_4, STO_SYM_2, STO_SYM_CLASSES };
 #define STO_SEQ_MAX_K 56u /* so that one unaligned 8-byte load holds any low part */
 
-/* Everything but the residuals. */
+/* Parameters of a sequence: everything but the residuals. */
 struct sto_seq {
     uint8_t codec;  /* enum sto_codec_id */
     uint8_t cls;    /* enum sto_sym_class */
-    uint8_t k;      /* low bits of each residual that are kept as they are */
-    uint32_t n_esc; /* residuals that did not fit and stand in the list of escapes */
+    uint8_t k;      /* low bits of each residual that are stored unchanged */
+    uint32_t n_esc; /* residuals that do not fit and are stored as escapes */
     uint64_t unit;  /* >= 1: all differences are multiples of it */
-    int64_t first;  /* what y is relative to (unit > 1) or starts from */
+    int64_t first;  /* base of y (unit > 1) or its first value */
     int64_t slope;  /* see the codecs */
 };
 
 /* One way to turn y into residuals. */
 struct sto_codec {
     uint8_t id;        /* enum sto_codec_id */
-    uint8_t n_skip;    /* values in front that need no residual */
+    uint8_t n_skip;    /* number of leading values without a residual */
     bool no_residuals; /* the values follow from first and slope alone */
     bool has_slope;    /* slope is stored */
-    const char *name;  /* for people */
-    /* Residuals of y[n_skip..n) to res. start = first if unit is 1, else 0. */
+    const char *name;  /* name for messages */
+    /* Write the residuals of y[n_skip..n) to res. start = first if unit is 1, otherwise 0. */
     void (*encode)(const int64_t *y, uint32_t n, int64_t start, int64_t slope, uint64_t *res);
-    /* In place: v[n_skip..n) holds residuals and becomes y, v[0..n) is filled. */
+    /* Decode in place: v[n_skip..n) holds residuals and becomes y; v[0..n) is filled. */
     void (*decode)(int64_t *v, uint32_t n, int64_t start, int64_t slope);
 };
 
@@ -69,7 +69,7 @@ static inline uint32_t sto_codec__n_res(const struct sto_codec *c, uint32_t n)
     return c->no_residuals || n <= c->n_skip ? 0 : n - c->n_skip;
 }
 
-/** Largest symbol of a class: says that the residual stands in the list of escapes. */
+/** Largest symbol of a class, which means that the residual is stored as an escape. */
 static inline uint64_t sto_sym__escape(uint8_t cls)
 {
     return cls == STO_SYM_8 ? 255 : cls == STO_SYM_4 ? 15 : 3;
@@ -81,28 +81,27 @@ struct sto_plan {
     uint64_t *res; /* residuals of the sequence last planned */
     uint32_t cap;  /* elements in both */
 };
-/** Memory away; twice is harmless. */
+/** Release; idempotent. */
 void sto_plan__release(struct sto_plan *p);
 
 /** Choose codec, first, slope and unit for v[0..n) (n >= 1), write its residuals to p->res, choose k and
- * class. entropy: symbols will be many and entropy coded (else each costs its full width). Returns the number
- * of residuals. O(n), 5-8 ns a value. */
+ * class. entropy: there will be many symbols, which are entropy coded (otherwise each takes its full width).
+ * Returns the number of residuals. O(n), 5-8 ns a value. */
 uint32_t sto_plan__one(struct sto_plan *p, const int64_t *v, uint32_t n, bool entropy, struct sto_seq *out);
 
-/** The same for n_rows short sequences that lie behind each other in v and share parameters where that costs
- * least: ends[i] is the end of sequence i in v, seqs[i] its result. Residuals of all are in p->res, one after
- * the other. */
+/** The same for n_rows short sequences that are adjacent in v and share parameters where that costs least:
+ * ends[i] is the end of sequence i in v, seqs[i] its result. The residuals of all are adjacent in p->res. */
 uint32_t sto_plan__group(struct sto_plan *p, const int64_t *v, const uint32_t *ends, uint32_t n_rows,
                          bool gaps, struct sto_seq *seqs);
 
 /** Choose k and class for residuals. */
 void sto_plan__split(const uint64_t *res, uint32_t n, bool entropy, struct sto_seq *s);
 
-/** Append the parameters as bytes. */
+/** Append the encoded parameters to out. */
 void sto_seq__put(struct ts_buf *out, const struct sto_seq *s);
-/** Read and check parameters; NULL if they are cut or out of range. */
+/** Decode and check parameters. Returns their end, or NULL if they are truncated or out of range. */
 const uint8_t *sto_seq__get(const uint8_t *p, const uint8_t *end, struct sto_seq *out);
-/** May a decoder use these parameters? */
+/** Are these parameters valid for a decoder? */
 bool sto_seq__valid(const struct sto_seq *s);
 
 #endif

@@ -1,14 +1,14 @@
 /*
- * sums.h - summaries of up to 512 rows as one block, and back.
+ * sums.h - encoding and decoding of the summaries of up to 512 rows as one block.
  *
  *   header | parameters of 15 columns | columns (a pack, see pack_int.h)
  *
- * A sum of doubles is exact in units of 2^-64, so that its low bits look like noise. Where all values are
- * decimals the sum of their mantissas is kept, and how far the exact sum lies from that: a few bytes instead
- * of sixteen.
+ * A sum of doubles is exact in units of 2^-64, so that its low bits look like noise. If all values are
+ * decimals, the block stores the sum of their mantissas and the distance of the exact sum from it, which
+ * takes a few bytes instead of sixteen.
  *
  * Format     docs/FORMAT.md "Summary block"
- * Invariant  a summary comes back as it was, except that decimals may come back with a larger exponent
+ * Invariant  decoding returns the same summary, except that decimals may have a larger exponent
  * Threads    encoder and decoder state belong to one thread
  */
 #ifndef STORAGE_CODECS_SUMS_H
@@ -18,7 +18,7 @@
 #include "base/buf.h"
 #include "storage/point.h"
 
-/* Rows of a block, at most. Who wants one row decodes its block: 50 ns a row (bench_codec). */
+/* Largest number of rows of a block. Reading one row decodes its whole block: 50 ns a row (bench_codec). */
 #define STO_SUMS_ROWS 512u
 
 /* --- writing --- */
@@ -27,13 +27,13 @@ struct sto_sums_enc;
 struct sto_sums_enc *sto_sums_enc_new(void);
 /** NULL is harmless. */
 void sto_sums_enc_free(struct sto_sums_enc *e);
-/** Add a row (room is left as long as sto_sums_enc_rows < STO_SUMS_ROWS). sum NULL: the row has no summary.
- * exp: largest exponent of the row's decimals, 0 if there are none. */
+/** Add a row; requires sto_sums_enc_rows < STO_SUMS_ROWS. sum NULL: the row has no summary. exp: largest
+ * exponent of the decimals of the row, 0 if there are none. */
 void sto_sums_enc_row(struct sto_sums_enc *e, const struct sto_key *key, const struct sto_summary *sum,
                       uint8_t exp);
 /** Rows in the open block. */
 uint32_t sto_sums_enc_rows(const struct sto_sums_enc *e);
-/** Close the block: bytes borrowed until the next call on e. */
+/** Finish the block. The bytes are borrowed until the next call on e. */
 struct ts_slice sto_sums_enc_finish(struct sto_sums_enc *e);
 
 /* --- reading --- */
@@ -44,10 +44,10 @@ struct sto_sums_dec *sto_sums_dec_new(void);
 void sto_sums_dec_free(struct sto_sums_dec *d);
 /** As sto_dec_borrow and sto_dec_return (codec.h). */
 struct sto_sums_dec *sto_sums_dec_borrow(struct ts_tally *tally, struct ts_error *err);
-/** End the loan. NULL is harmless. */
+/** Return a borrowed decoder. NULL is ignored. */
 void sto_sums_dec_return(struct sto_sums_dec *d);
-/** Check and open a block (bytes are not needed afterwards). 0, TS_ECORRUPT, TS_EVERSION, TS_ENOMEM. Safe for
- * any bytes. */
+/** Check and open a block, whose bytes are not needed afterwards. 0, TS_ECORRUPT, TS_EVERSION, TS_ENOMEM.
+ * Safe for any bytes. */
 int sto_sums_dec_open(struct sto_sums_dec *d, struct ts_slice block, struct ts_error *err);
 /** Rows of the open block. */
 uint32_t sto_sums_dec_n_rows(const struct sto_sums_dec *d);

@@ -1,9 +1,9 @@
 /*
- * zip_int.h - bytes of a stream through zstd: with its Huffman coder alone, or with matches as well.
+ * zip_int.h - compression of a stream with zstd: with its Huffman coder alone, or with matches as well.
  *
- * Symbols of residuals are noise with a skewed distribution: looking for matches costs time and makes them
- * larger (a match of seven symbols of two bits is shorter than its own description). Streams with runs are
- * the other case.
+ * Symbols of residuals are noise with a skewed distribution: searching for matches takes time and makes them
+ * larger (a match of seven symbols of two bits is shorter than its own description). Streams with runs gain
+ * from matches.
  *
  * Format     docs/FORMAT.md "Packs": a zstd frame without its first four bytes (the magic number)
  * Threads    a context belongs to one thread
@@ -17,7 +17,7 @@
 
 #include "storage/codecs/memory_int.h"
 
-/* zstd's contexts, made when first needed. {0} is ready for use. */
+/* Contexts of zstd, created when they are first needed. {0} is ready for use. */
 struct sto_zip {
     void *literals; /* ZSTD_CCtx: entropy coder only */
     void *matches;  /* ZSTD_CCtx: with matches */
@@ -25,18 +25,18 @@ struct sto_zip {
     uint8_t *tmp;   /* second try of a writer, input of a reader */
     size_t tmp_cap; /* bytes of tmp */
 };
-/** Memory away; twice is harmless. */
+/** Release; idempotent. */
 void sto_zip__release(struct sto_zip *z);
-/** Nothing is read for now: give the context for reading back, so that as many exist as threads read at once, not as
- * many as there are open files. The next read takes one again. */
+/** Return the context for reading to the pool, so that there are as many as threads that read at once rather
+ * than as many as open files. The next read takes one again. */
 void sto_zip__idle(struct sto_zip *z);
-/** Room that sto_zip__write needs for n bytes. */
+/** Bytes of dst that sto_zip__write needs for n bytes. */
 size_t sto_zip__bound(size_t n);
-/** Compress n bytes to dst (sto_zip__bound bytes). Returns the bytes written, 0 if it does not get smaller. A
- * look at the bytes decides whether matches are worth a try. */
+/** Compress n bytes to dst (sto_zip__bound bytes). Returns the number of bytes written, or 0 if the result is
+ * not smaller. A sample of the bytes decides whether matches are tried. */
 size_t sto_zip__write(struct sto_zip *z, const uint8_t *src, size_t n, uint8_t *dst);
-/** Inflate to exactly n bytes. 0; TS_ECORRUPT: the bytes do not give that; TS_ELIMIT, TS_ENOMEM of the input's copy, which counts in
- * memory. */
+/** Inflate to exactly n bytes. 0; TS_ECORRUPT: the input does not give n bytes; TS_ELIMIT, TS_ENOMEM for a
+ * copy of the input, which counts in memory. */
 int sto_zip__read(struct sto_zip *z, struct sto_dec_memory *memory, const uint8_t *src, size_t n_src,
                   uint8_t *dst, size_t n);
 

@@ -1,12 +1,12 @@
 /*
- * cells.c - small named values in a skip list, with a log of changes.
+ * cells.c - small cells in a skip list, with a log of changes.
  *
- * Group commit: a change is applied and put into `queue` under `lock`; then its caller takes `log_lock`. Who
- * gets it writes the whole queue; those who waited find their change written.
+ * Group commit: a change is applied and added to `queue` under `lock`; then its caller takes `log_lock` and
+ * writes the whole queue. Callers that waited for the lock find their changes written.
  *
  * Format     docs/FORMAT.md "Cells"
  * Threads    lock: cells, queue, seq. log_lock: log, done_seq; taken before lock, held across I/O
- * Invariant  the log replayed and then the queue replayed give the cells
+ * Invariant  replaying the log and then the queue gives the cells
  */
 #include "storage/cells.h"
 
@@ -22,7 +22,7 @@
 #define LOG_KIND     "CELL"
 #define MAX_LEVEL    16          /* of the skip list: 4^16 cells */
 #define RECORD_BYTES (1u << 20)  /* a record of a checkpoint is closed beyond this */
-#define GROW_BYTES   (1u << 20)  /* sto_cellmap.grow_bytes unless told */
+#define GROW_BYTES   (1u << 20)  /* default of sto_cellmap.grow_bytes */
 #define COPY_BYTES   (64u << 10) /* cells copied for each() under one lock */
 
 /* One cell. */
@@ -65,7 +65,7 @@ static struct ts_slice value_of(const struct cell *c)
     return (struct ts_slice){c->value, c->n_value};
 }
 
-/* The first cell whose key is not before key; links[] are the places that point to it or past it. */
+/* The first cell whose key is not before key; links[] are the links that lead to it or past it. */
 static struct cell *seek(struct sto_cellmap *map, struct ts_slice key, struct cell **links[MAX_LEVEL])
 {
     struct cell **at = map->head;
@@ -217,8 +217,8 @@ static int emit_checkpoint(void *arg, struct sto_reclog *fresh, struct ts_error 
     size_t begin = 0;
     int rc = 0;
     pthread_mutex_lock(&map->lock);
-    if (!ts_buf_reserve(
-            &all, map->n_log_bytes)) /* memory is taken before, so that copying is all that is done here */
+    if (!ts_buf_reserve(&all,
+                        map->n_log_bytes)) /* allocate first, so that only copying is done under the lock */
         rc = ts_error_set(err, TS_ENOMEM, "no memory for a checkpoint of the cells");
     for (const struct cell *c = map->head[0]; c && rc == 0; c = c->next[0])
         rc = put_op(&all, key_of(c), value_of(c));
@@ -238,8 +238,8 @@ static int emit_checkpoint(void *arg, struct sto_reclog *fresh, struct ts_error 
     return rc;
 }
 
-/* Rewrite a log that is mostly history. A checkpoint that fails costs nothing but room, unless it broke the
- * log. */
+/* Rewrite a log whose records are mostly obsolete. A failed checkpoint only costs disk space, unless it broke
+ * the log. */
 static int maybe_checkpoint(struct sto_cellmap *map, struct ts_error *err)
 {
     pthread_mutex_lock(&map->lock);
@@ -283,7 +283,7 @@ static int write_queue(struct sto_cellmap *map, struct ts_error *err)
     return rc;
 }
 
-/* Wait until the change number seq is durable, writing it if nobody else has. */
+/* Wait until change number seq is durable; write it if no other thread has done so. */
 static int commit(struct sto_cellmap *map, uint64_t seq, struct ts_error *err)
 {
     pthread_mutex_lock(&map->log_lock);
@@ -320,7 +320,7 @@ static int change_locked(struct sto_cellmap *map, struct ts_slice key, change_fn
     return 0;
 }
 
-/* later: the change is made now and becomes durable by the next commit of anybody. */
+/* Apply a change. later: it is visible now and becomes durable with the next commit of any thread. */
 static int change_cell(struct sto_cellmap *map, struct ts_slice key, change_fn change, void *arg, bool later,
                        struct ts_error *err)
 {
@@ -335,13 +335,13 @@ static int change_cell(struct sto_cellmap *map, struct ts_slice key, change_fn c
     bool stuck = map->stuck;
     uint64_t seq = map->seq;
     pthread_mutex_unlock(&map->lock);
-    if (stuck) /* the disk was full: has it room again? */
+    if (stuck) /* the disk was full: is there space again? */
         TS_TRY(commit(map, seq, err));
     pthread_mutex_lock(&map->lock);
     seq = map->seq;
     int rc = change_locked(map, key, change, arg, &seq, err);
     pthread_mutex_unlock(&map->lock);
-    if (rc == TS_EBUSY && later) { /* many changes wait: write those first */
+    if (rc == TS_EBUSY && later) { /* many changes are pending: write those first */
         TS_TRY(commit(map, seq, err));
         return change_cell(map, key, change, arg, false, err);
     }
@@ -356,7 +356,7 @@ static int change_put(void *arg, struct ts_slice present, struct ts_slice *out_v
     return 0;
 }
 
-/* What sto_cellmap_cas was given. */
+/* Arguments of sto_cellmap_cas. */
 struct cas {
     struct ts_slice expected, value;
 };
@@ -369,7 +369,7 @@ static int change_cas(void *arg, struct ts_slice present, struct ts_slice *out_v
                                                : ts_error_set(err, TS_EEXIST, "the cell has another value");
 }
 
-/* What sto_cellmap_incr was given, and what became of it. */
+/* Arguments and result of sto_cellmap_incr. */
 struct incr {
     int64_t delta, sum;
     char bytes[8]; /* sum as a value */
@@ -388,7 +388,7 @@ static int change_incr(void *arg, struct ts_slice present, struct ts_slice *out_
     return 0;
 }
 
-/* --- doors --- */
+/* --- public functions --- */
 
 static void map_free(struct sto_cellmap *map)
 {
@@ -491,7 +491,7 @@ int sto_cellmap_incr(struct sto_cellmap *map, struct ts_slice key, int64_t delta
     return 0;
 }
 
-/* Which keys a walk takes. */
+/* Range of keys of a walk. */
 struct walk {
     struct ts_slice prefix; /* they begin with this */
     struct ts_slice to;     /* and are before this; empty = no end */
@@ -504,7 +504,7 @@ static bool in_walk(const struct walk *w, const struct cell *c)
            (w->to.n == 0 || ts_slice_cmp(key_of(c), w->to) < 0);
 }
 
-/* Copy cells from key on (past: behind it) into out, as put_op does; at least one. Lock held. */
+/* Copy cells from key on (past: after it) into out, encoded as by put_op; at least one. Lock held. */
 static void copy_some(struct sto_cellmap *map, struct ts_slice key, bool past, const struct walk *w,
                       struct ts_buf *out)
 {

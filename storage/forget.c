@@ -1,8 +1,9 @@
 /*
- * forget.c - one pass of forgetting: what is not mentioned, twice, goes.
+ * forget.c - one pass of forgetting: series that are found without points twice are forgotten.
  *
  * Threads    see forget.h
- * Invariant  a series goes only if nothing mentioned it after every worker had lost what it knew of it
+ * Invariant  a series is forgotten only if nothing refers to it after every worker has dropped its cached
+ *            pointers
  */
 #include "storage/forget.h"
 
@@ -11,7 +12,7 @@
 #include "storage/engine/engine.h"
 
 #define FIRST_MS                                                                                             \
-    (10 * 60000ll) /* the first look after a start, so that a store that is often started is looked at too */
+    (10 * 60000ll) /* first pass after a start, so that a store that is often restarted is checked too */
 
 static int pass(struct sto_forget *f, uint64_t *out_n, struct ts_error *err)
 {
@@ -26,14 +27,14 @@ static int pass(struct sto_forget *f, uint64_t *out_n, struct ts_error *err)
     used = rc == 0 ? sto_engine_used(f->engine) : NULL;
     if (!used) {
         sto_catalog_forget_cancel(f->catalog);
-        return rc == TS_EIO ? 0 : rc; /* a broken write-ahead log is told by others */
+        return rc == TS_EIO ? 0 : rc; /* others report a broken write-ahead log */
     }
     sto_catalog_forget_spare(f->catalog, used, f->keep, f->arg);
     roaring_bitmap_free(used);
     return sto_catalog_forget_finish(f->catalog, out_n, err);
 }
 
-/* What was forgotten before is freed when each worker has ended a turn since. */
+/* Free series forgotten before, once each worker has ended a turn since. */
 static void reclaim(struct sto_forget *f)
 {
     if (sto_catalog_has_retired(f->catalog) && sto_engine_turned(f->engine, NULL) == 0)

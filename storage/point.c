@@ -1,5 +1,5 @@
 /*
- * point.c - cells of a row and what they add up to.
+ * point.c - arrays of the points of a row, and their summary.
  */
 #include "storage/point.h"
 
@@ -11,7 +11,7 @@
 
 #define SUM_CHUNK 256u /* doubles made at a time for the exact sum */
 
-/* Cells that there is room for once n of them were wanted. */
+/* Capacity of the arrays for n points. */
 static uint32_t cap_for(uint32_t n)
 {
     return n > UINT32_MAX - n / 2 ? UINT32_MAX : n + n / 2;
@@ -38,7 +38,7 @@ void sto_cells_reserve(struct sto_cells *c, uint32_t n)
         memcpy(meta, c->meta, c->n * sizeof *meta);
         memcpy(m, c->m, c->n * sizeof *m);
     }
-    if (c->cap) { /* else they were borrowed */
+    if (c->cap) { /* otherwise they are borrowed */
         ts_free(c->meta);
         ts_free(c->m);
     }
@@ -61,8 +61,8 @@ static struct ts_num num_at(const struct sto_cells *c, uint32_t i)
     return sto_cell_num(c->meta[i], c->m[i]);
 }
 
-/* Smallest and largest of values that compare as their m does: integers, or decimals of one exponent. First
- * one wins. */
+/* Smallest and largest of values that compare like their m: integers, or decimals of one exponent. The first
+ * of equal values counts. */
 static void extremes_by_m(const struct sto_cells *c, uint32_t *out_min, uint32_t *out_max)
 {
     int64_t lo = c->m[0], hi = c->m[0];

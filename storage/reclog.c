@@ -1,9 +1,10 @@
 /*
- * reclog.c - append-only log of checked records in one file, replaced by a checkpoint now and then.
+ * reclog.c - append-only log of checksummed records in one file, which a checkpoint replaces at times.
  *
  * Format     docs/FORMAT.md "Record log"
  * Threads    one thread at a time (callers lock)
- * Invariant  bytes before end_off are whole records; what is behind it is cut before anything is written
+ * Invariant  bytes before end_off are complete records; bytes after it are truncated before anything is
+ *            written
  * Not here   what records mean (manifest.c, catalog/catlog.c, cells.c), when to checkpoint
  */
 #include "storage/reclog.h"
@@ -20,7 +21,7 @@ _Static_assert(STO_RECLOG_HEADER_BYTES == 20 && STO_RECLOG_HEAD_BYTES == 20, "do
 
 #define READ_BYTES (256u << 10) /* read at once */
 
-/* A window on a file that is read from front to back. */
+/* A buffered window on a file that is read sequentially. */
 struct window {
     const struct ts_fs *fs;
     struct ts_file *file;
@@ -72,7 +73,7 @@ uint64_t sto_reclog__synced(const char *head)
     return ts_ld64(head + 8);
 }
 
-/* Is the body behind a good head the one it was made for? */
+/* Does the body match the checksum in its head? */
 static bool body_good(const uint8_t *body, const struct sto_reclog__head *head)
 {
     return ts_crc32c(0, body, head->n_bytes) == head->crc;
@@ -113,7 +114,7 @@ static int window_at(struct window *w, uint64_t off, size_t n, const uint8_t **o
     return 0;
 }
 
-/* Does a head that can be true stand at off? 1 yes, 0 no, < 0 error. */
+/* Is there a plausible head at off? 1 yes, 0 no, < 0 error. */
 static int head_at(struct window *w, uint64_t off, struct sto_reclog__head *out, struct ts_error *err)
 {
     const uint8_t *p;
@@ -123,7 +124,7 @@ static int head_at(struct window *w, uint64_t off, struct sto_reclog__head *out,
     return sto_reclog__head_get(p, off, w->size, out);
 }
 
-/* A whole record at off? 1 yes (body borrowed until the next call), 0 no, < 0 error. */
+/* Is there a complete record at off? 1 yes (body borrowed until the next call), 0 no, < 0 error. */
 static int record_at(struct window *w, uint64_t off, struct sto_reclog__head *head, struct ts_slice *out_body,
                      struct ts_error *err)
 {
@@ -136,7 +137,8 @@ static int record_at(struct window *w, uint64_t off, struct sto_reclog__head *he
     return body_good(p, head);
 }
 
-/* The record at bad_off is not whole. Damage, if a later one was made when bad_off was on disk already. */
+/* The record at bad_off is incomplete. The file is damaged if a later record was made when bad_off was
+ * already on disk. */
 static int judge_tail(struct window *w, uint64_t bad_off, const char *path, struct ts_error *err)
 {
     for (uint64_t off = bad_off + 1; off + STO_RECLOG_HEAD_BYTES < w->size;) {
@@ -153,7 +155,7 @@ static int judge_tail(struct window *w, uint64_t bad_off, const char *path, stru
     return 0;
 }
 
-/* Hand the whole records from *off on to fn; *off becomes the end of the last one. */
+/* Call fn for the complete records from *off on; *off becomes the end of the last one. */
 static int read_records(struct window *w, uint64_t *off, sto_reclog__record_fn fn, void *arg,
                         struct ts_error *err)
 {
@@ -178,14 +180,14 @@ int sto_reclog__read(const struct ts_fs *fs, struct ts_file *file, uint64_t size
     return rc;
 }
 
-/* Who opens a log, and takes its records. */
+/* Receiver of the records of a log that is being opened. */
 struct reader {
     const char *path;   /* of the log */
     sto_reclog_fn each; /* may be NULL */
     void *arg;          /* of each */
 };
 
-/* Hand one record on. */
+/* Pass one record on. */
 static int give(void *arg, uint64_t off, const struct sto_reclog__head *head, struct ts_slice body,
                 struct ts_error *err)
 {
@@ -197,7 +199,8 @@ static int give(void *arg, uint64_t off, const struct sto_reclog__head *head, st
     return rc;
 }
 
-/* What the copy has behind the end of the log: bytes that were lost here, for the copy is written second. */
+/* Read the records that the copy has after the end of the log: they were lost here, because the copy is
+ * written second. */
 static int read_healed(struct sto_reclog *log, struct reader *r, struct ts_error *err)
 {
     TS_TRY(sto_reclog__copy_heal(log, err));
@@ -214,7 +217,7 @@ static int read_healed(struct sto_reclog *log, struct reader *r, struct ts_error
     return 0;
 }
 
-/* Hand all records to the reader; log->end_off is the end of the last whole one. */
+/* Pass all records to the reader; log->end_off becomes the end of the last complete one. */
 static int read_all(struct sto_reclog *log, struct window *w, struct reader *r, struct ts_error *err)
 {
     const uint8_t *p;
@@ -230,7 +233,7 @@ static int read_all(struct sto_reclog *log, struct window *w, struct reader *r, 
     return read_healed(log, r, err);
 }
 
-/* Make sure that the file can be written: nothing behind the last record, and all before it on disk. */
+/* Prepare the file for writing: nothing follows the last record, and everything before is on disk. */
 static int begin_writing(struct sto_reclog *log, uint64_t size, struct ts_error *err)
 {
     if (size > log->end_off) {
@@ -270,7 +273,7 @@ int sto_reclog__free(struct sto_reclog *log, struct ts_error *err)
     return rc;
 }
 
-/* A log that is missing while its copy is there was lost: an empty one would hide that. */
+/* A log that is missing while its copy exists was lost; creating an empty one would conceal that. */
 static int no_copy(const struct sto_reclog *log, struct ts_error *err)
 {
     char *path = sto_reclog__copy_path(log->path);
@@ -282,8 +285,8 @@ static int no_copy(const struct sto_reclog *log, struct ts_error *err)
                         log->path);
 }
 
-/* Open the file; if it is missing and may be written, make an empty one that is whole from its first moment.
- */
+/* Open the file; if it is missing and writing is allowed, create an empty one, which is complete from the
+ * start. */
 static int open_file(struct sto_reclog *log, struct ts_error *err)
 {
     struct ts_file *probe;
@@ -331,7 +334,7 @@ int sto_reclog_open(const struct ts_fs *fs, const char *path, const char kind[4]
     return 0;
 fail:
     ts_free(w.p);
-    (void)sto_reclog__free(log, NULL); /* the first error is the one to tell */
+    (void)sto_reclog__free(log, NULL); /* the first error is reported */
     return rc;
 }
 
@@ -360,7 +363,7 @@ int sto_reclog_add(struct sto_reclog *log, struct ts_slice body, struct ts_error
                             body.n ? "opened read-only" : "empty record");
     uint8_t *p = (uint8_t *)ts_buf_reserve(&log->buf, STO_RECLOG_HEAD_BYTES + body.n);
     if (!p) {
-        log->buf.failed = false; /* what is in it is whole records and stays good */
+        log->buf.failed = false; /* it contains only complete records and stays valid */
         return ts_error_set(err, TS_ENOMEM, "%s: no memory for a record of %zu bytes", log->path, body.n);
     }
     sto_reclog__head_make(p, body, log->synced_off);
@@ -390,7 +393,7 @@ int sto_reclog__refuse(const struct sto_reclog *log, struct ts_error *err)
     return TS_EIO;
 }
 
-/* Write the buffer; on error nothing of it counts. */
+/* Write the buffer; on error none of it counts as written. */
 static int write_buffer(struct sto_reclog *log, struct ts_error *err)
 {
     int rc = 0;
@@ -413,7 +416,7 @@ static int write_buffer(struct sto_reclog *log, struct ts_error *err)
     return 0;
 }
 
-/* Write the buffer, sync perhaps; err is there. */
+/* Write the buffer and sync if requested; err is not NULL. */
 static int flush(struct sto_reclog *log, bool sync, struct ts_error *err)
 {
     size_t n = log->buf.n;
@@ -422,7 +425,7 @@ static int flush(struct sto_reclog *log, bool sync, struct ts_error *err)
         TS_TRY(write_buffer(log, err));
     if (sync && log->synced_off < log->end_off) {
         rc = log->fs->sync(log->file, err);
-        if (rc < 0) { /* the kernel may have dropped the pages: another try would lie */
+        if (rc < 0) { /* the kernel may have dropped the pages: another sync would succeed wrongly */
             sto_reclog__break(log, err);
             sto_reclog__copy_cut(log);
         } else {

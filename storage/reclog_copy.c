@@ -1,19 +1,19 @@
 /*
- * reclog_copy.c - the same bytes once more: NAME.copy beside a record log.
+ * reclog_copy.c - NAME.copy, the copy of a record log.
  *
- * Manifest, catalog and cells are small, and nothing else tells what they say, so each is kept twice. The copy
- * follows the log: it is written after it and synced only when the log is closed, and is at worst a front part
- * or out of date; then it is made anew when the log is opened for writing. A copy that can't be written costs a
- * line in the log of the program and nothing else.
+ * Manifest, catalog and small cells are small and contain what no other file does, so each is stored twice.
+ * The copy is written after the log and synced only when the log is closed. At worst it is incomplete or out
+ * of date; then it is made again when the log is opened for writing. If the copy cannot be written, the
+ * program logs a line and continues.
  *
- * A copy that differs also tells that the log's own end may be in memory only: the last process may have ended
- * after a sync that failed, whose pages the kernel calls clean although the disk has not got them. Then the log
- * is written anew first.
+ * A copy that differs also shows that the end of the log may be only in memory: the last process may have
+ * ended after a failed sync, whose pages the kernel marks as clean although they are not on disk. Then the
+ * log is rewritten first.
  *
  * Format     docs/FORMAT.md "Copy of a record log"
  * Threads    one thread at a time (callers lock)
- * Invariant  the copy never has a record that the log was not given before
- * Not here   choosing between two damaged files (fsck.c)
+ * Invariant  the copy never has a record that was not written to the log before
+ * Not here   choice between two damaged files (fsck.c)
  */
 #include <stdio.h>
 
@@ -47,7 +47,7 @@ static int same_front(const struct ts_fs *fs, struct ts_file *a, struct ts_file 
     return rc;
 }
 
-/* One record, head and body as they stand in the copy, behind arg. */
+/* Append one record, head and body as in the copy, to arg. */
 static int take_record(void *arg, uint64_t off, const struct sto_reclog__head *head, struct ts_slice body,
                        struct ts_error *err)
 {
@@ -87,7 +87,7 @@ int sto_reclog__copy_heal(struct sto_reclog *log, struct ts_error *err)
 
 /* --- writing --- */
 
-/* The copy is given up until it is made anew. */
+/* Give the copy up until it is made again. */
 static void give_up(struct sto_reclog *log, const struct ts_error *err)
 {
     struct sto_reclog__copy *c = &log->copy;
@@ -100,7 +100,7 @@ static void give_up(struct sto_reclog *log, const struct ts_error *err)
     }
 }
 
-/* Append [*off, to) of the log's file to another one; *off tells how far it came. */
+/* Append [*off, to) of the log's file to another one; *off becomes the end of what was appended. */
 static int copy_bytes(struct sto_reclog *log, struct ts_file *out, uint64_t *off, uint64_t to,
                       struct ts_error *err)
 {
@@ -141,7 +141,7 @@ void sto_reclog__copy_append(struct sto_reclog *log, const void *p, size_t n)
         c->dirty_end = rc < 0;
     }
     if (rc == 0)
-        rc = catch_up(log, log->end_off - n, &err); /* nothing to do but after a full disk */
+        rc = catch_up(log, log->end_off - n, &err); /* does nothing except after a full disk */
     if (rc == 0 && n) {
         c->dirty_end = true;
         rc = log->fs->append(c->file, p, n, &err);
@@ -155,7 +155,7 @@ void sto_reclog__copy_append(struct sto_reclog *log, const void *p, size_t n)
     }
 }
 
-/* A new file with the bytes of the log under a name, open for appending. */
+/* Create a file with the bytes of the log under a name, open for appending. */
 static int write_anew(struct sto_reclog *log, const char *path, struct ts_file **out, struct ts_error *err)
 {
     char *tmp = ts_fs_suffixed(path, ".tmp");
@@ -166,7 +166,7 @@ static int write_anew(struct sto_reclog *log, const char *path, struct ts_file *
     if (rc == 0)
         rc = copy_bytes(log, *out, &off, log->end_off, err);
     if (rc == 0)
-        rc = log->fs->sync(*out, err); /* a name must not come to stand for bytes that are not there */
+        rc = log->fs->sync(*out, err); /* the name must not refer to bytes that are not on disk */
     if (rc == 0)
         rc = log->fs->rename(log->fs, tmp, path, err);
     if (rc < 0) {
@@ -210,7 +210,7 @@ void sto_reclog__copy_renew(struct sto_reclog *log)
         give_up(log, &err);
 }
 
-/* Open the copy if it has the bytes of the log and no others. */
+/* Open the copy if its bytes equal those of the log. */
 static bool open_same(struct sto_reclog *log)
 {
     struct sto_reclog__copy *c = &log->copy;
@@ -227,7 +227,7 @@ static bool open_same(struct sto_reclog *log)
     return true;
 }
 
-/* The log itself, written anew: nobody knows whether the disk has all that is read. */
+/* Rewrite the log itself, because it is unknown whether the disk has all that was read. */
 static int refresh(struct sto_reclog *log, struct ts_error *err)
 {
     struct ts_file *file;
@@ -244,7 +244,8 @@ int sto_reclog_keep_copy(struct sto_reclog *log, struct ts_error *err)
     if (open_same(log))
         return 0;
     int rc = log->end_off > STO_RECLOG_HEADER_BYTES ? refresh(log, err) : 0;
-    if (rc < 0 && rc != TS_ENOSPC) /* without room it stays as it is: the sync of the opening must do */
+    if (rc < 0 &&
+        rc != TS_ENOSPC) /* without disk space it stays unchanged: the sync of the opening must suffice */
         return rc;
     sto_reclog__copy_renew(log);
     return 0;
@@ -254,7 +255,7 @@ void sto_reclog__copy_close(struct sto_reclog *log)
 {
     struct sto_reclog__copy *c = &log->copy;
     if (c->file) {
-        (void)log->fs->sync(c->file, NULL); /* what is lost here is made anew */
+        (void)log->fs->sync(c->file, NULL); /* if this fails, the copy is made again */
         (void)log->fs->close(c->file, NULL);
     }
     ts_free(c->path);

@@ -1,5 +1,5 @@
 /*
- * reclog_rewrite.c - a record log written anew beside itself, which then takes its name.
+ * reclog_rewrite.c - rewrite a record log: a new file is written beside it and renamed.
  *
  * Format     docs/FORMAT.md "Record log"
  * Threads    see reclog.h: the long step needs no lock of the log
@@ -8,17 +8,18 @@
 #include "base/mem.h"
 #include "storage/reclog_int.h"
 
-#define TAIL_BYTES (1u << 20) /* of records that came meanwhile, before they are written to the new file */
+#define TAIL_BYTES (1u << 20) /* of records written meanwhile, before they are appended to the new file */
 
-/* The new file under way. */
+/* A rewriting in progress. */
 struct sto_reclog_rewrite {
-    struct sto_reclog *fresh; /* it, under PATH.tmp */
-    uint64_t from_off;        /* end of the old file at the beginning: records behind it come again */
+    struct sto_reclog *fresh; /* the new file, PATH.tmp */
+    /* end of the old file at the beginning; records after it are appended to the new file */
+    uint64_t from_off;
 };
 
 int sto_reclog__take_over(struct sto_reclog *log, struct ts_file *file, struct ts_error *err)
 {
-    (void)log->fs->close(log->file, NULL); /* its contents are replaced: a late error of it means nothing */
+    (void)log->fs->close(log->file, NULL); /* its contents are replaced: an error has no effect */
     log->file = file;
     return ts_fs_sync_folder_of(log->fs, log->path, err);
 }
@@ -38,10 +39,10 @@ static struct sto_reclog *fresh_new(const struct sto_reclog *log)
     return fresh;
 }
 
-/* Make fresh->path with the contents emit gives, written and synced. */
+/* Create fresh->path with the contents from emit, written and synced. */
 static int write_fresh(struct sto_reclog *fresh, sto_reclog_emit_fn emit, void *arg, struct ts_error *err)
 {
-    (void)fresh->fs->unlink(fresh->fs, fresh->path, NULL); /* what a crash left there */
+    (void)fresh->fs->unlink(fresh->fs, fresh->path, NULL); /* remove what a crash left */
     TS_TRY(fresh->fs->open(fresh->fs, fresh->path, TS_OPEN_CREATE, &fresh->file, err));
     uint8_t header[STO_RECLOG_HEADER_BYTES];
     sto_reclog__header_make(header, fresh->kind);
@@ -58,7 +59,7 @@ static void drop_fresh(struct sto_reclog *fresh)
     (void)sto_reclog__free(fresh, NULL);
 }
 
-/* The new file, written and synced, becomes the log; fresh is gone in any case. */
+/* The new file, written and synced, becomes the log. fresh is freed also on error. */
 static int put_in_place(struct sto_reclog *log, struct sto_reclog *fresh, struct ts_error *err)
 {
     int rc = log->fs->rename(log->fs, fresh->path, log->path, err);
@@ -66,7 +67,7 @@ static int put_in_place(struct sto_reclog *log, struct sto_reclog *fresh, struct
         drop_fresh(fresh);
         return rc;
     }
-    /* from here the new file is the log, even if its name is not safe yet */
+    /* from here on the new file is the log, even if its name is not synced yet */
     struct ts_file *file = fresh->file;
     log->end_off = fresh->end_off;
     log->synced_off = fresh->synced_off;
@@ -83,7 +84,7 @@ static int put_in_place(struct sto_reclog *log, struct sto_reclog *fresh, struct
     }
     why.code = TS_EIO;
     sto_reclog__break(log,
-                      &why); /* a power cut may bring the old file back without what would be added now */
+                      &why); /* a power cut may restore the old file, without records added from now on */
     if (err)
         *err = why;
     return TS_EIO;
@@ -124,13 +125,14 @@ static int add_again(void *arg, uint64_t off, const struct sto_reclog__head *hea
                      struct ts_error *err)
 {
     (void)off;
-    (void)head; /* what is on disk is another thing in another file */
+    (void)head; /* the synced offset of the old file means nothing in the new one */
     struct sto_reclog *fresh = arg;
     TS_TRY(sto_reclog_add(fresh, body, err));
     return fresh->buf.n < TAIL_BYTES ? 0 : sto_reclog_flush(fresh, false, err);
 }
 
-/* The records of the log's file from off on, once more. All were written by this process: there is no torn end. */
+/* Append the records of the file of the log from off on. This process wrote them all, so that there is no
+ * torn end. */
 static int add_tail(struct sto_reclog *log, struct sto_reclog *fresh, uint64_t off, struct ts_error *err)
 {
     TS_TRY(sto_reclog__read(log->fs, log->file, log->end_off, &off, add_again, fresh, err));
@@ -145,7 +147,7 @@ int sto_reclog_rewrite_finish(struct sto_reclog *log, struct sto_reclog_rewrite 
     struct sto_reclog *fresh = rw->fresh;
     int rc = may_write(log, err);
     if (rc == 0)
-        rc = sto_reclog_flush(log, false, err); /* what is buffered comes with the rest of the file */
+        rc = sto_reclog_flush(log, false, err); /* buffered records then follow with the rest of the file */
     if (rc == 0)
         rc = add_tail(log, fresh, rw->from_off, err);
     if (rc == 0)

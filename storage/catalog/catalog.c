@@ -1,12 +1,12 @@
 /*
- * catalog.c - the door of the catalog: open, close, sync, checkpoints, counters.
+ * catalog.c - public functions of the catalog: open, close, sync, checkpoints, counters.
  *
- * What is new stays in the tables and in four lists of ids ("pending") until sto_catalog_sync makes blocks of
- * it; the more at once, the smaller. A checkpoint writes everything as if it were new.
+ * What is new stays in the tables and in four lists of ids ("pending") until sto_catalog_sync encodes it as
+ * blocks; larger blocks compress better. A checkpoint writes everything as if it were new.
  *
  * Threads    see catalog.h; locks in catalog_int.h
  * Invariant  an id leaves the pending lists only when its block is in the log's buffer, which a full disk
- * does not lose
+ *            does not discard
  */
 #include "storage/catalog/catalog.h"
 
@@ -46,7 +46,7 @@ static void cat_free(struct sto_catalog *cat)
     ts_free(cat);
 }
 
-/* One record of the log. What a lenient catalog leaves out was made for names that are lost. */
+/* Apply one record of the log. Records that a lenient catalog ignores refer to names that are lost. */
 static int replay(void *arg, struct ts_slice body, struct ts_error *err)
 {
     struct sto_catalog *cat = arg;
@@ -107,7 +107,7 @@ int sto_catalog_open(const struct ts_fs *fs, const struct sto_catalog_opts *opts
     return 0;
 }
 
-/* Take the pending lists. Lock held. */
+/* Move a pending list out of its table. Lock held. */
 static void steal(struct sto_idruns *from, struct sto_idruns *to)
 {
     *to = *from;
@@ -120,8 +120,8 @@ static bool any(const struct sto_catlog_items *items)
     return items->names[0].n || items->names[1].n || items->names[2].n || items->series.n;
 }
 
-/* Blocks of all that is new into the log's buffer. *out_tagk: tag keys up to it are in it; *out_n_series: series below
- * it. */
+/* Add blocks of everything new to the buffer of the log. *out_tagk: highest tag key id in it; *out_n_series:
+ * all series below it are in it. */
 static int add_pending(struct sto_catalog *cat, uint32_t *out_tagk, uint32_t *out_n_series,
                        struct ts_error *err)
 {
@@ -134,7 +134,7 @@ static int add_pending(struct sto_catalog *cat, uint32_t *out_tagk, uint32_t *ou
     *out_n_series = sto_series_count(cat);
     pthread_mutex_unlock(&cat->lock);
     int rc = any(&items) ? sto_catlog__items(cat, &items, STO_CATLOG_LEVEL_APPEND, cat->log, err) : 0;
-    if (rc < 0) { /* some blocks may be in the buffer: coming twice is harmless */
+    if (rc < 0) { /* some blocks may be in the buffer; replaying them twice has no effect */
         pthread_mutex_lock(&cat->lock);
         for (int kind = 0; kind < STO_UID_KINDS; kind++)
             sto_idruns__add_all(&cat->uids[kind].pending, &items.names[kind]);
@@ -145,7 +145,7 @@ static int add_pending(struct sto_catalog *cat, uint32_t *out_tagk, uint32_t *ou
     return rc;
 }
 
-/* Ids below end that there are. */
+/* Collect the ids below end that exist. */
 static void all_up_to(struct sto_idruns *runs, const struct sto_dense *table, uint32_t end)
 {
     for (uint32_t id = 0; id < end; id++)
@@ -153,12 +153,12 @@ static void all_up_to(struct sto_idruns *runs, const struct sto_dense *table, ui
             sto_idruns__add(runs, id);
 }
 
-/* Everything there is, as the contents of a new log. */
+/* Write everything as the contents of a new log. */
 static int emit_checkpoint(void *arg, struct sto_reclog *fresh, struct ts_error *err)
 {
     struct sto_catalog *cat = arg;
     struct sto_catlog_items items = {0};
-    /* one moment for all four: a series must not be written without its names */
+    /* read all four limits under one lock: a series must not be written without its names */
     pthread_mutex_lock(&cat->lock);
     uint32_t end[STO_UID_KINDS], n_series = sto_series_count(cat);
     for (int kind = 0; kind < STO_UID_KINDS; kind++)
@@ -196,7 +196,8 @@ static bool has_grown(struct sto_catalog *cat, bool closing)
     return (closing && cat->n_left_out) || (grown && now >= cat->retry_bytes);
 }
 
-/* A checkpoint has ended with rc and *why. One that fails costs nothing but room, unless it broke the log. */
+/* Finish a checkpoint that returned rc and *why. A failed one only costs disk space, unless it broke the
+ * log. */
 static int checkpoint_done(struct sto_catalog *cat, int rc, const struct ts_error *why, struct ts_error *err)
 {
     uint64_t now = sto_reclog_bytes(cat->log);
@@ -232,7 +233,7 @@ int sto_catalog_tidy(struct sto_catalog *cat, struct ts_error *err)
     if (cat->read_only)
         return 0;
     pthread_mutex_lock(
-        &cat->rewrite_lock); /* a name that changes meanwhile would stand there twice, or never */
+        &cat->rewrite_lock); /* a name that changes meanwhile would be written twice or not at all */
     pthread_mutex_lock(&cat->log_lock);
     bool wanted = has_grown(cat, false);
     int rc = wanted ? sto_reclog_rewrite_begin(cat->log, &rw, &why) : 0;

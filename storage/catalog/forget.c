@@ -1,9 +1,10 @@
 /*
- * forget.c - series leave the catalog: candidates, the log's record, the tables, and at last their memory.
+ * forget.c - forgetting series: finding candidates, logging, removing them from the tables, and freeing them.
  *
  * Threads    see forget.h; locks in catalog_int.h
- * Invariant  a number is on disk as forgotten before anybody can get another number for the same tags: else the log of
- *            the catalog and the write-ahead log would know two numbers for one series after a crash
+ * Invariant  a number is on disk as forgotten before another number for the same tags can be created;
+ *            otherwise the log of the catalog and the write-ahead log would have two numbers for one series
+ *            after a crash
  */
 #include "storage/catalog/forget.h"
 
@@ -32,7 +33,7 @@ void sto_catalog__forget_release(struct sto_catalog *cat)
     pthread_mutex_destroy(&f->mu);
 }
 
-/* --- those who ask --- */
+/* --- lookups and readers --- */
 
 int sto_catalog__touch(struct sto_catalog *cat, uint32_t id, struct ts_error *err)
 {
@@ -82,7 +83,7 @@ static void reached(struct sto_catalog *cat, enum sto_forget_step where)
         cat->forget.step(cat->forget.step_arg, where);
 }
 
-/* Hidden metrics, as bits by id; the caller frees it. */
+/* Set of the ids of internal metrics; the caller frees it. */
 static roaring_bitmap_t *internal_metrics(const struct sto_catalog *cat)
 {
     roaring_bitmap_t *set = roaring_bitmap_create();
@@ -97,8 +98,8 @@ static uint32_t tags_hash(const struct sto_series *s)
     return (uint32_t)(sto_seriestab__hash(0, s->tags, s->n_tags) >> 32);
 }
 
-/* Hashes of the tags that series of hidden metrics have. Whoever asks for a series finds these by it, so what has such tags
- * stays as long as they do. NULL: there are none. */
+/* Hashes of the tags of series of internal metrics. A lookup of a series finds these series by its tags, so a
+ * series with such tags stays as long as they do. NULL: there are none. */
 static roaring_bitmap_t *internal_tags(const struct sto_catalog *cat)
 {
     roaring_bitmap_t *metrics = internal_metrics(cat), *tags = NULL;
@@ -113,7 +114,7 @@ static roaring_bitmap_t *internal_tags(const struct sto_catalog *cat)
     return tags;
 }
 
-/* Of these series, those that a series of a hidden metric belongs to; NULL: none. */
+/* Those of these series whose tags a series of an internal metric shares; NULL: none. */
 static roaring_bitmap_t *owners_of_internal(const struct sto_catalog *cat, const roaring_bitmap_t *of)
 {
     roaring_bitmap_t *tags = internal_tags(cat), *owners = NULL;
@@ -136,7 +137,7 @@ uint64_t sto_catalog_forget_begin(struct sto_catalog *cat, const roaring_bitmap_
 {
     struct sto_forgetting *f = &cat->forget;
     roaring_bitmap_t *idle = roaring_bitmap_create();
-    /* nobody but us takes series out: they are there without a lock */
+    /* only this thread removes series, so no lock is needed */
     for (uint32_t id = 0, end = sto_series_count(cat); id < end; id++) {
         const struct sto_series *s = sto_series_get(cat, id);
         if (s && !roaring_bitmap_contains(used, id) && !(keep && keep(arg, s)))
@@ -162,7 +163,7 @@ uint64_t sto_catalog_forget_begin(struct sto_catalog *cat, const roaring_bitmap_
     return n;
 }
 
-/* Those of these series that somebody else mentions; the caller frees them. */
+/* Those of these series to which something outside of the engine refers; the caller frees them. */
 static roaring_bitmap_t *kept(const struct sto_catalog *cat, const roaring_bitmap_t *of,
                               sto_catalog_keep_fn keep, void *arg)
 {
@@ -182,7 +183,7 @@ void sto_catalog_forget_spare(struct sto_catalog *cat, const roaring_bitmap_t *u
     pthread_mutex_unlock(&cat->lock);
     if (!leaving)
         return;
-    /* a series of a hidden metric may have come meanwhile */
+    /* a series of an internal metric may have been created meanwhile */
     roaring_bitmap_andnot_inplace(leaving, used);
     roaring_bitmap_t *owners = owners_of_internal(cat, leaving), *keeps = kept(cat, leaving, keep, arg);
     pthread_mutex_lock(&cat->lock);
@@ -218,7 +219,7 @@ static void retire(struct sto_retired *r, const struct sto_series *s)
     r->series[r->n++] = s;
 }
 
-/* The next few series that go leave the tables. False: none is left. */
+/* Remove the next few forgotten series from the tables. Returns false if none is left. */
 static bool take_some_out(struct sto_catalog *cat, uint64_t *n)
 {
     struct sto_forgetting *f = &cat->forget;
@@ -249,18 +250,18 @@ static bool take_some_out(struct sto_catalog *cat, uint64_t *n)
     return n_ids > 0;
 }
 
-/* The log knows all series, and then which of them are gone; on disk. log_lock held. */
+/* Write all series and then the forgotten ones to the log, and sync it. log_lock held. */
 static int write_gone(struct sto_catalog *cat, struct ts_error *err)
 {
     struct sto_forgetting *f = &cat->forget;
     TS_TRY(sto_catalog__write(cat, false, false,
-                              err)); /* or a series could come behind the record that it is gone */
+                              err)); /* otherwise a series could follow the record of its being forgotten */
     pthread_mutex_lock(&cat->lock);
     if (!f->going)
         f->going = f->leaving;
     f->leaving = NULL;
     pthread_mutex_unlock(&cat->lock);
-    /* nobody else changes it from here on */
+    /* no other thread changes it from here on */
     TS_TRY(sto_catlog__gone(cat->log, f->going, err));
     TS_TRY(sto_reclog_flush(cat->log, true, err));
     f->n_dead += roaring_bitmap_get_cardinality(f->going);
@@ -283,7 +284,7 @@ int sto_catalog_forget_finish(struct sto_catalog *cat, uint64_t *out_n, struct t
         sto_catalog_forget_cancel(cat);
         return 0;
     }
-    pthread_mutex_lock(&cat->rewrite_lock); /* a checkpoint under way would bring them back */
+    pthread_mutex_lock(&cat->rewrite_lock); /* a running checkpoint would restore them */
     pthread_mutex_lock(&cat->log_lock);
     int rc = write_gone(cat, err);
     if (rc == 0)
@@ -313,7 +314,8 @@ void sto_catalog_reclaim(struct sto_catalog *cat)
 {
     struct sto_forgetting *f = &cat->forget;
     pthread_mutex_lock(&f->mu);
-    bool may = f->n_readers[!f->now] == 0; /* who began before the last call but one has ended */
+    /* every reader that began before the last call but one has ended */
+    bool may = f->n_readers[!f->now] == 0;
     f->now = may ? !f->now : f->now;
     pthread_mutex_unlock(&f->mu);
     if (!may)
@@ -341,6 +343,6 @@ void sto_catalog__replay_gone(struct sto_catalog *cat, uint32_t id)
         sto_seriestab__take_out(t, s);
         sto_seriestab__free(t, s);
     }
-    if (id >= atomic_load_explicit(&t->end, memory_order_relaxed)) /* nobody else is there yet */
+    if (id >= atomic_load_explicit(&t->end, memory_order_relaxed)) /* no other thread runs yet */
         atomic_store_explicit(&t->end, id + 1, memory_order_relaxed);
 }

@@ -2,7 +2,7 @@
  * idtab.c - hash table of ids that grows a little with each insertion.
  *
  * Threads    see idtab.h
- * Invariant  while old is there, all of its slots from old_next on are in slots only if inserted after the
+ * Invariant  while old exists, all of its slots from old_next on are in slots only if inserted after the
  * growth
  */
 #include "storage/catalog/idtab.h"
@@ -10,7 +10,7 @@
 #include "base/mem.h"
 
 #define FIRST_SLOTS 64u
-#define REMOVED     ((uint64_t)1 << 32) /* no id: its lower half is 0; not 0, so that walks go on */
+#define REMOVED     ((uint64_t)1 << 32) /* no id, as its lower half is 0; not 0, so that walks continue */
 #define MOVE_PER_STEP                                                                                        \
     8u /* slots of the old table moved by an insertion: done long before the new table is full */
 
@@ -22,7 +22,7 @@ static void put(uint64_t *slots, uint64_t cap, uint64_t slot)
     slots[at] = slot;
 }
 
-/* Removed ones stay behind; they are not counted in n any more since the growth. */
+/* Marks of removed entries do not move; since the growth n no longer counts them. */
 static void move_some(struct sto_idtab *t, uint64_t n)
 {
     uint64_t end = t->old_cap - t->old_next < n ? t->old_cap : t->old_next + n;
@@ -52,7 +52,8 @@ static void grow(struct sto_idtab *t, uint64_t cap)
     t->n_removed = 0;
 }
 
-/* Slots of the next table: what is removed makes room, so that a table whose entries come and go stays as it is. */
+/* Slots of the next table. Removed entries are not counted, so that a table whose entries come and go keeps
+ * its size. */
 static uint64_t next_cap(const struct sto_idtab *t)
 {
     if (!t->cap)

@@ -1,9 +1,9 @@
 /*
- * restore.c - series that the write-ahead log knows and the catalog's log does not.
+ * restore.c - restore series that are in the write-ahead log but not in the log of the catalog.
  *
- * The write-ahead log has the number, the ids and the text of a series. A number that the catalog knows
- * settles it. Else the text tells the names of the ids: see "Text" in series.c for why the order can be
- * found.
+ * The write-ahead log has the number, the ids and the text of a series. If the catalog knows the number,
+ * nothing is to do. Otherwise the names of the ids are taken from the text; "Text" in series.c explains why
+ * their order can be determined.
  *
  * Threads    the catalog's lock inside; called while a store is opened
  * Invariant  names the catalog has are kept: a rename wins over the text of an older series
@@ -20,7 +20,7 @@ struct restored {
     struct sto_tag tags[STO_SERIES_MAX_TAGS];       /* as given, then in the order of the text */
 };
 
-/* Take the text apart: names have no spaces, keys no '='. */
+/* Split the text: names have no spaces, keys no '='. */
 static int split(struct restored *r, struct ts_slice text, uint32_t metric_len, struct ts_error *err)
 {
     const char *p = text.p + metric_len, *end = text.p + text.n;
@@ -41,8 +41,8 @@ static int split(struct restored *r, struct ts_slice text, uint32_t metric_len, 
                : ts_error_set(err, TS_ECORRUPT, "series %u: its text has more than %zu tags", r->id, r->n);
 }
 
-/* Bring tags into the order of the texts. Keys the catalog knows find their place by name; a single other one
- * takes the place that is left; if there are more, the text was written in the order given. Lock held. */
+/* Bring tags into the order of the texts. Keys that the catalog knows are placed by name, and a single other
+ * one takes the remaining place; if there are more, the text was written in the given order. Lock held. */
 static int match_tags(const struct sto_catalog *cat, struct restored *r, struct ts_error *err)
 {
     const struct sto_uidtab *keys = &cat->uids[STO_UID_TAGK];
@@ -75,7 +75,7 @@ static int match_tags(const struct sto_catalog *cat, struct restored *r, struct 
     return 0;
 }
 
-/* The name of an id, if the catalog does not know the id. Lock held. */
+/* Add the name of an id that the catalog does not know. Lock held. */
 static int restore_name(struct sto_catalog *cat, enum sto_uid_kind kind, uint32_t id, struct ts_slice name,
                         struct ts_error *err)
 {
@@ -99,7 +99,7 @@ static int restore_name(struct sto_catalog *cat, enum sto_uid_kind kind, uint32_
     return 0;
 }
 
-/* The number is unknown. Lock held. */
+/* Restore a series whose number is unknown. Lock held. */
 static int restore_new(struct sto_catalog *cat, struct restored *r, const struct sto_series **out,
                        struct ts_error *err)
 {

@@ -1,8 +1,8 @@
 /*
  * select.c - series of a metric that meet conditions on tags.
  *
- * First the sets (values listed, key present), then one walk over what is left for patterns and explicit
- * keys.
+ * Set operations come first (listed values, presence of a key); one walk over the result then checks patterns
+ * and explicit keys.
  *
  * Threads    any; the catalog's lock is held for one set operation or a few dozen values at a time. The walk
  * and the callers' match functions run without a lock on series and names that never change.
@@ -11,13 +11,13 @@
 
 #include "base/budget.h"
 
-#define VALUES_PER_LOCK 64u /* sets united before the lock is given up */
+#define VALUES_PER_LOCK 64u /* sets united before the lock is released */
 #define WALK_BATCH      256u
-#define MEMO_CHUNK      65536u /* values a piece of the memo covers */
+#define MEMO_CHUNK      65536u /* values in a chunk of the memo */
 
-/* Answers of a match function by value id, so that it is asked once for each value. */
+/* Results of a match function by value id, so that it is called once for each value. */
 struct memo {
-    uint8_t **chunks; /* 0 = not asked, 1 = no, 2 = yes; MEMO_CHUNK bytes each, NULL = none asked */
+    uint8_t **chunks; /* 0 = unknown, 1 = no, 2 = yes; MEMO_CHUNK bytes each, NULL = all unknown */
     size_t cap;       /* room in chunks */
 };
 
@@ -30,7 +30,7 @@ struct walk {
     bool explicit_keys; /* see sto_select */
     unsigned n_keys;    /* different keys in the conditions */
     const struct sto_select_ctl *ctl;
-    struct ts_error *err; /* of whatever ends it */
+    struct ts_error *err; /* error that ended the walk */
     int rc;               /* that error */
 };
 
@@ -39,7 +39,7 @@ static int look(const struct sto_select_ctl *ctl, struct ts_error *err)
     return ctl->look ? ctl->look(ctl->arg, err) : 0;
 }
 
-/* NULL: ended by ctl. */
+/* Unite the sets of the listed values. NULL: ctl ended the selection. */
 static roaring_bitmap_t *unite(struct sto_catalog *cat, const struct sto_tag_cond *cond,
                                const struct sto_select_ctl *ctl, struct ts_error *err)
 {
@@ -65,7 +65,7 @@ static int apply_sets(struct sto_catalog *cat, const struct sto_tag_cond *cond, 
     int rc = look(ctl, err);
     if (rc < 0)
         return rc;
-    if (!cond->tagk) { /* nobody has a key without an id; (0, v) are the sets of metrics */
+    if (!cond->tagk) { /* no series has a key without an id; (0, v) are the sets of metrics */
         roaring_bitmap_clear(set);
         return 0;
     }
@@ -92,7 +92,7 @@ static bool asks(const struct sto_tag_cond *cond)
     return !cond->values && cond->match;
 }
 
-/* Memory for the answer about a value; NULL and w->rc. */
+/* Place of the result for a value; NULL on error, with w->rc set. */
 static uint8_t *answer_of(struct walk *w, struct memo *m, uint32_t value)
 {
     size_t c = value / MEMO_CHUNK;
@@ -136,7 +136,7 @@ static bool meets(struct walk *w, const struct sto_series *s)
         if (!asks(&w->conds[i]))
             continue;
         unsigned t = 0;
-        while (s->tags[t].k != w->conds[i].tagk) /* it is there: the series is in the set of the key */
+        while (s->tags[t].k != w->conds[i].tagk) /* ends, because the series is in the set of the key */
             t++;
         if (!ask(w, i, s->tags[t].v))
             return false;
@@ -144,7 +144,7 @@ static bool meets(struct walk *w, const struct sto_series *s)
     return true;
 }
 
-/* Keep what meets the conditions that no set answers. Ended by w->rc. */
+/* Keep the series that meet the conditions which no set decides. Ends early if w->rc is set. */
 static roaring_bitmap_t *walk_set(struct walk *w, const roaring_bitmap_t *set)
 {
     roaring_bitmap_t *kept = roaring_bitmap_create();
@@ -163,7 +163,7 @@ static roaring_bitmap_t *walk_set(struct walk *w, const roaring_bitmap_t *set)
     return kept;
 }
 
-/* The walk, over a set that is freed. NULL: *rc says why. */
+/* Walk over a set and free it. NULL: *rc has the error. */
 static roaring_bitmap_t *walk_over(struct walk *w, roaring_bitmap_t *set, int *rc)
 {
     roaring_bitmap_t *kept = walk_set(w, set);
@@ -194,8 +194,9 @@ static unsigned count_keys(const struct sto_tag_cond *conds, size_t n_conds)
     return n;
 }
 
-/* Series of the metric, begun with the values listed in a condition where there are some: one user of a million costs one
- * number then, not a copy of the metric's set. *out_first is that condition, n_conds if there is none. */
+/* Series of the metric. If a condition lists values, the set starts with these, so that one user of a million
+ * costs one number rather than a copy of the set of the metric. *out_first is that condition, n_conds if
+ * there is none. */
 static roaring_bitmap_t *start_set(struct sto_catalog *cat, uint32_t metric, const struct sto_tag_cond *conds,
                                    size_t n_conds, const struct sto_select_ctl *ctl, size_t *out_first,
                                    struct ts_error *err)

@@ -1,9 +1,10 @@
 /*
- * series.c - the table of series, and the doors that make and find them.
+ * series.c - the table of series, and the public functions that create and find them.
  *
- * Text       A series keeps the order of tags its first sender wrote, so that the sender's next line is found
- * by its bytes. The write-ahead log stores ids (sorted) and text, and after a crash the text must tell which
- * name belongs to which id. It can if all but one of its keys are in the catalog's log. So a series with two
+ * Text       A series keeps the order of tags of its first sender, so that the next line of the sender is
+ *            found by its bytes. The write-ahead log stores ids (sorted) and text, and after a crash the text
+ *            must show which name belongs to which id. That is possible if all but one of its keys are in the
+ *            catalog's log. So a series with two
  * or more keys that are not yet on disk gets its text in the order of key ids instead.
  * Threads    see catalog.h and series.h
  * Not here   restoring from the write-ahead log (restore.c), the log (catlog.h)
@@ -168,7 +169,7 @@ void sto_seriestab__release(struct sto_seriestab *t)
     ts_free(t->gone);
 }
 
-/* --- doors --- */
+/* --- public functions --- */
 
 const struct sto_series *sto_series_get(const struct sto_catalog *cat, uint32_t id)
 {
@@ -202,7 +203,7 @@ struct wanted {
     struct sto_tag tags[STO_SERIES_MAX_TAGS]; /* in the order of the text */
 };
 
-/* Look all names up. Lock held. False: at least one is missing. */
+/* Look up all names. Lock held. Returns false if one is missing. */
 static bool find_names(const struct sto_catalog *cat, struct wanted *w)
 {
     const struct sto_uidtab *keys = &cat->uids[STO_UID_TAGK], *values = &cat->uids[STO_UID_TAGV];
@@ -218,7 +219,7 @@ static bool find_names(const struct sto_catalog *cat, struct wanted *w)
     return all;
 }
 
-/* Refuse before anything is made, so that a refused series leaves no names behind. Lock held. */
+/* Check everything before anything is created, so that a refused series leaves no names behind. Lock held. */
 static int check_wanted(const struct sto_catalog *cat, const struct wanted *w, struct ts_error *err)
 {
     if (cat->read_only)
@@ -244,7 +245,7 @@ static int check_wanted(const struct sto_catalog *cat, const struct wanted *w, s
     return text_len <= UINT32_MAX ? 0 : ts_error_set(err, TS_ELIMIT, "text of a series is too long");
 }
 
-/* Names that are missing get ids, in the order of the text. Lock held. */
+/* Create ids for missing names, in the order of the text. Lock held. */
 static int make_names(struct sto_catalog *cat, struct wanted *w, struct ts_error *err)
 {
     TS_TRY(sto_uid__make_locked(cat, STO_UID_METRIC, w->metric_name, w->metric_hash, &w->metric, err));
@@ -269,7 +270,7 @@ static void order_by_key(struct sto_tag *tags, struct sto_tag_text *texts, size_
         }
 }
 
-/* Make the series of names that all have ids. Lock held. */
+/* Create the series of names that all have ids. Lock held. */
 static const struct sto_series *make_series(struct sto_catalog *cat, struct wanted *w, uint64_t hash)
 {
     struct sto_tag_text sorted[STO_SERIES_MAX_TAGS];
@@ -281,7 +282,7 @@ static const struct sto_series *make_series(struct sto_catalog *cat, struct want
         .n_tags = w->n,
         .metric_name = w->metric_name,
         .texts = w->texts};
-    /* ask for the memory of what is written last */
+    /* prefetch the memory that is written last */
     sto_idtab__prefetch(&cat->series.by_ids, table_hash(hash));
     sto_tagindex__prefetch(&cat->index, w->tags, w->n);
     size_t n_unsafe = 0;
@@ -314,7 +315,7 @@ static int resolve_locked(struct sto_catalog *cat, struct wanted *w, bool create
     memcpy(sorted, w->tags, w->n * sizeof(*sorted));
     sto_seriestab__sort(sorted, w->n);
     uint64_t hash = sto_seriestab__hash(w->metric, sorted, w->n);
-    /* a name that was new a moment ago is in no series */
+    /* a name that was just created is in no series */
     *out = known ? sto_seriestab__find(&cat->series, hash, w->metric, sorted, w->n) : NULL;
     if (*out)
         return sto_catalog__touch(cat, (*out)->id, err);
@@ -326,12 +327,13 @@ static int resolve_locked(struct sto_catalog *cat, struct wanted *w, bool create
     return 0;
 }
 
-/* Senders repeat their order, so the next series asked for is often the next number: no hash, no lock, no
- * cache miss. Each thread has its own guess, and each guess is checked; a wrong one costs nanoseconds. */
+/* Senders repeat their order, so that the next series looked up is often the one with the next number: no
+ * hash, no lock, no cache miss. Each thread has its own guess, which is always checked; a wrong one costs
+ * nanoseconds. */
 static _Thread_local uint32_t guess;
 
-/* Is the guess right? Texts may have old names once there was a rename: then only ids are believed. While series are
- * forgotten the tables are asked, so that what is wanted stays. */
+/* Is the guess right? After a rename texts may have old names, and only ids are trusted. While series are
+ * being forgotten the tables are used, so that a series looked up stays. */
 static const struct sto_series *guessed(const struct sto_catalog *cat, struct ts_slice text,
                                         uint32_t metric_len)
 {

@@ -15,7 +15,7 @@ void sto_slab__init(struct sto_slab *s, size_t unit)
     ts_arena_init(&s->arena, 0);
 }
 
-/* The list of a size, and the bytes that pieces of that list have. */
+/* Free list for a size, and the bytes of the pieces in it. */
 static size_t list_of(const struct sto_slab *s, size_t n, size_t *out_bytes)
 {
     size_t units = (n + s->unit - 1) / s->unit;

@@ -1,5 +1,5 @@
 /*
- * suggest.c - names in byte order, sorted when first asked for.
+ * suggest.c - names in byte order, sorted by the first lookup.
  *
  * Threads    see suggest.h
  */
@@ -11,12 +11,12 @@
 #include "storage/catalog/catalog.h"
 #include "storage/catalog/uid.h"
 
-#define TAIL_MAX 4096u /* newer ids looked through one by one; more are sorted in first */
+#define TAIL_MAX 4096u /* newer ids searched one by one; more are merged first */
 
-/* A name to be sorted: its first 8 bytes decide nearly always, without touching the name. */
+/* A name to be sorted. Its first 8 bytes usually decide without reading the rest. */
 struct item {
     uint64_t head;              /* first 8 bytes, big-endian, zero-filled */
-    const struct sto_uidtab *t; /* where the rest is */
+    const struct sto_uidtab *t; /* table with the whole name */
     uint32_t id;                /* of the name */
 };
 
@@ -36,7 +36,7 @@ static int by_name(const void *a, const void *b)
     return ts_slice_cmp(sto_uidtab__name(x->t, x->id), sto_uidtab__name(y->t, y->id));
 }
 
-/* Sort the ids from..to that have a name; out has room for all of them. Returns how many. */
+/* Sort the ids from..to that have a name into out, which has space for all of them. Returns their number. */
 static uint32_t sort_range(const struct sto_uidtab *t, uint32_t from, uint32_t to, uint32_t *out)
 {
     struct item *items = ts_xmalloc(((size_t)to - from + 1) * sizeof(*items));
@@ -58,7 +58,7 @@ static int cmp_ids(const struct sto_uidtab *t, uint32_t a, uint32_t b)
     return ts_slice_cmp(sto_uidtab__name(t, a), sto_uidtab__name(t, b));
 }
 
-/* Bring the sorted array up to the present, but for a short tail. */
+/* Update the sorted array, but for a short tail. */
 static void refresh(struct sto_suggest *s, const struct sto_uidtab *t, uint32_t max_id, uint64_t n_changes)
 {
     if (s->n_changes != n_changes) {
@@ -87,7 +87,7 @@ static bool begins_with(struct ts_slice name, struct ts_slice prefix)
     return prefix.n == 0 ? !sto_name_internal(name) : memcmp(name.p, prefix.p, prefix.n) == 0;
 }
 
-/* First place in sorted whose name is not before prefix. */
+/* Index of the first name in sorted that is not before prefix. */
 static uint32_t lower_bound(const struct sto_suggest *s, const struct sto_uidtab *t, struct ts_slice prefix)
 {
     uint32_t lo = 0, hi = s->n;
@@ -133,7 +133,7 @@ void sto_suggest__names(struct sto_uidtab *t, struct ts_slice prefix, size_t max
     static const char past_internal[] = {STO_HIDDEN_MARK + 1, 0};
     uint32_t n_tail, b = 0, a = lower_bound(s, t, prefix.n ? prefix : ts_slice_str(past_internal));
     uint32_t *tail = tail_matches(s, t, max_id, prefix, &n_tail);
-    struct ts_buf found; /* ids: what is told is told outside of the lock */
+    struct ts_buf found; /* ids; the callback runs outside of the lock */
     ts_buf_init(&found, 0);
     while (found.n / sizeof(uint32_t) < max) {
         bool more = a < s->n && begins_with(sto_uidtab__name(t, s->sorted[a]), prefix);

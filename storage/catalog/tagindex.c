@@ -76,10 +76,10 @@ void sto_tagindex__add(struct sto_tagindex *ti, const struct sto_series *s)
     }
 }
 
-/* The pairs of one tag, series by series. */
+/* Add the pairs of one tag for all series. */
 static void add_pairs(struct sto_tagindex *ti, const struct sto_series *const *series, size_t n, unsigned tag)
 {
-    enum { AHEAD = 8 }; /* memory is asked for that many series before it is used */
+    enum { AHEAD = 8 }; /* memory is prefetched for that many series ahead */
     uint32_t k = series[0]->tags[tag].k;
     struct sto_tagindex_entry *e = NULL;
     for (size_t i = 0; i < n; i++) {

@@ -2,7 +2,7 @@
  * uid.c - names <-> ids of the three kinds.
  *
  * Threads    see catalog.h and uid.h
- * Invariant  an id has a name before anybody can see the id
+ * Invariant  an id has a name before any thread can see the id
  * Not here   suggestions (suggest.c), series (series.c)
  */
 #include "storage/catalog/uid.h"
@@ -33,7 +33,7 @@ const void *sto_uidtab__intern(struct sto_uidtab *t, struct ts_slice name)
     if ((size_t)(t->room_end - t->room) < n) {
         size_t take = n > ROOM_BYTES / 4 ? n : ROOM_BYTES;
         char *p = ts_arena_alloc(&t->arena, take);
-        if (take == n) { /* a long name of its own: the room stays for short ones */
+        if (take == n) { /* a long name gets memory of its own; the block stays for short ones */
             ts_st16(p, (uint16_t)name.n);
             memcpy(p + 2, name.p, name.n);
             return p;
@@ -95,7 +95,7 @@ int sto_uid__check(enum sto_uid_kind kind, struct ts_slice name, struct ts_error
     if (name.n > STO_UID_MAX_NAME_BYTES)
         return ts_error_set(err, TS_ELIMIT, "%s of %zu bytes is longer than %u", sto_uid__kind_name(kind),
                             name.n, STO_UID_MAX_NAME_BYTES);
-    /* these two take the text of a series apart again */
+    /* these two separate the parts of the text of a series */
     if (memchr(name.p, ' ', name.n) || (kind == STO_UID_TAGK && memchr(name.p, '=', name.n)))
         return ts_error_set(err, TS_EINVAL, "%s must not contain a space%s", sto_uid__kind_name(kind),
                             kind == STO_UID_TAGK ? " or =" : "");
@@ -161,7 +161,7 @@ void sto_uid_suggest(struct sto_catalog *cat, enum sto_uid_kind kind, struct ts_
     sto_suggest__names(&cat->uids[kind], prefix, max, each, arg);
 }
 
-/* The name `to` is free and `from` is there? *out_id is its id. */
+/* Is the name `to` free, and does `from` exist? *out_id is the id of `from`. */
 static int rename_check(struct sto_catalog *cat, enum sto_uid_kind kind, struct ts_slice from,
                         struct ts_slice to, uint32_t *out_id, struct ts_error *err)
 {
@@ -176,8 +176,8 @@ static int rename_check(struct sto_catalog *cat, enum sto_uid_kind kind, struct 
     return 0;
 }
 
-/* Log first, memory second. log_lock is held, so nothing gets into the log between, and rewrite_lock, so that no
- * checkpoint under way has one of the two names already. */
+/* Write the log first and memory second. log_lock is held, so that no other record is written between, and so
+ * is rewrite_lock, so that no running checkpoint already has one of the two names. */
 static int rename_logged(struct sto_catalog *cat, enum sto_uid_kind kind, struct ts_slice from,
                          struct ts_slice to, struct ts_error *err)
 {
@@ -186,19 +186,19 @@ static int rename_logged(struct sto_catalog *cat, enum sto_uid_kind kind, struct
     int rc = rename_check(cat, kind, from, to, &id, err);
     pthread_mutex_unlock(&cat->lock);
     TS_TRY(rc);
-    TS_TRY(sto_catalog__write(cat, false, false, err)); /* the log knows the id before it renames it */
+    TS_TRY(sto_catalog__write(cat, false, false, err)); /* the log must have the id before its rename */
     TS_TRY(sto_catlog__rename(cat->log, kind, id, to, err));
     rc = sto_reclog_flush(cat->log, true, err);
     if (rc == 0) {
         pthread_mutex_lock(&cat->lock);
-        rc = rename_check(cat, kind, from, to, &id, err); /* somebody may have made `to` meanwhile */
+        rc = rename_check(cat, kind, from, to, &id, err); /* another thread may have created `to` meanwhile */
         if (rc == 0) {
             sto_uidtab__rename(&cat->uids[kind], id, to);
             sto_catalog__renamed(cat);
         }
         pthread_mutex_unlock(&cat->lock);
     }
-    if (rc < 0) { /* the record is in the log or in its buffer: take it back by another */
+    if (rc < 0) { /* the record is in the log or in its buffer: revert it by another one */
         (void)sto_catlog__rename(cat->log, kind, id, from, NULL);
         (void)sto_reclog_flush(cat->log, true, NULL);
     }

@@ -1,11 +1,10 @@
 /*
- * catlog_read.c - takes the records of the catalog's log into the catalog.
+ * catlog_read.c - apply the records of the catalog's log to the catalog.
  *
- * The bytes have passed the log's checksum, yet nothing is trusted: every length and id is checked before
- * use.
+ * The checksum of the log has been verified, yet every length and id is checked before use.
  *
  * Format     docs/FORMAT.md "Catalog"
- * Threads    while the catalog is opened: nobody else sees it
+ * Threads    while the catalog is opened; no other thread uses it
  * Not here   writing (catlog_write.c)
  */
 #include <zstd.h>
@@ -14,10 +13,10 @@
 #include "storage/catalog/catalog_int.h"
 #include "storage/catalog/catlog.h"
 
-#define AHEAD    8u          /* memory is asked for that many items before it is used */
-#define MAX_HINT (32u << 20) /* entries reserved on the word of the log: 400 MB of untouched pages */
+#define AHEAD    8u          /* memory is prefetched for that many items ahead */
+#define MAX_HINT (32u << 20) /* most entries that the log can reserve: 400 MB of untouched pages */
 
-/* Bytes being read. p is NULL after reading past the end: checked once a block. */
+/* Bytes being read. p is NULL after reading past the end, which is checked once for each block. */
 struct in {
     const uint8_t *p, *end;
 };
@@ -27,7 +26,8 @@ static int damaged(struct ts_error *err, const char *what)
     return ts_error_set(err, TS_ECORRUPT, "catalog: %s", what);
 }
 
-/* Room for a number: a file whose bytes are whole may still name one that takes gigabytes. */
+/* Reserve the slot of a number. Even a file with correct checksums may contain a number that needs
+ * gigabytes. */
 static int room_for(struct sto_dense *d, uint32_t id, struct ts_error *err)
 {
     return sto_dense__reserve(d, id) ? 0 : ts_error_set(err, TS_ENOMEM, "catalog: no memory for id %u", id);
@@ -62,7 +62,7 @@ static size_t left(const struct in *in)
     return in->p ? (size_t)(in->end - in->p) : 0;
 }
 
-/* The ids of a block, one by one; the caller frees them. NULL: see *rc. */
+/* Expand the ids of a block; the caller frees them. NULL: *rc has the error. */
 static uint32_t *get_ids(struct in *in, uint32_t *out_n, int *rc, struct ts_error *err)
 {
     uint64_t n_runs = get_varint(in), at = 0;
@@ -104,7 +104,7 @@ static int put_names(struct sto_uidtab *t, const uint32_t *ids, const void *cons
         if (known && known != ids[i])
             rc = damaged(err, "one name has two ids");
         else if (!sto_uidtab__name(t, ids[i])
-                      .p && /* a block may come twice: the first one and its renames count */
+                      .p && /* a block may occur twice: the first one and its renames count */
                  (rc = room_for(&t->names, ids[i], err)) == 0)
             sto_uidtab__put(t, ids[i], names[i], hashes[i]);
     }
@@ -112,7 +112,8 @@ static int put_names(struct sto_uidtab *t, const uint32_t *ids, const void *cons
     return rc;
 }
 
-/* Take the names of a block apart: front shared with the one before, length of the rest, the rest. */
+/* Decode the names of a block: length of the prefix shared with the previous name, length of the rest, and
+ * the rest. */
 static int get_names(struct sto_uidtab *t, struct in *in, const void **names, uint32_t n,
                      struct ts_error *err)
 {
@@ -121,7 +122,7 @@ static int get_names(struct sto_uidtab *t, struct in *in, const void **names, ui
     const uint8_t *same = in->p;
     struct in lens = {in->p + n, in->end}, tails = lens;
     for (uint32_t i = 0; i < n; i++)
-        (void)get_u32(&tails); /* the rests begin where the lengths end */
+        (void)get_u32(&tails); /* the remaining parts of the names follow the lengths */
     char *name = ts_xmalloc(STO_UID_MAX_NAME_BYTES);
     size_t n_before = 0;
     int rc = 0;
@@ -185,7 +186,7 @@ static int replay_rename(struct sto_catalog *cat, struct in *in, struct ts_error
 
 /* --- series --- */
 
-/* What all series of a shape share. */
+/* The common part of all series of a shape. */
 struct shape {
     uint32_t metric;     /* id */
     uint8_t n_tags;      /* tags */
@@ -194,12 +195,12 @@ struct shape {
     const uint8_t *keys; /* varints of the keys, checked */
 };
 
-/* A block of series while it is taken in. */
+/* A block of series that is being applied. */
 struct series_block {
     uint32_t *ids;        /* numbers */
     uint32_t n;           /* series */
     struct shape *shapes; /* all shapes */
-    uint32_t n_shapes;    /* how many */
+    uint32_t n_shapes;    /* number of shapes */
     uint32_t *by_shape;   /* numbers in the order of shapes */
 };
 
@@ -276,7 +277,7 @@ static int fill_draft(const struct sto_catalog *cat, struct sto_series_draft *dr
     return 0;
 }
 
-/* Publish the series made for one shape and put them into the sets. */
+/* Publish the series created for one shape and add them to the sets. */
 static int put_series(struct sto_catalog *cat, struct sto_series **made, uint32_t n, struct ts_error *err)
 {
     uint64_t *hashes = ts_xmalloc(n * sizeof(*hashes));
@@ -294,7 +295,7 @@ static int put_series(struct sto_catalog *cat, struct sto_series **made, uint32_
         if (known != same)
             rc = damaged(err, "one series has two numbers, or one number two series");
         else if (!known &&
-                 (rc = room_for(&cat->series.by_id, s->id, err)) == 0) { /* a block may come twice */
+                 (rc = room_for(&cat->series.by_id, s->id, err)) == 0) { /* a block may occur twice */
             sto_seriestab__put(&cat->series, s, hashes[i]);
             made[n_new++] = s;
         }
@@ -324,7 +325,7 @@ static int replay_shape(struct sto_catalog *cat, const struct series_block *b, c
     }
     if (!draft.metric_name.p)
         return damaged(err, "series with a metric that has no name");
-    if ((uint64_t)sh->n_tags * sh->n > left(in)) /* each value takes a byte at least */
+    if ((uint64_t)sh->n_tags * sh->n > left(in)) /* each value takes at least one byte */
         return damaged(err, "block of series is cut");
     uint32_t *values = ts_try_malloc((size_t)sh->n_tags * sh->n * sizeof(*values) + 1);
     struct sto_series **made = ts_try_malloc(sh->n * sizeof(struct sto_series *) + 1);
@@ -364,7 +365,7 @@ static int replay_series(struct sto_catalog *cat, struct in *in, struct ts_error
 
 /* --- records --- */
 
-/* Tables are made once, in the size they will have. It is only a hint: a wild number is cut. */
+/* Allocate the tables once in their final size. The sizes are only a hint: excessive ones are reduced. */
 static int replay_sizes(struct sto_catalog *cat, struct in *in, struct ts_error *err)
 {
     uint64_t n[STO_UID_KINDS + 1];

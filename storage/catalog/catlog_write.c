@@ -1,5 +1,5 @@
 /*
- * catlog_write.c - blocks of names and series, columns and zstd.
+ * catlog_write.c - encode names and series as blocks of columns compressed with zstd.
  *
  * Format     docs/FORMAT.md "Catalog"
  * Threads    see catlog.h
@@ -12,9 +12,9 @@
 #include "storage/catalog/catalog_int.h"
 #include "storage/catalog/catlog.h"
 
-/* A block while it is collected. */
+/* A block that is being filled. */
 struct block {
-    struct sto_reclog *log; /* where it goes */
+    struct sto_reclog *log; /* log to which the block is added */
     int level;              /* zstd */
     struct ts_buf raw;      /* payload */
     struct ts_buf body;     /* record */
@@ -40,7 +40,7 @@ static void put_runs(struct ts_buf *b, const struct sto_idruns *runs)
     }
 }
 
-/* The payload in blk->raw becomes a record, compressed if that is smaller. */
+/* Add the payload in blk->raw as a record, compressed if that is smaller. */
 static int add_record(struct block *blk, enum sto_catlog_type type, struct ts_error *err)
 {
     ts_buf_clear(&blk->body);
@@ -115,7 +115,7 @@ static int names(const struct sto_catalog *cat, enum sto_uid_kind kind, const st
 
 /* --- series --- */
 
-/* Shapes of a block: metric and keys in the order of the text, each as its first series shows it. */
+/* Shapes of a block: metric and keys in the order of the text, each represented by its first series. */
 struct shapes {
     struct sto_idtab by_hash;        /* shape -> place in first */
     const struct sto_series **first; /* a series of each shape */
@@ -138,7 +138,7 @@ static bool same_shape(const struct sto_series *a, const struct sto_series *b)
     return true;
 }
 
-/* Number of the shape of a series, a new one if it is the first. */
+/* Number of the shape of a series; a new number if the shape is new. */
 static uint32_t shape_of(struct shapes *sh, const struct sto_series *s)
 {
     uint64_t h = ts_hash_u64(s->metric);
@@ -158,7 +158,7 @@ static uint32_t shape_of(struct shapes *sh, const struct sto_series *s)
     return sh->n++;
 }
 
-/* One column of value ids: as they are, or as differences if that takes fewer bytes. */
+/* Append a column of value ids, either unchanged or as differences, whichever takes fewer bytes. */
 static void put_column(struct ts_buf *raw, const uint32_t *ids, size_t n)
 {
     size_t plain = 0, delta = 0;
@@ -188,7 +188,7 @@ static void put_shapes(struct ts_buf *raw, const struct shapes *sh)
     }
 }
 
-/* The columns, shape by shape. by_shape: the block's series in the order of shapes. */
+/* Append the columns, shape by shape. by_shape: the series of the block in the order of shapes. */
 static void put_values(struct ts_buf *raw, const struct shapes *sh, const struct sto_series *const *by_shape)
 {
     uint32_t *ids = ts_xmalloc(STO_CATLOG_BLOCK_ITEMS * sizeof(*ids));
@@ -310,7 +310,7 @@ int sto_catlog__rename(struct sto_reclog *log, enum sto_uid_kind kind, uint32_t 
     return rc;
 }
 
-/* The numbers that were gathered become a record. */
+/* Add the collected numbers as a record. */
 static int gone_end(struct block *blk, struct ts_error *err)
 {
     ts_buf_clear(&blk->raw);

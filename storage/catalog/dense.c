@@ -45,7 +45,7 @@ void sto_dense__clear(struct sto_dense *d, uint32_t id)
         atomic_store_explicit(&seg[place], NULL, memory_order_release); /* partner: sto_dense__get */
 }
 
-/* The page around a slot, if all of it belongs to the segment and no number of it has a pointer. */
+/* The page that contains a slot, if all of it belongs to the segment and all its slots are empty. */
 static char *empty_page(sto_dense_slot *seg, size_t n_slots, uint64_t place)
 {
     uintptr_t page = (uintptr_t)&seg[place] / PAGE_BYTES * PAGE_BYTES;
@@ -70,7 +70,7 @@ void sto_dense__trim(struct sto_dense *d, const uint32_t *ids, size_t n)
             continue;
         char *page = empty_page(seg, (size_t)STO_DENSE_FIRST << s, place);
         before = (const char *)((uintptr_t)&seg[place] / PAGE_BYTES * PAGE_BYTES);
-        /* zeros come back, which say the same: readers notice nothing */
+        /* the page reads as zeros afterwards, which are empty slots too: readers see no difference */
         if (page && madvise(page, PAGE_BYTES, MADV_DONTNEED) == 0)
             d->n_bytes -= d->n_bytes < PAGE_BYTES ? d->n_bytes : PAGE_BYTES;
     }

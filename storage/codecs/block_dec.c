@@ -1,7 +1,7 @@
 /*
- * block_dec.c - blocks into rows. Every byte may be hostile, checksum or not.
+ * block_dec.c - decoding of blocks, whose bytes are not trusted even if the checksum is correct.
  *
- * Opening reads the row table; the cells' streams are inflated when the first row of them is wanted.
+ * Opening a block decodes the row table; the streams of the points are inflated when the first row is read.
  *
  * Format     docs/FORMAT.md "Block"
  * Not here   streams (unpack.c), writing (block_enc.c)
@@ -14,19 +14,20 @@
 #include "base/hash.h"
 #include "base/mem.h"
 
-/* A row of the open block, and where its cells are. */
+/* A row of the open block and the position of its points. */
 struct dec_row {
     struct sto_dec_row pub;
-    uint32_t flags;            /* shared flags, in place */
+    uint32_t flags;            /* shared flags, shifted to their place in meta */
     uint32_t n_patches;        /* doubles in the list */
     uint8_t mode, exp;         /* enum sto_mode; exponent of the sequence */
-    bool mixed, seconds;       /* flags of their own; offsets are seconds */
-    struct sto_seq t, v;       /* first is filled in when inflated */
-    struct sto_unpack_pos pos; /* of the offsets; the values follow */
+    bool mixed, seconds;       /* each point has its own flags; offsets are seconds */
+    struct sto_seq t, v;       /* sequences; their member first is set when the block is inflated */
+    struct sto_unpack_pos pos; /* position of the offsets; the values follow */
 };
 
 struct sto_dec {
-    struct sto_dec_memory memory;    /* its own and that of all buffers; first, see memory_int.h */
+    /* memory of the decoder and all its buffers; must be the first member (memory_int.h) */
+    struct sto_dec_memory memory;
     struct dec_row *rows;            /* n_rows */
     size_t rows_cap;                 /* bytes of rows */
     int64_t *col;                    /* columns of the row table; first values */
@@ -40,7 +41,7 @@ struct sto_dec {
     struct sto_zip zip;              /* inflates both */
 };
 
-/* Decoders that nobody uses, with their buffers. */
+/* Pool of unused decoders with their buffers. */
 static struct ts_spare spares;
 
 struct sto_dec *sto_dec_new(void)
@@ -69,7 +70,7 @@ struct sto_dec *sto_dec_borrow(struct ts_tally *tally, struct ts_error *err)
     struct sto_dec *d = sto_dec_memory__take(&spares);
     if (d && sto_dec_memory__count(&d->memory, tally, NULL) == 0)
         return d;
-    sto_dec_return(d); /* its buffers may be too large for a small limit */
+    sto_dec_return(d); /* its buffers may exceed a small limit */
     d = sto_dec_new();
     if (sto_dec_memory__count(&d->memory, tally, err) == 0)
         return d;
@@ -98,7 +99,7 @@ const struct sto_dec_row *sto_dec_row_at(const struct sto_dec *d, uint32_t i)
     return &d->rows[i].pub;
 }
 
-/* What opening reads before the row table. */
+/* The part of a block before the row table. */
 struct head {
     uint64_t n_rows, n_points;
     struct sto_key key; /* of the first row */
@@ -127,14 +128,14 @@ static const uint8_t *read_head(struct sto_dec *d, const uint8_t *p, const uint8
     return p;
 }
 
-/* Flags that cells may have. */
+/* Are these flags valid? */
 static bool flags_valid(uint32_t flags)
 {
     return sto_meta_op(flags) <= STO_OP_ADD && sto_meta_kind(flags) <= TS_NUM_RAW &&
            (sto_meta_kind(flags) != TS_NUM_DEC || sto_meta_exp(flags) <= TS_NUM_MAX_EXP);
 }
 
-/* A row's part of the key from its difference; false if it leaves its range. */
+/* Set one part of the key of a row from its difference; false if it is out of range. */
 static bool set_key(struct dec_row *r, const struct sto_key *before, enum sto_col c, int64_t v)
 {
     int64_t x;
@@ -156,7 +157,7 @@ static bool set_key(struct dec_row *r, const struct sto_key *before, enum sto_co
     }
 }
 
-/* Put the value of another column into a row; false if it is out of range. */
+/* Store the value of another column in a row; false if it is out of range. */
 static bool set_column(struct dec_row *r, enum sto_col c, int64_t v)
 {
     struct sto_seq *s = c >= STO_COL_VCODEC ? &r->v : &r->t;
@@ -204,7 +205,7 @@ static bool set_column(struct dec_row *r, enum sto_col c, int64_t v)
     }
 }
 
-/* Columns that are the same in all rows, as most are, go to one row that is copied. */
+/* Columns that are equal in all rows, as most are, are set in one row, which is then copied. */
 static int copy_constant(struct sto_dec *d, const struct head *h)
 {
     struct dec_row row = {.pub.key = h->key};
@@ -228,7 +229,7 @@ static int read_table(struct sto_dec *d, const struct head *h)
         TS_TRY(sto_unpack__get(&d->table, &pos, &h->cols[c], (uint32_t)h->n_rows, d->col));
         struct dec_row *r = d->rows;
         bool ok = true;
-        if (c <= STO_COL_HOUR) /* the first row's key stands in the header */
+        if (c <= STO_COL_HOUR) /* the key of the first row is in the header */
             for (uint32_t i = 1; i < h->n_rows && ok; i++)
                 ok = set_key(&r[i], &r[i - 1].pub.key, (enum sto_col)c, d->col[i]);
         else
@@ -240,7 +241,7 @@ static int read_table(struct sto_dec *d, const struct head *h)
     return sto_unpack__ends_at(&d->table, &pos) ? 0 : TS_ECORRUPT;
 }
 
-/* Find where each row's cells begin; check that all is accounted for. */
+/* Compute the position of the points of each row; check that all streams are used up. */
 static int place_rows(struct sto_dec *d, const struct head *h)
 {
     struct sto_unpack_pos pos = {0};
@@ -272,7 +273,7 @@ static int open_rows(struct sto_dec *d, const uint8_t *p, const uint8_t *end)
     p = read_head(d, p, end, &h);
     if (!p)
         return TS_ECORRUPT;
-    /* no stream of a real block is longer than the plain cells */
+    /* no stream of a valid block is longer than the uncompressed points */
     p = sto_unpack__open(&d->table, p, end, STO_BLOCK_CAP_POINTS * 16);
     p = p ? sto_unpack__open(&d->pack, p, end, STO_BLOCK_CAP_POINTS * 16) : NULL;
     if (p != end)
@@ -306,7 +307,7 @@ int sto_dec_open(struct sto_dec *d, struct ts_slice block, struct ts_error *err)
     return rc < 0 ? ts_error_set(err, rc, "row table of a block makes no sense") : 0;
 }
 
-/* Inflate the cells and fill in what the rows begin with. */
+/* Inflate the points and set the first values of the rows. */
 static int inflate(struct sto_dec *d)
 {
     TS_TRY(sto_unpack__inflate(&d->pack, &d->zip, &d->memory));
@@ -323,7 +324,7 @@ static int inflate(struct sto_dec *d)
     return 0;
 }
 
-/* Offsets at a constant step, the usual case, without a detour. */
+/* Fast path for offsets with a constant step, the usual case. */
 static int get_steps(const struct dec_row *r, uint32_t *meta)
 {
     const struct sto_seq *t = &r->t;
@@ -338,7 +339,7 @@ static int get_steps(const struct dec_row *r, uint32_t *meta)
     return 0;
 }
 
-/* Offsets, with the flags all cells share. */
+/* Decode the offsets and add the flags that all points share. */
 static int get_offsets(struct sto_dec *d, const struct dec_row *r, struct sto_unpack_pos *pos, uint32_t *meta)
 {
     uint32_t n = r->pub.n;
@@ -359,7 +360,7 @@ static int get_offsets(struct sto_dec *d, const struct dec_row *r, struct sto_un
     return 0;
 }
 
-/* Flags of each cell, and what they mean for its value. */
+/* Decode the flags of each point and adjust its value accordingly. */
 static int get_mixed(const struct sto_dec *d, const struct dec_row *r, uint32_t at, struct sto_cells *out)
 {
     const uint8_t *flags = d->pack.out[STO_STREAM_BYTES] + at, *patch = flags + 2 * (size_t)r->pub.n;

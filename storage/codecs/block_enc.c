@@ -1,11 +1,11 @@
 /*
- * block_enc.c - rows into a block.
+ * block_enc.c - encoding of rows as a block.
  *
  * Rows with many points are planned one by one. Runs of short rows of one kind are planned together and share
- * their parameters, so that these cost nothing in the row table.
+ * their parameters, which then cost nothing in the row table.
  *
  * Format     docs/FORMAT.md "Block"
- * Not here   what the integers of a row are (block_rows.c), codecs (plan.c), streams (pack.c), reading
+ * Not here   the sequences of a row (block_rows.c), codecs (plan.c), streams (pack.c), reading
  * (block_dec.c)
  */
 #include "storage/codecs/block_int.h"
@@ -17,12 +17,12 @@
 #include "base/mem.h"
 
 #define SHORT_ROW 24u  /* rows with fewer points are planned in groups */
-#define MANY      512u /* sequences with that many values feed the entropy coder */
+#define MANY      512u /* sequences with that many values are entropy coded */
 
 struct sto_enc {
     struct sto_enc_row *rows;  /* of the open block */
     uint32_t n_rows, cap_rows; /* rows used, rows allocated */
-    struct sto_cells cells;    /* of all rows, behind each other */
+    struct sto_cells cells;    /* points of all rows, one row after the other */
     int64_t *v, *t;            /* sequences of the rows being planned */
     uint32_t *ends;            /* ends of short rows in v and t */
     uint32_t cap_v;            /* elements of v, t and ends */
@@ -32,7 +32,7 @@ struct sto_enc {
     struct sto_pack table, pack;
     struct sto_zip zip;
     struct ts_buf out; /* the finished block */
-    bool finished;     /* next row begins a new block */
+    bool finished;     /* the next row begins a new block */
 };
 
 struct sto_enc *sto_enc_new(void)
@@ -104,8 +104,8 @@ static bool is_short_decimal(const struct sto_enc_row *r)
     return is_short(r) && r->mode == STO_MODE_SCALED && sto_meta_kind(r->flags) == TS_NUM_DEC;
 }
 
-/* Short rows of decimals in one metric get one exponent, or they would not form a group ("1.5" beside
- * "1.25"). */
+/* Raise short rows of decimals of one metric to one exponent; otherwise "1.5" and "1.25" could not form a
+ * group. */
 static void raise_exponents(struct sto_enc *e)
 {
     for (uint32_t i = 0; i < e->n_rows;) {
@@ -130,7 +130,7 @@ static bool same_group(const struct sto_enc_row *a, const struct sto_enc_row *b)
            a->exp == b->exp && a->seconds == b->seconds;
 }
 
-/* Plan and store the sequences of rows i..end, which lie behind each other in e->v and e->t. */
+/* Plan and store the sequences of rows i..end, which are adjacent in e->v and e->t. */
 static void put_rows(struct sto_enc *e, uint32_t i, uint32_t end)
 {
     struct sto_enc_row *r = &e->rows[i];
@@ -223,7 +223,7 @@ static int64_t column(const struct sto_enc *e, uint32_t i, enum sto_col c)
     TS_BUG("column %d", (int)c);
 }
 
-/* Store e->col as a sequence of pack p, its parameters to the header. */
+/* Store e->col as a sequence of pack p, and its parameters in the header. */
 static void put_column(struct sto_enc *e, struct sto_pack *p)
 {
     struct sto_seq s;
@@ -280,7 +280,7 @@ struct ts_slice sto_enc_finish(struct sto_enc *e)
         for (uint32_t i = 0; i < e->n_rows; i++)
             e->col[i] = column(e, i, (enum sto_col)c);
         if (c <= STO_COL_HOUR && e->n_rows > 1)
-            e->col[0] = e->col[1]; /* means nothing there: the key of the first row stands in the header */
+            e->col[0] = e->col[1]; /* unused in the first row, whose key is in the header */
         put_column(e, &e->table);
     }
     for (uint32_t i = 0; i < e->n_rows; i++)

@@ -1,6 +1,6 @@
 /*
- * block_rows.c - cells of a row as sequences of integers: which mode its values get, and the list of what
- * does not fit in.
+ * block_rows.c - the points of a row as sequences of integers: the mode of the values, and the list of values
+ * that do not fit.
  *
  * Source     bringing decimals to one exponent, with a list of exceptions: Afroozeh et al., "ALP", SIGMOD
  *            2023; ours takes the exponents that the parser saw instead of searching for them
@@ -48,7 +48,7 @@ static int64_t scaled(int64_t m, unsigned by)
     return by < 19 ? m * sto_pow10_int[by] : 0; /* by is large only for m = 0 */
 }
 
-/* Digits after the point that count for scaling: integers have none. */
+/* Number of decimal digits that matter for scaling; integers have none. */
 static uint8_t digits_of(uint32_t meta)
 {
     return sto_meta_kind(meta) == TS_NUM_DEC ? sto_meta_exp(meta) : 0;
@@ -63,7 +63,7 @@ static bool all_scale(const struct sto_enc_row *r, const uint32_t *meta, const i
     return true;
 }
 
-/* Flags of a cell as they come back. */
+/* Flags of a point as decoding returns them. */
 static uint32_t flags_kept(const struct sto_enc_row *r, uint32_t meta)
 {
     uint32_t f = meta & STO_META_FLAGS_MASK;
@@ -75,7 +75,7 @@ static uint32_t flags_kept(const struct sto_enc_row *r, uint32_t meta)
     return f;
 }
 
-/* Flags differ somehow: choose the mode by what the row holds. */
+/* The flags differ: choose the mode by the kinds in the row. */
 static void classify_mixed(struct sto_enc_row *r, const uint32_t *meta, const int64_t *m)
 {
     uint32_t n[4] = {0};
@@ -145,9 +145,9 @@ static void values(const struct sto_enc_row *r, const uint32_t *meta, const int6
     }
     for (uint32_t i = 0; i < r->n; i++) {
         if (r->mode == STO_MODE_SCALED) {
+            /* the value is in the list; repeating the previous one costs little here */
             if (sto_meta_kind(meta[i]) == TS_NUM_RAW)
-                v[i] =
-                    i ? v[i - 1] : 0; /* stands in the list; repeat the last so that it costs little here */
+                v[i] = i ? v[i - 1] : 0;
             else
                 v[i] = scaled(m[i], (unsigned)r->exp - digits_of(meta[i]));
             continue;

@@ -1,5 +1,6 @@
 /*
- * delta.c - differences of neighbours: walks, counters (minus their usual increment), gaps between times.
+ * delta.c - differences of neighbouring values: random walks, counters (minus their usual increment), gaps
+ * between times.
  *
  * Format     docs/FORMAT.md "Sequences", codecs 3 and 4
  */

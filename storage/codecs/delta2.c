@@ -1,8 +1,8 @@
 /*
  * delta2.c - differences of differences: smooth curves.
  *
- * Source     Pelkonen et al., "Gorilla", VLDB 2015, 4.1.1 (there for times; ours splits the residual instead
- *            of its bit buckets)
+ * Source     Pelkonen et al., "Gorilla", VLDB 2015, 4.1.1 (there for times; we split the residual instead of
+ *            using its bit buckets)
  * Format     docs/FORMAT.md "Sequences", codec 5
  */
 #include "base/bytes.h"

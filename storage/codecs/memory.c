@@ -6,10 +6,10 @@
 #include "base/mem.h"
 #include "storage/codecs/codec.h"
 
-#define GROW_BYTES  64u          /* more than was wanted, besides a quarter */
-#define SPARE_BYTES (512u << 10) /* a decoder that has grown beyond is not kept */
+#define GROW_BYTES  64u          /* growth beyond the need, in addition to a quarter of it */
+#define SPARE_BYTES (512u << 10) /* larger decoders are not kept in the pool */
 
-static _Atomic uint64_t spare_bytes; /* of decoders of all kinds that nobody uses: a sum, it orders nothing */
+static _Atomic uint64_t spare_bytes; /* bytes of all decoders in pools; a sum that orders nothing */
 
 uint64_t sto_dec_spare_bytes(void)
 {
@@ -56,7 +56,7 @@ void *sto_dec_memory__take(struct ts_spare *spares)
 
 bool sto_dec_memory__keep(struct sto_dec_memory *m, struct ts_spare *spares)
 {
-    uint64_t n_bytes = m->bytes; /* once it is kept it belongs to others */
+    uint64_t n_bytes = m->bytes; /* read first: once it is in the pool, another thread may own it */
     (void)sto_dec_memory__count(m, NULL, NULL);
     if (n_bytes > SPARE_BYTES)
         return false;

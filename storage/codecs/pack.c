@@ -90,7 +90,7 @@ void sto_pack__bytes(struct sto_pack *p, const void *bytes, size_t n)
     p->s[STO_STREAM_BYTES].n += n;
 }
 
-/* Symbols of a class as bytes: two or four in each, the first in the lowest bits. */
+/* Pack the symbols of a class, two or four in each byte, the first in the lowest bits. */
 static struct ts_slice squeeze(struct sto_pack *p, int cls)
 {
     struct ts_buf *b = &p->s[cls];
@@ -98,7 +98,7 @@ static struct ts_slice squeeze(struct sto_pack *p, int cls)
         return ts_buf_get(b);
     uint32_t per = cls == STO_SYM_4 ? 2 : 4, bits = cls == STO_SYM_4 ? 4 : 2;
     size_t n = (b->n + per - 1) / per;
-    memset(room(b, per), 0, per); /* the last byte is filled up with zeros */
+    memset(room(b, per), 0, per); /* the last byte is padded with zeros */
     ts_buf_clear(&p->tmp);
     uint8_t *out = room(&p->tmp, n);
     const uint8_t *sym = (const uint8_t *)b->p;
@@ -126,8 +126,8 @@ void sto_pack__finish(struct sto_pack *p, struct sto_zip *z, struct ts_buf *out)
         uint8_t *begin = room(out, 3 * TS_VARINT_MAX_BYTES + sto_zip__bound(src.n));
         uint8_t *at = ts_put_varint(begin, p->s[i].n);
         if (src.n) {
-            /* the length of what is stored comes first but is known last: it is written behind room for
-             * itself, then moved */
+            /* the stored length precedes the body but is known only afterwards: the body is written after
+             * space for it and then moved */
             uint8_t *body = at + TS_VARINT_MAX_BYTES;
             bool zipped = i != STO_STREAM_LOW;
             size_t n = zipped ? sto_zip__write(z, (const uint8_t *)src.p, src.n, body) : 0;

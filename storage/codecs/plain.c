@@ -1,8 +1,8 @@
 /*
- * plain.c - values without memory: the distance from the smallest (frame of reference), or from a straight
- * line.
+ * plain.c - values that do not depend on earlier ones: the distance from the smallest (frame of reference),
+ * or from a straight line.
  *
- * The line serves times that come at a grid with some jitter: differences would double the jitter.
+ * The line is for times on a grid with some jitter, which differences would double.
  * Format     docs/FORMAT.md "Sequences", codecs 2 and 6
  */
 #include "base/bytes.h"

@@ -1,11 +1,11 @@
 /*
- * plan.c - which codec a sequence gets, with which parameters, and where its residuals are split.
+ * plan.c - choice of the codec of a sequence, its parameters, and the split of its residuals.
  *
- * A codec is judged by the sum of bit lengths of its residuals over a sample of up to 256 values in four
- * stretches: robust against outliers (a counter that resets), and close enough to what the entropy coder
- * makes of them to rank codecs.
+ * The cost of a codec is the sum of the bit lengths of its residuals over a sample of up to 256 values from
+ * four ranges. This is robust against outliers (a counter that resets) and close enough to the result of the
+ * entropy coder to rank codecs.
  *
- * Not here   the codecs (table.c), where the residuals go (pack.c)
+ * Not here   the codecs (table.c), storage of the residuals (pack.c)
  */
 #include "base/bytes.h"
 #include "base/mem.h"
@@ -14,10 +14,10 @@
 #include <string.h>
 
 #define SAMPLE_MAX 128u
-#define SPLIT_MAX  256u /* residuals looked at for k and class */
+#define SPLIT_MAX  256u /* residuals examined to choose k and class */
 #define MEDIAN_OF  31u
-#define UNIT_MIN_N 16u /* shorter sequences are not searched for a common unit */
-#define SLOPE_BITS 20u /* what a stored slope costs, about */
+#define UNIT_MIN_N 16u /* no common unit is computed for shorter sequences */
+#define SLOPE_BITS 20u /* approximate cost of a stored slope */
 #define HIGH_BITS  4   /* the high part of an average residual keeps this many bits for the entropy coder */
 
 void sto_plan__release(struct sto_plan *p)
@@ -47,7 +47,7 @@ static inline unsigned bit_len(uint64_t x)
     return 63u - (unsigned)__builtin_clzll(x << 1 | 1 | (x & 1ull << 63));
 }
 
-/* The same, exactly: where a residual is cut, the last bit matters. */
+/* The same, exactly: the last bit matters where a residual is split. */
 static inline unsigned bit_len_exact(uint64_t x)
 {
     return bit_len(x) + (unsigned)(x >> 63);
@@ -58,7 +58,7 @@ static inline int64_t diff(const int64_t *v, uint32_t i)
     return (int64_t)((uint64_t)v[i] - (uint64_t)v[i - 1]);
 }
 
-/* What one pass over a sequence tells. */
+/* Result of one pass over a sequence. */
 struct shape {
     int64_t min, max; /* of the values */
     int64_t min_diff; /* smallest difference of neighbours */
@@ -104,7 +104,7 @@ static uint64_t common_unit(const int64_t *v, uint32_t n)
 /* Differences at sampled places, first and second, and the values themselves. */
 struct sample {
     uint32_t n;             /* differences */
-    uint32_t at[4], len[4]; /* stretches of the sequence */
+    uint32_t at[4], len[4]; /* sampled ranges of the sequence */
     int64_t d[SAMPLE_MAX];  /* differences */
     int64_t dd[SAMPLE_MAX]; /* second differences */
 };
@@ -156,7 +156,7 @@ static uint64_t cost_plain(const struct sample *s, const int64_t *y, int64_t min
     return sum;
 }
 
-/* Of every fourth value: most sequences are no line. */
+/* Cost over every fourth value: most sequences are not a line. */
 static uint64_t cost_line(const struct sample *s, const int64_t *y, int64_t slope)
 {
     uint64_t sum = 0;
@@ -166,10 +166,10 @@ static uint64_t cost_line(const struct sample *s, const int64_t *y, int64_t slop
     return sum * 4;
 }
 
-/* Mean of what lies near the median: as exact as a mean, as robust as a median. */
+/* Mean of the values near the median: as exact as a mean, as robust as a median. */
 static int64_t centre_of(const int64_t *x, uint32_t n)
 {
-    int64_t m[MEDIAN_OF] = {0}; /* some of them, sorted */
+    int64_t m[MEDIAN_OF] = {0}; /* some of the values, sorted */
     uint32_t k = n < MEDIAN_OF ? n : MEDIAN_OF;
     for (uint32_t i = 0; i < k; i++) {
         int64_t v = x[(uint64_t)i * n / k];
@@ -262,7 +262,7 @@ uint32_t sto_plan__one(struct sto_plan *p, const int64_t *v, uint32_t n, bool en
     return n_res;
 }
 
-/* Do more than half of the rows with two or more values go by the same step as the first of them? */
+/* Do more than half of the rows with two or more values have the same step as the first of them? */
 static bool common_step(const int64_t *v, const uint32_t *ends, uint32_t n_rows, int64_t *out_step)
 {
     uint32_t many = 0, same = 0;
@@ -291,7 +291,7 @@ static bool is_step(const int64_t *v, uint32_t n, int64_t step)
 /* Smallest value, smallest difference inside a row, and the cost of plain values and of differences. */
 struct group_shape {
     int64_t min, min_diff; /* over all rows */
-    uint64_t plain, delta; /* bits of all residuals, about */
+    uint64_t plain, delta; /* approximate bits of all residuals */
 };
 
 static struct group_shape group_scan(const int64_t *v, const uint32_t *ends, uint32_t n_rows)
@@ -325,8 +325,7 @@ uint32_t sto_plan__group(struct sto_plan *p, const int64_t *v, const uint32_t *e
         rest.codec = STO_CODEC_GAP;
         rest.slope = g.min_diff;
     } else if (g.delta < g.plain || n_rows == ends[n_rows - 1]) {
-        rest.codec = STO_CODEC_DELTA; /* also when all rows have one value: then nothing is left but the first
-                                         values */
+        rest.codec = STO_CODEC_DELTA; /* also if all rows have one value: then only the first values remain */
     }
     const struct sto_codec *c = sto_codec__get(rest.codec);
     uint32_t n_res = 0;
@@ -356,7 +355,7 @@ uint32_t sto_plan__group(struct sto_plan *p, const int64_t *v, const uint32_t *e
     return n_res;
 }
 
-/* Symbols will be stored at their full width: the cheapest pair of class and k. */
+/* Symbols will be stored at their full width: choose the cheapest pair of class and k. */
 static void split_stored(const uint32_t *hist, uint32_t n, struct sto_seq *s)
 {
     static const unsigned width[STO_SYM_CLASSES] = {8, 4, 2};
@@ -376,11 +375,10 @@ static void split_stored(const uint32_t *hist, uint32_t n, struct sto_seq *s)
         }
 }
 
-/* Symbols of 8 bits will be entropy coded: k such that they fit, and are not too coarse. */
+/* Symbols of 8 bits will be entropy coded: choose k such that they fit and are not too coarse. */
 static void split_wide(const uint32_t *hist, uint32_t n, unsigned k0, struct sto_seq *s)
 {
-    /* 1/64 bits lost per value when k is that much above k0: the high part becomes too coarse to follow the
-     * distribution */
+    /* loss in 1/64 bits per value for k - k0: the high part becomes too coarse to follow the distribution */
     static const unsigned loss[] = {0, 0, 1, 2, 8, 26, 70};
     uint64_t best = UINT64_MAX, escaped = 0;
     for (unsigned b = 64; b > k0 + 8; b--)
@@ -400,8 +398,8 @@ static void split_wide(const uint32_t *hist, uint32_t n, unsigned k0, struct sto
 
 void sto_plan__split(const uint64_t *res, uint32_t n, bool entropy, struct sto_seq *s)
 {
-    uint32_t hist[65] = {0},
-             hist2[65] = {0}; /* two, so that equal lengths in a row do not wait for each other */
+    /* two histograms, so that updates for consecutive equal lengths do not depend on each other */
+    uint32_t hist[65] = {0}, hist2[65] = {0};
     s->k = 0;
     s->cls = STO_SYM_2;
     if (n == 0)

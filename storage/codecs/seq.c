@@ -1,5 +1,5 @@
 /*
- * seq.c - parameters of a sequence as bytes, and what a decoder accepts.
+ * seq.c - encoding and validation of the parameters of a sequence.
  *
  * Format     docs/FORMAT.md "Sequences"
  */

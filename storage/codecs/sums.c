@@ -14,12 +14,12 @@
 
 #define SUMS_VERSION 1u
 
-/* Columns, one value a row each. The first three of the first row mean nothing: its key stands in the header.
- */
+/* Columns, with one value for each row. The first three are unused in the first row, whose key is in the
+ * header. */
 enum col {
-    COL_METRIC, /* minus that of the row before */
-    COL_SERIES, /* minus that of the row before if the metric is the same, else itself */
-    COL_HOUR,   /* minus that of the row before */
+    COL_METRIC, /* difference from the previous row */
+    COL_SERIES, /* difference from the previous row if the metric is the same; otherwise the number itself */
+    COL_HOUR,   /* difference from the previous row */
     COL_FLAGS,  /* bits below, exponent of the sum << 8 */
     COL_KINDS,  /* kind | exponent << 2 of min, first << 7, last << 14, max << 21 */
     COL_N,
@@ -30,7 +30,7 @@ enum col {
     COL_LAST,
     COL_MAX,
     COL_QUOT, /* sum of the mantissas minus n * min, if FLAG_NEAR */
-    COL_LOW,  /* low 64 bits of what is left of the sum */
+    COL_LOW,  /* low 64 bits of the remainder of the sum */
     COL_HIGH, /* high 64 bits of it, minus the sign of the low ones */
     COLS
 };
@@ -54,7 +54,8 @@ struct sto_sums_enc {
 };
 
 struct sto_sums_dec {
-    struct sto_dec_memory memory;      /* its own and that of all buffers; first, see memory_int.h */
+    /* memory of the decoder and all its buffers; must be the first member (memory_int.h) */
+    struct sto_dec_memory memory;
     int64_t col[COLS][STO_SUMS_ROWS];  /* of the open block */
     struct sto_key key[STO_SUMS_ROWS]; /* its keys */
     uint32_t n;                        /* rows */
@@ -62,7 +63,7 @@ struct sto_sums_dec {
     struct sto_zip zip;                /* inflates it */
 };
 
-/* Decoders that nobody uses, with their buffers. */
+/* Pool of unused decoders with their buffers. */
 static struct ts_spare spares;
 
 struct sto_sums_enc *sto_sums_enc_new(void)
@@ -95,7 +96,7 @@ static int64_t add(int64_t a, int64_t b)
     return (int64_t)((uint64_t)a + (uint64_t)b);
 }
 
-/* The number with exponent exp, if it is a decimal and fits. */
+/* Scale a number to exponent exp, if it is a decimal and fits; otherwise return it unchanged. */
 static struct ts_num raised(struct ts_num v, uint8_t exp)
 {
     if (v.kind != TS_NUM_DEC || exp <= v.exp || exp - v.exp > 15)
@@ -106,19 +107,19 @@ static struct ts_num raised(struct ts_num v, uint8_t exp)
     return (struct ts_num){.m = v.m * by, .kind = TS_NUM_DEC, .exp = exp};
 }
 
-/* m as an integer whose differences are small. */
+/* Map m to an integer whose differences are small. */
 static int64_t ordered(struct ts_num v)
 {
     return v.kind == TS_NUM_RAW ? sto_ordered_bits(v.m) : v.m;
 }
 
-/* Where the sum of decimals whose mantissas add up to quot lies, in units of 2^-64. */
+/* Approximate sum of decimals whose mantissas add up to quot, in units of 2^-64. */
 static __int128 near_sum(int64_t quot, uint8_t exp)
 {
     return (__int128)((unsigned __int128)(__int128)quot << 64) / sto_pow10_int[exp];
 }
 
-/* The sum of mantissas behind an exact sum; false if there is none that helps. */
+/* Derive the sum of the mantissas from an exact sum; false if there is none that helps. */
 static bool quotient(__int128 sum, uint8_t exp, int64_t *out)
 {
     if (exp > 18)
@@ -198,10 +199,9 @@ struct ts_slice sto_sums_enc_finish(struct sto_sums_enc *e)
     for (int c = 0; c < COLS; c++) {
         struct sto_seq s;
         if (c <= COL_HOUR && e->n > 1)
-            e->col[c][0] =
-                e->col[c][1]; /* means nothing there: the key of the first row stands in the header */
-        /* fifteen columns of different shapes share the symbols: full widths cost less than one mixed
-         * distribution */
+            e->col[c][0] = e->col[c][1]; /* unused in the first row, whose key is in the header */
+        /* fifteen columns of different shapes share the symbols: storing them at full width takes less than
+         * coding a mixed distribution */
         uint32_t n_res = sto_plan__one(&e->plan, e->col[c], e->n, false, &s);
         sto_pack__put(&e->pack, e->plan.res, n_res, &s);
         sto_seq__put(&e->out, &s);
@@ -236,7 +236,7 @@ struct sto_sums_dec *sto_sums_dec_borrow(struct ts_tally *tally, struct ts_error
     struct sto_sums_dec *d = sto_dec_memory__take(&spares);
     if (d && sto_dec_memory__count(&d->memory, tally, NULL) == 0)
         return d;
-    sto_sums_dec_return(d); /* its buffers may be too large for a small limit */
+    sto_sums_dec_return(d); /* its buffers may exceed a small limit */
     d = sto_sums_dec_new();
     if (sto_dec_memory__count(&d->memory, tally, err) == 0)
         return d;
@@ -263,7 +263,7 @@ const struct sto_key *sto_sums_dec_key(const struct sto_sums_dec *d, uint32_t i)
     return &d->key[i];
 }
 
-/* Keys of all rows from their differences; false if they leave their range or are not ascending. */
+/* Compute the keys of all rows from their differences; false if they are out of range or not ascending. */
 static bool place_keys(struct sto_sums_dec *d, uint32_t n, struct sto_key first)
 {
     const int64_t far = 1ll << 33;
@@ -286,7 +286,7 @@ static bool place_keys(struct sto_sums_dec *d, uint32_t n, struct sto_key first)
     return true;
 }
 
-/* What sto_sums_dec_get relies on. */
+/* Check what sto_sums_dec_get relies on. */
 static bool row_valid(const struct sto_sums_dec *d, uint32_t i)
 {
     int64_t flags = d->col[COL_FLAGS][i], kinds = d->col[COL_KINDS][i];

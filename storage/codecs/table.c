@@ -1,7 +1,7 @@
 /*
  * table.c - all codecs, by id.
  *
- * Invariant  row i has id i; an id is on disk and is never given to another codec
+ * Invariant  row i has id i; ids are stored on disk and never reused for another codec
  */
 #include "storage/codecs/seq_int.h"
 

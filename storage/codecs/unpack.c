@@ -1,5 +1,5 @@
 /*
- * unpack.c - reading packs; every byte may be hostile.
+ * unpack.c - decoding of packs, whose bytes are not trusted.
  *
  * Format     docs/FORMAT.md "Packs"
  * Not here   writing (pack.c)
@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "storage/codecs/pack_int.h"
 
-#define SLACK_BYTES 16u /* behind every inflated stream: wide loads may touch them */
+#define SLACK_BYTES 16u /* after every inflated stream, since wide loads may read them */
 
 void sto_unpack__release(struct sto_unpack *u)
 {
@@ -66,7 +66,7 @@ static void widen4(const uint8_t *src, size_t n, uint8_t *dst)
 static void widen2(const uint8_t *src, size_t n, uint8_t *dst)
 {
     for (size_t i = 0; i < n; i++) {
-        /* the four symbols of a byte, spread over a word by one multiplication */
+        /* one multiplication spreads the four symbols of a byte over a word */
         uint32_t x = (uint32_t)src[i] * 0x40100401u >> 0;
         x = (src[i] & 3u) | (src[i] & 12u) << 6 | (src[i] & 48u) << 12 | (src[i] & 192u) << 18;
         ts_st32(dst + 4 * i, x);
@@ -136,7 +136,7 @@ bool sto_unpack__ends_at(const struct sto_unpack *u, const struct sto_unpack_pos
            (!u->ready || pos->esc == u->n_esc);
 }
 
-/* Symbols and low bits to residuals. */
+/* Combine symbols and low bits to residuals. */
 static void join(const uint8_t *sym, const uint8_t *low, uint64_t bit, unsigned k, uint32_t n, uint64_t *res)
 {
     if (k == 0) {
@@ -149,7 +149,7 @@ static void join(const uint8_t *sym, const uint8_t *low, uint64_t bit, unsigned 
         res[i] = (uint64_t)sym[i] << k | (ts_ld64(low + (bit >> 3)) >> (bit & 7) & mask);
 }
 
-/* Residuals that did not fit; false if there are more or fewer than announced. */
+/* Insert the residuals stored as escapes; false if their number is not the announced one. */
 static bool put_escapes(const uint8_t *sym, uint8_t esc, uint32_t n, const uint64_t *from, uint32_t n_esc,
                         uint64_t *res)
 {

@@ -13,14 +13,15 @@
 #include <zstd.h>
 
 #define MAGIC_BYTES 4u
-#define MIN_BYTES   24u  /* shorter input never gets smaller */
-#define ALWAYS_BOTH 512u /* below that both ways are tried */
+#define MIN_BYTES   24u  /* shorter input is never compressed */
+#define ALWAYS_BOTH 512u /* for shorter input both ways are tried */
 #define MATCH_LEVEL 3
 #define NO_MATCHES  (1 << 17) /* step of the match finder: larger than any stream */
 #define PROBE_STEP  8u
 #define PROBE_SLOTS 512u /* the top nine bits of a hash */
 
-/* Readers that nobody uses: making one costs as much as reading a block, and a short query needs one for a row. */
+/* Pool of unused readers: creating one takes as long as reading a block, and a short query needs one for a
+ * single row. */
 static struct ts_spare spare_readers;
 
 void sto_zip__idle(struct sto_zip *z)
@@ -47,7 +48,7 @@ size_t sto_zip__bound(size_t n)
 static void set(ZSTD_CCtx *c, ZSTD_cParameter what, int value)
 {
     (void)ZSTD_CCtx_setParameter(c, what,
-                                 value); /* one that this zstd does not know costs bytes, nothing else */
+                                 value); /* a parameter that this zstd does not know only costs bytes */
 }
 
 static ZSTD_CCtx *writer_new(bool matches)
@@ -75,14 +76,14 @@ static size_t write_with(ZSTD_CCtx *c, const uint8_t *src, size_t n, uint8_t *ds
     return got;
 }
 
-/* Do stretches of eight bytes come again often enough that matches may pay? Looks at two places in eight. */
+/* Do strings of eight bytes recur often enough for matches to pay? Examines two of eight positions. */
 static bool has_repeats(const uint8_t *src, size_t n)
 {
     uint64_t seen[PROBE_SLOTS] = {0};
     size_t hits = 0, probes = 0;
     for (size_t i = 0; i + 16 <= n; i += PROBE_STEP, probes++) {
         uint64_t x = ts_ld64(src + i),
-                 y = ts_ld64(src + i + 7); /* repeats are at any distance, not at multiples of eight */
+                 y = ts_ld64(src + i + 7); /* repeats occur at any distance, not only at multiples of eight */
         hits +=
             seen[x * 0x9e3779b97f4a7c15ull >> 55] == x + 1 || seen[y * 0x9e3779b97f4a7c15ull >> 55] == y + 1;
         seen[x * 0x9e3779b97f4a7c15ull >> 55] = x + 1;

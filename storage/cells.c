@@ -29,7 +29,7 @@
 struct cell {
     uint32_t n_key, n_value; /* bytes */
     char *value;             /* owned */
-    char *key;               /* behind next[] */
+    char *key;               /* stored after next[] */
     unsigned n_levels;       /* links */
     struct cell *next[];     /* next cell on each level */
 };
@@ -40,7 +40,7 @@ struct sto_cellmap {
     uint64_t n_bytes;             /* memory of cells */
     uint64_t n_log_bytes;         /* what a checkpoint of them takes */
     uint64_t random;              /* state of the level generator */
-    struct ts_buf queue;          /* changes not yet handed to the log: put_op() one after the other */
+    struct ts_buf queue;          /* changes not yet added to the log, each encoded by put_op() */
     uint64_t seq;                 /* changes made */
     bool stuck;                   /* the log has changes that the disk did not take; under lock too */
 

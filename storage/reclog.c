@@ -27,7 +27,7 @@ struct window {
     struct ts_file *file;
     uint64_t size; /* of the file */
     uint64_t off;  /* position of p[0] in the file */
-    size_t n, cap; /* bytes held, room */
+    size_t n, cap; /* bytes held, capacity */
     uint8_t *p;    /* owned */
 };
 

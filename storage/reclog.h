@@ -32,7 +32,7 @@ struct sto_reclog;
 typedef int (*sto_reclog_fn)(void *arg, struct ts_slice body, struct ts_error *err);
 
 /**
- * Open (or create) a log and hand each record to each() in order.
+ * Open (or create) a log and call each() for its records in order.
  *
  * @param kind       4 characters such as "MANI", which must be those of the file
  * @param read_only  nothing is changed: a torn tail is skipped, a missing file is TS_ENOTFOUND
@@ -74,7 +74,7 @@ typedef int (*sto_reclog_emit_fn)(void *arg, struct sto_reclog *fresh, struct ts
  * Replace the contents, buffer included.
  *
  * @return 0, or an error of emit or of writing: the log is unchanged, or broken if the folder could not be
- * synced after the rename (TS_EIO)
+ *         synced after the rename (TS_EIO)
  */
 int sto_reclog_rewrite(struct sto_reclog *log, sto_reclog_emit_fn emit, void *arg, struct ts_error *err);
 

@@ -20,7 +20,7 @@ struct sto_reclog__copy {
     struct ts_file *file; /* NULL: there is no copy at present */
     char *path;           /* owned; NULL until wanted */
     uint64_t end_off;     /* bytes that equal those of the log */
-    bool dirty_end;       /* bytes of a failed write may stand behind end_off */
+    bool dirty_end;       /* a failed write may have left bytes after end_off */
     bool warned;          /* the first failure was logged */
 };
 

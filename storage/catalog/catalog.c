@@ -18,7 +18,7 @@
 
 #define LOG_NAME     "catalog.log"
 #define LOG_KIND     "CATA"
-#define GROW_BYTES   (1u << 20)  /* sto_catalog_opts.grow_bytes unless told */
+#define GROW_BYTES   (1u << 20)  /* default of sto_catalog_opts.grow_bytes */
 #define GROW_CLOSING (16u << 10) /* a closing one when it has grown by a fourth and this */
 #define MAX_SHARDS   65536u
 

@@ -19,7 +19,7 @@
 /* Series that were removed from the tables and are not freed yet. */
 struct sto_retired {
     const struct sto_series **series; /* owned */
-    size_t n, cap;                    /* used, room */
+    size_t n, cap;                    /* used, capacity */
 };
 
 /* State of forgetting series, and its readers (forget.h). */

@@ -1,6 +1,6 @@
 /*
- * idtab.h - hash table of ids: an entry is 32 bits of hash and an id in 8 bytes. The objects behind the ids
- * are stored elsewhere.
+ * idtab.h - hash table of ids: an entry is 32 bits of hash and an id in 8 bytes. The objects that the ids
+ * denote are stored elsewhere.
  *
  * The caller compares: it walks over the ids with equal hash and checks the object of each. Growing moves a
  * few slots with each insertion, so that no insertion takes long; until all have moved, both tables are

@@ -47,7 +47,7 @@ static void array_give_back(struct sto_posting_pool *pool, uint32_t *a)
     pool->free_arrays[class] = a;
 }
 
-/* Into a sorted array with room; numbers mostly come at the end. */
+/* Insert into a sorted array with free space; most numbers belong at its end. */
 static void array_insert(uint32_t *a, uint32_t id)
 {
     uint32_t *ids = a + 2, i = a[0];

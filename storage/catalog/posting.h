@@ -6,7 +6,7 @@
  * itself.
  *
  *   word   0 empty | number << 2 | 1 | pointer to array + 2 | pointer to bitmap + 3
- *   array  n u32 · room u32 · numbers, ascending
+ *   array  n u32 · capacity u32 · numbers, ascending
  *
  * Threads    plain data: the catalog's lock
  */

@@ -18,7 +18,7 @@
 /* Results of a match function by value id, so that it is called once for each value. */
 struct memo {
     uint8_t **chunks; /* 0 = unknown, 1 = no, 2 = yes; MEMO_CHUNK bytes each, NULL = all unknown */
-    size_t cap;       /* room in chunks */
+    size_t cap;       /* capacity of chunks */
 };
 
 /* The walk of one selection. */

@@ -18,7 +18,7 @@
 
 #define STO_SERIES_MAX_TAGS 255u
 #define STO_SERIES_ORDERED                                                                                   \
-    1u /* in sto_series.reserved: text is not in the order of tags[]; n_tags bytes behind text tell it */
+    1u /* in sto_series.reserved: text is not in the order of tags[]; n_tags bytes after it give its order */
 
 /* Dense numbers of a shard's series. */
 struct sto_series_locals {
@@ -36,7 +36,7 @@ struct sto_seriestab {
     uint32_t n_shards;       /* power of two */
     struct sto_series_locals *locals; /* owned; dense numbers within each shard */
     uint32_t *gone;                   /* owned; numbers removed since the last trim */
-    size_t n_gone, cap_gone;          /* used, room */
+    size_t n_gone, cap_gone;          /* used, capacity */
     struct sto_idruns pending;        /* numbers not in the log yet */
 };
 

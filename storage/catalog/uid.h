@@ -17,7 +17,7 @@
 #include "storage/catalog/suggest.h"
 
 #define STO_UID_MAX_NAME_BYTES 65535u      /* lengths are kept in 16 bits */
-#define STO_UID_MAX_ID         0xfffffffdu /* last id given out */
+#define STO_UID_MAX_ID         0xfffffffdu /* highest id that may be used */
 
 struct sto_uidtab {
     struct sto_dense names; /* id -> length u16 and bytes */
@@ -25,7 +25,7 @@ struct sto_uidtab {
     struct sto_idtab by_name;
     struct ts_arena arena;      /* of names */
     char *room, *room_end;      /* free part of the arena */
-    _Atomic uint32_t max_id;    /* highest id given out; store(release) after the name - load(acquire) */
+    _Atomic uint32_t max_id;    /* highest id in use; store(release) after the name - load(acquire) */
     uint32_t n_names;           /* ids that have a name */
     struct sto_idruns pending;  /* ids not in the log yet */
     struct sto_suggest suggest; /* sorted names; has a lock of its own */

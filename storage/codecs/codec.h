@@ -30,7 +30,7 @@
 #include "storage/point.h"
 
 #define STO_BLOCK_ROWS                                                                                       \
-    512u /* or this many rows: whoever wants one row decodes the heads of all in its block */
+    512u /* or at this many rows, since reading one row decodes the row table of its whole block */
 #define STO_BLOCK_POINTS     8192u /* a block is finished at or above this many points (tune by bench_codec) */
 #define STO_BLOCK_MAX_POINTS 65536u     /* never more; longer rows are cut into pieces with the same key */
 #define STO_BLOCK_MAX_BYTES  (4u << 20) /* never more */
@@ -62,7 +62,7 @@ struct sto_dec_row {
 struct sto_dec; /* one open block */
 /** Decoder with no block open. */
 struct sto_dec *sto_dec_new(void);
-/** NULL is harmless. */
+/** Free a decoder. NULL is ignored. */
 void sto_dec_free(struct sto_dec *d);
 /** Borrow a decoder with no block open, one from the pool or a new one, so that there are as many decoders as
  * open blocks rather than as many as files. Its memory counts in tally (NULL: in none), which must outlive

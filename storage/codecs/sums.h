@@ -25,7 +25,7 @@
 struct sto_sums_enc;
 /** Encoder with no open block. */
 struct sto_sums_enc *sto_sums_enc_new(void);
-/** NULL is harmless. */
+/** Free the object. NULL is ignored. */
 void sto_sums_enc_free(struct sto_sums_enc *e);
 /** Add a row; requires sto_sums_enc_rows < STO_SUMS_ROWS. sum NULL: the row has no summary. exp: largest
  * exponent of the decimals of the row, 0 if there are none. */
@@ -40,7 +40,7 @@ struct ts_slice sto_sums_enc_finish(struct sto_sums_enc *e);
 struct sto_sums_dec;
 /** Decoder with no block open. */
 struct sto_sums_dec *sto_sums_dec_new(void);
-/** NULL is harmless. */
+/** Free the object. NULL is ignored. */
 void sto_sums_dec_free(struct sto_sums_dec *d);
 /** As sto_dec_borrow and sto_dec_return (codec.h). */
 struct sto_sums_dec *sto_sums_dec_borrow(struct ts_tally *tally, struct ts_error *err);

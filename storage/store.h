@@ -131,7 +131,7 @@ struct sto_port *sto_port(struct sto_store *st, unsigned i);
  *                    input, call sto_port_turn and try again
  *         TS_ENOSPC TS_ENOMEM TS_EMFILE TS_EIO  the store refuses puts; the point was NOT accepted
  *
- * Cost:   no lock and no allocation but for a new batch.
+ * Cost:   O(1), but a full batch is sent to its owner; if that is the caller, it writes the log at once.
  */
 int sto_put(struct sto_port *port, const struct sto_series *series, int64_t ts_ms, struct ts_num value,
             bool ms);
@@ -190,7 +190,7 @@ void sto_port_barrier(struct sto_port *port, enum sto_level level, sto_done_fn d
  * DISK. */
 enum sto_level sto_ack_level(const struct sto_store *st);
 /** Bring everything accepted so far to a level. Blocks; must not be called in the thread of a port. Errors as
- * for a barrier; memstores are flushed to files even if it fails. */
+ * for a barrier; with FILES and COMPACT, the memstores are flushed to files even if the log fails. */
 int sto_flush(struct sto_store *st, enum sto_level level, struct ts_error *err);
 /** Tests, with `pumped`: one step of the sync thread: sync the logs and answer the barriers that wait for
  * it. */

@@ -1,11 +1,11 @@
 /*
- * query.h - the public API of queries: text or JSON in, series of points or totals out.
+ * query.h - the public API of the query engine: it parses queries and runs them against a store.
  *
- * A spec is parsed once (URI, JSON body or command-line words give the same struct), checked, and run against
- * a store. Results come as blocks that are borrowed for the length of a callback: a callback may block (a
- * slow reader stops the query) or return < 0 to end it.
+ * A query arrives as request parameters, a JSON body or command-line words; each form is parsed and checked once
+ * and gives the same struct qry_spec. A run passes its results to a callback, which borrows them until it
+ * returns. The callback may block (a slow client slows its query down) and may end the run by returning < 0.
  *
- * Threads    a spec and a run belong to one thread; a run spreads its work over the pool
+ * Threads    a spec and a run belong to one thread; the run distributes its work over the pool
  * Source     protocols-and-queries sections 3 and 4 (semantics); docs/QUERY.md
  */
 #ifndef QUERY_QUERY_H
@@ -23,40 +23,41 @@
 enum qry_fill { QRY_FILL_NONE, QRY_FILL_NAN, QRY_FILL_NULL, QRY_FILL_ZERO, QRY_FILL_PREVIOUS };
 
 enum qry_rollup_usage {
-    QRY_ROLLUP_UNSET,        /* fallback to points; with compat no fallback */
-    QRY_ROLLUP_NOFALLBACK,   /* the largest interval that fits, or nothing */
-    QRY_ROLLUP_FALLBACK,     /* smaller intervals next */
-    QRY_ROLLUP_FALLBACK_RAW, /* the points next */
-    QRY_ROLLUP_RAW,          /* never */
+    QRY_ROLLUP_UNSET,        /* not given: as FALLBACK_RAW; with compat as NOFALLBACK */
+    QRY_ROLLUP_NOFALLBACK,   /* only the largest interval that fits */
+    QRY_ROLLUP_FALLBACK,     /* if it has no data, the smaller intervals */
+    QRY_ROLLUP_FALLBACK_RAW, /* if it has no data, the points themselves */
+    QRY_ROLLUP_RAW,          /* always the points themselves */
 };
 
-struct qry_agg;     /* aggs/agg.h */
-struct qry_rollups; /* rollup.h */
-struct qry_filter;  /* filters/filter.h: one tag filter */
+struct qry_agg;     /* query/aggregators/agg.h */
+struct qry_rollups; /* query/execution/rollup.h */
+struct qry_filter;  /* query/filters/filter.h: one tag filter */
 
 /* How to downsample one series. */
 struct qry_downsample {
     bool on;
-    bool all;      /* 0all: one bucket from start to end (end excluded) */
-    bool calendar; /* buckets of the zone's calendar */
-    int64_t n;     /* count of units */
+    bool all;      /* 0all: one bucket from start to end, end excluded */
+    bool calendar; /* buckets follow the calendar of the query's time zone */
+    int64_t n;     /* length of a bucket in units */
     enum ts_unit unit;
-    int64_t interval_ms; /* n units in ms (n = 30 d, y = 365 d) */
+    int64_t interval_ms; /* the same in ms, where a month has 30 days and a year 365 */
     const struct qry_agg *fn;
     enum qry_fill fill;
 };
+/* Options of rate, the change per second. */
 struct qry_rate {
     bool on;
-    bool counter, drop_resets;
-    int64_t counter_max; /* 2^63-1 by default */
-    int64_t reset_value; /* 0 = none */
+    bool counter, drop_resets; /* a counter that may wrap; where it decreases there is no point */
+    int64_t counter_max;       /* where the counter wraps; 2^63-1 by default */
+    int64_t reset_value;       /* a rate above this after a decrease is a reset and becomes 0; 0 = none */
 };
-#define QRY_UNIT_BYTES 32 /* of a unit's name, with the zero at its end */
+#define QRY_UNIT_BYTES 32 /* bytes of a unit's name with its terminating zero */
 /* One metric to query. */
 struct qry_sub {
     const struct qry_agg *agg;
     struct ts_slice metric;
-    struct ts_slice *tsuids; /* hex; instead of metric */
+    struct ts_slice *tsuids; /* hexadecimal TSUIDs, given instead of a metric */
     size_t n_tsuids;
     struct qry_downsample downsample;
     struct qry_rate rate;
@@ -64,47 +65,52 @@ struct qry_sub {
     size_t n_filters;
     bool explicit_tags;
     bool none;                       /* aggregator none: no grouping */
-    struct ts_slice downsample_text; /* as sent, for showQuery; p == NULL: not given */
-    bool rate_options;               /* options of rate were given, for showQuery */
+    struct ts_slice downsample_text; /* as the client sent it, for showQuery; p == NULL: not given */
+    bool rate_options;               /* options of rate are given, for showQuery */
     enum qry_rollup_usage rollup_usage;
-    bool pre_aggregate;        /* read pre-aggregates */
-    const double *percentiles; /* of histograms, ascending, 0..100 */
+    bool pre_aggregate;        /* the query reads pre-aggregates */
+    const double *percentiles; /* requested percentiles of histograms, ascending, 0..100 */
     size_t n_percentiles;
-    bool histogram_buckets;    /* an output for each bucket of histograms */
-    char unit[QRY_UNIT_BYTES]; /* of its values, for headings; empty: unknown. Set by who runs it */
+    bool histogram_buckets; /* each bucket of a histogram is one output */
+    char unit
+        [QRY_UNIT_BYTES]; /* unit of the values, for headings; empty: unknown. The caller of a run sets it */
 };
-/* A condition on values; cond.h. */
+/* A condition on values: query/language/cond.h. */
 struct qry_cond;
 struct qry_where {
-    const struct qry_cond *conds; /* ANDed */
-    size_t n;                     /* 0: every point */
+    const struct qry_cond *conds; /* [n] ANDed */
+    size_t n;                     /* 0: every point qualifies */
 };
-/* Keys of time of totals: cells of n units of the zone's calendar, weekdays, hours of the day. */
+/* The time keys of totals: intervals of n calendar units in the query's time zone, weekdays, hours of the
+ * day. */
 struct qry_by_time {
-    int64_t n;         /* units; 0: no interval */
-    enum ts_unit unit; /* of n */
-    bool hour_of_day, weekday;
-    bool day, hour; /* were given by name */
+    int64_t n;                 /* length of the interval in units; 0: no interval */
+    enum ts_unit unit;         /* unit of n */
+    bool hour_of_day, weekday; /* these are keys */
+    bool day, hour;            /* the key was written as "day" or "hour" */
 };
-/* Order of rows of totals. */
+/* Order of the rows of totals. */
 enum qry_sort {
-    QRY_SORT_USUAL, /* by time, but by value where top or bottom chooses without a key of time */
+    QRY_SORT_USUAL, /* by time, but by value with top or bottom and no time key */
     QRY_SORT_TIME,  /* by time, then tag values */
     QRY_SORT_NAME,  /* by tag values, then time */
-    QRY_SORT_VALUE, /* the largest first value first */
+    QRY_SORT_VALUE, /* by the first value, the largest one first */
 };
+/* How CSV and text mark a row whose interval the range of the query covers only in part. */
 enum qry_partial { QRY_PARTIAL_NONE, QRY_PARTIAL_MARK, QRY_PARTIAL_COLUMN };
-#define QRY_NO_VALUE 0          /* id of the value of a series without the key, "(none)" */
-#define QRY_OTHERS   UINT32_MAX /* id of all values that are not shown apart, "(others)" */
-/* Tag cells that are shown apart. */
+#define QRY_NO_VALUE 0          /* stands for the value of a series that lacks the key, "(none)" */
+#define QRY_OTHERS   UINT32_MAX /* stands for all values that have no row of their own, "(others)" */
+/* The combinations of tag values that get rows of their own. */
 struct qry_keep {
-    const uint32_t *ids; /* [n] rows of value ids in the order of by_tags, ascending */
+    const uint32_t *ids; /* [n] combinations, each one value id per key of by_tags, ascending */
     size_t n;
-    size_t apart; /* index of a key of by_tags whose values do not count and stay; SIZE_MAX: none */
-    bool
-        others; /* the rest is one cell, its ids all QRY_OTHERS but for the one of apart; else it is left out */
+    size_t apart; /* index of a key of by_tags that is not compared and keeps its value; SIZE_MAX: none */
+    /* All other combinations are added up in one, whose ids are QRY_OTHERS except for that of apart; false: they
+     * are left out. */
+    bool others;
 };
-/** Order of a row of keep and ids of the same keys. */
+/** Compare one combination of keep with the value ids of a series: < 0, 0 or > 0. Ignores the key
+ * keep->apart. */
 static inline int qry_keep_cmp(const struct qry_keep *keep, const uint32_t *row, const uint32_t *ids,
                                size_t n_keys)
 {
@@ -120,50 +126,53 @@ enum qry_times {
     QRY_TIMES_EPOCH, /* text: milliseconds; CSV: seconds, with ms milliseconds */
 };
 enum qry_top_by { QRY_TOP_AVG, QRY_TOP_MAX, QRY_TOP_MIN, QRY_TOP_SUM, QRY_TOP_LAST, QRY_TOP_COUNT };
-/* Only the best series of each sub query; top.h. */
+/* Restricts each sub query to its best series; query/execution/top.h. */
 struct qry_top {
-    size_t n;             /* how many; 0: all, in their usual order */
-    bool bottom;          /* the lowest ones */
-    enum qry_top_by rank; /* by what, of series */
-    bool rank_given;      /* it was requested */
+    size_t n;             /* number of series; 0: all, in their usual order */
+    bool bottom;          /* the lowest series, not the highest */
+    enum qry_top_by rank; /* the value of a series that decides */
+    bool rank_given;      /* the client named it */
 };
-/* Everything requested; memory lives in the arena given to the parser. */
+/* A parsed query. All its memory belongs to the arena that the parser was given. */
 struct qry_spec {
-    int64_t start_ms, end_ms;             /* both inclusive for output */
-    struct ts_slice start_text, end_text; /* as sent, for echoes; end: p == NULL = not given */
-    const struct ts_tz *tz;               /* calendar buckets, --by, dates */
-    bool ms;                              /* msResolution */
+    int64_t start_ms, end_ms;             /* both inclusive */
+    struct ts_slice start_text, end_text; /* as the client sent them, for echoes; end.p == NULL: not given */
+    const struct ts_tz *tz;               /* time zone of calendar buckets, of time keys and of dates */
+    bool ms;                              /* msResolution: print times in milliseconds */
     bool show_tsuids, show_query, arrays, no_annotations, global_annotations, show_summary, show_stats;
-    bool del; /* delete what is read */
+    bool del; /* delete the points that the query reads */
     struct qry_sub *subs;
     size_t n_subs;
     /* totals (--by): */
     struct qry_by_time by_time;
-    bool by_on;               /* totals are requested (also with no key: one cell) */
+    bool by_on;               /* totals are requested; without a key they are one cell */
     struct ts_slice *by_tags; /* tag keys in the order given */
     size_t n_by_tags;
-    bool fill_zero;              /* cells without points give a row of 0 */
-    bool fill_null;              /* with fill_zero: a row without a value instead */
-    const struct qry_keep *keep; /* of tag cells only these; NULL: all. Set while totals are made (table.c) */
-    enum qry_sort sort;          /* order of rows */
-    bool others;                 /* with top and bottom: the rest is one row, (others) */
-    int64_t compare_n;           /* the same cells so many units before; 0: not wanted */
-    enum ts_unit compare_unit;   /* their unit */
-    struct ts_slice compare_text, columns; /* as sent; the key of by whose values are columns, n == 0: none */
-    enum qry_partial partial;              /* how CSV and text mark rows that the range cuts */
-    int64_t now_ms;                        /* time of the request */
-    bool compat;                           /* compat = opentsdb */
-    bool uncut;                            /* emit what was read around start..end too */
-    bool
-        values_must_exist; /* a literal filter with a value that nobody sent fails; else it matches nothing */
-    struct qry_where where;            /* of the raw points only these count */
-    struct qry_top top;                /* of series only these are shown */
-    const struct qry_rollups *rollups; /* set by who runs it; NULL = none */
-    struct ts_json_unknown unknown;    /* members of a body that were ignored */
+    bool fill_zero; /* a cell without points gives a row with the value 0 */
+    bool fill_null; /* with fill_zero: that row has no value */
+    /* The combinations of tag values that get rows of their own; NULL: all. table.c sets it during a run. */
+    const struct qry_keep *keep;
+    enum qry_sort sort;        /* order of the rows */
+    bool others;               /* with top or bottom: the other series are added up in the row (others) */
+    int64_t compare_n;         /* compare with the same cells this many units earlier; 0: no comparison */
+    enum ts_unit compare_unit; /* unit of compare_n */
+    /* compare as the client sent it; the tag key whose values become columns, n == 0: none. */
+    struct ts_slice compare_text, columns;
+    enum qry_partial partial; /* how CSV and text mark partial rows */
+    int64_t now_ms;           /* time of the request */
+    bool compat;              /* compat = opentsdb */
+    bool uncut;               /* also emit the points that were read just outside of start..end */
+    /* A literal filter with an unknown tag value is an error; false: it matches nothing. */
+    bool values_must_exist;
+    struct qry_where where;            /* only raw points that meet these conditions count */
+    struct qry_top top;                /* only these series are shown */
+    const struct qry_rollups *rollups; /* the caller of a run sets it; NULL = none */
+    struct ts_json_unknown unknown;    /* unknown members of the JSON body */
     enum qry_times times;              /* how text and CSV print the times of points */
-    unsigned kinds; /* of a delete: bits of enum qry_kind; 0 = what the query reads, points or histograms */
+    /* Bits of enum qry_kind: what a delete removes; 0 = what the query reads, points or histograms. */
+    unsigned kinds;
 };
-/* What a delete takes. */
+/* What a delete removes. */
 enum qry_kind { QRY_KIND_POINTS = 1, QRY_KIND_ROLLUPS = 2, QRY_KIND_HISTOGRAMS = 4 };
 
 /* Name and value of a request parameter, decoded. */
@@ -171,57 +180,75 @@ struct qry_param {
     struct ts_slice name, value;
 };
 
-/** From the parameters of GET /api/query (start, end, m, tsuid, ms, arrays, ...; ours: tz, by, fill). Texts
- * of errors as OpenTSDB's. */
+/**
+ * Parse the parameters of GET /api/query: start, end, m, tsuid, ms, arrays and others as in OpenTSDB; tz, by and
+ * fill are tsd's own. The query functions below take the same arguments.
+ *
+ * @param params  [n] decoded parameters; borrowed as long as out
+ * @param now_ms  the present, for relative times; milliseconds since 1970
+ * @param compat  compat = opentsdb
+ * @param arena   takes all memory of out
+ * @return 0; TS_EINVAL, TS_EPARSE, TS_ELIMIT: the query is refused; err has OpenTSDB's text where it has one
+ */
 int qry_parse_params(const struct qry_param *params, size_t n, int64_t now_ms, bool compat,
                      struct ts_arena *arena, struct qry_spec *out, struct ts_error *err);
 struct ts_near; /* base/near.h */
-/** Is the wanted name that of a parameter of queries? If not, near has seen all of them. */
+/** Is the name that near looks for a parameter of queries? If not, all of their names were offered to near. */
 bool qry_param_known(struct ts_near *near);
-/** From the body of POST /api/query (ours: by, fill). */
+/** Parse the body of POST /api/query; the members by and fill are tsd's own. As qry_parse_params. */
 int qry_parse_json(struct ts_slice body, int64_t now_ms, bool compat, struct ts_arena *arena,
                    struct qry_spec *out, struct ts_error *err);
-/** From command-line words: START [END] AGG [rate [counter,..]] [downsample N FUNC] METRIC [tag=value ...]
- * (storage-and-tools 3.2); several queries may follow. by, tz, fill: option texts or NULL. With by, an END
- * that is a date without time includes that day. The result is the text of request parameters too (*out_uri,
- * appended "start=..&end=..&m=..", percent-encoded), so that it can be sent to a daemon. */
+/**
+ * Parse command-line words: START [END] AGG [rate [counter,..]] [downsample N FUNC] METRIC [tag=value ...]
+ * (storage-and-tools 3.2). Several queries may follow one another. As qry_parse_params, and:
+ *
+ * @param by, tz, fill  texts of the options of these names, or NULL. With by, an END that is a date without a time
+ *                      includes that day
+ * @param out_uri       [out] the query as request parameters for a daemon, "start=..&end=..&m=..",
+ *                      percent-encoded, is appended
+ */
 int qry_parse_words(const char *const *words, size_t n, const char *by, const char *tz, const char *fill,
                     int64_t now_ms, struct ts_arena *arena, struct qry_spec *out, struct ts_buf *out_uri,
                     struct ts_error *err);
 
-/** Names of the parameters that qry_parse_choice takes, ended by NULL. */
+/** Names of the parameters that qry_parse_choice evaluates, terminated by NULL. */
 extern const char *const qry_choice_names[];
-#define QRY_MAX_CHOICES 16 /* more than there are */
-/** Options that choose among what is there, by name those of qry_choice_names; other parameters are not looked at. What counts is
- * appended to out_uri ("&top=5", percent-encoded), which may be NULL. TS_EINVAL. */
+#define QRY_MAX_CHOICES 16 /* upper bound of the number of these names */
+/**
+ * Evaluate the parameters that qry_choice_names lists, which select and order the results (top, where, sort ...);
+ * others are ignored.
+ *
+ * @param out_uri  the evaluated parameters ("&top=5", percent-encoded) are appended; may be NULL
+ * @return 0; TS_EINVAL: a value is wrong
+ */
 int qry_parse_choice(const struct qry_param *params, size_t n, struct ts_arena *arena, struct qry_spec *spec,
                      struct ts_buf *out_uri, struct ts_error *err);
 
-/** Does what was chosen fit the queries? All parsers check this; after a later qry_parse_choice it must be
- * checked again. TS_EINVAL. */
+/** Check that the parameters of qry_parse_choice fit the queries. All parsers do this; the caller must repeat it after a later
+ * qry_parse_choice. TS_EINVAL. */
 int qry_spec_check_choice(const struct qry_spec *spec, struct ts_error *err);
 
-/* What a run did with one sub query. */
+/* Statistics of one sub query of a run. */
 struct qry_sub_stats {
-    uint64_t n_series;     /* selected */
-    uint64_t n_groups;     /* of them */
-    uint64_t n_rows;       /* read: hours of series */
-    uint64_t n_points;     /* read; a summary of an hour counts as one */
-    uint64_t n_out, n_nan; /* points of the answer, and of them without a value */
+    uint64_t n_series;     /* series selected */
+    uint64_t n_groups;     /* groups of these series */
+    uint64_t n_rows;       /* rows read */
+    uint64_t n_points;     /* points read; a summary counts as one */
+    uint64_t n_out, n_nan; /* points of the answer; those among them without a value */
 };
-/* What a run did; times are of the wall clock, of all sub queries together. */
+/* Statistics of a run: elapsed time of each phase, of all sub queries together. */
 struct qry_stats {
-    int64_t plan_ns;            /* names, series, ranges */
-    int64_t read_ns;            /* storage, downsampling, rates */
-    int64_t group_ns;           /* joining series */
+    int64_t plan_ns;            /* resolving names, selecting series and ranges */
+    int64_t read_ns;            /* reading, downsampling, rates */
+    int64_t group_ns;           /* aggregating series */
     int64_t emit_ns;            /* printing, and waiting for the client */
     struct qry_sub_stats *subs; /* [n_subs] in the caller's arena */
-    size_t n_subs;              /* of the spec */
+    size_t n_subs;              /* sub queries of the spec */
 };
-/** Allocate the stats of n sub queries. */
+/** Allocate cleared statistics of n sub queries in the arena. */
 void qry_stats_init(struct qry_stats *stats, size_t n, struct ts_arena *arena);
 
-/* Which limit ended a run; the names are those of qry_refusal_keys. */
+/* The limit that ended a run; qry_refusal_keys has the keys of the configuration. */
 enum qry_refusal {
     QRY_REFUSAL_NONE,
     QRY_REFUSAL_POINTS,
@@ -234,100 +261,111 @@ enum qry_refusal {
     QRY_REFUSAL_SUBS,
     QRY_REFUSALS
 };
-/** Their keys, "query_max_points"; NULL for QRY_REFUSAL_NONE. */
+/** The configuration key of each limit, such as "query_max_points"; NULL for QRY_REFUSAL_NONE. */
 extern const char *const qry_refusal_keys[QRY_REFUSALS];
-/* Budget of one run, shared with whoever may cancel it. It stays where it is while anything runs under it. */
+/* The limits of one run, shared with the thread that may cancel it. It must not move while a run uses it. */
 struct qry_limit {
     uint64_t max_points;      /* points read; 0 = none */
-    uint64_t max_bytes;       /* memory of the run, if memory is NULL; 0 = none */
+    uint64_t max_bytes;       /* memory of the run; used if memory is NULL; 0 = none */
     uint64_t max_series;      /* series selected; 0 = none */
-    uint64_t max_cells;       /* cells of time of totals; 0 = none */
-    uint64_t max_read_bytes;  /* of files, by estimate before anything is read; 0 = none */
-    struct ts_budget *memory; /* account of all memory of the run, with its limit; NULL: one is made in own */
-    struct ts_budget own;     /* that one, of max_bytes */
-    uint64_t max_regex_steps; /* of all regular expressions of filters; 0 = none */
-    size_t max_filters;       /* of one sub query; 0 = none */
+    uint64_t max_cells;       /* time cells of totals; 0 = none */
+    uint64_t max_read_bytes;  /* bytes of files to read, estimated before the run reads anything; 0 = none */
+    struct ts_budget *memory; /* account of all memory of the run; NULL: the run uses own */
+    struct ts_budget own;     /* an account with the limit max_bytes */
+    uint64_t max_regex_steps; /* steps of all regular expressions in filters; 0 = none */
+    size_t max_filters;       /* filters of one sub query; 0 = none */
     size_t max_subs;          /* sub queries of one request; 0 = none */
-    int64_t deadline_ns;      /* monotonic; 0 = none; look with qry_limit_late */
-    int64_t
-        cpu_deadline_ns; /* processor time of the one thread that runs it: until then deadline_ns moves; 0 = none */
+    int64_t deadline_ns;      /* monotonic; 0 = none; check it with qry_limit_late */
+    /* On the clock of the processor time of the only thread of the run: until then deadline_ns is extended; 0 = none. */
+    int64_t cpu_deadline_ns;
     _Atomic bool cancelled;         /* set by the connection when the client has disconnected */
-    _Atomic uint64_t n_points;      /* read so far */
-    _Atomic uint64_t n_regex_steps; /* so far, about (base/regex.h) */
-    uint64_t n_read_bytes;    /* of files, estimated so far, by all sub queries; the planning thread's */
-    _Atomic unsigned refusal; /* enum qry_refusal: what ended it */
-    _Atomic uint64_t n_looks; /* how often the run looked at its limits */
-    uint64_t cancel_at_look;  /* for tests: the run is cancelled at this look; 0 = never */
-    struct qry_stats *stats;  /* filled by the run; NULL: not wanted */
+    _Atomic uint64_t n_points;      /* points read so far */
+    _Atomic uint64_t n_regex_steps; /* steps so far, approximately (base/regex.h) */
+    uint64_t n_read_bytes;    /* estimated bytes of files of all sub queries so far; of the planning thread */
+    _Atomic unsigned refusal; /* enum qry_refusal: the limit that ended the run */
+    _Atomic uint64_t n_looks; /* how often the run checked its limits */
+    uint64_t cancel_at_look;  /* for tests: the run is cancelled at this check; 0 = never */
+    struct qry_stats *stats;  /* the run fills it; may be NULL */
 };
 
-/** Is its time over? A thread that was not running does not use up processor time: with cpu_deadline_ns set,
- * what is left of that is added to deadline_ns. Then for that thread only; else any. */
+/** Has the run exceeded its time? With cpu_deadline_ns a thread that had to wait for a processor gets more time: the processor
+ * time that is left extends deadline_ns. With cpu_deadline_ns only the thread of the run may call this, else any thread. */
 bool qry_limit_late(struct qry_limit *l);
 
 /* A result series. Borrowed during the callback. */
 struct qry_series {
     size_t sub; /* index of the sub query */
     struct ts_slice metric;
-    const struct sto_tag_text *tags; /* common tags, and */
+    const struct sto_tag_text *tags; /* tags that all series of the group share */
     size_t n_tags;
-    const struct ts_slice *agg_tags; /* keys with different values */
+    const struct ts_slice *agg_tags; /* keys whose values differ (aggregateTags) */
     size_t n_agg_tags;
-    const struct ts_slice *tsuids; /* sorted; only if show_tsuids */
+    const struct ts_slice *tsuids; /* sorted; only with show_tsuids */
     size_t n_tsuids;
-    const struct sto_series *const *members; /* series[places[i]] with data[places[i]] are behind it, */
-    const uint32_t *places;                  /* for i < n_places */
+    /* The group consists of the series members[places[i]], i < n_places, for which data[places[i]] is not 0. */
+    const struct sto_series *const *members;
+    const uint32_t *places;
     const uint8_t *data;
     size_t n_places;
     size_t n;              /* points */
     const int64_t *ts_ms;  /* ascending */
     const uint64_t *v;     /* int64_t or bits of a double */
-    const uint8_t *is_int; /* NULL: none is an integer; else one byte a point */
-    bool all_int;          /* every point is an integer (is_int may be NULL then) */
+    const uint8_t *is_int; /* one flag per point; NULL: all_int holds for all of them */
+    bool all_int;          /* every point is an integer */
     bool nan_is_null;      /* print NaN as null (fill policy null) */
-    bool joined; /* a function made it of several series: OpenTSDB shows an empty list of annotations */
+    bool joined;           /* a function combined several series; OpenTSDB prints no annotations for it */
 };
 typedef int (*qry_series_fn)(void *arg, const struct qry_series *s, struct ts_error *err);
 
-/** Run a spec: emit is called for each group in order (sub by sub). pool may be NULL (all in the calling
- * thread). TS_ENOTFOUND: unknown metric, tag key or value, with OpenTSDB's text. TS_ELIMIT names limit, how
- * far it got, and key. TS_ECANCELLED, TS_ETIMEOUT. */
+/**
+ * Run a query and emit one series per group, sub query by sub query.
+ *
+ * @param pool   threads that share the work; NULL: the calling thread does all of it
+ * @param limit  limits, cancellation and statistics; borrowed until return; NULL: none
+ * @param emit   callback for each series, in the calling thread; its error ends the run and is returned
+ * @return 0
+ *         TS_ENOTFOUND   unknown metric, tag key or tag value, with OpenTSDB's text
+ *         TS_ELIMIT      a limit is exceeded; the text names the limit, the progress and the key
+ *         TS_ECANCELLED, TS_ETIMEOUT, errors of the store
+ */
 int qry_run(struct sto_store *st, struct ts_pool *pool, const struct qry_spec *spec, struct qry_limit *limit,
             qry_series_fn emit, void *arg, struct ts_error *err);
 
-/* A value of a row of totals after the first one. */
+/* A further value of a row of totals. */
 struct qry_total_value {
     bool null, is_int;
-    __int128 i; /* value if is_int */
-    double d;   /* value else */
+    __int128 i; /* the value if is_int */
+    double d;   /* the value otherwise */
 };
 /* One row of totals: a cell. */
 struct qry_total {
-    int64_t ts_ms;                /* UTC start of the cell (clipped to nothing); meaningful if by_time.n */
-    struct ts_civil local;        /* its date and hour in the zone */
-    int64_t local_ms;             /* the same as a number */
-    int64_t offset_ms;            /* zone's offset: distinguishes the repeated hour of autumn */
-    bool repeated;                /* this local date and hour stands twice; this row is the second */
-    enum ts_unit unit;            /* of by_time */
-    uint8_t weekday, hour_of_day; /* 1..7 from Monday on, 0..23; if they are keys */
+    int64_t ts_ms; /* start of the cell in UTC, not clipped to the range of the query; valid if by_time.n */
+    struct ts_civil local;        /* date and hour in the query's time zone */
+    int64_t local_ms;             /* the same in milliseconds, as if it were UTC */
+    int64_t offset_ms;            /* offset of the zone: distinguishes the repeated hour in autumn */
+    bool repeated;                /* this local date and hour occurs twice, and this is the second time */
+    enum ts_unit unit;            /* unit of by_time */
+    uint8_t weekday, hour_of_day; /* 1 (Monday) to 7, 0 to 23; valid if they are keys */
     const struct ts_slice *tags;  /* values of the tag columns, in their order */
-    const uint32_t *ids;          /* their ids, QRY_NO_VALUE and QRY_OTHERS */
+    const uint32_t *ids;          /* ids of these values, or QRY_NO_VALUE, QRY_OTHERS */
     bool is_int;
-    bool empty;                         /* no point: from fill zero or null */
-    bool null;                          /* empty, to be shown as no value */
-    __int128 i;                         /* value if is_int */
-    double d;                           /* value else */
+    bool empty; /* the cell has no points; the row exists because of fill zero or null */
+    bool null;  /* empty and printed without a value */
+    __int128 i; /* the value if is_int */
+    double d;   /* the value otherwise */
     const struct qry_total_value *more; /* [n_more] values of further columns */
     size_t n_more;
-    bool partial; /* the range of the query cuts its interval of time, or it is not over yet */
+    bool partial; /* the query's range does not cover the interval, or the interval is not over yet */
 };
 typedef int (*qry_total_fn)(void *arg, const struct qry_total *t, struct ts_error *err);
-/** Totals of spec->subs[0]: the aggregator applied once to all points of a cell (time x tag values). Rows sorted by time, then
- * tag values (bytes). A series without one of the by_tags counts as QRY_NO_VALUE; with compat it is left out. */
+/** Compute the totals of spec->subs[0]. A cell is one row, such as one domain in one hour; the aggregator is
+ * applied once to all of its points, and nothing is interpolated. Rows are sorted by time, then by the bytes
+ * of their tag values. A series that lacks a key of by_tags counts as QRY_NO_VALUE; with compat it is left
+ * out. Arguments and errors as for qry_run. */
 int qry_totals(struct sto_store *st, struct ts_pool *pool, const struct qry_spec *spec,
                struct qry_limit *limit, qry_total_fn emit, void *arg, struct ts_error *err);
 
-/* Columns of time of totals. */
+/* The time columns of totals. */
 enum qry_time_column {
     QRY_COLUMN_DATE,
     QRY_COLUMN_HOUR,
@@ -340,83 +378,90 @@ enum qry_time_column {
     QRY_COLUMN_HOUR_OF_DAY,
 };
 #define QRY_MAX_TIME_COLUMNS  4
-#define QRY_TIME_COLUMN_BYTES 40 /* most that one takes, with a final zero */
-/** Columns of time of a breakdown; returns how many. */
+#define QRY_TIME_COLUMN_BYTES 40 /* longest text of a time column, with its terminating zero */
+/** Store the time columns of a breakdown in out, QRY_MAX_TIME_COLUMNS at most; returns their number. */
 size_t qry_time_columns(const struct qry_by_time *t, enum qry_time_column *out);
-/** "date", "hour" ... */
+/** Name of a time column: "date", "hour" ... */
 const char *qry_time_column_name(enum qry_time_column c);
-/** A row's text in a column: "2026-11-02", "02" or, the second time round, "02+01:00", "Mon". Bytes written. */
+/** Print the value of a row in a time column: "2026-11-02", "Mon", "02", or "02+01:00" for a repeated hour.
+ * out has QRY_TIME_COLUMN_BYTES; returns the number of bytes without the zero. */
 size_t qry_time_column_print(enum qry_time_column c, const struct qry_total *t, char *out);
 
-/* Columns of a table of totals, in their order. */
+/* The columns of a table of totals: times, tags, values, in this order. */
 struct qry_head {
     enum qry_time_column times[QRY_MAX_TIME_COLUMNS];
     size_t n_times;
-    const struct ts_slice *tags; /* keys */
+    const struct ts_slice *tags; /* tag keys */
     size_t n_tags;
-    const struct ts_slice *values; /* names of the values' columns */
-    const struct ts_slice *units;  /* of them, n == 0: unknown */
+    const struct ts_slice *values; /* names of the value columns */
+    const struct ts_slice *units;  /* units of these columns; n == 0: unknown */
     size_t n_values;
 };
-/** Called once, before the rows; head is borrowed until the last row. */
+/** Callback, called once before the rows; head stays valid until the last row. */
 typedef int (*qry_head_fn)(void *arg, const struct qry_head *head, struct ts_error *err);
 /**
- * Totals of all sub queries as one table: their values side by side, the best tag cells (top, bottom, others), the same cells
- * some time before (compare), values of a key as columns, rows in order. Without any of these rows are emitted as they are made.
+ * Compute the totals of all sub queries as one table: it puts their values side by side, applies top, bottom and others,
+ * adds the earlier cells (compare), turns the values of a key into columns and sorts the rows. Without any of these it emits each
+ * row as soon as it is computed.
  *
  * @param head   called once with the columns
  * @param emit   called for each row
- * @return 0, errors of qry_totals, or what head and emit return
+ * @return 0, errors of qry_totals, or the error of a callback
  *
  * Memory: counted in the account of limit.   Threads: as qry_run.
  */
 int qry_table(struct sto_store *st, struct ts_pool *pool, const struct qry_spec *spec,
               struct qry_limit *limit, qry_head_fn head, qry_total_fn emit, void *arg, struct ts_error *err);
 
-/* A series with points between start and end of a query that deletes. */
+/* A series with points in the range of a query that deletes. */
 struct qry_delete_target {
     const struct sto_series *series;
-    int64_t from_ms, to_ms; /* delete from..to, both inclusive */
-    uint64_t n_points;      /* there now */
+    int64_t from_ms, to_ms; /* range to delete, both ends inclusive */
+    uint64_t n_points;      /* points in that range now */
     size_t sub;             /* index of the sub query */
-    enum qry_kind kind;     /* series of rollups and of buckets of histograms are internal ones */
-    bool counts; /* its points are whole things: of a histogram's buckets only the first one's are */
+    enum qry_kind kind;     /* rollups and histogram buckets are stored in internal series */
+    /* Add n_points to the number that is reported. Histograms count once per histogram, not per bucket: it is true
+     * for the series of one bucket only. */
+    bool counts;
 };
 typedef int (*qry_delete_target_fn)(void *arg, const struct qry_delete_target *d, struct ts_error *err);
-/** Without compat a start that names a day, a month or a year needs an end, since it may mean that time alone or everything since it began.
- *  Returns 0; TS_EINVAL, with a text that says both. */
+/** Without compat, refuse a delete whose start names a day, a month or a year and that has no end: the user
+ * may mean that period alone, or everything since it began. TS_EINVAL with a text that names both ways to
+ * write it. */
 int qry_delete_need_end(const struct qry_spec *spec, struct ts_error *err);
-/** What a delete takes: start to end; with compat the hours in which they lie, as OpenTSDB deletes. Both inclusive. */
+/** Range that a delete removes, both ends inclusive: start to end; with compat, as in OpenTSDB, extended to
+ * whole hours. */
 void qry_delete_target_range(const struct qry_spec *spec, int64_t *out_from_ms, int64_t *out_to_ms);
-/** Series of all sub queries with points in qry_delete_target_range, of the kinds that spec says. Errors as qry_run. */
+/** Report to each the series of all sub queries that have points of spec->kinds in qry_delete_target_range.
+ * Errors as for qry_run. */
 int qry_delete_find(struct sto_store *st, const struct qry_spec *spec, struct qry_limit *limit,
                     qry_delete_target_fn each, void *arg, struct ts_error *err);
 
-/* /api/query/last: last point of each series of a metric with the given tags (exact values). */
+/* The last point of a series, as for /api/query/last. */
 struct qry_last {
     const struct sto_series *series;
     int64_t ts_ms;
     struct ts_num value;
 };
 typedef int (*qry_last_fn)(void *arg, const struct qry_last *p, struct ts_error *err);
-/* Whose newest points are requested. */
+/* A request for the newest points of series. */
 struct qry_last_request {
-    struct ts_slice timeseries; /* "metric{k=v,...}", the series that have these tags; a value
-                                   may also be a star (any) or "a|b" (one of these) */
-    struct ts_slice tsuid;      /* hex; if given, this series instead */
-    bool only;                  /* timeseries names all tags: the one series that has no others */
-    int64_t back_scan_hours;    /* look back this far before the present hour; 0 = in the whole store */
-    int64_t now_ms;             /* for back_scan_hours */
-    size_t n;                   /* qry_run_latest: points of each series; 0 = 1 */
-    bool at_on;                 /* only points at or before */
-    int64_t at_ms;              /* this time */
-    bool compat;                /* errors name nothing that is near */
+    /* "metric{k=v,...}": the series that have these tags; a value may also be "*" (any) or "a|b" (one of these). */
+    struct ts_slice timeseries;
+    struct ts_slice tsuid;   /* hexadecimal; if given, this series is used instead */
+    bool only;               /* timeseries names all tags: only the series without further tags */
+    int64_t back_scan_hours; /* how far to search back from the present hour; 0 = the whole store */
+    int64_t now_ms;          /* for back_scan_hours */
+    size_t n;                /* qry_run_latest: points per series; 0 = 1 */
+    bool at_on;              /* only points at or before at_ms */
+    int64_t at_ms;
+    bool compat; /* compat = opentsdb: errors suggest no similar name */
 };
-/** The newest point of each series; series without one are left out. Errors as qry_run. */
+/** Emit the newest point of each series; series without points are left out. Errors as for qry_run. */
 int qry_run_last(struct sto_store *st, struct ts_pool *pool, const struct qry_last_request *ask,
                  struct qry_limit *limit, qry_last_fn emit, void *arg, struct ts_error *err);
 
-/* Points of one series, newest first. Borrowed during the callback. */
+/* The newest points of one series, newest first. Borrowed during the callback. */
 struct qry_latest {
     const struct sto_series *series;
     size_t n; /* points, at least 1 */
@@ -424,25 +469,27 @@ struct qry_latest {
     const struct ts_num *v;
 };
 typedef int (*qry_latest_fn)(void *arg, const struct qry_latest *p, struct ts_error *err);
-/** The newest ask->n points of each series, in the order of the series' numbers; series without one are left out. Goes
- * back from the end and reads no further than it must. Errors as qry_run. */
+/** Emit the newest ask->n points of each series, in the order of the series' numbers; series without points
+ * are left out. It searches backwards from the end and reads no more than it needs. Errors as for qry_run. */
 int qry_run_latest(struct sto_store *st, struct ts_pool *pool, const struct qry_last_request *ask,
                    struct qry_limit *limit, qry_latest_fn emit, void *arg, struct ts_error *err);
 
 /** Name of the i-th aggregator in the table's order; NULL after the last one. */
 const char *qry_agg_name(size_t i);
-/** Echo of a sub query as showQuery and /api/stats/query print it, one JSON object.
- * cat: for the ids of tag keys, NULL: left out. Source: protocols-and-queries 2.5, golden answers. */
+/** Write a sub query as one JSON object, as showQuery and /api/stats/query print it. cat supplies the ids of
+ * tag keys; without it (NULL) they are left out. Source: protocols-and-queries 2.5, recorded answers of
+ * OpenTSDB. */
 void qry_echo_sub(const struct qry_sub *sub, size_t index, struct sto_catalog *cat, struct ts_json *j);
-/** Echo of a whole query, as /api/stats/query shows it. */
+/** Write a whole query as /api/stats/query prints it; cat as for qry_echo_sub. */
 void qry_echo(const struct qry_spec *spec, struct sto_catalog *cat, struct ts_json *j);
-/** Upper-case hex of a series' TSUID with 3-byte ids (4 where they do not fit). */
+/** Append the TSUID of a series in upper-case hexadecimal with 3-byte ids, or 4-byte ids where they do not
+ * fit. */
 void qry_tsuid(const struct sto_series *s, struct ts_buf *out);
-/** The same from hex in any case and width that clients send, whether there is such a series or not. TS_EINVAL
- * "Invalid TSUID: ..". */
+/** Append a TSUID that a client sent, in any case and width of ids, in the form of qry_tsuid. The series need
+ * not exist. TS_EINVAL "Invalid TSUID: ..". */
 int qry_tsuid_plain(struct ts_slice hex, struct ts_buf *out, struct ts_error *err);
 
-/** Is a sub query one for histograms? */
+/** Does a sub query read histograms? */
 static inline bool qry_sub_is_histogram(const struct qry_sub *sub)
 {
     return sub->n_percentiles > 0 || sub->histogram_buckets;

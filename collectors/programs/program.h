@@ -1,8 +1,8 @@
 /*
- * program.h - one program: when it is started and stopped, what its end means, its lines.
+ * program.h - one collector program: starts and stops it, reads its lines, decides after its end when it runs again.
  *
- * Threads    one at a time: the collector's
- * Not here   which there are (programs_dir.h), all of them together (programs.c), a run of it (programs_child.h)
+ * Threads    the collector's thread only
+ * Not here   the list of programs (programs_dir.h), all programs together (programs.c), the child process (programs_child.h)
  * Source     storage-and-tools 5.1, 5.2
  */
 #ifndef COLLECTORS_PROGRAMS_PROGRAM_H
@@ -17,7 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define COL_PROGRAM_GRACE_MS 5000 /* between SIGTERM and SIGKILL; storage-and-tools 5.1 */
+#define COL_PROGRAM_GRACE_MS 5000 /* from SIGTERM to SIGKILL; storage-and-tools 5.1 */
 
 /* How a run ended; index of n_ends. */
 enum col_program_end {
@@ -30,51 +30,54 @@ enum col_program_end {
 
 /* A program. */
 struct col_program {
-    struct col_program_file file; /* texts owned */
-    struct col_child child;       /* its run */
-    struct col_line_cut out, err; /* what it is printing */
-    int64_t log_ns;               /* monotonic: begin of the minute that n_log counts in */
+    struct col_program_file file; /* path, name and interval; the texts are owned */
+    struct col_child child;       /* the running process */
+    struct col_line_cut out, err; /* lines of its standard output and error that are not complete yet */
+    int64_t log_ns;               /* monotonic: start of the minute that n_log counts */
     unsigned n_log;               /* lines of its standard error in that minute */
-    struct col_emit *emit;        /* for its lines; borrowed */
+    struct col_emit *emit;        /* receives its points; borrowed */
     unsigned n_polled;            /* descriptors in the last poll */
     int64_t started_ns, line_ns;  /* monotonic: last start, last line (or start) */
     int64_t next_ns;              /* monotonic: next start; INT64_MAX = never */
-    int64_t late_ns;              /* monotonic: it must have ended; INT64_MAX = runs for ever */
-    int64_t pause_ms;             /* after the next failure but one; 0 = it is well */
-    bool gone;                    /* its file is: forget it when it ended */
-    bool renewed;                 /* its file changed: start it again at once when it ended */
-    bool bad_logged;              /* a bad line was */
-    uint64_t n_points, n_bad;     /* figures */
-    uint64_t n_starts, n_ends[COL_PROGRAM_N_ENDS]; /* figures */
+    int64_t late_ns;              /* monotonic: when it must have ended; INT64_MAX = it may run forever */
+    int64_t pause_ms;         /* back-off after the last failure, doubled by the following one; 0 = healthy */
+    bool gone;                /* its file was deleted: remove the program when it has ended */
+    bool renewed;             /* its file changed: restart it as soon as it has ended */
+    bool bad_logged;          /* a bad line was logged; further ones are only counted */
+    uint64_t n_points, n_bad; /* points, and lines that are not points */
+    uint64_t n_starts, n_ends[COL_PROGRAM_N_ENDS]; /* starts, and ends by kind */
 };
 
-/* What all of them share. */
+/* What all programs share. */
 struct col_program_env {
     const struct ts_conf *conf; /* borrowed */
-    const char *folder;         /* of programs, from the root; "" = none. Borrowed */
+    const char *folder;         /* absolute path of the programs' folder; "" = none. Borrowed */
 };
 
-/** The sooner of two times (or the shorter of two spans). */
+/** The earlier of two times, or the shorter of two durations. */
 static inline int64_t col_sooner(int64_t a, int64_t b)
 {
     return a < b ? a : b;
 }
 
-/** New program, not started; texts of file are taken. emit is for its lines, borrowed. */
+/** Create a program, not started yet. It takes ownership of the texts of file and borrows emit, which
+ * receives its points. */
 struct col_program *col_program_new(struct col_program_file *file, struct col_emit *emit);
-/** Free one that does not run. */
+/** Free a program that is not running. */
 void col_program_free(struct col_program *p);
-/** Start it now. What fails is logged and counted; the next start is set. */
+/** Start the program now. A failure is logged and counted, and the next start is scheduled. */
 void col_program_start(const struct col_program_env *at, struct col_program *p, int64_t now_ns);
-/** All that is due for it: stop it if it is silent or late, take note of its end, start it. */
+/** Do everything that is due: stop the program if it is silent or late, handle its end, start it. */
 void col_program_step(const struct col_program_env *at, struct col_program *p);
-/** Its run is over (col_child_over): what that means for the next start. */
+/** Handle the end of a run (col_child_over is true): count it and schedule the next start. */
 void col_program_ended(const struct col_program_env *at, struct col_program *p, int64_t now_ns);
-/** When col_program_step is due at the latest, monotonic ns; INT64_MAX = when a descriptor moves. */
+/** The latest time for the next col_program_step, monotonic ns; INT64_MAX = when a descriptor becomes
+ * readable. */
 int64_t col_program_wake_ns(const struct col_program_env *at, const struct col_program *p);
-/** Read what it printed, a bounded amount: points to its emit, complaints to the log. */
+/** Read a bounded amount of output: points go to emit, lines of standard error to the log. */
 void col_program_read(struct col_program *p);
-/** Its file changed: one of interval 0 is started anew, others use the file at their next turn. */
+/** The file of the program changed: a program of interval 0 is restarted, others use the new file at their
+ * next start. */
 void col_program_renew(struct col_program *p, int64_t changed_ns);
 
 #endif

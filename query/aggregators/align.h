@@ -1,9 +1,8 @@
 /*
- * align.h - several series on common time stamps: the union of their times, and what each contributes to all
- * of them.
+ * align.h - aligns several series: the union of their timestamps, and what each series contributes at each of them.
  *
- * A series contributes from its first to its last point, so a stretch at..at+n of the common times. Where it
- * has no point the aggregator's policy says what it contributes.
+ * A series contributes from its first to its last point, which is a contiguous part of the common timestamps. The
+ * aggregator's interpolation policy decides what it contributes where it has no point.
  *
  * Source     protocols-and-queries 4.4, 4.10
  */
@@ -16,29 +15,33 @@
 
 /* Ascending times, each once. */
 struct qry_stamps {
-    const int64_t *ts;        /* owned if there is an owner, else borrowed */
-    size_t n, cap;            /* number of times; allocated (counted) */
-    struct qry_budget *owner; /* whose account counts ts; NULL: borrowed */
+    const int64_t *ts;        /* owned if owner is set, else borrowed */
+    size_t n, cap;            /* number of timestamps; capacity, counted */
+    struct qry_budget *owner; /* its account counts ts; NULL: ts is borrowed */
 };
-/** Union of n sets, which are emptied; out may be one that is borrowed. TS_ELIMIT, TS_ENOMEM, errors of
- * qry_budget_look. O(total log n), O(total) when all are the same. */
+/** Compute the union of n sets, which are emptied; out may borrow its timestamps. TS_ELIMIT, TS_ENOMEM,
+ * errors of qry_budget_look. Cost: O(total log n), O(total) if all sets are equal. */
 int qry_stamps_union(struct qry_stamps *sets, size_t n, struct qry_budget *budget, struct qry_stamps *out,
                      struct ts_error *err);
-/** Union of the times of spans, which must live as long as out. Errors of qry_stamps_union. */
+/** Compute the union of the timestamps of spans, which must live as long as out. Errors as for
+ * qry_stamps_union. */
 int qry_stamps_of_spans(const struct qry_span *const *spans, size_t n, struct qry_budget *budget,
                         struct qry_stamps *out, struct ts_error *err);
-/** Free what is owned. Idempotent. */
+/** Free the timestamps if they are owned. Idempotent. */
 void qry_stamps_release(struct qry_stamps *s);
 
-/** Places of sorted times in sorted stamps that hold them all. O(n_stamps) or less. */
+/** Store in at[] the index in g of each of n ascending timestamps, all of which g contains. Cost: at most
+ * O(g->n). */
 void qry_align_places(const struct qry_stamps *g, const int64_t *ts, size_t n, size_t *at);
-/** Contributions at places at[0]..at[n-1]: out[0..at[n-1] - at[0]]. grid: time of each place; n >= 1. */
+/** Compute the contributions of n >= 1 values at the indexes at[0] to at[n-1] into out[0 .. at[n-1] - at[0]];
+ * grid has the timestamp of each index. */
 void qry_expand_f64(enum qry_interp interp, const int64_t *grid, const size_t *at, const double *v, size_t n,
                     double *out);
-/** The same for integers, by integer arithmetic (truncating, as OpenTSDB). */
+/** The same for integers, with integer arithmetic that truncates as OpenTSDB does. */
 void qry_expand_i64(enum qry_interp interp, const int64_t *grid, const size_t *at, const int64_t *v, size_t n,
                     int64_t *out);
-/** Set flags[place] = 1 where a series holds a double: its point there, the one before, or the next one. */
+/** Set flags[index] = 1 where the contribution of a series is a double: its point there, the previous or the
+ * next one is one. */
 void qry_align_doubles(const struct qry_span *s, const size_t *at, uint8_t *flags);
 
 #endif

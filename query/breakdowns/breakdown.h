@@ -1,11 +1,10 @@
 /*
- * breakdown.h - what totals can be broken down by: a row of the table cuts time into cells, or names a tag.
+ * breakdown.h - breakdowns of totals: a row of the table is a time breakdown, which cuts time into cells, or stands for tags.
  *
- * A time breakdown cuts a range into stretches; each stretch belongs to a cell. Days are cells of one date,
- * however the clock was changed; hours are cells of one date and hour, and the second run of an hour that
- * comes twice is a cell of its own.
+ * A time breakdown cuts a range into stretches, and each stretch belongs to a cell. A day is the cell of one date, even if the clock
+ * is changed on it. An hour is the cell of one date and hour; when the clock repeats an hour, the second one is a cell of its own.
  *
- * Threads    any; cells are constant once made
+ * Threads    any; cells are constant after qry_breakdown_cut
  */
 #ifndef QUERY_BREAKDOWNS_BREAKDOWN_H
 #define QUERY_BREAKDOWNS_BREAKDOWN_H
@@ -23,13 +22,13 @@ struct qry_spec;
 
 /* One cell of time. */
 struct qry_cell {
-    int64_t start_ms;             /* where its first stretch begins, not cut to the range requested */
-    int64_t local_ms;             /* its date and hour in the zone, as if that were UTC */
-    int64_t offset_ms;            /* zone's offset there */
-    bool repeated;                /* the same date and hour were there before */
-    uint8_t weekday, hour_of_day; /* 1..7 from Monday on, 0..23; 0 where they are no keys */
+    int64_t start_ms;             /* start of its first stretch, not clipped to the requested range */
+    int64_t local_ms;             /* date and hour in the time zone, in ms as if it were UTC */
+    int64_t offset_ms;            /* offset of the time zone then */
+    bool repeated;                /* the second occurrence of the same date and hour */
+    uint8_t weekday, hour_of_day; /* 1 (Monday) to 7, 0 to 23; 0 if they are not keys */
 };
-/* A stretch of time inside a cell; ends where the next one begins. */
+/* A contiguous part of a cell; it ends where the next one begins. */
 struct qry_stretch {
     int64_t start_ms;
     uint32_t cell;
@@ -40,17 +39,19 @@ struct qry_cells {
     struct qry_stretch *stretch; /* [n_stretches] by time; the last one ends at end_ms; owned */
     size_t n_stretches, cap_stretches;
     int64_t end_ms;
-    struct qry_budget
-        *budget; /* limits of the run, whose account counts the arrays; set by qry_breakdown_cut */
+    /* Limits of the run; its account counts the arrays. qry_breakdown_cut sets it. */
+    struct qry_budget *budget;
 };
 /** Release the arrays; idempotent. */
 void qry_cells_release(struct qry_cells *c);
-/** Stretch that holds t, at or after number from (t is inside the range). O(log n), O(1) when near. */
+/** Index of the stretch that contains t_ms, which is in the range; the search starts at index from. Cost:
+ * O(log n), O(1) near from. */
 size_t qry_cells_find(const struct qry_cells *c, size_t from, int64_t t_ms);
-/** Cut a range into parts of one length of the local clock, whole days at most; as qry_breakdown_cut. Internal to the folder. */
+/** Cut a range into intervals of unit_ms of local time, a day at most; errors as for qry_breakdown_cut.
+ * Internal to the folder. */
 int qry_cells__cut(const struct ts_tz *tz, int64_t unit_ms, int64_t from_ms, int64_t to_ms,
                    struct qry_cells *out, struct ts_error *err);
-/** Append a cell; a stretch of a cell. Errors as cut. Internal to the folder. */
+/** Append a cell, or a stretch of a cell. Errors as for qry_breakdown_cut. Internal to the folder. */
 int qry_cells__add(struct qry_cells *c, struct qry_cell cell, struct ts_error *err);
 int qry_cells__stretch(struct qry_cells *c, int64_t start_ms, uint32_t cell, struct ts_error *err);
 /** End of stretch i. */
@@ -60,37 +61,41 @@ static inline int64_t qry_stretch_end(const struct qry_cells *c, size_t i)
 }
 
 struct qry_breakdown {
-    const char *name; /* "day"; NULL name: an interval as 10m, or any tag key */
-    /* Take a key of --by into the spec. */
+    const char *name; /* "day"; NULL: an interval such as 10m, or any tag key */
+    /* Add a key of --by to the spec. */
     int (*add)(struct ts_slice key, struct qry_spec *spec, struct ts_error *err);
     const char *help; /* one sentence */
 };
-/** All rows; the last one is the one for tags. */
+/** All rows; the last one stands for tags. */
 const struct qry_breakdown *const *qry_breakdown_table(void);
-/** Names of the rows that have one, ended by NULL. */
+/** Names of the rows that have one, terminated by NULL. */
 const char *const *qry_breakdown_names(void);
-/** Take a key into a spec; TS_EINVAL when it is there already. */
+/** Add a key to a spec; TS_EINVAL if the spec has it already. */
 int qry_breakdown_add(struct ts_slice key, struct qry_spec *spec, struct ts_error *err);
-/** Cells of a spec's time breakdown that meet from <= t < to (not empty); one cell over all if there is none. Memory is the
- * budget's. After an error out is empty: TS_ELIMIT and other errors of qry_budget_look, TS_ENOMEM. */
+/** Compute the cells of a spec's time breakdown that overlap from <= t < to, which is not empty; without a
+ * time breakdown it is one cell. The account of budget counts the memory. TS_ENOMEM, TS_ELIMIT and other
+ * errors of qry_budget_look; out is empty then. */
 int qry_breakdown_cut(const struct qry_spec *spec, int64_t from_ms, int64_t to_ms, struct qry_budget *budget,
                       struct qry_cells *out, struct ts_error *err);
 
 #define QRY_MAX_CELLS                                                                                        \
-    (1 << 24) /* cells of time in one answer, whatever the limits say: 1,900 years of hours */
+    (1 << 24) /* most time cells of one answer, whatever the limits say: 1,900 years of hours */
 
 struct qry_by_time;
-/** Take a key such as 10m as an interval: 1 it is one, 0 it is none, TS_EINVAL. Internal to the folder. */
+/** Add a key such as 10m to a spec. Returns 1 if the key is an interval, 0 if not; TS_EINVAL. Internal to the
+ * folder. */
 int qry_breakdown__interval(struct ts_slice key, struct qry_spec *spec, struct ts_error *err);
-/** Cells of time keys; out is empty but for its budget, and is released by the caller after an error. Internal to the folder. */
+/** Compute the cells of time keys. out is empty but has its budget; the caller releases it after an error.
+ * Internal to the folder. */
 int qry_breakdown__cut_time(const struct qry_by_time *t, const struct ts_tz *tz, int64_t from_ms,
                             int64_t to_ms, struct qry_cells *out, struct ts_error *err);
-/** Local start of the interval that holds a local time; 0 without an interval. */
+/** Start (local time, ms) of the interval that contains a local time; 0 without an interval. */
 int64_t qry_by_time_floor(const struct qry_by_time *t, int64_t local_ms);
-/** Local start of the interval after the one that starts at local_ms, which is none of hours of the day or weekdays alone. */
+/** Start (local time, ms) of the interval that follows the one at local_ms. The keys must not be hours of the
+ * day or weekdays alone. */
 int64_t qry_by_time_next(const struct qry_by_time *t, int64_t local_ms);
-/** Where the interval that begins at ts_ms, called local_ms in the zone, ends. What comes again when clocks go back is an interval of
- * its own if it is an hour or less; repeated: it is the second of two that are called so. */
+/** End (UTC, ms) of the interval that begins at ts_ms, local time local_ms. An interval of an hour or less
+ * that occurs twice when the clock is set back is two intervals; repeated means the second one. */
 int64_t qry_by_time_end(const struct qry_by_time *t, const struct ts_tz *tz, int64_t ts_ms, int64_t local_ms,
                         bool repeated);
 

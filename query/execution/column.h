@@ -1,5 +1,5 @@
 /*
- * column.h - what the columns of values of a table of totals are called.
+ * column.h - names of the value columns in a table of totals.
  *
  * Threads    any
  */
@@ -8,11 +8,12 @@
 
 #include "query/query.h"
 
-/** Two texts with sep between, in the arena. */
+/** Concatenate two texts with sep between them; memory of the arena. */
 struct ts_slice qry_column_join(struct ts_arena *arena, struct ts_slice a, const char *sep,
                                 struct ts_slice b);
-/** "web.hits"; "avg web.hits" where several columns have the metric; with "{host=web1}" where columns have different filters; with a
- * number where all of this is the same. The text is the spec's or the arena's. */
+/** Name of the column of a sub query: "web.hits"; "avg web.hits" if several columns have the same metric;
+ * with "{host=web1}" appended if their filters differ; with a number if even these are equal. The text
+ * belongs to the spec or the arena. */
 struct ts_slice qry_column_name(const struct qry_spec *spec, size_t sub, struct ts_arena *arena);
 
 #endif

@@ -1,51 +1,52 @@
 /*
- * limit.h - what one run may use: points, bytes, time; and the first error of its many threads.
+ * limit.h - the limits of a run (points, bytes, time ...), and the first error of its threads.
  *
- * All memory of a run whose size depends on data or on the request is taken from one account, budget->memory, with
- * ts_budget_alloc and its like, before it is allocated, and given back when it is freed. Whoever may loop for long calls
+ * All memory of a run whose size depends on data or on the request is counted in one account, budget->memory, before
+ * it is allocated (ts_budget_alloc and related functions), and released from it when it is freed. A loop that may run long calls
  * qry_budget_look every few hundred steps.
  *
- * Threads    any number of pieces of one run at once
+ * Threads    the pieces of a run use it concurrently
  */
 #ifndef QUERY_LIMIT_H
 #define QUERY_LIMIT_H
 
 #include "query/query.h"
 
-#define QRY_LOOK_STEPS 256 /* cheap steps (series, values, groups) between two looks at the limits */
+#define QRY_LOOK_STEPS 256 /* cheap steps (series, values, groups) between two checks of the limits */
 
 /* Shared by all pieces of a run. */
 struct qry_budget {
     struct qry_limit *limit;  /* NULL: none */
     struct ts_budget *memory; /* account of the run's memory; NULL: not counted */
-    bool any_series;          /* query_max_series refuses nothing: the run only says what would be read */
-    _Atomic int stop;         /* code of the first error; 0 = continue */
-    _Atomic bool taken;       /* err belongs to somebody */
-    _Atomic bool told;        /* err is written */
-    struct ts_error err;      /* the first error */
+    bool any_series;     /* query_max_series does not apply: the run only estimates what a query would read */
+    _Atomic int stop;    /* code of the first error; 0 = continue */
+    _Atomic bool taken;  /* a thread writes err, or has written it */
+    _Atomic bool told;   /* err is complete */
+    struct ts_error err; /* the first error */
 };
-/** Begin a piece of work under a limit (NULL: none). Several pieces of work under one limit share its account. */
+/** Initialise a budget under a limit (NULL: none). Several budgets under one limit share its account. */
 void qry_budget_init(struct qry_budget *b, struct qry_limit *limit);
-/** Report n points read, and look whether the run must end; 0, or why it ends: TS_ELIMIT, TS_ECANCELLED, TS_ETIMEOUT, or
- * another piece's error. */
+/** Report n points read and check whether the run must end: 0; TS_ELIMIT, TS_ECANCELLED, TS_ETIMEOUT, or the
+ * error of another piece. */
 int qry_budget_points(struct qry_budget *b, uint64_t n);
-/** Look whether the run must end; as qry_budget_points, with the text in err (may be NULL). */
+/** Check whether the run must end; returns as qry_budget_points, with the text in err (may be NULL). */
 int qry_budget_look(struct qry_budget *b, struct ts_error *err);
-/** A look at every QRY_LOOK_STEPS-th call; *step is the caller's counter. */
+/** Call qry_budget_look at every QRY_LOOK_STEPS-th call; *step is the caller's counter. */
 static inline int qry_budget_step(struct qry_budget *b, size_t *step, struct ts_error *err)
 {
     return ++*step % QRY_LOOK_STEPS ? 0 : qry_budget_look(b, err);
 }
-/** Note which limit ends the run, for its counter; limit may be NULL. */
+/** Record which limit ends the run, for the counter of refusals; limit may be NULL. */
 static inline void qry_limit_refuse(struct qry_limit *limit, enum qry_refusal why)
 {
     if (limit)
         atomic_store_explicit(&limit->refusal, why, memory_order_relaxed);
 }
-/** Refuse a scan that would read more of files than the limit allows, by the indexes' estimate; TS_ELIMIT. */
+/** Refuse a scan that would read more bytes of files than the limit allows, as estimated from the indexes.
+ * TS_ELIMIT. */
 int qry_budget_scan(struct qry_budget *b, struct sto_snap *snap, const struct sto_scan_spec *spec,
                     struct ts_error *err);
-/** Report memory taken; TS_ELIMIT. */
+/** Report n bytes of memory in use; TS_ELIMIT. */
 int qry_budget_bytes(struct qry_budget *b, uint64_t n);
 /** End the run with an error; the first one counts. Returns rc. */
 int qry_budget_fail(struct qry_budget *b, int rc, const struct ts_error *err);
@@ -57,12 +58,12 @@ static inline bool qry_budget_stopped(struct qry_budget *b)
 /** 0, or the error that ended the run, in err. */
 int qry_budget_result(struct qry_budget *b, struct ts_error *err);
 
-/** Memory of an arena for n items of n_bytes each whose number comes from outside; NULL: refused by the arena's account
- * (TS_ELIMIT in err) or not there (TS_ENOMEM). Not cleared. */
+/** Allocate n items of n_bytes each from an arena, where n comes from outside; not cleared. NULL: the arena's
+ * account is full (TS_ELIMIT in err) or memory is short (TS_ENOMEM). */
 void *qry_arena_take(struct ts_arena *arena, size_t n, size_t n_bytes, struct ts_error *err);
 /** The same, cleared. */
 void *qry_arena_zero(struct ts_arena *arena, size_t n, size_t n_bytes, struct ts_error *err);
-/** Code of err after an allocation answered NULL. */
+/** The error code after an allocation returned NULL. */
 static inline int qry_memory_code(const struct ts_error *err)
 {
     return err && err->code ? err->code : TS_ENOMEM;

@@ -72,8 +72,8 @@ struct qry_sub {
     const double *percentiles; /* requested percentiles of histograms, ascending, 0..100 */
     size_t n_percentiles;
     bool histogram_buckets; /* each bucket of a histogram is one output */
-    char unit
-        [QRY_UNIT_BYTES]; /* unit of the values, for headings; empty: unknown. The caller of a run sets it */
+    /* Unit of the values, for headings; empty: unknown. The caller of a run sets it. */
+    char unit[QRY_UNIT_BYTES];
 };
 /* A condition on values: query/language/cond.h. */
 struct qry_cond;

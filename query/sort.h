@@ -1,5 +1,5 @@
 /*
- * sort.h - sorting of arrays whose length comes from outside: it can be cancelled, and its memory is counted.
+ * sort.h - sorts arrays whose length comes from outside: a sort can be cancelled, and its memory is counted.
  *
  * Threads    any
  */
@@ -18,11 +18,11 @@
  *         TS_ECANCELLED, ...     as qry_budget_look
  *         After an error the array holds all its items in some order.
  *
- * Cost:   O(n log n); looks at the limits after each QRY_SORT_RUN items of a pass
+ * Cost:   O(n log n); checks the limits after each QRY_SORT_RUN items of a pass
  */
 int qry_sort(void *items, size_t n, size_t size, int (*cmp)(const void *a, const void *b, void *arg),
              void *arg, struct qry_budget *budget, struct ts_error *err);
 
-#define QRY_SORT_RUN 16384 /* items between two looks: a few milliseconds */
+#define QRY_SORT_RUN 16384 /* items between two checks: a few milliseconds */
 
 #endif

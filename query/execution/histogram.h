@@ -1,11 +1,10 @@
 /*
- * histogram.h - histograms: buckets by name, and queries for percentiles and buckets.
+ * histogram.h - histograms: names of buckets, and queries for percentiles and buckets.
  *
- * The count of each bucket is an ordinary series (internal_metric.h), so that adding histograms is adding series and points.
- * Every histogram has the buckets "u" and "o", whose counts may be 0; so their points show at which times
- * there are histograms.
+ * The counts of each bucket are stored as an ordinary series (internal_metric.h), so histograms are added by adding series. Every
+ * histogram has the buckets "u" and "o", whose counts may be 0; their points show at which times histograms exist.
  *
- * Threads    one thread each
+ * Threads    a histogram query belongs to one thread
  * Source     protocols-and-queries 1.6, 4.14
  */
 #ifndef QUERY_EXECUTION_HISTOGRAM_H
@@ -18,51 +17,52 @@ enum qry_bucket_kind { QRY_BUCKET_UNDER, QRY_BUCKET_OVER, QRY_BUCKET_RANGE };
 /* One bucket: lower <= value < upper. */
 struct qry_bucket {
     enum qry_bucket_kind kind;
-    float lower, upper; /* only RANGE */
+    float lower, upper; /* bounds; only with QRY_BUCKET_RANGE */
 };
 /** Append a float32 as Java prints it: the shortest digits that give the same float32 again. */
 void qry_float_print(float f, struct ts_buf *out);
-/** Append the name of a bucket in internal names: "u", "o", "0.0,10.0". */
+/** Append the name of a bucket as internal metrics contain it: "u", "o", "0.0,10.0". */
 void qry_bucket_print(const struct qry_bucket *b, struct ts_buf *out);
-/** Read such a name; false if it is none. */
+/** Parse such a name; false if it is malformed. */
 bool qry_bucket_parse(struct ts_slice s, struct qry_bucket *out);
-/** Order: by lower, then upper bound; under- and overflow first. */
+/** Compare by lower, then by upper bound; underflow and overflow come first. */
 int qry_bucket_cmp(const struct qry_bucket *a, const struct qry_bucket *b);
 
-/** May this histogram query be run? TS_EINVAL with OpenTSDB's text. */
+/** Check that a sub query for histograms is valid. TS_EINVAL with OpenTSDB's text. */
 int qry_histogram_check(const struct qry_sub *sub, struct ts_error *err);
 
-/* Buckets of a metric that are stored. */
+/* The stored buckets of a metric. */
 struct qry_buckets {
     struct qry_bucket *b;     /* ascending; in the arena */
     struct ts_slice *metrics; /* their internal metrics */
-    size_t n;                 /* how many */
+    size_t n;                 /* number of buckets */
 };
-/** All buckets of a metric. */
+/** Find all buckets of a metric. */
 void qry_buckets_find(struct sto_catalog *cat, struct ts_slice metric, struct ts_arena *arena,
                       struct qry_buckets *out);
 
-/** Percentile p of counts of buckets: the middle of the first bucket whose cumulative share is at least p percent; -1 for
- * p < 1 or p > 100; NaN if nothing is counted. Under- and overflow do not count. */
+/** Percentile p (in percent) of the counts of n buckets: the middle of the first bucket whose cumulative share is
+ * at least p percent; -1 for p < 1 or p > 100; NaN if all counts are 0. Ignores underflow and overflow. */
 double qry_histogram_percentile(const struct qry_bucket *b, const double *counts, size_t n, double p);
 
-/* A histogram query at work. */
+/* A running histogram query. */
 struct qry_histogram {
-    struct qry_plan visible;    /* series users see, and their groups */
-    struct qry_buckets buckets; /* of the metric */
+    struct qry_plan visible;    /* the visible series and their groups */
+    struct qry_buckets buckets; /* buckets of the metric */
     struct qry_sub_run *runs;   /* [buckets.n] sums of each bucket; owned */
-    size_t *first;              /* [buckets.n + 1] number of the first piece of each */
-    struct qry_budget *budget;  /* of the run; borrowed */
+    size_t *first;              /* [buckets.n + 1] first piece of each run */
+    struct qry_budget *budget;  /* limits of the run; borrowed */
 };
-/** Plan and read sub query s of a spec; memory of the arena, and what qry_histogram_close frees. Errors of qry_run. */
+/** Plan and read sub query s of a spec. The caller must call qry_histogram_close; the rest of the memory
+ * belongs to the arena. Errors as for qry_run. */
 int qry_histogram_read(struct sto_store *st, struct sto_snap *snap, struct ts_pool *pool,
                        const struct qry_spec *spec, size_t s, struct qry_budget *budget,
                        struct ts_arena *arena, struct qry_histogram *out, struct ts_error *err);
-/** Emit an output for each group and percentile, then bucket.
- *  Cost: for each group O(points of all buckets + times x buckets). */
+/** For each group emit one output per percentile, then one per bucket. Cost per group: O(points of all
+ * buckets + times x buckets). */
 int qry_histogram_answer(struct sto_store *st, const struct qry_histogram *h, qry_series_fn emit, void *arg,
                          struct ts_error *err);
-/** Idempotent. */
+/** Release the memory. Idempotent. */
 void qry_histogram_close(struct qry_histogram *h);
 
 #endif

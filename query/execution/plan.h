@@ -1,7 +1,7 @@
 /*
- * plan.h - a sub query with all names resolved: series, groups, what is read.
+ * plan.h - the plan of a sub query: names resolved, series selected and grouped, the range to read.
  *
- * Threads    made by one thread, constant afterwards (has_data: each piece writes its own series)
+ * Threads    one thread makes a plan; afterwards it is constant, except that each piece sets has_data of its own series
  * Source     protocols-and-queries 4.2, 4.3
  */
 #ifndef QUERY_EXECUTION_PLAN_H
@@ -12,77 +12,78 @@
 #include "query/limit.h"
 #include "query/query.h"
 
-#define QRY_WHOLE_HOURS_MAX (1 << 24) /* hours of a bitmap; longer scans read points */
+#define QRY_WHOLE_HOURS_MAX (1 << 24) /* most hours of the bitmap whole_hours; longer scans read points */
 
-/* Series that make one output. */
+/* The series of one output. */
 struct qry_group {
     const uint32_t *key;     /* value ids of the grouping keys */
     uint32_t n;              /* series */
-    const uint32_t *members; /* their positions, in scan order */
+    const uint32_t *members; /* positions of the series, in scan order */
 };
 
 struct qry_plan {
     const struct qry_spec *spec;
     const struct qry_sub *sub;
-    size_t index;                     /* of the sub query */
-    struct ts_arena *arena;           /* of everything here */
-    uint32_t metric;                  /* id */
-    size_t n;                         /* series */
+    size_t index;                     /* index of the sub query */
+    struct ts_arena *arena;           /* memory of the plan */
+    uint32_t metric;                  /* metric id */
+    size_t n;                         /* number of series */
     const struct sto_series **series; /* ascending by number */
-    uint8_t *has_data;                /* points were found in what is read */
-    uint32_t *rank;                   /* place in the order of names; NULL: as scanned */
-    uint32_t *group_of;               /* group of each series */
-    uint32_t *keys;                   /* grouping keys, ascending */
+    uint8_t *has_data;                /* [n] 1: points were found in the range */
+    uint32_t *rank;                   /* [n] position in the order of names; NULL: as scanned */
+    uint32_t *group_of;               /* [n] group of each series */
+    uint32_t *keys;                   /* ids of the grouping keys, ascending */
     size_t n_keys;
     struct qry_group *groups; /* in output order */
     size_t n_groups;
-    int64_t from_ms, to_ms; /* padded range, from <= t < to */
-    int64_t scan_from_ms,
-        scan_to_ms;       /* the same, cut to hours where data may be; empty: scan_to <= scan_from */
-    uint8_t *whole_hours; /* hours that summaries may answer; NULL: none */
-    struct qry_grid grid; /* if sub->downsample.on */
-    size_t chunk;         /* series a piece of work */
-    /* Pieces that follow the groups, so that few groups are open in each (NULL: runs of chunk positions): */
+    int64_t from_ms, to_ms;           /* padded range, from <= t < to */
+    int64_t scan_from_ms, scan_to_ms; /* the same, clipped to hours that may have data; empty: to <= from */
+    uint8_t *whole_hours;             /* hours that summaries may answer; NULL: none */
+    struct qry_grid grid;             /* if sub->downsample.on */
+    size_t chunk;                     /* series per piece of work */
+    /* Pieces that follow the groups, so that each piece has few open groups (NULL: pieces of chunk positions): */
     uint32_t *piece_at;    /* [n] positions, piece by piece, ascending in each */
     uint32_t *piece_first; /* [n_pieces + 1] where the positions of each piece begin */
     size_t n_pieces;
-    /* Internal series are read in place of others (rollup.h): */
-    const struct sto_series **shown; /* what users see of series[]; NULL: the same */
-    uint32_t shown_metric;           /* id of the metric users see */
+    /* For plans that read internal series in place of visible ones (rollup.h): */
+    const struct sto_series **shown; /* [n] visible series; NULL: the same as series */
+    uint32_t shown_metric;           /* id of the visible metric */
     const uint32_t *shown_pos;       /* [n] position of each series in the plan it was made from */
-    const uint32_t *shown_group;     /* [n_groups] and index of each group there, ascending */
-    bool by_tags;                    /* groups are tag cells of totals */
-    bool keep_spans;                 /* series are worked on after reading: not dense, rates come later */
+    const uint32_t *shown_group;     /* [n_groups] index of each group in that plan, ascending */
+    bool by_tags;                    /* totals: groups are combinations of tag values */
+    bool keep_spans; /* series are processed after reading: not dense, rates are computed later */
 };
-/** What users see of a series. */
+/** The visible series at a position. */
 static inline const struct sto_series *qry_plan_shown(const struct qry_plan *p, size_t pos)
 {
     return p->shown ? p->shown[pos] : p->series[pos];
 }
 
-/** Resolve names and select series; by_keys/n_by_keys: group by these tag keys (totals) instead of the
- * filters'. TS_ENOTFOUND with OpenTSDB's text; TS_ELIMIT, errors of qry_budget_look. */
+/** Resolve the names of a sub query, select its series and group them; totals pass by_keys, the tag keys to
+ * group by instead of those of the filters. TS_ENOTFOUND with OpenTSDB's text; TS_ELIMIT, errors of
+ * qry_budget_look. */
 int qry_plan_select(struct sto_store *st, const struct qry_spec *spec, size_t index,
                     const struct ts_slice *by_keys, size_t n_by_keys, struct qry_budget *budget,
                     struct ts_arena *arena, struct qry_plan *out, struct ts_error *err);
-/** The padded range, buckets, whole hours of a query that is not totals. */
+/** Compute the padded range, the buckets and the whole hours of a query without totals. Errors as for
+ * qry_grid_make. */
 int qry_plan_range(struct sto_snap *snap, struct qry_plan *p, struct ts_error *err);
-/** Cut from_ms..to_ms to the hours where data may be: sets scan_from_ms and scan_to_ms. */
+/** Clip from_ms..to_ms to the hours that may have data; sets scan_from_ms and scan_to_ms. */
 void qry_plan_clip(struct sto_snap *snap, struct qry_plan *p);
-/** Number of series in a piece of work, from their number and hours and the question alone, so that digits
- * never depend on threads or files. sums: most hours come as summaries. */
+/** Number of series per piece of work. It depends on the query and the number of series and hours alone, so
+ * that no digit of a result depends on threads or files. sums: most hours are read as summaries. */
 size_t qry_plan_chunk(size_t n_series, int64_t n_hours, bool sums);
-/** The plan of totals (totals.c): series, cells as groups, range, whole hours. For explain, so query_max_series refuses nothing;
- * memory of the arena. */
+/** Make the plan of totals (totals.c) for --explain, so query_max_series does not apply; memory of the
+ * arena. */
 int qry_totals_plan(struct sto_store *st, struct sto_snap *snap, const struct qry_spec *spec,
                     struct qry_limit *limit, struct ts_arena *arena, struct qry_plan *out,
                     struct ts_error *err);
-/** The scan of a plan. */
+/** Specification of the scan that a plan needs. */
 struct sto_scan_spec qry_plan_scan(const struct qry_plan *p);
-/** Refuse a plan that would read more of files than the limit allows; as qry_budget_scan. */
+/** Refuse a plan that would read more bytes of files than the limit allows; errors as for qry_budget_scan. */
 int qry_plan_afford(const struct qry_plan *p, struct sto_snap *snap, struct qry_budget *budget,
                     struct ts_error *err);
-/** Do series go straight into buckets of their groups? */
+/** Are series added to the buckets of their groups while they are read? */
 bool qry_plan_dense(const struct qry_plan *p);
 /** Number of pieces. */
 static inline size_t qry_plan_chunks(const struct qry_plan *p)
@@ -106,18 +107,18 @@ static inline size_t qry_plan_pos(const struct qry_plan *p, size_t first, size_t
 }
 /** Do all series of a group lie in one piece, the one that begins at first and has n series? */
 bool qry_plan_inner(const struct qry_plan *p, uint32_t group, size_t first, size_t n);
-/** Place of a series in the order of groups' members. */
+/** Rank of a series in the order of the members of its group. */
 static inline uint32_t qry_plan_rank(const struct qry_plan *p, size_t pos)
 {
     return p->rank ? p->rank[pos] : (uint32_t)pos;
 }
-/** Order of values of totals: bytes, then no value, then the others. */
+/** Compare tag values of totals: by bytes; then the series without a value, then the others. */
 static inline int qry_total_cmp_values(uint32_t a, struct ts_slice a_text, uint32_t b, struct ts_slice b_text)
 {
     int x = a == QRY_OTHERS ? 2 : a == QRY_NO_VALUE, y = b == QRY_OTHERS ? 2 : b == QRY_NO_VALUE;
     return x != y ? x - y : ts_slice_cmp(a_text, b_text);
 }
-/** Text of a value id of a tag cell, also of QRY_NO_VALUE and QRY_OTHERS; the catalog's. */
+/** Text of a value id, also of QRY_NO_VALUE and QRY_OTHERS; memory of the catalog. */
 struct ts_slice qry_plan_value_name(const struct sto_catalog *cat, uint32_t id);
 /** Value id of a key in a series; 0 if it has no such key. */
 uint32_t qry_series_value(const struct sto_series *s, uint32_t tagk);

@@ -9,8 +9,8 @@
 #include "query/query.h"
 #include "query/span.h"
 
-/** Rates of a span, in place: doubles, the first point gone. compat: OpenTSDB's first rate stays behind as a
- * phantom. */
+/** Replace the points of a span by their rates, as doubles; the first point has no rate and is removed. With
+ * compat, OpenTSDB's first rate is kept as a phantom (query/span.h). */
 void qry_rate_span(const struct qry_rate *r, bool compat, struct qry_span *s);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * rollup.h - stored rollups in queries: which interval answers a sub query, and average as sum by count.
+ * rollup.h - rollups in queries: selects the interval that answers a sub query, and computes averages from sums and counts.
  *
  * Threads    a configuration is constant; the rest belongs to one run
  * Source     protocols-and-queries 4.16; docs/QUERY.md "Rollups"
@@ -9,47 +9,47 @@
 
 #include "query/execution/run.h"
 
-#define QRY_ROLLUP_STEPS 16 /* most intervals of a configuration */
+#define QRY_ROLLUP_STEPS 16 /* most intervals in a configuration */
 
 /* One interval of rollups. */
 struct qry_rollup_step {
-    char text[16]; /* "1h", as in names of internal series */
+    char text[16]; /* "1h", as in names of internal metrics */
     int64_t ms;    /* its length */
 };
 struct qry_rollups {
-    bool on;                                        /* rollups are taken and used */
-    bool tag_raw;                                   /* rollups of raw data get the tag too */
+    bool on;                                        /* rollups are accepted and used */
+    bool tag_raw;                                   /* rollups of raw data get the tag tag_key too */
     bool block_derived;                             /* avg and dev are refused */
-    bool any;                                       /* every interval is taken: import of what export wrote */
+    bool any;                                       /* accept every interval: for the import of an export */
     struct qry_rollup_step steps[QRY_ROLLUP_STEPS]; /* ascending */
     size_t n_steps;                                 /* how many */
-    const char *tag_key;   /* of the tag that names the aggregator of a pre-aggregate */
+    const char *tag_key;   /* key of the tag that names the aggregator of a pre-aggregate */
     const char *raw_value; /* its value for raw data */
-    char **aggs;           /* owned: aggregators taken, ended by NULL; NULL = all */
+    char **aggs;           /* owned: accepted aggregators, terminated by NULL; NULL = all */
 };
 
-/* What answers a sub query. Zero = the points themselves. */
+/* The data that answer a sub query. All zero = the points themselves. */
 struct qry_rollup_use {
     bool internal;            /* spec names internal series */
     char spec[64];            /* "1h-sum" */
     char divisor[64];         /* average: "1h-count"; else "" */
-    const struct qry_agg *fn; /* downsample function for what is stored; only if internal */
+    const struct qry_agg *fn; /* downsample function for the rollups; only if internal */
 };
-/** What to read for a sub query at the attempt-th try: 1; 0 if there is none. The last one may be the points
- * themselves. Returns 1, 0,
- * or TS_EINVAL: dev over rollups. */
+/** Choose the data to read at the attempt-th try (from 0); the last choice may be the points themselves.
+ * Returns 1; 0 if there is no further choice; TS_EINVAL: dev over rollups. */
 int qry_rollup_choose(const struct qry_spec *spec, const struct qry_sub *sub, unsigned attempt,
                       struct qry_rollup_use *out, struct ts_error *err);
 
-/** Let a selected plan read the internal series of another metric in the place of its own; groups, labels and
- * TSUIDs stay those of the visible series. Series without an internal one are left out. Cost: a look-up a
- * series. */
+/** Change a selected plan so that it reads the series of an internal metric instead of its own; groups,
+ * labels and TSUIDs remain those of the visible series. Series without an internal one are left out. Cost:
+ * one look-up per series. */
 void qry_plan_rollup(struct sto_catalog *cat, struct qry_plan *p, struct ts_slice internal_metric);
 
-/** A selected plan reads rollups of a spec (use->spec or use->divisor). */
+/** Change a selected plan so that it reads the rollups of a spec (use->spec or use->divisor). */
 void qry_rollup_plan(struct sto_catalog *cat, const struct qry_rollup_use *use, const char *spec,
                      struct qry_plan *p);
-/** All pieces of both are read: sums become averages; points without a count go. Rates are made here. */
+/** After all pieces of both runs are read: divide sums by counts, drop points without a count, and compute
+ * rates. */
 void qry_rollup_divide(struct qry_sub_run *sums, const struct qry_sub_run *counts);
 
 #endif

@@ -38,11 +38,11 @@ static inline bool ts_slice_is(struct ts_slice a, const char *s)
 /** Byte order: <0, 0, >0; a prefix comes first. */
 int ts_slice_cmp(struct ts_slice a, struct ts_slice b);
 
-/** The longest front part of at most max_bytes that does not end inside a UTF-8 character. */
+/** The longest prefix of at most max_bytes that does not end inside a UTF-8 character. */
 struct ts_slice ts_utf8_cut(struct ts_slice s, size_t max_bytes);
 
-/* Growable bytes. Appending past max fails with TS_ELIMIT and sets `failed`, which stays: check once at the end. After
- * a failure every append is refused, so what is inside is always a front part of what was meant. */
+/* Growable bytes. Appending past max fails with TS_ELIMIT and sets `failed`, which stays: check once at the end.
+ * After a failure every append is refused, so the contents are always a prefix of the intended bytes. */
 struct ts_buf {
     char *p;     /* owned; NULL while empty */
     size_t n;    /* bytes used */
@@ -65,7 +65,7 @@ static inline void ts_buf_clear(struct ts_buf *b)
 /** Reserve n more bytes; returns where to write them (the caller then adds to b->n), NULL on TS_ELIMIT / no
  * memory. */
 char *ts_buf_reserve(struct ts_buf *b, size_t n);
-/** The same, counted in the budget even above its limit: for what is given back soon in any case. */
+/** The same, counted in the budget even above its limit: for memory that is given back soon in any case. */
 char *ts_buf_reserve_forced(struct ts_buf *b, size_t n);
 /** Append; 0, TS_ELIMIT (also after any earlier failure) or TS_ENOMEM. The bytes must not lie in b itself. */
 int ts_buf_append(struct ts_buf *b, const void *p, size_t n);
@@ -79,7 +79,7 @@ int ts_buf_char(struct ts_buf *b, char c);
 int ts_buf_printf(struct ts_buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /** The same for text percent-encoded: it may stand in a query string, a header, an attribute in quotes. */
 int ts_buf_uri(struct ts_buf *b, struct ts_slice text);
-/** What is in it, borrowed until the next change. */
+/** The contents, borrowed until the next change. */
 static inline struct ts_slice ts_buf_get(const struct ts_buf *b)
 {
     return (struct ts_slice){b->p, b->n};

@@ -34,19 +34,19 @@ struct ts_conf; /* values of one or more tables */
 struct ts_conf *ts_conf_new(const struct ts_conf_key *const *tables, unsigned n_tables);
 /** Free it with its values. NULL is harmless. */
 void ts_conf_free(struct ts_conf *c);
-/** Set one key from text; where ("file x line 3", "option --x", "environment") goes into the error. TS_EINVAL with what is allowed. TS_ENOTFOUND:
- *  no such key (text suggests the nearest name). */
+/** Set one key from text; where ("file x line 3", "option --x", "environment") goes into the error. TS_EINVAL with
+ * what is allowed. TS_ENOTFOUND: no such key (text suggests the nearest name). */
 int ts_conf_set(struct ts_conf *c, const char *name, struct ts_slice value, const char *where,
                 struct ts_error *err);
-/** Read a file of `key = value` lines (# comments; value may be quoted). Keys beginning "tsd." are OpenTSDB's: mapped when a row names
- *  them (Java properties escapes understood; seconds become ms where our key ends in _ms), a warning each otherwise. So is any key
- *  with a dot (hbase.*); unknown keys of ours are TS_EINVAL with file and line. */
+/** Read a file of `key = value` lines (# comments; value may be quoted). Keys beginning "tsd." are OpenTSDB's: mapped
+ * when a row names them (Java properties escapes understood; seconds become ms where our key ends in _ms), a warning
+ * each otherwise. So is any key with a dot (hbase.*); unknown keys of ours are TS_EINVAL with file and line. */
 int ts_conf_load_file(struct ts_conf *c, const char *path, struct ts_error *err);
-/** Take TSD_<NAME> variables. One that looks like a slip of a key's name: TS_EINVAL naming both; other TSD_ variables are left alone: the
- *  environment is everybody's. */
+/** Evaluate TSD_<NAME> variables. A variable that looks like a misspelt key is TS_EINVAL with both names;
+ * other TSD_ variables are ignored, since they may belong to other programs. */
 int ts_conf_load_env(struct ts_conf *c, struct ts_error *err);
-/** Keys of these tables (ended by NULL, borrowed for life) may stand in files and the environment too and are ignored there: one file
- *  serves several programs. */
+/** Keys of these tables (ended by NULL, borrowed for life) may occur in files and in the environment too and are
+ * ignored there, since several programs share one file. */
 void ts_conf_pass_over(struct ts_conf *c, const struct ts_conf_key *const *tables);
 /** Values; a wrong name or type is TS_BUG. */
 const char *ts_conf_str(const struct ts_conf *c, const char *name);

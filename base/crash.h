@@ -20,14 +20,14 @@
 
 /** Fatal signals: SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS; ended by 0. No thread may block them. */
 extern const int ts_crash_signals[];
-/** Print the line above for each fatal signal, then let the signal end the program as it would without us (a core file,
- * an exit status that names the signal). Signals that have a handler already keep it, as those of sanitizers.
+/** Print the line above for each fatal signal, then let the signal end the program as it does without the handler (a core file, an
+ * exit status that names the signal). Signals that already have a handler, such as those of sanitizers, keep it.
  *  @param program, version  for the line; copied, cut at 31 bytes each */
 void ts_crash_install(const char *program, const char *version);
 /** Give the calling thread an alternate stack for the handler. The memory is borrowed until ts_crash_stack_clear.
  *  @return false if the thread has one already, as under sanitizers; nothing changed then */
 bool ts_crash_stack_set(char *stack, size_t bytes);
-/** Take it back before the thread ends or the memory goes. */
+/** Remove the stack; call it before the thread ends or the memory is freed. */
 void ts_crash_stack_clear(void);
 
 #endif

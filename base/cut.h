@@ -1,5 +1,5 @@
 /*
- * cut.h - texts with separators, part by part.
+ * cut.h - splits texts at separators, part by part.
  *
  *   while (list.n)
  *       part = ts_slice_cut(&list, ',');
@@ -9,7 +9,8 @@
 
 #include "base/buf.h"
 
-/** The text before the next sep; *rest then begins behind that sep. Parts may be empty; what a last sep ends has none behind it. */
+/** Return the text before the next sep; *rest then begins after that sep. Parts may be empty; a sep at the
+ * end is not followed by an empty part. */
 static inline struct ts_slice ts_slice_cut(struct ts_slice *rest, char sep)
 {
     const char *end = rest->n ? (const char *)memchr(rest->p, sep, rest->n) : NULL;

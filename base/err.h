@@ -13,17 +13,17 @@
 
 enum ts_err {
     TS_OK = 0,
-    TS_ENOMEM = -1,      /* memory for a size that came from outside is not to be had */
+    TS_ENOMEM = -1,      /* no memory for a size that comes from outside */
     TS_EIO = -2,         /* an error of disk or network; saved errno has details */
     TS_ENOSPC = -3,      /* disk or quota full */
     TS_ECORRUPT = -4,    /* bytes read back are not what was written */
     TS_EVERSION = -5,    /* format of a newer or unknown version */
     TS_ENOTFOUND = -6,   /* the named thing does not exist (not logged as an error) */
     TS_EEXIST = -7,      /* the named thing exists already */
-    TS_EINVAL = -8,      /* argument makes no sense */
-    TS_EPARSE = -9,      /* text can't be read */
+    TS_EINVAL = -8,      /* an argument is invalid */
+    TS_EPARSE = -9,      /* a text cannot be parsed */
     TS_ELIMIT = -10,     /* a configured limit was hit; the text names the key */
-    TS_EBUSY = -11,      /* come again later: queue full, folder locked */
+    TS_EBUSY = -11,      /* try again later: queue full, folder locked */
     TS_ETIMEOUT = -12,   /* deadline passed */
     TS_ECANCELLED = -13, /* the client disconnected or cancelled the request */
     TS_EBACKEND = -14,   /* storage server answered with an error */
@@ -33,7 +33,7 @@ enum ts_err {
 
 #define TS_ERROR_TEXT_BYTES 240
 
-/* One error on its way to whoever handles it. Zero-initialise: struct ts_error err = {0}; */
+/* One error on its way to the code that handles it. Zero-initialise: struct ts_error err = {0}; */
 struct ts_error {
     int code;                       /* enum ts_err, 0 = none */
     int sys_errno;                  /* errno of the failed call, 0 = none */

@@ -1,9 +1,9 @@
 /*
  * fs.h - the file system as a struct of functions: the real one here, a faulty one in the tests.
  *
- * All of tsd's data files go through it. Paths are plain C strings. Every function answers 0 or a
- * negative code with a text naming the path (TS_ENOSPC for full disk and quota, TS_ENOTFOUND for a
- * missing file, TS_EMFILE when no descriptor is left, else TS_EIO); EINTR is retried inside; short reads and writes are completed inside.
+ * All of tsd's data files go through it. Paths are plain C strings. Every function answers 0 or a negative code with
+ * a text naming the path (TS_ENOSPC for full disk and quota, TS_ENOTFOUND for a missing file, TS_EMFILE when no
+ * descriptor is left, else TS_EIO); EINTR is retried inside; short reads and writes are completed inside.
  * Threads    functions may be called from any thread; one struct ts_file by one thread at a time except
  *            pread, which any number may call
  */
@@ -27,7 +27,7 @@ enum ts_open {
 struct ts_fs {
     int (*open)(const struct ts_fs *fs, const char *path, enum ts_open how, struct ts_file **out_file,
                 struct ts_error *err);
-    /* May report a write error that was held back; the file is closed in any case. NULL is harmless. */
+    /* May report a delayed write error; the file is closed in any case. NULL is harmless. */
     int (*close)(struct ts_file *file, struct ts_error *err);
     /* Write at the end; all of it or an error (then the end is unknown: truncate before continuing). */
     int (*append)(struct ts_file *file, const void *p, size_t n, struct ts_error *err);
@@ -48,17 +48,17 @@ struct ts_fs {
     /* Calls each(arg, name) for every entry but "." and ".."; order unspecified. each < 0 stops and is returned. */
     int (*list)(const struct ts_fs *fs, const char *path, int (*each)(void *arg, const char *name), void *arg,
                 struct ts_error *err);
-    /* Free bytes for us on the file system of path. */
+    /* Bytes of the file system of path that this process may still use. */
     int (*free_bytes)(const struct ts_fs *fs, const char *path, uint64_t *out_bytes, struct ts_error *err);
 };
 
 /** The real file system. Static; never freed. New files are 0640, new folders 0750, less the umask. */
 const struct ts_fs *ts_fs_real(void);
-/** For the calling thread: reads of the real file system that would wait for the disk fail with TS_EBUSY instead; what is in
- * the page cache is read. Off when a thread begins. For threads that must not block, while they try something that
- * another thread can do as well. */
+/** Set for the calling thread: reads of the real file system that would wait for the disk fail with TS_EBUSY;
+ * data in the page cache are read. Off when a thread starts. It is for threads that must not block and can
+ * leave the work to another thread. */
 void ts_fs_set_nowait(bool nowait);
-/** Is the calling thread one that must not block for now? */
+/** Has the calling thread set ts_fs_set_nowait? */
 bool ts_fs_is_nowait(void);
 /**
  * Begin to write a part of a file of the real file system to the disk. For files that need no sync: few pages are dirty then, and
@@ -71,14 +71,13 @@ bool ts_fs_is_nowait(void);
 void ts_fs_write_out(struct ts_file *file, uint64_t off, uint64_t n);
 /** Wait until the part is written that ts_fs_write_out began. Blocks: for the disk. */
 void ts_fs_await_written(struct ts_file *file, uint64_t off, uint64_t n);
-/** Take what is written of the part out of the page cache. For what is read late or never again. Does not wait: pages that are on their
- *  way to the disk stay, until the next call for them. */
+/** Drop the written pages of the part from the page cache: for data that are read late or never again. It
+ * does not wait: pages that are still being written stay in the cache until the next call for them. */
 void ts_fs_forget(struct ts_file *file, uint64_t off, uint64_t n);
 #define TS_FS_SPARE 48u /* descriptors kept aside */
 /** Keep descriptors aside: the real file system closes one of them, and tries again, when open(2) fails with EMFILE. A
  * process whose descriptors are used up could neither begin the next segment of its log nor write a file that frees
- * memory. Call it again from time to time: what was used comes back.
- *
+ * memory. Call it again from time to time: descriptors that were used are replaced.
  * @return how many there are now, TS_FS_SPARE at most
  *
  * Threads: any.   Cost: nothing while all are there. */
@@ -89,26 +88,29 @@ bool ts_fs_has_descriptors(size_t n);
  *  max_bytes, TS_ENOMEM. */
 int ts_fs_read_file(const struct ts_fs *fs, const char *path, size_t max_bytes, char **out_p, size_t *out_n,
                     struct ts_error *err);
-/** The same for a path that a person gave, which may be a pipe or a device, too (<(command), /dev/stdin): read to its end. Blocks: until
- *  the writer of a pipe ends. Memory: max_bytes while it reads and as long as the text is kept, so it is for small files. */
+/** The same for a path that a person gave, which may be a pipe or a device, too (<(command), /dev/stdin): read to its
+ * end. Blocks: until the writer of a pipe ends. Memory: max_bytes while it reads and as long as the text is kept, so
+ * it is for small files. */
 int ts_fs_read_any(const char *path, size_t max_bytes, char **out_p, size_t *out_n, struct ts_error *err);
 /** Write path.tmp (replacing what a crash left there), sync, rename to path, sync the folder: the file is old or new, never
  *  between. After an error it is either; path.tmp is removed if possible. */
 int ts_fs_write_atomic(const struct ts_fs *fs, const char *path, const void *p, size_t n,
                        struct ts_error *err);
 /**
- * TS_OPEN_APPEND of the real file system in a folder that belongs to somebody who is not trusted: a link in its place is not followed,
- * only a regular file is taken, and one that is made (*out_is_new) gets the folder's owner if we are root.
+ * TS_OPEN_APPEND of the real file system in a folder that belongs to somebody who is not trusted: a link in its place
+ * is not followed, only a regular file is taken, and one that is made (*out_is_new) gets the folder's owner if we are
+ * root.
  *
  * @return 0; as open; TS_EINVAL if it is something else than a file
  */
 int ts_fs_open_guarded(const char *path, struct ts_file **out_file, bool *out_is_new, struct ts_error *err);
-/** Lock the byte at off (62 bits; it need not be there) of a file that is open for appending, for the life of the open file; locks of whole files do not
- *  meet these. False: another open file has it. Where the file system has no such locks it is true. Threads: any.   Blocks: no. */
+/** Lock the byte at off (62 bits; it need not be there) of a file that is open for appending, for the life of the
+ * open file; locks of whole files do not meet these. False: another open file has it. Where the file system has no
+ * such locks it is true. Threads: any.   Blocks: no. */
 bool ts_fs_lock_byte(const struct ts_file *file, uint64_t off);
 /** Make a folder and those above it that are missing. Existing ones are fine. */
 int ts_fs_mkdirs(const struct ts_fs *fs, const char *path, struct ts_error *err);
-/** Is there such a file that may be opened? 1, 0 (TS_ENOTFOUND), < 0 any other error. Cost: an open and a close. */
+/** Does the file exist, and may it be opened? 1, 0 (TS_ENOTFOUND), < 0 any other error. Cost: an open and a close. */
 int ts_fs_exists(const struct ts_fs *fs, const char *path, struct ts_error *err);
 /** Sync the folder a path lies in: names that were made, renamed or removed in it are on disk. */
 int ts_fs_sync_folder_of(const struct ts_fs *fs, const char *path, struct ts_error *err);

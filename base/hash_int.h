@@ -1,5 +1,5 @@
 /*
- * hash_int.h - the ways to a CRC-32C one by one, so that tests can hold them against each other.
+ * hash_int.h - the implementations of CRC-32C, so that tests can compare them.
  *
  * Not here   the function everyone calls (hash.h)
  */

@@ -86,7 +86,7 @@ int ts_json_too_large(struct ts_error *err);
 int ts_json_no_memory(size_t n_bytes, struct ts_error *err);
 
 #define TS_JSON_UNKNOWN_BYTES 256
-/* Members of a document that nobody knows. */
+/* Unknown members of a document. */
 struct ts_json_unknown {
     char names
         [TS_JSON_UNKNOWN_BYTES]; /* "group, alias": each once, without characters that are no part of names, as many as fit; ended by a zero */
@@ -94,7 +94,7 @@ struct ts_json_unknown {
 };
 /**
  * Look for members of an object that its reader does not know. One that is nearly known is misspelt and refused; others are noted,
- * and null members ignored. Beyond 100 unknown ones of a document nothing is looked at.
+ * and null members ignored. After 100 unknown members of a document the function checks nothing.
  *
  * @param known    names of members with blanks between
  * @param unknown  of the whole document, zero at first

@@ -18,15 +18,15 @@
 
 struct ts_lines;
 
-/** Open a file; "-" is standard input. The text of an error names the file. TS_EINVAL: a folder, or a packing that is not read here. */
+/** Open a file; "-" is standard input. The text of an error names the file. TS_EINVAL: a folder, or an unsupported compression. */
 int ts_lines_open(const char *path, struct ts_lines **out_lines, struct ts_error *err);
 /** Close. NULL is harmless. */
 void ts_lines_close(struct ts_lines *l);
 /** Next lines, about a mebibyte; borrowed until the next call.
- *  @return 1; 0 at the end; TS_EIO; TS_ECORRUPT (packed data is damaged or cut; the lines before it were
- * given out); TS_ELIMIT (a line above TS_LINES_MAX_BYTES) */
+ *  @return 1; 0 at the end; TS_EIO; TS_ECORRUPT (compressed data are damaged or incomplete; the lines before were
+ *  returned); TS_ELIMIT (a line above TS_LINES_MAX_BYTES) */
 int ts_lines_next(struct ts_lines *l, struct ts_slice *out, struct ts_error *err);
-/** Bytes of the file read so far and in all (0: not known), packed ones where it is packed. */
+/** Bytes of the file read so far and in all (0: not known); of a compressed file, compressed bytes. */
 uint64_t ts_lines_done_bytes(const struct ts_lines *l);
 /** Size of the input on disk, 0 if it has none (a pipe). */
 uint64_t ts_lines_total_bytes(const struct ts_lines *l);

@@ -1,5 +1,5 @@
 /*
- * map64.h - a hash table from 64-bit numbers to 32-bit ones, within a budget of memory. Nothing is ever taken out.
+ * map64.h - a hash table from 64-bit numbers to 32-bit ones, with a limit of memory. Entries are never removed.
  *
  * Threads    one thread at a time
  */
@@ -19,7 +19,7 @@ struct ts_map64 {
     size_t max_bytes;  /* of both arrays; 0 = no limit */
     size_t used_bytes; /* now */
 };
-/** Empty; takes no memory yet. */
+/** Initialise an empty table; allocates nothing. */
 void ts_map64_init(struct ts_map64 *m, size_t max_bytes);
 /** Free it; usable again. */
 void ts_map64_release(struct ts_map64 *m);

@@ -13,7 +13,7 @@
 
 struct ts_budget;
 
-/** malloc, calloc, realloc, strdup that abort with a message when memory is gone. For sizes we choose. */
+/** malloc that ends the process with a message when memory is short: for sizes that the program chooses. */
 void *ts_xmalloc(size_t n_bytes) __attribute__((malloc, returns_nonnull));
 /** n items of n_bytes, zeroed; ends the process when memory is short or n * n_bytes overflows. */
 void *ts_xcalloc(size_t n, size_t n_bytes) __attribute__((malloc, returns_nonnull));
@@ -23,13 +23,13 @@ void *ts_xrealloc(void *p, size_t n_bytes) __attribute__((returns_nonnull));
 char *ts_xstrdup(const char *s) __attribute__((malloc, returns_nonnull));
 /** Copy of n bytes and a zero behind them; s may be NULL if n is 0. Ends the process when memory is short. */
 char *ts_xstrndup(const char *s, size_t n) __attribute__((malloc, returns_nonnull));
-/** The same for sizes that come from outside: NULL when memory is gone (or a test says so). */
+/** malloc for sizes that come from outside: NULL when memory is short or a test requests it. */
 void *ts_try_malloc(size_t n_bytes) __attribute__((malloc));
 /** n items of n_bytes, zeroed; NULL when memory is short or n * n_bytes overflows. */
 void *ts_try_calloc(size_t n, size_t n_bytes) __attribute__((malloc));
 /** realloc for sizes that come from outside: NULL when memory is short, p stays as it was. */
 void *ts_try_realloc(void *p, size_t n_bytes);
-/** 64-byte aligned block (cache lines); aborts when memory is gone; freed by ts_free. */
+/** 64-byte aligned block (cache lines), freed by ts_free; ends the process when memory is short. */
 void *ts_xaligned(size_t n_bytes) __attribute__((malloc, returns_nonnull));
 /** free; NULL is harmless. */
 void ts_free(void *p);
@@ -39,7 +39,7 @@ void ts_mem_fail_after(uint64_t n);
 /** ts_try_* calls until the one that answers NULL, itself counted; 0 = it did, or none is to. */
 uint64_t ts_mem_fail_left(void);
 
-/* A growing piece of memory given back at once. Blocks double from first_bytes up to 1 MiB; a larger request gets
+/* Memory of many allocations that is freed at once. Blocks double from first_bytes up to 1 MiB; a larger request gets
  * its own block. */
 struct ts_arena {
     struct ts_arena_block *head; /* newest block; private */

@@ -1,5 +1,5 @@
 /*
- * near.h - the name that was probably meant.
+ * near.h - finds the name that a user probably meant, for "did you mean".
  *
  * Threads    any
  */
@@ -16,17 +16,18 @@
 /* A search for the nearest of some names. */
 struct ts_near {
     struct ts_slice wanted;           /* what was written */
-    unsigned least;                   /* letters to change, of the best so far */
+    unsigned least;                   /* edit distance of the best name so far */
     char best[TS_NEAR_MAX_BYTES + 1]; /* that one, ended by a zero */
     size_t n;                         /* its bytes; 0: none is near */
 };
 /** Begin; wanted is borrowed until the last name was seen. */
 void ts_near_init(struct ts_near *near, struct ts_slice wanted);
-/** Look at a name. It is near if few letters are to be changed, added, dropped or swapped with their neighbour (case does not count), a third of them at most and
- * three at the most, or if the wanted one is a whole part of it between dots, slashes or such. The first of equally near ones stays.
- * Cost: product of the lengths. */
+/** Offer a name. It is near if at most three letters, and at most a third of them, must be changed, added,
+ * dropped or swapped with their neighbour (ignoring case), or if the wanted name is a whole part of it
+ * between dots, slashes or similar characters. Of equally near names the first one wins. Cost: O(product of
+ * the lengths). */
 void ts_near_see(struct ts_near *near, struct ts_slice name);
-/** Look at the names of a list with blanks between. True if the wanted one is among them; the rest of the list is not looked at then. */
+/** Offer the names of a list separated by blanks. Returns true as soon as one of them is the wanted name. */
 bool ts_near_list(struct ts_near *near, const char *list);
 /** Append "; did you mean NAME?" to the message in err if a name was near. err may be NULL. */
 void ts_near_hint(const struct ts_near *near, struct ts_error *err);

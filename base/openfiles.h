@@ -1,5 +1,5 @@
 /*
- * openfiles.h - how many descriptors this process may have.
+ * openfiles.h - the limit of open descriptors of the process.
  *
  * Threads    at the start, before others open files
  */

@@ -1,6 +1,6 @@
 /*
- * queue.h - messages between threads: many producers, one consumer, a byte cap, one wake-up per
- * transition from empty (eventfd).
+ * queue.h - a queue of messages between threads: many producers, one consumer, a limit in bytes, one wake-up (eventfd)
+ * whenever it becomes non-empty.
  *
  * Threads    push from any thread; pop by the owner only
  * Cost       push: one atomic add, one compare-exchange (+ one write(2) when it was empty); pop: amortised

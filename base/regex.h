@@ -20,7 +20,7 @@ struct ts_regex;
  * Compile.
  *
  * @param caseless   upper and lower case are the same
- * @param max_steps  of one match; TS_REGEX_STEPS where nothing speaks for less
+ * @param max_steps  limit of one match; TS_REGEX_STEPS unless there is a reason for less
  * @param out        [out] the caller's: ts_regex_free
  * @return 0; TS_EINVAL 'Failed to compile regular expression "(": WHY at 1'; TS_ENOMEM
  */

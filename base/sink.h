@@ -1,5 +1,5 @@
 /*
- * sink.h - where encoders write: a piece of memory that is handed on when it is full.
+ * sink.h - the output of encoders: a piece of memory that is passed on when it is full.
  *
  * Threads    one thread at a time
  * Invariant  after ts_sink_room(s, n) == 0 at least n bytes may be written at s->p

@@ -1,8 +1,8 @@
 /*
- * answer.h - what a line means that a daemon writes in answer to put lines.
+ * answer.h - interprets the lines that a daemon writes in response to put lines.
  *
- * A refused point is sent again unless the refusal says that the line itself is bad: words of a later daemon that are not known here
- * must not cost points.
+ * A refused point is sent again unless the refusal says that the line itself is bad: an error text of a later daemon
+ * that this version does not know must not lose points.
  *
  * Threads    pure
  * Not here   the answer to sync, which counts points (sink_conn.c)
@@ -13,12 +13,12 @@
 
 #include "base/buf.h"
 
-/* What becomes of a point. */
+/* What the daemon did with a point. */
 enum col_verdict {
-    COL_TAKEN,        /* no line came for it */
+    COL_TAKEN,        /* accepted: the daemon wrote no line for it */
     COL_NEVER,        /* the line is bad: counted and dropped */
-    COL_LATER_SERIES, /* its series is not taken at present, other points are */
-    COL_LATER,        /* the daemon takes nothing at present, or says what is not known here */
+    COL_LATER_SERIES, /* its series is refused at present; other points are accepted */
+    COL_LATER,        /* the daemon accepts nothing at present, or its text is unknown */
 };
 
 /** Verdict of one line of an answer, without its end. */

@@ -1,12 +1,13 @@
 /*
- * collector.h - what a collector is: a row with its metrics and three functions.
+ * collector.h - the interface of a collector: a row with its metrics and functions.
  *
- * Adding one: a file collectors/<name>.c that defines `const struct col_collector col_<name>`, a row in table.c, a row a metric in
- * docs/COLLECTORS.md (a test compares), a unit test on saved texts. What reads /proc keeps the parser apart from the reading: the
- * parser takes text.
+ * Adding one: a file collectors/<name>.c that defines `const struct col_collector col_<name>`, a row in table.c, a
+ * row per metric in docs/COLLECTORS.md (a test compares them), and a unit test with saved texts. A collector that
+ * reads /proc has a separate parser, which takes the text.
  *
- * Threads    each running collector has a thread of its own, which calls its functions one after the other; a slow one delays nobody
- * Not here   when it runs (sched.h), what becomes of its points (emit.h), which there are (table.c)
+ * Threads    each running collector has a thread of its own, which calls its functions one after the other; a slow
+ *            collector does not delay the others
+ * Not here   when it runs (sched.h), its points (emit.h), the list of collectors (table.c)
  */
 #ifndef COLLECTORS_CORE_COLLECTOR_H
 #define COLLECTORS_CORE_COLLECTOR_H
@@ -18,7 +19,7 @@
 
 #include <stdbool.h>
 
-/* How values of a metric move. */
+/* Kind of a metric. */
 enum col_kind {
     COL_COUNTER, /* only grows, and is reset by a restart: query its rate */
     COL_GAUGE,   /* goes up and down */
@@ -35,7 +36,7 @@ struct col_metric {
 
 struct col_run;
 
-/* What a collector may use. */
+/* The environment of a collector. */
 struct col_ctx {
     const struct ts_conf *conf; /* holds col_conf_keys (keys.h) */
     const char *root; /* in front of every /proc and /sys path: "" or a folder of a test; see source.h */
@@ -50,29 +51,28 @@ struct col_collector {
     const char *help;                 /* one sentence */
     const struct col_metric *metrics; /* ended by name == NULL */
     unsigned interval_s;              /* between two reads unless the key collect_interval_s says otherwise */
-    bool own_interval; /* interval_s is its own matter: collect_interval_s does not change it */
-    bool rates;        /* some values are differences of two reads: --once reads twice */
-    bool every_value;  /* repeated values are never left out: totals are made of them */
-    bool by_request;   /* runs only if named in collect_only or switched on by keys of its own (wanted) */
+    bool own_interval;                /* collect_interval_s does not change interval_s */
+    bool rates;                       /* some values are differences of two reads: --once reads twice */
+    bool every_value;                 /* repeated values are never left out, since totals add them up */
+    bool by_request; /* runs only if named in collect_only or switched on by keys of its own (wanted) */
 
     /** With by_request: do its own configuration keys enable it? NULL = no. */
     bool (*wanted)(const struct ts_conf *conf);
-    /** Make what it needs (*out_state may stay NULL). TS_EINVAL: a wrong key, which ends the start.
+    /** Create its state (*out_state may stay NULL). TS_EINVAL: a wrong key, which ends the start.
      * TS_ENOTFOUND: nothing to measure on this
      *  host at present; the log says so once, and it is called again every minute. Other errors likewise, as
      *  a warning. NULL = nothing to
      *  make. ctx is borrowed until release. */
     int (*init)(const struct col_ctx *ctx, void **out_state, struct ts_error *err);
-    /** Emit what holds now. An error is logged (limited) and counted; what was emitted before it counts; the
-     * next turn comes as
-     *  usual. The time of points is set already (emit.h). */
+    /** Emit the present values. An error is logged (rate-limited) and counted; points emitted before it are kept, and
+     * the next turn comes as usual. The time of the points is set already (emit.h). */
     int (*read)(void *state, struct col_emit *emit, struct ts_error *err);
     /** For collectors that wait by themselves (followed files, programs): returns when stop_fd becomes
      * readable (poll it), or with an
      *  error; after an error it is called again with back-off. Points go out with each col_emit_end. */
     int (*run)(void *state, struct col_emit *emit, int stop_fd, struct ts_error *err);
-    /** What --once does instead of read: emit what there is now, and come back. NULL = read; a collector that
-     * has only run is ignored. */
+    /** Called by --once instead of read: emit the present values and return. NULL = read; --once ignores a collector
+     * that has only run. */
     int (*once)(void *state, struct col_emit *emit, struct ts_error *err);
     /** Undo init; NULL = nothing to undo. */
     void (*release)(void *state);

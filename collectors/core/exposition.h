@@ -1,11 +1,11 @@
 /*
- * exposition.h - the text formats of Prometheus: 0.0.4 and OpenMetrics.
+ * exposition.h - reads the text formats of Prometheus: 0.0.4 and OpenMetrics.
  *
  *   name{label="value",label="value"} 12.5 [time] [# exemplar]
  *
- * A sample is a point: labels become tags, characters that names may not hold become '_'. Histograms and summaries are samples too:
- * name_bucket with the tag le, name with the tag quantile, name_sum, name_count. Times in the text are not used: points have the time of
- * the turn. NaN and infinities are left out.
+ * A sample is a point: labels become tags, characters that names may not hold become '_'. Histograms and summaries
+ * are samples too: name_bucket with the tag le, name with the tag quantile, name_sum, name_count. Times in the text
+ * are not used: points have the time of the turn. NaN and infinities are left out.
  *
  * Threads    pure, but for the emit
  * Source     prometheus.io/docs/instrumenting/exposition_formats; openmetrics.io
@@ -21,7 +21,7 @@
 
 #define COL_EXPOSITION_LABELS 24u /* of one sample; one with more is left out */
 
-/* How to read a text, and what came of it. */
+/* How to read a text, and the counts of the result. */
 struct col_exposition {
     struct col_emit *emit;      /* gets points */
     const struct col_tag *tags; /* of every point; a label of the same name wins, see exported. Borrowed */
@@ -34,7 +34,7 @@ struct col_exposition {
     uint64_t n_left_out;  /* [out] samples beyond max_samples, and values that are no numbers */
 };
 
-/** Read a text. Lines that are wrong are counted and cost the others nothing. */
+/** Read a text and emit its samples. Malformed lines are counted and do not affect the others. */
 void col_exposition_read(struct col_exposition *x, struct ts_slice text);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * fetch.h - one page over plain HTTP, bounded in time and size.
+ * fetch.h - fetches one page over plain HTTP, with limits of time and size.
  *
- * A request is HTTP/1.0, so that no answer comes in chunks. There is no TLS: for https name a local proxy.
+ * Requests are HTTP/1.0, so that no response is chunked. There is no TLS; for https, configure a local proxy.
  *
  * Threads    any; nothing is shared
  * Source     RFC 1945
@@ -14,7 +14,7 @@
 
 #include <stdint.h>
 
-/* An address taken apart; texts are cut to fit. */
+/* The parts of a URL; texts are truncated to fit. */
 struct col_url {
     char host[256];  /* without brackets */
     char port[8];    /* "80" if none is given */
@@ -22,10 +22,10 @@ struct col_url {
     char path[1024]; /* with its query; begins with '/' */
 };
 
-/** Take "http://HOST[:PORT][/PATH]" apart; without a path it is default_path. TS_EINVAL says what is wrong. */
+/** Parse "http://HOST[:PORT][/PATH]"; without a path, default_path is used. TS_EINVAL says what is wrong. */
 int col_url_parse(struct ts_slice text, const char *default_path, struct col_url *out, struct ts_error *err);
-/** Fetch the page into body (cleared first), all within timeout_ms. TS_EIO: nobody there, another status than 200; TS_ETIMEOUT; TS_ELIMIT: more
- *  than the maximum of body; TS_EPARSE: no HTTP. */
+/** Fetch the page into body (cleared first), all within timeout_ms. TS_EIO: no connection, or a status other than
+ * 200; TS_ETIMEOUT; TS_ELIMIT: more than the maximum of body; TS_EPARSE: no HTTP. */
 int col_fetch(const struct col_url *url, int64_t timeout_ms, struct ts_buf *body, struct ts_error *err);
 
 #endif

@@ -1,12 +1,12 @@
 /*
- * programs_child.h - one run of a program: started in a process group of its own, read, stopped whole.
+ * programs_child.h - one run of a program in a process group of its own: start, read its output, stop the whole group.
  *
  *   start > runs > (stopping: SIGTERM to the group, SIGKILL after the grace) > first process ended, group
  *   killed > over
  *
- * The first process is waited for only after its group was killed, so that the group's number can't belong to
- * somebody else. What is left of the group when the first process ends by itself gets SIGTERM, and SIGKILL
- * when the grace is over or nobody holds the pipes.
+ * The first process is waited for only after its group was killed, so that the id of the group cannot be reused. What
+ * is left of the group when the first process ends by itself gets SIGTERM, and SIGKILL when the grace is over or no
+ * process holds the pipes any more.
  *
  * Threads    one at a time
  * Not here   when to start and to stop (programs.c), lines (programs_line.h)
@@ -49,8 +49,8 @@ struct col_child_opts {
     char *const *env; /* environment, ended by NULL */
 };
 
-/** Start it: nothing on standard input, folder /, no signal blocked or ignored, no descriptor of ours. child is COL_CHILD_NONE and is
- *  filled. TS_EIO with what the kernel said (not executable, no memory). */
+/** Start it: nothing on standard input, folder /, no signal blocked or ignored, no inherited descriptor. child is
+ * COL_CHILD_NONE and is filled. TS_EIO with what the kernel said (not executable, no memory). */
 int col_child_start(struct col_child *child, const struct col_child_opts *opts, struct ts_error *err);
 /** Stop the whole group: SIGTERM now, SIGKILL after grace_ms. Further calls have no effect. */
 void col_child_stop(struct col_child *child, int64_t grace_ms);

@@ -1,8 +1,8 @@
 /*
  * repeat.h - leaves out repeated values for a while, as tcollector does, so that graphs keep their slope.
  *
- * A value equal to the last one sent is kept back until repeat_interval_s have passed since then. When it changes, the last one kept
- * back goes out first and the new one after it. Points that are not newer than the last one sent pass untouched.
+ * A value equal to the last one sent is withheld until repeat_interval_s have passed since then. When the value changes, the last
+ * withheld point is sent first and the new one after it. Points that are not newer than the last one sent are passed on unchanged.
  *
  * Threads    one at a time
  * Source     storage-and-tools 5.3

@@ -1,8 +1,9 @@
 /*
  * sched.h - runs collectors, each in a thread of its own: a slow one never delays the others.
  *
- * A collector with an interval of n seconds runs when the clock shows a multiple of n, so that series of all hosts have common times;
- * collectors of one second begin some ms after each other. A turn that comes while the last one still runs is left out and counted.
+ * A collector with an interval of n seconds runs when the clock shows a multiple of n, so that series of all hosts
+ * have common times; collectors of one second start some ms apart. A turn is skipped and counted if the previous one
+ * is still running.
  *
  * Threads    start and stop from one thread; figures from any
  * Not here   what is measured (collector.h)
@@ -16,7 +17,7 @@
 
 #include <stdint.h>
 
-/* What runs. */
+/* What to run. */
 struct col_sched_opts {
     const struct col_collector *const *collectors; /* ended by NULL; borrowed */
     struct col_ctx ctx;                            /* given to each */
@@ -25,7 +26,7 @@ struct col_sched_opts {
     int64_t look_ms; /* between two looks for a source that was not there; 0 = 60 s */
 };
 
-/* Figures of one collector. */
+/* Statistics of one collector. */
 struct col_sched_stats {
     const char *name;    /* of the collector */
     bool ready;          /* there is something to measure */
@@ -38,8 +39,8 @@ struct col_sched_stats {
 };
 
 struct col_sched;
-/** Initialise the collectors and start their threads; those with nothing to measure look again now and then. TS_ENOTFOUND if none has anything
- *  to measure, TS_EINVAL: a wrong key. */
+/** Initialise the collectors and start their threads; those with nothing to measure look again now and then.
+ * TS_ENOTFOUND if none has anything to measure, TS_EINVAL: a wrong key. */
 int col_sched_start(const struct col_sched_opts *opts, struct col_sched **out, struct ts_error *err);
 /** Stop all threads and wait at most wait_ms for them. Returns the number of threads that did not end (stuck
  * in a dead file

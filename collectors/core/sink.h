@@ -1,16 +1,19 @@
 /*
- * sink.h - sends what the spool holds to a daemon: blocks of put lines, each followed by `sync`, cut from the spool when it is answered.
+ * sink.h - sends what the spool holds to a daemon: blocks of put lines, each followed by `sync`, cut from the spool
+ * when it is answered.
  *
- * A point is taken, or never taken (its line is bad: counted and dropped), or taken later. When the daemon takes nothing at present, or
- * says what is not known here, the block is sent again after a pause. When it takes some points and refuses others only at present (new
- * series above its max_series), these go into a spool of their own, so that they hold up nothing, and are sent again from there.
+ * A point is accepted, refused for good (its line is bad; it is counted and dropped), or refused at present. When the
+ * daemon accepts nothing at present, or its text is unknown, the block is sent again after a pause. When it refuses
+ * only some points at present (new series above its max_series), these go into a spool of their own, so that they do
+ * not delay others, and are sent again from there.
  *
- * Values of one series and time are delivered in the order in which they came, over crashes too: newer ones queue up behind an older one that
- * was put aside. Counts that grow, such as those of web logs, never fall back so.
+ * Values of one series and time are delivered in the order in which they came, also after
+ * a crash: newer values queue behind an older one that waits in that spool. So growing counts, as of web logs, never decrease.
  *
- * Addresses are tried in the order given; one that fails is left for the next. When all have failed it waits: 1 s, then twice as long
- * up to collect_retry_max_s, each time multiplied by a random factor between 0.5 and 1.5, so that a thousand hosts do not come back at
- * once. A daemon that does not know `sync` (OpenTSDB) answers "unknown command"; since it answers in order that counts too, and is logged.
+ * Addresses are tried in the order given; after a failure the next one is tried. When all have failed, the sink
+ * waits: 1 s, then twice as long up to collect_retry_max_s, each time multiplied by a random factor between 0.5 and
+ * 1.5, so that a thousand hosts do not come back at once. A daemon that does not know `sync` (OpenTSDB) answers
+ * "unknown command"; since it answers in order, that is an acknowledgement too; it is logged.
  *
  * Threads    one of its own
  * Not here   what is sent (spool.h)
@@ -39,7 +42,7 @@ struct col_sink_opts {
     size_t block_bytes;   /* lines between two syncs; 0 = 256 KiB */
 };
 
-/* What it has done. */
+/* Statistics. */
 struct col_sink_stats {
     uint64_t n_sent;    /* points acknowledged */
     uint64_t n_refused; /* points the daemon never takes (bad names ...): they are not sent again */
@@ -58,7 +61,8 @@ struct col_sink;
 int col_servers_check(const char *servers, struct ts_error *err);
 /** Start the thread. */
 struct col_sink *col_sink_start(const struct col_sink_opts *opts);
-/** Deliver what waits for at most wait_ms more, then end the thread; figures can still be requested. True = both spools were empty. */
+/** Deliver what waits for at most wait_ms more, then end the thread; figures can still be requested. True = both
+ * spools were empty. */
 bool col_sink_end(struct col_sink *s, int64_t wait_ms);
 /** End as above and free. NULL is harmless (true). */
 bool col_sink_stop(struct col_sink *s, int64_t wait_ms);

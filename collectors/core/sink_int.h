@@ -44,7 +44,7 @@ struct col_sink__conn {
                                            * yet */
 };
 
-/* What the daemon said to a block. */
+/* The daemon's response to a block. */
 struct col_sink__answer {
     uint64_t n_taken; /* points it took */
     uint64_t n_never; /* lines it refuses for good */
@@ -58,12 +58,13 @@ int col_sink__open(struct col_sink__conn *c, const struct col_sink__addr *a, int
 /** Close; idempotent. */
 void col_sink__close(struct col_sink__conn *c);
 /** Send a block of n_lines lines that ends with sync and wait for the answer, all of it within timeout_ms.
- *  @return 0; TS_EIO, TS_ETIMEOUT: the connection is of no use any more; TS_EBACKEND: the daemon takes no points at present. Close it. */
+ *  @return 0; TS_EIO, TS_ETIMEOUT: the connection is of no use any more; TS_EBACKEND: the daemon takes no points at
+ *  present. Close it. */
 int col_sink__exchange(struct col_sink__conn *c, struct ts_slice block, uint32_t n_lines, int64_t timeout_ms,
                        struct col_sink__answer *out, struct ts_error *err);
-/** Find out what becomes of each line: send them with a command between them whose answer is known, then sync. Afterwards verdicts holds
- *  an enum col_verdict a line, as a byte. What was taken is on disk. For a tsd only: OpenTSDB reports late. Returns as above, but no TS_EBACKEND for
- *  a refused line. */
+/** Find out which lines the daemon accepts: send them with a command between them whose response is known, then sync.
+ * Afterwards verdicts holds an enum col_verdict a line, as a byte. What was taken is on disk. For a tsd only:
+ * OpenTSDB reports late. Returns as above, but no TS_EBACKEND for a refused line. */
 int col_sink__sort(struct col_sink__conn *c, struct ts_slice lines, uint32_t n_lines, int64_t timeout_ms,
                    struct ts_buf *verdicts, struct col_sink__answer *out, struct ts_error *err);
 

@@ -1,18 +1,17 @@
 /*
- * spool.h - points on their way: every batch is written to a file before it is sent, and removed when the
- * daemon has it.
+ * spool.h - stores points until they are delivered: every batch is written to a file before it is sent, and removed when the daemon
+ * has acknowledged it.
  *
  * A folder of segments `NUMBER.seg`: batches of put lines, each with a checksum (spool_record.h), appended
  * with write(2). A segment is closed when it has a sixteenth of the limit, unlinked when all of it was
- * acknowledged; the open one is cut to nothing then. When the folder would grow above its limit, the oldest
- * segment is dropped whole and counted; what came last stays. What a crash leaves behind is sent again from
- * the first segment on; a point that is put twice is one point. A folder that is removed while it is in use
- * is made again.
+ * acknowledged; the open one is cut to nothing then. When the folder would grow above its limit, the whole oldest
+ * segment is dropped and counted; the newest points stay. After a crash everything is sent again from the first segment on; a point
+ * that is put twice is one point. A folder that is removed while it is in use is created again.
  *
  *   col_emit_end > append > [ seg seg seg seg ] > read > sink > "ok N" > ack
  *                                ^ acknowledged up to here
  *
- * If the disk takes nothing, batches are kept in memory (a small bound of their own) in the same order.
+ * While writes to the disk fail, batches are kept in memory, within a small limit, in the same order.
  *
  * Threads    append from any thread; read and ack from one thread
  * Not here   sending (sink.h)
@@ -37,13 +36,13 @@ struct col_spool_opts {
     uint64_t fallback_bytes; /* batches in memory while the disk takes nothing; 0 = 4 MiB */
 };
 
-/* What it holds and has seen. */
+/* Statistics. */
 struct col_spool_stats {
     uint64_t n_points;           /* waiting */
     uint64_t n_bytes;            /* of their batches */
     uint64_t n_taken;            /* points appended so far, those found at the start included */
     uint64_t n_acked;            /* points acknowledged so far */
-    uint64_t n_dropped_points;   /* lost because it was full, or could not be read any more */
+    uint64_t n_dropped_points;   /* points lost because it was full or a segment was unreadable */
     uint64_t n_dropped_segments; /* segments dropped because it was full */
     uint64_t n_damaged;          /* lines of batches whose checksum was wrong, left out */
 };
@@ -60,16 +59,19 @@ struct col_spool;
 int col_spool_open(const struct col_spool_opts *opts, struct col_spool **out, struct ts_error *err);
 /** Close; lines that wait stay in the folder. NULL is harmless. */
 void col_spool_close(struct col_spool *s);
-/** Append a batch of whole lines (each ends with LF). TS_ELIMIT: larger than the whole spool, dropped and counted. Other errors: the disk
- *  refused and the memory for that case is full; dropped and counted. With durable all that was appended so far is on disk on return. */
+/** Append a batch of whole lines (each ends with LF). TS_ELIMIT: larger than the whole spool, dropped and counted.
+ * Other errors: the disk refused and the memory for that case is full; dropped and counted. With durable all that was
+ * appended so far is on disk on return. */
 int col_spool_append(struct col_spool *s, struct ts_slice lines, uint32_t n_points, bool durable,
                      struct ts_error *err);
-/** Copy the lines of the batches that come next after the acknowledged place to out: at least one, at most max_bytes if there are more.
+/** Copy the lines of the batches that come next after the acknowledged place to out: at least one, at most max_bytes
+ * if there are more.
  *  @return 1 = lines; 0 = nothing waits; TS_EIO, TS_ECORRUPT: a segment was lost, logged and counted; continue */
 int col_spool_read(struct col_spool *s, size_t max_bytes, struct ts_buf *out, struct col_spool_pos *out_pos,
                    struct ts_error *err);
-/** Call take with the lines of all batches that wait, in order, some batches at a time. Nothing is acknowledged; what can't be read is left out. The
- *  reading thread only. Others wait for the whole of it: it costs the reading of all that waits. */
+/** Call take with the lines of all batches that wait, in order, some batches at a time. Nothing is acknowledged; what
+ * can't be read is left out. The reading thread only. Others wait for the whole of it: it costs the reading of all
+ * that waits. */
 void col_spool_each(struct col_spool *s, void (*take)(void *arg, struct ts_slice lines), void *arg);
 /** Everything up to pos has arrived: remove it. A position in a segment that was dropped meanwhile is
  * ignored. */

@@ -1,7 +1,7 @@
 /*
- * targets.h - pages named in a key, "[NAME=]http://HOST[:PORT][/PATH]; ...", fetched turn by turn.
+ * targets.h - the pages that a configuration key names, "[NAME=]http://HOST[:PORT][/PATH]; ...", each fetched once per turn.
  *
- * A page that can't be fetched is left alone for longer and longer, up to 16 turns, so that it costs the others nothing.
+ * After each failure a page is skipped for more turns, up to 16, so that it does not delay the others.
  *
  * Threads    the collector's own
  * Not here   HTTP (fetch.h)
@@ -36,8 +36,8 @@ int col_targets_parse(struct col_targets *l, const char *key, const char *text, 
                       struct ts_error *err);
 /** Free them. Idempotent. */
 void col_targets_release(struct col_targets *l);
-/** Take a turn: fetch the page into body unless it is left alone. True = it is there. A failure is logged when it is the first, and when it is
- *  over. */
+/** Take a turn: fetch the page into body unless it is left alone. True = it is there. A failure is logged when it is
+ * the first, and when it is over. */
 bool col_target_turn(struct col_target *t, int64_t timeout_ms, struct ts_buf *body,
                      struct ts_log_limit *limit);
 /** TS_EIO if pages could not be fetched in their last turn: how many, and why the first one could not. */

@@ -1,10 +1,11 @@
 /*
  * waiting.h - which points wait in a spool: how many values of each series and time.
  *
- * Values that were put aside must not arrive behind newer ones of the same series and time, which they would overwrite. So the newer ones
- * queue up behind the older ones, and of several that wait only the last one needs to be sent.
+ * Values that wait in the spool must not arrive after newer ones of the same series and time, which they would overwrite. So newer
+ * values queue behind older ones, and only the last of several waiting values needs to be sent.
  *
- * A point is known by a 64-bit hash of its line without the value. An entry takes 16 bytes in a table that is at most half full.
+ * A point is identified by a 64-bit hash of its line without the value. An entry takes 16 bytes in a table that is at
+ * most half full.
  *
  * Threads    one thread at a time
  * Not here   the lines themselves (spool.h), when they are sent (sink.c)
@@ -44,8 +45,9 @@ void col_waiting_add(struct col_waiting *w, struct ts_slice lines);
 void col_waiting_remove(struct col_waiting *w, struct ts_slice lines);
 /** Values of the point of this line that wait. */
 uint64_t col_waiting_count(const struct col_waiting *w, struct ts_slice line);
-/** Split lines by whether more than `more_than` values of their point wait: those go to `yes`, the others to `no`. With remove each line that goes
- *  to `yes` waits no longer. Both outputs are cleared first; they keep the order of the lines. */
+/** Split lines by whether more than `more_than` values of their point wait: those go to `yes`, the others to `no`.
+ * With remove each line that goes to `yes` waits no longer. Both outputs are cleared first; they keep the order of
+ * the lines. */
 void col_waiting_split(struct col_waiting *w, struct ts_slice lines, uint64_t more_than, bool remove,
                        struct col_lines *yes, struct col_lines *no);
 

@@ -1,5 +1,5 @@
 /*
- * clock.h - points from what the kernel says of its clock, for the test.
+ * clock.h - makes points from the kernel's clock state; separate from the system call, for the test.
  *
  * Threads    pure, but for the emit
  */

@@ -1,7 +1,7 @@
 /*
- * parse.h - what each host collector makes of the texts it reads; apart from the reading, so that tests give saved texts.
+ * parse.h - the parsers of the host collectors; separate from reading the files, so that tests can pass saved texts.
  *
- * A parser takes what it knows and passes over the rest: kernels add columns, containers leave files out. None fails.
+ * A parser evaluates what it knows and ignores the rest: kernels add columns, containers lack files. A parser never fails.
  *
  * Threads    pure functions, but for the emit
  * Not here   rows and reading (each collector's file)

@@ -10,7 +10,7 @@
 
 /* What a text of /proc/<pid>/stat says. */
 struct col_proc_stat {
-    uint64_t pid, start;     /* together: never two processes */
+    uint64_t pid, start;     /* together they identify a process */
     struct ts_slice command; /* its name, any bytes; borrowed from the text */
     char state;              /* its letter */
     uint64_t jiffies;        /* of processor time, user and system */

@@ -19,7 +19,7 @@ struct qry_reader {
     uint64_t n_rows_all, n_points_all; /* since the opening */
 };
 /** Open a reader of the points with from <= t < to. whole_hours has the hours whose summary is sufficient
- * (NULL: none); with needs_sum a summary without a sum is not. Close it also after an error. */
+ * (NULL: none); with needs_sum a summary without a sum is not. Errors as for sto_scan. */
 int qry_reader_open(struct qry_reader *r, struct sto_snap *snap, struct qry_budget *budget, uint32_t metric,
                     const struct sto_series *const *series, size_t n, int64_t from_ms, int64_t to_ms,
                     const uint8_t *whole_hours, bool needs_sum, struct ts_error *err);

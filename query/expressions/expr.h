@@ -1,16 +1,16 @@
 /*
- * expr.h - the language of formulas over series: "a / (a + b) * 100". Text becomes a program once; the
- * program runs over arrays, one value a row.
+ * expr.h - the expression language of formulas over series: "a / (a + b) * 100". A formula is parsed once to a program, which runs
+ * over arrays with one value per row.
  *
  *   a + b - c * d / e % f    == != < <= > >=    && || !    x ? y : z    ( )    1  2.5  1e6  true  false
  *   words: eq ne lt le gt ge and or not div mod
  *
- * All values are doubles; true is 1.0, false 0.0. Division and remainder by zero give 0.0. NaN goes through
- * arithmetic. A comparison or condition of NaN is NaN; with compat it is what JEXL makes of it: NaN is less
- * than every number, equal to itself, and false.
+ * All values are doubles; true is 1.0, false 0.0. Division and remainder by zero give 0.0. Arithmetic propagates NaN.
+ * A comparison or condition of NaN is NaN; with compat it is what JEXL makes of it: NaN is less than every number,
+ * equal to itself, and false.
  *
- * Threads    a program is constant once parsed; a machine belongs to one thread
- * Not here   whose values the variables are (exprrun.c)
+ * Threads    a parsed program is constant; each run belongs to one thread
+ * Not here   the series of the variables (exprrun.c)
  * Source     protocols-and-queries 8.2 "Expression language"; Apache JEXL 2.1 (precedence, kinds of literals)
  */
 #ifndef QUERY_EXPRESSIONS_EXPR_H
@@ -28,18 +28,18 @@ struct qry_expr_op; /* exprint.h: one step */
 
 /* A program. Memory lives in the arena given to the parser. */
 struct qry_expr {
-    struct ts_slice *vars;         /* names in the order of their first use, each once */
+    struct ts_slice *vars;         /* distinct names in the order of their first use */
     size_t n_vars;                 /* how many */
-    const struct qry_expr_op *ops; /* steps in the order of work: operands before operators */
+    const struct qry_expr_op *ops; /* steps in the order of execution: operands before operators */
     size_t n_ops;                  /* how many */
-    const struct qry_expr_op *bad; /* compat: a program that is not 0 where the result is a plain constant, */
-    size_t n_bad;                  /* which JEXL hands on as no double; none: 0 */
-    size_t n_stack;                /* values alive at once, at most */
-    bool compat;                   /* OpenTSDB's NaN */
+    const struct qry_expr_op
+        *bad;       /* compat: a program that is not 0 for rows whose result is a plain constant, */
+    size_t n_bad;   /* which JEXL does not return as a double; 0: none */
+    size_t n_stack; /* most values in use at the same time */
+    bool compat;    /* OpenTSDB's NaN */
 };
 
-/**
- * Text into a program.
+/** Parse a formula.
  *
  * @return 0
  *         TS_EPARSE  with the text, what was found and where: "... at position 5" (bytes from 1)
@@ -50,7 +50,7 @@ struct qry_expr {
 int qry_expr_parse(struct ts_slice text, bool compat, struct ts_arena *arena, struct qry_expr *out,
                    struct ts_error *err);
 
-/** Bytes that qry_expr_run needs to work in. */
+/** Size in bytes of the scratch memory that qry_expr_run needs. */
 size_t qry_expr_scratch_bytes(const struct qry_expr *e);
 /**
  * Run a program over n rows.

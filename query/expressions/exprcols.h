@@ -1,8 +1,8 @@
 /*
- * exprcols.h - the results of queries as columns, on which functions (gexp) and formulas (exp) work.
+ * exprcols.h - the results of queries as columns: the input and output of functions (gexp) and formulas (exp).
  *
- * Columns and all they point to live in one arena and never change once made, so that several results may
- * share them. Whatever is taken is counted against the query's query_max_bytes.
+ * Columns and everything they point to belong to one arena and never change, so that several results may share them. All
+ * of their memory counts against the query's query_max_bytes.
  *
  * Threads    one job at a time
  * Not here   which columns belong together (join.h)
@@ -12,7 +12,7 @@
 
 #include "query/limit.h"
 
-/* What the steps of one job share. */
+/* The state that all steps of one job share. */
 struct qry_work {
     struct ts_arena arena;       /* of all columns */
     struct qry_budget budget;    /* bytes, time, cancelled */
@@ -23,7 +23,7 @@ struct qry_work {
 void qry_work_open(struct qry_work *w, struct sto_store *st, struct qry_limit *limit, bool compat);
 /** Release all columns. */
 void qry_work_close(struct qry_work *w);
-/** Memory for n things of size bytes, not cleared. TS_ELIMIT (query_max_bytes), TS_ECANCELLED,
+/** Allocate n items of size bytes, not cleared. TS_ELIMIT (query_max_bytes), TS_ECANCELLED,
  * TS_ETIMEOUT. */
 int qry_work_take(struct qry_work *w, size_t n, size_t size, void *out_p, struct ts_error *err);
 
@@ -35,7 +35,7 @@ struct qry_name {
 struct qry_name_pair {
     struct qry_name k, v; /* of a tag */
 };
-/* What a column is called. */
+/* The labels of a column. */
 struct qry_label {
     const struct qry_name *metrics; /* ascending by id */
     size_t n_metrics;
@@ -96,11 +96,11 @@ int qry_collect_series(void *arg, const struct qry_series *s, struct ts_error *e
 int qry_col_series(struct qry_work *w, const struct qry_col *c, size_t sub, struct qry_series *out,
                    struct ts_error *err);
 
-/** Times of all columns, each once, ascending. Errors of qry_work_take; TS_ENOMEM. */
+/** Compute the union of the times of all columns, ascending. Errors of qry_work_take; TS_ENOMEM. */
 int qry_cols_rows(struct qry_work *w, const struct qry_col *const *cols, size_t n, const int64_t **out_ts_ms,
                   size_t *out_n, struct ts_error *err);
-/** Values of a column at times that hold all of its own between the first and the last one; fill where it has
- * none or NaN. */
+/** Store in out the values of a column at n times, which must contain all of its own times between the first and the last of
+ * them; fill where the column has no value or NaN. */
 void qry_col_align(const struct qry_col *c, const int64_t *rows, size_t n, double fill, double *out);
 
 #endif

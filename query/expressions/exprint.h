@@ -1,5 +1,5 @@
 /*
- * exprint.h - steps of a program of the expression language, for its parser and its machine.
+ * exprint.h - the steps of an expression program, shared by the parser and the interpreter.
  */
 #ifndef QUERY_EXPRESSIONS_EXPRINT_H
 #define QUERY_EXPRESSIONS_EXPRINT_H
@@ -27,7 +27,7 @@ enum qry_expr_code {
     QRY_EXPR_SELECT, /* condition, then, else */
 };
 
-/* What JEXL knows of a number that stands in the text. */
+/* The type that JEXL gives to a number in the text. */
 enum qry_expr_kind {
     QRY_EXPR_DOUBLE,  /* or no constant at all */
     QRY_EXPR_BOOL,    /* a truth value: printed as 1.0 and 0.0 */

@@ -3,8 +3,9 @@
  *
  *   body > qry_exp_parse > struct qry_exp > qry_exp_run > one struct qry_exp_result an output
  *
- * A formula is worked out once, whoever uses it. Its rows are the times of all columns it joins; what a
- * column lacks there, and NaN, is the fill value of its metric (0 if none is given) or formula (NaN).
+ * A formula is computed once, even if several others use it. Its rows are the times of all columns that it joins.
+ * Missing values of a column and NaN are replaced by the fill value of its metric (0 if none is given) or formula
+ * (NaN).
  *
  * Threads    a parsed request is constant; a run belongs to one thread and spreads over the pool
  * Not here   the language of formulas (expr.h), the reply (tsd/format/exp.h)
@@ -26,7 +27,7 @@ enum qry_exp_policy {
     QRY_EXP_FILL_NAN,
     QRY_EXP_FILL_NULL,
     QRY_EXP_FILL_SCALAR,
-    QRY_EXP_FILL_PREVIOUS, /* of downsamplers only, ours */
+    QRY_EXP_FILL_PREVIOUS, /* only for downsamplers; not in OpenTSDB */
 };
 /** As clients write it; "" for DEFAULT. */
 const char *qry_exp_policy_name(enum qry_exp_policy policy);
@@ -62,7 +63,7 @@ struct qry_exp_formula {
     struct qry_exp_fill fill;
     struct qry_expr program;
     struct qry_exp_ref *vars; /* [program.n_vars] */
-    bool needs_fill;          /* compat: uses a formula without a fill policy, which OpenTSDB trips over */
+    bool needs_fill;          /* compat: uses a formula without a fill policy, which OpenTSDB refuses */
 };
 struct qry_exp_output {
     struct ts_slice id, alias; /* alias.p == NULL: none */
@@ -92,7 +93,8 @@ struct qry_exp {
 /** From the body of POST /api/query/exp. TS_EINVAL and TS_EPARSE say what is wrong with which id; TS_ELIMIT. */
 int qry_exp_parse(struct ts_slice body, int64_t now_ms, bool compat, struct ts_arena *arena,
                   struct qry_exp *out, struct ts_error *err);
-/** Second half of qry_exp_parse: ids, variables, circles, outputs. Fills programs, refs, order. */
+/** Second half of qry_exp_parse: checks ids, variables, cycles and outputs, and fills programs, refs and
+ * order. */
 int qry_exp__check(struct qry_exp *q, struct ts_arena *arena, struct ts_error *err);
 
 /* One output. Borrowed during the callback. */

@@ -1,9 +1,9 @@
 /*
- * join.h - columns of several sets that belong together, by their tags.
+ * join.h - joins the columns of several sets by their tags.
  *
- * The key of a column is its tags (or only those named in filters) and, if wanted, its aggregated keys. Union:
- * a row of places for each key that any set has; intersection: for each key that all have. Rows are in the
- * byte order of the keys' ids. Of two columns of a set with one key the later one counts.
+ * The join key of a column is its tags (or only those named in filters) and optionally its aggregated keys. A union has a row for
+ * each key that any set has, an intersection for each key that all sets have. Rows are in the byte order of the ids in their keys.
+ * If two columns of a set have the same key, the later one is used.
  *
  * Source     protocols-and-queries 8.3; recorded answers of OpenTSDB (names of columns)
  */
@@ -32,7 +32,7 @@ int qry_join_make(struct qry_work *w, const struct qry_join_in *in, struct qry_j
 /** Column of a set in a row; NULL: it has none. */
 const struct qry_col *qry_join_col(const struct qry_join_in *in, const struct qry_join *j, size_t row,
                                    size_t set);
-/** What the columns of a row are called together: metrics of all, tags they share, keys that differ. With
+/** Compute the label of a row: all metrics, the tags that the columns share, the keys whose values differ. With
  * compat a row without a column of the first set has no tags, and tags of later sets are not added. */
 int qry_join_label(struct qry_work *w, const struct qry_join_in *in, const struct qry_join *j, size_t row,
                    struct qry_label *out, struct ts_error *err);

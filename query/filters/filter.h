@@ -1,11 +1,11 @@
 /*
- * filter.h - what a tag filter is: a condition on the value of one tag key.
+ * filter.h - tag filters: conditions on the value of one tag key.
  *
- * Every filter, negated or not, wants the key to be there. Filters that name their values (by_values) are
- * answered by the catalog's sets; the others look at each distinct value once.
+ * Every filter, negated or not, requires the series to have the key. The catalog's sets answer filters that list their values
+ * (by_values); the others are matched against each distinct value once.
  *
- * Threads    filters are constant once prepared; a state from open belongs to one thread
- * Source     protocols-and-queries 4.3; patterns keep OpenTSDB's rules, odd as they are
+ * Threads    a prepared filter is constant; a state from open belongs to one thread
+ * Source     protocols-and-queries 4.3; patterns follow OpenTSDB's rules exactly
  */
 #ifndef QUERY_FILTERS_FILTER_H
 #define QUERY_FILTERS_FILTER_H
@@ -24,26 +24,26 @@ struct qry_filter_type;
 struct qry_filter {
     const struct qry_filter_type *type;
     struct ts_slice tagk;    /* tag key */
-    struct ts_slice text;    /* what stands in the parentheses */
-    bool group_by;           /* and one group for each value */
+    struct ts_slice text;    /* the text in the parentheses */
+    bool group_by;           /* the query also groups by this key */
     bool shorthand;          /* written without a type: host=web* */
     struct ts_slice *values; /* by_values: the names; iliteral: lower case; wildcard: parts between stars */
     size_t n_values;
-    bool any;                  /* matches every value without looking */
-    bool open_front, open_end; /* wildcard: began, ended with a star */
+    bool any;                  /* matches every value */
+    bool open_front, open_end; /* wildcard: the pattern begins or ends with a star */
 };
 
 struct qry_filter_type {
     const char *name;
     bool by_values; /* values are names of tag values: the catalog finds them */
-    bool negate;    /* by_values: matches what is not listed */
-    /* Take f->text apart; text of errors in err. */
+    bool negate;    /* by_values: matches the values that are not listed */
+    /* Parse f->text. TS_EINVAL with text. */
     int (*prepare)(struct qry_filter *f, struct ts_arena *arena, struct ts_error *err);
-    /* Make ready for match, within the limits of a run; NULL: the filter itself is the state. */
+    /* Create the state for match, within the limits of a run; NULL: the filter itself is the state. */
     int (*open)(const struct qry_filter *f, struct qry_budget *budget, void **out_state,
                 struct ts_error *err);
     bool (*match)(void *state, struct ts_slice value);
-    /* Ends what open made; says what went wrong inside match. Not NULL if open is not. */
+    /* Free the state and return an error that occurred in match. Not NULL if open is not. */
     int (*close)(void *state, struct ts_error *err);
     const char *help;    /* one sentence */
     const char *example; /* as written in a query */

@@ -1,8 +1,8 @@
 /*
- * function.h - what a function of gexp is: columns and words in, columns out.
+ * function.h - functions of gexp: they take columns and words and return columns.
  *
- * Arguments are result sets first, then words. A function with one set works on each of its columns; results
- * share what does not change with their arguments.
+ * Result sets come before words in the arguments. A function with one set processes each of its columns; results share unchanged
+ * data with their arguments.
  *
  * Threads    rows of the table are constant; a call belongs to one job
  * Source     protocols-and-queries 8.1
@@ -23,14 +23,14 @@ struct qry_fn_args {
 /* A row of the table. */
 struct qry_function {
     const char *name;
-    unsigned min_sets, max_sets; /* sets wanted */
-    unsigned n_words;            /* words wanted */
+    unsigned min_sets, max_sets; /* number of sets it takes */
+    unsigned n_words;            /* number of words it takes */
     int op;                      /* distinguishes functions that share code */
-    /* Are the words right? Before anything is read. *out_shift_ms: how much earlier the sets are requested
-     * (0 at first). TS_EINVAL. NULL: any words will do. */
+    /* Check the words before anything is read. *out_shift_ms (initially 0): how much earlier the sets are requested.
+     * TS_EINVAL. NULL: any words are valid. */
     int (*check)(const struct qry_function *f, const struct qry_fn_args *args, bool compat,
                  int64_t *out_shift_ms, struct ts_error *err);
-    /* Do it; errors of qry_work_take. */
+    /* Apply the function; errors as for qry_work_take. */
     int (*apply)(const struct qry_function *f, struct qry_work *w, const struct qry_fn_args *args,
                  struct qry_cols *out, struct ts_error *err);
     const char *usage; /* "name(query, ...)" */

@@ -3,8 +3,8 @@
  *
  *   call  = name "(" param { "," param } ")"        param = call | sub query | word
  *
- * A sub query is the value of m (with compat only the simple ones that OpenTSDB reads here), a word stands bare
- * or in quotes. Sub queries and calls come before words. The functions are rows of functions/table.c.
+ * A sub query is the value of m (with compat only the simple ones that OpenTSDB reads here), a word may be quoted.
+ * Sub queries and calls come before words. The functions are rows of functions/table.c.
  *
  * Threads    a parsed request is constant; a run belongs to one thread and spreads over the pool
  * Source     protocols-and-queries 8.1, 8.3
@@ -32,7 +32,7 @@ struct qry_gexp_node {
 /* A sub query and the time shift at which it runs. Equal ones run once. */
 struct qry_gexp_leaf {
     size_t sub;       /* in spec.subs */
-    int64_t shift_ms; /* requested that much earlier */
+    int64_t shift_ms; /* the query's range is shifted back by this */
 };
 /* A request. Memory lives in the parser's arena. */
 struct qry_gexp {
@@ -43,9 +43,9 @@ struct qry_gexp {
     size_t n_leaves;
 };
 
-/** From request parameters: start, end, flags as for /api/query, and exp, once or several times. Parameters m
- * and tsuid are left aside. TS_EPARSE "Failed to parse ..." with the position, TS_EINVAL (unknown function, wrong
- * arguments, errors of sub queries), TS_ELIMIT. */
+/** From request parameters: start, end, flags as for /api/query, and exp, once or several times. Parameters m and
+ * tsuid are ignored. TS_EPARSE "Failed to parse ..." with the position, TS_EINVAL (unknown function, wrong arguments,
+ * errors of sub queries), TS_ELIMIT. */
 int qry_gexp_parse(const struct qry_param *params, size_t n, int64_t now_ms, bool compat,
                    struct ts_arena *arena, struct qry_gexp *out, struct ts_error *err);
 /** One exp as a tree; spec and leaves are not made yet. For qry_gexp_parse and tests. */

@@ -15,14 +15,14 @@ struct qry_cond {
     struct ts_num than;
 };
 
-/** "value OP NUMBER" with commas between, all of which must hold; OP: > >= < <= = == !=. Memory of the arena.
- * TS_EINVAL. */
+/** Parse "value OP NUMBER", separated by commas, all of which must hold; OP: > >= < <= = == !=. Memory of the
+ * arena. TS_EINVAL. */
 int qry_where_parse(struct ts_slice text, struct ts_arena *arena, struct qry_where *out,
                     struct ts_error *err);
-/** Which of an hour's points meet the conditions, judged by its summary: 1 all, 0 none, -1 unknown: read the
- * points. */
+/** Decide from the summary of an hour whether its points meet the conditions: 1 all, 0 none, -1 unknown, so
+ * the points must be read. */
 int qry_where_hour(const struct qry_where *w, const struct sto_summary *s);
-/** The cells that meet them, into out (owned by the caller; may become empty). */
+/** Copy the points that meet the conditions to out, which the caller owns and which may become empty. */
 void qry_where_cells(const struct qry_where *w, const struct sto_cells *in, struct sto_cells *out);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * parse.h - pieces of query text that URI, JSON and words share.
+ * parse.h - parsers of the parts of a query that URIs, JSON bodies and command-line words share.
  *
  * Every function fails with TS_EINVAL or TS_EPARSE and OpenTSDB's text where it has one.
  * Source     protocols-and-queries section 3
@@ -47,10 +47,11 @@ void qry_uri_encode(struct ts_slice s, struct ts_buf *out);
 /* Times and options as texts, before they are checked together. */
 struct qry_spec_text {
     struct ts_slice start, end, tz; /* p == NULL: not given */
-    struct ts_slice by, fill;       /* ours; p == NULL: not given */
-    bool json;                      /* some texts of errors differ */
+    struct ts_slice by, fill;       /* not in OpenTSDB; p == NULL: not given */
+    bool json;                      /* the query is a JSON body: some error texts differ */
 };
-/** Fill what is common to all forms and check the whole: zone, times, totals. out->subs is there already. */
+/** Set the members that all forms share (zone, times, totals) and check the whole spec. out->subs is already
+ * set. */
 int qry_spec_finish(const struct qry_spec_text *text, int64_t now_ms, struct ts_arena *arena,
                     struct qry_spec *out, struct ts_error *err);
 

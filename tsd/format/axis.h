@@ -1,12 +1,11 @@
 /*
- * axis.h - the tick labels of an axis of values: their positions, and how they are written in the unit of the
- * values.
+ * axis.h - the tick labels of a value axis: their positions and their texts in the unit of the values.
  *
  *   bytes               B, KiB, MiB, ... (1,024 each)        bits     bit, kbit, Mbit, ... (1,000 each)
  *   s, ms, us, ns       ns, µs, ms, s, min, h, d             percent  %
  *   any other, unknown  plain up to a million, then M, G, T; the unit stands beside the axis
  *
- * A unit "bytes/s" is written as its first half is, with "/s" behind. All numbers of an axis have one unit.
+ * A unit such as "bytes/s" is formatted like "bytes", followed by "/s". All numbers of an axis have the same unit.
  *
  * Threads    any
  */

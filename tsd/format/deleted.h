@@ -12,24 +12,24 @@
 
 enum { TSD_DELETED_KINDS = 3 }; /* points, rollups, histograms */
 
-/* Of one kind in one sub query. */
+/* Counts of one kind in one sub query. */
 struct tsd_deleted_count {
-    uint64_t n_series; /* with at least one */
+    uint64_t n_series; /* series with at least one */
     uint64_t n_points; /* points, rollups or histograms */
 };
 /* Counts of one request. */
 struct tsd_deleted {
     const struct qry_spec *spec;                         /* borrowed */
     struct tsd_deleted_count (*subs)[TSD_DELETED_KINDS]; /* [spec->n_subs]; in the arena */
-    struct qry_delete_target *targets;                   /* owned: what is to be deleted */
+    struct qry_delete_target *targets;                   /* owned: the delete targets */
     size_t n, cap;                                       /* of targets: used, allocated */
-    bool dry;                                            /* nothing is deleted, only counted */
+    bool dry;                                            /* only count, delete nothing */
 };
 /** Prepare. */
 void tsd_deleted_init(struct tsd_deleted *d, const struct qry_spec *spec, bool dry, struct ts_arena *arena);
 /** Free targets. Idempotent. */
 void tsd_deleted_release(struct tsd_deleted *d);
-/** Find what is to be deleted, and count it. Errors of qry_delete_find. */
+/** Find and count the delete targets. Errors as for qry_delete_find. */
 int tsd_deleted_find(struct tsd_deleted *d, struct sto_store *st, struct qry_limit *limit,
                      struct ts_error *err);
 /** All points, rollups and histograms. */

@@ -1,5 +1,5 @@
 /*
- * explain.h - what a query would read, as JSON or as text for people.
+ * explain.h - prints the estimate of what a query would read, as JSON or as text.
  *
  * Threads    one
  * Source     docs/QUERY.md "Explain"

@@ -1,9 +1,8 @@
 /*
- * gnuplot.h - the program gnuplot, and texts and numbers that may stand in a script for it.
+ * gnuplot.h - runs gnuplot, and quotes texts and numbers for its scripts.
  *
- * gnuplot gets numbers that were printed here and strings that were quoted here, on its standard input, and
- * writes the picture to its standard output, which is a file without a name: no file name and no command of a
- * client ever reaches it.
+ * gnuplot reads the script, in which all numbers and strings were formatted here, from its standard input, and writes
+ * the picture to its standard output, an unnamed file: no file name and no command of a client ever reaches gnuplot.
  *
  * Threads    any, each with its own script and file. SIGPIPE must be ignored
  */

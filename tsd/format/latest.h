@@ -1,7 +1,7 @@
 /*
  * latest.h - the newest points of series in any output format, for HTTP and the command line.
  *
- * The form is that of series with arrays and milliseconds, newest point first.
+ * The output has the form of series with arrays and milliseconds, newest point first.
  *
  * Threads    one thread at a time; the query spreads over the pool
  */

@@ -1,6 +1,5 @@
 /*
- * lines.h - points as lines of import: "metric time value k=v k=v", which give the same points again, bit for
- * bit.
+ * lines.h - exports points as lines "metric time value k=v k=v", which import turns into the same points, bit for bit.
  *
  * Whole seconds are written as seconds, milliseconds as 13 digits; milliseconds that would read as seconds
  * (up to 4294967295 either side of the epoch) as seconds with three decimals: 1234.567. Doubles hold a '.' or

@@ -1,6 +1,5 @@
 /*
- * out.h - what an output format is: series or totals in, text into a sink. Shared by HTTP and the command
- * line.
+ * out.h - output formats: they write series or totals as text to a sink. HTTP and the command line share them.
  *
  *   tsd_out_init(&o, format, spec, sink)   o.format->begin   series* or total*   end
  *
@@ -15,7 +14,7 @@
 
 struct tsd_out;
 
-/* A format, a row of out.c. Functions return 0 or what the sink said. */
+/* A format, a row of out.c. Functions return 0 or the error of the sink. */
 struct tsd_out_format {
     const char *name;         /* as in format=csv */
     const char *content_type; /* for HTTP */
@@ -33,7 +32,7 @@ extern const struct tsd_out_format *const tsd_out_formats[];
 /** Format by name; NULL if there is none. */
 const struct tsd_out_format *tsd_out_find(struct ts_slice name);
 
-/* One answer being written. */
+/* The state of one reply. */
 struct tsd_out {
     const struct tsd_out_format *format; /* row of the table */
     const struct qry_spec *spec;         /* borrowed */

@@ -1,5 +1,5 @@
 /*
- * querystats.h - what a query did, in OpenTSDB's names: showStats, showSummary, /api/stats/query.
+ * querystats.h - prints the statistics of a query under OpenTSDB's names: showStats, showSummary, /api/stats/query.
  *
  * Threads    any, while nobody writes the stats
  * Source     protocols-and-queries 2.14 ("Names inside a query's stats"); the recorded answer options-003

@@ -1,5 +1,5 @@
 /*
- * delete.h - deleting what a query matched: from a job to a worker's port and back.
+ * delete.h - deletes the points that a query matched: a job passes the deletes to a worker's port and waits for the result.
  *
  *   job                              worker
  *   series with points > call ----> DEL operations into its open batches > barrier

@@ -1,5 +1,5 @@
 /*
- * graph.h - the picture of /q: its parameters, checked, and the script for gnuplot.
+ * graph.h - the pictures of /q: checks their parameters and writes the script for gnuplot.
  *
  * Threads    any
  * Source     protocols-and-queries 6

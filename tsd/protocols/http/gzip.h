@@ -1,5 +1,5 @@
 /*
- * gzip.h - bodies in and out, compressed.
+ * gzip.h - inflates request bodies and compresses replies.
  *
  * Threads    one at a time each
  */
@@ -24,7 +24,7 @@ int tsd_gunzip(struct ts_slice in, unsigned max_ratio, struct ts_buf *out, struc
 struct tsd_gzip;
 /** Compressor for one reply: gzip, or what HTTP calls deflate (zlib). Aborts when memory is gone. */
 struct tsd_gzip *tsd_gzip_new(bool deflate);
-/** End it. NULL is harmless. */
+/** Free the compressor. NULL is harmless. */
 void tsd_gzip_free(struct tsd_gzip *z);
 /** Compress from *in, which advances, at most room bytes into out. finish: nothing follows. Returns bytes
  * written; call it again while it fills all of room. *out_ended: the last byte was written.

@@ -1,9 +1,9 @@
 /*
- * http.h - HTTP/1.1 on a connection: requests in, routed by a table, replies out.
+ * http.h - HTTP/1.1 on a connection: reads requests, routes them by a table, sends replies.
  *
- * parser.c parses messages (docs/ARCHITECTURE.md, "HTTP layer"). A connection handles one
- * request at a time; further input waits in the connection's tail. An endpoint answers at once with
- * tsd_reply_*, or later: then it has started a job (job.h) or holds the connection itself.
+ * parser.c parses messages (docs/ARCHITECTURE.md, "HTTP layer"). A connection handles one request at a time; further
+ * input waits in the connection's tail. A handler replies at once with tsd_reply_*, or later: then it has started a
+ * job (job.h) or holds the connection itself.
  *
  * Threads    the connection's worker, if not said otherwise
  * Source     protocols-and-queries 2.1
@@ -43,7 +43,7 @@ struct tsd_req {
     struct ts_slice accept;       /* header Accept */
     int64_t began_ns;             /* monotonic time when its first byte was seen */
     bool by_get;                  /* sent as GET or HEAD, whatever method_override says */
-    bool head;                    /* reply without body */
+    bool head;                    /* HEAD: the reply has no body */
     bool http10;                  /* no chunks */
     bool keep_alive;              /* the connection continues */
     bool gzip_ok;                 /* the client takes a compressed reply */

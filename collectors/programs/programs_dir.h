@@ -1,8 +1,8 @@
 /*
- * programs_dir.h - which programs there are: tcollector's folder of interval folders, and commands of the configuration.
+ * programs_dir.h - lists the programs: those in tcollector's interval folders, and the commands of the configuration.
  *
- * FOLDER/0/x runs for ever, FOLDER/60/y is started every 60 s. Folders whose name is no number (lib, etc), hidden files, folders and
- * files that may not be executed are no programs.
+ * FOLDER/0/x runs continuously, FOLDER/60/y is started every 60 s. Folders whose name is not a number (lib, etc), dot files,
+ * subfolders and files that are not executable are ignored.
  *
  * Threads    any; nothing is shared
  * Not here   running them (programs_child.h), when (programs.c)
@@ -38,10 +38,11 @@ struct col_program_list {
     char unsafe[64];            /* one of them */
 };
 
-/** Append the programs of a folder: files that only root and we may change, in folders for which the same holds. TS_ENOTFOUND, TS_EIO if it can't be listed (what was found stays). */
+/** Append the programs of a folder: files that only root and we may change, in folders for which the same holds.
+ * TS_ENOTFOUND, TS_EIO if it can't be listed (what was found stays). */
 int col_programs_scan(const char *folder, struct col_program_list *list, struct ts_error *err);
-/** Append commands "60 /usr/bin/queue --length; 0 /opt/follow": interval in seconds and a command for the shell, separated by semicolons.
- *  TS_EINVAL names the part that is none. list NULL = only look. */
+/** Append commands "60 /usr/bin/queue --length; 0 /opt/follow": interval in seconds and a command for the shell,
+ * separated by semicolons. TS_EINVAL names the part that is none. list NULL = only look. */
 int col_programs_commands(const char *text, struct col_program_list *list, struct ts_error *err);
 /** Free what is inside. Idempotent. */
 void col_programs_release(struct col_program_list *list);

@@ -1,5 +1,5 @@
 /*
- * programs_env.h - the environment of programs: ours, and Python finds what collectors share.
+ * programs_env.h - the environment of programs: that of tsd, with a PYTHONPATH to the modules that collectors share.
  *
  * Threads    any
  * Source     storage-and-tools 5.1 (PYTHONPATH)

@@ -1,8 +1,8 @@
 /*
- * weblog_bots.h - programs among the clients of a web server, by what they call themselves.
+ * weblog_bots.h - detects programs among the clients of a web server by their user agents.
  *
  * Threads    pure
- * Not here   what becomes of their requests (collect_weblog_bots: weblog.c, weblog_import.c)
+ * Not here   how their requests are counted (collect_weblog_bots: weblog.c, weblog_import.c)
  */
 #ifndef COLLECTORS_WEBLOG_WEBLOG_BOTS_H
 #define COLLECTORS_WEBLOG_WEBLOG_BOTS_H
@@ -11,8 +11,8 @@
 
 #include <stdbool.h>
 
-/** Does a user agent name a program (crawler, monitor, library of HTTP) rather than a browser? No agent (empty or '-') is none. Cost: a pass over the text
- *  for each word of the table. */
+/** Does a user agent name a program (crawler, monitor, library of HTTP) rather than a browser? No agent (empty or
+ * '-') is none. Cost: a pass over the text for each word of the table. */
 bool col_web_is_bot(struct ts_slice agent);
 
 #endif

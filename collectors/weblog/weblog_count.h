@@ -1,16 +1,16 @@
 /*
- * weblog_count.h - requests counted by time bucket, domain and path prefix.
+ * weblog_count.h - counts requests by time bucket, domain and path prefix.
  *
- * A cell holds what was counted for one bucket of one series (domain and path). It is sent as an absolute count at the bucket's time, as
- * often as it changes: a repeat overwrites itself. Cells stay for a while after their last change, since lines come late (a request is
- * logged when it ends). What comes after its cell was given up gets a new cell whose points have a time of their own inside the bucket,
- * some ms later: nothing is overwritten, sums stay exact.
+ * A cell holds the counts of one bucket of one series (domain and path). It is sent as absolute counts at the bucket's
+ * time whenever it changes, so a repetition overwrites the same points. Cells are kept for a while after their last change,
+ * since lines arrive late (a request is logged when it ends). A line that arrives after its cell was evicted gets a new cell,
+ * whose points have a different time inside the bucket, some ms later: nothing is overwritten, and sums stay exact.
  *
  *   bucket 12:00:00   cell A  time 12:00:00.000   sent 3 times, given up
  *                     cell B  time 12:00:00.001   a late line (generation 1)
  *
  * Threads    one
- * Not here   reading lines (weblog_format.h), keeping it all on disk (weblog_state.h)
+ * Not here   reading lines (weblog_format.h), storing the cells on disk (weblog_state.h)
  */
 #ifndef COLLECTORS_WEBLOG_WEBLOG_COUNT_H
 #define COLLECTORS_WEBLOG_WEBLOG_COUNT_H
@@ -33,7 +33,7 @@ struct col_web_limits {
     int64_t slot_ms;   /* 0 = points have the bucket's time; else added to it (finished logs, see import) */
     uint32_t max_domains; /* values of domain; the rest is "other" (weblog_names.h) */
     uint32_t max_paths;   /* values of path of one domain; the rest is "other" */
-    int64_t forget_ms;    /* one that was not hit for so long gives way to a new one */
+    int64_t forget_ms;    /* a value without requests for so long may be replaced by a new one */
     uint32_t path_depth;  /* folders of a path that make its prefix; 0 = no tag path */
     uint32_t max_cells;   /* cells kept; above it those of old buckets are given up early */
     bool tag_bots;        /* requests have the tag bot */
@@ -51,7 +51,7 @@ struct col_web_cell {
     uint32_t series;                   /* name of the path (which knows its domain) */
     enum col_web_bot bot;              /* tag; COL_WEB_BOT_UNTOLD = none */
     bool dirty;                        /* changed since it was sent */
-    bool flying;                       /* what was sent last is not known to be delivered */
+    bool flying;                       /* its last points were sent and are not known to be delivered */
     uint64_t hits[COL_WEB_CLASSES];    /* requests */
     uint64_t bytes[COL_WEB_CLASSES];   /* sent */
     uint64_t n_timed;                  /* requests whose time is known */
@@ -82,17 +82,18 @@ void col_web_count_release(struct col_web_count *c);
 /** Count a request for a domain (any bytes, empty = none). Cost: two look-ups, and one at its user agent with tag_bots. */
 void col_web_count_hit(struct col_web_count *c, const struct col_web_hit *h, struct ts_slice domain,
                        int64_t now_ms);
-/** Emit all that changed, in batches that any spool takes; the last one is the caller's to end. Call col_web_count_sent when the
+/** Emit all changed cells, in batches that fit any spool; the caller ends the last one. Call col_web_count_sent when the
  *  points are safe. Metrics: web.hits ... of the collector weblog. An error is that of a batch. */
 int col_web_count_emit(const struct col_web_count *c, struct col_emit *emit, struct ts_error *err);
-/** All that changed was put. flying: it is not delivered yet, and may still get lost; what the last call said of others is over. */
+/** Mark all changed cells as sent. flying: their points are not delivered yet and may still be lost; this replaces the marks of the
+ * previous call. */
 void col_web_count_sent(struct col_web_count *c, bool flying);
-/** What was flying is delivered; or lost: it has to be sent again. */
+/** The points in flight were delivered or, with lost, must be sent again. */
 void col_web_count_landed(struct col_web_count *c, bool lost);
-/** Give up cells that were delivered and have not changed for late_ms; with full also those of old buckets,
- * or all that were sent, until there is space again. Returns how many. */
+/** Evict cells that were delivered and have not changed for late_ms; with full also those of old buckets, or all that were sent,
+ * until there is space again. Returns the number of evicted cells. */
 uint32_t col_web_count_evict(struct col_web_count *c, int64_t now_ms, bool full);
-/** Give up all cells, sent or not: what comes for their buckets gets points of its own. */
+/** Evict all cells, sent or not: later lines for their buckets get points of their own. */
 void col_web_count_forget(struct col_web_count *c);
 /** More cells than max_cells? */
 bool col_web_count_full(const struct col_web_count *c);

@@ -1,5 +1,6 @@
 /*
- * weblog_family.h - names: which may be rotated files of a log, judged by what logrotate and others can make of the log's name.
+ * weblog_family.h - decides by its name whether a file may be a rotated file of a log, by the naming schemes of
+ * logrotate and others.
  *
  *   NAME           access.log             what follows NAME, or stands between STEM and ENDING, is the tag
  *   STEM ENDING    access  .log
@@ -21,15 +22,16 @@
 
 #include <stdbool.h>
 
-/* How sure it is that a name is that of a rotated file. */
+/* How certainly a name is that of a rotated file. */
 enum col_web_family {
-    COL_WEB_STRANGER, /* it is none */
+    COL_WEB_STRANGER, /* it is not one */
     COL_WEB_LOOSE,    /* it begins as one: belongs to the log if its first bytes say so, else not */
     COL_WEB_STRICT, /* a tag with numbers in it: a rotated file, also if nobody has seen it before. Not "site-1.log" of
                        * "site.log", nor "access_log-443": so short a number is more often part of a site's name */
 };
 
-/** Is name (without folders) that of a rotated file of the log named log? The log's own name is strict: it says so in other folders. */
+/** Is name (without folders) that of a rotated file of the log named log? The log's own name is strict: it says so in
+ * other folders. */
 enum col_web_family col_web_family(const char *log, const char *name);
 /** Longest beginning that all names of a log's family have in common, in bytes: for looking through sorted names. */
 size_t col_web_family_prefix(const char *log);
@@ -40,10 +42,9 @@ enum col_web_looks {
     COL_WEB_LOOKS_ROTATED, /* a rotated file of its neighbour, or packed */
     COL_WEB_LOOKS_ORPHAN,  /* the name of a rotated file whose log is not there */
 };
-/** Judge the file at path. `there` says whether a path is a log that is followed or a file that exists; it is called for names that path may
- *  have been made of. "site-1.log" beside "site.log" is a log of its own: if it is a rotated file, its first
- *  bytes show it. neighbour: name of the log it was made of, "" = none
- *  (may be NULL). */
+/** Judge the file at path. `there` says whether a path is a log that is followed or a file that exists; it is called
+ * for names that path may have been made of. "site-1.log" beside "site.log" is a log of its own: if it is a rotated
+ * file, its first bytes show it. neighbour: name of the log it was made of, "" = none (may be NULL). */
 enum col_web_looks col_web_looks(const char *path, bool (*there)(void *arg, const char *path), void *arg,
                                  char *out_neighbour, size_t neighbour_bytes);
 /** The nearest log of whose family the file at path is, by its name: "a-1.log" of a-1-20261121.log, though

@@ -1,5 +1,5 @@
 /*
- * weblog_field.h - one request of a web server's log, and what each field of a line says about it.
+ * weblog_field.h - one request of a web server's log, and the interpretation of each field of a line.
  *
  * Threads    pure functions
  * Not here   which field stands where (weblog_format.h), counting (weblog_count.h)
@@ -61,8 +61,8 @@ bool col_web_time_parse(struct ts_slice s, int64_t *out_ms);
  * off. */
 bool col_web_decimal(struct ts_slice s, int64_t unit, int64_t *out);
 
-/** Why a request can't be one of a clock that shows now_ms: its time is more than a day later. NULL: it
- * can. */
+/** Reject a request whose time is more than a day later than now_ms: returns the reason; NULL if the time is
+ * plausible. */
 const char *col_web_too_late(const struct col_web_hit *h, int64_t now_ms);
 /** Host of an URL or of a Host field: without scheme, user, port, path, brackets and a dot at its end. n = 0
  * if there is none. */

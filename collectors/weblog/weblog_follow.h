@@ -1,13 +1,15 @@
 /*
- * weblog_follow.h - reads lines that are appended to files, through rotation, truncation and compression, from where it was.
+ * weblog_follow.h - follows files: reads appended lines through rotation, truncation and compression, and continues
+ * where it stopped.
  *
- * Which file is which, and what was taken of it: weblog_identity.h. A turn looks at the path of each log. When something else stands there than
- * before, what stood there is read to its end first and for a while after, since servers write to it until they reopen their logs.
- * Then the log's family is looked at: places that are not open are found again by their first bytes, and files that nobody has
- * read (they came and went between two looks, or while we were not there) are read from their beginning.
+ * Which file is which, and what was taken of it: weblog_identity.h. A turn looks at the path of each log. When
+ * something else stands there than before, what stood there is read to its end first and for a while after, since
+ * servers write to it until they reopen their logs. Then the log's family is looked at: places that are not open are
+ * found again by their first bytes, and files that nobody has read (they came and went between two looks, or while we
+ * were not there) are read from their beginning.
  *
- * Where the format is `auto`, nothing is taken of a file before its first lines have decided (weblog_kind.h); a rotated one that is given up
- * without a decision is given out as it is.
+ * Where the format is `auto`, nothing is taken of a file before its first lines have decided (weblog_kind.h); a
+ * rotated one that is given up without a decision is given out as it is.
  *
  * Threads    one
  * Not here   what a line says (weblog_format.h), keeping places on disk (weblog_state.h)

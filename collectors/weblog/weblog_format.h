@@ -1,8 +1,9 @@
 /*
- * weblog_format.h - the format of a log as a list of texts and fields, and lines read by it.
+ * weblog_format.h - parses the format of a log to a list of texts and fields, and parses lines by it.
  *
- * A format is a name (common, combined, vhost_combined, json), or a string in the manner of nginx's log_format ($remote_addr ...) or of
- * Apache's LogFormat (%h ...): what holds a '$' and a letter or brace behind it is nginx's, else what holds a '%' is Apache's.
+ * A format is a name (common, combined, vhost_combined, json), or a string in the manner of nginx's log_format
+ * ($remote_addr ...) or of Apache's LogFormat (%h ...): what holds a '$' and a letter or brace behind it is nginx's,
+ * else what holds a '%' is Apache's.
  *
  *   "GET / HTTP/1.1" 200        <- [text "\""] REQUEST [text "\" "] STATUS ...
  *
@@ -21,8 +22,8 @@
 
 struct col_web_format;
 
-/** Make a format from its name or string. TS_EINVAL says what is wrong: no such name, an unknown variable, no time in it, two fields with
- *  nothing between them. */
+/** Make a format from its name or string. TS_EINVAL says what is wrong: no such name, an unknown variable, no time in
+ * it, two fields with nothing between them. */
 int col_web_format_new(struct ts_slice text, struct col_web_format **out, struct ts_error *err);
 /** Free; NULL is harmless. */
 void col_web_format_free(struct col_web_format *f);

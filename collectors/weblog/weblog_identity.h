@@ -1,10 +1,10 @@
 /*
- * weblog_identity.h - which file is which: the one identity of everything that belongs to a followed log.
+ * weblog_identity.h - the identity of the files of a followed log.
  *
  * A followed log is a path. Its *family* is every name that its rotated files may get: beside it or in a folder of
- * collect_weblog_olddir, with numbers, dates and endings around (col_web_family). A file of the family is known by its *first bytes*,
- * a hash of up to COL_WEB_HEAD_BYTES of its text, packed or not. Each such file that was seen has a *place*: its first bytes and how
- * many bytes were taken of it. So
+ * collect_weblog_olddir, with numbers, dates and endings around (col_web_family). A file of the family is known by
+ * its *first bytes*, a hash of up to COL_WEB_HEAD_BYTES of its text, packed or not. Each such file that was seen has
+ * a *place*: its first bytes and how many bytes were taken of it. So
  *
  *   identity of a file = (path of its log, first bytes)
  *
@@ -28,10 +28,10 @@
  * bytes as imported: it is read from its beginning, since lines at its head may say how the others look, and
  * the lines of that part are ignored.
  *
- * Not decidable, so not promised: two files of one log with equal first bytes, each read at a different time
- * (lines have times, so their log was rotated twice within a second); a log that was replaced by an older
- * copy of itself and then grew beyond its place before anybody looked; what a server writes into a file
- * between its copy and its truncation (copytruncate).
+ * Some cases cannot be decided, so correct counts are not promised for them: two files of one log with equal first
+ * bytes, each read at a different time (lines have times, so their log was rotated twice within a second); a log that
+ * was replaced by an older copy of itself and then grew beyond its place before anybody looked; what a server writes
+ * into a file between its copy and its truncation (copytruncate).
  *
  * Threads    one
  * Not here   looking for files (weblog_scan.c), reading them (weblog_read.c), keeping places on disk
@@ -129,8 +129,9 @@ void col_web_place_remove(struct col_web_place *p);
 void col_web_place_move(struct col_web_place *p, struct col_web_tail *to);
 /** The current place of a log; NULL. */
 struct col_web_place *col_web_current(const struct col_web_tail *t);
-/** The place of a log whose first bytes a text begins with: the one that says most, among equals the current one, then the one with
- *  these numbers of device and inode, then the one of which most was taken. NULL = the text is of no file that was seen. Cost: a hash a place. */
+/** The place of a log whose first bytes a text begins with: the one that says most, among equals the current one,
+ * then the one with these numbers of device and inode, then the one of which most was taken. NULL = the text is of no
+ * file that was seen. Cost: a hash a place. */
 struct col_web_place *col_web_place_find(const struct col_web_tail *t, struct ts_slice first, uint64_t dev,
                                          uint64_t ino);
 /** Is it being read right now? */
@@ -140,7 +141,8 @@ static inline bool col_web_place_open(const struct col_web_place *p)
 }
 /** Close what it is read from; the place stays. */
 void col_web_place_close(struct col_web_place *p);
-/** Drop places that are DONE or PAST: those not seen since before_ms, and the longest unseen above COL_WEB_PLACES_MAX. Returns how many. */
+/** Drop places that are DONE or PAST: those not seen since before_ms, and the longest unseen above
+ * COL_WEB_PLACES_MAX. Returns how many. */
 uint32_t col_web_tail_trim(struct col_web_tail *t, int64_t before_ms);
 
 #endif

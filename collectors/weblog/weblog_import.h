@@ -1,12 +1,13 @@
 /*
- * weblog_import.h - finished web logs as points: the past of what weblog.c follows.
+ * weblog_import.h - imports finished web logs as points, with the same metrics as weblog.c, which follows logs.
  *
- * Each file is counted by itself, and its points have a time inside their bucket that its text down to its first request decides (500 to 999 ms behind a full
- * second): a file read again, or read again when it has grown, overwrites its own points and no others. A log that is or was followed is left
- * out, as far as keys and checkpoint know it (weblog_known.h), and the log says so.
+ * Each file is counted by itself, and its points have a time inside their bucket that its text down to its first
+ * request decides (500 to 999 ms behind a full second): a file read again, or read again when it has grown,
+ * overwrites its own points and no others. A log that is or was followed is left out, as far as keys and checkpoint
+ * know it (weblog_known.h), and the log says so.
  *
- * With other keys (length of buckets, depth of paths, domains ...) the same file makes other points, beside the old ones: it is refused,
- * or the old points are made anew with the keys of then and set to 0.
+ * With other keys (length of buckets, depth of paths, domains ...) the same file makes other points, beside the old
+ * ones: it is refused, or the old points are made anew with the keys of then and set to 0.
  *
  * Threads    one
  * Not here   reading and unpacking files (base/lineread.h), where points go (tsd/commands/weblogimport.c)
@@ -66,8 +67,8 @@ void col_web_import_figures(const struct col_web_import *im, struct col_web_impo
     "client "                                                                                                \
     "or a name with a dot"
 
-/** A preview of a log, packed or not, as text into out: its format, what each of its first n_shown lines says or what is wrong with it,
- *  domains of its first 10,000 lines, points of the lines shown. Nothing is sent or remembered.
+/** A preview of a log, packed or not, as text into out: its format, what each of its first n_shown lines says or what
+ * is wrong with it, domains of its first 10,000 lines, points of the lines shown. Nothing is sent or remembered.
  *  @return 0 = every line of these was understood; 1 = some were not; TS_EINVAL, TS_EIO, TS_ECORRUPT */
 int col_web_try(const struct ts_conf *conf, const char *path, unsigned n_shown, struct ts_buf *out,
                 struct ts_error *err);

@@ -1,21 +1,23 @@
 /*
- * weblog_journal.h - which logs were imported, with which keys and how far: so that no line is counted twice.
+ * weblog_journal.h - records which logs were imported, with which keys and how far, so that no line is counted twice.
  *
- * A log that is imported again overwrites its own points, as long as the keys that decide about series and times are the same. With another
- * length of buckets, depth of paths or rule of domains it would make other points beside them. The journal is the file weblog.imports in
- * collect_dir: a line for each import begun, "IDENTITY<TAB>SERVER<TAB>KEY=VALUE<TAB>...", the last one of an identity counts.
+ * A log that is imported again overwrites its own points, as long as the keys that decide about series and times are
+ * the same. With another length of buckets, depth of paths or rule of domains it would make other points beside them.
+ * The journal is the file weblog.imports in collect_dir: one line for each import that has begun,
+ * "IDENTITY<TAB>SERVER<TAB>KEY=VALUE<TAB>...", the last line of an identity is valid.
  *
- * It also holds where each imported file is divided: the lines that begin in front of that byte belong to the import, those behind it to
- * a collector that follows the log now or later. "place<TAB>HEAD BYTES<TAB>HEAD<TAB>BYTES or all<TAB>begun, done or whole<TAB>SERVER<TAB>PATH" is on disk
- * before the first point of the file is sent. The import reads no further than that, however often it is repeated, and a collector that
- * sees the file for the first time passes these lines over (weblog_identity.h, imported). Both decide under the lock of the folder,
+ * It also holds where each imported file is divided: the lines that begin in front of that byte belong to the import,
+ * those behind it to a collector that follows the log now or later. "place<TAB>HEAD BYTES<TAB>HEAD<TAB>BYTES or
+ * all<TAB>begun, done or whole<TAB>SERVER<TAB>PATH" is on disk before the first point of the file is sent. The import
+ * reads no further than that, however often it is repeated, and a collector that sees the file for the first time
+ * passes these lines over (weblog_identity.h, imported). Both decide under the lock of the folder,
  *
  *   import     lock > checkpoint: not followed > size, first bytes > line of the journal, synced > unlock > points > "done"
  *   collector  lock > size, first bytes > journal: so far > places, checkpoint, synced > unlock > points
  *
- * and from facts that they gather under the lock: what was seen of a file before is only a reason to take the lock. A file grows while its reader waits,
- * and the other side may have taken more of it, and know it by more first bytes, than this side saw. So whoever comes second sees what the
- * first decided:
+ * and from facts that they gather under the lock: what was seen of a file before is only a reason to take the lock. A
+ * file grows while its reader waits, and the other side may have taken more of it, and know it by more first bytes,
+ * than this side saw. So whoever comes second sees what the first decided:
  *
  *   first      killed, or ended                    second     what it finds
  *   import     before the line is synced           collector  nothing: all lines are its own; the import, repeated, finds the place and is left out
@@ -25,8 +27,8 @@
  *   import     at any time                         import     the log claimed, and leaves it out; the line, once the first has ended or was
  *                                                            killed: it may take more than that as long as no collector has a place
  *
- * The kernel frees the lock of a killed process. A rotation moves neither side of the division: lines and places know a file by first bytes and the
- * family of its name, not by the name. Rotations and writes themselves need no lock.
+ * The kernel frees the lock of a killed process. A rotation moves neither side of the division: lines and places know
+ * a file by first bytes and the family of its name, not by the name. Rotations and writes themselves need no lock.
  *
  * Threads    one; several processes may append
  * Not here   what to do about it (weblog_import.c, weblog.c)
@@ -58,39 +60,42 @@ struct ts_conf *col_web_settings_conf(const char *settings);
 /** What differs between two such texts, "KEY = OLD (now NEW), ...", cut to fit. */
 void col_web_settings_differ(const char *before, const char *now, char *out, size_t out_bytes);
 
-/** Read the journal of collect_dir for the daemon of collect_server. One that is not there is empty; collect_dir = none remembers nothing. What can't
- *  be read is logged. Never NULL. */
+/** Read the journal of collect_dir for the daemon of collect_server. One that is not there is empty; collect_dir =
+ * none remembers nothing. What can't be read is logged. Never NULL. */
 struct col_web_journal *col_web_journal_open(const struct ts_conf *conf);
 /** Read the journal of a folder, whatever daemon its logs went to; it is for looking up only. Never NULL. */
 struct col_web_journal *col_web_journal_look(const char *dir);
 /** Close; NULL is harmless. */
 void col_web_journal_close(struct col_web_journal *j);
-/** Identity of a log: of its lines down to its first request. before: what this gave for the line above; NULL = line is the first. */
+/** Identity of a log: of its lines down to its first request. before: what this gave for the line above; NULL = line
+ * is the first. */
 uint64_t col_web_journal_identity(const uint64_t *before, struct ts_slice line);
 /** Settings a log was imported with last; NULL = it was not. Borrowed until the next set. Cost: O(entries). */
 const char *col_web_journal_find(const struct col_web_journal *j, uint64_t identity);
 /** A log is going to be imported with these. What can't be written is logged once: the next import will not know. */
 void col_web_journal_set(struct col_web_journal *j, uint64_t identity, const char *settings);
 
-/** A log that was set is this import's until the journal is closed, or its process ends. False: another import has it; both would send the same points, and
- *  the older counts might come last. Where the file system has no such locks, nobody sees the other. */
+/** A log that was set is this import's until the journal is closed, or its process ends. False: another import has
+ * it; both would send the same points, and the older counts might come last. Where the file system has no such locks,
+ * nobody sees the other. */
 bool col_web_journal_claim(struct col_web_journal *j, uint64_t identity);
 
 /** Is there a folder, so that anything is remembered? */
 bool col_web_journal_keeps(const struct col_web_journal *j);
-/** Take the lock of the folder, and read the journal again if it has changed. Holding it already is fine; without a folder there is
- *  nothing to hold. Another process keeps it for milliseconds. False: it did so for longer than wait_ms, or this process has no descriptor left to see it. Blocks: that long. */
+/** Take the lock of the folder, and read the journal again if it has changed. Holding it already is fine; without a
+ * folder there is nothing to hold. Another process keeps it for milliseconds. False: it did so for longer than
+ * wait_ms, or this process has no descriptor left to see it. Blocks: that long. */
 bool col_web_journal_lock(struct col_web_journal *j, unsigned wait_ms);
 /** Is it held by this journal? */
 bool col_web_journal_locked(const struct col_web_journal *j);
 /** Give it back; harmless without it. */
 void col_web_journal_unlock(struct col_web_journal *j);
-/** What was imported of a file that begins with these bytes, under a path of which `of` says that it is a name of the file's log (without links).
- *  False: nothing. Cost: a hash an entry. */
+/** What was imported of a file that begins with these bytes, under a path of which `of` says that it is a name of the
+ * file's log (without links). False: nothing. Cost: a hash an entry. */
 bool col_web_journal_taken(const struct col_web_journal *j, struct ts_slice first,
                            bool (*of)(void *arg, const char *path), void *arg, struct col_web_taken *out);
-/** So many bytes of the file at path (without links) belong to an import that begins now; synced. What can't be written is logged once: a collector
- *  that follows the log later will count these lines once more. */
+/** So many bytes of the file at path (without links) belong to an import that begins now; synced. What can't be
+ * written is logged once: a collector that follows the log later will count these lines once more. */
 void col_web_journal_take(struct col_web_journal *j, const char *path, const struct col_web_head *head,
                           uint64_t bytes);
 /** The file at path, of which all was taken, had a text of so many bytes. */

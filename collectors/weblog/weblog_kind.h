@@ -1,8 +1,8 @@
 /*
- * weblog_kind.h - the format `auto`: which of the known formats the lines of a log have.
+ * weblog_kind.h - the format `auto`: detects which of the known formats the lines of a log have.
  *
- * A file is looked at once. The first of its first COL_WEB_LOOK_LINES lines that is sure decides for all of it, and the answer is kept with
- * the file's place in the checkpoint. A line is sure to be
+ * A file is looked at once. The first of its first COL_WEB_LOOK_LINES lines that is sure decides for all of it, and
+ * the answer is kept with the file's place in the checkpoint. A line is sure to be
  *
  *   json            an object with a time and a status
  *   vhost_combined  HOST:PORT client - user [time] "request" status bytes, alone or with "referrer" "agent"
@@ -11,11 +11,11 @@
  *   vhost_common    HOST address - user [time] "request" status bytes (Tomcat and Apache with %v in front)
  *   haproxy, cloudfront, iis: see their files; the last two by the line #Fields too
  *
- * and no other, so that a host is never overlooked: with a '-' in second place that word is no host (lighttpd has one there), an address in
- * first place is none, and behind a line of the last two at most numbers, addresses, '-' and "unknown" may follow (forwarded-for, times).
- * The referrer of a sure line is an URL, '-' or empty (a log with its host in that place, and '-' there now
- * and then, is not recognised). HOST is anything without a colon, or an IPv6 address in brackets; a client
- * with a port is no HOST:PORT, since a '-' follows it.
+ * and no other, so that a host is never overlooked: with a '-' in second place that word is no host (lighttpd has one
+ * there), an address in first place is none, and behind a line of the last two at most numbers, addresses, '-' and
+ * "unknown" may follow (forwarded-for, times). The referrer of a sure line is an URL, '-' or empty (a log with its
+ * host in that place, and '-' there now and then, is not recognised). HOST is anything without a colon, or an IPv6
+ * address in brackets; a client with a port is no HOST:PORT, since a '-' follows it.
  *
  * Lines of a file that was decided are read as what they are: a sure one by its own format (servers change
  * theirs in the middle of a file), others (client with a name, end cut off) if they fit what was decided,
@@ -69,7 +69,8 @@ struct col_web_auto *col_web_auto_new(void);
 void col_web_auto_fix(struct col_web_auto *a, enum col_web_kind kind);
 /** Free; NULL is harmless. */
 void col_web_auto_free(struct col_web_auto *a);
-/** Look at the first lines of a text; what stands behind its last line feed is a line too. Cost: at most COL_WEB_LOOK_LINES lines. */
+/** Look at the first lines of a text; what stands behind its last line feed is a line too. Cost: at most
+ * COL_WEB_LOOK_LINES lines. */
 void col_web_auto_look(const struct col_web_auto *a, struct ts_slice text, struct ts_buf *scratch,
                        struct col_web_look *out);
 /** Read one line of a file that was decided to be kind. Same answers as col_web_line_parse. */
@@ -83,8 +84,8 @@ enum col_web_kind col_web_kind_base(enum col_web_kind kind);
 void col_web_kind_text(enum col_web_kind kind, char out[COL_WEB_KIND_BYTES]);
 /** The other way; COL_WEB_KIND_UNKNOWN if there is no such name. */
 enum col_web_kind col_web_kind_of(const char *text);
-/** Is the line a directive of the W3C extended format (#Version, #Fields, #Date ...), and so no request? #Fields sets *kind to that of the lines below;
- *  one that is not known sets it to COL_WEB_KIND_NONE. */
+/** Is the line a directive of the W3C extended format (#Version, #Fields, #Date ...), and so no request? #Fields sets
+ * *kind to that of the lines below; one that is not known sets it to COL_WEB_KIND_NONE. */
 bool col_web_kind_directive(struct ts_slice line, enum col_web_kind *kind);
 /** The beginning of a line for a message: bytes that can't be seen as \t or \x00, "..." if it continues. */
 void col_web_show(struct ts_slice line, char *out, size_t out_bytes);

@@ -1,5 +1,5 @@
 /*
- * weblog_logs.h - which logs are followed, how their lines look and which domain a request belongs to, from the keys collect_weblog*.
+ * weblog_logs.h - reads the keys collect_weblog*: the logs to follow, the formats of their lines, the domains of requests.
  *
  *   collect_weblog = /var/log/nginx/access.log, vhost_combined:/var/log/apache2/other_vhosts_access.log, json:/srv/a.log=example.org
  *                    [FORMAT:]PATTERN[=DOMAIN], ...
@@ -56,7 +56,8 @@ void col_web_logs_release(struct col_web_logs *l);
 void col_web_log_release(struct col_web_log *log);
 /** Limits of counting from the keys; TS_EINVAL: a bucket length that does not divide a quarter of an hour. */
 int col_web_limits_get(const struct ts_conf *conf, struct col_web_limits *out, struct ts_error *err);
-/** Read one line of a file whose lines are of a kind (COL_WEB_KIND_UNKNOWN where the log has a format). Answers as col_web_line_parse. */
+/** Read one line of a file whose lines are of a kind (COL_WEB_KIND_UNKNOWN where the log has a format). Answers as
+ * col_web_line_parse. */
 const char *col_web_log_parse(const struct col_web_log *log, enum col_web_kind kind, struct ts_slice line,
                               struct ts_buf *scratch, struct col_web_hit *out);
 /** Domain of a request read from the file path; n = 0: none. Borrowed from the hit, the log or the path. */

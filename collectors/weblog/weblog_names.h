@@ -1,5 +1,5 @@
 /*
- * weblog_names.h - values of the tags domain and path: a bounded table with age.
+ * weblog_names.h - the values of the tags domain and path: a table of limited size whose old entries are replaced.
  *
  * A name gets a value of its own if the limit is not reached, or if it may replace another one; the rest
  * counts as "other", and these requests are counted. Names come from clients: scanners invent hosts and paths
@@ -68,8 +68,8 @@ struct col_web_names {
 void col_web_names_init(struct col_web_names *t, const struct col_web_name_limits *limits);
 /** Free; idempotent. */
 void col_web_names_release(struct col_web_names *t);
-/** Index of a name for a request with this status (0 = none): itself, or "other". text is as it will be sent. Cost: a look-up; sometimes one
- *  pass over the table. */
+/** Index of a name for a request with this status (0 = none): itself, or "other". text is as it will be sent. Cost: a
+ * look-up; sometimes one pass over the table. */
 uint32_t col_web_names_of(struct col_web_names *t, struct ts_slice text, uint32_t parent, uint32_t status,
                           int64_t now_ms);
 /** Index of a name that counts against no limit ("", "other"), made if it is new. */

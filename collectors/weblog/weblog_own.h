@@ -1,8 +1,9 @@
 /*
- * weblog_own.h - formats whose lines are no list of texts and fields: one file and one row of the table each.
+ * weblog_own.h - formats whose lines are not a list of texts and fields; each has a file and a row of the table.
  *
- * Logs of the W3C extended format say in a line "#Fields: ..." what stands where. That is a part of what their lines are: a kind holds its
- * number (COL_WEB_KIND_...) in the low COL_WEB_KIND_BITS bits, and where which fields are above.
+ * Logs of the W3C extended format say in a line "#Fields: ..." what stands where. That is a part of what their lines
+ * are: a kind holds its number (COL_WEB_KIND_...) in the low COL_WEB_KIND_BITS bits, and where which fields are
+ * above.
  *
  * Threads    pure
  * Not here   choosing among formats (weblog_kind.h)

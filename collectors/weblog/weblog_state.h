@@ -1,13 +1,15 @@
 /*
- * weblog_state.h - the checkpoint of the web log collector: places in files, names and counts, in one file that is old or new, never between.
+ * weblog_state.h - the checkpoint of the web log collector: positions in files, names and counts, in one file
+ * that is replaced atomically.
  *
- * It is written before points are sent: cells that changed are marked in it, so that after a crash the same absolute counts are sent
- * again, whatever the files look like then. A line is in the counts of a checkpoint exactly if it lies before the place in its file.
+ * It is written before points are sent: cells that changed are marked in it, so that after a crash the same absolute
+ * counts are sent again, whatever the files look like then. A line is in the counts of a checkpoint exactly if it
+ * lies before the place in its file.
  *
  *   "tsd-weblog 2 CRC32C\n" and a JSON object
  *
- * Version 1 knew files by device and inode and had one list of finished files for all logs; it is read and written as version 2. Its
- * list is kept as it is: a file that a log finds there belongs to the log from then on.
+ * Version 1 knew files by device and inode and had one list of finished files for all logs; it is read and written as
+ * version 2. Its list is kept as it is: a file that a log finds there belongs to the log from then on.
  *
  * Threads    one
  */

@@ -1,12 +1,12 @@
 /*
- * table.c - totals as a table: several values side by side, the best tag cells, the same cells some time before, values of a
- * key as columns, rows in order.
+ * table.c - totals as a table: puts several values side by side, selects the best combinations of tag values, adds the earlier cells
+ * of a comparison, turns the values of a key into columns, and sorts the rows.
  *
- * Each value is a run of totals of its own. Values are collected, sorted into rows, and emitted. The best tag cells are found
- * by a run without time; the others become one group of the plan (qry_keep), so that every aggregator is right for them.
+ * Each value is a run of totals of its own. Values are collected, sorted into rows, and emitted. A run without time keys finds the best combinations; the
+ * others become one group of the plan (qry_keep), so that every aggregator computes the correct value for them.
  *
  * Threads    the caller's; runs spread over the pool
- * Not here   cells and their values (totals.c), cells of time (breakdowns/), what came before (compare.c),
+ * Not here   cells and their values (totals.c), time cells (breakdowns/), the earlier range (compare.c),
  *            names of columns (column.c)
  */
 #include "query/breakdowns/breakdown.h"
@@ -19,14 +19,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MAX_COLUMNS 10000 /* value columns: more is no table */
+#define MAX_COLUMNS 10000 /* most value columns */
 
 /* A value on its way into a row. */
 struct item {
     struct qry_total t; /* its cell; tags and ids are copies in the arena */
     int64_t order_ms;   /* place of its interval of time; 0 without one */
-    uint32_t column;    /* of the values of one tag cell: sub query, or the same before */
-    uint32_t rank;      /* place of its tag cell among the best; 0 if there are none */
+    uint32_t column;    /* index among the values of one combination: the sub query, or its earlier value */
+    uint32_t rank;      /* rank of its combination among the best; 0 without top or bottom */
     uint32_t pivot;     /* number of its value of the key that makes columns */
 };
 /* A row: neighbours in the sorted items. */

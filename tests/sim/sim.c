@@ -85,7 +85,7 @@ bool sim_ok(struct sim *s, int rc, const struct ts_error *err, const char *what)
 static void mind_faults(struct sim *s)
 {
     if ((s->cut_planned || s->kill_planned) && t_faultfs_fired(s->f))
-        sim_crash(s, s->cut_planned);
+        sim_crash(s, s->cut_planned || s->sync_lost);
     else if (s->faulty && sim_chance(s, 12))
         sim_fault_over(s);
 }

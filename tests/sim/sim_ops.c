@@ -475,7 +475,7 @@ void sim_step(struct sim *s)
     else if (r < 955)
         sim_close(s);
     else if (r < 975)
-        sim_crash(s, sim_chance(s, 60));
+        sim_crash(s, sim_chance(s, 60) || s->sync_lost); /* see docs/RELIABILITY.md: after a failed sync */
     else
         sim_fault(s);
     ts_clock_set_fake(s->now_ms);

@@ -47,7 +47,7 @@ struct world {
 static inline void world_init(struct world *w)
 {
     *w = (struct world){.ref = t_ref_new(), .gen = 1};
-    (void)snprintf(w->dir, sizeof(w->dir), "merge-test-XXXXXX");
+    (void)snprintf(w->dir, sizeof(w->dir), "/tmp/tsd-test-merge-XXXXXX");
     assert_non_null(mkdtemp(w->dir));
     for (uint32_t i = 0; i < N_SERIES; i++)
         w->series[i] = (struct sto_series){

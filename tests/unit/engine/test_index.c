@@ -351,7 +351,7 @@ static void test_index__threads_look_at_once(void **state)
     (void)state;
     (void)write_standard(N_KEYS);
     struct whole w = read_whole(T_PATH);
-    char path[64] = "index-XXXXXX";
+    char path[64] = "/tmp/tsd-test-index-XXXXXX";
     int fd = mkstemp(path);
     assert_true(fd >= 0);
     size_t n;

@@ -20,18 +20,15 @@ void tsd_identity_init(struct tsd_identity *who, const struct tsd_daemon *d, con
 {
     char text[INET6_ADDRSTRLEN] = "?";
     unsigned port = 0;
-    *who = (struct tsd_identity){.lacks = 0};
+    *who = (struct tsd_identity){.local = tsd_peer_is_loopback(tsd_peer_key(address))};
     if (address->sa_family == AF_INET) {
         const struct sockaddr_in *in = (const void *)address;
         (void)inet_ntop(AF_INET, &in->sin_addr, text, sizeof(text));
         port = ntohs(in->sin_port);
-        who->local = ntohl(in->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
     } else if (address->sa_family == AF_INET6) {
         const struct sockaddr_in6 *in = (const void *)address;
-        const struct in6_addr *a = &in->sin6_addr;
-        (void)inet_ntop(AF_INET6, a, text, sizeof(text));
+        (void)inet_ntop(AF_INET6, &in->sin6_addr, text, sizeof(text));
         port = ntohs(in->sin6_port);
-        who->local = IN6_IS_ADDR_LOOPBACK(a) || (IN6_IS_ADDR_V4MAPPED(a) && a->s6_addr[12] == IN_LOOPBACKNET);
     }
     (void)snprintf(who->address, sizeof(who->address), "%s:%u", text, port);
     who->lacks = d->restrict_client ? d->restrict_client(who) : 0;

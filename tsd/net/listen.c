@@ -169,8 +169,7 @@ static unsigned listen_port_of(int fd, bool *loopback)
     *loopback = false;
     if (getsockname(fd, &a.sa, &n) < 0)
         return 0;
-    *loopback = a.sa.sa_family == AF_INET6 ? IN6_IS_ADDR_LOOPBACK(&a.in6.sin6_addr)
-                                           : ntohl(a.in.sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
+    *loopback = tsd_peer_is_loopback(tsd_peer_key(&a.sa));
     return ntohs(a.sa.sa_family == AF_INET6 ? a.in6.sin6_port : a.in.sin_port);
 }
 

@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "storage/engine/lost.h"
 #include "storage/engine/retention.h"
-#include "storage/engine/sst_format.h"
+#include "storage/engine/files/sst_format.h"
 #include "storage/fsck_int.h"
 
 #define DEF_SHARDS 16u /* only which log a series goes to depends on it */

@@ -5,8 +5,8 @@
 #define STORAGE_FSCK_INT_H
 
 #include "storage/catalog/catalog.h"
-#include "storage/engine/fsck_file.h"
-#include "storage/engine/fsck_wal.h"
+#include "storage/engine/check/fsck_file.h"
+#include "storage/engine/check/fsck_wal.h"
 #include "storage/engine/manifest.h"
 #include "storage/fsck.h"
 #include "storage/fsck_view.h"

@@ -15,9 +15,9 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "storage/engine/merge.h"
+#include "storage/engine/merge/merge.h"
 #include "storage/engine/retention.h"
-#include "storage/engine/sst_format.h"
+#include "storage/engine/files/sst_format.h"
 #include "storage/fsck_int.h"
 #include "storage/reclog_int.h"
 

@@ -22,9 +22,9 @@
 #include "base/pool.h"
 #include "storage/batch.h"
 #include "storage/catalog/catalog.h"
-#include "storage/engine/cost.h"  /* sto_scan_cost_fn */
-#include "storage/engine/merge.h" /* sto_scan_spec, sto_row */
-#include "storage/fsck.h"         /* check and repair of a stopped store */
+#include "storage/engine/cost.h"        /* sto_scan_cost_fn */
+#include "storage/engine/merge/merge.h" /* sto_scan_spec, sto_row */
+#include "storage/fsck.h"               /* check and repair of a stopped store */
 
 enum sto_sync { STO_SYNC_ALWAYS, STO_SYNC_INTERVAL, STO_SYNC_NONE };
 

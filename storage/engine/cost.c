@@ -8,7 +8,7 @@
 #include "storage/engine/cost.h"
 
 #include "storage/engine/engine_int.h"
-#include "storage/engine/sst_int.h"
+#include "storage/engine/files/block_count.h"
 
 #define STRETCHES_MAX 64 /* more gaps between summaries than this count as one */
 
@@ -24,43 +24,9 @@ struct stretch {
     int32_t lo, hi;
 };
 
-/* Counts the blocks of a file; looked up in the order of keys, each is counted once. */
-struct block_count {
-    struct sto_sst *sst;           /* the pair, and */
-    struct sto_sst__file *f;       /* the file of it */
-    struct sto_index_reader index; /* of f */
-    uint32_t next;                 /* first block that is not passed */
-    uint64_t n, bytes;             /* counted */
-};
-
 static bool cost_meets(const struct sto_scan_spec *spec, int64_t lo_ms, int64_t hi_ms)
 {
     return lo_ms <= hi_ms && lo_ms <= spec->to_ms && hi_ms >= spec->from_ms;
-}
-
-static int one_or_error(int rc)
-{
-    return rc < 0 ? rc : 1;
-}
-
-/* Count blocks with rows of a series in a range of hours. */
-static int count_blocks(struct block_count *c, uint32_t metric, uint32_t series, const struct stretch *s,
-                        struct ts_error *err)
-{
-    const struct sto_key from = {metric, series, s->lo}, to = {metric, series, s->hi};
-    struct sto_index_hit hit;
-    int rc = c->next == c->index.x->n_blocks ? 0 : sto_index_find(&c->index, &from, &hit, err);
-    if (rc == 1 && hit.i < c->next)
-        rc = one_or_error(sto_index_at(&c->index, c->next, &hit, err));
-    while (rc == 1 && sto_key_cmp(&hit.block.first, &to) <= 0) {
-        c->n++;
-        c->bytes += hit.block.len;
-        c->next = hit.i + 1;
-        if (c->next == c->index.x->n_blocks)
-            break;
-        rc = one_or_error(sto_index_at(&c->index, c->next, &hit, err));
-    }
-    return rc < 0 ? sto_sst__index_failed(c->sst, c->f, rc, err) : 0;
 }
 
 static bool is_whole(const struct cost_scan *scan, int64_t hour)
@@ -93,13 +59,12 @@ static size_t points_only(const struct cost_scan *scan, struct stretch all, stru
 }
 
 /* Estimate rows and points: a file states how many it holds, its blocks show which share is read. */
-static void guess_rows(const struct sto_sst *sst, const struct stretch *all, uint64_t part_bytes,
-                       uint64_t n_whole, struct sto_scan_cost *c)
+static void guess_rows(const struct sto_sst_info *info, const struct stretch *all,
+                       const struct sto_block_count *points, uint64_t n_whole, struct sto_scan_cost *c)
 {
-    const struct sto_sst_info *info = &sst->info;
     double hours = (double)all->hi - (double)all->lo + 1;
-    double file_bytes = (double)(sst->t.index.blocks_end - STO_SST_HEADER_BYTES);
-    double rows = file_bytes > 0 ? (double)info->n_rows * ((double)part_bytes / file_bytes) : 0;
+    double file_bytes = (double)sto_block_count_file_bytes(points);
+    double rows = file_bytes > 0 ? (double)info->n_rows * ((double)points->bytes / file_bytes) : 0;
     double most = (double)c->n_series * hours, sums = 0;
     rows = rows < most ? rows : most;
     if (c->by_summaries)
@@ -114,33 +79,34 @@ static void guess_rows(const struct sto_sst *sst, const struct stretch *all, uin
 /* Counts the blocks of all series: those with points of the scan, with summaries, and with points that no
  * summary may answer. */
 struct file_count {
-    struct block_count points, sums, wanted;
+    struct sto_block_count points, sums, wanted;
 };
+
+static int count_hours(struct sto_block_count *c, const struct cost_scan *scan, uint32_t series,
+                       const struct stretch *s, struct ts_error *err)
+{
+    return sto_block_count_add(c, scan->spec->metric, series, s->lo, s->hi, err);
+}
 
 static int count_all(const struct cost_scan *scan, struct file_count *n, const uint32_t *ids,
                      const struct sto_scan_cost *c, const struct stretch *all, const struct stretch *gaps,
                      size_t n_gaps, struct ts_error *err)
 {
     for (size_t i = 0; i < c->n_series; i++) {
-        TS_TRY(count_blocks(&n->points, scan->spec->metric, ids[i], all, err));
+        TS_TRY(count_hours(&n->points, scan, ids[i], all, err));
         if (!c->by_summaries)
             continue;
-        TS_TRY(count_blocks(&n->sums, scan->spec->metric, ids[i], all, err));
+        TS_TRY(count_hours(&n->sums, scan, ids[i], all, err));
         for (size_t g = 0; g < n_gaps; g++)
-            TS_TRY(count_blocks(&n->wanted, scan->spec->metric, ids[i], &gaps[g], err));
+            TS_TRY(count_hours(&n->wanted, scan, ids[i], &gaps[g], err));
     }
     return 0;
-}
-
-static struct block_count count_of(struct sto_sst *sst, struct sto_sst__file *f)
-{
-    return (struct block_count){.sst = sst, .f = f, .index.x = &f->index};
 }
 
 static int cost_rows_of_file(const struct cost_scan *scan, struct sto_sst *sst, const uint32_t *ids,
                              struct sto_scan_cost *c, struct ts_error *err)
 {
-    const struct sto_sst_info *info = &sst->info;
+    const struct sto_sst_info *info = sto_sst_info(sst);
     struct stretch all = {scan->hour_lo, scan->hour_hi}, gaps[STRETCHES_MAX];
     int32_t first = sto_hour(info->min_ms), last = sto_hour(info->max_ms);
     size_t n_gaps = 0;
@@ -150,12 +116,14 @@ static int cost_rows_of_file(const struct cost_scan *scan, struct sto_sst *sst, 
     if (scan->spec->whole_hours && scan->spec->final && sto_sst_has_sums(sst))
         n_gaps = points_only(scan, all, gaps, &n_whole);
     c->by_summaries = n_whole > 0;
-    struct file_count n = {count_of(sst, &sst->t), count_of(sst, &sst->s), count_of(sst, &sst->t)};
+    struct file_count n = {sto_block_count_of(sst, STO_SST_POINTS),
+                           sto_block_count_of(sst, STO_SST_SUMMARIES),
+                           sto_block_count_of(sst, STO_SST_POINTS)};
     struct ts_error why = {0};
     int rc = count_all(scan, &n, ids, c, &all, gaps, n_gaps, &why);
-    sto_index_reader_release(&n.points.index);
-    sto_index_reader_release(&n.sums.index);
-    sto_index_reader_release(&n.wanted.index);
+    sto_block_count_release(&n.points);
+    sto_block_count_release(&n.sums);
+    sto_block_count_release(&n.wanted);
     if (rc == TS_ECORRUPT && c->by_summaries && !sto_sst_has_lost_index(sst)) {
         sto_sst_lose_sums(sst, &why);
         return cost_rows_of_file(scan, sst, ids, c, err);
@@ -163,8 +131,8 @@ static int cost_rows_of_file(const struct cost_scan *scan, struct sto_sst *sst, 
     if (rc < 0 && err)
         *err = why;
     TS_TRY(rc);
-    guess_rows(sst, &all, n.points.bytes, n_whole, c);
-    const struct block_count *read = c->by_summaries ? &n.wanted : &n.points;
+    guess_rows(info, &all, &n.points, n_whole, c);
+    const struct sto_block_count *read = c->by_summaries ? &n.wanted : &n.points;
     c->n_blocks = read->n;
     c->n_bytes = read->bytes;
     c->n_sum_blocks = n.sums.n;
@@ -176,19 +144,20 @@ static int cost_rows_of_file(const struct cost_scan *scan, struct sto_sst *sst, 
 static int cost_of_file(const struct cost_scan *scan, struct sto_sst *sst, struct sto_scan_cost *c,
                         struct ts_error *err)
 {
-    const struct sto_sst_info *info = &sst->info;
+    const struct sto_sst_info *info = sto_sst_info(sst);
     *c = (struct sto_scan_cost){.file_no = info->file_no, .min_ms = info->min_ms, .max_ms = info->max_ms};
     bool rows = info->n_rows > 0 && cost_meets(scan->spec, info->min_ms, info->max_ms);
     bool tombs = cost_meets(scan->spec, info->tomb_min_ms, info->tomb_max_ms);
     c->broken = sto_sst_broken(sst);
     if (c->broken)
         return rows || tombs;
-    for (size_t i = 0; tombs && i < sst->n_tombs; i++)
-        c->n_tombs += sst->tombs[i].metric == scan->spec->metric &&
-                      cost_meets(scan->spec, sst->tombs[i].from_ms, sst->tombs[i].to_ms);
+    size_t n_tombs;
+    const struct sto_tomb *t = sto_sst_tombs(sst, &n_tombs);
+    for (size_t i = 0; tombs && i < n_tombs; i++)
+        c->n_tombs += t[i].metric == scan->spec->metric && cost_meets(scan->spec, t[i].from_ms, t[i].to_ms);
     if (!rows)
         return c->n_tombs > 0;
-    roaring_bitmap_t *here = roaring_bitmap_and(sst->series, scan->chosen);
+    roaring_bitmap_t *here = roaring_bitmap_and(sto_sst_series(sst), scan->chosen);
     c->n_series = (size_t)roaring_bitmap_get_cardinality(here);
     uint32_t *ids = ts_xmalloc(c->n_series * sizeof *ids + 1);
     roaring_bitmap_to_uint32_array(here, ids);

@@ -8,7 +8,7 @@
 #ifndef STORAGE_ENGINE_COST_H
 #define STORAGE_ENGINE_COST_H
 
-#include "storage/engine/merge.h"
+#include "storage/engine/merge/merge.h"
 
 struct sto_version; /* engine.h */
 

@@ -17,8 +17,8 @@
 #include "storage/engine/remake.h"
 #include "storage/engine/reserve.h"
 #include "storage/engine/retention.h"
-#include "storage/engine/partition.h"
-#include "storage/engine/sst_format.h"
+#include "storage/engine/merge/partition.h"
+#include "storage/engine/files/sst_format.h"
 
 #include <errno.h>
 #include <stdio.h>

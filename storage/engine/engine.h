@@ -19,9 +19,9 @@
 
 #include "base/fs.h"
 #include "storage/batch.h"
-#include "storage/engine/merge.h"
-#include "storage/engine/pages.h"
-#include "storage/engine/wal.h"
+#include "storage/engine/merge/merge.h"
+#include "storage/engine/files/pages.h"
+#include "storage/engine/log/wal.h"
 
 struct sto_engine;
 struct sto_port;

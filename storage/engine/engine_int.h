@@ -14,7 +14,7 @@
 #include "base/queue.h"
 #include "storage/engine/engine.h"
 #include "storage/engine/manifest.h"
-#include "storage/engine/partition.h"
+#include "storage/engine/merge/partition.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

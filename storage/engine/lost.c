@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "storage/engine/sst_format.h"
-#include "storage/engine/wal.h"
+#include "storage/engine/files/sst_format.h"
+#include "storage/engine/log/wal.h"
 
 /* --- everything --- */
 

@@ -15,7 +15,7 @@
 
 #include "base/err.h"
 #include "base/fs.h"
-#include "storage/engine/sst.h"
+#include "storage/engine/files/sst.h"
 
 #include <stdbool.h>
 #include <stddef.h>

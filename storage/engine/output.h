@@ -11,7 +11,7 @@
 #define STORAGE_ENGINE_OUTPUT_H
 
 #include "storage/engine/engine_int.h"
-#include "storage/engine/partition.h"
+#include "storage/engine/merge/partition.h"
 
 /* Files written that nothing names yet. {0} with e, gen_lo and gen_hi set is an empty one. */
 struct sto_output {

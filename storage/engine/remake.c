@@ -8,7 +8,7 @@
 #include <inttypes.h>
 
 #include "base/log.h"
-#include "storage/engine/fsck_file.h"
+#include "storage/engine/check/fsck_file.h"
 #include "storage/engine/output.h"
 
 #define NUMBER_TRIES 1000 /* limit of numbers that files of an earlier crash may occupy */

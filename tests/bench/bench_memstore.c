@@ -11,7 +11,7 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
-#include "storage/engine/merge.h"
+#include "storage/engine/merge/merge.h"
 
 #define BATCH   4096
 #define STEP_MS 10000

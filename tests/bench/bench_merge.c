@@ -11,7 +11,7 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
-#include "storage/engine/merge.h"
+#include "storage/engine/merge/merge.h"
 
 #define N_SERIES 10000
 #define N_HOURS  6

@@ -16,7 +16,7 @@
 #include "base/num.h"
 #include "base/time.h"
 #include "storage/batch.h"
-#include "storage/engine/wal.h"
+#include "storage/engine/log/wal.h"
 
 #define N_SERIES 10000u
 #define DIR_NAME "w"

@@ -13,7 +13,7 @@
 #include "base/bytes.h"
 #include "base/hash.h"
 #include "storage/codecs/codec.h"
-#include "storage/engine/sst_format.h"
+#include "storage/engine/files/sst_format.h"
 #include "tests/faults/faultfs.h"
 #include "tests/fuzz/fuzz_rows.h"
 

@@ -10,7 +10,7 @@
 
 #include "base/fs.h"
 #include "base/hash.h"
-#include "storage/engine/sst.h"
+#include "storage/engine/files/sst.h"
 
 #define FILE_NO  0x1au
 #define N_METRIC 3u

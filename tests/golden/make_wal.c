@@ -11,7 +11,7 @@
 #include "base/fs.h"
 #include "base/mem.h"
 #include "storage/engine/manifest.h"
-#include "storage/engine/wal.h"
+#include "storage/engine/log/wal.h"
 
 /* A series with up to two tags; ts_free it. */
 static struct sto_series *make_series(uint32_t id, uint32_t metric, uint32_t metric_len, const char *text,

@@ -14,8 +14,14 @@ MAY = {
     "storage/points": "base",
     "storage/codecs": "base storage/points",
     "storage/catalog": "base storage/points",
-    "storage/engine": "base storage/points storage/codecs",
-    "storage": "base storage/points storage/catalog storage/engine",
+    "storage/engine/log": "base storage/points",
+    "storage/engine/memory": "base storage/points",
+    "storage/engine/files": "base storage/points storage/codecs",
+    "storage/engine/merge": "base storage/engine/memory storage/engine/files",
+    "storage/engine/check": "base storage/codecs storage/engine/log storage/engine/files",
+    "storage/engine": "base storage/points storage/codecs storage/engine/log storage/engine/files "
+                      "storage/engine/merge storage/engine/check",
+    "storage": "base storage/points storage/catalog storage/engine storage/engine/files storage/engine/merge storage/engine/check",
     # query: the text of queries, and what runs them
     "query": "base storage storage/points",
     "query/aggregators": "base query",
@@ -48,6 +54,7 @@ MAY = {
 # Files that belong to another module than that of their folder: neutral types, which the engine and the catalog share.
 FILES = {
     "storage/batch.h": "storage/points",
+    "storage/slots.h": "storage/points",
     "storage/point.h": "storage/points",
     "storage/point.c": "storage/points",
     "tsd/main.c": "main",

@@ -18,7 +18,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
-#include "storage/engine/merge.h"
+#include "storage/engine/merge/merge.h"
 #include "tests/model/reference.h"
 
 #define HOUR      TS_HOUR_MS

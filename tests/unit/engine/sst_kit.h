@@ -15,7 +15,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "storage/engine/sst.h"
+#include "storage/engine/files/sst.h"
 #include "tests/faults/faultfs.h"
 #include "tests/unit/summary_kit.h"
 

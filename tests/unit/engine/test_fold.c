@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
-#include "storage/engine/fold.h"
+#include "storage/engine/memory/fold.h"
 
 #define MAX_OPS 5000
 #define NO_CELL UINT32_MAX

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "storage/engine/index.h"
+#include "storage/engine/files/index.h"
 
 #define N_KEYS    300u /* series of the standard file, twice; it has about thirty blocks */
 #define N_THREADS 4u

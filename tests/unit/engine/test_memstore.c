@@ -12,7 +12,7 @@
 #include <pthread.h>
 
 #include "base/mem.h"
-#include "storage/engine/memstore.h"
+#include "storage/engine/memory/memstore.h"
 #include "tests/model/reference.h"
 
 #define HOUR TS_HOUR_MS

@@ -11,8 +11,8 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
-#include "storage/engine/fold.h"
-#include "storage/engine/merge.h"
+#include "storage/engine/memory/fold.h"
+#include "storage/engine/merge/merge.h"
 
 #define MAX_CELLS 4000
 

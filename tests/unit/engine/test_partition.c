@@ -14,7 +14,7 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
-#include "storage/engine/partition.h"
+#include "storage/engine/merge/partition.h"
 
 #define DAY(d) ((int64_t)(d)*TS_DAY_MS)
 #define NOW    DAY(20000)

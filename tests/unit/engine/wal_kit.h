@@ -18,8 +18,8 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "storage/engine/wal.h"
-#include "storage/engine/wal_format.h"
+#include "storage/engine/log/wal.h"
+#include "storage/engine/log/wal_format.h"
 #include "tests/faults/faultfs.h"
 
 #define DIR_NAME "w"

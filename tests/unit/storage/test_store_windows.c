@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "tests/unit/t_folder.h"
-#include "storage/engine/partition.h"
+#include "storage/engine/merge/partition.h"
 #include "tests/unit/t_random.h"
 
 /* --- windows that can't be merged --- */

@@ -1,0 +1,406 @@
+/*
+ * sst_cur.c - iterates over the rows of a sorted file.
+ *
+ * A row longer than a block is stored as adjacent pieces of the same key, in one block or several. The cursor
+ * stands on the first piece; cells joins them.
+ *
+ * Threads    a cursor belongs to one thread
+ * Not here   opening files (sst_read.c), what is in a block (codecs/)
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "storage/codecs/codec.h"
+#include "storage/codecs/sums.h"
+#include "storage/engine/files/sst_int.h"
+
+#define NO_BLOCK   UINT32_MAX
+#define PAGE_BYTES (sizeof(struct sto_page) + STO_PAGE_BLOCKS * sizeof(struct sto_sst_block))
+
+/* Position of a row: its block and its number in the block. */
+struct place {
+    uint32_t block, row;
+};
+
+struct sto_sst_cur {
+    struct sto_sst *sst;           /* one reference */
+    const struct sto_sst__file *f; /* the file it walks */
+    enum sto_sst_what what;        /* what it reads */
+    struct sto_sst_share *share;   /* of all cursors of the scan; may be NULL */
+    struct sto_dec *dec;           /* points, while a block is open; else NULL */
+    struct sto_sums_dec *sums;     /* summaries, likewise */
+    uint8_t *buf;                  /* bytes of the loaded block */
+    size_t cap;                    /* of buf */
+    struct sto_index_reader index; /* of f */
+    struct sto_index_hit hit;      /* entry looked up last */
+    bool has_hit;                  /* there is one */
+    bool counts_page;              /* a page of its own is counted */
+    struct sto_sst_block block;    /* entry of the block loaded last, or tried */
+    uint32_t loaded;               /* block that dec or sums has open; NO_BLOCK */
+    bool on_row;                   /* stands on a row */
+    struct place at;               /* its first piece */
+    struct sto_key key;            /* its key */
+    struct sto_cells cells, piece; /* joined; the piece being added */
+    bool has_cells;                /* cells are those of the row */
+    struct place end;              /* behind its last piece, if has_cells */
+    struct sto_summary summary;    /* of the row */
+    bool has_summary;              /* the row has one */
+};
+
+_Static_assert(sizeof(struct sto_sst_cur) <= STO_SST_CUR_BYTES,
+               "a cursor is counted with fewer bytes than it has");
+
+static struct ts_tally *tally_of(struct sto_sst_cur *cur)
+{
+    return cur->share ? &cur->share->tally : NULL;
+}
+
+struct sto_sst_cur *sto_sst_cur_new(struct sto_sst *sst, enum sto_sst_what what, struct sto_sst_share *share)
+{
+    struct sto_sst_cur *cur = ts_xcalloc(1, sizeof *cur);
+    if (what == STO_SST_SUMMARIES && !sst->s.file)
+        TS_BUG("file %" PRIu64 " has no summaries", sst->info.file_no);
+    cur->sst = sto_sst_ref(sst);
+    cur->f = what == STO_SST_POINTS ? &sst->t : &sst->s;
+    cur->index.x = what == STO_SST_POINTS ? &sst->t.index : &sst->s.index;
+    cur->loaded = NO_BLOCK;
+    cur->what = what;
+    cur->share = share;
+    ts_tally_force(tally_of(cur), STO_SST_CUR_BYTES);
+    return cur;
+}
+
+void sto_sst_cur_set_walk(struct sto_sst_cur *cur)
+{
+    cur->index.alone = true;
+}
+
+bool sto_sst_cur_is_open(const struct sto_sst_cur *cur)
+{
+    return cur && (cur->dec || cur->sums);
+}
+
+/* Release cells that the tally counts. */
+static void release_cells(struct sto_sst_cur *cur, struct sto_cells *c)
+{
+    ts_tally_give(tally_of(cur), sto_cells_bytes(c));
+    sto_cells_release(c);
+}
+
+void sto_sst_cur_close_block(struct sto_sst_cur *cur)
+{
+    sto_dec_return(cur->dec);
+    sto_sums_dec_return(cur->sums);
+    cur->dec = NULL;
+    cur->sums = NULL;
+    ts_tally_give(tally_of(cur), cur->cap);
+    ts_free(cur->buf);
+    cur->buf = NULL;
+    cur->cap = 0;
+    cur->loaded = NO_BLOCK;
+    release_cells(cur, &cur->piece);
+    if (!cur->counts_page)
+        return;
+    sto_index_reader_release(&cur->index);
+    ts_tally_give(tally_of(cur), PAGE_BYTES);
+    cur->counts_page = false;
+}
+
+void sto_sst_cur_rest(struct sto_sst_cur *cur)
+{
+    if (!cur)
+        return;
+    sto_sst_cur_close_block(cur);
+    release_cells(cur, &cur->cells);
+    cur->has_cells = false;
+}
+
+void sto_sst_cur_free(struct sto_sst_cur *cur)
+{
+    if (!cur)
+        return;
+    sto_index_reader_release(&cur->index);
+    sto_sst_cur_rest(cur);
+    ts_tally_give(tally_of(cur), STO_SST_CUR_BYTES);
+    sto_sst_unref(cur->sst);
+    ts_free(cur);
+}
+
+static uint32_t n_rows(const struct sto_sst_cur *cur)
+{
+    return cur->dec ? sto_dec_n_rows(cur->dec) : sto_sums_dec_n_rows(cur->sums);
+}
+
+static const struct sto_key *key_of(const struct sto_sst_cur *cur, uint32_t row)
+{
+    return cur->dec ? &sto_dec_row_at(cur->dec, row)->key : sto_sums_dec_key(cur->sums, row);
+}
+
+static uint32_t n_blocks(const struct sto_sst_cur *cur)
+{
+    return cur->index.x->n_blocks;
+}
+
+/* Read the entry of block i into cur->hit. */
+static int look_up(struct sto_sst_cur *cur, uint32_t i, struct ts_error *err)
+{
+    if (cur->has_hit && cur->hit.i == i)
+        return 0;
+    cur->has_hit = false;
+    int rc = sto_index_at(&cur->index, i, &cur->hit, err);
+    cur->has_hit = rc == 0;
+    return sto_sst__index_failed(cur->sst, cur->f, rc, err);
+}
+
+/* Set err to say which rows the damaged block holds, according to the index, and what to do. The cause is
+ * dropped, since the reader of this message needs the remedy. */
+static int damaged(const struct sto_sst_cur *cur, struct ts_error *err)
+{
+    const struct sto_sst_block *b = &cur->block;
+    int64_t lo = b->first.hour, hi = b->last.hour;
+    if (b->first.series != b->last.series || b->first.metric != b->last.metric) {
+        lo = ts_floor_div(cur->sst->info.min_ms, TS_HOUR_MS);
+        hi = ts_floor_div(cur->sst->info.max_ms, TS_HOUR_MS);
+    }
+    struct ts_civil from = ts_civil_from_ms(NULL, lo * TS_HOUR_MS),
+                    to = ts_civil_from_ms(NULL, hi * TS_HOUR_MS);
+    return ts_error_set(err, TS_ECORRUPT,
+                        "%s is damaged: block at %" PRIu64 ", series %u to %u, %04d-%02d-%02d %02d:00 to "
+                        "%04d-%02d-%02d %02d:59 UTC at most; stop the store and run tsd fsck",
+                        cur->f->path, b->off, b->first.series, b->last.series, from.year, from.month,
+                        from.day, from.hour, to.year, to.month, to.day, to.hour);
+}
+
+/* After memory was refused: true if other cursors released some, so that the call can be repeated. */
+static bool make_room(struct sto_sst_cur *cur, int rc)
+{
+    if (!cur->share)
+        return false;
+    if (rc == TS_ELIMIT)
+        return cur->share->make_room && cur->share->make_room(cur->share->arg, cur);
+    cur->share->tally.forced = false; /* for this block or row alone */
+    return false;
+}
+
+/* Make room for the bytes of a block, and create its decoder. */
+static int reserve_block(struct sto_sst_cur *cur, uint32_t len, struct ts_error *err)
+{
+    if (len > cur->cap) {
+        size_t cap = len + len / 4;
+        TS_TRY(ts_tally_take(tally_of(cur), cap - cur->cap, err));
+        ts_free(cur->buf);
+        cur->buf = ts_xmalloc(cap);
+        cur->cap = cap;
+    }
+    if (cur->index.alone && !cur->counts_page) {
+        TS_TRY(ts_tally_take(tally_of(cur), PAGE_BYTES, err));
+        cur->counts_page = true;
+    }
+    if (cur->what == STO_SST_POINTS && !cur->dec)
+        cur->dec = sto_dec_borrow(tally_of(cur), err);
+    if (cur->what == STO_SST_SUMMARIES && !cur->sums)
+        cur->sums = sto_sums_dec_borrow(tally_of(cur), err);
+    return cur->dec || cur->sums ? 0 : TS_ELIMIT;
+}
+
+static int read_block(struct sto_sst_cur *cur, const struct sto_sst_block *b, struct ts_error *err)
+{
+    TS_TRY(reserve_block(cur, b->len, err));
+    TS_TRY(sto_sst__read_block(cur->sst, cur->f, b, cur->buf, err));
+    struct ts_slice bytes = {(const char *)cur->buf, b->len};
+    return cur->dec ? sto_dec_open(cur->dec, bytes, err) : sto_sums_dec_open(cur->sums, bytes, err);
+}
+
+/* Load block i, unless it is loaded. */
+static int load(struct sto_sst_cur *cur, uint32_t i, struct ts_error *err)
+{
+    if (cur->loaded == i)
+        return 0;
+    TS_TRY(look_up(cur, i, err));
+    const struct sto_sst_block *b = &cur->block;
+    int rc;
+    cur->block = cur->hit.block;
+    cur->loaded = NO_BLOCK;
+    do
+        rc = read_block(cur, b, err);
+    while (make_room(cur, rc));
+    if (rc == 0 && (sto_key_cmp(key_of(cur, 0), &b->first) != 0 ||
+                    sto_key_cmp(key_of(cur, n_rows(cur) - 1), &b->last) != 0))
+        rc = TS_ECORRUPT;
+    if (rc == TS_ECORRUPT)
+        return damaged(cur, err);
+    if (rc < 0)
+        return rc;
+    cur->loaded = i;
+    return 0;
+}
+
+/* Move to a row of the loaded block. */
+static int stand(struct sto_sst_cur *cur, uint32_t row)
+{
+    cur->at = (struct place){cur->loaded, row};
+    cur->key = *key_of(cur, row);
+    cur->on_row = true;
+    cur->has_cells = false;
+    if (cur->what == STO_SST_SUMMARIES)
+        cur->has_summary = sto_sums_dec_get(cur->sums, row, &cur->summary);
+    return 1;
+}
+
+static int stand_at_end(struct sto_sst_cur *cur)
+{
+    cur->on_row = false;
+    cur->has_cells = false;
+    cur->at = (struct place){n_blocks(cur), 0};
+    return 0;
+}
+
+/* Find the first block whose last key is not below key and put its entry into cur->hit: 1, 0 = there is
+ * none, < 0. */
+static int find_block(struct sto_sst_cur *cur, const struct sto_key *key, struct ts_error *err)
+{
+    const struct sto_index_hit *hit = &cur->hit;
+    if (cur->has_hit && sto_key_cmp(&hit->before, key) < 0 && sto_key_cmp(&hit->block.last, key) >= 0)
+        return 1;
+    int rc = sto_index_find(&cur->index, key, &cur->hit, err);
+    cur->has_hit = rc == 1;
+    return sto_sst__index_failed(cur->sst, cur->f, rc, err);
+}
+
+int sto_sst_cur_seek(struct sto_sst_cur *cur, const struct sto_key *key, struct ts_error *err)
+{
+    if (cur->on_row && sto_key_cmp(&cur->key, key) == 0)
+        return 1;
+    int rc = find_block(cur, key, err);
+    if (rc == 1)
+        rc = load(cur, cur->hit.i, err);
+    else if (rc == 0)
+        return stand_at_end(cur);
+    if (rc < 0) {
+        stand_at_end(cur);
+        return rc;
+    }
+    uint32_t lo = 0, hi = n_rows(cur);
+    while (lo < hi) {
+        uint32_t mid = lo + (hi - lo) / 2;
+        if (sto_key_cmp(key_of(cur, mid), key) < 0)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return stand(cur, lo); /* lo is a row: the block's last key is not below key */
+}
+
+/* Find where the first row after the pieces of the current one begins; row = n_rows means the next block. */
+static int find_end(struct sto_sst_cur *cur, struct place *out, struct ts_error *err)
+{
+    struct place p = cur->at;
+    TS_TRY(load(cur, p.block, err));
+    for (p.row++; p.row < n_rows(cur) && sto_key_cmp(key_of(cur, p.row), &cur->key) == 0;)
+        p.row++;
+    while (p.row == n_rows(cur) && p.block + 1 < n_blocks(cur)) {
+        p = (struct place){p.block + 1, 0};
+        TS_TRY(look_up(cur, p.block, err));
+        if (sto_key_cmp(&cur->hit.block.first, &cur->key) != 0)
+            break;
+        TS_TRY(load(cur, p.block, err));
+        while (p.row < n_rows(cur) && sto_key_cmp(key_of(cur, p.row), &cur->key) == 0)
+            p.row++;
+    }
+    *out = p;
+    return 0;
+}
+
+int sto_sst_cur_next(struct sto_sst_cur *cur, struct ts_error *err)
+{
+    if (!cur->on_row)
+        return 0;
+    struct place p = cur->end;
+    int rc = cur->has_cells ? 0 : find_end(cur, &p, err);
+    rc = rc < 0 ? rc : load(cur, p.block, err);
+    if (rc < 0) {
+        stand_at_end(cur);
+        return rc;
+    }
+    return p.row < n_rows(cur) ? stand(cur, p.row) : stand_at_end(cur);
+}
+
+const struct sto_key *sto_sst_cur_key(const struct sto_sst_cur *cur)
+{
+    return &cur->key;
+}
+
+/* Make room for n cells, which the tally counts. */
+static int reserve_cells(struct sto_sst_cur *cur, struct sto_cells *c, uint32_t n, struct ts_error *err)
+{
+    uint64_t more = sto_cells_growth(c, n);
+    int rc = 0;
+    do
+        rc = more ? ts_tally_take(tally_of(cur), more, err) : 0;
+    while (make_room(cur, rc));
+    TS_TRY(rc);
+    sto_cells_reserve(c, n);
+    return 0;
+}
+
+/* Append cur->piece to cur->cells. */
+static int join(struct sto_sst_cur *cur, struct ts_error *err)
+{
+    struct sto_cells *all = &cur->cells, *p = &cur->piece;
+    if (sto_meta_off(all->meta[all->n - 1]) >= sto_meta_off(p->meta[0]))
+        return damaged(cur, err);
+    TS_TRY(reserve_cells(cur, all, all->n + p->n, err));
+    memcpy(all->meta + all->n, p->meta, p->n * sizeof *p->meta);
+    memcpy(all->m + all->n, p->m, p->n * sizeof *p->m);
+    all->n += p->n;
+    all->uniform = all->uniform && p->uniform && all->common == p->common;
+    return 0;
+}
+
+static int decode(struct sto_sst_cur *cur, uint32_t row, struct sto_cells *out, struct ts_error *err)
+{
+    int rc;
+    out->n = 0;
+    TS_TRY(reserve_cells(cur, out, sto_dec_row_at(cur->dec, row)->n, err));
+    do
+        rc = sto_dec_cells(cur->dec, row, out, err);
+    while (make_room(cur, rc));
+    return rc == TS_ECORRUPT ? damaged(cur, err) : rc;
+}
+
+int sto_sst_cur_cells(struct sto_sst_cur *cur, const struct sto_cells **out_cells, struct ts_error *err)
+{
+    *out_cells = NULL;
+    if (!cur->on_row || cur->what != STO_SST_POINTS)
+        TS_BUG("cursor stands on no row of points");
+    if (!cur->has_cells) {
+        struct place p = cur->at;
+        TS_TRY(load(cur, p.block, err));
+        TS_TRY(decode(cur, p.row++, &cur->cells, err));
+        for (;;) {
+            if (p.row == n_rows(cur)) {
+                if (p.block + 1 == n_blocks(cur))
+                    break;
+                p = (struct place){p.block + 1, 0};
+                TS_TRY(look_up(cur, p.block, err));
+                if (sto_key_cmp(&cur->hit.block.first, &cur->key) != 0)
+                    break;
+                TS_TRY(load(cur, p.block, err));
+            }
+            if (sto_key_cmp(key_of(cur, p.row), &cur->key) != 0)
+                break;
+            TS_TRY(decode(cur, p.row++, &cur->piece, err));
+            TS_TRY(join(cur, err));
+        }
+        cur->end = p;
+        cur->has_cells = true;
+    }
+    *out_cells = &cur->cells;
+    return 0;
+}
+
+const struct sto_summary *sto_sst_cur_summary(const struct sto_sst_cur *cur)
+{
+    return cur->on_row && cur->what == STO_SST_SUMMARIES && cur->has_summary ? &cur->summary : NULL;
+}

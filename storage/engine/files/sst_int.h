@@ -1,0 +1,46 @@
+/*
+ * sst_int.h - an open pair of sorted files, shared by sst_read.c and sst_cur.c.
+ */
+#ifndef STORAGE_ENGINE_FILES_SST_INT_H
+#define STORAGE_ENGINE_FILES_SST_INT_H
+
+#include <stdatomic.h>
+
+#include "storage/engine/files/index.h"
+
+/* One of the two files. */
+struct sto_sst__file {
+    struct ts_file *file;   /* NULL: there is no such file */
+    char *path;             /* owned */
+    uint64_t bytes;         /* its length */
+    struct sto_index index; /* locations of its blocks */
+};
+
+struct sto_sst {
+    const struct ts_fs *fs;    /* borrowed */
+    struct sto_sst__file t, s; /* points, summaries */
+    struct sto_sst_info info;  /* as the manifest has it */
+    roaring_bitmap_t *series;  /* series with rows */
+    struct sto_tomb *tombs;    /* n_tombs, sorted */
+    size_t n_tombs;
+    struct sto_sst_wear wear; /* progress of deletes */
+    struct sto_pages *pages;  /* cache of index pages; borrowed, may be NULL */
+    size_t memory_bytes;      /* of all this without the indexes */
+    char *broken;             /* why it can't be read, owned; NULL: it can */
+    atomic_uint refs;         /* the last unref frees */
+    atomic_bool doomed;       /* the last unref unlinks the files, too */
+    atomic_bool no_remake;    /* writing it anew failed; it is not tried again until the file is reopened */
+    atomic_bool index_lost;   /* the index of the points is damaged; never cleared */
+    atomic_bool sums_lost;    /* the summaries are damaged; never cleared */
+};
+
+/** Read a block of a file into buf (b->len bytes) and check that it begins with the checksum in the index.
+ * Any thread. */
+int sto_sst__read_block(struct sto_sst *sst, const struct sto_sst__file *f, const struct sto_sst_block *b,
+                        uint8_t *buf, struct ts_error *err);
+/** To be called after an error of the index of a file: if the index of the points is damaged, the file
+ * must be written anew (remake.h), and err says so. A damaged index of summaries is left to
+ * sto_sst_lose_sums. Returns rc. Any thread. */
+int sto_sst__index_failed(struct sto_sst *sst, const struct sto_sst__file *f, int rc, struct ts_error *err);
+
+#endif

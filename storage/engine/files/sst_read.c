@@ -1,0 +1,333 @@
+/*
+ * sst_read.c - opens sorted files and counts references to them.
+ *
+ * Format     docs/FORMAT.md "Sorted file"
+ * Threads    an open sst is immutable except for its reference count, the mark to unlink it, and the marks of
+ *            damage; any thread may read it
+ * Not here   walking rows (sst_cur.c), its index (index.c)
+ */
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/hash.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "storage/engine/files/sst_int.h"
+
+static int read_exactly(struct sto_sst *sst, const struct sto_sst__file *f, void *p, size_t n, uint64_t off,
+                        struct ts_error *err)
+{
+    size_t got = 0;
+    TS_TRY(sst->fs->pread(f->file, p, n, off, &got, err));
+    if (got != n)
+        return ts_error_set(err, TS_ECORRUPT, "%s: %zu bytes at %" PRIu64 " are cut off after %zu", f->path,
+                            n, off, got);
+    return 0;
+}
+
+/* Read a section into memory of its own (at least one byte, free it with ts_free) and check its checksum. */
+static int read_section(struct sto_sst *sst, const struct sto_sst__file *f, uint64_t off, uint64_t end,
+                        uint32_t crc, struct ts_slice *out, struct ts_error *err)
+{
+    *out = (struct ts_slice){NULL, 0};
+    size_t n = (size_t)(end - off);
+    char *p = ts_try_malloc(n + 1);
+    if (!p)
+        return ts_error_set(err, TS_ENOMEM, "%s: no memory for %zu bytes at %" PRIu64, f->path, n, off);
+    int rc = read_exactly(sst, f, p, n, off, err);
+    if (rc == 0 && ts_crc32c(0, p, n) != crc)
+        rc = ts_error_set(err, TS_ECORRUPT, "%s: section of %zu bytes at %" PRIu64 " is damaged", f->path, n,
+                          off);
+    if (rc < 0) {
+        ts_free(p);
+        return rc;
+    }
+    *out = (struct ts_slice){p, n};
+    return 0;
+}
+
+static int read_tombs(struct sto_sst *sst, const struct sto_sst_footer *foot, struct ts_error *err)
+{
+    struct ts_slice bytes;
+    sst->n_tombs = (size_t)foot->info.n_tombs;
+    sst->tombs = ts_try_malloc((sst->n_tombs + 1) * sizeof *sst->tombs);
+    if (!sst->tombs)
+        return ts_error_set(err, TS_ENOMEM, "%s: no memory for %zu tombstones", sst->t.path, sst->n_tombs);
+    TS_TRY(read_section(sst, &sst->t, foot->tombs_off, foot->bitmap_off, foot->tombs_crc, &bytes, err));
+    int rc = sto_sst__get_tombs(bytes, foot, sst->tombs);
+    ts_free((void *)(uintptr_t)bytes.p);
+    return rc < 0 ? ts_error_set(err, rc, "%s: tombstones at %" PRIu64 " make no sense", sst->t.path,
+                                 foot->tombs_off)
+                  : 0;
+}
+
+static int read_bitmap(struct sto_sst *sst, const struct sto_sst_footer *foot, struct ts_error *err)
+{
+    struct ts_slice bytes;
+    TS_TRY(read_section(sst, &sst->t, foot->bitmap_off, foot->index_off, foot->bitmap_crc, &bytes, err));
+    if (roaring_bitmap_portable_deserialize_size(bytes.p, bytes.n) == bytes.n)
+        sst->series = roaring_bitmap_portable_deserialize_safe(bytes.p, bytes.n);
+    ts_free((void *)(uintptr_t)bytes.p);
+    if (!sst->series)
+        return ts_error_set(err, TS_ECORRUPT, "%s: series bitmap at %" PRIu64 " makes no sense", sst->t.path,
+                            foot->bitmap_off);
+    return 0;
+}
+
+/* Read header and footer of one of the two files and compare them with the manifest. */
+static int open_file(struct sto_sst *sst, struct sto_sst__file *f, enum sto_sst_kind kind, uint64_t bytes,
+                     struct sto_sst_footer *out_foot, struct ts_error *err)
+{
+    uint8_t header[STO_SST_HEADER_BYTES], footer[STO_SST_FOOTER_BYTES];
+    TS_TRY(sst->fs->open(sst->fs, f->path, TS_OPEN_READ, &f->file, err));
+    TS_TRY(sst->fs->size(f->file, &f->bytes, err));
+    if (f->bytes != bytes || f->bytes < sizeof header + sizeof footer)
+        return ts_error_set(err, TS_ECORRUPT, "%s: has %" PRIu64 " bytes, the manifest says %" PRIu64,
+                            f->path, f->bytes, bytes);
+    TS_TRY(read_exactly(sst, f, header, sizeof header, 0, err));
+    TS_TRY(sto_sst__check_header(header, f->path, err));
+    TS_TRY(read_exactly(sst, f, footer, sizeof footer, f->bytes - sizeof footer, err));
+    TS_TRY(sto_sst__get_footer(footer, f->bytes, f->path, out_foot, err));
+    const struct sto_sst_info *in = &out_foot->info, *want = &sst->info;
+    if (out_foot->kind != (uint32_t)kind || in->file_no != want->file_no || in->n_points != want->n_points ||
+        in->n_rows != want->n_rows || in->gen_lo != want->gen_lo || in->gen_hi != want->gen_hi ||
+        in->n_tombs != (kind == STO_SST_KIND_POINTS ? want->n_tombs : 0))
+        return ts_error_set(err, TS_ECORRUPT, "%s: footer at %" PRIu64 " is not what the manifest says",
+                            f->path, f->bytes - STO_SST_FOOTER_BYTES);
+    sto_index_init(&f->index, sst->fs, f->file, f->path, f->bytes, out_foot, sst->pages);
+    return sto_pages_eager(sst->pages, f->index.end - f->index.off) ? sto_index_load(&f->index, err) : 0;
+}
+
+static void close_file(struct sto_sst *sst, struct sto_sst__file *f)
+{
+    sto_index_release(&f->index);
+    if (f->file)
+        (void)sst->fs->close(f->file, NULL);
+    f->file = NULL;
+}
+
+/* A file whose summaries are damaged or missing is read without them: the points hold the same
+ * information. */
+static int open_sums(struct sto_sst *sst, struct ts_error *err)
+{
+    struct sto_sst_footer foot;
+    struct ts_error why = {0};
+    int rc = open_file(sst, &sst->s, STO_SST_KIND_SUMS, sst->info.s_bytes, &foot, &why);
+    if (rc == TS_ECORRUPT || rc == TS_ENOTFOUND) {
+        sto_sst_lose_sums(sst, &why);
+        close_file(sst, &sst->s);
+        rc = 0;
+    }
+    if (rc < 0 && err)
+        *err = why;
+    return rc;
+}
+
+static int open_files(struct sto_sst *sst, struct ts_error *err)
+{
+    struct sto_sst_footer foot;
+    TS_TRY(open_file(sst, &sst->t, STO_SST_KIND_POINTS, sst->info.t_bytes, &foot, err));
+    sst->wear.made_ms = foot.made_ms;
+    sst->wear.carried_gen = foot.carried_gen;
+    TS_TRY(read_tombs(sst, &foot, err));
+    TS_TRY(read_bitmap(sst, &foot, err));
+    return sst->info.s_bytes ? open_sums(sst, err) : 0;
+}
+
+static void release_file(struct sto_sst *sst, struct sto_sst__file *f, bool doomed)
+{
+    close_file(sst, f);
+    if (doomed)
+        (void)sst->fs->unlink(sst->fs, f->path, NULL);
+    ts_free(f->path);
+}
+
+static void sst_free(struct sto_sst *sst, bool doomed)
+{
+    release_file(sst, &sst->t, doomed);
+    release_file(sst, &sst->s, doomed && sst->info.s_bytes > 0);
+    ts_free(sst->tombs);
+    ts_free(sst->broken);
+    if (sst->series)
+        roaring_bitmap_free(sst->series);
+    ts_free(sst);
+}
+
+static struct sto_sst *sst_new(const struct ts_fs *fs, const char *dir, struct sto_pages *pages,
+                               const struct sto_sst_info *info)
+{
+    struct sto_sst *sst = ts_xcalloc(1, sizeof *sst);
+    sst->fs = fs;
+    sst->info = *info;
+    sst->pages = pages;
+    atomic_init(&sst->refs, 1);
+    atomic_init(&sst->doomed, false);
+    atomic_init(&sst->sums_lost, false);
+    atomic_init(&sst->index_lost, false);
+    atomic_init(&sst->no_remake, false);
+    sst->wear.since_ms = INT64_MAX;
+    sst->t.path = sto_sst__path(dir, info->file_no, STO_SST_KIND_POINTS);
+    sst->s.path = sto_sst__path(dir, info->file_no, STO_SST_KIND_SUMS);
+    return sst;
+}
+
+int sto_sst_open(const struct ts_fs *fs, const char *dir, struct sto_pages *pages,
+                 const struct sto_sst_info *info, struct sto_sst **out_sst, struct ts_error *err)
+{
+    *out_sst = NULL;
+    struct sto_sst *sst = sst_new(fs, dir, pages, info);
+    int rc = open_files(sst, err);
+    if (rc < 0) {
+        sst_free(sst, false);
+        return rc;
+    }
+    sst->memory_bytes =
+        sizeof *sst + sst->n_tombs * sizeof *sst->tombs + roaring_bitmap_portable_size_in_bytes(sst->series);
+    *out_sst = sst;
+    return 0;
+}
+
+struct sto_sst *sto_sst_new_broken(const struct ts_fs *fs, const char *dir, const struct sto_sst_info *info,
+                                   const char *why)
+{
+    struct sto_sst *sst = sst_new(fs, dir, NULL, info);
+    sst->broken = ts_xstrdup(why);
+    sst->series = roaring_bitmap_create();
+    if (!sst->series)
+        TS_BUG("no memory for a bitmap");
+    return sst;
+}
+
+bool sto_sst_has_sums(const struct sto_sst *sst)
+{
+    return sst->s.file && !atomic_load_explicit(&sst->sums_lost, memory_order_relaxed); /* a hint; needs no
+                                                                                         * order */
+}
+
+bool sto_sst_needs_remake(const struct sto_sst *sst)
+{
+    return (sst->broken || sto_sst_has_lost_index(sst) ||
+            atomic_load_explicit(&sst->sums_lost, memory_order_relaxed)) &&
+           !atomic_load_explicit(&sst->no_remake, memory_order_relaxed);
+}
+
+void sto_sst_set_no_remake(struct sto_sst *sst)
+{
+    atomic_store_explicit(&sst->no_remake, true, memory_order_relaxed);
+}
+
+void sto_sst_lose_sums(struct sto_sst *sst, const struct ts_error *why)
+{
+    if (!atomic_exchange_explicit(&sst->sums_lost, true, memory_order_relaxed))
+        ts_log(TS_LOG_WARN, "summaries are left out until they are made again error=\"%s\"", why->text);
+}
+
+const char *sto_sst_broken(const struct sto_sst *sst)
+{
+    return sst->broken;
+}
+
+bool sto_sst_has_lost_index(const struct sto_sst *sst)
+{
+    return atomic_load_explicit(&sst->index_lost, memory_order_relaxed); /* a hint; needs no order */
+}
+
+int sto_sst__index_failed(struct sto_sst *sst, const struct sto_sst__file *f, int rc, struct ts_error *err)
+{
+    if (rc != TS_ECORRUPT || f != &sst->t)
+        return rc;
+    if (!atomic_exchange_explicit(&sst->index_lost, true, memory_order_relaxed))
+        ts_log(TS_LOG_ERROR, "%s: index at %" PRIu64 " is damaged", f->path, f->index.off);
+    return ts_error_set(err, rc,
+                        "%s: index at %" PRIu64
+                        " is damaged; a running tsd makes it again within a minute if "
+                        "all rows can be read, else run tsd fsck",
+                        f->path, f->index.off);
+}
+
+int sto_sst_check_index(struct sto_sst *sst, struct ts_error *err)
+{
+    struct ts_error why = {0};
+    int rc = sst->t.file ? sto_index_load(&sst->t.index, &why) : 0;
+    rc = sto_sst__index_failed(sst, &sst->t, rc, &why);
+    if (rc == 0 && sto_sst_has_sums(sst)) {
+        rc = sto_index_load(&sst->s.index, &why);
+        if (rc == TS_ECORRUPT) {
+            sto_sst_lose_sums(sst, &why);
+            rc = 0;
+        }
+    }
+    if (rc < 0 && err)
+        *err = why;
+    return rc;
+}
+
+struct sto_sst *sto_sst_ref(struct sto_sst *sst)
+{
+    /* relaxed: the caller already has a reference, so nothing needs to become visible */
+    atomic_fetch_add_explicit(&sst->refs, 1, memory_order_relaxed);
+    return sst;
+}
+
+void sto_sst_unref(struct sto_sst *sst)
+{
+    if (!sst)
+        return;
+    /* acq_rel: everything that other threads did with the sst, also sto_sst_doom, happens before it is
+     * freed */
+    if (atomic_fetch_sub_explicit(&sst->refs, 1, memory_order_acq_rel) == 1)
+        sst_free(sst, atomic_load_explicit(&sst->doomed, memory_order_relaxed));
+}
+
+void sto_sst_doom(struct sto_sst *sst)
+{
+    /* relaxed: the unref of the same thread publishes it */
+    atomic_store_explicit(&sst->doomed, true, memory_order_relaxed);
+}
+
+void sto_sst_remove(const struct ts_fs *fs, const char *dir, const struct sto_sst_info *info)
+{
+    for (int kind = STO_SST_KIND_POINTS; kind <= (info->s_bytes ? STO_SST_KIND_SUMS : STO_SST_KIND_POINTS);
+         kind++) {
+        char *path = sto_sst__path(dir, info->file_no, (enum sto_sst_kind)kind);
+        (void)fs->unlink(fs, path, NULL);
+        ts_free(path);
+    }
+}
+
+const struct sto_sst_info *sto_sst_info(const struct sto_sst *sst)
+{
+    return &sst->info;
+}
+struct sto_sst_wear *sto_sst_wear(struct sto_sst *sst)
+{
+    return &sst->wear;
+}
+size_t sto_sst_memory(struct sto_sst *sst)
+{
+    return sst->memory_bytes + sto_index_memory(&sst->t.index) + sto_index_memory(&sst->s.index);
+}
+const roaring_bitmap_t *sto_sst_series(const struct sto_sst *sst)
+{
+    return sst->series;
+}
+
+const struct sto_tomb *sto_sst_tombs(const struct sto_sst *sst, size_t *out_n)
+{
+    *out_n = sst->n_tombs;
+    return sst->tombs;
+}
+
+int sto_sst__read_block(struct sto_sst *sst, const struct sto_sst__file *f, const struct sto_sst_block *b,
+                        uint8_t *buf, struct ts_error *err)
+{
+    TS_TRY(read_exactly(sst, f, buf, b->len, b->off, err));
+    if (b->len < 4 || ts_ld32(buf) != b->crc)
+        return ts_error_set(err, TS_ECORRUPT,
+                            "%s: block at %" PRIu64 " is damaged or not the one the index names", f->path,
+                            b->off);
+    return 0;
+}

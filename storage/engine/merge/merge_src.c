@@ -1,0 +1,466 @@
+/*
+ * merge_src.c - sources of a merge: which take part, and standing on the right row of a file.
+ *
+ * Threads    one; memstores are read beside their writers
+ * Invariant  cursors only go forward
+ * Not here   what is done with rows (merge.c), tombstones (merge_tomb.c)
+ */
+#include "storage/engine/merge/merge_int.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+#define BACKOFF_MAX 64  /* seeks between tries with "next" where rows wanted are far apart */
+#define FEW_SERIES  64  /* selections up to this are looked up one by one in a file's bitmap */
+#define KEEP_FILES  128 /* files that keep a block (130 KB or so) between two series; others read it again */
+#define RADIX_BITS  8
+#define RADIX_COUNT (1u << RADIX_BITS)
+
+/* --- who takes part --- */
+
+static bool meets(const struct sto_merge *m, int64_t lo_ms, int64_t hi_ms)
+{
+    return lo_ms <= hi_ms && lo_ms <= m->spec.to_ms && hi_ms >= m->spec.from_ms;
+}
+
+/* Is one of the chosen series in the file? sel: the selection as a bitmap, made when first needed. */
+static bool has_series(const struct sto_merge *m, const struct sto_sst *sst, roaring_bitmap_t **sel)
+{
+    const roaring_bitmap_t *in_file = sto_sst_series(sst);
+    const struct sto_scan_spec *spec = &m->spec;
+    for (size_t i = 0; i < spec->n_series && i < FEW_SERIES; i++)
+        if (roaring_bitmap_contains(in_file, spec->series[i]->id))
+            return true;
+    if (spec->n_series <= FEW_SERIES)
+        return false;
+    if (!*sel) {
+        uint32_t *ids = ts_xmalloc(spec->n_series * sizeof(*ids));
+        for (size_t i = 0; i < spec->n_series; i++)
+            ids[i] = spec->series[i]->id;
+        *sel = roaring_bitmap_of_ptr(spec->n_series, ids);
+        ts_free(ids);
+    }
+    return roaring_bitmap_intersect(in_file, *sel);
+}
+
+/* Is there an hour that summaries of this file may answer? */
+static bool wants_sums(const struct sto_merge *m, const struct sto_sst *sst)
+{
+    const struct sto_sst_info *info = sto_sst_info(sst);
+    const struct sto_scan_spec *spec = &m->spec;
+    if (!spec->series || !spec->whole_hours || !spec->final || !sto_sst_has_sums(sst))
+        return false;
+    int32_t base = sto_hour(spec->from_ms);
+    int64_t lo = ts_floor_div(info->min_ms, TS_HOUR_MS), hi = ts_floor_div(info->max_ms, TS_HOUR_MS);
+    lo = lo < m->hour_lo ? m->hour_lo : lo;
+    hi = hi > m->hour_hi ? m->hour_hi : hi;
+    for (int64_t h = lo; h <= hi; h++)
+        if (spec->whole_hours[h - base])
+            return true;
+    return false;
+}
+
+static int cmp_src(const void *pa, const void *pb)
+{
+    const struct sto_merge__src *a = pa, *b = pb;
+    /* By the highest one, which tombstones are compared with: sources of one row that share no time may be merged from
+     * generations on both sides of each other's. */
+    if (a->gen_hi != b->gen_hi)
+        return a->gen_hi < b->gen_hi ? -1 : 1;
+    if (a->gen_lo != b->gen_lo)
+        return a->gen_lo < b->gen_lo ? -1 : 1;
+    uint64_t x = a->sst ? sto_sst_info(a->sst)->file_no : 0, y = b->sst ? sto_sst_info(b->sst)->file_no : 0;
+    return x < y ? -1 : x > y;
+}
+
+static void add_sst(struct sto_merge *m, struct sto_sst *sst, bool rows, roaring_bitmap_t **sel)
+{
+    const struct sto_sst_info *info = sto_sst_info(sst);
+    struct sto_merge__src src = {.sst = sst, .gen_lo = info->gen_lo, .gen_hi = info->gen_hi};
+    src.has_rows = rows && info->n_rows > 0 && meets(m, info->min_ms, info->max_ms) &&
+                   (!m->spec.series || has_series(m, sst, sel));
+    if (!src.has_rows && (info->n_tombs == 0 || !meets(m, info->tomb_min_ms, info->tomb_max_ms)))
+        return;
+    src.by_sums = src.has_rows && wants_sums(m, sst);
+    src.hour_first = src.has_rows ? sto_hour(info->min_ms) : 0;
+    m->srcs[m->n_srcs++] = src;
+}
+
+/* A file that can't be read must not be needed. */
+static int broken(const struct sto_merge *m, const struct sto_sst *sst, struct ts_error *err)
+{
+    const struct sto_sst_info *info = sto_sst_info(sst);
+    const char *why = sto_sst_broken(sst);
+    if (!why || (!meets(m, info->min_ms, info->max_ms) && !meets(m, info->tomb_min_ms, info->tomb_max_ms)))
+        return 0;
+    return ts_error_set(err, TS_ECORRUPT, "%s", why);
+}
+
+static void add_mem(struct sto_merge *m, struct sto_mem *mem)
+{
+    struct sto_merge__src src = {.mem = mem, .gen_lo = sto_mem_gen(mem), .gen_hi = sto_mem_gen(mem)};
+    int64_t lo_ms, hi_ms;
+    size_t n_tombs;
+    src.has_rows = sto_mem_time_range(mem, &lo_ms, &hi_ms) && meets(m, lo_ms, hi_ms);
+    (void)sto_mem_tombs(mem, &n_tombs);
+    if (src.has_rows || n_tombs > 0)
+        m->srcs[m->n_srcs++] = src;
+}
+
+int sto_merge__srcs_init(struct sto_merge *m, struct sto_sst *const *ssts, size_t n_ssts,
+                         struct sto_mem *const *mems, size_t n_mems, struct ts_error *err)
+{
+    if (n_ssts + n_mems + m->spec.n_deletes >= STO_MERGE__ROW)
+        return ts_error_set(err, TS_ELIMIT, "%zu files are too many for one scan", n_ssts);
+    roaring_bitmap_t *sel = NULL;
+    size_t n = n_ssts + n_mems + m->spec.n_deletes;
+    /* with the arrays that sto_merge_new makes */
+    TS_TRY(ts_tally_take(&m->share.tally,
+                         n * (sizeof(*m->srcs) + sizeof(*m->group) + sizeof(*m->bufs) + sizeof(*m->pieces) +
+                              2 * sizeof(*m->parts) + sizeof(*m->dels)),
+                         err));
+    m->srcs = ts_xcalloc(n, sizeof(*m->srcs));
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < n_ssts; i++) {
+        rc = broken(m, ssts[i], err);
+        add_sst(m, ssts[i], true, &sel);
+    }
+    for (size_t i = 0; rc == 0 && i < m->spec.n_deletes; i++)
+        add_sst(m, m->spec.deletes[i], false, &sel);
+    /* Memstores are written meanwhile, an older generation before a newer one: looked at in the opposite order none
+     * shows points without those that its owner put before them. */
+    for (size_t i = n_mems; i-- > 0;)
+        add_mem(m, mems[i]);
+    if (sel)
+        roaring_bitmap_free(sel);
+    qsort(m->srcs, m->n_srcs, sizeof(*m->srcs), cmp_src);
+    return rc;
+}
+
+void sto_merge__srcs_release(struct sto_merge *m)
+{
+    for (size_t i = 0; i < m->n_srcs; i++) {
+        struct sto_merge__src *src = &m->srcs[i];
+        sto_sst_cur_free(src->points.cur);
+        sto_sst_cur_free(src->sums.cur);
+        ts_free(src->refs);
+    }
+    ts_free(m->srcs);
+}
+
+/* --- files --- */
+
+static struct sto_merge__cur *driver(struct sto_merge__src *src)
+{
+    return src->by_sums ? &src->sums : &src->points;
+}
+
+const struct sto_key *sto_merge__key(const struct sto_merge__src *src)
+{
+    return sto_sst_cur_key(src->by_sums ? src->sums.cur : src->points.cur);
+}
+
+/* At the end of a file its cursor goes, so that a scan holds memory for the files it stands in alone. */
+static int note(struct sto_merge__cur *c, int rc)
+{
+    c->at_end = rc == 0;
+    if (c->at_end) {
+        sto_sst_cur_free(c->cur);
+        c->cur = NULL;
+    }
+    return rc;
+}
+
+int sto_merge__take(struct sto_merge *m, uint64_t n_bytes, struct ts_error *err)
+{
+    int rc;
+    do
+        rc = n_bytes ? ts_tally_take(&m->share.tally, n_bytes, err) : 0;
+    while (rc == TS_ELIMIT && sto_merge__make_room(m, NULL));
+    m->share.tally.forced = false;
+    return rc;
+}
+
+/* A cursor counts itself; here others make room for it. */
+static int new_cur(struct sto_merge *m, struct sto_merge__src *src, struct sto_merge__cur *c,
+                   struct ts_error *err)
+{
+    TS_TRY(sto_merge__take(m, STO_SST_CUR_BYTES, err));
+    ts_tally_give(&m->share.tally, STO_SST_CUR_BYTES);
+    c->cur = sto_sst_cur_new(src->sst, c == &src->sums ? STO_SST_SUMMARIES : STO_SST_POINTS, &m->share);
+    return 0;
+}
+
+/* Stand on the first row >= key; 1, 0, < 0. Where rows wanted follow each other, "next" is cheaper than a
+ * seek: it is tried first until it misses, then less and less often. ask_bitmap: 0 without moving if the
+ * series is not in the file. */
+static int advance(struct sto_merge *m, struct sto_merge__src *src, struct sto_merge__cur *c,
+                   const struct sto_key *key, bool ask_bitmap, struct ts_error *err)
+{
+    if (c->at_end)
+        return 0;
+    if (c->cur) {
+        if (sto_key_cmp(sto_sst_cur_key(c->cur), key) >= 0)
+            return 1;
+        if (c->wait == 0) {
+            int rc = note(c, sto_sst_cur_next(c->cur, err));
+            if (rc <= 0)
+                return rc;
+            if (sto_key_cmp(sto_sst_cur_key(c->cur), key) >= 0) {
+                c->backoff = 0;
+                return 1;
+            }
+            c->backoff = c->backoff == 0            ? 1
+                         : c->backoff < BACKOFF_MAX ? (uint8_t)(c->backoff * 2)
+                                                    : BACKOFF_MAX;
+            c->wait = c->backoff;
+        } else {
+            c->wait--;
+        }
+    }
+    if (ask_bitmap && !roaring_bitmap_contains(sto_sst_series(src->sst), key->series))
+        return 0; /* stays where it stands */
+    if (!c->cur)
+        TS_TRY(new_cur(m, src, c, err));
+    return note(c, sto_sst_cur_seek(c->cur, key, err));
+}
+
+static bool is_within(const struct sto_key *at, const struct sto_key *key, int32_t hour_hi)
+{
+    return at->series == key->series && at->metric == key->metric && at->hour <= hour_hi;
+}
+
+/* After an error of the cursor that finds rows: a damaged file of summaries is done without, for good. True: go on
+ * by the points. */
+static bool can_do_without(struct sto_merge__src *src, int rc, struct ts_error *err)
+{
+    if (rc != TS_ECORRUPT || !src->by_sums)
+        return false;
+    sto_sst_lose_sums(src->sst, err);
+    *err = (struct ts_error){0};
+    sto_sst_cur_free(src->sums.cur);
+    src->sums.cur = NULL;
+    src->by_sums = false;
+    return true;
+}
+
+int sto_merge__find(struct sto_merge *m, struct sto_merge__src *src, const struct sto_key *key,
+                    int32_t hour_hi, struct ts_error *err)
+{
+    struct ts_error why = {0};
+    int rc = advance(m, src, driver(src), key, true, &why);
+    if (can_do_without(src, rc, &why))
+        rc = advance(m, src, driver(src), key, true, &why);
+    if (rc < 0 && err)
+        *err = why;
+    return rc <= 0 ? rc : is_within(sto_merge__key(src), key, hour_hi);
+}
+
+void sto_merge__rest(struct sto_merge *m, struct sto_merge__src *src)
+{
+    if (src->keeps)
+        return;
+    if (m->n_keeps < KEEP_FILES) {
+        src->keeps = true;
+        m->n_keeps++;
+        return;
+    }
+    sto_sst_cur_rest(src->points.cur);
+    sto_sst_cur_rest(src->sums.cur);
+}
+
+/* Holds a file a block that another may have? Not the one that asks. */
+static bool may_rest(const struct sto_merge__src *src, const struct sto_sst_cur *cur)
+{
+    return src->sst && src->points.cur != cur && src->sums.cur != cur &&
+           (sto_sst_cur_is_open(src->points.cur) || sto_sst_cur_is_open(src->sums.cur));
+}
+
+/* The cells of its row are in use. */
+static bool is_read(const struct sto_merge *m, const struct sto_merge__src *src)
+{
+    for (size_t i = 0; i < m->n_read; i++)
+        if (m->group[i].src == src)
+            return true;
+    return false;
+}
+
+/* The row that a file stands on with an open block, the one that is wanted last if it has two. */
+static const struct sto_key *stands_on(const struct sto_merge__src *src)
+{
+    const struct sto_key *a = sto_sst_cur_is_open(src->points.cur) ? sto_sst_cur_key(src->points.cur) : NULL;
+    const struct sto_key *b = sto_sst_cur_is_open(src->sums.cur) ? sto_sst_cur_key(src->sums.cur) : NULL;
+    return !a || (b && sto_key_cmp(a, b) < 0) ? b : a;
+}
+
+bool sto_merge__make_room(void *arg, const struct sto_sst_cur *cur)
+{
+    struct sto_merge *m = arg;
+    struct sto_merge__src *last = NULL;
+    m->counts.n_refused++;
+    for (size_t i = 0; i < m->n_srcs; i++)
+        if (may_rest(&m->srcs[i], cur) &&
+            (!last || sto_key_cmp(stands_on(&m->srcs[i]), stands_on(last)) >= 0))
+            last = &m->srcs[i];
+    if (!last) {
+        m->share.tally.forced = m->spec.must_go_on;
+        return m->spec.must_go_on;
+    }
+    sto_sst_cur_rest(last->sums.cur);
+    if (is_read(m, last))
+        sto_sst_cur_close_block(last->points.cur);
+    else
+        sto_sst_cur_rest(last->points.cur);
+    m->n_open -= last->open;
+    last->open = false;
+    return true;
+}
+
+int sto_merge__find_next(struct sto_merge *m, struct sto_merge__src *src, int32_t hour_hi,
+                         struct ts_error *err)
+{
+    struct sto_merge__cur *c = driver(src);
+    struct ts_error why = {0};
+    struct sto_key was = *sto_sst_cur_key(c->cur), next = was;
+    if (was.hour == hour_hi)
+        return 0; /* the next row may lie in a block that nobody wants */
+    int rc = note(c, sto_sst_cur_next(c->cur, &why));
+    if (can_do_without(src, rc, &why)) {
+        next.hour++;
+        rc = advance(m, src, driver(src), &next, false, &why);
+    }
+    if (rc < 0 && err)
+        *err = why;
+    return rc <= 0 ? rc : is_within(sto_merge__key(src), &was, hour_hi);
+}
+
+int sto_merge__walk(struct sto_merge *m, struct sto_merge__src *src, int32_t hour_lo, int32_t hour_hi,
+                    struct ts_error *err)
+{
+    struct sto_merge__cur *c = &src->points;
+    int rc;
+    if (c->at_end)
+        return 0;
+    if (c->cur) {
+        rc = note(c, sto_sst_cur_next(c->cur, err));
+    } else {
+        const struct sto_key first = {.hour = INT32_MIN};
+        TS_TRY(new_cur(m, src, c, err));
+        sto_sst_cur_set_walk(c->cur);
+        rc = note(c, sto_sst_cur_seek(c->cur, &first, err));
+    }
+    while (rc == 1) {
+        struct sto_key key = *sto_sst_cur_key(c->cur);
+        if (key.hour >= hour_lo && key.hour <= hour_hi)
+            return 1;
+        if (key.hour > hour_hi && ++key.series == 0 && ++key.metric == 0)
+            return note(c, 0);
+        key.hour = hour_lo;
+        rc = note(c, sto_sst_cur_seek(c->cur, &key, err));
+    }
+    return rc;
+}
+
+int sto_merge__cells(struct sto_merge *m, struct sto_merge__src *src, const struct sto_cells **out_cells,
+                     struct ts_error *err)
+{
+    if (src->by_sums) {
+        struct sto_key key = *sto_sst_cur_key(src->sums.cur);
+        int rc = advance(m, src, &src->points, &key, false, err);
+        if (rc < 0)
+            return rc;
+        if (rc == 0 || sto_key_cmp(sto_sst_cur_key(src->points.cur), &key) != 0)
+            return ts_error_set(
+                err, TS_ECORRUPT, "file %llu: metric %u series %u hour %d has a summary but no points",
+                (unsigned long long)sto_sst_info(src->sst)->file_no, key.metric, key.series, key.hour);
+    }
+    return sto_sst_cur_cells(src->points.cur, out_cells, err);
+}
+
+/* --- memstores: all rows --- */
+
+static int cmp_hour(const void *pa, const void *pb)
+{
+    const struct sto_merge__ref *a = pa, *b = pb;
+    int32_t x = sto_mem_row_hour(a->row), y = sto_mem_row_hour(b->row);
+    return x < y ? -1 : x > y;
+}
+
+/* Rows of one series come newest link first, so turned round they mostly ascend. */
+static void sort_hours(struct sto_merge__ref *refs, size_t n)
+{
+    for (size_t i = 0; i < n / 2; i++) {
+        struct sto_merge__ref t = refs[i];
+        refs[i] = refs[n - 1 - i];
+        refs[n - 1 - i] = t;
+    }
+    for (size_t i = 1; i < n; i++) {
+        if (cmp_hour(&refs[i - 1], &refs[i]) > 0) {
+            qsort(refs, n, sizeof(*refs), cmp_hour);
+            return;
+        }
+    }
+}
+
+/* What refs are sorted by: metric, then series. */
+static uint64_t sort_key(const struct sto_merge__ref *ref)
+{
+    return (uint64_t)ref->metric << 32 | ref->series;
+}
+
+/* Stable, by metric and series: hours of a series are in order already. Bytes that all share cost one look. */
+static void sort_series(struct sto_merge__src *src)
+{
+    uint64_t differ = 0;
+    bool sorted = true;
+    for (size_t i = 1; i < src->n_refs; i++) {
+        differ |= sort_key(&src->refs[i]) ^ sort_key(&src->refs[0]);
+        sorted = sorted && sort_key(&src->refs[i - 1]) <= sort_key(&src->refs[i]);
+    }
+    if (sorted)
+        return;
+    struct sto_merge__ref *tmp = ts_xmalloc(src->n_refs * sizeof(*tmp));
+    for (unsigned shift = 0; shift < 64; shift += RADIX_BITS) {
+        if ((differ >> shift & (RADIX_COUNT - 1)) == 0)
+            continue;
+        size_t at[RADIX_COUNT] = {0};
+        for (size_t i = 0; i < src->n_refs; i++)
+            at[sort_key(&src->refs[i]) >> shift & (RADIX_COUNT - 1)]++;
+        for (size_t b = 0, sum = 0; b < RADIX_COUNT; b++) {
+            size_t count = at[b];
+            at[b] = sum;
+            sum += count;
+        }
+        for (size_t i = 0; i < src->n_refs; i++)
+            tmp[at[sort_key(&src->refs[i]) >> shift & (RADIX_COUNT - 1)]++] = src->refs[i];
+        struct sto_merge__ref *t = src->refs;
+        src->refs = tmp;
+        tmp = t;
+    }
+    ts_free(tmp);
+}
+
+void sto_merge__collect(struct sto_merge__src *src, int32_t hour_lo, int32_t hour_hi)
+{
+    size_t cap = 0;
+    uint64_t pos = 0;
+    for (const struct sto_mem_row *r; (r = sto_mem_walk(src->mem, &pos));) {
+        const struct sto_series *series = sto_mem_row_series(r);
+        size_t first = src->n_refs;
+        for (; r; r = sto_mem_row_next(r)) {
+            if (sto_mem_row_hour(r) < hour_lo || sto_mem_row_hour(r) > hour_hi)
+                continue;
+            if (src->n_refs == cap) {
+                cap = cap ? cap * 2 : 256;
+                src->refs = ts_xrealloc(src->refs, cap * sizeof(*src->refs));
+            }
+            src->refs[src->n_refs++] =
+                (struct sto_merge__ref){.row = r, .metric = series->metric, .series = series->id};
+        }
+        if (src->n_refs - first > 1)
+            sort_hours(src->refs + first, src->n_refs - first);
+    }
+    sort_series(src);
+}

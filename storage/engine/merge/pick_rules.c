@@ -1,0 +1,575 @@
+/*
+ * pick_rules.c - which files to merge next.
+ *
+ * From narrow windows to wide ones: the newest similar runs of a window become one (few rewrites a point); wide runs
+ * go one level down once they are a quarter of what lies below them; an old and small window becomes one run, as does an
+ * old day that is too large to be joined with others. A wide run that is in the way of narrower ones is split by itself,
+ * which is always allowed.
+ *
+ * Invariant  a window that stays joined (old, and small) is never split, so no rule undoes another
+ * Not here   runs and the choice (pick.c), doing it (compact.c)
+ */
+#include "storage/engine/merge/pick_int.h"
+
+#include "base/mem.h"
+
+#define QUARTER 4u /* wide runs are split when they are 1/QUARTER of what lies below them */
+
+/* --- how large and old a window is --- */
+
+/* Bytes of runs up to a level that lie in lo_ms..hi_ms. */
+static uint64_t bytes_of(struct sto_pick__picker *p, uint8_t level, uint8_t levels, int64_t lo_ms,
+                         int64_t hi_ms)
+{
+    uint64_t sum = 0;
+    struct sto_pick__near it = {.p = p, .lo = lo_ms, .hi = hi_ms, .level = level, .levels = levels};
+    for (const struct sto_pick__run *r; (r = sto_pick__near(&it));)
+        sum += r->bytes;
+    return sum;
+}
+
+static uint64_t bytes_in(struct sto_pick__picker *p, uint8_t levels, int64_t lo_ms, int64_t hi_ms)
+{
+    return bytes_of(p, STO_WINDOW_DAY, levels, lo_ms, hi_ms);
+}
+
+/* The windows of the grid that a run lies in: its own, or those of 64 days below the one of all time. */
+static void grid_span(const struct sto_pick__run *r, int64_t *out_lo, int64_t *out_hi)
+{
+    int64_t end;
+    if (r->w.level < STO_WINDOW_ALL) {
+        sto_window_span(r->w, out_lo, &end);
+    } else {
+        int64_t len = TS_DAY_MS << (STO_WINDOW_64 * 3u);
+        *out_lo = ts_floor_div(r->lo, len) * len;
+        end = (ts_floor_div(r->hi, len) + 1) * len;
+    }
+    *out_hi = end - 1;
+}
+
+/* Does a run stay where it is, with so many bytes in its windows? What was joined does until they are max_bytes; small runs that
+ * came over it later must not stay when nothing will be joined any more, or they would pile up. */
+static bool is_small_enough(const struct sto_pick__run *r, uint64_t max_bytes)
+{
+    return r->around < max_bytes && (r->around < STO_JOINED_BYTES || r->bytes >= r->around / QUARTER);
+}
+
+/* Is this run where it will stay: its windows are old, and all in them is small? */
+static bool stays_joined(struct sto_pick__picker *p, struct sto_pick__run *r, uint64_t max_bytes)
+{
+    int64_t lo, hi;
+    grid_span(r, &lo, &hi);
+    if (r->w.level == STO_WINDOW_DAY || hi >= p->opts->now_ms - STO_JOIN_AGE_MS)
+        return false;
+    if (r->known)
+        return is_small_enough(r, max_bytes);
+    if (p->known_levels != r->w.level + 1 || p->known_lo != lo || p->known_hi != hi) {
+        p->known_levels = (uint8_t)(r->w.level + 1);
+        p->known_lo = lo;
+        p->known_hi = hi;
+        p->known_bytes = bytes_in(p, p->known_levels, lo, hi);
+    }
+    r->known = true;
+    r->around = p->known_bytes;
+    return is_small_enough(r, max_bytes);
+}
+
+/* --- the rules --- */
+
+/* Does a run stay where it is, and hold a large part of what its windows hold? */
+static bool is_joined(struct sto_pick__picker *p, struct sto_pick__run *r)
+{
+    return stays_joined(p, r, 2 * STO_JOINED_BYTES) && r->bytes >= r->around / QUARTER;
+}
+
+/* A wide run that is in the way goes one level down, unless it is what its windows were joined into. */
+static bool split_blocker(struct sto_pick__picker *p, struct sto_pick__run *r, uint8_t level,
+                          struct sto_pick *out)
+{
+    if (r->w.level <= level || r->skip || is_joined(p, r))
+        return false;
+    sto_pick__choose_only(p, (size_t)(r - p->runs), (size_t)(r - p->runs) + 1);
+    sto_pick__take(p, STO_PICK_SPLIT, r->w, STO_PICK__CUT_BELOW, out);
+    return true;
+}
+
+/* Choose runs of a group that do not stay where they are: all of them, or of those of all time the ones that hang
+ * together from the first one on that was not seen yet (what a split makes of them does not). False: there are none. */
+static bool choose_loose(struct sto_pick__picker *p, struct sto_pick__group g, uint64_t max_bytes)
+{
+    bool all = p->runs[g.lo].w.level == STO_WINDOW_ALL, grew = true;
+    sto_pick__clear(p);
+    while (grew) {
+        grew = false;
+        for (size_t i = g.lo; i < g.hi; i++) {
+            struct sto_pick__run *r = &p->runs[i];
+            bool joins = !p->n_in || !all || (r->lo <= p->hi && r->hi >= p->lo);
+            if (r->seen || !joins || stays_joined(p, r, max_bytes))
+                continue;
+            sto_pick__choose(p, r);
+            r->seen = grew = true;
+        }
+    }
+    return p->n_in > 0;
+}
+
+static void forget_seen(struct sto_pick__picker *p, struct sto_pick__group g)
+{
+    for (size_t i = g.lo; i < g.hi; i++)
+        p->runs[i].seen = false;
+}
+
+/* What is chosen of a group goes one level down, or the oldest run alone, which nothing can be in the way of. */
+static void split_choice(struct sto_pick__picker *p, struct sto_pick__group g, struct sto_pick *out)
+{
+    if (sto_pick__in_the_way(p)) {
+        size_t i = g.lo;
+        while (!p->runs[i].in)
+            i++;
+        sto_pick__choose_only(p, i, i + 1);
+    }
+    sto_pick__take(p, STO_PICK_SPLIT, p->runs[g.lo].w, STO_PICK__CUT_BELOW, out);
+}
+
+/* Does run i belong to a tier whose newest run is `newest`? Runs of all time do if they overlap it. */
+static bool is_beside(const struct sto_pick__picker *p, size_t i, size_t newest)
+{
+    const struct sto_pick__run *a = &p->runs[i], *b = &p->runs[newest];
+    return a->w.level < STO_WINDOW_ALL || (a->lo <= b->hi && a->hi >= b->lo);
+}
+
+/* Is this day over, and too large to be joined with its neighbours? */
+static bool is_day_done(struct sto_pick__picker *p, struct sto_pick__group g)
+{
+    struct sto_window w = p->runs[g.lo].w;
+    int64_t lo, end, over_ms = p->opts->now_ms - STO_JOIN_AGE_MS;
+    uint64_t sum = 0;
+    sto_window_span(w, &lo, &end);
+    if (w.level != STO_WINDOW_DAY || end > over_ms)
+        return false;
+    for (size_t i = g.lo; i < g.hi; i++)
+        sum += p->runs[i].bytes;
+    if (sum >= STO_JOINED_BYTES / 8)
+        return true;
+    sto_window_span((struct sto_window){STO_WINDOW_8, w.index >> 3}, &lo, &end);
+    return end <= over_ms && bytes_in(p, STO_WINDOW_8 + 1, lo, end - 1) >= STO_JOINED_BYTES;
+}
+
+/* So many similar runs are worth a merge. What is written to now, or will be joined anyway, may have more of them. */
+static size_t tier_files(struct sto_pick__picker *p, struct sto_pick__group g, bool done)
+{
+    return p->runs[g.lo].w.level > STO_WINDOW_DAY || done ? STO_TIER_FILES
+           : p->bytes / p->n_in < STO_TINY_BYTES          ? STO_TINY_FILES
+                                                          : STO_DAY_FILES;
+}
+
+/* Choose, of the runs from..newest, the longest row of newest ones whose oldest is no larger than twice the average of
+ * the newer ones. */
+static void choose_tier(struct sto_pick__picker *p, size_t from, size_t newest)
+{
+    uint64_t sum = 0, n = 0;
+    size_t first = newest + 1;
+    for (size_t i = newest + 1; i-- > from;)
+        if (is_beside(p, i, newest)) {
+            first = n == 0 || p->runs[i].bytes / 2 <= sum / n ? i : first;
+            sum += p->runs[i].bytes;
+            n++;
+        }
+    sto_pick__clear(p);
+    for (size_t i = first; i <= newest; i++)
+        if (is_beside(p, i, newest))
+            sto_pick__choose(p, &p->runs[i]);
+}
+
+static bool tier_at(struct sto_pick__picker *p, struct sto_pick__group g, size_t newest, bool done,
+                    struct sto_pick *out)
+{
+    for (size_t from = g.lo;;) {
+        choose_tier(p, from, newest);
+        if (p->n_in == 0 || p->n_in < tier_files(p, g, done)) /* none: not even the newest one is newer */
+            return false;
+        struct sto_pick__run *r = sto_pick__in_the_way(p);
+        if (!r) {
+            sto_pick__take(p, STO_PICK_TIER, p->runs[g.lo].w, STO_PICK__CUT_NOT, out);
+            return true;
+        }
+        if (split_blocker(p, r, p->runs[g.lo].w.level, out))
+            return true;
+        while (from <= newest && p->runs[from].gen_lo <= r->gen_hi) /* only those that are newer */
+            from++;
+    }
+}
+
+/* Many small wide runs over each other, and narrower files between their generations: the oldest goes down. */
+static bool split_crowd(struct sto_pick__picker *p, struct sto_pick__group g, size_t newest,
+                        struct sto_pick *out)
+{
+    size_t n = 0, oldest = newest;
+    for (size_t i = newest + 1; i-- > g.lo;)
+        if (is_beside(p, i, newest) && !stays_joined(p, &p->runs[i], 2 * STO_JOINED_BYTES)) {
+            n++;
+            oldest = i;
+        }
+    if (n < STO_CROWD_FILES || p->runs[g.lo].w.level == STO_WINDOW_DAY)
+        return false;
+    sto_pick__choose_only(p, oldest, oldest + 1);
+    sto_pick__take(p, STO_PICK_SPLIT, p->runs[g.lo].w, STO_PICK__CUT_BELOW, out);
+    return true;
+}
+
+/* A day that is over becomes one run when a quarter of it lies beside its largest one. */
+static bool pick_day(struct sto_pick__picker *p, struct sto_pick__group g, struct sto_pick *out)
+{
+    uint64_t most = 0;
+    for (size_t i = g.lo; i < g.hi; i++)
+        most = p->runs[i].bytes > most ? p->runs[i].bytes : most;
+    sto_pick__choose_only(p, g.lo, g.hi);
+    if (p->bytes - most < p->bytes / QUARTER || p->bytes >= STO_DAY_BYTES)
+        return false;
+    struct sto_pick__run *r = sto_pick__in_the_way(p);
+    if (r)
+        return split_blocker(p, r, STO_WINDOW_DAY, out);
+    sto_pick__take(p, STO_PICK_DAY, p->runs[g.lo].w, STO_PICK__CUT_NOT, out);
+    return true;
+}
+
+static bool pick_tier(struct sto_pick__picker *p, struct sto_pick__group g, struct sto_pick *out)
+{
+    bool all = p->runs[g.lo].w.level == STO_WINDOW_ALL;
+    bool done = g.hi - g.lo > 1 && is_day_done(p, g);
+    if (done && pick_day(p, g, out))
+        return true;
+    for (size_t newest = g.hi; newest-- > g.lo + STO_TIER_FILES - 1;) {
+        if (tier_at(p, g, newest, done, out) || split_crowd(p, g, newest, out))
+            return true;
+        if (!all)
+            break; /* the newest one alone is looked at: it was so when each of the others was the newest */
+    }
+    return false;
+}
+
+static bool pick_split(struct sto_pick__picker *p, struct sto_pick__group g, struct sto_pick *out)
+{
+    if (p->runs[g.lo].w.level == STO_WINDOW_DAY)
+        return false;
+    forget_seen(p, g);
+    while (choose_loose(p, g, 2 * STO_JOINED_BYTES)) {
+        uint64_t below = bytes_in(p, p->runs[g.lo].w.level, p->lo, p->hi);
+        if (p->bytes > 2ull * STO_JOINED_BYTES || (below && p->bytes >= below / QUARTER)) {
+            split_choice(p, g, out);
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool pick_window(struct sto_pick__picker *p, struct sto_pick *out)
+{
+    for (uint8_t level = STO_WINDOW_DAY; level < STO_WINDOW_LEVELS; level++)
+        for (struct sto_pick__group g = {0, p->level_at[level]}; sto_pick__next_group(p, level, &g);)
+            if (!p->runs[g.lo].skip && (pick_split(p, g, out) || pick_tier(p, g, out)))
+                return true;
+    return false;
+}
+
+/* --- joining --- */
+
+/* Choose what a join of w makes one: all narrower runs, and those of its own that are not more than four times as large as
+ * all of these together. */
+static void choose_join(struct sto_pick__picker *p, struct sto_window w, int64_t lo, int64_t hi)
+{
+    const struct sto_pick__near lower = {.p = p, .lo = lo, .hi = hi, .levels = w.level};
+    const struct sto_pick__near own = {
+        .p = p, .lo = lo, .hi = hi, .level = w.level, .levels = (uint8_t)(w.level + 1)};
+    struct sto_pick__near it = lower;
+    sto_pick__clear(p);
+    for (struct sto_pick__run *r; (r = sto_pick__near(&it));)
+        sto_pick__choose(p, r);
+    for (size_t before = 0; p->n_in > before;) {
+        before = p->n_in;
+        it = own;
+        for (struct sto_pick__run *r; (r = sto_pick__near(&it));)
+            if (p->opts->full || r->bytes / QUARTER <= p->bytes)
+                sto_pick__choose(p, r);
+    }
+}
+
+/* The first wider run that is in the way of the choice and can be split, NULL: there is none. If it was merged with the choice,
+ * all that lies beside it would have to be as well. */
+static struct sto_pick__run *wide_in_the_way(struct sto_pick__picker *p, uint8_t level)
+{
+    struct sto_pick__near it = {
+        .p = p, .lo = p->lo, .hi = p->hi, .level = (uint8_t)(level + 1), .levels = STO_WINDOW_LEVELS};
+    for (struct sto_pick__run *r; (r = sto_pick__near(&it));)
+        if (r->gen_hi >= p->gen_lo && r->gen_lo <= p->gen_hi && !r->skip && !is_joined(p, r))
+            return r;
+    return NULL;
+}
+
+/* Everything in an old and small window becomes one run, or all but a large one. level 1 or 2. */
+static bool join_window(struct sto_pick__picker *p, struct sto_window w, struct sto_pick *out)
+{
+    int64_t lo, end;
+    uint64_t bytes = 0;
+    size_t n_lower = 0;
+    bool full = p->opts->full, bad = sto_pick__is_skipped(p, w);
+    sto_window_span(w, &lo, &end);
+    if (bad || end > p->opts->now_ms - STO_JOIN_AGE_MS)
+        return false;
+    struct sto_pick__near it = {.p = p, .lo = lo, .hi = end - 1, .levels = (uint8_t)(w.level + 1)};
+    for (const struct sto_pick__run *r; (r = sto_pick__near(&it));) {
+        n_lower += r->w.level < w.level;
+        bytes += r->bytes;
+        bad |= r->skip;
+    }
+    if (bad || bytes >= STO_JOINED_BYTES || !n_lower)
+        return false;
+    choose_join(p, w, lo, end - 1);
+    if (n_lower < STO_TIER_FILES && p->n_in < (full ? 2 : STO_CROWD_FILES))
+        return false;
+    struct sto_pick__run *wide = full ? NULL : wide_in_the_way(p, w.level);
+    if (wide && split_blocker(p, wide, w.level, out))
+        return true;
+    if (!sto_pick__close(p, STO_JOINED_BYTES))
+        return split_blocker(p, sto_pick__in_the_way(p), w.level, out);
+    sto_pick__take(p, STO_PICK_JOIN, w, STO_PICK__CUT_BORDERS, out);
+    return true;
+}
+
+/* Windows of a level that hold narrower runs. */
+static bool pick_join(struct sto_pick__picker *p, uint8_t level, struct sto_pick *out)
+{
+    for (uint8_t below = 0; below < level; below++) {
+        int32_t last = INT32_MIN;
+        for (size_t i = p->level_at[below]; i < p->level_at[below + 1]; i++) {
+            int32_t index = p->runs[i].w.index >> ((level - below) * 3);
+            if (index == last && i > p->level_at[below])
+                continue;
+            last = index;
+            if (join_window(p, (struct sto_window){level, index}, out))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* Old neighbours of 64 days each that are small together, from runs[i] on: all that lies in them is chosen. Returns the
+ * number of their windows, *out_next: the run behind them. */
+static size_t choose_old(struct sto_pick__picker *p, size_t i, size_t *out_next)
+{
+    size_t end = p->level_at[STO_WINDOW_64 + 1], n = 0;
+    int64_t from, lo, hi, upto = INT64_MIN;
+    uint64_t sum = 0;
+    grid_span(&p->runs[i], &from, &hi);
+    for (*out_next = i; *out_next < end; ++*out_next) {
+        const struct sto_pick__run *r = &p->runs[*out_next];
+        grid_span(r, &lo, &hi);
+        if (r->skip || hi >= p->opts->now_ms - STO_JOIN_AGE_MS)
+            break;
+        if (hi > upto)
+            sum += bytes_in(p, STO_WINDOW_ALL, n ? upto + 1 : from, hi);
+        if (hi > upto && sum + bytes_of(p, STO_WINDOW_ALL, STO_WINDOW_LEVELS, from, hi) >= STO_JOINED_BYTES)
+            break;
+        n += hi > upto;
+        upto = hi;
+    }
+    sto_pick__clear(p);
+    struct sto_pick__near it = {.p = p, .lo = from, .hi = upto, .levels = STO_WINDOW_ALL};
+    for (struct sto_pick__run *r; n && (r = sto_pick__near(&it));)
+        if (!r->skip)
+            sto_pick__choose(p, r);
+    return n;
+}
+
+static bool pick_join_all(struct sto_pick__picker *p, struct sto_pick *out)
+{
+    const struct sto_window all = {STO_WINDOW_ALL, 0};
+    size_t want = p->opts->full ? 2 : STO_JOIN_FILES_ALL;
+    if (sto_pick__is_skipped(p, all))
+        return false;
+    for (size_t i = p->level_at[STO_WINDOW_64], next; i < p->level_at[STO_WINDOW_64 + 1]; i = next) {
+        if (choose_old(p, i, &next) >= want && sto_pick__close(p, STO_JOINED_BYTES)) {
+            sto_pick__take(p, STO_PICK_JOIN, all, STO_PICK__CUT_NOT, out);
+            return true;
+        }
+        next += next == i;
+    }
+    return false;
+}
+
+/* --- what was deleted --- */
+
+static bool is_worn(const struct sto_pick__picker *p, const struct sto_pick__run *r)
+{
+    uint64_t n_points = 0, n_dead = 0;
+    int64_t since_ms = INT64_MAX;
+    for (size_t i = 0; i < r->n; i++) {
+        const struct sto_pick_wear *w = &p->opts->wear[p->order[r->at + i]];
+        n_points += p->files[p->order[r->at + i]].n_points;
+        n_dead += w->n_dead;
+        since_ms = w->since_ms < since_ms ? w->since_ms : since_ms;
+    }
+    return since_ms < INT64_MAX && (p->opts->full || n_dead >= n_points / STO_WORN_SHARE ||
+                                    since_ms < p->opts->now_ms - STO_WORN_AGE_MS);
+}
+
+/* A run by itself, which nothing can be in the way of. */
+static bool pick_worn(struct sto_pick__picker *p, struct sto_pick *out)
+{
+    for (size_t i = 0; p->opts->wear && i < p->n_runs; i++)
+        if (!p->runs[i].skip && is_worn(p, &p->runs[i])) {
+            sto_pick__choose_only(p, i, i + 1);
+            sto_pick__take(p, STO_PICK_WORN, p->runs[i].w, STO_PICK__CUT_NOT, out);
+            return true;
+        }
+    return false;
+}
+
+/* --- tombstones --- */
+
+/* Has everything that a file of tombstones touches been rewritten since? */
+static bool is_done(struct sto_pick__picker *p, size_t i)
+{
+    const struct sto_sst_info *t = &p->files[i];
+    if (p->opts->wear && p->opts->wear[i].done)
+        return true;
+    struct sto_pick__near it = {
+        .p = p, .lo = t->tomb_min_ms, .hi = t->tomb_max_ms, .levels = STO_WINDOW_LEVELS};
+    for (const struct sto_pick__run *r; (r = sto_pick__near(&it));)
+        if (r->gen_hi < t->gen_hi)
+            return false;
+    return true;
+}
+
+static bool pick_tombs(struct sto_pick__picker *p, struct sto_pick *out)
+{
+    size_t first = p->n_tombs, n = 0;
+    uint64_t sum = 0;
+    out->files = ts_xcalloc(p->n_tombs + 1, sizeof *out->files);
+    for (size_t i = 0; i < p->n_tombs; i++)
+        if (is_done(p, p->tombs[i]))
+            out->files[n++] = p->tombs[i];
+    for (size_t i = p->n_tombs; n == 0 && i-- > 0; sum += p->files[p->tombs[i]].n_tombs)
+        if (sum >= p->files[p->tombs[i]].n_tombs || (p->opts->full && sum))
+            first = i;
+    if (n == 0 && p->n_tombs - first >= (p->opts->full ? 2 : STO_TIER_FILES))
+        for (size_t i = first; i < p->n_tombs; i++)
+            out->files[n++] = p->tombs[i];
+    if (n == 0)
+        return false;
+    out->why = STO_PICK_TOMBS;
+    out->n = n;
+    out->gen_lo = UINT64_MAX;
+    for (size_t i = 0; i < n; i++) {
+        const struct sto_sst_info *f = &p->files[out->files[i]];
+        out->gen_lo = f->gen_lo < out->gen_lo ? f->gen_lo : out->gen_lo;
+        out->gen_hi = f->gen_hi > out->gen_hi ? f->gen_hi : out->gen_hi;
+        out->bytes += f->t_bytes + f->s_bytes;
+    }
+    return true;
+}
+
+/* --- everything --- */
+
+/* A run of all time that stays, and all that lies over it. */
+static bool full_old(struct sto_pick__picker *p, struct sto_pick__run *r, struct sto_pick *out)
+{
+    struct sto_pick__near it = {.p = p, .lo = r->lo, .hi = r->hi, .levels = STO_WINDOW_LEVELS};
+    sto_pick__clear(p);
+    for (struct sto_pick__run *other; (other = sto_pick__near(&it));)
+        if (!other->skip)
+            sto_pick__choose(p, other);
+    if (p->n_in < 2 || !sto_pick__close(p, UINT64_MAX))
+        return false;
+    sto_pick__take(p, STO_PICK_FULL, r->w, STO_PICK__CUT_NOT, out);
+    return true;
+}
+
+/* Wide runs over others: the old and small window becomes one run, else they go down. */
+static bool full_wide(struct sto_pick__picker *p, struct sto_pick__group g, struct sto_pick *out)
+{
+    const struct sto_pick__run *r = &p->runs[g.lo];
+    if (r->w.level < STO_WINDOW_ALL) {
+        sto_pick__choose_only(p, g.lo, g.hi);
+        if (bytes_in(p, r->w.level, p->lo, p->hi) == 0)
+            return false;
+        if (join_window(p, r->w, out))
+            return true;
+        sto_pick__choose_only(p, g.lo, g.hi);
+        split_choice(p, g, out);
+        return true;
+    }
+    forget_seen(p, g);
+    while (choose_loose(p, g, STO_JOINED_BYTES))
+        if (bytes_in(p, STO_WINDOW_LEVELS, p->lo, p->hi) > p->bytes) {
+            split_choice(p, g, out);
+            return true;
+        }
+    for (size_t i = g.lo; i < g.hi; i++)
+        if (stays_joined(p, &p->runs[i], STO_JOINED_BYTES) && full_old(p, &p->runs[i], out))
+            return true;
+    return false;
+}
+
+/* Runs of one window over each other become one. */
+static bool full_group(struct sto_pick__picker *p, struct sto_pick__group g, struct sto_pick *out)
+{
+    bool overlap = false;
+    for (size_t i = g.lo; i < g.hi; i++)
+        for (size_t k = g.lo; k < i && !overlap; k++)
+            overlap = p->runs[i].lo <= p->runs[k].hi && p->runs[i].hi >= p->runs[k].lo;
+    if (!overlap)
+        return false;
+    sto_pick__choose_only(p, g.lo, g.hi);
+    if (!sto_pick__close(p, UINT64_MAX))
+        return false;
+    sto_pick__take(p, STO_PICK_FULL, p->runs[g.lo].w, STO_PICK__CUT_BORDERS, out);
+    return true;
+}
+
+/* A run that a newer file of tombstones may touch is written once more without what they delete. */
+static bool full_touched(struct sto_pick__picker *p, struct sto_pick *out)
+{
+    for (size_t i = 0; i < p->n_runs; i++) {
+        struct sto_pick__run *r = &p->runs[i];
+        bool touched = false, final;
+        for (size_t k = 0; k < p->n_tombs && !r->skip; k++) {
+            const struct sto_sst_info *t = &p->files[p->tombs[k]];
+            touched |= t->gen_hi > r->gen_hi && t->tomb_min_ms <= r->hi && t->tomb_max_ms >= r->lo;
+        }
+        if (!touched)
+            continue;
+        sto_pick__choose_only(p, i, i + 1);
+        if (sto_pick__in_the_way(p) || sto_pick__raised_gen(p, &final) == r->gen_hi)
+            continue;
+        sto_pick__take(p, STO_PICK_FULL, r->w, STO_PICK__CUT_NOT, out);
+        return true;
+    }
+    return false;
+}
+
+static bool pick_full(struct sto_pick__picker *p, struct sto_pick *out)
+{
+    for (uint8_t level = STO_WINDOW_ALL; level > STO_WINDOW_DAY; level--)
+        for (struct sto_pick__group g = {0, p->level_at[level]}; sto_pick__next_group(p, level, &g);)
+            if (!p->runs[g.lo].skip && full_wide(p, g, out))
+                return true;
+    for (uint8_t level = STO_WINDOW_DAY; level < STO_WINDOW_LEVELS; level++)
+        for (struct sto_pick__group g = {0, p->level_at[level]}; sto_pick__next_group(p, level, &g);)
+            if (!p->runs[g.lo].skip && full_group(p, g, out))
+                return true;
+    return false;
+}
+
+void sto_pick_next(const struct sto_sst_info *files, size_t n, const struct sto_pick_opts *opts,
+                   struct sto_pick *out)
+{
+    struct sto_pick__picker p;
+    *out = (struct sto_pick){.why = STO_PICK_NONE};
+    sto_pick__init(&p, files, n, opts);
+    (void)((opts->full ? pick_full(&p, out) : pick_window(&p, out)) || pick_join(&p, STO_WINDOW_8, out) ||
+           pick_join(&p, STO_WINDOW_64, out) || pick_join_all(&p, out) ||
+           (opts->full && full_touched(&p, out)) || pick_worn(&p, out) || pick_tombs(&p, out));
+    out->n_looked = p.n_looked;
+    sto_pick__release(&p);
+}

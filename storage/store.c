@@ -1,5 +1,5 @@
 /*
- * store.c - the door: joins names (catalog), points (engine) and small cells.
+ * store.c - the public API: joins names (catalog), points (engine) and small cells.
  *
  * Threads    as store.h says; this file adds no lock of its own
  * Not here   configuration keys (store_conf.c)
@@ -10,6 +10,7 @@
 #include "base/time.h"
 #include "base/mem.h"
 #include "storage/cells.h"
+#include "storage/engine/cost.h"
 #include "storage/engine/engine.h"
 #include "storage/forget.h"
 
@@ -27,11 +28,7 @@ struct sto_store {
     struct ts_error close_err;
 };
 
-#define DEF_MEMSTORE_BYTES (32u << 20)
-#define DEF_QUEUE_BYTES    (16u << 20)
-#define DEF_MERGE_BYTES    (32u << 20)
-
-/* --- what the engine asks for --- */
+/* --- what the engine needs of its owner --- */
 
 static int sync_names(void *arg, struct ts_error *err)
 {
@@ -151,52 +148,15 @@ static void advise(struct ts_error *err, const char *dir)
         (void)snprintf(err->text + n, sizeof(err->text) - n, "; run tsd fsck --data %s", dir);
 }
 
-static unsigned power_of_two(unsigned n)
-{
-    unsigned p = 1;
-    while (p < n)
-        p <<= 1;
-    return p;
-}
-
 /* why: set if the store was to be written to and cannot be, so that it is opened for reading only. */
 static int open_store(const struct sto_opts *opts, const struct ts_error *why, struct sto_store **out_store,
                       struct ts_error *err)
 {
     struct sto_store *st = ts_xcalloc(1, sizeof *st);
-    st->opts = *opts;
-    if (!st->opts.fs)
-        st->opts.fs = ts_fs_real();
-    struct sto_engine_opts eo = {
-        .fs = st->opts.fs,
-        .dir = opts->dir,
-        .create = opts->create,
-        .read_only = opts->read_only,
+    st->opts = sto_opts_filled(opts);
+    const struct sto_engine_owner owner = {
         .read_only_why = why ? *why : (struct ts_error){0},
-        .own_threads = opts->own_threads,
-        .no_background = opts->no_background,
-        .n_ports = opts->n_ports ? opts->n_ports : 1,
-        .n_shards = power_of_two(opts->n_shards ? opts->n_shards : 16),
-        .sync = opts->wal_sync == STO_SYNC_ALWAYS ? STO_ENGINE_SYNC_ALWAYS
-                : opts->wal_sync == STO_SYNC_NONE ? STO_ENGINE_SYNC_NONE
-                                                  : STO_ENGINE_SYNC_INTERVAL,
-        .sync_interval_ms = opts->wal_sync_interval_ms ? opts->wal_sync_interval_ms : 100,
-        .reserve_bytes = opts->reserve_bytes,
-        .merge_bytes_per_s = opts->merge_bytes_per_s,
-        .merge_memory_bytes = opts->merge_memory_bytes ? opts->merge_memory_bytes : DEF_MERGE_BYTES,
-        .memstore_bytes = opts->memstore_bytes ? opts->memstore_bytes : DEF_MEMSTORE_BYTES,
-        .queue_bytes = opts->queue_bytes ? opts->queue_bytes : DEF_QUEUE_BYTES,
-        .retention_ms = opts->retention_ms,
         .forget = opts->forget_every_ms && opts->retention_ms && !opts->own_threads ? forget : NULL,
-        .max_age_ms = opts->flush_age_ms,
-        .pumped = opts->pumped,
-        .wal_segment_bytes = opts->wal_segment_bytes,
-        .manifest_grow_bytes = opts->log_grow_bytes,
-        .big_day_points = opts->big_day_points,
-        .output_bytes = opts->output_bytes,
-        .index = {.limit_bytes = opts->index_cache_bytes,
-                  .page_blocks = opts->index_page_blocks,
-                  .late = opts->index_late},
         .sync_names = sync_names,
         .tidy = tidy,
         .ready = ready,
@@ -208,7 +168,7 @@ static int open_store(const struct sto_opts *opts, const struct ts_error *why, s
         .arg = st,
     };
     st->forget = (struct sto_forget){.every_ms = opts->forget_every_ms, .keep = keeps, .arg = st};
-    int rc = sto_engine_open(&eo, &st->engine, err);
+    int rc = sto_engine_open(&st->opts, &owner, &st->engine, err);
     if (rc == TS_ECORRUPT)
         advise(err, opts->dir);
     if (rc < 0) {
@@ -277,42 +237,13 @@ struct sto_port *sto_port(struct sto_store *st, unsigned i)
 {
     return sto_engine_port(st->engine, i);
 }
-struct sto_batch *sto_port_batch(struct sto_port *port, const struct sto_series *series)
-{
-    return sto_engine_batch(port, series);
-}
-unsigned sto_port_slot(const struct sto_port *port, const struct sto_series *series)
-{
-    return sto_engine_slot(port, series);
-}
-void sto_port_turn(struct sto_port *port)
-{
-    sto_engine_turn(port);
-}
-int sto_port_fd(const struct sto_port *port)
-{
-    return sto_engine_fd(port);
-}
-bool sto_port_ready(struct sto_port *port)
-{
-    return sto_engine_ready(port);
-}
-
-int sto_port_error(const struct sto_port *port, struct ts_error *err)
-{
-    int code = 0;
-    const char *why = sto_engine_refusing(sto_engine_of(port), &code);
-    if (code)
-        return ts_error_set(err, code, "%s", why);
-    return ts_error_set(err, TS_EBUSY, "too many points are waiting to be written; send slower");
-}
 
 static int put_op(struct sto_port *port, const struct sto_series *series, int64_t ts_ms, int64_t m,
                   uint32_t flags)
 {
     if (ts_ms < STO_MIN_TS_MS || ts_ms > STO_MAX_TS_MS)
         return TS_EINVAL;
-    struct sto_batch *b = sto_engine_batch(port, series);
+    struct sto_batch *b = sto_port_batch(port, series);
     if (!b)
         return sto_port_error(port, NULL);
     b->points[b->n++] = (struct sto_point){.series = series, .ts_ms = ts_ms, .m = m, .flags = flags};
@@ -338,13 +269,6 @@ int sto_delete(struct sto_port *port, const struct sto_series *series, int64_t f
     from_ms = from_ms < STO_MIN_TS_MS ? STO_MIN_TS_MS : from_ms;
     to_ms = to_ms > STO_MAX_TS_MS ? STO_MAX_TS_MS : to_ms;
     return put_op(port, series, from_ms, to_ms, sto_meta_flags(STO_OP_DEL, TS_NUM_INT, 0, true));
-}
-
-void sto_port_barrier(struct sto_port *port, enum sto_level level, sto_done_fn done, void *arg)
-{
-    if (level > STO_LEVEL_DISK)
-        TS_BUG("a barrier goes to the log or to disk; sto_flush does more");
-    sto_engine_barrier(port, level == STO_LEVEL_DISK, done, arg);
 }
 
 enum sto_level sto_ack_level(const struct sto_store *st)

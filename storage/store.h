@@ -20,64 +20,11 @@
 #include "base/conf.h"
 #include "base/fs.h"
 #include "base/pool.h"
-#include "storage/batch.h"
 #include "storage/catalog/catalog.h"
-#include "storage/engine/cost.h"        /* sto_scan_cost_fn */
-#include "storage/engine/merge/merge.h" /* sto_scan_spec, sto_row */
-#include "storage/fsck.h"               /* check and repair of a stopped store */
-
-enum sto_sync { STO_SYNC_ALWAYS, STO_SYNC_INTERVAL, STO_SYNC_NONE };
-
-struct sto_store;
-
-struct sto_opts {
-    const struct ts_fs *fs; /* NULL = the real file system */
-    const char *dir;        /* data folder */
-    bool create;            /* create the folder and the store if they are missing */
-    bool read_only;         /* write nothing; the log is replayed into memory */
-    bool own_threads;       /* the store runs the ports itself */
-    unsigned n_ports;       /* number of ports, one for each worker; 0 = 1 */
-    unsigned n_shards;      /* shards of a new store; a power of two; 0 = 16 */
-    enum sto_sync wal_sync;
-    unsigned wal_sync_interval_ms; /* 0 = 100 */
-    /* size of the reserve file, which is removed when the disk is full; 0 = none */
-    uint64_t reserve_bytes;
-    uint64_t merge_bytes_per_s;  /* merges write no faster than this; 0 = no limit */
-    uint64_t merge_memory_bytes; /* memory for the blocks that a merge of files holds; 0 = 32 MiB */
-    size_t memstore_bytes;       /* a generation of memstores is flushed at this size; 0 = 32 MiB */
-    size_t queue_bytes;          /* largest size of the queue of a port; 0 = 16 MiB */
-    size_t index_cache_bytes;    /* cache for index pages of files; 0 = 64 MiB */
-    uint64_t max_series;         /* largest number of series; 0 = 2^32 - 1 */
-    uint64_t max_name_bytes; /* memory for names and series, above which new ones are refused; 0 = no limit */
-    int64_t retention_ms;    /* points older than this expire; 0 = never */
-    /* interval at which series without points are forgotten (catalog/forget.h); 0 = never. Needs
-     * retention_ms; cannot be combined with own_threads */
-    int64_t forget_every_ms;
-    /* returns true if something other than points refers to the series, which is then kept; called in the
-     * compact thread; NULL = nothing else does */
-    bool (*keeps_series)(struct sto_store *st, const struct sto_series *s);
-    int64_t flush_age_ms; /* a generation of memstores is flushed at this age; 0 = never */
-    bool no_background;   /* tests: flush and compact only when a function of this header requests it */
-    /* tests: refuse puts after a failed fdatasync, and fail flushes after an error of the manifest or the
-     * catalog, instead of ending the process */
-    bool survive_sync_errors;
-    /* tests: start no thread; the caller calls sto_port_turn and sto_store_pump. Needs no_background; cannot
-     * be combined with own_threads */
-    bool pumped;
-    /* tests: a segment of the write-ahead log that exceeds this size is followed by a new one; 0 = 64 MiB */
-    uint64_t wal_segment_bytes;
-    /* tests: the logs of manifest, catalog and small cells are rewritten after growing by this; 0 = the
-     * default of each */
-    uint64_t log_grow_bytes;
-    uint64_t big_day_points; /* tests: a day with this many points gets files of its own; 0 = 100,000 */
-    /* tests: a merge begins a new file at the next key when a file has this size; 0 = 1 GiB */
-    uint64_t output_bytes;
-    uint32_t index_page_blocks; /* tests: entries of an index page; 0 = 256 */
-    /* tests: opening a file does not read its index, however small the index is */
-    bool index_late;
-};
-
-struct sto_port;
+#include "storage/fsck.h" /* check and repair of a stopped store */
+#include "storage/opts.h"
+#include "storage/port.h"
+#include "storage/scan.h"
 
 /** The configuration keys of storage (wal_sync, wal_sync_interval_ms, memstore_bytes, ...): a table for
  * ts_conf_new. */
@@ -141,51 +88,6 @@ int sto_add(struct sto_port *port, const struct sto_series *series, int64_t ts_m
 /** Delete the points of a series with from_ms <= time <= to_ms that were put before the call. TS_EINVAL:
  * from_ms > to_ms; other errors as for sto_put. */
 int sto_delete(struct sto_port *port, const struct sto_series *series, int64_t from_ms, int64_t to_ms);
-/** Open batch for the owner of a series' shard, for parsers that put many points. Append to
- * batch->points[batch->n++] while n < STO_BATCH_POINTS, then call again. Returns NULL if the owner is busy or
- * the store refuses puts; sto_port_error returns the reason. */
-struct sto_batch *sto_port_batch(struct sto_port *port, const struct sto_series *series);
-/** Reason of a refusal, to be called after a put or sto_port_batch failed: TS_ENOSPC, TS_ENOMEM, TS_EMFILE or
- * TS_EIO if the store refuses puts, otherwise TS_EBUSY; the text is in err. Never 0. */
-int sto_port_error(const struct sto_port *port, struct ts_error *err);
-/** Index of the batch slot of a series, which is the owner of its shard. Until the next call of
- * sto_port_batch or sto_port_turn, series with equal slots share one batch. */
-unsigned sto_port_slot(const struct sto_port *port, const struct sto_series *series);
-/** Send the open batches to the owners of their shards, and apply the batches that other ports sent: write
- * the log, then the memstores. Call it at the end of each turn of the event loop and when sto_port_fd is
- * readable. */
-void sto_port_turn(struct sto_port *port);
-/** Descriptor that is readable while sto_port_turn has something to do. The port owns it. */
-int sto_port_fd(const struct sto_port *port);
-/** May the caller read more input? Returns false once any queue is filled to more than 75 % or memstores wait
- * for a flush, and true again below 50 %. Callers that ignore this may exceed memstore_bytes. The daemon
- * checks before each read of a line socket and before each body, so that it exceeds the limit by one buffer
- * and one body a worker at most. */
-bool sto_port_ready(struct sto_port *port);
-
-enum sto_level {
-    STO_LEVEL_LOG,     /* written to the log with write(2) and visible to queries */
-    STO_LEVEL_DISK,    /* logs synced */
-    STO_LEVEL_FILES,   /* memstores flushed to files */
-    STO_LEVEL_COMPACT, /* and the files are merged */
-};
-typedef void (*sto_done_fn)(void *arg, int rc, const struct ts_error *err);
-/**
- * Request that everything put into this port before the call reaches a level (LOG or DISK).
- *
- * @param done  called once with the result, in the thread of the port, from sto_port_turn
- *
- * Results that done receives:
- *         0
- *         TS_ENOSPC TS_ENOMEM TS_EMFILE  the disk is full, memory is exhausted or no file can be opened. Some
- *                                        puts wait and are written as soon as that is possible: request
- *                                        another barrier. Additions (sto_add) that wait are dropped and never
- *                                        written; therefore two callers must not add through one port at the
- *                                        same time: each waits for its result first.
- *         TS_EIO                         some puts are lost, or it is unknown until the store is opened again
- *                                        whether they are
- */
-void sto_port_barrier(struct sto_port *port, enum sto_level level, sto_done_fn done, void *arg);
 /** The level that the configuration promises for a put that was answered: LOG with wal_sync = none, otherwise
  * DISK. */
 enum sto_level sto_ack_level(const struct sto_store *st);

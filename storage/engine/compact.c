@@ -326,8 +326,8 @@ static int merge_all(struct sto_engine *e, bool full, struct ts_error *err)
 
 int sto_engine_pump_merges(struct sto_engine *e, struct ts_error *err)
 {
-    if (e->opts.tidy)
-        e->opts.tidy(e->opts.arg);
+    if (e->owner.tidy)
+        e->owner.tidy(e->owner.arg);
     return merge_all(e, false, err);
 }
 
@@ -376,13 +376,13 @@ void *sto_compact__thread(void *arg)
             break;
         pthread_mutex_unlock(&e->bg_mu);
         struct ts_error err = {0};
-        if (e->opts.tidy)
-            e->opts.tidy(e->opts.arg);
+        if (e->owner.tidy)
+            e->owner.tidy(e->owner.arg);
         int rc = full ? sto_engine_flush(e, &err) : 0;
         if (rc == 0)
             rc = merge_all(e, full, &err);
-        if (e->opts.forget)
-            e->opts.forget(e->opts.arg, full);
+        if (e->owner.forget)
+            e->owner.forget(e->owner.arg, full);
         if (rc < 0 && rc != TS_ECANCELLED)
             ts_log_limited(&limit, TS_LOG_ERROR, "merging files failed, will be tried again: %s", err.text);
         pthread_mutex_lock(&e->bg_mu);

@@ -12,29 +12,6 @@
 
 struct sto_version; /* engine.h */
 
-/* What a scan reads of one file or memstore that has rows, or deletes, for it. */
-struct sto_scan_cost {
-    bool memory;      /* it is a memstore; else a file */
-    uint64_t file_no; /* number of the file; 0 for a memstore */
-    int64_t min_ms;   /* time of its first point */
-    int64_t max_ms;   /* and of its last one (a memstore: rounded to whole hours); INT64_MAX, INT64_MIN:
-                       * only deletes */
-    /* Why the file can't be read, in which case the scan would fail; NULL: it can. Borrowed from the
-     * version. */
-    const char *broken;
-    bool by_summaries;     /* its rows are found through its summaries, which suffice for whole hours */
-    size_t n_series;       /* chosen series that the file has; memstore: that have rows in the range */
-    uint64_t n_rows;       /* hours of series whose points are read. Memstore: exact; file: an estimate */
-    uint64_t n_points;     /* points in these rows. Memstore: operations; file: an estimate */
-    uint64_t n_sums;       /* hours of series answered by a summary, estimate */
-    uint64_t n_blocks;     /* blocks of points that hold such rows */
-    uint64_t n_bytes;      /* bytes of these blocks */
-    uint64_t n_sum_blocks; /* blocks of summaries */
-    uint64_t n_sum_bytes;  /* bytes of these */
-    uint64_t n_tombs;      /* its deletes that touch the range, of any series; they are held in memory */
-};
-typedef void (*sto_scan_cost_fn)(void *arg, const struct sto_scan_cost *cost);
-
 /**
  * Report each file and memstore that a scan of chosen series would use, oldest file first, then the
  * memstores. A summary that cannot be used (two sources of one hour, deletes) costs one block of points more

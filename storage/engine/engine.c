@@ -211,8 +211,8 @@ static int open_manifest(struct sto_engine *e, struct ts_error *err)
             *err = why;
         return rc;
     }
-    if (e->opts.manifest_grow_bytes)
-        sto_manifest_set_rewrite_bytes(e->manifest, e->opts.manifest_grow_bytes);
+    if (e->opts.log_grow_bytes)
+        sto_manifest_set_rewrite_bytes(e->manifest, e->opts.log_grow_bytes);
     const struct sto_manifest_state *state = sto_manifest_state(e->manifest);
     e->n_shards = state->n_shards;
     e->next_file_no = state->next_file_no;
@@ -350,7 +350,7 @@ static int open_all(struct sto_engine *e, struct ts_error *err)
     struct sto_engine_found found = {.n_shards = e->n_shards,
                                      .series_end = series_end(e->version),
                                      .used = sto_manifest_state(e->manifest)->run > 0};
-    TS_TRY(e->opts.ready(e->opts.arg, &found, err));
+    TS_TRY(e->owner.ready(e->owner.arg, &found, err));
     TS_TRY(sto_recover__wal(e, err));
     if (!e->opts.read_only) {
         (void)ts_fs_keep_spare();
@@ -377,8 +377,8 @@ static void engine_free(struct sto_engine *e)
         sto_version__drop(e, e->version);
     sto_pages_free(e->pages);
     sto_manifest_close(e->manifest);
-    if (e->opts.closed)
-        e->opts.closed(e->opts.arg);
+    if (e->owner.closed)
+        e->owner.closed(e->owner.arg);
     if (e->lock_file)
         e->fs->close(e->lock_file, NULL); /* last: the next process may open the moment it is gone */
     pthread_mutex_destroy(&e->edit_mu);
@@ -397,20 +397,24 @@ static void engine_free(struct sto_engine *e)
     ts_free(e);
 }
 
-int sto_engine_open(const struct sto_engine_opts *opts, struct sto_engine **out_e, struct ts_error *err)
+int sto_engine_open(const struct sto_opts *opts, const struct sto_engine_owner *owner,
+                    struct sto_engine **out_e, struct ts_error *err)
 {
     *out_e = NULL;
     struct sto_engine *e = ts_xcalloc(1, sizeof *e);
-    e->opts = *opts;
-    e->fs = opts->fs;
+    e->opts = sto_opts_filled(opts);
+    e->owner = *owner;
+    e->fs = e->opts.fs;
     e->dir = ts_xstrdup(opts->dir);
     e->opts.dir = e->dir;
     e->wal_dir = ts_fs_join(opts->dir, "wal");
     e->files_dir = ts_fs_join(opts->dir, "files");
-    e->pages = sto_pages_new(&opts->index);
+    e->pages = sto_pages_new(&(struct sto_pages_opts){.limit_bytes = opts->index_cache_bytes,
+                                                      .page_blocks = opts->index_page_blocks,
+                                                      .late = opts->index_late});
     ts_budget_init(&e->merge_budget, "merging files", "compaction_memory_bytes", NULL,
-                   opts->merge_memory_bytes);
-    e->n_owners = opts->n_ports ? opts->n_ports : 1;
+                   e->opts.merge_memory_bytes);
+    e->n_owners = e->opts.n_ports;
     if (!e->opts.big_day_points)
         e->opts.big_day_points = STO_BIG_DAY_POINTS;
     if (!e->opts.output_bytes)
@@ -456,7 +460,7 @@ int sto_engine_close(struct sto_engine *e, struct ts_error *err)
     stop_owners(e);
     if (!e->opts.read_only) {
         for (unsigned i = 0; i < e->n_owners; i++)
-            sto_engine_turn(&e->ports[i]); /* batches left open; we are the only thread now */
+            sto_port_turn(&e->ports[i]); /* batches left open; we are the only thread now */
         sto_engine__pump(e);
         rc = sto_engine_wait(e, true, err);
         if (e->sync_runs) {

@@ -17,16 +17,13 @@
 #ifndef STORAGE_ENGINE_ENGINE_H
 #define STORAGE_ENGINE_ENGINE_H
 
-#include "base/fs.h"
-#include "storage/batch.h"
-#include "storage/engine/merge/merge.h"
 #include "storage/engine/files/pages.h"
 #include "storage/engine/log/wal.h"
+#include "storage/engine/merge/merge.h"
+#include "storage/opts.h"
+#include "storage/port.h"
 
 struct sto_engine;
-struct sto_port;
-
-enum sto_engine_sync { STO_ENGINE_SYNC_ALWAYS, STO_ENGINE_SYNC_INTERVAL, STO_ENGINE_SYNC_NONE };
 
 /* What the manifest and the files contain, for the caller that keeps the names. */
 struct sto_engine_found {
@@ -36,32 +33,10 @@ struct sto_engine_found {
     bool used;
 };
 
-struct sto_engine_opts {
-    const struct ts_fs *fs;
-    const char *dir; /* data folder */
-    bool create, read_only, own_threads, no_background;
+/* What the engine needs of the caller that opens it, who keeps the names. */
+struct sto_engine_owner {
     /* Code 0: the caller wants a read-only store. Otherwise refused puts return this code and text. */
     struct ts_error read_only_why;
-    unsigned n_ports;  /* number of ports, at least 1 */
-    unsigned n_shards; /* used only when the store is created */
-    enum sto_engine_sync sync;
-    unsigned sync_interval_ms;
-    uint64_t reserve_bytes;     /* size of the file that is given up when the disk is full (reserve.h); 0 =
-                                 * none */
-    size_t memstore_bytes;      /* a generation of this size is flushed */
-    size_t queue_bytes;         /* limit of one owner's queue */
-    int64_t retention_ms;       /* points older than this are removed; 0 = keep all */
-    uint64_t merge_bytes_per_s; /* limit of what merges write; 0 = no limit */
-    /* Limit of the input blocks that a merge holds, beyond what one row needs; 0 = no limit. */
-    uint64_t merge_memory_bytes;
-    int64_t max_age_ms; /* a generation older than this is flushed; 0 = never */
-    /* No thread is started: the caller turns the ports and calls sto_engine_pump_sync. */
-    bool pumped;
-    uint64_t wal_segment_bytes;   /* 0 = STO_WAL_SEGMENT_BYTES */
-    uint64_t manifest_grow_bytes; /* growth after which the manifest is rewritten; 0 = its default */
-    uint64_t big_day_points;      /* 0 = STO_BIG_DAY_POINTS */
-    uint64_t output_bytes;        /* files are split by key at this size; 0 = STO_OUTPUT_BYTES */
-    struct sto_pages_opts index;  /* cache of index pages */
     /* Makes the names of all series durable. A flush calls it before the manifest lists its files. Flush
      * thread. */
     int (*sync_names)(void *arg, struct ts_error *err);
@@ -97,13 +72,15 @@ struct sto_engine_opts {
 /**
  * Open or create a store: lock the folder, read the manifest, replay the logs, start the threads.
  *
- * @param opts   copied, dir too; fs and the callbacks are used until sto_engine_close returns
+ * @param opts   copied, dir too, with defaults in place of zeros; fs is used until sto_engine_close returns
+ * @param owner  copied; the callbacks are used until sto_engine_close returns
  * @param out_e  [out] the engine; NULL on error
  * @return 0, or a negative code with one clear sentence in err for each way in which opening can fail
  *
  * Blocks: reads the manifest, the footers of all files and the logs.
  */
-int sto_engine_open(const struct sto_engine_opts *opts, struct sto_engine **out_e, struct ts_error *err);
+int sto_engine_open(const struct sto_opts *opts, const struct sto_engine_owner *owner,
+                    struct sto_engine **out_e, struct ts_error *err);
 /**
  * Flush the memstores, sync the logs, end the threads, unlock the folder and free the engine. The threads of
  * the ports have ended before. NULL is ignored.
@@ -115,26 +92,9 @@ int sto_engine_close(struct sto_engine *e, struct ts_error *err);
  * TS_EIO, or TS_EINVAL (read-only). The text is never freed. Any thread. */
 const char *sto_engine_refusing(const struct sto_engine *e, int *out_code);
 
-/* --- ports: see storage/store.h for the contracts --- */
+/* --- ports: storage/port.h --- */
 /** Port i, below n_ports; borrowed. One thread at a time may use it. */
 struct sto_port *sto_engine_port(struct sto_engine *e, unsigned i);
-/** As sto_port_batch. */
-struct sto_batch *sto_engine_batch(struct sto_port *port, const struct sto_series *series);
-/** As sto_port_slot. */
-unsigned sto_engine_slot(const struct sto_port *port, const struct sto_series *series);
-/** As sto_port_turn. */
-void sto_engine_turn(struct sto_port *port);
-/** As sto_port_fd. */
-int sto_engine_fd(const struct sto_port *port);
-/** As sto_port_ready. */
-bool sto_engine_ready(struct sto_port *port);
-/** The engine that a port belongs to. */
-struct sto_engine *sto_engine_of(const struct sto_port *port);
-/* Receives the result of a barrier: 0, or a code of sto_engine_wait with its text. */
-typedef void (*sto_engine_done_fn)(void *arg, int rc, const struct ts_error *err);
-/** Call done once, in the port's thread, when everything that the port sent before is in the logs (disk:
- * and synced). */
-void sto_engine_barrier(struct sto_port *port, bool disk, sto_engine_done_fn done, void *arg);
 /** Block until everything that was sent before the call is in the logs (disk: and synced). TS_ENOSPC,
  * TS_ENOMEM: a part of it waits for space on the disk or for memory; TS_EIO: a part of it is lost. */
 int sto_engine_wait(struct sto_engine *e, bool disk, struct ts_error *err);

@@ -2,7 +2,7 @@
  * engine_int.h - structures shared by the files of the engine: engine.c port.c sync.c flush.c compact.c
  * version.c recover.c.
  *
- * Lock order  flush_mu -> files_mu -> edit_mu -> version_mu -> refuse_mu; gate and barrier mutexes are leaves. None but
+ * Lock order  flush_mu -> files_mu -> edit_mu -> version_mu -> refuse_mu; latch and barrier mutexes are leaves. None but
  * flush_mu and files_mu (background work alone takes them) is held across I/O.
  */
 #ifndef STORAGE_ENGINE_ENGINE_INT_H
@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/pool.h"
 #include "base/queue.h"
+#include "base/latch.h"
 #include "storage/engine/engine.h"
 #include "storage/engine/manifest.h"
 #include "storage/engine/merge/partition.h"
@@ -31,20 +32,6 @@ enum sto_msg_kind {
 
 #define STO_REFUSALS                                                                                         \
     4 /* kinds of errors that make the store refuse puts: disk, memory, descriptors, others */
-
-/* Counts down to zero; somebody waits. */
-struct sto_gate {
-    pthread_mutex_t mu;
-    pthread_cond_t cond;
-    unsigned left; /* under mu */
-};
-/** n passes open it. */
-void sto_gate_init(struct sto_gate *g, unsigned n);
-/** One pass; the last one wakes who waits. */
-void sto_gate_pass(struct sto_gate *g);
-void sto_gate_wait(struct sto_gate *g);
-/** Nobody may wait any more. */
-void sto_gate_release(struct sto_gate *g);
 
 /* Files and memstores at one moment. Immutable but for refs (under version_mu of the engine). */
 struct sto_version {
@@ -84,26 +71,26 @@ struct sto_port {
     struct ts_queue *replies;    /* the owner's queue where worker and owner are one thread, else its own */
     struct sto_batch **open;     /* by owner; NULL = none */
     struct sto_batch *free_list; /* linked by msg.next */
-    bool paused;                 /* sto_engine_ready said no: it says yes again below 50 % */
-    bool turning;                /* inside sto_engine_turn: barriers called back must not recurse */
+    bool paused;                 /* sto_port_ready said no: it says yes again below 50 % */
+    bool turning;                /* inside sto_port_turn: barriers called back must not recurse */
 };
 
-/* Asks all owners, then perhaps the sync thread, then answers the port (or opens the gate). */
+/* Asks all owners, then perhaps the sync thread, then answers the port (or opens the latch). */
 struct sto_barrier {
     struct ts_msg done_msg; /* BARRIER_DONE to the port, or into the sync queue */
-    struct sto_port *port;  /* NULL: gate instead */
-    struct sto_gate *gate;
+    struct sto_port *port;  /* NULL: latch instead */
+    struct ts_latch *latch;
     bool disk;
     atomic_uint left; /* owners that have not answered */
     int rc;           /* written by the last owner or the sync thread, before done */
     struct ts_error err;
-    sto_engine_done_fn done;
+    sto_done_fn done;
     void *arg;
-    struct sto_barrier_leg { /* one message per owner */
+    struct sto_barrier_part { /* one message per owner */
         struct ts_msg msg;
         struct sto_barrier *barrier;
         int rc; /* 0, or why something before it is not in the log; the owner's, read by the last one */
-    } legs[];
+    } parts[];
 };
 
 /* A window whose merge failed. */
@@ -124,12 +111,13 @@ struct sto_clock {
 /* Tells an owner to go on with another memstore. */
 struct sto_set_gen {
     struct ts_msg msg;
-    struct sto_mem *mem;   /* of the new generation */
-    struct sto_gate *gate; /* passed when the owner has changed over */
+    struct sto_mem *mem;    /* of the new generation */
+    struct ts_latch *latch; /* counted down when the owner has changed over */
 };
 
 struct sto_engine {
-    struct sto_engine_opts opts;
+    struct sto_opts opts;          /* with defaults */
+    struct sto_engine_owner owner; /* callbacks */
     const struct ts_fs *fs;
     char *dir, *wal_dir, *files_dir;
     struct ts_file *lock_file;
@@ -169,7 +157,7 @@ struct sto_engine {
     pthread_mutex_t refuse_mu;
     _Atomic int refuse_code; /* 0, TS_EIO, or one that sto_engine__may_wait knows; changed under refuse_mu */
     struct ts_error refuse_why
-        [STO_REFUSALS];         /* by kind of code (port.c); written once, under refuse_mu, before the code */
+        [STO_REFUSALS]; /* by kind of code (refuse.c); written once, under refuse_mu, before the code */
     _Atomic bool reserve_there; /* DIR/RESERVE is whole; changed under files_mu */
     _Atomic bool reserve_spent; /* it was given up and is not there again; the same */
     _Atomic bool
@@ -226,6 +214,8 @@ bool sto_engine__may_wait(int code);
 /* Puts are refused from now on: with a code that may wait until what is missing is there again, with any other
  * code for good. The first text of each stays. */
 void sto_engine__refuse(struct sto_engine *e, int code, const struct ts_error *err);
+/* The first error of the kind of code that made puts be refused. Any thread. */
+void sto_engine__refusal(struct sto_engine *e, int code, struct ts_error *out);
 /* If rc is TS_EIO: manifest or catalog take nothing more, nothing can be flushed any more; tell on_fatal. */
 void sto_engine__fatal(struct sto_engine *e, int rc, const struct ts_error *err);
 /* Puts are accepted again if they were refused for want of room or memory and nothing waits for it any more. */

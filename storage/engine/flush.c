@@ -40,8 +40,8 @@ static void change_generation(struct sto_engine *e)
     uint64_t gen = atomic_load_explicit(&e->gen, memory_order_relaxed) + 1;
     struct sto_mem **mems = ts_xcalloc(e->n_owners, sizeof *mems);
     struct sto_set_gen *msgs = ts_xcalloc(e->n_owners, sizeof *msgs);
-    struct sto_gate gate;
-    sto_gate_init(&gate, e->n_owners);
+    struct ts_latch latch;
+    ts_latch_init(&latch, e->n_owners);
     for (unsigned i = 0; i < e->n_owners; i++)
         mems[i] = sto_engine__mem_new(e, gen, (uint16_t)i, e->n_owners);
     prepare_logs(e, gen);
@@ -53,13 +53,13 @@ static void change_generation(struct sto_engine *e)
     for (unsigned i = 0; i < e->n_owners; i++) {
         msgs[i].msg.kind = STO_MSG_SET_GEN;
         msgs[i].mem = mems[i];
-        msgs[i].gate = &gate;
+        msgs[i].latch = &latch;
         ts_queue_push(e->owners[i].in, &msgs[i].msg);
     }
     if (!e->threads_run)
         sto_engine__pump(e);
-    sto_gate_wait(&gate);
-    sto_gate_release(&gate);
+    ts_latch_wait(&latch);
+    ts_latch_release(&latch);
     atomic_store_explicit(&e->flush_asked, false, memory_order_relaxed);
     for (unsigned i = 0; i < e->n_owners; i++)
         sto_mem_unref(mems[i]); /* the version holds its own reference */
@@ -159,7 +159,7 @@ static int flush_frozen(struct sto_engine *e, struct ts_error *err)
     bool committed = false;
     if (f.n) {
         int64_t began = ts_clock_mono_ns();
-        rc = e->opts.sync_names ? e->opts.sync_names(e->opts.arg, err) : 0;
+        rc = e->owner.sync_names ? e->owner.sync_names(e->owner.arg, err) : 0;
         sto_engine__fatal(e, rc, err);
         if (rc == 0)
             rc = write_files(&f, e->opts.big_day_points, &out, err);
@@ -241,13 +241,13 @@ void sto_flush__wake(struct sto_engine *e)
 /* Has a generation whose first point came at born_ms (0 = it has none) reached the age? */
 static bool aged(const struct sto_engine *e, int64_t born_ms)
 {
-    return born_ms && ts_clock_mono_ns() / 1000000 - born_ms > e->opts.max_age_ms;
+    return born_ms && ts_clock_mono_ns() / 1000000 - born_ms > e->opts.flush_age_ms;
 }
 
 static bool too_old(const struct sto_engine *e)
 {
-    return e->opts.max_age_ms && (aged(e, atomic_load_explicit(&e->gen_born_ms, memory_order_relaxed)) ||
-                                  aged(e, atomic_load_explicit(&e->frozen_born_ms, memory_order_relaxed)));
+    return e->opts.flush_age_ms && (aged(e, atomic_load_explicit(&e->gen_born_ms, memory_order_relaxed)) ||
+                                    aged(e, atomic_load_explicit(&e->frozen_born_ms, memory_order_relaxed)));
 }
 
 void *sto_flush__thread(void *arg)

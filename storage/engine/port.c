@@ -10,7 +10,7 @@
  * Threads    port: its asking thread. Owner: the worker of the same number (one thread for both), or the
  *            store's own thread.
  * Invariant  log first, memstore second: a query never shows what a crash would lose
- * Not here   syncing (sync.c), when to flush (flush.c)
+ * Not here   syncing (sync.c), when to flush (flush.c), why puts are refused (refuse.c)
  */
 #include "base/log.h"
 #include "base/time.h"
@@ -20,125 +20,6 @@
 #define QUEUE_BUSY_PCT 75
 #define READY_PCT      50
 #define RETRY_MS       1000 /* a full disk is asked again once a second */
-
-/* --- gates --- */
-
-void sto_gate_init(struct sto_gate *g, unsigned n)
-{
-    pthread_mutex_init(&g->mu, NULL);
-    pthread_cond_init(&g->cond, NULL);
-    g->left = n;
-}
-
-void sto_gate_pass(struct sto_gate *g)
-{
-    pthread_mutex_lock(&g->mu);
-    if (--g->left == 0)
-        pthread_cond_broadcast(&g->cond);
-    pthread_mutex_unlock(&g->mu);
-}
-
-void sto_gate_wait(struct sto_gate *g)
-{
-    pthread_mutex_lock(&g->mu);
-    while (g->left)
-        pthread_cond_wait(&g->cond, &g->mu);
-    pthread_mutex_unlock(&g->mu);
-}
-
-void sto_gate_release(struct sto_gate *g)
-{
-    pthread_mutex_destroy(&g->mu);
-    pthread_cond_destroy(&g->cond);
-}
-
-/* --- refusing --- */
-
-/* Errors that pass, and what clients are told meanwhile; the last row stands for all others. */
-static const struct {
-    int code;
-    const char *words;
-} refusals[STO_REFUSALS] = {
-    {TS_ENOSPC, "the disk is full, points are refused until there is room"},
-    {TS_ENOMEM, "memory is gone, points are refused until there is some"},
-    {TS_EMFILE, "no descriptor is left, points are refused until one is (LimitNOFILE, ulimit -n)"},
-    {TS_EIO, NULL},
-};
-
-static unsigned refusal_of(int code)
-{
-    unsigned i = 0;
-    while (i < STO_REFUSALS - 1 && refusals[i].code != code)
-        i++;
-    return i;
-}
-
-bool sto_engine__may_wait(int code)
-{
-    return refusals[refusal_of(code)].words != NULL;
-}
-
-void sto_engine__refuse(struct sto_engine *e, int code, const struct ts_error *err)
-{
-    unsigned i = refusal_of(code);
-    int want = refusals[i].code;
-    struct ts_error *text = &e->refuse_why[i];
-    pthread_mutex_lock(&e->refuse_mu);
-    int old = atomic_load_explicit(&e->refuse_code, memory_order_relaxed);
-    if (!text->code) {
-        *text = *err;
-        text->code = want;
-        if (refusals[i].words)
-            ts_error_wrap(text, "%s", refusals[i].words);
-    }
-    if (old != TS_EIO && old != want) { /* a broken log stays broken; a full disk may become a broken log */
-        ts_log(TS_LOG_ERROR, "puts are refused: %s", err->text);
-        atomic_store_explicit(&e->refuse_code, want,
-                              memory_order_release); /* pairs with sto_engine_refusing */
-    }
-    pthread_mutex_unlock(&e->refuse_mu);
-}
-
-const char *sto_engine_refusing(const struct sto_engine *e, int *out_code)
-{
-    int code = atomic_load_explicit(&e->refuse_code, memory_order_acquire); /* of sto_engine__refuse */
-    const struct ts_error *why = &e->opts.read_only_why;
-    if (e->opts.read_only)
-        code = why->code ? why->code : TS_EINVAL;
-    if (out_code)
-        *out_code = code;
-    if (e->opts.read_only)
-        return why->code ? why->text : "the store is opened for reading only";
-    return code ? e->refuse_why[refusal_of(code)].text : NULL;
-}
-
-void sto_engine__fatal(struct sto_engine *e, int rc, const struct ts_error *err)
-{
-    if (rc == TS_EIO && e->opts.on_fatal)
-        e->opts.on_fatal(e->opts.arg, err);
-}
-
-bool sto_engine__memory_full(struct sto_engine *e)
-{
-    return atomic_load_explicit(&e->active_bytes, memory_order_relaxed) +
-               atomic_load_explicit(&e->frozen_bytes, memory_order_relaxed) >
-           2 * e->opts.memstore_bytes + e->opts.memstore_bytes / 8;
-}
-
-void sto_engine__recovered(struct sto_engine *e)
-{
-    if (!sto_engine__may_wait(atomic_load_explicit(&e->refuse_code, memory_order_relaxed)))
-        return;
-    /* an owner counts itself in n_holding first and refuses second, so under the mutex one of us sees the other */
-    pthread_mutex_lock(&e->refuse_mu);
-    if (sto_engine__may_wait(atomic_load_explicit(&e->refuse_code, memory_order_relaxed)) &&
-        !sto_engine__memory_full(e) && sto_reserve__may_write(e) &&
-        atomic_load_explicit(&e->n_holding, memory_order_relaxed) == 0) {
-        atomic_store_explicit(&e->refuse_code, 0, memory_order_release);
-        ts_log(TS_LOG_WARN, "puts are accepted again");
-    }
-    pthread_mutex_unlock(&e->refuse_mu);
-}
 
 /* --- the owner's side --- */
 
@@ -182,7 +63,7 @@ static int owner_write(struct sto_owner *o, const struct sto_point *points, uint
         !atomic_exchange_explicit(&e->flush_asked, true, memory_order_relaxed))
         sto_flush__wake(e);
     bool retired = sto_wal_take_retired(o->wal);
-    if ((e->opts.sync == STO_ENGINE_SYNC_ALWAYS || retired) && e->sync_runs)
+    if ((e->opts.wal_sync == STO_SYNC_ALWAYS || retired) && e->sync_runs)
         sto_sync__nudge(e);
     return 0;
 }
@@ -269,14 +150,14 @@ static void drop_adds(struct sto_owner *o, const struct sto_port *port)
     }
 }
 
-static void owner_barrier(struct sto_owner *o, struct sto_barrier_leg *leg)
+static void owner_barrier(struct sto_owner *o, struct sto_barrier_part *part)
 {
-    struct sto_barrier *b = leg->barrier;
+    struct sto_barrier *b = part->barrier;
     if (o->held)
         owner_retry(o); /* somebody waits: now, not in a second */
     if (o->held && b->port)
         drop_adds(o, b->port);
-    leg->rc = o->held ? o->held_code : atomic_load_explicit(&o->n_failed, memory_order_relaxed) ? TS_EIO : 0;
+    part->rc = o->held ? o->held_code : atomic_load_explicit(&o->n_failed, memory_order_relaxed) ? TS_EIO : 0;
     /* Release: our answer; the last one to come acquires all of them. */
     if (atomic_fetch_sub_explicit(&b->left, 1, memory_order_acq_rel) == 1)
         barrier_answered(b, o->e);
@@ -295,7 +176,7 @@ static void owner_set_gen(struct sto_owner *o, struct sto_set_gen *msg)
     o->mem = msg->mem;
     atomic_fetch_sub_explicit(&o->e->active_bytes, o->counted_bytes, memory_order_relaxed);
     o->counted_bytes = 0;
-    sto_gate_pass(msg->gate);
+    ts_latch_count_down(msg->latch);
 }
 
 static void port_done(struct sto_barrier *b)
@@ -327,7 +208,7 @@ static void handle(struct sto_engine *e, unsigned index, struct ts_msg *msg)
         batch_home(&e->ports[index], (struct sto_batch *)msg);
         break;
     case STO_MSG_BARRIER:
-        owner_barrier(o, (struct sto_barrier_leg *)msg);
+        owner_barrier(o, (struct sto_barrier_part *)msg);
         break;
     case STO_MSG_BARRIER_DONE:
         port_done((struct sto_barrier *)msg);
@@ -364,7 +245,7 @@ void *sto_owner__thread(void *arg)
 
 /* --- the port's side --- */
 
-unsigned sto_engine_slot(const struct sto_port *port, const struct sto_series *series)
+unsigned sto_port_slot(const struct sto_port *port, const struct sto_series *series)
 {
     return series->shard % port->e->n_owners;
 }
@@ -402,10 +283,10 @@ static void batch_send(struct sto_port *port, unsigned slot)
     ts_queue_push(o->in, &b->msg);
 }
 
-struct sto_batch *sto_engine_batch(struct sto_port *port, const struct sto_series *series)
+struct sto_batch *sto_port_batch(struct sto_port *port, const struct sto_series *series)
 {
     struct sto_engine *e = port->e;
-    unsigned slot = sto_engine_slot(port, series);
+    unsigned slot = sto_port_slot(port, series);
     struct sto_batch *b = port->open[slot];
     bool refuses = e->opts.read_only || atomic_load_explicit(&e->refuse_code, memory_order_relaxed);
     if (b && b->n && b->n < STO_BATCH_POINTS && !refuses)
@@ -420,7 +301,7 @@ struct sto_batch *sto_engine_batch(struct sto_port *port, const struct sto_serie
     return port->open[slot];
 }
 
-void sto_engine_turn(struct sto_port *port)
+void sto_port_turn(struct sto_port *port)
 {
     if (port->turning)
         return;
@@ -435,7 +316,7 @@ void sto_engine_turn(struct sto_port *port)
     port->turning = false;
 }
 
-int sto_engine_fd(const struct sto_port *port)
+int sto_port_fd(const struct sto_port *port)
 {
     return ts_queue_fd(port->replies);
 }
@@ -443,12 +324,7 @@ struct sto_port *sto_engine_port(struct sto_engine *e, unsigned i)
 {
     return &e->ports[i];
 }
-struct sto_engine *sto_engine_of(const struct sto_port *port)
-{
-    return port->e;
-}
-
-bool sto_engine_ready(struct sto_port *port)
+bool sto_port_ready(struct sto_port *port)
 {
     struct sto_engine *e = port->e;
     bool full = sto_engine__memory_full(e) && !e->opts.no_background &&
@@ -464,12 +340,12 @@ bool sto_engine_ready(struct sto_port *port)
 
 static struct sto_barrier *barrier_new(struct sto_engine *e, bool disk)
 {
-    struct sto_barrier *b = ts_xcalloc(1, sizeof *b + e->n_owners * sizeof b->legs[0]);
+    struct sto_barrier *b = ts_xcalloc(1, sizeof *b + e->n_owners * sizeof b->parts[0]);
     b->disk = disk;
     atomic_store_explicit(&b->left, e->n_owners, memory_order_relaxed);
     for (unsigned i = 0; i < e->n_owners; i++) {
-        b->legs[i].barrier = b;
-        b->legs[i].msg.kind = STO_MSG_BARRIER;
+        b->parts[i].barrier = b;
+        b->parts[i].msg.kind = STO_MSG_BARRIER;
     }
     return b;
 }
@@ -479,22 +355,22 @@ static void barrier_answered(struct sto_barrier *b, struct sto_engine *e)
 {
     b->done_msg.kind = STO_MSG_BARRIER_DONE;
     for (unsigned i = 0; i < e->n_owners && b->rc == 0; i++)
-        b->rc = b->legs[i].rc;
-    if (b->rc < 0) {
-        pthread_mutex_lock(&e->refuse_mu);
-        b->err = e->refuse_why[refusal_of(b->rc)];
-        pthread_mutex_unlock(&e->refuse_mu);
-    }
+        b->rc = b->parts[i].rc;
+    if (b->rc < 0)
+        sto_engine__refusal(e, b->rc, &b->err);
     if (b->disk && b->rc == 0 && (e->sync_runs || e->opts.pumped))
         ts_queue_push(e->sync_q, &b->done_msg);
     else if (b->port)
         ts_queue_push(b->port->replies, &b->done_msg);
     else
-        sto_gate_pass(b->gate);
+        ts_latch_count_down(b->latch);
 }
 
-void sto_engine_barrier(struct sto_port *port, bool disk, sto_engine_done_fn done, void *arg)
+void sto_port_barrier(struct sto_port *port, enum sto_level level, sto_done_fn done, void *arg)
 {
+    bool disk = level == STO_LEVEL_DISK;
+    if (level > STO_LEVEL_DISK)
+        TS_BUG("a barrier goes to the log or to disk; sto_flush does more");
     struct sto_engine *e = port->e;
     for (unsigned i = 0; i < e->n_owners; i++)
         batch_send(port, i);
@@ -503,25 +379,25 @@ void sto_engine_barrier(struct sto_port *port, bool disk, sto_engine_done_fn don
     b->done = done;
     b->arg = arg;
     for (unsigned i = 0; i < e->n_owners; i++)
-        ts_queue_push(e->owners[i].in, &b->legs[i].msg);
+        ts_queue_push(e->owners[i].in, &b->parts[i].msg);
 }
 
 int sto_engine_wait(struct sto_engine *e, bool disk, struct ts_error *err)
 {
     if (e->opts.read_only)
         return 0;
-    struct sto_gate gate;
-    sto_gate_init(&gate, 1);
+    struct ts_latch latch;
+    ts_latch_init(&latch, 1);
     struct sto_barrier *b = barrier_new(e, disk);
-    b->gate = &gate;
+    b->latch = &latch;
     for (unsigned i = 0; i < e->n_owners; i++)
-        ts_queue_push(e->owners[i].in, &b->legs[i].msg);
+        ts_queue_push(e->owners[i].in, &b->parts[i].msg);
     if (!e->threads_run)
         sto_engine__pump(e);
     if (disk && e->opts.pumped)
         sto_sync__pass(e);
-    sto_gate_wait(&gate);
-    sto_gate_release(&gate);
+    ts_latch_wait(&latch);
+    ts_latch_release(&latch);
     int rc = b->rc;
     if (rc < 0 && err)
         *err = b->err;
@@ -554,7 +430,7 @@ int sto_ports__init(struct sto_engine *e, struct ts_error *err)
             continue;
         TS_TRY(sto_wal_new(e->fs, e->wal_dir, e->run, i, e->gen, &o->wal, err));
         sto_wal_set_spread(o->wal, e->n_shards, e->n_owners);
-        sto_wal_set_known(o->wal, e->opts.n_known, e->opts.arg);
+        sto_wal_set_known(o->wal, e->owner.n_known, e->owner.arg);
         sto_wal_set_segment_bytes(o->wal, e->opts.wal_segment_bytes);
     }
     return 0;

@@ -32,13 +32,13 @@ static const struct sto_series *on_series(void *arg, uint32_t id, uint32_t metri
                                           struct ts_error *err)
 {
     struct replay *r = arg;
-    return r->e->opts.restore(r->e->opts.arg, id, metric, tags, n_tags, text, metric_len, err);
+    return r->e->owner.restore(r->e->owner.arg, id, metric, tags, n_tags, text, metric_len, err);
 }
 
 static const struct sto_series *on_known(void *arg, uint32_t id, struct ts_error *err)
 {
     struct replay *r = arg;
-    return r->e->opts.known(r->e->opts.arg, id, err);
+    return r->e->owner.known(r->e->owner.arg, id, err);
 }
 
 static int on_points(void *arg, uint64_t gen, const struct sto_point *points, size_t n, struct ts_error *err)
@@ -53,7 +53,7 @@ int sto_recover__wal(struct sto_engine *e, struct ts_error *err)
 {
     const struct sto_manifest_state *state = sto_manifest_state(e->manifest);
     struct sto_wal_replay_ops ops = {
-        .series = on_series, .known = e->opts.known ? on_known : NULL, .points = on_points};
+        .series = on_series, .known = e->owner.known ? on_known : NULL, .points = on_points};
     struct sto_wal_replay_result found = {0};
     struct replay r = {.e = e};
     int64_t began = ts_clock_mono_ns();

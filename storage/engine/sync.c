@@ -75,7 +75,7 @@ static void answer(struct sto_barrier *b, int rc, const struct ts_error *err)
     if (b->port)
         ts_queue_push(b->port->replies, &b->done_msg);
     else
-        sto_gate_pass(b->gate);
+        ts_latch_count_down(b->latch);
 }
 
 /* Prepare the next segment of logs whose segment is half full, so that their owners do not have to create
@@ -129,7 +129,7 @@ bool sto_sync__pass(struct sto_engine *e)
 void *sto_sync__thread(void *arg)
 {
     struct sto_engine *e = arg;
-    int wait_ms = e->opts.sync == STO_ENGINE_SYNC_INTERVAL ? (int)e->opts.sync_interval_ms : -1;
+    int wait_ms = e->opts.wal_sync == STO_SYNC_INTERVAL ? (int)e->opts.wal_sync_interval_ms : -1;
     do
         ts_queue_wait(e->sync_q, wait_ms);
     while (!sto_sync__pass(e));

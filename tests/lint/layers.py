@@ -17,7 +17,7 @@ MAY = {
     "storage/engine/log": "base storage/points",
     "storage/engine/memory": "base storage/points",
     "storage/engine/files": "base storage/points storage/codecs",
-    "storage/engine/merge": "base storage/engine/memory storage/engine/files",
+    "storage/engine/merge": "base storage/points storage/engine/memory storage/engine/files",
     "storage/engine/check": "base storage/codecs storage/engine/log storage/engine/files",
     "storage/engine": "base storage/points storage/codecs storage/engine/log storage/engine/files "
                       "storage/engine/merge storage/engine/check",
@@ -51,10 +51,14 @@ MAY = {
                     "tsd/protocols/http tsd/protocols/line query/filters query/breakdowns query/aggregators",
     "main": "base collectors tsd tsd/commands",
 }
-# Files that belong to another module than that of their folder: neutral types, which the engine and the catalog share.
+# Files that belong to another module than that of their folder: neutral types and contracts that store, engine and catalog share.
 FILES = {
     "storage/batch.h": "storage/points",
     "storage/slots.h": "storage/points",
+    "storage/opts.h": "storage/points",
+    "storage/opts.c": "storage/points",
+    "storage/port.h": "storage/points",
+    "storage/scan.h": "storage/points",
     "storage/point.h": "storage/points",
     "storage/point.c": "storage/points",
     "tsd/main.c": "main",
@@ -62,7 +66,7 @@ FILES = {
 PREFIXES = {"storage/reclog": "storage/points"}
 # What is public of a module for those outside of its top folder.
 PUBLIC = {
-    "storage": {"storage/store.h", "storage/batch.h", "storage/point.h"},
+    "storage": {"storage/store.h", "storage/batch.h", "storage/point.h", "storage/scan.h"},
     "collectors": {"collectors/collect.h", "collectors/weblog/weblog_import.h"},
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)

@@ -66,30 +66,30 @@ static inline const struct sto_series *on_restore(void *arg, uint32_t id, uint32
     return t_series[id];
 }
 
-static inline struct sto_engine_opts engine_opts(struct t_faultfs *f, unsigned n_ports)
+static inline struct sto_opts engine_opts(struct t_faultfs *f, unsigned n_ports)
 {
-    return (struct sto_engine_opts){.fs = t_faultfs_fs(f),
-                                    .dir = "/e",
-                                    .create = true,
-                                    .no_background = true,
-                                    .n_ports = n_ports,
-                                    .n_shards = 4,
-                                    .sync = STO_ENGINE_SYNC_NONE,
-                                    .sync_interval_ms = 100,
-                                    .memstore_bytes = 1 << 20,
-                                    .queue_bytes = 1 << 20,
-                                    .ready = on_ready,
-                                    .restore = on_restore};
+    return (struct sto_opts){.fs = t_faultfs_fs(f),
+                             .dir = "/e",
+                             .create = true,
+                             .no_background = true,
+                             .n_ports = n_ports,
+                             .n_shards = 4,
+                             .wal_sync = STO_SYNC_NONE,
+                             .wal_sync_interval_ms = 100,
+                             .memstore_bytes = 1 << 20,
+                             .queue_bytes = 1 << 20};
 }
+
+static const struct sto_engine_owner t_owner = {.ready = on_ready, .restore = on_restore};
 
 /* pumped: without any thread, so that the test's own may flush. */
 static inline struct sto_engine *engine_open_as(struct t_faultfs *f, unsigned n_ports, bool pumped)
 {
-    struct sto_engine_opts opts = engine_opts(f, n_ports);
+    struct sto_opts opts = engine_opts(f, n_ports);
     struct sto_engine *e = NULL;
     struct ts_error err = {0};
     opts.pumped = pumped;
-    if (sto_engine_open(&opts, &e, &err) < 0)
+    if (sto_engine_open(&opts, &t_owner, &e, &err) < 0)
         fail_msg("open: %s", err.text);
     return e;
 }
@@ -103,13 +103,13 @@ static inline void turn_all(struct sto_engine *e, unsigned n_ports)
 {
     for (unsigned round = 0; round < 3; round++)
         for (unsigned i = 0; i < n_ports; i++)
-            sto_engine_turn(sto_engine_port(e, i));
+            sto_port_turn(sto_engine_port(e, i));
 }
 
 /* One operation; false if the port takes none. */
 static inline bool operate(struct sto_engine *e, enum sto_op op, unsigned port, unsigned series, int64_t k)
 {
-    struct sto_batch *b = sto_engine_batch(sto_engine_port(e, port), t_series[series]);
+    struct sto_batch *b = sto_port_batch(sto_engine_port(e, port), t_series[series]);
     if (!b)
         return false;
     b->points[b->n++] = (struct sto_point){.series = t_series[series],

@@ -22,13 +22,13 @@ static void test_engine_life__no_descriptor_refuses_and_resumes_without_loss(voi
         assert_non_null(strstr(sto_engine_refusing(e, &code), "no descriptor is left"));
         assert_int_equal(code, TS_EMFILE);
         assert_false(put(e, 0, 0, 2));
-        sto_engine_barrier(sto_engine_port(e, 0), true, on_answer, &refused);
+        sto_port_barrier(sto_engine_port(e, 0), STO_LEVEL_DISK, on_answer, &refused);
         wait_answer(e, n_ports, &refused);
         assert_int_equal(refused.rc, TS_EMFILE);
         assert_non_null(strstr(refused.text, "Too many open files"));
         assert_int_equal(seen(e), 0);
         no_plan(f);
-        sto_engine_barrier(sto_engine_port(e, 0), true, on_answer, &taken);
+        sto_port_barrier(sto_engine_port(e, 0), STO_LEVEL_DISK, on_answer, &taken);
         wait_answer(e, n_ports, &taken);
         assert_int_equal(taken.rc, 0);
         assert_null(sto_engine_refusing(e, &code));
@@ -103,12 +103,12 @@ static void test_engine_life__replayed_points_are_flushed_by_age(void **state)
     struct t_faultfs *killed = t_faultfs_clone(f, 5);
     assert_int_equal(close_rc(e, f), 0);
     t_faultfs_free(f);
-    struct sto_engine_opts opts = engine_opts(killed, 1);
+    struct sto_opts opts = engine_opts(killed, 1);
     opts.no_background = false;
     opts.own_threads = true;
-    opts.max_age_ms = 1;
+    opts.flush_age_ms = 1;
     struct ts_error err = {0};
-    if (sto_engine_open(&opts, &e, &err) < 0)
+    if (sto_engine_open(&opts, &t_owner, &e, &err) < 0)
         fail_msg("open: %s", err.text);
     assert_int_equal(stat_of(e, "points.replayed"), 1);
     for (int i = 0; i < 60000 && stat_of(e, "files.count") == 0; i++)
@@ -157,7 +157,7 @@ static void test_engine_life__logs_are_synced_side_by_side(void **state)
     turn_all(e, N_SERIES);
     t_syncs.expected = N_SERIES;
     t_faultfs_set_hook(f, on_sync, NULL);
-    sto_engine_barrier(sto_engine_port(e, 0), true, on_answer, &a);
+    sto_port_barrier(sto_engine_port(e, 0), STO_LEVEL_DISK, on_answer, &a);
     for (int i = 0; i < 120000 && a.n == 0; i++) {
         turn_all(e, N_SERIES);
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
@@ -174,12 +174,12 @@ static void test_engine_life__logs_are_synced_side_by_side(void **state)
 /* An engine with threads of its own, which flush and merge by themselves. */
 static struct sto_engine *open_with_threads(struct t_faultfs *f)
 {
-    struct sto_engine_opts opts = engine_opts(f, 1);
+    struct sto_opts opts = engine_opts(f, 1);
     struct sto_engine *e = NULL;
     struct ts_error err = {0};
     opts.no_background = false;
     opts.own_threads = true;
-    if (sto_engine_open(&opts, &e, &err) < 0)
+    if (sto_engine_open(&opts, &t_owner, &e, &err) < 0)
         fail_msg("open: %s", err.text);
     return e;
 }
@@ -193,7 +193,7 @@ static void test_engine_life__a_flush_wakes_the_merger(void **state)
     struct ts_error err = {0};
     for (int64_t k = 1; k <= 24; k++) {
         assert_true(put(e, 0, 0, k));
-        sto_engine_turn(sto_engine_port(e, 0));
+        sto_port_turn(sto_engine_port(e, 0));
         if (sto_engine_flush(e, &err) < 0)
             fail_msg("flush: %s", err.text);
     }
@@ -229,11 +229,11 @@ static void test_engine_life__readers_do_not_unlink_files(void **state)
     struct sto_engine *e = open_with_threads(f);
     struct ts_error err = {0};
     assert_true(put(e, 0, 0, 1));
-    sto_engine_turn(sto_engine_port(e, 0));
+    sto_port_turn(sto_engine_port(e, 0));
     assert_int_equal(sto_engine_flush(e, &err), 0);
     struct sto_version *v = sto_engine_pin(e);
     assert_true(put(e, 0, 0, 2));
-    sto_engine_turn(sto_engine_port(e, 0));
+    sto_port_turn(sto_engine_port(e, 0));
     assert_int_equal(sto_engine_compact(e, &err), 0);
     unsigned before = atomic_load(&t_unlinks.here);
     sto_engine_unpin(e, v);

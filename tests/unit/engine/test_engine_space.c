@@ -22,18 +22,18 @@ static void test_engine_space__additions_that_got_an_error_are_never_made(void *
             assert_true(operate(e, STO_OP_ADD, n_ports - 1, s, 5)); /* of another asker where there is one */
         }
         turn_all(e, n_ports);
-        sto_engine_barrier(sto_engine_port(e, 0), true, on_answer, &a);
+        sto_port_barrier(sto_engine_port(e, 0), STO_LEVEL_DISK, on_answer, &a);
         wait_answer(e, n_ports, &a);
         assert_int_equal(a.rc, TS_ENOSPC);
         no_plan(f);
-        sto_engine_barrier(sto_engine_port(e, n_ports - 1), true, on_answer, &b);
+        sto_port_barrier(sto_engine_port(e, n_ports - 1), STO_LEVEL_DISK, on_answer, &b);
         wait_answer(e, n_ports, &b);
         assert_int_equal(b.rc, 0);
         assert_int_equal(seen(e),
                          n_ports == 1 ? N_SERIES : 2 * N_SERIES); /* puts; what the other one added */
         for (unsigned s = 0; s < N_SERIES; s++)
             assert_true(operate(e, STO_OP_ADD, 0, s, 2)); /* repeated, as its sender does */
-        sto_engine_barrier(sto_engine_port(e, 0), true, on_answer, &c);
+        sto_port_barrier(sto_engine_port(e, 0), STO_LEVEL_DISK, on_answer, &c);
         wait_answer(e, n_ports, &c);
         assert_int_equal(c.rc, 0);
         assert_int_equal(sum_of(e), N_SERIES * (n_ports == 1 ? 3 : 8));
@@ -67,16 +67,16 @@ static void test_engine_space__a_full_disk_refuses_and_resumes_without_loss(void
             assert_false(put(e, 0, 0, 3));
             turn_all(e, n_ports);
         }
-        sto_engine_barrier(sto_engine_port(e, 0), true, on_answer, &a);
+        sto_port_barrier(sto_engine_port(e, 0), STO_LEVEL_DISK, on_answer, &a);
         wait_answer(e, n_ports, &a);
         assert_int_equal(a.rc, TS_ENOSPC);
         assert_non_null(strstr(a.text, "the disk is full"));
-        sto_engine_barrier(sto_engine_port(e, 0), false, on_answer, &b);
+        sto_port_barrier(sto_engine_port(e, 0), STO_LEVEL_LOG, on_answer, &b);
         wait_answer(e, n_ports, &b);
         assert_int_equal(b.rc, TS_ENOSPC); /* not told once and forgotten */
         assert_int_equal(seen(e), 4);
         no_plan(f);
-        sto_engine_barrier(sto_engine_port(e, 0), true, on_answer, &c);
+        sto_port_barrier(sto_engine_port(e, 0), STO_LEVEL_DISK, on_answer, &c);
         wait_answer(e, n_ports, &c);
         assert_int_equal(c.rc, 0);
         assert_null(sto_engine_refusing(e, &code));
@@ -126,7 +126,7 @@ static void test_engine_space__no_memory_is_told_apart(void **state)
         assert_true(put(e, 0, 0, 1));
         assert_true(operate(e, STO_OP_ADD, 0, 1, 2));
         ts_mem_fail_after(nth);
-        sto_engine_turn(sto_engine_port(e, 0));
+        sto_port_turn(sto_engine_port(e, 0));
         assert_int_equal(ts_mem_fail_left(), 0);
         const char *why = sto_engine_refusing(e, &code);
         assert_int_equal(code, TS_ENOMEM);
@@ -134,11 +134,11 @@ static void test_engine_space__no_memory_is_told_apart(void **state)
         assert_null(strstr(why, "disk"));
         assert_false(put(e, 0, 0, 3));
         ts_mem_fail_after(1);
-        sto_engine_barrier(sto_engine_port(e, 0), false, on_answer, &refused);
+        sto_port_barrier(sto_engine_port(e, 0), STO_LEVEL_LOG, on_answer, &refused);
         wait_answer(e, 1, &refused);
         assert_int_equal(refused.rc, TS_ENOMEM);
         assert_non_null(strstr(refused.text, "memory is gone"));
-        sto_engine_barrier(sto_engine_port(e, 0), false, on_answer, &taken);
+        sto_port_barrier(sto_engine_port(e, 0), STO_LEVEL_LOG, on_answer, &taken);
         wait_answer(e, 1, &taken);
         assert_int_equal(taken.rc, 0);
         assert_null(sto_engine_refusing(e, &code));
@@ -162,12 +162,12 @@ static void test_engine_space__a_broken_log_is_told_to_each_barrier(void **state
     struct answer before = {0}, after = {0}, again = {0};
     int code = 0;
     assert_true(put(e, 0, 0, 1));
-    sto_engine_barrier(sto_engine_port(e, 0), false, on_answer, &before);
+    sto_port_barrier(sto_engine_port(e, 0), STO_LEVEL_LOG, on_answer, &before);
     wait_answer(e, 1, &before);
     plan(f, T_OP_APPEND, T_FAULT_EIO, false);
     assert_true(put(e, 0, 0, 2));
-    sto_engine_barrier(sto_engine_port(e, 0), false, on_answer, &after);
-    sto_engine_barrier(sto_engine_port(e, 0), true, on_answer, &again);
+    sto_port_barrier(sto_engine_port(e, 0), STO_LEVEL_LOG, on_answer, &after);
+    sto_port_barrier(sto_engine_port(e, 0), STO_LEVEL_DISK, on_answer, &again);
     wait_answer(e, 1, &after);
     wait_answer(e, 1, &again);
     assert_int_equal(before.rc, 0);

@@ -1,0 +1,68 @@
+/*
+ * opts.h - the options of a store. The engine takes the same ones.
+ *
+ * Threads    plain data
+ * Not here   configuration keys (store_conf.c)
+ */
+#ifndef STORAGE_OPTS_H
+#define STORAGE_OPTS_H
+
+#include "base/fs.h"
+#include "storage/point.h"
+
+struct sto_store;
+
+enum sto_sync { STO_SYNC_ALWAYS, STO_SYNC_INTERVAL, STO_SYNC_NONE };
+
+struct sto_opts {
+    const struct ts_fs *fs; /* NULL = the real file system */
+    const char *dir;        /* data folder */
+    bool create;            /* create the folder and the store if they are missing */
+    bool read_only;         /* write nothing; the log is replayed into memory */
+    bool own_threads;       /* the store runs the ports itself */
+    unsigned n_ports;       /* number of ports, one for each worker; 0 = 1 */
+    unsigned n_shards;      /* shards of a new store; a power of two; 0 = 16 */
+    enum sto_sync wal_sync;
+    unsigned wal_sync_interval_ms; /* 0 = 100 */
+    /* size of the reserve file, which is removed when the disk is full; 0 = none */
+    uint64_t reserve_bytes;
+    uint64_t merge_bytes_per_s;  /* merges write no faster than this; 0 = no limit */
+    uint64_t merge_memory_bytes; /* memory for the blocks that a merge of files holds; 0 = 32 MiB */
+    size_t memstore_bytes;       /* a generation of memstores is flushed at this size; 0 = 32 MiB */
+    size_t queue_bytes;          /* largest size of the queue of a port; 0 = 16 MiB */
+    size_t index_cache_bytes;    /* cache for index pages of files; 0 = 64 MiB */
+    uint64_t max_series;         /* largest number of series; 0 = 2^32 - 1 */
+    uint64_t max_name_bytes; /* memory for names and series, above which new ones are refused; 0 = no limit */
+    int64_t retention_ms;    /* points older than this expire; 0 = never */
+    /* interval at which series without points are forgotten (catalog/forget.h); 0 = never. Needs
+     * retention_ms; cannot be combined with own_threads */
+    int64_t forget_every_ms;
+    /* returns true if something other than points refers to the series, which is then kept; called in the
+     * compact thread; NULL = nothing else does */
+    bool (*keeps_series)(struct sto_store *st, const struct sto_series *s);
+    int64_t flush_age_ms; /* a generation of memstores is flushed at this age; 0 = never */
+    bool no_background;   /* tests: flush and compact only when a function of this header requests it */
+    /* tests: refuse puts after a failed fdatasync, and fail flushes after an error of the manifest or the
+     * catalog, instead of ending the process */
+    bool survive_sync_errors;
+    /* tests: start no thread; the caller calls sto_port_turn and sto_store_pump. Needs no_background; cannot
+     * be combined with own_threads */
+    bool pumped;
+    /* tests: a segment of the write-ahead log that exceeds this size is followed by a new one; 0 = 64 MiB */
+    uint64_t wal_segment_bytes;
+    /* tests: the logs of manifest, catalog and small cells are rewritten after growing by this; 0 = the
+     * default of each */
+    uint64_t log_grow_bytes;
+    uint64_t big_day_points; /* tests: a day with this many points gets files of its own; 0 = 100,000 */
+    /* tests: a merge begins a new file at the next key when a file has this size; 0 = 1 GiB */
+    uint64_t output_bytes;
+    uint32_t index_page_blocks; /* tests: entries of an index page; 0 = 256 */
+    /* tests: opening a file does not read its index, however small the index is */
+    bool index_late;
+};
+
+/** The options with defaults in place of zeros: fs, n_ports, n_shards (rounded up to a power of two),
+ * wal_sync_interval_ms, merge_memory_bytes, memstore_bytes, queue_bytes. What else is 0 by default keeps its meaning of 0. */
+struct sto_opts sto_opts_filled(const struct sto_opts *opts);
+
+#endif

@@ -16,6 +16,7 @@
 #include "base/bytes.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "storage/readonly.h"
 #include "storage/reclog.h"
 
 #define LOG_NAME     "cells.log"
@@ -51,6 +52,7 @@ struct sto_cellmap {
 
     uint64_t grow_bytes;  /* a log is rewritten when it is twice the cells and this larger; constant */
     bool read_only, sync; /* constant */
+    const struct ts_error *read_only_why; /* constant; borrowed; NULL = the caller wants to read only */
 };
 
 /* --- cells; lock held --- */
@@ -325,7 +327,7 @@ static int change_cell(struct sto_cellmap *map, struct ts_slice key, change_fn c
                        struct ts_error *err)
 {
     if (map->read_only)
-        return ts_error_set(err, TS_EINVAL, "the store is open read-only");
+        return sto_read_only_refuse(map->read_only_why, err);
     if (key.n == 0)
         return ts_error_set(err, TS_EINVAL, "a cell needs a key");
     if (key.n > STO_CELL_MAX_KEY_BYTES)
@@ -428,6 +430,11 @@ int sto_cellmap_open(const struct ts_fs *fs, const char *dir, bool read_only, bo
     }
     *out_map = map;
     return 0;
+}
+
+void sto_cellmap_set_read_only_why(struct sto_cellmap *map, const struct ts_error *why)
+{
+    map->read_only_why = why;
 }
 
 void sto_cellmap_set_grow_bytes(struct sto_cellmap *map, uint64_t n_bytes)

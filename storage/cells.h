@@ -27,6 +27,9 @@ struct sto_cellmap; /* the set of cells */
  * sto_reclog_open. */
 int sto_cellmap_open(const struct ts_fs *fs, const char *dir, bool read_only, bool sync,
                      struct sto_cellmap **out_map, struct ts_error *err);
+/** The error that changes of a map opened with read_only get instead of TS_EINVAL (readonly.h). Borrowed until the map is
+ * closed. To be called before other threads use the map. */
+void sto_cellmap_set_read_only_why(struct sto_cellmap *map, const struct ts_error *why);
 /** Size by which the log must grow before it is rewritten, which happens when it is twice as large as the
  * cells; 1 MiB by default. To be called before other threads use the map. */
 void sto_cellmap_set_grow_bytes(struct sto_cellmap *map, uint64_t n_bytes);

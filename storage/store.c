@@ -20,6 +20,7 @@
 
 struct sto_store {
     struct sto_opts opts;
+    struct ts_error read_only_why; /* why it could not be opened for writing; code 0 = it was not tried */
     struct sto_catalog *catalog;
     struct sto_engine *engine;
     struct sto_cellmap *cells;
@@ -75,6 +76,7 @@ static int ready(void *arg, const struct sto_engine_found *found, struct ts_erro
     struct sto_catalog_opts opts = {.dir = st->opts.dir,
                                     .n_shards = found->n_shards,
                                     .read_only = st->opts.read_only,
+                                    .read_only_why = &st->read_only_why,
                                     .max_series = st->opts.max_series,
                                     .max_bytes = st->opts.max_name_bytes,
                                     .grow_bytes = st->opts.log_grow_bytes,
@@ -86,6 +88,7 @@ static int ready(void *arg, const struct sto_engine_found *found, struct ts_erro
             st->opts.dir, sto_series_count(st->catalog), (unsigned long long)found->series_end);
     TS_TRY(sto_cellmap_open(st->opts.fs, st->opts.dir, st->opts.read_only, st->opts.wal_sync != STO_SYNC_NONE,
                             &st->cells, err));
+    sto_cellmap_set_read_only_why(st->cells, &st->read_only_why);
     if (st->opts.log_grow_bytes)
         sto_cellmap_set_grow_bytes(st->cells, st->opts.log_grow_bytes);
     return 0;
@@ -154,8 +157,10 @@ static int open_store(const struct sto_opts *opts, const struct ts_error *why, s
 {
     struct sto_store *st = ts_xcalloc(1, sizeof *st);
     st->opts = sto_opts_filled(opts);
+    if (why)
+        st->read_only_why = *why;
     const struct sto_engine_owner owner = {
-        .read_only_why = why ? *why : (struct ts_error){0},
+        .read_only_why = st->read_only_why,
         .forget = opts->forget_every_ms && opts->retention_ms && !opts->own_threads ? forget : NULL,
         .sync_names = sync_names,
         .tidy = tidy,

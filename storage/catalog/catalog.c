@@ -82,6 +82,7 @@ int sto_catalog_open(const struct ts_fs *fs, const struct sto_catalog_opts *opts
     sto_seriestab__init(&cat->series, opts->n_shards);
     sto_catalog__forget_init(cat);
     cat->read_only = opts->read_only;
+    cat->read_only_why = opts->read_only_why;
     cat->grow_bytes = opts->grow_bytes ? opts->grow_bytes : GROW_BYTES;
     cat->lenient = opts->lenient;
     cat->tidied = opts->tidied;

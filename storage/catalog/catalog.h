@@ -36,6 +36,8 @@ struct sto_catalog_opts {
     const char *dir;   /* data folder; catalog.log is in it */
     uint32_t n_shards; /* power of two */
     bool read_only;
+    const struct ts_error
+        *read_only_why; /* the error of refused changes (readonly.h); NULL, or borrowed until closing */
     /* fsck: records that cannot be applied are ignored and counted; closing then writes a checkpoint */
     bool lenient;
     /* more are refused with TS_ELIMIT, whose text names the key max_series; 0 = 2^32 - 1 */
@@ -56,8 +58,8 @@ struct sto_catalog_opts {
  *         TS_ECORRUPT  damage, with file and offset; TS_EVERSION made by a newer program
  *         TS_ENOTFOUND read_only and there is no log;   TS_EIO TS_ENOSPC TS_ENOMEM
  *
- * Owns: fs must outlive the catalog.   read_only: creating and renaming fail with TS_EINVAL; restored series
- * are in memory only.
+ * Owns: fs must outlive the catalog.   read_only: creating and renaming fail with read_only_why or
+ * TS_EINVAL; restored series are in memory only.
  */
 int sto_catalog_open(const struct ts_fs *fs, const struct sto_catalog_opts *opts,
                      struct sto_catalog **out_cat, struct ts_error *err);
@@ -133,7 +135,7 @@ struct sto_tag_text {
  *         TS_EBUSY      the series is just being forgotten: try again, it will get a new number
  *         TS_ELIMIT     max_series or max_bytes reached, more than 255 tags, or a name too long: nothing is
  *                       created
- *         TS_EINVAL     no tags, a name as refused by sto_uid_make, or read-only: nothing is created
+ *         TS_EINVAL     no tags, a name as refused by sto_uid_make, or read-only (or read_only_why): nothing is created
  *
  * Owns: nothing is kept; the series has a copy of the text, with single spaces, in the sender's order of tags
  * (while two or more of the keys are not on disk yet: in the order of key ids; see series.c).   Threads: any.

@@ -54,15 +54,16 @@ struct sto_catalog {
                                               load(acquire) */
     _Atomic uint64_t n_renames;  /* renames that made texts of series out of date; ordered as generation */
     _Atomic uint32_t
-        n_on_disk;          /* series below it are on disk; store(release) after the sync - load(acquire) */
-    uint32_t safe_tagk;     /* tag keys up to this id are on disk; under lock */
-    uint64_t max_series;    /* refuse more; constant */
-    uint64_t max_bytes;     /* limit of memory; constant */
-    bool read_only;         /* constant */
-    bool lenient;           /* constant */
-    bool tidied;            /* constant */
-    uint64_t n_left_out;    /* records that could not be applied; constant once open */
-    struct sto_reclog *log; /* catalog.log; under log_lock */
+        n_on_disk;       /* series below it are on disk; store(release) after the sync - load(acquire) */
+    uint32_t safe_tagk;  /* tag keys up to this id are on disk; under lock */
+    uint64_t max_series; /* refuse more; constant */
+    uint64_t max_bytes;  /* limit of memory; constant */
+    bool read_only;      /* constant */
+    const struct ts_error *read_only_why; /* constant; borrowed; may be NULL */
+    bool lenient;                         /* constant */
+    bool tidied;                          /* constant */
+    uint64_t n_left_out;                  /* records that could not be applied; constant once open */
+    struct sto_reclog *log;               /* catalog.log; under log_lock */
     _Atomic uint64_t log_bytes; /* its size when last written, for stats; relaxed: a number on its own */
     uint64_t checkpoint_bytes;  /* its size after the last checkpoint; under log_lock */
     uint64_t

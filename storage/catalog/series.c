@@ -15,6 +15,7 @@
 
 #include "base/hash.h"
 #include "storage/catalog/catalog_int.h"
+#include "storage/readonly.h"
 
 uint64_t sto_seriestab__hash(uint32_t metric, const struct sto_tag *tags, size_t n_tags)
 {
@@ -223,7 +224,7 @@ static bool find_names(const struct sto_catalog *cat, struct wanted *w)
 static int check_wanted(const struct sto_catalog *cat, const struct wanted *w, struct ts_error *err)
 {
     if (cat->read_only)
-        return ts_error_set(err, TS_EINVAL, "the store is open read-only");
+        return sto_read_only_refuse(cat->read_only_why, err);
     uint64_t end =
         atomic_load_explicit(&cat->series.end, memory_order_relaxed); /* written under the lock we hold */
     if (cat->series.n >= cat->max_series || end >= UINT32_MAX)

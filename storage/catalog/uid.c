@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "storage/catalog/catalog_int.h"
 #include "storage/catalog/catlog.h"
+#include "storage/readonly.h"
 
 #define ROOM_BYTES (64u << 10) /* taken from the arena at once: names need no alignment */
 
@@ -135,7 +136,7 @@ int sto_uid_make(struct sto_catalog *cat, enum sto_uid_kind kind, struct ts_slic
     uint32_t hash = sto_uidtab__hash(name);
     *out_id = 0;
     if (cat->read_only && sto_uid_find(cat, kind, name, out_id) < 0)
-        return ts_error_set(err, TS_EINVAL, "the store is open read-only");
+        return sto_read_only_refuse(cat->read_only_why, err);
     pthread_mutex_lock(&cat->lock);
     *out_id = sto_uidtab__find(&cat->uids[kind], name, hash);
     int rc = *out_id ? 0 : sto_catalog__has_memory(cat, err);
@@ -210,7 +211,7 @@ int sto_uid_rename(struct sto_catalog *cat, enum sto_uid_kind kind, struct ts_sl
 {
     TS_TRY(sto_uid__check(kind, to, err));
     if (cat->read_only)
-        return ts_error_set(err, TS_EINVAL, "the store is open read-only");
+        return sto_read_only_refuse(cat->read_only_why, err);
     pthread_mutex_lock(&cat->rewrite_lock);
     pthread_mutex_lock(&cat->log_lock);
     int rc = rename_logged(cat, kind, from, to, err);

@@ -89,7 +89,7 @@ int sto_engine_open(const struct sto_opts *opts, const struct sto_engine_owner *
  */
 int sto_engine_close(struct sto_engine *e, struct ts_error *err);
 /** Why puts are refused; NULL while they are accepted. out_code gets TS_ENOSPC, TS_ENOMEM, TS_EMFILE,
- * TS_EIO, or TS_EINVAL (read-only). The text is never freed. Any thread. */
+ * TS_EIO, or the code of sto_read_only_error. The text is never freed. Any thread. */
 const char *sto_engine_refusing(const struct sto_engine *e, int *out_code);
 
 /* --- ports: storage/port.h --- */

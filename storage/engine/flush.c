@@ -12,6 +12,7 @@
 #include "base/time.h"
 #include "storage/engine/output.h"
 #include "storage/engine/reserve.h"
+#include "storage/readonly.h"
 
 /* Generations that are no longer written to. */
 struct frozen {
@@ -187,7 +188,7 @@ static int flush_frozen(struct sto_engine *e, struct ts_error *err)
 int sto_flush__all(struct sto_engine *e, struct ts_error *err)
 {
     if (e->opts.read_only)
-        return ts_error_set(err, TS_EINVAL, "%s is opened for reading only", e->dir);
+        return sto_read_only_refuse(&e->owner.read_only_why, err);
     struct ts_error why = {0};
     pthread_mutex_lock(&e->flush_mu);
     int rc = e->flush_failed ? flush_frozen(e, &why)

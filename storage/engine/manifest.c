@@ -15,6 +15,7 @@
 #include "base/bytes.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "storage/readonly.h"
 #include "storage/reclog.h"
 
 #define MANIFEST_KIND     "MANI"
@@ -405,7 +406,7 @@ int sto_manifest_apply(struct sto_manifest *m, const struct sto_manifest_edit *e
 {
     struct sto_manifest_state next;
     if (m->read_only)
-        return ts_error_set(err, TS_EINVAL, "the store is open read-only");
+        return sto_read_only_refuse(NULL, err);
     TS_TRY(next_state(&m->state, edit, TS_EINVAL, &next, err));
     int rc = write_edit(m, edit, &next, err);
     if (rc < 0) {

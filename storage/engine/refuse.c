@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "storage/engine/engine_int.h"
 #include "storage/engine/reserve.h"
+#include "storage/readonly.h"
 
 /* Errors that pass, and what clients are told meanwhile; the last row stands for all others. */
 static const struct {
@@ -55,15 +56,12 @@ void sto_engine__refuse(struct sto_engine *e, int code, const struct ts_error *e
 
 const char *sto_engine_refusing(const struct sto_engine *e, int *out_code)
 {
-    int code = atomic_load_explicit(&e->refuse_code, memory_order_acquire); /* of sto_engine__refuse */
-    const struct ts_error *why = &e->owner.read_only_why;
-    if (e->opts.read_only)
-        code = why->code ? why->code : TS_EINVAL;
+    const struct ts_error *why = e->opts.read_only ? sto_read_only_error(&e->owner.read_only_why) : NULL;
+    int code = why ? why->code
+                   : atomic_load_explicit(&e->refuse_code, memory_order_acquire); /* of sto_engine__refuse */
     if (out_code)
         *out_code = code;
-    if (e->opts.read_only)
-        return why->code ? why->text : "the store is opened for reading only";
-    return code ? e->refuse_why[refusal_of(code)].text : NULL;
+    return why ? why->text : code ? e->refuse_why[refusal_of(code)].text : NULL;
 }
 
 void sto_engine__fatal(struct sto_engine *e, int rc, const struct ts_error *err)

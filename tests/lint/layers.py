@@ -63,7 +63,7 @@ FILES = {
     "storage/point.c": "storage/points",
     "tsd/main.c": "main",
 }
-PREFIXES = {"storage/reclog": "storage/points"}
+PREFIXES = {"storage/reclog": "storage/points", "storage/readonly": "storage/points"}
 # What is public of a module for those outside of its top folder.
 PUBLIC = {
     "storage": {"storage/store.h", "storage/batch.h", "storage/point.h", "storage/scan.h"},

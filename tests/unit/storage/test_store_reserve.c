@@ -131,6 +131,46 @@ static void test_store_reserve__a_disk_that_is_full_at_syncs_is_read(void **stat
     t_faultfs_free(f);
 }
 
+static void expect_refusal(int rc, const struct ts_error *err, const struct sto_store *st, const char *what)
+{
+    if (rc != TS_ENOSPC || strcmp(err->text, sto_store_refusing(st)) != 0)
+        fail_msg("%s: %s: %s", what, ts_err_name(rc), err->text);
+}
+
+/* Whatever a client tries to change, it learns what keeps the store from being written, as it does for points. */
+static void test_store_reserve__every_change_is_refused_for_the_same_reason(void **state)
+{
+    (void)state;
+    struct diary d = {0};
+    struct t_faultfs *f = some_store(&d, 0);
+    struct sto_opts opts = KIT_OPTS(f, 1);
+    struct sto_tag_text tag = {TS_SLICE_LIT("host"), TS_SLICE_LIT("new")};
+    const struct sto_series *series;
+    const struct ts_slice key = TS_SLICE_LIT("key"), none = TS_SLICE_LIT(""),
+                          text = TS_SLICE_LIT("m host=new");
+    uint32_t id;
+    int64_t n;
+    t_faultfs_set_hook(f, no_room_at_syncs, f);
+    struct sto_store *st = kit_open(&opts);
+    struct sto_catalog *cat = sto_store_catalog(st);
+    for (int i = 0; i < 7; i++) {
+        struct ts_error err = {0};
+        int rc = i == 0   ? sto_cell_put(st, key, key, &err)
+                 : i == 1 ? sto_cell_cas(st, key, none, key, &err)
+                 : i == 2 ? sto_cell_incr(st, key, 1, &n, &err)
+                 : i == 3 ? sto_uid_make(cat, STO_UID_METRIC, key, &id, &err)
+                 : i == 4 ? sto_uid_rename(cat, STO_UID_TAGK, TS_SLICE_LIT("host"), key, &err)
+                 : i == 5 ? sto_series_resolve(cat, text, 1, &tag, 1, true, &series, &err)
+                          : sto_flush(st, STO_LEVEL_FILES, &err);
+        char what[16];
+        snprintf(what, sizeof what, "change %d", i);
+        expect_refusal(rc, &err, st, what);
+    }
+    kit_close(st);
+    diary_release(&d);
+    t_faultfs_free(f);
+}
+
 /* A flush on a full disk takes the reserve's room, and gives more back: the log goes. */
 static void test_store_reserve__a_flush_may_use_it(void **state)
 {
@@ -169,6 +209,7 @@ int main(void)
         cmocka_unit_test(test_store_reserve__a_full_disk_opens_with_it),
         cmocka_unit_test(test_store_reserve__a_full_disk_opens_without_it),
         cmocka_unit_test(test_store_reserve__a_disk_that_is_full_at_syncs_is_read),
+        cmocka_unit_test(test_store_reserve__every_change_is_refused_for_the_same_reason),
         cmocka_unit_test(test_store_reserve__a_flush_may_use_it),
     };
     ts_log_set_level(TS_LOG_ERROR);

@@ -125,6 +125,8 @@ static int server_start(struct server *s, const struct ts_conf *conf, unsigned *
         opts.memstore_bytes = tsd_memory_memstore_bytes(&d->set);
     if (!opts.index_cache_bytes)
         opts.index_cache_bytes = tsd_memory_index_cache_bytes(&d->set);
+    if (!opts.merge_memory_bytes)
+        opts.merge_memory_bytes = tsd_memory_merge_bytes(&d->set);
     opts.keeps_series = tsd_meta_keeps_series;
     opts.max_name_bytes = tsd_memory_name_bytes(&d->set);
     TS_TRY(sto_open(&opts, &d->store, err));

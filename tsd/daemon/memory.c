@@ -20,6 +20,7 @@
 #define MEMORY_PERCENT    60 /* of the machine, unless memory_limit says otherwise */
 #define MEMORY_USABLE     85 /* percent of memory_limit that accounts may hold: the rest is fragmentation */
 #define MEMORY_NAMES      30 /* percent of that for names and series */
+#define MEMORY_QUERIES    33 /* percent of it for queries, unless query_total_bytes says otherwise */
 #define MEMORY_TRIM_BYTES (16 * MIB) /* a use of so much is followed by a trim */
 #define MEMORY_TRIM_NS    5000000000
 #define MEMORY_MMAP_BYTES (4 << 20)  /* larger blocks come from the system and go back at once */
@@ -45,6 +46,8 @@ static const struct memory_row memory_rows[TSD_MEM_ACCOUNTS] = {
     [TSD_MEM_SERIES_CACHE] = {"series_cache", "series_cache_bytes", TSD_MEM_PROCESS},
     [TSD_MEM_FILES] = {"files", "memory_limit", TSD_MEM_PROCESS},
     [TSD_MEM_INDEX_CACHE] = {"index_cache", "index_cache_bytes", TSD_MEM_PROCESS},
+    [TSD_MEM_MERGES] = {"merges", "compaction_memory_bytes", TSD_MEM_PROCESS},
+    [TSD_MEM_DECODERS] = {"decoders", "memory_limit", TSD_MEM_PROCESS},
     [TSD_MEM_QUERIES] = {"queries", "query_total_bytes", TSD_MEM_PROCESS},
     [TSD_MEM_BODIES] = {"bodies", "http_body_total_bytes", TSD_MEM_PROCESS},
     [TSD_MEM_JSON] = {"json", "http_body_total_bytes", TSD_MEM_BODIES},
@@ -176,14 +179,14 @@ void tsd_memory_defaults(struct tsd_settings *out)
         out->memory_limit_bytes = machine > TSD_MEMORY_MIN_BYTES ? machine : TSD_MEMORY_MIN_BYTES;
     }
     uint64_t usable = memory_usable(out);
-    memory_default(&out->query_total_bytes, usable / 100 * 40, UINT64_MAX);
+    memory_default(&out->query_total_bytes, usable / 100 * MEMORY_QUERIES, UINT64_MAX);
     memory_default(&out->query_max_bytes, out->query_total_bytes / 2, MEMORY_QUERY_MOST);
     memory_default(&out->http_body_total_bytes, usable / 100 * 15, UINT64_MAX);
     memory_default(&out->reply_total_bytes, usable / 100 * 6, UINT64_MAX);
     memory_default(&out->stream_total_bytes, usable / 100 * 6, UINT64_MAX);
     memory_default(&out->connection_total_bytes, usable / 100 * 4, UINT64_MAX);
     uint64_t cache = out->series_cache_bytes;
-    memory_default(&cache, usable / 8, MEMORY_CACHE_MOST);
+    memory_default(&cache, usable / 10, MEMORY_CACHE_MOST);
     out->series_cache_bytes = (size_t)cache;
 }
 
@@ -217,7 +220,7 @@ uint64_t tsd_memory_name_bytes(const struct tsd_settings *set)
 
 size_t tsd_memory_memstore_bytes(const struct tsd_settings *set)
 {
-    uint64_t share = set->memory_limit_bytes / 14; /* twice as much is used at times */
+    uint64_t share = set->memory_limit_bytes / 16; /* twice as much is used at times */
     return (size_t)(share < MEMORY_STORE_MOST ? share : MEMORY_STORE_MOST);
 }
 
@@ -225,6 +228,12 @@ size_t tsd_memory_index_cache_bytes(const struct tsd_settings *set)
 {
     uint64_t share = set->memory_limit_bytes / 16;
     return (size_t)(share < MEMORY_CACHE_MOST ? share : MEMORY_CACHE_MOST);
+}
+
+uint64_t tsd_memory_merge_bytes(const struct tsd_settings *set)
+{
+    uint64_t share = set->memory_limit_bytes / 32;
+    return share < MEMORY_STORE_MOST ? share : MEMORY_STORE_MOST;
 }
 
 static void memory_reserve(struct ts_budget *account, uint64_t part)
@@ -381,8 +390,9 @@ void tsd_memory_trim(void *unused)
 /* --- measuring --- */
 
 struct memory_look {
-    uint64_t live, snapshots, names, files,
-        pages; /* bytes: memstores, those only readers hold, catalog and cells, files, pages of indexes */
+    uint64_t live, snapshots, names,
+        files; /* bytes: memstores, those only readers hold, catalog and cells, files */
+    uint64_t pages, merges, decoders; /* bytes: pages of indexes, inputs of merges, decoders at rest */
 };
 
 static void memory_stat(void *arg, const char *name, uint64_t value)
@@ -399,6 +409,10 @@ static void memory_stat(void *arg, const char *name, uint64_t value)
         l->files = value;
     else if (!strcmp(name, "index_cache.bytes"))
         l->pages = value;
+    else if (!strcmp(name, "merges.bytes"))
+        l->merges = value;
+    else if (!strcmp(name, "decoders.bytes"))
+        l->decoders = value;
 }
 
 void tsd_memory_look(struct tsd_memory *m, struct sto_store *store, uint64_t cache_bytes)
@@ -411,6 +425,8 @@ void tsd_memory_look(struct tsd_memory *m, struct sto_store *store, uint64_t cac
     ts_budget_report(&m->accounts[TSD_MEM_SERIES_CACHE], cache_bytes);
     ts_budget_report(&m->accounts[TSD_MEM_FILES], l.files);
     ts_budget_report(&m->accounts[TSD_MEM_INDEX_CACHE], l.pages);
+    ts_budget_report(&m->accounts[TSD_MEM_MERGES], l.merges);
+    ts_budget_report(&m->accounts[TSD_MEM_DECODERS], l.decoders);
 }
 
 void tsd_memory_each(const struct tsd_memory *m, void (*each)(void *arg, const struct ts_budget *account),

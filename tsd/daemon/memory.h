@@ -37,6 +37,8 @@ enum tsd_account {
     TSD_MEM_SERIES_CACHE, /* measured: texts of series seen by workers */
     TSD_MEM_FILES,        /* measured: what every file keeps in memory */
     TSD_MEM_INDEX_CACHE,  /* measured: pages of the files' indexes */
+    TSD_MEM_MERGES,       /* measured: what merges of files hold of their inputs */
+    TSD_MEM_DECODERS,     /* measured: decoders of blocks that are kept for the next query */
     TSD_MEM_QUERIES,      /* running queries */
     TSD_MEM_BODIES,       /* bodies of requests, as they arrive and inflated */
     TSD_MEM_JSON,         /* trees made of JSON bodies; below bodies */
@@ -88,6 +90,8 @@ uint64_t tsd_memory_name_bytes(const struct tsd_settings *set);
 size_t tsd_memory_memstore_bytes(const struct tsd_settings *set);
 /** index_cache_bytes for a configured value of 0. */
 size_t tsd_memory_index_cache_bytes(const struct tsd_settings *set);
+/** compaction_memory_bytes for a configured value of 0. */
+uint64_t tsd_memory_merge_bytes(const struct tsd_settings *set);
 /** Make the accounts. */
 void tsd_memory_init(struct tsd_memory *m, const struct tsd_settings *set);
 /** Fix the allocator's thresholds for the whole process, and count the memory of JSON trees in m, which

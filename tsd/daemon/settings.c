@@ -111,7 +111,7 @@ const struct ts_conf_key tsd_conf_keys[] = {
      .def = "0",
      .max = 1024 * GIB,
      .help = "Most memory of the cache of series texts, all workers together. 24 bytes a series are enough. "
-             "0 = 256M, or an eighth of memory_limit if that is less."},
+             "0 = 256M, or a tenth of memory_limit if that is less."},
     {.name = "new_series_per_min",
      .type = TS_CONF_INT,
      .def = "1000000",
@@ -354,7 +354,7 @@ const struct ts_conf_key tsd_conf_keys[] = {
      .type = TS_CONF_BYTES,
      .def = "0",
      .max = 1024 * GIB,
-     .help = "Memory of all queries together; one that needs more then ends with 413. 0 = 40 % of "
+     .help = "Memory of all queries together; one that needs more then ends with 413. 0 = 33 % of "
              "memory_limit."},
     {.name = "query_max_read_bytes",
      .type = TS_CONF_BYTES,

@@ -80,15 +80,23 @@ static void test_memory_limit__cgroups_of_version_1(void **state)
 
 static void test_memory_limit__shares_of_a_small_limit_fit_into_it(void **state)
 {
-    struct tsd_settings s = {.memory_limit_bytes = 512 * MIB};
+    static const uint64_t limits[] = {TSD_MEMORY_MIN_BYTES, 100 * MIB, 512 * MIB, 1024 * MIB,
+                                      64 * 1024 * MIB};
+    struct tsd_settings s;
     (void)state;
+    for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
+        s = (struct tsd_settings){.memory_limit_bytes = limits[i]};
+        tsd_memory_defaults(&s);
+        uint64_t sum = s.query_total_bytes + s.http_body_total_bytes + s.reply_total_bytes +
+                       s.stream_total_bytes + s.connection_total_bytes + s.series_cache_bytes +
+                       2 * tsd_memory_memstore_bytes(&s) + tsd_memory_index_cache_bytes(&s) +
+                       tsd_memory_merge_bytes(&s);
+        assert_true(sum <= limits[i] / 100 * 85); /* the rest is fragmentation */
+        assert_true(s.query_max_bytes <= s.query_total_bytes / 2);
+        assert_true(tsd_memory_memstore_bytes(&s) <= 32 * MIB);
+    }
+    s = (struct tsd_settings){.memory_limit_bytes = 512 * MIB};
     tsd_memory_defaults(&s);
-    uint64_t sum = s.query_total_bytes + s.http_body_total_bytes + s.reply_total_bytes +
-                   s.stream_total_bytes + s.connection_total_bytes + s.series_cache_bytes +
-                   2 * tsd_memory_memstore_bytes(&s) + tsd_memory_index_cache_bytes(&s);
-    assert_true(sum < 512 * MIB / 100 * 90);
-    assert_true(s.query_max_bytes <= s.query_total_bytes / 2);
-    assert_true(tsd_memory_memstore_bytes(&s) <= 32 * MIB);
     struct tsd_settings large = {.memory_limit_bytes = 64 * 1024 * MIB, .query_max_bytes = 7 * MIB};
     tsd_memory_defaults(&large);
     assert_int_equal(large.query_max_bytes, 7 * MIB); /* what is said stays */
@@ -96,6 +104,8 @@ static void test_memory_limit__shares_of_a_small_limit_fit_into_it(void **state)
     assert_int_equal(tsd_memory_memstore_bytes(&large), 32 * MIB);
     assert_int_equal(tsd_memory_index_cache_bytes(&s), 32 * MIB);
     assert_int_equal(tsd_memory_index_cache_bytes(&large), 256 * MIB);
+    assert_int_equal(tsd_memory_merge_bytes(&s), 16 * MIB);
+    assert_int_equal(tsd_memory_merge_bytes(&large), 32 * MIB);
 }
 
 static void test_memory_limit__accounts_count_in_the_process(void **state)
@@ -289,16 +299,15 @@ static void test_memory_limit__what_a_store_holds_is_measured(void **state)
                              *const names[] = {"catalog.names_bytes", "catalog.series_bytes",
                                                "catalog.index_bytes", "cells.bytes", NULL},
                              *const files[] = {"files.index_bytes", NULL},
-                             *const index_cache[] = {"index_cache.bytes", NULL};
+                             *const index_cache[] = {"index_cache.bytes", NULL},
+                             *const decoders[] = {"decoders.bytes", NULL};
     static const struct {
         enum tsd_account account;
         const char *const *names;
         unsigned n; /* of names: each must be there */
-    } rows[] = {{TSD_MEM_MEMSTORES, live, 1},
-                {TSD_MEM_SNAPSHOTS, snapshots, 1},
-                {TSD_MEM_NAMES, names, 4},
-                {TSD_MEM_FILES, files, 1},
-                {TSD_MEM_INDEX_CACHE, index_cache, 1}};
+    } rows[] = {
+        {TSD_MEM_MEMSTORES, live, 1}, {TSD_MEM_SNAPSHOTS, snapshots, 1},     {TSD_MEM_NAMES, names, 4},
+        {TSD_MEM_FILES, files, 1},    {TSD_MEM_INDEX_CACHE, index_cache, 1}, {TSD_MEM_DECODERS, decoders, 1}};
     static struct tsd_memory m;
     struct tsd_settings s = {.memory_limit_bytes = 512 * MIB};
     struct sto_opts opts = {

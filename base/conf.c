@@ -325,6 +325,27 @@ int64_t ts_conf_int(const struct ts_conf *c, const char *name)
     return conf_need(c, name, TS_CONF_INT, TS_CONF_BYTES)->num;
 }
 
+void ts_conf_fill(const struct ts_conf *c, const struct ts_conf_key *table, void *out)
+{
+    for (const struct ts_conf_key *k = table; k->name; k++) {
+        unsigned char *to = (unsigned char *)out + k->to;
+        if (!k->to_bytes)
+            continue;
+        if (k->type == TS_CONF_STR || k->type == TS_CONF_CHOICE) {
+            const char *text = ts_conf_str(c, k->name);
+            memcpy(to, &text, sizeof(text));
+        } else if (k->type == TS_CONF_BOOL) {
+            bool yes = ts_conf_bool(c, k->name);
+            memcpy(to, &yes, sizeof(yes));
+        } else {
+            int64_t wide = ts_conf_int(c, k->name) * (k->factor ? k->factor : 1);
+            uint32_t narrow = (uint32_t)wide;
+            memcpy(to, k->to_bytes == sizeof(wide) ? (const void *)&wide : (const void *)&narrow,
+                   k->to_bytes);
+        }
+    }
+}
+
 void ts_conf_each(const struct ts_conf *c,
                   void (*emit)(void *arg, const struct ts_conf_key *key, const char *value), void *arg)
 {

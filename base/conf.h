@@ -14,6 +14,7 @@
 #include "base/err.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum ts_conf_type { TS_CONF_STR, TS_CONF_BOOL, TS_CONF_INT, TS_CONF_BYTES, TS_CONF_CHOICE };
@@ -27,7 +28,26 @@ struct ts_conf_key {
     const char *choices;  /* CHOICE: "always|interval|none" */
     const char *opentsdb; /* key of an opentsdb.conf that means the same, or NULL */
     const char *help;     /* one or two sentences: what, cost, when to change */
+    /* where ts_conf_fill stores the value: see TS_CONF_TO */
+    uint16_t to;       /* offset of a member: const char *, bool, or an integer of 4 or 8 bytes */
+    uint16_t to_bytes; /* its size; 0 = nowhere */
+    uint16_t factor;   /* integers are multiplied by it: 1000 from seconds to ms; 0 = 1 */
 };
+
+/* Rows of a table by type. Further members may follow the help: .opentsdb = "...", TS_CONF_TO(...). */
+#define TS_KEY_STR(NAME, DEF, ...)             TS_CONF_ROW(STR, NAME, DEF, 0, 0, NULL, __VA_ARGS__)
+#define TS_KEY_BOOL(NAME, DEF, ...)            TS_CONF_ROW(BOOL, NAME, DEF, 0, 0, NULL, __VA_ARGS__)
+#define TS_KEY_INT(NAME, DEF, MIN, MAX, ...)   TS_CONF_ROW(INT, NAME, DEF, MIN, MAX, NULL, __VA_ARGS__)
+#define TS_KEY_BYTES(NAME, DEF, MIN, MAX, ...) TS_CONF_ROW(BYTES, NAME, DEF, MIN, MAX, NULL, __VA_ARGS__)
+#define TS_KEY_CHOICE(NAME, CHOICES, DEF, ...) TS_CONF_ROW(CHOICE, NAME, DEF, 0, 0, CHOICES, __VA_ARGS__)
+#define TS_CONF_ROW(TYPE, NAME, DEF, MIN, MAX, CHOICES, ...)                                                 \
+    {                                                                                                        \
+        .name = NAME, .type = TS_CONF_##TYPE, .def = DEF, .min = MIN, .max = MAX, .choices = CHOICES,        \
+        .help = __VA_ARGS__                                                                                  \
+    }
+/* The value goes to this member of a struct. */
+#define TS_CONF_TO(STRUCT, MEMBER)                                                                           \
+    .to = offsetof(STRUCT, MEMBER), .to_bytes = sizeof(((STRUCT *)NULL)->MEMBER)
 
 struct ts_conf; /* values of one or more tables */
 /** New set over tables (array of n_tables pointers, borrowed for life), all at their defaults. */
@@ -54,6 +74,9 @@ const char *ts_conf_str(const struct ts_conf *c, const char *name);
 bool ts_conf_bool(const struct ts_conf *c, const char *name);
 /** Value of a key of kind INT or BYTES. */
 int64_t ts_conf_int(const struct ts_conf *c, const char *name);
+/** Store the values of the keys of a table that name a member (TS_CONF_TO) in *out, the struct of these members. Texts are
+ * borrowed from c. */
+void ts_conf_fill(const struct ts_conf *c, const struct ts_conf_key *table, void *out);
 /** The commented file with all keys and their present values (--print-config). */
 void ts_conf_print(const struct ts_conf *c, struct ts_buf *out);
 /** Each key with its value as text, sorted by name (for /api/config). */

@@ -123,6 +123,41 @@ static void test_conf__defaults_hold(void **state)
     assert_true(ts_conf_bool(conf, "auto_metric"));
 }
 
+static void test_conf__fill_stores_values_where_rows_say(void **state)
+{
+    struct values {
+        const char *name, *when;
+        uint32_t narrow;
+        bool yes, other;
+        int64_t ms;
+        uint64_t bytes;
+    } v = {.other = true};
+#define TO(MEMBER) TS_CONF_TO(struct values, MEMBER)
+    static const struct ts_conf_key keys[] = {
+        TS_KEY_STR("name", "x", "Help.", TO(name)),
+        TS_KEY_CHOICE("when", "now|later", "later", "Help.", TO(when)),
+        TS_KEY_INT("narrow", "7", 0, UINT32_MAX, "Help.", .opentsdb = "tsd.narrow", TO(narrow)),
+        TS_KEY_BOOL("yes", "true", "Help.", TO(yes)),
+        TS_KEY_BOOL("other", "false", "Help."),
+        TS_KEY_INT("wait_s", "5000000", 0, INT32_MAX, "Help.", TO(ms), .factor = 1000),
+        TS_KEY_BYTES("bytes", "8G", 0, INT64_MAX, "Help.", TO(bytes)),
+        {.name = NULL},
+    };
+#undef TO
+    static const struct ts_conf_key *const one[] = {keys};
+    struct ts_conf *c = ts_conf_new(one, 1);
+    (void)state;
+    assert_int_equal(ts_conf_set(c, "narrow", TS_SLICE_LIT("4294967295"), "test", &err), 0);
+    ts_conf_fill(c, keys, &v);
+    assert_string_equal(v.name, "x");
+    assert_string_equal(v.when, "later");
+    assert_int_equal(v.narrow, UINT32_MAX);
+    assert_true(v.yes && v.other);
+    assert_int_equal(v.ms, 5000000000);
+    assert_int_equal(v.bytes, 8ll << 30);
+    ts_conf_free(c);
+}
+
 static void test_conf__good_values_are_taken(void **state)
 {
     (void)state;
@@ -426,6 +461,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         T_CASE(test_conf__defaults_hold),
+        T_CASE(test_conf__fill_stores_values_where_rows_say),
         T_CASE(test_conf__good_values_are_taken),
         T_CASE(test_conf__bad_values_tell_what_is_allowed),
         T_CASE(test_conf__unknown_keys_get_the_nearest_name),

@@ -14,7 +14,7 @@
 #include "collectors/host/parse.h"
 #include "collectors/core/source.h"
 
-static const struct col_metric metrics[] = {
+static const struct col_metric cpu_metrics[] = {
     {"proc.stat.cpu", "type", "jiffies",
      "Processor time of all cores: user, nice, system, idle, iowait, irq, softirq, steal, guest, guest_nice. "
      "100 jiffies are 1 s.",
@@ -70,17 +70,5 @@ void col_cpu_parse(struct ts_slice text, struct col_emit *emit)
     }
 }
 
-static int cpu_read(void *state, struct col_emit *emit, struct ts_error *err)
-{
-    return col_text_read(state, emit, "/proc/stat", col_cpu_parse, err);
-}
-
-const struct col_collector col_cpu = {
-    .name = "cpu",
-    .help = "Processor time, all cores together and each; interrupts, switches, new processes.",
-    .metrics = metrics,
-    .interval_s = 15,
-    .init = col_text_init,
-    .read = cpu_read,
-    .release = col_text_release,
-};
+COL_TEXT_COLLECTOR(cpu, "/proc/stat", col_cpu_parse, 15,
+                   "Processor time, all cores together and each; interrupts, switches, new processes.");

@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-static const struct col_metric metrics[] = {
+static const struct col_metric memory_metrics[] = {
     {"proc.meminfo.hugepages_total", "", "pages", "Huge pages reserved.", COL_GAUGE},
     {"proc.meminfo.hugepages_free", "", "pages", "Huge pages not in use.", COL_GAUGE},
     {"proc.meminfo.hugepages_rsvd", "", "pages", "Huge pages promised but not in use.", COL_GAUGE},
@@ -60,17 +60,4 @@ void col_memory_parse(struct ts_slice text, struct col_emit *emit)
     }
 }
 
-static int memory_read(void *state, struct col_emit *emit, struct ts_error *err)
-{
-    return col_text_read(state, emit, "/proc/meminfo", col_memory_parse, err);
-}
-
-const struct col_collector col_memory = {
-    .name = "memory",
-    .help = "What memory is used for.",
-    .metrics = metrics,
-    .interval_s = 15,
-    .init = col_text_init,
-    .read = memory_read,
-    .release = col_text_release,
-};
+COL_TEXT_COLLECTOR(memory, "/proc/meminfo", col_memory_parse, 15, "What memory is used for.");

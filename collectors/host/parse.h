@@ -28,6 +28,22 @@ const struct col_ctx *col_text_ctx(const void *state);
 /** Its buffer, for collectors that read several files. */
 struct ts_buf *col_text_buf(void *state);
 
+/* The read and row of a collector of one text at PATH: PARSE makes points of it; its metrics are NAME_metrics. */
+#define COL_TEXT_COLLECTOR(NAME, PATH, PARSE, INTERVAL_S, HELP)                                              \
+    static int NAME##_read(void *state, struct col_emit *emit, struct ts_error *err)                         \
+    {                                                                                                        \
+        return col_text_read(state, emit, PATH, PARSE, err);                                                 \
+    }                                                                                                        \
+    const struct col_collector col_##NAME = {                                                                \
+        .name = #NAME,                                                                                       \
+        .help = HELP,                                                                                        \
+        .metrics = NAME##_metrics,                                                                           \
+        .interval_s = INTERVAL_S,                                                                            \
+        .init = col_text_init,                                                                               \
+        .read = NAME##_read,                                                                                 \
+        .release = col_text_release,                                                                         \
+    }
+
 /* --- parsers --- */
 
 /** /proc/stat */

@@ -28,22 +28,22 @@ unsigned col_rows_read(const char *root, const struct col_row *rows, const struc
 int col_rows_init(const struct col_ctx *ctx, const struct col_row *rows, const struct col_metric *metrics,
                   const char *what, void **out_state, struct ts_error *err);
 
-/* The init, read and row of a collector made of nothing but `rows` and `metrics` of its file. */
+/* The init, read and row of a collector made of nothing but NAME_rows and NAME_metrics. */
 #define COL_ROWS_COLLECTOR(NAME, INTERVAL_S, HELP)                                                           \
     static int NAME##_init(const struct col_ctx *ctx, void **out_state, struct ts_error *err)                \
     {                                                                                                        \
-        return col_rows_init(ctx, rows, metrics, #NAME, out_state, err);                                     \
+        return col_rows_init(ctx, NAME##_rows, NAME##_metrics, #NAME, out_state, err);                       \
     }                                                                                                        \
     static int NAME##_read(void *state, struct col_emit *emit, struct ts_error *err)                         \
     {                                                                                                        \
         (void)err;                                                                                           \
-        (void)col_rows_read(col_text_ctx(state)->root, rows, metrics, emit);                                 \
+        (void)col_rows_read(col_text_ctx(state)->root, NAME##_rows, NAME##_metrics, emit);                   \
         return 0;                                                                                            \
     }                                                                                                        \
     const struct col_collector col_##NAME = {                                                                \
         .name = #NAME,                                                                                       \
         .help = HELP,                                                                                        \
-        .metrics = metrics,                                                                                  \
+        .metrics = NAME##_metrics,                                                                           \
         .interval_s = INTERVAL_S,                                                                            \
         .init = NAME##_init,                                                                                 \
         .read = NAME##_read,                                                                                 \

@@ -135,13 +135,12 @@ static void on_bad(void *arg, const char *path, uint64_t off, uint64_t n, bool t
     sto_fsck__lost(k, path, 0, UINT32_MAX, from_ms, to_ms, 0, "points written about then");
 }
 
-static void on_wal_damage(void *arg, const char *path, const char *what, bool lost)
+static void on_wal_damage(void *arg, const char *path, const char *what)
 {
     struct sto_fsck *k = arg;
     bad_segment(k, path);
     sto_fsck__find(k, STO_FIND_DAMAGE, path, UINT64_MAX, "%s", what);
-    if (lost)
-        sto_fsck__lost(k, path, 0, UINT32_MAX, INT64_MAX, INT64_MIN, 0, "points of it");
+    sto_fsck__lost(k, path, 0, UINT32_MAX, INT64_MAX, INT64_MIN, 0, "points of it");
 }
 
 static void on_wal_read(void *arg, uint64_t n_bytes)
@@ -151,12 +150,12 @@ static void on_wal_read(void *arg, uint64_t n_bytes)
 
 static int read_wal(struct sto_fsck *k, struct ts_error *err)
 {
-    static const struct sto_fsck_wal_ops ops = {
+    static const struct sto_wal_salvage_ops ops = {
         .replay = {.series = on_series, .known = on_known, .points = on_points},
         .bad = on_bad,
         .damage = on_wal_damage,
         .read = on_wal_read};
-    TS_TRY(sto_fsck_wal_read(k->fs, k->wal_dir, k->flushed_gen, &ops, k, &k->wal, err));
+    TS_TRY(sto_wal_salvage(k->fs, k->wal_dir, k->flushed_gen, &ops, k, &k->wal, err));
     k->out->n_log_points = k->wal.n_points;
     if (k->wal.n_skipped)
         sto_fsck__lost(k, k->wal_dir, 0, UINT32_MAX, INT64_MAX, INT64_MIN, k->wal.n_skipped,

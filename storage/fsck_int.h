@@ -6,7 +6,7 @@
 
 #include "storage/catalog/catalog.h"
 #include "storage/engine/check/fsck_file.h"
-#include "storage/engine/check/fsck_wal.h"
+#include "storage/engine/log/wal.h"
 #include "storage/engine/manifest.h"
 #include "storage/fsck.h"
 #include "storage/fsck_view.h"
@@ -58,7 +58,7 @@ struct sto_fsck {
     roaring_bitmap_t *unnamed_ids;     /* their numbers; owned, NULL = none yet */
     size_t n_unnamed, cap_unnamed;
 
-    struct sto_fsck_wal wal;
+    struct sto_wal_salvage_result wal;
     char **bad_segments; /* paths of segments with something wrong; owned */
     size_t n_bad_segments;
 

@@ -179,37 +179,8 @@ static int salvage_points(void *arg, uint64_t gen, const struct sto_point *point
     return 0;
 }
 
-static void salvage_bad(void *arg, const char *path, uint64_t off, uint64_t n, bool torn, int64_t from_ms,
-                        int64_t to_ms)
-{
-    (void)arg;
-    (void)path;
-    (void)off;
-    (void)n;
-    (void)torn;
-    (void)from_ms;
-    (void)to_ms;
-}
-
-static void salvage_damage(void *arg, const char *path, const char *what, bool lost)
-{
-    (void)arg;
-    (void)path;
-    (void)what;
-    (void)lost;
-}
-
-static void salvage_read(void *arg, uint64_t n_bytes)
-{
-    (void)arg;
-    (void)n_bytes;
-}
-
-static const struct sto_fsck_wal_ops salvage_ops = {
-    .replay = {.series = salvage_series, .known = salvage_known, .points = salvage_points},
-    .bad = salvage_bad,
-    .damage = salvage_damage,
-    .read = salvage_read};
+static const struct sto_wal_salvage_ops salvage_ops = {
+    .replay = {.series = salvage_series, .known = salvage_known, .points = salvage_points}};
 
 /* The new files and the manifest edit that brings them. */
 struct edit {
@@ -298,11 +269,11 @@ static int wal_to_files(struct sto_fsck *k, struct salvage *s, struct edit *e, s
 static int repair_catalog(struct sto_fsck *k, struct salvage *s, struct ts_error *err)
 {
     struct sto_catalog_opts opts = {.dir = k->opts.dir, .n_shards = k->n_shards, .lenient = true};
-    struct sto_fsck_wal found;
+    struct sto_wal_salvage_result found;
     bool with_points = !s->names_only;
     TS_TRY(sto_catalog_open(k->fs, &opts, &s->cat, err));
     s->names_only = true; /* the names that the log tells come before names that are made up */
-    TS_TRY(sto_fsck_wal_read(k->fs, k->wal_dir, k->flushed_gen, &salvage_ops, s, &found, err));
+    TS_TRY(sto_wal_salvage(k->fs, k->wal_dir, k->flushed_gen, &salvage_ops, s, &found, err));
     for (size_t i = 0; i < k->n_unnamed; i++)
         TS_TRY(make_name(s->cat, &k->unnamed[i], err));
     if (k->n_unnamed)
@@ -310,7 +281,7 @@ static int repair_catalog(struct sto_fsck *k, struct salvage *s, struct ts_error
                        "%zu series without a name are now called METRIC lost_series=NUMBER", k->n_unnamed);
     s->names_only = !with_points;
     if (with_points)
-        TS_TRY(sto_fsck_wal_read(k->fs, k->wal_dir, k->flushed_gen, &salvage_ops, s, &found, err));
+        TS_TRY(sto_wal_salvage(k->fs, k->wal_dir, k->flushed_gen, &salvage_ops, s, &found, err));
     return sto_catalog_sync(s->cat, true, err);
 }
 

@@ -18,10 +18,10 @@ MAY = {
     "storage/engine/memory": "base storage/points",
     "storage/engine/files": "base storage/points storage/codecs",
     "storage/engine/merge": "base storage/points storage/engine/memory storage/engine/files",
-    "storage/engine/check": "base storage/codecs storage/engine/log storage/engine/files",
+    "storage/engine/check": "base storage/codecs storage/engine/files",
     "storage/engine": "base storage/points storage/codecs storage/engine/log storage/engine/files "
                       "storage/engine/merge storage/engine/check",
-    "storage": "base storage/points storage/catalog storage/engine storage/engine/files storage/engine/merge storage/engine/check",
+    "storage": "base storage/points storage/catalog storage/engine storage/engine/log storage/engine/files storage/engine/merge storage/engine/check",
     # query: the text of queries, and what runs them
     "query": "base storage storage/points",
     "query/aggregators": "base query",

@@ -148,4 +148,33 @@ int sto_wal_has_gen(const struct ts_fs *fs, const char *dir, uint64_t gen, struc
 /** Delete all segments of generations <= gen (once the manifest says that gen is flushed). */
 int sto_wal_drop(const struct ts_fs *fs, const char *dir, uint64_t gen, struct ts_error *err);
 
+/* --- salvage: replay refuses a damaged log; this goes on behind what is bad --- */
+/* Called while segments are read, in the order of replay. Arguments are borrowed until return. */
+struct sto_wal_salvage_ops {
+    struct sto_wal_replay_ops replay; /* an error of series() or known() skips the points of the series */
+    /* Bytes [off, off + n) of a segment can't be read. torn: they were not known to be on disk, as after a power cut.
+     * from_ms..to_ms: times of the record of points before them; from_ms > to_ms = not known. May be NULL. */
+    void (*bad)(void *arg, const char *path, uint64_t off, uint64_t n, bool torn, int64_t from_ms,
+                int64_t to_ms);
+    /* Something else is wrong with a segment, and points are lost with it. May be NULL. */
+    void (*damage)(void *arg, const char *path, const char *what);
+    /* n_bytes more were read. May be NULL. */
+    void (*read)(void *arg, uint64_t n_bytes);
+};
+/* Result of a salvage. */
+struct sto_wal_salvage_result {
+    bool damaged;        /* some segment is damaged; torn tails do not count */
+    bool beyond_torn;    /* whole records follow a torn place: opening the store would cut them off */
+    uint64_t n_segments; /* read */
+    uint64_t n_points;   /* passed to points() */
+    uint64_t n_skipped;  /* points whose series is not known */
+    uint64_t max_gen;    /* highest generation in names */
+    uint32_t max_run;    /* highest run in names */
+};
+/** Read all segments of generations > flushed_gen and pass on what is whole; nothing is written. 0, TS_ENOMEM, TS_EMFILE, TS_EVERSION,
+ * or the result of points(). Blocks. */
+int sto_wal_salvage(const struct ts_fs *fs, const char *dir, uint64_t flushed_gen,
+                    const struct sto_wal_salvage_ops *ops, void *arg, struct sto_wal_salvage_result *out,
+                    struct ts_error *err);
+
 #endif

@@ -1,12 +1,11 @@
 /*
  * compact.c - several sorted files become fewer.
  *
- * A merge reads its inputs through one pinned version, writes new files under new numbers, and swaps them in
- * with one manifest edit; readers that hold the old version go on with the old files, which are unlinked when
+ * A merge holds its inputs, writes new files under new numbers, and swaps them in with one manifest edit; readers that hold the old version go on with the old files, which are unlinked when
  * the last one lets go.
  *
  * Threads    the compact thread, or a caller that waits; one at a time (compact_mu). Runs at low priority
- *            (nice 10).
+ *            (nice 10). Retention runs between the rows of a merge, which may take hours.
  * Not here   which files (pick_rules.c), old files (retention.c), damaged ones (remake.c), what the merge of a row is
  *            (merge_cells.c), naming files (output.c)
  */
@@ -37,10 +36,11 @@ uint64_t sto_engine__file_no(struct sto_engine *e)
 struct job {
     struct sto_engine *e;
     const struct sto_pick *pick;
-    struct sto_version *v;    /* pinned by who runs it */
-    struct sto_sst **in;      /* inputs, borrowed from the version */
+    struct sto_sst **in;      /* inputs, one reference each */
     struct sto_sst **deletes; /* files whose tombstones are carried out too, likewise */
     size_t n_deletes;
+    int64_t cutoff_ms;     /* of the version that the merge was picked from */
+    uint64_t cutoff_gen;   /* the same */
     struct sto_output out; /* files written */
 };
 
@@ -61,8 +61,8 @@ static int write_rows(struct job *job, struct ts_error *err)
                                  .must_go_on = true,
                                  .deletes = job->deletes,
                                  .n_deletes = job->n_deletes,
-                                 .cutoff_ms = job->v->cutoff_ms,
-                                 .cutoff_gen = job->v->cutoff_gen};
+                                 .cutoff_ms = job->cutoff_ms,
+                                 .cutoff_gen = job->cutoff_gen};
     struct sto_merge *merge = NULL;
     if (job->pick->why == STO_PICK_TOMBS)
         return 0;
@@ -71,22 +71,22 @@ static int write_rows(struct job *job, struct ts_error *err)
 }
 
 /* May an older file that is not rewritten by this merge have points that t deletes? */
-static bool is_needed(const struct job *job, const struct sto_tomb *t)
+static bool is_needed(const struct job *job, const struct sto_version *v, const struct sto_tomb *t)
 {
-    for (size_t i = 0; i < job->v->n_ssts; i++)
-        if (sto_wear_concerns(job->v->ssts[i], t) && !is_input(job, job->v->ssts[i]))
+    for (size_t i = 0; i < v->n_ssts; i++)
+        if (sto_wear_concerns(v->ssts[i], t) && !is_input(job, v->ssts[i]))
             return true;
     return false;
 }
 
 /* Tombstones of the inputs that are not done yet. */
-static int write_tombs(struct job *job, struct ts_error *err)
+static int write_needed(struct job *job, const struct sto_version *v, struct ts_error *err)
 {
     for (size_t i = 0; i < job->pick->n; i++) {
         size_t n;
         const struct sto_tomb *tombs = sto_sst_tombs(job->in[i], &n);
         for (size_t k = 0; k < n; k++) {
-            if (is_needed(job, &tombs[k]))
+            if (is_needed(job, v, &tombs[k]))
                 TS_TRY(sto_output__tombs(&job->out, &tombs[k], 1, err));
             if ((k & 255) == 0 && atomic_load_explicit(&job->e->stop_compact, memory_order_relaxed))
                 return ts_error_set(err, TS_ECANCELLED, "the store is closing");
@@ -95,13 +95,28 @@ static int write_tombs(struct job *job, struct ts_error *err)
     return 0;
 }
 
+static int write_tombs(struct job *job, struct ts_error *err)
+{
+    struct sto_version *v = sto_engine_pin(job->e); /* files may have gone since the merge began */
+    int rc = write_needed(job, v, err);
+    sto_engine_unpin(job->e, v);
+    return rc;
+}
+
+/* Expired files go while a merge runs, however long it takes; what fails is tried again by the next pass. */
+static void meanwhile(void *arg)
+{
+    const struct job *job = arg;
+    (void)sto_retention__drop_again(job->e, job->in, job->pick->n, NULL);
+}
+
 /* May the merge leave out rows of its inputs? */
 static bool may_delete(const struct job *job)
 {
     bool may = job->n_deletes > 0 || job->pick->why == STO_PICK_TOMBS;
     for (size_t i = 0; i < job->pick->n && !may; i++) {
         const struct sto_sst_info *f = sto_sst_info(job->in[i]);
-        may = f->n_tombs || (f->gen_hi < job->v->cutoff_gen && f->min_ms < job->v->cutoff_ms);
+        may = f->n_tombs || (f->gen_hi < job->cutoff_gen && f->min_ms < job->cutoff_ms);
     }
     return may;
 }
@@ -122,56 +137,75 @@ static int look_at_room(struct job *job, struct ts_error *err)
                               pick->n, (unsigned long long)pick->bytes, (unsigned long long)room);
 }
 
-/* *out_broken: the manifest takes nothing more; any other error is one of these files, or of the disk. */
-static int run(struct sto_engine *e, struct sto_version *v, const struct sto_pick *pick, bool *out_broken,
-               struct ts_error *err)
+/* Take what a merge needs of a version, so that it holds no other file of it for as long as it runs. */
+static void job_init(struct job *job, struct sto_engine *e, const struct sto_version *v,
+                     const struct sto_pick *pick)
 {
-    struct job job = {.e = e,
-                      .pick = pick,
-                      .v = v,
-                      .in = ts_xcalloc(pick->n, sizeof(struct sto_sst *)),
-                      .deletes = ts_xcalloc(v->n_ssts + 1, sizeof(struct sto_sst *)),
-                      .out = {.e = e,
-                              .gen_lo = pick->gen_lo,
-                              .gen_hi = pick->gen_hi,
-                              .cancel = &e->stop_compact,
-                              .bytes_per_s = e->opts.merge_bytes_per_s}};
-    uint64_t *gone = ts_xcalloc(pick->n, sizeof *gone);
-    int64_t began = ts_clock_mono_ns();
-    job.out.carried_gen = sto_wear_tomb_gen(v);
+    *job = (struct job){.e = e,
+                        .pick = pick,
+                        .in = ts_xcalloc(pick->n, sizeof(struct sto_sst *)),
+                        .deletes = ts_xcalloc(v->n_ssts + 1, sizeof(struct sto_sst *)),
+                        .cutoff_ms = v->cutoff_ms,
+                        .cutoff_gen = v->cutoff_gen,
+                        .out = {.e = e,
+                                .gen_lo = pick->gen_lo,
+                                .gen_hi = pick->gen_hi,
+                                .cancel = &e->stop_compact,
+                                .meanwhile = meanwhile,
+                                .arg = job,
+                                .bytes_per_s = e->opts.merge_bytes_per_s,
+                                .carried_gen = sto_wear_tomb_gen(v)}};
     for (size_t i = 0; i < pick->n; i++) {
-        job.in[i] = v->ssts[pick->files[i]];
-        gone[i] = sto_sst_info(job.in[i])->file_no;
-        int64_t made_ms = sto_sst_wear(job.in[i])->made_ms;
-        if (pick->why == STO_PICK_TOMBS && (i == 0 || made_ms < job.out.made_ms))
-            job.out.made_ms = made_ms > 0 ? made_ms : 1;
+        job->in[i] = sto_sst_ref(v->ssts[pick->files[i]]);
+        int64_t made_ms = sto_sst_wear(job->in[i])->made_ms;
+        if (pick->why == STO_PICK_TOMBS && (i == 0 || made_ms < job->out.made_ms))
+            job->out.made_ms = made_ms > 0 ? made_ms : 1;
     }
     for (size_t i = 0; i < v->n_ssts; i++)
         if (sto_sst_info(v->ssts[i])->n_tombs && sto_sst_info(v->ssts[i])->gen_hi > pick->gen_lo &&
-            !is_input(&job, v->ssts[i]))
-            job.deletes[job.n_deletes++] = v->ssts[i];
-    int rc = look_at_room(&job, err);
+            !is_input(job, v->ssts[i]))
+            job->deletes[job->n_deletes++] = sto_sst_ref(v->ssts[i]);
+}
+
+static void job_release(struct job *job)
+{
+    for (size_t i = 0; i < job->pick->n; i++)
+        sto_sst_unref(job->in[i]);
+    for (size_t i = 0; i < job->n_deletes; i++)
+        sto_sst_unref(job->deletes[i]);
+    ts_free(job->in);
+    ts_free(job->deletes);
+}
+
+/* *out_broken: the manifest takes nothing more; any other error is one of these files, or of the disk. */
+static int run(struct job *job, bool *out_broken, struct ts_error *err)
+{
+    struct sto_engine *e = job->e;
+    const struct sto_pick *pick = job->pick;
+    uint64_t *gone = ts_xcalloc(pick->n, sizeof *gone);
+    int64_t began = ts_clock_mono_ns();
+    for (size_t i = 0; i < pick->n; i++)
+        gone[i] = sto_sst_info(job->in[i])->file_no;
+    int rc = look_at_room(job, err);
     if (rc == 0 && pick->n_cuts > 1 && !ts_fs_has_descriptors(2 * (pick->n_cuts + 1)))
         rc = ts_error_set(err, TS_EMFILE, "too few descriptors are left to write %zu files", pick->n_cuts);
     if (rc == 0)
-        rc = write_rows(&job, err);
+        rc = write_rows(job, err);
     if (rc == 0)
-        rc = write_tombs(&job, err);
+        rc = write_tombs(job, err);
     if (rc == 0)
-        rc = sto_output__commit(&job.out, gone, pick->n, 0, err);
+        rc = sto_output__commit(&job->out, gone, pick->n, 0, err);
     if (rc == 0) {
         atomic_fetch_add_explicit(&e->n_compactions, 1, memory_order_relaxed);
         atomic_fetch_add_explicit(&e->n_compacted_bytes, pick->bytes, memory_order_relaxed);
-        atomic_fetch_add_explicit(&e->n_compacted_points, job.out.n_points, memory_order_relaxed);
-        ts_log(TS_LOG_DEBUG, "merged files=%zu into=%zu bytes=%llu ms=%lld", pick->n, job.out.n,
+        atomic_fetch_add_explicit(&e->n_compacted_points, job->out.n_points, memory_order_relaxed);
+        ts_log(TS_LOG_DEBUG, "merged files=%zu into=%zu bytes=%llu ms=%lld", pick->n, job->out.n,
                (unsigned long long)pick->bytes, (long long)((ts_clock_mono_ns() - began) / 1000000));
     }
-    atomic_fetch_add_explicit(&e->n_merge_paused_ms, (uint64_t)(job.out.paused_ns / 1000000),
+    atomic_fetch_add_explicit(&e->n_merge_paused_ms, (uint64_t)(job->out.paused_ns / 1000000),
                               memory_order_relaxed);
-    *out_broken = job.out.perhaps_named;
-    sto_output__release(&job.out, rc == 0);
-    ts_free(job.in);
-    ts_free(job.deletes);
+    *out_broken = job->out.perhaps_named;
+    sto_output__release(&job->out, rc == 0);
     ts_free(gone);
     return rc;
 }
@@ -245,13 +279,21 @@ static int one_merge(struct sto_engine *e, bool full, struct ts_error *failed, s
     struct sto_window *skip = resting(e, &opts.n_skip);
     struct sto_pick pick;
     struct ts_error why = {0};
+    struct job job;
     bool broken = false;
+    int rc = 0;
     opts.skip = skip;
     for (size_t i = 0; i < v->n_ssts; i++)
         infos[i] = *sto_sst_info(v->ssts[i]);
     sto_wear_look(v, wear);
     sto_pick_next(infos, v->n_ssts, &opts, &pick);
-    int rc = pick.why == STO_PICK_NONE ? 0 : run(e, v, &pick, &broken, &why);
+    if (pick.why != STO_PICK_NONE)
+        job_init(&job, e, v, &pick);
+    sto_engine_unpin(e, v);
+    if (pick.why != STO_PICK_NONE) {
+        rc = run(&job, &broken, &why);
+        job_release(&job);
+    }
     if (rc < 0 && rc != TS_ECANCELLED && pick.why != STO_PICK_TOMBS && !broken) {
         leave_alone(e, &pick, &why);
         if (!failed->code)
@@ -268,7 +310,6 @@ static int one_merge(struct sto_engine *e, bool full, struct ts_error *failed, s
     ts_free(wear);
     ts_free(skip);
     ts_free(infos);
-    sto_engine_unpin(e, v);
     return rc;
 }
 
@@ -304,16 +345,17 @@ static int merge_all(struct sto_engine *e, bool full, struct ts_error *err)
     struct ts_error failed = {0};
     pthread_mutex_lock(&e->compact_mu);
     for (size_t i = 0; full && i < e->n_rests; i++)
-        e->rests[i].until_ms = INT64_MIN; /* who wants everything wants these tried too */
-    check_indexes(e);
-    int rc = remake_all(e, &failed, err);
+        e->rests[i].until_ms = INT64_MIN;          /* who wants everything wants these tried too */
+    int rc = sto_retention__drop(e, NULL, 0, err); /* first: what follows may take long, or need the room */
     if (rc == 0)
-        rc = sto_retention__drop(e, err);
+        check_indexes(e);
+    if (rc == 0)
+        rc = remake_all(e, &failed, err);
     while (rc == 0 && !atomic_load_explicit(&e->stop_compact, memory_order_relaxed)) {
         rc = one_merge(e, full, &failed, err);
         if (rc != 1)
             break;
-        rc = 0;
+        rc = sto_retention__drop_again(e, NULL, 0, err);
     }
     pthread_mutex_unlock(&e->compact_mu);
     if (rc == 0 && failed.code) {

@@ -2,8 +2,9 @@
  * engine_int.h - structures shared by the files of the engine: engine.c port.c sync.c flush.c compact.c
  * version.c recover.c.
  *
- * Lock order  flush_mu -> files_mu -> edit_mu -> version_mu -> refuse_mu; latch and barrier mutexes are leaves. None but
- * flush_mu and files_mu (background work alone takes them) is held across I/O.
+ * Lock order  compact_mu -> flush_mu -> files_mu -> edit_mu -> version_mu -> refuse_mu; latch and barrier mutexes are leaves. None but
+ * compact_mu, flush_mu and files_mu (background work alone takes them) is held across I/O. compact_mu is held for as long as merges
+ * run: what must not wait for them is done between their rows (compact.c).
  */
 #ifndef STORAGE_ENGINE_ENGINE_INT_H
 #define STORAGE_ENGINE_ENGINE_INT_H
@@ -180,6 +181,7 @@ struct sto_engine {
     size_t n_rests;           /* length */
     _Atomic size_t n_resting; /* of these, as the statistics tell */
     struct sto_clock clock;   /* what retention thinks of the clock; the same */
+    int64_t retention_ms;     /* monotonic time when retention last looked at the files; the same */
 
     struct ts_budget merge_budget; /* what the merge at work holds of its inputs */
     struct ts_budget mems_budget;  /* rows of all memstores, also of those that only readers still hold */

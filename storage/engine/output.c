@@ -64,17 +64,24 @@ static bool cancelled(const struct sto_output *o)
     return o->cancel && atomic_load_explicit(o->cancel, memory_order_relaxed);
 }
 
+static void meanwhile(const struct sto_output *o)
+{
+    if (o->meanwhile)
+        o->meanwhile(o->arg);
+}
+
 /* Wait until what was written fits the limit of bytes a second; not longer than it takes to see a cancellation. */
 static void keep_pace(struct sto_output *o)
 {
     int64_t now = ts_clock_mono_ns();
     o->began_ns = o->began_ns ? o->began_ns : now;
-    int64_t due = (int64_t)((double)o->n_bytes / (double)o->bytes_per_s * 1e9);
+    double due = (double)o->n_bytes / (double)o->bytes_per_s * 1e9; /* perhaps more than an int64_t holds */
     int64_t past = now - o->began_ns > o->paused_ns ? now - o->began_ns : o->paused_ns;
-    for (int64_t left = due - past; left > 0 && !cancelled(o); left -= PAUSE_NS) {
-        int64_t ns = left < PAUSE_NS ? left : PAUSE_NS;
+    for (double left = due - (double)past; left >= 1 && !cancelled(o); left -= (double)PAUSE_NS) {
+        int64_t ns = left < (double)PAUSE_NS ? (int64_t)left : PAUSE_NS;
         nanosleep(&(struct timespec){.tv_nsec = ns}, NULL);
         o->paused_ns += ns;
+        meanwhile(o);
     }
 }
 
@@ -91,6 +98,7 @@ int sto_output__rows(struct sto_output *o, struct sto_merge *merge, const struct
         rc = write_row(o, &w[at], &row, err);
         if ((++n_rows & 255) != 0 || rc < 0)
             continue;
+        meanwhile(o);
         if (o->bytes_per_s)
             keep_pace(o);
         if (cancelled(o))

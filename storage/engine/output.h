@@ -20,8 +20,12 @@ struct sto_output {
     const _Atomic bool *cancel; /* give up with TS_ECANCELLED when it is true; may be NULL */
     int64_t made_ms;            /* of the files: 0 = now */
     uint64_t carried_gen; /* of the files: tombstones up to this generation are carried out; 0 = not known */
-    uint64_t max_bytes;   /* give up with TS_ENOSPC beyond; 0 = write what there is */
-    uint64_t bytes_per_s; /* write no faster than this; 0 = no limit */
+    /* Called every 256 rows, and every 50 ms while bytes_per_s makes the output wait, for what cannot wait until it
+     * ends. May be NULL. */
+    void (*meanwhile)(void *arg);
+    void *arg;
+    uint64_t max_bytes;         /* give up with TS_ENOSPC beyond; 0 = write what there is */
+    uint64_t bytes_per_s;       /* write no faster than this; 0 = no limit */
     uint64_t n_bytes, n_points; /* written; output */
     int64_t began_ns,
         paused_ns;       /* when the first row was written, 0 = none was; what the limit took; output */

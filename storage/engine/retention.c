@@ -23,10 +23,11 @@
 #include "storage/engine/output.h"
 #include "storage/engine/reserve.h"
 
-#define LAG_MS  TS_HOUR_MS     /* files are removed this long after their points expired */
-#define JUMP_MS (10 * 60000ll) /* wall and monotonic clock differ by more than this: the wall clock was set */
-#define HOLD_MS (7 * TS_DAY_MS) /* nothing is removed for as long as the clock jumped, at most this long */
-#define SAVE_MS TS_HOUR_MS      /* the clock is written down so often */
+#define LAG_MS   TS_HOUR_MS     /* files are removed this long after their points expired */
+#define JUMP_MS  (10 * 60000ll) /* wall and monotonic clock differ by more than this: the wall clock was set */
+#define HOLD_MS  (7 * TS_DAY_MS) /* nothing is removed for as long as the clock jumped, at most this long */
+#define AGAIN_MS 60000ll         /* files are looked at so often while merges run */
+#define SAVE_MS  TS_HOUR_MS      /* the clock is written down so often */
 
 #define MAGIC   "TSDKEEP\n"
 #define VERSION 1u
@@ -201,12 +202,21 @@ static bool is_cut_off(const struct sto_version *v, const struct sto_sst_info *f
     return f->gen_hi < v->cutoff_gen && is_expired(f, v->cutoff_ms);
 }
 
+static bool is_among(const struct sto_sst_info *f, struct sto_sst *const *ssts, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (sto_sst_info(ssts[i])->file_no == f->file_no)
+            return true;
+    return false;
+}
+
 /* Does a file that stays have points that the cutoff hides? */
-static bool is_needed(const struct sto_version *v)
+static bool is_needed(const struct sto_version *v, struct sto_sst *const *keep, size_t n_keep)
 {
     for (size_t i = 0; i < v->n_ssts; i++) {
         const struct sto_sst_info *f = sto_sst_info(v->ssts[i]);
-        if (f->n_points && f->gen_hi < v->cutoff_gen && f->min_ms < v->cutoff_ms && !is_cut_off(v, f))
+        if (f->n_points && f->gen_hi < v->cutoff_gen && f->min_ms < v->cutoff_ms &&
+            (!is_cut_off(v, f) || is_among(f, keep, n_keep)))
             return true;
     }
     return false;
@@ -214,17 +224,18 @@ static bool is_needed(const struct sto_version *v)
 
 /* Choose the files to remove, and the cutoff that must be in force when they are removed. Returns their
  * number. */
-static size_t choose(const struct sto_version *v, int64_t before_ms, uint64_t *gone, struct sto_output *out)
+static size_t choose(const struct sto_version *v, int64_t before_ms, struct sto_sst *const *keep,
+                     size_t n_keep, uint64_t *gone, struct sto_output *out)
 {
     /* The clock was set back, or retention was extended: one cutoff can't express both. As long as the old
      * cutoff is needed, only files that it covers are removed. */
-    bool stays = v->cutoff_gen && before_ms < v->cutoff_ms && is_needed(v);
+    bool stays = v->cutoff_gen && before_ms < v->cutoff_ms && is_needed(v, keep, n_keep);
     uint64_t gen = v->cutoff_gen ? v->cutoff_gen : 1;
     size_t n = 0, n_new = 0;
     for (size_t i = 0; i < v->n_ssts; i++) {
         const struct sto_sst_info *f = sto_sst_info(v->ssts[i]);
         gen = f->gen_hi >= gen ? f->gen_hi + 1 : gen;
-        if (!is_cut_off(v, f) && (stays || !is_expired(f, before_ms)))
+        if ((!is_cut_off(v, f) && (stays || !is_expired(f, before_ms))) || is_among(f, keep, n_keep))
             continue;
         n_new += !is_cut_off(v, f);
         gone[n++] = f->file_no;
@@ -247,9 +258,11 @@ static int drop_files(struct sto_engine *e, struct sto_output *none, const uint6
     return rc;
 }
 
-int sto_retention__drop(struct sto_engine *e, struct ts_error *err)
+int sto_retention__drop(struct sto_engine *e, struct sto_sst *const *keep, size_t n_keep,
+                        struct ts_error *err)
 {
     int64_t wall_ms = ts_clock_ms(), now = mono_ms();
+    e->retention_ms = now;
     if (!e->opts.retention_ms)
         return 0;
     struct sto_version *v = sto_engine_pin(e);
@@ -257,7 +270,7 @@ int sto_retention__drop(struct sto_engine *e, struct ts_error *err)
     uint64_t *gone = ts_xcalloc(v->n_ssts + 1, sizeof *gone);
     int rc = 0;
     size_t n = is_trusted(&e->clock, wall_ms, now)
-                   ? choose(v, wall_ms - e->opts.retention_ms - LAG_MS, gone, &none)
+                   ? choose(v, wall_ms - e->opts.retention_ms - LAG_MS, keep, n_keep, gone, &none)
                    : 0;
     if (none.cutoff_gen)
         save(e, none.cutoff_ms, none.cutoff_gen);
@@ -270,4 +283,10 @@ int sto_retention__drop(struct sto_engine *e, struct ts_error *err)
     ts_free(gone);
     sto_engine_unpin(e, v);
     return rc;
+}
+
+int sto_retention__drop_again(struct sto_engine *e, struct sto_sst *const *keep, size_t n_keep,
+                              struct ts_error *err)
+{
+    return mono_ms() - e->retention_ms < AGAIN_MS ? 0 : sto_retention__drop(e, keep, n_keep, err);
 }

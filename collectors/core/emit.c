@@ -7,11 +7,11 @@
 
 #include "base/mem.h"
 #include "base/num.h"
+#include "base/text.h"
 #include "collectors/core/fields.h"
 #include "collectors/core/repeat.h"
 
 #include <math.h>
-#include <strings.h>
 #include <stdatomic.h>
 
 #define LINE_MAX_BYTES  ((size_t)1024) /* of a program; storage-and-tools 5.2 */
@@ -291,9 +291,9 @@ static bool line_time(struct ts_slice s, int64_t *out_ms)
 static bool line_value(struct ts_slice *s)
 {
     struct ts_num v;
-    if (s->n == 4 && !strncasecmp(s->p, "true", 4))
+    if (ts_slice_is_nocase(*s, "true"))
         *s = TS_SLICE_LIT("1");
-    else if (s->n == 5 && !strncasecmp(s->p, "false", 5))
+    else if (ts_slice_is_nocase(*s, "false"))
         *s = TS_SLICE_LIT("0");
     return ts_num_parse(*s, &v, NULL) == 0;
 }

@@ -11,6 +11,7 @@
 
 #include "base/mem.h"
 #include "base/num.h"
+#include "base/text.h"
 #include "base/time.h"
 #include "collectors/core/answer.h"
 #include "collectors/core/keys.h"
@@ -213,7 +214,7 @@ static int talk(struct talk *t, struct ts_slice text, int64_t timeout_ms, struct
 static int talk_not_now(struct ts_slice line, struct ts_error *err)
 {
     return ts_error_set(err, TS_EBACKEND, "the daemon takes no points at present: \"%.*s\"",
-                        (int)(line.n > 150 ? 150 : line.n), line.p);
+                        TS_SHOWN(line, 150));
 }
 
 /* A refusal is counted, the first one kept for the log. */

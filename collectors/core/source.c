@@ -6,6 +6,7 @@
 #include "collectors/core/source.h"
 
 #include "base/fs.h"
+#include "base/array.h"
 #include "base/mem.h"
 #include "collectors/core/fields.h"
 
@@ -115,10 +116,7 @@ struct names {
 static int names_add(void *arg, const char *name)
 {
     struct names *l = arg;
-    if (l->n == l->cap) {
-        l->cap = l->cap ? l->cap * 2 : 32;
-        l->p = ts_xrealloc(l->p, l->cap * sizeof(*l->p));
-    }
+    TS_ARRAY_GROW(l->p, l->n, l->cap, 32);
     l->p[l->n++] = ts_xstrdup(name);
     return 0;
 }

@@ -9,6 +9,7 @@
 #include "collectors/core/spool_int.h"
 
 #include "base/log.h"
+#include "base/array.h"
 #include "base/mem.h"
 #include "collectors/core/fields.h"
 #include "collectors/core/spool_record.h"
@@ -73,10 +74,7 @@ static int found_add(void *arg, const char *name)
     if (!f.number)
         return 0;
     f.name = ts_xstrdup(name);
-    if (l->n == l->cap) {
-        l->cap = l->cap ? 2 * l->cap : 16;
-        l->p = ts_xrealloc(l->p, l->cap * sizeof(*l->p));
-    }
+    TS_ARRAY_GROW(l->p, l->n, l->cap, 16);
     l->p[l->n++] = f;
     return 0;
 }

@@ -10,6 +10,7 @@
  * Source     the kernel's Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/
  */
 #include "base/log.h"
+#include "base/array.h"
 #include "base/mem.h"
 #include "collectors/host/container.h"
 #include "collectors/core/fields.h"
@@ -93,10 +94,7 @@ static int units_walk(void *arg, const char *name)
                  col_prefix_take(&file, "pids.");
     if (!plain && col_source_word(w->ctx->root, folder, word, sizeof(word)) &&
         !col_match_any(w->exclude, ts_slice_str(w->path + 1))) {
-        if (w->n == w->cap) {
-            w->cap = w->cap ? 2 * w->cap : 64;
-            w->groups = ts_xrealloc(w->groups, w->cap * sizeof(*w->groups));
-        }
+        TS_ARRAY_GROW(w->groups, w->n, w->cap, 64);
         w->groups[w->n++] = (struct group){.path = ts_xstrdup(w->path)};
         (void)snprintf(folder, sizeof(folder), "%s%s", w->tree, w->path);
         (void)col_source_list(w->ctx->root, folder, units_walk, w, NULL);

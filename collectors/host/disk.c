@@ -10,6 +10,7 @@
  */
 #include "collectors/host/disk.h"
 
+#include "base/array.h"
 #include "base/mem.h"
 #include "base/time.h"
 #include "collectors/core/fields.h"
@@ -121,10 +122,7 @@ static struct disk *disks_find(struct col_disks *d, struct ts_slice dev)
     for (unsigned i = 0; i < d->n; i++)
         if (ts_slice_is(dev, d->p[i].dev))
             return &d->p[i];
-    if (d->n == d->cap) {
-        d->cap = d->cap ? 2 * d->cap : 16;
-        d->p = ts_xrealloc(d->p, d->cap * sizeof(*d->p));
-    }
+    TS_ARRAY_GROW(d->p, d->n, d->cap, 16);
     struct disk *k = &d->p[d->n++];
     *k = (struct disk){.whole = true};
     (void)snprintf(k->dev, sizeof(k->dev), "%.*s", (int)dev.n, dev.p);

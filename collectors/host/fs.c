@@ -9,6 +9,7 @@
  */
 #include "collectors/host/fs.h"
 
+#include "base/array.h"
 #include "base/mem.h"
 #include "collectors/core/fields.h"
 #include "collectors/core/source.h"
@@ -75,10 +76,7 @@ static void mounts_add(struct col_mounts *l, struct col_mount m)
         }
         return;
     }
-    if (l->n == l->cap) {
-        l->cap = l->cap ? 2 * l->cap : 16;
-        l->p = ts_xrealloc(l->p, l->cap * sizeof(*l->p));
-    }
+    TS_ARRAY_GROW(l->p, l->n, l->cap, 16);
     l->p[l->n++] = m;
 }
 

@@ -8,6 +8,7 @@
  * Not here   commands by use (process.c), units and containers (units.c)
  * Source     proc_pid_stat(5), proc_pid_cmdline(5), proc_pid_fd(5)
  */
+#include "base/array.h"
 #include "base/mem.h"
 #include "collectors/core/collector.h"
 #include "collectors/core/fields.h"
@@ -192,10 +193,7 @@ static int groups_one(void *arg, const char *name)
     if (!group)
         return 0;
     struct member m = {.pid = st.pid, .start = st.start, .jiffies = st.jiffies};
-    if (g->n_now == g->cap_now) {
-        g->cap_now = g->cap_now ? 2 * g->cap_now : 64;
-        g->now = ts_xrealloc(g->now, g->cap_now * sizeof(*g->now));
-    }
+    TS_ARRAY_GROW(g->now, g->n_now, g->cap_now, 64);
     g->now[g->n_now++] = m;
     group->n++;
     group->n_threads += st.n_threads;

@@ -7,6 +7,7 @@
  * Threads    the collector's own
  * Source     proc_interrupts(5); storage-and-tools 5.6 procstats
  */
+#include "base/array.h"
 #include "base/mem.h"
 #include "collectors/core/fields.h"
 #include "collectors/host/parse.h"
@@ -70,10 +71,7 @@ static struct irq_row *irq_row(struct irq_table *t, struct ts_slice type)
     for (unsigned i = 0; i < t->n; i++)
         if (ts_slice_eq(t->rows[i].type, type))
             return &t->rows[i];
-    if (t->n == t->cap) {
-        t->cap = t->cap ? 2 * t->cap : 64;
-        t->rows = ts_xrealloc(t->rows, t->cap * sizeof(*t->rows));
-    }
+    TS_ARRAY_GROW(t->rows, t->n, t->cap, 64);
     t->rows[t->n] =
         (struct irq_row){.type = type, .counts = ts_arena_zalloc(&t->arena, t->n_cpus * sizeof(uint64_t))};
     return &t->rows[t->n++];

@@ -11,6 +11,7 @@
 #include "collectors/host/process.h"
 
 #include "base/hash.h"
+#include "base/array.h"
 #include "base/mem.h"
 #include "base/time.h"
 #include "collectors/core/fields.h"
@@ -204,10 +205,7 @@ void col_procs_add(struct col_procs *p, struct ts_slice text)
     if (!col_proc_stat_parse(text, &st))
         return;
     struct proc now = {.pid = st.pid, .start = st.start, .jiffies = st.jiffies};
-    if (p->now.n == p->now.cap) {
-        p->now.cap = p->now.cap ? 2 * p->now.cap : 256;
-        p->now.p = ts_xrealloc(p->now.p, p->now.cap * sizeof(*p->now.p));
-    }
+    TS_ARRAY_GROW(p->now.p, p->now.n, p->now.cap, 256);
     p->now.p[p->now.n++] = now;
     proc_state(p, st.state);
     p->n_threads += st.n_threads;

@@ -5,6 +5,7 @@
  */
 #include "collectors/programs/programs_dir.h"
 
+#include "base/array.h"
 #include "base/mem.h"
 #include "collectors/core/fields.h"
 #include "collectors/core/source.h"
@@ -26,10 +27,7 @@ static bool list_has(const struct col_program_list *l, const char *name)
 static struct col_program_file *list_add(struct col_program_list *l, const char *name, const char *path,
                                          unsigned interval_s)
 {
-    if (l->n == l->cap) {
-        l->cap = l->cap ? l->cap * 2 : 16;
-        l->p = ts_xrealloc(l->p, l->cap * sizeof(*l->p));
-    }
+    TS_ARRAY_GROW(l->p, l->n, l->cap, 16);
     l->p[l->n] = (struct col_program_file){
         .name = ts_xstrdup(name), .path = ts_xstrdup(path), .interval_s = interval_s};
     return &l->p[l->n++];
@@ -55,10 +53,7 @@ static int walk_interval(void *arg, const char *name)
     uint64_t v;
     if (!col_u64_of(ts_slice_str(name), &v) || v > COL_PROGRAMS_INTERVAL_MAX_S || (*name == '0' && name[1]))
         return 0;
-    if (w->n_intervals == w->cap) {
-        w->cap = w->cap ? w->cap * 2 : 8;
-        w->intervals = ts_xrealloc(w->intervals, w->cap * sizeof(*w->intervals));
-    }
+    TS_ARRAY_GROW(w->intervals, w->n_intervals, w->cap, 8);
     w->intervals[w->n_intervals++] = (unsigned)v;
     return 0;
 }

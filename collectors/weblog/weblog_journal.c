@@ -9,6 +9,7 @@
 #include "base/fs.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "base/array.h"
 #include "base/mem.h"
 #include "collectors/core/keys.h"
 #include "collectors/core/fields.h"
@@ -187,10 +188,7 @@ void col_web_settings_differ(const char *before, const char *now, char *out, siz
 
 static void journal_add(struct col_web_journal *j, uint64_t identity, struct ts_slice settings)
 {
-    if (j->n == j->cap) {
-        j->cap = j->cap ? 2 * j->cap : 64;
-        j->p = ts_xrealloc(j->p, j->cap * sizeof(*j->p));
-    }
+    TS_ARRAY_GROW(j->p, j->n, j->cap, 64);
     j->p[j->n++] = (struct entry){.identity = identity, .settings = ts_xstrndup(settings.p, settings.n)};
 }
 

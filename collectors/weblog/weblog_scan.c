@@ -14,6 +14,7 @@
 #include "base/cut.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "base/array.h"
 #include "base/mem.h"
 #include "base/unpack.h"
 #include "collectors/core/fields.h"
@@ -55,10 +56,7 @@ struct col_web_lists {
 static int list_add(void *arg, const char *name)
 {
     struct list *l = arg;
-    if (l->n == l->cap) {
-        l->cap = l->cap ? l->cap * 2 : 64;
-        l->names = ts_xrealloc(l->names, l->cap * sizeof(char *));
-    }
+    TS_ARRAY_GROW(l->names, l->n, l->cap, 64);
     l->names[l->n++] = ts_xstrdup(name);
     return 0;
 }
@@ -214,10 +212,7 @@ static void settle(struct col_web_tail *t, uint64_t name, const struct col_web_i
 {
     struct col_web_settled *s = settled_find(t, name);
     if (!s) {
-        if (t->n_settled == t->cap_settled) {
-            t->cap_settled = t->cap_settled ? t->cap_settled * 2 : 16;
-            t->settled = ts_xrealloc(t->settled, t->cap_settled * sizeof(*t->settled));
-        }
+        TS_ARRAY_GROW(t->settled, t->n_settled, t->cap_settled, 16);
         s = &t->settled[t->n_settled++];
     }
     *s = (struct col_web_settled){.name = name, .id = *id, .p = p};

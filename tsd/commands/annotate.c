@@ -3,6 +3,7 @@
  *
  * Threads    the main thread
  */
+#include "base/text.h"
 #include "base/time.h"
 #include "tsd/commands/meta_client.h"
 #include "tsd/commands/metaprint.h"
@@ -49,7 +50,7 @@ static int annotate_series(struct tsd_meta_client *door, size_t skip, json_t **o
     for (size_t i = 0; i < json_array_size(results); i++)
         json_array_append(*out, json_object_get(json_array_get(results, i), "tsuid"));
     if (rc == 0 && json_array_size(*out) == 0)
-        rc = ts_error_set(err, TS_ENOTFOUND, "no such series: %.*s", (int)(m.n < 150 ? m.n : 150), m.p);
+        rc = ts_error_set(err, TS_ENOTFOUND, "no such series: %.*s", TS_SHOWN(m, 150));
     ts_buf_release(&m);
     json_decref(root);
     return rc;

@@ -16,8 +16,10 @@
 #include "tsd/commands/client.h"
 #include "tsd/commands/import.h"
 
+#include "base/array.h"
 #include "base/mem.h"
 #include "base/num.h"
+#include "base/text.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -221,7 +223,7 @@ static int tcp_answer(struct tcp_sink *s, struct ts_slice line, struct ts_error 
     struct tcp_block *b = &s->blocks[s->head];
     if (s->n_used == 0 || b == s->fill || (uint64_t)n_ok < s->n_ok || (uint64_t)n_ok - s->n_ok > b->n)
         return ts_error_set(err, TS_EPARSE, "the server at %s:%s is not a tsd: it answers \"%.*s\" to sync",
-                            s->main.host, s->main.port, (int)(line.n > 80 ? 80 : line.n), line.p);
+                            s->main.host, s->main.port, TS_SHOWN(line, 80));
     uint64_t taken = (uint64_t)n_ok - s->n_ok, n_bad = s->im->n_bad;
     s->n_ok = (uint64_t)n_ok;
     s->im->n_points += taken;
@@ -343,10 +345,7 @@ static void tcp_begin_block(struct tcp_sink *s, const char *file, uint64_t line)
 static void tcp_add_line(struct tcp_block *b, const char *word, struct ts_slice rest, uint64_t line)
 {
     size_t word_n = strlen(word);
-    if (b->n == b->cap) {
-        b->cap = b->cap ? b->cap * 2 : 32768;
-        b->line_of = ts_xrealloc(b->line_of, b->cap * sizeof(*b->line_of));
-    }
+    TS_ARRAY_GROW(b->line_of, b->n, b->cap, 32768);
     b->line_of[b->n++] = (uint32_t)(line - b->first);
     char *room = ts_buf_reserve(&b->text, word_n + rest.n + 1);
     if (!room)

@@ -7,8 +7,10 @@
 #include "tsd/commands/plot.h"
 
 #include "base/hash.h"
+#include "base/array.h"
 #include "base/mem.h"
 #include "base/num.h"
+#include "base/text.h"
 #include "base/time.h"
 #include "tsd/commands/csvread.h"
 #include "tsd/commands/plot_int.h"
@@ -69,10 +71,7 @@ static struct tsd_plot_series *plot_series(struct tsd_plot *p, struct ts_slice n
     struct tsd_plot_series *known = plot_find(p, name, hash);
     if (known)
         return known;
-    if (p->n == p->cap) {
-        p->cap = p->cap ? p->cap * 2 : 16;
-        p->series = ts_xrealloc(p->series, p->cap * sizeof(*p->series));
-    }
+    TS_ARRAY_GROW(p->series, p->n, p->cap, 16);
     uint32_t taken;
     if (!ts_map64_get(&p->by_name, hash, &taken))
         (void)ts_map64_add(&p->by_name, hash, (uint32_t)p->n);
@@ -98,10 +97,7 @@ void tsd_plot__add(struct tsd_plot_series *s, int64_t x_s, double y)
 /* One more row without a time; its number. */
 static int64_t plot_row(struct tsd_plot *p, struct ts_slice name)
 {
-    if (p->n_rows == p->cap_rows) {
-        p->cap_rows = p->cap_rows ? p->cap_rows * 2 : 64;
-        p->rows = ts_xrealloc(p->rows, p->cap_rows * sizeof(*p->rows));
-    }
+    TS_ARRAY_GROW(p->rows, p->n_rows, p->cap_rows, 64);
     p->rows[p->n_rows] = (struct tsd_plot_row){.name = plot_text(name), .at = p->n_rows};
     return (int64_t)p->n_rows++;
 }
@@ -127,8 +123,7 @@ static int plot_value(struct ts_slice text, double *out, struct ts_error *err)
             return 0;
         }
     }
-    return ts_error_set(err, TS_EPARSE, "no value in the answer: %.*s", (int)(text.n > 40 ? 40 : text.n),
-                        text.p);
+    return ts_error_set(err, TS_EPARSE, "no value in the answer: %.*s", TS_SHOWN(text, 40));
 }
 
 /* --- CSV --- */
@@ -246,7 +241,7 @@ static int csv_times(const struct tsd_plot *p, const char **at, const char *end,
         }
         if (!more || rc < 0)
             return ts_error_set(err, TS_EPARSE, "no %s in the answer: %.*s", qry_time_column_name(col),
-                                (int)(text.n > 40 ? 40 : text.n), text.p);
+                                TS_SHOWN(text, 40));
     }
     *out_x_s = x_s + clock_s;
     if (repeated)

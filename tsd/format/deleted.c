@@ -5,6 +5,7 @@
  */
 #include "tsd/format/deleted.h"
 
+#include "base/array.h"
 #include "base/json.h"
 #include "tsd/format/out.h"
 
@@ -32,10 +33,7 @@ static int deleted_take(void *arg, const struct qry_delete_target *x, struct ts_
 {
     struct tsd_deleted *d = arg;
     (void)err;
-    if (d->n == d->cap) {
-        d->cap = d->cap ? d->cap * 2 : 64;
-        d->targets = ts_xrealloc(d->targets, d->cap * sizeof *d->targets);
-    }
+    TS_ARRAY_GROW(d->targets, d->n, d->cap, 64);
     d->targets[d->n++] = *x;
     for (size_t k = 0; x->counts && k < TSD_DELETED_KINDS; k++) {
         if (deleted_kinds[k].kind != x->kind)

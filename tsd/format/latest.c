@@ -7,6 +7,7 @@
 
 #include "tsd/meta/series.h"
 #include "base/mem.h"
+#include "base/text.h"
 
 /* One answer. */
 struct latest {
@@ -76,7 +77,7 @@ int tsd_latest_parse(struct ts_slice n, struct ts_slice at, struct ts_slice tz, 
         TS_TRY(ts_tz_open(tz, out_tz, err));
     if (n.n && (ts_num_parse_int(n, &count, NULL) < 0 || count < 1))
         return ts_error_set(err, TS_EINVAL, "Unable to parse 'n' as a number from 1 on: %.*s",
-                            (int)(n.n < 64 ? n.n : 64), n.p);
+                            TS_SHOWN(n, 64));
     ask->n = (size_t)count;
     if (!at.n)
         return 0;

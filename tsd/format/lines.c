@@ -7,6 +7,7 @@
 #include "tsd/format/lines.h"
 
 #include "base/mem.h"
+#include "base/text.h"
 #include "query/execution/select.h"
 #include "tsd/format/lines_int.h"
 
@@ -176,8 +177,7 @@ static int lines_unknown(struct tsd_lines_run *r, enum sto_uid_kind kind, struct
                          struct ts_error *err)
 {
     static const char *const kinds[STO_UID_KINDS] = {"metric", "tag key", "tag value"};
-    ts_error_set(err, TS_ENOTFOUND, "no such %s: %.*s", kinds[kind], (int)(name.n > 100 ? 100 : name.n),
-                 name.p);
+    ts_error_set(err, TS_ENOTFOUND, "no such %s: %.*s", kinds[kind], TS_SHOWN(name, 100));
     qry_select_near(r->cat, kind, name, NULL, err);
     return TS_ENOTFOUND;
 }

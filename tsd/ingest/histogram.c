@@ -6,6 +6,7 @@
  */
 #include "tsd/ingest/histogram.h"
 
+#include "base/array.h"
 #include "base/bytes.h"
 #include "base/fs.h"
 #include "base/hash.h"
@@ -88,10 +89,7 @@ static bool hist_put(struct tsd_histogram *h, const struct qry_bucket *b, int64_
         h->too_many = true;
         return false;
     }
-    if (h->n == h->cap) {
-        h->cap = h->cap ? h->cap * 2 : 16;
-        h->buckets = ts_xrealloc(h->buckets, h->cap * sizeof(*h->buckets));
-    }
+    TS_ARRAY_GROW(h->buckets, h->n, h->cap, 16);
     memmove(h->buckets + i + 1, h->buckets + i, (h->n - i) * sizeof(*h->buckets));
     h->buckets[i] = (struct tsd_bucket_count){*b, count};
     h->n++;

@@ -6,6 +6,7 @@
  */
 #include "tsd/ingest/ingest.h"
 
+#include "base/array.h"
 #include "base/time.h"
 #include "tsd/ingest/histogram.h"
 
@@ -183,10 +184,7 @@ int tsd_ingest_internal(struct tsd_ingest *in, struct ts_slice internal, struct 
 
 void tsd_ingest_add_tag(struct tsd_ingest *in, struct sto_tag_text tag)
 {
-    if (in->n_tags == in->max_tags) {
-        in->max_tags = in->max_tags ? in->max_tags * 2 : 16;
-        in->tags = ts_xrealloc(in->tags, in->max_tags * sizeof(*in->tags));
-    }
+    TS_ARRAY_GROW(in->tags, in->n_tags, in->max_tags, 16);
     in->tags[in->n_tags++] = tag;
 }
 

@@ -9,6 +9,7 @@
  */
 #include "tsd/ingest/ingest_cache.h"
 
+#include "base/array.h"
 #include "base/hash.h"
 
 #define ICACHE_FIRST_BUCKETS 1024u
@@ -191,10 +192,7 @@ static struct tsd_spelling *icache_spell(struct tsd_icache *c, struct ts_slice m
         return NULL;
     if (c->spelling_bytes + sizeof(struct tsd_spelling) + n > c->max_spelling_bytes)
         tsd_icache_reset(c);
-    if (c->n_spellings == c->max_spellings) {
-        c->max_spellings = c->max_spellings ? c->max_spellings * 2 : 64;
-        c->spellings = ts_xrealloc(c->spellings, c->max_spellings * sizeof(struct tsd_spelling *));
-    }
+    TS_ARRAY_GROW(c->spellings, c->n_spellings, c->max_spellings, 64);
     struct tsd_spelling *s = ts_arena_alloc(&c->arena, sizeof(*s) + n);
     *s = (struct tsd_spelling){.series = series, .metric_len = (uint32_t)metric.n, .text_len = (uint32_t)n};
     memcpy(s->text, metric.p, metric.n);

@@ -8,6 +8,7 @@
 
 #include "base/cut.h"
 #include "base/json.h"
+#include "base/text.h"
 #include "query/aggregators/agg.h"
 #include "query/execution/internal_metric.h"
 #include "tsd/ingest/args.h"
@@ -45,8 +46,7 @@ static int rollups_step(struct qry_rollups *r, struct ts_slice text, struct ts_e
 {
     struct qry_rollup_step step;
     if (!rollups_interval(text, &step))
-        return ts_error_set(err, TS_EINVAL, "rollups_config: not an interval: %.*s",
-                            (int)(text.n < 64 ? text.n : 64), text.p);
+        return ts_error_set(err, TS_EINVAL, "rollups_config: not an interval: %.*s", TS_SHOWN(text, 64));
     if (r->n_steps == QRY_ROLLUP_STEPS)
         return ts_error_set(err, TS_EINVAL, "rollups_config: at most %d intervals", QRY_ROLLUP_STEPS);
     size_t at = r->n_steps++;

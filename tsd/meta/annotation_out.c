@@ -4,6 +4,7 @@
  * Threads    see annotation_out.h
  */
 #include "tsd/meta/annotation_out.h"
+#include "base/array.h"
 
 #include <stdlib.h>
 
@@ -34,10 +35,7 @@ static bool found_add(void *arg, const struct tsd_record *note)
     size_t off = f->text.n;
     ts_json_init(&j, &f->text);
     tsd_note_json(note, &j);
-    if (f->n == f->cap) {
-        f->cap = f->cap ? f->cap * 2 : 16;
-        f->notes = ts_xrealloc(f->notes, f->cap * sizeof(*f->notes));
-    }
+    TS_ARRAY_GROW(f->notes, f->n, f->cap, 16);
     f->notes[f->n] = (struct found_note){tsd_note_ms(note->v[TSD_NOTE_START].i), off, f->text.n - off, f->n};
     f->n++;
     return true;

@@ -6,10 +6,10 @@
 #include "tsd/meta/fields.h"
 
 #include "base/num.h"
+#include "base/text.h"
 
 #include <math.h>
 #include <stdlib.h>
-#include <strings.h>
 
 #define FIELDS_HEAD_BYTES 512  /* of a cell: names of fields, numbers */
 #define STORE_TRIES       1000 /* somebody else changed the record between reading and writing */
@@ -55,7 +55,7 @@ static int fields_bool(const struct tsd_field *f, struct ts_slice text, int64_t 
 {
     static const char *const words[] = {"false", "true", "0", "1", "no", "yes"};
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-        if (text.n == strlen(words[i]) && !strncasecmp(text.p, words[i], text.n)) {
+        if (ts_slice_is_nocase(text, words[i])) {
             *out = i & 1;
             return 0;
         }

@@ -5,6 +5,7 @@
  */
 #include "tsd/meta/kind.h"
 
+#include "base/text.h"
 #include "query/aggregators/agg.h"
 #include "query/execution/select.h"
 #include "tsd/meta/request.h"
@@ -105,8 +106,7 @@ int tsd_handle_metric(struct tsd_meta_req *a, struct ts_error *err)
     tsd_metric_look(a->store, metric, &info);
     if (!info.known) {
         a->error_status = 404;
-        ts_error_set(err, TS_ENOTFOUND, "no such name among metrics: %.*s",
-                     (int)(metric.n < 120 ? metric.n : 120), metric.p);
+        ts_error_set(err, TS_ENOTFOUND, "no such name among metrics: %.*s", TS_SHOWN(metric, 120));
         qry_select_near(sto_store_catalog(a->store), STO_UID_METRIC, metric, NULL, err);
         return TS_ENOTFOUND;
     }

@@ -6,6 +6,7 @@
  */
 #include "tsd/meta/request.h"
 
+#include "base/text.h"
 #include "base/time.h"
 #include "tsd/meta/annotation_out.h"
 #include "tsd/meta/search.h"
@@ -289,8 +290,7 @@ static int search_run(struct tsd_meta_req *ask, bool always, struct ts_error *er
         if (ts_slice_is(name, searches[i].name))
             w.kind = &searches[i];
     if (!w.kind) {
-        (void)snprintf(ask->details, sizeof(ask->details), "Unknown type: %.*s",
-                       (int)(name.n < 200 ? name.n : 200), name.p);
+        (void)snprintf(ask->details, sizeof(ask->details), "Unknown type: %.*s", TS_SHOWN(name, 200));
         return ts_error_set(err, TS_EINVAL, "Invalid search query type supplied");
     }
     if (w.kind->run != run_lookup && !ask->search && !always) {

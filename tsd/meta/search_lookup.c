@@ -6,6 +6,7 @@
 #include "tsd/meta/search_lookup.h"
 
 #include "base/cut.h"
+#include "base/text.h"
 #include "base/time.h"
 #include "tsd/meta/series.h"
 
@@ -39,7 +40,7 @@ int tsd_lookup_word(struct ts_slice word, struct tsd_lookup *out, struct ts_erro
 {
     const char *eq = word.n ? memchr(word.p, '=', word.n) : NULL;
     if (!eq || word.n == 1)
-        return ts_error_set(err, TS_EINVAL, "invalid tag: %.*s", (int)(word.n < 100 ? word.n : 100), word.p);
+        return ts_error_set(err, TS_EINVAL, "invalid tag: %.*s", TS_SHOWN(word, 100));
     size_t k = (size_t)(eq - word.p);
     out->pairs[out->n_pairs++] = (struct sto_tag_text){{word.p, k}, {eq + 1, word.n - k - 1}};
     return 0;
@@ -51,8 +52,7 @@ int tsd_lookup_parse(struct ts_slice m, struct ts_arena *arena, struct tsd_looku
     size_t n_metric = open ? (size_t)(open - m.p) : m.n;
     *out = (struct tsd_lookup){.metric = {m.p, n_metric}};
     if (open && m.p[m.n - 1] != '}')
-        return ts_error_set(err, TS_EINVAL, "Missing '}' at the end of: %.*s", (int)(m.n < 150 ? m.n : 150),
-                            m.p);
+        return ts_error_set(err, TS_EINVAL, "Missing '}' at the end of: %.*s", TS_SHOWN(m, 150));
     struct ts_slice in = open ? (struct ts_slice){open + 1, m.n - n_metric - 2} : (struct ts_slice){"", 0};
     out->pairs = ts_arena_alloc(arena, (in.n + 1) * sizeof(*out->pairs));
     while (in.n)
@@ -71,8 +71,7 @@ static int lookup_id(struct sto_catalog *cat, enum sto_uid_kind kind, struct ts_
     *out = 0;
     if (lookup_any(name) || sto_uid_find(cat, kind, name, out) == 0)
         return 0;
-    return ts_error_set(err, TS_ENOTFOUND, "No such name for '%s': '%.*s'", kinds[kind],
-                        (int)(name.n < 150 ? name.n : 150), name.p);
+    return ts_error_set(err, TS_ENOTFOUND, "No such name for '%s': '%.*s'", kinds[kind], TS_SHOWN(name, 150));
 }
 
 static int lookup_ids(struct sto_catalog *cat, const struct tsd_lookup *what, struct lookup_run *r,

@@ -8,6 +8,7 @@
  */
 #include "tsd/meta/search.h"
 
+#include "base/array.h"
 #include "base/regex.h"
 
 #include <strings.h>
@@ -204,10 +205,7 @@ bool tsd_terms_match(const struct tsd_terms *t, const struct tsd_doc *doc)
 
 void tsd_doc_add(struct tsd_doc *doc, struct ts_slice name, struct ts_slice value)
 {
-    if (doc->n == doc->cap) {
-        doc->cap = doc->cap ? doc->cap * 2 : 16;
-        doc->fields = ts_xrealloc(doc->fields, doc->cap * sizeof(*doc->fields));
-    }
+    TS_ARRAY_GROW(doc->fields, doc->n, doc->cap, 16);
     doc->fields[doc->n++] = (struct qry_param){name, value};
 }
 

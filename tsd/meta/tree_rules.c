@@ -5,10 +5,11 @@
  */
 #include "tsd/meta/tree_rules.h"
 
+#include "base/array.h"
 #include "base/regex.h"
+#include "base/text.h"
 #include "tsd/meta/uidmeta.h"
 
-#include <strings.h>
 #include <unicode/utf.h>
 
 enum rule_type { RULE_METRIC, RULE_METRIC_CUSTOM, RULE_TAGK, RULE_TAGK_CUSTOM, RULE_TAGV_CUSTOM, RULE_TYPES };
@@ -46,7 +47,7 @@ static struct ts_slice rule_text(const struct tsd_record *r, enum tsd_tree_rule_
 static bool rule_type(struct ts_slice name, enum rule_type *out)
 {
     for (int i = 0; i < RULE_TYPES; i++) {
-        if (name.n == strlen(rule_types[i]) && !strncasecmp(name.p, rule_types[i], name.n)) {
+        if (ts_slice_is_nocase(name, rule_types[i])) {
             *out = (enum rule_type)i;
             return true;
         }
@@ -242,10 +243,7 @@ static void path_add(struct tsd_tree_path *p, const struct rule_value *v, struct
         ts_buf_slice(&p->text, value);
     if (p->text.n == at)
         return;
-    if (p->n == p->cap) {
-        p->cap = p->cap ? p->cap * 2 : 16;
-        p->parts = ts_xrealloc(p->parts, p->cap * sizeof(*p->parts));
-    }
+    TS_ARRAY_GROW(p->parts, p->n, p->cap, 16);
     size_t n = p->text.n - at;
     p->parts[p->n++] = (struct tsd_tree_part){at, n, tsd_tree_hash((struct ts_slice){p->text.p + at, n})};
 }

@@ -6,6 +6,7 @@
  */
 #include "tsd/meta/request.h"
 
+#include "base/text.h"
 #include "query/execution/select.h"
 #include "tsd/meta/search_lookup.h"
 #include "tsd/meta/tsmeta.h"
@@ -128,7 +129,7 @@ static int tsmeta_names(struct tsmeta_work *a, const struct sto_series **out, st
                    : TS_ENOTFOUND;
     ts_buf_release(&text);
     if (rc == TS_ENOTFOUND)
-        return ts_error_set(err, rc, "No such series: %.*s", (int)(a->m.n < 150 ? a->m.n : 150), a->m.p);
+        return ts_error_set(err, rc, "No such series: %.*s", TS_SHOWN(a->m, 150));
     if (rc == 0 && a->create)
         rc = sto_catalog_sync(cat, true, err);
     return rc;

@@ -8,6 +8,7 @@
  * Source     storage-and-tools 3.5 (uid fsck)
  */
 #include "query/execution/select.h"
+#include "base/text.h"
 #include "tsd/meta/request.h"
 #include "tsd/meta/uidmeta.h"
 
@@ -103,7 +104,7 @@ static bool check_tsmeta(void *arg, struct ts_slice key, struct ts_slice value)
     (void)value;
     if (qry_select_tsuid(sto_store_catalog(c->store), tsuid, &s, NULL) == 0)
         return true;
-    check_found(c, "%.*s: metadata of no series", (int)(tsuid.n < 200 ? tsuid.n : 200), tsuid.p);
+    check_found(c, "%.*s: metadata of no series", TS_SHOWN(tsuid, 200));
     return check_drop(c, key);
 }
 

@@ -8,8 +8,7 @@
 #include "tsd/meta/uidmeta.h"
 
 #include "base/num.h"
-
-#include <strings.h>
+#include "base/text.h"
 
 #define UIDMETA_PREFIX "uidmeta/"
 
@@ -37,7 +36,7 @@ bool tsd_uid_kind(struct ts_slice name, enum sto_uid_kind *out)
                  {"tagk", STO_UID_TAGK},
                  {"tagv", STO_UID_TAGV}};
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-        if (name.n == strlen(kinds[i].name) && !strncasecmp(name.p, kinds[i].name, name.n)) {
+        if (ts_slice_is_nocase(name, kinds[i].name)) {
             *out = kinds[i].kind;
             return true;
         }

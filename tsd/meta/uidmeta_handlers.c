@@ -6,6 +6,7 @@
  */
 #include "tsd/meta/request.h"
 
+#include "base/text.h"
 #include "tsd/meta/uidmeta.h"
 
 /* Which name, and what is given. */
@@ -24,10 +25,9 @@ static int uidmeta_which(struct ts_slice uid, struct ts_slice type, struct uidme
     if (!type.n)
         return ts_error_set(err, TS_EINVAL, "Missing type");
     if (!tsd_uid_kind(type, &out->kind))
-        return ts_error_set(err, TS_EINVAL, "Invalid type: %.*s (metric, tagk, tagv)",
-                            (int)(type.n < 64 ? type.n : 64), type.p);
+        return ts_error_set(err, TS_EINVAL, "Invalid type: %.*s (metric, tagk, tagv)", TS_SHOWN(type, 64));
     if (!tsd_uid_parse(uid, &out->id))
-        return ts_error_set(err, TS_EINVAL, "Invalid UID: %.*s", (int)(uid.n < 64 ? uid.n : 64), uid.p);
+        return ts_error_set(err, TS_EINVAL, "Invalid UID: %.*s", TS_SHOWN(uid, 64));
     return 0;
 }
 

@@ -5,6 +5,7 @@
  */
 #include "tsd/protocols/http/access.h"
 
+#include "base/text.h"
 #include "tsd/protocols/http/http.h"
 
 #include <arpa/inet.h>
@@ -36,11 +37,6 @@ __attribute__((format(printf, 5, 6))) static bool access_refuse(const struct tsd
     (void)vsnprintf(out->message, sizeof(out->message), format, args);
     va_end(args);
     return false;
-}
-
-static bool access_is(struct ts_slice s, const char *word)
-{
-    return s.n == strlen(word) && !strncasecmp(s.p, word, s.n);
 }
 
 /* Is a text one of a list with commas and blanks between, whatever their case? */
@@ -96,12 +92,7 @@ static bool access_host_ok(const struct tsd_req *req, struct ts_slice host)
     struct ts_slice name = access_host_name(host);
     if (!host.n || !strcmp(hosts, "*") || (!*hosts && !req->d->loopback_only))
         return true;
-    return access_is(name, "localhost") || access_is_address(name) || access_listed(hosts, name);
-}
-
-static int access_clip(struct ts_slice s)
-{
-    return (int)(s.n < 100 ? s.n : 100);
+    return ts_slice_is_nocase(name, "localhost") || access_is_address(name) || access_listed(hosts, name);
 }
 
 bool tsd_access_request(const struct tsd_req *req, struct tsd_denial *out)
@@ -111,7 +102,7 @@ bool tsd_access_request(const struct tsd_req *req, struct tsd_denial *out)
     if (!access_host_ok(req, host))
         return access_refuse(req, out, TSD_DENIED_HOST, 403,
                              "The host name '%.*s' is not one of this daemon; add it to http_hosts if it is",
-                             access_clip(host), host.p);
+                             TS_SHOWN(host, 100));
     if (!compat && tsd_req_param(req, "method_override", &value))
         return access_refuse(req, out, TSD_DENIED_METHOD, 400,
                              "method_override is only taken with compat = opentsdb; send the method itself");
@@ -141,7 +132,7 @@ static bool access_simple_type(struct ts_slice type)
     while (name.n && name.p[name.n - 1] == ' ')
         name.n--;
     for (size_t i = 0; i < sizeof(simple) / sizeof(simple[0]); i++)
-        if (access_is(name, simple[i]))
+        if (ts_slice_is_nocase(name, simple[i]))
             return true;
     return name.n == 0;
 }
@@ -150,7 +141,8 @@ static bool access_simple_type(struct ts_slice type)
 static bool access_site_ok(const struct tsd_req *req, struct tsd_denial *out)
 {
     struct ts_slice site = req->fetch_site, origin = req->origin;
-    if (access_is(site, "same-origin") || access_is(site, "none"))
+    struct ts_slice shown = origin.n ? origin : TS_SLICE_LIT("without Origin");
+    if (ts_slice_is_nocase(site, "same-origin") || ts_slice_is_nocase(site, "none"))
         return true;
     if (!site.n && (!origin.n || tsd_access_same_origin(req)))
         return true;
@@ -159,7 +151,7 @@ static bool access_site_ok(const struct tsd_req *req, struct tsd_denial *out)
             req, out, TSD_DENIED_SITE, 403,
             "A page of another site (%.*s) may not change anything here; http_cors_domains lists the "
             "origins that may",
-            origin.n ? access_clip(origin) : 14, origin.n ? origin.p : "without Origin");
+            TS_SHOWN(shown, 100));
     if (req->body.n && access_simple_type(req->content_type))
         return access_refuse(req, out, TSD_DENIED_SITE, 415,
                              "A page of another site must send its body as application/json");

@@ -7,6 +7,7 @@
 #include "tsd/protocols/http/ep.h"
 
 #include "base/json.h"
+#include "base/text.h"
 #include "tsd/protocols/http/job.h"
 #include "tsd/net/stats.h"
 
@@ -36,7 +37,7 @@ static int flush_level(const struct tsd_req *req, enum sto_level *out, struct ts
         *out = STO_LEVEL_COMPACT;
     else
         return ts_error_set(err, TS_EINVAL, "Unknown level: %.*s (disk, files, compact)",
-                            (int)(level.n < 64 ? level.n : 64), level.p);
+                            TS_SHOWN(level, 64));
     return 0;
 }
 

@@ -8,6 +8,7 @@
  * Threads    a pool thread writes the lines
  * Not here   the form of lines (out/lines.c)
  */
+#include "base/text.h"
 #include "base/time.h"
 #include "tsd/protocols/http/ep.h"
 #include "tsd/protocols/http/job.h"
@@ -40,8 +41,7 @@ static int export_tags(const struct tsd_req *req, struct sto_tag_text *tags, str
         struct ts_slice v = req->params[i].value;
         const char *eq = v.n ? memchr(v.p, '=', v.n) : NULL;
         if (!eq || eq == v.p || eq + 1 == v.p + v.n)
-            return ts_error_set(err, TS_EINVAL, "a tag is key=value, not \"%.*s\"",
-                                (int)(v.n > 100 ? 100 : v.n), v.p);
+            return ts_error_set(err, TS_EINVAL, "a tag is key=value, not \"%.*s\"", TS_SHOWN(v, 100));
         tags[spec->n_tags++] =
             (struct sto_tag_text){{v.p, (size_t)(eq - v.p)}, {eq + 1, v.n - (size_t)(eq - v.p) - 1}};
     }

@@ -6,6 +6,7 @@
  */
 #include "tsd/protocols/http/ep.h"
 
+#include "base/array.h"
 #include "base/json.h"
 #include "base/time.h"
 #include "tsd/protocols/http/graph.h"
@@ -167,10 +168,7 @@ static int graph_line(void *arg, const struct qry_series *s, struct ts_error *er
     if (g->n == GRAPH_MAX_LINES)
         return ts_error_set(err, TS_ELIMIT, "More than %d lines can't be drawn: group or filter",
                             GRAPH_MAX_LINES);
-    if (g->n == g->cap) {
-        g->cap = g->cap ? g->cap * 2 : 16;
-        g->lines = ts_xrealloc(g->lines, g->cap * sizeof(*g->lines));
-    }
+    TS_ARRAY_GROW(g->lines, g->n, g->cap, 16);
     struct tsd_graph_line *line = &g->lines[g->n++];
     *line = (struct tsd_graph_line){.sub = s->sub, .name = graph_name(s)};
     line->x_s = ts_try_malloc(s->n * sizeof(*line->x_s) + 1);

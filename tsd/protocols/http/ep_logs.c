@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "base/time.h"
 
 #include <ctype.h>
@@ -52,7 +53,7 @@ static void logs_level(struct tsd_req *req, struct ts_slice name)
     struct tsd_denial denial;
     for (size_t i = 0; i < name.n && i < sizeof(word) - 1; i++)
         word[i] = (char)tolower((unsigned char)name.p[i]);
-    (void)snprintf(text, sizeof(text), "Invalid level: %.*s", (int)(name.n > 40 ? 40 : name.n), name.p);
+    (void)snprintf(text, sizeof(text), "Invalid level: %.*s", TS_SHOWN(name, 40));
     if (ts_log_level_parse(word, &level) < 0) {
         tsd_reply_error(req, 400, text, NULL);
         return;
@@ -66,8 +67,7 @@ static void logs_level(struct tsd_req *req, struct ts_slice name)
         return;
     }
     ts_log_set_level(level);
-    int n = snprintf(text, sizeof(text), "Set the log level to %.*s on 1 loggers.\n",
-                     (int)(name.n > 40 ? 40 : name.n), name.p);
+    int n = snprintf(text, sizeof(text), "Set the log level to %.*s on 1 loggers.\n", TS_SHOWN(name, 40));
     tsd_reply(req, 200, tsd_type_text, (struct ts_slice){text, (size_t)n});
 }
 

@@ -7,6 +7,7 @@
 #include "tsd/protocols/http/ep.h"
 
 #include "base/json.h"
+#include "base/text.h"
 #include "tsd/protocols/http/job.h"
 
 #define SUGGEST_DEFAULT 25
@@ -73,8 +74,7 @@ static int suggest_run(struct tsd_job *job, struct ts_error *err)
     else if (ts_slice_is(type, "tagv"))
         kind = STO_UID_TAGV;
     else
-        return ts_error_set(err, TS_EINVAL, "Invalid 'type' parameter:%.*s", (int)(type.n < 64 ? type.n : 64),
-                            type.p);
+        return ts_error_set(err, TS_EINVAL, "Invalid 'type' parameter:%.*s", TS_SHOWN(type, 64));
     if (max_text.n && ts_num_parse_int(max_text, &max, NULL) < 0)
         return ts_error_set(err, TS_EINVAL, "Unable to parse 'max' as a number");
     if (max <= 0)

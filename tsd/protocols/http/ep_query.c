@@ -6,6 +6,7 @@
  */
 #include "tsd/protocols/http/ep.h"
 
+#include "base/text.h"
 #include "base/time.h"
 #include "query/filters/filter.h"
 #include "tsd/protocols/http/negotiate.h"
@@ -13,8 +14,6 @@
 #include "tsd/protocols/http/queries.h"
 #include "tsd/meta/kind.h"
 #include "tsd/format/out.h"
-
-#include <strings.h>
 
 #define QUERY_ONCE_SUBS    4  /* of a query that a worker tries by itself; */
 #define QUERY_ONCE_FILTERS 8  /* of each */
@@ -61,7 +60,7 @@ static int query_delete(struct tsd_job *job, struct qry_spec *spec, struct ts_er
     struct tsd_denial denial;
     struct ts_slice method;
     bool overridden = req->method == TSD_GET && tsd_req_param(req, "method_override", &method) &&
-                      method.n == 6 && !strncasecmp(method.p, "delete", 6);
+                      ts_slice_is_nocase(method, "delete");
     spec->del = spec->del || req->method == TSD_DELETE || overridden;
     if (!spec->del)
         return 0;
@@ -104,7 +103,7 @@ int tsd_ep_query_format(const struct tsd_req *req, const struct tsd_out_format *
         return 0;
     return ts_error_set(err, TS_EINVAL,
                         "No such format: %.*s (csv, csv-tags, csv-wide, json, ndjson, ndjson-points, text)",
-                        (int)(name.n < 64 ? name.n : 64), name.p);
+                        TS_SHOWN(name, 64));
 }
 
 int tsd_ep_plain_format(struct tsd_job *job, bool *out_json, struct ts_error *err)

@@ -7,6 +7,7 @@
 #include "tsd/protocols/http/graph.h"
 
 #include "base/mem.h"
+#include "base/text.h"
 #include "tsd/format/axis.h"
 #include "tsd/format/legend.h"
 
@@ -42,8 +43,7 @@ static bool graph_param(const struct qry_param *params, size_t n, const char *na
 
 static int graph_bad(struct ts_error *err, const char *name, struct ts_slice v, const char *want)
 {
-    return ts_error_set(err, TS_EINVAL, "'%s' was invalid: \"%.*s\" is not %s", name,
-                        (int)(v.n > 80 ? 80 : v.n), v.p, want);
+    return ts_error_set(err, TS_EINVAL, "'%s' was invalid: \"%.*s\" is not %s", name, TS_SHOWN(v, 80), want);
 }
 
 static bool graph_chars(struct ts_slice v, const char *more)
@@ -231,7 +231,7 @@ int tsd_graph_parse(const struct qry_param *params, size_t n, size_t n_subs, boo
     for (size_t i = 0; i < n; i++)
         if (params[i].value.n && memchr(params[i].value.p, '`', params[i].value.n))
             return ts_error_set(err, TS_EINVAL, "Parameter %.*s contained a back-tick. That's a no-no.",
-                                (int)(params[i].name.n > 40 ? 40 : params[i].name.n), params[i].name.p);
+                                TS_SHOWN(params[i].name, 40));
     TS_TRY(graph_texts(params, n, out, err));
     out->key_free = !compat && !out->key[0];
     if (graph_param(params, n, "nokey", &v)) {

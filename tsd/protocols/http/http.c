@@ -8,13 +8,12 @@
 
 #include "base/cut.h"
 #include "base/near.h"
+#include "base/text.h"
 #include "base/time.h"
 #include "tsd/protocols/http/gzip.h"
 #include "tsd/protocols/http/job.h"
 #include "tsd/protocols/http/parser.h"
 #include "tsd/net/worker.h"
-
-#include <strings.h>
 
 #define HTTP_CHOKE_BYTES ((size_t)1 << 20)  /* replies to pipelined requests a client may leave unread, */
 #define HTTP_CHOKE_LEAST ((size_t)64 << 10) /* while memory for replies is short */
@@ -34,11 +33,6 @@ struct http_conn {
     bool reading;             /* between first byte and end of a request */
     bool choked;              /* too many replies unread */
 };
-
-static bool http_is(struct ts_slice s, const char *word)
-{
-    return s.n == strlen(word) && !strncasecmp(s.p, word, s.n);
-}
 
 /* --- a whole request --- */
 
@@ -88,9 +82,9 @@ static bool http_takes(struct ts_slice list, const char *coding)
             name.p++, name.n--;
         while (name.n && (name.p[name.n - 1] == ' ' || name.p[name.n - 1] == '\t'))
             name.n--;
-        if (http_is(name, coding))
+        if (ts_slice_is_nocase(name, coding))
             return !http_weighs_nothing(params);
-        any = any || (http_is(name, "*") && !http_weighs_nothing(params));
+        any = any || (ts_slice_is_nocase(name, "*") && !http_weighs_nothing(params));
     }
     return any;
 }
@@ -104,7 +98,7 @@ static bool http_cors(struct tsd_req *req)
     if (!tsd_access_origin_listed(set->cors_domains, req->origin)) {
         char details[512];
         (void)snprintf(details, sizeof(details), "The domain [%.*s] is not permitted access",
-                       (int)(req->origin.n < 400 ? req->origin.n : 400), req->origin.p);
+                       TS_SHOWN(req->origin, 400));
         tsd_reply_error(req, 200, "CORS domain not allowed", details);
         return true;
     }
@@ -120,9 +114,10 @@ static bool http_inflate(struct tsd_req *req, struct http_conn *hc)
 {
     struct ts_slice coding = tsd_parser_header(&hc->parser, "content-encoding");
     struct ts_error err = {0};
-    if (req->body.n == 0 || coding.n == 0 || http_is(coding, "identity"))
+    if (req->body.n == 0 || coding.n == 0 || ts_slice_is_nocase(coding, "identity"))
         return true;
-    if (!http_is(coding, "gzip") && !http_is(coding, "x-gzip") && !http_is(coding, "deflate")) {
+    if (!ts_slice_is_nocase(coding, "gzip") && !ts_slice_is_nocase(coding, "x-gzip") &&
+        !ts_slice_is_nocase(coding, "deflate")) {
         tsd_reply_error(req, 415, "Unsupported Content-Encoding", NULL);
         return false;
     }
@@ -146,7 +141,8 @@ static bool http_override(struct tsd_req *req)
         return true;
     for (size_t i = 0; i < sizeof(http_methods) / sizeof(http_methods[0]); i++) {
         enum tsd_method method = http_methods[i].method;
-        if (http_is(word, http_methods[i].name) && !http_is(word, "HEAD") && method != TSD_OPTIONS) {
+        if (ts_slice_is_nocase(word, http_methods[i].name) && !ts_slice_is_nocase(word, "HEAD") &&
+            method != TSD_OPTIONS) {
             req->method = method;
             req->method_name = http_methods[i].name;
             return true;
@@ -162,11 +158,11 @@ static bool http_override(struct tsd_req *req)
 static bool http_serializer(struct tsd_req *req)
 {
     struct ts_slice name;
-    if (!tsd_req_param(req, "serializer", &name) || http_is(name, "json"))
+    if (!tsd_req_param(req, "serializer", &name) || ts_slice_is_nocase(name, "json"))
         return false;
     char details[160];
     (void)snprintf(details, sizeof(details), "Could not find a serializer with the name: %.*s",
-                   (int)(name.n < 64 ? name.n : 64), name.p);
+                   TS_SHOWN(name, 64));
     tsd_reply_error(req, 400, "Requested serializer was not found", details);
     return true;
 }
@@ -269,8 +265,8 @@ void tsd_req_headers(const struct tsd_req *req, struct ts_json *j)
     ts_json_obj(j);
     for (unsigned i = 0; i < hc->parser.n_headers; i++) {
         struct ts_slice name = tsd_parser_header_name(&hc->parser, i);
-        bool secret =
-            http_is(name, "cookie") || http_is(name, "authorization") || http_is(name, "proxy-authorization");
+        bool secret = ts_slice_is_nocase(name, "cookie") || ts_slice_is_nocase(name, "authorization") ||
+                      ts_slice_is_nocase(name, "proxy-authorization");
         ts_json_member_slices(j, name,
                               secret ? TS_SLICE_LIT("*******") : tsd_parser_header_value(&hc->parser, i));
     }
@@ -379,7 +375,7 @@ static bool http_head(struct tsd_conn *c, struct http_conn *hc)
         return false;
     }
     if ((pr->chunked || pr->length) && !pr->http10 &&
-        http_is(tsd_parser_header(pr, "expect"), "100-continue"))
+        ts_slice_is_nocase(tsd_parser_header(pr, "expect"), "100-continue"))
         http_continue(c);
     return !c->dead;
 }

@@ -7,8 +7,7 @@
 
 #include "base/cut.h"
 #include "base/num.h"
-
-#include <strings.h>
+#include "base/text.h"
 
 /* A media type and the format it stands for. */
 struct accept_type {
@@ -58,7 +57,7 @@ const struct tsd_out_format *tsd_accept_format(struct ts_slice accept)
         double q = accept_q(params);
         for (size_t i = 0; i < sizeof accept_types / sizeof accept_types[0]; i++) {
             const struct accept_type *t = &accept_types[i];
-            if (q > best_q && strlen(t->name) == name.n && strncasecmp(t->name, name.p, name.n) == 0) {
+            if (q > best_q && ts_slice_is_nocase(name, t->name)) {
                 best = t->format;
                 best_q = q;
             }

@@ -8,6 +8,8 @@
  */
 #include "tsd/protocols/http/parser.h"
 
+#include "base/text.h"
+
 #include <string.h>
 #include <strings.h>
 
@@ -86,11 +88,6 @@ static int parser_hex(char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-static bool parser_is(struct ts_slice s, const char *word)
-{
-    return s.n == strlen(word) && !strncasecmp(s.p, word, s.n);
-}
-
 bool tsd_parser_list_has(struct ts_slice list, const char *word)
 {
     for (size_t i = 0; i < list.n;) {
@@ -102,7 +99,7 @@ bool tsd_parser_list_has(struct ts_slice list, const char *word)
         size_t end = i;
         while (end > from && (list.p[end - 1] == ' ' || list.p[end - 1] == '\t'))
             end--;
-        if (parser_is((struct ts_slice){list.p + from, end - from}, word))
+        if (ts_slice_is_nocase((struct ts_slice){list.p + from, end - from}, word))
             return true;
     }
     return false;
@@ -123,7 +120,7 @@ struct ts_slice tsd_parser_header_value(const struct tsd_parser *pr, unsigned i)
 struct ts_slice tsd_parser_header(const struct tsd_parser *pr, const char *name)
 {
     for (unsigned i = 0; i < pr->n_headers; i++)
-        if (parser_is(tsd_parser_header_name(pr, i), name))
+        if (ts_slice_is_nocase(tsd_parser_header_name(pr, i), name))
             return tsd_parser_header_value(pr, i);
     return (struct ts_slice){"", 0};
 }
@@ -142,7 +139,7 @@ static unsigned parser_count(const struct tsd_parser *pr, const char *name)
 {
     unsigned n = 0;
     for (unsigned i = 0; i < pr->n_headers; i++)
-        n += parser_is(tsd_parser_header_name(pr, i), name);
+        n += ts_slice_is_nocase(tsd_parser_header_name(pr, i), name);
     return n;
 }
 
@@ -249,7 +246,8 @@ static int parser_framing(struct tsd_parser *pr)
         return parser_fail(pr, 400, "Bad request: Content-Length and Transfer-Encoding exclude each other");
     if (n_codings && pr->http10)
         return parser_fail(pr, 400, "Bad request: HTTP/1.0 has no Transfer-Encoding");
-    if (n_codings > 1 || (n_codings && !parser_is(tsd_parser_header(pr, "transfer-encoding"), "chunked")))
+    if (n_codings > 1 ||
+        (n_codings && !ts_slice_is_nocase(tsd_parser_header(pr, "transfer-encoding"), "chunked")))
         return parser_fail(pr, 501, "Bad request: the only Transfer-Encoding that is understood is chunked");
     pr->chunked = n_codings != 0;
     return n_lengths ? parser_length(pr, tsd_parser_header(pr, "content-length")) : 0;
@@ -284,7 +282,7 @@ static bool parser_keep_alive(const struct tsd_parser *pr)
 {
     bool closes = false, keeps = false;
     for (unsigned i = 0; i < pr->n_headers; i++) {
-        if (!parser_is(tsd_parser_header_name(pr, i), "connection"))
+        if (!ts_slice_is_nocase(tsd_parser_header_name(pr, i), "connection"))
             continue;
         closes = closes || tsd_parser_list_has(tsd_parser_header_value(pr, i), "close");
         keeps = keeps || tsd_parser_list_has(tsd_parser_header_value(pr, i), "keep-alive");

@@ -7,6 +7,7 @@
 #include "tsd/protocols/http/http.h"
 
 #include "base/near.h"
+#include "base/text.h"
 
 #define REQUEST_MAX_PARAMS 1024
 
@@ -137,8 +138,7 @@ int tsd_req_params_known(const struct tsd_req *req, const struct tsd_endpoint *e
             ts_near_list(&near, "jsonp serializer method_override _") ||
             ((e->flags & TSD_EP_WRITER) && !near.n))
             continue;
-        int rc =
-            ts_error_set(err, TS_EINVAL, "Unknown parameter: %.*s", (int)(name.n < 64 ? name.n : 64), name.p);
+        int rc = ts_error_set(err, TS_EINVAL, "Unknown parameter: %.*s", TS_SHOWN(name, 64));
         ts_near_hint(&near, err);
         return rc;
     }

@@ -92,6 +92,7 @@ struct qry_group_acc_row {
 /* A group accumulator: the intermediate results of n points. The ops decide which of the arrays exist. */
 struct qry_group_acc {
     const struct qry_group_acc_ops *ops; /* its functions */
+    const struct qry_agg *agg;           /* whose result is computed */
     size_t n;                            /* points */
     bool is_int;                         /* input and output are integers; else doubles */
     struct ts_xsum *xs;                  /* [n] exact sums */
@@ -115,8 +116,8 @@ struct qry_group_acc_ops {
     /* Add another group accumulator of the same kind; it may be emptied, and is closed by the caller. */
     void (*merge)(struct qry_group_acc *l, struct qry_group_acc *from);
     /* Store the results of all points (unspecified where no series contributed). */
-    void (*done_f64)(struct qry_group_acc *l, const struct qry_agg *agg, double *out);
-    void (*done_i64)(struct qry_group_acc *l, const struct qry_agg *agg, int64_t *out);
+    void (*done_f64)(struct qry_group_acc *l, double *out);
+    void (*done_i64)(struct qry_group_acc *l, int64_t *out);
 };
 
 /* How a percentile's rank is found among n sorted values, counted from 1. */
@@ -135,6 +136,7 @@ struct qry_agg {
     bool no_unit;                              /* the unit of the result is not that of the points */
     double p;                                  /* percentiles: the quantile, in (0,1) */
     enum qry_rank rank;                        /* percentiles: how the rank is found */
+    bool legacy_doubles;                       /* percentiles: rank is for groups of integers, else LEGACY */
     const char *help;                          /* one sentence */
 };
 
@@ -168,12 +170,25 @@ void *qry_group_acc__scratch(struct qry_group_acc *l, size_t n_bytes);
 /** Functions for accumulators that keep one value per point, in i or d: the first sets the initial value, the
  * others copy the values to out. Internal to the folder. */
 void qry_group_acc__open(struct qry_group_acc *l, int64_t i, double d);
-void qry_group_acc__done_f64(struct qry_group_acc *l, const struct qry_agg *agg, double *out);
-void qry_group_acc__done_i64(struct qry_group_acc *l, const struct qry_agg *agg, int64_t *out);
+void qry_group_acc__done_f64(struct qry_group_acc *l, double *out);
+void qry_group_acc__done_i64(struct qry_group_acc *l, int64_t *out);
 /** Functions for accumulators that keep all values in rows: the first adds the n values of one series, the
  * second those of another accumulator. Internal to the folder. */
 void qry_group_acc__keep(struct qry_group_acc *l, size_t at, const void *v, size_t n, uint32_t rank);
 void qry_group_acc__keep_all(struct qry_group_acc *l, struct qry_group_acc *from);
+/* Defines a group accumulator; the functions adds and finishes exist for doubles (_f64) and for integers (_i64). Internal
+ * to the folder. */
+#define QRY_GROUP_ACC(name, opens, adds, merges, finishes)                                                   \
+    const struct qry_group_acc_ops qry_group_acc_##name = {opens,  adds##_f64,     adds##_i64,               \
+                                                           merges, finishes##_f64, finishes##_i64}
+/** The functions of the accumulator of sums that others use too. Internal to the folder. */
+void qry_group_acc__sum_open(struct qry_group_acc *l);
+void qry_group_acc__sum_f64(struct qry_group_acc *l, size_t at, const double *v, size_t n, uint32_t rank);
+void qry_group_acc__sum_i64(struct qry_group_acc *l, size_t at, const int64_t *v, size_t n, uint32_t rank);
+void qry_group_acc__sum_merge(struct qry_group_acc *l, struct qry_group_acc *from);
+void qry_group_acc__sum_done_f64(struct qry_group_acc *l, double *out);
+void qry_group_acc__sum_done_i64(struct qry_group_acc *l, int64_t *out);
+void qry_group_acc__avg_done_i64(struct qry_group_acc *l, int64_t *out);
 /** Combine the separate sums of integers and doubles: an integer if there were no doubles. Internal to the
  * folder. */
 void qry_acc__sum_done(const struct ts_xsum *x, __int128 i, bool dbl, uint64_t n, struct qry_value *out);
@@ -183,10 +198,10 @@ double qry_percentile(double *v, size_t n, double p, enum qry_rank rule);
 
 extern const struct qry_acc_ops qry_acc_sum, qry_acc_avg, qry_acc_count, qry_acc_min, qry_acc_max,
     qry_acc_dev, qry_acc_mult, qry_acc_diff, qry_acc_first, qry_acc_last, qry_acc_square, qry_acc_median,
-    qry_acc_pct, qry_acc_pct_compat;
+    qry_acc_pct;
 extern const struct qry_group_acc_ops qry_group_acc_sum, qry_group_acc_avg, qry_group_acc_count,
     qry_group_acc_min, qry_group_acc_max, qry_group_acc_dev, qry_group_acc_mult, qry_group_acc_diff,
     qry_group_acc_first, qry_group_acc_last, qry_group_acc_square, qry_group_acc_median, qry_group_acc_pct,
-    qry_group_acc_pct_compat, qry_group_acc_plain_sum, qry_group_acc_plain_avg;
+    qry_group_acc_plain_sum, qry_group_acc_plain_avg;
 
 #endif

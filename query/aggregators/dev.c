@@ -123,23 +123,16 @@ static void group_acc_dev_merge(struct qry_group_acc *l, struct qry_group_acc *f
     }
 }
 
-static void group_acc_dev_done_f64(struct qry_group_acc *l, const struct qry_agg *agg, double *out)
+static void group_acc_dev_done_f64(struct qry_group_acc *l, double *out)
 {
-    (void)agg;
     for (size_t k = 0; k < l->n; k++)
         out[k] = l->cnt[k] ? sqrt(l->d2[k] / l->cnt[k]) : (double)NAN;
 }
 
-static void group_acc_dev_done_i64(struct qry_group_acc *l, const struct qry_agg *agg, int64_t *out)
+static void group_acc_dev_done_i64(struct qry_group_acc *l, int64_t *out)
 {
-    (void)agg;
     for (size_t k = 0; k < l->n; k++)
         out[k] = l->cnt[k] ? (int64_t)sqrt(l->d2[k] / l->cnt[k]) : 0;
 }
 
-const struct qry_group_acc_ops qry_group_acc_dev = {dev_open,
-                                                    group_acc_dev_f64,
-                                                    group_acc_dev_i64,
-                                                    group_acc_dev_merge,
-                                                    group_acc_dev_done_f64,
-                                                    group_acc_dev_done_i64};
+QRY_GROUP_ACC(dev, dev_open, group_acc_dev, group_acc_dev_merge, group_acc_dev_done);

@@ -105,27 +105,14 @@ static void diff_done(const void *p, const struct qry_agg *agg, struct qry_value
         out->d = end_double(&st->last) - end_double(&st->first);
 }
 
-const struct qry_acc_ops qry_acc_first = {.state_bytes = sizeof(struct ends_state),
-                                          .add_f64 = ends_add_f64,
-                                          .add_i64 = ends_add_i64,
-                                          .add_dec = ends_add_dec,
-                                          .add_hour = ends_add_hour,
-                                          .merge = ends_merge,
-                                          .done = first_done};
-const struct qry_acc_ops qry_acc_last = {.state_bytes = sizeof(struct ends_state),
-                                         .add_f64 = ends_add_f64,
-                                         .add_i64 = ends_add_i64,
-                                         .add_dec = ends_add_dec,
-                                         .add_hour = ends_add_hour,
-                                         .merge = ends_merge,
-                                         .done = last_done};
-const struct qry_acc_ops qry_acc_diff = {.state_bytes = sizeof(struct ends_state),
-                                         .add_f64 = ends_add_f64,
-                                         .add_i64 = ends_add_i64,
-                                         .add_dec = ends_add_dec,
-                                         .add_hour = ends_add_hour,
-                                         .merge = ends_merge,
-                                         .done = diff_done};
+#define ENDS_ACC(done_fn)                                                                                    \
+    {                                                                                                        \
+        .state_bytes = sizeof(struct ends_state), .add_f64 = ends_add_f64, .add_i64 = ends_add_i64,          \
+        .add_dec = ends_add_dec, .add_hour = ends_add_hour, .merge = ends_merge, .done = done_fn             \
+    }
+const struct qry_acc_ops qry_acc_first = ENDS_ACC(first_done);
+const struct qry_acc_ops qry_acc_last = ENDS_ACC(last_done);
+const struct qry_acc_ops qry_acc_diff = ENDS_ACC(diff_done);
 _Static_assert(sizeof(struct ends_state) % 16 == 0, "states are multiples of 16 bytes");
 
 /* --- group accumulators: (i or d) with r1 is the first, (i2 or d2) with r2 the last --- */
@@ -211,55 +198,39 @@ static void group_acc_ends_merge(struct qry_group_acc *l, struct qry_group_acc *
     }
 }
 
-static void group_acc_first_done_f64(struct qry_group_acc *l, const struct qry_agg *agg, double *out)
+static void group_acc_first_done_f64(struct qry_group_acc *l, double *out)
 {
-    (void)agg;
     for (size_t k = 0; k < l->n; k++)
         out[k] = l->r1[k] ? l->d[k] : (double)NAN;
 }
-static void group_acc_first_done_i64(struct qry_group_acc *l, const struct qry_agg *agg, int64_t *out)
+static void group_acc_first_done_i64(struct qry_group_acc *l, int64_t *out)
 {
-    (void)agg;
     memcpy(out, l->i, l->n * sizeof *out);
 }
-static void group_acc_last_done_f64(struct qry_group_acc *l, const struct qry_agg *agg, double *out)
+static void group_acc_last_done_f64(struct qry_group_acc *l, double *out)
 {
-    (void)agg;
     for (size_t k = 0; k < l->n; k++)
         out[k] = l->r2[k] ? l->d2[k] : (double)NAN;
 }
-static void group_acc_last_done_i64(struct qry_group_acc *l, const struct qry_agg *agg, int64_t *out)
+static void group_acc_last_done_i64(struct qry_group_acc *l, int64_t *out)
 {
-    (void)agg;
     memcpy(out, l->i2, l->n * sizeof *out);
 }
 
-static void group_acc_diff_done_f64(struct qry_group_acc *l, const struct qry_agg *agg, double *out)
+static void group_acc_diff_done_f64(struct qry_group_acc *l, double *out)
 {
-    (void)agg;
     for (size_t k = 0; k < l->n; k++)
         out[k] = l->r1[k] ? l->d2[k] - l->d[k] : (double)NAN;
 }
 
-static void group_acc_diff_done_i64(struct qry_group_acc *l, const struct qry_agg *agg, int64_t *out)
+static void group_acc_diff_done_i64(struct qry_group_acc *l, int64_t *out)
 {
-    (void)agg;
     for (size_t k = 0; k < l->n; k++)
         out[k] = (int64_t)((uint64_t)l->i2[k] - (uint64_t)l->i[k]);
 }
 
-const struct qry_group_acc_ops qry_group_acc_first = {ends_open,
-                                                      group_acc_ends_f64,
-                                                      group_acc_ends_i64,
-                                                      group_acc_ends_merge,
-                                                      group_acc_first_done_f64,
-                                                      group_acc_first_done_i64};
-const struct qry_group_acc_ops qry_group_acc_last = {ends_open,
-                                                     group_acc_ends_f64,
-                                                     group_acc_ends_i64,
-                                                     group_acc_ends_merge,
-                                                     group_acc_last_done_f64,
-                                                     group_acc_last_done_i64};
+QRY_GROUP_ACC(first, ends_open, group_acc_ends, group_acc_ends_merge, group_acc_first_done);
+QRY_GROUP_ACC(last, ends_open, group_acc_ends, group_acc_ends_merge, group_acc_last_done);
 const struct qry_group_acc_ops qry_group_acc_diff = {ends_open,
                                                      group_acc_diff_f64,
                                                      group_acc_ends_i64,

@@ -153,15 +153,5 @@ static void max_open(struct qry_group_acc *l)
     qry_group_acc__open(l, INT64_MIN, (double)NAN);
 }
 
-const struct qry_group_acc_ops qry_group_acc_min = {min_open,
-                                                    group_acc_min_f64,
-                                                    group_acc_min_i64,
-                                                    group_acc_min_merge,
-                                                    qry_group_acc__done_f64,
-                                                    qry_group_acc__done_i64};
-const struct qry_group_acc_ops qry_group_acc_max = {max_open,
-                                                    group_acc_max_f64,
-                                                    group_acc_max_i64,
-                                                    group_acc_max_merge,
-                                                    qry_group_acc__done_f64,
-                                                    qry_group_acc__done_i64};
+QRY_GROUP_ACC(min, min_open, group_acc_min, group_acc_min_merge, qry_group_acc__done);
+QRY_GROUP_ACC(max, max_open, group_acc_max, group_acc_max_merge, qry_group_acc__done);

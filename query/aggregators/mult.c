@@ -103,9 +103,4 @@ static void group_acc_mult_merge(struct qry_group_acc *l, struct qry_group_acc *
         group_acc_mult_f64(l, 0, from->d, l->n, 0);
 }
 
-const struct qry_group_acc_ops qry_group_acc_mult = {mult_open,
-                                                     group_acc_mult_f64,
-                                                     group_acc_mult_i64,
-                                                     group_acc_mult_merge,
-                                                     qry_group_acc__done_f64,
-                                                     qry_group_acc__done_i64};
+QRY_GROUP_ACC(mult, mult_open, group_acc_mult, group_acc_mult_merge, qry_group_acc__done);

@@ -152,23 +152,20 @@ static void pct_merge(void *p, const void *q)
         pct_add_i64(p, as_i64(from), from->n, 0, 0);
 }
 
-static void pct_answer(const struct pct_state *st, double p, enum qry_rank rule, struct qry_value *out)
+/* The rule where a double is involved, or a bucket. */
+static enum qry_rank rule_of(const struct qry_agg *agg)
 {
-    *out = (struct qry_value){.d = (double)NAN};
-    if (!st->n)
-        return;
-    double h = rank_of(st->n, p, rule);
-    out->d = st->dbl ? at_rank_f64(as_f64(st), st->n, h) : at_rank_i64(as_i64(st), st->n, h);
+    return agg->legacy_doubles ? QRY_RANK_LEGACY : agg->rank;
 }
 
 static void pct_done(const void *p, const struct qry_agg *agg, struct qry_value *out)
 {
-    pct_answer(p, agg->p, agg->rank, out);
-}
-
-static void pct_compat_done(const void *p, const struct qry_agg *agg, struct qry_value *out)
-{
-    pct_answer(p, agg->p, QRY_RANK_LEGACY, out);
+    const struct pct_state *st = p;
+    *out = (struct qry_value){.d = (double)NAN};
+    if (!st->n)
+        return;
+    double h = rank_of(st->n, agg->p, rule_of(agg));
+    out->d = st->dbl ? at_rank_f64(as_f64(st), st->n, h) : at_rank_i64(as_i64(st), st->n, h);
 }
 
 static void median_done(const void *p, const struct qry_agg *agg, struct qry_value *out)
@@ -202,7 +199,6 @@ static void pct_reset(void *p)
     }
 const struct qry_acc_ops qry_acc_median = PCT_FOLD(median_done);
 const struct qry_acc_ops qry_acc_pct = PCT_FOLD(pct_done);
-const struct qry_acc_ops qry_acc_pct_compat = PCT_FOLD(pct_compat_done);
 
 /* --- group accumulators: the rows of all series, gathered point by point at the end --- */
 static void pct_open(struct qry_group_acc *l)
@@ -261,33 +257,28 @@ static bool go_on(struct qry_group_acc *l, size_t *n_steps)
     return l->rc == 0;
 }
 
-static void group_acc_pct_each(struct qry_group_acc *l, double p, enum qry_rank rule, double *out)
+static void group_acc_pct_each(struct qry_group_acc *l, enum qry_rank rule, double *out)
 {
     double *v = qry_group_acc__scratch(l, l->n_rows * sizeof *v);
     for (size_t x = 0, steps = 0; x < l->n && go_on(l, &steps); x++) {
         size_t n = gather_f64(l, x, v);
-        out[x] = n ? qry_percentile(v, n, p, rule) : (double)NAN;
+        out[x] = n ? qry_percentile(v, n, l->agg->p, rule) : (double)NAN;
     }
     if (v)
         ts_budget_free(l->budget->memory, v, l->n_rows * sizeof *v);
 }
 
-static void group_acc_pct_done_f64(struct qry_group_acc *l, const struct qry_agg *agg, double *out)
+static void group_acc_pct_done_f64(struct qry_group_acc *l, double *out)
 {
-    group_acc_pct_each(l, agg->p, agg->rank, out);
+    group_acc_pct_each(l, rule_of(l->agg), out);
 }
 
-static void group_acc_pct_compat_f64(struct qry_group_acc *l, const struct qry_agg *agg, double *out)
-{
-    group_acc_pct_each(l, agg->p, QRY_RANK_LEGACY, out);
-}
-
-static void group_acc_pct_done_i64(struct qry_group_acc *l, const struct qry_agg *agg, int64_t *out)
+static void group_acc_pct_done_i64(struct qry_group_acc *l, int64_t *out)
 {
     double *d = qry_group_acc__scratch(l, l->n * sizeof *d);
     if (!d)
         return;
-    group_acc_pct_each(l, agg->p, agg->rank, d);
+    group_acc_pct_each(l, l->agg->rank, d);
     for (size_t x = 0; x < l->n && l->rc == 0; x++) {
         /* a double that rounded up to 2^63 has no integer: the largest one stands for it */
         if (d[x] != d[x])
@@ -298,9 +289,8 @@ static void group_acc_pct_done_i64(struct qry_group_acc *l, const struct qry_agg
     ts_budget_free(l->budget->memory, d, l->n * sizeof *d);
 }
 
-static void group_acc_median_done_f64(struct qry_group_acc *l, const struct qry_agg *agg, double *out)
+static void group_acc_median_done_f64(struct qry_group_acc *l, double *out)
 {
-    (void)agg;
     double *v = qry_group_acc__scratch(l, l->n_rows * sizeof *v);
     for (size_t x = 0, steps = 0; x < l->n && go_on(l, &steps); x++) {
         size_t n = gather_f64(l, x, v);
@@ -312,9 +302,8 @@ static void group_acc_median_done_f64(struct qry_group_acc *l, const struct qry_
         ts_budget_free(l->budget->memory, v, l->n_rows * sizeof *v);
 }
 
-static void group_acc_median_done_i64(struct qry_group_acc *l, const struct qry_agg *agg, int64_t *out)
+static void group_acc_median_done_i64(struct qry_group_acc *l, int64_t *out)
 {
-    (void)agg;
     int64_t *v = qry_group_acc__scratch(l, l->n_rows * sizeof *v);
     for (size_t x = 0, steps = 0; x < l->n && go_on(l, &steps); x++) {
         size_t n = gather_i64(l, x, v);
@@ -326,21 +315,5 @@ static void group_acc_median_done_i64(struct qry_group_acc *l, const struct qry_
         ts_budget_free(l->budget->memory, v, l->n_rows * sizeof *v);
 }
 
-const struct qry_group_acc_ops qry_group_acc_median = {pct_open,
-                                                       group_acc_pct_f64,
-                                                       group_acc_pct_i64,
-                                                       qry_group_acc__keep_all,
-                                                       group_acc_median_done_f64,
-                                                       group_acc_median_done_i64};
-const struct qry_group_acc_ops qry_group_acc_pct = {pct_open,
-                                                    group_acc_pct_f64,
-                                                    group_acc_pct_i64,
-                                                    qry_group_acc__keep_all,
-                                                    group_acc_pct_done_f64,
-                                                    group_acc_pct_done_i64};
-const struct qry_group_acc_ops qry_group_acc_pct_compat = {pct_open,
-                                                           group_acc_pct_f64,
-                                                           group_acc_pct_i64,
-                                                           qry_group_acc__keep_all,
-                                                           group_acc_pct_compat_f64,
-                                                           group_acc_pct_done_i64};
+QRY_GROUP_ACC(median, pct_open, group_acc_pct, qry_group_acc__keep_all, group_acc_median_done);
+QRY_GROUP_ACC(pct, pct_open, group_acc_pct, qry_group_acc__keep_all, group_acc_pct_done);

@@ -58,21 +58,19 @@ static void plain_avg_done(const void *p, const struct qry_agg *agg, struct qry_
     *out = (struct qry_value){.d = st->n ? st->sum / (double)st->n : (double)NAN};
 }
 
-static const struct qry_acc_ops plain_sum = {.state_bytes = sizeof(struct plain_state),
-                                             .add_f64 = plain_add_f64,
-                                             .add_i64 = plain_add_i64,
-                                             .merge = plain_merge,
-                                             .done = plain_sum_done};
-static const struct qry_acc_ops plain_avg = {.state_bytes = sizeof(struct plain_state),
-                                             .add_f64 = plain_add_f64,
-                                             .add_i64 = plain_add_i64,
-                                             .merge = plain_merge,
-                                             .done = plain_avg_done};
+#define PLAIN_ACC(done_fn)                                                                                   \
+    {                                                                                                        \
+        .state_bytes = sizeof(struct plain_state), .add_f64 = plain_add_f64, .add_i64 = plain_add_i64,       \
+        .merge = plain_merge, .done = done_fn                                                                \
+    }
+static const struct qry_acc_ops plain_sum = PLAIN_ACC(plain_sum_done);
+static const struct qry_acc_ops plain_avg = PLAIN_ACC(plain_avg_done);
+
 /* --- group accumulators: integers as ever, doubles by the rank of their series --- */
 static void plain_open(struct qry_group_acc *l)
 {
     if (l->is_int)
-        qry_group_acc_sum.open(l);
+        qry_group_acc__sum_open(l);
 }
 
 static void plain_lane_f64(struct qry_group_acc *l, size_t at, const double *v, size_t n, uint32_t rank)
@@ -80,15 +78,10 @@ static void plain_lane_f64(struct qry_group_acc *l, size_t at, const double *v, 
     qry_group_acc__keep(l, at, v, n, rank);
 }
 
-static void plain_lane_i64(struct qry_group_acc *l, size_t at, const int64_t *v, size_t n, uint32_t rank)
-{
-    qry_group_acc_sum.add_i64(l, at, v, n, rank);
-}
-
 static void plain_lane_merge(struct qry_group_acc *l, struct qry_group_acc *from)
 {
     if (l->is_int)
-        qry_group_acc_sum.merge(l, from);
+        qry_group_acc__sum_merge(l, from);
     else
         qry_group_acc__keep_all(l, from);
 }
@@ -126,32 +119,22 @@ static void plain_lane_done(struct qry_group_acc *l, bool mean, double *out)
     ts_budget_free(l->budget->memory, cnt, l->n * sizeof *cnt);
 }
 
-static void plain_lane_sum_f64(struct qry_group_acc *l, const struct qry_agg *agg, double *out)
+static void plain_lane_sum_f64(struct qry_group_acc *l, double *out)
 {
-    (void)agg;
     plain_lane_done(l, false, out);
 }
 
-static void plain_lane_avg_f64(struct qry_group_acc *l, const struct qry_agg *agg, double *out)
+static void plain_lane_avg_f64(struct qry_group_acc *l, double *out)
 {
-    (void)agg;
     plain_lane_done(l, true, out);
 }
 
-static void plain_lane_sum_i64(struct qry_group_acc *l, const struct qry_agg *agg, int64_t *out)
-{
-    qry_group_acc_sum.done_i64(l, agg, out);
-}
-
-static void plain_lane_avg_i64(struct qry_group_acc *l, const struct qry_agg *agg, int64_t *out)
-{
-    qry_group_acc_avg.done_i64(l, agg, out);
-}
-
 const struct qry_group_acc_ops qry_group_acc_plain_sum = {
-    plain_open, plain_lane_f64, plain_lane_i64, plain_lane_merge, plain_lane_sum_f64, plain_lane_sum_i64};
+    plain_open,       plain_lane_f64,     qry_group_acc__sum_i64,
+    plain_lane_merge, plain_lane_sum_f64, qry_group_acc__sum_done_i64};
 const struct qry_group_acc_ops qry_group_acc_plain_avg = {
-    plain_open, plain_lane_f64, plain_lane_i64, plain_lane_merge, plain_lane_avg_f64, plain_lane_avg_i64};
+    plain_open,       plain_lane_f64,     qry_group_acc__sum_i64,
+    plain_lane_merge, plain_lane_avg_f64, qry_group_acc__avg_done_i64};
 
 static const struct qry_agg row_sum = {.name = "sum",
                                        .bucket_acc = &plain_sum,

@@ -90,7 +90,7 @@ static void group_acc_sq_f64(struct qry_group_acc *l, size_t at, const double *v
         size_t k = n < PIECE ? n : PIECE;
         for (size_t j = 0; j < k; j++)
             sq[j] = v[j] * v[j];
-        qry_group_acc_sum.add_f64(l, at, sq, k, rank);
+        qry_group_acc__sum_f64(l, at, sq, k, rank);
         at += k;
         v += k;
         n -= k;
@@ -104,33 +104,12 @@ static void group_acc_sq_i64(struct qry_group_acc *l, size_t at, const int64_t *
         size_t k = n < PIECE ? n : PIECE;
         for (size_t j = 0; j < k; j++)
             sq[j] = (int64_t)((uint64_t)v[j] * (uint64_t)v[j]);
-        qry_group_acc_sum.add_i64(l, at, sq, k, rank);
+        qry_group_acc__sum_i64(l, at, sq, k, rank);
         at += k;
         v += k;
         n -= k;
     }
 }
 
-static void sq_open(struct qry_group_acc *l)
-{
-    qry_group_acc_sum.open(l);
-}
-static void group_acc_sq_merge(struct qry_group_acc *l, struct qry_group_acc *from)
-{
-    qry_group_acc_sum.merge(l, from);
-}
-static void group_acc_sq_done_f64(struct qry_group_acc *l, const struct qry_agg *agg, double *out)
-{
-    qry_group_acc_sum.done_f64(l, agg, out);
-}
-static void group_acc_sq_done_i64(struct qry_group_acc *l, const struct qry_agg *agg, int64_t *out)
-{
-    qry_group_acc_sum.done_i64(l, agg, out);
-}
-
-const struct qry_group_acc_ops qry_group_acc_square = {sq_open,
-                                                       group_acc_sq_f64,
-                                                       group_acc_sq_i64,
-                                                       group_acc_sq_merge,
-                                                       group_acc_sq_done_f64,
-                                                       group_acc_sq_done_i64};
+QRY_GROUP_ACC(square, qry_group_acc__sum_open, group_acc_sq, qry_group_acc__sum_merge,
+              qry_group_acc__sum_done);

@@ -109,22 +109,13 @@ static void sum_reset(void *p)
     *st = (struct sum_state){0};
 }
 
-const struct qry_acc_ops qry_acc_sum = {.state_bytes = sizeof(struct sum_state),
-                                        .add_f64 = sum_add_f64,
-                                        .add_i64 = sum_add_i64,
-                                        .add_hour = sum_add_hour,
-                                        .needs_sum = true,
-                                        .merge = sum_merge,
-                                        .done = sum_done,
-                                        .reset = sum_reset};
-const struct qry_acc_ops qry_acc_avg = {.state_bytes = sizeof(struct sum_state),
-                                        .add_f64 = sum_add_f64,
-                                        .add_i64 = sum_add_i64,
-                                        .add_hour = sum_add_hour,
-                                        .needs_sum = true,
-                                        .merge = sum_merge,
-                                        .done = avg_done,
-                                        .reset = sum_reset};
+#define SUM_ACC(done_fn)                                                                                     \
+    {                                                                                                        \
+        .state_bytes = sizeof(struct sum_state), .add_f64 = sum_add_f64, .add_i64 = sum_add_i64,             \
+        .add_hour = sum_add_hour, .needs_sum = true, .merge = sum_merge, .done = done_fn, .reset = sum_reset \
+    }
+const struct qry_acc_ops qry_acc_sum = SUM_ACC(sum_done);
+const struct qry_acc_ops qry_acc_avg = SUM_ACC(avg_done);
 
 /* --- count --- */
 struct count_state {
@@ -179,7 +170,7 @@ const struct qry_acc_ops qry_acc_count = {.state_bytes = sizeof(struct count_sta
                                           .done = count_done};
 
 /* --- group accumulators --- */
-static void sum_open(struct qry_group_acc *l)
+void qry_group_acc__sum_open(struct qry_group_acc *l)
 {
     if (l->is_int)
         l->i = qry_group_acc__array(l, sizeof *l->i);
@@ -188,7 +179,7 @@ static void sum_open(struct qry_group_acc *l)
     l->cnt = qry_group_acc__array(l, sizeof *l->cnt);
 }
 
-static void group_acc_sum_f64(struct qry_group_acc *l, size_t at, const double *v, size_t n, uint32_t rank)
+void qry_group_acc__sum_f64(struct qry_group_acc *l, size_t at, const double *v, size_t n, uint32_t rank)
 {
     (void)rank;
     struct ts_xsum *xs = l->xs + at;
@@ -201,7 +192,7 @@ static void group_acc_sum_f64(struct qry_group_acc *l, size_t at, const double *
     }
 }
 
-static void group_acc_sum_i64(struct qry_group_acc *l, size_t at, const int64_t *v, size_t n, uint32_t rank)
+void qry_group_acc__sum_i64(struct qry_group_acc *l, size_t at, const int64_t *v, size_t n, uint32_t rank)
 {
     (void)rank;
     int64_t *i = l->i + at;
@@ -212,7 +203,7 @@ static void group_acc_sum_i64(struct qry_group_acc *l, size_t at, const int64_t 
         cnt[k]++;
 }
 
-static void group_acc_sum_merge(struct qry_group_acc *l, struct qry_group_acc *from)
+void qry_group_acc__sum_merge(struct qry_group_acc *l, struct qry_group_acc *from)
 {
     for (size_t k = 0; k < l->n; k++) {
         if (l->is_int)
@@ -223,30 +214,26 @@ static void group_acc_sum_merge(struct qry_group_acc *l, struct qry_group_acc *f
     }
 }
 
-static void group_acc_sum_done_f64(struct qry_group_acc *l, const struct qry_agg *agg, double *out)
+void qry_group_acc__sum_done_f64(struct qry_group_acc *l, double *out)
 {
-    (void)agg;
     for (size_t k = 0; k < l->n; k++)
         out[k] = l->cnt[k] ? ts_xsum_get(&l->xs[k]) : (double)NAN;
 }
 
-static void group_acc_sum_done_i64(struct qry_group_acc *l, const struct qry_agg *agg, int64_t *out)
+void qry_group_acc__sum_done_i64(struct qry_group_acc *l, int64_t *out)
 {
-    (void)agg;
     for (size_t k = 0; k < l->n; k++)
         out[k] = l->i[k];
 }
 
-static void group_acc_avg_done_f64(struct qry_group_acc *l, const struct qry_agg *agg, double *out)
+static void qry_group_acc__avg_done_f64(struct qry_group_acc *l, double *out)
 {
-    (void)agg;
     for (size_t k = 0; k < l->n; k++)
         out[k] = l->cnt[k] ? ts_xsum_mean(&l->xs[k], l->cnt[k]) : (double)NAN;
 }
 
-static void group_acc_avg_done_i64(struct qry_group_acc *l, const struct qry_agg *agg, int64_t *out)
+void qry_group_acc__avg_done_i64(struct qry_group_acc *l, int64_t *out)
 {
-    (void)agg;
     for (size_t k = 0; k < l->n; k++)
         out[k] = l->cnt[k] ? l->i[k] / (int64_t)l->cnt[k] : 0;
 }
@@ -278,35 +265,20 @@ static void group_acc_count_merge(struct qry_group_acc *l, struct qry_group_acc 
         l->cnt[k] += from->cnt[k];
 }
 
-static void group_acc_count_done_f64(struct qry_group_acc *l, const struct qry_agg *agg, double *out)
+static void group_acc_count_done_f64(struct qry_group_acc *l, double *out)
 {
-    (void)agg;
     for (size_t k = 0; k < l->n; k++)
         out[k] = l->cnt[k];
 }
 
-static void group_acc_count_done_i64(struct qry_group_acc *l, const struct qry_agg *agg, int64_t *out)
+static void group_acc_count_done_i64(struct qry_group_acc *l, int64_t *out)
 {
-    (void)agg;
     for (size_t k = 0; k < l->n; k++)
         out[k] = l->cnt[k];
 }
 
-const struct qry_group_acc_ops qry_group_acc_sum = {sum_open,
-                                                    group_acc_sum_f64,
-                                                    group_acc_sum_i64,
-                                                    group_acc_sum_merge,
-                                                    group_acc_sum_done_f64,
-                                                    group_acc_sum_done_i64};
-const struct qry_group_acc_ops qry_group_acc_avg = {sum_open,
-                                                    group_acc_sum_f64,
-                                                    group_acc_sum_i64,
-                                                    group_acc_sum_merge,
-                                                    group_acc_avg_done_f64,
-                                                    group_acc_avg_done_i64};
-const struct qry_group_acc_ops qry_group_acc_count = {count_open,
-                                                      group_acc_count_f64,
-                                                      group_acc_count_i64,
-                                                      group_acc_count_merge,
-                                                      group_acc_count_done_f64,
-                                                      group_acc_count_done_i64};
+QRY_GROUP_ACC(sum, qry_group_acc__sum_open, qry_group_acc__sum, qry_group_acc__sum_merge,
+              qry_group_acc__sum_done);
+QRY_GROUP_ACC(avg, qry_group_acc__sum_open, qry_group_acc__sum, qry_group_acc__sum_merge,
+              qry_group_acc__avg_done);
+QRY_GROUP_ACC(count, count_open, group_acc_count, group_acc_count_merge, group_acc_count_done);

@@ -8,74 +8,58 @@
 #include <string.h>
 
 #define ROW(nm, ip, fam, hlp)                                                                                \
+    .name = nm, .interp = QRY_INTERP_##ip, .bucket_acc = &qry_acc_##fam, .group_acc = &qry_group_acc_##fam,  \
+    .help = hlp
+#define PCT(nm, share, hlp) ROW(nm, LERP, pct, hlp), .p = share
+#define EP(nm, share, rule, legacy, hlp)                                                                     \
     {                                                                                                        \
-        .name = nm, .interp = QRY_INTERP_##ip, .bucket_acc = &qry_acc_##fam,                                 \
-        .group_acc = &qry_group_acc_##fam, .help = hlp                                                       \
+        PCT(nm, share, hlp), .rank = QRY_RANK_##rule, .legacy_doubles = legacy                               \
     }
-#define ROW_NO_UNIT(nm, ip, fam, hlp)                                                                        \
-    {                                                                                                        \
-        .name = nm, .interp = QRY_INTERP_##ip, .bucket_acc = &qry_acc_##fam,                                 \
-        .group_acc = &qry_group_acc_##fam, .no_unit = true, .help = hlp                                      \
-    }
-#define PCT(nm, share, rule, fam, hlp)                                                                       \
-    {                                                                                                        \
-        .name = nm, .interp = QRY_INTERP_LERP, .bucket_acc = &qry_acc_##fam,                                 \
-        .group_acc = &qry_group_acc_##fam, .p = share, .rank = QRY_RANK_##rule, .help = hlp                  \
-    }
+#define EP_ROWS(legacy)                                                                                      \
+    EP("ep50r3", .5, R3, legacy, "50th percentile, estimated by rule R-3."),                                 \
+        EP("ep75r3", .75, R3, legacy, "75th percentile, estimated by rule R-3."),                            \
+        EP("ep90r3", .9, R3, legacy, "90th percentile, estimated by rule R-3."),                             \
+        EP("ep95r3", .95, R3, legacy, "95th percentile, estimated by rule R-3."),                            \
+        EP("ep99r3", .99, R3, legacy, "99th percentile, estimated by rule R-3."),                            \
+        EP("ep999r3", .999, R3, legacy, "99.9th percentile, estimated by rule R-3."),                        \
+        EP("ep50r7", .5, R7, legacy, "50th percentile, estimated by rule R-7."),                             \
+        EP("ep75r7", .75, R7, legacy, "75th percentile, estimated by rule R-7."),                            \
+        EP("ep90r7", .9, R7, legacy, "90th percentile, estimated by rule R-7."),                             \
+        EP("ep95r7", .95, R7, legacy, "95th percentile, estimated by rule R-7."),                            \
+        EP("ep99r7", .99, R7, legacy, "99th percentile, estimated by rule R-7."),                            \
+        EP("ep999r7", .999, R7, legacy, "99.9th percentile, estimated by rule R-7.")
 
 static const struct qry_agg table[] = {
-    ROW("sum", LERP, sum, "Sum of all series."),
-    ROW("min", LERP, min, "Smallest value."),
-    ROW("max", LERP, max, "Largest value."),
-    ROW("avg", LERP, avg, "Sum divided by the number of values."),
+    {ROW("sum", LERP, sum, "Sum of all series.")},
+    {ROW("min", LERP, min, "Smallest value.")},
+    {ROW("max", LERP, max, "Largest value.")},
+    {ROW("avg", LERP, avg, "Sum divided by the number of values.")},
     {.name = "none", .interp = QRY_INTERP_ZIM, .help = "Series stay apart."},
-    ROW("median", LERP, median, "The upper middle value."),
-    ROW_NO_UNIT("mult", LERP, mult, "Product."),
-    ROW("dev", LERP, dev, "Population standard deviation."),
-    ROW("diff", LERP, diff, "Last value minus the first."),
-    ROW_NO_UNIT("count", ZIM, count, "Number of values (in a group: of series alive)."),
-    ROW("zimsum", ZIM, sum, "Sum; a series without a point counts 0."),
-    ROW("mimmin", MAX, min, "Smallest value; a series without a point does not count."),
-    ROW("mimmax", MIN, max, "Largest value; a series without a point does not count."),
-    ROW("first", ZIM, first, "First value."),
-    ROW("last", ZIM, last, "Last value."),
-    ROW("pfsum", PREV, sum, "Sum; a series without a point counts its last value."),
-    ROW_NO_UNIT("squareSum", ZIM, square, "Sum of squares."),
-    PCT("p50", .5, LEGACY, pct, "50th percentile."),
-    PCT("p75", .75, LEGACY, pct, "75th percentile."),
-    PCT("p90", .9, LEGACY, pct, "90th percentile."),
-    PCT("p95", .95, LEGACY, pct, "95th percentile."),
-    PCT("p99", .99, LEGACY, pct, "99th percentile."),
-    PCT("p999", .999, LEGACY, pct, "99.9th percentile."),
-    PCT("ep50r3", .5, R3, pct, "50th percentile, estimated by rule R-3."),
-    PCT("ep75r3", .75, R3, pct, "75th percentile, estimated by rule R-3."),
-    PCT("ep90r3", .9, R3, pct, "90th percentile, estimated by rule R-3."),
-    PCT("ep95r3", .95, R3, pct, "95th percentile, estimated by rule R-3."),
-    PCT("ep99r3", .99, R3, pct, "99th percentile, estimated by rule R-3."),
-    PCT("ep999r3", .999, R3, pct, "99.9th percentile, estimated by rule R-3."),
-    PCT("ep50r7", .5, R7, pct, "50th percentile, estimated by rule R-7."),
-    PCT("ep75r7", .75, R7, pct, "75th percentile, estimated by rule R-7."),
-    PCT("ep90r7", .9, R7, pct, "90th percentile, estimated by rule R-7."),
-    PCT("ep95r7", .95, R7, pct, "95th percentile, estimated by rule R-7."),
-    PCT("ep99r7", .99, R7, pct, "99th percentile, estimated by rule R-7."),
-    PCT("ep999r7", .999, R7, pct, "99.9th percentile, estimated by rule R-7."),
+    {ROW("median", LERP, median, "The upper middle value.")},
+    {ROW("mult", LERP, mult, "Product."), .no_unit = true},
+    {ROW("dev", LERP, dev, "Population standard deviation.")},
+    {ROW("diff", LERP, diff, "Last value minus the first.")},
+    {ROW("count", ZIM, count, "Number of values (in a group: of series alive)."), .no_unit = true},
+    {ROW("zimsum", ZIM, sum, "Sum; a series without a point counts 0.")},
+    {ROW("mimmin", MAX, min, "Smallest value; a series without a point does not count.")},
+    {ROW("mimmax", MIN, max, "Largest value; a series without a point does not count.")},
+    {ROW("first", ZIM, first, "First value.")},
+    {ROW("last", ZIM, last, "Last value.")},
+    {ROW("pfsum", PREV, sum, "Sum; a series without a point counts its last value.")},
+    {ROW("squareSum", ZIM, square, "Sum of squares."), .no_unit = true},
+    {PCT("p50", .5, "50th percentile.")},
+    {PCT("p75", .75, "75th percentile.")},
+    {PCT("p90", .9, "90th percentile.")},
+    {PCT("p95", .95, "95th percentile.")},
+    {PCT("p99", .99, "99th percentile.")},
+    {PCT("p999", .999, "99.9th percentile.")},
+    EP_ROWS(false),
     {.name = NULL},
 };
 
 /* Names whose rule OpenTSDB drops as soon as doubles are involved. */
 static const struct qry_agg compat_table[] = {
-    PCT("ep50r3", .5, R3, pct_compat, "50th percentile, estimated by rule R-3."),
-    PCT("ep75r3", .75, R3, pct_compat, "75th percentile, estimated by rule R-3."),
-    PCT("ep90r3", .9, R3, pct_compat, "90th percentile, estimated by rule R-3."),
-    PCT("ep95r3", .95, R3, pct_compat, "95th percentile, estimated by rule R-3."),
-    PCT("ep99r3", .99, R3, pct_compat, "99th percentile, estimated by rule R-3."),
-    PCT("ep999r3", .999, R3, pct_compat, "99.9th percentile, estimated by rule R-3."),
-    PCT("ep50r7", .5, R7, pct_compat, "50th percentile, estimated by rule R-7."),
-    PCT("ep75r7", .75, R7, pct_compat, "75th percentile, estimated by rule R-7."),
-    PCT("ep90r7", .9, R7, pct_compat, "90th percentile, estimated by rule R-7."),
-    PCT("ep95r7", .95, R7, pct_compat, "95th percentile, estimated by rule R-7."),
-    PCT("ep99r7", .99, R7, pct_compat, "99th percentile, estimated by rule R-7."),
-    PCT("ep999r7", .999, R7, pct_compat, "99.9th percentile, estimated by rule R-7."),
+    EP_ROWS(true),
     {.name = NULL},
 };
 
@@ -136,7 +120,8 @@ void *qry_group_acc__array(struct qry_group_acc *l, size_t size)
 int qry_group_acc_open(struct qry_group_acc *l, const struct qry_agg *agg, size_t n, bool is_int,
                        struct qry_budget *budget)
 {
-    *l = (struct qry_group_acc){.ops = agg->group_acc, .n = n, .is_int = is_int, .budget = budget};
+    *l =
+        (struct qry_group_acc){.ops = agg->group_acc, .agg = agg, .n = n, .is_int = is_int, .budget = budget};
     l->ops->open(l);
     return l->rc;
 }
@@ -155,15 +140,13 @@ void qry_group_acc__open(struct qry_group_acc *l, int64_t i, double d)
     }
 }
 
-void qry_group_acc__done_f64(struct qry_group_acc *l, const struct qry_agg *agg, double *out)
+void qry_group_acc__done_f64(struct qry_group_acc *l, double *out)
 {
-    (void)agg;
     memcpy(out, l->d, l->n * sizeof *out);
 }
 
-void qry_group_acc__done_i64(struct qry_group_acc *l, const struct qry_agg *agg, int64_t *out)
+void qry_group_acc__done_i64(struct qry_group_acc *l, int64_t *out)
 {
-    (void)agg;
     memcpy(out, l->i, l->n * sizeof *out);
 }
 
@@ -224,7 +207,6 @@ void qry_group_acc_close(struct qry_group_acc *l)
 
 bool qry_group_acc_keeps(const struct qry_agg *agg)
 {
-    return agg->group_acc == &qry_group_acc_pct || agg->group_acc == &qry_group_acc_pct_compat ||
-           agg->group_acc == &qry_group_acc_median || agg->group_acc == &qry_group_acc_plain_sum ||
-           agg->group_acc == &qry_group_acc_plain_avg;
+    return agg->group_acc == &qry_group_acc_pct || agg->group_acc == &qry_group_acc_median ||
+           agg->group_acc == &qry_group_acc_plain_sum || agg->group_acc == &qry_group_acc_plain_avg;
 }

@@ -157,7 +157,7 @@ int qry_part_finish(struct qry_part *const *parts, size_t n, const struct qry_pl
     double *d = ts_budget_alloc(budget->memory, n_buckets * sizeof *d, err);
     if (!d)
         return qry_memory_code(err);
-    first->group_acc.ops->done_f64(&first->group_acc, p->sub->agg, d);
+    first->group_acc.ops->done_f64(&first->group_acc, d);
     while (k0 < n_buckets && p->grid.edges[k0] < shown_from(p))
         k0++;
     size_t k1 = k0;
@@ -383,9 +383,9 @@ static int take_result(struct sparse *g, struct slice *s, struct qry_result *out
     if ((g->any_int && !ints) || (g->any_dbl && !dbls))
         rc = qry_memory_code(err);
     if (ints && rc == 0)
-        s->ints.ops->done_i64(&s->ints, p->sub->agg, ints);
+        s->ints.ops->done_i64(&s->ints, ints);
     if (dbls && rc == 0)
-        s->dbls.ops->done_f64(&s->dbls, p->sub->agg, dbls);
+        s->dbls.ops->done_f64(&s->dbls, dbls);
     rc = rc ? rc : s->ints.rc ? s->ints.rc : s->dbls.rc;
     if (rc == 0)
         rc = result_open(out, k1 - k0, g->any_int && g->any_dbl, memory, err);

@@ -254,7 +254,7 @@ static void test_aggs__percentile_rules(void **state)
         qry_group_acc_open(&l, agg(cases[c].name), 1, true, &free_run);
         for (int64_t v = 100; v >= 10; v -= 10)
             l.ops->add_i64(&l, 0, &v, 1, 0);
-        l.ops->done_i64(&l, agg(cases[c].name), &out);
+        l.ops->done_i64(&l, &out);
         assert_int_equal(out, cases[c].want);
         qry_group_acc_close(&l);
     }
@@ -333,7 +333,7 @@ static void test_aggs__lanes_skip_nan_and_merge(void **state)
             (parts == 2 ? m : l).ops->add_f64(parts == 2 ? &m : &l, 0, b, 4, 1);
             l.ops->add_f64(&l, 0, a, 4, 0);
             l.ops->merge(&l, &m);
-            l.ops->done_f64(&l, g, out);
+            l.ops->done_f64(&l, out);
             for (int k = 0; k < 4; k++)
                 if (!(out[k] == cases[c].want[k] || (isnan(out[k]) && isnan(cases[c].want[k]))))
                     fail_msg("%s[%d] in %d parts: %g, not %g", g->name, k, parts, out[k], cases[c].want[k]);
@@ -371,7 +371,7 @@ static void test_aggs__integer_lanes_wrap_and_truncate(void **state)
         l.ops->add_i64(&l, 0, a, 3, 0);
         l.ops->add_i64(&l, 0, b, 1, 1);
         l.ops->add_i64(&l, 1, b + 1, 2, 1);
-        l.ops->done_i64(&l, g, out);
+        l.ops->done_i64(&l, out);
         for (int k = 0; k < 3; k++)
             if (out[k] != cases[c].want[k])
                 fail_msg("%s[%d]: %lld, not %lld", g->name, k, (long long)out[k],

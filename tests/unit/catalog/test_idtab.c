@@ -64,6 +64,64 @@ static void test_idtab__same_hash_and_edge_hashes(void **state)
     sto_idtab__release(&t);
 }
 
+/* Entries come and go at random while the table grows, is rebuilt and shrinks; hashes crowd at both ends of the
+ * table, so that entries are placed far from their place and past the end. */
+static void test_idtab__agrees_with_a_model(void **state)
+{
+    enum { IDS = 6000, STEPS = 80000 };
+    (void)state;
+    struct sto_idtab t = {0};
+    static bool in[IDS];
+    static uint32_t hash[IDS];
+    for (uint32_t id = 0; id < IDS; id++)
+        hash[id] = id % 3 == 0 ? t_hash(id) : id % 3 == 1 ? UINT32_MAX - id % 50 * 1000 : id % 70 * 1000;
+    uint64_t random = 1;
+    for (uint32_t step = 0; step < STEPS; step++) {
+        random = ts_hash_u64(random);
+        uint32_t id = (uint32_t)(random >> 32) % IDS;
+        bool grows = step / 16000 % 2 == 0; /* mostly adding, then mostly removing */
+        if (in[id] == grows && random % 8)
+            continue;
+        if (in[id])
+            sto_idtab__remove(&t, hash[id], id);
+        else
+            sto_idtab__insert(&t, hash[id], id);
+        in[id] = !in[id];
+        for (uint32_t i = step % 500 ? id : 0; i < (step % 500 ? id + 1 : IDS); i++)
+            assert_int_equal(t_has(&t, hash[i], i), in[i]);
+    }
+    sto_idtab__release(&t);
+}
+
+/* Number of times that a walk returns this id. */
+static unsigned t_times(const struct sto_idtab *t, uint32_t hash, uint32_t id)
+{
+    unsigned n = 0;
+    uint32_t got;
+    for (struct sto_idtab_walk w = sto_idtab__walk(t, hash); sto_idtab__next(&w, &got);)
+        n += got == id;
+    return n;
+}
+
+/* At no time does a table that grows take the memory of both tables, although all stay in it. */
+static void test_idtab__growing_takes_little_memory(void **state)
+{
+    enum { N = 200000 };
+    (void)state;
+    struct sto_idtab t = {0};
+    for (uint32_t id = 0; id < N; id++) {
+        sto_idtab__insert(&t, t_hash(id), id);
+        assert_true(sto_idtab__bytes(&t) <= (size_t)id * 14 + 4096);
+        if (t.old && t.old_next % 2000 < 16) { /* at the edge of what is moved */
+            uint32_t some = (uint32_t)(t_hash(id) % (id + 1));
+            assert_int_equal(t_times(&t, t_hash(some), some), 1);
+        }
+    }
+    for (uint32_t id = 0; id < N; id++)
+        assert_int_equal(t_times(&t, t_hash(id), id), 1);
+    sto_idtab__release(&t);
+}
+
 static void test_idtab__reserve_keeps_entries_and_avoids_growth(void **state)
 {
     (void)state;
@@ -137,6 +195,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_idtab__finds_all_at_every_size),
         cmocka_unit_test(test_idtab__same_hash_and_edge_hashes),
+        cmocka_unit_test(test_idtab__agrees_with_a_model),
+        cmocka_unit_test(test_idtab__growing_takes_little_memory),
         cmocka_unit_test(test_idtab__reserve_keeps_entries_and_avoids_growth),
         cmocka_unit_test(test_idruns__sort_joins_and_drops_repeats),
         cmocka_unit_test(test_dense__segments_meet_without_gap),

@@ -379,7 +379,6 @@ static int replay_sizes(struct sto_catalog *cat, struct in *in, struct ts_error 
     for (int kind = 0; kind < STO_UID_KINDS; kind++)
         sto_idtab__reserve(&cat->uids[kind].by_name, n[kind]);
     sto_idtab__reserve(&cat->series.by_ids, n[STO_UID_KINDS]);
-    sto_tagindex__reserve(&cat->index, n[STO_UID_TAGV]);
     return 0;
 }
 

@@ -185,7 +185,7 @@ static void test_forget__short_lives_level_off(void **state)
         log[third] = stat_of(cat, "catalog.log_bytes");
     }
     assert_int_equal(selected(cat), 0);
-    assert_true(index[2] <= index[0]);
+    assert_true(index[2] <= index[0] + 1024);    /* a pointer for 512 values */
     assert_true(series[2] <= series[0] + 65536); /* pages of the table at the end of what is gone */
     assert_true(log[2] <= 4 * log[0]);           /* names stay */
     t_close(cat);

@@ -358,8 +358,7 @@ void sto_catalog_stats(const struct sto_catalog *cat,
     pthread_mutex_lock(lock);
     for (int kind = 0; kind < STO_UID_KINDS; kind++)
         n_names[kind] = cat->uids[kind].n_names;
-    uint64_t n_series = cat->series.n, n_pairs = cat->index.n_pairs,
-             n_bitmaps = cat->index.pool.n_bitmaps;
+    uint64_t n_series = cat->series.n, n_pairs = cat->index.n_pairs, n_bitmaps = cat->index.pool.n_bitmaps;
     uint64_t n_forgotten = cat->forget.n_forgotten;
     uint64_t name_bytes = name_bytes_of(cat), series_bytes = series_bytes_of(cat);
     uint64_t index_bytes = sto_tagindex__bytes(&cat->index);

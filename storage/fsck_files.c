@@ -304,6 +304,9 @@ int sto_fsck__files(struct sto_fsck *k, struct ts_error *err)
         k->at_path = sto_sst__path(k->files_dir, k->at->info.file_no, STO_SST_KIND_POINTS);
         TS_TRY(sto_fsck_file_walk(k->fs, k->files_dir, k->at->info.file_no, &k->at->info, &ops, k, &f, err));
         k->at->damaged = f.damaged;
+        k->at->n_rows = f.n_rows;
+        k->at->n_points = f.n_points;
+        k->at->n_tombs = f.n_tombs;
         k->out->n_files++;
         k->out->n_blocks += f.n_blocks;
         k->out->n_rows += f.n_rows;

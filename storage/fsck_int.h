@@ -25,6 +25,7 @@ struct sto_fsck__reclog {
 struct sto_fsck__file {
     struct sto_sst_info info;
     bool damaged;
+    uint64_t n_rows, n_points, n_tombs; /* read by the check */
 };
 
 /* A series of files that the catalog does not know. */

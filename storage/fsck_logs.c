@@ -23,6 +23,8 @@ static const struct {
     {"cells.log", "CELL", "all annotations and metadata are lost"},
 };
 
+#define READ_TRIES 3 /* some errors of a disk pass */
+
 /* One of the two files. */
 struct side {
     const char *path;
@@ -37,9 +39,11 @@ static int side_read(struct sto_fsck *k, struct side *s, const char kind[4], str
     char *p = NULL;
     size_t n = 0;
     struct ts_error why = {0};
-    int rc = ts_fs_read_file(k->fs, s->path, (size_t)1 << 40, &p, &n, &why);
+    int rc = TS_EIO;
+    for (int i = 0; rc == TS_EIO && i < READ_TRIES; i++)
+        rc = ts_fs_read_file(k->fs, s->path, (size_t)1 << 40, &p, &n, &why);
     s->bad_off = UINT64_MAX;
-    if (rc == TS_ENOMEM)
+    if (rc == TS_ENOMEM || rc == TS_EMFILE)
         return ts_error_set(err, rc, "%s", why.text);
     if (rc < 0)
         return 0;

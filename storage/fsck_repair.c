@@ -287,6 +287,28 @@ static int repair_catalog(struct sto_fsck *k, struct salvage *s, struct ts_error
 
 /* --- files --- */
 
+#define NUMBER_TRIES 1000 /* limit of numbers that files of a repair that failed may occupy */
+
+/* Write what can be read of a damaged file to a new one: all that the check has read, or the file stays as it is. */
+static int salvage_file(struct sto_fsck *k, const struct sto_fsck__file *f, struct sto_sst_info *out,
+                        struct ts_error *err)
+{
+    struct sto_fsck_file found;
+    int rc = TS_EEXIST;
+    for (int i = 0; rc == TS_EEXIST && i < NUMBER_TRIES; i++)
+        rc = sto_fsck_file_salvage(k->fs, k->files_dir, &f->info, k->next_file_no++, out, &found, err);
+    if (rc < 0 || (found.n_rows >= f->n_rows && found.n_points >= f->n_points && found.n_tombs >= f->n_tombs))
+        return rc;
+    if (rc == 1)
+        sto_sst_remove(k->fs, k->files_dir, out);
+    return ts_error_set(
+        err, TS_EIO,
+        "%08" PRIx64 ".t: the check has read %" PRIu64 " rows, the repair %" PRIu64
+        ": errors of the disk come and go. The file stays; copy the data folder to another disk "
+        "and repair it there",
+        f->info.file_no, f->n_rows, found.n_rows);
+}
+
 static int repair_files(struct sto_fsck *k, struct edit *e, struct ts_error *err)
 {
     e->remove = ts_xcalloc(k->n_files + 1, sizeof *e->remove);
@@ -299,7 +321,7 @@ static int repair_files(struct sto_fsck *k, struct edit *e, struct ts_error *err
             }
             continue;
         }
-        int rc = sto_fsck_file_salvage(k->fs, k->files_dir, &f->info, k->next_file_no++, edit_slot(e), err);
+        int rc = salvage_file(k, f, edit_slot(e), err);
         TS_TRY(rc);
         char *path = sto_sst__path(k->files_dir, f->info.file_no, STO_SST_KIND_POINTS);
         if (rc == 1)

@@ -23,11 +23,11 @@ static bool is_whole(const struct sto_sst_info *old, const struct sto_sst_info *
 
 /* Write everything that can be read of a file to a new one: 1, 0 nothing can be read, < 0. */
 static int salvage(struct sto_engine *e, const struct sto_sst_info *old, struct sto_sst_info *out,
-                   struct ts_error *err)
+                   struct sto_fsck_file *found, struct ts_error *err)
 {
     int rc = TS_EEXIST;
     for (int i = 0; rc == TS_EEXIST && i < NUMBER_TRIES; i++)
-        rc = sto_fsck_file_salvage(e->fs, e->files_dir, old, sto_engine__file_no(e), out, err);
+        rc = sto_fsck_file_salvage(e->fs, e->files_dir, old, sto_engine__file_no(e), out, found, err);
     return rc;
 }
 
@@ -49,15 +49,22 @@ static int remake(struct sto_engine *e, struct sto_sst *sst, bool *out_broken, s
     bool points = broken || sto_sst_has_lost_index(sst); /* else the summaries alone */
     struct sto_sst_info *new = ts_xcalloc(1, sizeof *new);
     struct sto_output out = {.e = e, .gen_lo = old->gen_lo, .gen_hi = old->gen_hi, .infos = new};
+    struct sto_fsck_file found = {.unread = false};
     struct ts_error why = {0};
     uint64_t file_no = old->file_no;
     int rc = broken ? 0 : look_at_room(e, old, &why); /* a broken file is tried anyway: without it the store
                                                   * does not open */
     if (rc == 0)
-        rc = salvage(e, old, new, &why);
+        rc = salvage(e, old, new, &found, &why);
     out.n = out.cap = rc == 1;
     if (rc == 1 && is_whole(old, new))
         rc = sto_output__commit(&out, &file_no, 1, 0, &why);
+    else if (rc >= 0 && found.unread)
+        rc = ts_error_set(&why, TS_EIO,
+                          "file %08" PRIx64
+                          " is damaged and the disk cannot read all of its rows at present; if this "
+                          "persists run tsd fsck",
+                          file_no);
     else if (rc >= 0)
         rc = ts_error_set(&why, TS_ECORRUPT, "%s", broken ? broken : "rows of the file can't be read");
     *out_broken |= out.perhaps_named;
@@ -68,6 +75,8 @@ static int remake(struct sto_engine *e, struct sto_sst *sst, bool *out_broken, s
                points ? 't' : 's', old->n_rows);
     else if (rc == TS_ECORRUPT)
         sto_sst_set_no_remake(sst);
+    else if (rc == TS_EIO && found.unread)
+        sto_sst_note_unread(sst);
     if (rc < 0 && may_do_without)
         return 0; /* the log has a line already */
     if (rc < 0 && err)

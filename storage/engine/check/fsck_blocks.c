@@ -31,6 +31,9 @@ int sto_fsck__read(struct sto_fsck__one *f, void *p, size_t n, uint64_t off)
 {
     size_t got = 0;
     int rc = f->file ? f->w->fs->pread(f->file, p, n, off, &got, NULL) : TS_ECORRUPT;
+    if (rc == TS_EIO) /* some pass: a loose cable, a path of a storage network that changes */
+        rc = f->w->fs->pread(f->file, p, n, off, &got, NULL);
+    f->w->out->unread |= rc == TS_EIO;
     return rc == TS_ENOMEM ? rc : rc < 0 || got != n ? TS_ECORRUPT : 0;
 }
 
@@ -139,7 +142,10 @@ int sto_fsck__open(struct sto_fsck__one *f, const char *dir, uint64_t file_no, s
     int rc = f->w->fs->open(f->w->fs, f->path, TS_OPEN_READ, &f->file, &why);
     if (rc == 0)
         rc = f->w->fs->size(f->file, &f->bytes, &why);
+    if (rc == TS_EMFILE || rc == TS_ENOMEM) /* says nothing about the file */
+        return ts_error_set(err, rc, "%s", why.text);
     if (rc < 0) {
+        f->w->out->unread |= rc != TS_ENOTFOUND;
         sto_fsck__damage(f, UINT64_MAX, rc == TS_ENOTFOUND ? "is missing" : "can't be read");
         return 0;
     }

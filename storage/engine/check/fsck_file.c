@@ -327,7 +327,9 @@ static void fill_info(struct pair *p, uint64_t file_no)
 {
     struct sto_fsck_file *out = p->w.out;
     out->has_footer = p->t.has_footer;
-    out->carried_gen = p->t.has_footer ? p->t.foot.carried_gen : 0;
+    const struct sto_fsck__one *footer = p->t.has_footer ? &p->t : p->s.has_footer ? &p->s : NULL;
+    out->carried_gen = footer ? footer->foot.carried_gen : 0;
+    out->made_ms = footer ? footer->foot.made_ms : 0;
     out->info = p->t.has_footer ? p->t.foot.info
                                 : (struct sto_sst_info){.file_no = file_no,
                                                         .gen_lo = 1,
@@ -410,17 +412,18 @@ static int put_tomb(void *arg, const struct sto_tomb *tomb, struct ts_error *err
 }
 
 int sto_fsck_file_salvage(const struct ts_fs *fs, const char *dir, const struct sto_sst_info *info,
-                          uint64_t new_file_no, struct sto_sst_info *out_info, struct ts_error *err)
+                          uint64_t new_file_no, struct sto_sst_info *out_info, struct sto_fsck_file *found,
+                          struct ts_error *err)
 {
     static const struct sto_fsck_file_ops ops = {.row = put_row, .tomb = put_tomb};
     struct sto_sst_writer *w = NULL;
-    struct sto_fsck_file found;
     TS_TRY(sto_sst_writer_new(fs, dir, new_file_no, &w, err));
-    int rc = sto_fsck_file_walk(fs, dir, info->file_no, info, &ops, w, &found, err);
-    if (rc < 0 || found.n_rows + found.n_tombs == 0) {
+    int rc = sto_fsck_file_walk(fs, dir, info->file_no, info, &ops, w, found, err);
+    if (rc < 0 || found->n_rows + found->n_tombs == 0) {
         sto_sst_writer_abort(w);
         return rc;
     }
+    sto_sst_writer_note(w, found->made_ms, found->carried_gen);
     TS_TRY(sto_sst_writer_finish(w, info->gen_lo, info->gen_hi, out_info, err));
     TS_TRY(fs->sync_dir(fs, dir, err));
     return 1;

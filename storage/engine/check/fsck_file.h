@@ -34,6 +34,7 @@ struct sto_fsck_file_ops {
 /* Result of a walk. */
 struct sto_fsck_file {
     bool damaged;              /* something is wrong with one of the two files */
+    bool unread;               /* the disk gave errors: another attempt may find less damage */
     bool readable;             /* there is a .t file, of a version this program knows */
     bool tombs_lost;           /* tombstones can't be read */
     uint64_t n_blocks, n_bad;  /* blocks of both files; of these, not readable */
@@ -41,6 +42,7 @@ struct sto_fsck_file {
     uint64_t n_tombs;          /* reported */
     struct sto_sst_info info;  /* from the footer, or computed from what was read */
     uint64_t carried_gen;      /* from the footer; 0 without one */
+    int64_t made_ms;           /* the same */
     bool has_footer;           /* info is from the footer */
 };
 
@@ -48,7 +50,7 @@ struct sto_fsck_file {
  * Read DIR/NNNNNNNN.t and .s from front to back.
  *
  * @param info  what the manifest says; NULL: there is no manifest (file_no is then the number)
- * @return 0 whatever is damaged; TS_ENOMEM, or the result of row or tomb
+ * @return 0 whatever is damaged; TS_ENOMEM TS_EMFILE, or the result of row or tomb
  *
  * Blocks: reads both files once; a damaged index costs a search for blocks, about 5 ns a byte.
  */
@@ -56,11 +58,14 @@ int sto_fsck_file_walk(const struct ts_fs *fs, const char *dir, uint64_t file_no
                        const struct sto_sst_info *info, const struct sto_fsck_file_ops *ops, void *arg,
                        struct sto_fsck_file *out, struct ts_error *err);
 /**
- * Write the rows and tombstones that can be read to a new pair of files, synced (the folder too).
+ * Write the rows and tombstones that can be read to a new pair of files, synced (the folder too). When the old pair was
+ * written, and which tombstones are applied to it, is taken from its footer.
  *
- * @return 1 written, 0 there was nothing to write, TS_ENOSPC TS_EIO TS_ENOMEM
+ * @param found  [out] result of reading the old pair: whether fewer rows were read than there are, and why
+ * @return 1 written, 0 there was nothing to write, TS_ENOSPC TS_EIO TS_ENOMEM TS_EMFILE
  */
 int sto_fsck_file_salvage(const struct ts_fs *fs, const char *dir, const struct sto_sst_info *info,
-                          uint64_t new_file_no, struct sto_sst_info *out_info, struct ts_error *err);
+                          uint64_t new_file_no, struct sto_sst_info *out_info, struct sto_fsck_file *found,
+                          struct ts_error *err);
 
 #endif

@@ -87,6 +87,9 @@ bool sto_sst_has_lost_index(const struct sto_sst *sst);
 bool sto_sst_needs_remake(const struct sto_sst *sst);
 /** It was tried and failed: the file stays as it is, and is not read as a whole again and again. */
 void sto_sst_set_no_remake(struct sto_sst *sst);
+/** Writing it anew failed because the disk could not read all of it: after three such attempts it is not tried again either. One thread
+ * at a time. */
+void sto_sst_note_unread(struct sto_sst *sst);
 /** One more reference. */
 struct sto_sst *sto_sst_ref(struct sto_sst *sst);
 /** The last one closes the files, and unlinks them if sto_sst_doom was called. NULL is harmless. */

@@ -30,8 +30,10 @@ struct sto_sst {
     atomic_uint refs;         /* the last unref frees */
     atomic_bool doomed;       /* the last unref unlinks the files, too */
     atomic_bool no_remake;    /* writing it anew failed; it is not tried again until the file is reopened */
-    atomic_bool index_lost;   /* the index of the points is damaged; never cleared */
-    atomic_bool sums_lost;    /* the summaries are damaged; never cleared */
+    unsigned
+        n_unread; /* attempts of that kind that errors of the disk ended; under compact_mu of the engine */
+    atomic_bool index_lost; /* the index of the points is damaged; never cleared */
+    atomic_bool sums_lost;  /* the summaries are damaged; never cleared */
 };
 
 /** Read a block of a file into buf (b->len bytes) and check that it begins with the checksum in the index.

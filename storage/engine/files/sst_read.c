@@ -214,6 +214,12 @@ bool sto_sst_needs_remake(const struct sto_sst *sst)
            !atomic_load_explicit(&sst->no_remake, memory_order_relaxed);
 }
 
+void sto_sst_note_unread(struct sto_sst *sst)
+{
+    if (++sst->n_unread == 3)
+        sto_sst_set_no_remake(sst);
+}
+
 void sto_sst_set_no_remake(struct sto_sst *sst)
 {
     atomic_store_explicit(&sst->no_remake, true, memory_order_relaxed);

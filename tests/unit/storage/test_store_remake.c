@@ -255,6 +255,138 @@ static void test_store_remake__what_fails_is_not_tried_again(void **state)
     t_faultfs_free(f);
 }
 
+/* Two reads in a row fail, and nothing else does: an error of the disk that passes. */
+struct passing {
+    struct t_faultfs *f;
+    uint64_t n, at; /* reads so far; the first that fails */
+};
+
+static void fail_two_reads(void *arg, enum t_op op, const char *path, bool after)
+{
+    struct passing *p = arg;
+    if (op != T_OP_PREAD || after || !path)
+        return;
+    p->n++;
+    if (p->n == p->at || p->n == p->at + 1)
+        t_faultfs_plan(p->f, (struct t_fault_plan){.ops = T_OP_PREAD, .at = 1, .fault = T_FAULT_EIO});
+}
+
+/* Run what with a passing error at each read in turn; it returns false when the error came too late to be met. */
+static void with_passing_errors(const struct diary *d, struct t_faultfs *damaged,
+                                void (*what)(struct t_faultfs *f, const struct diary *d, uint64_t at))
+{
+    for (uint64_t at = 1; at < 1000; at++) {
+        struct t_faultfs *f = t_faultfs_clone(damaged, 3);
+        struct passing p = {.f = f, .at = at};
+        t_faultfs_set_hook(f, fail_two_reads, &p);
+        what(f, d, at);
+        t_faultfs_set_hook(f, NULL, NULL);
+        t_faultfs_free(f);
+        if (p.n < at)
+            return;
+    }
+    fail_msg("it never ends");
+}
+
+/* The first start may fail, the second one must not: nothing was taken for lost. */
+static void start_twice(struct t_faultfs *f, const struct diary *d, uint64_t at)
+{
+    struct sto_opts opts = KIT_OPTS(f, 1);
+    struct sto_store *st = NULL;
+    struct ts_error err = {0};
+    opts.no_background = true;
+    int rc = sto_open(&opts, &st, &err);
+    if (rc < 0 && (rc != TS_EIO || strstr(err.text, "corrupt")))
+        fail_msg("read %llu: %s: %s", (unsigned long long)at, ts_err_name(rc), err.text);
+    if (rc == 0 && sto_flush(st, STO_LEVEL_COMPACT, &err) < 0 && err.code != TS_EIO)
+        fail_msg("read %llu: %s: %s", (unsigned long long)at, ts_err_name(err.code), err.text);
+    if (rc == 0)
+        kit_close(st);
+    t_faultfs_set_hook(f, NULL, NULL);
+    st = kit_open(&opts);
+    kit_expect_all(st, d, "after a passing error");
+    kit_close(st);
+}
+
+static void test_store_remake__a_passing_error_is_no_damage(void **state)
+{
+    (void)state;
+    struct diary d = {0};
+    struct t_faultfs *f = one_file(&d);
+    size_t n;
+    char path[64];
+    (void)snprintf(path, sizeof path, "%s", longest(f, ".t", &n));
+    assert_true(t_faultfs_flip(f, path, n - 100, 4)); /* footer: it can be made good */
+    with_passing_errors(&d, f, start_twice);
+    diary_release(&d);
+    t_faultfs_free(f);
+}
+
+static void repair_twice(struct t_faultfs *f, const struct diary *d, uint64_t at)
+{
+    struct sto_fsck_opts opts = {.fs = t_faultfs_fs(f), .dir = "/db", .repair = true};
+    struct sto_opts open = KIT_OPTS(f, 1);
+    struct sto_fsck_result r;
+    struct ts_error err = {0};
+    int rc = sto_fsck(&opts, &r, &err);
+    t_faultfs_set_hook(f, NULL, NULL);
+    if (rc < 0 && sto_fsck(&opts, &r, &err) < 0)
+        fail_msg("read %llu: %s", (unsigned long long)at, err.text);
+    struct sto_store *st = kit_open(&open);
+    kit_expect_all(st, d, "repaired");
+    kit_close(st);
+}
+
+static void test_store_remake__a_repair_drops_nothing_for_a_passing_error(void **state)
+{
+    (void)state;
+    struct diary d = {0};
+    struct t_faultfs *f = one_file(&d);
+    size_t n;
+    assert_true(t_faultfs_flip(f, longest(f, ".s", &n), 60, 4));
+    with_passing_errors(&d, f, repair_twice);
+    diary_release(&d);
+    t_faultfs_free(f);
+}
+
+/* When its rows were written, and which deletes are applied to them, is known of a file that was made again. */
+static void test_store_remake__keeps_what_deletes_need_to_know(void **state)
+{
+    enum { MADE_MS = FOOTER_BYTES - 128, CARRIED_GEN = FOOTER_BYTES - 136 };
+    (void)state;
+    struct diary d = {0};
+    struct t_faultfs *f = one_file(&d);
+    struct sto_opts opts = KIT_OPTS(f, 1);
+    struct sto_store *st = kit_open(&opts);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(kit_op(st, sto_port(st, 0), &d, 1, STO_OP_DEL, T0, T0 + 1000), 0);
+        assert_int_equal(kit_op(st, sto_port(st, 0), &d, 2, STO_OP_PUT, T0 + i, 7), 0);
+        sto_port_turn(sto_port(st, 0));
+        assert_int_equal(sto_flush(st, STO_LEVEL_COMPACT, NULL), 0);
+    }
+    kit_close(st);
+    size_t n;
+    char path[64];
+    uint64_t was[2], is[2];
+    (void)snprintf(path, sizeof path, "%s", longest(f, ".t", &n));
+    uint8_t *p = t_faultfs_get(f, path, &n);
+    was[0] = ts_ld64(p + n - MADE_MS);
+    was[1] = ts_ld64(p + n - CARRIED_GEN);
+    ts_free(p);
+    assert_true(was[0] > 0 && was[1] > 0);
+    assert_true(t_faultfs_flip(f, path, section(f, path, 2) + 1, 4)); /* the index */
+    expect_made_good(f, &d, "points: index");
+    assert_string_not_equal(longest(f, ".t", &n), path);
+    p = t_faultfs_get(f, longest(f, ".t", &n), &n);
+    is[0] = ts_ld64(p + n - MADE_MS);
+    is[1] = ts_ld64(p + n - CARRIED_GEN);
+    ts_free(p);
+    assert_int_equal(is[0], was[0]);
+    assert_int_equal(is[1], was[1]);
+    diary_release(&d);
+    t_faultfs_free(f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -263,6 +395,9 @@ int main(void)
         cmocka_unit_test(test_store_remake__lost_tombstones_are_refused),
         cmocka_unit_test(test_store_remake__a_damaged_block_of_summaries),
         cmocka_unit_test(test_store_remake__what_fails_is_not_tried_again),
+        cmocka_unit_test(test_store_remake__a_passing_error_is_no_damage),
+        cmocka_unit_test(test_store_remake__a_repair_drops_nothing_for_a_passing_error),
+        cmocka_unit_test(test_store_remake__keeps_what_deletes_need_to_know),
     };
     ts_log_set_level((enum ts_log_level)(TS_LOG_ERROR + 1)); /* damage is expected here */
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -22,6 +22,7 @@ MAY = {
     "storage/engine": "base storage/points storage/codecs storage/engine/log storage/engine/files "
                       "storage/engine/merge storage/engine/check",
     "storage": "base storage/points storage/catalog storage/engine storage/engine/log storage/engine/files storage/engine/merge storage/engine/check",
+    "storage/remote": "base storage/points",
     # query: the text of queries, and what runs them
     "query": "base storage storage/points",
     "query/aggregators": "base query",
@@ -61,6 +62,7 @@ FILES = {
     "storage/scan.h": "storage/points",
     "storage/point.h": "storage/points",
     "storage/point.c": "storage/points",
+    "storage/remote.h": "storage/points",
     "tsd/main.c": "main",
 }
 PREFIXES = {"storage/reclog": "storage/points", "storage/readonly": "storage/points"}

@@ -2,7 +2,7 @@
  * histogram.c - histograms taken apart and stored, a point a bucket.
  *
  * Threads    see histogram.h
- * Not here   words of lines (line/histogram.c), JSON (http/ep_histogram.c), queries (query/execution/histogram.c)
+ * Not here   words of lines (line/histogram.c), JSON (http/ep_put.c), queries (query/execution/histogram.c)
  */
 #include "tsd/ingest/histogram.h"
 

@@ -2,7 +2,7 @@
  * rollups.c - configuration of rollups, checks of a point, its internal series.
  *
  * Threads    see rollups.h
- * Not here   words of lines (line/rollup.c), JSON (http/ep_rollup.c), queries (query/execution/rollup.c)
+ * Not here   words of lines (line/rollup.c), JSON (http/ep_put.c), queries (query/execution/rollup.c)
  */
 #include "tsd/ingest/rollups.h"
 

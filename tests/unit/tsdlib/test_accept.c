@@ -8,7 +8,8 @@
 
 #include <cmocka.h>
 
-#include "tsd/protocols/http/negotiate.h"
+#include "tsd/format/out.h"
+#include "tsd/protocols/http/ep.h"
 
 static void expect(const char *header, const char *format)
 {

@@ -123,7 +123,9 @@ static void test_request__the_table_is_sorted_and_whole(void **state)
 {
     (void)state;
     for (const struct tsd_endpoint *e = tsd_endpoints; e->path; e++) {
-        assert_true(e->run && e->help && tsd_endpoint_methods(e));
+        assert_int_equal((e->run != NULL) + (e->job != NULL) + (e->print != NULL), 1);
+        assert_true(!e->job == !e->type);
+        assert_true(e->help && tsd_endpoint_methods(e));
         assert_ptr_equal(tsd_endpoint_find(ts_slice_str(e->path)), e);
         if (e[1].path)
             assert_true(strcmp(e->path, e[1].path) < 0);

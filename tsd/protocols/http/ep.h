@@ -10,6 +10,8 @@
 void tsd_ep_meta(struct tsd_req *req);
 /* ep_put.c */
 void tsd_ep_put(struct tsd_req *req);
+void tsd_ep_rollup(struct tsd_req *req);
+void tsd_ep_histogram(struct tsd_req *req);
 /* ep_graph.c */
 void tsd_ep_graph(struct tsd_req *req);
 /* ep_legacy.c */
@@ -21,18 +23,17 @@ void tsd_ep_diediedie(struct tsd_req *req);
 /* ep_logs.c */
 void tsd_ep_logs(struct tsd_req *req);
 /* ep_threads.c */
-void tsd_ep_threads(struct tsd_req *req);
-void tsd_ep_jvm(struct tsd_req *req);
+void tsd_ep_threads(struct tsd_req *req, struct ts_json *j);
+void tsd_ep_jvm(struct tsd_req *req, struct ts_json *j);
 void tsd_ep_region_clients(struct tsd_req *req);
-/* ep_histogram.c */
-void tsd_ep_histogram(struct tsd_req *req);
-/* ep_rollup.c */
-void tsd_ep_rollup(struct tsd_req *req);
 /* ep_export.c */
-void tsd_ep_export(struct tsd_req *req);
+int tsd_ep_export(struct tsd_job *job, struct ts_error *err);
 /* ep_query.c */
-struct tsd_job;
 struct tsd_out_format;
+/** Format with the highest quality in an Accept header: text/csv, application/x-ndjson or JSON; of equal ones
+ * the first. JSON for everything else, including text/plain: clients of OpenTSDB send it and expect JSON.
+ * Never NULL. RFC 9110 12.5.1. */
+const struct tsd_out_format *tsd_accept_format(struct ts_slice accept);
 /** The query of a request: parameters of GET and DELETE, body of POST and flags beside it. */
 int tsd_ep_query_parse(struct tsd_job *job, struct qry_spec *spec, struct ts_error *err);
 /** May a query be deleted? TS_EINVAL: where, top, totals, a day, month or year as start without an end. */
@@ -44,33 +45,37 @@ void tsd_ep_query_settings(const struct tsd_req *req, struct qry_spec *spec);
 /** Format of an answer by the parameter format, else by the header Accept, else JSON. TS_EINVAL. */
 int tsd_ep_query_format(const struct tsd_req *req, const struct tsd_out_format **out, struct ts_error *err);
 void tsd_ep_query(struct tsd_req *req);
+int tsd_ep_query_explain(struct tsd_job *job, struct ts_error *err);
+int tsd_ep_scan(struct tsd_job *job, struct ts_error *err);
 /* ep_delete.c */
-void tsd_ep_delete(struct tsd_req *req);
-/* ep_explain.c */
-void tsd_ep_query_explain(struct tsd_req *req);
+struct tsd_deleted;
+/** Delete what a query matches between its start and end, both inclusive; durable as a put is when 0 is returned.
+ *  Series that have nothing there are not touched.
+ *  @param d  prepared; gets what was found. dry: nothing is deleted
+ *  @return 0; errors of selecting and reading (nothing is deleted), TS_ECANCELLED before the first delete,
+ *          TS_EBUSY, TS_ENOSPC, TS_EIO: some series may be deleted and others not, the text says so
+ *  Blocks. */
+int tsd_delete_run(struct tsd_job *job, struct tsd_deleted *d, struct ts_error *err);
+int tsd_ep_delete(struct tsd_job *job, struct ts_error *err);
 /* ep_exp.c */
 void tsd_ep_query_exp(struct tsd_req *req);
-/* ep_gexp.c */
-void tsd_ep_query_gexp(struct tsd_req *req);
+int tsd_ep_query_gexp(struct tsd_job *job, struct ts_error *err);
 /* ep_last.c */
 void tsd_ep_query_last(struct tsd_req *req);
-/* ep_scan.c */
-void tsd_ep_scan(struct tsd_req *req);
 /* ep_names.c */
-void tsd_ep_suggest(struct tsd_req *req);
+int tsd_ep_suggest(struct tsd_job *job, struct ts_error *err);
 /* ep_info.c */
-void tsd_ep_aggregators(struct tsd_req *req);
-void tsd_ep_config(struct tsd_req *req);
-void tsd_ep_config_filters(struct tsd_req *req);
-void tsd_ep_serializers(struct tsd_req *req);
+void tsd_ep_aggregators(struct tsd_req *req, struct ts_json *j);
+void tsd_ep_config(struct tsd_req *req, struct ts_json *j);
+void tsd_ep_config_filters(struct tsd_req *req, struct ts_json *j);
+void tsd_ep_serializers(struct tsd_req *req, struct ts_json *j);
 void tsd_ep_version(struct tsd_req *req);
 /* ep_stats.c */
 void tsd_ep_stats(struct tsd_req *req);
-/* ep_stats_query.c */
 void tsd_ep_stats_query(struct tsd_req *req);
 /* ep_admin.c */
 void tsd_ep_dropcaches(struct tsd_req *req);
 void tsd_ep_flush(struct tsd_req *req);
-void tsd_ep_memory(struct tsd_req *req);
+void tsd_ep_memory(struct tsd_req *req, struct ts_json *j);
 
 #endif

@@ -78,19 +78,14 @@ static void memory_account(void *arg, const struct ts_budget *b)
     ts_json_obj_end(j);
 }
 
-void tsd_ep_memory(struct tsd_req *req)
+void tsd_ep_memory(struct tsd_req *req, struct ts_json *j)
 {
-    struct ts_buf b;
-    struct ts_json j;
-    ts_buf_init(&b, 0);
-    ts_json_init(&j, &b);
-    ts_json_obj(&j);
-    ts_json_member_count(&j, "machineBytes", tsd_memory_machine_bytes(""));
-    ts_json_member_count(&j, "limitBytes", req->d->set.memory_limit_bytes);
-    ts_json_member_count(&j, "residentBytes", tsd_stats_resident_bytes());
-    ts_json_member_arr(&j, "accounts");
-    tsd_memory_each(&req->d->memory, memory_account, &j);
-    ts_json_arr_end(&j);
-    ts_json_obj_end(&j);
-    tsd_reply_json_take(req, 200, &b);
+    ts_json_obj(j);
+    ts_json_member_count(j, "machineBytes", tsd_memory_machine_bytes(""));
+    ts_json_member_count(j, "limitBytes", req->d->set.memory_limit_bytes);
+    ts_json_member_count(j, "residentBytes", tsd_stats_resident_bytes());
+    ts_json_member_arr(j, "accounts");
+    tsd_memory_each(&req->d->memory, memory_account, j);
+    ts_json_arr_end(j);
+    ts_json_obj_end(j);
 }

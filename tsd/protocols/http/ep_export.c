@@ -49,7 +49,7 @@ static int export_tags(const struct tsd_req *req, struct sto_tag_text *tags, str
     return spec->n_tags && !spec->metric.n ? ts_error_set(err, TS_EINVAL, "tags need a metric") : 0;
 }
 
-static int export_run(struct tsd_job *job, struct ts_error *err)
+int tsd_ep_export(struct tsd_job *job, struct ts_error *err)
 {
     const struct tsd_req *req = tsd_job_req(job);
     struct tsd_lines_spec spec = {.from_ms = STO_MIN_TS_MS, .to_ms = STO_MAX_TS_MS};
@@ -59,9 +59,4 @@ static int export_run(struct tsd_job *job, struct ts_error *err)
     TS_TRY(export_time(req, "from", &spec.from_ms, err));
     TS_TRY(export_time(req, "to", &spec.to_ms, err));
     return tsd_lines_export(req->d->store, &spec, export_emit, job, NULL, err);
-}
-
-void tsd_ep_export(struct tsd_req *req)
-{
-    tsd_job_start(req, TSD_JOB_LONG, tsd_type_text, export_run);
 }

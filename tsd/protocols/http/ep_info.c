@@ -39,18 +39,14 @@ void tsd_ep_version(struct tsd_req *req)
     tsd_reply_json_take(req, 200, &b);
 }
 
-void tsd_ep_aggregators(struct tsd_req *req)
+void tsd_ep_aggregators(struct tsd_req *req, struct ts_json *j)
 {
-    struct ts_buf b;
-    struct ts_json j;
-    ts_buf_init(&b, 0);
-    ts_json_init(&j, &b);
-    ts_json_arr(&j);
+    (void)req;
+    ts_json_arr(j);
     const char *name;
     for (size_t i = 0; (name = qry_agg_name(i)) != NULL; i++)
-        ts_json_str(&j, name);
-    ts_json_arr_end(&j);
-    tsd_reply_json_take(req, 200, &b);
+        ts_json_str(j, name);
+    ts_json_arr_end(j);
 }
 
 static bool info_secret(const char *name)
@@ -77,34 +73,25 @@ static void info_opentsdb_key(void *arg, const struct ts_conf_key *key, const ch
 }
 
 /* Our names, then OpenTSDB's for the same keys: clients look for those. */
-void tsd_ep_config(struct tsd_req *req)
+void tsd_ep_config(struct tsd_req *req, struct ts_json *j)
 {
-    struct ts_buf b;
-    struct ts_json j;
-    ts_buf_init(&b, 0);
-    ts_json_init(&j, &b);
-    ts_json_obj(&j);
-    ts_conf_each(req->d->conf, info_key, &j);
-    ts_conf_each(req->d->conf, info_opentsdb_key, &j);
-    ts_json_obj_end(&j);
-    tsd_reply_json_take(req, 200, &b);
+    ts_json_obj(j);
+    ts_conf_each(req->d->conf, info_key, j);
+    ts_conf_each(req->d->conf, info_opentsdb_key, j);
+    ts_json_obj_end(j);
 }
 
-void tsd_ep_config_filters(struct tsd_req *req)
+void tsd_ep_config_filters(struct tsd_req *req, struct ts_json *j)
 {
-    struct ts_buf b;
-    struct ts_json j;
-    ts_buf_init(&b, 0);
-    ts_json_init(&j, &b);
-    ts_json_obj(&j);
+    (void)req;
+    ts_json_obj(j);
     for (const struct qry_filter_type *const *t = qry_filter_table(); *t; t++) {
-        ts_json_member_obj(&j, (*t)->name);
-        ts_json_member_str(&j, "description", (*t)->help);
-        ts_json_member_str(&j, "examples", (*t)->example);
-        ts_json_obj_end(&j);
+        ts_json_member_obj(j, (*t)->name);
+        ts_json_member_str(j, "description", (*t)->help);
+        ts_json_member_str(j, "examples", (*t)->example);
+        ts_json_obj_end(j);
     }
-    ts_json_obj_end(&j);
-    tsd_reply_json_take(req, 200, &b);
+    ts_json_obj_end(j);
 }
 
 /* Endpoints of the API that take one of these methods. */
@@ -118,25 +105,21 @@ static void info_paths(struct ts_json *j, const char *key, unsigned methods)
 }
 
 /* OpenTSDB documents this path and does not answer it; there is one serializer and no plug-in. */
-void tsd_ep_serializers(struct tsd_req *req)
+void tsd_ep_serializers(struct tsd_req *req, struct ts_json *j)
 {
+    (void)req;
     static const char *const members[][2] = {
         {"serializer", "json"},
         {"class", "tsd"},
         {"request_content_type", "application/json"},
         {"response_content_type", tsd_type_json},
     };
-    struct ts_buf b;
-    struct ts_json j;
-    ts_buf_init(&b, 0);
-    ts_json_init(&j, &b);
-    ts_json_arr(&j);
-    ts_json_obj(&j);
+    ts_json_arr(j);
+    ts_json_obj(j);
     for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++)
-        ts_json_member_str(&j, members[i][0], members[i][1]);
-    info_paths(&j, "parsers", TSD_POST | TSD_PUT);
-    info_paths(&j, "formatters", TSD_GET);
-    ts_json_obj_end(&j);
-    ts_json_arr_end(&j);
-    tsd_reply_json_take(req, 200, &b);
+        ts_json_member_str(j, members[i][0], members[i][1]);
+    info_paths(j, "parsers", TSD_POST | TSD_PUT);
+    info_paths(j, "formatters", TSD_GET);
+    ts_json_obj_end(j);
+    ts_json_arr_end(j);
 }

@@ -60,7 +60,7 @@ static int suggest_words(struct tsd_job *job, struct ts_slice *type, struct ts_s
     return rc;
 }
 
-static int suggest_run(struct tsd_job *job, struct ts_error *err)
+int tsd_ep_suggest(struct tsd_job *job, struct ts_error *err)
 {
     const struct tsd_req *req = tsd_job_req(job);
     struct ts_slice type, q, max_text;
@@ -88,9 +88,4 @@ static int suggest_run(struct tsd_job *job, struct ts_error *err)
     int rc = ts_sink_write(tsd_job_sink(job), ts_buf_get(&s.text), err);
     ts_buf_release(&s.text);
     return rc;
-}
-
-void tsd_ep_suggest(struct tsd_req *req)
-{
-    tsd_job_start(req, TSD_JOB_SMALL, tsd_type_json, suggest_run);
 }

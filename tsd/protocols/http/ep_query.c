@@ -1,19 +1,23 @@
 /*
- * ep_query.c - GET and POST /api/query: series of points, or totals with our own parameter by.
+ * ep_query.c - GET and POST /api/query: series of points, or totals with our own parameter by; /api/query/explain and /api/scan.
  *
  * Threads    the endpoint in the worker, the rest in a job
  * Source     protocols-and-queries 2.5, 3.1, 3.5
  */
 #include "tsd/protocols/http/ep.h"
 
+#include "base/cut.h"
+#include "base/num.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "query/filters/filter.h"
-#include "tsd/protocols/http/negotiate.h"
-#include "tsd/protocols/http/delete.h"
-#include "tsd/protocols/http/queries.h"
-#include "tsd/meta/kind.h"
+#include "tsd/format/explain.h"
 #include "tsd/format/out.h"
+#include "tsd/format/scan.h"
+#include "tsd/meta/kind.h"
+#include "tsd/format/deleted.h"
+#include "tsd/protocols/http/job.h"
+#include "tsd/protocols/http/queries.h"
 
 #define QUERY_ONCE_SUBS    4  /* of a query that a worker tries by itself; */
 #define QUERY_ONCE_FILTERS 8  /* of each */
@@ -166,4 +170,92 @@ static int query_run(struct tsd_job *job, struct ts_error *err)
 void tsd_ep_query(struct tsd_req *req)
 {
     tsd_job_start_now(req, TSD_JOB_QUERY, tsd_type_json, query_run);
+}
+
+/* --- /api/query/explain: what a query would read --- */
+
+int tsd_ep_query_explain(struct tsd_job *job, struct ts_error *err)
+{
+    const struct tsd_req *req = tsd_job_req(job);
+    struct qry_spec spec = {.n_subs = 0};
+    bool json;
+    TS_TRY(tsd_ep_plain_format(job, &json, err));
+    TS_TRY(tsd_ep_query_parse(job, &spec, err));
+    tsd_ep_query_settings(req, &spec);
+    return tsd_explain_run(req->d->store, &spec, tsd_job_limit(job), req->d->set.query_timeout_ms, json,
+                           tsd_job_sink(job), err);
+}
+
+/* --- /api/scan: rows of what a query chooses, for tsd scan; with import as lines of import --- */
+
+int tsd_ep_scan(struct tsd_job *job, struct ts_error *err)
+{
+    const struct tsd_req *req = tsd_job_req(job);
+    struct qry_spec spec = {.n_subs = 0};
+    TS_TRY(tsd_ep_query_parse(job, &spec, err));
+    tsd_ep_query_settings(req, &spec);
+    if (spec.top.n || spec.by_on)
+        return ts_error_set(err, TS_EINVAL, "A scan shows rows of all series: leave out top, bottom and by");
+    tsd_query_begin_spec(job, &spec, NULL);
+    return tsd_scan_run(req->d->store, &spec, tsd_req_flag(req, "import"), tsd_job_limit(job),
+                        tsd_job_sink(job), err);
+}
+
+/* --- the header Accept --- */
+
+/* A media type and the format it stands for. */
+struct accept_type {
+    const char *name;                    /* without parameters */
+    const struct tsd_out_format *format; /* what answers it */
+};
+static const struct accept_type accept_types[] = {
+    {"text/csv", &tsd_out_csv},
+    {"application/x-ndjson", &tsd_out_ndjson},
+    {"application/ndjson", &tsd_out_ndjson},
+    {"application/jsonl", &tsd_out_ndjson},
+    {"application/json", &tsd_out_json},
+    {"application/*", &tsd_out_json},
+    {"text/*", &tsd_out_json},
+    {"*/*", &tsd_out_json},
+};
+
+static struct ts_slice accept_trim(struct ts_slice s)
+{
+    while (s.n && (s.p[0] == ' ' || s.p[0] == '\t'))
+        s.p++, s.n--;
+    while (s.n && (s.p[s.n - 1] == ' ' || s.p[s.n - 1] == '\t'))
+        s.n--;
+    return s;
+}
+
+/* q of a range's parameters; 1 if there is none, 0 if it is no number. */
+static double accept_q(struct ts_slice params)
+{
+    while (params.n) {
+        struct ts_slice one = accept_trim(ts_slice_cut(&params, ';'));
+        struct ts_num num;
+        if (one.n < 2 || (one.p[0] != 'q' && one.p[0] != 'Q') || one.p[1] != '=')
+            continue;
+        return ts_num_parse((struct ts_slice){one.p + 2, one.n - 2}, &num, NULL) < 0 ? 0 : ts_num_double(num);
+    }
+    return 1;
+}
+
+const struct tsd_out_format *tsd_accept_format(struct ts_slice accept)
+{
+    const struct tsd_out_format *best = &tsd_out_json;
+    double best_q = 0;
+    while (accept.n) {
+        struct ts_slice params = accept_trim(ts_slice_cut(&accept, ','));
+        struct ts_slice name = accept_trim(ts_slice_cut(&params, ';'));
+        double q = accept_q(params);
+        for (size_t i = 0; i < sizeof accept_types / sizeof accept_types[0]; i++) {
+            const struct accept_type *t = &accept_types[i];
+            if (q > best_q && ts_slice_is_nocase(name, t->name)) {
+                best = t->format;
+                best_q = q;
+            }
+        }
+    }
+    return best;
 }

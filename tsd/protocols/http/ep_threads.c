@@ -60,21 +60,17 @@ static void threads_one(struct ts_json *j, const char *id)
     ts_json_obj_end(j);
 }
 
-void tsd_ep_threads(struct tsd_req *req)
+void tsd_ep_threads(struct tsd_req *req, struct ts_json *j)
 {
-    struct ts_buf b;
-    struct ts_json j;
-    ts_buf_init(&b, 0);
-    ts_json_init(&j, &b);
-    ts_json_arr(&j);
+    (void)req;
+    ts_json_arr(j);
     DIR *dir = opendir("/proc/self/task");
     for (struct dirent *e; dir && (e = readdir(dir));)
         if (e->d_name[0] != '.')
-            threads_one(&j, e->d_name);
+            threads_one(j, e->d_name);
     if (dir)
         (void)closedir(dir);
-    ts_json_arr_end(&j);
-    tsd_reply_json_take(req, 200, &b);
+    ts_json_arr_end(j);
 }
 
 /* {"init":..,"used":..,"committed":..,"max":..} of memory. */
@@ -88,38 +84,33 @@ static void jvm_usage(struct ts_json *j, const char *name, int64_t used)
     ts_json_obj_end(j);
 }
 
-void tsd_ep_jvm(struct tsd_req *req)
+void tsd_ep_jvm(struct tsd_req *req, struct ts_json *j)
 {
-    struct ts_buf b;
-    struct ts_json j;
     double load[1] = {-1};
     if (getloadavg(load, 1) != 1)
         load[0] = -1;
-    ts_buf_init(&b, 0);
-    ts_json_init(&j, &b);
-    ts_json_obj(&j);
-    ts_json_member_obj(&j, "runtime");
-    ts_json_member_int(&j, "startTime", req->d->started_ms);
-    ts_json_member_int(&j, "uptime", ts_clock_ms() - req->d->started_ms);
-    ts_json_member_str(&j, "vmName", "none: compiled C");
-    ts_json_member_str(&j, "vmVendor", "tsd");
-    ts_json_member_str(&j, "vmVersion", TSD_VERSION);
-    ts_json_obj_end(&j);
-    ts_json_member_obj(&j, "memory");
-    jvm_usage(&j, "heapMemoryUsage", (int64_t)tsd_stats_resident_bytes());
-    jvm_usage(&j, "nonHeapMemoryUsage", 0);
-    ts_json_member_int(&j, "objectsPendingFinalization", 0);
-    ts_json_obj_end(&j);
+    ts_json_obj(j);
+    ts_json_member_obj(j, "runtime");
+    ts_json_member_int(j, "startTime", req->d->started_ms);
+    ts_json_member_int(j, "uptime", ts_clock_ms() - req->d->started_ms);
+    ts_json_member_str(j, "vmName", "none: compiled C");
+    ts_json_member_str(j, "vmVendor", "tsd");
+    ts_json_member_str(j, "vmVersion", TSD_VERSION);
+    ts_json_obj_end(j);
+    ts_json_member_obj(j, "memory");
+    jvm_usage(j, "heapMemoryUsage", (int64_t)tsd_stats_resident_bytes());
+    jvm_usage(j, "nonHeapMemoryUsage", 0);
+    ts_json_member_int(j, "objectsPendingFinalization", 0);
+    ts_json_obj_end(j);
     static const char *const empty[] = {"gc", "pools"};
     for (int i = 0; i < 2; i++) {
-        ts_json_member_obj(&j, empty[i]);
-        ts_json_obj_end(&j);
+        ts_json_member_obj(j, empty[i]);
+        ts_json_obj_end(j);
     }
-    ts_json_member_obj(&j, "os");
-    ts_json_member_double(&j, "systemLoadAverage", load[0]);
-    ts_json_obj_end(&j);
-    ts_json_obj_end(&j);
-    tsd_reply_json_take(req, 200, &b);
+    ts_json_member_obj(j, "os");
+    ts_json_member_double(j, "systemLoadAverage", load[0]);
+    ts_json_obj_end(j);
+    ts_json_obj_end(j);
 }
 
 void tsd_ep_region_clients(struct tsd_req *req)

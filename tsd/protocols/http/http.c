@@ -199,6 +199,22 @@ static void http_unknown(struct tsd_req *req)
     tsd_reply_error(req, 404, err.text, NULL);
 }
 
+static void http_answer(struct tsd_req *req, const struct tsd_endpoint *e)
+{
+    struct ts_buf text;
+    struct ts_json j;
+    if (e->run) {
+        e->run(req);
+    } else if (e->job) {
+        tsd_job_start(req, (enum tsd_job_kind)e->kind, e->type, e->job);
+    } else {
+        ts_buf_init(&text, 0);
+        ts_json_init(&j, &text);
+        e->print(req, &j);
+        tsd_reply_json_take(req, 200, &text);
+    }
+}
+
 static void http_route(struct tsd_req *req, struct http_conn *hc)
 {
     struct tsd_denial denial;
@@ -218,7 +234,7 @@ static void http_route(struct tsd_req *req, struct http_conn *hc)
         tsd_reply_error(req, 400, err.text, NULL);
     else if (http_inflate(req, hc)) {
         tsd_memory_json_small(req->body.n <= TSD_REQ_SMALL_BYTES);
-        e->run(req);
+        http_answer(req, e);
     }
 }
 

@@ -71,13 +71,17 @@ enum tsd_endpoint_flag {
         64, /* unknown parameters are refused only if they resemble a known one; otherwise points would be
              * lost */
 };
-/* An endpoint, a row of routes.c. A method stands in one of reads, changes and admin; access.c checks
- * them. */
+/* An endpoint, a row of routes.c. One of run, job and print is set. A method stands in one of reads, changes and admin;
+ * access.c checks them. */
 struct tsd_endpoint {
     const char *path; /* as tsd_req.path: "api/put"; "api/tree/" followed by a star: all below */
-    void (*run)(struct tsd_req *req); /* answers, or says tsd_req_later */
-    const char *help;                 /* one sentence */
-    unsigned reads;                   /* methods that change nothing, whatever parameters and body say */
+    const char *help; /* one sentence */
+    void (*run)(struct tsd_req *req);                      /* answers, or says tsd_req_later */
+    int (*job)(struct tsd_job *job, struct ts_error *err); /* answers in a job (tsd_job_start), */
+    unsigned kind;                                         /* of enum tsd_job_kind, */
+    const char *type;                                      /* with a body of this type */
+    void (*print)(struct tsd_req *req, struct ts_json *j); /* prints the JSON of a 200 */
+    unsigned reads;       /* methods that change nothing, whatever parameters and body say */
     unsigned changes;     /* methods that may change something; GET among them only with compat = opentsdb */
     unsigned admin;       /* the same for the daemon itself: from this machine only, unless admin_remote */
     unsigned guarded;     /* of changes and admin: only if a configuration key permits it, */

@@ -2,7 +2,7 @@
  * put_call.c - answers to requests that bring points, checks that all of them share.
  *
  * Threads    the connection's worker
- * Not here   what one point becomes (ep_put.c, ep_rollup.c, ep_histogram.c), JSON (put_json.c)
+ * Not here   what one point becomes (ep_put.c), JSON (put_json.c)
  */
 #include "tsd/protocols/http/put_call.h"
 

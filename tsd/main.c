@@ -1,7 +1,7 @@
 /*
  * main.c - the program: the table of its commands.
  *
- * Read it first: a command is a row here and a file in cmds/.
+ * Read it first: a command is a row here and a file in commands/.
  * Threads    the main thread
  */
 #include "base/crash.h"

@@ -6,7 +6,6 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "tsd/commands/meta_client.h"
-#include "tsd/commands/metaprint.h"
 
 const struct ts_opt tsd_annotate_opts[] = {
     TSD_DOOR_OPTS,

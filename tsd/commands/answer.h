@@ -11,9 +11,28 @@
 #define TSD_COMMANDS_ANSWER_H
 
 #include "base/pool.h"
-#include "tsd/commands/client.h"
-#include "tsd/commands/local.h"
 #include "base/sink.h"
+#include "query/query.h"
+#include "tsd/commands/client.h"
+#include "tsd/commands/cmd.h"
+#include "tsd/ingest/rules.h"
+
+/* --- the folder of a stopped daemon --- */
+
+enum tsd_local {
+    TSD_LOCAL_READ,   /* nothing is written */
+    TSD_LOCAL_WRITE,  /* an existing store */
+    TSD_LOCAL_CREATE, /* created if the folder is missing or empty */
+};
+
+/** Open the store named by --data; --config and the environment give its keys. If it is not a store, locked,
+ * read-only or full, the error says so in one sentence.
+ *  @param rules  [out] rules of names and times as the daemon has them, times before 1970 allowed; may be
+ * NULL */
+int tsd_local_open(const struct tsd_args *args, enum tsd_local how, struct sto_store **out_store,
+                   struct tsd_rules *rules, struct ts_error *err);
+
+/* --- answers --- */
 
 /* Options that name the daemon or the folder. */
 #define TSD_ANSWER_OPTS                                                                                      \
@@ -53,5 +72,12 @@ int tsd_answer_local(struct tsd_answer *a, int (*run)(void *arg, struct ts_sink 
                      void *arg, struct ts_buf *keep, struct ts_error *err);
 /** Text of the command's own, after the answer; and the line end that JSON lacks, and the flush of stdout. */
 int tsd_answer_end(struct tsd_answer *a, struct ts_error *err);
+
+/* --- a hint about existing data when a query finds nothing --- */
+
+/** Print one line on standard error about why a query has no answer: the newest point of its metric, or the
+ * values that its tags have. Sends its requests to the same daemon or folder as the query; prints nothing if
+ * that fails. */
+void tsd_hint_empty(struct tsd_answer *a, const struct qry_spec *spec);
 
 #endif

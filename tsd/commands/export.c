@@ -2,7 +2,7 @@
  * export.c - tsd export: every point as a line that tsd import takes back.
  *
  * Threads    the main thread
- * Not here   the form of lines (out/lines.c)
+ * Not here   the form of lines (format/lines.c)
  */
 #include "base/mem.h"
 #include "base/time.h"

@@ -4,7 +4,7 @@
  * Threads    the main thread
  */
 #include "tsd/commands/client.h"
-#include "tsd/commands/local.h"
+#include "tsd/commands/answer.h"
 
 const struct ts_opt tsd_flush_opts[] = {
     {.name = "compact", .help = "Then merge files, and wait until that is done."},

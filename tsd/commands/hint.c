@@ -3,15 +3,15 @@
  *
  * The hint is computed from the newest points of the metric's series, their times and their tags.
  *
- * Threads    see hint.h
+ * Threads    the main thread
  */
-#include "tsd/commands/hint.h"
+#include "tsd/commands/answer.h"
 
 #include "base/mem.h"
 #include "base/near.h"
 #include "query/filters/filter.h"
 #include "tsd/commands/cmd.h"
-#include "tsd/format/latest.h"
+#include "tsd/format/answers.h"
 
 #include <string.h>
 

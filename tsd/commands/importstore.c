@@ -9,7 +9,7 @@
 #include "tsd/commands/import.h"
 
 #include "base/mem.h"
-#include "tsd/commands/local.h"
+#include "tsd/commands/answer.h"
 #include "tsd/ingest/histogram.h"
 #include "tsd/protocols/line/line.h"
 #include "tsd/ingest/rollups.h"

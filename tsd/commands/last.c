@@ -6,7 +6,7 @@
  */
 #include "base/mem.h"
 #include "tsd/commands/answer.h"
-#include "tsd/format/latest.h"
+#include "tsd/format/answers.h"
 
 #include <string.h>
 

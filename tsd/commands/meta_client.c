@@ -1,11 +1,12 @@
 /*
- * meta_client.c - the same request to a daemon or to a folder.
+ * meta_client.c - the same request to a daemon or to a folder; lines from what searches find.
  *
  * Threads    the main thread
  */
 #include "tsd/commands/meta_client.h"
 
 #include "tsd/meta/request.h"
+#include "tsd/meta/uidmeta.h"
 
 int tsd_meta_client_open(struct tsd_meta_client *door, const struct tsd_args *args, enum tsd_local how,
                          struct ts_error *err)
@@ -23,21 +24,6 @@ int tsd_meta_client_close(struct tsd_meta_client *door, struct ts_error *err)
 
 /* --- a folder --- */
 
-/* A sink that ends in a buffer. */
-struct door_sink {
-    struct ts_sink sink; /* written to */
-    struct ts_buf *out;  /* gets what was written */
-    char piece[65536];   /* memory of the sink */
-};
-
-static int door_more(struct ts_sink *s, struct ts_error *err)
-{
-    struct door_sink *d = s->arg;
-    int rc = ts_buf_append(d->out, s->start, (size_t)(s->p - s->start));
-    s->p = s->start;
-    return rc < 0 ? ts_error_set(err, rc, "the answer is too large") : 0;
-}
-
 static enum tsd_method door_method(const char *name)
 {
     return !strcmp(name, "GET")      ? TSD_GET
@@ -54,36 +40,43 @@ static size_t door_params(const struct tsd_meta_client_req *req)
     return n;
 }
 
+/* A request to the folder. */
+struct door_run {
+    struct tsd_meta_client *door;
+    const struct tsd_meta_client_req *req;
+};
+
+static int door_run(void *arg, struct ts_sink *sink, struct ts_error *err)
+{
+    const struct door_run *r = arg;
+    struct ts_arena arena;
+    ts_arena_init(&arena, 0);
+    struct tsd_meta_req ask = {.store = r->door->store,
+                               .rules = &r->door->rules,
+                               .meta_series = true,
+                               .search = true,
+                               .method = door_method(r->req->method),
+                               .method_name = r->req->method,
+                               .path = ts_slice_str(r->req->path),
+                               .params = r->req->params,
+                               .n_params = door_params(r->req),
+                               .body = r->req->body,
+                               .arena = &arena,
+                               .sink = sink};
+    int rc = tsd_meta_req_run(&ask, err);
+    if (rc < 0 && ask.details[0])
+        (void)ts_error_set(err, rc, "%s", ask.details);
+    r->door->status = (unsigned)ask.status;
+    ts_arena_release(&arena);
+    return rc;
+}
+
 static int door_local(struct tsd_meta_client *door, const struct tsd_meta_client_req *req, struct ts_buf *out,
                       struct ts_error *err)
 {
-    struct door_sink *d = ts_xmalloc(sizeof(*d));
-    struct ts_arena arena;
-    ts_arena_init(&arena, 0);
-    d->out = out;
-    d->sink = (struct ts_sink){
-        .start = d->piece, .p = d->piece, .end = d->piece + sizeof(d->piece), .more = door_more, .arg = d};
-    struct tsd_meta_req ask = {.store = door->store,
-                               .rules = &door->rules,
-                               .meta_series = true,
-                               .search = true,
-                               .method = door_method(req->method),
-                               .method_name = req->method,
-                               .path = ts_slice_str(req->path),
-                               .params = req->params,
-                               .n_params = door_params(req),
-                               .body = req->body,
-                               .arena = &arena,
-                               .sink = &d->sink};
-    int rc = tsd_meta_req_run(&ask, err);
-    if (rc == 0)
-        rc = door_more(&d->sink, err);
-    if (rc < 0 && ask.details[0])
-        (void)ts_error_set(err, rc, "%s", ask.details);
-    door->status = (unsigned)ask.status;
-    ts_arena_release(&arena);
-    ts_free(d);
-    return rc;
+    struct tsd_answer answer = {.args = door->args, .store = door->store};
+    struct door_run r = {door, req};
+    return tsd_answer_local(&answer, door_run, &r, out, err);
 }
 
 /* --- a daemon --- */
@@ -185,4 +178,53 @@ int tsd_meta_client_run(const struct tsd_args *args, enum tsd_local how,
     if (rc < 0 || print_rc < 0)
         return tsd_fail(&err);
     return close_rc < 0 ? tsd_fail(&close_err) : TSD_EXIT_OK;
+}
+
+/* --- lines from results --- */
+
+static const char *text_of(const json_t *obj, const char *key)
+{
+    const char *text = json_string_value(json_object_get(obj, key));
+    return text ? text : "";
+}
+
+static void print_series(const json_t *r, struct ts_buf *out)
+{
+    const char *k;
+    json_t *v;
+    ts_buf_printf(out, "%s %s ", text_of(r, "tsuid"), text_of(r, "metric"));
+    json_object_foreach(json_object_get(r, "tags"), k, v)
+        ts_buf_printf(out, "%s=%s ", k, json_string_value(v));
+    ts_buf_char(out, '\n');
+}
+
+static void print_name(const json_t *r, struct ts_buf *out)
+{
+    enum sto_uid_kind kind = STO_UID_METRIC;
+    uint32_t id = 0;
+    (void)tsd_uid_kind(ts_slice_str(text_of(r, "type")), &kind);
+    (void)tsd_uid_parse(ts_slice_str(text_of(r, "uid")), &id);
+    ts_buf_printf(out, "%s %s: ", kind == STO_UID_METRIC ? "metrics" : tsd_uid_kind_name(kind),
+                  text_of(r, "name"));
+    tsd_uid_bytes(id, out);
+    ts_buf_char(out, '\n');
+}
+
+static void print_note(const json_t *r, struct ts_buf *out)
+{
+    const char *tsuid = text_of(r, "tsuid");
+    ts_buf_printf(out, "%lld %s %s\n", (long long)json_integer_value(json_object_get(r, "startTime")),
+                  *tsuid ? tsuid : "-", text_of(r, "description"));
+}
+
+void tsd_meta_line(const json_t *r, struct ts_buf *out)
+{
+    if (json_is_string(r))
+        ts_buf_printf(out, "%s\n", json_string_value(r));
+    else if (json_object_get(r, "startTime"))
+        print_note(r, out);
+    else if (json_object_get(r, "uid"))
+        print_name(r, out);
+    else
+        print_series(r, out);
 }

@@ -11,7 +11,7 @@
 #include "base/json.h"
 #include "query/query.h"
 #include "tsd/commands/client.h"
-#include "tsd/commands/local.h"
+#include "tsd/commands/answer.h"
 
 /* Options of every command that uses the meta client. */
 #define TSD_DOOR_OPTS                                                                                        \
@@ -53,5 +53,11 @@ int tsd_meta_client_tell(struct tsd_meta_client *door, const char *method, const
 /** Run a command that sends requests: open, run, print what it wrote, close. Returns the exit code. */
 int tsd_meta_client_run(const struct tsd_args *args, enum tsd_local how,
                         int (*run)(struct tsd_meta_client *door, struct ts_buf *out, struct ts_error *err));
+
+/* --- what searches find, as lines --- */
+
+/** Append a line for a result: a series "TSUID METRIC k=v k=v ", a TSUID, a name "KIND NAME: [0, 0, 1]", a note
+ * "START TSUID DESCRIPTION" (TSUID - for a global one). */
+void tsd_meta_line(const json_t *result, struct ts_buf *out);
 
 #endif

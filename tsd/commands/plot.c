@@ -5,15 +5,13 @@
  * lines; a breakdown without time is horizontal bars, largest on top.
  *
  * Threads    see plot.h
- * Not here   what the series are (plotdata.c), the process (out/gnuplot.c)
+ * Not here   what the series are (plotdata.c), the process (format/gnuplot.c)
  */
 #include "tsd/commands/plot.h"
 
 #include "base/mem.h"
 #include "base/num.h"
-#include "tsd/commands/plot_int.h"
-#include "tsd/format/axis.h"
-#include "tsd/format/gnuplot.h"
+#include "tsd/format/picture.h"
 
 #include <errno.h>
 #include <math.h>

@@ -6,7 +6,7 @@
  *
  * Threads    see plot.h
  */
-#include "tsd/commands/plot_int.h"
+#include "tsd/commands/plot.h"
 
 #include "base/time.h"
 #include "query/breakdowns/breakdown.h"

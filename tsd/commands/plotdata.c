@@ -13,7 +13,6 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "tsd/commands/csvread.h"
-#include "tsd/commands/plot_int.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -6,8 +6,7 @@
 #include "tsd/commands/plot.h"
 
 #include "base/mem.h"
-#include "tsd/commands/plot_int.h"
-#include "tsd/format/legend.h"
+#include "tsd/format/picture.h"
 
 #include <math.h>
 #include <stdio.h>

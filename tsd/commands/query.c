@@ -11,9 +11,8 @@
 #include "query/query.h"
 #include "tsd/commands/answer.h"
 #include "tsd/commands/csvread.h"
-#include "tsd/commands/hint.h"
 #include "tsd/commands/plot.h"
-#include "tsd/format/explain.h"
+#include "tsd/format/answers.h"
 #include "tsd/meta/kind.h"
 #include "tsd/format/out.h"
 

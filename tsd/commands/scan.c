@@ -1,14 +1,144 @@
 /*
- * scan.c - tsd scan: prints rows of series as OpenTSDB's scan does, or as lines of import, and deletes them
- * on request.
+ * scan.c - tsd scan and tsd delete: rows of series as OpenTSDB's scan prints them, or lines of import; points deleted on request.
  *
- * Threads    see selection_args.h
- * Not here   the form of rows (tsd/format/scan.c)
+ * Both name series and a range by the words of a query. The owner of a folder may always delete: query_allow_delete is about
+ * who may over the network.
+ *
+ * Threads    the main thread
+ * Not here   daemon or folder (answer.c), the form of rows (tsd/format/scan.c), what is deleted (query/execution/delete.c)
  */
-#include "tsd/commands/selection_args.h"
-#include "tsd/format/scan.h"
+#include "tsd/commands/answer.h"
+#include "tsd/format/answers.h"
 
+#include <poll.h>
 #include <string.h>
+
+#define CHOICE_URI_MAX ((size_t)1 << 20)
+#define CHOICE_WAIT_MS 20
+
+/* What was chosen. */
+struct choice {
+    struct ts_arena arena; /* of spec */
+    struct qry_spec spec;  /* the choice */
+    struct ts_buf
+        uri; /* the same as request parameters; times are fixed, so that two requests mean the same */
+};
+
+/* Times of dates and "1h-ago" as numbers. Before 1970 they stay words: parameters know no such numbers. */
+static void choice_fix_times(struct choice *c, const struct ts_buf *words)
+{
+    const char *m = c->spec.start_ms > 0 && words->n ? strstr(words->p, "&m=") : NULL;
+    if (!m) {
+        ts_buf_slice(&c->uri, (struct ts_slice){words->p, strlen(words->p)});
+        return;
+    }
+    ts_buf_printf(&c->uri, "start=%lldms&end=%lldms%s", (long long)c->spec.start_ms,
+                  (long long)c->spec.end_ms, m);
+}
+
+/* From the words START [END] AGG ... METRIC [tag=value ...] [AGG ...], --tz and --kinds. Returns an exit code, the complaint
+ * printed; release it in any case. */
+static int choice_parse(struct choice *c, const struct tsd_args *args)
+{
+    struct qry_param kinds = {TS_SLICE_LIT("kinds"), tsd_answer_opt(args, "kinds")};
+    struct ts_error err = {0};
+    struct ts_buf words;
+    ts_arena_init(&c->arena, 0);
+    ts_buf_init(&c->uri, CHOICE_URI_MAX);
+    ts_buf_init(&words, CHOICE_URI_MAX);
+    int rc = qry_parse_words(args->words, args->n_words, NULL, tsd_args_get(args, "tz"), NULL, ts_clock_ms(),
+                             &c->arena, &c->spec, &words, &err);
+    if (rc == 0 && kinds.value.p)
+        rc = qry_parse_choice(&kinds, 1, &c->arena, &c->spec, &words, &err);
+    ts_buf_char(&words, 0);
+    if (rc == 0 && words.failed)
+        rc = ts_error_set(&err, TS_ELIMIT, "the query is too long");
+    if (rc == 0)
+        choice_fix_times(c, &words);
+    ts_buf_release(&words);
+    return rc < 0 ? tsd_usage(args, "%s", err.text) : tsd_client_or_data(args);
+}
+
+/* For commands that delete: a START that names a day, a month or a year needs an END, since it may mean that
+ * time alone or everything since. Prints errors and returns an exit code. */
+static int choice_need_end(const struct choice *c, const struct tsd_args *args)
+{
+    struct ts_error err = {0};
+    return qry_delete_need_end(&c->spec, &err) == 0 ? TSD_EXIT_OK : tsd_usage(args, "%s", err.text);
+}
+
+/* Release. */
+static void choice_release(struct choice *c)
+{
+    ts_buf_release(&c->uri);
+    ts_arena_release(&c->arena);
+}
+
+/* --- a folder --- */
+
+static int choice_apply(struct sto_store *store, const struct tsd_deleted *d, struct ts_error *err)
+{
+    struct sto_port *port = sto_port(store, 0);
+    struct pollfd pfd = {.fd = sto_port_fd(port), .events = POLLIN};
+    for (size_t i = 0; i < d->n; i++) {
+        const struct qry_delete_target *x = &d->targets[i];
+        int rc;
+        while ((rc = sto_delete(port, x->series, x->from_ms, x->to_ms)) == TS_EBUSY) {
+            sto_port_turn(port);
+            (void)poll(&pfd, 1, CHOICE_WAIT_MS);
+        }
+        if (rc < 0) {
+            (void)sto_port_error(port, err);
+            return ts_error_wrap(err, "deleted from %zu of %zu series", i, d->n);
+        }
+    }
+    sto_port_turn(port);
+    return sto_flush(store, STO_LEVEL_DISK, err);
+}
+
+/* One delete in a folder. */
+struct choice_run {
+    struct choice *choice;   /* what */
+    struct sto_store *store; /* where */
+    bool dry;                /* only count */
+};
+
+static int choice_local(void *arg, struct ts_sink *sink, struct ts_error *err)
+{
+    struct choice_run *r = arg;
+    struct tsd_deleted d;
+    tsd_deleted_init(&d, &r->choice->spec, r->dry, &r->choice->arena);
+    int rc = tsd_deleted_find(&d, r->store, NULL, err);
+    if (rc == 0 && !r->dry && d.n)
+        rc = choice_apply(r->store, &d, err);
+    if (rc == 0)
+        rc = tsd_deleted_print(&d, false, sink, err);
+    tsd_deleted_release(&d);
+    return rc;
+}
+
+/* --- both --- */
+
+/* Delete it, or with dry only count; the summary goes to standard output, or to keep. TS_EINVAL:
+ * query_allow_delete is not set. */
+static int choice_delete(struct choice *c, struct tsd_answer *a, bool dry, struct ts_buf *keep,
+                         struct ts_error *err)
+{
+    struct ts_buf path;
+    if (a->store) {
+        struct choice_run r = {c, a->store, dry};
+        return tsd_answer_local(a, choice_local, &r, keep, err);
+    }
+    ts_buf_init(&path, 0);
+    ts_buf_str(&path, "/api/delete?");
+    ts_buf_slice(&path, ts_buf_get(&c->uri));
+    ts_buf_str(&path, "&format=text");
+    int rc = tsd_answer_remote(a, dry ? "GET" : "DELETE", ts_buf_get(&path), keep, err);
+    ts_buf_release(&path);
+    return rc;
+}
+
+/* --- tsd scan --- */
 
 const struct ts_opt tsd_scan_opts[] = {
     {.name = "import", .help = "Print lines for tsd import instead of rows."},
@@ -20,7 +150,7 @@ const struct ts_opt tsd_scan_opts[] = {
 
 /* One scan. */
 struct scan_cmd {
-    struct tsd_choice choice; /* what */
+    struct choice choice;     /* what */
     struct tsd_answer answer; /* where */
     bool import;              /* lines */
 };
@@ -49,7 +179,7 @@ static int scan_delete(struct scan_cmd *s, struct ts_error *err)
     struct ts_buf summary;
     ts_buf_init(&summary, 0);
     TS_TRY(tsd_answer_end(&s->answer, err)); /* what was not written to its end is not deleted */
-    int rc = tsd_choice_delete(&s->choice, &s->answer, false, &summary, err);
+    int rc = choice_delete(&s->choice, &s->answer, false, &summary, err);
     for (size_t at = 0; rc == 0 && at < summary.n;) {
         const char *nl = memchr(summary.p + at, '\n', summary.n - at);
         size_t n = nl ? (size_t)(nl - summary.p) - at : summary.n - at;
@@ -65,9 +195,9 @@ int tsd_scan_cmd_run(const struct tsd_args *args)
     bool del = tsd_args_has(args, "delete");
     struct scan_cmd s = {.import = del || tsd_args_has(args, "import")};
     struct ts_error err = {0};
-    int code = tsd_choice_parse(&s.choice, args);
+    int code = choice_parse(&s.choice, args);
     if (code == TSD_EXIT_OK && del)
-        code = tsd_choice_need_end(&s.choice, args);
+        code = choice_need_end(&s.choice, args);
     if (code == TSD_EXIT_OK) {
         int rc = tsd_answer_open(&s.answer, args, del ? TSD_LOCAL_WRITE : TSD_LOCAL_READ, &err);
         if (rc == 0)
@@ -79,6 +209,39 @@ int tsd_scan_cmd_run(const struct tsd_args *args)
             rc = tsd_answer_end(&s.answer, &err);
         code = tsd_answer_close(&s.answer, rc, &err);
     }
-    tsd_choice_release(&s.choice);
+    choice_release(&s.choice);
+    return code;
+}
+
+/* --- tsd delete --- */
+
+const struct ts_opt tsd_delete_opts[] = {
+    {.name = "dry-run", .letter = 'n', .help = "Show what would be deleted, and delete nothing."},
+    {.name = "kinds",
+     .arg = "KINDS",
+     .help = "points, rollups, histograms, separated by commas, or all. Default points."},
+    {.name = "tz", .arg = "ZONE", .help = "Zone of dates, for example Europe/Berlin. Default UTC."},
+    TSD_ANSWER_OPTS,
+    {.name = NULL},
+};
+
+int tsd_delete_cmd_run(const struct tsd_args *args)
+{
+    struct choice c;
+    struct tsd_answer a;
+    struct ts_error err = {0};
+    bool dry = tsd_args_has(args, "dry-run");
+    int code = choice_parse(&c, args);
+    if (code == TSD_EXIT_OK)
+        code = choice_need_end(&c, args);
+    if (code == TSD_EXIT_OK) {
+        int rc = tsd_answer_open(&a, args, dry ? TSD_LOCAL_READ : TSD_LOCAL_WRITE, &err);
+        if (rc == 0)
+            rc = choice_delete(&c, &a, dry, NULL, &err);
+        if (rc == 0)
+            rc = tsd_answer_end(&a, &err);
+        code = tsd_answer_close(&a, rc, &err);
+    }
+    choice_release(&c);
     return code;
 }

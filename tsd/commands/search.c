@@ -5,7 +5,6 @@
  * Source     storage-and-tools 3.7 (form and lines of lookup)
  */
 #include "tsd/commands/meta_client.h"
-#include "tsd/commands/metaprint.h"
 
 const struct ts_opt tsd_search_opts[] = {
     TSD_DOOR_OPTS,

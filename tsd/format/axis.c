@@ -1,11 +1,16 @@
 /*
  * axis.c - units, steps of 1, 2 and 5, and digits.
  *
- * Threads    see axis.h
+ *   bytes               B, KiB, MiB, ... (1,024 each)        bits     bit, kbit, Mbit, ... (1,000 each)
+ *   s, ms, us, ns       ns, µs, ms, s, min, h, d             percent  %
+ *   any other, unknown  plain up to a million, then M, G, T; the unit stands beside the axis
+ *
+ * A unit such as "bytes/s" is formatted like "bytes", followed by "/s". All numbers of an axis have the same unit.
+ *
+ * Threads    any
  */
-#include "tsd/format/axis.h"
 
-#include "tsd/format/gnuplot.h"
+#include "tsd/format/picture.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /*
  * deleted.c - counting and telling.
  *
- * Threads    see deleted.h
+ * Threads    see answers.h
  */
-#include "tsd/format/deleted.h"
+#include "tsd/format/answers.h"
 
 #include "base/array.h"
 #include "base/json.h"

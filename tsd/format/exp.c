@@ -1,7 +1,7 @@
 /*
  * exp.c - outputs of formulas as JSON.
  */
-#include "tsd/format/exp.h"
+#include "tsd/format/answers.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /*
  * expecho.c - the request of /api/query/exp as it was understood: what was not given is null, or the default.
  */
-#include "tsd/format/exp.h"
+#include "tsd/format/answers.h"
 
 #include "base/json.h"
 

@@ -1,9 +1,9 @@
 /*
  * explain.c - two forms of one answer.
  *
- * Threads    see explain.h
+ * Threads    see answers.h
  */
-#include "tsd/format/explain.h"
+#include "tsd/format/answers.h"
 
 #include "base/json.h"
 #include "query/aggregators/agg.h"

@@ -1,10 +1,10 @@
 /*
  * gnuplot.c - quoting for gnuplot, and its process.
  *
- * Threads    see gnuplot.h
- * Not here   what a picture looks like (cmds/plot.c, http/graph.c)
+ * Threads    see picture.h
+ * Not here   what a picture looks like (commands/plot.c, http/graph.c)
  */
-#include "tsd/format/gnuplot.h"
+#include "tsd/format/picture.h"
 
 #include "base/num.h"
 #include "base/time.h"

@@ -7,8 +7,7 @@
 #include "tsd/format/out.h"
 
 #include "base/json.h"
-#include "tsd/format/querystats.h"
-#include "tsd/meta/annotation_out.h"
+#include "tsd/meta/annotation.h"
 
 #include <math.h>
 

@@ -1,9 +1,9 @@
 /*
  * latest.c - newest points as series of an output format.
  *
- * Threads    see latest.h
+ * Threads    see answers.h
  */
-#include "tsd/format/latest.h"
+#include "tsd/format/answers.h"
 
 #include "tsd/meta/series.h"
 #include "base/mem.h"

@@ -1,9 +1,9 @@
 /*
  * legend.c - shortens names to what distinguishes them.
  *
- * Threads    see legend.h
+ * Threads    any
  */
-#include "tsd/format/legend.h"
+#include "tsd/format/picture.h"
 
 #include "base/buf.h"
 #include "base/mem.h"

@@ -6,7 +6,7 @@
 #include "tsd/format/out.h"
 
 #include "base/mem.h"
-#include "tsd/meta/annotation_out.h"
+#include "tsd/meta/annotation.h"
 
 #include <math.h>
 

@@ -9,8 +9,9 @@
 #ifndef TSD_FORMAT_OUT_H
 #define TSD_FORMAT_OUT_H
 
-#include "query/query.h"
+#include "base/json.h"
 #include "base/sink.h"
+#include "query/query.h"
 
 struct tsd_out;
 
@@ -102,5 +103,13 @@ int tsd_out_points(struct tsd_out *o, const struct qry_series *s, struct ts_slic
                    enum tsd_out_time time, char sep, struct ts_slice tail, struct ts_error *err);
 /** A time as "2026-11-02 13:00:00", UTC, with .mmm if it has milliseconds. */
 void tsd_out_time(struct ts_buf *b, int64_t ms);
+
+/* --- statistics of a query under OpenTSDB's names: showStats, showSummary, /api/stats/query (querystats.c) --- */
+
+/** One sub query as an object. Times in ms. The sub queries of a request are read side by side: each shows the time of
+ * all. */
+void tsd_querystats_sub(struct ts_json *j, const struct qry_stats *stats, size_t sub);
+/** The whole query as an object, sub queries inside (queryIdx_00). total_ns < 0: not known yet. */
+void tsd_querystats_all(struct ts_json *j, const struct qry_stats *stats, int64_t total_ns);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * querystats.c - see querystats.h.
+ * querystats.c - any, while nobody writes the stats.
  */
-#include "tsd/format/querystats.h"
+#include "tsd/format/out.h"
 
 static void put_ms(struct ts_json *j, const char *key, int64_t ns)
 {

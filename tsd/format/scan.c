@@ -4,10 +4,15 @@
  * Values are the bytes that OpenTSDB would store: integers in 1, 2, 4 or 8 bytes, others as float if that is exact, else as
  * double. Ids have three bytes, all of a series four if one of them needs it; times that do not fit 32 bits have eight.
  *
- * Threads    see scan.h
+ *   [0, 0, 1, 80, -30, 39, 0, 0, 0, 1, 0, 0, 1] METRIC 1356998400 (Tue Jan 01 00:00:00 UTC 2013) {host=web01}
+ *     [0, 0]<TAB>[42]<TAB>0<TAB>l<TAB>1356998400<TAB>(Tue Jan 01 00:00:00 UTC 2013)
+ *
+ * A row is an hour of a series, of which the points from start to end are shown. Rows come series by series.
+ *
+ * Threads    one
  * Not here   lines of import (lines.c)
  */
-#include "tsd/format/scan.h"
+#include "tsd/format/answers.h"
 
 #include "tsd/meta/series.h"
 #include "base/double.h"

@@ -8,7 +8,7 @@
 
 #include "base/cut.h"
 #include "base/time.h"
-#include "tsd/meta/annotation_out.h"
+#include "tsd/meta/annotation.h"
 
 /* The note of a request: its body, or its parameters where there is none. */
 static int note_request(struct tsd_meta_req *ask, struct tsd_record *out, struct ts_error *err)

@@ -79,9 +79,8 @@ int tsd_handle_uid_delete(struct tsd_meta_req *a, struct ts_error *err);
 int tsd_handle_uid_other(struct tsd_meta_req *a, struct ts_error *err);
 /* uid_check.c */
 int tsd_handle_uid_fsck(struct tsd_meta_req *a, struct ts_error *err);
-/* uidmeta_handlers.c */
+/* meta_handlers.c */
 int tsd_handle_uidmeta(struct tsd_meta_req *a, struct ts_error *err);
-/* tsmeta_handlers.c */
 int tsd_handle_tsmeta(struct tsd_meta_req *a, struct ts_error *err);
 /* kind.c */
 int tsd_handle_metric(struct tsd_meta_req *a, struct ts_error *err);

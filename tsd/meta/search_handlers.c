@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 #include "base/time.h"
-#include "tsd/meta/annotation_out.h"
+#include "tsd/meta/annotation.h"
 #include "tsd/meta/search.h"
 #include "tsd/meta/search_lookup.h"
 #include "tsd/meta/tsmeta.h"

@@ -1,10 +1,10 @@
 /*
  * datagrams.c - reading of UDP.
  *
- * Threads    see datagrams.h
+ * Threads    see listen.h
  * Not here   what a datagram says (protocols/), binding (listen.c)
  */
-#include "tsd/net/datagrams.h"
+#include "tsd/net/listen.h"
 
 #include "tsd/net/worker.h"
 

@@ -8,6 +8,8 @@
 
 #include "tsd/daemon/daemon.h"
 
+#include <stdbool.h>
+
 struct event_base;
 struct tsd_listen;
 
@@ -20,5 +22,17 @@ int tsd_listen_open(struct tsd_daemon *daemon, struct event_base *base, struct t
 unsigned tsd_listen_own_port(const struct tsd_listen *l, const struct tsd_protocol *proto);
 /** Stop listening. NULL is harmless. */
 void tsd_listen_close(struct tsd_listen *l);
+
+/* --- protocols that come by UDP: a socket for each worker, the kernel spreads senders over them --- */
+
+struct tsd_protocol;
+struct tsd_worker;
+
+/** Read a bound socket (taken) and give its datagrams to the protocol; not while the worker drains. */
+void tsd_datagrams_open(struct tsd_worker *w, int fd, const struct tsd_protocol *proto);
+/** Stop reading, or go on: the worker pauses. */
+void tsd_datagrams_pause(struct tsd_worker *w, bool paused);
+/** Close all sockets. Idempotent. */
+void tsd_datagrams_close(struct tsd_worker *w);
 
 #endif

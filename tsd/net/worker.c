@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "base/thread.h"
 #include "base/time.h"
-#include "tsd/net/datagrams.h"
+#include "tsd/net/listen.h"
 
 #include <errno.h>
 #include <event2/event.h>

@@ -1,7 +1,7 @@
 /*
  * test_axis.c - numbers beside the axis of a picture are short, in one unit, and hold the values between them.
  */
-#include "tsd/format/axis.h"
+#include "tsd/format/picture.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -11,7 +11,7 @@
 #include "tsd/protocols/http/ep.h"
 
 #include "base/log.h"
-#include "tsd/format/deleted.h"
+#include "tsd/format/answers.h"
 #include "tsd/net/worker.h"
 #include "tsd/protocols/http/job.h"
 #include "tsd/protocols/http/queries.h"

@@ -8,7 +8,7 @@
 
 #include "base/time.h"
 #include "query/functions/gexp.h"
-#include "tsd/format/exp.h"
+#include "tsd/format/answers.h"
 #include "tsd/format/out.h"
 #include "tsd/meta/kind.h"
 #include "tsd/protocols/http/queries.h"

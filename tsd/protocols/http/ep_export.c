@@ -6,7 +6,7 @@
  *   from=, to=    any time form, both inclusive
  *
  * Threads    a pool thread writes the lines
- * Not here   the form of lines (out/lines.c)
+ * Not here   the form of lines (format/lines.c)
  */
 #include "base/text.h"
 #include "base/time.h"

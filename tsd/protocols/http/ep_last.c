@@ -12,7 +12,7 @@
 #include "base/time.h"
 #include "query/language/parse.h"
 #include "tsd/protocols/http/queries.h"
-#include "tsd/format/latest.h"
+#include "tsd/format/answers.h"
 
 #include <strings.h>
 

@@ -11,11 +11,9 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "query/filters/filter.h"
-#include "tsd/format/explain.h"
+#include "tsd/format/answers.h"
 #include "tsd/format/out.h"
-#include "tsd/format/scan.h"
 #include "tsd/meta/kind.h"
-#include "tsd/format/deleted.h"
 #include "tsd/protocols/http/job.h"
 #include "tsd/protocols/http/queries.h"
 

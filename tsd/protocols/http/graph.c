@@ -2,14 +2,13 @@
  * graph.c - parameters of /q, strictly: a whole value is of the form wanted or it is refused.
  *
  * Threads    any
- * Not here   the query and the reply (ep_graph.c), the process (out/gnuplot.c)
+ * Not here   the query and the reply (ep_graph.c), the process (format/gnuplot.c)
  */
 #include "tsd/protocols/http/graph.h"
 
 #include "base/mem.h"
 #include "base/text.h"
-#include "tsd/format/axis.h"
-#include "tsd/format/legend.h"
+#include "tsd/format/picture.h"
 
 #include <ctype.h>
 #include <math.h>

@@ -8,7 +8,7 @@
 #define TSD_PROTOCOLS_HTTP_GRAPH_H
 
 #include "query/query.h"
-#include "tsd/format/gnuplot.h"
+#include "tsd/format/picture.h"
 
 /* A note in the picture: a line from top to bottom. */
 struct tsd_graph_note {

@@ -6,7 +6,7 @@
 #include "tsd/protocols/http/queries.h"
 
 #include "base/time.h"
-#include "tsd/format/querystats.h"
+#include "tsd/format/out.h"
 
 #include <pthread.h>
 

@@ -7,7 +7,7 @@
  * Threads    the collector's own
  * Source     adjtimex(2); storage-and-tools 5.6 ntpstat
  */
-#include "collectors/host/clock.h"
+#include "collectors/host/parse.h"
 
 #include <errno.h>
 

@@ -1,9 +1,9 @@
 /*
  * fs_probe.c - a thread a call, shared with it.
  *
- * Threads    see fs_probe.h; a call belongs to its thread and to its probe, the last one frees it
+ * Threads    see fs.h; a call belongs to its thread and to its probe, the last one frees it
  */
-#include "collectors/host/fs_probe.h"
+#include "collectors/host/fs.h"
 
 #include "base/mem.h"
 #include "base/thread.h"

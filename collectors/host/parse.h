@@ -13,6 +13,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/timex.h>
 
 /* --- collectors of one text --- */
 
@@ -85,5 +86,11 @@ void col_schedstat_parse(struct ts_slice text, struct col_emit *emit);
 void col_nfs_parse(struct ts_slice text, struct col_emit *emit);
 /** /proc/net/netstat or /proc/net/snmp */
 void col_tcpudp_parse(struct ts_slice text, struct col_emit *emit);
+
+/** Emit the figures of t; state is what adjtimex returned. */
+void col_clock_points(const struct timex *t, int state, struct col_emit *emit);
+
+/** Output of `smartctl -i -A` of a disk: a point for each attribute that has a name here. False if there is no table of attributes. */
+bool col_smart_parse(struct ts_slice text, const char *disk, struct col_emit *emit);
 
 #endif

@@ -8,7 +8,7 @@
  * Threads    the collector's own
  * Source     smartctl(8); storage-and-tools 5.6 smart_stats (names by number)
  */
-#include "collectors/host/smart.h"
+#include "collectors/host/parse.h"
 
 #include "base/mem.h"
 #include "collectors/core/collector.h"

@@ -10,7 +10,6 @@
 #include "collectors/host/parse.h"
 #include "collectors/programs/programs_dir.h"
 #include "collectors/programs/programs_line.h"
-#include "collectors/host/smart.h"
 #include "tests/fuzz/fuzz_kit.h"
 
 /* What came out. */

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "collectors/host/clock.h"
+#include "collectors/host/parse.h"
 #include "collectors/collect.h"
 #include "collectors/core/fields.h"
 #include "t_points.h"

@@ -10,7 +10,7 @@
 
 #include "base/mem.h"
 #include "collectors/core/collector.h"
-#include "collectors/host/smart.h"
+#include "collectors/host/parse.h"
 #include "t_points.h"
 #include "tests/unit/t_folder.h"
 

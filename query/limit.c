@@ -3,6 +3,8 @@
  */
 #include "query/limit.h"
 
+#include "base/xsum.h"
+
 #include <string.h>
 
 #define ARENA_BLOCK_BYTES (1u << 20) /* the largest block an arena takes for small things */
@@ -148,15 +150,6 @@ int qry_budget_scan(struct qry_budget *b, struct sto_snap *snap, const struct st
         (double)max / 1048576, (double)b->limit->n_read_bytes / 1048576);
 }
 
-int qry_budget_bytes(struct qry_budget *b, uint64_t n)
-{
-    struct ts_error err = {0};
-    int rc = atomic_load_explicit(&b->stop, memory_order_relaxed);
-    if (rc == 0)
-        rc = ts_budget_take(b->memory, n, &err);
-    return rc ? qry_budget_fail(b, rc, &err) : 0;
-}
-
 int qry_budget_result(struct qry_budget *b, struct ts_error *err)
 {
     int rc = atomic_load_explicit(&b->stop, memory_order_relaxed);
@@ -168,6 +161,36 @@ int qry_budget_result(struct qry_budget *b, struct ts_error *err)
         (void)ts_error_set(err, rc, "%s", ts_err_text(rc)); /* the text is being written */
     }
     return rc;
+}
+
+/* --- pieces --- */
+
+/* What the threads of a pool work at. */
+struct work {
+    struct qry_budget *budget; /* of the run */
+    qry_piece_fn piece;        /* what to do */
+    void *arg;                 /* for it */
+};
+
+static void work_piece(void *arg, size_t i)
+{
+    const struct work *w = arg;
+    struct ts_error err = {0};
+    if (qry_budget_stopped(w->budget))
+        return;
+    struct ts_budget *before = ts_xsum_account(w->budget->memory);
+    int rc = w->piece(w->arg, i, &err);
+    (void)ts_xsum_account(before);
+    if (rc < 0)
+        qry_budget_fail(w->budget, rc, &err);
+}
+
+int qry_budget_each(struct qry_budget *b, struct ts_pool *pool, size_t n, qry_piece_fn piece, void *arg,
+                    struct ts_error *err)
+{
+    struct work w = {b, piece, arg};
+    ts_pool_each(pool, n, work_piece, &w);
+    return qry_budget_result(b, err);
 }
 
 /* --- arenas --- */

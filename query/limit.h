@@ -46,8 +46,6 @@ static inline void qry_limit_refuse(struct qry_limit *limit, enum qry_refusal wh
  * TS_ELIMIT. */
 int qry_budget_scan(struct qry_budget *b, struct sto_snap *snap, const struct sto_scan_spec *spec,
                     struct ts_error *err);
-/** Report n bytes of memory in use; TS_ELIMIT. */
-int qry_budget_bytes(struct qry_budget *b, uint64_t n);
 /** End the run with an error; the first one counts. Returns rc. */
 int qry_budget_fail(struct qry_budget *b, int rc, const struct ts_error *err);
 /** Has the run ended? */
@@ -57,6 +55,12 @@ static inline bool qry_budget_stopped(struct qry_budget *b)
 }
 /** 0, or the error that ended the run, in err. */
 int qry_budget_result(struct qry_budget *b, struct ts_error *err);
+/* A piece of the work of a run; an error ends the run. */
+typedef int (*qry_piece_fn)(void *arg, size_t i, struct ts_error *err);
+/** Call piece(arg, 0..n-1), distributed over the pool (NULL: the caller's thread alone), until one fails or the run must
+ * end. Memory of exact sums counts in the account of the run meanwhile. Returns as qry_budget_result. */
+int qry_budget_each(struct qry_budget *b, struct ts_pool *pool, size_t n, qry_piece_fn piece, void *arg,
+                    struct ts_error *err);
 
 /** Allocate n items of n_bytes each from an arena, where n comes from outside; not cleared. NULL: the arena's
  * account is full (TS_ELIMIT in err) or memory is short (TS_ENOMEM). */

@@ -14,50 +14,6 @@
 
 #include <string.h>
 
-/* Hours of a range that lie in it whole: their summaries say how many points they hold. */
-static uint8_t *whole_hours(int64_t from_ms, int64_t to_ms, struct ts_arena *arena)
-{
-    if (from_ms >= to_ms)
-        return NULL;
-    int32_t h0 = sto_hour(from_ms), h1 = sto_hour(to_ms - 1);
-    size_t n = (size_t)((int64_t)h1 - h0 + 1);
-    if (n > QRY_WHOLE_HOURS_MAX)
-        return NULL;
-    uint8_t *whole = ts_arena_alloc(arena, n);
-    memset(whole, 1, n);
-    if (h0 * TS_HOUR_MS < from_ms)
-        whole[0] = 0;
-    if ((h1 + 1ll) * TS_HOUR_MS > to_ms)
-        whole[n - 1] = 0;
-    return whole;
-}
-
-struct finder {
-    const struct qry_plan *plan;   /* series and range */
-    struct qry_delete_target *out; /* what was found */
-    qry_delete_target_fn each;     /* who wants to know */
-    void *arg;                     /* for each */
-};
-
-/* Points of each series, counted; a series ends where the next one begins. */
-static int find(struct finder *f, struct qry_reader *rd, struct ts_error *err)
-{
-    struct sto_row row;
-    size_t pos = SIZE_MAX;
-    int rc;
-    while ((rc = qry_reader_next(rd, &row, err)) > 0) {
-        if (row.pos != pos) {
-            if (pos != SIZE_MAX)
-                TS_TRY(f->each(f->arg, f->out, err));
-            pos = row.pos;
-            f->out->series = f->plan->series[pos];
-            f->out->n_points = 0;
-        }
-        f->out->n_points += row.sum ? row.sum->n : row.cells->n;
-    }
-    return rc == 0 && pos != SIZE_MAX ? f->each(f->arg, f->out, err) : rc;
-}
-
 int qry_delete_need_end(const struct qry_spec *spec, struct ts_error *err)
 {
     struct ts_slice start = spec->start_text;
@@ -89,26 +45,51 @@ struct searching {
     struct sto_store *st;            /* the query */
     struct sto_snap *snap;           /* of it */
     struct qry_budget *budget;       /* of the request */
-    struct qry_delete_target target; /* range, sub, kind of what is found next */
+    const struct qry_plan *plan;     /* series that are read now */
+    struct qry_delete_target target; /* range, sub, kind of what is found next; the current series */
     qry_delete_target_fn each;       /* who wants to know */
     void *arg;                       /* for each */
 };
 
-/* Series of a plan. */
+static int begin_series(void *arg, size_t pos, struct ts_error *err)
+{
+    struct searching *s = arg;
+    (void)err;
+    s->target.series = s->plan->series[pos];
+    s->target.n_points = 0;
+    return 0;
+}
+
+static int count_row(void *arg, const struct sto_row *row, struct ts_error *err)
+{
+    struct searching *s = arg;
+    (void)err;
+    s->target.n_points += row->sum ? row->sum->n : row->cells->n;
+    return 0;
+}
+
+static int end_series(void *arg, size_t pos, struct ts_error *err)
+{
+    struct searching *s = arg;
+    (void)pos;
+    return s->each(s->arg, &s->target, err);
+}
+
+/* Series of a plan; summaries say how many points an hour holds. */
 static int find_plan(struct searching *s, struct qry_plan *plan, struct ts_error *err)
 {
-    struct finder f = {.plan = plan, .out = &s->target, .each = s->each, .arg = s->arg};
-    struct qry_reader rd = {0};
+    size_t n_hours;
+    s->plan = plan;
     plan->from_ms = s->target.from_ms;
     plan->to_ms = s->target.to_ms + 1;
     qry_plan_clip(s->snap, plan);
-    int rc = qry_reader_open(&rd, s->snap, s->budget, plan->metric, plan->series, plan->n, plan->scan_from_ms,
-                             plan->scan_to_ms, whole_hours(plan->scan_from_ms, plan->scan_to_ms, plan->arena),
-                             false, err);
-    if (rc == 0)
-        rc = find(&f, &rd, err);
-    qry_reader_close(&rd);
-    return rc;
+    TS_TRY(qry_plan_whole_hours(plan, &n_hours, err));
+    struct qry_reading rd = qry_plan_reading(plan, s->snap, s->budget);
+    rd.begin = begin_series;
+    rd.row = count_row;
+    rd.end = end_series;
+    rd.arg = s;
+    return qry_read(&rd, err);
 }
 
 /* Rollups and buckets of histograms beside the series of a plan. */

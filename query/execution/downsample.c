@@ -141,15 +141,15 @@ size_t qry_grid_find(const struct qry_grid *g, int64_t t_ms)
 
 void qry_grid_whole_hours(const struct qry_grid *g, int32_t hour0, size_t n_hours, uint8_t *bits)
 {
-    memset(bits, 0, n_hours);
-    if (!g->n || g->own || (g->step_ms && g->step_ms < TS_HOUR_MS))
+    if (!g->n || g->own || (g->step_ms && g->step_ms < TS_HOUR_MS)) {
+        memset(bits, 0, n_hours);
         return;
+    }
     int64_t end = qry_grid_start(g, g->n);
     for (size_t h = 0; h < n_hours; h++) {
         int64_t t = ((int64_t)hour0 + (int64_t)h) * TS_HOUR_MS;
-        if (t < g->first_ms || t >= end)
-            continue;
-        bits[h] = t + TS_HOUR_MS <= qry_grid_start(g, qry_grid_find(g, t) + 1);
+        bits[h] = bits[h] && t >= g->first_ms && t < end &&
+                  t + TS_HOUR_MS <= qry_grid_start(g, qry_grid_find(g, t) + 1);
     }
 }
 

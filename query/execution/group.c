@@ -189,16 +189,11 @@ struct sparse {
     uint8_t *dbl_at;           /* [all.n] a double is held here; NULL: one kind only. */
 };
 
-static void slice_union(void *arg, size_t piece)
+static int slice_union(void *arg, size_t piece, struct ts_error *err)
 {
     struct sparse *g = arg;
     struct slice *s = &g->slices[piece];
-    struct ts_error err = {0};
-    int rc = qry_budget_stopped(g->budget)
-                 ? 0
-                 : qry_stamps_of_spans(g->spans + s->i, s->e - s->i, g->budget, &s->stamps, &err);
-    if (rc < 0)
-        qry_budget_fail(g->budget, rc, &err);
+    return qry_stamps_of_spans(g->spans + s->i, s->e - s->i, g->budget, &s->stamps, err);
 }
 
 /* Values of a span as doubles, or as integers where they are (0 where not). */
@@ -288,31 +283,25 @@ static int fill_slice(struct sparse *g, struct slice *s, struct scratch *sc, str
     return 0;
 }
 
-static void slice_lanes(void *arg, size_t piece)
+static int slice_accs(void *arg, size_t piece, struct ts_error *err)
 {
     struct sparse *g = arg;
     struct slice *s = &g->slices[g->first_slice + piece];
     struct ts_budget *memory = g->budget->memory;
-    struct ts_error err = {0};
     size_t n = g->all.n, longest = 0;
-    if (qry_budget_stopped(g->budget))
-        return;
     for (size_t i = s->i; i < s->e; i++)
         longest = g->spans[i]->n > longest ? g->spans[i]->n : longest;
-    struct scratch sc = {.at = ts_budget_alloc(memory, longest * sizeof *sc.at, &err)};
-    sc.v = sc.at ? ts_budget_alloc(memory, longest * sizeof *sc.v, &err) : NULL;
-    sc.out = sc.v ? ts_budget_alloc(memory, n * sizeof *sc.out, &err) : NULL;
-    struct ts_budget *before = ts_xsum_account(memory);
-    int rc = sc.out ? fill_slice(g, s, &sc, &err) : qry_memory_code(&err);
-    (void)ts_xsum_account(before);
+    struct scratch sc = {.at = ts_budget_alloc(memory, longest * sizeof *sc.at, err)};
+    sc.v = sc.at ? ts_budget_alloc(memory, longest * sizeof *sc.v, err) : NULL;
+    sc.out = sc.v ? ts_budget_alloc(memory, n * sizeof *sc.out, err) : NULL;
+    int rc = sc.out ? fill_slice(g, s, &sc, err) : qry_memory_code(err);
     ts_budget_free(memory, sc.at, sc.at ? longest * sizeof *sc.at : 0);
     ts_budget_free(memory, sc.v, sc.v ? longest * sizeof *sc.v : 0);
     ts_budget_free(memory, sc.out, sc.out ? n * sizeof *sc.out : 0);
-    if (rc < 0)
-        qry_budget_fail(g->budget, rc, &err);
+    return rc;
 }
 
-static void close_lanes(struct slice *s)
+static void close_accs(struct slice *s)
 {
     if (s->ints.ops)
         qry_group_acc_close(&s->ints);
@@ -328,8 +317,7 @@ static int join_slices(struct sparse *g, size_t n_slices, struct ts_pool *pool, 
     for (g->first_slice = 0; g->first_slice < n_slices; g->first_slice += SLICES_AT_ONCE) {
         size_t left = n_slices - g->first_slice, n = left < SLICES_AT_ONCE ? left : SLICES_AT_ONCE;
         struct qry_group_acc *ints = &g->slices[0].ints, *dbls = &g->slices[0].dbls;
-        ts_pool_each(with, n, slice_lanes, g);
-        TS_TRY(qry_budget_result(g->budget, err));
+        TS_TRY(qry_budget_each(g->budget, with, n, slice_accs, g, err));
         struct ts_budget *before = ts_xsum_account(g->budget->memory);
         for (size_t i = g->first_slice ? 0 : 1; i < n; i++) {
             struct slice *s = &g->slices[g->first_slice + i];
@@ -337,7 +325,7 @@ static int join_slices(struct sparse *g, size_t n_slices, struct ts_pool *pool, 
                 ints->ops->merge(ints, &s->ints);
             if (g->any_dbl)
                 dbls->ops->merge(dbls, &s->dbls);
-            close_lanes(s);
+            close_accs(s);
         }
         (void)ts_xsum_account(before);
         TS_TRY(ints->rc ? ints->rc : dbls->rc);
@@ -419,8 +407,7 @@ static int unite_slices(struct sparse *g, size_t n, struct ts_error *err)
 static int group_slices(struct sparse *g, size_t n_slices, struct ts_pool *pool, struct qry_result *out,
                         struct ts_error *err)
 {
-    ts_pool_each(pool, n_slices, slice_union, g);
-    TS_TRY(qry_budget_result(g->budget, err));
+    TS_TRY(qry_budget_each(g->budget, pool, n_slices, slice_union, g, err));
     TS_TRY(unite_slices(g, n_slices, err));
     if (!g->all.n)
         return 0;
@@ -454,7 +441,7 @@ int qry_group_spans(const struct qry_plan *p, const struct qry_span *const *span
     int rc = group_slices(&g, n_slices, pool, out, err);
     for (size_t i = 0; i < n_slices; i++) {
         qry_stamps_release(&g.slices[i].stamps);
-        close_lanes(&g.slices[i]);
+        close_accs(&g.slices[i]);
     }
     if (g.dbl_at)
         ts_budget_free(budget->memory, g.dbl_at, g.all.n);

@@ -50,7 +50,6 @@ struct qry_histogram {
     struct qry_plan visible;    /* the visible series and their groups */
     struct qry_buckets buckets; /* buckets of the metric */
     struct qry_sub_run *runs;   /* [buckets.n] sums of each bucket; owned */
-    size_t *first;              /* [buckets.n + 1] first piece of each run */
     struct qry_budget *budget;  /* limits of the run; borrowed */
 };
 /** Plan and read sub query s of a spec. The caller must call qry_histogram_close; the rest of the memory

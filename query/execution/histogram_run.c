@@ -170,20 +170,13 @@ static const struct qry_sub *bucket_sub(const struct qry_sub *sub, bool compat, 
     return one;
 }
 
-static void histogram_piece(void *arg, size_t i)
-{
-    struct qry_histogram *h = arg;
-    qry_sub_runs_piece(h->runs, h->first, i);
-}
-
 static int read_buckets(struct qry_histogram *h, struct sto_store *st, struct sto_snap *snap,
                         struct ts_pool *pool, struct qry_budget *budget, struct ts_error *err)
 {
     struct ts_arena *arena = h->visible.arena;
     const struct qry_sub *sub = bucket_sub(h->visible.sub, h->visible.spec->compat, arena);
     h->runs = qry_arena_zero(arena, h->buckets.n + 1, sizeof *h->runs, err);
-    h->first = h->runs ? qry_arena_zero(arena, h->buckets.n + 1, sizeof *h->first, err) : NULL;
-    if (!h->first)
+    if (!h->runs)
         return qry_memory_code(err);
     for (size_t b = 0; b < h->buckets.n; b++) {
         struct qry_plan *p = &h->runs[b].plan;
@@ -194,13 +187,11 @@ static int read_buckets(struct qry_histogram *h, struct sto_store *st, struct st
         TS_TRY(qry_plan_range(snap, p, err));
         TS_TRY(qry_plan_afford(p, snap, budget, err));
         TS_TRY(qry_sub_run_init(&h->runs[b], snap, budget, pool, err));
-        h->first[b + 1] = h->first[b] + qry_plan_chunks(p);
     }
-    size_t n = h->first[h->buckets.n];
-    ts_pool_each(pool, n, histogram_piece, h);
-    for (size_t b = 0; b < h->buckets.n && !qry_budget_stopped(budget); b++)
-        qry_sub_run_groups(&h->runs[b]);
-    return qry_budget_result(budget, err);
+    TS_TRY(qry_sub_runs_read(h->runs, h->buckets.n, budget, pool, err));
+    for (size_t b = 0; b < h->buckets.n; b++)
+        TS_TRY(qry_sub_run_groups(&h->runs[b], err));
+    return 0;
 }
 
 int qry_histogram_read(struct sto_store *st, struct sto_snap *snap, struct ts_pool *pool,

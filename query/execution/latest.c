@@ -45,12 +45,12 @@ struct latest_run {
 /* What one piece of a window works with. */
 struct piece {
     struct latest_run *r;
-    size_t first, n;      /* its series among those left */
-    struct tail scratch;  /* of the current series */
-    struct hour *hours;   /* of the current series, owned */
-    size_t n_hours, cap;  /* of hours: used, allocated */
-    int32_t *bound;       /* [n] hour from which on a series' points are wanted; NO_HOUR: none; owned */
-    struct ts_error *err; /* of the piece */
+    size_t first, n;     /* its series among those left */
+    size_t base;         /* the first of them that is read now */
+    struct tail scratch; /* of the current series */
+    struct hour *hours;  /* of the current series, owned */
+    size_t n_hours, cap; /* of hours: used, allocated */
+    int32_t *bound;      /* [n] hour from which on a series' points are wanted; NO_HOUR: none; owned */
 };
 struct hour {
     int32_t hour;
@@ -77,85 +77,94 @@ static size_t still_wanted(const struct piece *p, size_t pos)
     return r->want - r->all[r->place[p->first + pos]].n;
 }
 
-/* --- one point each: the last one of a row, or its summary's --- */
-static void take_newest(struct piece *p, const struct sto_row *row)
+/* Series a..b of the piece from an hour on, or all over the window. */
+static struct qry_reading reading(struct piece *p, size_t a, size_t b, int64_t from_ms)
 {
-    struct latest_run *r = p->r;
-    struct tail *t = &r->all[r->place[p->first + row->pos]];
+    const struct latest_run *r = p->r;
+    p->base = a;
+    return (struct qry_reading){.snap = r->snap,
+                                .budget = &p->r->budget,
+                                .metric = r->metric,
+                                .series = r->left + p->first + a,
+                                .n = b - a,
+                                .from_ms = from_ms,
+                                .to_ms = r->to_ms,
+                                .arg = p};
+}
+
+/* --- one point each: the last one of a row, or its summary's --- */
+static int take_newest(void *arg, const struct sto_row *row, struct ts_error *err)
+{
+    const struct piece *p = arg;
+    struct tail *t = &p->r->all[p->r->place[p->first + row->pos]];
     int64_t base = row->key.hour * TS_HOUR_MS;
+    (void)err;
     t->n = 1; /* rows of a series come in time order: the last one stays */
     if (row->sum) {
         t->ts[0] = base + row->sum->last_off;
         t->v[0] = row->sum->last;
-        return;
+        return 0;
     }
     uint32_t k = row->cells->n - 1;
     t->ts[0] = base + sto_meta_off(row->cells->meta[k]);
     t->v[0] = sto_cell_num(row->cells->meta[k], row->cells->m[k]);
+    return 0;
 }
 
-static int read_newest(struct piece *p)
+static int read_newest(struct piece *p, struct ts_error *err)
 {
-    struct latest_run *r = p->r;
-    struct qry_reader rd;
-    struct sto_row row;
-    int rc = qry_reader_open(&rd, r->snap, &r->budget, r->metric, r->left + p->first, p->n, r->from_ms,
-                             r->to_ms, r->whole_hours, false, p->err);
-    while (rc == 0 && (rc = qry_reader_next(&rd, &row, p->err)) > 0) {
-        take_newest(p, &row);
-        rc = 0;
-    }
-    qry_reader_close(&rd);
-    return rc;
+    struct qry_reading rd = reading(p, 0, p->n, p->r->from_ms);
+    rd.whole_hours = p->r->whole_hours;
+    rd.row = take_newest;
+    return qry_read(&rd, err);
 }
 
 /* --- several: first how many lie where, then the points --- */
-static void bound_series(struct piece *p, size_t pos)
+static int bound_series(void *arg, size_t pos, struct ts_error *err)
 {
+    struct piece *p = arg;
     size_t wanted = still_wanted(p, pos);
+    (void)err;
     p->bound[pos] = NO_HOUR;
     for (size_t i = p->n_hours, have = 0; i-- > 0 && have < wanted;) {
         p->bound[pos] = p->hours[i].hour;
         have += p->hours[i].n;
     }
     p->n_hours = 0;
+    return 0;
 }
 
-static int count_hours(struct piece *p)
+static int count_hour(void *arg, const struct sto_row *row, struct ts_error *err)
 {
-    struct latest_run *r = p->r;
-    struct qry_reader rd;
-    struct sto_row row;
-    size_t pos = SIZE_MAX;
-    int rc = qry_reader_open(&rd, r->snap, &r->budget, r->metric, r->left + p->first, p->n, r->from_ms,
-                             r->to_ms, r->whole_hours, false, p->err);
-    while (rc == 0 && (rc = qry_reader_next(&rd, &row, p->err)) > 0) {
-        if (pos != SIZE_MAX && pos != row.pos)
-            bound_series(p, pos);
-        pos = row.pos;
-        rc = ts_budget_grow(r->budget.memory, &p->hours, &p->cap, p->n_hours + 1, sizeof *p->hours, p->err);
-        if (rc == 0)
-            p->hours[p->n_hours++] = (struct hour){row.key.hour, row.sum ? row.sum->n : row.cells->n};
-    }
-    if (rc == 0 && pos != SIZE_MAX)
-        bound_series(p, pos);
-    qry_reader_close(&rd);
-    return rc;
+    struct piece *p = arg;
+    TS_TRY(ts_budget_grow(p->r->budget.memory, &p->hours, &p->cap, p->n_hours + 1, sizeof *p->hours, err));
+    p->hours[p->n_hours++] = (struct hour){row->key.hour, row->sum ? row->sum->n : row->cells->n};
+    return 0;
+}
+
+static int count_hours(struct piece *p, struct ts_error *err)
+{
+    struct qry_reading rd = reading(p, 0, p->n, p->r->from_ms);
+    rd.whole_hours = p->r->whole_hours;
+    rd.row = count_hour;
+    rd.end = bound_series;
+    return qry_read(&rd, err);
 }
 
 /* Keep the newest points of the current series, with those of one more row. */
-static int add_row(struct piece *p, const struct sto_row *row)
+static int add_row(void *arg, const struct sto_row *row, struct ts_error *err)
 {
+    struct piece *p = arg;
     const struct sto_cells *c = row->cells;
     struct tail *t = &p->scratch;
-    size_t wanted = still_wanted(p, row->pos), skip = c->n > wanted ? c->n - wanted : 0;
+    size_t wanted = still_wanted(p, p->base + row->pos), skip = c->n > wanted ? c->n - wanted : 0;
     if (t->n >= wanted && t->n + c->n - skip > t->cap) {
         size_t drop = t->n - wanted;
         memmove(t->ts, t->ts + drop, wanted * sizeof *t->ts);
         memmove(t->v, t->v + drop, wanted * sizeof *t->v);
         t->n = wanted;
     }
-    TS_TRY(tail_room(t, c->n - skip, &p->r->budget, p->err));
+    TS_TRY(tail_room(t, c->n - skip, &p->r->budget, err));
     for (size_t i = skip; i < c->n; i++, t->n++) {
         t->ts[t->n] = row->key.hour * TS_HOUR_MS + sto_meta_off(c->meta[i]);
         t->v[t->n] = sto_cell_num(c->meta[i], c->m[i]);
@@ -164,12 +173,13 @@ static int add_row(struct piece *p, const struct sto_row *row)
 }
 
 /* The current series is read: its points go behind the newer ones found before. */
-static int end_series(struct piece *p, size_t pos)
+static int end_series(void *arg, size_t pos, struct ts_error *err)
 {
-    size_t wanted = still_wanted(p, pos);
-    struct tail *from = &p->scratch, *to = &p->r->all[p->r->place[p->first + pos]];
+    struct piece *p = arg;
+    size_t wanted = still_wanted(p, p->base + pos);
+    struct tail *from = &p->scratch, *to = &p->r->all[p->r->place[p->first + p->base + pos]];
     size_t n = from->n < wanted ? from->n : wanted;
-    TS_TRY(tail_room(to, n, &p->r->budget, p->err));
+    TS_TRY(tail_room(to, n, &p->r->budget, err));
     for (size_t i = 0; i < n; i++, to->n++) {
         to->ts[to->n] = from->ts[from->n - 1 - i];
         to->v[to->n] = from->v[from->n - 1 - i];
@@ -178,36 +188,23 @@ static int end_series(struct piece *p, size_t pos)
     return 0;
 }
 
-/* Points of series a..b of the piece from an hour on. */
-static int read_points(struct piece *p, size_t a, size_t b, int32_t hour)
+/* Points of series a..b of the piece from a time on. */
+static int read_points(struct piece *p, size_t a, size_t b, int64_t from_ms, struct ts_error *err)
 {
-    struct latest_run *r = p->r;
-    struct qry_reader rd;
-    struct sto_row row;
-    size_t pos = SIZE_MAX;
-    int rc = qry_reader_open(&rd, r->snap, &r->budget, r->metric, r->left + p->first + a, b - a,
-                             hour * TS_HOUR_MS, r->to_ms, NULL, false, p->err);
-    while (rc == 0 && (rc = qry_reader_next(&rd, &row, p->err)) > 0) {
-        row.pos += a;
-        rc = pos != SIZE_MAX && pos != row.pos ? end_series(p, pos) : 0;
-        pos = row.pos;
-        if (rc == 0)
-            rc = add_row(p, &row);
-    }
-    if (rc == 0 && pos != SIZE_MAX)
-        rc = end_series(p, pos);
-    qry_reader_close(&rd);
-    return rc;
+    struct qry_reading rd = reading(p, a, b, from_ms);
+    rd.row = add_row;
+    rd.end = end_series;
+    return qry_read(&rd, err);
 }
 
-static int read_several(struct piece *p)
+static int read_several(struct piece *p, struct ts_error *err)
 {
     struct latest_run *r = p->r;
     if (r->small)
-        return read_points(p, 0, p->n, sto_hour(r->from_ms));
+        return read_points(p, 0, p->n, sto_hour(r->from_ms) * TS_HOUR_MS, err);
     for (size_t i = 0; i < p->n; i++)
         p->bound[i] = NO_HOUR;
-    TS_TRY(count_hours(p));
+    TS_TRY(count_hours(p, err));
     for (size_t a = 0, b; a < p->n; a = b) {
         int32_t lo = p->bound[a], hi = lo;
         for (b = a + 1; b < p->n && lo != NO_HOUR && p->bound[b] != NO_HOUR; b++) {
@@ -218,27 +215,23 @@ static int read_several(struct piece *p)
             hi = h;
         }
         if (lo != NO_HOUR)
-            TS_TRY(read_points(p, a, b, lo));
+            TS_TRY(read_points(p, a, b, lo * TS_HOUR_MS, err));
     }
     return 0;
 }
 
 /* --- windows --- */
-static void window_piece(void *arg, size_t i)
+static int window_piece(void *arg, size_t i, struct ts_error *err)
 {
     struct latest_run *r = arg;
-    struct ts_error err = {0};
-    struct piece p = {.r = r, .first = i * r->chunk, .err = &err};
-    if (qry_budget_stopped(&r->budget))
-        return;
+    struct piece p = {.r = r, .first = i * r->chunk};
     p.n = r->n_left - p.first < r->chunk ? r->n_left - p.first : r->chunk;
-    p.bound = ts_budget_alloc(r->budget.memory, p.n * sizeof *p.bound, &err);
-    int rc = !p.bound ? qry_memory_code(&err) : r->want == 1 ? read_newest(&p) : read_several(&p);
+    p.bound = ts_budget_alloc(r->budget.memory, p.n * sizeof *p.bound, err);
+    int rc = !p.bound ? qry_memory_code(err) : r->want == 1 ? read_newest(&p, err) : read_several(&p, err);
     tail_release(&p.scratch, &r->budget);
     ts_budget_free(r->budget.memory, p.hours, p.cap * sizeof *p.hours);
     ts_budget_free(r->budget.memory, p.bound, p.bound ? p.n * sizeof *p.bound : 0);
-    if (rc < 0)
-        qry_budget_fail(&r->budget, rc, &err);
+    return rc;
 }
 
 static int read_window(struct latest_run *r, struct ts_pool *pool, struct ts_error *err)
@@ -256,9 +249,9 @@ static int read_window(struct latest_run *r, struct ts_pool *pool, struct ts_err
     r->chunk = (r->n_left + MAX_PIECES - 1) / MAX_PIECES;
     r->chunk = r->chunk < MIN_PIECE_SERIES ? MIN_PIECE_SERIES : r->chunk;
     size_t n = (r->n_left + r->chunk - 1) / r->chunk;
-    ts_pool_each(pool, n, window_piece, r);
+    int rc = qry_budget_each(&r->budget, pool, n, window_piece, r, err);
     ts_budget_free(r->budget.memory, whole, whole ? n_hours : 0);
-    return qry_budget_result(&r->budget, err);
+    return rc;
 }
 
 /* Series that have all their points leave the front of left. */

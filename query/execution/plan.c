@@ -407,26 +407,38 @@ void qry_plan_clip(struct sto_snap *snap, struct qry_plan *p)
         p->scan_to_ms = hi;
 }
 
-/* Which hours of the scan may come as summaries. */
-static int whole_hours(struct qry_plan *p, struct ts_error *err)
+int qry_plan_whole_hours(struct qry_plan *p, size_t *out_n, struct ts_error *err)
 {
-    const struct qry_downsample *ds = &p->sub->downsample;
-    if (!ds->on || !ds->fn->bucket_acc->add_hour || p->scan_from_ms >= p->scan_to_ms)
+    *out_n = 0;
+    if (p->scan_from_ms >= p->scan_to_ms)
         return 0;
     int32_t h0 = sto_hour(p->scan_from_ms), h1 = sto_hour(p->scan_to_ms - 1);
     size_t n = (size_t)((int64_t)h1 - h0 + 1);
     if (n > QRY_WHOLE_HOURS_MAX)
         return 0;
-    uint8_t *bits = qry_arena_take(p->arena, n, 1, err);
-    if (!bits)
+    p->whole_hours = qry_arena_take(p->arena, n, 1, err);
+    if (!p->whole_hours)
         return qry_memory_code(err);
-    qry_grid_whole_hours(&p->grid, h0, n, bits);
+    memset(p->whole_hours, 1, n);
     if (h0 * TS_HOUR_MS < p->scan_from_ms)
-        bits[0] = 0;
+        p->whole_hours[0] = 0;
     if ((h1 + 1ll) * TS_HOUR_MS > p->scan_to_ms)
-        bits[n - 1] = 0;
-    if (memchr(bits, 1, n))
-        p->whole_hours = bits;
+        p->whole_hours[n - 1] = 0;
+    *out_n = n;
+    return 0;
+}
+
+/* Which hours of the scan may come as summaries. */
+static int hours_of_buckets(struct qry_plan *p, struct ts_error *err)
+{
+    const struct qry_downsample *ds = &p->sub->downsample;
+    size_t n = 0;
+    if (ds->on && ds->fn->bucket_acc->add_hour)
+        TS_TRY(qry_plan_whole_hours(p, &n, err));
+    if (n)
+        qry_grid_whole_hours(&p->grid, sto_hour(p->scan_from_ms), n, p->whole_hours);
+    if (n && !memchr(p->whole_hours, 1, n))
+        p->whole_hours = NULL;
     return 0;
 }
 
@@ -539,7 +551,7 @@ int qry_plan_range(struct sto_snap *snap, struct qry_plan *p, struct ts_error *e
         }
         TS_TRY(qry_grid_make(ds, p->spec->tz, p->spec->start_ms, p->spec->end_ms, from, to, p->arena,
                              &p->grid, err));
-        TS_TRY(whole_hours(p, err));
+        TS_TRY(hours_of_buckets(p, err));
     }
     bool sums = ds->on && ds->fn->bucket_acc->add_hour && (ds->all || ds->interval_ms >= TS_HOUR_MS);
     p->chunk = qry_plan_chunk(p->n, (p->to_ms - p->from_ms) / TS_HOUR_MS, sums);
@@ -555,6 +567,19 @@ struct sto_scan_spec qry_plan_scan(const struct qry_plan *p)
                                   .to_ms = p->scan_to_ms - 1,
                                   .whole_hours = p->whole_hours,
                                   .final = true};
+}
+
+struct qry_reading qry_plan_reading(const struct qry_plan *p, struct sto_snap *snap,
+                                    struct qry_budget *budget)
+{
+    return (struct qry_reading){.snap = snap,
+                                .budget = budget,
+                                .metric = p->metric,
+                                .series = p->series,
+                                .n = p->n,
+                                .from_ms = p->scan_from_ms,
+                                .to_ms = p->scan_to_ms,
+                                .whole_hours = p->whole_hours};
 }
 
 int qry_plan_afford(const struct qry_plan *p, struct sto_snap *snap, struct qry_budget *budget,

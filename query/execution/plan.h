@@ -8,9 +8,8 @@
 #define QUERY_EXECUTION_PLAN_H
 
 #include "query/execution/downsample.h"
+#include "query/execution/reader.h"
 #include "query/filters/filter.h"
-#include "query/limit.h"
-#include "query/query.h"
 
 #define QRY_WHOLE_HOURS_MAX (1 << 24) /* most hours of the bitmap whole_hours; longer scans read points */
 
@@ -70,6 +69,9 @@ int qry_plan_select(struct sto_store *st, const struct qry_spec *spec, size_t in
 int qry_plan_range(struct sto_snap *snap, struct qry_plan *p, struct ts_error *err);
 /** Clip from_ms..to_ms to the hours that may have data; sets scan_from_ms and scan_to_ms. */
 void qry_plan_clip(struct sto_snap *snap, struct qry_plan *p);
+/** Set whole_hours to the hours of the scan that lie in it whole (memory of the arena), and *out_n to the number of hours of
+ * the scan; leaves it NULL and *out_n 0 if the scan is empty or too long. TS_ELIMIT, TS_ENOMEM. */
+int qry_plan_whole_hours(struct qry_plan *p, size_t *out_n, struct ts_error *err);
 /** Number of series per piece of work. It depends on the query and the number of series and hours alone, so
  * that no digit of a result depends on threads or files. sums: most hours are read as summaries. */
 size_t qry_plan_chunk(size_t n_series, int64_t n_hours, bool sums);
@@ -80,6 +82,9 @@ int qry_totals_plan(struct sto_store *st, struct sto_snap *snap, const struct qr
                     struct ts_error *err);
 /** Specification of the scan that a plan needs. */
 struct sto_scan_spec qry_plan_scan(const struct qry_plan *p);
+/** The reading of a plan: all of its series over the range of the scan. The caller sets who takes the rows. */
+struct qry_reading qry_plan_reading(const struct qry_plan *p, struct sto_snap *snap,
+                                    struct qry_budget *budget);
 /** Refuse a plan that would read more bytes of files than the limit allows; errors as for qry_budget_scan. */
 int qry_plan_afford(const struct qry_plan *p, struct sto_snap *snap, struct qry_budget *budget,
                     struct ts_error *err);

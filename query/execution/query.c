@@ -15,19 +15,12 @@
 struct run {
     struct qry_sub_run
         *subs;         /* [2 * spec->n_subs]: those of the spec, and divisors of averages over rollups */
-    size_t *first;     /* [n_subs + 1] number of the first piece of each */
     size_t n_subs;     /* sub runs begun */
     size_t *main;      /* [spec->n_subs] place in subs of each sub query */
     size_t *divisor;   /* [spec->n_subs] and of its divisor; 0 = none */
     unsigned *attempt; /* [spec->n_subs] which attempt is read (query/execution/rollup.h) */
     struct qry_histogram *histograms; /* [spec->n_subs] queries of histograms, which have no sub run */
 };
-
-static void piece(void *arg, size_t i)
-{
-    struct run *run = arg;
-    qry_sub_runs_piece(run->subs, run->first, i);
-}
 
 /* --- seconds: several points of one second become one --- */
 static bool same_second(const struct qry_result *r)
@@ -219,24 +212,16 @@ static int emit_top(struct sto_store *st, struct qry_sub_run *sr, struct qry_sta
     return rc;
 }
 
-static int read_all(struct run *run, struct ts_pool *pool, struct qry_budget *budget, struct ts_error *err)
+static int group_all(const struct qry_spec *spec, struct run *run, struct ts_error *err)
 {
-    size_t n = run->first[run->n_subs];
-    ts_pool_each(pool, n, piece, run);
-    return qry_budget_result(budget, err);
-}
-
-static int group_all(const struct qry_spec *spec, struct run *run, struct qry_budget *budget,
-                     struct ts_error *err)
-{
-    for (size_t s = 0; s < spec->n_subs && !qry_budget_stopped(budget); s++) {
+    for (size_t s = 0; s < spec->n_subs; s++) {
         if (qry_sub_is_histogram(&spec->subs[s]))
             continue;
         if (run->divisor[s])
             qry_rollup_divide(&run->subs[run->main[s]], &run->subs[run->divisor[s]]);
-        qry_sub_run_groups(&run->subs[run->main[s]]);
+        TS_TRY(qry_sub_run_groups(&run->subs[run->main[s]], err));
     }
-    return qry_budget_result(budget, err);
+    return 0;
 }
 
 /* The next sub run, its series chosen already. */
@@ -247,7 +232,6 @@ static int begin_run(struct run *run, struct sto_snap *snap, struct ts_pool *poo
     TS_TRY(qry_plan_range(snap, &sr->plan, err));
     TS_TRY(qry_plan_afford(&sr->plan, snap, budget, err));
     TS_TRY(qry_sub_run_init(sr, snap, budget, pool, err));
-    run->first[run->n_subs + 1] = run->first[run->n_subs] + qry_plan_chunks(&sr->plan);
     run->n_subs++;
     return 0;
 }
@@ -332,7 +316,6 @@ int qry_run(struct sto_store *st, struct ts_pool *pool, const struct qry_spec *s
     ts_arena_init(&arena, 0);
     arena.budget = budget.memory;
     run.subs = ts_arena_zalloc(&arena, (2 * spec->n_subs + 1) * sizeof *run.subs);
-    run.first = ts_arena_zalloc(&arena, (2 * spec->n_subs + 1) * sizeof *run.first);
     run.main = ts_arena_zalloc(&arena, (spec->n_subs + 1) * sizeof *run.main);
     run.divisor = ts_arena_zalloc(&arena, (spec->n_subs + 1) * sizeof *run.divisor);
     run.histograms = ts_arena_zalloc(&arena, (spec->n_subs + 1) * sizeof *run.histograms);
@@ -346,13 +329,13 @@ int qry_run(struct sto_store *st, struct ts_pool *pool, const struct qry_spec *s
         rc = plan_all(st, snap, spec, pool, &budget, &arena, &run, err);
         stats->plan_ns += lap(&since_ns);
         if (rc == 0)
-            rc = read_all(&run, pool, &budget, err);
+            rc = qry_sub_runs_read(run.subs, run.n_subs, &budget, pool, err);
         stats->read_ns += lap(&since_ns);
         count_read(&run, spec, stats);
     } while (rc == 0 && next_attempt(spec, &run));
     sto_snap_release(snap);
     if (rc == 0)
-        rc = group_all(spec, &run, &budget, err);
+        rc = group_all(spec, &run, err);
     stats->group_ns = lap(&since_ns);
     for (size_t s = 0; s < spec->n_subs && rc >= 0; s++) {
         if (qry_sub_is_histogram(&spec->subs[s])) {

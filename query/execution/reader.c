@@ -1,5 +1,5 @@
 /*
- * reader.c - scans with budgets.
+ * reader.c - scans within the limits of a run.
  */
 #include "query/execution/reader.h"
 
@@ -8,37 +8,20 @@
 #define REPORT_ROWS   64   /* rows between two looks at the budget */
 #define REPORT_POINTS 8192 /* or points */
 
-int qry_reader_open(struct qry_reader *r, struct sto_snap *snap, struct qry_budget *budget, uint32_t metric,
-                    const struct sto_series *const *series, size_t n, int64_t from_ms, int64_t to_ms,
-                    const uint8_t *whole_hours, bool needs_sum, struct ts_error *err)
-{
-    *r = (struct qry_reader){.budget = budget};
-    struct sto_scan_spec spec = {.metric = metric,
-                                 .series = series,
-                                 .n_series = n,
-                                 .from_ms = from_ms,
-                                 .to_ms = to_ms - 1,
-                                 .whole_hours = whole_hours,
-                                 .needs_sum = needs_sum,
-                                 .final = true,
-                                 .memory = budget->memory};
-    if (from_ms >= to_ms || !n)
-        return 0;
-    return sto_scan(snap, &spec, &r->scan, err);
-}
-
-void qry_reader_close(struct qry_reader *r)
-{
-    sto_merge_free(r->scan);
-    r->scan = NULL;
-    sto_cells_release(&r->kept);
-}
+/* A reading at work. */
+struct reader {
+    struct qry_reading *r;
+    struct sto_merge *scan; /* owned; NULL: there is nothing to read */
+    struct sto_cells kept;  /* with conditions: points of the current row; owned */
+    uint64_t n_points;      /* points read and not yet reported to the budget */
+    unsigned n_rows;        /* rows since the last report */
+};
 
 /* Remove the points that do not meet the conditions: 1, 0 if nothing is left, < 0. */
-static int meet(struct qry_reader *r, struct sto_row *row, struct ts_error *err)
+static int meet(struct reader *r, struct sto_row *row, struct ts_error *err)
 {
     if (row->sum) {
-        int all = qry_where_hour(r->where, row->sum);
+        int all = qry_where_hour(r->r->where, row->sum);
         if (all >= 0)
             return all;
         int rc = sto_merge_points(r->scan, row, err);
@@ -46,21 +29,23 @@ static int meet(struct qry_reader *r, struct sto_row *row, struct ts_error *err)
             return rc;
         r->n_points += row->cells->n;
     }
-    qry_where_cells(r->where, row->cells, &r->kept);
+    qry_where_cells(r->r->where, row->cells, &r->kept);
     row->cells = &r->kept;
     return r->kept.n > 0;
 }
 
-static int report(struct qry_reader *r, struct ts_error *err)
+static int report(struct reader *r, struct ts_error *err)
 {
-    int rc = qry_budget_points(r->budget, r->n_points);
+    int rc = qry_budget_points(r->r->budget, r->n_points);
     r->n_points = 0;
     r->n_rows = 0;
     return rc < 0 ? ts_error_set(err, rc, "%s", ts_err_text(rc)) : 0;
 }
 
-int qry_reader_next(struct qry_reader *r, struct sto_row *out, struct ts_error *err)
+/* The next row that has points which meet the conditions: 1; 0 at the end; < 0. */
+static int next(struct reader *r, struct sto_row *out, struct ts_error *err)
 {
+    const struct qry_where *where = r->r->where;
     for (;;) {
         int rc = r->scan ? sto_merge_next(r->scan, out, err) : 0;
         if (rc < 0)
@@ -69,9 +54,9 @@ int qry_reader_next(struct qry_reader *r, struct sto_row *out, struct ts_error *
             return report(r, err);
         uint64_t n = out->cells ? out->cells->n : 1;
         r->n_points += n;
-        r->n_points_all += n;
-        r->n_rows_all++;
-        if (r->where && r->where->n)
+        r->r->n_points += n;
+        r->r->n_rows++;
+        if (where && where->n)
             rc = meet(r, out, err);
         if (rc < 0)
             return rc;
@@ -80,4 +65,43 @@ int qry_reader_next(struct qry_reader *r, struct sto_row *out, struct ts_error *
         if (rc > 0)
             return 1;
     }
+}
+
+static int pass_rows(struct reader *rd, struct ts_error *err)
+{
+    const struct qry_reading *r = rd->r;
+    struct sto_row row;
+    size_t pos = SIZE_MAX;
+    int rc;
+    while ((rc = next(rd, &row, err)) > 0) {
+        if (row.pos != pos) {
+            if (r->end && pos != SIZE_MAX)
+                TS_TRY(r->end(r->arg, pos, err));
+            pos = row.pos;
+            if (r->begin)
+                TS_TRY(r->begin(r->arg, pos, err));
+        }
+        TS_TRY(r->row(r->arg, &row, err));
+    }
+    return rc == 0 && r->end && pos != SIZE_MAX ? r->end(r->arg, pos, err) : rc;
+}
+
+int qry_read(struct qry_reading *r, struct ts_error *err)
+{
+    struct reader rd = {.r = r};
+    struct sto_scan_spec spec = {.metric = r->metric,
+                                 .series = r->series,
+                                 .n_series = r->n,
+                                 .from_ms = r->from_ms,
+                                 .to_ms = r->to_ms - 1,
+                                 .whole_hours = r->whole_hours,
+                                 .needs_sum = r->needs_sum,
+                                 .final = true,
+                                 .memory = r->budget->memory};
+    int rc = r->from_ms < r->to_ms && r->n ? sto_scan(r->snap, &spec, &rd.scan, err) : 0;
+    if (rc == 0)
+        rc = pass_rows(&rd, err);
+    sto_merge_free(rd.scan);
+    sto_cells_release(&rd.kept);
+    return rc;
 }

@@ -118,10 +118,22 @@ static int add_dense_rate(struct work *w, size_t pos, struct ts_error *err)
     return add_dense(w, pos, w->at, (const double *)(const void *)s->v, s->n, err);
 }
 
-static int end_series(struct work *w, size_t pos, struct ts_error *err)
+static int begin_series(void *arg, size_t i, struct ts_error *err)
 {
+    struct work *w = arg;
+    (void)i, (void)err;
+    qry_span_clear(&w->span);
+    if (w->r->plan.sub->downsample.on)
+        qry_down_begin(&w->down);
+    return 0;
+}
+
+static int end_series(void *arg, size_t i, struct ts_error *err)
+{
+    struct work *w = arg;
     const struct qry_plan *p = &w->r->plan;
     const struct qry_sub *sub = p->sub;
+    size_t pos = qry_plan_pos(p, w->first, i);
     p->has_data[pos] = 1;
     if (sub->downsample.on) {
         TS_TRY(qry_down_end(&w->down, err));
@@ -139,32 +151,18 @@ static int end_series(struct work *w, size_t pos, struct ts_error *err)
     return 0;
 }
 
-static int take_row(struct work *w, const struct sto_row *row, struct ts_error *err)
+static int take_row(void *arg, const struct sto_row *row, struct ts_error *err)
 {
+    struct work *w = arg;
     if (w->r->plan.sub->downsample.on)
         return qry_down_row(&w->down, row, err);
     return qry_span_append(&w->span, row->key.hour, row->cells, err);
 }
 
-static int read_piece(struct work *w, struct qry_reader *rd, struct ts_error *err)
+/* Groups that end in this piece. */
+static int finish_parts(struct work *w, struct ts_error *err)
 {
-    struct sto_row row;
-    size_t pos = SIZE_MAX;
-    int rc;
-    while ((rc = qry_reader_next(rd, &row, err)) > 0) {
-        size_t at = qry_plan_pos(&w->r->plan, w->first, row.pos);
-        if (at != pos) {
-            if (pos != SIZE_MAX)
-                TS_TRY(end_series(w, pos, err));
-            pos = at;
-            qry_span_clear(&w->span);
-            if (w->r->plan.sub->downsample.on)
-                qry_down_begin(&w->down);
-        }
-        TS_TRY(take_row(w, &row, err));
-    }
-    if (rc == 0 && pos != SIZE_MAX)
-        rc = end_series(w, pos, err);
+    int rc = 0;
     for (size_t i = w->piece->n_parts; i-- > 0 && rc == 0;) {
         struct qry_part *part = &w->piece->parts[i];
         if (!qry_plan_inner(&w->r->plan, part->group, w->first, w->n))
@@ -209,39 +207,56 @@ static void close_work(struct work *w)
     ts_budget_free(memory, w->at, w->cap_at * sizeof *w->at);
 }
 
-void qry_sub_run_piece(struct qry_sub_run *r, size_t piece)
+static int read_piece(struct qry_sub_run *r, size_t piece, struct ts_error *err)
 {
-    struct qry_plan *p = &r->plan;
-    struct work w = {.r = r};
-    struct ts_error err = {0};
-    struct qry_reader rd = {0};
-    if (qry_budget_stopped(r->budget))
-        return;
-    struct ts_budget *before = ts_xsum_account(r->budget->memory);
+    const struct qry_plan *p = &r->plan;
     const struct qry_downsample *ds = &p->sub->downsample;
-    int rc = open_work(&w, piece, &err);
-    if (rc == 0)
-        rc = qry_reader_open(&rd, r->snap, r->budget, p->metric, w.series ? w.series : p->series + w.first,
-                             w.n, p->scan_from_ms, p->scan_to_ms, p->whole_hours,
-                             ds->on && ds->fn->bucket_acc->needs_sum, &err);
+    struct work w = {.r = r};
+    struct qry_reading rd = qry_plan_reading(p, r->snap, r->budget);
+    rd.needs_sum = ds->on && ds->fn->bucket_acc->needs_sum;
     rd.where = &p->spec->where;
+    rd.begin = begin_series;
+    rd.row = take_row;
+    rd.end = end_series;
+    rd.arg = &w;
+    int rc = open_work(&w, piece, err);
+    rd.series = w.series ? w.series : p->series + w.first;
+    rd.n = w.n;
     if (rc == 0)
-        rc = read_piece(&w, &rd, &err);
-    atomic_fetch_add_explicit(&r->n_rows, rd.n_rows_all, memory_order_relaxed);
-    atomic_fetch_add_explicit(&r->n_points, rd.n_points_all, memory_order_relaxed);
-    qry_reader_close(&rd);
+        rc = qry_read(&rd, err);
+    if (rc == 0)
+        rc = finish_parts(&w, err);
+    atomic_fetch_add_explicit(&r->n_rows, rd.n_rows, memory_order_relaxed);
+    atomic_fetch_add_explicit(&r->n_points, rd.n_points, memory_order_relaxed);
     close_work(&w);
-    (void)ts_xsum_account(before);
-    if (rc < 0)
-        qry_budget_fail(r->budget, rc, &err);
+    return rc;
 }
 
-void qry_sub_runs_piece(struct qry_sub_run *runs, const size_t *first, size_t piece)
+/* Runs that are read together. */
+struct runs {
+    struct qry_sub_run *run; /* [n] */
+    size_t n;                /* how many */
+};
+
+static int read_any_piece(void *arg, size_t piece, struct ts_error *err)
 {
+    const struct runs *r = arg;
     size_t i = 0;
-    while (piece >= first[i + 1])
+    while (i + 1 < r->n && piece >= r->run[i + 1].first_piece)
         i++;
-    qry_sub_run_piece(&runs[i], piece - first[i]);
+    return read_piece(&r->run[i], piece - r->run[i].first_piece, err);
+}
+
+int qry_sub_runs_read(struct qry_sub_run *runs, size_t n, struct qry_budget *budget, struct ts_pool *pool,
+                      struct ts_error *err)
+{
+    struct runs r = {runs, n};
+    size_t n_pieces = 0;
+    for (size_t i = 0; i < n; i++) {
+        runs[i].first_piece = n_pieces;
+        n_pieces += qry_plan_chunks(&runs[i].plan);
+    }
+    return qry_budget_each(budget, pool, n_pieces, read_any_piece, &r, err);
 }
 
 /* --- groups --- */
@@ -251,20 +266,16 @@ struct joiner {
     size_t *first;           /* [groups + 1] */
 };
 
-static void join_group(void *arg, size_t g)
+static int join_group(void *arg, size_t g, struct ts_error *err)
 {
     struct joiner *j = arg;
-    struct ts_error err = {0};
     size_t n = j->first[g + 1] - j->first[g];
     struct qry_part **parts = j->parts + j->first[g];
-    if (!n || qry_budget_stopped(j->r->budget))
-        return;
-    struct ts_budget *before = ts_xsum_account(j->r->budget->memory);
-    int rc = qry_part_finish(parts, n, &j->r->plan, &j->r->results[g], &err);
+    if (!n)
+        return 0;
+    int rc = qry_part_finish(parts, n, &j->r->plan, &j->r->results[g], err);
     qry_part_release(parts[0]);
-    (void)ts_xsum_account(before);
-    if (rc < 0)
-        qry_budget_fail(j->r->budget, rc, &err);
+    return rc;
 }
 
 static int join_dense(struct qry_sub_run *r, struct ts_error *err)
@@ -286,7 +297,7 @@ static int join_dense(struct qry_sub_run *r, struct ts_error *err)
         for (size_t i = 0; i < r->pieces[c].n_parts; i++)
             j.parts[j.first[r->pieces[c].parts[i].group + 1]++] = &r->pieces[c].parts[i];
     if (rc == 0)
-        ts_pool_each(r->pool, n_groups, join_group, &j);
+        rc = qry_budget_each(r->budget, r->pool, n_groups, join_group, &j, err);
     ts_budget_free(memory, j.parts, j.parts ? n * sizeof(*j.parts) : 0);
     ts_budget_free(memory, j.first, (n_groups + 2) * sizeof *j.first);
     return rc;
@@ -311,33 +322,22 @@ static int join_members(struct qry_sub_run *r, size_t g, struct ts_error *err)
     return rc;
 }
 
-static void join_spans(void *arg, size_t g)
+static int join_spans(void *arg, size_t g, struct ts_error *err)
 {
     struct qry_sub_run *r = arg;
     const struct qry_plan *p = &r->plan;
     const struct qry_group *group = &p->groups[g];
-    struct ts_error err = {0};
-    int rc = qry_budget_look(r->budget, NULL);
-    if (rc < 0)
-        return;
-    if (p->sub->none)
-        rc = qry_group_single(p, &r->spans[group->members[0]], r->budget, &r->results[g], &err);
-    else
-        rc = join_members(r, g, &err);
+    TS_TRY(qry_budget_look(r->budget, err));
+    int rc = p->sub->none ? qry_group_single(p, &r->spans[group->members[0]], r->budget, &r->results[g], err)
+                          : join_members(r, g, err);
     for (size_t i = 0; i < group->n; i++)
         qry_span_release(&r->spans[group->members[i]]);
-    if (rc < 0)
-        qry_budget_fail(r->budget, rc, &err);
+    return rc;
 }
 
-void qry_sub_run_groups(struct qry_sub_run *r)
+int qry_sub_run_groups(struct qry_sub_run *r, struct ts_error *err)
 {
-    struct ts_error err = {0};
-    int rc = 0;
     if (r->dense)
-        rc = join_dense(r, &err);
-    else
-        ts_pool_each(r->pool, r->plan.n_groups, join_spans, r);
-    if (rc < 0)
-        qry_budget_fail(r->budget, rc, &err);
+        return join_dense(r, err);
+    return qry_budget_each(r->budget, r->pool, r->plan.n_groups, join_spans, r, err);
 }

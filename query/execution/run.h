@@ -22,6 +22,7 @@ struct qry_sub_run {
     struct qry_budget *budget;         /* borrowed */
     struct ts_pool *pool;              /* borrowed; may be NULL */
     bool dense;                        /* series are added to parts; else to spans */
+    size_t first_piece;                /* its number when several runs are read together */
     struct qry_piece *pieces;          /* [qry_plan_chunks] owned */
     struct qry_span *spans;            /* [plan.n] owned; NULL if dense */
     struct qry_result *results;        /* [plan.n_groups] owned */
@@ -31,13 +32,11 @@ struct qry_sub_run {
  * also after an error: TS_ELIMIT, TS_ENOMEM. */
 int qry_sub_run_init(struct qry_sub_run *r, struct sto_snap *snap, struct qry_budget *budget,
                      struct ts_pool *pool, struct ts_error *err);
-/** Read one piece. Errors are reported in the budget. */
-void qry_sub_run_piece(struct qry_sub_run *r, size_t piece);
-/** The same for several runs whose pieces are numbered consecutively: run i has the pieces first[i] to
- * first[i + 1] - 1. */
-void qry_sub_runs_piece(struct qry_sub_run *runs, const size_t *first, size_t piece);
-/** After all pieces were read: compute the results of the groups. Errors are reported in the budget. */
-void qry_sub_run_groups(struct qry_sub_run *r);
+/** Read all pieces of n initialised runs under one budget. Errors of the budget. */
+int qry_sub_runs_read(struct qry_sub_run *runs, size_t n, struct qry_budget *budget, struct ts_pool *pool,
+                      struct ts_error *err);
+/** After all pieces were read: compute the results of the groups. */
+int qry_sub_run_groups(struct qry_sub_run *r, struct ts_error *err);
 /** Free the memory. Idempotent. */
 void qry_sub_run_release(struct qry_sub_run *r);
 

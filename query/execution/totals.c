@@ -28,28 +28,48 @@ struct totals {
     size_t n_pieces;
 };
 
-/* One row into its cells; *at is the stretch where the search begins. */
-static int add_row(struct totals *t, struct qry_cellset *set, uint32_t group, struct qry_feed *feed,
-                   const struct sto_row *row, size_t *at, struct ts_error *err)
+/* What one piece works with. */
+struct piece {
+    struct totals *t;
+    struct qry_cellset *set; /* its states */
+    struct qry_feed feed;
+    size_t first;   /* position of its first series */
+    uint32_t group; /* of the current series */
+    size_t at;      /* stretch where the search begins */
+};
+
+static int begin_series(void *arg, size_t i, struct ts_error *err)
 {
-    const struct qry_cells *cells = &t->cells;
+    struct piece *pc = arg;
+    (void)err;
+    pc->group = pc->t->plan.group_of[pc->first + i];
+    pc->at = 0;
+    return 0;
+}
+
+/* One row into its cells. */
+static int add_row(void *arg, const struct sto_row *row, struct ts_error *err)
+{
+    struct piece *pc = arg;
+    const struct qry_cells *cells = &pc->t->cells;
+    struct qry_feed *feed = &pc->feed;
     int64_t base = row->key.hour * TS_HOUR_MS;
     if (row->sum) {
         struct qry_hour h;
         qry_feed_hour(row, &h);
-        *at = qry_cells_find(cells, *at, base);
-        void *st = qry_cellset_state(set, group, cells->stretch[*at].cell, err);
+        pc->at = qry_cells_find(cells, pc->at, base);
+        void *st = qry_cellset_state(pc->set, pc->group, cells->stretch[pc->at].cell, err);
         if (!st)
             return qry_memory_code(err);
-        t->ops->add_hour(st, &h);
+        pc->t->ops->add_hour(st, &h);
         return 0;
     }
     TS_TRY(qry_feed_row(feed, row, err));
     feed->guess = 0;
     for (size_t i = 0, n = row->cells->n; i < n;) {
-        *at = qry_cells_find(cells, *at, base + sto_meta_off(row->cells->meta[i]));
-        size_t e = qry_feed_border(feed, i, qry_stretch_end(cells, *at) - base);
-        void *st = qry_cellset_state(set, group, cells->stretch[*at].cell, err);
+        pc->at = qry_cells_find(cells, pc->at, base + sto_meta_off(row->cells->meta[i]));
+        size_t e = qry_feed_border(feed, i, qry_stretch_end(cells, pc->at) - base);
+        void *st = qry_cellset_state(pc->set, pc->group, cells->stretch[pc->at].cell, err);
         if (!st)
             return qry_memory_code(err);
         TS_TRY(qry_feed_add(feed, st, i, e, err));
@@ -58,42 +78,25 @@ static int add_row(struct totals *t, struct qry_cellset *set, uint32_t group, st
     return 0;
 }
 
-static int read_piece(struct totals *t, size_t piece, struct ts_error *err)
-{
-    struct qry_plan *p = &t->plan;
-    size_t first = piece * p->chunk, n = p->n - first < p->chunk ? p->n - first : p->chunk;
-    struct qry_feed feed = {.ops = t->ops, .memory = t->budget.memory};
-    struct qry_reader rd;
-    struct sto_row row;
-    size_t pos = SIZE_MAX, at = 0;
-    uint32_t group = 0;
-    int rc = qry_reader_open(&rd, t->snap, &t->budget, p->metric, p->series + first, n, p->scan_from_ms,
-                             p->scan_to_ms, p->whole_hours, t->ops->needs_sum, err);
-    rd.where = &p->spec->where;
-    while (rc == 0 && (rc = qry_reader_next(&rd, &row, err)) > 0) {
-        if (first + row.pos != pos) {
-            pos = first + row.pos;
-            group = p->group_of[pos];
-            at = 0;
-        }
-        rc = add_row(t, &t->pieces[piece], group, &feed, &row, &at, err);
-    }
-    qry_reader_close(&rd);
-    qry_feed_release(&feed);
-    return rc;
-}
-
-static void piece_task(void *arg, size_t piece)
+static int read_piece(void *arg, size_t i, struct ts_error *err)
 {
     struct totals *t = arg;
-    struct ts_error err = {0};
-    if (qry_budget_stopped(&t->budget))
-        return;
-    struct ts_budget *before = ts_xsum_account(t->budget.memory);
-    int rc = read_piece(t, piece, &err);
-    (void)ts_xsum_account(before);
-    if (rc < 0)
-        qry_budget_fail(&t->budget, rc, &err);
+    struct qry_plan *p = &t->plan;
+    struct piece pc = {.t = t,
+                       .set = &t->pieces[i],
+                       .feed = {.ops = t->ops, .memory = t->budget.memory},
+                       .first = i * p->chunk};
+    struct qry_reading rd = qry_plan_reading(p, t->snap, &t->budget);
+    rd.series += pc.first;
+    rd.n = p->n - pc.first < p->chunk ? p->n - pc.first : p->chunk;
+    rd.needs_sum = t->ops->needs_sum;
+    rd.where = &p->spec->where;
+    rd.begin = begin_series;
+    rd.row = add_row;
+    rd.arg = &pc;
+    int rc = qry_read(&rd, err);
+    qry_feed_release(&pc.feed);
+    return rc;
 }
 
 /* All pieces into the first one, in their order. */
@@ -256,22 +259,15 @@ static int emit_all(struct output *o, struct ts_error *err)
 static int whole_hours(struct totals *t, struct ts_error *err)
 {
     struct qry_plan *p = &t->plan;
-    if (!t->ops->add_hour || p->scan_from_ms >= p->scan_to_ms)
-        return 0;
-    int32_t h0 = sto_hour(p->scan_from_ms), h1 = sto_hour(p->scan_to_ms - 1);
-    size_t n = (size_t)((int64_t)h1 - h0 + 1), at = 0;
-    if (n > QRY_WHOLE_HOURS_MAX)
-        return 0;
-    p->whole_hours = qry_arena_take(p->arena, n, 1, err);
-    if (!p->whole_hours)
-        return qry_memory_code(err);
+    size_t n = 0, at = 0;
+    if (t->ops->add_hour)
+        TS_TRY(qry_plan_whole_hours(p, &n, err));
     for (size_t h = 0; h < n; h++) {
-        int64_t from = ((int64_t)h0 + (int64_t)h) * TS_HOUR_MS, to = from + TS_HOUR_MS;
-        p->whole_hours[h] = 0;
-        if (from < p->scan_from_ms || to > p->scan_to_ms)
+        int64_t from = (sto_hour(p->scan_from_ms) + (int64_t)h) * TS_HOUR_MS;
+        if (!p->whole_hours[h])
             continue;
         at = qry_cells_find(&t->cells, at, from);
-        p->whole_hours[h] = to <= qry_stretch_end(&t->cells, at);
+        p->whole_hours[h] = from + TS_HOUR_MS <= qry_stretch_end(&t->cells, at);
     }
     return 0;
 }
@@ -324,8 +320,7 @@ static int run_totals(struct sto_store *st, struct ts_pool *pool, struct totals 
     t->n_pieces = n;
     for (size_t i = 0; i < n; i++)
         qry_cellset_init(&t->pieces[i], t->ops, &t->budget);
-    ts_pool_each(pool, n, piece_task, t);
-    TS_TRY(qry_budget_result(&t->budget, err));
+    TS_TRY(qry_budget_each(&t->budget, pool, n, read_piece, t, err));
     TS_TRY(join_all(t, err));
     TS_TRY(make_labels(sto_store_catalog(st), t, &labels, &place, err));
     if (n)

@@ -160,33 +160,37 @@ static void scan_point(struct scan_run *r, int64_t base_ms, uint32_t meta, int64
     ts_buf_char(b, '\n');
 }
 
-static int scan_rows(struct scan_run *r, struct qry_reader *rd, const struct sto_series *const *series,
-                     bool import, struct ts_error *err)
+/* The series that are printed now. */
+struct scanned {
+    struct scan_run *r;
+    const struct sto_series *const *series; /* by position */
+    bool import;
+};
+
+static int scan_begin(void *arg, size_t pos, struct ts_error *err)
 {
-    struct sto_row row;
-    const struct sto_series *at = NULL;
-    int rc;
-    while ((rc = qry_reader_next(rd, &row, err)) > 0) {
-        const struct sto_series *s = series[row.pos];
-        int64_t base_ms = row.key.hour * TS_HOUR_MS;
-        if (import) {
-            if (s != at)
-                tsd_lines__names(&r->lines, s);
-            at = s;
-            TS_TRY(tsd_lines__row(&r->lines, &row, err));
-            continue;
-        }
-        if (s != at)
-            scan_series(r, s);
-        at = s;
-        scan_head(r, s, base_ms);
-        for (uint32_t i = 0; i < row.cells->n; i++)
-            scan_point(r, base_ms, row.cells->meta[i], row.cells->m[i]);
-        if (r->lines.out.failed)
-            return ts_error_set(err, TS_ENOMEM, "no memory for a row");
-        TS_TRY(tsd_lines__flush(&r->lines, TSD_LINES_PIECE_BYTES, err));
-    }
-    return rc;
+    struct scanned *s = arg;
+    (void)err;
+    if (s->import)
+        tsd_lines__names(&s->r->lines, s->series[pos]);
+    else
+        scan_series(s->r, s->series[pos]);
+    return 0;
+}
+
+static int scan_row(void *arg, const struct sto_row *row, struct ts_error *err)
+{
+    struct scanned *s = arg;
+    struct tsd_lines_run *lines = &s->r->lines;
+    int64_t base_ms = row->key.hour * TS_HOUR_MS;
+    if (s->import)
+        return tsd_lines__row(lines, row, err);
+    scan_head(s->r, s->series[row->pos], base_ms);
+    for (uint32_t i = 0; i < row->cells->n; i++)
+        scan_point(s->r, base_ms, row->cells->meta[i], row->cells->m[i]);
+    if (lines->out.failed)
+        return ts_error_set(err, TS_ENOMEM, "no memory for a row");
+    return tsd_lines__flush(lines, TSD_LINES_PIECE_BYTES, err);
 }
 
 static int scan_sub(struct scan_run *r, struct sto_store *store, const struct qry_spec *spec, size_t index,
@@ -194,19 +198,20 @@ static int scan_sub(struct scan_run *r, struct sto_store *store, const struct qr
 {
     struct ts_arena arena;
     struct qry_plan plan;
-    struct qry_reader rd = {0};
-    int64_t from_ms, to_ms;
     ts_arena_init(&arena, 0);
     arena.budget = r->budget.memory;
-    qry_delete_target_range(spec, &from_ms, &to_ms);
     int rc = qry_plan_select(store, spec, index, NULL, 0, &r->budget, &arena, &plan, err);
-    if (rc == 0)
-        rc = qry_reader_open(&rd, r->lines.snap, &r->budget, plan.metric, plan.series, plan.n, from_ms,
-                             to_ms + 1, NULL, false, err);
-    rd.where = &spec->where;
-    if (rc == 0)
-        rc = scan_rows(r, &rd, plan.series, import, err);
-    qry_reader_close(&rd);
+    if (rc == 0) {
+        struct scanned s = {r, plan.series, import};
+        struct qry_reading rd = qry_plan_reading(&plan, r->lines.snap, &r->budget);
+        qry_delete_target_range(spec, &rd.from_ms, &rd.to_ms);
+        rd.to_ms++;
+        rd.where = &spec->where;
+        rd.begin = scan_begin;
+        rd.row = scan_row;
+        rd.arg = &s;
+        rc = qry_read(&rd, err);
+    }
     ts_arena_release(&arena);
     return rc;
 }

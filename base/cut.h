@@ -1,5 +1,5 @@
 /*
- * cut.h - splits texts at separators, part by part.
+ * cut.h - splits texts at separators, part by part; compares and shows parts.
  *
  *   while (list.n)
  *       part = ts_slice_cut(&list, ',');
@@ -9,6 +9,11 @@
 
 #include "base/buf.h"
 
+#include <strings.h>
+
+/* A slice for "%.*s", of which at most max_bytes are printed. */
+#define TS_SHOW(s, max_bytes) (int)((s).n > (max_bytes) ? (max_bytes) : (s).n), (s).p
+
 /** Return the text before the next sep; *rest then begins after that sep. Parts may be empty; a sep at the
  * end is not followed by an empty part. */
 static inline struct ts_slice ts_slice_cut(struct ts_slice *rest, char sep)
@@ -17,6 +22,51 @@ static inline struct ts_slice ts_slice_cut(struct ts_slice *rest, char sep)
     struct ts_slice part = {rest->p, end ? (size_t)(end - rest->p) : rest->n};
     *rest = end ? (struct ts_slice){end + 1, rest->n - part.n - 1} : (struct ts_slice){rest->p, 0};
     return part;
+}
+/** Store the text before the next sep in *out; *rest then begins after that sep. A text has one part more than
+ * separators, all of which may be empty. False: there are no more, rest->p is NULL then. */
+static inline bool ts_slice_next(struct ts_slice *rest, char sep, struct ts_slice *out)
+{
+    if (!rest->p)
+        return false;
+    const char *end = rest->n ? (const char *)memchr(rest->p, sep, rest->n) : NULL;
+    *out = (struct ts_slice){rest->p, end ? (size_t)(end - rest->p) : rest->n};
+    *rest = end ? (struct ts_slice){end + 1, rest->n - out->n - 1} : (struct ts_slice){NULL, 0};
+    return true;
+}
+/** How many bytes of a slice are c? */
+static inline size_t ts_slice_count(struct ts_slice s, char c)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < s.n; i++)
+        n += s.p[i] == c;
+    return n;
+}
+/** The slice without white space of ASCII at both ends. */
+static inline struct ts_slice ts_slice_trim(struct ts_slice s)
+{
+    while (s.n && strchr(" \t\n\v\f\r", s.p[s.n - 1]) && s.p[s.n - 1])
+        s.n--;
+    while (s.n && strchr(" \t\n\v\f\r", s.p[0]) && s.p[0])
+        s = (struct ts_slice){s.p + 1, s.n - 1};
+    return s;
+}
+/** Does it begin with a text, regardless of case? */
+static inline bool ts_slice_begins_any(struct ts_slice s, const char *with)
+{
+    size_t n = strlen(with);
+    return s.n >= n && strncasecmp(s.p, with, n) == 0;
+}
+/** Does it end with a text, regardless of case? */
+static inline bool ts_slice_ends_any(struct ts_slice s, const char *with)
+{
+    size_t n = strlen(with);
+    return s.n >= n && strncasecmp(s.p + s.n - n, with, n) == 0;
+}
+/** Is it a text, regardless of case? */
+static inline bool ts_slice_is_any(struct ts_slice s, const char *text)
+{
+    return s.n == strlen(text) && ts_slice_begins_any(s, text);
 }
 
 #endif

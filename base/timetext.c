@@ -7,6 +7,7 @@
  */
 #include "base/time.h"
 
+#include "base/cut.h"
 #include "base/num.h"
 #include "base/time_int.h"
 
@@ -37,7 +38,7 @@ static bool is_digit(char c)
 
 static bool text_is(struct ts_slice s, const char *word)
 {
-    return s.n == strlen(word) && strncasecmp(s.p, word, s.n) == 0;
+    return ts_slice_is_any(s, word);
 }
 
 /* min to max digits at *at. */

@@ -9,6 +9,8 @@
  * Source     protocols-and-queries 5.1 (back_scan); n and at are ours
  */
 #include "query/execution/plan.h"
+
+#include "base/cut.h"
 #include "query/execution/select.h"
 
 #include "base/mem.h"
@@ -83,17 +85,13 @@ static int parse_values(struct sto_catalog *cat, struct ts_slice in, bool compat
     if (ts_slice_is(in, "*"))
         return 0;
     uint32_t *ids = ts_arena_alloc(arena, (in.n / 2 + 1) * sizeof *ids);
+    struct ts_slice v;
     c->values = ids;
-    for (size_t i = 0, from = 0; i <= in.n; i++) {
-        if (i < in.n && in.p[i] != '|')
-            continue;
-        struct ts_slice v = {in.p + from, i - from};
-        from = i + 1;
+    while (ts_slice_next(&in, '|', &v)) {
         if (v.n && sto_uid_find(cat, STO_UID_TAGV, v, &ids[c->n_values++]) < 0)
-            return nobody_sent(cat, compat, STO_UID_TAGV, v,
-                               ts_error_set(err, TS_ENOTFOUND, "No such name for 'tagv': '%.*s'",
-                                            (int)(v.n > 150 ? 150 : v.n), v.p),
-                               err);
+            return nobody_sent(
+                cat, compat, STO_UID_TAGV, v,
+                ts_error_set(err, TS_ENOTFOUND, "No such name for 'tagv': '%.*s'", TS_SHOW(v, 150)), err);
     }
     return 0;
 }
@@ -102,16 +100,12 @@ static int parse_values(struct sto_catalog *cat, struct ts_slice in, bool compat
 static int parse_conds(struct sto_catalog *cat, struct ts_slice in, bool compat, struct ts_arena *arena,
                        struct sto_tag_cond *conds, size_t *out_n, struct ts_error *err)
 {
-    size_t from = 0;
+    struct ts_slice item;
     *out_n = 0;
-    for (size_t i = 0; i <= in.n; i++) {
-        if (i < in.n && in.p[i] != ',')
-            continue;
-        struct ts_slice item = {in.p + from, i - from};
+    if (!in.n)
+        return 0;
+    while (ts_slice_next(&in, ',', &item)) {
         const char *eq = item.n ? memchr(item.p, '=', item.n) : NULL;
-        from = i + 1;
-        if (!item.n && !in.n)
-            break;
         if (!eq || eq == item.p || eq == item.p + item.n - 1)
             return ts_error_set(err, TS_EINVAL, "When parsing tag '%.*s': invalid tag: %.*s", (int)item.n,
                                 item.p, (int)item.n, item.p);

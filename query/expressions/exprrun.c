@@ -3,12 +3,12 @@
  */
 #include "query/expressions/exprquery.h"
 
+#include "base/cut.h"
+
 #include <math.h>
 #include <string.h>
 
 #include "query/expressions/join.h"
-
-#define SHOW(s) (int)((s).n > 60 ? 60 : (s).n), (s).p
 
 /* A request at work. */
 struct run {
@@ -138,7 +138,7 @@ static int work_out_column(struct run *r, struct evaluation *e, size_t row, stru
     }
     int rc = qry_expr_run(&f->program, (const double *const *)e->vars, e->n_rows, e->scratch, v, err);
     if (rc < 0)
-        return ts_error_wrap(err, "expression '%.*s'", SHOW(f->id));
+        return ts_error_wrap(err, "expression '%.*s'", TS_SHOW(f->id, 60));
     *out = (struct qry_col){
         .n = e->n_rows, .ts_ms = e->ts_ms, .v = (const uint64_t *)(const void *)v, .joined = true};
     return qry_join_label(&r->work, &e->in, &e->join, row, &out->label, err);
@@ -153,11 +153,11 @@ static int work_out(struct run *r, size_t index, struct ts_error *err)
         return ts_error_set(
             err, TS_EINVAL,
             "Expression '%.*s' uses an expression without a fillPolicy, which OpenTSDB can't do",
-            SHOW(f->id));
+            TS_SHOW(f->id, 60));
     TS_TRY(take_sets(r, &e, err));
     TS_TRY(qry_join_make(w, &e.in, &e.join, err));
     if (f->intersection && !e.join.n)
-        return ts_error_set(err, TS_EINVAL, "No intersections found: expression '%.*s'", SHOW(f->id));
+        return ts_error_set(err, TS_EINVAL, "No intersections found: expression '%.*s'", TS_SHOW(f->id, 60));
     TS_TRY(take_rows(r, &e, err));
     TS_TRY(qry_work_take(w, f->program.n_vars, sizeof(*e.vars), &e.vars, err));
     for (size_t i = 0; i < f->program.n_vars; i++)

@@ -3,6 +3,7 @@
  */
 #include "query/filters/filter.h"
 
+#include "base/cut.h"
 #include "base/hash.h"
 #include "query/limit.h"
 
@@ -13,18 +14,10 @@
 
 struct ts_slice *qry_filter__split(struct ts_slice text, char sep, struct ts_arena *arena, size_t *out_n)
 {
-    size_t n = 1;
-    for (size_t i = 0; i < text.n; i++)
-        n += text.p[i] == sep;
-    struct ts_slice *parts = ts_arena_alloc(arena, n * sizeof *parts);
-    size_t from = 0, k = 0;
-    for (size_t i = 0; i <= text.n; i++) {
-        if (i < text.n && text.p[i] != sep)
-            continue;
-        parts[k++] = (struct ts_slice){text.p + from, i - from};
-        from = i + 1;
-    }
-    *out_n = n;
+    struct ts_slice *parts = ts_arena_alloc(arena, (ts_slice_count(text, sep) + 1) * sizeof *parts), part;
+    *out_n = 0;
+    while (ts_slice_next(&text, sep, &part))
+        parts[(*out_n)++] = part;
     return parts;
 }
 

@@ -3,9 +3,8 @@
  */
 #include "query/filters/filter.h"
 
+#include "base/cut.h"
 #include "base/near.h"
-
-#include <strings.h>
 
 static const struct qry_filter_type *const table[] = {
     &qry_filter_iliteral_or,    &qry_filter_iwildcard, &qry_filter_literal_or, &qry_filter_not_iliteral_or,
@@ -20,7 +19,7 @@ const struct qry_filter_type *const *qry_filter_table(void)
 const struct qry_filter_type *qry_filter_find(struct ts_slice name)
 {
     for (size_t i = 0; table[i]; i++)
-        if (strlen(table[i]->name) == name.n && strncasecmp(table[i]->name, name.p, name.n) == 0)
+        if (ts_slice_is_any(name, table[i]->name))
             return table[i];
     return NULL;
 }
@@ -29,7 +28,7 @@ static int no_such_type(struct ts_slice type, bool compat, struct ts_error *err)
 {
     struct ts_near near;
     int rc = ts_error_set(err, TS_EINVAL, "Could not find a tag value filter of the type: %.*s",
-                          (int)(type.n < 120 ? type.n : 120), type.p);
+                          TS_SHOW(type, 120));
     ts_near_init(&near, type);
     for (size_t i = 0; !compat && table[i]; i++)
         ts_near_see(&near, ts_slice_str(table[i]->name));

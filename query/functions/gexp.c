@@ -3,10 +3,10 @@
  */
 #include "query/functions/gexp.h"
 
+#include "base/cut.h"
+
 #include <ctype.h>
 #include <string.h>
-
-#define SHOW(s) (int)((s).n > 100 ? 100 : (s).n), (s).p
 
 struct parser {
     struct ts_slice text;
@@ -20,8 +20,8 @@ struct parser {
 
 static int fail(struct parser *p, size_t at, const char *why)
 {
-    return ts_error_set(p->err, TS_EPARSE, "Failed to parse %.*s: %s at position %zu", SHOW(p->text), why,
-                        at + 1);
+    return ts_error_set(p->err, TS_EPARSE, "Failed to parse %.*s: %s at position %zu", TS_SHOW(p->text, 100),
+                        why, at + 1);
 }
 
 static void blanks(struct parser *p)
@@ -33,17 +33,6 @@ static void blanks(struct parser *p)
 static char peek(const struct parser *p)
 {
     return p->at < p->text.n ? p->text.p[p->at] : 0;
-}
-
-static struct ts_slice trim(struct ts_slice s)
-{
-    while (s.n && isspace((unsigned char)s.p[s.n - 1]))
-        s.n--;
-    while (s.n && isspace((unsigned char)s.p[0])) {
-        s.p++;
-        s.n--;
-    }
-    return s;
 }
 
 /* --- sub queries --- */
@@ -138,7 +127,7 @@ static int parse_word(struct parser *p, struct ts_slice *out)
     } else {
         while (p->at < p->text.n && p->text.p[p->at] != ',' && p->text.p[p->at] != ')')
             p->at++;
-        *out = trim((struct ts_slice){p->text.p + from, p->at - from});
+        *out = ts_slice_trim((struct ts_slice){p->text.p + from, p->at - from});
         if (word_bytes(*out, 0) != out->n)
             return fail(p, from + word_bytes(*out, 0), "a character that no word has");
     }
@@ -220,7 +209,7 @@ static int parse_call(struct parser *p, struct qry_gexp_node **out)
     TS_TRY(new_node(p, &call));
     call->fn = qry_function_find(name);
     if (!call->fn)
-        return ts_error_set(p->err, TS_EINVAL, "Function %.*s has not been implemented", SHOW(name));
+        return ts_error_set(p->err, TS_EINVAL, "Function %.*s has not been implemented", TS_SHOW(name, 100));
     call->args = ts_arena_alloc(p->arena, call->fn->max_sets * sizeof *call->args);
     call->words = ts_arena_alloc(p->arena, (call->fn->n_words + 1) * sizeof *call->words);
     do {

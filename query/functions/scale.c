@@ -3,6 +3,8 @@
  */
 #include "query/functions/function.h"
 
+#include "base/cut.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -17,8 +19,7 @@ static int factor_of(const struct qry_function *f, struct ts_slice word, bool co
         *out = ts_num_double(v);
         return 0;
     }
-    return ts_error_set(err, TS_EINVAL, "%s: '%.*s' is no number", f->name, (int)(word.n < 60 ? word.n : 60),
-                        word.p);
+    return ts_error_set(err, TS_EINVAL, "%s: '%.*s' is no number", f->name, TS_SHOW(word, 60));
 }
 
 int qry_fn_scale_check(const struct qry_function *f, const struct qry_fn_args *args, bool compat,

@@ -4,6 +4,8 @@
  * Threads    any
  */
 #include "query/language/cond.h"
+
+#include "base/cut.h"
 #include "query/language/parse.h"
 
 static const char *const rank_names[] = {
@@ -14,8 +16,7 @@ static int parse_count(const char *name, struct ts_slice s, size_t *out, struct 
 {
     int64_t n;
     if (ts_num_parse_int(s, &n, NULL) < 0 || n < 1)
-        return ts_error_set(err, TS_EINVAL, "Invalid number of series: %s=%.*s", name,
-                            (int)(s.n > 40 ? 40 : s.n), s.p);
+        return ts_error_set(err, TS_EINVAL, "Invalid number of series: %s=%.*s", name, TS_SHOW(s, 40));
     *out = (size_t)n;
     return 0;
 }
@@ -40,7 +41,7 @@ static int parse_top(struct ts_slice top, struct ts_slice bottom, struct ts_slic
         }
     }
     return ts_error_set(err, TS_EINVAL, "No such rank: %.*s (avg, max, min, sum, last, count)",
-                        (int)(rank.n > 40 ? 40 : rank.n), rank.p);
+                        TS_SHOW(rank, 40));
 }
 
 /* "points,rollups", "all". */
@@ -53,18 +54,15 @@ static int parse_kinds(struct ts_slice s, unsigned *out, struct ts_error *err)
                  {"rollups", QRY_KIND_ROLLUPS},
                  {"histograms", QRY_KIND_HISTOGRAMS},
                  {"all", QRY_KIND_POINTS | QRY_KIND_ROLLUPS | QRY_KIND_HISTOGRAMS}};
+    struct ts_slice one;
     *out = 0;
-    for (size_t i = 0, from = 0; i <= s.n; i++) {
-        if (i < s.n && s.p[i] != ',')
-            continue;
-        struct ts_slice one = {s.p + from, i - from};
+    while (ts_slice_next(&s, ',', &one)) {
         unsigned bits = 0;
-        from = i + 1;
         for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++)
             bits |= ts_slice_is(one, kinds[k].name) ? kinds[k].bits : 0;
         if (!bits)
             return ts_error_set(err, TS_EINVAL, "No such kind: %.*s (points, rollups, histograms, all)",
-                                (int)(one.n > 40 ? 40 : one.n), one.p);
+                                TS_SHOW(one, 40));
         *out |= bits;
     }
     return 0;
@@ -84,8 +82,8 @@ static int parse_word(const char *what, struct ts_slice s, const char *const *wo
         }
         ts_buf_printf(&all, "%s%s", i ? ", " : "", words[i]);
     }
-    int rc = ts_error_set(err, TS_EINVAL, "Invalid value of %s: %.*s (%.*s)", what,
-                          (int)(s.n > 40 ? 40 : s.n), s.p, (int)all.n, all.p);
+    int rc = ts_error_set(err, TS_EINVAL, "Invalid value of %s: %.*s (%.*s)", what, TS_SHOW(s, 40),
+                          (int)all.n, all.p);
     ts_buf_release(&all);
     return rc;
 }
@@ -132,7 +130,7 @@ static int parse_table(const struct ts_slice *v, struct ts_arena *arena, struct 
         spec->compare_text = (struct ts_slice){ts_arena_strndup(arena, s.p, s.n), s.n};
         if (spec->compare_n > 100000)
             return ts_error_set(err, TS_EINVAL, "compare goes back at most 100000 units, not %.*s",
-                                (int)(s.n > 40 ? 40 : s.n), s.p);
+                                TS_SHOW(s, 40));
     }
     if (v[CHOICE_COLUMNS].n)
         spec->columns = (struct ts_slice){ts_arena_strndup(arena, v[CHOICE_COLUMNS].p, v[CHOICE_COLUMNS].n),

@@ -5,6 +5,8 @@
  */
 #include "query/language/cond.h"
 
+#include "base/cut.h"
+
 #include <string.h>
 
 static const struct {
@@ -45,22 +47,17 @@ static int parse_one(struct ts_slice text, struct qry_cond *out, struct ts_error
     }
     return ts_error_set(err, TS_EINVAL,
                         "Invalid condition: %.*s; say value>10 (> >= < <= == !=), with commas between",
-                        (int)(text.n > 80 ? 80 : text.n), text.p);
+                        TS_SHOW(text, 80));
 }
 
 int qry_where_parse(struct ts_slice text, struct ts_arena *arena, struct qry_where *out, struct ts_error *err)
 {
-    size_t n = 1;
-    for (size_t i = 0; i < text.n; i++)
-        n += text.p[i] == ',';
-    struct qry_cond *conds = ts_arena_alloc(arena, n * sizeof *conds);
+    struct qry_cond *conds = ts_arena_alloc(arena, (ts_slice_count(text, ',') + 1) * sizeof *conds);
+    struct ts_slice one;
     *out = (struct qry_where){.conds = conds};
-    for (size_t i = 0, from = 0; i <= text.n; i++) {
-        if (i < text.n && text.p[i] != ',')
-            continue;
-        TS_TRY(parse_one((struct ts_slice){text.p + from, i - from}, &conds[out->n], err));
+    while (ts_slice_next(&text, ',', &one)) {
+        TS_TRY(parse_one(one, &conds[out->n], err));
         out->n++;
-        from = i + 1;
     }
     return 0;
 }

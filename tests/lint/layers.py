@@ -31,7 +31,7 @@ MAY = {
     "query/language": "base query query/aggregators query/filters query/breakdowns",
     "query/execution": "base storage query query/aggregators query/filters query/breakdowns query/language",
     "query/expressions": "base query query/aggregators query/filters query/language",
-    "query/functions": "query query/expressions",
+    "query/functions": "base query query/expressions",
     # collectors: what hosts, programs and web logs tell, and the way to a daemon
     "collectors/core": "base",
     "collectors/host": "base collectors/core",

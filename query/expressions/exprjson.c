@@ -246,8 +246,8 @@ static int parse_lists(struct body *b, const json_t *root)
 /* OpenTSDB looks the name up in lower case and then uses it as written. */
 static int find_agg(struct body *b, struct ts_slice name, const struct qry_agg **out)
 {
-    char *lower = ts_arena_alloc(b->arena, QRY_FILTER__LOWER_BYTES(name.n));
-    struct ts_slice low = {lower, qry_filter__lower(name, lower)};
+    struct ts_slice low = name;
+    qry_filter__lower(&low, 1, b->arena);
     if (b->compat)
         TS_TRY(qry_parse_agg(low, true, out, b->err));
     return qry_parse_agg(name, b->compat, out, b->err);

@@ -23,14 +23,15 @@ struct qry_filter_type;
 /* One filter of a sub query; memory lives in the spec's arena. */
 struct qry_filter {
     const struct qry_filter_type *type;
-    struct ts_slice tagk;    /* tag key */
-    struct ts_slice text;    /* the text in the parentheses */
-    bool group_by;           /* the query also groups by this key */
-    bool shorthand;          /* written without a type: host=web* */
-    struct ts_slice *values; /* by_values: the names; iliteral: lower case; wildcard: parts between stars */
+    struct ts_slice tagk; /* tag key */
+    struct ts_slice text; /* the text in the parentheses */
+    bool group_by;        /* the query also groups by this key */
+    bool shorthand;       /* written without a type: host=web* */
+    struct ts_slice
+        *values; /* [n_values] the names that the types of lists have; in lower case if they ignore it */
     size_t n_values;
-    bool any;                  /* matches every value */
-    bool open_front, open_end; /* wildcard: the pattern begins or ends with a star */
+    bool any;        /* matches every value */
+    const void *own; /* of the type, made by prepare; NULL: nothing */
 };
 
 struct qry_filter_type {
@@ -63,10 +64,11 @@ int qry_filter_make(struct ts_slice tagk, struct ts_slice type, struct ts_slice 
 
 /** Parts of text between separators, in the arena; at least one. Internal to the folder. */
 struct ts_slice *qry_filter__split(struct ts_slice text, char sep, struct ts_arena *arena, size_t *out_n);
-/** UTF-8 text in lower case, letter by letter; out has at least QRY_FILTER__LOWER_BYTES(n) bytes. Returns the
- * length. */
-size_t qry_filter__lower(struct ts_slice text, char *out);
-#define QRY_FILTER__LOWER_BYTES(n) ((n)*3 + 4)
+/** The same texts in lower case, letter by letter, in the arena. Internal to the folder. */
+void qry_filter__lower(struct ts_slice *texts, size_t n, struct ts_arena *arena);
+/** Match a value in lower case. Internal to the folder. */
+bool qry_filter__match_lower(bool (*match)(void *state, struct ts_slice value), void *state,
+                             struct ts_slice value);
 
 extern const struct qry_filter_type qry_filter_literal_or, qry_filter_iliteral_or, qry_filter_not_literal_or,
     qry_filter_not_iliteral_or, qry_filter_wildcard, qry_filter_iwildcard, qry_filter_regexp;

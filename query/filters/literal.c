@@ -11,6 +11,7 @@
 #include <unicode/utf8.h>
 
 #define STACK_VALUE_BYTES 512 /* longest value lowered without the heap */
+#define LOWER_BYTES(n)    ((n)*3 + 4)
 
 struct ts_slice *qry_filter__split(struct ts_slice text, char sep, struct ts_arena *arena, size_t *out_n)
 {
@@ -21,9 +22,10 @@ struct ts_slice *qry_filter__split(struct ts_slice text, char sep, struct ts_are
     return parts;
 }
 
-size_t qry_filter__lower(struct ts_slice text, char *out)
+/* UTF-8 text in lower case; out has at least LOWER_BYTES(n) bytes. Returns the length. */
+static size_t lower(struct ts_slice text, char *out)
 {
-    int32_t i = 0, n = (int32_t)text.n, o = 0, cap = (int32_t)QRY_FILTER__LOWER_BYTES(text.n);
+    int32_t i = 0, n = (int32_t)text.n, o = 0, cap = (int32_t)LOWER_BYTES(text.n);
     const uint8_t *in = (const uint8_t *)text.p;
     uint8_t *to = (uint8_t *)out;
     while (i < n) {
@@ -40,6 +42,26 @@ size_t qry_filter__lower(struct ts_slice text, char *out)
                 to[o++] = in[from++];
     }
     return (size_t)o;
+}
+
+void qry_filter__lower(struct ts_slice *texts, size_t n, struct ts_arena *arena)
+{
+    for (size_t i = 0; i < n; i++) {
+        char *p = ts_arena_alloc(arena, LOWER_BYTES(texts[i].n));
+        texts[i] = (struct ts_slice){p, lower(texts[i], p)};
+    }
+}
+
+bool qry_filter__match_lower(bool (*match)(void *state, struct ts_slice value), void *state,
+                             struct ts_slice value)
+{
+    char stack[LOWER_BYTES(STACK_VALUE_BYTES)], *low = stack;
+    if (value.n > STACK_VALUE_BYTES)
+        low = ts_xmalloc(LOWER_BYTES(value.n));
+    bool yes = match(state, (struct ts_slice){low, lower(value, low)});
+    if (low != stack)
+        ts_free(low);
+    return yes;
 }
 
 static int literal_prepare(struct qry_filter *f, struct ts_arena *arena, struct ts_error *err)
@@ -61,10 +83,7 @@ static int literal_prepare(struct qry_filter *f, struct ts_arena *arena, struct 
 static int iliteral_prepare(struct qry_filter *f, struct ts_arena *arena, struct ts_error *err)
 {
     TS_TRY(literal_prepare(f, arena, err));
-    for (size_t i = 0; i < f->n_values; i++) {
-        char *p = ts_arena_alloc(arena, QRY_FILTER__LOWER_BYTES(f->values[i].n));
-        f->values[i] = (struct ts_slice){p, qry_filter__lower(f->values[i], p)};
-    }
+    qry_filter__lower(f->values, f->n_values, arena);
     return 0;
 }
 
@@ -114,17 +133,15 @@ static int iliteral_close(void *state, struct ts_error *err)
     return 0;
 }
 
-static bool iliteral_match(void *state, struct ts_slice value)
+static bool is_listed(void *state, struct ts_slice value)
 {
     const struct words *w = state;
-    char stack[QRY_FILTER__LOWER_BYTES(STACK_VALUE_BYTES)], *low = stack;
-    if (value.n > STACK_VALUE_BYTES)
-        low = ts_xmalloc(QRY_FILTER__LOWER_BYTES(value.n));
-    struct ts_slice l = {low, qry_filter__lower(value, low)};
-    bool found = w->slots[word_slot(w, l)] != 0;
-    if (low != stack)
-        ts_free(low);
-    return found;
+    return w->slots[word_slot(w, value)] != 0;
+}
+
+static bool iliteral_match(void *state, struct ts_slice value)
+{
+    return qry_filter__match_lower(is_listed, state, value);
 }
 
 static bool not_iliteral_match(void *state, struct ts_slice value)

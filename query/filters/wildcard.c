@@ -7,56 +7,61 @@
  */
 #include "query/filters/filter.h"
 
-#define STACK_VALUE_BYTES 512 /* longest value lowered without the heap */
+struct pattern {
+    struct ts_slice *part; /* [n] between stars */
+    size_t n;
+    bool open_front, open_end; /* it begins, or ends, with a star */
+};
 
 static int wildcard_prepare(struct qry_filter *f, struct ts_arena *arena, struct ts_error *err)
 {
+    struct pattern *p = ts_arena_zalloc(arena, sizeof *p);
     struct ts_slice t = f->text;
+    f->own = p;
     if (!t.n)
         return ts_error_set(err, TS_EINVAL, "Filter cannot be null or empty");
     if (!memchr(t.p, '*', t.n))
         return ts_error_set(err, TS_EINVAL, "Filter must contain an asterisk: %.*s", (int)t.n, t.p);
     while (t.n && t.p[0] == '*') {
-        f->open_front = true;
+        p->open_front = true;
         t = (struct ts_slice){t.p + 1, t.n - 1};
     }
     while (t.n && t.p[t.n - 1] == '*') {
-        f->open_end = true;
+        p->open_end = true;
         t.n--;
     }
     f->any = !t.n;
     if (!f->any)
-        f->values = qry_filter__split(t, '*', arena, &f->n_values);
+        p->part = qry_filter__split(t, '*', arena, &p->n);
     return 0;
 }
 
 static int iwildcard_prepare(struct qry_filter *f, struct ts_arena *arena, struct ts_error *err)
 {
     TS_TRY(wildcard_prepare(f, arena, err));
-    for (size_t i = 0; i < f->n_values; i++) {
-        char *p = ts_arena_alloc(arena, QRY_FILTER__LOWER_BYTES(f->values[i].n));
-        f->values[i] = (struct ts_slice){p, qry_filter__lower(f->values[i], p)};
-    }
+    const struct pattern *p = f->own;
+    qry_filter__lower(p->part, p->n, arena);
     return 0;
 }
 
-static bool pattern_match(const struct qry_filter *f, struct ts_slice v)
+static bool wildcard_match(void *state, struct ts_slice v)
 {
-    const struct ts_slice *part = f->values;
-    size_t n = f->n_values;
+    const struct qry_filter *f = state;
+    const struct pattern *p = f->own;
+    const struct ts_slice *part = p->part;
     if (f->any)
         return true;
-    if (f->open_front && !f->open_end) {
-        struct ts_slice last = part[n - 1];
+    if (p->open_front && !p->open_end) {
+        struct ts_slice last = part[p->n - 1];
         if (v.n < last.n || (last.n && memcmp(v.p + v.n - last.n, last.p, last.n) != 0))
             return false;
     }
-    if (f->open_end && !f->open_front) {
+    if (p->open_end && !p->open_front) {
         if (v.n < part[0].n || memcmp(v.p, part[0].p, part[0].n) != 0)
             return false;
     }
     size_t at = 0;
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < p->n; i++) {
         if (at > v.n)
             return false;
         if (part[i].n && !memmem(v.p + at, v.n - at, part[i].p, part[i].n))
@@ -66,20 +71,9 @@ static bool pattern_match(const struct qry_filter *f, struct ts_slice v)
     return true;
 }
 
-static bool wildcard_match(void *state, struct ts_slice value)
-{
-    return pattern_match(state, value);
-}
-
 static bool iwildcard_match(void *state, struct ts_slice value)
 {
-    char stack[QRY_FILTER__LOWER_BYTES(STACK_VALUE_BYTES)], *low = stack;
-    if (value.n > STACK_VALUE_BYTES)
-        low = ts_xmalloc(QRY_FILTER__LOWER_BYTES(value.n));
-    bool yes = pattern_match(state, (struct ts_slice){low, qry_filter__lower(value, low)});
-    if (low != stack)
-        ts_free(low);
-    return yes;
+    return qry_filter__match_lower(wildcard_match, state, value);
 }
 
 const struct qry_filter_type qry_filter_wildcard = {.name = "wildcard",

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "query/expressions/join.h"
+#include "query/expressions/eval.h"
 
 /* A request at work. */
 struct run {
@@ -52,25 +52,15 @@ static int ask(struct run *r, struct sto_store *st, struct ts_pool *pool, struct
 }
 
 /* --- a formula --- */
-struct evaluation {
-    const struct qry_exp_formula *f;
-    struct qry_join_in in;
-    struct qry_join join;
-    size_t *set_of;       /* [n_vars] place of a variable among in.sets */
-    const int64_t *ts_ms; /* rows */
-    size_t n_rows;
-    double **vars; /* [n_vars][n_rows] */
-    void *scratch;
-};
-
 /* Sets in the order in which they name their union: OpenTSDB's is that of the ids. */
-static int take_sets(struct run *r, struct evaluation *e, struct ts_error *err)
+static int take_sets(struct run *r, const struct qry_exp_formula *f, struct qry_eval *e, struct ts_error *err)
 {
-    const struct qry_exp_formula *f = e->f;
-    size_t n = f->program.n_vars;
+    size_t n = f->program.n_vars, *set_of;
     const struct qry_cols **sets;
+    double *fill;
     TS_TRY(qry_work_take(&r->work, n, sizeof(*sets), &sets, err));
-    TS_TRY(qry_work_take(&r->work, n, sizeof *e->set_of, &e->set_of, err));
+    TS_TRY(qry_work_take(&r->work, n, sizeof *set_of, &set_of, err));
+    TS_TRY(qry_work_take(&r->work, n, sizeof *fill, &fill, err));
     for (size_t v = 0; v < n; v++) {
         size_t before = 0;
         for (size_t o = 0; o < n; o++) {
@@ -78,43 +68,38 @@ static int take_sets(struct run *r, struct evaluation *e, struct ts_error *err)
             before += r->work.compat ? c < 0 || (c == 0 && o < v) : o < v;
         }
         sets[before] = cols_of(r, f->vars[v]);
-        e->set_of[v] = before;
+        set_of[v] = before;
+        fill[v] = fill_of(r, f->vars[v]);
     }
-    e->in = (struct qry_join_in){.sets = sets,
-                                 .n_sets = n,
-                                 .intersection = f->intersection,
-                                 .use_query_tags = f->use_query_tags,
-                                 .with_agg_tags = f->with_agg_tags};
+    *e = (struct qry_eval){.program = &f->program,
+                           .in = {.sets = sets,
+                                  .n_sets = n,
+                                  .intersection = f->intersection,
+                                  .use_query_tags = f->use_query_tags,
+                                  .with_agg_tags = f->with_agg_tags},
+                           .set_of = set_of,
+                           .fill = fill,
+                           .zero_missing =
+                               r->work.compat, /* OpenTSDB has a policy for times, none for series */
+                           .id = f->id};
     return 0;
 }
 
-static int take_rows(struct run *r, struct evaluation *e, struct ts_error *err)
-{
-    const struct qry_col **all;
-    size_t n = 0;
-    TS_TRY(qry_work_take(&r->work, e->join.n * e->in.n_sets, sizeof(*all), &all, err));
-    for (size_t row = 0; row < e->join.n; row++)
-        for (size_t s = 0; s < e->in.n_sets; s++)
-            if ((all[n] = qry_join_col(&e->in, &e->join, row, s)) != NULL)
-                n++;
-    return qry_cols_rows(&r->work, all, n, &e->ts_ms, &e->n_rows, err);
-}
-
 /* Tag keys named in the filters of all that a formula uses. */
-static int take_keys(struct run *r, const struct evaluation *e, struct qry_cols *out, struct ts_error *err)
+static int take_keys(struct run *r, const struct qry_join_in *in, struct qry_cols *out, struct ts_error *err)
 {
     struct ts_slice *keys;
     size_t n = 0;
-    for (size_t s = 0; s < e->in.n_sets; s++)
-        n += e->in.sets[s]->n_query_keys;
+    for (size_t s = 0; s < in->n_sets; s++)
+        n += in->sets[s]->n_query_keys;
     TS_TRY(qry_work_take(&r->work, n, sizeof *keys, &keys, err));
     n = 0;
-    for (size_t s = 0; s < e->in.n_sets; s++)
-        for (size_t i = 0; i < e->in.sets[s]->n_query_keys; i++) {
+    for (size_t s = 0; s < in->n_sets; s++)
+        for (size_t i = 0; i < in->sets[s]->n_query_keys; i++) {
             size_t k = 0;
-            while (k < n && !ts_slice_eq(keys[k], e->in.sets[s]->query_keys[i]))
+            while (k < n && !ts_slice_eq(keys[k], in->sets[s]->query_keys[i]))
                 k++;
-            keys[k] = e->in.sets[s]->query_keys[i];
+            keys[k] = in->sets[s]->query_keys[i];
             n += k == n;
         }
     out->query_keys = keys;
@@ -122,54 +107,18 @@ static int take_keys(struct run *r, const struct evaluation *e, struct qry_cols 
     return 0;
 }
 
-static int work_out_column(struct run *r, struct evaluation *e, size_t row, struct qry_col *out,
-                           struct ts_error *err)
-{
-    const struct qry_exp_formula *f = e->f;
-    double *v;
-    TS_TRY(qry_work_take(&r->work, e->n_rows, sizeof *v, &v, err));
-    for (size_t i = 0; i < f->program.n_vars; i++) {
-        const struct qry_col *c = qry_join_col(&e->in, &e->join, row, e->set_of[i]);
-        const struct qry_col none = {0};
-        double fill = fill_of(r, f->vars[i]);
-        if (!c && r->work.compat)
-            fill = 0; /* OpenTSDB has a policy for times, none for series */
-        qry_col_align(c ? c : &none, e->ts_ms, e->n_rows, fill, e->vars[i]);
-    }
-    int rc = qry_expr_run(&f->program, (const double *const *)e->vars, e->n_rows, e->scratch, v, err);
-    if (rc < 0)
-        return ts_error_wrap(err, "expression '%.*s'", TS_SHOW(f->id, 60));
-    *out = (struct qry_col){
-        .n = e->n_rows, .ts_ms = e->ts_ms, .v = (const uint64_t *)(const void *)v, .joined = true};
-    return qry_join_label(&r->work, &e->in, &e->join, row, &out->label, err);
-}
-
 static int work_out(struct run *r, size_t index, struct ts_error *err)
 {
     const struct qry_exp_formula *f = &r->q->formulas[index];
-    struct evaluation e = {.f = f};
-    struct qry_work *w = &r->work;
+    struct qry_eval e;
     if (f->needs_fill)
         return ts_error_set(
             err, TS_EINVAL,
             "Expression '%.*s' uses an expression without a fillPolicy, which OpenTSDB can't do",
             TS_SHOW(f->id, 60));
-    TS_TRY(take_sets(r, &e, err));
-    TS_TRY(qry_join_make(w, &e.in, &e.join, err));
-    if (f->intersection && !e.join.n)
-        return ts_error_set(err, TS_EINVAL, "No intersections found: expression '%.*s'", TS_SHOW(f->id, 60));
-    TS_TRY(take_rows(r, &e, err));
-    TS_TRY(qry_work_take(w, f->program.n_vars, sizeof(*e.vars), &e.vars, err));
-    for (size_t i = 0; i < f->program.n_vars; i++)
-        TS_TRY(qry_work_take(w, e.n_rows, sizeof(**e.vars), &e.vars[i], err));
-    TS_TRY(qry_work_take(w, 1, qry_expr_scratch_bytes(&f->program), &e.scratch, err));
-    struct qry_cols *out = &r->formulas[index];
-    for (size_t row = 0; row < e.join.n; row++) {
-        struct qry_col *col;
-        TS_TRY(qry_cols_add(w, out, &col, err));
-        TS_TRY(work_out_column(r, &e, row, col, err));
-    }
-    return take_keys(r, &e, out, err);
+    TS_TRY(take_sets(r, f, &e, err));
+    TS_TRY(qry_eval(&r->work, &e, &r->formulas[index], err));
+    return take_keys(r, &e.in, &r->formulas[index], err);
 }
 
 /* --- outputs --- */

@@ -157,12 +157,14 @@ static int cost_of_file(const struct cost_scan *scan, struct sto_sst *sst, struc
         c->n_tombs += t[i].metric == scan->spec->metric && cost_meets(scan->spec, t[i].from_ms, t[i].to_ms);
     if (!rows)
         return c->n_tombs > 0;
-    roaring_bitmap_t *here = roaring_bitmap_and(sto_sst_series(sst), scan->chosen);
+    roaring_bitmap_t *here = roaring_bitmap_create();
+    int rc = sto_sst_series_common(sto_sst_series(sst), scan->chosen, here, err);
     c->n_series = (size_t)roaring_bitmap_get_cardinality(here);
     uint32_t *ids = ts_xmalloc(c->n_series * sizeof *ids + 1);
     roaring_bitmap_to_uint32_array(here, ids);
     roaring_bitmap_free(here);
-    int rc = c->n_series ? cost_rows_of_file(scan, sst, ids, c, err) : 0;
+    if (rc == 0 && c->n_series)
+        rc = cost_rows_of_file(scan, sst, ids, c, err);
     ts_free(ids);
     return rc < 0 ? rc : c->n_series > 0 || c->n_tombs > 0;
 }

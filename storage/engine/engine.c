@@ -334,9 +334,9 @@ static uint64_t series_end(const struct sto_version *v)
 {
     uint64_t end = 0;
     for (size_t i = 0; i < v->n_ssts; i++) {
-        const roaring_bitmap_t *set = sto_sst_series(v->ssts[i]);
-        if (!roaring_bitmap_is_empty(set) && roaring_bitmap_maximum(set) + 1ull > end)
-            end = roaring_bitmap_maximum(set) + 1ull;
+        const struct sto_sst_series *set = sto_sst_series(v->ssts[i]);
+        if (set->count && set->max + 1ull > end)
+            end = set->max + 1ull;
     }
     return end;
 }

@@ -17,7 +17,7 @@
 #ifndef STORAGE_ENGINE_ENGINE_H
 #define STORAGE_ENGINE_ENGINE_H
 
-#include "storage/engine/files/pages.h"
+#include "storage/engine/files/sst_series.h"
 #include "storage/engine/log/wal.h"
 #include "storage/engine/merge/merge.h"
 #include "storage/opts.h"
@@ -122,7 +122,7 @@ void sto_engine_look_soon(struct sto_engine *e);
  * that have rows or deletes of them. The part of the write-ahead log that would be replayed mentions no
  * others. Tombstones in files do not count: without rows there is nothing that they could delete.
  *
- * @return a bitmap of the caller's (roaring_bitmap_free); NULL: a file is broken, so the set is not known
+ * @return a bitmap of the caller's (roaring_bitmap_free); NULL: a file cannot be read, so the set is not known
  */
 roaring_bitmap_t *sto_engine_used(struct sto_engine *e);
 /** Wait until each worker has ended a turn and the memstores hold what the workers had put by then. A

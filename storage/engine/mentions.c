@@ -25,7 +25,7 @@ roaring_bitmap_t *sto_engine_used(struct sto_engine *e)
     for (size_t i = 0; i < v->n_ssts && known; i++) {
         known = !sto_sst_broken(v->ssts[i]);
         if (known)
-            roaring_bitmap_or_inplace(used, sto_sst_series(v->ssts[i]));
+            known = sto_sst_series_add_to(sto_sst_series(v->ssts[i]), used, NULL) == 0;
     }
     for (size_t i = 0; i < v->n_mems; i++)
         add_mem(used, v->mems[i]);

@@ -182,7 +182,7 @@ void sto_version_estimate(const struct sto_version *v, const struct sto_scan_spe
         int64_t hi = f->max_ms < spec->to_ms ? f->max_ms : spec->to_ms;
         double share = ((double)(hi - lo) + 1) / span;
         if (spec->series) {
-            double all = (double)roaring_bitmap_get_cardinality(sto_sst_series(v->ssts[i]));
+            double all = (double)sto_sst_series(v->ssts[i])->count;
             double part = (double)spec->n_series / (all > 1 ? all : 1);
             share *= part < 1 ? part : 1;
         }

@@ -23,10 +23,17 @@ static bool touches(const struct sto_sst_info *f, const struct sto_sst_wear *w, 
            f->max_ms >= t->from_ms;
 }
 
+/* Has a file rows of a series? What cannot be read counts as if it had. */
+static bool perhaps_has(struct sto_sst *sst, struct sto_sst_series_reader *reader, uint32_t series)
+{
+    return sto_sst_series_has(sto_sst_series(sst), reader, series, NULL) != 0;
+}
+
 bool sto_wear_concerns(struct sto_sst *sst, const struct sto_tomb *t)
 {
+    struct sto_sst_series_reader reader = {.filled = false};
     return touches(sto_sst_info(sst), sto_sst_wear(sst), t) &&
-           (sto_sst_broken(sst) || roaring_bitmap_contains(sto_sst_series(sst), t->series));
+           (sto_sst_broken(sst) || perhaps_has(sst, &reader, t->series));
 }
 
 /* Estimate the points of a file that belong to a series and lie in the range of t. */
@@ -43,15 +50,15 @@ static void judge_by(struct sto_sst *sst, struct sto_sst *deletes)
 {
     const struct sto_sst_info *f = sto_sst_info(sst);
     struct sto_sst_wear *w = sto_sst_wear(sst);
-    const roaring_bitmap_t *series = sto_sst_series(sst);
-    double n_series = (double)roaring_bitmap_get_cardinality(series);
+    struct sto_sst_series_reader reader = {.filled = false};
+    double n_series = (double)sto_sst_series(sst)->count;
     int64_t made_ms = sto_sst_wear(deletes)->made_ms;
     size_t n;
     const struct sto_tomb *t = sto_sst_tombs(deletes, &n);
     bool has = false;
     for (size_t i = 0; i < n; i++) {
         if (i == 0 || t[i].series != t[i - 1].series)
-            has = roaring_bitmap_contains(series, t[i].series);
+            has = perhaps_has(sst, &reader, t[i].series);
         if (!has || t[i].gen <= w->judged_gen || !touches(f, w, &t[i]))
             continue;
         w->n_dead += share_of(f, n_series, &t[i]);

@@ -14,6 +14,7 @@
 #include "base/hash.h"
 #include "storage/codecs/codec.h"
 #include "storage/engine/files/sst_format.h"
+#include "storage/engine/files/sst_series.h"
 #include "tests/faults/faultfs.h"
 #include "tests/fuzz/fuzz_rows.h"
 
@@ -125,7 +126,12 @@ static int64_t read_pair(struct t_faultfs *f, const struct sto_sst_info *info, u
     const struct sto_tomb *tombs = sto_sst_tombs(sst, &n_tombs);
     for (size_t i = 1; i < n_tombs; i++)
         CHECK(sto_sst__tomb_cmp(&tombs[i - 1], &tombs[i]) <= 0);
-    (void)roaring_bitmap_get_cardinality(sto_sst_series(sst));
+    roaring_bitmap_t *all = roaring_bitmap_create();
+    struct sto_sst_series_reader reader = {.filled = false};
+    for (uint32_t id = 0; id < 4096; id += 512)
+        (void)sto_sst_series_has(sto_sst_series(sst), &reader, id, NULL);
+    (void)sto_sst_series_add_to(sto_sst_series(sst), all, NULL);
+    roaring_bitmap_free(all);
     int64_t n = walk(sst, STO_SST_POINTS, hash);
     if (sto_sst_has_sums(sst))
         (void)walk(sst, STO_SST_SUMMARIES, hash);

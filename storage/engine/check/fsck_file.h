@@ -12,6 +12,8 @@
 #ifndef STORAGE_ENGINE_CHECK_FSCK_FILE_H
 #define STORAGE_ENGINE_CHECK_FSCK_FILE_H
 
+#include <roaring/roaring.h>
+
 #include "storage/engine/files/sst.h"
 
 /* Called while a pair is read. All arguments are borrowed until return. */

@@ -144,8 +144,8 @@ int sto_index_load(struct sto_index *x, struct ts_error *err)
 
 /* --- pages --- */
 
-static int read_page(const struct sto_index *x, const struct sto_index_fence *fence, struct sto_page *page,
-                     struct ts_error *err)
+static int read_page(const struct sto_index *x, const struct sto_index_fence *fence,
+                     struct sto_sst_block *blocks, uint32_t n, struct ts_error *err)
 {
     uint8_t buf[STO_PAGE_BLOCKS * STO_SST_ENTRY_BYTES];
     const uint8_t *p = buf, *end = buf + (fence[1].pos - fence->pos);
@@ -153,8 +153,8 @@ static int read_page(const struct sto_index *x, const struct sto_index_fence *fe
     TS_TRY(read_exactly(x, buf, (size_t)(end - buf), fence->pos, err));
     if (ts_crc32c(0, buf, (size_t)(end - buf)) != fence->crc)
         return damaged(x, err);
-    for (uint32_t i = 0; i < page->n; i++)
-        if (!(p = sto_sst__get_entry(p, end, &at, &page->blocks[i])))
+    for (uint32_t i = 0; i < n; i++)
+        if (!(p = sto_sst__get_entry(p, end, &at, &blocks[i])))
             return damaged(x, err);
     return 0;
 }
@@ -165,10 +165,10 @@ static int new_page(const struct sto_index *x, const struct sto_index_fence *fen
 {
     uint32_t first = no * x->page_blocks, n = x->n_blocks - first;
     n = n < x->page_blocks ? n : x->page_blocks;
-    struct sto_page *page = sto_page_new(x->owner, no, n);
+    struct sto_page *page = sto_page_new(x->owner, no, n * (uint32_t)sizeof(struct sto_sst_block));
     if (!page)
         return ts_error_set(err, TS_ENOMEM, "%s: no memory for a page of its index", x->path);
-    int rc = read_page(x, &fences[no], page, err);
+    int rc = read_page(x, &fences[no], (struct sto_sst_block *)(void *)page->bytes, n, err);
     if (rc < 0) {
         ts_free(page);
         return rc;
@@ -181,17 +181,18 @@ static int new_page(const struct sto_index *x, const struct sto_index_fence *fen
 static void pick(const struct sto_page *page, const struct sto_index_fence *fence, uint32_t page_blocks,
                  const struct sto_key *key, uint32_t at, struct sto_index_hit *out)
 {
-    uint32_t hi = page->n;
+    const struct sto_sst_block *blocks = (const struct sto_sst_block *)(const void *)page->bytes;
+    uint32_t hi = page->n_bytes / (uint32_t)sizeof *blocks;
     while (key && at < hi) {
         uint32_t mid = at + (hi - at) / 2;
-        if (sto_key_cmp(&page->blocks[mid].last, key) < 0)
+        if (sto_key_cmp(&blocks[mid].last, key) < 0)
             at = mid + 1;
         else
             hi = mid;
     }
     out->i = page->no * page_blocks + at;
-    out->block = page->blocks[at];
-    out->before = at ? page->blocks[at - 1].last : fence->at.before;
+    out->block = blocks[at];
+    out->before = at ? blocks[at - 1].last : fence->at.before;
 }
 
 /* As pick, in page `no`, whether it is cached, the reader's own, or must be read. */

@@ -14,6 +14,7 @@
 #define PAGES_SHARDS_MAX  16u
 #define PAGES_SHARD_BYTES (256u << 10) /* a shard has at least this much; a small cache has fewer shards */
 #define PAGES_BUCKETS_MIN 16u
+#define PAGES_ENTRY_BYTES 32u /* pages of sets of series are as long as if an entry had so many bytes */
 
 /* A part of the cache. */
 struct pages_shard {
@@ -72,6 +73,11 @@ uint32_t sto_pages_blocks(const struct sto_pages *c)
     return c ? c->opts.page_blocks : STO_PAGE_BLOCKS;
 }
 
+uint32_t sto_pages_bytes(const struct sto_pages *c)
+{
+    return sto_pages_blocks(c) * PAGES_ENTRY_BYTES;
+}
+
 bool sto_pages_eager(const struct sto_pages *c, uint64_t n_bytes)
 {
     return n_bytes <= STO_PAGES_EAGER_BYTES && !(c && c->opts.late);
@@ -84,11 +90,11 @@ uint64_t sto_pages_owner(void)
                                                                            * only have to differ */
 }
 
-struct sto_page *sto_page_new(uint64_t owner, uint32_t no, uint32_t n)
+struct sto_page *sto_page_new(uint64_t owner, uint32_t no, uint32_t n_bytes)
 {
-    struct sto_page *page = ts_try_malloc(sizeof *page + n * sizeof page->blocks[0]);
+    struct sto_page *page = ts_try_malloc(sizeof *page + n_bytes);
     if (page)
-        *page = (struct sto_page){.owner = owner, .no = no, .n = n};
+        *page = (struct sto_page){.owner = owner, .no = no, .n_bytes = n_bytes};
     return page;
 }
 
@@ -104,7 +110,7 @@ static struct pages_shard *shard_of(struct sto_pages *c, uint64_t hash)
 
 static uint64_t page_bytes(const struct sto_page *page)
 {
-    return sizeof *page + page->n * sizeof page->blocks[0];
+    return sizeof *page + page->n_bytes;
 }
 
 /* Find the pointer to a page in its bucket; *result is NULL if the page is not cached. */

@@ -22,8 +22,6 @@
 #include "base/fs.h"
 #include "storage/point.h"
 
-#include <roaring/roaring.h>
-
 /* What is known of a file without opening it; kept in the manifest. */
 struct sto_sst_info {
     uint64_t file_no;                 /* names the files; never used again */
@@ -59,6 +57,7 @@ void sto_sst_writer_abort(struct sto_sst_writer *w);
 
 /* --- reading --- */
 struct sto_sst;
+struct sto_sst_series;
 struct sto_pages;
 /**
  * Read and check footer, bitmap, tombstones, and the index if it is small (STO_PAGES_EAGER_BYTES); a larger one is read when it is
@@ -81,7 +80,7 @@ const char *sto_sst_broken(const struct sto_sst *sst);
 bool sto_sst_has_sums(const struct sto_sst *sst);
 /** Its summaries are damaged: they are not read any more. The first call writes a line to the log. Any thread. */
 void sto_sst_lose_sums(struct sto_sst *sst, const struct ts_error *why);
-/** Was its index found damaged since it was opened? Whoever needs it gets TS_ECORRUPT. Any thread. */
+/** Was its index, or its set of series, found damaged since it was opened? Whoever needs it gets TS_ECORRUPT. Any thread. */
 bool sto_sst_has_lost_index(const struct sto_sst *sst);
 /** Is it broken, or has it lost its index or its summaries? Then remake.h may help. */
 bool sto_sst_needs_remake(const struct sto_sst *sst);
@@ -111,10 +110,10 @@ struct sto_sst_wear {
 struct sto_sst_wear *sto_sst_wear(struct sto_sst *sst);
 /** What the manifest knows of it; borrowed. */
 const struct sto_sst_info *sto_sst_info(const struct sto_sst *sst);
-/** Memory that it takes while it is open, bytes: fences of the index, tombstones, bitmap. Pages of the index are in the cache. */
+/** Memory that it takes while it is open, bytes: fences of the index, tombstones, directory of its series. Pages are in the cache. */
 size_t sto_sst_memory(struct sto_sst *sst);
 /** Series that have rows here; borrowed. */
-const roaring_bitmap_t *sto_sst_series(const struct sto_sst *sst);
+struct sto_sst_series *sto_sst_series(struct sto_sst *sst);
 /** Tombstones, sorted by (metric, series, from); borrowed. */
 const struct sto_tomb *sto_sst_tombs(const struct sto_sst *sst, size_t *out_n);
 

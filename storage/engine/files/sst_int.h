@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 
 #include "storage/engine/files/index.h"
+#include "storage/engine/files/sst_series.h"
 
 /* One of the two files. */
 struct sto_sst__file {
@@ -17,11 +18,11 @@ struct sto_sst__file {
 };
 
 struct sto_sst {
-    const struct ts_fs *fs;    /* borrowed */
-    struct sto_sst__file t, s; /* points, summaries */
-    struct sto_sst_info info;  /* as the manifest has it */
-    roaring_bitmap_t *series;  /* series with rows */
-    struct sto_tomb *tombs;    /* n_tombs, sorted */
+    const struct ts_fs *fs;       /* borrowed */
+    struct sto_sst__file t, s;    /* points, summaries */
+    struct sto_sst_info info;     /* as the manifest has it */
+    struct sto_sst_series series; /* series with rows */
+    struct sto_tomb *tombs;       /* n_tombs, sorted */
     size_t n_tombs;
     struct sto_sst_wear wear; /* progress of deletes */
     struct sto_pages *pages;  /* cache of index pages; borrowed, may be NULL */

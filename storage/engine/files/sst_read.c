@@ -64,19 +64,6 @@ static int read_tombs(struct sto_sst *sst, const struct sto_sst_footer *foot, st
                   : 0;
 }
 
-static int read_bitmap(struct sto_sst *sst, const struct sto_sst_footer *foot, struct ts_error *err)
-{
-    struct ts_slice bytes;
-    TS_TRY(read_section(sst, &sst->t, foot->bitmap_off, foot->index_off, foot->bitmap_crc, &bytes, err));
-    if (roaring_bitmap_portable_deserialize_size(bytes.p, bytes.n) == bytes.n)
-        sst->series = roaring_bitmap_portable_deserialize_safe(bytes.p, bytes.n);
-    ts_free((void *)(uintptr_t)bytes.p);
-    if (!sst->series)
-        return ts_error_set(err, TS_ECORRUPT, "%s: series bitmap at %" PRIu64 " makes no sense", sst->t.path,
-                            foot->bitmap_off);
-    return 0;
-}
-
 /* Read header and footer of one of the two files and compare them with the manifest. */
 static int open_file(struct sto_sst *sst, struct sto_sst__file *f, enum sto_sst_kind kind, uint64_t bytes,
                      struct sto_sst_footer *out_foot, struct ts_error *err)
@@ -133,7 +120,7 @@ static int open_files(struct sto_sst *sst, struct ts_error *err)
     sst->wear.made_ms = foot.made_ms;
     sst->wear.carried_gen = foot.carried_gen;
     TS_TRY(read_tombs(sst, &foot, err));
-    TS_TRY(read_bitmap(sst, &foot, err));
+    TS_TRY(sto_sst_series_open(&sst->series, sst->fs, sst->t.file, sst->t.path, &foot, sst->pages, err));
     return sst->info.s_bytes ? open_sums(sst, err) : 0;
 }
 
@@ -147,12 +134,11 @@ static void release_file(struct sto_sst *sst, struct sto_sst__file *f, bool doom
 
 static void sst_free(struct sto_sst *sst, bool doomed)
 {
+    sto_sst_series_release(&sst->series);
     release_file(sst, &sst->t, doomed);
     release_file(sst, &sst->s, doomed && sst->info.s_bytes > 0);
     ts_free(sst->tombs);
     ts_free(sst->broken);
-    if (sst->series)
-        roaring_bitmap_free(sst->series);
     ts_free(sst);
 }
 
@@ -184,8 +170,7 @@ int sto_sst_open(const struct ts_fs *fs, const char *dir, struct sto_pages *page
         sst_free(sst, false);
         return rc;
     }
-    sst->memory_bytes =
-        sizeof *sst + sst->n_tombs * sizeof *sst->tombs + roaring_bitmap_portable_size_in_bytes(sst->series);
+    sst->memory_bytes = sizeof *sst + sst->n_tombs * sizeof *sst->tombs + sto_sst_series_memory(&sst->series);
     *out_sst = sst;
     return 0;
 }
@@ -195,9 +180,6 @@ struct sto_sst *sto_sst_new_broken(const struct ts_fs *fs, const char *dir, cons
 {
     struct sto_sst *sst = sst_new(fs, dir, NULL, info);
     sst->broken = ts_xstrdup(why);
-    sst->series = roaring_bitmap_create();
-    if (!sst->series)
-        TS_BUG("no memory for a bitmap");
     return sst;
 }
 
@@ -238,7 +220,8 @@ const char *sto_sst_broken(const struct sto_sst *sst)
 
 bool sto_sst_has_lost_index(const struct sto_sst *sst)
 {
-    return atomic_load_explicit(&sst->index_lost, memory_order_relaxed); /* a hint; needs no order */
+    return atomic_load_explicit(&sst->index_lost, memory_order_relaxed) || /* hints; they need no order */
+           atomic_load_explicit(&sst->series.damaged, memory_order_relaxed);
 }
 
 int sto_sst__index_failed(struct sto_sst *sst, const struct sto_sst__file *f, int rc, struct ts_error *err)
@@ -316,9 +299,9 @@ size_t sto_sst_memory(struct sto_sst *sst)
 {
     return sst->memory_bytes + sto_index_memory(&sst->t.index) + sto_index_memory(&sst->s.index);
 }
-const roaring_bitmap_t *sto_sst_series(const struct sto_sst *sst)
+struct sto_sst_series *sto_sst_series(struct sto_sst *sst)
 {
-    return sst->series;
+    return &sst->series;
 }
 
 const struct sto_tomb *sto_sst_tombs(const struct sto_sst *sst, size_t *out_n)

@@ -6,6 +6,7 @@
  * Not here   which rows (flush.c, compact.c), making the files known (manifest.c), syncing the folder (its
  * caller)
  */
+#include <roaring/roaring.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -141,13 +141,15 @@ static int enter_file(struct sto_merge *m, struct sto_merge__src *src, uint32_t 
 }
 
 /* A file whose first hour is later than the scan's is entered when that hour has come. */
-static void push_later(struct sto_merge *m, struct sto_merge__src *src, uint32_t id)
+static int push_later(struct sto_merge *m, struct sto_merge__src *src, uint32_t id, struct ts_error *err)
 {
-    if (roaring_bitmap_contains(sto_sst_series(src->sst), id))
+    int rc = sto_merge__has(src, id, err);
+    if (rc == 1)
         heap_push(m,
                   heap_key(m->spec.metric, id, src->hour_first, (size_t)(src - m->srcs)) &
                       ~(unsigned __int128)STO_MERGE__ROW,
                   NULL);
+    return rc < 0 ? rc : 0;
 }
 
 /* Enter the files whose first hour has come. */
@@ -168,7 +170,7 @@ static int enter_series(struct sto_merge *m, struct ts_error *err)
         if (!src->has_rows)
             continue;
         if (src->sst && src->hour_first > m->hour_lo) {
-            push_later(m, src, id);
+            TS_TRY(push_later(m, src, id, err));
             continue;
         }
         if (src->sst) {

@@ -7,6 +7,7 @@
 #ifndef STORAGE_ENGINE_MERGE_MERGE_INT_H
 #define STORAGE_ENGINE_MERGE_MERGE_INT_H
 
+#include "storage/engine/files/sst_series.h"
 #include "storage/engine/merge/merge.h"
 
 /* A cursor and what is known of where it stands. */
@@ -25,18 +26,19 @@ struct sto_merge__ref {
 
 /* One file or memstore. */
 struct sto_merge__src {
-    uint64_t gen_lo, gen_hi;      /* generations inside */
-    struct sto_sst *sst;          /* file, or */
-    struct sto_mem *mem;          /* memstore; the other is NULL */
-    bool has_rows;                /* may have rows for this scan */
-    bool open;                    /* file: a block of it is open */
-    bool keeps;                   /* file: may hold its block while others are read */
-    int32_t hour_first;           /* file: no row is before it */
-    bool by_sums;                 /* file: rows are found through its summaries */
-    struct sto_merge__cur points; /* file: rows */
-    struct sto_merge__cur sums;   /* file: summaries; used if by_sums */
-    struct sto_merge__ref *refs;  /* memstore, scan of all rows: in key order; owned */
-    size_t n_refs, at_ref;        /* length; row that is in the heap */
+    uint64_t gen_lo, gen_hi;             /* generations inside */
+    struct sto_sst *sst;                 /* file, or */
+    struct sto_mem *mem;                 /* memstore; the other is NULL */
+    bool has_rows;                       /* may have rows for this scan */
+    bool open;                           /* file: a block of it is open */
+    bool keeps;                          /* file: may hold its block while others are read */
+    int32_t hour_first;                  /* file: no row is before it */
+    bool by_sums;                        /* file: rows are found through its summaries */
+    struct sto_sst_series_reader series; /* file: looks series up in its set */
+    struct sto_merge__cur points;        /* file: rows */
+    struct sto_merge__cur sums;          /* file: summaries; used if by_sums */
+    struct sto_merge__ref *refs;         /* memstore, scan of all rows: in key order; owned */
+    size_t n_refs, at_ref;               /* length; row that is in the heap */
 };
 
 /* A source that has tombstones, or may get some. */
@@ -111,6 +113,8 @@ bool sto_merge__make_room(void *arg, const struct sto_sst_cur *cur);
 int sto_merge__take(struct sto_merge *m, uint64_t n_bytes, struct ts_error *err);
 /** Close all sources. */
 void sto_merge__srcs_release(struct sto_merge *m);
+/** Has a file rows of a series? 1, 0, < 0. */
+int sto_merge__has(struct sto_merge__src *src, uint32_t series, struct ts_error *err);
 /** Stand on the first row of a series at or after key->hour and not after hour_hi. 1, 0 = there is none, < 0.
  */
 int sto_merge__find(struct sto_merge *m, struct sto_merge__src *src, const struct sto_key *key,

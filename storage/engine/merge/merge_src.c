@@ -25,16 +25,19 @@ static bool meets(const struct sto_merge *m, int64_t lo_ms, int64_t hi_ms)
     return lo_ms <= hi_ms && lo_ms <= m->spec.to_ms && hi_ms >= m->spec.from_ms;
 }
 
-/* Is one of the chosen series in the file? sel: the selection as a bitmap, made when first needed. */
-static bool has_series(const struct sto_merge *m, const struct sto_sst *sst, roaring_bitmap_t **sel)
+/* Is one of the chosen series in the file? 1, 0, < 0. sel: the selection as a bitmap, made when first needed. */
+static int has_series(const struct sto_merge *m, struct sto_merge__src *src, roaring_bitmap_t **sel,
+                      struct ts_error *err)
 {
-    const roaring_bitmap_t *in_file = sto_sst_series(sst);
+    struct sto_sst_series *in_file = sto_sst_series(src->sst);
     const struct sto_scan_spec *spec = &m->spec;
-    for (size_t i = 0; i < spec->n_series && i < FEW_SERIES; i++)
-        if (roaring_bitmap_contains(in_file, spec->series[i]->id))
-            return true;
+    for (size_t i = 0; i < spec->n_series && i < FEW_SERIES; i++) {
+        int rc = sto_sst_series_has(in_file, &src->series, spec->series[i]->id, err);
+        if (rc != 0)
+            return rc;
+    }
     if (spec->n_series <= FEW_SERIES)
-        return false;
+        return 0;
     if (!*sel) {
         uint32_t *ids = ts_xmalloc(spec->n_series * sizeof(*ids));
         for (size_t i = 0; i < spec->n_series; i++)
@@ -42,7 +45,7 @@ static bool has_series(const struct sto_merge *m, const struct sto_sst *sst, roa
         *sel = roaring_bitmap_of_ptr(spec->n_series, ids);
         ts_free(ids);
     }
-    return roaring_bitmap_intersect(in_file, *sel);
+    return sto_sst_series_meets(in_file, *sel, err);
 }
 
 /* Is there an hour that summaries of this file may answer? */
@@ -75,17 +78,21 @@ static int cmp_src(const void *pa, const void *pb)
     return x < y ? -1 : x > y;
 }
 
-static void add_sst(struct sto_merge *m, struct sto_sst *sst, bool rows, roaring_bitmap_t **sel)
+static int add_sst(struct sto_merge *m, struct sto_sst *sst, bool rows, roaring_bitmap_t **sel,
+                   struct ts_error *err)
 {
     const struct sto_sst_info *info = sto_sst_info(sst);
     struct sto_merge__src src = {.sst = sst, .gen_lo = info->gen_lo, .gen_hi = info->gen_hi};
-    src.has_rows = rows && info->n_rows > 0 && meets(m, info->min_ms, info->max_ms) &&
-                   (!m->spec.series || has_series(m, sst, sel));
-    if (!src.has_rows && (info->n_tombs == 0 || !meets(m, info->tomb_min_ms, info->tomb_max_ms)))
-        return;
+    int has = rows && info->n_rows > 0 && meets(m, info->min_ms, info->max_ms);
+    if (has && m->spec.series)
+        has = has_series(m, &src, sel, err);
+    src.has_rows = has == 1;
+    if (has < 0 || (!has && (info->n_tombs == 0 || !meets(m, info->tomb_min_ms, info->tomb_max_ms))))
+        return has;
     src.by_sums = src.has_rows && wants_sums(m, sst);
     src.hour_first = src.has_rows ? sto_hour(info->min_ms) : 0;
     m->srcs[m->n_srcs++] = src;
+    return 0;
 }
 
 /* A file that can't be read must not be needed. */
@@ -125,10 +132,11 @@ int sto_merge__srcs_init(struct sto_merge *m, struct sto_sst *const *ssts, size_
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < n_ssts; i++) {
         rc = broken(m, ssts[i], err);
-        add_sst(m, ssts[i], true, &sel);
+        if (rc == 0)
+            rc = add_sst(m, ssts[i], true, &sel, err);
     }
     for (size_t i = 0; rc == 0 && i < m->spec.n_deletes; i++)
-        add_sst(m, m->spec.deletes[i], false, &sel);
+        rc = add_sst(m, m->spec.deletes[i], false, &sel, err);
     /* Memstores are written meanwhile, an older generation before a newer one: looked at in the opposite order none
      * shows points without those that its owner put before them. */
     for (size_t i = n_mems; i-- > 0;)
@@ -193,6 +201,11 @@ static int new_cur(struct sto_merge *m, struct sto_merge__src *src, struct sto_m
     return 0;
 }
 
+int sto_merge__has(struct sto_merge__src *src, uint32_t series, struct ts_error *err)
+{
+    return sto_sst_series_has(sto_sst_series(src->sst), &src->series, series, err);
+}
+
 /* Stand on the first row >= key; 1, 0, < 0. Where rows wanted follow each other, "next" is cheaper than a
  * seek: it is tried first until it misses, then less and less often. ask_bitmap: 0 without moving if the
  * series is not in the file. */
@@ -220,8 +233,9 @@ static int advance(struct sto_merge *m, struct sto_merge__src *src, struct sto_m
             c->wait--;
         }
     }
-    if (ask_bitmap && !roaring_bitmap_contains(sto_sst_series(src->sst), key->series))
-        return 0; /* stays where it stands */
+    int has = ask_bitmap ? sto_merge__has(src, key->series, err) : 1;
+    if (has <= 0)
+        return has; /* stays where it stands */
     if (!c->cur)
         TS_TRY(new_cur(m, src, c, err));
     return note(c, sto_sst_cur_seek(c->cur, key, err));
@@ -236,7 +250,7 @@ static bool is_within(const struct sto_key *at, const struct sto_key *key, int32
  * by the points. */
 static bool can_do_without(struct sto_merge__src *src, int rc, struct ts_error *err)
 {
-    if (rc != TS_ECORRUPT || !src->by_sums)
+    if (rc != TS_ECORRUPT || !src->by_sums || sto_sst_has_lost_index(src->sst))
         return false;
     sto_sst_lose_sums(src->sst, err);
     *err = (struct ts_error){0};

@@ -6,6 +6,8 @@
  */
 #include "tests/unit/engine/sst_kit.h"
 
+#include "storage/engine/files/sst_series.h"
+
 static void test_sst__rows_come_back_in_order(void **state)
 {
     (void)state;
@@ -42,9 +44,10 @@ static void test_sst__rows_come_back_in_order(void **state)
     assert_int_equal(rc, 0);
     assert_int_equal(sto_sst_cur_next(cur, &err), 0);
     assert_int_equal(n_points, info.n_points);
-    assert_int_equal(roaring_bitmap_get_cardinality(sto_sst_series(sst)), 2 * n_series);
-    assert_true(roaring_bitmap_contains(sto_sst_series(sst), 2));
-    assert_false(roaring_bitmap_contains(sto_sst_series(sst), 3));
+    struct sto_sst_series_reader reader = {.filled = false};
+    assert_int_equal(sto_sst_series(sst)->count, 2 * n_series);
+    assert_int_equal(sto_sst_series_has(sto_sst_series(sst), &reader, 2, NULL), 1);
+    assert_int_equal(sto_sst_series_has(sto_sst_series(sst), &reader, 3, NULL), 0);
     sto_sst_cur_free(cur);
     sto_sst_unref(sst);
     sto_cells_release(&want);
@@ -135,7 +138,7 @@ static void test_sst__a_file_may_hold_tombstones_alone(void **state)
     struct sto_key k = {0};
     assert_int_equal(sto_sst_cur_seek(cur, &k, NULL), 0);
     assert_int_equal(sto_sst_cur_next(cur, NULL), 0);
-    assert_true(roaring_bitmap_is_empty(sto_sst_series(sst)));
+    assert_int_equal(sto_sst_series(sst)->count, 0);
     sto_sst_cur_free(cur);
     sto_sst_unref(sst);
 }

@@ -133,7 +133,7 @@ static void test_store_index__a_large_sparse_index_keeps_to_the_cache(void **sta
 
 /* --- damage that is found late --- */
 
-/* All points in one pair of files; its path and the place of its index to *path and *at. */
+/* All points in one pair of files; its path and the place of its index, behind the set of its series, to *path and *at. */
 static struct t_faultfs *one_file(struct diary *d, char *path, size_t n_path, uint64_t *at)
 {
     struct t_faultfs *f = t_faultfs_new(1);
@@ -212,6 +212,35 @@ static void test_store_index__late_damage_is_made_good(void **state)
     }
 }
 
+/* A page of the set of series is damaged after the store was opened. */
+static void test_store_index__a_set_of_series_is_made_good(void **state)
+{
+    (void)state;
+    struct diary d = {0};
+    struct ts_error err = {0};
+    char path[64];
+    uint64_t at;
+    struct t_faultfs *f = one_file(&d, path, sizeof path, &at);
+    struct sto_opts opts = KIT_OPTS(f, 1);
+    opts.index_late = true;
+    struct sto_store *st = kit_open(&opts);
+    assert_true(t_faultfs_flip(f, path, at - 1, 4));
+    for (int again = 0; again < 2; again++) {
+        assert_int_equal(scan(st, &err), TS_ECORRUPT);
+        assert_non_null(strstr(err.text, path));
+        assert_non_null(strstr(err.text, "series bitmap"));
+    }
+    assert_int_equal(sto_flush(st, STO_LEVEL_COMPACT, &err), 0);
+    kit_expect_all(st, &d, "made again");
+    assert_true(strcmp(t_faultfs_path(f, 0), path) != 0);
+    kit_close(st);
+    st = kit_open(&opts);
+    kit_expect_all(st, &d, "opened again");
+    kit_close(st);
+    diary_release(&d);
+    t_faultfs_free(f);
+}
+
 /* Rows are lost as well: that file takes part in nothing, and all others are merged. */
 static void test_store_index__lost_rows_stop_nothing_else(void **state)
 {
@@ -287,6 +316,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_store_index__a_large_sparse_index_keeps_to_the_cache),
         cmocka_unit_test(test_store_index__late_damage_is_made_good),
+        cmocka_unit_test(test_store_index__a_set_of_series_is_made_good),
         cmocka_unit_test(test_store_index__lost_rows_stop_nothing_else),
         cmocka_unit_test(test_store_index__without_room_all_else_goes_on),
     };

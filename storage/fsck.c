@@ -205,6 +205,7 @@ static void release(struct sto_fsck *k)
         ts_free(k->bad_segments[i]);
     ts_free(k->bad_segments);
     ts_free(k->files);
+    sto_unfinished_release(&k->merge);
     ts_free(k->at_path);
     ts_free(k->unnamed);
     if (k->unnamed_ids)
@@ -232,10 +233,12 @@ static int check(struct sto_fsck *k, struct ts_error *err)
     k->view = sto_fsck_view_new(k->fs);
     TS_TRY(sto_fsck__logs(k, err));
     view_empty_catalog(k);
+    TS_TRY(sto_fsck__read_merge(k, err));
     TS_TRY(sto_fsck__list_files(k, err));
     TS_TRY(open_catalog(k, err));
     TS_TRY(read_wal(k, err));
     TS_TRY(sto_fsck__files(k, err));
+    TS_TRY(sto_fsck__merge_files(k, err));
     TS_TRY(read_cells(k, err));
     TS_TRY(sto_fsck__strays(k, err));
     k->out->n_series = sto_series_count(k->cat);

@@ -46,6 +46,17 @@ static int add_number(void *arg, const char *name)
     return 0;
 }
 
+/* Do not reuse the number of a file that a crash has left, which the manifest does not list. */
+static int pass_number(void *arg, const char *name)
+{
+    struct sto_fsck *k = arg;
+    enum sto_sst_kind kind;
+    uint64_t no;
+    if (sto_sst__name_parse(name, &no, &kind) && no >= k->next_file_no)
+        k->next_file_no = no + 1;
+    return 0;
+}
+
 static int by_number(const void *a, const void *b)
 {
     uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
@@ -164,8 +175,13 @@ static int rebuild(struct sto_fsck *k, struct ts_error *err)
     k->manifest_rebuilt = true;
     k->n_shards = DEF_SHARDS;
     k->next_file_no = 1;
+    sto_fsck__fit_merge_to(k, l.v, l.n);
     for (size_t i = 0; rc == 0 && i < l.n; i++) {
         struct sto_fsck_file f;
+        if (sto_fsck__is_merging(k, l.v[i])) { /* the inputs have all its rows */
+            k->next_file_no = l.v[i] + 1;
+            continue;
+        }
         rc = sto_fsck_file_walk(k->fs, k->files_dir, l.v[i], NULL, &quiet, NULL, &f, err);
         k->next_file_no = l.v[i] + 1;
         if (rc < 0 || !f.readable || f.n_rows + f.n_tombs == 0)
@@ -187,7 +203,7 @@ static bool has_lost(const struct sto_fsck *k, const struct sto_manifest_state *
     return sto_lost__all(k->fs, k->opts.dir, state) || sto_lost__edits(k->fs, k->opts.dir, state, NULL) == 1;
 }
 
-int sto_fsck__list_files(struct sto_fsck *k, struct ts_error *err)
+static int list_files(struct sto_fsck *k, struct ts_error *err)
 {
     struct sto_fsck__reclog *log = &k->logs[STO_FSCK_MANIFEST];
     struct sto_manifest *m = NULL;
@@ -214,8 +230,20 @@ int sto_fsck__list_files(struct sto_fsck *k, struct ts_error *err)
     k->next_file_no = s->next_file_no;
     for (size_t i = 0; i < s->n_files; i++)
         add_file(k, &s->files[i]);
+    sto_fsck__fit_merge(k, s->cutoff_ms, s->cutoff_gen);
     sto_manifest_close(m);
     return 0;
+}
+
+int sto_fsck__list_files(struct sto_fsck *k, struct ts_error *err)
+{
+    struct ts_error why = {0};
+    TS_TRY(list_files(k, err));
+    int rc = k->fs->list(k->fs, k->files_dir, pass_number, k, &why);
+    if (rc == 0 || rc == TS_ENOTFOUND)
+        return 0;
+    *err = why;
+    return rc;
 }
 
 /* --- one file --- */
@@ -350,7 +378,8 @@ static int on_name(void *arg, const char *name)
                                         "catalog.log.copy",
                                         "cells.log",
                                         "cells.log.copy",
-                                        STO_RETENTION_NAME};
+                                        STO_RETENTION_NAME,
+                                        STO_UNFINISHED_NAME};
     struct strays *s = arg;
     enum sto_sst_kind kind;
     uint64_t no;
@@ -364,7 +393,11 @@ static int on_name(void *arg, const char *name)
                 (kind == STO_SST_KIND_POINTS || s->k->files[i].info.s_bytes))
                 return 0;
     char *path = ts_fs_join(s->dir, name);
-    if (s->top)
+    bool merging = !s->top && sto_sst__name_parse(name, &no, &kind) && sto_fsck__is_merging(s->k, no);
+    if (merging)
+        sto_fsck__find(s->k, STO_FIND_NOTE, path, UINT64_MAX,
+                       "belongs to an interrupted merge, which continues when the store is opened");
+    else if (s->top)
         sto_fsck__find(s->k, STO_FIND_NOTE, path, UINT64_MAX,
                        n > 4 && strcmp(name + n - 4, ".tmp") == 0 ? "was being written at a crash: not used"
                                                                   : "is no file of a store: not used");

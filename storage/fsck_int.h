@@ -1,5 +1,5 @@
 /*
- * fsck_int.h - a check of a store at work: shared by fsck.c, fsck_logs.c, fsck_files.c and fsck_repair.c.
+ * fsck_int.h - a check of a store at work: shared by fsck.c, fsck_logs.c, fsck_files.c, fsck_merge.c and fsck_repair.c.
  */
 #ifndef STORAGE_FSCK_INT_H
 #define STORAGE_FSCK_INT_H
@@ -8,6 +8,7 @@
 #include "storage/engine/check/fsck_file.h"
 #include "storage/engine/log/wal.h"
 #include "storage/engine/manifest.h"
+#include "storage/engine/unfinished.h"
 #include "storage/fsck.h"
 #include "storage/fsck_view.h"
 
@@ -44,10 +45,13 @@ struct sto_fsck {
 
     uint32_t n_shards, run;
     uint64_t flushed_gen, next_file_no;
-    int64_t cutoff_ms;     /* of a rebuilt manifest: what retention dropped, */
-    uint64_t cutoff_gen;   /* 0 = nothing is known to be */
-    bool bad_retention;    /* DIR/RETENTION is damaged */
-    bool manifest_rebuilt; /* made of the files' own words */
+    int64_t cutoff_ms;           /* of a rebuilt manifest: what retention dropped, */
+    uint64_t cutoff_gen;         /* 0 = nothing is known to be */
+    bool bad_retention;          /* DIR/RETENTION is damaged */
+    struct sto_unfinished merge; /* an interrupted merge; owned */
+    bool has_merge, bad_merge;   /* its record can be read; or it is damaged */
+    bool merge_fits;             /* it can continue: its files are not part of the store, and stay */
+    bool manifest_rebuilt;       /* made of the files' own words */
     struct sto_fsck__file *files;
     size_t n_files, cap_files;
 
@@ -84,6 +88,20 @@ int sto_fsck__logs(struct sto_fsck *k, struct ts_error *err);
 int sto_fsck__list_files(struct sto_fsck *k, struct ts_error *err);
 /** Read all files. */
 int sto_fsck__files(struct sto_fsck *k, struct ts_error *err);
+/* fsck_merge.c */
+/** Read the record of an unfinished merge, before the list of files is made. */
+int sto_fsck__read_merge(struct sto_fsck *k, struct ts_error *err);
+/** Set merge_fits: can the merge continue with the files of k and this cutoff? */
+void sto_fsck__fit_merge(struct sto_fsck *k, int64_t cutoff_ms, uint64_t cutoff_gen);
+/** The same without a manifest: the folder has files with these numbers. */
+void sto_fsck__fit_merge_to(struct sto_fsck *k, const uint64_t *numbers, size_t n);
+/** Is it a finished file of a merge that can continue? */
+bool sto_fsck__is_merging(const struct sto_fsck *k, uint64_t file_no);
+/** Read the finished files of the merge. */
+int sto_fsck__merge_files(struct sto_fsck *k, struct ts_error *err);
+/** Remove the record; the next start removes its files. */
+int sto_fsck__drop_merge(struct sto_fsck *k, struct ts_error *err);
+/* fsck_files.c */
 /** Files that nobody names. */
 int sto_fsck__strays(struct sto_fsck *k, struct ts_error *err);
 /* fsck_repair.c */

@@ -6,7 +6,8 @@
  * of the damaged ones, which are moved aside then. Interrupted anywhere, the next repair goes on.
  *
  * Threads    one
- * Invariant  nothing that was damaged is deleted or overwritten before a copy of it lies in DIR/damaged
+ * Invariant  nothing that was damaged is deleted or overwritten before a copy of it lies in DIR/damaged; files of an
+ *            interrupted merge, whose inputs have all their rows, are left to the next start
  * Not here   finding what is damaged
  */
 #include <inttypes.h>
@@ -398,6 +399,13 @@ int sto_fsck__repair(struct sto_fsck *k, struct ts_error *err)
         rc = apply(k, &e, err);
     if (rc == 0)
         rc = clear_away(k, err);
+    if (rc == 0)
+        rc = sto_fsck__drop_merge(k, err);
+    if (rc == 0 && k->bad_merge) {
+        char *path = ts_fs_join(k->opts.dir, STO_UNFINISHED_NAME);
+        rc = move_aside(k, path, err);
+        ts_free(path);
+    }
     if (rc == 0 && k->bad_retention) {
         char *path = ts_fs_join(k->opts.dir, STO_RETENTION_NAME);
         rc = move_aside(k, path, err);

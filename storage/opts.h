@@ -56,6 +56,7 @@ struct sto_opts {
     uint64_t big_day_points; /* tests: a day with this many points gets files of its own; 0 = 100,000 */
     /* tests: a merge begins a new file at the next key when a file has this size; 0 = 1 GiB */
     uint64_t output_bytes;
+    uint64_t checkpoint_bytes;  /* tests: a merge writes this much between two checkpoints; 0 = 1 GiB */
     uint32_t index_page_blocks; /* tests: entries of an index page; 0 = 256 */
     /* tests: opening a file does not read its index, however small the index is */
     bool index_late;

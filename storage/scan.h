@@ -27,6 +27,7 @@ struct sto_scan_spec {
     bool final;       /* see sto_merge_cells; queries say true */
     int32_t cut_hour_lo,
         cut_hour_hi; /* series == NULL: only hours lo <= h < hi; hi INT32_MAX = no end; both 0 = all */
+    const struct sto_key *after;    /* series == NULL: only rows of files after this one; NULL = all */
     struct sto_sst *const *deletes; /* files whose tombstones take part, but not their rows; may be NULL */
     size_t n_deletes;               /* length of deletes */
     int64_t cutoff_ms; /* points before it are deleted from sources wholly of generations below cutoff_gen */

@@ -7,7 +7,7 @@
  * Threads    the compact thread, or a caller that waits; one at a time (compact_mu). Runs at low priority
  *            (nice 10). Retention runs between the rows of a merge, which may take hours.
  * Not here   which files (pick_rules.c), old files (retention.c), damaged ones (remake.c), what the merge of a row is
- *            (merge_cells.c), naming files (output.c)
+ *            (merge_cells.c), naming files (output.c), the record of an interrupted merge (unfinished.c)
  */
 #include "base/log.h"
 #include "base/time.h"
@@ -17,6 +17,7 @@
 #include "storage/engine/wear.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -39,10 +40,18 @@ struct job {
     struct sto_sst **in;      /* inputs, one reference each */
     struct sto_sst **deletes; /* files whose tombstones are carried out too, likewise */
     size_t n_deletes;
-    int64_t cutoff_ms;     /* of the version that the merge was picked from */
-    uint64_t cutoff_gen;   /* the same */
-    struct sto_output out; /* files written */
+    int64_t cutoff_ms;       /* of the version that the merge was picked from */
+    uint64_t cutoff_gen;     /* the same */
+    struct sto_key after;    /* a resumed merge: rows up to this one are written */
+    uint64_t counted_points; /* points of out that the statistics already have, */
+    uint64_t counted_bytes;  /* and bytes of the inputs */
+    struct sto_output out;   /* files written */
 };
+
+static bool is_resumed(const struct job *job)
+{
+    return job->pick->why == STO_PICK_UNFINISHED;
+}
 
 static bool is_input(const struct job *job, const struct sto_sst *sst)
 {
@@ -59,6 +68,7 @@ static int write_rows(struct job *job, struct ts_error *err)
                                  .final = job->pick->final,
                                  .memory = &job->e->merge_budget,
                                  .must_go_on = true,
+                                 .after = is_resumed(job) ? &job->after : NULL,
                                  .deletes = job->deletes,
                                  .n_deletes = job->n_deletes,
                                  .cutoff_ms = job->cutoff_ms,
@@ -121,20 +131,137 @@ static bool may_delete(const struct job *job)
     return may;
 }
 
-/* A merge must not be what fills the disk: its output is at most as large as its input. How much smaller it is where
- * points were deleted shows when it is written: then it ends when it has used up half of the room, the log needs some. */
+/* A merge must not be what fills the disk: its output is at most as large as its input. Where points were deleted, how much
+ * smaller it is shows only when it is written: such a merge ends when it has used half of the free space, since the log needs
+ * some, and then frees what it has written. For a resumed merge pick_unfinished has checked the space. */
 static int look_at_room(struct job *job, struct ts_error *err)
 {
     const struct sto_pick *pick = job->pick;
-    uint64_t room = 0, keep = job->e->opts.reserve_bytes;
-    if (sto_output__has_room(job->e, pick->bytes, &room))
+    uint64_t room, keep = job->e->opts.reserve_bytes;
+    if (is_resumed(job) || sto_output__has_room(job->e, pick->bytes, &room))
         return 0;
     job->out.max_bytes = room > keep + 1 ? (room - keep) / 2 : 1;
+    job->out.checkpoint_bytes = 0;
     return may_delete(job)
                ? 0
                : ts_error_set(err, TS_ENOSPC,
                               "merging %zu files of %llu bytes needs more room than the %llu bytes left",
                               pick->n, (unsigned long long)pick->bytes, (unsigned long long)room);
+}
+
+/* --- checkpoints --- */
+
+/* The files written so far stay if the merge is interrupted: count their points and bytes, once. */
+static void count_kept(struct job *job)
+{
+    struct sto_engine *e = job->e;
+    uint64_t n_bytes = 0;
+    for (size_t i = job->out.n_kept; i < job->out.n; i++)
+        n_bytes += job->out.infos[i].t_bytes + job->out.infos[i].s_bytes;
+    job->out.n_kept = job->out.n;
+    job->counted_bytes += n_bytes;
+    atomic_fetch_add_explicit(&e->n_compacted_bytes, n_bytes, memory_order_relaxed);
+    atomic_fetch_add_explicit(&e->n_compacted_points, job->out.n_points - job->counted_points,
+                              memory_order_relaxed);
+    job->counted_points = job->out.n_points;
+}
+
+/* All files written so far are complete, with rows up to `last`. If the record can't be written the merge continues without
+ * this checkpoint. */
+static int checkpoint(void *arg, const struct sto_key *last, struct ts_error *err)
+{
+    static struct ts_log_limit limit;
+    struct job *job = arg;
+    const struct sto_pick *pick = job->pick;
+    struct ts_error why = {0};
+    TS_TRY(job->e->fs->sync_dir(job->e->fs, job->e->files_dir, err));
+    struct sto_unfinished u = {.inputs = ts_xcalloc(pick->n, sizeof *u.inputs),
+                               .n_inputs = pick->n,
+                               .gen_lo = pick->gen_lo,
+                               .gen_hi = pick->gen_hi,
+                               .carried_gen = job->out.carried_gen,
+                               .cutoff_ms = job->cutoff_ms,
+                               .cutoff_gen = job->cutoff_gen,
+                               .final = pick->final,
+                               .window = pick->window,
+                               .n_cuts = pick->n_cuts,
+                               .outputs = ts_xcalloc(job->out.n, sizeof *u.outputs),
+                               .n_outputs = job->out.n,
+                               .last = *last};
+    if (is_resumed(job)) { /* the cutoff that was applied to its first files */
+        u.cutoff_ms = job->e->unfinished->cutoff_ms;
+        u.cutoff_gen = job->e->unfinished->cutoff_gen;
+    }
+    memcpy(u.cuts, pick->cuts, sizeof u.cuts);
+    memcpy(u.outputs, job->out.infos, job->out.n * sizeof *u.outputs);
+    for (size_t i = 0; i < pick->n; i++)
+        u.inputs[i] = sto_sst_info(job->in[i])->file_no;
+    if (sto_unfinished__save(job->e, &u, &why) == 0)
+        count_kept(job);
+    else
+        ts_log_limited(&limit, TS_LOG_WARN, "a merge continues without a checkpoint: %s", why.text);
+    return 0;
+}
+
+/* Begin with the finished files of the interrupted merge. */
+static void resume(struct job *job)
+{
+    const struct sto_unfinished *u = job->e->unfinished;
+    job->after = u->last;
+    job->out.carried_gen = u->carried_gen;
+    job->out.infos = ts_xcalloc(u->n_outputs + 1, sizeof *job->out.infos);
+    memcpy(job->out.infos, u->outputs, u->n_outputs * sizeof *job->out.infos);
+    job->out.n = job->out.n_kept = u->n_outputs;
+    job->out.cap = u->n_outputs + 1;
+    job->counted_bytes = sto_unfinished_bytes(u);
+    atomic_fetch_add_explicit(&job->e->n_resumed, 1, memory_order_relaxed);
+}
+
+/* Pick the interrupted merge if it is to continue now. If it can't continue, drop it. */
+static bool pick_unfinished(struct sto_engine *e, const struct sto_version *v,
+                            const struct sto_sst_info *infos, const struct sto_pick_opts *opts,
+                            struct sto_pick *out)
+{
+    const struct sto_unfinished *u = e->unfinished;
+    uint64_t room;
+    if (!u)
+        return false;
+    const char *why = sto_unfinished_misfit(u, infos, v->n_ssts, v->cutoff_ms, v->cutoff_gen);
+    for (size_t i = 0; !why && i < opts->n_skip; i++)
+        if (opts->skip[i].level == u->window.level && opts->skip[i].index == u->window.index)
+            return false;
+    if (!why) {
+        sto_unfinished_pick(u, infos, v->n_ssts, out);
+        uint64_t done = sto_unfinished_bytes(u); /* their rows take at least as much in the inputs */
+        if (sto_output__has_room(e, out->bytes > done ? out->bytes - done : 0, &room))
+            return true;
+        why = "the rest of it needs more space than is free";
+        ts_free(out->files);
+    }
+    sto_unfinished__drop(e, why);
+    return false;
+}
+
+/* Is the space that an interrupted merge takes needed for points? */
+static bool is_disk_full(const struct sto_engine *e)
+{
+    return atomic_load_explicit(&e->refuse_code, memory_order_relaxed) == TS_ENOSPC ||
+           atomic_load_explicit(&e->reserve_spent, memory_order_relaxed);
+}
+
+/* --- one merge --- */
+
+/* A merge has ended: decide what becomes of its record. After most errors it stays, and the merge continues later. */
+static void end_record(struct job *job, int rc, const struct ts_error *err)
+{
+    if (!job->e->unfinished || !job->out.checkpoint_bytes) /* no record, or that of another merge */
+        return;
+    if (rc == 0)
+        sto_unfinished__done(job->e);
+    else if (job->out.perhaps_named)
+        sto_unfinished__leave(job->e);
+    else if (rc == TS_ECORRUPT)
+        sto_unfinished__drop(job->e, err->text);
 }
 
 /* Take what a merge needs of a version, so that it holds no other file of it for as long as it runs. */
@@ -152,9 +279,15 @@ static void job_init(struct job *job, struct sto_engine *e, const struct sto_ver
                                 .gen_hi = pick->gen_hi,
                                 .cancel = &e->stop_compact,
                                 .meanwhile = meanwhile,
+                                .checkpoint = checkpoint,
                                 .arg = job,
                                 .bytes_per_s = e->opts.merge_bytes_per_s,
                                 .carried_gen = sto_wear_tomb_gen(v)}};
+    if (is_resumed(job) ||
+        (!e->unfinished && pick->why != STO_PICK_JOIN)) /* a joined window is small and one run */
+        job->out.checkpoint_bytes = e->opts.checkpoint_bytes;
+    if (is_resumed(job))
+        resume(job);
     for (size_t i = 0; i < pick->n; i++) {
         job->in[i] = sto_sst_ref(v->ssts[pick->files[i]]);
         int64_t made_ms = sto_sst_wear(job->in[i])->made_ms;
@@ -197,14 +330,17 @@ static int run(struct job *job, bool *out_broken, struct ts_error *err)
         rc = sto_output__commit(&job->out, gone, pick->n, 0, err);
     if (rc == 0) {
         atomic_fetch_add_explicit(&e->n_compactions, 1, memory_order_relaxed);
-        atomic_fetch_add_explicit(&e->n_compacted_bytes, pick->bytes, memory_order_relaxed);
-        atomic_fetch_add_explicit(&e->n_compacted_points, job->out.n_points, memory_order_relaxed);
+        uint64_t n_bytes = pick->bytes > job->counted_bytes ? pick->bytes - job->counted_bytes : 0;
+        atomic_fetch_add_explicit(&e->n_compacted_bytes, n_bytes, memory_order_relaxed);
+        atomic_fetch_add_explicit(&e->n_compacted_points, job->out.n_points - job->counted_points,
+                                  memory_order_relaxed);
         ts_log(TS_LOG_DEBUG, "merged files=%zu into=%zu bytes=%llu ms=%lld", pick->n, job->out.n,
                (unsigned long long)pick->bytes, (long long)((ts_clock_mono_ns() - began) / 1000000));
     }
     atomic_fetch_add_explicit(&e->n_merge_paused_ms, (uint64_t)(job->out.paused_ns / 1000000),
                               memory_order_relaxed);
     *out_broken = job->out.perhaps_named;
+    end_record(job, rc, err);
     sto_output__release(&job->out, rc == 0);
     ts_free(gone);
     return rc;
@@ -286,7 +422,10 @@ static int one_merge(struct sto_engine *e, bool full, struct ts_error *failed, s
     for (size_t i = 0; i < v->n_ssts; i++)
         infos[i] = *sto_sst_info(v->ssts[i]);
     sto_wear_look(v, wear);
-    sto_pick_next(infos, v->n_ssts, &opts, &pick);
+    if (is_disk_full(e))
+        sto_unfinished__drop(e, "the disk is full");
+    if (!pick_unfinished(e, v, infos, &opts, &pick))
+        sto_pick_next(infos, v->n_ssts, &opts, &pick);
     if (pick.why != STO_PICK_NONE)
         job_init(&job, e, v, &pick);
     sto_engine_unpin(e, v);

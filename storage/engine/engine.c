@@ -175,12 +175,14 @@ static int drop_orphan(void *arg, const char *name)
     uint64_t no;
     if (!sto_sst__name_parse(name, &no, &kind) || sto_manifest_file(sto_manifest_state(o->e->manifest), no))
         return 0;
+    if (no >= o->e->next_file_no)
+        o->e->next_file_no = no + 1;
+    if (sto_unfinished__holds(o->e, no))
+        return 0;
     char *path = ts_fs_join(o->e->files_dir, name);
     if (o->e->fs->unlink(o->e->fs, path, NULL) == 0)
         o->n++;
     ts_free(path);
-    if (no >= o->e->next_file_no)
-        o->e->next_file_no = no + 1;
     return 0;
 }
 
@@ -354,6 +356,7 @@ static int open_all(struct sto_engine *e, struct ts_error *err)
     TS_TRY(sto_recover__wal(e, err));
     if (!e->opts.read_only) {
         (void)ts_fs_keep_spare();
+        sto_unfinished__open(e);
         TS_TRY(drop_orphans(e, err));
         sto_reserve__open(e);
         TS_TRY(sto_reserve__save_run(e, err));
@@ -390,6 +393,9 @@ static void engine_free(struct sto_engine *e)
     pthread_mutex_destroy(&e->compact_mu);
     pthread_cond_destroy(&e->flush_cond);
     pthread_cond_destroy(&e->compact_cond);
+    if (e->unfinished)
+        sto_unfinished_release(e->unfinished);
+    ts_free(e->unfinished);
     ts_free(e->rests);
     ts_free(e->dir);
     ts_free(e->wal_dir);
@@ -419,6 +425,8 @@ int sto_engine_open(const struct sto_opts *opts, const struct sto_engine_owner *
         e->opts.big_day_points = STO_BIG_DAY_POINTS;
     if (!e->opts.output_bytes)
         e->opts.output_bytes = STO_OUTPUT_BYTES;
+    if (!e->opts.checkpoint_bytes)
+        e->opts.checkpoint_bytes = STO_CHECKPOINT_BYTES;
     pthread_mutex_init(&e->edit_mu, NULL);
     pthread_mutex_init(&e->version_mu, NULL);
     pthread_mutex_init(&e->files_mu, NULL);
@@ -527,6 +535,8 @@ void sto_engine_stats(struct sto_engine *e, void (*each)(void *arg, const char *
     each(arg, "compaction.points", atomic_load(&e->n_compacted_points));
     each(arg, "compaction.paused_ms", atomic_load(&e->n_merge_paused_ms));
     each(arg, "compaction.windows_left_alone", atomic_load(&e->n_resting));
+    each(arg, "compaction.unfinished_bytes", atomic_load(&e->unfinished_bytes));
+    each(arg, "compaction.resumed", atomic_load(&e->n_resumed));
     each(arg, "compaction.count", atomic_load(&e->n_compactions));
     each(arg, "compaction.bytes", atomic_load(&e->n_compacted_bytes));
     sto_engine_unpin(e, v);

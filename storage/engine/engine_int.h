@@ -17,6 +17,7 @@
 #include "storage/engine/engine.h"
 #include "storage/engine/manifest.h"
 #include "storage/engine/merge/partition.h"
+#include "storage/engine/unfinished.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -182,11 +183,15 @@ struct sto_engine {
     _Atomic size_t n_resting; /* of these, as the statistics tell */
     struct sto_clock clock;   /* what retention thinks of the clock; the same */
     int64_t retention_ms;     /* monotonic time when retention last looked at the files; the same */
+    struct sto_unfinished
+        *unfinished; /* interrupted merge, which continues before any other; NULL = none; owned; the same */
+    _Atomic uint64_t unfinished_bytes; /* bytes of its finished files */
 
     struct ts_budget merge_budget; /* what the merge at work holds of its inputs */
     struct ts_budget mems_budget;  /* rows of all memstores, also of those that only readers still hold */
     _Atomic uint64_t n_flushes, n_compactions, n_compacted_bytes, n_syncs, n_replayed, n_flush_errors;
     _Atomic uint64_t n_flushed_points, n_compacted_points; /* points written to files */
+    _Atomic uint64_t n_resumed;                            /* merges that continued after an interruption */
     _Atomic uint64_t n_merge_paused_ms; /* what merge_bytes_per_s took, of merges that have ended */
 };
 

@@ -4,7 +4,7 @@
  * Format     docs/FORMAT.md "Manifest"
  * Threads    one background thread at a time (callers lock)
  * Invariant  the state in memory is what a reader of the file would find
- * Not here   framing, checksums, torn tails (reclog.c)
+ * Not here   framing, checksums, torn tails (reclog.c), fields of records (manifest_format.c)
  */
 #include "storage/engine/manifest.h"
 
@@ -15,6 +15,7 @@
 #include "base/bytes.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "storage/engine/manifest_format.h"
 #include "storage/readonly.h"
 #include "storage/reclog.h"
 
@@ -22,7 +23,6 @@
 #define MANIFEST_VERSION  2u          /* written; 1 is read too, and replaced by the first edit */
 #define REWRITE_MIN_BYTES (64u << 10) /* sto_manifest.rewrite_min_bytes unless told */
 #define REWRITE_DEAD      4u          /* rewrite when the log is this many times what a snapshot takes */
-#define FILE_MIN_BYTES    12u         /* of a file in a record: twelve varints, thirteen from version 2 on */
 
 /* First byte of a record. */
 enum record {
@@ -43,126 +43,33 @@ struct sto_manifest {
 
 /* --- bytes --- */
 
-static void put_u64(struct ts_buf *b, uint64_t v)
-{
-    uint8_t *p = (uint8_t *)ts_buf_reserve(b, TS_VARINT_MAX_BYTES);
-    if (p)
-        b->n += (size_t)(ts_put_varint(p, v) - p);
-}
-
-static void put_files(struct ts_buf *b, const struct sto_sst_info *files, size_t n)
-{
-    put_u64(b, n);
-    for (size_t i = 0; i < n; i++) {
-        const struct sto_sst_info *f = &files[i];
-        put_u64(b, f->file_no);
-        put_u64(b, f->gen_lo);
-        put_u64(b, f->gen_hi);
-        put_u64(b, ts_zigzag(f->min_ms));
-        put_u64(b, ts_zigzag(f->max_ms));
-        put_u64(b, ts_zigzag(f->tomb_min_ms));
-        put_u64(b, ts_zigzag(f->tomb_max_ms));
-        put_u64(b, f->n_points);
-        put_u64(b, f->n_rows);
-        put_u64(b, f->n_tombs);
-        put_u64(b, f->t_bytes);
-        put_u64(b, f->s_bytes);
-        put_u64(b, 0); /* family */
-    }
-}
-
 static void put_state(struct ts_buf *b, const struct sto_manifest_state *s)
 {
     ts_buf_char(b, RECORD_STATE);
-    put_u64(b, MANIFEST_VERSION);
-    put_u64(b, s->n_shards);
-    put_u64(b, s->flushed_gen);
-    put_u64(b, s->run);
-    put_u64(b, s->next_file_no);
-    put_u64(b, ts_zigzag(s->cutoff_ms));
-    put_u64(b, s->cutoff_gen);
-    put_files(b, s->files, s->n_files);
-    put_u64(b, 0); /* extensions */
+    sto_manifest__put_u64(b, MANIFEST_VERSION);
+    sto_manifest__put_u64(b, s->n_shards);
+    sto_manifest__put_u64(b, s->flushed_gen);
+    sto_manifest__put_u64(b, s->run);
+    sto_manifest__put_u64(b, s->next_file_no);
+    sto_manifest__put_u64(b, ts_zigzag(s->cutoff_ms));
+    sto_manifest__put_u64(b, s->cutoff_gen);
+    sto_manifest__put_files(b, s->files, s->n_files);
+    sto_manifest__put_u64(b, 0); /* extensions */
 }
 
 static void put_edit(struct ts_buf *b, const struct sto_manifest_edit *e)
 {
     ts_buf_char(b, RECORD_EDIT);
-    put_u64(b, e->flushed_gen);
-    put_u64(b, e->run);
-    put_u64(b, e->next_file_no);
-    put_u64(b, e->n_remove);
+    sto_manifest__put_u64(b, e->flushed_gen);
+    sto_manifest__put_u64(b, e->run);
+    sto_manifest__put_u64(b, e->next_file_no);
+    sto_manifest__put_u64(b, e->n_remove);
     for (size_t i = 0; i < e->n_remove; i++)
-        put_u64(b, e->remove[i]);
-    put_u64(b, ts_zigzag(e->cutoff_ms));
-    put_u64(b, e->cutoff_gen);
-    put_files(b, e->add, e->n_add);
-    put_u64(b, 0); /* extensions */
-}
-
-/* Reads varints; the first that is cut or too large makes all that follow 0 and sets bad. */
-struct reader {
-    const uint8_t *p, *end;
-    bool bad;
-};
-
-static uint64_t get_u64(struct reader *r, uint64_t max)
-{
-    uint64_t v = 0;
-    const uint8_t *p = r->bad ? NULL : ts_get_varint(r->p, r->end, &v);
-    if (!p || v > max) {
-        r->bad = true;
-        return 0;
-    }
-    r->p = p;
-    return v;
-}
-
-/* A count of things that take at least min_bytes each: no more than can be there. */
-static size_t get_count(struct reader *r, size_t min_bytes)
-{
-    uint64_t n = get_u64(r, SIZE_MAX);
-    if (n > (size_t)(r->end - r->p) / min_bytes)
-        r->bad = true;
-    return r->bad ? 0 : (size_t)n;
-}
-
-/* Files into a new array (ts_free it). */
-static int get_files(struct reader *r, uint64_t version, struct sto_sst_info **out, size_t *out_n,
-                     struct ts_error *err)
-{
-    uint64_t unknown = 0;
-    size_t n = get_count(r, FILE_MIN_BYTES);
-    *out = NULL;
-    *out_n = 0;
-    if (n == 0)
-        return 0;
-    struct sto_sst_info *v = ts_try_malloc(n * sizeof(*v));
-    if (!v)
-        return ts_error_set(err, TS_ENOMEM, "no memory for %zu files of the manifest", n);
-    for (size_t i = 0; i < n; i++) {
-        struct sto_sst_info *f = &v[i];
-        *f = (struct sto_sst_info){0};
-        f->file_no = get_u64(r, UINT64_MAX - 1);
-        f->gen_lo = get_u64(r, UINT64_MAX);
-        f->gen_hi = get_u64(r, UINT64_MAX);
-        f->min_ms = ts_unzigzag(get_u64(r, UINT64_MAX));
-        f->max_ms = ts_unzigzag(get_u64(r, UINT64_MAX));
-        f->tomb_min_ms = ts_unzigzag(get_u64(r, UINT64_MAX));
-        f->tomb_max_ms = ts_unzigzag(get_u64(r, UINT64_MAX));
-        f->n_points = get_u64(r, UINT64_MAX);
-        f->n_rows = get_u64(r, UINT64_MAX);
-        f->n_tombs = get_u64(r, UINT64_MAX);
-        f->t_bytes = get_u64(r, UINT64_MAX);
-        f->s_bytes = get_u64(r, UINT64_MAX);
-        unknown |= version > 1 ? get_u64(r, UINT64_MAX) : 0;
-    }
-    *out = v;
-    *out_n = n;
-    if (unknown && !r->bad)
-        return ts_error_set(err, TS_EVERSION,
-                            "the manifest names files of a family that this program does not know");
-    return 0;
+        sto_manifest__put_u64(b, e->remove[i]);
+    sto_manifest__put_u64(b, ts_zigzag(e->cutoff_ms));
+    sto_manifest__put_u64(b, e->cutoff_gen);
+    sto_manifest__put_files(b, e->add, e->n_add);
+    sto_manifest__put_u64(b, 0); /* extensions */
 }
 
 /* --- state --- */
@@ -240,29 +147,29 @@ static int malformed(struct ts_error *err)
 }
 
 /* What a later version may say in addition: none of it is known. */
-static int get_extensions(const struct sto_manifest *m, struct reader *r, struct ts_error *err)
+static int get_extensions(const struct sto_manifest *m, struct sto_manifest__reader *r, struct ts_error *err)
 {
-    if (m->version > 1 && get_u64(r, UINT64_MAX) && !r->bad)
+    if (m->version > 1 && sto_manifest__get_u64(r, UINT64_MAX) && !r->bad)
         return ts_error_set(err, TS_EVERSION, "the manifest says something that this program does not know");
     return 0;
 }
 
-static int read_state(struct sto_manifest *m, struct reader *r, struct ts_error *err)
+static int read_state(struct sto_manifest *m, struct sto_manifest__reader *r, struct ts_error *err)
 {
-    uint64_t version = get_u64(r, UINT64_MAX);
+    uint64_t version = sto_manifest__get_u64(r, UINT64_MAX);
     if (!r->bad && (version < 1 || version > MANIFEST_VERSION))
         return ts_error_set(err, TS_EVERSION, "manifest version %llu; this program reads up to version %u",
                             (unsigned long long)version, MANIFEST_VERSION);
     if (m->made)
         return ts_error_set(err, TS_ECORRUPT, "a second state in the manifest");
-    m->state.n_shards = (uint32_t)get_u64(r, UINT32_MAX);
-    m->state.flushed_gen = get_u64(r, UINT64_MAX);
-    m->state.run = (uint32_t)get_u64(r, UINT32_MAX);
-    m->state.next_file_no = get_u64(r, UINT64_MAX);
+    m->state.n_shards = (uint32_t)sto_manifest__get_u64(r, UINT32_MAX);
+    m->state.flushed_gen = sto_manifest__get_u64(r, UINT64_MAX);
+    m->state.run = (uint32_t)sto_manifest__get_u64(r, UINT32_MAX);
+    m->state.next_file_no = sto_manifest__get_u64(r, UINT64_MAX);
     m->version = version;
-    m->state.cutoff_ms = version > 1 ? ts_unzigzag(get_u64(r, UINT64_MAX)) : 0;
-    m->state.cutoff_gen = version > 1 ? get_u64(r, UINT64_MAX) : 0;
-    TS_TRY(get_files(r, version, &m->state.files, &m->state.n_files, err));
+    m->state.cutoff_ms = version > 1 ? ts_unzigzag(sto_manifest__get_u64(r, UINT64_MAX)) : 0;
+    m->state.cutoff_gen = version > 1 ? sto_manifest__get_u64(r, UINT64_MAX) : 0;
+    TS_TRY(sto_manifest__get_files(r, version, &m->state.files, &m->state.n_files, err));
     m->made = true;
     TS_TRY(get_extensions(m, r, err));
     for (size_t i = 0; i < m->state.n_files; i++)
@@ -270,26 +177,26 @@ static int read_state(struct sto_manifest *m, struct reader *r, struct ts_error 
     return r->bad || r->p != r->end || m->state.n_shards == 0 ? malformed(err) : 0;
 }
 
-static int read_edit(struct sto_manifest *m, struct reader *r, struct ts_error *err)
+static int read_edit(struct sto_manifest *m, struct sto_manifest__reader *r, struct ts_error *err)
 {
     struct sto_manifest_edit e = {0};
     struct sto_manifest_state next;
     struct sto_sst_info *add = NULL;
     if (!m->made)
         return ts_error_set(err, TS_ECORRUPT, "an edit before the first state in the manifest");
-    e.flushed_gen = get_u64(r, UINT64_MAX);
-    e.run = (uint32_t)get_u64(r, UINT32_MAX);
-    e.next_file_no = get_u64(r, UINT64_MAX);
-    e.n_remove = get_count(r, 1);
+    e.flushed_gen = sto_manifest__get_u64(r, UINT64_MAX);
+    e.run = (uint32_t)sto_manifest__get_u64(r, UINT32_MAX);
+    e.next_file_no = sto_manifest__get_u64(r, UINT64_MAX);
+    e.n_remove = sto_manifest__get_count(r, 1);
     uint64_t *remove = ts_try_malloc((e.n_remove + 1) * sizeof(*remove));
     if (!remove)
         return ts_error_set(err, TS_ENOMEM, "no memory for a manifest edit");
     for (size_t i = 0; i < e.n_remove; i++)
-        remove[i] = get_u64(r, UINT64_MAX);
+        remove[i] = sto_manifest__get_u64(r, UINT64_MAX);
     e.remove = remove;
-    e.cutoff_ms = m->version > 1 ? ts_unzigzag(get_u64(r, UINT64_MAX)) : 0;
-    e.cutoff_gen = m->version > 1 ? get_u64(r, UINT64_MAX) : 0;
-    int rc = get_files(r, m->version, &add, &e.n_add, err);
+    e.cutoff_ms = m->version > 1 ? ts_unzigzag(sto_manifest__get_u64(r, UINT64_MAX)) : 0;
+    e.cutoff_gen = m->version > 1 ? sto_manifest__get_u64(r, UINT64_MAX) : 0;
+    int rc = sto_manifest__get_files(r, m->version, &add, &e.n_add, err);
     e.add = add;
     if (rc == 0)
         rc = get_extensions(m, r, err);
@@ -308,7 +215,7 @@ static int on_record(void *arg, struct ts_slice body, struct ts_error *err)
 {
     struct sto_manifest *m = arg;
     const uint8_t *p = (const uint8_t *)body.p;
-    struct reader r = {.p = p + 1, .end = p + body.n};
+    struct sto_manifest__reader r = {.p = p + 1, .end = p + body.n};
     if (body.n && p[0] == RECORD_STATE)
         return read_state(m, &r, err);
     if (body.n && p[0] == RECORD_EDIT)

@@ -44,8 +44,9 @@ static int write_row(struct sto_output *o, struct sto_sst_writer **w, const stru
 {
     if (!*w)
         TS_TRY(new_file(o, w, err));
-    uint64_t before = sto_sst_writer_bytes(*w);
+    uint64_t before = sto_sst_writer_bytes(*w), weight = sto_sst_writer_weight(*w);
     TS_TRY(sto_sst_write_row(*w, &row->key, row->cells, err));
+    o->weight += sto_sst_writer_weight(*w) - weight;
     o->n_points += row->cells->n;
     o->n_bytes += sto_sst_writer_bytes(*w) - before;
     if (o->max_bytes && o->n_bytes > o->max_bytes)
@@ -85,6 +86,22 @@ static void keep_pace(struct sto_output *o)
     }
 }
 
+/* Finish all files if enough was written since the last checkpoint, and call checkpoint. */
+static int checkpoint(struct sto_output *o, struct sto_sst_writer **w, size_t n, const struct sto_key *last,
+                      struct ts_error *err)
+{
+    if (!o->checkpoint_bytes || o->weight - o->marked_weight < o->checkpoint_bytes)
+        return 0;
+    for (size_t i = 0; i < n; i++) {
+        struct sto_sst_writer *full = w[i];
+        w[i] = NULL;
+        if (full)
+            TS_TRY(finish(o, full, err));
+    }
+    o->marked_weight = o->weight;
+    return o->checkpoint(o->arg, last, err);
+}
+
 int sto_output__rows(struct sto_output *o, struct sto_merge *merge, const struct sto_cut *cuts, size_t n_cuts,
                      struct ts_error *err)
 {
@@ -96,6 +113,8 @@ int sto_output__rows(struct sto_output *o, struct sto_merge *merge, const struct
     while (rc >= 0 && (rc = sto_merge_next(merge, &row, err)) == 1) {
         at = cut_of(cuts, n_cuts, at, row.key.hour);
         rc = write_row(o, &w[at], &row, err);
+        if (rc == 0)
+            rc = checkpoint(o, w, n_cuts, &row.key, err);
         if ((++n_rows & 255) != 0 || rc < 0)
             continue;
         meanwhile(o);
@@ -183,7 +202,7 @@ int sto_output__commit(struct sto_output *o, const uint64_t *gone, size_t n_gone
 void sto_output__release(struct sto_output *o, bool committed)
 {
     sto_sst_writer_abort(o->tombs);
-    for (size_t i = 0; !committed && !o->perhaps_named && i < o->n; i++)
+    for (size_t i = o->n_kept; !committed && !o->perhaps_named && i < o->n; i++)
         sto_sst_remove(o->e->fs, o->e->files_dir, &o->infos[i]);
     ts_free(o->infos);
     o->infos = NULL;

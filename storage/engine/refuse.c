@@ -52,6 +52,8 @@ void sto_engine__refuse(struct sto_engine *e, int code, const struct ts_error *e
                               memory_order_release); /* pairs with sto_engine_refusing */
     }
     pthread_mutex_unlock(&e->refuse_mu);
+    if (want == TS_ENOSPC && atomic_load_explicit(&e->unfinished_bytes, memory_order_relaxed))
+        sto_compact__wake(e, false); /* an interrupted merge frees its files */
 }
 
 const char *sto_engine_refusing(const struct sto_engine *e, int *out_code)

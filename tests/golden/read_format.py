@@ -203,6 +203,27 @@ def manifest_record(body, state):
         raise Damage("bytes behind a manifest record")
 
 
+# --- unfinished merge ------------------------------------------------------------------------------------
+
+def read_merge(data):
+    head = Bytes(data)
+    head.take(8)
+    version, crc = head.u32(), head.u32()
+    if crc != crc32c(data[16:], crc32c(data[:12])) or version != 1:
+        raise Damage("checksum or version")
+    b = Bytes(data[16:])
+    yield "merge gens=%d..%d carried_gen=%d" % (b.varint(), b.varint(), b.varint())
+    yield "  cutoff ms=%d gen=%d" % (b.zigzag(), b.varint())
+    yield "  final=%d level=%d window=%d" % (b.varint(), b.varint(), b.zigzag())
+    yield "  cuts at hours %s" % " ".join(str(b.zigzag()) for _ in range(b.varint()))
+    yield "  last row metric=%d series=%d hour=%d" % (b.varint(), b.varint(), b.zigzag())
+    yield "  inputs %s" % " ".join(str(b.varint()) for _ in range(b.varint()))
+    for _ in range(b.varint()):
+        yield manifest_file(b, 2)
+    if b.left():
+        raise Damage("bytes behind the files of a merge")
+
+
 # --- catalog -------------------------------------------------------------------------------------------
 
 NAME_KINDS = ("metric", "tagk", "tagv")
@@ -663,6 +684,7 @@ READERS = {  # magic, the first 8 bytes -> lines of a file
     b"TSDWAL\r\n": read_wal,
     b"TSDRECL\n": read_reclog,
     b"TSDSST\r\n": read_sst,
+    b"TSDMERGE": read_merge,
 }
 
 

@@ -45,6 +45,8 @@ int sto_sst_write_row(struct sto_sst_writer *w, const struct sto_key *key, const
 int sto_sst_write_tomb(struct sto_sst_writer *w, const struct sto_tomb *tomb, struct ts_error *err);
 /** Bytes written so far (to cut files by size). */
 uint64_t sto_sst_writer_bytes(const struct sto_sst_writer *w);
+/** The same with the block that is open, whose points count as 8 bytes each: it may become less. */
+uint64_t sto_sst_writer_weight(const struct sto_sst_writer *w);
 /** What the footer tells of deletes: when the file, or its oldest tombstone, was written [wall clock, ms]; all tombstones
  *  up to carried_gen were heeded when its rows were written. Both are 0 = not known unless this is called. */
 void sto_sst_writer_note(struct sto_sst_writer *w, int64_t made_ms, uint64_t carried_gen);

@@ -265,6 +265,11 @@ uint64_t sto_sst_writer_bytes(const struct sto_sst_writer *w)
     return w->t.bytes + w->s.bytes;
 }
 
+uint64_t sto_sst_writer_weight(const struct sto_sst_writer *w)
+{
+    return sto_sst_writer_bytes(w) + (uint64_t)sto_enc_points(w->enc) * 8;
+}
+
 void sto_sst_writer_note(struct sto_sst_writer *w, int64_t made_ms, uint64_t carried_gen)
 {
     w->made_ms = made_ms;

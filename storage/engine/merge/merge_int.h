@@ -125,7 +125,8 @@ void sto_merge__rest(struct sto_merge *m, struct sto_merge__src *src);
 /** Stand on the next row of the same series, not after hour_hi. 1, 0, < 0. */
 int sto_merge__find_next(struct sto_merge *m, struct sto_merge__src *src, int32_t hour_hi,
                          struct ts_error *err);
-/** All rows: stand on the first, or the next one, with hour_lo <= hour <= hour_hi. 1, 0, < 0. */
+/** All rows: stand on the first one after spec.after, or the next one, with hour_lo <= hour <= hour_hi.
+ *  1, 0, < 0. */
 int sto_merge__walk(struct sto_merge *m, struct sto_merge__src *src, int32_t hour_lo, int32_t hour_hi,
                     struct ts_error *err);
 /** Key of the row a file stands on. */

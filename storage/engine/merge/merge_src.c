@@ -360,7 +360,8 @@ int sto_merge__walk(struct sto_merge *m, struct sto_merge__src *src, int32_t hou
     if (c->cur) {
         rc = note(c, sto_sst_cur_next(c->cur, err));
     } else {
-        const struct sto_key first = {.hour = INT32_MIN};
+        struct sto_key first = m->spec.after ? *m->spec.after : (struct sto_key){.hour = INT32_MIN};
+        first.hour += m->spec.after != NULL; /* no row has the hour INT32_MAX */
         TS_TRY(new_cur(m, src, c, err));
         sto_sst_cur_set_walk(c->cur);
         rc = note(c, sto_sst_cur_seek(c->cur, &first, err));

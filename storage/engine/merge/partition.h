@@ -77,13 +77,14 @@ size_t sto_partition_plan(const struct sto_day_count *days, size_t n_days, uint6
 
 enum sto_pick_why {
     STO_PICK_NONE,
-    STO_PICK_TIER,  /* similar files of one window */
-    STO_PICK_DAY,   /* a day that is over becomes one file */
-    STO_PICK_SPLIT, /* wide files go one level down */
-    STO_PICK_JOIN,  /* an old and small window becomes one file */
-    STO_PICK_TOMBS, /* files of tombstones: those that are done go */
-    STO_PICK_WORN,  /* much of a file was deleted */
-    STO_PICK_FULL,  /* only because everything was to be merged */
+    STO_PICK_TIER,       /* similar files of one window */
+    STO_PICK_DAY,        /* a day that is over becomes one file */
+    STO_PICK_SPLIT,      /* wide files go one level down */
+    STO_PICK_JOIN,       /* an old and small window becomes one file */
+    STO_PICK_TOMBS,      /* files of tombstones: those that are done go */
+    STO_PICK_WORN,       /* much of a file was deleted */
+    STO_PICK_FULL,       /* only because everything was to be merged */
+    STO_PICK_UNFINISHED, /* an interrupted merge continues (unfinished.h) */
 };
 /* A set of files to merge. */
 struct sto_pick {

@@ -181,12 +181,23 @@ static void choose_tier(struct sto_pick__picker *p, size_t from, size_t newest)
             sto_pick__choose(p, &p->runs[i]);
 }
 
+/* Do all chosen runs come from one merge, which cut them by key into pieces that share no time? Merging them would change nothing. */
+static bool is_one_merge(const struct sto_pick__picker *p)
+{
+    for (size_t i = 0; i < p->n_runs; i++) {
+        const struct sto_pick__run *r = &p->runs[i];
+        if (r->in && (r->gen_lo != p->gen_lo || r->gen_hi != p->gen_hi))
+            return false;
+    }
+    return true;
+}
+
 static bool tier_at(struct sto_pick__picker *p, struct sto_pick__group g, size_t newest, bool done,
                     struct sto_pick *out)
 {
     for (size_t from = g.lo;;) {
         choose_tier(p, from, newest);
-        if (p->n_in == 0 || p->n_in < tier_files(p, g, done)) /* none: not even the newest one is newer */
+        if (p->n_in == 0 || is_one_merge(p) || p->n_in < tier_files(p, g, done))
             return false;
         struct sto_pick__run *r = sto_pick__in_the_way(p);
         if (!r) {
@@ -224,7 +235,7 @@ static bool pick_day(struct sto_pick__picker *p, struct sto_pick__group g, struc
     for (size_t i = g.lo; i < g.hi; i++)
         most = p->runs[i].bytes > most ? p->runs[i].bytes : most;
     sto_pick__choose_only(p, g.lo, g.hi);
-    if (p->bytes - most < p->bytes / QUARTER || p->bytes >= STO_DAY_BYTES)
+    if (p->bytes - most < p->bytes / QUARTER || p->bytes >= STO_DAY_BYTES || is_one_merge(p))
         return false;
     struct sto_pick__run *r = sto_pick__in_the_way(p);
     if (r)

@@ -481,6 +481,38 @@ static void test_partition__pieces_cut_by_key_are_one_run(void **state)
     ts_free(p.files);
 }
 
+/* Pieces of one merge that were cut by key and share no time are runs of their own. Merging them would write the same files
+ * again, and so on without end; files of two merges are needed. */
+static void test_partition__pieces_of_one_merge_are_not_merged(void **state)
+{
+    (void)state;
+    const struct {
+        int64_t day, now_ms;
+        uint64_t bytes;
+    } cases[] = {
+        {19000, NOW, 20u << 20},           /* a day that is over */
+        {20000, NOW + TS_DAY_MS / 2, 1000} /* today: enough tiny files for a merge */
+    };
+    for (size_t i = 0; i < 2; i++) {
+        struct sto_sst_info f[STO_TINY_FILES + 1];
+        const struct sto_pick_opts opts = {.now_ms = cases[i].now_ms};
+        struct sto_pick p;
+        for (int64_t k = 0; k < STO_TINY_FILES; k++) {
+            f[k] = t_file(1, 9, DAY(cases[i].day) + k * 1000, DAY(cases[i].day) + k * 1000 + 999,
+                          cases[i].bytes);
+            f[k].file_no = (uint64_t)k + 1;
+        }
+        sto_pick_next(f, STO_TINY_FILES, &opts, &p);
+        assert_int_equal(p.why, STO_PICK_NONE);
+        ts_free(p.files);
+        f[STO_TINY_FILES] =
+            t_file(10, 10, DAY(cases[i].day) + 500000, DAY(cases[i].day) + 500001, cases[i].bytes);
+        sto_pick_next(f, STO_TINY_FILES + 1, &opts, &p);
+        assert_int_equal(p.n, STO_TINY_FILES + 1);
+        ts_free(p.files);
+    }
+}
+
 static void test_partition__old_small_windows_are_joined(void **state)
 {
     (void)state;
@@ -550,6 +582,7 @@ int main(void)
         cmocka_unit_test(test_partition__cuts_cover_all_time_without_overlap),
         cmocka_unit_test(test_partition__a_file_between_generations_blocks),
         cmocka_unit_test(test_partition__pieces_cut_by_key_are_one_run),
+        cmocka_unit_test(test_partition__pieces_of_one_merge_are_not_merged),
         cmocka_unit_test(test_partition__old_small_windows_are_joined),
         cmocka_unit_test(test_partition__a_life_is_written_five_times_at_most),
         cmocka_unit_test(test_partition__a_large_day_becomes_one_file),

@@ -1,0 +1,96 @@
+/*
+ * manifest_format.c - fields of the manifest's records.
+ *
+ * Format     docs/FORMAT.md "Manifest"
+ */
+#include "storage/engine/manifest_format.h"
+
+#include "base/bytes.h"
+#include "base/mem.h"
+
+#define FILE_MIN_BYTES 12u /* least size of a file in a record: twelve varints, thirteen from version 2 on */
+
+void sto_manifest__put_u64(struct ts_buf *b, uint64_t v)
+{
+    uint8_t *p = (uint8_t *)ts_buf_reserve(b, TS_VARINT_MAX_BYTES);
+    if (p)
+        b->n += (size_t)(ts_put_varint(p, v) - p);
+}
+
+void sto_manifest__put_files(struct ts_buf *b, const struct sto_sst_info *files, size_t n)
+{
+    sto_manifest__put_u64(b, n);
+    for (size_t i = 0; i < n; i++) {
+        const struct sto_sst_info *f = &files[i];
+        sto_manifest__put_u64(b, f->file_no);
+        sto_manifest__put_u64(b, f->gen_lo);
+        sto_manifest__put_u64(b, f->gen_hi);
+        sto_manifest__put_u64(b, ts_zigzag(f->min_ms));
+        sto_manifest__put_u64(b, ts_zigzag(f->max_ms));
+        sto_manifest__put_u64(b, ts_zigzag(f->tomb_min_ms));
+        sto_manifest__put_u64(b, ts_zigzag(f->tomb_max_ms));
+        sto_manifest__put_u64(b, f->n_points);
+        sto_manifest__put_u64(b, f->n_rows);
+        sto_manifest__put_u64(b, f->n_tombs);
+        sto_manifest__put_u64(b, f->t_bytes);
+        sto_manifest__put_u64(b, f->s_bytes);
+        sto_manifest__put_u64(b, 0); /* family */
+    }
+}
+
+uint64_t sto_manifest__get_u64(struct sto_manifest__reader *r, uint64_t max)
+{
+    uint64_t v = 0;
+    const uint8_t *p = r->bad ? NULL : ts_get_varint(r->p, r->end, &v);
+    if (!p || v > max) {
+        r->bad = true;
+        return 0;
+    }
+    r->p = p;
+    return v;
+}
+
+size_t sto_manifest__get_count(struct sto_manifest__reader *r, size_t min_bytes)
+{
+    uint64_t n = sto_manifest__get_u64(r, SIZE_MAX);
+    if (n > (size_t)(r->end - r->p) / min_bytes)
+        r->bad = true;
+    return r->bad ? 0 : (size_t)n;
+}
+
+int sto_manifest__get_files(struct sto_manifest__reader *r, uint64_t version, struct sto_sst_info **out,
+                            size_t *out_n, struct ts_error *err)
+{
+    uint64_t unknown = 0;
+    size_t n = sto_manifest__get_count(r, FILE_MIN_BYTES);
+    *out = NULL;
+    *out_n = 0;
+    if (n == 0)
+        return 0;
+    struct sto_sst_info *v = ts_try_malloc(n * sizeof(*v));
+    if (!v)
+        return ts_error_set(err, TS_ENOMEM, "no memory for %zu files of the manifest", n);
+    for (size_t i = 0; i < n; i++) {
+        struct sto_sst_info *f = &v[i];
+        *f = (struct sto_sst_info){0};
+        f->file_no = sto_manifest__get_u64(r, UINT64_MAX - 1);
+        f->gen_lo = sto_manifest__get_u64(r, UINT64_MAX);
+        f->gen_hi = sto_manifest__get_u64(r, UINT64_MAX);
+        f->min_ms = ts_unzigzag(sto_manifest__get_u64(r, UINT64_MAX));
+        f->max_ms = ts_unzigzag(sto_manifest__get_u64(r, UINT64_MAX));
+        f->tomb_min_ms = ts_unzigzag(sto_manifest__get_u64(r, UINT64_MAX));
+        f->tomb_max_ms = ts_unzigzag(sto_manifest__get_u64(r, UINT64_MAX));
+        f->n_points = sto_manifest__get_u64(r, UINT64_MAX);
+        f->n_rows = sto_manifest__get_u64(r, UINT64_MAX);
+        f->n_tombs = sto_manifest__get_u64(r, UINT64_MAX);
+        f->t_bytes = sto_manifest__get_u64(r, UINT64_MAX);
+        f->s_bytes = sto_manifest__get_u64(r, UINT64_MAX);
+        unknown |= version > 1 ? sto_manifest__get_u64(r, UINT64_MAX) : 0;
+    }
+    *out = v;
+    *out_n = n;
+    if (unknown && !r->bad)
+        return ts_error_set(err, TS_EVERSION,
+                            "the manifest names files of a family that this program does not know");
+    return 0;
+}

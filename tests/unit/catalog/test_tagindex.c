@@ -8,6 +8,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <string.h>
 #include <cmocka.h>
 
 #include "base/hash.h"
@@ -72,8 +73,9 @@ static void t_check_all(const struct sto_tagindex *ti)
 static void test_tagindex__agrees_with_a_model(void **state)
 {
     (void)state;
-    struct sto_tagindex ti = {0};
+    struct sto_tagindex ti;
     uint64_t random = 1;
+    memset(&ti, 0, sizeof ti); /* clang 14 refuses {0} for an atomic pointer that comes first */
     for (uint32_t id = 0; id < T_SERIES; id++)
         t_make(id);
     for (unsigned round = 0; round < 4; round++) {

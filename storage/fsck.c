@@ -50,7 +50,7 @@ void sto_fsck__lost(struct sto_fsck *k, const char *path, uint32_t metric, uint3
                             .to_ms = to_ms,
                             .n_points = n_points};
     if (s)
-        f.series = (struct ts_slice){s->text, s->text_len};
+        f.series = sto_series_text(s);
     else if (series != UINT32_MAX)
         f.series =
             (struct ts_slice){unnamed, (size_t)snprintf(unnamed, sizeof unnamed,

@@ -13,6 +13,7 @@
 #ifndef STORAGE_POINT_H
 #define STORAGE_POINT_H
 
+#include "base/buf.h"
 #include "base/num.h"
 #include "base/time.h"
 
@@ -112,11 +113,15 @@ struct sto_series {
     uint16_t shard;
     uint8_t n_tags;        /* tags[0..n_tags) */
     uint8_t reserved;      /* flags that only the catalog uses: STO_SERIES_ORDERED (catalog/series.h) */
-    uint32_t metric_len;   /* length of the metric, with which text begins, bytes */
-    uint32_t text_len;     /* length of text, bytes */
-    const char *text;      /* "metric k=v k=v" with tags in the order of its first sender; not terminated */
-    struct sto_tag tags[]; /* sorted by key id */
+    uint32_t metric_len;   /* length of the metric, with which the text begins, bytes */
+    uint32_t text_len;     /* length of the text, bytes */
+    struct sto_tag tags[]; /* sorted by key id; the text follows the last one */
 };
+/** Text of a series: "metric k=v k=v" with tags in the order of its first sender. Valid as long as the series. */
+static inline struct ts_slice sto_series_text(const struct sto_series *s)
+{
+    return (struct ts_slice){(const char *)(s->tags + s->n_tags), s->text_len};
+}
 
 /* One operation in a batch. */
 struct sto_point {

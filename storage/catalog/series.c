@@ -76,14 +76,13 @@ struct sto_series *sto_seriestab__make(struct sto_seriestab *t, const struct sto
     }
     size_t head = sizeof(struct sto_series) + n * sizeof(struct sto_tag);
     struct sto_series *s = sto_slab__alloc(&t->slab, head + text_len + (ordered ? n : 0));
-    char *text = (char *)s + head, *p = put_slice(text, draft->metric_name);
+    char *p = put_slice((char *)s + head, draft->metric_name);
     *s = (struct sto_series){.id = draft->id,
                              .metric = draft->metric,
                              .n_tags = (uint8_t)n,
                              .reserved = ordered ? STO_SERIES_ORDERED : 0,
                              .metric_len = (uint32_t)draft->metric_name.n,
-                             .text_len = (uint32_t)text_len,
-                             .text = text};
+                             .text_len = (uint32_t)text_len};
     for (size_t i = 0; i < n; i++) {
         *p++ = ' ';
         p = put_slice(p, draft->texts[i].k);
@@ -153,7 +152,7 @@ void sto_seriestab__trim(struct sto_seriestab *t)
 
 void sto_seriestab__init(struct sto_seriestab *t, uint32_t n_shards)
 {
-    sto_slab__init(&t->slab, 8);
+    sto_slab__init(&t->slab, _Alignof(struct sto_series));
     t->n_shards = n_shards;
     t->locals = ts_xcalloc(n_shards, sizeof(*t->locals));
 }
@@ -341,7 +340,7 @@ static const struct sto_series *guessed(const struct sto_catalog *cat, struct ts
     if (atomic_load_explicit(&cat->forget.on, memory_order_acquire)) /* partner: sto_catalog_forget_begin */
         return NULL;
     const struct sto_series *s = sto_seriestab__get(&cat->series, guess);
-    if (!s || s->text_len != text.n || s->metric_len != metric_len || memcmp(s->text, text.p, text.n) != 0 ||
+    if (!s || s->metric_len != metric_len || !ts_slice_eq(sto_series_text(s), text) ||
         atomic_load_explicit(&cat->n_renames, memory_order_acquire) != 0) /* partner: sto_catalog__renamed */
         return NULL;
     guess++;

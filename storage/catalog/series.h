@@ -18,7 +18,7 @@
 
 #define STO_SERIES_MAX_TAGS 255u
 #define STO_SERIES_ORDERED                                                                                   \
-    1u /* in sto_series.reserved: text is not in the order of tags[]; n_tags bytes after it give its order */
+    1u /* in sto_series.reserved: the text is not in the order of tags[]; n_tags bytes after it give its order */
 
 /* Dense numbers of a shard's series. */
 struct sto_series_locals {
@@ -75,7 +75,7 @@ static inline const struct sto_series *sto_seriestab__get(const struct sto_serie
 /** Place in tags[] of the i-th tag of the text. */
 static inline unsigned sto_seriestab__text_tag(const struct sto_series *s, unsigned i)
 {
-    return s->reserved & STO_SERIES_ORDERED ? (uint8_t)s->text[s->text_len + i] : i;
+    return s->reserved & STO_SERIES_ORDERED ? (uint8_t)sto_series_text(s).p[s->text_len + i] : i;
 }
 /** Sort tags by key id. */
 void sto_seriestab__sort(struct sto_tag *tags, size_t n_tags);

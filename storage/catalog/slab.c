@@ -7,7 +7,9 @@
 
 #include <string.h>
 
-#define ROOM_BYTES (64u << 10) /* taken from the arena at once by small unaligned pieces */
+/* Taken from the arena at once by small pieces; a block of the arena has a header and is filled by 16 of them. */
+#define ROOM_BYTES ((64u << 10) - 16)
+#define ARENA_UNIT 8u /* the arena aligns its pieces to it */
 
 void sto_slab__init(struct sto_slab *s, size_t unit)
 {
@@ -29,7 +31,7 @@ static size_t list_of(const struct sto_slab *s, size_t n, size_t *out_bytes)
 
 static void *arena_take(struct sto_slab *s, size_t n)
 {
-    if (s->unit > 1 || n > ROOM_BYTES / 4)
+    if (s->unit == ARENA_UNIT || n > ROOM_BYTES / 4)
         return ts_arena_alloc(&s->arena, n);
     if ((size_t)(s->room_end - s->room) < n) {
         s->room = ts_arena_alloc(&s->arena, ROOM_BYTES);

@@ -17,15 +17,15 @@
 
 struct sto_slab {
     struct ts_arena arena; /* of all pieces */
-    char *room, *room_end; /* unit 1: part of the arena that is free */
-    size_t unit;           /* sizes are multiples of it: 1 (packed, unaligned) or 8 */
+    char *room, *room_end; /* unit below 8: part of the arena that is free */
+    size_t unit;           /* sizes are multiples of it: 1 (packed, unaligned) to 8 */
     void **lists;          /* owned, NULL until a piece is freed: first free piece by size */
     size_t free_bytes;     /* bytes of the pieces in the lists */
 };
 
-/** Initialise an empty slab; the unit is 1 or 8 bytes. */
+/** Initialise an empty slab; the unit is 1, 2, 4 or 8 bytes. */
 void sto_slab__init(struct sto_slab *s, size_t unit);
-/** n >= 1 bytes, aligned to 8 if the unit is 8. Aborts when memory is exhausted. O(1). */
+/** n >= 1 bytes, aligned to the unit. Aborts when memory is exhausted. O(1). */
 void *sto_slab__alloc(struct sto_slab *s, size_t n);
 /** Free a piece of n bytes; pieces of less than 8 bytes are not reused. O(1). */
 void sto_slab__give(struct sto_slab *s, void *p, size_t n);

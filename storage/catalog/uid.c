@@ -12,7 +12,8 @@
 #include "storage/catalog/catlog.h"
 #include "storage/readonly.h"
 
-#define ROOM_BYTES (64u << 10) /* taken from the arena at once: names need no alignment */
+/* Taken from the arena at once, as names need no alignment; a block of the arena has a header and is filled by 16. */
+#define ROOM_BYTES ((64u << 10) - 16)
 
 uint32_t sto_uidtab__hash(struct ts_slice name)
 {

@@ -231,10 +231,10 @@ int main(int argc, char **argv)
         return 2;
     for (uint32_t i = 0; i < N_SERIES; i++) {
         static const char text[] = "system.cpu.user host=host-0000 dc=fra core=3 unit=pct";
-        series[i] = ts_xcalloc(1, sizeof(**series));
+        series[i] = ts_xcalloc(1, sizeof(**series) + sizeof(text));
         series[i]->id = series[i]->local = i;
-        series[i]->text = text;
         series[i]->text_len = sizeof(text) - 1;
+        memcpy(series[i]->tags, text, sizeof(text) - 1);
         series[i]->metric_len = 15;
     }
     for (enum pattern p = ROUND_ROBIN; p <= RANDOM; p++)

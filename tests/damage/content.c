@@ -78,7 +78,7 @@ static int by_text(const void *a, const void *b)
 {
     const struct sto_series *x = *(const struct sto_series *const *)a,
                             *y = *(const struct sto_series *const *)b;
-    return ts_slice_cmp((struct ts_slice){x->text, x->text_len}, (struct ts_slice){y->text, y->text_len});
+    return ts_slice_cmp(sto_series_text(x), sto_series_text(y));
 }
 
 static int read_points(struct sto_store *st, struct content *c, struct ts_error *err)
@@ -95,9 +95,8 @@ static int read_points(struct sto_store *st, struct content *c, struct ts_error 
     struct sto_snap *snap = sto_snap_take(st);
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < n; i++) {
-        char *text = ts_xmalloc(all[i]->text_len + 1);
-        memcpy(text, all[i]->text, all[i]->text_len);
-        text[all[i]->text_len] = 0;
+        struct ts_slice name = sto_series_text(all[i]);
+        char *text = ts_xstrndup(name.p, name.n);
         c->texts[c->n_texts++] = text;
         rc = scan(snap, all[i], c, (uint32_t)i, false, err);
         if (rc == 0)

@@ -47,7 +47,7 @@ static uint64_t look(struct sto_catalog *cat, bool check)
                   sto_uid_name(cat, STO_UID_TAGV, s->tags[i].v).p);
         if (check)
             CHECK(sto_series_find_ids(cat, s->metric, s->tags, s->n_tags, &same) == 0 && same == s);
-        hash = ts_hash_u64(hash ^ ts_crc32c(0, s->text, s->text_len) ^ (uint64_t)id << 34);
+        hash = ts_hash_u64(hash ^ ts_crc32c(0, sto_series_text(s).p, s->text_len) ^ (uint64_t)id << 34);
     }
     return hash;
 }

@@ -88,7 +88,7 @@ static int check_forgotten(const char *dir, struct ts_error *err)
     int rc = 0;
     if (n_gone != N_GONE || sto_series_count(cat) != N_SERIES + 1)
         rc = ts_error_set(err, TS_ECORRUPT, "%u series of %u are forgotten", n_gone, sto_series_count(cat));
-    else if (!back || !ts_slice_is((struct ts_slice){back->text, back->text_len}, texts[0]) || !stays)
+    else if (!back || !ts_slice_is(sto_series_text(back), texts[0]) || !stays)
         rc = ts_error_set(err, TS_ECORRUPT, "the series that are there have other texts");
     (void)sto_catalog_close(cat, NULL);
     return rc;
@@ -114,7 +114,7 @@ static int check(const char *dir, struct ts_error *err)
     int rc = sto_series_count(cat) == N_SERIES ? 0 : ts_error_set(err, TS_ECORRUPT, "wrong number of series");
     for (uint32_t i = 0; i < N_TEXTS && rc == 0; i++) {
         const struct sto_series *s = sto_series_get(cat, i);
-        if (!s || !ts_slice_is((struct ts_slice){s->text, s->text_len}, texts[i]))
+        if (!s || !ts_slice_is(sto_series_text(s), texts[i]))
             rc = ts_error_set(err, TS_ECORRUPT, "series %u has another text", i);
     }
     (void)sto_catalog_close(cat, NULL);

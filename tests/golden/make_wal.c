@@ -17,15 +17,15 @@
 static struct sto_series *make_series(uint32_t id, uint32_t metric, uint32_t metric_len, const char *text,
                                       uint8_t n_tags)
 {
-    struct sto_series *s = ts_xcalloc(1, sizeof(*s) + n_tags * sizeof(struct sto_tag));
+    struct sto_series *s = ts_xcalloc(1, sizeof(*s) + n_tags * sizeof(struct sto_tag) + strlen(text));
     s->id = s->local = id;
     s->metric = metric;
     s->metric_len = metric_len;
-    s->text = text;
     s->text_len = (uint32_t)strlen(text);
     s->n_tags = n_tags;
     for (uint32_t i = 0; i < n_tags; i++)
         s->tags[i] = (struct sto_tag){i + 1, i + 1};
+    memcpy(s->tags + n_tags, text, s->text_len);
     return s;
 }
 

@@ -259,14 +259,14 @@ static bool same_points(struct life *l, const struct sto_series *s, int64_t from
             same = next(arg, &ts_ms, &m) && ts_ms == at && m == row.cells->m[i];
             if (!same)
                 fprintf(stderr, "life: %.*s: %" PRId64 " = %" PRId64 ", expected %" PRId64 " = %" PRId64 "\n",
-                        (int)s->text_len, s->text, at, row.cells->m[i], ts_ms, m);
+                        (int)s->text_len, sto_series_text(s).p, at, row.cells->m[i], ts_ms, m);
         }
     must(rc, "scan", &err);
     sto_merge_free(scan);
     sto_snap_release(snap);
     if (same && next(arg, &ts_ms, &m)) {
         fprintf(stderr, "life: %.*s: nothing at %" PRId64 ", expected %" PRId64 "\n", (int)s->text_len,
-                s->text, ts_ms, m);
+                sto_series_text(s).p, ts_ms, m);
         same = false;
     }
     l->n_wrong += !same;

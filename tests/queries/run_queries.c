@@ -287,7 +287,7 @@ static int emit_last(void *arg, const struct qry_latest *p, struct ts_error *err
 {
     struct script *s = arg;
     (void)err;
-    ts_buf_printf(&s->got, "%.*s", (int)p->series->text_len, p->series->text);
+    ts_buf_slice(&s->got, sto_series_text(p->series));
     for (size_t i = 0; i < p->n; i++) {
         print_time(s, p->ts_ms[i]);
         if (p->v[i].kind == TS_NUM_INT)

@@ -209,7 +209,7 @@ uintptr_t tsd_icache_add(struct tsd_icache *c, uint64_t hash, struct ts_slice me
 {
     uintptr_t result = (uintptr_t)series;
     uint32_t tag = icache_tag(hash), ref = series->id;
-    if (!icache_same(metric, tags, series->text, series->metric_len, series->text_len)) {
+    if (!icache_same(metric, tags, sto_series_text(series).p, series->metric_len, series->text_len)) {
         struct tsd_spelling *s = icache_spell(c, metric, tags, series, &ref);
         if (!s)
             return 0;

@@ -98,7 +98,7 @@ static inline const char *tsd_ref_text(uintptr_t ref, uint32_t *out_metric_len, 
     const struct sto_series *s = (const struct sto_series *)ref;
     *out_metric_len = s->metric_len;
     *out_text_len = s->text_len;
-    return s->text;
+    return sto_series_text(s).p;
 }
 /** Place of the successor of ref; NULL if none can be allocated. */
 static inline uintptr_t *tsd_icache_link(struct tsd_icache *c, uintptr_t ref)

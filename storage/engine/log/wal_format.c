@@ -160,8 +160,7 @@ uint8_t *sto_wal__def_put(uint8_t *p, const struct sto_series *s, bool known, ui
     }
     p = ts_put_varint(p, s->text_len);
     p = ts_put_varint(p, s->metric_len);
-    if (s->text_len)
-        memcpy(p, s->text, s->text_len);
+    memcpy(p, sto_series_text(s).p, s->text_len);
     return p + s->text_len;
 }
 

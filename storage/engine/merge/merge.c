@@ -394,9 +394,8 @@ static int make_row(struct sto_merge *m, const struct sto_key *key, struct sto_r
 /* Damage is told with the series whose rows were wanted. */
 static int blame(const struct sto_series *s, int rc, struct ts_error *err)
 {
-    if (rc == TS_ECORRUPT && err && s->text)
-        (void)ts_error_wrap(err, "%.*s", (int)ts_utf8_cut((struct ts_slice){s->text, s->text_len}, 80).n,
-                            s->text);
+    if (rc == TS_ECORRUPT && err && s->text_len)
+        (void)ts_error_wrap(err, "%.*s", (int)ts_utf8_cut(sto_series_text(s), 80).n, sto_series_text(s).p);
     return rc;
 }
 

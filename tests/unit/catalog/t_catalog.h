@@ -114,7 +114,7 @@ static inline void t_assert_slice(struct ts_slice got, const char *want)
 }
 static inline void t_assert_text(const struct sto_series *s, const char *want)
 {
-    t_assert_slice((struct ts_slice){s->text, s->text_len}, want);
+    t_assert_slice(sto_series_text(s), want);
 }
 
 /* All there is to know of a catalog, as text. */
@@ -132,7 +132,7 @@ static inline void t_dump(struct sto_catalog *cat, struct ts_buf *out)
         if (!s)
             continue;
         ts_buf_printf(out, "\n%u %u %u %u ", s->id, s->metric, s->shard, s->n_tags);
-        ts_buf_append(out, s->text, s->text_len);
+        ts_buf_slice(out, sto_series_text(s));
         for (unsigned t = 0; t < s->n_tags; t++)
             ts_buf_printf(out, " %u:%u", s->tags[t].k, s->tags[t].v);
         roaring_bitmap_t *set;

@@ -98,7 +98,7 @@ static void *t_reader(void *arg)
             assert_non_null(s);
             for (unsigned t = 0; t < s->n_tags; t++)
                 assert_non_null(sto_uid_name(sh->cat, STO_UID_TAGV, s->tags[t].v).p);
-            assert_int_equal(s->text[s->metric_len], ' ');
+            assert_int_equal(sto_series_text(s).p[s->metric_len], ' ');
             n_seen++;
         }
         sto_catalog_generation(sh->cat);

@@ -17,7 +17,7 @@ static struct t_def t_def_of(const struct sto_series *s)
 {
     struct t_def d = {.id = s->id, .metric = s->metric, .metric_len = s->metric_len, .n_tags = s->n_tags};
     memcpy(d.tags, s->tags, s->n_tags * sizeof(*d.tags));
-    memcpy(d.text, s->text, s->text_len);
+    memcpy(d.text, sto_series_text(s).p, s->text_len);
     return d;
 }
 

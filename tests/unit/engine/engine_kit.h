@@ -32,15 +32,15 @@ static inline void series_make(void)
 {
     static const char *const texts[N_SERIES] = {"m h=0", "m h=1", "m h=2", "m h=3"};
     for (uint32_t i = 0; i < N_SERIES; i++) {
-        struct sto_series *s = t_series[i] = ts_xcalloc(1, sizeof *s + sizeof s->tags[0]);
+        struct sto_series *s = t_series[i] = ts_xcalloc(1, sizeof *s + sizeof s->tags[0] + 5);
         s->id = i;
         s->metric = 1;
         s->shard = (uint16_t)i;
         s->n_tags = 1;
         s->metric_len = 1;
         s->text_len = 5;
-        s->text = texts[i];
         s->tags[0] = (struct sto_tag){.k = 1, .v = i + 1};
+        memcpy(s->tags + 1, texts[i], 5);
     }
 }
 

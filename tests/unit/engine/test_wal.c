@@ -130,13 +130,23 @@ static void test_wal__its_table_is_as_long_as_there_are_series(void **state)
     (void)state;
     struct t_faultfs *f = new_fs(1);
     struct sto_wal *wal = new_wal(f, 1, 0, 1);
-    struct sto_series high = {
-        .id = UINT32_MAX - 1, .local = 2999, .metric = 1, .metric_len = 1, .text_len = 1, .text = "m"};
+    struct sto_series high = {.id = UINT32_MAX - 1, .local = 2999, .metric = 1}; /* without a text */
     struct sto_point p = {.series = &high, .ts_ms = 1000, .m = 1};
     assert_int_equal(sto_wal_append(wal, &p, 1, NULL), 0);
     assert_true(sto_wal_table_bytes(wal) <= 64u << 10);
     assert_int_equal(sto_wal_close(wal, NULL), 0);
     t_faultfs_free(f);
+}
+
+/* A series like this one with a text of n bytes; ts_free it. */
+static struct sto_series *with_long_text(const struct sto_series *like, uint32_t n)
+{
+    size_t head = sizeof(*like) + like->n_tags * sizeof(struct sto_tag);
+    struct sto_series *s = ts_xmalloc(head + n);
+    memcpy(s, like, head);
+    s->text_len = n;
+    memset((char *)s + head, 'x', n);
+    return s;
 }
 
 /* A series was forgotten, and another one has its number within the owner; the segment is the same. */
@@ -234,35 +244,25 @@ static void test_wal__a_text_longer_than_a_record_comes_back(void **state)
     (void)state;
     struct t_faultfs *f = new_fs(1);
     struct sto_wal *wal = new_wal(f, 1, 0, 1);
-    struct sto_series *s = all_series[0];
-    const char *text = s->text;
-    uint32_t text_len = s->text_len;
-    s->text_len = 3u << 20;
-    char *big = ts_xmalloc(17u << 20);
-    memset(big, 'x', 17u << 20);
-    s->text = big;
+    struct sto_series *own = all_series[0], *s = with_long_text(own, 3u << 20);
     struct sto_point p = {.series = s, .ts_ms = 1, .m = 2};
     struct diary got;
     assert_int_equal(sto_wal_append(wal, &p, 1, NULL), 0);
+    all_series[0] = s; /* with which replay compares */
     assert_int_equal(replay(f, 0, true, &got, NULL, NULL), 0);
+    all_series[0] = own;
     assert_true(got.n == 1 && got.n_defs == 1);
     diary_release(&got);
-    struct sto_series *t = all_series[1];
-    const char *text_1 = t->text;
-    uint32_t text_len_1 = t->text_len;
-    t->text = big;
-    t->text_len = 17u << 20;
+    struct sto_series *t = with_long_text(all_series[1], 17u << 20);
     struct sto_point q[2] = {p, {.series = t, .ts_ms = 1, .m = 2}};
     uint64_t before = sto_wal_written(wal);
     assert_int_equal(sto_wal_append(wal, q, 2, NULL), TS_ELIMIT);
     assert_true(sto_wal_written(wal) == before);
-    t->text = text_1;
-    t->text_len = text_len_1;
+    q[1].series = all_series[1];
     assert_int_equal(sto_wal_append(wal, q, 2, NULL), 0);
-    s->text = text;
-    s->text_len = text_len;
     assert_int_equal(sto_wal_close(wal, NULL), 0);
-    ts_free(big);
+    ts_free(s);
+    ts_free(t);
     t_faultfs_free(f);
 }
 

@@ -28,7 +28,7 @@
 /* --- series and points --- */
 
 static struct sto_series *all_series[N_SERIES];
-static char texts[N_SERIES][64];
+#define MAX_TEXT 64
 
 /* Series i: ids with holes, tags in no order, 0 to 3 of them. */
 static inline int make_series(void **state)
@@ -37,8 +37,9 @@ static inline int make_series(void **state)
     ts_log_set_level(TS_LOG_ERROR + 1); /* hundreds of torn tails are cut here on purpose */
     for (uint32_t i = 0; i < N_SERIES; i++) {
         uint8_t n_tags = (uint8_t)(i % 4);
-        struct sto_series *s = ts_xcalloc(1, sizeof(*s) + n_tags * sizeof(struct sto_tag));
-        int n = snprintf(texts[i], sizeof(texts[i]), "m.%u", i % 7);
+        struct sto_series *s = ts_xcalloc(1, sizeof(*s) + n_tags * sizeof(struct sto_tag) + MAX_TEXT);
+        char *text = (char *)(s->tags + n_tags);
+        int n = snprintf(text, MAX_TEXT, "m.%u", i % 7);
         s->id = i * 3 + (i > 250 ? 1000000 : 0);
         s->local = i;
         s->metric = i % 7 + 1;
@@ -46,9 +47,8 @@ static inline int make_series(void **state)
         s->n_tags = n_tags;
         for (uint32_t k = 0; k < n_tags; k++) {
             s->tags[k] = (struct sto_tag){k * 70000 + 1, i * 5 + k};
-            n += snprintf(texts[i] + n, sizeof(texts[i]) - (size_t)n, " k%u=v%u", k, i);
+            n += snprintf(text + n, MAX_TEXT - (size_t)n, " k%u=v%u", k, i);
         }
-        s->text = texts[i];
         s->text_len = (uint32_t)n;
         all_series[i] = s;
     }
@@ -173,7 +173,7 @@ static inline const struct sto_series *on_series(void *arg, uint32_t id, uint32_
         assert_int_equal(metric, s->metric);
         assert_int_equal(metric_len, s->metric_len);
         assert_int_equal(n_tags, s->n_tags);
-        assert_true(ts_slice_eq(text, (struct ts_slice){s->text, s->text_len}));
+        assert_true(ts_slice_eq(text, sto_series_text(s)));
         assert_true(n_tags == 0 || memcmp(tags, s->tags, n_tags * sizeof(*tags)) == 0);
         return s;
     }

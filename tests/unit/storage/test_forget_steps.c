@@ -269,7 +269,7 @@ static void test_forget_steps__a_snapshot_reads_on(void **state)
         sto_merge_free(scan);
         if (x.known) {
             assert_int_equal(x.known->id, x.id);
-            assert_memory_equal(x.known->text + x.known->metric_len, " host=h", 7);
+            assert_memory_equal(sto_series_text(x.known).p + x.known->metric_len, " host=h", 7);
         }
         sto_snap_release(x.snap);
         scene_end(&x);

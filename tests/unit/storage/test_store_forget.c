@@ -101,7 +101,7 @@ static void test_store_forget__a_snapshot_keeps_what_it_found(void **state)
     assert_int_equal(sto_merge_next(scan, &row, NULL), 0);
     assert_true(stat_of(st, "catalog.series_forgotten") == 1);
     sto_merge_free(scan);
-    assert_memory_equal(s->text, "m0 host=h0", 10);
+    assert_memory_equal(sto_series_text(s).p, "m0 host=h0", 10);
     sto_snap_release(snap);
     kit_close(st);
     t_faultfs_free(f);

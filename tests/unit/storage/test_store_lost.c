@@ -91,7 +91,7 @@ static void expect_all_unnamed(struct sto_store *st, const struct diary *d)
         const struct sto_series *s = sto_series_get(sto_store_catalog(st), i);
         snprintf(name, sizeof name, "lost_series=%u", i);
         assert_non_null(s);
-        assert_non_null(memmem(s->text, s->text_len, name, strlen(name)));
+        assert_non_null(memmem(sto_series_text(s).p, s->text_len, name, strlen(name)));
         if (!kit_same_as(st, s, ref, i, why, sizeof why))
             fail_msg("%s", why);
     }

@@ -28,14 +28,10 @@ static int note_request(struct tsd_meta_req *ask, struct tsd_record *out, struct
 
 static int note_answer(struct tsd_meta_req *ask, const struct tsd_record *note, struct ts_error *err)
 {
-    struct ts_buf text;
     struct ts_json j;
-    ts_buf_init(&text, 0);
-    ts_json_init(&j, &text);
+    tsd_meta_req_json(ask, "", &j);
     tsd_note_json(note, &j);
-    int rc = tsd_meta_req_write(ask, &text, err);
-    ts_buf_release(&text);
-    return rc;
+    return tsd_meta_req_write(ask, err);
 }
 
 int tsd_handle_annotation(struct tsd_meta_req *ask, struct ts_error *err)
@@ -111,16 +107,14 @@ static int note_list_series(const struct tsd_meta_req *ask, struct ts_slice tsui
 int tsd_handle_annotations(struct tsd_meta_req *ask, struct ts_error *err)
 {
     int64_t from_ms, to_ms;
-    struct ts_buf text;
     struct ts_slice tsuids;
     struct note_list list;
     TS_TRY(note_time(ask, "start_time", INT64_MIN, &from_ms, err));
     TS_TRY(note_time(ask, "end_time", ts_clock_ms(), &to_ms, err));
     if (from_ms == INT64_MIN)
         return ts_error_set(err, TS_EINVAL, "Missing start time");
-    ts_buf_init(&text, 0);
     list.end_ms = to_ms;
-    ts_json_init(&list.json, &text);
+    tsd_meta_req_json(ask, "", &list.json);
     ts_json_arr(&list.json);
     int rc = 0;
     if (tsd_meta_req_param(ask, "tsuids", &tsuids))
@@ -128,10 +122,7 @@ int tsd_handle_annotations(struct tsd_meta_req *ask, struct ts_error *err)
     else
         tsd_notes_each(ask->store, (struct ts_slice){"", 0}, from_ms, to_ms, note_list_add, &list);
     ts_json_arr_end(&list.json);
-    if (rc == 0)
-        rc = tsd_meta_req_write(ask, &text, err);
-    ts_buf_release(&text);
-    return rc;
+    return rc < 0 ? rc : tsd_meta_req_write(ask, err);
 }
 
 /* --- many at once --- */
@@ -275,17 +266,12 @@ static int bulk_do(struct tsd_meta_req *ask, const json_t *root, struct ts_json 
 
 int tsd_handle_annotation_bulk(struct tsd_meta_req *ask, struct ts_error *err)
 {
-    struct ts_buf text;
     struct ts_json j;
     json_t *root = NULL;
     if (ask->method != TSD_DELETE || ask->body.n)
         TS_TRY(tsd_meta_req_body(ask, &root, err));
-    ts_buf_init(&text, 0);
-    ts_json_init(&j, &text);
+    tsd_meta_req_json(ask, "", &j);
     int rc = bulk_do(ask, root, &j, err);
-    if (rc == 0)
-        rc = tsd_meta_req_write(ask, &text, err);
-    ts_buf_release(&text);
     json_decref(root);
-    return rc;
+    return rc < 0 ? rc : tsd_meta_req_write(ask, err);
 }

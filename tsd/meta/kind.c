@@ -99,7 +99,6 @@ int tsd_handle_metric(struct tsd_meta_req *a, struct ts_error *err)
         [TSD_KIND_DEFAULT] = "default", [TSD_KIND_BUILT_IN] = "built in", [TSD_KIND_SET] = "set"};
     struct tsd_metric_info info;
     struct ts_slice metric;
-    struct ts_buf text;
     struct ts_json j;
     if (!tsd_meta_req_param(a, "metric", &metric) || !metric.n)
         return ts_error_set(err, TS_EINVAL, "Missing parameter: metric");
@@ -110,15 +109,12 @@ int tsd_handle_metric(struct tsd_meta_req *a, struct ts_error *err)
         qry_select_near(sto_store_catalog(a->store), STO_UID_METRIC, metric, NULL, err);
         return TS_ENOTFOUND;
     }
-    ts_buf_init(&text, 0);
-    ts_json_init(&j, &text);
+    tsd_meta_req_json(a, "", &j);
     ts_json_obj(&j);
     ts_json_member_slice(&j, "metric", metric);
     ts_json_member_str(&j, "kind", tsd_kind_name(info.kind));
     ts_json_member_str(&j, "source", sources[info.source]);
     ts_json_member_str(&j, "unit", info.unit);
     ts_json_obj_end(&j);
-    int rc = tsd_meta_req_write(a, &text, err);
-    ts_buf_release(&text);
-    return rc;
+    return tsd_meta_req_write(a, err);
 }

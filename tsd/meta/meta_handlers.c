@@ -98,7 +98,6 @@ int tsd_handle_uidmeta(struct tsd_meta_req *ask, struct ts_error *err)
 {
     struct uidmeta_wanted wanted;
     struct tsd_record r;
-    struct ts_buf text;
     struct ts_json j;
     tsd_record_init(&r, tsd_uidmeta_fields);
     int rc = uidmeta_request(ask, &wanted, err);
@@ -108,12 +107,9 @@ int tsd_handle_uidmeta(struct tsd_meta_req *ask, struct ts_error *err)
     if (rc == TS_ENOTFOUND)
         return tsd_meta_req_not_found(ask, "Could not find the requested UID", err);
     TS_TRY(rc);
-    ts_buf_init(&text, 0);
-    ts_json_init(&j, &text);
+    tsd_meta_req_json(ask, "", &j);
     tsd_uidmeta_json(&r, &j);
-    rc = tsd_meta_req_write(ask, &text, err);
-    ts_buf_release(&text);
-    return rc;
+    return tsd_meta_req_write(ask, err);
 }
 
 /* --- /api/uid/tsmeta: metadata of a series --- */

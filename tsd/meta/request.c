@@ -39,10 +39,12 @@ int tsd_meta_req_run(struct tsd_meta_req *a, struct ts_error *err)
         bool below = asks[i].path[n - 1] == '*' && a->path.n >= n && !memcmp(a->path.p, asks[i].path, n - 1);
         if (!below && !ts_slice_is(a->path, asks[i].path))
             continue;
-        TS_TRY(asks[i].run(a, err));
-        if (a->begins)
+        ts_buf_init(&a->text, 0);
+        int rc = asks[i].run(a, err);
+        ts_buf_release(&a->text);
+        if (rc == 0 && a->begins)
             a->begins(a->arg, a->status); /* nothing was written: 204, 304 */
-        return 0;
+        return rc < 0 ? rc : 0;
     }
     a->error_status = 404;
     return ts_error_set(err, TS_ENOTFOUND, "Endpoint not found");
@@ -101,11 +103,18 @@ int tsd_meta_req_not_found(struct tsd_meta_req *a, const char *message, struct t
     return ts_error_set(err, TS_ENOTFOUND, "%s", message);
 }
 
-int tsd_meta_req_write(struct tsd_meta_req *a, const struct ts_buf *text, struct ts_error *err)
+void tsd_meta_req_json(struct tsd_meta_req *a, const char *before, struct ts_json *j)
 {
-    if (text->failed)
+    ts_buf_clear(&a->text);
+    ts_buf_str(&a->text, before);
+    ts_json_init(j, &a->text);
+}
+
+int tsd_meta_req_write(struct tsd_meta_req *a, struct ts_error *err)
+{
+    if (a->text.failed)
         return ts_error_set(err, TS_ENOMEM, "no memory for the answer");
     if (a->begins)
         a->begins(a->arg, a->status);
-    return ts_sink_write(a->sink, ts_buf_get(text), err);
+    return ts_sink_write(a->sink, ts_buf_get(&a->text), err);
 }

@@ -38,6 +38,8 @@ struct tsd_meta_req {
     void (*begins)(void *arg, int status); /* called with the status before the first byte; may be NULL */
     void *arg;                             /* of begins */
 
+    struct ts_buf text; /* the answer or its next part: tsd_meta_req_json, tsd_meta_req_write */
+
     /* filled while it runs, before the first byte of the answer: */
     int status;                          /* of success: 200; 204 and 304 have no body */
     int error_status;                    /* of an error; 0 = by its code */
@@ -65,8 +67,10 @@ int tsd_meta_req_known(const struct tsd_meta_req *a, const json_t *obj, const st
 struct ts_slice tsd_meta_req_text(const struct tsd_meta_req *a, const json_t *v);
 /** Turn an error into a 404; its text becomes the details. */
 int tsd_meta_req_not_found(struct tsd_meta_req *a, const char *message, struct ts_error *err);
-/** Write the contents of a buffer. */
-int tsd_meta_req_write(struct tsd_meta_req *a, const struct ts_buf *text, struct ts_error *err);
+/** Begin the answer, or a part of it, in a->text: `before`, then what is printed to j. */
+void tsd_meta_req_json(struct tsd_meta_req *a, const char *before, struct ts_json *j);
+/** Write a->text, which is free for the next part then. */
+int tsd_meta_req_write(struct tsd_meta_req *a, struct ts_error *err);
 
 /* annotation_handlers.c */
 int tsd_handle_annotation(struct tsd_meta_req *a, struct ts_error *err);

@@ -25,7 +25,6 @@ struct search_work {
     int64_t limit, start;      /* results wanted: how many (0 = all), from which on */
     bool use_meta;             /* lookup: as OpenTSDB's meta table would answer */
     bool always;               /* whatever the configuration says */
-    struct ts_buf text;        /* one result */
     uint64_t n_found, n_shown; /* hits, and those in the answer */
     int rc;                    /* why a walk stopped */
     struct ts_error *err;      /* the same */
@@ -90,13 +89,10 @@ static bool search_hit(void *arg, const struct tsd_hit *hit)
     struct ts_json j;
     if (w->n_found++ < (uint64_t)w->start || (w->limit && w->n_shown >= (uint64_t)w->limit))
         return true;
-    ts_buf_clear(&w->text);
-    if (w->n_shown++)
-        ts_buf_char(&w->text, ',');
-    ts_json_init(&j, &w->text);
+    tsd_meta_req_json(w->ask, w->n_shown++ ? "," : "", &j);
     w->rc = w->kind->print(w, hit, &j);
     if (w->rc == 0)
-        w->rc = tsd_meta_req_write(w->ask, &w->text, w->err);
+        w->rc = tsd_meta_req_write(w->ask, w->err);
     return w->rc == 0;
 }
 
@@ -237,7 +233,7 @@ static int search_request(struct search_work *w, struct ts_error *err)
 static int search_head(struct search_work *w, struct ts_error *err)
 {
     struct ts_json j;
-    ts_json_init(&j, &w->text);
+    tsd_meta_req_json(w->ask, "", &j);
     ts_json_obj(&j);
     ts_json_member_str(&j, "type", w->kind->type);
     if (w->query.n)
@@ -257,16 +253,17 @@ static int search_head(struct search_work *w, struct ts_error *err)
     ts_json_member_int(&j, "limit", w->limit);
     ts_json_member_int(&j, "startIndex", w->start);
     ts_json_key(&j, "results");
-    ts_buf_char(&w->text, '[');
-    return tsd_meta_req_write(w->ask, &w->text, err);
+    ts_buf_char(&w->ask->text, '[');
+    return tsd_meta_req_write(w->ask, err);
 }
 
 static int search_tail(struct search_work *w, int64_t began_ns, struct ts_error *err)
 {
     double ms = (double)(ts_clock_mono_ns() - began_ns) / 1e6;
-    ts_buf_clear(&w->text);
-    ts_buf_printf(&w->text, "],\"totalResults\":%llu,\"time\":%.3f}", (unsigned long long)w->n_found, ms);
-    return tsd_meta_req_write(w->ask, &w->text, err);
+    struct ts_buf *text = &w->ask->text;
+    ts_buf_clear(text);
+    ts_buf_printf(text, "],\"totalResults\":%llu,\"time\":%.3f}", (unsigned long long)w->n_found, ms);
+    return tsd_meta_req_write(w->ask, err);
 }
 
 static int search_answer(struct search_work *w, struct ts_error *err)
@@ -300,14 +297,10 @@ static int search_run(struct tsd_meta_req *ask, bool always, struct ts_error *er
     TS_TRY(search_request(&w, err));
     if (w.kind->run != run_lookup && w.query.n == 0)
         return ts_error_set(err, TS_EINVAL, "Missing query");
-    ts_buf_init(&w.text, 0);
     int rc = w.kind->run == run_lookup ? tsd_lookup_check(sto_store_catalog(ask->store), &w.lookup, err) : 0;
     if (rc == TS_ENOTFOUND)
         rc = tsd_meta_req_not_found(ask, "Unable to resolve one or more UIDs", err);
-    if (rc == 0)
-        rc = search_answer(&w, err);
-    ts_buf_release(&w.text);
-    return rc;
+    return rc < 0 ? rc : search_answer(&w, err);
 }
 
 int tsd_handle_search(struct tsd_meta_req *ask, struct ts_error *err)

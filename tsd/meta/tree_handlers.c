@@ -92,15 +92,10 @@ int tsd_tree_request_load(struct tsd_meta_req *a, struct tsd_tree_request *r, st
 static int tree_write(struct tsd_meta_req *a, const struct tsd_tree *t, const char *before,
                       struct ts_error *err)
 {
-    struct ts_buf text;
     struct ts_json j;
-    ts_buf_init(&text, 0);
-    ts_buf_str(&text, before);
-    ts_json_init(&j, &text);
+    tsd_meta_req_json(a, before, &j);
     tsd_tree_json(t, &j);
-    int rc = tsd_meta_req_write(a, &text, err);
-    ts_buf_release(&text);
-    return rc;
+    return tsd_meta_req_write(a, err);
 }
 
 static int tree_list(struct tsd_meta_req *a, struct ts_error *err)
@@ -224,16 +219,11 @@ void tsd_tree_leaf_json(const struct sto_catalog *cat, const struct sto_series *
 static int branch_children(struct tsd_meta_req *a, const struct tsd_tree_branch *b, size_t from, size_t to,
                            struct ts_error *err)
 {
-    struct ts_buf text;
     int rc = ts_sink_str(a->sink, from < to ? "[" : "null", err);
-    ts_buf_init(&text, 0);
     for (size_t i = from; i < to && rc == 0; i++) {
         const struct tsd_tree_child *c = &b->children[i];
         struct ts_json j;
-        ts_buf_clear(&text);
-        if (i > from)
-            ts_buf_char(&text, ',');
-        ts_json_init(&j, &text);
+        tsd_meta_req_json(a, i > from ? "," : "", &j);
         if (c->leaf) {
             tsd_tree_leaf_json(sto_store_catalog(a->store), c->leaf, c->name, &j);
         } else {
@@ -243,24 +233,19 @@ static int branch_children(struct tsd_meta_req *a, const struct tsd_tree_branch 
             ts_json_member_null(&j, "leaves");
             ts_json_obj_end(&j);
         }
-        rc = tsd_meta_req_write(a, &text, err);
+        rc = tsd_meta_req_write(a, err);
     }
-    ts_buf_release(&text);
     return rc < 0 || from == to ? rc : ts_sink_str(a->sink, "]", err);
 }
 
 static int branch_write(struct tsd_meta_req *a, const struct tsd_tree_branch *b, struct ts_error *err)
 {
-    struct ts_buf text;
     struct ts_json j;
-    ts_buf_init(&text, 0);
-    ts_json_init(&j, &text);
+    tsd_meta_req_json(a, "", &j);
     ts_json_obj(&j);
     tsd_tree_branch_members(b->id.tree, b->names, b->id.hashes, b->id.depth, NULL, &j);
-    ts_buf_str(&text, ",\"branches\":");
-    int rc = tsd_meta_req_write(a, &text, err);
-    ts_buf_release(&text);
-    TS_TRY(rc);
+    ts_buf_str(&a->text, ",\"branches\":");
+    TS_TRY(tsd_meta_req_write(a, err));
     TS_TRY(branch_children(a, b, 0, b->n_branches, err));
     TS_TRY(ts_sink_str(a->sink, ",\"leaves\":", err));
     TS_TRY(branch_children(a, b, b->n_branches, b->n, err));

@@ -76,7 +76,6 @@ static int rule_change(struct tsd_meta_req *a, struct tsd_tree_request *r, tsd_t
 static int rule_write(struct tsd_meta_req *a, const struct tsd_tree *t, const struct tsd_record *given,
                       struct ts_error *err)
 {
-    struct ts_buf text;
     struct ts_json j;
     int64_t level = given->v[TSD_TREE_RULE_LEVEL].i, order = given->v[TSD_TREE_RULE_ORDER].i;
     const struct tsd_record *rule = tsd_tree_rule(t, level, order);
@@ -85,12 +84,9 @@ static int rule_write(struct tsd_meta_req *a, const struct tsd_tree *t, const st
                            (unsigned)t->id, (long long)level, (long long)order);
         return rule_gone(a, TS_ENOTFOUND, err);
     }
-    ts_buf_init(&text, 0);
-    ts_json_init(&j, &text);
+    tsd_meta_req_json(a, "", &j);
     tsd_tree_rule_json(t, rule, &j);
-    int rc = tsd_meta_req_write(a, &text, err);
-    ts_buf_release(&text);
-    return rc;
+    return tsd_meta_req_write(a, err);
 }
 
 static int rule_do(struct tsd_meta_req *a, struct tsd_tree_request *r, struct ts_error *err)

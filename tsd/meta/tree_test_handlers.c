@@ -61,7 +61,6 @@ struct test {
     const struct tsd_tree *tree; /* tested */
     struct tsd_tree_plan *plan;  /* its rules */
     struct tsd_tree_path path;   /* of the current series */
-    struct ts_buf text;          /* of the answer */
 };
 
 /* The branch that holds the leaf. */
@@ -96,7 +95,8 @@ static int test_meta(const struct test *t, const struct sto_series *s, struct ts
     return tsd_tsmeta_json(t->ask->store, s, &meta, &points, j, err);
 }
 
-static int test_one(struct test *t, struct ts_slice tsuid, struct ts_arena *arena, struct ts_error *err)
+static int test_one(struct test *t, const char *before, struct ts_slice tsuid, struct ts_arena *arena,
+                    struct ts_error *err)
 {
     const struct sto_series *s = NULL;
     struct ts_buf messages;
@@ -116,7 +116,7 @@ static int test_one(struct test *t, struct ts_slice tsuid, struct ts_arena *aren
     if (rc == 0 && s && t->path.n == 0)
         ts_json_slice(&jm, ts_buf_get(&t->path.why));
     ts_json_arr_end(&jm);
-    ts_json_init(&j, &t->text);
+    tsd_meta_req_json(t->ask, before, &j);
     ts_json_key_slice(&j, tsuid);
     ts_json_obj(&j);
     ts_json_key(&j, "branch");
@@ -140,15 +140,12 @@ static int test_all(struct test *t, const struct tsuids *ids, struct ts_error *e
     TS_TRY(ts_sink_str(t->ask->sink, "{", err));
     for (size_t i = 0; i < ids->n; i++) {
         struct ts_arena arena;
-        ts_buf_clear(&t->text);
-        if (i)
-            ts_buf_char(&t->text, ',');
         ts_arena_init(&arena, 0);
         int rc = tsd_tree_walk_check(t->ask->limit, err);
         if (rc == 0)
-            rc = test_one(t, ids->all[i], &arena, err);
+            rc = test_one(t, i ? "," : "", ids->all[i], &arena, err);
         if (rc == 0)
-            rc = tsd_meta_req_write(t->ask, &t->text, err);
+            rc = tsd_meta_req_write(t->ask, err);
         ts_arena_release(&arena);
         TS_TRY(rc);
     }
@@ -165,9 +162,7 @@ static int test_do(struct tsd_meta_req *a, struct tsd_tree_request *r, struct ts
         return ts_error_set(err, TS_EINVAL, "Missing TSUIDs");
     TS_TRY(tsd_tree_plan_new(a->store, &r->tree, &t.plan, err));
     tsd_tree_path_init(&t.path);
-    ts_buf_init(&t.text, 0);
     int rc = test_all(&t, &ids, err);
-    ts_buf_release(&t.text);
     tsd_tree_path_release(&t.path);
     tsd_tree_plan_free(t.plan);
     return rc;
@@ -189,7 +184,6 @@ struct failures {
     size_t n_wanted;          /* how many */
     bool all;                 /* none were named */
     size_t n;                 /* shown */
-    struct ts_buf text;       /* of one */
 };
 
 static int number_cmp(const void *a, const void *b)
@@ -207,10 +201,7 @@ static int failures_each(void *arg, const struct sto_series *s, const struct sto
     if (!f->all && !bsearch(&s->id, f->wanted, f->n_wanted, sizeof(*f->wanted), number_cmp))
         return 0;
     ts_buf_init(&tsuid, 0);
-    ts_buf_clear(&f->text);
-    if (f->n++)
-        ts_buf_char(&f->text, ',');
-    ts_json_init(&j, &f->text);
+    tsd_meta_req_json(f->ask, f->n++ ? "," : "", &j);
     qry_tsuid(s, &tsuid);
     ts_json_key_slice(&j, ts_buf_get(&tsuid));
     ts_buf_clear(&tsuid);
@@ -218,7 +209,7 @@ static int failures_each(void *arg, const struct sto_series *s, const struct sto
         qry_tsuid(first, &tsuid);
     ts_json_slice(&j, first ? ts_buf_get(&tsuid) : why);
     ts_buf_release(&tsuid);
-    return tsd_meta_req_write(f->ask, &f->text, err);
+    return tsd_meta_req_write(f->ask, err);
 }
 
 /* Numbers of the series that are named; those that are not there are left out. */
@@ -252,12 +243,8 @@ static int failures_do(struct tsd_meta_req *a, struct tsd_tree_request *r, failu
     TS_TRY(failures_wanted(&f, &ids, err));
     TS_TRY(ts_sink_str(a->sink, "{", err));
     if (r->tree.def.v[TSD_TREE_ENABLED].i && r->tree.def.v[TSD_TREE_STORE_FAILURES].i &&
-        (f.all || f.n_wanted)) {
-        ts_buf_init(&f.text, 0);
-        int rc = walk(a->store, &r->tree, a->limit, failures_each, &f, err);
-        ts_buf_release(&f.text);
-        TS_TRY(rc);
-    }
+        (f.all || f.n_wanted))
+        TS_TRY(walk(a->store, &r->tree, a->limit, failures_each, &f, err));
     return ts_sink_str(a->sink, "}", err);
 }
 

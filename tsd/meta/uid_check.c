@@ -111,10 +111,7 @@ static bool check_tsmeta(void *arg, struct ts_slice key, struct ts_slice value)
 int tsd_handle_uid_fsck(struct tsd_meta_req *ask, struct ts_error *err)
 {
     struct uid_check c = {.store = ask->store, .fix = ask->method == TSD_POST, .err = err};
-    struct ts_buf text;
-    ts_buf_init(&text, 0);
-    ts_json_init(&c.json, &text);
-    ts_buf_str(&text, "{\"findings\":");
+    tsd_meta_req_json(ask, "{\"findings\":", &c.json);
     ts_json_arr(&c.json);
     for (int kind = 0; kind < STO_UID_KINDS; kind++)
         check_names(&c, (enum sto_uid_kind)kind);
@@ -123,9 +120,7 @@ int tsd_handle_uid_fsck(struct tsd_meta_req *ask, struct ts_error *err)
     if (c.rc == 0)
         sto_cell_each(ask->store, TS_SLICE_LIT("tsmeta/"), check_tsmeta, &c);
     ts_json_arr_end(&c.json);
-    ts_buf_printf(&text, ",\"names\":%llu,\"errors\":%llu}", (unsigned long long)c.n_names,
+    ts_buf_printf(&ask->text, ",\"names\":%llu,\"errors\":%llu}", (unsigned long long)c.n_names,
                   (unsigned long long)c.n_errors);
-    int rc = c.rc < 0 ? c.rc : tsd_meta_req_write(ask, &text, err);
-    ts_buf_release(&text);
-    return rc;
+    return c.rc < 0 ? c.rc : tsd_meta_req_write(ask, err);
 }

@@ -166,12 +166,10 @@ static int names_run(struct tsd_meta_req *ask,
                      struct ts_error *err)
 {
     struct assign kinds[STO_UID_KINDS];
-    struct ts_buf text;
     struct ts_json j;
     bool clean = true;
     TS_TRY(assign_names(ask, kinds, err));
-    ts_buf_init(&text, 0);
-    ts_json_init(&j, &text);
+    tsd_meta_req_json(ask, "", &j);
     ts_json_obj(&j);
     for (int kind = 0; kind < STO_UID_KINDS; kind++)
         kinds[kind].one = one;
@@ -181,11 +179,8 @@ static int names_run(struct tsd_meta_req *ask,
     ts_json_obj_end(&j);
     if (!clean)
         ask->status = 400;
-    int rc = sto_catalog_sync(sto_store_catalog(ask->store), true, err);
-    if (rc == 0)
-        rc = tsd_meta_req_write(ask, &text, err);
-    ts_buf_release(&text);
-    return rc;
+    TS_TRY(sto_catalog_sync(sto_store_catalog(ask->store), true, err));
+    return tsd_meta_req_write(ask, err);
 }
 
 int tsd_handle_uid_assign(struct tsd_meta_req *ask, struct ts_error *err)
@@ -258,12 +253,11 @@ int tsd_handle_uid_rename(struct tsd_meta_req *ask, struct ts_error *err)
 {
     enum sto_uid_kind kind = STO_UID_METRIC;
     struct ts_slice from, to;
-    struct ts_buf why, text;
+    struct ts_buf why;
     struct ts_json j;
     TS_TRY(rename_words(ask, &kind, &from, &to, err));
     ts_buf_init(&why, 0);
-    ts_buf_init(&text, 0);
-    ts_json_init(&j, &text);
+    tsd_meta_req_json(ask, "", &j);
     bool done = rename_do(ask, kind, from, to, &why) == 0;
     ts_json_obj(&j);
     ts_json_member_str(&j, "result", done ? "true" : "false");
@@ -272,8 +266,6 @@ int tsd_handle_uid_rename(struct tsd_meta_req *ask, struct ts_error *err)
         ask->status = 400;
     }
     ts_json_obj_end(&j);
-    int rc = tsd_meta_req_write(ask, &text, err);
-    ts_buf_release(&text);
     ts_buf_release(&why);
-    return rc;
+    return tsd_meta_req_write(ask, err);
 }

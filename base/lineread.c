@@ -22,7 +22,6 @@ struct ts_lines {
     char *name;               /* for messages; owned */
     struct ts_unpack *unpack; /* NULL = it is not packed */
     uint64_t done_bytes;      /* read from the file */
-    uint64_t total_bytes;     /* 0 = not known */
     char *buf;                /* text: [start, n) is not given out yet */
     size_t start, n, cap;     /* in bytes; cap without the pad */
     char *raw;                /* packed bytes; [raw_at, raw_n) is not used yet */
@@ -137,7 +136,6 @@ int ts_lines_open(const char *path, struct ts_lines **out_lines, struct ts_error
     struct ts_lines *l = ts_xcalloc(1, sizeof(*l));
     l->file = file;
     l->name = ts_xstrdup(is_stdin ? "standard input" : path);
-    l->total_bytes = S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0;
     l->cap = LINES_PIECE_BYTES;
     l->buf = ts_xcalloc(1, l->cap + TS_LINES_PAD);
     l->raw = ts_xmalloc(LINES_RAW_BYTES);
@@ -217,8 +215,4 @@ int ts_lines_next(struct ts_lines *l, struct ts_slice *out, struct ts_error *err
 uint64_t ts_lines_done_bytes(const struct ts_lines *l)
 {
     return l->done_bytes;
-}
-uint64_t ts_lines_total_bytes(const struct ts_lines *l)
-{
-    return l->total_bytes;
 }

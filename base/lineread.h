@@ -26,9 +26,7 @@ void ts_lines_close(struct ts_lines *l);
  *  @return 1; 0 at the end; TS_EIO; TS_ECORRUPT (compressed data are damaged or incomplete; the lines before were
  *  returned); TS_ELIMIT (a line above TS_LINES_MAX_BYTES) */
 int ts_lines_next(struct ts_lines *l, struct ts_slice *out, struct ts_error *err);
-/** Bytes of the file read so far and in all (0: not known); of a compressed file, compressed bytes. */
+/** Bytes of the file read so far; of a compressed file, compressed bytes. */
 uint64_t ts_lines_done_bytes(const struct ts_lines *l);
-/** Size of the input on disk, 0 if it has none (a pipe). */
-uint64_t ts_lines_total_bytes(const struct ts_lines *l);
 
 #endif

@@ -10,8 +10,6 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-#include <stdio.h>
-
 #define TS_SINK_MAX_ROOM 4096 /* most that may be requested at once */
 
 struct ts_sink {
@@ -34,16 +32,5 @@ static inline int ts_sink_room(struct ts_sink *s, size_t n, struct ts_error *err
 int ts_sink_write(struct ts_sink *s, struct ts_slice bytes, struct ts_error *err);
 /** The same for a C string. */
 int ts_sink_str(struct ts_sink *s, const char *text, struct ts_error *err);
-
-/* A sink that ends in a FILE. */
-struct ts_file_sink {
-    struct ts_sink sink; /* write here */
-    FILE *file;          /* borrowed */
-    char *piece;         /* owned */
-};
-/** Begin writing to a file. */
-void ts_file_sink_init(struct ts_file_sink *s, FILE *file);
-/** Write what is left, flush the file, free the piece. TS_EIO / TS_ENOSPC. */
-int ts_file_sink_end(struct ts_file_sink *s, struct ts_error *err);
 
 #endif

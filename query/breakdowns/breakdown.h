@@ -66,8 +66,6 @@ struct qry_breakdown {
     int (*add)(struct ts_slice key, struct qry_spec *spec, struct ts_error *err);
     const char *help; /* one sentence */
 };
-/** All rows; the last one stands for tags. */
-const struct qry_breakdown *const *qry_breakdown_table(void);
 /** Names of the rows that have one, terminated by NULL. */
 const char *const *qry_breakdown_names(void);
 /** Add a key to a spec; TS_EINVAL if the spec has it already. */

@@ -17,11 +17,6 @@ static const struct qry_breakdown *const table[] = {&qry_breakdown_minute,
                                                     &qry_breakdown_tag,
                                                     NULL};
 
-const struct qry_breakdown *const *qry_breakdown_table(void)
-{
-    return table;
-}
-
 const char *const *qry_breakdown_names(void)
 {
     static const char *const names[] = {"minute",  "hour", "day",       "week",    "month",

@@ -40,8 +40,6 @@ struct qry_function {
 
 /** Row by name, case counts; NULL if there is none. */
 const struct qry_function *qry_function_find(struct ts_slice name);
-/** All rows, sorted by name, ended by name == NULL. */
-const struct qry_function *qry_function_table(void);
 
 /** Length of a window: "10min", "1h", "30s", "2day", "1w". TS_EINVAL. Internal to the folder. */
 int qry_function__window(struct ts_slice word, int64_t *out_ms, struct ts_error *err);

@@ -41,11 +41,6 @@ static const struct qry_function functions[] = {
     {NULL, 0, 0, 0, 0, NULL, NULL, NULL, NULL},
 };
 
-const struct qry_function *qry_function_table(void)
-{
-    return functions;
-}
-
 const struct qry_function *qry_function_find(struct ts_slice name)
 {
     for (const struct qry_function *f = functions; f->name; f++)

@@ -331,19 +331,6 @@ static void test_out__formats_are_found_by_name(void **state)
     assert_null(tsd_out_find(TS_SLICE_LIT("")));
 }
 
-static void test_out__a_file_sink_says_when_the_disk_is_full(void **state)
-{
-    (void)state;
-    struct ts_file_sink f;
-    struct ts_error err = {0};
-    FILE *full = fopen("/dev/full", "w");
-    assert_non_null(full);
-    ts_file_sink_init(&f, full);
-    assert_int_equal(ts_sink_str(&f.sink, "text", &err), 0);
-    assert_int_equal(ts_file_sink_end(&f, &err), TS_ENOSPC);
-    (void)fclose(full);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -355,7 +342,6 @@ int main(void)
         cmocka_unit_test_teardown(test_out__csv_and_text_of_series, tear_down),
         cmocka_unit_test_teardown(test_out__totals, tear_down),
         cmocka_unit_test(test_out__formats_are_found_by_name),
-        cmocka_unit_test(test_out__a_file_sink_says_when_the_disk_is_full),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
  */
 #include "query/aggregators/agg.h"
 
+#include "base/double.h"
 #include "query/limit.h"
 
 #include <math.h>
@@ -224,11 +225,8 @@ static size_t gather_f64(const struct qry_group_acc *l, size_t x, double *out)
         const struct qry_group_acc_row *row = &l->rows[r];
         if (x < row->at || x >= row->at + row->n)
             continue;
-        double d;
-        if (l->is_int)
-            d = (double)(int64_t)row->v[x - row->at];
-        else
-            memcpy(&d, &row->v[x - row->at], 8);
+        uint64_t v = row->v[x - row->at];
+        double d = l->is_int ? (double)(int64_t)v : ts_double_of(v);
         if (d == d)
             out[n++] = d;
     }

@@ -135,7 +135,7 @@ static int part_points(const struct qry_part *part, const struct qry_plan *p, co
         if (isinf(d[k]))
             return infinite(p, p->grid.edges[k], err);
         out->ts[out->n] = p->grid.edges[k];
-        memcpy(&out->v[out->n++], &d[k], 8);
+        out->v[out->n++] = ts_double_bits(d[k]);
     }
     return 0;
 }
@@ -205,7 +205,7 @@ static const double *as_doubles(const struct qry_span *s, double *buf)
         if (!s->any_dbl || s->is_int[k])
             buf[k] = (double)(int64_t)s->v[k];
         else
-            memcpy(&buf[k], &s->v[k], 8);
+            buf[k] = ts_double_of(s->v[k]);
     }
     return buf;
 }
@@ -471,14 +471,11 @@ int qry_group_single(const struct qry_plan *p, const struct qry_span *s, struct 
         memcpy(out->is_int, s->is_int + k0, out->n);
     for (size_t k = 0; k < out->n && s->any_dbl; k++) {
         if (!qry_span_int(s, k0 + k)) {
-            double d;
-            memcpy(&d, &out->v[k], 8);
-            if (isinf(d))
+            if (isinf(ts_double_of(out->v[k])))
                 return infinite(p, out->ts[k], err);
         } else if (p->spec->compat && k0 + k + 1 < s->n && !s->is_int[k0 + k + 1]) {
             /* OpenTSDB: a double next to come makes it a double */
-            double d = (double)(int64_t)out->v[k];
-            memcpy(&out->v[k], &d, 8);
+            out->v[k] = ts_double_bits((double)(int64_t)out->v[k]);
             out->is_int[k] = 0;
         }
     }

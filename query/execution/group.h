@@ -9,6 +9,7 @@
 #define QUERY_EXECUTION_GROUP_H
 
 #include "query/aggregators/align.h"
+#include "base/double.h"
 #include "query/execution/plan.h"
 
 /* Points of one output, cut to start..end. */
@@ -20,6 +21,16 @@ struct qry_result {
     bool all_int;
     struct ts_budget *memory; /* account of the arrays */
 };
+/** Is point k an integer? */
+static inline bool qry_result_int(const struct qry_result *r, size_t k)
+{
+    return r->is_int ? r->is_int[k] : r->all_int;
+}
+/** Point k as a double. */
+static inline double qry_result_double(const struct qry_result *r, size_t k)
+{
+    return qry_result_int(r, k) ? (double)(int64_t)r->v[k] : ts_double_of(r->v[k]);
+}
 /** Free the arrays. Idempotent. */
 void qry_result_release(struct qry_result *r);
 /** Allocate is_int of a result that has none; it is not initialised. TS_ELIMIT, TS_ENOMEM. */

@@ -216,13 +216,9 @@ static int table_make(const struct qry_result *const *sums, size_t n_buckets, st
         TS_TRY(qry_budget_look(budget, err));
         for (size_t k = 0, row = 0; sums[i] && k < sums[i]->n; k++) {
             const struct qry_result *r = sums[i];
-            double v;
             while (t->ts[row] < table_time(t, r->ts[k]))
                 row++;
-            memcpy(&v, &r->v[k], 8);
-            if (r->is_int ? r->is_int[k] : r->all_int)
-                v = (double)(int64_t)r->v[k];
-            t->counts[row * n_buckets + i] += v;
+            t->counts[row * n_buckets + i] += qry_result_double(r, k);
         }
     }
     return 0;
@@ -251,7 +247,7 @@ static int emit_percentiles(const struct qry_sub *sub, const struct qry_buckets 
         for (size_t row = 0; row < t->n && rc >= 0; row++) {
             double d = qry_histogram_percentile(buckets->b, t->counts + row * buckets->n, buckets->n,
                                                 sub->percentiles[i]);
-            memcpy(&t->v[row], &d, 8);
+            t->v[row] = ts_double_bits(d);
             rc = qry_budget_step(budget, &step, err);
         }
         out->metric = ts_buf_get(&name);

@@ -31,11 +31,6 @@ static bool same_second(const struct qry_result *r)
     return false;
 }
 
-static bool result_int(const struct qry_result *r, size_t k)
-{
-    return r->is_int ? r->is_int[k] : r->all_int;
-}
-
 /* Fold points i..e into one; false: there is no value but NaN. */
 static int fold_second(const struct qry_agg *agg, const struct qry_result *r, size_t i, size_t e, void *state,
                        struct qry_budget *budget, struct qry_value *out, struct ts_error *err)
@@ -45,9 +40,8 @@ static int fold_second(const struct qry_agg *agg, const struct qry_result *r, si
     if (ops->reserve)
         TS_TRY(ops->reserve(state, e - i, NULL, budget->memory, err));
     for (size_t k = i; k < e; k++) {
-        double d;
-        memcpy(&d, &r->v[k], 8);
-        if (result_int(r, k))
+        double d = ts_double_of(r->v[k]);
+        if (qry_result_int(r, k))
             ops->add_i64(state, (const int64_t *)&r->v[k], 1, r->ts[k], r->ts[k]);
         else if (d == d)
             ops->add_f64(state, &d, 1, r->ts[k], r->ts[k]);
@@ -67,12 +61,7 @@ static int fold_second(const struct qry_agg *agg, const struct qry_result *r, si
 static void put_value(struct qry_result *r, size_t at, const struct qry_value *v)
 {
     bool is_int = v->is_int && v->i >= INT64_MIN && v->i <= INT64_MAX;
-    if (is_int) {
-        r->v[at] = (uint64_t)(int64_t)v->i;
-    } else {
-        double d = qry_value_double(v);
-        memcpy(&r->v[at], &d, 8);
-    }
+    r->v[at] = is_int ? (uint64_t)(int64_t)v->i : ts_double_bits(qry_value_double(v));
     r->is_int[at] = is_int;
 }
 
@@ -145,8 +134,7 @@ static void count_out(const struct qry_series *out, struct qry_sub_stats *stats)
 {
     stats->n_out += out->n;
     for (size_t k = 0; !out->all_int && k < out->n; k++) {
-        double d;
-        memcpy(&d, &out->v[k], 8);
+        double d = ts_double_of(out->v[k]);
         stats->n_nan += !(out->is_int && out->is_int[k]) && d != d;
     }
 }

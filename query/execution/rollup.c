@@ -219,16 +219,14 @@ static void divide_span(struct qry_span *s, const struct qry_span *counts)
 {
     size_t n = 0, k = 0;
     for (size_t i = 0; counts && i < s->n; i++) {
-        double v, c;
         while (k < counts->n && counts->ts[k] < s->ts[i])
             k++;
         if (k == counts->n || counts->ts[k] != s->ts[i])
             continue;
-        memcpy(&v, &s->v[i], 8);
-        memcpy(&c, &counts->v[k], 8);
+        double v = ts_double_of(s->v[i]), c = ts_double_of(counts->v[k]);
         if (c != 0 || v != 0)
             v /= c;
-        memcpy(&s->v[n], &v, 8);
+        s->v[n] = ts_double_bits(v);
         s->ts[n++] = s->ts[i];
     }
     s->n = n;

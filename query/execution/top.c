@@ -17,15 +17,6 @@ struct ranked {
     struct qry_labels labels;
 };
 
-static double point(const struct qry_result *r, size_t k)
-{
-    double d;
-    if (r->is_int ? r->is_int[k] : r->all_int)
-        return (double)(int64_t)r->v[k];
-    memcpy(&d, &r->v[k], 8);
-    return d;
-}
-
 /* Rank of a series; false: it has no number. */
 static bool rank_of(enum qry_top_by rank, const struct qry_result *r, double *out)
 {
@@ -34,7 +25,7 @@ static bool rank_of(enum qry_top_by rank, const struct qry_result *r, double *ou
     double max = 0, min = 0, last = 0;
     ts_xsum_init(&sum);
     for (size_t k = 0; k < r->n; k++) {
-        double d = point(r, k);
+        double d = qry_result_double(r, k);
         if (d != d)
             continue;
         max = !n || d > max ? d : max;

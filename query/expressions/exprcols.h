@@ -10,6 +10,7 @@
 #ifndef QUERY_EXPRESSIONS_EXPRCOLS_H
 #define QUERY_EXPRESSIONS_EXPRCOLS_H
 
+#include "base/double.h"
 #include "query/limit.h"
 
 /* The state that all steps of one job share. */
@@ -75,11 +76,7 @@ static inline bool qry_col_int(const struct qry_col *c, size_t i)
 /** Point i as a double. */
 static inline double qry_col_double(const struct qry_col *c, size_t i)
 {
-    double d;
-    if (qry_col_int(c, i))
-        return (double)(int64_t)c->v[i];
-    __builtin_memcpy(&d, &c->v[i], 8);
-    return d;
+    return qry_col_int(c, i) ? (double)(int64_t)c->v[i] : ts_double_of(c->v[i]);
 }
 /** Append one more column, cleared. Errors of qry_work_take. */
 int qry_cols_add(struct qry_work *w, struct qry_cols *cols, struct qry_col **out, struct ts_error *err);

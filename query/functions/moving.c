@@ -11,6 +11,8 @@
  */
 #include "query/functions/function.h"
 
+#include "base/double.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -90,7 +92,7 @@ static void average(void *arg, struct qry_col *c, uint64_t *out)
         }
         if (s->n && window_is_full(s, &s->win))
             mean = window_sum(s) / (double)(s->n - s->from);
-        memcpy(&out[k], &mean, sizeof mean);
+        out[k] = ts_double_bits(mean);
     }
     c->is_int = NULL;
     c->all_int = false;

@@ -4,6 +4,7 @@
 #include "query/functions/function.h"
 
 #include "base/cut.h"
+#include "base/double.h"
 
 #include <math.h>
 #include <string.h>
@@ -40,8 +41,7 @@ static void scale(void *arg, struct qry_col *c, uint64_t *out)
             out[k] = c->v[k] * times;
             continue;
         }
-        double d = qry_col_double(c, k) * factor;
-        memcpy(&out[k], &d, sizeof d);
+        out[k] = ts_double_bits(qry_col_double(c, k) * factor);
     }
     if (!whole) {
         c->is_int = NULL;

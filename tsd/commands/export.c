@@ -66,7 +66,7 @@ static int export_local(void *arg, struct ts_sink *sink, struct ts_error *err)
 {
     struct export_run *r = arg;
     r->sink = sink;
-    return tsd_lines_export(r->answer.store, r->spec, export_emit, r, NULL, err);
+    return tsd_lines_export(r->answer.store, r->spec, NULL, export_emit, r, NULL, err);
 }
 
 /* The daemon does the same and sends the lines. */

@@ -135,24 +135,47 @@ int tsd_lines__row(struct tsd_lines_run *r, const struct sto_row *row, struct ts
     return 0;
 }
 
-int tsd_lines__scan(struct tsd_lines_run *r, const struct sto_scan_spec *scan, struct ts_error *err)
+struct qry_reading tsd_lines__reading(const struct tsd_lines_run *r, uint32_t metric,
+                                      const struct sto_series *const *series, size_t n, int64_t from_ms,
+                                      int64_t to_ms)
 {
-    struct sto_merge *m = NULL;
-    struct sto_row row;
-    const struct sto_series *named = NULL;
-    TS_TRY(sto_scan(r->snap, scan, &m, err));
-    int rc;
-    while ((rc = sto_merge_next(m, &row, err)) > 0) {
-        const struct sto_series *s = scan->series[row.pos];
-        if (s != named)
-            tsd_lines__names(r, s);
-        named = s;
-        rc = tsd_lines__row(r, &row, err);
-        if (rc < 0)
-            break;
-    }
-    sto_merge_free(m);
-    return rc;
+    return (struct qry_reading){.snap = r->snap,
+                                .budget = r->budget,
+                                .metric = metric,
+                                .series = series,
+                                .n = n,
+                                .from_ms = from_ms,
+                                .to_ms = to_ms < INT64_MAX ? to_ms + 1 : to_ms};
+}
+
+/* Series whose lines are written. */
+struct lines_scan {
+    struct tsd_lines_run *r;
+    const struct sto_series *const *series;
+};
+
+static int scan_begin(void *arg, size_t pos, struct ts_error *err)
+{
+    const struct lines_scan *scan = arg;
+    (void)err;
+    tsd_lines__names(scan->r, scan->series[pos]);
+    return 0;
+}
+
+static int scan_row(void *arg, const struct sto_row *row, struct ts_error *err)
+{
+    return tsd_lines__row(((const struct lines_scan *)arg)->r, row, err);
+}
+
+static int lines_scan(struct tsd_lines_run *r, uint32_t metric, const struct sto_series *const *series,
+                      size_t n, const struct tsd_lines_spec *spec, struct ts_error *err)
+{
+    struct lines_scan scan = {r, series};
+    struct qry_reading reading = tsd_lines__reading(r, metric, series, n, spec->from_ms, spec->to_ms);
+    reading.begin = scan_begin;
+    reading.row = scan_row;
+    reading.arg = &scan;
+    return qry_read(&reading, err);
 }
 
 /* --- what is chosen --- */
@@ -205,23 +228,21 @@ int tsd_lines__metric(struct tsd_lines_run *r, uint32_t metric, const struct tsd
                       const struct sto_tag_cond *conds, struct ts_error *err)
 {
     const struct sto_series *series[TSD_LINES_SERIES];
+    struct sto_select_ctl ctl = qry_select_ctl(r->budget);
     roaring_bitmap_t *set = NULL;
-    TS_TRY(sto_select(r->cat, metric, conds, spec->n_tags, false, NULL, &set, err));
+    TS_TRY(sto_select(r->cat, metric, conds, spec->n_tags, false, &ctl, &set, err));
     roaring_uint32_iterator_t it;
     roaring_init_iterator(set, &it);
     int rc = 0;
     while (rc == 0 && it.has_value) {
-        struct sto_scan_spec scan = {.metric = metric,
-                                     .series = series,
-                                     .from_ms = spec->from_ms,
-                                     .to_ms = spec->to_ms,
-                                     .final = true};
-        for (; it.has_value && scan.n_series < TSD_LINES_SERIES; roaring_advance_uint32_iterator(&it)) {
-            series[scan.n_series] = sto_series_get(r->cat, it.current_value);
-            scan.n_series += series[scan.n_series] != NULL; /* it may have been forgotten meanwhile */
+        size_t n = 0;
+        for (; it.has_value && n < TSD_LINES_SERIES; roaring_advance_uint32_iterator(&it)) {
+            series[n] = sto_series_get(r->cat, it.current_value);
+            n += series[n] != NULL; /* it may have been forgotten meanwhile */
         }
-        if (scan.n_series)
-            rc = tsd_lines__scan(r, &scan, err);
+        rc = qry_budget_look(r->budget, err);
+        if (rc == 0)
+            rc = lines_scan(r, metric, series, n, spec, err);
     }
     roaring_bitmap_free(set);
     return rc;
@@ -238,16 +259,20 @@ static int lines_all(struct tsd_lines_run *r, const struct tsd_lines_spec *spec,
     }
     struct sto_tag_cond *conds = ts_arena_zalloc(arena, (spec->n_tags + 1) * sizeof(*conds));
     TS_TRY(lines_conds(r, spec, arena, conds, err));
-    for (uint32_t id = first; id <= last && id >= first; id++)
+    size_t step = 0;
+    for (uint32_t id = first; id <= last && id >= first; id++) {
+        TS_TRY(qry_budget_step(r->budget, &step, err));
         if (!sto_name_internal(sto_uid_name(r->cat, STO_UID_METRIC, id)))
             TS_TRY(tsd_lines__metric(r, id, spec, conds, err));
+    }
     TS_TRY(tsd_lines__internal(r, spec, conds, arena, err));
     return tsd_lines__flush(r, 1, err);
 }
 
-void tsd_lines__open(struct tsd_lines_run *r, struct sto_store *st, tsd_lines_fn emit, void *arg)
+void tsd_lines__open(struct tsd_lines_run *r, struct sto_store *st, struct qry_budget *budget,
+                     tsd_lines_fn emit, void *arg)
 {
-    *r = (struct tsd_lines_run){.cat = sto_store_catalog(st), .emit = emit, .arg = arg};
+    *r = (struct tsd_lines_run){.cat = sto_store_catalog(st), .budget = budget, .emit = emit, .arg = arg};
     ts_buf_init(&r->out, 0);
     ts_buf_init(&r->front, 0);
     ts_buf_init(&r->back, 0);
@@ -262,14 +287,19 @@ void tsd_lines__close(struct tsd_lines_run *r)
     ts_buf_release(&r->back);
 }
 
-int tsd_lines_export(struct sto_store *st, const struct tsd_lines_spec *spec, tsd_lines_fn emit, void *arg,
-                     uint64_t *out_n, struct ts_error *err)
+int tsd_lines_export(struct sto_store *st, const struct tsd_lines_spec *spec, struct qry_limit *limit,
+                     tsd_lines_fn emit, void *arg, uint64_t *out_n, struct ts_error *err)
 {
     struct tsd_lines_run r;
+    struct qry_budget budget;
     struct ts_arena arena;
+    struct ts_error why = {0};
     ts_arena_init(&arena, 0);
-    tsd_lines__open(&r, st, emit, arg);
+    qry_budget_init(&budget, limit);
+    tsd_lines__open(&r, st, &budget, emit, arg);
     int rc = lines_all(&r, spec, &arena, err);
+    if (rc < 0 && err && qry_budget_result(&budget, &why) < 0)
+        *err = why;
     if (out_n)
         *out_n = r.n;
     tsd_lines__close(&r);

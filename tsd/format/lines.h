@@ -12,6 +12,7 @@
 #ifndef TSD_FORMAT_LINES_H
 #define TSD_FORMAT_LINES_H
 
+#include "query/query.h"
 #include "storage/store.h"
 
 /* What to write. */
@@ -27,10 +28,12 @@ typedef int (*tsd_lines_fn)(void *arg, struct ts_slice text, struct ts_error *er
 
 /** Write the points of a store, metric by metric, series by series, in order of time, in pieces of about 256
  * KiB; then histograms by metric and rollups by spec.
+ *  @param limit  account of its memory, and when it has to end; may be NULL
  *  @param out_n  [out] points and histograms written; may be NULL
- *  @return 0; TS_ENOTFOUND (no such metric, tag key or tag value); what emit or the scan returned */
-int tsd_lines_export(struct sto_store *st, const struct tsd_lines_spec *spec, tsd_lines_fn emit, void *arg,
-                     uint64_t *out_n, struct ts_error *err);
+ *  @return 0; TS_ENOTFOUND (no such metric, tag key or tag value); TS_ELIMIT, TS_ECANCELLED, TS_ETIMEOUT by limit; what emit or the scan
+ *          returned */
+int tsd_lines_export(struct sto_store *st, const struct tsd_lines_spec *spec, struct qry_limit *limit,
+                     tsd_lines_fn emit, void *arg, uint64_t *out_n, struct ts_error *err);
 
 #define TSD_LINES_TIME_BYTES 24
 /** Text of a time; returns its length. */

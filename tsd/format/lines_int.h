@@ -7,6 +7,7 @@
 #define TSD_FORMAT_LINES_INT_H
 
 #include "base/mem.h"
+#include "query/execution/reader.h"
 #include "tsd/format/lines.h"
 
 #define TSD_LINES_SERIES      4096u               /* of one scan */
@@ -16,6 +17,7 @@
 struct tsd_lines_run {
     struct sto_catalog *cat;   /* names */
     struct sto_snap *snap;     /* what is read */
+    struct qry_budget *budget; /* memory and end of the run; borrowed */
     tsd_lines_fn emit;         /* where text goes */
     void *arg;                 /* for emit */
     struct ts_buf out;         /* text not emitted yet */
@@ -24,8 +26,9 @@ struct tsd_lines_run {
     struct ts_slice metric;    /* users' name of an internal one; p NULL: the series' own */
     uint64_t n;                /* points, histograms */
 };
-/** Begin; st is borrowed. */
-void tsd_lines__open(struct tsd_lines_run *r, struct sto_store *st, tsd_lines_fn emit, void *arg);
+/** Begin; st and budget are borrowed. */
+void tsd_lines__open(struct tsd_lines_run *r, struct sto_store *st, struct qry_budget *budget,
+                     tsd_lines_fn emit, void *arg);
 /** Release memory and snapshot. */
 void tsd_lines__close(struct tsd_lines_run *r);
 /** Emit the text if there are at_least bytes of it. */
@@ -34,8 +37,10 @@ int tsd_lines__flush(struct tsd_lines_run *r, size_t at_least, struct ts_error *
 void tsd_lines__names(struct tsd_lines_run *r, const struct sto_series *s);
 /** Lines of a row of the series whose names are set. */
 int tsd_lines__row(struct tsd_lines_run *r, const struct sto_row *row, struct ts_error *err);
-/** Lines of the points of a scan. */
-int tsd_lines__scan(struct tsd_lines_run *r, const struct sto_scan_spec *scan, struct ts_error *err);
+/** A reading of the points of n series of a metric, from_ms and to_ms inclusive; the caller sets its functions and calls qry_read. */
+struct qry_reading tsd_lines__reading(const struct tsd_lines_run *r, uint32_t metric,
+                                      const struct sto_series *const *series, size_t n, int64_t from_ms,
+                                      int64_t to_ms);
 /** Lines of a metric's series that meet the conditions of spec, which conds holds as ids. */
 int tsd_lines__metric(struct tsd_lines_run *r, uint32_t metric, const struct tsd_lines_spec *spec,
                       const struct sto_tag_cond *conds, struct ts_error *err);

@@ -12,6 +12,7 @@
 
 #include "query/execution/internal_metric.h"
 #include "query/execution/histogram.h"
+#include "query/execution/select.h"
 
 #include <stdlib.h>
 
@@ -51,22 +52,23 @@ struct hist {
     uint32_t *metrics;          /* [buckets.n] their internal metrics */
     struct hist_count *counts;  /* of the current stretch; owned */
     size_t n, cap;              /* used, allocated */
+    uint32_t bucket;            /* number of the bucket that is read */
 };
 
-static void hist_row(struct hist *h, uint32_t bucket, const struct sto_row *row)
+static int hist_row(void *arg, const struct sto_row *row, struct ts_error *err)
 {
-    if (h->n + row->cells->n > h->cap) {
-        h->cap = (h->n + row->cells->n) * 2;
-        h->counts = ts_xrealloc(h->counts, h->cap * sizeof *h->counts);
-    }
+    struct hist *h = arg;
+    TS_TRY(ts_budget_grow(h->r->budget->memory, &h->counts, &h->cap, h->n + row->cells->n, sizeof *h->counts,
+                          err));
     for (uint32_t i = 0; i < row->cells->n; i++) {
         uint32_t meta = row->cells->meta[i];
         h->counts[h->n++] =
             (struct hist_count){.ts_ms = (int64_t)row->key.hour * TS_HOUR_MS + sto_meta_off(meta),
                                 .count = row->cells->m[i],
-                                .bucket = bucket,
+                                .bucket = h->bucket,
                                 .ms = (meta & STO_META_MS) != 0};
     }
+    return 0;
 }
 
 static int cmp_counts(const void *pa, const void *pb)
@@ -96,15 +98,6 @@ static void hist_line(struct hist *h, const struct hist_count *c, size_t n)
     h->r->n++;
 }
 
-/* Scan one series; *s is read until the scan is freed. */
-static int hist_scan(struct hist *h, uint32_t metric, const struct sto_series *const *s, int64_t from_ms,
-                     int64_t to_ms, struct sto_merge **out, struct ts_error *err)
-{
-    struct sto_scan_spec scan = {
-        .metric = metric, .series = s, .n_series = 1, .from_ms = from_ms, .to_ms = to_ms, .final = true};
-    return sto_scan(h->r->snap, &scan, out, err);
-}
-
 /* All histograms of a series in a stretch of time. */
 static int hist_stretch(struct hist *h, const struct sto_series *any, int64_t from_ms, int64_t to_ms,
                         struct ts_error *err)
@@ -112,16 +105,13 @@ static int hist_stretch(struct hist *h, const struct sto_series *any, int64_t fr
     h->n = 0;
     for (uint32_t b = 0; b < h->buckets.n; b++) {
         const struct sto_series *s;
-        struct sto_merge *m;
-        struct sto_row row;
         if (sto_series_find_ids(h->r->cat, h->metrics[b], any->tags, any->n_tags, &s) < 0)
             continue;
-        TS_TRY(hist_scan(h, h->metrics[b], &s, from_ms, to_ms, &m, err));
-        int rc;
-        while ((rc = sto_merge_next(m, &row, err)) > 0)
-            hist_row(h, b, &row);
-        sto_merge_free(m);
-        TS_TRY(rc);
+        struct qry_reading reading = tsd_lines__reading(h->r, h->metrics[b], &s, 1, from_ms, to_ms);
+        reading.row = hist_row;
+        reading.arg = h;
+        h->bucket = b;
+        TS_TRY(qry_read(&reading, err));
     }
     if (h->n)
         qsort(h->counts, h->n, sizeof *h->counts, cmp_counts);
@@ -134,36 +124,50 @@ static int hist_stretch(struct hist *h, const struct sto_series *any, int64_t fr
     return 0;
 }
 
+/* A series on its way through stretches of time. */
+struct hist_series {
+    struct hist *h;
+    const struct sto_series *first; /* of the first bucket */
+    int64_t from_ms, to_ms;         /* what is left */
+    uint64_t most, n;               /* points of the first bucket: limit of a stretch; in the present one */
+};
+
+static int hist_first_row(void *arg, const struct sto_row *row, struct ts_error *err)
+{
+    struct hist_series *s = arg;
+    int64_t end_ms = (int64_t)row->key.hour * TS_HOUR_MS + TS_HOUR_MS - 1;
+    s->n += row->cells->n;
+    if (s->n < s->most || end_ms >= s->to_ms)
+        return 0;
+    TS_TRY(hist_stretch(s->h, s->first, s->from_ms, end_ms, err));
+    s->from_ms = end_ms + 1;
+    s->n = 0;
+    return 0;
+}
+
 /* Stretches end where the first bucket has enough points: every histogram has it. */
 static int hist_series(struct hist *h, const struct sto_series *first, const struct tsd_lines_spec *spec,
                        struct ts_error *err)
 {
-    uint64_t most = HIST_COUNTS / h->buckets.n + 60, n = 0;
-    int64_t from_ms = spec->from_ms;
-    struct sto_merge *m;
-    struct sto_row row;
-    int rc, piece_rc = 0;
+    struct hist_series s = {.h = h,
+                            .first = first,
+                            .from_ms = spec->from_ms,
+                            .to_ms = spec->to_ms,
+                            .most = HIST_COUNTS / h->buckets.n + 60};
+    struct qry_reading reading =
+        tsd_lines__reading(h->r, h->metrics[0], &first, 1, spec->from_ms, spec->to_ms);
     tsd_lines__names(h->r, first);
-    TS_TRY(hist_scan(h, h->metrics[0], &first, spec->from_ms, spec->to_ms, &m, err));
-    while ((rc = sto_merge_next(m, &row, err)) > 0 && piece_rc == 0) {
-        int64_t end_ms = (int64_t)row.key.hour * TS_HOUR_MS + TS_HOUR_MS - 1;
-        n += row.cells->n;
-        if (n < most || end_ms >= spec->to_ms)
-            continue;
-        piece_rc = hist_stretch(h, first, from_ms, end_ms, err);
-        from_ms = end_ms + 1;
-        n = 0;
-    }
-    sto_merge_free(m);
-    if (rc < 0 || piece_rc < 0)
-        return rc < 0 ? rc : piece_rc;
-    return hist_stretch(h, first, from_ms, spec->to_ms, err);
+    reading.row = hist_first_row;
+    reading.arg = &s;
+    TS_TRY(qry_read(&reading, err));
+    return hist_stretch(h, first, s.from_ms, spec->to_ms, err);
 }
 
 static int histogram_lines(struct tsd_lines_run *r, struct ts_slice metric, const struct tsd_lines_spec *spec,
                            const struct sto_tag_cond *conds, struct ts_arena *arena, struct ts_error *err)
 {
     struct hist h = {.r = r};
+    struct sto_select_ctl ctl = qry_select_ctl(r->budget);
     roaring_bitmap_t *set;
     qry_buckets_find(r->cat, metric, arena, &h.buckets);
     if (!h.buckets.n)
@@ -171,18 +175,19 @@ static int histogram_lines(struct tsd_lines_run *r, struct ts_slice metric, cons
     h.metrics = ts_arena_zalloc(arena, h.buckets.n * sizeof *h.metrics);
     for (size_t b = 0; b < h.buckets.n; b++)
         (void)sto_uid_find(r->cat, STO_UID_METRIC, h.buckets.metrics[b], &h.metrics[b]);
-    TS_TRY(sto_select(r->cat, h.metrics[0], conds, spec->n_tags, false, NULL, &set, err));
+    TS_TRY(sto_select(r->cat, h.metrics[0], conds, spec->n_tags, false, &ctl, &set, err));
     r->lead = TS_SLICE_LIT("histogram ");
     r->metric = metric;
     roaring_uint32_iterator_t it;
     int rc = 0;
     for (roaring_init_iterator(set, &it); it.has_value && rc == 0; roaring_advance_uint32_iterator(&it)) {
         const struct sto_series *s = sto_series_get(r->cat, it.current_value);
-        if (s)
+        rc = qry_budget_look(r->budget, err);
+        if (s && rc == 0)
             rc = hist_series(&h, s, spec, err);
     }
     roaring_bitmap_free(set);
-    ts_free(h.counts);
+    ts_budget_free(r->budget->memory, h.counts, h.cap * sizeof *h.counts);
     r->lead = r->metric = (struct ts_slice){NULL, 0};
     return rc;
 }

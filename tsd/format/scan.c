@@ -224,7 +224,7 @@ int tsd_scan_run(struct sto_store *store, const struct qry_spec *spec, bool impo
     int rc = 0;
     r->sink = sink;
     qry_budget_init(&r->budget, limit);
-    tsd_lines__open(&r->lines, store, scan_emit, r);
+    tsd_lines__open(&r->lines, store, &r->budget, scan_emit, r);
     ts_buf_init(&r->tags, 0);
     for (size_t i = 0; i < spec->n_subs && rc == 0; i++)
         rc = scan_sub(r, store, spec, i, import, err);

@@ -164,7 +164,7 @@ static int tsmeta_write(struct tsmeta_work *a, const struct sto_series *s, const
     struct tsd_tsmeta_points points;
     struct ts_buf text;
     struct ts_json j;
-    TS_TRY(tsd_tsmeta_points(a->store, s, &points, err));
+    TS_TRY(tsd_tsmeta_points(a->store, s, a->ask->limit, &points, err));
     ts_buf_init(&text, 0);
     if (a->n++)
         ts_buf_char(&text, ',');

@@ -91,7 +91,7 @@ static int test_meta(const struct test *t, const struct sto_series *s, struct ts
     struct tsd_record meta;
     bool stored;
     TS_TRY(tsd_tsmeta_load(t->ask->store, s, arena, &meta, &stored, err));
-    TS_TRY(tsd_tsmeta_points(t->ask->store, s, &points, err));
+    TS_TRY(tsd_tsmeta_points(t->ask->store, s, t->ask->limit, &points, err));
     return tsd_tsmeta_json(t->ask->store, s, &meta, &points, j, err);
 }
 

@@ -8,6 +8,7 @@
 #include "tsd/meta/tsmeta.h"
 
 #include "base/time.h"
+#include "query/execution/reader.h"
 #include "tsd/meta/keep.h"
 #include "tsd/meta/uidmeta.h"
 
@@ -31,8 +32,10 @@ const struct tsd_field tsd_tsmeta_fields[] = {
 
 /* --- points --- */
 
-static void tsmeta_row(const struct sto_row *row, struct tsd_tsmeta_points *out)
+static int tsmeta_row(void *arg, const struct sto_row *row, struct ts_error *err)
 {
+    (void)err;
+    struct tsd_tsmeta_points *out = arg;
     int64_t base = row->key.hour * TS_HOUR_MS;
     uint32_t n = row->sum ? row->sum->n : row->cells->n;
     int64_t first = base + (row->sum ? row->sum->first_off : sto_meta_off(row->cells->meta[0]));
@@ -40,39 +43,42 @@ static void tsmeta_row(const struct sto_row *row, struct tsd_tsmeta_points *out)
         out->first_ms = first;
     out->last_ms = base + (row->sum ? row->sum->last_off : sto_meta_off(row->cells->meta[n - 1]));
     out->n += n;
+    return 0;
 }
 
 static int tsmeta_scan(struct sto_snap *snap, const struct sto_series *s, int64_t from_ms, int64_t to_ms,
-                       struct tsd_tsmeta_points *out, struct ts_error *err)
+                       struct qry_budget *budget, struct tsd_tsmeta_points *out, struct ts_error *err)
 {
     int64_t n_hours = (ts_floor_div(to_ms, TS_HOUR_MS) - ts_floor_div(from_ms, TS_HOUR_MS)) + 1;
     uint8_t *whole = NULL;
     if (n_hours <= TSMETA_MAX_HOURS) {
-        whole = ts_xmalloc((size_t)n_hours);
+        whole = ts_budget_alloc(budget->memory, (size_t)n_hours, err);
+        if (!whole)
+            return qry_memory_code(err);
         memset(whole, 1, (size_t)n_hours);
     }
-    struct sto_scan_spec spec = {.metric = s->metric,
-                                 .series = &s,
-                                 .n_series = 1,
-                                 .from_ms = from_ms,
-                                 .to_ms = to_ms,
-                                 .whole_hours = whole,
-                                 .final = true};
-    struct sto_merge *scan;
-    struct sto_row row;
-    int rc = sto_scan(snap, &spec, &scan, err);
-    while (rc == 0 && (rc = sto_merge_next(scan, &row, err)) > 0) {
-        tsmeta_row(&row, out);
-        rc = 0;
-    }
-    sto_merge_free(scan);
-    ts_free(whole);
+    struct qry_reading r = {.snap = snap,
+                            .budget = budget,
+                            .metric = s->metric,
+                            .series = &s,
+                            .n = 1,
+                            .from_ms = from_ms,
+                            .to_ms = to_ms + 1,
+                            .whole_hours = whole,
+                            .row = tsmeta_row,
+                            .arg = out};
+    int rc = qry_read(&r, err);
+    if (whole)
+        ts_budget_free(budget->memory, whole, (size_t)n_hours);
     return rc;
 }
 
-int tsd_tsmeta_points(struct sto_store *st, const struct sto_series *s, struct tsd_tsmeta_points *out,
-                      struct ts_error *err)
+int tsd_tsmeta_points(struct sto_store *st, const struct sto_series *s, struct qry_limit *limit,
+                      struct tsd_tsmeta_points *out, struct ts_error *err)
 {
+    struct qry_budget budget;
+    struct ts_error why = {0};
+    qry_budget_init(&budget, limit);
     struct sto_snap *snap = sto_snap_take(st);
     int64_t from_ms, to_ms;
     int rc = 0;
@@ -80,8 +86,10 @@ int tsd_tsmeta_points(struct sto_store *st, const struct sto_series *s, struct t
     if (sto_snap_time_range(snap, &from_ms, &to_ms)) {
         from_ms = ts_floor_div(from_ms, TS_HOUR_MS) * TS_HOUR_MS; /* summaries are of whole hours */
         to_ms = ts_floor_div(to_ms, TS_HOUR_MS) * TS_HOUR_MS + TS_HOUR_MS - 1;
-        rc = tsmeta_scan(snap, s, from_ms, to_ms, out, err);
+        rc = tsmeta_scan(snap, s, from_ms, to_ms, &budget, out, err);
     }
+    if (rc < 0 && err && qry_budget_result(&budget, &why) < 0)
+        *err = why;
     sto_snap_release(snap);
     return rc;
 }

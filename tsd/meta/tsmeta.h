@@ -26,14 +26,15 @@ enum tsd_tsmeta_field {
 };
 extern const struct tsd_field tsd_tsmeta_fields[];
 
+struct qry_limit;
 /* What is computed from the points of a series. */
 struct tsd_tsmeta_points {
     uint64_t n;                /* how many */
     int64_t first_ms, last_ms; /* times of the first and the last; 0 if there is none */
 };
-/** Count the points of a series: from summaries where they are exact. */
-int tsd_tsmeta_points(struct sto_store *st, const struct sto_series *s, struct tsd_tsmeta_points *out,
-                      struct ts_error *err);
+/** Count the points of a series: from summaries where they are exact. limit: account of its memory, and when to give up; may be NULL. */
+int tsd_tsmeta_points(struct sto_store *st, const struct sto_series *s, struct qry_limit *limit,
+                      struct tsd_tsmeta_points *out, struct ts_error *err);
 
 /** The stored record of a series; *out_stored is false, and the record has all defaults, if none is
  * stored. */

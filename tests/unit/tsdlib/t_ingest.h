@@ -120,7 +120,7 @@ static inline const char *t_points(struct t_ingest *t)
     struct ts_error err = {0};
     tsd_ingest_turn(&t->in);
     ts_buf_clear(&t->exported);
-    if (tsd_lines_export(t->store, &spec, t_export_sink, &t->exported, NULL, &err) < 0)
+    if (tsd_lines_export(t->store, &spec, NULL, t_export_sink, &t->exported, NULL, &err) < 0)
         fail_msg("%s", err.text);
     ts_buf_char(&t->exported, 0);
     return t->exported.p;

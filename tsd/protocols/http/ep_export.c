@@ -58,5 +58,6 @@ int tsd_ep_export(struct tsd_job *job, struct ts_error *err)
     TS_TRY(export_tags(req, tags, &spec, err));
     TS_TRY(export_time(req, "from", &spec.from_ms, err));
     TS_TRY(export_time(req, "to", &spec.to_ms, err));
-    return tsd_lines_export(req->d->store, &spec, export_emit, job, NULL, err);
+    tsd_job_limit(job)->max_points = 0; /* all points of a store may be exported */
+    return tsd_lines_export(req->d->store, &spec, tsd_job_limit(job), export_emit, job, NULL, err);
 }

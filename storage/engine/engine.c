@@ -510,6 +510,8 @@ void sto_engine_stats(struct sto_engine *e, void (*each)(void *arg, const char *
     each(arg, "files.bytes", files_bytes);
     each(arg, "files.points", points);
     each(arg, "files.index_bytes", index_bytes);
+    each(arg, "files.held", atomic_load(&e->held.n)); /* only readers hold them */
+    each(arg, "files.held_bytes", atomic_load(&e->held.bytes));
     struct sto_pages_stats pages = sto_pages_stats(e->pages);
     each(arg, "index_cache.bytes", pages.bytes);
     each(arg, "index_cache.limit_bytes", pages.limit_bytes);

@@ -135,6 +135,7 @@ struct sto_engine {
     pthread_mutex_t edit_mu; /* one edit of the version at a time */
     pthread_mutex_t version_mu;
     struct sto_version *version; /* changed under both */
+    struct sto_sst_held held;    /* files that were removed and that readers hold; outlives them */
     struct sto_version *unused;  /* readers let them go, the flush thread releases them; under version_mu */
     _Atomic bool flush_releases; /* it does: the flush thread runs */
     int64_t cutoff_ms;           /* of versions to come; under version_mu */

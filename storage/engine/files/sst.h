@@ -18,6 +18,8 @@
 #ifndef STORAGE_ENGINE_FILES_SST_H
 #define STORAGE_ENGINE_FILES_SST_H
 
+#include <stdatomic.h>
+
 #include "base/budget.h"
 #include "base/fs.h"
 #include "storage/point.h"
@@ -95,8 +97,12 @@ void sto_sst_note_unread(struct sto_sst *sst);
 struct sto_sst *sto_sst_ref(struct sto_sst *sst);
 /** The last one closes the files, and unlinks them if sto_sst_doom was called. NULL is harmless. */
 void sto_sst_unref(struct sto_sst *sst);
-/** Unlink the files when the last reference goes. */
-void sto_sst_doom(struct sto_sst *sst);
+/* Files that are no longer part of the store but whose last reference has not gone: readers hold them. */
+struct sto_sst_held {
+    _Atomic uint64_t n, bytes; /* pairs of files; what they occupy on disk. Statistics: no order */
+};
+/** Unlink the files when the last reference goes; until then they count in held, which outlives sst. NULL: they are not counted. Once. */
+void sto_sst_doom(struct sto_sst *sst, struct sto_sst_held *held);
 /** Unlink the files of one that was written and that nobody has open; what cannot be unlinked stays until the next start. */
 void sto_sst_remove(const struct ts_fs *fs, const char *dir, const struct sto_sst_info *info);
 /* How far deletes have gone in a file. */

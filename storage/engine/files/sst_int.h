@@ -24,13 +24,14 @@ struct sto_sst {
     struct sto_sst_series series; /* series with rows */
     struct sto_tomb *tombs;       /* n_tombs, sorted */
     size_t n_tombs;
-    struct sto_sst_wear wear; /* progress of deletes */
-    struct sto_pages *pages;  /* cache of index pages; borrowed, may be NULL */
-    size_t memory_bytes;      /* of all this without the indexes */
-    char *broken;             /* why it can't be read, owned; NULL: it can */
-    atomic_uint refs;         /* the last unref frees */
-    atomic_bool doomed;       /* the last unref unlinks the files, too */
-    atomic_bool no_remake;    /* writing it anew failed; it is not tried again until the file is reopened */
+    struct sto_sst_wear wear;  /* progress of deletes */
+    struct sto_pages *pages;   /* cache of index pages; borrowed, may be NULL */
+    size_t memory_bytes;       /* of all this without the indexes */
+    char *broken;              /* why it can't be read, owned; NULL: it can */
+    atomic_uint refs;          /* the last unref frees */
+    struct sto_sst_held *held; /* counts it from sto_sst_doom on; borrowed, may be NULL */
+    atomic_bool doomed;        /* the last unref unlinks the files, too */
+    atomic_bool no_remake;     /* writing it anew failed; it is not tried again until the file is reopened */
     unsigned
         n_unread; /* attempts of that kind that errors of the disk ended; under compact_mu of the engine */
     atomic_bool index_lost; /* the index of the points is damaged; never cleared */

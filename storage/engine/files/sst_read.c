@@ -132,11 +132,22 @@ static void release_file(struct sto_sst *sst, struct sto_sst__file *f, bool doom
     ts_free(f->path);
 }
 
+static void count_held(struct sto_sst *sst, int by)
+{
+    if (!sst->held)
+        return;
+    atomic_fetch_add_explicit(&sst->held->n, (uint64_t)(int64_t)by, memory_order_relaxed);
+    atomic_fetch_add_explicit(&sst->held->bytes,
+                              (uint64_t)(int64_t)by * (sst->info.t_bytes + sst->info.s_bytes),
+                              memory_order_relaxed);
+}
+
 static void sst_free(struct sto_sst *sst, bool doomed)
 {
     sto_sst_series_release(&sst->series);
     release_file(sst, &sst->t, doomed);
     release_file(sst, &sst->s, doomed && sst->info.s_bytes > 0);
+    count_held(sst, -1);
     ts_free(sst->tombs);
     ts_free(sst->broken);
     ts_free(sst);
@@ -271,8 +282,10 @@ void sto_sst_unref(struct sto_sst *sst)
         sst_free(sst, atomic_load_explicit(&sst->doomed, memory_order_relaxed));
 }
 
-void sto_sst_doom(struct sto_sst *sst)
+void sto_sst_doom(struct sto_sst *sst, struct sto_sst_held *held)
 {
+    sst->held = held;
+    count_held(sst, 1);
     /* relaxed: the unref of the same thread publishes it */
     atomic_store_explicit(&sst->doomed, true, memory_order_relaxed);
 }

@@ -351,7 +351,7 @@ static void test_sst__doomed_files_go_with_the_last_reference(void **state)
     struct sto_sst_info info = write_standard(4);
     struct sto_sst *sst = must_open(&info);
     struct sto_sst_cur *cur = sto_sst_cur_new(sst, STO_SST_POINTS, NULL);
-    sto_sst_doom(sst);
+    sto_sst_doom(sst, NULL);
     assert_ptr_equal(sto_sst_ref(sst), sst);
     sto_sst_unref(sst);
     sto_sst_unref(sst);

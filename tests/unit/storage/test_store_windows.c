@@ -307,6 +307,38 @@ static void test_store_windows__merges_of_many_files_keep_to_their_memory(void *
     assert_true(most <= whole / 2); /* what a row needs at least is never refused */
 }
 
+/* A reader holds files that are merged meanwhile: what they occupy is counted until it lets them go. */
+static void test_store_windows__files_that_readers_hold_are_counted(void **state)
+{
+    (void)state;
+    struct t_faultfs *f = t_faultfs_new(1);
+    clocks(T0 + DAY / 2, 1000);
+    struct sto_opts opts = KIT_OPTS(f, 1);
+    opts.own_threads = false;
+    opts.pumped = true;
+    struct sto_store *st = kit_open(&opts);
+    for (int64_t k = 0; k < MANY_FILES; k++) {
+        for (int64_t hour = 0; hour < 10; hour++)
+            put_at(st, 0, T0 + hour * 3600000 + k * 1000, k);
+        flush_to(st, STO_LEVEL_FILES);
+    }
+    uint64_t bytes = stat_of(st, "files.bytes");
+    assert_int_equal(stat_of(st, "files.count"), MANY_FILES);
+    struct sto_snap *snap = sto_snap_take(st), *other = sto_snap_take(st);
+    assert_int_equal(stat_of(st, "files.held"), 0);
+    flush_to(st, STO_LEVEL_COMPACT);
+    assert_int_equal(stat_of(st, "files.count"), 1);
+    assert_int_equal(stat_of(st, "files.held"), MANY_FILES);
+    assert_true(stat_of(st, "files.held_bytes") == bytes);
+    sto_snap_release(other);
+    assert_int_equal(stat_of(st, "files.held"), MANY_FILES);
+    sto_snap_release(snap);
+    assert_int_equal(stat_of(st, "files.held"), 0);
+    assert_int_equal(stat_of(st, "files.held_bytes"), 0);
+    kit_close(st);
+    t_faultfs_free(f);
+}
+
 /* --- space that deletes give back --- */
 
 static uint64_t tombs_looked_at(struct sto_store *st, unsigned series)
@@ -552,6 +584,7 @@ int main(void)
         CASE(test_store_windows__a_pause_begins_anew),
         CASE(test_store_windows__merges_keep_to_their_bytes_a_second),
         CASE(test_store_windows__merges_of_many_files_keep_to_their_memory),
+        CASE(test_store_windows__files_that_readers_hold_are_counted),
         CASE(test_store_windows__deletes_make_room_on_a_full_disk),
         CASE(test_store_windows__deleted_rows_of_settled_windows_go),
         CASE(test_store_windows__a_delete_is_carried_out_once),

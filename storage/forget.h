@@ -1,5 +1,5 @@
 /*
- * forget.h - look for series without points at an interval, and forget them.
+ * forget.h - look for series without points and names without series at an interval, and forget them.
  *
  * Threads    one at a time: the compact thread, or a test
  * Not here   which series have points (engine/engine.h), removing series from the catalog (catalog/forget.h)
@@ -33,6 +33,8 @@ void sto_forget_tick(struct sto_forget *f, bool at_once);
 void sto_forget_soon(struct sto_forget *f);
 /**
  * Run a pass now.
+ *
+ * The names of a series are forgotten by a later pass, when the memory of the series was freed.
  *
  * @param out_n  [out] number of series that were forgotten
  * @return 0  also if puts are refused or a file is damaged; then nothing is forgotten

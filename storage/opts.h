@@ -10,6 +10,8 @@
 #include "base/fs.h"
 #include "storage/point.h"
 
+#include <roaring/roaring.h>
+
 struct sto_store;
 
 enum sto_sync { STO_SYNC_ALWAYS, STO_SYNC_INTERVAL, STO_SYNC_NONE };
@@ -34,12 +36,16 @@ struct sto_opts {
     uint64_t max_series;         /* largest number of series; 0 = 2^32 - 1 */
     uint64_t max_name_bytes; /* memory for names and series, above which new ones are refused; 0 = no limit */
     int64_t retention_ms;    /* points older than this expire; 0 = never */
-    /* interval at which series without points are forgotten (catalog/forget.h); 0 = never. Needs
-     * retention_ms; cannot be combined with own_threads */
+    /* interval at which series without points, and names without series, are forgotten (catalog/forget.h);
+     * 0 = never. Cannot be combined with own_threads */
     int64_t forget_every_ms;
+    unsigned kept_name_kinds; /* bit 1 << enum sto_uid_kind: names of this kind are never forgotten */
     /* returns true if something other than points refers to the series, which is then kept; called in the
      * compact thread; NULL = nothing else does */
     bool (*keeps_series)(struct sto_store *st, const struct sto_series *s);
+    /* adds the ids of names that something other than series mentions, by enum sto_uid_kind; these names are
+     * then kept (struct sto_name_keeper); called in the compact thread; NULL = nothing else does */
+    void (*mentioned_names)(struct sto_store *st, roaring_bitmap_t *const *ids);
     int64_t flush_age_ms; /* a generation of memstores is flushed at this age; 0 = never */
     bool no_background;   /* tests: flush and compact only when a function of this header requests it */
     /* tests: refuse puts after a failed fdatasync, and fail flushes after an error of the manifest or the

@@ -49,6 +49,13 @@ static bool keeps(void *arg, const struct sto_series *s)
     return st->opts.keeps_series && st->opts.keeps_series(st, s);
 }
 
+static void mentioned(void *arg, roaring_bitmap_t *const *ids)
+{
+    struct sto_store *st = arg;
+    if (st->opts.mentioned_names)
+        st->opts.mentioned_names(st, ids);
+}
+
 static void forget(void *arg, bool full)
 {
     sto_forget_tick(&((struct sto_store *)arg)->forget, full);
@@ -82,6 +89,9 @@ static int ready(void *arg, const struct sto_engine_found *found, struct ts_erro
                                     .grow_bytes = st->opts.log_grow_bytes,
                                     .tidied = st->opts.pumped || !st->opts.no_background};
     TS_TRY(sto_catalog_open(st->opts.fs, &opts, &st->catalog, err));
+    sto_catalog_keep_names(
+        st->catalog,
+        &(struct sto_name_keeper){.kinds = st->opts.kept_name_kinds, .mentioned = mentioned, .arg = st});
     if (sto_series_count(st->catalog) < found->series_end) /* names are on disk before rows are */
         return ts_error_set(
             err, TS_ECORRUPT, "%s/catalog.log has lost names: it ends at series %u, files know %llu",
@@ -161,7 +171,7 @@ static int open_store(const struct sto_opts *opts, const struct ts_error *why, s
         st->read_only_why = *why;
     const struct sto_engine_owner owner = {
         .read_only_why = st->read_only_why,
-        .forget = opts->forget_every_ms && opts->retention_ms && !opts->own_threads ? forget : NULL,
+        .forget = opts->forget_every_ms && !opts->own_threads ? forget : NULL,
         .sync_names = sync_names,
         .tidy = tidy,
         .ready = ready,

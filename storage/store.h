@@ -101,9 +101,9 @@ void sto_store_pump(struct sto_store *st);
  * are due. */
 int sto_store_pump_merges(struct sto_store *st, struct ts_error *err);
 /** Tests, with `pumped`: what the compact thread does every forget_every_ms: forget the series to which
- * nothing refers. No snapshot may be taken meanwhile, each port must have ended a turn after its last put,
- * and its user must look all series up again afterwards. TS_ENOSPC, TS_ENOMEM, TS_EMFILE: not finished, call
- * it again; TS_EIO. */
+ * nothing refers, and the names of those whose memory is free. No snapshot may be taken meanwhile, each port
+ * must have ended a turn after its last put, and its user must look all series up again afterwards. TS_ENOSPC,
+ * TS_ENOMEM, TS_EMFILE: not finished, call it again; TS_EIO. */
 int sto_store_pump_forget(struct sto_store *st, struct ts_error *err);
 /** Request STO_LEVEL_COMPACT in the background; returns at once. */
 void sto_compact_soon(struct sto_store *st);

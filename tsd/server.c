@@ -104,6 +104,14 @@ static void server_remark(const struct tsd_daemon *d)
                             "nothing but its data folder");
 }
 
+/* Kinds of names that are never forgotten: all of them in OpenTSDB, and those that points do not create. */
+static unsigned server_kept_kinds(const struct tsd_rules *rules)
+{
+    if (rules->compat)
+        return 1u << STO_UID_METRIC | 1u << STO_UID_TAGK | 1u << STO_UID_TAGV;
+    return rules->make_metrics ? 0 : 1u << STO_UID_METRIC;
+}
+
 static int server_start(struct server *s, const struct ts_conf *conf, unsigned *out_port,
                         struct ts_error *err)
 {
@@ -128,6 +136,8 @@ static int server_start(struct server *s, const struct ts_conf *conf, unsigned *
     if (!opts.merge_memory_bytes)
         opts.merge_memory_bytes = tsd_memory_merge_bytes(&d->set);
     opts.keeps_series = tsd_meta_keeps_series;
+    opts.mentioned_names = tsd_meta_mentioned_names;
+    opts.kept_name_kinds = server_kept_kinds(&d->set.rules);
     opts.max_name_bytes = tsd_memory_name_bytes(&d->set);
     TS_TRY(sto_open(&opts, &d->store, err));
     TS_TRY(qry_internal_restore(d->store, err));

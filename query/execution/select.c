@@ -13,7 +13,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define NEAR_MAX_NAMES 2000 /* of a kind that are compared with an unknown one */
+#define NEAR_MAX_NAMES 2000   /* of a kind that are compared with an unknown one */
+#define NEAR_MAX_IDS   100000 /* that are looked at for it; many may be forgotten */
 
 static int no_such(struct ts_error *err, const char *kind, struct ts_slice name)
 {
@@ -42,8 +43,10 @@ void qry_select_near(struct sto_catalog *cat, enum sto_uid_kind kind, struct ts_
         return;
     }
     ts_near_init(&near, name);
-    for (uint32_t id = 1; id <= max && id <= NEAR_MAX_NAMES; id++) {
+    size_t n_seen = 0;
+    for (uint32_t id = 1; id <= max && id <= NEAR_MAX_IDS && n_seen < NEAR_MAX_NAMES; id++) {
         struct ts_slice known = sto_uid_name(cat, kind, id);
+        n_seen += known.n > 0;
         if (known.n && !sto_uid_deleted(known) && !sto_name_internal(known))
             ts_near_see(&near, known);
     }
@@ -156,12 +159,11 @@ static int hex_digit(char c)
     return -1;
 }
 
-/* Ids of a TSUID: a metric, then pairs; of 3 or 4 bytes each (the one that gives an odd number of ids is
- * right). */
-static int tsuid_ids(struct ts_slice hex, uint32_t *ids, size_t max, size_t *out_n)
+/* Ids have 3 or 4 bytes each: the width that gives an odd number of ids is right. */
+int qry_tsuid_ids(struct ts_slice hex, uint32_t ids[QRY_TSUID_MAX_IDS], size_t *out_n)
 {
     size_t width = hex.n % 6 == 0 && hex.n / 6 % 2 == 1 ? 6 : 8;
-    if (hex.n == 0 || hex.n % width != 0 || hex.n / width % 2 == 0 || hex.n / width > max)
+    if (hex.n == 0 || hex.n % width != 0 || hex.n / width % 2 == 0 || hex.n / width > QRY_TSUID_MAX_IDS)
         return TS_EINVAL;
     *out_n = hex.n / width;
     for (size_t i = 0; i < *out_n; i++) {
@@ -177,16 +179,14 @@ static int tsuid_ids(struct ts_slice hex, uint32_t *ids, size_t max, size_t *out
     return 0;
 }
 
-#define TSUID_MAX_IDS 511 /* 255 tags and a metric */
-
 int qry_select_tsuid(struct sto_catalog *cat, struct ts_slice hex, const struct sto_series **out,
                      struct ts_error *err)
 {
-    uint32_t ids[TSUID_MAX_IDS];
-    struct sto_tag tags[TSUID_MAX_IDS / 2];
+    uint32_t ids[QRY_TSUID_MAX_IDS];
+    struct sto_tag tags[QRY_TSUID_MAX_IDS / 2];
     size_t n = 0;
     *out = NULL;
-    if (tsuid_ids(hex, ids, TSUID_MAX_IDS, &n) < 0)
+    if (qry_tsuid_ids(hex, ids, &n) < 0)
         return ts_error_set(err, TS_EINVAL, "Invalid TSUID: %.*s", TS_SHOW(hex, 150));
     for (size_t i = 0; i < n / 2; i++)
         tags[i] = (struct sto_tag){ids[1 + 2 * i], ids[2 + 2 * i]};
@@ -226,9 +226,9 @@ void qry_tsuid(const struct sto_series *s, struct ts_buf *out)
 
 int qry_tsuid_plain(struct ts_slice hex, struct ts_buf *out, struct ts_error *err)
 {
-    uint32_t ids[TSUID_MAX_IDS], all = 0;
+    uint32_t ids[QRY_TSUID_MAX_IDS], all = 0;
     size_t n = 0;
-    if (tsuid_ids(hex, ids, TSUID_MAX_IDS, &n) < 0)
+    if (qry_tsuid_ids(hex, ids, &n) < 0)
         return ts_error_set(err, TS_EINVAL, "Invalid TSUID: %.*s", TS_SHOW(hex, 150));
     for (size_t i = 0; i < n; i++)
         all |= ids[i];

@@ -1,7 +1,7 @@
 /*
  * catalog.c - public functions of the catalog: open, close, sync, checkpoints, counters.
  *
- * What is new stays in the tables and in four lists of ids ("pending") until sto_catalog_sync encodes it as
+ * What is new stays in the tables and in lists of ids ("pending") until sto_catalog_sync encodes it as
  * blocks; larger blocks compress better. A checkpoint writes everything as if it were new.
  *
  * Threads    see catalog.h; locks in catalog_int.h
@@ -93,6 +93,8 @@ int sto_catalog_open(const struct ts_fs *fs, const struct sto_catalog_opts *opts
     int rc = sto_reclog_open(fs, path, LOG_KIND, opts->read_only, replay, cat, &cat->log, err);
     ts_free(path);
     if (rc == 0)
+        rc = sto_catalog__names_opened(cat, err);
+    if (rc == 0)
         rc = sto_reclog_keep_copy(cat->log, err);
     if (rc < 0) {
         sto_reclog_abandon(cat->log);
@@ -118,7 +120,10 @@ static void steal(struct sto_idruns *from, struct sto_idruns *to)
 
 static bool any(const struct sto_catlog_items *items)
 {
-    return items->names[0].n || items->names[1].n || items->names[2].n || items->series.n;
+    bool some = items->series.n > 0;
+    for (int kind = 0; kind < STO_UID_KINDS; kind++)
+        some |= items->names[kind].n || items->assigned[kind].n;
+    return some;
 }
 
 /* Add blocks of everything new to the buffer of the log. *out_tagk: highest tag key id in it; *out_n_series:
@@ -126,19 +131,24 @@ static bool any(const struct sto_catlog_items *items)
 static int add_pending(struct sto_catalog *cat, uint32_t *out_tagk, uint32_t *out_n_series,
                        struct ts_error *err)
 {
-    struct sto_catlog_items items;
+    struct sto_catlog_items items = {.mark_assigned = !cat->knows_assigned};
     pthread_mutex_lock(&cat->lock);
-    for (int kind = 0; kind < STO_UID_KINDS; kind++)
+    for (int kind = 0; kind < STO_UID_KINDS; kind++) {
         steal(&cat->uids[kind].pending, &items.names[kind]);
+        steal(&cat->uids[kind].assigned_pending, &items.assigned[kind]);
+    }
     steal(&cat->series.pending, &items.series);
     *out_tagk = sto_uid_max(cat, STO_UID_TAGK);
     *out_n_series = sto_series_count(cat);
     pthread_mutex_unlock(&cat->lock);
     int rc = any(&items) ? sto_catlog__items(cat, &items, STO_CATLOG_LEVEL_APPEND, cat->log, err) : 0;
+    cat->knows_assigned |= rc == 0 && any(&items);
     if (rc < 0) { /* some blocks may be in the buffer; replaying them twice has no effect */
         pthread_mutex_lock(&cat->lock);
-        for (int kind = 0; kind < STO_UID_KINDS; kind++)
+        for (int kind = 0; kind < STO_UID_KINDS; kind++) {
             sto_idruns__add_all(&cat->uids[kind].pending, &items.names[kind]);
+            sto_idruns__add_all(&cat->uids[kind].assigned_pending, &items.assigned[kind]);
+        }
         sto_idruns__add_all(&cat->series.pending, &items.series);
         pthread_mutex_unlock(&cat->lock);
     }
@@ -154,16 +164,45 @@ static void all_up_to(struct sto_idruns *runs, const struct sto_dense *table, ui
             sto_idruns__add(runs, id);
 }
 
+static void all_of(struct sto_idruns *runs, const roaring_bitmap_t *set)
+{
+    roaring_uint32_iterator_t it;
+    if (!set)
+        return;
+    for (roaring_init_iterator(set, &it); it.has_value; roaring_advance_uint32_iterator(&it))
+        sto_idruns__add(runs, it.current_value);
+}
+
+/* Write what is forgotten: all series, and of the names the highest id of each kind if it has none, so that no
+ * id is used again. end: highest id + 1. */
+static int emit_gone(const struct sto_catalog *cat, const roaring_bitmap_t *series, const uint32_t *end,
+                     struct sto_reclog *fresh, struct ts_error *err)
+{
+    int rc = sto_catlog__gone(fresh, STO_CATLOG_GONE_SERIES, series, err);
+    for (unsigned kind = 0; kind < STO_UID_KINDS && rc == 0; kind++) {
+        uint32_t last = end[kind] - 1;
+        if (last == 0 || sto_uidtab__name(&cat->uids[kind], last).p)
+            continue;
+        roaring_bitmap_t *highest = roaring_bitmap_create();
+        roaring_bitmap_add(highest, last);
+        rc = sto_catlog__gone(fresh, kind, highest, err);
+        roaring_bitmap_free(highest);
+    }
+    return rc;
+}
+
 /* Write everything as the contents of a new log. */
 static int emit_checkpoint(void *arg, struct sto_reclog *fresh, struct ts_error *err)
 {
     struct sto_catalog *cat = arg;
-    struct sto_catlog_items items = {0};
+    struct sto_catlog_items items = {.mark_assigned = true};
     /* read all four limits under one lock: a series must not be written without its names */
     pthread_mutex_lock(&cat->lock);
     uint32_t end[STO_UID_KINDS], n_series = sto_series_count(cat);
-    for (int kind = 0; kind < STO_UID_KINDS; kind++)
+    for (int kind = 0; kind < STO_UID_KINDS; kind++) {
         end[kind] = sto_uid_max(cat, (enum sto_uid_kind)kind) + 1;
+        all_of(&items.assigned[kind], cat->uids[kind].assigned);
+    }
     roaring_bitmap_t *gone = roaring_bitmap_copy(cat->forget.gone);
     pthread_mutex_unlock(&cat->lock);
     for (int kind = 0; kind < STO_UID_KINDS; kind++)
@@ -173,19 +212,21 @@ static int emit_checkpoint(void *arg, struct sto_reclog *fresh, struct ts_error 
     if (rc == 0)
         rc = sto_catlog__items(cat, &items, STO_CATLOG_LEVEL_CHECKPOINT, fresh, err);
     if (rc == 0)
-        rc = sto_catlog__gone(fresh, gone, err);
+        rc = emit_gone(cat, gone, end, fresh, err);
     sto_catlog__release_items(&items);
     roaring_bitmap_free(gone);
     return rc;
 }
 
-/* Is more than half of the log about series that are forgotten? */
+/* Is a third of the log about series and names that are forgotten? */
 static bool is_dead(struct sto_catalog *cat)
 {
     pthread_mutex_lock(&cat->lock);
-    uint64_t n_series = cat->series.n;
+    uint64_t n_living = cat->series.n;
+    for (int kind = 0; kind < STO_UID_KINDS; kind++)
+        n_living += cat->uids[kind].n_names;
     pthread_mutex_unlock(&cat->lock);
-    return cat->forget.n_dead > n_series;
+    return cat->forget.n_dead > n_living / 2;
 }
 
 /* Has the log grown so much that it should be rewritten? log_lock held. */
@@ -323,7 +364,7 @@ static uint64_t name_bytes_of(const struct sto_catalog *cat)
     uint64_t n_bytes = 0;
     for (int kind = 0; kind < STO_UID_KINDS; kind++) {
         const struct sto_uidtab *t = &cat->uids[kind];
-        n_bytes += t->arena.used_bytes + sto_dense__bytes(&t->names) + sto_idtab__bytes(&t->by_name);
+        n_bytes += sto_slab__bytes(&t->slab) + sto_dense__bytes(&t->names) + sto_idtab__bytes(&t->by_name);
     }
     return n_bytes;
 }
@@ -359,7 +400,7 @@ void sto_catalog_stats(const struct sto_catalog *cat,
     for (int kind = 0; kind < STO_UID_KINDS; kind++)
         n_names[kind] = cat->uids[kind].n_names;
     uint64_t n_series = cat->series.n, n_pairs = cat->index.n_pairs, n_bitmaps = cat->index.pool.n_bitmaps;
-    uint64_t n_forgotten = cat->forget.n_forgotten;
+    uint64_t n_forgotten = cat->forget.n_forgotten, n_names_forgotten = cat->forget.n_names_forgotten;
     uint64_t name_bytes = name_bytes_of(cat), series_bytes = series_bytes_of(cat);
     uint64_t index_bytes = sto_tagindex__bytes(&cat->index);
     pthread_mutex_unlock(lock);
@@ -370,6 +411,7 @@ void sto_catalog_stats(const struct sto_catalog *cat,
     each(arg, "catalog.series", n_series);
     each(arg, "catalog.series_left", cat->max_series > n_series ? cat->max_series - n_series : 0);
     each(arg, "catalog.series_forgotten", n_forgotten);
+    each(arg, "catalog.names_forgotten", n_names_forgotten);
     each(arg, "catalog.series_numbers_left", UINT32_MAX - sto_series_count(cat));
     each(arg, "catalog.tag_pairs", n_pairs);
     each(arg, "catalog.bitmaps", n_bitmaps);

@@ -2,8 +2,8 @@
  * catalog.h - names and series: names <-> ids, tag sets <-> series numbers, sets of series by metric and tag.
  *
  * Names are of three kinds (metric, tag key, tag value), each with its own ids from 1. A series is a metric
- * with 1 to 255 tags; its number counts from 0. Series to which nothing refers are forgotten (forget.h). Ids
- * and numbers are never reused; after a crash some may be unused. All is kept in catalog.log, a record log
+ * with 1 to 255 tags; its number counts from 0. Series to which nothing refers are forgotten (forget.h), and so
+ * are names that no series has. Ids and numbers are never reused; after a crash some may be unused. All is kept in catalog.log, a record log
  * with a compact checkpoint. A new name or series is in memory at once and in the log after sto_catalog_sync,
  * which the engine calls before it commits a flush. Until then the write-ahead log contains the texts of
  * series (sto_series_restore), afterwards only their numbers.
@@ -83,14 +83,25 @@ int sto_catalog_tidy(struct sto_catalog *cat, struct ts_error *err);
 int sto_uid_find(struct sto_catalog *cat, enum sto_uid_kind kind, struct ts_slice name, uint32_t *out_id);
 /** Find the id of a name, or create it. The caller has checked the characters of the name; this function
  * refuses only names that would make the text of a series ambiguous: TS_EINVAL (empty, contains a space, a
- * key contains '='), TS_ELIMIT (longer than 65,535 bytes; no ids left; max_bytes reached). */
+ * key contains '='), TS_ELIMIT (longer than 65,535 bytes; no ids left; max_bytes reached). TS_EBUSY: the name
+ * is just being forgotten; try again, it will get a new id. */
 int sto_uid_make(struct sto_catalog *cat, enum sto_uid_kind kind, struct ts_slice name, uint32_t *out_id,
                  struct ts_error *err);
-/** Name of an id; {NULL, 0} if there is none. Takes no lock. The bytes stay valid until the catalog is
- * closed; a rename writes new ones. */
+/** Assign an id to a name for a person: as sto_uid_make, and the name is never forgotten (forget.h), whether
+ * it existed before or not, until it is deleted. *out_created: it did not exist. On disk after
+ * sto_catalog_sync. */
+int sto_uid_assign(struct sto_catalog *cat, enum sto_uid_kind kind, struct ts_slice name, uint32_t *out_id,
+                   bool *out_created, struct ts_error *err);
+/** Keep a name that might be forgotten, after something that mentions its id was written outside of the
+ * catalog. 0; TS_ENOTFOUND: the id has no name; TS_EBUSY: it is being forgotten. */
+int sto_uid_keep(struct sto_catalog *cat, enum sto_uid_kind kind, uint32_t id, struct ts_error *err);
+/** Name of an id; {NULL, 0} if there is none or it was forgotten, which never happens to a name of a series that
+ * the caller may hold. Takes no lock. The bytes stay valid for as long as those of a series (forget.h); a
+ * rename writes new ones. */
 struct ts_slice sto_uid_name(const struct sto_catalog *cat, enum sto_uid_kind kind, uint32_t id);
 /** Rename. The new name is on disk when 0 is returned; otherwise nothing has changed: TS_ENOTFOUND,
- * TS_EEXIST, TS_EINVAL and TS_ELIMIT as for sto_uid_make, TS_ENOSPC, TS_EIO. Blocks: one fdatasync. */
+ * TS_EEXIST, TS_EINVAL, TS_ELIMIT and TS_EBUSY as for sto_uid_make, TS_ENOSPC, TS_EIO. Blocks: one
+ * fdatasync. */
 int sto_uid_rename(struct sto_catalog *cat, enum sto_uid_kind kind, struct ts_slice from, struct ts_slice to,
                    struct ts_error *err);
 /**
@@ -103,7 +114,7 @@ int sto_uid_delete(struct sto_catalog *cat, enum sto_uid_kind kind, struct ts_sl
                    struct ts_error *err);
 /** Is this the name of an id whose name was deleted? */
 bool sto_uid_deleted(struct ts_slice name);
-/** Highest id in use; 0 if there is none. */
+/** Highest id that was ever used; 0 if there is none. */
 uint32_t sto_uid_max(const struct sto_catalog *cat, enum sto_uid_kind kind);
 #define STO_HIDDEN_MARK '\1' /* first byte of the name of an internal metric */
 /** Is this an internal name, which only tsd itself creates (rollups, buckets of histograms) and no list
@@ -133,7 +144,8 @@ struct sto_tag_text {
  * @param create      false: return TS_ENOTFOUND for an unknown series and create nothing
  * @return 0
  *         TS_ENOTFOUND
- *         TS_EBUSY      the series is just being forgotten: try again, it will get a new number
+ *         TS_EBUSY      the series or one of its names is just being forgotten: try again, it will get a new
+ *                       number
  *         TS_ELIMIT     max_series or max_bytes reached, more than 255 tags, or a name too long: nothing is
  *                       created
  *         TS_EINVAL     no tags, a name as refused by sto_uid_make, or read-only (or read_only_why): nothing is created

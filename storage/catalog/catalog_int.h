@@ -16,10 +16,18 @@
 
 #include <pthread.h>
 
-/* Series that were removed from the tables and are not freed yet. */
+/* A name that was removed from its table and is not freed yet. */
+struct sto_retired_name {
+    enum sto_uid_kind kind;
+    const void *interned; /* its bytes, as sto_uidtab__take_out returned them */
+};
+
+/* Series and names that were removed from the tables and are not freed yet. */
 struct sto_retired {
     const struct sto_series **series; /* owned */
     size_t n, cap;                    /* used, capacity */
+    struct sto_retired_name *names;   /* owned */
+    size_t n_names, cap_names;        /* used, capacity */
 };
 
 /* State of forgetting series, and its readers (forget.h). */
@@ -30,7 +38,11 @@ struct sto_forgetting {
     roaring_bitmap_t *going;
     roaring_bitmap_t *gone; /* numbers of all forgotten series; under lock */
     uint64_t n_forgotten;   /* since the start; under lock */
-    /* records of forgotten series in the log since the last checkpoint, approximately; under log_lock */
+    /* the same for names, by kind: candidates; written as forgotten; since the start; under lock */
+    roaring_bitmap_t *names_leaving[STO_UID_KINDS], *names_going[STO_UID_KINDS];
+    uint64_t n_names_forgotten;
+    struct sto_name_keeper keeper; /* what keeps names; constant while passes run */
+    /* forgotten series and names in the log since the last checkpoint, approximately; under log_lock */
     uint64_t n_dead;
     pthread_mutex_t mu;    /* readers; a leaf */
     unsigned now;          /* index in n_readers for new readers: 0 or 1; under mu */
@@ -63,7 +75,9 @@ struct sto_catalog {
     bool lenient;                         /* constant */
     bool tidied;                          /* constant */
     uint64_t n_left_out;                  /* records that could not be applied; constant once open */
-    struct sto_reclog *log;               /* catalog.log; under log_lock */
+    bool knows_assigned;        /* the log says which names people have assigned; under log_lock once open */
+    bool names_were_gone;       /* the log that was read has forgotten names; constant once open */
+    struct sto_reclog *log;     /* catalog.log; under log_lock */
     _Atomic uint64_t log_bytes; /* its size when last written, for stats; relaxed: a number on its own */
     uint64_t checkpoint_bytes;  /* its size after the last checkpoint; under log_lock */
     uint64_t
@@ -89,6 +103,36 @@ int sto_catalog__touch(struct sto_catalog *cat, uint32_t id, struct ts_error *er
 bool sto_catalog__is_gone(const struct sto_catalog *cat, uint32_t id);
 /** Apply a record of the log: a series was forgotten. No other thread runs. */
 void sto_catalog__replay_gone(struct sto_catalog *cat, uint32_t id);
+/** Keep a name that was looked up. Lock held. 0; TS_EBUSY: too late, it is being forgotten. */
+int sto_catalog__touch_name(struct sto_catalog *cat, enum sto_uid_kind kind, uint32_t id,
+                            struct ts_error *err);
+/** Apply a record of the log: names were forgotten. No other thread runs. */
+void sto_catalog__replay_gone_names(struct sto_catalog *cat, enum sto_uid_kind kind, const uint32_t *ids,
+                                    uint32_t n);
+/** After the log was read: check that no series has lost a name (TS_ECORRUPT; such series are ignored and
+ * counted if the catalog is lenient); a log that does not say which names people have assigned is taken to mean
+ * all that no series has. No other thread runs. */
+int sto_catalog__names_opened(struct sto_catalog *cat, struct ts_error *err);
+
+/* The part of names in a pass of forgetting, in this order (forget_names.c); all but the one that names_left
+ * describes are called without the lock, by the thread that forgets. */
+/** Publish all names that may be forgotten as candidates; from now on a lookup keeps them. */
+void sto_catalog__names_begin(struct sto_catalog *cat);
+/** Keep those that series have, or the keeper mentions. Returns how many candidates are left. */
+uint64_t sto_catalog__names_unused(struct sto_catalog *cat);
+/** Keep those that the keeper mentions by now. */
+void sto_catalog__names_spare(struct sto_catalog *cat);
+/** Are there names to be forgotten, or being forgotten? Lock held. */
+bool sto_catalog__names_left(const struct sto_catalog *cat);
+/** No name is a candidate any more. */
+void sto_catalog__names_cancel(struct sto_catalog *cat);
+/** Add records of the candidates to the log's buffer; from now on they are refused. log_lock held. */
+int sto_catalog__names_write(struct sto_catalog *cat, struct ts_error *err);
+/** Remove them from the tables. */
+void sto_catalog__names_take(struct sto_catalog *cat);
+/** Free the bytes of retired names and the list. */
+void sto_catalog__names_free(struct sto_catalog *cat, struct sto_retired *r);
+
 /** Initialise and release the state of forgetting. */
 void sto_catalog__forget_init(struct sto_catalog *cat);
 void sto_catalog__forget_release(struct sto_catalog *cat);

@@ -16,14 +16,16 @@
 #include "storage/reclog.h"
 
 enum sto_catlog_type {
-    STO_CATLOG_SIZES = 1,  /* how many names and series the checkpoint contains */
-    STO_CATLOG_NAMES = 2,  /* a block of names of one kind */
-    STO_CATLOG_SERIES = 3, /* a block of series */
-    STO_CATLOG_RENAME = 4, /* another name for an id */
-    STO_CATLOG_GONE = 5,   /* numbers of series that were forgotten */
+    STO_CATLOG_SIZES = 1,    /* how many names and series the checkpoint contains */
+    STO_CATLOG_NAMES = 2,    /* a block of names of one kind */
+    STO_CATLOG_SERIES = 3,   /* a block of series */
+    STO_CATLOG_RENAME = 4,   /* another name for an id */
+    STO_CATLOG_GONE = 5,     /* numbers of series, or ids of names, that were forgotten */
+    STO_CATLOG_ASSIGNED = 6, /* ids of names that people have assigned */
 };
-#define STO_CATLOG_GONE_SERIES 3u /* kind in such a record; smaller kinds are those of names */
-#define STO_CATLOG_FLAG_ZSTD   1u /* the payload is one zstd frame */
+#define STO_CATLOG_GONE_SERIES                                                                               \
+    3u /* kind of series in a record of forgetting; smaller kinds are those of names */
+#define STO_CATLOG_FLAG_ZSTD 1u /* the payload is one zstd frame */
 
 #define STO_CATLOG_BLOCK_ITEMS 65536u     /* largest number of names or series in a block */
 #define STO_CATLOG_BLOCK_CELLS (1u << 20) /* approximate limit for the tags of all series in a block */
@@ -35,11 +37,15 @@ enum sto_catlog_type {
 
 /* Sorted ids of names and numbers of series to be written. */
 struct sto_catlog_items {
-    struct sto_idruns names[3]; /* by enum sto_uid_kind */
-    struct sto_idruns series;   /* numbers */
+    struct sto_idruns names[3];    /* by enum sto_uid_kind */
+    struct sto_idruns series;      /* numbers */
+    struct sto_idruns assigned[3]; /* ids of names that people have assigned */
+    /* write a record of assigned names even if there are none: it tells that the log knows them */
+    bool mark_assigned;
 };
 
-/** Add blocks with these names and series to the log's buffer; ids without a name or series are skipped. */
+/** Add blocks with these names, series and assigned names to the log's buffer; ids without a name or series are
+ * skipped. */
 int sto_catlog__items(const struct sto_catalog *cat, const struct sto_catlog_items *items, int level,
                       struct sto_reclog *log, struct ts_error *err);
 /** Add the record with the number of names and series in a checkpoint. */
@@ -47,8 +53,9 @@ int sto_catlog__sizes(const struct sto_catlog_items *items, struct sto_reclog *l
 /** Add a record of a rename. */
 int sto_catlog__rename(struct sto_reclog *log, enum sto_uid_kind kind, uint32_t id, struct ts_slice name,
                        struct ts_error *err);
-/** Add records of these series having been forgotten. */
-int sto_catlog__gone(struct sto_reclog *log, const roaring_bitmap_t *series, struct ts_error *err);
+/** Add records of these series (kind STO_CATLOG_GONE_SERIES) or names having been forgotten. */
+int sto_catlog__gone(struct sto_reclog *log, unsigned kind, const roaring_bitmap_t *ids,
+                     struct ts_error *err);
 /** Apply one record to the catalog (a sto_reclog_fn; arg is the catalog). TS_ECORRUPT, TS_EVERSION,
  * TS_ENOMEM. */
 int sto_catlog__replay(void *arg, struct ts_slice body, struct ts_error *err);

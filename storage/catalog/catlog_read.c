@@ -387,17 +387,43 @@ static int replay_gone(struct sto_catalog *cat, struct in *in, struct ts_error *
     uint8_t kind = get_u8(in);
     uint32_t n;
     int rc;
-    if (kind != STO_CATLOG_GONE_SERIES)
+    if (kind > STO_CATLOG_GONE_SERIES)
         return ts_error_set(err, TS_EVERSION, "catalog: forgotten names of kind %u are from a newer program",
                             kind);
     uint32_t *ids = get_ids(in, &n, &rc, err);
     if (!ids)
         return rc;
-    for (uint32_t i = 0; i < n; i++)
-        sto_catalog__replay_gone(cat, ids[i]);
-    sto_seriestab__trim(&cat->series);
+    if (kind == STO_CATLOG_GONE_SERIES) {
+        for (uint32_t i = 0; i < n; i++)
+            sto_catalog__replay_gone(cat, ids[i]);
+        sto_seriestab__trim(&cat->series);
+    } else if (ids[0] == 0 || ids[n - 1] > STO_UID_MAX_ID) {
+        rc = damaged(err, "id of a forgotten name is out of range");
+    } else {
+        sto_catalog__replay_gone_names(cat, (enum sto_uid_kind)kind, ids, n);
+    }
     ts_free(ids);
-    return 0;
+    return rc;
+}
+
+/* Ids of names that people have assigned. One that has no name has no effect. */
+static int replay_assigned(struct sto_catalog *cat, struct in *in, struct ts_error *err)
+{
+    uint8_t kind = get_u8(in);
+    struct in none = *in;
+    uint32_t n;
+    int rc;
+    if (kind >= STO_UID_KINDS)
+        return damaged(err, "assigned names of an unknown kind");
+    cat->knows_assigned = true;
+    if (get_varint(&none) == 0 && none.p)
+        return 0;
+    uint32_t *ids = get_ids(in, &n, &rc, err);
+    for (uint32_t i = 0; ids && i < n; i++)
+        if (sto_uidtab__name(&cat->uids[kind], ids[i]).p)
+            (void)sto_uidtab__assign(&cat->uids[kind], ids[i]);
+    ts_free(ids);
+    return rc;
 }
 
 static int replay_raw(struct sto_catalog *cat, uint8_t type, struct ts_slice raw, struct ts_error *err)
@@ -414,6 +440,8 @@ static int replay_raw(struct sto_catalog *cat, uint8_t type, struct ts_slice raw
         return replay_rename(cat, &in, err);
     case STO_CATLOG_GONE:
         return replay_gone(cat, &in, err);
+    case STO_CATLOG_ASSIGNED:
+        return replay_assigned(cat, &in, err);
     default:
         return ts_error_set(err, TS_EVERSION, "catalog: record of type %u is from a newer program", type);
     }

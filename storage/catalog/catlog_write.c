@@ -262,6 +262,32 @@ static int series(const struct sto_catalog *cat, const struct sto_idruns *ids, s
     return rc;
 }
 
+/* --- ids alone --- */
+
+/* Add the collected ids as a record of this type. */
+static int ids_end(struct block *blk, enum sto_catlog_type type, unsigned kind, struct ts_error *err)
+{
+    ts_buf_clear(&blk->raw);
+    ts_buf_char(&blk->raw, (char)kind);
+    put_runs(&blk->raw, &blk->runs);
+    blk->runs.n = blk->n = 0;
+    return add_record(blk, type, err);
+}
+
+/* Names that people have assigned; even_none: write a record even if there are none. */
+static int assigned(const struct sto_idruns *ids, unsigned kind, bool even_none, struct block *blk,
+                    struct ts_error *err)
+{
+    for (size_t r = 0; r < ids->n; r++) {
+        for (uint32_t i = 0; i < ids->runs[r].n; i++) {
+            sto_idruns__add(&blk->runs, ids->runs[r].first + i);
+            if (++blk->n == STO_CATLOG_BLOCK_ITEMS)
+                TS_TRY(ids_end(blk, STO_CATLOG_ASSIGNED, kind, err));
+        }
+    }
+    return blk->n || (even_none && ids->n == 0) ? ids_end(blk, STO_CATLOG_ASSIGNED, kind, err) : 0;
+}
+
 int sto_catlog__items(const struct sto_catalog *cat, const struct sto_catlog_items *items, int level,
                       struct sto_reclog *log, struct ts_error *err)
 {
@@ -271,6 +297,8 @@ int sto_catlog__items(const struct sto_catalog *cat, const struct sto_catlog_ite
         rc = names(cat, (enum sto_uid_kind)kind, &items->names[kind], &blk, err);
     if (rc == 0)
         rc = series(cat, &items->series, &blk, err);
+    for (unsigned kind = 0; kind < STO_UID_KINDS && rc == 0; kind++)
+        rc = assigned(&items->assigned[kind], kind, kind == 0 && items->mark_assigned, &blk, err);
     ts_buf_release(&blk.raw);
     ts_buf_release(&blk.body);
     sto_idruns__release(&blk.runs);
@@ -310,28 +338,18 @@ int sto_catlog__rename(struct sto_reclog *log, enum sto_uid_kind kind, uint32_t 
     return rc;
 }
 
-/* Add the collected numbers as a record. */
-static int gone_end(struct block *blk, struct ts_error *err)
-{
-    ts_buf_clear(&blk->raw);
-    ts_buf_char(&blk->raw, (char)STO_CATLOG_GONE_SERIES);
-    put_runs(&blk->raw, &blk->runs);
-    blk->runs.n = blk->n = 0;
-    return add_record(blk, STO_CATLOG_GONE, err);
-}
-
-int sto_catlog__gone(struct sto_reclog *log, const roaring_bitmap_t *series, struct ts_error *err)
+int sto_catlog__gone(struct sto_reclog *log, unsigned kind, const roaring_bitmap_t *ids, struct ts_error *err)
 {
     struct block blk = {.log = log, .level = STO_CATLOG_LEVEL_APPEND};
     roaring_uint32_iterator_t it;
     int rc = 0;
-    for (roaring_init_iterator(series, &it); it.has_value && rc == 0; roaring_advance_uint32_iterator(&it)) {
+    for (roaring_init_iterator(ids, &it); it.has_value && rc == 0; roaring_advance_uint32_iterator(&it)) {
         sto_idruns__add(&blk.runs, it.current_value);
         if (++blk.n == STO_CATLOG_BLOCK_ITEMS)
-            rc = gone_end(&blk, err);
+            rc = ids_end(&blk, STO_CATLOG_GONE, kind, err);
     }
     if (rc == 0 && blk.n)
-        rc = gone_end(&blk, err);
+        rc = ids_end(&blk, STO_CATLOG_GONE, kind, err);
     ts_buf_release(&blk.raw);
     ts_buf_release(&blk.body);
     sto_idruns__release(&blk.runs);
@@ -342,5 +360,7 @@ void sto_catlog__release_items(struct sto_catlog_items *items)
 {
     for (int kind = 0; kind < STO_UID_KINDS; kind++)
         sto_idruns__release(&items->names[kind]);
+    for (int kind = 0; kind < STO_UID_KINDS; kind++)
+        sto_idruns__release(&items->assigned[kind]);
     sto_idruns__release(&items->series);
 }

@@ -2,6 +2,7 @@
  * forget.c - forgetting series: finding candidates, logging, removing them from the tables, and freeing them.
  *
  * Threads    see forget.h; locks in catalog_int.h
+ * Not here   names (forget_names.c)
  * Invariant  a number is on disk as forgotten before another number for the same tags can be created;
  *            otherwise the log of the catalog and the write-ahead log would have two numbers for one series
  *            after a crash
@@ -28,8 +29,16 @@ void sto_catalog__forget_release(struct sto_catalog *cat)
     if (f->going)
         roaring_bitmap_free(f->going);
     roaring_bitmap_free(f->gone);
+    for (int kind = 0; kind < STO_UID_KINDS; kind++) {
+        if (f->names_leaving[kind])
+            roaring_bitmap_free(f->names_leaving[kind]);
+        if (f->names_going[kind])
+            roaring_bitmap_free(f->names_going[kind]);
+    }
     ts_free(f->fresh.series);
     ts_free(f->waiting.series);
+    ts_free(f->fresh.names);
+    ts_free(f->waiting.names);
     pthread_mutex_destroy(&f->mu);
 }
 
@@ -136,6 +145,10 @@ uint64_t sto_catalog_forget_begin(struct sto_catalog *cat, const roaring_bitmap_
                                   sto_catalog_keep_fn keep, void *arg)
 {
     struct sto_forgetting *f = &cat->forget;
+    if (cat->read_only)
+        return 0;
+    sto_catalog__names_begin(cat); /* before the series are visited: forget.h */
+    uint64_t n_names = sto_catalog__names_unused(cat);
     roaring_bitmap_t *idle = roaring_bitmap_create();
     /* only this thread removes series, so no lock is needed */
     for (uint32_t id = 0, end = sto_series_count(cat); id < end; id++) {
@@ -149,8 +162,9 @@ uint64_t sto_catalog_forget_begin(struct sto_catalog *cat, const roaring_bitmap_
         roaring_bitmap_free(owners);
     }
     uint64_t n = roaring_bitmap_get_cardinality(idle);
-    if (n == 0 || cat->read_only) {
+    if (n + n_names == 0) {
         roaring_bitmap_free(idle);
+        sto_catalog__names_cancel(cat);
         return 0;
     }
     pthread_mutex_lock(&cat->lock);
@@ -160,7 +174,7 @@ uint64_t sto_catalog_forget_begin(struct sto_catalog *cat, const roaring_bitmap_
                               memory_order_release); /* partner: sto_catalog_generation */
     pthread_mutex_unlock(&cat->lock);
     reached(cat, STO_FORGET_BEGUN);
-    return n;
+    return n + n_names;
 }
 
 /* Those of these series to which something outside of the engine refers; the caller frees them. */
@@ -196,6 +210,7 @@ void sto_catalog_forget_spare(struct sto_catalog *cat, const roaring_bitmap_t *u
     roaring_bitmap_free(keeps);
     if (owners)
         roaring_bitmap_free(owners);
+    sto_catalog__names_spare(cat);
     reached(cat, STO_FORGET_SPARED);
 }
 
@@ -209,6 +224,7 @@ void sto_catalog_forget_cancel(struct sto_catalog *cat)
     if (!f->going)
         atomic_store_explicit(&f->on, false, memory_order_release); /* partner: guessed() in series.c */
     pthread_mutex_unlock(&cat->lock);
+    sto_catalog__names_cancel(cat);
 }
 
 static void retire(struct sto_retired *r, const struct sto_series *s)
@@ -250,7 +266,7 @@ static bool take_some_out(struct sto_catalog *cat, uint64_t *n)
     return n_ids > 0;
 }
 
-/* Write all series and then the forgotten ones to the log, and sync it. log_lock held. */
+/* Write all that is new and then the forgotten series and names to the log, and sync it. log_lock held. */
 static int write_gone(struct sto_catalog *cat, struct ts_error *err)
 {
     struct sto_forgetting *f = &cat->forget;
@@ -262,7 +278,8 @@ static int write_gone(struct sto_catalog *cat, struct ts_error *err)
     f->leaving = NULL;
     pthread_mutex_unlock(&cat->lock);
     /* no other thread changes it from here on */
-    TS_TRY(sto_catlog__gone(cat->log, f->going, err));
+    TS_TRY(sto_catlog__gone(cat->log, STO_CATLOG_GONE_SERIES, f->going, err));
+    TS_TRY(sto_catalog__names_write(cat, err));
     TS_TRY(sto_reclog_flush(cat->log, true, err));
     f->n_dead += roaring_bitmap_get_cardinality(f->going);
     return 0;
@@ -272,7 +289,8 @@ static bool is_nothing_left(struct sto_catalog *cat)
 {
     const struct sto_forgetting *f = &cat->forget;
     pthread_mutex_lock(&cat->lock);
-    bool nothing = !f->going && (!f->leaving || roaring_bitmap_is_empty(f->leaving));
+    bool nothing =
+        !f->going && (!f->leaving || roaring_bitmap_is_empty(f->leaving)) && !sto_catalog__names_left(cat);
     pthread_mutex_unlock(&cat->lock);
     return nothing;
 }
@@ -291,6 +309,8 @@ int sto_catalog_forget_finish(struct sto_catalog *cat, uint64_t *out_n, struct t
         reached(cat, STO_FORGET_WRITTEN);
     while (rc == 0 && take_some_out(cat, out_n))
         ;
+    if (rc == 0)
+        sto_catalog__names_take(cat);
     pthread_mutex_unlock(&cat->log_lock);
     pthread_mutex_unlock(&cat->rewrite_lock);
     if (rc < 0 && !cat->forget.going)
@@ -307,7 +327,8 @@ bool sto_catalog_forget_unfinished(const struct sto_catalog *cat)
 
 bool sto_catalog_has_retired(const struct sto_catalog *cat)
 {
-    return cat->forget.fresh.n || cat->forget.waiting.n;
+    const struct sto_forgetting *f = &cat->forget;
+    return f->fresh.n || f->waiting.n || f->fresh.n_names || f->waiting.n_names;
 }
 
 void sto_catalog_reclaim(struct sto_catalog *cat)
@@ -327,6 +348,7 @@ void sto_catalog_reclaim(struct sto_catalog *cat)
         pthread_mutex_unlock(&cat->lock);
     }
     ts_free(f->waiting.series);
+    sto_catalog__names_free(cat, &f->waiting);
     f->waiting = f->fresh;
     f->fresh = (struct sto_retired){0};
 }

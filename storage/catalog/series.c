@@ -219,8 +219,19 @@ static bool find_names(const struct sto_catalog *cat, struct wanted *w)
     return all;
 }
 
+/* Keep the names that exist: the series to be created will use them. Lock held. */
+static int touch_names(struct sto_catalog *cat, const struct wanted *w, struct ts_error *err)
+{
+    TS_TRY(w->metric ? sto_catalog__touch_name(cat, STO_UID_METRIC, w->metric, err) : 0);
+    for (size_t i = 0; i < w->n; i++) {
+        TS_TRY(w->tags[i].k ? sto_catalog__touch_name(cat, STO_UID_TAGK, w->tags[i].k, err) : 0);
+        TS_TRY(w->tags[i].v ? sto_catalog__touch_name(cat, STO_UID_TAGV, w->tags[i].v, err) : 0);
+    }
+    return 0;
+}
+
 /* Check everything before anything is created, so that a refused series leaves no names behind. Lock held. */
-static int check_wanted(const struct sto_catalog *cat, const struct wanted *w, struct ts_error *err)
+static int check_wanted(struct sto_catalog *cat, const struct wanted *w, struct ts_error *err)
 {
     if (cat->read_only)
         return sto_read_only_refuse(cat->read_only_why, err);
@@ -242,7 +253,9 @@ static int check_wanted(const struct sto_catalog *cat, const struct wanted *w, s
                 return ts_error_set(err, TS_EINVAL, "tag key given twice: %.*s", (int)w->texts[i].k.n,
                                     w->texts[i].k.p);
     }
-    return text_len <= UINT32_MAX ? 0 : ts_error_set(err, TS_ELIMIT, "text of a series is too long");
+    if (text_len > UINT32_MAX)
+        return ts_error_set(err, TS_ELIMIT, "text of a series is too long");
+    return touch_names(cat, w, err);
 }
 
 /* Create ids for missing names, in the order of the text. Lock held. */

@@ -36,19 +36,31 @@ static int by_name(const void *a, const void *b)
     return ts_slice_cmp(sto_uidtab__name(x->t, x->id), sto_uidtab__name(y->t, y->id));
 }
 
-/* Sort the ids from..to that have a name into out, which has space for all of them. Returns their number. */
-static uint32_t sort_range(const struct sto_uidtab *t, uint32_t from, uint32_t to, uint32_t *out)
+/* Name of an id as lookups see it. */
+static struct ts_slice name_of(const struct sto_suggest *s, const struct sto_uidtab *t, uint32_t id)
 {
-    struct item *items = ts_xmalloc(((size_t)to - from + 1) * sizeof(*items));
-    uint32_t n = 0;
-    for (uint64_t id = from; id <= to; id++) {
-        struct ts_slice name = sto_uidtab__name(t, (uint32_t)id);
+    struct ts_slice name = sto_uidtab__name(t, id);
+    return name.p && s->leaving && roaring_bitmap_contains(s->leaving, id) ? (struct ts_slice){NULL, 0}
+                                                                           : name;
+}
+
+/* Sort the ids from..to that have a name. Returns their number; the caller frees *out. */
+static uint32_t sort_range(const struct sto_suggest *s, const struct sto_uidtab *t, uint32_t from,
+                           uint32_t to, uint32_t **out)
+{
+    uint32_t n = 0, max = 0;
+    for (uint64_t id = from; id <= to; id++) /* most ids of the past may have no name any more */
+        max += name_of(s, t, (uint32_t)id).p != NULL;
+    struct item *items = ts_xmalloc((size_t)max * sizeof(*items) + 1);
+    for (uint64_t id = from; id <= to && n < max; id++) {
+        struct ts_slice name = name_of(s, t, (uint32_t)id);
         if (name.p)
             items[n++] = (struct item){.head = head_of(name), .t = t, .id = (uint32_t)id};
     }
     qsort(items, n, sizeof(*items), by_name);
+    *out = ts_xmalloc((size_t)n * sizeof(**out) + 1);
     for (uint32_t i = 0; i < n; i++)
-        out[i] = items[i].id;
+        (*out)[i] = items[i].id;
     ts_free(items);
     return n;
 }
@@ -67,8 +79,7 @@ static void refresh(struct sto_suggest *s, const struct sto_uidtab *t, uint32_t 
     }
     if (max_id - s->covered <= TAIL_MAX)
         return;
-    uint32_t *fresh = ts_xmalloc(((size_t)max_id - s->covered) * sizeof(*fresh));
-    uint32_t n_fresh = sort_range(t, s->covered + 1, max_id, fresh);
+    uint32_t *fresh, n_fresh = sort_range(s, t, s->covered + 1, max_id, &fresh);
     uint32_t *all = ts_xmalloc(((size_t)s->n + n_fresh) * sizeof(*all) + 1);
     for (uint32_t i = 0, a = 0, b = 0; i < s->n + n_fresh; i++)
         all[i] = b == n_fresh || (a < s->n && cmp_ids(t, s->sorted[a], fresh[b]) < 0) ? s->sorted[a++]
@@ -108,7 +119,7 @@ static uint32_t *tail_matches(const struct sto_suggest *s, const struct sto_uidt
     struct item *items = ts_xmalloc((TAIL_MAX + 1) * sizeof(*items));
     uint32_t n = 0;
     for (uint32_t id = s->covered + 1; id <= max_id; id++) {
-        struct ts_slice name = sto_uidtab__name(t, id);
+        struct ts_slice name = name_of(s, t, id);
         if (begins_with(name, prefix))
             items[n++] = (struct item){.head = head_of(name), .t = t, .id = id};
     }
@@ -150,7 +161,21 @@ void sto_suggest__names(struct sto_uidtab *t, struct ts_slice prefix, size_t max
     ts_free(tail);
     for (size_t i = 0; i < found.n; i += sizeof(uint32_t)) {
         uint32_t id = ts_ld32(found.p + i);
-        each(arg, id, sto_uidtab__name(t, id));
+        struct ts_slice name = sto_uidtab__name(t, id);
+        if (name.p) /* it may have been forgotten since */
+            each(arg, id, name);
     }
     ts_buf_release(&found);
+}
+
+void sto_suggest__leave(struct sto_suggest *s, const roaring_bitmap_t *ids)
+{
+    uint32_t n = 0;
+    pthread_mutex_lock(&s->lock);
+    s->leaving = ids;
+    for (uint32_t i = 0; ids && i < s->n; i++)
+        if (!roaring_bitmap_contains(ids, s->sorted[i]))
+            s->sorted[n++] = s->sorted[i];
+    s->n = ids ? n : s->n;
+    pthread_mutex_unlock(&s->lock);
 }

@@ -11,6 +11,7 @@
 #include "base/buf.h"
 
 #include <pthread.h>
+#include <roaring/roaring.h>
 
 struct sto_uidtab;
 
@@ -20,11 +21,16 @@ struct sto_suggest {
     uint32_t n;           /* ids in sorted */
     uint32_t covered;     /* ids up to this one are in sorted, if they had a name */
     uint64_t n_changes;   /* n_changes of the table when sorted was built; if it differs, sorted is void */
+    /* ids that are being removed from the table, which are treated as if they had no name; NULL = none */
+    const roaring_bitmap_t *leaving;
 };
 
 /** Call each(arg, id, name) for at most max names that begin with prefix, in byte order, without holding a
  * lock. */
 void sto_suggest__names(struct sto_uidtab *t, struct ts_slice prefix, size_t max,
                         void (*each)(void *arg, uint32_t id, struct ts_slice name), void *arg);
+/** These names are about to be removed from the table: show them no more. ids is borrowed, and must not change,
+ * until it is replaced by NULL, which is when they are removed. Waits for a lookup that is sorting. */
+void sto_suggest__leave(struct sto_suggest *s, const roaring_bitmap_t *ids);
 
 #endif

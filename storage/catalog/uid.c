@@ -12,9 +12,6 @@
 #include "storage/catalog/catlog.h"
 #include "storage/readonly.h"
 
-/* Taken from the arena at once, as names need no alignment; a block of the arena has a header and is filled by 16. */
-#define ROOM_BYTES ((64u << 10) - 16)
-
 uint32_t sto_uidtab__hash(struct ts_slice name)
 {
     return (uint32_t)(ts_hash(name.p, name.n) >> 32);
@@ -31,20 +28,7 @@ uint32_t sto_uidtab__find(const struct sto_uidtab *t, struct ts_slice name, uint
 
 const void *sto_uidtab__intern(struct sto_uidtab *t, struct ts_slice name)
 {
-    size_t n = name.n + 2;
-    if ((size_t)(t->room_end - t->room) < n) {
-        size_t take = n > ROOM_BYTES / 4 ? n : ROOM_BYTES;
-        char *p = ts_arena_alloc(&t->arena, take);
-        if (take == n) { /* a long name gets memory of its own; the block stays for short ones */
-            ts_st16(p, (uint16_t)name.n);
-            memcpy(p + 2, name.p, name.n);
-            return p;
-        }
-        t->room = p;
-        t->room_end = p + take;
-    }
-    char *p = t->room;
-    t->room += n;
+    char *p = sto_slab__alloc(&t->slab, name.n + 2);
     ts_st16(p, (uint16_t)name.n);
     memcpy(p + 2, name.p, name.n);
     return p;
@@ -63,14 +47,48 @@ void sto_uidtab__put(struct sto_uidtab *t, uint32_t id, const void *interned, ui
 
 void sto_uidtab__rename(struct sto_uidtab *t, uint32_t id, struct ts_slice name)
 {
+    sto_idtab__remove(&t->by_name, sto_uidtab__hash(sto_uidtab__name(t, id)), id);
     sto_dense__set(&t->names, id, sto_uidtab__intern(t, name));
     sto_idtab__insert(&t->by_name, sto_uidtab__hash(name), id);
+    if (t->assigned && sto_uid_deleted(name))
+        roaring_bitmap_remove(t->assigned, id);
     atomic_fetch_add_explicit(&t->n_changes, 1, memory_order_release); /* partner: suggest.c */
+}
+
+const void *sto_uidtab__take_out(struct sto_uidtab *t, uint32_t id)
+{
+    const void *interned = sto_dense__get(&t->names, id);
+    if (!interned)
+        return NULL;
+    sto_idtab__remove(&t->by_name, sto_uidtab__hash(sto_uidtab__slice(interned)), id);
+    sto_dense__clear(&t->names, id);
+    t->n_names--;
+    if (t->assigned)
+        roaring_bitmap_remove(t->assigned, id);
+    return interned;
+}
+
+void sto_uidtab__free(struct sto_uidtab *t, const void *interned)
+{
+    sto_slab__give(&t->slab, (void *)(uintptr_t)interned, (size_t)ts_ld16(interned) + 2);
+}
+
+void sto_uidtab__raise(struct sto_uidtab *t, uint32_t id)
+{
+    if (id > atomic_load_explicit(&t->max_id, memory_order_relaxed)) /* our own store */
+        atomic_store_explicit(&t->max_id, id, memory_order_release); /* partner: sto_uid_max */
+}
+
+bool sto_uidtab__assign(struct sto_uidtab *t, uint32_t id)
+{
+    if (!t->assigned)
+        t->assigned = roaring_bitmap_create();
+    return roaring_bitmap_add_checked(t->assigned, id);
 }
 
 void sto_uidtab__init(struct sto_uidtab *t)
 {
-    ts_arena_init(&t->arena, 0);
+    sto_slab__init(&t->slab, 1);
     pthread_mutex_init(&t->suggest.lock, NULL);
 }
 
@@ -78,8 +96,11 @@ void sto_uidtab__release(struct sto_uidtab *t)
 {
     sto_dense__release(&t->names);
     sto_idtab__release(&t->by_name);
-    ts_arena_release(&t->arena);
+    sto_slab__release(&t->slab);
     sto_idruns__release(&t->pending);
+    sto_idruns__release(&t->assigned_pending);
+    if (t->assigned)
+        roaring_bitmap_free(t->assigned);
     ts_free(t->suggest.sorted);
     pthread_mutex_destroy(&t->suggest.lock);
 }
@@ -110,7 +131,7 @@ int sto_uid__make_locked(struct sto_catalog *cat, enum sto_uid_kind kind, struct
     struct sto_uidtab *t = &cat->uids[kind];
     *out_id = sto_uidtab__find(t, name, hash);
     if (*out_id)
-        return 0;
+        return sto_catalog__touch_name(cat, kind, *out_id, err);
     TS_TRY(sto_uid__check(kind, name, err));
     uint32_t max =
         atomic_load_explicit(&t->max_id, memory_order_relaxed); /* written under the lock we hold */
@@ -127,22 +148,58 @@ int sto_uid_find(struct sto_catalog *cat, enum sto_uid_kind kind, struct ts_slic
     uint32_t hash = sto_uidtab__hash(name);
     pthread_mutex_lock(&cat->lock);
     *out_id = sto_uidtab__find(&cat->uids[kind], name, hash);
+    if (*out_id)
+        (void)sto_catalog__touch_name(cat, kind, *out_id, NULL);
     pthread_mutex_unlock(&cat->lock);
     return *out_id ? 0 : TS_ENOTFOUND;
+}
+
+int sto_uid_keep(struct sto_catalog *cat, enum sto_uid_kind kind, uint32_t id, struct ts_error *err)
+{
+    pthread_mutex_lock(&cat->lock);
+    int rc = sto_uidtab__name(&cat->uids[kind], id).p
+                 ? sto_catalog__touch_name(cat, kind, id, err)
+                 : ts_error_set(err, TS_ENOTFOUND, "no %s has the id %u", sto_uid__kind_name(kind), id);
+    pthread_mutex_unlock(&cat->lock);
+    return rc;
+}
+
+/* Lock held. */
+static int make_checked(struct sto_catalog *cat, enum sto_uid_kind kind, struct ts_slice name,
+                        uint32_t *out_id, struct ts_error *err)
+{
+    uint32_t hash = sto_uidtab__hash(name);
+    *out_id = sto_uidtab__find(&cat->uids[kind], name, hash);
+    if (!*out_id)
+        TS_TRY(sto_catalog__has_memory(cat, err));
+    return sto_uid__make_locked(cat, kind, name, hash, out_id, err);
 }
 
 int sto_uid_make(struct sto_catalog *cat, enum sto_uid_kind kind, struct ts_slice name, uint32_t *out_id,
                  struct ts_error *err)
 {
-    uint32_t hash = sto_uidtab__hash(name);
     *out_id = 0;
     if (cat->read_only && sto_uid_find(cat, kind, name, out_id) < 0)
         return sto_read_only_refuse(cat->read_only_why, err);
     pthread_mutex_lock(&cat->lock);
-    *out_id = sto_uidtab__find(&cat->uids[kind], name, hash);
-    int rc = *out_id ? 0 : sto_catalog__has_memory(cat, err);
-    if (rc == 0 && !*out_id)
-        rc = sto_uid__make_locked(cat, kind, name, hash, out_id, err);
+    int rc = make_checked(cat, kind, name, out_id, err);
+    pthread_mutex_unlock(&cat->lock);
+    return rc;
+}
+
+int sto_uid_assign(struct sto_catalog *cat, enum sto_uid_kind kind, struct ts_slice name, uint32_t *out_id,
+                   bool *out_created, struct ts_error *err)
+{
+    struct sto_uidtab *t = &cat->uids[kind];
+    *out_id = 0;
+    if (cat->read_only)
+        return sto_read_only_refuse(cat->read_only_why, err);
+    pthread_mutex_lock(&cat->lock);
+    uint32_t max = sto_uid_max(cat, kind);
+    int rc = make_checked(cat, kind, name, out_id, err);
+    *out_created = rc == 0 && *out_id > max;
+    if (rc == 0 && sto_uidtab__assign(t, *out_id))
+        sto_idruns__add(&t->assigned_pending, *out_id);
     pthread_mutex_unlock(&cat->lock);
     return rc;
 }
@@ -172,6 +229,8 @@ static int rename_check(struct sto_catalog *cat, enum sto_uid_kind kind, struct 
     if (!*out_id)
         return ts_error_set(err, TS_ENOTFOUND, "no such %s: %.*s", sto_uid__kind_name(kind), (int)from.n,
                             from.p);
+    TS_TRY(
+        sto_catalog__touch_name(cat, kind, *out_id, err)); /* a rename must not follow its being forgotten */
     if (sto_uidtab__find(t, to, sto_uidtab__hash(to)))
         return ts_error_set(err, TS_EEXIST, "%s exists already: %.*s", sto_uid__kind_name(kind), (int)to.n,
                             to.p);

@@ -1,4 +1,4 @@
-# Golden catalog and cells: today's program reads v1, and v3 with forgotten series; the page alone is enough to read them and
+# Golden catalog and cells: today's program reads v1, v3 with forgotten series, and v5 with forgotten names; the page alone is enough to read them and
 # what is written today.
 if(TSD_RACES) # one thread
   return()

@@ -1,9 +1,9 @@
 /*
  * make_catalog.c - writes the golden catalog and cells into a folder, or checks one: make_golden_catalog
- * make|check|make-forgotten|check-forgotten DIR
+ * make|check|make-forgotten|check-forgotten|make-names|check-names|check-old-names DIR
  *
- * ctest compares what read_format.py says of today's files with tests/golden/v1 and v3, and has today's program
- * check both. The bytes are not compared: another release of zstd may pack the same payload otherwise.
+ * ctest compares what read_format.py says of today's files with tests/golden/v1, v3 and v5, and has today's program
+ * check them. The bytes are not compared: another release of zstd may pack the same payload otherwise.
  */
 #include <stdio.h>
 #include <string.h>
@@ -94,6 +94,77 @@ static int check_forgotten(const char *dir, struct ts_error *err)
     return rc;
 }
 
+/* One pass in which only these series are in use, and the memory of what went. */
+static int forget_all_but(struct sto_catalog *cat, const uint32_t *ids, size_t n, struct ts_error *err)
+{
+    uint64_t n_gone;
+    roaring_bitmap_t *used = roaring_bitmap_of_ptr(n, ids);
+    (void)sto_catalog_forget_begin(cat, used, NULL, NULL);
+    roaring_bitmap_free(used);
+    TS_TRY(sto_catalog_forget_finish(cat, &n_gone, err));
+    sto_catalog_reclaim(cat);
+    sto_catalog_reclaim(cat);
+    return 0;
+}
+
+/* Names go after their series, but not those that people have assigned; one comes back under another id. */
+static int make_names(const char *dir, struct ts_error *err)
+{
+    const struct sto_catalog_opts opts = {.dir = dir, .n_shards = 16};
+    const uint32_t stay[] = {1, 100};
+    struct sto_catalog *cat;
+    uint32_t id;
+    bool created;
+    TS_TRY(make_catalog(dir, err));
+    TS_TRY(sto_catalog_open(ts_fs_real(), &opts, &cat, err));
+    TS_TRY(sto_uid_assign(cat, STO_UID_METRIC, TS_SLICE_LIT("assigned.ahead"), &id, &created, err));
+    TS_TRY(sto_uid_assign(cat, STO_UID_TAGV, TS_SLICE_LIT("web01"), &id, &created, err));
+    TS_TRY(forget_all_but(cat, stay, 2, err));
+    TS_TRY(forget_all_but(cat, stay, 2, err));
+    TS_TRY(put(cat, texts[4], err));
+    TS_TRY(sto_catalog_sync(cat, true, err));
+    return sto_catalog_close(cat, err);
+}
+
+static bool is_id(struct sto_catalog *cat, enum sto_uid_kind kind, const char *name, uint32_t want)
+{
+    uint32_t id = 0;
+    (void)sto_uid_find(cat, kind, ts_slice_str(name), &id);
+    return id == want;
+}
+
+static int check_names(const char *dir, struct ts_error *err)
+{
+    const struct sto_catalog_opts opts = {.dir = dir, .n_shards = 16, .read_only = true};
+    struct sto_catalog *cat;
+    TS_TRY(sto_catalog_open(ts_fs_real(), &opts, &cat, err));
+    bool ok = is_id(cat, STO_UID_METRIC, "cpu.user", 1) && is_id(cat, STO_UID_METRIC, "mem.free", 6) &&
+              is_id(cat, STO_UID_METRIC, "assigned.ahead", 5) && is_id(cat, STO_UID_TAGV, "web01", 1) &&
+              is_id(cat, STO_UID_TAGV, "web03-renamed", 0) && is_id(cat, STO_UID_TAGV, "u0000101", 0) &&
+              is_id(cat, STO_UID_TAGV, "u0000100", 105) && !sto_uid_name(cat, STO_UID_METRIC, 3).p;
+    (void)sto_catalog_close(cat, NULL);
+    return ok ? 0 : ts_error_set(err, TS_ECORRUPT, "other names are forgotten");
+}
+
+/* v3, copied to dir, does not say which names were assigned: none goes that no series had when it was opened. */
+static int check_old_names(const char *dir, struct ts_error *err)
+{
+    const struct sto_catalog_opts opts = {.dir = dir, .n_shards = 16};
+    const uint32_t stay[] = {1, 100, 205};
+    for (int opened = 0; opened < 2; opened++) {
+        struct sto_catalog *cat;
+        TS_TRY(sto_catalog_open(ts_fs_real(), &opts, &cat, err));
+        if (opened)
+            TS_TRY(forget_all_but(cat, stay, 3, err));
+        bool there = is_id(cat, STO_UID_METRIC, "mem.free", 3) && is_id(cat, STO_UID_TAGV, "u0000101", 106);
+        TS_TRY(put(cat, "new host=new", err));
+        TS_TRY(sto_catalog_close(cat, err));
+        if (!there)
+            return ts_error_set(err, TS_ECORRUPT, "a name of an old catalog is forgotten");
+    }
+    return 0;
+}
+
 static int make_cells(const char *dir, struct ts_error *err)
 {
     struct sto_cellmap *map;
@@ -103,6 +174,12 @@ static int make_cells(const char *dir, struct ts_error *err)
     TS_TRY(sto_cellmap_incr(map, TS_SLICE_LIT("counter"), -2, NULL, err));
     TS_TRY(sto_cellmap_put(map, TS_SLICE_LIT("a"), TS_SLICE_LIT(""), false, err));
     return sto_cellmap_close(map, err);
+}
+
+static int make(const char *dir, struct ts_error *err)
+{
+    TS_TRY(make_catalog(dir, err));
+    return make_cells(dir, err);
 }
 
 static int check(const char *dir, struct ts_error *err)
@@ -133,24 +210,27 @@ static int check(const char *dir, struct ts_error *err)
 
 int main(int argc, char **argv)
 {
+    static const struct {
+        const char *word;
+        int (*run)(const char *dir, struct ts_error *err);
+        bool makes; /* the folder too */
+    } rows[] = {{"make", make, true},
+                {"check", check, false},
+                {"make-forgotten", make_forgotten, true},
+                {"check-forgotten", check_forgotten, false},
+                {"make-names", make_names, true},
+                {"check-names", check_names, false},
+                {"check-old-names", check_old_names, false}};
     struct ts_error err = {0};
-    if (argc != 3)
-        return 2;
-    if (strcmp(argv[1], "check-forgotten") == 0) {
-        if (check_forgotten(argv[2], &err) == 0)
-            return 0;
-        (void)fprintf(stderr, "make_golden_catalog: %s\n", err.text);
-        return 1;
+    for (size_t i = 0; argc == 3 && i < sizeof(rows) / sizeof(*rows); i++) {
+        if (strcmp(argv[1], rows[i].word) != 0)
+            continue;
+        int rc = rows[i].makes ? ts_fs_real()->mkdir(ts_fs_real(), argv[2], &err) : 0;
+        if (rc == 0)
+            rc = rows[i].run(argv[2], &err);
+        if (rc < 0)
+            (void)fprintf(stderr, "make_golden_catalog: %s\n", err.text);
+        return rc < 0;
     }
-    int rc = strcmp(argv[1], "check") == 0 ? check(argv[2], &err)
-                                           : ts_fs_real()->mkdir(ts_fs_real(), argv[2], &err);
-    if (rc == 0 && strcmp(argv[1], "make-forgotten") == 0)
-        rc = make_forgotten(argv[2], &err);
-    if (rc == 0 && strcmp(argv[1], "make") == 0)
-        rc = make_catalog(argv[2], &err);
-    if (rc == 0 && strcmp(argv[1], "make") == 0)
-        rc = make_cells(argv[2], &err);
-    if (rc < 0)
-        (void)fprintf(stderr, "make_golden_catalog: %s\n", err.text);
-    return rc < 0;
+    return 2;
 }

@@ -324,9 +324,15 @@ def catalog_record(body, state):
         names[which][i] = b.take(b.left()).decode("utf-8", "backslashreplace")
         yield "rename %s %d %s" % (NAME_KINDS[which], i, names[which][i])
     elif kind == 5:
-        if b.u8() != 3:
-            raise Damage("forgotten names")
-        yield "forgotten series %s" % " ".join(str(i) for i in catalog_ids(b))
+        which, ids = b.u8(), catalog_ids(b)
+        if which > 3:
+            raise Damage("forgotten names of kind %d" % which)
+        if which < 3:
+            for i in ids:
+                names[which].pop(i, None)
+        yield "forgotten %s %s" % ((NAME_KINDS + ("series",))[which], " ".join(str(i) for i in ids))
+    elif kind == 6:
+        yield ("assigned %s %s" % (NAME_KINDS[b.u8()], " ".join(str(i) for i in catalog_ids(b)))).rstrip()
     else:
         raise Damage("unknown catalog record %d" % kind)
     if b.left():

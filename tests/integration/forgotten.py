@@ -22,8 +22,9 @@ def stat(d, name):
 
 
 def forget(d):
-    """Merge everything; then two looks at all series, so that the memory of those that went in the first is used again in the second."""
-    for _ in range(3):
+    """Merge everything; then several looks at all series, so that the memory of those that went in the first is used again, and that of
+    their names after them."""
+    for _ in range(6):
         before = stat(d, "forget.passes")
         d.flush("compact")
         until("a look for series without points", lambda: stat(d, "forget.passes") > before)
@@ -124,13 +125,27 @@ def deleted(d, n):
     check("deleted", ask(d, "DELETE", path)[0], 200)
     forget(d)
     check("and forgotten", lookup(d, "pod.cpu{pod=q%d.5}" % n), {})
+    check("so are its names", d.api("/api/suggest?type=tagv&q=q%d." % n), [])
     return full
+
+
+def assigned(d):
+    """Names that somebody has assigned ahead, or has said something about, stay; others do not."""
+    check("assigned ahead", ask(d, "POST", "/api/uid/assign", {"metric": ["pod.ahead"], "tagv": ["ahead"]})[0], 200)
+    d.send("put pod.brief %d 1 pod=described\nput pod.brief %d 1 pod=brief\n" % (NEW, NEW))
+    d.sync()
+    uid = next(iter(lookup(d, "pod.brief{pod=described}")))[-6:]
+    check("described", ask(d, "POST", "/api/uid/uidmeta", {"uid": uid, "type": "tagv", "description": "of note"})[0], 200)
+    check("deleted", ask(d, "DELETE", "/api/delete?start=%d&end=%d&m=sum:pod.brief" % (OLD - DAY, NOW))[0], 200)
+    forget(d)
+    for kind, name, there in (("metrics", "pod.ahead", True), ("tagv", "ahead", True), ("tagv", "described", True), ("metrics", "pod.brief", False), ("tagv", "brief", False)):
+        check("%s %s" % (kind, name), d.api("/api/suggest?type=%s&q=%s" % (kind, name)), [name] if there else [])
 
 
 def level_off(d):
     """Generations follow each other: what one has left behind serves the next."""
     first, _, third = deleted(d, 2), deleted(d, 3), deleted(d, 4)
-    for name in ("catalog.series", "catalog.series_bytes", "catalog.index_bytes"):
+    for name in ("catalog.series", "catalog.series_bytes", "catalog.index_bytes", "catalog.names_bytes", "catalog.tag_values"):
         name = "tsd.storage." + name
         holds("%s levels off" % name, third[name] <= first[name] * 1.25, (first[name], third[name]))
 
@@ -156,6 +171,9 @@ def main():
         still_said(d, noted, described)
         level_off(d)
         still_said(d, noted, described)
+        assigned(d)
+        found = d.run("uid", "fsck", "--port", str(d.port), check=False)
+        holds("tsd uid fsck finds nothing", found.returncode == 0, found.stdout + found.stderr)
         d.stop()
         check("fsck finds nothing", d.run("fsck", "--data", d.data, check=False).returncode, 0)
     return end("forgotten")

@@ -53,6 +53,8 @@ struct life {
     double stall_ms, flush_ms, merge_ms, look_ms; /* longest since the last print; merges: sum */
     uint64_t most_files[4];                       /* by quarter of the days */
     uint64_t most_series[4], most_bytes[4]; /* the same: series there are, and what they take in memory */
+    uint64_t most_names[4],
+        most_log[4]; /* the same: bytes of names in memory, of the catalog's log on disk */
 };
 
 static uint64_t rnd(struct life *l, uint64_t n)
@@ -334,7 +336,7 @@ static void check_day(struct life *l, int64_t day, int64_t now_slot, bool with_r
 /* --- what it costs --- */
 
 struct figures {
-    uint64_t files, bytes, points, flushed, merged, memory, catalog, series, series_bytes;
+    uint64_t files, bytes, points, flushed, merged, memory, catalog, series, series_bytes, names_bytes;
 };
 
 static void each_figure(void *arg, const char *name, uint64_t value)
@@ -355,6 +357,7 @@ static void each_figure(void *arg, const char *name, uint64_t value)
                  {"catalog.series_bytes", offsetof(struct figures, memory)},
                  {"catalog.index_bytes", offsetof(struct figures, memory)},
                  {"catalog.series", offsetof(struct figures, series)},
+                 {"catalog.names_bytes", offsetof(struct figures, names_bytes)},
                  {"catalog.series_bytes", offsetof(struct figures, series_bytes)},
                  {"catalog.index_bytes", offsetof(struct figures, series_bytes)},
                  {"catalog.log_bytes", offsetof(struct figures, catalog)}};
@@ -379,6 +382,8 @@ static void look(struct life *l, int64_t day, bool print)
     at_most(&l->most_files[quarter], f.files);
     at_most(&l->most_series[quarter], f.series);
     at_most(&l->most_bytes[quarter], f.series_bytes);
+    at_most(&l->most_names[quarter], f.names_bytes);
+    at_most(&l->most_log[quarter], f.catalog);
     if (!print)
         return;
     uint64_t flushed = before.flushed + f.flushed, merged = before.merged + f.merged;
@@ -437,7 +442,10 @@ static bool is_level(const char *what, const uint64_t most[4], uint64_t part, ui
 static bool levels_off(const struct life *l)
 {
     bool files = is_level("files", l->most_files, 2, 10), series = is_level("series", l->most_series, 8, 10);
-    return is_level("bytes of series", l->most_bytes, 8, 65536) && files && series;
+    bool names = is_level("bytes of names", l->most_names, 8, 65536);
+    bool log =
+        is_level("bytes of the catalog's log", l->most_log, 4, 1 << 21); /* rewritten when it has doubled */
+    return is_level("bytes of series", l->most_bytes, 8, 65536) && files && series && names && log;
 }
 
 static int usage(void)

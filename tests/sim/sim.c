@@ -101,6 +101,8 @@ static void release(struct sim *s)
     ts_free(s->cells.ops);
     t_ref_free(s->ref);
     roaring_bitmap_free(s->gone);
+    for (int kind = 0; kind < STO_UID_KINDS; kind++)
+        roaring_bitmap_free(s->gone_names[kind]);
     t_faultfs_free(s->f);
     ts_free(s);
 }
@@ -130,11 +132,12 @@ static void run(uint64_t seed, unsigned n_steps, bool verbose)
     if (verbose)
         printf(
             "seed %llu: %u steps, %llu operations (%llu lost rightly), %llu ends, %llu faults, %llu played "
-            "turns, %llu checks of %llu points and %llu summaries, %llu series forgotten\n",
+            "turns, %llu checks of %llu points and %llu summaries, %llu series and %llu names forgotten\n",
             (unsigned long long)seed, steps, (unsigned long long)s->n_ops, (unsigned long long)s->n_lost,
             (unsigned long long)s->n_crashes, (unsigned long long)s->n_faults,
             (unsigned long long)s->n_played, (unsigned long long)s->n_checks, (unsigned long long)s->n_points,
-            (unsigned long long)s->n_summaries, (unsigned long long)s->n_forgotten);
+            (unsigned long long)s->n_summaries, (unsigned long long)s->n_forgotten,
+            (unsigned long long)s->n_names_forgotten);
     t_faultfs_power_cut(s->f);
     sto_close(s->st, NULL);
     release(s);

@@ -25,7 +25,7 @@
 #define SIM_T0       1793620800000ll /* an hour: 2026-11-02 12:00 UTC */
 #define SIM_PORTS    7               /* at most */
 #define SIM_SERIES   40              /* at most */
-#define SIM_TEXTS    12              /* names of each kind to choose from */
+#define SIM_TEXTS    20              /* names of each kind to choose from */
 #define SIM_NAMES    64              /* names of each kind that were ever made, at most */
 #define SIM_CELLS    10              /* keys of small cells */
 #define SIM_VALUE    3000            /* longest value of a cell, bytes */
@@ -60,10 +60,12 @@ struct sim_barrier {
 
 /* A name, or a name that may be there. */
 struct sim_name {
-    uint32_t id; /* as the store said; 0 = not known to it */
-    int text;    /* of sim_text(): as it is called; -1 = lost */
-    int maybe;   /* a rename that ended in an error: it may be called so; -1 = none */
-    bool safe;   /* confirmed to be on disk */
+    uint32_t id;     /* as the store said; 0 = not known to it */
+    int text;        /* of sim_text(): as it is called; -1 = lost */
+    int maybe;       /* a rename that ended in an error: it may be called so; -1 = none */
+    bool safe;       /* confirmed to be on disk */
+    bool maybe_gone; /* forgetting it ended in an error, or was cut short: it may be gone */
+    bool assigned;   /* by a person, confirmed to be on disk: it must stay */
 };
 
 /* A series: names by index, not by text, so that renames do not matter. */
@@ -117,6 +119,7 @@ struct sim {
     bool merges_follow;   /* a flush is followed by the merges worth doing, as in the daemon */
     bool dense;           /* few series, many points in an hour: files have summaries */
     bool has_adds;        /* adds are written */
+    bool short_lives;     /* series and names come and go: they are often forgotten */
     int64_t retention_ms; /* that of opts while it is switched on */
     int64_t now_ms;       /* the wall clock */
     bool clock_steps;     /* the wall clock is often set, by days */
@@ -149,9 +152,10 @@ struct sim {
     unsigned n_series;
     struct sim_name names[STO_UID_KINDS][SIM_NAMES];
     unsigned n_names[STO_UID_KINDS];
-    roaring_bitmap_t *gone; /* numbers of series that were forgotten, on disk */
-    uint64_t kept;          /* series that the last pass of forgetting was told to keep, as bits */
-    bool unfinished;        /* a pass ended in an error since the opening: series may be refused */
+    roaring_bitmap_t *gone;                      /* numbers of series that were forgotten, on disk */
+    roaring_bitmap_t *gone_names[STO_UID_KINDS]; /* ids of names that were forgotten, on disk */
+    uint64_t kept;   /* series that the last pass of forgetting was told to keep, as bits */
+    bool unfinished; /* a pass ended in an error since the opening: series may be refused */
     struct sim_ops open[SIM_PORTS][SIM_PORTS]; /* by port and owner: the open batch */
     struct sim_owner owners[SIM_PORTS];
     struct sim_barrier barriers[SIM_BARRIERS];
@@ -159,7 +163,8 @@ struct sim {
     struct sim_cells cells;
 
     /* what was done, for the report */
-    uint64_t n_ops, n_crashes, n_checks, n_played, n_faults, n_lost, n_summaries, n_points, n_forgotten;
+    uint64_t n_ops, n_crashes, n_checks, n_played, n_faults, n_lost, n_summaries, n_points, n_forgotten,
+        n_names_forgotten;
 };
 
 /* sim.c */
@@ -221,6 +226,8 @@ void sim_text(int kind, int text, char out[24]);
 const struct sto_series *sim_resolve(struct sim *s, unsigned i, bool create);
 void sim_new_series(struct sim *s);
 void sim_rename(struct sim *s);
+/** A person assigns a name. */
+void sim_assign(struct sim *s);
 /* Series and their names with points in the log, as bits. */
 struct sim_known {
     uint64_t series, names[STO_UID_KINDS];

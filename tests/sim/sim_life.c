@@ -36,6 +36,7 @@ void sim_configure(struct sim *s)
     s->has_adds = !s->opts.retention_ms || sim_chance(s, 50);
     s->clock_steps = !s->has_adds && sim_chance(s, 60);
     s->dense = sim_chance(s, 40);
+    s->short_lives = sim_chance(s, 30);
     s->full_pct = sim_chance(s, 50) ? 10 : 80;
     s->merges_follow = sim_chance(s, 50);
     s->flush_pm = sim_chance(s, 30) ? 120 : 35;

@@ -62,6 +62,8 @@ static void id_is(struct sim *s, int kind, int name, uint32_t id)
     struct sim_name *n = &s->names[kind][name];
     if (n->id && n->id != id)
         sim_fail(s, "name %d of kind %d had id %u, now %u", name, kind, n->id, id);
+    if (!n->id && roaring_bitmap_contains(s->gone_names[kind], id))
+        sim_fail(s, "name %d of kind %d has id %u, which a name had that was forgotten", name, kind, id);
     n->id = id;
     for (unsigned i = 0; i < s->n_names[kind]; i++)
         if ((int)i != name && s->names[kind][i].id == id)
@@ -97,6 +99,30 @@ const struct sto_series *sim_resolve(struct sim *s, unsigned i, bool create)
     return x->h;
 }
 
+/* A person assigns a name, which is there afterwards whatever is forgotten. */
+void sim_assign(struct sim *s)
+{
+    int kind = sim_chance(s, 50) ? STO_UID_METRIC : STO_UID_TAGV, i = name_pick(s, kind);
+    struct sto_catalog *cat = sto_store_catalog(s->st);
+    struct ts_error err = {0};
+    char text[24];
+    bool created;
+    uint32_t id;
+    if (i < 0)
+        return;
+    struct sim_name *n = &s->names[kind][i];
+    int rc =
+        sto_uid_assign(cat, (enum sto_uid_kind)kind, name_text(kind, n->text, text), &id, &created, &err);
+    if (rc == TS_EBUSY && s->unfinished)
+        return;
+    if (!sim_ok(s, rc, &err, "assigning a name"))
+        return;
+    sim_say(s, "assign name %d of kind %d", i, kind);
+    id_is(s, kind, i, id);
+    if (sim_ok(s, sto_catalog_sync(cat, true, &err), &err, "a sync of names"))
+        n->safe = n->assigned = true;
+}
+
 void sim_rename(struct sim *s)
 {
     int kind = sim_chance(s, 50) ? STO_UID_METRIC : STO_UID_TAGV, to = (int)sim_rnd(s, SIM_TEXTS);
@@ -112,6 +138,8 @@ void sim_rename(struct sim *s)
     sim_say(s, "rename name %u of kind %d to text %d", i, kind, to);
     int rc = sto_uid_rename(sto_store_catalog(s->st), (enum sto_uid_kind)kind, name_text(kind, n->text, a),
                             name_text(kind, to, b), &err);
+    if (rc == TS_EBUSY && s->unfinished)
+        return;
     if (sim_ok(s, rc, &err, "a rename")) {
         n->text = to;
         n->safe = true;
@@ -162,8 +190,10 @@ static void check_name(struct sim *s, int kind, unsigned i, const char *when)
     struct sim_name *n = &s->names[kind][i];
     char text[24];
     uint32_t id = 0, other = 0;
-    if (!n->id)
+    if (!n->id) {
+        n->maybe = -1;
         return;
+    }
     bool there = sto_uid_find(cat, (enum sto_uid_kind)kind, name_text(kind, n->text, text), &id) == 0;
     bool renamed = n->maybe >= 0 &&
                    sto_uid_find(cat, (enum sto_uid_kind)kind, name_text(kind, n->maybe, text), &other) == 0;
@@ -172,11 +202,13 @@ static void check_name(struct sim *s, int kind, unsigned i, const char *when)
     } else if (there && id != n->id) {
         sim_fail(s, "%s: name %u of kind %d is %u instead of %u", when, i, kind, id, n->id);
     } else if (!there) {
-        if (n->safe)
+        if ((n->safe && !n->maybe_gone) || n->assigned)
             sim_fail(s, "%s: name %u of kind %d (id %u) is gone, it was on disk", when, i, kind, n->id);
         n->id = 0;
+        n->safe = false;
     }
     n->maybe = -1;
+    n->maybe_gone = false;
 }
 
 void sim_check_names(struct sim *s, const char *when)

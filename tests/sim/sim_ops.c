@@ -445,6 +445,8 @@ void sim_step(struct sim *s)
     s->n_turns = 0;
     if (r < s->flush_pm)
         flush_files(s);
+    else if (r < 190 && s->short_lives)
+        sim_forget(s);
     else if (r < 440)
         sim_put_some(s);
     else if (r < 580)
@@ -463,8 +465,10 @@ void sim_step(struct sim *s)
         sim_clock_pass(s);
     else if (r < 865)
         sim_new_series(s);
-    else if (r < 875)
+    else if (r < 872)
         sim_rename(s);
+    else if (r < 875)
+        sim_assign(s);
     else if (r < 887)
         sim_forget(s);
     else if (r < 935)

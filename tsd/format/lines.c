@@ -262,7 +262,8 @@ static int lines_all(struct tsd_lines_run *r, const struct tsd_lines_spec *spec,
     size_t step = 0;
     for (uint32_t id = first; id <= last && id >= first; id++) {
         TS_TRY(qry_budget_step(r->budget, &step, err));
-        if (!sto_name_internal(sto_uid_name(r->cat, STO_UID_METRIC, id)))
+        struct ts_slice name = sto_uid_name(r->cat, STO_UID_METRIC, id);
+        if (name.p && !sto_name_internal(name))
             TS_TRY(tsd_lines__metric(r, id, spec, conds, err));
     }
     TS_TRY(tsd_lines__internal(r, spec, conds, arena, err));

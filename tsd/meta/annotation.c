@@ -233,6 +233,28 @@ void tsd_notes_all(struct sto_store *st, tsd_note_fn each, void *arg)
     sto_cell_each(st, TS_SLICE_LIT(NOTE_PREFIX), note_each, &w);
 }
 
+/* A walk over the TSUIDs of notes. */
+struct note_tsuids {
+    void (*each)(void *arg, struct ts_slice tsuid); /* gets them */
+    void *arg;                                      /* for each */
+};
+
+static bool note_tsuid_each(void *arg, struct ts_slice key, struct ts_slice value)
+{
+    const struct note_tsuids *w = arg;
+    struct ts_slice tsuid = note_tsuid(key);
+    (void)value;
+    if (tsuid.n)
+        w->each(w->arg, tsuid);
+    return true;
+}
+
+void tsd_notes_tsuids(struct sto_store *st, void (*each)(void *arg, struct ts_slice tsuid), void *arg)
+{
+    struct note_tsuids w = {each, arg};
+    sto_cell_each(st, TS_SLICE_LIT(NOTE_PREFIX), note_tsuid_each, &w);
+}
+
 int tsd_notes_delete(struct sto_store *st, struct ts_slice tsuid, int64_t from_ms, int64_t to_ms, uint64_t *n,
                      struct ts_error *err)
 {

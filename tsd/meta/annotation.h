@@ -49,6 +49,8 @@ void tsd_notes_each(struct sto_store *st, struct ts_slice tsuid, int64_t from_ms
                     tsd_note_fn each, void *arg);
 /** All notes: globals first, then by series. */
 void tsd_notes_all(struct sto_store *st, tsd_note_fn each, void *arg);
+/** Call each(arg, tsuid) with the TSUID of each note that has one. */
+void tsd_notes_tsuids(struct sto_store *st, void (*each)(void *arg, struct ts_slice tsuid), void *arg);
 /** Delete the notes that tsd_notes_each would find; adds their number to *n. */
 int tsd_notes_delete(struct sto_store *st, struct ts_slice tsuid, int64_t from_ms, int64_t to_ms, uint64_t *n,
                      struct ts_error *err);

@@ -1,5 +1,5 @@
 /*
- * keep.h - annotations and metadata of a series keep it in the catalog.
+ * keep.h - annotations and metadata keep series and names in the catalog.
  *
  * Threads    any
  */
@@ -12,8 +12,12 @@
  * small cells. */
 bool tsd_meta_keeps_series(struct sto_store *st, const struct sto_series *s);
 
-/** To be called after something was written about a series: one that is about to be forgotten stays. Whoever writes first
- * and calls this second is seen either by tsd_meta_keeps_series or here.
+/** Add the ids of names that have metadata, or that stand in the TSUID of an annotation or of metadata of a
+ * series. For sto_opts.mentioned_names. Cost: one visit to each such cell. */
+void tsd_meta_mentioned_names(struct sto_store *st, roaring_bitmap_t *const *ids);
+
+/** To be called after something was written about a series: one that is about to be forgotten stays, and so do the names in its TSUID. Whoever writes
+ * first and calls this second is seen either by tsd_meta_keeps_series and tsd_meta_mentioned_names, or here.
  *
  * @return 0
  *         TS_ENOTFOUND  there is no such series, or it was forgotten before

@@ -132,6 +132,27 @@ bool tsd_tsmeta_there(struct sto_store *st, const struct sto_series *s)
     return there;
 }
 
+/* A walk over the TSUIDs of records. */
+struct tsmeta_tsuids {
+    void (*each)(void *arg, struct ts_slice tsuid); /* gets them */
+    void *arg;                                      /* for each */
+};
+
+static bool tsmeta_tsuid_each(void *arg, struct ts_slice key, struct ts_slice value)
+{
+    const struct tsmeta_tsuids *w = arg;
+    const size_t n = sizeof(TSMETA_PREFIX) - 1;
+    (void)value;
+    w->each(w->arg, (struct ts_slice){key.p + n, key.n - n});
+    return true;
+}
+
+void tsd_tsmeta_tsuids(struct sto_store *st, void (*each)(void *arg, struct ts_slice tsuid), void *arg)
+{
+    struct tsmeta_tsuids w = {each, arg};
+    sto_cell_each(st, TS_SLICE_LIT(TSMETA_PREFIX), tsmeta_tsuid_each, &w);
+}
+
 int tsd_tsmeta_store(struct sto_store *st, const struct sto_series *s, struct tsd_record *given, bool replace,
                      struct ts_arena *arena, struct tsd_record *out, bool *out_changed, struct ts_error *err)
 {

@@ -42,6 +42,8 @@ int tsd_tsmeta_load(struct sto_store *st, const struct sto_series *s, struct ts_
                     struct tsd_record *out, bool *out_stored, struct ts_error *err);
 /** Does a series have a stored record? */
 bool tsd_tsmeta_there(struct sto_store *st, const struct sto_series *s);
+/** Call each(arg, tsuid) with the TSUID of each stored record. */
+void tsd_tsmeta_tsuids(struct sto_store *st, void (*each)(void *arg, struct ts_slice tsuid), void *arg);
 /** Merge the given fields into it, or replace it, as tsd_record_store does. A new record gets the present
  * time as created. */
 int tsd_tsmeta_store(struct sto_store *st, const struct sto_series *s, struct tsd_record *given, bool replace,

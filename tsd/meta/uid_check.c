@@ -47,7 +47,10 @@ static void check_names(struct uid_check *c, enum sto_uid_kind kind)
         if (!name.p)
             continue; /* a hole: lost in a crash, used by nothing */
         c->n_names++;
-        if (sto_uid_find(cat, kind, name, &other) < 0)
+        int rc = sto_uid_find(cat, kind, name, &other);
+        if ((rc < 0 || other != id) && !sto_uid_name(cat, kind, id).p)
+            continue; /* forgotten this moment */
+        if (rc < 0)
             check_found(c, "%s %06X: its name %.*s does not lead back to it", tsd_uid_kind_name(kind), id, n,
                         name.p);
         else if (other != id)

@@ -39,14 +39,15 @@ static int assign_one(const struct assign *a, struct ts_slice name, uint32_t *ou
         tsd_name_why(a->ask->rules, a->kind, ts_slice_str(nouns[a->kind]), name, bad, why);
         return TS_EINVAL;
     }
-    if (sto_uid_find(cat, a->kind, name, out_id) == 0) {
+    bool created;
+    int rc = sto_uid_assign(cat, a->kind, name, out_id, &created, &err);
+    if (rc < 0) {
+        ts_buf_str(why, err.text);
+    } else if (!created) {
         ts_buf_str(why, "Name already exists with UID: ");
         tsd_uid_hex(*out_id, why);
         return TS_EEXIST;
     }
-    int rc = sto_uid_make(cat, a->kind, name, out_id, &err);
-    if (rc < 0)
-        ts_buf_str(why, err.text);
     return rc;
 }
 

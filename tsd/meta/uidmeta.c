@@ -81,6 +81,41 @@ static void uidmeta_key(enum sto_uid_kind kind, uint32_t id, struct ts_buf *key)
         ts_buf_char(key, (char)(id >> shift & 255));
 }
 
+/* A walk over the ids of records. */
+struct uidmeta_ids {
+    void (*each)(void *arg, enum sto_uid_kind kind, uint32_t id); /* gets them */
+    void *arg;                                                    /* for each */
+};
+
+static bool uidmeta_id_each(void *arg, struct ts_slice key, struct ts_slice value)
+{
+    const struct uidmeta_ids *w = arg;
+    const unsigned char *p = (const unsigned char *)key.p + sizeof(UIDMETA_PREFIX) - 1;
+    (void)value;
+    if (key.n == sizeof(UIDMETA_PREFIX) - 1 + 5 && p[0] < STO_UID_KINDS)
+        w->each(w->arg, (enum sto_uid_kind)p[0],
+                (uint32_t)p[1] << 24 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 8 | p[4]);
+    return true;
+}
+
+void tsd_uidmeta_ids(struct sto_store *st, void (*each)(void *arg, enum sto_uid_kind kind, uint32_t id),
+                     void *arg)
+{
+    struct uidmeta_ids w = {each, arg};
+    sto_cell_each(st, TS_SLICE_LIT(UIDMETA_PREFIX), uidmeta_id_each, &w);
+}
+
+/* After a record was written: keep the name. If it was forgotten before, the record goes too, since its id will
+ * never mean anything again. */
+static int uidmeta_mentioned(struct sto_store *st, enum sto_uid_kind kind, uint32_t id, struct ts_slice key,
+                             struct ts_error *err)
+{
+    int rc = sto_uid_keep(sto_store_catalog(st), kind, id, err);
+    if (rc < 0)
+        (void)sto_cell_put(st, key, (struct ts_slice){NULL, 0}, NULL);
+    return rc;
+}
+
 /* The fields that the catalog knows. */
 static int uidmeta_name(struct sto_store *st, enum sto_uid_kind kind, uint32_t id, struct ts_arena *arena,
                         struct tsd_record *r, struct ts_error *err)
@@ -98,7 +133,7 @@ static int uidmeta_name(struct sto_store *st, enum sto_uid_kind kind, uint32_t i
         tsd_uid_hex(id, &text);
         r->v[TSD_UIDMETA_UID].text = (struct ts_slice){ts_arena_strndup(arena, text.p, text.n), text.n};
         r->v[TSD_UIDMETA_TYPE].text = ts_slice_str(types[kind]);
-        r->v[TSD_UIDMETA_NAME].text = name; /* valid for ever */
+        r->v[TSD_UIDMETA_NAME].text = name; /* valid while the request runs */
     }
     ts_buf_release(&text);
     return rc;
@@ -131,6 +166,8 @@ int tsd_uidmeta_store(struct sto_store *st, enum sto_uid_kind kind, uint32_t id,
     TS_TRY(tsd_uidmeta_plain(st, kind, id, arena, out, err));
     uidmeta_key(kind, id, &key);
     int rc = tsd_record_store(st, ts_buf_get(&key), given, replace, arena, out, out_changed, err);
+    if (rc == 0)
+        rc = uidmeta_mentioned(st, kind, id, ts_buf_get(&key), err);
     ts_buf_release(&key);
     TS_TRY(rc);
     return uidmeta_name(st, kind, id, arena, out, err);
@@ -150,6 +187,8 @@ static int uidmeta_change(struct sto_store *st, enum sto_uid_kind kind, uint32_t
         rc = field.p ? tsd_record_set_member(st, ts_buf_get(&key), tsd_uidmeta_fields, TSD_UIDMETA_CUSTOM,
                                              field, value, err)
                      : sto_cell_put(st, ts_buf_get(&key), (struct ts_slice){NULL, 0}, err);
+    if (rc == 0 && field.p)
+        rc = uidmeta_mentioned(st, kind, id, ts_buf_get(&key), err);
     ts_buf_release(&key);
     ts_arena_release(&arena);
     return rc;

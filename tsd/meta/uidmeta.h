@@ -55,5 +55,8 @@ int tsd_uidmeta_delete(struct sto_store *st, enum sto_uid_kind kind, uint32_t id
 void tsd_uidmeta_json(const struct tsd_record *r, struct ts_json *j);
 /** Is any record stored? If not, searches skip records. */
 bool tsd_uidmeta_any(struct sto_store *st);
+/** Call each(arg, kind, id) with the name of each stored record. */
+void tsd_uidmeta_ids(struct sto_store *st, void (*each)(void *arg, enum sto_uid_kind kind, uint32_t id),
+                     void *arg);
 
 #endif

@@ -53,7 +53,10 @@ static void t_start(struct t_keep *k, enum sto_forget_step at, void (*act)(struc
     memset(k, 0, sizeof(*k));
     k->at = at;
     k->act = act;
-    t_open_with(&k->in, false, (struct sto_opts){.pumped = true, .keeps_series = tsd_meta_keeps_series});
+    t_open_with(&k->in, false,
+                (struct sto_opts){.pumped = true,
+                                  .keeps_series = tsd_meta_keeps_series,
+                                  .mentioned_names = tsd_meta_mentioned_names});
     ts_arena_init(&k->arena, 0);
     sto_catalog_forget_on_step(sto_store_catalog(k->in.store), on_step, k);
     k->series = find(k, "a", true);

@@ -92,12 +92,13 @@ const struct ts_conf_key sto_conf_keys[] = {
      .help = "Older points appear in no answer; their files are deleted an hour later. 0 = keep for ever."},
     {.name = "forget_series_h",
      .type = TS_CONF_INT,
-     .def = "0",
+     .def = "6",
      .min = 0,
      .max = 24 * 366,
-     .help = "With retention_days: interval at which series without points are forgotten. Forgotten series "
-             "appear in no list, use no memory, and get a new number when a client sends a point again. "
-             "Series with metadata or annotations stay. 0 = never."},
+     .help = "Interval at which series whose points have all expired or were deleted are forgotten, and then "
+             "names that no series has. They appear in no list, use no memory, and get a new number when a "
+             "client sends them again. Series and names with metadata or annotations stay, and so do names "
+             "that were assigned by a person. 0 = never."},
     {.name = NULL},
 };
 

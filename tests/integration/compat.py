@@ -12,7 +12,7 @@ import sys
 import time
 import urllib.parse
 
-from tsdtest import ROOT, Daemon
+from tsdtest import ROOT, Daemon, until
 
 T0 = 1500000000 - 1500000000 % 3600
 failures = []
@@ -249,6 +249,26 @@ def regexp_with_colon(s):
     return [r["tags"] for r in got[1]], [{"h": "a"}]
 
 
+def forgotten_names(s):
+    """A series is deleted, and its memory and names are freed, if they are; then it comes back."""
+
+    def tsuid():
+        s.put("two %d 1 h=brief" % T0)
+        return s.ask("/api/query?start=%d&end=%d&show_tsuids&m=sum:two{h=brief}" % (T0 - 7200, T0 + 7200))[1][0]["tsuids"][0]
+
+    def passes():
+        return next(float(r["value"]) for r in s.ask("/api/stats")[1] if r["metric"] == "tsd.storage.forget.passes")
+
+    before = tsuid()
+    s.ask("/api/query?start=%d&end=%d&m=sum:two{h=brief}" % (T0 - 7200, T0 + 7200), method="DELETE")
+    for _ in range(6):
+        n = passes()
+        s.d.flush("compact")
+        until("a pass", lambda: passes() > n)
+    listed = s.ask("/api/suggest?type=tagv&q=brief")[1]
+    return (listed, tsuid() == before), (["brief"], True) if s.compat else ([], False)
+
+
 def suggest_all(s):
     s.ask("/api/uid/assign", {"metric": ["ä.m"]})
     got = s.ask("/api/suggest?type=metrics&max=1000")[1]
@@ -352,7 +372,7 @@ def large_requests(s):
 
 ROWS = [new_metrics, many_tags, explicit_groups, empty_put, fraction_of_seconds, fraction_in_json, letters, capitals, same_time, same_second, unknown_value, first_rate,
         percentiles, zone_in_uri, ms_in_body, filter_types, fraction_in_query, end_that_is_a_date, forms_of_times, digits_of_dates, durations, times_as_text, kinds_of_metrics, near_names, unknown_parameters, unknown_members, calendar_in_uri, none_of_a_tag, whole_hours, switch_of_deletes, override_of_deletes, end_of_a_delete,
-        filters_of_one_key, regexp_with_colon, suggest_all, last_with_some_tags, last_anywhere, documented_paths, server_errors, large_requests, errors_of_put, read_only_put, iso_time_in_put, date_in_put, between_s_and_ms]
+        filters_of_one_key, regexp_with_colon, forgotten_names, suggest_all, last_with_some_tags, last_anywhere, documented_paths, server_errors, large_requests, errors_of_put, read_only_put, iso_time_in_put, date_in_put, between_s_and_ms]
 
 
 def page_rows():

@@ -46,7 +46,7 @@ struct ts_num ts_num_from_double(double d);
 
 /** Parse a value as OpenTSDB classifies it: no '.', 'e', 'E' -> integer (sign, digits, 64 bits); else a double.
  *  @return 0
- *          TS_EPARSE  text per protocols-and-queries 1.4 ("Invalid character 'x' in xyz", "Overflow in S", "Empty string",
+ *          TS_EPARSE  text per docs/OPENTSDB.md, section 1.4 ("Invalid character 'x' in xyz", "Overflow in S", "Empty string",
  *                     "Just a sign, no value: +", "Value too long: S") in err (may be NULL)
  *          TS_EINVAL  NaN or infinite (also 1e400); text in err
  *                     ("value is NaN or Infinite: -Infinity")

@@ -72,7 +72,7 @@ int64_t ts_civil_to_ms(int32_t year, int32_t month, int32_t day, int32_t hour, i
                        int32_t second);
 
 enum ts_unit { TS_UNIT_MS, TS_UNIT_S, TS_UNIT_M, TS_UNIT_H, TS_UNIT_D, TS_UNIT_W, TS_UNIT_N, TS_UNIT_Y };
-/** "90m", "1d", "500ms", "1n": count and unit as OpenTSDB reads them (protocols-and-queries 3.2.1); *out_ms with n = 30 d, y = 365 d.
+/** "90m", "1d", "500ms", "1n": count and unit as OpenTSDB reads them (docs/OPENTSDB.md, section 3.2.1); *out_ms with n = 30 d, y = 365 d.
  *  TS_EPARSE with OpenTSDB's texts. */
 int ts_duration_parse(struct ts_slice s, int64_t *out_n, enum ts_unit *out_unit, int64_t *out_ms,
                       struct ts_error *err);
@@ -83,7 +83,7 @@ int ts_duration_parse(struct ts_slice s, int64_t *out_n, enum ts_unit *out_unit,
 int ts_duration_exact(struct ts_slice s, int64_t *out_n, enum ts_unit *out_unit, int64_t *out_ms,
                       struct ts_error *err);
 /**
- * Read a time. strict: OpenTSDB's forms alone (protocols-and-queries 3.4), where dates roll over and the dot of 1500000000.5 is
+ * Read a time. strict: OpenTSDB's forms alone (docs/OPENTSDB.md, section 3.4), where dates roll over and the dot of 1500000000.5 is
  * deleted. Else also yyyy-mm-dd, yyyy/m/d, yyyy-mm (a month), yyyy (a year), yyyymmdd, a clock reading (an hour alone too) behind a date with Z, +01:00 or no zone,
  * today, yesterday, tomorrow, monday to sunday (the last such day, perhaps today), now+1h, 1d and -1d (both ago); dates that do not exist are refused, and 1500000000.5 is half a second.
  *
@@ -115,7 +115,7 @@ int ts_time_parse_alone(struct ts_slice s, const struct ts_tz *tz, int64_t now_m
 /** Append a time as ISO 8601 in a zone (NULL = UTC): "2026-11-01T13:30:00+01:00", "...Z" where the offset is 0. Milliseconds are
  *  printed if ms is set or there are any. */
 void ts_time_print(const struct ts_tz *tz, int64_t t_ms, bool ms, struct ts_buf *out);
-/** Start of the calendar bucket of n units that holds t in tz, per protocols-and-queries 4.6; and start of the next bucket after a start.
+/** Start of the calendar bucket of n units that holds t in tz, per docs/OPENTSDB.md, section 4.6; and start of the next bucket after a start.
  *  n >= 1. The base of floor is recomputed for every t: step through a range with next, as OpenTSDB does. */
 int64_t ts_calendar_floor(const struct ts_tz *tz, int64_t t_ms, int64_t n, enum ts_unit unit);
 /** Start of the bucket after the one that starts at start_ms. */

@@ -6,7 +6,7 @@
  * returns. The callback may block (a slow client slows its query down) and may end the run by returning < 0.
  *
  * Threads    a spec and a run belong to one thread; the run distributes its work over the pool
- * Source     protocols-and-queries sections 3 and 4 (semantics); docs/QUERY.md
+ * Source     docs/OPENTSDB.md, sections 3 and 4 (semantics); docs/QUERY.md
  */
 #ifndef QUERY_QUERY_H
 #define QUERY_QUERY_H
@@ -200,7 +200,7 @@ int qry_parse_json(struct ts_slice body, int64_t now_ms, bool compat, struct ts_
                    struct qry_spec *out, struct ts_error *err);
 /**
  * Parse command-line words: START [END] AGG [rate [counter,..]] [downsample N FUNC] METRIC [tag=value ...]
- * (storage-and-tools 3.2). Several queries may follow one another. As qry_parse_params, and:
+ * (docs/OPENTSDB.md, section 11.2). Several queries may follow one another. As qry_parse_params, and:
  *
  * @param by, tz, fill  texts of the options of these names, or NULL. With by, an END that is a date without a time
  *                      includes that day
@@ -477,7 +477,7 @@ int qry_run_latest(struct sto_store *st, struct ts_pool *pool, const struct qry_
 /** Name of the i-th aggregator in the table's order; NULL after the last one. */
 const char *qry_agg_name(size_t i);
 /** Write a sub query as one JSON object, as showQuery and /api/stats/query print it. cat supplies the ids of
- * tag keys; without it (NULL) they are left out. Source: protocols-and-queries 2.5, recorded answers of
+ * tag keys; without it (NULL) they are left out. Source: docs/OPENTSDB.md, section 2.5, recorded answers of
  * OpenTSDB. */
 void qry_echo_sub(const struct qry_sub *sub, size_t index, struct sto_catalog *cat, struct ts_json *j);
 /** Write a whole query as /api/stats/query prints it; cat as for qry_echo_sub. */

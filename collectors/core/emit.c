@@ -14,7 +14,7 @@
 #include <math.h>
 #include <stdatomic.h>
 
-#define LINE_MAX_BYTES  ((size_t)1024) /* of a program; storage-and-tools 5.2 */
+#define LINE_MAX_BYTES  ((size_t)1024) /* of a program; docs/OPENTSDB.md, section 12.2 */
 #define VALUE_MAX_BYTES 255u           /* of a tag value */
 #define PART_BYTES      ((size_t)1 << 20)
 #define EXTRA_MAX       32u /* host and further tags */

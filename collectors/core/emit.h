@@ -6,7 +6,7 @@
  *
  * Threads    one emit a collector, used by its thread only; the output below may be shared and locks by itself
  * Not here   the spool (spool.h), which values are left out (repeat.h)
- * Source     storage-and-tools 5.2 to 5.4
+ * Source     docs/OPENTSDB.md, sections 12.2 to 12.4
  */
 #ifndef COLLECTORS_CORE_EMIT_H
 #define COLLECTORS_CORE_EMIT_H

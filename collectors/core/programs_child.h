@@ -10,7 +10,7 @@
  *
  * Threads    one at a time
  * Not here   when to start and to stop (programs.c), lines (programs_line.h)
- * Source     storage-and-tools 5.1
+ * Source     docs/OPENTSDB.md, section 12.1
  */
 #ifndef COLLECTORS_CORE_PROGRAMS_CHILD_H
 #define COLLECTORS_CORE_PROGRAMS_CHILD_H

@@ -11,7 +11,7 @@
 
 #include <stdbool.h>
 
-#define EVICT_MS    6000000ll /* storage-and-tools 5.3: --evict-interval */
+#define EVICT_MS    6000000ll /* docs/OPENTSDB.md, section 12.3: --evict-interval */
 #define FIRST_SLOTS 256u
 
 /* One series. */

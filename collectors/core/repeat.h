@@ -5,7 +5,7 @@
  * withheld point is sent first and the new one after it. Points that are not newer than the last one sent are passed on unchanged.
  *
  * Threads    one at a time
- * Source     storage-and-tools 5.3
+ * Source     docs/OPENTSDB.md, section 12.3
  */
 #ifndef COLLECTORS_CORE_REPEAT_H
 #define COLLECTORS_CORE_REPEAT_H

@@ -17,7 +17,7 @@
  *
  * Threads    one of its own
  * Not here   what is sent (spool.h)
- * Source     docs/PROTOCOL.md "Line protocol"; storage-and-tools 5.4
+ * Source     docs/PROTOCOL.md "Line protocol"; docs/OPENTSDB.md, section 12.4
  */
 #ifndef COLLECTORS_CORE_SINK_H
 #define COLLECTORS_CORE_SINK_H

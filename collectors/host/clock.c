@@ -5,7 +5,7 @@
  * started.
  *
  * Threads    the collector's own
- * Source     adjtimex(2); storage-and-tools 5.6 ntpstat
+ * Source     adjtimex(2); docs/OPENTSDB.md, section 12.5, ntpstat
  */
 #include "collectors/host/parse.h"
 

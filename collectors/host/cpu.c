@@ -6,7 +6,7 @@
  *
  * Threads    the collector's own
  * Not here   frequencies
- * Source     proc_stat(5); storage-and-tools 5.6 procstats
+ * Source     proc_stat(5); docs/OPENTSDB.md, section 12.5, procstats
  */
 #include "base/mem.h"
 #include "collectors/core/collector.h"

@@ -6,7 +6,7 @@
  * Sectors are 512 bytes here whatever the device's are.
  *
  * Threads    the collector's own
- * Source     the kernel's Documentation/admin-guide/iostats.rst; storage-and-tools 5.6 iostat
+ * Source     the kernel's Documentation/admin-guide/iostats.rst; docs/OPENTSDB.md, section 12.5, iostat
  */
 #include "collectors/host/disk.h"
 

@@ -2,7 +2,7 @@
  * frequency.c - clock speed of the cores and its limits, from cpufreq. Virtual machines have none: then the collector is left out.
  *
  * Threads    the collector's own
- * Source     the kernel's Documentation/admin-guide/pm/cpufreq.rst; storage-and-tools 5.6 procstats (proc.scaling)
+ * Source     the kernel's Documentation/admin-guide/pm/cpufreq.rst; docs/OPENTSDB.md, section 12.5, procstats (proc.scaling)
  */
 #include "collectors/core/fields.h"
 #include "collectors/host/parse.h"

@@ -5,7 +5,7 @@
  * answer: it is skipped until it does.
  *
  * Threads    the collector's own
- * Source     storage-and-tools 5.6 dfstat
+ * Source     docs/OPENTSDB.md, section 12.5, dfstat
  */
 #include "collectors/host/fs.h"
 

@@ -5,7 +5,7 @@
  * (eth0-TxRx-3 counts for eth0-TxRx). tcollector leaves most numbered ones out. The heading says which cores the columns are.
  *
  * Threads    the collector's own
- * Source     proc_interrupts(5); storage-and-tools 5.6 procstats
+ * Source     proc_interrupts(5); docs/OPENTSDB.md, section 12.5, procstats
  */
 #include "base/array.h"
 #include "base/mem.h"

@@ -2,7 +2,7 @@
  * memory.c - every line of /proc/meminfo.
  *
  * Threads    the collector's own
- * Source     proc_meminfo(5); storage-and-tools 5.6 procstats
+ * Source     proc_meminfo(5); docs/OPENTSDB.md, section 12.5, procstats
  */
 #include "collectors/core/fields.h"
 #include "collectors/host/parse.h"

@@ -9,7 +9,7 @@
  * A volume that is mounted twice counts once: its mounts share their figures.
  *
  * Threads    the collector's own
- * Source     the kernel's fs/nfs/super.c and net/sunrpc/stats.c (layout); storage-and-tools 5.6 mountstats
+ * Source     the kernel's fs/nfs/super.c and net/sunrpc/stats.c (layout); docs/OPENTSDB.md, section 12.5, mountstats
  */
 #include "collectors/core/fields.h"
 #include "collectors/host/parse.h"

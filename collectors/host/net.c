@@ -5,7 +5,7 @@
  * you mean.
  *
  * Threads    the collector's own
- * Source     proc_pid_net(5) "dev"; storage-and-tools 5.6 ifstat
+ * Source     proc_pid_net(5) "dev"; docs/OPENTSDB.md, section 12.5, ifstat
  */
 #include "collectors/core/fields.h"
 #include "collectors/host/parse.h"

@@ -2,7 +2,7 @@
  * netfilter.c - connection tracking: how many connections and how many there may be, from /proc/sys/net/netfilter.
  *
  * Threads    the collector's own
- * Source     the kernel's Documentation/networking/nf_conntrack-sysctl.rst; storage-and-tools 5.6 netfilter
+ * Source     the kernel's Documentation/networking/nf_conntrack-sysctl.rst; docs/OPENTSDB.md, section 12.5, netfilter
  */
 #include "collectors/host/parse.h"
 #include "collectors/core/source.h"

@@ -2,7 +2,7 @@
  * nfs.c - calls of this host's NFS client, by operation, from /proc/net/rpc/nfs.
  *
  * Threads    the collector's own
- * Source     the kernel's net/sunrpc/stats.c (layout), include/linux/nfs3.h and nfs4.h (order of operations); storage-and-tools 5.6 nfsstat
+ * Source     the kernel's net/sunrpc/stats.c (layout), include/linux/nfs3.h and nfs4.h (order of operations); docs/OPENTSDB.md, section 12.5, nfsstat
  */
 #include "collectors/core/fields.h"
 #include "collectors/host/parse.h"

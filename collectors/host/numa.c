@@ -2,7 +2,7 @@
  * numa.c - where pages of memory came from on machines with several memory nodes, from /sys/devices/system/node.
  *
  * Threads    the collector's own
- * Source     the kernel's Documentation/admin-guide/numastat.rst; storage-and-tools 5.6 procstats
+ * Source     the kernel's Documentation/admin-guide/numastat.rst; docs/OPENTSDB.md, section 12.5, procstats
  */
 #include "collectors/core/fields.h"
 #include "collectors/host/parse.h"

@@ -6,7 +6,7 @@
  * 10 s of this collector's thread and nobody else's.
  *
  * Threads    the collector's own
- * Source     smartctl(8); storage-and-tools 5.6 smart_stats (names by number)
+ * Source     smartctl(8); docs/OPENTSDB.md, section 12.5, smart_stats (names by number)
  */
 #include "collectors/host/parse.h"
 
@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #define OUTPUT_BYTES ((size_t)256 << 10) /* of smartctl; usually 4 KiB */
-#define LIMIT_MS     10000               /* for smartctl; storage-and-tools 5.6 */
+#define LIMIT_MS     10000               /* for smartctl; docs/OPENTSDB.md, section 12.5 */
 #define GRACE_MS     1000                /* then SIGKILL */
 #define ID_MAX       256u                /* numbers of attributes are bytes */
 

@@ -5,7 +5,7 @@
  *
  * Threads    the collector's own
  * Not here   counters of protocols (tcpudp.c)
- * Source     proc_pid_net(5); storage-and-tools 5.6 netstat
+ * Source     proc_pid_net(5); docs/OPENTSDB.md, section 12.5, netstat
  */
 #include "collectors/core/fields.h"
 #include "collectors/host/parse.h"

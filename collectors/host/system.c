@@ -3,7 +3,7 @@
  *
  * Threads    the collectors' own
  * Source     random(4), proc_sys_fs(5), proc_loadavg(5), proc_uptime(5); the kernel's Documentation/scheduler/sched-stats.rst;
- *            storage-and-tools 5.6 procstats
+ *            docs/OPENTSDB.md, section 12.5, procstats
  */
 #include "base/num.h"
 #include "collectors/core/fields.h"

@@ -5,7 +5,7 @@
  *
  * Threads    the collector's own
  * Not here   sockets (sockets.c)
- * Source     proc_pid_net(5), the kernel's Documentation/networking/snmp_counter.rst; storage-and-tools 5.6 netstat
+ * Source     proc_pid_net(5), the kernel's Documentation/networking/snmp_counter.rst; docs/OPENTSDB.md, section 12.5, netstat
  */
 #include "collectors/core/fields.h"
 #include "collectors/host/parse.h"

@@ -2,7 +2,7 @@
  * vmstat.c - paging and faults, from /proc/vmstat.
  *
  * Threads    the collector's own
- * Source     proc_vmstat(5); storage-and-tools 5.6 procstats
+ * Source     proc_vmstat(5); docs/OPENTSDB.md, section 12.5, procstats
  */
 #include "collectors/core/fields.h"
 #include "collectors/host/parse.h"

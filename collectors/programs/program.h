@@ -3,7 +3,7 @@
  *
  * Threads    the collector's thread only
  * Not here   the list of programs (programs_dir.h), all programs together (programs.c), the child process (programs_child.h)
- * Source     storage-and-tools 5.1, 5.2
+ * Source     docs/OPENTSDB.md, sections 12.1, 12.2
  */
 #ifndef COLLECTORS_PROGRAMS_PROGRAM_H
 #define COLLECTORS_PROGRAMS_PROGRAM_H
@@ -17,7 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define COL_PROGRAM_GRACE_MS 5000 /* from SIGTERM to SIGKILL; storage-and-tools 5.1 */
+#define COL_PROGRAM_GRACE_MS 5000 /* from SIGTERM to SIGKILL; docs/OPENTSDB.md, section 12.1 */
 
 /* How a run ended; index of n_ends. */
 enum col_program_end {

@@ -5,7 +5,7 @@
  *
  * Threads    the collector's own
  * Not here   which there are (programs_dir.h), what becomes of one (program.h), points (emit.h)
- * Source     storage-and-tools 5.1, 5.2
+ * Source     docs/OPENTSDB.md, sections 12.1, 12.2
  */
 #include "base/log.h"
 #include "base/mem.h"

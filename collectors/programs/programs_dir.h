@@ -6,7 +6,7 @@
  *
  * Threads    any; nothing is shared
  * Not here   running them (programs_child.h), when (programs.c)
- * Source     storage-and-tools 5.1
+ * Source     docs/OPENTSDB.md, section 12.1
  */
 #ifndef COLLECTORS_PROGRAMS_PROGRAMS_DIR_H
 #define COLLECTORS_PROGRAMS_PROGRAMS_DIR_H

@@ -2,7 +2,7 @@
  * programs_env.h - the environment of programs: that of tsd, with a PYTHONPATH to the modules that collectors share.
  *
  * Threads    any
- * Source     storage-and-tools 5.1 (PYTHONPATH)
+ * Source     docs/OPENTSDB.md, section 12.1 (PYTHONPATH)
  */
 #ifndef COLLECTORS_PROGRAMS_PROGRAMS_ENV_H
 #define COLLECTORS_PROGRAMS_PROGRAMS_ENV_H

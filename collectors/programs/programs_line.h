@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define COL_PROGRAM_LINE_BYTES 1024u /* a line so long or longer is too long; storage-and-tools 5.2 */
+#define COL_PROGRAM_LINE_BYTES 1024u /* a line of so many bytes is too long; docs/OPENTSDB.md, section 12.2 */
 
 /* The line that is not finished yet. {0} = none. */
 struct col_line_cut {

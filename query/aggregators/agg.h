@@ -9,7 +9,7 @@
  *
  * NaN        a missing value, from a fill policy; aggregators skip it unless they say otherwise
  * Threads    a state or a group accumulator belongs to one thread at a time; the table is constant
- * Source     protocols-and-queries 4.4, 4.10, 4.11
+ * Source     docs/OPENTSDB.md, sections 4.4, 4.10, 4.11
  */
 #ifndef QUERY_AGGREGATORS_AGG_H
 #define QUERY_AGGREGATORS_AGG_H

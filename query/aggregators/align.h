@@ -4,7 +4,7 @@
  * A series contributes from its first to its last point, which is a contiguous part of the common timestamps. The
  * aggregator's interpolation policy decides what it contributes where it has no point.
  *
- * Source     protocols-and-queries 4.4, 4.10
+ * Source     docs/OPENTSDB.md, sections 4.4, 4.10
  */
 #ifndef QUERY_AGGREGATORS_ALIGN_H
 #define QUERY_AGGREGATORS_ALIGN_H

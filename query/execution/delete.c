@@ -1,8 +1,8 @@
 /*
  * delete.c - which series of a query hold points between start and end, for deleting them.
  *
- * Not here   the deleting itself: points are the store's, and its ports belong to other threads (tsd/protocols/http/delete.c)
- * Source     protocols-and-queries 2.5; exact times instead of whole hours, see docs/COMPATIBILITY.md
+ * Not here   the deleting itself: points are the store's, and its ports belong to other threads (tsd/protocols/http/ep_delete.c)
+ * Source     docs/OPENTSDB.md, section 2.5; exact times instead of whole hours, see docs/COMPATIBILITY.md
  */
 #include "query/execution/internal_metric.h"
 #include "query/execution/histogram.h"

@@ -6,7 +6,7 @@
  * 5 hours) are counted from the first point of each series, so each series has its own grid.
  *
  * Threads    a grid is constant after qry_grid_make; a downsampler belongs to one thread
- * Source     protocols-and-queries 4.5 to 4.8
+ * Source     docs/OPENTSDB.md, sections 4.5 to 4.8
  */
 #ifndef QUERY_EXECUTION_DOWNSAMPLE_H
 #define QUERY_EXECUTION_DOWNSAMPLE_H

@@ -2,7 +2,7 @@
  * explain.h - estimates what a query would read from names and indexes alone, without reading a block.
  *
  * Threads    one thread
- * Not here   printing (tsd/format/explain.h), the cost of a scan (storage/engine/cost.h)
+ * Not here   printing (tsd/format/explain.c), the cost of a scan (storage/engine/cost.h)
  * Source     docs/QUERY.md "Explain"
  */
 #ifndef QUERY_EXECUTION_EXPLAIN_H

@@ -5,7 +5,7 @@
  * histogram has the buckets "u" and "o", whose counts may be 0; their points show at which times histograms exist.
  *
  * Threads    a histogram query belongs to one thread
- * Source     protocols-and-queries 1.6, 4.14
+ * Source     docs/OPENTSDB.md, sections 1.6, 4.14
  */
 #ifndef QUERY_EXECUTION_HISTOGRAM_H
 #define QUERY_EXECUTION_HISTOGRAM_H

@@ -1,7 +1,7 @@
 /*
  * labels.h - labels of an output: the tags that its series share, the keys whose values differ, the TSUIDs.
  *
- * Source     protocols-and-queries 4.3 ("Members of a group's output")
+ * Source     docs/OPENTSDB.md, section 4.3 ("Members of a group's output")
  */
 #ifndef QUERY_EXECUTION_LABELS_H
 #define QUERY_EXECUTION_LABELS_H

@@ -6,7 +6,7 @@
  * requested points are read.
  *
  * Threads    pieces of a step run on the pool; everything else in the caller's thread
- * Source     protocols-and-queries 5.1 (back_scan); n and at are ours
+ * Source     docs/OPENTSDB.md, section 5.1 (back_scan); n and at are ours
  */
 #include "query/execution/plan.h"
 

@@ -2,7 +2,7 @@
  * plan.h - the plan of a sub query: names resolved, series selected and grouped, the range to read.
  *
  * Threads    one thread makes a plan; afterwards it is constant, except that each piece sets has_data of its own series
- * Source     protocols-and-queries 4.2, 4.3
+ * Source     docs/OPENTSDB.md, sections 4.2, 4.3
  */
 #ifndef QUERY_EXECUTION_PLAN_H
 #define QUERY_EXECUTION_PLAN_H

@@ -1,7 +1,7 @@
 /*
  * rate.h - change per second of one series.
  *
- * Source     protocols-and-queries 4.9
+ * Source     docs/OPENTSDB.md, section 4.9
  */
 #ifndef QUERY_EXECUTION_RATE_H
 #define QUERY_EXECUTION_RATE_H

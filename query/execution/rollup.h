@@ -2,7 +2,7 @@
  * rollup.h - rollups in queries: selects the interval that answers a sub query, and computes averages from sums and counts.
  *
  * Threads    a configuration is constant; the rest belongs to one run
- * Source     protocols-and-queries 4.16; docs/QUERY.md "Rollups"
+ * Source     docs/OPENTSDB.md, section 4.16; docs/QUERY.md "Rollups"
  */
 #ifndef QUERY_EXECUTION_ROLLUP_H
 #define QUERY_EXECUTION_ROLLUP_H

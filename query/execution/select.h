@@ -2,7 +2,7 @@
  * select.h - resolves the names of a query to ids and sets of series.
  *
  * Threads    any
- * Source     protocols-and-queries 4.3
+ * Source     docs/OPENTSDB.md, section 4.3
  */
 #ifndef QUERY_EXECUTION_SELECT_H
 #define QUERY_EXECUTION_SELECT_H

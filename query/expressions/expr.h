@@ -11,7 +11,7 @@
  *
  * Threads    a parsed program is constant; each run belongs to one thread
  * Not here   the series of the variables (exprrun.c)
- * Source     protocols-and-queries 8.2 "Expression language"; Apache JEXL 2.1 (precedence, kinds of literals)
+ * Source     docs/OPENTSDB.md, section 8.2 "Expression language"; Apache JEXL 2.1 (precedence, kinds of literals)
  */
 #ifndef QUERY_EXPRESSIONS_EXPR_H
 #define QUERY_EXPRESSIONS_EXPR_H

@@ -8,8 +8,8 @@
  * (NaN).
  *
  * Threads    a parsed request is constant; a run belongs to one thread and spreads over the pool
- * Not here   the language of formulas (expr.h), the reply (tsd/format/exp.h)
- * Source     protocols-and-queries 8.2, 8.3
+ * Not here   the language of formulas (expr.h), the reply (tsd/format/exp.c)
+ * Source     docs/OPENTSDB.md, sections 8.2, 8.3
  */
 #ifndef QUERY_EXPRESSIONS_EXPRQUERY_H
 #define QUERY_EXPRESSIONS_EXPRQUERY_H

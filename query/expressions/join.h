@@ -5,7 +5,7 @@
  * each key that any set has, an intersection for each key that all sets have. Rows are in the byte order of the ids in their keys.
  * If two columns of a set have the same key, the later one is used.
  *
- * Source     protocols-and-queries 8.3; recorded answers of OpenTSDB (names of columns)
+ * Source     docs/OPENTSDB.md, section 8.3; recorded answers of OpenTSDB (names of columns)
  */
 #ifndef QUERY_EXPRESSIONS_JOIN_H
 #define QUERY_EXPRESSIONS_JOIN_H

@@ -5,7 +5,7 @@
  * (by_values); the others are matched against each distinct value once.
  *
  * Threads    a prepared filter is constant; a state from open belongs to one thread
- * Source     protocols-and-queries 4.3; patterns follow OpenTSDB's rules exactly
+ * Source     docs/OPENTSDB.md, section 4.3; patterns follow OpenTSDB's rules exactly
  */
 #ifndef QUERY_FILTERS_FILTER_H
 #define QUERY_FILTERS_FILTER_H

@@ -5,7 +5,7 @@
  * data with their arguments.
  *
  * Threads    rows of the table are constant; a call belongs to one job
- * Source     protocols-and-queries 8.1
+ * Source     docs/OPENTSDB.md, section 8.1
  */
 #ifndef QUERY_FUNCTIONS_FUNCTION_H
 #define QUERY_FUNCTIONS_FUNCTION_H

@@ -7,7 +7,7 @@
  * Sub queries and calls come before words. The functions are rows of functions/table.c.
  *
  * Threads    a parsed request is constant; a run belongs to one thread and spreads over the pool
- * Source     protocols-and-queries 8.1, 8.3
+ * Source     docs/OPENTSDB.md, sections 8.1, 8.3
  */
 #ifndef QUERY_FUNCTIONS_GEXP_H
 #define QUERY_FUNCTIONS_GEXP_H

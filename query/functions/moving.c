@@ -7,7 +7,7 @@
  * a cut, and sums from each point up to the cut. Nothing is ever subtracted, so nothing is lost.
  *
  * Cost       O(points), whatever the window
- * Source     protocols-and-queries 8.1, E59, E60
+ * Source     docs/OPENTSDB.md, section 8.1, E59, E60
  */
 #include "query/functions/function.h"
 

@@ -2,7 +2,7 @@
  * echo.c - a sub query back as JSON: what showQuery and /api/stats/query print.
  *
  * Threads    any
- * Source     protocols-and-queries 2.5 (showQuery), 3.2.3, 3.5; members as the recorded answers have them
+ * Source     docs/OPENTSDB.md, section 2.5 (showQuery), 3.2.3, 3.5; members as the recorded answers have them
  */
 #include "query/query.h"
 

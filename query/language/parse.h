@@ -2,7 +2,7 @@
  * parse.h - parsers of the parts of a query that URIs, JSON bodies and command-line words share.
  *
  * Every function fails with TS_EINVAL or TS_EPARSE and OpenTSDB's text where it has one.
- * Source     protocols-and-queries section 3
+ * Source     docs/OPENTSDB.md, section 3
  */
 #ifndef QUERY_LANGUAGE_PARSE_H
 #define QUERY_LANGUAGE_PARSE_H

@@ -5,7 +5,7 @@
  *   START [END] AGG [rate [counter[,MAX[,RESET]]]] [downsample N FUNC] METRIC [tag=value ...] [AGG ...]
  *
  * An m of a request, sum:1h-avg:METRIC{tag=value}, may stand for AGG and all up to METRIC. N is milliseconds, as in OpenTSDB, or has a unit ("1h").
- * Source     storage-and-tools 3.2
+ * Source     docs/OPENTSDB.md, section 11.2
  */
 #include "query/language/parse.h"
 

@@ -97,7 +97,7 @@ def rollup_http(d):
 
 
 def histogram_lines():
-    """E58 of the facts at T0 in two series whose halves add up to it; a second time of one of them."""
+    """E58 of docs/OPENTSDB.md, section 9, at T0 in two series whose halves add up to it; a second time of one of them."""
     yield "histogram h.m %d u=1:o=0:0,10=2:10,20=3:20,50=1 h=a\n" % T0
     yield "histogram h.m %d O=2:20,50=1:U=0:0,10=3 h=b\n" % T0
     yield "histogram h.m %d 0,10=1:10,20=1:20,50=1 h=a\n" % (T0 + 60)

@@ -26,7 +26,7 @@ def point(metric, t, v, **tags):
 
 
 def writers(d):
-    """Requests as the clients of shared/clients send them."""
+    """Requests as the clients in docs/COMPATIBILITY.md, "Clients that were run", send them."""
     one, many = point("w.m", T0, 1, h="a"), [point("w.m", T0 + i, i + 0.5, h="a") for i in range(1, 51)]
     packed = gzip.compress(json.dumps(many).encode())
     s, b, _ = ask(d, "POST", "/api/put?details=true", packed, {"Content-Encoding": "gzip"})

@@ -30,7 +30,7 @@ def plain(d):
 
 
 def collectors(d):
-    """What real clients send: shared/clients."""
+    """What real clients send (docs/COMPATIBILITY.md, "Clients that were run")."""
     collectd = b"".join(b"put load.load.shortterm %d 0.01513671875 fqdn=lab-cap  run=x lab=yes\r\n" % (1500000000 + i) for i in range(50))
     check("collectd", d.talk(collectd) == b"" and count(d, "load.load.shortterm") == 50)
     netdata = b"put prefix.system.cpu.guest 1500000000 0.0000000 host=lab _is_ephemeral=false _has_unstable_connection=false\n"

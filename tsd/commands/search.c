@@ -2,7 +2,7 @@
  * search.c - tsd search: series by their tags, series, names and notes by what is said about them.
  *
  * Threads    the main thread
- * Source     storage-and-tools 3.7 (form and lines of lookup)
+ * Source     docs/OPENTSDB.md, section 11.7 (form and lines of lookup)
  */
 #include "tsd/commands/meta_client.h"
 

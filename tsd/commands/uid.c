@@ -3,7 +3,7 @@
  * tsd mkmetric is its form "assign metrics".
  *
  * Threads    the main thread
- * Source     storage-and-tools 3.5 (forms and output)
+ * Source     docs/OPENTSDB.md, section 11.5 (forms and output)
  */
 #include "tsd/commands/meta_client.h"
 #include "tsd/meta/uidmeta.h"

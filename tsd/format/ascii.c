@@ -2,7 +2,7 @@
  * ascii.c - OpenTSDB's old text of points: "metric seconds value tagk=tagv ...", as put would take it back.
  *
  * Threads    see out.h
- * Source     protocols-and-queries 6: NaN is left out, doubles as Java prints them
+ * Source     docs/OPENTSDB.md, section 6: NaN is left out, doubles as Java prints them
  */
 #include "tsd/format/out.h"
 

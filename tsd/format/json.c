@@ -2,7 +2,7 @@
  * json.c - OpenTSDB's JSON of series; totals as an array of objects; the same one a line (ndjson).
  *
  * Threads    see out.h
- * Source     protocols-and-queries 2.5 (members and their order), 4.12 (numbers)
+ * Source     docs/OPENTSDB.md, section 2.5 (members and their order), 4.12 (numbers)
  */
 #include "tsd/format/out.h"
 

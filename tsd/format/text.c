@@ -3,7 +3,7 @@
  * command line prints them, "METRIC TIME VALUE {k=v, k2=v2}", with times as people read them but with compat.
  *
  * Threads    see out.h
- * Source     storage-and-tools 3.2; all digits are printed, not six decimals
+ * Source     docs/OPENTSDB.md, section 11.2; all digits are printed, not six decimals
  */
 #include "tsd/format/out.h"
 

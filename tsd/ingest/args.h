@@ -2,7 +2,7 @@
  * args.h - words of a line that brings a point: metric, time, value, tags; shared by put, rollup and histogram.
  *
  * Threads    one worker
- * Source     protocols-and-queries 1.4 (order and texts of checks)
+ * Source     docs/OPENTSDB.md, section 1.4 (order and texts of checks)
  */
 #ifndef TSD_INGEST_ARGS_H
 #define TSD_INGEST_ARGS_H

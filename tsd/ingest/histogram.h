@@ -7,7 +7,7 @@
  * says that more follow.
  *
  * Threads    one worker
- * Source     protocols-and-queries 1.6, 2.4; storage-and-tools 2.9
+ * Source     docs/OPENTSDB.md, sections 1.6, 2.4, 10.5
  */
 #ifndef TSD_INGEST_HISTOGRAM_H
 #define TSD_INGEST_HISTOGRAM_H

@@ -2,7 +2,7 @@
  * rollups.h - rollups that clients send: the configuration, and where a point of them goes.
  *
  * Threads    the configuration is constant once loaded; the rest belongs to one worker
- * Source     protocols-and-queries 1.5, 2.3; storage-and-tools 2.11
+ * Source     docs/OPENTSDB.md, sections 1.5, 2.3, 10.7
  */
 #ifndef TSD_INGEST_ROLLUPS_H
 #define TSD_INGEST_ROLLUPS_H

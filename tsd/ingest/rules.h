@@ -3,7 +3,7 @@
  *
  * Line protocol, /api/put and import apply the same rules. Messages are OpenTSDB's.
  * Threads    immutable after tsd_rules_init
- * Source     protocols-and-queries 1.4; other rules where compat is not set
+ * Source     docs/OPENTSDB.md, section 1.4; other rules where compat is not set
  */
 #ifndef TSD_INGEST_RULES_H
 #define TSD_INGEST_RULES_H

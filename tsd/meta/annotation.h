@@ -5,7 +5,7 @@
  *
  * Format     docs/FORMAT.md "Keys of cells"
  * Threads    any; storing may block
- * Source     protocols-and-queries 2.10
+ * Source     docs/OPENTSDB.md, section 2.10
  */
 #ifndef TSD_META_ANNOTATION_H
 #define TSD_META_ANNOTATION_H

@@ -2,7 +2,7 @@
  * annotation_handlers.c - /api/annotation, /api/annotation/bulk, /api/annotations.
  *
  * Threads    see request.h
- * Source     protocols-and-queries 2.10
+ * Source     docs/OPENTSDB.md, section 2.10
  */
 #include "tsd/meta/request.h"
 

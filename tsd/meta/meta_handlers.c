@@ -2,7 +2,7 @@
  * meta_handlers.c - /api/uid/uidmeta and /api/uid/tsmeta: metadata of a name, of a series, and what is computed from its points.
  *
  * Threads    see request.h
- * Source     protocols-and-queries 2.18, 2.19
+ * Source     docs/OPENTSDB.md, sections 2.18, 2.19
  */
 #include "tsd/meta/request.h"
 

@@ -6,7 +6,7 @@
  *   tsd uid ..  meta_client.c > a daemon; or with --data: struct tsd_meta_req > tsd_meta_req_run > a buffer
  *
  * Threads    one for each request; it may block
- * Source     protocols-and-queries 2.8, 2.10, 2.15 to 2.19
+ * Source     docs/OPENTSDB.md, sections 2.8, 2.10, 2.15 to 2.19
  */
 #ifndef TSD_META_REQUEST_H
 #define TSD_META_REQUEST_H

@@ -2,7 +2,7 @@
  * search_handlers.c - /api/search/TYPE, and /api/find/TYPE, which answers whatever the configuration says.
  *
  * Threads    see request.h
- * Source     protocols-and-queries 2.8, 5.3
+ * Source     docs/OPENTSDB.md, sections 2.8, 5.3
  */
 #include "tsd/meta/request.h"
 

@@ -2,7 +2,7 @@
  * search_lookup.h - lookup of series by the exact names of metric and tags.
  *
  * Threads    a lookup belongs to one thread
- * Source     protocols-and-queries 5.3
+ * Source     docs/OPENTSDB.md, section 5.3
  */
 #ifndef TSD_META_SEARCH_LOOKUP_H
 #define TSD_META_SEARCH_LOOKUP_H

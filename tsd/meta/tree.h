@@ -8,7 +8,7 @@
  * Format     docs/FORMAT.md "Keys of cells"
  * Threads    any; storing may block (a sync of the cells' log)
  * Not here   what the rules do (tree_rules.h)
- * Source     protocols-and-queries 2.15; storage-and-tools 2.14
+ * Source     docs/OPENTSDB.md, sections 2.15, 10.9
  */
 #ifndef TSD_META_TREE_H
 #define TSD_META_TREE_H

@@ -2,7 +2,7 @@
  * tree_handlers.c - /api/tree and /api/tree/branch: definitions of trees, and their branches.
  *
  * Threads    see request.h
- * Source     protocols-and-queries 2.15
+ * Source     docs/OPENTSDB.md, section 2.15
  */
 #include "tsd/meta/tree_handlers.h"
 

@@ -2,7 +2,7 @@
  * tree_rule_handlers.c - /api/tree/rule and /api/tree/rules: one rule of a tree, and many.
  *
  * Threads    see request.h
- * Source     protocols-and-queries 2.15
+ * Source     docs/OPENTSDB.md, section 2.15
  */
 #include "tsd/meta/tree_handlers.h"
 

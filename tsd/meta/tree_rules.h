@@ -21,7 +21,7 @@
  * not in the tree.
  *
  * Threads    a plan and a path belong to one thread
- * Source     protocols-and-queries 2.15; storage-and-tools 2.14 (hashes)
+ * Source     docs/OPENTSDB.md, sections 2.15, 10.9 (hashes)
  */
 #ifndef TSD_META_TREE_RULES_H
 #define TSD_META_TREE_RULES_H

@@ -3,7 +3,7 @@
  * series, and which are not in it.
  *
  * Threads    see request.h
- * Source     protocols-and-queries 2.15
+ * Source     docs/OPENTSDB.md, section 2.15
  */
 #include "tsd/meta/tree_handlers.h"
 

@@ -3,7 +3,7 @@
  *
  * Format     docs/FORMAT.md "Keys of cells"
  * Threads    any; storing and counting points may block
- * Source     protocols-and-queries 2.19
+ * Source     docs/OPENTSDB.md, section 2.19
  */
 #ifndef TSD_META_TSMETA_H
 #define TSD_META_TSMETA_H

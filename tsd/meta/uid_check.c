@@ -5,7 +5,7 @@
  * The catalog's log is checked when it is read; this looks for errors that no single record can show.
  *
  * Threads    see request.h
- * Source     storage-and-tools 3.5 (uid fsck)
+ * Source     docs/OPENTSDB.md, section 11.5 (uid fsck)
  */
 #include "query/execution/select.h"
 #include "base/text.h"

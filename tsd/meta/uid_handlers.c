@@ -2,7 +2,7 @@
  * uid_handlers.c - /api/uid/assign, /api/uid/rename; other paths below /api/uid are 501.
  *
  * Threads    see request.h
- * Source     protocols-and-queries 2.16, 2.17
+ * Source     docs/OPENTSDB.md, sections 2.16, 2.17
  */
 #include "tsd/meta/request.h"
 

@@ -5,7 +5,7 @@
  *
  * Format     docs/FORMAT.md "Keys of cells"
  * Threads    any; storing may block
- * Source     protocols-and-queries 2.16, 2.18
+ * Source     docs/OPENTSDB.md, sections 2.16, 2.18
  */
 #ifndef TSD_META_UIDMETA_H
 #define TSD_META_UIDMETA_H

@@ -2,7 +2,7 @@
  * stats.h - what the daemon counts, under OpenTSDB's names where it has one.
  *
  * Threads    any
- * Source     protocols-and-queries 7
+ * Source     docs/OPENTSDB.md, section 7
  */
 #ifndef TSD_NET_STATS_H
 #define TSD_NET_STATS_H

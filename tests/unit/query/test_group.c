@@ -1,6 +1,6 @@
 /*
  * test_group.c - series of a group into one: interpolation, integers and doubles, rates. Examples E1..E19 and
- * E20..E27 of protocols-and-queries section 9 (offsets in seconds).
+ * E20..E27 of docs/OPENTSDB.md, section 9 (offsets in seconds).
  */
 #include "query/execution/group.h"
 

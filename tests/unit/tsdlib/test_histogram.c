@@ -1,5 +1,5 @@
 /*
- * test_histogram.c - histograms: both forms, percentiles of the facts' example, malformed ones of all kinds, limits.
+ * test_histogram.c - histograms: both forms, percentiles of example E58, malformed ones of all kinds, limits.
  */
 #include "t_ingest.h"
 

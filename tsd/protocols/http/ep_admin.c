@@ -2,7 +2,7 @@
  * ep_admin.c - requests of administrators: drop caches, flush.
  *
  * Threads    the endpoints in the worker, what blocks in a job
- * Source     protocols-and-queries 2.12; flush exists only in tsd
+ * Source     docs/OPENTSDB.md, section 2.12; flush exists only in tsd
  */
 #include "tsd/protocols/http/ep.h"
 

@@ -2,7 +2,7 @@
  * ep_exp.c - POST /api/query/exp: formulas over metrics; GET /api/query/gexp: functions over series.
  *
  * Threads    the endpoint in the worker, the rest in a job
- * Source     protocols-and-queries 8.1, 8.2
+ * Source     docs/OPENTSDB.md, sections 8.1, 8.2
  */
 #include "tsd/protocols/http/ep.h"
 

@@ -2,7 +2,7 @@
  * ep_graph.c - GET /q: OpenTSDB's old graphs; ascii, json or png.
  *
  * Threads    the endpoint in the worker, the rest in a job
- * Source     protocols-and-queries 6; no cache on disk: nocache and ignore are taken and mean nothing
+ * Source     docs/OPENTSDB.md, section 6; no cache on disk: nocache and ignore are taken and mean nothing
  */
 #include "tsd/protocols/http/ep.h"
 

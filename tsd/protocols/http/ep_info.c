@@ -2,7 +2,7 @@
  * ep_info.c - what this daemon is and can do: version, aggregators, configuration, filters.
  *
  * Threads    the connection's worker
- * Source     protocols-and-queries 2.9, 2.11, 2.13, 2.20
+ * Source     docs/OPENTSDB.md, sections 2.9, 2.11, 2.13, 2.20
  */
 #include "tsd/protocols/http/ep.h"
 

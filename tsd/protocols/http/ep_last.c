@@ -2,7 +2,7 @@
  * ep_last.c - GET and POST /api/query/last: the last point of each series.
  *
  * Threads    the endpoint in the worker, the rest in a job
- * Source     protocols-and-queries 5.1; back_scan 0 looks everywhere, since our files know their last points
+ * Source     docs/OPENTSDB.md, section 5.1; back_scan 0 looks everywhere, since our files know their last points
  */
 #include "tsd/protocols/http/ep.h"
 

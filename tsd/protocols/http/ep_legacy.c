@@ -2,7 +2,7 @@
  * ep_legacy.c - what OpenTSDB 1.x had besides graphs: the page, static files, counters as text, the end.
  *
  * Threads    the connection's worker
- * Source     protocols-and-queries 2.21
+ * Source     docs/OPENTSDB.md, section 2.21
  */
 #include "tsd/protocols/http/ep.h"
 

@@ -2,7 +2,7 @@
  * ep_logs.c - GET /logs: the last lines of the log, newest first; and the log level, if that is allowed.
  *
  * Threads    the connection's worker
- * Source     protocols-and-queries 2.21: epoch_s TAB LEVEL TAB thread TAB logger TAB message
+ * Source     docs/OPENTSDB.md, section 2.21: epoch_s TAB LEVEL TAB thread TAB logger TAB message
  */
 #include "tsd/protocols/http/ep.h"
 

@@ -2,7 +2,7 @@
  * ep_names.c - /api/suggest: names that begin with a prefix.
  *
  * Threads    the endpoint in the worker, the rest in a job
- * Source     protocols-and-queries 5.2
+ * Source     docs/OPENTSDB.md, section 5.2
  */
 #include "tsd/protocols/http/ep.h"
 

@@ -2,7 +2,7 @@
  * ep_put.c - POST /api/put, /api/rollup, /api/histogram: points, rollups and histograms in JSON.
  *
  * Threads    the connection's worker
- * Source     protocols-and-queries 2.2 to 2.4
+ * Source     docs/OPENTSDB.md, sections 2.2 to 2.4
  */
 #include "tsd/protocols/http/ep.h"
 

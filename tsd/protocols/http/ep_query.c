@@ -2,7 +2,7 @@
  * ep_query.c - GET and POST /api/query: series of points, or totals with our own parameter by; /api/query/explain and /api/scan.
  *
  * Threads    the endpoint in the worker, the rest in a job
- * Source     protocols-and-queries 2.5, 3.1, 3.5
+ * Source     docs/OPENTSDB.md, sections 2.5, 3.1, 3.5
  */
 #include "tsd/protocols/http/ep.h"
 

@@ -2,7 +2,7 @@
  * ep_stats.c - /api/stats and /api/stats/query.
  *
  * Threads    the connection's worker
- * Source     protocols-and-queries 2.14: timestamp in seconds, value a string
+ * Source     docs/OPENTSDB.md, section 2.14: timestamp in seconds, value a string
  */
 #include "tsd/protocols/http/ep.h"
 

@@ -3,7 +3,7 @@
  * this program. There is no virtual machine and no storage server: their lists are empty.
  *
  * Threads    the connection's worker
- * Source     protocols-and-queries 2.14
+ * Source     docs/OPENTSDB.md, section 2.14
  */
 #include "tsd/protocols/http/ep.h"
 

@@ -2,7 +2,7 @@
  * graph.h - the pictures of /q: checks their parameters and writes the script for gnuplot.
  *
  * Threads    any
- * Source     protocols-and-queries 6
+ * Source     docs/OPENTSDB.md, section 6
  */
 #ifndef TSD_PROTOCOLS_HTTP_GRAPH_H
 #define TSD_PROTOCOLS_HTTP_GRAPH_H

@@ -6,7 +6,7 @@
  * job (job.h) or holds the connection itself.
  *
  * Threads    the connection's worker, if not said otherwise
- * Source     protocols-and-queries 2.1
+ * Source     docs/OPENTSDB.md, section 2.1
  */
 #ifndef TSD_PROTOCOLS_HTTP_HTTP_H
 #define TSD_PROTOCOLS_HTTP_HTTP_H

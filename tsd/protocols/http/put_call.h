@@ -3,7 +3,7 @@
  * waits until the accepted ones are as durable as the configuration promises.
  *
  * Threads    the connection's worker
- * Source     protocols-and-queries 2.2
+ * Source     docs/OPENTSDB.md, section 2.2
  */
 #ifndef TSD_PROTOCOLS_HTTP_PUT_CALL_H
 #define TSD_PROTOCOLS_HTTP_PUT_CALL_H

@@ -6,7 +6,7 @@
  * sent, also as values of tags.
  *
  * Threads    one worker
- * Source     protocols-and-queries 2.2
+ * Source     docs/OPENTSDB.md, section 2.2
  */
 #ifndef TSD_PROTOCOLS_HTTP_PUT_JSON_H
 #define TSD_PROTOCOLS_HTTP_PUT_JSON_H

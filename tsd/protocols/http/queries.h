@@ -2,7 +2,7 @@
  * queries.h - queries that run now and the last ones that ended: for /api/stats/query, and to cancel them.
  *
  * Threads    any; one mutex, held for a copy of a few members, never across I/O
- * Source     protocols-and-queries 2.14
+ * Source     docs/OPENTSDB.md, section 2.14
  */
 #ifndef TSD_PROTOCOLS_HTTP_QUERIES_H
 #define TSD_PROTOCOLS_HTTP_QUERIES_H

@@ -2,7 +2,7 @@
  * request.c - request target to path and parameters.
  *
  * Threads    see http.h; tsd_req_param and tsd_req_flag from any thread while the request lives
- * Source     protocols-and-queries 2.1 ("Query string", "Paths")
+ * Source     docs/OPENTSDB.md, section 2.1 ("Query string", "Paths")
  */
 #include "tsd/protocols/http/http.h"
 

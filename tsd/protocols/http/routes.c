@@ -2,7 +2,7 @@
  * routes.c - the table of endpoints.
  *
  * Threads    constant
- * Source     protocols-and-queries 2
+ * Source     docs/OPENTSDB.md, section 2
  */
 #include "tsd/protocols/http/ep.h"
 

@@ -2,7 +2,7 @@
  * commands.c - the commands of the line protocol besides put.
  *
  * Threads    see line.h
- * Source     protocols-and-queries 1.3
+ * Source     docs/OPENTSDB.md, section 1.3
  */
 #include "tsd/protocols/line/line.h"
 #include "tsd/daemon/version.h"

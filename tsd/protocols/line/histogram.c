@@ -2,7 +2,7 @@
  * histogram.c - the line command histogram: METRIC TIME [ID] DATA k=v ...
  *
  * Threads    see line.h
- * Source     protocols-and-queries 1.6
+ * Source     docs/OPENTSDB.md, section 1.6
  */
 #include "tsd/protocols/line/line.h"
 

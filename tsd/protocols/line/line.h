@@ -5,7 +5,7 @@
  * Threads    one worker
  * Invariant  a bad line never affects its neighbours; replies beyond the limit are dropped and counted, never
  *            waited for
- * Source     protocols-and-queries 1.2 (framing), 1.3 (commands)
+ * Source     docs/OPENTSDB.md, section 1.2 (framing), 1.3 (commands)
  */
 #ifndef TSD_PROTOCOLS_LINE_LINE_H
 #define TSD_PROTOCOLS_LINE_LINE_H

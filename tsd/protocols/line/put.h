@@ -6,7 +6,7 @@
  * writes texts of errors, so a line that fails on a fast path goes through it too.
  *
  * Threads    one worker
- * Source     protocols-and-queries 1.4 (order and texts of checks)
+ * Source     docs/OPENTSDB.md, section 1.4 (order and texts of checks)
  */
 #ifndef TSD_PROTOCOLS_LINE_PUT_H
 #define TSD_PROTOCOLS_LINE_PUT_H

@@ -2,7 +2,7 @@
  * rollup.c - the line command rollup: SPEC METRIC TIME VALUE k=v ...
  *
  * Threads    see line.h
- * Source     protocols-and-queries 1.5
+ * Source     docs/OPENTSDB.md, section 1.5
  */
 #include "tsd/protocols/line/line.h"
 

@@ -7,7 +7,7 @@
  */
 #include "base/conf.h"
 
-#include "base/cut.h"
+#include "base/text.h"
 #include "base/conf_int.h"
 #include "base/mem.h"
 #include "base/num.h"
@@ -133,7 +133,7 @@ bool ts_conf__is_bool(struct ts_slice s, bool *out)
 {
     static const char *const words[] = {"true", "yes", "on", "1", "false", "no", "off", "0"};
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-        if (ts_slice_is_any(s, words[i])) {
+        if (ts_slice_is_nocase(s, words[i])) {
             *out = i < 4;
             return true;
         }

@@ -1,5 +1,5 @@
 /*
- * cut.h - splits texts at separators, part by part; compares and shows parts.
+ * cut.h - splits texts at separators, part by part, and trims them.
  *
  *   while (list.n)
  *       part = ts_slice_cut(&list, ',');
@@ -8,11 +8,6 @@
 #define BASE_CUT_H
 
 #include "base/buf.h"
-
-#include <strings.h>
-
-/* A slice for "%.*s", of which at most max_bytes are printed. */
-#define TS_SHOW(s, max_bytes) (int)((s).n > (max_bytes) ? (max_bytes) : (s).n), (s).p
 
 /** Return the text before the next sep; *rest then begins after that sep. Parts may be empty; a sep at the
  * end is not followed by an empty part. */
@@ -50,23 +45,6 @@ static inline struct ts_slice ts_slice_trim(struct ts_slice s)
     while (s.n && strchr(" \t\n\v\f\r", s.p[0]) && s.p[0])
         s = (struct ts_slice){s.p + 1, s.n - 1};
     return s;
-}
-/** Does it begin with a text, regardless of case? */
-static inline bool ts_slice_begins_any(struct ts_slice s, const char *with)
-{
-    size_t n = strlen(with);
-    return s.n >= n && strncasecmp(s.p, with, n) == 0;
-}
-/** Does it end with a text, regardless of case? */
-static inline bool ts_slice_ends_any(struct ts_slice s, const char *with)
-{
-    size_t n = strlen(with);
-    return s.n >= n && strncasecmp(s.p + s.n - n, with, n) == 0;
-}
-/** Is it a text, regardless of case? */
-static inline bool ts_slice_is_any(struct ts_slice s, const char *text)
-{
-    return s.n == strlen(text) && ts_slice_begins_any(s, text);
 }
 
 #endif

@@ -19,5 +19,17 @@ static inline bool ts_slice_is_nocase(struct ts_slice s, const char *word)
 {
     return strlen(word) == s.n && (s.n == 0 || strncasecmp(s.p, word, s.n) == 0);
 }
+/** Does it begin with the letters of a C string, whatever their case? */
+static inline bool ts_slice_begins_nocase(struct ts_slice s, const char *with)
+{
+    size_t n = strlen(with);
+    return s.n >= n && strncasecmp(s.p, with, n) == 0;
+}
+/** Does it end with the letters of a C string, whatever their case? */
+static inline bool ts_slice_ends_nocase(struct ts_slice s, const char *with)
+{
+    size_t n = strlen(with);
+    return s.n >= n && strncasecmp(s.p + s.n - n, with, n) == 0;
+}
 
 #endif

@@ -8,7 +8,7 @@
  */
 #include "base/time.h"
 
-#include "base/cut.h"
+#include "base/text.h"
 #include "base/num.h"
 #include "base/time_int.h"
 
@@ -195,7 +195,7 @@ static bool duration_name(struct ts_slice name, char *out_letter)
         {"yr", 'y'},    {"yrs", 'y'},  {"year", 'y'},  {"years", 'y'},
     };
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        if (ts_slice_is_any(name, names[i].name)) {
+        if (ts_slice_is_nocase(name, names[i].name)) {
             *out_letter = names[i].letter;
             return true;
         }
@@ -380,11 +380,11 @@ static int time_parse_strict(struct ts_slice s, const struct ts_tz *tz, int64_t 
         n_digits++;
     if (n_digits > 0 && n_digits + 2 == s.n && memcmp(s.p + n_digits, "ms", 2) == 0)
         return ts_time__number(s, true, out_ms, err);
-    if (ts_slice_is_any(s, "now")) {
+    if (ts_slice_is_nocase(s, "now")) {
         *out_ms = now_ms;
         return 0;
     }
-    if (ts_slice_ends_any(s, "-ago")) {
+    if (ts_slice_ends_nocase(s, "-ago")) {
         TS_TRY(ts_duration_parse((struct ts_slice){s.p, s.n - 4}, NULL, NULL, &ago, err));
         *out_ms = time_clamp((__int128)now_ms - ago);
         return 0;

@@ -7,7 +7,7 @@
  */
 #include "base/time.h"
 
-#include "base/cut.h"
+#include "base/text.h"
 #include "base/num.h"
 #include "base/time_int.h"
 
@@ -38,7 +38,7 @@ static bool is_digit(char c)
 
 static bool text_is(struct ts_slice s, const char *word)
 {
-    return ts_slice_is_any(s, word);
+    return ts_slice_is_nocase(s, word);
 }
 
 /* min to max digits at *at. */

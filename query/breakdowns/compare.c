@@ -5,7 +5,7 @@
  */
 #include "query/breakdowns/compare.h"
 
-#include "base/cut.h"
+#include "base/text.h"
 #include "base/num.h"
 #include "query/breakdowns/breakdown.h"
 
@@ -62,7 +62,7 @@ static int refuse(const struct qry_spec *spec, const char *cells, const char *gi
         err, TS_EINVAL,
         "compare=%.*s does not fit totals by %s: moved so much, one would lie across two others. Give a "
         "multiple of %s%s",
-        TS_SHOW(s, 40), cells, give, spec->compare_unit == TS_UNIT_M ? " (m is minutes, n is months)" : "");
+        TS_SHOWN(s, 40), cells, give, spec->compare_unit == TS_UNIT_M ? " (m is minutes, n is months)" : "");
 }
 
 int qry_compare_check(const struct qry_spec *spec, struct ts_error *err)

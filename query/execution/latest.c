@@ -11,6 +11,7 @@
 #include "query/execution/plan.h"
 
 #include "base/cut.h"
+#include "base/text.h"
 #include "query/execution/select.h"
 
 #include "base/mem.h"
@@ -91,7 +92,7 @@ static int parse_values(struct sto_catalog *cat, struct ts_slice in, bool compat
         if (v.n && sto_uid_find(cat, STO_UID_TAGV, v, &ids[c->n_values++]) < 0)
             return nobody_sent(
                 cat, compat, STO_UID_TAGV, v,
-                ts_error_set(err, TS_ENOTFOUND, "No such name for 'tagv': '%.*s'", TS_SHOW(v, 150)), err);
+                ts_error_set(err, TS_ENOTFOUND, "No such name for 'tagv': '%.*s'", TS_SHOWN(v, 150)), err);
     }
     return 0;
 }

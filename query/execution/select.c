@@ -5,7 +5,7 @@
  */
 #include "query/execution/select.h"
 
-#include "base/cut.h"
+#include "base/text.h"
 #include "base/mem.h"
 #include "base/near.h"
 #include "query/query.h"
@@ -18,7 +18,7 @@
 
 static int no_such(struct ts_error *err, const char *kind, struct ts_slice name)
 {
-    return ts_error_set(err, TS_ENOTFOUND, "No such name for '%s': '%.*s'", kind, TS_SHOW(name, 150));
+    return ts_error_set(err, TS_ENOTFOUND, "No such name for '%s': '%.*s'", kind, TS_SHOWN(name, 150));
 }
 
 int qry_select_metric(struct sto_catalog *cat, struct ts_slice name, uint32_t *out_id, struct ts_error *err)
@@ -187,11 +187,11 @@ int qry_select_tsuid(struct sto_catalog *cat, struct ts_slice hex, const struct 
     size_t n = 0;
     *out = NULL;
     if (qry_tsuid_ids(hex, ids, &n) < 0)
-        return ts_error_set(err, TS_EINVAL, "Invalid TSUID: %.*s", TS_SHOW(hex, 150));
+        return ts_error_set(err, TS_EINVAL, "Invalid TSUID: %.*s", TS_SHOWN(hex, 150));
     for (size_t i = 0; i < n / 2; i++)
         tags[i] = (struct sto_tag){ids[1 + 2 * i], ids[2 + 2 * i]};
     if (sto_series_find_ids(cat, ids[0], tags, n / 2, out) < 0)
-        return ts_error_set(err, TS_ENOTFOUND, "No such TSUID: %.*s", TS_SHOW(hex, 150));
+        return ts_error_set(err, TS_ENOTFOUND, "No such TSUID: %.*s", TS_SHOWN(hex, 150));
     return 0;
 }
 
@@ -229,7 +229,7 @@ int qry_tsuid_plain(struct ts_slice hex, struct ts_buf *out, struct ts_error *er
     uint32_t ids[QRY_TSUID_MAX_IDS], all = 0;
     size_t n = 0;
     if (qry_tsuid_ids(hex, ids, &n) < 0)
-        return ts_error_set(err, TS_EINVAL, "Invalid TSUID: %.*s", TS_SHOW(hex, 150));
+        return ts_error_set(err, TS_EINVAL, "Invalid TSUID: %.*s", TS_SHOWN(hex, 150));
     for (size_t i = 0; i < n; i++)
         all |= ids[i];
     for (size_t i = 0; i < n; i++)

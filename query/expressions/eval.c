@@ -3,7 +3,7 @@
  */
 #include "query/expressions/eval.h"
 
-#include "base/cut.h"
+#include "base/text.h"
 
 /* An evaluation at work. */
 struct run {
@@ -42,7 +42,7 @@ static int make_column(struct run *r, struct qry_work *w, size_t row, struct qry
     }
     int rc = qry_expr_run(e->program, (const double *const *)r->vars, r->n, r->scratch, v, err);
     if (rc < 0)
-        return ts_error_wrap(err, "expression '%.*s'", TS_SHOW(e->id, 60));
+        return ts_error_wrap(err, "expression '%.*s'", TS_SHOWN(e->id, 60));
     *out = (struct qry_col){
         .n = r->n, .ts_ms = r->ts_ms, .v = (const uint64_t *)(const void *)v, .joined = true};
     return qry_join_label(w, &e->in, &r->join, row, &out->label, err);
@@ -54,7 +54,7 @@ int qry_eval(struct qry_work *w, const struct qry_eval *e, struct qry_cols *out,
     size_t n_vars = e->program->n_vars;
     TS_TRY(qry_join_make(w, &e->in, &r.join, err));
     if (e->in.intersection && !r.join.n)
-        return ts_error_set(err, TS_EINVAL, "No intersections found: expression '%.*s'", TS_SHOW(e->id, 60));
+        return ts_error_set(err, TS_EINVAL, "No intersections found: expression '%.*s'", TS_SHOWN(e->id, 60));
     TS_TRY(take_rows(&r, w, err));
     TS_TRY(qry_work_take(w, n_vars, sizeof(*r.vars), &r.vars, err));
     for (size_t i = 0; i < n_vars; i++)

@@ -6,7 +6,7 @@
  */
 #include "query/expressions/expr.h"
 
-#include "base/cut.h"
+#include "base/text.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -154,10 +154,10 @@ static int unexpected(struct parser *p, const char *wanted)
     if (p->tok == TOK_END)
         return ts_error_set(p->err, TS_EPARSE,
                             "Failed to parse expression '%.*s': it ends at position %zu where %s is wanted",
-                            TS_SHOW(p->text, 120), p->tok_at + 1, wanted);
+                            TS_SHOWN(p->text, 120), p->tok_at + 1, wanted);
     return ts_error_set(p->err, TS_EPARSE,
                         "Failed to parse expression '%.*s': unexpected '%.*s' at position %zu, %s is wanted",
-                        TS_SHOW(p->text, 120), TS_SHOW(p->tok_text, 120), p->tok_at + 1, wanted);
+                        TS_SHOWN(p->text, 120), TS_SHOWN(p->tok_text, 120), p->tok_at + 1, wanted);
 }
 
 /* --- steps --- */
@@ -242,7 +242,7 @@ static int emit_number(struct parser *p)
     if (ts_num_parse(s, &v, &why) < 0)
         return ts_error_set(p->err, TS_EPARSE,
                             "Failed to parse expression '%.*s': number '%.*s' at position %zu: %s",
-                            TS_SHOW(p->text, 120), TS_SHOW(p->tok_text, 120), p->tok_at + 1, why.text);
+                            TS_SHOWN(p->text, 120), TS_SHOWN(p->tok_text, 120), p->tok_at + 1, why.text);
     struct qry_expr_op op = {.code = QRY_EXPR_CONST, .d = ts_num_double(v), .start = (uint32_t)p->n};
     if (p->compat && suffix != 'd') {
         op.kind = whole && suffix != 'f' ? QRY_EXPR_INTEGER : QRY_EXPR_FLOAT;

@@ -3,7 +3,7 @@
  */
 #include "query/expressions/exprquery.h"
 
-#include "base/cut.h"
+#include "base/text.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -26,7 +26,7 @@ static int check_id(struct checker *c, struct ts_slice id)
     if (good && !(c->compat ? id.n == 1 && isdigit((unsigned char)id.p[0]) : isdigit((unsigned char)id.p[0])))
         return 0;
     return ts_error_set(c->err, TS_EINVAL, "Invalid id '%.*s': letters and digits, a letter first",
-                        TS_SHOW(id, 60));
+                        TS_SHOWN(id, 60));
 }
 
 static bool same_id(struct ts_slice a, struct ts_slice b, bool any_case)
@@ -55,7 +55,7 @@ static int check_ids(struct checker *c)
         for (size_t k = 0; k < i; k++)
             if (ts_slice_eq(q->filters[k].id, q->filters[i].id))
                 return ts_error_set(c->err, TS_EINVAL, "Two filters have the id '%.*s'",
-                                    TS_SHOW(q->filters[i].id, 60));
+                                    TS_SHOWN(q->filters[i].id, 60));
     }
     for (size_t i = 0; i < q->n_metrics + q->n_formulas; i++) {
         struct ts_slice id = i < q->n_metrics ? q->metrics[i].id : q->formulas[i - q->n_metrics].id;
@@ -63,7 +63,7 @@ static int check_ids(struct checker *c)
         (void)find_id(c, id, false, &ref);
         if (ref.index + (ref.is_formula ? q->n_metrics : 0) != i)
             return ts_error_set(c->err, TS_EINVAL, "Two metrics or expressions have the id '%.*s'",
-                                TS_SHOW(id, 60));
+                                TS_SHOWN(id, 60));
     }
     return 0;
 }
@@ -86,16 +86,16 @@ static int check_vars(struct checker *c, size_t index, struct ts_arena *arena)
     struct qry_exp_formula *f = &c->q->formulas[index];
     TS_TRY(qry_expr_parse(f->text, c->compat, arena, &f->program, c->err));
     if (!f->program.n_vars)
-        return ts_error_set(c->err, TS_EINVAL, "Expression '%.*s' has no variable", TS_SHOW(f->id, 60));
+        return ts_error_set(c->err, TS_EINVAL, "Expression '%.*s' has no variable", TS_SHOWN(f->id, 60));
     f->vars = ts_arena_alloc(arena, f->program.n_vars * sizeof *f->vars);
     for (size_t v = 0; v < f->program.n_vars; v++) {
         struct ts_slice name = f->program.vars[v];
         if (!find_var(c, name, arena, &f->vars[v]))
             return ts_error_set(c->err, TS_EINVAL,
                                 "Variable '%.*s' of expression '%.*s' is no metric and no expression",
-                                TS_SHOW(name, 60), TS_SHOW(f->id, 60));
+                                TS_SHOWN(name, 60), TS_SHOWN(f->id, 60));
         if (f->vars[v].is_formula && f->vars[v].index == index)
-            return ts_error_set(c->err, TS_EINVAL, "Expression '%.*s' refers to itself", TS_SHOW(f->id, 60));
+            return ts_error_set(c->err, TS_EINVAL, "Expression '%.*s' refers to itself", TS_SHOWN(f->id, 60));
         if (f->vars[v].is_formula && c->compat &&
             c->q->formulas[f->vars[v].index].fill.policy == QRY_EXP_FILL_DEFAULT)
             f->needs_fill = true;
@@ -111,7 +111,7 @@ static int put_in_order(struct checker *c, size_t index)
         return 0;
     if (c->seen[index])
         return ts_error_set(c->err, TS_EINVAL, "Expression '%.*s' needs its own result: a circle",
-                            TS_SHOW(f->id, 60));
+                            TS_SHOWN(f->id, 60));
     c->seen[index] = 1;
     for (size_t v = 0; v < f->program.n_vars; v++)
         if (f->vars[v].is_formula)
@@ -128,7 +128,7 @@ static int check_outputs(struct checker *c)
     for (size_t i = 0; i < q->n_outputs; i++)
         if (!find_id(c, q->outputs[i].id, false, &q->outputs[i].ref))
             return ts_error_set(c->err, TS_EINVAL, "Output '%.*s' is no metric and no expression",
-                                TS_SHOW(q->outputs[i].id, 60));
+                                TS_SHOWN(q->outputs[i].id, 60));
     if (q->n_outputs)
         return 0;
     q->n_outputs = q->n_formulas ? q->n_formulas : q->n_metrics;

@@ -3,7 +3,7 @@
  */
 #include "query/expressions/exprquery.h"
 
-#include "base/cut.h"
+#include "base/text.h"
 
 #include <math.h>
 #include <string.h>
@@ -54,11 +54,11 @@ static int parse_policy(struct body *b, struct ts_slice name, bool has_value, do
 {
     for (int p = QRY_EXP_FILL_ZERO; p <= QRY_EXP_FILL_PREVIOUS; p++) {
         const char *known = qry_exp_policy_name((enum qry_exp_policy)p);
-        if (ts_slice_is_any(name, known))
+        if (ts_slice_is_nocase(name, known))
             out->policy = (enum qry_exp_policy)p;
     }
     if (name.n && out->policy == QRY_EXP_FILL_DEFAULT)
-        return ts_error_set(b->err, TS_EINVAL, "Unrecognized fill policy: %.*s", TS_SHOW(name, 60));
+        return ts_error_set(b->err, TS_EINVAL, "Unrecognized fill policy: %.*s", TS_SHOWN(name, 60));
     if (!name.n) /* the value says it */
         out->policy = !has_value || v == 0 ? QRY_EXP_FILL_ZERO
                       : isnan(v)           ? QRY_EXP_FILL_NAN
@@ -66,8 +66,8 @@ static int parse_policy(struct body *b, struct ts_slice name, bool has_value, do
     bool nan = out->policy == QRY_EXP_FILL_NAN || out->policy == QRY_EXP_FILL_NULL ||
                out->policy == QRY_EXP_FILL_PREVIOUS;
     if (has_value && ((nan && !isnan(v)) || (out->policy == QRY_EXP_FILL_ZERO && v != 0)))
-        return ts_error_set(b->err, TS_EINVAL, "Fill policy %.*s contradicts its value %g", TS_SHOW(name, 60),
-                            v);
+        return ts_error_set(b->err, TS_EINVAL, "Fill policy %.*s contradicts its value %g",
+                            TS_SHOWN(name, 60), v);
     out->value = nan ? (double)NAN : has_value ? v : 0;
     return 0;
 }
@@ -184,7 +184,7 @@ static int parse_metric(struct body *b, const json_t *o, struct qry_exp_metric *
     out->aggregator = text_at(b, o, "aggregator");
     out->time_offset = text_at(b, o, "timeOffset");
     if (!out->metric.n)
-        return ts_error_set(b->err, TS_EINVAL, "Missing the metric of '%.*s'", TS_SHOW(out->id, 60));
+        return ts_error_set(b->err, TS_EINVAL, "Missing the metric of '%.*s'", TS_SHOWN(out->id, 60));
     return parse_value_fill(b, json_object_get(o, "fillPolicy"), 0, &out->fill);
 }
 
@@ -204,12 +204,12 @@ static int parse_formula(struct body *b, const json_t *o, struct qry_exp_formula
         out->use_query_tags = qry_json_true(json_object_get(join, "useQueryTags"));
         out->with_agg_tags = !agg || json_is_null(agg) || qry_json_true(agg);
     }
-    out->intersection = ts_slice_is_any(op, "intersection");
-    if (op.n && !out->intersection && !ts_slice_is_any(op, "union"))
+    out->intersection = ts_slice_is_nocase(op, "intersection");
+    if (op.n && !out->intersection && !ts_slice_is_nocase(op, "union"))
         return ts_error_set(b->err, TS_EINVAL, "Unrecognized join operator: %.*s (union, intersection)",
-                            TS_SHOW(op, 60));
+                            TS_SHOWN(op, 60));
     if (!out->text.n)
-        return ts_error_set(b->err, TS_EINVAL, "Missing the expr of '%.*s'", TS_SHOW(out->id, 60));
+        return ts_error_set(b->err, TS_EINVAL, "Missing the expr of '%.*s'", TS_SHOWN(out->id, 60));
     return parse_value_fill(b, json_object_get(o, "fillPolicy"), (double)NAN, &out->fill);
 }
 
@@ -266,8 +266,8 @@ static int make_sub(struct body *b, struct qry_exp_metric *m, const struct qry_d
         if (ts_slice_eq(b->q->filters[i].id, m->filter))
             f = &b->q->filters[i];
     if (m->filter.n && !f)
-        return ts_error_set(b->err, TS_EINVAL, "There is no filter '%.*s' for '%.*s'", TS_SHOW(m->filter, 60),
-                            TS_SHOW(m->id, 60));
+        return ts_error_set(b->err, TS_EINVAL, "There is no filter '%.*s' for '%.*s'",
+                            TS_SHOWN(m->filter, 60), TS_SHOWN(m->id, 60));
     if (!f)
         return 0;
     struct ts_slice *keys = ts_arena_alloc(b->arena, f->n_filters * sizeof *keys + 1);

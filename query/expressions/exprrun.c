@@ -3,7 +3,7 @@
  */
 #include "query/expressions/exprquery.h"
 
-#include "base/cut.h"
+#include "base/text.h"
 
 #include <math.h>
 #include <string.h>
@@ -115,7 +115,7 @@ static int work_out(struct run *r, size_t index, struct ts_error *err)
         return ts_error_set(
             err, TS_EINVAL,
             "Expression '%.*s' uses an expression without a fillPolicy, which OpenTSDB can't do",
-            TS_SHOW(f->id, 60));
+            TS_SHOWN(f->id, 60));
     TS_TRY(take_sets(r, f, &e, err));
     TS_TRY(qry_eval(&r->work, &e, &r->formulas[index], err));
     return take_keys(r, &e.in, &r->formulas[index], err);

@@ -3,7 +3,7 @@
  */
 #include "query/filters/filter.h"
 
-#include "base/cut.h"
+#include "base/text.h"
 #include "base/near.h"
 
 static const struct qry_filter_type *const table[] = {
@@ -19,7 +19,7 @@ const struct qry_filter_type *const *qry_filter_table(void)
 const struct qry_filter_type *qry_filter_find(struct ts_slice name)
 {
     for (size_t i = 0; table[i]; i++)
-        if (ts_slice_is_any(name, table[i]->name))
+        if (ts_slice_is_nocase(name, table[i]->name))
             return table[i];
     return NULL;
 }
@@ -28,7 +28,7 @@ static int no_such_type(struct ts_slice type, bool compat, struct ts_error *err)
 {
     struct ts_near near;
     int rc = ts_error_set(err, TS_EINVAL, "Could not find a tag value filter of the type: %.*s",
-                          TS_SHOW(type, 120));
+                          TS_SHOWN(type, 120));
     ts_near_init(&near, type);
     for (size_t i = 0; !compat && table[i]; i++)
         ts_near_see(&near, ts_slice_str(table[i]->name));

@@ -4,6 +4,7 @@
 #include "query/functions/gexp.h"
 
 #include "base/cut.h"
+#include "base/text.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -20,7 +21,7 @@ struct parser {
 
 static int fail(struct parser *p, size_t at, const char *why)
 {
-    return ts_error_set(p->err, TS_EPARSE, "Failed to parse %.*s: %s at position %zu", TS_SHOW(p->text, 100),
+    return ts_error_set(p->err, TS_EPARSE, "Failed to parse %.*s: %s at position %zu", TS_SHOWN(p->text, 100),
                         why, at + 1);
 }
 
@@ -209,7 +210,7 @@ static int parse_call(struct parser *p, struct qry_gexp_node **out)
     TS_TRY(new_node(p, &call));
     call->fn = qry_function_find(name);
     if (!call->fn)
-        return ts_error_set(p->err, TS_EINVAL, "Function %.*s has not been implemented", TS_SHOW(name, 100));
+        return ts_error_set(p->err, TS_EINVAL, "Function %.*s has not been implemented", TS_SHOWN(name, 100));
     call->args = ts_arena_alloc(p->arena, call->fn->max_sets * sizeof *call->args);
     call->words = ts_arena_alloc(p->arena, (call->fn->n_words + 1) * sizeof *call->words);
     do {

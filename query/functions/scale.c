@@ -3,7 +3,7 @@
  */
 #include "query/functions/function.h"
 
-#include "base/cut.h"
+#include "base/text.h"
 #include "base/double.h"
 
 #include <math.h>
@@ -20,7 +20,7 @@ static int factor_of(const struct qry_function *f, struct ts_slice word, bool co
         *out = ts_num_double(v);
         return 0;
     }
-    return ts_error_set(err, TS_EINVAL, "%s: '%.*s' is no number", f->name, TS_SHOW(word, 60));
+    return ts_error_set(err, TS_EINVAL, "%s: '%.*s' is no number", f->name, TS_SHOWN(word, 60));
 }
 
 int qry_fn_scale_check(const struct qry_function *f, const struct qry_fn_args *args, bool compat,

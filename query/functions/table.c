@@ -3,7 +3,7 @@
  */
 #include "query/functions/function.h"
 
-#include "base/cut.h"
+#include "base/text.h"
 #include "query/expressions/exprint.h"
 
 #include <ctype.h>
@@ -55,7 +55,7 @@ int qry_function__window(struct ts_slice word, int64_t *out_ms, struct ts_error 
         return 0;
     return ts_error_set(err, TS_EINVAL,
                         "Invalid window '%.*s': it is a duration as 30s, 10min, 1h, 2 days or 1week",
-                        TS_SHOW(word, 120));
+                        TS_SHOWN(word, 120));
 }
 
 int qry_function__count(const struct qry_function *f, struct ts_slice word, int64_t *out,
@@ -63,7 +63,7 @@ int qry_function__count(const struct qry_function *f, struct ts_slice word, int6
 {
     if (ts_num_parse_int(word, out, NULL) == 0 && *out > 0)
         return 0;
-    return ts_error_set(err, TS_EINVAL, "%s: '%.*s' is no number from 1 on", f->name, TS_SHOW(word, 120));
+    return ts_error_set(err, TS_EINVAL, "%s: '%.*s' is no number from 1 on", f->name, TS_SHOWN(word, 120));
 }
 
 int qry_function__copy(struct qry_work *w, const struct qry_cols *from, struct qry_cols *out,

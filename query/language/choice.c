@@ -6,6 +6,7 @@
 #include "query/language/cond.h"
 
 #include "base/cut.h"
+#include "base/text.h"
 #include "query/language/parse.h"
 
 static const char *const rank_names[] = {
@@ -16,7 +17,7 @@ static int parse_count(const char *name, struct ts_slice s, size_t *out, struct 
 {
     int64_t n;
     if (ts_num_parse_int(s, &n, NULL) < 0 || n < 1)
-        return ts_error_set(err, TS_EINVAL, "Invalid number of series: %s=%.*s", name, TS_SHOW(s, 40));
+        return ts_error_set(err, TS_EINVAL, "Invalid number of series: %s=%.*s", name, TS_SHOWN(s, 40));
     *out = (size_t)n;
     return 0;
 }
@@ -41,7 +42,7 @@ static int parse_top(struct ts_slice top, struct ts_slice bottom, struct ts_slic
         }
     }
     return ts_error_set(err, TS_EINVAL, "No such rank: %.*s (avg, max, min, sum, last, count)",
-                        TS_SHOW(rank, 40));
+                        TS_SHOWN(rank, 40));
 }
 
 /* "points,rollups", "all". */
@@ -62,7 +63,7 @@ static int parse_kinds(struct ts_slice s, unsigned *out, struct ts_error *err)
             bits |= ts_slice_is(one, kinds[k].name) ? kinds[k].bits : 0;
         if (!bits)
             return ts_error_set(err, TS_EINVAL, "No such kind: %.*s (points, rollups, histograms, all)",
-                                TS_SHOW(one, 40));
+                                TS_SHOWN(one, 40));
         *out |= bits;
     }
     return 0;
@@ -82,7 +83,7 @@ static int parse_word(const char *what, struct ts_slice s, const char *const *wo
         }
         ts_buf_printf(&all, "%s%s", i ? ", " : "", words[i]);
     }
-    int rc = ts_error_set(err, TS_EINVAL, "Invalid value of %s: %.*s (%.*s)", what, TS_SHOW(s, 40),
+    int rc = ts_error_set(err, TS_EINVAL, "Invalid value of %s: %.*s (%.*s)", what, TS_SHOWN(s, 40),
                           (int)all.n, all.p);
     ts_buf_release(&all);
     return rc;
@@ -130,7 +131,7 @@ static int parse_table(const struct ts_slice *v, struct ts_arena *arena, struct 
         spec->compare_text = (struct ts_slice){ts_arena_strndup(arena, s.p, s.n), s.n};
         if (spec->compare_n > 100000)
             return ts_error_set(err, TS_EINVAL, "compare goes back at most 100000 units, not %.*s",
-                                TS_SHOW(s, 40));
+                                TS_SHOWN(s, 40));
     }
     if (v[CHOICE_COLUMNS].n)
         spec->columns = (struct ts_slice){ts_arena_strndup(arena, v[CHOICE_COLUMNS].p, v[CHOICE_COLUMNS].n),

@@ -6,6 +6,7 @@
 #include "query/language/cond.h"
 
 #include "base/cut.h"
+#include "base/text.h"
 
 #include <string.h>
 
@@ -47,7 +48,7 @@ static int parse_one(struct ts_slice text, struct qry_cond *out, struct ts_error
     }
     return ts_error_set(err, TS_EINVAL,
                         "Invalid condition: %.*s; say value>10 (> >= < <= == !=), with commas between",
-                        TS_SHOW(text, 80));
+                        TS_SHOWN(text, 80));
 }
 
 int qry_where_parse(struct ts_slice text, struct ts_arena *arena, struct qry_where *out, struct ts_error *err)

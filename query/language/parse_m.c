@@ -5,7 +5,7 @@
  */
 #include "query/language/parse.h"
 
-#include "base/cut.h"
+#include "base/text.h"
 #include "base/near.h"
 #include "query/aggregators/agg.h"
 
@@ -50,7 +50,7 @@ static int find_function(struct ts_slice name, const char *what, bool compat, co
     *out = qry_agg_find(name, compat);
     if (*out)
         return 0;
-    int rc = ts_error_set(err, TS_EINVAL, "No such %s function: %.*s", what, TS_SHOW(name, 120));
+    int rc = ts_error_set(err, TS_EINVAL, "No such %s function: %.*s", what, TS_SHOWN(name, 120));
     ts_near_init(&near, name);
     for (size_t i = 0; !compat && i < sizeof elsewhere / sizeof elsewhere[0]; i++)
         if (ts_slice_is(name, elsewhere[i].name)) {
@@ -70,20 +70,20 @@ int qry_parse_agg(struct ts_slice name, bool compat, const struct qry_agg **out,
 
 static int parse_fill(struct ts_slice s, enum qry_fill *out, struct ts_error *err)
 {
-    if (ts_slice_is_any(s, "none"))
+    if (ts_slice_is_nocase(s, "none"))
         *out = QRY_FILL_NONE;
-    else if (ts_slice_is_any(s, "nan"))
+    else if (ts_slice_is_nocase(s, "nan"))
         *out = QRY_FILL_NAN;
-    else if (ts_slice_is_any(s, "null"))
+    else if (ts_slice_is_nocase(s, "null"))
         *out = QRY_FILL_NULL;
-    else if (ts_slice_is_any(s, "zero"))
+    else if (ts_slice_is_nocase(s, "zero"))
         *out = QRY_FILL_ZERO;
-    else if (ts_slice_is_any(s, "previous"))
+    else if (ts_slice_is_nocase(s, "previous"))
         *out = QRY_FILL_PREVIOUS;
-    else if (ts_slice_is_any(s, "scalar"))
+    else if (ts_slice_is_nocase(s, "scalar"))
         return ts_error_set(err, TS_EINVAL, "unhandled fill policy");
     else
-        return ts_error_set(err, TS_EINVAL, "Unrecognized fill policy: %.*s", TS_SHOW(s, 120));
+        return ts_error_set(err, TS_EINVAL, "Unrecognized fill policy: %.*s", TS_SHOWN(s, 120));
     return 0;
 }
 
@@ -96,13 +96,13 @@ int qry_parse_downsample(struct ts_slice s, bool compat, struct qry_downsample *
         return ts_error_set(
             err, TS_EINVAL,
             "Invalid downsampling specification '%.*s': must provide at least interval and function",
-            TS_SHOW(s, 120));
+            TS_SHOWN(s, 120));
     if (n > 3)
         return ts_error_set(
             err, TS_EINVAL,
             "Invalid downsampling specification '%.*s': must consist of interval, function, and "
             "optional fill policy",
-            TS_SHOW(s, 120));
+            TS_SHOWN(s, 120));
     if (part[0].n >= 3 && memmem(part[0].p, part[0].n, "all", 3)) {
         out->all = true;
     } else {
@@ -114,7 +114,7 @@ int qry_parse_downsample(struct ts_slice s, bool compat, struct qry_downsample *
         TS_TRY((compat ? ts_duration_parse : ts_duration_exact)(len, &out->n, &out->unit, &out->interval_ms,
                                                                 err));
         if (out->interval_ms <= 0 || out->interval_ms > MAX_INTERVAL_MS)
-            return ts_error_set(err, TS_EINVAL, "Invalid duration, too long: %.*s", TS_SHOW(len, 120));
+            return ts_error_set(err, TS_EINVAL, "Invalid duration, too long: %.*s", TS_SHOWN(len, 120));
     }
     TS_TRY(find_function(part[1], "downsampling", compat, &out->fn, err));
     if (qry_agg_is_none(out->fn))
@@ -127,7 +127,7 @@ static int rate_number(struct ts_slice s, const char *what, int64_t *out, struct
     if (!s.n || ts_num_parse_int(s, out, NULL) == 0)
         return 0;
     return ts_error_set(err, TS_EINVAL, "%s value of counter was not a number, received '%.*s'", what,
-                        TS_SHOW(s, 120));
+                        TS_SHOWN(s, 120));
 }
 
 int qry_parse_rate(struct ts_slice s, struct qry_rate *out, struct ts_error *err)
@@ -136,7 +136,7 @@ int qry_parse_rate(struct ts_slice s, struct qry_rate *out, struct ts_error *err
     if (s.n <= 4)
         return 0;
     if (s.p[4] != '{' || s.p[s.n - 1] != '}')
-        return ts_error_set(err, TS_EINVAL, "Invalid rate options specification: %.*s", TS_SHOW(s, 120));
+        return ts_error_set(err, TS_EINVAL, "Invalid rate options specification: %.*s", TS_SHOWN(s, 120));
     struct ts_slice in = {s.p + 5, s.n - 6}, part[3] = {{0}};
     size_t n = split(in, ',', part, 3);
     if (n > 3)
@@ -145,19 +145,19 @@ int qry_parse_rate(struct ts_slice s, struct qry_rate *out, struct ts_error *err
             "Incorrect number of values in rate options specification, must be counter[,counter max "
             "value,reset value], recieved: %zu parts",
             n);
-    out->counter = ts_slice_ends_any(part[0], "counter");
-    out->drop_resets = ts_slice_is_any(part[0], "dropcounter");
+    out->counter = ts_slice_ends_nocase(part[0], "counter");
+    out->drop_resets = ts_slice_is_nocase(part[0], "dropcounter");
     TS_TRY(rate_number(part[1], "Max", &out->counter_max, err));
     return rate_number(part[2], "Reset", &out->reset_value, err);
 }
 
 enum qry_rollup_usage qry_parse_rollup_usage(struct ts_slice s)
 {
-    if (ts_slice_is_any(s, "rollup_raw"))
+    if (ts_slice_is_nocase(s, "rollup_raw"))
         return QRY_ROLLUP_RAW;
-    if (ts_slice_is_any(s, "rollup_fallback"))
+    if (ts_slice_is_nocase(s, "rollup_fallback"))
         return QRY_ROLLUP_FALLBACK;
-    return ts_slice_is_any(s, "rollup_fallback_raw") ? QRY_ROLLUP_FALLBACK_RAW : QRY_ROLLUP_NOFALLBACK;
+    return ts_slice_is_nocase(s, "rollup_fallback_raw") ? QRY_ROLLUP_FALLBACK_RAW : QRY_ROLLUP_NOFALLBACK;
 }
 
 static int cmp_doubles(const void *a, const void *b)
@@ -184,7 +184,7 @@ static int parse_percentiles(struct ts_slice s, struct ts_arena *arena, struct q
 {
     const char *open = memchr(s.p, '[', s.n);
     if (!open || s.p[s.n - 1] != ']')
-        return ts_error_set(err, TS_EINVAL, "Invalid percentile parameters: %.*s", TS_SHOW(s, 120));
+        return ts_error_set(err, TS_EINVAL, "Invalid percentile parameters: %.*s", TS_SHOWN(s, 120));
     struct ts_slice in = {open + 1, (size_t)(s.p + s.n - open) - 2};
     size_t n = split(in, ',', NULL, 0);
     struct ts_slice *item = ts_arena_alloc(arena, n * sizeof *item);
@@ -195,7 +195,7 @@ static int parse_percentiles(struct ts_slice s, struct ts_arena *arena, struct q
         while (item[i].n && item[i].p[0] == ' ')
             item[i] = (struct ts_slice){item[i].p + 1, item[i].n - 1};
         if (ts_num_parse(item[i], &v, NULL) < 0)
-            return ts_error_set(err, TS_EINVAL, "Invalid percentile parameters: %.*s", TS_SHOW(s, 120));
+            return ts_error_set(err, TS_EINVAL, "Invalid percentile parameters: %.*s", TS_SHOWN(s, 120));
         p[i] = ts_num_double(v);
     }
     return qry_parse_percentiles(p, n, out, err);
@@ -211,18 +211,18 @@ static int parse_option(struct ts_slice s, bool compat, struct ts_arena *arena, 
         out->downsample_text = s;
         return qry_parse_downsample(s, compat, &out->downsample, err);
     }
-    out->rate_options = out->rate_options || (ts_slice_begins_any(s, "rate") && memchr(s.p, '{', s.n));
-    if (ts_slice_begins_any(s, "rate"))
+    out->rate_options = out->rate_options || (ts_slice_begins_nocase(s, "rate") && memchr(s.p, '{', s.n));
+    if (ts_slice_begins_nocase(s, "rate"))
         return qry_parse_rate(s, &out->rate, err);
-    if (ts_slice_begins_any(s, "explicit_tags"))
+    if (ts_slice_begins_nocase(s, "explicit_tags"))
         out->explicit_tags = true;
-    else if (ts_slice_is_any(s, "pre-agg"))
+    else if (ts_slice_is_nocase(s, "pre-agg"))
         out->pre_aggregate = true;
-    else if (ts_slice_begins_any(s, "rollup_"))
+    else if (ts_slice_begins_nocase(s, "rollup_"))
         out->rollup_usage = qry_parse_rollup_usage(s);
-    else if (ts_slice_begins_any(s, "percentiles"))
+    else if (ts_slice_begins_nocase(s, "percentiles"))
         return parse_percentiles(s, arena, out, err);
-    else if (ts_slice_begins_any(s, "show-histogram-buckets"))
+    else if (ts_slice_begins_nocase(s, "show-histogram-buckets"))
         out->histogram_buckets = true;
     return 0;
 }
@@ -240,7 +240,7 @@ static int parse_braces(struct ts_slice in, bool group_by, bool compat, struct t
         struct ts_slice kv[2];
         if (split(item[i], '=', kv, 2) != 2 || !kv[0].n || !kv[1].n)
             return ts_error_set(err, TS_EINVAL, "When parsing %s '%.*s': invalid tag: %.*s", what,
-                                TS_SHOW(item[i], 120), TS_SHOW(item[i], 120));
+                                TS_SHOWN(item[i], 120), TS_SHOWN(item[i], 120));
         TS_TRY(qry_filter_parse(kv[0], kv[1], group_by, compat, arena, &filters[*n_filters], err));
         ++*n_filters;
     }
@@ -273,12 +273,12 @@ static int parse_metric(struct ts_slice s, bool compat, struct ts_arena *arena, 
         return 0;
     struct ts_slice rest = {open, s.n - out->metric.n};
     if (s.p[s.n - 1] != '}')
-        return ts_error_set(err, TS_EINVAL, "Missing '}' at the end of: %.*s", TS_SHOW(s, 120));
+        return ts_error_set(err, TS_EINVAL, "Missing '}' at the end of: %.*s", TS_SHOWN(s, 120));
     struct qry_filter *filters = ts_arena_zalloc(arena, (rest.n + 1) / 2 * sizeof *filters);
     for (int round = 0; rest.n; round++) {
         size_t end = closing(rest);
         if (round == 2 || rest.p[0] != '{' || end == rest.n)
-            return ts_error_set(err, TS_EINVAL, "Missing '}' at the end of: %.*s", TS_SHOW(s, 120));
+            return ts_error_set(err, TS_EINVAL, "Missing '}' at the end of: %.*s", TS_SHOWN(s, 120));
         TS_TRY(parse_braces((struct ts_slice){rest.p + 1, end - 1}, round == 0, compat, arena, filters,
                             &out->n_filters, err));
         rest = (struct ts_slice){rest.p + end + 1, rest.n - end - 1};
@@ -296,7 +296,7 @@ static int parse_parts(struct ts_slice m, const char *param, bool compat, struct
     *out = (struct qry_sub){.rate = {.counter_max = INT64_MAX}};
     if (n < 2 || n > MAX_PARTS)
         return ts_error_set(err, TS_EINVAL, "Invalid parameter %s=%.*s (%s :-separated parts)", param,
-                            TS_SHOW(m, 120), n < 2 ? "not enough" : "too many");
+                            TS_SHOWN(m, 120), n < 2 ? "not enough" : "too many");
     TS_TRY(qry_parse_agg(part[0], compat, &out->agg, err));
     out->none = qry_agg_is_none(out->agg);
     for (size_t i = 1; i + 1 < n; i++)

@@ -4,6 +4,7 @@
 #include "query/language/parse.h"
 
 #include "base/cut.h"
+#include "base/text.h"
 #include "query/aggregators/agg.h"
 #include "query/breakdowns/breakdown.h"
 #include "query/breakdowns/compare.h"
@@ -22,14 +23,14 @@ static int parse_by(const struct qry_spec_text *text, struct ts_arena *arena, st
     while (ts_slice_next(&rest, ',', &key)) {
         if (!key.n && text->by.n)
             return ts_error_set(err, TS_EINVAL, "Invalid breakdown, an empty key: %.*s",
-                                TS_SHOW(text->by, 120));
+                                TS_SHOWN(text->by, 120));
         if (key.n)
             TS_TRY(qry_breakdown_add(key, out, err));
     }
-    out->fill_null = ts_slice_is_any(text->fill, "null");
-    out->fill_zero = out->fill_null || ts_slice_is_any(text->fill, "zero");
-    if (text->fill.p && !out->fill_zero && !ts_slice_is_any(text->fill, "none"))
-        return ts_error_set(err, TS_EINVAL, "Unrecognized fill policy: %.*s", TS_SHOW(text->fill, 120));
+    out->fill_null = ts_slice_is_nocase(text->fill, "null");
+    out->fill_zero = out->fill_null || ts_slice_is_nocase(text->fill, "zero");
+    if (text->fill.p && !out->fill_zero && !ts_slice_is_nocase(text->fill, "none"))
+        return ts_error_set(err, TS_EINVAL, "Unrecognized fill policy: %.*s", TS_SHOWN(text->fill, 120));
     for (size_t i = 0; i < out->n_subs; i++) {
         const struct qry_sub *sub = &out->subs[i];
         if (qry_agg_is_none(sub->agg))
@@ -68,15 +69,15 @@ static int check_totals(const struct qry_spec *spec, struct ts_error *err)
         if (ts_slice_eq(spec->columns, spec->by_tags[i]))
             return 0;
     if (ts_slice_is(spec->columns, "weekday") || ts_slice_is(spec->columns, "hourofday"))
-        return ts_error_set(err, TS_EINVAL, "columns: %.*s is not in by", TS_SHOW(spec->columns, 120));
+        return ts_error_set(err, TS_EINVAL, "columns: %.*s is not in by", TS_SHOWN(spec->columns, 120));
     struct qry_spec key = {.by_tags = (struct ts_slice[1]){{NULL, 0}}};
     if (qry_breakdown_add(spec->columns, &key, NULL) == 0 && key.by_time.n)
         return ts_error_set(err, TS_EINVAL,
                             "columns=%.*s: an interval makes rows. Columns are a tag key of by, weekday "
                             "(by=week,weekday) or hourofday (by=day,hourofday)",
-                            TS_SHOW(spec->columns, 120));
+                            TS_SHOWN(spec->columns, 120));
     return ts_error_set(err, TS_EINVAL, "columns names a tag key of by, weekday or hourofday, not %.*s",
-                        TS_SHOW(spec->columns, 120));
+                        TS_SHOWN(spec->columns, 120));
 }
 
 int qry_spec_check_choice(const struct qry_spec *spec, struct ts_error *err)
@@ -107,7 +108,7 @@ static int parse_zone(const struct qry_spec_text *text, struct qry_spec *out, st
     if (rc == TS_EPARSE && out->compat && text->json)
         return ts_error_set(err, TS_EINVAL, "The timezone specification could not be found");
     if (rc == TS_EPARSE && out->compat) /* without the zone that was meant */
-        return ts_error_set(err, rc, "Invalid timezone name: %.*s", TS_SHOW(text->tz, 120));
+        return ts_error_set(err, rc, "Invalid timezone name: %.*s", TS_SHOWN(text->tz, 120));
     return rc;
 }
 
@@ -127,8 +128,8 @@ static int wrong_order(const struct qry_spec_text *text, const struct qry_spec *
     ts_time_print(spec->tz, spec->start_ms, false, &from);
     ts_time_print(spec->tz, spec->end_ms, false, &to);
     int rc = ts_error_set(err, TS_EINVAL, "The end, %.*s, is not later than the start, %.*s (%.*s)%s",
-                          TS_SHOW(ts_buf_get(&to), 120), TS_SHOW(ts_buf_get(&from), 120),
-                          TS_SHOW(text->start, 120),
+                          TS_SHOWN(ts_buf_get(&to), 120), TS_SHOWN(ts_buf_get(&from), 120),
+                          TS_SHOWN(text->start, 120),
                           text->end.n ? ": are they the wrong way round?" : ": without an end it is now");
     ts_buf_release(&from);
     ts_buf_release(&to);

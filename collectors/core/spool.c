@@ -160,7 +160,8 @@ static void spool_drop_oldest(struct col_spool *s)
     spool_remove(s, s->first);
 }
 
-void col_spool__path(const struct col_spool *s, uint64_t number, char out[PATH_MAX])
+/* Path of a segment. */
+static void spool_path(const struct col_spool *s, uint64_t number, char out[PATH_MAX])
 {
     (void)snprintf(out, PATH_MAX, "%s/%llu.seg", s->dir, (unsigned long long)number);
 }
@@ -169,7 +170,7 @@ void col_spool__path(const struct col_spool *s, uint64_t number, char out[PATH_M
 static int spool_new_file(struct col_spool *s, struct ts_error *err)
 {
     char path[PATH_MAX];
-    col_spool__path(s, s->next_number, path);
+    spool_path(s, s->next_number, path);
     int rc = s->fs->open(s->fs, path, TS_OPEN_CREATE, &s->tail, err);
     if (rc == TS_ENOTFOUND && col_spool__folder(s, err) == 0) /* somebody removed the folder */
         rc = s->fs->open(s->fs, path, TS_OPEN_CREATE, &s->tail, err);

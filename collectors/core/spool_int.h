@@ -59,8 +59,6 @@ int col_spool__take(struct col_spool *s, struct ts_slice lines, uint32_t n_point
 /** Make the folder if it is missing, and hold its lock. Mutex held or alone. TS_EBUSY: another process has
  * it. */
 int col_spool__folder(struct col_spool *s, struct ts_error *err);
-/** Path of a segment. */
-void col_spool__path(const struct col_spool *s, uint64_t number, char out[PATH_MAX]);
 /** Take up what an earlier process left in the folder. Alone. */
 int col_spool__scan(struct col_spool *s, struct ts_error *err);
 

@@ -20,7 +20,9 @@ void col_web_hit_init(struct col_web_hit *h)
 
 /* --- numbers and times --- */
 
-bool col_web_decimal(struct ts_slice s, int64_t unit, int64_t *out)
+/* Digits with a fraction or not, times unit (1000: "0.5" is 500), at most 2^62; further digits are cut
+ * off. */
+static bool web_decimal(struct ts_slice s, int64_t unit, int64_t *out)
 {
     const char *dot = s.n ? memchr(s.p, '.', s.n) : NULL;
     uint64_t whole;
@@ -130,7 +132,7 @@ bool col_web_time_parse(struct ts_slice s, int64_t *out_ms)
 {
     if (s.n >= 2 && s.p[0] == '[' && s.p[s.n - 1] == ']')
         s = (struct ts_slice){s.p + 1, s.n - 2};
-    return time_clf(s, out_ms) || time_iso(s, out_ms) || (s.n >= 9 && col_web_decimal(s, 1000, out_ms));
+    return time_clf(s, out_ms) || time_iso(s, out_ms) || (s.n >= 9 && web_decimal(s, 1000, out_ms));
 }
 
 /* --- fields --- */
@@ -151,7 +153,7 @@ static struct ts_slice request_path(struct ts_slice s)
 
 static const char *set_took(struct col_web_hit *h, struct ts_slice value, int64_t unit)
 {
-    if (is_dash(value) || col_web_decimal(value, unit, &h->took_us))
+    if (is_dash(value) || web_decimal(value, unit, &h->took_us))
         return NULL;
     return "the time the answer took is no number";
 }
@@ -200,11 +202,11 @@ const char *col_web_hit_set(struct col_web_hit *h, enum col_web_field field, str
     case COL_WEB_TIME:
         return set_time(h, col_web_time_parse(value, &h->time_ms));
     case COL_WEB_TIME_S:
-        return set_time(h, col_web_decimal(value, 1000, &h->time_ms));
+        return set_time(h, web_decimal(value, 1000, &h->time_ms));
     case COL_WEB_TIME_MS:
-        return set_time(h, col_web_decimal(value, 1, &h->time_ms));
+        return set_time(h, web_decimal(value, 1, &h->time_ms));
     case COL_WEB_TIME_US:
-        if (!col_web_decimal(value, 1, &us))
+        if (!web_decimal(value, 1, &us))
             return set_time(h, false);
         h->time_ms = us / 1000;
         break;

@@ -57,9 +57,6 @@ const char *col_web_hit_set(struct col_web_hit *h, enum col_web_field field, str
  * 2015-05-17T10:05:03[.123][Z|+02:00] (a blank for the T; no
  *  zone is UTC), or seconds since 1970. A day that its month does not have (31/Feb/2026) is no time. */
 bool col_web_time_parse(struct ts_slice s, int64_t *out_ms);
-/** Digits with a fraction or not, times unit (1000: "0.5" is 500), at most 2^62; further digits are cut
- * off. */
-bool col_web_decimal(struct ts_slice s, int64_t unit, int64_t *out);
 
 /** Reject a request whose time is more than a day later than now_ms: returns the reason; NULL if the time is
  * plausible. */

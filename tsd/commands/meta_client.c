@@ -8,14 +8,16 @@
 #include "tsd/meta/request.h"
 #include "tsd/meta/uidmeta.h"
 
-int tsd_meta_client_open(struct tsd_meta_client *door, const struct tsd_args *args, enum tsd_local how,
-                         struct ts_error *err)
+/* Open the folder if --data is given. */
+static int meta_client_open(struct tsd_meta_client *door, const struct tsd_args *args, enum tsd_local how,
+                            struct ts_error *err)
 {
     *door = (struct tsd_meta_client){.args = args};
     return tsd_args_has(args, "data") ? tsd_local_open(args, how, &door->store, &door->rules, err) : 0;
 }
 
-int tsd_meta_client_close(struct tsd_meta_client *door, struct ts_error *err)
+/* Close it. */
+static int meta_client_close(struct tsd_meta_client *door, struct ts_error *err)
 {
     int rc = door->store ? sto_close(door->store, err) : 0;
     door->store = NULL;
@@ -168,13 +170,13 @@ int tsd_meta_client_run(const struct tsd_args *args, enum tsd_local how,
     struct ts_buf out;
     if (tsd_client_or_data(args) != TSD_EXIT_OK)
         return TSD_EXIT_USAGE;
-    if (tsd_meta_client_open(&door, args, how, &err) < 0)
+    if (meta_client_open(&door, args, how, &err) < 0)
         return tsd_fail(&err);
     ts_buf_init(&out, 0);
     int rc = run(&door, &out, &err);
     int print_rc = tsd_print_all(ts_buf_get(&out), rc < 0 ? NULL : &err);
     ts_buf_release(&out);
-    int close_rc = tsd_meta_client_close(&door, &close_err);
+    int close_rc = meta_client_close(&door, &close_err);
     if (rc < 0 || print_rc < 0)
         return tsd_fail(&err);
     return close_rc < 0 ? tsd_fail(&close_err) : TSD_EXIT_OK;

@@ -37,11 +37,6 @@ struct tsd_meta_client_req {
     struct ts_slice body;                     /* JSON or empty */
 };
 
-/** Open the folder if --data is given. */
-int tsd_meta_client_open(struct tsd_meta_client *door, const struct tsd_args *args, enum tsd_local how,
-                         struct ts_error *err);
-/** Close it. */
-int tsd_meta_client_close(struct tsd_meta_client *door, struct ts_error *err);
 /** Send a request and read the answer, which the caller owns (json_decref); NULL if it has no body. An answer
  * with an error object is an error with its details in the text; the client's member status has the status of
  * others. */

@@ -9,7 +9,8 @@
 
 #define RATE_TOKEN 60000u /* units of a token */
 
-void tsd_series_bucket_init(struct tsd_series_bucket *b, uint64_t per_min, int64_t now_ms)
+/* A full bucket. */
+static void series_bucket_init(struct tsd_series_bucket *b, uint64_t per_min, int64_t now_ms)
 {
     *b = (struct tsd_series_bucket){.per_min = per_min, .units = per_min * RATE_TOKEN, .at_ms = now_ms};
 }
@@ -17,7 +18,7 @@ void tsd_series_bucket_init(struct tsd_series_bucket *b, uint64_t per_min, int64
 void tsd_series_total_init(struct tsd_series_total *t, uint64_t per_min, int64_t now_ms)
 {
     pthread_mutex_init(&t->lock, NULL);
-    tsd_series_bucket_init(&t->bucket, per_min, now_ms);
+    series_bucket_init(&t->bucket, per_min, now_ms);
 }
 
 void tsd_series_total_release(struct tsd_series_total *t)
@@ -66,7 +67,7 @@ int tsd_series_take(struct tsd_series_conn *c, uint64_t per_min, struct tsd_seri
 {
     const struct tsd_series_bucket *empty;
     if (!c->started)
-        tsd_series_bucket_init(&c->bucket, per_min, now_ms);
+        series_bucket_init(&c->bucket, per_min, now_ms);
     c->started = true;
     if (rate_take(&c->bucket, t, now_ms, &empty)) {
         c->waits_since_ms = 0;

@@ -26,8 +26,6 @@ struct tsd_series_bucket {
     uint64_t units;   /* fill level, 60,000 a token: each millisecond adds per_min of them */
     int64_t at_ms;    /* monotonic time of units */
 };
-/** A full bucket. */
-void tsd_series_bucket_init(struct tsd_series_bucket *b, uint64_t per_min, int64_t now_ms);
 
 /* The bucket of all connections. */
 struct tsd_series_total {

@@ -17,7 +17,8 @@ static const char *const known_counts[] = {"web.hits", "web.bytes", "web.time.co
 static const char *const kind_names[] = {
     [TSD_KIND_GAUGE] = "gauge", [TSD_KIND_COUNT] = "count", [TSD_KIND_COUNTER] = "counter"};
 
-const char *tsd_kind_name(enum tsd_kind kind)
+/* "gauge", "count", "counter". */
+static const char *kind_name(enum tsd_kind kind)
 {
     return kind_names[kind];
 }
@@ -112,7 +113,7 @@ int tsd_handle_metric(struct tsd_meta_req *a, struct ts_error *err)
     tsd_meta_req_json(a, "", &j);
     ts_json_obj(&j);
     ts_json_member_slice(&j, "metric", metric);
-    ts_json_member_str(&j, "kind", tsd_kind_name(info.kind));
+    ts_json_member_str(&j, "kind", kind_name(info.kind));
     ts_json_member_str(&j, "source", sources[info.source]);
     ts_json_member_str(&j, "unit", info.unit);
     ts_json_obj_end(&j);

@@ -36,7 +36,8 @@ static bool lookup_any(struct ts_slice s)
 
 /* --- parsing --- */
 
-int tsd_lookup_word(struct ts_slice word, struct tsd_lookup *out, struct ts_error *err)
+/* Add one pair "k=v", "k=", "=v" from a word; TS_EINVAL if there is no =. out->pairs must have space. */
+static int lookup_word(struct ts_slice word, struct tsd_lookup *out, struct ts_error *err)
 {
     const char *eq = word.n ? memchr(word.p, '=', word.n) : NULL;
     if (!eq || word.n == 1)
@@ -56,7 +57,7 @@ int tsd_lookup_parse(struct ts_slice m, struct ts_arena *arena, struct tsd_looku
     struct ts_slice in = open ? (struct ts_slice){open + 1, m.n - n_metric - 2} : (struct ts_slice){"", 0};
     out->pairs = ts_arena_alloc(arena, (in.n + 1) * sizeof(*out->pairs));
     while (in.n)
-        TS_TRY(tsd_lookup_word(ts_slice_cut(&in, ','), out, err));
+        TS_TRY(lookup_word(ts_slice_cut(&in, ','), out, err));
     if (out->metric.n == 0 && out->n_pairs == 0)
         return ts_error_set(err, TS_EINVAL, "Missing metric and tags. Please supply at least one value.");
     return 0;

@@ -21,8 +21,6 @@ struct tsd_lookup {
 /** Parse "[metric]{k=v,...}" or "metric"; an empty text is TS_EINVAL with OpenTSDB's text. Slices
  * point into m. */
 int tsd_lookup_parse(struct ts_slice m, struct ts_arena *arena, struct tsd_lookup *out, struct ts_error *err);
-/** Add one pair "k=v", "k=", "=v" from a word; TS_EINVAL if there is no =. out->pairs must have space. */
-int tsd_lookup_word(struct ts_slice word, struct tsd_lookup *out, struct ts_error *err);
 
 /** Are all names known? 0, or TS_ENOTFOUND "No such name for 'tagv': 'x'". */
 int tsd_lookup_check(struct sto_catalog *cat, const struct tsd_lookup *what, struct ts_error *err);

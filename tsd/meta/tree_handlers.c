@@ -71,7 +71,8 @@ int tsd_tree_request_run(struct tsd_meta_req *a, unsigned methods,
     return rc;
 }
 
-int tsd_tree_gone(struct tsd_meta_req *a, uint16_t id, int rc, struct ts_error *err)
+/* A 404 about a tree, if rc says that it is not there; else rc. */
+static int tree_gone(struct tsd_meta_req *a, uint16_t id, int rc, struct ts_error *err)
 {
     char text[48];
     if (rc != TS_ENOTFOUND)
@@ -84,7 +85,7 @@ int tsd_tree_request_load(struct tsd_meta_req *a, struct tsd_tree_request *r, st
 {
     if (!r->has_id)
         return ts_error_set(err, TS_EINVAL, "Missing tree ID");
-    return tsd_tree_gone(a, r->id, tsd_tree_load(a->store, r->id, a->arena, &r->tree, err), err);
+    return tree_gone(a, r->id, tsd_tree_load(a->store, r->id, a->arena, &r->tree, err), err);
 }
 
 /* --- definitions --- */
@@ -146,8 +147,8 @@ static int tree_store(struct tsd_meta_req *a, const struct tsd_tree_request *r, 
     }
     if (!r->has_id)
         return tsd_tree_create(a->store, &given, a->arena, out, err);
-    TS_TRY(tsd_tree_gone(
-        a, r->id, tsd_tree_change(a->store, r->id, a->arena, tree_edit, &edit, out, &changed, err), err));
+    TS_TRY(tree_gone(a, r->id,
+                     tsd_tree_change(a->store, r->id, a->arena, tree_edit, &edit, out, &changed, err), err));
     if (!changed)
         a->status = 304;
     return 0;
@@ -162,7 +163,7 @@ static int tree_delete(struct tsd_meta_req *a, struct tsd_tree_request *r, struc
     all = all || json_is_true(v) || (json_is_string(v) && strcmp(json_string_value(v), "true") == 0);
     TS_TRY(tsd_tree_request_load(a, r, err));
     a->status = 204;
-    return all ? tsd_tree_gone(a, r->id, tsd_tree_delete(a->store, r->id, err), err) : 0;
+    return all ? tree_gone(a, r->id, tsd_tree_delete(a->store, r->id, err), err) : 0;
 }
 
 static int tree_do(struct tsd_meta_req *a, struct tsd_tree_request *r, struct ts_error *err)

@@ -23,8 +23,6 @@ int tsd_tree_request_run(struct tsd_meta_req *a, unsigned methods,
                          struct ts_error *err);
 /** Load the tree. TS_EINVAL "Missing tree ID"; 404 "Unable to locate tree: 7". */
 int tsd_tree_request_load(struct tsd_meta_req *a, struct tsd_tree_request *r, struct ts_error *err);
-/** A 404 about a tree, if rc says that it is not there; else rc. */
-int tsd_tree_gone(struct tsd_meta_req *a, uint16_t id, int rc, struct ts_error *err);
 /** The tree id of an object: a number or a text of digits; 0 and none: *out stays. TS_EINVAL. */
 int tsd_tree_id_of(const json_t *obj, uint16_t *out, struct ts_error *err);
 

@@ -88,7 +88,8 @@ static int parser_hex(char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-bool tsd_parser_list_has(struct ts_slice list, const char *word)
+/* Does a list with commas contain a word, in any case? */
+static bool parser_list_has(struct ts_slice list, const char *word)
 {
     for (size_t i = 0; i < list.n;) {
         while (i < list.n && (list.p[i] == ' ' || list.p[i] == '\t' || list.p[i] == ','))
@@ -284,8 +285,8 @@ static bool parser_keep_alive(const struct tsd_parser *pr)
     for (unsigned i = 0; i < pr->n_headers; i++) {
         if (!ts_slice_is_nocase(tsd_parser_header_name(pr, i), "connection"))
             continue;
-        closes = closes || tsd_parser_list_has(tsd_parser_header_value(pr, i), "close");
-        keeps = keeps || tsd_parser_list_has(tsd_parser_header_value(pr, i), "keep-alive");
+        closes = closes || parser_list_has(tsd_parser_header_value(pr, i), "close");
+        keeps = keeps || parser_list_has(tsd_parser_header_value(pr, i), "keep-alive");
     }
     return !closes && (keeps || !pr->http10);
 }

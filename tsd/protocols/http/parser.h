@@ -84,7 +84,5 @@ struct ts_slice tsd_parser_header_value(const struct tsd_parser *pr, unsigned i)
 /** Method and target of a request. */
 struct ts_slice tsd_parser_method(const struct tsd_parser *pr);
 struct ts_slice tsd_parser_target(const struct tsd_parser *pr);
-/** Does a list with commas contain a word, in any case? */
-bool tsd_parser_list_has(struct ts_slice list, const char *word);
 
 #endif

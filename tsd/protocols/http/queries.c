@@ -65,7 +65,10 @@ void tsd_queries_free(struct tsd_queries *qs)
     ts_free(qs);
 }
 
-void tsd_query_begin(struct tsd_job *job, struct ts_slice what, const struct qry_stats *stats)
+/* A job's query begins: from run, once its text is understood. It is listed until the job's run has returned.
+ *  @param what   the query as JSON; copied
+ *  @param stats  filled by the run; lives as long as the job's arena */
+static void query_begin(struct tsd_job *job, struct ts_slice what, const struct qry_stats *stats)
 {
     const struct tsd_req *req = tsd_job_req(job);
     struct tsd_queries *qs = req->d->queries;
@@ -127,7 +130,7 @@ void tsd_query_begin_spec(struct tsd_job *job, const struct qry_spec *spec, cons
         ts_buf_char(&what, ',');
     }
     ts_buf_append(&what, echo.p + 1, echo.n - 1);
-    tsd_query_begin(job, ts_buf_get(&what), stats);
+    query_begin(job, ts_buf_get(&what), stats);
     ts_buf_release(&what);
     ts_buf_release(&echo);
 }
@@ -139,7 +142,7 @@ void tsd_query_begin_member(struct tsd_job *job, const struct ts_buf *member)
     ts_buf_char(&what, '{');
     ts_buf_slice(&what, ts_buf_get(member));
     ts_buf_char(&what, '}');
-    tsd_query_begin(job, ts_buf_get(&what), queries_stats(job, 0));
+    query_begin(job, ts_buf_get(&what), queries_stats(job, 0));
     ts_buf_release(&what);
 }
 

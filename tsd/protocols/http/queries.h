@@ -19,10 +19,6 @@ struct tsd_queries *tsd_queries_new(void);
 /** No query runs any more. NULL is harmless. */
 void tsd_queries_free(struct tsd_queries *qs);
 
-/** A job's query begins: from run, once its text is understood. It is listed until the job's run has returned.
- *  @param what   the query as JSON; copied
- *  @param stats  filled by the run; lives as long as the job's arena */
-void tsd_query_begin(struct tsd_job *job, struct ts_slice what, const struct qry_stats *stats);
 /** The same for a spec that is run as it stands or as parts of something larger: its echo, and memory for the
  * statistics of the run in the job's limit.
  *  @param member  a JSON member to put in front of the echo, `"exp":[..]`; NULL: none */

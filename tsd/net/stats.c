@@ -133,15 +133,8 @@ static void stats_jobs(struct tsd_daemon *d, tsd_stat_fn each, void *arg)
     each(arg, "spool.replies_cut", "", atomic_load(&d->n_reply_cut));
 }
 
-void tsd_stats_each(struct tsd_daemon *d, tsd_stat_fn each, void *arg)
+static void stats_connections(struct tsd_daemon *d, tsd_stat_fn each, void *arg)
 {
-    static const struct {
-        const char *name;
-        unsigned pct;
-    } latency[] = {{"http.latency_50pct", 50},
-                   {"http.latency_75pct", 75},
-                   {"http.latency_90pct", 90},
-                   {"http.latency_95pct", 95}};
     each(arg, "connectionmgr.connections", "type=open", atomic_load(&d->n_connections));
     static const char *const rejections[TSD_REJECTIONS] = {
         "reason=max_connections", "reason=max_connections_per_address", "reason=open_files"};
@@ -155,6 +148,10 @@ void tsd_stats_each(struct tsd_daemon *d, tsd_stat_fn each, void *arg)
     each(arg, "connectionmgr.connections", "type=total", atomic_load(&d->n_accepted));
     each(arg, "connectionmgr.exceptions", "type=timeout", STATS_SUM(d, n_idle) + STATS_SUM(d, n_stalled));
     each(arg, "http.incomplete", "type=dropped", STATS_SUM(d, n_incomplete));
+}
+
+static void stats_requests(struct tsd_daemon *d, tsd_stat_fn each, void *arg)
+{
     each(arg, "rpc.received", "type=telnet", STATS_SUM(d, n_lines));
     each(arg, "rpc.received", "type=http", STATS_SUM(d, n_http));
     each(arg, "rpc.received", "type=put", STATS_SUM(d, n_http_put));
@@ -182,6 +179,19 @@ void tsd_stats_each(struct tsd_daemon *d, tsd_stat_fn each, void *arg)
     each(arg, "rpc.errors", "type=new_series_per_min", STATS_SUM(d, n_refused[TSD_REF_NEW_SERIES]));
     each(arg, "rpc.errors", "type=read_only", STATS_SUM(d, n_refused[TSD_REF_READ_ONLY]));
     each(arg, "rpc.errors", "type=socket_writes_blocked", STATS_SUM(d, n_dropped));
+}
+
+void tsd_stats_each(struct tsd_daemon *d, tsd_stat_fn each, void *arg)
+{
+    static const struct {
+        const char *name;
+        unsigned pct;
+    } latency[] = {{"http.latency_50pct", 50},
+                   {"http.latency_75pct", 75},
+                   {"http.latency_90pct", 90},
+                   {"http.latency_95pct", 95}};
+    stats_connections(d, each, arg);
+    stats_requests(d, each, arg);
     for (size_t i = 0; i < sizeof(latency) / sizeof(latency[0]); i++)
         each(arg, latency[i].name, "type=all", stats_percentile(d, latency[i].pct));
     each(arg, "http.graph.requests", "cache=miss", STATS_SUM(d, n_graphs));

@@ -151,7 +151,17 @@ static int write_files(const struct frozen *f, uint64_t big_day_points, struct s
     return rc;
 }
 
-static int flush_frozen(struct sto_engine *e, struct ts_error *err)
+/* Unlink the logs of generations that are in files. This takes long on some file systems, so it is done when the flush is over and
+ * its memstores are released. */
+static void drop_logs(struct sto_engine *e, uint64_t gen)
+{
+    struct ts_error why = {0};
+    if (gen && sto_wal_drop(e->fs, e->wal_dir, gen, &why) < 0)
+        ts_log(TS_LOG_WARN, "old log segments stay: %s", why.text);
+}
+
+/* *out_gen: the logs of generations up to it are not needed any more; unchanged if there are none. */
+static int flush_frozen(struct sto_engine *e, uint64_t *out_gen, struct ts_error *err)
 {
     struct frozen f;
     int rc = 0;
@@ -169,9 +179,7 @@ static int flush_frozen(struct sto_engine *e, struct ts_error *err)
             atomic_store_explicit(&e->frozen_bytes, 0, memory_order_relaxed);
             atomic_store_explicit(&e->frozen_born_ms, 0, memory_order_relaxed);
             sto_engine__recovered(e);
-            struct ts_error drop_err = {0};
-            if (sto_wal_drop(e->fs, e->wal_dir, f.gen_hi, &drop_err) < 0)
-                ts_log(TS_LOG_WARN, "old log segments stay: %s", drop_err.text);
+            *out_gen = f.gen_hi;
             atomic_fetch_add_explicit(&e->n_flushes, 1, memory_order_relaxed);
             atomic_fetch_add_explicit(&e->n_flushed_points, out.n_points, memory_order_relaxed);
             ts_log(TS_LOG_DEBUG, "flushed generation=%llu points=%llu files=%zu ms=%lld",
@@ -191,19 +199,24 @@ int sto_flush__all(struct sto_engine *e, struct ts_error *err)
         return sto_read_only_refuse(&e->owner.read_only_why, err);
     struct ts_error why = {0};
     pthread_mutex_lock(&e->flush_mu);
-    int rc = e->flush_failed ? flush_frozen(e, &why)
-                             : 0; /* otherwise each retry on a full disk would freeze one more generation */
+    uint64_t gen = 0;
+    int rc = 0;
+    if (e->flush_failed) { /* otherwise each retry on a full disk would freeze one more generation */
+        rc = flush_frozen(e, &gen, &why);
+        drop_logs(e, gen); /* now: new segments may need the space */
+    }
     if (rc == 0) {
         if (active_has_points(e))
             change_generation(e);
-        rc = flush_frozen(e, &why);
+        rc = flush_frozen(e, &gen, &why);
     }
     if (rc == TS_ENOSPC && sto_reserve__use(e, &why)) {
         why = (struct ts_error){0};
-        rc = flush_frozen(e, &why);
+        rc = flush_frozen(e, &gen, &why);
     }
     e->flush_failed = rc < 0;
     pthread_mutex_unlock(&e->flush_mu);
+    drop_logs(e, gen);
     sto_reserve__tick(e);
     if (rc < 0) {
         atomic_fetch_add_explicit(&e->n_flush_errors, 1, memory_order_relaxed);

@@ -1,5 +1,5 @@
 /*
- * test_store_readers.c - what those who read a store cost: memstores that a snapshot keeps are counted, hours whose
+ * test_store_readers.c - what is held for those who read a store: memstores that a snapshot keeps are counted, flushed ones are released before their logs are unlinked, hours whose
  * summary has no sum need no scan of their own.
  */
 #include "tests/unit/storage/windows_kit.h"
@@ -31,6 +31,42 @@ static void test_store_readers__memstores_of_a_snapshot_are_counted(void **state
     assert_int_equal(stat_of(st, "memstore.snapshot_bytes"), held); /* the other one keeps them */
     sto_snap_release(second);
     assert_int_equal(stat_of(st, "memstore.snapshot_bytes"), 0);
+    kit_close(st);
+    t_faultfs_free(f);
+}
+
+/* What is held while a segment of a log is unlinked, which may take long. */
+struct held {
+    struct sto_store *st;
+    unsigned n; /* unlinked segments */
+    uint64_t most_bytes;
+};
+
+static void look_at_memory(void *arg, enum t_op op, const char *path, bool after)
+{
+    struct held *h = arg;
+    if (op != T_OP_UNLINK || after || !path || !strstr(path, "/wal/"))
+        return;
+    uint64_t held = stat_of(h->st, "memstore.snapshot_bytes");
+    h->n++;
+    h->most_bytes = held > h->most_bytes ? held : h->most_bytes;
+}
+
+/* Memstores that were flushed are released before their logs are unlinked. */
+static void test_store_readers__a_slow_unlink_of_logs_holds_no_memory(void **state)
+{
+    (void)state;
+    struct t_faultfs *f = t_faultfs_new(1);
+    struct sto_store *st = open_at(f, 0, 0);
+    struct held h = {.st = st};
+    for (int64_t i = 0; i < 20000; i++)
+        put_at(st, (unsigned)(i % 10), T0 + i, i);
+    sto_port_turn(sto_port(st, 0));
+    t_faultfs_set_hook(f, look_at_memory, &h);
+    flush_to(st, STO_LEVEL_FILES);
+    t_faultfs_set_hook(f, NULL, NULL);
+    assert_true(h.n > 0);
+    assert_int_equal(h.most_bytes, 0);
     kit_close(st);
     t_faultfs_free(f);
 }
@@ -106,6 +142,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(test_store_readers__memstores_of_a_snapshot_are_counted),
+        CASE(test_store_readers__a_slow_unlink_of_logs_holds_no_memory),
         CASE(test_store_readers__hours_without_a_sum_cost_no_scan_each),
     };
     ts_log_set_level((enum ts_log_level)(TS_LOG_ERROR + 1));

@@ -37,6 +37,13 @@ def copy_tree(to):
             shutil.copymode(src, dst)
 
 
+def restore(files):
+    """Write files as they were; patch -R may find another place than patch did."""
+    for path, text in files.items():
+        if path.read_bytes() != text:
+            path.write_bytes(text)
+
+
 def build(tree):
     if not (tree / "build").exists():
         made = run(["cmake", "-S", tree, "-B", tree / "build", "-G", "Ninja", "-DCMAKE_BUILD_TYPE=RelWithDebInfo", "-DTSD_WERROR=OFF"])
@@ -76,11 +83,13 @@ def main():
         for patch in PATCHES:
             if opt.only and patch.stem not in opt.only:
                 continue
+            paths = [tree / name for name in re.findall(r"^\+\+\+ b/(\S+)", patch.read_text(), re.M)]
+            originals = {path: path.read_bytes() for path in paths if path.is_file()}
             done = run(["patch", "-p1", "--no-backup-if-mismatch", "-i", patch], cwd=tree)
             if done.returncode:
                 print(f"{patch.stem:34} DOES NOT APPLY\n{done.stdout}", flush=True)
                 bad += 1
-                copy_tree(tree)
+                restore(originals)
                 continue
             made = build(tree)
             if made.returncode:
@@ -90,7 +99,7 @@ def main():
                 found = first_failure(tree, opt.seeds, opt.jobs)
                 bad += not found
                 print(f"{patch.stem:34} " + (f"seed {found[0]:<5} {found[1]}" if found else "NOT NOTICED"), flush=True)
-            run(["patch", "-R", "-p1", "--no-backup-if-mismatch", "-i", patch], cwd=tree)
+            restore(originals)
     finally:
         if not opt.dir:
             shutil.rmtree(tree)

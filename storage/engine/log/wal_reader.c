@@ -322,12 +322,13 @@ int sto_wal__take(struct sto_wal__reader *r, uint64_t off, const uint8_t *body, 
 /* Does a segment have a valid mark anywhere? It need not be the open one. 1, 0, < 0. */
 static int has_mark(struct sto_wal__reader *r, const struct sto_wal__found *f, struct ts_error *err)
 {
-    struct ts_file *file = r->file;
+    struct ts_file *file = r->file, *other;
     uint64_t limit = r->limit, mark_off = r->mark_off;
     uint32_t salt = r->salt;
     char path[PATH_MAX];
     sto_wal__path(r->dir, &f->head.name, path);
-    TS_TRY(r->fs->open(r->fs, path, TS_OPEN_READ, &r->file, err));
+    TS_TRY(r->fs->open(r->fs, path, TS_OPEN_READ, &other, err));
+    r->file = other;
     r->limit = f->size_bytes;
     r->salt = sto_wal__salt(&f->head.name);
     r->win_n = 0;

@@ -193,21 +193,31 @@ static void start(struct jobs *j, uint64_t seed, unsigned n_steps)
     j->v[j->n++].seed = seed;
 }
 
+/* The list is closed before the first seed runs: a process that exits sets the offset of a stream that it shares back to what it
+ * has read, and its parent would read the same lines again. */
 static int from_file(struct jobs *j, const char *path, unsigned n_steps)
 {
+    uint64_t seeds[256];
+    size_t n = 0;
     char line[300];
     FILE *in = fopen(path, "r");
     if (!in) {
         perror(path);
         return 2;
     }
-    while (fgets(line, sizeof line, in)) {
+    while (n < sizeof seeds / sizeof seeds[0] && fgets(line, sizeof line, in)) {
         char *end;
-        uint64_t seed = strtoull(line, &end, 10);
-        if (end != line)
-            start(j, seed, n_steps);
+        seeds[n] = strtoull(line, &end, 10);
+        n += end != line;
     }
+    bool all = feof(in) || !fgets(line, sizeof line, in);
     fclose(in);
+    if (!all) {
+        fprintf(stderr, "%s: more than %zu seeds\n", path, sizeof seeds / sizeof seeds[0]);
+        return 2;
+    }
+    for (size_t i = 0; i < n; i++)
+        start(j, seeds[i], n_steps);
     return 0;
 }
 

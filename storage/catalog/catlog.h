@@ -40,7 +40,7 @@ struct sto_catlog_items {
     struct sto_idruns names[3];    /* by enum sto_uid_kind */
     struct sto_idruns series;      /* numbers */
     struct sto_idruns assigned[3]; /* ids of names that people have assigned */
-    /* write a record of assigned names even if there are none: it tells that the log knows them */
+    /* write a record of assigned names without ids after the others: it says that the log knows them all */
     bool mark_assigned;
 };
 

@@ -406,7 +406,8 @@ static int replay_gone(struct sto_catalog *cat, struct in *in, struct ts_error *
     return rc;
 }
 
-/* Ids of names that people have assigned. One that has no name has no effect. */
+/* Ids of names that people have assigned. One that has no name has no effect. The record without ids, which
+ * follows those of all names of an old log, says that the log knows them. */
 static int replay_assigned(struct sto_catalog *cat, struct in *in, struct ts_error *err)
 {
     uint8_t kind = get_u8(in);
@@ -415,9 +416,10 @@ static int replay_assigned(struct sto_catalog *cat, struct in *in, struct ts_err
     int rc;
     if (kind >= STO_UID_KINDS)
         return damaged(err, "assigned names of an unknown kind");
-    cat->knows_assigned = true;
-    if (get_varint(&none) == 0 && none.p)
+    if (get_varint(&none) == 0 && none.p) {
+        cat->knows_assigned = true;
         return 0;
+    }
     uint32_t *ids = get_ids(in, &n, &rc, err);
     for (uint32_t i = 0; ids && i < n; i++)
         if (sto_uidtab__name(&cat->uids[kind], ids[i]).p)

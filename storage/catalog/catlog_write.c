@@ -274,9 +274,8 @@ static int ids_end(struct block *blk, enum sto_catlog_type type, unsigned kind, 
     return add_record(blk, type, err);
 }
 
-/* Names that people have assigned; even_none: write a record even if there are none. */
-static int assigned(const struct sto_idruns *ids, unsigned kind, bool even_none, struct block *blk,
-                    struct ts_error *err)
+/* Names that people have assigned. */
+static int assigned(const struct sto_idruns *ids, unsigned kind, struct block *blk, struct ts_error *err)
 {
     for (size_t r = 0; r < ids->n; r++) {
         for (uint32_t i = 0; i < ids->runs[r].n; i++) {
@@ -285,7 +284,7 @@ static int assigned(const struct sto_idruns *ids, unsigned kind, bool even_none,
                 TS_TRY(ids_end(blk, STO_CATLOG_ASSIGNED, kind, err));
         }
     }
-    return blk->n || (even_none && ids->n == 0) ? ids_end(blk, STO_CATLOG_ASSIGNED, kind, err) : 0;
+    return blk->n ? ids_end(blk, STO_CATLOG_ASSIGNED, kind, err) : 0;
 }
 
 int sto_catlog__items(const struct sto_catalog *cat, const struct sto_catlog_items *items, int level,
@@ -298,7 +297,9 @@ int sto_catlog__items(const struct sto_catalog *cat, const struct sto_catlog_ite
     if (rc == 0)
         rc = series(cat, &items->series, &blk, err);
     for (unsigned kind = 0; kind < STO_UID_KINDS && rc == 0; kind++)
-        rc = assigned(&items->assigned[kind], kind, kind == 0 && items->mark_assigned, &blk, err);
+        rc = assigned(&items->assigned[kind], kind, &blk, err);
+    if (rc == 0 && items->mark_assigned) /* last: a crash must not leave it without the names before it */
+        rc = ids_end(&blk, STO_CATLOG_ASSIGNED, 0, err);
     ts_buf_release(&blk.raw);
     ts_buf_release(&blk.body);
     sto_idruns__release(&blk.runs);

@@ -296,6 +296,67 @@ static int ignore(void *arg, struct ts_slice body, struct ts_error *err)
     return 0;
 }
 
+/* A log of an older version: names without series, and nothing that says who made them. */
+static void make_old_log(void)
+{
+    static const struct {
+        enum sto_uid_kind kind;
+        const char *name;
+    } old[] = {{STO_UID_METRIC, "ahead"}, {STO_UID_TAGK, "dc"}, {STO_UID_TAGV, "fra"}};
+    struct sto_catalog *cat = t_open_fs(ts_fs_real(), false);
+    struct sto_catlog_items items = {.mark_assigned = false};
+    struct ts_error err = {0};
+    struct sto_reclog *log;
+    char path[128];
+    uint32_t id;
+    for (size_t i = 0; i < sizeof(old) / sizeof(*old); i++) {
+        assert_int_equal(sto_uid_make(cat, old[i].kind, ts_slice_str(old[i].name), &id, &err), 0);
+        sto_idruns__add(&items.names[old[i].kind], id);
+    }
+    snprintf(path, sizeof(path), "%s.old", t_path);
+    assert_int_equal(sto_reclog_open(ts_fs_real(), path, "CATA", false, ignore, NULL, &log, &err), 0);
+    assert_int_equal(sto_catlog__items(cat, &items, 3, log, &err), 0);
+    assert_int_equal(sto_reclog_flush(log, true, &err), 0);
+    assert_int_equal(sto_reclog_close(log, &err), 0);
+    sto_catlog__release_items(&items);
+    t_close(cat);
+    t_drop_copy();
+    assert_int_equal(rename(path, t_path), 0);
+}
+
+/* Wherever a power cut ends the log, the names of an old one stay: what says that the log knows the assigned names
+ * comes after all of them. */
+static void test_forget_names__of_an_old_log_stay_wherever_the_first_records_end(void **state)
+{
+    (void)state;
+    struct ts_error err = {0};
+    make_old_log();
+    uint64_t old_bytes = t_file_bytes();
+    struct sto_catalog *cat = t_open();
+    assert_int_equal(sto_catalog_sync(cat, true, &err), 0);
+    uint64_t new_bytes = t_file_bytes();
+    assert_true(new_bytes > old_bytes);
+    t_close(cat);
+    char *log;
+    size_t n;
+    assert_int_equal(ts_fs_read_file(ts_fs_real(), t_path, 1u << 20, &log, &n, NULL), 0);
+    assert_true(n >= new_bytes);
+    for (uint64_t end = old_bytes; end <= new_bytes; end++) {
+        FILE *f = fopen(t_path, "wb");
+        assert_non_null(f);
+        assert_int_equal(fwrite(log, 1, (size_t)end, f), end);
+        assert_int_equal(fclose(f), 0);
+        t_drop_copy();
+        cat = t_open();
+        assert_int_equal(forget(cat, NULL, 0), 0);
+        assert_int_equal(t_id(cat, STO_UID_METRIC, "ahead"), 1);
+        assert_int_equal(t_id(cat, STO_UID_TAGK, "dc"), 1);
+        assert_int_equal(t_id(cat, STO_UID_TAGV, "fra"), 1);
+        t_close(cat);
+    }
+    ts_free(log);
+}
+
 /* Only damage says that a name is forgotten that a series has. */
 static void test_forget_names__a_log_that_takes_a_name_from_a_series_is_damaged(void **state)
 {
@@ -366,6 +427,7 @@ int main(void)
         T_CASE(test_forget_names__a_full_disk_puts_it_off),
         T_CASE(test_forget_names__a_log_that_takes_a_name_from_a_series_is_damaged),
         T_CASE(test_forget_names__short_lives_level_off),
+        T_CASE(test_forget_names__of_an_old_log_stay_wherever_the_first_records_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

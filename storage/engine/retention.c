@@ -22,6 +22,7 @@
 #include "base/time.h"
 #include "storage/engine/output.h"
 #include "storage/engine/reserve.h"
+#include "storage/engine/unfinished.h"
 
 #define LAG_MS   TS_HOUR_MS     /* files are removed this long after their points expired */
 #define JUMP_MS  (10 * 60000ll) /* wall and monotonic clock differ by more than this: the wall clock was set */
@@ -222,15 +223,15 @@ static bool is_needed(const struct sto_version *v, struct sto_sst *const *keep, 
     return false;
 }
 
-/* Choose the files to remove, and the cutoff that must be in force when they are removed. Returns their
- * number. */
-static size_t choose(const struct sto_version *v, int64_t before_ms, struct sto_sst *const *keep,
-                     size_t n_keep, uint64_t *gone, struct sto_output *out)
+/* Choose the files to remove, and the cutoff that must be in force when they are removed: it concerns all files of v, and those
+ * of an interrupted merge, which have generations up to merge_gen. Returns the number of files to remove. */
+static size_t choose(const struct sto_version *v, uint64_t merge_gen, int64_t before_ms,
+                     struct sto_sst *const *keep, size_t n_keep, uint64_t *gone, struct sto_output *out)
 {
     /* The clock was set back, or retention was extended: one cutoff can't express both. As long as the old
      * cutoff is needed, only files that it covers are removed. */
     bool stays = v->cutoff_gen && before_ms < v->cutoff_ms && is_needed(v, keep, n_keep);
-    uint64_t gen = v->cutoff_gen ? v->cutoff_gen : 1;
+    uint64_t gen = v->cutoff_gen > merge_gen ? v->cutoff_gen : merge_gen + 1;
     size_t n = 0, n_new = 0;
     for (size_t i = 0; i < v->n_ssts; i++) {
         const struct sto_sst_info *f = sto_sst_info(v->ssts[i]);
@@ -269,8 +270,10 @@ int sto_retention__drop(struct sto_engine *e, struct sto_sst *const *keep, size_
     struct sto_output none = {.e = e};
     uint64_t *gone = ts_xcalloc(v->n_ssts + 1, sizeof *gone);
     int rc = 0;
+    /* the tombstones whose generation the merge has taken may be gone, and with them that generation from v */
+    uint64_t merge_gen = e->unfinished ? e->unfinished->gen_hi : 0;
     size_t n = is_trusted(&e->clock, wall_ms, now)
-                   ? choose(v, wall_ms - e->opts.retention_ms - LAG_MS, keep, n_keep, gone, &none)
+                   ? choose(v, merge_gen, wall_ms - e->opts.retention_ms - LAG_MS, keep, n_keep, gone, &none)
                    : 0;
     if (none.cutoff_gen)
         save(e, none.cutoff_ms, none.cutoff_gen);

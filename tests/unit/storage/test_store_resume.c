@@ -282,6 +282,84 @@ static void test_store_resume__readers_do_not_see_it(void **state)
     t_faultfs_free(f);
 }
 
+/* --- retention --- */
+
+enum { EXPIRING_SERIES = 100 };
+
+/* A disk with a store of three days' retention: a file that expires first, the files of a day that wait for a merge, and a
+ * delete that concerns none of them. Its generation is the highest. */
+static struct t_faultfs *expiring(struct sto_opts *opts, int64_t today)
+{
+    struct t_faultfs *f = t_faultfs_new(1);
+    *opts = (struct sto_opts)KIT_OPTS(f, 1);
+    opts->own_threads = false;
+    opts->pumped = true;
+    opts->retention_ms = 3 * DAY;
+    opts->checkpoint_bytes = 1000;
+    clocks(today + 14 * TS_HOUR_MS, 1000);
+    struct sto_store *st = kit_open(opts);
+    put_at(st, 0, today - 2 * DAY, 1);
+    flush_to(st, STO_LEVEL_FILES);
+    for (int64_t k = 0; k < FILES; k++) {
+        for (unsigned s = 0; s < EXPIRING_SERIES; s++)
+            for (int64_t h = 0; h < 4; h++)
+                put_at(st, s, today + (h < 2 ? h : h + 10) * TS_HOUR_MS + k, 1);
+        flush_to(st, STO_LEVEL_FILES);
+    }
+    assert_int_equal(sto_delete(sto_port(st, 0), kit_series(st, EXPIRING_SERIES), today, today + DAY), 0);
+    flush_to(st, STO_LEVEL_FILES);
+    assert_int_equal(stat_of(st, "files.count"), FILES + 2);
+    kit_close(st);
+    return f;
+}
+
+/* At the first read of a file three days pass. */
+static void days_pass(void *arg, enum t_op op, const char *path, bool after)
+{
+    const int64_t *today = arg;
+    if (!after && op == T_OP_PREAD && path && strstr(path, "/files/"))
+        clocks(*today + 80 * TS_HOUR_MS, 1000 + 66 * TS_HOUR_MS);
+}
+
+/* The files of a resumed merge have the generation of a delete that was removed since. What retention drops while it is at work
+ * stays dropped nevertheless, even when retention is switched off then. */
+static void test_store_resume__what_expires_meanwhile_stays_expired(void **state)
+{
+    (void)state;
+    int64_t today = T0 - T0 % DAY;
+    struct sto_opts opts;
+    struct t_faultfs *base = expiring(&opts, today);
+    unsigned n_resumed = 0;
+    for (uint64_t at = 6; at < 60; at++) {
+        struct t_faultfs *f = t_faultfs_clone(base, at);
+        struct ts_error err = {0};
+        clocks(today + 14 * TS_HOUR_MS, 1000);
+        opts.fs = t_faultfs_fs(f);
+        struct sto_store *st = kit_open(&opts);
+        t_faultfs_plan(f, (struct t_fault_plan){.ops = T_OP_OPEN, .at = at, .fault = T_FAULT_EMFILE});
+        (void)sto_store_pump_merges(st, &err);
+        t_faultfs_plan(f, (struct t_fault_plan){0});
+        bool kept = stat_of(st, "compaction.unfinished_bytes") > 0;
+        if (kept)
+            assert_int_equal(stat_of(st, "files.count"), FILES + 1); /* without the delete */
+        clocks(today + 14 * TS_HOUR_MS + LATER, 1000 + LATER);
+        t_faultfs_set_hook(f, days_pass, &today);
+        assert_int_equal(sto_store_pump_merges(st, &err), 0);
+        t_faultfs_set_hook(f, NULL, NULL);
+        n_resumed += kept && stat_of(st, "compaction.resumed") == 1;
+        kit_close(st);
+        opts.retention_ms = 0;
+        st = kit_open(&opts);
+        for (unsigned s = 0; kept && s < EXPIRING_SERIES; s++)
+            assert_int_equal(seen(st, s).n, 2 * FILES);
+        kit_close(st);
+        opts.retention_ms = 3 * DAY;
+        t_faultfs_free(f);
+    }
+    assert_true(n_resumed > 0);
+    t_faultfs_free(base);
+}
+
 /* --- damage --- */
 
 static char *last_file(struct t_faultfs *f)
@@ -460,6 +538,7 @@ int main(void)
         CASE(test_store_resume__room_is_given_back_when_puts_are_refused),
         CASE(test_store_resume__deletes_in_between_hold),
         CASE(test_store_resume__readers_do_not_see_it),
+        CASE(test_store_resume__what_expires_meanwhile_stays_expired),
         CASE(test_store_resume__damage_costs_the_work_alone),
         CASE(test_store_resume__a_damaged_input_drops_it),
         CASE(test_store_resume__fsck_knows_it),

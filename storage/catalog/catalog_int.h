@@ -42,7 +42,7 @@ struct sto_forgetting {
     roaring_bitmap_t *names_leaving[STO_UID_KINDS], *names_going[STO_UID_KINDS];
     uint64_t n_names_forgotten;
     struct sto_name_keeper keeper; /* what keeps names; constant while passes run */
-    /* forgotten series and names in the log since the last checkpoint, approximately; under log_lock */
+    /* forgotten series and names that the log still contains, approximately; under log_lock once open */
     uint64_t n_dead;
     pthread_mutex_t mu;    /* readers; a leaf */
     unsigned now;          /* index in n_readers for new readers: 0 or 1; under mu */

@@ -364,6 +364,7 @@ void sto_catalog__replay_gone(struct sto_catalog *cat, uint32_t id)
         sto_tagindex__remove(&cat->index, s);
         sto_seriestab__take_out(t, s);
         sto_seriestab__free(t, s);
+        cat->forget.n_dead++;
     }
     if (id >= atomic_load_explicit(&t->end, memory_order_relaxed)) /* no other thread runs yet */
         atomic_store_explicit(&t->end, id + 1, memory_order_relaxed);

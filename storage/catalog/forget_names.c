@@ -281,6 +281,7 @@ void sto_catalog__replay_gone_names(struct sto_catalog *cat, enum sto_uid_kind k
         const void *interned = sto_uidtab__take_out(t, ids[i]);
         if (interned)
             sto_uidtab__free(t, interned);
+        cat->forget.n_dead += interned != NULL;
     }
     sto_dense__trim(&t->names, ids, n);
     sto_uidtab__raise(t, ids[n - 1]);

@@ -415,6 +415,42 @@ static void test_forget_names__short_lives_level_off(void **state)
     t_close(cat);
 }
 
+/* A process that is killed again and again never closes its log: what is dead in it counts all the same. */
+static void test_forget_names__dead_records_of_earlier_runs_count(void **state)
+{
+    (void)state;
+    enum { RUNS = 40, A_RUN = 100, STAY = 400 };
+    struct t_faultfs *f = t_faultfs_new(1);
+    struct sto_catalog_opts opts = {.dir = "/db", .n_shards = 16, .grow_bytes = 4096, .tidied = true};
+    struct sto_catalog *cat;
+    struct ts_error err = {0};
+    uint64_t log[2] = {0};
+    char text[64];
+    uint32_t stay[STAY];
+    assert_int_equal(t_faultfs_fs(f)->mkdir(t_faultfs_fs(f), "/db", &err), 0);
+    for (unsigned run = 0; run < RUNS; run++) {
+        assert_int_equal(sto_catalog_open(t_faultfs_fs(f), &opts, &cat, &err), 0);
+        for (unsigned i = 0; i < STAY; i++) {
+            snprintf(text, sizeof(text), "m host=h%u", i);
+            stay[i] = t_series(cat, text)->id;
+        }
+        for (unsigned i = 0; i < A_RUN; i++) {
+            snprintf(text, sizeof(text), "m pod=%08x", (run * A_RUN + i) * 2654435761u);
+            (void)t_series(cat, text);
+        }
+        assert_true(forget(cat, stay, STAY) >= A_RUN);
+        assert_int_equal(sto_catalog_tidy(cat, &err), 0);
+        uint64_t now = stat_of(cat, "catalog.log_bytes");
+        if (now > log[run * 2 / RUNS])
+            log[run * 2 / RUNS] = now;
+        t_faultfs_power_cut(f); /* closing writes nothing */
+        (void)sto_catalog_close(cat, NULL);
+        t_faultfs_reboot(f, T_KEEP_ALL);
+    }
+    t_faultfs_free(f);
+    assert_true(log[1] <= log[0] + log[0] / 4);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -428,6 +464,7 @@ int main(void)
         T_CASE(test_forget_names__a_log_that_takes_a_name_from_a_series_is_damaged),
         T_CASE(test_forget_names__short_lives_level_off),
         T_CASE(test_forget_names__of_an_old_log_stay_wherever_the_first_records_end),
+        T_CASE(test_forget_names__dead_records_of_earlier_runs_count),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -180,6 +180,8 @@ static int rebuild(struct sto_fsck *k, struct ts_error *err)
         struct sto_fsck_file f;
         if (sto_fsck__is_merging(k, l.v[i])) { /* the inputs have all its rows */
             k->next_file_no = l.v[i] + 1;
+            /* that of tombstones, which were flushed, and may have been removed since */
+            k->flushed_gen = k->merge.gen_hi > k->flushed_gen ? k->merge.gen_hi : k->flushed_gen;
             continue;
         }
         rc = sto_fsck_file_walk(k->fs, k->files_dir, l.v[i], NULL, &quiet, NULL, &f, err);

@@ -528,6 +528,41 @@ static void test_store_resume__a_manifest_made_anew_leaves_it_out(void **state)
     t_faultfs_free(f);
 }
 
+/* Without a manifest, repair knows the generation of the merge's files although the delete that had it was removed: what it
+ * leaves of them is no sign of lost edits. */
+static void test_store_resume__a_manifest_made_anew_knows_its_generation(void **state)
+{
+    (void)state;
+    int64_t today = T0 - T0 % DAY;
+    struct sto_opts opts;
+    struct t_faultfs *base = expiring(&opts, today);
+    unsigned n_repaired = 0;
+    for (uint64_t at = 6; at < 60 && n_repaired < 2; at++) {
+        struct t_faultfs *f = t_faultfs_clone(base, at);
+        uint64_t points;
+        clocks(today + 14 * TS_HOUR_MS, 1000);
+        opts.fs = t_faultfs_fs(f);
+        struct sto_store *st = kit_open(&opts);
+        t_faultfs_plan(f, (struct t_fault_plan){.ops = T_OP_OPEN, .at = at, .fault = T_FAULT_EMFILE});
+        (void)sto_store_pump_merges(st, NULL);
+        t_faultfs_plan(f, (struct t_fault_plan){0});
+        kit_close(st);
+        if (has_record(f)) {
+            n_repaired++;
+            assert_true(t_faultfs_remove(f, "/db/MANIFEST"));
+            assert_true(t_faultfs_remove(f, "/db/MANIFEST.copy"));
+            check(f, true, &points);
+            st = kit_open(&opts);
+            for (unsigned s = 0; s < EXPIRING_SERIES; s++)
+                assert_int_equal(seen(st, s).n, 4 * FILES + (s == 0));
+            kit_close(st);
+        }
+        t_faultfs_free(f);
+    }
+    assert_true(n_repaired > 0);
+    t_faultfs_free(base);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -544,6 +579,7 @@ int main(void)
         CASE(test_store_resume__fsck_knows_it),
         CASE(test_store_resume__a_repaired_input_ends_it),
         CASE(test_store_resume__a_manifest_made_anew_leaves_it_out),
+        CASE(test_store_resume__a_manifest_made_anew_knows_its_generation),
     };
     ts_log_set_level((enum ts_log_level)(TS_LOG_ERROR + 1)); /* errors are expected here */
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -20,6 +20,7 @@ void sto_slab__init(struct sto_slab *s, size_t unit)
 /* Free list for a size, and the bytes of the pieces in it. */
 static size_t list_of(const struct sto_slab *s, size_t n, size_t *out_bytes)
 {
+    n = n < sizeof(void *) ? sizeof(void *) : n; /* a free piece links to the next one */
     size_t units = (n + s->unit - 1) / s->unit;
     *out_bytes = units * s->unit;
     if (units < STO_SLAB_LISTS)
@@ -56,8 +57,6 @@ void *sto_slab__alloc(struct sto_slab *s, size_t n)
 void sto_slab__give(struct sto_slab *s, void *p, size_t n)
 {
     size_t n_bytes, list = list_of(s, n, &n_bytes);
-    if (n_bytes < sizeof(void *))
-        return;
     if (!s->lists)
         s->lists = ts_xcalloc(STO_SLAB_LISTS + STO_SLAB_LARGE, sizeof(*s->lists));
     memcpy(p, &s->lists[list], sizeof(void *));

@@ -388,9 +388,17 @@ static void test_forget_names__a_log_that_takes_a_name_from_a_series_is_damaged(
     t_close(cat);
 }
 
-static void test_forget_names__short_lives_level_off(void **state)
+static void pod(char *text, size_t n, unsigned day, unsigned i)
 {
-    (void)state;
+    snprintf(text, n, "m pod=p%02u.%04u", day, i);
+}
+static void pid(char *text, size_t n, unsigned day, unsigned i)
+{
+    snprintf(text, n, "m pid=%u", 10000 + day * 1000 + i);
+}
+
+static void short_lives(void (*name)(char *text, size_t n, unsigned day, unsigned i))
+{
     enum { DAYS = 30, A_DAY = 1000 };
     struct sto_catalog_opts opts = {.dir = t_dir, .n_shards = 16, .grow_bytes = 8192};
     struct sto_catalog *cat;
@@ -400,7 +408,7 @@ static void test_forget_names__short_lives_level_off(void **state)
     for (unsigned day = 0; day < DAYS; day++) {
         for (unsigned i = 0; i < A_DAY; i++) {
             char text[64];
-            snprintf(text, sizeof(text), "m pod=p%02u.%04u", day, i);
+            name(text, sizeof(text), day, i);
             (void)t_series(cat, text);
         }
         assert_true(forget(cat, NULL, 0) >= A_DAY);
@@ -413,6 +421,19 @@ static void test_forget_names__short_lives_level_off(void **state)
     assert_true(names[2] <= names[0] + 4096); /* a page of the table at the end of what is gone */
     assert_true(log[2] <= log[0] + log[0] / 4);
     t_close(cat);
+}
+
+static void test_forget_names__short_lives_level_off(void **state)
+{
+    (void)state;
+    short_lives(pod);
+}
+
+/* As the ids of processes: names too short for a link in a list of free pieces. */
+static void test_forget_names__short_names_level_off(void **state)
+{
+    (void)state;
+    short_lives(pid);
 }
 
 /* A process that is killed again and again never closes its log: what is dead in it counts all the same. */
@@ -463,6 +484,7 @@ int main(void)
         T_CASE(test_forget_names__a_full_disk_puts_it_off),
         T_CASE(test_forget_names__a_log_that_takes_a_name_from_a_series_is_damaged),
         T_CASE(test_forget_names__short_lives_level_off),
+        T_CASE(test_forget_names__short_names_level_off),
         T_CASE(test_forget_names__of_an_old_log_stay_wherever_the_first_records_end),
         T_CASE(test_forget_names__dead_records_of_earlier_runs_count),
     };

@@ -108,6 +108,12 @@ static int read_segment(struct salvage *s, struct sto_wal__found *f, struct ts_e
     struct sto_wal__reader *r = &s->reader;
     struct ts_error why = {0};
     r->unreadable = false;
+    if (f->head_rc == TS_EIO) {
+        char path[PATH_MAX];
+        sto_wal__path(r->dir, &f->head.name, path);
+        damage(s, path, "can't be read");
+        return 0;
+    }
     int rc = sto_wal__open(r, f, &why);
     bool unreadable = rc == TS_EIO || rc == TS_ENOTFOUND;
     if (rc == 0) {
@@ -134,13 +140,14 @@ static int read_heads(struct salvage *s, struct sto_wal__list *l, uint64_t flush
     for (size_t i = 0; i < l->n; i++) {
         struct ts_error why = {0};
         int rc = l->v[i].head.name.gen > flushed_gen ? sto_wal__head_read(r->fs, r->dir, &l->v[i], &why) : 0;
-        if (rc == TS_EVERSION || rc == TS_ENOMEM) {
+        if (rc == TS_EVERSION || rc == TS_ENOMEM || rc == TS_EMFILE) {
             if (err)
                 *err = why;
             return rc;
         }
-        if (rc < 0)
-            l->v[i].head_rc = TS_ENOTFOUND;
+        if (rc <
+            0) /* a foreign header: its records are looked for; otherwise not even its length may be known */
+            l->v[i].head_rc = rc == TS_ECORRUPT ? TS_ENOTFOUND : TS_EIO;
     }
     return 0;
 }

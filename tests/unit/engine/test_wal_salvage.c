@@ -1,0 +1,42 @@
+/*
+ * test_wal_salvage.c - a log that is read for a check or a repair, on a disk that fails.
+ */
+#include "tests/unit/engine/wal_kit.h"
+
+/* Whatever call of a salvage fails, its result is complete or says that it is not: a segment is never left out in silence. */
+static void test_wal_salvage__says_what_it_could_not_read(void **state)
+{
+    (void)state;
+    static const enum t_fault faults[] = {T_FAULT_EIO, T_FAULT_EMFILE};
+    const struct sto_wal_salvage_ops salvage = {.replay = ops};
+    struct diary want = {0};
+    struct t_faultfs *f = new_fs(1);
+    struct sto_wal *wal = new_wal(f, 1, 0, 1);
+    uint64_t r = 9;
+    for (int i = 0; i < 7; i++)
+        assert_int_equal(append_random(wal, 1, &r, 8, &want), 0);
+    assert_int_equal(sto_wal_close(wal, NULL), 0);
+    for (unsigned k = 0; k < 2; k++)
+        for (uint64_t at = 1; at <= 12; at++) {
+            struct sto_wal_salvage_result res;
+            struct diary got = {.leave_out = UINT32_MAX};
+            struct ts_error err = {0};
+            t_faultfs_plan(f, (struct t_fault_plan){
+                                  .ops = T_OP_OPEN | T_OP_SIZE | T_OP_PREAD, .at = at, .fault = faults[k]});
+            int rc = sto_wal_salvage(t_faultfs_fs(f), DIR_NAME, 0, &salvage, &got, &res, &err);
+            t_faultfs_plan(f, (struct t_fault_plan){0});
+            assert_true(rc < 0 || res.damaged || got.n == want.n);
+            assert_int_equal(t_faultfs_n_open(f), 0);
+            diary_release(&got);
+        }
+    diary_release(&want);
+    t_faultfs_free(f);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_wal_salvage__says_what_it_could_not_read),
+    };
+    return cmocka_run_group_tests(tests, make_series, free_series);
+}

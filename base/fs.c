@@ -97,22 +97,27 @@ static bool use_spare(void)
 }
 
 /* After a failed open(2): is it worth another try? */
-static bool open_again(void)
+static bool open_again(bool may_use_spare)
 {
     int why = errno;
-    bool again = why == EINTR || (why == EMFILE && use_spare());
+    bool again = why == EINTR || (why == EMFILE && may_use_spare && use_spare());
     errno = why;
     return again;
 }
 
-/* open(2), again after EINTR, and with a spare descriptor when no other is left; -1 with errno. */
-static int open_fd(const char *path, int flags)
+/* open(2), again after EINTR, and with a spare descriptor, if allowed, when no other is left; -1 with errno. */
+static int open_fd_with(const char *path, int flags, bool may_use_spare)
 {
     int fd;
     do
         fd = open(path, flags | O_CLOEXEC, FILE_MODE);
-    while (fd < 0 && open_again());
+    while (fd < 0 && open_again(may_use_spare));
     return fd;
+}
+
+static int open_fd(const char *path, int flags)
+{
+    return open_fd_with(path, flags, true);
 }
 
 static struct ts_file *file_new(int fd, const char *path)
@@ -135,7 +140,7 @@ static int real_open(const struct ts_fs *fs, const char *path, enum ts_open how,
         flags = O_RDWR | O_APPEND | O_CREAT | O_EXCL;
     else if (how == TS_OPEN_APPEND)
         flags = O_RDWR | O_APPEND | O_CREAT;
-    int fd = open_fd(path, flags);
+    int fd = how == TS_OPEN_REOPEN ? open_fd_with(path, flags, false) : open_fd(path, flags);
     if (fd < 0)
         return fail(err, errno, how == TS_OPEN_CREATE ? "create" : "open", path);
     *out_file = file_new(fd, path);
@@ -394,7 +399,7 @@ static int real_list(const struct ts_fs *fs, const char *path, int (*each)(void 
     DIR *dir;
     do
         dir = opendir(path);
-    while (!dir && open_again());
+    while (!dir && open_again(true));
     if (!dir)
         return fail(err, errno, "open folder", path);
     int rc = 0;

@@ -22,6 +22,7 @@ enum ts_open {
     TS_OPEN_READ,   /* existing, read-only */
     TS_OPEN_CREATE, /* new, read and write; TS_EEXIST if there */
     TS_OPEN_APPEND, /* existing or new, read and write, position at the end */
+    TS_OPEN_REOPEN, /* as TS_OPEN_READ, but TS_EMFILE rather than a spare descriptor (ts_fs_keep_spare) */
 };
 
 struct ts_fs {
@@ -75,7 +76,7 @@ void ts_fs_await_written(struct ts_file *file, uint64_t off, uint64_t n);
  * does not wait: pages that are still being written stay in the cache until the next call for them. */
 void ts_fs_forget(struct ts_file *file, uint64_t off, uint64_t n);
 #define TS_FS_SPARE 48u /* descriptors kept aside */
-/** Keep descriptors aside: the real file system closes one of them, and tries again, when open(2) fails with EMFILE. A
+/** Keep descriptors aside: the real file system closes one of them, and tries again, when open(2) fails with EMFILE, except for TS_OPEN_REOPEN. A
  * process whose descriptors are used up could neither begin the next segment of its log nor write a file that frees
  * memory. Call it again from time to time: descriptors that were used are replaced.
  * @return how many there are now, TS_FS_SPARE at most

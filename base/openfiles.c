@@ -8,6 +8,17 @@
 
 #include <sys/resource.h>
 
+static uint64_t limit_of(const struct rlimit *lim)
+{
+    return lim->rlim_cur == RLIM_INFINITY ? UINT64_MAX : lim->rlim_cur;
+}
+
+uint64_t ts_open_files_limit(void)
+{
+    struct rlimit lim;
+    return getrlimit(RLIMIT_NOFILE, &lim) < 0 ? 0 : limit_of(&lim);
+}
+
 uint64_t ts_open_files_raise(void)
 {
     struct rlimit lim;
@@ -17,5 +28,5 @@ uint64_t ts_open_files_raise(void)
     lim.rlim_cur = lim.rlim_max;
     if (before != lim.rlim_max && setrlimit(RLIMIT_NOFILE, &lim) < 0)
         lim.rlim_cur = before;
-    return lim.rlim_cur == RLIM_INFINITY ? UINT64_MAX : lim.rlim_cur;
+    return limit_of(&lim);
 }

@@ -1,7 +1,7 @@
 /*
  * openfiles.h - the limit of open descriptors of the process.
  *
- * Threads    at the start, before others open files
+ * Threads    ts_open_files_raise: at the start, before others open files
  */
 #ifndef BASE_OPENFILES_H
 #define BASE_OPENFILES_H
@@ -13,5 +13,7 @@
  * @return the limit in force afterwards; UINT64_MAX = none, 0 = the kernel does not say
  */
 uint64_t ts_open_files_raise(void);
+/** The limit in force, as ts_open_files_raise. Threads: any. */
+uint64_t ts_open_files_limit(void);
 
 #endif

@@ -44,7 +44,7 @@ static int view_open(const struct ts_fs *fs, const char *path, enum ts_open how,
     const struct changed *c = find(v, path);
     struct ts_file *below = NULL;
     *out_file = NULL;
-    if (how != TS_OPEN_READ)
+    if (how != TS_OPEN_READ && how != TS_OPEN_REOPEN)
         return ts_error_set(err, TS_EINVAL, "%s is opened for reading only", path);
     if (!c)
         TS_TRY(v->below->open(v->below, path, how, &below, err));

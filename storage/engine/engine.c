@@ -18,6 +18,7 @@
 #include "storage/engine/reserve.h"
 #include "storage/engine/retention.h"
 #include "storage/engine/merge/partition.h"
+#include "storage/engine/files/handles.h"
 #include "storage/engine/files/sst_format.h"
 
 #include <errno.h>
@@ -143,7 +144,7 @@ static int open_files(struct sto_engine *e, struct ts_error *err)
     v->cutoff_gen = e->cutoff_gen = state->cutoff_gen;
     for (size_t i = 0; i < state->n_files; i++) {
         struct ts_error why = {0};
-        int rc = sto_sst_open(e->fs, e->files_dir, e->pages, &state->files[i], &v->ssts[v->n_ssts], &why);
+        int rc = sto_sst_open(e->fs, e->files_dir, &e->caches, &state->files[i], &v->ssts[v->n_ssts], &why);
         if (rc == TS_ECORRUPT || rc == TS_ENOTFOUND) {
             if (e->opts.read_only) /* what does not need it can be asked */
                 ts_log(TS_LOG_WARN, "a damaged file is left out: %s", why.text);
@@ -378,7 +379,8 @@ static void engine_free(struct sto_engine *e)
     sto_version__release_unused(e);
     if (e->version)
         sto_version__drop(e, e->version);
-    sto_pages_free(e->pages);
+    sto_pages_free(e->caches.pages);
+    sto_handles_free(e->caches.handles);
     sto_manifest_close(e->manifest);
     if (e->owner.closed)
         e->owner.closed(e->owner.arg);
@@ -415,9 +417,10 @@ int sto_engine_open(const struct sto_opts *opts, const struct sto_engine_owner *
     e->opts.dir = e->dir;
     e->wal_dir = ts_fs_join(opts->dir, "wal");
     e->files_dir = ts_fs_join(opts->dir, "files");
-    e->pages = sto_pages_new(&(struct sto_pages_opts){.limit_bytes = opts->index_cache_bytes,
-                                                      .page_blocks = opts->index_page_blocks,
-                                                      .late = opts->index_late});
+    e->caches.pages = sto_pages_new(&(struct sto_pages_opts){.limit_bytes = opts->index_cache_bytes,
+                                                             .page_blocks = opts->index_page_blocks,
+                                                             .late = opts->index_late});
+    e->caches.handles = sto_handles_new(opts->open_files);
     ts_budget_init(&e->merge_budget, "merging files", "compaction_memory_bytes", NULL,
                    e->opts.merge_memory_bytes);
     e->n_owners = e->opts.n_ports;
@@ -512,7 +515,12 @@ void sto_engine_stats(struct sto_engine *e, void (*each)(void *arg, const char *
     each(arg, "files.index_bytes", index_bytes);
     each(arg, "files.held", atomic_load(&e->held.n)); /* only readers hold them */
     each(arg, "files.held_bytes", atomic_load(&e->held.bytes));
-    struct sto_pages_stats pages = sto_pages_stats(e->pages);
+    struct sto_handles_stats handles = sto_handles_stats(e->caches.handles);
+    each(arg, "files.descriptors", handles.n_open);
+    each(arg, "files.descriptors_limit", handles.limit);
+    each(arg, "files.reopened", handles.n_reopened);
+    each(arg, "files.open_refused", handles.n_refused);
+    struct sto_pages_stats pages = sto_pages_stats(e->caches.pages);
     each(arg, "index_cache.bytes", pages.bytes);
     each(arg, "index_cache.limit_bytes", pages.limit_bytes);
     each(arg, "index_cache.hits", pages.n_hits);

@@ -130,7 +130,7 @@ struct sto_engine {
     bool threads_run; /* owners' threads (own or workers') are at work; false: the caller pumps */
     bool closing;     /* barriers not answered yet never will be: who asked may be gone */
 
-    struct sto_pages *pages; /* index pages of all files */
+    struct sto_sst_caches caches; /* of all files; owned */
 
     pthread_mutex_t edit_mu; /* one edit of the version at a time */
     pthread_mutex_t version_mu;

@@ -187,7 +187,7 @@ int sto_output__commit(struct sto_output *o, const uint64_t *gone, size_t n_gone
     struct sto_sst **ssts = ts_xcalloc(o->n + 1, sizeof *ssts);
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < o->n; i++) {
-        rc = sto_sst_open(e->fs, e->files_dir, e->pages, &o->infos[i], &ssts[i], err);
+        rc = sto_sst_open(e->fs, e->files_dir, &e->caches, &o->infos[i], &ssts[i], err);
         if (rc == 0)
             rc = sto_sst_check_index(ssts[i], err); /* here nobody waits for it */
     }

@@ -150,6 +150,11 @@ static void handle_free(struct ts_file *h)
     ts_free(h);
 }
 
+static bool only_reads(enum ts_open how)
+{
+    return how == TS_OPEN_READ || how == TS_OPEN_REOPEN;
+}
+
 static int open_now(struct t_faultfs *f, const char *path, enum ts_open how, struct ts_file **out,
                     struct ts_error *err)
 {
@@ -158,13 +163,13 @@ static int open_now(struct t_faultfs *f, const char *path, enum ts_open how, str
         return ts_error_sys(err, TS_EEXIST, EEXIST, "cannot create %s", path);
     if (e && e->ino->is_dir)
         return ts_error_sys(err, TS_EIO, EISDIR, "cannot open %s", path);
-    if (!e && (how == TS_OPEN_READ || !has_parent(f, path)))
+    if (!e && (only_reads(how) || !has_parent(f, path)))
         return ts_error_sys(err, TS_ENOTFOUND, ENOENT, "cannot open %s", path);
     struct t_inode *ino = e ? e->ino : t_inode_new(false);
     if (!e)
         t_change(f, NULL, path, ino);
     if (out)
-        *out = handle_new(f, ino, path, how != TS_OPEN_READ);
+        *out = handle_new(f, ino, path, !only_reads(how));
     return 0;
 }
 
@@ -175,7 +180,7 @@ static int f_open(const struct ts_fs *fs, const char *path, enum ts_open how, st
     int code = 0;
     *out_file = NULL;
     enum verdict v = enter(f, T_OP_OPEN, path, &code, err);
-    if (v == FAIL && how == TS_OPEN_READ && code == TS_ENOSPC)
+    if (v == FAIL && only_reads(how) && code == TS_ENOSPC)
         code = ts_error_sys(err, TS_EIO, EIO, "cannot open %s", path); /* takes no space */
     if (v == CUT_AFTER)
         open_now(f, path, how, NULL, NULL);

@@ -47,7 +47,7 @@ struct ts_file {
     struct t_faultfs *f;
     struct t_inode *ino;         /* one reference */
     char *path;                  /* as opened, for texts; owned */
-    bool can_write;              /* not TS_OPEN_READ */
+    bool can_write;              /* not TS_OPEN_READ or TS_OPEN_REOPEN */
     uint64_t epoch;              /* of the file system when opened; an older one is dead */
     bool sync_failed;            /* a sync of it was answered with an error */
     struct ts_file *prev, *next; /* all open handles */

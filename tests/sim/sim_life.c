@@ -64,6 +64,7 @@ static void vary(struct sim *s)
     uint64_t r = ts_hash_u64(s->seed ^ 0x6d65726765ull << 16) +
                  s->n_crashes; /* the random numbers of older seeds stay the same */
     s->opts.checkpoint_bytes = r % 4 ? 30 + ts_hash_u64(r) % 900 : 0;
+    s->opts.open_files = ts_hash_u64(r + 1) % 3 ? (size_t)(1 + ts_hash_u64(r + 2) % 12) : 64;
     s->opts.index_page_blocks = (uint32_t)some_limit(s, 1, 4); /* files here have few blocks */
     s->opts.index_cache_bytes = (size_t)some_limit(s, 1, 2000);
     s->opts.index_late = sim_chance(s, 50);

@@ -156,7 +156,7 @@ int tsd_local_open(const struct tsd_args *args, enum tsd_local how, struct sto_s
     struct ts_conf *conf = ts_conf_new(tables, 2);
     struct sto_opts opts = {0};
     *out_store = NULL;
-    (void)ts_open_files_raise(); /* a store has two descriptors open for each of its files */
+    (void)ts_open_files_raise(); /* the store holds an eighth of them */
     ts_log_set_level(TS_LOG_WARN);
     int rc = local_conf(args, conf, err);
     if (rc == 0) {

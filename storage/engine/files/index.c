@@ -20,12 +20,10 @@ static uint32_t n_pages(const struct sto_index *x)
     return (uint32_t)(((uint64_t)x->n_blocks + x->page_blocks - 1) / x->page_blocks);
 }
 
-void sto_index_init(struct sto_index *x, const struct ts_fs *fs, struct ts_file *file, const char *path,
-                    uint64_t file_bytes, const struct sto_sst_footer *foot, struct sto_pages *pages)
+void sto_index_init(struct sto_index *x, struct sto_handle *file, uint64_t file_bytes,
+                    const struct sto_sst_footer *foot, struct sto_pages *pages)
 {
-    *x = (struct sto_index){.fs = fs,
-                            .file = file,
-                            .path = path,
+    *x = (struct sto_index){.file = file,
                             .pages = pages,
                             .owner = sto_pages_owner(),
                             .n_blocks = foot->n_blocks,
@@ -55,13 +53,13 @@ size_t sto_index_memory(struct sto_index *x)
 
 static int damaged(const struct sto_index *x, struct ts_error *err)
 {
-    return ts_error_set(err, TS_ECORRUPT, "%s: index at %" PRIu64 " is damaged", x->path, x->off);
+    return ts_error_set(err, TS_ECORRUPT, "%s: index at %" PRIu64 " is damaged", x->file->path, x->off);
 }
 
 static int read_exactly(const struct sto_index *x, void *p, size_t n, uint64_t off, struct ts_error *err)
 {
     size_t got = 0;
-    TS_TRY(x->fs->pread(x->file, p, n, off, &got, err));
+    TS_TRY(sto_handle_pread(x->file, p, n, off, &got, err));
     return got == n ? 0 : damaged(x, err);
 }
 
@@ -128,12 +126,12 @@ int sto_index_load(struct sto_index *x, struct ts_error *err)
     if (atomic_load_explicit(&x->fences, memory_order_acquire))
         return 0;
     if (x->end - x->off > INDEX_NOWAIT_BYTES && ts_fs_is_nowait())
-        return ts_error_set(err, TS_EBUSY, "%s: its index was not read yet", x->path);
+        return ts_error_set(err, TS_EBUSY, "%s: its index was not read yet", x->file->path);
     struct sto_index_fence *fences = ts_try_malloc(((size_t)n_pages(x) + 1) * sizeof *fences), *none = NULL;
     uint8_t *buf = ts_try_malloc(INDEX_CHUNK_BYTES);
     int rc = fences && buf ? make_fences(x, fences, buf, err)
-                           : ts_error_set(err, TS_ENOMEM, "%s: no memory for an index of %u blocks", x->path,
-                                          x->n_blocks);
+                           : ts_error_set(err, TS_ENOMEM, "%s: no memory for an index of %u blocks",
+                                          x->file->path, x->n_blocks);
     ts_free(buf);
     /* Several threads may have made them; only one set is kept. */
     if (rc < 0 || !atomic_compare_exchange_strong_explicit(&x->fences, &none, fences, memory_order_acq_rel,
@@ -167,7 +165,7 @@ static int new_page(const struct sto_index *x, const struct sto_index_fence *fen
     n = n < x->page_blocks ? n : x->page_blocks;
     struct sto_page *page = sto_page_new(x->owner, no, n * (uint32_t)sizeof(struct sto_sst_block));
     if (!page)
-        return ts_error_set(err, TS_ENOMEM, "%s: no memory for a page of its index", x->path);
+        return ts_error_set(err, TS_ENOMEM, "%s: no memory for a page of its index", x->file->path);
     int rc = read_page(x, &fences[no], (struct sto_sst_block *)(void *)page->bytes, n, err);
     if (rc < 0) {
         ts_free(page);

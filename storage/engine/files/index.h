@@ -21,7 +21,7 @@
 
 #include <stdatomic.h>
 
-#include "base/fs.h"
+#include "storage/engine/files/handles.h"
 #include "storage/engine/files/pages.h"
 
 /* What is needed to read a page on its own. */
@@ -33,9 +33,7 @@ struct sto_index_fence {
 
 /* The index of one open file. */
 struct sto_index {
-    const struct ts_fs *fs;                   /* borrowed */
-    struct ts_file *file;                     /* borrowed */
-    const char *path;                         /* borrowed */
+    struct sto_handle *file;                  /* borrowed */
     struct sto_pages *pages;                  /* borrowed; NULL: without a cache */
     uint64_t owner;                           /* number of the file in the cache */
     uint32_t n_blocks;                        /* entries */
@@ -46,14 +44,14 @@ struct sto_index {
     _Atomic(struct sto_index_fence *) fences; /* n_pages + 1; NULL: not made yet; owned */
 };
 
-/** Initialize an index with file, footer and cache (NULL: none). Nothing is read yet. */
-void sto_index_init(struct sto_index *x, const struct ts_fs *fs, struct ts_file *file, const char *path,
-                    uint64_t file_bytes, const struct sto_sst_footer *foot, struct sto_pages *pages);
+/** Initialize an index with file, footer and cache (NULL: none). Nothing is read yet. The file outlives x. */
+void sto_index_init(struct sto_index *x, struct sto_handle *file, uint64_t file_bytes,
+                    const struct sto_sst_footer *foot, struct sto_pages *pages);
 /** Release the fences and the cached pages; idempotent, also for {0}. No reader may be using it. */
 void sto_index_release(struct sto_index *x);
 /** Make the fences, unless they exist. Any thread. 0; TS_ECORRUPT naming file and offset; TS_EIO;
- * TS_ENOMEM; TS_EBUSY: the thread must not wait (ts_fs_set_nowait), and the index is long or not in the
- * page cache. */
+ * TS_ENOMEM; TS_EMFILE; TS_EBUSY: the thread must not wait (ts_fs_set_nowait), and the index is long or not in the
+ * page cache, or the file is not open. */
 int sto_index_load(struct sto_index *x, struct ts_error *err);
 /** Memory of the fences, bytes. Any thread. */
 size_t sto_index_memory(struct sto_index *x);

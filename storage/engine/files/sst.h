@@ -63,17 +63,23 @@ void sto_sst_writer_abort(struct sto_sst_writer *w);
 struct sto_sst;
 struct sto_sst_series;
 struct sto_pages;
+struct sto_handles;
+/* What the open files of a store share. All borrowed; they outlive the files. */
+struct sto_sst_caches {
+    struct sto_pages *pages;     /* index pages; NULL: each cursor keeps a page of its own */
+    struct sto_handles *handles; /* descriptors; NULL: without a limit */
+};
 /**
  * Read and check footer, bitmap, tombstones, and the index if it is small (STO_PAGES_EAGER_BYTES); a larger one is read when it is
  * first used. Count of references is 1. A file of summaries that is damaged or missing costs a line in the log: the file is read by
  * its points.
  *
- * @param pages  cache of index pages, outlives the file; NULL: each cursor keeps a page of its own
+ * @param caches  copied; NULL: none
  */
-int sto_sst_open(const struct ts_fs *fs, const char *dir, struct sto_pages *pages,
+int sto_sst_open(const struct ts_fs *fs, const char *dir, const struct sto_sst_caches *caches,
                  const struct sto_sst_info *info, struct sto_sst **out_sst, struct ts_error *err);
 /** Read and check the indexes that were not read yet. 0, also if the summaries are lost now; TS_ECORRUPT: the index is lost
- * (sto_sst_has_lost_index); TS_EIO TS_ENOMEM TS_EBUSY. Any thread. */
+ * (sto_sst_has_lost_index); TS_EIO TS_ENOMEM TS_EMFILE TS_EBUSY. Any thread. */
 int sto_sst_check_index(struct sto_sst *sst, struct ts_error *err);
 /** Stands for a file that could not be opened: without rows, to be asked with sto_sst_broken before it is believed. */
 struct sto_sst *sto_sst_new_broken(const struct ts_fs *fs, const char *dir, const struct sto_sst_info *info,
@@ -95,7 +101,8 @@ void sto_sst_set_no_remake(struct sto_sst *sst);
 void sto_sst_note_unread(struct sto_sst *sst);
 /** One more reference. */
 struct sto_sst *sto_sst_ref(struct sto_sst *sst);
-/** The last one closes the files, and unlinks them if sto_sst_doom was called. NULL is harmless. */
+/** The last one closes the files, and unlinks them if sto_sst_doom was called; until then they can be opened again (handles.h). NULL is
+ * harmless. */
 void sto_sst_unref(struct sto_sst *sst);
 /* Files that are no longer part of the store but whose last reference has not gone: readers hold them. */
 struct sto_sst_held {
@@ -151,7 +158,7 @@ void sto_sst_cur_close_block(struct sto_sst_cur *cur);
 bool sto_sst_cur_is_open(const struct sto_sst_cur *cur);
 /** End it. NULL is harmless. */
 void sto_sst_cur_free(struct sto_sst_cur *cur);
-/** Stand on the first row with key >= key. 1 = there is one, 0 = end, < 0 error (TS_EIO, TS_ECORRUPT naming
+/** Stand on the first row with key >= key. 1 = there is one, 0 = end, < 0 error (TS_EIO, TS_EMFILE, TS_ECORRUPT naming
  * file and offset). Cheap when the row lies in the block the cursor stands in or the next one; goes back if
  * key lies there. Cells and summary stay valid if the cursor stands there already. */
 int sto_sst_cur_seek(struct sto_sst_cur *cur, const struct sto_key *key, struct ts_error *err);

@@ -25,7 +25,7 @@ struct place {
 
 struct sto_sst_cur {
     struct sto_sst *sst;           /* one reference */
-    const struct sto_sst__file *f; /* the file it walks */
+    struct sto_sst__file *f;       /* the file it walks */
     enum sto_sst_what what;        /* what it reads */
     struct sto_sst_share *share;   /* of all cursors of the scan; may be NULL */
     struct sto_dec *dec;           /* points, while a block is open; else NULL */
@@ -59,7 +59,7 @@ static struct ts_tally *tally_of(struct sto_sst_cur *cur)
 struct sto_sst_cur *sto_sst_cur_new(struct sto_sst *sst, enum sto_sst_what what, struct sto_sst_share *share)
 {
     struct sto_sst_cur *cur = ts_xcalloc(1, sizeof *cur);
-    if (what == STO_SST_SUMMARIES && !sst->s.file)
+    if (what == STO_SST_SUMMARIES && !sst->s.there)
         TS_BUG("file %" PRIu64 " has no summaries", sst->info.file_no);
     cur->sst = sto_sst_ref(sst);
     cur->f = what == STO_SST_POINTS ? &sst->t : &sst->s;
@@ -207,7 +207,7 @@ static int reserve_block(struct sto_sst_cur *cur, uint32_t len, struct ts_error 
 static int read_block(struct sto_sst_cur *cur, const struct sto_sst_block *b, struct ts_error *err)
 {
     TS_TRY(reserve_block(cur, b->len, err));
-    TS_TRY(sto_sst__read_block(cur->sst, cur->f, b, cur->buf, err));
+    TS_TRY(sto_sst__read_block(cur->f, b, cur->buf, err));
     struct ts_slice bytes = {(const char *)cur->buf, b->len};
     return cur->dec ? sto_dec_open(cur->dec, bytes, err) : sto_sums_dec_open(cur->sums, bytes, err);
 }

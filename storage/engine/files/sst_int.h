@@ -11,10 +11,11 @@
 
 /* One of the two files. */
 struct sto_sst__file {
-    struct ts_file *file;   /* NULL: there is no such file */
-    char *path;             /* owned */
-    uint64_t bytes;         /* its length */
-    struct sto_index index; /* locations of its blocks */
+    bool there;               /* it was found and its footer is right; constant once sto_sst_open returns */
+    char *path;               /* owned */
+    struct sto_handle handle; /* reads it */
+    uint64_t bytes;           /* its length */
+    struct sto_index index;   /* locations of its blocks */
 };
 
 struct sto_sst {
@@ -40,8 +41,8 @@ struct sto_sst {
 
 /** Read a block of a file into buf (b->len bytes) and check that it begins with the checksum in the index.
  * Any thread. */
-int sto_sst__read_block(struct sto_sst *sst, const struct sto_sst__file *f, const struct sto_sst_block *b,
-                        uint8_t *buf, struct ts_error *err);
+int sto_sst__read_block(struct sto_sst__file *f, const struct sto_sst_block *b, uint8_t *buf,
+                        struct ts_error *err);
 /** To be called after an error of the index of a file: if the index of the points is damaged, the file
  * must be written anew (remake.h), and err says so. A damaged index of summaries is left to
  * sto_sst_lose_sums. Returns rc. Any thread. */

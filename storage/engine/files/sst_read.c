@@ -17,11 +17,10 @@
 #include "base/mem.h"
 #include "storage/engine/files/sst_int.h"
 
-static int read_exactly(struct sto_sst *sst, const struct sto_sst__file *f, void *p, size_t n, uint64_t off,
-                        struct ts_error *err)
+static int read_exactly(struct sto_sst__file *f, void *p, size_t n, uint64_t off, struct ts_error *err)
 {
     size_t got = 0;
-    TS_TRY(sst->fs->pread(f->file, p, n, off, &got, err));
+    TS_TRY(sto_handle_pread(&f->handle, p, n, off, &got, err));
     if (got != n)
         return ts_error_set(err, TS_ECORRUPT, "%s: %zu bytes at %" PRIu64 " are cut off after %zu", f->path,
                             n, off, got);
@@ -29,15 +28,15 @@ static int read_exactly(struct sto_sst *sst, const struct sto_sst__file *f, void
 }
 
 /* Read a section into memory of its own (at least one byte, free it with ts_free) and check its checksum. */
-static int read_section(struct sto_sst *sst, const struct sto_sst__file *f, uint64_t off, uint64_t end,
-                        uint32_t crc, struct ts_slice *out, struct ts_error *err)
+static int read_section(struct sto_sst__file *f, uint64_t off, uint64_t end, uint32_t crc,
+                        struct ts_slice *out, struct ts_error *err)
 {
     *out = (struct ts_slice){NULL, 0};
     size_t n = (size_t)(end - off);
     char *p = ts_try_malloc(n + 1);
     if (!p)
         return ts_error_set(err, TS_ENOMEM, "%s: no memory for %zu bytes at %" PRIu64, f->path, n, off);
-    int rc = read_exactly(sst, f, p, n, off, err);
+    int rc = read_exactly(f, p, n, off, err);
     if (rc == 0 && ts_crc32c(0, p, n) != crc)
         rc = ts_error_set(err, TS_ECORRUPT, "%s: section of %zu bytes at %" PRIu64 " is damaged", f->path, n,
                           off);
@@ -56,7 +55,7 @@ static int read_tombs(struct sto_sst *sst, const struct sto_sst_footer *foot, st
     sst->tombs = ts_try_malloc((sst->n_tombs + 1) * sizeof *sst->tombs);
     if (!sst->tombs)
         return ts_error_set(err, TS_ENOMEM, "%s: no memory for %zu tombstones", sst->t.path, sst->n_tombs);
-    TS_TRY(read_section(sst, &sst->t, foot->tombs_off, foot->bitmap_off, foot->tombs_crc, &bytes, err));
+    TS_TRY(read_section(&sst->t, foot->tombs_off, foot->bitmap_off, foot->tombs_crc, &bytes, err));
     int rc = sto_sst__get_tombs(bytes, foot, sst->tombs);
     ts_free((void *)(uintptr_t)bytes.p);
     return rc < 0 ? ts_error_set(err, rc, "%s: tombstones at %" PRIu64 " make no sense", sst->t.path,
@@ -69,14 +68,13 @@ static int open_file(struct sto_sst *sst, struct sto_sst__file *f, enum sto_sst_
                      struct sto_sst_footer *out_foot, struct ts_error *err)
 {
     uint8_t header[STO_SST_HEADER_BYTES], footer[STO_SST_FOOTER_BYTES];
-    TS_TRY(sst->fs->open(sst->fs, f->path, TS_OPEN_READ, &f->file, err));
-    TS_TRY(sst->fs->size(f->file, &f->bytes, err));
+    TS_TRY(sto_handle_first(&f->handle, &f->bytes, err));
     if (f->bytes != bytes || f->bytes < sizeof header + sizeof footer)
         return ts_error_set(err, TS_ECORRUPT, "%s: has %" PRIu64 " bytes, the manifest says %" PRIu64,
                             f->path, f->bytes, bytes);
-    TS_TRY(read_exactly(sst, f, header, sizeof header, 0, err));
+    TS_TRY(read_exactly(f, header, sizeof header, 0, err));
     TS_TRY(sto_sst__check_header(header, f->path, err));
-    TS_TRY(read_exactly(sst, f, footer, sizeof footer, f->bytes - sizeof footer, err));
+    TS_TRY(read_exactly(f, footer, sizeof footer, f->bytes - sizeof footer, err));
     TS_TRY(sto_sst__get_footer(footer, f->bytes, f->path, out_foot, err));
     const struct sto_sst_info *in = &out_foot->info, *want = &sst->info;
     if (out_foot->kind != (uint32_t)kind || in->file_no != want->file_no || in->n_points != want->n_points ||
@@ -84,16 +82,11 @@ static int open_file(struct sto_sst *sst, struct sto_sst__file *f, enum sto_sst_
         in->n_tombs != (kind == STO_SST_KIND_POINTS ? want->n_tombs : 0))
         return ts_error_set(err, TS_ECORRUPT, "%s: footer at %" PRIu64 " is not what the manifest says",
                             f->path, f->bytes - STO_SST_FOOTER_BYTES);
-    sto_index_init(&f->index, sst->fs, f->file, f->path, f->bytes, out_foot, sst->pages);
-    return sto_pages_eager(sst->pages, f->index.end - f->index.off) ? sto_index_load(&f->index, err) : 0;
-}
-
-static void close_file(struct sto_sst *sst, struct sto_sst__file *f)
-{
-    sto_index_release(&f->index);
-    if (f->file)
-        (void)sst->fs->close(f->file, NULL);
-    f->file = NULL;
+    sto_index_init(&f->index, &f->handle, f->bytes, out_foot, sst->pages);
+    if (sto_pages_eager(sst->pages, f->index.end - f->index.off))
+        TS_TRY(sto_index_load(&f->index, err));
+    f->there = true;
+    return 0;
 }
 
 /* A file whose summaries are damaged or missing is read without them: the points hold the same
@@ -105,7 +98,8 @@ static int open_sums(struct sto_sst *sst, struct ts_error *err)
     int rc = open_file(sst, &sst->s, STO_SST_KIND_SUMS, sst->info.s_bytes, &foot, &why);
     if (rc == TS_ECORRUPT || rc == TS_ENOTFOUND) {
         sto_sst_lose_sums(sst, &why);
-        close_file(sst, &sst->s);
+        sto_index_release(&sst->s.index);
+        sto_handle_close(&sst->s.handle);
         rc = 0;
     }
     if (rc < 0 && err)
@@ -120,13 +114,14 @@ static int open_files(struct sto_sst *sst, struct ts_error *err)
     sst->wear.made_ms = foot.made_ms;
     sst->wear.carried_gen = foot.carried_gen;
     TS_TRY(read_tombs(sst, &foot, err));
-    TS_TRY(sto_sst_series_open(&sst->series, sst->fs, sst->t.file, sst->t.path, &foot, sst->pages, err));
+    TS_TRY(sto_sst_series_open(&sst->series, &sst->t.handle, &foot, sst->pages, err));
     return sst->info.s_bytes ? open_sums(sst, err) : 0;
 }
 
 static void release_file(struct sto_sst *sst, struct sto_sst__file *f, bool doomed)
 {
-    close_file(sst, f);
+    sto_index_release(&f->index);
+    sto_handle_release(&f->handle);
     if (doomed)
         (void)sst->fs->unlink(sst->fs, f->path, NULL);
     ts_free(f->path);
@@ -153,13 +148,13 @@ static void sst_free(struct sto_sst *sst, bool doomed)
     ts_free(sst);
 }
 
-static struct sto_sst *sst_new(const struct ts_fs *fs, const char *dir, struct sto_pages *pages,
+static struct sto_sst *sst_new(const struct ts_fs *fs, const char *dir, const struct sto_sst_caches *caches,
                                const struct sto_sst_info *info)
 {
     struct sto_sst *sst = ts_xcalloc(1, sizeof *sst);
     sst->fs = fs;
     sst->info = *info;
-    sst->pages = pages;
+    sst->pages = caches ? caches->pages : NULL;
     atomic_init(&sst->refs, 1);
     atomic_init(&sst->doomed, false);
     atomic_init(&sst->sums_lost, false);
@@ -168,14 +163,16 @@ static struct sto_sst *sst_new(const struct ts_fs *fs, const char *dir, struct s
     sst->wear.since_ms = INT64_MAX;
     sst->t.path = sto_sst__path(dir, info->file_no, STO_SST_KIND_POINTS);
     sst->s.path = sto_sst__path(dir, info->file_no, STO_SST_KIND_SUMS);
+    sto_handle_init(&sst->t.handle, fs, sst->t.path, caches ? caches->handles : NULL);
+    sto_handle_init(&sst->s.handle, fs, sst->s.path, caches ? caches->handles : NULL);
     return sst;
 }
 
-int sto_sst_open(const struct ts_fs *fs, const char *dir, struct sto_pages *pages,
+int sto_sst_open(const struct ts_fs *fs, const char *dir, const struct sto_sst_caches *caches,
                  const struct sto_sst_info *info, struct sto_sst **out_sst, struct ts_error *err)
 {
     *out_sst = NULL;
-    struct sto_sst *sst = sst_new(fs, dir, pages, info);
+    struct sto_sst *sst = sst_new(fs, dir, caches, info);
     int rc = open_files(sst, err);
     if (rc < 0) {
         sst_free(sst, false);
@@ -196,7 +193,7 @@ struct sto_sst *sto_sst_new_broken(const struct ts_fs *fs, const char *dir, cons
 
 bool sto_sst_has_sums(const struct sto_sst *sst)
 {
-    return sst->s.file && !atomic_load_explicit(&sst->sums_lost, memory_order_relaxed); /* a hint; needs no
+    return sst->s.there && !atomic_load_explicit(&sst->sums_lost, memory_order_relaxed); /* a hint; needs no
                                                                                          * order */
 }
 
@@ -251,7 +248,7 @@ int sto_sst__index_failed(struct sto_sst *sst, const struct sto_sst__file *f, in
 int sto_sst_check_index(struct sto_sst *sst, struct ts_error *err)
 {
     struct ts_error why = {0};
-    int rc = sst->t.file ? sto_index_load(&sst->t.index, &why) : 0;
+    int rc = sst->t.there ? sto_index_load(&sst->t.index, &why) : 0;
     rc = sto_sst__index_failed(sst, &sst->t, rc, &why);
     if (rc == 0 && sto_sst_has_sums(sst)) {
         rc = sto_index_load(&sst->s.index, &why);
@@ -323,10 +320,10 @@ const struct sto_tomb *sto_sst_tombs(const struct sto_sst *sst, size_t *out_n)
     return sst->tombs;
 }
 
-int sto_sst__read_block(struct sto_sst *sst, const struct sto_sst__file *f, const struct sto_sst_block *b,
-                        uint8_t *buf, struct ts_error *err)
+int sto_sst__read_block(struct sto_sst__file *f, const struct sto_sst_block *b, uint8_t *buf,
+                        struct ts_error *err)
 {
-    TS_TRY(read_exactly(sst, f, buf, b->len, b->off, err));
+    TS_TRY(read_exactly(f, buf, b->len, b->off, err));
     if (b->len < 4 || ts_ld32(buf) != b->crc)
         return ts_error_set(err, TS_ECORRUPT,
                             "%s: block at %" PRIu64 " is damaged or not the one the index names", f->path,

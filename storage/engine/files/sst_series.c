@@ -58,7 +58,8 @@ struct walk {
 
 static int makes_no_sense(const struct sto_sst_series *s, struct ts_error *err)
 {
-    return ts_error_set(err, TS_ECORRUPT, "%s: series bitmap at %" PRIu64 " is damaged", s->path, s->off);
+    return ts_error_set(err, TS_ECORRUPT, "%s: series bitmap at %" PRIu64 " is damaged", s->file->path,
+                        s->off);
 }
 
 /* Have n bytes in the buffer, or all that are left. */
@@ -71,7 +72,7 @@ static int need(const struct sto_sst_series *s, struct walk *w, size_t n, struct
     w->at = 0;
     size_t want = w->cap - w->have, got = 0;
     want = s->end - w->read_to < want ? (size_t)(s->end - w->read_to) : want;
-    TS_TRY(s->fs->pread(s->file, w->buf + w->have, want, w->read_to, &got, err));
+    TS_TRY(sto_handle_pread(s->file, w->buf + w->have, want, w->read_to, &got, err));
     if (got != want)
         return makes_no_sense(s, err);
     w->crc = ts_crc32c(w->crc, w->buf + w->have, want);
@@ -100,7 +101,7 @@ static int take(const struct sto_sst_series *s, struct walk *w, void *out, size_
 
 static int no_memory(const struct sto_sst_series *s, struct ts_error *err)
 {
-    return ts_error_set(err, TS_ENOMEM, "%s: no memory for its series", s->path);
+    return ts_error_set(err, TS_ENOMEM, "%s: no memory for its series", s->file->path);
 }
 
 static int read_heads(struct sto_sst_series *s, struct walk *w, struct ts_error *err)
@@ -176,13 +177,10 @@ static int read_all(struct sto_sst_series *s, struct walk *w, uint32_t crc, stru
     return w->crc == crc ? 0 : makes_no_sense(s, err);
 }
 
-int sto_sst_series_open(struct sto_sst_series *s, const struct ts_fs *fs, struct ts_file *file,
-                        const char *path, const struct sto_sst_footer *foot, struct sto_pages *pages,
-                        struct ts_error *err)
+int sto_sst_series_open(struct sto_sst_series *s, struct sto_handle *file, const struct sto_sst_footer *foot,
+                        struct sto_pages *pages, struct ts_error *err)
 {
-    *s = (struct sto_sst_series){.fs = fs,
-                                 .file = file,
-                                 .path = path,
+    *s = (struct sto_sst_series){.file = file,
                                  .pages = pages,
                                  .owner = sto_pages_owner(),
                                  .off = foot->bitmap_off,
@@ -226,12 +224,12 @@ static size_t page_bytes(const struct sto_sst_series *s, uint32_t no)
 static int damaged(struct sto_sst_series *s, struct ts_error *err)
 {
     if (!atomic_exchange_explicit(&s->damaged, true, memory_order_relaxed)) /* a hint; needs no order */
-        ts_log(TS_LOG_ERROR, "%s: series bitmap at %" PRIu64 " is damaged", s->path, s->off);
+        ts_log(TS_LOG_ERROR, "%s: series bitmap at %" PRIu64 " is damaged", s->file->path, s->off);
     return ts_error_set(err, TS_ECORRUPT,
                         "%s: series bitmap at %" PRIu64
                         " is damaged; a running tsd makes it again within a minute if "
                         "all rows can be read, else run tsd fsck",
-                        s->path, s->off);
+                        s->file->path, s->off);
 }
 
 /* Do the containers of a page have its length? */
@@ -252,7 +250,7 @@ static int new_page(struct sto_sst_series *s, uint32_t no, struct sto_page **out
     struct sto_page *page = sto_page_new(s->owner, no, (uint32_t)n);
     if (!page)
         return no_memory(s, err);
-    int rc = s->fs->pread(s->file, page->bytes, n, s->at[no].pos, &got, err);
+    int rc = sto_handle_pread(s->file, page->bytes, n, s->at[no].pos, &got, err);
     if (rc == 0 &&
         (got != n || ts_crc32c(0, page->bytes, n) != s->at[no].crc || !is_page(s, no, page->bytes)))
         rc = damaged(s, err);

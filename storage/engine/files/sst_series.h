@@ -19,7 +19,7 @@
 #include <roaring/roaring.h>
 #include <stdatomic.h>
 
-#include "base/fs.h"
+#include "storage/engine/files/handles.h"
 #include "storage/engine/files/pages.h"
 
 /* What is needed to read a page on its own. */
@@ -31,9 +31,7 @@ struct sto_sst_series_page {
 
 /* The set of one open file; {0}: empty. */
 struct sto_sst_series {
-    const struct ts_fs *fs;         /* borrowed */
-    struct ts_file *file;           /* borrowed */
-    const char *path;               /* borrowed */
+    struct sto_handle *file;        /* borrowed */
     struct sto_pages *pages;        /* borrowed; NULL: without a cache */
     uint64_t owner;                 /* number of the set in the cache */
     uint64_t off, end;              /* its offsets in the file */
@@ -50,12 +48,11 @@ struct sto_sst_series {
 /**
  * Read and check the set. On an error s must be released too.
  *
- * @param path  outlives s
- * @return 0; TS_ECORRUPT naming file and offset; TS_EIO; TS_ENOMEM
+ * @param file  outlives s
+ * @return 0; TS_ECORRUPT naming file and offset; TS_EIO; TS_ENOMEM; TS_EMFILE
  */
-int sto_sst_series_open(struct sto_sst_series *s, const struct ts_fs *fs, struct ts_file *file,
-                        const char *path, const struct sto_sst_footer *foot, struct sto_pages *pages,
-                        struct ts_error *err);
+int sto_sst_series_open(struct sto_sst_series *s, struct sto_handle *file, const struct sto_sst_footer *foot,
+                        struct sto_pages *pages, struct ts_error *err);
 /** Release memory and cached pages; idempotent, also for {0}. No thread may be using it. */
 void sto_sst_series_release(struct sto_sst_series *s);
 /** Memory that it holds, without pages in the cache, bytes. */
@@ -70,7 +67,7 @@ struct sto_sst_series_reader {
 };
 
 /* These return < 0 if a page cannot be read: TS_ECORRUPT (it is damaged: `damaged` is set, the file must be
- * written anew, remake.h; err says so), TS_EIO, TS_ENOMEM, TS_EBUSY (the thread must not wait, ts_fs_set_nowait). */
+ * written anew, remake.h; err says so), TS_EIO, TS_ENOMEM, TS_EMFILE, TS_EBUSY (the thread must not wait, ts_fs_set_nowait). */
 
 /** Is a number in the set? 1, 0. */
 int sto_sst_series_has(struct sto_sst_series *s, struct sto_sst_series_reader *r, uint32_t id,

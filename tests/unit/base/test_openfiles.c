@@ -34,6 +34,7 @@ static void test_openfiles__the_soft_limit_becomes_the_hard_one(void **state)
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &now), 0);
     assert_int_equal(now.rlim_cur, hard);
     assert_int_equal(now.rlim_max, hard);
+    assert_int_equal(ts_open_files_limit(), hard == RLIM_INFINITY ? UINT64_MAX : (uint64_t)hard);
     assert_int_equal(ts_open_files_raise(), hard == RLIM_INFINITY ? UINT64_MAX : (uint64_t)hard); /* again */
 }
 
@@ -60,6 +61,8 @@ static void test_openfiles__spare_descriptors_open_files(void **state)
     assert_true(ts_fs_has_descriptors(1));
     assert_false(ts_fs_has_descriptors(2));
     taken[n_taken++] = dup(0);
+    assert_int_equal(fs->open(fs, "/proc/self/exe", TS_OPEN_REOPEN, &one_more, &err), TS_EMFILE);
+    assert_true(ts_fs_has_descriptors(0)); /* none of them was used */
     for (unsigned i = 0; i < TS_FS_SPARE; i++)
         if (fs->open(fs, "/proc/self/exe", TS_OPEN_READ, &files[i], &err) < 0)
             fail_msg("file %u: %s", i, err.text);

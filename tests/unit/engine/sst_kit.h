@@ -117,7 +117,8 @@ static inline struct sto_sst *must_open(const struct sto_sst_info *info)
 {
     struct sto_sst *sst;
     struct ts_error err = {0};
-    if (sto_sst_open(t_faultfs_fs(disk), DIR_NAME, pages, info, &sst, &err) < 0)
+    if (sto_sst_open(t_faultfs_fs(disk), DIR_NAME, &(struct sto_sst_caches){.pages = pages}, info, &sst,
+                     &err) < 0)
         fail_msg("%s", err.text);
     return sst;
 }

@@ -39,10 +39,9 @@ static struct whole read_whole(const char *path)
 static struct sto_index open_path(const char *path, const struct whole *w, struct sto_pages *cache)
 {
     struct sto_index x;
-    struct ts_file *file;
-    const struct ts_fs *fs = t_faultfs_fs(disk);
-    assert_int_equal(fs->open(fs, path, TS_OPEN_READ, &file, NULL), 0);
-    sto_index_init(&x, fs, file, path, w->bytes, &w->foot, cache);
+    struct sto_handle *file = ts_xmalloc(sizeof *file);
+    sto_handle_init(file, t_faultfs_fs(disk), path, NULL);
+    sto_index_init(&x, file, w->bytes, &w->foot, cache);
     return x;
 }
 
@@ -53,10 +52,10 @@ static struct sto_index open_index(const struct whole *w, struct sto_pages *cach
 
 static void close_index(struct sto_index *x)
 {
-    struct ts_file *file = x->file;
-    const struct ts_fs *fs = x->fs;
+    struct sto_handle *file = x->file;
     sto_index_release(x);
-    assert_int_equal(fs->close(file, NULL), 0);
+    sto_handle_release(file);
+    ts_free(file);
 }
 
 static bool same_block(const struct sto_sst_block *a, const struct sto_sst_block *b)
@@ -360,11 +359,10 @@ static void test_index__threads_look_at_once(void **state)
     assert_int_equal(close(fd), 0);
     ts_free(p);
     struct sto_pages *cache = sto_pages_new(&(struct sto_pages_opts){.limit_bytes = 1500, .page_blocks = 2});
-    struct ts_file *file;
-    const struct ts_fs *fs = ts_fs_real();
+    struct sto_handle file;
     struct sto_index x;
-    assert_int_equal(fs->open(fs, path, TS_OPEN_READ, &file, NULL), 0);
-    sto_index_init(&x, fs, file, path, w.bytes, &w.foot, cache);
+    sto_handle_init(&file, ts_fs_real(), path, NULL);
+    sto_index_init(&x, &file, w.bytes, &w.foot, cache);
     pthread_t threads[N_THREADS];
     struct crowd crowds[N_THREADS];
     for (unsigned i = 0; i < N_THREADS; i++) {
@@ -378,7 +376,7 @@ static void test_index__threads_look_at_once(void **state)
     assert_true(sto_pages_stats(cache).bytes <= 1500);
     assert_true(sto_pages_stats(cache).n_hits > 0);
     sto_index_release(&x);
-    assert_int_equal(fs->close(file, NULL), 0);
+    sto_handle_release(&file);
     sto_pages_free(cache);
     (void)unlink(path);
     ts_free(w.blocks);

@@ -61,24 +61,25 @@ static struct sto_sst_footer write_set(const roaring_bitmap_t *b)
     return foot;
 }
 
-static struct ts_file *open_file(void)
+static struct sto_handle *open_file(void)
 {
-    struct ts_file *file;
-    assert_int_equal(t_faultfs_fs(disk)->open(t_faultfs_fs(disk), T_PATH, TS_OPEN_READ, &file, NULL), 0);
+    struct sto_handle *file = ts_xmalloc(sizeof *file);
+    sto_handle_init(file, t_faultfs_fs(disk), T_PATH, NULL);
     return file;
 }
 
 static int open_set(struct sto_sst_series *s, const struct sto_sst_footer *foot, struct sto_pages *cache,
                     struct ts_error *err)
 {
-    return sto_sst_series_open(s, t_faultfs_fs(disk), open_file(), T_PATH, foot, cache, err);
+    return sto_sst_series_open(s, open_file(), foot, cache, err);
 }
 
 static void close_set(struct sto_sst_series *s)
 {
-    struct ts_file *file = s->file;
+    struct sto_handle *file = s->file;
     sto_sst_series_release(s);
-    assert_int_equal(t_faultfs_fs(disk)->close(file, NULL), 0);
+    sto_handle_release(file);
+    ts_free(file);
 }
 
 /* Is each of n numbers found where it is, and its neighbours where they are? */

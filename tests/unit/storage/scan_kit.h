@@ -8,11 +8,10 @@
 
 typedef void (*kit_point_fn)(void *arg, int64_t ts_ms, struct ts_num v);
 
-/* 0, or what the scan said. */
-static inline int kit_points(struct sto_store *st, const struct sto_series *s, kit_point_fn each, void *arg,
-                             struct ts_error *err)
+/* Points of a series in a snapshot. 0, or what the scan said. */
+static inline int kit_points_of(struct sto_snap *snap, const struct sto_series *s, kit_point_fn each,
+                                void *arg, struct ts_error *err)
 {
-    struct sto_snap *snap = sto_snap_take(st);
     struct sto_scan_spec spec = {.metric = s->metric,
                                  .series = &s,
                                  .n_series = 1,
@@ -27,6 +26,15 @@ static inline int kit_points(struct sto_store *st, const struct sto_series *s, k
             each(arg, (int64_t)row.key.hour * TS_HOUR_MS + sto_meta_off(row.cells->meta[i]),
                  sto_cell_num(row.cells->meta[i], row.cells->m[i]));
     sto_merge_free(scan);
+    return rc;
+}
+
+/* The same in a snapshot that is taken now. */
+static inline int kit_points(struct sto_store *st, const struct sto_series *s, kit_point_fn each, void *arg,
+                             struct ts_error *err)
+{
+    struct sto_snap *snap = sto_snap_take(st);
+    int rc = kit_points_of(snap, s, each, arg, err);
     sto_snap_release(snap);
     return rc;
 }

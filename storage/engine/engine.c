@@ -534,6 +534,7 @@ void sto_engine_stats(struct sto_engine *e, void (*each)(void *arg, const char *
     each(arg, "memstore.snapshot_bytes", held > counted ? held - counted : 0); /* only readers hold them */
     each(arg, "memstore.points", mem_points);
     each(arg, "memstore.generation", atomic_load(&e->gen));
+    each(arg, "ports.batch_bytes", atomic_load(&e->n_batches) * sizeof(struct sto_batch));
     each(arg, "points.applied", put);
     each(arg, "points.refused", failed);
     each(arg, "points.replayed", atomic_load(&e->n_replayed));

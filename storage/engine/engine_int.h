@@ -73,6 +73,7 @@ struct sto_port {
     struct ts_queue *replies;    /* the owner's queue where worker and owner are one thread, else its own */
     struct sto_batch **open;     /* by owner; NULL = none */
     struct sto_batch *free_list; /* linked by msg.next */
+    unsigned n_free;             /* of them; at most one for each owner is kept */
     bool paused;                 /* sto_port_ready said no: it says yes again below 50 % */
     bool turning;                /* inside sto_port_turn: barriers called back must not recurse */
 };
@@ -166,6 +167,7 @@ struct sto_engine {
     _Atomic bool
         run_unsaved; /* the number of this run is not in the manifest: no log may be begun; the same */
     _Atomic unsigned n_holding; /* owners that hold batches back */
+    _Atomic size_t n_batches;   /* batches that exist */
 
     pthread_t sync_thread, flush_thread, compact_thread;
     bool sync_runs, flush_runs, compact_runs;

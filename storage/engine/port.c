@@ -188,9 +188,15 @@ static void port_done(struct sto_barrier *b)
 
 static void batch_home(struct sto_port *port, struct sto_batch *b)
 {
+    if (port->n_free >= port->e->n_owners) { /* after a burst: a turn needs one for each owner */
+        atomic_fetch_sub_explicit(&port->e->n_batches, 1, memory_order_relaxed);
+        ts_free(b);
+        return;
+    }
     b->n = 0;
     b->msg.next = port->free_list ? &port->free_list->msg : NULL;
     port->free_list = b;
+    port->n_free++;
 }
 
 /* One message of an owner's or a port's queue. */
@@ -255,8 +261,10 @@ static struct sto_batch *batch_take(struct sto_port *port)
     struct sto_batch *b = port->free_list;
     if (b) {
         port->free_list = (struct sto_batch *)b->msg.next;
+        port->n_free--;
     } else {
         b = ts_xmalloc(sizeof *b);
+        atomic_fetch_add_explicit(&port->e->n_batches, 1, memory_order_relaxed);
         b->from = port->index;
     }
     b->n = 0;

@@ -41,6 +41,25 @@ static void test_engine_life__no_descriptor_refuses_and_resumes_without_loss(voi
     }
 }
 
+/* Batches that a burst needed are freed when they return; each port keeps one for each owner. */
+static void test_engine_life__a_burst_leaves_few_batches(void **state)
+{
+    enum { BURST = 7, PORTS = 2 };
+    (void)state;
+    struct t_faultfs *f = t_faultfs_new(1);
+    struct sto_engine *e = engine_open(f, PORTS);
+    for (int64_t k = 0; k < BURST; k++) {
+        assert_true(put(e, 0, 1, k)); /* port 1 owns the series, and does not take its batches yet */
+        sto_port_turn(sto_engine_port(e, 0));
+    }
+    assert_int_equal(stat_of(e, "ports.batch_bytes"), BURST * sizeof(struct sto_batch));
+    turn_all(e, PORTS);
+    assert_int_equal(seen(e), BURST);
+    assert_int_equal(stat_of(e, "ports.batch_bytes"), PORTS * sizeof(struct sto_batch));
+    assert_int_equal(close_rc(e, f), 0);
+    t_faultfs_free(f);
+}
+
 /* Files of a flush that failed are unlinked, whether or not they can be opened. */
 static void test_engine_life__files_of_a_failed_flush_go(void **state)
 {
@@ -250,6 +269,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_engine_life__no_descriptor_refuses_and_resumes_without_loss),
+        cmocka_unit_test(test_engine_life__a_burst_leaves_few_batches),
         cmocka_unit_test(test_engine_life__files_of_a_failed_flush_go),
         cmocka_unit_test(test_engine_life__stray_names_use_up_no_numbers),
         cmocka_unit_test(test_engine_life__replayed_points_are_flushed_by_age),

@@ -127,6 +127,32 @@ static const struct sto_series *known(void *arg, uint32_t id, struct ts_error *e
     return sto_series_known(st->catalog, id, err);
 }
 
+static int cmp_tag(const void *pa, const void *pb)
+{
+    const struct sto_remote_tag *a = pa, *b = pb;
+    return ts_slice_cmp(a->k, b->k);
+}
+
+/* Names for the remote store; they stay as they are until the catalog is closed. */
+static bool names(void *arg, uint32_t series, struct sto_remote_tag *tags, struct sto_remote_series *out)
+{
+    const struct sto_store *st = arg;
+    unsigned reading = sto_catalog_read_begin(st->catalog);
+    const struct sto_series *s = sto_series_get(st->catalog, series);
+    for (unsigned i = 0; s && i < s->n_tags; i++)
+        tags[i] = (struct sto_remote_tag){sto_uid_name(st->catalog, STO_UID_TAGK, s->tags[i].k),
+                                          sto_uid_name(st->catalog, STO_UID_TAGV, s->tags[i].v)};
+    if (s) {
+        qsort(tags, s->n_tags, sizeof *tags, cmp_tag);
+        *out = (struct sto_remote_series){.key = series,
+                                          .metric = sto_uid_name(st->catalog, STO_UID_METRIC, s->metric),
+                                          .tags = tags,
+                                          .n_tags = s->n_tags};
+    }
+    sto_catalog_read_end(st->catalog, reading);
+    return s != NULL;
+}
+
 /* The folder is still locked. */
 static void closed(void *arg)
 {
@@ -171,7 +197,7 @@ static int open_store(const struct sto_opts *opts, const struct ts_error *why, s
         st->read_only_why = *why;
     const struct sto_engine_owner owner = {
         .read_only_why = st->read_only_why,
-        .forget = opts->forget_every_ms && !opts->own_threads ? forget : NULL,
+        .forget = opts->forget_every_ms && !opts->own_threads && !opts->remote ? forget : NULL,
         .sync_names = sync_names,
         .tidy = tidy,
         .ready = ready,
@@ -180,6 +206,7 @@ static int open_store(const struct sto_opts *opts, const struct ts_error *why, s
         .known = known,
         .closed = closed,
         .on_fatal = opts->survive_sync_errors ? NULL : on_fatal,
+        .names = names,
         .arg = st,
     };
     st->forget = (struct sto_forget){.every_ms = opts->forget_every_ms, .keep = keeps, .arg = st};
@@ -322,6 +349,16 @@ int sto_store_pump_forget(struct sto_store *st, struct ts_error *err)
 {
     uint64_t n;
     return sto_forget_now(&st->forget, &n, err);
+}
+
+int sto_ship(struct sto_store *st, struct ts_error *err)
+{
+    return sto_engine_ship(st->engine, err);
+}
+
+int sto_drop_shipped(struct sto_store *st, int64_t before_ms, struct ts_error *err)
+{
+    return sto_engine_drop_shipped(st->engine, before_ms, err);
 }
 
 void sto_compact_soon(struct sto_store *st)

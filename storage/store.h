@@ -105,6 +105,11 @@ int sto_store_pump_merges(struct sto_store *st, struct ts_error *err);
  * must have ended a turn after its last put, and its user must look all series up again afterwards. TS_ENOSPC,
  * TS_ENOMEM, TS_EMFILE: not finished, call it again; TS_EIO. */
 int sto_store_pump_forget(struct sto_store *st, struct ts_error *err);
+/** Ship all points to the remote store now; returns when it has acknowledged them. Errors of storage/remote.h: the
+ * background repeats what is missing, and so may the caller. TS_EINVAL: there is no remote store. Blocks. */
+int sto_ship(struct sto_store *st, struct ts_error *err);
+/** Remove files whose points are before a time and were all shipped. Errors of the manifest. Blocks. */
+int sto_drop_shipped(struct sto_store *st, int64_t before_ms, struct ts_error *err);
 /** Request STO_LEVEL_COMPACT in the background; returns at once. */
 void sto_compact_soon(struct sto_store *st);
 

@@ -14,6 +14,7 @@
 #include "storage/engine/output.h"
 #include "storage/engine/remake.h"
 #include "storage/engine/retention.h"
+#include "storage/engine/ship.h"
 #include "storage/engine/wear.h"
 
 #include <stdio.h>
@@ -117,7 +118,7 @@ static int write_tombs(struct job *job, struct ts_error *err)
 static void meanwhile(void *arg)
 {
     const struct job *job = arg;
-    (void)sto_retention__drop_again(job->e, job->in, job->pick->n, NULL);
+    (void)sto_retention__drop_again(job->e, NULL);
 }
 
 /* May the merge leave out rows of its inputs? */
@@ -232,10 +233,11 @@ static bool pick_unfinished(struct sto_engine *e, const struct sto_version *v,
             return false;
     if (!why) {
         sto_unfinished_pick(u, infos, v->n_ssts, out);
+        why = sto_ship__misfit(e, infos, out);
         uint64_t done = sto_unfinished_bytes(u); /* their rows take at least as much in the inputs */
-        if (sto_output__has_room(e, out->bytes > done ? out->bytes - done : 0, &room))
+        if (!why && sto_output__has_room(e, out->bytes > done ? out->bytes - done : 0, &room))
             return true;
-        why = "the rest of it needs more space than is free";
+        why = why ? why : "the rest of it needs more space than is free";
         ts_free(out->files);
     }
     sto_unfinished__drop(e, why);
@@ -302,6 +304,7 @@ static void job_init(struct job *job, struct sto_engine *e, const struct sto_ver
 
 static void job_release(struct job *job)
 {
+    sto_output__give_back(job->e);
     for (size_t i = 0; i < job->pick->n; i++)
         sto_sst_unref(job->in[i]);
     for (size_t i = 0; i < job->n_deletes; i++)
@@ -416,7 +419,7 @@ static int one_merge(struct sto_engine *e, bool full, struct ts_error *failed, s
     struct sto_pick pick;
     struct ts_error why = {0};
     struct job job;
-    bool broken = false;
+    bool broken = false, taken = false;
     int rc = 0;
     opts.skip = skip;
     for (size_t i = 0; i < v->n_ssts; i++)
@@ -425,12 +428,14 @@ static int one_merge(struct sto_engine *e, bool full, struct ts_error *failed, s
     if (is_disk_full(e))
         sto_unfinished__drop(e, "the disk is full");
     if (!pick_unfinished(e, v, infos, &opts, &pick))
-        sto_pick_next(infos, v->n_ssts, &opts, &pick);
+        sto_ship__pick(e, v, infos, &opts, &pick);
     if (pick.why != STO_PICK_NONE)
         job_init(&job, e, v, &pick);
     sto_engine_unpin(e, v);
     if (pick.why != STO_PICK_NONE) {
-        rc = run(&job, &broken, &why);
+        taken = sto_output__take(e, job.in, pick.n);
+        if (taken)
+            rc = run(&job, &broken, &why);
         job_release(&job);
     }
     if (rc < 0 && rc != TS_ECANCELLED && pick.why != STO_PICK_TOMBS && !broken) {
@@ -443,7 +448,7 @@ static int one_merge(struct sto_engine *e, bool full, struct ts_error *failed, s
     }
     if (rc == 0 && pick.why != STO_PICK_NONE)
         rc = 1;
-    if (rc == 1 && !why.code && pick.why != STO_PICK_TOMBS)
+    if (rc == 1 && taken && !why.code && pick.why != STO_PICK_TOMBS)
         forgive(e, pick.window);
     ts_free(pick.files);
     ts_free(wear);
@@ -484,8 +489,8 @@ static int merge_all(struct sto_engine *e, bool full, struct ts_error *err)
     struct ts_error failed = {0};
     pthread_mutex_lock(&e->compact_mu);
     for (size_t i = 0; full && i < e->n_rests; i++)
-        e->rests[i].until_ms = INT64_MIN;          /* who wants everything wants these tried too */
-    int rc = sto_retention__drop(e, NULL, 0, err); /* first: what follows may take long, or need the room */
+        e->rests[i].until_ms = INT64_MIN; /* who wants everything wants these tried too */
+    int rc = sto_retention__drop(e, err); /* first: what follows may take long, or need the room */
     if (rc == 0)
         check_indexes(e);
     if (rc == 0)
@@ -494,7 +499,7 @@ static int merge_all(struct sto_engine *e, bool full, struct ts_error *err)
         rc = one_merge(e, full, &failed, err);
         if (rc != 1)
             break;
-        rc = sto_retention__drop_again(e, NULL, 0, err);
+        rc = sto_retention__drop_again(e, err);
     }
     pthread_mutex_unlock(&e->compact_mu);
     if (rc == 0 && failed.code) {

@@ -17,6 +17,7 @@
 #include "storage/engine/remake.h"
 #include "storage/engine/reserve.h"
 #include "storage/engine/retention.h"
+#include "storage/engine/ship.h"
 #include "storage/engine/merge/partition.h"
 #include "storage/engine/files/handles.h"
 #include "storage/engine/files/sst_format.h"
@@ -142,6 +143,8 @@ static int open_files(struct sto_engine *e, struct ts_error *err)
     e->version = v;
     v->cutoff_ms = e->cutoff_ms = state->cutoff_ms;
     v->cutoff_gen = e->cutoff_gen = state->cutoff_gen;
+    e->marks = state->marks.n ? sto_marks_new(&state->marks) : NULL;
+    v->marks = sto_marks_ref(e->marks);
     for (size_t i = 0; i < state->n_files; i++) {
         struct ts_error why = {0};
         int rc = sto_sst_open(e->fs, e->files_dir, &e->caches, &state->files[i], &v->ssts[v->n_ssts], &why);
@@ -312,6 +315,7 @@ static void stop_owners(struct sto_engine *e)
 static void stop_background(struct sto_engine *e)
 {
     atomic_store_explicit(&e->stop_compact, true, memory_order_relaxed);
+    sto_ship__stop(e);
     pthread_mutex_lock(&e->bg_mu);
     e->bg_stop = true;
     pthread_cond_broadcast(&e->flush_cond);
@@ -364,7 +368,8 @@ static int open_all(struct sto_engine *e, struct ts_error *err)
     }
     TS_TRY(sto_ports__init(e, err));
     first_mems(e);
-    return start_threads(e, err);
+    TS_TRY(start_threads(e, err));
+    return sto_ship__start(e, err);
 }
 
 static void engine_free(struct sto_engine *e)
@@ -379,6 +384,8 @@ static void engine_free(struct sto_engine *e)
     sto_version__release_unused(e);
     if (e->version)
         sto_version__drop(e, e->version);
+    sto_marks_unref(e->marks);
+    sto_ship__free(e);
     sto_pages_free(e->caches.pages);
     sto_handles_free(e->caches.handles);
     sto_manifest_close(e->manifest);
@@ -393,6 +400,7 @@ static void engine_free(struct sto_engine *e)
     pthread_mutex_destroy(&e->refuse_mu);
     pthread_mutex_destroy(&e->bg_mu);
     pthread_mutex_destroy(&e->compact_mu);
+    pthread_mutex_destroy(&e->remove_mu);
     pthread_cond_destroy(&e->flush_cond);
     pthread_cond_destroy(&e->compact_cond);
     if (e->unfinished)
@@ -437,6 +445,7 @@ int sto_engine_open(const struct sto_opts *opts, const struct sto_engine_owner *
     pthread_mutex_init(&e->refuse_mu, NULL);
     pthread_mutex_init(&e->bg_mu, NULL);
     pthread_mutex_init(&e->compact_mu, NULL);
+    pthread_mutex_init(&e->remove_mu, NULL);
     pthread_condattr_t steady;
     pthread_condattr_init(&steady);
     pthread_condattr_setclock(&steady, CLOCK_MONOTONIC); /* a step of the wall clock delays neither thread */
@@ -444,6 +453,7 @@ int sto_engine_open(const struct sto_opts *opts, const struct sto_engine_owner *
     pthread_cond_init(&e->compact_cond, &steady);
     pthread_condattr_destroy(&steady);
     e->sync_q = ts_queue_new(1u << 20);
+    sto_ship__init(e);
     int rc = open_all(e, err);
     if (rc < 0) {
         stop_background(e);
@@ -550,5 +560,6 @@ void sto_engine_stats(struct sto_engine *e, void (*each)(void *arg, const char *
     each(arg, "compaction.resumed", atomic_load(&e->n_resumed));
     each(arg, "compaction.count", atomic_load(&e->n_compactions));
     each(arg, "compaction.bytes", atomic_load(&e->n_compacted_bytes));
+    sto_ship__stats(e, each, arg);
     sto_engine_unpin(e, v);
 }

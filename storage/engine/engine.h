@@ -22,6 +22,7 @@
 #include "storage/engine/merge/merge.h"
 #include "storage/opts.h"
 #include "storage/port.h"
+#include "storage/remote.h"
 
 struct sto_engine;
 
@@ -66,8 +67,12 @@ struct sto_engine_owner {
      * much of it is on disk, and only opening the store again can find out, so the process should report
      * err and exit. err names the file and errno. Sync, flush or compact thread; may be NULL (tests). */
     void (*on_fatal)(void *arg, const struct ts_error *err);
+    /* The names of a series, for the remote store. tags has room for STO_SHIP_TAGS_MAX; the texts stay valid until the
+     * engine is closed. False: nobody knows the series. Shipping thread; not NULL if opts->remote is not. */
+    bool (*names)(void *arg, uint32_t series, struct sto_remote_tag *tags, struct sto_remote_series *out);
     void *arg; /* first argument of the callbacks */
 };
+#define STO_SHIP_TAGS_MAX 255 /* tags of a series */
 
 /**
  * Open or create a store: lock the folder, read the manifest, replay the logs, start the threads.
@@ -115,6 +120,16 @@ int sto_engine_compact(struct sto_engine *e, struct ts_error *err);
 void sto_engine_compact_soon(struct sto_engine *e);
 /** Wake the compact thread, which otherwise looks for work once a minute. Any thread. */
 void sto_engine_look_soon(struct sto_engine *e);
+
+/* --- the remote store --- */
+/** Ship everything that is here and that the remote store has not received yet, and return when it has acknowledged it.
+ * Points of memstores are shipped too, but nothing is flushed; their hours get marks after a later flush. One call at a
+ * time ships, others wait for it. Errors of the remote store; TS_ECANCELLED: the engine is closing. Without a remote
+ * store TS_EINVAL. Blocks. */
+int sto_engine_ship(struct sto_engine *e, struct ts_error *err);
+/** Remove the files whose points are before a time and were all shipped, provided that no older points would come to
+ * light and that no merge is reading them; it does not wait for merges. Returns when the manifest no longer names them. Blocks. */
+int sto_engine_drop_shipped(struct sto_engine *e, int64_t before_ms, struct ts_error *err);
 
 /* --- forgetting series --- */
 /**

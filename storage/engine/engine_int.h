@@ -2,8 +2,8 @@
  * engine_int.h - structures shared by the files of the engine: engine.c port.c sync.c flush.c compact.c
  * version.c recover.c.
  *
- * Lock order  compact_mu -> flush_mu -> files_mu -> edit_mu -> version_mu -> refuse_mu; latch and barrier mutexes are leaves. None but
- * compact_mu, flush_mu and files_mu (background work alone takes them) is held across I/O. compact_mu is held for as long as merges
+ * Lock order  mutex of a pass of shipping -> compact_mu -> flush_mu -> remove_mu -> files_mu -> edit_mu -> version_mu -> refuse_mu; latch and barrier mutexes are leaves. None but
+ * the first five (background work alone takes them) is held across I/O. compact_mu is held for as long as merges
  * run: what must not wait for them is done between their rows (compact.c).
  */
 #ifndef STORAGE_ENGINE_ENGINE_INT_H
@@ -43,6 +43,7 @@ struct sto_version {
     struct sto_mem **mems;    /* one reference each */
     int64_t cutoff_ms;        /* what is older, */
     uint64_t cutoff_gen;      /* and wholly of generations below, was dropped by retention; 0 = nothing was */
+    struct sto_marks *marks;  /* what the remote store has received; one reference; NULL = nothing */
     struct sto_version *next; /* of e->unused; under version_mu */
 };
 
@@ -141,10 +142,12 @@ struct sto_engine {
     _Atomic bool flush_releases; /* it does: the flush thread runs */
     int64_t cutoff_ms;           /* of versions to come; under version_mu */
     uint64_t cutoff_gen;         /* the same */
+    struct sto_marks *marks;     /* the same */
 
     pthread_mutex_t files_mu; /* manifest and file numbers */
     struct sto_manifest *manifest;
-    uint64_t next_file_no; /* under files_mu */
+    uint64_t next_file_no;       /* under files_mu */
+    struct sto_shipper *shipper; /* NULL: there is no remote store */
 
     pthread_mutex_t flush_mu; /* one flush at a time */
     bool flush_failed;        /* the last flush failed: its generations first, before others are frozen; under
@@ -181,11 +184,14 @@ struct sto_engine {
     bool flush_wanted, compact_wanted, full_wanted, bg_stop; /* under bg_mu */
     pthread_mutex_t compact_mu;                              /* one compaction at a time */
     _Atomic bool stop_compact;                               /* close: give up the running compaction */
-    struct sto_rest *rests;   /* windows that are left alone; owned; under compact_mu */
-    size_t n_rests;           /* length */
-    _Atomic size_t n_resting; /* of these, as the statistics tell */
-    struct sto_clock clock;   /* what retention thinks of the clock; the same */
-    int64_t retention_ms;     /* monotonic time when retention last looked at the files; the same */
+    pthread_mutex_t remove_mu;    /* held while files are chosen that nothing replaces, and removed */
+    struct sto_sst *const *taken; /* inputs of the merge at work, which are not removed; under remove_mu */
+    size_t n_taken;               /* length */
+    struct sto_rest *rests;       /* windows that are left alone; owned; under compact_mu */
+    size_t n_rests;               /* length */
+    _Atomic size_t n_resting;     /* of these, as the statistics tell */
+    struct sto_clock clock;       /* what retention thinks of the clock; the same */
+    int64_t retention_ms;         /* monotonic time when retention last looked at the files; the same */
     struct sto_unfinished
         *unfinished; /* interrupted merge, which continues before any other; NULL = none; owned; the same */
     _Atomic uint64_t unfinished_bytes; /* bytes of its finished files */
@@ -202,6 +208,8 @@ struct sto_engine {
 struct sto_version *sto_version__new(size_t n_ssts, size_t n_mems);
 /** Versions from the next edit on leave out points before ms of generations below gen. */
 void sto_version__cut_off(struct sto_engine *e, int64_t ms, uint64_t gen);
+/** Versions from the next edit on have these marks, whose reference is taken. */
+void sto_version__mark(struct sto_engine *e, struct sto_marks *marks);
 void sto_version__drop(struct sto_engine *e, struct sto_version *v);
 /** Release versions that readers let go: files that no version names are unlinked here. */
 void sto_version__release_unused(struct sto_engine *e);

@@ -24,6 +24,9 @@
 #define REWRITE_MIN_BYTES (64u << 10) /* sto_manifest.rewrite_min_bytes unless told */
 #define REWRITE_DEAD      4u          /* rewrite when the log is this many times what a snapshot takes */
 
+#define MARK_MIN_BYTES  3u /* of a ship mark: three varints */
+#define EXTENSION_MARKS 1u /* ship marks */
+
 /* First byte of a record. */
 enum record {
     RECORD_STATE = 1, /* everything; the first record of the file and no other */
@@ -43,6 +46,18 @@ struct sto_manifest {
 
 /* --- bytes --- */
 
+static void put_marks(struct ts_buf *b, const struct sto_mark_list *list)
+{
+    sto_manifest__put_u64(b, EXTENSION_MARKS);
+    sto_manifest__put_u64(b, list->n);
+    for (size_t i = 0; i < list->n; i++) {
+        const struct sto_mark *m = &list->marks[i];
+        sto_manifest__put_u64(b, ts_zigzag(m->hour_lo));
+        sto_manifest__put_u64(b, (uint64_t)((int64_t)m->hour_hi - m->hour_lo));
+        sto_manifest__put_u64(b, m->gen);
+    }
+}
+
 static void put_state(struct ts_buf *b, const struct sto_manifest_state *s)
 {
     ts_buf_char(b, RECORD_STATE);
@@ -54,7 +69,9 @@ static void put_state(struct ts_buf *b, const struct sto_manifest_state *s)
     sto_manifest__put_u64(b, ts_zigzag(s->cutoff_ms));
     sto_manifest__put_u64(b, s->cutoff_gen);
     sto_manifest__put_files(b, s->files, s->n_files);
-    sto_manifest__put_u64(b, 0); /* extensions */
+    sto_manifest__put_u64(b, s->marks.n > 0); /* extensions */
+    if (s->marks.n)
+        put_marks(b, &s->marks);
 }
 
 static void put_edit(struct ts_buf *b, const struct sto_manifest_edit *e)
@@ -69,7 +86,9 @@ static void put_edit(struct ts_buf *b, const struct sto_manifest_edit *e)
     sto_manifest__put_u64(b, ts_zigzag(e->cutoff_ms));
     sto_manifest__put_u64(b, e->cutoff_gen);
     sto_manifest__put_files(b, e->add, e->n_add);
-    sto_manifest__put_u64(b, 0); /* extensions */
+    sto_manifest__put_u64(b, e->marks != NULL); /* extensions */
+    if (e->marks)
+        put_marks(b, e->marks);
 }
 
 /* --- state --- */
@@ -83,7 +102,22 @@ static size_t find_file(const struct sto_sst_info *files, size_t n, uint64_t fil
     return SIZE_MAX;
 }
 
-/* What the state will be after an edit; out->files is a new array. code: that of an edit that contradicts the
+/* The marks of a state whose files are its own already. */
+static int copy_marks(const struct sto_mark_list *marks, struct sto_manifest_state *out, struct ts_error *err)
+{
+    out->marks = (struct sto_mark_list){.marks = ts_try_calloc(marks->n + 1, sizeof *marks->marks)};
+    if (!out->marks.marks) {
+        ts_free(out->files);
+        out->files = NULL;
+        return ts_error_set(err, TS_ENOMEM, "no memory for %zu ship marks of the manifest", marks->n);
+    }
+    out->marks.n = marks->n;
+    if (marks->n)
+        memcpy(out->marks.marks, marks->marks, marks->n * sizeof *marks->marks);
+    return 0;
+}
+
+/* What the state will be after an edit; out->files and out->marks are new arrays. code: that of an edit that contradicts the
  * state. */
 static int next_state(const struct sto_manifest_state *s, const struct sto_manifest_edit *e, int code,
                       struct sto_manifest_state *out, struct ts_error *err)
@@ -134,11 +168,24 @@ static int next_state(const struct sto_manifest_state *s, const struct sto_manif
         file_no = out->cutoff_gen;
         what = "drops points of memory, generations below";
     }
+    const struct sto_mark_list *marks = e->marks ? e->marks : &s->marks;
+    if (!what && !sto_mark_list_valid(marks, out->flushed_gen)) {
+        file_no = sto_mark_highest(marks);
+        what = "has ship marks out of order or of memory, up to generation";
+    }
     if (!what)
-        return 0;
+        return copy_marks(marks, out, err);
     ts_free(out->files);
     out->files = NULL;
     return ts_error_set(err, code, "manifest edit %s: %llu", what, (unsigned long long)file_no);
+}
+
+/* The state is next from now on, which has arrays of its own. */
+static void replace_state(struct sto_manifest *m, const struct sto_manifest_state *next)
+{
+    ts_free(m->state.files);
+    ts_free(m->state.marks.marks);
+    m->state = *next;
 }
 
 static int malformed(struct ts_error *err)
@@ -146,12 +193,34 @@ static int malformed(struct ts_error *err)
     return ts_error_set(err, TS_ECORRUPT, "malformed manifest record");
 }
 
-/* What a later version may say in addition: none of it is known. */
-static int get_extensions(const struct sto_manifest *m, struct sto_manifest__reader *r, struct ts_error *err)
+/* Marks into a new array. */
+static int get_marks(struct sto_manifest__reader *r, struct sto_mark_list *out, struct ts_error *err)
 {
-    if (m->version > 1 && sto_manifest__get_u64(r, UINT64_MAX) && !r->bad)
-        return ts_error_set(err, TS_EVERSION, "the manifest says something that this program does not know");
+    size_t n = sto_manifest__get_count(r, MARK_MIN_BYTES);
+    out->marks = ts_try_calloc(n + 1, sizeof *out->marks);
+    if (!out->marks)
+        return ts_error_set(err, TS_ENOMEM, "no memory for %zu ship marks of the manifest", n);
+    for (; out->n < n; out->n++) {
+        int64_t lo = ts_unzigzag(sto_manifest__get_u64(r, UINT32_MAX)),
+                hi = lo + (int64_t)sto_manifest__get_u64(r, UINT32_MAX);
+        r->bad |= lo < INT32_MIN || lo > INT32_MAX || hi > INT32_MAX;
+        out->marks[out->n] =
+            (struct sto_mark){(int32_t)lo, (int32_t)hi, sto_manifest__get_u64(r, UINT64_MAX)};
+    }
     return 0;
+}
+
+/* What versions of the program have added since version 2. *out gets marks of the caller's (ts_free); is_set: they are
+ * there. */
+static int get_extensions(const struct sto_manifest *m, struct sto_manifest__reader *r,
+                          struct sto_mark_list *out, bool *is_set, struct ts_error *err)
+{
+    uint64_t n = m->version > 1 ? sto_manifest__get_u64(r, UINT64_MAX) : 0;
+    *out = (struct sto_mark_list){0};
+    *is_set = n > 0;
+    if (n > 1 || (n == 1 && sto_manifest__get_u64(r, UINT64_MAX) != EXTENSION_MARKS && !r->bad))
+        return ts_error_set(err, TS_EVERSION, "the manifest says something that this program does not know");
+    return n ? get_marks(r, out, err) : 0;
 }
 
 static int read_state(struct sto_manifest *m, struct sto_manifest__reader *r, struct ts_error *err)
@@ -171,9 +240,11 @@ static int read_state(struct sto_manifest *m, struct sto_manifest__reader *r, st
     m->state.cutoff_gen = version > 1 ? sto_manifest__get_u64(r, UINT64_MAX) : 0;
     TS_TRY(sto_manifest__get_files(r, version, &m->state.files, &m->state.n_files, err));
     m->made = true;
-    TS_TRY(get_extensions(m, r, err));
+    bool has_marks;
+    TS_TRY(get_extensions(m, r, &m->state.marks, &has_marks, err));
     for (size_t i = 0; i < m->state.n_files; i++)
         r->bad |= m->state.files[i].file_no >= m->state.next_file_no;
+    r->bad |= !sto_mark_list_valid(&m->state.marks, m->state.flushed_gen);
     return r->bad || r->p != r->end || m->state.n_shards == 0 ? malformed(err) : 0;
 }
 
@@ -182,6 +253,8 @@ static int read_edit(struct sto_manifest *m, struct sto_manifest__reader *r, str
     struct sto_manifest_edit e = {0};
     struct sto_manifest_state next;
     struct sto_sst_info *add = NULL;
+    struct sto_mark_list marks = {0};
+    bool has_marks = false;
     if (!m->made)
         return ts_error_set(err, TS_ECORRUPT, "an edit before the first state in the manifest");
     e.flushed_gen = sto_manifest__get_u64(r, UINT64_MAX);
@@ -199,14 +272,14 @@ static int read_edit(struct sto_manifest *m, struct sto_manifest__reader *r, str
     int rc = sto_manifest__get_files(r, m->version, &add, &e.n_add, err);
     e.add = add;
     if (rc == 0)
-        rc = get_extensions(m, r, err);
+        rc = get_extensions(m, r, &marks, &has_marks, err);
+    e.marks = has_marks ? &marks : NULL;
     if (rc == 0)
         rc = r->bad || r->p != r->end ? malformed(err) : next_state(&m->state, &e, TS_ECORRUPT, &next, err);
-    if (rc == 0) {
-        ts_free(m->state.files);
-        m->state = next;
-    }
+    if (rc == 0)
+        replace_state(m, &next);
     ts_free(remove);
+    ts_free(marks.marks);
     ts_free(add);
     return rc;
 }
@@ -318,10 +391,10 @@ int sto_manifest_apply(struct sto_manifest *m, const struct sto_manifest_edit *e
     int rc = write_edit(m, edit, &next, err);
     if (rc < 0) {
         ts_free(next.files);
+        ts_free(next.marks.marks);
         return rc;
     }
-    ts_free(m->state.files);
-    m->state = next;
+    replace_state(m, &next);
     tidy(m);
     return 0;
 }
@@ -394,6 +467,7 @@ void sto_manifest_close(struct sto_manifest *m)
     else
         sto_reclog_close(m->log, NULL);
     ts_free(m->state.files);
+    ts_free(m->state.marks.marks);
     ts_free(m);
 }
 

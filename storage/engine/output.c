@@ -209,3 +209,45 @@ void sto_output__release(struct sto_output *o, bool committed)
     o->tombs = NULL;
     o->n = o->cap = 0;
 }
+
+/* --- files that must not be removed --- */
+
+static bool is_listed(const struct sto_version *v, const struct sto_sst *sst)
+{
+    for (size_t i = 0; i < v->n_ssts; i++)
+        if (v->ssts[i] == sst)
+            return true;
+    return false;
+}
+
+bool sto_output__take(struct sto_engine *e, struct sto_sst *const *ssts, size_t n)
+{
+    bool all = true;
+    pthread_mutex_lock(&e->remove_mu);
+    struct sto_version *v = sto_engine_pin(e);
+    for (size_t i = 0; i < n && all; i++)
+        all = is_listed(v, ssts[i]);
+    if (all) {
+        e->taken = ssts;
+        e->n_taken = n;
+    }
+    pthread_mutex_unlock(&e->remove_mu);
+    sto_engine_unpin(e, v);
+    return all;
+}
+
+void sto_output__give_back(struct sto_engine *e)
+{
+    pthread_mutex_lock(&e->remove_mu);
+    e->taken = NULL;
+    e->n_taken = 0;
+    pthread_mutex_unlock(&e->remove_mu);
+}
+
+bool sto_output__is_taken(const struct sto_engine *e, uint64_t file_no)
+{
+    for (size_t i = 0; i < e->n_taken; i++)
+        if (sto_sst_info(e->taken[i])->file_no == file_no)
+            return true;
+    return false;
+}

@@ -4,7 +4,7 @@
  * What a flush and a merge of files have in common. The order that keeps a store whole after any crash is
  * here: files are written and synced, their folder is synced, the manifest names them, readers see them.
  *
- * Threads    one flush or merge; commit takes files_mu and version_mu
+ * Threads    one flush or merge; commit takes files_mu and version_mu, take and give_back remove_mu
  * Not here   which rows (flush.c, compact.c), what a file looks like (sst_write.c)
  */
 #ifndef STORAGE_ENGINE_OUTPUT_H
@@ -61,5 +61,15 @@ int sto_output__commit(struct sto_output *o, const uint64_t *gone, size_t n_gone
                        struct ts_error *err);
 /** Empty it. Files stay if they are named, or may be, or are among the first n_kept; else they are unlinked. */
 void sto_output__release(struct sto_output *o, bool committed);
+
+/* --- files that must not be removed --- */
+
+/** Files that a merge is reading, which is to replace them: until sto_output__give_back nobody else removes them. False: one of
+ * them has been removed already; then none is taken. compact_mu held; one set at a time; ssts is borrowed. */
+bool sto_output__take(struct sto_engine *e, struct sto_sst *const *ssts, size_t n);
+/** The merge has ended. Does nothing if no files are taken. */
+void sto_output__give_back(struct sto_engine *e);
+/** Is a file taken? remove_mu held, from the choice of files to remove until the manifest no longer lists them. */
+bool sto_output__is_taken(const struct sto_engine *e, uint64_t file_no);
 
 #endif

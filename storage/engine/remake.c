@@ -92,7 +92,10 @@ int sto_remake__all(struct sto_engine *e, bool *out_broken, struct ts_error *err
     for (size_t i = 0; !*out_broken && i < v->n_ssts; i++) {
         if (!sto_sst_needs_remake(v->ssts[i]))
             continue;
+        if (!sto_output__take(e, &v->ssts[i], 1))
+            continue;
         int one = remake(e, v->ssts[i], out_broken, rc ? NULL : err);
+        sto_output__give_back(e);
         rc = rc ? rc : one;
     }
     sto_engine_unpin(e, v);

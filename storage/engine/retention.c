@@ -203,21 +203,13 @@ static bool is_cut_off(const struct sto_version *v, const struct sto_sst_info *f
     return f->gen_hi < v->cutoff_gen && is_expired(f, v->cutoff_ms);
 }
 
-static bool is_among(const struct sto_sst_info *f, struct sto_sst *const *ssts, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (sto_sst_info(ssts[i])->file_no == f->file_no)
-            return true;
-    return false;
-}
-
 /* Does a file that stays have points that the cutoff hides? */
-static bool is_needed(const struct sto_version *v, struct sto_sst *const *keep, size_t n_keep)
+static bool is_needed(const struct sto_engine *e, const struct sto_version *v)
 {
     for (size_t i = 0; i < v->n_ssts; i++) {
         const struct sto_sst_info *f = sto_sst_info(v->ssts[i]);
         if (f->n_points && f->gen_hi < v->cutoff_gen && f->min_ms < v->cutoff_ms &&
-            (!is_cut_off(v, f) || is_among(f, keep, n_keep)))
+            (!is_cut_off(v, f) || sto_output__is_taken(e, f->file_no)))
             return true;
     }
     return false;
@@ -225,18 +217,19 @@ static bool is_needed(const struct sto_version *v, struct sto_sst *const *keep, 
 
 /* Choose the files to remove, and the cutoff that must be in force when they are removed: it concerns all files of v, and those
  * of an interrupted merge, which have generations up to merge_gen. Returns the number of files to remove. */
-static size_t choose(const struct sto_version *v, uint64_t merge_gen, int64_t before_ms,
-                     struct sto_sst *const *keep, size_t n_keep, uint64_t *gone, struct sto_output *out)
+static size_t choose(const struct sto_version *v, uint64_t merge_gen, int64_t before_ms, uint64_t *gone,
+                     struct sto_output *out)
 {
     /* The clock was set back, or retention was extended: one cutoff can't express both. As long as the old
      * cutoff is needed, only files that it covers are removed. */
-    bool stays = v->cutoff_gen && before_ms < v->cutoff_ms && is_needed(v, keep, n_keep);
+    bool stays = v->cutoff_gen && before_ms < v->cutoff_ms && is_needed(out->e, v);
     uint64_t gen = v->cutoff_gen > merge_gen ? v->cutoff_gen : merge_gen + 1;
     size_t n = 0, n_new = 0;
     for (size_t i = 0; i < v->n_ssts; i++) {
         const struct sto_sst_info *f = sto_sst_info(v->ssts[i]);
         gen = f->gen_hi >= gen ? f->gen_hi + 1 : gen;
-        if ((!is_cut_off(v, f) && (stays || !is_expired(f, before_ms))) || is_among(f, keep, n_keep))
+        if ((!is_cut_off(v, f) && (stays || !is_expired(f, before_ms))) ||
+            sto_output__is_taken(out->e, f->file_no))
             continue;
         n_new += !is_cut_off(v, f);
         gone[n++] = f->file_no;
@@ -259,13 +252,13 @@ static int drop_files(struct sto_engine *e, struct sto_output *none, const uint6
     return rc;
 }
 
-int sto_retention__drop(struct sto_engine *e, struct sto_sst *const *keep, size_t n_keep,
-                        struct ts_error *err)
+int sto_retention__drop(struct sto_engine *e, struct ts_error *err)
 {
     int64_t wall_ms = ts_clock_ms(), now = mono_ms();
     e->retention_ms = now;
     if (!e->opts.retention_ms)
         return 0;
+    pthread_mutex_lock(&e->remove_mu);
     struct sto_version *v = sto_engine_pin(e);
     struct sto_output none = {.e = e};
     uint64_t *gone = ts_xcalloc(v->n_ssts + 1, sizeof *gone);
@@ -273,7 +266,7 @@ int sto_retention__drop(struct sto_engine *e, struct sto_sst *const *keep, size_
     /* the tombstones whose generation the merge has taken may be gone, and with them that generation from v */
     uint64_t merge_gen = e->unfinished ? e->unfinished->gen_hi : 0;
     size_t n = is_trusted(&e->clock, wall_ms, now)
-                   ? choose(v, merge_gen, wall_ms - e->opts.retention_ms - LAG_MS, keep, n_keep, gone, &none)
+                   ? choose(v, merge_gen, wall_ms - e->opts.retention_ms - LAG_MS, gone, &none)
                    : 0;
     if (none.cutoff_gen)
         save(e, none.cutoff_ms, none.cutoff_gen);
@@ -281,6 +274,7 @@ int sto_retention__drop(struct sto_engine *e, struct sto_sst *const *keep, size_
         save(e, v->cutoff_ms, v->cutoff_gen);
     if (n)
         rc = drop_files(e, &none, gone, n, err);
+    pthread_mutex_unlock(&e->remove_mu);
     if (n && rc == 0)
         ts_log(TS_LOG_INFO, "retention dropped files=%zu", n);
     ts_free(gone);
@@ -288,8 +282,7 @@ int sto_retention__drop(struct sto_engine *e, struct sto_sst *const *keep, size_
     return rc;
 }
 
-int sto_retention__drop_again(struct sto_engine *e, struct sto_sst *const *keep, size_t n_keep,
-                              struct ts_error *err)
+int sto_retention__drop_again(struct sto_engine *e, struct ts_error *err)
 {
-    return mono_ms() - e->retention_ms < AGAIN_MS ? 0 : sto_retention__drop(e, keep, n_keep, err);
+    return mono_ms() - e->retention_ms < AGAIN_MS ? 0 : sto_retention__drop(e, err);
 }

@@ -16,7 +16,6 @@
 #define STO_RETENTION_NAME "RETENTION"
 
 struct sto_engine;
-struct sto_sst;
 /* Contents of DIR/RETENTION. */
 struct sto_retention {
     int64_t cutoff_ms;   /* points before it are removed for good, */
@@ -35,13 +34,11 @@ int sto_retention_read(const struct ts_fs *fs, const char *dir, struct sto_reten
 
 /** Called when the store opens, after the manifest was read: check whether the clock has jumped. */
 void sto_retention__begin(struct sto_engine *e);
-/** Remove files that hold nothing but expired points. keep: n_keep inputs of the merge at work, which stay until it ends; their
- * expired points are permanently removed all the same. compact_mu held. Errors as sto_output__commit. */
-int sto_retention__drop(struct sto_engine *e, struct sto_sst *const *keep, size_t n_keep,
-                        struct ts_error *err);
+/** Remove files that hold nothing but expired points. Inputs of the merge at work stay until it ends; their expired points are
+ * permanently removed all the same. compact_mu held. Errors as sto_output__commit. */
+int sto_retention__drop(struct sto_engine *e, struct ts_error *err);
 /** The same if the last call of either function was a minute ago: for callers that hold compact_mu for long. */
-int sto_retention__drop_again(struct sto_engine *e, struct sto_sst *const *keep, size_t n_keep,
-                              struct ts_error *err);
+int sto_retention__drop_again(struct sto_engine *e, struct ts_error *err);
 /** Called when the store closes: save the time of the clocks. */
 void sto_retention__end(struct sto_engine *e);
 

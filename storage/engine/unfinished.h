@@ -27,6 +27,7 @@
  *   tombstone files dropped since         concern no listed file any more, and the inputs are listed: the remaining rows do not
  *                                         need them
  *   files beside the inputs               must not have got generations in between, as in any merge (partition.h)
+ *   shipping to a remote store            must not have set a mark in between: ship_pick.c looks before the merge continues
  *   retention                             a later cutoff applies to files wholly of generations below its own: to those of the
  *                                         record too, or they are dropped. The inputs keep it from moving back
  *   forgetting series (mentions.c)        looks at the inputs, which have all series of the record's files

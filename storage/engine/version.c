@@ -28,6 +28,7 @@ static void version_free(struct sto_version *v)
         sto_sst_unref(v->ssts[i]);
     for (size_t i = 0; i < v->n_mems; i++)
         sto_mem_unref(v->mems[i]);
+    sto_marks_unref(v->marks);
     ts_free(v->ssts);
     ts_free(v->mems);
     ts_free(v);
@@ -121,6 +122,7 @@ int sto_version__edit(struct sto_engine *e, struct sto_sst *const *add, size_t n
     pthread_mutex_lock(&e->version_mu);
     v->cutoff_ms = e->cutoff_ms;
     v->cutoff_gen = e->cutoff_gen;
+    v->marks = sto_marks_ref(e->marks);
     e->version = v;
     pthread_mutex_unlock(&e->version_mu);
     pthread_mutex_unlock(&e->edit_mu);
@@ -135,6 +137,15 @@ void sto_version__cut_off(struct sto_engine *e, int64_t ms, uint64_t gen)
     e->cutoff_ms = ms;
     e->cutoff_gen = gen;
     pthread_mutex_unlock(&e->version_mu);
+}
+
+void sto_version__mark(struct sto_engine *e, struct sto_marks *marks)
+{
+    pthread_mutex_lock(&e->version_mu);
+    struct sto_marks *old = e->marks;
+    e->marks = marks;
+    pthread_mutex_unlock(&e->version_mu);
+    sto_marks_unref(old);
 }
 
 int sto_version_scan(const struct sto_version *v, const struct sto_scan_spec *spec, struct sto_merge **out,

@@ -1,5 +1,6 @@
 /*
- * make_wal.c - writes the golden write-ahead log and manifest into a folder: make_golden_wal DIR
+ * make_wal.c - writes the golden write-ahead log and manifest into a folder: make_golden_wal DIR, and a manifest with ship
+ * marks into DIR/marks
  *
  * ctest compares what it writes today with tests/golden/v1, byte for byte: a difference is a new format,
  * which needs a new version number, new golden files and a note on upgrading.
@@ -79,7 +80,8 @@ static int write_log(const char *dir, struct ts_error *err)
     return rc < 0 ? rc : close_rc;
 }
 
-static int write_manifest(const char *dir, struct ts_error *err)
+/* with_marks: a remote store has received some hours. */
+static int write_manifest(const char *dir, bool with_marks, struct ts_error *err)
 {
     const struct sto_sst_info first = {.file_no = 1,
                                        .gen_lo = 1,
@@ -104,6 +106,8 @@ static int write_manifest(const char *dir, struct ts_error *err)
                                         .t_bytes = 5000,
                                         .s_bytes = 200};
     const uint64_t gone = 1;
+    struct sto_mark marks[] = {{-2, 400000, 1}, {444444, 444444, 2}, {444445, 444450, 1}};
+    const struct sto_mark_list shipped = {marks, sizeof marks / sizeof *marks};
     const struct sto_manifest_edit start = {.run = 1}, flush = {.add = &first, .n_add = 1, .flushed_gen = 1},
                                    compact = {.add = &second,
                                               .n_add = 1,
@@ -111,7 +115,8 @@ static int write_manifest(const char *dir, struct ts_error *err)
                                               .n_remove = 1,
                                               .cutoff_ms = -3600000,
                                               .cutoff_gen = 2,
-                                              .next_file_no = 9};
+                                              .next_file_no = 9},
+                                   ship = {.flushed_gen = 2, .marks = &shipped};
     struct sto_manifest *m;
     TS_TRY(sto_manifest_open(ts_fs_real(), dir, true, false, 16, &m, err));
     int rc = sto_manifest_apply(m, &start, err);
@@ -119,6 +124,8 @@ static int write_manifest(const char *dir, struct ts_error *err)
         rc = sto_manifest_apply(m, &flush, err);
     if (rc == 0)
         rc = sto_manifest_apply(m, &compact, err);
+    if (rc == 0 && with_marks)
+        rc = sto_manifest_apply(m, &ship, err);
     sto_manifest_close(m);
     return rc;
 }
@@ -126,12 +133,14 @@ static int write_manifest(const char *dir, struct ts_error *err)
 int main(int argc, char **argv)
 {
     struct ts_error err = {0};
-    if (argc != 2) {
+    char marks[4096];
+    if (argc != 2 || (size_t)snprintf(marks, sizeof marks, "%s/marks", argv[1]) >= sizeof marks) {
         fprintf(stderr, "usage: make_golden_wal DIR\n");
         return 2;
     }
     if (ts_fs_real()->mkdir(ts_fs_real(), argv[1], &err) < 0 || write_log(argv[1], &err) < 0 ||
-        write_manifest(argv[1], &err) < 0) {
+        write_manifest(argv[1], false, &err) < 0 || ts_fs_real()->mkdir(ts_fs_real(), marks, &err) < 0 ||
+        write_manifest(marks, true, &err) < 0) {
         fprintf(stderr, "make_golden_wal: %s\n", err.text);
         return 1;
     }

@@ -177,6 +177,15 @@ def manifest_file(b, version):
     return "  file no=%d gens=%d..%d time=%d..%d tombs=%d..%d points=%d rows=%d n_tombs=%d t=%d s=%d" % tuple(fields)
 
 
+def manifest_extensions(b):
+    n = b.varint()
+    if n > 1 or (n == 1 and b.varint() != 1):
+        raise Damage("extensions of a manifest record")
+    if n == 1:
+        for _ in range(b.varint()):
+            yield "  mark hour=%d hours=%d gen=%d" % (b.zigzag(), b.varint() + 1, b.varint())
+
+
 def manifest_record(body, state):
     """Lines of one record of a record log of kind MANI."""
     b = Bytes(body)
@@ -197,8 +206,8 @@ def manifest_record(body, state):
         yield "  cutoff ms=%d gen=%d" % (b.zigzag(), b.varint())
     for _ in range(b.varint()):
         yield manifest_file(b, version)
-    if version > 1 and b.varint():
-        raise Damage("extensions of a manifest record")
+    if version > 1:
+        yield from manifest_extensions(b)
     if b.left():
         raise Damage("bytes behind a manifest record")
 

@@ -19,6 +19,10 @@ foreach(kind wal manifest)
       -DGOLDEN=${CMAKE_SOURCE_DIR}/tests/golden -DOUT=${CMAKE_BINARY_DIR}/golden_${kind}
       -DVERSION=${version} "-DFILES=${files}" -DTEXT=${kind}.txt -P ${CMAKE_SOURCE_DIR}/tests/golden/compare.script)
 endforeach()
+add_test(NAME golden_manifest_marks
+  COMMAND ${CMAKE_COMMAND} -DMAKE=$<TARGET_FILE:make_golden_wal> -DPYTHON=${Python3_EXECUTABLE}
+    -DGOLDEN=${CMAKE_SOURCE_DIR}/tests/golden -DOUT=${CMAKE_BINARY_DIR}/golden_manifest_marks -DVERSION=v2
+    -DFILES=marks/MANIFEST -DTEXT=marks.txt -P ${CMAKE_SOURCE_DIR}/tests/golden/compare.script)
 foreach(old v1 v2 v3)
   add_test(NAME golden_wal_${old}
     COMMAND ${CMAKE_COMMAND} -DMAKE=$<TARGET_FILE:make_golden_wal> -DPYTHON=${Python3_EXECUTABLE} -DREAD_ONLY=1

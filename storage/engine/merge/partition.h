@@ -112,6 +112,7 @@ struct sto_pick_opts {
     const struct sto_window *skip; /* windows to leave alone; may be NULL */
     size_t n_skip;
     const struct sto_pick_wear *wear; /* for each file; NULL: nothing was deleted */
+    bool keep_tombs;                  /* files of tombstones stay as they are: somebody else needs them */
 };
 /** The next merge worth doing, or why == STO_PICK_NONE. */
 void sto_pick_next(const struct sto_sst_info *files, size_t n, const struct sto_pick_opts *opts,

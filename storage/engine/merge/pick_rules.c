@@ -456,6 +456,8 @@ static bool pick_tombs(struct sto_pick__picker *p, struct sto_pick *out)
 {
     size_t first = p->n_tombs, n = 0;
     uint64_t sum = 0;
+    if (p->opts->keep_tombs)
+        return false;
     out->files = ts_xcalloc(p->n_tombs + 1, sizeof *out->files);
     for (size_t i = 0; i < p->n_tombs; i++)
         if (is_done(p, p->tombs[i]))

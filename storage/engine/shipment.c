@@ -1,0 +1,150 @@
+/*
+ * shipment.c - rows of one hour on their way to the remote store.
+ *
+ * Threads    shipment.h
+ */
+#include "storage/engine/shipment.h"
+
+#include "base/log.h"
+#include "base/time.h"
+
+#include <string.h>
+
+#define BATCH_ROWS    1024u               /* of one shipment, at most */
+#define BATCH_BYTES   (1u << 20)          /* cells of one shipment, about */
+#define FLIGHT_BYTES  (8u << 20)          /* cells in flight at the same time, about */
+#define SHIP_LIMIT_NS (60 * 1000000000ll) /* for one shipment to be acknowledged */
+
+struct sto_shipment_batch {
+    struct sto_sending *to;
+    struct sto_shipment shipment;
+    struct sto_remote_call call;
+    struct ts_arena arena; /* cells and tags */
+    struct sto_remote_row rows[BATCH_ROWS];
+};
+
+void sto_sending__init(struct sto_sending *s, struct sto_engine *e, const _Atomic bool *cancel, bool first)
+{
+    *s = (struct sto_sending){.e = e, .cancel = cancel, .first = first};
+    pthread_mutex_init(&s->mu, NULL);
+    pthread_cond_init(&s->cond, NULL);
+}
+
+static void refused(void *arg, size_t row, const struct ts_error *err)
+{
+    static struct ts_log_limit limit;
+    struct sto_shipment_batch *b = arg;
+    struct ts_slice metric = b->rows[row].series.metric;
+    ts_log_limited(&limit, TS_LOG_WARN, "the remote store takes no row of %.*s: %s",
+                   (int)ts_utf8_cut(metric, 80).n, metric.p, err->text);
+    pthread_mutex_lock(&b->to->mu);
+    b->to->n_refused++;
+    pthread_mutex_unlock(&b->to->mu);
+}
+
+static void done(void *arg, int rc, const struct ts_error *err)
+{
+    struct sto_shipment_batch *b = arg;
+    struct sto_sending *s = b->to;
+    uint64_t n_bytes = b->shipment.n_bytes;
+    ts_arena_release(&b->arena);
+    ts_free(b);
+    pthread_mutex_lock(&s->mu);
+    if (rc < 0 && !s->why.code)
+        s->why = *err;
+    s->n_bytes -= n_bytes;
+    s->n--;
+    pthread_cond_signal(&s->cond); /* under the mutex: s may be gone when it is free */
+    pthread_mutex_unlock(&s->mu);
+}
+
+/* Send the open batch, if it has rows. */
+static void send_open(struct sto_sending *s)
+{
+    struct sto_shipment_batch *b = s->open;
+    struct sto_remote *remote = s->e->opts.remote;
+    s->open = NULL;
+    if (!b)
+        return;
+    b->call =
+        (struct sto_remote_call){.deadline_ns = ts_clock_mono_ns() + SHIP_LIMIT_NS, .cancel = s->cancel};
+    s->n_rows += b->shipment.n;
+    pthread_mutex_lock(&s->mu);
+    s->n_bytes += b->shipment.n_bytes;
+    s->n++;
+    pthread_mutex_unlock(&s->mu);
+    remote->ops->ship(remote, &b->shipment, &b->call, done, b);
+}
+
+/* Wait until at most so many bytes are in flight (0: nothing at all). */
+static int wait_for(struct sto_sending *s, uint64_t n_bytes, struct ts_error *err)
+{
+    pthread_mutex_lock(&s->mu);
+    while (n_bytes ? s->n_bytes > n_bytes : s->n > 0)
+        pthread_cond_wait(&s->cond, &s->mu);
+    struct ts_error why = s->why;
+    pthread_mutex_unlock(&s->mu);
+    if (why.code && err)
+        *err = why;
+    return why.code;
+}
+
+/* The PUTs of a row; *held: it has additions too. */
+static struct sto_cells *copy_puts(struct ts_arena *arena, const struct sto_cells *cells, bool *held)
+{
+    struct sto_cells *c = ts_arena_alloc(arena, sizeof *c);
+    *c = (struct sto_cells){.meta = ts_arena_alloc(arena, cells->n * sizeof *c->meta),
+                            .m = ts_arena_alloc(arena, cells->n * sizeof *c->m)};
+    for (uint32_t i = 0; i < cells->n; i++) {
+        if (sto_meta_op(cells->meta[i]) != STO_OP_PUT) {
+            *held = true;
+            continue;
+        }
+        c->meta[c->n] = cells->meta[i];
+        c->m[c->n++] = cells->m[i];
+    }
+    c->uniform = cells->uniform;
+    c->common = cells->common;
+    return c;
+}
+
+int sto_sending__row(struct sto_sending *s, const struct sto_row *row, struct ts_error *err)
+{
+    struct sto_remote_tag tags[STO_SHIP_TAGS_MAX];
+    struct sto_remote_series series = {0};
+    if (!s->e->owner.names(s->e->owner.arg, row->key.series, tags, &series))
+        return 0; /* forgotten: nobody asks for its points any more */
+    struct sto_shipment_batch *b = s->open;
+    if (!b) {
+        s->open = b = ts_xmalloc(sizeof *b);
+        b->to = s;
+        b->shipment = (struct sto_shipment){.rows = b->rows, .first = s->first, .refused = refused, .arg = b};
+        ts_arena_init(&b->arena, 64u << 10);
+    }
+    struct sto_cells *cells = copy_puts(&b->arena, row->cells, &s->held);
+    if (cells->n == 0)
+        return 0;
+    series.tags = memcpy(ts_arena_alloc(&b->arena, (series.n_tags + 1) * sizeof *tags), tags,
+                         series.n_tags * sizeof *tags);
+    b->rows[b->shipment.n++] =
+        (struct sto_remote_row){.series = series, .hour = row->key.hour, .cells = cells};
+    b->shipment.n_bytes += cells->n * (sizeof *cells->meta + sizeof *cells->m);
+    if (b->shipment.n < BATCH_ROWS && b->shipment.n_bytes < BATCH_BYTES)
+        return 0;
+    send_open(s);
+    return wait_for(s, FLIGHT_BYTES, err);
+}
+
+int sto_sending__end(struct sto_sending *s, int rc, struct ts_error *err)
+{
+    if (s->open && (rc < 0 || s->open->shipment.n == 0)) {
+        ts_arena_release(&s->open->arena);
+        ts_free(s->open);
+        s->open = NULL;
+    }
+    send_open(s);
+    int sent = wait_for(s, 0, rc < 0 ? NULL : err);
+    pthread_mutex_destroy(&s->mu);
+    pthread_cond_destroy(&s->cond);
+    return rc < 0 ? rc : sent;
+}

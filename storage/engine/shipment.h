@@ -1,0 +1,36 @@
+/*
+ * shipment.h - rows of one hour on their way to the remote store: copied, counted, and limited in bytes.
+ *
+ * Threads    one thread adds rows and waits; the remote store reports results in any thread
+ */
+#ifndef STORAGE_ENGINE_SHIPMENT_H
+#define STORAGE_ENGINE_SHIPMENT_H
+
+#include "storage/engine/engine_int.h"
+
+struct sto_shipment_batch;
+
+/* The rows of an hour being sent. */
+struct sto_sending {
+    struct sto_engine *e;
+    const _Atomic bool *cancel;
+    bool first;                      /* nothing of the hour was shipped before */
+    bool held;                       /* [out] some additions stay here: what they add to is not known */
+    uint64_t n_rows;                 /* [out] sent */
+    struct sto_shipment_batch *open; /* rows that are not sent yet */
+    pthread_mutex_t mu;
+    pthread_cond_t cond;
+    uint64_t n_bytes;    /* in flight; under mu */
+    unsigned n;          /* shipments in flight; under mu */
+    struct ts_error why; /* the first failure; code 0 = none; under mu */
+    uint64_t n_refused;  /* rows that the remote store will never take; under mu */
+};
+/** Begin an hour. */
+void sto_sending__init(struct sto_sending *s, struct sto_engine *e, const _Atomic bool *cancel, bool first);
+/** Send the points of a row, which is copied. Additions are left out and set `held`. Waits while too many bytes are in
+ * flight. Errors of shipments sent before. */
+int sto_sending__row(struct sto_sending *s, const struct sto_row *row, struct ts_error *err);
+/** Send what is left, and wait for all results. 0, or the first error. Always call it; it releases everything. */
+int sto_sending__end(struct sto_sending *s, int rc, struct ts_error *err);
+
+#endif

@@ -49,8 +49,9 @@ struct sto_opts {
     /* adds the ids of names that something other than series mentions, by enum sto_uid_kind; these names are
      * then kept (struct sto_name_keeper); called in the compact thread; NULL = nothing else does */
     void (*mentioned_names)(struct sto_store *st, roaring_bitmap_t *const *ids);
-    /* store behind this one, which receives all points (storage/remote.h); NULL = none. It outlives the store. No
-     * series and no name is forgotten then, since points may be there alone */
+    /* store behind this one, which receives all points, and whose points of the series known here queries see
+     * (storage/remote.h); NULL = none. It outlives the store. No series and no name is forgotten then, since
+     * points may be there alone */
     struct sto_remote *remote;
     int64_t ship_every_ms; /* after how long a point is on its way there at the latest; 0 = 10 s */
     int64_t flush_age_ms;  /* a generation of memstores is flushed at this age; 0 = never */

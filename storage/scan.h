@@ -35,6 +35,9 @@ struct sto_scan_spec {
     struct ts_budget *
         memory; /* what the scan holds counts in it (blocks, decoders, sources); outlives the scan; NULL = nothing is
                                  counted. While it refuses, the scan goes on with fewer open blocks, reading them again */
+    /* Called for every few rows that are fetched from a remote store; a result below 0 ends the scan with it. May be NULL. */
+    int (*look)(void *arg, struct ts_error *err);
+    void *look_arg;
     bool
         must_go_on; /* what it needs at least (a block, the cells of one row) is counted, but not refused: merges of files */
 };

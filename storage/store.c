@@ -372,6 +372,7 @@ void sto_compact_soon(struct sto_store *st)
 struct sto_snap {
     struct sto_engine *e;
     struct sto_version *v;
+    bool has_remote;             /* there is a remote store */
     int64_t from_ms;             /* what is older is expired */
     struct sto_catalog *catalog; /* series of it stay in memory, */
     unsigned reads;              /* for sto_catalog_read_end */
@@ -381,6 +382,7 @@ struct sto_snap *sto_snap_take(struct sto_store *st)
 {
     struct sto_snap *snap = ts_xmalloc(sizeof *snap);
     *snap = (struct sto_snap){.e = st->engine,
+                              .has_remote = st->opts.remote != NULL,
                               .from_ms = STO_MIN_TS_MS,
                               .catalog = st->catalog,
                               .reads = sto_catalog_read_begin(st->catalog)};
@@ -415,12 +417,14 @@ int sto_scan(struct sto_snap *snap, const struct sto_scan_spec *spec, struct sto
              struct ts_error *err)
 {
     struct sto_scan_spec s = unexpired(snap, spec);
-    return sto_version_scan(snap->v, &s, out_scan, err);
+    return snap->has_remote ? sto_engine_scan_both(snap->e, snap->v, &s, out_scan, err)
+                            : sto_version_scan(snap->v, &s, out_scan, err);
 }
 
 bool sto_snap_time_range(struct sto_snap *snap, int64_t *out_min_ms, int64_t *out_max_ms)
 {
-    bool any = sto_version_time_range(snap->v, out_min_ms, out_max_ms);
+    bool any = snap->has_remote ? sto_engine_time_range(snap->e, snap->v, out_min_ms, out_max_ms)
+                                : sto_version_time_range(snap->v, out_min_ms, out_max_ms);
     *out_min_ms = *out_min_ms < snap->from_ms ? snap->from_ms : *out_min_ms;
     return any && *out_min_ms <= *out_max_ms;
 }

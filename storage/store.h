@@ -123,14 +123,15 @@ struct sto_snap *sto_snap_take(struct sto_store *st);
 /** Release the version. NULL is ignored. */
 void sto_snap_release(struct sto_snap *snap);
 /** Scan the rows of the selected series in key order. Several threads may run scans of one snapshot at the
- * same time. */
+ * same time. With a remote store this fetches what it has of them first: errors of storage/remote.h; TS_EBUSY in a thread
+ * that must not wait; TS_EINVAL if spec->series is NULL. */
 int sto_scan(struct sto_snap *snap, const struct sto_scan_spec *spec, struct sto_merge **out_scan,
              struct ts_error *err);
 /** Bounds of the times of all points, from the ranges that files and memstores record; false if there are no
- * points. */
+ * points. With a remote store that does not know its bounds, or does not answer, they are as wide as times can be. */
 bool sto_snap_time_range(struct sto_snap *snap, int64_t *out_min_ms, int64_t *out_max_ms);
-/** Upper bounds of the points and bytes that a scan would read, from indexes alone; for planning and
- * limits. */
+/** Upper bounds of the points and bytes that a scan would read here, from indexes alone; for planning and
+ * limits. What a remote store would add is not known. */
 void sto_scan_estimate(struct sto_snap *snap, const struct sto_scan_spec *spec, uint64_t *out_points,
                        uint64_t *out_bytes);
 /** Report for each file what a scan of the selected series would read, from indexes alone; see

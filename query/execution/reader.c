@@ -17,6 +17,11 @@ struct reader {
     unsigned n_rows;        /* rows since the last report */
 };
 
+static int look(void *arg, struct ts_error *err)
+{
+    return qry_budget_look(arg, err);
+}
+
 /* Remove the points that do not meet the conditions: 1, 0 if nothing is left, < 0. */
 static int meet(struct reader *r, struct sto_row *row, struct ts_error *err)
 {
@@ -97,6 +102,8 @@ int qry_read(struct qry_reading *r, struct ts_error *err)
                                  .whole_hours = r->whole_hours,
                                  .needs_sum = r->needs_sum,
                                  .final = true,
+                                 .look = look,
+                                 .look_arg = r->budget,
                                  .memory = r->budget->memory};
     int rc = r->from_ms < r->to_ms && r->n ? sto_scan(r->snap, &spec, &rd.scan, err) : 0;
     if (rc == 0)

@@ -68,7 +68,7 @@ struct sto_engine_owner {
      * err and exit. err names the file and errno. Sync, flush or compact thread; may be NULL (tests). */
     void (*on_fatal)(void *arg, const struct ts_error *err);
     /* The names of a series, for the remote store. tags has room for STO_SHIP_TAGS_MAX; the texts stay valid until the
-     * engine is closed. False: nobody knows the series. Shipping thread; not NULL if opts->remote is not. */
+     * engine is closed. False: nobody knows the series. Any thread; not NULL if opts->remote is not. */
     bool (*names)(void *arg, uint32_t series, struct sto_remote_tag *tags, struct sto_remote_series *out);
     void *arg; /* first argument of the callbacks */
 };
@@ -156,6 +156,20 @@ void sto_engine_unpin(struct sto_engine *e, struct sto_version *v);
 /** As sto_scan. */
 int sto_version_scan(const struct sto_version *v, const struct sto_scan_spec *spec, struct sto_merge **out,
                      struct ts_error *err);
+/**
+ * As sto_version_scan, with the rows that the remote store has of the selected series. For one time the order is, from
+ * old to new: what is here and was shipped; what the remote store has; what is here and was not shipped. Tombstones that
+ * were not shipped delete from both.
+ *
+ * The rows are fetched before it returns and count in spec->memory. Blocks; TS_EBUSY in a thread that must not wait
+ * (ts_fs_set_nowait). TS_EINVAL: spec->series is NULL. Errors of the remote store.
+ */
+int sto_engine_scan_both(struct sto_engine *e, const struct sto_version *v, const struct sto_scan_spec *spec,
+                         struct sto_merge **out, struct ts_error *err);
+/** Bounds of the times of all points, here and in the remote store: as wide as times can be if that is not known. False:
+ * there are no points. Blocks, but in a thread that must not wait. */
+bool sto_engine_time_range(struct sto_engine *e, const struct sto_version *v, int64_t *out_min_ms,
+                           int64_t *out_max_ms);
 /** As sto_snap_time_range. */
 bool sto_version_time_range(const struct sto_version *v, int64_t *out_min_ms, int64_t *out_max_ms);
 /** As sto_scan_estimate. */

@@ -1,9 +1,11 @@
-# Query scripts: each *.qt is one test (docs/QUERY.md, "Query scripts").
+# Query scripts: each *.qt is one test (docs/QUERY.md, "Query scripts"), and one more over a store with a remote store behind it.
 tsd_program(run_queries queries/run_queries.c)
-target_link_libraries(run_queries PRIVATE query)
+target_link_libraries(run_queries PRIVATE query storage_remote)
 file(GLOB SCRIPTS CONFIGURE_DEPENDS queries/*.qt)
 foreach(script ${SCRIPTS})
   get_filename_component(name ${script} NAME_WE)
   tsd_program_test(qt_${name} run_queries ${script})
   tsd_core(run_queries qt_${name})
+  tsd_program_test(qt_remote_${name} run_queries --remote ${script})
+  tsd_core(run_queries qt_remote_${name})
 endforeach()

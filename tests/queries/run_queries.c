@@ -13,6 +13,8 @@
 #include "base/mem.h"
 #include "query/expressions/exprquery.h"
 #include "query/functions/gexp.h"
+#include "storage/remote/memory_remote.h"
+#include "tests/queries/lines.h"
 
 #include <ftw.h>
 #include <poll.h>
@@ -21,12 +23,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MAX_WORDS  64
-#define NOW_S      1600000000 /* what "now" is in scripts that do not say */
-#define LINE_BYTES (1 << 20)
+#define MAX_WORDS 64
+#define NOW_S     1600000000 /* what "now" is in scripts that do not say */
 
-enum mode { MODE_MEMORY, MODE_FILES, MODE_COMPACT, MODE_COUNT };
-static const char *const mode_names[] = {"in memory", "in files", "compacted"};
+enum mode { MODE_MEMORY, MODE_FILES, MODE_COMPACT, MODE_REMOTE, MODE_SHIPPED, MODE_MIXED, MODE_COUNT };
+static const char *const mode_names[] = {
+    "in memory",         "in files", "compacted", "in the remote store", "here and in the remote store",
+    "in both, by halves"};
 
 /* A script at work. */
 struct script {
@@ -35,9 +38,10 @@ struct script {
     enum mode mode;
     char dir[200]; /* store */
     struct sto_store *st;
-    struct ts_pool *pool; /* three threads */
-    int64_t base_s;       /* offsets count from here */
-    int64_t now_ms;       /* what "now" is */
+    struct sto_remote *remote; /* behind st; NULL = none */
+    struct ts_pool *pool;      /* three threads */
+    int64_t base_s;            /* offsets count from here */
+    int64_t now_ms;            /* what "now" is */
     bool compat;
     int n_bad;                   /* differences */
     struct ts_buf got;           /* lines of the answer */
@@ -56,8 +60,12 @@ static void die(const struct script *s, const char *what, const char *why)
 static void open_store(struct script *s)
 {
     struct ts_error err = {0};
-    struct sto_opts opts = {
-        .dir = s->dir, .create = true, .own_threads = true, .wal_sync = STO_SYNC_NONE, .no_background = true};
+    struct sto_opts opts = {.dir = s->dir,
+                            .create = true,
+                            .own_threads = true,
+                            .wal_sync = STO_SYNC_NONE,
+                            .no_background = true,
+                            .remote = s->remote};
     if (sto_open(&opts, &s->st, &err) < 0)
         die(s, "open", err.text);
 }
@@ -81,21 +89,36 @@ static void new_store(struct script *s)
     snprintf(s->dir, sizeof s->dir, "%s/run_queries.XXXXXX", tmp ? tmp : "/tmp");
     if (!mkdtemp(s->dir))
         die(s, "mkdtemp", s->dir);
+    s->remote = s->mode >= MODE_REMOTE ? sto_memory_remote_new(NULL) : NULL;
     open_store(s);
 }
 
 static void drop_store(struct script *s)
 {
     close_store(s);
+    if (s->remote)
+        s->remote->ops->close(s->remote);
     nftw(s->dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+/* Everything goes to the remote store; drop: nothing stays here. */
+static void ship(struct script *s, bool drop)
+{
+    struct ts_error err = {0};
+    sto_port_turn(sto_port(s->st, 0));
+    if (sto_flush(s->st, STO_LEVEL_FILES, &err) < 0 || sto_ship(s->st, &err) < 0 ||
+        (drop && sto_drop_shipped(s->st, INT64_MAX, &err) < 0))
+        die(s, "ship", err.text);
 }
 
 static void settle(struct script *s)
 {
     struct ts_error err = {0};
-    enum sto_level level = s->mode == MODE_MEMORY  ? STO_LEVEL_LOG
-                           : s->mode == MODE_FILES ? STO_LEVEL_FILES
-                                                   : STO_LEVEL_COMPACT;
+    enum sto_level level = s->mode == MODE_FILES     ? STO_LEVEL_FILES
+                           : s->mode == MODE_COMPACT ? STO_LEVEL_COMPACT
+                                                     : STO_LEVEL_LOG;
+    if (s->mode == MODE_REMOTE || s->mode == MODE_SHIPPED)
+        ship(s, s->mode == MODE_REMOTE);
     sto_port_turn(sto_port(s->st, 0));
     if (sto_flush(s->st, level, &err) < 0)
         die(s, "flush", err.text);
@@ -482,49 +505,19 @@ static void question(struct script *s, const char *kind, const char *text, struc
 }
 
 /* --- the script --- */
-struct lines {
-    FILE *f;
-    char *line;  /* LINE_BYTES */
-    bool pushed; /* line is to be read again */
-    int number;
-};
-
-static bool next_line(struct lines *l)
-{
-    if (l->pushed) {
-        l->pushed = false;
-        return true;
-    }
-    while (fgets(l->line, LINE_BYTES, l->f)) {
-        l->number++;
-        size_t n = strlen(l->line);
-        while (n && (l->line[n - 1] == '\n' || l->line[n - 1] == ' '))
-            l->line[--n] = 0;
-        if (n && l->line[strspn(l->line, " ")] != '#')
-            return true;
-    }
-    return false;
-}
-
-/* The indented lines that follow, without their indentation. */
-static void block(struct lines *l, struct ts_buf *out)
-{
-    ts_buf_clear(out);
-    while (next_line(l)) {
-        if (l->line[0] != ' ') {
-            l->pushed = true;
-            return;
-        }
-        ts_buf_printf(out, "%s\n", l->line + strspn(l->line, " "));
-    }
-}
-
 static void load(struct script *s, struct ts_buf *b)
 {
     ts_buf_char(b, 0);
     char *save;
-    for (char *line = strtok_r(b->p, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
+    size_t n = 0, half = 1;
+    for (const char *p = b->p; *p; p++)
+        half += *p == '\n';
+    half /= 2;
+    for (char *line = strtok_r(b->p, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
         load_line(s, line);
+        if (s->mode == MODE_MIXED && ++n == half)
+            ship(s, true);
+    }
     settle(s);
 }
 
@@ -560,11 +553,12 @@ static void statement(struct script *s, struct lines *l)
     ts_free(text);
 }
 
-static int run_script(const char *path)
+static int run_script(const char *path, bool remote)
 {
     struct script s = {.path = path, .pool = ts_pool_new(3, "query")};
     ts_buf_init(&s.got, 0);
-    for (s.mode = MODE_MEMORY; s.mode < MODE_COUNT; s.mode++) {
+    enum mode end = remote ? MODE_COUNT : MODE_REMOTE;
+    for (s.mode = remote ? MODE_REMOTE : MODE_MEMORY; s.mode < end; s.mode++) {
         struct lines l = {.f = fopen(path, "r"), .line = ts_xmalloc(LINE_BYTES)};
         if (!l.f)
             die(&s, "open", path);
@@ -586,8 +580,9 @@ static int run_script(const char *path)
 int main(int argc, char **argv)
 {
     int n_bad = 0;
-    for (int i = 1; i < argc; i++)
-        n_bad += run_script(argv[i]);
+    bool remote = argc > 1 && strcmp(argv[1], "--remote") == 0;
+    for (int i = 1 + remote; i < argc; i++)
+        n_bad += run_script(argv[i], remote);
     if (n_bad)
         printf("%d differences\n", n_bad);
     return n_bad ? 1 : 0;

@@ -32,6 +32,9 @@ struct sto_mem_spread {
     uint32_t n_owners; /* 1: the memstore accepts series of every shard */
 };
 
+/* Owner of a memstore that holds what a scan has fetched from the remote store. */
+#define STO_MEM_REMOTE UINT16_MAX
+
 /** An empty memstore of a generation, with one reference. With n_owners > 1 it accepts only series whose
  * shard mod n_owners is owner. */
 struct sto_mem *sto_mem_new(uint64_t gen, uint16_t owner, struct sto_mem_spread spread);

@@ -515,8 +515,17 @@ void sto_merge_free(struct sto_merge *m)
     ts_free(m->parts);
     ts_free(m->dels);
     sto_merge__tombs_release(m);
+    for (size_t i = 0; i < m->n_own; i++)
+        sto_mem_unref(m->own[i]);
+    ts_free(m->own);
     ts_tally_release(&m->share.tally);
     ts_free(m);
+}
+
+void sto_merge_own(struct sto_merge *m, struct sto_mem **mems, size_t n_mems)
+{
+    m->own = mems;
+    m->n_own = n_mems;
 }
 
 const struct sto_merge_counts *sto_merge_counts(const struct sto_merge *m)

@@ -45,5 +45,7 @@ void sto_merge_cells(int32_t hour, const struct sto_merge_src *src, size_t n_src
 int sto_merge_new(const struct sto_scan_spec *spec, struct sto_sst *const *ssts, size_t n_ssts,
                   struct sto_mem *const *mems, size_t n_mems, struct sto_merge **out_merge,
                   struct ts_error *err);
+/** The merge also owns these memstores, references and array (ts_free), and releases them when it is freed. Once. */
+void sto_merge_own(struct sto_merge *m, struct sto_mem **mems, size_t n_mems);
 
 #endif

@@ -95,6 +95,8 @@ struct sto_merge {
     struct sto_cells out;                /* merged cells */
     struct sto_cells view;               /* part of borrowed cells */
     struct sto_merge_counts counts;      /* so far */
+    struct sto_mem **own;                /* memstores that go with it; owned */
+    size_t n_own;                        /* length */
 };
 
 /* Tombstones in the hour at hand that delete from the same members of the group. */

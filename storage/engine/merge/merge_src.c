@@ -65,6 +65,14 @@ static bool wants_sums(const struct sto_merge *m, const struct sto_sst *sst)
     return false;
 }
 
+/* Among sources of the same generations: pieces of files by number, memstores, what the remote store has. */
+static uint64_t rank(const struct sto_merge__src *src)
+{
+    if (src->sst)
+        return sto_sst_info(src->sst)->file_no;
+    return UINT64_MAX - (sto_mem_owner(src->mem) != STO_MEM_REMOTE);
+}
+
 static int cmp_src(const void *pa, const void *pb)
 {
     const struct sto_merge__src *a = pa, *b = pb;
@@ -74,7 +82,7 @@ static int cmp_src(const void *pa, const void *pb)
         return a->gen_hi < b->gen_hi ? -1 : 1;
     if (a->gen_lo != b->gen_lo)
         return a->gen_lo < b->gen_lo ? -1 : 1;
-    uint64_t x = a->sst ? sto_sst_info(a->sst)->file_no : 0, y = b->sst ? sto_sst_info(b->sst)->file_no : 0;
+    uint64_t x = rank(a), y = rank(b);
     return x < y ? -1 : x > y;
 }
 

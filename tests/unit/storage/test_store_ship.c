@@ -183,6 +183,7 @@ static void test_store_ship__shipped_files_may_go(void **state)
     st = kit_open(&opts); /* their series are still known */
     ship_all(st);
     ship_expect(r, &d, "dropped");
+    kit_expect_all(st, &d, "read from the remote store");
     kit_close(st);
     r->ops->close(r);
     t_faultfs_free(f);
@@ -402,7 +403,7 @@ static void life(uint64_t seed)
     for (int step = 0; step < 120; step++) {
         snprintf(when, sizeof when, "seed %llu step %d", (unsigned long long)seed, step);
         some_ops(st, &d, &rnd);
-        switch (t_rand(&rnd) % 9) {
+        switch (t_rand(&rnd) % 11) {
         case 0:
         case 1:
             ship_flush(st);
@@ -430,6 +431,12 @@ static void life(uint64_t seed)
             (void)sto_close(st, NULL);
             t_faultfs_kill(f);
             st = kit_open(&opts);
+            break;
+        case 8:
+            assert_int_equal(sto_drop_shipped(st, T0 + (int64_t)(t_rand(&rnd) % 80) * 900000, NULL), 0);
+            break;
+        case 9:
+            assert_int_equal(sto_drop_shipped(st, STO_MAX_TS_MS, NULL), 0);
             break;
         default:
             ship_flush(st);

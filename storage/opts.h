@@ -34,7 +34,7 @@ struct sto_opts {
     size_t memstore_bytes;       /* a generation of memstores is flushed at this size; 0 = 32 MiB */
     size_t queue_bytes;          /* largest size of the queue of a port; 0 = 16 MiB */
     size_t index_cache_bytes;    /* cache for index pages of files; 0 = 64 MiB */
-    /* most descriptors of sorted files held open; 0 = an eighth of those that the process may have, 32 to 4,096 */
+    /* most descriptors of sorted files held open; 0 = an eighth of those that the process may have, 8 to 4,096 */
     size_t open_files;
     uint64_t max_series;     /* largest number of series; 0 = 2^32 - 1 */
     uint64_t max_name_bytes; /* memory for names and series, above which new ones are refused; 0 = no limit */

@@ -31,8 +31,10 @@
 
 struct sto_handles;
 
-#define STO_HANDLES_MIN 32u   /* bounds of the default limit: half of the descriptors that the daemon */
-#define STO_HANDLES_MAX 4096u /* reserves for files (max_connections) */
+/* Bounds of the default limit, which is at most half of the descriptors that the daemon reserves for files (max_connections). The lower one is
+ * small because logs, sockets and pipes get no descriptor back from the cache. */
+#define STO_HANDLES_MIN 8u
+#define STO_HANDLES_MAX 4096u
 
 /** An empty cache. Never NULL.
  * @param limit  most descriptors that it holds; 0 = an eighth of those that the process may have now, at least STO_HANDLES_MIN and at

@@ -218,7 +218,7 @@ static void test_handles__the_default_limit_follows_that_of_the_process(void **s
     static const struct {
         rlim_t process;
         size_t limit;
-    } cases[] = {{64, STO_HANDLES_MIN}, {1024, 128}, {2048, 256}};
+    } cases[] = {{40, STO_HANDLES_MIN}, {256, 32}, {1024, 128}, {2048, 256}};
     struct rlimit before;
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -36,8 +36,8 @@ struct open_file {
     struct ts_file *file;
 };
 
-/* For handles without a cache. */
-static struct sto_handles unlimited = {.mu = PTHREAD_MUTEX_INITIALIZER, .limit = SIZE_MAX};
+/* For handles without a cache of their own. */
+static struct sto_handles common = {.mu = PTHREAD_MUTEX_INITIALIZER, .limit = STO_HANDLES_MIN};
 
 struct sto_handles *sto_handles_new(size_t limit)
 {
@@ -238,7 +238,7 @@ static void unpin(struct sto_handle *h)
 void sto_handle_init(struct sto_handle *h, const struct ts_fs *fs, const char *path,
                      struct sto_handles *cache)
 {
-    *h = (struct sto_handle){.fs = fs, .path = path, .cache = cache ? cache : &unlimited};
+    *h = (struct sto_handle){.fs = fs, .path = path, .cache = cache ? cache : &common};
     atomic_init(&h->state, 0);
 }
 

@@ -64,7 +64,7 @@ struct sto_handle {
 
 /** Initialize the handle of a file, which is not opened yet.
  * @param path   outlives the handle
- * @param cache  outlives the handle; NULL: one without a limit, which is shared by the process */
+ * @param cache  outlives the handle; NULL: one of STO_HANDLES_MIN descriptors, which is shared by the process */
 void sto_handle_init(struct sto_handle *h, const struct ts_fs *fs, const char *path,
                      struct sto_handles *cache);
 /** Close the file and release the handle. No thread may be using it. */

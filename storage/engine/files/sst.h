@@ -67,7 +67,7 @@ struct sto_handles;
 /* What the open files of a store share. All borrowed; they outlive the files. */
 struct sto_sst_caches {
     struct sto_pages *pages;     /* index pages; NULL: each cursor keeps a page of its own */
-    struct sto_handles *handles; /* descriptors; NULL: without a limit */
+    struct sto_handles *handles; /* descriptors; NULL: those of sto_handle_init */
 };
 /**
  * Read and check footer, bitmap, tombstones, and the index if it is small (STO_PAGES_EAGER_BYTES); a larger one is read when it is

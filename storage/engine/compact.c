@@ -11,6 +11,7 @@
  */
 #include "base/log.h"
 #include "base/time.h"
+#include "storage/engine/files/handles.h"
 #include "storage/engine/output.h"
 #include "storage/engine/remake.h"
 #include "storage/engine/retention.h"
@@ -323,7 +324,7 @@ static int run(struct job *job, bool *out_broken, struct ts_error *err)
     for (size_t i = 0; i < pick->n; i++)
         gone[i] = sto_sst_info(job->in[i])->file_no;
     int rc = look_at_room(job, err);
-    if (rc == 0 && pick->n_cuts > 1 && !ts_fs_has_descriptors(2 * (pick->n_cuts + 1)))
+    if (rc == 0 && pick->n_cuts > 1 && !sto_handles_leave_free(e->caches.handles, 2 * (pick->n_cuts + 1)))
         rc = ts_error_set(err, TS_EMFILE, "too few descriptors are left to write %zu files", pick->n_cuts);
     if (rc == 0)
         rc = write_rows(job, err);

@@ -360,7 +360,7 @@ static int open_all(struct sto_engine *e, struct ts_error *err)
     TS_TRY(e->owner.ready(e->owner.arg, &found, err));
     TS_TRY(sto_recover__wal(e, err));
     if (!e->opts.read_only) {
-        (void)ts_fs_keep_spare();
+        (void)sto_handles_leave_free(e->caches.handles, 0);
         sto_unfinished__open(e);
         TS_TRY(drop_orphans(e, err));
         sto_reserve__open(e);

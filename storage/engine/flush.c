@@ -10,6 +10,7 @@
  */
 #include "base/log.h"
 #include "base/time.h"
+#include "storage/engine/files/handles.h"
 #include "storage/engine/output.h"
 #include "storage/engine/reserve.h"
 #include "storage/readonly.h"
@@ -133,7 +134,8 @@ static int write_files(const struct frozen *f, uint64_t big_day_points, struct s
     count_days(f, &days);
     size_t n_cuts = sto_day_counts_cut(&days, big_day_points, &cuts);
     if (n_cuts > 1 &&
-        !ts_fs_has_descriptors(2 * (n_cuts + 1))) { /* one file for all days; it is split later */
+        !sto_handles_leave_free(out->e->caches.handles,
+                                2 * (n_cuts + 1))) { /* one file for all days; it is split later */
         cuts[0].hour_hi = cuts[n_cuts - 1].hour_hi;
         n_cuts = 1;
     }
@@ -278,7 +280,7 @@ void *sto_flush__thread(void *arg)
             pthread_cond_timedwait(&e->flush_cond, &e->bg_mu, &until);
         }
         pthread_mutex_unlock(&e->bg_mu);
-        (void)ts_fs_keep_spare();
+        (void)sto_handles_leave_free(e->caches.handles, 0);
         sto_version__release_unused(e);
         sto_reserve__tick(e);
         pthread_mutex_lock(&e->bg_mu);

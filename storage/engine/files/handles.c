@@ -161,6 +161,14 @@ static bool close_some(struct sto_handles *c)
     return n > 0;
 }
 
+bool sto_handles_leave_free(struct sto_handles *c, size_t n)
+{
+    bool free = ts_fs_has_descriptors(n);
+    for (unsigned i = 0; !free && i < TRIES_MAX && close_some(c); i++)
+        free = ts_fs_has_descriptors(n);
+    return free;
+}
+
 /* Open the file of a handle. `first`: the spare descriptors may be used. */
 static int open_file(struct sto_handle *h, bool first, struct ts_file **out, struct ts_error *err)
 {

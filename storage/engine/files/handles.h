@@ -51,6 +51,11 @@ struct sto_handles_stats {
 /** Counters of the cache. Any thread. */
 struct sto_handles_stats sto_handles_stats(struct sto_handles *c);
 
+/** Close open files until the spare descriptors are complete and n more are free (ts_fs_has_descriptors): a log or a file that is written is
+ * more important than one that is open only to be read again. Any thread.
+ * @return false: they are not, although files were closed */
+bool sto_handles_leave_free(struct sto_handles *c, size_t n);
+
 /* One file. Its members belong to handles.c, except for path. */
 struct sto_handle {
     const struct ts_fs *fs;          /* borrowed */

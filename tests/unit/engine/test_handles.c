@@ -255,10 +255,94 @@ static void test_handles__without_a_cache_few_files_stay_open(void **state)
     assert_int_equal(t_faultfs_n_open(disk), 0);
 }
 
-/* --- threads, on the real file system --- */
+/* --- the real file system --- */
+
+#define N_REAL 40
+
+/* N_REAL files in a folder of their own, each holds its number. */
+struct real {
+    char dir[32], paths[N_REAL][64];
+    struct sto_handle files[N_REAL];
+    struct sto_handles *cache;
+};
+
+static void real_make(struct real *r, size_t limit)
+{
+    char dir[] = "/tmp/test_handles.XXXXXX";
+    assert_non_null(mkdtemp(dir));
+    memcpy(r->dir, dir, sizeof dir);
+    r->cache = sto_handles_new(limit);
+    for (uint32_t i = 0; i < N_REAL; i++) {
+        snprintf(r->paths[i], sizeof r->paths[i], "%s/%u", dir, i);
+        assert_int_equal(ts_fs_write_atomic(ts_fs_real(), r->paths[i], &i, sizeof i, NULL), 0);
+        sto_handle_init(&r->files[i], ts_fs_real(), r->paths[i], r->cache);
+    }
+}
+
+static void real_remove(struct real *r)
+{
+    for (uint32_t i = 0; i < N_REAL; i++) {
+        sto_handle_release(&r->files[i]);
+        assert_int_equal(unlink(r->paths[i]), 0);
+    }
+    sto_handles_free(r->cache);
+    assert_int_equal(rmdir(r->dir), 0);
+}
+
+static void real_read_all(struct real *r)
+{
+    for (uint32_t i = 0; i < N_REAL; i++) {
+        uint32_t v = UINT32_MAX;
+        size_t got;
+        assert_int_equal(sto_handle_pread(&r->files[i], &v, sizeof v, 0, &got, NULL), 0);
+        assert_int_equal(v, i);
+    }
+}
+
+/* What is open only to be read again gives way to spare descriptors and to files being written. */
+static void test_handles__files_give_way_to_what_is_written(void **state)
+{
+    enum { CACHED = 30, SPENT = 10, ALL = 160 };
+    (void)state;
+    struct real r;
+    struct ts_file *logs[SPENT];
+    struct rlimit before;
+    int taken[ALL], n_taken = 0;
+    real_make(&r, CACHED);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    struct rlimit lim = {.rlim_cur = ALL, .rlim_max = before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &lim), 0);
+    assert_int_equal(ts_fs_keep_spare(), TS_FS_SPARE);
+    real_read_all(&r);
+    assert_int_equal(sto_handles_stats(r.cache).n_open, CACHED);
+    while (n_taken < ALL && (taken[n_taken] = dup(0)) >= 0)
+        n_taken++;
+    assert_false(ts_fs_has_descriptors(1));
+    real_read_all(&r); /* they take turns */
+    assert_true(sto_handles_leave_free(r.cache, 4));
+    uint64_t n_open = sto_handles_stats(r.cache).n_open;
+    assert_true(n_open >= CACHED - 4 - 8 && n_open <= CACHED - 4); /* no more than that, in steps of 8 */
+    real_read_all(&r);
+    assert_int_equal(sto_handles_stats(r.cache).n_open, CACHED); /* what is free may be used */
+
+    for (unsigned i = 0; i < SPENT; i++)
+        assert_int_equal(ts_fs_real()->open(ts_fs_real(), r.paths[i], TS_OPEN_READ, &logs[i], NULL), 0);
+    assert_true(ts_fs_keep_spare() < TS_FS_SPARE);
+    assert_true(sto_handles_leave_free(r.cache, 0)); /* spare ones that were used are replaced */
+    assert_true(sto_handles_stats(r.cache).n_open > 0);
+    assert_false(sto_handles_leave_free(r.cache, CACHED));
+    real_read_all(&r);
+    while (n_taken > 0)
+        close(taken[--n_taken]);
+    for (unsigned i = 0; i < SPENT; i++)
+        assert_int_equal(ts_fs_real()->close(logs[i], NULL), 0);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    real_remove(&r);
+}
+
+/* --- threads --- */
 
 #define N_THREADS 6
-#define N_REAL    40
 #define FEW       3
 #define N_READS   2000
 
@@ -297,20 +381,13 @@ static unsigned n_descriptors(void)
 static void test_handles__many_threads_share_few_descriptors(void **state)
 {
     (void)state;
-    char dir[] = "/tmp/test_handles.XXXXXX", real[N_REAL][64];
-    struct sto_handle some[N_REAL];
-    struct sto_handles *few = sto_handles_new(FEW);
-    assert_non_null(mkdtemp(dir));
-    for (uint32_t i = 0; i < N_REAL; i++) {
-        snprintf(real[i], sizeof real[i], "%s/%u", dir, i);
-        assert_int_equal(ts_fs_write_atomic(ts_fs_real(), real[i], &i, sizeof i, NULL), 0);
-        sto_handle_init(&some[i], ts_fs_real(), real[i], few);
-    }
+    struct real r;
+    real_make(&r, FEW);
     unsigned before = n_descriptors();
     pthread_t threads[N_THREADS];
     struct reader readers[N_THREADS];
     for (unsigned i = 0; i < N_THREADS; i++) {
-        readers[i] = (struct reader){.files = some, .seed = i + 1};
+        readers[i] = (struct reader){.files = r.files, .seed = i + 1};
         assert_int_equal(pthread_create(&threads[i], NULL, read_many, &readers[i]), 0);
     }
     for (unsigned i = 0; i < N_THREADS; i++) {
@@ -318,21 +395,12 @@ static void test_handles__many_threads_share_few_descriptors(void **state)
         assert_int_equal(readers[i].n_wrong, 0);
         assert_int_equal(readers[i].n_over, 0);
     }
-    for (uint32_t i = 0; i < N_REAL; i++) { /* whoever opens the next file closes those above the limit */
-        uint32_t v;
-        size_t got;
-        assert_int_equal(sto_handle_pread(&some[i], &v, sizeof v, 0, &got, NULL), 0);
-    }
-    assert_int_equal(sto_handles_stats(few).n_open, FEW);
+    real_read_all(&r); /* whoever opens the next file closes those above the limit */
+    assert_int_equal(sto_handles_stats(r.cache).n_open, FEW);
     assert_int_equal(n_descriptors() - before, FEW);
-    assert_true(sto_handles_stats(few).n_reopened > 0);
-    for (uint32_t i = 0; i < N_REAL; i++) {
-        sto_handle_release(&some[i]);
-        assert_int_equal(unlink(real[i]), 0);
-    }
+    assert_true(sto_handles_stats(r.cache).n_reopened > 0);
+    real_remove(&r);
     assert_int_equal(n_descriptors(), before);
-    sto_handles_free(few);
-    assert_int_equal(rmdir(dir), 0);
 }
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -348,6 +416,7 @@ int main(void)
         CASE(test_handles__who_must_not_wait_opens_nothing),
         CASE(test_handles__the_default_limit_follows_that_of_the_process),
         CASE(test_handles__without_a_cache_few_files_stay_open),
+        cmocka_unit_test(test_handles__files_give_way_to_what_is_written),
         cmocka_unit_test(test_handles__many_threads_share_few_descriptors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,6 +4,10 @@
  */
 #include "tests/unit/storage/windows_kit.h"
 
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
 #define MANY   2000 /* files, one a day, each with summaries */
 #define LIMIT  64   /* descriptors of sorted files */
 #define POINTS 20   /* of a file */
@@ -158,12 +162,55 @@ static void test_store_descriptors__without_any_a_query_fails_and_the_next_one_w
     t_faultfs_free(f);
 }
 
+/* Descriptors that are open only to be read again do not make a flush write fewer files, nor a merge wait. */
+static void test_store_descriptors__files_being_written_come_first(void **state)
+{
+    enum { N = 40, CACHED = 30, ALL = 200, NEW = 7 };
+    (void)state;
+    char dir[] = "/tmp/test_descriptors.XXXXXX", cmd[64];
+    struct rlimit before;
+    int taken[ALL], n_taken = 0;
+    assert_non_null(mkdtemp(dir));
+    clocks(T0 + DAY, 1000);
+    struct sto_opts opts = {.dir = dir,
+                            .create = true,
+                            .no_background = true,
+                            .pumped = true,
+                            .n_ports = 1,
+                            .big_day_points = 1,
+                            .open_files = CACHED};
+    struct sto_store *st = kit_open(&opts);
+    fill(st, N);
+    for (unsigned d = 0; d < NEW; d++)
+        put_at(st, 1, T0 - (int64_t)d * DAY, d);
+    flush_to(st, STO_LEVEL_DISK); /* closes segments of the log */
+    expect_all(st, N);
+    assert_int_equal(stat_of(st, "files.descriptors"), CACHED);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    struct rlimit lim = {.rlim_cur = ALL, .rlim_max = before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &lim), 0);
+    assert_int_equal(ts_fs_keep_spare(), TS_FS_SPARE);
+    while (n_taken < ALL && (taken[n_taken] = dup(0)) >= 0)
+        n_taken++;
+    assert_false(ts_fs_has_descriptors(1));
+    flush_to(st, STO_LEVEL_FILES);
+    assert_int_equal(stat_of(st, "files.count"), N + NEW);
+    expect_all(st, N);
+    while (n_taken > 0)
+        close(taken[--n_taken]);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    kit_close(st);
+    snprintf(cmd, sizeof cmd, "rm -rf '%s'", dir);
+    assert_int_equal(system(cmd), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(test_store_descriptors__many_files_need_few),
         CASE(test_store_descriptors__expired_files_stay_for_their_readers),
         CASE(test_store_descriptors__without_any_a_query_fails_and_the_next_one_works),
+        CASE(test_store_descriptors__files_being_written_come_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,10 +22,10 @@
 /* An hour that has points above its mark. */
 struct hour {
     int32_t hour;
-    uint64_t n_ops;   /* operations of it in memstores */
-    uint64_t gen;     /* highest generation of a file that has rows of it; 0 = none has */
-    uint64_t through; /* files up to this generation were shipped, */
-    uint64_t n_sent;  /* and so many operations of memstores */
+    uint64_t n_ops;   /* operations of it in memstores of generations after the target of the pass */
+    uint64_t gen;     /* highest generation up to the target that has rows of it; 0 = none has */
+    uint64_t through; /* generations up to this one were shipped, */
+    uint64_t n_sent;  /* and so many of these operations */
     bool held;        /* some additions of it stay here */
 };
 
@@ -77,10 +77,15 @@ static struct hour *hour_of(struct hours *h, int32_t hour)
 
 static void hours_of_mem(struct pass *p, const struct sto_mem *mem)
 {
-    uint64_t pos = 0;
+    uint64_t pos = 0, gen = sto_mem_gen(mem);
     for (const struct sto_mem_row *r; (r = sto_mem_walk(mem, &pos));)
-        for (; r; r = sto_mem_row_next(r))
-            hour_of(&p->hours, sto_mem_row_hour(r))->n_ops += sto_mem_row_n(r);
+        for (; r; r = sto_mem_row_next(r)) {
+            struct hour *h = hour_of(&p->hours, sto_mem_row_hour(r));
+            if (gen > p->target)
+                h->n_ops += sto_mem_row_n(r);
+            else /* files that have just been written do not replace it yet */
+                h->gen = gen > h->gen ? gen : h->gen;
+        }
 }
 
 /* Does a file have generations above the mark of an hour? */
@@ -239,35 +244,44 @@ static int ship_tombs(struct pass *p, struct ts_error *err)
 
 /* --- rows --- */
 
-/* All rows of an hour that are above its mark. */
-static int scan_hour(struct pass *p, const struct hour *h, struct sto_merge **out, struct ts_error *err)
+/* Rows of an hour that are above its mark and in generations up to the target (all that its new mark covers), or those of later
+ * generations, which are in memory. They are not mixed: otherwise additions in memory would be shipped as a part of what the
+ * mark covers, and deletes in memory would keep points back that the mark covers. */
+static int scan_hour(struct pass *p, const struct hour *h, bool later, struct sto_merge **out,
+                     struct ts_error *err)
 {
     uint64_t above = sto_mark_of(&p->marks, h->hour);
     struct sto_sst **ssts = ts_xcalloc(p->v->n_ssts + 1, sizeof *ssts);
-    size_t n = 0;
+    struct sto_mem **mems = ts_xcalloc(p->v->n_mems + 1, sizeof(struct sto_mem *));
+    size_t n = 0, n_mems = 0;
     struct sto_scan_spec spec = {.from_ms = h->hour * TS_HOUR_MS,
                                  .to_ms = h->hour * TS_HOUR_MS + TS_HOUR_MS - 1,
                                  .cutoff_ms = p->v->cutoff_ms,
                                  .cutoff_gen = p->v->cutoff_gen};
-    for (size_t i = 0; i < p->v->n_ssts; i++)
+    for (size_t i = 0; !later && i < p->v->n_ssts; i++)
         if (sto_sst_info(p->v->ssts[i])->gen_hi > above)
             ssts[n++] = p->v->ssts[i];
-    int rc = sto_merge_new(&spec, ssts, n, p->v->mems, p->v->n_mems, out, err);
+    for (size_t i = 0; i < p->v->n_mems; i++)
+        if ((sto_mem_gen(p->v->mems[i]) > p->target) == later)
+            mems[n_mems++] = p->v->mems[i];
+    int rc = sto_merge_new(&spec, ssts, n, mems, n_mems, out, err);
     ts_free(ssts);
+    ts_free(mems);
     return rc;
 }
 
-/* *out_local: the error is one of files here. */
-static int ship_hour(struct pass *p, struct hour *h, bool *out_local, struct ts_error *err)
+/* Rows of one scan. *out_local: the error is one of files here. */
+static int ship_rows(struct pass *p, struct hour *h, bool later, bool *out_local, struct ts_error *err)
 {
     struct sto_merge *merge = NULL;
     struct sto_sending sending;
     struct sto_row row;
-    int sent = 0, rc = scan_hour(p, h, &merge, err);
+    int sent = 0, rc = scan_hour(p, h, later, &merge, err);
     *out_local = rc < 0;
     if (rc < 0)
         return rc;
-    sto_sending__init(&sending, p->e, &p->s->stop, sto_mark_of(&p->marks, h->hour) == 0 && !h->n_sent);
+    bool first = !later && sto_mark_of(&p->marks, h->hour) == 0 && !h->n_sent;
+    sto_sending__init(&sending, p->e, &p->s->stop, first);
     while ((rc = sto_merge_next(merge, &row, err)) == 1 && sent == 0)
         sent = sto_sending__row(&sending, &row, err);
     *out_local = rc < 0;
@@ -275,11 +289,22 @@ static int ship_hour(struct pass *p, struct hour *h, bool *out_local, struct ts_
     rc = sto_sending__end(&sending, rc < 0 ? rc : sent, err);
     atomic_fetch_add_explicit(&p->s->n_rows, sending.n_rows, memory_order_relaxed);
     atomic_fetch_add_explicit(&p->s->n_refused, sending.n_refused, memory_order_relaxed);
-    if (rc < 0)
-        return rc;
-    h->through = p->target;
+    if (rc == 0 && !later)
+        h->held = sending.held;
+    return rc;
+}
+
+/* What the mark will cover, then what is later. *out_local: as ship_rows. */
+static int ship_hour(struct pass *p, struct hour *h, bool *out_local, struct ts_error *err)
+{
+    if (h->gen > h->through) {
+        h->n_sent = 0; /* older values may replace in the remote store what was sent of memory before */
+        TS_TRY(ship_rows(p, h, false, out_local, err));
+        h->through = p->target;
+    }
+    if (h->n_ops != h->n_sent)
+        TS_TRY(ship_rows(p, h, true, out_local, err));
     h->n_sent = h->n_ops;
-    h->held = sending.held;
     return 0;
 }
 

@@ -1,0 +1,99 @@
+/*
+ * test_store_ship_marks.c - what a ship mark claims is true: nothing is lost, doubled or put in another order when marks are set
+ * beside additions and deletes in memory, refused rows, interrupted passes, and merges without the remote store.
+ */
+#include "tests/unit/storage/ship_kit.h"
+
+/* A store, the remote store behind it, and what was put. */
+struct both {
+    struct t_faultfs *f;
+    struct sto_remote *r;
+    struct sto_store *st;
+    struct diary d;
+};
+
+static void reopen(struct both *b, bool with_remote)
+{
+    struct sto_opts opts = SHIP_OPTS(b->f, with_remote ? b->r : NULL);
+    opts.big_day_points = 1;
+    if (b->st)
+        kit_close(b->st);
+    b->st = kit_open(&opts);
+}
+
+static void setup(struct both *b)
+{
+    *b = (struct both){.f = t_faultfs_new(1), .r = sto_memory_remote_new(NULL)};
+    ts_clock_set_fake(T0 + 8 * TS_HOUR_MS);
+    reopen(b, true);
+}
+
+static void teardown(struct both *b)
+{
+    kit_close(b->st);
+    b->r->ops->close(b->r);
+    t_faultfs_free(b->f);
+    diary_release(&b->d);
+    ts_clock_set_fake(0);
+}
+
+static void op(struct both *b, unsigned series, enum sto_op op, int64_t ts_ms, int64_t m)
+{
+    assert_int_equal(kit_op(b->st, sto_port(b->st, 0), &b->d, series, op, ts_ms, m), 0);
+}
+
+/* The point that was put is in a file, the addition in memory: what was shipped is their sum. */
+static void test_ship_marks__an_addition_counts_once(void **state)
+{
+    (void)state;
+    struct both b;
+    setup(&b);
+    op(&b, 0, STO_OP_PUT, T0, 10);
+    ship_flush(b.st);
+    op(&b, 0, STO_OP_ADD, T0, 5);
+    ship_all(b.st);
+    kit_expect_all(b.st, &b.d, "the addition is in memory");
+    ship_flush(b.st);
+    ship_all(b.st);
+    kit_expect_all(b.st, &b.d, "the addition is in a file");
+    reopen(&b, true);
+    ship_all(b.st);
+    kit_expect_all(b.st, &b.d, "after another start");
+    teardown(&b);
+}
+
+/* A delete that only memory knows is lost in a power cut; the points that it hid were not shipped. */
+static void test_ship_marks__a_delete_that_is_lost_hides_nothing(void **state)
+{
+    (void)state;
+    struct both b;
+    setup(&b);
+    op(&b, 0, STO_OP_PUT, T0, 1);
+    op(&b, 0, STO_OP_PUT, T0 + 1000, 2);
+    ship_flush(b.st);
+    size_t n = b.d.n;
+    op(&b, 0, STO_OP_DEL, T0, T0);
+    sto_port_turn(sto_port(b.st, 0)); /* in the log, which is not synced */
+    assert_int_equal(sto_ship(b.st, NULL), 0);
+    kit_expect_all(b.st, &b.d, "the delete is in memory");
+    t_faultfs_power_cut(b.f);
+    (void)sto_close(b.st, NULL);
+    b.st = NULL;
+    t_faultfs_reboot(b.f, T_KEEP_NONE);
+    b.d.n = n;
+    reopen(&b, true);
+    kit_expect_all(b.st, &b.d, "after the power cut");
+    assert_int_equal(sto_drop_shipped(b.st, STO_MAX_TS_MS, NULL), 0);
+    kit_expect_all(b.st, &b.d, "shipped files are gone");
+    teardown(&b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_ship_marks__an_addition_counts_once),
+        cmocka_unit_test(test_ship_marks__a_delete_that_is_lost_hides_nothing),
+    };
+    ts_log_set_level((enum ts_log_level)(TS_LOG_ERROR + 1)); /* errors are expected here */
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -26,7 +26,7 @@ struct hour {
     uint64_t gen;     /* highest generation up to the target that has rows of it; 0 = none has */
     uint64_t through; /* generations up to this one were shipped, */
     uint64_t n_sent;  /* and so many of these operations */
-    bool held;        /* some additions of it stay here */
+    bool held;        /* some additions of it, or rows that the remote store refuses, stay here */
 };
 
 /* Hours, each once. */
@@ -290,7 +290,7 @@ static int ship_rows(struct pass *p, struct hour *h, bool later, bool *out_local
     atomic_fetch_add_explicit(&p->s->n_rows, sending.n_rows, memory_order_relaxed);
     atomic_fetch_add_explicit(&p->s->n_refused, sending.n_refused, memory_order_relaxed);
     if (rc == 0 && !later)
-        h->held = sending.held;
+        h->held = sending.held || sending.n_refused;
     return rc;
 }
 

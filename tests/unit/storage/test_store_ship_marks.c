@@ -88,11 +88,39 @@ static void test_ship_marks__a_delete_that_is_lost_hides_nothing(void **state)
     teardown(&b);
 }
 
+/* What the remote store does not take stays here. */
+static void test_ship_marks__refused_rows_stay(void **state)
+{
+    (void)state;
+    struct both b;
+    setup(&b);
+    op(&b, 0, STO_OP_PUT, T0, 1);
+    op(&b, 1, STO_OP_PUT, T0, 2);
+    op(&b, 1, STO_OP_PUT, T0 + TS_HOUR_MS, 3);
+    ship_flush(b.st);
+    sto_memory_remote_refuse(b.r, TS_SLICE_LIT("m0"));
+    ship_all(b.st);
+    assert_int_equal(ship_stat(b.st, "ship.refused_rows"), 1);
+    assert_int_equal(sto_drop_shipped(b.st, STO_MAX_TS_MS, NULL), 0);
+    kit_expect_all(b.st, &b.d, "refused");
+    ship_all(b.st);
+    assert_int_equal(ship_stat(b.st, "ship.refused_rows"), 1); /* not again and again */
+    sto_memory_remote_refuse(b.r, (struct ts_slice){NULL, 0});
+    reopen(&b, true);
+    ship_all(b.st);
+    ship_expect(b.r, &b.d, "taken after all");
+    assert_int_equal(sto_drop_shipped(b.st, STO_MAX_TS_MS, NULL), 0);
+    assert_int_equal(ship_stat(b.st, "files.count"), 0);
+    kit_expect_all(b.st, &b.d, "dropped");
+    teardown(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ship_marks__an_addition_counts_once),
         cmocka_unit_test(test_ship_marks__a_delete_that_is_lost_hides_nothing),
+        cmocka_unit_test(test_ship_marks__refused_rows_stay),
     };
     ts_log_set_level((enum ts_log_level)(TS_LOG_ERROR + 1)); /* errors are expected here */
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -341,23 +341,31 @@ static int resolve_locked(struct sto_catalog *cat, struct wanted *w, bool create
 }
 
 /* Senders repeat their order, so that the next series looked up is often the one with the next number: no
- * hash, no lock, no cache miss. Each thread has its own guess, which is always checked; a wrong one costs
- * nanoseconds. */
+ * hash, no lock, no cache miss. When several threads made series at the same time, each made only some of
+ * consecutive numbers, so the next few are tried, too; but only one as long as guesses are wrong. Each thread
+ * has its own guess, which is always checked; a wrong one costs nanoseconds. */
+#define GUESSES 8u
 static _Thread_local uint32_t guess;
+static _Thread_local uint32_t n_guesses = 1;
 
-/* Is the guess right? After a rename texts may have old names, and only ids are trusted. While series are
- * being forgotten the tables are used, so that a series looked up stays. */
+/* Is one of the guesses right? After a rename texts may have old names, and only ids are trusted. While series
+ * are being forgotten the tables are used, so that a series looked up stays. */
 static const struct sto_series *guessed(const struct sto_catalog *cat, struct ts_slice text,
                                         uint32_t metric_len)
 {
-    if (atomic_load_explicit(&cat->forget.on, memory_order_acquire)) /* partner: sto_catalog_forget_begin */
-        return NULL;
-    const struct sto_series *s = sto_seriestab__get(&cat->series, guess);
-    if (!s || s->metric_len != metric_len || !ts_slice_eq(sto_series_text(s), text) ||
+    if (atomic_load_explicit(&cat->forget.on, memory_order_acquire) || /* partner: sto_catalog_forget_begin */
         atomic_load_explicit(&cat->n_renames, memory_order_acquire) != 0) /* partner: sto_catalog__renamed */
         return NULL;
-    guess++;
-    return s;
+    for (uint32_t i = 0; i < n_guesses; i++) {
+        const struct sto_series *s = sto_seriestab__get(&cat->series, guess + i);
+        if (!s || s->metric_len != metric_len || !ts_slice_eq(sto_series_text(s), text))
+            continue;
+        guess += i + 1;
+        n_guesses = GUESSES;
+        return s;
+    }
+    n_guesses = 1;
+    return NULL;
 }
 
 int sto_series_resolve(struct sto_catalog *cat, struct ts_slice text, uint32_t metric_len,

@@ -66,24 +66,28 @@ void tsd_ingest_turn(struct tsd_ingest *in)
     sto_port_turn(in->port);
 }
 
-/* The series of in->text, made if the rate of new series allows. */
+/* The series of in->text, made if the rate of new series allows. Most texts that the cache does not know are new
+ * series, so a token is taken first and given back if it was not needed: the catalog is searched once. */
 static int ingest_resolve(struct tsd_ingest *in, size_t metric_len, const struct sto_tag_text *tags,
                           size_t n_tags, const struct sto_series **out_series)
 {
     struct ts_slice text = ts_buf_get(&in->text);
     struct ts_error err = {0};
-    int rc = TS_ENOTFOUND;
-    if (in->new_series) {
-        rc = sto_series_resolve(in->cat, text, (uint32_t)metric_len, tags, n_tags, false, out_series, &err);
-        if (rc == TS_ENOTFOUND) {
-            int taken = tsd_series_take(in->new_series, in->new_series_per_min, in->new_series_total,
-                                        in->may_wait, ts_clock_mono_ns() / 1000000, &in->msg);
-            in->waits_for_series |= taken == TS_EBUSY;
-            TS_TRY(taken);
-        }
-    }
-    if (rc == TS_ENOTFOUND)
+    bool limited = in->new_series && tsd_series_limited(in->new_series_per_min, in->new_series_total);
+    int64_t now_ms = limited ? ts_clock_mono_ns() / 1000000 : 0;
+    bool create =
+        !limited || tsd_series_try(in->new_series, in->new_series_per_min, in->new_series_total, now_ms);
+    uint32_t end = sto_series_count(in->cat);
+    int rc = sto_series_resolve(in->cat, text, (uint32_t)metric_len, tags, n_tags, create, out_series, &err);
+    if (limited && create && (rc < 0 || (*out_series)->id < end))
+        tsd_series_give(in->new_series, in->new_series_total);
+    if (rc == TS_ENOTFOUND && !create) {
+        int taken = tsd_series_take(in->new_series, in->new_series_per_min, in->new_series_total,
+                                    in->may_wait, now_ms, &in->msg);
+        in->waits_for_series |= taken == TS_EBUSY;
+        TS_TRY(taken);
         rc = sto_series_resolve(in->cat, text, (uint32_t)metric_len, tags, n_tags, true, out_series, &err);
+    }
     if (rc < 0)
         ts_buf_str(&in->msg, err.text);
     return rc;

@@ -50,11 +50,13 @@ static bool rate_take(struct tsd_series_bucket *own, struct tsd_series_total *t,
     *out_empty = own;
     if (!ok)
         return false;
-    pthread_mutex_lock(&t->lock);
-    ok = bucket_ready(&t->bucket, now_ms);
-    if (ok)
-        bucket_take(&t->bucket);
-    pthread_mutex_unlock(&t->lock);
+    if (t->bucket.per_min) {
+        pthread_mutex_lock(&t->lock);
+        ok = bucket_ready(&t->bucket, now_ms);
+        if (ok)
+            bucket_take(&t->bucket);
+        pthread_mutex_unlock(&t->lock);
+    }
     if (ok)
         bucket_take(own);
     else
@@ -62,18 +64,52 @@ static bool rate_take(struct tsd_series_bucket *own, struct tsd_series_total *t,
     return ok;
 }
 
+/* A token for this connection; *out_empty: which bucket has none. */
+static bool conn_take(struct tsd_series_conn *c, uint64_t per_min, struct tsd_series_total *t, int64_t now_ms,
+                      const struct tsd_series_bucket **out_empty)
+{
+    if (!c->started)
+        series_bucket_init(&c->bucket, per_min, now_ms);
+    c->started = true;
+    if (!rate_take(&c->bucket, t, now_ms, out_empty))
+        return false;
+    c->waits_since_ms = 0;
+    c->refuses = false;
+    return true;
+}
+
+bool tsd_series_limited(uint64_t per_min, const struct tsd_series_total *t)
+{
+    return per_min || t->bucket.per_min;
+}
+
+bool tsd_series_try(struct tsd_series_conn *c, uint64_t per_min, struct tsd_series_total *t, int64_t now_ms)
+{
+    const struct tsd_series_bucket *empty;
+    return conn_take(c, per_min, t, now_ms, &empty);
+}
+
+static void bucket_give(struct tsd_series_bucket *b)
+{
+    b->units += b->per_min ? RATE_TOKEN : 0;
+}
+
+void tsd_series_give(struct tsd_series_conn *c, struct tsd_series_total *t)
+{
+    bucket_give(&c->bucket);
+    if (!t->bucket.per_min)
+        return;
+    pthread_mutex_lock(&t->lock);
+    bucket_give(&t->bucket);
+    pthread_mutex_unlock(&t->lock);
+}
+
 int tsd_series_take(struct tsd_series_conn *c, uint64_t per_min, struct tsd_series_total *t, bool may_wait,
                     int64_t now_ms, struct ts_buf *msg)
 {
     const struct tsd_series_bucket *empty;
-    if (!c->started)
-        series_bucket_init(&c->bucket, per_min, now_ms);
-    c->started = true;
-    if (rate_take(&c->bucket, t, now_ms, &empty)) {
-        c->waits_since_ms = 0;
-        c->refuses = false;
+    if (conn_take(c, per_min, t, now_ms, &empty))
         return 0;
-    }
     if (may_wait && !c->refuses) {
         if (!c->waits_since_ms)
             c->waits_since_ms = now_ms;

@@ -29,7 +29,7 @@ struct tsd_series_bucket {
 
 /* The bucket of all connections. */
 struct tsd_series_total {
-    pthread_mutex_t lock;            /* guards bucket */
+    pthread_mutex_t lock;            /* guards bucket, except per_min, which is constant */
     struct tsd_series_bucket bucket; /* of new_series_per_min_total */
 };
 /** Prepare it. */
@@ -52,5 +52,11 @@ struct tsd_series_conn {
  *  appended to msg */
 int tsd_series_take(struct tsd_series_conn *c, uint64_t per_min, struct tsd_series_total *t, bool may_wait,
                     int64_t now_ms, struct ts_buf *msg);
+/** Is there a limit, of the connection or of all together? Takes no lock. */
+bool tsd_series_limited(uint64_t per_min, const struct tsd_series_total *t);
+/** Take a token if there is one; false otherwise, and the connection does not wait for one. */
+bool tsd_series_try(struct tsd_series_conn *c, uint64_t per_min, struct tsd_series_total *t, int64_t now_ms);
+/** Give back a token that was taken for a series that was not made. */
+void tsd_series_give(struct tsd_series_conn *c, struct tsd_series_total *t);
 
 #endif

@@ -101,6 +101,28 @@ static void test_series_rate__a_line_waits_then_it_and_its_followers_are_refused
     assert_int_equal(tsd_series_take(&c, 5, &total, true, T0 + 60000, &msg), TS_EBUSY); /* it waits again */
 }
 
+static void test_series_rate__a_token_not_needed_is_given_back(void **state)
+{
+    (void)state;
+    struct tsd_series_conn a = {.started = false}, b = {.started = false};
+    assert_true(tsd_series_limited(60, &total));
+    for (int i = 0; i < 200; i++) {
+        assert_true(tsd_series_try(&a, 60, &total, T0));
+        tsd_series_give(&a, &total);
+    }
+    assert_int_equal(take_all(&a, 60, T0), 60);
+    assert_false(tsd_series_try(&a, 60, &total, T0));
+    assert_int_equal(take_all(&b, 0, T0), 40);
+    /* an attempt does not begin a wait */
+    assert_false(tsd_series_try(&a, 60, &total, T0 + 1));
+    assert_int_equal(tsd_series_take(&a, 60, &total, true, T0 + 500, &msg), TS_EBUSY);
+    assert_int_equal(tsd_series_take(&a, 60, &total, true, T0 + 501, &msg), TS_EBUSY);
+    tsd_series_total_release(&total);
+    tsd_series_total_init(&total, 0, T0);
+    assert_true(tsd_series_limited(60, &total));
+    assert_false(tsd_series_limited(0, &total));
+}
+
 #define T_CASE(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
@@ -110,6 +132,7 @@ int main(void)
         T_CASE(test_series_rate__all_connections_share_one),
         T_CASE(test_series_rate__nought_is_no_limit),
         T_CASE(test_series_rate__largest_rates_do_not_overflow),
+        T_CASE(test_series_rate__a_token_not_needed_is_given_back),
         T_CASE(test_series_rate__a_line_waits_then_it_and_its_followers_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -265,6 +265,8 @@ static void end_record(struct job *job, int rc, const struct ts_error *err)
         sto_unfinished__leave(job->e);
     else if (rc == TS_ECORRUPT)
         sto_unfinished__drop(job->e, err->text);
+    else if (job->out.unreadable)
+        sto_unfinished__unreadable(job->e, err->text);
 }
 
 /* Take what a merge needs of a version, so that it holds no other file of it for as long as it runs. */

@@ -168,6 +168,7 @@ static int open_files(struct sto_engine *e, struct ts_error *err)
 
 struct orphans {
     struct sto_engine *e;
+    bool keep; /* the record of a merge that may have finished them can't be read */
     unsigned n;
 };
 
@@ -181,7 +182,7 @@ static int drop_orphan(void *arg, const char *name)
         return 0;
     if (no >= o->e->next_file_no)
         o->e->next_file_no = no + 1;
-    if (sto_unfinished__holds(o->e, no))
+    if (sto_unfinished__holds(o->e, no) || o->keep)
         return 0;
     char *path = ts_fs_join(o->e->files_dir, name);
     if (o->e->fs->unlink(o->e->fs, path, NULL) == 0)
@@ -193,7 +194,7 @@ static int drop_orphan(void *arg, const char *name)
 /* Only when all that counts could be read: what the manifest does not name might be all that is left of it. */
 static int drop_orphans(struct sto_engine *e, struct ts_error *err)
 {
-    struct orphans o = {.e = e};
+    struct orphans o = {.e = e, .keep = !sto_unfinished__open(e)};
     TS_TRY(e->fs->list(e->fs, e->files_dir, drop_orphan, &o, err));
     if (o.n)
         ts_log(TS_LOG_INFO, "removed unfinished files=%u", o.n);
@@ -361,7 +362,6 @@ static int open_all(struct sto_engine *e, struct ts_error *err)
     TS_TRY(sto_recover__wal(e, err));
     if (!e->opts.read_only) {
         (void)sto_handles_leave_free(e->caches.handles, 0);
-        sto_unfinished__open(e);
         TS_TRY(drop_orphans(e, err));
         sto_reserve__open(e);
         TS_TRY(sto_reserve__save_run(e, err));

@@ -194,6 +194,7 @@ struct sto_engine {
     int64_t retention_ms;         /* monotonic time when retention last looked at the files; the same */
     struct sto_unfinished
         *unfinished; /* interrupted merge, which continues before any other; NULL = none; owned; the same */
+    unsigned unfinished_tries;         /* times that its finished files could not be read; the same */
     _Atomic uint64_t unfinished_bytes; /* bytes of its finished files */
 
     struct ts_budget merge_budget; /* what the merge at work holds of its inputs */

@@ -191,6 +191,7 @@ int sto_output__commit(struct sto_output *o, const uint64_t *gone, size_t n_gone
         if (rc == 0)
             rc = sto_sst_check_index(ssts[i], err); /* here nobody waits for it */
     }
+    o->unreadable = rc < 0 && rc != TS_ENOMEM && rc != TS_EMFILE;
     if (rc == 0)
         rc = name_files(o, ssts, gone, n_gone, flushed_gen, err);
     for (size_t i = 0; i < o->n; i++)

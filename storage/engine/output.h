@@ -39,6 +39,7 @@ struct sto_output {
     struct sto_sst_info *infos;     /* n files; owned */
     size_t n, cap;                  /* used and room */
     struct sto_sst_writer *tombs;   /* file of the tombstones, NULL while there are none */
+    bool unreadable;                /* commit couldn't read a file that was written; output */
     bool perhaps_named;             /* the manifest failed half-way: it may name the files, they must stay */
 };
 

@@ -18,6 +18,8 @@
 #define MAGIC         "TSDMERGE"
 #define VERSION       1u
 #define FILES_VERSION 2u /* files are described as in this version of the manifest */
+#define READ_TRIES    3  /* some errors of a disk pass */
+#define COMMIT_TRIES  3u /* merges that couldn't read its files, until it starts again */
 /* Offsets, little-endian. The checksum covers bytes 0 to 11 and the body. */
 enum head_off { U_VERSION = 8, U_CRC = 12, U_BODY = 16 };
 
@@ -168,7 +170,9 @@ int sto_unfinished_read(const struct ts_fs *fs, const char *dir, struct sto_unfi
     size_t n = 0;
     struct ts_error why = {0};
     *out = (struct sto_unfinished){0};
-    int rc = ts_fs_read_file(fs, path, STO_UNFINISHED_MAX_BYTES, &p, &n, &why);
+    int rc = TS_EIO;
+    for (int i = 0; rc == TS_EIO && i < READ_TRIES; i++)
+        rc = ts_fs_read_file(fs, path, STO_UNFINISHED_MAX_BYTES, &p, &n, &why);
     if (rc == TS_ENOTFOUND)
         rc = 0;
     else if (rc == TS_ELIMIT)
@@ -267,12 +271,15 @@ void sto_unfinished__leave(struct sto_engine *e)
         sto_unfinished_release(e->unfinished);
     ts_free(e->unfinished);
     e->unfinished = NULL;
+    e->unfinished_tries = 0;
     atomic_store_explicit(&e->unfinished_bytes, 0, memory_order_relaxed);
 }
 
 static void take(struct sto_engine *e, struct sto_unfinished *u)
 {
+    unsigned tries = e->unfinished_tries; /* of the same merge */
     sto_unfinished__leave(e);
+    e->unfinished_tries = tries;
     e->unfinished = ts_xcalloc(1, sizeof *u);
     *e->unfinished = *u;
     atomic_store_explicit(&e->unfinished_bytes, sto_unfinished_bytes(u), memory_order_relaxed);
@@ -286,13 +293,16 @@ static void unlink_record(struct sto_engine *e)
     ts_free(path);
 }
 
-/* Check the finished files as a start checks the files of the manifest. */
+/* Check the finished files as a start checks the files of the manifest. 0; TS_ECORRUPT: one is damaged or missing. What can't be
+ * read now counts as whole: they are read once more when the merge ends. */
 static int check_outputs(struct sto_engine *e, const struct sto_unfinished *u, struct ts_error *err)
 {
     int rc = 0;
-    for (size_t i = 0; rc == 0 && i < u->n_outputs; i++) {
+    for (size_t i = 0; rc != TS_ECORRUPT && i < u->n_outputs; i++) {
         struct sto_sst *sst = NULL;
         rc = sto_sst_open(e->fs, e->files_dir, NULL, &u->outputs[i], &sst, err);
+        if (rc == TS_ENOTFOUND)
+            rc = TS_ECORRUPT;
         if (rc == 0)
             rc = sto_sst_check_index(sst, err);
         if (rc == 0 && sto_sst_needs_remake(sst))
@@ -300,38 +310,52 @@ static int check_outputs(struct sto_engine *e, const struct sto_unfinished *u, s
                               (unsigned long long)u->outputs[i].file_no);
         sto_sst_unref(sst);
     }
-    return rc;
+    return rc == TS_ECORRUPT ? rc : 0;
 }
 
-void sto_unfinished__open(struct sto_engine *e)
+/* The record is of no use any more: its files go with those that nobody lists. */
+static void discard(struct sto_engine *e, struct sto_unfinished *u, bool done, const char *why)
+{
+    if (!done) /* otherwise the merge was completed, but the record was not removed */
+        ts_log(TS_LOG_INFO, "an interrupted merge starts again: %s", why);
+    unlink_record(e);
+    sto_unfinished_release(u);
+}
+
+bool sto_unfinished__open(struct sto_engine *e)
 {
     const struct sto_manifest_state *state = sto_manifest_state(e->manifest);
     struct sto_unfinished u;
     struct ts_error why = {0};
+    bool done = false;
     int rc = sto_unfinished_read(e->fs, e->dir, &u, &why);
     if (rc == 0)
-        return;
+        return true;
+    if (rc < 0 && rc != TS_ECORRUPT && rc != TS_EVERSION) {
+        ts_log(TS_LOG_WARN,
+               "an interrupted merge starts again, its files stay for now: %s; the next start tries again, "
+               "and removes them if %s/" STO_UNFINISHED_NAME " is gone",
+               why.text, e->dir);
+        return false;
+    }
     const char *misfit =
         rc == 1 ? sto_unfinished_misfit(&u, state->files, state->n_files, state->cutoff_ms, state->cutoff_gen)
                 : why.text;
     if (!misfit && check_outputs(e, &u, &why) < 0)
         misfit = why.text;
-    bool done = false;
     for (size_t i = 0; rc == 1 && i < u.n_outputs; i++) {
         uint64_t no = u.outputs[i].file_no;
         done |= sto_manifest_file(state, no) != NULL;
         e->next_file_no = no >= e->next_file_no ? no + 1 : e->next_file_no;
     }
     if (misfit) {
-        if (!done) /* otherwise the merge was completed, but the record was not removed */
-            ts_log(TS_LOG_INFO, "an interrupted merge starts again: %s", misfit);
-        unlink_record(e);
-        sto_unfinished_release(&u);
-        return;
+        discard(e, &u, done, misfit);
+        return true;
     }
     ts_log(TS_LOG_INFO, "an interrupted merge continues files=%zu finished_bytes=%llu", u.n_inputs,
            (unsigned long long)sto_unfinished_bytes(&u));
     take(e, &u);
+    return true;
 }
 
 bool sto_unfinished__holds(const struct sto_engine *e, uint64_t file_no)
@@ -364,6 +388,12 @@ static bool is_listed(struct sto_engine *e, uint64_t file_no)
     bool listed = sto_manifest_file(sto_manifest_state(e->manifest), file_no) != NULL;
     pthread_mutex_unlock(&e->files_mu);
     return listed;
+}
+
+void sto_unfinished__unreadable(struct sto_engine *e, const char *why)
+{
+    if (++e->unfinished_tries >= COMMIT_TRIES)
+        sto_unfinished__drop(e, why);
 }
 
 void sto_unfinished__drop(struct sto_engine *e, const char *why)

@@ -20,6 +20,10 @@
  *   list the files or not
  *   damaged input, no space for the rest  the record is dropped and its files are removed
  *   record or files damaged or missing    found when the store is opened: the record is dropped with one line in the log
+ *   record can't be read                  it stays, and all files that the manifest does not list, until a start can read it or
+ *                                         another merge has replaced it
+ *   files can't be read                   the merge continues; if they can't be read at its end either, three times, it starts
+ *                                         again
  *   inputs merged, remade or dropped      they are no longer listed: the record is dropped. So it is in a folder that was copied
  *   meanwhile, an older copy of DIR       while the store was running, or in which an older program was running
  *   deletes since                         are newer than the generations of the result, so they still apply to it. They may
@@ -90,8 +94,8 @@ void sto_unfinished_pick(const struct sto_unfinished *u, const struct sto_sst_in
 uint64_t sto_unfinished_bytes(const struct sto_unfinished *u);
 
 /** Set e->unfinished from the record, or drop it. Called when the store is opened, before files that the
- *  manifest does not list are removed. */
-void sto_unfinished__open(struct sto_engine *e);
+ *  manifest does not list are removed. False: the record can't be read now, so unlisted files must stay. */
+bool sto_unfinished__open(struct sto_engine *e);
 /** Does the record list this file? */
 bool sto_unfinished__holds(const struct sto_engine *e, uint64_t file_no);
 /** Write the record, which replaces e->unfinished. *u is owned by the callee; on error it is freed and the previous record
@@ -101,6 +105,9 @@ int sto_unfinished__save(struct sto_engine *e, struct sto_unfinished *u, struct 
 void sto_unfinished__done(struct sto_engine *e);
 /** The manifest may list the files or not: forget the record, and leave it and its files to the next start. */
 void sto_unfinished__leave(struct sto_engine *e);
+/** A merge has ended because its files could not be read. Some errors pass, so the record stays; the third time in a row it is
+ *  dropped. */
+void sto_unfinished__unreadable(struct sto_engine *e, const char *why);
 /** The merge starts again: remove the record and its files, with one line in the log. Does nothing if there is no
  *  record. */
 void sto_unfinished__drop(struct sto_engine *e, const char *why);

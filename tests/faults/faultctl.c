@@ -26,6 +26,16 @@ void t_faultfs_plan(struct t_faultfs *f, struct t_fault_plan plan)
     pthread_mutex_unlock(&f->mu);
 }
 
+void t_faultfs_set_unreadable(struct t_faultfs *f, const char *path, uint64_t off)
+{
+    pthread_mutex_lock(&f->mu);
+    struct t_entry *e = t_table_find(&f->now, path);
+    if (!e || e->ino->n_bad == T_N_BAD)
+        TS_BUG("no such file, or too many unreadable places");
+    e->ino->bad[e->ino->n_bad++] = off;
+    pthread_mutex_unlock(&f->mu);
+}
+
 bool t_faultfs_is_off(const struct t_faultfs *f)
 {
     return f->off;

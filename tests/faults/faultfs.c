@@ -366,12 +366,22 @@ static int f_append(struct ts_file *h, const void *p, size_t n, struct ts_error 
     return leave_changed(f, h->ino, code);
 }
 
+static bool is_unreadable(const struct t_inode *ino, uint64_t off, size_t n)
+{
+    for (unsigned i = 0; i < ino->n_bad; i++)
+        if (ino->bad[i] >= off && ino->bad[i] - off < n)
+            return true;
+    return false;
+}
+
 static int f_pread(struct ts_file *h, void *p, size_t n, uint64_t off, size_t *out_n, struct ts_error *err)
 {
     struct t_faultfs *f = h->f;
     int code = 0;
     *out_n = 0;
     enum verdict v = enter_file(h, T_OP_PREAD, &code, err);
+    if ((v == GO || v == SHORT_ANSWER) && is_unreadable(h->ino, off, n))
+        return leave(f, ts_error_sys(err, TS_EIO, EIO, "cannot read %s", h->path));
     if ((v == GO || v == SHORT_ANSWER) && off < h->ino->now_n) {
         size_t left = h->ino->now_n - (size_t)off;
         n = n < left ? n : left;

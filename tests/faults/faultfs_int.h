@@ -12,6 +12,7 @@
 #include <pthread.h>
 
 #define T_N_OPS 14
+#define T_N_BAD 8 /* unreadable places of a file, at most */
 
 /* A file or folder, named by any number of entries. */
 struct t_inode {
@@ -21,6 +22,8 @@ struct t_inode {
     uint8_t *now, *disk;         /* bytes as seen, and on disk; both have cap bytes, zeros behind the end */
     size_t now_n, disk_n, cap;   /* lengths, room */
     uint8_t *dirty;              /* by page, cap / page of them: seen and disk may differ */
+    uint64_t bad[T_N_BAD];       /* offsets of bytes that can't be read */
+    unsigned n_bad;              /* length */
 };
 
 /* A name. */

@@ -1,0 +1,107 @@
+/*
+ * test_store_resume_faults.c - an interrupted merge on a disk that can't read its record or its files, for once or for good.
+ */
+#include "tests/unit/storage/resume_kit.h"
+
+#include "base/log.h"
+
+/* No read error that passes, whichever read meets it, costs the work. */
+static void test_store_resume_faults__a_passing_read_error_at_the_start_costs_nothing(void **state)
+{
+    (void)state;
+    uint64_t sum[SERIES];
+    struct t_faultfs *whole = halfway(sum);
+    bool fired = true;
+    unsigned n_opened = 0;
+    for (uint64_t at = 1; fired; at++) {
+        struct t_faultfs *f = t_faultfs_clone(whole, at);
+        struct sto_opts opts = KIT_OPTS(f, 1);
+        struct sto_store *st = NULL;
+        struct ts_error err = {0};
+        opts.own_threads = false;
+        opts.pumped = true;
+        opts.checkpoint_bytes = INTERVAL;
+        clocks(NOW, 1000);
+        t_faultfs_plan(f, (struct t_fault_plan){.ops = T_OP_PREAD, .at = at, .fault = T_FAULT_EIO});
+        int rc = sto_open(&opts, &st, &err);
+        fired = t_faultfs_fired(f);
+        t_faultfs_plan(f, (struct t_fault_plan){0});
+        n_opened += rc == 0;
+        if (rc < 0) /* something else couldn't be read, and nothing was changed */
+            st = kit_open(&opts);
+        assert_true(stat_of(st, "compaction.unfinished_bytes") > 0);
+        kit_close(st);
+        t_faultfs_free(f);
+    }
+    assert_true(n_opened > 1); /* the last one met no error */
+    t_faultfs_free(whole);
+}
+
+/* While the disk can't read the record, its files stay; another start continues the merge. */
+static void test_store_resume_faults__a_record_that_cannot_be_read_stays(void **state)
+{
+    (void)state;
+    uint64_t sum[SERIES];
+    struct t_faultfs *f = halfway(sum);
+    uint64_t before = files_bytes(f);
+    t_faultfs_set_unreadable(f, RECORD_PATH, 20);
+    struct sto_store *st = open_again(f);
+    assert_int_equal(stat_of(st, "compaction.unfinished_bytes"), 0);
+    kit_close(st);
+    struct t_faultfs *mended = t_faultfs_clone(f, 2);
+    assert_true(has_record(mended));
+    assert_true(files_bytes(mended) >= before - INTERVAL - SLACK);
+    st = open_again(mended);
+    assert_true(stat_of(st, "compaction.unfinished_bytes") > 0);
+    kit_close(st);
+    t_faultfs_free(mended);
+    /* Otherwise the merge starts again, and its own record takes the place of the other. */
+    struct ts_error err = {0};
+    st = open_again(f);
+    assert_int_equal(sto_store_pump_merges(st, &err), 0);
+    assert_int_equal(stat_of(st, "compaction.resumed"), 0);
+    kit_close(st);
+    st = open_again(f);
+    expect_all(st, sum);
+    assert_true(files_bytes(f) < before);
+    assert_false(has_record(f));
+    kit_close(st);
+    t_faultfs_free(f);
+}
+
+/* A finished file stays unreadable: the merge starts again some time, and ends. */
+static void test_store_resume_faults__an_unreadable_file_does_not_stop_it_for_good(void **state)
+{
+    (void)state;
+    uint64_t sum[SERIES];
+    struct t_faultfs *f = halfway(sum);
+    struct sto_unfinished u;
+    struct ts_error err = {0};
+    char path[64];
+    assert_int_equal(sto_unfinished_read(t_faultfs_fs(f), "/db", &u, NULL), 1);
+    (void)snprintf(path, sizeof path, "/db/files/%08llx.t", (unsigned long long)u.outputs[0].file_no);
+    sto_unfinished_release(&u);
+    struct sto_store *st = open_again(f);
+    t_faultfs_set_unreadable(f, path, 0);
+    for (int64_t i = 1, mono = 1000; stat_of(st, "files.count") == FILES; i++, mono += DAY) {
+        assert_true(i < 5);
+        clocks(NOW, mono);
+        (void)sto_store_pump_merges(st, &err);
+        expect_all(st, sum);
+    }
+    assert_int_equal(stat_of(st, "compaction.resumed"), 3); /* errors of a disk may pass */
+    assert_false(has_record(f));
+    kit_close(st);
+    t_faultfs_free(f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(test_store_resume_faults__a_passing_read_error_at_the_start_costs_nothing),
+        CASE(test_store_resume_faults__a_record_that_cannot_be_read_stays),
+        CASE(test_store_resume_faults__an_unreadable_file_does_not_stop_it_for_good),
+    };
+    ts_log_set_level((enum ts_log_level)(TS_LOG_ERROR + 1)); /* errors are expected here */
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

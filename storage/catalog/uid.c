@@ -45,13 +45,23 @@ void sto_uidtab__put(struct sto_uidtab *t, uint32_t id, const void *interned, ui
         atomic_fetch_add_explicit(&t->n_changes, 1, memory_order_release); /* partner: suggest.c */
 }
 
+bool sto_uidtab__assign(struct sto_uidtab *t, uint32_t id)
+{
+    if (!t->assigned)
+        t->assigned = roaring_bitmap_create();
+    return roaring_bitmap_add_checked(t->assigned, id);
+}
+
 void sto_uidtab__rename(struct sto_uidtab *t, uint32_t id, struct ts_slice name)
 {
+    bool was_deleted = sto_uid_deleted(sto_uidtab__name(t, id));
     sto_idtab__remove(&t->by_name, sto_uidtab__hash(sto_uidtab__name(t, id)), id);
     sto_dense__set(&t->names, id, sto_uidtab__intern(t, name));
     sto_idtab__insert(&t->by_name, sto_uidtab__hash(name), id);
     if (t->assigned && sto_uid_deleted(name))
         roaring_bitmap_remove(t->assigned, id);
+    else if (was_deleted && !sto_uid_deleted(name))
+        (void)sto_uidtab__assign(t, id); /* the record of the rename says so: no other one is needed */
     atomic_fetch_add_explicit(&t->n_changes, 1, memory_order_release); /* partner: suggest.c */
 }
 
@@ -77,13 +87,6 @@ void sto_uidtab__raise(struct sto_uidtab *t, uint32_t id)
 {
     if (id > atomic_load_explicit(&t->max_id, memory_order_relaxed)) /* our own store */
         atomic_store_explicit(&t->max_id, id, memory_order_release); /* partner: sto_uid_max */
-}
-
-bool sto_uidtab__assign(struct sto_uidtab *t, uint32_t id)
-{
-    if (!t->assigned)
-        t->assigned = roaring_bitmap_create();
-    return roaring_bitmap_add_checked(t->assigned, id);
 }
 
 void sto_uidtab__init(struct sto_uidtab *t)

@@ -44,7 +44,8 @@ uint32_t sto_uidtab__find(const struct sto_uidtab *t, struct ts_slice name, uint
 const void *sto_uidtab__intern(struct sto_uidtab *t, struct ts_slice name);
 /** Publish the interned name of a new id; neither is in the table. */
 void sto_uidtab__put(struct sto_uidtab *t, uint32_t id, const void *interned, uint32_t hash);
-/** Publish another name for a known id. An id whose name is deleted counts as assigned no longer. */
+/** Publish another name for a known id. An id whose name is deleted counts as assigned no longer; one that a person gives a name
+ *  back counts as assigned. */
 void sto_uidtab__rename(struct sto_uidtab *t, uint32_t id, struct ts_slice name);
 /** Remove the name of an id, so that neither is found. Returns the bytes of the name, which stay valid until
  * sto_uidtab__free; NULL if the id has no name. */

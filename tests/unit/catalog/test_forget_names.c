@@ -157,6 +157,17 @@ static void test_forget_names__who_assigns_a_name_keeps_it(void **state)
         t_close(cat);
         cat = t_open();
     }
+    /* A name that is given back is wanted, in this run and in the next. */
+    for (int opened = 0; opened < 2; opened++) {
+        assert_int_equal(sto_uid_delete(cat, STO_UID_TAGV, TS_SLICE_LIT("d"), &err), 0);
+        assert_int_equal(sto_uid_rename(cat, STO_UID_TAGV, TS_SLICE_LIT("~2~d"), TS_SLICE_LIT("d"), &err), 0);
+        if (opened == 1) {
+            t_close(cat);
+            cat = t_open();
+        }
+        assert_int_equal(forget(cat, NULL, 0), 0);
+        assert_int_equal(t_id(cat, STO_UID_TAGV, "d"), 2);
+    }
     /* What a person deletes, nobody wants to keep. */
     assert_int_equal(sto_uid_delete(cat, STO_UID_TAGV, TS_SLICE_LIT("d"), &err), 0);
     t_close(cat);

@@ -1,8 +1,9 @@
 /*
- * fsck.c - check a stopped store, and repair it: the order of things, and what is told.
+ * fsck.c - checks a stopped store and repairs it: the order of the steps, and what is reported.
  *
- * The logs first, for they tell which files there are and what numbers mean; then the write-ahead log, which knows
- * names of its own; then the files. A repair is followed by a second check, whose findings are what is left.
+ * The record logs are checked first, because they list the files and the names of series. Then follow the
+ * write-ahead log, which has names too, and the sorted files. After a repair a second check finds what is
+ * left.
  *
  * Threads    one
  * Not here   record logs (fsck_logs.c), files (fsck_files.c), repairing (fsck_repair.c)
@@ -19,7 +20,7 @@
 #include "storage/fsck_int.h"
 #include "storage/reclog_int.h"
 
-/* --- telling --- */
+/* --- reporting --- */
 
 void sto_fsck__find(struct sto_fsck *k, enum sto_finding_kind kind, const char *path, uint64_t off,
                     const char *fmt, ...)
@@ -81,8 +82,7 @@ static int open_catalog(struct sto_fsck *k, struct ts_error *err)
     k->catalog_lost = n > 0;
     if (n)
         sto_fsck__find(k, STO_FIND_DAMAGE, log->path, UINT64_MAX,
-                       "%" PRIu64 " records contradict what stands before them, or use names that are lost",
-                       n);
+                       "%" PRIu64 " records contradict earlier ones, or use names that are lost", n);
     return 0;
 }
 
@@ -111,7 +111,7 @@ static int on_points(void *arg, uint64_t gen, const struct sto_point *points, si
     return 0;
 }
 
-/* A segment that a repair keeps a copy of. */
+/* Remember a damaged segment, of which a repair keeps a copy. */
 static void bad_segment(struct sto_fsck *k, const char *path)
 {
     if (k->n_bad_segments && strcmp(k->bad_segments[k->n_bad_segments - 1], path) == 0)
@@ -126,13 +126,13 @@ static void on_bad(void *arg, const char *path, uint64_t off, uint64_t n, bool t
     struct sto_fsck *k = arg;
     bad_segment(k, path);
     if (torn) {
-        sto_fsck__find(
-            k, STO_FIND_NOTE, path, off,
-            "torn, %" PRIu64 " bytes that were never known to be on disk: cut when the store is opened", n);
+        sto_fsck__find(k, STO_FIND_NOTE, path, off,
+                       "torn, %" PRIu64 " bytes that were never synced: truncated when the store is opened",
+                       n);
         return;
     }
     sto_fsck__find(k, STO_FIND_DAMAGE, path, off, "%" PRIu64 " bytes are damaged", n);
-    sto_fsck__lost(k, path, 0, UINT32_MAX, from_ms, to_ms, 0, "points written about then");
+    sto_fsck__lost(k, path, 0, UINT32_MAX, from_ms, to_ms, 0, "points, written about then");
 }
 
 static void on_wal_damage(void *arg, const char *path, const char *what)
@@ -159,7 +159,7 @@ static int read_wal(struct sto_fsck *k, struct ts_error *err)
     k->out->n_log_points = k->wal.n_points;
     if (k->wal.n_skipped)
         sto_fsck__lost(k, k->wal_dir, 0, UINT32_MAX, INT64_MAX, INT64_MIN, k->wal.n_skipped,
-                       "points of the log whose series was defined in what is damaged");
+                       "points of the log, whose series were defined in the damaged part");
     return 0;
 }
 
@@ -214,7 +214,7 @@ static void release(struct sto_fsck *k)
     ts_free(k->files_dir);
 }
 
-/* A log of which nothing is left stands for one without records. */
+/* A log of which nothing is left is read as one without records. */
 static void view_empty_catalog(struct sto_fsck *k)
 {
     struct sto_fsck__reclog *log = &k->logs[STO_FSCK_CATALOG];
@@ -245,7 +245,7 @@ static int check(struct sto_fsck *k, struct ts_error *err)
     return 0;
 }
 
-/* --- the door --- */
+/* --- public API --- */
 
 static int lock(const struct sto_fsck_opts *opts, const struct ts_fs *fs, struct ts_file **out_file,
                 struct ts_error *err)
@@ -292,7 +292,7 @@ int sto_fsck(const struct sto_fsck_opts *opts, struct sto_fsck_result *out, stru
     struct sto_fsck k = {.opts = *opts, .out = out, .fs = fs};
     rc = check(&k, err);
     out->n_left = out->n_damage;
-    bool torn = k.wal.beyond_torn; /* no damage, but opening the store would cut off what can be read */
+    bool torn = k.wal.beyond_torn; /* no damage, but opening the store would truncate readable records */
     if (rc == 0 && opts->repair && (out->n_damage || torn)) {
         rc = sto_fsck__repair(&k, err);
         out->repaired = true;

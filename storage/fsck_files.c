@@ -1,5 +1,6 @@
 /*
- * fsck_files.c - the sorted files of a store: those the manifest names, and those that nobody names.
+ * fsck_files.c - checks the sorted files of a store: those that the manifest lists, and all others in its
+ * folder.
  *
  * Threads    one
  * Not here   reading a file (engine/fsck_file.c)
@@ -15,7 +16,7 @@
 #include "storage/engine/files/sst_format.h"
 #include "storage/fsck_int.h"
 
-#define DEF_SHARDS 16u /* only which log a series goes to depends on it */
+#define DEF_SHARDS 16u /* decides only which write-ahead log a series uses */
 
 static void add_file(struct sto_fsck *k, const struct sto_sst_info *info)
 {
@@ -46,7 +47,7 @@ static int add_number(void *arg, const char *name)
     return 0;
 }
 
-/* Do not reuse the number of a file that a crash has left, which the manifest does not list. */
+/* Skip the number of a file that a crash has left and the manifest does not list. */
 static int pass_number(void *arg, const char *name)
 {
     struct sto_fsck *k = arg;
@@ -63,11 +64,11 @@ static int by_number(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Rows of one file, looked for in files that a merge may have made of it. */
+/* The search for the rows of one file in files that a merge may have made of it. */
 struct replaced {
-    struct sto_sst_cur **curs; /* of those files; n_curs of them */
+    struct sto_sst_cur **curs; /* cursors on those files; n_curs of them */
     size_t n_curs;
-    uint64_t n_rows, n_found; /* rows of the file, of them found in another */
+    uint64_t n_rows, n_found; /* rows of the file; those of them found in another */
 };
 
 static int look_up(void *arg, const struct sto_key *key, const struct sto_cells *cells, struct ts_error *err)
@@ -93,7 +94,8 @@ static bool may_be_merge(const struct sto_sst_info *new, const struct sto_sst_in
            old->min_ms <= new->max_ms && old->max_ms >= new->min_ms;
 }
 
-/* What a merge has made of file i, if anything, has all its rows: 1, 0 no, < 0. Says so, also if it has some. */
+/* Does the result of a merge have all rows of file i? 1, 0 no, < 0 error. Reports a finding if it has all or
+ * some. */
 static int is_replaced(struct sto_fsck *k, size_t i, struct ts_error *err)
 {
     static const struct sto_fsck_file_ops ops = {.row = look_up};
@@ -122,17 +124,19 @@ static int is_replaced(struct sto_fsck *k, size_t i, struct ts_error *err)
     bool all = r.n_found == r.n_rows && old->n_tombs == 0;
     if (all)
         sto_fsck__find(k, STO_FIND_NOTE, path, UINT64_MAX,
-                       "was merged into %08" PRIx64 ".t, which has all its rows: it does not count", new_no);
+                       "was merged into %08" PRIx64 ".t, which has all its rows: it is left out", new_no);
     else
         sto_fsck__find(k, STO_FIND_DAMAGE, path, UINT64_MAX,
                        "%" PRIu64 " of its %" PRIu64 " rows are also in %08" PRIx64
-                       ".t, a merge of it: both count, values that were overwritten or deleted may be back",
+                       ".t, into which it was merged: both are used, and values that were overwritten or "
+                       "deleted may reappear",
                        r.n_found, r.n_rows, new_no);
     ts_free(path);
     return all;
 }
 
-/* Files that a merge had replaced, but that were not removed yet, would bring back what was overwritten. */
+/* Leave out files that a merge had replaced but not yet removed: with them, overwritten values would
+ * reappear. */
 static int leave_out_replaced(struct sto_fsck *k, struct ts_error *err)
 {
     bool *gone = ts_xcalloc(k->n_files + 1, sizeof *gone);
@@ -151,7 +155,7 @@ static int leave_out_replaced(struct sto_fsck *k, struct ts_error *err)
     return rc < 0 ? rc : 0;
 }
 
-/* What retention dropped stays away: its own file knows how far it was. */
+/* Restore the cutoff of retention from DIR/RETENTION, so that expired points do not reappear. */
 static void take_cutoff(struct sto_fsck *k)
 {
     struct sto_retention was;
@@ -160,10 +164,10 @@ static void take_cutoff(struct sto_fsck *k)
     k->cutoff_ms = was.cutoff_ms;
     k->cutoff_gen = was.cutoff_gen;
     if (k->flushed_gen < was.cutoff_gen - 1)
-        k->flushed_gen = was.cutoff_gen - 1; /* those files were dropped */
+        k->flushed_gen = was.cutoff_gen - 1; /* retention removed those files */
 }
 
-/* Every whole file of the folder counts, but those that a merge has replaced. */
+/* List every intact file of the folder except those that a merge has replaced. */
 static int rebuild(struct sto_fsck *k, struct ts_error *err)
 {
     static const struct sto_fsck_file_ops quiet = {.row = NULL};
@@ -180,7 +184,7 @@ static int rebuild(struct sto_fsck *k, struct ts_error *err)
         struct sto_fsck_file f;
         if (sto_fsck__is_merging(k, l.v[i])) { /* the inputs have all its rows */
             k->next_file_no = l.v[i] + 1;
-            /* that of tombstones, which were flushed, and may have been removed since */
+            /* the generation of tombstones that were flushed and may have been removed since */
             k->flushed_gen = k->merge.gen_hi > k->flushed_gen ? k->merge.gen_hi : k->flushed_gen;
             continue;
         }
@@ -199,7 +203,8 @@ static int rebuild(struct sto_fsck *k, struct ts_error *err)
     return rc < 0 ? rc : leave_out_replaced(k, err);
 }
 
-/* Can the manifest be read, but says less than the folder does? A file that can't be read says nothing. */
+/* Can the manifest be read although it lacks edits that the files prove? A file that can't be read proves
+ * nothing. */
 static bool has_lost(const struct sto_fsck *k, const struct sto_manifest_state *state)
 {
     return sto_lost__all(k->fs, k->opts.dir, state) || sto_lost__edits(k->fs, k->opts.dir, state, NULL) == 1;
@@ -219,10 +224,9 @@ static int list_files(struct sto_fsck *k, struct ts_error *err)
     }
     if (rc < 0 || has_lost(k, sto_manifest_state(m))) {
         sto_manifest_close(m);
-        sto_fsck__find(
-            k, STO_FIND_DAMAGE, log->path, UINT64_MAX,
-            "can't tell which files make up the store: every file of the folder counts, but those whose rows "
-            "are all in a merge of them");
+        sto_fsck__find(k, STO_FIND_DAMAGE, log->path, UINT64_MAX,
+                       "does not show which files make up the store: every file of the folder is used except "
+                       "those whose rows are all in the result of a merge");
         return rebuild(k, err);
     }
     const struct sto_manifest_state *s = sto_manifest_state(m);
@@ -288,7 +292,7 @@ static void on_read(void *arg, uint64_t n_bytes)
     sto_fsck__read_bytes(arg, n_bytes);
 }
 
-/* Rows between two keys: by series where that is known. */
+/* Report the rows between two keys as lost, by series where these are known. */
 static void on_lost(void *arg, const struct sto_key *first, const struct sto_key *last, uint64_t n_points,
                     const roaring_bitmap_t *bitmap)
 {
@@ -303,7 +307,7 @@ static void on_lost(void *arg, const struct sto_key *first, const struct sto_key
         return;
     }
     if (!bitmap) {
-        sto_fsck__lost(k, path, 0, UINT32_MAX, lo, hi, 0, "which series is not known");
+        sto_fsck__lost(k, path, 0, UINT32_MAX, lo, hi, 0, "the series is not known");
         return;
     }
     roaring_uint32_iterator_t *it = roaring_create_iterator(bitmap);
@@ -343,27 +347,27 @@ int sto_fsck__files(struct sto_fsck *k, struct ts_error *err)
         k->out->n_points += f.n_points;
         if (f.tombs_lost)
             sto_fsck__lost(k, k->at_path, 0, UINT32_MAX, k->at->info.tomb_min_ms, k->at->info.tomb_max_ms, 0,
-                           "deletes: points they took away may be back");
+                           "deletes: points that they removed may reappear");
     }
     if (k->n_unnamed)
         sto_fsck__find(k, STO_FIND_DAMAGE, k->logs[STO_FSCK_CATALOG].path, UINT64_MAX,
                        "%zu series of the files have no name", k->n_unnamed);
-    if (k->files_end > k->catalog_end) { /* a store opens only when names are on disk before rows are */
+    if (k->files_end > k->catalog_end) { /* a store opens only if the catalog has all series of the files */
         sto_fsck__find(k, STO_FIND_DAMAGE, k->logs[STO_FSCK_CATALOG].path, UINT64_MAX,
                        "ends at series %" PRIu64 ", files have series up to %" PRIu64
-                       ": names that the write-ahead log still has are taken from there",
+                       ": names that the write-ahead log still has are restored from it",
                        k->catalog_end, k->files_end - 1);
         k->catalog_lost = true;
     }
     return 0;
 }
 
-/* --- what else lies there --- */
+/* --- other files in the folders --- */
 
 struct strays {
     struct sto_fsck *k;
     const char *dir;
-    bool top; /* the data folder; else files/ */
+    bool top; /* true: the data folder; false: files/ */
 };
 
 static int on_name(void *arg, const char *name)
@@ -401,8 +405,9 @@ static int on_name(void *arg, const char *name)
                        "belongs to an interrupted merge, which continues when the store is opened");
     else if (s->top)
         sto_fsck__find(s->k, STO_FIND_NOTE, path, UINT64_MAX,
-                       n > 4 && strcmp(name + n - 4, ".tmp") == 0 ? "was being written at a crash: not used"
-                                                                  : "is no file of a store: not used");
+                       n > 4 && strcmp(name + n - 4, ".tmp") == 0
+                           ? "was being written when tsd crashed: not used"
+                           : "is not a file of a store: not used");
     else
         sto_fsck__find(s->k, STO_FIND_NOTE, path, UINT64_MAX,
                        "is not in the manifest: removed when the store is opened");
@@ -417,10 +422,10 @@ static void look_at_retention(struct sto_fsck *k)
     if (sto_retention_read(k->fs, k->opts.dir, &was, &why) >= 0)
         return;
     char *path = ts_fs_join(k->opts.dir, STO_RETENTION_NAME);
-    sto_fsck__find(k, STO_FIND_DAMAGE, path, UINT64_MAX, "%s: the daemon writes it anew%s", why.text,
+    sto_fsck__find(k, STO_FIND_DAMAGE, path, UINT64_MAX, "%s: the daemon writes it again%s", why.text,
                    k->manifest_rebuilt
                        ? "; values that were overwritten or deleted and are older than retention_days "
-                         "may be back when retention is longer or switched off"
+                         "may reappear when retention is extended or switched off"
                        : "");
     k->bad_retention = why.code == TS_ECORRUPT;
     ts_free(path);

@@ -1,5 +1,6 @@
 /*
- * fsck_int.h - a check of a store at work: shared by fsck.c, fsck_logs.c, fsck_files.c, fsck_merge.c and fsck_repair.c.
+ * fsck_int.h - state of a running check, shared by fsck.c, fsck_logs.c, fsck_files.c, fsck_merge.c and
+ * fsck_repair.c.
  */
 #ifndef STORAGE_FSCK_INT_H
 #define STORAGE_FSCK_INT_H
@@ -17,12 +18,12 @@ enum sto_fsck__log { STO_FSCK_MANIFEST, STO_FSCK_CATALOG, STO_FSCK_CELLS, STO_FS
 /* One of the record logs and its copy. */
 struct sto_fsck__reclog {
     char *path, *copy_path; /* owned */
-    struct ts_buf whole;    /* bytes of a log with every good record of the two; empty: nothing can be read */
-    bool bad, copy_bad;     /* the log, its copy: other than whole */
+    struct ts_buf whole;    /* a log made of every good record of the two; empty: nothing can be read */
+    bool bad, copy_bad;     /* the log, or its copy, differs from whole */
     bool holes;             /* records are lost in both */
 };
 
-/* A sorted file the manifest names, or a rebuilt manifest would. */
+/* A sorted file that the manifest lists, or that a rebuilt manifest will list. */
 struct sto_fsck__file {
     struct sto_sst_info info;
     bool damaged;
@@ -39,52 +40,52 @@ struct sto_fsck {
     struct sto_fsck_result *out;
     const struct ts_fs *fs;
     char *wal_dir, *files_dir; /* owned */
-    uint64_t all_bytes;        /* to be read, about; for progress */
+    uint64_t all_bytes;        /* bytes that the check will read, an estimate; for progress */
     struct sto_fsck__reclog logs[STO_FSCK_N_LOGS];
-    struct sto_fsck_view *view; /* fs with whole logs */
+    struct sto_fsck_view *view; /* the file system, with repaired logs in place of damaged ones */
 
     uint32_t n_shards, run;
     uint64_t flushed_gen, next_file_no;
-    int64_t cutoff_ms;           /* of a rebuilt manifest: what retention dropped, */
-    uint64_t cutoff_gen;         /* 0 = nothing is known to be */
+    int64_t cutoff_ms;           /* cutoff of a rebuilt manifest: points before it, */
+    uint64_t cutoff_gen;         /* of generations below this one, were removed by retention; 0 = not known */
     bool bad_retention;          /* DIR/RETENTION is damaged */
     struct sto_unfinished merge; /* an interrupted merge; owned */
-    bool has_merge, bad_merge;   /* its record can be read; or it is damaged */
-    bool merge_fits;             /* it can continue: its files are not part of the store, and stay */
-    bool manifest_rebuilt;       /* made of the files' own words */
+    bool has_merge, bad_merge;   /* its record can be read; its record is damaged */
+    bool merge_fits;             /* it can continue: its finished files stay, and are not part of the store */
+    bool manifest_rebuilt;       /* made from the footers of the files */
     struct sto_fsck__file *files;
     size_t n_files, cap_files;
 
-    struct sto_catalog *cat; /* by the view, with what the write-ahead log knows */
+    struct sto_catalog *cat; /* read through the view, with the names of the write-ahead log added */
     bool catalog_lost;    /* records of it could not be applied, or it ends before the series of the files */
-    uint64_t catalog_end; /* series it knows by itself: numbers below this */
+    uint64_t catalog_end; /* series that its own records define have numbers below this */
     uint64_t files_end;   /* numbers of series in files are below this */
     struct sto_fsck__unnamed *unnamed; /* each series once; owned */
     roaring_bitmap_t *unnamed_ids;     /* their numbers; owned, NULL = none yet */
     size_t n_unnamed, cap_unnamed;
 
     struct sto_wal_salvage_result wal;
-    char **bad_segments; /* paths of segments with something wrong; owned */
+    char **bad_segments; /* paths of damaged segments; owned */
     size_t n_bad_segments;
 
     struct sto_fsck__file *at; /* file being walked */
-    char *at_path;             /* its .t; owned */
+    char *at_path;             /* path of its .t file; owned */
 };
 
-/** Tell a finding. */
+/** Report a finding. */
 void sto_fsck__find(struct sto_fsck *k, enum sto_finding_kind kind, const char *path, uint64_t off,
                     const char *fmt, ...) __attribute__((format(printf, 5, 6)));
-/** Tell lost points; series UINT32_MAX: not known. */
+/** Report lost points; series UINT32_MAX: not known. */
 void sto_fsck__lost(struct sto_fsck *k, const char *path, uint32_t metric, uint32_t series, int64_t from_ms,
                     int64_t to_ms, uint64_t n_points, const char *text);
-/** n_bytes more were read. */
+/** Count n_bytes more as read, and report progress. */
 void sto_fsck__read_bytes(struct sto_fsck *k, uint64_t n_bytes);
 
 /* fsck_logs.c */
-/** Read the three logs and their copies, make the view. */
+/** Read the three record logs and their copies, and make the view. */
 int sto_fsck__logs(struct sto_fsck *k, struct ts_error *err);
 /* fsck_files.c */
-/** Fill files by the manifest, or by the folder if it can't be read. */
+/** Fill `files` from the manifest, or from the folder if the manifest can't be read. */
 int sto_fsck__list_files(struct sto_fsck *k, struct ts_error *err);
 /** Read all files. */
 int sto_fsck__files(struct sto_fsck *k, struct ts_error *err);
@@ -102,10 +103,10 @@ int sto_fsck__merge_files(struct sto_fsck *k, struct ts_error *err);
 /** Remove the record; the next start removes its files. */
 int sto_fsck__drop_merge(struct sto_fsck *k, struct ts_error *err);
 /* fsck_files.c */
-/** Files that nobody names. */
+/** Report files that the manifest does not list. */
 int sto_fsck__strays(struct sto_fsck *k, struct ts_error *err);
 /* fsck_repair.c */
-/** Make whole what a check found. */
+/** Repair what the check has found. */
 int sto_fsck__repair(struct sto_fsck *k, struct ts_error *err);
 
 #endif

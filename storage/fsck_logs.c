@@ -1,8 +1,8 @@
 /*
- * fsck_logs.c - manifest, catalog and cells: one good log out of a log and its copy, either of which may be
+ * fsck_logs.c - manifest, catalog and cells: makes one good log from a log and its copy, both of which may be
  * damaged.
  *
- * Both have the same bytes, so a record that is bad in one is taken from the same place of the other.
+ * Both have the same bytes, so a record that is damaged in one is taken from the same offset of the other.
  *
  * Format     docs/FORMAT.md "Record log", "Copy of a record log"
  * Threads    one
@@ -16,22 +16,22 @@
 
 static const struct {
     const char *name, *kind;
-    const char *lost; /* what it means that both are gone */
+    const char *lost; /* the consequence if neither can be read */
 } logs[STO_FSCK_N_LOGS] = {
-    {STO_MANIFEST_NAME, "MANI", "it is made anew from the files and the log"},
-    {"catalog.log", "CATA", "names are lost but for those of series in the write-ahead log"},
+    {STO_MANIFEST_NAME, "MANI", "it is rebuilt from the sorted files and the write-ahead log"},
+    {"catalog.log", "CATA", "all names are lost except those of series in the write-ahead log"},
     {"cells.log", "CELL", "all annotations and metadata are lost"},
 };
 
-#define READ_TRIES 3 /* some errors of a disk pass */
+#define READ_TRIES 3 /* some errors of a disk are temporary */
 
 /* One of the two files. */
 struct side {
     const char *path;
-    struct ts_slice bytes; /* owned; p NULL: it is not there */
+    struct ts_slice bytes; /* owned; p NULL: the file does not exist */
     bool good;             /* header is good, and the lineage is that of the other one */
-    uint64_t bad_off;      /* first place that is not good; UINT64_MAX = none */
-    bool old;              /* copy: of what the log was before; no damage */
+    uint64_t bad_off;      /* offset of the first damage; UINT64_MAX = none */
+    bool old;              /* the copy is of the log before its last checkpoint; this is no damage */
 };
 
 static int side_read(struct sto_fsck *k, struct side *s, const char kind[4], struct ts_error *err)
@@ -70,8 +70,8 @@ static bool record_of(const struct side *s, uint64_t off, struct ts_slice *body,
     return s->good && off < s->bytes.n && sto_reclog__record_get(s->bytes, off, body, synced);
 }
 
-/* Place of the next good record behind off, UINT64_MAX if there is none; *out_known: it, or one behind it, knows
- * that off was on disk. */
+/* Offset of the next good record after off, UINT64_MAX if there is none; *out_known: it, or a later one,
+ * shows that the bytes at off had been synced. */
 static uint64_t next_good(const struct side *s, uint64_t off, bool *out_known)
 {
     uint64_t first = UINT64_MAX, synced = 0;
@@ -99,12 +99,12 @@ static void merge(struct sto_fsck *k, struct sto_fsck__reclog *log, struct side 
     for (;;) {
         bool has_a = record_of(a, off, &in_a, &synced_a), has_b = record_of(b, off, &in_b, &synced_b);
         if (has_a && has_b && !ts_slice_eq(in_a, in_b)) {
-            b->good = has_b = false; /* a copy of what the log was before a checkpoint */
+            b->good = has_b = false; /* a copy of the log before a checkpoint */
             b->old = true;
         }
         if (has_a && !has_b && b->good && off < b->bytes.n) {
             bool unused = false;
-            if (next_good(b, off, &unused) == UINT64_MAX) { /* torn: it is not synced as the log is */
+            if (next_good(b, off, &unused) == UINT64_MAX) { /* torn: unlike the log, the copy is not synced */
                 b->good = false;
                 b->old = true;
             } else {
@@ -128,18 +128,18 @@ static void merge(struct sto_fsck *k, struct sto_fsck__reclog *log, struct side 
         note_bad(b, off);
         log->holes = true;
         sto_fsck__find(k, STO_FIND_DAMAGE, log->path, off,
-                       "records of %" PRIu64 " bytes are damaged here and in the copy: they are lost",
+                       "records of %" PRIu64 " bytes are damaged in the log and in its copy: they are lost",
                        next - off);
         off = next;
     }
     if (a->good && off < a->bytes.n && a->bad_off == UINT64_MAX)
         sto_fsck__find(k, STO_FIND_NOTE, log->path, off,
                        "torn tail of %" PRIu64
-                       " bytes, never known to be on disk: cut when the store is opened",
+                       " bytes that were never synced: truncated when the store is opened",
                        a->bytes.n - off);
 }
 
-/* A log with a hole has records whose `synced` lies beyond their new place: make their heads anew. */
+/* In a log with a hole, the `synced` of records exceeds their new offset: make new heads for them. */
 static void frame(struct sto_fsck__reclog *log, const char kind[4])
 {
     struct ts_buf old = log->whole;
@@ -163,9 +163,9 @@ static void frame(struct sto_fsck__reclog *log, const char kind[4])
 static void tell(struct sto_fsck *k, const struct sto_fsck__reclog *log, const char *lost,
                  const struct side *a, const struct side *b)
 {
-    const char *cure = b->good || b->bytes.p ? "the copy has it" : "there is no copy of it";
+    const char *cure = b->good || b->bytes.p ? "the copy has it" : "it has no copy";
     if (!a->good && !b->good)
-        sto_fsck__find(k, STO_FIND_DAMAGE, log->path, UINT64_MAX, "%s and its copy too: %s",
+        sto_fsck__find(k, STO_FIND_DAMAGE, log->path, UINT64_MAX, "%s, and its copy too: %s",
                        a->bytes.p ? "can't be read" : "is missing", lost);
     else if (!a->bytes.p)
         sto_fsck__find(k, STO_FIND_DAMAGE, log->path, UINT64_MAX, "is missing; %s", cure);
@@ -177,13 +177,13 @@ static void tell(struct sto_fsck *k, const struct sto_fsck__reclog *log, const c
                        cure);
     if (!b->bytes.p)
         sto_fsck__find(k, STO_FIND_NOTE, log->copy_path, UINT64_MAX,
-                       "is missing: made anew when the store is opened");
+                       "is missing: made again when the store is opened");
     else if (b->bad_off != UINT64_MAX && !log->holes)
         sto_fsck__find(k, STO_FIND_DAMAGE, log->copy_path, b->bad_off,
                        "differs from the log it is a copy of");
     else if (b->old || b->bytes.n != log->whole.n)
         sto_fsck__find(k, STO_FIND_NOTE, log->copy_path, UINT64_MAX,
-                       "is behind: made anew when the store is opened");
+                       "is older than the log: made again when the store is opened");
 }
 
 static int read_log(struct sto_fsck *k, enum sto_fsck__log which, struct ts_error *err)

@@ -1,13 +1,14 @@
 /*
- * fsck_repair.c - makes whole what a check found damaged.
+ * fsck_repair.c - repairs what a check found damaged.
  *
- * Order: damaged logs are kept aside and replaced, each by one rename; the catalog gets what the write-ahead log
- * knows and names for what nobody knows; healthy rows go to new files; one manifest edit puts these in the place
- * of the damaged ones, which are moved aside then. Interrupted anywhere, the next repair goes on.
+ * The order: damaged record logs are copied to DIR/damaged and replaced, each by one rename; the catalog gets
+ * the names that the write-ahead log has, and made-up names for series that have none; good rows are written
+ * to new files; one manifest edit replaces the damaged files by these; then the damaged files are moved to
+ * DIR/damaged. A repair that was interrupted at any point is continued by the next one.
  *
  * Threads    one
- * Invariant  nothing that was damaged is deleted or overwritten before a copy of it lies in DIR/damaged; files of an
- *            interrupted merge, whose inputs have all their rows, are left to the next start
+ * Invariant  nothing damaged is deleted or overwritten before a copy of it is in DIR/damaged; files of an
+ *            interrupted merge, whose rows are all in its inputs, are left to the next start
  * Not here   finding what is damaged
  */
 #include <inttypes.h>
@@ -24,7 +25,7 @@
 
 /* --- DIR/damaged --- */
 
-/* A free name in DIR/damaged for a file; ts_free it. */
+/* An unused path in DIR/damaged for a file; the caller frees it with ts_free. */
 static int aside_path(struct sto_fsck *k, const char *path, char **out_path, struct ts_error *err)
 {
     char *dir = ts_fs_join(k->opts.dir, STO_FSCK_DAMAGED);
@@ -44,7 +45,7 @@ static int aside_path(struct sto_fsck *k, const char *path, char **out_path, str
     return rc;
 }
 
-/* Copy of a file into DIR/damaged; one that is missing is no error. */
+/* Copy a file into DIR/damaged; a missing file is no error. */
 static int copy_aside(struct sto_fsck *k, const char *path, struct ts_error *err)
 {
     char *to = NULL, *p = NULL;
@@ -53,7 +54,7 @@ static int copy_aside(struct sto_fsck *k, const char *path, struct ts_error *err
     int rc = ts_fs_read_file(k->fs, path, (size_t)1 << 40, &p, &n, &why);
     if (rc == TS_ENOTFOUND)
         return 0;
-    if (rc == TS_EIO) /* the disk can't read it: there is nothing that could be kept */
+    if (rc == TS_EIO) /* the disk can't read it: there is nothing to keep */
         return 0;
     if (rc < 0)
         return ts_error_set(err, rc, "%s", why.text);
@@ -67,7 +68,7 @@ static int copy_aside(struct sto_fsck *k, const char *path, struct ts_error *err
     return rc;
 }
 
-/* Move a file into DIR/damaged; one that is missing is no error. */
+/* Move a file into DIR/damaged; a missing file is no error. */
 static int move_aside(struct sto_fsck *k, const char *path, struct ts_error *err)
 {
     char *to = NULL;
@@ -95,7 +96,7 @@ static int repair_log(struct sto_fsck *k, enum sto_fsck__log which, struct ts_er
     }
     if (!log->bad && !log->copy_bad)
         return 0;
-    if (!log->whole.n) { /* cells of which nothing is left: a log without records */
+    if (!log->whole.n) { /* nothing of the cells is left: write a log without records */
         sto_reclog__header_make((uint8_t *)ts_buf_reserve(&log->whole, STO_RECLOG_HEADER_BYTES), "CELL");
         log->whole.n = STO_RECLOG_HEADER_BYTES;
     }
@@ -107,13 +108,14 @@ static int repair_log(struct sto_fsck *k, enum sto_fsck__log which, struct ts_er
         TS_TRY(copy_aside(k, log->copy_path, err));
     TS_TRY(ts_fs_write_atomic(k->fs, log->copy_path, log->whole.p, log->whole.n, err));
     sto_fsck__find(k, STO_FIND_DONE, log->bad ? log->path : log->copy_path, UINT64_MAX,
-                   "written anew, %zu bytes%s", log->whole.n, log->holes ? ", without what is lost" : "");
+                   "written again, %zu bytes%s", log->whole.n,
+                   log->holes ? ", without the lost records" : "");
     return 0;
 }
 
 /* --- catalog --- */
 
-/* A name for a series that nobody knows: METRIC lost_series=NUMBER. */
+/* Give a series whose name is lost a new one: METRIC lost_series=NUMBER. */
 static int make_name(struct sto_catalog *cat, const struct sto_fsck__unnamed *u, struct ts_error *err)
 {
     static const char key[] = "lost_series";
@@ -135,7 +137,7 @@ static int make_name(struct sto_catalog *cat, const struct sto_fsck__unnamed *u,
     return rc;
 }
 
-/* What is read of the write-ahead log on the way to files. */
+/* Contents of the write-ahead log, to be written to sorted files. */
 struct salvage {
     struct sto_fsck *k;
     struct sto_catalog *cat;
@@ -183,7 +185,7 @@ static int salvage_points(void *arg, uint64_t gen, const struct sto_point *point
 static const struct sto_wal_salvage_ops salvage_ops = {
     .replay = {.series = salvage_series, .known = salvage_known, .points = salvage_points}};
 
-/* The new files and the manifest edit that brings them. */
+/* The new files and the manifest edit that adds them. */
 struct edit {
     struct sto_sst_info *add;
     uint64_t *remove;
@@ -261,19 +263,20 @@ static int wal_to_files(struct sto_fsck *k, struct salvage *s, struct edit *e, s
         TS_TRY(k->fs->sync_dir(k->fs, k->files_dir, err));
     }
     e->flushed_gen = k->wal.max_gen > k->flushed_gen ? k->wal.max_gen : k->flushed_gen;
-    sto_fsck__find(k, STO_FIND_DONE, k->wal_dir, UINT64_MAX, "%" PRIu64 " points of the log written to files",
-                   k->wal.n_points);
+    sto_fsck__find(k, STO_FIND_DONE, k->wal_dir, UINT64_MAX,
+                   "%" PRIu64 " points of the write-ahead log written to files", k->wal.n_points);
     return 0;
 }
 
-/* Names of the write-ahead log, of what nobody knows; points of a damaged log into memory. */
+/* Add the names that the write-ahead log has, and made-up ones for other series; read the points of a damaged
+ * log into memory. */
 static int repair_catalog(struct sto_fsck *k, struct salvage *s, struct ts_error *err)
 {
     struct sto_catalog_opts opts = {.dir = k->opts.dir, .n_shards = k->n_shards, .lenient = true};
     struct sto_wal_salvage_result found;
     bool with_points = !s->names_only;
     TS_TRY(sto_catalog_open(k->fs, &opts, &s->cat, err));
-    s->names_only = true; /* the names that the log tells come before names that are made up */
+    s->names_only = true; /* names of the log are added before made-up ones */
     TS_TRY(sto_wal_salvage(k->fs, k->wal_dir, k->flushed_gen, &salvage_ops, s, &found, err));
     for (size_t i = 0; i < k->n_unnamed; i++)
         TS_TRY(make_name(s->cat, &k->unnamed[i], err));
@@ -288,9 +291,11 @@ static int repair_catalog(struct sto_fsck *k, struct salvage *s, struct ts_error
 
 /* --- files --- */
 
-#define NUMBER_TRIES 1000 /* limit of numbers that files of a repair that failed may occupy */
+/* attempts to find a file number; files of earlier, failed repairs may occupy some */
+#define NUMBER_TRIES 1000
 
-/* Write what can be read of a damaged file to a new one: all that the check has read, or the file stays as it is. */
+/* Write what can be read of a damaged file to a new one. If that is less than the check has read, the file
+ * stays as it is. */
 static int salvage_file(struct sto_fsck *k, const struct sto_fsck__file *f, struct sto_sst_info *out,
                         struct ts_error *err)
 {
@@ -305,7 +310,7 @@ static int salvage_file(struct sto_fsck *k, const struct sto_fsck__file *f, stru
     return ts_error_set(
         err, TS_EIO,
         "%08" PRIx64 ".t: the check has read %" PRIu64 " rows, the repair %" PRIu64
-        ": errors of the disk come and go. The file stays; copy the data folder to another disk "
+        ": the errors of the disk are intermittent. The file stays; copy the data folder to another disk "
         "and repair it there",
         f->info.file_no, f->n_rows, found.n_rows);
 }
@@ -330,7 +335,7 @@ static int repair_files(struct sto_fsck *k, struct edit *e, struct ts_error *err
                            "%" PRIu64 " rows, %" PRIu64 " points written to %08" PRIx64 ".t",
                            e->add[e->n_add].n_rows, e->add[e->n_add].n_points, e->add[e->n_add].file_no);
         else
-            sto_fsck__find(k, STO_FIND_DONE, path, UINT64_MAX, "nothing of it can be read");
+            sto_fsck__find(k, STO_FIND_DONE, path, UINT64_MAX, "none of it can be read");
         ts_free(path);
         e->n_add += rc == 1;
         if (!k->manifest_rebuilt)
@@ -360,7 +365,7 @@ static int apply(struct sto_fsck *k, const struct edit *e, struct ts_error *err)
     return rc;
 }
 
-/* Files that no longer count. */
+/* Remove files that are no longer part of the store. */
 static int clear_away(struct sto_fsck *k, struct ts_error *err)
 {
     for (size_t i = 0; i < k->n_files; i++) {

@@ -1,5 +1,5 @@
 /*
- * fsck_view.c - reads through to another file system, but for files that have other bytes here.
+ * fsck_view.c - reads from another file system, except for files that have replacement contents.
  *
  * Threads    files are added by one thread before others read
  */
@@ -9,7 +9,7 @@
 
 #include "base/mem.h"
 
-/* A file with other bytes. */
+/* A file with replacement contents. */
 struct changed {
     char *path; /* owned */
     char *p;    /* owned */
@@ -18,14 +18,14 @@ struct changed {
 };
 
 struct sto_fsck_view {
-    struct ts_fs fs; /* first: calls get a pointer to it */
+    struct ts_fs fs; /* must be the first member: calls get a pointer to it */
     const struct ts_fs *below;
     struct changed *files;
 };
 
 struct ts_file {
     const struct ts_fs *below;
-    struct ts_file *file; /* of the file system below; NULL: bytes of changed */
+    struct ts_file *file; /* file of the file system below; NULL: the bytes of `changed` */
     const struct changed *changed;
 };
 

@@ -1,5 +1,5 @@
 /*
- * store.c - the public API: joins names (catalog), points (engine) and small cells.
+ * store.c - implements the public API with the catalog (names), the engine (points) and the small cells.
  *
  * Threads    as store.h says; this file adds no lock of its own
  * Not here   configuration keys (store_conf.c)
@@ -20,7 +20,8 @@
 
 struct sto_store {
     struct sto_opts opts;
-    struct ts_error read_only_why; /* why it could not be opened for writing; code 0 = it was not tried */
+    /* why it could not be opened for writing; code 0 = the caller wanted to read only */
+    struct ts_error read_only_why;
     struct sto_catalog *catalog;
     struct sto_engine *engine;
     struct sto_cellmap *cells;
@@ -29,7 +30,7 @@ struct sto_store {
     struct ts_error close_err;
 };
 
-/* --- what the engine needs of its owner --- */
+/* --- callbacks for the engine --- */
 
 static int sync_names(void *arg, struct ts_error *err)
 {
@@ -40,7 +41,7 @@ static int sync_names(void *arg, struct ts_error *err)
 static void tidy(void *arg)
 {
     const struct sto_store *st = arg;
-    (void)sto_catalog_tidy(st->catalog, NULL); /* a log that is broken is told by the next sync_names */
+    (void)sto_catalog_tidy(st->catalog, NULL); /* the next sync_names reports a broken log */
 }
 
 static bool keeps(void *arg, const struct sto_series *s)
@@ -61,11 +62,13 @@ static void forget(void *arg, bool full)
     sto_forget_tick(&((struct sto_store *)arg)->forget, full);
 }
 
-/* A log that was made when the store was first started must be there (its copy alone is no help: reclog.c). */
+/* Check that a log exists which was created when the store was first opened for writing. Its copy alone does
+ * not suffice (reclog.c). */
 static int must_be_there(const struct sto_store *st, const char *name, const char *what, struct ts_error *err)
 {
     char *path = ts_fs_join(st->opts.dir, name);
-    bool lost = ts_fs_exists(st->opts.fs, path, NULL) == 0; /* another error is told by who opens it */
+    /* the function that opens it reports other errors */
+    bool lost = ts_fs_exists(st->opts.fs, path, NULL) == 0;
     if (lost)
         ts_error_set(err, TS_ECORRUPT, "%s, which holds %s, is missing; run tsd fsck --repair --data %s",
                      path, what, st->opts.dir);
@@ -92,9 +95,10 @@ static int ready(void *arg, const struct sto_engine_found *found, struct ts_erro
     sto_catalog_keep_names(
         st->catalog,
         &(struct sto_name_keeper){.kinds = st->opts.kept_name_kinds, .mentioned = mentioned, .arg = st});
-    if (sto_series_count(st->catalog) < found->series_end) /* names are on disk before rows are */
+    if (sto_series_count(st->catalog) < found->series_end) /* names reach the disk before rows do */
         return ts_error_set(
-            err, TS_ECORRUPT, "%s/catalog.log has lost names: it ends at series %u, files know %llu",
+            err, TS_ECORRUPT,
+            "%s/catalog.log has lost names: it has %u series, but the sorted files refer to %llu",
             st->opts.dir, sto_series_count(st->catalog), (unsigned long long)found->series_end);
     TS_TRY(sto_cellmap_open(st->opts.fs, st->opts.dir, st->opts.read_only, st->opts.wal_sync != STO_SYNC_NONE,
                             &st->cells, err));
@@ -133,7 +137,7 @@ static int cmp_tag(const void *pa, const void *pb)
     return ts_slice_cmp(a->k, b->k);
 }
 
-/* Names for the remote store; they stay as they are until the catalog is closed. */
+/* Names for the remote store; they are valid until the catalog is closed. */
 static bool names(void *arg, uint32_t series, struct sto_remote_tag *tags, struct sto_remote_series *out)
 {
     const struct sto_store *st = arg;
@@ -167,19 +171,18 @@ static void closed(void *arg)
 static void on_fatal(void *arg, const struct ts_error *err)
 {
     const struct sto_store *st = arg;
-    ts_log(
-        TS_LOG_ERROR,
-        "stopping: %s (errno %d). A write or sync that failed is never tried again, since a second try may "
-        "succeed and the data be lost all the same. What was acknowledged is safe. Look at the disk (dmesg, "
-        "df, SMART) and start tsd again: it goes on from what is really there; if it does not start, run "
-        "tsd fsck --data %s",
-        err->text, err->sys_errno, st->opts.dir);
+    ts_log(TS_LOG_ERROR,
+           "stopping: %s (errno %d). A failed write or sync is never repeated, since a second attempt may "
+           "succeed although the data is lost. Everything that was acknowledged is safe. Check the disk "
+           "(dmesg, df, SMART) and start tsd again: it continues with what is on the disk. If it does not "
+           "start, run tsd fsck --data %s",
+           err->text, err->sys_errno, st->opts.dir);
     _Exit(1);
 }
 
 /* --- open and close --- */
 
-/* Say what to do about damage, if the text has room for it. */
+/* Append to the error what to do about damage, as far as the text has space for it. */
 static void advise(struct ts_error *err, const char *dir)
 {
     size_t n = err ? strlen(err->text) : 0;
@@ -187,7 +190,8 @@ static void advise(struct ts_error *err, const char *dir)
         (void)snprintf(err->text + n, sizeof(err->text) - n, "; run tsd fsck --data %s", dir);
 }
 
-/* why: set if the store was to be written to and cannot be, so that it is opened for reading only. */
+/* why: the error that prevents opening for writing, if the caller wanted that; the store is then opened for
+ * reading only. */
 static int open_store(const struct sto_opts *opts, const struct ts_error *why, struct sto_store **out_store,
                       struct ts_error *err)
 {
@@ -214,7 +218,7 @@ static int open_store(const struct sto_opts *opts, const struct ts_error *why, s
     if (rc == TS_ECORRUPT)
         advise(err, opts->dir);
     if (rc < 0) {
-        ts_free(st); /* closed() has been here */
+        ts_free(st); /* closed() has run */
         return rc;
     }
     st->forget.catalog = st->catalog;
@@ -224,14 +228,15 @@ static int open_store(const struct sto_opts *opts, const struct ts_error *why, s
     return 0;
 }
 
-/* The disk is full and says so only at a sync (delayed allocation, thin volumes, NFS): nobody knows what of the logs it will keep, so
- * nothing may be added to them until they were synced by another start. What they say can be read. */
+/* The disk is full, which only a sync has shown (delayed allocation, thin volumes, NFS). It is not known
+ * which part of the logs is on disk, so nothing may be appended to them until a later start has synced them.
+ * Their contents can be read. */
 static int open_to_read(const struct sto_opts *opts, struct sto_store **out_store, struct ts_error *full)
 {
     struct sto_opts reading = *opts;
     reading.read_only = true;
     ts_error_wrap(full,
-                  "the disk is full, the store is opened for reading only; make room and start tsd again");
+                  "the disk is full, the store is opened for reading only; free space and start tsd again");
     TS_TRY(open_store(&reading, full, out_store, NULL));
     ts_log(TS_LOG_ERROR, "puts are refused: %s", full->text);
     return 0;
@@ -368,14 +373,14 @@ void sto_compact_soon(struct sto_store *st)
 
 /* --- reading --- */
 
-/* A snapshot is a pinned version and the engine to give it back to. */
+/* A snapshot: a pinned version and the engine that it belongs to. */
 struct sto_snap {
     struct sto_engine *e;
     struct sto_version *v;
-    bool has_remote;             /* there is a remote store */
-    int64_t from_ms;             /* what is older is expired */
-    struct sto_catalog *catalog; /* series of it stay in memory, */
-    unsigned reads;              /* for sto_catalog_read_end */
+    bool has_remote;             /* queries read a remote store too */
+    int64_t from_ms;             /* points before it have expired */
+    struct sto_catalog *catalog; /* its series stay in memory until */
+    unsigned reads;              /* sto_catalog_read_end gets this number */
 };
 
 struct sto_snap *sto_snap_take(struct sto_store *st)
@@ -401,7 +406,7 @@ void sto_snap_release(struct sto_snap *snap)
     ts_free(snap);
 }
 
-/* The part of a scan that is not expired. */
+/* The scan without the times that have expired. */
 static struct sto_scan_spec unexpired(const struct sto_snap *snap, const struct sto_scan_spec *spec)
 {
     struct sto_scan_spec s = *spec;

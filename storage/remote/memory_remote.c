@@ -1,5 +1,6 @@
 /*
- * memory_remote.c - a remote store in the memory of the process: the functions of the table, and the faults.
+ * memory_remote.c - a remote store in the memory of the process: the functions of the table, and injected
+ * faults.
  *
  * Threads    one mutex; `done` of a shipment is called without it
  * Not here   names, series and rows (memory_rows.c)
@@ -37,9 +38,9 @@ struct memory_remote {
     struct late *late; /* owned; results that wait */
     size_t n_late;
     bool away, hold;
-    uint64_t calls_left;    /* until it is away; UINT64_MAX = no end */
-    size_t cut;             /* rows that the next shipment stores; SIZE_MAX = all */
-    struct ts_slice refuse; /* metric that is refused; n 0 = none */
+    uint64_t calls_left;    /* calls until the store becomes unreachable; UINT64_MAX = never */
+    size_t cut;             /* number of rows that the next shipment stores; SIZE_MAX = all */
+    struct ts_slice refuse; /* metric whose rows are refused; n 0 = none */
     uint64_t n_shipments, n_shipped_rows, n_deletes;
 };
 
@@ -48,7 +49,7 @@ static struct memory_remote *mine(struct sto_remote *r)
     return (struct memory_remote *)r;
 }
 
-/* Lock; or the call fails: it is bounded, or the store is away. */
+/* Lock, or fail: the call was cancelled, its time is over, or the store is unreachable. */
 static int enter(struct memory_remote *m, const struct sto_remote_call *call, struct ts_error *err)
 {
     if (call && call->cancel && atomic_load_explicit(call->cancel, memory_order_relaxed))
@@ -61,7 +62,7 @@ static int enter(struct memory_remote *m, const struct sto_remote_call *call, st
     if (!m->away)
         return 0;
     pthread_mutex_unlock(&m->mu);
-    return ts_error_set(err, TS_EBACKEND, "the remote store in memory is away");
+    return ts_error_set(err, TS_EBACKEND, "the remote store in memory is unreachable");
 }
 
 static int leave(struct memory_remote *m, int rc)
@@ -147,7 +148,7 @@ struct fetching {
     const struct sto_remote_call *call;
     sto_fetch_row_fn each;
     void *arg;
-    struct sto_cells cells; /* owned; of the row at hand */
+    struct sto_cells cells; /* owned; cells of the present row */
 };
 
 static int cmp_tag(const void *pa, const void *pb)
@@ -156,7 +157,7 @@ static int cmp_tag(const void *pa, const void *pb)
     return ts_slice_cmp(a->k, b->k);
 }
 
-/* Names of a series; tags has room for n_tags. */
+/* Names of a series; tags has space for n_tags. */
 static struct sto_remote_series named(const struct memory_remote *m, const struct sto_memory_series *s,
                                       struct sto_remote_tag *tags)
 {

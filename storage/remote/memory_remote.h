@@ -1,6 +1,6 @@
 /*
- * memory_remote.h - a remote store in the memory of the process, with faults that tests inject. It shows what a
- * remote store has to do, and is not linked into tsd.
+ * memory_remote.h - a remote store in the memory of the process, with faults that tests inject. It is an
+ * example of a remote store, and is not linked into tsd.
  *
  * Threads    as storage/remote.h; faults may be set by any thread
  */
@@ -9,25 +9,25 @@
 
 #include "storage/remote.h"
 
-/* What a remote store in memory cannot do; {0} = it can do everything. */
+/* Limits of a remote store in memory; {0} = none. */
 struct sto_memory_remote_opts {
     unsigned max_tags; /* 0 = 255 */
     bool no_range;     /* time_range answers TS_ENOTFOUND */
 };
-/** An empty store; its function close frees it. opts are copied; NULL = {0}. */
+/** A new, empty store; its function `close` frees it. opts is copied; NULL = {0}. */
 struct sto_remote *sto_memory_remote_new(const struct sto_memory_remote_opts *opts);
 
-/** Away: every call fails with TS_EBACKEND, and changes nothing. */
+/** Make the store unreachable: every call fails with TS_EBACKEND and changes nothing. */
 void sto_memory_remote_set_away(struct sto_remote *r, bool away);
 /** The next shipment stores n_rows of its rows and fails with TS_EBACKEND. */
 void sto_memory_remote_cut_next(struct sto_remote *r, size_t n_rows);
-/** Refuse rows of series of this metric for good; an empty name ends that. Borrowed until then. */
+/** Refuse rows of series of this metric for good; an empty name ends this. The name is borrowed until then. */
 void sto_memory_remote_refuse(struct sto_remote *r, struct ts_slice metric);
-/** Slow: shipments are stored, but their results wait until sto_memory_remote_release. */
+/** Delay results: shipments are stored, but reported only after sto_memory_remote_release. */
 void sto_memory_remote_hold(struct sto_remote *r);
-/** End holding, and report the results that wait, in the order of the shipments. */
+/** End the delay, and report the waiting results in the order of the shipments. */
 void sto_memory_remote_release(struct sto_remote *r);
-/** Let the next n calls succeed; the store is away afterwards. UINT64_MAX ends that. */
+/** Let the next n calls succeed; afterwards the store is unreachable. UINT64_MAX ends this. */
 void sto_memory_remote_away_after(struct sto_remote *r, uint64_t n_calls);
 
 #endif

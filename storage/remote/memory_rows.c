@@ -47,7 +47,7 @@ static bool has_tag(const struct sto_memory_series *s, uint64_t k, uint64_t v)
     return false;
 }
 
-/* ids: 2 * n_tags, key and value by turns. */
+/* ids: 2 * n_tags, key and value alternately. */
 static struct sto_memory_series *find(struct sto_memory_rows *m, uint64_t metric, const uint64_t *ids,
                                       size_t n_tags)
 {

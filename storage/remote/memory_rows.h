@@ -2,7 +2,7 @@
  * memory_rows.h - the contents of a remote store in memory: names, series, rows.
  *
  * Threads    the caller's lock
- * Cost       names and series are looked up one after the other: for tests
+ * Cost       lookups of names and series are linear, which suffices for tests
  */
 #ifndef STORAGE_REMOTE_MEMORY_ROWS_H
 #define STORAGE_REMOTE_MEMORY_ROWS_H
@@ -23,7 +23,7 @@ struct sto_memory_row {
 /* A series by the ids of its names. */
 struct sto_memory_series {
     uint64_t metric;
-    uint64_t *tags; /* owned: 2 * n_tags ids, key and value by turns, in the order of the first shipment */
+    uint64_t *tags; /* owned: 2 * n_tags ids, key and value alternately, in the order of the first shipment */
     size_t n_tags;
     struct sto_memory_row *rows; /* owned; ascending by hour */
     size_t n_rows, cap_rows;     /* used, capacity */
@@ -37,16 +37,16 @@ struct sto_memory_rows {
 
 /** Free everything; empty afterwards. */
 void sto_memory_rows_release(struct sto_memory_rows *m);
-/** The id of a name; make: it gets one if it has none. 0 = it has none. */
+/** The id of a name; 0 = it has none. make: create an id if it has none. */
 uint64_t sto_memory_name_id(struct sto_memory_rows *m, enum sto_remote_kind kind, struct ts_slice name,
                             bool make);
 /** The name of an id; {NULL, 0} if there is none of that kind. Borrowed until it is renamed. */
 struct ts_slice sto_memory_name_text(const struct sto_memory_rows *m, enum sto_remote_kind kind, uint64_t id);
-/** The series with these names; make: it is created if it is missing. NULL: there is none. Borrowed until the
+/** The series with these names; NULL if there is none. make: create it if it is missing. Borrowed until the
  * next series is created. */
 struct sto_memory_series *sto_memory_series_find(struct sto_memory_rows *m, const struct sto_remote_series *s,
                                                  bool make);
-/** The row of an hour; make: it is created if it is missing. Borrowed until the next row is created. */
+/** The row of an hour. make: create it if it is missing. Borrowed until the next row is created. */
 struct sto_memory_row *sto_memory_row_find(struct sto_memory_series *s, int32_t hour, bool make);
 /** Put the cells into the row, replacing those of the same times. */
 void sto_memory_row_put(struct sto_memory_row *row, const struct sto_cells *cells);

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Which module may include which. A module is a folder with its files (folders below it are modules of their own). The table
-names every edge; an edge that is missing in it, one that nobody uses, and a cycle are errors."""
+names every edge; an edge that is missing in it, one that nobody uses, and a cycle are errors. The libraries that CMakeLists.txt links
+must agree with it: a library sees, directly or through others, those of the modules that its own may include, and none is linked in vain."""
 import os
 import re
 import sys
@@ -71,6 +72,8 @@ PUBLIC = {
     "storage": {"storage/store.h", "storage/batch.h", "storage/point.h", "storage/scan.h"},
     "collectors": {"collectors/collect.h", "collectors/weblog/weblog_import.h"},
 }
+# Libraries that are linked for what they define, not for a header: members of tables.
+ONLY_LINKED = {("collectors", "collectors/host"), ("collectors", "collectors/programs"), ("collectors", "collectors/weblog")}
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 
 
@@ -127,7 +130,50 @@ def cycle():
     return []
 
 
+def libraries(text):
+    """{library: libraries of ours that CMakeLists.txt links to it directly}, those of folders by the names of their modules."""
+    names = {"points": "storage/points", "codecs": "storage/codecs", "catalog": "storage/catalog", "engine": "storage/engine",
+             "query_common": "query", "tsd_server": "tsd", "query": "query (all)", "tsdlib": "tsd (all)", "tsd": "main"}
+    found = {}
+    rows = re.findall(r'^tsd_(?:library|module)\((\S+)((?:\s+"[^"]*")?)([^)]*)\)', text, re.M)
+    rows += [(name, "", libs) for name, libs in re.findall(r"^ *target_link_libraries\((tsd) PRIVATE([^)]*)\)", text, re.M)]
+    for name, sources, libs in rows:
+        found[names.get(name, name) if sources or name == "tsd" else name] = libs.split()
+    names.update({folder.replace("/", "_"): folder for folder in found if "/" in folder})
+    return {name: {names.get(lib, lib) for lib in libs if names.get(lib, lib) in found} for name, libs in found.items()}
+
+
+def below(links, starts):
+    """The libraries `starts` and all that they link."""
+    seen, todo = set(), list(starts)
+    while todo:
+        one = todo.pop()
+        if one not in seen:
+            seen.add(one)
+            todo += links.get(one, ())
+    return seen
+
+
+def check_links(links):
+    """Problems of the libraries that are linked."""
+    problems = []
+    for module in MAY:
+        if module not in links:
+            problems.append(f"CMakeLists.txt: {module}/ is no library of it")
+            continue
+        wanted = set(MAY[module].split())
+        problems += [f"CMakeLists.txt: {module}/ may include {o}/, which is not linked to it" for o in sorted(wanted - below(links, links[module]))]
+        for lib in sorted(links[module]):
+            rest = below(links, links[module] - {lib})
+            if lib in rest:
+                problems.append(f"CMakeLists.txt: {lib} is linked to {module}/ twice, directly and through another library")
+            elif not wanted & (below(links, [lib]) - rest) and (module, lib) not in ONLY_LINKED:
+                problems.append(f"CMakeLists.txt: {lib} is linked to {module}/, which includes nothing of it")
+    return problems
+
+
 edges = set()
 found = [p for f in ctext.files() for p in check(f, edges)] + cycle()
+found += check_links(libraries(ctext.read("CMakeLists.txt")))
 found += [f"{m}/ -> {o}/ stands in the table and is not used" for m in MAY for o in MAY[m].split() if (m, o) not in edges]
 sys.exit(ctext.finish("layers", found))

@@ -289,9 +289,9 @@ static void real_remove(struct real *r)
     assert_int_equal(rmdir(r->dir), 0);
 }
 
-static void real_read_all(struct real *r)
+static void real_read(struct real *r, uint32_t n)
 {
-    for (uint32_t i = 0; i < N_REAL; i++) {
+    for (uint32_t i = 0; i < n; i++) {
         uint32_t v = UINT32_MAX;
         size_t got;
         assert_int_equal(sto_handle_pread(&r->files[i], &v, sizeof v, 0, &got, NULL), 0);
@@ -299,25 +299,81 @@ static void real_read_all(struct real *r)
     }
 }
 
+static void real_read_all(struct real *r)
+{
+    real_read(r, N_REAL);
+}
+
+/* All descriptors that the process may have are in use or kept aside. */
+#define ALL 160
+struct full {
+    struct rlimit before;
+    int taken[ALL], n_taken;
+};
+
+static void full_begin(struct full *f)
+{
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &f->before), 0);
+    struct rlimit lim = {.rlim_cur = ALL, .rlim_max = f->before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &lim), 0);
+    assert_int_equal(ts_fs_keep_spare(), TS_FS_SPARE);
+    f->n_taken = 0;
+    while (f->n_taken < ALL && (f->taken[f->n_taken] = dup(0)) >= 0)
+        f->n_taken++;
+    assert_true(ts_fs_has_descriptors(0));
+    assert_false(ts_fs_has_descriptors(1));
+}
+
+static void full_end(struct full *f)
+{
+    while (f->n_taken > 0)
+        close(f->taken[--f->n_taken]);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &f->before), 0);
+}
+
+/* A file is opened in the place of another one as long as there is one; only a first opening uses a spare descriptor, and only
+ * if there is none. */
+static void test_handles__spare_descriptors_are_not_used_for_reading(void **state)
+{
+    enum { CACHED = 10 };
+    (void)state;
+    struct real r;
+    struct full f;
+    uint32_t v;
+    uint64_t bytes;
+    size_t got;
+    struct ts_error err = {0};
+    real_make(&r, 2 * CACHED);
+    real_read(&r, CACHED);
+    full_begin(&f);
+    real_read_all(&r);
+    assert_int_equal(sto_handle_first(&r.files[0], &bytes, &err), 0);
+    assert_true(ts_fs_has_descriptors(0)); /* none was used */
+    for (uint32_t i = 0; i < N_REAL; i++)
+        sto_handle_close(&r.files[i]);
+    while (f.n_taken < ALL && (f.taken[f.n_taken] = dup(0)) >= 0)
+        f.n_taken++;
+    assert_int_equal(sto_handle_pread(&r.files[1], &v, sizeof v, 0, &got, &err), TS_EMFILE);
+    assert_true(ts_fs_has_descriptors(0));
+    assert_int_equal(sto_handle_first(&r.files[1], &bytes, &err), 0);
+    assert_int_equal(bytes, sizeof v);
+    assert_int_equal(ts_fs_keep_spare(), TS_FS_SPARE - 1);
+    full_end(&f);
+    real_remove(&r);
+}
+
 /* What is open only to be read again gives way to spare descriptors and to files being written. */
 static void test_handles__files_give_way_to_what_is_written(void **state)
 {
-    enum { CACHED = 30, SPENT = 10, ALL = 160 };
+    enum { CACHED = 30, SPENT = 10 };
     (void)state;
     struct real r;
+    struct full f;
     struct ts_file *logs[SPENT];
-    struct rlimit before;
-    int taken[ALL], n_taken = 0;
     real_make(&r, CACHED);
-    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
-    struct rlimit lim = {.rlim_cur = ALL, .rlim_max = before.rlim_max};
-    assert_int_equal(setrlimit(RLIMIT_NOFILE, &lim), 0);
-    assert_int_equal(ts_fs_keep_spare(), TS_FS_SPARE);
     real_read_all(&r);
     assert_int_equal(sto_handles_stats(r.cache).n_open, CACHED);
-    while (n_taken < ALL && (taken[n_taken] = dup(0)) >= 0)
-        n_taken++;
-    assert_false(ts_fs_has_descriptors(1));
+    full_begin(&f);
     real_read_all(&r); /* they take turns */
     assert_true(sto_handles_leave_free(r.cache, 4));
     uint64_t n_open = sto_handles_stats(r.cache).n_open;
@@ -332,11 +388,9 @@ static void test_handles__files_give_way_to_what_is_written(void **state)
     assert_true(sto_handles_stats(r.cache).n_open > 0);
     assert_false(sto_handles_leave_free(r.cache, CACHED));
     real_read_all(&r);
-    while (n_taken > 0)
-        close(taken[--n_taken]);
     for (unsigned i = 0; i < SPENT; i++)
         assert_int_equal(ts_fs_real()->close(logs[i], NULL), 0);
-    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    full_end(&f);
     real_remove(&r);
 }
 
@@ -416,6 +470,7 @@ int main(void)
         CASE(test_handles__who_must_not_wait_opens_nothing),
         CASE(test_handles__the_default_limit_follows_that_of_the_process),
         CASE(test_handles__without_a_cache_few_files_stay_open),
+        cmocka_unit_test(test_handles__spare_descriptors_are_not_used_for_reading),
         cmocka_unit_test(test_handles__files_give_way_to_what_is_written),
         cmocka_unit_test(test_handles__many_threads_share_few_descriptors),
     };

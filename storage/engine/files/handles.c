@@ -246,7 +246,8 @@ static void unpin(struct sto_handle *h)
 void sto_handle_init(struct sto_handle *h, const struct ts_fs *fs, const char *path,
                      struct sto_handles *cache)
 {
-    *h = (struct sto_handle){.fs = fs, .path = path, .cache = cache ? cache : &common};
+    *h =
+        (struct sto_handle){.fs = fs, .path = path, .cache = cache ? cache : &common, .removed_code = TS_EIO};
     atomic_init(&h->state, 0);
 }
 
@@ -287,7 +288,7 @@ int sto_handle_pread(struct sto_handle *h, void *p, size_t n, uint64_t off, size
     struct ts_error why = {0};
     int rc = pin(h, false, &why);
     if (rc == TS_ENOTFOUND) /* it was there: the disk or a person lost it, its bytes are not damaged */
-        rc = ts_error_set(&why, TS_EIO, "%s was removed while it was in use", h->path);
+        rc = ts_error_set(&why, h->removed_code, "%s was removed while it was in use", h->path);
     if (rc < 0) {
         if (err)
             *err = why;

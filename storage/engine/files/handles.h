@@ -56,10 +56,11 @@ struct sto_handles_stats sto_handles_stats(struct sto_handles *c);
  * @return false: they are not, although files were closed */
 bool sto_handles_leave_free(struct sto_handles *c, size_t n);
 
-/* One file. Its members belong to handles.c, except for path. */
+/* One file. Its members belong to handles.c, except for path and removed_code. */
 struct sto_handle {
     const struct ts_fs *fs;          /* borrowed */
     const char *path;                /* borrowed */
+    int removed_code;                /* of a read when the file is gone; TS_EIO, or what the owner sets */
     struct sto_handles *cache;       /* borrowed */
     _Atomic uint32_t state;          /* flags, and the number of threads that are reading */
     struct ts_file *file;            /* while open; changed under the cache's mutex while it is closed */
@@ -85,7 +86,7 @@ int sto_handle_first(struct sto_handle *h, uint64_t *out_bytes, struct ts_error 
 /**
  * Read up to n bytes at off, as pread of struct ts_fs; the file is opened if necessary.
  *
- * @return 0; TS_EIO, also if a file that existed cannot be opened any more; TS_EMFILE: no descriptor is left, the call may be repeated later;
+ * @return 0; TS_EIO; removed_code: the file existed and is gone; TS_EMFILE: no descriptor is left, the call may be repeated later;
  *         TS_EBUSY: the thread must not wait (ts_fs_set_nowait), and the file is closed or the data are not in the page cache
  */
 int sto_handle_pread(struct sto_handle *h, void *p, size_t n, uint64_t off, size_t *out_n,

@@ -165,6 +165,7 @@ static struct sto_sst *sst_new(const struct ts_fs *fs, const char *dir, const st
     sst->s.path = sto_sst__path(dir, info->file_no, STO_SST_KIND_SUMS);
     sto_handle_init(&sst->t.handle, fs, sst->t.path, caches ? caches->handles : NULL);
     sto_handle_init(&sst->s.handle, fs, sst->s.path, caches ? caches->handles : NULL);
+    sst->s.handle.removed_code = TS_ECORRUPT; /* as when the store is opened: it is read by its points */
     return sst;
 }
 

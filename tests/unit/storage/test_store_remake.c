@@ -230,6 +230,33 @@ static void test_store_remake__a_damaged_block_of_summaries(void **state)
     t_faultfs_free(f);
 }
 
+/* A file of summaries is removed while the store runs, and while it has no descriptor: the same. */
+static void test_store_remake__summaries_that_are_removed(void **state)
+{
+    (void)state;
+    struct diary d = {0};
+    struct t_faultfs *f = one_file(&d);
+    char path[64];
+    size_t n;
+    (void)snprintf(path, sizeof path, "%s", longest(f, ".s", &n));
+    struct sto_opts opts = KIT_OPTS(f, 1);
+    opts.open_files = 1;
+    struct sto_store *st = kit_open(&opts);
+    kit_expect_all(st, &d, "with summaries"); /* reads points, which closes the other file */
+    assert_true(t_faultfs_remove(f, path));
+    n_counted = 0;
+    for (int round = 0; round < 2; round++)
+        for (unsigned i = 0; i < N_SERIES; i++)
+            count_by_hours(st, i);
+    assert_int_equal(n_counted, 2 * d.n);
+    assert_int_equal(sto_flush(st, STO_LEVEL_COMPACT, NULL), 0);
+    kit_expect_all(st, &d, "after the merge");
+    kit_close(st);
+    assert_int_equal(n_damage(f), 0);
+    diary_release(&d);
+    t_faultfs_free(f);
+}
+
 static void test_store_remake__what_fails_is_not_tried_again(void **state)
 {
     (void)state;
@@ -394,6 +421,7 @@ int main(void)
         cmocka_unit_test(test_store_remake__lost_rows_are_refused),
         cmocka_unit_test(test_store_remake__lost_tombstones_are_refused),
         cmocka_unit_test(test_store_remake__a_damaged_block_of_summaries),
+        cmocka_unit_test(test_store_remake__summaries_that_are_removed),
         cmocka_unit_test(test_store_remake__what_fails_is_not_tried_again),
         cmocka_unit_test(test_store_remake__a_passing_error_is_no_damage),
         cmocka_unit_test(test_store_remake__a_repair_drops_nothing_for_a_passing_error),

@@ -1,8 +1,12 @@
 /*
- * test_store_ship_marks.c - what a ship mark claims is true: nothing is lost, doubled or put in another order when marks are set
- * beside additions and deletes in memory, refused rows, interrupted passes, and merges without the remote store.
+ * test_store_ship_marks.c - what a ship mark claims is true: nothing is lost,
+ * doubled or put in another order when marks are set beside additions and
+ * deletes in memory, refused rows, interrupted passes, and merges without the
+ * remote store.
  */
 #include "tests/unit/storage/ship_kit.h"
+
+#include "storage/engine/merge/partition.h"
 
 /* A store, the remote store behind it, and what was put. */
 struct both {
@@ -42,7 +46,8 @@ static void op(struct both *b, unsigned series, enum sto_op op, int64_t ts_ms, i
     assert_int_equal(kit_op(b->st, sto_port(b->st, 0), &b->d, series, op, ts_ms, m), 0);
 }
 
-/* The point that was put is in a file, the addition in memory: what was shipped is their sum. */
+/* The point that was put is in a file, the addition in memory: what was shipped
+ * is their sum. */
 static void test_ship_marks__an_addition_counts_once(void **state)
 {
     (void)state;
@@ -62,7 +67,8 @@ static void test_ship_marks__an_addition_counts_once(void **state)
     teardown(&b);
 }
 
-/* A delete that only memory knows is lost in a power cut; the points that it hid were not shipped. */
+/* A delete that only memory knows is lost in a power cut; the points that it
+ * hid were not shipped. */
 static void test_ship_marks__a_delete_that_is_lost_hides_nothing(void **state)
 {
     (void)state;
@@ -115,12 +121,76 @@ static void test_ship_marks__refused_rows_stay(void **state)
     teardown(&b);
 }
 
+/* A pass has marked the newest hours when the remote store fails. Merges of
+ * what was shipped before must not outrun what is still to be shipped, whose
+ * generations lie between theirs and that of a shipped delete. */
+static void test_ship_marks__merges_keep_the_order_after_half_a_pass(void **state)
+{
+    (void)state;
+    struct both b;
+    struct ts_error err = {0};
+    setup(&b);
+    op(&b, 0, STO_OP_PUT, T0, 1);
+    ship_flush(b.st);
+    op(&b, 0, STO_OP_PUT, T0 + 1000, 1);
+    op(&b, 0, STO_OP_PUT, T0, 2);
+    ship_flush(b.st);
+    ship_all(b.st);
+    op(&b, 0, STO_OP_PUT, T0, 3);
+    ship_flush(b.st);
+    op(&b, 1, STO_OP_DEL, T0 + 2 * TS_DAY_MS, T0 + 2 * TS_DAY_MS + 1000);
+    op(&b, 2, STO_OP_PUT, T0 + 2 * TS_DAY_MS, 4);
+    ship_flush(b.st);
+    sto_memory_remote_away_after(b.r, 2); /* the delete, and the newest hour */
+    assert_int_equal(sto_ship(b.st, &err), TS_EBACKEND);
+    sto_memory_remote_set_away(b.r, false);
+    kit_expect_all(b.st, &b.d, "half a pass");
+    assert_int_equal(sto_flush(b.st, STO_LEVEL_COMPACT, NULL), 0);
+    kit_expect_all(b.st, &b.d, "merged");
+    ship_all(b.st);
+    ship_expect(b.r, &b.d, "shipped");
+    kit_expect_all(b.st, &b.d, "shipped");
+    assert_int_equal(sto_flush(b.st, STO_LEVEL_COMPACT, NULL), 0);
+    kit_expect_all(b.st, &b.d, "merged after all");
+    teardown(&b);
+}
+
+/* Hours that are never marked, and files between them of which everything was
+ * shipped, do not end merging. */
+static void test_ship_marks__merges_go_on_beside_refused_rows(void **state)
+{
+    (void)state;
+    struct both b;
+    setup(&b);
+    sto_memory_remote_refuse(b.r, TS_SLICE_LIT("m0"));
+    for (int i = 0; i < (int)STO_TINY_FILES; i++) {
+        op(&b, 0, STO_OP_PUT, T0 + i * 1000, i);
+        op(&b, 1, STO_OP_PUT, T0 + 2 * TS_HOUR_MS + i * 1000, i);
+        ship_flush(b.st);
+        ship_all(b.st);
+        op(&b, 1, STO_OP_PUT, T0 + TS_HOUR_MS + i * 1000, i);
+        ship_flush(b.st);
+        ship_all(b.st);
+    }
+    assert_int_equal(ship_stat(b.st, "ship.held_hours"), 1);
+    assert_int_equal(sto_store_pump_merges(b.st, NULL), 0);
+    assert_true(ship_stat(b.st, "files.count") < STO_TINY_FILES);
+    kit_expect_all(b.st, &b.d, "merged");
+    sto_memory_remote_refuse(b.r, (struct ts_slice){NULL, 0});
+    ship_all(b.st);
+    kit_expect_all(b.st, &b.d, "shipped");
+    ship_expect(b.r, &b.d, "shipped");
+    teardown(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ship_marks__an_addition_counts_once),
         cmocka_unit_test(test_ship_marks__a_delete_that_is_lost_hides_nothing),
         cmocka_unit_test(test_ship_marks__refused_rows_stay),
+        cmocka_unit_test(test_ship_marks__merges_keep_the_order_after_half_a_pass),
+        cmocka_unit_test(test_ship_marks__merges_go_on_beside_refused_rows),
     };
     ts_log_set_level((enum ts_log_level)(TS_LOG_ERROR + 1)); /* errors are expected here */
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -98,7 +98,7 @@ static int write_needed(struct job *job, const struct sto_version *v, struct ts_
         size_t n;
         const struct sto_tomb *tombs = sto_sst_tombs(job->in[i], &n);
         for (size_t k = 0; k < n; k++) {
-            if (is_needed(job, v, &tombs[k]))
+            if (job->pick->keep_tombs || is_needed(job, v, &tombs[k]))
                 TS_TRY(sto_output__tombs(&job->out, &tombs[k], 1, err));
             if ((k & 255) == 0 && atomic_load_explicit(&job->e->stop_compact, memory_order_relaxed))
                 return ts_error_set(err, TS_ECANCELLED, "the store is closing");

@@ -149,6 +149,7 @@ static bool pick_one(const struct line *l, const struct sto_version *v, const st
     /* They are not shipped yet, or files that the pick does not see may have what they delete. */
     of_set.keep_tombs = set->others || n < v->n_ssts;
     bool any = n && pick_valid(l, v, infos, set, some, map, n, &of_set, out);
+    out->keep_tombs = set->others;
     ts_free(some);
     ts_free(wear);
     ts_free(map);
@@ -187,7 +188,11 @@ void sto_ship__pick(struct sto_engine *e, const struct sto_version *v, const str
     const struct set shipped = {.upto = UINT64_MAX, .shipped = true};
     *out = (struct sto_pick){.why = STO_PICK_NONE};
     if (!e->shipper) {
-        sto_pick_next(infos, v->n_ssts, opts, out);
+        struct sto_pick_opts all = *opts;
+        all.keep_tombs =
+            v->marks != NULL; /* the remote store, which is not there now, may have what they delete */
+        sto_pick_next(infos, v->n_ssts, &all, out);
+        out->keep_tombs = all.keep_tombs;
     } else {
         struct line l = draw(e);
         (void)(pick_interval(&l, v, infos, false, opts, out) || pick_one(&l, v, infos, &shipped, opts, out) ||

@@ -94,6 +94,7 @@ struct sto_pick {
     struct sto_window window; /* named when it fails, and then left alone for a while */
     uint64_t bytes;           /* of the files */
     bool final;               /* nothing older overlaps: additions have all they add to */
+    bool keep_tombs;          /* tombstones are kept, whatever they delete here */
     uint64_t gen_lo, gen_hi;  /* of what is written: the highest also counts the tombstones carried out */
     struct sto_cut cuts[STO_SPLIT]; /* of what is written, ascending */
     size_t n_cuts;
@@ -112,7 +113,8 @@ struct sto_pick_opts {
     const struct sto_window *skip; /* windows to leave alone; may be NULL */
     size_t n_skip;
     const struct sto_pick_wear *wear; /* for each file; NULL: nothing was deleted */
-    bool keep_tombs;                  /* files of tombstones stay as they are: somebody else needs them */
+    bool
+        keep_tombs; /* tombstones stay when they have nothing left to delete: their files are only merged with each other */
 };
 /** The next merge worth doing, or why == STO_PICK_NONE. */
 void sto_pick_next(const struct sto_sst_info *files, size_t n, const struct sto_pick_opts *opts,

@@ -456,10 +456,8 @@ static bool pick_tombs(struct sto_pick__picker *p, struct sto_pick *out)
 {
     size_t first = p->n_tombs, n = 0;
     uint64_t sum = 0;
-    if (p->opts->keep_tombs)
-        return false;
     out->files = ts_xcalloc(p->n_tombs + 1, sizeof *out->files);
-    for (size_t i = 0; i < p->n_tombs; i++)
+    for (size_t i = 0; i < p->n_tombs && !p->opts->keep_tombs; i++)
         if (is_done(p, p->tombs[i]))
             out->files[n++] = p->tombs[i];
     for (size_t i = p->n_tombs; n == 0 && i-- > 0; sum += p->files[p->tombs[i]].n_tombs)
@@ -468,8 +466,11 @@ static bool pick_tombs(struct sto_pick__picker *p, struct sto_pick *out)
     if (n == 0 && p->n_tombs - first >= (p->opts->full ? 2 : STO_TIER_FILES))
         for (size_t i = first; i < p->n_tombs; i++)
             out->files[n++] = p->tombs[i];
-    if (n == 0)
+    if (n == 0) {
+        ts_free(out->files);
+        out->files = NULL;
         return false;
+    }
     out->why = STO_PICK_TOMBS;
     out->n = n;
     out->gen_lo = UINT64_MAX;

@@ -183,6 +183,42 @@ static void test_ship_marks__merges_go_on_beside_refused_rows(void **state)
     teardown(&b);
 }
 
+/* A delete of points that only the remote store has, while the store runs
+ * without it. */
+static void test_ship_marks__a_delete_waits_for_the_remote_store(void **state)
+{
+    (void)state;
+    struct both b;
+    setup(&b);
+    op(&b, 0, STO_OP_PUT, T0, 1);
+    op(&b, 0, STO_OP_PUT, T0 + 1000, 2);
+    ship_flush(b.st);
+    ship_all(b.st);
+    assert_int_equal(sto_drop_shipped(b.st, STO_MAX_TS_MS, NULL), 0);
+    assert_int_equal(ship_stat(b.st, "files.count"), 0);
+    reopen(&b, false);
+    for (int i = 0; i < 3; i++) {
+        op(&b, 0, STO_OP_DEL, T0, T0 + i);
+        op(&b, 1, STO_OP_PUT, T0 + i, 3);
+        op(&b, 1, STO_OP_DEL, T0 + i, T0 + i);
+        ship_flush(b.st);
+    }
+    assert_int_equal(sto_flush(b.st, STO_LEVEL_COMPACT, NULL), 0);
+    assert_int_equal(ship_stat(b.st, "files.count"), 1); /* they are kept together */
+    reopen(&b, true);
+    op(&b, 2, STO_OP_DEL, T0, T0);
+    ship_flush(b.st);
+    assert_int_equal(sto_flush(b.st, STO_LEVEL_COMPACT, NULL), 0);
+    kit_expect_all(b.st, &b.d, "with the remote store again");
+    ship_all(b.st);
+    ship_expect(b.r, &b.d, "shipped");
+    kit_expect_all(b.st, &b.d, "shipped");
+    assert_int_equal(sto_flush(b.st, STO_LEVEL_COMPACT, NULL), 0);
+    assert_int_equal(ship_stat(b.st, "files.count"), 0);
+    kit_expect_all(b.st, &b.d, "without tombstones");
+    teardown(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -191,6 +227,7 @@ int main(void)
         cmocka_unit_test(test_ship_marks__refused_rows_stay),
         cmocka_unit_test(test_ship_marks__merges_keep_the_order_after_half_a_pass),
         cmocka_unit_test(test_ship_marks__merges_go_on_beside_refused_rows),
+        cmocka_unit_test(test_ship_marks__a_delete_waits_for_the_remote_store),
     };
     ts_log_set_level((enum ts_log_level)(TS_LOG_ERROR + 1)); /* errors are expected here */
     return cmocka_run_group_tests(tests, NULL, NULL);

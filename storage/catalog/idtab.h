@@ -10,7 +10,8 @@
  * place of an entry grows with its hash in both tables; therefore moving fills the new table from its
  * beginning as it empties the old one, whose pages are returned to the system. An entry whose place in the
  * old table has not been reached is inserted there. So a growing table takes about as much memory as before
- * or after, not both. Until all have moved, both tables are searched.
+ * or after, not both, and such an entry is searched in the old table only: one cache miss, and none of the
+ * new table's pages beyond what moving has reached is touched.
  *
  *   slot: hash (upper 32 bits) | id + 1 (lower 32 bits)      0 = free      id + 1 = 0: removed
  *   place: hash * capacity / 2^32, then the following ones
@@ -36,6 +37,9 @@ struct sto_idtab {
     uint64_t old_cap;   /* slots of it */
     uint64_t old_next;  /* first slot of it not yet moved */
     uint64_t old_freed; /* slots of it whose pages were returned, from its beginning */
+    /* entries with this place in the old table or a higher one may be in the new table too: there was no free slot
+     * between their place and the end */
+    uint64_t old_full;
 };
 
 /* A walk over the ids of one hash. */
@@ -61,17 +65,31 @@ static inline uint64_t sto_idtab__home_old(uint32_t hash, uint64_t cap, uint64_t
     uint64_t home = sto_idtab__home(hash, cap);
     return home < next ? next : home;
 }
-/** Prefetch the memory that a walk will read. */
+/** Are all entries of a hash in the old table? */
+static inline bool sto_idtab__only_old(const struct sto_idtab *t, uint32_t hash)
+{
+    if (!t->old)
+        return false;
+    uint64_t home = sto_idtab__home(hash, t->old_cap);
+    return home >= t->old_next && home < t->old_full;
+}
+/** Prefetch the memory that a walk will read first. */
 static inline void sto_idtab__prefetch(const struct sto_idtab *t, uint32_t hash)
 {
-    if (t->old)
-        __builtin_prefetch(&t->old[sto_idtab__home_old(hash, t->old_cap, t->old_next)]);
-    if (t->cap)
+    if (sto_idtab__only_old(t, hash))
+        __builtin_prefetch(&t->old[sto_idtab__home(hash, t->old_cap)]);
+    else if (t->cap)
         __builtin_prefetch(&t->slots[sto_idtab__home(hash, t->cap)]);
 }
 /** Begin a walk. */
 static inline struct sto_idtab_walk sto_idtab__walk(const struct sto_idtab *t, uint32_t hash)
 {
+    if (sto_idtab__only_old(t, hash))
+        return (struct sto_idtab_walk){.slots = t->old,
+                                       .cap = t->old_cap,
+                                       .at = sto_idtab__home(hash, t->old_cap),
+                                       .hash = hash,
+                                       .in_old = true};
     return (struct sto_idtab_walk){.slots = t->slots,
                                    .cap = t->cap,
                                    .at = sto_idtab__home(hash, t->cap),

@@ -11,6 +11,7 @@
 
 #include "base/array.h"
 #include "base/hash.h"
+#include "base/hugepage.h"
 
 #define ICACHE_FIRST_BUCKETS 1024u
 #define ICACHE_MOVE_PER_ADD  4u /* the old table is empty long before the next growth */
@@ -56,6 +57,7 @@ void tsd_icache_release(struct tsd_icache *c)
 static void icache_new_buckets(struct tsd_icache *c, uint32_t n)
 {
     c->bucket_memory = ts_xcalloc((size_t)n + 1, sizeof(*c->buckets));
+    ts_huge_pages(c->bucket_memory, ((size_t)n + 1) * sizeof(*c->buckets)); /* all pages are touched soon */
     uintptr_t line = sizeof(*c->buckets);
     c->buckets = (struct tsd_icache_bucket *)(((uintptr_t)c->bucket_memory + line - 1) / line * line);
     c->n_buckets = n;

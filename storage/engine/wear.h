@@ -7,7 +7,7 @@
  *
  * Threads    compact_mu held
  * Cost       each tombstone is compared once with each file that is older; then a look at each file
- * Not here   which files to write (pick_rules.c), writing them (compact.c)
+ * Not here   which files to write (pick_deleted.c), writing them (compact.c)
  */
 #ifndef STORAGE_ENGINE_WEAR_H
 #define STORAGE_ENGINE_WEAR_H

@@ -6,8 +6,8 @@
  * smallest window that holds its points; nothing else needs to be written down. A flush gives each day that has many
  * points, or much of the flush, a file of its own and puts what is thinly spread into few wide ones. Wide files gather
  * until they are a quarter of what lies below them in their window; then they are split, at most eightfold, one level
- * down. Windows that are old and small are joined into the next larger one; a day that is too large for that becomes one
- * file when it is over.
+ * down. The last small files of a day are joined when it is over. Windows that are old and small are joined into the next
+ * larger one; a day that is too large for that becomes one file.
  *
  * Invariant  files may be merged only if no other file that overlaps them in time has a generation between
  *            theirs: the newest write must keep winning (sto_pick_valid checks it, tests try all). Tombstones are in
@@ -35,6 +35,8 @@
 #define STO_DAY_BYTES      (4 * STO_OUTPUT_BYTES) /* a larger day does not become one run when it is over */
 #define STO_WORN_SHARE     4u               /* a run is written anew when 1/4 of its points is deleted, */
 #define STO_WORN_AGE_MS    (30 * TS_DAY_MS) /* or so long after the first delete */
+#define STO_OVER_AGE_MS    (3 * TS_HOUR_MS) /* so long after the end of a day its files are joined, */
+#define STO_OVER_BYTES     (512u << 10)     /* all of them only if it has so many bytes */
 #define STO_JOIN_AGE_MS    (3 * TS_DAY_MS)  /* a window may still get late points: leave it alone that long */
 
 enum sto_window_level { STO_WINDOW_DAY, STO_WINDOW_8, STO_WINDOW_64, STO_WINDOW_ALL, STO_WINDOW_LEVELS };
@@ -78,7 +80,7 @@ size_t sto_partition_plan(const struct sto_day_count *days, size_t n_days, uint6
 enum sto_pick_why {
     STO_PICK_NONE,
     STO_PICK_TIER,       /* similar files of one window */
-    STO_PICK_DAY,        /* a day that is over becomes one file */
+    STO_PICK_DAY,        /* a day that is over becomes one file, or its last small files do */
     STO_PICK_SPLIT,      /* wide files go one level down */
     STO_PICK_JOIN,       /* an old and small window becomes one file */
     STO_PICK_TOMBS,      /* files of tombstones: those that are done go */

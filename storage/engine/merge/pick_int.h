@@ -89,6 +89,11 @@ bool sto_pick__close(struct sto_pick__picker *p, uint64_t max_bytes);
  * something newer than the choice overlaps it. The result applies all tombstones up to the generation
  * that it claims. *out_final: nothing older overlaps it. */
 uint64_t sto_pick__raised_gen(struct sto_pick__picker *p, bool *out_final);
+/** A run of which much was deleted, by itself: nothing can be in the way of that. false: there is
+ * none. */
+bool sto_pick__worn(struct sto_pick__picker *p, struct sto_pick *out);
+/** Files of tombstones that are done, or enough of them for a merge. */
+bool sto_pick__tombs(struct sto_pick__picker *p, struct sto_pick *out);
 /** Make the choice the answer; w is the window that names it and along which it is cut. */
 void sto_pick__take(struct sto_pick__picker *p, enum sto_pick_why why, struct sto_window w,
                     enum sto_pick__cuts cuts, struct sto_pick *out);

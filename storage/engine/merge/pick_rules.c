@@ -7,7 +7,7 @@
  * which is always allowed.
  *
  * Invariant  a window that stays joined (old, and small) is never split, so no rule undoes another
- * Not here   runs and the choice (pick.c), doing it (compact.c)
+ * Not here   runs and the choice (pick.c), what deletes leave (pick_deleted.c), doing it (compact.c)
  */
 #include "storage/engine/merge/pick_int.h"
 
@@ -138,6 +138,15 @@ static bool is_beside(const struct sto_pick__picker *p, size_t i, size_t newest)
     return a->w.level < STO_WINDOW_ALL || (a->lo <= b->hi && a->hi >= b->lo);
 }
 
+/* Did this day end so long ago that few points come for it any more? */
+static bool is_day_over(const struct sto_pick__picker *p, struct sto_pick__group g)
+{
+    struct sto_window w = p->runs[g.lo].w;
+    int64_t lo, end;
+    sto_window_span(w, &lo, &end);
+    return w.level == STO_WINDOW_DAY && end <= p->opts->now_ms - STO_OVER_AGE_MS;
+}
+
 /* Is this day over, and too large to be joined with its neighbours? */
 static bool is_day_done(struct sto_pick__picker *p, struct sto_pick__group g)
 {
@@ -228,14 +237,27 @@ static bool split_crowd(struct sto_pick__picker *p, struct sto_pick__group g, si
     return true;
 }
 
-/* A day that is over becomes one run when a quarter of it lies beside its largest one. */
-static bool pick_day(struct sto_pick__picker *p, struct sto_pick__group g, struct sto_pick *out)
+/* Choose the newest runs of a day that are similar and hold at most a quarter of its bytes, which are `all`. Returns whether
+ * joining them pays: they are half of its runs or more. */
+static bool choose_tail(struct sto_pick__picker *p, struct sto_pick__group g, uint64_t all)
 {
-    uint64_t most = 0;
+    choose_tier(p, g.lo, g.hi - 1);
+    while (p->bytes > all / QUARTER)
+        sto_pick__choose_only(p, g.hi - p->n_in + 1, g.hi);
+    return p->n_in >= STO_TIER_FILES && p->n_in >= (g.hi - g.lo) / 2;
+}
+
+/* A day that is over becomes one run when a quarter of it lies beside its largest one. If it will be joined with its neighbours
+ * (not done) and is small, which means three more joins, or less lies beside, only its last small runs become one. */
+static bool pick_day(struct sto_pick__picker *p, struct sto_pick__group g, bool done, struct sto_pick *out)
+{
+    uint64_t most = 0, least = done ? 0 : STO_OVER_BYTES;
     for (size_t i = g.lo; i < g.hi; i++)
         most = p->runs[i].bytes > most ? p->runs[i].bytes : most;
     sto_pick__choose_only(p, g.lo, g.hi);
-    if (p->bytes - most < p->bytes / QUARTER || p->bytes >= STO_DAY_BYTES || is_one_merge(p))
+    uint64_t all = p->bytes;
+    bool whole = all >= least && all < STO_DAY_BYTES && all - most >= all / QUARTER;
+    if ((!whole && (done || !choose_tail(p, g, all))) || is_one_merge(p))
         return false;
     struct sto_pick__run *r = sto_pick__in_the_way(p);
     if (r)
@@ -248,7 +270,7 @@ static bool pick_tier(struct sto_pick__picker *p, struct sto_pick__group g, stru
 {
     bool all = p->runs[g.lo].w.level == STO_WINDOW_ALL;
     bool done = g.hi - g.lo > 1 && is_day_done(p, g);
-    if (done && pick_day(p, g, out))
+    if ((done || (g.hi - g.lo > 1 && is_day_over(p, g))) && pick_day(p, g, done, out))
         return true;
     for (size_t newest = g.hi; newest-- > g.lo + STO_TIER_FILES - 1;) {
         if (tier_at(p, g, newest, done, out) || split_crowd(p, g, newest, out))
@@ -408,81 +430,6 @@ static bool pick_join_all(struct sto_pick__picker *p, struct sto_pick *out)
     return false;
 }
 
-/* --- what was deleted --- */
-
-static bool is_worn(const struct sto_pick__picker *p, const struct sto_pick__run *r)
-{
-    uint64_t n_points = 0, n_dead = 0;
-    int64_t since_ms = INT64_MAX;
-    for (size_t i = 0; i < r->n; i++) {
-        const struct sto_pick_wear *w = &p->opts->wear[p->order[r->at + i]];
-        n_points += p->files[p->order[r->at + i]].n_points;
-        n_dead += w->n_dead;
-        since_ms = w->since_ms < since_ms ? w->since_ms : since_ms;
-    }
-    return since_ms < INT64_MAX && (p->opts->full || n_dead >= n_points / STO_WORN_SHARE ||
-                                    since_ms < p->opts->now_ms - STO_WORN_AGE_MS);
-}
-
-/* A run by itself, which nothing can be in the way of. */
-static bool pick_worn(struct sto_pick__picker *p, struct sto_pick *out)
-{
-    for (size_t i = 0; p->opts->wear && i < p->n_runs; i++)
-        if (!p->runs[i].skip && is_worn(p, &p->runs[i])) {
-            sto_pick__choose_only(p, i, i + 1);
-            sto_pick__take(p, STO_PICK_WORN, p->runs[i].w, STO_PICK__CUT_NOT, out);
-            return true;
-        }
-    return false;
-}
-
-/* --- tombstones --- */
-
-/* Has everything that a file of tombstones touches been rewritten since? */
-static bool is_done(struct sto_pick__picker *p, size_t i)
-{
-    const struct sto_sst_info *t = &p->files[i];
-    if (p->opts->wear && p->opts->wear[i].done)
-        return true;
-    struct sto_pick__near it = {
-        .p = p, .lo = t->tomb_min_ms, .hi = t->tomb_max_ms, .levels = STO_WINDOW_LEVELS};
-    for (const struct sto_pick__run *r; (r = sto_pick__near(&it));)
-        if (r->gen_hi < t->gen_hi)
-            return false;
-    return true;
-}
-
-static bool pick_tombs(struct sto_pick__picker *p, struct sto_pick *out)
-{
-    size_t first = p->n_tombs, n = 0;
-    uint64_t sum = 0;
-    out->files = ts_xcalloc(p->n_tombs + 1, sizeof *out->files);
-    for (size_t i = 0; i < p->n_tombs && !p->opts->keep_tombs; i++)
-        if (is_done(p, p->tombs[i]))
-            out->files[n++] = p->tombs[i];
-    for (size_t i = p->n_tombs; n == 0 && i-- > 0; sum += p->files[p->tombs[i]].n_tombs)
-        if (sum >= p->files[p->tombs[i]].n_tombs || (p->opts->full && sum))
-            first = i;
-    if (n == 0 && p->n_tombs - first >= (p->opts->full ? 2 : STO_TIER_FILES))
-        for (size_t i = first; i < p->n_tombs; i++)
-            out->files[n++] = p->tombs[i];
-    if (n == 0) {
-        ts_free(out->files);
-        out->files = NULL;
-        return false;
-    }
-    out->why = STO_PICK_TOMBS;
-    out->n = n;
-    out->gen_lo = UINT64_MAX;
-    for (size_t i = 0; i < n; i++) {
-        const struct sto_sst_info *f = &p->files[out->files[i]];
-        out->gen_lo = f->gen_lo < out->gen_lo ? f->gen_lo : out->gen_lo;
-        out->gen_hi = f->gen_hi > out->gen_hi ? f->gen_hi : out->gen_hi;
-        out->bytes += f->t_bytes + f->s_bytes;
-    }
-    return true;
-}
-
 /* --- everything --- */
 
 /* A run of all time that stays, and all that lies over it. */
@@ -583,7 +530,7 @@ void sto_pick_next(const struct sto_sst_info *files, size_t n, const struct sto_
     sto_pick__init(&p, files, n, opts);
     (void)((opts->full ? pick_full(&p, out) : pick_window(&p, out)) || pick_join(&p, STO_WINDOW_8, out) ||
            pick_join(&p, STO_WINDOW_64, out) || pick_join_all(&p, out) ||
-           (opts->full && full_touched(&p, out)) || pick_worn(&p, out) || pick_tombs(&p, out));
+           (opts->full && full_touched(&p, out)) || sto_pick__worn(&p, out) || sto_pick__tombs(&p, out));
     out->n_looked = p.n_looked;
     sto_pick__release(&p);
 }

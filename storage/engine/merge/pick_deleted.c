@@ -1,0 +1,82 @@
+/*
+ * pick_deleted.c - which files to write again because of deletes, and which files of tombstones to merge.
+ *
+ * Not here   all other rules (pick_rules.c), how much was deleted (wear.c)
+ */
+#include "storage/engine/merge/pick_int.h"
+
+#include "base/mem.h"
+
+/* --- what was deleted --- */
+
+static bool is_worn(const struct sto_pick__picker *p, const struct sto_pick__run *r)
+{
+    uint64_t n_points = 0, n_dead = 0;
+    int64_t since_ms = INT64_MAX;
+    for (size_t i = 0; i < r->n; i++) {
+        const struct sto_pick_wear *w = &p->opts->wear[p->order[r->at + i]];
+        n_points += p->files[p->order[r->at + i]].n_points;
+        n_dead += w->n_dead;
+        since_ms = w->since_ms < since_ms ? w->since_ms : since_ms;
+    }
+    return since_ms < INT64_MAX && (p->opts->full || n_dead >= n_points / STO_WORN_SHARE ||
+                                    since_ms < p->opts->now_ms - STO_WORN_AGE_MS);
+}
+
+bool sto_pick__worn(struct sto_pick__picker *p, struct sto_pick *out)
+{
+    for (size_t i = 0; p->opts->wear && i < p->n_runs; i++)
+        if (!p->runs[i].skip && is_worn(p, &p->runs[i])) {
+            sto_pick__choose_only(p, i, i + 1);
+            sto_pick__take(p, STO_PICK_WORN, p->runs[i].w, STO_PICK__CUT_NOT, out);
+            return true;
+        }
+    return false;
+}
+
+/* --- tombstones --- */
+
+/* Has everything that a file of tombstones touches been rewritten since? */
+static bool is_done(struct sto_pick__picker *p, size_t i)
+{
+    const struct sto_sst_info *t = &p->files[i];
+    if (p->opts->wear && p->opts->wear[i].done)
+        return true;
+    struct sto_pick__near it = {
+        .p = p, .lo = t->tomb_min_ms, .hi = t->tomb_max_ms, .levels = STO_WINDOW_LEVELS};
+    for (const struct sto_pick__run *r; (r = sto_pick__near(&it));)
+        if (r->gen_hi < t->gen_hi)
+            return false;
+    return true;
+}
+
+bool sto_pick__tombs(struct sto_pick__picker *p, struct sto_pick *out)
+{
+    size_t first = p->n_tombs, n = 0;
+    uint64_t sum = 0;
+    out->files = ts_xcalloc(p->n_tombs + 1, sizeof *out->files);
+    for (size_t i = 0; i < p->n_tombs && !p->opts->keep_tombs; i++)
+        if (is_done(p, p->tombs[i]))
+            out->files[n++] = p->tombs[i];
+    for (size_t i = p->n_tombs; n == 0 && i-- > 0; sum += p->files[p->tombs[i]].n_tombs)
+        if (sum >= p->files[p->tombs[i]].n_tombs || (p->opts->full && sum))
+            first = i;
+    if (n == 0 && p->n_tombs - first >= (p->opts->full ? 2 : STO_TIER_FILES))
+        for (size_t i = first; i < p->n_tombs; i++)
+            out->files[n++] = p->tombs[i];
+    if (n == 0) {
+        ts_free(out->files);
+        out->files = NULL;
+        return false;
+    }
+    out->why = STO_PICK_TOMBS;
+    out->n = n;
+    out->gen_lo = UINT64_MAX;
+    for (size_t i = 0; i < n; i++) {
+        const struct sto_sst_info *f = &p->files[out->files[i]];
+        out->gen_lo = f->gen_lo < out->gen_lo ? f->gen_lo : out->gen_lo;
+        out->gen_hi = f->gen_hi > out->gen_hi ? f->gen_hi : out->gen_hi;
+        out->bytes += f->t_bytes + f->s_bytes;
+    }
+    return true;
+}

@@ -89,7 +89,22 @@ bool ts_fs_has_descriptors(size_t n);
  *  max_bytes, TS_ENOMEM. */
 int ts_fs_read_file(const struct ts_fs *fs, const char *path, size_t max_bytes, char **out_p, size_t *out_n,
                     struct ts_error *err);
-/** The same for a path that a person gave, which may be a pipe or a device, too (<(command), /dev/stdin): read to its
+#define TS_UNREAD_SECTORS 256u /* of 512 bytes; a disk that can't read more of a file is given up */
+/* What could not be read of a file; {0} is nothing. */
+struct ts_unread {
+    uint64_t n_bytes;            /* zeros stand in their place */
+    uint64_t first_off, end_off; /* all of them lie in between */
+    unsigned n_sectors;          /* up to TS_UNREAD_SECTORS */
+};
+/** pread on a disk that fails, for checks and repairs: errors that pass cost nothing, sectors that can't be read are zeros and
+ * counted in *u, which adds up. Short only at the end of the file. TS_EIO: too many sectors; other errors of pread.
+ * Blocks: for the disk, some hundred times at most if it fails. */
+int ts_fs_pread_rest(const struct ts_fs *fs, struct ts_file *file, void *p, size_t n, uint64_t off,
+                     size_t *out_n, struct ts_unread *u, struct ts_error *err);
+/** ts_fs_read_file in the same way. */
+int ts_fs_read_rest(const struct ts_fs *fs, const char *path, size_t max_bytes, char **out_p, size_t *out_n,
+                    struct ts_unread *u, struct ts_error *err);
+/** ts_fs_read_file for a path that a person gave, which may be a pipe or a device, too (<(command), /dev/stdin): read to its
  * end. Blocks: until the writer of a pipe ends. Memory: max_bytes while it reads and as long as the text is kept, so
  * it is for small files. */
 int ts_fs_read_any(const char *path, size_t max_bytes, char **out_p, size_t *out_n, struct ts_error *err);

@@ -23,15 +23,14 @@ static const struct {
     {"cells.log", "CELL", "all annotations and metadata are lost"},
 };
 
-#define READ_TRIES 3 /* some errors of a disk are temporary */
-
 /* One of the two files. */
 struct side {
     const char *path;
-    struct ts_slice bytes; /* owned; p NULL: the file does not exist */
-    bool good;             /* header is good, and the lineage is that of the other one */
-    uint64_t bad_off;      /* offset of the first damage; UINT64_MAX = none */
-    bool old;              /* the copy is of the log before its last checkpoint; this is no damage */
+    struct ts_slice bytes;   /* owned; p NULL: the file does not exist */
+    bool good;               /* header is good, and the lineage is that of the other one */
+    uint64_t bad_off;        /* offset of the first damage; UINT64_MAX = none */
+    bool old;                /* the copy is of the log before its last checkpoint; this is no damage */
+    struct ts_unread unread; /* what the disk can't read; zeros in bytes */
 };
 
 static int side_read(struct sto_fsck *k, struct side *s, const char kind[4], struct ts_error *err)
@@ -39,10 +38,8 @@ static int side_read(struct sto_fsck *k, struct side *s, const char kind[4], str
     char *p = NULL;
     size_t n = 0;
     struct ts_error why = {0};
-    int rc = TS_EIO;
-    for (int i = 0; rc == TS_EIO && i < READ_TRIES; i++)
-        rc = ts_fs_read_file(k->fs, s->path, (size_t)1 << 40, &p, &n, &why);
-    s->bad_off = UINT64_MAX;
+    int rc = ts_fs_read_rest(k->fs, s->path, (size_t)1 << 40, &p, &n, &s->unread, &why);
+    s->bad_off = s->unread.n_bytes ? s->unread.first_off : UINT64_MAX;
     if (rc == TS_ENOMEM || rc == TS_EMFILE)
         return ts_error_set(err, rc, "%s", why.text);
     if (rc < 0)
@@ -91,6 +88,13 @@ static uint64_t next_good(const struct side *s, uint64_t off, bool *out_known)
     return first;
 }
 
+/* The records end at off. Is that because more can't be read? */
+static bool ends_unread(const struct side *a, const struct side *b, uint64_t off)
+{
+    const struct side *s = a->good ? a : b;
+    return s->good && s->unread.n_bytes && s->unread.end_off > off;
+}
+
 /* Put the two together into log->whole. */
 static void merge(struct sto_fsck *k, struct sto_fsck__reclog *log, struct side *a, struct side *b)
 {
@@ -131,6 +135,11 @@ static void merge(struct sto_fsck *k, struct sto_fsck__reclog *log, struct side 
                        "records of %" PRIu64 " bytes are damaged in the log and in its copy: they are lost",
                        next - off);
         off = next;
+    }
+    if (ends_unread(a, b, off)) {
+        log->holes = true;
+        sto_fsck__find(k, STO_FIND_DAMAGE, log->path, off,
+                       "can't be read from here on, and the copy ends here: records that follow are lost");
     }
     if (a->good && off < a->bytes.n && a->bad_off == UINT64_MAX)
         sto_fsck__find(k, STO_FIND_NOTE, log->path, off,
@@ -206,6 +215,8 @@ static int read_log(struct sto_fsck *k, enum sto_fsck__log which, struct ts_erro
         tell(k, log, logs[which].lost, &a, &b);
         if (log->bad && log->whole.n)
             sto_fsck_view_set(k->view, log->path, log->whole.p, log->whole.n);
+        if (b.unread.n_bytes && log->whole.n) /* opening a log reads its copy */
+            sto_fsck_view_set(k->view, log->copy_path, log->whole.p, log->whole.n);
         if (log->whole.failed)
             rc = ts_error_set(err, TS_ENOMEM, "%s: no memory", log->path);
     }

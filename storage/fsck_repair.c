@@ -51,7 +51,8 @@ static int copy_aside(struct sto_fsck *k, const char *path, struct ts_error *err
     char *to = NULL, *p = NULL;
     size_t n = 0;
     struct ts_error why = {0};
-    int rc = ts_fs_read_file(k->fs, path, (size_t)1 << 40, &p, &n, &why);
+    struct ts_unread unread;
+    int rc = ts_fs_read_rest(k->fs, path, (size_t)1 << 40, &p, &n, &unread, &why);
     if (rc == TS_ENOTFOUND)
         return 0;
     if (rc == TS_EIO) /* the disk can't read it: there is nothing to keep */
@@ -286,6 +287,13 @@ static int repair_catalog(struct sto_fsck *k, struct salvage *s, struct ts_error
     s->names_only = !with_points;
     if (with_points)
         TS_TRY(sto_wal_salvage(k->fs, k->wal_dir, k->flushed_gen, &salvage_ops, s, &found, err));
+    if (with_points && found.n_points < k->wal.n_points)
+        return ts_error_set(
+            err, TS_EIO,
+            "%s: the check has read %" PRIu64 " points, the repair %" PRIu64
+            ": errors of the disk come and go. The log stays; copy the data folder to another "
+            "disk and repair it there",
+            k->wal_dir, k->wal.n_points, found.n_points);
     return sto_catalog_sync(s->cat, true, err);
 }
 

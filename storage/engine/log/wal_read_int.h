@@ -48,10 +48,11 @@ struct sto_wal__reader {
     char path[PATH_MAX];
     struct ts_file *file;
     uint32_t salt;
-    uint64_t limit;    /* end of the bytes that are examined */
-    uint64_t mark_off; /* highest mark seen */
-    bool unreadable;   /* the file system could not read bytes of it */
-    bool any_mark;     /* sto_wal__find_marks has found one */
+    uint64_t limit;          /* end of the bytes that are examined */
+    uint64_t mark_off;       /* highest mark seen */
+    bool unreadable;         /* the file system could not read bytes of it */
+    struct ts_unread unread; /* with problem: what of it is read as zeros */
+    bool any_mark;           /* sto_wal__find_marks has found one */
     bool gap; /* a record was lost: definitions that do not state their number are of unknown number */
     int64_t from_ms,
         to_ms; /* with problem: times of the last record of points; from > to before the first one */

@@ -138,7 +138,8 @@ static int look(struct sto_wal__reader *r, uint64_t off, size_t n, const uint8_t
         }
         r->win_n = 0;
         r->win_off = off;
-        int rc = r->fs->pread(r->file, r->win, want, off, &r->win_n, err);
+        int rc = r->problem ? ts_fs_pread_rest(r->fs, r->file, r->win, want, off, &r->win_n, &r->unread, err)
+                            : r->fs->pread(r->file, r->win, want, off, &r->win_n, err);
         r->unreadable |= rc < 0 || r->win_n < n;
         TS_TRY(rc);
         if (r->win_n < n)
@@ -325,6 +326,7 @@ static int has_mark(struct sto_wal__reader *r, const struct sto_wal__found *f, s
     struct ts_file *file = r->file, *other;
     uint64_t limit = r->limit, mark_off = r->mark_off;
     uint32_t salt = r->salt;
+    struct ts_unread unread = r->unread;
     char path[PATH_MAX];
     sto_wal__path(r->dir, &f->head.name, path);
     TS_TRY(r->fs->open(r->fs, path, TS_OPEN_READ, &other, err));
@@ -339,6 +341,7 @@ static int has_mark(struct sto_wal__reader *r, const struct sto_wal__found *f, s
     r->limit = limit;
     r->mark_off = mark_off;
     r->salt = salt;
+    r->unread = unread;
     r->win_n = 0;
     return rc < 0 ? rc : r->any_mark;
 }
@@ -356,6 +359,7 @@ int sto_wal__open(struct sto_wal__reader *r, struct sto_wal__found *f, struct ts
                    ? f->known_bytes
                    : f->size_bytes; /* bytes after a known end are left from an append that failed */
     r->mark_off = 0;
+    r->unread = (struct ts_unread){0};
     r->win_n = 0;
     if (r->n_series)
         memset(r->series, 0, r->n_series * sizeof(*r->series));

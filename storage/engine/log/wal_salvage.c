@@ -11,6 +11,7 @@
 #include "base/mem.h"
 
 #define HOLES 64 /* of one segment that are told apart */
+#define TRIES 3  /* some errors of a disk pass */
 
 /* A range that can't be read; only the end of the segment shows whether it is torn or damaged. */
 struct hole {
@@ -51,7 +52,8 @@ static void report_hole(struct salvage *s, const struct hole *h)
     struct sto_wal__reader *r = &s->reader;
     bool below = h->off < r->seg->known_bytes, known = below && sto_wal__is_known(r, r->seg, NULL) == 1;
     uint64_t safe = known && r->seg->known_bytes > r->mark_off ? r->seg->known_bytes : r->mark_off;
-    bool torn = h->off >= safe;
+    bool unread = r->unread.n_bytes && h->off < r->unread.end_off && h->off + h->n > r->unread.first_off;
+    bool torn = h->off >= safe && !unread;
     s->out->damaged |= !torn;
     /* opening the store would ignore what follows in this segment, or the next segment */
     s->out->beyond_torn |= torn && (s->good_end > h->off || below);
@@ -114,7 +116,9 @@ static int read_segment(struct salvage *s, struct sto_wal__found *f, struct ts_e
         damage(s, path, "can't be read");
         return 0;
     }
-    int rc = sto_wal__open(r, f, &why);
+    int rc = TS_EIO;
+    for (int i = 0; rc == TS_EIO && i < TRIES; i++)
+        rc = sto_wal__open(r, f, &why);
     bool unreadable = rc == TS_EIO || rc == TS_ENOTFOUND;
     if (rc == 0) {
         s->out->n_segments++;
@@ -133,21 +137,29 @@ static int read_segment(struct salvage *s, struct sto_wal__found *f, struct ts_e
     return rc;
 }
 
+/* As sto_wal__head_read; errors of a disk that pass cost nothing. */
+static int read_head(const struct sto_wal__reader *r, struct sto_wal__found *f, struct ts_error *err)
+{
+    int rc = TS_EIO;
+    for (int i = 0; rc == TS_EIO && i < TRIES; i++)
+        rc = sto_wal__head_read(r->fs, r->dir, f, err);
+    return rc;
+}
+
 /* Read the headers of all segments that are not flushed. One that can't be read costs its segment at most. */
 static int read_heads(struct salvage *s, struct sto_wal__list *l, uint64_t flushed_gen, struct ts_error *err)
 {
     const struct sto_wal__reader *r = &s->reader;
     for (size_t i = 0; i < l->n; i++) {
         struct ts_error why = {0};
-        int rc = l->v[i].head.name.gen > flushed_gen ? sto_wal__head_read(r->fs, r->dir, &l->v[i], &why) : 0;
+        int rc = l->v[i].head.name.gen > flushed_gen ? read_head(r, &l->v[i], &why) : 0;
         if (rc == TS_EVERSION || rc == TS_ENOMEM || rc == TS_EMFILE) {
             if (err)
                 *err = why;
             return rc;
         }
-        if (rc <
-            0) /* a foreign header: its records are looked for; otherwise not even its length may be known */
-            l->v[i].head_rc = rc == TS_ECORRUPT ? TS_ENOTFOUND : TS_EIO;
+        if (rc < 0) /* a foreign header, or one on a bad sector: its records are looked for */
+            l->v[i].head_rc = rc == TS_ECORRUPT || l->v[i].size_bytes ? TS_ENOTFOUND : TS_EIO;
     }
     return 0;
 }

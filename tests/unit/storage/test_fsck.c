@@ -262,6 +262,62 @@ static void test_fsck__many_series_without_names(void **state)
     t_faultfs_free(f);
 }
 
+/* Bad sectors in the catalog and in its copy: all names are there if one of the two has them, else all but some. */
+static void test_fsck__bad_sectors_cost_what_both_copies_have_there(void **state)
+{
+    enum { N = 300 };
+    static const struct {
+        uint64_t log, copy;
+        bool whole;
+    } bad[] = {{600, 5000, true}, {5000, 600, true}, {5000, 5000, false}};
+    (void)state;
+    struct t_faultfs *f = t_faultfs_new(1);
+    struct sto_opts opts = KIT_OPTS(f, 1);
+    struct sto_fsck_result r;
+    struct sto_store *st = kit_open(&opts);
+    size_t size;
+    for (unsigned i = 0; i < N; i++) {
+        int rc;
+        while ((rc = sto_put(sto_port(st, 0), kit_series(st, i), T0, (struct ts_num){.m = i}, false)) ==
+               TS_EBUSY)
+            sto_port_turn(sto_port(st, 0));
+        assert_int_equal(rc, 0);
+        sto_port_turn(sto_port(st, 0));
+        if (i % 2)
+            assert_int_equal(sto_catalog_sync(sto_store_catalog(st), true, NULL), 0);
+    }
+    assert_int_equal(sto_flush(st, STO_LEVEL_FILES, NULL), 0);
+    f = end_by_kill(st, f);
+    ts_free(t_faultfs_get(f, "/db/catalog.log", &size));
+    assert_true(size > 7000);
+    for (unsigned i = 0; i < 3; i++) {
+        struct t_faultfs *c = t_faultfs_clone(f, i);
+        t_faultfs_set_unreadable(c, "/db/catalog.log", bad[i].log);
+        t_faultfs_set_unreadable(c, "/db/catalog.log.copy", bad[i].copy);
+        struct said s = check_store(c, true, &r);
+        assert_true(s.n_damage > 0);
+        assert_true(r.repaired);
+        assert_int_equal(r.n_left, 0);
+        s = check_store(c, false, &r);
+        assert_int_equal(s.n_damage, 0);
+        assert_int_equal(r.n_rows, N);
+        opts = (struct sto_opts)KIT_OPTS(c, 1);
+        opts.create = false;
+        st = kit_open(&opts);
+        unsigned n_named = 0;
+        for (unsigned k = 0; k < N; k++) {
+            const struct sto_series *one = sto_series_get(sto_store_catalog(st), k);
+            n_named += one && !strstr(sto_series_text(one).p, "lost_series=");
+        }
+        if (bad[i].whole)
+            assert_int_equal(n_named, N);
+        assert_true(n_named > N * 8 / 10);
+        kit_close(st);
+        t_faultfs_free(c);
+    }
+    t_faultfs_free(f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -269,6 +325,7 @@ int main(void)
         cmocka_unit_test(test_fsck__lost_rows_are_counted_by_their_summaries),
         cmocka_unit_test(test_fsck__without_summaries_every_possible_series_is_named),
         cmocka_unit_test(test_fsck__many_series_without_names),
+        cmocka_unit_test(test_fsck__bad_sectors_cost_what_both_copies_have_there),
     };
     ts_log_set_level(TS_LOG_ERROR);
     return cmocka_run_group_tests(tests, NULL, NULL);

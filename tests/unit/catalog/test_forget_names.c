@@ -92,6 +92,34 @@ static void test_forget_names__follow_their_series_and_come_back_with_another_id
     t_close(cat);
 }
 
+/* A checkpoint has no record of most forgotten names; nevertheless no id is given out again. */
+static void test_forget_names__a_checkpoint_gives_out_no_id_again(void **state)
+{
+    (void)state;
+    struct sto_catalog_opts opts = {.dir = t_dir, .n_shards = 16, .grow_bytes = 1};
+    struct sto_catalog *cat;
+    struct ts_error err = {0};
+    char text[32];
+    assert_int_equal(sto_catalog_open(ts_fs_real(), &opts, &cat, &err), 0);
+    uint32_t stays = t_series(cat, "m host=a")->id;
+    for (unsigned i = 0; i < 50; i++) {
+        snprintf(text, sizeof(text), "m%u key%u=value%u", i, i, i);
+        (void)t_series(cat, text);
+    }
+    assert_int_equal(forget(cat, &stays, 1), 150);
+    uint64_t before = stat_of(cat, "catalog.log_bytes");
+    assert_int_equal(sto_catalog_tidy(cat, &err), 0);
+    assert_true(stat_of(cat, "catalog.log_bytes") < before);
+    for (int opened = 0; opened < 2; opened++) {
+        t_close(cat);
+        cat = t_open();
+        for (int kind = 0; kind < STO_UID_KINDS; kind++)
+            assert_int_equal(sto_uid_max(cat, (enum sto_uid_kind)kind), 51);
+    }
+    assert_int_equal(t_series(cat, "again key0=value0")->metric, 52);
+    t_close(cat);
+}
+
 static void test_forget_names__stay_while_a_reader_may_hold_their_series(void **state)
 {
     (void)state;
@@ -487,6 +515,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         T_CASE(test_forget_names__follow_their_series_and_come_back_with_another_id),
+        T_CASE(test_forget_names__a_checkpoint_gives_out_no_id_again),
         T_CASE(test_forget_names__stay_while_a_reader_may_hold_their_series),
         T_CASE(test_forget_names__bytes_wait_for_readers),
         T_CASE(test_forget_names__who_assigns_a_name_keeps_it),

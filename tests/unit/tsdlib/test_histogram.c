@@ -103,7 +103,8 @@ static void test_histogram__binary_of_the_facts(void **state)
                                       "AAI*gAAA",
                                       "//////////////////8=",
                                       "AAAAAA",
-                                      "AAF/gAAAQAAAAAUAAQ=="};
+                                      "AAF/gAAAQAAAAAUAAQ==",
+                                      "KgACP4AAAEAAAAAFQAAAAEBAAACsAgABA"};
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
         if (tsd_histogram_binary(&h, &on, 42, ts_slice_str(bad[i]), &msg) == 0 && strcmp(bad[i], "AAAAAA"))
             fail_msg("%s is taken", bad[i]);
@@ -234,6 +235,20 @@ static void test_histogram__lines_are_refused(void **state)
                         "Check the 'tsd.core.histograms.config' configuration.\n");
 }
 
+static void test_histogram__a_metric_has_all_buckets_of_its_histograms(void **state)
+{
+    static const char *const rows[][2] = {
+        {"histogram m 1500000000 0,1=1:1,2=1 a=b", ""},
+        {"histogram m 1500000060 2,3=1:3,4=1:4,5=1:5,6=1 a=b", ""}, /* with u and o eight, as many as allowed */
+        {"histogram m 1500000120 6,7=1 a=b",
+         "histogram: illegal argument: More than 8 different buckets of a metric (histogram_max_buckets)\n"},
+        {"histogram n 1500000120 6,7=1 a=b", ""},
+        {"histogram m 1500000180 0,1=1:5,6=1 a=b", ""},
+    };
+    (void)state;
+    t_each_line(&t, rows, sizeof(rows) / sizeof(rows[0]));
+}
+
 static void test_histogram__compat_blames_storage(void **state)
 {
     (void)state;
@@ -256,6 +271,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_histogram__too_many_buckets_stop_at_the_limit, set_up_on,
                                         tear_down_on),
         cmocka_unit_test_setup_teardown(test_histogram__lines_are_refused, set_up_on, tear_down_on),
+        cmocka_unit_test_setup_teardown(test_histogram__a_metric_has_all_buckets_of_its_histograms, set_up_on,
+                                        tear_down_on),
         cmocka_unit_test_setup_teardown(test_histogram__compat_blames_storage, set_up_on, tear_down_on),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

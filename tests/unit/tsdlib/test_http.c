@@ -42,6 +42,14 @@ static int set_up_compat(void **state)
     return 0;
 }
 
+static int set_up_old_times(void **state)
+{
+    static const char *const keys[] = {"allow_old_times", "true", NULL};
+    (void)state;
+    t_daemon_open(&t, keys);
+    return 0;
+}
+
 static int tear_down(void **state)
 {
     (void)state;
@@ -451,6 +459,28 @@ static void test_http__put_judges_each_point(void **state)
     expect(post("/api/put?sync&sync_timeout=x", GOOD), "400", "sync_timeout");
 }
 
+static void test_http__times_with_exponents_are_rounded_to_milliseconds(void **state)
+{
+    (void)state;
+    expect(post("/api/put?summary",
+                "[{\"metric\":\"m\",\"timestamp\":-1.2346e0,\"value\":1,\"tags\":{\"a\":\"b\"}},"
+                "{\"metric\":\"m\",\"timestamp\":1.2346e0,\"value\":2,\"tags\":{\"a\":\"b\"}},"
+                "{\"metric\":\"m\",\"timestamp\":1.5e9,\"value\":3,\"tags\":{\"a\":\"b\"}}]"),
+           "200", "\"success\":3");
+    expect(ask("GET /api/export?metric=m HTTP/1.1\r\n\r\n"), "200",
+           "m -1.235 1 a=b\nm 1.235 2 a=b\nm 1500000000 3 a=b\n");
+}
+
+static void test_http__an_export_to_a_date_has_all_of_it(void **state)
+{
+    (void)state;
+    expect(post("/api/put", GOOD), "204", "");
+    expect(ask("GET /api/export?metric=m&from=2017-07-14&to=2017-07-14 HTTP/1.1\r\n\r\n"), "200", "m 1500000000 ");
+    const char *got = ask("GET /api/export?metric=m&to=2017-07-13 HTTP/1.1\r\n\r\n");
+    expect(got, "200", "");
+    assert_null(strstr(got, "m 1500000000"));
+}
+
 static void test_http__compat_refuses_what_opentsdb_refuses(void **state)
 {
     (void)state;
@@ -558,6 +588,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_http__head_tells_the_length_of_get, set_up_large, tear_down),
         cmocka_unit_test_setup_teardown(test_http__continue_is_not_for_http_1_0, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_http__put_judges_each_point, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_http__times_with_exponents_are_rounded_to_milliseconds,
+                                        set_up_old_times, tear_down),
+        cmocka_unit_test_setup_teardown(test_http__an_export_to_a_date_has_all_of_it, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_http__compat_refuses_what_opentsdb_refuses, set_up_compat,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_http__put_in_capitals_is_a_line, set_up, tear_down),

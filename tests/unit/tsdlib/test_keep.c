@@ -112,6 +112,13 @@ static int write_meta(struct t_keep *k)
     return tsd_tsmeta_store(k->in.store, k->series, &given, false, &k->arena, &stored, &changed, &err);
 }
 
+static void test_keep__times_of_notes_are_seconds_up_to_32_bits(void **state)
+{
+    (void)state;
+    assert_int_equal(tsd_note_ms(4294967295), 4294967295000);
+    assert_int_equal(tsd_note_ms(4294967296), 4294967296);
+}
+
 static void test_keep__a_note_keeps_its_series(void **state)
 {
     (void)state;
@@ -256,6 +263,7 @@ static void test_keep__a_delete_leaves_the_next_series_of_that_name_alone(void *
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_keep__times_of_notes_are_seconds_up_to_32_bits),
         cmocka_unit_test(test_keep__a_note_keeps_its_series),
         cmocka_unit_test(test_keep__a_note_keeps_its_series_however_its_tsuid_was_sent),
         cmocka_unit_test(test_keep__metadata_keep_their_series),

@@ -249,6 +249,17 @@ static void test_out__csv_and_text_of_series(void **state)
     assert_string_equal(series(&tsd_out_text, &spec, &s, 1), "m 1500000000000 1.0 {}\n");
 }
 
+/* With compat a series may have several points of one second: the first of them is shown. */
+static void test_out__csv_wide_has_one_row_for_a_time(void **state)
+{
+    (void)state;
+    static const int64_t ts[] = {1000, 1000, 1000, 2000, 3000};
+    static const uint64_t v[] = {1, 2, 3, 4, 5};
+    struct qry_series s = {.metric = {"m", 1}, .n = 5, .ts_ms = ts, .v = v, .all_int = true};
+    struct qry_spec spec = {.compat = true};
+    assert_string_equal(series(&tsd_out_csv_wide, &spec, &s, 1), "timestamp,m\n1,1\n2,4\n3,5\n");
+}
+
 /* Rows of totals in a format. */
 static const char *totals(const struct tsd_out_format *f, const struct qry_spec *spec,
                           const struct qry_total *t, size_t n)
@@ -340,6 +351,7 @@ int main(void)
         cmocka_unit_test_teardown(test_out__long_series_cross_pieces, tear_down),
         cmocka_unit_test(test_out__a_client_that_goes_ends_it),
         cmocka_unit_test_teardown(test_out__csv_and_text_of_series, tear_down),
+        cmocka_unit_test_teardown(test_out__csv_wide_has_one_row_for_a_time, tear_down),
         cmocka_unit_test_teardown(test_out__totals, tear_down),
         cmocka_unit_test(test_out__formats_are_found_by_name),
     };

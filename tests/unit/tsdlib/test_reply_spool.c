@@ -165,6 +165,25 @@ static void test_reply_spool__limits_name_their_key(void **state)
     tsd_spool_release(&b);
 }
 
+/* Four times as much as all replies have in files stays free on the disk; what is refused is not counted. */
+static void test_reply_spool__the_disk_is_not_filled(void **state)
+{
+    struct tsd_spools all;
+    struct statfs fs;
+    struct ts_error err = {0};
+    (void)state;
+    assert_int_equal(statfs(dir, &fs), 0);
+    size_t n_all = (size_t)fs.f_blocks * (size_t)fs.f_bsize;
+    tsd_spools_init(&all, dir, (uint64_t)1 << 62);
+    struct tsd_spool s = {.all = &all, .account = &all.account};
+    assert_int_equal(tsd_spool_append(&s, "", n_all, &err), TS_ELIMIT); /* before a byte of it is read */
+    assert_int_equal(atomic_load(&all.account.used_bytes), 0);
+    assert_int_equal(atomic_load(&all.n_full), 1);
+    assert_int_equal(tsd_spool_append(&s, "x", 1, &err), 0);
+    assert_int_equal(atomic_load(&all.account.used_bytes), 1);
+    tsd_spool_release(&s);
+}
+
 static void test_reply_spool__one_address_leaves_space_for_others(void **state)
 {
     struct tsd_spools all;
@@ -198,6 +217,7 @@ int main(void)
         CASE(test_reply_spool__what_is_written_leaves_the_page_cache),
         CASE(test_reply_spool__reading_does_not_wait_until_the_disk_has_written),
         CASE(test_reply_spool__limits_name_their_key),
+        CASE(test_reply_spool__the_disk_is_not_filled),
         CASE(test_reply_spool__one_address_leaves_space_for_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -67,6 +67,17 @@ static void test_series_rate__all_connections_share_one(void **state)
     assert_int_equal(take_all(&b, 60, T0 + 600), 1);
 }
 
+/* What all connections together may not create takes nothing from what one may. */
+static void test_series_rate__a_refusal_takes_no_token(void **state)
+{
+    (void)state;
+    struct tsd_series_conn a = {.started = false}, b = {.started = false};
+    assert_int_equal(take_all(&a, 200, T0), 100);
+    for (int i = 0; i < 10; i++)
+        assert_int_equal(take_all(&b, 5, T0), 0);
+    assert_int_equal(take_all(&b, 5, T0 + 3000), 5);
+}
+
 static void test_series_rate__nought_is_no_limit(void **state)
 {
     (void)state;
@@ -130,6 +141,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T_CASE(test_series_rate__a_minutes_worth_then_the_rate),
         T_CASE(test_series_rate__all_connections_share_one),
+        T_CASE(test_series_rate__a_refusal_takes_no_token),
         T_CASE(test_series_rate__nought_is_no_limit),
         T_CASE(test_series_rate__largest_rates_do_not_overflow),
         T_CASE(test_series_rate__a_token_not_needed_is_given_back),

@@ -277,6 +277,32 @@ static void test_store_retention__steps_of_the_clock_end_no_pause(void **state)
     }
 }
 
+/* Once the clock was trusted again, an earlier jump is no part of how far it has to be set back. */
+static void test_store_retention__jumps_that_are_over_do_not_count(void **state)
+{
+    (void)state;
+    struct t_faultfs *f;
+    struct sto_store *st = begin(30, &f);
+    put_at(st, 0, T0 + 2 * DAY + 4 * TS_HOUR_MS - 30 * DAY, 1);
+    flush_to(st, STO_LEVEL_FILES);
+    static const struct {
+        int64_t wall_ms, mono_ms;
+    } steps[] = {{DAY, 1000},                     /* forward by a day: trusted a day later */
+                 {2 * DAY + 2000, DAY + 3000},    /* so it is */
+                 {102 * DAY, DAY + 4000},         /* forward by 100 days, */
+                 {2 * DAY + 4000, DAY + 5000}};   /* and back again */
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        clocks(T0 + steps[i].wall_ms, 1000 + steps[i].mono_ms);
+        assert_int_equal(sto_store_pump_merges(st, NULL), 0);
+        assert_int_equal(stat_of(st, "files.points"), 1);
+    }
+    clocks(T0 + 2 * DAY + 6 * TS_HOUR_MS, 1000 + DAY + 6 * TS_HOUR_MS); /* it expired an hour ago */
+    assert_int_equal(sto_store_pump_merges(st, NULL), 0);
+    assert_int_equal(stat_of(st, "files.points"), 0);
+    kit_close(st);
+    t_faultfs_free(f);
+}
+
 /* Steps that are small, one by one, are a jump together. */
 static void test_store_retention__small_steps_add_up(void **state)
 {
@@ -576,6 +602,7 @@ int main(void)
         CASE(test_store_retention__does_not_wait_for_a_slow_merge),
         CASE(test_store_retention__an_input_that_expires_stays_expired),
         CASE(test_store_retention__summaries_answer_the_right_hours),
+        CASE(test_store_retention__jumps_that_are_over_do_not_count),
         CASE(test_store_retention__a_clock_that_jumps_removes_nothing),
         CASE(test_store_retention__a_full_disk_is_made_free),
         CASE(test_store_retention__deletes_of_what_is_kept_stay),

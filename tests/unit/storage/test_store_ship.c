@@ -190,6 +190,78 @@ static void test_store_ship__shipped_files_may_go(void **state)
     diary_release(&d);
 }
 
+/* What was shipped stays while an older file that has to stay has a point of the same time, be it the first or the last. */
+static void test_store_ship__a_file_stays_above_an_older_one(void **state)
+{
+    (void)state;
+    for (int last = 0; last < 2; last++) {
+        struct t_faultfs *f = t_faultfs_new(1);
+        struct sto_remote *r = sto_memory_remote_new(NULL);
+        struct sto_opts opts = SHIP_OPTS(f, r);
+        struct sto_store *st = kit_open(&opts);
+        struct diary d = {0};
+        int64_t held_ms = T0 + (last ? 2 : 0) * TS_HOUR_MS, both_ms = T0 + TS_HOUR_MS;
+        put(st, &d, 0, held_ms, 1);
+        ship_flush(st);
+        ship_all(st);
+        assert_int_equal(sto_drop_shipped(st, STO_MAX_TS_MS, NULL), 0);
+        assert_int_equal(ship_stat(st, "files.count"), 0);
+        assert_int_equal(kit_op(st, sto_port(st, 0), &d, 0, STO_OP_ADD, held_ms, 5), 0); /* is not shipped */
+        put(st, &d, 0, both_ms, 7);
+        ship_flush(st);
+        put(st, &d, 0, both_ms, 8);
+        put(st, &d, 0, both_ms + (last ? -1 : 1) * 1000, 9);
+        ship_flush(st);
+        ship_all(st);
+        assert_int_equal(sto_drop_shipped(st, STO_MAX_TS_MS, NULL), 0);
+        assert_int_equal(ship_stat(st, "files.count"), 2);
+        kit_expect_all(st, &d, "one is not shipped");
+        kit_close(st);
+        r->ops->close(r);
+        t_faultfs_free(f);
+        diary_release(&d);
+    }
+}
+
+/* While a scan runs its account counts what was fetched, and nothing afterwards. */
+static void test_store_ship__a_scan_gives_its_memory_back(void **state)
+{
+    (void)state;
+    struct t_faultfs *f = t_faultfs_new(1);
+    struct sto_remote *r = sto_memory_remote_new(NULL);
+    struct sto_opts opts = SHIP_OPTS(f, r);
+    struct sto_store *st = kit_open(&opts);
+    struct diary d = {0};
+    struct ts_budget account;
+    struct sto_merge *scan = NULL;
+    struct sto_row row;
+    for (int i = 0; i < 100; i++)
+        put(st, &d, 0, T0 + i * 100000, i);
+    ship_flush(st);
+    ship_all(st);
+    assert_int_equal(sto_drop_shipped(st, STO_MAX_TS_MS, NULL), 0);
+    const struct sto_series *s = kit_series(st, 0);
+    ts_budget_init(&account, "the test", "no_key", NULL, 1 << 24);
+    struct sto_scan_spec spec = {.metric = s->metric,
+                                 .series = &s,
+                                 .n_series = 1,
+                                 .from_ms = STO_MIN_TS_MS,
+                                 .to_ms = STO_MAX_TS_MS,
+                                 .final = true,
+                                 .memory = &account};
+    struct sto_snap *snap = sto_snap_take(st);
+    assert_int_equal(sto_scan(snap, &spec, &scan, NULL), 0);
+    assert_int_equal(sto_merge_next(scan, &row, NULL), 1);
+    assert_true(atomic_load(&account.used_bytes) > 100 * sizeof(int64_t));
+    sto_merge_free(scan);
+    assert_int_equal(atomic_load(&account.used_bytes), 0);
+    sto_snap_release(snap);
+    kit_close(st);
+    r->ops->close(r);
+    t_faultfs_free(f);
+    diary_release(&d);
+}
+
 /* The power fails at each call of the file system while a store ships; the results of shipments, and the marks, are
  * lost or not. */
 static void test_store_ship__a_crash_neither_loses_nor_doubles(void **state)
@@ -491,6 +563,8 @@ int main(void)
         cmocka_unit_test(test_store_ship__a_delete_spares_newer_hours),
         cmocka_unit_test(test_store_ship__additions_stay),
         cmocka_unit_test(test_store_ship__shipped_files_may_go),
+        cmocka_unit_test(test_store_ship__a_file_stays_above_an_older_one),
+        cmocka_unit_test(test_store_ship__a_scan_gives_its_memory_back),
         cmocka_unit_test(test_store_ship__a_merge_across_a_mark_starts_again),
         cmocka_unit_test(test_store_ship__shipped_files_go_beside_a_merge),
         cmocka_unit_test(test_store_ship__a_crash_neither_loses_nor_doubles),

@@ -152,6 +152,30 @@ static void test_store_windows__the_ends_of_time(void **state)
     t_faultfs_free(f);
 }
 
+/* A delete of the first or the last millisecond of a file is not forgotten before the file was written again. */
+static void test_store_windows__deletes_at_the_ends_of_a_file_stay(void **state)
+{
+    (void)state;
+    for (int64_t at = 0; at <= 9000; at += 9000) {
+        struct t_faultfs *f = t_faultfs_new(1);
+        clocks(T0 + TS_HOUR_MS, 1000);
+        struct sto_store *st = open_at(f, 0, 0);
+        for (int64_t i = 0; i < 10; i++)
+            put_at(st, 0, T0 + i * 1000, 1);
+        flush_to(st, STO_LEVEL_FILES);
+        assert_int_equal(sto_delete(sto_port(st, 0), kit_series(st, 0), T0 + at, T0 + at), 0);
+        flush_to(st, STO_LEVEL_FILES);
+        assert_int_equal(sto_store_pump_merges(st, NULL), 0);
+        assert_int_equal(seen(st, 0).n, 9);
+        kit_close(st);
+        st = open_at(f, 0, 0);
+        assert_int_equal(sto_store_pump_merges(st, NULL), 0);
+        assert_int_equal(seen(st, 0).n, 9);
+        kit_close(st);
+        t_faultfs_free(f);
+    }
+}
+
 /* Files of tombstones become one, and none of them is lost on the way: the file that they delete from stays as it is. */
 static void test_store_windows__tombstones_gather(void **state)
 {
@@ -580,6 +604,7 @@ int main(void)
         CASE(test_store_windows__merges_do_not_fill_the_disk),
         CASE(test_store_windows__a_run_between_small_files_stops_them_alone),
         CASE(test_store_windows__the_ends_of_time),
+        CASE(test_store_windows__deletes_at_the_ends_of_a_file_stay),
         CASE(test_store_windows__tombstones_gather),
         CASE(test_store_windows__a_pause_begins_anew),
         CASE(test_store_windows__merges_keep_to_their_bytes_a_second),

@@ -4,6 +4,8 @@
  */
 #include "tests/unit/collectors/t_weblog.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -47,6 +49,16 @@ static void import_refused(void *arg, const char *why)
     n_refused++;
 }
 
+/* Does anybody hold the lock of collect_dir? */
+static bool folder_is_locked(const struct t_beside *b)
+{
+    int fd = open(b->c.ctx.state_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_true(fd >= 0);
+    bool free = syscall(SYS_flock, fd, LOCK_EX | LOCK_NB) == 0;
+    close(fd);
+    return !free;
+}
+
 /* As tsd collect weblog-import does it. */
 static void import_file(struct t_beside *b, const char *path, bool killed)
 {
@@ -67,6 +79,7 @@ static void import_file(struct t_beside *b, const char *path, bool killed)
             col_web_import_begin(im, path);
         assert_int_equal(col_web_import_lines(im, text, NULL), 0);
     }
+    assert_false(folder_is_locked(b)); /* others may begin, whatever was decided */
     assert_int_equal(col_web_import_end(im, NULL), 0);
     if (!killed)
         col_web_import_done(im);

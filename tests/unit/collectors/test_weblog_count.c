@@ -186,7 +186,10 @@ static void test_weblog_count__names_give_way(void **state)
     sent(&c, &p);
     assert_string_equal(t_value(&p, "web.hits domain=c.org path=/ status=2xx"), "1");
     assert_string_equal(t_value(&p, "web.hits domain=other path=/ status=2xx"), "1");
-    hit(&c, 180, "d.org", "/", 200, -1, 1500001); /* c.org was last hit longer ago */
+    hit(&c, 180, "d.org", "/", 200, -1, 1499999);
+    sent(&c, &p);
+    assert_string_equal(t_value(&p, "web.hits domain=d.org path=/ status=2xx"), "");
+    hit(&c, 180, "d.org", "/", 200, -1, 1500000); /* c.org was last hit long enough ago */
     sent(&c, &p);
     assert_string_equal(t_value(&p, "web.hits domain=d.org path=/ status=2xx"), "1");
     /* c.org is back when a.org is the oldest: its open bucket goes on, and is not overwritten by a twin's */
@@ -204,6 +207,22 @@ static void test_weblog_count__names_give_way(void **state)
     assert_true(c.names.n < 300);
     sent(&c, &p);
     t_points_release(&p);
+    col_web_count_release(&c);
+}
+
+/* A name stands where its best answer puts it, and nowhere else. */
+static void test_weblog_count__a_better_answer_raises_a_name(void **state)
+{
+    static const uint32_t statuses[] = {404, 301, 500, 200, 404};
+    static const unsigned standings[] = {0, 1, 1, 2, 2};
+    struct col_web_count c;
+    (void)state;
+    col_web_count_init(&c, &limits);
+    for (size_t i = 0; i < 5; i++) {
+        hit(&c, 60, "a.org", "/", statuses[i], -1, 0);
+        for (unsigned k = 0; k < COL_WEB_STANDINGS; k++)
+            assert_int_equal(c.names.n_at[k], k == standings[i]);
+    }
     col_web_count_release(&c);
 }
 
@@ -519,6 +538,7 @@ int main(void)
         cmocka_unit_test(test_weblog_count__lost_counts_are_sent_again),
         cmocka_unit_test(test_weblog_count__names_are_bounded),
         cmocka_unit_test(test_weblog_count__names_give_way),
+        cmocka_unit_test(test_weblog_count__a_better_answer_raises_a_name),
         cmocka_unit_test(test_weblog_count__names_are_cleaned_before_they_are_counted),
         cmocka_unit_test(test_weblog_count__late_lines_overwrite_nothing),
         cmocka_unit_test(test_weblog_count__too_many_cells_go_early),

@@ -65,6 +65,12 @@ def queried(d, notes, everywhere):
     r = rows("m=sum:an.m{host=*}&global_annotations")
     check("notes of each", [x["annotations"] for x in r], [[n for n in notes if n["startTime"] % 2 == 0], [n for n in notes if n["startTime"] % 2]])
     check("globals in each", [x["globalAnnotations"] for x in r], [everywhere, everywhere])
+    d.send("put an.m %d 1 host=c\n" % (T + 7200))
+    d.sync()
+    c = ask(d, "GET", "/api/query?start=%d&m=sum:an.m{host=c}&show_tsuids" % (T + 7200))[1][0]["tsuids"][0]
+    ask(d, "POST", "/api/annotation", {"startTime": T + 33, "tsuid": c, "description": "of c"})
+    check("no notes of series that have no points in this time", rows("m=sum:an.m")[0]["annotations"], notes)
+    ask(d, "DELETE", "/api/annotation?start_time=%d&tsuid=%s" % (T + 33, c))
     check("none wanted", "annotations" in rows("m=sum:an.m&no_annotations")[0], False)
     r = ask(d, "GET", "/api/query?start=%d&end=%d&m=sum:an.m" % (T + 12, T + 30))[1][0]
     check("both ends count", [n["startTime"] - T for n in r["annotations"]], [12, 30])

@@ -66,6 +66,8 @@ def rollup_queries(d, when):
     same("never", "none:1h-sum:rollup_raw:r.m", {"r.m/a": {5 * H: 42}})
     same("smaller intervals, then nothing", "none:1d-sum:rollup_fallback:r.m{h=a}", {"r.m/a": {0: 600}})
     same("an interval that does not fit", "none:90m-sum:r.m", {"r.m/a": {int(4.5 * H): 42}})
+    same("conditions are on points", "none:1h-sum:r.m&where=value%3E4", {"r.m/a": {5 * H: 42}})
+    same("hours of a zone that begin at half past", "none:1hc-sum:r.m{h=a}&timezone=Asia/Kolkata", {"r.m/a": {int(4.5 * H): 21, int(5.5 * H): 21}})
     same("no downsample", "count:r.m", {"r.m/a": {5 * H + i * 600: 1 for i in range(6)}})
     same("no rollups at all", "sum:1h-sum:r.raw", {"r.raw/a": {0: 42}})
     same("pre-aggregate", "sum:pre-agg:r.pre", {"r.pre/": {i * H: i for i in range(3)}})

@@ -156,6 +156,18 @@ def histogram_http(d):
                     "Missing tags"], [e["error"] for e in b["errors"]])
 
 
+def histogram_seconds(d):
+    """Histograms of one second are added in an answer with seconds, but not with compat."""
+    def buckets():
+        return d.api("/api/query?start=%d&end=%d&m=sum:show-histogram-buckets:h.s&arrays=true" % (T0, T0 + 60))[2]["dps"]
+    d.send("histogram h.s %d100 0,10=1 h=a\nhistogram h.s %d900 0,10=2 h=a\n" % (T0, T0))
+    d.sync()
+    check("one second", [[T0, 3]], buckets())
+    d.keys["compat"] = "opentsdb"
+    d.restart()
+    check("one second with compat", [[T0, 1], [T0, 2]], buckets())
+
+
 def explained(d, when):
     """What reads rollups or histograms, and when the points are read after all."""
     for m, reads, scans in (("none:1h-sum:r.m", "rollups 1h-sum", 1), ("none:2h-avg:r.m", "rollups 1h-sum and 1h-count", 2), ("none:1h-min:r.m", "points", 1),
@@ -220,6 +232,7 @@ def main():
         histogram_queries(d, "after a restart")
         explained(d, "after a restart")
         deletes(d)
+        histogram_seconds(d)
     with Daemon(workers=1, histograms_config="") as d:
         check("histograms off", (503, "Histogram storage has not been enabled."), (lambda s, b: (s, b["error"]["message"][:39]))(*ask(d, "/api/histogram", [])))
         s, b = ask(d, "/api/rollup?details", [{"metric": "m", "timestamp": T0, "value": 1, "tags": {"a": "b"}, "interval": "1h", "aggregator": "sum"}])

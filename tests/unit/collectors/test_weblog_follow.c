@@ -350,6 +350,9 @@ static void test_weblog_follow__domains(void **state)
         /* no dates, no names of IIS */
         {"/l/shop-24.log", "shop-24"},
         {"/l/shop-12345678.txt", "shop-12345678"},
+        {"/l/shop-20260031.txt", "shop-20260031"},
+        {"/l/shop-20261231.txt", "shop"},
+        {"/l/shop-20261301.txt", "shop-20261301"},
         {"/l/u_x.log", "u_x"},
         {"/l/u_123.log", "u_123"},
         {"/l/in2024.log", "in2024"},

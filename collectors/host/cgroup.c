@@ -77,6 +77,26 @@ struct walk {
 
 /* --- which groups there are --- */
 
+/* Is it the name of a unit of systemd? */
+static bool is_unit(const char *name)
+{
+    const char *dot = strrchr(name, '.');
+    return dot && (!strcmp(dot, ".service") || !strcmp(dot, ".slice") || !strcmp(dot, ".scope") ||
+                   !strcmp(dot, ".socket") || !strcmp(dot, ".mount"));
+}
+
+/* Is it a plain file that the kernel puts into each group? There are many of them, so they are not looked at. */
+static bool is_plain(const char *name)
+{
+    static const char *const controllers[] = {"cgroup.", "cpu.", "cpuacct.", "cpuset.",
+                                              "memory.", "io.",  "pids."};
+    struct ts_slice file = ts_slice_str(name);
+    for (size_t i = 0; i < sizeof(controllers) / sizeof(*controllers); i++)
+        if (col_prefix_take(&file, controllers[i]))
+            return !is_unit(name);
+    return false;
+}
+
 static int units_walk(void *arg, const char *name)
 {
     struct walk *w = arg;
@@ -88,11 +108,7 @@ static int units_walk(void *arg, const char *name)
     w->depth++;
     /* every group has a file cgroup.procs; plain files of the folder have nothing below them */
     (void)snprintf(folder, sizeof(folder), "%s%s/cgroup.procs", w->tree, w->path);
-    struct ts_slice file = ts_slice_str(name);
-    bool plain = col_prefix_take(&file, "cgroup.") || col_prefix_take(&file, "cpu") ||
-                 col_prefix_take(&file, "memory.") || col_prefix_take(&file, "io.") ||
-                 col_prefix_take(&file, "pids.");
-    if (!plain && col_source_word(w->ctx->root, folder, word, sizeof(word)) &&
+    if (!is_plain(name) && col_source_word(w->ctx->root, folder, word, sizeof(word)) &&
         !col_match_any(w->exclude, ts_slice_str(w->path + 1))) {
         TS_ARRAY_GROW(w->groups, w->n, w->cap, 64);
         w->groups[w->n++] = (struct group){.path = ts_xstrdup(w->path)};
@@ -164,12 +180,9 @@ static void units_sort(struct walk *w)
 static void units_tags(struct walk *w, const char *group)
 {
     const char *slash = strrchr(group, '/'), *last = slash ? slash + 1 : group;
-    const char *dot = strrchr(last, '.');
-    bool unit = dot && (!strcmp(dot, ".service") || !strcmp(dot, ".slice") || !strcmp(dot, ".scope") ||
-                        !strcmp(dot, ".socket") || !strcmp(dot, ".mount"));
     w->n_tags = 0;
     w->tags[w->n_tags++] = (struct col_tag){"cgroup", ts_slice_str(group + 1)};
-    w->tags[w->n_tags++] = (struct col_tag){"unit", ts_slice_str(unit ? last : "none")};
+    w->tags[w->n_tags++] = (struct col_tag){"unit", ts_slice_str(is_unit(last) ? last : "none")};
     if (col_container_name(w->ctx->root, group, w->scratch, w->container, sizeof(w->container)))
         w->tags[w->n_tags++] = (struct col_tag){"container", ts_slice_str(w->container)};
 }

@@ -90,6 +90,10 @@ static void test_root__groups_of_version_2(void **state)
     file("/sys/fs/cgroup/docker/0a1b/cgroup.procs", "");
     file("/sys/fs/cgroup/docker/0a1b/memory.current", "99\n");
     file("/sys/fs/cgroup/docker/cgroup.procs", "");
+    file("/sys/fs/cgroup/cpu-burner.service/cgroup.procs", "78\n");
+    file("/sys/fs/cgroup/cpu-burner.service/memory.current", "1\n");
+    file("/sys/fs/cgroup/io.slice/cgroup.procs", "");
+    file("/sys/fs/cgroup/io.slice/memory.current", "2\n");
     assert_int_equal(run(&col_units, &p), 0);
     assert_string_equal(t_value(&p, "proc.cgroup.cpu cgroup=system.slice unit=system.slice type=user"), "7");
     assert_string_equal(
@@ -99,8 +103,11 @@ static void test_root__groups_of_version_2(void **state)
     assert_string_equal(t_value(&p, "proc.cgroup.tasks cgroup=system.slice/ssh.service unit=ssh.service"),
                         "3");
     assert_string_equal(t_value(&p, "proc.cgroup.memory cgroup=docker/0a1b unit=none"), "99");
+    assert_string_equal(t_value(&p, "proc.cgroup.memory cgroup=cpu-burner.service unit=cpu-burner.service"),
+                        "1");
+    assert_string_equal(t_value(&p, "proc.cgroup.memory cgroup=io.slice unit=io.slice"), "2");
     assert_string_equal(t_value(&p, "proc.cgroup.left_out"), "0");
-    assert_int_equal(p.n, 8);
+    assert_int_equal(p.n, 10);
     t_points_release(&p);
     set("collect_cgroups",
         "2"); /* those that use most: the slice by processor time, ssh by memory; not what comes first */
@@ -109,7 +116,7 @@ static void test_root__groups_of_version_2(void **state)
     assert_string_equal(t_value(&p, "proc.cgroup.memory cgroup=system.slice/ssh.service unit=ssh.service"),
                         "4096");
     assert_string_equal(t_value(&p, "proc.cgroup.memory cgroup=docker/0a1b unit=none"), "");
-    assert_string_equal(t_value(&p, "proc.cgroup.left_out"), "3");
+    assert_string_equal(t_value(&p, "proc.cgroup.left_out"), "5");
     t_points_release(&p);
     set("collect_cgroups", "0");
     assert_int_equal(run(&col_units, &p), TS_ENOTFOUND);

@@ -220,6 +220,34 @@ static void test_forget__a_full_disk_puts_it_off(void **state)
     t_faultfs_free(f);
 }
 
+/* New series cannot be written before it: nothing is forgotten, and the next pass begins anew. */
+static void test_forget__a_disk_that_is_full_before_it_ends_it(void **state)
+{
+    (void)state;
+    struct t_faultfs *f = t_faultfs_new(1);
+    struct ts_error err = {0};
+    struct sto_catalog *cat;
+    struct sto_catalog_opts opts = {.dir = "/db", .n_shards = 16};
+    uint64_t n;
+    assert_int_equal(t_faultfs_fs(f)->mkdir(t_faultfs_fs(f), "/db", &err), 0);
+    assert_int_equal(sto_catalog_open(t_faultfs_fs(f), &opts, &cat, &err), 0);
+    make(cat, 0, 20);
+    assert_int_equal(sto_catalog_sync(cat, true, &err), 0);
+    roaring_bitmap_t *none = roaring_bitmap_create();
+    assert_int_equal(sto_catalog_forget_begin(cat, none, NULL, NULL), 20);
+    uint32_t id = t_series(cat, "m pod=new kind=short")->id;
+    t_faultfs_plan(f, (struct t_fault_plan){.ops = T_OP_APPEND, .at = 1, .fault = T_FAULT_ENOSPC});
+    assert_int_equal(sto_catalog_forget_finish(cat, &n, &err), TS_ENOSPC);
+    assert_false(sto_catalog_forget_unfinished(cat));
+    assert_int_equal(sto_catalog_forget_finish(cat, &n, &err), 0);
+    assert_int_equal(n, 0);
+    assert_int_equal(t_series(cat, "m pod=p0.3 kind=short")->id, 3);
+    assert_int_equal(forget_all_but(cat, &id, 1), 20);
+    roaring_bitmap_free(none);
+    t_close(cat);
+    t_faultfs_free(f);
+}
+
 /* Rollups are found by the series that they belong to. */
 static void test_forget__what_hidden_series_belong_to_stays(void **state)
 {
@@ -266,6 +294,7 @@ int main(void)
         T_CASE(test_forget__memory_waits_for_readers),
         T_CASE(test_forget__short_lives_level_off),
         T_CASE(test_forget__a_full_disk_puts_it_off),
+        T_CASE(test_forget__a_disk_that_is_full_before_it_ends_it),
         T_CASE(test_forget__what_hidden_series_belong_to_stays),
         T_CASE(test_forget__what_others_mention_stays),
     };

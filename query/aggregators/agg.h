@@ -118,6 +118,8 @@ struct qry_group_acc_ops {
     /* Store the results of all points (unspecified where no series contributed). */
     void (*done_f64)(struct qry_group_acc *l, double *out);
     void (*done_i64)(struct qry_group_acc *l, int64_t *out);
+    bool keeps;   /* it keeps all values of its series, rather than a fixed number of bytes per point */
+    bool by_rank; /* the result depends on the order of the series: they need their ranks */
 };
 
 /* How a percentile's rank is found among n sorted values, counted from 1. */
@@ -127,17 +129,20 @@ enum qry_rank {
     QRY_RANK_R7,     /* p (n - 1) + 1, interpolated linearly between neighbours */
 };
 
-/* One row of the table. */
+/* One row of table.c. A row needs two accumulators, which others may share: a file that defines
+ * `const struct qry_acc_ops qry_acc_<name>` and `const struct qry_group_acc_ops qry_group_acc_<name>`. */
 struct qry_agg {
     const char *name;
     enum qry_interp interp;
     const struct qry_acc_ops *bucket_acc;      /* NULL: none */
     const struct qry_group_acc_ops *group_acc; /* NULL: none */
     bool no_unit;                              /* the unit of the result is not that of the points */
-    double p;                                  /* percentiles: the quantile, in (0,1) */
-    enum qry_rank rank;                        /* percentiles: how the rank is found */
-    bool legacy_doubles;                       /* percentiles: rank is for groups of integers, else LEGACY */
-    const char *help;                          /* one sentence */
+    bool additive;       /* the results of parts may be added up: they are sums or counts */
+    const char *rollup;  /* the rollups that are read for it; NULL: those of its name */
+    double p;            /* percentiles: the quantile, in (0,1) */
+    enum qry_rank rank;  /* percentiles: how the rank is found */
+    bool legacy_doubles; /* percentiles: rank is for groups of integers, else LEGACY */
+    const char *help;    /* one sentence */
 };
 
 /** Find a row by its case-sensitive name; NULL if there is none. With compat, ep*r3 and ep*r7 estimate as
@@ -176,11 +181,16 @@ void qry_group_acc__done_i64(struct qry_group_acc *l, int64_t *out);
  * second those of another accumulator. Internal to the folder. */
 void qry_group_acc__keep(struct qry_group_acc *l, size_t at, const void *v, size_t n, uint32_t rank);
 void qry_group_acc__keep_all(struct qry_group_acc *l, struct qry_group_acc *from);
-/* Defines a group accumulator; the functions adds and finishes exist for doubles (_f64) and for integers (_i64). Internal
- * to the folder. */
-#define QRY_GROUP_ACC(name, opens, adds, merges, finishes)                                                   \
-    const struct qry_group_acc_ops qry_group_acc_##name = {opens,  adds##_f64,     adds##_i64,               \
-                                                           merges, finishes##_f64, finishes##_i64}
+/* Defines a group accumulator; the functions adds and finishes exist for doubles (_f64) and for integers (_i64). Further
+ * members may follow: .keeps = true. Internal to the folder. */
+#define QRY_GROUP_ACC(name, opens, adds, merges, finishes, ...)                                              \
+    const struct qry_group_acc_ops qry_group_acc_##name = {.open = opens,                                    \
+                                                           .add_f64 = adds##_f64,                            \
+                                                           .add_i64 = adds##_i64,                            \
+                                                           .merge = merges,                                  \
+                                                           .done_f64 = finishes##_f64,                       \
+                                                           .done_i64 = finishes##_i64,                       \
+                                                           __VA_ARGS__}
 /** The functions of the accumulator of sums that others use too. Internal to the folder. */
 void qry_group_acc__sum_open(struct qry_group_acc *l);
 void qry_group_acc__sum_f64(struct qry_group_acc *l, size_t at, const double *v, size_t n, uint32_t rank);
@@ -189,19 +199,12 @@ void qry_group_acc__sum_merge(struct qry_group_acc *l, struct qry_group_acc *fro
 void qry_group_acc__sum_done_f64(struct qry_group_acc *l, double *out);
 void qry_group_acc__sum_done_i64(struct qry_group_acc *l, int64_t *out);
 void qry_group_acc__avg_done_i64(struct qry_group_acc *l, int64_t *out);
+extern const struct qry_acc_ops qry_acc_sum, qry_acc_avg;
 /** Combine the separate sums of integers and doubles: an integer if there were no doubles. Internal to the
  * folder. */
 void qry_acc__sum_done(const struct ts_xsum *x, __int128 i, bool dbl, uint64_t n, struct qry_value *out);
 
 /** Percentile p (0 to 1) of n >= 1 values by a rule; reorders the values. Cost: O(n). */
 double qry_percentile(double *v, size_t n, double p, enum qry_rank rule);
-
-extern const struct qry_acc_ops qry_acc_sum, qry_acc_avg, qry_acc_count, qry_acc_min, qry_acc_max,
-    qry_acc_dev, qry_acc_mult, qry_acc_diff, qry_acc_first, qry_acc_last, qry_acc_square, qry_acc_median,
-    qry_acc_pct;
-extern const struct qry_group_acc_ops qry_group_acc_sum, qry_group_acc_avg, qry_group_acc_count,
-    qry_group_acc_min, qry_group_acc_max, qry_group_acc_dev, qry_group_acc_mult, qry_group_acc_diff,
-    qry_group_acc_first, qry_group_acc_last, qry_group_acc_square, qry_group_acc_median, qry_group_acc_pct,
-    qry_group_acc_plain_sum, qry_group_acc_plain_avg;
 
 #endif

@@ -229,11 +229,12 @@ static void group_acc_diff_done_i64(struct qry_group_acc *l, int64_t *out)
         out[k] = (int64_t)((uint64_t)l->i2[k] - (uint64_t)l->i[k]);
 }
 
-QRY_GROUP_ACC(first, ends_open, group_acc_ends, group_acc_ends_merge, group_acc_first_done);
-QRY_GROUP_ACC(last, ends_open, group_acc_ends, group_acc_ends_merge, group_acc_last_done);
-const struct qry_group_acc_ops qry_group_acc_diff = {ends_open,
-                                                     group_acc_diff_f64,
-                                                     group_acc_ends_i64,
-                                                     group_acc_ends_merge,
-                                                     group_acc_diff_done_f64,
-                                                     group_acc_diff_done_i64};
+QRY_GROUP_ACC(first, ends_open, group_acc_ends, group_acc_ends_merge, group_acc_first_done, .by_rank = true);
+QRY_GROUP_ACC(last, ends_open, group_acc_ends, group_acc_ends_merge, group_acc_last_done, .by_rank = true);
+const struct qry_group_acc_ops qry_group_acc_diff = {.open = ends_open,
+                                                     .add_f64 = group_acc_diff_f64,
+                                                     .add_i64 = group_acc_ends_i64,
+                                                     .merge = group_acc_ends_merge,
+                                                     .done_f64 = group_acc_diff_done_f64,
+                                                     .done_i64 = group_acc_diff_done_i64,
+                                                     .by_rank = true};

@@ -313,5 +313,5 @@ static void group_acc_median_done_i64(struct qry_group_acc *l, int64_t *out)
         ts_budget_free(l->budget->memory, v, l->n_rows * sizeof *v);
 }
 
-QRY_GROUP_ACC(median, pct_open, group_acc_pct, qry_group_acc__keep_all, group_acc_median_done);
-QRY_GROUP_ACC(pct, pct_open, group_acc_pct, qry_group_acc__keep_all, group_acc_pct_done);
+QRY_GROUP_ACC(median, pct_open, group_acc_pct, qry_group_acc__keep_all, group_acc_median_done, .keeps = true);
+QRY_GROUP_ACC(pct, pct_open, group_acc_pct, qry_group_acc__keep_all, group_acc_pct_done, .keeps = true);

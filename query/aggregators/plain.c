@@ -129,20 +129,22 @@ static void plain_lane_avg_f64(struct qry_group_acc *l, double *out)
     plain_lane_done(l, true, out);
 }
 
-const struct qry_group_acc_ops qry_group_acc_plain_sum = {
+static const struct qry_group_acc_ops group_acc_plain_sum = {
     plain_open,       plain_lane_f64,     qry_group_acc__sum_i64,
-    plain_lane_merge, plain_lane_sum_f64, qry_group_acc__sum_done_i64};
-const struct qry_group_acc_ops qry_group_acc_plain_avg = {
+    plain_lane_merge, plain_lane_sum_f64, qry_group_acc__sum_done_i64,
+    .keeps = true,    .by_rank = true};
+static const struct qry_group_acc_ops group_acc_plain_avg = {
     plain_open,       plain_lane_f64,     qry_group_acc__sum_i64,
-    plain_lane_merge, plain_lane_avg_f64, qry_group_acc__avg_done_i64};
+    plain_lane_merge, plain_lane_avg_f64, qry_group_acc__avg_done_i64,
+    .keeps = true,    .by_rank = true};
 
 static const struct qry_agg row_sum = {.name = "sum",
                                        .bucket_acc = &plain_sum,
-                                       .group_acc = &qry_group_acc_plain_sum,
+                                       .group_acc = &group_acc_plain_sum,
                                        .help = "Sum, rounded at each step."};
 static const struct qry_agg row_avg = {.name = "avg",
                                        .bucket_acc = &plain_avg,
-                                       .group_acc = &qry_group_acc_plain_avg,
+                                       .group_acc = &group_acc_plain_avg,
                                        .help = "Average of a sum rounded at each step."};
 
 const struct qry_agg *qry_agg_plain(const struct qry_agg *agg)

@@ -7,6 +7,24 @@
 
 #include <string.h>
 
+/* The accumulators that rows name, each pair defined in a file of this folder. */
+#define ACCUMULATORS(name)                                                                                   \
+    extern const struct qry_acc_ops qry_acc_##name;                                                          \
+    extern const struct qry_group_acc_ops qry_group_acc_##name
+ACCUMULATORS(avg);
+ACCUMULATORS(count);
+ACCUMULATORS(dev);
+ACCUMULATORS(diff);
+ACCUMULATORS(first);
+ACCUMULATORS(last);
+ACCUMULATORS(max);
+ACCUMULATORS(median);
+ACCUMULATORS(min);
+ACCUMULATORS(mult);
+ACCUMULATORS(pct);
+ACCUMULATORS(square);
+ACCUMULATORS(sum);
+
 #define ROW(nm, ip, fam, hlp)                                                                                \
     .name = nm, .interp = QRY_INTERP_##ip, .bucket_acc = &qry_acc_##fam, .group_acc = &qry_group_acc_##fam,  \
     .help = hlp
@@ -30,23 +48,25 @@
         EP("ep999r7", .999, R7, legacy, "99.9th percentile, estimated by rule R-7.")
 
 static const struct qry_agg table[] = {
-    {ROW("sum", LERP, sum, "Sum of all series.")},
+    {ROW("sum", LERP, sum, "Sum of all series."), .additive = true},
     {ROW("min", LERP, min, "Smallest value.")},
     {ROW("max", LERP, max, "Largest value.")},
-    {ROW("avg", LERP, avg, "Sum divided by the number of values.")},
+    {ROW("avg", LERP, avg, "Sum divided by the number of values."), .rollup = "sum"},
     {.name = "none", .interp = QRY_INTERP_ZIM, .help = "Series stay apart."},
     {ROW("median", LERP, median, "The upper middle value.")},
     {ROW("mult", LERP, mult, "Product."), .no_unit = true},
     {ROW("dev", LERP, dev, "Population standard deviation.")},
     {ROW("diff", LERP, diff, "Last value minus the first.")},
-    {ROW("count", ZIM, count, "Number of values (in a group: of series alive)."), .no_unit = true},
-    {ROW("zimsum", ZIM, sum, "Sum; a series without a point counts 0.")},
-    {ROW("mimmin", MAX, min, "Smallest value; a series without a point does not count.")},
-    {ROW("mimmax", MIN, max, "Largest value; a series without a point does not count.")},
+    {ROW("count", ZIM, count, "Number of values (in a group: of series alive)."), .no_unit = true,
+     .additive = true},
+    {ROW("zimsum", ZIM, sum, "Sum; a series without a point counts 0."), .additive = true, .rollup = "sum"},
+    {ROW("mimmin", MAX, min, "Smallest value; a series without a point does not count."), .rollup = "min"},
+    {ROW("mimmax", MIN, max, "Largest value; a series without a point does not count."), .rollup = "max"},
     {ROW("first", ZIM, first, "First value.")},
     {ROW("last", ZIM, last, "Last value.")},
-    {ROW("pfsum", PREV, sum, "Sum; a series without a point counts its last value.")},
-    {ROW("squareSum", ZIM, square, "Sum of squares."), .no_unit = true},
+    {ROW("pfsum", PREV, sum, "Sum; a series without a point counts its last value."), .additive = true,
+     .rollup = "sum"},
+    {ROW("squareSum", ZIM, square, "Sum of squares."), .no_unit = true, .additive = true},
     {PCT("p50", .5, "50th percentile.")},
     {PCT("p75", .75, "75th percentile.")},
     {PCT("p90", .9, "90th percentile.")},
@@ -207,6 +227,5 @@ void qry_group_acc_close(struct qry_group_acc *l)
 
 bool qry_group_acc_keeps(const struct qry_agg *agg)
 {
-    return agg->group_acc == &qry_group_acc_pct || agg->group_acc == &qry_group_acc_median ||
-           agg->group_acc == &qry_group_acc_plain_sum || agg->group_acc == &qry_group_acc_plain_avg;
+    return agg->group_acc && agg->group_acc->keeps;
 }

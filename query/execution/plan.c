@@ -376,11 +376,8 @@ int qry_plan_select(struct sto_store *st, const struct qry_spec *spec, size_t in
         return qry_memory_code(err);
     if (p->sub->none && !by_keys)
         return single_groups(p, budget, err);
-    const struct qry_group_acc_ops *group_acc = p->sub->agg->group_acc;
-    bool ends = group_acc == &qry_group_acc_first || group_acc == &qry_group_acc_last ||
-                group_acc == &qry_group_acc_diff;
-    if (!by_keys &&
-        (ends || (spec->compat && (group_acc == &qry_group_acc_sum || group_acc == &qry_group_acc_avg))))
+    const struct qry_agg *agg = spec->compat ? qry_agg_plain(p->sub->agg) : p->sub->agg;
+    if (!by_keys && agg->group_acc && agg->group_acc->by_rank)
         TS_TRY(make_ranks(p, budget, err));
     return make_groups(p, budget, err);
 }

@@ -16,17 +16,6 @@
 
 #define ZONE_STEP_MS 900000ll /* offsets of zones are multiples of 15 minutes */
 
-/* What is stored for a downsample function, by name. */
-static const char *stored_of(const char *fn)
-{
-    static const char *const same[][2] = {
-        {"zimsum", "sum"}, {"pfsum", "sum"}, {"mimmin", "min"}, {"mimmax", "max"}, {"avg", "sum"}};
-    for (size_t i = 0; i < sizeof same / sizeof same[0]; i++)
-        if (strcmp(fn, same[i][0]) == 0)
-            return same[i][1];
-    return fn;
-}
-
 /* The length that an interval of rollups must divide. */
 static int64_t fit_ms(const struct qry_spec *spec, const struct qry_downsample *ds)
 {
@@ -86,8 +75,9 @@ int qry_rollup_choose(const struct qry_spec *spec, const struct qry_sub *sub, un
             return ts_error_set(err, TS_EINVAL,
                                 "Standard deviation over rolled up data is not supported: use ROLLUP_RAW");
         bool avg = strcmp(fn, "avg") == 0;
+        const char *stored = sub->downsample.fn->rollup ? sub->downsample.fn->rollup : fn;
         out->internal = true;
-        (void)snprintf(out->spec, sizeof out->spec, "%s-%s%s", step->text, stored_of(fn), pre ? ":" : "");
+        (void)snprintf(out->spec, sizeof out->spec, "%s-%s%s", step->text, stored, pre ? ":" : "");
         if (avg)
             (void)snprintf(out->divisor, sizeof out->divisor, "%s-count%s", step->text, pre ? ":" : "");
         if (avg || strcmp(fn, "count") == 0)

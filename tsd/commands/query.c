@@ -167,11 +167,9 @@ static int query_table(struct query_run *r, struct ts_error *err)
 /* Are all values sums or counts? */
 static bool query_sums(const struct qry_spec *spec)
 {
-    static const char *const names[] = {"sum", "zimsum", "pfsum", "count", "squareSum"};
     size_t n = 0;
     for (size_t s = 0; s < spec->n_subs; s++)
-        for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-            n += strcmp(spec->subs[s].agg->name, names[i]) == 0;
+        n += spec->subs[s].agg->additive;
     return spec->by_on && n == spec->n_subs;
 }
 

@@ -78,8 +78,7 @@ static void test_aggs__table_has_the_names_of_opentsdb(void **state)
         assert_string_equal(qry_agg_name(n), qry_agg_table()[n].name);
         assert_non_null(qry_agg_table()[n].help);
     }
-    assert_int_equal(n, 35);
-    assert_null(qry_agg_name(35));
+    assert_true(n >= 35); /* ours stand behind them */
     for (size_t k = 0; k < 35; k++)
         assert_string_equal(qry_agg_name(k), names[k]); /* OpenTSDB's order */
     assert_null(qry_agg_find(TS_SLICE_LIT("Sum"), false));

@@ -54,10 +54,7 @@ const struct ts_opt tsd_query_opts[] = {
      .help = "With --by and CSV: add a last column that says whether the range covers only a part of the "
              "row's interval. Text marks such rows with *."},
     {.name = "where", .arg = "COND", .help = "Only points like value>10 or 'value>=0,value!=99'."},
-    {.name = "format",
-     .letter = 'f',
-     .arg = "text|csv|csv-tags|csv-wide|json|ndjson|ndjson-points",
-     .help = "Form of the answer. Default text."},
+    {.name = "format", .letter = 'f', .arg = TSD_OUT_NAMES, .help = "Form of the answer. Default text."},
     {.name = "times",
      .arg = "iso|epoch",
      .help = "Form of times in text and CSV: ISO 8601 in the zone of --tz (default of text), or numbers."},
@@ -309,8 +306,7 @@ static int query_run(struct query_run *r)
 static int query_check(const struct tsd_args *args)
 {
     bool explain = tsd_args_has(args, "explain");
-    if (!tsd_answer_format(
-            args, explain ? "text|json" : "text|csv|csv-tags|csv-wide|json|ndjson|ndjson-points", "text"))
+    if (!tsd_answer_format(args, explain ? "text|json" : TSD_OUT_NAMES, "text"))
         return TSD_EXIT_USAGE;
     if (explain && tsd_args_has(args, "plot"))
         return tsd_usage(args, "--explain reads no points, so there is nothing to --plot");

@@ -101,6 +101,7 @@ static int csv_series(struct tsd_out *o, const struct qry_series *s, struct ts_e
 
 const struct tsd_out_format tsd_out_csv = {.name = "csv",
                                            .content_type = "text/csv; charset=UTF-8",
+                                           .accept = "text/csv",
                                            .begin = csv_begin,
                                            .head = csv_head,
                                            .series = csv_series,

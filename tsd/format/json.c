@@ -267,6 +267,7 @@ static int json_array_total(struct tsd_out *o, const struct qry_total *t, struct
 
 const struct tsd_out_format tsd_out_json = {.name = "json",
                                             .content_type = "application/json; charset=UTF-8",
+                                            .accept = "application/json application/* text/* */*",
                                             .begin = json_begin,
                                             .series = json_array_series,
                                             .total = json_array_total,
@@ -289,6 +290,8 @@ static int ndjson_total(struct tsd_out *o, const struct qry_total *t, struct ts_
 
 const struct tsd_out_format tsd_out_ndjson = {.name = "ndjson",
                                               .content_type = "application/x-ndjson; charset=UTF-8",
+                                              .accept =
+                                                  "application/x-ndjson application/ndjson application/jsonl",
                                               .begin = tsd_out_nothing,
                                               .series = ndjson_series,
                                               .total = ndjson_total,

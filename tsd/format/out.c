@@ -12,10 +12,8 @@
 
 #define POINT_BYTES 96 /* at least what a time, a separator and a value take */
 
-const struct tsd_out_format *const tsd_out_formats[] = {
-    &tsd_out_ascii,         &tsd_out_csv,  &tsd_out_csv_tags,
-    &tsd_out_csv_wide,      &tsd_out_json, &tsd_out_ndjson,
-    &tsd_out_ndjson_points, &tsd_out_text, NULL};
+#define ADDRESS(identifier, name) &tsd_out_##identifier,
+const struct tsd_out_format *const tsd_out_formats[] = {&tsd_out_ascii, TSD_OUT_FORMATS(ADDRESS) NULL};
 
 const struct tsd_out_format *tsd_out_find(struct ts_slice name)
 {

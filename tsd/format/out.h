@@ -15,10 +15,11 @@
 
 struct tsd_out;
 
-/* A format, a row of out.c. Functions return 0 or the error of the sink. */
+/* A format, a row of TSD_OUT_FORMATS. Functions return 0 or the error of the sink. */
 struct tsd_out_format {
     const char *name;         /* as in format=csv */
     const char *content_type; /* for HTTP */
+    const char *accept; /* media types of a header Accept that select it, separated by blanks; NULL: none */
     int (*begin)(struct tsd_out *o, struct ts_error *err);
     int (*head)(struct tsd_out *o, struct ts_error *err); /* columns of totals, o->head; NULL: not printed */
     int (*series)(struct tsd_out *o, const struct qry_series *s, struct ts_error *err);
@@ -26,8 +27,24 @@ struct tsd_out_format {
     int (*end)(struct tsd_out *o, struct ts_error *err);
     const char *help; /* one sentence */
 };
-extern const struct tsd_out_format tsd_out_ascii, tsd_out_json, tsd_out_ndjson, tsd_out_csv, tsd_out_text,
-    tsd_out_ndjson_points, tsd_out_csv_tags, tsd_out_csv_wide;
+
+/* All formats that users may name, the default of commands first: each is a struct tsd_out_format tsd_out_<identifier> in a file of
+ * this folder. */
+#define TSD_OUT_FORMATS(ROW)                                                                                 \
+    ROW(text, "text")                                                                                        \
+    ROW(csv, "csv")                                                                                          \
+    ROW(csv_tags, "csv-tags")                                                                                \
+    ROW(csv_wide, "csv-wide")                                                                                \
+    ROW(json, "json")                                                                                        \
+    ROW(ndjson, "ndjson")                                                                                    \
+    ROW(ndjson_points, "ndjson-points")
+
+#define TSD_OUT__DECLARE(identifier, name) extern const struct tsd_out_format tsd_out_##identifier;
+TSD_OUT_FORMATS(TSD_OUT__DECLARE)
+extern const struct tsd_out_format tsd_out_ascii; /* of the old path /q */
+/* Their names, "text|csv|...", for helps and errors. */
+#define TSD_OUT__NAME(identifier, name) "|" name
+#define TSD_OUT_NAMES                   (&(TSD_OUT_FORMATS(TSD_OUT__NAME))[1])
 /** All formats, ended by NULL. */
 extern const struct tsd_out_format *const tsd_out_formats[];
 /** Format by name; NULL if there is none. */

@@ -103,9 +103,7 @@ int tsd_ep_query_format(const struct tsd_req *req, const struct tsd_out_format *
     *out = tsd_out_find(name);
     if (*out)
         return 0;
-    return ts_error_set(err, TS_EINVAL,
-                        "No such format: %.*s (csv, csv-tags, csv-wide, json, ndjson, ndjson-points, text)",
-                        TS_SHOWN(name, 64));
+    return ts_error_set(err, TS_EINVAL, "No such format: %.*s (%s)", TS_SHOWN(name, 64), TSD_OUT_NAMES);
 }
 
 int tsd_ep_plain_format(struct tsd_job *job, bool *out_json, struct ts_error *err)
@@ -201,21 +199,17 @@ int tsd_ep_scan(struct tsd_job *job, struct ts_error *err)
 
 /* --- the header Accept --- */
 
-/* A media type and the format it stands for. */
-struct accept_type {
-    const char *name;                    /* without parameters */
-    const struct tsd_out_format *format; /* what answers it */
-};
-static const struct accept_type accept_types[] = {
-    {"text/csv", &tsd_out_csv},
-    {"application/x-ndjson", &tsd_out_ndjson},
-    {"application/ndjson", &tsd_out_ndjson},
-    {"application/jsonl", &tsd_out_ndjson},
-    {"application/json", &tsd_out_json},
-    {"application/*", &tsd_out_json},
-    {"text/*", &tsd_out_json},
-    {"*/*", &tsd_out_json},
-};
+/* Does a media type, without parameters, stand for a format? */
+static bool accept_means(struct ts_slice name, const struct tsd_out_format *format)
+{
+    struct ts_slice types = ts_slice_str(format->accept ? format->accept : "");
+    while (types.n) {
+        struct ts_slice type = ts_slice_cut(&types, ' ');
+        if (type.n == name.n && strncasecmp(type.p, name.p, name.n) == 0)
+            return true;
+    }
+    return false;
+}
 
 static struct ts_slice accept_trim(struct ts_slice s)
 {
@@ -247,10 +241,9 @@ const struct tsd_out_format *tsd_accept_format(struct ts_slice accept)
         struct ts_slice params = accept_trim(ts_slice_cut(&accept, ','));
         struct ts_slice name = accept_trim(ts_slice_cut(&params, ';'));
         double q = accept_q(params);
-        for (size_t i = 0; i < sizeof accept_types / sizeof accept_types[0]; i++) {
-            const struct accept_type *t = &accept_types[i];
-            if (q > best_q && ts_slice_is_nocase(name, t->name)) {
-                best = t->format;
+        for (const struct tsd_out_format *const *f = tsd_out_formats; *f; f++) {
+            if (q > best_q && accept_means(name, *f)) {
+                best = *f;
                 best_q = q;
             }
         }

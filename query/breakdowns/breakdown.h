@@ -60,13 +60,32 @@ static inline int64_t qry_stretch_end(const struct qry_cells *c, size_t i)
     return i + 1 < c->n_stretches ? c->stretch[i + 1].start_ms : c->end_ms;
 }
 
+/* A named key of --by: an interval of n units, or a part of the time that comes again, which add adds to a spec. */
 struct qry_breakdown {
-    const char *name; /* "day"; NULL: an interval such as 10m, or any tag key */
-    /* Add a key of --by to the spec. */
+    const char *name; /* "day" */
+    int64_t n;        /* intervals: how many units; 0: add is called */
+    enum ts_unit unit;
     int (*add)(struct ts_slice key, struct qry_spec *spec, struct ts_error *err);
     const char *help; /* one sentence */
 };
-/** Names of the rows that have one, terminated by NULL. */
+/* All of them: each is a struct qry_breakdown qry_breakdown_<name> in a file of this folder. */
+#define QRY_BREAKDOWNS(ROW)                                                                                  \
+    ROW(minute)                                                                                              \
+    ROW(hour)                                                                                                \
+    ROW(day)                                                                                                 \
+    ROW(week)                                                                                                \
+    ROW(month)                                                                                               \
+    ROW(quarter)                                                                                             \
+    ROW(year)                                                                                                \
+    ROW(hourofday)                                                                                           \
+    ROW(weekday)
+
+#define QRY_BREAKDOWN__DECLARE(name) extern const struct qry_breakdown qry_breakdown_##name;
+QRY_BREAKDOWNS(QRY_BREAKDOWN__DECLARE)
+/* Their names for helps and errors, each with a comma and a blank behind it: "minute, hour, ". */
+#define QRY_BREAKDOWN__NAME(name) #name ", "
+#define QRY_BREAKDOWN_LIST        QRY_BREAKDOWNS(QRY_BREAKDOWN__NAME)
+/** Their names, terminated by NULL. */
 const char *const *qry_breakdown_names(void);
 /** Add a key to a spec; TS_EINVAL if the spec has it already. */
 int qry_breakdown_add(struct ts_slice key, struct qry_spec *spec, struct ts_error *err);
@@ -80,9 +99,11 @@ int qry_breakdown_cut(const struct qry_spec *spec, int64_t from_ms, int64_t to_m
     (1 << 24) /* most time cells of one answer, whatever the limits say: 1,900 years of hours */
 
 struct qry_by_time;
-/** Add a key such as 10m to a spec. Returns 1 if the key is an interval, 0 if not; TS_EINVAL. Internal to the
- * folder. */
-int qry_breakdown__interval(struct ts_slice key, struct qry_spec *spec, struct ts_error *err);
+/** Add an interval of n units, which key calls, to a spec. TS_EINVAL. Internal to the folder. */
+int qry_breakdown__interval(struct ts_slice key, int64_t n, enum ts_unit unit, struct qry_spec *spec,
+                            struct ts_error *err);
+/** Add a tag key to a spec. TS_EINVAL. Internal to the folder. */
+int qry_breakdown__tag(struct ts_slice key, struct qry_spec *spec, struct ts_error *err);
 /** Compute the cells of time keys. out is empty but has its budget; the caller releases it after an error.
  * Internal to the folder. */
 int qry_breakdown__cut_time(const struct qry_by_time *t, const struct ts_tz *tz, int64_t from_ms,
@@ -96,9 +117,5 @@ int64_t qry_by_time_next(const struct qry_by_time *t, int64_t local_ms);
  * that occurs twice when the clock is set back is two intervals; repeated means the second one. */
 int64_t qry_by_time_end(const struct qry_by_time *t, const struct ts_tz *tz, int64_t ts_ms, int64_t local_ms,
                         bool repeated);
-
-extern const struct qry_breakdown qry_breakdown_minute, qry_breakdown_hour, qry_breakdown_day,
-    qry_breakdown_week, qry_breakdown_month, qry_breakdown_quarter, qry_breakdown_year,
-    qry_breakdown_hour_of_day, qry_breakdown_weekday, qry_breakdown_tag;
 
 #endif

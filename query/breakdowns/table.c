@@ -5,36 +5,27 @@
 
 #include "query/query.h"
 
-static const struct qry_breakdown *const table[] = {&qry_breakdown_minute,
-                                                    &qry_breakdown_hour,
-                                                    &qry_breakdown_day,
-                                                    &qry_breakdown_week,
-                                                    &qry_breakdown_month,
-                                                    &qry_breakdown_quarter,
-                                                    &qry_breakdown_year,
-                                                    &qry_breakdown_hour_of_day,
-                                                    &qry_breakdown_weekday,
-                                                    &qry_breakdown_tag,
-                                                    NULL};
+#define ADDRESS(name) &qry_breakdown_##name,
+static const struct qry_breakdown *const table[] = {QRY_BREAKDOWNS(ADDRESS) NULL};
 
 const char *const *qry_breakdown_names(void)
 {
-    static const char *const names[] = {"minute",  "hour", "day",       "week",    "month",
-                                        "quarter", "year", "hourofday", "weekday", NULL};
+#define NAME(name) #name,
+    static const char *const names[] = {QRY_BREAKDOWNS(NAME) NULL};
     return names;
 }
 
 int qry_breakdown_add(struct ts_slice key, struct qry_spec *spec, struct ts_error *err)
 {
-    size_t i = 0;
-    while (table[i]->name && !ts_slice_is(key, table[i]->name))
-        i++;
-    if (!table[i]->name) {
-        int rc = qry_breakdown__interval(key, spec, err);
-        if (rc)
-            return rc < 0 ? rc : 0;
-    }
-    return table[i]->add(key, spec, err);
+    int64_t n;
+    enum ts_unit unit;
+    for (size_t i = 0; table[i]; i++)
+        if (ts_slice_is(key, table[i]->name))
+            return table[i]->n ? qry_breakdown__interval(key, table[i]->n, table[i]->unit, spec, err)
+                               : table[i]->add(key, spec, err);
+    if (ts_duration_exact(key, &n, &unit, NULL, NULL) == 0) /* 10m */
+        return qry_breakdown__interval(key, n, unit, spec, err);
+    return qry_breakdown__tag(key, spec, err);
 }
 
 /* One cell over all time. */

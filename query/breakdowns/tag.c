@@ -5,7 +5,7 @@
 
 #include "query/query.h"
 
-static int add_tag(struct ts_slice key, struct qry_spec *spec, struct ts_error *err)
+int qry_breakdown__tag(struct ts_slice key, struct qry_spec *spec, struct ts_error *err)
 {
     for (size_t i = 0; i < spec->n_by_tags; i++)
         if (ts_slice_eq(spec->by_tags[i], key))
@@ -13,6 +13,3 @@ static int add_tag(struct ts_slice key, struct qry_spec *spec, struct ts_error *
     spec->by_tags[spec->n_by_tags++] = key;
     return 0;
 }
-
-const struct qry_breakdown qry_breakdown_tag = {.add = add_tag,
-                                                .help = "Each value of a tag key (domain, host, ...)."};

@@ -24,8 +24,8 @@ static bool interval_is(const struct qry_by_time *t, int64_t n, enum ts_unit uni
     return t->n == n && t->unit == unit;
 }
 
-static int add_interval(struct ts_slice key, int64_t n, enum ts_unit unit, struct qry_spec *spec,
-                        struct ts_error *err)
+int qry_breakdown__interval(struct ts_slice key, int64_t n, enum ts_unit unit, struct qry_spec *spec,
+                            struct ts_error *err)
 {
     struct qry_by_time *t = &spec->by_time;
     bool day = n == 1 && unit == TS_UNIT_D, hour = n == 1 && unit == TS_UNIT_H;
@@ -47,35 +47,6 @@ static int add_interval(struct ts_slice key, int64_t n, enum ts_unit unit, struc
     return 0;
 }
 
-static int add_minute(struct ts_slice key, struct qry_spec *spec, struct ts_error *err)
-{
-    return add_interval(key, 1, TS_UNIT_M, spec, err);
-}
-static int add_hour(struct ts_slice key, struct qry_spec *spec, struct ts_error *err)
-{
-    return add_interval(key, 1, TS_UNIT_H, spec, err);
-}
-static int add_day(struct ts_slice key, struct qry_spec *spec, struct ts_error *err)
-{
-    return add_interval(key, 1, TS_UNIT_D, spec, err);
-}
-static int add_week(struct ts_slice key, struct qry_spec *spec, struct ts_error *err)
-{
-    return add_interval(key, 1, TS_UNIT_W, spec, err);
-}
-static int add_month(struct ts_slice key, struct qry_spec *spec, struct ts_error *err)
-{
-    return add_interval(key, 1, TS_UNIT_N, spec, err);
-}
-static int add_quarter(struct ts_slice key, struct qry_spec *spec, struct ts_error *err)
-{
-    return add_interval(key, 3, TS_UNIT_N, spec, err);
-}
-static int add_year(struct ts_slice key, struct qry_spec *spec, struct ts_error *err)
-{
-    return add_interval(key, 1, TS_UNIT_Y, spec, err);
-}
-
 static int add_once(bool *flag, struct ts_slice key, struct ts_error *err)
 {
     if (*flag)
@@ -94,32 +65,23 @@ static int add_weekday(struct ts_slice key, struct qry_spec *spec, struct ts_err
 }
 
 const struct qry_breakdown qry_breakdown_minute = {
-    .name = "minute", .add = add_minute, .help = "Each minute of the zone's clock."};
+    .name = "minute", .n = 1, .unit = TS_UNIT_M, .help = "Each minute of the zone's clock."};
 const struct qry_breakdown qry_breakdown_hour = {
-    .name = "hour", .add = add_hour, .help = "Each hour of each date of the zone."};
+    .name = "hour", .n = 1, .unit = TS_UNIT_H, .help = "Each hour of each date of the zone."};
 const struct qry_breakdown qry_breakdown_day = {
-    .name = "day", .add = add_day, .help = "Each date of the zone, of 23 to 25 hours."};
+    .name = "day", .n = 1, .unit = TS_UNIT_D, .help = "Each date of the zone, of 23 to 25 hours."};
 const struct qry_breakdown qry_breakdown_week = {
-    .name = "week", .add = add_week, .help = "Each week, from Monday on."};
+    .name = "week", .n = 1, .unit = TS_UNIT_W, .help = "Each week, from Monday on."};
 const struct qry_breakdown qry_breakdown_month = {
-    .name = "month", .add = add_month, .help = "Each month of the zone's calendar."};
+    .name = "month", .n = 1, .unit = TS_UNIT_N, .help = "Each month of the zone's calendar."};
 const struct qry_breakdown qry_breakdown_quarter = {
-    .name = "quarter", .add = add_quarter, .help = "Each quarter of the zone's calendar, as 3n."};
+    .name = "quarter", .n = 3, .unit = TS_UNIT_N, .help = "Each quarter of the zone's calendar, as 3n."};
 const struct qry_breakdown qry_breakdown_year = {
-    .name = "year", .add = add_year, .help = "Each year of the zone's calendar."};
-const struct qry_breakdown qry_breakdown_hour_of_day = {
+    .name = "year", .n = 1, .unit = TS_UNIT_Y, .help = "Each year of the zone's calendar."};
+const struct qry_breakdown qry_breakdown_hourofday = {
     .name = "hourofday", .add = add_hour_of_day, .help = "The hours 00 to 23 of all days together."};
 const struct qry_breakdown qry_breakdown_weekday = {
     .name = "weekday", .add = add_weekday, .help = "Monday to Sunday of all weeks together."};
-
-int qry_breakdown__interval(struct ts_slice key, struct qry_spec *spec, struct ts_error *err)
-{
-    int64_t n;
-    enum ts_unit unit;
-    if (ts_duration_exact(key, &n, &unit, NULL, NULL) < 0)
-        return 0;
-    return add_interval(key, n, unit, spec, err) < 0 ? TS_EINVAL : 1;
-}
 
 /* --- cutting --- */
 

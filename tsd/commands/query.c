@@ -8,6 +8,7 @@
  */
 #include "base/mem.h"
 #include "query/aggregators/agg.h"
+#include "query/breakdowns/breakdown.h"
 #include "query/query.h"
 #include "tsd/commands/answer.h"
 #include "tsd/commands/csvread.h"
@@ -22,8 +23,8 @@
 const struct ts_opt tsd_query_opts[] = {
     {.name = "by",
      .arg = "KEYS",
-     .help = "Totals by minute, 10m or any duration, hour, day, week, month, quarter, year, hourofday, "
-             "weekday and tag keys, separated by commas. May be given several times."},
+     .help = "Totals by " QRY_BREAKDOWN_LIST
+             "any duration (10m) and tag keys, separated by commas. May be given several times."},
     {.name = "tz",
      .arg = "ZONE",
      .help = "Zone of dates, days and hours, for example Europe/Berlin. Default UTC."},

@@ -34,6 +34,8 @@ struct qry_filter {
     const void *own; /* of the type, made by prepare; NULL: nothing */
 };
 
+/* A type of filter; table.c lists them. Each is defined in a file of its own or with its relatives, as
+ * `const struct qry_filter_type qry_filter_<name>`. */
 struct qry_filter_type {
     const char *name;
     bool by_values; /* values are names of tag values: the catalog finds them */
@@ -69,8 +71,5 @@ void qry_filter__lower(struct ts_slice *texts, size_t n, struct ts_arena *arena)
 /** Match a value in lower case. Internal to the folder. */
 bool qry_filter__match_lower(bool (*match)(void *state, struct ts_slice value), void *state,
                              struct ts_slice value);
-
-extern const struct qry_filter_type qry_filter_literal_or, qry_filter_iliteral_or, qry_filter_not_literal_or,
-    qry_filter_not_iliteral_or, qry_filter_wildcard, qry_filter_iwildcard, qry_filter_regexp;
 
 #endif

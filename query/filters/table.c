@@ -6,10 +6,20 @@
 #include "base/text.h"
 #include "base/near.h"
 
-static const struct qry_filter_type *const table[] = {
-    &qry_filter_iliteral_or,    &qry_filter_iwildcard, &qry_filter_literal_or, &qry_filter_not_iliteral_or,
-    &qry_filter_not_literal_or, &qry_filter_regexp,    &qry_filter_wildcard,   NULL,
-};
+/* The types, sorted by name: each is a struct qry_filter_type qry_filter_<name> in a file of this folder. */
+#define FILTERS(ROW)                                                                                         \
+    ROW(iliteral_or)                                                                                         \
+    ROW(iwildcard)                                                                                           \
+    ROW(literal_or)                                                                                          \
+    ROW(not_iliteral_or)                                                                                     \
+    ROW(not_literal_or)                                                                                      \
+    ROW(regexp)                                                                                              \
+    ROW(wildcard)
+
+#define DECLARE(name) extern const struct qry_filter_type qry_filter_##name;
+#define ADDRESS(name) &qry_filter_##name,
+FILTERS(DECLARE)
+static const struct qry_filter_type *const table[] = {FILTERS(ADDRESS) NULL};
 
 const struct qry_filter_type *const *qry_filter_table(void)
 {

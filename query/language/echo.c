@@ -12,7 +12,7 @@
 /* A star without a type is reported as wildcard, though it matches in any case. */
 static const char *filter_type(const struct qry_filter *f)
 {
-    return f->shorthand && f->type == &qry_filter_iwildcard ? "wildcard" : f->type->name;
+    return f->shorthand && strcmp(f->type->name, "iwildcard") == 0 ? "wildcard" : f->type->name;
 }
 
 static void echo_filters(struct ts_json *j, const struct qry_sub *sub)

@@ -16,9 +16,16 @@ static void absolute(void *arg, struct qry_col *c, uint64_t *out)
     }
 }
 
-int qry_fn_absolute(const struct qry_function *f, struct qry_work *w, const struct qry_fn_args *args,
-                    struct qry_cols *out, struct ts_error *err)
+static int absolute_apply(const struct qry_function *f, struct qry_work *w, const struct qry_fn_args *args,
+                          struct qry_cols *out, struct ts_error *err)
 {
     (void)f;
     return qry_function__map(w, args->sets[0], absolute, NULL, out, err);
 }
+
+const struct qry_function qry_function_absolute = {.name = "absolute",
+                                                   .min_sets = 1,
+                                                   .max_sets = 1,
+                                                   .apply = absolute_apply,
+                                                   .usage = "absolute(query)",
+                                                   .help = "Values without their sign."};

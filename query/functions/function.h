@@ -20,7 +20,8 @@ struct qry_fn_args {
     size_t n_words;
 };
 
-/* A row of the table. */
+/* A function; table.c lists them. Each is defined in a file of its own or with its relatives, as
+ * `const struct qry_function qry_function_<name>`. */
 struct qry_function {
     const char *name;
     unsigned min_sets, max_sets; /* number of sets it takes */
@@ -56,35 +57,6 @@ typedef void (*qry_fn_values_fn)(void *arg, struct qry_col *c, uint64_t *out);
 int qry_function__map(struct qry_work *w, const struct qry_cols *from, qry_fn_values_fn make, void *arg,
                       struct qry_cols *out, struct ts_error *err);
 
-/* absolute.c */
-int qry_fn_absolute(const struct qry_function *f, struct qry_work *w, const struct qry_fn_args *args,
-                    struct qry_cols *out, struct ts_error *err);
-/* alias.c */
-int qry_fn_alias(const struct qry_function *f, struct qry_work *w, const struct qry_fn_args *args,
-                 struct qry_cols *out, struct ts_error *err);
-/* scale.c */
-int qry_fn_scale_check(const struct qry_function *f, const struct qry_fn_args *args, bool compat,
-                       int64_t *out_shift_ms, struct ts_error *err);
-int qry_fn_scale(const struct qry_function *f, struct qry_work *w, const struct qry_fn_args *args,
-                 struct qry_cols *out, struct ts_error *err);
-/* moving.c */
-int qry_fn_moving_check(const struct qry_function *f, const struct qry_fn_args *args, bool compat,
-                        int64_t *out_shift_ms, struct ts_error *err);
-int qry_fn_moving(const struct qry_function *f, struct qry_work *w, const struct qry_fn_args *args,
-                  struct qry_cols *out, struct ts_error *err);
-/* highest.c: op = enum qry_fn_highest */
-enum qry_fn_highest { QRY_FN_HIGHEST_MAX, QRY_FN_HIGHEST_CURRENT };
-int qry_fn_highest_check(const struct qry_function *f, const struct qry_fn_args *args, bool compat,
-                         int64_t *out_shift_ms, struct ts_error *err);
-int qry_fn_highest(const struct qry_function *f, struct qry_work *w, const struct qry_fn_args *args,
-                   struct qry_cols *out, struct ts_error *err);
-/* combine.c: op = enum qry_expr_code of the step */
-int qry_fn_combine(const struct qry_function *f, struct qry_work *w, const struct qry_fn_args *args,
-                   struct qry_cols *out, struct ts_error *err);
-/* shift.c */
-int qry_fn_shift_check(const struct qry_function *f, const struct qry_fn_args *args, bool compat,
-                       int64_t *out_shift_ms, struct ts_error *err);
-int qry_fn_shift(const struct qry_function *f, struct qry_work *w, const struct qry_fn_args *args,
-                 struct qry_cols *out, struct ts_error *err);
+extern const struct qry_function qry_function_absolute; /* alias uses it with compat */
 
 #endif

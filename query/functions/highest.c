@@ -6,13 +6,16 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* op: what series are ordered by. */
+enum { BY_MAX, BY_CURRENT };
+
 /* A column and what it is ordered by. */
 struct entry {
     double by;
     size_t at;
 };
 
-int qry_fn_highest_check(const struct qry_function *f, const struct qry_fn_args *args, bool compat,
+static int highest_check(const struct qry_function *f, const struct qry_fn_args *args, bool compat,
                          int64_t *out_shift_ms, struct ts_error *err)
 {
     int64_t n;
@@ -49,8 +52,8 @@ static int cmp_entries(const void *pa, const void *pb)
     return (a->at > b->at) - (a->at < b->at);
 }
 
-int qry_fn_highest(const struct qry_function *f, struct qry_work *w, const struct qry_fn_args *args,
-                   struct qry_cols *out, struct ts_error *err)
+static int highest_apply(const struct qry_function *f, struct qry_work *w, const struct qry_fn_args *args,
+                         struct qry_cols *out, struct ts_error *err)
 {
     const struct qry_cols *set = args->sets[0];
     struct entry *e;
@@ -59,7 +62,7 @@ int qry_fn_highest(const struct qry_function *f, struct qry_work *w, const struc
     TS_TRY(qry_function__copy(w, set, out, err));
     TS_TRY(qry_work_take(w, set->n, sizeof *e, &e, err));
     for (size_t i = 0; i < set->n; i++)
-        e[i] = (struct entry){f->op == QRY_FN_HIGHEST_MAX ? highest(&set->col[i]) : current(&set->col[i]), i};
+        e[i] = (struct entry){f->op == BY_MAX ? highest(&set->col[i]) : current(&set->col[i]), i};
     qsort(e, set->n, sizeof *e, cmp_entries);
     if ((uint64_t)n < out->n)
         out->n = (size_t)n;
@@ -67,3 +70,14 @@ int qry_fn_highest(const struct qry_function *f, struct qry_work *w, const struc
         out->col[i] = set->col[e[i].at];
     return 0;
 }
+
+#define HIGHEST(FN_NAME, OP, HELP)                                                                           \
+    {                                                                                                        \
+        .name = FN_NAME, .min_sets = 1, .max_sets = 1, .n_words = 1, .op = OP, .check = highest_check,       \
+        .apply = highest_apply, .usage = FN_NAME "(query, n)", .help = HELP                                  \
+    }
+
+const struct qry_function qry_function_highestCurrent =
+    HIGHEST("highestCurrent", BY_CURRENT, "The n series whose last value is highest, highest first.");
+const struct qry_function qry_function_highestMax =
+    HIGHEST("highestMax", BY_MAX, "The n series with the highest value, highest first.");

@@ -31,7 +31,7 @@ static int window_of(const struct qry_function *f, struct ts_slice word, struct 
     return digits ? qry_function__count(f, word, &out->n, err) : qry_function__window(word, &out->ms, err);
 }
 
-int qry_fn_moving_check(const struct qry_function *f, const struct qry_fn_args *args, bool compat,
+static int moving_check(const struct qry_function *f, const struct qry_fn_args *args, bool compat,
                         int64_t *out_shift_ms, struct ts_error *err)
 {
     struct window win;
@@ -98,8 +98,8 @@ static void average(void *arg, struct qry_col *c, uint64_t *out)
     c->all_int = false;
 }
 
-int qry_fn_moving(const struct qry_function *f, struct qry_work *w, const struct qry_fn_args *args,
-                  struct qry_cols *out, struct ts_error *err)
+static int moving_apply(const struct qry_function *f, struct qry_work *w, const struct qry_fn_args *args,
+                        struct qry_cols *out, struct ts_error *err)
 {
     const struct qry_cols *set = args->sets[0];
     struct sums s = {0};
@@ -112,3 +112,13 @@ int qry_fn_moving(const struct qry_function *f, struct qry_work *w, const struct
     TS_TRY(qry_work_take(w, longest, sizeof *s.upto, &s.upto, err));
     return qry_function__map(w, set, average, &s, out, err);
 }
+
+const struct qry_function qry_function_movingAverage = {
+    .name = "movingAverage",
+    .min_sets = 1,
+    .max_sets = 1,
+    .n_words = 1,
+    .check = moving_check,
+    .apply = moving_apply,
+    .usage = "movingAverage(query, n | '10min')",
+    .help = "Mean of the last n points, or of a window of time; 0 until there are enough."};

@@ -23,7 +23,7 @@ static int factor_of(const struct qry_function *f, struct ts_slice word, bool co
     return ts_error_set(err, TS_EINVAL, "%s: '%.*s' is no number", f->name, TS_SHOWN(word, 60));
 }
 
-int qry_fn_scale_check(const struct qry_function *f, const struct qry_fn_args *args, bool compat,
+static int scale_check(const struct qry_function *f, const struct qry_fn_args *args, bool compat,
                        int64_t *out_shift_ms, struct ts_error *err)
 {
     double factor;
@@ -49,10 +49,19 @@ static void scale(void *arg, struct qry_col *c, uint64_t *out)
     }
 }
 
-int qry_fn_scale(const struct qry_function *f, struct qry_work *w, const struct qry_fn_args *args,
-                 struct qry_cols *out, struct ts_error *err)
+static int scale_apply(const struct qry_function *f, struct qry_work *w, const struct qry_fn_args *args,
+                       struct qry_cols *out, struct ts_error *err)
 {
     double factor;
     TS_TRY(factor_of(f, args->words[0], w->compat, &factor, err));
     return qry_function__map(w, args->sets[0], scale, &factor, out, err);
 }
+
+const struct qry_function qry_function_scale = {.name = "scale",
+                                                .min_sets = 1,
+                                                .max_sets = 1,
+                                                .n_words = 1,
+                                                .check = scale_check,
+                                                .apply = scale_apply,
+                                                .usage = "scale(query, factor)",
+                                                .help = "Values times a number."};

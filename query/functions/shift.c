@@ -6,7 +6,7 @@
  */
 #include "query/functions/function.h"
 
-int qry_fn_shift_check(const struct qry_function *f, const struct qry_fn_args *args, bool compat,
+static int shift_check(const struct qry_function *f, const struct qry_fn_args *args, bool compat,
                        int64_t *out_shift_ms, struct ts_error *err)
 {
     struct ts_slice word = args->words[0];
@@ -20,11 +20,11 @@ int qry_fn_shift_check(const struct qry_function *f, const struct qry_fn_args *a
     return qry_function__window(word, out_shift_ms, err);
 }
 
-int qry_fn_shift(const struct qry_function *f, struct qry_work *w, const struct qry_fn_args *args,
-                 struct qry_cols *out, struct ts_error *err)
+static int shift_apply(const struct qry_function *f, struct qry_work *w, const struct qry_fn_args *args,
+                       struct qry_cols *out, struct ts_error *err)
 {
     int64_t shift_ms = 0;
-    TS_TRY(qry_fn_shift_check(f, args, w->compat, &shift_ms, err));
+    TS_TRY(shift_check(f, args, w->compat, &shift_ms, err));
     TS_TRY(qry_function__copy(w, args->sets[0], out, err));
     for (size_t i = 0; i < out->n; i++) {
         struct qry_col *c = &out->col[i];
@@ -36,3 +36,13 @@ int qry_fn_shift(const struct qry_function *f, struct qry_work *w, const struct 
     }
     return 0;
 }
+
+#define SHIFT(FN_NAME, HELP)                                                                                 \
+    {                                                                                                        \
+        .name = FN_NAME, .min_sets = 1, .max_sets = 1, .n_words = 1, .check = shift_check,                   \
+        .apply = shift_apply, .usage = FN_NAME "(query, '1h')", .help = HELP                                 \
+    }
+
+const struct qry_function qry_function_shift = SHIFT("shift", "As timeShift.");
+const struct qry_function qry_function_timeShift =
+    SHIFT("timeShift", "The values of that much earlier, shown at the times asked for.");

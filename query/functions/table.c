@@ -4,48 +4,39 @@
 #include "query/functions/function.h"
 
 #include "base/text.h"
-#include "query/expressions/exprint.h"
 
 #include <ctype.h>
 #include <string.h>
 
-static const struct qry_function functions[] = {
-    {"absolute", 1, 1, 0, 0, NULL, qry_fn_absolute, "absolute(query)", "Values without their sign."},
-    {"alias", 1, 1, 1, 0, NULL, qry_fn_alias, "alias(query, name)", "Another name for the metric."},
-    {"diffSeries", 2, QRY_FN_MAX_SETS, 0, QRY_EXPR_SUB, NULL, qry_fn_combine, "diffSeries(query, query, ...)",
-     "The first one without the others, series with the same tags; 0 where one has no value."},
-    {"difference", 2, QRY_FN_MAX_SETS, 0, QRY_EXPR_SUB, NULL, qry_fn_combine, "difference(query, query, ...)",
-     "As diffSeries."},
-    {"divide", 2, QRY_FN_MAX_SETS, 0, QRY_EXPR_DIV, NULL, qry_fn_combine, "divide(query, query, ...)",
-     "As divideSeries."},
-    {"divideSeries", 2, QRY_FN_MAX_SETS, 0, QRY_EXPR_DIV, NULL, qry_fn_combine,
-     "divideSeries(query, query, ...)", "The first one divided by the others; x / 0 is 0."},
-    {"highestCurrent", 1, 1, 1, QRY_FN_HIGHEST_CURRENT, qry_fn_highest_check, qry_fn_highest,
-     "highestCurrent(query, n)", "The n series whose last value is highest, highest first."},
-    {"highestMax", 1, 1, 1, QRY_FN_HIGHEST_MAX, qry_fn_highest_check, qry_fn_highest, "highestMax(query, n)",
-     "The n series with the highest value, highest first."},
-    {"movingAverage", 1, 1, 1, 0, qry_fn_moving_check, qry_fn_moving, "movingAverage(query, n | '10min')",
-     "Mean of the last n points, or of a window of time; 0 until there are enough."},
-    {"multiply", 2, QRY_FN_MAX_SETS, 0, QRY_EXPR_MUL, NULL, qry_fn_combine, "multiply(query, query, ...)",
-     "As multiplySeries."},
-    {"multiplySeries", 2, QRY_FN_MAX_SETS, 0, QRY_EXPR_MUL, NULL, qry_fn_combine,
-     "multiplySeries(query, query, ...)", "Product of series with the same tags."},
-    {"scale", 1, 1, 1, 0, qry_fn_scale_check, qry_fn_scale, "scale(query, factor)", "Values times a number."},
-    {"shift", 1, 1, 1, 0, qry_fn_shift_check, qry_fn_shift, "shift(query, '1h')", "As timeShift."},
-    {"sum", 2, QRY_FN_MAX_SETS, 0, QRY_EXPR_ADD, NULL, qry_fn_combine, "sum(query, query, ...)",
-     "As sumSeries."},
-    {"sumSeries", 2, QRY_FN_MAX_SETS, 0, QRY_EXPR_ADD, NULL, qry_fn_combine, "sumSeries(query, query, ...)",
-     "Sum of series with the same tags."},
-    {"timeShift", 1, 1, 1, 0, qry_fn_shift_check, qry_fn_shift, "timeShift(query, '1h')",
-     "The values of that much earlier, shown at the times asked for."},
-    {NULL, 0, 0, 0, 0, NULL, NULL, NULL, NULL},
-};
+/* The functions, sorted by name: each is a struct qry_function qry_function_<name> in a file of this folder. */
+#define FUNCTIONS(ROW)                                                                                       \
+    ROW(absolute)                                                                                            \
+    ROW(alias)                                                                                               \
+    ROW(diffSeries)                                                                                          \
+    ROW(difference)                                                                                          \
+    ROW(divide)                                                                                              \
+    ROW(divideSeries)                                                                                        \
+    ROW(highestCurrent)                                                                                      \
+    ROW(highestMax)                                                                                          \
+    ROW(movingAverage)                                                                                       \
+    ROW(multiply)                                                                                            \
+    ROW(multiplySeries)                                                                                      \
+    ROW(scale)                                                                                               \
+    ROW(shift)                                                                                               \
+    ROW(sum)                                                                                                 \
+    ROW(sumSeries)                                                                                           \
+    ROW(timeShift)
+
+#define DECLARE(name) extern const struct qry_function qry_function_##name;
+#define ADDRESS(name) &qry_function_##name,
+FUNCTIONS(DECLARE)
+static const struct qry_function *const functions[] = {FUNCTIONS(ADDRESS) NULL};
 
 const struct qry_function *qry_function_find(struct ts_slice name)
 {
-    for (const struct qry_function *f = functions; f->name; f++)
-        if (ts_slice_is(name, f->name))
-            return f;
+    for (size_t i = 0; functions[i]; i++)
+        if (ts_slice_is(name, functions[i]->name))
+            return functions[i];
     return NULL;
 }
 

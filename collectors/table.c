@@ -6,24 +6,57 @@
 #include "collectors/collect.h"
 #include "collectors/core/collector.h"
 
-extern const struct col_collector col_btrfs, col_clock, col_cpu, col_disk, col_edac, col_entropy, col_files,
-    col_frequency, col_fs, col_groups, col_hwmon, col_interrupts, col_load, col_memory, col_mountstats,
-    col_net, col_netclass, col_netfilter, col_netstack, col_nfs, col_nfsd, col_numa, col_power, col_pressure,
-    col_process, col_programs, col_raid, col_schedstat, col_scrape, col_self, col_smart, col_sockets,
-    col_systemd, col_tcpudp, col_temperature, col_textfile, col_throttle, col_units, col_uptime, col_vmstat,
-    col_weblog, col_webstatus, col_xfs, col_zfs;
+/* The collectors, sorted by name: each is a struct col_collector col_<name> in a file of host, programs or weblog. */
+#define COLLECTORS(ROW)                                                                                      \
+    ROW(btrfs)                                                                                               \
+    ROW(clock)                                                                                               \
+    ROW(cpu)                                                                                                 \
+    ROW(disk)                                                                                                \
+    ROW(edac)                                                                                                \
+    ROW(entropy)                                                                                             \
+    ROW(files)                                                                                               \
+    ROW(frequency)                                                                                           \
+    ROW(fs)                                                                                                  \
+    ROW(groups)                                                                                              \
+    ROW(hwmon)                                                                                               \
+    ROW(interrupts)                                                                                          \
+    ROW(load)                                                                                                \
+    ROW(memory)                                                                                              \
+    ROW(mountstats)                                                                                          \
+    ROW(net)                                                                                                 \
+    ROW(netclass)                                                                                            \
+    ROW(netfilter)                                                                                           \
+    ROW(netstack)                                                                                            \
+    ROW(nfs)                                                                                                 \
+    ROW(nfsd)                                                                                                \
+    ROW(numa)                                                                                                \
+    ROW(power)                                                                                               \
+    ROW(pressure)                                                                                            \
+    ROW(process)                                                                                             \
+    ROW(programs)                                                                                            \
+    ROW(raid)                                                                                                \
+    ROW(schedstat)                                                                                           \
+    ROW(scrape)                                                                                              \
+    ROW(self)                                                                                                \
+    ROW(smart)                                                                                               \
+    ROW(sockets)                                                                                             \
+    ROW(systemd)                                                                                             \
+    ROW(tcpudp)                                                                                              \
+    ROW(temperature)                                                                                         \
+    ROW(textfile)                                                                                            \
+    ROW(throttle)                                                                                            \
+    ROW(units)                                                                                               \
+    ROW(uptime)                                                                                              \
+    ROW(vmstat)                                                                                              \
+    ROW(weblog)                                                                                              \
+    ROW(webstatus)                                                                                           \
+    ROW(xfs)                                                                                                 \
+    ROW(zfs)
 
-const struct col_collector *const col_collectors[] = {
-    &col_btrfs,    &col_clock,      &col_cpu,       &col_disk,     &col_edac,
-    &col_entropy,  &col_files,      &col_frequency, &col_fs,       &col_groups,
-    &col_hwmon,    &col_interrupts, &col_load,      &col_memory,   &col_mountstats,
-    &col_net,      &col_netclass,   &col_netfilter, &col_netstack, &col_nfs,
-    &col_nfsd,     &col_numa,       &col_power,     &col_pressure, &col_process,
-    &col_programs, &col_raid,       &col_schedstat, &col_scrape,   &col_self,
-    &col_smart,    &col_sockets,    &col_systemd,   &col_tcpudp,   &col_temperature,
-    &col_textfile, &col_throttle,   &col_units,     &col_uptime,   &col_vmstat,
-    &col_weblog,   &col_webstatus,  &col_xfs,       &col_zfs,      NULL,
-};
+#define DECLARE(name) extern const struct col_collector col_##name;
+#define ADDRESS(name) &col_##name,
+COLLECTORS(DECLARE)
+const struct col_collector *const col_collectors[] = {COLLECTORS(ADDRESS) NULL};
 
 const struct col_collector *col_collector_find(struct ts_slice name)
 {

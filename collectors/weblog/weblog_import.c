@@ -14,6 +14,7 @@
 #include "collectors/weblog/weblog_bots.h"
 #include "collectors/weblog/weblog_follow.h"
 #include "collectors/weblog/weblog_journal.h"
+#include "collectors/weblog/weblog_settings.h"
 #include "collectors/weblog/weblog_known.h"
 
 #include <limits.h>

@@ -12,6 +12,7 @@
 #include "base/array.h"
 #include "base/mem.h"
 #include "collectors/core/keys.h"
+#include "collectors/weblog/weblog_settings.h"
 #include "collectors/core/fields.h"
 
 #include <dirent.h>
@@ -28,19 +29,7 @@
 #define NAME         "weblog.imports"
 #define LOCK_NS      20000000 /* between two tries */
 #define MAX_BYTES    ((size_t)64 << 20)
-#define HOST_BYTES   256
 #define FIRST_PLACES 64u
-
-/* Decide about series and times of points. */
-static const char *const keys[] = {
-    "collect_weblog_bucket_s", "collect_weblog_path_depth",
-    "collect_weblog_domain",   "collect_weblog_format",
-    "collect_weblog_domains",  "collect_weblog_paths",
-    "collect_weblog_name_h",   "collect_weblog_cells",
-    "collect_weblog_bots",     "collect_tags",
-    "collect_prefix",          "collect_host",
-};
-#define N_KEYS (sizeof(keys) / sizeof(*keys))
 
 /* A log. */
 struct entry {
@@ -71,118 +60,6 @@ struct col_web_journal {
     struct ts_file *claims;        /* the file, with a lock of a byte for each log claimed; NULL */
     bool told;                     /* that it can't be written was logged */
 };
-
-/* --- settings --- */
-
-/* Tabs and ends of lines separate; a percent sign stands for them. */
-static void value_append(struct ts_buf *out, const char *value)
-{
-    for (; *value; value++) {
-        if (*value == '\t' || *value == '\n' || *value == '%')
-            ts_buf_printf(out, "%%%02x", (unsigned)(unsigned char)*value);
-        else
-            ts_buf_char(out, *value);
-    }
-}
-
-static void value_decode(struct ts_slice text, struct ts_buf *out)
-{
-    ts_buf_clear(out);
-    for (size_t i = 0; i < text.n; i++) {
-        bool coded = text.p[i] == '%' && i + 2 < text.n;
-        ts_buf_char(out, !coded                 ? text.p[i]
-                         : text.p[i + 2] == '9' ? '\t'
-                         : text.p[i + 2] == 'a' ? '\n'
-                                                : '%');
-        i += coded ? 2 : 0;
-    }
-}
-
-/* Where settings go. */
-struct settings {
-    const struct ts_conf *conf; /* whose */
-    struct ts_buf *out;         /* text */
-};
-
-static void settings_take(void *arg, const struct ts_conf_key *key, const char *value)
-{
-    struct settings *s = arg;
-    char host[HOST_BYTES];
-    for (size_t i = 0; i < N_KEYS; i++) {
-        if (strcmp(keys[i], key->name) != 0)
-            continue;
-        col_host_name(s->conf, host, sizeof(host));
-        ts_buf_printf(s->out, "%s%s=", s->out->n ? "\t" : "", key->name);
-        value_append(s->out, strcmp(key->name, "collect_host") ? value : host);
-    }
-}
-
-void col_web_settings_get(const struct ts_conf *conf, struct ts_buf *out)
-{
-    struct settings s = {.conf = conf, .out = out};
-    ts_buf_clear(out);
-    ts_conf_each(conf, settings_take, &s);
-    ts_buf_char(out, '\0');
-    out->n--;
-}
-
-/* Take "KEY=VALUE" off the front; the value is decoded into value. */
-static bool setting_next(struct ts_slice *text, struct ts_slice *key, struct ts_buf *value)
-{
-    const char *tab = text->n ? memchr(text->p, '\t', text->n) : NULL;
-    struct ts_slice one = {text->p, tab ? (size_t)(tab - text->p) : text->n};
-    const char *eq = one.n ? memchr(one.p, '=', one.n) : NULL;
-    if (!eq)
-        return false;
-    *key = (struct ts_slice){one.p, (size_t)(eq - one.p)};
-    value_decode((struct ts_slice){eq + 1, (size_t)(one.p + one.n - eq - 1)}, value);
-    size_t used = one.n + (tab != NULL);
-    *text = (struct ts_slice){text->p + used, text->n - used};
-    return true;
-}
-
-struct ts_conf *col_web_settings_conf(const char *settings)
-{
-    static const struct ts_conf_key *const tables[] = {col_conf_keys};
-    struct ts_conf *conf = ts_conf_new(tables, 1);
-    struct ts_slice text = ts_slice_str(settings), key;
-    struct ts_buf value;
-    int rc = ts_conf_set(conf, "collect_dir", TS_SLICE_LIT("none"), NAME, NULL);
-    ts_buf_init(&value, 0);
-    while (rc == 0 && setting_next(&text, &key, &value)) {
-        char name[64];
-        (void)snprintf(name, sizeof(name), "%.*s", (int)key.n, key.p);
-        rc = ts_conf_set(conf, name, ts_buf_get(&value), NAME, NULL);
-    }
-    ts_buf_release(&value);
-    if (rc == 0 && !text.n)
-        return conf;
-    ts_conf_free(conf);
-    return NULL;
-}
-
-void col_web_settings_differ(const char *before, const char *now, char *out, size_t out_bytes)
-{
-    struct ts_slice a = ts_slice_str(before), b = ts_slice_str(now), key_a, key_b;
-    struct ts_buf old, new;
-    size_t n = 0;
-    ts_buf_init(&old, 0);
-    ts_buf_init(&new, 0);
-    *out = '\0';
-    while (setting_next(&a, &key_a, &old) && setting_next(&b, &key_b, &new) && n < out_bytes) {
-        if (!ts_slice_eq(key_a, key_b)) /* of another version */
-            break;
-        if (ts_slice_eq(ts_buf_get(&old), ts_buf_get(&new)))
-            continue;
-        int used = snprintf(out + n, out_bytes - n, "%s%.*s = %.*s (now %.*s)", n ? ", " : "", (int)key_a.n,
-                            key_a.p, (int)old.n, old.n ? old.p : "", (int)new.n, new.n ? new.p : "");
-        n += used > 0 ? (size_t)used : 0;
-    }
-    if (!*out)
-        (void)snprintf(out, out_bytes, "by another version of tsd");
-    ts_buf_release(&old);
-    ts_buf_release(&new);
-}
 
 /* --- the file --- */
 
@@ -254,7 +131,7 @@ static void place_line(struct col_web_journal *j, struct ts_slice line)
     memcpy(hex, words[2].p, 16);
     struct col_web_head head = {.n_bytes = (uint32_t)n_head, .hash = strtoull(hex, &end, 16)};
     ts_buf_init(&path, 0);
-    value_decode(words[6], &path);
+    col_web_text_decode(words[6], &path);
     bool whole = bytes == COL_WEB_OFF_ALL || ts_slice_is(words[4], "whole");
     if (!*end)
         place_set(place_at(j, ts_buf_get(&path), &head), bytes, !ts_slice_is(words[4], "begun"), whole);
@@ -541,7 +418,7 @@ static void place_append(struct ts_buf *out, const struct col_web_journal *j, co
     else
         ts_buf_printf(out, "%llu", (unsigned long long)p->taken.bytes);
     ts_buf_printf(out, "\t%s\t%s\t", state, j->server);
-    value_append(out, p->path);
+    col_web_text_append(out, p->path);
     ts_buf_char(out, '\n');
 }
 

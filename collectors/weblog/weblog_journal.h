@@ -31,7 +31,7 @@
  * a file by first bytes and the family of its name, not by the name. Rotations and writes themselves need no lock.
  *
  * Threads    one; several processes may append
- * Not here   what to do about it (weblog_import.c, weblog.c)
+ * Not here   what to do about it (weblog_import.c, weblog.c), the text of settings (weblog_settings.h)
  */
 #ifndef COLLECTORS_WEBLOG_WEBLOG_JOURNAL_H
 #define COLLECTORS_WEBLOG_WEBLOG_JOURNAL_H
@@ -52,13 +52,6 @@ struct col_web_taken {
     bool done;      /* the import ended, and the daemon has its points */
     bool whole;     /* of a packed file, to which nobody appends: all of it */
 };
-
-/** The keys that decide about series and times, with their values, as a line of text without its end. */
-void col_web_settings_get(const struct ts_conf *conf, struct ts_buf *out);
-/** A new configuration with the values of such a text and nothing followed; the caller frees it. NULL: the text is none. */
-struct ts_conf *col_web_settings_conf(const char *settings);
-/** What differs between two such texts, "KEY = OLD (now NEW), ...", cut to fit. */
-void col_web_settings_differ(const char *before, const char *now, char *out, size_t out_bytes);
 
 /** Read the journal of collect_dir for the daemon of collect_server. One that is not there is empty; collect_dir =
  * none remembers nothing. What can't be read is logged. Never NULL. */
